@@ -1,0 +1,34 @@
+/* alloc.h - the only way emu/ gets memory: zeroed, overflow-checked, countable, breakable in tests.
+ *
+ * All functions may be called from any thread. The counters are exact only while one thread allocates.
+ */
+#ifndef EMU_ALLOC_H
+#define EMU_ALLOC_H
+
+#include <stddef.h>
+
+#include "emu/base/status.h"
+
+/* count x size zeroed bytes, or NULL (also when the product overflows). Free with emu_free. */
+void *emu_alloc(size_t count, size_t size);
+
+/* Grows or shrinks p to count x size bytes; new bytes are not zeroed. NULL leaves p valid. */
+void *emu_realloc(void *p, size_t count, size_t size);
+
+void emu_free(void *p);
+
+char *emu_strdup(const char *s);              /* NULL when out of memory */
+char *emu_strndup(const char *s, size_t n);   /* at most n bytes */
+
+/* Address space of `bytes` zero bytes that costs no host memory until it is touched. NULL on failure. */
+void *emu_reserve(size_t bytes);
+void emu_unreserve(void *p, size_t bytes);
+
+/* Makes room for one more element: doubles *p (owned, element size `size`) when len == *cap. */
+enum emu_status emu_grow(void **p, size_t len, size_t *cap, size_t size) EMU_MUST_CHECK;
+
+/* Tests: the nth allocation from now (0 = next) fails; -1 switches this off. */
+void alloc_test_fail_at(long nth);
+long alloc_live(void); /* blocks allocated and not yet freed */
+
+#endif

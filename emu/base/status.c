@@ -1,0 +1,53 @@
+/* status.c - error texts and the per-thread message of the last failure. */
+#include "emu/base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const status_names[] = {
+#define STATUS(name, text) #name,
+#include "emu/base/status.def"
+#undef STATUS
+};
+
+static const char *const status_texts[] = {
+#define STATUS(name, text) text,
+#include "emu/base/status.def"
+#undef STATUS
+};
+
+static _Thread_local char last_error[1024];
+
+const char *emu_status_name(enum emu_status s)
+{
+    return (unsigned)s < EMU_STATUS_COUNT ? status_names[s] : "?";
+}
+
+const char *emu_status_text(enum emu_status s)
+{
+    return (unsigned)s < EMU_STATUS_COUNT ? status_texts[s] : "?";
+}
+
+const char *emu_error(void)
+{
+    return last_error;
+}
+
+enum emu_status emu_fail(enum emu_status s, const char *fmt, ...)
+{
+    char why[1024]; /* the arguments may point into last_error */
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof(why), fmt, ap);
+    va_end(ap);
+    snprintf(last_error, sizeof(last_error), "%s", why);
+    return s;
+}
+
+void emu_abort(const char *file, int line, const char *what)
+{
+    fprintf(stderr, "%s:%d: emulator bug: %s\n", file, line, what);
+    abort();
+}

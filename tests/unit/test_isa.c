@@ -1,0 +1,187 @@
+/* test_isa.c - the instruction table: every row encodes, decodes and prints; public words are the public ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "emu/isa/isa.h"
+
+static uint64_t rng_state = 88172645463325252u;
+
+static uint32_t rng(void)
+{
+    rng_state ^= rng_state << 13;
+    rng_state ^= rng_state >> 7;
+    rng_state ^= rng_state << 17;
+    return (uint32_t)(rng_state >> 16);
+}
+
+static int64_t random_value(const struct operand *o)
+{
+    int64_t v;
+
+    do {
+        v = rng();
+        switch (o->kind) {
+        case OPD_SIMM: v = v % (1 << o->bits) - (1 << (o->bits - 1)); break;
+        case OPD_SUBIMM: v = v % 98304 - 65535; break;
+        case OPD_HIMM: v = (int64_t)(v & 0xfff) << 20; break;
+        case OPD_IMM32: break;
+        case OPD_ADDR: v = (v % (1 << o->bits)) * 4; break;
+        case OPD_UIMM: v %= (1 << o->bits); break;
+        case OPD_CSR:
+        case OPD_CSRNAME: v &= 0xff; break;
+        default: v &= 15; break;
+        }
+    } while (!isa_operand_accepts(o, v));
+    return v;
+}
+
+static void test_row_count(void **state)
+{
+    (void)state;
+    assert_int_equal(FORM_COUNT, 387);
+}
+
+static void test_every_form_round_trips(void **state)
+{
+    (void)state;
+    for (unsigned f = 0; f < FORM_COUNT; f++) {
+        const struct insn_form *form = isa_form(f);
+
+        for (int n = 0; n < 50; n++) {
+            int64_t value[ISA_MAX_OPERANDS] = { 0 };
+            struct insn in[2], main, aux;
+            unsigned count;
+
+            for (unsigned k = 0; k < form->operand_count; k++)
+                value[k] = random_value(&form->operand[k]);
+            count = isa_form_build(form, value, in);
+            assert_in_range(count, 1, 2);
+            for (unsigned i = 0; i < count; i++) {
+                uint32_t w[2] = { 0, 0 };
+                unsigned words = isa_encode(&in[i], w);
+                int is_bundle;
+
+                assert_int_equal(isa_decode(w, &main, &aux, &is_bundle), 4 * words);
+                assert_false(is_bundle);
+                assert_memory_equal(&main, &in[i], sizeof(main));
+            }
+        }
+    }
+}
+
+static void test_no_word_confuses_the_decoder(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 3000000; n++) {
+        uint32_t w[2] = { rng(), rng() }, back[2];
+        struct insn main, aux;
+        int is_bundle;
+        char text[128];
+
+        isa_decode(w, &main, &aux, &is_bundle);
+        if (main.op == OP_ILLEGAL)
+            continue;
+        isa_encode(&main, back);
+        if (is_bundle)
+            back[0] |= 1u << ISA_BUNDLE_BIT;
+        if (main.op != OP_call) /* bit 19 of its field is ignored, as documented */
+            assert_int_equal(back[0], w[0]);
+        assert_true(isa_print(&main, NULL, text, sizeof(text)) < (int)sizeof(text));
+    }
+}
+
+static void test_public_words(void **state)
+{
+    static const struct {
+        const char *mnemonic;
+        unsigned form;
+        int64_t value[ISA_MAX_OPERANDS];
+        uint32_t word[2];
+    } known[] = {
+        { "br", FORM_br, { 10 }, { 0x43a00000 } },
+        { "call", FORM_call, { 10, 0x4c010 }, { 0x18a13004 } },
+        { "setzi", FORM_setzi_m, { 3, 0x12345 }, { 0x19312345 } },
+        { "put", FORM_put, { 0x50, 4 }, { 0x43408050 } },
+        { "ld32", FORM_ld32_mi, { 2, 1, 15, 7 }, { 0x0112f007 } },
+        { "st32", FORM_st32_mi, { 2, 11, 15, 1 }, { 0x4fb2f001 } },
+        { "add", FORM_add_mu16, { 5, 6, 0x1234 }, { 0x22651234 } },
+        { "and", FORM_and_mu12, { 1, 2, 7 }, { 0x42210007 } },
+        { "shl", FORM_shl_mu12, { 1, 2, 3 }, { 0x4221a003 } },
+        { "brz", FORM_brz, { 1, 0x4c000 }, { 0x13113000 } },
+        { "sync", FORM_sync, { 2 }, { 0x41800002 } },
+        { "sans", FORM_sans, { 9 }, { 0x40c00009 } },
+        { "trap", FORM_trap, { 15 }, { 0x4180100f } },
+        { "send", FORM_send, { 63, 0x4c000, 3 }, { 0x78000000 | 63u << 21 | 0x13000u << 3 | 3 } },
+        { "sendoff", FORM_sendoff, { 0xabc, 5, 1 }, { 0x70000000 | 0x3cu << 21 | 0x2au << 14 | 5u << 3 | 1 } },
+        { "delay", FORM_delay, { 77 }, { 0x40a0004d } },
+        { "delaypic", FORM_delaypic, { 3, 0, 0x13000 }, { 0x60000000 | 3u << 19 | 0x13000 } },
+        { "delayxpic", FORM_delayxpic, { 3, 0, 0x640 }, { 0x64000000 | 3u << 14 | 0x640 } },
+        { "sendpic", FORM_sendpic, { 1, 2, 0x111 }, { 0x70100000 | 1u << 21 | 2u << 18 | 0x111 } },
+        { "sendpicp", FORM_sendpicp, { 2, 0x4c000, 1, 0, 0x640, 0x13000 },
+          { 0xf0000000 | 2u << 21 | 0x13000u << 3 | 1, 0x640u << 18 | 0x13000 } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        struct insn in[2];
+        uint32_t w[2] = { 0, 0 };
+
+        assert_string_equal(isa_form(known[i].form)->mnemonic, known[i].mnemonic);
+        assert_int_equal(isa_form_build(isa_form(known[i].form), known[i].value, in), 1);
+        isa_encode(&in[0], w);
+        if (w[0] != known[i].word[0] || w[1] != known[i].word[1])
+            print_error("%s: %08x %08x\n", known[i].mnemonic, w[0], w[1]);
+        assert_int_equal(w[0], known[i].word[0]);
+        assert_int_equal(w[1], known[i].word[1]);
+    }
+}
+
+static void test_pseudo_instructions(void **state)
+{
+    struct insn in[2];
+
+    (void)state;
+    assert_int_equal(isa_form_build(isa_form(FORM_sub_pseudo), (int64_t[6]){ 1, 2, 5 }, in), 1);
+    assert_int_equal(in[0].op, OP_add_ms16);
+    assert_int_equal(in[0].i, -5);
+    assert_int_equal(isa_form_build(isa_form(FORM_sub_pseudo), (int64_t[6]){ 1, 2, -40000 }, in), 1);
+    assert_int_equal(in[0].op, OP_add_mu16);
+    assert_int_equal(in[0].i, 40000);
+    assert_int_equal(isa_form_build(isa_form(FORM_ldconst_m), (int64_t[6]){ 1, 0xfffff }, in), 1);
+    assert_int_equal(isa_form_build(isa_form(FORM_ldconst_m), (int64_t[6]){ 1, 0xabc00001 }, in), 2);
+    assert_int_equal(in[0].i, 1);
+    assert_int_equal((uint32_t)in[1].i, 0xabc00000);
+    assert_int_equal(isa_form_build(isa_form(FORM_add_mu16), (int64_t[6]){ 1, 2, 65536 }, in), 0);
+    assert_int_equal(isa_form_build(isa_form(FORM_ld64_ai), (int64_t[6]){ 1, 2, 3, 0 }, in), 0);
+}
+
+static void test_csr_lookup(void **state)
+{
+    (void)state;
+    assert_int_equal(isa_csr_find('U', "TAS", 3)->index, 8);
+    assert_null(isa_csr_find('W', "TAS", 3));
+    assert_int_equal(CSR_S_CCCSLOAD, 0x50);
+    for (size_t i = 0; i < isa_csr_count(); i++) {
+        const struct csr_row *r = isa_csr_row(i);
+
+        assert_ptr_equal(isa_csr_at(r->space, r->index), r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_row_count),
+        cmocka_unit_test(test_every_form_round_trips),
+        cmocka_unit_test(test_no_word_confuses_the_decoder),
+        cmocka_unit_test(test_public_words),
+        cmocka_unit_test(test_pseudo_instructions),
+        cmocka_unit_test(test_csr_lookup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
