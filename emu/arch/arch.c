@@ -1,11 +1,497 @@
-/* arch.c - the built-in machines and the fields by name: lookup, reading from text, printing, derived figures. */
+/* arch.c - the built-in machines and the fields by name: lookup, reading from text, printing,
+ * derived figures. */
 #include "emu/arch/arch_private.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+enum { MARK_H = 'H', MARK_M = 'M', MARK_A = 'A' };
+enum column { COLUMN_mk1, COLUMN_mk2, COLUMN_bow, COLUMN_c600, COLUMN_toy };
+
+#define TOY_TITLE "classroom machine"
+
+static const struct arch presets[] = {
+    {
+        .base = "mk1",
+#define VALUE(field, mk1, mk2, bow, c600, toy) .field = mk1,
+#include "emu/arch/arch_presets.def"
+    },
+    {
+        .base = "mk2",
+#define VALUE(field, mk1, mk2, bow, c600, toy) .field = mk2,
+#include "emu/arch/arch_presets.def"
+    },
+    {
+        .base = "bow",
+#define VALUE(field, mk1, mk2, bow, c600, toy) .field = bow,
+#include "emu/arch/arch_presets.def"
+    },
+    {
+        .base = "c600",
+#define VALUE(field, mk1, mk2, bow, c600, toy) .field = c600,
+#include "emu/arch/arch_presets.def"
+    },
+    {
+        .base = "toy4",
+#define TOY_NAME                               "toy4"
+#define TOY_TILES                              4
 #define VALUE(field, mk1, mk2, bow, c600, toy) .field = toy,
-#define TOY(name_, tiles_)                                                                         \
-    .base = name_, .host_source = 0
-#undef TOY
-#undef VALUE
+#include "emu/arch/arch_presets.def"
+#undef TOY_NAME
+#undef TOY_TILES
+    },
+    {
+        .base = "toy16",
+#define TOY_NAME                               "toy16"
+#define TOY_TILES                              16
+#define VALUE(field, mk1, mk2, bow, c600, toy) .field = toy,
+#include "emu/arch/arch_presets.def"
+#undef TOY_NAME
+#undef TOY_TILES
+    },
+    {
+        .base = "toy64",
+#define TOY_NAME                               "toy64"
+#define TOY_TILES                              64
+#define VALUE(field, mk1, mk2, bow, c600, toy) .field = toy,
+#include "emu/arch/arch_presets.def"
+#undef TOY_NAME
+#undef TOY_TILES
+    },
+};
+
+/* Every field has one row in arch_presets.def: a missing row changes this sum, a second one warns
+ * above. */
+enum {
+#define FIELD(name, type, unit, min, max, mark, source, doc) +1
+    FIELD_ROWS = 0
+#include "emu/arch/arch_fields.def"
+#undef FIELD
+    ,
+#define VALUE(field, mk1, mk2, bow, c600, toy) +1
+    VALUE_ROWS = 0
+#include "emu/arch/arch_presets.def"
+};
+_Static_assert(FIELD_ROWS == VALUE_ROWS, "arch_presets.def has one row per field");
+
+static const struct arch_field fields[ARCH_FIELD_COUNT] = {
+#define FIELD(name_, type_, unit_, min_, max_, mark_, source_, doc_)                               \
+    [ARCH_FIELD_##name_] = { .name = #name_,                                                       \
+                             .unit = unit_,                                                        \
+                             .source = source_,                                                    \
+                             .doc = doc_,                                                          \
+                             .type = ARCH_TYPE_##type_,                                            \
+                             .offset = (uint32_t)offsetof(struct arch, name_),                     \
+                             .mark = MARK_##mark_,                                                 \
+                             .min = min_,                                                          \
+                             .max = max_ },
+#include "emu/arch/arch_fields.def"
+#undef FIELD
+};
+
+static const struct {
+    enum column column;
+    enum arch_field_id field;
+    char mark;
+} mark_exceptions[] = {
+#define MARK(column, field, mark) { COLUMN_##column, ARCH_FIELD_##field, MARK_##mark },
+#include "emu/arch/arch_presets.def"
+};
+
+static const char *const kind_names[ARCH_EXCHANGE_KIND_COUNT] = {
+    [ARCH_EXCHANGE_FLAT] = "flat",
+    [ARCH_EXCHANGE_COLUMNS] = "columns",
+};
+
+const struct arch *arch_preset(const char *name)
+{
+    for (size_t i = 0; i < EMU_COUNT_OF(presets); i++)
+        if (strcmp(presets[i].name, name) == 0)
+            return &presets[i];
+    return NULL;
+}
+
+size_t arch_preset_count(void)
+{
+    return EMU_COUNT_OF(presets);
+}
+
+const char *arch_preset_name(size_t i)
+{
+    EMU_ASSERT(i < EMU_COUNT_OF(presets));
+    return presets[i].name;
+}
+
+const struct arch_field *arch_field_at(size_t i)
+{
+    EMU_ASSERT(i < ARCH_FIELD_COUNT);
+    return &fields[i];
+}
+
+const struct arch_field *arch_field_find(const char *name)
+{
+    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+const char *arch_kind_name(unsigned kind)
+{
+    return kind < ARCH_EXCHANGE_KIND_COUNT ? kind_names[kind] : "?";
+}
+
+/* Steps to turn one name into the other: a letter more, less or changed counts 1. Names longer than
+ * the row count as far. */
+static size_t spelling_distance(const char *a, const char *b)
+{
+    size_t row[48], n = strlen(b);
+
+    if (n + 1 > EMU_COUNT_OF(row))
+        return SIZE_MAX;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i + 1;
+        for (size_t j = 0; j < n; j++) {
+            size_t best = diagonal + (a[i] != b[j]);
+
+            diagonal = row[j + 1];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j + 1] + 1 < best)
+                best = row[j + 1] + 1;
+            row[j + 1] = best;
+        }
+    }
+    return row[n];
+}
+
+const char *arch_field_nearest(const char *name)
+{
+    size_t length = strlen(name), best = SIZE_MAX;
+    const char *nearest = NULL;
+
+    if (length < 3 || length > ARCH_TEXT_MAX)
+        return NULL;
+    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
+        size_t d = spelling_distance(name, fields[i].name);
+
+        if (strstr(fields[i].name, name))
+            d = 1; /* half a name, as in "interleave" */
+        if (d < best) {
+            best = d;
+            nearest = fields[i].name;
+        }
+    }
+    return best <= 1 + length / 4 ? nearest : NULL;
+}
+
+void arch_suggest(const char *unknown, char *out, size_t bytes)
+{
+    const char *nearest = arch_field_nearest(unknown);
+
+    out[0] = '\0';
+    if (nearest)
+        snprintf(out, bytes, ", did you mean '%s'?", nearest);
+}
+
+static const void *field_pointer(const struct arch *a, size_t i)
+{
+    return (const char *)a + fields[i].offset;
+}
+
+uint64_t arch_field_number(const struct arch *a, size_t i)
+{
+    uint64_t v64 = 0;
+    uint32_t v32;
+
+    EMU_ASSERT(i < ARCH_FIELD_COUNT);
+    switch (fields[i].type) {
+    case ARCH_TYPE_text:
+        break;
+    case ARCH_TYPE_u64:
+        memcpy(&v64, field_pointer(a, i), sizeof(v64));
+        break;
+    case ARCH_TYPE_u32:
+    case ARCH_TYPE_hex:
+    case ARCH_TYPE_kind:
+        memcpy(&v32, field_pointer(a, i), sizeof(v32));
+        v64 = v32;
+        break;
+    }
+    return v64;
+}
+
+void arch_field_text(const struct arch *a, size_t i, char *out, size_t bytes)
+{
+    uint64_t v = arch_field_number(a, i);
+
+    switch (fields[i].type) {
+    case ARCH_TYPE_text:
+        snprintf(out, bytes, "%s", (const char *)field_pointer(a, i));
+        break;
+    case ARCH_TYPE_kind:
+        snprintf(out, bytes, "%s", arch_kind_name((unsigned)v));
+        break;
+    case ARCH_TYPE_hex:
+        snprintf(out, bytes, "0x%" PRIx64, v);
+        break;
+    case ARCH_TYPE_u32:
+    case ARCH_TYPE_u64:
+        snprintf(out, bytes, "%" PRIu64, v);
+        break;
+    }
+}
+
+static int field_same(const struct arch *a, const struct arch *b, size_t i)
+{
+    if (fields[i].type == ARCH_TYPE_text)
+        return strcmp(field_pointer(a, i), field_pointer(b, i)) == 0;
+    return arch_field_number(a, i) == arch_field_number(b, i);
+}
+
+int arch_equal(const struct arch *a, const struct arch *b)
+{
+    if (strcmp(a->base, b->base) != 0)
+        return 0;
+    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++)
+        if (!field_same(a, b, i))
+            return 0;
+    return 1;
+}
+
+char arch_field_mark(const struct arch *a, size_t i)
+{
+    const struct arch *base = arch_preset(a->base);
+    size_t column = base ? (size_t)(base - presets) : COLUMN_toy;
+
+    EMU_ASSERT(i < ARCH_FIELD_COUNT);
+    if (fields[i].type == ARCH_TYPE_text)
+        return fields[i].mark;
+    if (!base || !field_same(a, base, i))
+        return MARK_A;
+    if (column > COLUMN_toy)
+        column = COLUMN_toy;
+    for (size_t k = 0; k < EMU_COUNT_OF(mark_exceptions); k++)
+        if (mark_exceptions[k].column == column && mark_exceptions[k].field == i)
+            return mark_exceptions[k].mark;
+    return fields[i].mark;
+}
+
+void arch_field_expected(size_t i, char *out, size_t bytes)
+{
+    const struct arch_field *f = &fields[i];
+
+    switch (f->type) {
+    case ARCH_TYPE_text:
+        snprintf(out, bytes, "a text of %" PRIu64 " to %" PRIu64 " printable bytes", f->min,
+                 f->max);
+        break;
+    case ARCH_TYPE_kind:
+        snprintf(out, bytes, "\"flat\" or \"columns\"");
+        break;
+    case ARCH_TYPE_u32:
+    case ARCH_TYPE_u64:
+    case ARCH_TYPE_hex:
+        if (f->min == f->max)
+            snprintf(out, bytes, "%" PRIu64 " %s: the instruction set fixes it", f->min, f->unit);
+        else if (f->type == ARCH_TYPE_hex)
+            snprintf(out, bytes, "an integer from 0x%" PRIx64 " to 0x%" PRIx64 " (%s)", f->min,
+                     f->max, f->unit);
+        else
+            snprintf(out, bytes, "an integer from %" PRIu64 " to %" PRIu64 " (%s)", f->min, f->max,
+                     f->unit);
+        break;
+    }
+}
+
+int arch_field_store_number(struct arch *a, size_t i, uint64_t v)
+{
+    const struct arch_field *f = &fields[i];
+    uint32_t v32 = (uint32_t)v;
+
+    if (f->type == ARCH_TYPE_text || f->type == ARCH_TYPE_kind || v < f->min || v > f->max)
+        return -1;
+    if (f->type == ARCH_TYPE_u64)
+        memcpy((char *)a + f->offset, &v, sizeof(v));
+    else
+        memcpy((char *)a + f->offset, &v32, sizeof(v32));
+    if (i == ARCH_FIELD_tiles)
+        arch_exchange_make_room(a);
+    return 0;
+}
+
+int arch_field_store_text(struct arch *a, size_t i, const char *s, size_t n)
+{
+    const struct arch_field *f = &fields[i];
+    char *dst = (char *)a + f->offset;
+
+    if (f->type == ARCH_TYPE_kind) {
+        for (uint32_t k = 0; k < ARCH_EXCHANGE_KIND_COUNT; k++)
+            if (strlen(kind_names[k]) == n && memcmp(kind_names[k], s, n) == 0) {
+                memcpy(dst, &k, sizeof(k));
+                arch_exchange_make_room(a);
+                return 0;
+            }
+        return -1;
+    }
+    if (f->type != ARCH_TYPE_text || n < f->min || n > f->max)
+        return -1;
+    for (size_t k = 0; k < n; k++)
+        if (s[k] < ' ' || s[k] > '~')
+            return -1;
+    memset(dst, 0, ARCH_TEXT_MAX);
+    memcpy(dst, s, n);
+    return 0;
+}
+
+int arch_parse_number(const char *s, size_t n, uint64_t *out)
+{
+    unsigned base = 10, shift = 0;
+    uint64_t v = 0;
+
+    if (n > 2 && s[n - 1] == 'i') {
+        shift = s[n - 2] == 'K' ? 10 : s[n - 2] == 'M' ? 20 : s[n - 2] == 'G' ? 30 : 0;
+        if (!shift)
+            return -1;
+        n -= 2;
+    } else if (n > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X')) {
+        base = 16;
+        s += 2;
+        n -= 2;
+    }
+    if (n == 0)
+        return -1;
+    for (size_t k = 0; k < n; k++) {
+        unsigned c = (unsigned char)s[k], digit;
+
+        if (c >= '0' && c <= '9')
+            digit = c - '0';
+        else if (base == 16 && (c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+            digit = (c | 0x20) - 'a' + 10;
+        else
+            return -1;
+        if (v > (UINT64_MAX - digit) / base)
+            return -1;
+        v = v * base + digit;
+    }
+    if (v > UINT64_MAX >> shift)
+        return -1;
+    *out = v << shift;
+    return 0;
+}
+
+enum emu_status arch_set(struct arch *a, const char *field_equals_value)
+{
+    const char *equals = strchr(field_equals_value, '='), *value;
+    char name[ARCH_TEXT_MAX], hint[ARCH_TEXT_MAX + 32], expected[160];
+    const struct arch_field *f;
+    size_t i, length;
+    uint64_t v;
+    int bad;
+
+    if (!equals)
+        return FAIL(BAD_MACHINE, "--set '%.80s': expected field=value", field_equals_value);
+    length = (size_t)(equals - field_equals_value);
+    if (length >= sizeof(name))
+        length = sizeof(name) - 1;
+    memcpy(name, field_equals_value, length);
+    name[length] = '\0';
+    value = equals + 1;
+    f = arch_field_find(name);
+    if (!f) {
+        arch_suggest(name, hint, sizeof(hint));
+        return FAIL(BAD_MACHINE, "--set: unknown field '%s'%s", name, hint);
+    }
+    i = (size_t)(f - fields);
+    if (f->type == ARCH_TYPE_text || f->type == ARCH_TYPE_kind)
+        bad = arch_field_store_text(a, i, value, strlen(value));
+    else
+        bad = arch_parse_number(value, strlen(value), &v) || arch_field_store_number(a, i, v);
+    if (bad) {
+        arch_field_expected(i, expected, sizeof(expected));
+        return FAIL(BAD_MACHINE, "--set %s: expected %s, got '%.80s'", f->name, expected, value);
+    }
+    return EMU_OK;
+}
+
+static void print_field(const struct arch *a, const struct arch *base, size_t i, FILE *out)
+{
+    char value[ARCH_TEXT_MAX], was[ARCH_TEXT_MAX];
+
+    arch_field_text(a, i, value, sizeof(value));
+    fprintf(out, "%-24s  %-17s  %-12s  %c  %s [%s]", fields[i].name, value, fields[i].unit,
+            arch_field_mark(a, i), fields[i].doc, fields[i].source);
+    if (base && !field_same(a, base, i)) {
+        arch_field_text(base, i, was, sizeof(was));
+        fprintf(out, " (%s: %s)", base->name, was);
+    }
+    fputc('\n', out);
+}
+
+void arch_print(const struct arch *a, FILE *f)
+{
+    const struct arch *base = arch_preset(a->base);
+
+    fprintf(f, "%-24s  %-17s  %-12s  -  the preset this machine was made from\n", "base", a->base,
+            "-");
+#define GROUP(title) fputs("# " title "\n", f);
+#define FIELD(name, type, unit, min, max, mark, source, doc)                                       \
+    print_field(a, base, ARCH_FIELD_##name, f);
+#include "emu/arch/arch_fields.def"
+#undef FIELD
+    fputs("# Derived, one chip\n", f);
+    fprintf(f, "# %-22s  %-17" PRIu64 "  op/s\n", "f16_ops_per_s", arch_f16_ops_per_s(a));
+    fprintf(f, "# %-22s  %-17" PRIu64 "  op/s\n", "f32_ops_per_s", arch_f32_ops_per_s(a));
+    fprintf(f, "# %-22s  %-17" PRIu64 "  bytes/s\n", "mem_bytes_per_s", arch_mem_bytes_per_s(a));
+    fprintf(f, "# %-22s  %-17" PRIu64 "  bytes/s\n", "exchange_bytes_per_s",
+            arch_exchange_bytes_per_s(a));
+    fputs(
+        "# Marks: H read in vendor code, vendor page or hardware log; M marketing, third party or "
+        "derived; A assumed, or set here\n",
+        f);
+}
+
+static uint64_t per_second(const struct arch *a, uint64_t per_tile_and_cycle)
+{
+    return (uint64_t)a->tiles * a->clock_mhz * 1000000u * per_tile_and_cycle;
+}
+
+uint64_t arch_f16_ops_per_s(const struct arch *a)
+{
+    return per_second(a, 2u * a->f16_macs_f16);
+}
+
+uint64_t arch_f32_ops_per_s(const struct arch *a)
+{
+    return per_second(a, 2u * a->f32_macs);
+}
+
+uint64_t arch_mem_bytes_per_s(const struct arch *a)
+{
+    return per_second(a, a->mem_peak_bytes);
+}
+
+uint64_t arch_exchange_bytes_per_s(const struct arch *a)
+{
+    return per_second(a, a->exchange_bytes);
+}
+
+uint64_t arch_cycles_from_ns(const struct arch *a, uint64_t ns)
+{
+    return ns / 1000 * a->clock_mhz + (ns % 1000 * a->clock_mhz + 999) / 1000;
+}
+
+/* bytes / (rate MB/s) seconds x clock MHz: the millions cancel. */
+uint64_t arch_cycles_for_bytes(const struct arch *a, uint64_t bytes, uint32_t mbytes_per_s)
+{
+    uint64_t whole, rest;
+
+    EMU_ASSERT(mbytes_per_s > 0);
+    whole = bytes / mbytes_per_s;
+    rest = bytes % mbytes_per_s;
+    return whole * a->clock_mhz + (rest * a->clock_mhz + mbytes_per_s - 1) / mbytes_per_s;
+}

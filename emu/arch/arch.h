@@ -1,8 +1,9 @@
 /* arch.h - the numbers of a chip: struct arch, machine files, built-in machines, exchange geometry.
  *
- * arch_fields.def lists the fields with unit, source and certainty, arch_presets.def the built-in values. A machine file is a
- * JSON object {"base": "mk2", "name": "...", field: value, ...}: a preset and what differs from it. struct arch is a plain value:
- * copy it by assignment, nothing to free.
+ * arch_fields.def lists the fields with unit, source and certainty, arch_presets.def the built-in
+ * values. A machine file is a JSON object {"base": "mk2", "name": "...", field: value, ...}: a
+ * preset and what differs from it. struct arch is a plain value: copy it by assignment, nothing to
+ * free.
  */
 #ifndef EMU_ARCH_H
 #define EMU_ARCH_H
@@ -53,27 +54,30 @@ struct arch_field {
     uint64_t min, max;
 };
 
-/* Built-in machines, in the order mk1, mk2, bow, c600, toy4, toy16, toy64. arch_preset gives NULL for an unknown name. */
+/* Built-in machines, in the order mk1, mk2, bow, c600, toy4, toy16, toy64. arch_preset gives NULL
+ * for an unknown name. */
 const struct arch *arch_preset(const char *name);
 size_t arch_preset_count(void);
 const char *arch_preset_name(size_t i); /* i < arch_preset_count() */
 
-const struct arch_field *arch_field_at(size_t i);             /* i < ARCH_FIELD_COUNT, file order */
-const struct arch_field *arch_field_find(const char *name);   /* NULL if unknown */
-const char *arch_field_nearest(const char *name);             /* a field spelled like it, or NULL */
-uint64_t arch_field_number(const struct arch *a, size_t i);   /* value of a field; 0 for texts */
-void arch_field_text(const struct arch *a, size_t i, char *out, size_t bytes); /* as --set would read it */
+const struct arch_field *arch_field_at(size_t i);           /* i < ARCH_FIELD_COUNT, file order */
+const struct arch_field *arch_field_find(const char *name); /* NULL if unknown */
+const char *arch_field_nearest(const char *name);           /* a field spelled like it, or NULL */
+uint64_t arch_field_number(const struct arch *a, size_t i); /* value of a field; 0 for texts */
+void arch_field_text(const struct arch *a, size_t i, char *out,
+                     size_t bytes); /* as --set would read it */
 
-/* Certainty of a value in force: 'H', 'M' or 'A' as recorded for the preset; 'A' where it differs from the preset. */
+/* Certainty of a value in force: 'H', 'M' or 'A' as recorded for the preset; 'A' where it differs
+ * from the preset. */
 char arch_field_mark(const struct arch *a, size_t i);
 
 /* Reads a machine file of at most 1 MiB.
  *
  * out     written only on EMU_OK
  * Errors  EMU_IO           cannot be read
- *         EMU_BAD_MACHINE  syntax, duplicate or unknown key, wrong type, value out of range, impossible combination;
- *                          emu_error() is "file:line:column: field: what was expected"
- *         EMU_NO_MEMORY */
+ *         EMU_BAD_MACHINE  syntax, duplicate or unknown key, wrong type, value out of range,
+ * impossible combination; emu_error() is "file:line:column: field: what was expected" EMU_NO_MEMORY
+ */
 enum emu_status arch_load_file(const char *path, struct arch *out) EMU_MUST_CHECK;
 
 /* The same from n bytes of text; file names it in messages. */
@@ -83,25 +87,27 @@ enum emu_status arch_load_text(const char *text, size_t n, const char *file,
 /* What --machine takes: the name of a preset, else a machine file. */
 enum emu_status arch_from_name_or_file(const char *name_or_path, struct arch *out) EMU_MUST_CHECK;
 
-/* Sets one field from text: "tiles=736", "mem_base=0x4c000", "mem_bytes=960Ki" (also Mi, Gi), "exchange_kind=flat".
+/* Sets one field from text: "tiles=736", "mem_base=0x4c000", "mem_bytes=960Ki" (also Mi, Gi),
+ * "exchange_kind=flat".
  *
- * Setting tiles above what the rows hold makes the rows grow, and moves the host and null sources behind the physical tiles.
- * Only the limits of the field itself are checked: call arch_check() after the last one.
- * Errors EMU_BAD_MACHINE; a is then unchanged. */
+ * Setting tiles above what the rows hold makes the rows grow, and moves the host and null sources
+ * behind the physical tiles. Only the limits of the field itself are checked: call arch_check()
+ * after the last one. Errors EMU_BAD_MACHINE; a is then unchanged. */
 enum emu_status arch_set(struct arch *a, const char *field_equals_value) EMU_MUST_CHECK;
 
-/* Refuses values out of range and impossible combinations with EMU_BAD_MACHINE; emu_error() names the field and the reason. */
+/* Refuses values out of range and impossible combinations with EMU_BAD_MACHINE; emu_error() names
+ * the field and the reason. */
 enum emu_status arch_check(const struct arch *a) EMU_MUST_CHECK;
 
 /* Whether all fields and the base are equal. */
 int arch_equal(const struct arch *a, const struct arch *b);
 
-/* Writes one line per field: name, value, unit, mark, meaning [source]; "(mk2: 1472)" where it differs from the preset.
- * Headings and derived figures start with '#'. */
+/* Writes one line per field: name, value, unit, mark, meaning [source]; "(mk2: 1472)" where it
+ * differs from the preset. Headings and derived figures start with '#'. */
 void arch_print(const struct arch *a, FILE *f);
 
-/* The machine as a JSON machine file with every field, which reads back arch_equal. Owned by the caller, free it with
- * emu_free(); NULL when out of memory. */
+/* The machine as a JSON machine file with every field, which reads back arch_equal. Owned by the
+ * caller, free it with emu_free(); NULL when out of memory. */
 char *arch_to_json(const struct arch *a);
 
 /* Derived peaks of one chip, per second. A multiply-add counts as two operations. */
@@ -110,14 +116,15 @@ uint64_t arch_f32_ops_per_s(const struct arch *a);
 uint64_t arch_mem_bytes_per_s(const struct arch *a);      /* loads and stores of all tiles */
 uint64_t arch_exchange_bytes_per_s(const struct arch *a); /* received by all tiles */
 
-/* Tile cycles of a duration, and of bytes at a rate in MB/s (at least 1), rounded up. Exact below 2^50 ns or bytes. */
+/* Tile cycles of a duration, and of bytes at a rate in MB/s (at least 1), rounded up. Exact below
+ * 2^50 ns or bytes. */
 uint64_t arch_cycles_from_ns(const struct arch *a, uint64_t ns);
 uint64_t arch_cycles_for_bytes(const struct arch *a, uint64_t bytes, uint32_t mbytes_per_s);
 
 /* Memory element that holds a byte address, or -1 outside the memory (isa/memory.md 1).
  *
- * Elements are numbered by address / element_bytes in region 0. Region 1 alternates its elements word by word: the parity of
- * the 64-bit word selects one of the pair. */
+ * Elements are numbered by address / element_bytes in region 0. Region 1 alternates its elements
+ * word by word: the parity of the 64-bit word selects one of the pair. */
 static inline int arch_element_of(const struct arch *a, uint32_t addr)
 {
     uint32_t off = addr - a->mem_base; /* wraps below the base */
@@ -133,19 +140,24 @@ static inline int arch_element_of(const struct arch *a, uint32_t addr)
     return (int)(first + 2 * (off >> (shift + 1)) + (addr / a->element_word_bytes) % 2);
 }
 
-/* Exchange geometry (arch_exchange.c). Logical tiles are what programs number, physical ids what the mux selects. A physical
- * id is below arch_physical_count(); a logical tile below a->tiles. Anything else is a bug of the caller (EMU_ASSERT). */
+/* Exchange geometry (arch_exchange.c). Logical tiles are what programs number, physical ids what
+ * the mux selects. A physical id is below arch_physical_count(); a logical tile below a->tiles.
+ * Anything else is a bug of the caller (EMU_ASSERT). */
 uint32_t arch_physical_count(const struct arch *a);
 uint32_t arch_tile_physical(const struct arch *a, uint32_t logical);
-int arch_tile_logical(const struct arch *a, uint32_t physical); /* -1: no such tile, also for any larger id */
+int arch_tile_logical(const struct arch *a,
+                      uint32_t physical); /* -1: no such tile, also for any larger id */
 
-/* T(s, d): a word sent at the sender's event e reaches the receiver's mux at the receiver's event e + T. Events; may be < 0. */
+/* T(s, d): a word sent at the sender's event e reaches the receiver's mux at the receiver's event e
+ * + T. Events; may be < 0. */
 int arch_exchange_delay(const struct arch *a, uint32_t s_physical, uint32_t d_physical);
 
-/* Smallest and largest T over all pairs of the machine's tiles, a tile with itself included. O(tiles). */
+/* Smallest and largest T over all pairs of the machine's tiles, a tile with itself included.
+ * O(tiles). */
 void arch_exchange_delay_span(const struct arch *a, int *min, int *max);
 
-/* Bits of a send's ctl that reach d from s: 1 or 2 by the way round, 3 (either) on a flat exchange. */
+/* Bits of a send's ctl that reach d from s: 1 or 2 by the way round, 3 (either) on a flat exchange.
+ */
 unsigned arch_exchange_direction(const struct arch *a, uint32_t s_physical, uint32_t d_physical);
 
 /* Events from the receiver's mux to its incoming pointer. */

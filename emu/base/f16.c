@@ -25,24 +25,29 @@ uint32_t fp_f16_to_f32(uint16_t h, struct fp_env *env)
     return fp_bits((float)fp_f16_value(h));
 }
 
-/* m of 53 bits, to be cut by shift (at least 42) bits to an f16 significand of up to 11; the header
- * has the rule. */
+/* Adds 13 random bits below the last place and cuts; the header has the rule. m of 53 bits, shift
+ * (at least 42) to be cut. */
+static uint64_t significand_stochastic(uint64_t m, unsigned shift, uint64_t r)
+{
+    unsigned cut = shift - 13;
+    uint64_t kept;
+
+    if (cut > 62) /* nothing but "not zero" is left of m, as with 62 */
+        cut = 62;
+    kept = m >> cut | !!(m & (((uint64_t)1 << cut) - 1));
+    return (kept + r) >> 13;
+}
+
+/* m of 53 bits, to be cut by shift (at least 42) bits to an f16 significand of up to 11. */
 static uint64_t significand_rounded(uint64_t m, unsigned shift, bool negative, unsigned lane,
                                     const struct fp_env *env)
 {
-    uint64_t keep, rest, r;
+    uint64_t keep, rest;
 
-    if (shift > 62) { /* far below half of the smallest subnormal: only "not zero" is left of m */
+    if (env->stochastic)
+        return significand_stochastic(m, shift, env->random >> 16 * (lane & 3) & 0x1fff);
+    if (shift > 62) /* below half a unit, as with 62 */
         shift = 62;
-        m = 1;
-    }
-    if (env->stochastic) {
-        unsigned cut = shift - 13;
-
-        r = env->random >> 16 * (lane & 3) & 0x1fff;
-        m = m >> cut | !!(m & (((uint64_t)1 << cut) - 1));
-        return (m + r) >> 13;
-    }
     keep = m >> shift;
     rest = m & (((uint64_t)1 << shift) - 1);
     return keep + fp_round_grows(keep, rest, (uint64_t)1 << (shift - 1), negative, env->rnd);
@@ -66,7 +71,7 @@ uint16_t fp_f16_from_f64(double exact, unsigned lane, struct fp_env *env)
         h += significand_rounded(m | (uint64_t)1 << 52, 42, sign, lane, env);
     } else if (e == -1023) {
         /* f64 subnormals are no sums or products of f16, but count as not zero. */
-        h = m ? significand_rounded(1, 63, sign, lane, env) : 0;
+        h = m ? significand_rounded(1, 1100, sign, lane, env) : 0;
     } else {
         h = significand_rounded(m | (uint64_t)1 << 52, (unsigned)(42 - 14 - e), sign, lane, env);
     }

@@ -104,7 +104,7 @@ static const struct dd log1p_term[] = {
     { -0x1p-4, 0 },
 };
 
-static const struct dd ln2 = { 0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56 };
+static const struct dd ln2 = { FP_LN2_HI, FP_LN2_LO };
 static const struct dd log2e = { 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56 };
 
 struct split {

@@ -104,8 +104,8 @@ struct tile_case {
     const char *text; /* assembly text instead of sources, or NULL */
     const char **include;
     size_t include_count;
-    const char **define; /* name, value, name, value ... */
-    size_t define_count; /* pairs */
+    char **define; /* owned array of owned "NAME=VALUE" */
+    size_t define_count;
     const char *machine; /* name or file, NULL: mk2 */
     const char *entry;
     enum case_as as;

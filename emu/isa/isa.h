@@ -132,6 +132,12 @@ int isa_is_wide(uint32_t word);
  * bundles too. Returns the length as snprintf does. */
 int isa_print(const struct insn *in, const char *label, char *out, size_t bytes);
 
+/* Registers an instruction reads and writes, one bit per register of each file; read-only ones never count as written. */
+struct insn_regs {
+    uint32_t m_read, m_write, a_read, a_write;
+};
+struct insn_regs isa_registers(const struct insn *in);
+
 /* CSRs. space is 'W', 'U' or 'S'. */
 struct csr_row {
     const char *name;

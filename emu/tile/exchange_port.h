@@ -6,8 +6,9 @@
 #ifndef EMU_EXCHANGE_PORT_H
 #define EMU_EXCHANGE_PORT_H
 
-#include "emu/isa/isa.h"
 #include "emu/tile/tile.h"
+
+struct insn;
 
 struct exchange_port {
     /* Issues one of send, sendoff, sendpic, sendpicp, delay, delaypic, delayxpic, sans of the supervisor of t.

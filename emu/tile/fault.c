@@ -1,4 +1,5 @@
-/* fault.c - names, texts and exception numbers of fault.def, and the record of a tile's first fault.
+/* fault.c - names, texts and exception numbers of fault.def, and the record of a tile's first
+ * fault.
  */
 #include "emu/tile/tile.h"
 

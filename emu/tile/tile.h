@@ -57,12 +57,31 @@ struct exchange_port;
 /* Decoded code pages (emu/bsp). */
 struct code_page;
 
+/* Where accumulator AACC[2 * unit + odd] of a worker stands in acc[]: the even ones of units 0..15, then the odd ones, so that the
+ * chains of one set are host vectors. */
+static inline unsigned acc_index(unsigned unit, unsigned odd)
+{
+    return 16 * odd + unit;
+}
+
+/* The weights once more, converted for the fast AMP path; filled and read by emu/bsp/fast_weights.h only. */
+struct weight_cache {
+    uint32_t key;        /* what it holds and for which units; 0: nothing */
+    uint32_t generation; /* weight_generation it was made from */
+    uint16_t max, min;   /* f16: largest magnitude and smallest nonzero one less 1, 0xffff if all are zero */
+    _Alignas(64) union {
+        double f64[4][4][16]; /* f16 weights: [n][lane][unit] */
+        float f32[8][16];     /* f32 weights: [phase][unit], subnormals flushed */
+    };
+};
+
 struct tile {
     _Alignas(64) uint32_t m[REG_M_NULL + 2][TILE_LANES];
     uint32_t a[REG_A_NULL + 4][TILE_LANES];
-    uint32_t acc[TILE_WORKERS][TILE_ACC]; /* f32 bits; any pattern is kept (istacc moves raw halves) */
+    uint32_t acc[TILE_WORKERS][TILE_ACC]; /* f32 bits, at acc_index(); any pattern is kept (istacc moves raw halves) */
     uint64_t weight[TILE_WEIGHTS];        /* entry 4 * unit + n = $CWEI_unit_n; four f16 (lane 0 lowest) or two f32 */
     uint32_t weight_generation;           /* changes with every write to weight[] */
+    struct weight_cache weight_cache;
 
     uint32_t pc[TILE_LANES];   /* instruction being executed */
     uint32_t npc[TILE_LANES];  /* set to pc + length before exec_; a taken branch overwrites it */
@@ -168,6 +187,9 @@ static inline void tile_written(struct tile *t, uint32_t off, uint32_t bytes)
  * (ASSUMED). Side effects ($FP_CLR, $PRNG_SEED, $CR) happen here. */
 uint32_t tile_csr_get(struct tile *t, unsigned lane, char space, unsigned index);
 void tile_csr_put(struct tile *t, unsigned lane, char space, unsigned index, uint32_t v);
+
+/* Sync zones, the operand of sync (isa/encodings.md). */
+enum { SYNC_RECV = 0, SYNC_ANS = 1, SYNC_LOCAL = 2, SYNC_INTERNAL = 3 };
 
 /* $SSR bits */
 enum { SSR_LC = 1, SSR_GC = 2, SSR_ANS = 4, SSR_RAERR = 8 };

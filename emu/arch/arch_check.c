@@ -1,0 +1,176 @@
+/* arch_check.c - which machines are impossible: limits of each field, then what fields demand of
+ * each other. */
+#include "emu/arch/arch_private.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum {
+    BARREL_WORKERS = 6,   /* register lanes, split arithmetic of programs and $WSR all rest on it */
+    MAC_F16_PER_UNIT = 4, /* one AMP unit: a dot product of four f16, or one f32 product */
+    FORMULA_COLUMNS = 16, /* arch_exchange.c knows T for this many */
+    MUX_BITS = 13         /* width of the source field in exchange instructions */
+};
+
+EMU_PRINTF(4, 5)
+static int problem(struct arch_problem *p, enum arch_field_id field, enum arch_field_id other,
+                   const char *fmt, ...)
+{
+    va_list ap;
+
+    p->field = field;
+    p->other = other;
+    va_start(ap, fmt);
+    vsnprintf(p->why, sizeof(p->why), fmt, ap);
+    va_end(ap);
+    return 1;
+}
+
+#define REFUSE(field, other, ...)                                                                  \
+    return problem(p, ARCH_FIELD_##field, ARCH_FIELD_##other, __VA_ARGS__)
+
+static int find_limit(const struct arch *a, struct arch_problem *p)
+{
+    char value[ARCH_TEXT_MAX], expected[160];
+
+    if (!arch_preset(a->base)) {
+        p->field = p->other = ARCH_FIELD_name;
+        snprintf(p->why, sizeof(p->why), "base '%.40s' is not a built-in machine", a->base);
+        return 1;
+    }
+    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
+        const struct arch_field *f = arch_field_at(i);
+        uint64_t v = arch_field_number(a, i);
+
+        if (f->type == ARCH_TYPE_text)
+            v = strlen((const char *)a + f->offset);
+        if (v >= f->min && v <= f->max)
+            continue;
+        arch_field_expected(i, expected, sizeof(expected));
+        arch_field_text(a, i, value, sizeof(value));
+        return problem(p, (enum arch_field_id)i, (enum arch_field_id)i, "expected %s, got %s",
+                       expected, value);
+    }
+    return 0;
+}
+
+static int find_memory(const struct arch *a, struct arch_problem *p)
+{
+    uint32_t group = a->region1_interleave * a->element_bytes;
+
+    if (a->element_bytes & (a->element_bytes - 1))
+        REFUSE(element_bytes, element_bytes, "%u is not a power of two", a->element_bytes);
+    if (a->mem_base % a->element_bytes)
+        REFUSE(mem_base, element_bytes, "0x%x is not a multiple of element_bytes %u", a->mem_base,
+               a->element_bytes);
+    if (a->mem_bytes % a->element_bytes)
+        REFUSE(mem_bytes, element_bytes, "%u is not a multiple of element_bytes %u", a->mem_bytes,
+               a->element_bytes);
+    if (a->region0_bytes % a->element_bytes)
+        REFUSE(region0_bytes, element_bytes, "%u is not a multiple of element_bytes %u",
+               a->region0_bytes, a->element_bytes);
+    if (a->region0_bytes > a->mem_bytes)
+        REFUSE(region0_bytes, mem_bytes, "%u is more than mem_bytes %u", a->region0_bytes,
+               a->mem_bytes);
+    if ((a->mem_bytes - a->region0_bytes) % group)
+        REFUSE(mem_bytes, region0_bytes,
+               "region 1 (mem_bytes - region0_bytes = %u) is not a multiple of %u: "
+               "%u interleaved elements of %u bytes",
+               a->mem_bytes - a->region0_bytes, group, a->region1_interleave, a->element_bytes);
+    if ((uint64_t)a->mem_base + a->mem_bytes > (uint64_t)1 << a->address_bits)
+        REFUSE(mem_bytes, mem_base, "memory ends at 0x%x, beyond %u address bits",
+               a->mem_base + a->mem_bytes, a->address_bits);
+    return 0;
+}
+
+static int find_compute(const struct arch *a, struct arch_problem *p)
+{
+    uint32_t units = a->amp_sets * a->amp_units;
+
+    if (a->workers != BARREL_WORKERS)
+        REFUSE(workers, workers,
+               "%u, but the machine runs six: the barrel has six slots and "
+               "programs split work by six",
+               a->workers);
+    if (a->load_latency_cycles > a->workers)
+        REFUSE(load_latency_cycles, workers,
+               "%u, but only up to %u cycles are hidden by the barrel and nothing else is modelled",
+               a->load_latency_cycles, a->workers);
+    if (a->accumulators != units * a->amp_unit_accumulators)
+        REFUSE(accumulators, amp_sets, "%u, but amp_sets x amp_units x amp_unit_accumulators is %u",
+               a->accumulators, units * a->amp_unit_accumulators);
+    if (a->f16_macs_f16 != MAC_F16_PER_UNIT * units)
+        REFUSE(f16_macs_f16, amp_sets, "%u, but %u AMP units do %u multiply-adds a cycle",
+               a->f16_macs_f16, units, MAC_F16_PER_UNIT * units);
+    if (a->f16_macs_f32 != MAC_F16_PER_UNIT * a->amp_units)
+        REFUSE(f16_macs_f32, amp_units,
+               "%u, but one set of %u AMP units does %u multiply-adds a cycle", a->f16_macs_f32,
+               a->amp_units, MAC_F16_PER_UNIT * a->amp_units);
+    if (a->f32_macs != units)
+        REFUSE(f32_macs, amp_sets, "%u, but %u AMP units do one multiply-add each", a->f32_macs,
+               units);
+    return 0;
+}
+
+static int find_exchange(const struct arch *a, struct arch_problem *p)
+{
+    int columns = a->exchange_kind == ARCH_EXCHANGE_COLUMNS;
+
+    if (columns && a->exchange_columns != FORMULA_COLUMNS)
+        REFUSE(exchange_columns, exchange_kind, "%u, but delays are known for %u columns only",
+               a->exchange_columns, FORMULA_COLUMNS);
+    if (columns && a->tiles % 2)
+        REFUSE(tiles, exchange_kind, "%u is odd, but tiles of a column exchange come in pairs",
+               a->tiles);
+    if (columns && a->tiles > arch_physical_count(a))
+        REFUSE(tiles, exchange_rows, "%u, but %u rows of %u columns hold %u tiles", a->tiles,
+               a->exchange_rows, a->exchange_columns, arch_physical_count(a));
+    if (columns && arch_physical_count(a) > a->host_source)
+        REFUSE(host_source, exchange_rows, "0x%x selects a tile: physical ids reach 0x%x",
+               a->host_source, arch_physical_count(a) - 1);
+    if (a->tiles > a->host_source)
+        REFUSE(host_source, tiles, "0x%x selects a tile: there are %u", a->host_source, a->tiles);
+    if (a->host_source + a->host_source_count > 1u << MUX_BITS)
+        REFUSE(host_source, host_source_count, "0x%x and %u more do not fit the %u bits of the mux",
+               a->host_source, a->host_source_count - 1, MUX_BITS);
+    if (a->null_source < arch_physical_count(a))
+        REFUSE(null_source, tiles, "0x%x selects a tile: physical ids reach 0x%x", a->null_source,
+               arch_physical_count(a) - 1);
+    if (a->null_source - a->host_source < a->host_source_count)
+        REFUSE(null_source, host_source, "0x%x is one of the %u host sources from 0x%x",
+               a->null_source, a->host_source_count, a->host_source);
+    if (a->exchange_pair_bytes != 0 && a->exchange_pair_bytes != 2 * a->exchange_bytes)
+        REFUSE(exchange_pair_bytes, exchange_bytes,
+               "%u, but a pair has twice the %u of a tile, or 0", a->exchange_pair_bytes,
+               a->exchange_bytes);
+    return 0;
+}
+
+static int find_system(const struct arch *a, struct arch_problem *p)
+{
+    if (a->chips > a->chips_max)
+        REFUSE(chips, chips_max, "%u, but the largest pod has chips_max %u", a->chips,
+               a->chips_max);
+    if (a->chips_per_machine > a->chips_max)
+        REFUSE(chips_per_machine, chips_max, "%u is more than chips_max %u", a->chips_per_machine,
+               a->chips_max);
+    if (a->chips > 1 && a->links == 0)
+        REFUSE(links, chips, "0, but %u chips need links", a->chips);
+    return 0;
+}
+
+int arch_find_problem(const struct arch *a, struct arch_problem *p)
+{
+    return find_limit(a, p) || find_memory(a, p) || find_compute(a, p) || find_exchange(a, p) ||
+           find_system(a, p);
+}
+
+enum emu_status arch_check(const struct arch *a)
+{
+    struct arch_problem p;
+
+    if (arch_find_problem(a, &p))
+        return FAIL(BAD_MACHINE, "machine %s: %s: %s", a->name, arch_field_at(p.field)->name,
+                    p.why);
+    return EMU_OK;
+}

@@ -1,0 +1,194 @@
+/* arch_exchange.c - the geometry of the exchange: numbering, delays, directions.
+ *
+ * A column exchange has rows of 16 columns; a row's crossing with a column is a group of four
+ * tiles, two pairs. Columns 0..7 and 8..15 are the two halves, folded: column 15 lies beside column
+ * 0. The formulas were recovered from a public project that drives a C600 (ipu-stack);
+ * tests/unit/test_arch.c holds their properties.
+ */
+#include "emu/arch/arch_private.h"
+
+enum {
+    GROUP_TILES = 4, /* tiles where a row crosses a column */
+    FOLD_CYCLES = 6, /* per folded column, between the tile and the point where directions split */
+    COLUMN_CYCLES = 4, /* per folded column, along the trunk */
+    ROW_CYCLES = 2,    /* per row */
+    DELAY_ORIGIN = -34 /* puts event 0 at the release of the sync */
+};
+
+/* Where a physical tile lies. */
+struct place {
+    int row, column, half, fold; /* fold: column counted from the fold of its half */
+    int side, lane;              /* lowest bit; lowest two bits of the id */
+};
+
+static uint32_t row_tiles(const struct arch *a)
+{
+    return GROUP_TILES * a->exchange_columns;
+}
+
+uint32_t arch_physical_count(const struct arch *a)
+{
+    return a->exchange_kind == ARCH_EXCHANGE_FLAT ? a->tiles : a->exchange_rows * row_tiles(a);
+}
+
+void arch_exchange_make_room(struct arch *a)
+{
+    uint32_t per_row = row_tiles(a), first;
+
+    if (a->exchange_kind == ARCH_EXCHANGE_COLUMNS && a->tiles > a->exchange_rows * per_row)
+        a->exchange_rows = (a->tiles + per_row - 1) / per_row;
+    first = arch_physical_count(a);
+    if (first <= a->host_source)
+        return;
+    a->host_source = (first + a->host_source_count - 1) / a->host_source_count;
+    a->host_source *= a->host_source_count;
+    a->null_source = a->host_source + a->host_source_count;
+}
+
+/* Pairs fill a block, which is one side of a column, row by row, odd blocks backwards: logical
+ * neighbours stay neighbours. */
+uint32_t arch_tile_physical(const struct arch *a, uint32_t logical)
+{
+    uint32_t pair = logical / 2, lane = logical % 2, block, row, column;
+
+    EMU_ASSERT(logical < a->tiles);
+    if (a->exchange_kind == ARCH_EXCHANGE_FLAT)
+        return logical;
+    block = pair / a->exchange_rows;
+    row = pair % a->exchange_rows;
+    if (block % 2)
+        row = a->exchange_rows - 1 - row;
+    column = GROUP_TILES * (block / 2) + block % 2;
+    return row_tiles(a) * row + column + 2 * lane;
+}
+
+int arch_tile_logical(const struct arch *a, uint32_t physical)
+{
+    uint32_t row, rest, block, logical;
+
+    if (physical >= arch_physical_count(a))
+        return -1;
+    if (a->exchange_kind == ARCH_EXCHANGE_FLAT)
+        return (int)physical;
+    row = physical / row_tiles(a);
+    rest = physical % row_tiles(a);
+    block = 2 * (rest / GROUP_TILES) + rest % 2;
+    if (block % 2)
+        row = a->exchange_rows - 1 - row;
+    logical = 2 * (block * a->exchange_rows + row) + rest / 2 % 2;
+    return logical < a->tiles ? (int)logical : -1;
+}
+
+static struct place place_of(const struct arch *a, uint32_t physical)
+{
+    int columns = (int)a->exchange_columns;
+    struct place p;
+
+    p.row = (int)(physical / row_tiles(a));
+    p.column = (int)(physical % row_tiles(a) / GROUP_TILES);
+    p.half = p.column / (columns / 2);
+    p.fold = p.half ? columns - 1 - p.column : p.column;
+    p.side = (int)(physical % 2);
+    p.lane = (int)(physical % GROUP_TILES);
+    return p;
+}
+
+/* Signed way from s to d; its sign decides the direction, its size is part of the delay. */
+static int way(const struct place *s, const struct place *d)
+{
+    int entry;
+
+    if (d->lane > 1)
+        entry = d->half == d->side ? 2 : 4;
+    else
+        entry = d->half == d->lane ? 1 : 5;
+    return FOLD_CYCLES * (d->fold - s->fold - (s->half ^ s->side)) + entry;
+}
+
+static int delay_between(const struct arch *a, const struct place *s, const struct place *d)
+{
+    int half = (int)a->exchange_columns / 2, w = way(s, d);
+    int in_half = s->column % half;
+    int local = half * s->half + s->column / 2 % (half / 2);
+    int turn = s->half == d->half ? in_half + 1 : 2 * half - in_half;
+
+    return local - d->column + ((in_half / 2) ^ (half / 2 - 1)) + COLUMN_CYCLES * s->fold + turn -
+           COLUMN_CYCLES * d->fold + ROW_CYCLES * (s->row - d->row) + (w < 0 ? -w : w) +
+           DELAY_ORIGIN;
+}
+
+int arch_exchange_delay(const struct arch *a, uint32_t s_physical, uint32_t d_physical)
+{
+    struct place s, d;
+
+    EMU_ASSERT(s_physical < arch_physical_count(a) && d_physical < arch_physical_count(a));
+    if (a->exchange_kind == ARCH_EXCHANGE_FLAT)
+        return (int)a->exchange_flat_cycles;
+    s = place_of(a, s_physical);
+    d = place_of(a, d_physical);
+    return delay_between(a, &s, &d);
+}
+
+unsigned arch_exchange_direction(const struct arch *a, uint32_t s_physical, uint32_t d_physical)
+{
+    struct place s, d;
+
+    EMU_ASSERT(s_physical < arch_physical_count(a) && d_physical < arch_physical_count(a));
+    if (a->exchange_kind == ARCH_EXCHANGE_FLAT)
+        return 3;
+    s = place_of(a, s_physical);
+    d = place_of(a, d_physical);
+    return way(&s, &d) < 1 ? 2 : 1;
+}
+
+unsigned arch_pic_lag(const struct arch *a, uint32_t d_physical)
+{
+    EMU_ASSERT(d_physical < arch_physical_count(a));
+    if (a->exchange_kind == ARCH_EXCHANGE_FLAT)
+        return a->pic_lag_base_cycles;
+    return a->pic_lag_base_cycles + a->pic_lag_row_cycles * (d_physical / row_tiles(a));
+}
+
+/* Within a position of the row T depends on the rows by ROW_CYCLES (r_s - r_d) only, so the first
+ * and last populated row of each of the positions decide. */
+void arch_exchange_delay_span(const struct arch *a, int *min, int *max)
+{
+    struct {
+        int first, last;
+    } rows[GROUP_TILES * 64];
+    uint32_t positions = row_tiles(a);
+    int found = 0;
+
+    if (a->exchange_kind == ARCH_EXCHANGE_FLAT) {
+        *min = *max = (int)a->exchange_flat_cycles;
+        return;
+    }
+    EMU_ASSERT(positions <= EMU_COUNT_OF(rows));
+    for (uint32_t i = 0; i < positions; i++)
+        rows[i].first = rows[i].last = -1;
+    for (uint32_t tile = 0; tile < a->tiles; tile++) {
+        uint32_t p = arch_tile_physical(a, tile), i = p % positions;
+        int row = (int)(p / positions);
+
+        if (rows[i].first < 0 || row < rows[i].first)
+            rows[i].first = row;
+        if (row > rows[i].last)
+            rows[i].last = row;
+    }
+    *min = *max = 0;
+    for (uint32_t i = 0; i < positions; i++)
+        for (uint32_t j = 0; j < positions; j++) {
+            int level, low, high;
+
+            if (rows[i].first < 0 || rows[j].first < 0)
+                continue;
+            level = arch_exchange_delay(a, i, j); /* both in row 0 */
+            low = level + ROW_CYCLES * (rows[i].first - rows[j].last);
+            high = level + ROW_CYCLES * (rows[i].last - rows[j].first);
+            if (!found || low < *min)
+                *min = low;
+            if (!found || high > *max)
+                *max = high;
+            found = 1;
+        }
+}

@@ -1,0 +1,400 @@
+/* asm_internal.h - what the files of the assembler share.
+ *
+ * Functions that can find something wrong return 1, or 0 after a diagnostic was recorded or memory ran out; the caller then gives
+ * up the statement. Everything that lives as long as the unit comes from its arena; only growing arrays and the text of
+ * expansions are allocated one by one.
+ */
+#ifndef EMU_ASM_INTERNAL_H
+#define EMU_ASM_INTERNAL_H
+
+#include "emu/asm/asm.h"
+#include "emu/isa/isa.h"
+
+enum {
+    MAX_FRAMES = 100,       /* nested macros, repeats and .include */
+    MAX_CONDITIONS = 200,   /* nested .if */
+    MAX_EXPR_DEPTH = 100,   /* nested parentheses and operators while parsing */
+    MAX_NODE_DEPTH = 300,   /* tree made of trees kept by .equ */
+    MAX_NODE_WEIGHT = 4000, /* nodes visited to evaluate it */
+    MAX_ERRORS = 50,        /* of one unit; then it stops */
+    MAX_ALIGN = 1 << 16,
+    MAX_FILE_BYTES = 1 << 26,
+    MIN_SECTION_ALIGN = 8, /* the size of a bundle, so that offsets tell whether a bundle is aligned */
+    OPERANDS = ISA_MAX_OPERANDS
+};
+
+struct span {
+    const char *s;
+    size_t n;
+};
+
+struct loc {
+    const char *file; /* interned in the unit */
+    uint32_t line, column;
+};
+
+/* ---- tables by name (asm_unit.c) ---- */
+
+struct named {
+    struct named *next;
+    const char *name; /* zero-terminated, in the arena */
+    uint32_t len, hash;
+};
+
+struct table {
+    struct named **bucket;
+    size_t buckets, count;
+};
+
+struct named *table_find(const struct table *t, struct span name);
+int table_remove(struct table *t, struct span name);
+void table_free(struct table *t);
+
+/* ---- expressions (asm_expr.c) ---- */
+
+enum node_kind { NODE_NUMBER, NODE_PLACE, NODE_SYMBOL, NODE_UNARY, NODE_BINARY };
+
+struct node {
+    uint8_t kind, op; /* enum node_kind; operator character, or OP2() of two */
+    uint16_t depth;
+    uint32_t weight;
+    int64_t number; /* NODE_NUMBER, and the offset of NODE_PLACE */
+    union {
+        struct section *section;
+        struct symbol *symbol;
+        const struct node *left;
+    } u;
+    const struct node *right;
+};
+
+enum value_kind { VALUE_NUMBER, VALUE_PLACE, VALUE_UNKNOWN, VALUE_WRONG };
+
+struct value {
+    enum value_kind kind;
+    int64_t number;          /* the number, or the offset in section */
+    struct section *section; /* VALUE_PLACE */
+    const char *why;         /* VALUE_WRONG */
+};
+
+/* ---- what a file defines (asm_section.c) ---- */
+
+enum symbol_state { SYMBOL_UNDEFINED, SYMBOL_LABEL, SYMBOL_VARIABLE };
+
+struct symbol {
+    struct named n;
+    struct source *source;
+    uint8_t state, type, global, weak, numbered, visiting;
+    uint32_t offset; /* SYMBOL_LABEL */
+    struct section *section;
+    const struct node *value; /* SYMBOL_VARIABLE */
+    const struct node *size;
+    uint32_t stack_bytes;
+    uint32_t uses;
+    struct loc first_use, defined;
+    struct symbol *resolved; /* the definition in another file, found by the linker */
+};
+
+/* 1f and 1b */
+struct numbered {
+    struct named n;
+    struct symbol *last, *next;
+};
+
+enum item_kind { ITEM_DATA = 1, ITEM_SINGLE = 2, ITEM_BUNDLE = 4, ITEM_NO_REPEAT = 8 };
+
+/* One instruction, bundle, or run of data. Its size reaches to the next one. */
+struct item {
+    uint32_t offset, line;
+    const char *file;
+    uint8_t kind; /* enum item_kind, or-ed */
+};
+
+enum fixup_kind { FIXUP_DATA, FIXUP_INSN, FIXUP_REPEAT };
+
+/* A place whose bytes depend on what is known only at the end. */
+struct fixup {
+    uint8_t kind, bytes; /* FIXUP_DATA: 1, 2, 4 or 8; FIXUP_INSN: room for the instruction */
+    uint32_t offset;
+    uint32_t item;                 /* FIXUP_REPEAT: index of the item with the rpt */
+    const struct insn_text *insn;  /* FIXUP_INSN */
+    const struct node *expr;       /* FIXUP_DATA */
+    struct loc at;
+};
+
+struct section {
+    struct named n;
+    struct section *next; /* in order of appearance in the unit */
+    struct source *source;
+    uint32_t flags, align, addr;
+    uint8_t *bytes;
+    size_t size, capacity;
+    struct item *item;
+    size_t items, item_capacity;
+    struct fixup *fixup;
+    size_t fixups, fixup_capacity;
+    size_t lines_at; /* linker: first entry in the line table */
+};
+
+struct source {
+    struct source *next;
+    const char *name;
+    struct table symbols, sections, numbered;
+};
+
+/* ---- instructions (asm_operand.c, asm_match.c, asm_insn.c) ---- */
+
+enum operand_text_kind { TEXT_M, TEXT_A, TEXT_CSR, TEXT_EXPR };
+enum broadcast { BROADCAST_NONE, BROADCAST_B, BROADCAST_BL, BROADCAST_BU };
+
+struct operand_text {
+    uint8_t kind, suffix;      /* enum operand_text_kind, enum operand_suffix */
+    uint8_t reg, count;        /* first register, number of registers */
+    uint8_t broadcast;
+    int16_t csr[3];            /* index in the spaces W, U, S; -1: no such name */
+    const struct node *expr;
+    struct loc at;
+    struct span text; /* as written; empty once the statement is done */
+};
+
+enum asm_mode { MODE_ANY = 0, MODE_WORKER = CTX_W, MODE_SUPERVISOR = CTX_S };
+
+struct insn_text {
+    const struct insn_form *first; /* first form of the mnemonic; NULL: .insn */
+    uint32_t word;                 /* .insn */
+    uint8_t count, mode, any_mode;
+    struct operand_text operand[OPERANDS];
+    struct loc at;
+};
+
+struct match {
+    const struct insn_form *form;
+    struct insn insn[2];
+    unsigned insns;
+    int unknown; /* an operand is not known yet: encoded as 0 */
+};
+
+struct bundle {
+    int open, broken;
+    unsigned count;
+    struct loc at;
+    struct insn_text *text[2];
+    struct match match[2];
+};
+
+/* ---- input (asm_lex.c, asm_macro.c) ---- */
+
+struct param {
+    struct span name, value; /* value: the default */
+    int required, rest;
+};
+
+struct macro {
+    struct named n;
+    struct param *param;
+    size_t params;
+    struct span body;
+    const char *file;
+    uint32_t line;
+};
+
+/* .rept, .irp, .irpc: the body is expanded once for each value */
+struct repeat {
+    struct span body;
+    struct param param; /* name is empty for .rept */
+    struct span *value; /* NULL for .rept */
+    size_t values, next;
+    const char *file;
+    uint32_t line;
+};
+
+enum frame_kind { FRAME_FILE, FRAME_MACRO, FRAME_REPEAT };
+
+struct frame {
+    enum frame_kind kind;
+    const char *p, *end, *line_start;
+    char *owned; /* text to free with the frame */
+    const char *file;
+    uint32_t line;
+    const char *name; /* of the macro, or the directive */
+    struct loc called;
+    unsigned conditions; /* open .if when it began */
+    struct repeat *repeat;
+};
+
+struct condition {
+    uint8_t active, taken, parent, is_else;
+    struct loc at;
+};
+
+/* The state while one file is assembled. */
+struct as {
+    struct asm_unit *u;
+    struct source *source;
+    struct section *section;
+    struct frame frame[MAX_FRAMES];
+    unsigned frames;
+    struct frame *top;
+    struct condition condition[MAX_CONDITIONS];
+    unsigned conditions;
+    struct table macros;
+    struct bundle bundle;
+    size_t expanded; /* bytes of text produced so far */
+    unsigned expr_depth;
+    uint32_t invocations; /* \@ */
+    uint8_t mode;
+    uint8_t any_mode, any_repeat, warn_bundles;
+    int markers; /* the text has line markers of cpp */
+    int stop;
+};
+
+/* ---- the unit (asm_unit.c) ---- */
+
+struct arena_block {
+    struct arena_block *next;
+    size_t used, bytes;
+};
+
+struct asm_unit {
+    struct asm_options options;
+    struct arch arch;
+    struct arena_block *arena;
+    struct table names; /* interned file names */
+    struct source *source, **source_end;
+    struct section *section, **section_end;
+    size_t total_bytes;
+    struct asm_diag *diag;
+    size_t diags, diag_capacity, errors;
+    int no_memory;
+    /* filled by the linker */
+    struct table globals;
+    struct asm_image image;
+    struct asm_line *line;
+    int linked;
+};
+
+void *unit_alloc(struct asm_unit *u, size_t count, size_t size); /* zeroed; NULL when out of memory */
+struct span unit_copy(struct asm_unit *u, struct span s);        /* zero-terminated; s = NULL when out of memory */
+const char *unit_file_name(struct asm_unit *u, const char *name, size_t n);
+struct named *unit_insert(struct asm_unit *u, struct table *t, struct span name, size_t size);
+int unit_no_memory(struct asm_unit *u);
+int unit_diag(struct asm_unit *u, enum asm_diag_kind kind, struct loc at, const char *fmt, ...)
+    EMU_PRINTF(4, 5);
+enum emu_status unit_status(const struct asm_unit *u);
+
+static inline struct span span_of(const char *s, size_t n)
+{
+    return (struct span){ s, n };
+}
+
+int span_is(struct span a, const char *b);
+struct span span_trim(struct span s);
+
+/* Errors of the file being assembled; notes name the macros that lead to it. Both return 0. */
+int as_error(struct as *as, struct loc at, const char *fmt, ...) EMU_PRINTF(3, 4);
+int as_warning(struct as *as, struct loc at, const char *fmt, ...) EMU_PRINTF(3, 4);
+
+/* ---- asm_cpp.c ---- */
+
+/* Runs cpp on a file, or on text. *out is owned by the caller. Errors of cpp become diagnostics, and EMU_BAD_ASM. */
+enum emu_status cpp_run(struct asm_unit *u, const char *path, struct span text, char **out,
+                        size_t *len);
+enum emu_status file_read(const char *path, char **out, size_t *len);
+
+/* ---- asm_lex.c ---- */
+
+int lex_peek(const struct as *as); /* next character, or -1 */
+struct loc lex_here(const struct as *as);
+struct loc lex_loc(const struct as *as, const char *p);
+void lex_blank(struct as *as); /* skips blanks and comments */
+void lex_newline(struct as *as);
+int lex_at_end(struct as *as); /* of the statement */
+int lex_accept(struct as *as, char c);
+int lex_expect(struct as *as, char c, const char *where);
+int lex_expect_end(struct as *as);
+void lex_skip_statement(struct as *as);
+void lex_skip_line_comment(struct as *as);
+struct span lex_statement_text(struct as *as); /* the rest of it, trimmed */
+struct span lex_word(struct as *as);           /* name characters at the cursor, maybe none */
+int lex_name(struct as *as, struct span *out); /* a name, maybe quoted */
+int lex_string(struct as *as, char **out, size_t *len); /* with escapes resolved; in the arena */
+int lex_is_name_start(int c);
+int lex_is_name(int c);
+
+/* ---- asm_expr.c ---- */
+
+const struct node *expr_parse(struct as *as);
+const struct node *expr_number(struct as *as, int64_t v);
+const struct node *expr_place(struct as *as, struct section *s, int64_t offset);
+int expr_parse_number(struct as *as, const char *what, int64_t *out);
+struct value expr_eval(const struct node *n, int linked);
+
+/* ---- asm_section.c ---- */
+
+struct symbol *symbol_get(struct as *as, struct span name);
+struct symbol *symbol_find(const struct source *s, struct span name);
+int symbol_define_label(struct as *as, struct span name, struct loc at);
+int symbol_define_numbered(struct as *as, struct span digits, struct loc at);
+struct symbol *symbol_numbered(struct as *as, struct span digits, int forward, struct loc at);
+int symbol_assign(struct as *as, struct span name, const struct node *value, struct loc at);
+struct section *section_get(struct as *as, struct span name, uint32_t flags, struct loc at);
+int section_emit(struct as *as, const void *bytes, size_t n, unsigned kind, struct loc at);
+int section_fill(struct as *as, uint64_t count, unsigned width, uint64_t value, struct loc at);
+int section_align(struct as *as, uint64_t align, int64_t fill, int has_fill, uint64_t max, struct loc at);
+int section_fixup(struct as *as, const struct fixup *f);
+uint32_t asm_nop_word(void);
+
+/* ---- asm_macro.c ---- */
+
+int frame_push(struct as *as, const struct frame *f);
+int frame_next(struct as *as); /* at the end of the text: next repetition, or back to the caller; 0 when all is done */
+int macro_define(struct as *as, struct loc at);
+struct macro *macro_find(const struct as *as, struct span name);
+int macro_invoke(struct as *as, struct macro *m, struct loc at);
+int macro_repeat(struct as *as, struct span directive, struct loc at);
+int macro_exit(struct as *as, struct loc at);
+
+/* ---- asm_args.c ---- */
+
+int args_parse(struct as *as, const struct macro *m, struct span *value);
+int args_params(struct as *as, struct macro *m);
+int args_substitute(struct as *as, struct span body, const struct param *param,
+                    const struct span *value, size_t n, char **out, size_t *len);
+int args_next(struct as *as, struct span *out); /* one argument of a macro or .irp */
+
+/* ---- asm_cond.c ---- */
+
+int cond_skipping(const struct as *as);
+int cond_directive(struct as *as, struct span name, struct loc at, int *known);
+int cond_close(struct as *as, unsigned depth);
+
+/* ---- asm_directive.c, asm_data.c ---- */
+
+int directive_run(struct as *as, struct span name, struct loc at);
+const char *directive_nearest(struct span name);
+typedef int data_fn(struct as *as, struct loc at, int argument);
+data_fn data_integers, data_floats, data_strings, data_space, data_fill, data_align, data_org, data_incbin;
+
+/* ---- asm_operand.c, asm_match.c, asm_insn.c ---- */
+
+int operand_parse(struct as *as, struct operand_text *o);
+
+/* Finds the form for an instruction and builds it. Diagnostics go to the unit; as may be NULL (linker). */
+int insn_match(struct asm_unit *u, struct as *as, const struct insn_text *t, int linked,
+               struct match *out);
+int insn_writes_twice(const struct insn *main, const struct insn *aux);
+const char *insn_bundle_fault(const struct insn *main, const struct insn *aux);
+int insn_statement(struct as *as, struct span mnemonic, struct loc at);
+int insn_bundle_open(struct as *as, struct loc at);
+int insn_bundle_close(struct as *as, struct loc at);
+
+const char *nearest_word(const char *word, size_t len, const char *(*next)(void *), void *state);
+
+/* ---- asm_source.c ---- */
+
+void source_assemble(struct as *as);
+
+/* ---- asm_image.c ---- */
+
+int image_order(struct asm_image *image); /* sorts symbols by value */
+
+#endif

@@ -1,0 +1,288 @@
+/* barrel.c - the rules of time on one tile: who issues in which cycle, and what the supervisor's instructions cost.
+ *
+ * Slot n (cycle mod 6) belongs to worker n from the issue of the run or runall that starts it until six cycles after the issue of
+ * its exit; in all other slots the supervisor may issue. Numbers come from struct arch; sources in docs/timing.md.
+ */
+#include "emu/bsp/barrel.h"
+
+#include "emu/bsp/round.h"
+#include "emu/exec/exec.h"
+#include "emu/tile/tile_check.h"
+
+void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel_options *options,
+                 uint64_t cycle)
+{
+    memset(b, 0, sizeof(*b));
+    if (options)
+        b->options = *options;
+    b->cache = cache;
+    b->cycle = cycle;
+    b->launch_cycle = UINT64_MAX;
+}
+
+/* The supervisor's next instruction and the cycle from which all its operands can be read. */
+struct pending {
+    struct insn in;
+    struct insn_regs regs;
+    unsigned bytes;
+    uint64_t ready;
+};
+
+static const char *supervisor_invalid(const struct insn *in, int is_bundle)
+{
+    if (in->op == OP_ILLEGAL)
+        return "no such instruction";
+    if (is_bundle)
+        return "a bundle in the supervisor";
+    if (!(isa_op_form(in->op)->context & CTX_S))
+        return "a worker instruction in the supervisor";
+    return NULL;
+}
+
+static int supervisor_fault(struct tile *t, const struct barrel *b, enum fault kind,
+                            const char *detail)
+{
+    t->cycle = b->cycle;
+    tile_fault(t, LANE_SUPER, kind, t->pc[LANE_SUPER], detail);
+    return 0;
+}
+
+/* Decodes at the supervisor's PC. Returns 0 after recording a fault. */
+static int supervisor_peek(const struct barrel *b, struct tile *t, struct pending *p)
+{
+    uint32_t pc = t->pc[LANE_SUPER], off = pc - t->mem_base, word[2] = { 0, 0 };
+    struct insn aux;
+    const char *invalid;
+    int is_bundle;
+
+    if (off >= t->region0_bytes || (pc & 3))
+        return supervisor_fault(t, b, FAULT_INVALID_PC, "not an aligned address in executable memory");
+    memcpy(word, t->mem + off, t->region0_bytes - off >= 8 ? 8 : 4);
+    p->bytes = isa_decode(word, &p->in, &aux, &is_bundle);
+    if (p->bytes == 8 && (pc & 7))
+        return supervisor_fault(t, b, FAULT_INVALID_PC, "a two-word instruction must be 8-byte aligned");
+    invalid = supervisor_invalid(&p->in, is_bundle);
+    if (invalid)
+        return supervisor_fault(t, b, FAULT_INVALID_INSTR, invalid);
+    p->regs = isa_registers(&p->in);
+    p->ready = b->cycle;
+    for (unsigned r = 0; r < 12; r++) {
+        if ((p->regs.m_read >> r & 1) && b->reg_ready[r] > p->ready)
+            p->ready = b->reg_ready[r];
+    }
+    return 1;
+}
+
+/* Cycles from the issue of a supervisor instruction to the next one that does not wait for its result. */
+static unsigned supervisor_cost(const struct tile *t, const struct pending *p)
+{
+    const struct arch *a = t->arch;
+    int taken = t->npc[LANE_SUPER] != t->pc[LANE_SUPER] + p->bytes;
+
+    switch (p->in.op) {
+    case OP_br:
+    case OP_bri:
+    case OP_call:
+        return a->sup_branch_cycles;
+    case OP_brz:
+    case OP_brnz:
+    case OP_brneg:
+    case OP_brpos:
+    case OP_brnzdec:
+        return taken ? a->sup_branch_cycles : 1;
+    case OP_put:
+        return a->sup_put_cycles;
+    case OP_ld64putcs:
+    case OP_ld128putcs:
+        return a->sup_putcs_cycles;
+    case OP_run:
+    case OP_runall:
+        return a->sup_runall_cycles;
+    default:
+        return 1;
+    }
+}
+
+/* Gives their slots to the workers that run or runall has started. */
+static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
+{
+    uint64_t earliest = cycle + t->arch->launch_cycles;
+
+    if (!b->running)
+        b->phase = (unsigned)(earliest % BARREL_SLOTS);
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+        if (!(t->launched >> lane & 1))
+            continue;
+        b->next[lane] =
+            earliest + (lane + BARREL_SLOTS - (unsigned)(earliest % BARREL_SLOTS)) % BARREL_SLOTS;
+        b->running |= (uint8_t)(1u << lane);
+    }
+    t->launched = 0;
+}
+
+/* Issues one supervisor instruction at `cycle`. Returns 0 when barrel_run must stop: fault or outer sync. */
+static int supervisor_issue(struct barrel *b, struct tile *t, const struct pending *p, uint64_t cycle)
+{
+    int starts = p->in.op == OP_run || p->in.op == OP_runall || p->in.op == OP_call;
+
+    t->cycle = cycle;
+    t->npc[LANE_SUPER] = t->pc[LANE_SUPER] + p->bytes;
+    if (b->options.trace_issue)
+        b->options.trace_issue(b->options.trace_ctx, t, LANE_SUPER, cycle, &p->in, NULL);
+    if (exec_table[p->in.op](t, LANE_SUPER, &p->in) != FAULT_NONE)
+        return 0;
+    b->issued[LANE_SUPER]++;
+    b->instructions[LANE_SUPER]++;
+    if (starts && b->launch_cycle == UINT64_MAX)
+        b->launch_cycle = cycle;
+    b->cycle = cycle + supervisor_cost(t, p);
+    for (unsigned r = 0; r < 12; r++) {
+        if (p->regs.m_write >> r & 1)
+            b->reg_ready[r] = cycle + t->arch->sup_result_cycles;
+    }
+    t->pc[LANE_SUPER] = t->npc[LANE_SUPER];
+    if (t->launched)
+        take_launches(b, t, cycle);
+    if (t->sync_zone < 0)
+        return 1;
+    if (t->sync_zone == SYNC_LOCAL) {
+        t->sync_zone = -1;
+        b->waiting = 1;
+        b->wait_cycle = cycle;
+        return 1;
+    }
+    b->cycle = cycle;
+    return 0;
+}
+
+/* Ends a sync LOCAL once no worker runs. */
+static void finish_wait(struct barrel *b, struct tile *t)
+{
+    uint64_t seen = b->exit_seen > b->wait_cycle ? b->exit_seen : b->wait_cycle;
+
+    b->waiting = 0;
+    b->cycle = seen + t->arch->sup_sync_local_cycles;
+    if (t->check)
+        tile_check_idle(t);
+}
+
+/* One round in which workers and the supervisor both issue, cycle by cycle. Returns 0 when barrel_run must stop. */
+static int mixed_round(struct barrel *b, struct tile *t, uint64_t round, uint32_t stop_pc)
+{
+    for (uint64_t cycle = round; cycle < round + BARREL_SLOTS; cycle++) {
+        unsigned lane = (unsigned)(cycle % BARREL_SLOTS);
+        struct pending p;
+
+        if (b->running >> lane & 1) {
+            if (b->next[lane] == cycle)
+                round_issue_lane(b, t, lane);
+            continue;
+        }
+        if (b->waiting || cycle < b->cycle || cycle < b->freed[lane])
+            continue;
+        if (t->pc[LANE_SUPER] == stop_pc) {
+            b->cycle = cycle;
+            return 0;
+        }
+        if (!supervisor_peek(b, t, &p))
+            return 0;
+        if (p.ready > cycle)
+            continue;
+        if (!supervisor_issue(b, t, &p, cycle))
+            return 0;
+        if (b->phase != round % BARREL_SLOTS)
+            return 1; /* a launch with no worker running began a new count of rounds */
+    }
+    if (b->cycle < round + BARREL_SLOTS)
+        b->cycle = round + BARREL_SLOTS; /* every slot of this round was offered */
+    return !t->fault.kind;
+}
+
+static uint64_t next_free_slot(const struct barrel *b, uint64_t cycle)
+{
+    while (cycle < b->freed[cycle % BARREL_SLOTS])
+        cycle++;
+    return cycle;
+}
+
+/* Lets the supervisor run by itself until it starts or waits for workers. Returns 0 when barrel_run must stop. */
+static int supervisor_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
+{
+    while (!b->running && !b->waiting && b->cycle < max_cycle) {
+        struct pending p;
+        uint64_t cycle;
+
+        if (t->pc[LANE_SUPER] == stop_pc) {
+            b->cycle = next_free_slot(b, b->cycle);
+            return 0;
+        }
+        if (!supervisor_peek(b, t, &p))
+            return 0;
+        cycle = next_free_slot(b, p.ready);
+        if (!supervisor_issue(b, t, &p, cycle))
+            return 0;
+    }
+    return 1;
+}
+
+/* The earliest cycle at which a running worker issues. */
+static uint64_t next_worker_cycle(const struct barrel *b)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+        if ((b->running >> lane & 1) && b->next[lane] < least)
+            least = b->next[lane];
+    }
+    return least;
+}
+
+/* One round, or many where nothing but the workers can issue. Returns 0 when barrel_run must stop. */
+static int workers_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
+{
+    uint64_t round = round_start(b, next_worker_cycle(b));
+
+    if (b->waiting || b->running == (1u << TILE_WORKERS) - 1) {
+        uint8_t before = b->running;
+
+        round_run_convoy(b, t, max_cycle);
+        if (b->running != before || t->fault.kind)
+            return !t->fault.kind;
+        round = round_start(b, next_worker_cycle(b));
+        if (round < max_cycle)
+            round_run(b, t, round);
+        return !t->fault.kind;
+    }
+    if (b->cycle < round) /* the supervisor has slots before the next worker's round */
+        round = round_start(b, b->cycle);
+    return mixed_round(b, t, round, stop_pc);
+}
+
+static enum barrel_stop stopped(const struct barrel *b, const struct tile *t, uint32_t stop_pc)
+{
+    if (t->fault.kind)
+        return BARREL_FAULT;
+    if (t->sync_zone >= 0)
+        return BARREL_SYNC;
+    return !b->waiting && t->pc[LANE_SUPER] == stop_pc ? BARREL_HALT : BARREL_LIMIT;
+}
+
+enum barrel_stop barrel_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
+{
+    b->plain = b->options.plain || b->options.trace_issue || t->check;
+    for (;;) {
+        if (b->waiting && !b->running)
+            finish_wait(b, t);
+        if (b->running) {
+            if (next_worker_cycle(b) >= max_cycle)
+                return BARREL_LIMIT;
+            if (!workers_run(b, t, stop_pc, max_cycle))
+                return stopped(b, t, stop_pc);
+        } else {
+            if (!supervisor_run(b, t, stop_pc, max_cycle))
+                return stopped(b, t, stop_pc);
+            if (!b->running && !b->waiting)
+                return BARREL_LIMIT;
+        }
+    }
+}

@@ -1,0 +1,196 @@
+/* code.c - decodes worker code pages and shares them by content (see code.h). */
+#include "emu/bsp/code.h"
+
+#include <pthread.h>
+
+#include "emu/base/alloc.h"
+#include "emu/base/hash.h"
+#include "emu/bsp/fast.h"
+
+enum { CODE_BUCKETS = 4096, CODE_PAGE_BYTES = 1 << CODE_PAGE_BITS };
+
+static fast_fn *const fast_table[OP_COUNT] = {
+#define FAST(id) [OP_##id] = fast_##id,
+#include "emu/bsp/fast.def"
+#undef FAST
+};
+
+struct entry {
+    struct hash128 key;
+    struct entry *next;
+    struct code_page page;
+};
+
+struct code_cache {
+    pthread_mutex_t lock;
+    const struct arch *arch; /* borrowed */
+    size_t pages;
+    struct entry *bucket[CODE_BUCKETS]; /* owned lists */
+};
+
+enum emu_status code_cache_new(const struct arch *arch, struct code_cache **out)
+{
+    struct code_cache *c = emu_alloc(1, sizeof(*c));
+
+    *out = c;
+    if (!c)
+        return FAIL(NO_MEMORY, "a code cache of %zu bytes", sizeof(*c));
+    c->arch = arch;
+    pthread_mutex_init(&c->lock, NULL);
+    return EMU_OK;
+}
+
+void code_cache_free(struct code_cache *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < CODE_BUCKETS; i++) {
+        for (struct entry *e = c->bucket[i], *next; e; e = next) {
+            next = e->next;
+            emu_free(e);
+        }
+    }
+    pthread_mutex_destroy(&c->lock);
+    emu_free(c);
+}
+
+size_t code_cache_pages(struct code_cache *c)
+{
+    return c->pages;
+}
+
+unsigned code_slots(const struct arch *arch, unsigned slots_class)
+{
+    switch (slots_class) {
+    case SLOTS_F32DIV: return arch->slots_f32div;
+    case SLOTS_F32EXP: return arch->slots_f32exp;
+    case SLOTS_F32LOG: return arch->slots_f32log;
+    case SLOTS_F32TANH: return arch->slots_f32tanh;
+    case SLOTS_F32SIGM: return arch->slots_f32sigm;
+    case SLOTS_F32SQRT: return arch->slots_f32sqrt;
+    case SLOTS_F32OORX: return arch->slots_f32oorx;
+    case SLOTS_F32OOX: return arch->slots_f32oox;
+    case SLOTS_F16EXP: return arch->slots_f16exp;
+    case SLOTS_F16LOG: return arch->slots_f16log;
+    case SLOTS_F16TANH: return arch->slots_f16tanh;
+    case SLOTS_F16SIGM: return arch->slots_f16sigm;
+    default: return 1;
+    }
+}
+
+/* Rows whose operand letter s is data going to memory. */
+static int is_store(const struct insn *in)
+{
+    switch (in->op) {
+    case OP_st32_mi: case OP_st32_ai: case OP_st32_ar: case OP_st64_ai: case OP_st64_ar:
+    case OP_stm32: case OP_stm32step: case OP_st32step_mi: case OP_st32step_ai:
+    case OP_st32step_ar: case OP_st64step_ai: case OP_st64step_ar: case OP_ldst64pace:
+    case OP_ld2xst64pace: case OP_st64pace:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static const char *invalid_for_worker(const struct code_slot *s)
+{
+    struct insn_regs m = isa_registers(&s->main), a = isa_registers(&s->aux);
+
+    if (s->main.op == OP_ILLEGAL || (s->is_bundle && s->aux.op == OP_ILLEGAL))
+        return "no such instruction";
+    if (!(isa_op_form(s->main.op)->context & CTX_W))
+        return "a supervisor instruction in a worker";
+    if (s->is_bundle && (m.a_write & a.a_write))
+        return "both halves of the bundle write one register";
+    return NULL;
+}
+
+static void choose_order(struct code_slot *s)
+{
+    struct insn_regs m = isa_registers(&s->main), a = isa_registers(&s->aux);
+    uint32_t rows = a.a_write & m.a_read;
+
+    if (!rows) {
+        s->order = ORDER_AUX_FIRST;
+    } else if (!(m.a_write & a.a_read)) {
+        s->order = ORDER_MAIN_FIRST;
+    } else {
+        s->order = ORDER_SWAP;
+        for (unsigned r = 0; r < 16; r++) {
+            if (rows >> r & 1)
+                s->swap[s->swap_count++] = (uint8_t)r;
+        }
+    }
+}
+
+static void decode_slot(const struct arch *arch, const uint32_t word[2], int odd_word,
+                        struct code_slot *s)
+{
+    int is_bundle;
+
+    s->bytes = (uint8_t)isa_decode(word, &s->main, &s->aux, &is_bundle);
+    s->is_bundle = (uint8_t)is_bundle;
+    s->instructions = is_bundle ? 2 : 1;
+    s->slots = 1;
+    s->invalid_fault = FAULT_INVALID_INSTR;
+    if (odd_word && s->bytes == 8) {
+        s->invalid_fault = FAULT_INVALID_PC;
+        s->invalid = "a bundle must be 8-byte aligned";
+        return;
+    }
+    s->invalid = invalid_for_worker(s);
+    if (s->invalid)
+        return;
+    s->flags = isa_op_form(s->main.op)->flags;
+    s->slots = (uint16_t)code_slots(arch, isa_op_form(s->main.op)->slots);
+    s->fast_main = fast_table[s->main.op];
+    s->stores = (uint8_t)is_store(&s->main);
+    if (is_bundle) {
+        unsigned slots = code_slots(arch, isa_op_form(s->aux.op)->slots);
+
+        s->flags |= isa_op_form(s->aux.op)->flags;
+        s->slots = (uint16_t)(slots > s->slots ? slots : s->slots);
+        s->fast_aux = fast_table[s->aux.op];
+        choose_order(s);
+    }
+}
+
+static struct entry *decode_page(const struct arch *arch, const uint8_t *bytes, struct hash128 key)
+{
+    struct entry *e = emu_alloc(1, sizeof(*e));
+
+    if (!e)
+        return NULL;
+    e->key = key;
+    for (unsigned i = 0; i < CODE_PAGE_WORDS; i++) {
+        uint32_t word[2] = { 0, 0 };
+
+        memcpy(word, bytes + 4 * i, i + 1 < CODE_PAGE_WORDS ? 8 : 4);
+        decode_slot(arch, word, i & 1, &e->page.slot[i]);
+    }
+    return e;
+}
+
+const struct code_page *code_page_get(struct code_cache *c, struct tile *t, uint32_t pc)
+{
+    uint32_t index = (pc - t->mem_base) >> CODE_PAGE_BITS;
+    const uint8_t *bytes = t->mem + ((size_t)index << CODE_PAGE_BITS);
+    struct hash128 key = hash128(bytes, CODE_PAGE_BYTES);
+    struct entry *e;
+
+    pthread_mutex_lock(&c->lock);
+    for (e = c->bucket[key.lo % CODE_BUCKETS]; e && !hash128_equal(e->key, key); e = e->next)
+        ;
+    if (!e && (e = decode_page(c->arch, bytes, key)) != NULL) {
+        e->next = c->bucket[key.lo % CODE_BUCKETS];
+        c->bucket[key.lo % CODE_BUCKETS] = e;
+        c->pages++;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (!e)
+        return NULL;
+    t->page[index] = &e->page;
+    if (t->code_end < (index + 1) << CODE_PAGE_BITS)
+        t->code_end = (index + 1) << CODE_PAGE_BITS;
+    return &e->page;
+}

@@ -1,0 +1,79 @@
+/* fast.h - instructions executed for all workers in lock step at once (host vectors over lanes). See code.h, fast_fn.
+ *
+ * fast.def lists the rows that have one: FAST(id). The plain exec_ functions are the reference; tests/unit/test_fast_*.c compare.
+ */
+#ifndef EMU_FAST_H
+#define EMU_FAST_H
+
+#include "emu/bsp/code.h"
+
+#define FAST(id) fast_fn fast_##id;
+#include "emu/bsp/fast.def"
+#undef FAST
+
+/* Eight 32-bit lanes of a register row. */
+typedef uint32_t v8u __attribute__((vector_size(32)));
+typedef int32_t v8i __attribute__((vector_size(32)));
+
+enum { LANES_ALL = 0x3f };
+
+static inline v8u fast_load(const uint32_t row[TILE_LANES])
+{
+    v8u v;
+
+    memcpy(&v, row, sizeof(v));
+    return v;
+}
+
+/* All ones in the lanes of a mask. */
+static inline v8u fast_mask(uint32_t lanes)
+{
+    const v8u bit = { 1, 2, 4, 8, 16, 32, 64, 128 };
+    v8u m = { 0 };
+
+    m += lanes;
+    return (v8u)((m & bit) != 0);
+}
+
+/* Writes v to the lanes of a row; the supervisor's lane and workers outside the mask keep their value. */
+static inline void fast_store(uint32_t row[TILE_LANES], uint32_t lanes, v8u v)
+{
+    v8u m = fast_mask(lanes), old = fast_load(row);
+
+    v = (v & m) | (old & ~m);
+    memcpy(row, &v, sizeof(v));
+}
+
+static inline v8u fast_m(const struct tile *t, unsigned r)
+{
+    return fast_load(t->m[r]);
+}
+
+static inline void fast_set_m(struct tile *t, uint32_t lanes, unsigned r, v8u v)
+{
+    if (EMU_LIKELY(r < 12))
+        fast_store(t->m[r], lanes, v);
+}
+
+static inline v8u fast_a(const struct tile *t, unsigned r)
+{
+    return fast_load(t->a[r]);
+}
+
+static inline void fast_set_a(struct tile *t, uint32_t lanes, unsigned r, v8u v)
+{
+    if (EMU_LIKELY(r < 14))
+        fast_store(t->a[r], lanes, v);
+}
+
+/* Whether any participating lane of a comparison result (all ones / zero) is set. */
+static inline int fast_any(v8u cond, uint32_t lanes)
+{
+    v8u c = cond & fast_mask(lanes);
+    uint64_t w[4];
+
+    memcpy(w, &c, sizeof(w));
+    return (w[0] | w[1] | w[2] | w[3]) != 0;
+}
+
+#endif

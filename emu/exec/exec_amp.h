@@ -1,0 +1,87 @@
+/* exec_amp.h - what the matrix, sliding-window and accumulator families share: a set of units as
+ * two chains, and how values enter and leave it. Private to emu/exec. Source: isa/amp.md 1.
+ */
+#ifndef EMU_EXEC_AMP_H
+#define EMU_EXEC_AMP_H
+
+#include "emu/exec/exec_fp.h"
+
+enum { AMP_UNITS = 8, AMP_VECTORS = 4 /* weight entries of a unit */ };
+
+/* One set of units of a worker: the even and the odd accumulator of each, f32 bits. */
+struct amp_set {
+    uint32_t even[AMP_UNITS], odd[AMP_UNITS];
+};
+
+static inline struct amp_set amp_set_load(const struct tile *t, unsigned lane, unsigned set)
+{
+    struct amp_set s;
+
+    for (unsigned m = 0; m < AMP_UNITS; m++) {
+        s.even[m] = t->acc[lane][acc_index(AMP_UNITS * set + m, 0)];
+        s.odd[m] = t->acc[lane][acc_index(AMP_UNITS * set + m, 1)];
+    }
+    return s;
+}
+
+static inline void amp_set_store(struct tile *t, unsigned lane, unsigned set,
+                                 const struct amp_set *s)
+{
+    for (unsigned m = 0; m < AMP_UNITS; m++) {
+        t->acc[lane][acc_index(AMP_UNITS * set + m, 0)] = s->even[m];
+        t->acc[lane][acc_index(AMP_UNITS * set + m, 1)] = s->odd[m];
+    }
+}
+
+/* Whether the machine has a set: mk1 has one. */
+static inline bool amp_set_exists(const struct tile *t, unsigned set)
+{
+    return t->arch->accumulators >= 2 * AMP_UNITS * (set + 1);
+}
+
+/* What a chain of `units` holds after it has moved by one pair: to may be from. */
+static inline void amp_shift(uint32_t *to, const uint32_t *from, unsigned units,
+                             const uint32_t in[2])
+{
+    for (unsigned m = 0; m + 2 < units; m++)
+        to[m] = from[m + 2];
+    to[units - 2] = in[0];
+    to[units - 1] = in[1];
+}
+
+/* Four f16 of two registers, lane 0 first. */
+static inline void amp_read_f16v4(const struct tile *t, unsigned lane, unsigned reg,
+                                  uint16_t out[4])
+{
+    for (unsigned k = 0; k < 2; k++) {
+        uint32_t v = tile_a(t, lane, reg + k);
+
+        out[2 * k] = fp_f16_lo(v);
+        out[2 * k + 1] = fp_f16_hi(v);
+    }
+}
+
+/* The two partial sums in register(s) reg: a pair of f32, whose bits are kept, or one of f16. */
+static inline void amp_read_pair(const struct tile *t, unsigned lane, unsigned reg, bool half,
+                                 uint32_t out[2], struct fp_env *env)
+{
+    uint32_t v = tile_a(t, lane, reg);
+
+    if (half) {
+        out[0] = fp_f16_to_f32(fp_f16_lo(v), env);
+        out[1] = fp_f16_to_f32(fp_f16_hi(v), env);
+    } else {
+        out[0] = v;
+        out[1] = tile_a(t, lane, reg + 1);
+    }
+}
+
+/* Two accumulators as f16, in rounding lanes `first` and `first` + 1. */
+static inline uint32_t amp_pack(const uint32_t v[2], unsigned first, struct fp_env *env)
+{
+    uint16_t lo = fp_f16_from_f32(v[0], first, env);
+
+    return fp_f16_pack(lo, fp_f16_from_f32(v[1], first + 1, env));
+}
+
+#endif

@@ -1,0 +1,103 @@
+/* tile.c - birth of a tile, launch of its workers, and the host's access to its memory.
+ */
+#include "emu/tile/tile.h"
+
+#include "emu/base/alloc.h"
+#include "emu/tile/tile_check.h"
+
+static uint32_t pages_of(uint32_t bytes, unsigned page_bits)
+{
+    return (uint32_t)(((uint64_t)bytes + (1u << page_bits) - 1) >> page_bits);
+}
+
+enum emu_status tile_init(struct tile *t, const struct arch *arch, uint32_t id, uint8_t *mem)
+{
+    memset(t, 0, sizeof(*t));
+    if (arch->workers > TILE_WORKERS)
+        return FAIL(BAD_MACHINE, "%u workers, a tile has at most %d", arch->workers, TILE_WORKERS);
+    if (arch->region0_bytes > arch->mem_bytes)
+        return FAIL(BAD_MACHINE, "region 0 has %u bytes, the memory only %u", arch->region0_bytes,
+                    arch->mem_bytes);
+    t->arch = arch;
+    t->id = id;
+    t->mem = mem;
+    t->mem_base = arch->mem_base;
+    t->mem_bytes = arch->mem_bytes;
+    t->region0_bytes = arch->region0_bytes;
+    t->sync_zone = -1;
+    for (unsigned lane = 0; lane < TILE_LANES; lane++)
+        prng_seed(&t->prng[lane], id * TILE_LANES + lane);
+    t->page = emu_alloc(pages_of(t->region0_bytes, CODE_PAGE_BITS), sizeof(struct code_page *));
+    t->dirty = emu_alloc(pages_of(t->mem_bytes, DIRTY_PAGE_BITS), 1);
+    if (t->page && t->dirty)
+        return EMU_OK;
+    tile_free(t);
+    return FAIL(NO_MEMORY, "page tables of tile %u", id);
+}
+
+void tile_free(struct tile *t)
+{
+    emu_free(t->page);
+    emu_free(t->dirty);
+    t->page = NULL;
+    t->dirty = NULL;
+}
+
+void tile_launch(struct tile *t, unsigned worker, uint32_t entry, uint32_t vertex_base)
+{
+    EMU_ASSERT(worker < t->arch->workers && t->state[worker] == CONTEXT_INACTIVE);
+    t->m[12][worker] = t->worker_base[worker];
+    t->m[13][worker] = vertex_base;
+    t->pc[worker] = entry;
+    t->npc[worker] = entry;
+    t->rpt_count[worker] = 0;
+    t->fp_ctl[worker] = t->fp_ictl;
+    t->fp_sts[worker] = 0;
+    t->state[worker] = CONTEXT_ACTIVE;
+    t->launched |= (uint8_t)(1u << worker);
+    if (EMU_UNLIKELY(t->check != NULL))
+        tile_check_launch(t);
+}
+
+static int in_memory(const struct tile *t, uint32_t addr, uint32_t bytes)
+{
+    uint32_t off = addr - t->mem_base;
+
+    return off <= t->mem_bytes && bytes <= t->mem_bytes - off;
+}
+
+int tile_read(const struct tile *t, uint32_t addr, void *out, uint32_t bytes)
+{
+    if (!in_memory(t, addr, bytes))
+        return 0;
+    memcpy(out, t->mem + (addr - t->mem_base), bytes);
+    return 1;
+}
+
+int tile_write(struct tile *t, uint32_t addr, const void *data, uint32_t bytes)
+{
+    uint32_t off = addr - t->mem_base;
+
+    if (!in_memory(t, addr, bytes))
+        return 0;
+    if (!bytes)
+        return 1;
+    memcpy(t->mem + off, data, bytes);
+    tile_code_written(t, off, bytes);
+    return 1;
+}
+
+void tile_code_written(struct tile *t, uint32_t off, uint32_t bytes)
+{
+    uint32_t last = off + bytes - 1;
+    uint32_t code_last = last < t->region0_bytes ? last : t->region0_bytes - 1;
+
+    EMU_ASSERT(bytes && off < t->mem_bytes && bytes <= t->mem_bytes - off);
+    memset(t->dirty + (off >> DIRTY_PAGE_BITS), 1,
+           (last >> DIRTY_PAGE_BITS) - (off >> DIRTY_PAGE_BITS) + 1);
+    if (off < t->region0_bytes)
+        for (uint32_t p = off >> CODE_PAGE_BITS; p <= code_last >> CODE_PAGE_BITS; p++)
+            t->page[p] = NULL;
+    if (EMU_UNLIKELY(t->check != NULL))
+        tile_check_written(t, off, bytes);
+}

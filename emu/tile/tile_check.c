@@ -1,0 +1,261 @@
+/* tile_check.c - shadow state of the checking mode and its list of reports (see tile_check.h).
+ *
+ * Per byte of tile memory: one bit "written", one mask of lanes that read it and one of lanes that
+ * wrote it in the current run. The masks are cleared at the end of a run, in the pages that were
+ * touched.
+ */
+#include "emu/tile/tile_check.h"
+
+#include "emu/base/alloc.h"
+
+struct tile_check {
+    uint64_t *written; /* owned: bit per byte */
+    uint8_t *readers;  /* owned: lane mask per byte */
+    uint8_t *writers;  /* owned: lane mask per byte */
+    uint8_t *touched;  /* owned: 1 per dirty page with a mask that is not 0 */
+    int running;
+    uint32_t stack_low[TILE_LANES], stack_high[TILE_LANES];
+    struct tile_check_report report[TILE_CHECK_MAX];
+    size_t count;
+    uint64_t dropped;
+};
+
+static const char *const check_names[] = {
+#define CHECK(name, text) #name,
+#include "emu/tile/tile_check.def"
+#undef CHECK
+};
+
+static const char *const check_texts[] = {
+#define CHECK(name, text) text,
+#include "emu/tile/tile_check.def"
+#undef CHECK
+};
+
+const char *tile_check_name(enum tile_check_kind k)
+{
+    return (unsigned)k < TILE_CHECK_KINDS ? check_names[k] : "?";
+}
+
+const char *tile_check_text(enum tile_check_kind k)
+{
+    return (unsigned)k < TILE_CHECK_KINDS ? check_texts[k] : "?";
+}
+
+static uint32_t page_count(const struct tile *t)
+{
+    return (uint32_t)(((uint64_t)t->mem_bytes + (1u << DIRTY_PAGE_BITS) - 1) >> DIRTY_PAGE_BITS);
+}
+
+enum emu_status tile_check_new(struct tile *t)
+{
+    struct tile_check *c = emu_alloc(1, sizeof(*c));
+
+    EMU_ASSERT(t->check == NULL);
+    if (!c)
+        return FAIL(NO_MEMORY, "checking mode of tile %u", t->id);
+    t->check = c;
+    c->written = emu_alloc(t->mem_bytes / 64 + 1, sizeof(*c->written));
+    c->readers = emu_alloc(t->mem_bytes, 1);
+    c->writers = emu_alloc(t->mem_bytes, 1);
+    c->touched = emu_alloc(page_count(t), 1);
+    if (c->written && c->readers && c->writers && c->touched)
+        return EMU_OK;
+    tile_check_free(t);
+    return FAIL(NO_MEMORY, "shadow memory of tile %u, %u bytes", t->id, t->mem_bytes);
+}
+
+void tile_check_free(struct tile *t)
+{
+    struct tile_check *c = t->check;
+
+    if (!c)
+        return;
+    emu_free(c->written);
+    emu_free(c->readers);
+    emu_free(c->writers);
+    emu_free(c->touched);
+    emu_free(c);
+    t->check = NULL;
+}
+
+void tile_check_stack(struct tile *t, unsigned lane, uint32_t low, uint32_t high)
+{
+    EMU_ASSERT(t->check && lane < TILE_LANES && low <= high);
+    t->check->stack_low[lane] = low;
+    t->check->stack_high[lane] = high;
+}
+
+size_t tile_check_count(const struct tile *t)
+{
+    return t->check ? t->check->count : 0;
+}
+
+const struct tile_check_report *tile_check_report(const struct tile *t, size_t i)
+{
+    EMU_ASSERT(i < tile_check_count(t));
+    return &t->check->report[i];
+}
+
+uint64_t tile_check_dropped(const struct tile *t)
+{
+    return t->check ? t->check->dropped : 0;
+}
+
+/* Adds r, whose pc, cycle and count are filled in here, or counts it where its (kind, pc) is known.
+ */
+static void add_report(struct tile *t, struct tile_check_report r)
+{
+    struct tile_check *c = t->check;
+
+    r.pc = t->pc[r.lane];
+    r.cycle = t->cycle;
+    r.count = 1;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->report[i].kind == r.kind && c->report[i].pc == r.pc) {
+            c->report[i].count++;
+            return;
+        }
+    if (c->count < TILE_CHECK_MAX)
+        c->report[c->count++] = r;
+    else
+        c->dropped++;
+}
+
+static void report_access(struct tile *t, enum tile_check_kind kind, unsigned lane, unsigned other,
+                          uint32_t addr, uint32_t bytes)
+{
+    add_report(t, (struct tile_check_report){
+                      .kind = kind,
+                      .lane = (uint8_t)lane,
+                      .other = (uint8_t)other,
+                      .addr = addr,
+                      .bytes = bytes,
+                  });
+}
+
+/* Reports a race with the lowest of the lanes in others, workers before the supervisor. */
+static void report_race(struct tile *t, unsigned lane, unsigned others, uint32_t addr,
+                        uint32_t bytes)
+{
+    unsigned other = (unsigned)__builtin_ctz(others);
+    int super = lane == LANE_SUPER || other == LANE_SUPER;
+
+    report_access(t, super ? TILE_CHECK_RACE_SUPER : TILE_CHECK_RACE, lane, other, addr, bytes);
+}
+
+/* Adds the lane to the masks of an access in a run; returns the other lanes whose earlier accesses
+ * collide with it. */
+static unsigned note_access(struct tile *t, unsigned lane, uint32_t off, uint32_t bytes,
+                            int is_store)
+{
+    struct tile_check *c = t->check;
+    uint8_t *mine = is_store ? c->writers : c->readers;
+    unsigned others = 0;
+
+    c->touched[off >> DIRTY_PAGE_BITS] = 1;
+    c->touched[(off + bytes - 1) >> DIRTY_PAGE_BITS] = 1;
+    for (uint32_t i = off; i < off + bytes; i++) {
+        others |= is_store ? c->writers[i] | c->readers[i] : c->writers[i];
+        mine[i] |= (uint8_t)(1u << lane);
+    }
+    return others & ~(1u << lane);
+}
+
+void tile_check_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
+{
+    struct tile_check *c = t->check;
+    uint32_t off = addr - t->mem_base;
+    unsigned others;
+
+    for (uint32_t i = off; i < off + bytes; i++)
+        if (!(c->written[i / 64] >> i % 64 & 1)) {
+            report_access(t, TILE_CHECK_UNWRITTEN, lane, TILE_CHECK_NOBODY, addr, bytes);
+            break;
+        }
+    if (!c->running)
+        return;
+    others = note_access(t, lane, off, bytes, 0);
+    if (others)
+        report_race(t, lane, others, addr, bytes);
+}
+
+static int in_stack(const struct tile_check *c, unsigned owner, uint32_t addr, uint32_t bytes)
+{
+    return addr < c->stack_high[owner] && addr + bytes > c->stack_low[owner];
+}
+
+/* Owner of the range whose end the store crosses, or TILE_CHECK_NOBODY. */
+static unsigned stack_crossed(const struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
+{
+    const struct tile_check *c = t->check;
+
+    if (in_stack(c, TILE_CHECK_GUARD, addr, bytes))
+        return TILE_CHECK_GUARD;
+    if (lane == LANE_SUPER)
+        return addr >= tile_m(t, lane, 11) && addr < c->stack_low[lane] ? lane : TILE_CHECK_NOBODY;
+    for (unsigned w = 0; w < TILE_WORKERS; w++)
+        if (w != lane && in_stack(c, w, addr, bytes))
+            return w;
+    return TILE_CHECK_NOBODY;
+}
+
+void tile_check_store(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes)
+{
+    unsigned others, owner = stack_crossed(t, lane, addr, bytes);
+
+    if (owner != TILE_CHECK_NOBODY)
+        report_access(t, TILE_CHECK_STACK, lane, owner, addr, bytes);
+    if (!t->check->running)
+        return;
+    others = note_access(t, lane, addr - t->mem_base, bytes, 1);
+    if (others)
+        report_race(t, lane, others, addr, bytes);
+}
+
+void tile_check_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t addr2)
+{
+    add_report(t, (struct tile_check_report){
+                      .kind = TILE_CHECK_CONFLICT,
+                      .lane = (uint8_t)lane,
+                      .other = TILE_CHECK_NOBODY,
+                      .addr = addr1,
+                      .addr2 = addr2,
+                  });
+}
+
+void tile_check_written(struct tile *t, uint32_t off, uint32_t bytes)
+{
+    uint64_t *written = t->check->written;
+
+    for (uint32_t i = off; i < off + bytes;) {
+        uint32_t bit = i % 64, n = 64 - bit < off + bytes - i ? 64 - bit : off + bytes - i;
+        uint64_t mask = n == 64 ? UINT64_MAX : (((uint64_t)1 << n) - 1) << bit;
+
+        written[i / 64] |= mask;
+        i += n;
+    }
+}
+
+void tile_check_launch(struct tile *t)
+{
+    t->check->running = 1;
+}
+
+void tile_check_idle(struct tile *t)
+{
+    struct tile_check *c = t->check;
+    uint32_t page_bytes = 1u << DIRTY_PAGE_BITS;
+
+    c->running = 0;
+    for (uint32_t p = 0; p < page_count(t); p++) {
+        uint32_t off = p * page_bytes;
+        uint32_t n = t->mem_bytes - off < page_bytes ? t->mem_bytes - off : page_bytes;
+
+        if (!c->touched[p])
+            continue;
+        memset(c->readers + off, 0, n);
+        memset(c->writers + off, 0, n);
+        c->touched[p] = 0;
+    }
+}

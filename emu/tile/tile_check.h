@@ -1,0 +1,70 @@
+/* tile_check.h - checking mode: what a real tile lets pass, but a program should not do.
+ *
+ * Shadow state beside a tile's memory sees every access and keeps a bounded list of reports. It raises no faults and changes no
+ * result, cycle or register. Off (t->check == NULL) it costs one predictable branch per access.
+ *
+ * A run is the time from the launch of the first worker to the exit of the last one. Accesses in one run are not ordered by
+ * anything but the barrel, so two lanes that touch the same byte, one of them writing, are a race even if the order happens to be
+ * right. Between runs nothing is remembered but which bytes were ever written.
+ */
+#ifndef EMU_TILE_CHECK_H
+#define EMU_TILE_CHECK_H
+
+#include <stddef.h>
+
+#include "emu/tile/tile.h"
+
+enum tile_check_kind {
+#define CHECK(name, text) TILE_CHECK_##name,
+#include "emu/tile/tile_check.def"
+#undef CHECK
+    TILE_CHECK_KINDS
+};
+
+enum {
+    TILE_CHECK_MAX = 256, /* reports kept per tile; further (kind, pc) pairs are only counted */
+    TILE_CHECK_GUARD = 7, /* "lane" of a byte range that no store of any lane may touch */
+    TILE_CHECK_NOBODY = 0xff
+};
+
+/* All occurrences of one kind at one pc; everything but count is that of the first. */
+struct tile_check_report {
+    enum tile_check_kind kind;
+    uint8_t lane;   /* that executed the access */
+    uint8_t other;  /* RACE*: lowest lane that touched the bytes before; STACK: owner of the range; else TILE_CHECK_NOBODY */
+    uint32_t pc;
+    uint32_t addr;
+    uint32_t addr2; /* CONFLICT: second address */
+    uint32_t bytes; /* size of the access */
+    uint64_t cycle;
+    uint64_t count;
+};
+
+const char *tile_check_name(enum tile_check_kind k); /* "UNWRITTEN" */
+const char *tile_check_text(enum tile_check_kind k);
+
+/* Switches the mode on: t->check, owned by the caller until tile_check_free(). Memory counts as unwritten from here on, so call it
+ * before the program is loaded. Costs 2 bytes and a bit of host memory per byte of tile memory, touched only where used. */
+enum emu_status tile_check_new(struct tile *t) EMU_MUST_CHECK;
+void tile_check_free(struct tile *t); /* switches it off; does nothing when it is */
+
+/* Declares [low, high) to be the stack of a lane, or with TILE_CHECK_GUARD a range nobody may store to. low == high: none.
+ *
+ * Reported are a supervisor's store to [$sp, low) when its $sp is below low, a worker's store into the stack of another worker, and
+ * any store into the guard. A worker's other stores say nothing: the base register of an access is not known here. */
+void tile_check_stack(struct tile *t, unsigned lane, uint32_t low, uint32_t high);
+
+/* Reports in order of first occurrence; i < tile_check_count(). Borrowed until tile_check_free(). */
+size_t tile_check_count(const struct tile *t); /* 0 when the mode is off */
+const struct tile_check_report *tile_check_report(const struct tile *t, size_t i);
+uint64_t tile_check_dropped(const struct tile *t); /* occurrences that found the list full */
+
+/* Hooks of tile.c, tile_memory.c and exec_ctl.c; t->check is not NULL. Accesses have passed alignment and bounds. */
+void tile_check_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes);
+void tile_check_store(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes);
+void tile_check_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t addr2);
+void tile_check_written(struct tile *t, uint32_t off, uint32_t bytes); /* by anybody, the host too */
+void tile_check_launch(struct tile *t);                                /* a worker was launched */
+void tile_check_idle(struct tile *t);                                  /* the last one has exited */
+
+#endif

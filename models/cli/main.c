@@ -1,0 +1,41 @@
+/* main.c - the superstep program: finds the command and hands over. Each floor brings its own table of commands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/cli/commands.h"
+
+static const struct command *const tables[] = { emu_commands };
+
+enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
+
+static void usage(FILE *f)
+{
+    fprintf(f, "usage: superstep COMMAND [ARGUMENTS]\n\n");
+    for (size_t i = 0; i < TABLES; i++) {
+        for (const struct command *c = tables[i]; c->name; c++)
+            fprintf(f, "  %-10s %s\n", c->name, c->help);
+    }
+    fprintf(f, "\nEach command explains itself: superstep COMMAND --help\n"
+               "Exit codes: 0 ran, 1 the emulated program faulted or failed, 2 bad usage or file, "
+               "3 finished partially\n");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        usage(stderr);
+        return EXIT_BAD;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        usage(stdout);
+        return EXIT_RAN;
+    }
+    for (size_t i = 0; i < TABLES; i++) {
+        for (const struct command *c = tables[i]; c->name; c++) {
+            if (!strcmp(c->name, argv[1]))
+                return c->run(argc - 1, argv + 1);
+        }
+    }
+    fprintf(stderr, "superstep: no command '%s'; superstep --help lists them\n", argv[1]);
+    return EXIT_BAD;
+}
