@@ -84,8 +84,7 @@ static inline struct dd dd_mul_double(struct dd a, double b)
     return dd_sum_ordered(p.hi, p.lo);
 }
 
-/* Long division in base 2^53: three quotient digits, so the result is good to the last bit of lo.
- */
+/* Long division in base 2^53: three quotient digits, so the result is good to the end of lo. */
 static inline struct dd dd_div(struct dd a, struct dd b)
 {
     double q0 = a.hi / b.hi;

@@ -55,13 +55,9 @@ static uint32_t add_aligned(uint32_t acc, int128 products, struct fp_env *env)
 
     if (acc & FP_F32_SIGN)
         a = -a;
-    if (!products)
-        return acc;
-    if (scale > UNIT + TOP_SHIFT) {
-        /* The products are below 2^-20 of the last place of acc: only their sign can matter. */
-        sum = a * 8 + (products > 0 ? 1 : -1);
-        at = scale - 3;
-    } else if (scale >= UNIT) {
+    if (!products || scale > UNIT + TOP_SHIFT)
+        return acc; /* products below 2^-18 of the last place of acc cannot change it */
+    if (scale >= UNIT) {
         sum = a * ((int128)1 << (scale - UNIT)) + products;
     } else {
         int shift = scale - (UNIT - GUARD);

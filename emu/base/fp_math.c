@@ -127,7 +127,7 @@ uint32_t fp_f32_tanh(uint32_t x, struct fp_env *env)
     x = fp_f32_flush(x);
     if (!fp_f32_abs(x))
         return x;
-    if (fp_f32_abs(x) > fp_bits(32)) /* 1 - tanh x < 2^-25, for infinity too */
+    if (fp_f32_abs(x) > fp_bits(30)) /* 1 - tanh x < 2^-25, for infinity too */
         return (x & FP_F32_SIGN) | FP_F32_ONE;
     return f32_nearest(fp_float(x), fp_tanh_fast, fp_tanh_dd);
 }

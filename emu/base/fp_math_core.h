@@ -4,7 +4,7 @@
  * relative; the _dd one is within 2^-100 and decides the few cases that the fast one leaves open.
  *
  * x   finite, not 0, at most 24 significant bits (any normal f32, any f16);
- *     |x| <= 150, but ln and log2 take every positive normal f32 and tanh every x
+ *     |x| <= 150, for tanh 30; ln and log2 take every positive normal f32
  */
 #ifndef EMU_FP_MATH_CORE_H
 #define EMU_FP_MATH_CORE_H

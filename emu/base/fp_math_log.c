@@ -1,9 +1,10 @@
 /* fp_math_log.c - ln and log2 on doubles.
  *
- * Method: x = 2^e z with z in [0.699, 1.398); a table gives v near 1/z, short enough that r = z v -
- * 1 is exact, and -ln v; then ln x = e ln2 - ln v + ln(1 + r). Around 1 the table has v = 1, so
- * nothing cancels there and results near 0 keep their relative error. u = 2^-53, errors are
- * relative.
+ * Method: x = 2^e z with z in [0.699, 1.398). A table gives -ln v for a v near 1/z, so short that
+ * r = z v - 1 is exact. Then
+ *     ln x = e ln2 - ln v + ln(1 + r)
+ * Around 1 the table has v = 1: nothing cancels, and results near 0 keep their relative error.
+ * Errors below are relative, u = 2^-53.
  */
 #include "emu/base/fp_math_core.h"
 

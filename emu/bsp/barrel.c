@@ -198,11 +198,19 @@ static int mixed_round(struct barrel *b, struct tile *t, uint64_t round, uint32_
     return !t->fault.kind;
 }
 
+/* The first cycle at or after `cycle` whose slot no worker holds any more. */
 static uint64_t next_free_slot(const struct barrel *b, uint64_t cycle)
 {
-    while (cycle < b->freed[cycle % BARREL_SLOTS])
-        cycle++;
-    return cycle;
+    uint64_t least = UINT64_MAX;
+
+    for (unsigned slot = 0; slot < BARREL_SLOTS; slot++) {
+        uint64_t from = cycle > b->freed[slot] ? cycle : b->freed[slot];
+
+        from += (slot + BARREL_SLOTS - (unsigned)(from % BARREL_SLOTS)) % BARREL_SLOTS;
+        if (from < least)
+            least = from;
+    }
+    return least;
 }
 
 /* Lets the supervisor run by itself until it starts or waits for workers. Returns 0 when barrel_run must stop. */

@@ -25,14 +25,12 @@ static inline v8u fast_load(const uint32_t row[TILE_LANES])
     return v;
 }
 
-/* All ones in the lanes of a mask. */
+/* All ones in the lanes of a mask, for the 64 masks of six workers. */
+extern const uint32_t fast_masks[1 << TILE_WORKERS][TILE_LANES];
+
 static inline v8u fast_mask(uint32_t lanes)
 {
-    const v8u bit = { 1, 2, 4, 8, 16, 32, 64, 128 };
-    v8u m = { 0 };
-
-    m += lanes;
-    return (v8u)((m & bit) != 0);
+    return fast_load(fast_masks[lanes]);
 }
 
 /* Writes v to the lanes of a row; the supervisor's lane and workers outside the mask keep their value. */

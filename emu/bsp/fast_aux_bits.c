@@ -42,13 +42,13 @@ FAST_INLINE v8u low_high(v8u a, v8u b)
 
 FAST_INLINE int set(struct tile *t, uint32_t lanes, const struct insn *in, v8u v)
 {
-    put_a(t, lanes, in->d, v);
+    put_a(t, lanes, in->d, 1, v, v);
     return 1;
 }
 
 FAST_INLINE int set2(struct tile *t, uint32_t lanes, const struct insn *in, v8u v0, v8u v1)
 {
-    put_a2(t, lanes, in->d, v0, v1);
+    put_a(t, lanes, in->d, 2, v0, v1);
     return 1;
 }
 

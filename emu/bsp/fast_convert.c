@@ -34,7 +34,7 @@ int fast_f16tof32(struct tile *t, uint32_t lanes, const struct insn *in)
     r = (v8u)_mm256_cvtph_ps(low);
     if (is_rare(f32_nan(r), lanes))
         return 0;
-    put_a(t, lanes, in->d, r);
+    put_a(t, lanes, in->d, 1, r, r);
     return 1;
 }
 
@@ -48,7 +48,7 @@ int fast_f16v2tof32(struct tile *t, uint32_t lanes, const struct insn *in)
     r1 = (v8u)_mm256_cvtph_ps(high);
     if (is_rare(f32_nan(r0) | f32_nan(r1), lanes))
         return 0;
-    put_a2(t, lanes, in->d, r0, r1);
+    put_a(t, lanes, in->d, 2, r0, r1);
     return 1;
 }
 
@@ -59,7 +59,7 @@ int fast_f32tof16(struct tile *t, uint32_t lanes, const struct insn *in)
 
     if (f16_rounds_otherwise(t, lanes) || is_rare(f16_special(r), lanes))
         return 0;
-    put_a(t, lanes, in->d, r);
+    put_a(t, lanes, in->d, 1, r, r);
     return 1;
 }
 
@@ -69,7 +69,7 @@ int fast_f32v2tof16(struct tile *t, uint32_t lanes, const struct insn *in)
 
     if (f16_rounds_otherwise(t, lanes) || is_rare(f16_special(r), lanes))
         return 0;
-    put_a(t, lanes, in->d, r);
+    put_a(t, lanes, in->d, 1, r, r);
     return 1;
 }
 
@@ -80,6 +80,6 @@ int fast_f32v4tof16(struct tile *t, uint32_t lanes, const struct insn *in)
 
     if (f16_rounds_otherwise(t, lanes) || is_rare(f16_special(r0) | f16_special(r1), lanes))
         return 0;
-    put_a2(t, lanes, in->d, r0, r1);
+    put_a(t, lanes, in->d, 2, r0, r1);
     return 1;
 }

@@ -102,61 +102,52 @@ FAST_INLINE v8u first_source(const struct tile *t, const struct insn *in, unsign
     return fast_a(t, in->a + k);
 }
 
-/* Operations that round, on `words` registers. Operands that are infinite or NaN show in the
+/* Operations that round, on one or two registers. Operands that are infinite or NaN show in the
  * result. */
 FAST_INLINE int rounding(struct tile *t, uint32_t lanes, const struct insn *in, f16_lanes_fn *op,
                          unsigned words, enum source source)
 {
-    v8u rare = { 0 }, r[2];
+    v8u r0, r1, rare;
 
     if (f16_rounds_otherwise(t, lanes))
         return 0;
-    for (unsigned k = 0; k < words; k++) {
-        r[k] = op(first_source(t, in, k, source), fast_a(t, in->b + k));
-        rare |= f16_special(r[k]);
-    }
+    r0 = r1 = op(first_source(t, in, 0, source), fast_a(t, in->b));
+    if (words == 2)
+        r1 = op(first_source(t, in, 1, source), fast_a(t, in->b + 1u));
+    rare = f16_special(r0) | f16_special(r1);
     if (is_rare(rare, lanes))
         return 0;
-    for (unsigned k = 0; k < words; k++)
-        put_a(t, lanes, in->d + k, r[k]);
+    put_a(t, lanes, in->d, words, r0, r1);
     return 1;
 }
 
-/* Operations that choose or compare, on `words` registers. */
+/* Operations that choose or compare, on one or two registers. */
 FAST_INLINE int picking(struct tile *t, uint32_t lanes, const struct insn *in, f16_lanes_fn *op,
                         unsigned words, enum source source)
 {
-    v8u rare = { 0 }, r[2];
+    v8u a0 = first_source(t, in, 0, source), b0 = fast_a(t, in->b), a1 = a0, b1 = b0;
+    v8u rare = f16_nan(a0) | f16_nan(b0);
 
-    for (unsigned k = 0; k < words; k++) {
-        v8u a = first_source(t, in, k, source), b = fast_a(t, in->b + k);
-
-        rare |= f16_nan(a) | f16_nan(b);
-        r[k] = op(a, b);
+    if (words == 2) {
+        a1 = first_source(t, in, 1, source);
+        b1 = fast_a(t, in->b + 1u);
+        rare |= f16_nan(a1) | f16_nan(b1);
     }
     if (is_rare(rare, lanes))
         return 0;
-    for (unsigned k = 0; k < words; k++)
-        put_a(t, lanes, in->d + k, r[k]);
+    put_a(t, lanes, in->d, words, op(a0, b0), op(a1, b1));
     return 1;
 }
 
-/* min(max(A, lo), hi) with the halves of B as bounds. */
+/* min(max(A, lo), hi) with the halves of B as bounds, on one or two registers. */
 FAST_INLINE int clamp(struct tile *t, uint32_t lanes, const struct insn *in, unsigned words)
 {
-    v8u b = fast_a(t, in->b), lo = f16_twice_low(b), hi = f16_twice_high(b), rare = f16_nan(b),
-        r[2];
+    v8u a0 = fast_a(t, in->a), a1 = words == 2 ? fast_a(t, in->a + 1u) : a0;
+    v8u b = fast_a(t, in->b), lo = f16_twice_low(b), hi = f16_twice_high(b);
 
-    for (unsigned k = 0; k < words; k++) {
-        v8u a = fast_a(t, in->a + k);
-
-        rare |= f16_nan(a);
-        r[k] = f16_min(f16_max(a, lo), hi);
-    }
-    if (is_rare(rare, lanes))
+    if (is_rare(f16_nan(a0) | f16_nan(a1) | f16_nan(b), lanes))
         return 0;
-    for (unsigned k = 0; k < words; k++)
-        put_a(t, lanes, in->d + k, r[k]);
+    put_a(t, lanes, in->d, words, f16_min(f16_max(a0, lo), hi), f16_min(f16_max(a1, lo), hi));
     return 1;
 }
 

@@ -100,7 +100,7 @@ FAST_INLINE int one(struct tile *t, uint32_t lanes, const struct insn *in, f32_l
 
     if (is_rare(rare, lanes))
         return 0;
-    put_a(t, lanes, in->d, r);
+    put_a(t, lanes, in->d, 1, r, r);
     return 1;
 }
 
@@ -114,21 +114,21 @@ FAST_INLINE int two(struct tile *t, uint32_t lanes, const struct insn *in, f32_l
 
     if (is_rare(rare, lanes))
         return 0;
-    put_a2(t, lanes, in->d, r0, r1);
+    put_a(t, lanes, in->d, 2, r0, r1);
     return 1;
 }
 
 /* min(max(A, lo), hi) with the pair B as bounds, on one or two registers. */
 FAST_INLINE int clamp(struct tile *t, uint32_t lanes, const struct insn *in, unsigned words)
 {
-    v8u lo = f32_flush(fast_a(t, in->b)), hi = f32_flush(fast_a(t, in->b + 1u)), rare = { 0 }, r[2];
+    v8u lo = f32_flush(fast_a(t, in->b)), hi = f32_flush(fast_a(t, in->b + 1u)), rare = { 0 };
+    v8u r0 = f32_min(f32_max(f32_flush(fast_a(t, in->a)), lo, &rare), hi, &rare), r1 = r0;
 
-    for (unsigned k = 0; k < words; k++)
-        r[k] = f32_min(f32_max(f32_flush(fast_a(t, in->a + k)), lo, &rare), hi, &rare);
+    if (words == 2)
+        r1 = f32_min(f32_max(f32_flush(fast_a(t, in->a + 1u)), lo, &rare), hi, &rare);
     if (is_rare(rare, lanes))
         return 0;
-    for (unsigned k = 0; k < words; k++)
-        put_a(t, lanes, in->d + k, r[k]);
+    put_a(t, lanes, in->d, words, r0, r1);
     return 1;
 }
 

@@ -276,11 +276,11 @@ void round_run(struct barrel *b, struct tile *t, uint64_t round)
 /* --- lock step: what all running workers do together ------------------------------------------------------------------- */
 
 struct convoy {
-    uint32_t lanes, pc;
-    uint64_t round;
-    uint64_t slots, instructions; /* not yet added to the lanes' counters */
-    int repeating;                /* inside a repeat body that is the same for all lanes */
-    int parted;                   /* t->pc[] has the lanes' own addresses, pc is void */
+    struct issue is;       /* where all lanes are; pc is void when parted */
+    uint64_t start;        /* first round: the slots issued are the rounds since */
+    uint64_t instructions; /* not yet added to the lanes' counters */
+    int repeating;         /* inside a repeat body that is the same for all lanes */
+    int parted;            /* t->pc[] has the lanes' own addresses */
 };
 
 /* All lanes repeat one body (1), none repeats (0), or they do not agree (-1). */
@@ -314,10 +314,9 @@ static int convoy_form(const struct barrel *b, const struct tile *t, struct conv
             return 0;
     }
     body = common_body(t, b->running);
-    *c = (struct convoy){ .lanes = b->running,
-                          .pc = t->pc[lead],
-                          .round = round_start(b, b->next[lead]),
+    *c = (struct convoy){ .is = { b->running, t->pc[lead], round_start(b, b->next[lead]), 0 },
                           .repeating = body > 0 };
+    c->start = c->is.round;
     return body >= 0;
 }
 
@@ -325,43 +324,44 @@ static int convoy_form(const struct barrel *b, const struct tile *t, struct conv
 static void convoy_leave(struct barrel *b, struct tile *t, const struct convoy *c)
 {
     if (!c->parted)
-        set_pcs(t, c->lanes, c->pc, c->pc);
+        set_pcs(t, c->is.lanes, c->is.pc, c->is.pc);
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        if (!(c->lanes >> lane & 1))
+        if (!(c->is.lanes >> lane & 1))
             continue;
-        b->next[lane] = c->round + round_offset(b, lane);
-        b->issued[lane] += c->slots;
+        b->next[lane] = c->is.round + round_offset(b, lane);
+        b->issued[lane] += (c->is.round - c->start) / BARREL_SLOTS;
         b->instructions[lane] += c->instructions;
     }
 }
 
-static inline void convoy_count(struct convoy *c, const struct code_slot *s)
+/* Issues the item at the convoy's address and counts it; the address is left to the caller. */
+static inline void convoy_issue(struct barrel *b, struct tile *t, struct convoy *c,
+                                const struct code_slot *s)
 {
-    c->slots += s->slots;
+    c->is.pcs_set = 0;
+    issue(b, t, &c->is, s);
     c->instructions += s->instructions;
-    c->round += (uint64_t)s->slots * BARREL_SLOTS;
+    c->is.round += (uint64_t)s->slots * BARREL_SLOTS;
 }
 
-/* The body from c->pc to its end. Returns 0 when the convoy stops inside it. */
+/* The body from the convoy's address to its end. Returns 0 when the convoy stops inside it. */
 static int repeat_once(struct barrel *b, struct tile *t, struct convoy *c, uint32_t end,
                        uint64_t max_cycle)
 {
-    while (c->pc != end) {
-        struct issue is = { c->lanes, c->pc, c->round, 0 };
+    while (c->is.pc != end) {
         const struct code_slot *s;
 
-        if (EMU_UNLIKELY(t->fault.kind || c->round >= max_cycle))
+        if (EMU_UNLIKELY(t->fault.kind || c->is.round >= max_cycle))
             return 0;
-        s = fetch(b, t, &is);
+        s = fetch(b, t, &c->is);
         if (EMU_UNLIKELY(!s))
             return 0;
         if (EMU_UNLIKELY(!body_allows(s))) {
-            fetch_fault(b, t, &is, FAULT_INVALID_INSTR, not_in_body);
+            fetch_fault(b, t, &c->is, FAULT_INVALID_INSTR, not_in_body);
             return 0;
         }
-        issue(b, t, &is, s);
-        convoy_count(c, s);
-        c->pc += 8;
+        convoy_issue(b, t, c, s);
+        c->is.pc += 8;
     }
     return 1;
 }
@@ -370,29 +370,29 @@ static int repeat_once(struct barrel *b, struct tile *t, struct convoy *c, uint3
  * lanes go on repeating while others are done. */
 static int convoy_repeat(struct barrel *b, struct tile *t, struct convoy *c, uint64_t max_cycle)
 {
-    unsigned lead = (unsigned)__builtin_ctz(c->lanes);
+    unsigned lead = (unsigned)__builtin_ctz(c->is.lanes);
     uint32_t first = t->rpt_first[lead], end = t->rpt_end[lead], least = UINT32_MAX, done = 0;
 
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        if ((c->lanes >> lane & 1) && t->rpt_count[lane] < least)
+        if ((c->is.lanes >> lane & 1) && t->rpt_count[lane] < least)
             least = t->rpt_count[lane];
     }
     while (done < least && repeat_once(b, t, c, end, max_cycle)) {
         done++;
-        c->pc = first;
+        c->is.pc = first;
     }
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        if (!(c->lanes >> lane & 1))
+        if (!(c->is.lanes >> lane & 1))
             continue;
         t->rpt_count[lane] -= done;
-        t->pc[lane] = t->rpt_count[lane] ? c->pc : end;
+        t->pc[lane] = t->rpt_count[lane] ? c->is.pc : end;
     }
     c->repeating = 0;
-    if (done < least || repeating(t, c->lanes)) {
+    if (done < least || repeating(t, c->is.lanes)) {
         c->parted = 1;
         return 0;
     }
-    c->pc = end;
+    c->is.pc = end;
     return 1;
 }
 
@@ -402,13 +402,13 @@ static int convoy_follow(struct tile *t, struct convoy *c)
     v8u zero = { 0 }, npc = fast_load(t->npc);
     int body;
 
-    fast_store(t->pc, c->lanes, npc);
-    c->pc = t->npc[__builtin_ctz(c->lanes)];
-    if (fast_any((v8u)(npc != zero + c->pc), c->lanes)) {
+    fast_store(t->pc, c->is.lanes, npc);
+    c->is.pc = t->npc[__builtin_ctz(c->is.lanes)];
+    if (fast_any((v8u)(npc != zero + c->is.pc), c->is.lanes)) {
         c->parted = 1;
         return 0;
     }
-    body = common_body(t, c->lanes);
+    body = common_body(t, c->is.lanes);
     c->repeating = body > 0;
     return body >= 0;
 }
@@ -416,26 +416,25 @@ static int convoy_follow(struct tile *t, struct convoy *c)
 /* One item, or one whole repeat. Returns 0 when the convoy ends after it. */
 static inline int convoy_step(struct barrel *b, struct tile *t, struct convoy *c, uint64_t max_cycle)
 {
-    struct issue is = { c->lanes, c->pc, c->round, 0 };
     const struct code_slot *s;
+    uint64_t round = c->is.round;
 
     if (c->repeating)
         return convoy_repeat(b, t, c, max_cycle);
-    s = fetch(b, t, &is);
+    s = fetch(b, t, &c->is);
     if (EMU_UNLIKELY(!s))
         return 0;
-    issue(b, t, &is, s);
-    convoy_count(c, s);
+    convoy_issue(b, t, c, s);
     if (EMU_LIKELY(!s->flags)) {
-        c->pc += s->bytes;
+        c->is.pc += s->bytes;
         return !t->fault.kind;
     }
     if (EMU_UNLIKELY(t->exited)) {
         convoy_follow(t, c);
         c->parted = 1;
         convoy_leave(b, t, c);
-        take_exits(b, t, is.round);
-        c->lanes = 0;
+        take_exits(b, t, round);
+        c->is.lanes = 0;
         return 0;
     }
     return convoy_follow(t, c) && !t->fault.kind;
@@ -447,7 +446,7 @@ void round_run_convoy(struct barrel *b, struct tile *t, uint64_t max_cycle)
 
     if (!convoy_form(b, t, &c))
         return;
-    while (c.round < max_cycle && convoy_step(b, t, &c, max_cycle))
+    while (c.is.round < max_cycle && convoy_step(b, t, &c, max_cycle))
         ;
     convoy_leave(b, t, &c);
 }

@@ -4,7 +4,7 @@
  *   case_build      assembles, lays memory out, fills the tile           case_build.c, case_place.c
  *   case_execute    runs it                                              case_run.c
  *   case_compare    lists what differs from the expectations             case_compare.c
- *   case_answer     the JSON object that `superstep tile` prints         case_print.c
+ *   case_print      the JSON object that `superstep tile` prints         case_print.c
  *
  * docs/case_format.md describes the file. Nothing here knows what a codelet computes.
  */
@@ -38,8 +38,8 @@ enum case_type {
     CASE_TYPE_COUNT
 };
 
-const char *case_type_name(enum case_type t);        /* "f16" */
-uint32_t case_type_bytes(enum case_type t);          /* of one element: 1, 2 or 4 */
+const char *case_type_name(enum case_type t);              /* "f16" */
+uint32_t case_type_bytes(enum case_type t);                /* of one element: 1, 2 or 4 */
 int case_type_find(const char *name, enum case_type *out); /* 0 if there is no such type */
 int case_type_is_float(enum case_type t);
 
@@ -75,9 +75,9 @@ enum { CASE_LANE_RUNNING = 255 };
 struct case_register {
     uint8_t lane;
     char file;
-    uint8_t number; /* first register, or CSR index */
+    uint8_t number;         /* first register, or CSR index */
     struct case_data value; /* consecutive registers, four bytes each */
-    const char *name; /* borrowed: as written, for messages */
+    const char *name;       /* borrowed: as written, for messages */
     double tolerance, relative;
 };
 
@@ -85,7 +85,8 @@ struct case_memory_expect {
     uint32_t memory; /* index in struct tile_case */
     uint32_t from;   /* first element compared, in units of the expectation's type */
     struct case_data value;
-    double tolerance, relative; /* |got - want| <= tolerance + relative |want|; both 0: equal bits */
+    double tolerance,
+        relative; /* |got - want| <= tolerance + relative |want|; both 0: equal bits */
 };
 
 struct case_range {
@@ -132,8 +133,8 @@ struct tile_case {
 /* Reads a case from a file or from text. name appears in messages.
  *
  * out    owned by the caller, NULL on failure; free with case_free
- * Errors EMU_IO, EMU_BAD_FILE (file, line of a syntax error, JSON path, what was expected), EMU_NO_MEMORY
- * Cost   linear in the text */
+ * Errors EMU_IO, EMU_BAD_FILE (file, line of a syntax error, JSON path, what was expected),
+ * EMU_NO_MEMORY Cost   linear in the text */
 enum emu_status case_read(const char *path, struct tile_case **out) EMU_MUST_CHECK;
 enum emu_status case_read_text(const char *text, size_t bytes, const char *name,
                                struct tile_case **out) EMU_MUST_CHECK;

@@ -22,8 +22,8 @@ enum emu_status case_layout_fix(struct case_layout *l, uint32_t address, uint32_
     size_t at = 0;
 
     if (address < base || address > end || bytes > end - address)
-        return FAIL(BAD_FILE, "%s: 0x%x with %u bytes leaves the memory, 0x%x to 0x%x", what, address,
-                    bytes, base, end);
+        return FAIL(BAD_FILE, "%s: 0x%x with %u bytes leaves the memory, 0x%x to 0x%x", what,
+                    address, bytes, base, end);
     if (!bytes)
         return EMU_OK;
     while (at < l->count && l->used[at].high <= address)
@@ -72,7 +72,9 @@ enum emu_status case_layout_fit(struct case_layout *l, enum case_where where, ui
             return bytes ? insert(l, at, *address, *address + bytes, what) : EMU_OK;
     }
     for (size_t i = 0; i < l->count; i++) {
-        uint32_t in0 = l->used[i].low >= middle ? 0 : l->used[i].high < middle ? l->used[i].high : middle;
+        uint32_t in0 = l->used[i].low >= middle   ? 0
+                       : l->used[i].high < middle ? l->used[i].high
+                                                  : middle;
 
         if (in0)
             free0 -= in0 - l->used[i].low;
@@ -80,11 +82,12 @@ enum emu_status case_layout_fit(struct case_layout *l, enum case_where where, ui
             free1 -= l->used[i].high - (l->used[i].low > middle ? l->used[i].low : middle);
     }
     return FAIL(BAD_FILE,
-                "%s: %u bytes aligned to %u do not fit into %s; %u bytes are free in region 0, %u in region 1",
+                "%s: %u bytes aligned to %u do not fit into %s; %u bytes are free in region 0, %u "
+                "in region 1",
                 what, bytes, align,
-                both  ? "the tile" :
-                first ? "region 1" :
-                        "region 0",
+                both    ? "the tile"
+                : first ? "region 1"
+                        : "region 0",
                 free0, free1);
 }
 

@@ -1,4 +1,5 @@
-/* case_place.h - where things lie in the memory of one tile: ranges that do not overlap, first fit. */
+/* case_place.h - where things lie in the memory of one tile: ranges that do not overlap, first fit.
+ */
 #ifndef EMU_CASE_PLACE_H
 #define EMU_CASE_PLACE_H
 
@@ -12,7 +13,7 @@ struct case_range_used {
 
 /* Used ranges in ascending order. Zero but for arch is an empty layout. */
 struct case_layout {
-    const struct arch *arch;     /* borrowed */
+    const struct arch *arch;      /* borrowed */
     struct case_range_used *used; /* owned */
     size_t count, cap;
 };
@@ -24,8 +25,9 @@ enum case_where { CASE_REGION0, CASE_REGION1, CASE_REGION1_OR_0, CASE_REGION0_OR
 enum emu_status case_layout_fix(struct case_layout *l, uint32_t address, uint32_t bytes,
                                 const char *what) EMU_MUST_CHECK;
 
-/* Takes the first free range of the region that is large enough; align is a power of two. Empty things take no room.
- * Errors EMU_BAD_FILE when there is none, EMU_NO_MEMORY. Linear in the ranges used. */
+/* Takes the first free range of the region that is large enough; align is a power of two. Empty
+ * things take no room. Errors EMU_BAD_FILE when there is none, EMU_NO_MEMORY. Linear in the ranges
+ * used. */
 enum emu_status case_layout_fit(struct case_layout *l, enum case_where where, uint32_t bytes,
                                 uint32_t align, const char *what, uint32_t *address) EMU_MUST_CHECK;
 

@@ -1,7 +1,8 @@
 /* case_read.c - the JSON tree of a case file to struct tile_case.
  *
- * Everything is checked that can be checked without a machine or an assembler: keys, types, ranges, register names. Unknown keys
- * are refused, because a misspelt "expect_cylces" would otherwise pass every time.
+ * Everything is checked that can be checked without a machine or an assembler: keys, types, ranges,
+ * register names. Unknown keys are refused, because a misspelt "expect_cylces" would otherwise pass
+ * every time.
  */
 #include "emu/case/case.h"
 
@@ -208,8 +209,9 @@ static int valid_name(const char *s)
 static enum emu_status read_memory(const struct case_reader *r, const struct case_path *at,
                                    const json_t *v)
 {
-    static const char *const keys[] = { "name", "region", "align", "at",  "f16", "f32",   "u32", "i32",
-                                        "u16",  "i16",    "u8",    "i8", "bytes", "note", NULL };
+    static const char *const keys[] = { "name", "region", "align", "at",   "f16",
+                                        "f32",  "u32",    "i32",   "u16",  "i16",
+                                        "u8",   "i8",     "bytes", "note", NULL };
     struct tile_case *c = r->c;
     struct case_memory *m = &c->memory[c->memory_count++];
     struct case_path name_at = { at, "name", 0 }, align_at = { at, "align", 0 };
@@ -248,7 +250,8 @@ static enum emu_status read_memory(const struct case_reader *r, const struct cas
     return read_typed(r, at, v, &m->init);
 }
 
-/* Grows the state by the words of one entry; every entry is aligned to its elements, as fields of a C struct are. */
+/* Grows the state by the words of one entry; every entry is aligned to its elements, as fields of a
+ * C struct are. */
 static enum emu_status append_state(struct case_data *state, const struct case_data *entry)
 {
     uint32_t align = case_type_bytes(entry->type);
@@ -376,13 +379,14 @@ static enum emu_status read_initial(const struct case_reader *r, const json_t *r
 
 /* ---- expectations ---- */
 
-/* {"name": "x", "f16": [...], "from": 4, "tolerance": 0, "relative": 0}, or "register" in place of "name". */
+/* {"name": "x", "f16": [...], "from": 4, "tolerance": 0, "relative": 0}, or "register" in place of
+ * "name". */
 static enum emu_status read_expect(const struct case_reader *r, const struct case_path *at,
                                    const json_t *v)
 {
-    static const char *const keys[] = { "name", "register", "from", "tolerance", "relative", "f16",
-                                        "f32",  "u32",      "i32",  "u16",       "i16",      "u8",
-                                        "i8",   "note",     NULL };
+    static const char *const keys[] = { "name", "register", "from", "tolerance", "relative",
+                                        "f16",  "f32",      "u32",  "i32",       "u16",
+                                        "i16",  "u8",       "i8",   "note",      NULL };
     struct case_path name_at = { at, "name", 0 }, reg_at = { at, "register", 0 };
     struct case_path tol_at = { at, "tolerance", 0 }, rel_at = { at, "relative", 0 };
     struct case_path from_at = { at, "from", 0 };
@@ -526,7 +530,8 @@ static enum emu_status read_program(const struct case_reader *r, const json_t *r
     struct case_path source_at = { NULL, "source", 0 }, asm_at = { NULL, "asm", 0 };
     struct case_path include_at = { NULL, "include", 0 }, define_at = { NULL, "defines", 0 };
     struct case_path machine_at = { NULL, "machine", 0 }, entry_at = { NULL, "entry", 0 };
-    const json_t *source = json_object_get(root, "source"), *text = json_object_get(root, "asm"), *v;
+    const json_t *source = json_object_get(root, "source"), *text = json_object_get(root, "asm"),
+                 *v;
     struct tile_case *c = r->c;
 
     if (!source == !text)
@@ -565,11 +570,18 @@ static enum emu_status read_limits(const struct case_reader *r, const json_t *ro
 static enum emu_status read_root(const struct case_reader *r, const json_t *root)
 {
     static const char *const keys[] = {
-        "source",     "asm",         "include",        "defines",          "machine",
-        "entry",      "as",          "memory",         "state",            "registers",
-        "csr",        "weights",     "expect",         "expect_registers", "expect_csr",
-        "expect_cycles", "expect_slots", "expect_instructions", "expect_fault", "max_cycles",
-        "stack_bytes", "scratch_bytes", "note", NULL,
+        "source",       "asm",
+        "include",      "defines",
+        "machine",      "entry",
+        "as",           "memory",
+        "state",        "registers",
+        "csr",          "weights",
+        "expect",       "expect_registers",
+        "expect_csr",   "expect_cycles",
+        "expect_slots", "expect_instructions",
+        "expect_fault", "max_cycles",
+        "stack_bytes",  "scratch_bytes",
+        "note",         NULL,
     };
     struct case_path memory_at = { NULL, "memory", 0 }, state_at = { NULL, "state", 0 };
     const json_t *memory = json_object_get(root, "memory"), *state;
@@ -615,8 +627,7 @@ static enum emu_status read_tree(json_t *root, const json_error_t *error, const 
     c->stack_bytes = DEFAULT_STACK;
     c->scratch_bytes = DEFAULT_SCRATCH;
     c->path = emu_strdup(name);
-    s = c->path ? read_root(&(struct case_reader){ name, c }, root) :
-                  FAIL(NO_MEMORY, "%s", name);
+    s = c->path ? read_root(&(struct case_reader){ name, c }, root) : FAIL(NO_MEMORY, "%s", name);
     if (s == EMU_OK)
         *out = c;
     else
@@ -627,8 +638,8 @@ static enum emu_status read_tree(json_t *root, const json_error_t *error, const 
 enum emu_status case_read(const char *path, struct tile_case **out)
 {
     json_error_t error;
-    json_t *root = strcmp(path, "-") ? json_load_file(path, JSON_REJECT_DUPLICATES, &error) :
-                                       json_loadf(stdin, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = strcmp(path, "-") ? json_load_file(path, JSON_REJECT_DUPLICATES, &error)
+                                     : json_loadf(stdin, JSON_REJECT_DUPLICATES, &error);
 
     return read_tree(root, &error, path, out);
 }

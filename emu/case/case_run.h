@@ -1,6 +1,8 @@
-/* case_run.h - a case made ready to run: assembled, laid out, loaded into a tile; then run, compared, printed.
+/* case_run.h - a case made ready to run: assembled, laid out, loaded into a tile; then run,
+ * compared, printed.
  *
- * One struct case_run serves many runs: case_load() puts the tile back to the state before the first instruction.
+ * One struct case_run serves many runs: case_load() puts the tile back to the state before the
+ * first instruction.
  */
 #ifndef EMU_CASE_RUN_H
 #define EMU_CASE_RUN_H
@@ -15,13 +17,13 @@
 enum case_status { CASE_PASS, CASE_FAIL, CASE_FAULT, CASE_TIMEOUT };
 
 struct case_options {
-    const char *machine; /* overrides the case's, NULL: does not */
+    const char *machine;    /* overrides the case's, NULL: does not */
     const char *const *set; /* "field=value" */
     size_t set_count;
-    int plain; /* only the plain reference functions */
-    int check; /* checking mode of the tile */
-    int raw;   /* assemble without the C preprocessor */
-    FILE *trace; /* every issued instruction or bundle, or NULL */
+    int plain;      /* only the plain reference functions */
+    int check;      /* checking mode of the tile */
+    int raw;        /* assemble without the C preprocessor */
+    FILE *trace;    /* every issued instruction or bundle, or NULL */
     FILE *messages; /* diagnostics of the assembler, or NULL */
 };
 
@@ -38,9 +40,9 @@ struct case_run {
     uint32_t stack_low, stack_high; /* supervisor */
     uint32_t scratch_at[TILE_WORKERS];
 
-    enum case_as as;      /* as in the case; may be changed before case_load */
-    uint32_t launch_pc;   /* the stub's run, runall or call */
-    uint32_t stop_pc;     /* end of the stub */
+    enum case_as as;    /* as in the case; may be changed before case_load */
+    uint32_t launch_pc; /* the stub's run, runall or call */
+    uint32_t stop_pc;   /* end of the stub */
 
     uint8_t *mem; /* owned */
     int tile_ready;
@@ -56,31 +58,39 @@ struct case_run {
 /* Assembles a case and lays it out for its machine.
  *
  * out    owned by the caller, NULL on failure; free with case_run_free. c must outlive it.
- * Errors EMU_BAD_ASM, EMU_BAD_FILE (something does not fit, an unknown symbol), EMU_BAD_MACHINE, EMU_IO, EMU_NO_MEMORY */
+ * Errors EMU_BAD_ASM, EMU_BAD_FILE (something does not fit, an unknown symbol), EMU_BAD_MACHINE,
+ * EMU_IO, EMU_NO_MEMORY */
 enum emu_status case_build(const struct tile_case *c, const struct case_options *options,
                            struct case_run **out) EMU_MUST_CHECK;
 void case_run_free(struct case_run *r); /* NULL allowed */
 
-/* Fills the tile: code, stub, memories, vertex state, registers. Every register that the case does not set is 0.
- * Errors EMU_BAD_FILE (unknown symbol), EMU_NO_MEMORY. */
+/* Fills the tile: code, stub, memories, vertex state, registers. Every register that the case does
+ * not set is 0. Errors EMU_BAD_FILE (unknown symbol), EMU_NO_MEMORY. */
 enum emu_status case_load(struct case_run *r) EMU_MUST_CHECK;
 
 /* Runs the loaded tile to the end of the stub, a fault or the limit of cycles. */
 void case_execute(struct case_run *r);
 
-/* Address of a memory of the case, else of a symbol of the code. 0 if there is none of that name. */
+/* Instructions executed by a worker, by the supervisor (LANE_SUPER), or by all (-1); those of the
+ * stub do not count. */
+uint64_t case_instructions(const struct case_run *r, int lane);
+
+/* Address of a memory of the case, else of a symbol of the code. 0 if there is none of that name.
+ */
 int case_symbol(const struct case_run *r, const char *name, size_t len, uint32_t *address);
 
 /* A register by file and number as in struct case_register; lane is a worker or LANE_SUPER. */
 uint32_t case_register_get(struct case_run *r, unsigned lane, char file, unsigned number);
 void case_register_put(struct case_run *r, unsigned lane, char file, unsigned number, uint32_t v);
 
-/* The raw value of a 32-bit word with its relocation resolved. Word i of d. Fails with EMU_BAD_FILE. */
+/* Copies the bytes of an array with its addresses filled in. out has room for d->bytes. Fails with
+ * EMU_BAD_FILE; what names the array. */
 enum emu_status case_resolve(const struct case_run *r, const struct case_data *d, const char *what,
                              uint8_t *out) EMU_MUST_CHECK;
 
-/* Compares with the expectations. differences receives a new JSON array (empty when there are none), owned by the caller. At most
- * CASE_MAX_DIFFERENCES entries are listed, *total counts all. */
+/* Compares with the expectations. differences receives a new JSON array (empty when there are
+ * none), owned by the caller. At most CASE_MAX_DIFFERENCES entries are listed, *total counts all.
+ */
 enum { CASE_MAX_DIFFERENCES = 100 };
 enum emu_status case_compare(struct case_run *r, json_t **differences,
                              uint64_t *total) EMU_MUST_CHECK;

@@ -1,7 +1,7 @@
 /* case_value.c - numbers, arrays and register names of a case file.
  *
- * Every message names the file, the JSON path and what was expected there. Strings that are not numbers become relocations: an
- * address is known only after placing.
+ * Every message names the file, the JSON path and what was expected there. Strings that are not
+ * numbers become relocations: an address is known only after placing.
  */
 #include "emu/case/case_value.h"
 
@@ -134,7 +134,8 @@ static int parse_float_name(const char *s, enum case_type type, uint32_t *bits)
     return 1;
 }
 
-/* "name", "name+8", "name-0x10": the length of the name, and the addend in *bits. 0 if it is none of these. */
+/* "name", "name+8", "name-0x10": the length of the name, and the addend in *bits. 0 if it is none
+ * of these. */
 static uint32_t parse_address(const char *s, uint32_t *bits)
 {
     size_t n = strcspn(s, "+-");
@@ -189,12 +190,12 @@ static enum emu_status read_element(const struct case_reader *r, const struct ca
         uint32_t len = 0;
 
         if (!parse_raw_bits(s, t, &bits) &&
-            !(types[t].is_float ? parse_float_name(s, t, &bits) :
-                                  types[t].bytes == 4 && (len = parse_address(s, &bits))))
+            !(types[t].is_float ? parse_float_name(s, t, &bits)
+                                : types[t].bytes == 4 && (len = parse_address(s, &bits))))
             return case_wrong(r, at, v, "expected a number or a string such as %s",
-                              types[t].is_float       ? "\"nan\", \"-inf\" or \"0x7e00\"" :
-                              types[t].bytes == 4 ? "\"0xff\" or \"symbol+8\"" :
-                                                        "\"0xff\"");
+                              types[t].is_float     ? "\"nan\", \"-inf\" or \"0x7e00\""
+                              : types[t].bytes == 4 ? "\"0xff\" or \"symbol+8\""
+                                                    : "\"0xff\"");
         if (len)
             TRY(add_reloc(d, offset, index, s, len));
     } else if (types[t].is_float && json_is_number(v)) {
@@ -209,8 +210,7 @@ static enum emu_status read_element(const struct case_reader *r, const struct ca
                               (long long)types[t].low, (long long)types[t].high);
         bits = (uint32_t)(uint64_t)i;
     } else {
-        return case_wrong(r, at, v, "expected %s",
-                          types[t].is_float ? "a number" : "an integer");
+        return case_wrong(r, at, v, "expected %s", types[t].is_float ? "a number" : "an integer");
     }
     for (unsigned k = 0; k < types[t].bytes; k++)
         d->data[offset + k] = (uint8_t)(bits >> 8 * k);
@@ -346,11 +346,11 @@ enum emu_status case_read_register_name(const struct case_reader *r, const struc
     }
     n = strtoul(digits, &end, 10);
     if (!strchr("mac", out->file) || digits[0] < '0' || digits[0] > '9' || *end || n > limit)
-        return case_wrong(r, at, NULL,
-                          "expected a register that can be %s: m0 to m%d, a0 to a%d, acc0 to acc%d, with "
-                          "or without a context such as \"w3.\" or \"s.\"",
-                          to_write ? "written" : "read", to_write ? 11 : 15, to_write ? 13 : 15,
-                          TILE_ACC - 1);
+        return case_wrong(
+            r, at, NULL,
+            "expected a register that can be %s: m0 to m%d, a0 to a%d, acc0 to acc%d, with "
+            "or without a context such as \"w3.\" or \"s.\"",
+            to_write ? "written" : "read", to_write ? 11 : 15, to_write ? 13 : 15, TILE_ACC - 1);
     if (out->lane == CASE_LANE_RUNNING)
         out->lane = default_lane(r->c);
     if (out->lane == LANE_SUPER && out->file != 'm')

@@ -18,19 +18,21 @@ struct case_reader {
 
 /* Fails with "FILE: PATH: expected ..., got ...". got may be NULL when something is missing. */
 enum emu_status case_wrong(const struct case_reader *r, const struct case_path *at,
-                           const json_t *got, const char *fmt, ...) EMU_MUST_CHECK
-    EMU_PRINTF(4, 5);
+                           const json_t *got, const char *fmt, ...) EMU_MUST_CHECK EMU_PRINTF(4, 5);
 
-/* Reads an array of numbers, or one number as an array of length 1. out->data is owned by the caller also on failure.
+/* Reads an array of numbers, or one number as an array of length 1. out->data is owned by the
+ * caller also on failure.
  *
- * Numbers are rounded to nearest even in float types and must fit in integer types. Strings: "0x..." raw bits; "nan", "inf",
- * "-inf" in float types; in u32 and i32 everything else is an address, "symbol", "symbol+8" or "symbol-4". */
+ * Numbers are rounded to nearest even in float types and must fit in integer types. Strings:
+ * "0x..." raw bits; "nan", "inf",
+ * "-inf" in float types; in u32 and i32 everything else is an address, "symbol", "symbol+8" or
+ * "symbol-4". */
 enum emu_status case_read_data(const struct case_reader *r, const struct case_path *at,
                                const json_t *v, enum case_type type,
                                struct case_data *out) EMU_MUST_CHECK;
 
-/* The same for a 32-bit register or word: a number from -2^31 to 2^32 - 1, raw bits, an address, or an object with one typed
- * value such as {"f32": 0.5} that fills whole words. */
+/* The same for a 32-bit register or word: a number from -2^31 to 2^32 - 1, raw bits, an address, or
+ * an object with one typed value such as {"f32": 0.5} that fills whole words. */
 enum emu_status case_read_word(const struct case_reader *r, const struct case_path *at,
                                const json_t *v, struct case_data *out) EMU_MUST_CHECK;
 

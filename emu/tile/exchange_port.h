@@ -1,7 +1,7 @@
 /* exchange_port.h - the plug through which a supervisor reaches the exchange fabric.
  *
- * The tile knows no fabric: whoever owns one (emu/exchange, a test) puts a port first in a struct of its own and lends it to
- * struct tile.
+ * The tile knows no fabric: whoever owns one (emu/exchange, a test) puts a port first in a struct
+ * of its own and lends it to struct tile.
  */
 #ifndef EMU_EXCHANGE_PORT_H
 #define EMU_EXCHANGE_PORT_H
@@ -11,9 +11,11 @@
 struct insn;
 
 struct exchange_port {
-    /* Issues one of send, sendoff, sendpic, sendpicp, delay, delaypic, delayxpic, sans of the supervisor of t.
+    /* Issues one of send, sendoff, sendpic, sendpicp, delay, delaypic, delayxpic, sans of the
+     * supervisor of t.
      *
-     * t->pc[LANE_SUPER] is its address, t->cycle the cycle it issues in. Returns FAULT_NONE, or what tile_fault() recorded. */
+     * t->pc[LANE_SUPER] is its address, t->cycle the cycle it issues in. Returns FAULT_NONE, or
+     * what tile_fault() recorded. */
     enum fault (*issue)(struct exchange_port *p, struct tile *t, const struct insn *in);
 };
 

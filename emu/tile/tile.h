@@ -68,7 +68,7 @@ static inline unsigned acc_index(unsigned unit, unsigned odd)
 struct weight_cache {
     uint32_t key;        /* what it holds and for which units; 0: nothing */
     uint32_t generation; /* weight_generation it was made from */
-    uint16_t max, min;   /* f16: largest magnitude and smallest nonzero one less 1, 0xffff if all are zero */
+    uint16_t max[4], min[4]; /* f16, per n: largest magnitude; smallest nonzero one less 1, 0xffff if all are zero */
     _Alignas(64) union {
         double f64[4][4][16]; /* f16 weights: [n][lane][unit] */
         float f32[8][16];     /* f32 weights: [phase][unit], subnormals flushed */

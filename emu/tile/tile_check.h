@@ -1,11 +1,13 @@
 /* tile_check.h - checking mode: what a real tile lets pass, but a program should not do.
  *
- * Shadow state beside a tile's memory sees every access and keeps a bounded list of reports. It raises no faults and changes no
- * result, cycle or register. Off (t->check == NULL) it costs one predictable branch per access.
+ * Shadow state beside a tile's memory sees every access and keeps a bounded list of reports. It
+ * raises no faults and changes no result, cycle or register. Off (t->check == NULL) it costs one
+ * predictable branch per access.
  *
- * A run is the time from the launch of the first worker to the exit of the last one. Accesses in one run are not ordered by
- * anything but the barrel, so two lanes that touch the same byte, one of them writing, are a race even if the order happens to be
- * right. Between runs nothing is remembered but which bytes were ever written.
+ * A run is the time from the launch of the first worker until the supervisor has waited for the
+ * last one (sync LOCAL). Accesses in one run are ordered by the barrel alone, so two lanes that
+ * touch the same byte, one of them writing, are a race even if the order happens to be right.
+ * Between runs nothing is remembered but which bytes were ever written.
  */
 #ifndef EMU_TILE_CHECK_H
 #define EMU_TILE_CHECK_H
@@ -30,8 +32,9 @@ enum {
 /* All occurrences of one kind at one pc; everything but count is that of the first. */
 struct tile_check_report {
     enum tile_check_kind kind;
-    uint8_t lane;   /* that executed the access */
-    uint8_t other;  /* RACE*: lowest lane that touched the bytes before; STACK: owner of the range; else TILE_CHECK_NOBODY */
+    uint8_t lane;  /* that executed the access */
+    uint8_t other; /* RACE*: lowest lane that touched the bytes before; STACK: owner of the range;
+                      else TILE_CHECK_NOBODY */
     uint32_t pc;
     uint32_t addr;
     uint32_t addr2; /* CONFLICT: second address */
@@ -43,28 +46,37 @@ struct tile_check_report {
 const char *tile_check_name(enum tile_check_kind k); /* "UNWRITTEN" */
 const char *tile_check_text(enum tile_check_kind k);
 
-/* Switches the mode on: t->check, owned by the caller until tile_check_free(). Memory counts as unwritten from here on, so call it
- * before the program is loaded. Costs 2 bytes and a bit of host memory per byte of tile memory, touched only where used. */
+/* Switches the mode on: t->check, owned by the caller until tile_check_free(). Memory counts as
+ * unwritten from here on, so call it before the program is loaded. Costs 2 bytes and a bit of host
+ * memory per byte of tile memory, touched only where used. */
 enum emu_status tile_check_new(struct tile *t) EMU_MUST_CHECK;
 void tile_check_free(struct tile *t); /* switches it off; does nothing when it is */
 
-/* Declares [low, high) to be the stack of a lane, or with TILE_CHECK_GUARD a range nobody may store to. low == high: none.
+/* Declares [low, high) to be the stack of a lane, or with TILE_CHECK_GUARD a range nobody may store
+ * to. low == high: none.
  *
- * Reported are a supervisor's store to [$sp, low) when its $sp is below low, a worker's store into the stack of another worker, and
- * any store into the guard. A worker's other stores say nothing: the base register of an access is not known here. */
+ * Reported are a supervisor's store to [$sp, low) when its $sp is below low, a worker's store into
+ * the stack of another worker, and any store into the guard. A worker's other stores say nothing:
+ * the base register of an access is not known here. */
 void tile_check_stack(struct tile *t, unsigned lane, uint32_t low, uint32_t high);
 
-/* Reports in order of first occurrence; i < tile_check_count(). Borrowed until tile_check_free(). */
+/* Reports in order of first occurrence, i < tile_check_count(); borrowed until tile_check_free().
+ */
 size_t tile_check_count(const struct tile *t); /* 0 when the mode is off */
 const struct tile_check_report *tile_check_report(const struct tile *t, size_t i);
 uint64_t tile_check_dropped(const struct tile *t); /* occurrences that found the list full */
 
-/* Hooks of tile.c, tile_memory.c and exec_ctl.c; t->check is not NULL. Accesses have passed alignment and bounds. */
+/* Hooks of tile_memory.c, tile_code_written() and the barrel; t->check is not NULL. Accesses have
+ * passed alignment and bounds.
+ *
+ *   written  bytes were written by anybody, the host and the exchange included
+ *   launch   workers were launched: a run begins or goes on
+ *   idle     a sync LOCAL is over: the run ends */
 void tile_check_load(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes);
 void tile_check_store(struct tile *t, unsigned lane, uint32_t addr, uint32_t bytes);
 void tile_check_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t addr2);
-void tile_check_written(struct tile *t, uint32_t off, uint32_t bytes); /* by anybody, the host too */
-void tile_check_launch(struct tile *t);                                /* a worker was launched */
-void tile_check_idle(struct tile *t);                                  /* the last one has exited */
+void tile_check_written(struct tile *t, uint32_t off, uint32_t bytes);
+void tile_check_launch(struct tile *t);
+void tile_check_idle(struct tile *t);
 
 #endif

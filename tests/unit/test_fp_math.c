@@ -1,9 +1,9 @@
 /* Tests of fp_math.c against MPFR: f16 on all operands in all modes, f32 on samples and edges.
  *
- * SUPERSTEP_LONG=1 (or a list of function names, "exp,tanh") adds all 2^32 f32 operands, some ten
- * minutes per function and core. There a long double within 2^-54 stands for MPFR unless a rounding
- * boundary is that near, and blocks whose ends agree are known to be constant, the functions being
- * monotone.
+ * SUPERSTEP_LONG=1 (or a list of function names, "exp,tanh") adds all 2^32 f32 operands, one to
+ * five minutes per function and core. There a long double within 2^-54 stands for MPFR unless a
+ * rounding boundary is that near, and a block whose ends agree is known to be constant, because the
+ * functions are monotone.
  */
 #include <float.h>
 #include <math.h>

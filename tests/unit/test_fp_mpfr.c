@@ -585,6 +585,11 @@ static uint32_t hard_acc(uint64_t x, const uint16_t *xs, const uint16_t *ws, int
     s = want_f32(exact, &none);
     if (x & 1) /* cancels, all but a few last places */
         return (s ^ 0x80000000) + (x >> 8 & 7) - 3;
+    if (x & 4) { /* 22..28 binades below: decides at the last place of the sum, or a tie of the
+                    products */
+        s = (s & 0x7f800000) - (uint32_t)(22 + (x >> 8 & 7) % 7) * 0x00800000 + (x >> 12 & 1);
+        return s >> 31 ? (uint32_t)x : s | (uint32_t)(x >> 40 & 1) << 31;
+    }
     /* 1, 0 or few low bits; 22..28 binades above the sum */
     s = (s & 0x7f800000) + (uint32_t)(22 + (x >> 8 & 7) % 7) * 0x00800000 +
         (x & 2 ? (uint32_t)(x >> 12 & 1) : (uint32_t)(x >> 12 & 0x7fffff));

@@ -1,0 +1,33 @@
+/* fast_weights.h - the weights of a tile as the fast matrix path wants them: converted, transposed
+ * so that units are neighbours, with the range of their magnitudes. Refreshed when they changed.
+ */
+#ifndef EMU_FAST_WEIGHTS_H
+#define EMU_FAST_WEIGHTS_H
+
+#include "emu/tile/tile.h"
+
+/* What a cache can hold: f16 weights with the ranges of the first 2, 4 or 8 units of one set or of
+ * both, or f32 weights. */
+enum weights_key {
+    WEIGHTS_NONE,
+    WEIGHTS_F16_U2,
+    WEIGHTS_F16_U2_BOTH,
+    WEIGHTS_F16_U4,
+    WEIGHTS_F16_U4_BOTH,
+    WEIGHTS_F16_U8,
+    WEIGHTS_F16_U8_BOTH,
+    WEIGHTS_F32
+};
+
+void fast_weights_refresh(struct tile *t, enum weights_key key);
+
+/* The cache, valid for key. About 200 host cycles after the weights changed, else a comparison. */
+static inline const struct weight_cache *fast_weights(struct tile *t, enum weights_key key)
+{
+    if (EMU_UNLIKELY(t->weight_cache.key != key ||
+                     t->weight_cache.generation != t->weight_generation))
+        fast_weights_refresh(t, key);
+    return &t->weight_cache;
+}
+
+#endif
