@@ -19,7 +19,11 @@ CFLAGS   += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 OPT      := -O1
 endif
 
-LIB_SRC  := $(filter-out emu/fuzz/%,$(wildcard emu/*/*.c programs/*/*.c models/*/*.c))
+ifeq ($(MODE),fuzz)
+CFLAGS   += -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined -DFUZZING
+endif
+
+LIB_SRC  := $(wildcard emu/*/*.c programs/*/*.c models/*/*.c)
 LIB_OBJ  := $(patsubst %.c,$(O)/%.o,$(filter-out models/cli/main.c,$(LIB_SRC)))
 LIB      := $(O)/libsuperstep.a
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
@@ -43,11 +47,61 @@ $(O)/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS) -lcmocka -lmpfr -lgmp
 
+ISA_BIN  := $(O)/isa/run_isa
+BENCH    := $(patsubst tests/bench/%.c,$(O)/bench/%,$(wildcard tests/bench/bench_*.c))
+FUZZERS  := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SECONDS ?= 600
+
+$(O)/isa/%: tests/isa/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
+
+$(O)/bench/%: tests/bench/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
+
+check: check-layers check-unit check-isa check-cases ## everything a commit must pass
+
+check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
+	$(Q)tests/check_layers.sh
+
+check-unit: $(UNIT_BIN) ## unit tests, one binary per file of tests/unit
+	$(Q)tests/run_unit.sh $(UNIT_BIN)
+
+check-isa: $(ISA_BIN) ## every row of the instruction table: ordinary, edge and faulting cases
+	$(Q)$(ISA_BIN) tests/isa/*.isa
+
+check-cases: $(B)/superstep ## whole programs on one tile
+	$(Q)tests/run_cases.sh $(B)/superstep tests/cases/*.json
+
+check-long: check ## the long tests: sanitizers, compilers and levels, PopLibs sources (SUPERSTEP_POPLIBS)
+	$(Q)for t in tests/long/*.sh; do echo "== $$t"; $$t || exit 1; done
+
+bench: $(BENCH) ## speeds, medians of several runs
+	$(Q)for b in $(BENCH); do $$b || exit 1; done
+
+# libFuzzer, one entry at a time; findings are left in build/fuzz.
+fuzz: ## fuzz every reader of outside bytes, FUZZ_SECONDS each
+	$(Q)$(MAKE) --no-print-directory CC=clang MODE=fuzz OPT=-O1 fuzz-all
+
+fuzz-all: $(patsubst %,run-%,$(FUZZERS))
+
+run-fuzz_%: $(O)/fuzz/fuzz_%
+	@mkdir -p build/fuzz/$* tests/fuzz/corpus/$*
+	$(Q)$< -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -artifact_prefix=build/fuzz/ build/fuzz/$* tests/fuzz/corpus/$*
+
+$(O)/fuzz/%: tests/fuzz/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
+
+format: ## clang-format on all C files
+	$(Q)clang-format -i -style=file $$(git ls-files '*.[ch]')
+
 clean: ## remove everything that was built
 	rm -rf build
 
 help: ## this list
 	@awk -F': .*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all clean help
+.PHONY: all check check-layers check-unit check-isa check-cases check-long bench fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

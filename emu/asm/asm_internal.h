@@ -132,7 +132,7 @@ struct section {
     size_t items, item_capacity;
     struct fixup *fixup;
     size_t fixups, fixup_capacity;
-    size_t lines_at; /* linker: first entry in the line table */
+    size_t image_index; /* set by the linker */
 };
 
 struct source {
@@ -177,7 +177,7 @@ struct bundle {
     int open, broken;
     unsigned count;
     struct loc at;
-    struct insn_text *text[2];
+    struct insn_text text[2];
     struct match match[2];
 };
 
@@ -264,12 +264,13 @@ struct asm_unit {
     size_t total_bytes;
     struct asm_diag *diag;
     size_t diags, diag_capacity, errors;
+    size_t link_diags, link_errors; /* diags and errors before the last link */
     int no_memory;
     /* filled by the linker */
     struct table globals;
     struct asm_image image;
     struct asm_line *line;
-    int linked;
+    int linked, was_linked;
 };
 
 void *unit_alloc(struct asm_unit *u, size_t count, size_t size); /* zeroed; NULL when out of memory */
@@ -307,6 +308,7 @@ struct loc lex_here(const struct as *as);
 struct loc lex_loc(const struct as *as, const char *p);
 void lex_blank(struct as *as); /* skips blanks and comments */
 void lex_newline(struct as *as);
+void lex_line_start(struct as *as); /* before the first character of a text */
 int lex_at_end(struct as *as); /* of the statement */
 int lex_accept(struct as *as, char c);
 int lex_expect(struct as *as, char c, const char *where);
@@ -355,11 +357,22 @@ int macro_exit(struct as *as, struct loc at);
 
 /* ---- asm_args.c ---- */
 
-int args_parse(struct as *as, const struct macro *m, struct span *value);
+/* Text of the arguments of one statement. */
+struct args {
+    char *text; /* owned; room for all of the statement */
+    size_t used;
+};
+
+int args_begin(struct as *as, struct args *a);
+void args_end(struct args *a);
+int args_next(struct as *as, struct args *a, struct span *out); /* one argument, maybe empty */
 int args_params(struct as *as, struct macro *m);
+int args_parse(struct as *as, struct args *a, const struct macro *m, struct span *value,
+               unsigned char *given, struct loc at);
+
+/* A body with its parameters replaced; \@ becomes the number of this invocation. *out is owned by the caller, always. */
 int args_substitute(struct as *as, struct span body, const struct param *param,
                     const struct span *value, size_t n, char **out, size_t *len);
-int args_next(struct as *as, struct span *out); /* one argument of a macro or .irp */
 
 /* ---- asm_cond.c ---- */
 
@@ -371,6 +384,9 @@ int cond_close(struct as *as, unsigned depth);
 
 int directive_run(struct as *as, struct span name, struct loc at);
 const char *directive_nearest(struct span name);
+
+/* The file a directive names with a string: next to the current file, or in an include directory. *out is owned. */
+int directive_file(struct as *as, struct loc at, char **name, char **out, size_t *len);
 typedef int data_fn(struct as *as, struct loc at, int argument);
 data_fn data_integers, data_floats, data_strings, data_space, data_fill, data_align, data_org, data_incbin;
 
@@ -381,13 +397,17 @@ int operand_parse(struct as *as, struct operand_text *o);
 /* Finds the form for an instruction and builds it. Diagnostics go to the unit; as may be NULL (linker). */
 int insn_match(struct asm_unit *u, struct as *as, const struct insn_text *t, int linked,
                struct match *out);
-int insn_writes_twice(const struct insn *main, const struct insn *aux);
-const char *insn_bundle_fault(const struct insn *main, const struct insn *aux);
+/* Whether two results go to one register; aux may be NULL. name receives the register. */
+int insn_writes_twice(const struct insn *main, const struct insn *aux, char *name, size_t bytes);
+
+/* Why two legal instructions cannot be a bundle; 0 if they can. */
+int insn_bundle_fault(const struct insn *main, const struct insn *aux, char *why, size_t bytes);
 int insn_statement(struct as *as, struct span mnemonic, struct loc at);
 int insn_bundle_open(struct as *as, struct loc at);
 int insn_bundle_close(struct as *as, struct loc at);
 
-const char *nearest_word(const char *word, size_t len, const char *(*next)(void *), void *state);
+/* Least number of edits (insert, delete, change, swap neighbours) that make two words equal. */
+unsigned word_distance(struct span a, const char *b);
 
 /* ---- asm_source.c ---- */
 
@@ -395,6 +415,6 @@ void source_assemble(struct as *as);
 
 /* ---- asm_image.c ---- */
 
-int image_order(struct asm_image *image); /* sorts symbols by value */
+void image_order(struct asm_image *image); /* sorts symbols by value */
 
 #endif

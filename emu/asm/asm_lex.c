@@ -69,6 +69,12 @@ static void line_marker(struct as *as)
     f->p = line_end;
 }
 
+void lex_line_start(struct as *as)
+{
+    if (as->markers)
+        line_marker(as);
+}
+
 void lex_newline(struct as *as)
 {
     struct frame *f = as->top;
@@ -76,8 +82,7 @@ void lex_newline(struct as *as)
     f->p++;
     f->line++;
     f->line_start = f->p;
-    if (as->markers)
-        line_marker(as);
+    lex_line_start(as);
 }
 
 static void skip_block_comment(struct as *as)

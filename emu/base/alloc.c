@@ -2,6 +2,7 @@
 #include "emu/base/alloc.h"
 
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,6 +25,22 @@ void *emu_alloc(size_t count, size_t size)
 
     if (p)
         atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
+    return p;
+}
+
+void *emu_alloc_aligned(size_t count, size_t size, size_t align)
+{
+    size_t bytes;
+    void *p;
+
+    if (must_fail() || __builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - align)
+        return NULL;
+    bytes = (bytes + align - 1) & ~(align - 1); /* aligned_alloc wants a multiple */
+    p = aligned_alloc(align, bytes ? bytes : align);
+    if (!p)
+        return NULL;
+    memset(p, 0, bytes);
+    atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
     return p;
 }
 

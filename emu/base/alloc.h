@@ -12,6 +12,9 @@
 /* count x size zeroed bytes, or NULL (also when the product overflows). Free with emu_free. */
 void *emu_alloc(size_t count, size_t size);
 
+/* The same at an address that is a multiple of align, a power of two. Free with emu_free; not for emu_realloc. */
+void *emu_alloc_aligned(size_t count, size_t size, size_t align);
+
 /* Grows or shrinks p to count x size bytes; new bytes are not zeroed. NULL leaves p valid. */
 void *emu_realloc(void *p, size_t count, size_t size);
 

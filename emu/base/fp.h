@@ -6,15 +6,18 @@
  * neither compiler nor libm, and MXCSR is never read or written.
  *
  * Rules shared by all (state.md 7; docs/facts.md, rows "fp:", lists what is defined here and not
- * published): f32 operands   subnormals are read as zero of the same sign, by every function except
- * fp_f32_class() f32 results    the IEEE result, rounded to nearest even at subnormal precision,
- * then replaced by zero of the same sign if it is subnormal; so what rounds up to 2^-126 stays
- * 2^-126. Never stochastic, never by RND f16            subnormals are ordinary operands and
- * results NaN            results are FP_F32_NAN or FP_F16_NAN, whatever the operands' payloads INV
- * a NaN made of operands that are not NaN, or any signalling operand; a quiet NaN raises nothing,
- *                  except in conversions to integers, where every NaN and every saturation raises
- * INV OFLO, DIV0     infinity (f16: the overflow result) made of finite operands; DIV0 if a zero
- * divisor is the cause
+ * published):
+ *
+ * - f32 operands: subnormals are read as zero of the same sign, except by fp_f32_class().
+ * - f32 results: the IEEE result, rounded to nearest even at subnormal precision, then replaced by
+ *   zero of the same sign if it is subnormal; so what rounds up to 2^-126 stays 2^-126. Never
+ *   stochastic, never by RND (integers to f32 excepted).
+ * - f16: subnormals are ordinary operands and results.
+ * - NaN: results are FP_F32_NAN or FP_F16_NAN, whatever the operands' payloads.
+ * - INV: a NaN made of operands that are not NaN, or any signalling operand. A quiet NaN raises
+ *   nothing, except in conversions to integers, where every NaN and every saturation raises INV.
+ * - OFLO: infinity (f16: the overflow result) made of finite operands.
+ * - DIV0: infinity made of a finite operand and a zero divisor; then not OFLO.
  */
 #ifndef EMU_FP_H
 #define EMU_FP_H
@@ -31,13 +34,11 @@ enum { FP_INV = 1, FP_DIV0 = 2, FP_OFLO = 4 }; /* as bits 0..2 of $FP_STS */
 enum { FP_RND_NEAREST, FP_RND_UP, FP_RND_DOWN, FP_RND_ZERO }; /* $FP_CTL.RND, immediate of f32int */
 
 struct fp_env {
-    uint8_t flags; /* out: exceptions raised, or-ed in */
-    uint8_t rnd; /* $FP_CTL.RND: 0 nearest even, 1 +inf, 2 -inf, 3 toward zero; other codes treat as
-                    0 */
+    uint8_t flags;      /* out: exceptions raised, or-ed in */
+    uint8_t rnd;        /* $FP_CTL.RND: FP_RND_*; other codes are as nearest */
     uint8_t stochastic; /* $FP_CTL.ESR */
-    uint8_t nanoo;      /* $FP_CTL.NANOO: overflow to f16 gives NaN instead of the largest finite */
-    uint64_t random; /* one PRNG output for this instruction when stochastic: lane i uses (random >>
-                        16*i) & 0x1fff */
+    uint8_t nanoo;      /* $FP_CTL.NANOO: overflow to f16 gives NaN, not the largest finite */
+    uint64_t random;    /* PRNG output when stochastic: lane i has (random >> 16*i) & 0x1fff */
 };
 
 #define FP_F32_SIGN 0x80000000u
@@ -422,7 +423,7 @@ uint16_t fp_f16_sufromui(uint16_t u, unsigned lane, struct fp_env *env);
  *
  * NaN and infinities as in a chain of IEEE additions: any NaN operand gives NaN (INV if one is
  * signalling); 0 * inf and opposite infinities give NaN and INV. A zero sum is -0 only if acc and
- * every product are -0. Cost: about 2 ns per product. */
+ * every product are -0. Cost: about 5 ns per product. */
 uint32_t fp_f32_add_exact_f16_products(uint32_t acc, const uint16_t *x, const uint16_t *w, int n,
                                        struct fp_env *env);
 

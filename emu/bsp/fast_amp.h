@@ -1,5 +1,17 @@
 /* fast_amp.h - parts of the fast matrix path that its files share: one step of all workers as a
- * job, the question whether it can be computed exactly, and the kernels. Private to emu/bsp.
+ * job, what is known about the accumulators, the kernels. Private to emu/bsp.
+ *
+ * Why f64 gives the bits of one rounding. A step computes RNE_f32(acc + sum of four f16 products).
+ * Let all terms be multiples of 2^q and the sum of their magnitudes at most 2^(q + 53). Then so is
+ * every partial sum of a chain of f64 multiply-adds, in any order, hence f64 holds each exactly,
+ * nothing is rounded, and the conversion to f32 is the only rounding. The chain starts with acc, so
+ * a zero result has the sign that the definition asks for (-0 only if all terms are -0). An f16 of
+ * exponent field e is a multiple of 2^(max(e, 1) - 25), an f32 of 2^(max(e, 1) - 150); hence q
+ * follows from the smallest nonzero magnitudes and the limit from the largest. Results rounded to
+ * f32 are again multiples of 2^q: those with a last place above 2^q are multiples of it, the others
+ * were not rounded. So bounds can be carried from step to step without looking at the accumulators;
+ * they are measured anew when they grow too wide. Where they stay too wide, the second method
+ * (fast_exact.h) splits each term.
  */
 #ifndef EMU_FAST_AMP_H
 #define EMU_FAST_AMP_H
@@ -22,8 +34,8 @@ enum amp_motion {
 /* One f16 step of all participating workers. */
 struct amp_job {
     _Alignas(64) double x[TILE_LANES][4]; /* zero for workers that do not take part */
-    /* Partial sums of each set, two f32 per worker, at pair_slot(worker). */
-    _Alignas(32) uint64_t pair[2][TILE_LANES];
+    _Alignas(
+        32) uint64_t pair[2][TILE_LANES]; /* partial sums that enter each set, two f32 per worker */
     struct tile *t;
     const double (*w)[16]; /* weights: [lane of x][unit] */
     uint32_t lanes;
@@ -31,25 +43,7 @@ struct amp_job {
     unsigned sets;
 };
 
-/* Interleaving two rows of eight lanes gives this order. */
-static inline unsigned pair_slot(unsigned lane)
-{
-    return (lane & 2) << 1 | (lane & 4) >> 1 | (lane & 1);
-}
-
-static inline __m256i fast_row(v8u v)
-{
-    return (__m256i)v;
-}
-
-/* Stores (a, b) of every lane as neighbours. */
-static inline void fast_store_pairs(uint64_t out[TILE_LANES], v8u a, v8u b)
-{
-    _mm256_store_si256((__m256i *)out, _mm256_unpacklo_epi32(fast_row(a), fast_row(b)));
-    _mm256_store_si256((__m256i *)(out + 4), _mm256_unpackhi_epi32(fast_row(a), fast_row(b)));
-}
-
-/* The chain after it moved by a pair: units 2..7, then `in`. */
+/* A chain of eight after it moved by a pair: units 2..7, then `in`. */
 static inline __m256i amp_moved(__m256i chain, uint64_t in)
 {
     __m256i enter = _mm256_set1_epi64x((long long)in);
@@ -65,6 +59,20 @@ static inline __m256i amp_chain(const struct tile *t, unsigned lane, unsigned at
 static inline void amp_set_chain(struct tile *t, unsigned lane, unsigned at, __m256i v)
 {
     _mm256_storeu_si256((__m256i *)&t->acc[lane][at], v);
+}
+
+/* Executes a job whose terms are known to be exact in f64; both give the same bits. */
+void amp_step_avx2(const struct amp_job *j);
+void amp_step_avx512(const struct amp_job *j); /* only where amp_has_avx512() */
+
+/* The same for any accumulators that fast_exact.h allows; x and weights are finite. units of each
+ * set take part: 8, 4 or 2. Returns 0, nothing changed, if an accumulator is not allowed. About
+ * four times as slow. */
+int amp_step_wide(const struct amp_job *j, unsigned units);
+
+static inline bool amp_has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
 #endif

@@ -56,7 +56,7 @@ FAST_INLINE v8u f16_absmax(v8u a, v8u b)
 /* Numbers as integers of the same order, both zeros 0: the magnitude with its sign. */
 FAST_INLINE v16s number(v8u x)
 {
-    return (v16s)_mm256_sign_epi16((__m256i)(x & 0x7fff7fff), (__m256i)(x | 0x00010001));
+    return (v16s)_mm256_sign_epi16((__m256i)(x & 0x7fff7fff), (__m256i)x);
 }
 
 FAST_INLINE v8u f16_cmpeq(v8u a, v8u b)

@@ -19,6 +19,11 @@ enum weights_key {
     WEIGHTS_F32
 };
 
+static inline enum weights_key weights_key(unsigned units, unsigned sets)
+{
+    return (enum weights_key)(WEIGHTS_F16_U2 + units / 4 * 2 + sets - 1);
+}
+
 void fast_weights_refresh(struct tile *t, enum weights_key key);
 
 /* The cache, valid for key. About 200 host cycles after the weights changed, else a comparison. */

@@ -6,9 +6,15 @@
  */
 #include "emu/exec/exec_amp.h"
 
-static uint32_t *even(struct tile *t, unsigned lane, unsigned unit)
+static uint32_t even(const struct tile *t, unsigned lane, unsigned unit)
 {
-    return &t->acc[lane][acc_index(unit, 0)];
+    return t->acc[lane][acc_index(unit, 0)];
+}
+
+static void set_even(struct tile *t, unsigned lane, unsigned unit, uint32_t v)
+{
+    t->acc[lane][acc_index(unit, 0)] = v;
+    acc_forget(t);
 }
 
 /* Ends an instruction that changes E(0) .. E(n - 1) and writes `words` registers from d on. */
@@ -19,7 +25,7 @@ static enum fault finish_even(struct tile *t, unsigned lane, const struct fp_env
     enum fault fault = fp_finish(t, lane, env, d, r, words);
 
     for (unsigned m = 0; fault == FAULT_NONE && m < n; m++)
-        *even(t, lane, m) = e[m];
+        set_even(t, lane, m, e[m]);
     return fault;
 }
 
@@ -34,7 +40,7 @@ static inline enum fault f32_accumulate(struct tile *t, unsigned lane, const str
     uint32_t e[4];
 
     for (unsigned i = 0; i < 4; i++) {
-        uint32_t x = tile_a(t, lane, in->a + i), acc = *even(t, lane, i);
+        uint32_t x = tile_a(t, lane, in->a + i), acc = even(t, lane, i);
 
         if (term == TERM_SQUARE)
             e[i] = fp_f32_fma(x, x, acc, &env);
@@ -70,7 +76,7 @@ static inline enum fault f16_accumulate(struct tile *t, unsigned lane, const str
     uint32_t e[AMP_UNITS];
 
     for (unsigned i = 0; i < 2 * words; i++) {
-        uint32_t v = tile_a(t, lane, in->a + i / 2), acc = *even(t, lane, i);
+        uint32_t v = tile_a(t, lane, in->a + i / 2), acc = even(t, lane, i);
         uint16_t x = i % 2 ? fp_f16_hi(v) : fp_f16_lo(v);
 
         if (term == TERM_SQUARE) {
@@ -126,7 +132,7 @@ static inline enum fault f16_cmac(struct tile *t, unsigned lane, const struct in
         const uint16_t x[2] = { fp_f16_lo(a), fp_f16_hi(a) };
         const uint16_t y[2] = { fp_f16_lo(b), fp_f16_hi(b) };
 
-        e[k] = fp_f32_add_exact_f16_products(*even(t, lane, k), x, y, 2, &env);
+        e[k] = fp_f32_add_exact_f16_products(even(t, lane, k), x, y, 2, &env);
     }
     return finish_even(t, lane, &env, e, words, 0, NULL, 0);
 }
@@ -150,7 +156,7 @@ static inline enum fault f32_mac(struct tile *t, unsigned lane, const struct ins
     uint32_t e[2];
 
     for (unsigned k = 0; k < words; k++)
-        e[k] = fp_f32_fma(tile_a(t, lane, in->a + k), tile_a(t, lane, in->b + k), *even(t, lane, k),
+        e[k] = fp_f32_fma(tile_a(t, lane, in->a + k), tile_a(t, lane, in->b + k), even(t, lane, k),
                           &env);
     return finish_even(t, lane, &env, e, words, 0, NULL, 0);
 }
@@ -171,7 +177,7 @@ enum fault exec_f32v2mac(struct tile *t, unsigned lane, const struct insn *in)
 enum fault exec_f32v2axpy(struct tile *t, unsigned lane, const struct insn *in)
 {
     struct fp_env env = fp_env_begin(t, lane, 0);
-    const uint32_t old[2] = { *even(t, lane, 0), *even(t, lane, 1) };
+    const uint32_t old[2] = { even(t, lane, 0), even(t, lane, 1) };
     uint32_t e[2];
 
     for (unsigned k = 0; k < 2; k++)
@@ -188,7 +194,7 @@ enum fault exec_f32v2aop(struct tile *t, unsigned lane, const struct insn *in)
 
     for (unsigned k = 0; k < 4; k++)
         e[k] = fp_f32_fma(tile_a(t, lane, in->a + k % 2), tile_a(t, lane, in->b + k / 2),
-                          *even(t, lane, k), &env);
+                          even(t, lane, k), &env);
     return finish_even(t, lane, &env, e, 4, 0, NULL, 0);
 }
 
@@ -196,7 +202,7 @@ enum fault exec_f32v2aop(struct tile *t, unsigned lane, const struct insn *in)
 static void pack_even(struct tile *t, unsigned lane, uint32_t r[2], struct fp_env *env)
 {
     for (unsigned k = 0; k < 2; k++) {
-        const uint32_t v[2] = { *even(t, lane, 2 * k), *even(t, lane, 2 * k + 1) };
+        const uint32_t v[2] = { even(t, lane, 2 * k), even(t, lane, 2 * k + 1) };
 
         r[k] = amp_pack(v, 2 * k, env);
     }
@@ -308,6 +314,6 @@ enum fault exec_f16v4istacc(struct tile *t, unsigned lane, const struct insn *in
     amp_read_f16v4(t, lane, in->b, b);
     transpose_shift(t, lane, in, false);
     for (unsigned i = 0; i < 4; i++)
-        *even(t, lane, 2 * i + (unsigned)in->i) = fp_f16_pack(a[i], b[i]);
+        set_even(t, lane, 2 * i + (unsigned)in->i, fp_f16_pack(a[i], b[i]));
     return FAULT_NONE;
 }

@@ -31,6 +31,7 @@ static inline void amp_set_store(struct tile *t, unsigned lane, unsigned set,
         t->acc[lane][acc_index(AMP_UNITS * set + m, 0)] = s->even[m];
         t->acc[lane][acc_index(AMP_UNITS * set + m, 1)] = s->odd[m];
     }
+    acc_forget(t);
 }
 
 /* Whether the machine has a set: mk1 has one. */

@@ -147,12 +147,13 @@ static enum fault check_launch(struct tile *t, unsigned lane, uint32_t entry, ui
         return tile_fault(t, lane, FAULT_INVALID_PC, entry,
                           "worker entry is not in executable memory (region 0)");
     if (base & 3)
-        return tile_fault(t, lane, FAULT_INVALID_ADDR, base, "vertex base is not 4-byte aligned");
+        return tile_fault(t, lane, FAULT_INVALID_ADDR, base, "$VERTEX_BASE is not 4-byte aligned");
     return FAULT_NONE;
 }
 
-/* run $mA, $mB, uimm16: starts the lowest idle worker [ASSUMED]; only issued when there is one.
- * Here, and not in runall, the address of memory is added to the base. */
+/* run $mA, $mB, uimm16: starts the lowest idle worker [ASSUMED]. While all run, the supervisor has
+ * no slot to issue this in, so finding none idle takes an excepted one. Here, and not in runall,
+ * the address of memory is added to the base. */
 enum fault exec_run(struct tile *t, unsigned lane, const struct insn *in)
 {
     uint32_t entry = tile_m(t, lane, in->a), base = tile_m(t, lane, in->b);
@@ -163,7 +164,8 @@ enum fault exec_run(struct tile *t, unsigned lane, const struct insn *in)
         return f;
     while (worker < t->arch->workers && t->state[worker] != CONTEXT_INACTIVE)
         worker++;
-    EMU_ASSERT(worker < t->arch->workers);
+    if (worker == t->arch->workers)
+        return tile_fault(t, lane, FAULT_INVALID_OP, 0, "run while no worker is idle");
     tile_launch(t, worker, entry, base + (uint32_t)in->i * 4 + t->mem_base);
     return FAULT_NONE;
 }

@@ -137,8 +137,7 @@ static enum fault conflict3(struct tile *t, unsigned lane, uint32_t a0, uint32_t
 /* ld2xst64pace $aD:4, $aS:2, $mX:2+=, $mT, strides: loads from addresses 0 and 1, store to
  * address 2.
  *
- * The second load may not come from executable memory. Loads see memory before the store [ASSUMED].
- */
+ * The second load may not come from executable memory. A store to a loaded word is a CONFLICT. */
 enum fault exec_ld2xst64pace(struct tile *t, unsigned lane, const struct insn *in)
 {
     struct triple p = triple_read(t, lane, in);

@@ -64,6 +64,13 @@ static inline unsigned acc_index(unsigned unit, unsigned odd)
     return 16 * odd + unit;
 }
 
+/* What the fast AMP path knows about the even or the odd accumulators of all workers: no magnitude is above max, all are multiples
+ * of 2^lsb. An infinite max means that nothing is known; zeroing accumulators keeps what is known true. */
+struct acc_bounds {
+    float max;
+    int32_t lsb;
+};
+
 /* The weights once more, converted for the fast AMP path; filled and read by emu/bsp/fast_weights.h only. */
 struct weight_cache {
     uint32_t key;        /* what it holds and for which units; 0: nothing */
@@ -79,6 +86,7 @@ struct tile {
     _Alignas(64) uint32_t m[REG_M_NULL + 2][TILE_LANES];
     uint32_t a[REG_A_NULL + 4][TILE_LANES];
     uint32_t acc[TILE_WORKERS][TILE_ACC]; /* f32 bits, at acc_index(); any pattern is kept (istacc moves raw halves) */
+    struct acc_bounds acc_bounds[2];      /* even, odd; who stores other values than 0 in acc[] calls acc_forget() */
     uint64_t weight[TILE_WEIGHTS];        /* entry 4 * unit + n = $CWEI_unit_n; four f16 (lane 0 lowest) or two f32 */
     uint32_t weight_generation;           /* changes with every write to weight[] */
     struct weight_cache weight_cache;
@@ -116,6 +124,24 @@ struct tile {
     struct tile_check *check;        /* borrowed or NULL */
     struct exchange_port *exchange;  /* borrowed or NULL */
 };
+
+/* To be called after a store into acc[], by whatever part. */
+static inline void acc_forget(struct tile *t)
+{
+    t->acc_bounds[0].max = t->acc_bounds[1].max = __builtin_inff();
+}
+
+/* AACC[n] of a worker, n < TILE_ACC, for those that look from outside. */
+static inline uint32_t tile_acc(const struct tile *t, unsigned lane, unsigned n)
+{
+    return t->acc[lane][acc_index(n / 2, n % 2)];
+}
+
+static inline void tile_set_acc(struct tile *t, unsigned lane, unsigned n, uint32_t v)
+{
+    t->acc[lane][acc_index(n / 2, n % 2)] = v;
+    acc_forget(t);
+}
 
 /* Fills a tile for a machine; mem is borrowed and at least arch->mem_bytes long. All contexts are inactive, registers 0,
  * every PRNG seeded with the tile and worker number [ASSUMED]. Free what it allocates with tile_free. */

@@ -488,10 +488,9 @@ static void test_oorx_all(void **state)
         uint64_t m = (r & 0x7fffff) | 0x800000;
         unsigned __int128 one = (unsigned __int128)1 << 73;
 
-        if (r == 0x3f000000) /* 1/2 itself: not below 2^-1, only the upper bound is a question */
+        if (r == 0x3f000000) /* 1/2: only the upper bound is a question */
             assert_true((unsigned __int128)(2 * m + 1) * (2 * m + 1) * x > one);
-        else if (r ==
-                 0x3f800000) /* 1: the numbers below are spaced 2^-24, the middle is 1 - 2^-25 */
+        else if (r == 0x3f800000) /* 1: the middle below it is 1 - 2^-25 */
             assert_true((unsigned __int128)x * ((1ull << 25) - 1) * ((1ull << 25) - 1) < one);
         else if ((r & 0x7f800000) != 0x3f000000 ||
                  (unsigned __int128)(2 * m - 1) * (2 * m - 1) * x >= one ||

@@ -1,7 +1,7 @@
 /* test_fp_mpfr.c - emu/base/fp.h against MPFR: f16 arithmetic and conversions in all rounding modes
  * and stochastically, f32 arithmetic, integers, exact sums of f16 products. Every expectation is an
  * exact (or, for quotients and roots, a directly rounded) MPFR result rounded once; nothing of fp.h
- * but the bit helpers is used to make it. */
+ * but its bit functions is used to make it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -129,7 +129,9 @@ static void test_race(void **state)
     assert_int_equal(tile_write(&t, base, zero, sizeof(zero)), 1);
     store(&t, 0, 1, 0, 8); /* no run: no race */
     load(&t, 1, 2, 0, 8);
+    load(&t, 1, 2, 128, 8);
     tile_check_launch(&t);
+    store(&t, 0, 3, 128, 8);
     load(&t, 0, 3, 0, 8); /* reads are shared */
     load(&t, 1, 4, 0, 8);
     store(&t, 0, 5, 8, 8); /* one's own bytes */
@@ -230,10 +232,13 @@ static void test_folding(void **state)
     assert_int_equal(tile_check_count(&t), 1);
     assert_int_equal(tile_check_report(&t, 0)->count, 2);
     assert_int_equal(tile_check_report(&t, 0)->lane, 1);
+    tile_check_stack(&t, TILE_CHECK_GUARD, base + 400, base + 404);
+    store(&t, 1, 7, 400, 4); /* another kind at the same pc */
+    assert_int_equal(tile_check_count(&t), 2);
     for (uint32_t pc = 1000; pc < 1000 + TILE_CHECK_MAX; pc++)
         load(&t, 0, pc, 300, 4);
     assert_int_equal(tile_check_count(&t), TILE_CHECK_MAX);
-    assert_int_equal(tile_check_dropped(&t), 1);
+    assert_int_equal(tile_check_dropped(&t), 2);
     assert_string_equal(tile_check_name(TILE_CHECK_RACE), "RACE");
     teardown(&t);
 }

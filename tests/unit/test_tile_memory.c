@@ -100,6 +100,21 @@ static void test_access(void **state)
     }
 }
 
+/* A memory that ends inside an aligned item. */
+static void test_ragged_end(void **state)
+{
+    struct arch a = *arch_preset("toy4");
+    struct tile t;
+    uint32_t v[2];
+
+    (void)state;
+    a.mem_bytes -= 4;
+    setup(&t, &a);
+    assert_int_equal(tile_load32(&t, 0, a.mem_base + a.mem_bytes - 4, v), FAULT_NONE);
+    assert_int_equal(tile_load64(&t, 0, a.mem_base + a.mem_bytes - 4, v), FAULT_INVALID_ADDR);
+    teardown(&t);
+}
+
 static void test_little_endian(void **state)
 {
     const struct arch *a = arch_preset("toy4");
@@ -324,13 +339,10 @@ static void test_init_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_access),
-        cmocka_unit_test(test_little_endian),
-        cmocka_unit_test(test_first_fault),
-        cmocka_unit_test(test_conflict_edges),
-        cmocka_unit_test(test_conflict_random),
-        cmocka_unit_test(test_code_pages),
-        cmocka_unit_test(test_host),
+        cmocka_unit_test(test_access),         cmocka_unit_test(test_ragged_end),
+        cmocka_unit_test(test_little_endian),  cmocka_unit_test(test_first_fault),
+        cmocka_unit_test(test_conflict_edges), cmocka_unit_test(test_conflict_random),
+        cmocka_unit_test(test_code_pages),     cmocka_unit_test(test_host),
         cmocka_unit_test(test_init_fails),
     };
 

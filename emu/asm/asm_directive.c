@@ -1,0 +1,447 @@
+/* asm_directive.c - directives: one row each in a table, and those that do not produce data. */
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/asm/asm_internal.h"
+#include "emu/base/alloc.h"
+
+/* ---- sections ---- */
+
+static int enter_section(struct as *as, struct span name, uint32_t flags, struct loc at)
+{
+    struct section *s = section_get(as, name, flags, at);
+
+    if (!s)
+        return 0;
+    as->section = s;
+    return 1;
+}
+
+static int starts_with(struct span s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return s.n >= n && !memcmp(s.s, prefix, n) && (s.n == n || s.s[n] == '.');
+}
+
+static uint32_t default_flags(struct span name)
+{
+    if (starts_with(name, ".text"))
+        return ASM_ALLOC | ASM_EXEC;
+    if (starts_with(name, ".rodata"))
+        return ASM_ALLOC;
+    if (starts_with(name, ".data") || starts_with(name, ".bss"))
+        return ASM_ALLOC | ASM_WRITE;
+    return 0;
+}
+
+static int section_flags(struct as *as, uint32_t *flags)
+{
+    struct loc at;
+    char *text;
+    size_t n;
+
+    lex_blank(as);
+    at = lex_here(as);
+    if (!lex_string(as, &text, &n))
+        return 0;
+    *flags = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == 'a')
+            *flags |= ASM_ALLOC;
+        else if (text[i] == 'x')
+            *flags |= ASM_EXEC;
+        else if (text[i] == 'w')
+            *flags |= ASM_WRITE;
+        else
+            return as_error(as, at, "unknown section flag '%c' (known: a, w, x)", text[i]);
+    }
+    if (!(*flags & ASM_ALLOC))
+        return as_error(as, at, "only sections with the flag 'a' are supported");
+    return 1;
+}
+
+/* .section name[, "flags"[, @type]]; the name runs to a comma or blank, so that it may hold any other character. */
+static int do_section(struct as *as, struct loc at, int argument)
+{
+    struct frame *f = as->top;
+    struct span name;
+    uint32_t flags;
+
+    (void)argument;
+    lex_blank(as);
+    if (lex_peek(as) == '"') {
+        if (!lex_name(as, &name))
+            return 0;
+    } else {
+        name.s = f->p;
+        while (f->p < f->end && !strchr(", \t\r\n;#\"", *f->p))
+            f->p++;
+        name.n = (size_t)(f->p - name.s);
+    }
+    if (!name.n)
+        return as_error(as, lex_here(as), "expected the name of a section");
+    flags = default_flags(name);
+    if (table_find(&as->source->sections, name))
+        flags = 0;
+    if (lex_accept(as, ',')) {
+        if (!section_flags(as, &flags))
+            return 0;
+        if (lex_accept(as, ','))
+            lex_statement_text(as);
+    }
+    return enter_section(as, name, flags, at);
+}
+
+static int do_named_section(struct as *as, struct loc at, int argument)
+{
+    static const char *const names[] = { ".text", ".data", ".rodata", ".bss" };
+    struct span name = span_of(names[argument], strlen(names[argument]));
+
+    return enter_section(as, name, default_flags(name), at);
+}
+
+/* ---- symbols ---- */
+
+enum binding { BIND_GLOBAL, BIND_WEAK, BIND_LOCAL, BIND_EXTERN };
+
+static int do_binding(struct as *as, struct loc at, int argument)
+{
+    (void)at;
+    do {
+        struct span name;
+        struct symbol *s;
+
+        if (!lex_name(as, &name))
+            return 0;
+        s = symbol_get(as, name);
+        if (!s)
+            return 0;
+        if (argument != BIND_EXTERN)
+            s->global = argument != BIND_LOCAL;
+        if (argument == BIND_WEAK)
+            s->weak = 1;
+    } while (lex_accept(as, ','));
+    return 1;
+}
+
+static int do_equ(struct as *as, struct loc at, int argument)
+{
+    struct span name;
+    const struct node *n;
+
+    (void)argument;
+    if (!lex_name(as, &name) || !lex_expect(as, ',', " behind the name"))
+        return 0;
+    n = expr_parse(as);
+    return n && symbol_assign(as, name, n, at);
+}
+
+/* .type symbol, @function */
+static int do_type(struct as *as, struct loc at, int argument)
+{
+    struct span name, type;
+    struct symbol *s;
+
+    (void)at;
+    (void)argument;
+    if (!lex_name(as, &name) || !lex_expect(as, ',', " behind the name"))
+        return 0;
+    type = lex_statement_text(as);
+    s = symbol_get(as, name);
+    if (!s)
+        return 0;
+    if (memmem(type.s, type.n, "func", 4) || memmem(type.s, type.n, "FUNC", 4))
+        s->type = ASM_FUNCTION;
+    else if (memmem(type.s, type.n, "object", 6) || memmem(type.s, type.n, "OBJECT", 6))
+        s->type = ASM_OBJECT;
+    return 1;
+}
+
+static int do_size(struct as *as, struct loc at, int argument)
+{
+    struct span name;
+    struct symbol *s;
+
+    (void)at;
+    (void)argument;
+    if (!lex_name(as, &name) || !lex_expect(as, ',', " behind the name"))
+        return 0;
+    s = symbol_get(as, name);
+    if (!s)
+        return 0;
+    s->size = expr_parse(as);
+    return s->size != NULL;
+}
+
+/* .stack_usage symbol, bytes: made by the macros of poplar/StackSizeDefs.hpp. */
+static int do_stack_usage(struct as *as, struct loc at, int argument)
+{
+    struct span name;
+    struct symbol *s;
+    int64_t bytes;
+
+    (void)argument;
+    if (!lex_name(as, &name) || !lex_expect(as, ',', " behind the name"))
+        return 0;
+    if (name.n > 6 && !memcmp(name.s, ".text.", 6)) /* PopLibs names the section of some functions */
+        name = span_of(name.s + 6, name.n - 6);
+    s = symbol_get(as, name);
+    if (!s || !expr_parse_number(as, "the stack size", &bytes))
+        return 0;
+    if (bytes < 0 || bytes > as->u->arch.mem_bytes)
+        return as_error(as, at, "a stack of %lld bytes", (long long)bytes);
+    s->stack_bytes = (uint32_t)bytes;
+    return 1;
+}
+
+/* ---- modes ---- */
+
+static int do_mode(struct as *as, struct loc at, int argument)
+{
+    (void)at;
+    as->mode = (uint8_t)argument;
+    return 1;
+}
+
+enum permission { ALLOW_MODE, ALLOW_REPEAT, ALLOW_BUNDLE, FORBID_BUNDLE };
+
+static int do_permission(struct as *as, struct loc at, int argument)
+{
+    (void)at;
+    if (argument == ALLOW_MODE)
+        as->any_mode = 1;
+    else if (argument == ALLOW_REPEAT)
+        as->any_repeat = 1;
+    else
+        as->warn_bundles = argument == ALLOW_BUNDLE;
+    return 1;
+}
+
+/* ---- messages ---- */
+
+static int do_message(struct as *as, struct loc at, int argument)
+{
+    struct span s = lex_statement_text(as);
+
+    if (s.n >= 2 && s.s[0] == '"' && s.s[s.n - 1] == '"')
+        s = span_of(s.s + 1, s.n - 2);
+    if (!s.n)
+        s = span_of(".err", 4);
+    if (argument == ASM_WARNING) {
+        as_warning(as, at, "%.*s", (int)s.n, s.s);
+        return 1;
+    }
+    return as_error(as, at, "%.*s", (int)s.n, s.s);
+}
+
+static int do_ignore(struct as *as, struct loc at, int argument)
+{
+    (void)at;
+    (void)argument;
+    lex_statement_text(as);
+    return 1;
+}
+
+static int do_stray(struct as *as, struct loc at, int argument)
+{
+    static const char *const openers[] = { ".macro", ".rept" };
+
+    return as_error(as, at, "this closes nothing: no %s before it", openers[argument]);
+}
+
+/* ---- macros and files ---- */
+
+static int do_macro(struct as *as, struct loc at, int argument)
+{
+    (void)argument;
+    return macro_define(as, at);
+}
+
+static int do_repeat(struct as *as, struct loc at, int argument)
+{
+    static const char *const names[] = { ".rept", ".irp", ".irpc" };
+
+    return macro_repeat(as, span_of(names[argument], strlen(names[argument])), at);
+}
+
+static int do_exitm(struct as *as, struct loc at, int argument)
+{
+    (void)argument;
+    return macro_exit(as, at);
+}
+
+static int do_purgem(struct as *as, struct loc at, int argument)
+{
+    struct span name;
+
+    (void)argument;
+    if (!lex_name(as, &name))
+        return 0;
+    if (!table_remove(&as->macros, name))
+        return as_error(as, at, "no macro '%.*s'", (int)name.n, name.s);
+    return 1;
+}
+
+int directive_file(struct as *as, struct loc at, char **name, char **out, size_t *len)
+{
+    const struct asm_options *o = &as->u->options;
+    const char *slash = strrchr(at.file, '/');
+    enum emu_status st;
+    char *quoted, path[4096];
+    struct span copy;
+    size_t n;
+
+    if (!lex_string(as, &quoted, &n))
+        return 0;
+    copy = unit_copy(as->u, span_of(quoted, n));
+    if (!copy.s)
+        return 0;
+    *name = (char *)copy.s;
+    if (o->no_files)
+        return as_error(as, at, "files are not allowed here");
+    snprintf(path, sizeof(path), "%.*s%s", slash && **name != '/' ? (int)(slash - at.file + 1) : 0,
+             at.file, *name);
+    st = file_read(path, out, len);
+    for (size_t i = 0; i < o->include_dir_count && st == EMU_IO; i++) {
+        snprintf(path, sizeof(path), "%s/%s", o->include_dirs[i], *name);
+        st = file_read(path, out, len);
+    }
+    if (st == EMU_OK)
+        return 1;
+    return st == EMU_NO_MEMORY ? unit_no_memory(as->u) :
+                                 as_error(as, at, "cannot read '%s'", *name);
+}
+
+static int do_include(struct as *as, struct loc at, int argument)
+{
+    struct frame f = { .kind = FRAME_FILE, .line = 1, .called = at };
+    char *name, *text;
+    size_t len;
+
+    (void)argument;
+    if (!directive_file(as, at, &name, &text, &len) || !lex_expect_end(as))
+        return 0;
+    if (len > as->u->options.expansion_bytes - as->expanded) {
+        emu_free(text);
+        return as_error(as, at, "the included files are too long");
+    }
+    as->expanded += len;
+    f.owned = text;
+    f.p = f.line_start = text;
+    f.end = text + len;
+    f.name = name;
+    f.file = unit_file_name(as->u, name, strlen(name));
+    return frame_push(as, &f);
+}
+
+/* ---- the table ---- */
+
+enum { IN_BUNDLE = 1, OWN_END = 2 }; /* allowed between braces; the handler looks for the end of the statement itself */
+
+static const struct directive {
+    const char *name;
+    data_fn *run;
+    int argument;
+    uint8_t flags;
+} directives[] = {
+    { ".section", do_section, 0, 0 },
+    { ".text", do_named_section, 0, 0 },
+    { ".data", do_named_section, 1, 0 },
+    { ".rodata", do_named_section, 2, 0 },
+    { ".bss", do_named_section, 3, 0 },
+    { ".globl", do_binding, BIND_GLOBAL, 0 },
+    { ".global", do_binding, BIND_GLOBAL, 0 },
+    { ".weak", do_binding, BIND_WEAK, 0 },
+    { ".local", do_binding, BIND_LOCAL, 0 },
+    { ".extern", do_binding, BIND_EXTERN, 0 },
+    { ".equ", do_equ, 0, IN_BUNDLE },
+    { ".set", do_equ, 0, IN_BUNDLE },
+    { ".type", do_type, 0, 0 },
+    { ".size", do_size, 0, 0 },
+    { ".stack_usage", do_stack_usage, 0, 0 },
+    { ".worker", do_mode, MODE_WORKER, 0 },
+    { ".supervisor", do_mode, MODE_SUPERVISOR, 0 },
+    { ".allow_optimizations", do_ignore, 0, 0 },
+    { ".allow_invalid_execution_mode", do_permission, ALLOW_MODE, 0 },
+    { ".allow_invalid_repeat", do_permission, ALLOW_REPEAT, 0 },
+    { ".warn_on_invalid_bundles", do_permission, ALLOW_BUNDLE, 0 },
+    { ".error_on_invalid_bundles", do_permission, FORBID_BUNDLE, 0 },
+    { ".error", do_message, ASM_ERROR, IN_BUNDLE },
+    { ".err", do_message, ASM_ERROR, IN_BUNDLE },
+    { ".warning", do_message, ASM_WARNING, IN_BUNDLE },
+    { ".file", do_ignore, 0, 0 },
+    { ".ident", do_ignore, 0, 0 },
+    { ".macro", do_macro, 0, IN_BUNDLE | OWN_END },
+    { ".endm", do_stray, 0, IN_BUNDLE },
+    { ".endmacro", do_stray, 0, IN_BUNDLE },
+    { ".exitm", do_exitm, 0, IN_BUNDLE | OWN_END },
+    { ".purgem", do_purgem, 0, IN_BUNDLE },
+    { ".rept", do_repeat, 0, IN_BUNDLE | OWN_END },
+    { ".irp", do_repeat, 1, IN_BUNDLE | OWN_END },
+    { ".irpc", do_repeat, 2, IN_BUNDLE | OWN_END },
+    { ".endr", do_stray, 1, IN_BUNDLE },
+    { ".include", do_include, 0, IN_BUNDLE | OWN_END },
+    { ".incbin", data_incbin, 0, 0 },
+    { ".byte", data_integers, 1, 0 },
+    { ".half", data_integers, 2, 0 },
+    { ".short", data_integers, 2, 0 },
+    { ".hword", data_integers, 2, 0 },
+    { ".2byte", data_integers, 2, 0 },
+    { ".int", data_integers, 4, 0 },
+    { ".long", data_integers, 4, 0 },
+    { ".word", data_integers, 4, 0 },
+    { ".4byte", data_integers, 4, 0 },
+    { ".quad", data_integers, 8, 0 },
+    { ".8byte", data_integers, 8, 0 },
+    { ".float", data_floats, 4, 0 },
+    { ".single", data_floats, 4, 0 },
+    { ".double", data_floats, 8, 0 },
+    { ".ascii", data_strings, 0, 0 },
+    { ".asciz", data_strings, 1, 0 },
+    { ".string", data_strings, 1, 0 },
+    { ".space", data_space, 0, 0 },
+    { ".skip", data_space, 0, 0 },
+    { ".zero", data_space, 0, 0 },
+    { ".fill", data_fill, 0, 0 },
+    { ".align", data_align, 0, 0 },
+    { ".balign", data_align, 0, 0 },
+    { ".p2align", data_align, 1, 0 },
+    { ".org", data_org, 0, 0 },
+};
+
+const char *directive_nearest(struct span name)
+{
+    const char *best = NULL;
+    unsigned least = 3;
+
+    for (size_t i = 0; i < EMU_COUNT_OF(directives); i++) {
+        unsigned d = word_distance(name, directives[i].name);
+
+        if (d < least) {
+            least = d;
+            best = directives[i].name;
+        }
+    }
+    return best;
+}
+
+int directive_run(struct as *as, struct span name, struct loc at)
+{
+    const char *nearest;
+
+    for (size_t i = 0; i < EMU_COUNT_OF(directives); i++) {
+        const struct directive *d = &directives[i];
+
+        if (!span_is(name, d->name))
+            continue;
+        if (as->bundle.open && !(d->flags & IN_BUNDLE))
+            return as_error(as, at, "%s cannot stand in a bundle", d->name);
+        return d->run(as, at, d->argument) && (d->flags & OWN_END || lex_expect_end(as));
+    }
+    nearest = directive_nearest(name);
+    if (nearest)
+        return as_error(as, at, "unknown directive '%.*s'; did you mean '%s'?", (int)name.n,
+                        name.s, nearest);
+    return as_error(as, at, "unknown directive '%.*s'", (int)name.n, name.s);
+}

@@ -1,0 +1,349 @@
+/* asm_insn.c - instruction statements and bundles: what may stand together, and the words they become. */
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/asm/asm_internal.h"
+
+enum { WORD_BYTES = 4, BUNDLE_BYTES = 8 };
+
+/* ---- registers written ---- */
+
+static const char *operand_registers(const struct insn *in, const struct operand *o, uint32_t *mask)
+{
+    static const struct {
+        char letter;
+        uint8_t offset;
+    } field[] = { { 'd', offsetof(struct insn, d) }, { 'e', offsetof(struct insn, e) },
+                  { 'x', offsetof(struct insn, x) }, { 'y', offsetof(struct insn, y) },
+                  { 'p', offsetof(struct insn, p) } };
+    uint32_t bits = o->kind == OPD_A4 ? 0xf : o->kind == OPD_A123 ? 0xe : 0x1;
+
+    *mask = 0;
+    if (o->kind > OPD_A_B || !o->letter)
+        return NULL;
+    if (o->kind == OPD_M2 || o->kind == OPD_A2)
+        bits = 3;
+    if (strchr("xyp", o->letter) && o->suffix == SUFFIX_NONE && in->op != OP_brnzdec)
+        return NULL;
+    for (size_t i = 0; i < EMU_COUNT_OF(field); i++) {
+        if (field[i].letter == o->letter)
+            *mask = bits << ((const uint8_t *)in)[field[i].offset];
+    }
+    if (o->kind == OPD_M || o->kind == OPD_M2) {
+        *mask &= 0x7fff; /* $mzero */
+        return "m";
+    }
+    *mask &= 0x3fff; /* $azeros */
+    return "a";
+}
+
+/* Adds the registers that one instruction writes; says which of them was written before. */
+static int add_writes(const struct insn *in, uint32_t written[2], char *name, size_t bytes)
+{
+    const struct insn_form *f;
+
+    if (!in || in->op >= OP_COUNT)
+        return 0;
+    f = isa_op_form(in->op);
+    for (unsigned k = 0; k < f->operand_count; k++) {
+        uint32_t mask;
+        const char *file = operand_registers(in, &f->operand[k], &mask);
+        uint32_t *seen = &written[file && *file == 'a'];
+
+        if (file && *seen & mask) {
+            snprintf(name, bytes, "$%s%d", file, __builtin_ctz(*seen & mask));
+            return 1;
+        }
+        *seen |= mask;
+    }
+    return 0;
+}
+
+int insn_writes_twice(const struct insn *main, const struct insn *aux, char *name, size_t bytes)
+{
+    uint32_t written[2] = { 0, 0 };
+
+    return add_writes(main, written, name, bytes) || add_writes(aux, written, name, bytes);
+}
+
+/* ---- bundles ---- */
+
+int insn_bundle_fault(const struct insn *main, const struct insn *aux, char *why, size_t bytes)
+{
+    const struct insn *in[2] = { main, aux };
+    char name[16];
+
+    for (int i = 0; i < 2; i++) {
+        const struct insn_form *f = isa_op_form(in[i]->op);
+
+        if (f->flags & INSN_SOLO) {
+            snprintf(why, bytes, "'%s' cannot be in a bundle", f->mnemonic);
+            return 1;
+        }
+        if (f->lane != (i ? LANE_A : LANE_M)) {
+            snprintf(why, bytes, "'%s' cannot be the %s instruction of a bundle: it belongs to the %s lane",
+                     f->mnemonic, i ? "second" : "first", i ? "main" : "auxiliary");
+            return 1;
+        }
+    }
+    if (insn_writes_twice(main, aux, name, sizeof(name))) {
+        snprintf(why, bytes, "two results of this bundle go to %s", name);
+        return 1;
+    }
+    return 0;
+}
+
+int insn_bundle_open(struct as *as, struct loc at)
+{
+    if (as->bundle.open)
+        return as_error(as, at, "a bundle in a bundle");
+    memset(&as->bundle, 0, sizeof(as->bundle));
+    as->bundle.open = 1;
+    as->bundle.at = at;
+    return 1;
+}
+
+static int repeat_flag(const struct match *m)
+{
+    return m->form && m->form->flags & (INSN_CONTROL | INSN_SYSTEM) ? ITEM_NO_REPEAT : 0;
+}
+
+/* Notes what the linker has to do for an instruction that was just emitted as the last item. */
+static int add_fixups(struct as *as, const struct insn_text *t, const struct match *m,
+                      uint32_t offset, unsigned bytes)
+{
+    struct fixup f = { .kind = FIXUP_INSN,
+                       .bytes = (uint8_t)bytes,
+                       .offset = offset,
+                       .at = t->at };
+
+    if (m->unknown) {
+        struct insn_text *copy = unit_alloc(as->u, 1, sizeof(*copy));
+
+        if (!copy)
+            return 0;
+        *copy = *t;
+        f.insn = copy;
+        if (!section_fixup(as, &f))
+            return 0;
+    }
+    if (as->any_repeat || (m->insn[0].op != OP_rpt_r && m->insn[0].op != OP_rpt_i))
+        return 1;
+    f.kind = FIXUP_REPEAT;
+    f.item = (uint32_t)as->section->items - 1;
+    return section_fixup(as, &f);
+}
+
+static int emit_bundle(struct as *as)
+{
+    struct bundle *b = &as->bundle;
+    uint32_t word[2], second[2], offset = (uint32_t)as->section->size;
+    unsigned kind = ITEM_BUNDLE | repeat_flag(&b->match[0]) | repeat_flag(&b->match[1]);
+
+    isa_encode(&b->match[0].insn[0], word);
+    isa_encode(&b->match[1].insn[0], second);
+    word[0] |= 1u << ISA_BUNDLE_BIT;
+    word[1] = second[0];
+    return section_emit(as, word, BUNDLE_BYTES, kind, b->at) &&
+           add_fixups(as, &b->text[0], &b->match[0], offset, WORD_BYTES) &&
+           add_fixups(as, &b->text[1], &b->match[1], offset + WORD_BYTES, WORD_BYTES);
+}
+
+static int check_bundle(struct as *as)
+{
+    struct bundle *b = &as->bundle;
+    char why[160];
+
+    if (b->count != 2)
+        return as_error(as, b->at, "a bundle has exactly two instructions, this one has %u",
+                        b->count);
+    if (as->mode == MODE_SUPERVISOR && !as->any_mode)
+        return as_error(as, b->at, "only workers have bundles, and this is .supervisor code");
+    if (insn_bundle_fault(&b->match[0].insn[0], &b->match[1].insn[0], why, sizeof(why))) {
+        if (!as->warn_bundles || !strstr(why, "results"))
+            return as_error(as, b->at, "%s", why);
+        as_warning(as, b->at, "%s", why);
+    }
+    return 1;
+}
+
+/* Even a wrong bundle takes its room, so that one error does not make others. */
+int insn_bundle_close(struct as *as, struct loc at)
+{
+    static const uint32_t nothing[2];
+    struct bundle *b = &as->bundle;
+    int ok;
+
+    if (!b->open)
+        return as_error(as, at, "'}' without '{'");
+    b->open = 0;
+    if (!(as->section->flags & ASM_EXEC))
+        return as_error(as, b->at, "an instruction in section '%s', which is not executable",
+                        as->section->n.name);
+    if (as->section->size % BUNDLE_BYTES)
+        return as_error(as, b->at, "a bundle must be aligned to %d bytes; this one is at offset %zu of section '%s'",
+                        BUNDLE_BYTES, as->section->size, as->section->n.name);
+    ok = !b->broken && check_bundle(as);
+    if (ok)
+        return emit_bundle(as);
+    return section_emit(as, nothing, BUNDLE_BYTES, ITEM_BUNDLE, b->at) && b->broken;
+}
+
+/* ---- single instructions ---- */
+
+static int emit_single(struct as *as, const struct insn_text *t, const struct match *m)
+{
+    uint32_t word[2], offset = (uint32_t)as->section->size;
+    unsigned kind = ITEM_SINGLE | repeat_flag(m), words;
+    unsigned bytes = m->insns * WORD_BYTES;
+    char name[16];
+
+    if (insn_writes_twice(&m->insn[0], NULL, name, sizeof(name)))
+        return as_error(as, t->at, "'%s' writes %s twice", m->form->mnemonic, name);
+    for (unsigned i = 0; i < m->insns; i++) {
+        words = isa_encode(&m->insn[i], word);
+        if (words == 2 && as->section->size % BUNDLE_BYTES)
+            return as_error(as, t->at, "'%s' must be aligned to %d bytes", m->form->mnemonic,
+                            BUNDLE_BYTES);
+        if (!section_emit(as, word, words * WORD_BYTES, kind, t->at))
+            return 0;
+        bytes = words == 2 ? BUNDLE_BYTES : bytes;
+    }
+    if (m->unknown && m->form->is_alias && m->form->operand[1].kind == OPD_IMM32 &&
+        bytes == WORD_BYTES) { /* ldconst of a value that may need two instructions */
+        word[0] = asm_nop_word();
+        if (!section_emit(as, word, WORD_BYTES, kind, t->at))
+            return 0;
+        bytes = BUNDLE_BYTES;
+    }
+    return add_fixups(as, t, m, offset, bytes);
+}
+
+static int unknown_mnemonic(struct as *as, struct span mnemonic, struct loc at)
+{
+    const char *best = mnemonic.s[0] == '.' ? directive_nearest(mnemonic) : NULL;
+    unsigned least = 3;
+
+    for (unsigned f = 0; f < FORM_COUNT && !best; f++) {
+        unsigned d = word_distance(mnemonic, isa_form(f)->mnemonic);
+
+        least = d < least ? d : least;
+    }
+    for (unsigned f = 0; f < FORM_COUNT && least < 3 && !best; f++) {
+        if (word_distance(mnemonic, isa_form(f)->mnemonic) == least)
+            best = isa_form(f)->mnemonic;
+    }
+    if (best)
+        return as_error(as, at, "no instruction or macro is called '%.*s'; did you mean '%s'?",
+                        (int)mnemonic.n, mnemonic.s, best);
+    return as_error(as, at, "no instruction or macro is called '%.*s'", (int)mnemonic.n,
+                    mnemonic.s);
+}
+
+static int parse_word(struct as *as, struct insn_text *t)
+{
+    int64_t v;
+
+    if (!expr_parse_number(as, "the word", &v))
+        return 0;
+    if (v < 0 || v > UINT32_MAX)
+        return as_error(as, t->at, "the word has more than 32 bits");
+    t->word = (uint32_t)v;
+    return lex_expect_end(as);
+}
+
+static int parse_operands(struct as *as, struct insn_text *t)
+{
+    if (lex_at_end(as))
+        return 1;
+    do {
+        if (t->count == OPERANDS)
+            return as_error(as, lex_here(as), "more than %d operands", OPERANDS);
+        if (!operand_parse(as, &t->operand[t->count]))
+            return 0;
+        t->count++;
+    } while (lex_accept(as, ','));
+    return lex_expect_end(as);
+}
+
+/* Parses and matches one instruction; the result has no pointers into the source text left. */
+static int read_insn(struct as *as, struct span mnemonic, struct loc at, struct insn_text *t,
+                     struct match *m)
+{
+    int ok;
+
+    memset(t, 0, sizeof(*t));
+    memset(m, 0, sizeof(*m));
+    t->at = at;
+    t->mode = as->mode;
+    t->any_mode = as->any_mode;
+    if (span_is(mnemonic, ".insn")) {
+        ok = parse_word(as, t);
+    } else {
+        t->first = isa_form_find(mnemonic.s, mnemonic.n);
+        ok = t->first ? parse_operands(as, t) : unknown_mnemonic(as, mnemonic, at);
+    }
+    ok = ok && insn_match(as->u, as, t, 0, m);
+    for (unsigned k = 0; k < t->count; k++)
+        t->operand[k].text = span_of("", 0);
+    return ok;
+}
+
+int insn_statement(struct as *as, struct span mnemonic, struct loc at)
+{
+    static const uint32_t nothing;
+    struct bundle *b = &as->bundle;
+    struct insn_text t;
+    struct match m;
+    int ok = read_insn(as, mnemonic, at, &t, &m);
+
+    if (b->open) {
+        if (b->count < 2) {
+            b->text[b->count] = t;
+            b->match[b->count] = m;
+        }
+        b->count++;
+        b->broken |= !ok;
+        return ok;
+    }
+    if (!(as->section->flags & ASM_EXEC))
+        return as_error(as, at, "an instruction in section '%s', which is not executable",
+                        as->section->n.name);
+    if (as->section->size % WORD_BYTES)
+        return as_error(as, at, "an instruction at offset %zu, which is not a multiple of 4",
+                        as->section->size);
+    if (ok)
+        return emit_single(as, &t, &m);
+    section_emit(as, &nothing, WORD_BYTES, ITEM_SINGLE, at);
+    return 0;
+}
+
+/* ---- spelling ---- */
+
+unsigned word_distance(struct span a, const char *b)
+{
+    enum { LONGEST = 24 };
+    unsigned row[3][LONGEST + 1];
+    size_t n = strlen(b);
+
+    if (a.n > LONGEST || n > LONGEST)
+        return LONGEST;
+    for (size_t j = 0; j <= n; j++)
+        row[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= a.n; i++) {
+        unsigned *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+
+        now[0] = (unsigned)i;
+        for (size_t j = 1; j <= n; j++) {
+            unsigned d = last[j - 1] + (a.s[i - 1] != b[j - 1]);
+
+            d = last[j] + 1 < d ? last[j] + 1 : d;
+            d = now[j - 1] + 1 < d ? now[j - 1] + 1 : d;
+            if (i > 1 && j > 1 && a.s[i - 1] == b[j - 2] && a.s[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < d)
+                d = before[j - 2] + 1;
+            now[j] = d;
+        }
+    }
+    return row[a.n % 3][n];
+}

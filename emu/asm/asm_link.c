@@ -1,0 +1,392 @@
+/* asm_link.c - places the sections of a unit, resolves its symbols, and fills in what had to wait for addresses. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/asm/asm_internal.h"
+#include "emu/base/alloc.h"
+
+/* A name that other files see. */
+struct global {
+    struct named n;
+    struct symbol *symbol;
+};
+
+struct link {
+    struct asm_unit *u;
+    struct asm_layout layout;
+};
+
+static int report(struct link *l, struct loc at, const char *fmt, ...) EMU_PRINTF(3, 4);
+
+static int report(struct link *l, struct loc at, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    return unit_diag(l->u, ASM_ERROR, at, "%s", text);
+}
+
+/* ---- placing ---- */
+
+static uint64_t round_up(uint64_t v, uint64_t align)
+{
+    return (v + align - 1) / align * align;
+}
+
+/* Places the sections that are executable, or all others, from addr on. Returns the end. */
+static uint64_t place_kind(struct asm_unit *u, uint64_t addr, uint32_t exec)
+{
+    for (struct section *s = u->section; s; s = s->next) {
+        if ((s->flags & ASM_EXEC) != exec || !s->size)
+            continue;
+        addr = round_up(addr, s->align);
+        s->addr = (uint32_t)addr;
+        addr += s->size;
+    }
+    return addr;
+}
+
+static int check_range(struct link *l, const char *what, uint64_t start, uint64_t end,
+                       uint64_t limit)
+{
+    const struct arch *a = &l->u->arch;
+    struct loc at = { NULL, 0, 0 };
+
+    if (start % MIN_SECTION_ALIGN)
+        return report(l, at, "the address of the %s, 0x%llx, is not a multiple of %d", what,
+                      (unsigned long long)start, MIN_SECTION_ALIGN);
+    if (start >= a->mem_base && end <= limit)
+        return 1;
+    return report(l, at, "the %s needs 0x%llx..0x%llx, the machine %s has 0x%llx..0x%llx for it",
+                  what, (unsigned long long)start, (unsigned long long)end, a->name,
+                  (unsigned long long)a->mem_base, (unsigned long long)limit);
+}
+
+static int place(struct link *l)
+{
+    const struct arch *a = &l->u->arch;
+    uint64_t code = l->layout.code_addr ? l->layout.code_addr : a->mem_base;
+    uint64_t code_end = place_kind(l->u, code, ASM_EXEC);
+    uint64_t data = l->layout.data_addr ? l->layout.data_addr : round_up(code_end, MIN_SECTION_ALIGN);
+    uint64_t data_end = place_kind(l->u, data, 0);
+    uint64_t end = (uint64_t)a->mem_base + a->mem_bytes;
+
+    if (code_end > code && !check_range(l, "code", code, code_end, (uint64_t)a->mem_base + a->region0_bytes))
+        return 0;
+    if (data_end > data && !check_range(l, "data", data, data_end, end))
+        return 0;
+    if (code_end > code && data_end > data && code < data_end && data < code_end)
+        return report(l, (struct loc){ NULL, 0, 0 }, "code and data overlap");
+    return 1;
+}
+
+/* ---- symbols ---- */
+
+static int add_global(struct link *l, struct symbol *s)
+{
+    struct span name = span_of(s->n.name, s->n.len);
+    struct global *g = (struct global *)table_find(&l->u->globals, name);
+
+    if (!g) {
+        g = (struct global *)unit_insert(l->u, &l->u->globals, name, sizeof(*g));
+        if (!g)
+            return 0;
+    }
+    if (!g->symbol || (g->symbol->weak && !s->weak)) {
+        g->symbol = s;
+    } else if (!s->weak && !g->symbol->weak) {
+        report(l, s->defined, "'%s' is already defined in another file", s->n.name);
+        return unit_diag(l->u, ASM_NOTE, g->symbol->defined, "here");
+    }
+    return 1;
+}
+
+static int by_first_use(const void *a, const void *b)
+{
+    const struct symbol *x = *(struct symbol *const *)a, *y = *(struct symbol *const *)b;
+
+    if (x->first_use.line != y->first_use.line)
+        return x->first_use.line < y->first_use.line ? -1 : 1;
+    return strcmp(x->n.name, y->n.name);
+}
+
+static void report_undefined(struct link *l, struct symbol **s, size_t n)
+{
+    enum asm_diag_kind kind = l->layout.allow_undefined ? ASM_WARNING : ASM_ERROR;
+
+    if (n)
+        qsort(s, n, sizeof(*s), by_first_use);
+    for (size_t i = 0; i < n; i++)
+        unit_diag(l->u, kind, s[i]->first_use, "undefined symbol '%s' (%u use%s)", s[i]->n.name,
+                  s[i]->uses, s[i]->uses == 1 ? "" : "s");
+}
+
+/* Points the symbols that one file needs at their definitions. */
+static int resolve_source(struct link *l, struct source *source)
+{
+    struct symbol **undefined = emu_alloc(source->symbols.count, sizeof(struct symbol *));
+    size_t n = 0;
+
+    if (!undefined)
+        return unit_no_memory(l->u);
+    for (size_t i = 0; i < source->symbols.buckets; i++) {
+        for (struct named *m = source->symbols.bucket[i]; m; m = m->next) {
+            struct symbol *s = (struct symbol *)m;
+            const struct global *g;
+
+            s->resolved = NULL;
+            if (s->state != SYMBOL_UNDEFINED && !s->weak)
+                continue;
+            g = (struct global *)table_find(&l->u->globals, span_of(m->name, m->len));
+            if (g && g->symbol != s)
+                s->resolved = g->symbol;
+            else if (s->state == SYMBOL_UNDEFINED && s->uses && !s->weak)
+                undefined[n++] = s;
+        }
+    }
+    report_undefined(l, undefined, n);
+    emu_free(undefined);
+    return 1;
+}
+
+static int resolve(struct link *l)
+{
+    table_free(&l->u->globals);
+    for (struct source *f = l->u->source; f; f = f->next) {
+        for (size_t i = 0; i < f->symbols.buckets; i++) {
+            for (struct named *m = f->symbols.bucket[i]; m; m = m->next) {
+                struct symbol *s = (struct symbol *)m;
+
+                if (s->global && s->state != SYMBOL_UNDEFINED)
+                    add_global(l, s);
+            }
+        }
+    }
+    for (struct source *f = l->u->source; f; f = f->next) {
+        if (!resolve_source(l, f))
+            return 0;
+    }
+    return !l->u->no_memory;
+}
+
+/* ---- fixups ---- */
+
+static int fix_data(struct link *l, struct section *s, const struct fixup *f)
+{
+    struct value v = expr_eval(f->expr, 1);
+    int64_t limit = f->bytes < 8 ? INT64_C(1) << 8 * f->bytes : INT64_MAX;
+
+    if (v.kind != VALUE_NUMBER)
+        return report(l, f->at, "%s", v.why ? v.why : "not a number");
+    if (f->bytes < 8 && (v.number >= limit || v.number < -limit / 2))
+        return report(l, f->at, "%lld does not fit in %u bytes", (long long)v.number, f->bytes);
+    for (unsigned i = 0; i < f->bytes; i++)
+        s->bytes[f->offset + i] = (uint8_t)((uint64_t)v.number >> 8 * i);
+    return 1;
+}
+
+static int fix_insn(struct link *l, struct section *s, const struct fixup *f)
+{
+    uint32_t word[2] = { 0, asm_nop_word() }, old, scratch[2];
+    struct match m;
+
+    if (!insn_match(l->u, NULL, f->insn, 1, &m))
+        return 0;
+    EMU_ASSERT(m.insns * sizeof(word[0]) <= f->bytes);
+    if (isa_encode(&m.insn[0], scratch) == 2)
+        word[1] = scratch[1];
+    word[0] = scratch[0];
+    if (m.insns == 2) {
+        isa_encode(&m.insn[1], scratch);
+        word[1] = scratch[0];
+    }
+    memcpy(&old, s->bytes + f->offset, sizeof(old));
+    word[0] |= old & 1u << ISA_BUNDLE_BIT;
+    memcpy(s->bytes + f->offset, word, f->bytes);
+    return 1;
+}
+
+static int repeat_fault(struct link *l, struct section *s, const struct fixup *f,
+                        const struct item *bad, const char *why)
+{
+    (void)s;
+    report(l, (struct loc){ bad->file, bad->line, 0 }, "%s", why);
+    return unit_diag(l->u, ASM_NOTE, f->at, "in the body of this repeat");
+}
+
+/* The body of a rpt: whole bundles, aligned, without control and system instructions. */
+static int check_repeat(struct link *l, struct section *s, const struct fixup *f)
+{
+    size_t first = (size_t)f->item + 1;
+    uint32_t word[2] = { 0, 0 };
+    struct insn rpt, aux;
+    int is_bundle;
+
+    memcpy(word, s->bytes + f->offset, s->size - f->offset < 8 ? 4 : 8);
+    isa_decode(word, &rpt, &aux, &is_bundle);
+    if (first < s->items && s->item[first].offset % 8)
+        return report(l, f->at, "the body of a repeat must start at a multiple of 8, not at 0x%x",
+                      (unsigned)(s->addr + s->item[first].offset));
+    for (size_t i = first; i <= first + rpt.j; i++) {
+        if (i >= s->items)
+            return report(l, f->at, "the body of %u bundles runs past the end of section '%s'",
+                          (unsigned)rpt.j + 1, s->n.name);
+        if (!(s->item[i].kind & ITEM_BUNDLE))
+            return repeat_fault(l, s, f, &s->item[i], "only bundles can be repeated");
+        if (s->item[i].kind & ITEM_NO_REPEAT)
+            return repeat_fault(l, s, f, &s->item[i],
+                                "control and system instructions cannot be repeated");
+    }
+    return 1;
+}
+
+static void fix_section(struct link *l, struct section *s)
+{
+    for (size_t i = 0; i < s->fixups && l->u->errors <= MAX_ERRORS; i++) {
+        const struct fixup *f = &s->fixup[i];
+
+        if (f->kind == FIXUP_DATA)
+            fix_data(l, s, f);
+        else if (f->kind == FIXUP_INSN)
+            fix_insn(l, s, f);
+    }
+    for (size_t i = 0; i < s->fixups && l->u->errors <= MAX_ERRORS; i++) {
+        if (s->fixup[i].kind == FIXUP_REPEAT)
+            check_repeat(l, s, &s->fixup[i]);
+    }
+}
+
+/* ---- the image ---- */
+
+static int is_exported(const struct symbol *s)
+{
+    return s->state != SYMBOL_UNDEFINED && strncmp(s->n.name, ".L", 2);
+}
+
+static void count(const struct asm_unit *u, size_t *sections, size_t *lines, size_t *symbols)
+{
+    *sections = *lines = *symbols = 0;
+    for (const struct section *s = u->section; s; s = s->next) {
+        *sections += s->size > 0;
+        *lines += s->items;
+    }
+    for (const struct source *f = u->source; f; f = f->next) {
+        for (size_t i = 0; i < f->symbols.buckets; i++) {
+            for (const struct named *n = f->symbols.bucket[i]; n; n = n->next)
+                *symbols += (size_t)is_exported((const struct symbol *)n);
+        }
+    }
+}
+
+static void image_section(struct asm_unit *u, struct section *s, struct asm_line *line)
+{
+    struct asm_image *image = &u->image;
+
+    for (size_t i = 0; i < s->items; i++)
+        line[i] = (struct asm_line){ s->item[i].offset, s->item[i].line, s->item[i].file };
+    s->image_index = image->section_count;
+    image->section[image->section_count++] = (struct asm_section){
+        .name = s->n.name,
+        .file = s->source->name,
+        .addr = s->addr,
+        .size = (uint32_t)s->size,
+        .align = s->align,
+        .flags = s->flags,
+        .bytes = s->bytes,
+        .lines = line,
+        .line_count = s->items,
+    };
+}
+
+static void image_symbol(struct link *l, struct symbol *s)
+{
+    struct asm_image *image = &l->u->image;
+    struct asm_symbol *out = &image->symbol[image->symbol_count++];
+    struct value v = { VALUE_NUMBER, 0, NULL, NULL };
+
+    out->name = s->n.name;
+    out->file = s->source->name;
+    out->stack_bytes = s->stack_bytes;
+    out->type = s->type;
+    out->global = s->global;
+    out->weak = s->weak;
+    if (s->size)
+        v = expr_eval(s->size, 1);
+    if (v.kind == VALUE_NUMBER && v.number >= 0 && v.number <= UINT32_MAX)
+        out->size = (uint32_t)v.number;
+    if (s->state == SYMBOL_LABEL) {
+        out->value = (int64_t)s->section->addr + s->offset;
+        if (s->section->size)
+            out->section = &image->section[s->section->image_index];
+        return;
+    }
+    v = expr_eval(s->value, 1);
+    out->value = v.number;
+    if (v.kind != VALUE_NUMBER)
+        report(l, s->defined, "%s", v.why ? v.why : "not a number");
+}
+
+static int make_image(struct link *l)
+{
+    struct asm_unit *u = l->u;
+    size_t sections, lines, symbols, at = 0;
+
+    count(u, &sections, &lines, &symbols);
+    emu_free(u->image.section);
+    emu_free(u->image.symbol);
+    emu_free(u->line);
+    memset(&u->image, 0, sizeof(u->image));
+    u->image.machine = u->arch.name;
+    u->image.section = emu_alloc(sections, sizeof(*u->image.section));
+    u->image.symbol = emu_alloc(symbols, sizeof(*u->image.symbol));
+    u->line = emu_alloc(lines, sizeof(*u->line));
+    if (!u->image.section || !u->image.symbol || !u->line)
+        return unit_no_memory(u);
+    for (int data = 0; data < 2; data++) {
+        for (struct section *s = u->section; s; s = s->next) {
+            if (!s->size || !(s->flags & ASM_EXEC) != data)
+                continue;
+            image_section(u, s, u->line + at);
+            at += s->items;
+        }
+    }
+    for (struct source *f = u->source; f; f = f->next) {
+        for (size_t i = 0; i < f->symbols.buckets; i++) {
+            for (struct named *n = f->symbols.bucket[i]; n; n = n->next) {
+                if (is_exported((struct symbol *)n))
+                    image_symbol(l, (struct symbol *)n);
+            }
+        }
+    }
+    image_order(&u->image);
+    return 1;
+}
+
+enum emu_status asm_unit_link(struct asm_unit *u, const struct asm_layout *layout)
+{
+    static const struct asm_layout defaults;
+    struct link l = { u, layout ? *layout : defaults };
+
+    if (u->was_linked) { /* forget what the last link said */
+        u->diags = u->link_diags;
+        u->errors = u->link_errors;
+    }
+    u->linked = 0;
+    TRY(unit_status(u));
+    u->was_linked = 1;
+    u->link_diags = u->diags;
+    u->link_errors = u->errors;
+    if (place(&l) && resolve(&l)) {
+        for (struct section *s = u->section; s; s = s->next)
+            fix_section(&l, s);
+        if (!u->errors)
+            make_image(&l);
+    }
+    TRY(unit_status(u));
+    u->linked = 1;
+    return EMU_OK;
+}

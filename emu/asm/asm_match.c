@@ -1,0 +1,328 @@
+/* asm_match.c - which form of a mnemonic the operands mean, and what to say when it is none of them.
+ *
+ * The first form in table order wins, so the order of insn.def decides between zero- and sign-extended immediates. An operand that
+ * is not known yet fits every immediate; the linker matches again when it is.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/asm/asm_internal.h"
+
+/* One attempt to read an instruction. */
+struct attempt {
+    struct asm_unit *u;
+    struct as *as; /* NULL in the linker */
+    const struct insn_text *text;
+    struct value value[OPERANDS];
+};
+
+enum fit { FIT_NO, FIT_KIND, FIT_YES }; /* FIT_KIND: the right sort of operand, but its value does not fit */
+
+static int fail(const struct attempt *a, struct loc at, const char *fmt, ...) EMU_PRINTF(3, 4);
+
+static int fail(const struct attempt *a, struct loc at, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    return a->as ? as_error(a->as, at, "%s", text) : unit_diag(a->u, ASM_ERROR, at, "%s", text);
+}
+
+/* ---- one operand ---- */
+
+static int is_register(const struct operand *o)
+{
+    return o->kind <= OPD_A_B;
+}
+
+static int register_fits(const struct operand *o, const struct operand_text *t)
+{
+    static const struct {
+        uint8_t kind, count, broadcast, align, first;
+    } shape[] = {
+        [OPD_M] = { TEXT_M, 1, BROADCAST_NONE, 1, 0 },    [OPD_A] = { TEXT_A, 1, BROADCAST_NONE, 1, 0 },
+        [OPD_M2] = { TEXT_M, 2, BROADCAST_NONE, 2, 0 },   [OPD_A2] = { TEXT_A, 2, BROADCAST_NONE, 2, 0 },
+        [OPD_A4] = { TEXT_A, 4, BROADCAST_NONE, 4, 0 },   [OPD_A123] = { TEXT_A, 3, BROADCAST_NONE, 4, 1 },
+        [OPD_A_BL] = { TEXT_A, 1, BROADCAST_BL, 1, 0 },   [OPD_A_BU] = { TEXT_A, 1, BROADCAST_BU, 1, 0 },
+        [OPD_A_B] = { TEXT_A, 1, BROADCAST_B, 1, 0 },
+    };
+
+    return t->kind == shape[o->kind].kind && t->count == shape[o->kind].count &&
+           t->broadcast == shape[o->kind].broadcast && t->suffix == o->suffix &&
+           t->reg % shape[o->kind].align == shape[o->kind].first;
+}
+
+/* The CSR space that a name is looked up in: U for $aN operands, else that of the mode; '?' either lower one. */
+static char csr_space(const struct insn_form *f, const struct insn_text *t)
+{
+    if (f->lane == LANE_A)
+        return 'U';
+    if (t->any_mode || t->mode == MODE_ANY)
+        return '?';
+    return t->mode == MODE_WORKER ? 'W' : 'S';
+}
+
+static int csr_value(const struct insn_form *f, const struct insn_text *t,
+                     const struct operand_text *o)
+{
+    enum { W, U, S };
+
+    switch (csr_space(f, t)) {
+    case 'U':
+        return o->csr[U];
+    case 'W':
+        return o->csr[W];
+    case 'S':
+        return o->csr[S];
+    default:
+        return o->csr[W] >= 0 ? o->csr[W] : o->csr[S];
+    }
+}
+
+/* How operand k of the text fits the form; *out is the value to build it with. */
+static enum fit operand_fits(const struct attempt *a, const struct insn_form *f, unsigned k,
+                             int64_t *out)
+{
+    const struct operand *o = &f->operand[k];
+    const struct operand_text *t = &a->text->operand[k];
+    int64_t v = a->value[k].number;
+
+    if (is_register(o)) {
+        *out = o->kind == OPD_A123 ? t->reg - 1 : t->reg;
+        return register_fits(o, t) ? FIT_YES : FIT_NO;
+    }
+    if (o->kind == OPD_AZERO) {
+        *out = t->reg;
+        return t->kind == TEXT_A && t->count == 1 && t->reg == 15 ? FIT_YES : FIT_NO;
+    }
+    if (o->kind == OPD_CSRNAME) {
+        *out = t->kind == TEXT_CSR ? csr_value(f, a->text, t) : 0;
+        return t->kind != TEXT_CSR ? FIT_NO : *out < 0 ? FIT_KIND : FIT_YES;
+    }
+    if (t->kind != TEXT_EXPR)
+        return FIT_NO;
+    if (a->value[k].kind != VALUE_NUMBER) {
+        *out = 0;
+        return FIT_YES;
+    }
+    if (f->form == FORM_st64pace && v >= 0 && v < 16)
+        v &= 3; /* PopLibs writes the selectors of two strides where only one is used */
+    *out = v;
+    return isa_operand_accepts(o, v) ? FIT_YES : FIT_KIND;
+}
+
+/* ---- messages ---- */
+
+/* Alternatives, each once, joined by "or". */
+struct list {
+    char text[300];
+    char item[6][60];
+    unsigned count;
+};
+
+static void list_add(struct list *l, const char *what)
+{
+    size_t used = strlen(l->text);
+
+    for (unsigned i = 0; i < l->count; i++) {
+        if (!strcmp(l->item[i], what))
+            return;
+    }
+    if (l->count == EMU_COUNT_OF(l->item))
+        return;
+    snprintf(l->text + used, sizeof(l->text) - used, "%s%s", l->count ? " or " : "", what);
+    snprintf(l->item[l->count++], sizeof(l->item[0]), "%s", what);
+}
+
+static void describe(const struct operand *o, char *out, size_t bytes)
+{
+    static const char *const registers[] = {
+        [OPD_M] = "$mN",        [OPD_A] = "$aN",          [OPD_M2] = "$mN:N+1 (N even)",
+        [OPD_A2] = "$aN:N+1 (N even)", [OPD_A4] = "$aN:N+3 (N multiple of 4)", [OPD_A123] = "$a1:3 or $a5:7",
+        [OPD_A_BL] = "$aN:BL",  [OPD_A_BU] = "$aN:BU",    [OPD_A_B] = "$aN:B",
+        [OPD_AZERO] = "$azero",
+    };
+    static const char *const suffix[] = { "", "+=", "++", "@", ">>" };
+    long long top = o->bits < 63 ? 1LL << o->bits : 0;
+
+    switch (o->kind) {
+    case OPD_UIMM:
+        snprintf(out, bytes, "uimm%u (0..%lld)", o->bits, top - 1);
+        break;
+    case OPD_SIMM:
+        snprintf(out, bytes, "simm%u (%lld..%lld)", o->bits, -top / 2, top / 2 - 1);
+        break;
+    case OPD_SUBIMM:
+        snprintf(out, bytes, "an immediate (-65535..32768)");
+        break;
+    case OPD_HIMM:
+        snprintf(out, bytes, "himm12 (32 bits, the low 20 zero)");
+        break;
+    case OPD_IMM32:
+        snprintf(out, bytes, "imm32 (32 bits)");
+        break;
+    case OPD_ADDR:
+        snprintf(out, bytes, "an address (multiple of 4 below 0x%llx)", top * 4);
+        break;
+    case OPD_CSR:
+        snprintf(out, bytes, "a CSR number (0..511)");
+        break;
+    case OPD_CSRNAME:
+        snprintf(out, bytes, "a CSR name");
+        break;
+    default:
+        snprintf(out, bytes, "%s%s", registers[o->kind], suffix[o->suffix]);
+        break;
+    }
+}
+
+static int say_count(const struct attempt *a)
+{
+    struct list l = { .count = 0 };
+    const struct insn_text *t = a->text;
+
+    for (const struct insn_form *f = t->first; f; f = isa_form_next(f)) {
+        char n[8];
+
+        snprintf(n, sizeof(n), "%u", f->operand_count);
+        list_add(&l, n);
+    }
+    return fail(a, t->at, "'%s' takes %s operand%s, found %u", t->first->mnemonic, l.text,
+                !strcmp(l.text, "1") ? "" : "s", t->count);
+}
+
+static int say_csr(const struct attempt *a, const struct operand_text *t)
+{
+    static const char *const owner[] = { "the lower space of workers",
+                                         "the upper space of workers (uget and uput)",
+                                         "the supervisor" };
+    int i = 0;
+
+    while (i < 2 && t->csr[i] < 0)
+        i++;
+    return fail(a, t->at, "%.*s is a CSR of %s, which is not meant here", (int)t->text.n, t->text.s,
+                owner[i]);
+}
+
+/* No form fits: the furthest operand that any form reached is the culprit. */
+static int say_mismatch(const struct attempt *a, unsigned k, enum fit best)
+{
+    const struct operand_text *t = &a->text->operand[k];
+    struct list l = { .count = 0 };
+    char what[60];
+    long long v = a->value[k].number;
+
+    for (const struct insn_form *f = a->text->first; f; f = isa_form_next(f)) {
+        int64_t value;
+        unsigned i = 0;
+
+        if (f->operand_count != a->text->count)
+            continue;
+        while (i < k && operand_fits(a, f, i, &value) == FIT_YES)
+            i++;
+        if (i < k || (best == FIT_KIND && operand_fits(a, f, k, &value) != FIT_KIND))
+            continue;
+        if (best == FIT_KIND && f->operand[k].kind == OPD_CSRNAME)
+            return say_csr(a, t);
+        describe(&f->operand[k], what, sizeof(what));
+        list_add(&l, what);
+    }
+    if (best == FIT_KIND && v >= 0 && v < 4096)
+        return fail(a, t->at, "immediate %lld does not fit %s", v, l.text);
+    if (best == FIT_KIND)
+        return fail(a, t->at, "immediate %lld (0x%llx) does not fit %s", v, v, l.text);
+    return fail(a, t->at, "expected %s, found %.*s", l.text, (int)t->text.n, t->text.s);
+}
+
+/* ---- the instruction ---- */
+
+static int check_mode(const struct attempt *a, const struct insn_form *f)
+{
+    const struct insn_text *t = a->text;
+
+    if (t->any_mode || t->mode == MODE_ANY || f->context & t->mode)
+        return 1;
+    return fail(a, t->at, "'%s' is for %s only, and this is .%s code", f->mnemonic,
+                t->mode == MODE_WORKER ? "the supervisor" : "workers",
+                t->mode == MODE_WORKER ? "worker" : "supervisor");
+}
+
+static int build(const struct attempt *a, const struct insn_form *f, const int64_t *value,
+                 struct match *out)
+{
+    out->form = f;
+    out->insns = isa_form_build(f, value, out->insn);
+    out->unknown = 0;
+    for (unsigned k = 0; k < a->text->count; k++)
+        out->unknown |= a->value[k].kind != VALUE_NUMBER;
+    EMU_ASSERT(out->insns);
+    return check_mode(a, f);
+}
+
+/* Numbers of the operands that are expressions; all others count as the number 0. */
+static int evaluate(struct attempt *a, int linked)
+{
+    for (unsigned k = 0; k < a->text->count; k++) {
+        const struct operand_text *t = &a->text->operand[k];
+
+        a->value[k] = (struct value){ VALUE_NUMBER, 0, NULL, NULL };
+        if (t->kind == TEXT_EXPR)
+            a->value[k] = expr_eval(t->expr, linked);
+        if (a->value[k].kind == VALUE_WRONG)
+            return fail(a, t->at, "%s", a->value[k].why);
+    }
+    return 1;
+}
+
+/* .insn: a word that says it all. */
+static int match_word(const struct attempt *a, struct match *out)
+{
+    uint32_t word[2] = { a->text->word, 0 };
+    struct insn aux;
+    int is_bundle;
+
+    memset(out, 0, sizeof(*out));
+    isa_decode(word, &out->insn[0], &aux, &is_bundle);
+    if (isa_is_wide(word[0]) || out->insn[0].op >= OP_COUNT)
+        return fail(a, a->text->at, "0x%08x is no instruction of one word", (unsigned)word[0]);
+    out->form = isa_op_form(out->insn[0].op);
+    out->insns = 1;
+    return check_mode(a, out->form);
+}
+
+int insn_match(struct asm_unit *u, struct as *as, const struct insn_text *t, int linked,
+               struct match *out)
+{
+    struct attempt a = { .u = u, .as = as, .text = t };
+    enum fit best = FIT_NO, fit;
+    unsigned furthest = 0, forms = 0;
+
+    if (!t->first)
+        return match_word(&a, out);
+    if (!evaluate(&a, linked))
+        return 0;
+    for (const struct insn_form *f = t->first; f; f = isa_form_next(f)) {
+        int64_t value[OPERANDS] = { 0 };
+        unsigned k = 0;
+
+        if (f->operand_count != t->count)
+            continue;
+        forms++;
+        for (fit = FIT_YES; k < t->count; k++) {
+            fit = operand_fits(&a, f, k, &value[k]);
+            if (fit != FIT_YES)
+                break;
+        }
+        if (k == t->count)
+            return build(&a, f, value, out);
+        if (k > furthest || (k == furthest && fit > best)) {
+            furthest = k;
+            best = fit;
+        }
+    }
+    return forms ? say_mismatch(&a, furthest, best) : say_count(&a);
+}

@@ -1,0 +1,351 @@
+/* fast_amp.c - the f16 matrix and sliding instructions for all workers at once.
+ *
+ * Each function first decides, from the ranges of operands, whether and how the step can be done
+ * with the bits of the plain functions and without exceptions, and only then changes anything. What
+ * is left to the plain functions: NaN, infinities, results beyond f16, rounding modes other than
+ * nearest and stochastic, accumulators of 2^34 and above or with bits below 2^-64.
+ */
+#include "emu/bsp/fast_amp.h"
+
+#include "emu/bsp/fast_round.h"
+#include "emu/bsp/fast_weights.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- ranges ---- */
+
+/* Magnitudes of f16 operands. */
+struct f16_range {
+    unsigned max; /* bits of the largest */
+    unsigned min; /* bits of the smallest nonzero less 1, 0xffff if all are zero */
+};
+
+INLINE unsigned min_u16(__m256i v)
+{
+    __m128i m = _mm_min_epu16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+
+    return (unsigned)_mm_cvtsi128_si32(_mm_minpos_epu16(m)) & 0xffff;
+}
+
+INLINE unsigned f16_max(__m256i a, __m256i b)
+{
+    const __m256i magnitude = _mm256_set1_epi16(0x7fff);
+    __m256i max = _mm256_max_epu16(_mm256_and_si256(a, magnitude), _mm256_and_si256(b, magnitude));
+
+    return 0xffff - min_u16(_mm256_xor_si256(max, _mm256_set1_epi16(-1)));
+}
+
+INLINE struct f16_range f16_range(__m256i a, __m256i b)
+{
+    const __m256i magnitude = _mm256_set1_epi16(0x7fff), ones = _mm256_set1_epi16(-1);
+    __m256i x = _mm256_add_epi16(_mm256_and_si256(a, magnitude), ones);
+    __m256i y = _mm256_add_epi16(_mm256_and_si256(b, magnitude), ones);
+
+    return (struct f16_range){ f16_max(a, b), min_u16(_mm256_min_epu16(x, y)) };
+}
+
+/* All values are multiples of 2^this; 39 if there is none but zero. */
+INLINE int f16_lsb(unsigned min)
+{
+    int e = (int)(min + 1) >> 10;
+
+    return (e ? e : 1) - 25;
+}
+
+INLINE float power_of_two(int e)
+{
+    return fp_float((uint32_t)(e + 127) << 23);
+}
+
+/* The bounds that the largest magnitudes and the smallest less 1 (zero: all ones) give. */
+static struct acc_bounds bounds_of(__m256i max, __m256i min)
+{
+    __m128i a = _mm_max_epu32(_mm256_castsi256_si128(max), _mm256_extracti128_si256(max, 1));
+    __m128i b = _mm_min_epu32(_mm256_castsi256_si128(min), _mm256_extracti128_si256(min, 1));
+    uint32_t top, bottom;
+
+    a = _mm_max_epu32(a, _mm_shuffle_epi32(a, 0x4e));
+    b = _mm_min_epu32(b, _mm_shuffle_epi32(b, 0x4e));
+    a = _mm_max_epu32(a, _mm_shuffle_epi32(a, 0xb1));
+    b = _mm_min_epu32(b, _mm_shuffle_epi32(b, 0xb1));
+    top = (uint32_t)_mm_cvtsi128_si32(a);
+    bottom = ((uint32_t)_mm_cvtsi128_si32(b) + 1) >> 23;
+    if (!top)
+        return (struct acc_bounds){ 0, 0 };
+    return (struct acc_bounds){ fp_float(top < FP_F32_INF ? top : FP_F32_INF),
+                                (int)(bottom ? bottom : 1) - 150 };
+}
+
+/* Looks at one chain of all workers. About 40 host cycles. */
+static struct acc_bounds bounds_measure(const struct tile *t, unsigned chain)
+{
+    const __m256i magnitude = _mm256_set1_epi32(INT32_MAX), ones = _mm256_set1_epi32(-1);
+    __m256i max = _mm256_setzero_si256(), min = ones;
+
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+        for (unsigned set = 0; set < 2; set++) {
+            __m256i abs = _mm256_and_si256(amp_chain(t, lane, chain + SET_UNITS * set), magnitude);
+
+            max = _mm256_max_epu32(max, abs);
+            min = _mm256_min_epu32(min, _mm256_add_epi32(abs, ones));
+        }
+    }
+    return bounds_of(max, min);
+}
+
+INLINE struct acc_bounds bounds_join(struct acc_bounds a, struct acc_bounds b)
+{
+    return (struct acc_bounds){ a.max > b.max ? a.max : b.max, a.lsb < b.lsb ? a.lsb : b.lsb };
+}
+
+INLINE void amp_step(const struct amp_job *j)
+{
+    if (amp_has_avx512())
+        amp_step_avx512(j);
+    else
+        amp_step_avx2(j);
+}
+
+/* ---- one step ---- */
+
+/* What an instruction is; all constant where these are used. */
+struct amp_form {
+    unsigned sets;
+    bool half_in, half_out, slides;
+};
+
+INLINE v8u masked(v8u v, uint32_t lanes)
+{
+    return v & fast_mask(lanes);
+}
+
+/* Spreads x over the job and gives its range. */
+INLINE struct f16_range load_x(struct amp_job *j, const struct insn *in)
+{
+    __m256i a = (__m256i)masked(fast_a(j->t, in->a), j->lanes);
+    __m256i b = (__m256i)masked(fast_a(j->t, in->a + 1), j->lanes);
+    __m256i low = _mm256_unpacklo_epi32(a, b), high = _mm256_unpackhi_epi32(a, b);
+    const __m256 x[3] = { _mm256_cvtph_ps(_mm256_castsi256_si128(low)),
+                          _mm256_cvtph_ps(_mm256_castsi256_si128(high)),
+                          _mm256_cvtph_ps(_mm256_extracti128_si256(low, 1)) };
+
+#pragma GCC unroll 3
+    for (unsigned k = 0; k < 3; k++) {
+        _mm256_store_pd(j->x[2 * k], _mm256_cvtps_pd(_mm256_castps256_ps128(x[k])));
+        _mm256_store_pd(j->x[2 * k + 1], _mm256_cvtps_pd(_mm256_extractf128_ps(x[k], 1)));
+    }
+    return f16_range(a, b);
+}
+
+/* Loads the f16 partial sums that enter. Infinite bounds if one is NaN or infinite. */
+INLINE struct acc_bounds load_half_partials(struct amp_job *j, const struct insn *in, unsigned sets)
+{
+    __m256i row[2];
+    unsigned max;
+
+#pragma GCC unroll 2
+    for (unsigned set = 0; set < sets; set++) {
+        float *out = (float *)j->pair[set];
+
+        row[set] = (__m256i)masked(fast_a(j->t, in->b + set), j->lanes);
+        _mm256_store_ps(out, _mm256_cvtph_ps(_mm256_castsi256_si128(row[set])));
+        _mm256_store_ps(out + 8, _mm256_cvtph_ps(_mm256_extracti128_si256(row[set], 1)));
+    }
+    max = f16_max(row[0], row[sets - 1]);
+    return (struct acc_bounds){ max < FP_F16_INF ? power_of_two((int)(max >> 10) - 14)
+                                                 : __builtin_inff(),
+                                -24 };
+}
+
+/* Loads the f32 partial sums that enter. */
+INLINE struct acc_bounds load_f32_partials(struct amp_job *j, const struct insn *in)
+{
+    const __m256i magnitude = _mm256_set1_epi32(INT32_MAX), ones = _mm256_set1_epi32(-1);
+    __m256i a = (__m256i)masked(fast_a(j->t, in->b), j->lanes);
+    __m256i b = (__m256i)masked(fast_a(j->t, in->b + 1), j->lanes);
+    __m256i low = _mm256_unpacklo_epi32(a, b), high = _mm256_unpackhi_epi32(a, b);
+    __m256i x = _mm256_and_si256(a, magnitude), y = _mm256_and_si256(b, magnitude);
+    __m128i *out = (__m128i *)j->pair[0];
+
+    _mm_store_si128(out, _mm256_castsi256_si128(low));
+    _mm_store_si128(out + 1, _mm256_castsi256_si128(high));
+    _mm_store_si128(out + 2, _mm256_extracti128_si256(low, 1));
+    _mm_store_si128(out + 3, _mm256_extracti128_si256(high, 1));
+    return bounds_of(_mm256_max_epu32(x, y),
+                     _mm256_min_epu32(_mm256_add_epi32(x, ones), _mm256_add_epi32(y, ones)));
+}
+
+/* Whether sums of products of the given ranges with accumulators within *acc are exact in f64; if
+ * so, *acc becomes what the results are within. */
+INLINE bool exact_in_f64(struct acc_bounds *acc, struct f16_range x, struct f16_range w)
+{
+    /* The four products are below 2^(ex + ew - 26), multiples of 2^products. */
+    float sum = acc->max + power_of_two((int)(x.max >> 10) + (int)(w.max >> 10) - 26);
+    int products = f16_lsb(x.min) + f16_lsb(w.min);
+    int q = acc->lsb < products ? acc->lsb : products;
+
+    if (q > 40) /* keeps the limit below the largest f32 */
+        q = 40;
+    /* For q below -126, where results could be f32 subnormals, the limit is below any sum. */
+    if (!(sum < power_of_two(q + 53)))
+        return false;
+    acc->max = sum * (1 + 0x1p-20f); /* more than rounding can add */
+    acc->lsb = q;
+    return true;
+}
+
+/* Executes the step by the first method that is exact. Returns 0, nothing changed, if there is
+ * none. */
+INLINE int step(struct amp_job *j, const struct weight_cache *w, unsigned n, struct f16_range x,
+                struct acc_bounds partial)
+{
+    struct tile *t = j->t;
+    const struct f16_range wr = { w->max[n], w->min[n] };
+    struct acc_bounds old[2] = { t->acc_bounds[0], t->acc_bounds[1] };
+    unsigned from = j->motion == AMP_FIRST;
+    struct acc_bounds run = old[from];
+
+    if (x.max >= FP_F16_INF || wr.max >= FP_F16_INF)
+        return 0;
+    if (j->motion == AMP_SLIC)
+        run = bounds_join(run, partial);
+    if (EMU_UNLIKELY(!exact_in_f64(&run, x, wr))) {
+        old[from] = run = bounds_measure(t, from ? CHAIN_O : CHAIN_E);
+        if (j->motion == AMP_SLIC)
+            run = bounds_join(run, partial);
+        if (!exact_in_f64(&run, x, wr)) {
+            if (!amp_step_wide(j, SET_UNITS))
+                return 0;
+            acc_forget(t);
+            return 1;
+        }
+    }
+    amp_step(j);
+    if (EMU_UNLIKELY(j->lanes != LANES_ALL)) /* the others keep what they had */
+        run = bounds_join(run, old[0]);
+    t->acc_bounds[0] = run;
+    if (j->motion == AMP_FIRST) {
+        struct acc_bounds to = bounds_join(old[0], partial);
+
+        t->acc_bounds[1] = j->lanes == LANES_ALL ? to : bounds_join(to, old[1]);
+    } else {
+        t->acc_bounds[1] = j->motion == AMP_NEXT ? bounds_join(old[1], partial) : old[1];
+    }
+    return 1;
+}
+
+/* A step of 4 or 2 units of each set, always by the wide method. */
+static int step_few(struct amp_job *j, const struct weight_cache *w, unsigned n, struct f16_range x,
+                    unsigned units)
+{
+    if (x.max >= FP_F16_INF || w->max[n] >= FP_F16_INF || !amp_step_wide(j, units))
+        return 0;
+    acc_forget(j->t);
+    return 1;
+}
+
+/* The phase immediate of an AMP instruction: units per set, vector of the weights. */
+struct phase {
+    unsigned units, n;
+};
+
+INLINE bool decode(const struct insn *in, bool slides, struct phase *p)
+{
+    unsigned i = (unsigned)in->i;
+
+    if (EMU_LIKELY(i < (slides ? 2 : 4))) {
+        *p = (struct phase){ SET_UNITS, i };
+        return true;
+    }
+    *p = i < 6 ? (struct phase){ 4, i - 4 } : (struct phase){ 2, 0 };
+    return !slides && i < 7;
+}
+
+/* An f16 instruction for the workers of a mask; the form is constant. */
+INLINE int f16_instruction(struct tile *t, uint32_t lanes, const struct insn *in,
+                           struct amp_form form)
+{
+    struct amp_job j;
+    struct phase p;
+    struct f16_range x;
+    struct acc_bounds partial;
+    struct fast_rounding rounding = { .draws = false };
+    struct f32_pairs out[2];
+    v8u row[2];
+    const struct weight_cache *w;
+    unsigned leaving;
+
+    if (!decode(in, form.slides, &p) || (form.sets == 2 && t->arch->accumulators < TILE_ACC))
+        return 0;
+    j.t = t;
+    j.lanes = lanes;
+    j.sets = form.sets;
+    j.motion = form.slides ? AMP_SLIC : p.n ? AMP_NEXT : AMP_FIRST;
+    leaving = j.motion == AMP_NEXT ? CHAIN_O : CHAIN_E;
+    if (form.half_out && !fast_rounding_begin(t, lanes, &rounding))
+        return 0;
+#pragma GCC unroll 2
+    for (unsigned set = 0; set < form.sets; set++) {
+        out[set] = fast_acc_pairs(t, leaving + SET_UNITS * set);
+        if (form.half_out && !fast_round_pairs(&rounding, out[set], set, lanes, &row[set]))
+            return 0;
+    }
+    x = load_x(&j, in);
+    partial = form.half_in ? load_half_partials(&j, in, form.sets) : load_f32_partials(&j, in);
+    if (form.half_in && !(partial.max < 65536 * 2))
+        return 0;
+    w = fast_weights(t, weights_key(p.units, form.sets));
+    j.w = w->f64[p.n];
+    if (!(EMU_LIKELY(p.units == SET_UNITS) ? step(&j, w, p.n, x, partial)
+                                           : step_few(&j, w, p.n, x, p.units)))
+        return 0;
+    if (form.half_out) {
+        fast_rounding_end(t, lanes, &rounding);
+#pragma GCC unroll 2
+        for (unsigned set = 0; set < form.sets; set++)
+            fast_set_a(t, lanes, in->d + set, row[set]);
+    } else {
+        fast_set_pairs(t, lanes, in->d, out[0]);
+    }
+    return 1;
+}
+
+int fast_f16v4hihoamp(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return f16_instruction(t, lanes, in, (struct amp_form){ 1, true, true, false });
+}
+
+int fast_f16v4sihoamp(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return f16_instruction(t, lanes, in, (struct amp_form){ 1, false, true, false });
+}
+
+int fast_f16v4sisoamp(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return f16_instruction(t, lanes, in, (struct amp_form){ 1, false, false, false });
+}
+
+int fast_f16v4hihov4amp(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return f16_instruction(t, lanes, in, (struct amp_form){ 2, true, true, false });
+}
+
+int fast_f16v4hihoslic(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return f16_instruction(t, lanes, in, (struct amp_form){ 1, true, true, true });
+}
+
+int fast_f16v4sihoslic(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return f16_instruction(t, lanes, in, (struct amp_form){ 1, false, true, true });
+}
+
+int fast_f16v4sisoslic(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return f16_instruction(t, lanes, in, (struct amp_form){ 1, false, false, true });
+}
+
+int fast_f16v4hihov4slic(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return f16_instruction(t, lanes, in, (struct amp_form){ 2, true, true, true });
+}

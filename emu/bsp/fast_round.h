@@ -1,0 +1,117 @@
+/* fast_round.h - accumulators of all workers rounded to f16 at once, to nearest or stochastically,
+ * with the bits of fp_f16_from_f32(). Private to emu/bsp.
+ *
+ * Other rounding modes, NaN, infinities and results beyond f16 are left to the plain functions.
+ */
+#ifndef EMU_FAST_ROUND_H
+#define EMU_FAST_ROUND_H
+
+#include <immintrin.h>
+
+#include "emu/base/fp.h"
+#include "emu/bsp/fast.h"
+
+/* Two neighbouring f32 of every worker. */
+struct f32_pairs {
+    __m256i low;  /* workers 0..3 */
+    __m128i high; /* workers 4, 5 */
+};
+
+/* How this instruction rounds. The PRNGs have moved on only in here until fast_rounding_end(). */
+struct fast_rounding {
+    v8u random[2]; /* PRNG output of each worker: low and high word */
+    struct prng prng[TILE_WORKERS];
+    bool draws;
+};
+
+/* Both words of acc[worker][at], acc[worker][at + 1] for all workers. */
+static inline struct f32_pairs fast_acc_pairs(const struct tile *t, unsigned at)
+{
+    __m128i v[TILE_WORKERS];
+
+#pragma GCC unroll 6
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
+        v[lane] = _mm_loadl_epi64((const __m128i *)&t->acc[lane][at]);
+    return (struct f32_pairs){
+        _mm256_set_m128i(_mm_unpacklo_epi64(v[2], v[3]), _mm_unpacklo_epi64(v[0], v[1])),
+        _mm_unpacklo_epi64(v[4], v[5]),
+    };
+}
+
+bool fast_rounding_draw(const struct tile *t, uint32_t lanes, struct fast_rounding *r);
+
+/* Reads $FP_CTL. False where the plain functions must do it. */
+static inline bool fast_rounding_begin(const struct tile *t, uint32_t lanes,
+                                       struct fast_rounding *r)
+{
+    const uint32_t modes = 7u << FP_CTL_RND_SHIFT | FP_CTL_ESR;
+    v8u ctl = fast_load(t->fp_ctl) & modes;
+
+    r->draws = false;
+    if (EMU_LIKELY(!fast_any((v8u)(ctl != 0), lanes)))
+        return true;
+    return fast_rounding_draw(t, lanes, r);
+}
+
+bool fast_round_stochastic(struct f32_pairs v, uint32_t lanes, v8u random, v8u *row);
+
+/* Whether any worker of the mask has a nonzero word; bit 2n and 2n + 1 of `words` are worker n's.
+ */
+static inline bool fast_any_word(unsigned words, uint32_t lanes)
+{
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
+        if (lanes >> lane & 1 && words >> 2 * lane & 3)
+            return true;
+    return false;
+}
+
+/* The pairs as f16x2 words; k = 0 or 1: rounding lanes 0, 1 or 2, 3. False, *row undefined, where
+ * the plain functions must do it. */
+static inline bool fast_round_pairs(const struct fast_rounding *r, struct f32_pairs v, unsigned k,
+                                    uint32_t lanes, v8u *row)
+{
+    const __m256i magnitude = _mm256_set1_epi32(INT32_MAX);
+    const __m256i limit = _mm256_set1_epi32(0x477fefff); /* the f32 below 65520 */
+    __m256i high = _mm256_zextsi128_si256(v.high);
+    __m256i over[2] = { _mm256_cmpgt_epi32(_mm256_and_si256(v.low, magnitude), limit),
+                        _mm256_cmpgt_epi32(_mm256_and_si256(high, magnitude), limit) };
+
+    if (EMU_UNLIKELY(r->draws))
+        return fast_round_stochastic(v, lanes, r->random[k], row);
+    if (EMU_UNLIKELY(!_mm256_testz_si256(over[0], over[0]) ||
+                     !_mm256_testz_si256(over[1], over[1]))) {
+        unsigned words = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(over[0]));
+
+        words |= (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(over[1])) << 8;
+        if (fast_any_word(words, lanes))
+            return false;
+    }
+    *row = (v8u)_mm256_set_m128i(
+        _mm_cvtps_ph(_mm_castsi128_ps(v.high), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
+        _mm256_cvtps_ph(_mm256_castsi256_ps(v.low), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    return true;
+}
+
+static inline void fast_rounding_end(struct tile *t, uint32_t lanes, const struct fast_rounding *r)
+{
+    if (EMU_LIKELY(!r->draws))
+        return;
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
+        if (lanes >> lane & 1)
+            t->prng[lane] = r->prng[lane];
+}
+
+/* Writes the pairs to registers d and d + 1 of the workers. */
+static inline void fast_set_pairs(struct tile *t, uint32_t lanes, unsigned d, struct f32_pairs v)
+{
+    __m256 low = _mm256_castsi256_ps(v.low);
+    __m256 high = _mm256_castsi256_ps(_mm256_zextsi128_si256(v.high));
+    __m256i even = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88));
+    __m256i odd = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0xdd));
+
+    /* Workers are now in the order 0 1 4 5 2 3. */
+    fast_set_a(t, lanes, d, (v8u)_mm256_permute4x64_epi64(even, 0xd8));
+    fast_set_a(t, lanes, d + 1, (v8u)_mm256_permute4x64_epi64(odd, 0xd8));
+}
+
+#endif

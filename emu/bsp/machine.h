@@ -1,0 +1,91 @@
+/* machine.h - a whole chip: tiles, their sync groups and clocks, supersteps on all host threads.
+ *
+ * A superstep of a group begins when a sync releases its tiles, goes on with exchange until RECV and compute until the next sync.
+ * Tiles run independently from release to RECV and from RECV to the next sync, in parallel; what they logged is resolved between.
+ * Results never depend on the number of threads: a tile is run by one thread at a time, copies are proven to have one meaning, and
+ * everything else happens in tile order on one thread.
+ */
+#ifndef EMU_MACHINE_H
+#define EMU_MACHINE_H
+
+#include "emu/base/hash.h"
+#include "emu/bsp/barrel.h"
+#include "emu/exchange/exchange.h"
+
+enum { MACHINE_MAX_GROUPS = 64 };
+
+struct machine;
+struct record;
+struct digests;
+
+struct machine_options {
+    unsigned threads; /* 0: as many as cores; never more than that */
+    int plain;        /* plain exec_ functions only */
+    int check;        /* checking mode of tiles and of the fabric */
+    struct record *record;   /* borrowed; NULL: supersteps are not recorded (record.h) */
+    struct digests *digests; /* borrowed; NULL: only machine_digest() at the end (digest.h) */
+};
+
+/* How the host reaches a machine (emu/host). All calls come from the thread that calls machine_run, in order of cycles.
+ *
+ * latency_cycles  a request issued at c causes no arrival before c + latency_cycles; at least 1
+ * request         tile issued a two-word header at `cycle`; for a transfer to the host, data holds its bytes as they were then
+ * advance         computes all arrivals before `until` and hands each to machine_arrival()
+ * next            cycle of the next arrival if no further request comes; UINT64_MAX when there is none */
+struct machine_host {
+    void *ctx;
+    uint64_t latency_cycles;
+    enum emu_status (*request)(void *ctx, uint32_t tile, uint64_t cycle, const uint32_t header[2], const uint8_t *data);
+    enum emu_status (*advance)(void *ctx, struct machine *m, uint64_t until);
+    uint64_t (*next)(void *ctx);
+};
+
+enum machine_stop {
+    MACHINE_HOST,     /* every used tile waits in a host sync: the run is over unless the host releases them */
+    MACHINE_FAULT,    /* machine_fault() */
+    MACHINE_DEADLOCK, /* tiles wait for each other for ever; emu_error() says for what */
+    MACHINE_LIMIT,    /* max_cycle */
+    MACHINE_ERROR     /* out of memory or a failing host; emu_error() */
+};
+
+struct machine_fault {
+    uint32_t tile;
+    uint64_t superstep; /* of the tile's group */
+    const struct fault_record *fault;
+    const struct exchange_fault *exchange; /* NULL unless the fabric raised it */
+};
+
+/* A machine with all tiles unused; their memory costs no pages until it is touched. arch is copied. */
+enum emu_status machine_new(const struct arch *arch, const struct machine_options *o, struct machine **out) EMU_MUST_CHECK;
+void machine_free(struct machine *m);
+
+const struct arch *machine_arch(const struct machine *m);
+struct tile *machine_tile(struct machine *m, uint32_t tile);
+struct barrel *machine_barrel(struct machine *m, uint32_t tile);
+struct exchange *machine_exchange(struct machine *m);
+void machine_set_host(struct machine *m, const struct machine_host *host); /* copied; before the first run */
+
+/* Makes a tile take part: its supervisor starts at entry in cycle 0, in a sync group. */
+void machine_use(struct machine *m, uint32_t tile, uint32_t entry, unsigned group);
+
+/* Runs until the host is needed or nothing more can happen. */
+enum machine_stop machine_run(struct machine *m, uint64_t max_cycle);
+
+/* Answers the host sync: all tiles are released sync_host_cycles after the last arrival. */
+void machine_release_host(struct machine *m);
+
+/* A packet of the host in the memory of a tile from `cycle` on. data is borrowed until the machine has passed that cycle.
+ * words: by how much $INCOMING_DCOUNT falls. Arrivals of one tile come in order of cycles. */
+enum emu_status machine_arrival(struct machine *m, uint32_t tile, uint64_t cycle, uint32_t addr, const uint8_t *data,
+                                uint32_t bytes, uint32_t words) EMU_MUST_CHECK;
+
+struct machine_fault machine_fault(const struct machine *m);
+uint64_t machine_cycles(const struct machine *m);       /* of the last sync arrival, or the latest clock */
+uint64_t machine_supersteps(const struct machine *m, unsigned group);
+int machine_tile_used(const struct machine *m, uint32_t tile);
+unsigned machine_tile_group(const struct machine *m, uint32_t tile);
+
+/* XXH3-128 root over the page hashes of all tiles as they are now. Pages never written count as zero pages. */
+struct hash128 machine_digest(struct machine *m);
+
+#endif

@@ -1,0 +1,88 @@
+/* machine_internal.h - the state of a machine. Shared by machine.c, superstep.c and sync.c only. */
+#ifndef EMU_MACHINE_INTERNAL_H
+#define EMU_MACHINE_INTERNAL_H
+
+#include "emu/bsp/digest.h"
+#include "emu/bsp/machine.h"
+#include "emu/bsp/record.h"
+#include "emu/tile/tile_check.h"
+
+/* What a tile does when it does not run. */
+enum tile_wait {
+    WAIT_UNUSED,
+    WAIT_NOT,   /* runs, or could */
+    WAIT_RECV,  /* at the RECV that ends its exchange; the phase is not resolved yet */
+    WAIT_DATA,  /* at a RECV, for host data only */
+    WAIT_ANS,   /* at sync ANS, for the syncs it voted ahead */
+    WAIT_GROUP, /* at a sync of its group */
+    WAIT_CHIP,
+    WAIT_CHIPS,
+    WAIT_HOST,
+    WAIT_FAULT
+};
+
+struct arrival {
+    uint64_t cycle;
+    const uint8_t *data; /* borrowed from the host */
+    uint32_t addr, bytes, words;
+};
+
+struct place {
+    uint8_t wait; /* enum tile_wait */
+    uint8_t group;
+    uint8_t received; /* the RECV of the current superstep is over, or none was needed */
+    uint64_t release, received_at, arrived; /* cycles of the running superstep */
+    uint32_t words_in, words_out;
+    struct arrival *arrival; /* owned queue */
+    size_t arrivals, next_arrival, arrival_cap;
+};
+
+struct group {
+    uint32_t *tile; /* owned, ascending */
+    uint32_t tiles;
+    unsigned phase; /* lowest group that was released together with this one */
+    int resolved;   /* the exchange since that release is done */
+    uint64_t superstep;
+};
+
+struct machine {
+    struct arch arch;
+    struct machine_options options;
+    unsigned threads;
+    struct machine_host host;
+    int has_host;
+
+    struct tile *tile;     /* owned [arch.tiles] */
+    struct barrel *barrel; /* owned [arch.tiles] */
+    struct place *place;   /* owned [arch.tiles] */
+    uint8_t *mem;          /* owned, reserved */
+    size_t mem_stride, mem_bytes;
+    struct code_cache *cache; /* owned */
+    struct exchange *exchange; /* owned */
+    struct tile **member;      /* scratch [arch.tiles]: tiles of the phase being resolved */
+    uint32_t *runnable;        /* scratch [arch.tiles] */
+    struct tile_step *step;    /* scratch [arch.tiles] */
+    uint32_t *all_tiles;       /* 0, 1, 2 ... */
+    struct digests *own_digests; /* for machine_digest() when the caller gave none */
+
+    struct group group[MACHINE_MAX_GROUPS];
+    unsigned groups; /* highest used group + 1 */
+    int started;
+    int faulted;
+    struct machine_fault fault;
+};
+
+/* superstep.c */
+uint64_t place_clock(const struct machine *m, uint32_t tile);
+void place_apply_arrivals(struct machine *m, uint32_t tile, uint64_t until);
+
+/* sync.c: resolves finished exchanges and releases complete syncs. Returns 1 when anything moved, 0 when not, -1 on a fault or error. */
+int sync_advance(struct machine *m);
+/* Ends the last superstep of all groups in the record. */
+enum emu_status sync_finish(struct machine *m);
+void sync_release_host(struct machine *m);
+
+/* machine.c */
+void machine_note_fault(struct machine *m, uint32_t tile, const struct exchange_fault *x);
+
+#endif

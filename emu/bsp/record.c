@@ -1,0 +1,199 @@
+/* record.c - the cost of supersteps, deduplicated (see record.h). */
+#include "emu/bsp/record.h"
+
+#include <string.h>
+
+#include "emu/base/alloc.h"
+#include "emu/base/hash.h"
+
+/* One superstep: distinct costs, and which of them each of its tiles had. */
+struct entry {
+    struct record_step step;
+    struct tile_step *cost; /* owned [costs] */
+    uint32_t costs;
+    uint32_t first_tile; /* when the tiles are consecutive, tile[] is NULL */
+    uint32_t *tile;      /* owned or NULL, ascending */
+    uint16_t *index;     /* owned [step.tiles] into cost; NULL when there is but one */
+};
+
+struct record {
+    uint32_t tiles;
+    struct entry *entry; /* owned */
+    size_t entries, cap, bytes;
+    uint32_t *bucket; /* scratch: cost number + 1 */
+    uint32_t buckets; /* power of two */
+    struct tile_step *cost; /* scratch [tiles] */
+    uint16_t *index;        /* scratch [tiles] */
+};
+
+enum emu_status record_new(uint32_t tiles, struct record **out)
+{
+    struct record *r = emu_alloc(1, sizeof(*r));
+
+    *out = NULL;
+    if (!r)
+        return FAIL(NO_MEMORY, "a record of supersteps");
+    EMU_ASSERT(tiles <= UINT16_MAX + 1u);
+    r->tiles = tiles;
+    for (r->buckets = 64; r->buckets < 2 * tiles; r->buckets *= 2)
+        ;
+    r->bucket = emu_alloc(r->buckets, sizeof(*r->bucket));
+    r->cost = emu_alloc(tiles, sizeof(*r->cost));
+    r->index = emu_alloc(tiles, sizeof(*r->index));
+    if (!r->bucket || !r->cost || !r->index) {
+        record_free(r);
+        return FAIL(NO_MEMORY, "a record of supersteps of %u tiles", tiles);
+    }
+    *out = r;
+    return EMU_OK;
+}
+
+static void entry_free(struct entry *e)
+{
+    emu_free(e->cost);
+    emu_free(e->tile);
+    emu_free(e->index);
+}
+
+void record_free(struct record *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->entries; i++)
+        entry_free(&r->entry[i]);
+    emu_free(r->entry);
+    emu_free(r->bucket);
+    emu_free(r->cost);
+    emu_free(r->index);
+    emu_free(r);
+}
+
+/* Number of a cost among those seen in this superstep; adds it when new. */
+static uint32_t intern(struct record *r, uint32_t *costs, const struct tile_step *s)
+{
+    uint32_t h = (uint32_t)hash64(s, sizeof(*s)) & (r->buckets - 1);
+
+    for (; r->bucket[h]; h = (h + 1) & (r->buckets - 1)) {
+        if (!memcmp(&r->cost[r->bucket[h] - 1], s, sizeof(*s)))
+            return r->bucket[h] - 1;
+    }
+    r->cost[*costs] = *s;
+    r->bucket[h] = ++*costs;
+    return *costs - 1;
+}
+
+static void *copy_of(struct record *r, const void *data, size_t count, size_t size)
+{
+    void *p = emu_alloc(count, size);
+
+    if (p) {
+        memcpy(p, data, count * size);
+        r->bytes += count * size;
+    }
+    return p;
+}
+
+enum emu_status record_add(struct record *r, const struct record_step *s, const uint32_t *tile,
+                           const struct tile_step *step)
+{
+    struct entry e = { .step = *s };
+    int consecutive = s->tiles && tile[s->tiles - 1] - tile[0] == s->tiles - 1;
+
+    EMU_ASSERT(s->tiles <= r->tiles);
+    TRY(emu_grow((void **)&r->entry, r->entries, &r->cap, sizeof(*r->entry)));
+    memset(r->bucket, 0, r->buckets * sizeof(*r->bucket));
+    for (uint32_t i = 0; i < s->tiles; i++)
+        r->index[i] = (uint16_t)intern(r, &e.costs, &step[i]);
+    e.first_tile = s->tiles ? tile[0] : 0;
+    e.cost = copy_of(r, r->cost, e.costs, sizeof(*r->cost));
+    if (e.costs > 1)
+        e.index = copy_of(r, r->index, s->tiles, sizeof(*r->index));
+    if (!consecutive)
+        e.tile = copy_of(r, tile, s->tiles, sizeof(*tile));
+    if (!e.cost || (e.costs > 1 && !e.index) || (!consecutive && !e.tile)) {
+        entry_free(&e);
+        return FAIL(NO_MEMORY, "superstep %zu of the record", r->entries);
+    }
+    r->bytes += sizeof(e);
+    r->entry[r->entries++] = e;
+    return EMU_OK;
+}
+
+size_t record_count(const struct record *r)
+{
+    return r->entries;
+}
+
+const struct record_step *record_at(const struct record *r, size_t i)
+{
+    EMU_ASSERT(i < r->entries);
+    return &r->entry[i].step;
+}
+
+static uint32_t entry_tile(const struct entry *e, uint32_t k)
+{
+    return e->tile ? e->tile[k] : e->first_tile + k;
+}
+
+static const struct tile_step *entry_cost(const struct entry *e, uint32_t k)
+{
+    return &e->cost[e->index ? e->index[k] : 0];
+}
+
+struct tile_step record_tile(const struct record *r, size_t i, uint32_t tile)
+{
+    const struct entry *e = &r->entry[i];
+    uint32_t low = 0, high = e->step.tiles;
+
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+
+        if (entry_tile(e, mid) < tile)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low == e->step.tiles || entry_tile(e, low) != tile)
+        return (struct tile_step){ 0 };
+    return *entry_cost(e, low);
+}
+
+size_t record_bytes(const struct record *r)
+{
+    return r->bytes + r->cap * sizeof(*r->entry);
+}
+
+static void print_entry(const struct entry *e, FILE *f)
+{
+    uint64_t compute = 0, wait = 0, exchange = 0, n = e->step.tiles ? e->step.tiles : 1;
+    uint32_t most = 0, slowest = 0, h = 0, longest = 0;
+
+    for (uint32_t k = 0; k < e->step.tiles; k++) {
+        const struct tile_step *s = entry_cost(e, k);
+        uint32_t words = s->words_in > s->words_out ? s->words_in : s->words_out;
+
+        compute += s->compute_cycles;
+        wait += s->wait_cycles;
+        exchange += s->exchange_cycles;
+        if (s->compute_cycles > most || k == 0) {
+            most = s->compute_cycles;
+            slowest = entry_tile(e, k);
+        }
+        h = words > h ? words : h;
+        longest = s->exchange_cycles > longest ? s->exchange_cycles : longest;
+    }
+    fprintf(f, "%5u %9llu %12llu %6u %12llu %12u %8u %12llu %12u %9u %12llu\n", e->step.group,
+            (unsigned long long)e->step.index, (unsigned long long)e->step.release, e->step.tiles,
+            (unsigned long long)(compute / n), most, slowest, (unsigned long long)(exchange / n),
+            longest, h, (unsigned long long)(wait / n));
+}
+
+void record_print(const struct record *r, FILE *f)
+{
+    fprintf(f, "cycles of every superstep; h is the most words that one tile sends or receives\n");
+    fprintf(f, "%5s %9s %12s %6s %12s %12s %8s %12s %12s %9s %12s\n", "group", "superstep",
+            "starts", "tiles", "compute_mean", "compute_max", "slowest", "exch_mean", "exch_max",
+            "h_words", "wait_mean");
+    for (size_t i = 0; i < r->entries; i++)
+        print_entry(&r->entry[i], f);
+}

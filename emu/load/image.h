@@ -1,0 +1,113 @@
+/* image.h - a program for a whole machine: bytes of every tile, where each tile starts, streams, symbols, and what every byte is for.
+ *
+ * The same structure is built by hand (lab programs), by the compiler, and by the reader of image files. Memory comes in segments;
+ * equal bytes of different tiles are stored once. The machine treats categories, owners and symbols as text for people.
+ * Strings and blobs are interned: ids are small integers, valid for the life of the image.
+ */
+#ifndef EMU_IMAGE_H
+#define EMU_IMAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu/arch/arch.h"
+#include "emu/base/hash.h"
+
+struct image;
+
+enum stream_direction { STREAM_TO_TILES, STREAM_TO_HOST };
+
+/* A part of the initial memory of a tile. */
+struct image_segment {
+    uint32_t addr, bytes;
+    uint32_t blob; /* bytes of it, from its start */
+};
+
+/* What a byte range of a tile is for. Ranges of a tile do not overlap; what no range names is a gap. */
+struct image_range {
+    uint32_t addr, bytes;
+    uint32_t category; /* string id: "variable", "vertex code", ... */
+    uint32_t owner;    /* string id: which variable, codelet or step; 0 for none */
+};
+
+struct image_symbol {
+    uint32_t addr, bytes;
+    uint32_t name; /* string id */
+};
+
+/* Address of code to source line; a run lasts to the next entry. */
+struct image_line {
+    uint32_t addr;
+    uint32_t file; /* string id; 0 where nothing is known */
+    uint32_t line;
+};
+
+/* One tile that takes part. Tables are shared: many tiles name the same one. */
+struct image_tile {
+    uint32_t tile;  /* logical number in its chip */
+    uint32_t chip;
+    uint32_t group; /* sync group */
+    uint32_t entry; /* of the supervisor */
+    uint32_t segments, first_segment; /* in the image's list of segments */
+    uint32_t map;     /* id of a list of ranges */
+    uint32_t symbols; /* id of a list of symbols, sorted by address */
+    uint32_t lines;   /* id of a list of lines, sorted by address */
+};
+
+struct image_stream {
+    uint32_t id;    /* the number in transfer headers */
+    uint32_t name;  /* string id */
+    uint32_t direction;   /* enum stream_direction */
+    uint32_t depth;       /* transfers the host keeps in flight */
+    uint64_t bytes;       /* of one run; 0: unknown */
+};
+
+/* Key of a call for the timing engine: 64 bits over all that its time depends on (design.md 4). */
+struct image_timing_key {
+    uint32_t tile, call_addr;
+    uint64_t key;
+};
+
+/* Builder. All functions: EMU_NO_MEMORY, or EMU_BAD_IMAGE for what the rules above forbid. arch is copied. */
+enum emu_status image_new(const struct arch *arch, struct image **out) EMU_MUST_CHECK;
+void image_free(struct image *im);
+enum emu_status image_string(struct image *im, const char *text, uint32_t *id) EMU_MUST_CHECK; /* "" is 0 */
+enum emu_status image_blob(struct image *im, const void *data, uint32_t bytes, uint32_t *id) EMU_MUST_CHECK; /* copied, stored once */
+enum emu_status image_map(struct image *im, const struct image_range *r, size_t n, uint32_t *id) EMU_MUST_CHECK;   /* sorted by addr */
+enum emu_status image_symbols(struct image *im, const struct image_symbol *s, size_t n, uint32_t *id) EMU_MUST_CHECK;
+enum emu_status image_lines(struct image *im, const struct image_line *l, size_t n, uint32_t *id) EMU_MUST_CHECK;
+enum emu_status image_add_tile(struct image *im, const struct image_tile *t, const struct image_segment *s, size_t n) EMU_MUST_CHECK;
+enum emu_status image_add_stream(struct image *im, const struct image_stream *s) EMU_MUST_CHECK;
+enum emu_status image_add_timing_key(struct image *im, const struct image_timing_key *k) EMU_MUST_CHECK;
+
+/* Views; borrowed from the image. */
+const struct arch *image_arch(const struct image *im);
+size_t image_tile_count(const struct image *im);
+const struct image_tile *image_tile_at(const struct image *im, size_t i);
+const struct image_segment *image_segment_at(const struct image *im, size_t i);
+const uint8_t *image_blob_bytes(const struct image *im, uint32_t blob, uint32_t *bytes);
+const char *image_text(const struct image *im, uint32_t string);
+const struct image_range *image_map_of(const struct image *im, uint32_t map, size_t *n);
+const struct image_symbol *image_symbols_of(const struct image *im, uint32_t symbols, size_t *n);
+size_t image_stream_count(const struct image *im);
+const struct image_stream *image_stream_at(const struct image *im, size_t i);
+size_t image_timing_key_count(const struct image *im);
+const struct image_timing_key *image_timing_key_at(const struct image *im, size_t i);
+
+/* The symbol at or below addr, NULL if none; *offset is the distance. And the source line of a code address (0 if unknown). */
+const char *image_symbolize(const struct image *im, const struct image_tile *t, uint32_t addr, uint32_t *offset);
+const char *image_source(const struct image *im, const struct image_tile *t, uint32_t addr, uint32_t *line);
+/* The tile record of a logical tile, NULL when it takes no part. */
+const struct image_tile *image_find_tile(const struct image *im, uint32_t chip, uint32_t tile);
+
+/* Files. The writer is deterministic: equal images give equal files. The reader trusts nothing: a damaged, truncated, oversized or
+ * hostile file gives EMU_BAD_IMAGE with file, offset and what was expected. Format: docs/image.md. */
+enum emu_status image_write(const struct image *im, const char *path) EMU_MUST_CHECK;
+enum emu_status image_read(const char *path, struct image **out) EMU_MUST_CHECK;
+enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages, struct image **out) EMU_MUST_CHECK;
+
+/* Puts a program into a machine: memory of its tiles, entries and groups. The machine must be new and of the image's kind. */
+struct machine;
+enum emu_status image_load(const struct image *im, struct machine *m) EMU_MUST_CHECK;
+
+#endif

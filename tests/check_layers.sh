@@ -1,0 +1,43 @@
+#!/bin/sh
+# Fails when a file includes across the layers of tests/layers.txt, or when a word of a higher floor leaks into a lower one.
+cd "$(dirname "$0")/.." || exit 2
+git ls-files -co --exclude-standard -- '*.c' '*.h' | awk -v rules=tests/layers.txt '
+    BEGIN {
+        while ((getline line < rules) > 0) {
+            n = split(line, f, " ")
+            if (n < 2 || line ~ /^#/) continue
+            allowed[f[1]] = f[1]
+            for (i = 2; i <= n; i++) allowed[f[1]] = allowed[f[1]] " " f[i]
+        }
+    }
+    function rule(path,   p) {
+        p = path
+        while (sub(/\/[^\/]*$/, "", p)) if (p in allowed) return p
+        return ""
+    }
+    {
+        file = $0; own = rule(file); count++
+        if (own == "") { print file ": no rule in tests/layers.txt"; bad = 1; next }
+        while ((getline line < file) > 0) {
+            if (line !~ /^#include "/) continue
+            split(line, q, "\""); inc = q[2]; ok = 0
+            n = split(allowed[own], f, " ")
+            for (i = 1; i <= n; i++) if (f[i] != "-" && (inc == f[i] || index(inc, f[i] "/") == 1)) ok = 1
+            if (!ok) { print file ": must not include " inc; bad = 1 }
+        }
+        close(file)
+    }
+    END { print count " files, layers " (bad ? "broken" : "kept"); exit bad }' || exit 1
+# The machine knows nothing about networks.
+if git ls-files -co --exclude-standard -- 'emu/*.c' 'emu/*.h' |
+    xargs grep -niwE 'tensors?|graphs?|neural' /dev/null; then
+    echo "words of a higher floor in emu/"
+    exit 1
+fi
+# Numbers of a chip stand in emu/arch only.
+if git ls-files -co --exclude-standard -- 'emu/*.[ch]' 'programs/*.[ch]' 'models/*.[ch]' | grep -v '^emu/arch/' |
+    xargs grep -nE '\b(1472|638976|0x4c000|212992)\b' /dev/null | grep -vE '^[^:]*:[0-9]+: *(/?\*|//)'; then
+    echo "numbers of a chip outside emu/arch/"
+    exit 1
+fi
+exit 0
