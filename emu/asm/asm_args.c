@@ -275,6 +275,17 @@ static const struct span *find_param(struct span s, const struct param *param,
     return NULL;
 }
 
+/* Where `x_##arg` fails because arg begins with a backslash, cpp leaves the blank before the argument: `x_ \arg`. */
+static void join_failed_paste(const struct as *as, struct growing *g)
+{
+    size_t n = g->used;
+
+    while (n && g->text[n - 1] == ' ')
+        n--;
+    if (as->markers && n && g->text[n - 1] == '_')
+        g->used = n;
+}
+
 /* What stands behind the backslash at s.s[0]. Returns the characters used up, 0 to keep the backslash. */
 static size_t substitute_one(struct as *as, struct growing *g, struct span s,
                              const struct param *param, const struct span *value, size_t n)
@@ -295,6 +306,7 @@ static size_t substitute_one(struct as *as, struct growing *g, struct span s,
     found = find_param(span_of(s.s + blanks, s.n - blanks), param, value, n, &len);
     if (!found)
         return 0;
+    join_failed_paste(as, g);
     grow_put(g, found->s, found->n);
     return blanks + len;
 }

@@ -112,6 +112,10 @@ static int do_binding(struct as *as, struct loc at, int argument)
         struct span name;
         struct symbol *s;
 
+        if (lex_accept(as, '@')) { /* `.globl name, @function` occurs; the type says nothing here */
+            lex_word(as);
+            continue;
+        }
         if (!lex_name(as, &name))
             return 0;
         s = symbol_get(as, name);
@@ -137,7 +141,7 @@ static int do_equ(struct as *as, struct loc at, int argument)
     return n && symbol_assign(as, name, n, at);
 }
 
-/* .type symbol, @function */
+/* .type symbol, @function; the comma may be left out */
 static int do_type(struct as *as, struct loc at, int argument)
 {
     struct span name, type;
@@ -145,8 +149,9 @@ static int do_type(struct as *as, struct loc at, int argument)
 
     (void)at;
     (void)argument;
-    if (!lex_name(as, &name) || !lex_expect(as, ',', " behind the name"))
+    if (!lex_name(as, &name))
         return 0;
+    lex_accept(as, ',');
     type = lex_statement_text(as);
     s = symbol_get(as, name);
     if (!s)

@@ -180,9 +180,9 @@ int insn_bundle_close(struct as *as, struct loc at)
     if (!(as->section->flags & ASM_EXEC))
         return as_error(as, b->at, "an instruction in section '%s', which is not executable",
                         as->section->n.name);
-    if (as->section->size % BUNDLE_BYTES)
-        return as_error(as, b->at, "a bundle must be aligned to %d bytes; this one is at offset %zu of section '%s'",
-                        BUNDLE_BYTES, as->section->size, as->section->n.name);
+    if (as->section->size % WORD_BYTES)
+        return as_error(as, b->at, "a bundle at offset %zu, which is not a multiple of 4",
+                        as->section->size);
     ok = !b->broken && check_bundle(as);
     if (ok)
         return emit_bundle(as);

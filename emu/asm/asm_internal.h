@@ -19,7 +19,7 @@ enum {
     MAX_ERRORS = 50,        /* of one unit; then it stops */
     MAX_ALIGN = 1 << 16,
     MAX_FILE_BYTES = 1 << 26,
-    MIN_SECTION_ALIGN = 8, /* the size of a bundle, so that offsets tell whether a bundle is aligned */
+    MIN_SECTION_ALIGN = 8, /* what repeat bodies need, so that offsets tell whether one is aligned */
     OPERANDS = ISA_MAX_OPERANDS
 };
 
@@ -281,6 +281,7 @@ int unit_no_memory(struct asm_unit *u);
 int unit_diag(struct asm_unit *u, enum asm_diag_kind kind, struct loc at, const char *fmt, ...)
     EMU_PRINTF(4, 5);
 enum emu_status unit_status(const struct asm_unit *u);
+void unit_forget_link(struct asm_unit *u);
 
 static inline struct span span_of(const char *s, size_t n)
 {

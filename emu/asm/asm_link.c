@@ -348,7 +348,7 @@ static int make_image(struct link *l)
         return unit_no_memory(u);
     for (int data = 0; data < 2; data++) {
         for (struct section *s = u->section; s; s = s->next) {
-            if (!s->size || !(s->flags & ASM_EXEC) != data)
+            if (!s->size || (s->flags & ASM_EXEC ? 0 : 1) != data)
                 continue;
             image_section(u, s, u->line + at);
             at += s->items;
@@ -371,11 +371,7 @@ enum emu_status asm_unit_link(struct asm_unit *u, const struct asm_layout *layou
     static const struct asm_layout defaults;
     struct link l = { u, layout ? *layout : defaults };
 
-    if (u->was_linked) { /* forget what the last link said */
-        u->diags = u->link_diags;
-        u->errors = u->link_errors;
-    }
-    u->linked = 0;
+    unit_forget_link(u);
     TRY(unit_status(u));
     u->was_linked = 1;
     u->link_diags = u->diags;

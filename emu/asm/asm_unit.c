@@ -293,6 +293,16 @@ enum emu_status unit_status(const struct asm_unit *u)
                 first->line, first->column, first->text);
 }
 
+/* Drops the messages of the last link: it will be done again. */
+void unit_forget_link(struct asm_unit *u)
+{
+    if (u->was_linked) {
+        u->diags = u->link_diags;
+        u->errors = u->link_errors;
+    }
+    u->linked = u->was_linked = 0;
+}
+
 /* ---- units ---- */
 
 enum emu_status asm_unit_new(const struct asm_options *options, struct asm_unit **out)
@@ -349,7 +359,7 @@ static enum emu_status unit_assemble(struct asm_unit *u, const char *name, struc
     struct source *source = unit_alloc(u, 1, sizeof(*source));
     struct as *as = emu_alloc(1, sizeof(*as));
 
-    u->linked = 0;
+    unit_forget_link(u);
     if (source && as) {
         source->name = unit_file_name(u, name, strlen(name));
         *u->source_end = source;

@@ -98,6 +98,14 @@ static unsigned supervisor_cost(const struct tile *t, const struct pending *p)
     case OP_run:
     case OP_runall:
         return a->sup_runall_cycles;
+    case OP_send:
+    case OP_sendoff:
+    case OP_sendpic:
+    case OP_sendpicp:
+    case OP_delay:
+    case OP_delaypic:
+    case OP_delayxpic:
+        return (unsigned)p->in.i + 1; /* one event a word, or a waited event */
     default:
         return 1;
     }

@@ -94,14 +94,10 @@ static int is_store(const struct insn *in)
 
 static const char *invalid_for_worker(const struct code_slot *s)
 {
-    struct insn_regs m = isa_registers(&s->main), a = isa_registers(&s->aux);
-
     if (s->main.op == OP_ILLEGAL || (s->is_bundle && s->aux.op == OP_ILLEGAL))
         return "no such instruction";
     if (!(isa_op_form(s->main.op)->context & CTX_W))
         return "a supervisor instruction in a worker";
-    if (s->is_bundle && (m.a_write & a.a_write))
-        return "both halves of the bundle write one register";
     return NULL;
 }
 
@@ -139,6 +135,11 @@ static void decode_slot(const struct arch *arch, const uint32_t word[2], int odd
         return;
     }
     s->invalid = invalid_for_worker(s);
+    if (!s->invalid && s->is_bundle &&
+        (isa_registers(&s->main).a_write & isa_registers(&s->aux).a_write)) {
+        s->invalid_fault = FAULT_INVALID_OP;
+        s->invalid = "both halves of the bundle write one register";
+    }
     if (s->invalid)
         return;
     s->flags = isa_op_form(s->main.op)->flags;

@@ -7,10 +7,9 @@
  */
 #include "emu/bsp/fast_amp.h"
 
+#include "emu/bsp/fast_fp.h"
 #include "emu/bsp/fast_round.h"
 #include "emu/bsp/fast_weights.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* ---- ranges ---- */
 
@@ -20,14 +19,14 @@ struct f16_range {
     unsigned min; /* bits of the smallest nonzero less 1, 0xffff if all are zero */
 };
 
-INLINE unsigned min_u16(__m256i v)
+FAST_INLINE unsigned min_u16(__m256i v)
 {
     __m128i m = _mm_min_epu16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 
     return (unsigned)_mm_cvtsi128_si32(_mm_minpos_epu16(m)) & 0xffff;
 }
 
-INLINE unsigned f16_max(__m256i a, __m256i b)
+FAST_INLINE unsigned f16_max(__m256i a, __m256i b)
 {
     const __m256i magnitude = _mm256_set1_epi16(0x7fff);
     __m256i max = _mm256_max_epu16(_mm256_and_si256(a, magnitude), _mm256_and_si256(b, magnitude));
@@ -35,7 +34,7 @@ INLINE unsigned f16_max(__m256i a, __m256i b)
     return 0xffff - min_u16(_mm256_xor_si256(max, _mm256_set1_epi16(-1)));
 }
 
-INLINE struct f16_range f16_range(__m256i a, __m256i b)
+FAST_INLINE struct f16_range f16_range(__m256i a, __m256i b)
 {
     const __m256i magnitude = _mm256_set1_epi16(0x7fff), ones = _mm256_set1_epi16(-1);
     __m256i x = _mm256_add_epi16(_mm256_and_si256(a, magnitude), ones);
@@ -45,14 +44,14 @@ INLINE struct f16_range f16_range(__m256i a, __m256i b)
 }
 
 /* All values are multiples of 2^this; 39 if there is none but zero. */
-INLINE int f16_lsb(unsigned min)
+FAST_INLINE int f16_lsb(unsigned min)
 {
     int e = (int)(min + 1) >> 10;
 
     return (e ? e : 1) - 25;
 }
 
-INLINE float power_of_two(int e)
+FAST_INLINE float power_of_two(int e)
 {
     return fp_float((uint32_t)(e + 127) << 23);
 }
@@ -93,17 +92,9 @@ static struct acc_bounds bounds_measure(const struct tile *t, unsigned chain)
     return bounds_of(max, min);
 }
 
-INLINE struct acc_bounds bounds_join(struct acc_bounds a, struct acc_bounds b)
+FAST_INLINE struct acc_bounds bounds_join(struct acc_bounds a, struct acc_bounds b)
 {
     return (struct acc_bounds){ a.max > b.max ? a.max : b.max, a.lsb < b.lsb ? a.lsb : b.lsb };
-}
-
-INLINE void amp_step(const struct amp_job *j)
-{
-    if (amp_has_avx512())
-        amp_step_avx512(j);
-    else
-        amp_step_avx2(j);
 }
 
 /* ---- one step ---- */
@@ -114,13 +105,13 @@ struct amp_form {
     bool half_in, half_out, slides;
 };
 
-INLINE v8u masked(v8u v, uint32_t lanes)
+FAST_INLINE v8u masked(v8u v, uint32_t lanes)
 {
     return v & fast_mask(lanes);
 }
 
 /* Spreads x over the job and gives its range. */
-INLINE struct f16_range load_x(struct amp_job *j, const struct insn *in)
+FAST_INLINE struct f16_range load_x(struct amp_job *j, const struct insn *in)
 {
     __m256i a = (__m256i)masked(fast_a(j->t, in->a), j->lanes);
     __m256i b = (__m256i)masked(fast_a(j->t, in->a + 1), j->lanes);
@@ -138,7 +129,8 @@ INLINE struct f16_range load_x(struct amp_job *j, const struct insn *in)
 }
 
 /* Loads the f16 partial sums that enter. Infinite bounds if one is NaN or infinite. */
-INLINE struct acc_bounds load_half_partials(struct amp_job *j, const struct insn *in, unsigned sets)
+FAST_INLINE struct acc_bounds load_half_partials(struct amp_job *j, const struct insn *in,
+                                                 unsigned sets)
 {
     __m256i row[2];
     unsigned max;
@@ -158,7 +150,7 @@ INLINE struct acc_bounds load_half_partials(struct amp_job *j, const struct insn
 }
 
 /* Loads the f32 partial sums that enter. */
-INLINE struct acc_bounds load_f32_partials(struct amp_job *j, const struct insn *in)
+FAST_INLINE struct acc_bounds load_f32_partials(struct amp_job *j, const struct insn *in)
 {
     const __m256i magnitude = _mm256_set1_epi32(INT32_MAX), ones = _mm256_set1_epi32(-1);
     __m256i a = (__m256i)masked(fast_a(j->t, in->b), j->lanes);
@@ -177,7 +169,7 @@ INLINE struct acc_bounds load_f32_partials(struct amp_job *j, const struct insn 
 
 /* Whether sums of products of the given ranges with accumulators within *acc are exact in f64; if
  * so, *acc becomes what the results are within. */
-INLINE bool exact_in_f64(struct acc_bounds *acc, struct f16_range x, struct f16_range w)
+FAST_INLINE bool exact_in_f64(struct acc_bounds *acc, struct f16_range x, struct f16_range w)
 {
     /* The four products are below 2^(ex + ew - 26), multiples of 2^products. */
     float sum = acc->max + power_of_two((int)(x.max >> 10) + (int)(w.max >> 10) - 26);
@@ -194,54 +186,46 @@ INLINE bool exact_in_f64(struct acc_bounds *acc, struct f16_range x, struct f16_
     return true;
 }
 
-/* Executes the step by the first method that is exact. Returns 0, nothing changed, if there is
- * none. */
-INLINE int step(struct amp_job *j, const struct weight_cache *w, unsigned n, struct f16_range x,
-                struct acc_bounds partial)
+enum method { METHOD_NONE, METHOD_F64, METHOD_WIDE };
+
+/* Chooses how the sums are computed, and for METHOD_F64 records the bounds of the results. */
+FAST_INLINE enum method choose(const struct amp_job *j, const struct weight_cache *w, unsigned n,
+                               struct f16_range x, struct acc_bounds partial)
 {
     struct tile *t = j->t;
     const struct f16_range wr = { w->max[n], w->min[n] };
-    struct acc_bounds old[2] = { t->acc_bounds[0], t->acc_bounds[1] };
-    unsigned from = j->motion == AMP_FIRST;
-    struct acc_bounds run = old[from];
+    /* Read and written word by word: an 8-byte load of two 4-byte stores would wait for them. */
+    struct acc_bounds even = { t->acc_bounds[0].max, t->acc_bounds[0].lsb };
+    struct acc_bounds odd = { t->acc_bounds[1].max, t->acc_bounds[1].lsb };
+    bool first = j->motion == AMP_FIRST;
+    struct acc_bounds run = { first ? odd.max : even.max, first ? odd.lsb : even.lsb };
 
-    if (x.max >= FP_F16_INF || wr.max >= FP_F16_INF)
-        return 0;
     if (j->motion == AMP_SLIC)
         run = bounds_join(run, partial);
     if (EMU_UNLIKELY(!exact_in_f64(&run, x, wr))) {
-        old[from] = run = bounds_measure(t, from ? CHAIN_O : CHAIN_E);
+        run = bounds_measure(t, first ? CHAIN_O : CHAIN_E);
+        if (first)
+            odd = run;
+        else
+            even = run;
         if (j->motion == AMP_SLIC)
             run = bounds_join(run, partial);
-        if (!exact_in_f64(&run, x, wr)) {
-            if (!amp_step_wide(j, SET_UNITS))
-                return 0;
-            acc_forget(t);
-            return 1;
-        }
+        if (!exact_in_f64(&run, x, wr))
+            return amp_wide_allowed(j, SET_UNITS) ? METHOD_WIDE : METHOD_NONE;
     }
-    amp_step(j);
-    if (EMU_UNLIKELY(j->lanes != LANES_ALL)) /* the others keep what they had */
-        run = bounds_join(run, old[0]);
-    t->acc_bounds[0] = run;
-    if (j->motion == AMP_FIRST) {
-        struct acc_bounds to = bounds_join(old[0], partial);
-
-        t->acc_bounds[1] = j->lanes == LANES_ALL ? to : bounds_join(to, old[1]);
-    } else {
-        t->acc_bounds[1] = j->motion == AMP_NEXT ? bounds_join(old[1], partial) : old[1];
+    if (EMU_UNLIKELY(j->lanes != LANES_ALL)) { /* the other workers keep what they had */
+        run = bounds_join(run, even);
+        if (first)
+            even = bounds_join(even, odd);
     }
-    return 1;
-}
-
-/* A step of 4 or 2 units of each set, always by the wide method. */
-static int step_few(struct amp_job *j, const struct weight_cache *w, unsigned n, struct f16_range x,
-                    unsigned units)
-{
-    if (x.max >= FP_F16_INF || w->max[n] >= FP_F16_INF || !amp_step_wide(j, units))
-        return 0;
-    acc_forget(j->t);
-    return 1;
+    t->acc_bounds[0].max = run.max;
+    t->acc_bounds[0].lsb = run.lsb;
+    if (j->motion != AMP_SLIC) {
+        odd = bounds_join(first ? even : odd, partial);
+        t->acc_bounds[1].max = odd.max;
+        t->acc_bounds[1].lsb = odd.lsb;
+    }
+    return METHOD_F64;
 }
 
 /* The phase immediate of an AMP instruction: units per set, vector of the weights. */
@@ -249,7 +233,7 @@ struct phase {
     unsigned units, n;
 };
 
-INLINE bool decode(const struct insn *in, bool slides, struct phase *p)
+FAST_INLINE bool decode(const struct insn *in, bool slides, struct phase *p)
 {
     unsigned i = (unsigned)in->i;
 
@@ -261,19 +245,40 @@ INLINE bool decode(const struct insn *in, bool slides, struct phase *p)
     return !slides && i < 7;
 }
 
+/* Reads the pairs that leave the chain at `chain` and writes them to the result registers. False,
+ * nothing changed, if they do not round to f16 in the ordinary way. */
+FAST_INLINE bool hand_out(struct tile *t, uint32_t lanes, const struct insn *in, unsigned chain,
+                          unsigned sets, bool half)
+{
+    struct fast_rounding rounding; /* large, so set by fast_rounding_begin() only */
+    v8u row[2];
+
+    if (!half) {
+        fast_set_pairs(t, lanes, in->d, fast_acc_pairs(t, chain));
+        return true;
+    }
+    if (!fast_rounding_begin(t, lanes, &rounding))
+        return false;
+#pragma GCC unroll 2
+    for (unsigned set = 0; set < sets; set++)
+        if (!fast_round_pairs(&rounding, fast_acc_pairs(t, chain + SET_UNITS * set), set, lanes,
+                              &row[set]))
+            return false;
+    fast_rounding_end(t, lanes, &rounding);
+    put_a(t, lanes, in->d, sets, row[0], row[sets - 1]);
+    return true;
+}
+
 /* An f16 instruction for the workers of a mask; the form is constant. */
-INLINE int f16_instruction(struct tile *t, uint32_t lanes, const struct insn *in,
-                           struct amp_form form)
+FAST_INLINE int f16_instruction(struct tile *t, uint32_t lanes, const struct insn *in,
+                                struct amp_form form)
 {
     struct amp_job j;
     struct phase p;
     struct f16_range x;
     struct acc_bounds partial;
-    struct fast_rounding rounding = { .draws = false };
-    struct f32_pairs out[2];
-    v8u row[2];
     const struct weight_cache *w;
-    unsigned leaving;
+    enum method method;
 
     if (!decode(in, form.slides, &p) || (form.sets == 2 && t->arch->accumulators < TILE_ACC))
         return 0;
@@ -281,32 +286,33 @@ INLINE int f16_instruction(struct tile *t, uint32_t lanes, const struct insn *in
     j.lanes = lanes;
     j.sets = form.sets;
     j.motion = form.slides ? AMP_SLIC : p.n ? AMP_NEXT : AMP_FIRST;
-    leaving = j.motion == AMP_NEXT ? CHAIN_O : CHAIN_E;
-    if (form.half_out && !fast_rounding_begin(t, lanes, &rounding))
-        return 0;
-#pragma GCC unroll 2
-    for (unsigned set = 0; set < form.sets; set++) {
-        out[set] = fast_acc_pairs(t, leaving + SET_UNITS * set);
-        if (form.half_out && !fast_round_pairs(&rounding, out[set], set, lanes, &row[set]))
-            return 0;
-    }
     x = load_x(&j, in);
     partial = form.half_in ? load_half_partials(&j, in, form.sets) : load_f32_partials(&j, in);
-    if (form.half_in && !(partial.max < 65536 * 2))
-        return 0;
     w = fast_weights(t, weights_key(p.units, form.sets));
     j.w = w->f64[p.n];
-    if (!(EMU_LIKELY(p.units == SET_UNITS) ? step(&j, w, p.n, x, partial)
-                                           : step_few(&j, w, p.n, x, p.units)))
+    if (x.max >= FP_F16_INF || w->max[p.n] >= FP_F16_INF ||
+        (form.half_in && partial.max == __builtin_inff()))
         return 0;
-    if (form.half_out) {
-        fast_rounding_end(t, lanes, &rounding);
-#pragma GCC unroll 2
-        for (unsigned set = 0; set < form.sets; set++)
-            fast_set_a(t, lanes, in->d + set, row[set]);
-    } else {
-        fast_set_pairs(t, lanes, in->d, out[0]);
+    if (EMU_LIKELY(p.units == SET_UNITS))
+        method = choose(&j, w, p.n, x, partial);
+    else
+        method = amp_wide_allowed(&j, p.units) ? METHOD_WIDE : METHOD_NONE;
+    if (EMU_UNLIKELY(method == METHOD_NONE))
+        return 0;
+    if (!hand_out(t, lanes, in, j.motion == AMP_NEXT ? CHAIN_O : CHAIN_E, form.sets,
+                  form.half_out)) {
+        acc_forget(t); /* the step that was recorded does not happen */
+        return 0;
     }
+    if (EMU_UNLIKELY(method == METHOD_WIDE)) {
+        amp_step_wide(&j, p.units);
+        acc_forget(t);
+        return 1;
+    }
+    if (amp_has_avx512())
+        amp_step_avx512(&j);
+    else
+        amp_step_avx2(&j);
     return 1;
 }
 

@@ -66,9 +66,9 @@ void amp_step_avx2(const struct amp_job *j);
 void amp_step_avx512(const struct amp_job *j); /* only where amp_has_avx512() */
 
 /* The same for any accumulators that fast_exact.h allows; x and weights are finite. units of each
- * set take part: 8, 4 or 2. Returns 0, nothing changed, if an accumulator is not allowed. About
- * four times as slow. */
-int amp_step_wide(const struct amp_job *j, unsigned units);
+ * set take part: 8, 4 or 2. About four times as slow. */
+bool amp_wide_allowed(const struct amp_job *j, unsigned units);
+void amp_step_wide(const struct amp_job *j, unsigned units);
 
 static inline bool amp_has_avx512(void)
 {

@@ -25,7 +25,7 @@ static void running(const struct amp_job *j, unsigned lane, unsigned set, unsign
         memcpy(out, acc + (j->motion == AMP_FIRST ? CHAIN_O : CHAIN_E), 4 * units);
 }
 
-static int all_allowed(const struct amp_job *j, unsigned units)
+bool amp_wide_allowed(const struct amp_job *j, unsigned units)
 {
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         for (unsigned set = 0; j->lanes >> lane & 1 && set < j->sets; set++) {
@@ -34,16 +34,14 @@ static int all_allowed(const struct amp_job *j, unsigned units)
             running(j, lane, set, units, acc);
             for (unsigned u = 0; u < units; u += 4)
                 if (!exact_acc_ok(_mm_loadu_ps((const float *)&acc[u])))
-                    return 0;
+                    return false;
         }
     }
-    return 1;
+    return true;
 }
 
-int amp_step_wide(const struct amp_job *j, unsigned units)
+void amp_step_wide(const struct amp_job *j, unsigned units)
 {
-    if (!all_allowed(j, units))
-        return 0;
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         __m256d x[4];
 
@@ -73,5 +71,4 @@ int amp_step_wide(const struct amp_job *j, unsigned units)
                 memcpy(o, moved, 4 * units);
         }
     }
-    return 1;
 }

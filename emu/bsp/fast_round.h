@@ -9,7 +9,7 @@
 #include <immintrin.h>
 
 #include "emu/base/fp.h"
-#include "emu/bsp/fast.h"
+#include "emu/bsp/fast_fp.h"
 
 /* Two neighbouring f32 of every worker. */
 struct f32_pairs {
@@ -44,11 +44,8 @@ bool fast_rounding_draw(const struct tile *t, uint32_t lanes, struct fast_roundi
 static inline bool fast_rounding_begin(const struct tile *t, uint32_t lanes,
                                        struct fast_rounding *r)
 {
-    const uint32_t modes = 7u << FP_CTL_RND_SHIFT | FP_CTL_ESR;
-    v8u ctl = fast_load(t->fp_ctl) & modes;
-
     r->draws = false;
-    if (EMU_LIKELY(!fast_any((v8u)(ctl != 0), lanes)))
+    if (EMU_LIKELY(!f16_rounds_otherwise(t, lanes)))
         return true;
     return fast_rounding_draw(t, lanes, r);
 }
@@ -75,11 +72,12 @@ static inline bool fast_round_pairs(const struct fast_rounding *r, struct f32_pa
     __m256i high = _mm256_zextsi128_si256(v.high);
     __m256i over[2] = { _mm256_cmpgt_epi32(_mm256_and_si256(v.low, magnitude), limit),
                         _mm256_cmpgt_epi32(_mm256_and_si256(high, magnitude), limit) };
+    __m256i any;
 
     if (EMU_UNLIKELY(r->draws))
         return fast_round_stochastic(v, lanes, r->random[k], row);
-    if (EMU_UNLIKELY(!_mm256_testz_si256(over[0], over[0]) ||
-                     !_mm256_testz_si256(over[1], over[1]))) {
+    any = _mm256_or_si256(over[0], over[1]);
+    if (EMU_UNLIKELY(!_mm256_testz_si256(any, any))) {
         unsigned words = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(over[0]));
 
         words |= (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(over[1])) << 8;
@@ -110,8 +108,8 @@ static inline void fast_set_pairs(struct tile *t, uint32_t lanes, unsigned d, st
     __m256i odd = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0xdd));
 
     /* Workers are now in the order 0 1 4 5 2 3. */
-    fast_set_a(t, lanes, d, (v8u)_mm256_permute4x64_epi64(even, 0xd8));
-    fast_set_a(t, lanes, d + 1, (v8u)_mm256_permute4x64_epi64(odd, 0xd8));
+    put_a(t, lanes, d, 2, (v8u)_mm256_permute4x64_epi64(even, 0xd8),
+          (v8u)_mm256_permute4x64_epi64(odd, 0xd8));
 }
 
 #endif

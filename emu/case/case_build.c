@@ -212,7 +212,7 @@ static enum emu_status build(struct case_run *r)
 enum emu_status case_build(const struct tile_case *c, const struct case_options *options,
                            struct case_run **out)
 {
-    struct case_run *r = emu_alloc(1, sizeof(*r));
+    struct case_run *r = emu_alloc_aligned(1, sizeof(*r), _Alignof(struct case_run));
     enum emu_status s;
 
     *out = NULL;

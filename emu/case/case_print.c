@@ -127,10 +127,10 @@ static json_t *registers_json(struct case_run *r, unsigned lane)
         json_object_set_new(v, name, hex_word(case_register_get(r, lane, 'a', k)));
     }
     for (unsigned k = 0; k < TILE_ACC; k++)
-        any |= r->tile.acc[lane][k] != 0;
+        any |= tile_acc(&r->tile, lane, k) != 0;
     for (unsigned k = 0; v && any && k < TILE_ACC; k++) {
         snprintf(name, sizeof(name), "acc%u", k);
-        json_object_set_new(v, name, hex_word(r->tile.acc[lane][k]));
+        json_object_set_new(v, name, hex_word(tile_acc(&r->tile, lane, k)));
     }
     return v;
 }

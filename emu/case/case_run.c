@@ -32,7 +32,7 @@ uint32_t case_register_get(struct case_run *r, unsigned lane, char file, unsigne
     case 'a':
         return tile_a(&r->tile, lane, number);
     case 'c':
-        return r->tile.acc[lane][number];
+        return tile_acc(&r->tile, lane, number);
     default:
         return tile_csr_get(&r->tile, lane, file, number);
     }
@@ -48,7 +48,7 @@ void case_register_put(struct case_run *r, unsigned lane, char file, unsigned nu
         tile_set_a(&r->tile, lane, number, v);
         break;
     case 'c':
-        r->tile.acc[lane][number] = v;
+        tile_set_acc(&r->tile, lane, number, v);
         break;
     default:
         tile_csr_put(&r->tile, lane, file, number, v);
@@ -145,8 +145,10 @@ static void load_weights(struct case_run *r)
 {
     const struct case_data *d = &r->c->weights;
 
-    if (d->bytes)
-        memcpy(r->tile.weight, d->data, d->bytes);
+    if (!d->bytes)
+        return;
+    memcpy(r->tile.weight, d->data, d->bytes);
+    r->tile.weight_generation++;
 }
 
 static enum emu_status load_registers(struct case_run *r)

@@ -1,8 +1,11 @@
-/* exchange.h - the fabric of a chip: what supervisors issue between a sync and RECV, gathered per tile and resolved at once.
+/* exchange.h - the fabric of a chip: what supervisors issue between a sync and RECV, gathered per
+ * tile and resolved at once.
  *
- * A phase is what the tiles released by one sync do until their RECV. While it runs, each tile only logs: sends, changes of its
- * mux (XPIC) and of its incoming pointer (PIC), all in events (cycles since the release). When every tile of the phase has reached
- * RECV or its next sync, exchange_resolve() turns the logs into copies, on intervals, and proves them: isa/encodings.md "Exchange".
+ * A phase is what the tiles released by one sync do until their RECV. While it runs, each tile only
+ * logs: sends, changes of its mux (XPIC) and of its incoming pointer (PIC), all in events (cycles
+ * since the release). When every tile of the phase has reached RECV or its next sync,
+ * exchange_resolve() turns the logs into copies, on intervals, and proves them: isa/encodings.md
+ * "Exchange".
  */
 #ifndef EMU_EXCHANGE_H
 #define EMU_EXCHANGE_H
@@ -10,7 +13,8 @@
 #include "emu/base/hash.h"
 #include "emu/tile/exchange_port.h"
 
-/* What can go wrong in the fabric. All of them are FAULT_EXERR in the tile; the text is fault_record.detail. */
+/* What can go wrong in the fabric. All of them are FAULT_EXERR in the tile; the text is
+ * fault_record.detail. */
 enum exchange_fault_kind {
 #define EXCHANGE_FAULT(name, text) EXCHANGE_FAULT_##name,
 #include "emu/exchange/exchange_fault.def"
@@ -20,25 +24,29 @@ enum exchange_fault_kind {
 
 enum { EXCHANGE_NOBODY = 0xffffffff };
 
-/* One fault, free of anything that differs between supersteps but the cycle. Tiles are logical numbers; addr and other_addr are
- * byte addresses in the memory of tile and other, 0 where they say nothing. */
+/* One fault, free of anything that differs between supersteps but the cycle. Tiles are logical
+ * numbers; addr and other_addr are byte addresses in the memory of tile and other, 0 where they say
+ * nothing. */
 struct exchange_fault {
     enum exchange_fault_kind kind;
     uint32_t tile;  /* that is at fault: the receiver, or the one that issued */
     uint32_t other; /* the tile at the other end, or EXCHANGE_NOBODY */
     uint32_t event; /* of `tile` */
     uint32_t addr, other_addr;
-    uint32_t value; /* mux value, reserved field or word address of an instruction that is wrong by itself */
+    uint32_t value; /* mux value, reserved field or word address of an instruction that is wrong by
+                       itself */
     uint32_t pc;    /* instruction of `tile` that opened the mux, or issued */
     uint64_t cycle; /* release of `tile` + event */
 };
 
-/* Words from a byte address on, one per event, into the directions of ctl (1, 2, 3). Neighbours that simply continue are joined. */
+/* Words from a byte address on, one per event, into the directions of ctl (1, 2, 3). Neighbours
+ * that simply continue are joined. */
 struct exchange_send {
     uint32_t event, addr, words, ctl;
 };
 
-/* From `event` on the mux listens to `value` (physical tile), or words that reached the mux pic_lag earlier go to address `value`. */
+/* From `event` on the mux listens to `value` (physical tile), or words that reached the mux pic_lag
+ * earlier go to address `value`. */
 struct exchange_set {
     uint32_t event, value;
     uint32_t pc; /* of the instruction, for messages */
@@ -50,7 +58,8 @@ struct exchange_host_request {
     uint8_t *data;    /* owned: for a transfer to the host its bytes as they were then, else NULL */
 };
 
-/* What one tile has issued in the running phase. Owned by the fabric; plain arrays that keep their capacity. */
+/* What one tile has issued in the running phase. Owned by the fabric; plain arrays that keep their
+ * capacity. */
 struct exchange_log {
     struct exchange_port port; /* first: the tile points here */
     uint64_t release;          /* cycle of event 0 */
@@ -60,36 +69,43 @@ struct exchange_log {
     size_t sends, muxes, pics, send_cap, mux_cap, pic_cap;
     uint32_t stream_addr; /* stream state A, bytes before $OUTGOING_BASE is added, and C */
     uint32_t stream_ctl;
-    struct exchange_host_request *request; /* sends to the host route since the caller last took them */
+    struct exchange_host_request
+        *request; /* sends to the host route since the caller last took them */
     size_t requests, request_cap;
     int32_t votes;       /* group syncs voted ahead by sans and not yet used */
     uint64_t vote_cycle; /* issue of the last sans */
 
-    struct exchange *fabric;     /* borrowed: whose log this is */
-    uint32_t tile;               /* logical number */
-    int running;                 /* between exchange_begin() and exchange_recv() */
-    uint32_t pointer;            /* byte address of the incoming pointer before the first change of this phase */
+    struct exchange *fabric; /* borrowed: whose log this is */
+    uint32_t tile;           /* logical number */
+    int running;             /* between exchange_begin() and exchange_recv() */
+    uint32_t
+        pointer; /* byte address of the incoming pointer before the first change of this phase */
     uint32_t free_event;         /* first event after the last exchange instruction */
     uint32_t words_out;          /* words sent in this phase, host requests not counted */
     struct exchange_fault fault; /* raised by this tile's own instructions, begin or RECV */
 };
 
-/* One run of words from tile to tile (logical numbers); offsets are in bytes from the start of the tile's memory. */
+/* One run of words from tile to tile (logical numbers); offsets are in bytes from the start of the
+ * tile's memory. */
 struct exchange_copy {
     uint32_t from, to;
     uint32_t from_off, to_off, words;
 };
 
-/* The outcome of a phase. Borrowed from the fabric's cache of phases, valid until the next exchange_resolve(). */
+/* The outcome of a phase. Borrowed from the fabric's cache of phases, valid until the next
+ * exchange_resolve(). */
 struct exchange_phase {
     size_t copies;
-    const struct exchange_copy *copy;   /* sorted by `to`, then by arrival */
-    const uint32_t *first_copy;         /* [tiles + 1]: copies of tile d are first_copy[d] .. first_copy[d + 1] - 1 */
-    const uint32_t *end_event;          /* [tiles]: event at which the last word is in memory; 0 if none */
+    const struct exchange_copy *copy; /* sorted by `to`, then by arrival */
+    const uint32_t
+        *first_copy; /* [tiles + 1]: copies of tile d are first_copy[d] .. first_copy[d + 1] - 1 */
+    const uint32_t *end_event; /* [tiles]: event at which the last word is in memory; 0 if none */
     const uint32_t *words_in, *words_out; /* [tiles] */
     const uint32_t *first_word;           /* [tiles + 1]: words of all tiles before this one */
-    const uint32_t *pointer; /* [tiles]: byte address of the incoming pointer behind the phase, where words_in is not 0 */
-    int overlaps; /* some tile receives into bytes that it or a later copy still sends: gather all words before storing any */
+    const uint32_t *pointer; /* [tiles]: byte address of the incoming pointer behind the phase,
+                                where words_in is not 0 */
+    int overlaps; /* some tile receives into bytes that it or a later copy still sends: gather all
+                     words before storing any */
     uint32_t *staging; /* when overlaps: room for all words; owned by the fabric */
     struct hash128 key;
 };
@@ -98,7 +114,8 @@ struct exchange; /* the fabric of one chip: logs, geometry, cache of resolved ph
 
 struct exchange_options {
     int check; /* also resolve word by word with the simple second implementation, and compare */
-    size_t cache_bytes; /* bound of the cache of phases; 0: 256 MiB. The phase in use is always kept */
+    size_t
+        cache_bytes; /* bound of the cache of phases; 0: 256 MiB. The phase in use is always kept */
 };
 
 struct exchange_counts {
@@ -108,21 +125,26 @@ struct exchange_counts {
 };
 
 /* arch is borrowed. EMU_NO_MEMORY only. */
-enum emu_status exchange_new(const struct arch *arch, const struct exchange_options *o, struct exchange **out) EMU_MUST_CHECK;
+enum emu_status exchange_new(const struct arch *arch, const struct exchange_options *o,
+                             struct exchange **out) EMU_MUST_CHECK;
 void exchange_free(struct exchange *x);
 
 struct exchange_log *exchange_log_of(struct exchange *x, uint32_t tile);
 
-/* Attaches tile t (t->exchange) and sets its mux to the null source. t must outlive x or be detached by t->exchange = NULL. */
+/* Attaches tile t (t->exchange) and sets its mux to the null source. t must outlive x or be
+ * detached by t->exchange = NULL. */
 void exchange_attach(struct exchange *x, uint32_t tile, struct tile *t);
 
-/* Begins a phase for one tile at its release. Returns FAULT_EXERR through the tile when the last phase was left open.
+/* Begins a phase for one tile at its release. Returns FAULT_EXERR through the tile when the last
+ * phase was left open.
  *
- * Before the first call, and between RECV and the next call, instructions that send or set fault. Any thread, one per tile. */
+ * Before the first call, and between RECV and the next call, instructions that send or set fault.
+ * Any thread, one per tile. */
 enum fault exchange_begin(struct exchange *x, struct tile *t, uint64_t release);
 
-/* The tile has issued sync RECV at an event of its phase: ends what it may log. Returns FAULT_EXERR through the tile when the mux
- * still listens. A RECV without anything to end does nothing. Any thread, one per tile. */
+/* The tile has issued sync RECV at an event of its phase: ends what it may log. Returns FAULT_EXERR
+ * through the tile when the mux still listens. A RECV without anything to end does nothing. Any
+ * thread, one per tile. */
 enum fault exchange_recv(struct exchange *x, struct tile *t, uint32_t event);
 
 /* Resolves what the tiles of a phase logged.
@@ -130,26 +152,34 @@ enum fault exchange_recv(struct exchange *x, struct tile *t, uint32_t event);
  * tile    [arch->tiles], NULL for tiles that take no part
  * out     set on EMU_OK only
  *
- * Errors  EMU_FAULT: the fault is recorded in the receiving (else sending) tile, the lowest tile and event first, with both tiles,
- *         event and addresses in the message of emu_error(); EMU_NO_MEMORY
- * Cost    O(events log events); a phase seen before (XXH3 of all logs) is found by its key. */
-enum emu_status exchange_resolve(struct exchange *x, struct tile *const *tile, const struct exchange_phase **out) EMU_MUST_CHECK;
+ * Errors  EMU_FAULT: the fault is recorded in the receiving (else sending) tile, the lowest tile
+ * and event first, with both tiles, event and addresses in the message of emu_error();
+ * EMU_NO_MEMORY Cost    O(events log events); a phase seen before (XXH3 of all logs) is found by
+ * its key. */
+enum emu_status exchange_resolve(struct exchange *x, struct tile *const *tile,
+                                 const struct exchange_phase **out) EMU_MUST_CHECK;
 
-/* Performs the copies into tiles from .. to - 1. Calls for disjoint ranges may run on different threads when !phase->overlaps;
- * when it overlaps, one call must cover all tiles, or two steps be taken: exchange_gather() for all tiles, then exchange_store(),
- * each of which may be split over threads. */
-void exchange_deliver(const struct exchange_phase *p, struct tile *const *tile, uint32_t from, uint32_t to);
-void exchange_gather(const struct exchange_phase *p, struct tile *const *tile, uint32_t from, uint32_t to);
-void exchange_store(const struct exchange_phase *p, struct tile *const *tile, uint32_t from, uint32_t to);
+/* Performs the copies into tiles from .. to - 1. Calls for disjoint ranges may run on different
+ * threads when !phase->overlaps; when it overlaps, one call must cover all tiles, or two steps be
+ * taken: exchange_gather() for all tiles, then exchange_store(), each of which may be split over
+ * threads. */
+void exchange_deliver(const struct exchange_phase *p, struct tile *const *tile, uint32_t from,
+                      uint32_t to);
+void exchange_gather(const struct exchange_phase *p, struct tile *const *tile, uint32_t from,
+                     uint32_t to);
+void exchange_store(const struct exchange_phase *p, struct tile *const *tile, uint32_t from,
+                    uint32_t to);
 
-/* The fault of the last exchange_resolve() that failed, else that of the lowest tile whose instructions, begin or RECV were wrong;
- * NULL when there is none. Borrowed, until the next exchange_resolve() or exchange_begin(). */
+/* The fault of the last exchange_resolve() that failed, else that of the lowest tile whose
+ * instructions, begin or RECV were wrong; NULL when there is none. Borrowed, until the next
+ * exchange_resolve() or exchange_begin(). */
 const struct exchange_fault *exchange_last_fault(struct exchange *x);
 
 const char *exchange_fault_name(enum exchange_fault_kind k); /* "SILENT" */
 const char *exchange_fault_text(enum exchange_fault_kind k); /* static, names no tile */
 
-/* Writes the fault as one sentence with tiles, event, cycle and addresses. Returns the length as snprintf does. */
+/* Writes the fault as one sentence with tiles, event, cycle and addresses. Returns the length as
+ * snprintf does. */
 int exchange_fault_print(const struct exchange_fault *f, char *out, size_t bytes);
 
 /* Forgets the host requests of a tile, after the caller has used them. */

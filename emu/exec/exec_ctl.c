@@ -93,7 +93,7 @@ static enum fault repeat(struct tile *t, unsigned lane, uint32_t count, uint32_t
 /* rpt $mA, uimm8 */
 enum fault exec_rpt_r(struct tile *t, unsigned lane, const struct insn *in)
 {
-    return repeat(t, lane, tile_m(t, lane, in->a), in->j);
+    return repeat(t, lane, tile_m(t, lane, in->a), (uint32_t)in->i);
 }
 
 /* rpt uimm12, uimm8 */

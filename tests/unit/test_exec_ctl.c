@@ -92,7 +92,7 @@ static void test_br_and_call(void **state)
 
 static void test_repeat(void **state)
 {
-    struct insn r = { .a = 1, .j = 2 }, i = { .i = 4095, .j = 255 };
+    struct insn r = { .a = 1, .i = 2 }, i = { .i = 4095, .j = 255 };
 
     (void)state;
     t.npc[0] = 0x50008;

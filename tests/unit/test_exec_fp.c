@@ -472,14 +472,14 @@ static void test_traps(void **state)
         start(trap[k].flag);
         set2(A, trap[k].a[0], trap[k].a[1]);
         set2(B, trap[k].b[0], trap[k].b[1]);
-        tile.pc[LANE] = 0x4c100;
+        tile.pc[LANE] = 0x1100;
         before = tile;
         assert_int_equal(run(trap[k].op, D, A, B, 0), FAULT_FP);
         assert_memory_equal(tile.a, before.a, sizeof(tile.a));
         CHECK(name, tile.fp_sts[LANE], 0);
         assert_string_equal(tile.fault.detail, trap[k].detail);
         assert_true(tile.fault.kind == FAULT_FP && tile.fault.lane == LANE &&
-                    tile.fault.pc == 0x4c100);
+                    tile.fault.pc == 0x1100);
         assert_memory_equal(&tile.prng, &before.prng, sizeof(tile.prng));
     }
 }

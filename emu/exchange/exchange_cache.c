@@ -1,0 +1,123 @@
+/* exchange_cache.c - phases that have been resolved, found again by the hash of their logs.
+ *
+ * The key covers what the tiles of the phase logged, with the tiles' numbers, and for a tile that
+ * may receive before it sets its pointer also where that pointer stood. A pointer that is set first
+ * is left out: loops end with other pointers than they began.
+ */
+#include "emu/exchange/exchange_private.h"
+
+#include "emu/base/alloc.h"
+
+/* Whether a word may arrive while the pointer of the phase before is in force. */
+static int needs_pointer(const struct exchange *x, const struct exchange_log *log)
+{
+    for (size_t i = 0; i < log->muxes; i++) {
+        if (log->mux[i].value != x->arch->null_source)
+            return !log->pics || log->pic[0].event - (int64_t)x->lag[log->tile] > log->mux[i].event;
+    }
+    return 0;
+}
+
+struct hash128 exchange_key(struct exchange *x, struct tile *const *tile)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < x->tiles; i++) {
+        const struct exchange_log *log = &x->log[i];
+
+        if (!tile[i] || !(log->sends || log->muxes || log->pics))
+            continue;
+        x->log_key[n++] = (struct exchange_log_key){
+            .tile = i,
+            .pointer = needs_pointer(x, log) ? log->pointer : 0,
+            .sends = (uint32_t)log->sends,
+            .muxes = (uint32_t)log->muxes,
+            .pics = (uint32_t)log->pics,
+            .send = hash128(log->send, log->sends * sizeof(*log->send)),
+            .mux = hash128(log->mux, log->muxes * sizeof(*log->mux)),
+            .pic = hash128(log->pic, log->pics * sizeof(*log->pic)),
+        };
+    }
+    return hash128(x->log_key, n * sizeof(*x->log_key));
+}
+
+struct exchange_phase *exchange_cache_find(struct exchange *x, struct hash128 key)
+{
+    struct exchange_cached *c = x->bucket[key.lo % EXCHANGE_CACHE_BUCKETS];
+
+    while (c && !hash128_equal(c->phase.key, key))
+        c = c->next;
+    return c ? &c->phase : NULL;
+}
+
+void exchange_cache_clear(struct exchange *x)
+{
+    for (size_t i = 0; i < EXCHANGE_CACHE_BUCKETS; i++) {
+        while (x->bucket[i]) {
+            struct exchange_cached *c = x->bucket[i];
+
+            x->bucket[i] = c->next;
+            emu_free(c);
+        }
+    }
+    x->counts.cache_bytes = 0;
+    x->counts.cache_phases = 0;
+}
+
+static const uint32_t *put_numbers(uint32_t **at, const uint32_t *from, size_t n)
+{
+    const uint32_t *put = memcpy(*at, from, n * sizeof(*from));
+
+    *at += n;
+    return put;
+}
+
+/* The phase and its arrays in one block. */
+static struct exchange_cached *build(const struct exchange *x, struct hash128 key, size_t bytes)
+{
+    const struct exchange_resolver *r = &x->resolver;
+    struct exchange_cached *c = emu_alloc(1, bytes);
+    struct exchange_copy *copy;
+    uint32_t *at;
+
+    if (!c)
+        return NULL;
+    copy = (struct exchange_copy *)(c + 1);
+    at = (uint32_t *)(copy + r->copies);
+    if (r->copies)
+        memcpy(copy, r->copy, r->copies * sizeof(*copy));
+    c->bytes = bytes;
+    c->phase = (struct exchange_phase){
+        .copies = r->copies, .copy = copy, .overlaps = r->overlaps, .key = key
+    };
+    c->phase.first_copy = put_numbers(&at, r->first_copy, x->tiles + 1);
+    c->phase.first_word = put_numbers(&at, r->first_word, x->tiles + 1);
+    c->phase.end_event = put_numbers(&at, r->end_event, x->tiles);
+    c->phase.words_in = put_numbers(&at, r->words_in, x->tiles);
+    c->phase.words_out = put_numbers(&at, r->words_out, x->tiles);
+    c->phase.pointer = put_numbers(&at, r->pointer, x->tiles);
+    return c;
+}
+
+enum emu_status exchange_cache_add(struct exchange *x, struct hash128 key,
+                                   struct exchange_phase **out)
+{
+    size_t bytes = sizeof(struct exchange_cached) +
+                   x->resolver.copies * sizeof(struct exchange_copy) +
+                   (6 * (size_t)x->tiles + 2) * sizeof(uint32_t);
+    struct exchange_cached *c;
+
+    if (x->counts.cache_phases && x->counts.cache_bytes + bytes > x->options.cache_bytes) {
+        exchange_cache_clear(x);
+        x->counts.evictions++;
+    }
+    c = build(x, key, bytes);
+    if (!c)
+        return FAIL(NO_MEMORY, "a phase of %zu copies", x->resolver.copies);
+    c->next = x->bucket[key.lo % EXCHANGE_CACHE_BUCKETS];
+    x->bucket[key.lo % EXCHANGE_CACHE_BUCKETS] = c;
+    x->counts.cache_bytes += bytes;
+    x->counts.cache_phases++;
+    *out = &c->phase;
+    return EMU_OK;
+}

@@ -1,0 +1,282 @@
+/* exchange_check.c - the exchange once more, literally: one word, one event, one address at a time.
+ *
+ * Written from isa/encodings.md alone and sharing nothing with the interval resolver but the logs:
+ * every sender's words stand in an array by event, every receiver is stepped event by event. Used
+ * by checking mode and by the tests, slow and simple on purpose.
+ */
+#include "emu/exchange/exchange_private.h"
+
+#include "emu/base/alloc.h"
+
+/* What one tile puts on the fabric: byte address | ctl by event, 0 where it sends nothing. */
+struct wire {
+    uint32_t *word;
+    uint32_t events;
+};
+
+/* What arrived for one word of memory in this phase. */
+struct arrival {
+    uint32_t event, from, from_addr;
+    int any;
+};
+
+struct stepper {
+    const struct arch *a;
+    const struct exchange *x;
+    struct wire *wire;       /* [tiles] */
+    struct arrival *arrival; /* [words of memory] of the tile being stepped */
+    const struct exchange_phase *phase;
+    const char **differ;
+    int overlaps; /* some tile sends a word that is replaced */
+
+    /* the tile being stepped */
+    const struct exchange_log *log;
+    uint32_t tile, mux_pc;
+    uint32_t words_in, last_event, pointer;
+    size_t copy;     /* of the phase to compare with */
+    uint32_t within; /* words of that copy already seen */
+    struct exchange_fault *fault;
+};
+
+static void differs(struct stepper *s, const char *what)
+{
+    if (s->phase && !*s->differ)
+        *s->differ = what;
+}
+
+static uint32_t wire_word(const struct wire *w, int64_t event)
+{
+    return event >= 0 && event < w->events ? w->word[event] : 0;
+}
+
+static enum emu_status fill_wire(struct wire *w, const struct exchange_log *log)
+{
+    for (size_t i = 0; i < log->sends; i++) {
+        uint32_t end = log->send[i].event + log->send[i].words;
+
+        w->events = end > w->events ? end : w->events;
+    }
+    w->word = emu_alloc(w->events, sizeof(*w->word));
+    if (!w->word)
+        return FAIL(NO_MEMORY, "%u events of a tile", w->events);
+    for (size_t i = 0; i < log->sends; i++) {
+        const struct exchange_send *s = &log->send[i];
+
+        for (uint32_t k = 0; k < s->words; k++)
+            w->word[s->event + k] = (s->addr + 4 * k) | s->ctl;
+    }
+    return EMU_OK;
+}
+
+static void fault_at(struct stepper *s, enum exchange_fault_kind kind, uint32_t event,
+                     uint32_t other, uint32_t addr, uint32_t other_addr)
+{
+    *s->fault = (struct exchange_fault){ .kind = kind,
+                                         .tile = s->tile,
+                                         .other = other,
+                                         .event = event,
+                                         .addr = addr,
+                                         .other_addr = other_addr,
+                                         .pc = s->mux_pc,
+                                         .cycle = s->log->release + event };
+}
+
+/* Compares one word with the next of the phase's copies. */
+static void compare_word(struct stepper *s, uint32_t from, uint32_t from_addr, uint32_t to_addr)
+{
+    const struct exchange_copy *c;
+
+    if (!s->phase)
+        return;
+    if (s->copy >= s->phase->first_copy[s->tile + 1]) {
+        differs(s, "a word has no copy");
+        return;
+    }
+    c = &s->phase->copy[s->copy];
+    if (c->from != from || c->to != s->tile ||
+        c->from_off + 4 * s->within != from_addr - s->a->mem_base ||
+        c->to_off + 4 * s->within != to_addr - s->a->mem_base)
+        differs(s, "a word has another copy");
+    if (++s->within == c->words) {
+        s->copy++;
+        s->within = 0;
+    }
+}
+
+/* One word from the mux into memory. Returns 0 on a fault. */
+static int store_word(struct stepper *s, uint32_t event, uint32_t from, uint32_t from_addr)
+{
+    uint32_t word = (s->pointer - s->a->mem_base) / 4;
+    struct arrival *there;
+
+    if (s->pointer < s->a->mem_base || word >= s->a->mem_bytes / 4) {
+        fault_at(s, EXCHANGE_FAULT_POINTER_OUTSIDE, event, from, s->pointer, from_addr);
+        return 0;
+    }
+    there = &s->arrival[word];
+    if (there->any) {
+        fault_at(s, EXCHANGE_FAULT_TWICE, event, from, s->pointer, from_addr);
+        return 0;
+    }
+    *there = (struct arrival){ .event = event, .from = from, .from_addr = from_addr, .any = 1 };
+    compare_word(s, from, from_addr, s->pointer);
+    s->pointer += 4;
+    s->words_in++;
+    s->last_event = event;
+    return 1;
+}
+
+/* What reaches the mux from a source at an event of the tile. Returns 0 on a fault. */
+static int hear(struct stepper *s, uint32_t source, uint32_t event)
+{
+    uint32_t me = arch_tile_physical(s->a, s->tile),
+             from = (uint32_t)arch_tile_logical(s->a, source);
+    uint32_t word =
+        wire_word(&s->wire[from], (int64_t)event - arch_exchange_delay(s->a, source, me));
+
+    if (!word) {
+        fault_at(s, EXCHANGE_FAULT_SILENT, event, from, s->pointer, 0);
+        return 0;
+    }
+    if (!(word & 3 & arch_exchange_direction(s->a, source, me))) {
+        fault_at(s, EXCHANGE_FAULT_OTHER_WAY, event, from, s->pointer, word & ~3u);
+        return 0;
+    }
+    return store_word(s, event, from, word & ~3u);
+}
+
+/* Steps the tile from its first mux change to its last. */
+static void step_tile(struct stepper *s)
+{
+    const struct exchange_log *log = s->log;
+    uint32_t lag = arch_pic_lag(s->a, arch_tile_physical(s->a, s->tile)),
+             source = s->a->null_source;
+    size_t mux = 0, pic = 0;
+
+    for (uint32_t event = log->muxes ? log->mux[0].event : 0; mux < log->muxes; event++) {
+        if (log->mux[mux].event == event) {
+            source = log->mux[mux].value;
+            s->mux_pc = log->mux[mux++].pc;
+        }
+        while (pic < log->pics && log->pic[pic].event <= event + lag)
+            s->pointer = log->pic[pic++].value;
+        if (source == s->a->null_source) {
+            if (mux < log->muxes)
+                event = log->mux[mux].event - 1; /* nobody is listened to until then */
+            continue;
+        }
+        if (mux == log->muxes) {
+            fault_at(s, EXCHANGE_FAULT_MUX_LEFT_ON, event,
+                     (uint32_t)arch_tile_logical(s->a, source), 0, 0);
+            return;
+        }
+        if (!hear(s, source, event))
+            return;
+    }
+    while (pic < log->pics)
+        s->pointer = log->pic[pic++].value;
+}
+
+/* Holds every word the tile sends against what has arrived for its address. */
+static void check_own_sends(struct stepper *s)
+{
+    const struct wire *w = &s->wire[s->tile];
+
+    for (uint32_t event = 0; event < w->events; event++) {
+        uint32_t addr = w->word[event] & ~3u;
+        const struct arrival *there;
+
+        if (!w->word[event])
+            continue;
+        there = &s->arrival[(addr - s->a->mem_base) / 4];
+        if (!there->any)
+            continue;
+        s->overlaps = 1;
+        if (event < there->event || (s->fault->kind && s->fault->event <= event))
+            continue;
+        s->mux_pc = 0;
+        for (size_t i = 0; i < s->log->muxes; i++) {
+            if (s->log->mux[i].event <= event)
+                s->mux_pc = s->log->mux[i].pc;
+        }
+        fault_at(s, EXCHANGE_FAULT_REPLACED, event, there->from, addr, there->from_addr);
+        return;
+    }
+}
+
+static void compare_figures(struct stepper *s, uint32_t d)
+{
+    const struct exchange_phase *p = s->phase;
+    uint32_t out = 0;
+
+    if (!p)
+        return;
+    for (uint32_t e = 0; e < s->wire[d].events; e++)
+        out += s->wire[d].word[e] != 0;
+    if (s->copy != p->first_copy[d + 1])
+        differs(s, "a copy has no word");
+    if (s->words_in != p->words_in[d] || out != p->words_out[d])
+        differs(s, "the number of words");
+    if (p->first_word[d + 1] - p->first_word[d] != s->words_in)
+        differs(s, "the place of the words in the staging area");
+    if (s->words_in && p->pointer[d] != s->pointer)
+        differs(s, "the pointer behind the phase");
+    if (p->end_event[d] !=
+        (s->words_in ? s->last_event + arch_pic_lag(s->a, arch_tile_physical(s->a, d)) : 0))
+        differs(s, "the event at which the last word is in memory");
+}
+
+static void check_tile(struct stepper *s, uint32_t d)
+{
+    s->log = &s->x->log[d];
+    s->tile = d;
+    s->words_in = s->last_event = s->mux_pc = s->within = 0;
+    s->pointer = s->log->pointer;
+    s->copy = s->phase ? s->phase->first_copy[d] : 0;
+    if (s->log->muxes) {
+        memset(s->arrival, 0, s->a->mem_bytes / 4 * sizeof(*s->arrival));
+        step_tile(s);
+        check_own_sends(s);
+    }
+    if (s->fault->kind == EXCHANGE_FAULT_NONE)
+        compare_figures(s, d);
+}
+
+static enum emu_status check_all(struct stepper *s, struct tile *const *tile)
+{
+    for (uint32_t i = 0; i < s->a->tiles; i++) {
+        if (tile[i])
+            TRY(fill_wire(&s->wire[i], &s->x->log[i]));
+    }
+    for (uint32_t d = 0; d < s->a->tiles && s->fault->kind == EXCHANGE_FAULT_NONE; d++) {
+        if (tile[d])
+            check_tile(s, d);
+        else if (s->phase && s->phase->first_copy[d] != s->phase->first_copy[d + 1])
+            differs(s, "a tile that takes no part receives");
+    }
+    if (s->phase && s->fault->kind == EXCHANGE_FAULT_NONE && s->overlaps != s->phase->overlaps)
+        differs(s, "whether the exchange is in place");
+    return EMU_OK;
+}
+
+enum emu_status exchange_check(const struct exchange *x, struct tile *const *tile,
+                               const struct exchange_phase *p, struct exchange_fault *fault,
+                               const char **differ)
+{
+    struct stepper s = { .a = x->arch, .x = x, .phase = p, .differ = differ, .fault = fault };
+    enum emu_status status;
+
+    *fault = (struct exchange_fault){ .kind = EXCHANGE_FAULT_NONE };
+    *differ = NULL;
+    s.wire = emu_alloc(x->tiles, sizeof(*s.wire));
+    s.arrival = emu_alloc(x->arch->mem_bytes / 4, sizeof(*s.arrival));
+    if (s.wire && s.arrival)
+        status = check_all(&s, tile);
+    else
+        status = FAIL(NO_MEMORY, "the word-by-word exchange of %u tiles", x->tiles);
+    for (uint32_t i = 0; s.wire && i < x->tiles; i++)
+        emu_free(s.wire[i].word);
+    emu_free(s.wire);
+    emu_free(s.arrival);
+    return status;
+}

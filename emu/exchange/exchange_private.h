@@ -1,0 +1,109 @@
+/* exchange_private.h - the fabric from inside: what the files of emu/exchange share, and what their
+ * tests look at.
+ */
+#ifndef EMU_EXCHANGE_PRIVATE_H
+#define EMU_EXCHANGE_PRIVATE_H
+
+#include "emu/exchange/exchange.h"
+#include "emu/isa/isa.h"
+
+enum {
+    XCSR_FIRST = CSR_S_INCOMING_MUX, /* CSR number of tile.xcsr[0] */
+    XCSR_MUX = CSR_S_INCOMING_MUX - XCSR_FIRST,
+    XCSR_DELTA = CSR_S_INCOMING_DELTA - XCSR_FIRST,
+    XCSR_IN_BASE = CSR_S_INCOMING_BASE - XCSR_FIRST,
+    XCSR_OUT_BASE = CSR_S_OUTGOING_BASE - XCSR_FIRST,
+    EXCHANGE_EVENTS = 1 << 30 /* events are below this, so that sums with delays fit 32 bits */
+};
+
+/* Working memory of the interval resolver; keeps its capacity from phase to phase. */
+struct exchange_resolver {
+    struct exchange_copy *copy;
+    uint32_t *arrive; /* event at which the first word of a copy reaches the mux */
+    size_t copies, capacity;
+    uint64_t *received; /* a bit per word of one tile's memory */
+    struct exchange_order {
+        uint32_t off, copy; /* copies of one tile by the offset they go to */
+    } * order, *merge;
+    size_t order_capacity;
+    uint32_t *first_copy, *first_word, *end_event, *words_in, *words_out,
+        *pointer; /* as in struct exchange_phase */
+    int overlaps;
+};
+
+enum { EXCHANGE_CACHE_BUCKETS = 4096 };
+
+struct exchange_cached {
+    struct exchange_cached *next;
+    size_t bytes;
+    struct exchange_phase phase; /* its arrays follow in the same block */
+};
+
+/* What enters the key of a phase for one tile. */
+struct exchange_log_key {
+    uint32_t tile, pointer, sends, muxes, pics, zero;
+    struct hash128 send, mux, pic;
+};
+
+struct exchange {
+    const struct arch *arch; /* borrowed */
+    struct exchange_options options;
+    uint32_t tiles, physicals, memory_words;
+    struct exchange_log *log; /* [tiles] */
+    uint32_t *physical;       /* [tiles] */
+    int32_t *logical;         /* [physicals]; -1: no tile of this machine */
+    int32_t *lag;             /* [tiles] events from mux to pointer */
+    struct exchange_resolver resolver;
+    struct exchange_log_key *log_key; /* [tiles], filled anew for every phase */
+    struct exchange_cached *bucket[EXCHANGE_CACHE_BUCKETS];
+    struct exchange_counts counts;
+    uint32_t *staging;
+    size_t staging_words;
+    struct exchange_fault fault; /* of the last exchange_resolve(); kind NONE when it found none */
+};
+
+/* exchange_port.c: the port of every tile; begin's check of a mux value that was put before the
+ * phase. */
+enum fault exchange_issue(struct exchange_port *p, struct tile *t, const struct insn *in);
+enum exchange_fault_kind exchange_source_error(const struct exchange *x, uint32_t tile,
+                                               uint32_t value);
+enum fault exchange_open(struct exchange_log *log, struct tile *t);
+enum emu_status exchange_log_mux(struct exchange_log *log, uint32_t event, uint32_t value,
+                                 uint32_t pc) EMU_MUST_CHECK;
+uint32_t
+exchange_log_source(const struct exchange_log *log); /* the mux value at the end of the log */
+
+/* exchange_fault.c: records a fault of the tile's own in log and tile; f needs kind, event, and
+ * what else is known. Returns what tile_fault() does. */
+enum fault exchange_raise(struct exchange_log *log, struct tile *t, const struct exchange_fault *f);
+/* Whether a is to be reported rather than b (kind NONE: nothing yet), both of one tile. */
+int exchange_fault_before(const struct exchange_fault *a, const struct exchange_fault *b);
+int exchange_fault_equal(const struct exchange_fault *a, const struct exchange_fault *b);
+
+/* exchange_resolve.c: fills x->resolver from the logs of the tiles given. *fault gets kind NONE or
+ * the fault to report. */
+enum emu_status exchange_resolver_new(struct exchange *x) EMU_MUST_CHECK;
+void exchange_resolver_free(struct exchange *x);
+enum emu_status exchange_resolve_intervals(struct exchange *x, struct tile *const *tile,
+                                           struct exchange_fault *fault) EMU_MUST_CHECK;
+/* The same for what one tile receives, appended to what was found before. */
+enum emu_status exchange_resolve_tile(struct exchange *x, struct tile *const *tile, uint32_t d,
+                                      struct exchange_fault *fault) EMU_MUST_CHECK;
+
+/* exchange_check.c: word by word. Compares with p unless it is NULL.
+ *
+ * fault    as above, found independently
+ * differ   NULL, or static text that says in what p differs */
+enum emu_status exchange_check(const struct exchange *x, struct tile *const *tile,
+                               const struct exchange_phase *p, struct exchange_fault *fault,
+                               const char **differ) EMU_MUST_CHECK;
+
+/* exchange_cache.c */
+struct hash128 exchange_key(struct exchange *x, struct tile *const *tile);
+struct exchange_phase *exchange_cache_find(struct exchange *x, struct hash128 key);
+/* Copies what x->resolver holds; empties the cache first when it would grow beyond its bound. */
+enum emu_status exchange_cache_add(struct exchange *x, struct hash128 key,
+                                   struct exchange_phase **out) EMU_MUST_CHECK;
+void exchange_cache_clear(struct exchange *x);
+
+#endif
