@@ -52,9 +52,9 @@ BENCH    := $(patsubst tests/bench/%.c,$(O)/bench/%,$(wildcard tests/bench/bench
 FUZZERS  := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 600
 
-$(O)/isa/%: tests/isa/%.c $(LIB)
+$(O)/isa/run_isa: $(patsubst %.c,$(O)/%.o,$(wildcard tests/isa/*.c)) $(LIB)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
 $(O)/bench/%: tests/bench/%.c $(LIB)
 	@mkdir -p $(@D)

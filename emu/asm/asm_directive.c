@@ -175,7 +175,9 @@ static int do_size(struct as *as, struct loc at, int argument)
     s = symbol_get(as, name);
     if (!s)
         return 0;
+    as->in_size = 1;
     s->size = expr_parse(as);
+    as->in_size = 0;
     return s->size != NULL;
 }
 

@@ -163,16 +163,35 @@ static int is_plain_name(const char *name)
     return 1;
 }
 
+/* The first symbol whose value is not below v. */
+static size_t lower_bound(const struct asm_image *image, int64_t v)
+{
+    size_t low = 0, high = image->symbol_count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (image->symbol[mid].value < v)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 /* Labels of symbols at an address. A name that was used before, or cannot be written, is left out. */
 static void print_symbols(struct listing *l, const struct asm_section *s, uint32_t offset)
 {
     const struct asm_image *image = l->image;
+    int64_t addr = (int64_t)s->addr + offset;
 
-    for (size_t i = 0; i < image->symbol_count; i++) {
+    for (size_t i = lower_bound(image, addr); i < image->symbol_count; i++) {
         const struct asm_symbol *y = &image->symbol[i];
         size_t same = 0;
 
-        if (y->section != s || y->value != (int64_t)s->addr + offset || !is_plain_name(y->name))
+        if (y->value != addr)
+            break;
+        if (y->section != s || !is_plain_name(y->name))
             continue;
         while (same < i && (!image->symbol[same].section || strcmp(image->symbol[same].name, y->name)))
             same++;
@@ -217,20 +236,34 @@ static void print_data(struct listing *l, const struct asm_section *s)
     }
 }
 
+static int is_section(const struct asm_image *image, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(image->section[i].name, name))
+            return 1;
+    }
+    return 0;
+}
+
 static void print_section(struct listing *l, size_t index)
 {
-    const struct asm_section *s = &l->image->section[index];
-    size_t same = 0;
+    const struct asm_image *image = l->image;
+    const struct asm_section *s = &image->section[index];
+    const char *name = s->name;
+    char made[64];
 
-    fprintf(l->f, "\n# 0x%" PRIx32 ", from %s\n", s->addr, s->file);
-    while (same < index && strcmp(l->image->section[same].name, s->name))
-        same++;
-    if (same < index || !is_plain_name(s->name))
-        fprintf(l->f, ".section \".dis.%zu\", \"a%s%s\"\n", index, s->flags & ASM_EXEC ? "x" : "",
-                s->flags & ASM_WRITE ? "w" : "");
-    else
-        fprintf(l->f, ".section \"%s\", \"a%s%s\"\n", s->name, s->flags & ASM_EXEC ? "x" : "",
-                s->flags & ASM_WRITE ? "w" : "");
+    /* sections of one name in several files would become one */
+    if (!is_plain_name(name) || is_section(image, index, name)) {
+        unsigned k = 0;
+
+        do
+            snprintf(made, sizeof(made), ".dis.%zu.%u", index, k++);
+        while (is_section(image, image->section_count, made));
+        name = made;
+    }
+    fprintf(l->f, "\n# 0x%" PRIx32 ", %" PRIu32 " bytes\n", s->addr, s->size);
+    fprintf(l->f, ".section \"%s\", \"a%s%s\"\n", name, s->flags & ASM_EXEC ? "x" : "",
+            s->flags & ASM_WRITE ? "w" : "");
     fprintf(l->f, ".balign %" PRIu32 "\n", s->align);
     if (s->flags & ASM_EXEC)
         print_code(l, index);

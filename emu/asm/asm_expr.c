@@ -154,8 +154,10 @@ static struct value eval_symbol(struct evaluation *e, struct symbol *s)
     if (s->state == SYMBOL_LABEL && (e->linked || !s->weak))
         return e->linked ? number((int64_t)s->section->addr + s->offset) :
                            place(s->section, s->offset);
-    if (s->state == SYMBOL_UNDEFINED || !e->linked)
-        return e->linked ? number(0) : unknown();
+    if (!e->linked)
+        return unknown();
+    if (s->state == SYMBOL_UNDEFINED) /* reported where it is used, unless only .size uses it */
+        return s->uses ? number(0) : unknown();
     if (s->visiting)
         return wrong("a symbol is defined by itself");
     s->visiting = 1;
@@ -295,7 +297,7 @@ static const struct node *make_symbol(struct as *as, struct symbol *s, struct lo
         return expr_place(as, s->section, s->offset);
     if (s->state == SYMBOL_VARIABLE && !s->weak)
         return s->value;
-    if (!s->uses++)
+    if (!as->in_size && !s->uses++)
         s->first_use = at;
     n = unit_alloc(as->u, 1, sizeof(*n));
     if (n)

@@ -244,6 +244,7 @@ struct as {
     uint8_t mode;
     uint8_t any_mode, any_repeat, warn_bundles;
     int markers; /* the text has line markers of cpp */
+    int in_size; /* a .size expression: what it uses need not exist */
     int stop;
 };
 

@@ -288,9 +288,10 @@ enum emu_status unit_status(const struct asm_unit *u)
     for (size_t i = 0; i < u->diags && !first; i++)
         first = u->diag[i].kind == ASM_ERROR ? &u->diag[i] : NULL;
     if (!first->file)
-        return FAIL(BAD_ASM, "%zu errors, the first: %s", u->errors, first->text);
-    return FAIL(BAD_ASM, "%zu errors, the first: %s:%u:%u: %s", u->errors, first->file,
-                first->line, first->column, first->text);
+        return FAIL(BAD_ASM, "%zu error%s, the first: %s", u->errors, u->errors == 1 ? "" : "s",
+                    first->text);
+    return FAIL(BAD_ASM, "%zu error%s, the first: %s:%u:%u: %s", u->errors,
+                u->errors == 1 ? "" : "s", first->file, first->line, first->column, first->text);
 }
 
 /* Drops the messages of the last link: it will be done again. */

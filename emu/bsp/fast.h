@@ -5,6 +5,8 @@
 #ifndef EMU_FAST_H
 #define EMU_FAST_H
 
+#include <immintrin.h>
+
 #include "emu/bsp/code.h"
 
 #define FAST(id) fast_fn fast_##id;
@@ -67,11 +69,7 @@ static inline void fast_set_a(struct tile *t, uint32_t lanes, unsigned r, v8u v)
 /* Whether any participating lane of a comparison result (all ones / zero) is set. */
 static inline int fast_any(v8u cond, uint32_t lanes)
 {
-    v8u c = cond & fast_mask(lanes);
-    uint64_t w[4];
-
-    memcpy(w, &c, sizeof(w));
-    return (w[0] | w[1] | w[2] | w[3]) != 0;
+    return !_mm256_testz_si256((__m256i)cond, (__m256i)fast_mask(lanes));
 }
 
 #endif

@@ -12,17 +12,29 @@ static inline v8u splat(uint32_t v)
     return z + v;
 }
 
-/* Offsets of accesses of `bytes` (a power of two); 0 when a lane is misaligned, out of memory or below lowest. */
+/* Lanes in which an access of `bytes` (a power of two) is misaligned, out of memory or below `lowest`. */
+static inline v8u bad_lanes(const struct tile *t, v8u addr, v8u off, uint32_t bytes, uint32_t lowest)
+{
+    v8u bad = (v8u)(off > t->mem_bytes - bytes) | (v8u)((addr & (bytes - 1)) != 0);
+
+    return lowest ? bad | (v8u)(off < lowest) : bad;
+}
+
+/* Stores the offsets of lanes, 0 for those that take no part: they may be read, but never written. */
+static inline void put_offsets(uint32_t lanes, v8u off, uint32_t out[TILE_LANES])
+{
+    off &= fast_mask(lanes);
+    memcpy(out, &off, sizeof(off));
+}
+
+/* Offsets of accesses; 0 when a lane would fault. */
 static inline int offsets(const struct tile *t, uint32_t lanes, v8u addr, uint32_t bytes,
                           uint32_t lowest, uint32_t off[TILE_LANES])
 {
     v8u o = addr - t->mem_base;
-    v8u bad = (v8u)(o > t->mem_bytes - bytes) | (v8u)((addr & (bytes - 1)) != 0);
 
-    if (lowest)
-        bad |= (v8u)(o < lowest);
-    memcpy(off, &o, sizeof(o));
-    return !fast_any(bad, lanes);
+    put_offsets(lanes, o, off);
+    return !fast_any(bad_lanes(t, addr, o, bytes, lowest), lanes);
 }
 
 static inline uint32_t get32(const struct tile *t, uint32_t off)
@@ -62,7 +74,8 @@ typedef uint32_t get_fn(const struct tile *t, uint32_t off);
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++)                                           \
         if ((lanes) >> lane & 1)
 
-/* Loads one value per lane into a register row; row NULL: a zero register, the access alone counts. */
+/* Loads one value per lane into a register row; row NULL: a zero register, the access alone counts. The row is written as one
+ * vector: a row written lane by lane could not be forwarded to the vector load that comes next. */
 static inline int load_row(struct tile *t, uint32_t lanes, v8u addr, uint32_t bytes, uint32_t *row,
                            get_fn *get)
 {
@@ -71,8 +84,10 @@ static inline int load_row(struct tile *t, uint32_t lanes, v8u addr, uint32_t by
     if (!offsets(t, lanes, addr, bytes, 0, off))
         return 0;
     if (row) {
-        FOR_LANES(lane, lanes)
-            row[lane] = get(t, off[lane]);
+        v8u v = { get(t, off[0]), get(t, off[1]), get(t, off[2]), get(t, off[3]),
+                  get(t, off[4]), get(t, off[5]), 0, 0 };
+
+        fast_store(row, lanes, v);
     }
     return 1;
 }
@@ -87,16 +102,34 @@ static inline uint32_t *row_a(struct tile *t, unsigned r)
     return r < 14 ? t->a[r] : NULL;
 }
 
-/* words (2 or 4) of 32 bits into consecutive rows from d; $a14:15 swallows a pair. */
-static inline void load_words(struct tile *t, uint32_t lanes, const uint32_t *off, unsigned d,
-                              unsigned words)
+/* 64 bits per lane as two rows: low words and high words. */
+static inline void get64(const uint8_t *mem, const uint32_t *off, v8u *lo, v8u *hi)
 {
+    const __m256i order = _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7);
+    __m128 p[3];
+    __m256 first, last;
+
+    for (unsigned k = 0; k < 3; k++) {
+        p[k] = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)(mem + off[2 * k])));
+        p[k] = _mm_loadh_pi(p[k], (const __m64 *)(const void *)(mem + off[2 * k + 1]));
+    }
+    first = _mm256_insertf128_ps(_mm256_castps128_ps256(p[0]), p[1], 1);
+    last = _mm256_insertf128_ps(_mm256_setzero_ps(), p[2], 0);
+    *lo = (v8u)_mm256_permutevar8x32_epi32(_mm256_castps_si256(_mm256_shuffle_ps(first, last, 0x88)), order);
+    *hi = (v8u)_mm256_permutevar8x32_epi32(_mm256_castps_si256(_mm256_shuffle_ps(first, last, 0xdd)), order);
+}
+
+/* A pair of registers from d per lane; $a14:15 swallows it. */
+static inline void load_pair(struct tile *t, uint32_t lanes, const uint32_t *off, uint32_t more,
+                             unsigned d)
+{
+    v8u lo, hi;
+
     if (d >= 14)
         return;
-    FOR_LANES(lane, lanes) {
-        for (unsigned k = 0; k < words; k++)
-            t->a[d + k][lane] = get32(t, off[lane] + 4 * k);
-    }
+    get64(t->mem + more, off, &lo, &hi);
+    fast_store(t->a[d], lanes, lo);
+    fast_store(t->a[d + 1], lanes, hi);
 }
 
 static inline int load64(struct tile *t, uint32_t lanes, v8u addr, unsigned d)
@@ -105,7 +138,7 @@ static inline int load64(struct tile *t, uint32_t lanes, v8u addr, unsigned d)
 
     if (!offsets(t, lanes, addr, 8, 0, off))
         return 0;
-    load_words(t, lanes, off, d, 2);
+    load_pair(t, lanes, off, 0, d);
     return 1;
 }
 
@@ -115,19 +148,23 @@ static inline int load128(struct tile *t, uint32_t lanes, v8u addr, unsigned d)
 
     if (d >= 12 || !offsets(t, lanes, addr, 16, t->region0_bytes, off))
         return 0;
-    load_words(t, lanes, off, d, 4);
+    load_pair(t, lanes, off, 0, d);
+    load_pair(t, lanes, off, 8, d + 2);
     return 1;
 }
 
-static inline void put_words(struct tile *t, uint32_t lanes, const uint32_t *off,
-                             const uint32_t *lo, const uint32_t *hi)
+static inline void put32(struct tile *t, uint32_t off, uint32_t v)
 {
-    FOR_LANES(lane, lanes) {
-        memcpy(t->mem + off[lane], &lo[lane], 4);
-        if (hi)
-            memcpy(t->mem + off[lane] + 4, &hi[lane], 4);
-        tile_written(t, off[lane], hi ? 8 : 4);
-    }
+    memcpy(t->mem + off, &v, 4);
+    tile_written(t, off, 4);
+}
+
+static inline void put64(struct tile *t, uint32_t off, uint32_t lo, uint32_t hi)
+{
+    uint64_t v = lo | (uint64_t)hi << 32;
+
+    memcpy(t->mem + off, &v, 8);
+    tile_written(t, off, 8);
 }
 
 static inline int store32(struct tile *t, uint32_t lanes, v8u addr, const uint32_t *row)
@@ -136,7 +173,8 @@ static inline int store32(struct tile *t, uint32_t lanes, v8u addr, const uint32
 
     if (!offsets(t, lanes, addr, 4, 0, off))
         return 0;
-    put_words(t, lanes, off, row, NULL);
+    FOR_LANES(lane, lanes)
+        put32(t, off[lane], row[lane]);
     return 1;
 }
 
@@ -146,7 +184,8 @@ static inline int store64(struct tile *t, uint32_t lanes, v8u addr, unsigned s)
 
     if (!offsets(t, lanes, addr, 8, 0, off))
         return 0;
-    put_words(t, lanes, off, t->a[s], t->a[s + 1]);
+    FOR_LANES(lane, lanes)
+        put64(t, off[lane], t->a[s][lane], t->a[s + 1][lane]);
     return 1;
 }
 
@@ -437,63 +476,84 @@ static inline void pace_write(struct tile *t, uint32_t lanes, const struct insn 
     fast_set_m(t, lanes, in->x + 1, p->hi);
 }
 
-/* Number of the memory element per lane, for the interleaving by two of all chips. */
-static inline v8u element(const struct tile *t, v8u addr, unsigned shift)
+/* What element() needs to know of the machine; 0 when its memory is not built as on all chips: the plain function knows more. */
+static inline int element_shift(const struct tile *t, unsigned *shift)
 {
-    v8u off = addr - t->mem_base, inner = off - t->region0_bytes;
-    v8u linear = off >> shift;
+    uint32_t bytes = t->arch->element_bytes;
+
+    *shift = (unsigned)__builtin_ctz(bytes);
+    return !(bytes & (bytes - 1)) && t->arch->region1_interleave == 2 &&
+           t->arch->element_word_bytes == 8;
+}
+
+/* Number of the memory element per lane, for the interleaving by two of all chips. */
+static inline v8u element(const struct tile *t, v8u off, unsigned shift)
+{
+    v8u inner = off - t->region0_bytes;
     v8u paired = splat(1u << 31) | (inner >> (shift + 1)) << 1 | ((inner >> 3) & 1);
     v8u in0 = (v8u)(off < t->region0_bytes);
 
-    return (linear & in0) | (paired & ~in0);
-}
-
-/* 1 when no lane's two addresses share an element. */
-static inline int apart(const struct tile *t, uint32_t lanes, v8u addr1, v8u addr2)
-{
-    uint32_t bytes = t->arch->element_bytes;
-    unsigned shift = (unsigned)__builtin_ctz(bytes);
-
-    if ((bytes & (bytes - 1)) || t->arch->region1_interleave != 2 ||
-        t->arch->element_word_bytes != 8)
-        return 0; /* unusual machine: the plain function knows */
-    return !fast_any((v8u)(element(t, addr1, shift) == element(t, addr2, shift)), lanes);
+    return ((off >> shift) & in0) | (paired & ~in0);
 }
 
 int fast_ld2x64pace(struct tile *t, uint32_t lanes, const struct insn *in)
 {
     struct pace p = pace_read(t, in);
     v8u addr0 = p.lo & PACK_MASK, addr1 = p.hi & PACK_MASK;
+    v8u o0 = addr0 - t->mem_base, o1 = addr1 - t->mem_base;
     uint32_t off0[TILE_LANES], off1[TILE_LANES];
+    unsigned shift;
 
-    if ((in->d == in->e && in->d != 14) || !offsets(t, lanes, addr0, 8, 0, off0) ||
-        !offsets(t, lanes, addr1, 8, 0, off1) || !apart(t, lanes, addr0, addr1))
+    if ((in->d == in->e && in->d != 14) || !element_shift(t, &shift) ||
+        fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr1, o1, 8, 0) |
+                     (v8u)(element(t, o0, shift) == element(t, o1, shift)),
+                 lanes))
         return 0;
-    load_words(t, lanes, off0, in->d, 2);
-    load_words(t, lanes, off1, in->e, 2);
+    put_offsets(lanes, o0, off0);
+    put_offsets(lanes, o1, off1);
+    load_pair(t, lanes, off0, 0, in->d);
+    load_pair(t, lanes, off1, 0, in->e);
     pace_move(&p.lo, pace_stride(&p, in->i & 3));
     pace_move(&p.hi, pace_stride(&p, in->i >> 2 & 3));
     pace_write(t, lanes, in, &p);
     return 1;
 }
 
+/* The loads of a lane see what lanes before it have stored in the same round. Only when a store of one lane may meet a load of
+ * another does the order matter: all ones in such lanes, and the plain functions run. Lanes that take no part may be
+ * flagged for nothing. */
+static inline v8u lanes_meet(v8u load0, v8u load1, v8u store)
+{
+    const __m256i next = _mm256_setr_epi32(1, 2, 3, 4, 5, 0, 6, 7);
+    v8u s = store, meet = { 0 };
+
+    for (unsigned k = 1; k < TILE_WORKERS; k++) {
+        s = (v8u)_mm256_permutevar8x32_epi32((__m256i)s, next);
+        meet |= (v8u)(load0 == s) | (v8u)(load1 == s);
+    }
+    return meet;
+}
+
 int fast_ldst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
 {
     struct pace p = pace_read(t, in);
     v8u addr0 = p.lo & PACK_MASK, addr2 = pace_third(&p);
+    v8u o0 = addr0 - t->mem_base, o2 = addr2 - t->mem_base;
     v8u lo = fast_a(t, in->s), hi = fast_a(t, in->s + 1);
     uint32_t off0[TILE_LANES], off2[TILE_LANES];
+    unsigned shift;
 
-    if (!offsets(t, lanes, addr0, 8, 0, off0) || !offsets(t, lanes, addr2, 8, 0, off2) ||
-        !apart(t, lanes, addr0, addr2))
+    if (!element_shift(t, &shift) ||
+        fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr2, o2, 8, 0) |
+                     (v8u)(element(t, o0, shift) == element(t, o2, shift)) |
+                     lanes_meet(o0, o0, o2),
+                 lanes))
         return 0;
-    FOR_LANES(lane, lanes) {
-        if (in->d < 14) {
-            t->a[in->d][lane] = get32(t, off0[lane]);
-            t->a[in->d + 1][lane] = get32(t, off0[lane] + 4);
-        }
-        put_words(t, 1u << lane, off2, (const uint32_t *)&lo, (const uint32_t *)&hi);
-    }
+    put_offsets(lanes, o0, off0);
+    put_offsets(lanes, o2, off2);
+    load_pair(t, lanes, off0, 0, in->d);
+    FOR_LANES(lane, lanes)
+        put64(t, off2[lane], lo[lane], hi[lane]);
     pace_move(&p.lo, pace_stride(&p, in->i & 3));
     pace_move_third(&p, pace_stride(&p, in->i >> 2 & 3));
     pace_write(t, lanes, in, &p);
@@ -515,21 +575,28 @@ int fast_ld2xst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
 {
     struct pace p = pace_read(t, in);
     v8u addr0 = p.lo & PACK_MASK, addr1 = p.hi & PACK_MASK, addr2 = pace_third(&p);
+    v8u o0 = addr0 - t->mem_base, o1 = addr1 - t->mem_base, o2 = addr2 - t->mem_base, e0, e1, e2;
     v8u lo = fast_a(t, in->s), hi = fast_a(t, in->s + 1);
     uint32_t off0[TILE_LANES], off1[TILE_LANES], off2[TILE_LANES];
+    unsigned shift;
 
-    if (in->d >= 12 || !offsets(t, lanes, addr0, 8, 0, off0) ||
-        !offsets(t, lanes, addr1, 8, t->region0_bytes, off1) ||
-        !offsets(t, lanes, addr2, 8, 0, off2) || !apart(t, lanes, addr0, addr1) ||
-        !apart(t, lanes, addr0, addr2) || !apart(t, lanes, addr1, addr2))
+    if (in->d >= 12 || !element_shift(t, &shift))
         return 0;
-    FOR_LANES(lane, lanes) {
-        for (unsigned k = 0; k < 2; k++) {
-            t->a[in->d + k][lane] = get32(t, off0[lane] + 4 * k);
-            t->a[in->d + 2 + k][lane] = get32(t, off1[lane] + 4 * k);
-        }
-        put_words(t, 1u << lane, off2, (const uint32_t *)&lo, (const uint32_t *)&hi);
-    }
+    e0 = element(t, o0, shift);
+    e1 = element(t, o1, shift);
+    e2 = element(t, o2, shift);
+    if (fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr1, o1, 8, t->region0_bytes) |
+                     bad_lanes(t, addr2, o2, 8, 0) | (v8u)(e0 == e1) | (v8u)(e0 == e2) |
+                     (v8u)(e1 == e2) | lanes_meet(o0, o1, o2),
+                 lanes))
+        return 0;
+    put_offsets(lanes, o0, off0);
+    put_offsets(lanes, o1, off1);
+    put_offsets(lanes, o2, off2);
+    load_pair(t, lanes, off0, 0, in->d);
+    load_pair(t, lanes, off1, 0, in->d + 2);
+    FOR_LANES(lane, lanes)
+        put64(t, off2[lane], lo[lane], hi[lane]);
     pace_move(&p.lo, pace_stride(&p, in->i & 3));
     pace_move(&p.hi, pace_stride(&p, in->i >> 2 & 3));
     pace_move_third(&p, pace_stride(&p, in->i >> 4 & 3));

@@ -394,7 +394,7 @@ static enum emu_status read_expect(const struct case_reader *r, const struct cas
     double tolerance = 0, relative = 0;
     struct case_register *reg;
     struct case_memory_expect *e;
-    const char *name;
+    const char *name = NULL;
 
     TRY(refuse_unknown(r, at, v, keys));
     if (json_object_get(v, "tolerance"))

@@ -13,8 +13,8 @@
 #include "emu/base/hash.h"
 #include "emu/tile/exchange_port.h"
 
-/* What can go wrong in the fabric. All of them are FAULT_EXERR in the tile; the text is
- * fault_record.detail. */
+/* What can go wrong in the fabric. In the tile it is FAULT_EXERR (NO_HOST_MEMORY: FAULT_MEMERR)
+ * with the row's text as fault_record.detail. */
 enum exchange_fault_kind {
 #define EXCHANGE_FAULT(name, text) EXCHANGE_FAULT_##name,
 #include "emu/exchange/exchange_fault.def"
@@ -33,8 +33,7 @@ struct exchange_fault {
     uint32_t other; /* the tile at the other end, or EXCHANGE_NOBODY */
     uint32_t event; /* of `tile` */
     uint32_t addr, other_addr;
-    uint32_t value; /* mux value, reserved field or word address of an instruction that is wrong by
-                       itself */
+    uint32_t value; /* mux value, reserved field or number of words, of a wrong instruction */
     uint32_t pc;    /* instruction of `tile` that opened the mux, or issued */
     uint64_t cycle; /* release of `tile` + event */
 };
@@ -69,8 +68,7 @@ struct exchange_log {
     size_t sends, muxes, pics, send_cap, mux_cap, pic_cap;
     uint32_t stream_addr; /* stream state A, bytes before $OUTGOING_BASE is added, and C */
     uint32_t stream_ctl;
-    struct exchange_host_request
-        *request; /* sends to the host route since the caller last took them */
+    struct exchange_host_request *request; /* to the host, since the caller last took them */
     size_t requests, request_cap;
     int32_t votes;       /* group syncs voted ahead by sans and not yet used */
     uint64_t vote_cycle; /* issue of the last sans */

@@ -192,8 +192,12 @@ static void check_own_sends(struct stepper *s)
         if (!there->any)
             continue;
         s->overlaps = 1;
-        if (event < there->event || (s->fault->kind && s->fault->event <= event))
+        if (event < there->event)
             continue;
+        if (s->fault->kind &&
+            (s->fault->event < event ||
+             (s->fault->event == event && s->fault->kind < EXCHANGE_FAULT_REPLACED)))
+            return;
         s->mux_pc = 0;
         for (size_t i = 0; i < s->log->muxes; i++) {
             if (s->log->mux[i].event <= event)

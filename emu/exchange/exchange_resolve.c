@@ -409,7 +409,10 @@ static void check_send(const struct receiver *v, const struct exchange_send *s, 
     const struct exchange_resolver *r = v->r;
     uint32_t base = v->x->arch->mem_base, off = s->addr - base, end = off + 4 * s->words;
 
-    for (size_t i = find_order(r->order, n, off); i < n && r->order[i].off < end; i++) {
+    size_t i =
+        v->fault->kind ? 0 : find_order(r->order, n, off); /* after a fault copies may overlap */
+
+    for (; i < n && r->order[i].off < end; i++) {
         uint32_t index = r->order[i].copy;
         const struct exchange_copy *c = &r->copy[index];
         uint32_t at = c->to_off > off ? c->to_off : off;

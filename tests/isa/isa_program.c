@@ -213,12 +213,6 @@ enum emu_status isa_program_new(const struct isa_block *b, const struct isa_row 
         .scratch_bytes = 64,
     };
     s = t.failed ? FAIL(NO_MEMORY, "the text of a program") : case_build(&p->c, &options, &p->run);
-    if (s == EMU_OK)
-        s = case_load(p->run);
-    if (s == EMU_OK) {
-        p->image = emu_alloc(p->run->arch.mem_bytes, 1);
-        s = p->image ? EMU_OK : FAIL(NO_MEMORY, "a copy of the memory");
-    }
     if (s != EMU_OK) {
         isa_program_free(p);
         return s;
@@ -233,7 +227,8 @@ void isa_program_free(struct isa_program *p)
         return;
     case_run_free(p->run);
     emu_free(p->text);
-    emu_free(p->image);
+    for (unsigned i = 0; i < EMU_COUNT_OF(p->image); i++)
+        emu_free(p->image[i]);
     emu_free(p);
 }
 

@@ -28,7 +28,7 @@ struct isa_program {
     struct tile_case c;
     char *text;          /* owned */
     struct case_run *run; /* owned */
-    uint8_t *image;      /* owned: memory as loaded */
+    uint8_t *image[3];    /* owned: memory as loaded, by enum case_as; NULL until needed */
 };
 
 /* Whether the block can run in a mode at all. */

@@ -1,0 +1,380 @@
+/* image.c - builds and reads the structure of a program: every rule an image must keep stands here,
+ * so that images made by hand, by a program and by the reader of files obey the same ones.
+ */
+#include "emu/load/image_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/base/alloc.h"
+#include "emu/bsp/machine.h"
+#include "emu/exchange/host_header.h"
+
+/* ---- construction ---- */
+
+static enum emu_status add_empty_ones(struct image *im)
+{
+    uint32_t id;
+
+    TRY(pool_intern(&im->text, &im->arena, "", 1, &id));
+    TRY(pool_intern(&im->blob, &im->arena, NULL, 0, &id));
+    TRY(pool_intern(&im->map, &im->arena, NULL, 0, &id));
+    TRY(pool_intern(&im->symbols, &im->arena, NULL, 0, &id));
+    return pool_intern(&im->lines, &im->arena, NULL, 0, &id);
+}
+
+enum emu_status image_new(const struct arch *arch, struct image **out)
+{
+    struct image *im;
+    enum emu_status s;
+
+    *out = NULL;
+    TRY(arch_check(arch));
+    im = emu_alloc(1, sizeof(*im));
+    if (!im)
+        return FAIL(NO_MEMORY, "an image");
+    im->arch = *arch;
+    s = add_empty_ones(im);
+    if (s != EMU_OK) {
+        image_free(im);
+        return s;
+    }
+    *out = im;
+    return EMU_OK;
+}
+
+void image_free(struct image *im)
+{
+    if (!im)
+        return;
+    pool_free(&im->text);
+    pool_free(&im->blob);
+    pool_free(&im->map);
+    pool_free(&im->symbols);
+    pool_free(&im->lines);
+    arena_free(&im->arena);
+    emu_free(im->tile);
+    emu_free(im->segment);
+    emu_free(im->stream);
+    emu_free(im->key);
+    index_free(&im->tile_index);
+    index_free(&im->stream_index);
+    index_free(&im->key_index);
+    emu_free(im);
+}
+
+/* ---- strings, blobs, lists ---- */
+
+enum emu_status image_string(struct image *im, const char *text, uint32_t *id)
+{
+    size_t bytes = strlen(text) + 1;
+
+    if (bytes > IMAGE_TEXT_BYTES_MAX)
+        return FAIL(BAD_IMAGE, "a string of %zu bytes, expected less than %d", bytes - 1,
+                    IMAGE_TEXT_BYTES_MAX);
+    return pool_intern(&im->text, &im->arena, text, (uint32_t)bytes, id);
+}
+
+enum emu_status image_blob_room(const struct image *im, uint32_t bytes)
+{
+    if (bytes > im->arch.mem_bytes)
+        return FAIL(BAD_IMAGE, "a blob of %u bytes, expected at most the %u of a tile", bytes,
+                    im->arch.mem_bytes);
+    if (bytes > IMAGE_BLOB_BYTES_MAX - im->blob_bytes)
+        return FAIL(BAD_IMAGE, "blobs of more than %llu bytes",
+                    (unsigned long long)IMAGE_BLOB_BYTES_MAX);
+    return EMU_OK;
+}
+
+enum emu_status image_blob(struct image *im, const void *data, uint32_t bytes, uint32_t *id)
+{
+    size_t before = im->blob.items;
+
+    TRY(image_blob_room(im, bytes));
+    TRY(pool_intern(&im->blob, &im->arena, data, bytes, id));
+    if (im->blob.items > before)
+        im->blob_bytes += bytes;
+    return EMU_OK;
+}
+
+static enum emu_status list_intern(struct image *im, struct image_pool *p, const void *items,
+                                   size_t n, size_t item_bytes, uint32_t *id)
+{
+    return pool_intern(p, &im->arena, items, (uint32_t)(n * item_bytes), id);
+}
+
+static enum emu_status check_list_length(const char *kind, size_t n)
+{
+    if (n > IMAGE_LIST_ITEMS_MAX)
+        return FAIL(BAD_IMAGE, "a list of %zu %s, expected at most %d", n, kind,
+                    IMAGE_LIST_ITEMS_MAX);
+    return EMU_OK;
+}
+
+/* Whether [addr, addr + bytes) lies in tile memory; an empty one may stand at its end. */
+static int in_memory(const struct image *im, uint32_t addr, uint32_t bytes)
+{
+    return addr >= im->arch.mem_base && (uint64_t)addr + bytes <= image_mem_end(&im->arch);
+}
+
+enum emu_status image_map(struct image *im, const struct image_range *r, size_t n, uint32_t *id)
+{
+    uint64_t end = im->arch.mem_base;
+
+    TRY(check_list_length("ranges", n));
+    for (size_t i = 0; i < n; i++) {
+        if (!r[i].bytes || !in_memory(im, r[i].addr, r[i].bytes))
+            return FAIL(BAD_IMAGE, "range %zu: %u bytes at 0x%x, expected some in tile memory", i,
+                        r[i].bytes, r[i].addr);
+        if (r[i].addr < end)
+            return FAIL(BAD_IMAGE, "range %zu: at 0x%x, expected 0x%llx or higher", i, r[i].addr,
+                        (unsigned long long)end);
+        if (!r[i].category || r[i].category >= im->text.items)
+            return FAIL(BAD_IMAGE, "range %zu: category %u, expected a string of 1 to %zu", i,
+                        r[i].category, im->text.items - 1);
+        if (r[i].owner >= im->text.items)
+            return FAIL(BAD_IMAGE, "range %zu: owner %u, expected a string below %zu", i,
+                        r[i].owner, im->text.items);
+        end = (uint64_t)r[i].addr + r[i].bytes;
+    }
+    return list_intern(im, &im->map, r, n, sizeof(*r), id);
+}
+
+enum emu_status image_symbols(struct image *im, const struct image_symbol *s, size_t n,
+                              uint32_t *id)
+{
+    TRY(check_list_length("symbols", n));
+    for (size_t i = 0; i < n; i++) {
+        if (!in_memory(im, s[i].addr, s[i].bytes))
+            return FAIL(BAD_IMAGE, "symbol %zu: %u bytes at 0x%x, expected tile memory", i,
+                        s[i].bytes, s[i].addr);
+        if (i && s[i].addr < s[i - 1].addr)
+            return FAIL(BAD_IMAGE, "symbol %zu: at 0x%x, expected 0x%x or higher", i, s[i].addr,
+                        s[i - 1].addr);
+        if (!s[i].name || s[i].name >= im->text.items)
+            return FAIL(BAD_IMAGE, "symbol %zu: name %u, expected a string of 1 to %zu", i,
+                        s[i].name, im->text.items - 1);
+    }
+    return list_intern(im, &im->symbols, s, n, sizeof(*s), id);
+}
+
+enum emu_status image_lines(struct image *im, const struct image_line *l, size_t n, uint32_t *id)
+{
+    TRY(check_list_length("lines", n));
+    for (size_t i = 0; i < n; i++) {
+        if (!in_memory(im, l[i].addr, 0))
+            return FAIL(BAD_IMAGE, "line %zu: at 0x%x, expected tile memory", i, l[i].addr);
+        if (i && l[i].addr <= l[i - 1].addr)
+            return FAIL(BAD_IMAGE, "line %zu: at 0x%x, expected more than 0x%x", i, l[i].addr,
+                        l[i - 1].addr);
+        if (l[i].file >= im->text.items)
+            return FAIL(BAD_IMAGE, "line %zu: file %u, expected a string below %zu", i, l[i].file,
+                        im->text.items);
+    }
+    return list_intern(im, &im->lines, l, n, sizeof(*l), id);
+}
+
+/* ---- tiles ---- */
+
+static uint64_t tile_hash(uint32_t chip, uint32_t tile)
+{
+    uint32_t k[2] = { chip, tile };
+
+    return hash64(k, sizeof(k));
+}
+
+const struct image_tile *image_find_tile(const struct image *im, uint32_t chip, uint32_t tile)
+{
+    uint64_t hash = tile_hash(chip, tile);
+    size_t cursor = 0;
+    uint32_t i;
+
+    while ((i = index_next(&im->tile_index, hash, &cursor)) != INDEX_NONE) {
+        if (im->tile[i].tile == tile && im->tile[i].chip == chip)
+            return &im->tile[i];
+    }
+    return NULL;
+}
+
+/* Whether an instruction can stand at addr. */
+static int is_code_address(const struct arch *a, uint32_t addr)
+{
+    return addr % 4 == 0 && addr >= a->mem_base && addr - a->mem_base < a->region0_bytes;
+}
+
+static enum emu_status check_tile(const struct image *im, const struct image_tile *t)
+{
+    const struct arch *a = &im->arch;
+
+    if (t->tile >= a->tiles || t->chip >= a->chips)
+        return FAIL(BAD_IMAGE, "tile %u of chip %u: expected a tile below %u of a chip below %u",
+                    t->tile, t->chip, a->tiles, a->chips);
+    if (image_find_tile(im, t->chip, t->tile))
+        return FAIL(BAD_IMAGE, "tile %u of chip %u: expected every tile once", t->tile, t->chip);
+    if (t->group >= MACHINE_MAX_GROUPS)
+        return FAIL(BAD_IMAGE, "tile %u of chip %u: group %u, expected one below %d", t->tile,
+                    t->chip, t->group, MACHINE_MAX_GROUPS);
+    if (!is_code_address(a, t->entry))
+        return FAIL(BAD_IMAGE,
+                    "tile %u of chip %u: entry 0x%x, expected a multiple of 4 in the executable "
+                    "0x%x to 0x%x",
+                    t->tile, t->chip, t->entry, a->mem_base, a->mem_base + a->region0_bytes - 1);
+    if (t->map >= im->map.items || t->symbols >= im->symbols.items || t->lines >= im->lines.items)
+        return FAIL(BAD_IMAGE,
+                    "tile %u of chip %u: map %u, symbols %u, lines %u: expected them below %zu, "
+                    "%zu, %zu",
+                    t->tile, t->chip, t->map, t->symbols, t->lines, im->map.items,
+                    im->symbols.items, im->lines.items);
+    return EMU_OK;
+}
+
+static int by_address(const void *x, const void *y)
+{
+    const struct image_segment *a = x, *b = y;
+
+    return a->addr != b->addr ? (a->addr < b->addr ? -1 : 1) : (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
+/* The first segment that begins before the one in front of it ends; n if there is none. */
+static size_t first_disorder(const struct image_segment *s, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (s[i].addr < (uint64_t)s[i - 1].addr + s[i - 1].bytes)
+            return i;
+    }
+    return n;
+}
+
+static enum emu_status check_overlap(const struct image_segment *s, size_t n)
+{
+    struct image_segment *sorted;
+    struct image_segment a, b;
+    size_t bad;
+
+    if (first_disorder(s, n) == n)
+        return EMU_OK;
+    sorted = emu_alloc(n, sizeof(*sorted));
+    if (!sorted)
+        return FAIL(NO_MEMORY, "%zu segments", n);
+    memcpy(sorted, s, n * sizeof(*s));
+    qsort(sorted, n, sizeof(*s), by_address);
+    bad = first_disorder(sorted, n);
+    a = sorted[bad == n ? 0 : bad - 1];
+    b = sorted[bad == n ? 0 : bad];
+    emu_free(sorted);
+    if (bad == n)
+        return EMU_OK;
+    return FAIL(BAD_IMAGE, "segments 0x%x + %u and 0x%x + %u: expected them disjoint", a.addr,
+                a.bytes, b.addr, b.bytes);
+}
+
+static enum emu_status check_segments(const struct image *im, const struct image_segment *s,
+                                      size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].blob >= im->blob.items)
+            return FAIL(BAD_IMAGE, "segment %zu: blob %u, expected one below %zu", i, s[i].blob,
+                        im->blob.items);
+        if (s[i].bytes > im->blob.item[s[i].blob].bytes)
+            return FAIL(BAD_IMAGE, "segment %zu: %u bytes, expected at most the %u of blob %u", i,
+                        s[i].bytes, im->blob.item[s[i].blob].bytes, s[i].blob);
+        if (!in_memory(im, s[i].addr, s[i].bytes))
+            return FAIL(BAD_IMAGE, "segment %zu: %u bytes at 0x%x, expected 0x%x to 0x%llx", i,
+                        s[i].bytes, s[i].addr, im->arch.mem_base,
+                        (unsigned long long)image_mem_end(&im->arch) - 1);
+    }
+    return check_overlap(s, n);
+}
+
+/* Makes room for n more segments. */
+static enum emu_status reserve_segments(struct image *im, size_t n)
+{
+    size_t cap = im->segment_cap ? im->segment_cap : 16;
+    struct image_segment *p;
+
+    if (n > UINT32_MAX - im->segments)
+        return FAIL(BAD_IMAGE, "%zu more segments, expected at most %u in all", n, UINT32_MAX);
+    while (cap < im->segments + n)
+        cap *= 2;
+    if (cap == im->segment_cap)
+        return EMU_OK;
+    p = emu_realloc(im->segment, cap, sizeof(*p));
+    if (!p)
+        return FAIL(NO_MEMORY, "%zu segments", cap);
+    im->segment = p;
+    im->segment_cap = cap;
+    return EMU_OK;
+}
+
+enum emu_status image_add_tile(struct image *im, const struct image_tile *t,
+                               const struct image_segment *s, size_t n)
+{
+    struct image_tile *new;
+
+    TRY(check_tile(im, t));
+    TRY(check_segments(im, s, n));
+    TRY(reserve_segments(im, n));
+    TRY(emu_grow((void **)&im->tile, im->tiles, &im->tile_cap, sizeof(*im->tile)));
+    TRY(index_reserve(&im->tile_index));
+    index_add(&im->tile_index, tile_hash(t->chip, t->tile), (uint32_t)im->tiles);
+    new = &im->tile[im->tiles++];
+    *new = *t;
+    new->segments = (uint32_t)n;
+    new->first_segment = (uint32_t)im->segments;
+    if (n)
+        memcpy(im->segment + im->segments, s, n * sizeof(*s));
+    im->segments += n;
+    return EMU_OK;
+}
+
+/* ---- streams and timing keys ---- */
+
+enum emu_status image_add_stream(struct image *im, const struct image_stream *s)
+{
+    uint64_t hash = hash64(&s->id, sizeof(s->id));
+    size_t cursor = 0;
+    uint32_t i;
+
+    if (s->id >= HOST_HEADER_STREAMS)
+        return FAIL(BAD_IMAGE, "stream %u: expected a number below %d", s->id, HOST_HEADER_STREAMS);
+    if (s->name >= im->text.items)
+        return FAIL(BAD_IMAGE, "stream %u: name %u, expected a string below %zu", s->id, s->name,
+                    im->text.items);
+    if (s->direction > STREAM_TO_HOST || s->depth > IMAGE_STREAM_DEPTH_MAX)
+        return FAIL(BAD_IMAGE, "stream %u: direction %u, depth %u: expected at most %d and %d",
+                    s->id, s->direction, s->depth, STREAM_TO_HOST, IMAGE_STREAM_DEPTH_MAX);
+    while ((i = index_next(&im->stream_index, hash, &cursor)) != INDEX_NONE) {
+        if (im->stream[i].id == s->id)
+            return FAIL(BAD_IMAGE, "stream %u: expected every stream once", s->id);
+    }
+    TRY(emu_grow((void **)&im->stream, im->streams, &im->stream_cap, sizeof(*im->stream)));
+    TRY(index_reserve(&im->stream_index));
+    index_add(&im->stream_index, hash, (uint32_t)im->streams);
+    im->stream[im->streams++] = *s;
+    return EMU_OK;
+}
+
+enum emu_status image_add_timing_key(struct image *im, const struct image_timing_key *k)
+{
+    uint64_t hash = tile_hash(k->tile, k->call_addr);
+    size_t cursor = 0;
+    uint32_t i;
+
+    if (k->tile >= im->arch.tiles || !is_code_address(&im->arch, k->call_addr))
+        return FAIL(BAD_IMAGE,
+                    "timing key of tile %u, call 0x%x: expected a tile below %u, a call in "
+                    "executable memory",
+                    k->tile, k->call_addr, im->arch.tiles);
+    while ((i = index_next(&im->key_index, hash, &cursor)) != INDEX_NONE) {
+        if (im->key[i].tile == k->tile && im->key[i].call_addr == k->call_addr)
+            return FAIL(BAD_IMAGE, "timing key of tile %u, call 0x%x: expected every call once",
+                        k->tile, k->call_addr);
+    }
+    if (im->keys >= INDEX_NONE)
+        return FAIL(BAD_IMAGE, "more than %u timing keys", INDEX_NONE);
+    TRY(emu_grow((void **)&im->key, im->keys, &im->key_cap, sizeof(*im->key)));
+    TRY(index_reserve(&im->key_index));
+    index_add(&im->key_index, hash, (uint32_t)im->keys);
+    im->key[im->keys++] = *k;
+    return EMU_OK;
+}

@@ -1,0 +1,136 @@
+/* image_internal.h - what the files of emu/load share: the structure behind struct image, and the
+ * constants of the file format (docs/image.md).
+ *
+ * Text, blobs and lists live in an arena and never move, so borrowed pointers stay valid as long as
+ * the image; a hash index over each kind stores equal ones once. Nothing is written into arena
+ * memory that is zero anyway: empty pages of blobs cost no host memory.
+ */
+#ifndef EMU_IMAGE_INTERNAL_H
+#define EMU_IMAGE_INTERNAL_H
+
+#include "emu/load/image.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "image files are copied as they are");
+
+enum {
+    IMAGE_PAGE_BYTES = 4096, /* chunk of a blob in a file, and the unit in which zeros are skipped */
+    IMAGE_GROUP_CHUNKS = 64, /* chunks of one DATA section */
+    IMAGE_GROUP_BYTES = IMAGE_GROUP_CHUNKS * IMAGE_PAGE_BYTES,
+    IMAGE_FIXED_SECTIONS = 10,
+    IMAGE_FORMAT_VERSION = 1,
+    IMAGE_FILE_HEADER_BYTES = 16,
+    IMAGE_SECTION_HEADER_BYTES = 16,
+    IMAGE_CHECKSUM_BYTES = 8,
+    IMAGE_MACHINE_BYTES_MAX = 1 << 20,
+    IMAGE_TEXT_BYTES_MAX = 1 << 20,    /* one string, with its NUL */
+    IMAGE_LIST_ITEMS_MAX = 1 << 24,    /* of one list */
+    IMAGE_SECTION_BYTES_MAX = 1 << 30, /* of one section, decompressed */
+    IMAGE_EXPANSION_MAX = 1024,        /* decompressed bytes per stored byte, above one group */
+    IMAGE_STREAM_DEPTH_MAX = 1 << 16
+};
+
+/* Bytes of all blobs of one image together. */
+#define IMAGE_BLOB_BYTES_MAX ((uint64_t)8 << 30)
+
+#define IMAGE_MAGIC "\x89SSI\r\n\x1a\n" /* high bit, CR LF, EOF and LF: what text transfers damage */
+
+#define IMAGE_FOURCC(a, b, c, d)                                                                   \
+    ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+
+/* Sections in file order; each has version 1. DATA stands once per group of chunks. */
+enum image_section_type {
+    IMAGE_MACH = IMAGE_FOURCC('M', 'A', 'C', 'H'),
+    IMAGE_TEXT = IMAGE_FOURCC('T', 'E', 'X', 'T'),
+    IMAGE_MAPS = IMAGE_FOURCC('M', 'A', 'P', 'S'),
+    IMAGE_SYMB = IMAGE_FOURCC('S', 'Y', 'M', 'B'),
+    IMAGE_LINE = IMAGE_FOURCC('L', 'I', 'N', 'E'),
+    IMAGE_STRM = IMAGE_FOURCC('S', 'T', 'R', 'M'),
+    IMAGE_TIME = IMAGE_FOURCC('T', 'I', 'M', 'E'),
+    IMAGE_TILE = IMAGE_FOURCC('T', 'I', 'L', 'E'),
+    IMAGE_SEGM = IMAGE_FOURCC('S', 'E', 'G', 'M'),
+    IMAGE_BLOB = IMAGE_FOURCC('B', 'L', 'O', 'B'),
+    IMAGE_DATA = IMAGE_FOURCC('D', 'A', 'T', 'A')
+};
+
+/* The machine's memory ends, as 64 bits where sums may not wrap. */
+static inline uint64_t image_mem_end(const struct arch *a)
+{
+    return (uint64_t)a->mem_base + a->mem_bytes;
+}
+
+/* ---- image_pool.c ---- */
+
+/* Zeroed memory that never moves. */
+struct arena {
+    struct arena_slab *last; /* owned */
+    size_t used, total_bytes;
+};
+
+/* Hash index of 32-bit ids. Who looks up compares candidates himself: only 32 bits of hash are kept. */
+struct index_slot {
+    uint32_t hash, id_plus_1; /* 0: free */
+};
+
+struct image_index {
+    struct index_slot *slot; /* owned; a power of two of them, or NULL */
+    size_t slots, used;
+};
+
+enum { INDEX_NONE = UINT32_MAX };
+
+struct pool_item {
+    const void *data; /* in the arena; NULL for 0 bytes */
+    uint32_t bytes;
+};
+
+/* Things of one kind, each stored once; ids count from 0, which is the empty one. */
+struct image_pool {
+    struct pool_item *item; /* owned */
+    size_t items, cap;
+    struct image_index index;
+};
+
+struct image {
+    struct arch arch;
+    struct arena arena;
+    struct image_pool text, blob, map, symbols, lines;
+    uint64_t blob_bytes; /* of all blobs */
+    struct image_tile *tile; /* owned, like the arrays below */
+    size_t tiles, tile_cap;
+    struct image_segment *segment;
+    size_t segments, segment_cap;
+    struct image_stream *stream;
+    size_t streams, stream_cap;
+    struct image_timing_key *key;
+    size_t keys, key_cap;
+    struct image_index tile_index, stream_index, key_index;
+};
+
+/* bytes of zeros, aligned to 16; NULL when out of memory. */
+void *arena_alloc(struct arena *a, size_t bytes);
+void arena_free(struct arena *a);
+
+/* First and next candidate for a hash; start with *cursor = 0. INDEX_NONE when there is no more. */
+uint32_t index_next(const struct image_index *x, uint64_t hash, size_t *cursor);
+/* Makes room for one more entry, so that index_add cannot fail. */
+enum emu_status index_reserve(struct image_index *x) EMU_MUST_CHECK;
+void index_add(struct image_index *x, uint64_t hash, uint32_t id);
+void index_free(struct image_index *x);
+
+/* Whether all bytes are zero. */
+int bytes_are_zero(const void *data, size_t bytes);
+/* memcpy into memory that is zero: pages of zeros are not touched. */
+void copy_nonzero_pages(void *to, const void *from, size_t bytes);
+
+/* The id of a thing that equals data, INDEX_NONE if there is none. */
+uint32_t pool_find(const struct image_pool *p, const void *data, uint32_t bytes);
+/* The id of data, copied if it is new. On EMU_NO_MEMORY the pool is as before. */
+enum emu_status pool_intern(struct image_pool *p, struct arena *a, const void *data, uint32_t bytes,
+                            uint32_t *id) EMU_MUST_CHECK;
+/* A new thing of zeros that only pool_index_item() makes findable: the reader fills it in between. */
+enum emu_status pool_append_blank(struct image_pool *p, struct arena *a, uint32_t bytes,
+                                  uint8_t **data) EMU_MUST_CHECK;
+enum emu_status pool_index_item(struct image_pool *p, uint32_t id) EMU_MUST_CHECK;
+void pool_free(struct image_pool *p);
+
+#endif
