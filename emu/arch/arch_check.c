@@ -154,6 +154,9 @@ static int find_system(const struct arch *a, struct arch_problem *p)
     if (a->chips_per_machine > a->chips_max)
         REFUSE(chips_per_machine, chips_max, "%u is more than chips_max %u", a->chips_per_machine,
                a->chips_max);
+    if (a->host_packet_bytes % 4)
+        REFUSE(host_packet_bytes, host_packet_bytes, "%u is not a multiple of 4",
+               a->host_packet_bytes);
     if (a->chips > 1 && a->links == 0)
         REFUSE(links, chips, "0, but %u chips need links", a->chips);
     return 0;

@@ -1,8 +1,9 @@
 /* asm.h - the assembler: source files to one linked unit of tile code, and back to text.
  *
- * A unit is filled with files, then linked; the result is a struct asm_image: sections with addresses and bytes, and symbols.
- * Syntax: docs/assembly.md. Everything wrong with the source becomes a diagnostic of the unit; nothing is printed.
- * A unit may be used by one thread at a time; different units are independent.
+ * A unit is filled with files, then linked; the result is a struct asm_image: sections with
+ * addresses and bytes, and symbols. Syntax: docs/assembly.md. Everything wrong with the source
+ * becomes a diagnostic of the unit; nothing is printed. A unit may be used by one thread at a time;
+ * different units are independent.
  */
 #ifndef EMU_ASM_H
 #define EMU_ASM_H
@@ -16,7 +17,8 @@
 
 struct asm_unit;
 
-/* How sources are read. All pointers are borrowed for the life of the unit; all zero is a good default. */
+/* How sources are read. All pointers are borrowed for the life of the unit; all zero is a good
+ * default. */
 struct asm_options {
     const struct arch *arch; /* NULL: mk2 */
     const char *const *include_dirs;
@@ -37,8 +39,9 @@ struct asm_layout {
 
 enum asm_diag_kind { ASM_ERROR, ASM_WARNING, ASM_NOTE };
 
-/* One message. Notes belong to the message before them. line and column count from 1; 0: none. The column counts in the line as
- * the C preprocessor or a macro made it. Inside a macro, file and line are those of its body. */
+/* One message. Notes belong to the message before them. line and column count from 1; 0: none. The
+ * column counts in the line as the C preprocessor or a macro made it. Inside a macro, file and line
+ * are those of its body. */
 struct asm_diag {
     enum asm_diag_kind kind;
     const char *file;
@@ -56,7 +59,8 @@ struct asm_line {
 
 struct asm_section {
     const char *name;
-    const char *file; /* the source file it belongs to; same-named sections of two files stay apart */
+    const char
+        *file; /* the source file it belongs to; same-named sections of two files stay apart */
     uint32_t addr, size, align;
     uint32_t flags; /* enum asm_section_flags; ASM_ALLOC is always set */
     const uint8_t *bytes;
@@ -77,8 +81,9 @@ struct asm_symbol {
     uint8_t global, weak;
 };
 
-/* A linked unit. Borrowed from the unit (valid until it is linked again or freed), or read by asm_image_read. Sections are in
- * ascending order of address, code first; symbols by value. Names that begin with .L and numbered labels are left out. */
+/* A linked unit. Borrowed from the unit (valid until it is linked again or freed), or read by
+ * asm_image_read. Sections are in ascending order of address, code first; symbols by value. Names
+ * that begin with .L and numbered labels are left out. */
 struct asm_image {
     const char *machine; /* name of the machine it was linked for */
     struct asm_section *section;
@@ -94,8 +99,9 @@ void asm_unit_free(struct asm_unit *u);
 
 /* Assembles one more source file into the unit.
  *
- * Unless options.raw is set the text first goes through `cpp`, run as a child process. The headers of emu/asm/include are found
- * from the directory of the executable upwards, or below $SUPERSTEP_HOME.
+ * Unless options.raw is set the text first goes through `cpp`, run as a child process. The headers
+ * of emu/asm/include are found from the directory of the executable upwards, or below
+ * $SUPERSTEP_HOME.
  *
  * Errors  EMU_BAD_ASM    the unit has error diagnostics (also from earlier files)
  *         EMU_IO         the file cannot be read, cpp cannot be run
@@ -106,8 +112,9 @@ enum emu_status asm_unit_add_file(struct asm_unit *u, const char *path) EMU_MUST
 enum emu_status asm_unit_add_text(struct asm_unit *u, const char *name, const char *text,
                                   size_t len) EMU_MUST_CHECK;
 
-/* Places the sections, resolves symbols across files, checks every operand that was not known before, and repeat bodies.
- * May be called again with another layout. Errors: as asm_unit_add_file, without EMU_IO. */
+/* Places the sections, resolves symbols across files, checks every operand that was not known
+ * before, and repeat bodies. May be called again with another layout. Errors: as asm_unit_add_file,
+ * without EMU_IO. */
 enum emu_status asm_unit_link(struct asm_unit *u, const struct asm_layout *layout) EMU_MUST_CHECK;
 
 /* The result of the last successful link, else NULL. */
@@ -120,7 +127,8 @@ void asm_diag_print(const struct asm_unit *u, FILE *f); /* "file:line:column: er
 /* A global symbol of this name, else the first local one, else NULL. */
 const struct asm_symbol *asm_symbol_find(const struct asm_image *image, const char *name);
 
-/* The last symbol at or below addr in the section that holds it; *offset is the distance. NULL if there is none. */
+/* The last symbol at or below addr in the section that holds it; *offset is the distance. NULL if
+ * there is none. */
 const struct asm_symbol *asm_symbolize(const struct asm_image *image, uint32_t addr,
                                        uint32_t *offset);
 const struct asm_section *asm_section_of(const struct asm_image *image, uint32_t addr);
@@ -129,17 +137,20 @@ const struct asm_section *asm_section_of(const struct asm_image *image, uint32_t
 const struct asm_line *asm_line_of(const struct asm_image *image, uint32_t addr);
 
 /* Writes an image in the text format "superstep-unit 1" (asm_file.c), and reads it back.
- * asm_image_read fills *out, which asm_image_free empties. Errors: EMU_IO, EMU_BAD_FILE, EMU_NO_MEMORY. */
+ * asm_image_read fills *out, which asm_image_free empties. Errors: EMU_IO, EMU_BAD_FILE,
+ * EMU_NO_MEMORY. */
 enum emu_status asm_image_write(const struct asm_image *image, FILE *f) EMU_MUST_CHECK;
 enum emu_status asm_image_read(const char *path, struct asm_image *out) EMU_MUST_CHECK;
 enum emu_status asm_image_read_text(const char *name, const char *text, size_t len,
                                     struct asm_image *out) EMU_MUST_CHECK;
 void asm_image_free(struct asm_image *image);
 
-/* Writes assembly text that assembles, with --raw, to the same words in the same sections. Errors: EMU_NO_MEMORY, EMU_IO. */
+/* Writes assembly text that assembles, with --raw, to the same words in the same sections. Errors:
+ * EMU_NO_MEMORY, EMU_IO. */
 enum emu_status asm_disassemble(const struct asm_image *image, FILE *f) EMU_MUST_CHECK;
 
-/* Length in bytes of the item at a word-aligned offset of an executable section, and its text: one instruction,
+/* Length in bytes of the item at a word-aligned offset of an executable section, and its text: one
+ * instruction,
  * "{ main; aux }" or ".int 0x...". label replaces an address operand if not NULL. */
 unsigned asm_print_item(const struct asm_section *s, uint32_t offset, const char *label, char *out,
                         size_t bytes);

@@ -1,8 +1,8 @@
 /* asm_args.c - parameters and arguments of macros, and their substitution in a body.
  *
- * Arguments are separated by commas or blanks. Text in parentheses or quotes is one argument; quotes are dropped. A blank next to
- * an operator does not separate, so that `a + b` is one argument, and neither does one next to a colon, where cpp puts blanks
- * into `$a0:1`.
+ * Arguments are separated by commas or blanks. Text in parentheses or quotes is one argument;
+ * quotes are dropped. A blank next to an operator does not separate, so that `a + b` is one
+ * argument, and neither does one next to a colon, where cpp puts blanks into `$a0:1`.
  */
 #include <stdio.h>
 #include <string.h>
@@ -208,8 +208,8 @@ int args_parse(struct as *as, struct args *a, const struct macro *m, struct span
         if (i >= m->params) {
             struct span rest = lex_statement_text(as);
 
-            return as_error(as, here, "macro '%s' takes %zu arguments; too many: '%.*s'",
-                            m->n.name, m->params, (int)rest.n, rest.s);
+            return as_error(as, here, "macro '%s' takes %zu argument%s; too many: '%.*s'",
+                            m->n.name, m->params, m->params == 1 ? "" : "s", (int)rest.n, rest.s);
         }
         lex_blank(as);
         quoted = lex_peek(as) == '"';
@@ -254,7 +254,8 @@ static void grow_put(struct growing *g, const char *s, size_t n)
     g->used += n;
 }
 
-/* The parameter named at s: the longest run of name characters, or that run cut before a '.' or '$'. */
+/* The parameter named at s: the longest run of name characters, or that run cut before a '.' or
+ * '$'. */
 static const struct span *find_param(struct span s, const struct param *param,
                                      const struct span *value, size_t n, size_t *len)
 {
@@ -275,7 +276,8 @@ static const struct span *find_param(struct span s, const struct param *param,
     return NULL;
 }
 
-/* Where `x_##arg` fails because arg begins with a backslash, cpp leaves the blank before the argument: `x_ \arg`. */
+/* Where `x_##arg` fails because arg begins with a backslash, cpp leaves the blank before the
+ * argument: `x_ \arg`. */
 static void join_failed_paste(const struct as *as, struct growing *g)
 {
     size_t n = g->used;
@@ -286,7 +288,8 @@ static void join_failed_paste(const struct as *as, struct growing *g)
         g->used = n;
 }
 
-/* What stands behind the backslash at s.s[0]. Returns the characters used up, 0 to keep the backslash. */
+/* What stands behind the backslash at s.s[0]. Returns the characters used up, 0 to keep the
+ * backslash. */
 static size_t substitute_one(struct as *as, struct growing *g, struct span s,
                              const struct param *param, const struct span *value, size_t n)
 {

@@ -1,4 +1,5 @@
-/* asm_cond.c - conditional assembly. Each .if belongs to the text it stands in: a macro cannot close one of its caller. */
+/* asm_cond.c - conditional assembly. Each .if belongs to the text it stands in: a macro cannot
+ * close one of its caller. */
 #include <string.h>
 
 #include "emu/asm/asm_internal.h"
@@ -22,12 +23,14 @@ static const struct test_name {
     const char *name;
     enum test test;
 } tests[] = {
-    { ".if", TEST_NONZERO },      { ".ifne", TEST_NONZERO },      { ".ifeq", TEST_ZERO },
-    { ".ifgt", TEST_GT },         { ".ifge", TEST_GE },           { ".iflt", TEST_LT },
-    { ".ifle", TEST_LE },         { ".ifdef", TEST_DEFINED },     { ".ifndef", TEST_UNDEFINED },
-    { ".ifb", TEST_BLANK },       { ".ifnb", TEST_NOT_BLANK },    { ".ifc", TEST_SAME },
-    { ".ifnc", TEST_DIFFERENT },  { ".ifeqs", TEST_SAME },        { ".ifnes", TEST_DIFFERENT },
-    { ".ifnotdef", TEST_UNDEFINED },
+    { ".if", TEST_NONZERO },       { ".ifne", TEST_NONZERO },
+    { ".ifeq", TEST_ZERO },        { ".ifgt", TEST_GT },
+    { ".ifge", TEST_GE },          { ".iflt", TEST_LT },
+    { ".ifle", TEST_LE },          { ".ifdef", TEST_DEFINED },
+    { ".ifndef", TEST_UNDEFINED }, { ".ifb", TEST_BLANK },
+    { ".ifnb", TEST_NOT_BLANK },   { ".ifc", TEST_SAME },
+    { ".ifnc", TEST_DIFFERENT },   { ".ifeqs", TEST_SAME },
+    { ".ifnes", TEST_DIFFERENT },  { ".ifnotdef", TEST_UNDEFINED },
 };
 
 int cond_skipping(const struct as *as)

@@ -1,7 +1,8 @@
 /* asm_cpp.c - files in: reading them, and running the C preprocessor as a child process.
  *
- * cpp runs without a shell, with an empty environment but for the search path, and writes into anonymous files, so that neither
- * locale nor include variables of the user change the result. Its line markers stay in the text.
+ * cpp runs without a shell, with an empty environment but for the search path, and writes into
+ * anonymous files, so that neither locale nor include variables of the user change the result. Its
+ * line markers stay in the text.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,8 @@ enum emu_status file_read(const char *path, char **out, size_t *len)
     return st;
 }
 
-/* The directory of our headers, found from the executable upwards, unless $SUPERSTEP_HOME says where. */
+/* The directory of our headers, found from the executable upwards, unless $SUPERSTEP_HOME says
+ * where. */
 static int headers_find(char *out, size_t bytes)
 {
     const char *home = getenv("SUPERSTEP_HOME");
@@ -127,17 +129,23 @@ static void command_add_machine(struct command *c)
 static const char *const *command_build(struct asm_unit *u, const char *path)
 {
     static const char *const fixed[] = {
-        "cpp", "-x", "assembler-with-cpp", "-undef", "-nostdinc", "-fno-dollars-in-identifiers",
-        "-fno-diagnostics-show-caret", "-fdiagnostics-color=never",
+        "cpp",
+        "-x",
+        "assembler-with-cpp",
+        "-undef",
+        "-nostdinc",
+        "-fno-dollars-in-identifiers",
+        "-fno-diagnostics-show-caret",
+        "-fdiagnostics-color=never",
     };
     enum { MACHINE_ARGS = 8, OTHER_ARGS = 4 };
     const struct asm_options *o = &u->options;
     struct command c = { u, NULL, 0, 0 };
     char headers[PATH_MAX + 32];
 
-    c.argv = unit_alloc(u, EMU_COUNT_OF(fixed) + MACHINE_ARGS + OTHER_ARGS + o->define_count +
-                               o->include_dir_count,
-                        sizeof(*c.argv));
+    c.argv = unit_alloc(
+        u, EMU_COUNT_OF(fixed) + MACHINE_ARGS + OTHER_ARGS + o->define_count + o->include_dir_count,
+        sizeof(*c.argv));
     if (!c.argv)
         return NULL;
     for (size_t i = 0; i < EMU_COUNT_OF(fixed); i++)
@@ -253,11 +261,11 @@ static enum emu_status cpp_finish(struct asm_unit *u, const char *path, int code
     return fd_read(fd[1], "output of cpp", out, len);
 }
 
-/* Text is passed on standard input, behind a line marker that names it. */
+/* Text is passed on standard input, behind a directive that names it. */
 static int input_write(int fd, const char *name, struct span text)
 {
-    return dprintf(fd, "# 1 \"%s\"\n", name) > 0 && write(fd, text.s, text.n) == (ssize_t)text.n &&
-           !lseek(fd, 0, SEEK_SET);
+    return dprintf(fd, "#line 1 \"%s\"\n", name) > 0 &&
+           write(fd, text.s, text.n) == (ssize_t)text.n && !lseek(fd, 0, SEEK_SET);
 }
 
 enum emu_status cpp_run(struct asm_unit *u, const char *path, struct span text, char **out,
@@ -270,8 +278,8 @@ enum emu_status cpp_run(struct asm_unit *u, const char *path, struct span text, 
     *out = NULL;
     *len = 0;
     if (!argv)
-        return u->no_memory ? FAIL(NO_MEMORY, "arguments of cpp") :
-                              FAIL(IO, "an argument of cpp is too long");
+        return u->no_memory ? FAIL(NO_MEMORY, "arguments of cpp")
+                            : FAIL(IO, "an argument of cpp is too long");
     if (!text.s && access(path, R_OK))
         return FAIL(IO, "%s: %s", path, strerror(errno));
     fd[0] = text.s ? memfd_create("input", MFD_CLOEXEC) : open("/dev/null", O_RDONLY | O_CLOEXEC);

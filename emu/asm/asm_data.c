@@ -56,9 +56,9 @@ static int float_text(struct as *as, char *out, size_t bytes)
     lex_blank(as);
     at = lex_here(as);
     start = f->p;
-    while (f->p < f->end && (lex_is_name((unsigned char)*f->p) ||
-                             (strchr("+-", *f->p) && *f->p &&
-                              (f->p == start || (f->p[-1] | 0x20) == 'e'))))
+    while (f->p < f->end &&
+           (lex_is_name((unsigned char)*f->p) ||
+            (strchr("+-", *f->p) && *f->p && (f->p == start || (f->p[-1] | 0x20) == 'e'))))
         f->p++;
     n = (size_t)(f->p - start);
     if (!n || n >= bytes)

@@ -61,7 +61,8 @@ static int section_flags(struct as *as, uint32_t *flags)
     return 1;
 }
 
-/* .section name[, "flags"[, @type]]; the name runs to a comma or blank, so that it may hold any other character. */
+/* .section name[, "flags"[, @type]]; the name runs to a comma or blank, so that it may hold any
+ * other character. */
 static int do_section(struct as *as, struct loc at, int argument)
 {
     struct frame *f = as->top;
@@ -191,7 +192,8 @@ static int do_stack_usage(struct as *as, struct loc at, int argument)
     (void)argument;
     if (!lex_name(as, &name) || !lex_expect(as, ',', " behind the name"))
         return 0;
-    if (name.n > 6 && !memcmp(name.s, ".text.", 6)) /* PopLibs names the section of some functions */
+    if (name.n > 6 &&
+        !memcmp(name.s, ".text.", 6)) /* PopLibs names the section of some functions */
         name = span_of(name.s + 6, name.n - 6);
     s = symbol_get(as, name);
     if (!s || !expr_parse_number(as, "the stack size", &bytes))
@@ -316,8 +318,8 @@ int directive_file(struct as *as, struct loc at, char **name, char **out, size_t
     }
     if (st == EMU_OK)
         return 1;
-    return st == EMU_NO_MEMORY ? unit_no_memory(as->u) :
-                                 as_error(as, at, "cannot read '%s'", *name);
+    return st == EMU_NO_MEMORY ? unit_no_memory(as->u)
+                               : as_error(as, at, "cannot read '%s'", *name);
 }
 
 static int do_include(struct as *as, struct loc at, int argument)
@@ -344,7 +346,10 @@ static int do_include(struct as *as, struct loc at, int argument)
 
 /* ---- the table ---- */
 
-enum { IN_BUNDLE = 1, OWN_END = 2 }; /* allowed between braces; the handler looks for the end of the statement itself */
+enum {
+    IN_BUNDLE = 1,
+    OWN_END = 2
+}; /* allowed between braces; the handler looks for the end of the statement itself */
 
 static const struct directive {
     const char *name;
@@ -420,7 +425,7 @@ static const struct directive {
 const char *directive_nearest(struct span name)
 {
     const char *best = NULL;
-    unsigned least = 3;
+    unsigned least = word_tolerance(name) + 1;
 
     for (size_t i = 0; i < EMU_COUNT_OF(directives); i++) {
         unsigned d = word_distance(name, directives[i].name);
@@ -448,7 +453,7 @@ int directive_run(struct as *as, struct span name, struct loc at)
     }
     nearest = directive_nearest(name);
     if (nearest)
-        return as_error(as, at, "unknown directive '%.*s'; did you mean '%s'?", (int)name.n,
-                        name.s, nearest);
+        return as_error(as, at, "unknown directive '%.*s'; did you mean '%s'?", (int)name.n, name.s,
+                        nearest);
     return as_error(as, at, "unknown directive '%.*s'", (int)name.n, name.s);
 }

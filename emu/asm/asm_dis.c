@@ -1,7 +1,7 @@
 /* asm_dis.c - linked units back to assembly text that assembles to the same words.
  *
- * Words that are no instruction, and pairs that the assembler would refuse as a bundle, become .int. Branch targets get labels
- * named after their address.
+ * Words that are no instruction, and pairs that the assembler would refuse as a bundle, become
+ * .int. Branch targets get labels named after their address.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -57,7 +57,10 @@ static void read_piece(const struct asm_section *s, uint32_t offset, struct piec
                      !insn_bundle_fault(&p->main, &p->aux, why, sizeof(why));
     else
         p->is_code = is_faithful(&p->main, word[0], word[1]) &&
+                     (p->bytes == 4 || (s->addr + offset) % 8 == 0) &&
                      !insn_writes_twice(&p->main, NULL, why, sizeof(why));
+    if (!p->is_code)
+        p->bytes = 4;
 }
 
 /* Address that a control instruction names, or -1. */
@@ -81,11 +84,7 @@ static unsigned print_piece(const struct asm_section *s, uint32_t offset, const 
     char main[160], aux[160];
 
     if (!p->is_code) {
-        if (p->bytes == 4)
-            snprintf(out, bytes, ".int 0x%08" PRIx32, word_at(s, offset));
-        else
-            snprintf(out, bytes, ".int 0x%08" PRIx32 ", 0x%08" PRIx32, word_at(s, offset),
-                     word_at(s, offset + 4));
+        snprintf(out, bytes, ".int 0x%08" PRIx32, word_at(s, offset));
         return p->bytes;
     }
     isa_print(&p->main, label, main, sizeof(main));
@@ -179,7 +178,8 @@ static size_t lower_bound(const struct asm_image *image, int64_t v)
     return low;
 }
 
-/* Labels of symbols at an address. A name that was used before, or cannot be written, is left out. */
+/* Labels of symbols at an address. A name that was used before, or cannot be written, is left out.
+ */
 static void print_symbols(struct listing *l, const struct asm_section *s, uint32_t offset)
 {
     const struct asm_image *image = l->image;
@@ -193,7 +193,8 @@ static void print_symbols(struct listing *l, const struct asm_section *s, uint32
             break;
         if (y->section != s || !is_plain_name(y->name))
             continue;
-        while (same < i && (!image->symbol[same].section || strcmp(image->symbol[same].name, y->name)))
+        while (same < i &&
+               (!image->symbol[same].section || strcmp(image->symbol[same].name, y->name)))
             same++;
         if (same < i)
             continue;
@@ -228,11 +229,28 @@ static void print_code(struct listing *l, size_t index)
         fprintf(l->f, "\t.byte 0x%02x\n", s->bytes[at]);
 }
 
+static int has_symbol(const struct listing *l, int64_t addr)
+{
+    size_t i = lower_bound(l->image, addr);
+
+    return i < l->image->symbol_count && l->image->symbol[i].value == addr;
+}
+
 static void print_data(struct listing *l, const struct asm_section *s)
 {
+    enum { BYTES_PER_LINE = 16 };
+    unsigned used = 0;
+
     for (uint32_t at = 0; at < s->size; at++) {
-        print_symbols(l, s, at);
-        fprintf(l->f, "\t.byte 0x%02x\n", s->bytes[at]);
+        int last = at + 1 == s->size || has_symbol(l, (int64_t)s->addr + at + 1);
+
+        if (!used)
+            print_symbols(l, s, at);
+        fprintf(l->f, "%s0x%02x", used++ ? ", " : "\t.byte ", s->bytes[at]);
+        if (last || used == BYTES_PER_LINE) {
+            fputc('\n', l->f);
+            used = 0;
+        }
     }
 }
 

@@ -1,8 +1,10 @@
-/* asm_expr.c - expressions: parsed to trees, folded as far as the source is known, evaluated again by the linker.
+/* asm_expr.c - expressions: parsed to trees, folded as far as the source is known, evaluated again
+ * by the linker.
  *
- * Values are 64 bits and wrap. A place is an offset in a section of yet unknown address; the distance of two places in one
- * section is a number at once, and so are the low bits that the alignment of the section fixes. A symbol set by .equ stands for
- * the value it has at this point of the source. Precedence is that of C, with all comparisons on one level.
+ * Values are 64 bits and wrap. A place is an offset in a section of yet unknown address; the
+ * distance of two places in one section is a number at once, and so are the low bits that the
+ * alignment of the section fixes. A symbol set by .equ stands for the value it has at this point of
+ * the source. Precedence is that of C, with all comparisons on one level.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +32,10 @@ static const struct infix {
 
 /* two characters before one */
 operators[] = {
-    { "||", OP2_OR, 1 },  { "&&", OP2_AND, 2 }, { "==", OP2_EQ, 6 },  { "!=", OP2_NE, 6 },
-    { "<>", OP2_NE, 6 },  { "<=", OP2_LE, 6 },  { ">=", OP2_GE, 6 },  { "<<", OP2_SHL, 7 },
-    { ">>", OP2_SHR, 7 }, { "|", '|', 3 },      { "^", '^', 4 },      { "&", '&', 5 },
-    { "<", '<', 6 },      { ">", '>', 6 },      { "+", '+', 8 },      { "-", '-', 8 },
+    { "||", OP2_OR, 1 },  { "&&", OP2_AND, 2 }, { "==", OP2_EQ, 6 }, { "!=", OP2_NE, 6 },
+    { "<>", OP2_NE, 6 },  { "<=", OP2_LE, 6 },  { ">=", OP2_GE, 6 }, { "<<", OP2_SHL, 7 },
+    { ">>", OP2_SHR, 7 }, { "|", '|', 3 },      { "^", '^', 4 },     { "&", '&', 5 },
+    { "<", '<', 6 },      { ">", '>', 6 },      { "+", '+', 8 },     { "-", '-', 8 },
     { "*", '*', 9 },      { "/", '/', 9 },      { "%", '%', 9 },
 };
 
@@ -152,8 +154,8 @@ static struct value eval_symbol(struct evaluation *e, struct symbol *s)
     if (e->linked && s->resolved)
         s = s->resolved;
     if (s->state == SYMBOL_LABEL && (e->linked || !s->weak))
-        return e->linked ? number((int64_t)s->section->addr + s->offset) :
-                           place(s->section, s->offset);
+        return e->linked ? number((int64_t)s->section->addr + s->offset)
+                         : place(s->section, s->offset);
     if (!e->linked)
         return unknown();
     if (s->state == SYMBOL_UNDEFINED) /* reported where it is used, unless only .size uses it */
@@ -210,8 +212,8 @@ static struct value eval(struct evaluation *e, const struct node *n)
         v = number(n->number);
         break;
     case NODE_PLACE:
-        v = e->linked ? number(wrap((uint64_t)n->number + n->u.section->addr)) :
-                        place(n->u.section, n->number);
+        v = e->linked ? number(wrap((uint64_t)n->number + n->u.section->addr))
+                      : place(n->u.section, n->number);
         break;
     case NODE_SYMBOL:
         v = eval_symbol(e, n->u.symbol);
@@ -258,10 +260,9 @@ const struct node *expr_place(struct as *as, struct section *s, int64_t offset)
 static const struct node *make(struct as *as, struct loc at, char op, const struct node *left,
                                const struct node *right)
 {
-    struct node n = { .kind = right ? NODE_BINARY : NODE_UNARY,
-                      .op = (uint8_t)op,
-                      .u.left = left,
-                      .right = right };
+    struct node n = {
+        .kind = right ? NODE_BINARY : NODE_UNARY, .op = (uint8_t)op, .u.left = left, .right = right
+    };
     struct node *copy;
     struct value v;
 
@@ -271,8 +272,8 @@ static const struct node *make(struct as *as, struct loc at, char op, const stru
         as_error(as, at, "expression too large");
         return NULL;
     }
-    v = left->kind <= NODE_PLACE && (!right || right->kind <= NODE_PLACE) ? expr_eval(&n, 0) :
-                                                                            unknown();
+    v = left->kind <= NODE_PLACE && (!right || right->kind <= NODE_PLACE) ? expr_eval(&n, 0)
+                                                                          : unknown();
     if (v.kind == VALUE_WRONG) {
         as_error(as, at, "%s", v.why);
         return NULL;
@@ -356,9 +357,9 @@ static struct span number_text(struct as *as)
     const char *start = f->p;
     int hex = f->end - start > 1 && start[0] == '0' && (start[1] | 0x20) == 'x';
 
-    while (f->p < f->end && (lex_is_name((unsigned char)*f->p) ||
-                             (!hex && f->p > start && (f->p[-1] | 0x20) == 'e' &&
-                              (*f->p == '+' || *f->p == '-'))))
+    while (f->p < f->end &&
+           (lex_is_name((unsigned char)*f->p) ||
+            (!hex && f->p > start && (f->p[-1] | 0x20) == 'e' && (*f->p == '+' || *f->p == '-'))))
         f->p++;
     return span_of(start, (size_t)(f->p - start));
 }

@@ -2,13 +2,14 @@
  *
  *   superstep-unit 1
  *   machine "mk2"
- *   section 0x4c000 ax 8 24 ".text.main" "main.S"       address, flags, alignment, bytes, name, source file
- *    19000005 81a00001 50c00000 ...                     words in hexadecimal; bytes that make no word: two digits each
- *   symbol 0x4c000 gf 24 16 "main" "main.S"             value, flags, bytes, bytes of stack, name, source file
- *   end
+ *   section 0x4c000 ax 8 24 ".text.main" "main.S"       address, flags, alignment, bytes, name,
+ * source file 19000005 81a00001 50c00000 ...                     words in hexadecimal; bytes that
+ * make no word: two digits each symbol 0x4c000 gf 24 16 "main" "main.S"             value, flags,
+ * bytes, bytes of stack, name, source file end
  *
- * Section flags: a loaded, x executable, w writable. Symbol flags: g global, w weak, f function, o object, n a plain number; - if
- * none. Words of a section follow its line; blank lines and lines that begin with # are skipped.
+ * Section flags: a loaded, x executable, w writable. Symbol flags: g global, w weak, f function, o
+ * object, n a plain number; - if none. Words of a section follow its line; blank lines and lines
+ * that begin with # are skipped.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -172,8 +173,8 @@ static enum emu_status read_name(struct reader *r, const char **out)
     while (r->p < close) {
         if (*r->p == '\\' && close - r->p > 3 && r->p[1] == 'x' &&
             hex_value((unsigned char)r->p[2]) >= 0 && hex_value((unsigned char)r->p[3]) >= 0) {
-            text[n++] = (char)(hex_value((unsigned char)r->p[2]) * 16 +
-                               hex_value((unsigned char)r->p[3]));
+            text[n++] =
+                (char)(hex_value((unsigned char)r->p[2]) * 16 + hex_value((unsigned char)r->p[3]));
             r->p += 4;
         } else {
             text[n++] = *r->p++;

@@ -4,7 +4,8 @@
 
 #include "emu/asm/asm_internal.h"
 
-/* By value; of symbols with one value those that say most about it come last, where asm_symbolize finds them first. */
+/* By value; of symbols with one value those that say most about it come last, where asm_symbolize
+ * finds them first. */
 static int by_value(const void *a, const void *b)
 {
     const struct asm_symbol *x = a, *y = b;

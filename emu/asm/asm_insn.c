@@ -1,4 +1,5 @@
-/* asm_insn.c - instruction statements and bundles: what may stand together, and the words they become. */
+/* asm_insn.c - instruction statements and bundles: what may stand together, and the words they
+ * become. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,8 +14,10 @@ static const char *operand_registers(const struct insn *in, const struct operand
     static const struct {
         char letter;
         uint8_t offset;
-    } field[] = { { 'd', offsetof(struct insn, d) }, { 'e', offsetof(struct insn, e) },
-                  { 'x', offsetof(struct insn, x) }, { 'y', offsetof(struct insn, y) },
+    } field[] = { { 'd', offsetof(struct insn, d) },
+                  { 'e', offsetof(struct insn, e) },
+                  { 'x', offsetof(struct insn, x) },
+                  { 'y', offsetof(struct insn, y) },
                   { 'p', offsetof(struct insn, p) } };
     uint32_t bits = o->kind == OPD_A4 ? 0xf : o->kind == OPD_A123 ? 0xe : 0x1;
 
@@ -68,29 +71,27 @@ int insn_writes_twice(const struct insn *main, const struct insn *aux, char *nam
 
 /* ---- bundles ---- */
 
-int insn_bundle_fault(const struct insn *main, const struct insn *aux, char *why, size_t bytes)
+/* Lane and flags of one half. */
+static int half_fault(const struct insn_form *f, int aux, char *why, size_t bytes)
 {
-    const struct insn *in[2] = { main, aux };
-    char name[16];
-
-    for (int i = 0; i < 2; i++) {
-        const struct insn_form *f = isa_op_form(in[i]->op);
-
-        if (f->flags & INSN_SOLO) {
-            snprintf(why, bytes, "'%s' cannot be in a bundle", f->mnemonic);
-            return 1;
-        }
-        if (f->lane != (i ? LANE_A : LANE_M)) {
-            snprintf(why, bytes, "'%s' cannot be the %s instruction of a bundle: it belongs to the %s lane",
-                     f->mnemonic, i ? "second" : "first", i ? "main" : "auxiliary");
-            return 1;
-        }
+    if (f->flags & INSN_SOLO) {
+        snprintf(why, bytes, "'%s' cannot be in a bundle", f->mnemonic);
+        return 1;
     }
-    if (insn_writes_twice(main, aux, name, sizeof(name))) {
-        snprintf(why, bytes, "two results of this bundle go to %s", name);
+    if (f->lane != (aux ? LANE_A : LANE_M)) {
+        snprintf(why, bytes,
+                 "'%s' cannot be the %s instruction of a bundle: it belongs to the %s lane",
+                 f->mnemonic, aux ? "second" : "first", aux ? "main" : "auxiliary");
         return 1;
     }
     return 0;
+}
+
+int insn_bundle_fault(const struct insn *main, const struct insn *aux, char *why, size_t bytes)
+{
+    return half_fault(isa_op_form(main->op), 0, why, bytes) ||
+           half_fault(isa_op_form(aux->op), 1, why, bytes) ||
+           insn_writes_twice(main, aux, why, bytes);
 }
 
 int insn_bundle_open(struct as *as, struct loc at)
@@ -112,10 +113,7 @@ static int repeat_flag(const struct match *m)
 static int add_fixups(struct as *as, const struct insn_text *t, const struct match *m,
                       uint32_t offset, unsigned bytes)
 {
-    struct fixup f = { .kind = FIXUP_INSN,
-                       .bytes = (uint8_t)bytes,
-                       .offset = offset,
-                       .at = t->at };
+    struct fixup f = { .kind = FIXUP_INSN, .bytes = (uint8_t)bytes, .offset = offset, .at = t->at };
 
     if (m->unknown) {
         struct insn_text *copy = unit_alloc(as->u, 1, sizeof(*copy));
@@ -152,17 +150,20 @@ static int emit_bundle(struct as *as)
 static int check_bundle(struct as *as)
 {
     struct bundle *b = &as->bundle;
-    char why[160];
+    char text[160];
 
     if (b->count != 2)
         return as_error(as, b->at, "a bundle has exactly two instructions, this one has %u",
                         b->count);
     if (as->mode == MODE_SUPERVISOR && !as->any_mode)
         return as_error(as, b->at, "only workers have bundles, and this is .supervisor code");
-    if (insn_bundle_fault(&b->match[0].insn[0], &b->match[1].insn[0], why, sizeof(why))) {
-        if (!as->warn_bundles || !strstr(why, "results"))
-            return as_error(as, b->at, "%s", why);
-        as_warning(as, b->at, "%s", why);
+    if (half_fault(b->match[0].form, 0, text, sizeof(text)) ||
+        half_fault(b->match[1].form, 1, text, sizeof(text)))
+        return as_error(as, b->at, "%s", text);
+    if (insn_writes_twice(&b->match[0].insn[0], &b->match[1].insn[0], text, sizeof(text))) {
+        if (!as->warn_bundles)
+            return as_error(as, b->at, "two results of this bundle go to %s", text);
+        as_warning(as, b->at, "two results of this bundle go to %s", text);
     }
     return 1;
 }
@@ -221,17 +222,16 @@ static int emit_single(struct as *as, const struct insn_text *t, const struct ma
 
 static int unknown_mnemonic(struct as *as, struct span mnemonic, struct loc at)
 {
-    const char *best = mnemonic.s[0] == '.' ? directive_nearest(mnemonic) : NULL;
-    unsigned least = 3;
+    const char *best = NULL;
+    unsigned least = word_tolerance(mnemonic) + 1;
 
-    for (unsigned f = 0; f < FORM_COUNT && !best; f++) {
+    for (unsigned f = 0; f < FORM_COUNT; f++) {
         unsigned d = word_distance(mnemonic, isa_form(f)->mnemonic);
 
-        least = d < least ? d : least;
-    }
-    for (unsigned f = 0; f < FORM_COUNT && least < 3 && !best; f++) {
-        if (word_distance(mnemonic, isa_form(f)->mnemonic) == least)
+        if (d < least) {
+            least = d;
             best = isa_form(f)->mnemonic;
+        }
     }
     if (best)
         return as_error(as, at, "no instruction or macro is called '%.*s'; did you mean '%s'?",
@@ -319,6 +319,11 @@ int insn_statement(struct as *as, struct span mnemonic, struct loc at)
 }
 
 /* ---- spelling ---- */
+
+unsigned word_tolerance(struct span word)
+{
+    return word.n < 6 ? 1 : 2;
+}
 
 unsigned word_distance(struct span a, const char *b)
 {

@@ -1,8 +1,8 @@
 /* asm_internal.h - what the files of the assembler share.
  *
- * Functions that can find something wrong return 1, or 0 after a diagnostic was recorded or memory ran out; the caller then gives
- * up the statement. Everything that lives as long as the unit comes from its arena; only growing arrays and the text of
- * expansions are allocated one by one.
+ * Functions that can find something wrong return 1, or 0 after a diagnostic was recorded or memory
+ * ran out; the caller then gives up the statement. Everything that lives as long as the unit comes
+ * from its arena; only growing arrays and the text of expansions are allocated one by one.
  */
 #ifndef EMU_ASM_INTERNAL_H
 #define EMU_ASM_INTERNAL_H
@@ -19,7 +19,8 @@ enum {
     MAX_ERRORS = 50,        /* of one unit; then it stops */
     MAX_ALIGN = 1 << 16,
     MAX_FILE_BYTES = 1 << 26,
-    MIN_SECTION_ALIGN = 8, /* what repeat bodies need, so that offsets tell whether one is aligned */
+    MIN_SECTION_ALIGN =
+        8, /* what repeat bodies need, so that offsets tell whether one is aligned */
     OPERANDS = ISA_MAX_OPERANDS
 };
 
@@ -115,9 +116,9 @@ enum fixup_kind { FIXUP_DATA, FIXUP_INSN, FIXUP_REPEAT };
 struct fixup {
     uint8_t kind, bytes; /* FIXUP_DATA: 1, 2, 4 or 8; FIXUP_INSN: room for the instruction */
     uint32_t offset;
-    uint32_t item;                 /* FIXUP_REPEAT: index of the item with the rpt */
-    const struct insn_text *insn;  /* FIXUP_INSN */
-    const struct node *expr;       /* FIXUP_DATA */
+    uint32_t item;                /* FIXUP_REPEAT: index of the item with the rpt */
+    const struct insn_text *insn; /* FIXUP_INSN */
+    const struct node *expr;      /* FIXUP_DATA */
     struct loc at;
 };
 
@@ -147,10 +148,10 @@ enum operand_text_kind { TEXT_M, TEXT_A, TEXT_CSR, TEXT_EXPR };
 enum broadcast { BROADCAST_NONE, BROADCAST_B, BROADCAST_BL, BROADCAST_BU };
 
 struct operand_text {
-    uint8_t kind, suffix;      /* enum operand_text_kind, enum operand_suffix */
-    uint8_t reg, count;        /* first register, number of registers */
+    uint8_t kind, suffix; /* enum operand_text_kind, enum operand_suffix */
+    uint8_t reg, count;   /* first register, number of registers */
     uint8_t broadcast;
-    int16_t csr[3];            /* index in the spaces W, U, S; -1: no such name */
+    int16_t csr[3]; /* index in the spaces W, U, S; -1: no such name */
     const struct node *expr;
     struct loc at;
     struct span text; /* as written; empty once the statement is done */
@@ -274,8 +275,10 @@ struct asm_unit {
     int linked, was_linked;
 };
 
-void *unit_alloc(struct asm_unit *u, size_t count, size_t size); /* zeroed; NULL when out of memory */
-struct span unit_copy(struct asm_unit *u, struct span s);        /* zero-terminated; s = NULL when out of memory */
+void *unit_alloc(struct asm_unit *u, size_t count,
+                 size_t size); /* zeroed; NULL when out of memory */
+struct span unit_copy(struct asm_unit *u,
+                      struct span s); /* zero-terminated; s = NULL when out of memory */
 const char *unit_file_name(struct asm_unit *u, const char *name, size_t n);
 struct named *unit_insert(struct asm_unit *u, struct table *t, struct span name, size_t size);
 int unit_no_memory(struct asm_unit *u);
@@ -298,7 +301,8 @@ int as_warning(struct as *as, struct loc at, const char *fmt, ...) EMU_PRINTF(3,
 
 /* ---- asm_cpp.c ---- */
 
-/* Runs cpp on a file, or on text. *out is owned by the caller. Errors of cpp become diagnostics, and EMU_BAD_ASM. */
+/* Runs cpp on a file, or on text. *out is owned by the caller. Errors of cpp become diagnostics,
+ * and EMU_BAD_ASM. */
 enum emu_status cpp_run(struct asm_unit *u, const char *path, struct span text, char **out,
                         size_t *len);
 enum emu_status file_read(const char *path, char **out, size_t *len);
@@ -311,7 +315,7 @@ struct loc lex_loc(const struct as *as, const char *p);
 void lex_blank(struct as *as); /* skips blanks and comments */
 void lex_newline(struct as *as);
 void lex_line_start(struct as *as); /* before the first character of a text */
-int lex_at_end(struct as *as); /* of the statement */
+int lex_at_end(struct as *as);      /* of the statement */
 int lex_accept(struct as *as, char c);
 int lex_expect(struct as *as, char c, const char *where);
 int lex_expect_end(struct as *as);
@@ -343,14 +347,16 @@ int symbol_assign(struct as *as, struct span name, const struct node *value, str
 struct section *section_get(struct as *as, struct span name, uint32_t flags, struct loc at);
 int section_emit(struct as *as, const void *bytes, size_t n, unsigned kind, struct loc at);
 int section_fill(struct as *as, uint64_t count, unsigned width, uint64_t value, struct loc at);
-int section_align(struct as *as, uint64_t align, int64_t fill, int has_fill, uint64_t max, struct loc at);
+int section_align(struct as *as, uint64_t align, int64_t fill, int has_fill, uint64_t max,
+                  struct loc at);
 int section_fixup(struct as *as, const struct fixup *f);
 uint32_t asm_nop_word(void);
 
 /* ---- asm_macro.c ---- */
 
 int frame_push(struct as *as, const struct frame *f);
-int frame_next(struct as *as); /* at the end of the text: next repetition, or back to the caller; 0 when all is done */
+int frame_next(struct as *as); /* at the end of the text: next repetition, or back to the caller; 0
+                                  when all is done */
 int macro_define(struct as *as, struct loc at);
 struct macro *macro_find(const struct as *as, struct span name);
 int macro_invoke(struct as *as, struct macro *m, struct loc at);
@@ -372,7 +378,8 @@ int args_params(struct as *as, struct macro *m);
 int args_parse(struct as *as, struct args *a, const struct macro *m, struct span *value,
                unsigned char *given, struct loc at);
 
-/* A body with its parameters replaced; \@ becomes the number of this invocation. *out is owned by the caller, always. */
+/* A body with its parameters replaced; \@ becomes the number of this invocation. *out is owned by
+ * the caller, always. */
 int args_substitute(struct as *as, struct span body, const struct param *param,
                     const struct span *value, size_t n, char **out, size_t *len);
 
@@ -387,22 +394,25 @@ int cond_close(struct as *as, unsigned depth);
 int directive_run(struct as *as, struct span name, struct loc at);
 const char *directive_nearest(struct span name);
 
-/* The file a directive names with a string: next to the current file, or in an include directory. *out is owned. */
+/* The file a directive names with a string: next to the current file, or in an include directory.
+ * *out is owned. */
 int directive_file(struct as *as, struct loc at, char **name, char **out, size_t *len);
 typedef int data_fn(struct as *as, struct loc at, int argument);
-data_fn data_integers, data_floats, data_strings, data_space, data_fill, data_align, data_org, data_incbin;
+data_fn data_integers, data_floats, data_strings, data_space, data_fill, data_align, data_org,
+    data_incbin;
 
 /* ---- asm_operand.c, asm_match.c, asm_insn.c ---- */
 
 int operand_parse(struct as *as, struct operand_text *o);
 
-/* Finds the form for an instruction and builds it. Diagnostics go to the unit; as may be NULL (linker). */
+/* Finds the form for an instruction and builds it. Diagnostics go to the unit; as may be NULL
+ * (linker). */
 int insn_match(struct asm_unit *u, struct as *as, const struct insn_text *t, int linked,
                struct match *out);
 /* Whether two results go to one register; aux may be NULL. name receives the register. */
 int insn_writes_twice(const struct insn *main, const struct insn *aux, char *name, size_t bytes);
 
-/* Why two legal instructions cannot be a bundle; 0 if they can. */
+/* Whether two legal instructions cannot be a bundle. why receives some text. */
 int insn_bundle_fault(const struct insn *main, const struct insn *aux, char *why, size_t bytes);
 int insn_statement(struct as *as, struct span mnemonic, struct loc at);
 int insn_bundle_open(struct as *as, struct loc at);
@@ -410,6 +420,7 @@ int insn_bundle_close(struct as *as, struct loc at);
 
 /* Least number of edits (insert, delete, change, swap neighbours) that make two words equal. */
 unsigned word_distance(struct span a, const char *b);
+unsigned word_tolerance(struct span word); /* edits up to which a word is worth suggesting */
 
 /* ---- asm_source.c ---- */
 

@@ -1,7 +1,8 @@
-/* asm_lex.c - characters to words: blanks, comments, ends of statements, names, strings, line markers of cpp.
+/* asm_lex.c - characters to words: blanks, comments, ends of statements, names, strings, line
+ * markers of cpp.
  *
- * There is no token stream: text after macro substitution has no meaning before its statement is known, so each parser reads what
- * it expects at the cursor of the top frame.
+ * There is no token stream: text after macro substitution has no meaning before its statement is
+ * known, so each parser reads what it expects at the cursor of the top frame.
  */
 #include <string.h>
 
@@ -189,7 +190,8 @@ int lex_expect_end(struct as *as)
     return lex_at_end(as) ? 1 : expected(as, "the end of the statement", "");
 }
 
-/* Steps over a string without looking at its escapes; it ends at the closing quote or before the end of the line. */
+/* Steps over a string without looking at its escapes; it ends at the closing quote or before the
+ * end of the line. */
 static void skip_string(struct as *as)
 {
     struct frame *f = as->top;

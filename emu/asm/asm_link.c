@@ -1,4 +1,5 @@
-/* asm_link.c - places the sections of a unit, resolves its symbols, and fills in what had to wait for addresses. */
+/* asm_link.c - places the sections of a unit, resolves its symbols, and fills in what had to wait
+ * for addresses. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,11 +72,13 @@ static int place(struct link *l)
     const struct arch *a = &l->u->arch;
     uint64_t code = l->layout.code_addr ? l->layout.code_addr : a->mem_base;
     uint64_t code_end = place_kind(l->u, code, ASM_EXEC);
-    uint64_t data = l->layout.data_addr ? l->layout.data_addr : round_up(code_end, MIN_SECTION_ALIGN);
+    uint64_t data =
+        l->layout.data_addr ? l->layout.data_addr : round_up(code_end, MIN_SECTION_ALIGN);
     uint64_t data_end = place_kind(l->u, data, 0);
     uint64_t end = (uint64_t)a->mem_base + a->mem_bytes;
 
-    if (code_end > code && !check_range(l, "code", code, code_end, (uint64_t)a->mem_base + a->region0_bytes))
+    if (code_end > code &&
+        !check_range(l, "code", code, code_end, (uint64_t)a->mem_base + a->region0_bytes))
         return 0;
     if (data_end > data && !check_range(l, "data", data, data_end, end))
         return 0;

@@ -1,4 +1,5 @@
-/* asm_macro.c - the stack of texts being read: macros and repeats push their expansion on top of the text that called them. */
+/* asm_macro.c - the stack of texts being read: macros and repeats push their expansion on top of
+ * the text that called them. */
 #include <string.h>
 
 #include "emu/asm/asm_internal.h"
@@ -171,11 +172,9 @@ int macro_invoke(struct as *as, struct macro *m, struct loc at)
 {
     struct span *value = emu_alloc(m->params, sizeof(*value));
     unsigned char *given = emu_alloc(m->params, 1);
-    struct frame f = { .kind = FRAME_MACRO,
-                       .file = m->file,
-                       .line = m->line,
-                       .name = m->n.name,
-                       .called = at };
+    struct frame f = {
+        .kind = FRAME_MACRO, .file = m->file, .line = m->line, .name = m->n.name, .called = at
+    };
     struct args a = { NULL, 0 };
     size_t n = 0;
     int ok;

@@ -1,7 +1,9 @@
-/* asm_match.c - which form of a mnemonic the operands mean, and what to say when it is none of them.
+/* asm_match.c - which form of a mnemonic the operands mean, and what to say when it is none of
+ * them.
  *
- * The first form in table order wins, so the order of insn.def decides between zero- and sign-extended immediates. An operand that
- * is not known yet fits every immediate; the linker matches again when it is.
+ * The first form in table order wins, so the order of insn.def decides between zero- and
+ * sign-extended immediates. An operand that is not known yet fits every immediate; the linker
+ * matches again when it is.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +19,11 @@ struct attempt {
     struct value value[OPERANDS];
 };
 
-enum fit { FIT_NO, FIT_KIND, FIT_YES }; /* FIT_KIND: the right sort of operand, but its value does not fit */
+enum fit {
+    FIT_NO,
+    FIT_KIND,
+    FIT_YES
+}; /* FIT_KIND: the right sort of operand, but its value does not fit */
 
 static int fail(const struct attempt *a, struct loc at, const char *fmt, ...) EMU_PRINTF(3, 4);
 
@@ -44,10 +50,14 @@ static int register_fits(const struct operand *o, const struct operand_text *t)
     static const struct {
         uint8_t kind, count, broadcast, align, first;
     } shape[] = {
-        [OPD_M] = { TEXT_M, 1, BROADCAST_NONE, 1, 0 },    [OPD_A] = { TEXT_A, 1, BROADCAST_NONE, 1, 0 },
-        [OPD_M2] = { TEXT_M, 2, BROADCAST_NONE, 2, 0 },   [OPD_A2] = { TEXT_A, 2, BROADCAST_NONE, 2, 0 },
-        [OPD_A4] = { TEXT_A, 4, BROADCAST_NONE, 4, 0 },   [OPD_A123] = { TEXT_A, 3, BROADCAST_NONE, 4, 1 },
-        [OPD_A_BL] = { TEXT_A, 1, BROADCAST_BL, 1, 0 },   [OPD_A_BU] = { TEXT_A, 1, BROADCAST_BU, 1, 0 },
+        [OPD_M] = { TEXT_M, 1, BROADCAST_NONE, 1, 0 },
+        [OPD_A] = { TEXT_A, 1, BROADCAST_NONE, 1, 0 },
+        [OPD_M2] = { TEXT_M, 2, BROADCAST_NONE, 2, 0 },
+        [OPD_A2] = { TEXT_A, 2, BROADCAST_NONE, 2, 0 },
+        [OPD_A4] = { TEXT_A, 4, BROADCAST_NONE, 4, 0 },
+        [OPD_A123] = { TEXT_A, 3, BROADCAST_NONE, 4, 1 },
+        [OPD_A_BL] = { TEXT_A, 1, BROADCAST_BL, 1, 0 },
+        [OPD_A_BU] = { TEXT_A, 1, BROADCAST_BU, 1, 0 },
         [OPD_A_B] = { TEXT_A, 1, BROADCAST_B, 1, 0 },
     };
 
@@ -56,7 +66,8 @@ static int register_fits(const struct operand *o, const struct operand_text *t)
            t->reg % shape[o->kind].align == shape[o->kind].first;
 }
 
-/* The CSR space that a name is looked up in: U for $aN operands, else that of the mode; '?' either lower one. */
+/* The CSR space that a name is looked up in: U for $aN operands, else that of the mode; '?' either
+ * lower one. */
 static char csr_space(const struct insn_form *f, const struct insn_text *t)
 {
     if (f->lane == LANE_A)
@@ -141,9 +152,15 @@ static void list_add(struct list *l, const char *what)
 static void describe(const struct operand *o, char *out, size_t bytes)
 {
     static const char *const registers[] = {
-        [OPD_M] = "$mN",        [OPD_A] = "$aN",          [OPD_M2] = "$mN:N+1 (N even)",
-        [OPD_A2] = "$aN:N+1 (N even)", [OPD_A4] = "$aN:N+3 (N multiple of 4)", [OPD_A123] = "$a1:3 or $a5:7",
-        [OPD_A_BL] = "$aN:BL",  [OPD_A_BU] = "$aN:BU",    [OPD_A_B] = "$aN:B",
+        [OPD_M] = "$mN",
+        [OPD_A] = "$aN",
+        [OPD_M2] = "$mN:N+1 (N even)",
+        [OPD_A2] = "$aN:N+1 (N even)",
+        [OPD_A4] = "$aN:N+3 (N multiple of 4)",
+        [OPD_A123] = "$a1:3 or $a5:7",
+        [OPD_A_BL] = "$aN:BL",
+        [OPD_A_BU] = "$aN:BU",
+        [OPD_A_B] = "$aN:B",
         [OPD_AZERO] = "$azero",
     };
     static const char *const suffix[] = { "", "+=", "++", "@", ">>" };

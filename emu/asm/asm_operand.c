@@ -1,4 +1,5 @@
-/* asm_operand.c - operands as text: registers with their ranges, broadcasts and suffixes, CSR names, expressions. */
+/* asm_operand.c - operands as text: registers with their ranges, broadcasts and suffixes, CSR
+ * names, expressions. */
 #include <string.h>
 
 #include "emu/asm/asm_internal.h"
@@ -7,9 +8,15 @@ static const struct register_alias {
     const char *name;
     uint8_t kind, reg, count;
 } aliases[] = {
-    { "sp", TEXT_M, 11, 1 },          { "lr", TEXT_M, 10, 1 },           { "fp", TEXT_M, 9, 1 },
-    { "bp", TEXT_M, 8, 1 },           { "mworker_base", TEXT_M, 12, 1 }, { "mvertex_base", TEXT_M, 13, 1 },
-    { "mzero", TEXT_M, 15, 1 },       { "azero", TEXT_A, 15, 1 },        { "azeros", TEXT_A, 14, 2 },
+    { "sp", TEXT_M, 11, 1 },
+    { "lr", TEXT_M, 10, 1 },
+    { "fp", TEXT_M, 9, 1 },
+    { "bp", TEXT_M, 8, 1 },
+    { "mworker_base", TEXT_M, 12, 1 },
+    { "mvertex_base", TEXT_M, 13, 1 },
+    { "mzero", TEXT_M, 15, 1 },
+    { "azero", TEXT_A, 15, 1 },
+    { "azeros", TEXT_A, 14, 2 },
 };
 
 /* A register number: 0 to 15, without leading zeros. -1: none. */

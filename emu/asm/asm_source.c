@@ -5,8 +5,10 @@
 
 static int define_label(struct as *as, struct span name, struct loc at)
 {
-    if (as->bundle.open && as->bundle.count)
-        return as_error(as, at, "a label cannot stand between the instructions of a bundle");
+    if (as->bundle.open && as->bundle.count) {
+        as_error(as, at, "a label cannot stand between the instructions of a bundle");
+        return 1;
+    }
     if (name.s[0] >= '0' && name.s[0] <= '9')
         return symbol_define_numbered(as, name, at);
     return symbol_define_label(as, name, at);

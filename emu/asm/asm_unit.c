@@ -94,8 +94,8 @@ static struct named **table_slot(const struct table *t, struct span name, uint32
 {
     struct named **at = &t->bucket[hash & (t->buckets - 1)];
 
-    while (*at && ((*at)->hash != hash || (*at)->len != name.n ||
-                   memcmp((*at)->name, name.s, name.n)))
+    while (*at &&
+           ((*at)->hash != hash || (*at)->len != name.n || memcmp((*at)->name, name.s, name.n)))
         at = &(*at)->next;
     return at;
 }
@@ -211,9 +211,9 @@ static void note_frames(struct as *as)
 
     for (unsigned i = as->frames; i-- > 1 && notes < MAX_NOTES; notes++) {
         const struct frame *f = &as->frame[i];
-        const char *fmt = f->kind == FRAME_FILE  ? "included from here as '%s'" :
-                          f->kind == FRAME_MACRO ? "in expansion of macro '%s'" :
-                                                   "in expansion of '%s'";
+        const char *fmt = f->kind == FRAME_FILE    ? "included from here as '%s'"
+                          : f->kind == FRAME_MACRO ? "in expansion of macro '%s'"
+                                                   : "in expansion of '%s'";
 
         unit_diag(as->u, ASM_NOTE, f->called, fmt, f->name);
     }

@@ -9,6 +9,8 @@
 #include "emu/exec/exec.h"
 #include "emu/tile/tile_check.h"
 
+enum { SEND_WIDE = 4 /* bit of ctl */ };
+
 void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel_options *options,
                  uint64_t cycle)
 {
@@ -99,6 +101,9 @@ static unsigned supervisor_cost(const struct tile *t, const struct pending *p)
     case OP_runall:
         return a->sup_runall_cycles;
     case OP_send:
+        if ((p->in.k & SEND_WIDE) && (uint32_t)p->in.i + 1 < a->host_send_min_events)
+            return a->host_send_min_events; /* a request to the host, the one use of this bit */
+        return (unsigned)p->in.i + 1;
     case OP_sendoff:
     case OP_sendpic:
     case OP_sendpicp:
@@ -274,6 +279,15 @@ static int workers_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint6
     return mixed_round(b, t, round, stop_pc);
 }
 
+uint64_t barrel_clock(const struct barrel *b)
+{
+    uint64_t worker = next_worker_cycle(b);
+
+    if (!b->running || (!b->waiting && b->running != (1u << TILE_WORKERS) - 1 && b->cycle < worker))
+        return b->cycle;
+    return worker;
+}
+
 static enum barrel_stop stopped(const struct barrel *b, const struct tile *t, uint32_t stop_pc)
 {
     if (t->fault.kind)
@@ -290,7 +304,7 @@ enum barrel_stop barrel_run(struct barrel *b, struct tile *t, uint32_t stop_pc, 
         if (b->waiting && !b->running)
             finish_wait(b, t);
         if (b->running) {
-            if (next_worker_cycle(b) >= max_cycle)
+            if (barrel_clock(b) >= max_cycle)
                 return BARREL_LIMIT;
             if (!workers_run(b, t, stop_pc, max_cycle))
                 return stopped(b, t, stop_pc);

@@ -54,4 +54,7 @@ void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel
  * The supervisor starts at t->pc[LANE_SUPER]. After BARREL_SYNC the caller sets b->cycle to the cycle of release and calls again. */
 enum barrel_stop barrel_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle);
 
+/* No context issues before this cycle: what barrel_run holds against max_cycle. */
+uint64_t barrel_clock(const struct barrel *b);
+
 #endif

@@ -75,15 +75,16 @@ static struct acc_bounds bounds_of(__m256i max, __m256i min)
                                 (int)(bottom ? bottom : 1) - 150 };
 }
 
-/* Looks at one chain of all workers. About 40 host cycles. */
-static struct acc_bounds bounds_measure(const struct tile *t, unsigned chain)
+/* Looks at one chain of all workers, in set 0 or in both. About 40 host cycles. */
+static struct acc_bounds bounds_measure(const struct tile *t, unsigned chain, unsigned sets)
 {
     const __m256i magnitude = _mm256_set1_epi32(INT32_MAX), ones = _mm256_set1_epi32(-1);
     __m256i max = _mm256_setzero_si256(), min = ones;
 
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        for (unsigned set = 0; set < 2; set++) {
-            __m256i abs = _mm256_and_si256(amp_chain(t, lane, chain + SET_UNITS * set), magnitude);
+        for (unsigned set = 0; set < sets; set++) {
+            const __m256i *v = (const __m256i *)&t->acc[lane][chain + SET_UNITS * set];
+            __m256i abs = _mm256_and_si256(_mm256_loadu_si256(v), magnitude);
 
             max = _mm256_max_epu32(max, abs);
             min = _mm256_min_epu32(min, _mm256_add_epi32(abs, ones));
@@ -155,14 +156,9 @@ FAST_INLINE struct acc_bounds load_f32_partials(struct amp_job *j, const struct 
     const __m256i magnitude = _mm256_set1_epi32(INT32_MAX), ones = _mm256_set1_epi32(-1);
     __m256i a = (__m256i)masked(fast_a(j->t, in->b), j->lanes);
     __m256i b = (__m256i)masked(fast_a(j->t, in->b + 1), j->lanes);
-    __m256i low = _mm256_unpacklo_epi32(a, b), high = _mm256_unpackhi_epi32(a, b);
     __m256i x = _mm256_and_si256(a, magnitude), y = _mm256_and_si256(b, magnitude);
-    __m128i *out = (__m128i *)j->pair[0];
 
-    _mm_store_si128(out, _mm256_castsi256_si128(low));
-    _mm_store_si128(out + 1, _mm256_castsi256_si128(high));
-    _mm_store_si128(out + 2, _mm256_extracti128_si256(low, 1));
-    _mm_store_si128(out + 3, _mm256_extracti128_si256(high, 1));
+    fast_store_pairs(j->pair[0], (v8u)a, (v8u)b);
     return bounds_of(_mm256_max_epu32(x, y),
                      _mm256_min_epu32(_mm256_add_epi32(x, ones), _mm256_add_epi32(y, ones)));
 }
@@ -188,29 +184,45 @@ FAST_INLINE bool exact_in_f64(struct acc_bounds *acc, struct f16_range x, struct
 
 enum method { METHOD_NONE, METHOD_F64, METHOD_WIDE };
 
+/* What is known of a chain in the sets that take part. Bounds are read and written word by word: an
+ * 8-byte load of two 4-byte stores would wait for them. */
+FAST_INLINE struct acc_bounds bounds_get(const struct tile *t, unsigned sets, unsigned odd)
+{
+    const struct acc_bounds *b = &t->acc_bounds[0][odd], *c = &t->acc_bounds[sets - 1][odd];
+    struct acc_bounds first = { b->max, b->lsb }, last = { c->max, c->lsb };
+
+    return sets == 1 ? first : bounds_join(first, last);
+}
+
+FAST_INLINE void bounds_put(struct tile *t, unsigned sets, unsigned odd, struct acc_bounds b)
+{
+#pragma GCC unroll 2
+    for (unsigned set = 0; set < sets; set++) {
+        t->acc_bounds[set][odd].max = b.max;
+        t->acc_bounds[set][odd].lsb = b.lsb;
+    }
+}
+
 /* Chooses how the sums are computed, and for METHOD_F64 records the bounds of the results. */
-FAST_INLINE enum method choose(const struct amp_job *j, const struct weight_cache *w, unsigned n,
-                               struct f16_range x, struct acc_bounds partial)
+FAST_INLINE enum method choose(const struct amp_job *j, unsigned sets, struct f16_range x,
+                               struct f16_range w, struct acc_bounds partial)
 {
     struct tile *t = j->t;
-    const struct f16_range wr = { w->max[n], w->min[n] };
-    /* Read and written word by word: an 8-byte load of two 4-byte stores would wait for them. */
-    struct acc_bounds even = { t->acc_bounds[0].max, t->acc_bounds[0].lsb };
-    struct acc_bounds odd = { t->acc_bounds[1].max, t->acc_bounds[1].lsb };
+    struct acc_bounds even = bounds_get(t, sets, 0), odd = bounds_get(t, sets, 1);
     bool first = j->motion == AMP_FIRST;
     struct acc_bounds run = { first ? odd.max : even.max, first ? odd.lsb : even.lsb };
 
     if (j->motion == AMP_SLIC)
         run = bounds_join(run, partial);
-    if (EMU_UNLIKELY(!exact_in_f64(&run, x, wr))) {
-        run = bounds_measure(t, first ? CHAIN_O : CHAIN_E);
+    if (EMU_UNLIKELY(!exact_in_f64(&run, x, w))) {
+        run = bounds_measure(t, first ? CHAIN_O : CHAIN_E, sets);
         if (first)
             odd = run;
         else
             even = run;
         if (j->motion == AMP_SLIC)
             run = bounds_join(run, partial);
-        if (!exact_in_f64(&run, x, wr))
+        if (!exact_in_f64(&run, x, w))
             return amp_wide_allowed(j, SET_UNITS) ? METHOD_WIDE : METHOD_NONE;
     }
     if (EMU_UNLIKELY(j->lanes != LANES_ALL)) { /* the other workers keep what they had */
@@ -218,13 +230,9 @@ FAST_INLINE enum method choose(const struct amp_job *j, const struct weight_cach
         if (first)
             even = bounds_join(even, odd);
     }
-    t->acc_bounds[0].max = run.max;
-    t->acc_bounds[0].lsb = run.lsb;
-    if (j->motion != AMP_SLIC) {
-        odd = bounds_join(first ? even : odd, partial);
-        t->acc_bounds[1].max = odd.max;
-        t->acc_bounds[1].lsb = odd.lsb;
-    }
+    bounds_put(t, sets, 0, run);
+    if (j->motion != AMP_SLIC)
+        bounds_put(t, sets, 1, bounds_join(first ? even : odd, partial));
     return METHOD_F64;
 }
 
@@ -275,7 +283,7 @@ FAST_INLINE int f16_instruction(struct tile *t, uint32_t lanes, const struct ins
 {
     struct amp_job j;
     struct phase p;
-    struct f16_range x;
+    struct f16_range x, wr;
     struct acc_bounds partial;
     const struct weight_cache *w;
     enum method method;
@@ -289,12 +297,13 @@ FAST_INLINE int f16_instruction(struct tile *t, uint32_t lanes, const struct ins
     x = load_x(&j, in);
     partial = form.half_in ? load_half_partials(&j, in, form.sets) : load_f32_partials(&j, in);
     w = fast_weights(t, weights_key(p.units, form.sets));
+    wr = (struct f16_range){ w->max[p.n], w->min[p.n] };
     j.w = w->f64[p.n];
-    if (x.max >= FP_F16_INF || w->max[p.n] >= FP_F16_INF ||
+    if (x.max >= FP_F16_INF || wr.max >= FP_F16_INF ||
         (form.half_in && partial.max == __builtin_inff()))
         return 0;
     if (EMU_LIKELY(p.units == SET_UNITS))
-        method = choose(&j, w, p.n, x, partial);
+        method = choose(&j, form.sets, x, wr, partial);
     else
         method = amp_wide_allowed(&j, p.units) ? METHOD_WIDE : METHOD_NONE;
     if (EMU_UNLIKELY(method == METHOD_NONE))
@@ -309,10 +318,7 @@ FAST_INLINE int f16_instruction(struct tile *t, uint32_t lanes, const struct ins
         acc_forget(t);
         return 1;
     }
-    if (amp_has_avx512())
-        amp_step_avx512(&j);
-    else
-        amp_step_avx2(&j);
+    amp_step(&j);
     return 1;
 }
 

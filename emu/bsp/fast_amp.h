@@ -16,10 +16,8 @@
 #ifndef EMU_FAST_AMP_H
 #define EMU_FAST_AMP_H
 
-#include <immintrin.h>
-
 #include "emu/base/fp.h"
-#include "emu/bsp/fast.h"
+#include "emu/bsp/fast_fp.h"
 
 /* Indices into acc[lane]: acc_index(0, 0) and acc_index(0, 1). */
 enum { CHAIN_E = 0, CHAIN_O = 16, SET_UNITS = 8 };
@@ -34,8 +32,8 @@ enum amp_motion {
 /* One f16 step of all participating workers. */
 struct amp_job {
     _Alignas(64) double x[TILE_LANES][4]; /* zero for workers that do not take part */
-    _Alignas(
-        32) uint64_t pair[2][TILE_LANES]; /* partial sums that enter each set, two f32 per worker */
+    /* Partial sums that enter each set, two f32 per worker. */
+    _Alignas(32) uint64_t pair[2][TILE_LANES];
     struct tile *t;
     const double (*w)[16]; /* weights: [lane of x][unit] */
     uint32_t lanes;
@@ -51,28 +49,12 @@ static inline __m256i amp_moved(__m256i chain, uint64_t in)
     return _mm256_blend_epi32(_mm256_permute4x64_epi64(chain, 0x39), enter, 0xc0);
 }
 
-static inline __m256i amp_chain(const struct tile *t, unsigned lane, unsigned at)
-{
-    return _mm256_loadu_si256((const __m256i *)&t->acc[lane][at]);
-}
-
-static inline void amp_set_chain(struct tile *t, unsigned lane, unsigned at, __m256i v)
-{
-    _mm256_storeu_si256((__m256i *)&t->acc[lane][at], v);
-}
-
-/* Executes a job whose terms are known to be exact in f64; both give the same bits. */
-void amp_step_avx2(const struct amp_job *j);
-void amp_step_avx512(const struct amp_job *j); /* only where amp_has_avx512() */
+/* Executes a job whose terms are known to be exact in f64. */
+void amp_step(const struct amp_job *j);
 
 /* The same for any accumulators that fast_exact.h allows; x and weights are finite. units of each
  * set take part: 8, 4 or 2. About four times as slow. */
 bool amp_wide_allowed(const struct amp_job *j, unsigned units);
 void amp_step_wide(const struct amp_job *j, unsigned units);
-
-static inline bool amp_has_avx512(void)
-{
-    return __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}
 
 #endif

@@ -49,26 +49,36 @@ static inline int exact_acc_ok(__m128 acc)
     return _mm256_movemask_pd(_mm256_cmp_pd(s, v, _CMP_NEQ_UQ)) == 0;
 }
 
-/* RNE_f32(acc + x0 w0 + ... + x3 w3) of four units. */
-static inline __m128 exact_dot4(__m128 acc, const __m256d x[4], const __m256d w[4])
+/* Sums under way: t = S + what was summed so far, rounded to multiples of u, and the rests. */
+struct exact_sum {
+    __m256d t, low;
+};
+
+static inline struct exact_sum exact_begin(__m128 acc)
+{
+    const __m256d big = _mm256_set1_pd(0x1.8p36);
+    __m256d a = _mm256_cvtps_pd(acc), t = _mm256_add_pd(big, a);
+
+    return (struct exact_sum){ t, _mm256_sub_pd(a, _mm256_sub_pd(t, big)) };
+}
+
+static inline struct exact_sum exact_add(struct exact_sum s, __m256d x, __m256d w)
+{
+    __m256d next = _mm256_fmadd_pd(x, w, s.t);
+    __m256d rest = _mm256_fmsub_pd(x, w, _mm256_sub_pd(next, s.t));
+
+    return (struct exact_sum){ next, _mm256_add_pd(s.low, rest) };
+}
+
+static inline __m128 exact_end(struct exact_sum sum)
 {
     const __m256d big = _mm256_set1_pd(0x1.8p36), sign = _mm256_set1_pd(-0.0);
     const __m256i one = _mm256_set1_epi64x(1), none = _mm256_setzero_si256();
-    __m256d a = _mm256_cvtps_pd(acc);
-    __m256d t = _mm256_add_pd(big, a), low = _mm256_sub_pd(a, _mm256_sub_pd(t, big)), h, s, r;
-    __m256i bits, step, even;
+    __m256d h = _mm256_xor_pd(_mm256_sub_pd(big, sum.t), sign);
+    __m256d s = _mm256_add_pd(h, sum.low);
+    __m256d r = _mm256_sub_pd(sum.low, _mm256_sub_pd(s, h));
+    __m256i bits = _mm256_castpd_si256(s), step, even;
 
-    for (unsigned i = 0; i < 4; i++) {
-        __m256d next = _mm256_fmadd_pd(x[i], w[i], t);
-        __m256d rest = _mm256_fmsub_pd(x[i], w[i], _mm256_sub_pd(next, t));
-
-        low = _mm256_add_pd(low, rest);
-        t = next;
-    }
-    h = _mm256_xor_pd(_mm256_sub_pd(big, t), sign);
-    s = _mm256_add_pd(h, low);
-    r = _mm256_sub_pd(low, _mm256_sub_pd(s, h));
-    bits = _mm256_castpd_si256(s);
     even = _mm256_cmpeq_epi64(_mm256_and_si256(bits, one), none);
     even = _mm256_and_si256(
         even, _mm256_castpd_si256(_mm256_cmp_pd(r, _mm256_setzero_pd(), _CMP_NEQ_UQ)));
@@ -76,6 +86,30 @@ static inline __m128 exact_dot4(__m128 acc, const __m256d x[4], const __m256d w[
     step = _mm256_cmpgt_epi64(none, _mm256_castpd_si256(_mm256_xor_pd(s, r)));
     step = _mm256_and_si256(_mm256_or_si256(step, one), even);
     return _mm256_cvtpd_ps(_mm256_castsi256_pd(_mm256_add_epi64(bits, step)));
+}
+
+/* RNE_f32(acc + x0 w0 + ... + x3 w3) of four units. */
+static inline __m128 exact_dot4(__m128 acc, const __m256d x[4], const __m256d w[4])
+{
+    struct exact_sum s = exact_begin(acc);
+
+    for (unsigned i = 0; i < 4; i++)
+        s = exact_add(s, x[i], w[i]);
+    return exact_end(s);
+}
+
+/* RNE_f32(acc + x0 y0 + x1 y1) four times; x and y hold the pairs of factors as neighbours. */
+static inline __m128 exact_dot2(__m128 acc, __m256 x, __m256 y)
+{
+    __m128 xl = _mm256_castps256_ps128(x), xh = _mm256_extractf128_ps(x, 1);
+    __m128 yl = _mm256_castps256_ps128(y), yh = _mm256_extractf128_ps(y, 1);
+    struct exact_sum s = exact_begin(acc);
+
+    s = exact_add(s, _mm256_cvtps_pd(_mm_shuffle_ps(xl, xh, 0x88)),
+                  _mm256_cvtps_pd(_mm_shuffle_ps(yl, yh, 0x88)));
+    s = exact_add(s, _mm256_cvtps_pd(_mm_shuffle_ps(xl, xh, 0xdd)),
+                  _mm256_cvtps_pd(_mm_shuffle_ps(yl, yh, 0xdd)));
+    return exact_end(s);
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* fast_round.h - accumulators of all workers rounded to f16 at once, to nearest or stochastically,
- * with the bits of fp_f16_from_f32(). Private to emu/bsp.
+/* fast_round.h - accumulators of all workers on their way to and from registers: pairs of f32, and
+ * f16 rounded to nearest or stochastically with the bits of fp_f16_from_f32(). Private to emu/bsp.
  *
  * Other rounding modes, NaN, infinities and results beyond f16 are left to the plain functions.
  */
@@ -36,6 +36,18 @@ static inline struct f32_pairs fast_acc_pairs(const struct tile *t, unsigned at)
         _mm256_set_m128i(_mm_unpacklo_epi64(v[2], v[3]), _mm_unpacklo_epi64(v[0], v[1])),
         _mm_unpacklo_epi64(v[4], v[5]),
     };
+}
+
+/* (a, b) of every worker as neighbours, in the order of the workers. out has 16-byte alignment. */
+static inline void fast_store_pairs(uint64_t out[TILE_LANES], v8u a, v8u b)
+{
+    __m256i low = _mm256_unpacklo_epi32((__m256i)a, (__m256i)b);
+    __m256i high = _mm256_unpackhi_epi32((__m256i)a, (__m256i)b);
+
+    _mm_store_si128((__m128i *)out, _mm256_castsi256_si128(low));
+    _mm_store_si128((__m128i *)out + 1, _mm256_castsi256_si128(high));
+    _mm_store_si128((__m128i *)out + 2, _mm256_extracti128_si256(low, 1));
+    _mm_store_si128((__m128i *)out + 3, _mm256_extracti128_si256(high, 1));
 }
 
 bool fast_rounding_draw(const struct tile *t, uint32_t lanes, struct fast_rounding *r);

@@ -75,8 +75,10 @@ void machine_free(struct machine *m)
         if (m->tile[i].check)
             tile_check_free(&m->tile[i]);
         tile_free(&m->tile[i]);
-        if (m->place)
+        if (m->place) {
             emu_free(m->place[i].arrival);
+            emu_free(m->place[i].packet);
+        }
     }
     for (unsigned g = 0; g < MACHINE_MAX_GROUPS; g++)
         emu_free(m->group[g].tile);
@@ -135,19 +137,6 @@ void machine_use(struct machine *m, uint32_t tile, uint32_t entry, unsigned grou
     m->place[tile].group = (uint8_t)group;
     if (m->groups < group + 1)
         m->groups = group + 1;
-}
-
-enum emu_status machine_arrival(struct machine *m, uint32_t tile, uint64_t cycle, uint32_t addr,
-                                const uint8_t *data, uint32_t bytes, uint32_t words)
-{
-    struct place *p = &m->place[tile];
-
-    EMU_ASSERT(tile < m->arch.tiles);
-    EMU_ASSERT(!p->arrivals || p->arrival[p->arrivals - 1].cycle <= cycle);
-    TRY(emu_grow((void **)&p->arrival, p->arrivals, &p->arrival_cap, sizeof(*p->arrival)));
-    p->arrival[p->arrivals++] =
-        (struct arrival){ .cycle = cycle, .data = data, .addr = addr, .bytes = bytes, .words = words };
-    return EMU_OK;
 }
 
 /* Tiles are looked at in order, so the first note of a run is the one of the lowest tile. */

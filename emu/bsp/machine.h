@@ -26,12 +26,14 @@ struct machine_options {
     struct digests *digests; /* borrowed; NULL: only machine_digest() at the end (digest.h) */
 };
 
-/* How the host reaches a machine (emu/host). All calls come from the thread that calls machine_run, in order of cycles.
+/* How the host reaches a machine (emu/host). All calls come from the thread that calls machine_run.
  *
  * latency_cycles  a request issued at c causes no arrival before c + latency_cycles; at least 1
- * request         tile issued a two-word header at `cycle`; for a transfer to the host, data holds its bytes as they were then
- * advance         computes all arrivals before `until` and hands each to machine_arrival()
- * next            cycle of the next arrival if no further request comes; UINT64_MAX when there is none */
+ * request         tile issued a two-word header at `cycle`; for a transfer to the host, data holds its bytes as they were then,
+ *                 borrowed for the call. Requests do not come in order of cycles, but none before the last `until` - latency_cycles;
+ *                 except where tiles wait for each other in a circle (superstep.c), then such a late request counts as made there.
+ * advance         hands all arrivals before `until` to machine_arrival(). `until` may be less than in an earlier call.
+ * next            no arrival comes before this cycle if no further request does; UINT64_MAX when none will come */
 struct machine_host {
     void *ctx;
     uint64_t latency_cycles;
@@ -74,8 +76,9 @@ enum machine_stop machine_run(struct machine *m, uint64_t max_cycle);
 /* Answers the host sync: all tiles are released sync_host_cycles after the last arrival. */
 void machine_release_host(struct machine *m);
 
-/* A packet of the host in the memory of a tile from `cycle` on. data is borrowed until the machine has passed that cycle.
- * words: by how much $INCOMING_DCOUNT falls. Arrivals of one tile come in order of cycles. */
+/* A packet of the host that is in the memory of a tile from `cycle` on, in answer to a request of this tile. data is copied; what is
+ * kept is what has not arrived yet. words: by how much $INCOMING_DCOUNT falls. Arrivals of one tile come in order of cycles.
+ * EMU_NO_MEMORY only. */
 enum emu_status machine_arrival(struct machine *m, uint32_t tile, uint64_t cycle, uint32_t addr, const uint8_t *data,
                                 uint32_t bytes, uint32_t words) EMU_MUST_CHECK;
 

@@ -23,7 +23,6 @@ enum tile_wait {
 
 struct arrival {
     uint64_t cycle;
-    const uint8_t *data; /* borrowed from the host */
     uint32_t addr, bytes, words;
 };
 
@@ -35,6 +34,9 @@ struct place {
     uint32_t words_in, words_out;
     struct arrival *arrival; /* owned queue */
     size_t arrivals, next_arrival, arrival_cap;
+    uint8_t *packet; /* owned: the bytes of the queued arrivals, in order */
+    size_t packet_bytes, packet_first, packet_cap;
+    uint64_t awaited; /* words of requests that the host has not handed over yet */
 };
 
 struct group {
@@ -51,6 +53,7 @@ struct machine {
     unsigned threads;
     struct machine_host host;
     int has_host;
+    uint64_t known; /* all arrivals before this cycle have been handed over */
 
     struct tile *tile;     /* owned [arch.tiles] */
     struct barrel *barrel; /* owned [arch.tiles] */
@@ -72,12 +75,21 @@ struct machine {
     struct machine_fault fault;
 };
 
+/* $INCOMING_DCOUNT in struct tile.xcsr */
+enum { PLACE_DCOUNT = CSR_S_INCOMING_DCOUNT - CSR_S_INCOMING_MUX };
+
+/* arrival.c */
+uint64_t place_next_arrival(const struct place *p); /* cycle; UINT64_MAX: the queue is empty */
+void place_apply_one(struct machine *m, uint32_t tile); /* the next of the queue, which is not empty */
+void place_apply_arrivals(struct machine *m, uint32_t tile, uint64_t until); /* all before `until` */
+
 /* superstep.c */
 uint64_t place_clock(const struct machine *m, uint32_t tile);
-void place_apply_arrivals(struct machine *m, uint32_t tile, uint64_t until);
 
 /* sync.c: resolves finished exchanges and releases complete syncs. Returns 1 when anything moved, 0 when not, -1 on a fault or error. */
 int sync_advance(struct machine *m);
+/* The release of a group sync to which nothing is missing but the outcome of an exchange; UINT64_MAX when there is no such. */
+uint64_t sync_held_release(const struct machine *m, unsigned group);
 /* Ends the last superstep of all groups in the record. */
 enum emu_status sync_finish(struct machine *m);
 void sync_release_host(struct machine *m);

@@ -1,46 +1,26 @@
 /* superstep.c - runs tiles in parallel until all of them wait, and feeds them what the host sends.
  *
  * Determinism: between two syncs a tile touches nothing but itself, so the order of tiles in a pass does not matter
- * (tests/stress/). With a host, a pass goes no further than its latency beyond the earliest clock: what a tile asks in a pass cannot
- * arrive anywhere within it.
+ * (tests/stress/). The host answers a request no sooner than its latency, and only to the tile that asked. So a tile that awaits
+ * nothing runs freely until it asks; one that does goes no further than the latency beyond the earliest cycle in which any tile
+ * may still ask, because packets share the link.
+ *
+ * Tiles may wait in a circle: one awaits data and computes without a RECV, another stands at the RECV of the same exchange, which
+ * cannot be resolved before. Then the first goes on, and what the second asks later reaches the host late (ASSUMED to be rare).
  */
 #include <stdlib.h>
 
 #include "emu/base/alloc.h"
 #include "emu/bsp/machine_internal.h"
+#include "emu/exchange/host_header.h"
 
-enum { CSR_BASE = 0xa0, DCOUNT = CSR_S_INCOMING_DCOUNT - CSR_BASE, NEVER_HALT = 1 };
+enum { NEVER_HALT = 1 };
 
 /* The cycle a tile has reached: its next issue, or the sync it waits in. */
 uint64_t place_clock(const struct machine *m, uint32_t tile)
 {
-    return m->place[tile].wait == WAIT_NOT ? m->barrel[tile].cycle : m->place[tile].arrived;
-}
-
-static uint64_t next_arrival_cycle(const struct place *p)
-{
-    return p->next_arrival < p->arrivals ? p->arrival[p->next_arrival].cycle : UINT64_MAX;
-}
-
-static void apply_one(struct machine *m, uint32_t tile)
-{
-    struct place *p = &m->place[tile];
-    struct tile *t = &m->tile[tile];
-    const struct arrival *a = &p->arrival[p->next_arrival++];
-    uint32_t left = t->xcsr[DCOUNT];
-
-    if (a->bytes)
-        tile_write(t, a->addr, a->data, a->bytes);
-    t->xcsr[DCOUNT] = left > a->words ? left - a->words : 0;
-    if (p->next_arrival == p->arrivals)
-        p->next_arrival = p->arrivals = 0;
-}
-
-/* Writes all packets that are in memory before `until`. */
-void place_apply_arrivals(struct machine *m, uint32_t tile, uint64_t until)
-{
-    while (next_arrival_cycle(&m->place[tile]) < until)
-        apply_one(m, tile);
+    return m->place[tile].wait == WAIT_NOT ? barrel_clock(&m->barrel[tile])
+                                           : m->place[tile].arrived;
 }
 
 static void wait_at(struct machine *m, uint32_t tile, enum tile_wait wait)
@@ -50,24 +30,70 @@ static void wait_at(struct machine *m, uint32_t tile, enum tile_wait wait)
     m->tile[tile].sync_zone = -1;
 }
 
+/* How far a tile may run: to where its next packet, which the host has not computed yet, may arrive. */
+static uint64_t tile_limit(const struct machine *m, uint32_t tile, uint64_t max_cycle)
+{
+    const struct exchange_log *log = exchange_log_of(m->exchange, tile);
+    uint64_t limit = max_cycle;
+
+    if (!m->has_host)
+        return limit;
+    if (m->place[tile].awaited)
+        limit = m->known;
+    else if (log->requests)
+        limit = log->request[0].cycle + m->host.latency_cycles;
+    return limit < max_cycle ? limit : max_cycle;
+}
+
 /* A RECV with nothing left to resolve: over when no host data is missing. Returns 1 when the tile goes on. */
-static int receive_data(struct machine *m, uint32_t tile, uint64_t limit)
+static int receive_data(struct machine *m, uint32_t tile)
 {
     struct place *p = &m->place[tile];
     struct tile *t = &m->tile[tile];
     uint64_t cycle = p->arrived + 1;
 
     place_apply_arrivals(m, tile, cycle);
-    while (t->xcsr[DCOUNT] && next_arrival_cycle(p) < limit) {
-        if (next_arrival_cycle(p) > cycle)
-            cycle = next_arrival_cycle(p);
-        apply_one(m, tile);
+    while (t->xcsr[PLACE_DCOUNT] && p->next_arrival < p->arrivals) {
+        if (place_next_arrival(p) > cycle)
+            cycle = place_next_arrival(p);
+        place_apply_one(m, tile);
     }
-    if (t->xcsr[DCOUNT])
+    if (t->xcsr[PLACE_DCOUNT])
         return 0;
     p->wait = WAIT_NOT;
     m->barrel[tile].cycle = cycle;
     return 1;
+}
+
+/* Ends the exchange of a tile that has neither sent nor listened: nobody else has a part in that. Returns 0 if it has. */
+static int receive_alone(struct machine *m, uint32_t tile)
+{
+    const struct exchange_log *log = exchange_log_of(m->exchange, tile);
+    struct place *p = &m->place[tile];
+
+    if (log->open || log->sends || log->muxes || log->pics)
+        return 0;
+    p->received = 1;
+    p->received_at = p->arrived + 1;
+    return 1;
+}
+
+/* Returns 1 when the tile can go on at once. */
+static int take_recv(struct machine *m, uint32_t tile)
+{
+    struct place *p = &m->place[tile];
+
+    wait_at(m, tile, WAIT_RECV);
+    if (!p->received) {
+        int alone = receive_alone(m, tile);
+
+        if (exchange_recv(m->exchange, &m->tile[tile], (uint32_t)(p->arrived - p->release)) != FAULT_NONE)
+            p->wait = WAIT_FAULT;
+        if (!alone || p->wait == WAIT_FAULT)
+            return 0;
+    }
+    p->wait = WAIT_DATA;
+    return receive_data(m, tile);
 }
 
 static enum tile_wait wait_of_zone(int zone)
@@ -85,7 +111,7 @@ static enum tile_wait wait_of_zone(int zone)
 }
 
 /* The tile has issued a sync. Returns 1 when it can go on at once. */
-static int take_sync(struct machine *m, uint32_t tile, uint64_t limit)
+static int take_sync(struct machine *m, uint32_t tile)
 {
     struct tile *t = &m->tile[tile];
     struct place *p = &m->place[tile];
@@ -97,16 +123,8 @@ static int take_sync(struct machine *m, uint32_t tile, uint64_t limit)
         tile_fault(t, LANE_SUPER, FAULT_EXERR, 0, "workers must be idle at a sync beyond the tile");
         return 0;
     }
-    if (zone == SYNC_RECV) {
-        if (!p->received) {
-            wait_at(m, tile, WAIT_RECV);
-            if (exchange_recv(m->exchange, t, (uint32_t)(p->arrived - p->release)) != FAULT_NONE)
-                p->wait = WAIT_FAULT;
-            return 0;
-        }
-        wait_at(m, tile, WAIT_DATA);
-        return receive_data(m, tile, limit);
-    }
+    if (zone == SYNC_RECV)
+        return take_recv(m, tile);
     if (zone == SYNC_ANS) {
         wait_at(m, tile, WAIT_ANS);
         if (exchange_log_of(m->exchange, tile)->votes)
@@ -121,29 +139,40 @@ static int take_sync(struct machine *m, uint32_t tile, uint64_t limit)
     return 0;
 }
 
-/* Runs one tile until it waits or its clock reaches the limit. */
-static void run_tile(struct machine *m, uint32_t tile, uint64_t limit)
+/* Runs one tile until it waits or may go no further. Where it awaits nothing, in slices that no answer to a request within them
+ * can reach. */
+static void run_tile(struct machine *m, uint32_t tile, uint64_t max_cycle)
 {
     struct place *p = &m->place[tile];
+    const struct exchange_log *log = exchange_log_of(m->exchange, tile);
 
-    if (p->wait == WAIT_DATA && !receive_data(m, tile, limit))
+    if (p->wait == WAIT_DATA && !receive_data(m, tile))
         return;
     for (;;) {
-        uint64_t next = next_arrival_cycle(p), until = next < limit ? next : limit;
+        uint64_t until = tile_limit(m, tile, max_cycle), next = place_next_arrival(p);
 
+        if (m->has_host && !p->awaited && !log->requests) {
+            uint64_t clock = place_clock(m, tile);
+
+            if (clock < until && until - clock > m->host.latency_cycles)
+                until = clock + m->host.latency_cycles;
+        }
+        if (until > next)
+            until = next;
         switch (barrel_run(&m->barrel[tile], &m->tile[tile], NEVER_HALT, until)) {
         case BARREL_FAULT:
             wait_at(m, tile, WAIT_FAULT);
             p->arrived = m->tile[tile].fault.cycle;
             return;
         case BARREL_SYNC:
-            if (!take_sync(m, tile, limit))
+            if (!take_sync(m, tile))
                 return;
             break;
         default:
-            if (next >= limit)
+            if (until == next && next != UINT64_MAX)
+                place_apply_one(m, tile);
+            else if (place_clock(m, tile) >= tile_limit(m, tile, max_cycle))
                 return;
-            apply_one(m, tile);
         }
     }
 }
@@ -161,27 +190,83 @@ static uint32_t collect_runnable(struct machine *m)
     return n;
 }
 
-/* How far this pass may go: the host's answers to what tiles ask from now on come later than that. */
-static enum emu_status pass_horizon(struct machine *m, uint64_t max_cycle, uint64_t *horizon)
+/* No request of this tile comes before that cycle. A tile in a sync that is not complete can only go on behind others, which are
+ * looked at themselves. held: also look at tiles that only wait for an exchange to be resolved. */
+static uint64_t tile_earliest(const struct machine *m, uint32_t tile, uint64_t next_of_host, int held)
 {
-    uint64_t earliest;
+    const struct place *p = &m->place[tile];
+    uint64_t next;
 
-    *horizon = max_cycle;
-    if (!m->has_host)
-        return EMU_OK;
-    earliest = m->host.next(m->host.ctx);
+    switch (p->wait) {
+    case WAIT_NOT:
+        return place_clock(m, tile);
+    case WAIT_DATA:
+        next = place_next_arrival(p);
+        return p->awaited && next_of_host < next ? next_of_host : next;
+    case WAIT_RECV:
+        return held ? p->arrived + 1 : UINT64_MAX;
+    default:
+        return UINT64_MAX;
+    }
+}
+
+static uint64_t earliest_request(const struct machine *m, int held)
+{
+    uint64_t next_of_host = m->host.next(m->host.ctx), earliest = UINT64_MAX;
+
+    for (uint32_t i = 0; i < m->arch.tiles; i++) {
+        uint64_t cycle = tile_earliest(m, i, next_of_host, held);
+
+        if (cycle < earliest)
+            earliest = cycle;
+    }
+    for (unsigned k = 0; held && k < m->groups; k++) {
+        uint64_t cycle = sync_held_release(m, k);
+
+        if (cycle < earliest)
+            earliest = cycle;
+    }
+    return earliest;
+}
+
+/* Whether a pass would change anything. */
+static int can_move(const struct machine *m, uint64_t max_cycle)
+{
+    uint64_t next_of_host = m->host.next(m->host.ctx);
+
     for (uint32_t i = 0; i < m->arch.tiles; i++) {
         const struct place *p = &m->place[i];
 
-        if (p->wait == WAIT_NOT && place_clock(m, i) < earliest)
-            earliest = place_clock(m, i);
-        if (p->wait == WAIT_DATA && next_arrival_cycle(p) < earliest)
-            earliest = next_arrival_cycle(p);
+        if (p->wait == WAIT_NOT && place_clock(m, i) < tile_limit(m, i, max_cycle))
+            return 1;
+        if (p->wait == WAIT_DATA &&
+            (p->next_arrival < p->arrivals || (p->awaited && next_of_host < m->known)))
+            return 1;
     }
-    if (earliest < UINT64_MAX - m->host.latency_cycles &&
-        earliest + m->host.latency_cycles < max_cycle)
-        *horizon = earliest + m->host.latency_cycles;
-    return m->host.advance(m->host.ctx, m, *horizon);
+    return 0;
+}
+
+static void know_until(struct machine *m, uint64_t earliest, uint64_t max_cycle)
+{
+    uint64_t until = max_cycle;
+
+    if (earliest == UINT64_MAX)
+        return;
+    if (earliest < max_cycle && max_cycle - earliest > m->host.latency_cycles)
+        until = earliest + m->host.latency_cycles;
+    if (m->known < until)
+        m->known = until;
+}
+
+/* Has the host compute what arrives before any answer to a request that is still to come. */
+static enum emu_status begin_pass(struct machine *m, uint64_t max_cycle)
+{
+    if (!m->has_host)
+        return EMU_OK;
+    know_until(m, earliest_request(m, 1), max_cycle);
+    if (!can_move(m, max_cycle))
+        know_until(m, earliest_request(m, 0), max_cycle);
+    return m->host.advance(m->host.ctx, m, m->known);
 }
 
 struct request {
@@ -199,19 +284,39 @@ static int request_order(const void *x, const void *y)
     return a->tile < b->tile ? -1 : a->tile > b->tile;
 }
 
-/* Hands what the tiles asked of the host over, in order of cycle, then tile. */
+static uint32_t header_words(const uint32_t word[2])
+{
+    struct host_header h;
+
+    return host_header_unpack(word, &h) ? h.bytes / 4 : 0;
+}
+
+/* Hands n requests over in order of cycle, then tile. */
+static enum emu_status forward_list(struct machine *m, struct request *list, size_t n)
+{
+    if (!m->has_host)
+        return FAIL(FAULT, "tile %u asks the host for a transfer in cycle %llu, but the run has no streams",
+                    list[0].tile, (unsigned long long)list[0].cycle);
+    for (size_t k = 0; k < n; k++) {
+        const struct exchange_host_request *r = list[k].r;
+
+        TRY(m->host.request(m->host.ctx, list[k].tile, r->cycle, r->word, r->data));
+        m->place[list[k].tile].awaited += header_words(r->word);
+    }
+    return EMU_OK;
+}
+
+/* What the n tiles that ran have asked of the host. */
 static enum emu_status forward_requests(struct machine *m, uint32_t n)
 {
     struct request *list;
     size_t count = 0, k = 0;
-    enum emu_status s = EMU_OK;
+    enum emu_status s;
 
     for (uint32_t i = 0; i < n; i++)
         count += exchange_log_of(m->exchange, m->runnable[i])->requests;
     if (!count)
         return EMU_OK;
-    if (!m->has_host)
-        return FAIL(USAGE, "tile %u talks to the host, but the run has no streams", m->runnable[0]);
     list = emu_alloc(count, sizeof(*list));
     if (!list)
         return FAIL(NO_MEMORY, "%zu host requests", count);
@@ -222,20 +327,18 @@ static enum emu_status forward_requests(struct machine *m, uint32_t n)
             list[k++] = (struct request){ log->request[j].cycle, m->runnable[i], &log->request[j] };
     }
     qsort(list, count, sizeof(*list), request_order);
-    for (k = 0; k < count && s == EMU_OK; k++)
-        s = m->host.request(m->host.ctx, list[k].tile, list[k].cycle, list[k].r->word,
-                            list[k].r->data);
+    s = forward_list(m, list, count);
     for (uint32_t i = 0; i < n; i++)
         exchange_take_requests(m->exchange, m->runnable[i]);
     emu_free(list);
     return s;
 }
 
-static void run_pass(struct machine *m, uint32_t n, uint64_t limit)
+static void run_pass(struct machine *m, uint32_t n, uint64_t max_cycle)
 {
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)m->threads) if (n > 1)
     for (uint32_t i = 0; i < n; i++)
-        run_tile(m, m->runnable[i], limit);
+        run_tile(m, m->runnable[i], max_cycle);
     for (uint32_t i = 0; i < n; i++) {
         if (m->place[m->runnable[i]].wait == WAIT_FAULT)
             machine_note_fault(m, m->runnable[i], NULL);
@@ -299,13 +402,51 @@ static int anybody_below(const struct machine *m, uint64_t limit)
     return 0;
 }
 
-static int anybody_runs(const struct machine *m)
+static int anybody_in(const struct machine *m, enum tile_wait wait)
 {
     for (uint32_t i = 0; i < m->arch.tiles; i++) {
-        if (m->place[i].wait == WAIT_NOT)
+        if (m->place[i].wait == wait)
             return 1;
     }
     return 0;
+}
+
+/* Some tile stands at a RECV for data that the host has still to hand over. */
+static int anybody_awaits(const struct machine *m)
+{
+    for (uint32_t i = 0; i < m->arch.tiles; i++) {
+        if (m->place[i].wait == WAIT_DATA && m->place[i].awaited)
+            return 1;
+    }
+    return 0;
+}
+
+/* Every tile waits in a host sync: memory is to hold what has arrived until the last of them got there. */
+static enum machine_stop stop_at_host(struct machine *m)
+{
+    uint64_t latest = machine_cycles(m);
+
+    if (!m->has_host)
+        return MACHINE_HOST;
+    if (m->host.advance(m->host.ctx, m, latest + 1) != EMU_OK)
+        return MACHINE_ERROR;
+    if (m->known < latest + 1)
+        m->known = latest + 1;
+    for (uint32_t i = 0; i < m->arch.tiles; i++)
+        place_apply_arrivals(m, i, latest + 1);
+    return MACHINE_HOST;
+}
+
+/* Nothing moves below max_cycle: why? */
+static enum machine_stop stop_reason(struct machine *m)
+{
+    if (anybody_in(m, WAIT_NOT))
+        return MACHINE_LIMIT;
+    if (all_at_host(m))
+        return stop_at_host(m);
+    if (m->has_host && anybody_awaits(m) && m->host.next(m->host.ctx) != UINT64_MAX)
+        return MACHINE_LIMIT;
+    return deadlock(m);
 }
 
 enum machine_stop machine_run(struct machine *m, uint64_t max_cycle)
@@ -313,14 +454,13 @@ enum machine_stop machine_run(struct machine *m, uint64_t max_cycle)
     if (!m->started && collect_groups(m) != EMU_OK)
         return MACHINE_ERROR;
     for (;;) {
-        uint64_t horizon;
         uint32_t n;
         int moved;
 
-        if (pass_horizon(m, max_cycle, &horizon) != EMU_OK)
+        if (begin_pass(m, max_cycle) != EMU_OK)
             return MACHINE_ERROR;
         n = collect_runnable(m);
-        run_pass(m, n, horizon);
+        run_pass(m, n, max_cycle);
         if (m->faulted)
             return MACHINE_FAULT;
         if (forward_requests(m, n) != EMU_OK)
@@ -330,13 +470,9 @@ enum machine_stop machine_run(struct machine *m, uint64_t max_cycle)
             return m->faulted ? MACHINE_FAULT : MACHINE_ERROR;
         if (moved || anybody_below(m, max_cycle))
             continue;
-        if (anybody_runs(m))
-            return MACHINE_LIMIT;
-        if (all_at_host(m))
-            return MACHINE_HOST;
-        if (m->has_host && m->host.next(m->host.ctx) != UINT64_MAX)
+        if (m->has_host && anybody_awaits(m) && m->host.next(m->host.ctx) < max_cycle)
             continue;
-        return deadlock(m);
+        return stop_reason(m);
     }
 }
 

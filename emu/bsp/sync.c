@@ -68,7 +68,7 @@ static void finish_receive(struct machine *m, const struct exchange_phase *x)
         end = p->release + x->end_event[i];
         p->received_at = end > p->arrived + 1 ? end : p->arrived + 1;
         p->arrived = p->received_at - 1;
-        if (m->tile[i].xcsr[CSR_S_INCOMING_DCOUNT - 0xa0]) {
+        if (m->tile[i].xcsr[PLACE_DCOUNT]) {
             p->wait = WAIT_DATA;
             continue;
         }
@@ -123,6 +123,15 @@ static int group_complete(const struct machine *m, const struct group *g, enum t
             *latest = at;
     }
     return waiting > 0;
+}
+
+uint64_t sync_held_release(const struct machine *m, unsigned group)
+{
+    uint64_t latest = 0;
+
+    if (m->group[group].resolved || !group_complete(m, &m->group[group], WAIT_GROUP, &latest))
+        return UINT64_MAX;
+    return latest + m->arch.sync_chip_cycles;
 }
 
 static int record_group(struct machine *m, const struct group *g, unsigned index, uint64_t release)

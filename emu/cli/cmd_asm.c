@@ -77,7 +77,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
     { "include", 'I', "DIR", 0, "look for included files in DIR; may be repeated", 0 },
-    { "define", 'D', "NAME[=VALUE]", 0, "define a macro of the C preprocessor; may be repeated", 0 },
+    { "define", 'D', "NAME[=VALUE]", 0, "define a macro of the C preprocessor; may be repeated",
+      0 },
     { "machine", 'm', "NAME|FILE", 0, "machine to assemble for (default mk2)", 0 },
     { "output", 'o', "FILE", 0, "write the unit to FILE instead of a listing to stdout", 0 },
     { "raw", 'r', NULL, 0, "do not run the C preprocessor", 0 },
@@ -91,7 +92,8 @@ static const struct argp parser = {
     .options = options,
     .parser = parse_option,
     .args_doc = "FILE.S...",
-    .doc = "Assemble and link tile assembly as one unit.\vThe listing shows address, words, text and source line of "
+    .doc = "Assemble and link tile assembly as one unit.\vThe listing shows address, words, text "
+           "and source line of "
            "every instruction, then the symbols. `dis` reads what -o writes.",
 };
 
@@ -152,13 +154,13 @@ static void list_symbols(const struct asm_image *image)
         const struct asm_symbol *y = &image->symbol[i];
 
         printf("  %08" PRIx64 " %c%c %6" PRIu32 " ", (uint64_t)y->value,
-               y->weak   ? 'w' :
-               y->global ? 'g' :
-                           'l',
-               !y->section              ? 'n' :
-               y->type == ASM_FUNCTION ? 'f' :
-               y->type == ASM_OBJECT   ? 'o' :
-                                         ' ',
+               y->weak     ? 'w'
+               : y->global ? 'g'
+                           : 'l',
+               !y->section               ? 'n'
+               : y->type == ASM_FUNCTION ? 'f'
+               : y->type == ASM_OBJECT   ? 'o'
+                                         : ' ',
                y->size);
         printf("%s", y->name);
         if (y->stack_bytes)

@@ -33,7 +33,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp parser = {
     .parser = parse_option,
     .args_doc = "UNIT",
-    .doc = "Print a unit written by `asm -o` as assembly.\v`asm --raw` turns the text into the same words again.",
+    .doc = "Print a unit written by `asm -o` as assembly.\v`asm --raw` turns the text into the "
+           "same words again.",
 };
 
 static enum emu_status run(const char *path)

@@ -202,7 +202,7 @@ static enum fault reserved(struct exchange_log *log, struct tile *t, uint32_t ev
  * ------------------------------------------------------------------------------------------------
  */
 
-/* Reads the header, and for a transfer to the host its bytes, as they are now. */
+/* Reads the header, and for a transfer to the host its bytes, as they are now; $INCOMING_DCOUNT counts its words. */
 static enum fault host_request(struct exchange_log *log, struct tile *t, uint32_t addr)
 {
     struct exchange_host_request r = { .cycle = t->cycle };
@@ -224,6 +224,7 @@ static enum fault host_request(struct exchange_log *log, struct tile *t, uint32_
         tile_read(t, h.addr, r.data, h.bytes);
     }
     log->request[log->requests++] = r;
+    t->xcsr[XCSR_DCOUNT] += h.bytes / 4;
     return FAULT_NONE;
 }
 

@@ -13,6 +13,7 @@ enum {
     XCSR_DELTA = CSR_S_INCOMING_DELTA - XCSR_FIRST,
     XCSR_IN_BASE = CSR_S_INCOMING_BASE - XCSR_FIRST,
     XCSR_OUT_BASE = CSR_S_OUTGOING_BASE - XCSR_FIRST,
+    XCSR_DCOUNT = CSR_S_INCOMING_DCOUNT - XCSR_FIRST,
     EXCHANGE_EVENTS = 1 << 30 /* events are below this, so that sums with delays fit 32 bits */
 };
 

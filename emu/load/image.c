@@ -232,7 +232,8 @@ static int by_address(const void *x, const void *y)
 {
     const struct image_segment *a = x, *b = y;
 
-    return a->addr != b->addr ? (a->addr < b->addr ? -1 : 1) : (a->bytes > b->bytes) - (a->bytes < b->bytes);
+    return a->addr != b->addr ? (a->addr < b->addr ? -1 : 1)
+                              : (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
 /* The first segment that begins before the one in front of it ends; n if there is none. */
@@ -278,9 +279,9 @@ static enum emu_status check_segments(const struct image *im, const struct image
         if (s[i].bytes > im->blob.item[s[i].blob].bytes)
             return FAIL(BAD_IMAGE, "segment %zu: %u bytes, expected at most the %u of blob %u", i,
                         s[i].bytes, im->blob.item[s[i].blob].bytes, s[i].blob);
-        if (!in_memory(im, s[i].addr, s[i].bytes))
-            return FAIL(BAD_IMAGE, "segment %zu: %u bytes at 0x%x, expected 0x%x to 0x%llx", i,
-                        s[i].bytes, s[i].addr, im->arch.mem_base,
+        if (!s[i].bytes || !in_memory(im, s[i].addr, s[i].bytes))
+            return FAIL(BAD_IMAGE, "segment %zu: %u bytes at 0x%x, expected some of 0x%x to 0x%llx",
+                        i, s[i].bytes, s[i].addr, im->arch.mem_base,
                         (unsigned long long)image_mem_end(&im->arch) - 1);
     }
     return check_overlap(s, n);
@@ -309,18 +310,21 @@ static enum emu_status reserve_segments(struct image *im, size_t n)
 enum emu_status image_add_tile(struct image *im, const struct image_tile *t,
                                const struct image_segment *s, size_t n)
 {
-    struct image_tile *new;
+    struct image_tile tile = *t; /* t and s may be views of this image, which is about to grow */
+    size_t s_at = (uintptr_t)s - (uintptr_t)im->segment;
+    int s_is_view = im->segment && s_at < im->segments * sizeof(*s);
 
     TRY(check_tile(im, t));
     TRY(check_segments(im, s, n));
     TRY(reserve_segments(im, n));
+    if (s_is_view)
+        s = im->segment + s_at / sizeof(*s);
     TRY(emu_grow((void **)&im->tile, im->tiles, &im->tile_cap, sizeof(*im->tile)));
     TRY(index_reserve(&im->tile_index));
-    index_add(&im->tile_index, tile_hash(t->chip, t->tile), (uint32_t)im->tiles);
-    new = &im->tile[im->tiles++];
-    *new = *t;
-    new->segments = (uint32_t)n;
-    new->first_segment = (uint32_t)im->segments;
+    index_add(&im->tile_index, tile_hash(tile.chip, tile.tile), (uint32_t)im->tiles);
+    tile.segments = (uint32_t)n;
+    tile.first_segment = (uint32_t)im->segments;
+    im->tile[im->tiles++] = tile;
     if (n)
         memcpy(im->segment + im->segments, s, n * sizeof(*s));
     im->segments += n;

@@ -13,7 +13,8 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "image files are copied as they are");
 
 enum {
-    IMAGE_PAGE_BYTES = 4096, /* chunk of a blob in a file, and the unit in which zeros are skipped */
+    IMAGE_PAGE_BYTES =
+        4096, /* chunk of a blob in a file, and the unit in which zeros are skipped */
     IMAGE_GROUP_CHUNKS = 64, /* chunks of one DATA section */
     IMAGE_GROUP_BYTES = IMAGE_GROUP_CHUNKS * IMAGE_PAGE_BYTES,
     IMAGE_FIXED_SECTIONS = 10,
@@ -32,7 +33,8 @@ enum {
 /* Bytes of all blobs of one image together. */
 #define IMAGE_BLOB_BYTES_MAX ((uint64_t)8 << 30)
 
-#define IMAGE_MAGIC "\x89SSI\r\n\x1a\n" /* high bit, CR LF, EOF and LF: what text transfers damage */
+#define IMAGE_MAGIC                                                                                \
+    "\x89SSI\r\n\x1a\n" /* high bit, CR LF, EOF and LF: what text transfers damage */
 
 #define IMAGE_FOURCC(a, b, c, d)                                                                   \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
@@ -66,7 +68,8 @@ struct arena {
     size_t used, total_bytes;
 };
 
-/* Hash index of 32-bit ids. Who looks up compares candidates himself: only 32 bits of hash are kept. */
+/* Hash index of 32-bit ids. Who looks up compares candidates himself: only 32 bits of hash are
+ * kept. */
 struct index_slot {
     uint32_t hash, id_plus_1; /* 0: free */
 };
@@ -94,7 +97,7 @@ struct image {
     struct arch arch;
     struct arena arena;
     struct image_pool text, blob, map, symbols, lines;
-    uint64_t blob_bytes; /* of all blobs */
+    uint64_t blob_bytes;     /* of all blobs */
     struct image_tile *tile; /* owned, like the arrays below */
     size_t tiles, tile_cap;
     struct image_segment *segment;
@@ -124,13 +127,72 @@ void copy_nonzero_pages(void *to, const void *from, size_t bytes);
 
 /* The id of a thing that equals data, INDEX_NONE if there is none. */
 uint32_t pool_find(const struct image_pool *p, const void *data, uint32_t bytes);
-/* The id of data, copied if it is new. On EMU_NO_MEMORY the pool is as before. */
+/* The id of data, copied if it is new (blobs page by page, zeros left out). On EMU_NO_MEMORY the
+ * pool is as before. */
 enum emu_status pool_intern(struct image_pool *p, struct arena *a, const void *data, uint32_t bytes,
                             uint32_t *id) EMU_MUST_CHECK;
-/* A new thing of zeros that only pool_index_item() makes findable: the reader fills it in between. */
+/* A new thing of zeros that only pool_index_item() makes findable: the reader fills it in between.
+ */
 enum emu_status pool_append_blank(struct image_pool *p, struct arena *a, uint32_t bytes,
                                   uint8_t **data) EMU_MUST_CHECK;
-enum emu_status pool_index_item(struct image_pool *p, uint32_t id) EMU_MUST_CHECK;
+/* Makes item id findable; if an indexed one equals it, *equal is that one's id and nothing changes,
+ * else *equal is id. */
+enum emu_status pool_index_item(struct image_pool *p, uint32_t id, uint32_t *equal) EMU_MUST_CHECK;
 void pool_free(struct image_pool *p);
+
+/* ---- image.c ---- */
+
+/* Whether one more blob of so many bytes is within the limits; else EMU_BAD_IMAGE. */
+enum emu_status image_blob_room(const struct image *im, uint32_t bytes) EMU_MUST_CHECK;
+
+/* ---- image_section.c ---- */
+
+/* Bytes that grow; zero it before the first use. */
+struct byte_buffer {
+    uint8_t *data; /* owned */
+    size_t cap;
+};
+
+/* Makes room for so many bytes; what was in it may be lost. */
+enum emu_status byte_buffer_need(struct byte_buffer *b, size_t bytes) EMU_MUST_CHECK;
+void byte_buffer_free(struct byte_buffer *b);
+
+/* A section as the file means it: decompressed, its checksum proven. */
+struct section {
+    uint32_t type;
+    uint64_t offset;        /* of its header in the file */
+    struct byte_buffer raw; /* owned; reused by the next section_read() into it */
+    size_t bytes;           /* of raw */
+};
+
+/* A file (fd >= 0) or bytes in memory, read section by section from front to back. */
+struct section_source {
+    const char *name; /* for messages */
+    const uint8_t *memory;
+    int fd;
+    uint64_t bytes, at;
+    uint32_t sections; /* the file header says so */
+    uint8_t
+        before[IMAGE_CHECKSUM_BYTES]; /* the bytes in front of `at`; every checksum covers them */
+    struct byte_buffer stored;
+    void *zstd; /* a ZSTD_DCtx */
+};
+
+/* Reads and checks the file header. Errors: EMU_BAD_IMAGE, EMU_IO, EMU_NO_MEMORY. */
+enum emu_status section_source_start(struct section_source *src) EMU_MUST_CHECK;
+void section_source_free(struct section_source *src);
+
+/* Reads the next section, which must be of this type and decompress to at most bytes_max. */
+enum emu_status section_read(struct section_source *src, uint32_t type, size_t bytes_max,
+                             struct section *out) EMU_MUST_CHECK;
+
+/* The four letters of a type and a NUL. */
+void section_type_text(uint32_t type, char out[5]);
+
+/* ---- image_write.c ---- */
+
+/* image_write() into an open file; name is for messages. The file is neither truncated nor closed.
+ */
+enum emu_status image_write_fd(const struct image *im, int fd, const char *name) EMU_MUST_CHECK;
 
 #endif

@@ -182,10 +182,16 @@ enum emu_status pool_append_blank(struct image_pool *p, struct arena *a, uint32_
     return EMU_OK;
 }
 
-enum emu_status pool_index_item(struct image_pool *p, uint32_t id)
+enum emu_status pool_index_item(struct image_pool *p, uint32_t id, uint32_t *equal)
 {
+    uint64_t hash = hash64(p->item[id].data, p->item[id].bytes);
+
+    *equal = find_hashed(p, hash, p->item[id].data, p->item[id].bytes);
+    if (*equal != INDEX_NONE)
+        return EMU_OK;
     TRY(index_reserve(&p->index));
-    index_add(&p->index, hash64(p->item[id].data, p->item[id].bytes), id);
+    index_add(&p->index, hash, id);
+    *equal = id;
     return EMU_OK;
 }
 

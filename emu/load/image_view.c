@@ -1,4 +1,5 @@
-/* image_view.c - what an image says: its parts, symbols and lines by address, memory by category. */
+/* image_view.c - what an image says: its parts, symbols and lines by address, memory by category.
+ */
 #include "emu/load/image_internal.h"
 
 const struct arch *image_arch(const struct image *im)
@@ -139,9 +140,8 @@ enum emu_status image_check_map(const struct image *im, const struct image_tile 
         at = (uint64_t)r[i].addr + r[i].bytes;
     }
     if (at > image_mem_end(&im->arch))
-        return FAIL(BAD_IMAGE,
-                    "tile %u of chip %u: ranges end at 0x%llx, expected at most 0x%llx", t->tile,
-                    t->chip, (unsigned long long)at,
+        return FAIL(BAD_IMAGE, "tile %u of chip %u: ranges end at 0x%llx, expected at most 0x%llx",
+                    t->tile, t->chip, (unsigned long long)at,
                     (unsigned long long)image_mem_end(&im->arch));
     gaps += image_mem_end(&im->arch) - at;
     if (named + gaps != im->arch.mem_bytes)

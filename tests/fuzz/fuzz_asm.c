@@ -1,8 +1,9 @@
-/* fuzz_asm.c - libFuzzer entry for the assembler: any text must assemble or give errors, and what assembles must survive the
- * disassembler and the unit file.
+/* fuzz_asm.c - libFuzzer entry for the assembler: any text must assemble or give errors, and what
+ * assembles must survive the disassembler and the unit file.
  *
- *   clang -I. -D_GNU_SOURCE -std=gnu11 -g -O1 -march=x86-64-v3 -ffp-contract=off -fsanitize=fuzzer,address,undefined \
- *       tests/fuzz/fuzz_asm.c emu/{asm,isa,arch,base}/[a-z]*.c -ljansson -lm -o build/fuzz_asm
+ *   clang -I. -D_GNU_SOURCE -std=gnu11 -g -O1 -march=x86-64-v3 -ffp-contract=off
+ * -fsanitize=fuzzer,address,undefined \ tests/fuzz/fuzz_asm.c emu/{asm,isa,arch,base}/[a-z]*.c
+ * -ljansson -lm -o build/fuzz_asm
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Assembles and links; NULL if the text has errors. */
 static struct asm_unit *assemble(const char *name, const char *text, size_t len)
 {
-    const struct asm_options options = { .arch = arch_preset("toy4"),
-                                         .raw = 1,
-                                         .no_files = 1,
-                                         .expansion_bytes = 1 << 16 };
+    const struct asm_options options = {
+        .arch = arch_preset("toy4"), .raw = 1, .no_files = 1, .expansion_bytes = 1 << 16
+    };
     const struct asm_layout layout = { .allow_undefined = 1 };
     struct asm_unit *u;
 

@@ -160,19 +160,17 @@ static void text_bundle(struct text *t, const struct isa_block *b, const struct 
 
 static void text_program(struct text *t, const struct isa_block *b, const struct isa_row *row)
 {
-    const struct isa_mode bundle = { SHAPE_BUNDLE, CREW_ONE, 0 }, rpt = { SHAPE_RPT, CREW_ONE, 0 };
-
     if (b->only & ONLY_WORKER) {
         text_puts(t, "\t.worker\n\t.align 8\nisa_lone:\n");
         text_code(t, b, row, b->code, SHAPE_LONE);
         text_puts(t, "\texitz $mzero\n");
         text_code(t, b, row, b->tail, SHAPE_LONE);
     }
-    if (isa_mode_applies(b, bundle)) {
+    if (isa_shape_applies(b, SHAPE_BUNDLE)) {
         text_puts(t, "\t.align 8\nisa_bundle:\n");
         text_bundle(t, b, row, SHAPE_BUNDLE);
     }
-    if (isa_mode_applies(b, rpt)) {
+    if (isa_shape_applies(b, SHAPE_RPT)) {
         text_puts(t, "\t.align 8\nisa_rpt:\n\t{\n\trpt 1, 0\n\tfnop\n\t}\n");
         text_bundle(t, b, row, SHAPE_RPT);
     }

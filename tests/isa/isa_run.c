@@ -76,24 +76,32 @@ static int can_mix(const struct isa_block *b)
     return 1;
 }
 
+int isa_shape_applies(const struct isa_block *b, enum isa_shape shape)
+{
+    unsigned flags = b->form->flags;
+
+    if (!(b->only & ONLY_WORKER))
+        return 0;
+    if (shape == SHAPE_LONE)
+        return 1;
+    if (!isa_block_is_single(b) || flags & INSN_SOLO)
+        return 0;
+    if (shape == SHAPE_BUNDLE)
+        return !(b->skip & MODE_BUNDLE);
+    return !(flags & (INSN_CONTROL | INSN_SYSTEM)) && !(b->skip & MODE_RPT);
+}
+
 int isa_mode_applies(const struct isa_block *b, struct isa_mode m)
 {
-    unsigned flags = b->form->flags, bits = m.plain ? MODE_PLAIN : MODE_FAST;
+    unsigned bits = m.plain ? MODE_PLAIN : MODE_FAST;
 
     bits |= m.crew == CREW_ONE ? MODE_ONE : m.crew == CREW_SIX ? MODE_SIX : 0u;
     bits |= m.crew == CREW_MIXED ? MODE_MIXED : 0u;
-    bits |= m.shape == SHAPE_BUNDLE ? MODE_BUNDLE : m.shape == SHAPE_RPT ? MODE_RPT : 0u;
     if (b->skip & bits)
         return 0;
     if (m.crew == CREW_SUPER)
         return b->only & ONLY_SUPERVISOR && m.shape == SHAPE_LONE;
-    if (!(b->only & ONLY_WORKER) || (m.crew == CREW_MIXED && !can_mix(b)))
-        return 0;
-    if (m.shape == SHAPE_LONE)
-        return 1;
-    if (!isa_block_is_single(b) || flags & INSN_SOLO)
-        return 0;
-    return m.shape == SHAPE_BUNDLE || !(flags & (INSN_CONTROL | INSN_SYSTEM));
+    return isa_shape_applies(b, m.shape) && (m.crew != CREW_MIXED || can_mix(b));
 }
 
 /* ---- values ---- */
@@ -477,8 +485,8 @@ static void expect_launch(struct trial *t)
     for (unsigned w = 0; w < count; w++) {
         t->want.m[12][w] = is_super(t) ? got->m[12][w] : t->r->scratch_at[w];
         t->want.m[13][w] = is_super(t) ? got->m[13][w] : t->r->state_at;
-        t->want.fp_ctl[w] = t->want.fp_ictl;
-        t->want.fp_sts[w] = 0;
+        t->want.fp_ctl[w] = is_super(t) ? got->fp_ctl[w] : t->want.fp_ictl;
+        t->want.fp_sts[w] = is_super(t) ? got->fp_sts[w] : 0;
     }
     for (unsigned k = 0; k < 16; k++) {
         if (!is_super(t) || k == REG_LR)

@@ -31,7 +31,8 @@ struct isa_program {
     uint8_t *image[3];    /* owned: memory as loaded, by enum case_as; NULL until needed */
 };
 
-/* Whether the block can run in a mode at all. */
+/* Whether the code can stand in a worker's program in that shape; whether the block can run in a mode at all. */
+int isa_shape_applies(const struct isa_block *b, enum isa_shape shape);
 int isa_mode_applies(const struct isa_block *b, struct isa_mode m);
 
 enum emu_status isa_program_new(const struct isa_block *b, const struct isa_row *row,

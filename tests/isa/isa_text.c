@@ -275,6 +275,10 @@ static enum emu_status new_block(struct cursor *c, struct isa_file *f)
         memset(&b->memory[b->memory_count], 0, sizeof(b->memory[0]));
         TRY(copy_memory(&f->memory[i], &b->memory[b->memory_count++]));
     }
+    for (size_t i = 0; i < f->set_count; i++) {
+        TRY(emu_grow((void **)&b->set, b->set_count, &b->set_cap, sizeof(b->set[0])));
+        b->set[b->set_count++] = f->set[i];
+    }
     return EMU_OK;
 }
 
@@ -292,13 +296,14 @@ static enum emu_status append_text(char **text, const char *line)
     return EMU_OK;
 }
 
-static enum emu_status parse_set(struct cursor *c, struct isa_block *b)
+static enum emu_status parse_set(struct cursor *c, struct isa_file *f, struct isa_block *b)
 {
-    struct isa_set *set;
+    struct isa_set **list = b ? &b->set : &f->set, *set;
+    size_t *count = b ? &b->set_count : &f->set_count;
     char *s = word(c);
 
-    TRY(emu_grow((void **)&b->set, b->set_count, &b->set_cap, sizeof(b->set[0])));
-    set = &b->set[b->set_count++];
+    TRY(emu_grow((void **)list, *count, b ? &b->set_cap : &f->set_cap, sizeof(*set)));
+    set = &(*list)[(*count)++];
     memset(set, 0, sizeof(*set));
     if (!s)
         return wrong(c, "expected a name", NULL);
@@ -356,8 +361,10 @@ static enum emu_status parse_keyword(struct cursor *c, struct isa_file *f, struc
         return new_block(c, f);
     if (!strcmp(key, "mem"))
         return add_memory(c, f, b);
+    if (!strcmp(key, "set"))
+        return parse_set(c, f, b);
     if (!b)
-        return wrong(c, "expected form or mem first", key);
+        return wrong(c, "expected form, mem or set first", key);
     if (!strcmp(key, ":"))
         return parse_header(c, b);
     if (!strcmp(key, "ok"))
@@ -366,8 +373,6 @@ static enum emu_status parse_keyword(struct cursor *c, struct isa_file *f, struc
         return parse_row(c, b, ROW_EDGE);
     if (!strcmp(key, "fault"))
         return parse_row(c, b, ROW_FAULT);
-    if (!strcmp(key, "set"))
-        return parse_set(c, b);
     if (!strcmp(key, "not"))
         return parse_not(c, b);
     if (!strcmp(key, "free"))
@@ -472,5 +477,6 @@ void isa_file_free(struct isa_file *f)
     }
     emu_free(f->block);
     free_memories(f->memory, f->memory_count);
+    emu_free(f->set);
     emu_free(f->path);
 }

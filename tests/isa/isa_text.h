@@ -9,7 +9,7 @@
 #include "emu/case/case.h"
 #include "emu/isa/isa.h"
 
-enum { ISA_MAX_COLUMNS = 40, ISA_NAME = 64 };
+enum { ISA_MAX_COLUMNS = 48, ISA_NAME = 48 };
 
 /* What a column, or a `set` line, stands for. */
 enum isa_place_kind {
@@ -60,7 +60,7 @@ struct isa_block {
     unsigned only;     /* enum isa_only, or-ed: contexts it runs in */
     unsigned skip;     /* modes that do not apply: bits of enum isa_mode_bit */
     char free[256];    /* names that may change unlisted, blank-separated */
-    struct isa_set *set;
+    struct isa_set *set; /* the file's, then the block's */
     size_t set_count, set_cap;
     struct case_memory *memory; /* the file's, then the block's; names and data owned */
     size_t memory_count, memory_cap;
@@ -87,6 +87,8 @@ struct isa_file {
     size_t block_count, block_cap;
     struct case_memory *memory; /* before the first block */
     size_t memory_count, memory_cap;
+    struct isa_set *set; /* the same */
+    size_t set_count, set_cap;
     struct case_memory *last;   /* memory that a continuation line belongs to */
 };
 

@@ -1,4 +1,5 @@
-/* exchange_rig.h - a fabric with tiles but without CPUs: tests issue exchange instructions at events they choose.
+/* exchange_rig.h - a fabric with tiles but without CPUs: tests issue exchange instructions at
+ * events they choose.
  */
 #ifndef TESTS_EXCHANGE_RIG_H
 #define TESTS_EXCHANGE_RIG_H
@@ -24,11 +25,15 @@ struct rig {
     uint8_t *mem;
 };
 
-static inline void rig_new(struct rig *r, const char *machine, uint32_t mem_bytes, int check)
+/* tiles 0, mem_bytes 0: as the machine has */
+static inline void rig_new_sized(struct rig *r, const char *machine, uint32_t tiles,
+                                 uint32_t mem_bytes, int check)
 {
     struct exchange_options o = { .check = check };
 
     *r = (struct rig){ .arch = *arch_preset(machine) };
+    if (tiles)
+        r->arch.tiles = tiles;
     if (mem_bytes)
         r->arch.mem_bytes = r->arch.region0_bytes = mem_bytes;
     assert_int_equal(exchange_new(&r->arch, &o, &r->x), EMU_OK);
@@ -39,10 +44,16 @@ static inline void rig_new(struct rig *r, const char *machine, uint32_t mem_byte
     assert_non_null(r->part);
     assert_non_null(r->mem);
     for (uint32_t i = 0; i < r->arch.tiles; i++) {
-        assert_int_equal(tile_init(&r->tile[i], &r->arch, i, r->mem + (size_t)i * r->arch.mem_bytes), EMU_OK);
+        assert_int_equal(
+            tile_init(&r->tile[i], &r->arch, i, r->mem + (size_t)i * r->arch.mem_bytes), EMU_OK);
         exchange_attach(r->x, i, &r->tile[i]);
         r->part[i] = &r->tile[i];
     }
+}
+
+static inline void rig_new(struct rig *r, const char *machine, uint32_t mem_bytes, int check)
+{
+    rig_new_sized(r, machine, 0, mem_bytes, check);
 }
 
 static inline void rig_free(struct rig *r)
@@ -70,7 +81,8 @@ static inline void rig_begin(struct rig *r)
 }
 
 /* Issues one instruction; returns what the port does. */
-static inline enum fault rig_issue(struct rig *r, uint32_t tile, uint32_t event, const struct insn *in)
+static inline enum fault rig_issue(struct rig *r, uint32_t tile, uint32_t event,
+                                   const struct insn *in)
 {
     struct tile *t = &r->tile[tile];
 
@@ -80,7 +92,8 @@ static inline enum fault rig_issue(struct rig *r, uint32_t tile, uint32_t event,
 }
 
 /* The same through the encoder and the decoder. */
-static inline enum fault rig_issue_coded(struct rig *r, uint32_t tile, uint32_t event, const struct insn *in)
+static inline enum fault rig_issue_coded(struct rig *r, uint32_t tile, uint32_t event,
+                                         const struct insn *in)
 {
     uint32_t word[2] = { 0, 0 };
     struct insn decoded, aux;
@@ -135,7 +148,8 @@ static inline struct insn in_sendpic_pointer(uint32_t n, uint32_t addr)
     return (struct insn){ .op = OP_sendpic, .i = (int32_t)n - 1, .j = 2, .k = addr / 4 };
 }
 
-static inline struct insn in_sendpicp(uint32_t n, uint32_t addr, uint32_t ctl, uint32_t source, uint32_t pointer)
+static inline struct insn in_sendpicp(uint32_t n, uint32_t addr, uint32_t ctl, uint32_t source,
+                                      uint32_t pointer)
 {
     return (struct insn){
         .op = OP_sendpicp, .i = (int32_t)n - 1, .j = addr, .k = ctl, .n = source, .o = pointer / 4

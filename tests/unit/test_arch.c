@@ -53,6 +53,7 @@ static void test_presets_match_the_record(void **state)
         { "link_latency_ns", { 500, 500, 500, 500 }, "AAAA" },
         { "host_link_mbytes_per_s", { 5500, 5500, 5500, 3900 }, "MMMM" },
         { "host_latency_ns", { 10000, 10000, 10000, 10000 }, "AAAA" },
+        { "host_packet_bytes", { 1024, 1024, 1024, 1024 }, "AAAA" },
         { "stream_mem_bytes", { 64ull << 30, 64ull << 30, 64ull << 30, 64ull << 30 }, "AAAA" },
     };
 
@@ -440,6 +441,7 @@ static void test_impossible_machines(void **state)
         { { "null_source=0x600" }, "null_source" },
         { { "null_source=0x63f" }, "null_source" },
         { { "exchange_pair_bytes=6" }, "exchange_pair_bytes" },
+        { { "host_packet_bytes=1022" }, "host_packet_bytes" },
         { { "chips=512" }, "chips" },
         { { "chips_per_machine=512" }, "chips_per_machine" },
         { { "chips=4", "links=0" }, "links" },

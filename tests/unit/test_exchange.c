@@ -1,4 +1,5 @@
-/* test_exchange.c - the fabric by hand: what each instruction logs, phases of a few tiles, every kind of fault planted once.
+/* test_exchange.c - the fabric by hand: what each instruction logs, phases of a few tiles, every
+ * kind of fault planted once.
  */
 #include "tests/unit/exchange_rig.h"
 
@@ -28,19 +29,23 @@ static const struct exchange_phase *resolve(struct rig *r)
     return p;
 }
 
-/* A message on a toy machine (T = 10, pointer lag 0), from FROM + 4 * skip of tile s to address `to` of tile d. The send and both
- * changes of d must be issued in the order of their events; s and d do nothing else then. */
-static void toy_message(struct rig *r, uint32_t s, uint32_t d, uint32_t event, uint32_t words, uint32_t to)
+/* A message on a toy machine (T = 10, pointer lag 0), from FROM + 4 * skip of tile s to address
+ * `to` of tile d. The send and both changes of d must be issued in the order of their events; s and
+ * d do nothing else then. */
+static void toy_message(struct rig *r, uint32_t s, uint32_t d, uint32_t event, uint32_t words,
+                        uint32_t to)
 {
     issue(r, s, event, in_send(words, FROM, 1));
     issue(r, d, event + 10, in_sendpicp(1, 0, 0, s, to));
     issue(r, d, event + 10 + words, in_delayxpic(1, NULL_SOURCE));
 }
 
-/* --- what is logged -------------------------------------------------------------------------------------------------------------- */
+/* --- what is logged
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
-static void check_send(const struct exchange_log *log, size_t i, uint32_t event, uint32_t addr, uint32_t words,
-                       uint32_t ctl)
+static void check_send(const struct exchange_log *log, size_t i, uint32_t event, uint32_t addr,
+                       uint32_t words, uint32_t ctl)
 {
     assert_true(i < log->sends);
     assert_int_equal(log->send[i].event, event);
@@ -140,12 +145,16 @@ static void test_bases(void **state)
     rig_free(&r);
 }
 
-/* --- phases ------------------------------------------------------------------------------------------------------------------------- */
+/* --- phases
+ * -------------------------------------------------------------------------------------------------------------------------
+ */
 
 /* As seen on silicon: senders delay 111 - T and send, receivers select the source at event 112. */
 static void test_silicon(void **state)
 {
-    static const uint32_t pair[][2] = { { 0, 1 }, { 7, 1300 }, { 1471, 3 }, { 45, 46 }, { 800, 801 } };
+    static const uint32_t pair[][2] = {
+        { 0, 1 }, { 7, 1300 }, { 1471, 3 }, { 45, 46 }, { 800, 801 }
+    };
     const struct exchange_phase *p;
     struct rig r;
 
@@ -178,7 +187,8 @@ static void test_silicon(void **state)
     rig_free(&r);
 }
 
-/* The pointer acts on words that reached the mux pic_lag events earlier: a change 52 events late is in time for row 0. */
+/* The pointer acts on words that reached the mux pic_lag events earlier: a change 52 events late is
+ * in time for row 0. */
 static void test_pointer_lag(void **state)
 {
     const struct exchange_phase *p;
@@ -235,7 +245,8 @@ static void test_pointer_persists(void **state)
     rig_free(&r);
 }
 
-/* Several listeners of one sender, both directions at once; the listeners join and leave when they like. */
+/* Several listeners of one sender, both directions at once; the listeners join and leave when they
+ * like. */
 static void test_multicast(void **state)
 {
     const struct exchange_phase *p;
@@ -252,14 +263,12 @@ static void test_multicast(void **state)
 
         if (d == 100)
             continue;
-        from = 200 + skip + (uint32_t)arch_exchange_delay(&r.arch, source, arch_tile_physical(&r.arch, d));
+        from = 200 + skip +
+               (uint32_t)arch_exchange_delay(&r.arch, source, arch_tile_physical(&r.arch, d));
         issue(&r, d, from, in_sendpicp(words, 0, 0, source, TO));
         issue(&r, d, from + words, in_delayxpic(1, NULL_SOURCE));
-        issue(&r, d, from + words + 1, in_delaypic(1, BASE)); /* too late for those words */
     }
     rig_recv(&r, 1000);
-    for (uint32_t d = 0; d < r.arch.tiles; d++)
-        exchange_log_of(r.x, d)->pics -= d != 100; /* lag is at least 52: the last change would act on all */
     p = resolve(&r);
     exchange_deliver(p, r.part, 0, 700);
     exchange_deliver(p, r.part, 700, r.arch.tiles);
@@ -312,7 +321,8 @@ static void test_written(void **state)
 
     rig_new(&r, "toy4", 0, 1);
     rig_begin(&r);
-    toy_message(&r, 0, 1, 0, 8, BASE + 0x1000 - 16); /* the last words of one dirty page, the first of the next */
+    toy_message(&r, 0, 1, 0, 8,
+                BASE + 0x1000 - 16); /* the last words of one dirty page, the first of the next */
     rig_recv(&r, 80);
     p = resolve(&r);
     memset(r.tile[1].dirty, 0, 16);
@@ -362,7 +372,8 @@ static void test_groups(void **state)
     rig_free(&r);
 }
 
-/* A mux that was put before the phase listens from event 0 on, and the pointer stands where it was put. */
+/* A mux that was put before the phase listens from event 0 on, and the pointer stands where it was
+ * put. */
 static void test_put_settings(void **state)
 {
     const struct exchange_phase *p;
@@ -387,7 +398,9 @@ static void test_put_settings(void **state)
     rig_free(&r);
 }
 
-/* --- requests to the host, votes -------------------------------------------------------------------------------------------------------- */
+/* --- requests to the host, votes
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 static void test_host_request(void **state)
 {
@@ -445,7 +458,9 @@ static void test_votes(void **state)
     rig_free(&r);
 }
 
-/* --- planted damage: at issue ------------------------------------------------------------------------------------------------------------- */
+/* --- planted damage: at issue
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 static void test_wrong_instructions(void **state)
 {
@@ -465,11 +480,13 @@ static void test_wrong_instructions(void **state)
         { EXCHANGE_FAULT_RESERVED, { .op = OP_delaypic, .j = 1, .k = BASE / 4 } },
         { EXCHANGE_FAULT_RESERVED, { .op = OP_delayxpic, .j = 1, .k = NULL_SOURCE } },
         { EXCHANGE_FAULT_RESERVED, { .op = OP_sendpicp, .l = 1, .n = NULL_SOURCE, .o = BASE / 4 } },
-        { EXCHANGE_FAULT_RESERVED, { .op = OP_sendpicp, .n = 1 << 13 | NULL_SOURCE, .o = BASE / 4 } },
+        { EXCHANGE_FAULT_RESERVED,
+          { .op = OP_sendpicp, .n = 1 << 13 | NULL_SOURCE, .o = BASE / 4 } },
         { EXCHANGE_FAULT_WIDE, { .op = OP_send, .i = 0, .j = FROM, .k = 4 } },
         { EXCHANGE_FAULT_WIDE, { .op = OP_send, .i = 1, .j = FROM, .k = 5 } },
         { EXCHANGE_FAULT_WIDE, { .op = OP_sendoff, .i = 1, .k = 4 } },
-        { EXCHANGE_FAULT_WIDE, { .op = OP_sendpicp, .j = FROM, .k = 7, .n = NULL_SOURCE, .o = BASE / 4 } },
+        { EXCHANGE_FAULT_WIDE,
+          { .op = OP_sendpicp, .j = FROM, .k = 7, .n = NULL_SOURCE, .o = BASE / 4 } },
         { EXCHANGE_FAULT_SEND_OUTSIDE, { .op = OP_send, .i = 0, .j = BASE - 4, .k = 1 } },
         { EXCHANGE_FAULT_SEND_OUTSIDE, { .op = OP_send, .i = 1, .j = BASE + 0xfffc, .k = 3 } },
     };
@@ -499,7 +516,8 @@ static void test_wrong_instructions(void **state)
     }
 }
 
-static void expect_issue_fault(struct rig *r, uint32_t event, struct insn in, enum exchange_fault_kind kind)
+static void expect_issue_fault(struct rig *r, uint32_t event, struct insn in,
+                               enum exchange_fault_kind kind)
 {
     assert_int_equal(rig_issue(r, 1, event, &in), FAULT_EXERR);
     assert_int_equal(exchange_log_of(r->x, 1)->fault.kind, kind);
@@ -566,11 +584,14 @@ static void test_mux_at_recv(void **state)
     rig_free(&r);
 }
 
-/* --- planted damage: found by resolving ------------------------------------------------------------------------------------------------------ */
+/* --- planted damage: found by resolving
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 /* The phase has one fault; both resolvers must find it. */
-static void expect_fault(struct rig *r, enum exchange_fault_kind kind, uint32_t tile, uint32_t event, uint32_t other,
-                         uint32_t addr, uint32_t other_addr, const char *text)
+static void expect_fault(struct rig *r, enum exchange_fault_kind kind, uint32_t tile,
+                         uint32_t event, uint32_t other, uint32_t addr, uint32_t other_addr,
+                         const char *text)
 {
     const struct exchange_phase *p;
     const struct exchange_fault *f;
@@ -609,10 +630,12 @@ static void test_late_mux(void **state)
     (void)state;
     damage_rig(&r);
     issue(&r, 3, 110, in_send(4, FROM, 1));
-    issue(&r, 1, 121, in_sendpicp(4, 0, 0, 3, TO)); /* one event late: the last word it wants is none */
+    issue(&r, 1, 121,
+          in_sendpicp(4, 0, 0, 3, TO)); /* one event late: the last word it wants is none */
     issue(&r, 1, 125, in_delayxpic(1, NULL_SOURCE));
     expect_fault(&r, EXCHANGE_FAULT_SILENT, 1, 124, 3, TO + 12, 0,
-                 "tile 1 listens to tile 3 at event 124 (cycle 1124) but it sends nothing then; the word would "
+                 "tile 1 listens to tile 3 at event 124 (cycle 1124) but it sends nothing then; "
+                 "the word would "
                  "go to 0x4e00c");
 }
 
@@ -627,7 +650,8 @@ static void test_early_mux(void **state)
     issue(&r, 1, 119, in_sendpicp(4, 0, 0, 3, TO));
     issue(&r, 1, 123, in_delayxpic(1, NULL_SOURCE));
     expect_fault(&r, EXCHANGE_FAULT_SILENT, 1, 119, 3, TO, 0,
-                 "tile 1 listens to tile 3 at event 119 (cycle 1119) but it sends nothing then; the word would "
+                 "tile 1 listens to tile 3 at event 119 (cycle 1119) but it sends nothing then; "
+                 "the word would "
                  "go to 0x4e000");
 }
 
@@ -643,7 +667,8 @@ static void test_gap(void **state)
     issue(&r, 1, 20, in_sendpicp(8, 0, 0, 3, TO));
     issue(&r, 1, 28, in_delayxpic(1, NULL_SOURCE));
     expect_fault(&r, EXCHANGE_FAULT_SILENT, 1, 24, 3, TO + 16, 0,
-                 "tile 1 listens to tile 3 at event 24 (cycle 1024) but it sends nothing then; the word would "
+                 "tile 1 listens to tile 3 at event 24 (cycle 1024) but it sends nothing then; the "
+                 "word would "
                  "go to 0x4e010");
 }
 
@@ -657,7 +682,8 @@ static void test_absent(void **state)
     toy_message(&r, 0, 2, 5, 2, TO);
     r.part[0] = NULL;
     expect_fault(&r, EXCHANGE_FAULT_SILENT, 2, 15, 0, TO, 0,
-                 "tile 2 listens to tile 0 at event 15 (cycle 1015) but it sends nothing then; the word would "
+                 "tile 2 listens to tile 0 at event 15 (cycle 1015) but it sends nothing then; the "
+                 "word would "
                  "go to 0x4e000");
 }
 
@@ -680,7 +706,8 @@ static void test_other_way(void **state)
     issue(&r, 0, 300, in_delayxpic(1, source));
     issue(&r, 0, 302, in_delayxpic(1, NULL_SOURCE));
     expect_fault(&r, EXCHANGE_FAULT_OTHER_WAY, 0, 301, 17, TO + 4, FROM + 4,
-                 "tile 0 listens to tile 17 at event 301 (cycle 1301) but it sends the word at 0x4d004 only into "
+                 "tile 0 listens to tile 17 at event 301 (cycle 1301) but it sends the word at "
+                 "0x4d004 only into "
                  "the other direction");
 }
 
@@ -692,7 +719,8 @@ static void test_pointer_outside(void **state)
     damage_rig(&r);
     toy_message(&r, 3, 2, 20, 3, BASE + 0x10000 - 8);
     expect_fault(&r, EXCHANGE_FAULT_POINTER_OUTSIDE, 2, 32, 3, BASE + 0x10000, FROM + 8,
-                 "tile 2 receives a word of tile 3 (its 0x4d008) at event 32 (cycle 1032) for 0x5c000, which is "
+                 "tile 2 receives a word of tile 3 (its 0x4d008) at event 32 (cycle 1032) for "
+                 "0x5c000, which is "
                  "outside tile memory");
 }
 
@@ -706,9 +734,10 @@ static void test_pointer_unset(void **state)
     issue(&r, 3, 20, in_send(1, FROM, 1));
     issue(&r, 2, 30, in_delayxpic(1, 3));
     issue(&r, 2, 31, in_delayxpic(1, NULL_SOURCE));
-    expect_fault(&r, EXCHANGE_FAULT_POINTER_OUTSIDE, 2, 30, 3, 0, FROM,
-                 "tile 2 receives a word of tile 3 (its 0x4d000) at event 30 (cycle 1030) for 0x0, which is "
-                 "outside tile memory");
+    expect_fault(
+        &r, EXCHANGE_FAULT_POINTER_OUTSIDE, 2, 30, 3, 0, FROM,
+        "tile 2 receives a word of tile 3 (its 0x4d000) at event 30 (cycle 1030) for 0x0, which is "
+        "outside tile memory");
 }
 
 static void test_received_twice(void **state)
@@ -720,58 +749,51 @@ static void test_received_twice(void **state)
     toy_message(&r, 3, 2, 20, 8, TO);
     toy_message(&r, 1, 2, 100, 8, TO - 20);
     expect_fault(&r, EXCHANGE_FAULT_TWICE, 2, 115, 1, TO, FROM + 20,
-                 "tile 2 receives a second word for 0x4e000 at event 115 (cycle 1115), from 0x4d014 of tile 1");
+                 "tile 2 receives a second word for 0x4e000 at event 115 (cycle 1115), from "
+                 "0x4d014 of tile 1");
 }
 
-/* Tile 2 sends FROM + 8 at event 40, when its replacement has been at the mux for a while: in the same event, later, earlier. */
+/* Tile 2 sends FROM .. FROM + 8 at events 40 .. 42; the last of 3 words from tile 3 replaces FROM +
+ * 8 at event `arrives`. */
+static void send_and_replace(struct rig *r, uint32_t arrives)
+{
+    rig_begin(r);
+    issue(r, 3, arrives - 12, in_send(3, BASE, 1));
+    if (arrives == 43) {
+        issue(r, 2, 39, in_delaypic(1, FROM));
+        issue(r, 2, 40, in_send(1, FROM, 1));
+        issue(r, 2, 41, in_sendpic_source(2, 3));
+        issue(r, 2, 43, in_delayxpic(2, NULL_SOURCE));
+        return;
+    }
+    issue(r, 2, arrives - 2, in_sendpicp(1, 0, 0, 3, FROM));
+    issue(r, 2, arrives + 1, in_delayxpic(1, NULL_SOURCE));
+    issue(r, 2, 40, in_send(3, FROM, 1));
+}
+
 static void test_replaced(void **state)
 {
     struct rig r;
 
     (void)state;
-    for (uint32_t words = 2; words < 5; words++) {
-        damage_rig(&r);
-        issue(&r, 3, 20, in_send(1 + words, BASE, 1));
-        issue(&r, 2, 30, in_sendpicp(1, 0, 0, 3, FROM + 8 - 4 * words)); /* FROM + 8 comes at 30 + words */
-        issue(&r, 2, 31 + words, in_delayxpic(1, NULL_SOURCE));
-        if (words == 2) {
-            issue(&r, 2, 40, in_send(3, FROM, 1));
-            expect_fault(&r, EXCHANGE_FAULT_REPLACED, 2, 40, 3, FROM, BASE,
-                         "tile 2 sends its word at 0x4d000 at event 40 (cycle 1040) but the replacement, 0x4c000 "
-                         "of tile 3, has arrived by then");
-        } else {
-            rig_free(&r);
-        }
-    }
-    for (uint32_t early = 0; early < 2; early++) {
-        damage_rig(&r);
-        issue(&r, 3, 40 - 10, in_send(1, BASE, 1));
-        issue(&r, 2, 38, in_delaypic(1, FROM));
-        issue(&r, 2, 39 + early, in_delayxpic(early ? 1 : 2, 3)); /* at 40 */
-        if (early) {
-            rig_free(&r);
-            continue;
-        }
-        issue(&r, 2, 41, in_delayxpic(1, NULL_SOURCE));
-        rig_recv(&r, 60);
-        resolve(&r);
-        rig_begin(&r);
-        issue(&r, 3, 30, in_send(1, BASE, 1));
-        issue(&r, 2, 38, in_delaypic(1, FROM));
-        issue(&r, 2, 39, in_send(1, FROM, 1)); /* one event before its replacement */
-        issue(&r, 2, 40, in_delayxpic(1, 3));
-        issue(&r, 2, 41, in_delayxpic(1, NULL_SOURCE));
-        rig_recv(&r, 60);
-        assert_true(resolve(&r)->overlaps);
-        rig_begin(&r);
-        issue(&r, 3, 30, in_send(1, BASE, 1));
-        issue(&r, 2, 40, in_sendpicp(1, FROM, 1, 3, FROM)); /* in the same event */
-        issue(&r, 2, 41, in_delayxpic(1, NULL_SOURCE));
-        rig_recv(&r, 60);
-        expect_fault(&r, EXCHANGE_FAULT_REPLACED, 2, 40, 3, FROM, BASE,
-                     "tile 2 sends its word at 0x4d000 at event 40 (cycle 1040) but the replacement, 0x4c000 of "
-                     "tile 3, has arrived by then");
-    }
+    rig_new(&r, "toy4", 0, 1);
+    send_and_replace(&r, 43); /* each word is read one event before its replacement comes */
+    rig_recv(&r, 60);
+    assert_true(resolve(&r)->overlaps);
+    rig_begin(&r);
+    issue(&r, 3, 30, in_send(3, BASE, 1));
+    issue(&r, 2, 40, in_sendpicp(3, FROM, 1, 3, FROM)); /* in the same event */
+    issue(&r, 2, 43, in_delayxpic(1, NULL_SOURCE));
+    expect_fault(&r, EXCHANGE_FAULT_REPLACED, 2, 40, 3, FROM, BASE,
+                 "tile 2 sends its word at 0x4d000 at event 40 (cycle 1040) but the replacement, "
+                 "0x4c000 of tile "
+                 "3, has arrived by then");
+    rig_new(&r, "toy4", 0, 1);
+    send_and_replace(&r, 30); /* long before */
+    expect_fault(&r, EXCHANGE_FAULT_REPLACED, 2, 40, 3, FROM, BASE,
+                 "tile 2 sends its word at 0x4d000 at event 40 (cycle 1040) but the replacement, "
+                 "0x4c000 of tile "
+                 "3, has arrived by then");
 }
 
 static void test_mux_left_on(void **state)
@@ -783,7 +805,8 @@ static void test_mux_left_on(void **state)
     issue(&r, 3, 0, in_send(64, FROM, 1));
     issue(&r, 2, 20, in_sendpicp(1, 0, 0, 3, TO));
     expect_fault(&r, EXCHANGE_FAULT_MUX_LEFT_ON, 2, 20, 3, 0, 0,
-                 "tile 2 listens to tile 3 at event 20 (cycle 1020) and does not stop before the exchange ends");
+                 "tile 2 listens to tile 3 at event 20 (cycle 1020) and does not stop before the "
+                 "exchange ends");
 }
 
 /* Of many faults that of the lowest receiver is reported, and there the lowest event. */
@@ -800,13 +823,17 @@ static void test_choice(void **state)
     issue(&r, 1, 12, in_delayxpic(1, NULL_SOURCE));
     issue(&r, 1, 13, in_delaypic(1, TO + 4));
     issue(&r, 1, 14, in_delayxpic(1, 0));
-    issue(&r, 1, 30, in_send(1, TO, 1)); /* replaced long ago, but later than the second word for TO + 4 */
+    issue(&r, 1, 30,
+          in_send(1, TO, 1)); /* replaced long ago, but later than the second word for TO + 4 */
     issue(&r, 1, 40, in_delayxpic(1, NULL_SOURCE)); /* silent from 18 on */
     expect_fault(&r, EXCHANGE_FAULT_TWICE, 1, 14, 0, TO + 4, FROM + 16,
-                 "tile 1 receives a second word for 0x4e004 at event 14 (cycle 1014), from 0x4d010 of tile 0");
+                 "tile 1 receives a second word for 0x4e004 at event 14 (cycle 1014), from 0x4d010 "
+                 "of tile 0");
 }
 
-/* --- replay -------------------------------------------------------------------------------------------------------------------------- */
+/* --- replay
+ * --------------------------------------------------------------------------------------------------------------------------
+ */
 
 static void a_phase(struct rig *r, uint32_t event)
 {
@@ -884,26 +911,65 @@ static void test_check_compares(void **state)
         struct exchange_fault f;
         const char *differ;
 
-        assert_int_equal(exchange_cache_add(r.x, (struct hash128){ .lo = (uint64_t)damage }, &made), EMU_OK);
+        assert_int_equal(exchange_cache_add(r.x, (struct hash128){ .lo = (uint64_t)damage }, &made),
+                         EMU_OK);
         p = *made;
         memcpy(copy, p.copy, p.copies * sizeof(*copy));
         p.copy = copy;
         memcpy(number, p.first_copy, sizeof(uint32_t[5]));
         switch (damage) {
-        case 1: copy[0].from ^= 1; break;
-        case 2: copy[1].from_off += 4; break;
-        case 3: copy[1].to_off += 4; break;
-        case 4: copy[0].words--; break;
-        case 5: copy[0].words++; break;
-        case 6: copy[1].to = 0; break;
-        case 7: p.overlaps = 1; break;
-        case 8: number[4] = 1; p.first_copy = number; break;
-        case 9: memcpy(number, p.end_event, 16); number[2]++; p.end_event = number; break;
-        case 10: memcpy(number, p.words_in, 16); number[3]--; p.words_in = number; break;
-        case 11: memcpy(number, p.words_out, 16); number[0]++; p.words_out = number; break;
-        case 12: memcpy(number, p.pointer, 16); number[2] += 4; p.pointer = number; break;
-        case 13: memcpy(number, p.first_word, 20); number[3]++; p.first_word = number; break;
-        default: break;
+        case 1:
+            copy[0].from ^= 1;
+            break;
+        case 2:
+            copy[1].from_off += 4;
+            break;
+        case 3:
+            copy[1].to_off += 4;
+            break;
+        case 4:
+            copy[0].words--;
+            break;
+        case 5:
+            copy[0].words++;
+            break;
+        case 6:
+            copy[1].to = 0;
+            break;
+        case 7:
+            p.overlaps = 1;
+            break;
+        case 8:
+            number[4] = 1;
+            p.first_copy = number;
+            break;
+        case 9:
+            memcpy(number, p.end_event, 16);
+            number[2]++;
+            p.end_event = number;
+            break;
+        case 10:
+            memcpy(number, p.words_in, 16);
+            number[3]--;
+            p.words_in = number;
+            break;
+        case 11:
+            memcpy(number, p.words_out, 16);
+            number[0]++;
+            p.words_out = number;
+            break;
+        case 12:
+            memcpy(number, p.pointer, 16);
+            number[2] += 4;
+            p.pointer = number;
+            break;
+        case 13:
+            memcpy(number, p.first_word, 20);
+            number[3]++;
+            p.first_word = number;
+            break;
+        default:
+            break;
         }
         assert_int_equal(exchange_check(r.x, r.part, &p, &f, &differ), EMU_OK);
         assert_int_equal(f.kind, EXCHANGE_FAULT_NONE);
@@ -915,7 +981,9 @@ static void test_check_compares(void **state)
     rig_free(&r);
 }
 
-/* --- memory of the host -------------------------------------------------------------------------------------------------------------- */
+/* --- memory of the host
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 /* Every allocation fails once: a status or a fault, never a crash, and nothing is lost. */
 static void test_allocations(void **state)
@@ -946,14 +1014,15 @@ static void test_allocations(void **state)
             exchange_attach(r.x, i, &r.tile[i]);
         }
         rig_begin(&r);
-        for (uint32_t k = 0; k < 4 && f == FAULT_NONE; k++) {
-            const struct insn in[] = { in_send(10, FROM, 1), in_sendpicp(54, FROM + 40, 1, 1 - k % 2, FROM),
+        for (uint32_t k = 0; k < 8 && f == FAULT_NONE; k++) {
+            static const uint32_t event[] = { 0, 10, 74, 90 };
+            const struct insn in[] = { in_send(10, FROM, 1),
+                                       in_sendpicp(54, FROM + 40, 1, 1 - k % 2, FROM),
                                        in_delayxpic(1, NULL_SOURCE), in_send(2, BASE, 4) };
 
             rig_set_word(&r, k % 2, BASE, 1u << 31 | BASE);
             rig_set_word(&r, k % 2, BASE + 4, 4);
-            for (uint32_t e = k / 2; e < 4 && f == FAULT_NONE; e += 2)
-                f = rig_issue(&r, k % 2, e == 0 ? 0 : e == 1 ? 10 : e == 2 ? 74 : 90, &in[e]);
+            f = rig_issue(&r, k % 2, event[k / 2], &in[k / 2]);
         }
         if (f == FAULT_NONE)
             s = exchange_resolve(r.x, r.part, &p);
@@ -973,22 +1042,22 @@ static void test_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stream),           cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_bases),            cmocka_unit_test(test_silicon),
-        cmocka_unit_test(test_pointer_lag),      cmocka_unit_test(test_pointer_persists),
-        cmocka_unit_test(test_multicast),        cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_written),          cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_put_settings),     cmocka_unit_test(test_host_request),
-        cmocka_unit_test(test_votes),            cmocka_unit_test(test_wrong_instructions),
-        cmocka_unit_test(test_wrong_time),       cmocka_unit_test(test_missing_recv),
-        cmocka_unit_test(test_mux_at_recv),      cmocka_unit_test(test_late_mux),
-        cmocka_unit_test(test_early_mux),        cmocka_unit_test(test_gap),
-        cmocka_unit_test(test_absent),           cmocka_unit_test(test_other_way),
-        cmocka_unit_test(test_pointer_outside),  cmocka_unit_test(test_pointer_unset),
-        cmocka_unit_test(test_received_twice),   cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_mux_left_on),      cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_replay),           cmocka_unit_test(test_eviction),
-        cmocka_unit_test(test_check_compares),   cmocka_unit_test(test_allocations),
+        cmocka_unit_test(test_stream),          cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_bases),           cmocka_unit_test(test_silicon),
+        cmocka_unit_test(test_pointer_lag),     cmocka_unit_test(test_pointer_persists),
+        cmocka_unit_test(test_multicast),       cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_written),         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_put_settings),    cmocka_unit_test(test_host_request),
+        cmocka_unit_test(test_votes),           cmocka_unit_test(test_wrong_instructions),
+        cmocka_unit_test(test_wrong_time),      cmocka_unit_test(test_missing_recv),
+        cmocka_unit_test(test_mux_at_recv),     cmocka_unit_test(test_late_mux),
+        cmocka_unit_test(test_early_mux),       cmocka_unit_test(test_gap),
+        cmocka_unit_test(test_absent),          cmocka_unit_test(test_other_way),
+        cmocka_unit_test(test_pointer_outside), cmocka_unit_test(test_pointer_unset),
+        cmocka_unit_test(test_received_twice),  cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_mux_left_on),     cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_replay),          cmocka_unit_test(test_eviction),
+        cmocka_unit_test(test_check_compares),  cmocka_unit_test(test_allocations),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,82 @@
+/* image_load.c - puts a program into the memories of a machine.
+ *
+ * Memory of a new machine is zero and costs nothing until it is touched, so pages of zeros are left
+ * alone.
+ */
+#include "emu/load/image_internal.h"
+
+#include <string.h>
+
+#include "emu/bsp/machine.h"
+
+/* Writes data to tile memory in as few pieces as its pages of zeros allow. */
+static int write_nonzero(struct tile *t, uint32_t addr, const uint8_t *data, uint32_t bytes)
+{
+    uint32_t at = 0, run = 0; /* [run, at) waits to be written */
+    int ok = 1;
+
+    while (at < bytes && ok) {
+        uint32_t to_page_end = IMAGE_PAGE_BYTES - (addr + at - t->mem_base) % IMAGE_PAGE_BYTES;
+        uint32_t n = bytes - at < to_page_end ? bytes - at : to_page_end;
+
+        if (bytes_are_zero(data + at, n)) {
+            ok = tile_write(t, addr + run, data + run, at - run);
+            run = at + n;
+        }
+        at += n;
+    }
+    return ok && tile_write(t, addr + run, data + run, at - run);
+}
+
+static enum emu_status check_machine(const struct image *im, const struct machine *m)
+{
+    const struct arch *a = machine_arch(m);
+
+    if (arch_equal(a, &im->arch))
+        return EMU_OK;
+    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
+        char want[ARCH_TEXT_MAX], got[ARCH_TEXT_MAX];
+
+        arch_field_text(&im->arch, i, want, sizeof(want));
+        arch_field_text(a, i, got, sizeof(got));
+        if (strcmp(want, got) != 0)
+            return FAIL(BAD_IMAGE,
+                        "the image is for a machine %.64s with %s %.64s, this is %.64s with %.64s",
+                        im->arch.name, arch_field_at(i)->name, want, a->name, got);
+    }
+    return FAIL(BAD_IMAGE, "the image is for a machine made from %.64s, this one from %.64s",
+                im->arch.base, a->base);
+}
+
+enum emu_status image_load_chip(const struct image *im, uint32_t chip, struct machine *m)
+{
+    TRY(check_machine(im, m));
+    for (uint32_t i = 0; i < im->arch.tiles; i++) {
+        if (machine_tile_used(m, i))
+            return FAIL(BAD_IMAGE, "tile %u of the machine is in use, expected a new machine", i);
+    }
+    for (size_t i = 0; i < im->tiles; i++) {
+        const struct image_tile *t = &im->tile[i];
+
+        if (t->chip != chip)
+            continue;
+        for (uint32_t k = 0; k < t->segments; k++) {
+            const struct image_segment *s = &im->segment[t->first_segment + k];
+            const struct pool_item *blob = &im->blob.item[s->blob];
+
+            EMU_ASSERT(write_nonzero(machine_tile(m, t->tile), s->addr, blob->data, s->bytes));
+        }
+        machine_use(m, t->tile, t->entry, t->group);
+    }
+    return EMU_OK;
+}
+
+enum emu_status image_load(const struct image *im, struct machine *m)
+{
+    for (size_t i = 0; i < im->tiles; i++) {
+        if (im->tile[i].chip != 0)
+            return FAIL(BAD_IMAGE, "a program for chip %u too, expected one for chip 0 alone",
+                        im->tile[i].chip);
+    }
+    return image_load_chip(im, 0, m);
+}

@@ -1,0 +1,480 @@
+/* image_read.c - builds an image from the sections of a file.
+ *
+ * Everything goes through the functions a program would build with, so every rule of image.c holds
+ * for files too; a failure gets file, offset and item in front. Only blobs take another way: their
+ * chunks are decompressed straight to where they belong.
+ */
+#include "emu/load/image_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "emu/base/alloc.h"
+
+enum { TILE_RECORD_WORDS = 8, HASH_BYTES = 16, NO_ITEM = -1 };
+
+/* Where a chunk goes first; other places copy it from there. */
+struct chunk_place {
+    uint8_t *at; /* in the arena */
+    uint32_t bytes;
+};
+
+/* The parts of section BLOB. */
+struct blob_table {
+    const uint32_t *bytes, *ref; /* of every blob; of every page of every blob, 0: zeros */
+    const uint8_t *hash;         /* HASH_BYTES of every chunk */
+    uint32_t blobs, chunks;
+    struct chunk_place *place; /* owned, one per chunk */
+};
+
+struct reader {
+    struct section_source src;
+    struct section section; /* the one being looked at, or DATA */
+    struct section tile, segm, blob;
+    struct blob_table table;
+    struct image_index hashes;
+    struct image *im;
+};
+
+/* "file: offset: section, item: why" with EMU_BAD_IMAGE. */
+EMU_PRINTF(4, 5)
+static enum emu_status refuse(const struct reader *r, const struct section *s, long long item,
+                              const char *fmt, ...)
+{
+    char why[700], number[32] = "", type[5];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof(why), fmt, ap);
+    va_end(ap);
+    if (item >= 0)
+        snprintf(number, sizeof(number), " item %lld", item);
+    section_type_text(s->type, type);
+    return FAIL(BAD_IMAGE, "%.200s: offset %llu: section %s%s: %s", r->src.name,
+                (unsigned long long)s->offset, type, number, why);
+}
+
+/* What a builder function said about an item of a section. */
+static enum emu_status refused(const struct reader *r, const struct section *s, long long item,
+                               enum emu_status status)
+{
+    if (status == EMU_OK || status == EMU_NO_MEMORY)
+        return status;
+    return refuse(r, s, item, "%s", emu_error());
+}
+
+static enum emu_status read_machine(struct reader *r)
+{
+    struct section *s = &r->section;
+    struct arch a;
+
+    TRY(section_read(&r->src, IMAGE_MACH, IMAGE_MACHINE_BYTES_MAX, s));
+    TRY(refused(r, s, NO_ITEM, arch_load_text((const char *)s->raw.data, s->bytes, "machine", &a)));
+    return refused(r, s, NO_ITEM, image_new(&a, &r->im));
+}
+
+static enum emu_status read_text(struct reader *r)
+{
+    struct section *s = &r->section;
+    uint32_t count, id;
+    size_t at = sizeof(count);
+
+    TRY(section_read(&r->src, IMAGE_TEXT, IMAGE_SECTION_BYTES_MAX, s));
+    if (s->bytes < at)
+        return refuse(r, s, NO_ITEM, "%zu bytes, expected a count", s->bytes);
+    memcpy(&count, s->raw.data, sizeof(count));
+    for (uint32_t i = 1; i <= count && i; i++) {
+        const char *text = (const char *)s->raw.data + at;
+
+        if (!memchr(text, '\0', s->bytes - at))
+            return refuse(r, s, i, "expected %u strings, each with a NUL", count);
+        TRY(refused(r, s, i, image_string(r->im, text, &id)));
+        if (id != i)
+            return refuse(r, s, i, "equals string %u, expected every string once", id);
+        at += strlen(text) + 1;
+    }
+    if (at != s->bytes)
+        return refuse(r, s, NO_ITEM, "%zu bytes behind the last string, expected none",
+                      s->bytes - at);
+    return EMU_OK;
+}
+
+static enum emu_status add_list(struct image *im, uint32_t type, const uint8_t *items, size_t n,
+                                uint32_t *id)
+{
+    const void *p = items;
+
+    if (type == IMAGE_MAPS)
+        return image_map(im, p, n, id);
+    if (type == IMAGE_SYMB)
+        return image_symbols(im, p, n, id);
+    return image_lines(im, p, n, id);
+}
+
+static enum emu_status read_lists(struct reader *r, uint32_t type, size_t item_bytes)
+{
+    struct section *s = &r->section;
+    uint32_t lists, id, n;
+    uint64_t at;
+
+    TRY(section_read(&r->src, type, IMAGE_SECTION_BYTES_MAX, s));
+    if (s->bytes < sizeof(lists))
+        return refuse(r, s, NO_ITEM, "%zu bytes, expected a count", s->bytes);
+    memcpy(&lists, s->raw.data, sizeof(lists));
+    at = sizeof(lists) + 4 * (uint64_t)lists;
+    if (at > s->bytes)
+        return refuse(r, s, NO_ITEM, "%u lists, expected at most what %zu bytes can count", lists,
+                      s->bytes);
+    for (uint32_t i = 0; i < lists; i++) {
+        memcpy(&n, s->raw.data + 4 + 4 * (size_t)i, sizeof(n));
+        if (n * (uint64_t)item_bytes > s->bytes - at)
+            return refuse(r, s, (long long)i + 1, "%u entries, expected at most %llu", n,
+                          (unsigned long long)(s->bytes - at) / item_bytes);
+        TRY(refused(r, s, (long long)i + 1, add_list(r->im, type, s->raw.data + at, n, &id)));
+        if (id != i + 1)
+            return refuse(r, s, (long long)i + 1, "equals list %u, expected every list once", id);
+        at += n * (uint64_t)item_bytes;
+    }
+    if (at != s->bytes)
+        return refuse(r, s, NO_ITEM, "%llu bytes behind the last list, expected none",
+                      (unsigned long long)(s->bytes - at));
+    return EMU_OK;
+}
+
+/* Reads a section of equal records. */
+static enum emu_status read_records(struct reader *r, uint32_t type, size_t record_bytes,
+                                    struct section *s, size_t *n)
+{
+    TRY(section_read(&r->src, type, IMAGE_SECTION_BYTES_MAX, s));
+    if (s->bytes % record_bytes)
+        return refuse(r, s, NO_ITEM, "%zu bytes, expected a multiple of %zu", s->bytes,
+                      record_bytes);
+    *n = s->bytes / record_bytes;
+    return EMU_OK;
+}
+
+static enum emu_status read_streams_and_keys(struct reader *r)
+{
+    struct section *s = &r->section;
+    struct image_timing_key key;
+    struct image_stream stream;
+    size_t n = 0;
+
+    TRY(read_records(r, IMAGE_STRM, sizeof(stream), s, &n));
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&stream, s->raw.data + i * sizeof(stream), sizeof(stream));
+        TRY(refused(r, s, (long long)i, image_add_stream(r->im, &stream)));
+    }
+    TRY(read_records(r, IMAGE_TIME, sizeof(key), s, &n));
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&key, s->raw.data + i * sizeof(key), sizeof(key));
+        TRY(refused(r, s, (long long)i, image_add_timing_key(r->im, &key)));
+    }
+    return EMU_OK;
+}
+
+/* Tiles can be added only when the sizes of blobs are known: section BLOB comes behind them,
+ * because the number of tiles limits what blobs may need. */
+static enum emu_status add_tiles(struct reader *r)
+{
+    size_t tiles = r->tile.bytes / (4 * TILE_RECORD_WORDS), at = 0;
+    size_t segments = r->segm.bytes / sizeof(struct image_segment);
+    const void *raw = r->segm.raw.data;
+    const struct image_segment *s = raw;
+    uint32_t w[TILE_RECORD_WORDS];
+
+    for (size_t i = 0; i < tiles; i++) {
+        memcpy(w, r->tile.raw.data + i * sizeof(w), sizeof(w));
+        if (w[4] > segments - at)
+            return refuse(r, &r->tile, (long long)i, "%u segments, expected at most the %zu left",
+                          w[4], segments - at);
+        TRY(refused(r, &r->tile, (long long)i,
+                    image_add_tile(r->im,
+                                   &(struct image_tile){ .tile = w[0],
+                                                         .chip = w[1],
+                                                         .group = w[2],
+                                                         .entry = w[3],
+                                                         .map = w[5],
+                                                         .symbols = w[6],
+                                                         .lines = w[7] },
+                                   s + at, w[4])));
+        at += w[4];
+    }
+    if (at != segments)
+        return refuse(r, &r->segm, (long long)at, "belongs to no tile, expected %zu segments", at);
+    return EMU_OK;
+}
+
+/* ---- blobs ---- */
+
+static size_t pages_of(uint32_t bytes)
+{
+    return ((size_t)bytes + IMAGE_PAGE_BYTES - 1) / IMAGE_PAGE_BYTES;
+}
+
+static uint32_t page_bytes(uint32_t blob_bytes, size_t page)
+{
+    size_t left = blob_bytes - page * IMAGE_PAGE_BYTES;
+
+    return left < IMAGE_PAGE_BYTES ? (uint32_t)left : IMAGE_PAGE_BYTES;
+}
+
+/* Finds the parts of section BLOB and holds its sizes against each other. */
+static enum emu_status split_table(struct reader *r)
+{
+    struct section *s = &r->blob;
+    struct blob_table *t = &r->table;
+    uint64_t need, refs = 0, total = 0;
+    uint64_t room = r->tile.bytes / (4 * TILE_RECORD_WORDS) * (uint64_t)r->im->arch.mem_bytes;
+    const void *words;
+
+    if (s->bytes < 8)
+        return refuse(r, s, NO_ITEM, "%zu bytes, expected two counts", s->bytes);
+    words = s->raw.data + 8;
+    memcpy(&t->blobs, s->raw.data, 4);
+    memcpy(&t->chunks, s->raw.data + 4, 4);
+    if (4 * (uint64_t)t->blobs > s->bytes - 8)
+        return refuse(r, s, NO_ITEM, "%u blobs, expected at most what %zu bytes can list", t->blobs,
+                      s->bytes);
+    t->bytes = words;
+    for (uint32_t i = 0; i < t->blobs; i++) {
+        refs += pages_of(t->bytes[i]);
+        total += t->bytes[i];
+    }
+    need = 8 + 4 * (t->blobs + refs) + HASH_BYTES * (uint64_t)t->chunks;
+    if (need != s->bytes)
+        return refuse(r, s, NO_ITEM, "%zu bytes, expected %llu for %u blobs and %u chunks",
+                      s->bytes, (unsigned long long)need, t->blobs, t->chunks);
+    if (total > room)
+        return refuse(r, s, NO_ITEM, "blobs of %llu bytes, expected at most the %llu of all tiles",
+                      (unsigned long long)total, (unsigned long long)room);
+    t->ref = t->bytes + t->blobs;
+    t->hash = (const uint8_t *)(t->ref + refs);
+    return EMU_OK;
+}
+
+/* Notes where chunks go first. They are numbered in the order of their first use. */
+static enum emu_status place_chunks(struct reader *r, uint32_t blob, const uint32_t *ref,
+                                    uint8_t *data, uint32_t *next)
+{
+    struct blob_table *t = &r->table;
+    uint32_t bytes = t->bytes[blob - 1];
+
+    for (size_t p = 0; p < pages_of(bytes); p++) {
+        uint32_t n = page_bytes(bytes, p);
+
+        if (!ref[p])
+            continue;
+        if (ref[p] - 1 > *next || ref[p] > t->chunks)
+            return refuse(r, &r->blob, blob, "page %zu: chunk %u, expected at most %u", p, ref[p],
+                          *next < t->chunks ? *next + 1 : t->chunks);
+        if (ref[p] - 1 == *next)
+            t->place[(*next)++] = (struct chunk_place){ data + p * IMAGE_PAGE_BYTES, n };
+        else if (t->place[ref[p] - 1].bytes != n)
+            return refuse(r, &r->blob, blob, "page %zu: chunk %u of %u bytes, expected %u", p,
+                          ref[p], t->place[ref[p] - 1].bytes, n);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status reserve_blobs(struct reader *r)
+{
+    struct blob_table *t = &r->table;
+    const uint32_t *ref = t->ref;
+    uint32_t next = 0;
+    uint8_t *data;
+
+    t->place = emu_alloc(t->chunks, sizeof(*t->place));
+    if (!t->place)
+        return FAIL(NO_MEMORY, "%u chunks", t->chunks);
+    for (uint32_t i = 1; i <= t->blobs; i++) {
+        uint32_t bytes = t->bytes[i - 1];
+
+        TRY(refused(r, &r->blob, i, image_blob_room(r->im, bytes)));
+        TRY(pool_append_blank(&r->im->blob, &r->im->arena, bytes, &data));
+        r->im->blob_bytes += bytes;
+        TRY(place_chunks(r, i, ref, data, &next));
+        ref += pages_of(bytes);
+    }
+    if (next != t->chunks)
+        return refuse(r, &r->blob, NO_ITEM, "%u chunks, expected the %u that blobs name", t->chunks,
+                      next);
+    return EMU_OK;
+}
+
+static struct hash128 chunk_hash(const struct blob_table *t, uint32_t chunk)
+{
+    struct hash128 h;
+
+    memcpy(&h.lo, t->hash + HASH_BYTES * (size_t)chunk, 8);
+    memcpy(&h.hi, t->hash + HASH_BYTES * (size_t)chunk + 8, 8);
+    return h;
+}
+
+static enum emu_status note_hash(struct reader *r, uint32_t chunk)
+{
+    struct hash128 h = chunk_hash(&r->table, chunk);
+    size_t cursor = 0;
+    uint32_t other;
+
+    while ((other = index_next(&r->hashes, h.lo, &cursor)) != INDEX_NONE) {
+        if (hash128_equal(chunk_hash(&r->table, other), h))
+            return refuse(r, &r->blob, NO_ITEM, "chunks %u and %u have one hash, expected two",
+                          other + 1, chunk + 1);
+    }
+    TRY(index_reserve(&r->hashes));
+    index_add(&r->hashes, h.lo, chunk);
+    return EMU_OK;
+}
+
+/* Fills chunks [first, end) from one section DATA. */
+static enum emu_status read_group(struct reader *r, uint32_t first, uint32_t end)
+{
+    const struct blob_table *t = &r->table;
+    struct section *s = &r->section;
+    size_t at = 0, want = 0;
+
+    for (uint32_t c = first; c < end; c++)
+        want += t->place[c].bytes;
+    TRY(section_read(&r->src, IMAGE_DATA, IMAGE_GROUP_BYTES, s));
+    if (s->bytes != want)
+        return refuse(r, s, NO_ITEM, "%zu bytes, expected the %zu of chunks %u to %u", s->bytes,
+                      want, first + 1, end);
+    for (uint32_t c = first; c < end; c++) {
+        const uint8_t *from = s->raw.data + at;
+
+        if (!hash128_equal(hash128(from, t->place[c].bytes), chunk_hash(t, c)))
+            return refuse(r, s, (long long)c + 1, "expected bytes with the hash of section BLOB");
+        if (bytes_are_zero(from, t->place[c].bytes))
+            return refuse(r, s, (long long)c + 1, "all zeros, expected chunk 0 to stand for them");
+        TRY(note_hash(r, c));
+        memcpy(t->place[c].at, from, t->place[c].bytes);
+        at += t->place[c].bytes;
+    }
+    return EMU_OK;
+}
+
+/* Copies chunks to their other places and makes the blobs findable. */
+static enum emu_status finish_blobs(struct reader *r)
+{
+    const struct blob_table *t = &r->table;
+    const uint32_t *ref = t->ref;
+    uint32_t equal;
+
+    for (uint32_t i = 1; i <= t->blobs; i++) {
+        uint8_t *data = (uint8_t *)r->im->blob.item[i].data;
+
+        for (size_t p = 0; p < pages_of(t->bytes[i - 1]); p++, ref++) {
+            const struct chunk_place *c = *ref ? &t->place[*ref - 1] : NULL;
+
+            if (c && c->at != data + p * IMAGE_PAGE_BYTES)
+                memcpy(data + p * IMAGE_PAGE_BYTES, c->at, c->bytes);
+        }
+        TRY(pool_index_item(&r->im->blob, i, &equal));
+        if (equal != i)
+            return refuse(r, &r->blob, i, "equals blob %u, expected every blob once", equal);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status read_blobs(struct reader *r)
+{
+    struct blob_table *t = &r->table;
+    uint32_t groups;
+
+    TRY(section_read(&r->src, IMAGE_BLOB, IMAGE_SECTION_BYTES_MAX, &r->blob));
+    TRY(split_table(r));
+    groups = t->chunks / IMAGE_GROUP_CHUNKS + (t->chunks % IMAGE_GROUP_CHUNKS != 0);
+    if (r->src.sections != IMAGE_FIXED_SECTIONS + groups)
+        return refuse(r, &r->blob, NO_ITEM, "%u chunks in a file of %u sections, expected %u",
+                      t->chunks, r->src.sections, IMAGE_FIXED_SECTIONS + groups);
+    TRY(reserve_blobs(r));
+    TRY(add_tiles(r));
+    for (uint32_t c = 0; c < t->chunks; c += IMAGE_GROUP_CHUNKS) {
+        uint32_t left = t->chunks - c;
+
+        TRY(read_group(r, c, c + (left < IMAGE_GROUP_CHUNKS ? left : IMAGE_GROUP_CHUNKS)));
+    }
+    return finish_blobs(r);
+}
+
+/* ---- the file ---- */
+
+static enum emu_status read_all(struct reader *r)
+{
+    size_t n;
+
+    TRY(section_source_start(&r->src));
+    TRY(read_machine(r));
+    TRY(read_text(r));
+    TRY(read_lists(r, IMAGE_MAPS, sizeof(struct image_range)));
+    TRY(read_lists(r, IMAGE_SYMB, sizeof(struct image_symbol)));
+    TRY(read_lists(r, IMAGE_LINE, sizeof(struct image_line)));
+    TRY(read_streams_and_keys(r));
+    TRY(read_records(r, IMAGE_TILE, 4 * TILE_RECORD_WORDS, &r->tile, &n));
+    TRY(read_records(r, IMAGE_SEGM, sizeof(struct image_segment), &r->segm, &n));
+    TRY(read_blobs(r));
+    if (r->src.at != r->src.bytes)
+        return FAIL(BAD_IMAGE,
+                    "%.200s: offset %llu: %llu bytes behind the last section, expected "
+                    "none",
+                    r->src.name, (unsigned long long)r->src.at,
+                    (unsigned long long)(r->src.bytes - r->src.at));
+    return EMU_OK;
+}
+
+static enum emu_status read_source(struct reader *r, struct image **out)
+{
+    enum emu_status s = read_all(r);
+
+    *out = NULL;
+    section_source_free(&r->src);
+    byte_buffer_free(&r->section.raw);
+    byte_buffer_free(&r->tile.raw);
+    byte_buffer_free(&r->segm.raw);
+    byte_buffer_free(&r->blob.raw);
+    emu_free(r->table.place);
+    index_free(&r->hashes);
+    if (s != EMU_OK)
+        image_free(r->im);
+    else
+        *out = r->im;
+    return s;
+}
+
+enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
+                                 struct image **out)
+{
+    struct reader r = {
+        .src = { .name = name_for_messages, .memory = data ? data : "", .fd = -1, .bytes = bytes }
+    };
+
+    return read_source(&r, out);
+}
+
+enum emu_status image_read(const char *path, struct image **out)
+{
+    struct reader r = { .src = { .name = path } };
+    enum emu_status s;
+    struct stat st;
+
+    *out = NULL;
+    r.src.fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (r.src.fd < 0)
+        return FAIL(IO, "%.200s: %s", path, strerror(errno));
+    if (fstat(r.src.fd, &st) != 0)
+        s = FAIL(IO, "%.200s: %s", path, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        s = FAIL(IO, "%.200s: expected a regular file", path);
+    else {
+        r.src.bytes = (uint64_t)st.st_size;
+        s = read_source(&r, out);
+    }
+    close(r.src.fd);
+    return s;
+}

@@ -1,0 +1,379 @@
+/* image_write.c - writes an image as a file: what is equal in blobs once, every section under a
+ * checksum, the file under its name only when it is whole.
+ *
+ * The bytes depend on nothing but the image and the release of zstd: ids are written as they were
+ * given, chunks are numbered in the order of their first use.
+ */
+#include "emu/load/image_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "emu/base/alloc.h"
+
+/* Level 1 for tile memory, where more costs time and gains little; 3 for tables. */
+enum { LEVEL_DATA = 1, LEVEL_TABLES = 3, NAMES_TRIED = 100 };
+
+/* A page of a blob that is not all zeros. */
+struct chunk {
+    struct hash128 hash;
+    const uint8_t *data; /* borrowed from the first blob that has it */
+    uint32_t bytes;
+};
+
+struct writer {
+    const struct image *im;
+    const char *name;
+    int fd;
+    uint64_t written;
+    ZSTD_CCtx *zstd;
+    struct byte_buffer raw; /* a section being filled */
+    size_t raw_bytes;
+    struct byte_buffer out; /* the checksum in front, header, payload, checksum */
+    struct chunk *chunk;    /* owned */
+    size_t chunks, chunk_cap;
+    struct image_index chunk_index;
+    uint32_t *ref; /* owned; of every page of every blob: chunk + 1, or 0 */
+    size_t refs, ref_cap;
+};
+
+/* ---- bytes out ---- */
+
+static enum emu_status write_bytes(struct writer *w, const void *data, size_t bytes)
+{
+    size_t done = 0;
+
+    while (done < bytes) {
+        ssize_t n = write(w->fd, (const uint8_t *)data + done, bytes - done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return FAIL(IO, "%.200s: %s after %llu bytes", w->name,
+                        n < 0 ? strerror(errno) : "nothing was written",
+                        (unsigned long long)(w->written + done));
+        done += (size_t)n;
+    }
+    w->written += bytes;
+    return EMU_OK;
+}
+
+static enum emu_status raw_start(struct writer *w, uint64_t bytes)
+{
+    w->raw_bytes = 0;
+    if (bytes > IMAGE_SECTION_BYTES_MAX)
+        return FAIL(BAD_IMAGE, "%.200s: a section of %llu bytes, expected at most %d", w->name,
+                    (unsigned long long)bytes, IMAGE_SECTION_BYTES_MAX);
+    return byte_buffer_need(&w->raw, bytes);
+}
+
+static void raw_put(struct writer *w, const void *data, size_t bytes)
+{
+    EMU_ASSERT(bytes <= w->raw.cap - w->raw_bytes);
+    if (bytes)
+        memcpy(w->raw.data + w->raw_bytes, data, bytes);
+    w->raw_bytes += bytes;
+}
+
+static void raw_put_u32(struct writer *w, uint32_t v)
+{
+    raw_put(w, &v, sizeof(v));
+}
+
+/* Writes what is in w->raw. The first bytes of w->out are the eight that precede the section. */
+static enum emu_status raw_write(struct writer *w, uint32_t type, int level)
+{
+    enum { FRONT = IMAGE_CHECKSUM_BYTES + IMAGE_SECTION_HEADER_BYTES };
+    size_t bound = ZSTD_compressBound(w->raw_bytes), n, padded;
+    uint32_t header[4] = { type, 1, (uint32_t)w->raw_bytes, 0 };
+    uint8_t before[IMAGE_CHECKSUM_BYTES];
+    uint64_t sum;
+    uint8_t *p;
+
+    memcpy(before, w->out.data, sizeof(before));
+    TRY(byte_buffer_need(&w->out, FRONT + bound + 8 + IMAGE_CHECKSUM_BYTES));
+    p = w->out.data;
+    n = ZSTD_compressCCtx(w->zstd, p + FRONT, bound, w->raw.data, w->raw_bytes, level);
+    if (ZSTD_isError(n))
+        return FAIL(NO_MEMORY, "%.200s: compressing %zu bytes: %s", w->name, w->raw_bytes,
+                    ZSTD_getErrorName(n));
+    if (n >= w->raw_bytes || w->raw_bytes > IMAGE_GROUP_BYTES + (uint64_t)IMAGE_EXPANSION_MAX * n) {
+        n = w->raw_bytes;
+        if (n)
+            memcpy(p + FRONT, w->raw.data, n);
+    }
+    header[3] = (uint32_t)n;
+    padded = (n + 7) / 8 * 8;
+    memcpy(p, before, sizeof(before));
+    memcpy(p + IMAGE_CHECKSUM_BYTES, header, sizeof(header));
+    memset(p + FRONT + n, 0, padded - n);
+    sum = hash64(p, FRONT + padded);
+    memcpy(p + FRONT + padded, &sum, sizeof(sum));
+    TRY(write_bytes(w, p + IMAGE_CHECKSUM_BYTES, FRONT + padded));
+    memcpy(p, &sum, sizeof(sum));
+    return EMU_OK;
+}
+
+static enum emu_status write_file_header(struct writer *w)
+{
+    size_t groups = (w->chunks + IMAGE_GROUP_CHUNKS - 1) / IMAGE_GROUP_CHUNKS;
+    uint32_t number[2] = { IMAGE_FORMAT_VERSION, (uint32_t)(IMAGE_FIXED_SECTIONS + groups) };
+
+    TRY(byte_buffer_need(&w->out, sizeof(number)));
+    memcpy(w->out.data, number, sizeof(number));
+    TRY(write_bytes(w, IMAGE_MAGIC, 8));
+    return write_bytes(w, number, sizeof(number));
+}
+
+/* ---- tables ---- */
+
+static enum emu_status write_machine(struct writer *w)
+{
+    char *text = arch_to_json(&w->im->arch);
+    enum emu_status s;
+
+    if (!text)
+        return FAIL(NO_MEMORY, "a machine as text");
+    s = raw_start(w, strlen(text));
+    if (s == EMU_OK) {
+        raw_put(w, text, strlen(text));
+        s = raw_write(w, IMAGE_MACH, LEVEL_TABLES);
+    }
+    emu_free(text);
+    return s;
+}
+
+static uint64_t pool_bytes(const struct image_pool *p)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 1; i < p->items; i++)
+        sum += p->item[i].bytes;
+    return sum;
+}
+
+static enum emu_status write_text(struct writer *w)
+{
+    const struct image_pool *p = &w->im->text;
+
+    TRY(raw_start(w, 4 + pool_bytes(p)));
+    raw_put_u32(w, (uint32_t)(p->items - 1));
+    for (size_t i = 1; i < p->items; i++)
+        raw_put(w, p->item[i].data, p->item[i].bytes);
+    return raw_write(w, IMAGE_TEXT, LEVEL_TABLES);
+}
+
+static enum emu_status write_lists(struct writer *w, uint32_t type, const struct image_pool *p,
+                                   size_t item_bytes)
+{
+    TRY(raw_start(w, 4 * (uint64_t)p->items + pool_bytes(p)));
+    raw_put_u32(w, (uint32_t)(p->items - 1));
+    for (size_t i = 1; i < p->items; i++)
+        raw_put_u32(w, (uint32_t)(p->item[i].bytes / item_bytes));
+    for (size_t i = 1; i < p->items; i++)
+        raw_put(w, p->item[i].data, p->item[i].bytes);
+    return raw_write(w, type, LEVEL_TABLES);
+}
+
+static enum emu_status write_records(struct writer *w, uint32_t type, const void *records, size_t n,
+                                     size_t record_bytes)
+{
+    TRY(raw_start(w, n * (uint64_t)record_bytes));
+    raw_put(w, records, n * record_bytes);
+    return raw_write(w, type, LEVEL_TABLES);
+}
+
+static enum emu_status write_tiles(struct writer *w)
+{
+    const struct image *im = w->im;
+
+    TRY(raw_start(w, im->tiles * (uint64_t)32));
+    for (size_t i = 0; i < im->tiles; i++) {
+        const struct image_tile *t = &im->tile[i];
+        uint32_t record[8] = { t->tile,     t->chip, t->group,   t->entry,
+                               t->segments, t->map,  t->symbols, t->lines };
+
+        raw_put(w, record, sizeof(record));
+    }
+    TRY(raw_write(w, IMAGE_TILE, LEVEL_TABLES));
+    return write_records(w, IMAGE_SEGM, im->segment, im->segments, sizeof(*im->segment));
+}
+
+/* ---- blobs ---- */
+
+/* The number of a chunk with these bytes, new if there is none. */
+static enum emu_status find_chunk(struct writer *w, const uint8_t *data, uint32_t bytes,
+                                  uint32_t *chunk)
+{
+    struct hash128 h = hash128(data, bytes);
+    size_t cursor = 0;
+
+    while ((*chunk = index_next(&w->chunk_index, h.lo, &cursor)) != INDEX_NONE) {
+        const struct chunk *c = &w->chunk[*chunk];
+
+        if (!hash128_equal(c->hash, h))
+            continue;
+        if (c->bytes == bytes && memcmp(c->data, data, bytes) == 0)
+            return EMU_OK;
+        return FAIL(BAD_IMAGE, "%.200s: two chunks have the same XXH3-128", w->name);
+    }
+    TRY(index_reserve(&w->chunk_index));
+    TRY(emu_grow((void **)&w->chunk, w->chunks, &w->chunk_cap, sizeof(*w->chunk)));
+    index_add(&w->chunk_index, h.lo, (uint32_t)w->chunks);
+    *chunk = (uint32_t)w->chunks;
+    w->chunk[w->chunks++] = (struct chunk){ h, data, bytes };
+    return EMU_OK;
+}
+
+static enum emu_status find_chunks(struct writer *w)
+{
+    const struct image_pool *p = &w->im->blob;
+
+    for (size_t i = 1; i < p->items; i++) {
+        const uint8_t *data = p->item[i].data;
+
+        for (uint32_t at = 0; at < p->item[i].bytes; at += IMAGE_PAGE_BYTES) {
+            uint32_t left = p->item[i].bytes - at, chunk = INDEX_NONE;
+            uint32_t n = left < IMAGE_PAGE_BYTES ? left : IMAGE_PAGE_BYTES;
+
+            TRY(emu_grow((void **)&w->ref, w->refs, &w->ref_cap, sizeof(*w->ref)));
+            if (!bytes_are_zero(data + at, n))
+                TRY(find_chunk(w, data + at, n, &chunk));
+            w->ref[w->refs++] = chunk + 1; /* wraps to 0 for zeros */
+        }
+    }
+    return EMU_OK;
+}
+
+static enum emu_status write_blob_table(struct writer *w)
+{
+    const struct image_pool *p = &w->im->blob;
+
+    TRY(raw_start(w, 8 + 4 * (uint64_t)(p->items - 1 + w->refs) +
+                         w->chunks * (uint64_t)sizeof(struct hash128)));
+    raw_put_u32(w, (uint32_t)(p->items - 1));
+    raw_put_u32(w, (uint32_t)w->chunks);
+    for (size_t i = 1; i < p->items; i++)
+        raw_put_u32(w, p->item[i].bytes);
+    raw_put(w, w->ref, 4 * w->refs);
+    for (size_t i = 0; i < w->chunks; i++) {
+        raw_put(w, &w->chunk[i].hash.lo, 8);
+        raw_put(w, &w->chunk[i].hash.hi, 8);
+    }
+    return raw_write(w, IMAGE_BLOB, LEVEL_TABLES);
+}
+
+static enum emu_status write_chunks(struct writer *w)
+{
+    TRY(byte_buffer_need(&w->raw, IMAGE_GROUP_BYTES));
+    for (size_t c = 0; c < w->chunks;) {
+        size_t end = w->chunks - c < IMAGE_GROUP_CHUNKS ? w->chunks : c + IMAGE_GROUP_CHUNKS;
+
+        w->raw_bytes = 0;
+        for (; c < end; c++)
+            raw_put(w, w->chunk[c].data, w->chunk[c].bytes);
+        TRY(raw_write(w, IMAGE_DATA, LEVEL_DATA));
+    }
+    return EMU_OK;
+}
+
+/* ---- the file ---- */
+
+static enum emu_status write_sections(struct writer *w)
+{
+    const struct image *im = w->im;
+
+    w->zstd = ZSTD_createCCtx();
+    if (!w->zstd)
+        return FAIL(NO_MEMORY, "a compressor");
+    if (im->blob_bytes > im->tiles * (uint64_t)im->arch.mem_bytes)
+        return FAIL(BAD_IMAGE,
+                    "%.200s: blobs of %llu bytes, expected at most the memory of %zu tiles",
+                    w->name, (unsigned long long)im->blob_bytes, im->tiles);
+    TRY(find_chunks(w));
+    TRY(write_file_header(w));
+    TRY(write_machine(w));
+    TRY(write_text(w));
+    TRY(write_lists(w, IMAGE_MAPS, &im->map, sizeof(struct image_range)));
+    TRY(write_lists(w, IMAGE_SYMB, &im->symbols, sizeof(struct image_symbol)));
+    TRY(write_lists(w, IMAGE_LINE, &im->lines, sizeof(struct image_line)));
+    TRY(write_records(w, IMAGE_STRM, im->stream, im->streams, sizeof(*im->stream)));
+    TRY(write_records(w, IMAGE_TIME, im->key, im->keys, sizeof(*im->key)));
+    TRY(write_tiles(w));
+    TRY(write_blob_table(w));
+    return write_chunks(w);
+}
+
+enum emu_status image_write_fd(const struct image *im, int fd, const char *name)
+{
+    struct writer w = { .im = im, .name = name, .fd = fd };
+    enum emu_status s = write_sections(&w);
+
+    ZSTD_freeCCtx(w.zstd);
+    byte_buffer_free(&w.raw);
+    byte_buffer_free(&w.out);
+    emu_free(w.chunk);
+    emu_free(w.ref);
+    index_free(&w.chunk_index);
+    return s;
+}
+
+/* Writes and closes fd. */
+static enum emu_status write_and_close(const struct image *im, int fd, const char *name)
+{
+    enum emu_status s = image_write_fd(im, fd, name);
+
+    if (close(fd) != 0 && s == EMU_OK)
+        s = FAIL(IO, "%.200s: %s on closing", name, strerror(errno));
+    return s;
+}
+
+/* Creates a file of a new name beside path. */
+static int open_beside(const char *path, char *name, size_t name_bytes)
+{
+    int fd = -1;
+
+    for (int i = 0; i < NAMES_TRIED && fd < 0; i++) {
+        snprintf(name, name_bytes, "%s.%ld-%d.tmp", path, (long)getpid(), i);
+        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    return fd;
+}
+
+enum emu_status image_write(const struct image *im, const char *path)
+{
+    char target[PATH_MAX], part[PATH_MAX + 64];
+    enum emu_status s;
+    struct stat st;
+    int fd;
+
+    /* A link keeps pointing where it does; a device or pipe must not be replaced by a file. */
+    if (strlen(path) >= sizeof(target))
+        return FAIL(IO, "%.200s...: %s", path, strerror(ENAMETOOLONG));
+    if (!realpath(path, target))
+        strcpy(target, path);
+    if (stat(target, &st) == 0 && !S_ISREG(st.st_mode)) {
+        fd = open(target, O_WRONLY | O_CLOEXEC);
+        if (fd < 0)
+            return FAIL(IO, "%.200s: %s", path, strerror(errno));
+        return write_and_close(im, fd, path);
+    }
+    fd = open_beside(target, part, sizeof(part));
+    if (fd < 0)
+        return FAIL(IO, "%.200s: %s", part, strerror(errno));
+    s = write_and_close(im, fd, path);
+    if (s == EMU_OK && rename(part, target) != 0)
+        s = FAIL(IO, "%.200s: %s on renaming %.200s", path, strerror(errno), part);
+    if (s != EMU_OK)
+        unlink(part);
+    return s;
+}

@@ -1,0 +1,278 @@
+/* test_barrel.c - docs/timing.md, rule by rule: every expected cycle is worked out by hand in the
+ * comment beside it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "tests/unit/tile_rig.h"
+
+struct expectation {
+    const char *text;
+    uint64_t cycle; /* at which `stop` can issue */
+};
+
+static void expect_cycles(const struct expectation *e, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct tile_rig *r = rig_new("mk2", e[i].text);
+
+        for (int plain = 0; plain < 2; plain++) {
+            rig_reset(r, &(struct barrel_options){ .plain = plain });
+            assert_int_equal(rig_run(r), BARREL_HALT);
+            if (r->barrel.cycle != e[i].cycle)
+                print_error("plain %d: %s\n", plain, e[i].text);
+            assert_int_equal(r->barrel.cycle, e[i].cycle);
+        }
+        rig_free(r);
+    }
+}
+
+static void test_supervisor_alone(void **state)
+{
+    static const struct expectation e[] = {
+        { "start: setzi $m0, 1\n setzi $m1, 2\n setzi $m2, 3\n stop: nop", 3 },
+        /* the result of cycle 0 is readable in cycle 6 */
+        { "start: setzi $m0, 1\n add $m1, $m0, 1\n stop: nop", 7 },
+        { "start: setzi $m0, 1\n nop\n nop\n nop\n nop\n nop\n add $m1, $m0, 1\n stop: nop", 7 },
+        /* a zero register is never awaited */
+        { "start: add $mzero, $mzero, 1\n add $m1, $mzero, 1\n stop: nop", 2 },
+        { "start: bri l\n nop\n l: nop\n stop: nop", 7 },
+        { "start: brnz $m0, l\n l: nop\n stop: nop", 2 },
+        { "start: brz $m0, l\n nop\n l: nop\n stop: nop", 7 },
+        /* n iterations of brnzdec alone: 6 (n - 1) + 1; its own result costs nothing more since a
+           branch takes as long */
+        { "start: l: brnzdec $m0, l\n stop: nop", 1 },
+        { "start: setzi $m0, 3\n l: brnzdec $m0, l\n stop: nop", 6 + 6 * 3 + 1 },
+        { "start: call $lr, f\n stop: nop\n f: br $lr", 6 + 6 },
+        { "start: put $CCCSLOAD, $mzero\n nop\n stop: nop", 7 },
+        { "start: sync 2\n stop: nop", 6 },
+    };
+
+    (void)state;
+    expect_cycles(e, EMU_COUNT_OF(e));
+}
+
+static void test_weight_loads(void **state)
+{
+    /* setzi at 0, put at 6 (waits for it), loads at 12, 13, 14; stop at 15 */
+    static const struct expectation e[] = {
+        { "start: setzi $m0, data\n put $CCCSLOAD, $m0\n ld64putcs 0\n ld64putcs 1\n ld64putcs 2\n "
+          "stop: nop\n"
+          ".align 8\n data: .int 0, 0, 0, 0, 0, 0",
+          15 },
+    };
+
+    (void)state;
+    expect_cycles(e, EMU_COUNT_OF(e));
+}
+
+static void test_one_call(void **state)
+{
+    static const struct expectation e[] = {
+        /* setzi 0; runall waits for it: issue 6. Workers' round begins at 12, slot 0. s slots: 6 s
+           + 17 after the issue */
+        { "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n w: exitz $mzero",
+          6 + 6 + 17 },
+        { "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n w: nop\n nop\n exitz "
+          "$mzero",
+          6 + 18 + 17 },
+        /* a launch at cycle 7: the round begins at 13 with worker 1, so worker 0 is its last */
+        { "start: setzi $m0, w\n nop\n nop\n nop\n nop\n nop\n nop\n runall $m0, $mzero, 0\n sync "
+          "2\n stop: nop\n"
+          "w: exitz $mzero",
+          7 + 6 + 17 },
+        /* multi-slot instructions: f32exp 3, f32ln 6, f32tanh 5, f32sqrt 5, f32oorx 4, f32oox 3,
+           f32div 3, f16v2exp 2 */
+        { "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n"
+          "w: f32exp $a0, $a0\n f32ln $a0, $a0\n f32tanh $a0, $a0\n f32sqrt $a0, $a0\n f32oorx "
+          "$a0, $a0\n"
+          "f32oox $a0, $a0\n f32div $a0, $a0, $a1\n f16v2exp $a0, $a0\n f16v2tanh $a0, $a0\n exitz "
+          "$mzero",
+          6 + 6 * (3 + 6 + 5 + 5 + 4 + 3 + 3 + 2 + 1 + 1) + 17 },
+        /* a bundle costs the maximum of its halves */
+        { "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n.align 8\n"
+          "w: { nop; f32exp $a0, $a0 }\n exitz $mzero",
+          6 + 6 * 4 + 17 },
+        /* rpt: 1 slot, body 2 x 5; then exit */
+        { "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n.align 8\n"
+          "w: { rpt 5, 1; fnop }\n { nop; fnop }\n { nop; fnop }\n exitz $mzero",
+          6 + 6 * 12 + 17 },
+        { "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n.align 8\n"
+          "w: { rpt $mzero, 1; fnop }\n { nop; fnop }\n { nop; fnop }\n exitz $mzero",
+          6 + 6 * 2 + 17 },
+    };
+
+    (void)state;
+    expect_cycles(e, EMU_COUNT_OF(e));
+}
+
+static void test_one_worker(void **state)
+{
+    static const struct expectation e[] = {
+        /* run at 6 starts worker 0 in slot 0, first cycle >= 12: 12. exit at 12, seen at 18, sync
+           done at 24 */
+        { "start: setzi $m0, w\n run $m0, $mzero, 0\n sync 2\n stop: nop\n w: exitz $mzero", 24 },
+        /* run at 7: worker 0 issues at 18 */
+        { "start: setzi $m0, w\n nop\n nop\n nop\n nop\n nop\n nop\n run $m0, $mzero, 0\n sync 2\n "
+          "stop: nop\n w: exitz $mzero",
+          30 },
+        /* the supervisor goes on in the five free slots: run at 6, cycle 12 and 18 belong to worker
+         * 0. nops at 13..17, 19 (12 and 18 are taken): six nops, then stop at 20 */
+        { "start: setzi $m0, w\n run $m0, $mzero, 0\n nop\n nop\n nop\n nop\n nop\n nop\n stop: "
+          "nop\n"
+          "w: nop\n nop\n nop\n nop\n exitz $mzero",
+          20 },
+    };
+
+    (void)state;
+    expect_cycles(e, EMU_COUNT_OF(e));
+}
+
+/* With six workers the supervisor stands still until the first has left: worker 5 exits at once,
+ * the others run long. */
+static void test_supervisor_waits_for_a_slot(void **state)
+{
+    static const struct expectation e[] = {
+        /* round 12..17: get; 18: and; 24: cmpeq; 30: brnz; worker 5 exits in the round of 36 at 41:
+           its slot is free from 47 */
+        { "start: setzi $m0, w\n runall $m0, $mzero, 0\n nop\n stop: nop\n"
+          "w: get $m1, $WSR\n and $m1, $m1, 7\n cmpeq $m1, $m1, 5\n brnz $m1, out\n"
+          "setzi $m2, 100\n l: brnzdec $m2, l\n out: exitz $mzero",
+          53 },
+    };
+
+    (void)state;
+    expect_cycles(e, EMU_COUNT_OF(e));
+}
+
+static void test_counters(void **state)
+{
+    struct tile_rig *r =
+        rig_new("mk2", "start: get $m1, $SCOUNT_L\n nop\n get $m2, $SCOUNT_L\n setzi $m0, w\n"
+                       "runall $m0, $mzero, 0\n sync 2\n stop: nop\n"
+                       "w: get $m3, $COUNT_L\n get $m4, $COUNT_L\n exitz $mzero");
+
+    (void)state;
+    assert_int_equal(rig_run(r), BARREL_HALT);
+    assert_int_equal(r->tile->m[1][LANE_SUPER], 0);
+    assert_int_equal(r->tile->m[2][LANE_SUPER], 2);
+    /* setzi at 3, runall at 9: the round begins at 15 with worker 3 */
+    assert_int_equal(r->tile->m[3][3], 15);
+    assert_int_equal(r->tile->m[3][2], 20);
+    assert_int_equal(r->tile->m[4][2], 26);
+    assert_int_equal(r->barrel.issued[2], 3);
+    assert_int_equal(r->barrel.instructions[2], 3);
+    rig_free(r);
+}
+
+struct fault_case {
+    const char *text;
+    enum fault kind;
+    unsigned lane;
+    const char *at; /* label of the PC */
+};
+
+static void test_faults(void **state)
+{
+    static const struct fault_case f[] = {
+        { "start: bad: br $m0\n stop: nop", FAULT_INVALID_PC, LANE_SUPER, NULL },
+        { "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n w: nop\n bad: ld32 "
+          "$m0, $mzero, $mzero, 0",
+          FAULT_INVALID_ADDR, 0, "bad" },
+        { "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n w: nop\n bad: .int "
+          "0x7fffffff",
+          FAULT_INVALID_INSTR, 0, "bad" },
+        { "start: bad: .int 0x5fffffff\n stop: nop", FAULT_INVALID_INSTR, LANE_SUPER, "bad" },
+        { ".allow_invalid_execution_mode\n start: bad: f32add $a0, $a0, $a0\n stop: nop",
+          FAULT_INVALID_INSTR, LANE_SUPER, "bad" },
+        { ".allow_invalid_execution_mode\n start: setzi $m0, bad\n runall $m0, $mzero, 0\n sync "
+          "2\n stop: nop\n bad: sync 2",
+          FAULT_INVALID_INSTR, 0, "bad" },
+        { "start: trap 0\n stop: nop", FAULT_PBRK0, LANE_SUPER, "start" },
+        { "start: setzi $m0, w\n runall $m0, $mzero, 0\n bad: runall $m0, $mzero, 0\n stop: nop\n"
+          "w: get $m1, $WSR\n and $m1, $m1, 7\n brnz $m1, w2\n exitz $mzero\n w2: setzi $m2, 50\n "
+          "l: brnzdec $m2, l\n exitz $mzero",
+          FAULT_INVALID_OP, LANE_SUPER, "bad" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(f); i++) {
+        struct tile_rig *r = rig_new("mk2", f[i].text);
+
+        for (int plain = 0; plain < 2; plain++) {
+            rig_reset(r, &(struct barrel_options){ .plain = plain });
+            assert_int_equal(rig_run(r), BARREL_FAULT);
+            if (r->tile->fault.kind != f[i].kind)
+                print_error("%s: %s\n", f[i].text, r->tile->fault.detail);
+            assert_int_equal(r->tile->fault.kind, f[i].kind);
+            assert_int_equal(r->tile->fault.lane, f[i].lane);
+            if (f[i].at)
+                assert_int_equal(r->tile->fault.pc, rig_symbol(r, f[i].at));
+        }
+        rig_free(r);
+    }
+}
+
+/* A store into the page being executed is seen from the next round on. */
+static void test_self_modifying_code(void **state)
+{
+    struct tile_rig *r = rig_new(
+        "mk2", "start: setzi $m0, w\n setzi $m1, new\n runall $m0, $m1, 0\n sync 2\n stop: nop\n"
+               "w: ld32 $m2, $mvertex_base, $mzero, 0\n setzi $m3, patch\n setzi $m4, 2\n"
+               "l: brz $m4, out\n add $m4, $m4, -1\n patch: setzi $m5, 1\n st32 $m2, $m3, $mzero, "
+               "0\n bri l\n"
+               "out: exitz $mzero\n new: setzi $m5, 77");
+
+    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        rig_reset(r, &(struct barrel_options){ .plain = plain });
+        assert_int_equal(rig_run(r), BARREL_HALT);
+        for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
+            assert_int_equal(r->tile->m[5][lane], 77);
+    }
+    rig_free(r);
+}
+
+static void test_limit_and_resume(void **state)
+{
+    struct tile_rig *r = rig_new(
+        "mk2",
+        "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n.align 8\n"
+        "w: setzi $m1, 20\n setzi $m3, 7\n l: { rpt $m3, 1; fnop }\n { add $m2, $m2, 1; fnop }\n"
+        "{ add $m2, $m2, 2; fnop }\n brnzdec $m1, l\n nop\n exitz $mzero");
+    uint64_t whole;
+
+    (void)state;
+    assert_int_equal(rig_run(r), BARREL_HALT);
+    whole = r->barrel.cycle;
+    assert_int_equal(r->tile->m[2][4], 21 * 7 * 3);
+    for (uint64_t step = 1; step < 40; step += 3) {
+        enum barrel_stop s = BARREL_LIMIT;
+
+        rig_reset(r, NULL);
+        for (uint64_t limit = step; s == BARREL_LIMIT; limit += step)
+            s = barrel_run(&r->barrel, r->tile, rig_symbol(r, "stop"), limit);
+        assert_int_equal(s, BARREL_HALT);
+        assert_int_equal(r->barrel.cycle, whole);
+        assert_int_equal(r->tile->m[2][4], 21 * 7 * 3);
+    }
+    rig_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_supervisor_alone),
+        cmocka_unit_test(test_weight_loads),
+        cmocka_unit_test(test_one_call),
+        cmocka_unit_test(test_one_worker),
+        cmocka_unit_test(test_supervisor_waits_for_a_slot),
+        cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_self_modifying_code),
+        cmocka_unit_test(test_limit_and_resume),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
