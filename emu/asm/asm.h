@@ -26,6 +26,8 @@ struct asm_options {
     const char *const *defines; /* "NAME=VALUE" or "NAME" */
     size_t define_count;
     int raw;                /* no C preprocessor */
+    int preprocessed;       /* texts come from asm_unit_preprocess: no C preprocessor, but its line
+                               markers count */
     int no_files;           /* refuse .include and .incbin */
     size_t expansion_bytes; /* limit of the text that macros and repeats may produce; 0: 64 MiB */
 };
@@ -111,6 +113,13 @@ enum emu_status asm_unit_add_file(struct asm_unit *u, const char *path) EMU_MUST
 /* The same for len bytes of text; name stands for the file in messages. */
 enum emu_status asm_unit_add_text(struct asm_unit *u, const char *name, const char *text,
                                   size_t len) EMU_MUST_CHECK;
+
+/* Runs only the C preprocessor, on the file at `path` or, if text is not NULL, on len bytes of text
+ * that `path` stands for. *out is zero-terminated and owned by the caller, free it with emu_free().
+ * For sources that are assembled many times: once through this, then through units with
+ * options.preprocessed. Errors: as asm_unit_add_file. */
+enum emu_status asm_unit_preprocess(struct asm_unit *u, const char *path, const char *text,
+                                    size_t len, char **out, size_t *out_len) EMU_MUST_CHECK;
 
 /* Places the sections, resolves symbols across files, checks every operand that was not known
  * before, and repeat bodies. May be called again with another layout. Errors: as asm_unit_add_file,

@@ -420,6 +420,10 @@ static const struct directive {
     { ".balign", data_align, 0, 0 },
     { ".p2align", data_align, 1, 0 },
     { ".org", data_org, 0, 0 },
+    { ".exchange", exchange_open_block, 0, 0 },
+    { ".send", exchange_message, 1, 0 },
+    { ".receive", exchange_message, 0, 0 },
+    { ".endexchange", exchange_close_block, 0, 0 },
 };
 
 const char *directive_nearest(struct span name)

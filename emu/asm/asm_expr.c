@@ -288,6 +288,12 @@ static const struct node *make(struct as *as, struct loc at, char op, const stru
     return copy;
 }
 
+const struct node *expr_binary(struct as *as, struct loc at, char op, const struct node *left,
+                               const struct node *right)
+{
+    return left && right ? make(as, at, op, left, right) : NULL;
+}
+
 static const struct node *make_symbol(struct as *as, struct symbol *s, struct loc at)
 {
     struct node *n;
@@ -422,6 +428,7 @@ static const struct node *parse_minus(struct as *as, const struct node *n, struc
 static const struct node *parse_name(struct as *as)
 {
     struct loc at = lex_here(as);
+    const struct node *n;
     struct span name;
 
     if (!lex_name(as, &name))
@@ -435,6 +442,8 @@ static const struct node *parse_name(struct as *as)
         return expr_number(as, FP_F16_INF);
     if (span_is(name, "nanh"))
         return expr_number(as, FP_F16_NAN);
+    if (lex_peek(as) == '(' && exchange_function(as, name, &n))
+        return n;
     return make_symbol(as, symbol_get(as, name), at);
 }
 

@@ -318,6 +318,13 @@ int insn_statement(struct as *as, struct span mnemonic, struct loc at)
     return 0;
 }
 
+int insn_emit(struct as *as, struct insn_text *t)
+{
+    struct match m = { .form = NULL };
+
+    return insn_match(as->u, as, t, 0, &m) && emit_single(as, t, &m);
+}
+
 /* ---- spelling ---- */
 
 unsigned word_tolerance(struct span word)

@@ -244,8 +244,9 @@ struct as {
     uint32_t invocations; /* \@ */
     uint8_t mode;
     uint8_t any_mode, any_repeat, warn_bundles;
-    int markers; /* the text has line markers of cpp */
-    int in_size; /* a .size expression: what it uses need not exist */
+    int markers;                     /* the text has line markers of cpp */
+    struct exchange_block *exchange; /* the one being read (asm_exchange.c), or NULL */
+    int in_size;                     /* a .size expression: what it uses need not exist */
     int stop;
 };
 
@@ -335,6 +336,9 @@ const struct node *expr_number(struct as *as, int64_t v);
 const struct node *expr_place(struct as *as, struct section *s, int64_t offset);
 int expr_parse_number(struct as *as, const char *what, int64_t *out);
 struct value expr_eval(const struct node *n, int linked);
+/* left OP right, folded where it can be; NULL after an error, and when a side is NULL. */
+const struct node *expr_binary(struct as *as, struct loc at, char op, const struct node *left,
+                               const struct node *right);
 
 /* ---- asm_section.c ---- */
 
@@ -415,6 +419,7 @@ int insn_writes_twice(const struct insn *main, const struct insn *aux, char *nam
 /* Whether two legal instructions cannot be a bundle. why receives some text. */
 int insn_bundle_fault(const struct insn *main, const struct insn *aux, char *why, size_t bytes);
 int insn_statement(struct as *as, struct span mnemonic, struct loc at);
+int insn_emit(struct as *as, struct insn_text *t); /* one that was not read from the source */
 int insn_bundle_open(struct as *as, struct loc at);
 int insn_bundle_close(struct as *as, struct loc at);
 
@@ -425,6 +430,16 @@ unsigned word_tolerance(struct span word); /* edits up to which a word is worth 
 /* ---- asm_source.c ---- */
 
 void source_assemble(struct as *as);
+
+/* ---- asm_exchange.c ---- */
+
+/* At the '(' behind a name: if it is a function of the exchange, reads its arguments and returns 1;
+ * *out is NULL after an error.
+ */
+int exchange_function(struct as *as, struct span name, const struct node **out);
+data_fn exchange_open_block, exchange_message, exchange_close_block;
+void exchange_finish(struct as *as);
+void exchange_drop_block(struct as *as);
 
 /* ---- asm_image.c ---- */
 

@@ -136,6 +136,7 @@ static void finish(struct as *as)
 
     if (as->bundle.open)
         as_error(as, as->bundle.at, "no '}' for this");
+    exchange_finish(as);
     for (size_t i = 0; i < t->buckets; i++) {
         for (struct named *n = t->bucket[i]; n; n = n->next) {
             const struct symbol *next = ((struct numbered *)n)->next;

@@ -378,6 +378,7 @@ static enum emu_status unit_assemble(struct asm_unit *u, const char *name, struc
         as->top = as->frame;
         as->frames = 1;
         source_assemble(as);
+        exchange_drop_block(as);
         while (as->frames)
             emu_free(as->frame[--as->frames].owned);
         table_free(&as->macros);
@@ -395,8 +396,8 @@ enum emu_status asm_unit_add_text(struct asm_unit *u, const char *name, const ch
     char *made = NULL;
     size_t n = 0;
 
-    if (u->options.raw)
-        return unit_assemble(u, name, span_of(text, len), 0);
+    if (u->options.raw || u->options.preprocessed)
+        return unit_assemble(u, name, span_of(text, len), u->options.preprocessed);
     st = cpp_run(u, name, span_of(text, len), &made, &n);
     if (st == EMU_OK)
         st = unit_assemble(u, name, span_of(made, n), 1);
@@ -418,4 +419,10 @@ enum emu_status asm_unit_add_file(struct asm_unit *u, const char *path)
         st = unit_assemble(u, path, span_of(made, n), !u->options.raw);
     emu_free(made);
     return st;
+}
+
+enum emu_status asm_unit_preprocess(struct asm_unit *u, const char *path, const char *text,
+                                    size_t len, char **out, size_t *out_len)
+{
+    return cpp_run(u, path, span_of(text, len), out, out_len);
 }

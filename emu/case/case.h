@@ -127,7 +127,6 @@ struct tile_case {
     int expect_fault; /* enum fault, -1: none is expected */
     uint64_t max_cycles;
     uint32_t stack_bytes, scratch_bytes;
-    const char *note;
 };
 
 /* Reads a case from a file or from text. name appears in messages.

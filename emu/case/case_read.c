@@ -584,10 +584,13 @@ static enum emu_status read_root(const struct case_reader *r, const json_t *root
         "note",         NULL,
     };
     struct case_path memory_at = { NULL, "memory", 0 }, state_at = { NULL, "state", 0 };
+    struct case_path note_at = { NULL, "note", 0 };
     const json_t *memory = json_object_get(root, "memory"), *state;
     struct tile_case *c = r->c;
 
     TRY(refuse_unknown(r, NULL, root, keys));
+    if (json_object_get(root, "note") && !json_is_string(json_object_get(root, "note")))
+        return case_wrong(r, &note_at, json_object_get(root, "note"), "expected a string");
     TRY(read_program(r, root));
     TRY(read_as(r, json_object_get(root, "as")));
     TRY(read_limits(r, root));

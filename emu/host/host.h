@@ -1,14 +1,18 @@
 /* host.h - the host and its link to one chip: streams between files or host memory and tiles.
  *
- * A tile asks for a transfer with a `send 1, addr, 4` of a two-word header:
- *   word 0   direction [31] (0 to the tile, 1 to the host), stream [30:21], tile byte address [20:0], a multiple of 4
- *   word 1   bytes, a multiple of 4, at least 4
- * and awaits it with RECV: $INCOMING_DCOUNT rises by bytes / 4 at the request and falls as packets arrive (for a transfer to the host: as
- * the host confirms them). [ASSUMED: the header's layout; the chip's is not public.]
+ * A tile asks for a transfer with `send 1, addr, 4` of a two-word header (exchange/host_header.h)
+ * and awaits it with RECV: $INCOMING_DCOUNT rises by the words of the transfer at the request and
+ * falls as packets arrive (for a transfer to the host: when the host confirms all of it).
  *
- * The link sends packets of host_packet_bytes one after the other, each direction on its own: bandwidth and latency are those of the
- * machine file. Streams with something to send take turns, one packet each. A stream keeps at most `depth` transfers in flight; further
- * requests wait in the order in which they came (back-pressure). Time is counted in cycles and exact fractions of them, on integers.
+ * Time, in tile clock cycles [ASSUMED: one queue in the middle of the link]:
+ *   a request issued at c reaches the host at c + host_route_cycles + half of host_latency_ns
+ *   there it waits until the stream has less than `depth` transfers in flight
+ *   its packets of host_packet_bytes take turns with those of other streams, one packet each; the
+ *   link carries one at a time in each direction, n bytes for n x clock / bandwidth cycles, exactly
+ *   a packet is in tile memory the other half of the latency after its end, rounded up, + jitter
+ * To the host the packets take the same way against the current, and the confirmation of the last
+ * one arrives the other half of the latency after its end. Headers and confirmations take no
+ * bandwidth. A stream's packets arrive in order, also with jitter.
  */
 #ifndef EMU_HOST_H
 #define EMU_HOST_H
@@ -17,45 +21,72 @@
 #include <stdint.h>
 
 #include "emu/bsp/machine.h"
+#include "emu/exchange/host_header.h"
 
-enum { HOST_TO_TILE = 0, HOST_FROM_TILE = 1, HOST_MAX_STREAMS = 1024 };
+enum {
+    HOST_MAX_STREAMS = HOST_HEADER_STREAMS, /* stream numbers are below it */
+    HOST_MAX_DEPTH = 1 << 16
+};
 
 struct host;
 
 struct host_options {
-    uint64_t seed;       /* of the jitter */
-    uint32_t jitter_ns;  /* each packet is late by a random 0 .. jitter_ns; 0: none */
+    uint64_t seed;      /* of the jitter */
+    uint32_t jitter_ns; /* each packet is late by a random 0 .. jitter_ns; 0: none */
 };
 
 /* What happened on one stream. Cycles are tile clock cycles. */
 struct host_stream_record {
-    uint64_t transfers, bytes, packets;
-    uint64_t busy_cycles;     /* the link carried packets of this stream */
-    uint64_t waiting_cycles;  /* back-pressure: requests stood behind the depth limit */
-    uint64_t starved_cycles;  /* tiles were waiting for data and nothing of the stream was in flight */
-    uint64_t latency_cycles_max; /* request to last arrival */
+    uint64_t transfers;          /* whose last packet the link has carried */
+    uint64_t bytes, packets;     /* that the link has carried */
+    uint64_t busy_cycles;        /* the link carried packets of this stream, rounded up */
+    uint64_t waiting_cycles;     /* back-pressure: sum of what requests stood behind the depth */
+    uint64_t starved_cycles;     /* a transfer was asked for and not complete, but the link carried
+                                  * nothing of the stream: latency, depth, other streams' turns */
+    uint64_t latency_cycles_max; /* request to last arrival or confirmation */
 };
 
-enum emu_status host_new(const struct arch *arch, const struct host_options *o, struct host **out) EMU_MUST_CHECK;
+/* A host without streams for chips like arch, which is copied. o may be NULL: no jitter.
+ * EMU_NO_MEMORY only. Free with host_free, which closes files and accepts NULL. */
+enum emu_status host_new(const struct arch *arch, const struct host_options *o,
+                         struct host **out) EMU_MUST_CHECK;
 void host_free(struct host *h);
 
-/* A stream from host memory to tiles: data is borrowed; reading past its end starts over when repeat is set, else the transfer is an
- * error of the run (EMU_FAULT, naming stream, tile and cycle). */
-enum emu_status host_stream_from_memory(struct host *h, uint32_t id, uint32_t depth, const void *data, uint64_t bytes, int repeat) EMU_MUST_CHECK;
-/* The same from a file, read as it is needed. */
-enum emu_status host_stream_from_file(struct host *h, uint32_t id, uint32_t depth, const char *path, int repeat) EMU_MUST_CHECK;
-/* Streams to the host: into memory that grows (host_stream_bytes), or appended to a file. */
+/* Adds a stream from host memory to tiles.
+ *
+ * id      below HOST_MAX_STREAMS, not used before
+ * depth   1 .. HOST_MAX_DEPTH transfers in flight, from acceptance by the host to the last arrival
+ * data    borrowed. Transfers take their bytes from it in the order in which they were issued
+ *         (equal cycles: lower tile first). Behind its end it starts over when repeat is set, else
+ *         the run fails with EMU_FAULT; emu_error() names stream, tile and cycle.
+ * Errors  EMU_USAGE: id or depth; EMU_NO_MEMORY */
+enum emu_status host_stream_from_memory(struct host *h, uint32_t id, uint32_t depth,
+                                        const void *data, uint64_t bytes,
+                                        int repeat) EMU_MUST_CHECK;
+
+/* The same from a file, read as it is needed. EMU_IO: it cannot be opened. With repeat it must be
+ * seekable. */
+enum emu_status host_stream_from_file(struct host *h, uint32_t id, uint32_t depth, const char *path,
+                                      int repeat) EMU_MUST_CHECK;
+
+/* Adds a stream to the host: into memory that grows, or into a file, which is created or emptied.
+ * The bytes of transfers follow each other in the order of issue. */
 enum emu_status host_stream_to_memory(struct host *h, uint32_t id, uint32_t depth) EMU_MUST_CHECK;
-enum emu_status host_stream_to_file(struct host *h, uint32_t id, uint32_t depth, const char *path) EMU_MUST_CHECK;
-/* What a stream to memory has received; borrowed until the next run. */
-const uint8_t *host_stream_bytes(const struct host *h, uint32_t id, size_t *bytes);
+enum emu_status host_stream_to_file(struct host *h, uint32_t id, uint32_t depth,
+                                    const char *path) EMU_MUST_CHECK;
 
 /* Plugs the host into a machine (machine_set_host). Both must live until the last machine_run. */
 void host_attach(struct host *h, struct machine *m);
 
-/* Flushes files; EMU_IO when one could not be written completely. */
+/* To be called after machine_run: what tiles have sent so far is in memory or in files then, which
+ * are flushed. More runs may follow. EMU_IO when a file could not be written completely. */
 enum emu_status host_finish(struct host *h) EMU_MUST_CHECK;
 
-const struct host_stream_record *host_record(const struct host *h, uint32_t id); /* NULL: no such stream */
+/* What a stream to memory had received by the last host_finish(); borrowed until the next run.
+ * NULL and 0 bytes when it is not such a stream or nothing came. */
+const uint8_t *host_stream_bytes(const struct host *h, uint32_t id, size_t *bytes);
+
+/* Borrowed, until the next call for this stream; NULL: no such stream. */
+const struct host_stream_record *host_record(const struct host *h, uint32_t id);
 
 #endif

@@ -153,7 +153,7 @@ struct byte_buffer {
     size_t cap;
 };
 
-/* Makes room for so many bytes; what was in it may be lost. */
+/* Makes room for so many bytes; what was in it may be lost. data is not NULL afterwards. */
 enum emu_status byte_buffer_need(struct byte_buffer *b, size_t bytes) EMU_MUST_CHECK;
 void byte_buffer_free(struct byte_buffer *b);
 

@@ -22,7 +22,7 @@ enum emu_status byte_buffer_need(struct byte_buffer *b, size_t bytes)
 {
     uint8_t *p;
 
-    if (bytes <= b->cap)
+    if (b->data && bytes <= b->cap)
         return EMU_OK;
     p = emu_alloc(bytes, 1);
     if (!p)

@@ -55,6 +55,8 @@ void tile_launch(struct tile *t, unsigned worker, uint32_t entry, uint32_t verte
     t->fp_sts[worker] = 0;
     t->state[worker] = CONTEXT_ACTIVE;
     t->launched |= (uint8_t)(1u << worker);
+    if (EMU_UNLIKELY(t->check != NULL))
+        tile_check_launch(t);
 }
 
 static int in_memory(const struct tile *t, uint32_t addr, uint32_t bytes)

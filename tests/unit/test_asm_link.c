@@ -290,7 +290,7 @@ static void test_unit_file_damage(void **state)
         "superstep-unit 1\nmachine \"m\"\nsection 0x8 aq 8 0 \"a\" \"b\"\nend\n",
         "superstep-unit 1\nmachine \"m\"\nsection 0x8 ax 8 99999999999 \"a\" \"b\"\nend\n",
         "superstep-unit 1\nmachine \"m\"\nsymbol 0x8 g 0 0 \"a\" \"b\"\nend\n",
-        "superstep-unit 1\nmachine \"\"\nsymbol 0 n 0 0 \"\" \"\"\nsection 8 a 8 0 \"\" \"\"\n",
+        "superstep-unit 1\nmachine \"\"\nsymbol 0 n 0 0 \"\"\"\"\nsection 8 a 8 0 \"\"\"\"\nend\n",
     };
     struct asm_image image;
 

@@ -158,6 +158,7 @@ static void mistakes_are_named(void **state)
         { "\"max_cycles\": 0", "max_cycles: expected an integer from 1" },
         { "\"source\": \"a.S\"", "t.json: expected either \"source\" or \"asm\"" },
         { "\"defines\": {\"A\": []}", "defines.A: expected a string or an integer" },
+        { "\"note\": 3", "note: expected a string, got 3" },
         { "\"note\": ", "t.json:1:" },
         { "\"note\": 1, \"note\": 2", "duplicate" },
     };

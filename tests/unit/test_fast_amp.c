@@ -127,7 +127,7 @@ static uint32_t random_f32(enum world w)
     case NETWORK:
         return kind ? fp_bits((float)(noise() * 3)) : rnd(2) * FP_F32_SIGN;
     case WIDE: /* exponents of f16 products and sums */
-        return (uint32_t)(rnd64() & 0x807fffff) | (127 - 50 + rnd(85)) << 23;
+        return (uint32_t)(rnd64() & 0x807fffff) | (127 - 50 + rnd(rnd(8) ? 84 : 95)) << 23;
     case TINY: /* on and off the grid of 2^-64 */
         if (kind < 8)
             return fp_bits((float)((int)rnd(1 << 20) - (1 << 19)) * 0x1p-64f);
@@ -249,6 +249,26 @@ static void compare(const struct form *f, const struct insn *in, uint32_t lanes,
              in->d, in->a, in->b, in->i, lanes, (unsigned long long)seed);
 }
 
+/* What the fast path believes of the accumulators must be true of all of them. */
+static void check_bounds(const struct form *f)
+{
+    for (unsigned n = 0; n < TILE_ACC; n++) {
+        const struct acc_bounds *b = &g.fast.acc_bounds[n / 16][n % 2];
+
+        if (b->max == __builtin_inff())
+            continue;
+        for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+            double v = fp_float(tile_acc(&g.fast, lane, n)), m = v < 0 ? -v : v;
+            double unit = fp_f64((uint64_t)(1023 + b->lsb) << 52);
+            double scaled = m / unit;
+
+            if (!(m <= b->max) || (scaled < 0x1p53 && scaled != (double)(uint64_t)scaled))
+                fail_msg("after %s: worker %u AACC[%u] = %a, believed at most %a, multiple of 2^%d",
+                         f->name, lane, n, v, b->max, b->lsb);
+        }
+    }
+}
+
 static void clear_faults(struct tile *t)
 {
     t->fault.kind = FAULT_NONE;
@@ -281,6 +301,7 @@ static void one(int form, uint32_t lanes, bool common)
         run_plain(&g.fast, lanes, &in, f->plain);
     }
     compare(f, &in, lanes, seed);
+    check_bounds(f);
     clear_faults(&g.plain);
     clear_faults(&g.fast);
 }
@@ -396,6 +417,103 @@ static void test_f32_partials(void **state)
     done();
 }
 
+static uint16_t f16_power(int e, bool negative)
+{
+    double v = fp_f64((uint64_t)(1023 + e) << 52);
+
+    return f16_of(negative ? -v : v);
+}
+
+static int clamped(int e, int lo, int hi)
+{
+    return e < lo ? lo : e > hi ? hi : e;
+}
+
+/* Sums that lie in the middle between two f32 but for a term far below: one product is half a unit
+ * of the last place of the accumulator, the second decides. For cmac and the matrix alike. */
+static void test_ties(void **state)
+{
+    (void)state;
+    init(5, "mk2");
+    for (int i = 0; i < 6000; i++) {
+        int unit_power[16], x_power[TILE_WORKERS], spread = (int)rnd(40);
+
+        for (unsigned u = 0; u < 16; u++) {
+            unit_power[u] = clamped((int)rnd(30) - 14, -spread, spread);
+            for (unsigned n = 0; n < 4; n++) {
+                uint64_t w = f16_power(unit_power[u], rnd(2));
+
+                w |= (uint64_t)f16_power(-(int)rnd(25), rnd(2)) << 16;
+                w |= rnd(4) ? 0 : (uint64_t)f16_power(-(int)rnd(25), rnd(2)) << 32;
+                g.plain.weight[4 * u + n] = g.fast.weight[4 * u + n] = w;
+            }
+        }
+        g.plain.weight_generation++;
+        g.fast.weight_generation++;
+        new_registers(SMALL_INTEGERS, false);
+        for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+            x_power[lane] = clamped((int)rnd(30) - 14, -spread, spread);
+            set_both(
+                lane, 0,
+                fp_f16_pack(f16_power(x_power[lane], false), f16_power(-(int)rnd(25), rnd(2))));
+            set_both(lane, 1, rnd(4) ? 0 : fp_f16_pack(f16_power(-(int)rnd(25), rnd(2)), 0));
+            for (unsigned n = 0; n < TILE_ACC; n++) {
+                int e = x_power[lane] + unit_power[n / 2] + 24;
+                uint32_t v = (uint32_t)(rnd64() & 0x807fffff) | (uint32_t)(127 + e) << 23;
+
+                if (!rnd(8)) /* the products make the tie and the accumulator decides */
+                    v = (uint32_t)(rnd64() & 0x80000000) | (127 - rnd(90)) << 23;
+                tile_set_acc(&g.plain, lane, n, v);
+                tile_set_acc(&g.fast, lane, n, v);
+            }
+        }
+        for (int k = 0; k < 4; k++) {
+            const struct form *f = &forms[rnd(10)];
+            struct insn in = { .a = 0, .b = 2, .d = 8, .i = (int32_t)rnd((unsigned)f->common) };
+
+            if (!strncmp(f->name, "f32", 3))
+                continue;
+            run_plain(&g.plain, LANES_ALL, &in, f->plain);
+            if (!f->fast(&g.fast, LANES_ALL, &in))
+                run_plain(&g.fast, LANES_ALL, &in, f->plain);
+            compare(f, &in, LANES_ALL, g.seed);
+            check_bounds(f);
+        }
+    }
+    done();
+}
+
+/* The same for f16v4cmac: every worker's operands are chosen for its accumulator. */
+static void test_ties_cmac(void **state)
+{
+    const struct insn in = { .a = 0, .b = 2 };
+
+    (void)state;
+    init(6, "mk2");
+    for (int i = 0; i < 30000; i++) {
+        int refused;
+
+        for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+            for (unsigned k = 0; k < 2; k++) {
+                int a = (int)rnd(30) - 14, b = (int)rnd(30) - 14;
+                uint32_t v = (uint32_t)(rnd64() & 0x807fffff);
+
+                set_both(lane, k, fp_f16_pack(f16_power(a, rnd(2)), f16_power(-(int)rnd(25), 0)));
+                set_both(lane, 2 + k,
+                         fp_f16_pack(f16_power(b, 0), f16_power(-(int)rnd(25), rnd(2))));
+                v |= (uint32_t)clamped(127 + a + b + 24, 0, 127 + 33) << 23;
+                tile_set_acc(&g.plain, lane, 2 * k, v);
+                tile_set_acc(&g.fast, lane, 2 * k, v);
+            }
+        }
+        run_plain(&g.plain, LANES_ALL, &in, exec_f16v4cmac);
+        refused = !fast_f16v4cmac(&g.fast, LANES_ALL, &in);
+        assert_int_equal(refused, 0);
+        compare(&forms[19], &in, LANES_ALL, g.seed);
+    }
+    done();
+}
+
 /* One set of units only: the forms of two sets are refused by both. */
 static void test_one_set(void **state)
 {
@@ -421,10 +539,9 @@ static void test_one_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mixed),
-        cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_f32_partials),
-        cmocka_unit_test(test_one_set),
+        cmocka_unit_test(test_mixed),        cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_f32_partials), cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_ties_cmac),    cmocka_unit_test(test_one_set),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,429 @@
+/* asm_exchange.c - the exchange for people who write assembly: functions that know the geometry of
+ * the fabric, and .exchange blocks, which say what a tile sends and receives and become the
+ * instructions that do it.
+ *
+ *   .exchange TILE[, event]                 the code begins at an event of this exchange, 0 right
+ * behind the sync .send address, words, event[, tile]     sends from `event` on, both ways round or
+ * towards a tile .receive address, words, event, tile    what `tile` sends from its `event` on
+ *   .endexchange
+ *
+ * Lines of a block may stand in any order. The RECV that ends the exchange is written behind it.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emu/asm/asm_internal.h"
+#include "emu/asm/exchange_plan.h"
+#include "emu/base/alloc.h"
+
+enum { BOTH_WAYS = 3, NO_TILE = -1, MAX_MESSAGES = 1 << 20 };
+
+/* One .send or .receive. */
+struct exchange_line {
+    struct exchange_line *next;
+    struct loc at;
+    struct plan_addr addr;
+    int64_t event;
+    uint32_t words;
+    int32_t tile; /* logical, NO_TILE: none was given */
+    int is_send;
+};
+
+struct exchange_block {
+    struct loc at;
+    uint32_t tile, first_event;
+    struct section *section;
+    size_t section_bytes;  /* when the block began */
+    struct section **base; /* owned; plan_addr.base - 1 is an index in it */
+    size_t bases, base_capacity;
+    struct exchange_line *line, **line_end;
+    size_t sends, receives;
+    int broken;
+};
+
+/* ---- functions ---- */
+
+enum function { F_DELAY, F_DIRECTION, F_PHYSICAL, F_PIC_LAG, F_DELAY_MIN, F_DELAY_MAX };
+
+static const struct {
+    const char *name;
+    uint8_t arguments;
+} functions[] = {
+    [F_DELAY] = { "exch_delay", 2 },         [F_DIRECTION] = { "exch_dir", 2 },
+    [F_PHYSICAL] = { "physical", 1 },        [F_PIC_LAG] = { "pic_lag", 1 },
+    [F_DELAY_MIN] = { "exch_delay_min", 0 }, [F_DELAY_MAX] = { "exch_delay_max", 0 },
+};
+
+static int64_t function_value(const struct arch *a, enum function f, const uint32_t physical[2])
+{
+    int low, high;
+
+    switch (f) {
+    case F_DELAY:
+        return arch_exchange_delay(a, physical[0], physical[1]);
+    case F_DIRECTION:
+        return arch_exchange_direction(a, physical[0], physical[1]);
+    case F_PHYSICAL:
+        return physical[0];
+    case F_PIC_LAG:
+        return arch_pic_lag(a, physical[0]);
+    default:
+        arch_exchange_delay_span(a, &low, &high);
+        return f == F_DELAY_MIN ? low : high;
+    }
+}
+
+static int check_tile(struct as *as, struct loc at, int64_t tile)
+{
+    uint32_t tiles = as->u->arch.tiles;
+
+    if (tile >= 0 && tile < tiles)
+        return 1;
+    return as_error(as, at, "tile %" PRId64 ", but machine %s has tiles 0 to %" PRIu32, tile,
+                    as->u->arch.name, tiles - 1);
+}
+
+static int parse_tile(struct as *as, uint32_t *out)
+{
+    struct loc at;
+    int64_t tile;
+
+    lex_blank(as);
+    at = lex_here(as);
+    if (!expr_parse_number(as, "the tile", &tile) || !check_tile(as, at, tile))
+        return 0;
+    *out = (uint32_t)tile;
+    return 1;
+}
+
+int exchange_function(struct as *as, struct span name, const struct node **out)
+{
+    unsigned f = 0;
+    uint32_t physical[2];
+    uint32_t tile;
+
+    while (f < EMU_COUNT_OF(functions) && !span_is(name, functions[f].name))
+        f++;
+    if (f == EMU_COUNT_OF(functions))
+        return 0;
+    *out = NULL;
+    as->top->p++; /* the parenthesis */
+    for (unsigned i = 0; i < functions[f].arguments; i++) {
+        if ((i && !lex_expect(as, ',', " and another tile")) || !parse_tile(as, &tile))
+            return 1;
+        physical[i] = arch_tile_physical(&as->u->arch, tile);
+    }
+    if (lex_expect(as, ')', " behind the tiles"))
+        *out = expr_number(as, function_value(&as->u->arch, f, physical));
+    return 1;
+}
+
+/* ---- blocks ---- */
+
+int exchange_open_block(struct as *as, struct loc at, int argument)
+{
+    struct exchange_block *b;
+    int64_t first = 0;
+
+    (void)argument;
+    if (as->exchange) {
+        as_error(as, at, ".exchange in an exchange");
+        return unit_diag(as->u, ASM_NOTE, as->exchange->at, "it began here");
+    }
+    b = unit_alloc(as->u, 1, sizeof(*b));
+    if (!b)
+        return 0;
+    *b = (struct exchange_block){ .at = at,
+                                  .section = as->section,
+                                  .section_bytes = as->section->size };
+    b->line_end = &b->line;
+    if (!parse_tile(as, &b->tile))
+        return 0;
+    if (lex_accept(as, ',') && !expr_parse_number(as, "the first event", &first))
+        return 0;
+    if (first < 0 || first > INT32_MAX)
+        return as_error(as, at, "an exchange cannot begin at event %" PRId64, first);
+    b->first_event = (uint32_t)first;
+    as->exchange = b;
+    return 1;
+}
+
+static int find_base(struct as *as, struct section *s, uint32_t *base)
+{
+    struct exchange_block *b = as->exchange;
+    void *p = b->base;
+    size_t i = 0;
+
+    while (i < b->bases && b->base[i] != s)
+        i++;
+    if (i == b->bases) {
+        if (emu_grow(&p, b->bases, &b->base_capacity, sizeof(*b->base)) != EMU_OK)
+            return unit_no_memory(as->u);
+        b->base = p;
+        b->base[b->bases++] = s;
+    }
+    *base = (uint32_t)i + 1;
+    return 1;
+}
+
+static int parse_address(struct as *as, struct plan_addr *out)
+{
+    const struct node *n;
+    struct value v;
+    struct loc at;
+
+    lex_blank(as);
+    at = lex_here(as);
+    n = expr_parse(as);
+    if (!n)
+        return 0;
+    v = expr_eval(n, 0);
+    if (v.kind == VALUE_WRONG)
+        return as_error(as, at, "%s", v.why);
+    if (v.kind == VALUE_UNKNOWN)
+        return as_error(as, at, "the address must be known here: define its label further up");
+    if (v.number % 4)
+        return as_error(as, at, "the address must be a multiple of 4");
+    out->bytes = v.number;
+    out->base = 0;
+    return v.kind == VALUE_NUMBER || find_base(as, v.section, &out->base);
+}
+
+static int parse_words(struct as *as, uint32_t *out)
+{
+    struct loc at;
+    int64_t words;
+
+    lex_blank(as);
+    at = lex_here(as);
+    if (!expr_parse_number(as, "the number of words", &words))
+        return 0;
+    if (words < 1 || words > as->u->arch.mem_bytes / 4)
+        return as_error(as, at, "%" PRId64 " words: a tile has room for 1 to %" PRIu32, words,
+                        as->u->arch.mem_bytes / 4);
+    *out = (uint32_t)words;
+    return 1;
+}
+
+/* address, words, event[, tile] */
+static int parse_line(struct as *as, struct exchange_line *l)
+{
+    uint32_t tile;
+
+    if (!parse_address(as, &l->addr) || !lex_expect(as, ',', " and the number of words") ||
+        !parse_words(as, &l->words) || !lex_expect(as, ',', " and the event") ||
+        !expr_parse_number(as, "the event", &l->event))
+        return 0;
+    l->tile = NO_TILE;
+    if (!lex_accept(as, ',')) {
+        if (l->is_send)
+            return 1;
+        return as_error(as, lex_here(as), "expected ',' and the tile that sends");
+    }
+    if (!parse_tile(as, &tile))
+        return 0;
+    if (tile == as->exchange->tile)
+        return as_error(as, l->at, "tile %" PRIu32 " cannot exchange with itself", tile);
+    l->tile = (int32_t)tile;
+    return 1;
+}
+
+int exchange_message(struct as *as, struct loc at, int is_send)
+{
+    struct exchange_block *b = as->exchange;
+    struct exchange_line *l;
+
+    if (!b)
+        return as_error(as, at, "%s outside of .exchange and .endexchange",
+                        is_send ? ".send" : ".receive");
+    l = unit_alloc(as->u, 1, sizeof(*l));
+    if (!l)
+        return 0;
+    l->at = at;
+    l->is_send = is_send;
+    if (b->sends + b->receives == MAX_MESSAGES)
+        return as_error(as, at, "more than %d messages in one exchange", MAX_MESSAGES);
+    if (!parse_line(as, l)) {
+        b->broken = 1;
+        return 0;
+    }
+    *b->line_end = l;
+    b->line_end = &l->next;
+    b->sends += is_send != 0;
+    b->receives += !is_send;
+    return 1;
+}
+
+/* ---- code ---- */
+
+static const struct node *addr_node(struct as *as, struct plan_addr a, int in_words)
+{
+    const struct node *n;
+
+    if (!a.base)
+        return expr_number(as, in_words ? a.bytes / 4 : a.bytes);
+    n = expr_place(as, as->exchange->base[a.base - 1], a.bytes);
+    return n && in_words ? expr_binary(as, as->exchange->at, '/', n, expr_number(as, 4)) : n;
+}
+
+/* Appends an operand; NULL where memory ran out. */
+static void operand_add(struct insn_text *t, const struct node *n)
+{
+    struct operand_text *o = &t->operand[t->count++];
+
+    o->kind = TEXT_EXPR;
+    o->expr = n;
+    o->at = t->at;
+    o->text = span_of("", 0);
+}
+
+static int emit_code(struct as *as, const struct plan_code *c, struct loc at)
+{
+    static const char *const mnemonic[] = {
+        [PLAN_SEND] = "send",           [PLAN_SENDOFF] = "sendoff",   [PLAN_SENDXPIC] = "sendpic",
+        [PLAN_SENDPIC] = "sendpic",     [PLAN_SENDPICP] = "sendpicp", [PLAN_DELAY] = "delay",
+        [PLAN_DELAYXPIC] = "delayxpic", [PLAN_DELAYPIC] = "delaypic",
+    };
+    struct insn_text t = { .mode = as->mode, .any_mode = as->any_mode, .at = at };
+    const char *m = mnemonic[c->op];
+
+    t.first = isa_form_find(m, strlen(m));
+    operand_add(&t, expr_number(as, (int64_t)c->events - 1));
+    if (c->op == PLAN_SEND || c->op == PLAN_SENDPICP)
+        operand_add(&t, addr_node(as, c->from, 0));
+    if (c->op == PLAN_SENDOFF || c->op == PLAN_SENDXPIC || c->op == PLAN_DELAYXPIC ||
+        c->op == PLAN_DELAYPIC)
+        operand_add(&t, expr_number(as, 0));
+    if (c->op == PLAN_SENDPIC)
+        operand_add(&t, expr_number(as, 2));
+    if (c->op == PLAN_SEND || c->op == PLAN_SENDOFF || c->op == PLAN_SENDPICP)
+        operand_add(&t, expr_number(as, c->ctl));
+    if (c->op == PLAN_SENDPICP)
+        operand_add(&t, expr_number(as, 0));
+    if (c->op == PLAN_SENDPICP || c->op == PLAN_SENDXPIC || c->op == PLAN_DELAYXPIC)
+        operand_add(&t, expr_number(as, c->source));
+    if (c->op == PLAN_SENDPICP || c->op == PLAN_SENDPIC || c->op == PLAN_DELAYPIC)
+        operand_add(&t, addr_node(as, c->to, 1));
+    for (unsigned k = 0; k < t.count; k++) {
+        if (!t.operand[k].expr)
+            return 0;
+    }
+    return insn_emit(as, &t);
+}
+
+/* The lines of a block as two lists. */
+static void list_messages(const struct as *as, struct plan_send *send, struct plan_receive *receive)
+{
+    const struct exchange_block *b = as->exchange;
+    const struct arch *a = &as->u->arch;
+    uint32_t own = arch_tile_physical(a, b->tile);
+    size_t s = 0, r = 0;
+
+    for (const struct exchange_line *l = b->line; l; l = l->next) {
+        uint32_t other = l->tile == NO_TILE ? 0 : arch_tile_physical(a, (uint32_t)l->tile);
+
+        if (l->is_send)
+            send[s++] = (struct plan_send){ .event = l->event,
+                                            .words = l->words,
+                                            .ctl = l->tile == NO_TILE
+                                                       ? BOTH_WAYS
+                                                       : arch_exchange_direction(a, own, other),
+                                            .addr = l->addr };
+        else
+            receive[r++] =
+                (struct plan_receive){ .event = l->event + arch_exchange_delay(a, other, own),
+                                       .words = l->words,
+                                       .source = other,
+                                       .addr = l->addr };
+    }
+}
+
+/* The line that became a message of the plan, for the place of an error. */
+static struct loc find_line(const struct as *as, const struct plan_send *send,
+                            const struct plan_receive *receive, size_t culprit)
+{
+    const struct exchange_block *b = as->exchange;
+    const struct arch *a = &as->u->arch;
+    uint32_t own = arch_tile_physical(a, b->tile);
+
+    for (const struct exchange_line *l = b->line; l && culprit < b->sends + b->receives;
+         l = l->next) {
+        if (l->is_send && culprit >= b->receives && send[culprit - b->receives].event == l->event)
+            return l->at;
+        if (!l->is_send && culprit < b->receives) {
+            uint32_t source = arch_tile_physical(a, (uint32_t)l->tile);
+
+            if (receive[culprit].source == source &&
+                receive[culprit].event == l->event + arch_exchange_delay(a, source, own))
+                return l->at;
+        }
+    }
+    return b->at;
+}
+
+static int emit_block(struct as *as, struct loc at)
+{
+    const struct exchange_block *b = as->exchange;
+    const struct arch *a = &as->u->arch;
+    const struct plan_options o = { .null_source = a->null_source,
+                                    .pic_lag = arch_pic_lag(a, arch_tile_physical(a, b->tile)),
+                                    .first_event = b->first_event,
+                                    .misaligned = as->section->size % 8 != 0 };
+    struct plan_send *send = emu_alloc(b->sends + 1, sizeof(*send));
+    struct plan_receive *receive = emu_alloc(b->receives + 1, sizeof(*receive));
+    struct exchange_plan plan = { .code = NULL };
+    size_t culprit = 0;
+    enum emu_status st = EMU_NO_MEMORY;
+    int ok = 0;
+
+    if (send && receive) {
+        list_messages(as, send, receive);
+        st = exchange_plan(&o, send, b->sends, receive, b->receives, &plan, &culprit);
+    }
+    if (st == EMU_BAD_EXCHANGE)
+        as_error(as, find_line(as, send, receive, culprit), "%s", emu_error());
+    else
+        ok = st == EMU_OK || unit_no_memory(as->u);
+    for (size_t i = 0; ok && i < plan.count; i++)
+        ok = emit_code(as, &plan.code[i], at);
+    exchange_plan_free(&plan);
+    emu_free(send);
+    emu_free(receive);
+    return ok;
+}
+
+/* Forgets the block that is open, if any. */
+void exchange_drop_block(struct as *as)
+{
+    if (as->exchange)
+        emu_free(as->exchange->base);
+    as->exchange = NULL;
+}
+
+int exchange_close_block(struct as *as, struct loc at, int argument)
+{
+    struct exchange_block *b = as->exchange;
+    int ok;
+
+    (void)argument;
+    if (!b)
+        return as_error(as, at, "this closes nothing: no .exchange before it");
+    if (b->section != as->section || b->section_bytes != as->section->size)
+        ok = as_error(as, at, "only .send and .receive may stand between .exchange and this");
+    else if (!(as->section->flags & ASM_EXEC) || as->section->size % 4)
+        ok = as_error(as, at,
+                      "an exchange in section '%s' at offset %zu: expected an executable "
+                      "section and a multiple of 4",
+                      as->section->n.name, as->section->size);
+    else
+        ok = !b->broken && emit_block(as, at);
+    exchange_drop_block(as);
+    return ok;
+}
+
+/* At the end of a file. */
+void exchange_finish(struct as *as)
+{
+    if (as->exchange)
+        as_error(as, as->exchange->at, "no .endexchange for this");
+}

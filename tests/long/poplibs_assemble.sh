@@ -1,0 +1,67 @@
+#!/bin/bash
+# Assembles every .S file of PopLibs, unmodified, and checks that disassembling and assembling again gives the same words; then
+# links each library's files as one unit.
+#
+#   SUPERSTEP_POPLIBS=DIR  a checkout of PopLibs; without it the test is skipped
+#   SUPERSTEP=FILE         the program (default build/superstep)
+set -u
+superstep=${SUPERSTEP:-build/superstep}
+poplibs=${SUPERSTEP_POPLIBS:-}
+want=201
+
+if [ -z "$poplibs" ] || [ ! -d "$poplibs/lib" ]; then
+    echo "skipped: SUPERSTEP_POPLIBS does not name a checkout of PopLibs"
+    exit 0
+fi
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+
+# Sections without their names: addresses, flags, alignments, sizes, words.
+words() { grep '^[ s]' "$1" | grep -v '^symbol' | sed 's/ "[^"]*" "[^"]*"$//'; }
+
+complain() {
+    echo "$1"
+    [ -s "$tmp/said" ] && grep -m3 error "$tmp/said"
+    failed=$((failed + 1))
+}
+
+check_file() {
+    "$superstep" asm --allow-undefined -I "$poplibs/include" -o "$tmp/first" "$1" 2>"$tmp/said" ||
+        { complain "does not assemble: $1"; return; }
+    assembled=$((assembled + 1))
+    "$superstep" dis "$tmp/first" >"$tmp/again.S" 2>"$tmp/said" ||
+        { complain "does not disassemble: $1"; return; }
+    "$superstep" asm --raw -o "$tmp/second" "$tmp/again.S" 2>"$tmp/said" ||
+        { complain "does not assemble again: $1"; return; }
+    cmp -s <(words "$tmp/first") <(words "$tmp/second") || { complain "other words: $1"; return; }
+    same=$((same + 1))
+    bytes=$((bytes + $(awk '/^section/ { n += $5 } END { print n + 0 }' "$tmp/first")))
+}
+
+assembled=0 same=0 bytes=0
+while read -r file; do
+    check_file "$file"
+done < <(find "$poplibs/lib" -name '*.S' | sort)
+echo "assembled $assembled of $want files, $bytes bytes; disassembled and assembled again: $same"
+[ "$assembled" = "$want" ] || failed=$((failed + 1))
+
+# Two functions come from elsewhere: the runtime, and a C++ file.
+linked=0
+for dir in "$poplibs"/lib/*/codelets/asm; do
+    ls "$dir"/*.S >/dev/null 2>&1 || continue
+    if ! "$superstep" asm --allow-undefined -I "$poplibs/include" -o "$tmp/first" "$dir"/*.S \
+        2>"$tmp/said"; then
+        complain "does not link: $dir"
+        continue
+    fi
+    linked=$((linked + 1))
+    if grep 'undefined symbol' "$tmp/said" |
+        grep -v -e "'_Longmemcpy_entry'" -e "'_ZN6popops32checkAccuracyWhenCastComputeImpl"; then
+        complain "undefined symbols: $dir"
+    fi
+done
+echo "linked $linked libraries"
+[ "$linked" -gt 0 ] || failed=$((failed + 1))
+[ "$failed" = 0 ] && echo "ok" || echo "failed: $failed"
+[ "$failed" = 0 ]
