@@ -226,7 +226,7 @@ FAST_INLINE enum method choose(const struct amp_job *j, unsigned sets, struct f1
             return amp_wide_allowed(j, SET_UNITS) ? METHOD_WIDE : METHOD_NONE;
     }
     if (EMU_UNLIKELY(j->lanes != LANES_ALL)) { /* the other workers keep what they had */
-        ;
+        run = bounds_join(run, even);
         if (first)
             even = bounds_join(even, odd);
     }

@@ -74,9 +74,7 @@ static enum fault enter(struct exchange_log *log, struct tile *t, uint32_t event
     return exchange_open(log, t);
 }
 
-/* --- the stream
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- the stream --- */
 
 static enum emu_status log_send(struct exchange_log *log, const struct exchange_send *s)
 {
@@ -120,9 +118,7 @@ static enum fault stream(struct exchange_log *log, struct tile *t, uint32_t even
     return FAULT_NONE;
 }
 
-/* --- the settings
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- the settings --- */
 
 enum exchange_fault_kind exchange_source_error(const struct exchange *x, uint32_t tile,
                                                uint32_t value)
@@ -198,11 +194,10 @@ static enum fault reserved(struct exchange_log *log, struct tile *t, uint32_t ev
     return raise_at(log, t, EXCHANGE_FAULT_RESERVED, event, 0, value);
 }
 
-/* --- requests to the host
- * ------------------------------------------------------------------------------------------------
- */
+/* --- requests to the host --- */
 
-/* Reads the header, and for a transfer to the host its bytes, as they are now; $INCOMING_DCOUNT counts its words. */
+/* Reads the header, and for a transfer to the host its bytes, as they are now; $INCOMING_DCOUNT
+ * counts its words. */
 static enum fault host_request(struct exchange_log *log, struct tile *t, uint32_t addr)
 {
     struct exchange_host_request r = { .cycle = t->cycle };

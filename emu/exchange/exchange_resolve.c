@@ -58,9 +58,7 @@ void exchange_resolver_free(struct exchange *x)
     emu_free(r->pointer);
 }
 
-/* --- faults
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* --- faults --- */
 
 /* The instruction that set the mux as it is at an event; 0 before the first. */
 static uint32_t mux_pc(const struct exchange_log *log, int64_t event)
@@ -88,9 +86,7 @@ static void note(const struct receiver *v, enum exchange_fault_kind kind, int64_
         *v->fault = f;
 }
 
-/* --- words that arrive
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- words that arrive --- */
 
 static enum emu_status make_room(struct exchange_resolver *r)
 {
@@ -243,9 +239,7 @@ static enum emu_status listen_all(struct receiver *v)
     return EMU_OK;
 }
 
-/* --- words received twice
- * ------------------------------------------------------------------------------------------------
- */
+/* --- words received twice --- */
 
 /* Bits of a range that lie in word w of a bit map. */
 static uint64_t bits_in(uint32_t w, uint32_t first, uint32_t last)
@@ -447,9 +441,7 @@ static enum emu_status check_replaced(const struct receiver *v)
     return EMU_OK;
 }
 
-/* --- all tiles
- * --------------------------------------------------------------------------------------------------------------
- */
+/* --- all tiles --- */
 
 static void set_figures(const struct receiver *v)
 {

@@ -74,7 +74,7 @@ static enum emu_status catch_up(struct host_link *l, uint64_t now)
         TRY(take_bytes(&e));
         TRY(host_queue_push(&s->waiting, &e));
         if (s->waiting.count == 1 && s != l->sending)
-            TRY(begin_transfer(l, s, now));
+            TRY(begin_transfer(l, s, e.cycle));
     }
     return EMU_OK;
 }

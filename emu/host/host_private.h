@@ -42,11 +42,14 @@ enum emu_status host_queue_push(struct host_queue *q, const struct host_event *e
 struct host_event *host_queue_first(struct host_queue *q); /* not empty; borrowed until a push */
 void host_queue_pop(struct host_queue *q);
 
-/* host_file.c: where the bytes of a stream come from or go to. All zero: nowhere, nothing to close. */
+/* host_file.c: where the bytes of a stream come from or go to. All zero: no bytes, nothing to
+ * close. Messages of EMU_IO name the file. */
 struct host_source {
     const uint8_t *data; /* borrowed, when file is NULL */
-    uint64_t bytes, at;
-    FILE *file; /* owned */
+    uint64_t bytes;      /* of data */
+    uint64_t at;         /* bytes taken since it last started over */
+    FILE *file;          /* owned */
+    char *path;          /* owned */
     int repeat;
 };
 
@@ -54,16 +57,18 @@ struct host_sink {
     uint8_t *data; /* owned, when file is NULL */
     size_t bytes, cap;
     FILE *file; /* owned */
+    char *path; /* owned */
 };
 
 enum emu_status host_source_open(struct host_source *s, const char *path) EMU_MUST_CHECK;
-/* Takes the next n bytes. EMU_FAULT: the data end, EMU_IO: they cannot be read; emu_error() says
- * which of the two and nothing about the stream. */
+/* Takes the next n bytes. EMU_FAULT: the data end, without a message; EMU_IO: they cannot be read.
+ */
 enum emu_status host_source_read(struct host_source *s, uint8_t *out, uint32_t n) EMU_MUST_CHECK;
 void host_source_close(struct host_source *s);
 
 enum emu_status host_sink_open(struct host_sink *s, const char *path) EMU_MUST_CHECK;
-enum emu_status host_sink_write(struct host_sink *s, const uint8_t *data, uint32_t n) EMU_MUST_CHECK;
+enum emu_status host_sink_write(struct host_sink *s, const uint8_t *data,
+                                uint32_t n) EMU_MUST_CHECK;
 enum emu_status host_sink_flush(struct host_sink *s) EMU_MUST_CHECK;
 void host_sink_close(struct host_sink *s);
 
@@ -78,10 +83,11 @@ struct host_stream {
     int to_host;
     struct host_source source;
     struct host_sink sink;
-    struct host_stream *next;  /* in the link's ring */
-    struct host_queue waiting; /* transfers that have reached the host; the first one is being sent */
-    uint32_t sent;             /* bytes of it */
-    uint64_t *done;            /* owned [depth]: last arrival of transfer k, at k % depth */
+    struct host_stream *next; /* in the link's ring */
+    struct host_queue
+        waiting;             /* transfers that have reached the host; the first one is being sent */
+    uint32_t sent;           /* bytes of it */
+    uint64_t *done;          /* owned [depth]: last arrival of transfer k, at k % depth */
     uint64_t last_arrival;   /* of a packet */
     uint64_t covered;        /* of a complete transfer */
     uint64_t open_cycles;    /* up to there: some transfer was asked for and not complete */
@@ -96,8 +102,9 @@ struct host_link {
     uint32_t rank;           /* of its arrivals */
     uint64_t arrival_cycles; /* end of a packet to its arrival */
     uint64_t jitter_cycles, seed;
-    struct host_time free;       /* end of the last packet */
-    struct host_stream *sending; /* whose packet that was; joins the ring again at the next decision */
+    struct host_time free; /* end of the last packet */
+    struct host_stream
+        *sending; /* whose packet that was; joins the ring again at the next decision */
     struct host_stream *first, *last; /* ring of streams that may send now, in the order of turns */
     struct host_heap ahead;           /* requests under way, streams held by their depth */
     uint64_t packets;

@@ -358,27 +358,47 @@ enum emu_status image_add_stream(struct image *im, const struct image_stream *s)
     return EMU_OK;
 }
 
-enum emu_status image_add_timing_key(struct image *im, const struct image_timing_key *k)
+/* Whether a key of im has this tile and call. Keys that were added in ascending order need no
+ * index; the first other one has it made. */
+static enum emu_status find_key(struct image *im, const struct image_timing_key *k, int *found)
 {
-    uint64_t hash = tile_hash(k->tile, k->call_addr);
+    const struct image_timing_key *last = im->keys ? &im->key[im->keys - 1] : NULL;
     size_t cursor = 0;
     uint32_t i;
+
+    *found = 0;
+    if (!im->key_index.used && (!last || last->tile < k->tile ||
+                                (last->tile == k->tile && last->call_addr < k->call_addr)))
+        return EMU_OK;
+    while (im->key_index.used < im->keys) {
+        const struct image_timing_key *old = &im->key[im->key_index.used];
+
+        TRY(index_reserve(&im->key_index));
+        index_add(&im->key_index, tile_hash(old->tile, old->call_addr),
+                  (uint32_t)im->key_index.used);
+    }
+    while ((i = index_next(&im->key_index, tile_hash(k->tile, k->call_addr), &cursor)) !=
+           INDEX_NONE)
+        *found |= im->key[i].tile == k->tile && im->key[i].call_addr == k->call_addr;
+    return EMU_OK;
+}
+
+enum emu_status image_add_timing_key(struct image *im, const struct image_timing_key *k)
+{
+    int found;
 
     if (k->tile >= im->arch.tiles || !is_code_address(&im->arch, k->call_addr))
         return FAIL(BAD_IMAGE,
                     "timing key of tile %u, call 0x%x: expected a tile below %u, a call in "
                     "executable memory",
                     k->tile, k->call_addr, im->arch.tiles);
-    while ((i = index_next(&im->key_index, hash, &cursor)) != INDEX_NONE) {
-        if (im->key[i].tile == k->tile && im->key[i].call_addr == k->call_addr)
-            return FAIL(BAD_IMAGE, "timing key of tile %u, call 0x%x: expected every call once",
-                        k->tile, k->call_addr);
-    }
+    TRY(find_key(im, k, &found));
+    if (found)
+        return FAIL(BAD_IMAGE, "timing key of tile %u, call 0x%x: expected every call once",
+                    k->tile, k->call_addr);
     if (im->keys >= INDEX_NONE)
         return FAIL(BAD_IMAGE, "more than %u timing keys", INDEX_NONE);
     TRY(emu_grow((void **)&im->key, im->keys, &im->key_cap, sizeof(*im->key)));
-    TRY(index_reserve(&im->key_index));
-    index_add(&im->key_index, hash, (uint32_t)im->keys);
     im->key[im->keys++] = *k;
     return EMU_OK;
 }

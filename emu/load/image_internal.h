@@ -106,7 +106,8 @@ struct image {
     size_t streams, stream_cap;
     struct image_timing_key *key;
     size_t keys, key_cap;
-    struct image_index tile_index, stream_index, key_index;
+    struct image_index tile_index, stream_index;
+    struct image_index key_index; /* of the first keys; made when one comes out of order */
 };
 
 /* bytes of zeros, aligned to 16; NULL when out of memory. */

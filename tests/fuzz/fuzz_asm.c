@@ -17,12 +17,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Assembles and links; NULL if the text has errors. */
 static struct asm_unit *assemble(const char *name, const char *text, size_t len)
 {
+    struct arch small = *arch_preset("toy4"); /* little memory, so that no input takes long */
     const struct asm_options options = {
-        .arch = arch_preset("toy4"), .raw = 1, .no_files = 1, .expansion_bytes = 1 << 16
+        .arch = &small, .raw = 1, .no_files = 1, .expansion_bytes = 1 << 16
     };
     const struct asm_layout layout = { .allow_undefined = 1 };
     struct asm_unit *u;
 
+    small.mem_bytes = 4096;
+    small.region0_bytes = 3072;
     if (asm_unit_new(&options, &u) != EMU_OK)
         return NULL;
     if (asm_unit_add_text(u, name, text, len) == EMU_OK && asm_unit_link(u, &layout) == EMU_OK)

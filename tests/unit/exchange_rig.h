@@ -173,4 +173,39 @@ static inline uint32_t rig_random(uint64_t *state, uint32_t below)
     return (uint32_t)((*state >> 33) % below);
 }
 
+/* --- for tests that are written by hand --- */
+
+enum {
+    BASE = 0x4c000,
+    NULL_SOURCE = 0x640,
+    FROM = BASE + 0x1000, /* what is sent in most tests */
+    TO = BASE + 0x2000
+};
+
+static inline void issue(struct rig *r, uint32_t tile, uint32_t event, struct insn in)
+{
+    assert_int_equal(rig_issue_coded(r, tile, event, &in), FAULT_NONE);
+}
+
+static inline const struct exchange_phase *resolve(struct rig *r)
+{
+    const struct exchange_phase *p = NULL;
+    enum emu_status s = exchange_resolve(r->x, r->part, &p);
+
+    if (s != EMU_OK)
+        fail_msg("%s", emu_error());
+    return p;
+}
+
+/* A message on a toy machine (T = 10, pointer lag 0), from FROM of tile s to address
+ * `to` of tile d. The send and both changes of d must be issued in the order of their events; s and
+ * d do nothing else then. */
+static inline void toy_message(struct rig *r, uint32_t s, uint32_t d, uint32_t event,
+                               uint32_t words, uint32_t to)
+{
+    issue(r, s, event, in_send(words, FROM, 1));
+    issue(r, d, event + 10, in_sendpicp(1, 0, 0, s, to));
+    issue(r, d, event + 10 + words, in_delayxpic(1, NULL_SOURCE));
+}
+
 #endif

@@ -108,6 +108,16 @@ static void test_link_symbols(void **state)
     asm_unit_free(u);
 }
 
+static void test_link_alignment(void **state)
+{
+    struct asm_unit *u = assemble("nop\n.section .text.b, \"ax\"\nnop\n.align 128\nx: nop");
+
+    (void)state;
+    assert_int_equal(asm_unit_image(u)->section[1].addr, MK2_BASE + 128);
+    assert_int_equal(asm_symbol_find(asm_unit_image(u), "x")->value, MK2_BASE + 256);
+    asm_unit_free(u);
+}
+
 static void test_link_room(void **state)
 {
     struct asm_unit *u = new_unit();
@@ -254,6 +264,20 @@ static void test_disassembler(void **state)
     asm_unit_free(u);
 }
 
+/* The first word of a two-word instruction at the end of a section has no second one. */
+static void test_disassemble_half(void **state)
+{
+    static const char half[] = "nop\nnop\n.int 0xf0200201";
+    struct asm_unit *u = assemble(half);
+    char *text = text_of(asm_unit_image(u), asm_disassemble);
+
+    (void)state;
+    check_same(half, text);
+    assert_non_null(strstr(text, ".int 0xf0200201\n"));
+    free(text);
+    asm_unit_free(u);
+}
+
 static void test_unit_file(void **state)
 {
     struct asm_unit *u = assemble(mixed);
@@ -337,9 +361,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_link_files),   cmocka_unit_test(test_link_again),
-        cmocka_unit_test(test_link_symbols), cmocka_unit_test(test_link_room),
-        cmocka_unit_test(test_cpp),          cmocka_unit_test(test_cpp_blanks),
-        cmocka_unit_test(test_cpp_messages), cmocka_unit_test(test_disassembler),
+        cmocka_unit_test(test_link_symbols), cmocka_unit_test(test_link_alignment),
+        cmocka_unit_test(test_link_room),    cmocka_unit_test(test_cpp),
+        cmocka_unit_test(test_cpp_blanks),   cmocka_unit_test(test_cpp_messages),
+        cmocka_unit_test(test_disassembler), cmocka_unit_test(test_disassemble_half),
         cmocka_unit_test(test_unit_file),    cmocka_unit_test(test_unit_file_damage),
         cmocka_unit_test(test_no_memory),
     };

@@ -142,6 +142,8 @@ static void mistakes_are_named(void **state)
         { "\"registers\": {\"m12\": 1}", "registers.m12: expected a register that can be written" },
         { "\"registers\": {\"w6.m1\": 1}", "registers.w6.m1: expected a worker w0 to w5" },
         { "\"registers\": {\"s.a1\": 1}", "registers.s.a1: expected a worker: the supervisor" },
+        { "\"registers\": {\"s.\": 1}", "registers.s.: expected a register that can be written" },
+        { "\"registers\": {\"\": 1}", "registers.: expected a register that can be written" },
         { "\"registers\": {\"m1\": [1]}", "registers.m1: expected one number" },
         { "\"registers\": {\"m1\": {\"u16\": 1}}", "registers.m1.u16: expected whole 32-bit words" },
         { "\"registers\": [1]", "registers: expected an object" },

@@ -2,12 +2,12 @@
  * sender's event is the receiver's less T, and the receiver faults when it listens one event
  * earlier or later, or in the other direction.
  *
- * A phase has 1,472 messages, each tile sends to the one k places on. Faults are looked for tile by
- * tile. SUPERSTEP_LONG=1 takes every phase through the word-by-word resolver as well.
+ * Each phase has a message of every tile, which sends to the one k places on. Faults are looked for
+ * tile by tile. SUPERSTEP_LONG=1 takes every phase through the word-by-word resolver as well.
  */
 #include "tests/unit/exchange_rig.h"
 
-enum { BASE = 0x4c000, FROM = BASE + 0x400, TO = BASE + 0x800, WHEN = 112, NULL_SOURCE = 0x640 };
+enum { WHEN = 112, PAIR_FROM = BASE + 0x400, PAIR_TO = BASE + 0x800 };
 
 static unsigned way(const struct rig *r, uint32_t s, uint32_t d)
 {
@@ -22,9 +22,10 @@ static void issue_tile(struct rig *r, uint32_t i, uint32_t d, uint32_t s)
     uint32_t event =
         (uint32_t)(WHEN - arch_exchange_delay(&r->arch, me, arch_tile_physical(&r->arch, d)));
     unsigned ctl = way(r, i, d);
-    const struct insn send = in_send(1, FROM, ctl);
-    const struct insn on = in_sendpicp(1, FROM, event == WHEN ? ctl : 0, source, TO);
-    const struct insn off = in_sendpicp(1, FROM, event == WHEN + 1 ? ctl : 0, NULL_SOURCE, TO);
+    const struct insn send = in_send(1, PAIR_FROM, ctl);
+    const struct insn on = in_sendpicp(1, PAIR_FROM, event == WHEN ? ctl : 0, source, PAIR_TO);
+    const struct insn off =
+        in_sendpicp(1, PAIR_FROM, event == WHEN + 1 ? ctl : 0, NULL_SOURCE, PAIR_TO);
     unsigned wrong = 0;
 
     if (event < WHEN)
@@ -81,7 +82,7 @@ static void test_all_pairs(void **state)
         rig_begin(&r);
         for (uint32_t i = 0; i < n; i++) {
             issue_tile(&r, i, (i + k) % n, (i + n - k) % n);
-            rig_set_word(&r, i, FROM, i * 4096 + k);
+            rig_set_word(&r, i, PAIR_FROM, i * 4096 + k);
         }
         rig_recv(&r, WHEN + 2);
         for (uint32_t d = 0; d < n; d++)
@@ -91,7 +92,7 @@ static void test_all_pairs(void **state)
         assert_int_equal(p->copies, n);
         exchange_deliver(p, r.part, 0, n);
         for (uint32_t d = 0; d < n; d++, pairs++)
-            wrong += rig_word(&r, d, TO) != (d + n - k) % n * 4096 + k;
+            wrong += rig_word(&r, d, PAIR_TO) != (d + n - k) % n * 4096 + k;
     }
     assert_int_equal(pairs, n * (n - 1));
     assert_int_equal(wrong, 0);

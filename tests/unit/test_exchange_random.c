@@ -103,9 +103,7 @@ static void forget_plans(struct world *w)
     }
 }
 
-/* --- the scheduler
- * --------------------------------------------------------------------------------------------------------------
- */
+/* --- the scheduler --- */
 
 static int is_free(const uint8_t *port, int64_t from, uint32_t words)
 {
@@ -275,9 +273,7 @@ static void plan_pointers(struct world *w, uint32_t d)
     }
 }
 
-/* --- the emitter
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* --- the emitter --- */
 
 /* What happens at one event of a tile. */
 struct change {
@@ -457,9 +453,7 @@ static void emit_tile(struct world *w, uint32_t tile)
     }
 }
 
-/* --- running a phase
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* --- running a phase --- */
 
 static uint32_t *memory_of(struct world *w, uint32_t *all, uint32_t tile)
 {
@@ -568,9 +562,7 @@ static void test_chips(void **state)
     run_phases("mk1", 4096, 1, 9000, 14);
 }
 
-/* --- damage
- * ----------------------------------------------------------------------------------------------------------------------------
- */
+/* --- damage --- */
 
 static int settings_in_order(const struct exchange_set *s, size_t n)
 {

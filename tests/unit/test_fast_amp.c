@@ -429,6 +429,17 @@ static int clamped(int e, int lo, int hi)
     return e < lo ? lo : e > hi ? hi : e;
 }
 
+static int random_power(int middle, int spread)
+{
+    return clamped(middle + (int)rnd(2 * (unsigned)spread + 1) - spread, -14, 15);
+}
+
+/* Mostly near the smallest f16. */
+static int random_tiny(void)
+{
+    return (int)rnd(rnd(25) + 1) - 24;
+}
+
 /* Sums that lie in the middle between two f32 but for a term far below: one product is half a unit
  * of the last place of the accumulator, the second decides. For cmac and the matrix alike. */
 static void test_ties(void **state)
@@ -436,15 +447,15 @@ static void test_ties(void **state)
     (void)state;
     init(5, "mk2");
     for (int i = 0; i < 6000; i++) {
-        int unit_power[16], x_power[TILE_WORKERS], spread = (int)rnd(40);
+        int unit_power[16], x_power[TILE_WORKERS], middle = (int)rnd(30) - 14, spread = (int)rnd(8);
 
         for (unsigned u = 0; u < 16; u++) {
-            unit_power[u] = clamped((int)rnd(30) - 14, -spread, spread);
+            unit_power[u] = random_power(middle, spread);
             for (unsigned n = 0; n < 4; n++) {
                 uint64_t w = f16_power(unit_power[u], rnd(2));
 
-                w |= (uint64_t)f16_power(-(int)rnd(25), rnd(2)) << 16;
-                w |= rnd(4) ? 0 : (uint64_t)f16_power(-(int)rnd(25), rnd(2)) << 32;
+                w |= (uint64_t)f16_power(random_tiny(), rnd(2)) << 16;
+                w |= rnd(4) ? 0 : (uint64_t)f16_power(random_tiny(), rnd(2)) << 32;
                 g.plain.weight[4 * u + n] = g.fast.weight[4 * u + n] = w;
             }
         }
@@ -452,11 +463,11 @@ static void test_ties(void **state)
         g.fast.weight_generation++;
         new_registers(SMALL_INTEGERS, false);
         for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-            x_power[lane] = clamped((int)rnd(30) - 14, -spread, spread);
+            x_power[lane] = random_power(middle, spread);
             set_both(
                 lane, 0,
-                fp_f16_pack(f16_power(x_power[lane], false), f16_power(-(int)rnd(25), rnd(2))));
-            set_both(lane, 1, rnd(4) ? 0 : fp_f16_pack(f16_power(-(int)rnd(25), rnd(2)), 0));
+                fp_f16_pack(f16_power(x_power[lane], false), f16_power(random_tiny(), rnd(2))));
+            set_both(lane, 1, rnd(4) ? 0 : fp_f16_pack(f16_power(random_tiny(), rnd(2)), 0));
             for (unsigned n = 0; n < TILE_ACC; n++) {
                 int e = x_power[lane] + unit_power[n / 2] + 24;
                 uint32_t v = (uint32_t)(rnd64() & 0x807fffff) | (uint32_t)(127 + e) << 23;
@@ -498,9 +509,9 @@ static void test_ties_cmac(void **state)
                 int a = (int)rnd(30) - 14, b = (int)rnd(30) - 14;
                 uint32_t v = (uint32_t)(rnd64() & 0x807fffff);
 
-                set_both(lane, k, fp_f16_pack(f16_power(a, rnd(2)), f16_power(-(int)rnd(25), 0)));
+                set_both(lane, k, fp_f16_pack(f16_power(a, rnd(2)), f16_power(random_tiny(), 0)));
                 set_both(lane, 2 + k,
-                         fp_f16_pack(f16_power(b, 0), f16_power(-(int)rnd(25), rnd(2))));
+                         fp_f16_pack(f16_power(b, 0), f16_power(random_tiny(), rnd(2))));
                 v |= (uint32_t)clamped(127 + a + b + 24, 0, 127 + 33) << 23;
                 tile_set_acc(&g.plain, lane, 2 * k, v);
                 tile_set_acc(&g.fast, lane, 2 * k, v);

@@ -307,6 +307,31 @@ static void test_the_rest_is_checked(void **state)
     image_free(im);
 }
 
+/* Ascending, descending, mixed, and ascending with one that comes late. */
+static void test_timing_keys_are_unique_in_any_order(void **state)
+{
+    enum { N = 1000 };
+    static const uint32_t steps[] = { 1, N - 1, 7, 501 };
+
+    (void)state;
+    for (size_t s = 0; s < EMU_COUNT_OF(steps); s++) {
+        struct image *im;
+        uint32_t k = s == 0 ? N - 1 : 0;
+
+        OK(image_new(arch_preset("toy16"), &im));
+        for (uint32_t i = 0; i < N; i++, k = (k + steps[s]) % N) {
+            struct image_timing_key key = { k / 100, im->arch.mem_base + k % 100 * 4, k };
+
+            OK(image_add_timing_key(im, &key));
+            refused(image_add_timing_key(im, &key), "once");
+        }
+        for (uint32_t i = 0; i < N; i++)
+            refused(image_add_timing_key(im, image_timing_key_at(im, i)), "once");
+        assert_int_equal(image_timing_key_count(im), N);
+        image_free(im);
+    }
+}
+
 /* ---- files ---- */
 
 static void test_round_trips(void **state)
@@ -526,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_lists_are_checked),
         cmocka_unit_test(test_tiles_are_checked),
         cmocka_unit_test(test_the_rest_is_checked),
+        cmocka_unit_test(test_timing_keys_are_unique_in_any_order),
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_a_read_image_can_grow),
         cmocka_unit_test(test_near_equal_tiles_share),

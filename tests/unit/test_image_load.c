@@ -22,7 +22,7 @@ static struct machine *new_machine(const struct arch *a)
 }
 
 /* What the memory of a tile must be, written byte by byte. */
-static void expect_memory(const struct image *im, const struct image_tile *t, struct tile *have)
+static void check_memory(const struct image *im, const struct image_tile *t, struct tile *have)
 {
     const struct arch *a = image_arch(im);
     uint8_t *want = calloc(a->mem_bytes, 1);
@@ -60,7 +60,7 @@ static void test_random_programs_arrive(void **state)
                 assert_int_equal(machine_tile_used(m, i), t != NULL);
                 if (!t)
                     continue;
-                expect_memory(im, t, machine_tile(m, i));
+                check_memory(im, t, machine_tile(m, i));
                 assert_int_equal(machine_tile(m, i)->pc[LANE_SUPER], t->entry);
                 assert_int_equal(machine_tile_group(m, i), t->group);
                 loaded++;

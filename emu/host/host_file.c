@@ -1,0 +1,133 @@
+/* host_file.c - the ends of streams in the host: memory that is read or grows, and files.
+ */
+#include "emu/host/host_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "emu/base/alloc.h"
+
+/* Opens a file and keeps its name for messages. */
+static enum emu_status open_file(const char *path, const char *mode, FILE **file, char **kept)
+{
+    *kept = emu_strdup(path);
+    if (!*kept)
+        return FAIL(NO_MEMORY, "the name of a file");
+    *file = fopen(path, mode);
+    if (!*file)
+        return FAIL(IO, "%s: %s", path, strerror(errno));
+    return EMU_OK;
+}
+
+/* --- sources --- */
+
+enum emu_status host_source_open(struct host_source *s, const char *path)
+{
+    return open_file(path, "rb", &s->file, &s->path);
+}
+
+/* Up to n bytes from where the source stands; 0 at its end. */
+static enum emu_status read_some(struct host_source *s, uint8_t *out, uint32_t n, uint32_t *got)
+{
+    if (!s->file) {
+        uint64_t left = s->bytes - s->at;
+
+        *got = left < n ? (uint32_t)left : n;
+        if (*got)
+            memcpy(out, s->data + s->at, *got);
+        return EMU_OK;
+    }
+    errno = 0;
+    *got = (uint32_t)fread(out, 1, n, s->file);
+    if (*got < n && ferror(s->file))
+        return FAIL(IO, "%s: %s", s->path, strerror(errno));
+    return EMU_OK;
+}
+
+static enum emu_status start_over(struct host_source *s)
+{
+    s->at = 0;
+    if (s->file && fseek(s->file, 0, SEEK_SET) != 0)
+        return FAIL(IO, "%s: cannot start over: %s", s->path, strerror(errno));
+    return EMU_OK;
+}
+
+enum emu_status host_source_read(struct host_source *s, uint8_t *out, uint32_t n)
+{
+    uint32_t got;
+
+    for (;;) {
+        TRY(read_some(s, out, n, &got));
+        s->at += got;
+        out += got;
+        n -= got;
+        if (!n)
+            return EMU_OK;
+        if (!s->repeat || !s->at) /* an empty source has nothing to repeat */
+            return EMU_FAULT;
+        TRY(start_over(s));
+    }
+}
+
+void host_source_close(struct host_source *s)
+{
+    if (s->file)
+        fclose(s->file);
+    emu_free(s->path);
+}
+
+/* --- sinks --- */
+
+enum emu_status host_sink_open(struct host_sink *s, const char *path)
+{
+    return open_file(path, "wb", &s->file, &s->path);
+}
+
+static enum emu_status sink_room(struct host_sink *s, uint32_t n)
+{
+    size_t cap = 2 * (s->bytes + n);
+    uint8_t *grown;
+
+    if (n <= s->cap - s->bytes)
+        return EMU_OK;
+    grown = emu_realloc(s->data, cap, 1);
+    if (!grown)
+        return FAIL(NO_MEMORY, "%zu bytes that tiles have sent to the host", s->bytes + n);
+    s->data = grown;
+    s->cap = cap;
+    return EMU_OK;
+}
+
+enum emu_status host_sink_write(struct host_sink *s, const uint8_t *data, uint32_t n)
+{
+    if (!s->file) {
+        TRY(sink_room(s, n));
+        memcpy(s->data + s->bytes, data, n);
+        s->bytes += n;
+        return EMU_OK;
+    }
+    errno = 0;
+    if (fwrite(data, 1, n, s->file) != n)
+        return FAIL(IO, "%s: %s", s->path, strerror(errno));
+    return EMU_OK;
+}
+
+enum emu_status host_sink_flush(struct host_sink *s)
+{
+    if (!s->file)
+        return EMU_OK;
+    errno = 0;
+    if (fflush(s->file) != 0)
+        return FAIL(IO, "%s: %s", s->path, strerror(errno));
+    if (ferror(s->file)) /* an earlier write failed; its bytes are gone */
+        return FAIL(IO, "%s: not everything could be written", s->path);
+    return EMU_OK;
+}
+
+void host_sink_close(struct host_sink *s)
+{
+    if (s->file)
+        fclose(s->file);
+    emu_free(s->path);
+    emu_free(s->data);
+}

@@ -1,0 +1,75 @@
+/* manifest.c - lookups in a manifest, and its end. */
+#include "emu/run/manifest.h"
+
+#include <string.h>
+
+#include "emu/base/alloc.h"
+
+char *manifest_path(const struct manifest *m, const char *path)
+{
+    size_t n = strlen(m->directory) + strlen(path) + 1;
+    char *out = emu_alloc(n, 1);
+
+    if (out)
+        snprintf(out, n, "%s%s", path[0] == '/' ? "" : m->directory, path);
+    return out;
+}
+
+const struct manifest_memory *manifest_find_memory(const struct manifest_program *p,
+                                                   const char *name)
+{
+    for (size_t i = 0; i < p->memories; i++) {
+        if (!strcmp(p->memory[i].name, name))
+            return &p->memory[i];
+    }
+    return NULL;
+}
+
+const struct manifest_program *manifest_program_of(const struct manifest *m, uint32_t tile)
+{
+    for (size_t i = 0; i < m->programs; i++) {
+        for (size_t k = 0; k < m->program[i].tiles.count; k++) {
+            if (m->program[i].tiles.tile[k] == tile)
+                return &m->program[i];
+        }
+    }
+    return NULL;
+}
+
+static void program_free(struct manifest_program *p)
+{
+    for (size_t i = 0; i < p->memories; i++)
+        manifest_data_free(&p->memory[i].init);
+    for (size_t i = 0; i < p->defines; i++)
+        emu_free(p->define[i]);
+    emu_free(p->memory);
+    emu_free(p->define);
+    emu_free((void *)p->source);
+    tile_list_free(&p->tiles);
+}
+
+void manifest_free(struct manifest *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; i < m->programs; i++)
+        program_free(&m->program[i]);
+    for (size_t i = 0; i < m->streams; i++) {
+        manifest_data_free(&m->stream[i].data);
+        manifest_data_free(&m->stream[i].expect);
+    }
+    for (size_t i = 0; i < m->expects; i++) {
+        manifest_data_free(&m->expect[i].value);
+        tile_list_free(&m->expect[i].tiles);
+    }
+    for (size_t i = 0; i < m->includes; i++)
+        emu_free(m->include[i]);
+    emu_free(m->program);
+    emu_free(m->stream);
+    emu_free(m->expect);
+    emu_free(m->include);
+    emu_free(m->path);
+    emu_free(m->directory);
+    json_decref(m->root);
+    emu_free(m);
+}

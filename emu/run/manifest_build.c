@@ -1,0 +1,401 @@
+/* manifest_build.c - from a manifest to an image: places memories, assembles for every tile, collects what a tile holds.
+ *
+ * Code begins at the start of the memory and may take code_bytes; memories of region 0 lie behind that, all others in region 1.
+ * A memory has one address on all tiles of its program.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/base/alloc.h"
+#include "emu/case/case_place.h"
+#include "emu/run/manifest_internal.h"
+
+enum { TILES_AT_ONCE = 32 };
+
+/* ---- placing ---- */
+
+static enum emu_status place_memories(const struct manifest *m, struct manifest_program *p,
+                                      struct case_layout *l)
+{
+    TRY(case_layout_fix(l, m->arch.mem_base, p->code_bytes, "the room for code"));
+    for (size_t i = 0; i < p->memories; i++) {
+        struct manifest_memory *mem = &p->memory[i];
+
+        if (mem->is_fixed)
+            TRY(case_layout_fix(l, mem->address, manifest_data_bytes(&mem->init), mem->name));
+    }
+    for (size_t i = 0; i < p->memories; i++) {
+        struct manifest_memory *mem = &p->memory[i];
+
+        if (!mem->is_fixed)
+            TRY(case_layout_fit(l, mem->region ? CASE_REGION1 : CASE_REGION0,
+                                manifest_data_bytes(&mem->init), mem->align, mem->name,
+                                &mem->address));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status place_program(const struct manifest *m, struct manifest_program *p)
+{
+    struct case_layout l = { .arch = &m->arch };
+    enum emu_status s = place_memories(m, p, &l);
+
+    case_layout_free(&l);
+    if (s == EMU_BAD_FILE)
+        return FAIL(BAD_FILE, "%s: programs[%zu]: %s", m->path, (size_t)(p - m->program),
+                    emu_error());
+    return s;
+}
+
+/* ---- one tile ---- */
+
+/* What is collected for a tile before it enters the image. */
+struct parts {
+    const struct manifest *m;
+    const struct manifest_program *p;
+    struct image *im;
+    const struct asm_image *unit;
+    size_t index; /* of the tile in the program */
+    struct image_segment *segment; /* owned; room for all */
+    struct image_range *range;
+    struct image_symbol *symbol;
+    struct image_line *line;
+    size_t segments, ranges, symbols, lines;
+};
+
+static void parts_free(struct parts *t)
+{
+    emu_free(t->segment);
+    emu_free(t->range);
+    emu_free(t->symbol);
+    emu_free(t->line);
+}
+
+static enum emu_status parts_new(struct parts *t)
+{
+    size_t pieces = t->unit->section_count + t->p->memories + 1, lines = 1;
+
+    for (size_t i = 0; i < t->unit->section_count; i++)
+        lines += t->unit->section[i].line_count + 1;
+    t->segment = emu_alloc(pieces, sizeof(*t->segment));
+    t->range = emu_alloc(pieces, sizeof(*t->range));
+    t->symbol = emu_alloc(t->unit->symbol_count + t->p->memories + 1, sizeof(*t->symbol));
+    t->line = emu_alloc(lines, sizeof(*t->line));
+    if (!t->segment || !t->range || !t->symbol || !t->line)
+        return FAIL(NO_MEMORY, "the parts of a tile");
+    return EMU_OK;
+}
+
+static enum emu_status add_range(struct parts *t, uint32_t addr, uint32_t bytes,
+                                 const char *category, const char *owner)
+{
+    struct image_range *r = &t->range[t->ranges];
+
+    if (!bytes)
+        return EMU_OK;
+    r->addr = addr;
+    r->bytes = bytes;
+    TRY(image_string(t->im, category, &r->category));
+    TRY(image_string(t->im, owner, &r->owner));
+    t->ranges++;
+    return EMU_OK;
+}
+
+static enum emu_status add_segment(struct parts *t, uint32_t addr, const void *data, uint32_t bytes)
+{
+    struct image_segment *s = &t->segment[t->segments];
+
+    if (!bytes)
+        return EMU_OK;
+    s->addr = addr;
+    s->bytes = bytes;
+    TRY(image_blob(t->im, data, bytes, &s->blob));
+    t->segments++;
+    return EMU_OK;
+}
+
+static enum emu_status add_sections(struct parts *t)
+{
+    const struct manifest_program *p = t->p;
+    uint32_t end = t->m->arch.mem_base + p->code_bytes;
+
+    for (size_t i = 0; i < t->unit->section_count; i++) {
+        const struct asm_section *s = &t->unit->section[i];
+
+        if (s->size && s->addr + s->size > end)
+            return FAIL(BAD_FILE,
+                        "%s: programs[%zu]: section %s of tile %" PRIu32 " ends at 0x%" PRIx32
+                        ", but \"code_bytes\" leaves room up to 0x%" PRIx32,
+                        t->m->path, (size_t)(p - t->m->program), s->name,
+                        p->tiles.tile[t->index], s->addr + s->size, end);
+        TRY(add_range(t, s->addr, s->size, s->flags & ASM_EXEC ? "code" : "data", s->name));
+        TRY(add_segment(t, s->addr, s->bytes, s->size));
+        for (size_t k = 0; k < s->line_count; k++) {
+            struct image_line *l = &t->line[t->lines];
+
+            l->addr = s->addr + s->lines[k].offset;
+            l->line = s->lines[k].line;
+            TRY(image_string(t->im, s->lines[k].file, &l->file));
+            t->lines += k + 1 == s->line_count || s->lines[k + 1].offset > s->lines[k].offset;
+        }
+        if (s->line_count && s->size) {
+            t->line[t->lines].addr = s->addr + s->size; /* nothing is known behind it */
+            t->line[t->lines].file = t->line[t->lines].line = 0;
+            t->lines++;
+        }
+    }
+    return EMU_OK;
+}
+
+/* Addresses among the values: a memory of the program, or a symbol of its code. */
+static enum emu_status resolve(const struct parts *t, const struct manifest_memory *mem,
+                               uint8_t *data)
+{
+    const struct case_data *d = &mem->init.data;
+
+    for (size_t i = 0; i < d->reloc_count; i++) {
+        const struct case_reloc *r = &d->reloc[i];
+        const struct manifest_memory *found;
+        const struct asm_symbol *symbol;
+        uint32_t word, base = 0;
+        char name[256];
+
+        snprintf(name, sizeof(name), "%.*s", (int)r->symbol_len, r->symbol);
+        found = manifest_find_memory(t->p, name);
+        symbol = asm_symbol_find(t->unit, name);
+        if (!found && !symbol)
+            return FAIL(BAD_FILE, "%s: programs[%zu].memory[%zu]: no memory or symbol \"%s\"",
+                        t->m->path, (size_t)(t->p - t->m->program),
+                        (size_t)(mem - t->p->memory), name);
+        base = found ? found->address : (uint32_t)symbol->value;
+        memcpy(&word, data + r->offset, sizeof(word));
+        word += base;
+        memcpy(data + r->offset, &word, sizeof(word));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status add_memory(struct parts *t, const struct manifest_memory *mem)
+{
+    uint32_t bytes = manifest_data_bytes(&mem->init);
+    const struct data_place place = { .arch = &t->m->arch,
+                                      .tile = t->p->tiles.tile[t->index],
+                                      .index = (uint32_t)t->index,
+                                      .count = (uint32_t)t->p->tiles.count };
+    enum emu_status s;
+    uint8_t *data;
+
+    TRY(add_range(t, mem->address, bytes, "memory", mem->name));
+    if (mem->init.data.type == CASE_BYTES)
+        return EMU_OK; /* nobody has written it: the checking mode shall see that */
+    data = emu_alloc(bytes + 1, 1);
+    if (!data)
+        return FAIL(NO_MEMORY, "%u bytes of %s", bytes, mem->name);
+    s = manifest_data_fill(&mem->init, &place, data);
+    if (s == EMU_BAD_FILE)
+        s = FAIL(BAD_FILE, "%s: programs[%zu].memory[%zu]: %s", t->m->path,
+                 (size_t)(t->p - t->m->program), (size_t)(mem - t->p->memory), emu_error());
+    if (s == EMU_OK)
+        s = resolve(t, mem, data);
+    if (s == EMU_OK)
+        s = add_segment(t, mem->address, data, bytes);
+    emu_free(data);
+    return s;
+}
+
+static enum emu_status add_symbols(struct parts *t)
+{
+    for (size_t i = 0; i < t->unit->symbol_count; i++) {
+        const struct asm_symbol *y = &t->unit->symbol[i];
+        struct image_symbol *s = &t->symbol[t->symbols];
+
+        if (!y->section)
+            continue;
+        s->addr = (uint32_t)y->value;
+        s->bytes = y->size;
+        TRY(image_string(t->im, y->name, &s->name));
+        t->symbols++;
+    }
+    for (size_t i = 0; i < t->p->memories; i++) {
+        struct image_symbol *s = &t->symbol[t->symbols++];
+
+        s->addr = t->p->memory[i].address;
+        s->bytes = manifest_data_bytes(&t->p->memory[i].init);
+        TRY(image_string(t->im, t->p->memory[i].name, &s->name));
+    }
+    return EMU_OK;
+}
+
+static int by_range(const void *x, const void *y)
+{
+    const struct image_range *a = x, *b = y;
+
+    return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+static int by_symbol(const void *x, const void *y)
+{
+    const struct image_symbol *a = x, *b = y;
+
+    if (a->addr != b->addr)
+        return a->addr < b->addr ? -1 : 1;
+    return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static int by_line(const void *x, const void *y)
+{
+    const struct image_line *a = x, *b = y;
+
+    if (a->addr != b->addr)
+        return a->addr < b->addr ? -1 : 1;
+    return a->file < b->file ? -1 : a->file > b->file; /* an end before what begins there */
+}
+
+/* Of two entries for one address the one that names a file counts. */
+static size_t unique_lines(struct image_line *l, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (kept && l[kept - 1].addr == l[i].addr)
+            kept--;
+        l[kept++] = l[i];
+    }
+    return kept;
+}
+
+static enum emu_status entry_of(const struct parts *t, uint32_t *entry)
+{
+    const struct asm_symbol *s = asm_symbol_find(t->unit, t->p->entry);
+
+    if (!s || !s->section)
+        return FAIL(BAD_FILE, "%s: programs[%zu].entry: no label \"%s\" in the sources",
+                    t->m->path, (size_t)(t->p - t->m->program), t->p->entry);
+    *entry = (uint32_t)s->value;
+    return EMU_OK;
+}
+
+static enum emu_status collect(struct parts *t)
+{
+    struct image_tile tile = { .tile = t->p->tiles.tile[t->index], .group = t->p->group };
+
+    TRY(parts_new(t));
+    TRY(entry_of(t, &tile.entry));
+    TRY(add_sections(t));
+    for (size_t i = 0; i < t->p->memories; i++)
+        TRY(add_memory(t, &t->p->memory[i]));
+    TRY(add_symbols(t));
+    qsort(t->range, t->ranges, sizeof(*t->range), by_range);
+    qsort(t->symbol, t->symbols, sizeof(*t->symbol), by_symbol);
+    qsort(t->line, t->lines, sizeof(*t->line), by_line);
+    t->lines = unique_lines(t->line, t->lines);
+    TRY(image_map(t->im, t->range, t->ranges, &tile.map));
+    TRY(image_symbols(t->im, t->symbol, t->symbols, &tile.symbols));
+    TRY(image_lines(t->im, t->line, t->lines, &tile.lines));
+    return image_add_tile(t->im, &tile, t->segment, t->segments);
+}
+
+static enum emu_status add_tile(const struct program_text *text, size_t index,
+                                const struct asm_unit *u, struct image *im)
+{
+    struct parts t = {
+        .m = text->m, .p = text->p, .im = im, .unit = asm_unit_image(u), .index = index
+    };
+    enum emu_status s = collect(&t);
+
+    parts_free(&t);
+    return s;
+}
+
+/* ---- all tiles ---- */
+
+/* Assembles for the tiles first .. first + n - 1, in parallel, and adds them to the image in order. */
+static enum emu_status add_tiles(const struct program_text *text, size_t first, size_t n,
+                                 FILE *messages, struct image *im)
+{
+    struct asm_unit *unit[TILES_AT_ONCE] = { NULL };
+    enum emu_status status[TILES_AT_ONCE], s = EMU_OK;
+
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t i = 0; i < n; i++)
+        status[i] = program_assemble(text, first + i, &unit[i]);
+    for (size_t i = 0; i < n && s == EMU_OK; i++) {
+        if (status[i] != EMU_OK) { /* again on this thread, whose message counts */
+            asm_unit_free(unit[i]);
+            s = program_assemble(text, first + i, &unit[i]);
+            if (unit[i])
+                asm_diag_print(unit[i], messages);
+            if (s == EMU_BAD_ASM)
+                s = FAIL(BAD_ASM, "for tile %" PRIu32 ": %s",
+                         text->p->tiles.tile[first + i], emu_error());
+        }
+        if (s == EMU_OK)
+            s = add_tile(text, first + i, unit[i], im);
+    }
+    for (size_t i = 0; i < n; i++)
+        asm_unit_free(unit[i]);
+    return s;
+}
+
+static enum emu_status add_tiles_alike(const struct program_text *text, FILE *messages,
+                                       struct image *im)
+{
+    struct asm_unit *u;
+    enum emu_status s = program_assemble(text, 0, &u);
+
+    if (u)
+        asm_diag_print(u, messages);
+    for (size_t i = 0; i < text->p->tiles.count && s == EMU_OK; i++)
+        s = add_tile(text, i, u, im);
+    asm_unit_free(u);
+    return s;
+}
+
+static enum emu_status add_program(const struct manifest *m, const struct manifest_program *p,
+                                   FILE *messages, struct image *im)
+{
+    struct program_text text;
+    enum emu_status s = program_preprocess(m, p, messages, &text);
+
+    if (s == EMU_OK && !text.per_tile)
+        s = add_tiles_alike(&text, messages, im);
+    for (size_t i = 0; s == EMU_OK && text.per_tile && i < p->tiles.count; i += TILES_AT_ONCE) {
+        size_t left = p->tiles.count - i;
+
+        s = add_tiles(&text, i, left < TILES_AT_ONCE ? left : TILES_AT_ONCE, messages, im);
+    }
+    program_text_free(&text);
+    return s;
+}
+
+static enum emu_status add_stream(const struct manifest_stream *s, struct image *im)
+{
+    struct image_stream out = { .id = s->id, .direction = s->direction, .depth = s->depth };
+
+    out.bytes = s->direction == STREAM_TO_TILES && !s->file ? manifest_data_bytes(&s->data) : 0;
+    TRY(image_string(im, s->name, &out.name));
+    return image_add_stream(im, &out);
+}
+
+enum emu_status manifest_build(struct manifest *m, FILE *messages, struct image **out)
+{
+    struct image *im;
+    enum emu_status s = EMU_OK;
+
+    *out = NULL;
+    TRY(image_new(&m->arch, &im));
+    for (size_t i = 0; i < m->programs && s == EMU_OK; i++) {
+        s = place_program(m, &m->program[i]);
+        if (s == EMU_OK)
+            s = add_program(m, &m->program[i], messages, im);
+    }
+    for (size_t i = 0; i < m->streams && s == EMU_OK; i++)
+        s = add_stream(&m->stream[i], im);
+    if (s != EMU_OK) {
+        image_free(im);
+        return s;
+    }
+    *out = im;
+    return EMU_OK;
+}

@@ -1,0 +1,164 @@
+/* manifest_source.c - the sources of a program: through the C preprocessor once, through the assembler once for each tile.
+ *
+ * What differs between tiles are symbols, defined in front of the text: TILE, PHYSICAL, INDEX (place of the tile in the
+ * program's list). All tiles know COUNT (tiles of the program), TILES, MEM_BASE, MEM_END and the addresses of the memories.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emu/base/alloc.h"
+#include "emu/run/manifest_internal.h"
+
+enum { EQU_BYTES = 32 };
+
+/* ---- the C preprocessor ---- */
+
+/* Whether a word stands somewhere in the text by itself. */
+static int has_word(const char *text, const char *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$";
+    size_t n = strlen(word);
+
+    for (const char *p = text; (p = strstr(p, word)); p += n) {
+        if ((p == text || !strchr(letters, p[-1])) && (!p[n] || !strchr(letters, p[n])))
+            return 1;
+    }
+    return 0;
+}
+
+static struct asm_options unit_options(const struct manifest *m, const struct manifest_program *p)
+{
+    return (struct asm_options){ .arch = &m->arch,
+                                 .include_dirs = (const char *const *)m->include,
+                                 .include_dir_count = m->includes,
+                                 .defines = (const char *const *)p->define,
+                                 .define_count = p->defines };
+}
+
+static enum emu_status preprocess_one(struct program_text *t, const char *path, const char *text,
+                                      FILE *messages)
+{
+    struct asm_options o = unit_options(t->m, t->p);
+    struct asm_unit *u;
+    enum emu_status s;
+    size_t i = t->texts;
+
+    t->name[i] = text ? emu_strdup(t->m->path) : manifest_path(t->m, path);
+    if (!t->name[i])
+        return FAIL(NO_MEMORY, "a path");
+    TRY(asm_unit_new(&o, &u));
+    s = asm_unit_preprocess(u, t->name[i], text, text ? strlen(text) : 0, &t->text[i],
+                            &t->bytes[i]);
+    asm_diag_print(u, messages);
+    asm_unit_free(u);
+    TRY(s);
+    t->texts++;
+    t->per_tile |= has_word(t->text[i], "TILE") || has_word(t->text[i], "PHYSICAL") ||
+                   has_word(t->text[i], "INDEX");
+    return EMU_OK;
+}
+
+enum emu_status program_preprocess(const struct manifest *m, const struct manifest_program *p,
+                                   FILE *messages, struct program_text *out)
+{
+    size_t n = p->sources + 1;
+
+    *out = (struct program_text){ .m = m, .p = p };
+    out->text = emu_alloc(n, sizeof(*out->text));
+    out->name = emu_alloc(n, sizeof(*out->name));
+    out->bytes = emu_alloc(n, sizeof(*out->bytes));
+    if (!out->text || !out->name || !out->bytes)
+        return FAIL(NO_MEMORY, "sources of a program");
+    for (size_t i = 0; i < p->sources; i++)
+        TRY(preprocess_one(out, p->source[i], NULL, messages));
+    return p->text ? preprocess_one(out, m->path, p->text, messages) : EMU_OK;
+}
+
+void program_text_free(struct program_text *t)
+{
+    for (size_t i = 0; t->p && i < t->p->sources + 1; i++) {
+        if (t->text)
+            emu_free(t->text[i]);
+        if (t->name)
+            emu_free(t->name[i]);
+    }
+    emu_free(t->text);
+    emu_free(t->name);
+    emu_free(t->bytes);
+    *t = (struct program_text){ .m = NULL };
+}
+
+/* ---- the assembler ---- */
+
+static size_t add_equ(char *out, size_t room, const char *name, uint32_t value)
+{
+    return (size_t)snprintf(out, room, ".equ %s, %" PRIu32 "\n", name, value);
+}
+
+/* The symbols in front of every text of a tile. Owned by the caller. */
+static char *make_symbols(const struct program_text *t, size_t index)
+{
+    const struct arch *a = &t->m->arch;
+    const struct manifest_program *p = t->p;
+    uint32_t tile = p->tiles.tile[index];
+    const struct {
+        const char *name;
+        uint32_t value;
+    } symbols[] = {
+        { "TILE", tile },
+        { "PHYSICAL", arch_tile_physical(a, tile) },
+        { "INDEX", (uint32_t)index },
+        { "COUNT", (uint32_t)p->tiles.count },
+        { "TILES", a->tiles },
+        { "MEM_BASE", a->mem_base },
+        { "MEM_END", a->mem_base + a->mem_bytes },
+    };
+    size_t bytes = 1, n = 0;
+    char *out;
+
+    for (size_t i = 0; i < EMU_COUNT_OF(symbols); i++)
+        bytes += strlen(symbols[i].name) + EQU_BYTES;
+    for (size_t i = 0; i < p->memories; i++)
+        bytes += strlen(p->memory[i].name) + EQU_BYTES;
+    out = emu_alloc(bytes, 1);
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < EMU_COUNT_OF(symbols); i++)
+        n += add_equ(out + n, bytes - n, symbols[i].name, symbols[i].value);
+    for (size_t i = 0; i < p->memories; i++)
+        n += add_equ(out + n, bytes - n, p->memory[i].name, p->memory[i].address);
+    return out;
+}
+
+static enum emu_status assemble_text(struct asm_unit *u, const struct program_text *t, size_t i,
+                                     const char *symbols)
+{
+    size_t n = strlen(symbols), bytes = n + t->bytes[i];
+    char *text = emu_alloc(bytes + 1, 1);
+    enum emu_status s;
+
+    if (!text)
+        return FAIL(NO_MEMORY, "a source of %zu bytes", bytes);
+    memcpy(text, symbols, n);
+    memcpy(text + n, t->text[i], t->bytes[i]);
+    s = asm_unit_add_text(u, t->name[i], text, bytes);
+    emu_free(text);
+    return s;
+}
+
+enum emu_status program_assemble(const struct program_text *t, size_t index, struct asm_unit **out)
+{
+    struct asm_options o = unit_options(t->m, t->p);
+    char *symbols = make_symbols(t, index);
+    enum emu_status s = EMU_OK;
+
+    *out = NULL;
+    if (!symbols)
+        return FAIL(NO_MEMORY, "symbols of a tile");
+    o.preprocessed = 1;
+    s = asm_unit_new(&o, out);
+    for (size_t i = 0; i < t->texts && s == EMU_OK; i++)
+        s = assemble_text(*out, t, i, symbols);
+    emu_free(symbols);
+    return s == EMU_OK ? asm_unit_link(*out, NULL) : s;
+}

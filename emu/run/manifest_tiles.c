@@ -1,0 +1,121 @@
+/* manifest_tiles.c - sets of tiles as people write them: numbers, ranges, strides, lists of these, "all". */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emu/base/alloc.h"
+#include "emu/run/manifest.h"
+
+/* A set under construction. */
+struct adder {
+    const struct case_reader *r;
+    const struct arch *arch;
+    struct tile_list *out;
+    size_t capacity;
+    uint8_t *seen; /* owned [arch->tiles] */
+};
+
+static enum emu_status add_tile(struct adder *a, const struct case_path *at, const json_t *v,
+                                uint64_t tile)
+{
+    if (tile >= a->arch->tiles)
+        return case_wrong(a->r, at, v, "expected tiles below %" PRIu32 ", the tiles of %s",
+                          a->arch->tiles, a->arch->name);
+    if (a->seen[tile])
+        return case_wrong(a->r, at, v, "expected every tile once, found tile %" PRIu64 " again",
+                          tile);
+    a->seen[tile] = 1;
+    TRY(emu_grow((void **)&a->out->tile, a->out->count, &a->capacity, sizeof(*a->out->tile)));
+    a->out->tile[a->out->count++] = (uint32_t)tile;
+    return EMU_OK;
+}
+
+/* Reads digits; 0 if there are none or too many. */
+static int take_number(const char **p, uint64_t *out)
+{
+    const char *start = *p;
+
+    for (*out = 0; **p >= '0' && **p <= '9' && *p - start < 10; ++*p)
+        *out = *out * 10 + (uint64_t)(**p - '0');
+    return *p > start && (**p < '0' || **p > '9');
+}
+
+/* "7", "0-15", "0-31:2", "4-" */
+static enum emu_status add_range(struct adder *a, const struct case_path *at, const json_t *v,
+                                 const char **p)
+{
+    uint64_t first, last, step = 1;
+    int ok = take_number(p, &first);
+
+    last = first;
+    if (ok && **p == '-') {
+        ++*p;
+        last = a->arch->tiles - 1;
+        if (**p >= '0' && **p <= '9')
+            ok = take_number(p, &last);
+        if (ok && **p == ':') {
+            ++*p;
+            ok = take_number(p, &step);
+        }
+    }
+    if (!ok || (**p && **p != ',') || first > last || !step)
+        return case_wrong(a->r, at, v,
+                          "expected tiles such as 5, \"all\", \"0-15\", \"0-31:2\", \"4-\" or "
+                          "\"1,3,8-11\"");
+    for (uint64_t tile = first; tile <= last; tile += step)
+        TRY(add_tile(a, at, v, tile));
+    return EMU_OK;
+}
+
+static enum emu_status add_text(struct adder *a, const struct case_path *at, const json_t *v,
+                                const char *p)
+{
+    if (!strcmp(p, "all"))
+        p = "0-";
+    for (;;) {
+        TRY(add_range(a, at, v, &p));
+        if (!*p)
+            return EMU_OK;
+        p++;
+    }
+}
+
+static enum emu_status add_value(struct adder *a, const struct case_path *at, const json_t *v)
+{
+    if (json_is_integer(v) && json_integer_value(v) >= 0)
+        return add_tile(a, at, v, (uint64_t)json_integer_value(v));
+    return add_text(a, at, v, json_is_string(v) ? json_string_value(v) : "");
+}
+
+static enum emu_status add_all(struct adder *a, const struct case_path *at, const json_t *v)
+{
+    if (!json_is_array(v))
+        return add_value(a, at, v);
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        struct case_path here = { at, NULL, i };
+
+        TRY(add_value(a, &here, json_array_get(v, i)));
+    }
+    return EMU_OK;
+}
+
+enum emu_status tile_list_read(const struct case_reader *r, const struct case_path *at,
+                               const json_t *v, const struct arch *arch, struct tile_list *out)
+{
+    struct adder a = { .r = r, .arch = arch, .out = out };
+    enum emu_status s;
+
+    a.seen = emu_alloc(arch->tiles, 1);
+    if (!a.seen)
+        return FAIL(NO_MEMORY, "a set of tiles");
+    s = v ? add_all(&a, at, v) : case_wrong(r, at, NULL, "expected tiles, such as \"all\"");
+    emu_free(a.seen);
+    if (s == EMU_OK && !out->count)
+        s = case_wrong(r, at, v, "expected at least one tile");
+    return s;
+}
+
+void tile_list_free(struct tile_list *l)
+{
+    emu_free(l->tile);
+    *l = (struct tile_list){ .tile = NULL };
+}

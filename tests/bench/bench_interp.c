@@ -1,0 +1,93 @@
+/* bench_interp.c - emulated instructions and multiply-adds per second and core, cycle accounting on: the loops of docs/timing.md 6.
+ *
+ * Seconds are those of the process' own CPU time; each figure is the median of nine runs. A bundle counts as two instructions.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tests/unit/tile_rig.h"
+
+enum { RUNS = 9 };
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* macs: multiply-adds per issue slot of the loop. */
+static void bench(const char *name, const char *text, double macs, int plain)
+{
+    struct tile_rig *r = rig_new("mk2", text);
+    double seconds[RUNS], median;
+    uint64_t instructions = 0, slots = 0;
+
+    for (int k = 0; k < RUNS; k++) {
+        double start;
+
+        rig_reset(r, &(struct barrel_options){ .plain = plain });
+        start = cpu_seconds();
+        rig_must(barrel_run(&r->barrel, r->tile, rig_symbol(r, "stop"), UINT64_MAX) == BARREL_HALT, "run");
+        seconds[k] = cpu_seconds() - start;
+    }
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+        instructions += r->barrel.instructions[lane];
+        slots += r->barrel.issued[lane];
+    }
+    qsort(seconds, RUNS, sizeof(seconds[0]), by_value);
+    median = seconds[RUNS / 2];
+    printf("%-34s %8.1f M instructions/s", name, (double)instructions / median / 1e6);
+    if (macs > 0)
+        printf(" %8.2f GMAC/s", (double)slots * macs / median / 1e9);
+    printf("  (median of %d runs of %.0f ms)\n", RUNS, median * 1e3);
+    rig_free(r);
+}
+
+#define LAUNCH "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n"
+
+static const char integer_loop[] = LAUNCH
+    "w: setzi $m0, 0x7ffff\n"
+    "l: add $m1, $m1, 3\n xor $m2, $m1, $m2\n shl $m3, $m2, 5\n sub $m4, $m3, $m1\n"
+    "and $m5, $m4, $m2\n or $m6, $m5, $m3\n mul $m7, $m6, $m4\n brnzdec $m0, l\n exitz $mzero\n";
+
+/* y = a x + b over a buffer, two f32 at a time: load, multiply; load, add. */
+static const char f32_loop[] = LAUNCH
+    ".align 8\n"
+    "w: setzi $m0, 16\n setzi $m3, 60000\n"
+    "l: ldconst $m2, 0x6c000\n rpt $m3, 1\n"
+    "{ ld64step $a0:1, $mzero, $m2+=, 1; f32v2mul $a4:5, $a0:1, $a2:3 }\n"
+    "{ ld64step $a2:3, $mzero, $m2+=, -1; f32v2add $a6:7, $a4:5, $a6:7 }\n"
+    "brnzdec $m0, l\n exitz $mzero\n";
+
+/* The inner loop of a 1x1 convolution: inputs and partial sums in, results out in place, a matrix step a bundle. */
+static const char amp_loop[] = LAUNCH
+    ".align 8\n"
+    "w: setzi $m0, 16\n setzi $m3, 60000\n"
+    "l: setzi $m8, 0x8c000\n ldconst $m9, 0xac000\n ldconst $m10, 0xb4008\n get $m1, $WSR\n and $m1, $m1, 7\n shl $m1, $m1, 9\n"
+    "add $m8, $m8, $m1\n add $m9, $m9, $m1\n add $m10, $m10, $m1\n tapack $m4:5, $m8, $m9, $m10\n nop\n"
+    "rpt $m3, 3\n"
+    "{ ld2xst64pace $a0:3, $a4:5, $m4:5+=, $mzero, 0b010101; f16v4hihov4amp $a6:7, $a0:1, $a2:3, 0 }\n"
+    "{ ld2xst64pace $a0:3, $a6:7, $m4:5+=, $mzero, 0b010101; f16v4hihov4amp $a4:5, $a0:1, $a2:3, 1 }\n"
+    "{ ld2xst64pace $a0:3, $a4:5, $m4:5+=, $mzero, 0b010101; f16v4hihov4amp $a6:7, $a0:1, $a2:3, 2 }\n"
+    "{ ld2xst64pace $a0:3, $a6:7, $m4:5+=, $mzero, 0b010101; f16v4hihov4amp $a4:5, $a0:1, $a2:3, 3 }\n"
+    "brnzdec $m0, l\n exitz $mzero\n";
+
+int main(void)
+{
+    bench("integer loop, 8 instructions", integer_loop, 0, 0);
+    bench("f32v2 multiply-add loop", f32_loop, 1, 0);
+    bench("matrix loop, f16, 16 units", amp_loop, 64, 0);
+    bench("integer loop, plain functions", integer_loop, 0, 1);
+    bench("f32v2 loop, plain functions", f32_loop, 1, 1);
+    return 0;
+}
