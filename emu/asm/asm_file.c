@@ -2,14 +2,15 @@
  *
  *   superstep-unit 1
  *   machine "mk2"
- *   section 0x4c000 ax 8 24 ".text.main" "main.S"       address, flags, alignment, bytes, name,
- * source file 19000005 81a00001 50c00000 ...                     words in hexadecimal; bytes that
- * make no word: two digits each symbol 0x4c000 gf 24 16 "main" "main.S"             value, flags,
- * bytes, bytes of stack, name, source file end
+ *   section ADDRESS FLAGS ALIGNMENT BYTES "NAME" "SOURCE"
+ *    19000005 81a00001 50c00000 ...
+ *   symbol VALUE FLAGS BYTES STACK_BYTES "NAME" "SOURCE"
+ *   end
  *
- * Section flags: a loaded, x executable, w writable. Symbol flags: g global, w weak, f function, o
- * object, n a plain number; - if none. Words of a section follow its line; blank lines and lines
- * that begin with # are skipped.
+ * Behind the line of a section stand its words in hexadecimal; bytes that make no word have two
+ * digits each. Section flags: a loaded, x executable, w writable. Symbol flags: g global, w weak,
+ * f function, o object, n a plain number; - if none. Blank lines and lines that begin with # are
+ * skipped.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -208,7 +208,8 @@ static enum emu_status assemble(struct asm_unit *u, const struct request *r)
     if (r->output)
         return write_unit(asm_unit_image(u), r->output);
     list(asm_unit_image(u));
-    return EMU_OK;
+    return fflush(stdout) || ferror(stdout) ? FAIL(IO, "standard output: %s", strerror(errno))
+                                            : EMU_OK;
 }
 
 static enum emu_status run(const struct request *r)

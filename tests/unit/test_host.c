@@ -459,7 +459,7 @@ static uint32_t below(struct prng *p, uint32_t n)
 static void random_transfers(struct reference *f, struct prng *p, uint32_t streams)
 {
     static const uint32_t sizes[] = { 4, 8, 1020, 1024, 1028, 4096, 20000 };
-    uint32_t spread = below(p, 3) ? 400 : 60000;
+    uint32_t spread = below(p, 3) ? 25 : 3750;
 
     f->transfers = 40 + below(p, 200);
     for (uint32_t i = 0; i < f->transfers; i++) {
