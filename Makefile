@@ -60,10 +60,13 @@ $(O)/bench/%: tests/bench/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
 
-check: check-layers check-unit check-isa check-cases ## everything a commit must pass
+check: check-layers check-docs check-unit check-isa check-cases ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
+
+check-docs: ## the pages of docs/ agree with the tables of emu/, and their links lead somewhere
+	$(Q)tests/check_docs.sh
 
 check-unit: $(UNIT_BIN) ## unit tests, one binary per file of tests/unit
 	$(Q)tests/run_unit.sh $(UNIT_BIN)
@@ -103,5 +106,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@awk -F': .*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all check check-layers check-unit check-isa check-cases check-long bench fuzz fuzz-all format clean help
+.PHONY: all check check-layers check-docs check-unit check-isa check-cases check-long bench fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -51,7 +51,7 @@ awk '
     FILENAME ~ /tile_check\.def$/ && /^CHECK\(/ { split($0, q, /[(,] */); check[q[2]] = 1; next }
 
     # --- the pages ---
-    FILENAME ~ /encoding\.md$/ && /^[01a-p][01a-p][01a-p][01a-p]( [01a-p][01a-p][01a-p][01a-p])+$/ { layout = $0; next }
+    FILENAME ~ /encoding\.md$/ && (NF == 8 || NF == 16) && length($0) == 5 * NF - 1 && /^[01a-z ]+$/ { layout = $0; next }
     FILENAME ~ /encoding\.md$/ && /^    [a-z]/ {
         if (layout ~ /f/) for (k = 1; k < NF; k += 2) documented($k, $(k + 1))
         else for (k = 1; k <= NF; k++) documented($k, "")

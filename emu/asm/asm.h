@@ -61,8 +61,7 @@ struct asm_line {
 
 struct asm_section {
     const char *name;
-    const char
-        *file; /* the source file it belongs to; same-named sections of two files stay apart */
+    const char *file; /* same-named sections of two source files stay apart */
     uint32_t addr, size, align;
     uint32_t flags; /* enum asm_section_flags; ASM_ALLOC is always set */
     const uint8_t *bytes;
@@ -84,8 +83,8 @@ struct asm_symbol {
 };
 
 /* A linked unit. Borrowed from the unit (valid until it is linked again or freed), or read by
- * asm_image_read. Sections are in ascending order of address, code first; symbols by value. Names
- * that begin with .L and numbered labels are left out. */
+ * asm_image_read. Executable sections come first, each kind in ascending order of address; symbols
+ * by value. Names that begin with .L and numbered labels are left out. */
 struct asm_image {
     const char *machine; /* name of the machine it was linked for */
     struct asm_section *section;
@@ -159,8 +158,7 @@ void asm_image_free(struct asm_image *image);
 enum emu_status asm_disassemble(const struct asm_image *image, FILE *f) EMU_MUST_CHECK;
 
 /* Length in bytes of the item at a word-aligned offset of an executable section, and its text: one
- * instruction,
- * "{ main; aux }" or ".int 0x...". label replaces an address operand if not NULL. */
+ * instruction, "{ main; aux }" or ".int 0x...". label replaces an address operand if not NULL. */
 unsigned asm_print_item(const struct asm_section *s, uint32_t offset, const char *label, char *out,
                         size_t bytes);
 

@@ -338,8 +338,8 @@ unsigned word_distance(struct span a, const char *b)
     unsigned row[3][LONGEST + 1];
     size_t n = strlen(b);
 
-    if (a.n > LONGEST || n > LONGEST)
-        return LONGEST;
+    if (a.n > LONGEST || n > LONGEST || a.n > n + word_tolerance(a) || n > a.n + word_tolerance(a))
+        return LONGEST; /* too far apart to matter */
     for (size_t j = 0; j <= n; j++)
         row[0][j] = (unsigned)j;
     for (size_t i = 1; i <= a.n; i++) {

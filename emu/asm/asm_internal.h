@@ -423,7 +423,8 @@ int insn_emit(struct as *as, struct insn_text *t); /* one that was not read from
 int insn_bundle_open(struct as *as, struct loc at);
 int insn_bundle_close(struct as *as, struct loc at);
 
-/* Least number of edits (insert, delete, change, swap neighbours) that make two words equal. */
+/* Least number of edits (insert, delete, change, swap neighbours) that make two words equal; exact
+ * up to word_tolerance. */
 unsigned word_distance(struct span a, const char *b);
 unsigned word_tolerance(struct span word); /* edits up to which a word is worth suggesting */
 

@@ -11,6 +11,9 @@
 
 enum { SEND_WIDE = 4 /* bit of ctl */ };
 
+/* Registers whose results are awaited: $m12..$m15 never change. */
+enum { SCORED = 0x0fff };
+
 void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel_options *options,
                  uint64_t cycle)
 {
@@ -68,9 +71,11 @@ static int supervisor_peek(const struct barrel *b, struct tile *t, struct pendin
         return supervisor_fault(t, b, FAULT_INVALID_INSTR, invalid);
     p->regs = isa_registers(&p->in);
     p->ready = b->cycle;
-    for (unsigned r = 0; r < 12; r++) {
-        if ((p->regs.m_read >> r & 1) && b->reg_ready[r] > p->ready)
-            p->ready = b->reg_ready[r];
+    for (uint32_t read = p->regs.m_read & SCORED; read; read &= read - 1) {
+        uint64_t ready = b->reg_ready[__builtin_ctz(read)];
+
+        if (ready > p->ready)
+            p->ready = ready;
     }
     return 1;
 }
@@ -149,10 +154,8 @@ static int supervisor_issue(struct barrel *b, struct tile *t, const struct pendi
     if (starts && b->launch_cycle == UINT64_MAX)
         b->launch_cycle = cycle;
     b->cycle = cycle + supervisor_cost(t, p);
-    for (unsigned r = 0; r < 12; r++) {
-        if (p->regs.m_write >> r & 1)
-            b->reg_ready[r] = cycle + t->arch->sup_result_cycles;
-    }
+    for (uint32_t write = p->regs.m_write & SCORED; write; write &= write - 1)
+        b->reg_ready[__builtin_ctz(write)] = cycle + t->arch->sup_result_cycles;
     t->pc[LANE_SUPER] = t->npc[LANE_SUPER];
     if (t->launched)
         take_launches(b, t, cycle);
@@ -216,6 +219,8 @@ static uint64_t next_free_slot(const struct barrel *b, uint64_t cycle)
 {
     uint64_t least = UINT64_MAX;
 
+    if (EMU_LIKELY(cycle >= b->all_free))
+        return cycle;
     for (unsigned slot = 0; slot < BARREL_SLOTS; slot++) {
         uint64_t from = cycle > b->freed[slot] ? cycle : b->freed[slot];
 

@@ -40,6 +40,7 @@ struct barrel {
     uint64_t next[TILE_WORKERS]; /* cycle of a running worker's next issue */
     uint8_t running;             /* bit n: worker n owns its slot */
     uint64_t freed[TILE_WORKERS]; /* cycle from which the supervisor may use the slot of a stopped worker */
+    uint64_t all_free;            /* the latest of freed[] */
     unsigned phase;              /* slot in which a round of six cycles begins */
 
     uint64_t issued[TILE_LANES];       /* issue slots used, per lane (supervisor: instructions issued) */

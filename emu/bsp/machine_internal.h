@@ -90,7 +90,7 @@ uint64_t place_clock(const struct machine *m, uint32_t tile);
 int sync_advance(struct machine *m);
 /* The release of a group sync to which nothing is missing but the outcome of an exchange; UINT64_MAX when there is no such. */
 uint64_t sync_held_release(const struct machine *m, unsigned group);
-/* Ends the last superstep of all groups in the record. */
+/* Ends the last superstep of all groups, in the record and in the digests. */
 enum emu_status sync_finish(struct machine *m);
 void sync_release_host(struct machine *m);
 

@@ -199,6 +199,8 @@ static void take_exits(struct barrel *b, struct tile *t, uint64_t round)
             continue;
         b->running &= (uint8_t)~(1u << lane);
         b->freed[lane] = cycle + BARREL_SLOTS;
+        if (b->all_free < b->freed[lane])
+            b->all_free = b->freed[lane];
         if (b->exit_seen < cycle + t->arch->exit_seen_cycles)
             b->exit_seen = cycle + t->arch->exit_seen_cycles;
     }

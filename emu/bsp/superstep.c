@@ -480,3 +480,8 @@ void machine_release_host(struct machine *m)
 {
     sync_release_host(m);
 }
+
+enum emu_status machine_finish(struct machine *m)
+{
+    return sync_finish(m);
+}

@@ -316,8 +316,13 @@ enum emu_status sync_finish(struct machine *m)
             if (latest < m->place[g->tile[i]].arrived)
                 latest = m->place[g->tile[i]].arrived;
         }
-        if (g->tiles && record_group(m, g, k, latest) < 0)
+        if (!g->tiles)
+            continue;
+        if (record_group(m, g, k, latest) < 0)
             return EMU_NO_MEMORY;
+        if (digest_group(m, g, k, latest, 1) < 0)
+            return EMU_IO;
+        m->group[k].superstep++;
     }
     return EMU_OK;
 }

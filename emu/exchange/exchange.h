@@ -73,11 +73,10 @@ struct exchange_log {
     int32_t votes;       /* group syncs voted ahead by sans and not yet used */
     uint64_t vote_cycle; /* issue of the last sans */
 
-    struct exchange *fabric; /* borrowed: whose log this is */
-    uint32_t tile;           /* logical number */
-    int running;             /* between exchange_begin() and exchange_recv() */
-    uint32_t
-        pointer; /* byte address of the incoming pointer before the first change of this phase */
+    struct exchange *fabric;     /* borrowed: whose log this is */
+    uint32_t tile;               /* logical number */
+    int running;                 /* between exchange_begin() and exchange_recv() */
+    uint32_t pointer;            /* incoming pointer as the phase begins, byte address */
     uint32_t free_event;         /* first event after the last exchange instruction */
     uint32_t words_out;          /* words sent in this phase, host requests not counted */
     struct exchange_fault fault; /* raised by this tile's own instructions, begin or RECV */
@@ -95,15 +94,12 @@ struct exchange_copy {
 struct exchange_phase {
     size_t copies;
     const struct exchange_copy *copy; /* sorted by `to`, then by arrival */
-    const uint32_t
-        *first_copy; /* [tiles + 1]: copies of tile d are first_copy[d] .. first_copy[d + 1] - 1 */
-    const uint32_t *end_event; /* [tiles]: event at which the last word is in memory; 0 if none */
-    const uint32_t *words_in, *words_out; /* [tiles] */
-    const uint32_t *first_word;           /* [tiles + 1]: words of all tiles before this one */
-    const uint32_t *pointer; /* [tiles]: byte address of the incoming pointer behind the phase,
-                                where words_in is not 0 */
-    int overlaps; /* some tile receives into bytes that it or a later copy still sends: gather all
-                     words before storing any */
+    const uint32_t *first_copy;       /* [tiles + 1]: copies of tile d are [d] .. [d + 1] - 1 */
+    const uint32_t *first_word;       /* [tiles + 1]: words received by all tiles before this one */
+    /* Per tile, [tiles]. end_event: when the last word is in memory, 0 if none comes. pointer: byte
+     * address of the incoming pointer behind the last word, where words_in is not 0. */
+    const uint32_t *end_event, *words_in, *words_out, *pointer;
+    int overlaps;      /* some tile receives into bytes it sends: gather all words, then store */
     uint32_t *staging; /* when overlaps: room for all words; owned by the fabric */
     struct hash128 key;
 };
@@ -112,8 +108,7 @@ struct exchange; /* the fabric of one chip: logs, geometry, cache of resolved ph
 
 struct exchange_options {
     int check; /* also resolve word by word with the simple second implementation, and compare */
-    size_t
-        cache_bytes; /* bound of the cache of phases; 0: 256 MiB. The phase in use is always kept */
+    size_t cache_bytes; /* bound of the cached phases, 0: 256 MiB; that in use is always kept */
 };
 
 struct exchange_counts {
@@ -129,8 +124,7 @@ void exchange_free(struct exchange *x);
 
 struct exchange_log *exchange_log_of(struct exchange *x, uint32_t tile);
 
-/* Attaches tile t (t->exchange) and sets its mux to the null source. t must outlive x or be
- * detached by t->exchange = NULL. */
+/* Attaches tile t: t->exchange leads to x, which is borrowed. Sets its mux to the null source. */
 void exchange_attach(struct exchange *x, uint32_t tile, struct tile *t);
 
 /* Begins a phase for one tile at its release. Returns FAULT_EXERR through the tile when the last
@@ -145,15 +139,17 @@ enum fault exchange_begin(struct exchange *x, struct tile *t, uint64_t release);
  * thread, one per tile. */
 enum fault exchange_recv(struct exchange *x, struct tile *t, uint32_t event);
 
-/* Resolves what the tiles of a phase logged.
+/* Resolves what the tiles of a phase logged, forgets it, and moves their $INCOMING_DELTA on.
  *
  * tile    [arch->tiles], NULL for tiles that take no part
  * out     set on EMU_OK only
  *
- * Errors  EMU_FAULT: the fault is recorded in the receiving (else sending) tile, the lowest tile
- * and event first, with both tiles, event and addresses in the message of emu_error();
- * EMU_NO_MEMORY Cost    O(events log events); a phase seen before (XXH3 of all logs) is found by
- * its key. */
+ * Errors  EMU_FAULT      recorded in the receiving tile (the sender, if it sends a word that has
+ *                        been replaced); lowest tile, then lowest event. emu_error() is the
+ *                        sentence of exchange_fault_print()
+ *         EMU_NO_MEMORY
+ * Cost    O(intervals log sends); a phase seen before is found by the hash of its logs
+ * Tested  tests/unit/test_exchange*.c, tests/bench/bench_exchange.c */
 enum emu_status exchange_resolve(struct exchange *x, struct tile *const *tile,
                                  const struct exchange_phase **out) EMU_MUST_CHECK;
 

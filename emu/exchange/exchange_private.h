@@ -71,8 +71,8 @@ enum exchange_fault_kind exchange_source_error(const struct exchange *x, uint32_
 enum fault exchange_open(struct exchange_log *log, struct tile *t);
 enum emu_status exchange_log_mux(struct exchange_log *log, uint32_t event, uint32_t value,
                                  uint32_t pc) EMU_MUST_CHECK;
-uint32_t
-exchange_log_source(const struct exchange_log *log); /* the mux value at the end of the log */
+/* The mux value at the end of the log. */
+uint32_t exchange_log_source(const struct exchange_log *log);
 
 /* exchange_fault.c: records a fault of the tile's own in log and tile; f needs kind, event, and
  * what else is known. Returns what tile_fault() does. */

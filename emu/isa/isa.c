@@ -214,6 +214,7 @@ __attribute__((constructor)) static void isa_tables(void)
     for (unsigned op = 0; op < OP_COUNT; op++)
         encoding[op] = rows[form_of_op[op]].encoding;
     isa_code_init(encoding);
+    isa_regs_init();
 }
 
 const struct insn_form *isa_form(unsigned form)

@@ -1,16 +1,28 @@
 /* isa_code.c - words to instructions and back. The encoding strings of insn.def are compiled once into fixed bits and fields. */
+#include <stddef.h>
 #include <string.h>
 
 #include "emu/base/status.h"
 #include "emu/isa/isa.h"
 #include "emu/isa/isa_internal.h"
 
-enum { MAX_FIELDS = 10 };
+/* sendoff splits its count: the letters i hold the low six bits, h the rest. */
+enum { MAX_FIELDS = 10, SPLIT_LOW_BITS = 6 };
+
+/* How the bits of a field become a member of struct insn. */
+enum field_kind {
+    FIELD_REGISTER, /* a byte; `align` low bits must be 0 (pairs, quads) */
+    FIELD_UNSIGNED,
+    FIELD_SIGNED,   /* sign-extended */
+    FIELD_SHIFTED   /* kept shifted left by `scale` */
+};
 
 /* A run of bits of one letter within the word pair; bit 63 is bit 31 of the first word. */
 struct field {
     char letter;
     uint8_t shift, bits;
+    uint8_t kind, align, scale;
+    uint8_t member; /* offset in struct insn */
 };
 
 struct code {
@@ -21,11 +33,13 @@ struct code {
 
 static struct code codes[OP_COUNT];
 
-/* Candidates by bits 30:24 of the first word: every row fixes at least the top bits of these seven. */
-enum { MAX_CANDIDATES = 64 };
+/* Candidates by bits 30:24 of the first word: every row fixes at least the top bits of these seven. Two groups are large and have
+ * a function field of their own: the auxiliary lane (0x5.) in bits 27:20, register forms of the main lane (0x44) in bits 11:4. */
+enum { MAX_CANDIDATES = 16, TOP_REGISTER_FORMS = 0x44 };
 static uint16_t by_top[128][MAX_CANDIDATES];
-static uint16_t top_count[128];
-static uint16_t aux_by_function[256]; /* 0x5 words: op + 1 by bits 27:20 */
+static uint8_t top_count[128];
+static uint16_t aux_by_function[256];  /* op + 1 */
+static uint16_t main_by_function[256]; /* op + 1 */
 
 static void add_bit(struct code *c, char letter, unsigned pos)
 {
@@ -42,7 +56,7 @@ static void add_bit(struct code *c, char letter, unsigned pos)
         return;
     }
     EMU_ASSERT(c->fields < MAX_FIELDS);
-    c->field[c->fields++] = (struct field){ letter, (uint8_t)pos, 1 };
+    c->field[c->fields++] = (struct field){ .letter = letter, .shift = (uint8_t)pos, .bits = 1 };
 }
 
 static void compile(struct code *c, const char *pattern)
@@ -63,12 +77,15 @@ static void index_op(unsigned op)
 {
     const struct code *c = &codes[op];
     unsigned mask = (unsigned)(c->mask >> 56) & 0x7f, match = (unsigned)(c->match >> 56) & 0x7f;
+    uint16_t *entry = NULL;
 
-    if ((match & 0x70) == 0x50) {
-        unsigned function = (unsigned)(c->match >> 52) & 0xff;
-
-        EMU_ASSERT(!aux_by_function[function]);
-        aux_by_function[function] = (uint16_t)(op + 1);
+    if ((match & 0x70) == 0x50)
+        entry = &aux_by_function[c->match >> 52 & 0xff];
+    else if (match == TOP_REGISTER_FORMS)
+        entry = &main_by_function[c->match >> 36 & 0xff];
+    if (entry) {
+        EMU_ASSERT(!*entry);
+        *entry = (uint16_t)(op + 1);
         return;
     }
     for (unsigned top = 0; top < 128; top++) {
@@ -90,15 +107,6 @@ static void check_overlap(void)
     }
 }
 
-void isa_code_init(const char *const encoding[OP_COUNT])
-{
-    for (unsigned op = 0; op < OP_COUNT; op++)
-        compile(&codes[op], encoding[op]);
-    check_overlap();
-    for (unsigned op = 0; op < OP_COUNT; op++)
-        index_op(op);
-}
-
 /* The operand that a field letter belongs to; h is the upper part of i. */
 static const struct operand *field_operand(unsigned op, char letter)
 {
@@ -110,65 +118,66 @@ static const struct operand *field_operand(unsigned op, char letter)
         if (f->operand[k].letter == letter)
             return &f->operand[k];
     }
+    EMU_ASSERT(!"an encoding names a field that no operand fills");
     return NULL;
 }
 
-static uint8_t *reg_field(struct insn *in, char letter)
+size_t isa_member(char letter)
 {
     switch (letter) {
-    case 'd': return &in->d;
-    case 'e': return &in->e;
-    case 'a': return &in->a;
-    case 'b': return &in->b;
-    case 'c': return &in->c;
-    case 's': return &in->s;
-    case 't': return &in->t;
-    case 'x': return &in->x;
-    case 'y': return &in->y;
-    case 'p': return &in->p;
-    default: return NULL;
+    case 'd': return offsetof(struct insn, d);
+    case 'e': return offsetof(struct insn, e);
+    case 'a': return offsetof(struct insn, a);
+    case 'b': return offsetof(struct insn, b);
+    case 'c': return offsetof(struct insn, c);
+    case 's': return offsetof(struct insn, s);
+    case 't': return offsetof(struct insn, t);
+    case 'x': return offsetof(struct insn, x);
+    case 'y': return offsetof(struct insn, y);
+    case 'p': return offsetof(struct insn, p);
+    case 'j': return offsetof(struct insn, j);
+    case 'k': return offsetof(struct insn, k);
+    case 'l': return offsetof(struct insn, l);
+    case 'n': return offsetof(struct insn, n);
+    case 'o': return offsetof(struct insn, o);
+    default: return offsetof(struct insn, i);
     }
 }
 
-static uint32_t *imm_field(struct insn *in, char letter)
+static void bind_field(unsigned op, struct field *f)
 {
-    switch (letter) {
-    case 'j': return &in->j;
-    case 'k': return &in->k;
-    case 'l': return &in->l;
-    case 'n': return &in->n;
-    case 'o': return &in->o;
-    default: return (uint32_t *)&in->i;
+    const struct operand *o = field_operand(op, f->letter);
+
+    f->member = (uint8_t)isa_member(f->letter);
+    f->kind = FIELD_UNSIGNED;
+    if (f->letter == 'h') {
+        f->kind = FIELD_SHIFTED;
+        f->scale = SPLIT_LOW_BITS;
+    } else if (o->kind <= OPD_A_B) {
+        f->kind = FIELD_REGISTER;
+        f->align = o->kind == OPD_M2 || o->kind == OPD_A2 ? 1 : o->kind == OPD_A4 || o->kind == OPD_A123 ? 3 : 0;
+    } else if (o->kind == OPD_SIMM) {
+        f->kind = FIELD_SIGNED;
+    } else if (o->kind == OPD_HIMM || o->kind == OPD_ADDR) {
+        f->kind = FIELD_SHIFTED;
+        f->scale = o->kind == OPD_HIMM ? 20 : 2;
     }
 }
 
-/* Raw bits of an immediate field to the value kept in struct insn, and back. */
-static uint32_t imm_expand(const struct operand *o, uint32_t raw)
+void isa_code_init(const char *const encoding[OP_COUNT])
 {
-    if (o->kind == OPD_SIMM && raw >> (o->bits - 1))
-        return raw | ~((1u << o->bits) - 1);
-    if (o->kind == OPD_HIMM)
-        return raw << 20;
-    if (o->kind == OPD_ADDR)
-        return raw << 2;
-    return raw;
+    for (unsigned op = 0; op < OP_COUNT; op++) {
+        compile(&codes[op], encoding[op]);
+        for (unsigned k = 0; k < codes[op].fields; k++)
+            bind_field(op, &codes[op].field[k]);
+    }
+    check_overlap();
+    for (unsigned op = 0; op < OP_COUNT; op++)
+        index_op(op);
 }
-
-static uint32_t imm_compress(const struct operand *o, uint32_t v)
-{
-    if (o->kind == OPD_HIMM)
-        return v >> 20;
-    if (o->kind == OPD_ADDR)
-        return v >> 2;
-    return v;
-}
-
-/* sendoff splits its count: the letters i hold the low six bits, h the rest. */
-enum { SPLIT_LOW_BITS = 6 };
 
 unsigned isa_encode(const struct insn *in, uint32_t word[2])
 {
-    struct insn copy = *in;
     const struct code *c;
     uint64_t w;
 
@@ -177,22 +186,21 @@ unsigned isa_encode(const struct insn *in, uint32_t word[2])
     w = c->match;
     for (unsigned k = 0; k < c->fields; k++) {
         const struct field *f = &c->field[k];
-        uint8_t *reg = reg_field(&copy, f->letter);
-        uint64_t v;
+        const uint8_t *member = (const uint8_t *)in + f->member;
+        uint32_t v = *member;
 
-        if (reg)
-            v = *reg;
-        else if (f->letter == 'h')
-            v = (uint32_t)in->i >> SPLIT_LOW_BITS;
-        else
-            v = imm_compress(field_operand(in->op, f->letter), *imm_field(&copy, f->letter));
-        w |= (v & ((UINT64_C(1) << f->bits) - 1)) << f->shift;
+        if (f->kind != FIELD_REGISTER)
+            memcpy(&v, member, sizeof(v));
+        if (f->kind == FIELD_SHIFTED)
+            v >>= f->scale;
+        w |= ((uint64_t)v & ((UINT64_C(1) << f->bits) - 1)) << f->shift;
     }
     word[0] = (uint32_t)(w >> 32);
     word[1] = (uint32_t)w;
     return c->wide ? 2 : 1;
 }
 
+/* Returns 0 when a pair or quad does not begin where it must. */
 static int fields_decode(unsigned op, uint64_t w, struct insn *out)
 {
     const struct code *c = &codes[op];
@@ -201,42 +209,40 @@ static int fields_decode(unsigned op, uint64_t w, struct insn *out)
     out->op = (uint16_t)op;
     for (unsigned k = 0; k < c->fields; k++) {
         const struct field *f = &c->field[k];
-        uint32_t v = (uint32_t)(w >> f->shift) & ((f->bits < 32 ? 1u << f->bits : 0) - 1u);
-        const struct operand *o = field_operand(op, f->letter);
-        uint8_t *reg = reg_field(out, f->letter);
+        uint8_t *member = (uint8_t *)out + f->member;
+        uint32_t v = (uint32_t)(w >> f->shift) & (uint32_t)((UINT64_C(1) << f->bits) - 1), old;
 
-        EMU_ASSERT(o);
-        if (!reg && f->letter == 'h') {
-            out->i |= (int32_t)(v << SPLIT_LOW_BITS);
-        } else if (!reg) {
-            *imm_field(out, f->letter) |= imm_expand(o, v);
-        } else {
-            if (!isa_operand_accepts(o, v))
-                return 0; /* odd first register of a pair */
-            *reg = (uint8_t)v;
+        if (f->kind == FIELD_REGISTER) {
+            if (v & f->align)
+                return 0;
+            *member = (uint8_t)v;
+            continue;
         }
+        if (f->kind == FIELD_SIGNED && v >> (f->bits - 1))
+            v |= ~(uint32_t)((UINT64_C(1) << f->bits) - 1);
+        memcpy(&old, member, sizeof(old));
+        old |= v << f->scale; /* a split immediate arrives in two parts */
+        memcpy(member, &old, sizeof(old));
     }
     return 1;
 }
 
 static void decode_one(uint64_t w, struct insn *out)
 {
-    unsigned top = (unsigned)(w >> 56) & 0x7f;
+    unsigned top = (unsigned)(w >> 56) & 0x7f, op1 = 0;
 
-    if ((top & 0x70) == 0x50) {
-        unsigned op1 = aux_by_function[(w >> 52) & 0xff];
+    if ((top & 0x70) == 0x50)
+        op1 = aux_by_function[w >> 52 & 0xff];
+    else if (top == TOP_REGISTER_FORMS)
+        op1 = main_by_function[w >> 36 & 0xff];
+    for (unsigned k = 0; !op1 && k < top_count[top]; k++) {
+        unsigned op = by_top[top][k];
 
-        if (op1 && (w & codes[op1 - 1].mask) == codes[op1 - 1].match &&
-            fields_decode(op1 - 1, w, out))
-            return;
-    } else {
-        for (unsigned k = 0; k < top_count[top]; k++) {
-            unsigned op = by_top[top][k];
-
-            if ((w & codes[op].mask) == codes[op].match && fields_decode(op, w, out))
-                return;
-        }
+        if ((w & codes[op].mask) == codes[op].match)
+            op1 = op + 1;
     }
+    if (op1 && (w & codes[op1 - 1].mask) == codes[op1 - 1].match && fields_decode(op1 - 1, w, out))
+        return;
     memset(out, 0, sizeof(*out));
     out->op = OP_ILLEGAL;
 }

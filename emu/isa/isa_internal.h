@@ -7,4 +7,10 @@
 /* Compiles the encoding strings, one per operation, into masks and fields. Aborts when two rows overlap. */
 void isa_code_init(const char *const encoding[OP_COUNT]);
 
+/* Lists the registers that each operation uses. */
+void isa_regs_init(void);
+
+/* Offset in struct insn of the member that holds the operand with a letter. */
+size_t isa_member(char letter);
+
 #endif

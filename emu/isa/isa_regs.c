@@ -1,66 +1,74 @@
 /* isa_regs.c - which registers an instruction reads and writes, from the operand letters of its row. */
-#include "emu/isa/isa.h"
+#include <stddef.h>
 
-static unsigned span(const struct operand *o)
+#include "emu/isa/isa.h"
+#include "emu/isa/isa_internal.h"
+
+/* One register operand of an operation: its bits when the first register is 0, and where that number stands. */
+struct use {
+    uint8_t member; /* offset in struct insn */
+    uint8_t bits, aux_file, reads, writes;
+};
+
+static struct op_uses {
+    uint8_t count;
+    struct use use[ISA_MAX_OPERANDS];
+} uses[OP_COUNT];
+
+static uint8_t span_bits(const struct operand *o)
 {
     switch (o->kind) {
     case OPD_M2:
-    case OPD_A2: return 2;
-    case OPD_A4: return 4;
-    default: return 1;
-    }
-}
-
-static int is_main_file(const struct operand *o)
-{
-    return o->kind == OPD_M || o->kind == OPD_M2;
-}
-
-static unsigned first_register(const struct insn *in, char letter)
-{
-    switch (letter) {
-    case 'd': return in->d;
-    case 'e': return in->e;
-    case 'a': return in->a;
-    case 'b': return in->b;
-    case 'c': return in->c;
-    case 's': return in->s;
-    case 't': return in->t;
-    case 'x': return in->x;
-    case 'y': return in->y;
-    default: return in->p;
+    case OPD_A2:
+        return 3;
+    case OPD_A4:
+        return 15;
+    case OPD_A123:
+        return 14;
+    default:
+        return 1;
     }
 }
 
 /* d and e are written; a conditional move also reads d. The suffixes += ++ @ >> both read and write, and so does brnzdec. */
-static void add_operand(const struct insn *in, const struct operand *o, struct insn_regs *r)
+void isa_regs_init(void)
 {
-    uint32_t mask = ((1u << span(o)) - 1) << first_register(in, o->letter);
-    int writes = o->letter == 'd' || o->letter == 'e' || o->suffix || in->op == OP_brnzdec;
-    int reads = !(o->letter == 'd' || o->letter == 'e') || in->op == OP_movz || in->op == OP_movnz;
+    for (unsigned op = 0; op < OP_COUNT; op++) {
+        const struct insn_form *f = isa_op_form(op);
 
-    if (o->kind == OPD_A123)
-        mask = 0xeu << first_register(in, o->letter);
-    if (is_main_file(o)) {
-        r->m_write |= writes ? mask : 0;
-        r->m_read |= reads ? mask : 0;
-    } else {
-        r->a_write |= writes ? mask : 0;
-        r->a_read |= reads ? mask : 0;
+        for (unsigned k = 0; k < f->operand_count; k++) {
+            const struct operand *o = &f->operand[k];
+            int destination = o->letter == 'd' || o->letter == 'e';
+
+            if (o->kind > OPD_A_B)
+                continue;
+            uses[op].use[uses[op].count++] = (struct use){
+                .member = (uint8_t)isa_member(o->letter),
+                .bits = span_bits(o),
+                .aux_file = o->kind != OPD_M && o->kind != OPD_M2,
+                .reads = !destination || op == OP_movz || op == OP_movnz,
+                .writes = destination || o->suffix || op == OP_brnzdec,
+            };
+        }
     }
 }
 
 struct insn_regs isa_registers(const struct insn *in)
 {
     struct insn_regs r = { 0, 0, 0, 0 };
-    const struct insn_form *f;
+    const struct op_uses *u;
 
     if (in->op >= OP_COUNT)
         return r;
-    f = isa_op_form(in->op);
-    for (unsigned k = 0; k < f->operand_count; k++) {
-        if (f->operand[k].kind <= OPD_A_B)
-            add_operand(in, &f->operand[k], &r);
+    u = &uses[in->op];
+    for (unsigned k = 0; k < u->count; k++) {
+        const struct use *s = &u->use[k];
+        uint32_t mask = (uint32_t)s->bits << ((const uint8_t *)in)[s->member];
+        uint32_t *read = s->aux_file ? &r.a_read : &r.m_read;
+        uint32_t *write = s->aux_file ? &r.a_write : &r.m_write;
+
+        *read |= s->reads ? mask : 0;
+        *write |= s->writes ? mask : 0;
     }
     r.m_write &= 0x0fff; /* $m12..$m15 and $a14, $a15 swallow writes */
     r.a_write &= 0x3fff;

@@ -1,10 +1,12 @@
-/* manifest.h - a whole-machine program written by hand: a JSON file that names sources, tiles, memory, streams, expectations.
+/* manifest.h - a whole-machine program written by hand: a JSON file that names sources, tiles,
+ * memory, streams, expectations.
  *
- *   manifest_read    JSON text to struct manifest      manifest_read.c, manifest_data.c, manifest_expr.c
- *   manifest_build   assembles, places memory, makes the image      manifest_build.c, manifest_source.c
+ *   manifest_read    JSON text to struct manifest      manifest_read.c, manifest_data.c,
+ * manifest_expr.c manifest_build   assembles, places memory, makes the image      manifest_build.c,
+ * manifest_source.c
  *
- * docs/lab.md describes the file. Values are written as in case files (docs/case_format.md) and read by the same code; strings
- * point into the JSON tree, which lives as long as the manifest.
+ * docs/lab.md describes the file. Values are written as in case files (docs/case_format.md) and
+ * read by the same code; strings point into the JSON tree, which lives as long as the manifest.
  */
 #ifndef EMU_MANIFEST_H
 #define EMU_MANIFEST_H
@@ -23,10 +25,11 @@ struct tile_list {
 
 /* Values that may differ from tile to tile. */
 struct manifest_data {
-    struct case_data data; /* the same for all tiles, or one after the other if per_tile_count is set */
+    struct case_data
+        data; /* the same for all tiles, or one after the other if per_tile_count is set */
     uint32_t per_tile_count; /* elements of each tile; 0: data is for all */
-    const char *expr;      /* borrowed; instead of data: element i of tile t, `elements` of them */
-    uint32_t elements;     /* of each tile */
+    const char *expr;  /* borrowed; instead of data: element i of tile t, `elements` of them */
+    uint32_t elements; /* of each tile */
 };
 
 struct manifest_memory {
@@ -46,7 +49,7 @@ struct manifest_program {
     size_t defines;
     struct tile_list tiles;
     uint32_t group;
-    uint32_t code_bytes; /* kept free for code at the start of the memory */
+    uint32_t code_bytes;            /* kept free for code at the start of the memory */
     struct manifest_memory *memory; /* owned */
     size_t memories;
 };
@@ -70,8 +73,8 @@ struct manifest_expect {
 
 struct manifest_fault {
     int is_set;
-    const char *name;     /* of enum fault */
-    const char *exchange; /* of enum exchange_fault_kind, or NULL */
+    const char *name;        /* of enum fault */
+    const char *exchange;    /* of enum exchange_fault_kind, or NULL */
     int64_t tile, superstep; /* -1: any */
 };
 
@@ -97,16 +100,18 @@ struct manifest {
 };
 
 struct manifest_options {
-    const char *machine; /* preset or file, instead of the one in the manifest; NULL: none */
+    const char *machine;    /* preset or file, instead of the one in the manifest; NULL: none */
     const char *const *set; /* "field=value", applied last */
     size_t sets;
     int no_files; /* machines must be presets */
 };
 
-/* Reads a manifest from a file or from text; name appears in messages and gives the directory of relative paths.
+/* Reads a manifest from a file or from text; name appears in messages and gives the directory of
+ * relative paths.
  *
  * out    owned by the caller, NULL on failure; free with manifest_free
- * Errors EMU_IO, EMU_BAD_FILE (file, line of a syntax error, JSON path, what was expected), EMU_BAD_MACHINE, EMU_NO_MEMORY */
+ * Errors EMU_IO, EMU_BAD_FILE (file, line of a syntax error, JSON path, what was expected),
+ * EMU_BAD_MACHINE, EMU_NO_MEMORY */
 enum emu_status manifest_read(const char *path, const struct manifest_options *o,
                               struct manifest **out) EMU_MUST_CHECK;
 enum emu_status manifest_read_text(const char *text, size_t bytes, const char *name,
@@ -119,11 +124,13 @@ char *manifest_path(const struct manifest *m, const char *path);
 
 /* Assembles the programs for their tiles and makes the image.
  *
+ * threads    that assemble; 0: as many as cores
  * messages   where diagnostics of the assembler go
  * out        owned by the caller
- * Errors     EMU_BAD_ASM, EMU_IO (sources), EMU_BAD_FILE (memory does not fit, unknown entry or symbol), EMU_BAD_IMAGE, EMU_NO_MEMORY
- * Cost       cpp once for each source; one assembly for each tile whose program asks who it is, else one for all */
-enum emu_status manifest_build(struct manifest *m, FILE *messages,
+ * Errors     EMU_BAD_ASM, EMU_IO (sources), EMU_BAD_FILE (memory does not fit, unknown entry or
+ * symbol), EMU_BAD_IMAGE, EMU_NO_MEMORY Cost       cpp once for each source; one assembly for each
+ * tile whose program asks who it is, else one for all */
+enum emu_status manifest_build(struct manifest *m, unsigned threads, FILE *messages,
                                struct image **out) EMU_MUST_CHECK;
 
 /* The memory of a program by name, or NULL; and the program of a tile, or NULL. */
@@ -133,9 +140,10 @@ const struct manifest_program *manifest_program_of(const struct manifest *m, uin
 
 /* ---- manifest_data.c ---- */
 
-/* Reads the one typed value of obj: "u32" as in a case, "u32_per_tile" an expression of tile, tiles, index, count and i or a list
- * of lists (one for each tile), "u32_sequence" an expression of i; expressions take "count" elements, default 1.
- * tiles is NULL where values cannot differ between tiles. */
+/* Reads the one typed value of obj: "u32" as in a case, "u32_per_tile" an expression of tile,
+ * tiles, index, count and i or a list of lists (one for each tile), "u32_sequence" an expression of
+ * i; expressions take "count" elements, default 1. tiles is NULL where values cannot differ between
+ * tiles. */
 enum emu_status manifest_read_data(const struct case_reader *r, const struct case_path *at,
                                    const json_t *obj, const struct tile_list *tiles,
                                    struct manifest_data *out) EMU_MUST_CHECK;
@@ -148,8 +156,8 @@ struct data_place {
     uint32_t tile, index, count;
 };
 
-/* Writes the values of one tile, manifest_data_bytes() of them, to out; addresses stay unresolved (their addend). Errors EMU_BAD_FILE:
- * an expression that divides by zero or leaves its type. */
+/* Writes the values of one tile, manifest_data_bytes() of them, to out; addresses stay unresolved
+ * (their addend). Errors EMU_BAD_FILE: an expression that divides by zero or leaves its type. */
 enum emu_status manifest_data_fill(const struct manifest_data *d, const struct data_place *p,
                                    uint8_t *out) EMU_MUST_CHECK;
 
@@ -160,14 +168,15 @@ struct expr_variable {
     int64_t value;
 };
 
-/* Evaluates an integer expression: C operators (?: included) on 64 bits that wrap, decimal and 0x numbers, variables. *why is set
- * on failure (0) to a static text. Cost: linear in the text. */
+/* Evaluates an integer expression: C operators (?: included) on 64 bits that wrap, decimal and 0x
+ * numbers, variables. *why is set on failure (0) to a static text. Cost: linear in the text. */
 int expr_evaluate(const char *text, const struct expr_variable *v, size_t variables, int64_t *out,
                   const char **why);
 
 /* ---- manifest_tiles.c ---- */
 
-/* Reads 5, "all", "0-15", "0-31:2" (every second), "4-" (to the last), "1,3,8-11", or a list of these. */
+/* Reads 5, "all", "0-15", "0-31:2" (every second), "4-" (to the last), "1,3,8-11", or a list of
+ * these. */
 enum emu_status tile_list_read(const struct case_reader *r, const struct case_path *at,
                                const json_t *v, const struct arch *arch,
                                struct tile_list *out) EMU_MUST_CHECK;

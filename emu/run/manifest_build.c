@@ -1,9 +1,11 @@
-/* manifest_build.c - from a manifest to an image: places memories, assembles for every tile, collects what a tile holds.
+/* manifest_build.c - from a manifest to an image: places memories, assembles for every tile,
+ * collects what a tile holds.
  *
- * Code begins at the start of the memory and may take code_bytes; memories of region 0 lie behind that, all others in region 1.
- * A memory has one address on all tiles of its program.
+ * Code begins at the start of the memory and may take code_bytes; memories of region 0 lie behind
+ * that, all others in region 1. A memory has one address on all tiles of its program.
  */
 #include <inttypes.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +58,7 @@ struct parts {
     const struct manifest_program *p;
     struct image *im;
     const struct asm_image *unit;
-    size_t index; /* of the tile in the program */
+    size_t index;                  /* of the tile in the program */
     struct image_segment *segment; /* owned; room for all */
     struct image_range *range;
     struct image_symbol *symbol;
@@ -127,8 +129,8 @@ static enum emu_status add_sections(struct parts *t)
             return FAIL(BAD_FILE,
                         "%s: programs[%zu]: section %s of tile %" PRIu32 " ends at 0x%" PRIx32
                         ", but \"code_bytes\" leaves room up to 0x%" PRIx32,
-                        t->m->path, (size_t)(p - t->m->program), s->name,
-                        p->tiles.tile[t->index], s->addr + s->size, end);
+                        t->m->path, (size_t)(p - t->m->program), s->name, p->tiles.tile[t->index],
+                        s->addr + s->size, end);
         TRY(add_range(t, s->addr, s->size, s->flags & ASM_EXEC ? "code" : "data", s->name));
         TRY(add_segment(t, s->addr, s->bytes, s->size));
         for (size_t k = 0; k < s->line_count; k++) {
@@ -166,8 +168,8 @@ static enum emu_status resolve(const struct parts *t, const struct manifest_memo
         symbol = asm_symbol_find(t->unit, name);
         if (!found && !symbol)
             return FAIL(BAD_FILE, "%s: programs[%zu].memory[%zu]: no memory or symbol \"%s\"",
-                        t->m->path, (size_t)(t->p - t->m->program),
-                        (size_t)(mem - t->p->memory), name);
+                        t->m->path, (size_t)(t->p - t->m->program), (size_t)(mem - t->p->memory),
+                        name);
         base = found ? found->address : (uint32_t)symbol->value;
         memcpy(&word, data + r->offset, sizeof(word));
         word += base;
@@ -270,8 +272,8 @@ static enum emu_status entry_of(const struct parts *t, uint32_t *entry)
     const struct asm_symbol *s = asm_symbol_find(t->unit, t->p->entry);
 
     if (!s || !s->section)
-        return FAIL(BAD_FILE, "%s: programs[%zu].entry: no label \"%s\" in the sources",
-                    t->m->path, (size_t)(t->p - t->m->program), t->p->entry);
+        return FAIL(BAD_FILE, "%s: programs[%zu].entry: no label \"%s\" in the sources", t->m->path,
+                    (size_t)(t->p - t->m->program), t->p->entry);
     *entry = (uint32_t)s->value;
     return EMU_OK;
 }
@@ -310,26 +312,27 @@ static enum emu_status add_tile(const struct program_text *text, size_t index,
 
 /* ---- all tiles ---- */
 
-/* Assembles for the tiles first .. first + n - 1, in parallel, and adds them to the image in order. */
+/* Assembles for the tiles first .. first + n - 1, in parallel, and adds them to the image in order.
+ */
 static enum emu_status add_tiles(const struct program_text *text, size_t first, size_t n,
-                                 FILE *messages, struct image *im)
+                                 int threads, FILE *messages, struct image *im)
 {
     struct asm_unit *unit[TILES_AT_ONCE] = { NULL };
     enum emu_status status[TILES_AT_ONCE], s = EMU_OK;
 
-#pragma omp parallel for schedule(dynamic, 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (n > 1)
     for (size_t i = 0; i < n; i++)
         status[i] = program_assemble(text, first + i, &unit[i]);
     for (size_t i = 0; i < n && s == EMU_OK; i++) {
         if (status[i] != EMU_OK) { /* again on this thread, whose message counts */
             asm_unit_free(unit[i]);
             s = program_assemble(text, first + i, &unit[i]);
-            if (unit[i])
-                asm_diag_print(unit[i], messages);
-            if (s == EMU_BAD_ASM)
-                s = FAIL(BAD_ASM, "for tile %" PRIu32 ": %s",
-                         text->p->tiles.tile[first + i], emu_error());
         }
+        if (unit[i] && (s != EMU_OK || first + i == 0)) /* warnings of one tile are enough */
+            asm_diag_print(unit[i], messages);
+        if (s == EMU_BAD_ASM)
+            s = FAIL(BAD_ASM, "for tile %" PRIu32 ": %s", text->p->tiles.tile[first + i],
+                     emu_error());
         if (s == EMU_OK)
             s = add_tile(text, first + i, unit[i], im);
     }
@@ -353,7 +356,7 @@ static enum emu_status add_tiles_alike(const struct program_text *text, FILE *me
 }
 
 static enum emu_status add_program(const struct manifest *m, const struct manifest_program *p,
-                                   FILE *messages, struct image *im)
+                                   int threads, FILE *messages, struct image *im)
 {
     struct program_text text;
     enum emu_status s = program_preprocess(m, p, messages, &text);
@@ -363,7 +366,7 @@ static enum emu_status add_program(const struct manifest *m, const struct manife
     for (size_t i = 0; s == EMU_OK && text.per_tile && i < p->tiles.count; i += TILES_AT_ONCE) {
         size_t left = p->tiles.count - i;
 
-        s = add_tiles(&text, i, left < TILES_AT_ONCE ? left : TILES_AT_ONCE, messages, im);
+        s = add_tiles(&text, i, left < TILES_AT_ONCE ? left : TILES_AT_ONCE, threads, messages, im);
     }
     program_text_free(&text);
     return s;
@@ -378,8 +381,11 @@ static enum emu_status add_stream(const struct manifest_stream *s, struct image 
     return image_add_stream(im, &out);
 }
 
-enum emu_status manifest_build(struct manifest *m, FILE *messages, struct image **out)
+enum emu_status manifest_build(struct manifest *m, unsigned threads, FILE *messages,
+                               struct image **out)
 {
+    int cores = omp_get_num_procs(),
+        n = threads && threads < (unsigned)cores ? (int)threads : cores;
     struct image *im;
     enum emu_status s = EMU_OK;
 
@@ -388,7 +394,7 @@ enum emu_status manifest_build(struct manifest *m, FILE *messages, struct image 
     for (size_t i = 0; i < m->programs && s == EMU_OK; i++) {
         s = place_program(m, &m->program[i]);
         if (s == EMU_OK)
-            s = add_program(m, &m->program[i], messages, im);
+            s = add_program(m, &m->program[i], n, messages, im);
     }
     for (size_t i = 0; i < m->streams && s == EMU_OK; i++)
         s = add_stream(&m->stream[i], im);

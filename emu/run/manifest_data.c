@@ -1,4 +1,5 @@
-/* manifest_data.c - values in a manifest: the arrays of case files, and what differs from tile to tile. */
+/* manifest_data.c - values in a manifest: the arrays of case files, and what differs from tile to
+ * tile. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -241,7 +242,8 @@ enum emu_status manifest_read_data(const struct case_reader *r, const struct cas
     v = json_object_get(obj, key);
     out->data.type = type;
     if (form == FORM_PLAIN && json_object_get(obj, "count"))
-        return case_wrong(r, at, NULL, "expected \"count\" only where the values are an expression");
+        return case_wrong(r, at, NULL,
+                          "expected \"count\" only where the values are an expression");
     if (form == FORM_PLAIN) {
         TRY(case_read_data(r, &here, v, type, &out->data));
         out->elements = out->data.count;
@@ -255,7 +257,8 @@ enum emu_status manifest_read_data(const struct case_reader *r, const struct cas
         return read_expr(r, &here, v, out);
     }
     if (json_object_get(obj, "count"))
-        return case_wrong(r, at, NULL, "expected \"count\" only where the values are an expression");
+        return case_wrong(r, at, NULL,
+                          "expected \"count\" only where the values are an expression");
     if (!tiles)
         return case_wrong(r, &here, v, "expected an expression of i");
     return read_lists(r, &here, v, tiles, out);

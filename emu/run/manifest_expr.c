@@ -1,4 +1,5 @@
-/* manifest_expr.c - integer expressions in manifests: "tile * 3 + i", "tile < 4 ? 1 : 2". One pass, no tree. */
+/* manifest_expr.c - integer expressions in manifests: "tile * 3 + i", "tile < 4 ? 1 : 2". One pass,
+ * no tree. */
 #include <string.h>
 
 #include "emu/run/manifest.h"
@@ -131,23 +132,40 @@ static int64_t apply(struct parser *q, char op, int64_t a, int64_t b)
     uint64_t x = (uint64_t)a, y = (uint64_t)b;
 
     switch (op) {
-    case 'O': return a || b;
-    case 'A': return a && b;
-    case '=': return a == b;
-    case 'n': return a != b;
-    case 'l': return a <= b;
-    case 'g': return a >= b;
-    case '<': return a < b;
-    case '>': return a > b;
-    case 'L': return y < 64 ? (int64_t)(x << y) : 0;
-    case 'R': return y < 64 ? a >> y : a >> 63;
-    case '|': return a | b;
-    case '^': return a ^ b;
-    case '&': return a & b;
-    case '+': return (int64_t)(x + y);
-    case '-': return (int64_t)(x - y);
-    case '*': return (int64_t)(x * y);
-    default: return divide(q, op, a, b);
+    case 'O':
+        return a || b;
+    case 'A':
+        return a && b;
+    case '=':
+        return a == b;
+    case 'n':
+        return a != b;
+    case 'l':
+        return a <= b;
+    case 'g':
+        return a >= b;
+    case '<':
+        return a < b;
+    case '>':
+        return a > b;
+    case 'L':
+        return y < 64 ? (int64_t)(x << y) : 0;
+    case 'R':
+        return y < 64 ? a >> y : a >> 63;
+    case '|':
+        return a | b;
+    case '^':
+        return a ^ b;
+    case '&':
+        return a & b;
+    case '+':
+        return (int64_t)(x + y);
+    case '-':
+        return (int64_t)(x - y);
+    case '*':
+        return (int64_t)(x * y);
+    default:
+        return divide(q, op, a, b);
     }
 }
 

@@ -1,4 +1,5 @@
-/* manifest_internal.h - what the files that build an image from a manifest share: assembled programs. */
+/* manifest_internal.h - what the files that build an image from a manifest share: assembled
+ * programs. */
 #ifndef EMU_MANIFEST_INTERNAL_H
 #define EMU_MANIFEST_INTERNAL_H
 
@@ -15,13 +16,15 @@ struct program_text {
     int per_tile; /* a text asks for the tile it is for */
 };
 
-/* Runs the C preprocessor. Diagnostics go to messages. Errors: EMU_BAD_ASM, EMU_IO, EMU_NO_MEMORY. */
+/* Runs the C preprocessor. Diagnostics go to messages. Errors: EMU_BAD_ASM, EMU_IO, EMU_NO_MEMORY.
+ */
 enum emu_status program_preprocess(const struct manifest *m, const struct manifest_program *p,
                                    FILE *messages, struct program_text *out) EMU_MUST_CHECK;
 void program_text_free(struct program_text *t);
 
-/* Assembles and links the program for the tile at an index of its list. *out is owned by the caller, also after an error: it holds
- * the diagnostics (NULL when there was no memory). Different tiles may be assembled on different threads. */
+/* Assembles and links the program for the tile at an index of its list. *out is owned by the
+ * caller, also after an error: it holds the diagnostics (NULL when there was no memory). Different
+ * tiles may be assembled on different threads. */
 enum emu_status program_assemble(const struct program_text *t, size_t index,
                                  struct asm_unit **out) EMU_MUST_CHECK;
 

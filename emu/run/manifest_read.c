@@ -1,7 +1,7 @@
 /* manifest_read.c - the JSON tree of a manifest to struct manifest.
  *
- * Everything is checked that can be checked without an assembler. Unknown keys are refused, because a misspelt "expect_cylces"
- * would otherwise pass every time.
+ * Everything is checked that can be checked without an assembler. Unknown keys are refused, because
+ * a misspelt "expect_cylces" would otherwise pass every time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,8 @@ struct reader {
     const struct manifest_options *o;
 };
 
-typedef enum emu_status read_fn(const struct reader *r, const struct case_path *at, const json_t *v);
+typedef enum emu_status read_fn(const struct reader *r, const struct case_path *at,
+                                const json_t *v);
 
 #define WRONG(r, at, got, ...) case_wrong(&(r)->base, at, got, __VA_ARGS__)
 
@@ -131,7 +132,8 @@ static enum emu_status read_range(const struct reader *r, const char *key, const
     return read_integer(r, &at, json_array_get(v, 1), out->low, INT64_MAX, &out->high);
 }
 
-/* Allocates one zeroed entry for each of a list, and reads them. *out is NULL when there is no list. */
+/* Allocates one zeroed entry for each of a list, and reads them. *out is NULL when there is no
+ * list. */
 static enum emu_status read_list(const struct reader *r, const struct case_path *at,
                                  const json_t *v, size_t entry_bytes, void **out, read_fn *read_one)
 {
@@ -188,8 +190,8 @@ static enum emu_status check_memory_name(const struct reader *r, const struct ca
 static enum emu_status read_memory(const struct reader *r, const struct case_path *at,
                                    const json_t *v)
 {
-    static const char *const keys[] = { "name",  "region", "align", "at",
-                                        "bytes", "count",  "note",  "<typed>", NULL };
+    static const char *const keys[] = { "name",  "region", "align",   "at", "bytes",
+                                        "count", "note",   "<typed>", NULL };
     struct manifest_program *p = last_program(r);
     struct manifest_memory *m = &p->memory[p->memories++];
     struct case_path name_at = { at, "name", 0 }, align_at = { at, "align", 0 };
@@ -301,8 +303,7 @@ static enum emu_status read_program(const struct reader *r, const struct case_pa
     struct manifest_program *p = &r->m->program[r->m->programs++];
     const json_t *source;
 
-    *p = (struct manifest_program){ .entry = "main",
-                                    .code_bytes = r->m->arch.region0_bytes / 2 };
+    *p = (struct manifest_program){ .entry = "main", .code_bytes = r->m->arch.region0_bytes / 2 };
     TRY(refuse_unknown(r, at, v, keys));
     source = json_object_get(v, "source");
     if (!source == !json_object_get(v, "asm"))
@@ -400,8 +401,8 @@ static enum emu_status read_bound(const struct reader *r, const struct case_path
 static enum emu_status read_expect(const struct reader *r, const struct case_path *at,
                                    const json_t *v)
 {
-    static const char *const keys[] = { "tiles",    "name",  "from", "tolerance", "relative",
-                                        "count",    "note",  "<typed>", NULL };
+    static const char *const keys[] = { "tiles", "name", "from",    "tolerance", "relative",
+                                        "count", "note", "<typed>", NULL };
     struct case_path tiles_at = { at, "tiles", 0 }, name_at = { at, "name", 0 };
     struct manifest_expect *e = &r->m->expect[r->m->expects++];
 
@@ -478,8 +479,9 @@ static enum emu_status read_fault(const struct reader *r, const json_t *v)
         return WRONG(r, &name_at, NULL, "expected the name of a fault, such as \"CONFLICT\"");
     TRY(read_optional_string(r, &at, v, "exchange", &f->exchange));
     if (f->exchange && !known_exchange_fault(f->exchange))
-        return WRONG(r, &exchange_at, NULL, "expected the name of an exchange fault, such as "
-                                            "\"SILENT\"");
+        return WRONG(r, &exchange_at, NULL,
+                     "expected the name of an exchange fault, such as "
+                     "\"SILENT\"");
     TRY(read_fault_number(r, &at, v, "tile", &f->tile));
     return read_fault_number(r, &at, v, "superstep", &f->superstep);
 }
@@ -489,15 +491,15 @@ static enum emu_status read_expectations(const struct reader *r, const json_t *r
     struct case_path at = { NULL, "expect", 0 }, digest_at = { NULL, "expect_digest", 0 };
     struct manifest *m = r->m;
 
-    TRY(read_list(r, &at, json_object_get(root, "expect"), sizeof(*m->expect),
-                  (void **)&m->expect, read_expect));
+    TRY(read_list(r, &at, json_object_get(root, "expect"), sizeof(*m->expect), (void **)&m->expect,
+                  read_expect));
     TRY(read_range(r, "expect_cycles", json_object_get(root, "expect_cycles"), &m->expect_cycles));
     TRY(read_range(r, "expect_supersteps", json_object_get(root, "expect_supersteps"),
                    &m->expect_supersteps));
     TRY(read_fault(r, json_object_get(root, "expect_fault")));
     TRY(read_optional_string(r, NULL, root, "expect_digest", &m->expect_digest));
-    if (m->expect_digest && (strlen(m->expect_digest) != 32 ||
-                             strspn(m->expect_digest, "0123456789abcdef") != 32))
+    if (m->expect_digest &&
+        (strlen(m->expect_digest) != 32 || strspn(m->expect_digest, "0123456789abcdef") != 32))
         return WRONG(r, &digest_at, NULL, "expected 32 lower-case hexadecimal digits");
     return EMU_OK;
 }
@@ -575,11 +577,11 @@ static enum emu_status read_include(const struct reader *r, const struct case_pa
 
 static enum emu_status read_all(const struct reader *r)
 {
-    static const char *const keys[] = {
-        "machine",       "set",               "include",      "programs",      "streams", "runs",
-        "max_cycles",    "expect",            "expect_cycles", "expect_fault", "note",
-        "expect_digest", "expect_supersteps", NULL
-    };
+    static const char *const keys[] = { "machine",           "set",     "include",
+                                        "programs",          "streams", "runs",
+                                        "max_cycles",        "expect",  "expect_cycles",
+                                        "expect_fault",      "note",    "expect_digest",
+                                        "expect_supersteps", NULL };
     struct case_path include_at = { NULL, "include", 0 }, programs_at = { NULL, "programs", 0 };
     struct case_path streams_at = { NULL, "streams", 0 }, runs_at = { NULL, "runs", 0 };
     struct case_path cycles_at = { NULL, "max_cycles", 0 };

@@ -1,7 +1,9 @@
-/* manifest_source.c - the sources of a program: through the C preprocessor once, through the assembler once for each tile.
+/* manifest_source.c - the sources of a program: through the C preprocessor once, through the
+ * assembler once for each tile.
  *
- * What differs between tiles are symbols, defined in front of the text: TILE, PHYSICAL, INDEX (place of the tile in the
- * program's list). All tiles know COUNT (tiles of the program), TILES, MEM_BASE, MEM_END and the addresses of the memories.
+ * What differs between tiles are symbols, defined in front of the text: TILE, PHYSICAL, INDEX
+ * (place of the tile in the program's list). All tiles know COUNT (tiles of the program), TILES,
+ * MEM_BASE, MEM_END and the addresses of the memories.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -16,7 +18,8 @@ enum { EQU_BYTES = 32 };
 /* Whether a word stands somewhere in the text by itself. */
 static int has_word(const char *text, const char *word)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$";
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$";
     size_t n = strlen(word);
 
     for (const char *p = text; (p = strstr(p, word)); p += n) {

@@ -1,4 +1,5 @@
-/* manifest_tiles.c - sets of tiles as people write them: numbers, ranges, strides, lists of these, "all". */
+/* manifest_tiles.c - sets of tiles as people write them: numbers, ranges, strides, lists of these,
+ * "all". */
 #include <inttypes.h>
 #include <string.h>
 

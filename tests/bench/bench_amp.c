@@ -2,8 +2,8 @@
  * functions in a loop, without the interpreter around them.
  *
  * Times are CPU time of the thread. The machine may be noisy, so each case runs in short rounds in
- * turn with the others; the median and the fastest round are printed, and the cycles of the fastest,
- * whose length is measured by a chain of additions.
+ * turn with the others; the median and the fastest round are printed, and the cycles of the
+ * fastest, whose length is measured by a chain of additions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,30 +14,56 @@
 
 enum { ROUNDS = 301, CALLS = 2000 };
 
+enum variant { ORDINARY, RELOAD /* new weights every 16 calls */, STOCHASTIC, WIDE };
+
 struct bench {
     const char *name;
     fast_fn *fast; /* NULL: the plain function, lane by lane */
     exec_fn *plain;
-    unsigned phases, macs; /* macs per worker and call */
-    double scale;          /* of x and of the first accumulators */
-    int reload, stochastic;
+    unsigned immediates, macs; /* macs: multiply-adds per worker and call */
+    enum variant variant;
+    int f32_x, f32_partials;
     double ns[ROUNDS];
 };
 
+#define F16(id, immediates, macs, f32_partials)                                                    \
+    {                                                                                              \
+#id, fast_##id, NULL, immediates, macs, ORDINARY, 0, f32_partials,                         \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+#define F32(id, immediates, macs)                                                                  \
+    {                                                                                              \
+#id, fast_##id, NULL, immediates, macs, ORDINARY, 1, 1,                                    \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
 static struct bench benches[] = {
-    { .name = "f16v4hihov4amp", .fast = fast_f16v4hihov4amp, .phases = 4, .macs = 64, .scale = 1 },
-    { .name = "f16v4hihov4amp, new weights every 16 calls", .fast = fast_f16v4hihov4amp,
-      .phases = 4, .macs = 64, .scale = 1, .reload = 1 },
-    { .name = "f16v4hihov4amp, stochastic", .fast = fast_f16v4hihov4amp, .phases = 4, .macs = 64,
-      .scale = 1, .stochastic = 1 },
-    { .name = "f16v4hihov4amp, wide values", .fast = fast_f16v4hihov4amp, .phases = 4, .macs = 64,
-      .scale = 1e4 },
-    { .name = "f16v4hihov4amp, plain", .plain = exec_f16v4hihov4amp, .phases = 4, .macs = 64,
-      .scale = 1 },
-    { .name = "f16v4hihoamp", .fast = fast_f16v4hihoamp, .phases = 4, .macs = 32, .scale = 1 },
-    { .name = "f16v4sisoamp", .fast = fast_f16v4sisoamp, .phases = 4, .macs = 32, .scale = 1 },
-    { .name = "f16v4hihov4slic", .fast = fast_f16v4hihov4slic, .phases = 1, .macs = 64, .scale = 1 },
-    { .name = "f16v4sisoslic", .fast = fast_f16v4sisoslic, .phases = 1, .macs = 32, .scale = 1 },
+    F16(f16v4hihov4amp, 4, 64, 0),
+    { "  new weights every 16 calls", fast_f16v4hihov4amp, NULL, 4, 64, RELOAD, 0, 0, { 0 } },
+    { "  stochastic rounding", fast_f16v4hihov4amp, NULL, 4, 64, STOCHASTIC, 0, 0, { 0 } },
+    { "  values too far apart for f64", fast_f16v4hihov4amp, NULL, 4, 64, WIDE, 0, 0, { 0 } },
+    { "  plain", NULL, exec_f16v4hihov4amp, 4, 64, ORDINARY, 0, 0, { 0 } },
+    F16(f16v4hihoamp, 4, 32, 0),
+    F16(f16v4sihoamp, 4, 32, 1),
+    F16(f16v4sisoamp, 4, 32, 1),
+    F16(f16v4hihov4slic, 1, 64, 0),
+    F16(f16v4sisoslic, 1, 32, 1),
+    F32(f32sisoamp, 8, 8),
+    F32(f32sisov2amp, 8, 16),
+    { "  plain", NULL, exec_f32sisov2amp, 8, 16, ORDINARY, 1, 1, { 0 } },
+    F16(f16v8acc, 1, 8, 0),
+    F16(f16v8sqacc, 1, 8, 0),
+    F16(f16v4acc, 1, 4, 0),
+    F16(f16v4cmac, 1, 4, 0),
+    F16(f16v4mix, 1, 8, 0),
+    F32(f32v4acc, 1, 4),
+    F32(f32v2axpy, 1, 2),
+    F32(f32v2gina, 1, 2),
+    F16(f16v2gina, 1, 2, 0),
 };
 
 static double now_ns(void)
@@ -67,11 +93,14 @@ static double noise(uint64_t *seed)
     return sum;
 }
 
-static uint16_t f16_noise(uint64_t *seed, double scale)
+static uint32_t noise_word(uint64_t *seed, double scale, int f32)
 {
     struct fp_env env = { 0 };
+    uint16_t lo = fp_f16_from_f64(noise(seed) * scale, 0, &env);
 
-    return fp_f16_from_f64(noise(seed) * scale, 0, &env);
+    if (f32)
+        return fp_bits((float)(noise(seed) * scale));
+    return fp_f16_pack(lo, fp_f16_from_f64(noise(seed) * scale, 0, &env));
 }
 
 static void fill(struct tile *t, const struct bench *b)
@@ -79,31 +108,37 @@ static void fill(struct tile *t, const struct bench *b)
     uint64_t seed = 1;
 
     for (unsigned k = 0; k < TILE_WEIGHTS; k++)
-        for (unsigned i = 0; i < 4; i++)
-            t->weight[k] = t->weight[k] << 16 | f16_noise(&seed, 0.05);
+        t->weight[k] =
+            (uint64_t)noise_word(&seed, 0.05, b->f32_x) << 32 | noise_word(&seed, 0.05, b->f32_x);
     t->weight_generation++;
-    for (unsigned r = 0; r < 8; r++)
-        for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
-            t->a[r][lane] = fp_f16_pack(f16_noise(&seed, b->scale), f16_noise(&seed, b->scale));
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+        for (unsigned r = 0; r < 8; r++)
+            t->a[r][lane] = noise_word(&seed, 1, b->f32_x);
+        for (unsigned r = 2; b->f32_partials && r < 4; r++)
+            t->a[r][lane] = noise_word(&seed, 1, 1);
+        if (b->variant == WIDE)
+            for (unsigned r = 0; r < 8; r += 2)
+                t->a[r][lane] = fp_f16_pack(0x0001, 0x7400); /* 2^-24 and 2^14 */
+        t->fp_ctl[lane] = b->variant == STOCHASTIC ? FP_CTL_ESR : 0;
+        t->tas[lane] = noise_word(&seed, 1, b->f32_x);
+    }
     memset(t->acc, 0, sizeof(t->acc));
-    acc_forget(t);
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
-        t->fp_ctl[lane] = b->stochastic ? FP_CTL_ESR : 0;
 }
 
-/* ns per call for all six workers. Registers a0:1 x, a2:3 partials, a4:5 results. */
+/* ns per call for all six workers. Registers a0:1 and a4:5 x in turn, a2:3 partials, a8:9 results.
+ */
 static double run_round(struct tile *t, const struct bench *b)
 {
-    struct insn in = { .a = 0, .b = 2, .d = 4 };
+    struct insn in = { .b = 2, .d = 8 };
     double start;
     int refused = 0;
 
     fill(t, b);
     start = now_ns();
     for (int i = 0; i < CALLS; i++) {
-        in.a = i & 8 ? 6 : 0;
-        in.i = i % (int)b->phases;
-        if (b->reload && i % 16 == 0)
+        in.a = i & 4;
+        in.i = i & (int)(b->immediates - 1);
+        if (i % 16 == 0 && b->variant == RELOAD)
             t->weight_generation++;
         if (b->fast)
             refused += !b->fast(t, LANES_ALL, &in);
@@ -139,16 +174,16 @@ int main(void)
 
         cycle_ns = ns < cycle_ns ? ns : cycle_ns;
         for (size_t k = 0; k < EMU_COUNT_OF(benches); k++)
-            benches[k].ns[r] = benches[k].fast || r % 20 == 0 ? run_round(&t, &benches[k])
-                                                              : benches[k].ns[r - 1];
+            benches[k].ns[r] =
+                benches[k].fast || r % 20 == 0 ? run_round(&t, &benches[k]) : benches[k].ns[r - 1];
     }
-    printf("# %-44s %10s %10s %10s\n", "GMAC/s of one core", "median", "fastest", "cycles");
+    printf("# %-32s %10s %10s %10s\n", "GMAC/s of one core", "median", "fastest", "cycles");
     for (size_t k = 0; k < EMU_COUNT_OF(benches); k++) {
         struct bench *b = &benches[k];
         double macs = b->macs * TILE_WORKERS;
 
         qsort(b->ns, ROUNDS, sizeof(b->ns[0]), by_value);
-        printf("%-46s %10.2f %10.2f %10.0f\n", b->name, macs / b->ns[ROUNDS / 2], macs / b->ns[0],
+        printf("%-34s %10.2f %10.2f %10.0f\n", b->name, macs / b->ns[ROUNDS / 2], macs / b->ns[0],
                b->ns[0] / cycle_ns);
     }
     tile_free(&t);

@@ -13,7 +13,7 @@
 
 #include "emu/exchange/exchange_private.h"
 
-enum { ROUNDS = 72, WORDS = 4, ROUND_EVENTS = 240, RUNS = 9 };
+enum { ROUNDS = 77, WORDS = 4, ROUND_EVENTS = 240, RUNS = 9 };
 
 struct bench {
     const struct arch *arch;

@@ -40,7 +40,7 @@ static void bench(const char *name, const char *text, double macs, int plain)
         rig_must(barrel_run(&r->barrel, r->tile, rig_symbol(r, "stop"), UINT64_MAX) == BARREL_HALT, "run");
         seconds[k] = cpu_seconds() - start;
     }
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+    for (unsigned lane = 0; lane <= LANE_SUPER; lane++) {
         instructions += r->barrel.instructions[lane];
         slots += r->barrel.issued[lane];
     }
@@ -82,11 +82,16 @@ static const char amp_loop[] = LAUNCH
     "{ ld2xst64pace $a0:3, $a6:7, $m4:5+=, $mzero, 0b010101; f16v4hihov4amp $a4:5, $a0:1, $a2:3, 3 }\n"
     "brnzdec $m0, l\n exitz $mzero\n";
 
+static const char supervisor_loop[] = "start: setzi $m0, 0x3ffff\n"
+                                      "l: add $m1, $m1, 3\n nop\n nop\n nop\n nop\n xor $m2, $m1, $m2\n nop\n brnzdec $m0, l\n"
+                                      "stop: nop\n";
+
 int main(void)
 {
     bench("integer loop, 8 instructions", integer_loop, 0, 0);
     bench("f32v2 multiply-add loop", f32_loop, 1, 0);
     bench("matrix loop, f16, 16 units", amp_loop, 64, 0);
+    bench("supervisor loop", supervisor_loop, 0, 0);
     bench("integer loop, plain functions", integer_loop, 0, 1);
     bench("f32v2 loop, plain functions", f32_loop, 1, 1);
     return 0;

@@ -409,6 +409,7 @@ static void test_host_request(void **state)
     assert_int_equal(log->request[1].cycle, 600);
     assert_memory_equal(log->request[1].data, &word[1], 4);
     assert_false(log->open || log->sends);
+    assert_int_equal(r.tile[0].xcsr[XCSR_DCOUNT], 512 / 4 + 8 / 4);
     exchange_take_requests(r.x, 0);
     assert_int_equal(log->requests, 0);
     rig_set_word(&r, 0, FROM, 1u << 30); /* reserved */

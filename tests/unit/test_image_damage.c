@@ -340,27 +340,41 @@ static void test_blobs_need_no_more_than_the_tiles_have(void **state)
     f = sample_seal(&p);
     assert_refused(f.data, f.bytes, "blobs of 6553600 bytes, expected at most the 131072");
     free(f.data);
+    /* the memory of two tiles would do, but no tile can hold it */
+    memset(blob->data, 0, blob->bytes);
+    put_u32(blob, 0, 1);
+    put_u32(blob, 8, PAGES * 4096 + 1);
+    blob->bytes = 8 + 4 * (1 + PAGES + 1);
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "in a file of 11 sections, expected 10");
+    free(f.data);
+    p.header[12]--;
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "item 1: a blob of 65537 bytes");
+    free(f.data);
     sample_parts_free(&p);
 }
 
-/* Replaces the last section (DATA) of a sealed file by one with this header and payload. */
-static struct sample_file with_data_section(uint32_t raw, uint32_t stored, const uint8_t *payload,
-                                            uint32_t payload_bytes)
+/* The sample up to a section, and instead of that one this header and payload as the last. */
+static struct sample_file with_section(uint32_t type, uint32_t raw, uint32_t stored,
+                                       const uint8_t *payload, uint32_t payload_bytes)
 {
     struct sample_parts p = take_small_apart();
     struct sample_file f;
     uint64_t sum;
     size_t at;
 
+    while (p.part[p.count - 1].type != type)
+        free(p.part[--p.count].data);
     free(p.part[--p.count].data);
     f = sample_seal(&p);
     at = f.bytes;
     f.bytes += IMAGE_SECTION_HEADER_BYTES + (payload_bytes + 7) / 8 * 8 + 8;
     f.data = realloc(f.data, f.bytes);
     memset(f.data + at, 0, f.bytes - at);
-    memcpy(f.data + at, (uint32_t[]){ IMAGE_DATA, 1, raw, stored }, 16);
+    memcpy(f.data + at, (uint32_t[]){ type, 1, raw, stored }, 16);
     memcpy(f.data + at + 16, payload, payload_bytes);
-    sum = hash64(f.data + at - 8, f.bytes - at);
+    sum = hash64(f.data + at - 8, f.bytes - 8 - (at - 8));
     memcpy(f.data + f.bytes - 8, &sum, 8);
     sample_parts_free(&p);
     return f;
@@ -368,36 +382,42 @@ static struct sample_file with_data_section(uint32_t raw, uint32_t stored, const
 
 static void test_bombs_and_bad_frames_are_refused(void **state)
 {
-    static uint8_t zeros[2 << 20], frame[2 << 20];
-    uint32_t n = (uint32_t)ZSTD_compress(frame, sizeof(frame), zeros, 6060, 1);
+    static uint8_t zeros[4 << 20], frame[1 << 16];
+    uint32_t n = (uint32_t)ZSTD_compress(frame, 1000, zeros, 6060, 1);
     uint32_t big =
-        (uint32_t)ZSTD_compress(frame + 100, sizeof(frame) - 100, zeros, sizeof(zeros), 1);
+        (uint32_t)ZSTD_compress(frame + 1000, sizeof(frame) - 1000, zeros, sizeof(zeros), 1);
+    const uint32_t most = 262144 + 1024 * n;
     const struct {
-        uint32_t raw, stored;
+        uint32_t type, raw, stored;
         const uint8_t *payload;
         uint32_t bytes;
         const char *why;
     } bad[] = {
-        { 6060, n, frame, n, "expected bytes with the hash" }, /* the frame is good */
-        { 6060, n - 1, frame, n - 1, "from zstd" },
-        { 6061, n, frame, n, "from zstd" },
-        { 6059, n, frame, n, "from zstd" },
-        { 6060, 5, frame + 1, 5, "from zstd" },
-        { 6060, 0, frame, 0, "from zstd" },
-        { 262144, big, frame + 100, big, "from zstd" }, /* 2 MiB for 256 KiB */
-        { 262145, big, frame + 100, big, "expected at most 262144" },
-        { 1u << 30, n, frame, n, "expected at most 262144" },
-        { 6060, 6060, zeros, 6040, "bytes stored" },
-        { 6060, -1u, zeros, 6060, "bytes stored" },
-        { 6060, 6061, zeros, 6061, "bytes stored" },
-        { -1u, -1u, zeros, 6061, "bytes stored" },
+        { IMAGE_DATA, 6060, n, frame, n, "expected bytes with the hash" }, /* the frame is good */
+        { IMAGE_DATA, 6060, n - 1, frame, n - 1, "from zstd" },
+        { IMAGE_DATA, 6061, n, frame, n, "from zstd" },
+        { IMAGE_DATA, 6059, n, frame, n, "from zstd" },
+        { IMAGE_DATA, 6060, 5, frame + 1, 5, "from zstd" },
+        { IMAGE_DATA, 6060, 0, frame, 0, "from zstd" },
+        { IMAGE_DATA, 262144, big, frame + 1000, big, "from zstd" }, /* 4 MiB for 256 KiB */
+        { IMAGE_DATA, 262145, big, frame + 1000, big, "expected at most 262144" },
+        { IMAGE_DATA, 1u << 30, n, frame, n, "expected at most 262144" },
+        { IMAGE_DATA, 6060, 6060, zeros, 6040, "bytes stored" },
+        { IMAGE_DATA, 6060, -1u, zeros, 6060, "bytes stored" },
+        { IMAGE_DATA, 6060, 6061, zeros, 6061, "bytes stored" },
+        { IMAGE_DATA, -1u, -1u, zeros, 6061, "bytes stored" },
+        { IMAGE_MAPS, 6060, n, frame, n, "behind the last list" }, /* good, too */
+        { IMAGE_MAPS, most, n, frame, n, "from zstd" },
+        { IMAGE_MAPS, most + 1, n, frame, n, "262144 + 1024 per byte" },
+        { IMAGE_MAPS, (1u << 30) + 1, 1 << 20, zeros, 1 << 20, "expected at most 1073741824" },
+        { IMAGE_MACH, (1u << 20) + 1, 1 << 19, zeros, 1 << 19, "expected at most 1048576" },
     };
 
     (void)state;
-    assert_true(big < 262144 && n < 100);
+    assert_true(!ZSTD_isError(n) && !ZSTD_isError(big) && n < 100);
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
         struct sample_file f =
-            with_data_section(bad[i].raw, bad[i].stored, bad[i].payload, bad[i].bytes);
+            with_section(bad[i].type, bad[i].raw, bad[i].stored, bad[i].payload, bad[i].bytes);
 
         assert_refused(f.data, f.bytes, bad[i].why);
         free(f.data);

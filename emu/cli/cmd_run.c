@@ -1,0 +1,368 @@
+/* cmd_run.c - runs a manifest or an image on a whole machine and prints what came out. */
+#include "emu/cli/cmd_run.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/cli/commands.h"
+#include "emu/run/run_image.h"
+
+enum { SETS_MAX = 128, STREAMS_MAX = 128 };
+enum {
+    KEY_THREADS = 'j',
+    KEY_MACHINE = 'm',
+    KEY_SET = 's',
+    KEY_CHECK = 'k',
+    KEY_PLAIN = 'p',
+    KEY_STEPS = 0x100,
+    KEY_TILES,
+    KEY_DIGESTS,
+    KEY_JSON,
+    KEY_MAX_CYCLES,
+    KEY_RUNS,
+    KEY_STREAM
+};
+
+struct request {
+    const char *path;
+    const char *set[SETS_MAX];
+    const char *stream[STREAMS_MAX]; /* ID=FILE */
+    size_t streams;
+    struct manifest_options manifest;
+    struct run_options run;
+    const char *digests;
+    const char *tiles; /* of --tiles */
+    uint64_t max_cycles;
+    int steps, json, has_runs;
+};
+
+/* ---- command line ---- */
+
+static error_t parse_number(struct argp_state *state, const char *arg, uint64_t max, uint64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(arg, &end, 0);
+    if (arg[0] >= '0' && arg[0] <= '9' && !*end && !errno && *out <= max)
+        return 0;
+    argp_error(state, "'%s' is not a number from 0 to %" PRIu64, arg, max);
+    return EINVAL;
+}
+
+static error_t parse_figure(int key, char *arg, struct argp_state *state)
+{
+    struct request *r = state->input;
+    uint64_t n = 0;
+    error_t bad = parse_number(state, arg, key == KEY_THREADS ? 4096 : INT64_MAX, &n);
+
+    if (bad)
+        return bad;
+    if (key == KEY_THREADS)
+        r->run.threads = (unsigned)n;
+    else if (key == KEY_MAX_CYCLES)
+        r->max_cycles = n;
+    else
+        r->run.runs = n;
+    r->has_runs |= key == KEY_RUNS;
+    return 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct request *r = state->input;
+
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (r->path)
+            argp_error(state, "one program at a time: '%s' is one too many", arg);
+        r->path = arg;
+        return 0;
+    case KEY_THREADS:
+    case KEY_MAX_CYCLES:
+    case KEY_RUNS:
+        return parse_figure(key, arg, state);
+    case KEY_MACHINE:
+        r->manifest.machine = arg;
+        return 0;
+    case KEY_SET:
+        if (r->manifest.sets == SETS_MAX)
+            argp_error(state, "more than %d --set options", SETS_MAX);
+        else
+            r->set[r->manifest.sets++] = arg;
+        return 0;
+    case KEY_STREAM:
+        if (r->streams == STREAMS_MAX)
+            argp_error(state, "more than %d --stream options", STREAMS_MAX);
+        else
+            r->stream[r->streams++] = arg;
+        return 0;
+    case KEY_CHECK:
+        r->run.check = 1;
+        return 0;
+    case KEY_PLAIN:
+        r->run.plain = 1;
+        return 0;
+    case KEY_STEPS:
+        r->steps = 1;
+        return 0;
+    case KEY_TILES:
+        r->steps = 1;
+        r->tiles = arg ? arg : "all";
+        return 0;
+    case KEY_DIGESTS:
+        r->digests = arg;
+        return 0;
+    case KEY_JSON:
+        r->json = 1;
+        return 0;
+    case ARGP_KEY_END:
+        if (!r->path)
+            argp_error(state, "which program? run FILE.bsp.json or run FILE.img");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    { "threads", KEY_THREADS, "N", 0, "host threads (default: all cores); changes no result", 0 },
+    { "machine", KEY_MACHINE, "NAME|FILE", 0, "instead of the machine in the manifest", 0 },
+    { "set", KEY_SET, "FIELD=VALUE", 0, "change a field of the machine; may be repeated", 0 },
+    { "steps", KEY_STEPS, NULL, 0, "print a table of all supersteps", 0 },
+    { "tiles", KEY_TILES, "LIST", OPTION_ARG_OPTIONAL,
+      "and what each of these tiles did in every superstep: 0-15, 0-31:2, 1,3,8-11 (default all)",
+      0 },
+    { "digests", KEY_DIGESTS, "FILE", 0,
+      "write the digest of every superstep, for `superstep diff`", 0 },
+    { "json", KEY_JSON, NULL, 0, "print one JSON object", 0 },
+    { "check", KEY_CHECK, NULL, 0,
+      "report reads of memory nobody wrote and races, and resolve the exchange twice (slow)", 0 },
+    { "plain", KEY_PLAIN, NULL, 0, "use only the plain reference functions; same answer, slower",
+      0 },
+    { "max-cycles", KEY_MAX_CYCLES, "N", 0, "stop at this cycle", 0 },
+    { "runs", KEY_RUNS, "N", 0, "how often the host answers the host sync", 0 },
+    { "stream", KEY_STREAM, "ID=FILE", 0, "connect a stream of an image to a file; may be repeated",
+      0 },
+    { 0 },
+};
+
+static const struct argp parser = {
+    .options = options,
+    .parser = parse_option,
+    .args_doc = "FILE.bsp.json|FILE.img",
+    .doc = "Run a program on a whole machine.\v"
+           "Exit status: 0 ran and met its expectations, 1 fault, deadlock or unmet expectations, "
+           "2 bad usage or bad "
+           "file, 3 stopped at --max-cycles.",
+};
+
+/* ---- what is run ---- */
+
+/* Images begin with a byte that no text has. */
+static enum emu_status is_image(const char *path, int *out)
+{
+    FILE *f = fopen(path, "r");
+    int c;
+
+    if (!f)
+        return FAIL(IO, "%s: %s", path, strerror(errno));
+    c = getc(f);
+    fclose(f);
+    *out = c == 0x89;
+    return EMU_OK;
+}
+
+static enum emu_status connect_stream(struct run *run, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    unsigned long id;
+    char *end;
+
+    id = strtoul(text, &end, 10);
+    if (!equals || end != equals || id >= HOST_MAX_STREAMS)
+        return FAIL(USAGE, "'%s' is not ID=FILE", text);
+    return run_stream_file(run, (uint32_t)id, equals + 1, 0);
+}
+
+/* Streams of the command line; those to the host that nobody connected go into memory. */
+static enum emu_status connect_streams(const struct request *q, struct run *run)
+{
+    const struct image *im = run->im;
+
+    for (size_t i = 0; i < q->streams; i++)
+        TRY(connect_stream(run, q->stream[i]));
+    for (size_t i = 0; i < image_stream_count(im); i++) {
+        const struct image_stream *s = image_stream_at(im, i);
+
+        if (s->direction == STREAM_TO_HOST && !host_record(run->host, s->id))
+            TRY(run_stream_file(run, s->id, NULL, 0));
+    }
+    return EMU_OK;
+}
+
+static const char *status_of(const struct run *r, const struct manifest *m, uint64_t unmet)
+{
+    static const char *const stops[] = { [MACHINE_HOST] = "ok",
+                                         [MACHINE_FAULT] = "fault",
+                                         [MACHINE_DEADLOCK] = "deadlock",
+                                         [MACHINE_LIMIT] = "limit",
+                                         [MACHINE_ERROR] = "error" };
+    int expected = r->stop == MACHINE_FAULT && m && m->expect_fault.is_set && !unmet;
+
+    if (r->stop != MACHINE_HOST && !expected)
+        return stops[r->stop];
+    return unmet ? "failed" : "ok";
+}
+
+static enum emu_status print_steps(const struct request *q, const struct run *run)
+{
+    struct case_reader reader = { .file = "--tiles" };
+    struct tile_list tiles = { .tile = NULL };
+    json_t *text;
+    enum emu_status s;
+
+    if (!q->steps || q->json)
+        return EMU_OK;
+    if (!q->tiles) {
+        run_print_steps(run, NULL, stdout);
+        return EMU_OK;
+    }
+    text = json_string(q->tiles);
+    s = text ? tile_list_read(&reader, NULL, text, image_arch(run->im), &tiles)
+             : FAIL(USAGE, "--tiles: not text");
+    json_decref(text);
+    if (s == EMU_OK)
+        run_print_steps(run, &tiles, stdout);
+    tile_list_free(&tiles);
+    return s;
+}
+
+static enum emu_status print_report(const struct request *q, struct run *run, const char *status,
+                                    const json_t *differences, uint64_t unmet, uint64_t checked)
+{
+    json_t *report = run_report(run, status, differences, unmet, checked);
+
+    if (!report)
+        return FAIL(NO_MEMORY, "the answer");
+    if (q->json) {
+        json_dumpf(report, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+        printf("\n");
+    } else {
+        run_print(report, stdout);
+    }
+    json_decref(report);
+    return EMU_OK;
+}
+
+static enum emu_status execute(const struct request *q, struct run *run, const struct manifest *m,
+                               int *code)
+{
+    int own_machine = !q->manifest.machine && !q->manifest.sets;
+    json_t *differences = NULL;
+    uint64_t unmet = 0, checked = 0;
+    const char *status;
+    enum emu_status s;
+
+    TRY(m ? run_manifest_streams(run, m) : connect_streams(q, run));
+    TRY(run_execute(run));
+    if (m)
+        TRY(run_check(run, m, own_machine, &differences, &unmet, &checked));
+    status = status_of(run, m, unmet);
+    *code = !strcmp(status, "ok")      ? EXIT_RAN
+            : !strcmp(status, "limit") ? EXIT_PARTIAL
+                                       : EXIT_FAULTED;
+    s = print_steps(q, run);
+    if (s == EMU_OK)
+        s = print_report(q, run, status, differences, unmet, checked);
+    json_decref(differences);
+    return s;
+}
+
+static enum emu_status run_it(const struct request *q, const struct image *im,
+                              const struct manifest *m, FILE *digests, int *code)
+{
+    struct run_options o = q->run;
+    struct run *run;
+    enum emu_status s;
+
+    o.digests = digests;
+    o.max_cycles = q->max_cycles ? q->max_cycles : m ? m->max_cycles : UINT64_MAX / 2;
+    if (!q->has_runs)
+        o.runs = m ? m->runs : 0;
+    TRY(run_new(im, &o, &run));
+    s = execute(q, run, m, code);
+    run_free(run);
+    return s;
+}
+
+static enum emu_status with_digests(const struct request *q, const struct image *im,
+                                    const struct manifest *m, int *code)
+{
+    FILE *f = NULL;
+    enum emu_status s;
+
+    if (q->digests) {
+        f = fopen(q->digests, "w");
+        if (!f)
+            return FAIL(IO, "%s: %s", q->digests, strerror(errno));
+    }
+    s = run_it(q, im, m, f, code);
+    if (f && fclose(f) && s == EMU_OK)
+        s = FAIL(IO, "%s: %s", q->digests, strerror(errno));
+    return s;
+}
+
+static enum emu_status run_image_file(const struct request *q, int *code)
+{
+    struct image *im;
+    enum emu_status s;
+
+    if (q->manifest.machine || q->manifest.sets)
+        return FAIL(USAGE, "an image runs on the machine it was made for; --machine and --set are "
+                           "for manifests");
+    TRY(image_read(q->path, &im));
+    s = with_digests(q, im, NULL, code);
+    image_free(im);
+    return s;
+}
+
+static enum emu_status run_manifest_file(const struct request *q, int *code)
+{
+    struct manifest *m;
+    struct image *im = NULL;
+    enum emu_status s;
+
+    if (q->streams)
+        return FAIL(USAGE, "--stream is for images; a manifest names its files itself");
+    TRY(manifest_read(q->path, &q->manifest, &m));
+    s = manifest_build(m, q->run.threads, stderr, &im);
+    if (s == EMU_OK)
+        s = with_digests(q, im, m, code);
+    image_free(im);
+    manifest_free(m);
+    return s;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct request q = { .path = NULL };
+    int image = 0, code = EXIT_BAD;
+    enum emu_status s;
+
+    argp_err_exit_status = EXIT_BAD;
+    q.manifest.set = q.set;
+    if (argp_parse(&parser, argc, argv, 0, NULL, &q))
+        return EXIT_BAD;
+    s = is_image(q.path, &image);
+    if (s == EMU_OK)
+        s = image ? run_image_file(&q, &code) : run_manifest_file(&q, &code);
+    if (s == EMU_OK)
+        return code;
+    fprintf(stderr, "superstep run: %s\n", emu_error());
+    return EXIT_BAD;
+}

@@ -1,0 +1,179 @@
+/* run_image.c - an image, a machine and a host together, from loading to the last host sync. */
+#include "emu/run/run_image.h"
+
+#include <string.h>
+
+#include "emu/base/alloc.h"
+
+static size_t find_stream(const struct image *im, uint32_t id)
+{
+    size_t i = 0;
+
+    while (i < image_stream_count(im) && image_stream_at(im, i)->id != id)
+        i++;
+    return i;
+}
+
+static enum emu_status run_open(struct run *r)
+{
+    const struct arch *a = image_arch(r->im);
+    struct machine_options mo = { .threads = r->options.threads,
+                                  .plain = r->options.plain,
+                                  .check = r->options.check };
+
+    TRY(record_new(a->tiles, &r->record));
+    if (r->options.digests)
+        TRY(digests_new(a, r->options.digests, &r->digests));
+    mo.record = r->record;
+    mo.digests = r->digests;
+    TRY(machine_new(a, &mo, &r->machine));
+    TRY(image_load(r->im, r->machine));
+    if (!image_stream_count(r->im))
+        return EMU_OK;
+    r->data = emu_alloc(image_stream_count(r->im), sizeof(*r->data));
+    if (!r->data)
+        return FAIL(NO_MEMORY, "the streams of a run");
+    TRY(host_new(a, NULL, &r->host));
+    host_attach(r->host, r->machine);
+    return EMU_OK;
+}
+
+enum emu_status run_new(const struct image *im, const struct run_options *o, struct run **out)
+{
+    struct run *r = emu_alloc(1, sizeof(*r));
+    enum emu_status s;
+
+    *out = NULL;
+    if (!r)
+        return FAIL(NO_MEMORY, "a run");
+    r->im = im;
+    r->options = *o;
+    s = run_open(r);
+    if (s != EMU_OK) {
+        run_free(r);
+        return s;
+    }
+    *out = r;
+    return EMU_OK;
+}
+
+void run_free(struct run *r)
+{
+    if (!r)
+        return;
+    machine_free(r->machine);
+    host_free(r->host);
+    record_free(r->record);
+    digests_free(r->digests);
+    for (size_t i = 0; r->data && i < image_stream_count(r->im); i++)
+        emu_free(r->data[i]);
+    emu_free(r->data);
+    emu_free(r->error);
+    emu_free(r);
+}
+
+/* ---- streams ---- */
+
+static enum emu_status stream_of(const struct run *r, uint32_t id, const struct image_stream **out)
+{
+    size_t i = find_stream(r->im, id);
+
+    if (i == image_stream_count(r->im))
+        return FAIL(USAGE, "the image has no stream %u", id);
+    *out = image_stream_at(r->im, i);
+    return EMU_OK;
+}
+
+enum emu_status run_stream_file(struct run *r, uint32_t id, const char *path, int repeat)
+{
+    const struct image_stream *s;
+    uint32_t depth;
+
+    TRY(stream_of(r, id, &s));
+    depth = s->depth ? s->depth : 1;
+    if (s->direction == STREAM_TO_HOST)
+        return path ? host_stream_to_file(r->host, id, depth, path)
+                    : host_stream_to_memory(r->host, id, depth);
+    if (!path)
+        return FAIL(USAGE, "stream %u to the tiles needs a file", id);
+    return host_stream_from_file(r->host, id, depth, path, repeat);
+}
+
+enum emu_status run_stream_data(struct run *r, uint32_t id, uint8_t *data, uint64_t bytes,
+                                int repeat)
+{
+    const struct image_stream *s;
+    size_t i = find_stream(r->im, id);
+    enum emu_status st = stream_of(r, id, &s);
+
+    if (st != EMU_OK || s->direction != STREAM_TO_TILES || r->data[i]) {
+        emu_free(data);
+        return st != EMU_OK ? st : FAIL(USAGE, "stream %u takes no values", id);
+    }
+    r->data[i] = data;
+    return host_stream_from_memory(r->host, id, s->depth ? s->depth : 1, data, bytes, repeat);
+}
+
+static enum emu_status manifest_values(struct run *r, const struct manifest_stream *s)
+{
+    const struct data_place place = { .arch = NULL };
+    uint32_t bytes = manifest_data_bytes(&s->data);
+    uint8_t *data = emu_alloc((size_t)bytes + 1, 1);
+    enum emu_status st;
+
+    if (!data)
+        return FAIL(NO_MEMORY, "%u bytes of stream %u", bytes, s->id);
+    st = manifest_data_fill(&s->data, &place, data);
+    if (st != EMU_OK) {
+        emu_free(data);
+        return st;
+    }
+    return run_stream_data(r, s->id, data, bytes, s->repeat);
+}
+
+enum emu_status run_manifest_streams(struct run *r, const struct manifest *m)
+{
+    for (size_t i = 0; i < m->streams; i++) {
+        const struct manifest_stream *s = &m->stream[i];
+        char *path = NULL;
+        enum emu_status st;
+
+        if (!s->file && s->direction == STREAM_TO_TILES) {
+            TRY(manifest_values(r, s));
+            continue;
+        }
+        if (s->file) {
+            path = manifest_path(m, s->file);
+            if (!path)
+                return FAIL(NO_MEMORY, "a path");
+        }
+        st = run_stream_file(r, s->id, path, s->repeat);
+        emu_free(path);
+        TRY(st);
+    }
+    return EMU_OK;
+}
+
+/* ---- the run ---- */
+
+enum emu_status run_execute(struct run *r)
+{
+    r->stop = machine_run(r->machine, r->options.max_cycles);
+    while (r->stop == MACHINE_HOST && r->runs < r->options.runs) {
+        machine_release_host(r->machine);
+        r->runs++;
+        r->stop = machine_run(r->machine, r->options.max_cycles);
+    }
+    if (r->stop == MACHINE_DEADLOCK || r->stop == MACHINE_ERROR) {
+        r->error = emu_strdup(emu_error());
+        if (!r->error)
+            return FAIL(NO_MEMORY, "a message");
+    }
+    if (r->stop == MACHINE_HOST)
+        TRY(machine_finish(r->machine));
+    if (r->host)
+        TRY(host_finish(r->host));
+    if (r->options.digests && (ferror(r->options.digests) || fflush(r->options.digests)))
+        return FAIL(IO, "the digests cannot be written");
+    return EMU_OK;
+}

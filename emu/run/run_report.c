@@ -1,0 +1,282 @@
+/* run_report.c - the answer of a run: one JSON tree, printed as such or as `key value` lines. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "emu/case/case_run.h"
+#include "emu/run/run_image.h"
+#include "emu/tile/tile_check.h"
+
+enum { MAX_REPORTS = 20, KEY_BYTES = 160 };
+
+/* json_object_set_new with what was packed; a NULL shows up when the tree is finished. */
+static int put(json_t *o, const char *key, json_t *v)
+{
+    return json_object_set_new(o, key, v) == 0;
+}
+
+static int put_number(json_t *o, const char *key, uint64_t v)
+{
+    return put(o, key, json_integer((json_int_t)v));
+}
+
+static json_t *hex(uint32_t v)
+{
+    return json_sprintf("0x%" PRIx32, v);
+}
+
+/* "0x4c010 (main+0x10)" */
+static json_t *address_json(const struct run *r, uint32_t tile, uint32_t addr)
+{
+    const struct image_tile *t = image_find_tile(r->im, 0, tile);
+    uint32_t offset = 0;
+    const char *name = t ? image_symbolize(r->im, t, addr, &offset) : NULL;
+
+    if (!name)
+        return hex(addr);
+    return json_sprintf(offset ? "0x%" PRIx32 " (%s+0x%" PRIx32 ")" : "0x%" PRIx32 " (%s)", addr,
+                        name, offset);
+}
+
+/* "ring.S:12", or NULL where no line is known */
+static json_t *source_json(const struct run *r, uint32_t tile, uint32_t addr)
+{
+    const struct image_tile *t = image_find_tile(r->im, 0, tile);
+    uint32_t line = 0;
+    const char *file = t ? image_source(r->im, t, addr, &line) : NULL;
+
+    return file && line ? json_sprintf("%s:%" PRIu32, file, line) : NULL;
+}
+
+/* ---- faults ---- */
+
+static int put_exchange_fault(const struct run *r, json_t *o, const struct exchange_fault *x)
+{
+    char text[400];
+    int ok;
+
+    exchange_fault_print(x, text, sizeof(text));
+    ok = put(o, "exchange", json_string(exchange_fault_name(x->kind))) &&
+         put(o, "message", json_string(text)) && put_number(o, "event", x->event);
+    if (x->addr)
+        ok = ok && put(o, "own_address", address_json(r, x->tile, x->addr));
+    if (x->other == EXCHANGE_NOBODY)
+        return ok;
+    ok = ok && put_number(o, "other_tile", x->other);
+    if (x->other_addr)
+        ok = ok && put(o, "other_address", address_json(r, x->other, x->other_addr));
+    return ok;
+}
+
+static json_t *fault_json(const struct run *r)
+{
+    struct machine_fault f = machine_fault(r->machine);
+    const struct fault_record *x = f.fault;
+    uint32_t pc = f.exchange && f.exchange->pc ? f.exchange->pc : x->pc;
+    json_t *o = json_object(), *source = source_json(r, f.tile, pc);
+    int ok = o && put(o, "name", json_string(fault_name(x->kind)));
+
+    if (x->detail)
+        ok = ok && put(o, "detail", json_string(x->detail));
+    ok = ok && put_number(o, "tile", f.tile) &&
+         put_number(o, "group", machine_tile_group(r->machine, f.tile)) &&
+         put_number(o, "superstep", f.superstep) &&
+         put(o, "context", json_string(case_lane_name(x->lane))) &&
+         put(o, "pc", address_json(r, f.tile, pc));
+    if (source)
+        ok = ok && put(o, "source", source);
+    ok = ok && put_number(o, "cycle", x->cycle);
+    if (x->addr && !f.exchange)
+        ok = ok && put(o, "address", address_json(r, f.tile, x->addr));
+    if (x->kind == FAULT_CONFLICT)
+        ok = ok && put(o, "address2", address_json(r, f.tile, x->addr2));
+    if (f.exchange)
+        ok = ok && put_exchange_fault(r, o, f.exchange);
+    if (ok)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+/* ---- the checking mode ---- */
+
+static json_t *check_json(const struct run *r, uint32_t tile, const struct tile_check_report *c)
+{
+    json_t *o = json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:I, s:I}", "name",
+                          tile_check_name(c->kind), "detail", tile_check_text(c->kind), "tile",
+                          (int)tile, "context", case_lane_name(c->lane), "pc",
+                          address_json(r, tile, c->pc), "address", address_json(r, tile, c->addr),
+                          "cycle", (json_int_t)c->cycle, "count", (json_int_t)c->count);
+    json_t *source = source_json(r, tile, c->pc);
+
+    if (o && source)
+        put(o, "source", source);
+    else
+        json_decref(source);
+    return o;
+}
+
+static json_t *checks_json(const struct run *r, uint64_t *total)
+{
+    json_t *list = json_array();
+
+    *total = 0;
+    for (uint32_t tile = 0; list && tile < image_arch(r->im)->tiles; tile++) {
+        const struct tile *t = machine_tile(r->machine, tile);
+
+        for (size_t i = 0; i < tile_check_count(t); i++) {
+            if (++*total <= MAX_REPORTS &&
+                json_array_append_new(list, check_json(r, tile, tile_check_report(t, i)))) {
+                json_decref(list);
+                return NULL;
+            }
+        }
+    }
+    return list;
+}
+
+/* ---- the rest ---- */
+
+static int put_words(const struct run *r, json_t *o)
+{
+    uint64_t in = 0, out = 0;
+
+    for (size_t i = 0; i < record_count(r->record); i++) {
+        for (size_t k = 0; k < image_tile_count(r->im); k++) {
+            struct tile_step s = record_tile(r->record, i, image_tile_at(r->im, k)->tile);
+
+            in += s.words_in;
+            out += s.words_out;
+        }
+    }
+    return put_number(o, "words_sent", out) && put_number(o, "words_received", in);
+}
+
+static json_t *groups_json(const struct run *r)
+{
+    json_t *list = json_array();
+
+    for (unsigned g = 0; list && g < MACHINE_MAX_GROUPS; g++) {
+        uint64_t tiles = 0;
+
+        for (size_t i = 0; i < image_tile_count(r->im); i++)
+            tiles += image_tile_at(r->im, i)->group == g;
+        if (tiles)
+            json_array_append_new(list, json_pack("{s:i, s:I, s:I}", "group", (int)g, "tiles",
+                                                  (json_int_t)tiles, "supersteps",
+                                                  (json_int_t)machine_supersteps(r->machine, g)));
+    }
+    return list;
+}
+
+static json_t *streams_json(const struct run *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < image_stream_count(r->im); i++) {
+        const struct image_stream *s = image_stream_at(r->im, i);
+        const struct host_stream_record *h = r->host ? host_record(r->host, s->id) : NULL;
+        json_t *o =
+            json_pack("{s:i, s:s, s:s}", "id", (int)s->id, "name", image_text(r->im, s->name),
+                      "direction", s->direction == STREAM_TO_HOST ? "to_host" : "to_tiles");
+
+        if (o && h) {
+            put_number(o, "transfers", h->transfers);
+            put_number(o, "bytes", h->bytes);
+            put_number(o, "packets", h->packets);
+            put_number(o, "busy_cycles", h->busy_cycles);
+            put_number(o, "waiting_cycles", h->waiting_cycles);
+            put_number(o, "starved_cycles", h->starved_cycles);
+            put_number(o, "latency_cycles_max", h->latency_cycles_max);
+        }
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static int put_figures(const struct run *r, json_t *o)
+{
+    const struct arch *a = image_arch(r->im);
+    uint64_t cycles = machine_cycles(r->machine);
+    double seconds = (double)cycles / ((double)a->clock_mhz * 1e6);
+    char digest[33];
+
+    hash128_text(machine_digest(r->machine), digest);
+    return put(o, "machine", json_string(a->name)) && put_number(o, "tiles", a->tiles) &&
+           put_number(o, "tiles_used", image_tile_count(r->im)) &&
+           put(o, "groups", groups_json(r)) && put_number(o, "host_answers", r->runs) &&
+           put_number(o, "cycles", cycles) && put(o, "seconds", json_real(seconds)) &&
+           put_words(r, o) && put(o, "digest", json_string(digest));
+}
+
+json_t *run_report(struct run *r, const char *status, const json_t *differences, uint64_t total,
+                   uint64_t checked)
+{
+    json_t *o = json_object(), *checks = NULL;
+    uint64_t reports = 0;
+    int ok = o && put(o, "status", json_string(status));
+
+    if (r->error)
+        ok = ok && put(o, "message", json_string(r->error));
+    if (r->stop == MACHINE_FAULT)
+        ok = ok && put(o, "fault", fault_json(r));
+    ok = ok && put_figures(r, o);
+    if (image_stream_count(r->im))
+        ok = ok && put(o, "streams", streams_json(r));
+    if (differences) {
+        ok = ok && put_number(o, "expectations", checked) && put_number(o, "unmet", total) &&
+             json_object_set(o, "differences", (json_t *)(uintptr_t)differences) == 0;
+    }
+    if (r->options.check) {
+        checks = checks_json(r, &reports);
+        ok = ok && put_number(o, "check_reports", reports) && put(o, "checks", checks);
+    }
+    if (ok)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+/* ---- lines ---- */
+
+static void print_value(const char *key, const json_t *v, FILE *f)
+{
+    char text[64];
+
+    if (json_is_string(v)) {
+        fprintf(f, "%s %s\n", key, json_string_value(v));
+    } else if (json_is_integer(v)) {
+        fprintf(f, "%s %" JSON_INTEGER_FORMAT "\n", key, json_integer_value(v));
+    } else if (json_is_real(v)) {
+        snprintf(text, sizeof(text), "%.6g", json_real_value(v));
+        fprintf(f, "%s %s\n", key, text);
+    } else {
+        fprintf(f, "%s none\n", key);
+    }
+}
+
+static void print_tree(const char *prefix, const json_t *v, FILE *f)
+{
+    char key[KEY_BYTES];
+    const char *name;
+    json_t *child;
+
+    if (json_is_object(v)) {
+        json_object_foreach((json_t *)(uintptr_t)v, name, child)
+        {
+            snprintf(key, sizeof(key), "%s%s%s", prefix, prefix[0] ? "." : "", name);
+            print_tree(key, child, f);
+        }
+    } else if (json_is_array(v)) {
+        for (size_t i = 0; i < json_array_size(v); i++) {
+            snprintf(key, sizeof(key), "%s[%zu]", prefix, i);
+            print_tree(key, json_array_get(v, i), f);
+        }
+    } else {
+        print_value(prefix, v, f);
+    }
+}
+
+void run_print(const json_t *report, FILE *f)
+{
+    print_tree("", report, f);
+}
