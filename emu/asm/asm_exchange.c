@@ -43,7 +43,7 @@ struct exchange_block {
 
 /* ---- functions ---- */
 
-enum function { F_DELAY, F_DIRECTION, F_PHYSICAL, F_PIC_LAG, F_DELAY_MIN, F_DELAY_MAX };
+enum function { F_DELAY, F_DIRECTION, F_PHYSICAL, F_PIC_LAG, F_LOGICAL, F_DELAY_MIN, F_DELAY_MAX };
 
 static const struct {
     const char *name;
@@ -51,12 +51,22 @@ static const struct {
 } functions[] = {
     [F_DELAY] = { "exch_delay", 2 },         [F_DIRECTION] = { "exch_dir", 2 },
     [F_PHYSICAL] = { "physical", 1 },        [F_PIC_LAG] = { "pic_lag", 1 },
-    [F_DELAY_MIN] = { "exch_delay_min", 0 }, [F_DELAY_MAX] = { "exch_delay_max", 0 },
+    [F_LOGICAL] = { "logical", 1 },          [F_DELAY_MIN] = { "exch_delay_min", 0 },
+    [F_DELAY_MAX] = { "exch_delay_max", 0 },
 };
 
-static int64_t function_value(const struct arch *a, enum function f, const uint32_t physical[2])
+/* The smallest and the largest delay: a look at all pairs of tiles, therefore once. */
+static const int *delay_span(struct asm_unit *u)
 {
-    int low, high;
+    if (!u->has_delay_span)
+        arch_exchange_delay_span(&u->arch, &u->delay_span[0], &u->delay_span[1]);
+    u->has_delay_span = 1;
+    return u->delay_span;
+}
+
+static int64_t function_value(struct asm_unit *u, enum function f, const uint32_t physical[2])
+{
+    const struct arch *a = &u->arch;
 
     switch (f) {
     case F_DELAY:
@@ -68,8 +78,7 @@ static int64_t function_value(const struct arch *a, enum function f, const uint3
     case F_PIC_LAG:
         return arch_pic_lag(a, physical[0]);
     default:
-        arch_exchange_delay_span(a, &low, &high);
-        return f == F_DELAY_MIN ? low : high;
+        return delay_span(u)[f == F_DELAY_MAX];
     }
 }
 
@@ -96,6 +105,28 @@ static int parse_tile(struct as *as, uint32_t *out)
     return 1;
 }
 
+/* logical(p): the tile with a physical number. */
+static const struct node *logical_of(struct as *as)
+{
+    struct loc at;
+    int64_t physical;
+    int tile;
+
+    lex_blank(as);
+    at = lex_here(as);
+    if (!expr_parse_number(as, "the physical number", &physical))
+        return NULL;
+    tile = physical >= 0 && physical <= INT32_MAX
+               ? arch_tile_logical(&as->u->arch, (uint32_t)physical)
+               : -1;
+    if (tile < 0) {
+        as_error(as, at, "machine %s has no tile with the physical number %" PRId64,
+                 as->u->arch.name, physical);
+        return NULL;
+    }
+    return lex_expect(as, ')', " behind the number") ? expr_number(as, tile) : NULL;
+}
+
 int exchange_function(struct as *as, struct span name, const struct node **out)
 {
     unsigned f = 0;
@@ -108,13 +139,17 @@ int exchange_function(struct as *as, struct span name, const struct node **out)
         return 0;
     *out = NULL;
     as->top->p++; /* the parenthesis */
+    if (f == F_LOGICAL) {
+        *out = logical_of(as);
+        return 1;
+    }
     for (unsigned i = 0; i < functions[f].arguments; i++) {
         if ((i && !lex_expect(as, ',', " and another tile")) || !parse_tile(as, &tile))
             return 1;
         physical[i] = arch_tile_physical(&as->u->arch, tile);
     }
     if (lex_expect(as, ')', " behind the tiles"))
-        *out = expr_number(as, function_value(&as->u->arch, f, physical));
+        *out = expr_number(as, function_value(as->u, f, physical));
     return 1;
 }
 

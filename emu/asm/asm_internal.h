@@ -265,6 +265,7 @@ struct asm_unit {
     struct source *source, **source_end;
     struct section *section, **section_end;
     size_t total_bytes;
+    int delay_span[2], has_delay_span; /* asm_exchange.c: found when first asked for */
     struct asm_diag *diag;
     size_t diags, diag_capacity, errors;
     size_t link_diags, link_errors; /* diags and errors before the last link */

@@ -216,7 +216,7 @@ static enum emu_status list_pointer_changes(struct planner *p, size_t *culprit)
                (has_mux_change(p, (uint32_t)event) || begins_send(p, (uint32_t)event)))
             event++;
         if (has_mux_change(p, (uint32_t)event) || begins_send(p, (uint32_t)event))
-            event = low;
+            event = low < high ? low + 1 : low; /* with something before it that can make room */
         p->pic[p->pics++] = (struct pointer_change){ (uint32_t)event, r->addr };
         low = high + r->words;
     }

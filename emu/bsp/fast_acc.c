@@ -15,7 +15,7 @@ struct quads {
     v8u v[TILE_WORKERS / 2];
 };
 
-#define FOR_QUADS(k) for (unsigned k = 0; k < TILE_WORKERS / 2; k++)
+#define FOR_QUADS(k) _Pragma("GCC unroll 3") for (unsigned k = 0; k < TILE_WORKERS / 2; k++)
 
 FAST_INLINE __m128i load4(const uint32_t *p)
 {
@@ -143,6 +143,7 @@ FAST_INLINE int f32_accumulate(struct tile *t, uint32_t lanes, const struct insn
 {
     v8u r[4];
 
+#pragma GCC unroll 8
     for (unsigned k = 0; k < 4; k++)
         r[k] = f32_flush(fast_a(t, in->a + k));
     return accumulate4(t, lanes, quads_of_rows(r[0], r[1], r[2], r[3]), term);
@@ -182,6 +183,7 @@ FAST_INLINE int accumulate_octets(struct tile *t, uint32_t lanes, const struct i
                                        fast_a(t, in->a + 3));
     v8u sum[TILE_WORKERS], special = { 0 };
 
+#pragma GCC unroll 8
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         __m256i w = (__m256i)words.v[lane / 2];
         __m128i half = lane % 2 ? _mm256_extracti128_si256(w, 1) : _mm256_castsi256_si128(w);
@@ -193,6 +195,7 @@ FAST_INLINE int accumulate_octets(struct tile *t, uint32_t lanes, const struct i
     }
     if (EMU_UNLIKELY(!_mm256_testz_si256((__m256i)special, (__m256i)special)))
         return 0;
+#pragma GCC unroll 8
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
         if (lanes >> lane & 1)
             _mm256_storeu_si256((__m256i *)t->acc[lane], (__m256i)f32_flush(sum[lane]));
@@ -221,6 +224,7 @@ FAST_INLINE v8u even_row(const struct tile *t, unsigned unit)
 {
     v8u v = { 0 };
 
+#pragma GCC unroll 8
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
         v[lane] = t->acc[lane][unit];
     return v;
@@ -231,13 +235,16 @@ FAST_INLINE int set_even_rows(struct tile *t, uint32_t lanes, const v8u *row, un
 {
     v8u special = f32_special(row[0]);
 
+#pragma GCC unroll 8
     for (unsigned k = 1; k < n; k++)
         special |= f32_special(row[k]);
     if (is_rare(special, lanes))
         return 0;
+#pragma GCC unroll 8
     for (unsigned k = 0; k < n; k++) {
         v8u v = f32_flush(row[k]);
 
+#pragma GCC unroll 8
         for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
             if (lanes >> lane & 1)
                 t->acc[lane][k] = v[lane];
@@ -251,6 +258,7 @@ FAST_INLINE int f16_cmac(struct tile *t, uint32_t lanes, const struct insn *in, 
 {
     v8u sum[2], mask = fast_mask(lanes);
 
+#pragma GCC unroll 8
     for (unsigned k = 0; k < words; k++) {
         v8u a = fast_a(t, in->a + k) & mask, b = fast_a(t, in->b + k) & mask;
         v8u acc = even_row(t, k) & mask;
@@ -258,6 +266,7 @@ FAST_INLINE int f16_cmac(struct tile *t, uint32_t lanes, const struct insn *in, 
 
         if (is_rare(f16_special(a) | f16_special(b), lanes))
             return 0;
+#pragma GCC unroll 2
         for (unsigned h = 0; h < 2; h++) {
             /* Four workers: halves in the order lane 0, lane 1 of each. */
             __m256i wide = h ? _mm256_permute4x64_epi64((__m256i)acc, 0xee) : (__m256i)acc;
@@ -288,6 +297,7 @@ FAST_INLINE int f32_mac(struct tile *t, uint32_t lanes, const struct insn *in, u
 {
     v8u sum[2];
 
+#pragma GCC unroll 8
     for (unsigned k = 0; k < words; k++)
         sum[k] = fma8(f32_flush(fast_a(t, in->a + k)), f32_flush(fast_a(t, in->b + k)),
                       f32_flush(even_row(t, k)));
@@ -309,6 +319,7 @@ int fast_f32v2axpy(struct tile *t, uint32_t lanes, const struct insn *in)
     const struct f32_pairs old = fast_acc_pairs(t, 0);
     v8u scale = f32_flush(fast_load(t->tas)), sum[2];
 
+#pragma GCC unroll 8
     for (unsigned k = 0; k < 2; k++)
         sum[k] = fma8(scale, f32_flush(fast_a(t, in->a + k)), f32_flush(fast_a(t, in->b + k)));
     if (!set_even_rows(t, lanes, sum, 2))
@@ -321,6 +332,7 @@ int fast_f32v2aop(struct tile *t, uint32_t lanes, const struct insn *in)
 {
     v8u sum[4];
 
+#pragma GCC unroll 8
     for (unsigned k = 0; k < 4; k++)
         sum[k] = fma8(f32_flush(fast_a(t, in->a + k % 2)), f32_flush(fast_a(t, in->b + k / 2)),
                       f32_flush(even_row(t, k)));

@@ -8,6 +8,7 @@
 FAST_INLINE void move_chains(struct tile *t, uint32_t lanes, unsigned to, unsigned from,
                              const uint64_t pair[TILE_LANES])
 {
+#pragma GCC unroll 6
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         __m256i v = _mm256_loadu_si256((const __m256i *)&t->acc[lane][from]);
 

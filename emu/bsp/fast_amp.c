@@ -7,185 +7,108 @@
  */
 #include "emu/bsp/fast_amp.h"
 
-#include "emu/bsp/fast_fp.h"
+#include "emu/bsp/fast_amp_step.h"
 #include "emu/bsp/fast_round.h"
-#include "emu/bsp/fast_weights.h"
 
-/* ---- ranges ---- */
-
-/* Magnitudes of f16 operands. */
-struct f16_range {
-    unsigned max; /* bits of the largest */
-    unsigned min; /* bits of the smallest nonzero less 1, 0xffff if all are zero */
-};
-
-FAST_INLINE unsigned min_u16(__m256i v)
-{
-    __m128i m = _mm_min_epu16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
-
-    return (unsigned)_mm_cvtsi128_si32(_mm_minpos_epu16(m)) & 0xffff;
-}
-
-FAST_INLINE unsigned f16_max(__m256i a, __m256i b)
-{
-    const __m256i magnitude = _mm256_set1_epi16(0x7fff);
-    __m256i max = _mm256_max_epu16(_mm256_and_si256(a, magnitude), _mm256_and_si256(b, magnitude));
-
-    return 0xffff - min_u16(_mm256_xor_si256(max, _mm256_set1_epi16(-1)));
-}
-
-FAST_INLINE struct f16_range f16_range(__m256i a, __m256i b)
-{
-    const __m256i magnitude = _mm256_set1_epi16(0x7fff), ones = _mm256_set1_epi16(-1);
-    __m256i x = _mm256_add_epi16(_mm256_and_si256(a, magnitude), ones);
-    __m256i y = _mm256_add_epi16(_mm256_and_si256(b, magnitude), ones);
-
-    return (struct f16_range){ f16_max(a, b), min_u16(_mm256_min_epu16(x, y)) };
-}
-
-/* All values are multiples of 2^this; 39 if there is none but zero. */
-FAST_INLINE int f16_lsb(unsigned min)
-{
-    int e = (int)(min + 1) >> 10;
-
-    return (e ? e : 1) - 25;
-}
-
-FAST_INLINE float power_of_two(int e)
-{
-    return fp_float((uint32_t)(e + 127) << 23);
-}
-
-/* The bounds that the largest magnitudes and the smallest less 1 (zero: all ones) give. */
-static struct acc_bounds bounds_of(__m256i max, __m256i min)
-{
-    __m128i a = _mm_max_epu32(_mm256_castsi256_si128(max), _mm256_extracti128_si256(max, 1));
-    __m128i b = _mm_min_epu32(_mm256_castsi256_si128(min), _mm256_extracti128_si256(min, 1));
-    uint32_t top, bottom;
-
-    a = _mm_max_epu32(a, _mm_shuffle_epi32(a, 0x4e));
-    b = _mm_min_epu32(b, _mm_shuffle_epi32(b, 0x4e));
-    a = _mm_max_epu32(a, _mm_shuffle_epi32(a, 0xb1));
-    b = _mm_min_epu32(b, _mm_shuffle_epi32(b, 0xb1));
-    top = (uint32_t)_mm_cvtsi128_si32(a);
-    bottom = ((uint32_t)_mm_cvtsi128_si32(b) + 1) >> 23;
-    if (!top)
-        return (struct acc_bounds){ 0, 0 };
-    return (struct acc_bounds){ fp_float(top < FP_F32_INF ? top : FP_F32_INF),
-                                (int)(bottom ? bottom : 1) - 150 };
-}
-
-/* Looks at one chain of all workers, in set 0 or in both. About 40 host cycles. */
-static struct acc_bounds bounds_measure(const struct tile *t, unsigned chain, unsigned sets)
-{
-    const __m256i magnitude = _mm256_set1_epi32(INT32_MAX), ones = _mm256_set1_epi32(-1);
-    __m256i max = _mm256_setzero_si256(), min = ones;
-
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        for (unsigned set = 0; set < sets; set++) {
-            const __m256i *v = (const __m256i *)&t->acc[lane][chain + SET_UNITS * set];
-            __m256i abs = _mm256_and_si256(_mm256_loadu_si256(v), magnitude);
-
-            max = _mm256_max_epu32(max, abs);
-            min = _mm256_min_epu32(min, _mm256_add_epi32(abs, ones));
-        }
-    }
-    return bounds_of(max, min);
-}
-
-FAST_INLINE struct acc_bounds bounds_join(struct acc_bounds a, struct acc_bounds b)
-{
-    return (struct acc_bounds){ a.max > b.max ? a.max : b.max, a.lsb < b.lsb ? a.lsb : b.lsb };
-}
-
-/* ---- one step ---- */
-
-/* What an instruction is; all constant where these are used. */
+/* What an instruction is; constant wherever it is used. */
 struct amp_form {
     unsigned sets;
     bool half_in, half_out, slides;
 };
 
-FAST_INLINE v8u masked(v8u v, uint32_t lanes)
-{
-    return v & fast_mask(lanes);
-}
-
-/* Spreads x over the job and gives its range. */
-FAST_INLINE struct f16_range load_x(struct amp_job *j, const struct insn *in)
-{
-    __m256i a = (__m256i)masked(fast_a(j->t, in->a), j->lanes);
-    __m256i b = (__m256i)masked(fast_a(j->t, in->a + 1), j->lanes);
-    __m256i low = _mm256_unpacklo_epi32(a, b), high = _mm256_unpackhi_epi32(a, b);
-    const __m256 x[3] = { _mm256_cvtph_ps(_mm256_castsi256_si128(low)),
-                          _mm256_cvtph_ps(_mm256_castsi256_si128(high)),
-                          _mm256_cvtph_ps(_mm256_extracti128_si256(low, 1)) };
-
-#pragma GCC unroll 3
-    for (unsigned k = 0; k < 3; k++) {
-        _mm256_store_pd(j->x[2 * k], _mm256_cvtps_pd(_mm256_castps256_ps128(x[k])));
-        _mm256_store_pd(j->x[2 * k + 1], _mm256_cvtps_pd(_mm256_extractf128_ps(x[k], 1)));
-    }
-    return f16_range(a, b);
-}
-
-/* Loads the f16 partial sums that enter. Infinite bounds if one is NaN or infinite. */
-FAST_INLINE struct acc_bounds load_half_partials(struct amp_job *j, const struct insn *in,
-                                                 unsigned sets)
-{
-    __m256i row[2];
-    unsigned max;
-
-#pragma GCC unroll 2
-    for (unsigned set = 0; set < sets; set++) {
-        float *out = (float *)j->pair[set];
-
-        row[set] = (__m256i)masked(fast_a(j->t, in->b + set), j->lanes);
-        _mm256_store_ps(out, _mm256_cvtph_ps(_mm256_castsi256_si128(row[set])));
-        _mm256_store_ps(out + 8, _mm256_cvtph_ps(_mm256_extracti128_si256(row[set], 1)));
-    }
-    max = f16_max(row[0], row[sets - 1]);
-    return (struct acc_bounds){ max < FP_F16_INF ? power_of_two((int)(max >> 10) - 14)
-                                                 : __builtin_inff(),
-                                -24 };
-}
-
-/* Loads the f32 partial sums that enter. */
-FAST_INLINE struct acc_bounds load_f32_partials(struct amp_job *j, const struct insn *in)
-{
-    const __m256i magnitude = _mm256_set1_epi32(INT32_MAX), ones = _mm256_set1_epi32(-1);
-    __m256i a = (__m256i)masked(fast_a(j->t, in->b), j->lanes);
-    __m256i b = (__m256i)masked(fast_a(j->t, in->b + 1), j->lanes);
-    __m256i x = _mm256_and_si256(a, magnitude), y = _mm256_and_si256(b, magnitude);
-
-    fast_store_pairs(j->pair[0], (v8u)a, (v8u)b);
-    return bounds_of(_mm256_max_epu32(x, y),
-                     _mm256_min_epu32(_mm256_add_epi32(x, ones), _mm256_add_epi32(y, ones)));
-}
-
-/* Whether sums of products of the given ranges with accumulators within *acc are exact in f64; if
- * so, *acc becomes what the results are within. */
-FAST_INLINE bool exact_in_f64(struct acc_bounds *acc, struct f16_range x, struct f16_range w)
-{
-    /* The four products are below 2^(ex + ew - 26), multiples of 2^products. */
-    float sum = acc->max + power_of_two((int)(x.max >> 10) + (int)(w.max >> 10) - 26);
-    int products = f16_lsb(x.min) + f16_lsb(w.min);
-    int q = acc->lsb < products ? acc->lsb : products;
-
-    if (q > 40) /* keeps the limit below the largest f32 */
-        q = 40;
-    /* For q below -126, where results could be f32 subnormals, the limit is below any sum. */
-    if (!(sum < power_of_two(q + 53)))
-        return false;
-    acc->max = sum * (1 + 0x1p-20f); /* more than rounding can add */
-    acc->lsb = q;
-    return true;
-}
-
 enum method { METHOD_NONE, METHOD_F64, METHOD_WIDE };
 
-/* What is known of a chain in the sets that take part. Bounds are read and written word by word: an
- * 8-byte load of two 4-byte stores would wait for them. */
+/* ---- operands ---- */
+
+FAST_INLINE struct amp_rows rows_of(const struct tile *t, uint32_t lanes, const struct insn *in,
+                                    struct amp_form form)
+{
+    v8u mask = fast_mask(lanes);
+    unsigned last = form.half_in && form.sets == 1 ? in->b : in->b + 1;
+
+    return (struct amp_rows){
+        .x = { fast_a(t, in->a) & mask, fast_a(t, in->a + 1) & mask },
+        .partial = { fast_a(t, in->b) & mask, fast_a(t, last) & mask },
+    };
+}
+
+/* Zero where a magnitude lies in the window. */
+FAST_INLINE __m256i outside_u16(const v8u row[2], const uint16_t max[16])
+{
+    const __m256i magnitude = _mm256_set1_epi16(0x7fff);
+    __m256i a = _mm256_and_si256((__m256i)row[0], magnitude);
+    __m256i b = _mm256_and_si256((__m256i)row[1], magnitude);
+
+    return _mm256_subs_epu16(_mm256_max_epu16(a, b), _mm256_load_si256((const __m256i *)max));
+}
+
+FAST_INLINE __m256i below_u16(const v8u row[2], const uint16_t min[16])
+{
+    const __m256i magnitude = _mm256_set1_epi16(0x7fff), ones = _mm256_set1_epi16(-1);
+    __m256i a = _mm256_add_epi16(_mm256_and_si256((__m256i)row[0], magnitude), ones);
+    __m256i b = _mm256_add_epi16(_mm256_and_si256((__m256i)row[1], magnitude), ones);
+
+    return _mm256_subs_epu16(_mm256_load_si256((const __m256i *)min), _mm256_min_epu16(a, b));
+}
+
+/* Nonzero where f32 magnitudes leave their window. */
+FAST_INLINE __m256i outside_f32(const v8u row[2], const struct amp_window *win)
+{
+    __m256i a = (__m256i)(row[0] & 0x7fffffff), b = (__m256i)(row[1] & 0x7fffffff);
+    __m256i ones = _mm256_set1_epi32(-1);
+    __m256i most = _mm256_load_si256((const __m256i *)win->single_max);
+    __m256i least = _mm256_load_si256((const __m256i *)win->single_min);
+    __m256i max = _mm256_max_epu32(_mm256_max_epu32(a, b), most);
+    __m256i min = _mm256_min_epu32(_mm256_add_epi32(a, ones), _mm256_add_epi32(b, ones));
+
+    return _mm256_or_si256(_mm256_xor_si256(max, most),
+                           _mm256_xor_si256(_mm256_min_epu32(min, least), least));
+}
+
+FAST_INLINE bool in_windows(const struct amp_rows *rows, const struct amp_window *win, bool half_in)
+{
+    __m256i out = _mm256_or_si256(outside_u16(rows->x, win->x_max), below_u16(rows->x, win->x_min));
+
+    out = _mm256_or_si256(out, half_in ? outside_u16(rows->partial, win->half_max)
+                                       : outside_f32(rows->partial, win));
+    return _mm256_testz_si256(out, out);
+}
+
+/* Converts x and the partial sums. Rows go straight from memory: rubbish of workers that do not
+ * take part is not used. */
+FAST_INLINE void load_operands(struct amp_job *j, const struct tile *t, const struct insn *in,
+                               struct amp_form form)
+{
+    _Alignas(32) float x[2][TILE_LANES][2];
+
+#pragma GCC unroll 2
+    for (unsigned k = 0; k < 2; k++) {
+        const __m128i *row = (const __m128i *)t->a[in->a + k];
+
+        _mm256_store_ps(x[k][0], _mm256_cvtph_ps(_mm_loadu_si128(row)));
+        _mm_store_ps(x[k][4], _mm_cvtph_ps(_mm_loadl_epi64(row + 1)));
+#pragma GCC unroll 3
+        for (unsigned lane = 0; lane < TILE_WORKERS; lane += 2)
+            _mm256_store_pd(j->x[k][lane], _mm256_cvtps_pd(_mm_load_ps(x[k][lane])));
+    }
+    if (!form.half_in)
+        fast_store_pairs(j->pair[0], fast_a(t, in->b), fast_a(t, in->b + 1));
+#pragma GCC unroll 2
+    for (unsigned set = 0; form.half_in && set < form.sets; set++) {
+        const __m128i *row = (const __m128i *)t->a[in->b + set];
+
+        _mm256_store_ps((float *)j->pair[set], _mm256_cvtph_ps(_mm_loadu_si128(row)));
+        _mm_store_ps((float *)(j->pair[set] + 4), _mm_cvtph_ps(_mm_loadl_epi64(row + 1)));
+    }
+}
+
+/* ---- what is known of the accumulators ---- */
+
+struct chains {
+    struct acc_bounds even, odd;
+};
+
+/* Bounds are read and written word by word: an 8-byte load of two 4-byte stores would wait. */
 FAST_INLINE struct acc_bounds bounds_get(const struct tile *t, unsigned sets, unsigned odd)
 {
     const struct acc_bounds *b = &t->acc_bounds[0][odd], *c = &t->acc_bounds[sets - 1][odd];
@@ -203,122 +126,152 @@ FAST_INLINE void bounds_put(struct tile *t, unsigned sets, unsigned odd, struct 
     }
 }
 
-/* Chooses how the sums are computed, and for METHOD_F64 records the bounds of the results. */
-FAST_INLINE enum method choose(const struct amp_job *j, unsigned sets, struct f16_range x,
-                               struct f16_range w, struct acc_bounds partial)
+/* Chooses how the sums are computed; *run: what they start with, then what they come to. First by
+ * what is believed, then by looking. */
+FAST_INLINE enum method choose(const struct amp_job *j, const struct amp_rows *rows,
+                               struct chains *c, struct acc_bounds *run, unsigned n, bool half_in)
 {
     struct tile *t = j->t;
-    struct acc_bounds even = bounds_get(t, sets, 0), odd = bounds_get(t, sets, 1);
-    bool first = j->motion == AMP_FIRST;
-    struct acc_bounds run = { first ? odd.max : even.max, first ? odd.lsb : even.lsb };
+    struct amp_window *win = &t->amp_window;
+    bool slides = j->motion == AMP_SLIC, first = j->motion == AMP_FIRST;
 
-    if (j->motion == AMP_SLIC)
-        run = bounds_join(run, partial);
-    if (EMU_UNLIKELY(!exact_in_f64(&run, x, w))) {
-        run = bounds_measure(t, first ? CHAIN_O : CHAIN_E, sets);
-        if (first)
-            odd = run;
-        else
-            even = run;
-        if (j->motion == AMP_SLIC)
-            run = bounds_join(run, partial);
-        if (!exact_in_f64(&run, x, w))
-            return amp_wide_allowed(j, SET_UNITS) ? METHOD_WIDE : METHOD_NONE;
-    }
+    *run = first ? c->odd : c->even;
+    if (slides)
+        *run = bounds_join(*run, half_in ? win->half : win->single);
+    if (EMU_LIKELY(amp_exact(run, win, n)))
+        return METHOD_F64;
+    if (!amp_window_fit(t, rows, !half_in, true, n))
+        return METHOD_NONE;
+    *run = amp_measure(t, first ? CHAIN_O : CHAIN_E, j->sets);
+    if (first)
+        c->odd = *run;
+    else
+        c->even = *run;
+    if (slides)
+        *run = bounds_join(*run, half_in ? win->half : win->single);
+    if (amp_exact(run, win, n))
+        return METHOD_F64;
+    return amp_wide_allowed(j, SET_UNITS) ? METHOD_WIDE : METHOD_NONE;
+}
+
+/* What the chains are within after a step in f64. */
+FAST_INLINE void record(const struct amp_job *j, struct chains c, struct acc_bounds run,
+                        unsigned sets, bool half_in)
+{
+    struct tile *t = j->t;
+    bool first = j->motion == AMP_FIRST;
+
     if (EMU_UNLIKELY(j->lanes != LANES_ALL)) { /* the other workers keep what they had */
-        run = bounds_join(run, even);
+        run = bounds_join(run, c.even);
         if (first)
-            even = bounds_join(even, odd);
+            c.even = bounds_join(c.even, c.odd);
     }
     bounds_put(t, sets, 0, run);
     if (j->motion != AMP_SLIC)
-        bounds_put(t, sets, 1, bounds_join(first ? even : odd, partial));
-    return METHOD_F64;
+        bounds_put(t, sets, 1,
+                   bounds_join(first ? c.even : c.odd,
+                               half_in ? t->amp_window.half : t->amp_window.single));
 }
 
-/* The phase immediate of an AMP instruction: units per set, vector of the weights. */
-struct phase {
-    unsigned units, n;
-};
+/* ---- the instructions ---- */
 
-FAST_INLINE bool decode(const struct insn *in, bool slides, struct phase *p)
-{
-    unsigned i = (unsigned)in->i;
-
-    if (EMU_LIKELY(i < (slides ? 2 : 4))) {
-        *p = (struct phase){ SET_UNITS, i };
-        return true;
-    }
-    *p = i < 6 ? (struct phase){ 4, i - 4 } : (struct phase){ 2, 0 };
-    return !slides && i < 7;
-}
-
-/* Reads the pairs that leave the chain at `chain` and writes them to the result registers. False,
- * nothing changed, if they do not round to f16 in the ordinary way. */
+/* Reads the pairs that leave the chain at `chain`, whose values are within `bound`, and writes them
+ * to the result registers. False, nothing changed, if they do not round to f16 in the ordinary way.
+ */
 FAST_INLINE bool hand_out(struct tile *t, uint32_t lanes, const struct insn *in, unsigned chain,
-                          unsigned sets, bool half)
+                          float bound, struct amp_form form)
 {
     struct fast_rounding rounding; /* large, so set by fast_rounding_begin() only */
     v8u row[2];
 
-    if (!half) {
+    if (!form.half_out) {
         fast_set_pairs(t, lanes, in->d, fast_acc_pairs(t, chain));
         return true;
     }
     if (!fast_rounding_begin(t, lanes, &rounding))
         return false;
 #pragma GCC unroll 2
-    for (unsigned set = 0; set < sets; set++)
-        if (!fast_round_pairs(&rounding, fast_acc_pairs(t, chain + SET_UNITS * set), set, lanes,
-                              &row[set]))
+    for (unsigned set = 0; set < form.sets; set++) {
+        struct f32_pairs v = fast_acc_pairs(t, chain + SET_UNITS * set);
+
+        if (EMU_LIKELY(bound < 65520 && !rounding.draws))
+            row[set] = fast_round_nearest(v);
+        else if (!fast_round_pairs(&rounding, v, set, lanes, &row[set]))
             return false;
+    }
     fast_rounding_end(t, lanes, &rounding);
-    put_a(t, lanes, in->d, sets, row[0], row[sets - 1]);
+    put_a(t, lanes, in->d, form.sets, row[0], row[form.sets - 1]);
     return true;
 }
 
-/* An f16 instruction for the workers of a mask; the form is constant. */
+FAST_INLINE void begin(struct amp_job *j, struct tile *t, uint32_t lanes, struct amp_form form,
+                       unsigned units, unsigned n)
+{
+    j->t = t;
+    j->lanes = lanes;
+    j->sets = form.sets;
+    j->motion = form.slides ? AMP_SLIC : n ? AMP_NEXT : AMP_FIRST;
+    j->w = fast_weights(t, weights_key(units, form.sets))->f64[n];
+}
+
+/* Phases of four or two units, always by the wide method. Immediates: 4, 5 four units, 6 two. */
+static int few_units(struct tile *t, uint32_t lanes, const struct insn *in, struct amp_form form)
+{
+    struct amp_rows rows = rows_of(t, lanes, in, form);
+    unsigned i = (unsigned)in->i, units = i < 6 ? 4 : 2, n = i == 5;
+    struct amp_job j;
+
+    if (form.slides || i < 4 || i > 6)
+        return 0;
+    begin(&j, t, lanes, form, units, n);
+    if (!amp_window_fit(t, &rows, !form.half_in, true, n))
+        return 0;
+    load_operands(&j, t, in, form);
+    if (!amp_wide_allowed(&j, units) ||
+        !hand_out(t, lanes, in, amp_route_of(j.motion).leaving, __builtin_inff(), form))
+        return 0;
+    amp_step_wide(&j, units);
+    acc_forget(t);
+    return 1;
+}
+
+/* An f16 instruction for the workers of a mask. */
 FAST_INLINE int f16_instruction(struct tile *t, uint32_t lanes, const struct insn *in,
                                 struct amp_form form)
 {
+    unsigned n = (unsigned)in->i;
     struct amp_job j;
-    struct phase p;
-    struct f16_range x, wr;
-    struct acc_bounds partial;
-    const struct weight_cache *w;
+    struct amp_rows rows;
+    struct amp_route route;
+    struct chains c;
+    struct acc_bounds run;
     enum method method;
 
-    if (!decode(in, form.slides, &p) || (form.sets == 2 && t->arch->accumulators < TILE_ACC))
+    if (form.sets == 2 && t->arch->accumulators < TILE_ACC)
         return 0;
-    j.t = t;
-    j.lanes = lanes;
-    j.sets = form.sets;
-    j.motion = form.slides ? AMP_SLIC : p.n ? AMP_NEXT : AMP_FIRST;
-    x = load_x(&j, in);
-    partial = form.half_in ? load_half_partials(&j, in, form.sets) : load_f32_partials(&j, in);
-    w = fast_weights(t, weights_key(p.units, form.sets));
-    wr = (struct f16_range){ w->max[p.n], w->min[p.n] };
-    j.w = w->f64[p.n];
-    if (x.max >= FP_F16_INF || wr.max >= FP_F16_INF ||
-        (form.half_in && partial.max == __builtin_inff()))
+    if (EMU_UNLIKELY(n >= (form.slides ? 2 : 4)))
+        return few_units(t, lanes, in, form);
+    begin(&j, t, lanes, form, SET_UNITS, n);
+    route = amp_route_of(j.motion);
+    rows = rows_of(t, lanes, in, form);
+    if (EMU_UNLIKELY(!in_windows(&rows, &t->amp_window, form.half_in)) &&
+        !amp_window_fit(t, &rows, !form.half_in, false, n))
         return 0;
-    if (EMU_LIKELY(p.units == SET_UNITS))
-        method = choose(&j, form.sets, x, wr, partial);
-    else
-        method = amp_wide_allowed(&j, p.units) ? METHOD_WIDE : METHOD_NONE;
+    load_operands(&j, t, in, form);
+    c.even = bounds_get(t, form.sets, 0);
+    c.odd = bounds_get(t, form.sets, 1);
+    method = choose(&j, &rows, &c, &run, n, form.half_in);
     if (EMU_UNLIKELY(method == METHOD_NONE))
         return 0;
-    if (!hand_out(t, lanes, in, j.motion == AMP_NEXT ? CHAIN_O : CHAIN_E, form.sets,
-                  form.half_out)) {
-        acc_forget(t); /* the step that was recorded does not happen */
+    if (!hand_out(t, lanes, in, route.leaving, j.motion == AMP_NEXT ? c.odd.max : c.even.max, form))
         return 0;
-    }
     if (EMU_UNLIKELY(method == METHOD_WIDE)) {
-        amp_step_wide(&j, p.units);
+        amp_step_wide(&j, SET_UNITS);
         acc_forget(t);
         return 1;
     }
-    amp_step(&j);
+    record(&j, c, run, form.sets, form.half_in);
+    amp_step(t, &j, lanes, form.sets, route, form.slides);
     return 1;
 }
 

@@ -1,5 +1,5 @@
 /* fast_amp.h - parts of the fast matrix path that its files share: one step of all workers as a
- * job, what is known about the accumulators, the kernels. Private to emu/bsp.
+ * job, and the ranges that decide how it is computed. Private to emu/bsp.
  *
  * Why f64 gives the bits of one rounding. A step computes RNE_f32(acc + sum of four f16 products).
  * Let all terms be multiples of 2^q and the sum of their magnitudes at most 2^(q + 53). Then so is
@@ -18,6 +18,7 @@
 
 #include "emu/base/fp.h"
 #include "emu/bsp/fast_fp.h"
+#include "emu/bsp/fast_weights.h"
 
 /* Indices into acc[lane]: acc_index(0, 0) and acc_index(0, 1). */
 enum { CHAIN_E = 0, CHAIN_O = 16, SET_UNITS = 8 };
@@ -29,11 +30,10 @@ enum amp_motion {
     AMP_SLIC   /* E moves, then accumulates */
 };
 
-/* One f16 step of all participating workers. */
+/* One f16 step of all participating workers. Values of others are rubbish and not used. */
 struct amp_job {
-    _Alignas(64) double x[TILE_LANES][4]; /* zero for workers that do not take part */
-    /* Partial sums that enter each set, two f32 per worker. */
-    _Alignas(32) uint64_t pair[2][TILE_LANES];
+    _Alignas(64) double x[2][TILE_LANES][2];   /* lanes 0, 1 and lanes 2, 3 of x, by worker */
+    _Alignas(32) uint64_t pair[2][TILE_LANES]; /* what enters each set, two f32 by worker */
     struct tile *t;
     const double (*w)[16]; /* weights: [lane of x][unit] */
     uint32_t lanes;
@@ -42,18 +42,52 @@ struct amp_job {
 };
 
 /* A chain of eight after it moved by a pair: units 2..7, then `in`. */
-static inline __m256i amp_moved(__m256i chain, uint64_t in)
+FAST_INLINE __m256i amp_moved(__m256i chain, uint64_t in)
 {
     __m256i enter = _mm256_set1_epi64x((long long)in);
 
     return _mm256_blend_epi32(_mm256_permute4x64_epi64(chain, 0x39), enter, 0xc0);
 }
 
-/* Executes a job whose terms are known to be exact in f64. */
-void amp_step(const struct amp_job *j);
+FAST_INLINE struct acc_bounds bounds_join(struct acc_bounds a, struct acc_bounds b)
+{
+    return (struct acc_bounds){ a.max > b.max ? a.max : b.max, a.lsb < b.lsb ? a.lsb : b.lsb };
+}
 
-/* The same for any accumulators that fast_exact.h allows; x and weights are finite. units of each
- * set take part: 8, 4 or 2. About four times as slow. */
+/* Whether sums of accumulators within *acc and four products with the weights of n are exact in
+ * f64; if so, *acc becomes what the results are within. */
+FAST_INLINE bool amp_exact(struct acc_bounds *acc, const struct amp_window *win, unsigned n)
+{
+    float sum = acc->max + win->product_max[n];
+    int q = acc->lsb < win->product_lsb[n] ? acc->lsb : win->product_lsb[n];
+
+    if (q > 40) /* keeps the limit below the largest f32 */
+        q = 40;
+    /* For q below -126, where results could be f32 subnormals, the limit is below any sum. */
+    if (!(sum < fp_float((uint32_t)(q + 53 + 127) << 23)))
+        return false;
+    acc->max = sum * (1 + 0x1p-20f); /* more than rounding can add */
+    acc->lsb = q;
+    return true;
+}
+
+/* The two rows of x, and of partial sums, of the workers that take part; others zero. */
+struct amp_rows {
+    v8u x[2], partial[2];
+};
+
+/* Makes the windows hold these rows; anew: and nothing else. f32: what the partial sums are. False
+ * for a NaN or infinity among x, weights of n or f16 partial sums. */
+bool amp_window_fit(struct tile *t, const struct amp_rows *rows, bool f32, bool anew, unsigned n);
+
+/* Products change with the weights. */
+void amp_window_products(struct amp_window *win, const struct weight_cache *w);
+
+/* What a chain of all workers holds, in set 0 or in both. About 40 host cycles. */
+struct acc_bounds amp_measure(const struct tile *t, unsigned chain, unsigned sets);
+
+/* A step for any accumulators that fast_exact.h allows; x and weights are finite. units of each set
+ * take part: 8, 4 or 2. About five times as slow as the step in f64. */
 bool amp_wide_allowed(const struct amp_job *j, unsigned units);
 void amp_step_wide(const struct amp_job *j, unsigned units);
 

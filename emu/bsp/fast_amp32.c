@@ -62,6 +62,7 @@ FAST_INLINE bool sums(struct job32 *j, const float w[2 * SET_UNITS], unsigned se
     unsigned from = j->phase ? CHAIN_E : CHAIN_O;
     v8u special = { 0 };
 
+#pragma GCC unroll 6
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         const uint32_t *acc = j->t->acc[lane];
         v8u x = (v8u)_mm256_set1_epi32((int)j->x[lane]);

@@ -25,11 +25,10 @@
 #ifndef EMU_FAST_EXACT_H
 #define EMU_FAST_EXACT_H
 
-#include <immintrin.h>
-#include <stdint.h>
+#include "emu/bsp/fast_fp.h"
 
 /* Whether four f32 accumulators satisfy the condition above. NaN and infinities do not. */
-static inline int exact_acc_ok(__m128 acc)
+FAST_INLINE int exact_acc_ok(__m128 acc)
 {
     const __m128i magnitude = _mm_set1_epi32(0x7fffffff);
     const __m128i high = _mm_set1_epi32(0x507fffff); /* the f32 below 2^34 */
@@ -54,7 +53,7 @@ struct exact_sum {
     __m256d t, low;
 };
 
-static inline struct exact_sum exact_begin(__m128 acc)
+FAST_INLINE struct exact_sum exact_begin(__m128 acc)
 {
     const __m256d big = _mm256_set1_pd(0x1.8p36);
     __m256d a = _mm256_cvtps_pd(acc), t = _mm256_add_pd(big, a);
@@ -62,7 +61,7 @@ static inline struct exact_sum exact_begin(__m128 acc)
     return (struct exact_sum){ t, _mm256_sub_pd(a, _mm256_sub_pd(t, big)) };
 }
 
-static inline struct exact_sum exact_add(struct exact_sum s, __m256d x, __m256d w)
+FAST_INLINE struct exact_sum exact_add(struct exact_sum s, __m256d x, __m256d w)
 {
     __m256d next = _mm256_fmadd_pd(x, w, s.t);
     __m256d rest = _mm256_fmsub_pd(x, w, _mm256_sub_pd(next, s.t));
@@ -70,7 +69,7 @@ static inline struct exact_sum exact_add(struct exact_sum s, __m256d x, __m256d 
     return (struct exact_sum){ next, _mm256_add_pd(s.low, rest) };
 }
 
-static inline __m128 exact_end(struct exact_sum sum)
+FAST_INLINE __m128 exact_end(struct exact_sum sum)
 {
     const __m256d big = _mm256_set1_pd(0x1.8p36), sign = _mm256_set1_pd(-0.0);
     const __m256i one = _mm256_set1_epi64x(1), none = _mm256_setzero_si256();
@@ -89,17 +88,18 @@ static inline __m128 exact_end(struct exact_sum sum)
 }
 
 /* RNE_f32(acc + x0 w0 + ... + x3 w3) of four units. */
-static inline __m128 exact_dot4(__m128 acc, const __m256d x[4], const __m256d w[4])
+FAST_INLINE __m128 exact_dot4(__m128 acc, const __m256d x[4], const __m256d w[4])
 {
     struct exact_sum s = exact_begin(acc);
 
+#pragma GCC unroll 4
     for (unsigned i = 0; i < 4; i++)
         s = exact_add(s, x[i], w[i]);
     return exact_end(s);
 }
 
 /* RNE_f32(acc + x0 y0 + x1 y1) four times; x and y hold the pairs of factors as neighbours. */
-static inline __m128 exact_dot2(__m128 acc, __m256 x, __m256 y)
+FAST_INLINE __m128 exact_dot2(__m128 acc, __m256 x, __m256 y)
 {
     __m128 xl = _mm256_castps256_ps128(x), xh = _mm256_extractf128_ps(x, 1);
     __m128 yl = _mm256_castps256_ps128(y), yh = _mm256_extractf128_ps(y, 1);

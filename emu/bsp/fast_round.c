@@ -5,20 +5,25 @@
 /* Draws once for each worker of the mask, if all of them round stochastically. */
 bool fast_rounding_draw(const struct tile *t, uint32_t lanes, struct fast_rounding *r)
 {
-    r->draws = true;
-    r->random[0] = r->random[1] = (v8u){ 0 };
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        uint64_t out;
+    uint64_t out[TILE_WORKERS];
+    __m256i a, b;
 
-        if (!(lanes >> lane & 1))
-            continue;
-        if (!(t->fp_ctl[lane] & FP_CTL_ESR))
-            return false;
-        r->prng[lane] = t->prng[lane];
-        out = prng_next(&r->prng[lane]);
-        r->random[0][lane] = (uint32_t)out;
-        r->random[1][lane] = (uint32_t)(out >> 32);
+    if (fast_any((v8u)((fast_load(t->fp_ctl) & FP_CTL_ESR) == 0), lanes))
+        return false;
+    r->draws = true;
+#pragma GCC unroll 6
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+        struct prng p = t->prng[lane]; /* of idle workers too, but theirs is not kept */
+
+        out[lane] = prng_next(&p);
+        r->prng[lane] = p;
     }
+    /* Put together in registers: a vector load of single stores would wait for them. */
+    a = _mm256_set_epi64x((long long)out[3], (long long)out[2], (long long)out[1],
+                          (long long)out[0]);
+    b = _mm256_set_epi64x(0, 0, (long long)out[5], (long long)out[4]);
+    r->random[0] = fast_even_words(a, b);
+    r->random[1] = fast_odd_words(a, b);
     return true;
 }
 
@@ -28,7 +33,7 @@ bool fast_rounding_draw(const struct tile *t, uint32_t lanes, struct fast_roundi
  * Above 2^-14 an f32 has exactly 13 bits below the last f16 place, so the random bits are added to
  * its own; below, the value is brought to multiples of 2^-37, what is cut off or-ed into the last
  * bit. In both cases a carry runs into the exponent as it must. */
-static __m256i round_eight(__m256i v, __m128i random, unsigned *bad)
+FAST_INLINE __m256i round_eight(__m256i v, __m128i random, unsigned *bad)
 {
     const __m256i magnitude = _mm256_set1_epi32(INT32_MAX), one = _mm256_set1_epi32(1);
     const __m256i top = _mm256_set1_epi32(0x477fffff);      /* the f32 below 65536 */
@@ -53,16 +58,15 @@ static __m256i round_eight(__m256i v, __m128i random, unsigned *bad)
     return _mm256_or_si256(above, _mm256_srli_epi32(_mm256_andnot_si256(magnitude, v), 16));
 }
 
-bool fast_round_stochastic(struct f32_pairs v, uint32_t lanes, v8u random, v8u *row)
+bool fast_round_stochastic(__m256i low, __m128i high, uint32_t lanes, v8u random, v8u *row)
 {
     unsigned bad[2];
-    __m256i r = (__m256i)random;
-    __m256i low = round_eight(v.low, _mm256_castsi256_si128(r), &bad[0]);
-    __m256i high =
-        round_eight(_mm256_zextsi128_si256(v.high), _mm256_extracti128_si256(r, 1), &bad[1]);
+    __m256i r = (__m256i)random, wide = _mm256_zextsi128_si256(high);
+    __m256i first = round_eight(low, _mm256_castsi256_si128(r), &bad[0]);
+    __m256i last = round_eight(wide, _mm256_extracti128_si256(r, 1), &bad[1]);
 
-    if (fast_any_word(bad[0] | bad[1] << 8, lanes))
+    if (EMU_UNLIKELY(bad[0] | bad[1]) && fast_any_word(bad[0] | bad[1] << 8, lanes))
         return false;
-    *row = (v8u)_mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
+    *row = (v8u)_mm256_permute4x64_epi64(_mm256_packus_epi32(first, last), 0xd8);
     return true;
 }

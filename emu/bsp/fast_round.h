@@ -17,6 +17,22 @@ struct f32_pairs {
     __m128i high; /* workers 4, 5 */
 };
 
+/* The even or the odd words of a, then of b: a holds a pair of each of workers 0..3, b of 4, 5. */
+static inline v8u fast_even_words(__m256i a, __m256i b)
+{
+    __m256 v = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88);
+
+    /* Workers are now in the order 0 1 4 5 2 3. */
+    return (v8u)_mm256_permute4x64_epi64(_mm256_castps_si256(v), 0xd8);
+}
+
+static inline v8u fast_odd_words(__m256i a, __m256i b)
+{
+    __m256 v = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd);
+
+    return (v8u)_mm256_permute4x64_epi64(_mm256_castps_si256(v), 0xd8);
+}
+
 /* How this instruction rounds. The PRNGs have moved on only in here until fast_rounding_end(). */
 struct fast_rounding {
     v8u random[2]; /* PRNG output of each worker: low and high word */
@@ -27,15 +43,16 @@ struct fast_rounding {
 /* Both words of acc[worker][at], acc[worker][at + 1] for all workers. */
 static inline struct f32_pairs fast_acc_pairs(const struct tile *t, unsigned at)
 {
-    __m128i v[TILE_WORKERS];
+    __m128 v[TILE_WORKERS / 2];
 
-#pragma GCC unroll 6
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
-        v[lane] = _mm_loadl_epi64((const __m128i *)&t->acc[lane][at]);
-    return (struct f32_pairs){
-        _mm256_set_m128i(_mm_unpacklo_epi64(v[2], v[3]), _mm_unpacklo_epi64(v[0], v[1])),
-        _mm_unpacklo_epi64(v[4], v[5]),
-    };
+#pragma GCC unroll 3
+    for (unsigned k = 0; k < TILE_WORKERS / 2; k++) {
+        __m128i even = _mm_loadl_epi64((const __m128i *)&t->acc[2 * k][at]);
+
+        v[k] = _mm_loadh_pi(_mm_castsi128_ps(even), (const __m64 *)&t->acc[2 * k + 1][at]);
+    }
+    return (struct f32_pairs){ _mm256_castps_si256(_mm256_set_m128(v[1], v[0])),
+                               _mm_castps_si128(v[2]) };
 }
 
 /* (a, b) of every worker as neighbours, in the order of the workers. out has 16-byte alignment. */
@@ -62,7 +79,7 @@ static inline bool fast_rounding_begin(const struct tile *t, uint32_t lanes,
     return fast_rounding_draw(t, lanes, r);
 }
 
-bool fast_round_stochastic(struct f32_pairs v, uint32_t lanes, v8u random, v8u *row);
+bool fast_round_stochastic(__m256i low, __m128i high, uint32_t lanes, v8u random, v8u *row);
 
 /* Whether any worker of the mask has a nonzero word; bit 2n and 2n + 1 of `words` are worker n's.
  */
@@ -72,6 +89,15 @@ static inline bool fast_any_word(unsigned words, uint32_t lanes)
         if (lanes >> lane & 1 && words >> 2 * lane & 3)
             return true;
     return false;
+}
+
+/* The pairs as f16x2 words, to nearest even, if none is beyond f16. */
+static inline v8u fast_round_nearest(struct f32_pairs v)
+{
+    __m128i low = _mm256_cvtps_ph(_mm256_castsi256_ps(v.low), _MM_FROUND_TO_NEAREST_INT);
+    __m128i high = _mm_cvtps_ph(_mm_castsi128_ps(v.high), _MM_FROUND_TO_NEAREST_INT);
+
+    return (v8u)_mm256_set_m128i(high, low);
 }
 
 /* The pairs as f16x2 words; k = 0 or 1: rounding lanes 0, 1 or 2, 3. False, *row undefined, where
@@ -87,7 +113,7 @@ static inline bool fast_round_pairs(const struct fast_rounding *r, struct f32_pa
     __m256i any;
 
     if (EMU_UNLIKELY(r->draws))
-        return fast_round_stochastic(v, lanes, r->random[k], row);
+        return fast_round_stochastic(v.low, v.high, lanes, r->random[k], row);
     any = _mm256_or_si256(over[0], over[1]);
     if (EMU_UNLIKELY(!_mm256_testz_si256(any, any))) {
         unsigned words = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(over[0]));
@@ -96,9 +122,7 @@ static inline bool fast_round_pairs(const struct fast_rounding *r, struct f32_pa
         if (fast_any_word(words, lanes))
             return false;
     }
-    *row = (v8u)_mm256_set_m128i(
-        _mm_cvtps_ph(_mm_castsi128_ps(v.high), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
-        _mm256_cvtps_ph(_mm256_castsi256_ps(v.low), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    *row = fast_round_nearest(v);
     return true;
 }
 
@@ -114,14 +138,9 @@ static inline void fast_rounding_end(struct tile *t, uint32_t lanes, const struc
 /* Writes the pairs to registers d and d + 1 of the workers. */
 static inline void fast_set_pairs(struct tile *t, uint32_t lanes, unsigned d, struct f32_pairs v)
 {
-    __m256 low = _mm256_castsi256_ps(v.low);
-    __m256 high = _mm256_castsi256_ps(_mm256_zextsi128_si256(v.high));
-    __m256i even = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88));
-    __m256i odd = _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0xdd));
+    __m256i high = _mm256_zextsi128_si256(v.high);
 
-    /* Workers are now in the order 0 1 4 5 2 3. */
-    put_a(t, lanes, d, 2, (v8u)_mm256_permute4x64_epi64(even, 0xd8),
-          (v8u)_mm256_permute4x64_epi64(odd, 0xd8));
+    put_a(t, lanes, d, 2, fast_even_words(v.low, high), fast_odd_words(v.low, high));
 }
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include "emu/bsp/fast_weights.h"
 
-#include <immintrin.h>
+#include "emu/bsp/fast_amp.h"
 
 /* Transposes an 8x8 matrix of 16-bit words. */
 static inline void transpose_u16(__m128i r[8])
@@ -141,6 +141,8 @@ void fast_weights_refresh(struct tile *t, enum weights_key key)
     } else {
         refresh_f16(t, shape[key].units, shape[key].sets);
     }
+    if (key != WEIGHTS_F32)
+        amp_window_products(&t->amp_window, &t->weight_cache);
     t->weight_cache.key = key;
     t->weight_cache.generation = t->weight_generation;
 }

@@ -1,12 +1,14 @@
 /* superstep.c - runs tiles in parallel until all of them wait, and feeds them what the host sends.
  *
- * Determinism: between two syncs a tile touches nothing but itself, so the order of tiles in a pass does not matter
- * (tests/stress/). The host answers a request no sooner than its latency, and only to the tile that asked. So a tile that awaits
- * nothing runs freely until it asks; one that does goes no further than the latency beyond the earliest cycle in which any tile
- * may still ask, because packets share the link.
+ * Determinism: between two syncs a tile touches nothing but itself, so the order of tiles in a pass
+ * does not matter (tests/stress/). The host answers a request no sooner than its latency, and only
+ * to the tile that asked. So a tile that awaits nothing runs freely until it asks; one that does
+ * goes no further than the latency beyond the earliest cycle in which any tile may still ask,
+ * because packets share the link.
  *
- * Tiles may wait in a circle: one awaits data and computes without a RECV, another stands at the RECV of the same exchange, which
- * cannot be resolved before. Then the first goes on, and what the second asks later reaches the host late (ASSUMED to be rare).
+ * Tiles may wait in a circle: one awaits data and computes without a RECV, another stands at the
+ * RECV of the same exchange, which cannot be resolved before. Then the first goes on, and what the
+ * second asks later reaches the host late (ASSUMED to be rare).
  */
 #include <stdlib.h>
 
@@ -30,7 +32,8 @@ static void wait_at(struct machine *m, uint32_t tile, enum tile_wait wait)
     m->tile[tile].sync_zone = -1;
 }
 
-/* How far a tile may run: to where its next packet, which the host has not computed yet, may arrive. */
+/* How far a tile may run: to where its next packet, which the host has not computed yet, may
+ * arrive. */
 static uint64_t tile_limit(const struct machine *m, uint32_t tile, uint64_t max_cycle)
 {
     const struct exchange_log *log = exchange_log_of(m->exchange, tile);
@@ -45,7 +48,8 @@ static uint64_t tile_limit(const struct machine *m, uint32_t tile, uint64_t max_
     return limit < max_cycle ? limit : max_cycle;
 }
 
-/* A RECV with nothing left to resolve: over when no host data is missing. Returns 1 when the tile goes on. */
+/* A RECV with nothing left to resolve: over when no host data is missing. Returns 1 when the tile
+ * goes on. */
 static int receive_data(struct machine *m, uint32_t tile)
 {
     struct place *p = &m->place[tile];
@@ -65,7 +69,8 @@ static int receive_data(struct machine *m, uint32_t tile)
     return 1;
 }
 
-/* Ends the exchange of a tile that has neither sent nor listened: nobody else has a part in that. Returns 0 if it has. */
+/* Ends the exchange of a tile that has neither sent nor listened: nobody else has a part in that.
+ * Returns 0 if it has. */
 static int receive_alone(struct machine *m, uint32_t tile)
 {
     const struct exchange_log *log = exchange_log_of(m->exchange, tile);
@@ -87,7 +92,8 @@ static int take_recv(struct machine *m, uint32_t tile)
     if (!p->received) {
         int alone = receive_alone(m, tile);
 
-        if (exchange_recv(m->exchange, &m->tile[tile], (uint32_t)(p->arrived - p->release)) != FAULT_NONE)
+        if (exchange_recv(m->exchange, &m->tile[tile], (uint32_t)(p->arrived - p->release)) !=
+            FAULT_NONE)
             p->wait = WAIT_FAULT;
         if (!alone || p->wait == WAIT_FAULT)
             return 0;
@@ -99,14 +105,19 @@ static int take_recv(struct machine *m, uint32_t tile)
 static enum tile_wait wait_of_zone(int zone)
 {
     switch (zone) {
-    case 3: return WAIT_GROUP;
+    case 3:
+        return WAIT_GROUP;
     case 4:
-    case 12: return WAIT_CHIP;
+    case 12:
+        return WAIT_CHIP;
     case 5:
-    case 13: return WAIT_CHIPS;
+    case 13:
+        return WAIT_CHIPS;
     case 6:
-    case 14: return WAIT_HOST;
-    default: return WAIT_FAULT;
+    case 14:
+        return WAIT_HOST;
+    default:
+        return WAIT_FAULT;
     }
 }
 
@@ -139,8 +150,8 @@ static int take_sync(struct machine *m, uint32_t tile)
     return 0;
 }
 
-/* Runs one tile until it waits or may go no further. Where it awaits nothing, in slices that no answer to a request within them
- * can reach. */
+/* Runs one tile until it waits or may go no further. Where it awaits nothing, in slices that no
+ * answer to a request within them can reach. */
 static void run_tile(struct machine *m, uint32_t tile, uint64_t max_cycle)
 {
     struct place *p = &m->place[tile];
@@ -190,9 +201,11 @@ static uint32_t collect_runnable(struct machine *m)
     return n;
 }
 
-/* No request of this tile comes before that cycle. A tile in a sync that is not complete can only go on behind others, which are
- * looked at themselves. held: also look at tiles that only wait for an exchange to be resolved. */
-static uint64_t tile_earliest(const struct machine *m, uint32_t tile, uint64_t next_of_host, int held)
+/* No request of this tile comes before that cycle. A tile in a sync that is not complete can only
+ * go on behind others, which are looked at themselves. held: also look at tiles that only wait for
+ * an exchange to be resolved. */
+static uint64_t tile_earliest(const struct machine *m, uint32_t tile, uint64_t next_of_host,
+                              int held)
 {
     const struct place *p = &m->place[tile];
     uint64_t next;
@@ -295,8 +308,9 @@ static uint32_t header_words(const uint32_t word[2])
 static enum emu_status forward_list(struct machine *m, struct request *list, size_t n)
 {
     if (!m->has_host)
-        return FAIL(FAULT, "tile %u asks the host for a transfer in cycle %llu, but the run has no streams",
-                    list[0].tile, (unsigned long long)list[0].cycle);
+        return FAIL(
+            FAULT, "tile %u asks the host for a transfer in cycle %llu, but the run has no streams",
+            list[0].tile, (unsigned long long)list[0].cycle);
     for (size_t k = 0; k < n; k++) {
         const struct exchange_host_request *r = list[k].r;
 
@@ -376,9 +390,16 @@ static enum emu_status collect_groups(struct machine *m)
 
 static enum machine_stop deadlock(struct machine *m)
 {
-    static const char *const what[] = { "",          "the machine",    "RECV",
-                                        "host data", "syncs it voted", "a sync of its group",
-                                        "a sync of the chip", "a sync of all chips", "the host", "" };
+    static const char *const what[] = { "",
+                                        "the machine",
+                                        "RECV",
+                                        "host data",
+                                        "syncs it voted",
+                                        "a sync of its group",
+                                        "a sync of the chip",
+                                        "a sync of all chips",
+                                        "the host",
+                                        "" };
 
     for (uint32_t i = 0; i < m->arch.tiles; i++) {
         const struct place *p = &m->place[i];
@@ -421,7 +442,8 @@ static int anybody_awaits(const struct machine *m)
     return 0;
 }
 
-/* Every tile waits in a host sync: memory is to hold what has arrived until the last of them got there. */
+/* Every tile waits in a host sync: memory is to hold what has arrived until the last of them got
+ * there. */
 static enum machine_stop stop_at_host(struct machine *m)
 {
     uint64_t latest = machine_cycles(m);

@@ -345,7 +345,8 @@ enum emu_status case_read_register_name(const struct case_reader *r, const struc
         limit = !to_write ? 15 : s[0] == 'm' ? 11 : 13; /* the rest is read-only */
     }
     n = strtoul(digits, &end, 10);
-    if (!out->file || !strchr("mac", out->file) || digits[0] < '0' || digits[0] > '9' || *end || n > limit)
+    if (!out->file || !strchr("mac", out->file) || digits[0] < '0' || digits[0] > '9' || *end ||
+        n > limit)
         return case_wrong(
             r, at, NULL,
             "expected a register that can be %s: m0 to m%d, a0 to a%d, acc0 to acc%d, with "

@@ -117,10 +117,13 @@ uint32_t image_category_bytes(const struct image *im, const struct image_tile *t
 /* The id of a string the image has, UINT32_MAX when it has none like it. */
 uint32_t image_find_string(const struct image *im, const char *text);
 
-/* Files. The writer is deterministic: equal images give equal files (with one release of zstd). It writes beside path and renames,
- * so a failure leaves what was there; a device or pipe is written to directly. EMU_IO when it cannot write, EMU_BAD_IMAGE when the
- * blobs need more than the memory of all tiles, or a table more than 1 GiB. The reader trusts nothing: a damaged, truncated, oversized or
- * hostile file gives EMU_BAD_IMAGE with file, offset and what was expected. Format: docs/image.md. */
+/* Files. Format: docs/image.md.
+ *
+ * The writer is deterministic: equal images give equal files (with one release of zstd). It writes beside path and renames, so a
+ * failure leaves what was there; a device or pipe is written to directly. EMU_IO when it cannot write, EMU_BAD_IMAGE when the blobs
+ * need more than the memory of all tiles or a table more than 1 GiB.
+ * The reader trusts nothing: a damaged, truncated, oversized or hostile file gives EMU_BAD_IMAGE with file, offset and what was
+ * expected. It needs the image's memory and one section of at most 256 KiB of blobs, or of one table, at a time. */
 enum emu_status image_write(const struct image *im, const char *path) EMU_MUST_CHECK;
 enum emu_status image_read(const char *path, struct image **out) EMU_MUST_CHECK;
 enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages, struct image **out) EMU_MUST_CHECK;

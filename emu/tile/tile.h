@@ -82,6 +82,17 @@ struct weight_cache {
     };
 };
 
+/* Ranges that the operands of recent f16 steps stayed in; emu/bsp/fast_amp.c compares with them instead of measuring each time.
+ * Elements of an array are all the same. Minima are of nonzero magnitudes and less 1. */
+struct amp_window {
+    _Alignas(32) uint16_t x_max[16], x_min[16];
+    uint16_t half_max[16];                 /* f16 partial sums */
+    uint32_t single_max[8], single_min[8]; /* f32 partial sums */
+    struct acc_bounds half, single;        /* what they say of partial sums */
+    float product_max[4];                  /* with the weights of each n: above the sum of four products */
+    int32_t product_lsb[4];
+};
+
 struct tile {
     _Alignas(64) uint32_t m[REG_M_NULL + 2][TILE_LANES];
     uint32_t a[REG_A_NULL + 4][TILE_LANES];
@@ -90,6 +101,7 @@ struct tile {
     uint64_t weight[TILE_WEIGHTS];        /* entry 4 * unit + n = $CWEI_unit_n; four f16 (lane 0 lowest) or two f32 */
     uint32_t weight_generation;           /* changes with every write to weight[] */
     struct weight_cache weight_cache;
+    struct amp_window amp_window;
 
     uint32_t pc[TILE_LANES];   /* instruction being executed */
     uint32_t npc[TILE_LANES];  /* set to pc + length before exec_; a taken branch overwrites it */

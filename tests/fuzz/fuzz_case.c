@@ -1,5 +1,5 @@
-/* fuzz_case.c - any bytes as a case file: refused with a message, or laid out, run for a few cycles in checking mode, compared and
- * printed as JSON. Sources and machines are not read from files. */
+/* fuzz_case.c - any bytes as a case file: refused with a message, or laid out, run for a few cycles
+ * in checking mode, compared and printed as JSON. Sources and machines are not read from files. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,13 @@
-/* isa_program.c - the program around the instructions of a block: all shapes in one unit, each behind its own label.
+/* isa_program.c - the program around the instructions of a block: all shapes in one unit, each
+ * behind its own label.
  *
  *   isa_lone    the code as written, then exitz
  *   isa_bundle  the single instruction with a companion in the other lane, then exitz
  *   isa_rpt     the same bundle as the body of a repeat of one
  *   isa_super   the code as written for the supervisor, then br
  *
- * A companion shows that both halves read the registers as they were: it copies what the instruction overwrites, or overwrites what
- * the instruction reads.
+ * A companion shows that both halves read the registers as they were: it copies what the
+ * instruction overwrites, or overwrites what the instruction reads.
  */
 #include "tests/isa/isa_program.h"
 
@@ -98,8 +99,8 @@ static void text_puts(struct text *t, const char *s)
 }
 
 /* What {name} stands for, or NULL: {v} is the number of the shape, others are columns. */
-static const char *replacement(const struct isa_block *b, const struct isa_row *row, const char *name,
-                               size_t n, const char *shape)
+static const char *replacement(const struct isa_block *b, const struct isa_row *row,
+                               const char *name, size_t n, const char *shape)
 {
     if (n == 3 && !memcmp(name, "{v}", 3))
         return shape;
@@ -290,7 +291,8 @@ static int operand_matches(const struct operand *o, const char *text)
     }
 }
 
-/* Whether one statement has the mnemonic and operand kinds of a form. Immediates are told apart by the decoded operation. */
+/* Whether one statement has the mnemonic and operand kinds of a form. Immediates are told apart by
+ * the decoded operation. */
 static int statement_matches(const struct insn_form *f, const char *s, size_t n)
 {
     size_t mn = strcspn(s, " \t\n");
@@ -358,7 +360,8 @@ static int code_contains_form(const struct isa_program *p)
 
             memcpy(w, s->bytes + off, s->size - off >= 8 ? 8 : 4);
             off += isa_decode(w, &main, &aux, &bundle);
-            if (form_makes(p->block->form, main.op) || (bundle && form_makes(p->block->form, aux.op)))
+            if (form_makes(p->block->form, main.op) ||
+                (bundle && form_makes(p->block->form, aux.op)))
                 return 1;
         }
     }

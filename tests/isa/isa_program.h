@@ -6,7 +6,8 @@
 
 enum { ISA_SHAPE_SUPER = 3 }; /* what {v} is in the supervisor's code */
 
-/* The other half of the bundle: writes register number of file with a constant, or with the old value of $a<from>. */
+/* The other half of the bundle: writes register number of file with a constant, or with the old
+ * value of $a<from>. */
 struct isa_companion {
     char file; /* 'm' or 'a' */
     uint8_t number;

@@ -1,8 +1,9 @@
 /* isa_run.c - runs one row in one mode, and compares the whole tile with what it must be.
  *
- * Before the run every register holds a pattern of its own, so that reading or writing a wrong one shows. Afterwards everything that
- * the row does not list must be as before: registers, accumulators, weights, CSRs, memory. Exceptions: what launching a worker
- * sets, and names in the block's `free` list.
+ * Before the run every register holds a pattern of its own, so that reading or writing a wrong one
+ * shows. Afterwards everything that the row does not list must be as before: registers,
+ * accumulators, weights, CSRs, memory. Exceptions: what launching a worker sets, and names in the
+ * block's `free` list.
  */
 #include "tests/isa/isa_run.h"
 
@@ -51,7 +52,8 @@ static int block_writes(const struct isa_block *b, enum isa_place_kind kind)
     return 0;
 }
 
-/* CSRs of the supervisor belong to all workers: rows that set or read them cannot be mixed freely. */
+/* CSRs of the supervisor belong to all workers: rows that set or read them cannot be mixed freely.
+ */
 static int is_super_csr(const struct isa_place *p)
 {
     size_t n = strlen(p->name);
@@ -190,7 +192,8 @@ int isa_token_value(const struct isa_program *p, const char *s, enum isa_shape s
     if (!strcmp(s, "?"))
         return 0;
     if (bar) {
-        if (!parse_half(s, (size_t)(bar - s), &half[0]) || !parse_half(bar + 1, strlen(bar + 1), &half[1]))
+        if (!parse_half(s, (size_t)(bar - s), &half[0]) ||
+            !parse_half(bar + 1, strlen(bar + 1), &half[1]))
             return 0;
         *out = fp_f16_pack(half[0], half[1]);
         return 1;
@@ -221,8 +224,9 @@ static uint64_t with_half(uint64_t v, unsigned high, uint32_t half)
 static uint32_t *csr_word(struct tile *t, unsigned lane, char space, unsigned index)
 {
     if (space == 'U') {
-        uint32_t *const words[] = { &t->fp_sts[lane], NULL, &t->fp_ctl[lane], NULL, NULL,
-                                    NULL,             NULL, NULL,             &t->tas[lane] };
+        uint32_t *const words[] = {
+            &t->fp_sts[lane], NULL, &t->fp_ctl[lane], NULL, NULL, NULL, NULL, NULL, &t->tas[lane]
+        };
 
         return index < EMU_COUNT_OF(words) ? words[index] : NULL;
     }
@@ -345,11 +349,13 @@ static void put_initial(struct trial *t, unsigned lane, const struct isa_place *
     if (row->space == 'U' && row->index == CSR_U_FP_CTL)
         tile_csr_put(tile, LANE_SUPER, 'S', CSR_S_FP_ICTL, (uint32_t)v);
     else
-        tile_csr_put(tile, row->space == 'S' ? LANE_SUPER : lane, row->space, row->index, (uint32_t)v);
+        tile_csr_put(tile, row->space == 'S' ? LANE_SUPER : lane, row->space, row->index,
+                     (uint32_t)v);
 }
 
 /* First and last lane of a place. */
-static void lane_span(const struct trial *t, const struct isa_place *p, unsigned *first, unsigned *last)
+static void lane_span(const struct trial *t, const struct isa_place *p, unsigned *first,
+                      unsigned *last)
 {
     *first = *last = p->lane >= 0 ? (unsigned)p->lane : is_super(t) ? LANE_SUPER : 0u;
     if (p->lane < 0 && (t->mode.crew == CREW_SIX || t->mode.crew == CREW_MIXED))
@@ -512,7 +518,8 @@ static void expect_companion(struct trial *t)
     }
 }
 
-/* Applies the outputs of the rows to `want` and, for words of memory, to the image; old receives what the image had there. */
+/* Applies the outputs of the rows to `want` and, for words of memory, to the image; old receives
+ * what the image had there. */
 static int expect_outputs(struct trial *t, uint32_t old[ISA_MAX_COLUMNS])
 {
     const struct isa_block *b = t->p->block;
@@ -577,8 +584,8 @@ static int compare_counts(struct trial *t)
 }
 
 /* Compares one array of per-lane words unless it is free. */
-static int compare_lanes(struct trial *t, const char *name, const uint32_t *want, const uint32_t *got,
-                         unsigned lanes)
+static int compare_lanes(struct trial *t, const char *name, const uint32_t *want,
+                         const uint32_t *got, unsigned lanes)
 {
     for (unsigned lane = 0; lane < lanes; lane++) {
         if (want[lane] != got[lane] && !isa_block_frees(t->p->block, name))
@@ -731,7 +738,8 @@ static int judge(struct trial *t)
     return 0;
 }
 
-/* Rows that can run beside row i: no faults, and the same values in the CSRs that all workers share. */
+/* Rows that can run beside row i: no faults, and the same values in the CSRs that all workers
+ * share. */
 static int shares_csrs(const struct isa_block *b, const struct isa_row *x, const struct isa_row *y)
 {
     for (unsigned i = 0; i < b->in_count; i++) {

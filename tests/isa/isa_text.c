@@ -1,4 +1,5 @@
-/* isa_text.c - reads .isa files, line by line. Values stay text: what they are depends on where the code was placed. */
+/* isa_text.c - reads .isa files, line by line. Values stay text: what they are depends on where the
+ * code was placed. */
 #include "tests/isa/isa_text.h"
 
 #include <stdio.h>
@@ -97,7 +98,8 @@ static enum emu_status parse_place(const struct cursor *c, const char *s, struct
         p->lane = s[1] - '0';
         s += 3;
     }
-    return parse_register(s, p) ? EMU_OK : wrong(c, "expected a register, CSR, [address] or {name}", s);
+    return parse_register(s, p) ? EMU_OK
+                                : wrong(c, "expected a register, CSR, [address] or {name}", s);
 }
 
 /* : in in -> out out */
@@ -380,15 +382,16 @@ static enum emu_status parse_keyword(struct cursor *c, struct isa_file *f, struc
     if (!strcmp(key, "only")) {
         const char *s = word(c);
 
-        b->only = s && !strcmp(s, "worker")     ? ONLY_WORKER :
-                  s && !strcmp(s, "supervisor") ? ONLY_SUPERVISOR :
-                                                  0;
+        b->only = s && !strcmp(s, "worker")       ? ONLY_WORKER
+                  : s && !strcmp(s, "supervisor") ? ONLY_SUPERVISOR
+                                                  : 0;
         return b->only ? EMU_OK : wrong(c, "expected worker or supervisor", s);
     }
     return wrong(c, "unknown line", key);
 }
 
-/* Lines of code: those that begin with a tab, and labels. Everything from `tail` to the next keyword goes to the tail. */
+/* Lines of code: those that begin with a tab, and labels. Everything from `tail` to the next
+ * keyword goes to the tail. */
 static int is_code(const char *line)
 {
     size_t n = strcspn(line, " \t\n");

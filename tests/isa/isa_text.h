@@ -1,4 +1,5 @@
-/* isa_text.h - the .isa files: instruction, inputs and expectations in one table. tests/isa/README.md describes the format. */
+/* isa_text.h - the .isa files: instruction, inputs and expectations in one table.
+ * tests/isa/README.md describes the format. */
 #ifndef TESTS_ISA_TEXT_H
 #define TESTS_ISA_TEXT_H
 
@@ -23,7 +24,7 @@ enum isa_place_kind {
 struct isa_place {
     enum isa_place_kind kind;
     char name[ISA_NAME]; /* as written; of PLACE_MEMORY the address without the brackets */
-    char file;           /* 'm', 'a', 'c', 'w', or 'r': a CSR found by name, in the space of the context */
+    char file; /* 'm', 'a', 'c', 'w', or 'r': a CSR found by name, in the space of the context */
     uint8_t number;
     int lane; /* -1: every lane that runs */
 };
@@ -55,11 +56,11 @@ struct isa_block {
     const char *file; /* borrowed */
     int line;
     const struct insn_form *form;
-    char *code, *tail; /* owned */
-    unsigned lines;    /* instruction lines of code, a bundle counting more */
-    unsigned only;     /* enum isa_only, or-ed: contexts it runs in */
-    unsigned skip;     /* modes that do not apply: bits of enum isa_mode_bit */
-    char free[256];    /* names that may change unlisted, blank-separated */
+    char *code, *tail;   /* owned */
+    unsigned lines;      /* instruction lines of code, a bundle counting more */
+    unsigned only;       /* enum isa_only, or-ed: contexts it runs in */
+    unsigned skip;       /* modes that do not apply: bits of enum isa_mode_bit */
+    char free[256];      /* names that may change unlisted, blank-separated */
     struct isa_set *set; /* the file's, then the block's */
     size_t set_count, set_cap;
     struct case_memory *memory; /* the file's, then the block's; names and data owned */
@@ -89,7 +90,7 @@ struct isa_file {
     size_t memory_count, memory_cap;
     struct isa_set *set; /* the same */
     size_t set_count, set_cap;
-    struct case_memory *last;   /* memory that a continuation line belongs to */
+    struct case_memory *last; /* memory that a continuation line belongs to */
 };
 
 /* Reads a file. Errors name file and line. */

@@ -1,9 +1,11 @@
-/* run_isa.c - every row of the instruction table: ordinary, edge and faulting cases, in every mode that must agree.
+/* run_isa.c - every row of the instruction table: ordinary, edge and faulting cases, in every mode
+ * that must agree.
  *
  *   run_isa [--mode NAME] [--keep-going] FILE.isa[:LINE] ...
  *
- * TAP on stdout, one line per block. With several whole files it also demands that every form of insn.def has an ordinary row and
- * an edge row, and that every form that accesses memory has a misaligned and an out-of-range row.
+ * TAP on stdout, one line per block. With several whole files it also demands that every form of
+ * insn.def has an ordinary row and an edge row, and that every form that accesses memory has a
+ * misaligned and an out-of-range row.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,8 @@
 
 /* What the rows of one form have shown. */
 struct cover {
-    unsigned ok, edge, misaligned, outside, always; /* always: faults that are the meaning of the instruction */
+    unsigned ok, edge, misaligned, outside,
+        always; /* always: faults that are the meaning of the instruction */
 };
 
 struct totals {
@@ -32,8 +35,8 @@ static void count_fault(struct totals *t, const struct isa_program *p, const str
     const struct arch *a = &p->run->arch;
     uint64_t address;
 
-    if (row->fault == FAULT_EXERR || row->fault == FAULT_INVALID_INSTR || row->fault == FAULT_PBRK0 ||
-        row->fault == FAULT_PBRK1)
+    if (row->fault == FAULT_EXERR || row->fault == FAULT_INVALID_INSTR ||
+        row->fault == FAULT_PBRK0 || row->fault == FAULT_PBRK1)
         c->always++;
     if (row->fault != FAULT_INVALID_ADDR ||
         !isa_token_value(p, row->address.text, SHAPE_LONE, 0, &address))

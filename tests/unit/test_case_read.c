@@ -1,4 +1,5 @@
-/* test_case_read.c - case files: what is read, how numbers become bits, and that every mistake is named with its place. */
+/* test_case_read.c - case files: what is read, how numbers become bits, and that every mistake is
+ * named with its place. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +31,8 @@ static struct tile_case *read_ok(const char *body)
 static void everything_is_read(void **state)
 {
     static const char text[] =
-        "{\"source\": [\"a.S\", \"b.S\"], \"include\": \"inc\", \"defines\": {\"A\": 3, \"B\": \"x y\"},"
+        "{\"source\": [\"a.S\", \"b.S\"], \"include\": \"inc\", \"defines\": {\"A\": 3, \"B\": \"x "
+        "y\"},"
         " \"machine\": \"toy4\", \"entry\": \"e\", \"as\": \"workers\", \"max_cycles\": 77,"
         " \"memory\": [{\"name\": \"x\", \"region\": 0, \"align\": 16, \"f16\": [1, -2.5]},"
         "              {\"name\": \"y\", \"at\": \"0x80000\", \"bytes\": 12}],"
@@ -42,7 +44,8 @@ static void everything_is_read(void **state)
         "              {\"register\": \"a2\", \"f32\": [1, 2], \"relative\": 0.1}],"
         " \"expect_registers\": {\"w5.m0\": -1}, \"expect_csr\": {\"FP_STS\": 0, \"SSR\": 1},"
         " \"expect_cycles\": [10, 20], \"expect_slots\": 9, \"expect_instructions\": 12,"
-        " \"expect_fault\": \"CONFLICT\", \"stack_bytes\": 64, \"scratch_bytes\": 8, \"note\": \"n\"}";
+        " \"expect_fault\": \"CONFLICT\", \"stack_bytes\": 64, \"scratch_bytes\": 8, \"note\": "
+        "\"n\"}";
     struct tile_case *c;
 
     (void)state;
@@ -61,7 +64,8 @@ static void everything_is_read(void **state)
     assert_null(c->memory[1].init.data);
     /* 1, -1, x+8, {3, 4}, 0.5 */
     assert_int_equal(c->state.bytes, 20);
-    assert_memory_equal(c->state.data, "\x01\0\0\0\xff\xff\xff\xff\x08\0\0\0\x03\0\x04\0\0\0\0\x3f", 20);
+    assert_memory_equal(c->state.data, "\x01\0\0\0\xff\xff\xff\xff\x08\0\0\0\x03\0\x04\0\0\0\0\x3f",
+                        20);
     assert_int_equal(c->state.reloc_count, 1);
     assert_int_equal(c->state.reloc[0].offset, 8);
     assert_int_equal(c->set_count, 6);
@@ -97,14 +101,19 @@ static void check_bits(const char *type, const char *json, const uint32_t *want,
 
 static void numbers_become_bits(void **state)
 {
-    static const uint32_t f16[] = { 0x3c00, 0x8000, 0x7bff, 0x0001, 0x7e00, 0x7c00, 0xfc00, 0x7d01, 0x3c00, 0x3c02 };
-    static const uint32_t f32[] = { 0x3f800000, 0x80000000, 0x3dcccccd, 0x7fc00000, 0xff800000, 0x00000001, 0x7f7fffff };
+    static const uint32_t f16[] = { 0x3c00, 0x8000, 0x7bff, 0x0001, 0x7e00,
+                                    0x7c00, 0xfc00, 0x7d01, 0x3c00, 0x3c02 };
+    static const uint32_t f32[] = { 0x3f800000, 0x80000000, 0x3dcccccd, 0x7fc00000,
+                                    0xff800000, 0x00000001, 0x7f7fffff };
     static const uint32_t u32[] = { 0, 0xffffffff, 0xdeadbeef };
     static const uint32_t i8[] = { 0x80, 0x7f, 0xff };
 
     (void)state;
     /* 1.00048828125 is a tie: to even, both ways */
-    check_bits("f16", "[1, -0.0, 65519, 4e-8, \"nan\", \"inf\", \"-inf\", \"0x7d01\", 1.00048828125, 1.00146484375]", f16, 10);
+    check_bits("f16",
+               "[1, -0.0, 65519, 4e-8, \"nan\", \"inf\", \"-inf\", \"0x7d01\", 1.00048828125, "
+               "1.00146484375]",
+               f16, 10);
     check_bits("f32", "[1, -0.0, 0.1, \"nan\", \"-inf\", 1e-45, 3.4028235e38]", f32, 7);
     check_bits("u32", "[0, 4294967295, \"0xDEADBEEF\"]", u32, 3);
     check_bits("i8", "[-128, 127, \"0xff\"]", i8, 3);
@@ -117,44 +126,68 @@ static void mistakes_are_named(void **state)
         const char *body, *want;
     } bad[] = {
         { "\"expect_cylces\": 3", "t.json: expect_cylces: expected another key" },
-        { "\"memory\": [{\"name\": \"x\", \"u8\": [1]}, {\"name\": \"y\", \"align\": 3, \"u8\": [1]}]", "t.json: memory[1].align: expected a power of two, got 3" },
+        { "\"memory\": [{\"name\": \"x\", \"u8\": [1]}, {\"name\": \"y\", \"align\": 3, \"u8\": "
+          "[1]}]",
+          "t.json: memory[1].align: expected a power of two, got 3" },
         { "\"memory\": [{\"u8\": [1]}]", "memory[0].name: expected a string" },
         { "\"memory\": [{\"name\": \"x\"}]", "memory[0]: expected an array \"f16\"" },
-        { "\"memory\": [{\"name\": \"x\", \"u8\": [1], \"f16\": [1]}]", "memory[0]: expected one array" },
-        { "\"memory\": [{\"name\": \"x\", \"u8\": [1]}, {\"name\": \"x\", \"u8\": [1]}]", "memory[1].name: expected a name not used before, got \"x\"" },
+        { "\"memory\": [{\"name\": \"x\", \"u8\": [1], \"f16\": [1]}]",
+          "memory[0]: expected one array" },
+        { "\"memory\": [{\"name\": \"x\", \"u8\": [1]}, {\"name\": \"x\", \"u8\": [1]}]",
+          "memory[1].name: expected a name not used before, got \"x\"" },
         { "\"memory\": [{\"name\": \"9x\", \"u8\": [1]}]", "memory[0].name: expected letters" },
-        { "\"memory\": [{\"name\": \"x\", \"region\": 2, \"u8\": [1]}]", "memory[0].region: expected an integer from 0 to 1, got 2" },
-        { "\"memory\": [{\"name\": \"x\", \"region\": 1, \"at\": 4, \"u8\": [1]}]", "memory[0].at: expected \"at\" or \"region\"" },
-        { "\"memory\": [{\"name\": \"x\", \"at\": 4, \"align\": 8, \"u8\": [1]}]", "memory[0].at: expected a multiple of the alignment" },
-        { "\"memory\": [{\"name\": \"x\", \"u8\": [1, 256]}]", "memory[0].u8[1]: expected a u8: 0 to 255, got 256" },
-        { "\"memory\": [{\"name\": \"x\", \"i16\": [-32769]}]", "memory[0].i16[0]: expected a i16" },
-        { "\"memory\": [{\"name\": \"x\", \"u32\": [1.5]}]", "memory[0].u32[0]: expected an integer, got 1.5" },
-        { "\"memory\": [{\"name\": \"x\", \"f16\": [65520]}]", "memory[0].f16[0]: expected a value in the range of f16" },
-        { "\"memory\": [{\"name\": \"x\", \"f32\": [1e39]}]", "memory[0].f32[0]: expected a value in the range of f32" },
-        { "\"memory\": [{\"name\": \"x\", \"f16\": [\"0x10000\"]}]", "memory[0].f16[0]: expected a number or a string" },
-        { "\"memory\": [{\"name\": \"x\", \"u16\": [\"x\"]}]", "memory[0].u16[0]: expected a number or a string" },
-        { "\"memory\": [{\"name\": \"x\", \"u32\": [\"x+\"]}]", "memory[0].u32[0]: expected a number or a string" },
-        { "\"memory\": [{\"name\": \"x\", \"bytes\": -1}]", "memory[0].bytes: expected a number of bytes, got -1" },
+        { "\"memory\": [{\"name\": \"x\", \"region\": 2, \"u8\": [1]}]",
+          "memory[0].region: expected an integer from 0 to 1, got 2" },
+        { "\"memory\": [{\"name\": \"x\", \"region\": 1, \"at\": 4, \"u8\": [1]}]",
+          "memory[0].at: expected \"at\" or \"region\"" },
+        { "\"memory\": [{\"name\": \"x\", \"at\": 4, \"align\": 8, \"u8\": [1]}]",
+          "memory[0].at: expected a multiple of the alignment" },
+        { "\"memory\": [{\"name\": \"x\", \"u8\": [1, 256]}]",
+          "memory[0].u8[1]: expected a u8: 0 to 255, got 256" },
+        { "\"memory\": [{\"name\": \"x\", \"i16\": [-32769]}]",
+          "memory[0].i16[0]: expected a i16" },
+        { "\"memory\": [{\"name\": \"x\", \"u32\": [1.5]}]",
+          "memory[0].u32[0]: expected an integer, got 1.5" },
+        { "\"memory\": [{\"name\": \"x\", \"f16\": [65520]}]",
+          "memory[0].f16[0]: expected a value in the range of f16" },
+        { "\"memory\": [{\"name\": \"x\", \"f32\": [1e39]}]",
+          "memory[0].f32[0]: expected a value in the range of f32" },
+        { "\"memory\": [{\"name\": \"x\", \"f16\": [\"0x10000\"]}]",
+          "memory[0].f16[0]: expected a number or a string" },
+        { "\"memory\": [{\"name\": \"x\", \"u16\": [\"x\"]}]",
+          "memory[0].u16[0]: expected a number or a string" },
+        { "\"memory\": [{\"name\": \"x\", \"u32\": [\"x+\"]}]",
+          "memory[0].u32[0]: expected a number or a string" },
+        { "\"memory\": [{\"name\": \"x\", \"bytes\": -1}]",
+          "memory[0].bytes: expected a number of bytes, got -1" },
         { "\"memory\": 3", "memory: expected a list" },
         { "\"state\": [[1]]", "state[0]: expected a word" },
         { "\"state\": [4294967296]", "state[0]: expected a u32" },
-        { "\"state\": [{\"u16\": [1], \"u8\": [1]}]", "state[0]: expected an object with one typed array" },
+        { "\"state\": [{\"u16\": [1], \"u8\": [1]}]",
+          "state[0]: expected an object with one typed array" },
         { "\"registers\": {\"m12\": 1}", "registers.m12: expected a register that can be written" },
         { "\"registers\": {\"w6.m1\": 1}", "registers.w6.m1: expected a worker w0 to w5" },
         { "\"registers\": {\"s.a1\": 1}", "registers.s.a1: expected a worker: the supervisor" },
         { "\"registers\": {\"s.\": 1}", "registers.s.: expected a register that can be written" },
         { "\"registers\": {\"\": 1}", "registers.: expected a register that can be written" },
         { "\"registers\": {\"m1\": [1]}", "registers.m1: expected one number" },
-        { "\"registers\": {\"m1\": {\"u16\": 1}}", "registers.m1.u16: expected whole 32-bit words" },
+        { "\"registers\": {\"m1\": {\"u16\": 1}}",
+          "registers.m1.u16: expected whole 32-bit words" },
         { "\"registers\": [1]", "registers: expected an object" },
         { "\"csr\": {\"FP_STS\": 1}", "csr.FP_STS: expected a CSR that can be written" },
         { "\"csr\": {\"w1.FP_CTL\": 1}", "csr.w1.FP_CTL: expected FP_CTL without a worker" },
         { "\"csr\": {\"NOPE\": 1}", "csr.NOPE: expected a CSR" },
-        { "\"expect\": [{\"name\": \"x\", \"u8\": [1]}]", "expect[0].name: expected the name of a memory, got \"x\"" },
-        { "\"memory\": [{\"name\": \"x\", \"u8\": [1]}], \"expect\": [{\"name\": \"x\", \"u8\": [1, 2]}]", "expect[0]: expected at most the 1 bytes of \"x\"" },
-        { "\"expect\": [{\"register\": \"a15\", \"f32\": [1, 2]}]", "expect[0]: expected whole registers" },
-        { "\"expect_registers\": {\"m16\": 1}", "expect_registers.m16: expected a register that can be read" },
-        { "\"expect_cycles\": [1, 2, 3]", "expect_cycles: expected one number, or a lowest and a highest" },
+        { "\"expect\": [{\"name\": \"x\", \"u8\": [1]}]",
+          "expect[0].name: expected the name of a memory, got \"x\"" },
+        { "\"memory\": [{\"name\": \"x\", \"u8\": [1]}], \"expect\": [{\"name\": \"x\", \"u8\": "
+          "[1, 2]}]",
+          "expect[0]: expected at most the 1 bytes of \"x\"" },
+        { "\"expect\": [{\"register\": \"a15\", \"f32\": [1, 2]}]",
+          "expect[0]: expected whole registers" },
+        { "\"expect_registers\": {\"m16\": 1}",
+          "expect_registers.m16: expected a register that can be read" },
+        { "\"expect_cycles\": [1, 2, 3]",
+          "expect_cycles: expected one number, or a lowest and a highest" },
         { "\"expect_cycles\": [2, 1]", "expect_cycles: expected an integer from 2" },
         { "\"expect_fault\": \"OOPS\"", "expect_fault: expected the name of a fault" },
         { "\"max_cycles\": 0", "max_cycles: expected an integer from 1" },
@@ -194,7 +227,8 @@ static void missing_files(void **state)
 static void every_allocation_fails_once(void **state)
 {
     static const char text[] =
-        "{\"source\": [\"a\", \"b\"], \"include\": [\"c\"], \"defines\": {\"A\": 1}, \"entry\": \"e\","
+        "{\"source\": [\"a\", \"b\"], \"include\": [\"c\"], \"defines\": {\"A\": 1}, \"entry\": "
+        "\"e\","
         " \"as\": \"worker\", \"memory\": [{\"name\": \"x\", \"u32\": [\"x\", \"x+4\"]}],"
         " \"state\": [\"x\", 1], \"registers\": {\"m1\": \"x\"}, \"weights\": {\"f16\": [1]},"
         " \"expect\": [{\"name\": \"x\", \"u32\": [1]}], \"expect_registers\": {\"m1\": 1}}";
@@ -219,8 +253,8 @@ static void every_allocation_fails_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_read),  cmocka_unit_test(numbers_become_bits),
-        cmocka_unit_test(mistakes_are_named),  cmocka_unit_test(missing_files),
+        cmocka_unit_test(everything_is_read),          cmocka_unit_test(numbers_become_bits),
+        cmocka_unit_test(mistakes_are_named),          cmocka_unit_test(missing_files),
         cmocka_unit_test(every_allocation_fails_once),
     };
 

@@ -1,4 +1,5 @@
-/* test_case_run.c - cases from text to verdict: placement, the three ways to start a codelet, faults, limits, differences. */
+/* test_case_run.c - cases from text to verdict: placement, the three ways to start a codelet,
+ * faults, limits, differences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,11 +50,13 @@ static void end(struct outcome *o)
 
 static void one_worker(void **state)
 {
-    static const char text[] =
-        "{\"asm\": \".worker\\ne: ld32 $m0, $m13, 0\\n ld32 $m1, $m0, 1\\n get $m2, $WSR\\n st32 $m1, $m12, 0\\n"
-        " exitz $mzero\\n\", \"entry\": \"e\", \"as\": \"worker\","
-        " \"memory\": [{\"name\": \"x\", \"u32\": [7, 8]}], \"state\": [\"x\"], \"registers\": {\"a3\": 9},"
-        " \"expect_registers\": {\"m1\": 8, \"m2\": 0, \"a3\": 9}, \"expect_slots\": 5, \"expect_instructions\": 5}";
+    static const char text[] = "{\"asm\": \".worker\\ne: ld32 $m0, $m13, 0\\n ld32 $m1, $m0, 1\\n "
+                               "get $m2, $WSR\\n st32 $m1, $m12, 0\\n"
+                               " exitz $mzero\\n\", \"entry\": \"e\", \"as\": \"worker\","
+                               " \"memory\": [{\"name\": \"x\", \"u32\": [7, 8]}], \"state\": "
+                               "[\"x\"], \"registers\": {\"a3\": 9},"
+                               " \"expect_registers\": {\"m1\": 8, \"m2\": 0, \"a3\": 9}, "
+                               "\"expect_slots\": 5, \"expect_instructions\": 5}";
     struct outcome o = run(text, raw_options());
     uint32_t word = 0;
 
@@ -62,7 +65,8 @@ static void one_worker(void **state)
     assert_int_equal(o.r->tile.m[13][0], o.r->state_at);
     assert_true(tile_read(&o.r->tile, o.r->scratch_at[0], &word, 4) && word == 8);
     assert_int_equal(o.r->barrel.issued[1], 0);
-    /* run, then the worker's slot at least 6 cycles later; its exit is seen 6 later, and sync takes 6 */
+    /* run, then the worker's slot at least 6 cycles later; its exit is seen 6 later, and sync takes
+     * 6 */
     assert_in_range(o.r->cycles, 6 + 4 * 6 + 6 + 6, 6 + 5 + 4 * 6 + 6 + 6);
     end(&o);
 }
@@ -70,10 +74,13 @@ static void one_worker(void **state)
 static void six_workers(void **state)
 {
     static const char text[] =
-        "{\"asm\": \".worker\\ne: get $m2, $WSR\\n ld32 $m0, $m13, 0\\n stm32 $m2, $m0, $m2\\n exitz $mzero\\n\","
-        " \"entry\": \"e\", \"as\": \"workers\", \"memory\": [{\"name\": \"x\", \"u32\": [9, 9, 9, 9, 9, 9]}],"
+        "{\"asm\": \".worker\\ne: get $m2, $WSR\\n ld32 $m0, $m13, 0\\n stm32 $m2, $m0, $m2\\n "
+        "exitz $mzero\\n\","
+        " \"entry\": \"e\", \"as\": \"workers\", \"memory\": [{\"name\": \"x\", \"u32\": [9, 9, 9, "
+        "9, 9, 9]}],"
         " \"state\": [\"x\"], \"expect\": [{\"name\": \"x\", \"u32\": [0, 1, 2, 3, 4, 5]}],"
-        " \"registers\": {\"w4.m7\": 4, \"m6\": 1}, \"expect_registers\": {\"w4.m7\": 4, \"w3.m7\": 0, \"m6\": 1},"
+        " \"registers\": {\"w4.m7\": 4, \"m6\": 1}, \"expect_registers\": {\"w4.m7\": 4, "
+        "\"w3.m7\": 0, \"m6\": 1},"
         " \"expect_slots\": 4, \"expect_instructions\": 24}";
     struct outcome o = run(text, raw_options());
 
@@ -85,37 +92,43 @@ static void six_workers(void **state)
 static void a_supervisor(void **state)
 {
     static const char text[] =
-        "{\"asm\": \".supervisor\\ne: ld32 $m1, $m0, 0\\n st32 $m1, $sp, $mzero, 0\\n add $sp, $sp, -8\\n"
-        " setzi $m2, w\\n runall $m2, $m0, 0\\n sync 2\\n br $lr\\n .worker\\nw: ld32 $m5, $m13, 0\\n exitz $mzero\\n\","
+        "{\"asm\": \".supervisor\\ne: ld32 $m1, $m0, 0\\n st32 $m1, $sp, $mzero, 0\\n add $sp, "
+        "$sp, -8\\n"
+        " setzi $m2, w\\n runall $m2, $m0, 0\\n sync 2\\n br $lr\\n .worker\\nw: ld32 $m5, $m13, "
+        "0\\n exitz $mzero\\n\","
         " \"entry\": \"e\", \"as\": \"supervisor\", \"state\": [5],"
         " \"registers\": {\"m3\": 3}, \"expect_registers\": {\"m1\": 5, \"m3\": 3, \"w2.m5\": 5},"
-        " \"expect_slots\": [2, 2, 2, 2, 2, 2], \"expect_instructions\": 19, \"expect_fault\": \"INVALID_ADDR\"}";
+        " \"expect_slots\": [2, 2, 2, 2, 2, 2], \"expect_instructions\": 19, \"expect_fault\": "
+        "\"INVALID_ADDR\"}";
     struct outcome o = run(text, raw_options());
 
     (void)state;
     assert_int_equal(o.r->stop, BARREL_HALT);
     assert_int_equal(o.verdict, CASE_FAIL); /* the expected fault did not happen */
     assert_int_equal(o.total, 1);
-    assert_string_equal(json_string_value(json_object_get(json_array_get(o.differences, 0), "what")), "fault");
+    assert_string_equal(
+        json_string_value(json_object_get(json_array_get(o.differences, 0), "what")), "fault");
     assert_int_equal(tile_m(&o.r->tile, LANE_SUPER, 11), o.r->stack_high - 8);
     end(&o);
 }
 
 static void faults_and_limits(void **state)
 {
-    static const char fault[] =
-        "{\"asm\": \".worker\\ne: nop\\nf: ld32 $m0, $mzero, 1\\n exitz $mzero\\n\", \"entry\": \"e\","
-        " \"as\": \"worker\"}";
+    static const char fault[] = "{\"asm\": \".worker\\ne: nop\\nf: ld32 $m0, $mzero, 1\\n exitz "
+                                "$mzero\\n\", \"entry\": \"e\","
+                                " \"as\": \"worker\"}";
     static const char expected[] =
         "{\"asm\": \".worker\\ne: ld32 $m0, $mzero, 1\\n exitz $mzero\\n\", \"entry\": \"e\","
         " \"as\": \"worker\", \"expect_fault\": \"INVALID_ADDR\"}";
-    static const char loop[] = "{\"asm\": \".worker\\ne: bri e\\n\", \"entry\": \"e\", \"as\": \"worker\","
-                               " \"max_cycles\": 1000}";
+    static const char loop[] =
+        "{\"asm\": \".worker\\ne: bri e\\n\", \"entry\": \"e\", \"as\": \"worker\","
+        " \"max_cycles\": 1000}";
     static const char super_loop[] =
         "{\"asm\": \".supervisor\\ne: bri e\\n\", \"entry\": \"e\", \"as\": \"supervisor\","
         " \"max_cycles\": 1000}";
-    static const char outer[] = "{\"asm\": \".supervisor\\ne: sync 3\\n br $lr\\n\", \"entry\": \"e\","
-                                " \"as\": \"supervisor\", \"expect_fault\": \"EXERR\"}";
+    static const char outer[] =
+        "{\"asm\": \".supervisor\\ne: sync 3\\n br $lr\\n\", \"entry\": \"e\","
+        " \"as\": \"supervisor\", \"expect_fault\": \"EXERR\"}";
     struct outcome o = run(fault, raw_options());
 
     (void)state;
@@ -146,16 +159,19 @@ static void differences_are_listed(void **state)
         "  {\"name\": \"x\", \"f16\": [1.5, 2.5, 3.5, \"0xfe01\"], \"tolerance\": 0.5},"
         "  {\"name\": \"x\", \"from\": 1, \"f16\": [2.5, 3.5], \"relative\": 0.19}],"
         " \"registers\": {\"m1\": 5, \"a2\": {\"f32\": 1}, \"a3\": \"0x40000000\"},"
-        " \"expect_registers\": {\"m1\": 6}, \"expect_cycles\": 1, \"expect_slots\": [2, 0, 0, 0, 0, 0]}";
+        " \"expect_registers\": {\"m1\": 6}, \"expect_cycles\": 1, \"expect_slots\": [2, 0, 0, 0, "
+        "0, 0]}";
     struct outcome o = run(text, raw_options());
-    static const char *const want[] = { "x[1]", "x[2]", "x[3]", "x[1]", "m1", "cycles", "slots[0]" };
+    static const char *const want[] = {
+        "x[1]", "x[2]", "x[3]", "x[1]", "m1", "cycles", "slots[0]"
+    };
 
     (void)state;
     assert_int_equal(o.verdict, CASE_FAIL);
     assert_int_equal(o.total, EMU_COUNT_OF(want));
     for (size_t i = 0; i < EMU_COUNT_OF(want); i++)
-        assert_string_equal(json_string_value(json_object_get(json_array_get(o.differences, i), "what")),
-                            want[i]);
+        assert_string_equal(
+            json_string_value(json_object_get(json_array_get(o.differences, i), "what")), want[i]);
     end(&o);
 }
 
@@ -163,8 +179,10 @@ static void differences_are_listed(void **state)
 static void runs_again(void **state)
 {
     static const char text[] =
-        "{\"asm\": \".worker\\ne: ld32 $m0, $m13, 0\\n ld32 $m1, $m0, 0\\n add $m1, $m1, 1\\n st32 $m1, $m0, 0\\n"
-        " exitz $mzero\\n\", \"entry\": \"e\", \"as\": \"worker\", \"memory\": [{\"name\": \"x\", \"u32\": [1]}],"
+        "{\"asm\": \".worker\\ne: ld32 $m0, $m13, 0\\n ld32 $m1, $m0, 0\\n add $m1, $m1, 1\\n st32 "
+        "$m1, $m0, 0\\n"
+        " exitz $mzero\\n\", \"entry\": \"e\", \"as\": \"worker\", \"memory\": [{\"name\": \"x\", "
+        "\"u32\": [1]}],"
         " \"state\": [\"x\"], \"expect\": [{\"name\": \"x\", \"u32\": [2]}]}";
     struct outcome o = run(text, raw_options());
     uint64_t cycles = o.r->cycles;
@@ -184,9 +202,10 @@ static void runs_again(void **state)
 
 static void the_checking_mode_reports(void **state)
 {
-    static const char text[] =
-        "{\"asm\": \".worker\\ne: ld32 $m0, $m13, 0\\n ld32 $m1, $m0, 0\\n st32 $m1, $m0, 1\\n exitz $mzero\\n\","
-        " \"entry\": \"e\", \"as\": \"workers\", \"memory\": [{\"name\": \"x\", \"bytes\": 8}], \"state\": [\"x\"]}";
+    static const char text[] = "{\"asm\": \".worker\\ne: ld32 $m0, $m13, 0\\n ld32 $m1, $m0, 0\\n "
+                               "st32 $m1, $m0, 1\\n exitz $mzero\\n\","
+                               " \"entry\": \"e\", \"as\": \"workers\", \"memory\": [{\"name\": "
+                               "\"x\", \"bytes\": 8}], \"state\": [\"x\"]}";
     struct outcome o = run(text, (struct case_options){ .raw = 1, .check = 1 });
 
     (void)state;
@@ -200,10 +219,11 @@ static void the_checking_mode_reports(void **state)
 /* The answer is JSON that says what happened, and nothing else. */
 static void the_answer_is_json(void **state)
 {
-    static const char text[] =
-        "{\"asm\": \".worker\\ne: nop\\nfoo: ld32 $m0, $mzero, 1\\n exitz $mzero\\n\", \"entry\": \"e\","
-        " \"as\": \"worker\", \"memory\": [{\"name\": \"x\", \"f32\": [0.1, \"nan\", \"0x7fa00001\", -0.0]},"
-        " {\"name\": \"b\", \"bytes\": 2}]}";
+    static const char text[] = "{\"asm\": \".worker\\ne: nop\\nfoo: ld32 $m0, $mzero, 1\\n exitz "
+                               "$mzero\\n\", \"entry\": \"e\","
+                               " \"as\": \"worker\", \"memory\": [{\"name\": \"x\", \"f32\": [0.1, "
+                               "\"nan\", \"0x7fa00001\", -0.0]},"
+                               " {\"name\": \"b\", \"bytes\": 2}]}";
     struct outcome o = run(text, (struct case_options){ .raw = 1, .check = 1 });
     char *out = NULL;
     size_t bytes = 0;
@@ -225,8 +245,11 @@ static void the_answer_is_json(void **state)
     assert_string_equal(json_string_value(json_object_get(fault, "source")), "asm:3");
     assert_string_equal(json_string_value(json_object_get(fault, "address")), "0x4");
     memory = json_array_get(json_object_get(root, "memory"), 0);
-    assert_string_equal(json_string_value(json_array_get(json_object_get(memory, "f32"), 2)), "0x7fa00001");
-    assert_int_equal(json_array_size(json_object_get(json_array_get(json_object_get(root, "memory"), 1), "u8")), 2);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(memory, "f32"), 2)),
+                        "0x7fa00001");
+    assert_int_equal(
+        json_array_size(json_object_get(json_array_get(json_object_get(root, "memory"), 1), "u8")),
+        2);
     assert_int_equal(json_array_size(json_object_get(root, "check")), 0);
     json_decref(root);
     free(out);
@@ -238,14 +261,26 @@ static void what_does_not_fit_is_refused(void **state)
     static const struct {
         const char *text, *want;
     } bad[] = {
-        { "\"asm\": \"e: nop\\n\", \"entry\": \"x\"", "entry: expected a symbol of the code, got \"x\"" },
-        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"state\": [\"y\"]", "state: element 0: expected a memory or a symbol" },
-        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"machine\": \"toy4\", \"memory\": [{\"name\": \"x\", \"bytes\": 40000}]", "x: 40000 bytes aligned to 8 do not fit into region 1; 32" },
-        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"memory\": [{\"name\": \"x\", \"at\": \"0x4c000\", \"bytes\": 8}]", "x: 0x4c000 with 8 bytes overlaps .text" },
-        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"memory\": [{\"name\": \"x\", \"at\": 0, \"bytes\": 8}]", "x: 0x0 with 8 bytes leaves the memory" },
-        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"memory\": [{\"name\": \"x\", \"at\": \"0x80000\", \"bytes\": 8}, {\"name\": \"y\", \"at\": \"0x80004\", \"bytes\": 8}]", "y: 0x80004 with 8 bytes overlaps x at 0x80000 to 0x80008" },
+        { "\"asm\": \"e: nop\\n\", \"entry\": \"x\"",
+          "entry: expected a symbol of the code, got \"x\"" },
+        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"state\": [\"y\"]",
+          "state: element 0: expected a memory or a symbol" },
+        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"machine\": \"toy4\", \"memory\": "
+          "[{\"name\": \"x\", \"bytes\": 40000}]",
+          "x: 40000 bytes aligned to 8 do not fit into region 1; 32" },
+        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"memory\": [{\"name\": \"x\", \"at\": "
+          "\"0x4c000\", \"bytes\": 8}]",
+          "x: 0x4c000 with 8 bytes overlaps .text" },
+        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"memory\": [{\"name\": \"x\", \"at\": 0, "
+          "\"bytes\": 8}]",
+          "x: 0x0 with 8 bytes leaves the memory" },
+        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"memory\": [{\"name\": \"x\", \"at\": "
+          "\"0x80000\", \"bytes\": 8}, {\"name\": \"y\", \"at\": \"0x80004\", \"bytes\": 8}]",
+          "y: 0x80004 with 8 bytes overlaps x at 0x80000 to 0x80008" },
         { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"machine\": \"nope\"", "nope" },
-        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"machine\": \"toy4\", \"stack_bytes\": 100000", "the supervisor's stack" },
+        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"machine\": \"toy4\", \"stack_bytes\": "
+          "100000",
+          "the supervisor's stack" },
         { "\"asm\": \"e: oops\\n\", \"entry\": \"e\"", "oops" },
         { "\"source\": \"/nonexistent/a.S\", \"entry\": \"e\"", "/nonexistent/a.S" },
     };
@@ -281,12 +316,15 @@ static void first_fit(void **state)
     assert_int_equal(at, base + 128); /* the rest of the gap is too small */
     assert_int_equal(case_layout_fit(&l, CASE_REGION0, 4, 4, "d", &at), EMU_OK);
     assert_int_equal(at, base + 60);
-    assert_int_equal(case_layout_fit(&l, CASE_REGION1, l.arch->mem_bytes - l.arch->region0_bytes, 16, "e", &at), EMU_OK);
+    assert_int_equal(
+        case_layout_fit(&l, CASE_REGION1, l.arch->mem_bytes - l.arch->region0_bytes, 16, "e", &at),
+        EMU_OK);
     assert_int_equal(at, middle);
     assert_int_equal(case_layout_fit(&l, CASE_REGION1_OR_0, 16, 1024, "f", &at), EMU_OK);
     assert_int_equal(at, base + 1024);
     assert_int_equal(case_layout_fit(&l, CASE_REGION1, 1, 1, "g", &at), EMU_BAD_FILE);
-    assert_int_equal(case_layout_fit(&l, CASE_REGION1, 0, 1, "h", &at), EMU_OK); /* nothing takes no room */
+    assert_int_equal(case_layout_fit(&l, CASE_REGION1, 0, 1, "h", &at),
+                     EMU_OK); /* nothing takes no room */
     case_layout_free(&l);
     /* a range over the border of the regions belongs to both */
     assert_int_equal(case_layout_fix(&l, middle - 8, 16, "a"), EMU_OK);

@@ -278,6 +278,36 @@ static void test_memory_is_what_is_in_flight(void **state)
     rig_free(&r);
 }
 
+/* The queue of a tile: packets of changing size, some always ahead of those that are applied. */
+static void test_queue_of_a_tile(void **state)
+{
+    uint32_t put = 0, taken = 0, at = 0;
+    uint8_t got[1024];
+    struct rig r;
+
+    (void)state;
+    rig_new(&r, NULL, NULL);
+    for (uint32_t i = 0; i < 3000; i++) {
+        uint32_t bytes = i % 7 == 3 ? 0 : 4 + i * 52 % 1020, ahead = 1 + i / 20 % 30;
+
+        assert_int_equal(machine_arrival(r.m, 1, i / 2, r.arch.mem_base + put % 32768,
+                                         pattern + put % 32768, bytes, 1),
+                         EMU_OK);
+        put += bytes;
+        for (; place(&r, 1)->arrivals - place(&r, 1)->next_arrival > ahead; at++) {
+            uint32_t n = at % 7 == 3 ? 0 : 4 + at * 52 % 1020;
+
+            memset(machine_tile(r.m, 1)->mem, 0, r.arch.mem_bytes);
+            place_apply_one(r.m, 1);
+            assert_true(tile_read(machine_tile(r.m, 1), r.arch.mem_base + taken % 32768, got, n));
+            assert_memory_equal(got, pattern + taken % 32768, n);
+            taken += n;
+        }
+    }
+    assert_true(place(&r, 1)->arrival_cap <= 64 && place(&r, 1)->packet_cap <= 2 * 32 * 1024);
+    rig_free(&r);
+}
+
 static enum emu_status small_run(struct rig *r)
 {
     const struct host_header up = { 100, r->arch.mem_base, 2000, 1 };
@@ -331,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_sinks),
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_memory_is_what_is_in_flight),
+        cmocka_unit_test(test_queue_of_a_tile),
         cmocka_unit_test(test_every_allocation_fails),
     };
 

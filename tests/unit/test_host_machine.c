@@ -20,6 +20,7 @@ struct rig {
     struct arch arch;
     struct machine *m;
     struct host *h;
+    long live; /* allocations before */
 };
 
 static uint8_t pattern[1 << 16];
@@ -30,6 +31,7 @@ static void rig_new(struct rig *r, unsigned threads, const char *const *set)
 
     for (size_t i = 0; i < sizeof(pattern); i++)
         pattern[i] = (uint8_t)(1 + i * 7 + (i >> 8));
+    r->live = alloc_live();
     r->arch = *arch_preset("toy4");
     for (; set && *set; set++)
         assert_int_equal(arch_set(&r->arch, *set), EMU_OK);
@@ -47,7 +49,7 @@ static void rig_free(struct rig *r)
 {
     machine_free(r->m);
     host_free(r->h);
-    assert_int_equal(alloc_live(), 0);
+    assert_int_equal(alloc_live(), r->live);
 }
 
 /* Puts a program into a tile and starts it at `start`. */
@@ -309,14 +311,43 @@ static void test_threads_and_pieces(void **state)
     }
 }
 
+/* One worker whose instructions take up to 36 cycles, beside a supervisor that issues all the time:
+ * a limit between two issues of the worker lets the supervisor go on to it. */
+static void test_pieces_of_a_cycle(void **state)
+{
+    uint64_t cycles[2];
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        enum machine_stop stop = MACHINE_LIMIT;
+        struct rig r;
+
+        rig_new(&r, 1, NULL);
+        program(&r, 0, 0,
+                "start: setzi $m0, work\n run $m0, $mzero, 0\n setzi $m1, 30\n"
+                "loop: brnzdec $m1, loop\n send 1, HEADER, 4\n sync 2\n sync 0\n sync 6\n"
+                ".worker\n.align 8\n"
+                "work: f32ln $a0, $a0\n f32ln $a1, $a1\n f32ln $a2, $a2\n f32ln $a3, $a3\n"
+                "f32ln $a0, $a0\n f32ln $a1, $a1\n f32ln $a2, $a2\n exitz $mzero\n");
+        header(&r, 0, HEADER, STREAM_IN, 64);
+        for (uint64_t limit = k ? 1 : UINT64_MAX; stop == MACHINE_LIMIT; limit++)
+            stop = machine_run(r.m, limit);
+        assert_int_equal(stop, MACHINE_HOST);
+        cycles[k] = machine_cycles(r.m);
+        rig_free(&r);
+    }
+    assert_int_equal(cycles[0], cycles[1]);
+}
+
 /* --- tiles that wait for each other --- */
 
 /* Tile 0 sends a word to tile 1, which asks the host then; tile 2 computes meanwhile without any
  * RECV, so that the exchange is resolved only when it reaches the next sync. */
-static const char sender[] = "start: sync 4\n send 0, HEADER, 3\n sync 0\n sync 4\n sync 6\n";
+static const char sender[] = "start: sync 4\n delay 199\n send 0, HEADER, 3\n sync 0\n sync 4\n"
+                             "sync 6\n";
 static const char receiver[] = "start: sync 4\n"
                                "delaypic 0, 0, DATA_WORD + 0x400\n"
-                               "delayxpic 9, 0, 0\n"
+                               "delayxpic 209, 0, 0\n"
                                "delayxpic 0, 0, 1600\n"
                                "sync 0\n"
                                "send 1, HEADER, 4\n"
@@ -332,28 +363,45 @@ static const char busy[] = "start: sync 4\n setzi $m0, 50000\n loop: brnzdec $m0
 static const char busy_awaiting[] = "start: send 1, HEADER, 4\n sync 4\n setzi $m0, 50000\n"
                                     "loop: brnzdec $m0, loop\n sync 4\n sync 0\n sync 6\n";
 
-static uint32_t receiver_done(const char *third, unsigned threads, uint64_t piece,
-                              struct hash128 *digest)
+/* The same with a RECV for the data before it computes. */
+static const char awaiting_busy[] = "start: send 1, HEADER, 4\n sync 4\n sync 0\n"
+                                    "setzi $m0, 50000\n loop: brnzdec $m0, loop\n sync 4\n"
+                                    "sync 6\n";
+/* As the receiver, but with a RECV that has nothing to end. */
+static const char listens_to_nobody[] = "start: sync 4\n"
+                                        "sync 0\n"
+                                        "send 1, HEADER, 4\n"
+                                        "sync 0\n"
+                                        "get $m0, $SCOUNT_L\n"
+                                        "setzi $m1, NOTES\n"
+                                        "st32 $m0, $m1, 0\n"
+                                        "sync 4\n"
+                                        "sync 6\n";
+static const char no_sender[] = "start: sync 4\n sync 4\n sync 6\n";
+
+struct trio {
+    const char *first, *second, *third; /* programs; third may be NULL */
+    uint32_t third_bytes;               /* that it asks for */
+};
+
+/* Runs three tiles of one group. Returns when the data of the second had come. */
+static uint32_t second_done(const struct trio *t, unsigned threads, struct hash128 *digest)
 {
-    enum machine_stop stop = MACHINE_LIMIT;
     struct rig r;
     uint32_t done;
 
     rig_new(&r, threads, NULL);
-    program(&r, 0, 0, sender);
-    program(&r, 1, 0, receiver);
-    header(&r, 0, HEADER, STREAM_IN, 4);
+    program(&r, 0, 0, t->first);
+    program(&r, 1, 0, t->second);
     header(&r, 1, HEADER, STREAM_IN, 2048);
-    if (third) {
-        program(&r, 2, 0, third);
-        header(&r, 2, HEADER, STREAM_IN2, 40000 / 2);
+    if (t->third) {
+        program(&r, 2, 0, t->third);
+        header(&r, 2, HEADER, STREAM_IN2, t->third_bytes);
     }
-    for (uint64_t limit = piece; stop == MACHINE_LIMIT; limit += piece)
-        stop = machine_run(r.m, limit);
-    assert_int_equal(stop, MACHINE_HOST);
+    stops_with(&r, MACHINE_HOST, UINT64_MAX);
     assert_true(buffer_holds(&r, 1, pattern, 2048));
-    if (third == busy_awaiting)
-        assert_true(buffer_holds(&r, 2, pattern, 20000));
+    if (t->third && t->third_bytes)
+        assert_true(buffer_holds(&r, 2, pattern, t->third_bytes));
     *digest = machine_digest(r.m);
     done = note(&r, 1, 0);
     rig_free(&r);
@@ -363,25 +411,49 @@ static uint32_t receiver_done(const char *third, unsigned threads, uint64_t piec
 static void test_request_behind_a_late_exchange(void **state)
 {
     const struct arch *a = arch_preset("toy4");
+    struct trio t = { sender, receiver, NULL, 0 };
     struct hash128 digest;
-    uint64_t alone = receiver_done(NULL, 1, UINT64_MAX, &digest);
+    uint32_t alone = second_done(&t, 1, &digest);
 
     (void)state;
-    /* the sync, 12 events, RECV, then the request */
-    assert_in_range(alone - transfer_cycles(a, 2048), a->sync_chip_cycles + 12,
-                    a->sync_chip_cycles + 16);
-    assert_int_equal(receiver_done(busy, 1, UINT64_MAX, &digest), alone);
+    /* the sync, 212 events, RECV, then the request */
+    assert_in_range(alone - transfer_cycles(a, 2048), a->sync_chip_cycles + 212,
+                    a->sync_chip_cycles + 216);
+    t.third = busy;
+    assert_int_equal(second_done(&t, 1, &digest), alone);
+    /* 4 bytes come before the second tile is held; 600 come when it is, but before any answer to
+       it: in cycle 13,519, when it asks in cycle 350 or later */
+    for (t.third_bytes = 4; t.third_bytes <= 600; t.third_bytes += 596) {
+        t.third = awaiting_busy;
+        alone = second_done(&t, 1, &digest);
+        t.third = busy_awaiting;
+        assert_int_equal(second_done(&t, 1, &digest), alone);
+    }
+}
+
+/* A RECV without an exchange does not wait for the other tiles of the phase. */
+static void test_recv_of_nothing(void **state)
+{
+    struct trio polite = { no_sender, listens_to_nobody, awaiting_busy, 20000 }, rude = polite;
+    struct hash128 digest;
+
+    (void)state;
+    rude.third = busy_awaiting;
+    assert_int_equal(second_done(&rude, 1, &digest), second_done(&polite, 1, &digest));
 }
 
 /* A circle: the third tile cannot go on without knowing what the second one asks, and that one
  * only goes on when the third has come to a sync. It ends, always in the same way. */
 static void test_circle(void **state)
 {
+    struct trio t = { sender, receiver, busy_awaiting, 20000 };
+    struct trio straight = { sender, receiver, awaiting_busy, 20000 };
     struct hash128 one, two;
-    uint32_t done = receiver_done(busy_awaiting, 1, UINT64_MAX, &one);
+    uint32_t done = second_done(&t, 1, &one);
 
     (void)state;
-    assert_int_equal(receiver_done(busy_awaiting, 2, UINT64_MAX, &two), done);
+    assert_true(done > second_done(&straight, 1, &two) + 5000); /* later than need be */
+    assert_int_equal(second_done(&t, 2, &two), done);
     assert_true(hash128_equal(one, two));
 }
 
@@ -503,7 +575,9 @@ int main(void)
         cmocka_unit_test(test_bytes_to_the_host),
         cmocka_unit_test(test_words_arrive_during_compute),
         cmocka_unit_test(test_threads_and_pieces),
+        cmocka_unit_test(test_pieces_of_a_cycle),
         cmocka_unit_test(test_request_behind_a_late_exchange),
+        cmocka_unit_test(test_recv_of_nothing),
         cmocka_unit_test(test_circle),
         cmocka_unit_test(test_host_sync_and_release),
         cmocka_unit_test(test_errors_stop_the_run),

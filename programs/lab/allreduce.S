@@ -1,0 +1,170 @@
+// allreduce.S - every tile holds one word; every tile ends with the sum of all of them. docs/timing.md 7 counts its cycles.
+//
+// Two exchanges. First SUMMERS tiles of row 0, where words arrive soonest, take up to GROUP - 1 words each and add them to
+// their own. Then all tiles listen to all summers and add up what they say.
+//
+// Tiles are dealt out column by column: n = ROWS * (physical mod ROW) + row. Group g has n = GROUP g .. GROUP g + GROUP - 1; its
+// summer is the first tile of row 0 in it, and the others follow in the order of n, those before the summer last.
+#include <superstep/bsp.h>
+
+	.equ	ROWS, TILES / ROW
+	.equ	SUMMERS, (TILES + GROUP - 1) / GROUP
+	.equ	N, ROWS * (PHYSICAL % ROW) + PHYSICAL / ROW
+	.equ	G, N / GROUP
+
+#define FIRST_N(g)    ((g) * GROUP)
+#define SUMMER_N(g)   ((FIRST_N(g) + ROWS - 1) / ROWS * ROWS)
+#define SPEAKER(k)    (((k) + TURN) % SUMMERS)
+#define TILE_OF(n)    logical((n) % ROWS * ROW + (n) / ROWS)
+
+	.equ	SIZE_G, (G == SUMMERS - 1) * (TILES - G * GROUP) + (G != SUMMERS - 1) * GROUP
+	.equ	SUMMER, TILE_OF(SUMMER_N(G))
+	.equ	LAST_LAG, pic_lag(TILE_OF(ROWS - 1))
+	.equ	NEAREST, 18		// events from a send to the memory of the nearest tile
+
+// ---- sums ----
+// m8 = address of the words; the sum goes to m0. Four accumulators m0..m3 and four words under way m4..m7, so that no load and
+// no addition waits for the six cycles of the one before it, until the four sums are added.
+
+	.macro ADD_ONE i
+	.if (\i) % 4 == 0
+	add	$m0, $m0, $m4
+	.elseif (\i) % 4 == 1
+	add	$m1, $m1, $m5
+	.elseif (\i) % 4 == 2
+	add	$m2, $m2, $m6
+	.else
+	add	$m3, $m3, $m7
+	.endif
+	.endm
+
+	.macro LOAD_ONE i, word
+	.if (\i) % 4 == 0
+	ld32	$m4, $m8, \word
+	.elseif (\i) % 4 == 1
+	ld32	$m5, $m8, \word
+	.elseif (\i) % 4 == 2
+	ld32	$m6, $m8, \word
+	.else
+	ld32	$m7, $m8, \word
+	.endif
+	.endm
+
+	.macro SUM_PAIRS i
+	.if (\i) % 2 == 0
+	.if (\i) % 4 == 0
+	add	$m0, $m0, $m1
+	add	$m2, $m2, $m3
+	.else
+	add	$m2, $m2, $m3
+	add	$m0, $m0, $m1
+	.endif
+	add	$m0, $m0, $m2
+	.else
+	.if (\i) % 4 == 3
+	add	$m0, $m0, $m3
+	add	$m1, $m1, $m2
+	.else
+	add	$m1, $m1, $m2
+	add	$m0, $m0, $m3
+	.endif
+	add	$m0, $m0, $m1
+	.endif
+	.endm
+
+// At least 8 words; with own = 1 m0 holds one more value already.
+	.macro SUM words, own
+	.set	W, 0
+	.if (\own) == 0
+	ld32	$m0, $m8, 0
+	.set	W, 1
+	.endif
+	ld32	$m4, $m8, W
+	ld32	$m1, $m8, W + 1
+	ld32	$m5, $m8, W + 2
+	ld32	$m2, $m8, W + 3
+	ld32	$m6, $m8, W + 4
+	ld32	$m3, $m8, W + 5
+	ld32	$m7, $m8, W + 6
+	.set	W, W + 7
+	.set	I, 0
+	.rept	(\words) - W
+	ADD_ONE I
+	LOAD_ONE I, W
+	.set	I, I + 1
+	.set	W, W + 1
+	.endr
+	ADD_ONE I
+	ADD_ONE I + 1
+	ADD_ONE I + 2
+	ADD_ONE I + 3
+	SUM_PAIRS I
+	.endm
+
+// ---- first exchange: word a of the group reaches the mux of the summer at event a ----
+
+// Sets S to the tile whose word is number a of this group.
+	.macro MEMBER a
+	.set	M, SUMMER_N(G) + 1 + (\a)
+	.set	M, M - (M >= FIRST_N(G) + SIZE_G) * SIZE_G
+	.set	S, TILE_OF(M)
+	.endm
+
+	.supervisor
+main:
+	sync	SYNC_CHIP
+	.exchange TILE
+	.if TILE == SUMMER
+	.set	A, 0
+	.rept	SIZE_G - 1
+	MEMBER A
+	.receive words + 4 * A, 1, A - exch_delay(S, TILE), S
+	.set	A, A + 1
+	.endr
+	.else
+	.set	A, N - SUMMER_N(G) - 1
+	.set	A, A + (A < 0) * SIZE_G
+	.send	word, 1, A - exch_delay(TILE, SUMMER)
+	.endif
+	.endexchange
+	.if TILE == SUMMER
+	setzi	$m9, word
+	ld32	$m0, $m9, 0
+	setzi	$m8, words
+	setzi	$m9, mine
+	.endif
+	sync	SYNC_RECV
+	.if TILE == SUMMER
+	SUM	SIZE_G - 1, 1
+	st32	$m0, $m9, 0
+	.endif
+
+// ---- second exchange: summers repeat their word at every event, so that everybody takes it when it suits him. On every tile
+// the word of summer SPEAKER(k) is in memory at event LAST_LAG + k; TURN puts those last that are far away from some tiles ----
+
+	sync	SYNC_CHIP
+	.exchange TILE
+	.set	P, 0
+	.set	K, 0
+	.rept	SUMMERS
+	.set	S, TILE_OF(SUMMER_N(SPEAKER(P)))
+	.if S != TILE
+	.receive sums + 4 * K, 1, LAST_LAG + P - pic_lag(TILE) - exch_delay(S, TILE), S
+	.set	K, K + 1
+	.endif
+	.set	P, P + 1
+	.endr
+	.if TILE == SUMMER
+	.set	E, 0
+	.rept	LAST_LAG + SUMMERS - NEAREST
+	.send	mine, 1, E
+	.set	E, E + 1
+	.endr
+	.endif
+	.endexchange
+	setzi	$m8, sums
+	setzi	$m9, total
+	sync	SYNC_RECV
+	SUM	K, TILE == SUMMER	// a summer has its own word in m0
+	st32	$m0, $m9, 0
+	sync	SYNC_HOST

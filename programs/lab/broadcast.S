@@ -1,0 +1,16 @@
+// broadcast.S - one tile sends WORDS words, all others take them: a single superstep, because any number of tiles may listen to
+// one sender.
+#include <superstep/bsp.h>
+
+	.supervisor
+main:
+	sync	SYNC_CHIP
+	.exchange TILE
+	.if TILE == ROOT
+	.send	block, WORDS, FIRST_EVENT
+	.else
+	.receive block, WORDS, FIRST_EVENT, ROOT
+	.endif
+	.endexchange
+	sync	SYNC_RECV
+	sync	SYNC_HOST
