@@ -60,7 +60,7 @@ $(O)/bench/%: tests/bench/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
 
-check: check-layers check-docs check-unit check-isa check-cases ## everything a commit must pass
+check: check-layers check-docs check-unit check-isa check-cases check-lab ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
@@ -76,6 +76,9 @@ check-isa: $(ISA_BIN) ## every row of the instruction table: ordinary, edge and 
 
 check-cases: $(B)/superstep ## whole programs on one tile
 	$(Q)tests/run_cases.sh $(B)/superstep tests/cases/*.json
+
+check-lab: $(B)/superstep ## whole-machine programs of programs/lab
+	$(Q)tests/run_lab.sh $(B)/superstep programs/lab/*.bsp.json
 
 check-long: check ## the long tests: sanitizers, compilers and levels, PopLibs sources (SUPERSTEP_POPLIBS)
 	$(Q)for t in tests/long/*.sh; do echo "== $$t"; $$t || exit 1; done
@@ -106,5 +109,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@awk -F': .*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all check check-layers check-docs check-unit check-isa check-cases check-long bench fuzz fuzz-all format clean help
+.PHONY: all check check-layers check-docs check-unit check-isa check-cases check-lab check-long bench fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -121,7 +121,7 @@ uint64_t arch_exchange_bytes_per_s(const struct arch *a); /* received by all til
 uint64_t arch_cycles_from_ns(const struct arch *a, uint64_t ns);
 uint64_t arch_cycles_for_bytes(const struct arch *a, uint64_t bytes, uint32_t mbytes_per_s);
 
-/* Memory element that holds a byte address, or -1 outside the memory (isa/memory.md 1).
+/* Memory element that holds a byte address, or -1 outside the memory (docs/machine.md 2).
  *
  * Elements are numbered by address / element_bytes in region 0. Region 1 alternates its elements
  * word by word: the parity of the 64-bit word selects one of the pair. */

@@ -449,7 +449,7 @@ int directive_run(struct as *as, struct span name, struct loc at)
     for (size_t i = 0; i < EMU_COUNT_OF(directives); i++) {
         const struct directive *d = &directives[i];
 
-        if (!span_is(name, d->name))
+        if (name.n < 2 || name.s[1] != d->name[1] || !span_is(name, d->name))
             continue;
         if (as->bundle.open && !(d->flags & IN_BUNDLE))
             return as_error(as, at, "%s cannot stand in a bundle", d->name);

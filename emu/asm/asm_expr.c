@@ -500,8 +500,11 @@ static const struct infix *peek_operator(struct as *as)
         return NULL;
     f = as->top;
     for (size_t i = 0; i < EMU_COUNT_OF(operators); i++) {
-        size_t n = strlen(operators[i].text);
+        size_t n;
 
+        if (*f->p != operators[i].text[0])
+            continue;
+        n = strlen(operators[i].text);
         if ((size_t)(f->end - f->p) >= n && !memcmp(f->p, operators[i].text, n))
             return &operators[i];
     }

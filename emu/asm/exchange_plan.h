@@ -4,7 +4,7 @@
  * The caller says when (events of this tile) and where; the plan merges sends, changes of the
  * incoming mux (XPIC) and of the incoming pointer (PIC) into one sequence in which every
  * instruction covers the events it should, and puts two-word instructions on addresses that are
- * multiples of 8 (isa/encodings.md "Exchange"). It knows nothing about other tiles: when a word
+ * multiples of 8 (docs/encoding.md 1). It knows nothing about other tiles: when a word
  * reaches the mux is for the caller to add up (arch_exchange_delay).
  */
 #ifndef EMU_EXCHANGE_PLAN_H

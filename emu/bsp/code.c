@@ -119,8 +119,7 @@ static void choose_order(struct code_slot *s)
     }
 }
 
-static void decode_slot(const struct arch *arch, const uint32_t word[2], int odd_word,
-                        struct code_slot *s)
+static void decode_slot(const struct arch *arch, const uint32_t word[2], struct code_slot *s)
 {
     int is_bundle;
 
@@ -129,11 +128,6 @@ static void decode_slot(const struct arch *arch, const uint32_t word[2], int odd
     s->instructions = is_bundle ? 2 : 1;
     s->slots = 1;
     s->invalid_fault = FAULT_INVALID_INSTR;
-    if (odd_word && s->bytes == 8) {
-        s->invalid_fault = FAULT_INVALID_PC;
-        s->invalid = "a bundle must be 8-byte aligned";
-        return;
-    }
     s->invalid = invalid_for_worker(s);
     if (!s->invalid && s->is_bundle &&
         (isa_registers(&s->main).a_write & isa_registers(&s->aux).a_write)) {
@@ -156,33 +150,32 @@ static void decode_slot(const struct arch *arch, const uint32_t word[2], int odd
     }
 }
 
-static struct entry *decode_page(const struct arch *arch, const uint8_t *bytes, struct hash128 key)
+static struct entry *decode_page(const struct arch *arch, const uint32_t *word, struct hash128 key)
 {
     struct entry *e = emu_alloc(1, sizeof(*e));
 
     if (!e)
         return NULL;
     e->key = key;
-    for (unsigned i = 0; i < CODE_PAGE_WORDS; i++) {
-        uint32_t word[2] = { 0, 0 };
-
-        memcpy(word, bytes + 4 * i, i + 1 < CODE_PAGE_WORDS ? 8 : 4);
-        decode_slot(arch, word, i & 1, &e->page.slot[i]);
-    }
+    for (unsigned i = 0; i < CODE_PAGE_WORDS; i++)
+        decode_slot(arch, &word[i], &e->page.slot[i]);
     return e;
 }
 
 const struct code_page *code_page_get(struct code_cache *c, struct tile *t, uint32_t pc)
 {
     uint32_t index = (pc - t->mem_base) >> CODE_PAGE_BITS;
-    const uint8_t *bytes = t->mem + ((size_t)index << CODE_PAGE_BITS);
-    struct hash128 key = hash128(bytes, CODE_PAGE_BYTES);
+    uint32_t off = index << CODE_PAGE_BITS, end = off + CODE_PAGE_BYTES;
+    uint32_t word[CODE_PAGE_WORDS + 1] = { 0 }; /* and the second half of a bundle in the last word */
+    struct hash128 key;
     struct entry *e;
 
+    memcpy(word, t->mem + off, end < t->region0_bytes ? CODE_PAGE_BYTES + 4 : t->region0_bytes - off);
+    key = hash128(word, sizeof(word));
     pthread_mutex_lock(&c->lock);
     for (e = c->bucket[key.lo % CODE_BUCKETS]; e && !hash128_equal(e->key, key); e = e->next)
         ;
-    if (!e && (e = decode_page(c->arch, bytes, key)) != NULL) {
+    if (!e && (e = decode_page(c->arch, word, key)) != NULL) {
         e->next = c->bucket[key.lo % CODE_BUCKETS];
         c->bucket[key.lo % CODE_BUCKETS] = e;
         c->pages++;
@@ -191,7 +184,7 @@ const struct code_page *code_page_get(struct code_cache *c, struct tile *t, uint
     if (!e)
         return NULL;
     t->page[index] = &e->page;
-    if (t->code_end < (index + 1) << CODE_PAGE_BITS)
-        t->code_end = (index + 1) << CODE_PAGE_BITS;
+    if (t->code_end < end + 4)
+        t->code_end = end + 4;
     return &e->page;
 }

@@ -93,7 +93,6 @@ FAST_INLINE void load_operands(struct amp_job *j, const struct tile *t, const st
     }
     if (!form.half_in)
         fast_store_pairs(j->pair[0], fast_a(t, in->b), fast_a(t, in->b + 1));
-#pragma GCC unroll 2
     for (unsigned set = 0; form.half_in && set < form.sets; set++) {
         const __m128i *row = (const __m128i *)t->a[in->b + set];
 
@@ -271,7 +270,13 @@ FAST_INLINE int f16_instruction(struct tile *t, uint32_t lanes, const struct ins
         return 1;
     }
     record(&j, c, run, form.sets, form.half_in);
-    amp_step(t, &j, lanes, form.sets, route, form.slides);
+    /* The routes are constants here: a copy of the loop for each. */
+    if (form.slides)
+        amp_step(t, &j, lanes, form.sets, AMP_SLIC);
+    else if (n)
+        amp_step(t, &j, lanes, form.sets, AMP_NEXT);
+    else
+        amp_step(t, &j, lanes, form.sets, AMP_FIRST);
     return 1;
 }
 

@@ -25,18 +25,40 @@ FAST_INLINE struct amp_route amp_route_of(enum amp_motion motion)
     };
 }
 
-/* E = acc + x . w for workers lane .. lane + n - 1; four units per vector, acc may be E. */
-FAST_INLINE void amp_multiply(struct tile *restrict t, const struct amp_job *restrict j,
-                              unsigned lane, unsigned n, unsigned sets, unsigned from)
+/* The chains of a worker move. */
+FAST_INLINE void amp_move(struct tile *restrict t, const struct amp_job *restrict j, unsigned lane,
+                          unsigned sets, struct amp_route r)
 {
+#pragma GCC unroll 2
+    for (unsigned set = 0; set < sets; set++) {
+        const uint32_t *at = &t->acc[lane][r.leaving + SET_UNITS * set];
+        __m256i chain = amp_moved(_mm256_loadu_si256((const __m256i *)at), j->pair[set][lane]);
+
+        _mm256_storeu_si256((__m256i *)&t->acc[lane][r.moved + SET_UNITS * set], chain);
+    }
+}
+
+/* Workers lane .. lane + n - 1; four units per vector. Loads come first, then the chains move, then
+ * the sums are stored: so no chain needs to be held back, whichever it is. */
+FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_job *restrict j,
+                             unsigned lane, unsigned n, unsigned sets, enum amp_motion motion)
+{
+    const struct amp_route r = amp_route_of(motion);
+    const bool slides = motion == AMP_SLIC;
     const double(*w)[16] = j->w;
     __m256d s[TILE_WORKERS][4], x[TILE_WORKERS];
 
 #pragma GCC unroll 6
+    for (unsigned k = 0; slides && k < n; k++)
+        amp_move(t, j, lane + k, sets, r);
+#pragma GCC unroll 6
     for (unsigned k = 0; k < n; k++)
 #pragma GCC unroll 4
         for (unsigned g = 0; g < 2 * sets; g++)
-            s[k][g] = _mm256_cvtps_pd(_mm_loadu_ps((float *)&t->acc[lane + k][from + 4 * g]));
+            s[k][g] = _mm256_cvtps_pd(_mm_loadu_ps((float *)&t->acc[lane + k][r.from + 4 * g]));
+#pragma GCC unroll 6
+    for (unsigned k = 0; !slides && k < n; k++)
+        amp_move(t, j, lane + k, sets, r);
 #pragma GCC unroll 4
     for (unsigned i = 0; i < 4; i++) {
 #pragma GCC unroll 6
@@ -60,45 +82,18 @@ FAST_INLINE void amp_multiply(struct tile *restrict t, const struct amp_job *res
                                              _mm256_cvtpd_ps(s[k][2 * set])));
 }
 
-FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_job *restrict j,
-                             unsigned lane, unsigned n, unsigned sets, struct amp_route r,
-                             bool slides)
-{
-    __m256i chain[TILE_WORKERS][2];
-
-#pragma GCC unroll 6
-    for (unsigned k = 0; k < n; k++)
-#pragma GCC unroll 2
-        for (unsigned set = 0; set < sets; set++) {
-            const uint32_t *at = &t->acc[lane + k][r.leaving + SET_UNITS * set];
-
-            chain[k][set] =
-                amp_moved(_mm256_loadu_si256((const __m256i *)at), j->pair[set][lane + k]);
-        }
-    if (!slides)
-        amp_multiply(t, j, lane, n, sets, r.from);
-#pragma GCC unroll 6
-    for (unsigned k = 0; k < n; k++)
-#pragma GCC unroll 2
-        for (unsigned set = 0; set < sets; set++)
-            _mm256_storeu_si256((__m256i *)&t->acc[lane + k][r.moved + SET_UNITS * set],
-                                chain[k][set]);
-    if (slides)
-        amp_multiply(t, j, lane, n, sets, r.from);
-}
-
 FAST_INLINE void amp_step(struct tile *restrict t, const struct amp_job *restrict j, uint32_t lanes,
-                          unsigned sets, struct amp_route r, bool slides)
+                          unsigned sets, enum amp_motion motion)
 {
     if (EMU_LIKELY(lanes == LANES_ALL)) {
 #pragma GCC unroll 2
         for (unsigned lane = 0; lane < TILE_WORKERS; lane += 6 / sets)
-            amp_workers(t, j, lane, 6 / sets, sets, r, slides);
+            amp_workers(t, j, lane, 6 / sets, sets, motion);
         return;
     }
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
         if (lanes >> lane & 1)
-            amp_workers(t, j, lane, 1, sets, r, slides);
+            amp_workers(t, j, lane, 1, sets, motion);
 }
 
 #endif

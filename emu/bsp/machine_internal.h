@@ -31,7 +31,9 @@ struct place {
     uint8_t group;
     uint8_t received; /* the RECV of the current superstep is over, or none was needed */
     uint64_t release, received_at, arrived; /* cycles of the running superstep */
+    uint64_t data_cycles; /* of the superstep: at a RECV, for host data */
     uint32_t words_in, words_out;
+    uint8_t vote_gc; /* consensus of the last sync the tile voted ahead for */
     struct arrival *arrival; /* owned queue */
     size_t arrivals, next_arrival, arrival_cap;
     uint8_t *packet; /* owned: the bytes of the queued arrivals, in order */
@@ -93,6 +95,11 @@ uint64_t sync_held_release(const struct machine *m, unsigned group);
 /* Ends the last superstep of all groups, in the record and in the digests. */
 enum emu_status sync_finish(struct machine *m);
 void sync_release_host(struct machine *m);
+/* Writes $SSR.GC. */
+static inline void sync_set_consensus(struct tile *t, uint32_t consensus)
+{
+    t->ssr = (t->ssr & ~(uint32_t)SSR_GC) | (consensus ? SSR_GC : 0);
+}
 
 /* machine.c */
 void machine_note_fault(struct machine *m, uint32_t tile, const struct exchange_fault *x);

@@ -13,8 +13,8 @@
 
 /* One tile in one superstep; cycles are tile clock cycles. */
 struct tile_step {
-    uint32_t exchange_cycles; /* release to the end of RECV */
-    uint32_t compute_cycles;  /* end of RECV (or release) to the arrival at the next sync */
+    uint32_t exchange_cycles; /* release to the end of RECV, and waits for host data at later RECVs */
+    uint32_t compute_cycles;  /* the rest up to the arrival at the next sync */
     uint32_t wait_cycles;     /* arrival to the next release */
     uint32_t words_in, words_out;
 };

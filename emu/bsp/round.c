@@ -111,7 +111,9 @@ static inline void run_aux(struct barrel *b, struct tile *t, struct issue *is,
     if (s->fast_aux && s->fast_aux(t, is->lanes, &s->aux))
         return;
     prepare_plain(t, is, s);
+    t->in_aux = 1;
     half_plain(b, t, is->lanes, is->round, &s->aux);
+    t->in_aux = 0;
 }
 
 static void run_swapped(struct barrel *b, struct tile *t, struct issue *is,
@@ -258,16 +260,17 @@ void round_run(struct barrel *b, struct tile *t, uint64_t round)
             due |= 1u << lane;
     }
     while (due) {
-        uint32_t lanes = 0, pc = 0;
+        uint32_t lanes = 0, pc = 0, repeats = 0;
 
         for (; k < BARREL_SLOTS; k++) {
             unsigned lane = (b->phase + k) % BARREL_SLOTS;
 
             if (!(due >> lane & 1))
                 continue;
-            if (lanes && t->pc[lane] != pc)
+            if (lanes && (t->pc[lane] != pc || !t->rpt_count[lane] != !repeats))
                 break;
             pc = t->pc[lane];
+            repeats = t->rpt_count[lane];
             lanes |= 1u << lane;
         }
         due &= ~lanes;

@@ -65,6 +65,7 @@ static int receive_data(struct machine *m, uint32_t tile)
     if (t->xcsr[PLACE_DCOUNT])
         return 0;
     p->wait = WAIT_NOT;
+    p->data_cycles += cycle - p->arrived;
     m->barrel[tile].cycle = cycle;
     return 1;
 }
@@ -141,6 +142,7 @@ static int take_sync(struct machine *m, uint32_t tile)
         if (exchange_log_of(m->exchange, tile)->votes)
             return 0;
         p->wait = WAIT_NOT;
+        sync_set_consensus(t, p->vote_gc);
         m->barrel[tile].cycle++;
         return 1;
     }
@@ -348,6 +350,14 @@ static enum emu_status forward_requests(struct machine *m, uint32_t n)
     return s;
 }
 
+/* What the fabric knows of the fault of a tile; NULL when it did not raise it. */
+static const struct exchange_fault *fabric_fault(const struct machine *m, uint32_t tile)
+{
+    const struct exchange_fault *x = exchange_last_fault(m->exchange);
+
+    return m->tile[tile].fault.kind == FAULT_EXERR && x && x->tile == tile ? x : NULL;
+}
+
 static void run_pass(struct machine *m, uint32_t n, uint64_t max_cycle)
 {
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)m->threads) if (n > 1)
@@ -355,7 +365,7 @@ static void run_pass(struct machine *m, uint32_t n, uint64_t max_cycle)
         run_tile(m, m->runnable[i], max_cycle);
     for (uint32_t i = 0; i < n; i++) {
         if (m->place[m->runnable[i]].wait == WAIT_FAULT)
-            machine_note_fault(m, m->runnable[i], NULL);
+            machine_note_fault(m, m->runnable[i], fabric_fault(m, m->runnable[i]));
     }
 }
 

@@ -104,25 +104,21 @@ static int resolve_phase(struct machine *m, unsigned phase)
 static int group_complete(const struct machine *m, const struct group *g, enum tile_wait wait,
                           uint64_t *latest)
 {
-    uint32_t waiting = 0;
-
     for (uint32_t i = 0; i < g->tiles; i++) {
         const struct place *p = &m->place[g->tile[i]];
         const struct exchange_log *log = exchange_log_of(m->exchange, g->tile[i]);
         uint64_t at;
 
-        if (p->wait == wait) {
+        if (wait == WAIT_GROUP && log->votes > 0)
+            at = log->vote_cycle; /* also when it stands at a later sync already */
+        else if (p->wait == wait)
             at = p->arrived;
-            waiting++;
-        } else if (wait == WAIT_GROUP && log->votes > 0) {
-            at = log->vote_cycle;
-        } else {
+        else
             return 0;
-        }
         if (*latest < at)
             *latest = at;
     }
-    return waiting > 0;
+    return g->tiles > 0;
 }
 
 uint64_t sync_held_release(const struct machine *m, unsigned group)
@@ -148,8 +144,10 @@ static int record_group(struct machine *m, const struct group *g, unsigned index
         if (p->release < s.release)
             s.release = p->release;
         m->step[i] = (struct tile_step){
-            .exchange_cycles = (uint32_t)(received - p->release),
-            .compute_cycles = (uint32_t)(p->arrived > received ? p->arrived - received : 0),
+            .exchange_cycles = (uint32_t)(received - p->release + p->data_cycles),
+            .compute_cycles = (uint32_t)(p->arrived > received + p->data_cycles
+                                             ? p->arrived - received - p->data_cycles
+                                             : 0),
             .wait_cycles = (uint32_t)(release > p->arrived ? release - p->arrived : 0),
             .words_in = p->words_in,
             .words_out = p->words_out
@@ -177,11 +175,12 @@ static int release_tile(struct machine *m, uint32_t tile, uint64_t release, uint
     struct tile *t = &m->tile[tile];
 
     place_apply_arrivals(m, tile, release);
-    t->ssr = (t->ssr & ~(uint32_t)SSR_GC) | (consensus ? SSR_GC : 0);
+    sync_set_consensus(t, consensus);
     p->wait = WAIT_NOT;
     p->received = 0;
     p->release = p->received_at = release;
     p->words_in = p->words_out = 0;
+    p->data_cycles = 0;
     m->barrel[tile].cycle = release;
     t->cycle = release;
     if (exchange_begin(m->exchange, t, release) == FAULT_NONE)
@@ -191,14 +190,16 @@ static int release_tile(struct machine *m, uint32_t tile, uint64_t release, uint
     return -1;
 }
 
-/* A tile that voted uses one vote; it stays where it is unless it waits for the last of them. */
-static void use_vote(struct machine *m, uint32_t tile, uint64_t release)
+/* A tile that voted uses one vote; it stays where it is unless it waits for the last of them, and learns the consensus then. */
+static void use_vote(struct machine *m, uint32_t tile, uint64_t release, uint32_t consensus)
 {
     struct exchange_log *log = exchange_log_of(m->exchange, tile);
     struct place *p = &m->place[tile];
 
+    p->vote_gc = consensus != 0;
     if (--log->votes == 0 && p->wait == WAIT_ANS) {
         p->wait = WAIT_NOT;
+        sync_set_consensus(&m->tile[tile], p->vote_gc);
         m->barrel[tile].cycle = release > p->arrived + 1 ? release : p->arrived + 1;
     }
 }
@@ -215,20 +216,23 @@ static int release_group(struct machine *m, unsigned index, enum tile_wait wait,
     g->phase = phase;
     g->resolved = 0;
     for (uint32_t i = 0; i < g->tiles; i++) {
-        if (m->place[g->tile[i]].wait != wait)
-            use_vote(m, g->tile[i], release);
+        if (wait == WAIT_GROUP && exchange_log_of(m->exchange, g->tile[i])->votes > 0)
+            use_vote(m, g->tile[i], release, consensus);
         else if (release_tile(m, g->tile[i], release, consensus) < 0)
             return -1;
     }
     return 1;
 }
 
-static uint32_t group_consensus(const struct machine *m, const struct group *g)
+static uint32_t group_consensus(const struct machine *m, const struct group *g, enum tile_wait wait)
 {
     uint32_t lc = SSR_LC;
 
-    for (uint32_t i = 0; i < g->tiles; i++)
-        lc &= m->tile[g->tile[i]].ssr;
+    for (uint32_t i = 0; i < g->tiles; i++) {
+        const struct exchange_log *log = exchange_log_of(m->exchange, g->tile[i]);
+
+        lc &= wait == WAIT_GROUP && log->votes > 0 ? log->vote_lc : m->tile[g->tile[i]].ssr;
+    }
     return lc;
 }
 
@@ -243,7 +247,7 @@ static int release_internal(struct machine *m)
         if (!g->tiles || !g->resolved || !group_complete(m, g, WAIT_GROUP, &latest))
             continue;
         if (release_group(m, k, WAIT_GROUP, latest + m->arch.sync_chip_cycles,
-                          group_consensus(m, g), k) < 0)
+                          group_consensus(m, g, WAIT_GROUP), k) < 0)
             return -1;
         moved = 1;
     }
@@ -264,7 +268,7 @@ static int release_all(struct machine *m, enum tile_wait wait, uint64_t cost)
             continue;
         if (!g->resolved || !group_complete(m, g, wait, &latest))
             return 0;
-        consensus &= group_consensus(m, g);
+        consensus &= group_consensus(m, g, wait);
         if (phase == MACHINE_MAX_GROUPS)
             phase = k;
     }

@@ -4,8 +4,8 @@
  * A phase is what the tiles released by one sync do until their RECV. While it runs, each tile only
  * logs: sends, changes of its mux (XPIC) and of its incoming pointer (PIC), all in events (cycles
  * since the release). When every tile of the phase has reached RECV or its next sync,
- * exchange_resolve() turns the logs into copies, on intervals, and proves them: isa/encodings.md
- * "Exchange".
+ * exchange_resolve() turns the logs into copies, on intervals, and proves them:
+ * docs/exchange.md 4.
  */
 #ifndef EMU_EXCHANGE_H
 #define EMU_EXCHANGE_H
@@ -72,6 +72,7 @@ struct exchange_log {
     size_t requests, request_cap;
     int32_t votes;       /* group syncs voted ahead by sans and not yet used */
     uint64_t vote_cycle; /* issue of the last sans */
+    uint32_t vote_lc;    /* $SSR.LC as it was then: the tile's part in the consensus */
 
     struct exchange *fabric;     /* borrowed: whose log this is */
     uint32_t tile;               /* logical number */

@@ -1,6 +1,6 @@
 /* exchange_check.c - the exchange once more, literally: one word, one event, one address at a time.
  *
- * Written from isa/encodings.md alone and sharing nothing with the interval resolver but the logs:
+ * Written from docs/exchange.md alone and sharing nothing with the interval resolver but the logs:
  * every sender's words stand in an array by event, every receiver is stepped event by event. Used
  * by checking mode and by the tests, slow and simple on purpose.
  */

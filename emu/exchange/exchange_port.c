@@ -206,7 +206,7 @@ static enum fault host_request(struct exchange_log *log, struct tile *t, uint32_
 
     if (addr % 4 || !tile_read(t, addr, r.word, sizeof(r.word)))
         return raise_at(log, t, EXCHANGE_FAULT_SEND_OUTSIDE, event, addr, HOST_HEADER_WORDS);
-    if (!host_header_unpack(r.word, &h))
+    if (!host_header_unpack(r.word, &h) || !h.bytes)
         return reserved(log, t, event, r.word[0]);
     if (!in_memory(t, h.addr, h.bytes))
         return raise_at(log, t, EXCHANGE_FAULT_HOST_HEADER, event, h.addr, h.bytes / 4);
@@ -303,6 +303,7 @@ static enum fault issue_sans(struct exchange_log *log, struct tile *t, const str
 
     log->votes = votes < INT32_MAX ? (int32_t)votes : INT32_MAX;
     log->vote_cycle = t->cycle;
+    log->vote_lc = t->ssr & SSR_LC;
     return FAULT_NONE;
 }
 

@@ -34,7 +34,9 @@ enum fault exec_bundle(struct tile *t, unsigned lane, const struct insn *main,
         return tile_fault(t, lane, FAULT_INVALID_OP, t->pc[lane],
                           "both halves of the bundle write one register");
     arf_save(t, lane, before);
+    t->in_aux = 1;
     aux_fault = exec_table[aux->op](t, lane, aux);
+    t->in_aux = 0;
     arf_save(t, lane, after_aux);
     for (unsigned r = 0; r < ARF_REGS; r++)
         t->a[r][lane] = before[r];

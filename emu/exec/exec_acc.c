@@ -1,5 +1,5 @@
 /* exec_acc.c - the accumulators without the matrix: sums, squares and products into the even
- * accumulators of set 0, the shift chains, and the 4x4 transposition (isa/amp.md 8).
+ * accumulators of set 0, the shift chains, and the 4x4 transposition (docs/matrix.md 2 and 3).
  *
  * E(m) is AACC[2m], O(m) is AACC[2m+1], of set 0 unless said otherwise. Accumulators that are
  * handed out or shifted in as f32 keep their bits, so any 32-bit pattern survives.

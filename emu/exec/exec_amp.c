@@ -1,5 +1,5 @@
-/* exec_amp.c - the matrix unit: one step of the state machine of isa/amp.md 2 and 3 per
- * instruction.
+/* exec_amp.c - the matrix unit: one step of the state machine of docs/matrix.md 4 and 5
+ * per instruction.
  *
  * Per set of units there are two chains, E and O. In phase 0 the partial sums that waited in O
  * start to accumulate and the results in E start to leave; in the other phases E accumulates and O

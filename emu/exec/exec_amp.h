@@ -1,5 +1,5 @@
 /* exec_amp.h - what the matrix, sliding-window and accumulator families share: a set of units as
- * two chains, and how values enter and leave it. Private to emu/exec. Source: isa/amp.md 1.
+ * two chains, and how values enter and leave it. Private to emu/exec. Meaning: docs/matrix.md 1.
  */
 #ifndef EMU_EXEC_AMP_H
 #define EMU_EXEC_AMP_H

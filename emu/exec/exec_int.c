@@ -2,7 +2,7 @@
  * and byte permutations.
  *
  * All arithmetic is modulo 2^32; nothing sets flags and nothing faults. Immediates arrive extended
- * (isa.h). isa/instructions.tsv has the source of each meaning.
+ * (isa.h). Meanings: docs/isa.md 2 to 4; the last column of insn.def has the source of each.
  */
 #include "emu/exec/exec.h"
 

@@ -3,7 +3,7 @@
  *
  * A packed triple lives in a register pair: address 0 in bits 20:0 of the low register, address 1
  * in bits 20:0 of the high one, address 2 in the 22 bits above them: its bits 10:0 in low[31:21],
- * its bits 20:11 in high[30:21]; high[31] is nobody's [ASSUMED, isa/memory.md 5]. Every load is
+ * its bits 20:11 in high[30:21]; high[31] is nobody's [ASSUMED, docs/isa.md 6]. Every load is
  * checked, then the element conflicts, then a store; registers are written last.
  */
 #include "emu/exec/exec.h"
@@ -198,16 +198,38 @@ enum fault exec_st64pace(struct tile *t, unsigned lane, const struct insn *in)
     return FAULT_NONE;
 }
 
-/* What ld64a32pace and ld64b16pace share: the pair is loaded here, the caller has loaded the single
- * register from address 1. */
-static enum fault pair_and_single(struct tile *t, unsigned lane, const struct insn *in,
-                                  uint32_t single, uint32_t unit_bytes)
+/* A word, or a half in both halves of the register. */
+static enum fault load_single(struct tile *t, unsigned lane, uint32_t addr, uint32_t unit_bytes,
+                              uint32_t *out)
 {
-    struct triple p = triple_read(t, lane, in);
-    uint32_t addr0 = triple_get(p, 0), strides = tile_m(t, lane, in->t), v[2];
+    uint16_t half;
     enum fault f;
 
+    if (unit_bytes == 4)
+        return tile_load32(t, lane, addr, out);
+    f = tile_load16(t, lane, addr, &half);
+    if (f == FAULT_NONE)
+        *out = half | (uint32_t)half << 16;
+    return f;
+}
+
+static int single_in_pair(const struct insn *in)
+{
+    return in->e >> 1 == in->d >> 1 && in->e < 14;
+}
+
+/* What ld64a32pace and ld64b16pace share: 64 bits from address 0, a single register from address 1. */
+static enum fault pair_and_single(struct tile *t, unsigned lane, const struct insn *in,
+                                  uint32_t unit_bytes)
+{
+    struct triple p = triple_read(t, lane, in);
+    uint32_t addr0 = triple_get(p, 0), strides = tile_m(t, lane, in->t), v[2], single;
+    enum fault f;
+
+    if (single_in_pair(in))
+        return same_destination(t, lane);
     if ((f = tile_load64(t, lane, addr0, v)) != FAULT_NONE ||
+        (f = load_single(t, lane, triple_get(p, 1), unit_bytes, &single)) != FAULT_NONE ||
         (f = tile_conflict(t, lane, addr0, triple_get(p, 1))) != FAULT_NONE)
         return f;
     p = triple_step(p, 0, strides, selector(in, 0), 8);
@@ -218,35 +240,18 @@ static enum fault pair_and_single(struct tile *t, unsigned lane, const struct in
     return FAULT_NONE;
 }
 
-static int single_in_pair(const struct insn *in)
-{
-    return in->e >> 1 == in->d >> 1 && in->e < 14;
-}
-
 /* ld64a32pace $aD:2, $aE, $mX:2+=, $mT, strides: 64 bits from address 0, 32 from address 1, which
  * moves in words [ASSUMED] */
 enum fault exec_ld64a32pace(struct tile *t, unsigned lane, const struct insn *in)
 {
-    uint32_t v;
-    enum fault f;
-
-    if (single_in_pair(in))
-        return same_destination(t, lane);
-    f = tile_load32(t, lane, triple_get(triple_read(t, lane, in), 1), &v);
-    return f != FAULT_NONE ? f : pair_and_single(t, lane, in, v, 4);
+    return pair_and_single(t, lane, in, 4);
 }
 
 /* ld64b16pace $aD:2, $aE, $mX:2+=, $mT, strides: the same with a broadcast half, which moves in
  * halves [ASSUMED] */
 enum fault exec_ld64b16pace(struct tile *t, unsigned lane, const struct insn *in)
 {
-    uint16_t v;
-    enum fault f;
-
-    if (single_in_pair(in))
-        return same_destination(t, lane);
-    f = tile_load16(t, lane, triple_get(triple_read(t, lane, in), 1), &v);
-    return f != FAULT_NONE ? f : pair_and_single(t, lane, in, v | (uint32_t)v << 16, 2);
+    return pair_and_single(t, lane, in, 2);
 }
 
 /* ld64a32 $aD:123, $mP++, $mB, $mY: 64 bits from $mP into registers 2 and 3, 32 bits from $mB +

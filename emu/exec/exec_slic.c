@@ -1,5 +1,5 @@
-/* exec_slic.c - the sliding convolution: one position of a 1x4 kernel per instruction (isa/amp.md
- * 6).
+/* exec_slic.c - the sliding convolution: one position of a 1x4 kernel per instruction
+ * (docs/matrix.md 6).
  *
  * A partial sum enters at units 6 and 7, moves down two units per step and meets one kernel
  * position at each, and leaves from units 0 and 1 in the fourth step after its entry. The odd

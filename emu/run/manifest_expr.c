@@ -173,7 +173,7 @@ static const struct infix *peek_infix(struct parser *q)
 {
     skip_blanks(q);
     for (size_t i = 0; i < EMU_COUNT_OF(infixes); i++) {
-        if (!strncmp(q->p, infixes[i].text, strlen(infixes[i].text)))
+        if (*q->p == infixes[i].text[0] && !strncmp(q->p, infixes[i].text, strlen(infixes[i].text)))
             return &infixes[i];
     }
     return NULL;

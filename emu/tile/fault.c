@@ -33,12 +33,15 @@ enum fault tile_fault(struct tile *t, unsigned lane, enum fault kind, uint32_t a
 {
     EMU_ASSERT(kind != FAULT_NONE && lane <= LANE_SUPER);
     t->state[lane] = CONTEXT_EXCEPTED;
-    if (t->fault.kind != FAULT_NONE)
+    if (t->fault.kind != FAULT_NONE &&
+        (t->fault.cycle < t->cycle ||
+         (t->fault.cycle == t->cycle && (t->fault.in_aux || !t->in_aux))))
         return kind;
     t->fault = (struct fault_record){
         .kind = kind,
         .detail = detail,
         .lane = (uint8_t)lane,
+        .in_aux = t->in_aux,
         .pc = t->pc[lane],
         .addr = addr,
         .cycle = t->cycle,

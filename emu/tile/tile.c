@@ -87,16 +87,17 @@ int tile_write(struct tile *t, uint32_t addr, const void *data, uint32_t bytes)
     return 1;
 }
 
+/* The last bundle of a decoded page may reach one word into the next page. */
 void tile_code_written(struct tile *t, uint32_t off, uint32_t bytes)
 {
-    uint32_t last = off + bytes - 1;
+    uint32_t last = off + bytes - 1, code_first = off < 4 ? 0 : off - 4;
     uint32_t code_last = last < t->region0_bytes ? last : t->region0_bytes - 1;
 
     EMU_ASSERT(bytes && off < t->mem_bytes && bytes <= t->mem_bytes - off);
     memset(t->dirty + (off >> DIRTY_PAGE_BITS), 1,
            (last >> DIRTY_PAGE_BITS) - (off >> DIRTY_PAGE_BITS) + 1);
     if (off < t->region0_bytes)
-        for (uint32_t p = off >> CODE_PAGE_BITS; p <= code_last >> CODE_PAGE_BITS; p++)
+        for (uint32_t p = code_first >> CODE_PAGE_BITS; p <= code_last >> CODE_PAGE_BITS; p++)
             t->page[p] = NULL;
     if (EMU_UNLIKELY(t->check != NULL))
         tile_check_written(t, off, bytes);

@@ -42,6 +42,7 @@ struct fault_record {
     enum fault kind;
     const char *detail;
     uint8_t lane;
+    uint8_t in_aux; /* raised by the auxiliary half of a bundle */
     uint32_t pc;
     uint32_t addr; /* meaningful for memory faults */
     uint32_t addr2; /* second address of a CONFLICT */
@@ -131,6 +132,7 @@ struct tile {
 
     const struct arch *arch; /* borrowed */
     uint32_t id;             /* logical tile, chip number in the high half */
+    uint8_t in_aux;          /* the auxiliary half of a bundle is being executed */
     uint64_t cycle;          /* of the instruction being executed; written by the barrel, read by $COUNT and $SCOUNT */
     struct fault_record fault;
     struct tile_check *check;        /* borrowed or NULL */
@@ -161,8 +163,8 @@ static inline void tile_set_acc(struct tile *t, unsigned lane, unsigned n, uint3
 enum emu_status tile_init(struct tile *t, const struct arch *arch, uint32_t id, uint8_t *mem) EMU_MUST_CHECK;
 void tile_free(struct tile *t);
 
-/* Records the first fault of the tile (later ones are dropped), marks the lane excepted and returns kind. addr 0 where it says
- * nothing. */
+/* Records a fault, marks the lane excepted and returns kind. Of several faults the one of the lowest cycle stays, in one cycle
+ * that of the auxiliary half. addr 0 where it says nothing. */
 enum fault tile_fault(struct tile *t, unsigned lane, enum fault kind, uint32_t addr, const char *detail);
 
 /* Registers. Reads of $m15, $a14, $a15 give 0. Writes to $m12..$m15 and $a14, $a15 are dropped. $m12 and $m13 of a worker hold

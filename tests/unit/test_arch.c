@@ -1,4 +1,4 @@
-/* test_arch.c - built-in machines against machine.md, machine files in and out, exchange geometry,
+/* test_arch.c - built-in machines against their published numbers, machine files in and out, exchange geometry,
  * the command. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -234,6 +234,79 @@ static void test_self_modifying_code(void **state)
     rig_free(r);
 }
 
+/* Bundles need only 4-byte alignment, also where they cross from one decoded page into the next. */
+static void test_bundle_across_pages(void **state)
+{
+    struct tile_rig *r = rig_new("mk2", "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n"
+                                        "w: nop\n.space 1004\n");
+    struct insn nop[2], main[2], aux[2], done[2];
+    uint32_t w[2], at, last;
+
+    (void)state;
+    isa_form_build(isa_form(FORM_nop), (int64_t[6]){ 0 }, nop);
+    isa_form_build(isa_form(FORM_setzi_m), (int64_t[6]){ 3, 33 }, main);
+    isa_form_build(isa_form(FORM_setzi_a), (int64_t[6]){ 4, 44 }, aux);
+    isa_form_build(isa_form(FORM_exitz), (int64_t[6]){ 15 }, done);
+    last = r->arch.mem_base + (1 << CODE_PAGE_BITS) - 4; /* last word of the first page */
+    for (int plain = 0; plain < 2; plain++) {
+        rig_reset(r, &(struct barrel_options){ .plain = plain });
+        isa_encode(nop, w);
+        for (at = rig_symbol(r, "w"); at < last; at += 4)
+            tile_write(r->tile, at, w, 4);
+        isa_encode(main, w);
+        w[0] |= 1u << ISA_BUNDLE_BIT;
+        tile_write(r->tile, last, w, 4);
+        isa_encode(aux, w);
+        tile_write(r->tile, last + 4, w, 4);
+        isa_encode(done, w);
+        tile_write(r->tile, last + 8, w, 4);
+        assert_int_equal(rig_run(r), BARREL_HALT);
+        assert_int_equal(r->tile->m[3][5], 33);
+        assert_int_equal(r->tile->a[4][5], 44);
+        /* a new second half, then the same page again */
+        aux[0].i = 55;
+        isa_encode(aux, w);
+        tile_write(r->tile, last + 4, w, 4);
+        aux[0].i = 44;
+        barrel_init(&r->barrel, r->cache, &(struct barrel_options){ .plain = plain }, 0);
+        r->tile->pc[LANE_SUPER] = rig_symbol(r, "start");
+        assert_int_equal(rig_run(r), BARREL_HALT);
+        assert_int_equal(r->tile->a[4][5], 55);
+    }
+    rig_free(r);
+}
+
+/* Of several faults of one round the one of the lowest cycle stays, in one cycle that of the auxiliary half. */
+static void test_which_fault_stays(void **state)
+{
+    static const char both[] = "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n.align 8\n"
+                               "w: setzi $m1, 1\n ldconst $a4, 0x7f800001\n setzi $a0, 7\n uput $FP_CTL, $a0\n nop\n"
+                               "bad: { st32 $m1, $mzero, $mzero, 0; f32add $a4, $a4, $a4 }\n exitz $mzero";
+    static const char apart[] =
+        "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n.align 8\n"
+        "w: get $m1, $WSR\n and $m1, $m1, 7\n cmpeq $m2, $m1, 1\n cmpeq $m3, $m1, 3\n setzi $m5, w\n setzi $a0, 7\n"
+        "uput $FP_CTL, $a0\n brz $m2, l1\n zero $m5\n bri l2\n l1: nop\n nop\n l2: brz $m3, l3\n ldconst $a4, 0x7f800001\n"
+        "bri l4\n l3: zero $a4\n nop\n nop\n l4: nop\n"
+        "bad: { ld32 $m6, $m5, $mzero, 0; f32add $a4, $a4, $a4 }\n exitz $mzero";
+
+    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        struct tile_rig *r = rig_new("mk2", both);
+
+        rig_reset(r, &(struct barrel_options){ .plain = plain });
+        assert_int_equal(rig_run(r), BARREL_FAULT);
+        assert_int_equal(r->tile->fault.kind, FAULT_FP);
+        assert_int_equal(r->tile->fault.lane, 0);
+        rig_free(r);
+        r = rig_new("mk2", apart);
+        rig_reset(r, &(struct barrel_options){ .plain = plain });
+        assert_int_equal(rig_run(r), BARREL_FAULT);
+        assert_int_equal(r->tile->fault.kind, FAULT_INVALID_ADDR);
+        assert_int_equal(r->tile->fault.lane, 1);
+        rig_free(r);
+    }
+}
+
 static void test_limit_and_resume(void **state)
 {
     struct tile_rig *r = rig_new(
@@ -271,6 +344,8 @@ int main(void)
         cmocka_unit_test(test_counters),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_self_modifying_code),
+        cmocka_unit_test(test_bundle_across_pages),
+        cmocka_unit_test(test_which_fault_stays),
         cmocka_unit_test(test_limit_and_resume),
     };
 

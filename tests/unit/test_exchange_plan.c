@@ -28,7 +28,7 @@ static uint32_t random_below(uint64_t *state, uint32_t n)
     return (uint32_t)((*state >> 33) % n);
 }
 
-/* Executes the code as encodings.md says; checks that events and addresses of the code fit. */
+/* Executes the code as docs/exchange.md 3 says; checks that events and addresses of the code fit. */
 static void execute(const struct exchange_plan *p, const struct plan_options *o)
 {
     uint32_t event = o->first_event, bytes = o->misaligned ? 4 : 0, source = NULL_SOURCE;

@@ -257,7 +257,7 @@ static void test_stm32(void **state)
     assert_int_equal(t.m[1][LANE_SUPER], addr - 8);
 }
 
-/* Three addresses packed as isa/memory.md 5 says, in 64-bit arithmetic. */
+/* Three addresses packed as docs/isa.md 6 says, in 64-bit arithmetic. */
 static uint64_t packed(uint32_t a0, uint32_t a1, uint32_t a2)
 {
     return (uint64_t)a0 % 0x200000 + (uint64_t)(a2 % 2048) * 0x200000 +

@@ -152,7 +152,7 @@ static void test_commands(void **state)
     tile_free(&t);
 }
 
-/* isa/state.md 6.2, the four words written out. */
+/* $PRNG_SEED as in docs/machine.md 6.2, the four words written out. */
 static void test_prng_seed(void **state)
 {
     const uint32_t v = 0x89abcdef;

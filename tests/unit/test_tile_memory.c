@@ -223,7 +223,7 @@ static uint32_t random32(uint64_t *s)
     return (uint32_t)(*s >> 32);
 }
 
-/* Random pairs, near and far, against the rule of isa/memory.md 3 with its constants written out.
+/* Random pairs, near and far, against the rule of docs/machine.md 2 with its constants written out.
  */
 static void test_conflict_random(void **state)
 {
