@@ -30,15 +30,10 @@ enum amp_motion {
     AMP_SLIC   /* E moves, then accumulates */
 };
 
-/* One f16 step of all participating workers. Values of others are rubbish and not used. */
-struct amp_job {
+/* Operands of all workers. What belongs to one that does not take part is rubbish and not used. */
+struct amp_operands {
     _Alignas(64) double x[2][TILE_LANES][2];   /* lanes 0, 1 and lanes 2, 3 of x, by worker */
     _Alignas(32) uint64_t pair[2][TILE_LANES]; /* what enters each set, two f32 by worker */
-    struct tile *t;
-    const double (*w)[16]; /* weights: [lane of x][unit] */
-    uint32_t lanes;
-    enum amp_motion motion;
-    unsigned sets;
 };
 
 /* A chain of eight after it moved by a pair: units 2..7, then `in`. */
@@ -71,14 +66,14 @@ FAST_INLINE bool amp_exact(struct acc_bounds *acc, const struct amp_window *win,
     return true;
 }
 
-/* The two rows of x, and of partial sums, of the workers that take part; others zero. */
-struct amp_rows {
-    v8u x[2], partial[2];
+/* Makes the windows hold the operands of an instruction, x in $a..a+1 and partial sums in two
+ * registers from b on (one if single_b). f32: what the partial sums are. anew: and nothing else.
+ * False for a NaN or infinity among x, weights of n or f16 partial sums. */
+struct amp_sources {
+    uint8_t a, b;
+    bool single_b, f32;
 };
-
-/* Makes the windows hold these rows; anew: and nothing else. f32: what the partial sums are. False
- * for a NaN or infinity among x, weights of n or f16 partial sums. */
-bool amp_window_fit(struct tile *t, const struct amp_rows *rows, bool f32, bool anew, unsigned n);
+bool amp_window_fit(struct tile *t, uint32_t lanes, struct amp_sources from, unsigned n, bool anew);
 
 /* Products change with the weights. */
 void amp_window_products(struct amp_window *win, const struct weight_cache *w);
@@ -88,7 +83,15 @@ struct acc_bounds amp_measure(const struct tile *t, unsigned chain, unsigned set
 
 /* A step for any accumulators that fast_exact.h allows; x and weights are finite. units of each set
  * take part: 8, 4 or 2. About five times as slow as the step in f64. */
-bool amp_wide_allowed(const struct amp_job *j, unsigned units);
-void amp_step_wide(const struct amp_job *j, unsigned units);
+struct amp_wide {
+    struct tile *t;
+    const struct amp_operands *operands;
+    const double (*w)[16]; /* weights: [lane of x][unit] */
+    uint32_t lanes;
+    enum amp_motion motion;
+    unsigned sets, units;
+};
+bool amp_wide_allowed(const struct amp_wide *j);
+void amp_step_wide(const struct amp_wide *j);
 
 #endif

@@ -163,15 +163,18 @@ static void fit_single(struct amp_window *win, const v8u row[2], bool anew)
     win->single = bounds_of(win->single_max[0], win->single_min[0]);
 }
 
-bool amp_window_fit(struct tile *t, const struct amp_rows *rows, bool f32, bool anew, unsigned n)
+bool amp_window_fit(struct tile *t, uint32_t lanes, struct amp_sources from, unsigned n, bool anew)
 {
     struct amp_window *win = &t->amp_window;
+    v8u mask = fast_mask(lanes);
+    const v8u x[2] = { fast_a(t, from.a) & mask, fast_a(t, from.a + 1) & mask };
+    const v8u p[2] = { fast_a(t, from.b) & mask, fast_a(t, from.b + !from.single_b) & mask };
 
-    if (t->weight_cache.max[n] >= FP_F16_INF || !fit_x(win, rows->x, anew))
+    if (t->weight_cache.max[n] >= FP_F16_INF || !fit_x(win, x, anew))
         return false;
-    if (f32)
-        fit_single(win, rows->partial, anew);
-    else if (!fit_half(win, rows->partial, anew))
+    if (from.f32)
+        fit_single(win, p, anew);
+    else if (!fit_half(win, p, anew))
         return false;
     amp_window_products(win, &t->weight_cache);
     return true;

@@ -26,7 +26,7 @@ FAST_INLINE struct amp_route amp_route_of(enum amp_motion motion)
 }
 
 /* The chains of a worker move. */
-FAST_INLINE void amp_move(struct tile *restrict t, const struct amp_job *restrict j, unsigned lane,
+FAST_INLINE void amp_move(struct tile *restrict t, const struct amp_operands *restrict j, unsigned lane,
                           unsigned sets, struct amp_route r)
 {
 #pragma GCC unroll 2
@@ -40,12 +40,11 @@ FAST_INLINE void amp_move(struct tile *restrict t, const struct amp_job *restric
 
 /* Workers lane .. lane + n - 1; four units per vector. Loads come first, then the chains move, then
  * the sums are stored: so no chain needs to be held back, whichever it is. */
-FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_job *restrict j,
+FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_operands *restrict j, const double (*w)[16],
                              unsigned lane, unsigned n, unsigned sets, enum amp_motion motion)
 {
     const struct amp_route r = amp_route_of(motion);
     const bool slides = motion == AMP_SLIC;
-    const double(*w)[16] = j->w;
     __m256d s[TILE_WORKERS][4], x[TILE_WORKERS];
 
 #pragma GCC unroll 6
@@ -82,18 +81,18 @@ FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_job *rest
                                              _mm256_cvtpd_ps(s[k][2 * set])));
 }
 
-FAST_INLINE void amp_step(struct tile *restrict t, const struct amp_job *restrict j, uint32_t lanes,
+FAST_INLINE void amp_step(struct tile *restrict t, const struct amp_operands *restrict j, const double (*w)[16], uint32_t lanes,
                           unsigned sets, enum amp_motion motion)
 {
     if (EMU_LIKELY(lanes == LANES_ALL)) {
 #pragma GCC unroll 2
         for (unsigned lane = 0; lane < TILE_WORKERS; lane += 6 / sets)
-            amp_workers(t, j, lane, 6 / sets, sets, motion);
+            amp_workers(t, j, w, lane, 6 / sets, sets, motion);
         return;
     }
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
         if (lanes >> lane & 1)
-            amp_workers(t, j, lane, 1, sets, motion);
+            amp_workers(t, j, w, lane, 1, sets, motion);
 }
 
 #endif

@@ -40,12 +40,12 @@ FAST_INLINE v8u moved(v8u chain, uint64_t in, const struct few *f)
 }
 
 /* The accumulators that sums start with, zero for units that do not take part. */
-FAST_INLINE v8u running(const struct amp_job *j, unsigned lane, unsigned set, const struct few *f)
+FAST_INLINE v8u running(const struct amp_wide *j, unsigned lane, unsigned set, const struct few *f)
 {
     const uint32_t *acc = &j->t->acc[lane][SET_UNITS * set];
 
     if (j->motion == AMP_SLIC)
-        return moved(load8(acc + CHAIN_E), j->pair[set][lane], f);
+        return moved(load8(acc + CHAIN_E), j->operands->pair[set][lane], f);
     return load8(acc + (j->motion == AMP_FIRST ? CHAIN_O : CHAIN_E)) & f->part;
 }
 
@@ -59,9 +59,9 @@ FAST_INLINE __m128 high_half(v8u v)
     return _mm256_extractf128_ps((__m256)v, 1);
 }
 
-bool amp_wide_allowed(const struct amp_job *j, unsigned units)
+bool amp_wide_allowed(const struct amp_wide *j)
 {
-    const struct few *f = &few_units[units / 4];
+    const struct few *f = &few_units[j->units / 4];
 
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         for (unsigned set = 0; j->lanes >> lane & 1 && set < j->sets; set++) {
@@ -75,7 +75,7 @@ bool amp_wide_allowed(const struct amp_job *j, unsigned units)
 }
 
 /* Sums of four units from `at` on. */
-FAST_INLINE __m128 sums(const struct amp_job *j, __m128 acc, const __m256d x[4], unsigned at)
+FAST_INLINE __m128 sums(const struct amp_wide *j, __m128 acc, const __m256d x[4], unsigned at)
 {
     const __m256d w[4] = { _mm256_load_pd(&j->w[0][at]), _mm256_load_pd(&j->w[1][at]),
                            _mm256_load_pd(&j->w[2][at]), _mm256_load_pd(&j->w[3][at]) };
@@ -84,13 +84,13 @@ FAST_INLINE __m128 sums(const struct amp_job *j, __m128 acc, const __m256d x[4],
 }
 
 /* One set of one worker. */
-FAST_INLINE void step_set(const struct amp_job *j, unsigned lane, unsigned set, const __m256d x[4],
+FAST_INLINE void step_set(const struct amp_wide *j, unsigned lane, unsigned set, const __m256d x[4],
                           const struct few *f)
 {
     uint32_t *e = &j->t->acc[lane][CHAIN_E + SET_UNITS * set];
     uint32_t *o = &j->t->acc[lane][CHAIN_O + SET_UNITS * set];
     v8u acc = running(j, lane, set, f), even = load8(e), odd = load8(o), sum;
-    v8u chain = moved(j->motion == AMP_NEXT ? odd : even, j->pair[set][lane], f);
+    v8u chain = moved(j->motion == AMP_NEXT ? odd : even, j->operands->pair[set][lane], f);
     __m128 low = sums(j, low_half(acc), x, SET_UNITS * set), high = low;
 
     if (f->part[4])
@@ -101,9 +101,9 @@ FAST_INLINE void step_set(const struct amp_job *j, unsigned lane, unsigned set, 
         store8(o, (chain & f->part) | (odd & ~f->part));
 }
 
-void amp_step_wide(const struct amp_job *j, unsigned units)
+void amp_step_wide(const struct amp_wide *j)
 {
-    const struct few *f = &few_units[units / 4];
+    const struct few *f = &few_units[j->units / 4];
 
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         __m256d x[4];
@@ -111,7 +111,7 @@ void amp_step_wide(const struct amp_job *j, unsigned units)
         if (!(j->lanes >> lane & 1))
             continue;
         for (unsigned i = 0; i < 4; i++)
-            x[i] = _mm256_broadcast_sd(&j->x[i / 2][lane][i % 2]);
+            x[i] = _mm256_broadcast_sd(&j->operands->x[i / 2][lane][i % 2]);
         for (unsigned set = 0; set < j->sets; set++)
             step_set(j, lane, set, x, f);
     }

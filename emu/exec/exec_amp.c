@@ -14,11 +14,6 @@ enum { F32_E4_P0 = 0, F32_E2_P0 = 8, F32_E1_P2 = 12, F32_PHASES = 13 };
 
 enum { UNITS_E4 = 8, UNITS_E2 = 4, UNITS_E1 = 2 }; /* units per set that take part */
 
-struct amp_step {
-    unsigned units, phase, sets;
-    bool half_in, half_out;
-};
-
 static enum fault bad_phase(struct tile *t, unsigned lane)
 {
     return tile_fault(t, lane, FAULT_INVALID_INSTR, 0, "no such AMP phase");
@@ -64,16 +59,6 @@ static bool f32_phase(int32_t immediate, struct amp_step *step)
     return true;
 }
 
-static uint32_t dot_f16(uint32_t acc, const uint16_t x[4], uint64_t weight, struct fp_env *env)
-{
-    uint16_t w[4];
-
-    for (unsigned i = 0; i < 4; i++)
-        w[i] = (uint16_t)(weight >> 16 * i);
-    return fp_f32_add_exact_f16_products(acc, x, w, 4, env);
-}
-
-/* weight: entry 0 of the set's first unit. */
 static void f16_set_step(struct amp_set *s, const struct amp_step *step, const uint16_t x[4],
                          const uint64_t *weight, const uint32_t partial[2], uint32_t out[2],
                          struct fp_env *env)
@@ -85,12 +70,12 @@ static void f16_set_step(struct amp_set *s, const struct amp_step *step, const u
     out[0] = leaving[0];
     out[1] = leaving[1];
     for (unsigned m = 0; m < step->units; m++)
-        s->even[m] = dot_f16(running[m], x, weight[AMP_VECTORS * m + step->phase], env);
+        s->even[m] = amp_dot_f16(running[m], x, weight[AMP_VECTORS * m + step->phase], env);
     amp_shift(s->odd, leaving, step->units, partial);
 }
 
-static enum fault f16_amp(struct tile *t, unsigned lane, const struct insn *in,
-                          struct amp_step step)
+enum fault amp_f16_instruction(struct tile *t, unsigned lane, const struct insn *in,
+                               const struct amp_step *step, amp_set_fn *set_step)
 {
     struct fp_env env;
     struct amp_set s[2];
@@ -98,25 +83,30 @@ static enum fault f16_amp(struct tile *t, unsigned lane, const struct insn *in,
     uint16_t x[4];
     enum fault fault;
 
-    if (!f16_phase(in->i, &step))
-        return bad_phase(t, lane);
-    if (!amp_set_exists(t, step.sets - 1))
+    if (!amp_set_exists(t, step->sets - 1))
         return no_set(t, lane);
-    env = fp_env_begin(t, lane, step.half_out);
+    env = fp_env_begin(t, lane, step->half_out);
     amp_read_f16v4(t, lane, in->a, x);
-    for (unsigned set = 0; set < step.sets; set++) {
+    for (unsigned set = 0; set < step->sets; set++) {
         s[set] = amp_set_load(t, lane, set);
-        amp_read_pair(t, lane, in->b + set, step.half_in, partial, &env);
-        f16_set_step(&s[set], &step, x, t->weight + AMP_VECTORS * AMP_UNITS * set, partial, out,
-                     &env);
-        r[set] = step.half_out ? amp_pack(out, 2 * set, &env) : out[0];
+        amp_read_pair(t, lane, in->b + set, step->half_in, partial, &env);
+        set_step(&s[set], step, x, t->weight + AMP_VECTORS * AMP_UNITS * set, partial, out, &env);
+        r[set] = step->half_out ? amp_pack(out, 2 * set, &env) : out[0];
     }
-    if (!step.half_out)
+    if (!step->half_out)
         r[1] = out[1];
-    fault = fp_finish(t, lane, &env, in->d, r, step.half_out ? step.sets : 2);
-    for (unsigned set = 0; fault == FAULT_NONE && set < step.sets; set++)
+    fault = fp_finish(t, lane, &env, in->d, r, step->half_out ? step->sets : 2);
+    for (unsigned set = 0; fault == FAULT_NONE && set < step->sets; set++)
         amp_set_store(t, lane, set, &s[set]);
     return fault;
+}
+
+static enum fault f16_amp(struct tile *t, unsigned lane, const struct insn *in,
+                          struct amp_step step)
+{
+    if (!f16_phase(in->i, &step))
+        return bad_phase(t, lane);
+    return amp_f16_instruction(t, lane, in, &step, f16_set_step);
 }
 
 /* f16v4hihoamp aD, aA:2, aB, phase */

@@ -1,5 +1,6 @@
 /* exec_amp.h - what the matrix, sliding-window and accumulator families share: a set of units as
- * two chains, and how values enter and leave it. Private to emu/exec. Meaning: docs/matrix.md 1.
+ * two chains, how values enter and leave it, and the frame of the instructions with f16 weights.
+ * Private to emu/exec. Meaning: docs/matrix.md 1.
  */
 #ifndef EMU_EXEC_AMP_H
 #define EMU_EXEC_AMP_H
@@ -84,5 +85,32 @@ static inline uint32_t amp_pack(const uint32_t v[2], unsigned first, struct fp_e
 
     return fp_f16_pack(lo, fp_f16_from_f32(v[1], first + 1, env));
 }
+
+/* acc plus the products of x with the four f16 of a weight entry, rounded once. */
+static inline uint32_t amp_dot_f16(uint32_t acc, const uint16_t x[4], uint64_t weight,
+                                   struct fp_env *env)
+{
+    uint16_t w[4];
+
+    for (unsigned i = 0; i < 4; i++)
+        w[i] = (uint16_t)(weight >> 16 * i);
+    return fp_f32_add_exact_f16_products(acc, x, w, 4, env);
+}
+
+/* What an instruction does to each set: the units that take part, which of their weights are
+ * multiplied, and in which format partial sums enter and results leave. */
+struct amp_step {
+    unsigned units, phase, sets;
+    bool half_in, half_out;
+};
+
+/* One set: its new chains and the pair that leaves. weight: entry 0 of the set's first unit. */
+typedef void amp_set_fn(struct amp_set *s, const struct amp_step *step, const uint16_t x[4],
+                        const uint64_t *weight, const uint32_t partial[2], uint32_t out[2],
+                        struct fp_env *env);
+
+/* An instruction with f16 weights: aA:2 is x, aB the partial sums, aD the results. */
+enum fault amp_f16_instruction(struct tile *t, unsigned lane, const struct insn *in,
+                               const struct amp_step *step, amp_set_fn *set_step);
 
 #endif

@@ -65,8 +65,8 @@ static inline unsigned acc_index(unsigned unit, unsigned odd)
     return 16 * odd + unit;
 }
 
-/* What the fast AMP path knows about the even or the odd accumulators of one set, all workers: no magnitude is above max, all are
- * multiples of 2^lsb. An infinite max means that nothing is known; zeroing accumulators keeps what is known true. */
+/* What the fast AMP path knows about the even or the odd accumulators of all workers: no magnitude is above max, all are multiples
+ * of 2^lsb. */
 struct acc_bounds {
     float max;
     int32_t lsb;
@@ -98,7 +98,8 @@ struct tile {
     _Alignas(64) uint32_t m[REG_M_NULL + 2][TILE_LANES];
     uint32_t a[REG_A_NULL + 4][TILE_LANES];
     uint32_t acc[TILE_WORKERS][TILE_ACC]; /* f32 bits, at acc_index(); any pattern is kept (istacc moves raw halves) */
-    struct acc_bounds acc_bounds[2][2];   /* [set][odd]; who stores other values than 0 in acc[] calls acc_forget() */
+    struct acc_bounds acc_bounds[2];      /* even, odd; zeroing accumulators keeps them true, */
+    uint32_t acc_bounded;                 /* sets they are true of, 0 none: who stores in acc[] calls acc_forget() */
     uint64_t weight[TILE_WEIGHTS];        /* entry 4 * unit + n = $CWEI_unit_n; four f16 (lane 0 lowest) or two f32 */
     uint32_t weight_generation;           /* changes with every write to weight[] */
     struct weight_cache weight_cache;
@@ -142,8 +143,7 @@ struct tile {
 /* To be called after a store into acc[], by whatever part. */
 static inline void acc_forget(struct tile *t)
 {
-    t->acc_bounds[0][0].max = t->acc_bounds[0][1].max = __builtin_inff();
-    t->acc_bounds[1][0].max = t->acc_bounds[1][1].max = __builtin_inff();
+    t->acc_bounded = 0;
 }
 
 /* AACC[n] of a worker, n < TILE_ACC, for those that look from outside. */

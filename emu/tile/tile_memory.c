@@ -87,30 +87,15 @@ enum fault tile_store64(struct tile *t, unsigned lane, uint32_t addr, const uint
     return store(t, lane, addr, v, 8);
 }
 
-/* Number of the memory element that serves an offset: region 0 linear, region 1 in groups of
- * region1_interleave elements between which consecutive 64-bit words alternate. */
-static uint32_t element_of(const struct tile *t, uint32_t off)
-{
-    const struct arch *a = t->arch;
-    uint32_t inner;
-
-    if (off < t->region0_bytes)
-        return off / a->element_bytes;
-    inner = off - t->region0_bytes;
-    return (t->region0_bytes + a->element_bytes - 1) / a->element_bytes +
-           inner / (a->element_bytes * a->region1_interleave) * a->region1_interleave +
-           inner / a->element_word_bytes % a->region1_interleave;
-}
-
 enum fault tile_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t addr2)
 {
-    uint32_t off1 = addr1 - t->mem_base, off2 = addr2 - t->mem_base;
-    uint32_t apart = off1 > off2 ? off1 - off2 : off2 - off1;
+    uint32_t apart = addr1 > addr2 ? addr1 - addr2 : addr2 - addr1;
+    int element = arch_element_of(t->arch, addr1);
     int first = t->fault.kind == FAULT_NONE;
 
     if (apart >= t->arch->element_bytes * t->arch->region1_interleave)
         return FAULT_NONE; /* further than any group of elements reaches */
-    if (off1 >= t->mem_bytes || off2 >= t->mem_bytes || element_of(t, off1) != element_of(t, off2))
+    if (element < 0 || element != arch_element_of(t->arch, addr2))
         return FAULT_NONE;
     if (EMU_UNLIKELY(t->check != NULL))
         tile_check_conflict(t, lane, addr1, addr2);

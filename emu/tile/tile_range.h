@@ -1,0 +1,30 @@
+/* tile_range.h - ranges of tile memory: whether they lie in it, and the pages they are counted in.
+ *
+ * Offsets are counted from mem_base; an address below it wraps to an offset beyond the end.
+ */
+#ifndef EMU_TILE_RANGE_H
+#define EMU_TILE_RANGE_H
+
+#include "emu/tile/tile.h"
+
+/* Whether bytes from an offset on lie in memory; a range of 0 bytes may stand at its end. */
+static inline int tile_has(const struct tile *t, uint32_t off, uint32_t bytes)
+{
+    return off <= t->mem_bytes && bytes <= t->mem_bytes - off;
+}
+
+/* Pages of 2^page_bits bytes (CODE_PAGE_BITS, DIRTY_PAGE_BITS) that bytes fill, the last one perhaps not wholly. */
+static inline uint32_t tile_pages(uint32_t bytes, unsigned page_bits)
+{
+    return (uint32_t)(((uint64_t)bytes + (1u << page_bits) - 1) >> page_bits);
+}
+
+/* Bytes of page number `page` of `bytes`: fewer in the last one. */
+static inline uint32_t tile_page_bytes(uint32_t bytes, unsigned page_bits, uint32_t page)
+{
+    uint32_t left = bytes - (page << page_bits);
+
+    return left < 1u << page_bits ? left : 1u << page_bits;
+}
+
+#endif
