@@ -5,7 +5,6 @@
 
 #include "emu/asm/asm_internal.h"
 
-enum { WORD_BYTES = 4, BUNDLE_BYTES = 8 };
 
 /* ---- registers written ---- */
 
@@ -142,9 +141,9 @@ static int emit_bundle(struct as *as)
     isa_encode(&b->match[1].insn[0], second);
     word[0] |= 1u << ISA_BUNDLE_BIT;
     word[1] = second[0];
-    return section_emit(as, word, BUNDLE_BYTES, kind, b->at) &&
-           add_fixups(as, &b->text[0], &b->match[0], offset, WORD_BYTES) &&
-           add_fixups(as, &b->text[1], &b->match[1], offset + WORD_BYTES, WORD_BYTES);
+    return section_emit(as, word, ISA_BUNDLE_BYTES, kind, b->at) &&
+           add_fixups(as, &b->text[0], &b->match[0], offset, ISA_WORD_BYTES) &&
+           add_fixups(as, &b->text[1], &b->match[1], offset + ISA_WORD_BYTES, ISA_WORD_BYTES);
 }
 
 static int check_bundle(struct as *as)
@@ -181,13 +180,13 @@ int insn_bundle_close(struct as *as, struct loc at)
     if (!(as->section->flags & ASM_EXEC))
         return as_error(as, b->at, "an instruction in section '%s', which is not executable",
                         as->section->n.name);
-    if (as->section->size % WORD_BYTES)
+    if (as->section->size % ISA_WORD_BYTES)
         return as_error(as, b->at, "a bundle at offset %zu, which is not a multiple of 4",
                         as->section->size);
     ok = !b->broken && check_bundle(as);
     if (ok)
         return emit_bundle(as);
-    return section_emit(as, nothing, BUNDLE_BYTES, ITEM_BUNDLE, b->at) && b->broken;
+    return section_emit(as, nothing, ISA_BUNDLE_BYTES, ITEM_BUNDLE, b->at) && b->broken;
 }
 
 /* ---- single instructions ---- */
@@ -196,26 +195,26 @@ static int emit_single(struct as *as, const struct insn_text *t, const struct ma
 {
     uint32_t word[2], offset = (uint32_t)as->section->size;
     unsigned kind = ITEM_SINGLE | repeat_flag(m), words;
-    unsigned bytes = m->insns * WORD_BYTES;
+    unsigned bytes = m->insns * ISA_WORD_BYTES;
     char name[16];
 
     if (insn_writes_twice(&m->insn[0], NULL, name, sizeof(name)))
         return as_error(as, t->at, "'%s' writes %s twice", m->form->mnemonic, name);
     for (unsigned i = 0; i < m->insns; i++) {
         words = isa_encode(&m->insn[i], word);
-        if (words == 2 && as->section->size % BUNDLE_BYTES)
+        if (words == 2 && as->section->size % ISA_BUNDLE_BYTES)
             return as_error(as, t->at, "'%s' must be aligned to %d bytes", m->form->mnemonic,
-                            BUNDLE_BYTES);
-        if (!section_emit(as, word, words * WORD_BYTES, kind, t->at))
+                            ISA_BUNDLE_BYTES);
+        if (!section_emit(as, word, words * ISA_WORD_BYTES, kind, t->at))
             return 0;
-        bytes = words == 2 ? BUNDLE_BYTES : bytes;
+        bytes = words == 2 ? ISA_BUNDLE_BYTES : bytes;
     }
     if (m->unknown && m->form->is_alias && m->form->operand[1].kind == OPD_IMM32 &&
-        bytes == WORD_BYTES) { /* ldconst of a value that may need two instructions */
+        bytes == ISA_WORD_BYTES) { /* ldconst of a value that may need two instructions */
         word[0] = asm_nop_word();
-        if (!section_emit(as, word, WORD_BYTES, kind, t->at))
+        if (!section_emit(as, word, ISA_WORD_BYTES, kind, t->at))
             return 0;
-        bytes = BUNDLE_BYTES;
+        bytes = ISA_BUNDLE_BYTES;
     }
     return add_fixups(as, t, m, offset, bytes);
 }
@@ -309,12 +308,12 @@ int insn_statement(struct as *as, struct span mnemonic, struct loc at)
     if (!(as->section->flags & ASM_EXEC))
         return as_error(as, at, "an instruction in section '%s', which is not executable",
                         as->section->n.name);
-    if (as->section->size % WORD_BYTES)
+    if (as->section->size % ISA_WORD_BYTES)
         return as_error(as, at, "an instruction at offset %zu, which is not a multiple of 4",
                         as->section->size);
     if (ok)
         return emit_single(as, &t, &m);
-    section_emit(as, &nothing, WORD_BYTES, ITEM_SINGLE, at);
+    section_emit(as, &nothing, ISA_WORD_BYTES, ITEM_SINGLE, at);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "emu/bsp/digest.h"
 
 #include "emu/base/alloc.h"
+#include "emu/tile/tile_range.h"
 
 enum { PAGE_BYTES = 1 << DIRTY_PAGE_BITS };
 
@@ -15,9 +16,7 @@ struct digests {
 
 static uint32_t page_bytes(const struct digests *d, uint32_t page)
 {
-    uint32_t left = d->tile_bytes - page * PAGE_BYTES;
-
-    return left < PAGE_BYTES ? left : PAGE_BYTES;
+    return tile_page_bytes(d->tile_bytes, DIRTY_PAGE_BITS, page);
 }
 
 static struct hash128 tile_hash(const struct digests *d, uint32_t tile)
@@ -48,7 +47,7 @@ enum emu_status digests_new(const struct arch *arch, FILE *file, struct digests 
         return FAIL(NO_MEMORY, "digests");
     d->tiles = arch->tiles;
     d->tile_bytes = arch->mem_bytes;
-    d->pages = (arch->mem_bytes + PAGE_BYTES - 1) >> DIRTY_PAGE_BITS;
+    d->pages = tile_pages(arch->mem_bytes, DIRTY_PAGE_BITS);
     d->file = file;
     d->page = emu_alloc((size_t)d->tiles * d->pages, sizeof(struct hash128));
     d->tile = emu_alloc(d->tiles, sizeof(struct hash128));

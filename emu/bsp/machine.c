@@ -4,12 +4,11 @@
 #include <omp.h>
 
 #include "emu/base/alloc.h"
+#include "emu/tile/tile_range.h"
 
 static enum emu_status tiles_new(struct machine *m)
 {
-    size_t page = (size_t)1 << DIRTY_PAGE_BITS;
-
-    m->mem_stride = (m->arch.mem_bytes + page - 1) & ~(page - 1);
+    m->mem_stride = (size_t)tile_pages(m->arch.mem_bytes, DIRTY_PAGE_BITS) << DIRTY_PAGE_BITS;
     m->mem_bytes = m->mem_stride * m->arch.tiles;
     m->mem = emu_reserve(m->mem_bytes);
     m->tile = emu_alloc_aligned(m->arch.tiles, sizeof(*m->tile), 64);

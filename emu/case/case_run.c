@@ -14,8 +14,9 @@
 #include "emu/base/alloc.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile_check.h"
+#include "emu/tile/tile_range.h"
 
-enum { SYNC_ZONE_LOCAL = 2, STUB_WORDS = 8, REG_LR = 10, REG_SP = 11 };
+enum { STUB_WORDS = 8, REG_LR = 10, REG_SP = 11 };
 
 const char *case_lane_name(unsigned lane)
 {
@@ -83,7 +84,7 @@ static void stub_load(struct stub *s, uint8_t reg, uint32_t v)
 
 static enum emu_status write_stub(struct case_run *r)
 {
-    struct insn sync = { .op = OP_sync, .i = SYNC_ZONE_LOCAL };
+    struct insn sync = { .op = OP_sync, .i = SYNC_LOCAL };
     struct stub s = { .count = 0 };
 
     if (r->as == CASE_SUPERVISOR) {
@@ -198,12 +199,11 @@ static void load_check_ranges(struct case_run *r)
 /* Zeroes what the last run has written. */
 static void unload(struct case_run *r)
 {
-    uint32_t page = 1u << DIRTY_PAGE_BITS;
+    uint32_t bytes = r->arch.mem_bytes;
 
-    for (uint32_t off = 0; off < r->arch.mem_bytes; off += page) {
-        if (r->tile.dirty[off >> DIRTY_PAGE_BITS])
-            memset(r->mem + off, 0,
-                   r->arch.mem_bytes - off < page ? r->arch.mem_bytes - off : page);
+    for (uint32_t p = 0; p < tile_pages(bytes, DIRTY_PAGE_BITS); p++) {
+        if (r->tile.dirty[p])
+            memset(r->mem + (p << DIRTY_PAGE_BITS), 0, tile_page_bytes(bytes, DIRTY_PAGE_BITS, p));
     }
     tile_check_free(&r->tile);
     tile_free(&r->tile);

@@ -7,7 +7,7 @@
  */
 #include "emu/exec/exec.h"
 
-enum { BUNDLE_BYTES = 8, CALL_ADDR_MASK = 0x1fffff /* bit 19 of the word address is ignored */ };
+enum { CALL_ADDR_MASK = 0x1fffff /* bit 19 of the word address is ignored */ };
 
 static enum fault branch_if(struct tile *t, unsigned lane, const struct insn *in, int taken)
 {
@@ -77,9 +77,9 @@ enum fault exec_call(struct tile *t, unsigned lane, const struct insn *in)
  * them. */
 static enum fault repeat(struct tile *t, unsigned lane, uint32_t count, uint32_t length)
 {
-    uint32_t first = t->npc[lane], end = first + (length + 1) * BUNDLE_BYTES;
+    uint32_t first = t->npc[lane], end = first + (length + 1) * ISA_BUNDLE_BYTES;
 
-    if (first % BUNDLE_BYTES)
+    if (first % ISA_BUNDLE_BYTES)
         return tile_fault(t, lane, FAULT_INVALID_PC, first, "repeat body is not 8-byte aligned");
     count &= (1u << t->arch->rpt_count_bits) - 1;
     t->rpt_count[lane] = count;

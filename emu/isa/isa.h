@@ -112,7 +112,7 @@ unsigned isa_form_build(const struct insn_form *f, const int64_t value[ISA_MAX_O
 /* Encodes one instruction into 1 or 2 words (2 only for sendpicp) and returns their number. The bundle bit is not set. */
 unsigned isa_encode(const struct insn *in, uint32_t word[2]);
 
-enum { ISA_BUNDLE_BIT = 31 };
+enum { ISA_WORD_BYTES = 4, ISA_BUNDLE_BYTES = 8, ISA_BUNDLE_BIT = 31 };
 
 /* Decodes the item at word[0]: a single instruction, a bundle (main and aux), or a two-word instruction.
  *

@@ -4,11 +4,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/tile/tile_check.h"
-
-static uint32_t pages_of(uint32_t bytes, unsigned page_bits)
-{
-    return (uint32_t)(((uint64_t)bytes + (1u << page_bits) - 1) >> page_bits);
-}
+#include "emu/tile/tile_range.h"
 
 enum emu_status tile_init(struct tile *t, const struct arch *arch, uint32_t id, uint8_t *mem)
 {
@@ -27,8 +23,8 @@ enum emu_status tile_init(struct tile *t, const struct arch *arch, uint32_t id, 
     t->sync_zone = -1;
     for (unsigned lane = 0; lane < TILE_LANES; lane++)
         prng_seed(&t->prng[lane], id * TILE_LANES + lane);
-    t->page = emu_alloc(pages_of(t->region0_bytes, CODE_PAGE_BITS), sizeof(struct code_page *));
-    t->dirty = emu_alloc(pages_of(t->mem_bytes, DIRTY_PAGE_BITS), 1);
+    t->page = emu_alloc(tile_pages(t->region0_bytes, CODE_PAGE_BITS), sizeof(struct code_page *));
+    t->dirty = emu_alloc(tile_pages(t->mem_bytes, DIRTY_PAGE_BITS), 1);
     if (t->page && t->dirty)
         return EMU_OK;
     tile_free(t);
@@ -59,18 +55,13 @@ void tile_launch(struct tile *t, unsigned worker, uint32_t entry, uint32_t verte
         tile_check_launch(t);
 }
 
-static int in_memory(const struct tile *t, uint32_t addr, uint32_t bytes)
+int tile_read(const struct tile *t, uint32_t addr, void *out, uint32_t bytes)
 {
     uint32_t off = addr - t->mem_base;
 
-    return off <= t->mem_bytes && bytes <= t->mem_bytes - off;
-}
-
-int tile_read(const struct tile *t, uint32_t addr, void *out, uint32_t bytes)
-{
-    if (!in_memory(t, addr, bytes))
+    if (!tile_has(t, off, bytes))
         return 0;
-    memcpy(out, t->mem + (addr - t->mem_base), bytes);
+    memcpy(out, t->mem + off, bytes);
     return 1;
 }
 
@@ -78,7 +69,7 @@ int tile_write(struct tile *t, uint32_t addr, const void *data, uint32_t bytes)
 {
     uint32_t off = addr - t->mem_base;
 
-    if (!in_memory(t, addr, bytes))
+    if (!tile_has(t, off, bytes))
         return 0;
     if (!bytes)
         return 1;
@@ -93,7 +84,7 @@ void tile_code_written(struct tile *t, uint32_t off, uint32_t bytes)
     uint32_t last = off + bytes - 1, code_first = off < 4 ? 0 : off - 4;
     uint32_t code_last = last < t->region0_bytes ? last : t->region0_bytes - 1;
 
-    EMU_ASSERT(bytes && off < t->mem_bytes && bytes <= t->mem_bytes - off);
+    EMU_ASSERT(bytes && tile_has(t, off, bytes));
     memset(t->dirty + (off >> DIRTY_PAGE_BITS), 1,
            (last >> DIRTY_PAGE_BITS) - (off >> DIRTY_PAGE_BITS) + 1);
     if (off < t->region0_bytes)

@@ -7,6 +7,7 @@
 #include "emu/tile/tile_check.h"
 
 #include "emu/base/alloc.h"
+#include "emu/tile/tile_range.h"
 
 struct tile_check {
     uint64_t *written; /* owned: bit per byte */
@@ -42,11 +43,6 @@ const char *tile_check_text(enum tile_check_kind k)
     return (unsigned)k < TILE_CHECK_KINDS ? check_texts[k] : "?";
 }
 
-static uint32_t page_count(const struct tile *t)
-{
-    return (uint32_t)(((uint64_t)t->mem_bytes + (1u << DIRTY_PAGE_BITS) - 1) >> DIRTY_PAGE_BITS);
-}
-
 enum emu_status tile_check_new(struct tile *t)
 {
     struct tile_check *c = emu_alloc(1, sizeof(*c));
@@ -58,7 +54,7 @@ enum emu_status tile_check_new(struct tile *t)
     c->written = emu_alloc(t->mem_bytes / 64 + 1, sizeof(*c->written));
     c->readers = emu_alloc(t->mem_bytes, 1);
     c->writers = emu_alloc(t->mem_bytes, 1);
-    c->touched = emu_alloc(page_count(t), 1);
+    c->touched = emu_alloc(tile_pages(t->mem_bytes, DIRTY_PAGE_BITS), 1);
     if (c->written && c->readers && c->writers && c->touched)
         return EMU_OK;
     tile_check_free(t);
@@ -245,12 +241,11 @@ void tile_check_launch(struct tile *t)
 void tile_check_idle(struct tile *t)
 {
     struct tile_check *c = t->check;
-    uint32_t page_bytes = 1u << DIRTY_PAGE_BITS;
 
     c->running = 0;
-    for (uint32_t p = 0; p < page_count(t); p++) {
-        uint32_t off = p * page_bytes;
-        uint32_t n = t->mem_bytes - off < page_bytes ? t->mem_bytes - off : page_bytes;
+    for (uint32_t p = 0; p < tile_pages(t->mem_bytes, DIRTY_PAGE_BITS); p++) {
+        uint32_t off = p << DIRTY_PAGE_BITS;
+        uint32_t n = tile_page_bytes(t->mem_bytes, DIRTY_PAGE_BITS, p);
 
         if (!c->touched[p])
             continue;

@@ -52,7 +52,7 @@ static uint32_t get_worker(const struct tile *t, unsigned lane, unsigned index)
     case CSR_W_REPEAT_FIRST:
         return t->rpt_first[lane];
     case CSR_W_REPEAT_END:
-        return t->rpt_end[lane] ? t->rpt_end[lane] - BUNDLE_BYTES : 0;
+        return t->rpt_end[lane] ? t->rpt_end[lane] - ISA_BUNDLE_BYTES : 0;
     case CSR_W_COUNT_L:
         return (uint32_t)t->cycle;
     case CSR_W_COUNT_U:

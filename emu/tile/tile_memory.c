@@ -7,17 +7,18 @@
 #include "emu/tile/tile.h"
 
 #include "emu/tile/tile_check.h"
+#include "emu/tile/tile_range.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tile memory is copied as it is");
 
 /* Which rule an access of 1, 2, 4, 8 or 16 bytes breaks, or NULL. */
 static inline const char *access_error(const struct tile *t, uint32_t addr, uint32_t bytes)
 {
-    uint32_t off = addr - t->mem_base; /* wraps below the base: caught as beyond the end */
+    uint32_t off = addr - t->mem_base;
 
     if (EMU_UNLIKELY(addr & (bytes - 1)))
         return "address is not a multiple of the access size";
-    if (EMU_UNLIKELY(off >= t->mem_bytes || t->mem_bytes - off < bytes))
+    if (EMU_UNLIKELY(!tile_has(t, off, bytes)))
         return "address is outside tile memory";
     if (EMU_UNLIKELY(bytes == 16 && off < t->region0_bytes))
         return "16-byte load outside the interleaved region 1";
@@ -89,19 +90,15 @@ enum fault tile_store64(struct tile *t, unsigned lane, uint32_t addr, const uint
 
 enum fault tile_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t addr2)
 {
-    uint32_t apart = addr1 > addr2 ? addr1 - addr2 : addr2 - addr1;
     int element = arch_element_of(t->arch, addr1);
-    int first = t->fault.kind == FAULT_NONE;
 
-    if (apart >= t->arch->element_bytes * t->arch->region1_interleave)
-        return FAULT_NONE; /* further than any group of elements reaches */
     if (element < 0 || element != arch_element_of(t->arch, addr2))
         return FAULT_NONE;
     if (EMU_UNLIKELY(t->check != NULL))
         tile_check_conflict(t, lane, addr1, addr2);
     tile_fault(t, lane, FAULT_CONFLICT, addr1,
                "simultaneous accesses fall into one memory element");
-    if (first)
-        t->fault.addr2 = addr2;
+    if (t->fault.kind == FAULT_CONFLICT && t->fault.lane == lane && t->fault.cycle == t->cycle)
+        t->fault.addr2 = addr2; /* the record is this one, no earlier fault */
     return FAULT_CONFLICT;
 }

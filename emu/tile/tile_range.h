@@ -13,13 +13,14 @@ static inline int tile_has(const struct tile *t, uint32_t off, uint32_t bytes)
     return off <= t->mem_bytes && bytes <= t->mem_bytes - off;
 }
 
-/* Pages of 2^page_bits bytes (CODE_PAGE_BITS, DIRTY_PAGE_BITS) that bytes fill, the last one perhaps not wholly. */
+/* Pages of 2^page_bits bytes (CODE_PAGE_BITS, DIRTY_PAGE_BITS) that hold bytes, the last perhaps
+ * not full. */
 static inline uint32_t tile_pages(uint32_t bytes, unsigned page_bits)
 {
     return (uint32_t)(((uint64_t)bytes + (1u << page_bits) - 1) >> page_bits);
 }
 
-/* Bytes of page number `page` of `bytes`: fewer in the last one. */
+/* How many of the bytes lie in a page. */
 static inline uint32_t tile_page_bytes(uint32_t bytes, unsigned page_bits, uint32_t page)
 {
     uint32_t left = bytes - (page << page_bits);
