@@ -203,18 +203,11 @@ static int find_base(struct as *as, struct section *s, uint32_t *base)
 
 static int parse_address(struct as *as, struct plan_addr *out)
 {
-    const struct node *n;
     struct value v;
     struct loc at;
 
-    lex_blank(as);
-    at = lex_here(as);
-    n = expr_parse(as);
-    if (!n)
+    if (!expr_parse_value(as, &at, &v))
         return 0;
-    v = expr_eval(n, 0);
-    if (v.kind == VALUE_WRONG)
-        return as_error(as, at, "%s", v.why);
     if (v.kind == VALUE_UNKNOWN)
         return as_error(as, at, "the address must be known here: define its label further up");
     if (v.number % 4)

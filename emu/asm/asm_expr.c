@@ -538,22 +538,28 @@ const struct node *expr_parse(struct as *as)
     return parse_level(as, 1);
 }
 
-int expr_parse_number(struct as *as, const char *what, int64_t *out)
+int expr_parse_value(struct as *as, struct loc *at, struct value *out)
 {
-    struct loc at;
     const struct node *n;
-    struct value v;
 
     lex_blank(as);
-    at = lex_here(as);
+    *at = lex_here(as);
     n = expr_parse(as);
     if (!n)
         return 0;
-    v = expr_eval(n, 0);
+    *out = expr_eval(n, 0);
+    return out->kind == VALUE_WRONG ? as_error(as, *at, "%s", out->why) : 1;
+}
+
+int expr_parse_number(struct as *as, const char *what, int64_t *out)
+{
+    struct loc at;
+    struct value v;
+
+    if (!expr_parse_value(as, &at, &v))
+        return 0;
     *out = v.number;
     if (v.kind == VALUE_NUMBER)
         return 1;
-    if (v.kind == VALUE_WRONG)
-        return as_error(as, at, "%s", v.why);
     return as_error(as, at, "%s must be a number that is known here", what);
 }

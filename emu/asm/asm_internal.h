@@ -335,6 +335,9 @@ int lex_is_name(int c);
 const struct node *expr_parse(struct as *as);
 const struct node *expr_number(struct as *as, int64_t v);
 const struct node *expr_place(struct as *as, struct section *s, int64_t offset);
+/* Reads an expression. 0 after an error; the value may be unknown yet. at: where it stands. */
+int expr_parse_value(struct as *as, struct loc *at, struct value *out);
+/* The same for a number that must be known; `what` names it in the message. */
 int expr_parse_number(struct as *as, const char *what, int64_t *out);
 struct value expr_eval(const struct node *n, int linked);
 /* left OP right, folded where it can be; NULL after an error, and when a side is NULL. */

@@ -18,19 +18,6 @@ struct link {
     struct asm_layout layout;
 };
 
-static int report(struct link *l, struct loc at, const char *fmt, ...) EMU_PRINTF(3, 4);
-
-static int report(struct link *l, struct loc at, const char *fmt, ...)
-{
-    char text[400];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    return unit_diag(l->u, ASM_ERROR, at, "%s", text);
-}
-
 /* ---- placing ---- */
 
 static uint64_t round_up(uint64_t v, uint64_t align)
@@ -58,11 +45,11 @@ static int check_range(struct link *l, const char *what, uint64_t start, uint64_
     struct loc at = { NULL, 0, 0 };
 
     if (start % MIN_SECTION_ALIGN)
-        return report(l, at, "the address of the %s, 0x%llx, is not a multiple of %d", what,
+        return unit_diag(l->u, ASM_ERROR, at, "the address of the %s, 0x%llx, is not a multiple of %d", what,
                       (unsigned long long)start, MIN_SECTION_ALIGN);
     if (start >= a->mem_base && end <= limit)
         return 1;
-    return report(l, at, "the %s needs 0x%llx..0x%llx, the machine %s has 0x%llx..0x%llx for it",
+    return unit_diag(l->u, ASM_ERROR, at, "the %s needs 0x%llx..0x%llx, the machine %s has 0x%llx..0x%llx for it",
                   what, (unsigned long long)start, (unsigned long long)end, a->name,
                   (unsigned long long)a->mem_base, (unsigned long long)limit);
 }
@@ -83,7 +70,7 @@ static int place(struct link *l)
     if (data_end > data && !check_range(l, "data", data, data_end, end))
         return 0;
     if (code_end > code && data_end > data && code < data_end && data < code_end)
-        return report(l, (struct loc){ NULL, 0, 0 }, "code and data overlap");
+        return unit_diag(l->u, ASM_ERROR, (struct loc){ NULL, 0, 0 }, "code and data overlap");
     return 1;
 }
 
@@ -102,7 +89,7 @@ static int add_global(struct link *l, struct symbol *s)
     if (!g->symbol || (g->symbol->weak && !s->weak)) {
         g->symbol = s;
     } else if (!s->weak && !g->symbol->weak) {
-        report(l, s->defined, "'%s' is already defined in another file", s->n.name);
+        unit_diag(l->u, ASM_ERROR, s->defined, "'%s' is already defined in another file", s->n.name);
         return unit_diag(l->u, ASM_NOTE, g->symbol->defined, "here");
     }
     return 1;
@@ -184,9 +171,9 @@ static int fix_data(struct link *l, struct section *s, const struct fixup *f)
     int64_t limit = f->bytes < 8 ? INT64_C(1) << 8 * f->bytes : INT64_MAX;
 
     if (v.kind != VALUE_NUMBER)
-        return report(l, f->at, "%s", v.why ? v.why : "not a number");
+        return unit_diag(l->u, ASM_ERROR, f->at, "%s", v.why ? v.why : "not a number");
     if (f->bytes < 8 && (v.number >= limit || v.number < -limit / 2))
-        return report(l, f->at, "%lld does not fit in %u bytes", (long long)v.number, f->bytes);
+        return unit_diag(l->u, ASM_ERROR, f->at, "%lld does not fit in %u bytes", (long long)v.number, f->bytes);
     for (unsigned i = 0; i < f->bytes; i++)
         s->bytes[f->offset + i] = (uint8_t)((uint64_t)v.number >> 8 * i);
     return 1;
@@ -217,7 +204,7 @@ static int repeat_fault(struct link *l, struct section *s, const struct fixup *f
                         const struct item *bad, const char *why)
 {
     (void)s;
-    report(l, (struct loc){ bad->file, bad->line, 0 }, "%s", why);
+    unit_diag(l->u, ASM_ERROR, (struct loc){ bad->file, bad->line, 0 }, "%s", why);
     return unit_diag(l->u, ASM_NOTE, f->at, "in the body of this repeat");
 }
 
@@ -232,11 +219,11 @@ static int check_repeat(struct link *l, struct section *s, const struct fixup *f
     memcpy(word, s->bytes + f->offset, s->size - f->offset < 8 ? 4 : 8);
     isa_decode(word, &rpt, &aux, &is_bundle);
     if (first < s->items && s->item[first].offset % 8)
-        return report(l, f->at, "the body of a repeat must start at a multiple of 8, not at 0x%x",
+        return unit_diag(l->u, ASM_ERROR, f->at, "the body of a repeat must start at a multiple of 8, not at 0x%x",
                       (unsigned)(s->addr + s->item[first].offset));
     for (size_t i = first; i <= first + rpt.j; i++) {
         if (i >= s->items)
-            return report(l, f->at, "the body of %u bundles runs past the end of section '%s'",
+            return unit_diag(l->u, ASM_ERROR, f->at, "the body of %u bundles runs past the end of section '%s'",
                           (unsigned)rpt.j + 1, s->n.name);
         if (!(s->item[i].kind & ITEM_BUNDLE))
             return repeat_fault(l, s, f, &s->item[i], "only bundles can be repeated");
@@ -330,7 +317,7 @@ static void image_symbol(struct link *l, struct symbol *s)
     v = expr_eval(s->value, 1);
     out->value = v.number;
     if (v.kind != VALUE_NUMBER)
-        report(l, s->defined, "%s", v.why ? v.why : "not a number");
+        unit_diag(l->u, ASM_ERROR, s->defined, "%s", v.why ? v.why : "not a number");
 }
 
 static int make_image(struct link *l)

@@ -7,28 +7,11 @@
 #ifndef EMU_FP_DD_H
 #define EMU_FP_DD_H
 
-#include <stdint.h>
-#include <string.h>
+#include "emu/base/fp.h"
 
 struct dd {
     double hi, lo;
 };
-
-static inline uint64_t dd_bits(double x)
-{
-    uint64_t u;
-
-    memcpy(&u, &x, sizeof(u));
-    return u;
-}
-
-static inline double dd_from_bits(uint64_t u)
-{
-    double x;
-
-    memcpy(&x, &u, sizeof(x));
-    return x;
-}
 
 /* Exact a + b, for |a| >= |b| or a = 0. */
 static inline struct dd dd_sum_ordered(double a, double b)
@@ -102,12 +85,12 @@ static inline struct dd dd_div(struct dd a, struct dd b)
  */
 static inline double dd_round_odd(struct dd a)
 {
-    uint64_t u = dd_bits(a.hi);
+    uint64_t u = fp_f64_bits(a.hi);
 
     if (a.lo == 0 || (u & 1))
         return a.hi;
     /* Even hi: one step towards lo is odd, whether that step ends the truncation or starts it. */
-    return dd_from_bits((a.lo > 0) == (a.hi > 0) ? u + 1 : u - 1);
+    return fp_f64((a.lo > 0) == (a.hi > 0) ? u + 1 : u - 1);
 }
 
 #endif

@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) double f16_exact(double x, double (
 {
     double y = fast(x);
     uint64_t low_mask = ((uint64_t)1 << (53 - 27)) - 1;
-    uint64_t from_below = (dd_bits(y) + FAST_ERROR_ULPS) & low_mask;
+    uint64_t from_below = (fp_f64_bits(y) + FAST_ERROR_ULPS) & low_mask;
 
     return EMU_LIKELY(from_below > 2 * FAST_ERROR_ULPS) ? y : dd_round_odd(slow(x));
 }

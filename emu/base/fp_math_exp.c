@@ -113,7 +113,7 @@ struct scale {
 static inline struct scale scale_split(double steps)
 {
     double shifted = steps + ROUNDING_SHIFT;
-    int64_t k = (int32_t)(uint32_t)dd_bits(shifted);
+    int64_t k = (int32_t)(uint32_t)fp_f64_bits(shifted);
     uint64_t j = (uint64_t)k & (STEPS - 1);
 
     return (struct scale){ shifted - ROUNDING_SHIFT, j, ((uint64_t)k - j) << (52 - 6) };
@@ -123,7 +123,7 @@ static inline struct scale scale_split(double steps)
  * range. */
 static inline double scale_apply(struct scale s, double t)
 {
-    return t == 0 ? 0 : dd_from_bits(dd_bits(t) + s.ex);
+    return t == 0 ? 0 : fp_f64(fp_f64_bits(t) + s.ex);
 }
 
 /* e^r - 1 for |r| < 0.00542. The series ends at r^6: the rest, r^7 / 5040, is below 2^-57 of the

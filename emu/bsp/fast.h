@@ -35,13 +35,17 @@ static inline v8u fast_mask(uint32_t lanes)
     return fast_load(fast_masks[lanes]);
 }
 
-/* Writes v to the lanes of a row; the supervisor's lane and workers outside the mask keep their value. */
+/* Writes v to the lanes of a row; the supervisor's lane and workers outside the mask keep their value. Almost always all workers
+ * take part: then the mask is a constant. */
 static inline void fast_store(uint32_t row[TILE_LANES], uint32_t lanes, v8u v)
 {
-    v8u m = fast_mask(lanes), old = fast_load(row);
+    __m256i old = (__m256i)fast_load(row), new;
 
-    v = (v & m) | (old & ~m);
-    memcpy(row, &v, sizeof(v));
+    if (EMU_LIKELY(lanes == LANES_ALL))
+        new = _mm256_blend_epi32(old, (__m256i)v, LANES_ALL);
+    else
+        new = _mm256_blendv_epi8(old, (__m256i)v, (__m256i)fast_mask(lanes));
+    memcpy(row, &new, sizeof(new));
 }
 
 static inline v8u fast_m(const struct tile *t, unsigned r)

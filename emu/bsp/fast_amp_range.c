@@ -170,12 +170,12 @@ bool amp_window_fit(struct tile *t, uint32_t lanes, struct amp_sources from, uns
     const v8u x[2] = { fast_a(t, from.a) & mask, fast_a(t, from.a + 1) & mask };
     const v8u p[2] = { fast_a(t, from.b) & mask, fast_a(t, from.b + !from.single_b) & mask };
 
-    if (t->weight_cache.max[n] >= FP_F16_INF || !fit_x(win, x, anew))
-        return false;
-    if (from.f32)
+    bool ok = t->weight_cache.max[n] < FP_F16_INF && fit_x(win, x, anew);
+
+    if (ok && from.f32)
         fit_single(win, p, anew);
-    else if (!fit_half(win, p, anew))
-        return false;
+    else if (ok)
+        ok = fit_half(win, p, anew);
     amp_window_products(win, &t->weight_cache);
-    return true;
+    return ok;
 }

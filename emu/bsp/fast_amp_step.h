@@ -26,8 +26,8 @@ FAST_INLINE struct amp_route amp_route_of(enum amp_motion motion)
 }
 
 /* The chains of a worker move. */
-FAST_INLINE void amp_move(struct tile *restrict t, const struct amp_operands *restrict j, unsigned lane,
-                          unsigned sets, struct amp_route r)
+FAST_INLINE void amp_move(struct tile *restrict t, const struct amp_operands *restrict j,
+                          unsigned lane, unsigned sets, struct amp_route r)
 {
 #pragma GCC unroll 2
     for (unsigned set = 0; set < sets; set++) {
@@ -40,8 +40,9 @@ FAST_INLINE void amp_move(struct tile *restrict t, const struct amp_operands *re
 
 /* Workers lane .. lane + n - 1; four units per vector. Loads come first, then the chains move, then
  * the sums are stored: so no chain needs to be held back, whichever it is. */
-FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_operands *restrict j, const double (*w)[16],
-                             unsigned lane, unsigned n, unsigned sets, enum amp_motion motion)
+FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_operands *restrict j,
+                             const double (*w)[16], unsigned lane, unsigned n, unsigned sets,
+                             enum amp_motion motion)
 {
     const struct amp_route r = amp_route_of(motion);
     const bool slides = motion == AMP_SLIC;
@@ -81,8 +82,9 @@ FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_operands 
                                              _mm256_cvtpd_ps(s[k][2 * set])));
 }
 
-FAST_INLINE void amp_step(struct tile *restrict t, const struct amp_operands *restrict j, const double (*w)[16], uint32_t lanes,
-                          unsigned sets, enum amp_motion motion)
+FAST_INLINE void amp_step(struct tile *restrict t, const struct amp_operands *restrict j,
+                          const double (*w)[16], uint32_t lanes, unsigned sets,
+                          enum amp_motion motion)
 {
     if (EMU_LIKELY(lanes == LANES_ALL)) {
 #pragma GCC unroll 2

@@ -19,28 +19,12 @@ typedef uint16_t v16u __attribute__((vector_size(32)));
 /* The helpers take the lane operation as a constant and must melt into each fast function. */
 #define FAST_INLINE static inline __attribute__((always_inline))
 
-FAST_INLINE void put_row(uint32_t row[TILE_LANES], v8u v)
-{
-    __m256i old = _mm256_loadu_si256((const __m256i *)row);
-
-    _mm256_storeu_si256((__m256i *)row, _mm256_blend_epi32(old, (__m256i)v, LANES_ALL));
-}
-
-/* Writes one register, or two when words is 2. As fast_set_a, cheaper when all workers take part.
- */
+/* Writes one register, or two when words is 2. */
 FAST_INLINE void put_a(struct tile *t, uint32_t lanes, unsigned r, unsigned words, v8u v0, v8u v1)
 {
-    if (EMU_UNLIKELY(r >= 14))
-        return;
-    if (EMU_LIKELY(lanes == LANES_ALL)) {
-        put_row(t->a[r], v0);
-        if (words == 2)
-            put_row(t->a[r + 1], v1);
-        return;
-    }
-    fast_store(t->a[r], lanes, v0);
+    fast_set_a(t, lanes, r, v0);
     if (words == 2)
-        fast_store(t->a[r + 1], lanes, v1);
+        fast_set_a(t, lanes, r + 1, v1);
 }
 
 /* Whether anything is marked in a participating lane. */

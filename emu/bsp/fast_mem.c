@@ -476,19 +476,10 @@ static inline void pace_write(struct tile *t, uint32_t lanes, const struct insn 
     fast_set_m(t, lanes, in->x + 1, p->hi);
 }
 
-/* What element() needs to know of the machine; 0 when its memory is not built as on all chips: the plain function knows more. */
-static inline int element_shift(const struct tile *t, unsigned *shift)
+/* A number for the memory element per lane, equal where that of arch_element_of() is. */
+static inline v8u element(const struct tile *t, v8u off)
 {
-    uint32_t bytes = t->arch->element_bytes;
-
-    *shift = (unsigned)__builtin_ctz(bytes);
-    return !(bytes & (bytes - 1)) && t->arch->region1_interleave == 2 &&
-           t->arch->element_word_bytes == 8;
-}
-
-/* Number of the memory element per lane, for the interleaving by two of all chips. */
-static inline v8u element(const struct tile *t, v8u off, unsigned shift)
-{
+    unsigned shift = (unsigned)__builtin_ctz(t->arch->element_bytes);
     v8u inner = off - t->region0_bytes;
     v8u paired = splat(1u << 31) | (inner >> (shift + 1)) << 1 | ((inner >> 3) & 1);
     v8u in0 = (v8u)(off < t->region0_bytes);
@@ -502,11 +493,10 @@ int fast_ld2x64pace(struct tile *t, uint32_t lanes, const struct insn *in)
     v8u addr0 = p.lo & PACK_MASK, addr1 = p.hi & PACK_MASK;
     v8u o0 = addr0 - t->mem_base, o1 = addr1 - t->mem_base;
     uint32_t off0[TILE_LANES], off1[TILE_LANES];
-    unsigned shift;
 
-    if ((in->d == in->e && in->d != 14) || !element_shift(t, &shift) ||
+    if ((in->d == in->e && in->d != 14) ||
         fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr1, o1, 8, 0) |
-                     (v8u)(element(t, o0, shift) == element(t, o1, shift)),
+                     (v8u)(element(t, o0) == element(t, o1)),
                  lanes))
         return 0;
     put_offsets(lanes, o0, off0);
@@ -541,11 +531,9 @@ int fast_ldst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
     v8u o0 = addr0 - t->mem_base, o2 = addr2 - t->mem_base;
     v8u lo = fast_a(t, in->s), hi = fast_a(t, in->s + 1);
     uint32_t off0[TILE_LANES], off2[TILE_LANES];
-    unsigned shift;
 
-    if (!element_shift(t, &shift) ||
-        fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr2, o2, 8, 0) |
-                     (v8u)(element(t, o0, shift) == element(t, o2, shift)) |
+    if (fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr2, o2, 8, 0) |
+                     (v8u)(element(t, o0) == element(t, o2)) |
                      lanes_meet(o0, o0, o2),
                  lanes))
         return 0;
@@ -578,13 +566,12 @@ int fast_ld2xst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
     v8u o0 = addr0 - t->mem_base, o1 = addr1 - t->mem_base, o2 = addr2 - t->mem_base, e0, e1, e2;
     v8u lo = fast_a(t, in->s), hi = fast_a(t, in->s + 1);
     uint32_t off0[TILE_LANES], off1[TILE_LANES], off2[TILE_LANES];
-    unsigned shift;
 
-    if (in->d >= 12 || !element_shift(t, &shift))
+    if (in->d >= 12)
         return 0;
-    e0 = element(t, o0, shift);
-    e1 = element(t, o1, shift);
-    e2 = element(t, o2, shift);
+    e0 = element(t, o0);
+    e1 = element(t, o1);
+    e2 = element(t, o2);
     if (fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr1, o1, 8, t->region0_bytes) |
                      bad_lanes(t, addr2, o2, 8, 0) | (v8u)(e0 == e1) | (v8u)(e0 == e2) |
                      (v8u)(e1 == e2) | lanes_meet(o0, o1, o2),

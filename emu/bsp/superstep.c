@@ -65,7 +65,7 @@ static int receive_data(struct machine *m, uint32_t tile)
     if (t->xcsr[PLACE_DCOUNT])
         return 0;
     p->wait = WAIT_NOT;
-    p->data_cycles += cycle - p->arrived;
+    p->data_cycles += cycle - (p->arrived + 1);
     m->barrel[tile].cycle = cycle;
     return 1;
 }

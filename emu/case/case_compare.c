@@ -59,8 +59,13 @@ json_t *case_element_json(enum case_type t, uint32_t bits)
     return json_string(text);
 }
 
-static int elements_agree(enum case_type t, uint32_t want, uint32_t got, double tolerance,
-                          double relative)
+json_t *case_word_json(uint32_t v)
+{
+    return json_sprintf("0x%08x", v);
+}
+
+int case_elements_agree(enum case_type t, uint32_t want, uint32_t got, double tolerance,
+                        double relative)
 {
     double w, g;
 
@@ -93,7 +98,7 @@ static enum emu_status compare_elements(struct differ *d, const char *name, uint
         uint32_t a = case_element_bits(&w, i), b = case_element_bits(&g, i);
         char what[300];
 
-        if (elements_agree(w.type, a, b, tolerance, relative))
+        if (case_elements_agree(w.type, a, b, tolerance, relative))
             continue;
         snprintf(what, sizeof(what), "%.256s[%u]", name, from + i);
         s = differ_add(d, what, case_element_json(w.type, a), case_element_json(w.type, b));
@@ -116,11 +121,6 @@ static enum emu_status compare_memories(struct differ *d)
     return EMU_OK;
 }
 
-static json_t *hex_json(uint32_t v)
-{
-    return json_sprintf("0x%08x", v);
-}
-
 /* Consecutive registers of one lane. Untyped expectations (u32, i32) are reported in hexadecimal,
  * as registers are printed. */
 static enum emu_status compare_register(struct differ *d, const struct case_register *e,
@@ -140,9 +140,9 @@ static enum emu_status compare_register(struct differ *d, const struct case_regi
         return compare_elements(d, name, 0, &e->value, (const uint8_t *)got, e->tolerance,
                                 e->relative);
     TRY(case_resolve(d->r, &e->value, name, (uint8_t *)want));
-    if (elements_agree(e->value.type, want[0], got[0], e->tolerance, e->relative))
+    if (case_elements_agree(e->value.type, want[0], got[0], e->tolerance, e->relative))
         return EMU_OK;
-    return differ_add(d, name, hex_json(want[0]), hex_json(got[0]));
+    return differ_add(d, name, case_word_json(want[0]), case_word_json(got[0]));
 }
 
 static enum emu_status compare_registers(struct differ *d)

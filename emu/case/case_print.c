@@ -42,11 +42,6 @@ static json_t *hex_json(uint32_t v)
     return json_sprintf("0x%x", v);
 }
 
-static json_t *hex_word(uint32_t v)
-{
-    return json_sprintf("0x%08x", v);
-}
-
 /* "name+0x8", or NULL where no symbol precedes the address. */
 static json_t *symbol_json(const struct case_run *r, uint32_t pc)
 {
@@ -118,19 +113,19 @@ static json_t *registers_json(struct case_run *r, unsigned lane)
 
     for (unsigned k = 0; v && k < 16; k++) {
         snprintf(name, sizeof(name), "m%u", k);
-        json_object_set_new(v, name, hex_word(case_register_get(r, lane, 'm', k)));
+        json_object_set_new(v, name, case_word_json(case_register_get(r, lane, 'm', k)));
     }
     if (lane == LANE_SUPER)
         return v;
     for (unsigned k = 0; v && k < 16; k++) {
         snprintf(name, sizeof(name), "a%u", k);
-        json_object_set_new(v, name, hex_word(case_register_get(r, lane, 'a', k)));
+        json_object_set_new(v, name, case_word_json(case_register_get(r, lane, 'a', k)));
     }
     for (unsigned k = 0; k < TILE_ACC; k++)
         any |= tile_acc(&r->tile, lane, k) != 0;
     for (unsigned k = 0; v && any && k < TILE_ACC; k++) {
         snprintf(name, sizeof(name), "acc%u", k);
-        json_object_set_new(v, name, hex_word(tile_acc(&r->tile, lane, k)));
+        json_object_set_new(v, name, case_word_json(tile_acc(&r->tile, lane, k)));
     }
     return v;
 }
@@ -160,7 +155,7 @@ static json_t *csrs_json(struct case_run *r, unsigned lane)
         uint8_t index = lane == LANE_SUPER ? super[k].index : worker[k].index;
 
         json_object_set_new(v, lane == LANE_SUPER ? super[k].name : worker[k].name,
-                            hex_word(case_register_get(r, lane, space, index)));
+                            case_word_json(case_register_get(r, lane, space, index)));
     }
     return v;
 }

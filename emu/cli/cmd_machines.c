@@ -9,8 +9,9 @@
 
 #include "emu/arch/arch.h"
 #include "emu/base/alloc.h"
+#include "emu/cli/commands.h"
 
-enum { SETS_MAX = 128, EXIT_BAD_USAGE = 2 };
+enum { SETS_MAX = 128 };
 
 struct request {
     const char *machine; /* NULL: all presets */
@@ -135,19 +136,19 @@ int cmd_machines(int argc, char **argv)
     struct request r = { 0 };
     error_t bad;
 
-    argp_err_exit_status = EXIT_BAD_USAGE;
+    argp_err_exit_status = EXIT_BAD;
     bad = argp_parse(&parser, argc, argv, 0, NULL, &r);
     if (bad) {
         fprintf(stderr, "machines: %s\n", strerror(bad));
-        return EXIT_BAD_USAGE;
+        return EXIT_BAD;
     }
     if (answer(&r) != EMU_OK) {
         fprintf(stderr, "machines: %s\n", emu_error());
-        return EXIT_BAD_USAGE;
+        return EXIT_BAD;
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "machines: cannot write the result: %s\n", strerror(errno));
-        return EXIT_BAD_USAGE;
+        return EXIT_BAD;
     }
-    return 0;
+    return EXIT_RAN;
 }

@@ -122,7 +122,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!r->path)
-            argp_error(state, "which program? run FILE.bsp.json or run FILE.img");
+            argp_error(state, "which program? run FILE.bsp.json, run FILE.img or run FILE.S");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -154,8 +154,9 @@ static const struct argp_option options[] = {
 static const struct argp parser = {
     .options = options,
     .parser = parse_option,
-    .args_doc = "FILE.bsp.json|FILE.img",
-    .doc = "Run a program on a whole machine.\v"
+    .args_doc = "FILE.bsp.json|FILE.img|FILE.S",
+    .doc = "Run a program on a whole machine. A source file runs on all tiles, from its label main "
+           "on.\v"
            "Exit status: 0 ran and met its expectations, 1 fault, deadlock or unmet expectations, "
            "2 bad usage or bad "
            "file, 3 stopped at --max-cycles.",
@@ -175,6 +176,14 @@ static enum emu_status is_image(const char *path, int *out)
     fclose(f);
     *out = c == 0x89;
     return EMU_OK;
+}
+
+/* Assembly is text too; a manifest begins with a brace. */
+static int is_source(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 2 && (!strcmp(path + n - 2, ".S") || !strcmp(path + n - 2, ".s"));
 }
 
 static enum emu_status connect_stream(struct run *run, const char *text)
@@ -219,44 +228,51 @@ static const char *status_of(const struct run *r, const struct manifest *m, uint
     return unmet ? "failed" : "ok";
 }
 
-static enum emu_status print_steps(const struct request *q, const struct run *run)
+/* The tiles of --tiles; empty when it was not given. */
+static enum emu_status list_tiles(const struct request *q, const struct run *run,
+                                  struct tile_list *out)
 {
     struct case_reader reader = { .file = "--tiles" };
-    struct tile_list tiles = { .tile = NULL };
     json_t *text;
     enum emu_status s;
 
-    if (!q->steps || q->json)
+    if (!q->tiles)
         return EMU_OK;
-    if (!q->tiles) {
-        run_print_steps(run, NULL, stdout);
-        return EMU_OK;
-    }
     text = json_string(q->tiles);
-    s = text ? tile_list_read(&reader, NULL, text, image_arch(run->im), &tiles)
+    s = text ? tile_list_read(&reader, NULL, text, image_arch(run->im), out)
              : FAIL(USAGE, "--tiles: not text");
     json_decref(text);
-    if (s == EMU_OK)
-        run_print_steps(run, &tiles, stdout);
-    tile_list_free(&tiles);
     return s;
 }
 
-static enum emu_status print_report(const struct request *q, struct run *run, const char *status,
-                                    const json_t *differences, uint64_t unmet, uint64_t checked)
+static enum emu_status print_answer(const struct request *q, const struct run *run,
+                                    const struct tile_list *tiles, json_t *report)
 {
-    json_t *report = run_report(run, status, differences, unmet, checked);
-
-    if (!report)
-        return FAIL(NO_MEMORY, "the answer");
-    if (q->json) {
-        json_dumpf(report, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-        printf("\n");
-    } else {
+    if (!q->json) {
+        if (q->steps)
+            run_print_steps(run, tiles, stdout);
         run_print(report, stdout);
+        return EMU_OK;
     }
-    json_decref(report);
+    if (q->steps && json_object_set_new(report, "steps", run_steps_json(run, tiles)))
+        return FAIL(NO_MEMORY, "the answer");
+    json_dumpf(report, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+    printf("\n");
     return EMU_OK;
+}
+
+static enum emu_status answer(const struct request *q, struct run *run, const char *status,
+                              const json_t *differences, uint64_t unmet, uint64_t checked)
+{
+    struct tile_list tiles = { .tile = NULL };
+    json_t *report = run_report(run, status, differences, unmet, checked);
+    enum emu_status s = report ? list_tiles(q, run, &tiles) : FAIL(NO_MEMORY, "the answer");
+
+    if (s == EMU_OK)
+        s = print_answer(q, run, &tiles, report);
+    json_decref(report);
+    tile_list_free(&tiles);
+    return s;
 }
 
 static enum emu_status execute(const struct request *q, struct run *run, const struct manifest *m,
@@ -270,15 +286,13 @@ static enum emu_status execute(const struct request *q, struct run *run, const s
 
     TRY(m ? run_manifest_streams(run, m) : connect_streams(q, run));
     TRY(run_execute(run));
-    if (m)
+    if (m && (run->stop == MACHINE_HOST || run->stop == MACHINE_FAULT))
         TRY(run_check(run, m, own_machine, &differences, &unmet, &checked));
     status = status_of(run, m, unmet);
     *code = !strcmp(status, "ok")      ? EXIT_RAN
             : !strcmp(status, "limit") ? EXIT_PARTIAL
                                        : EXIT_FAULTED;
-    s = print_steps(q, run);
-    if (s == EMU_OK)
-        s = print_report(q, run, status, differences, unmet, checked);
+    s = answer(q, run, status, differences, unmet, checked);
     json_decref(differences);
     return s;
 }
@@ -339,7 +353,8 @@ static enum emu_status run_manifest_file(const struct request *q, int *code)
 
     if (q->streams)
         return FAIL(USAGE, "--stream is for images; a manifest names its files itself");
-    TRY(manifest_read(q->path, &q->manifest, &m));
+    TRY(is_source(q->path) ? manifest_for_source(q->path, &q->manifest, &m)
+                           : manifest_read(q->path, &q->manifest, &m));
     s = manifest_build(m, q->run.threads, stderr, &im);
     if (s == EMU_OK)
         s = with_digests(q, im, m, code);

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "emu/case/case_run.h"
+#include "emu/cli/commands.h"
 
-enum { SETS_MAX = 128, EXIT_FAILED = 1, EXIT_BAD_USAGE = 2 };
+enum { SETS_MAX = 128 };
 enum { KEY_CASE = 'c', KEY_TRACE = 't', KEY_CHECK = 'k', KEY_PLAIN = 'p', KEY_MACHINE = 'm' };
 enum { KEY_SET = 's', KEY_RAW = 'r' };
 
@@ -132,14 +133,14 @@ int cmd_tile(int argc, char **argv)
     enum case_status verdict = CASE_FAIL;
     error_t bad;
 
-    argp_err_exit_status = EXIT_BAD_USAGE;
+    argp_err_exit_status = EXIT_BAD;
     q.options.set = q.set;
     bad = argp_parse(&parser, argc, argv, 0, NULL, &q);
     if (bad)
-        return EXIT_BAD_USAGE;
+        return EXIT_BAD;
     if (answer(&q, &verdict) != EMU_OK) {
         fprintf(stderr, "tile: %s\n", emu_error());
-        return EXIT_BAD_USAGE;
+        return EXIT_BAD;
     }
-    return verdict == CASE_PASS ? 0 : EXIT_FAILED;
+    return verdict == CASE_PASS ? EXIT_RAN : EXIT_FAULTED;
 }

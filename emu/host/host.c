@@ -49,6 +49,16 @@ static enum emu_status stream_new(struct host *h, uint32_t id, uint32_t depth, i
     return EMU_OK;
 }
 
+/* Makes s a stream of the host, or frees it when what it reads or writes could not be opened. */
+static enum emu_status stream_keep(struct host *h, struct host_stream *s, enum emu_status opened)
+{
+    if (opened == EMU_OK)
+        h->stream[s->id] = s;
+    else
+        stream_free(s);
+    return opened;
+}
+
 enum emu_status host_stream_from_memory(struct host *h, uint32_t id, uint32_t depth,
                                         const void *data, uint64_t bytes, int repeat)
 {
@@ -64,16 +74,10 @@ enum emu_status host_stream_from_file(struct host *h, uint32_t id, uint32_t dept
                                       int repeat)
 {
     struct host_stream *s;
-    enum emu_status status;
 
     TRY(stream_new(h, id, depth, 0, &s));
     s->source.repeat = repeat;
-    status = host_source_open(&s->source, path);
-    if (status == EMU_OK)
-        h->stream[id] = s;
-    else
-        stream_free(s);
-    return status;
+    return stream_keep(h, s, host_source_open(&s->source, path));
 }
 
 enum emu_status host_stream_to_memory(struct host *h, uint32_t id, uint32_t depth)
@@ -88,15 +92,9 @@ enum emu_status host_stream_to_memory(struct host *h, uint32_t id, uint32_t dept
 enum emu_status host_stream_to_file(struct host *h, uint32_t id, uint32_t depth, const char *path)
 {
     struct host_stream *s;
-    enum emu_status status;
 
     TRY(stream_new(h, id, depth, 1, &s));
-    status = host_sink_open(&s->sink, path);
-    if (status == EMU_OK)
-        h->stream[id] = s;
-    else
-        stream_free(s);
-    return status;
+    return stream_keep(h, s, host_sink_open(&s->sink, path));
 }
 
 const uint8_t *host_stream_bytes(const struct host *h, uint32_t id, size_t *bytes)

@@ -665,3 +665,16 @@ enum emu_status manifest_read_text(const char *text, size_t bytes, const char *n
 
     return read_tree(root, &error, name, o, out);
 }
+
+enum emu_status manifest_for_source(const char *path, const struct manifest_options *o,
+                                    struct manifest **out)
+{
+    const char *slash = strrchr(path, '/');
+    json_error_t error = { .line = 1 };
+    json_t *root = json_pack("{s:[{s:s, s:s}]}", "programs", "source", slash ? slash + 1 : path,
+                             "tiles", "all");
+
+    if (!root)
+        snprintf(error.text, sizeof(error.text), "the name of a source that is no UTF-8");
+    return read_tree(root, &error, path, o, out);
+}

@@ -73,5 +73,7 @@ void run_print(const json_t *report, FILE *f);
 /* The table of supersteps; with tiles (may be NULL) also what each of them did in every superstep.
  */
 void run_print_steps(const struct run *r, const struct tile_list *tiles, FILE *f);
+/* The same as a new JSON array, NULL when out of memory. */
+json_t *run_steps_json(const struct run *r, const struct tile_list *tiles);
 
 #endif

@@ -3,6 +3,11 @@
 
 #include "emu/run/run_image.h"
 
+static int takes_part(const struct run *r, const struct record_step *s, uint32_t tile)
+{
+    return machine_tile_used(r->machine, tile) && machine_tile_group(r->machine, tile) == s->group;
+}
+
 static void print_tile(const struct record_step *s, uint32_t tile, const struct tile_step *t,
                        FILE *f)
 {
@@ -28,11 +33,51 @@ void run_print_steps(const struct run *r, const struct tile_list *tiles, FILE *f
             uint32_t tile = tiles->tile[k];
             struct tile_step t;
 
-            if (!machine_tile_used(r->machine, tile) ||
-                machine_tile_group(r->machine, tile) != s->group)
+            if (!takes_part(r, s, tile))
                 continue;
             t = record_tile(r->record, i, tile);
             print_tile(s, tile, &t, f);
         }
     }
+}
+
+/* ---- the same as JSON ---- */
+
+static json_t *tile_json(uint32_t tile, const struct tile_step *t)
+{
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "tile", (int)tile, "exchange",
+                     (int)t->exchange_cycles, "compute", (int)t->compute_cycles, "wait",
+                     (int)t->wait_cycles, "words_in", (int)t->words_in, "words_out",
+                     (int)t->words_out);
+}
+
+static json_t *step_json(const struct run *r, size_t i, const struct tile_list *tiles)
+{
+    const struct record_step *s = record_at(r->record, i);
+    json_t *list = json_array();
+
+    for (size_t k = 0; tiles && k < tiles->count; k++) {
+        struct tile_step t;
+
+        if (!takes_part(r, s, tiles->tile[k]))
+            continue;
+        t = record_tile(r->record, i, tiles->tile[k]);
+        json_array_append_new(list, tile_json(tiles->tile[k], &t));
+    }
+    return json_pack("{s:i, s:I, s:I, s:I, s:i, s:o}", "group", (int)s->group, "superstep",
+                     (json_int_t)s->index, "starts", (json_int_t)s->release, "ends",
+                     (json_int_t)s->end, "tiles", (int)s->tiles, "tile_steps", list);
+}
+
+json_t *run_steps_json(const struct run *r, const struct tile_list *tiles)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < record_count(r->record); i++) {
+        if (json_array_append_new(list, step_json(r, i, tiles))) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
 }

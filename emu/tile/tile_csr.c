@@ -12,8 +12,7 @@ enum {
     CR_LC_CLR = 1,
     CR_LC_SET = 2,
     CR_ZCWEI = 4,
-    TILE_ID_MASK = 0x7ff,
-    BUNDLE_BYTES = 8
+    TILE_ID_MASK = 0x7ff
 };
 
 /* ETYPE, and for a worker ERPT, of the fault that stopped the lane. */

@@ -4,15 +4,10 @@
 #ifndef TESTS_EXCHANGE_RIG_H
 #define TESTS_EXCHANGE_RIG_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/tile_help.h"
+
 #include <stdlib.h>
 
-#include <cmocka.h>
-
-#include "emu/base/alloc.h"
 #include "emu/exchange/exchange_private.h"
 
 enum { RIG_RELEASE = 1000 };
@@ -164,13 +159,6 @@ static inline struct insn in_delaypic(uint32_t n, uint32_t addr)
 static inline struct insn in_delayxpic(uint32_t n, uint32_t source)
 {
     return (struct insn){ .op = OP_delayxpic, .i = (int32_t)n - 1, .k = source };
-}
-
-/* Deterministic numbers for tests. */
-static inline uint32_t rig_random(uint64_t *state, uint32_t below)
-{
-    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)((*state >> 33) % below);
 }
 
 /* --- for tests that are written by hand --- */

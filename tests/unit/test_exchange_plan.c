@@ -1,15 +1,10 @@
 /* test_exchange_plan.c - plans are executed on paper and held against the messages they were made
  * from. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/tile_help.h"
+
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "emu/asm/exchange_plan.h"
-#include "emu/base/alloc.h"
 
 enum { EVENTS = 8192, NULL_SOURCE = 1600, MESSAGES = 40 };
 
@@ -21,12 +16,6 @@ struct paper {
 };
 
 static struct paper paper;
-
-static uint32_t random_below(uint64_t *state, uint32_t n)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*state >> 33) % n);
-}
 
 /* Executes the code as docs/exchange.md 3 says; checks that events and addresses of the code fit. */
 static void execute(const struct exchange_plan *p, const struct plan_options *o)
@@ -154,29 +143,29 @@ static void random_plans(void **state)
         struct plan_send send[MESSAGES];
         struct plan_receive receive[MESSAGES];
         struct plan_options o = { .null_source = NULL_SOURCE,
-                                  .pic_lag = lags[random_below(&r, 4)],
-                                  .first_event = random_below(&r, 3) ? 0 : random_below(&r, 9),
-                                  .misaligned = (int)random_below(&r, 2) };
-        size_t sends = random_below(&r, MESSAGES), receives = random_below(&r, MESSAGES);
-        uint32_t gap = 1 + random_below(&r, 4), longest = random_below(&r, 4) ? 6 : 150;
+                                  .pic_lag = lags[help_random_below(&r, 4)],
+                                  .first_event = help_random_below(&r, 3) ? 0 : help_random_below(&r, 9),
+                                  .misaligned = (int)help_random_below(&r, 2) };
+        size_t sends = help_random_below(&r, MESSAGES), receives = help_random_below(&r, MESSAGES);
+        uint32_t gap = 1 + help_random_below(&r, 4), longest = help_random_below(&r, 4) ? 6 : 150;
         int64_t event = o.first_event;
         int64_t addr = 0;
 
         for (size_t i = 0; i < sends; i++) {
-            event += random_below(&r, gap);
-            addr = random_below(&r, 3) ? 4 * random_below(&r, 9999) : addr;
-            send[i] = (struct plan_send){ .event = event, .ctl = 1 + random_below(&r, 3) };
-            send[i].words = 1 + random_below(&r, longest);
+            event += help_random_below(&r, gap);
+            addr = help_random_below(&r, 3) ? 4 * help_random_below(&r, 9999) : addr;
+            send[i] = (struct plan_send){ .event = event, .ctl = 1 + help_random_below(&r, 3) };
+            send[i].words = 1 + help_random_below(&r, longest);
             send[i].addr.bytes = addr;
             event += send[i].words;
             addr += 4 * send[i].words;
         }
         event = o.first_event;
         for (size_t i = 0; i < receives; i++) {
-            event += random_below(&r, gap);
-            addr = random_below(&r, 3) ? 4 * random_below(&r, 9999) : addr;
-            receive[i] = (struct plan_receive){ .event = event, .source = random_below(&r, 16) };
-            receive[i].words = 1 + random_below(&r, longest);
+            event += help_random_below(&r, gap);
+            addr = help_random_below(&r, 3) ? 4 * help_random_below(&r, 9999) : addr;
+            receive[i] = (struct plan_receive){ .event = event, .source = help_random_below(&r, 16) };
+            receive[i].words = 1 + help_random_below(&r, longest);
             receive[i].addr.bytes = addr;
             event += receive[i].words;
             addr += 4 * receive[i].words;

@@ -39,7 +39,7 @@ struct world {
 
 static uint32_t pick(struct world *w, uint32_t below)
 {
-    return rig_random(&w->random, below);
+    return help_random_below(&w->random, below);
 }
 
 static uint32_t physical(const struct world *w, uint32_t tile)

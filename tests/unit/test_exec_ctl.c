@@ -1,12 +1,7 @@
 /* test_exec_ctl.c - branches, repeat, exit, launch, sync, traps, CSR moves, weight loads, exchange
  * port, and bundles: both halves read before either writes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/tile_help.h"
 
-#include "emu/base/alloc.h"
 #include "emu/exec/exec.h"
 #include "emu/tile/exchange_port.h"
 
@@ -14,23 +9,17 @@ static struct tile t;
 
 static int setup(void **state)
 {
-    const struct arch *a = arch_preset("toy4");
-    uint8_t *mem = emu_alloc(a->mem_bytes, 1);
-
     (void)state;
-    assert_non_null(mem);
-    assert_int_equal(tile_init(&t, a, 0, mem), EMU_OK);
-    for (uint32_t k = 0; k < a->mem_bytes; k++)
-        mem[k] = (uint8_t)(k * 7 + (k >> 8));
+    help_tile_new(&t, arch_preset("toy4"), 0);
+    for (uint32_t k = 0; k < t.mem_bytes; k++)
+        t.mem[k] = (uint8_t)(k * 7 + (k >> 8));
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    emu_free(t.mem);
-    tile_free(&t);
-    assert_int_equal(alloc_live(), 0);
+    help_tile_free(&t);
     return 0;
 }
 

@@ -1,11 +1,7 @@
 /* test_exec_int.c - integer and bit instructions of both lanes: edges as a table, then random
  * operands and registers against expressions written another way (wide arithmetic, loops over bits
  * and bytes). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/tile_help.h"
 
 #include "emu/exec/exec.h"
 
@@ -190,8 +186,7 @@ static uint64_t seed = 12345;
 
 static uint32_t random32(void)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(seed >> 32);
+    return help_random(&seed);
 }
 
 /* Half of them special: small, extreme, equal halves. */

@@ -1,13 +1,8 @@
 /* test_exec_mem.c - loads and stores, plain and stepped, against a byte-wise model with random
  * operands; paced and delta forms against independently packed addresses; what a fault leaves
  * alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/tile_help.h"
 
-#include "emu/base/alloc.h"
 #include "emu/base/hash.h"
 #include "emu/exec/exec.h"
 
@@ -18,23 +13,18 @@ static uint64_t seed;
 
 static uint32_t random32(void)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(seed >> 32);
+    return help_random(&seed);
 }
 
 static int setup(void **state)
 {
-    const struct arch *a = arch_preset("mk2");
-    uint8_t *mem = emu_alloc(a->mem_bytes, 1);
-
     (void)state;
-    assert_non_null(mem);
-    assert_int_equal(tile_init(&t, a, 0, mem), EMU_OK);
+    help_tile_new(&t, arch_preset("mk2"), 0);
     seed = 99;
-    for (uint32_t k = 0; k < a->mem_bytes; k += 4) {
+    for (uint32_t k = 0; k < t.mem_bytes; k += 4) {
         uint32_t v = random32();
 
-        memcpy(mem + k, &v, 4);
+        memcpy(t.mem + k, &v, 4);
     }
     for (unsigned lane = 0; lane < TILE_LANES; lane++)
         for (unsigned r = 0; r < 14; r++) {
@@ -47,9 +37,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    emu_free(t.mem);
-    tile_free(&t);
-    assert_int_equal(alloc_live(), 0);
+    help_tile_free(&t);
     return 0;
 }
 

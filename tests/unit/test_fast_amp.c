@@ -252,11 +252,12 @@ static void compare(const struct form *f, const struct insn *in, uint32_t lanes,
 /* What the fast path believes of the accumulators must be true of all of them. */
 static void check_bounds(const struct form *f)
 {
-    for (unsigned n = 0; n < TILE_ACC; n++) {
-        const struct acc_bounds *b = &g.fast.acc_bounds[n / 16][n % 2];
+    for (unsigned n = 0; n < 16 * g.fast.acc_bounded; n++) {
+        const struct acc_bounds *b = &g.fast.acc_bounds[n % 2];
 
         if (b->max == __builtin_inff())
             continue;
+
         for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
             double v = fp_float(tile_acc(&g.fast, lane, n)), m = v < 0 ? -v : v;
             double unit = fp_f64((uint64_t)(1023 + b->lsb) << 52);
@@ -417,6 +418,67 @@ static void test_f32_partials(void **state)
     done();
 }
 
+/* What is believed of one set must not be taken for both: forms of one and of two sets alternate,
+ * and the second set holds larger values than the first. */
+static void test_alternating_sets(void **state)
+{
+    (void)state;
+    init(7, "mk2");
+    for (int i = 0; i < 3000; i++) {
+        if (i % 10 == 0) {
+            /* Products are small but not fine, so that f64 holds the sums. */
+            for (unsigned reg = 0; reg < 8; reg++)
+                for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
+                    set_both(lane, reg, 0x24002400 | (rnd(2) << 31) | (rnd(2) << 15));
+            for (unsigned k = 0; k < TILE_WEIGHTS; k++)
+                g.plain.weight[k] = g.fast.weight[k] =
+                    0x2400240024002400u | (rnd64() & 0x8000800080008000u);
+            g.plain.weight_generation++;
+            g.fast.weight_generation++;
+            for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+                for (unsigned n = 0; n < TILE_ACC; n++) {
+                    double scale = n % 2 || n < 16 ? 1 : 1000;
+                    uint32_t v = fp_bits((float)(noise() * scale));
+
+                    tile_set_acc(&g.plain, lane, n, v);
+                    tile_set_acc(&g.fast, lane, n, v);
+                }
+            }
+        }
+        one(i % 2 ? 3 : 0, LANES_ALL, true); /* f16v4hihov4amp, f16v4hihoamp */
+    }
+    done();
+}
+
+/* Stochastic rounding of the smallest values, where only the largest random numbers round up, and
+ * of f32 subnormals, where none do. */
+static void test_stochastic_small(void **state)
+{
+    const struct insn in = { .d = 4 };
+
+    (void)state;
+    init(8, "mk2");
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
+        g.plain.fp_ctl[lane] = g.fast.fp_ctl[lane] = FP_CTL_ESR;
+    for (int i = 0; i < 40000; i++) {
+        int refused;
+
+        for (unsigned lane = 0; i % 100 == 0 && lane < TILE_WORKERS; lane++) {
+            for (unsigned m = 0; m < 4; m++) {
+                uint32_t v = (uint32_t)(rnd64() & 0x807fffff) | (m ? rnd(110) << 23 : 0);
+
+                tile_set_acc(&g.plain, lane, 2 * m, v);
+                tile_set_acc(&g.fast, lane, 2 * m, v);
+            }
+        }
+        run_plain(&g.plain, LANES_ALL, &in, exec_f16v4gacc);
+        refused = !fast_f16v4gacc(&g.fast, LANES_ALL, &in);
+        assert_int_equal(refused, 0);
+        compare(&forms[25], &in, LANES_ALL, g.seed);
+    }
+    done();
+}
+
 static uint16_t f16_power(int e, bool negative)
 {
     double v = fp_f64((uint64_t)(1023 + e) << 52);
@@ -530,12 +592,14 @@ static void test_one_set(void **state)
 {
     (void)state;
     init(4, "mk1");
-    new_registers(SMALL_INTEGERS, false);
     new_weights(SMALL_INTEGERS, false);
     for (unsigned n = 0; n < FORMS; n++) {
         for (int i = 0; i < forms[n].immediates; i++) {
             struct insn in = { .i = i, .d = 4 };
 
+            new_registers(SMALL_INTEGERS, false);
+            memset(g.plain.acc, 0, sizeof(g.plain.acc));
+            memset(g.fast.acc, 0, sizeof(g.fast.acc));
             run_plain(&g.plain, LANES_ALL, &in, forms[n].plain);
             if (!forms[n].fast(&g.fast, LANES_ALL, &in))
                 run_plain(&g.fast, LANES_ALL, &in, forms[n].plain);
@@ -550,9 +614,14 @@ static void test_one_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mixed),        cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_f32_partials), cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_ties_cmac),    cmocka_unit_test(test_one_set),
+        cmocka_unit_test(test_mixed),
+        cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_f32_partials),
+        cmocka_unit_test(test_alternating_sets),
+        cmocka_unit_test(test_stochastic_small),
+        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_ties_cmac),
+        cmocka_unit_test(test_one_set),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

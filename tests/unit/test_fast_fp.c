@@ -1,13 +1,10 @@
 /* test_fast_fp.c - every fast function of the auxiliary lane against the plain one, on random
  * groups of workers, registers and bit patterns chosen to sit on the edges of the formats. Bits,
  * flags, untouched lanes and refusals are compared. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/tile_help.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "emu/bsp/fast.h"
 #include "emu/exec/exec.h"
@@ -29,8 +26,7 @@ static uint64_t seed;
 
 static uint32_t draw(void)
 {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(seed >> 32);
+    return help_random(&seed);
 }
 
 static uint32_t below(uint32_t n)

@@ -418,6 +418,20 @@ static void test_a_read_image_can_grow(void **state)
     free(f.data);
 }
 
+/* Writes an image, reads it back, compares and frees both. Returns the bytes of the file. */
+static size_t round_trip(struct image *im)
+{
+    struct sample_file f = sample_write(im);
+    struct image *back;
+
+    OK(image_read_bytes(f.data, f.bytes, "memory", &back));
+    assert_true(sample_same(im, back));
+    image_free(im);
+    image_free(back);
+    free(f.data);
+    return f.bytes;
+}
+
 /* 64 tiles of 60,000 random bytes that differ in one byte each: one copy and 64 pages. */
 static void test_near_equal_tiles_share(void **state)
 {
@@ -425,8 +439,7 @@ static void test_near_equal_tiles_share(void **state)
     static uint8_t data[BYTES];
     const struct arch *a = arch_preset("toy64");
     struct sample_random r = { 3 };
-    struct image *im, *back;
-    struct sample_file f;
+    struct image *im;
 
     (void)state;
     sample_fill(&r, data, BYTES);
@@ -440,21 +453,14 @@ static void test_near_equal_tiles_share(void **state)
         OK(image_add_tile(im, &(struct image_tile){ .tile = t, .entry = a->mem_base },
                           (struct image_segment[]){ { a->mem_base, BYTES, id } }, 1));
     }
-    f = sample_write(im);
-    assert_in_range(f.bytes, 60000, 60000 + 64 * 4096 + 10000);
-    OK(image_read_bytes(f.data, f.bytes, "memory", &back));
-    assert_true(sample_same(im, back));
-    image_free(im);
-    image_free(back);
-    free(f.data);
+    assert_in_range(round_trip(im), 60000, 60000 + 64 * 4096 + 10000);
 }
 
 static void test_zeros_cost_nothing(void **state)
 {
     static const uint8_t zeros[60000];
     const struct arch *a = arch_preset("toy64");
-    struct image *im, *back;
-    struct sample_file f;
+    struct image *im;
     uint32_t id;
 
     (void)state;
@@ -464,13 +470,7 @@ static void test_zeros_cost_nothing(void **state)
         OK(image_add_tile(im, &(struct image_tile){ .tile = t, .entry = a->mem_base },
                           (struct image_segment[]){ { a->mem_base, 60000 - t, id } }, 1));
     }
-    f = sample_write(im);
-    assert_true(f.bytes < 4000);
-    OK(image_read_bytes(f.data, f.bytes, "memory", &back));
-    assert_true(sample_same(im, back));
-    image_free(im);
-    image_free(back);
-    free(f.data);
+    assert_true(round_trip(im) < 4000);
 }
 
 static void test_blobs_of_no_tile_have_a_limit(void **state)

@@ -1,36 +1,24 @@
 /* test_tile_check.c - the checking mode: each kind of damage is planted and must be found, and what
  * is in order must not be reported. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/tile_help.h"
 
-#include "emu/base/alloc.h"
-#include "emu/tile/tile.h"
 #include "emu/tile/tile_check.h"
 
 static uint32_t base; /* first address of the tile's memory */
 
 static void setup(struct tile *t)
 {
-    const struct arch *a = arch_preset("toy4");
-    uint8_t *mem = emu_alloc(a->mem_bytes, 1);
-
-    assert_non_null(mem);
-    assert_int_equal(tile_init(t, a, 0, mem), EMU_OK);
+    help_tile_new(t, arch_preset("toy4"), 0);
     assert_int_equal(tile_check_new(t), EMU_OK);
-    base = a->mem_base;
+    base = t->mem_base;
 }
 
 static void teardown(struct tile *t)
 {
     assert_int_equal(t->fault.kind, FAULT_NONE);
-    emu_free(t->mem);
     tile_check_free(t);
     tile_check_free(t); /* off already */
-    tile_free(t);
-    assert_int_equal(alloc_live(), 0);
+    help_tile_free(t);
 }
 
 /* Accesses of a lane at a pc of its own, so that reports do not fold. */

@@ -1,29 +1,12 @@
 /* test_tile_memory.c - alignment, bounds and regions of accesses, memory elements, dirty and code
  * pages, host access, the fault record. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "emu/base/alloc.h"
-#include "emu/tile/tile.h"
+#include "tests/unit/tile_help.h"
 
 static const char *const machines[] = { "mk1", "mk2", "toy4" };
 
 static void setup(struct tile *t, const struct arch *a)
 {
-    uint8_t *mem = emu_alloc(a->mem_bytes, 1);
-
-    assert_non_null(mem);
-    assert_int_equal(tile_init(t, a, 5, mem), EMU_OK);
-}
-
-static void teardown(struct tile *t)
-{
-    emu_free(t->mem);
-    tile_free(t);
-    assert_int_equal(alloc_live(), 0);
+    help_tile_new(t, a, 5);
 }
 
 static void forget_fault(struct tile *t)
@@ -96,7 +79,7 @@ static void test_access(void **state)
                 check_access(&t, end - k, bytes, FAULT_INVALID_ADDR);
             }
         }
-        teardown(&t);
+        help_tile_free(&t);
     }
 }
 
@@ -112,7 +95,7 @@ static void test_ragged_end(void **state)
     setup(&t, &a);
     assert_int_equal(tile_load32(&t, 0, a.mem_base + a.mem_bytes - 4, v), FAULT_NONE);
     assert_int_equal(tile_load64(&t, 0, a.mem_base + a.mem_bytes - 4, v), FAULT_INVALID_ADDR);
-    teardown(&t);
+    help_tile_free(&t);
 }
 
 static void test_little_endian(void **state)
@@ -141,7 +124,7 @@ static void test_little_endian(void **state)
     assert_int_equal(quad[1], 0x88776655);
     assert_int_equal(quad[2], 0);
     assert_int_equal(quad[3], 0xccbbaa99);
-    teardown(&t);
+    help_tile_free(&t);
 }
 
 static void test_first_fault(void **state)
@@ -166,7 +149,7 @@ static void test_first_fault(void **state)
     assert_string_equal(fault_name(FAULT_INVALID_ADDR), "INVALID_ADDR");
     assert_int_equal(fault_etype(FAULT_IBRK), 15);
     assert_string_equal(fault_name((enum fault)99), "?");
-    teardown(&t);
+    help_tile_free(&t);
 }
 
 /* Offsets, relative to region 1 from the `in_region1` rows on; all on 16 KiB elements. */
@@ -214,13 +197,7 @@ static void test_conflict_edges(void **state)
     }
     assert_int_equal(tile_conflict(&t, 1, 0, 0),
                      FAULT_NONE); /* outside: the access itself faults */
-    teardown(&t);
-}
-
-static uint32_t random32(uint64_t *s)
-{
-    *s = *s * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*s >> 32);
+    help_tile_free(&t);
 }
 
 /* Random pairs, near and far, against the rule of docs/machine.md 2 with its constants written out.
@@ -236,12 +213,12 @@ static void test_conflict_random(void **state)
     (void)state;
     setup(&t, a);
     for (int i = 0; i < 200000; i++) {
-        uint32_t x = a->mem_base + random32(&seed) % a->mem_bytes;
-        uint32_t y = a->mem_base + random32(&seed) % a->mem_bytes;
+        uint32_t x = a->mem_base + help_random(&seed) % a->mem_bytes;
+        uint32_t y = a->mem_base + help_random(&seed) % a->mem_bytes;
         int want;
 
         if (i & 1)
-            y = x ^ (random32(&seed) & 0xffff);
+            y = x ^ (help_random(&seed) & 0xffff);
         if (y - a->mem_base >= a->mem_bytes)
             continue;
         if (x < region1 || y < region1)
@@ -253,7 +230,7 @@ static void test_conflict_random(void **state)
         forget_fault(&t);
     }
     assert_true(conflicts > 1000);
-    teardown(&t);
+    help_tile_free(&t);
 }
 
 static void test_code_pages(void **state)
@@ -269,8 +246,13 @@ static void test_code_pages(void **state)
     for (uint32_t p = 0; p < pages; p++)
         t.page[p] = decoded;
     t.code_end = 4u << CODE_PAGE_BITS;
-    assert_int_equal(tile_store64(&t, 0, a->mem_base + 1024, pair), FAULT_NONE);
+    assert_int_equal(tile_store64(&t, 0, a->mem_base + 1032, pair), FAULT_NONE);
     assert_non_null(t.page[0]);
+    assert_null(t.page[1]);
+    assert_non_null(t.page[2]);
+    t.page[1] = decoded;
+    assert_int_equal(tile_store64(&t, 0, a->mem_base + 1024, pair), FAULT_NONE);
+    assert_null(t.page[0]); /* its last bundle may reach into page 1 */
     assert_null(t.page[1]);
     assert_non_null(t.page[2]);
     assert_int_equal(tile_store32(&t, 0, a->mem_base + 4 * 1024, 1), FAULT_NONE);
@@ -288,7 +270,7 @@ static void test_code_pages(void **state)
     assert_int_equal(t.dirty[a->region0_bytes >> DIRTY_PAGE_BITS], 1);
     assert_int_equal(t.dirty[(a->region0_bytes >> DIRTY_PAGE_BITS) - 1], 1);
     assert_int_equal(t.dirty[(a->region0_bytes >> DIRTY_PAGE_BITS) + 1], 0);
-    teardown(&t);
+    help_tile_free(&t);
 }
 
 static void test_host(void **state)
@@ -311,7 +293,7 @@ static void test_host(void **state)
     assert_int_equal(tile_write(&t, end, in, 0), 1);
     assert_int_equal(tile_write(&t, end, in, 1), 0);
     assert_int_equal(t.fault.kind, FAULT_NONE);
-    teardown(&t);
+    help_tile_free(&t);
 }
 
 static void test_init_fails(void **state)

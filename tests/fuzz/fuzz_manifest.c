@@ -1,0 +1,55 @@
+/* fuzz_manifest.c - any bytes as a manifest: refused with the file in the message, or read; values that are read can be filled in
+ * for every tile. Sources are not assembled. */
+#include <stdint.h>
+#include <string.h>
+
+#include "emu/base/alloc.h"
+#include "emu/run/manifest.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { TILES_TRIED = 4, BYTES_TRIED = 1 << 16 };
+
+static void fill(const struct arch *arch, const struct manifest_data *d, const struct tile_list *l)
+{
+    uint32_t bytes = manifest_data_bytes(d);
+    uint8_t *out = bytes <= BYTES_TRIED ? emu_alloc((size_t)bytes + 1, 1) : NULL;
+
+    for (size_t i = 0; out && i < l->count && i < TILES_TRIED; i++) {
+        const struct data_place p = { .arch = arch,
+                                      .tile = l->tile[i],
+                                      .index = (uint32_t)i,
+                                      .count = (uint32_t)l->count };
+        enum emu_status s = manifest_data_fill(d, &p, out);
+
+        EMU_ASSERT(s == EMU_OK || s == EMU_BAD_FILE);
+        EMU_ASSERT(out[bytes] == 0);
+    }
+    emu_free(out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct manifest_options o = { .no_files = 1 };
+    uint32_t one_tile = 0;
+    const struct tile_list one = { &one_tile, 1 };
+    struct manifest *m;
+
+    if (manifest_read_text((const char *)data, size, "fuzz", &o, &m) != EMU_OK) {
+        EMU_ASSERT(!m && emu_error()[0]);
+        return 0;
+    }
+    for (size_t i = 0; i < m->programs; i++) {
+        const struct manifest_program *p = &m->program[i];
+
+        EMU_ASSERT(p->tiles.count && manifest_program_of(m, p->tiles.tile[0]) == p);
+        for (size_t k = 0; k < p->memories; k++)
+            fill(&m->arch, &p->memory[k].init, &p->tiles);
+    }
+    for (size_t i = 0; i < m->expects; i++)
+        fill(&m->arch, &m->expect[i].value, &m->expect[i].tiles);
+    for (size_t i = 0; i < m->streams; i++)
+        fill(&m->arch, &m->stream[i].data, &one);
+    manifest_free(m);
+    return 0;
+}
