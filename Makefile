@@ -60,10 +60,16 @@ $(O)/bench/%: tests/bench/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
 
-check: check-layers check-docs check-unit check-isa check-cases check-lab ## everything a commit must pass
+check: check-layers check-headers check-docs check-unit check-isa check-cases check-lab ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
+
+check-headers: $(O)/headers.ok ## every header compiles by itself; source files have different names
+
+$(O)/headers.ok: tests/check_headers.sh $(wildcard emu/*/*.h tests/*/*.h)
+	@mkdir -p $(@D)
+	$(Q)CC="$(CC)" CPPFLAGS="$(CPPFLAGS)" tests/check_headers.sh && touch $@
 
 check-docs: ## the pages of docs/ agree with the tables of emu/, and their links lead somewhere
 	$(Q)tests/check_docs.sh
@@ -109,5 +115,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@awk -F': .*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all check check-layers check-docs check-unit check-isa check-cases check-lab check-long bench fuzz fuzz-all format clean help
+.PHONY: all check check-layers check-headers check-docs check-unit check-isa check-cases check-lab check-long bench fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -48,17 +48,21 @@ FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_operands 
     const bool slides = motion == AMP_SLIC;
     __m256d s[TILE_WORKERS][4], x[TILE_WORKERS];
 
+    if (slides) {
 #pragma GCC unroll 6
-    for (unsigned k = 0; slides && k < n; k++)
-        amp_move(t, j, lane + k, sets, r);
+        for (unsigned k = 0; k < n; k++)
+            amp_move(t, j, lane + k, sets, r);
+    }
 #pragma GCC unroll 6
     for (unsigned k = 0; k < n; k++)
 #pragma GCC unroll 4
         for (unsigned g = 0; g < 2 * sets; g++)
             s[k][g] = _mm256_cvtps_pd(_mm_loadu_ps((float *)&t->acc[lane + k][r.from + 4 * g]));
+    if (!slides) {
 #pragma GCC unroll 6
-    for (unsigned k = 0; !slides && k < n; k++)
-        amp_move(t, j, lane + k, sets, r);
+        for (unsigned k = 0; k < n; k++)
+            amp_move(t, j, lane + k, sets, r);
+    }
 #pragma GCC unroll 4
     for (unsigned i = 0; i < 4; i++) {
 #pragma GCC unroll 6

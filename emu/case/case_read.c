@@ -43,41 +43,12 @@ static enum emu_status refuse_unknown(const struct case_reader *r, const struct 
 
 /* ---- scalars ---- */
 
-static enum emu_status read_string(const struct case_reader *r, const struct case_path *at,
-                                   const json_t *v, const char **out)
-{
-    if (!json_is_string(v) || !json_string_value(v)[0])
-        return case_wrong(r, at, v, "expected a string that is not empty");
-    *out = json_string_value(v);
-    return EMU_OK;
-}
-
-/* An integer in low..high, or a string "0x...". */
-static enum emu_status read_integer(const struct case_reader *r, const struct case_path *at,
-                                    const json_t *v, uint64_t low, uint64_t high, uint64_t *out)
-{
-    int ok = json_is_integer(v) && json_integer_value(v) >= 0;
-    uint64_t n = ok ? (uint64_t)json_integer_value(v) : 0;
-
-    if (json_is_string(v) && !strncmp(json_string_value(v), "0x", 2)) {
-        const char *s = json_string_value(v) + 2;
-
-        ok = s[0] && strlen(s) <= 16 && strspn(s, "0123456789abcdefABCDEF") == strlen(s);
-        n = ok ? strtoull(s, NULL, 16) : 0;
-    }
-    if (!ok || n < low || n > high)
-        return case_wrong(r, at, v, "expected an integer from %llu to %llu",
-                          (unsigned long long)low, (unsigned long long)high);
-    *out = n;
-    return EMU_OK;
-}
-
 static enum emu_status read_u32(const struct case_reader *r, const struct case_path *at,
                                 const json_t *v, uint32_t low, uint32_t high, uint32_t *out)
 {
     uint64_t n = 0;
 
-    TRY(read_integer(r, at, v, low, high, &n));
+    TRY(case_read_integer(r, at, v, low, high, &n));
     *out = (uint32_t)n;
     return EMU_OK;
 }
@@ -97,14 +68,14 @@ static enum emu_status read_range(const struct case_reader *r, const struct case
 {
     out->is_set = 1;
     if (!json_is_array(v)) {
-        TRY(read_integer(r, at, v, 0, INT64_MAX, &out->low));
+        TRY(case_read_integer(r, at, v, 0, INT64_MAX, &out->low));
         out->high = out->low;
         return EMU_OK;
     }
     if (json_array_size(v) != 2)
         return case_wrong(r, at, v, "expected one number, or a lowest and a highest");
-    TRY(read_integer(r, at, json_array_get(v, 0), 0, INT64_MAX, &out->low));
-    return read_integer(r, at, json_array_get(v, 1), out->low, INT64_MAX, &out->high);
+    TRY(case_read_integer(r, at, json_array_get(v, 0), 0, INT64_MAX, &out->low));
+    return case_read_integer(r, at, json_array_get(v, 1), out->low, INT64_MAX, &out->high);
 }
 
 /* A string or a list of strings, as a list. */
@@ -120,11 +91,11 @@ static enum emu_status read_strings(const struct case_reader *r, const struct ca
         return FAIL(NO_MEMORY, "%zu strings", n);
     *count = n;
     if (!json_is_array(v))
-        return read_string(r, at, v, &(*out)[0]);
+        return case_read_string(r, at, v, &(*out)[0]);
     for (size_t i = 0; i < n; i++) {
         struct case_path here = { at, NULL, i };
 
-        TRY(read_string(r, &here, json_array_get(v, i), &(*out)[i]));
+        TRY(case_read_string(r, &here, json_array_get(v, i), &(*out)[i]));
     }
     return EMU_OK;
 }
@@ -222,7 +193,7 @@ static enum emu_status read_memory(const struct case_reader *r, const struct cas
     align = json_object_get(v, "align");
     region = json_object_get(v, "region");
     fixed = json_object_get(v, "at");
-    TRY(read_string(r, &name_at, json_object_get(v, "name"), &m->name));
+    TRY(case_read_string(r, &name_at, json_object_get(v, "name"), &m->name));
     if (!valid_name(m->name))
         return case_wrong(r, &name_at, json_object_get(v, "name"),
                           "expected letters, digits, '_', '.' or '$'");
@@ -405,7 +376,7 @@ static enum emu_status read_expect(const struct case_reader *r, const struct cas
         reg = &c->expect_register[c->expect_register_count++];
         reg->tolerance = tolerance;
         reg->relative = relative;
-        TRY(read_string(r, &reg_at, json_object_get(v, "register"), &name));
+        TRY(case_read_string(r, &reg_at, json_object_get(v, "register"), &name));
         TRY(case_read_register_name(r, &reg_at, name, 0, reg));
         if (json_object_get(v, "name") || json_object_get(v, "from"))
             return case_wrong(r, at, NULL, "expected a register or a memory, not both");
@@ -418,7 +389,7 @@ static enum emu_status read_expect(const struct case_reader *r, const struct cas
     e = &c->expect[c->expect_count++];
     e->tolerance = tolerance;
     e->relative = relative;
-    TRY(read_string(r, &name_at, json_object_get(v, "name"), &name));
+    TRY(case_read_string(r, &name_at, json_object_get(v, "name"), &name));
     while (e->memory < c->memory_count && strcmp(c->memory[e->memory].name, name))
         e->memory++;
     if (e->memory == c->memory_count)
@@ -539,7 +510,7 @@ static enum emu_status read_program(const struct case_reader *r, const json_t *r
     if (source)
         TRY(read_strings(r, &source_at, source, &c->source, &c->source_count));
     else
-        TRY(read_string(r, &asm_at, text, &c->text));
+        TRY(case_read_string(r, &asm_at, text, &c->text));
     if (source && !c->source_count)
         return case_wrong(r, &source_at, NULL, "expected at least one file");
     if ((v = json_object_get(root, "include")))
@@ -547,8 +518,8 @@ static enum emu_status read_program(const struct case_reader *r, const json_t *r
     if ((v = json_object_get(root, "defines")))
         TRY(read_defines(r, &define_at, v));
     if ((v = json_object_get(root, "machine")))
-        TRY(read_string(r, &machine_at, v, &c->machine));
-    return read_string(r, &entry_at, json_object_get(root, "entry"), &c->entry);
+        TRY(case_read_string(r, &machine_at, v, &c->machine));
+    return case_read_string(r, &entry_at, json_object_get(root, "entry"), &c->entry);
 }
 
 static enum emu_status read_limits(const struct case_reader *r, const json_t *root)
@@ -559,7 +530,7 @@ static enum emu_status read_limits(const struct case_reader *r, const json_t *ro
     const json_t *v;
 
     if ((v = json_object_get(root, "max_cycles")))
-        TRY(read_integer(r, &cycles_at, v, 1, INT64_MAX, &c->max_cycles));
+        TRY(case_read_integer(r, &cycles_at, v, 1, INT64_MAX, &c->max_cycles));
     if ((v = json_object_get(root, "stack_bytes")))
         TRY(read_u32(r, &stack_at, v, 0, MAX_STACK, &c->stack_bytes));
     if ((v = json_object_get(root, "scratch_bytes")))

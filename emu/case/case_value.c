@@ -97,6 +97,34 @@ enum emu_status case_wrong(const struct case_reader *r, const struct case_path *
     return s;
 }
 
+enum emu_status case_read_string(const struct case_reader *r, const struct case_path *at,
+                                 const json_t *v, const char **out)
+{
+    if (!json_is_string(v) || !json_string_value(v)[0])
+        return case_wrong(r, at, v, "expected a string that is not empty");
+    *out = json_string_value(v);
+    return EMU_OK;
+}
+
+enum emu_status case_read_integer(const struct case_reader *r, const struct case_path *at,
+                                  const json_t *v, uint64_t low, uint64_t high, uint64_t *out)
+{
+    int ok = json_is_integer(v) && json_integer_value(v) >= 0;
+    uint64_t n = ok ? (uint64_t)json_integer_value(v) : 0;
+
+    if (json_is_string(v) && !strncmp(json_string_value(v), "0x", 2)) {
+        const char *s = json_string_value(v) + 2;
+
+        ok = s[0] && strlen(s) <= 16 && strspn(s, "0123456789abcdefABCDEF") == strlen(s);
+        n = ok ? strtoull(s, NULL, 16) : 0;
+    }
+    if (!ok || n < low || n > high)
+        return case_wrong(r, at, v, "expected an integer from %llu to %llu",
+                          (unsigned long long)low, (unsigned long long)high);
+    *out = n;
+    return EMU_OK;
+}
+
 void case_data_free(struct case_data *d)
 {
     emu_free(d->data);

@@ -20,6 +20,15 @@ struct case_reader {
 enum emu_status case_wrong(const struct case_reader *r, const struct case_path *at,
                            const json_t *got, const char *fmt, ...) EMU_MUST_CHECK EMU_PRINTF(4, 5);
 
+/* A string that is not empty; *out is borrowed from the tree. */
+enum emu_status case_read_string(const struct case_reader *r, const struct case_path *at,
+                                 const json_t *v, const char **out) EMU_MUST_CHECK;
+
+/* An integer in low..high, or a string "0x...". */
+enum emu_status case_read_integer(const struct case_reader *r, const struct case_path *at,
+                                  const json_t *v, uint64_t low, uint64_t high,
+                                  uint64_t *out) EMU_MUST_CHECK;
+
 /* Reads an array of numbers, or one number as an array of length 1. out->data is owned by the
  * caller also on failure.
  *

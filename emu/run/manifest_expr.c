@@ -113,8 +113,11 @@ static int64_t unary(struct parser *q)
     v = c == '(' ? ternary(q) : unary(q);
     q->depth--;
     skip_blanks(q);
-    if (c == '(' && !q->why && *q->p++ != ')')
-        return fail(q, "expected ')'");
+    if (c == '(' && !q->why) {
+        if (*q->p != ')')
+            return fail(q, "expected ')'");
+        q->p++;
+    }
     return c == '-' ? (int64_t)(0 - (uint64_t)v) : c == '~' ? ~v : c == '!' ? !v : v;
 }
 

@@ -1,4 +1,5 @@
-/* fuzz_digests.c - any bytes as two files of digests, cut in the middle: compared, or refused with file and line. */
+/* fuzz_digests.c - any bytes as two files of digests, cut in the middle: compared, or refused with
+ * file and line. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* fuzz_manifest.c - any bytes as a manifest: refused with the file in the message, or read; values that are read can be filled in
- * for every tile. Sources are not assembled. */
+/* fuzz_manifest.c - any bytes as a manifest: refused with the file in the message, or read; values
+ * that are read can be filled in for every tile. Sources are not assembled. */
 #include <stdint.h>
 #include <string.h>
 
@@ -16,10 +16,9 @@ static void fill(const struct arch *arch, const struct manifest_data *d, const s
     uint8_t *out = bytes <= BYTES_TRIED ? emu_alloc((size_t)bytes + 1, 1) : NULL;
 
     for (size_t i = 0; out && i < l->count && i < TILES_TRIED; i++) {
-        const struct data_place p = { .arch = arch,
-                                      .tile = l->tile[i],
-                                      .index = (uint32_t)i,
-                                      .count = (uint32_t)l->count };
+        const struct data_place p = {
+            .arch = arch, .tile = l->tile[i], .index = (uint32_t)i, .count = (uint32_t)l->count
+        };
         enum emu_status s = manifest_data_fill(d, &p, out);
 
         EMU_ASSERT(s == EMU_OK || s == EMU_BAD_FILE);

@@ -427,17 +427,20 @@ static inline void begin_tile(struct random_chip *w, uint32_t i)
     draw_compute(w, t, 0, 0);
 }
 
-/* The data come first: an exchange must know their addresses. */
+/* The data come first: an exchange must know their addresses. Most tiles share the decoded page of
+ * the codelets, which are alone in it; some have it at another place, next to their own code. */
 static inline void end_tile(struct random_chip *w, uint32_t i)
 {
     struct random_tile *t = &w->tile[i];
     const struct asm_symbol *data, *notes;
+    int shared = i % 16 != 0;
     char *all;
 
     fclose(t->text);
     fclose(t->state);
-    assert_true(asprintf(&all, "%snotes: .space %u\n.text\n.supervisor\n%ssync 6\n%s", t->state_at,
-                         8 * STEPS_MAX, t->text_at, codelets) > 0);
+    assert_true(asprintf(&all, "%snotes: .space %u\n.text\n%s%s.supervisor\n%ssync 6\n%s",
+                         t->state_at, 8 * STEPS_MAX, shared ? codelets : "",
+                         shared ? ".align 1024\n" : "", t->text_at, shared ? "" : codelets) > 0);
     t->unit = chip_assemble(w->arch, i, all);
     free(all);
     free(t->text_at);
