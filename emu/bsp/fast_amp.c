@@ -230,22 +230,24 @@ FAST_INLINE enum method choose(struct tile *t, uint32_t lanes, const struct insn
                                struct amp_form form)
 {
     unsigned n = (unsigned)in->i;
+    bool known = t->acc_bounded == form.sets;
 
     if (EMU_UNLIKELY(!in_windows(t, lanes, in, form)) &&
         !amp_window_fit(t, lanes, sources_of(in, form), n, false))
         return METHOD_NONE;
-    if (EMU_UNLIKELY(t->acc_bounded != form.sets))
+    if (EMU_UNLIKELY(!known))
         look(t, form.sets);
-    for (int looked = 0;; looked++) {
+    for (int retried = 0;; retried++) {
         *c = (struct chains){ bounds_get(t, 0), bounds_get(t, 1) };
         *run = running(t, c, motion, form);
         if (EMU_LIKELY(amp_exact(run, &t->amp_window, n)))
             return METHOD_F64;
-        if (looked)
+        if (retried)
             return METHOD_WIDE;
         if (!amp_window_fit(t, lanes, sources_of(in, form), n, true))
             return METHOD_NONE;
-        look(t, form.sets);
+        if (known)
+            look(t, form.sets);
     }
 }
 

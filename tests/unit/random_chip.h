@@ -55,6 +55,8 @@ struct random_chip {
     struct random_tile *tile;
     uint64_t random;
     uint32_t superstep[GROUPS]; /* the one that each group is in */
+    int apart; /* in this exchange tiles send from one half of their data and receive into the other
+                */
     uint32_t messages, receptions, votes, agreed;
 };
 
@@ -108,7 +110,7 @@ static inline int receive(struct random_chip *w, uint32_t s, uint32_t d, uint32_
                           uint32_t words, int64_t event, int64_t sent_at)
 {
     struct random_tile *t = &w->tile[d];
-    uint32_t to = pick(w, DATA_WORDS - words + 1);
+    uint32_t to = w->apart ? HALF + pick(w, HALF - words + 1) : pick(w, DATA_WORDS - words + 1);
 
     if (!port_free(t->in, event, words) || !may_store(t, to, words, event))
         return 0;
@@ -128,8 +130,9 @@ static inline int receive(struct random_chip *w, uint32_t s, uint32_t d, uint32_
 static inline void draw_message(struct random_chip *w, uint32_t s, const uint32_t *tile, uint32_t n)
 {
     struct random_tile *t = &w->tile[s];
-    uint32_t words = pick(w, 8) ? 1 + pick(w, 16) : 1 + pick(w, 100);
-    uint32_t from = pick(w, DATA_WORDS - words + 1), fan = pick(w, 3) ? 1 : 1 + pick(w, 12);
+    uint32_t words = pick(w, 8) ? 1 + pick(w, 16) : 1 + pick(w, HALF);
+    uint32_t from = pick(w, (w->apart ? HALF : DATA_WORDS) - words + 1);
+    uint32_t fan = pick(w, 3) ? 1 : 1 + pick(w, 12);
     uint32_t heard = 0, last = s;
     int64_t event = pick(w, EVENTS - 250);
 
@@ -170,6 +173,7 @@ static inline void draw_exchange(struct random_chip *w, const uint32_t *tile, ui
         memset(t->arrives, 0, sizeof(t->arrives));
         fprintf(t->text, ".exchange TILE, %u\n", t->step[w->superstep[t->group]].lead);
     }
+    w->apart = (int)pick(w, 2);
     for (uint32_t i = 0; i < 2 * n && n > 1; i++)
         draw_message(w, tile[pick(w, n)], tile, n);
     for (uint32_t i = 0; i < n; i++) {
