@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fails when the specification in docs/ and the tables of emu/ part: a mnemonic, CSR, fault or exchange fault that no page mentions,
-# a number that differs, an encoding written differently, a link to a page that does not exist.
+# a number that differs, an encoding written differently, a link, file or section that does not exist.
 cd "$(dirname "$0")/.." || exit 2
 awk '
     function fail(what) { print what; bad++ }
@@ -97,11 +97,21 @@ awk '
     }' emu/isa/insn.def emu/isa/csr.def emu/exchange/exchange_fault.def emu/tile/fault.def emu/tile/tile_check.def \
     docs/encoding.md docs/machine.md docs/isa.md docs/arithmetic.md docs/matrix.md docs/exchange.md || exit 1
 
-# Links between pages, and files that pages name as `emu/...`, `tests/...`.
-grep -noE '\]\([^)#]+' docs/*.md docs/*/*.md README.md emu/README.md tests/*.md tests/*/*.md 2>/dev/null | grep -v '://' |
-    sed 's/\](//' | while IFS=: read -r file line link; do
-    [ -e "$(dirname "$file")/$link" ] || echo "$file:$line: no page $link"
-done | {
+# Links between pages, files that pages name as `emu/...`, and sections that pages and sources name as "page.md 3".
+pages=$(git ls-files -co --exclude-standard -- '*.md')
+{
+    grep -snoE '\]\([^)#]+' $pages | grep -v '://' | sed 's/\](//' | while IFS=: read -r file line link; do
+        [ -e "$(dirname "$file")/$link" ] || echo "$file:$line: no page $link"
+    done
+    grep -snoE '`(emu|tests|programs|models|docs)/[^` ]*`' $pages | tr -d '`' | while IFS=: read -r file line name; do
+        ls -d $name >/dev/null 2>&1 || echo "$file:$line: no file $name"
+    done
+    grep -snoE '[a-z_]+\.md\)? [0-9]+(\.[0-9]+)?' $pages $(git ls-files -co --exclude-standard -- '*.[chS]' '*.def' '*.isa') |
+        sed 's/)//' | while IFS=: read -r file line section; do
+        page=docs/${section%% *}
+        [ ! -e "$page" ] || grep -qE "^##+ ${section#* }\\.? " "$page" || echo "$file:$line: no section $section"
+    done
+} | {
     dead=$(cat)
     [ -z "$dead" ] || { printf '%s\n' "$dead"; exit 1; }
 }

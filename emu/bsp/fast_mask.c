@@ -1,7 +1,7 @@
 /* fast_mask.c - lane masks as vectors (see fast.h). */
 #include "emu/bsp/fast.h"
 
-#define BIT(n, k)  ((n) >> (k)&1 ? 0xffffffffu : 0)
+#define BIT(n, k)  ((n) & 1u << (k) ? 0xffffffffu : 0)
 #define ROW(n)     { BIT(n, 0), BIT(n, 1), BIT(n, 2), BIT(n, 3), BIT(n, 4), BIT(n, 5), 0, 0 }
 #define ROWS4(n)   ROW(n), ROW((n) + 1), ROW((n) + 2), ROW((n) + 3)
 #define ROWS16(n)  ROWS4(n), ROWS4((n) + 4), ROWS4((n) + 8), ROWS4((n) + 12)

@@ -26,7 +26,7 @@ static inline enum weights_key weights_key(unsigned units, unsigned sets)
 
 void fast_weights_refresh(struct tile *t, enum weights_key key);
 
-/* The cache, valid for key. About 200 host cycles after the weights changed, else a comparison. */
+/* The cache, valid for key. About 350 host cycles after the weights changed, else a comparison. */
 static inline const struct weight_cache *fast_weights(struct tile *t, enum weights_key key)
 {
     if (EMU_UNLIKELY(t->weight_cache.key != key ||

@@ -62,7 +62,7 @@ struct image_stream {
     uint64_t bytes;       /* of one run; 0: unknown */
 };
 
-/* Key of a call for the timing engine: 64 bits over all that its time depends on (design.md 4). */
+/* Key of a call for the timing engine: 64 bits over all that its time depends on (docs/image.md, TIME). */
 struct image_timing_key {
     uint32_t tile, call_addr;
     uint64_t key;

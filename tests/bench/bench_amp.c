@@ -26,20 +26,12 @@ struct bench {
     double ns[ROUNDS];
 };
 
-#define F16(id, immediates, macs, f32_partials)                                                    \
-    {                                                                                              \
-#id, fast_##id, NULL, immediates, macs, ORDINARY, 0, f32_partials,                         \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
-    }
-#define F32(id, immediates, macs)                                                                  \
-    {                                                                                              \
-#id, fast_##id, NULL, immediates, macs, ORDINARY, 1, 1,                                    \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
-    }
+/* clang-format off */
+#define F16(id, immediates, macs, f32_partials) \
+    { #id, fast_##id, NULL, immediates, macs, ORDINARY, 0, f32_partials, { 0 } }
+#define F32(id, immediates, macs) \
+    { #id, fast_##id, NULL, immediates, macs, ORDINARY, 1, 1, { 0 } }
+/* clang-format on */
 
 static struct bench benches[] = {
     F16(f16v4hihov4amp, 4, 64, 0),

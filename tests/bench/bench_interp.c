@@ -1,4 +1,4 @@
-/* bench_interp.c - emulated instructions and multiply-adds per second and core, cycle accounting on: the loops of docs/timing.md 6.
+/* bench_interp.c - emulated instructions and multiply-adds per second and core on small loops, cycle accounting on.
  *
  * Seconds are those of the process' own CPU time; each figure is the median of nine runs. A bundle counts as two instructions.
  */

@@ -62,47 +62,32 @@ static uint64_t little_endian(const uint8_t *p, unsigned bytes)
 
 /* ROW(id, bytes, how, file 'm' or 'a', index letter: c register, i immediate; upper case: step
  * form) */
-#define ROWS                                                                                       \
-    ROW(ld32_mr, 4, LOAD_ZERO, 'm', 'c')                                                           \
-    ROW(ld32_mi, 4, LOAD_ZERO, 'm', 'i')                                                           \
-    ROW(ldz16_mr, 2, LOAD_ZERO, 'm', 'c') ROW(ldz16_mi, 2, LOAD_ZERO, 'm', 'i') ROW(               \
-        lds16_mr, 2, LOAD_SIGN, 'm', 'c') ROW(lds16_mi, 2, LOAD_SIGN, 'm', 'i')                    \
-        ROW(ldz8_mr, 1, LOAD_ZERO, 'm', 'c') ROW(ldz8_mi, 1, LOAD_ZERO, 'm', 'i') ROW(             \
-            lds8_mr, 1, LOAD_SIGN, 'm', 'c') ROW(lds8_mi, 1, LOAD_SIGN, 'm', 'i')                  \
-            ROW(ld32_ar, 4, LOAD_ZERO, 'a', 'c') ROW(ld32_ai, 4, LOAD_ZERO, 'a', 'i') ROW(         \
-                ldb16_ar, 2, LOAD_TWICE, 'a', 'c') ROW(ldb16_ai, 2, LOAD_TWICE, 'a', 'i')          \
-                ROW(ld64_ar, 8, LOAD_ZERO, 'a', 'c') ROW(ld64_ai, 8, LOAD_ZERO, 'a', 'i') ROW(     \
-                    ld128_ar, 16, LOAD_ZERO,                                                       \
-                    'a', 'c') ROW(ld128_ai, 16, LOAD_ZERO, 'a',                                    \
-                                  'i') ROW(st32_mi, 4, STORE, 'm', 'i')                            \
-                    ROW(st32_ar, 4, STORE, 'a', 'c') ROW(st32_ai, 4, STORE, 'a', 'i')              \
-                        ROW(st64_ar, 8, STORE, 'a', 'c') ROW(st64_ai, 8, STORE, 'a', 'i') ROW(     \
-                            ld32step_mi,                                                           \
-                            4, LOAD_ZERO, 'm', 'I') ROW(ld32step_mr, 4, LOAD_ZERO, 'm', 'T')       \
-                            ROW(ldz16step_mi, 2, LOAD_ZERO,                                        \
-                                'm', 'I') ROW(ldz16step_mr, 2, LOAD_ZERO, 'm',                     \
-                                              'T') ROW(lds16step_mi, 2, LOAD_SIGN, 'm', 'I')       \
-                                ROW(lds16step_mr, 2, LOAD_SIGN,                                    \
-                                    'm', 'T') ROW(ldz8step_mi, 1, LOAD_ZERO, 'm',                  \
-                                                  'I') ROW(ldz8step_mr, 1, LOAD_ZERO, 'm', 'T')    \
-                                    ROW(lds8step_mi, 1, LOAD_SIGN, 'm',                            \
-                                        'I') ROW(lds8step_mr, 1, LOAD_SIGN, 'm', 'T')              \
-                                        ROW(ld32step_ai, 4, LOAD_ZERO, 'a',                        \
-                                            'I') ROW(ld32step_ar, 4, LOAD_ZERO, 'a', 'T')          \
-                                            ROW(ldb16step_ai, 2, LOAD_TWICE, 'a',                  \
-                                                'I') ROW(ldb16step_ar, 2, LOAD_TWICE, 'a', 'T')    \
-                                                ROW(ld64step_ai, 8, LOAD_ZERO, 'a',                \
-                                                    'I') ROW(ld64step_ar, 8, LOAD_ZERO, 'a', 'T')  \
-                                                    ROW(ld128step_ai, 16, LOAD_ZERO, 'a', 'I')     \
-                                                        ROW(ld128step_ar, 16, LOAD_ZERO, 'a', 'T') \
-                                                            ROW(st32step_mi, 4, STORE, 'm', 'I')   \
-                                                                ROW(st32step_ai, 4, STORE, 'a',    \
-                                                                    'I') ROW(st32step_ar, 4,       \
-                                                                             STORE, 'a', 'T')      \
-                                                                    ROW(st64step_ai, 8, STORE,     \
-                                                                        'a', 'I')                  \
-                                                                        ROW(st64step_ar, 8, STORE, \
-                                                                            'a', 'T')
+/* clang-format off */
+#define ROWS \
+    ROW(ld32_mr, 4, LOAD_ZERO, 'm', 'c')       ROW(ld32_mi, 4, LOAD_ZERO, 'm', 'i')       \
+    ROW(ldz16_mr, 2, LOAD_ZERO, 'm', 'c')      ROW(ldz16_mi, 2, LOAD_ZERO, 'm', 'i')      \
+    ROW(lds16_mr, 2, LOAD_SIGN, 'm', 'c')      ROW(lds16_mi, 2, LOAD_SIGN, 'm', 'i')      \
+    ROW(ldz8_mr, 1, LOAD_ZERO, 'm', 'c')       ROW(ldz8_mi, 1, LOAD_ZERO, 'm', 'i')       \
+    ROW(lds8_mr, 1, LOAD_SIGN, 'm', 'c')       ROW(lds8_mi, 1, LOAD_SIGN, 'm', 'i')       \
+    ROW(ld32_ar, 4, LOAD_ZERO, 'a', 'c')       ROW(ld32_ai, 4, LOAD_ZERO, 'a', 'i')       \
+    ROW(ldb16_ar, 2, LOAD_TWICE, 'a', 'c')     ROW(ldb16_ai, 2, LOAD_TWICE, 'a', 'i')     \
+    ROW(ld64_ar, 8, LOAD_ZERO, 'a', 'c')       ROW(ld64_ai, 8, LOAD_ZERO, 'a', 'i')       \
+    ROW(ld128_ar, 16, LOAD_ZERO, 'a', 'c')     ROW(ld128_ai, 16, LOAD_ZERO, 'a', 'i')     \
+    ROW(st32_mi, 4, STORE, 'm', 'i')           ROW(st32_ar, 4, STORE, 'a', 'c')           \
+    ROW(st32_ai, 4, STORE, 'a', 'i')           ROW(st64_ar, 8, STORE, 'a', 'c')           \
+    ROW(st64_ai, 8, STORE, 'a', 'i')           ROW(ld32step_mi, 4, LOAD_ZERO, 'm', 'I')   \
+    ROW(ld32step_mr, 4, LOAD_ZERO, 'm', 'T')   ROW(ldz16step_mi, 2, LOAD_ZERO, 'm', 'I')  \
+    ROW(ldz16step_mr, 2, LOAD_ZERO, 'm', 'T')  ROW(lds16step_mi, 2, LOAD_SIGN, 'm', 'I')  \
+    ROW(lds16step_mr, 2, LOAD_SIGN, 'm', 'T')  ROW(ldz8step_mi, 1, LOAD_ZERO, 'm', 'I')   \
+    ROW(ldz8step_mr, 1, LOAD_ZERO, 'm', 'T')   ROW(lds8step_mi, 1, LOAD_SIGN, 'm', 'I')   \
+    ROW(lds8step_mr, 1, LOAD_SIGN, 'm', 'T')   ROW(ld32step_ai, 4, LOAD_ZERO, 'a', 'I')   \
+    ROW(ld32step_ar, 4, LOAD_ZERO, 'a', 'T')   ROW(ldb16step_ai, 2, LOAD_TWICE, 'a', 'I') \
+    ROW(ldb16step_ar, 2, LOAD_TWICE, 'a', 'T') ROW(ld64step_ai, 8, LOAD_ZERO, 'a', 'I')   \
+    ROW(ld64step_ar, 8, LOAD_ZERO, 'a', 'T')   ROW(ld128step_ai, 16, LOAD_ZERO, 'a', 'I') \
+    ROW(ld128step_ar, 16, LOAD_ZERO, 'a', 'T') ROW(st32step_mi, 4, STORE, 'm', 'I')       \
+    ROW(st32step_ai, 4, STORE, 'a', 'I')       ROW(st32step_ar, 4, STORE, 'a', 'T')       \
+    ROW(st64step_ai, 8, STORE, 'a', 'I')       ROW(st64step_ar, 8, STORE, 'a', 'T')
+/* clang-format on */
 
 static const struct row {
     const char *name;

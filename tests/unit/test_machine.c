@@ -259,21 +259,29 @@ static void test_ans_without_votes(void **state)
     chip_free(&c);
 }
 
-/* The voter's LC counts in the consensus of the others. */
+/* The LC of a voter counts in the consensus of the others, as it stood at its last vote. */
 static void test_votes_and_consensus(void **state)
 {
+    static const struct {
+        const char *voter;
+        unsigned gc[2];
+    } cases[] = {
+        { START SET_LC "sans 1\n" CLEAR_LC BUSY(100) "sync 1\nsync 6\n", { 1, 1 } },
+        { START CLEAR_LC "sans 1\n" SET_LC BUSY(100) "sync 1\nsync 6\n", { 0, 0 } },
+        { START CLEAR_LC "sans 0\n" SET_LC "sans 0\n" CLEAR_LC "sync 1\nsync 6\n", { 1, 1 } },
+        { START CLEAR_LC "sans 0\n" SET_LC "sync 1\nsync 3\nsync 6\n", { 0, 1 } },
+    };
+
     (void)state;
-    for (unsigned lc = 0; lc < 2; lc++) {
+    for (size_t i = 0; i < EMU_COUNT_OF(cases); i++) {
         struct chip c;
 
         chip_new(&c, "toy4", NULL);
         chip_program(&c, 0, 0, START SET_LC "sync 3\n" SSR(0) "sync 3\n" SSR(1) "sync 6\n");
-        chip_program(&c, 1, 0,
-                     lc ? START SET_LC "sans 1\n" BUSY(100) "sync 1\nsync 6\n"
-                        : START CLEAR_LC "sans 1\n" BUSY(100) "sync 1\nsync 6\n");
+        chip_program(&c, 1, 0, cases[i].voter);
         chip_stops(&c, MACHINE_HOST);
-        assert_int_equal(gc(&c, 0, 0), lc);
-        assert_int_equal(gc(&c, 0, 1), lc);
+        assert_int_equal(gc(&c, 0, 0), cases[i].gc[0]);
+        assert_int_equal(gc(&c, 0, 1), cases[i].gc[1]);
         chip_free(&c);
     }
 }

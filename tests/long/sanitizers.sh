@@ -1,0 +1,50 @@
+#!/bin/bash
+# Runs the unit tests, the ISA tests, the one-tile cases and the lab programs built with the address and the undefined behaviour
+# sanitizer (gcc, MODE=asan). Any report ends the program that caused it, and fails the test.
+#
+#   KEEP=1  keeps the object folder
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+command -v gcc >/dev/null || { echo "skipped: gcc is not installed"; exit 0; }
+log=$(mktemp) || exit 2
+mode=asan
+trap 'rm -f "$log"; [ -n "${KEEP:-}" ] || rm -rf build/$mode build/obj/$mode' EXIT
+export ASAN_OPTIONS=detect_stack_use_after_return=1:check_initialization_order=1:strict_string_checks=1
+export UBSAN_OPTIONS=print_stacktrace=1
+passed=0 failed=0
+
+step() { # what is tested, targets
+    what=$1
+    shift
+    seconds=$SECONDS
+    if make -s -j2 CC=gcc MODE=$mode "$@" >"$log" 2>&1 && ! grep -qE 'AddressSanitizer|LeakSanitizer|runtime error' "$log"; then
+        passed=$((passed + 1)) verdict=ok
+    else
+        failed=$((failed + 1)) verdict=FAILED
+    fi
+    printf '%-24s %-8s %5d s   %s\n' "$what" $verdict $((SECONDS - seconds)) "$(grep -E '^[0-9]+ passed' "$log" | tail -n 1)"
+    [ $verdict = ok ] || { grep -E -A12 'AddressSanitizer|LeakSanitizer|runtime error' "$log" | head -n 40; tail -n 20 "$log"; }
+}
+
+# A sanitizer that reports nothing says nothing: it must find what is planted here.
+planted() { # name, code
+    printf '#include <stdlib.h>\nint main(int n, char **v)\n{\n    (void)v;\n    %s\n}\n' "$2" >"$log.c"
+    if gcc -fsanitize=address,undefined -fno-sanitize-recover=undefined -o "$log.bin" "$log.c" && ! "$log.bin" >"$log" 2>&1; then
+        passed=$((passed + 1)) verdict=found
+    else
+        failed=$((failed + 1)) verdict=MISSED
+    fi
+    printf '%-24s %s\n' "$1" $verdict
+    rm -f "$log.c" "$log.bin"
+}
+
+planted "planted: bad address" 'char *p = malloc(4); return p[n + 3];'
+planted "planted: leak" 'void *volatile p = malloc(4); p = NULL; return p != NULL;'
+planted "planted: overflow" 'return (0x7fffffff + n) & 1;'
+step "everything builds" all "build/obj/$mode/isa/run_isa"
+step "unit tests" check-unit
+step "instructions" check-isa
+step "cases" check-cases
+step "lab programs" check-lab
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
