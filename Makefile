@@ -107,7 +107,7 @@ $(O)/fuzz/%: tests/fuzz/%.c $(LIB)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
 
 format: ## clang-format on all C files
-	$(Q)clang-format -i -style=file $$(git ls-files '*.[ch]')
+	$(Q)clang-format -i -style=file $$(git ls-files '*.[ch]' ':!emu/asm/include' ':!programs')
 
 clean: ## remove everything that was built
 	rm -rf build

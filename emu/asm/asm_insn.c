@@ -5,7 +5,6 @@
 
 #include "emu/asm/asm_internal.h"
 
-
 /* ---- registers written ---- */
 
 static const char *operand_registers(const struct insn *in, const struct operand *o, uint32_t *mask)

@@ -45,13 +45,15 @@ static int check_range(struct link *l, const char *what, uint64_t start, uint64_
     struct loc at = { NULL, 0, 0 };
 
     if (start % MIN_SECTION_ALIGN)
-        return unit_diag(l->u, ASM_ERROR, at, "the address of the %s, 0x%llx, is not a multiple of %d", what,
-                      (unsigned long long)start, MIN_SECTION_ALIGN);
+        return unit_diag(l->u, ASM_ERROR, at,
+                         "the address of the %s, 0x%llx, is not a multiple of %d", what,
+                         (unsigned long long)start, MIN_SECTION_ALIGN);
     if (start >= a->mem_base && end <= limit)
         return 1;
-    return unit_diag(l->u, ASM_ERROR, at, "the %s needs 0x%llx..0x%llx, the machine %s has 0x%llx..0x%llx for it",
-                  what, (unsigned long long)start, (unsigned long long)end, a->name,
-                  (unsigned long long)a->mem_base, (unsigned long long)limit);
+    return unit_diag(l->u, ASM_ERROR, at,
+                     "the %s needs 0x%llx..0x%llx, the machine %s has 0x%llx..0x%llx for it", what,
+                     (unsigned long long)start, (unsigned long long)end, a->name,
+                     (unsigned long long)a->mem_base, (unsigned long long)limit);
 }
 
 static int place(struct link *l)
@@ -89,7 +91,8 @@ static int add_global(struct link *l, struct symbol *s)
     if (!g->symbol || (g->symbol->weak && !s->weak)) {
         g->symbol = s;
     } else if (!s->weak && !g->symbol->weak) {
-        unit_diag(l->u, ASM_ERROR, s->defined, "'%s' is already defined in another file", s->n.name);
+        unit_diag(l->u, ASM_ERROR, s->defined, "'%s' is already defined in another file",
+                  s->n.name);
         return unit_diag(l->u, ASM_NOTE, g->symbol->defined, "here");
     }
     return 1;
@@ -173,7 +176,8 @@ static int fix_data(struct link *l, struct section *s, const struct fixup *f)
     if (v.kind != VALUE_NUMBER)
         return unit_diag(l->u, ASM_ERROR, f->at, "%s", v.why ? v.why : "not a number");
     if (f->bytes < 8 && (v.number >= limit || v.number < -limit / 2))
-        return unit_diag(l->u, ASM_ERROR, f->at, "%lld does not fit in %u bytes", (long long)v.number, f->bytes);
+        return unit_diag(l->u, ASM_ERROR, f->at, "%lld does not fit in %u bytes",
+                         (long long)v.number, f->bytes);
     for (unsigned i = 0; i < f->bytes; i++)
         s->bytes[f->offset + i] = (uint8_t)((uint64_t)v.number >> 8 * i);
     return 1;
@@ -219,12 +223,14 @@ static int check_repeat(struct link *l, struct section *s, const struct fixup *f
     memcpy(word, s->bytes + f->offset, s->size - f->offset < 8 ? 4 : 8);
     isa_decode(word, &rpt, &aux, &is_bundle);
     if (first < s->items && s->item[first].offset % 8)
-        return unit_diag(l->u, ASM_ERROR, f->at, "the body of a repeat must start at a multiple of 8, not at 0x%x",
-                      (unsigned)(s->addr + s->item[first].offset));
+        return unit_diag(l->u, ASM_ERROR, f->at,
+                         "the body of a repeat must start at a multiple of 8, not at 0x%x",
+                         (unsigned)(s->addr + s->item[first].offset));
     for (size_t i = first; i <= first + rpt.j; i++) {
         if (i >= s->items)
-            return unit_diag(l->u, ASM_ERROR, f->at, "the body of %u bundles runs past the end of section '%s'",
-                          (unsigned)rpt.j + 1, s->n.name);
+            return unit_diag(l->u, ASM_ERROR, f->at,
+                             "the body of %u bundles runs past the end of section '%s'",
+                             (unsigned)rpt.j + 1, s->n.name);
         if (!(s->item[i].kind & ITEM_BUNDLE))
             return repeat_fault(l, s, f, &s->item[i], "only bundles can be repeated");
         if (s->item[i].kind & ITEM_NO_REPEAT)

@@ -1,6 +1,7 @@
 /* alloc.h - the only way emu/ gets memory: zeroed, overflow-checked, countable, breakable in tests.
  *
- * All functions may be called from any thread. The counters are exact only while one thread allocates.
+ * All functions may be called from any thread. The counters are exact only while one thread
+ * allocates.
  */
 #ifndef EMU_ALLOC_H
 #define EMU_ALLOC_H
@@ -12,7 +13,8 @@
 /* count x size zeroed bytes, or NULL (also when the product overflows). Free with emu_free. */
 void *emu_alloc(size_t count, size_t size);
 
-/* The same at an address that is a multiple of align, a power of two. Free with emu_free; not for emu_realloc. */
+/* The same at an address that is a multiple of align, a power of two. Free with emu_free; not for
+ * emu_realloc. */
 void *emu_alloc_aligned(size_t count, size_t size, size_t align);
 
 /* Grows or shrinks p to count x size bytes; new bytes are not zeroed. NULL leaves p valid. */
@@ -20,10 +22,11 @@ void *emu_realloc(void *p, size_t count, size_t size);
 
 void emu_free(void *p);
 
-char *emu_strdup(const char *s);              /* NULL when out of memory */
-char *emu_strndup(const char *s, size_t n);   /* at most n bytes */
+char *emu_strdup(const char *s);            /* NULL when out of memory */
+char *emu_strndup(const char *s, size_t n); /* at most n bytes */
 
-/* Address space of `bytes` zero bytes that costs no host memory until it is touched. NULL on failure. */
+/* Address space of `bytes` zero bytes that costs no host memory until it is touched. NULL on
+ * failure. */
 void *emu_reserve(size_t bytes);
 void emu_unreserve(void *p, size_t bytes);
 

@@ -5,8 +5,8 @@
  * them. They use only IEEE operations of the host in its default rounding, so their bits depend on
  * neither compiler nor libm, and MXCSR is never read or written.
  *
- * Rules shared by all (docs/arithmetic.md 1 to 3; docs/facts.md, rows "fp:", lists what is defined here and not
- * published):
+ * Rules shared by all (docs/arithmetic.md 1 to 3; docs/facts.md, rows "fp:", lists what is defined
+ * here and not published):
  *
  * - f32 operands: subnormals are read as zero of the same sign, except by fp_f32_class().
  * - f32 results: the IEEE result, rounded to nearest even at subnormal precision, then replaced by

@@ -2,7 +2,8 @@
  * outputs.
  *
  * Source of the generator: IEEE Transactions on Computers 2022, arXiv 2203.04058; seeding:
- * $PRNG_SEED, docs/machine.md 6.2. How outputs become samples and masks is ASSUMED (docs/facts.md). */
+ * $PRNG_SEED, docs/machine.md 6.2. How outputs become samples and masks is ASSUMED (docs/facts.md).
+ */
 #ifndef EMU_PRNG_H
 #define EMU_PRNG_H
 

@@ -14,7 +14,7 @@ enum emu_status {
     EMU_STATUS_COUNT
 };
 
-#define EMU_MUST_CHECK __attribute__((warn_unused_result))
+#define EMU_MUST_CHECK        __attribute__((warn_unused_result))
 #define EMU_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 const char *emu_status_name(enum emu_status s); /* "BAD_FILE" */

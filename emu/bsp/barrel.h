@@ -1,6 +1,8 @@
-/* barrel.h - time on one tile: six issue slots, six workers, the supervisor in the slots that no worker owns.
+/* barrel.h - time on one tile: six issue slots, six workers, the supervisor in the slots that no
+ * worker owns.
  *
- * All rules of docs/timing.md that concern a tile live in barrel.c; the meaning of instructions does not know them.
+ * All rules of docs/timing.md that concern a tile live in barrel.c; the meaning of instructions
+ * does not know them.
  */
 #ifndef EMU_BARREL_H
 #define EMU_BARREL_H
@@ -11,15 +13,18 @@ enum { BARREL_SLOTS = 6 };
 
 struct barrel_options {
     int plain; /* 1: only the plain exec_ functions; same results, for tests and as reference */
-    /* Called for every issue, in order, when not NULL; aux is NULL for a lone instruction. Switches to plain functions. */
+    /* Called for every issue, in order, when not NULL; aux is NULL for a lone instruction. Switches
+     * to plain functions. */
     void (*trace_issue)(void *ctx, const struct tile *t, unsigned lane, uint64_t cycle,
                         const struct insn *main, const struct insn *aux);
     void *trace_ctx;
 };
 
 enum barrel_stop {
-    BARREL_FAULT, /* t->fault says why; the six-cycle round of a worker's fault has been completed by the other workers */
-    BARREL_SYNC,  /* the supervisor issued a sync other than LOCAL; t->sync_zone has it, b->cycle is its issue cycle */
+    BARREL_FAULT, /* t->fault says why; the six-cycle round of a worker's fault has been completed
+                     by the other workers */
+    BARREL_SYNC,  /* the supervisor issued a sync other than LOCAL; t->sync_zone has it, b->cycle is
+                     its issue cycle */
     BARREL_HALT,  /* the supervisor is about to issue at stop_pc, at b->cycle */
     BARREL_LIMIT  /* max_cycle was reached */
 };
@@ -27,32 +32,36 @@ enum barrel_stop {
 /* Issue state of one tile. Plain data; zero is not a valid state, use barrel_init. */
 struct barrel {
     struct barrel_options options;
-    int plain; /* options.plain, or tracing or checking needs it */
+    int plain;                /* options.plain, or tracing or checking needs it */
     struct code_cache *cache; /* borrowed */
 
     uint64_t cycle;         /* first cycle in which the supervisor may issue its next instruction */
     uint64_t reg_ready[16]; /* cycle from which a supervisor register can be read */
     uint64_t exit_seen;     /* cycle at which the supervisor has seen the latest exit */
-    uint64_t launch_cycle;  /* issue cycle of the first run, runall or call since barrel_init; UINT64_MAX before */
+    uint64_t launch_cycle;  /* issue cycle of the first run, runall or call since barrel_init;
+                               UINT64_MAX before */
     int waiting;            /* the supervisor sits in sync LOCAL */
     uint64_t wait_cycle;    /* issue cycle of that sync */
 
-    uint64_t next[TILE_WORKERS]; /* cycle of a running worker's next issue */
-    uint8_t running;             /* bit n: worker n owns its slot */
-    uint64_t freed[TILE_WORKERS]; /* cycle from which the supervisor may use the slot of a stopped worker */
+    uint64_t next[TILE_WORKERS];  /* cycle of a running worker's next issue */
+    uint8_t running;              /* bit n: worker n owns its slot */
+    uint64_t freed[TILE_WORKERS]; /* cycle from which the supervisor may use the slot of a stopped
+                                     worker */
     uint64_t all_free;            /* the latest of freed[] */
-    unsigned phase;              /* slot in which a round of six cycles begins */
+    unsigned phase;               /* slot in which a round of six cycles begins */
 
-    uint64_t issued[TILE_LANES];       /* issue slots used, per lane (supervisor: instructions issued) */
+    uint64_t issued[TILE_LANES]; /* issue slots used, per lane (supervisor: instructions issued) */
     uint64_t instructions[TILE_LANES]; /* instructions executed; a bundle counts 2 */
 };
 
 /* A tile whose supervisor issues first at `cycle`. cache is borrowed and may serve many tiles. */
-void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel_options *options, uint64_t cycle);
+void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel_options *options,
+                 uint64_t cycle);
 
 /* Runs until something outside the tile is needed. stop_pc 1 never halts; max_cycle is absolute.
  *
- * The supervisor starts at t->pc[LANE_SUPER]. After BARREL_SYNC the caller sets b->cycle to the cycle of release and calls again. */
+ * The supervisor starts at t->pc[LANE_SUPER]. After BARREL_SYNC the caller sets b->cycle to the
+ * cycle of release and calls again. */
 enum barrel_stop barrel_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle);
 
 /* No context issues before this cycle: what barrel_run holds against max_cycle. */

@@ -1,7 +1,9 @@
-/* code.h - worker code decoded ahead: pages of 1 KiB, one slot per word, shared by all tiles that hold the same bytes.
+/* code.h - worker code decoded ahead: pages of 1 KiB, one slot per word, shared by all tiles that
+ * hold the same bytes.
  *
- * A page depends on its bytes and the machine only. Tiles point to pages (t->page[]); a write to a page drops the pointer
- * (tile_code_written) and the next fetch decodes again. Pages live until the cache is freed, so a stale pointer stays readable.
+ * A page depends on its bytes and the machine only. Tiles point to pages (t->page[]); a write to a
+ * page drops the pointer (tile_code_written) and the next fetch decodes again. Pages live until the
+ * cache is freed, so a stale pointer stays readable.
  */
 #ifndef EMU_CODE_H
 #define EMU_CODE_H
@@ -11,12 +13,18 @@
 
 enum { CODE_PAGE_WORDS = 1 << (CODE_PAGE_BITS - 2) };
 
-/* Executes one instruction for all lanes of the mask at once and returns 1, or changes nothing and returns 0: then the plain
- * exec_ function must run lane by lane. Same bits as the plain function, $FP_STS included. See fast.h. */
+/* Executes one instruction for all lanes of the mask at once and returns 1, or changes nothing and
+ * returns 0: then the plain exec_ function must run lane by lane. Same bits as the plain function,
+ * $FP_STS included. See fast.h. */
 typedef int fast_fn(struct tile *t, uint32_t lanes, const struct insn *in);
 
-/* How the halves of a bundle are run one after the other so that both see the registers as they were. */
-enum bundle_order { ORDER_AUX_FIRST, ORDER_MAIN_FIRST, ORDER_SWAP /* aux first; main then sees the old rows */ };
+/* How the halves of a bundle are run one after the other so that both see the registers as they
+ * were. */
+enum bundle_order {
+    ORDER_AUX_FIRST,
+    ORDER_MAIN_FIRST,
+    ORDER_SWAP /* aux first; main then sees the old rows */
+};
 
 struct code_slot {
     struct insn main, aux;
@@ -31,7 +39,7 @@ struct code_slot {
     uint8_t stores;       /* the main half writes memory: lanes must run in barrel order */
     uint8_t order;        /* enum bundle_order */
     uint8_t swap_count;
-    uint8_t swap[4];      /* rows of t->a that ORDER_SWAP hands back to main */
+    uint8_t swap[4]; /* rows of t->a that ORDER_SWAP hands back to main */
 };
 
 struct code_page {
@@ -45,7 +53,8 @@ enum emu_status code_cache_new(const struct arch *arch, struct code_cache **out)
 void code_cache_free(struct code_cache *c);
 size_t code_cache_pages(struct code_cache *c);
 
-/* The page that holds pc, decoded; sets t->page[] and t->code_end. pc must lie in region 0. NULL only when out of memory. */
+/* The page that holds pc, decoded; sets t->page[] and t->code_end. pc must lie in region 0. NULL
+ * only when out of memory. */
 const struct code_page *code_page_get(struct code_cache *c, struct tile *t, uint32_t pc);
 
 /* Worker issue slots of a class on a machine. */

@@ -1,6 +1,8 @@
-/* fast.h - instructions executed for all workers in lock step at once (host vectors over lanes). See code.h, fast_fn.
+/* fast.h - instructions executed for all workers in lock step at once (host vectors over lanes).
+ * See code.h, fast_fn.
  *
- * fast.def lists the rows that have one: FAST(id). The plain exec_ functions are the reference; tests/unit/test_fast_*.c compare.
+ * fast.def lists the rows that have one: FAST(id). The plain exec_ functions are the reference;
+ * tests/unit/test_fast_*.c compare.
  */
 #ifndef EMU_FAST_H
 #define EMU_FAST_H
@@ -35,8 +37,8 @@ static inline v8u fast_mask(uint32_t lanes)
     return fast_load(fast_masks[lanes]);
 }
 
-/* Writes v to the lanes of a row; the supervisor's lane and workers outside the mask keep their value. Almost always all workers
- * take part: then the mask is a constant. */
+/* Writes v to the lanes of a row; the supervisor's lane and workers outside the mask keep their
+ * value. Almost always all workers take part: then the mask is a constant. */
 static inline void fast_store(uint32_t row[TILE_LANES], uint32_t lanes, v8u v)
 {
     __m256i old = (__m256i)fast_load(row), new;

@@ -1,4 +1,5 @@
-/* fast_int.c - integer, move and byte-permutation instructions for all workers at once. Plain meaning: emu/exec/exec_int.c. */
+/* fast_int.c - integer, move and byte-permutation instructions for all workers at once. Plain
+ * meaning: emu/exec/exec_int.c. */
 #include "emu/bsp/fast.h"
 
 static inline int set(struct tile *t, uint32_t lanes, const struct insn *in, v8u v)
@@ -264,7 +265,7 @@ int fast_sort4x16hi_m(struct tile *t, uint32_t lanes, const struct insn *in)
     return set(t, lanes, in, ma(t, in) >> 16 | (mb(t, in) & 0xffff0000u));
 }
 
-/* --- control: next addresses of all lanes; t->npc holds the fall-through on entry ------------------------------------------ */
+/* --- control: next addresses of all lanes; t->npc holds the fall-through on entry --- */
 
 static inline int branch(struct tile *t, uint32_t lanes, v8u taken, v8u target)
 {

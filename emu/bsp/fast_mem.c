@@ -1,7 +1,9 @@
-/* fast_mem.c - loads and stores for all workers at once. Plain meaning: emu/exec/exec_mem.c and exec_pace.c.
+/* fast_mem.c - loads and stores for all workers at once. Plain meaning: emu/exec/exec_mem.c and
+ * exec_pace.c.
  *
- * Addresses are computed and checked as vectors; if any lane would fault, nothing is done and the plain functions find out which.
- * Lanes are served in ascending order, which is barrel order unless the round begins elsewhere: round.c then falls back for stores.
+ * Addresses are computed and checked as vectors; if any lane would fault, nothing is done and the
+ * plain functions find out which. Lanes are served in ascending order, which is barrel order unless
+ * the round begins elsewhere: round.c then falls back for stores.
  */
 #include "emu/bsp/fast.h"
 
@@ -12,15 +14,18 @@ static inline v8u splat(uint32_t v)
     return z + v;
 }
 
-/* Lanes in which an access of `bytes` (a power of two) is misaligned, out of memory or below `lowest`. */
-static inline v8u bad_lanes(const struct tile *t, v8u addr, v8u off, uint32_t bytes, uint32_t lowest)
+/* Lanes in which an access of `bytes` (a power of two) is misaligned, out of memory or below
+ * `lowest`. */
+static inline v8u bad_lanes(const struct tile *t, v8u addr, v8u off, uint32_t bytes,
+                            uint32_t lowest)
 {
     v8u bad = (v8u)(off > t->mem_bytes - bytes) | (v8u)((addr & (bytes - 1)) != 0);
 
     return lowest ? bad | (v8u)(off < lowest) : bad;
 }
 
-/* Stores the offsets of lanes, 0 for those that take no part: they may be read, but never written. */
+/* Stores the offsets of lanes, 0 for those that take no part: they may be read, but never written.
+ */
 static inline void put_offsets(uint32_t lanes, v8u off, uint32_t out[TILE_LANES])
 {
     off &= fast_mask(lanes);
@@ -74,8 +79,9 @@ typedef uint32_t get_fn(const struct tile *t, uint32_t off);
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++)                                           \
         if ((lanes) >> lane & 1)
 
-/* Loads one value per lane into a register row; row NULL: a zero register, the access alone counts. The row is written as one
- * vector: a row written lane by lane could not be forwarded to the vector load that comes next. */
+/* Loads one value per lane into a register row; row NULL: a zero register, the access alone counts.
+ * The row is written as one vector: a row written lane by lane could not be forwarded to the vector
+ * load that comes next. */
 static inline int load_row(struct tile *t, uint32_t lanes, v8u addr, uint32_t bytes, uint32_t *row,
                            get_fn *get)
 {
@@ -84,8 +90,14 @@ static inline int load_row(struct tile *t, uint32_t lanes, v8u addr, uint32_t by
     if (!offsets(t, lanes, addr, bytes, 0, off))
         return 0;
     if (row) {
-        v8u v = { get(t, off[0]), get(t, off[1]), get(t, off[2]), get(t, off[3]),
-                  get(t, off[4]), get(t, off[5]), 0, 0 };
+        v8u v = { get(t, off[0]),
+                  get(t, off[1]),
+                  get(t, off[2]),
+                  get(t, off[3]),
+                  get(t, off[4]),
+                  get(t, off[5]),
+                  0,
+                  0 };
 
         fast_store(row, lanes, v);
     }
@@ -115,8 +127,10 @@ static inline void get64(const uint8_t *mem, const uint32_t *off, v8u *lo, v8u *
     }
     first = _mm256_insertf128_ps(_mm256_castps128_ps256(p[0]), p[1], 1);
     last = _mm256_insertf128_ps(_mm256_setzero_ps(), p[2], 0);
-    *lo = (v8u)_mm256_permutevar8x32_epi32(_mm256_castps_si256(_mm256_shuffle_ps(first, last, 0x88)), order);
-    *hi = (v8u)_mm256_permutevar8x32_epi32(_mm256_castps_si256(_mm256_shuffle_ps(first, last, 0xdd)), order);
+    *lo = (v8u)_mm256_permutevar8x32_epi32(
+        _mm256_castps_si256(_mm256_shuffle_ps(first, last, 0x88)), order);
+    *hi = (v8u)_mm256_permutevar8x32_epi32(
+        _mm256_castps_si256(_mm256_shuffle_ps(first, last, 0xdd)), order);
 }
 
 /* A pair of registers from d per lane; $a14:15 swallows it. */
@@ -189,7 +203,7 @@ static inline int store64(struct tile *t, uint32_t lanes, v8u addr, unsigned s)
     return 1;
 }
 
-/* --- plain addresses ------------------------------------------------------------------------------------------------------- */
+/* --- plain addresses --- */
 
 static inline v8u address_i(const struct tile *t, const struct insn *in, uint32_t size)
 {
@@ -271,15 +285,17 @@ int fast_st64_ai(struct tile *t, uint32_t lanes, const struct insn *in)
     return store64(t, lanes, address_i(t, in, 8), in->s);
 }
 
-/* --- step forms: the delta register moves after the access -------------------------------------------------------------------- */
+/* --- step forms: the delta register moves after the access --- */
 
 static inline v8u address_step(const struct tile *t, const struct insn *in)
 {
     return fast_m(t, in->a) + fast_m(t, in->x);
 }
 
-/* The delta is read before the destination is written and moved after it: a load into its own delta register ends moved. */
-static inline int step_i(struct tile *t, uint32_t lanes, const struct insn *in, v8u x, uint32_t size)
+/* The delta is read before the destination is written and moved after it: a load into its own delta
+ * register ends moved. */
+static inline int step_i(struct tile *t, uint32_t lanes, const struct insn *in, v8u x,
+                         uint32_t size)
 {
     fast_set_m(t, lanes, in->x, x + (uint32_t)in->i * size);
     return 1;
@@ -425,7 +441,7 @@ int fast_st64step_ar(struct tile *t, uint32_t lanes, const struct insn *in)
     return store64(t, lanes, address_step(t, in), in->s) && step_r(t, lanes, in, x, by, 8);
 }
 
-/* --- packed addresses: three 21-bit byte addresses in a register pair -------------------------------------------------------- */
+/* --- packed addresses: three 21-bit byte addresses in a register pair --- */
 
 enum { PACK_MASK = 0x1fffff, PACK_LOW_BITS = 11 };
 
@@ -440,7 +456,8 @@ static inline struct pace pace_read(const struct tile *t, const struct insn *in)
     return p;
 }
 
-/* Selector 0 is one unit of 8 bytes, k a signed 10-bit field of the stride register in units of 8 bytes. */
+/* Selector 0 is one unit of 8 bytes, k a signed 10-bit field of the stride register in units of 8
+ * bytes. */
 static inline v8u pace_stride(const struct pace *p, unsigned selector)
 {
     v8i field;
@@ -509,9 +526,9 @@ int fast_ld2x64pace(struct tile *t, uint32_t lanes, const struct insn *in)
     return 1;
 }
 
-/* The loads of a lane see what lanes before it have stored in the same round. Only when a store of one lane may meet a load of
- * another does the order matter: all ones in such lanes, and the plain functions run. Lanes that take no part may be
- * flagged for nothing. */
+/* The loads of a lane see what lanes before it have stored in the same round. Only when a store of
+ * one lane may meet a load of another does the order matter: all ones in such lanes, and the plain
+ * functions run. Lanes that take no part may be flagged for nothing. */
 static inline v8u lanes_meet(v8u load0, v8u load1, v8u store)
 {
     const __m256i next = _mm256_setr_epi32(1, 2, 3, 4, 5, 0, 6, 7);
@@ -533,8 +550,7 @@ int fast_ldst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
     uint32_t off0[TILE_LANES], off2[TILE_LANES];
 
     if (fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr2, o2, 8, 0) |
-                     (v8u)(element(t, o0) == element(t, o2)) |
-                     lanes_meet(o0, o0, o2),
+                     (v8u)(element(t, o0) == element(t, o2)) | lanes_meet(o0, o0, o2),
                  lanes))
         return 0;
     put_offsets(lanes, o0, off0);

@@ -1,4 +1,5 @@
-/* machine.c - builds a chip and answers questions about it; superstep.c runs it, sync.c decides who goes on. */
+/* machine.c - builds a chip and answers questions about it; superstep.c runs it, sync.c decides who
+ * goes on. */
 #include "emu/bsp/machine_internal.h"
 
 #include <omp.h>

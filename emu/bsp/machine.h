@@ -1,9 +1,10 @@
 /* machine.h - a whole chip: tiles, their sync groups and clocks, supersteps on all host threads.
  *
- * A superstep of a group begins when a sync releases its tiles, goes on with exchange until RECV and compute until the next sync.
- * Tiles run independently from release to RECV and from RECV to the next sync, in parallel; what they logged is resolved between.
- * Results never depend on the number of threads: a tile is run by one thread at a time, copies are proven to have one meaning, and
- * everything else happens in tile order on one thread.
+ * A superstep of a group begins when a sync releases its tiles, goes on with exchange until RECV
+ * and compute until the next sync. Tiles run independently from release to RECV and from RECV to
+ * the next sync, in parallel; what they logged is resolved between. Results never depend on the
+ * number of threads: a tile is run by one thread at a time, copies are proven to have one meaning,
+ * and everything else happens in tile order on one thread.
  */
 #ifndef EMU_MACHINE_H
 #define EMU_MACHINE_H
@@ -19,32 +20,41 @@ struct record;
 struct digests;
 
 struct machine_options {
-    unsigned threads; /* 0: as many as cores; never more than that */
-    int plain;        /* plain exec_ functions only */
-    int check;        /* checking mode of tiles and of the fabric */
+    unsigned threads;        /* 0: as many as cores; never more than that */
+    int plain;               /* plain exec_ functions only */
+    int check;               /* checking mode of tiles and of the fabric */
     struct record *record;   /* borrowed; NULL: supersteps are not recorded (record.h) */
     struct digests *digests; /* borrowed; NULL: only machine_digest() at the end (digest.h) */
 };
 
 /* How the host reaches a machine (emu/host). All calls come from the thread that calls machine_run.
- *
- * latency_cycles  a request issued at c causes no arrival before c + latency_cycles; at least 1
- * request         tile issued a two-word header at `cycle`; for a transfer to the host, data holds its bytes as they were then,
- *                 borrowed for the call. Requests do not come in order of cycles, but none before the last `until` - latency_cycles;
- *                 except where tiles wait for each other in a circle (superstep.c), then such a late request counts as made there.
- * advance         hands all arrivals before `until` to machine_arrival(). `until` may be less than in an earlier call.
- * next            no arrival comes before this cycle if no further request does; UINT64_MAX when none will come */
+ */
 struct machine_host {
     void *ctx;
+
+    /* A request issued at c causes no arrival before c + latency_cycles; at least 1. */
     uint64_t latency_cycles;
-    enum emu_status (*request)(void *ctx, uint32_t tile, uint64_t cycle, const uint32_t header[2], const uint8_t *data);
+
+    /* The tile issued a two-word header at `cycle`; for a transfer to the host, data holds its
+     * bytes as they were then, borrowed for the call. Requests do not come in order of cycles, but
+     * none before the last `until` - latency_cycles; except where tiles wait for each other in a
+     * circle (superstep.c), then such a late request counts as made there. */
+    enum emu_status (*request)(void *ctx, uint32_t tile, uint64_t cycle, const uint32_t header[2],
+                               const uint8_t *data);
+
+    /* Hands all arrivals before `until` to machine_arrival(). `until` may be less than in an
+     * earlier call. */
     enum emu_status (*advance)(void *ctx, struct machine *m, uint64_t until);
+
+    /* No arrival comes before this cycle if no further request does; UINT64_MAX when none will
+     * come. */
     uint64_t (*next)(void *ctx);
 };
 
 enum machine_stop {
-    MACHINE_HOST,     /* every used tile waits in a host sync: the run is over unless the host releases them */
-    MACHINE_FAULT,    /* machine_fault() */
+    MACHINE_HOST,  /* every used tile waits in a host sync: the run is over unless the host releases
+                      them */
+    MACHINE_FAULT, /* machine_fault() */
     MACHINE_DEADLOCK, /* tiles wait for each other for ever; emu_error() says for what */
     MACHINE_LIMIT,    /* max_cycle */
     MACHINE_ERROR     /* out of memory or a failing host; emu_error() */
@@ -57,15 +67,18 @@ struct machine_fault {
     const struct exchange_fault *exchange; /* NULL unless the fabric raised it */
 };
 
-/* A machine with all tiles unused; their memory costs no pages until it is touched. arch is copied. */
-enum emu_status machine_new(const struct arch *arch, const struct machine_options *o, struct machine **out) EMU_MUST_CHECK;
+/* A machine with all tiles unused; their memory costs no pages until it is touched. arch is copied.
+ */
+enum emu_status machine_new(const struct arch *arch, const struct machine_options *o,
+                            struct machine **out) EMU_MUST_CHECK;
 void machine_free(struct machine *m);
 
 const struct arch *machine_arch(const struct machine *m);
 struct tile *machine_tile(struct machine *m, uint32_t tile);
 struct barrel *machine_barrel(struct machine *m, uint32_t tile);
 struct exchange *machine_exchange(struct machine *m);
-void machine_set_host(struct machine *m, const struct machine_host *host); /* copied; before the first run */
+/* host is copied. Before the first run. */
+void machine_set_host(struct machine *m, const struct machine_host *host);
 
 /* Makes a tile take part: its supervisor starts at entry in cycle 0, in a sync group. */
 void machine_use(struct machine *m, uint32_t tile, uint32_t entry, unsigned group);
@@ -76,22 +89,24 @@ enum machine_stop machine_run(struct machine *m, uint64_t max_cycle);
 /* Answers the host sync: all tiles are released sync_host_cycles after the last arrival. */
 void machine_release_host(struct machine *m);
 
-/* After the last machine_run, when it stopped at the host: the superstep that ended there enters the record and the digests. */
+/* After the last machine_run, when it stopped at the host: the superstep that ended there enters
+ * the record and the digests. */
 enum emu_status machine_finish(struct machine *m) EMU_MUST_CHECK;
 
-/* A packet of the host that is in the memory of a tile from `cycle` on, in answer to a request of this tile. data is copied; what is
- * kept is what has not arrived yet. words: by how much $INCOMING_DCOUNT falls. Arrivals of one tile come in order of cycles.
- * EMU_NO_MEMORY only. */
-enum emu_status machine_arrival(struct machine *m, uint32_t tile, uint64_t cycle, uint32_t addr, const uint8_t *data,
-                                uint32_t bytes, uint32_t words) EMU_MUST_CHECK;
+/* A packet of the host that is in the memory of a tile from `cycle` on, in answer to a request of
+ * this tile. data is copied; what is kept is what has not arrived yet. words: by how much
+ * $INCOMING_DCOUNT falls. Arrivals of one tile come in order of cycles. EMU_NO_MEMORY only. */
+enum emu_status machine_arrival(struct machine *m, uint32_t tile, uint64_t cycle, uint32_t addr,
+                                const uint8_t *data, uint32_t bytes, uint32_t words) EMU_MUST_CHECK;
 
 struct machine_fault machine_fault(const struct machine *m);
-uint64_t machine_cycles(const struct machine *m);       /* of the last sync arrival, or the latest clock */
+uint64_t machine_cycles(const struct machine *m); /* of the last sync arrival, or the latest */
 uint64_t machine_supersteps(const struct machine *m, unsigned group);
 int machine_tile_used(const struct machine *m, uint32_t tile);
 unsigned machine_tile_group(const struct machine *m, uint32_t tile);
 
-/* XXH3-128 root over the page hashes of all tiles as they are now. Pages never written count as zero pages. */
+/* XXH3-128 root over the page hashes of all tiles as they are now. Pages never written count as
+ * zero pages. */
 struct hash128 machine_digest(struct machine *m);
 
 #endif

@@ -31,9 +31,9 @@ struct place {
     uint8_t group;
     uint8_t received; /* the RECV of the current superstep is over, or none was needed */
     uint64_t release, received_at, arrived; /* cycles of the running superstep */
-    uint64_t data_cycles; /* of the superstep: at a RECV, for host data */
+    uint64_t data_cycles;                   /* of the superstep: at a RECV, for host data */
     uint32_t words_in, words_out;
-    uint8_t vote_gc; /* consensus of the last sync the tile voted ahead for */
+    uint8_t vote_gc;         /* consensus of the last sync the tile voted ahead for */
     struct arrival *arrival; /* owned queue */
     size_t arrivals, next_arrival, arrival_cap;
     uint8_t *packet; /* owned: the bytes of the queued arrivals, in order */
@@ -62,12 +62,12 @@ struct machine {
     struct place *place;   /* owned [arch.tiles] */
     uint8_t *mem;          /* owned, reserved */
     size_t mem_stride, mem_bytes;
-    struct code_cache *cache; /* owned */
-    struct exchange *exchange; /* owned */
-    struct tile **member;      /* scratch [arch.tiles]: tiles of the phase being resolved */
-    uint32_t *runnable;        /* scratch [arch.tiles] */
-    struct tile_step *step;    /* scratch [arch.tiles] */
-    uint32_t *all_tiles;       /* 0, 1, 2 ... */
+    struct code_cache *cache;    /* owned */
+    struct exchange *exchange;   /* owned */
+    struct tile **member;        /* scratch [arch.tiles]: tiles of the phase being resolved */
+    uint32_t *runnable;          /* scratch [arch.tiles] */
+    struct tile_step *step;      /* scratch [arch.tiles] */
+    uint32_t *all_tiles;         /* 0, 1, 2 ... */
     struct digests *own_digests; /* for machine_digest() when the caller gave none */
 
     struct group group[MACHINE_MAX_GROUPS];
@@ -82,15 +82,18 @@ enum { PLACE_DCOUNT = CSR_S_INCOMING_DCOUNT - CSR_S_INCOMING_MUX };
 
 /* arrival.c */
 uint64_t place_next_arrival(const struct place *p); /* cycle; UINT64_MAX: the queue is empty */
-void place_apply_one(struct machine *m, uint32_t tile); /* the next of the queue, which is not empty */
-void place_apply_arrivals(struct machine *m, uint32_t tile, uint64_t until); /* all before `until` */
+/* The next of the queue, which is not empty; all of it before `until`. */
+void place_apply_one(struct machine *m, uint32_t tile);
+void place_apply_arrivals(struct machine *m, uint32_t tile, uint64_t until);
 
 /* superstep.c */
 uint64_t place_clock(const struct machine *m, uint32_t tile);
 
-/* sync.c: resolves finished exchanges and releases complete syncs. Returns 1 when anything moved, 0 when not, -1 on a fault or error. */
+/* sync.c: resolves finished exchanges and releases complete syncs. Returns 1 when anything moved, 0
+ * when not, -1 on a fault or error. */
 int sync_advance(struct machine *m);
-/* The release of a group sync to which nothing is missing but the outcome of an exchange; UINT64_MAX when there is no such. */
+/* The release of a group sync to which nothing is missing but the outcome of an exchange;
+ * UINT64_MAX when there is no such. */
 uint64_t sync_held_release(const struct machine *m, unsigned group);
 /* Ends the last superstep of all groups, in the record and in the digests. */
 enum emu_status sync_finish(struct machine *m);

@@ -20,8 +20,8 @@ struct record {
     uint32_t tiles;
     struct entry *entry; /* owned */
     size_t entries, cap, bytes;
-    uint32_t *bucket; /* scratch: cost number + 1 */
-    uint32_t buckets; /* power of two */
+    uint32_t *bucket;       /* scratch: cost number + 1 */
+    uint32_t buckets;       /* power of two */
     struct tile_step *cost; /* scratch [tiles] */
     uint16_t *index;        /* scratch [tiles] */
 };

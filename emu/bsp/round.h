@@ -1,4 +1,5 @@
-/* round.h - the workers' side of the barrel: rounds of six cycles in which every due worker issues once. Private to emu/bsp. */
+/* round.h - the workers' side of the barrel: rounds of six cycles in which every due worker issues
+ * once. Private to emu/bsp. */
 #ifndef EMU_ROUND_H
 #define EMU_ROUND_H
 
@@ -16,14 +17,16 @@ static inline uint64_t round_start(const struct barrel *b, uint64_t cycle)
     return cycle - (cycle + BARREL_SLOTS - b->phase) % BARREL_SLOTS;
 }
 
-/* Issues the due items of the round that starts at `round`; in barrel order, workers with equal PC together. */
+/* Issues the due items of the round that starts at `round`; in barrel order, workers with equal PC
+ * together. */
 void round_run(struct barrel *b, struct tile *t, uint64_t round);
 
 /* Issues one item of one worker at its own cycle b->next[lane]. */
 void round_issue_lane(struct barrel *b, struct tile *t, unsigned lane);
 
-/* Runs rounds while all running workers stay in lock step: same PC, same round. Stops after the round in which a worker exits or
- * faults, when they part, or at max_cycle. Returns at once when they are not in lock step. */
+/* Runs rounds while all running workers stay in lock step: same PC, same round. Stops after the
+ * round in which a worker exits or faults, when they part, or at max_cycle. Returns at once when
+ * they are not in lock step. */
 void round_run_convoy(struct barrel *b, struct tile *t, uint64_t max_cycle);
 
 #endif

@@ -1,7 +1,8 @@
-/* exec.h - what each instruction means: one plain function per row of insn.def, grouped by family in exec_*.c.
+/* exec.h - what each instruction means: one plain function per row of insn.def, grouped by family
+ * in exec_*.c.
  *
- * These functions are the reference. The fast path of emu/bsp computes the same for all workers at once and is tested against them.
- * A row whose exec_ function does not exist does not link.
+ * These functions are the reference. The fast path of emu/bsp computes the same for all workers at
+ * once and is tested against them. A row whose exec_ function does not exist does not link.
  */
 #ifndef EMU_EXEC_H
 #define EMU_EXEC_H
@@ -12,10 +13,11 @@
 
 /* Executes one instruction in a lane (worker 0..5, or LANE_SUPER).
  *
- * Before the call t->pc[lane] is its address and t->npc[lane] the address behind it (behind the bundle in a bundle); a branch
- * overwrites npc. The two halves of a bundle are executed so that both see the registers as they were before it; see
- * exec_bundle(). An instruction reads all its operands before it writes any, and writes nothing when it faults.
- * Time is not its business. Returns FAULT_NONE or what tile_fault() recorded. */
+ * Before the call t->pc[lane] is its address and t->npc[lane] the address behind it (behind the
+ * bundle in a bundle); a branch overwrites npc. The two halves of a bundle are executed so that
+ * both see the registers as they were before it; see exec_bundle(). An instruction reads all its
+ * operands before it writes any, and writes nothing when it faults. Time is not its business.
+ * Returns FAULT_NONE or what tile_fault() recorded. */
 typedef enum fault exec_fn(struct tile *t, unsigned lane, const struct insn *in);
 
 #define INSN(id, mn, operands, lane, ctx, enc, slots, flags, esrc, msrc) exec_fn exec_##id;
@@ -26,12 +28,14 @@ typedef enum fault exec_fn(struct tile *t, unsigned lane, const struct insn *in)
 
 extern exec_fn *const exec_table[OP_COUNT];
 
-/* Executes a bundle: both halves read before either writes. Both are attempted; when one faults the other still completes. */
-enum fault exec_bundle(struct tile *t, unsigned lane, const struct insn *main, const struct insn *aux);
+/* Executes a bundle: both halves read before either writes. Both are attempted; when one faults the
+ * other still completes. */
+enum fault exec_bundle(struct tile *t, unsigned lane, const struct insn *main,
+                       const struct insn *aux);
 
-/* Floating-point environment of one instruction of a worker. fp_env_begin() reads $FP_CTL and, when draws_f16 and ESR are set,
- * advances the PRNG once. fp_env_end() records flags in $FP_STS, or raises FAULT_FP when an enabled one was raised:
- * then the instruction must write nothing. */
+/* Floating-point environment of one instruction of a worker. fp_env_begin() reads $FP_CTL and, when
+ * draws_f16 and ESR are set, advances the PRNG once. fp_env_end() records flags in $FP_STS, or
+ * raises FAULT_FP when an enabled one was raised: then the instruction must write nothing. */
 struct fp_env fp_env_begin(struct tile *t, unsigned lane, int draws_f16);
 enum fault fp_env_end(struct tile *t, unsigned lane, const struct fp_env *env);
 

@@ -218,7 +218,8 @@ static int single_in_pair(const struct insn *in)
     return in->e >> 1 == in->d >> 1 && in->e < 14;
 }
 
-/* What ld64a32pace and ld64b16pace share: 64 bits from address 0, a single register from address 1. */
+/* What ld64a32pace and ld64b16pace share: 64 bits from address 0, a single register from address 1.
+ */
 static enum fault pair_and_single(struct tile *t, unsigned lane, const struct insn *in,
                                   uint32_t unit_bytes)
 {

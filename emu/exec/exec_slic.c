@@ -33,8 +33,7 @@ static enum fault f16_slic(struct tile *t, unsigned lane, const struct insn *in,
 /* f16v4hihoslic aD, aA:2, aB, wsel */
 enum fault exec_f16v4hihoslic(struct tile *t, unsigned lane, const struct insn *in)
 {
-    return f16_slic(t, lane, in,
-                    (struct amp_step){ .sets = 1, .half_in = true, .half_out = true });
+    return f16_slic(t, lane, in, (struct amp_step){ .sets = 1, .half_in = true, .half_out = true });
 }
 
 /* f16v4sihoslic aD, aA:2, aB:2, wsel */
@@ -52,8 +51,7 @@ enum fault exec_f16v4sisoslic(struct tile *t, unsigned lane, const struct insn *
 /* f16v4hihov4slic aD:2, aA:2, aB:2, wsel: lanes 0, 1 of partials and results belong to set 0 */
 enum fault exec_f16v4hihov4slic(struct tile *t, unsigned lane, const struct insn *in)
 {
-    return f16_slic(t, lane, in,
-                    (struct amp_step){ .sets = 2, .half_in = true, .half_out = true });
+    return f16_slic(t, lane, in, (struct amp_step){ .sets = 2, .half_in = true, .half_out = true });
 }
 
 /* f32sisoslic aD:2, aA, aB:2, wsel */

@@ -1,4 +1,5 @@
-/* isa.c - the form table: insn.def and csr.def expanded and parsed once; operand checks; forms to instructions. */
+/* isa.c - the form table: insn.def and csr.def expanded and parsed once; operand checks; forms to
+ * instructions. */
 #include "emu/isa/isa.h"
 
 #include <stdio.h>
@@ -28,19 +29,19 @@ static const struct row {
 
 static const uint16_t op_of_form[FORM_COUNT] = {
 #define INSN(id, mn, ops, lane, ctx, enc, sl, fl, es, ms) [FORM_##id] = OP_##id,
-#define ALIAS(id, mn, ops, lane, ctx, map, fl, ms) [FORM_##id] = OP_ILLEGAL,
+#define ALIAS(id, mn, ops, lane, ctx, map, fl, ms)        [FORM_##id] = OP_ILLEGAL,
 #include "emu/isa/insn.def"
 #undef INSN
 #undef ALIAS
 };
 
 static const struct csr_row csr_rows[] = {
-#define R  1
-#define RW 3
+#define R                                    1
+#define RW                                   3
 #define CSR(name, space, index, access, doc) { #name, #space[0], index, CSR_ACCESS_##access, doc },
-#define CSR_ACCESS_R  1
-#define CSR_ACCESS_W  2
-#define CSR_ACCESS_RW 3
+#define CSR_ACCESS_R                         1
+#define CSR_ACCESS_W                         2
+#define CSR_ACCESS_RW                        3
 #include "emu/isa/csr.def"
 #undef CSR
 #undef R
@@ -51,7 +52,7 @@ enum { BUCKETS = 1024 };
 
 static struct insn_form forms[FORM_COUNT];
 static uint16_t form_of_op[OP_COUNT];
-static uint16_t bucket_head[BUCKETS]; /* form + 1 of the first form of a mnemonic; 0 empty */
+static uint16_t bucket_head[BUCKETS];  /* form + 1 of the first form of a mnemonic; 0 empty */
 static uint16_t next_form[FORM_COUNT]; /* form + 1 of the next form with the same mnemonic */
 
 static unsigned mnemonic_hash(const char *s, size_t len)
@@ -100,10 +101,10 @@ static void parse_immediate(struct operand *o, const char *s)
         const char *prefix;
         uint8_t kind, bits;
     } kinds[] = {
-        { "uimm", OPD_UIMM, 0 },      { "simm", OPD_SIMM, 0 },     { "himm12", OPD_HIMM, 12 },
-        { "imm17", OPD_SUBIMM, 17 },  { "imm32", OPD_IMM32, 32 },  { "addr", OPD_ADDR, 0 },
-        { "csr8", OPD_CSR, 8 },       { "csrname", OPD_CSRNAME, 8 }, { "zone", OPD_UIMM, 0 },
-        { "csidx8", OPD_UIMM, 8 },    { "stride3x2", OPD_UIMM, 6 }, { "stride2x2", OPD_UIMM, 4 },
+        { "uimm", OPD_UIMM, 0 },     { "simm", OPD_SIMM, 0 },       { "himm12", OPD_HIMM, 12 },
+        { "imm17", OPD_SUBIMM, 17 }, { "imm32", OPD_IMM32, 32 },    { "addr", OPD_ADDR, 0 },
+        { "csr8", OPD_CSR, 8 },      { "csrname", OPD_CSRNAME, 8 }, { "zone", OPD_UIMM, 0 },
+        { "csidx8", OPD_UIMM, 8 },   { "stride3x2", OPD_UIMM, 6 },  { "stride2x2", OPD_UIMM, 4 },
         { "stride2", OPD_UIMM, 2 },
     };
 
@@ -283,23 +284,56 @@ int isa_operand_accepts(const struct operand *o, int64_t v)
 static void set_field(struct insn *in, char letter, int64_t v)
 {
     switch (letter) {
-    case 'd': in->d = (uint8_t)v; break;
-    case 'e': in->e = (uint8_t)v; break;
-    case 'a': in->a = (uint8_t)v; break;
-    case 'b': in->b = (uint8_t)v; break;
-    case 'c': in->c = (uint8_t)v; break;
-    case 's': in->s = (uint8_t)v; break;
-    case 't': in->t = (uint8_t)v; break;
-    case 'x': in->x = (uint8_t)v; break;
-    case 'y': in->y = (uint8_t)v; break;
-    case 'p': in->p = (uint8_t)v; break;
-    case 'i': in->i = (int32_t)(uint32_t)(uint64_t)v; break;
-    case 'j': in->j = (uint32_t)(uint64_t)v; break;
-    case 'k': in->k = (uint32_t)(uint64_t)v; break;
-    case 'l': in->l = (uint32_t)(uint64_t)v; break;
-    case 'n': in->n = (uint32_t)(uint64_t)v; break;
-    case 'o': in->o = (uint32_t)(uint64_t)v; break;
-    default: break; /* z: the literal $azero carries nothing */
+    case 'd':
+        in->d = (uint8_t)v;
+        break;
+    case 'e':
+        in->e = (uint8_t)v;
+        break;
+    case 'a':
+        in->a = (uint8_t)v;
+        break;
+    case 'b':
+        in->b = (uint8_t)v;
+        break;
+    case 'c':
+        in->c = (uint8_t)v;
+        break;
+    case 's':
+        in->s = (uint8_t)v;
+        break;
+    case 't':
+        in->t = (uint8_t)v;
+        break;
+    case 'x':
+        in->x = (uint8_t)v;
+        break;
+    case 'y':
+        in->y = (uint8_t)v;
+        break;
+    case 'p':
+        in->p = (uint8_t)v;
+        break;
+    case 'i':
+        in->i = (int32_t)(uint32_t)(uint64_t)v;
+        break;
+    case 'j':
+        in->j = (uint32_t)(uint64_t)v;
+        break;
+    case 'k':
+        in->k = (uint32_t)(uint64_t)v;
+        break;
+    case 'l':
+        in->l = (uint32_t)(uint64_t)v;
+        break;
+    case 'n':
+        in->n = (uint32_t)(uint64_t)v;
+        break;
+    case 'o':
+        in->o = (uint32_t)(uint64_t)v;
+        break;
+    default:
+        break; /* z: the literal $azero carries nothing */
     }
 }
 
@@ -353,7 +387,8 @@ static unsigned build_ldconst(const struct insn_form *f, const int64_t *value, s
     return 2;
 }
 
-unsigned isa_form_build(const struct insn_form *f, const int64_t value[ISA_MAX_OPERANDS], struct insn out[2])
+unsigned isa_form_build(const struct insn_form *f, const int64_t value[ISA_MAX_OPERANDS],
+                        struct insn out[2])
 {
     memset(out, 0, 2 * sizeof(out[0]));
     for (unsigned k = 0; k < f->operand_count; k++) {

@@ -1,6 +1,8 @@
-/* isa.h - the instruction set as data: forms, operands, encoder, decoder, disassembler, CSR names. No machine state.
+/* isa.h - the instruction set as data: forms, operands, encoder, decoder, disassembler, CSR names.
+ * No machine state.
  *
- * Everything here is derived from insn.def and csr.def. The tables are built before main() runs and never change.
+ * Everything here is derived from insn.def and csr.def. The tables are built before main() runs and
+ * never change.
  */
 #ifndef EMU_ISA_H
 #define EMU_ISA_H
@@ -8,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Operations: one per INSN row. ALIAS rows are spellings of these and have no operation of their own. */
+/* Operations: one per INSN row. ALIAS rows are spellings of these and have no operation of their
+ * own. */
 enum insn_op {
 #define INSN(id, mn, operands, lane, ctx, enc, slots, flags, esrc, msrc) OP_##id,
 #define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)
@@ -22,7 +25,7 @@ enum insn_op {
 /* One number per row of insn.def, aliases included, in file order. */
 enum insn_form_id {
 #define INSN(id, mn, operands, lane, ctx, enc, slots, flags, esrc, msrc) FORM_##id,
-#define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc) FORM_##id,
+#define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)             FORM_##id,
 #include "emu/isa/insn.def"
 #undef INSN
 #undef ALIAS
@@ -33,43 +36,64 @@ enum insn_lane { LANE_M, LANE_A };
 enum insn_context { CTX_W = 1, CTX_S = 2, CTX_B = 3 };
 enum insn_flags { INSN_SOLO = 1, INSN_CONTROL = 2, INSN_SYSTEM = 4 };
 
-/* Classes of worker issue slots; struct arch has the number of each (slots_f32div ...), SLOTS_ONE is 1. */
+/* Classes of worker issue slots; struct arch has the number of each (slots_f32div ...), SLOTS_ONE
+ * is 1. */
 enum insn_slots {
-    SLOTS_ONE, SLOTS_F32DIV, SLOTS_F32EXP, SLOTS_F32LOG, SLOTS_F32TANH, SLOTS_F32SIGM, SLOTS_F32SQRT, SLOTS_F32OORX,
-    SLOTS_F32OOX, SLOTS_F16EXP, SLOTS_F16LOG, SLOTS_F16TANH, SLOTS_F16SIGM, SLOTS_CLASS_COUNT
+    SLOTS_ONE,
+    SLOTS_F32DIV,
+    SLOTS_F32EXP,
+    SLOTS_F32LOG,
+    SLOTS_F32TANH,
+    SLOTS_F32SIGM,
+    SLOTS_F32SQRT,
+    SLOTS_F32OORX,
+    SLOTS_F32OOX,
+    SLOTS_F16EXP,
+    SLOTS_F16LOG,
+    SLOTS_F16TANH,
+    SLOTS_F16SIGM,
+    SLOTS_CLASS_COUNT
 };
 
-/* A decoded instruction. Registers are the first number of a pair or quad; fields that the form lacks are 0. */
+/* A decoded instruction. Registers are the first number of a pair or quad; fields that the form
+ * lacks are 0. */
 struct insn {
     uint16_t op; /* enum insn_op */
     uint8_t d, e, a, b, c, s, t, x, y, p;
-    int32_t i;            /* first immediate: sign-extended (simm), shifted into bits 31:20 (himm12), in bytes (addrN) */
-    uint32_t j, k;        /* second and third immediate (addrN in bytes) */
-    uint32_t l, n, o;     /* fourth to sixth: only sendpicp */
+    int32_t i; /* first immediate: sign-extended (simm), shifted into bits 31:20 (himm12), in bytes
+                  (addrN) */
+    uint32_t j, k;    /* second and third immediate (addrN in bytes) */
+    uint32_t l, n, o; /* fourth to sixth: only sendpicp */
 };
 
 enum operand_kind {
-    OPD_M,        /* $mN */
-    OPD_A,        /* $aN */
-    OPD_M2,       /* $mN:N+1, even */
+    OPD_M,  /* $mN */
+    OPD_A,  /* $aN */
+    OPD_M2, /* $mN:N+1, even */
     OPD_A2,
-    OPD_A4,       /* $aN:N+3, multiple of 4 */
-    OPD_A123,     /* $aN+1:N+3 of a quad N */
-    OPD_A_BL,     /* $aN:BL */
+    OPD_A4,   /* $aN:N+3, multiple of 4 */
+    OPD_A123, /* $aN+1:N+3 of a quad N */
+    OPD_A_BL, /* $aN:BL */
     OPD_A_BU,
     OPD_A_B,
-    OPD_AZERO,    /* the literal $azero where $mzero is meant */
-    OPD_UIMM,     /* 0 .. 2^bits - 1 */
-    OPD_SIMM,     /* -2^(bits-1) .. 2^(bits-1) - 1 */
-    OPD_SUBIMM,   /* -65535 .. 32768: negated into the 16-bit immediates of add */
-    OPD_HIMM,     /* a 32-bit value whose low 20 bits are zero */
-    OPD_IMM32,    /* any 32-bit value, signed or unsigned */
-    OPD_ADDR,     /* byte address, multiple of 4, below 2^(bits+2) */
-    OPD_CSR,      /* CSR by number; only the low 8 bits count */
-    OPD_CSRNAME   /* $NAME */
+    OPD_AZERO,  /* the literal $azero where $mzero is meant */
+    OPD_UIMM,   /* 0 .. 2^bits - 1 */
+    OPD_SIMM,   /* -2^(bits-1) .. 2^(bits-1) - 1 */
+    OPD_SUBIMM, /* -65535 .. 32768: negated into the 16-bit immediates of add */
+    OPD_HIMM,   /* a 32-bit value whose low 20 bits are zero */
+    OPD_IMM32,  /* any 32-bit value, signed or unsigned */
+    OPD_ADDR,   /* byte address, multiple of 4, below 2^(bits+2) */
+    OPD_CSR,    /* CSR by number; only the low 8 bits count */
+    OPD_CSRNAME /* $NAME */
 };
 
-enum operand_suffix { SUFFIX_NONE, SUFFIX_INC /* += */, SUFFIX_BUMP /* ++ */, SUFFIX_RELOAD /* @ */, SUFFIX_SHIFT /* >> */ };
+enum operand_suffix {
+    SUFFIX_NONE,
+    SUFFIX_INC /* += */,
+    SUFFIX_BUMP /* ++ */,
+    SUFFIX_RELOAD /* @ */,
+    SUFFIX_SHIFT /* >> */
+};
 
 struct operand {
     uint8_t kind;   /* enum operand_kind */
@@ -82,11 +106,11 @@ enum { ISA_MAX_OPERANDS = 6 };
 
 /* One row of insn.def. Borrowed from the table; valid forever. */
 struct insn_form {
-    const char *name;     /* id of the row, e.g. "add_mu16" */
+    const char *name; /* id of the row, e.g. "add_mu16" */
     const char *mnemonic;
     const char *operands; /* as in the table, e.g. "mD, mA, uimm16" */
     uint16_t form;        /* enum insn_form_id */
-    uint16_t op;          /* INSN rows: the operation; ALIAS rows: the (first) operation it is written as */
+    uint16_t op; /* INSN rows: the operation; ALIAS rows: the (first) operation it is written as */
     uint8_t is_alias;
     uint8_t lane, context, flags, slots;
     uint8_t operand_count;
@@ -97,28 +121,35 @@ struct insn_form {
 const struct insn_form *isa_form(unsigned form);  /* form < FORM_COUNT */
 const struct insn_form *isa_op_form(unsigned op); /* the INSN row of an operation; op < OP_COUNT */
 
-/* First form with this mnemonic, or NULL; isa_form_next() walks the others in table order, NULL at the end. */
+/* First form with this mnemonic, or NULL; isa_form_next() walks the others in table order, NULL at
+ * the end. */
 const struct insn_form *isa_form_find(const char *mnemonic, size_t len);
 const struct insn_form *isa_form_next(const struct insn_form *f);
 
-/* Whether the value of an immediate operand (two's complement, any width up to 64 bits) fits the operand. */
+/* Whether the value of an immediate operand (two's complement, any width up to 64 bits) fits the
+ * operand. */
 int isa_operand_accepts(const struct operand *o, int64_t value);
 
-/* Builds the instruction(s) that a form stands for. value[] has one entry per operand: the first register number, or the
- * immediate as written in source (bytes for addresses, a CSR number without the 256 of the upper space for CSRs).
- * out receives 1 instruction, or 2 for an ldconst that needs them. Returns their number, or 0 when a value does not fit. */
-unsigned isa_form_build(const struct insn_form *f, const int64_t value[ISA_MAX_OPERANDS], struct insn out[2]);
+/* Builds the instruction(s) that a form stands for. value[] has one entry per operand: the first
+ * register number, or the immediate as written in source (bytes for addresses, a CSR number without
+ * the 256 of the upper space for CSRs). out receives 1 instruction, or 2 for an ldconst that needs
+ * them. Returns their number, or 0 when a value does not fit. */
+unsigned isa_form_build(const struct insn_form *f, const int64_t value[ISA_MAX_OPERANDS],
+                        struct insn out[2]);
 
-/* Encodes one instruction into 1 or 2 words (2 only for sendpicp) and returns their number. The bundle bit is not set. */
+/* Encodes one instruction into 1 or 2 words (2 only for sendpicp) and returns their number. The
+ * bundle bit is not set. */
 unsigned isa_encode(const struct insn *in, uint32_t word[2]);
 
 enum { ISA_WORD_BYTES = 4, ISA_BUNDLE_BYTES = 8, ISA_BUNDLE_BIT = 31 };
 
-/* Decodes the item at word[0]: a single instruction, a bundle (main and aux), or a two-word instruction.
+/* Decodes the item at word[0]: a single instruction, a bundle (main and aux), or a two-word
+ * instruction.
  *
  * word    word[1] is read only when the item has two words
  * main    the main-lane or lone instruction; op is OP_ILLEGAL when no row matches
- * aux     the auxiliary half of a bundle; its op is OP_ILLEGAL with *is_bundle set when the second word matches none
+ * aux     the auxiliary half of a bundle; its op is OP_ILLEGAL with *is_bundle set when the second
+ * word matches none
  *
  * Returns the length in bytes, 4 or 8. Never faults, whatever the words. */
 unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux, int *is_bundle);
@@ -126,13 +157,15 @@ unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux,
 /* 1 when the item starting with this word is 8 bytes long. */
 int isa_is_wide(uint32_t word);
 
-/* Writes the assembly text of one instruction (no bundle braces), such that assembling it gives the same word.
- * label, if not NULL, is printed in place of an address operand. A word whose plain spelling would assemble to another row
- * (a simm16 that uimm16 holds, a himm12 of 0) is printed as `.insn 0xWORD`, which the assembler takes as one instruction, in
- * bundles too. Returns the length as snprintf does. */
+/* Writes the assembly text of one instruction (no bundle braces), such that assembling it gives the
+ * same word. label, if not NULL, is printed in place of an address operand. A word whose plain
+ * spelling would assemble to another row (a simm16 that uimm16 holds, a himm12 of 0) is printed as
+ * `.insn 0xWORD`, which the assembler takes as one instruction, in bundles too. Returns the length
+ * as snprintf does. */
 int isa_print(const struct insn *in, const char *label, char *out, size_t bytes);
 
-/* Registers an instruction reads and writes, one bit per register of each file; read-only ones never count as written. */
+/* Registers an instruction reads and writes, one bit per register of each file; read-only ones
+ * never count as written. */
 struct insn_regs {
     uint32_t m_read, m_write, a_read, a_write;
 };

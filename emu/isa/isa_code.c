@@ -1,4 +1,5 @@
-/* isa_code.c - words to instructions and back. The encoding strings of insn.def are compiled once into fixed bits and fields. */
+/* isa_code.c - words to instructions and back. The encoding strings of insn.def are compiled once
+ * into fixed bits and fields. */
 #include <stddef.h>
 #include <string.h>
 
@@ -13,8 +14,8 @@ enum { MAX_FIELDS = 10, SPLIT_LOW_BITS = 6 };
 enum field_kind {
     FIELD_REGISTER, /* a byte; `align` low bits must be 0 (pairs, quads) */
     FIELD_UNSIGNED,
-    FIELD_SIGNED,   /* sign-extended */
-    FIELD_SHIFTED   /* kept shifted left by `scale` */
+    FIELD_SIGNED, /* sign-extended */
+    FIELD_SHIFTED /* kept shifted left by `scale` */
 };
 
 /* A run of bits of one letter within the word pair; bit 63 is bit 31 of the first word. */
@@ -26,15 +27,16 @@ struct field {
 };
 
 struct code {
-    uint64_t mask, match; /* fixed bits of both words; those of the second word only for wide rows */
+    uint64_t mask, match; /* fixed bits of both words, of the second only for wide rows */
     uint8_t wide, fields;
     struct field field[MAX_FIELDS];
 };
 
 static struct code codes[OP_COUNT];
 
-/* Candidates by bits 30:24 of the first word: every row fixes at least the top bits of these seven. Two groups are large and have
- * a function field of their own: the auxiliary lane (0x5.) in bits 27:20, register forms of the main lane (0x44) in bits 11:4. */
+/* Candidates by bits 30:24 of the first word: every row fixes at least the top bits of these seven.
+ * Two groups are large and have a function field of their own: the auxiliary lane (0x5.) in bits
+ * 27:20, register forms of the main lane (0x44) in bits 11:4. */
 enum { MAX_CANDIDATES = 16, TOP_REGISTER_FORMS = 0x44 };
 static uint16_t by_top[128][MAX_CANDIDATES];
 static uint8_t top_count[128];
@@ -125,22 +127,38 @@ static const struct operand *field_operand(unsigned op, char letter)
 size_t isa_member(char letter)
 {
     switch (letter) {
-    case 'd': return offsetof(struct insn, d);
-    case 'e': return offsetof(struct insn, e);
-    case 'a': return offsetof(struct insn, a);
-    case 'b': return offsetof(struct insn, b);
-    case 'c': return offsetof(struct insn, c);
-    case 's': return offsetof(struct insn, s);
-    case 't': return offsetof(struct insn, t);
-    case 'x': return offsetof(struct insn, x);
-    case 'y': return offsetof(struct insn, y);
-    case 'p': return offsetof(struct insn, p);
-    case 'j': return offsetof(struct insn, j);
-    case 'k': return offsetof(struct insn, k);
-    case 'l': return offsetof(struct insn, l);
-    case 'n': return offsetof(struct insn, n);
-    case 'o': return offsetof(struct insn, o);
-    default: return offsetof(struct insn, i);
+    case 'd':
+        return offsetof(struct insn, d);
+    case 'e':
+        return offsetof(struct insn, e);
+    case 'a':
+        return offsetof(struct insn, a);
+    case 'b':
+        return offsetof(struct insn, b);
+    case 'c':
+        return offsetof(struct insn, c);
+    case 's':
+        return offsetof(struct insn, s);
+    case 't':
+        return offsetof(struct insn, t);
+    case 'x':
+        return offsetof(struct insn, x);
+    case 'y':
+        return offsetof(struct insn, y);
+    case 'p':
+        return offsetof(struct insn, p);
+    case 'j':
+        return offsetof(struct insn, j);
+    case 'k':
+        return offsetof(struct insn, k);
+    case 'l':
+        return offsetof(struct insn, l);
+    case 'n':
+        return offsetof(struct insn, n);
+    case 'o':
+        return offsetof(struct insn, o);
+    default:
+        return offsetof(struct insn, i);
     }
 }
 
@@ -155,7 +173,9 @@ static void bind_field(unsigned op, struct field *f)
         f->scale = SPLIT_LOW_BITS;
     } else if (o->kind <= OPD_A_B) {
         f->kind = FIELD_REGISTER;
-        f->align = o->kind == OPD_M2 || o->kind == OPD_A2 ? 1 : o->kind == OPD_A4 || o->kind == OPD_A123 ? 3 : 0;
+        f->align = o->kind == OPD_M2 || o->kind == OPD_A2     ? 1
+                   : o->kind == OPD_A4 || o->kind == OPD_A123 ? 3
+                                                              : 0;
     } else if (o->kind == OPD_SIMM) {
         f->kind = FIELD_SIGNED;
     } else if (o->kind == OPD_HIMM || o->kind == OPD_ADDR) {

@@ -4,7 +4,8 @@
 
 #include "emu/isa/isa.h"
 
-/* Compiles the encoding strings, one per operation, into masks and fields. Aborts when two rows overlap. */
+/* Compiles the encoding strings, one per operation, into masks and fields. Aborts when two rows
+ * overlap. */
 void isa_code_init(const char *const encoding[OP_COUNT]);
 
 /* Lists the registers that each operation uses. */

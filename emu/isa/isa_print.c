@@ -25,28 +25,44 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
 static unsigned reg_of(const struct insn *in, char letter)
 {
     switch (letter) {
-    case 'd': return in->d;
-    case 'e': return in->e;
-    case 'a': return in->a;
-    case 'b': return in->b;
-    case 'c': return in->c;
-    case 's': return in->s;
-    case 't': return in->t;
-    case 'x': return in->x;
-    case 'y': return in->y;
-    default: return in->p;
+    case 'd':
+        return in->d;
+    case 'e':
+        return in->e;
+    case 'a':
+        return in->a;
+    case 'b':
+        return in->b;
+    case 'c':
+        return in->c;
+    case 's':
+        return in->s;
+    case 't':
+        return in->t;
+    case 'x':
+        return in->x;
+    case 'y':
+        return in->y;
+    default:
+        return in->p;
     }
 }
 
 static uint32_t imm_of(const struct insn *in, char letter)
 {
     switch (letter) {
-    case 'j': return in->j;
-    case 'k': return in->k;
-    case 'l': return in->l;
-    case 'n': return in->n;
-    case 'o': return in->o;
-    default: return (uint32_t)in->i;
+    case 'j':
+        return in->j;
+    case 'k':
+        return in->k;
+    case 'l':
+        return in->l;
+    case 'n':
+        return in->n;
+    case 'o':
+        return in->o;
+    default:
+        return (uint32_t)in->i;
     }
 }
 
@@ -77,32 +93,61 @@ static void put_operand(struct text *t, const struct insn *in, const struct oper
     unsigned r = reg_of(in, o->letter);
 
     switch (o->kind) {
-    case OPD_M: put_main_register(t, r); break;
-    case OPD_A: put(t, r == 15 ? "$azero" : "$a%u", r); break;
-    case OPD_M2: put(t, "$m%u:%u", r, r + 1); break;
-    case OPD_A2: put(t, r == 14 ? "$azeros" : "$a%u:%u", r, r + 1); break;
-    case OPD_A4: put(t, "$a%u:%u", r, r + 3); break;
-    case OPD_A123: put(t, "$a%u:%u", r + 1, r + 3); break;
-    case OPD_A_BL: put(t, "$a%u:BL", r); break;
-    case OPD_A_BU: put(t, "$a%u:BU", r); break;
-    case OPD_A_B: put(t, "$a%u:B", r); break;
-    case OPD_AZERO: put(t, "$azero"); break;
+    case OPD_M:
+        put_main_register(t, r);
+        break;
+    case OPD_A:
+        put(t, r == 15 ? "$azero" : "$a%u", r);
+        break;
+    case OPD_M2:
+        put(t, "$m%u:%u", r, r + 1);
+        break;
+    case OPD_A2:
+        put(t, r == 14 ? "$azeros" : "$a%u:%u", r, r + 1);
+        break;
+    case OPD_A4:
+        put(t, "$a%u:%u", r, r + 3);
+        break;
+    case OPD_A123:
+        put(t, "$a%u:%u", r + 1, r + 3);
+        break;
+    case OPD_A_BL:
+        put(t, "$a%u:BL", r);
+        break;
+    case OPD_A_BU:
+        put(t, "$a%u:BU", r);
+        break;
+    case OPD_A_B:
+        put(t, "$a%u:B", r);
+        break;
+    case OPD_AZERO:
+        put(t, "$azero");
+        break;
     case OPD_CSR:
-    case OPD_CSRNAME: put_csr(t, in); break;
+    case OPD_CSRNAME:
+        put_csr(t, in);
+        break;
     case OPD_ADDR:
         if (label)
             put(t, "%s", label);
         else
             put(t, "0x%x", (unsigned)imm_of(in, o->letter));
         break;
-    case OPD_HIMM: put(t, "0x%x", (unsigned)imm_of(in, o->letter)); break;
-    case OPD_SIMM: put(t, "%d", (int)imm_of(in, o->letter)); break;
-    default: put(t, "%u", (unsigned)imm_of(in, o->letter)); break;
+    case OPD_HIMM:
+        put(t, "0x%x", (unsigned)imm_of(in, o->letter));
+        break;
+    case OPD_SIMM:
+        put(t, "%d", (int)imm_of(in, o->letter));
+        break;
+    default:
+        put(t, "%u", (unsigned)imm_of(in, o->letter));
+        break;
     }
     put(t, "%s", suffix[o->suffix]);
 }
 
-/* A simm16 that uimm16 could hold, and a himm12 of zero, would assemble to the other row: such words get their number. */
+/* A simm16 that uimm16 could hold, and a himm12 of zero, would assemble to the other row: such
+ * words get their number. */
 static int assembles_to_other_row(const struct insn *in, const struct insn_form *f)
 {
     for (unsigned k = 0; k < f->operand_count; k++) {

@@ -1,10 +1,12 @@
-/* isa_regs.c - which registers an instruction reads and writes, from the operand letters of its row. */
+/* isa_regs.c - which registers an instruction reads and writes, from the operand letters of its
+ * row. */
 #include <stddef.h>
 
 #include "emu/isa/isa.h"
 #include "emu/isa/isa_internal.h"
 
-/* One register operand of an operation: its bits when the first register is 0, and where that number stands. */
+/* One register operand of an operation: its bits when the first register is 0, and where that
+ * number stands. */
 struct use {
     uint8_t member; /* offset in struct insn */
     uint8_t bits, aux_file, reads, writes;
@@ -30,7 +32,8 @@ static uint8_t span_bits(const struct operand *o)
     }
 }
 
-/* d and e are written; a conditional move also reads d. The suffixes += ++ @ >> both read and write, and so does brnzdec. */
+/* d and e are written; a conditional move also reads d. The suffixes += ++ @ >> both read and
+ * write, and so does brnzdec. */
 void isa_regs_init(void)
 {
     for (unsigned op = 0; op < OP_COUNT; op++) {

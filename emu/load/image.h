@@ -1,8 +1,10 @@
-/* image.h - a program for a whole machine: bytes of every tile, where each tile starts, streams, symbols, and what every byte is for.
+/* image.h - a program for a whole machine: bytes of every tile, where each tile starts, streams,
+ * symbols, and what every byte is for.
  *
- * The same structure is built by hand (lab programs), by the compiler, and by the reader of image files. Memory comes in segments;
- * equal bytes of different tiles are stored once. The machine treats categories, owners and symbols as text for people.
- * Strings and blobs are interned: ids are small integers, valid for the life of the image.
+ * The same structure is built by hand (lab programs), by the compiler, and by the reader of image
+ * files. Memory comes in segments; equal bytes of different tiles are stored once. The machine
+ * treats categories, owners and symbols as text for people. Strings and blobs are interned: ids are
+ * small integers, valid for the life of the image.
  */
 #ifndef EMU_IMAGE_H
 #define EMU_IMAGE_H
@@ -23,7 +25,8 @@ struct image_segment {
     uint32_t blob; /* bytes of it, from its start */
 };
 
-/* What a byte range of a tile is for. Ranges of a tile do not overlap; what no range names is a gap. */
+/* What a byte range of a tile is for. Ranges of a tile do not overlap; what no range names is a
+ * gap. */
 struct image_range {
     uint32_t addr, bytes;
     uint32_t category; /* string id: "variable", "vertex code", ... */
@@ -44,10 +47,10 @@ struct image_line {
 
 /* One tile that takes part. Tables are shared: many tiles name the same one. */
 struct image_tile {
-    uint32_t tile;  /* logical number in its chip */
+    uint32_t tile; /* logical number in its chip */
     uint32_t chip;
-    uint32_t group; /* sync group */
-    uint32_t entry; /* of the supervisor */
+    uint32_t group;                   /* sync group */
+    uint32_t entry;                   /* of the supervisor */
     uint32_t segments, first_segment; /* in the image's list of segments; set by image_add_tile */
     uint32_t map;     /* id of a list of ranges; 0, here and below: the empty list */
     uint32_t symbols; /* id of a list of symbols, sorted by address */
@@ -55,41 +58,51 @@ struct image_tile {
 };
 
 struct image_stream {
-    uint32_t id;    /* the number in transfer headers, below HOST_HEADER_STREAMS */
-    uint32_t name;  /* string id */
-    uint32_t direction;   /* enum stream_direction */
-    uint32_t depth;       /* transfers the host keeps in flight */
-    uint64_t bytes;       /* of one run; 0: unknown */
+    uint32_t id;        /* the number in transfer headers, below HOST_HEADER_STREAMS */
+    uint32_t name;      /* string id */
+    uint32_t direction; /* enum stream_direction */
+    uint32_t depth;     /* transfers the host keeps in flight */
+    uint64_t bytes;     /* of one run; 0: unknown */
 };
 
-/* Key of a call for the timing engine: 64 bits over all that its time depends on (docs/image.md, TIME). */
+/* Key of a call for the timing engine: 64 bits over all that its time depends on. */
 struct image_timing_key {
     uint32_t tile, call_addr;
     uint64_t key;
 };
 
-/* Builder. All functions: EMU_NO_MEMORY, or EMU_BAD_IMAGE for what the rules above forbid; the image is then as before.
+/* Builder. All functions: EMU_NO_MEMORY, or EMU_BAD_IMAGE for what the rules above forbid; the
+ * image is then as before.
  *
- * Limits: a string below 1 MiB, a blob at most the memory of a tile, all blobs 8 GiB; a list 2^24 entries; a stream depth 65,536.
- * Ranges and segments are not empty, lie in tile memory and are disjoint (segments may come in any order); a range has a category
- * other than "". Lines ascend strictly, symbols may share an address. An entry or a call is a multiple of 4 in region 0.
- * Tiles, streams and the calls of timing keys are unique.
+ * Limits: a string below 1 MiB, a blob at most the memory of a tile, all blobs 8 GiB; a list 2^24
+ * entries; a stream depth 65,536. Ranges and segments are not empty, lie in tile memory and are
+ * disjoint (segments may come in any order); a range has a category other than "". Lines ascend
+ * strictly, symbols may share an address. An entry or a call is a multiple of 4 in region 0. Tiles,
+ * streams and the calls of timing keys are unique.
  *
  * arch is copied; one that arch_check() refuses gives EMU_BAD_MACHINE. */
 enum emu_status image_new(const struct arch *arch, struct image **out) EMU_MUST_CHECK;
 void image_free(struct image *im);
-enum emu_status image_string(struct image *im, const char *text, uint32_t *id) EMU_MUST_CHECK; /* "" is 0 */
+enum emu_status image_string(struct image *im, const char *text,
+                             uint32_t *id) EMU_MUST_CHECK; /* "" is 0 */
 /* Copied, stored once; no bytes are 0. Pages of zeros cost no host memory. */
-enum emu_status image_blob(struct image *im, const void *data, uint32_t bytes, uint32_t *id) EMU_MUST_CHECK;
-enum emu_status image_map(struct image *im, const struct image_range *r, size_t n, uint32_t *id) EMU_MUST_CHECK;   /* sorted by addr */
-enum emu_status image_symbols(struct image *im, const struct image_symbol *s, size_t n, uint32_t *id) EMU_MUST_CHECK;
-enum emu_status image_lines(struct image *im, const struct image_line *l, size_t n, uint32_t *id) EMU_MUST_CHECK;
-enum emu_status image_add_tile(struct image *im, const struct image_tile *t, const struct image_segment *s, size_t n) EMU_MUST_CHECK;
+enum emu_status image_blob(struct image *im, const void *data, uint32_t bytes,
+                           uint32_t *id) EMU_MUST_CHECK;
+enum emu_status image_map(struct image *im, const struct image_range *r, size_t n,
+                          uint32_t *id) EMU_MUST_CHECK; /* sorted by addr */
+enum emu_status image_symbols(struct image *im, const struct image_symbol *s, size_t n,
+                              uint32_t *id) EMU_MUST_CHECK;
+enum emu_status image_lines(struct image *im, const struct image_line *l, size_t n,
+                            uint32_t *id) EMU_MUST_CHECK;
+enum emu_status image_add_tile(struct image *im, const struct image_tile *t,
+                               const struct image_segment *s, size_t n) EMU_MUST_CHECK;
 enum emu_status image_add_stream(struct image *im, const struct image_stream *s) EMU_MUST_CHECK;
-enum emu_status image_add_timing_key(struct image *im, const struct image_timing_key *k) EMU_MUST_CHECK;
+enum emu_status image_add_timing_key(struct image *im,
+                                     const struct image_timing_key *k) EMU_MUST_CHECK;
 
-/* Views; borrowed from the image. Texts, blobs and lists stay where they are as long as the image; tiles, segments, streams and
- * keys until the next one is added. Ids and indices must exist (EMU_ASSERT). Empty lists and the empty blob may be NULL. */
+/* Views; borrowed from the image. Texts, blobs and lists stay where they are as long as the image;
+ * tiles, segments, streams and keys until the next one is added. Ids and indices must exist
+ * (EMU_ASSERT). Empty lists and the empty blob may be NULL. */
 const struct arch *image_arch(const struct image *im);
 size_t image_tile_count(const struct image *im);
 const struct image_tile *image_tile_at(const struct image *im, size_t i);
@@ -104,35 +117,43 @@ const struct image_stream *image_stream_at(const struct image *im, size_t i);
 size_t image_timing_key_count(const struct image *im);
 const struct image_timing_key *image_timing_key_at(const struct image *im, size_t i);
 
-/* The symbol at or below addr, NULL if none; *offset is the distance. And the source line of a code address (0 if unknown). */
-const char *image_symbolize(const struct image *im, const struct image_tile *t, uint32_t addr, uint32_t *offset);
-const char *image_source(const struct image *im, const struct image_tile *t, uint32_t addr, uint32_t *line);
+/* The symbol at or below addr, NULL if none; *offset is the distance. And the source line of a code
+ * address (0 if unknown). */
+const char *image_symbolize(const struct image *im, const struct image_tile *t, uint32_t addr,
+                            uint32_t *offset);
+const char *image_source(const struct image *im, const struct image_tile *t, uint32_t addr,
+                         uint32_t *line);
 /* The tile record of a logical tile, NULL when it takes no part. */
 const struct image_tile *image_find_tile(const struct image *im, uint32_t chip, uint32_t tile);
 
-/* Proves that the ranges of a tile and the gaps between them add up to its memory exactly; else EMU_BAD_IMAGE. */
+/* Proves that the ranges of a tile and the gaps between them add up to its memory exactly; else
+ * EMU_BAD_IMAGE. */
 enum emu_status image_check_map(const struct image *im, const struct image_tile *t) EMU_MUST_CHECK;
 /* Bytes of a tile's memory in ranges of a category (a string id); 0: bytes in gaps. */
-uint32_t image_category_bytes(const struct image *im, const struct image_tile *t, uint32_t category);
+uint32_t image_category_bytes(const struct image *im, const struct image_tile *t,
+                              uint32_t category);
 /* The id of a string the image has, UINT32_MAX when it has none like it. */
 uint32_t image_find_string(const struct image *im, const char *text);
 
 /* Files. Format: docs/image.md.
  *
- * The writer is deterministic: equal images give equal files (with one release of zstd). It writes beside path and renames, so a
- * failure leaves what was there; a device or pipe is written to directly. EMU_IO when it cannot write, EMU_BAD_IMAGE when the blobs
- * need more than the memory of all tiles or a table more than 1 GiB.
- * The reader trusts nothing: a damaged, truncated, oversized or hostile file gives EMU_BAD_IMAGE with file, offset and what was
- * expected. It needs the image's memory and one section of at most 256 KiB of blobs, or of one table, at a time. */
+ * The writer is deterministic: equal images give equal files (with one release of zstd). It writes
+ * beside path and renames, so a failure leaves what was there; a device or pipe is written to
+ * directly. EMU_IO when it cannot write, EMU_BAD_IMAGE when the blobs need more than the memory of
+ * all tiles or a table more than 1 GiB. The reader trusts nothing: a damaged, truncated, oversized
+ * or hostile file gives EMU_BAD_IMAGE with file, offset and what was expected. It needs the image's
+ * memory and one section of at most 256 KiB of blobs, or of one table, at a time. */
 enum emu_status image_write(const struct image *im, const char *path) EMU_MUST_CHECK;
 enum emu_status image_read(const char *path, struct image **out) EMU_MUST_CHECK;
-enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages, struct image **out) EMU_MUST_CHECK;
+enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
+                                 struct image **out) EMU_MUST_CHECK;
 
-/* Puts a program into a machine: memory of its tiles, entries and groups. The machine must be new and arch_equal to the image's;
- * else EMU_BAD_IMAGE. Pages of zeros are not touched. image_load is for programs of one chip; image_load_chip takes the tiles
- * of one of several. */
+/* Puts a program into a machine: memory of its tiles, entries and groups. The machine must be new
+ * and arch_equal to the image's; else EMU_BAD_IMAGE. Pages of zeros are not touched. image_load is
+ * for programs of one chip; image_load_chip takes the tiles of one of several. */
 struct machine;
 enum emu_status image_load(const struct image *im, struct machine *m) EMU_MUST_CHECK;
-enum emu_status image_load_chip(const struct image *im, uint32_t chip, struct machine *m) EMU_MUST_CHECK;
+enum emu_status image_load_chip(const struct image *im, uint32_t chip,
+                                struct machine *m) EMU_MUST_CHECK;
 
 #endif

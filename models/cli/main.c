@@ -1,4 +1,5 @@
-/* main.c - the superstep program: finds the command and hands over. Each floor brings its own table of commands. */
+/* main.c - the superstep program: finds the command and hands over. Each floor brings its own table
+ * of commands. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
-/* bench_interp.c - emulated instructions and multiply-adds per second and core on small loops, cycle accounting on.
+/* bench_interp.c - emulated instructions and multiply-adds per second and core on small loops,
+ * cycle accounting on.
  *
- * Seconds are those of the process' own CPU time; each figure is the median of nine runs. A bundle counts as two instructions.
+ * Seconds are those of the process' own CPU time; each figure is the median of nine runs. A bundle
+ * counts as two instructions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +39,8 @@ static void bench(const char *name, const char *text, double macs, int plain)
 
         rig_reset(r, &(struct barrel_options){ .plain = plain });
         start = cpu_seconds();
-        rig_must(barrel_run(&r->barrel, r->tile, rig_symbol(r, "stop"), UINT64_MAX) == BARREL_HALT, "run");
+        rig_must(barrel_run(&r->barrel, r->tile, rig_symbol(r, "stop"), UINT64_MAX) == BARREL_HALT,
+                 "run");
         seconds[k] = cpu_seconds() - start;
     }
     for (unsigned lane = 0; lane <= LANE_SUPER; lane++) {
@@ -61,30 +64,38 @@ static const char integer_loop[] = LAUNCH
     "and $m5, $m4, $m2\n or $m6, $m5, $m3\n mul $m7, $m6, $m4\n brnzdec $m0, l\n exitz $mzero\n";
 
 /* y = a x + b over a buffer, two f32 at a time: load, multiply; load, add. */
-static const char f32_loop[] = LAUNCH
-    ".align 8\n"
-    "w: setzi $m0, 16\n setzi $m3, 60000\n"
-    "l: ldconst $m2, 0x6c000\n rpt $m3, 1\n"
-    "{ ld64step $a0:1, $mzero, $m2+=, 1; f32v2mul $a4:5, $a0:1, $a2:3 }\n"
-    "{ ld64step $a2:3, $mzero, $m2+=, -1; f32v2add $a6:7, $a4:5, $a6:7 }\n"
-    "brnzdec $m0, l\n exitz $mzero\n";
+static const char f32_loop[] =
+    LAUNCH ".align 8\n"
+           "w: setzi $m0, 16\n setzi $m3, 60000\n"
+           "l: ldconst $m2, 0x6c000\n rpt $m3, 1\n"
+           "{ ld64step $a0:1, $mzero, $m2+=, 1; f32v2mul $a4:5, $a0:1, $a2:3 }\n"
+           "{ ld64step $a2:3, $mzero, $m2+=, -1; f32v2add $a6:7, $a4:5, $a6:7 }\n"
+           "brnzdec $m0, l\n exitz $mzero\n";
 
-/* The inner loop of a 1x1 convolution: inputs and partial sums in, results out in place, a matrix step a bundle. */
-static const char amp_loop[] = LAUNCH
-    ".align 8\n"
-    "w: setzi $m0, 16\n setzi $m3, 60000\n"
-    "l: setzi $m8, 0x8c000\n ldconst $m9, 0xac000\n ldconst $m10, 0xb4008\n get $m1, $WSR\n and $m1, $m1, 7\n shl $m1, $m1, 9\n"
-    "add $m8, $m8, $m1\n add $m9, $m9, $m1\n add $m10, $m10, $m1\n tapack $m4:5, $m8, $m9, $m10\n nop\n"
-    "rpt $m3, 3\n"
-    "{ ld2xst64pace $a0:3, $a4:5, $m4:5+=, $mzero, 0b010101; f16v4hihov4amp $a6:7, $a0:1, $a2:3, 0 }\n"
-    "{ ld2xst64pace $a0:3, $a6:7, $m4:5+=, $mzero, 0b010101; f16v4hihov4amp $a4:5, $a0:1, $a2:3, 1 }\n"
-    "{ ld2xst64pace $a0:3, $a4:5, $m4:5+=, $mzero, 0b010101; f16v4hihov4amp $a6:7, $a0:1, $a2:3, 2 }\n"
-    "{ ld2xst64pace $a0:3, $a6:7, $m4:5+=, $mzero, 0b010101; f16v4hihov4amp $a4:5, $a0:1, $a2:3, 3 }\n"
-    "brnzdec $m0, l\n exitz $mzero\n";
+/* The inner loop of a 1x1 convolution: inputs and partial sums in, results out in place, a matrix
+ * step a bundle. */
+static const char amp_loop[] =
+    LAUNCH ".align 8\n"
+           "w: setzi $m0, 16\n setzi $m3, 60000\n"
+           "l: setzi $m8, 0x8c000\n ldconst $m9, 0xac000\n ldconst $m10, 0xb4008\n"
+           "get $m1, $WSR\n and $m1, $m1, 7\n shl $m1, $m1, 9\n"
+           "add $m8, $m8, $m1\n add $m9, $m9, $m1\n add $m10, $m10, $m1\n"
+           "tapack $m4:5, $m8, $m9, $m10\n nop\n"
+           "rpt $m3, 3\n"
+           "{ ld2xst64pace $a0:3, $a4:5, $m4:5+=, $mzero, 0b010101; "
+           "f16v4hihov4amp $a6:7, $a0:1, $a2:3, 0 }\n"
+           "{ ld2xst64pace $a0:3, $a6:7, $m4:5+=, $mzero, 0b010101; "
+           "f16v4hihov4amp $a4:5, $a0:1, $a2:3, 1 }\n"
+           "{ ld2xst64pace $a0:3, $a4:5, $m4:5+=, $mzero, 0b010101; "
+           "f16v4hihov4amp $a6:7, $a0:1, $a2:3, 2 }\n"
+           "{ ld2xst64pace $a0:3, $a6:7, $m4:5+=, $mzero, 0b010101; "
+           "f16v4hihov4amp $a4:5, $a0:1, $a2:3, 3 }\n"
+           "brnzdec $m0, l\n exitz $mzero\n";
 
-static const char supervisor_loop[] = "start: setzi $m0, 0x3ffff\n"
-                                      "l: add $m1, $m1, 3\n nop\n nop\n nop\n nop\n xor $m2, $m1, $m2\n nop\n brnzdec $m0, l\n"
-                                      "stop: nop\n";
+static const char supervisor_loop[] =
+    "start: setzi $m0, 0x3ffff\n"
+    "l: add $m1, $m1, 3\n nop\n nop\n nop\n nop\n xor $m2, $m1, $m2\n nop\n brnzdec $m0, l\n"
+    "stop: nop\n";
 
 int main(void)
 {

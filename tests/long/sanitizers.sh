@@ -1,14 +1,12 @@
 #!/bin/bash
 # Runs the unit tests, the ISA tests, the one-tile cases and the lab programs built with the address and the undefined behaviour
-# sanitizer (gcc, MODE=asan). Any report ends the program that caused it, and fails the test.
-#
-#   KEEP=1  keeps the object folder
+# sanitizer (gcc, MODE=asan, whose objects stay). Any report ends the program that caused it, and fails the test.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 command -v gcc >/dev/null || { echo "skipped: gcc is not installed"; exit 0; }
-log=$(mktemp) || exit 2
 mode=asan
-trap 'rm -f "$log"; [ -n "${KEEP:-}" ] || rm -rf build/$mode build/obj/$mode' EXIT
+log=$(mktemp) || exit 2
+trap 'rm -f "$log"' EXIT
 export ASAN_OPTIONS=detect_stack_use_after_return=1:check_initialization_order=1:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1
 passed=0 failed=0
@@ -23,7 +21,9 @@ step() { # what is tested, targets
         failed=$((failed + 1)) verdict=FAILED
     fi
     printf '%-24s %-8s %5d s   %s\n' "$what" $verdict $((SECONDS - seconds)) "$(grep -E '^[0-9]+ passed' "$log" | tail -n 1)"
-    [ $verdict = ok ] || { grep -E -A12 'AddressSanitizer|LeakSanitizer|runtime error' "$log" | head -n 40; tail -n 20 "$log"; }
+    [ $verdict = ok ] && return
+    grep -m1 -E -A14 'ERROR: (Address|Leak)Sanitizer|runtime error' "$log"
+    grep -E '^(not ok|SUMMARY|FAILED|make: )|exit [0-9]+$|error:' "$log" | head -n 20
 }
 
 # A sanitizer that reports nothing says nothing: it must find what is planted here.

@@ -126,7 +126,8 @@ static inline uint16_t oracle_to_f16(struct oracle *o, uint32_t v)
     return sign | (uint16_t)(((unsigned)(e + 14) << 10) + (unsigned)ldexp(m, 11) - 1024);
 }
 
-/* The same with 13 random bits r: what f16 stochastic rounding is defined as (docs/arithmetic.md 3). */
+/* The same with 13 random bits r: what f16 stochastic rounding is defined as (docs/arithmetic.md
+ * 3). */
 static inline uint16_t oracle_to_f16_stochastic(uint32_t v, unsigned r)
 {
     uint16_t sign = (uint16_t)(v >> 16 & 0x8000);

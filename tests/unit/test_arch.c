@@ -1,5 +1,5 @@
-/* test_arch.c - built-in machines against their published numbers, machine files in and out, exchange geometry,
- * the command. */
+/* test_arch.c - built-in machines against their published numbers, machine files in and out,
+ * exchange geometry, the command. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

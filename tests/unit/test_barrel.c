@@ -237,8 +237,9 @@ static void test_self_modifying_code(void **state)
 /* Bundles need only 4-byte alignment, also where they cross from one decoded page into the next. */
 static void test_bundle_across_pages(void **state)
 {
-    struct tile_rig *r = rig_new("mk2", "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n"
-                                        "w: nop\n.space 1004\n");
+    struct tile_rig *r =
+        rig_new("mk2", "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n"
+                       "w: nop\n.space 1004\n");
     struct insn nop[2], main[2], aux[2], done[2];
     uint32_t w[2], at, last;
 
@@ -276,17 +277,21 @@ static void test_bundle_across_pages(void **state)
     rig_free(r);
 }
 
-/* Of several faults of one round the one of the lowest cycle stays, in one cycle that of the auxiliary half. */
+/* Of several faults of one round the one of the lowest cycle stays, in one cycle that of the
+ * auxiliary half. */
 static void test_which_fault_stays(void **state)
 {
-    static const char both[] = "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n.align 8\n"
-                               "w: setzi $m1, 1\n ldconst $a4, 0x7f800001\n setzi $a0, 7\n uput $FP_CTL, $a0\n nop\n"
-                               "bad: { st32 $m1, $mzero, $mzero, 0; f32add $a4, $a4, $a4 }\n exitz $mzero";
+    static const char both[] =
+        "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n.align 8\n"
+        "w: setzi $m1, 1\n ldconst $a4, 0x7f800001\n setzi $a0, 7\n uput $FP_CTL, $a0\n nop\n"
+        "bad: { st32 $m1, $mzero, $mzero, 0; f32add $a4, $a4, $a4 }\n exitz $mzero";
     static const char apart[] =
         "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n.align 8\n"
-        "w: get $m1, $WSR\n and $m1, $m1, 7\n cmpeq $m2, $m1, 1\n cmpeq $m3, $m1, 3\n setzi $m5, w\n setzi $a0, 7\n"
-        "uput $FP_CTL, $a0\n brz $m2, l1\n zero $m5\n bri l2\n l1: nop\n nop\n l2: brz $m3, l3\n ldconst $a4, 0x7f800001\n"
-        "bri l4\n l3: zero $a4\n nop\n nop\n l4: nop\n"
+        "w: get $m1, $WSR\n and $m1, $m1, 7\n cmpeq $m2, $m1, 1\n cmpeq $m3, $m1, 3\n"
+        "setzi $m5, w\n setzi $a0, 7\n uput $FP_CTL, $a0\n"
+        "brz $m2, l1\n zero $m5\n bri l2\n l1: nop\n nop\n"
+        "l2: brz $m3, l3\n ldconst $a4, 0x7f800001\n bri l4\n l3: zero $a4\n nop\n nop\n"
+        "l4: nop\n"
         "bad: { ld32 $m6, $m5, $mzero, 0; f32add $a4, $a4, $a4 }\n exitz $mzero";
 
     (void)state;

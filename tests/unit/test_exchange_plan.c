@@ -17,7 +17,8 @@ struct paper {
 
 static struct paper paper;
 
-/* Executes the code as docs/exchange.md 3 says; checks that events and addresses of the code fit. */
+/* Executes the code as docs/exchange.md 3 says; checks that events and addresses of the code fit.
+ */
 static void execute(const struct exchange_plan *p, const struct plan_options *o)
 {
     uint32_t event = o->first_event, bytes = o->misaligned ? 4 : 0, source = NULL_SOURCE;
@@ -144,7 +145,8 @@ static void random_plans(void **state)
         struct plan_receive receive[MESSAGES];
         struct plan_options o = { .null_source = NULL_SOURCE,
                                   .pic_lag = lags[help_random_below(&r, 4)],
-                                  .first_event = help_random_below(&r, 3) ? 0 : help_random_below(&r, 9),
+                                  .first_event =
+                                      help_random_below(&r, 3) ? 0 : help_random_below(&r, 9),
                                   .misaligned = (int)help_random_below(&r, 2) };
         size_t sends = help_random_below(&r, MESSAGES), receives = help_random_below(&r, MESSAGES);
         uint32_t gap = 1 + help_random_below(&r, 4), longest = help_random_below(&r, 4) ? 6 : 150;
@@ -164,7 +166,8 @@ static void random_plans(void **state)
         for (size_t i = 0; i < receives; i++) {
             event += help_random_below(&r, gap);
             addr = help_random_below(&r, 3) ? 4 * help_random_below(&r, 9999) : addr;
-            receive[i] = (struct plan_receive){ .event = event, .source = help_random_below(&r, 16) };
+            receive[i] =
+                (struct plan_receive){ .event = event, .source = help_random_below(&r, 16) };
             receive[i].words = 1 + help_random_below(&r, longest);
             receive[i].addr.bytes = addr;
             event += receive[i].words;

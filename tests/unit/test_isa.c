@@ -1,4 +1,5 @@
-/* test_isa.c - the instruction table: every row encodes, decodes and prints; public words are the public ones. */
+/* test_isa.c - the instruction table: every row encodes, decodes and prints; public words are the
+ * public ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,15 +26,30 @@ static int64_t random_value(const struct operand *o)
     do {
         v = rng();
         switch (o->kind) {
-        case OPD_SIMM: v = v % (1 << o->bits) - (1 << (o->bits - 1)); break;
-        case OPD_SUBIMM: v = v % 98304 - 65535; break;
-        case OPD_HIMM: v = (int64_t)(v & 0xfff) << 20; break;
-        case OPD_IMM32: break;
-        case OPD_ADDR: v = (v % (1 << o->bits)) * 4; break;
-        case OPD_UIMM: v %= (1 << o->bits); break;
+        case OPD_SIMM:
+            v = v % (1 << o->bits) - (1 << (o->bits - 1));
+            break;
+        case OPD_SUBIMM:
+            v = v % 98304 - 65535;
+            break;
+        case OPD_HIMM:
+            v = (int64_t)(v & 0xfff) << 20;
+            break;
+        case OPD_IMM32:
+            break;
+        case OPD_ADDR:
+            v = (v % (1 << o->bits)) * 4;
+            break;
+        case OPD_UIMM:
+            v %= (1 << o->bits);
+            break;
         case OPD_CSR:
-        case OPD_CSRNAME: v &= 0xff; break;
-        default: v &= 15; break;
+        case OPD_CSRNAME:
+            v &= 0xff;
+            break;
+        default:
+            v &= 15;
+            break;
         }
     } while (!isa_operand_accepts(o, v));
     return v;
@@ -116,12 +132,17 @@ static void test_public_words(void **state)
         { "sans", FORM_sans, { 9 }, { 0x40c00009 } },
         { "trap", FORM_trap, { 15 }, { 0x4180100f } },
         { "send", FORM_send, { 63, 0x4c000, 3 }, { 0x78000000 | 63u << 21 | 0x13000u << 3 | 3 } },
-        { "sendoff", FORM_sendoff, { 0xabc, 5, 1 }, { 0x70000000 | 0x3cu << 21 | 0x2au << 14 | 5u << 3 | 1 } },
+        { "sendoff",
+          FORM_sendoff,
+          { 0xabc, 5, 1 },
+          { 0x70000000 | 0x3cu << 21 | 0x2au << 14 | 5u << 3 | 1 } },
         { "delay", FORM_delay, { 77 }, { 0x40a0004d } },
         { "delaypic", FORM_delaypic, { 3, 0, 0x13000 }, { 0x60000000 | 3u << 19 | 0x13000 } },
         { "delayxpic", FORM_delayxpic, { 3, 0, 0x640 }, { 0x64000000 | 3u << 14 | 0x640 } },
         { "sendpic", FORM_sendpic, { 1, 2, 0x111 }, { 0x70100000 | 1u << 21 | 2u << 18 | 0x111 } },
-        { "sendpicp", FORM_sendpicp, { 2, 0x4c000, 1, 0, 0x640, 0x13000 },
+        { "sendpicp",
+          FORM_sendpicp,
+          { 2, 0x4c000, 1, 0, 0x640, 0x13000 },
           { 0xf0000000 | 2u << 21 | 0x13000u << 3 | 1, 0x640u << 18 | 0x13000 } },
     };
 
@@ -148,11 +169,13 @@ static void test_pseudo_instructions(void **state)
     assert_int_equal(isa_form_build(isa_form(FORM_sub_pseudo), (int64_t[6]){ 1, 2, 5 }, in), 1);
     assert_int_equal(in[0].op, OP_add_ms16);
     assert_int_equal(in[0].i, -5);
-    assert_int_equal(isa_form_build(isa_form(FORM_sub_pseudo), (int64_t[6]){ 1, 2, -40000 }, in), 1);
+    assert_int_equal(isa_form_build(isa_form(FORM_sub_pseudo), (int64_t[6]){ 1, 2, -40000 }, in),
+                     1);
     assert_int_equal(in[0].op, OP_add_mu16);
     assert_int_equal(in[0].i, 40000);
     assert_int_equal(isa_form_build(isa_form(FORM_ldconst_m), (int64_t[6]){ 1, 0xfffff }, in), 1);
-    assert_int_equal(isa_form_build(isa_form(FORM_ldconst_m), (int64_t[6]){ 1, 0xabc00001 }, in), 2);
+    assert_int_equal(isa_form_build(isa_form(FORM_ldconst_m), (int64_t[6]){ 1, 0xabc00001 }, in),
+                     2);
     assert_int_equal(in[0].i, 1);
     assert_int_equal((uint32_t)in[1].i, 0xabc00000);
     assert_int_equal(isa_form_build(isa_form(FORM_add_mu16), (int64_t[6]){ 1, 2, 65536 }, in), 0);

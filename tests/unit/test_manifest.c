@@ -240,7 +240,7 @@ static void run_text(const char *text, unsigned threads, struct outcome *out)
     struct run_options o = { .threads = threads, .max_cycles = m->max_cycles, .runs = m->runs };
     uint64_t total = 0, checked = 0;
     struct image *im;
-    struct run *r;
+    struct run *r = NULL;
 
     if (manifest_build(m, threads, stderr, &im) != EMU_OK || run_new(im, &o, &r) != EMU_OK ||
         run_manifest_streams(r, m) != EMU_OK || run_execute(r) != EMU_OK ||

@@ -200,6 +200,29 @@ static void test_conflict_edges(void **state)
     help_tile_free(&t);
 }
 
+/* The record of two collisions is that of the lower cycle, with both its addresses. */
+static void test_conflict_record(void **state)
+{
+    struct tile t;
+
+    (void)state;
+    setup(&t, arch_preset("mk2"));
+    for (int later_first = 0; later_first < 2; later_first++) {
+        for (int k = 0; k < 2; k++) {
+            uint32_t later = (uint32_t)(k ^ later_first), addr = t.mem_base + 64 * later;
+
+            t.cycle = 100 + later;
+            assert_int_equal(tile_conflict(&t, 1 + later, addr, addr + 8), FAULT_CONFLICT);
+        }
+        assert_int_equal(t.fault.cycle, 100);
+        assert_int_equal(t.fault.lane, 1);
+        assert_int_equal(t.fault.addr, t.mem_base);
+        assert_int_equal(t.fault.addr2, t.mem_base + 8);
+        forget_fault(&t);
+    }
+    help_tile_free(&t);
+}
+
 /* Random pairs, near and far, against the rule of docs/machine.md 2 with its constants written out.
  */
 static void test_conflict_random(void **state)
@@ -321,10 +344,15 @@ static void test_init_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_access),         cmocka_unit_test(test_ragged_end),
-        cmocka_unit_test(test_little_endian),  cmocka_unit_test(test_first_fault),
-        cmocka_unit_test(test_conflict_edges), cmocka_unit_test(test_conflict_random),
-        cmocka_unit_test(test_code_pages),     cmocka_unit_test(test_host),
+        cmocka_unit_test(test_access),
+        cmocka_unit_test(test_ragged_end),
+        cmocka_unit_test(test_little_endian),
+        cmocka_unit_test(test_first_fault),
+        cmocka_unit_test(test_conflict_edges),
+        cmocka_unit_test(test_conflict_record),
+        cmocka_unit_test(test_conflict_random),
+        cmocka_unit_test(test_code_pages),
+        cmocka_unit_test(test_host),
         cmocka_unit_test(test_init_fails),
     };
 
