@@ -64,7 +64,7 @@ watch() { # name, program and arguments
         say "$name" ok "$((SECONDS - seconds)) s"
     else
         say "$name" FAILED "exit $status, $(grep -c 'WARNING: ThreadSanitizer' "$tmp/log") reports"
-        grep -m1 -A24 'WARNING: ThreadSanitizer' "$tmp/log" || tail -n 5 "$tmp/log"
+        grep -m1 -A12 'WARNING: ThreadSanitizer' "$tmp/log" || tail -n 5 "$tmp/log"
     fi
 }
 
