@@ -64,7 +64,7 @@ static int supervisor_peek(const struct barrel *b, struct tile *t, struct pendin
         return supervisor_fault(t, b, FAULT_INVALID_PC, "not an aligned address in executable memory");
     memcpy(word, t->mem + off, t->region0_bytes - off >= 8 ? 8 : 4);
     p->bytes = isa_decode(word, &p->in, &aux, &is_bundle);
-    if (p->bytes == 8 && (pc & 7))
+    if (!is_bundle && p->bytes == 8 && (pc & 7))
         return supervisor_fault(t, b, FAULT_INVALID_PC, "a two-word instruction must be 8-byte aligned");
     invalid = supervisor_invalid(&p->in, is_bundle);
     if (invalid)
