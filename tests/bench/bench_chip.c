@@ -2,8 +2,9 @@
  * tile alone, the gain of the second core, resident memory, and how long a chip with few busy tiles
  * takes to start.
  *
- * One tile and the whole chip, one thread and two are measured in turns, since the host is noisy;
- * medians are printed.
+ * The host is noisy: one tile and the whole chip, one thread and two are measured in turns, medians
+ * are printed, and rates are per second of CPU time. The gain of the second core can only be taken
+ * from elapsed time, so two threads that share nothing stand beside it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,20 +13,41 @@
 #include "emu/bsp/machine.h"
 #include "tests/unit/tile_rig.h"
 
-enum { TURNS = 5, BUSY = 16 };
+enum { TURNS = 9, BUSY = 16, ALONE = 100 /* times as long is the loop of the tile alone */ };
 
-static const char text[] =
-    "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n sync 6\n stop: nop\n"
-    "w: setzi $m0, 0x3fff\n"
-    "l: add $m1, $m1, 3\n xor $m2, $m1, $m2\n shl $m3, $m2, 5\n sub $m4, $m3, $m1\n"
-    "and $m5, $m4, $m2\n or $m6, $m5, $m3\n mul $m7, $m6, $m4\n brnzdec $m0, l\n exitz $mzero\n";
+#define LAUNCH                                                                                     \
+    "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n sync 6\n stop: nop\n.align 8\n"
 
-static double seconds(void)
+static const char integer_loop[] =
+    LAUNCH "w: ldconst $m0, 8000 * TIMES\n"
+           "l: add $m1, $m1, 3\n xor $m2, $m1, $m2\n shl $m3, $m2, 5\n sub $m4, $m3, $m1\n"
+           "and $m5, $m4, $m2\n or $m6, $m5, $m3\n mul $m7, $m6, $m4\n brnzdec $m0, l\n"
+           "exitz $mzero\n";
+
+/* y = a x + b, two f32 at a time: load, multiply; load, add. */
+static const char f32_loop[] =
+    LAUNCH "w: setzi $m0, TIMES\n setzi $m3, 8000\n"
+           "l: ldconst $m2, 0x6c000\n rpt $m3, 1\n"
+           "{ ld64step $a0:1, $mzero, $m2+=, 1; f32v2mul $a4:5, $a0:1, $a2:3 }\n"
+           "{ ld64step $a2:3, $mzero, $m2+=, -1; f32v2add $a6:7, $a4:5, $a6:7 }\n"
+           "brnzdec $m0, l\n exitz $mzero\n";
+
+struct seconds {
+    double elapsed, cpu;
+};
+
+static double clock_seconds(clockid_t id)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(id, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static struct seconds now(void)
+{
+    return (struct seconds){ clock_seconds(CLOCK_MONOTONIC),
+                             clock_seconds(CLOCK_PROCESS_CPUTIME_ID) };
 }
 
 static int by_value(const void *a, const void *b)
@@ -68,70 +90,130 @@ static void load(struct machine *m, const struct tile_rig *r, uint32_t tiles, ui
     }
 }
 
+/* A chip whose tiles run one of the loops, `times` times as long as the shortest. */
+static struct tile_rig *loop_rig(const char *loop, unsigned times)
+{
+    char text[1024];
+
+    snprintf(text, sizeof(text), ".set TIMES, %u\n%s", times, loop);
+    return rig_new("mk2", text);
+}
+
 /* Instructions per second of `tiles` busy tiles on `threads` threads. */
-static double rate(const struct tile_rig *r, uint32_t tiles, unsigned threads, uint32_t touch,
-                   unsigned repeats)
+static struct seconds rate(const struct tile_rig *r, uint32_t tiles, unsigned threads)
 {
     struct machine_options o = { .threads = threads };
     uint64_t instructions = 0;
+    struct seconds from, to;
     struct machine *m;
-    double spent = 0;
 
-    for (unsigned k = 0; k < repeats; k++) {
-        double from;
-
-        rig_must(machine_new(&r->arch, &o, &m) == EMU_OK, "machine");
-        load(m, r, tiles, touch);
-        from = seconds();
-        rig_must(machine_run(m, UINT64_MAX) == MACHINE_HOST, "run");
-        spent += seconds() - from;
-        for (uint32_t i = 0; i < tiles; i++) {
-            for (unsigned lane = 0; lane < TILE_LANES; lane++)
-                instructions += machine_barrel(m, i)->instructions[lane];
-        }
-        machine_free(m);
+    rig_must(machine_new(&r->arch, &o, &m) == EMU_OK, "machine");
+    load(m, r, tiles, 0);
+    from = now();
+    rig_must(machine_run(m, UINT64_MAX) == MACHINE_HOST, "run");
+    to = now();
+    for (uint32_t i = 0; i < tiles; i++) {
+        for (unsigned lane = 0; lane < TILE_LANES; lane++)
+            instructions += machine_barrel(m, i)->instructions[lane];
     }
-    return (double)instructions / spent;
+    machine_free(m);
+    return (struct seconds){ (double)instructions / (to.elapsed - from.elapsed),
+                             (double)instructions / (to.cpu - from.cpu) };
 }
 
+/* Elapsed time of two pieces of work that share nothing, on so many threads. */
+static double share_nothing(int threads)
+{
+    double from = clock_seconds(CLOCK_MONOTONIC);
+
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    for (int i = 0; i < 2; i++) {
+        uint64_t v = 1;
+
+        for (int k = 0; k < 100000000; k++)
+            __asm__ volatile("add $1, %0" : "+r"(v));
+    }
+    return clock_seconds(CLOCK_MONOTONIC) - from;
+}
+
+static void bench_loop(const char *name, const char *loop)
+{
+    struct tile_rig *shortest = loop_rig(loop, 1), *longer = loop_rig(loop, ALONE);
+    double one[TURNS], chip[TURNS], two[TURNS], gain[TURNS], nothing[TURNS], alone;
+    uint32_t tiles = shortest->arch.tiles;
+
+    for (int k = 0; k < TURNS; k++) {
+        struct seconds a = rate(shortest, tiles, 1), b = rate(shortest, tiles, 2);
+
+        one[k] = rate(longer, 1, 1).cpu;
+        chip[k] = a.cpu;
+        two[k] = b.cpu;
+        gain[k] = b.elapsed / a.elapsed;
+        nothing[k] = share_nothing(1) / share_nothing(2);
+    }
+    alone = median(one);
+    printf("%s, millions of instructions per second and core\n", name);
+    printf("  one busy tile              %8.1f\n", alone / 1e6);
+    printf("  %u tiles, one thread     %8.1f  %5.1f %% of one tile\n", tiles, median(chip) / 1e6,
+           100 * median(chip) / alone);
+    printf("  %u tiles, two threads    %8.1f  %5.1f %% of one tile\n", tiles, median(two) / 1e6,
+           100 * median(two) / alone);
+    printf("  gain of the second core        %.2f (two threads that share nothing: %.2f)\n",
+           median(gain), median(nothing));
+    rig_free(shortest);
+    rig_free(longer);
+}
+
+/* From nothing to the first cycle of a chip with BUSY tiles whose memory is full. */
 static double start_seconds(const struct tile_rig *r)
 {
     struct machine_options o = { .threads = 2 };
     struct machine *m;
-    double from = seconds();
+    double from = clock_seconds(CLOCK_MONOTONIC);
 
     rig_must(machine_new(&r->arch, &o, &m) == EMU_OK, "machine");
     load(m, r, BUSY, r->arch.mem_bytes);
     rig_must(machine_run(m, 1) == MACHINE_LIMIT, "first cycle");
-    from = seconds() - from;
+    from = clock_seconds(CLOCK_MONOTONIC) - from;
     machine_free(m);
     return from;
 }
 
+static void bench_start(void)
+{
+    struct tile_rig *r = loop_rig(integer_loop, 1);
+    double start[TURNS];
+
+    for (int k = 0; k < TURNS; k++)
+        start[k] = start_seconds(r);
+    printf("a chip with %d busy tiles starts in %.1f ms\n", BUSY, 1e3 * median(start));
+    rig_free(r);
+}
+
+/* Last, since it is the most this process ever needs. */
+static void bench_memory(void)
+{
+    struct machine_options o = { .threads = 2 };
+    struct tile_rig *r = loop_rig(f32_loop, 1);
+    long busy = resident_kib();
+    struct machine *m;
+
+    rig_must(machine_new(&r->arch, &o, &m) == EMU_OK, "machine");
+    load(m, r, r->arch.tiles, r->arch.mem_bytes);
+    rig_must(machine_run(m, UINT64_MAX) == MACHINE_HOST, "run");
+    machine_digest(m);
+    printf("resident at most: %.3f GiB so far, %.3f GiB with every page of every tile touched\n",
+           (double)busy / (1 << 20), (double)resident_kib() / (1 << 20));
+    machine_free(m);
+    rig_free(r);
+}
+
 int main(void)
 {
-    struct tile_rig *r = rig_new("mk2", text);
-    double one[TURNS], chip[TURNS], two[TURNS], start[TURNS], a, b, c;
-
-    for (int k = 0; k < TURNS; k++) {
-        one[k] = rate(r, 1, 1, 0, 300);
-        chip[k] = rate(r, r->arch.tiles, 1, 0, 1);
-        two[k] = rate(r, r->arch.tiles, 2, 0, 1);
-        start[k] = start_seconds(r);
-    }
-    a = median(one);
-    b = median(chip);
-    c = median(two);
-    printf("one busy tile, one thread            %8.1f M instructions/s\n", a / 1e6);
-    printf("%u busy tiles, one thread          %8.1f M instructions/s  (%.1f %% of one tile)\n",
-           r->arch.tiles, b / 1e6, 100 * b / a);
-    printf("%u busy tiles, two threads         %8.1f M instructions/s  (%.2f times one thread)\n",
-           r->arch.tiles, c / 1e6, c / b);
-    printf("a chip with %d busy tiles starts in   %8.1f ms\n", BUSY, 1e3 * median(start));
-    rate(r, r->arch.tiles, 2, r->arch.mem_bytes, 1);
-    printf("resident with every page of every tile touched %.3f GiB\n",
-           (double)resident_kib() / (1 << 20));
+    bench_loop("integer loop", integer_loop);
+    bench_loop("f32v2 loop", f32_loop);
+    bench_start();
+    bench_memory();
     printf("(medians of %d turns)\n", TURNS);
-    rig_free(r);
     return 0;
 }
