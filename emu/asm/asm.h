@@ -93,6 +93,10 @@ struct asm_image {
     size_t symbol_count;
 };
 
+/* The path of a file of the project ("emu/asm/include"), found from the executable upwards or below
+ * $SUPERSTEP_HOME. 0 when there is none or out is too small. */
+int asm_home_file(const char *file, char *out, size_t bytes);
+
 /* Starts an empty unit. Errors: EMU_NO_MEMORY. Free with asm_unit_free, which accepts NULL. */
 enum emu_status asm_unit_new(const struct asm_options *options,
                              struct asm_unit **out) EMU_MUST_CHECK;

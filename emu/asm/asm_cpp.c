@@ -64,23 +64,21 @@ enum emu_status file_read(const char *path, char **out, size_t *len)
     return st;
 }
 
-/* The directory of our headers, found from the executable upwards, unless $SUPERSTEP_HOME says
- * where. */
-static int headers_find(char *out, size_t bytes)
+int asm_home_file(const char *file, char *out, size_t bytes)
 {
     const char *home = getenv("SUPERSTEP_HOME");
     char exe[PATH_MAX];
     ssize_t n;
 
     if (home && *home)
-        return snprintf(out, bytes, "%s/" HEADERS, home) < (int)bytes;
+        return snprintf(out, bytes, "%s/%s", home, file) < (int)bytes;
     n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
     if (n <= 0)
         return 0;
     exe[n] = 0;
     for (char *slash = strrchr(exe, '/'); slash; slash = strrchr(exe, '/')) {
         *slash = 0;
-        if (snprintf(out, bytes, "%s/" HEADERS, exe) < (int)bytes && !access(out, R_OK))
+        if (snprintf(out, bytes, "%s/%s", exe, file) < (int)bytes && !access(out, R_OK))
             return 1;
     }
     return 0;
@@ -155,7 +153,7 @@ static const char *const *command_build(struct asm_unit *u, const char *path)
         command_add(&c, "-D%s", o->defines[i]);
     for (size_t i = 0; i < o->include_dir_count; i++)
         command_add(&c, "-I%s", o->include_dirs[i]);
-    if (headers_find(headers, sizeof(headers)))
+    if (asm_home_file(HEADERS, headers, sizeof(headers)))
         command_add(&c, "-I%s", headers);
     command_add(&c, "%s%s", path[0] == '-' && path[1] ? "./" : "", path);
     for (size_t i = 0; i < c.n; i++)

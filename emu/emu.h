@@ -1,0 +1,27 @@
+/* emu.h - the machine as the floors above see it: the only header of emu/ that programs/ and
+ * models/ may include.
+ *
+ * base: status, memory, hashes, arithmetic of one lane. arch: the numbers of a chip. isa and asm:
+ * words of code. exchange_plan: timed code of one tile. load: images. bsp, host, run: execution.
+ */
+#ifndef EMU_EMU_H
+#define EMU_EMU_H
+
+#include "emu/arch/arch.h"
+#include "emu/asm/asm.h"
+#include "emu/asm/exchange_plan.h"
+#include "emu/base/alloc.h"
+#include "emu/base/fp.h"
+#include "emu/base/fp_math.h"
+#include "emu/base/hash.h"
+#include "emu/base/prng.h"
+#include "emu/base/status.h"
+#include "emu/bsp/machine.h"
+#include "emu/bsp/record.h"
+#include "emu/cli/commands.h"
+#include "emu/host/host.h"
+#include "emu/isa/isa.h"
+#include "emu/load/image.h"
+#include "emu/run/run_image.h"
+
+#endif

@@ -1,0 +1,107 @@
+/* codelet_code.c - assembles the codelets a program uses and links them for one address. */
+#include <limits.h>
+#include <string.h>
+
+#include "programs/codelets/codelet.h"
+
+static enum emu_status add_codelet(struct asm_unit *u, const char *name)
+{
+    char below[PATH_MAX], path[PATH_MAX];
+    enum emu_status s;
+
+    snprintf(below, sizeof(below), "programs/codelets/%s.S", name);
+    if (!asm_home_file(below, path, sizeof(path)))
+        return FAIL(IO, "%s: not found from the executable upwards; SUPERSTEP_HOME can say where",
+                    below);
+    s = asm_unit_add_file(u, path);
+    if (s == EMU_BAD_ASM && asm_diag_count(u)) {
+        const struct asm_diag *d = asm_diag_at(u, 0);
+
+        return FAIL(BAD_ASM, "%s:%u: %s", d->file, d->line, d->text);
+    }
+    return s;
+}
+
+/* Where the linker's name ends up; the code has no writable parts, so all is one block. */
+static enum emu_status copy_sections(const struct asm_image *image, uint32_t addr,
+                                     struct codelet_code *out)
+{
+    uint8_t *code;
+
+    for (size_t i = 0; i < image->section_count; i++) {
+        const struct asm_section *s = &image->section[i];
+
+        if (s->size && s->addr + s->size - addr > out->bytes)
+            out->bytes = s->addr + s->size - addr;
+    }
+    code = emu_alloc(out->bytes ? out->bytes : 1, 1);
+    if (!code)
+        return FAIL(NO_MEMORY, "the code of codelets");
+    for (size_t i = 0; i < image->section_count; i++) {
+        const struct asm_section *s = &image->section[i];
+
+        memcpy(code + (s->addr - addr), s->bytes, s->size);
+    }
+    out->code = code;
+    return EMU_OK;
+}
+
+static enum emu_status find_entries(const struct asm_image *image, const uint8_t *used,
+                                    struct codelet_code *out)
+{
+    for (unsigned i = 0; i < codelet_count; i++) {
+        const struct asm_symbol *s =
+            used[i] ? asm_symbol_find(image, codelet_table[i].name) : NULL;
+
+        if (used[i] && !s)
+            return FAIL(BAD_ASM, "programs/codelets/%s.S: no entry point %s",
+                        codelet_table[i].name, codelet_table[i].name);
+        out->entry[i] = s ? (uint32_t)s->value : 0;
+    }
+    return EMU_OK;
+}
+
+static enum emu_status link_into(struct codelet_code *out, const uint8_t *used)
+{
+    struct asm_layout layout = { .code_addr = out->addr };
+
+    for (unsigned i = 0; i < codelet_count; i++) {
+        if (used[i])
+            TRY(add_codelet(out->unit, codelet_table[i].name));
+    }
+    if (asm_unit_link(out->unit, &layout) != EMU_OK) {
+        const struct asm_diag *d = asm_diag_count(out->unit) ? asm_diag_at(out->unit, 0) : NULL;
+
+        return FAIL(BAD_ASM, "%s:%u: %s", d ? d->file : "codelets", d ? d->line : 0,
+                    d ? d->text : emu_error());
+    }
+    TRY(copy_sections(asm_unit_image(out->unit), out->addr, out));
+    return find_entries(asm_unit_image(out->unit), used, out);
+}
+
+enum emu_status codelet_link(const struct arch *arch, const uint8_t *used, uint32_t addr,
+                             struct codelet_code *out)
+{
+    struct asm_options o = { .arch = arch };
+    enum emu_status s;
+
+    memset(out, 0, sizeof(*out));
+    out->addr = addr;
+    out->entry = emu_alloc(codelet_count + 1, sizeof(*out->entry));
+    if (!out->entry)
+        return FAIL(NO_MEMORY, "the entries of codelets");
+    s = asm_unit_new(&o, &out->unit);
+    if (s == EMU_OK)
+        s = link_into(out, used);
+    if (s != EMU_OK)
+        codelet_code_free(out);
+    return s;
+}
+
+void codelet_code_free(struct codelet_code *c)
+{
+    asm_unit_free(c->unit);
+    emu_free((void *)c->code);
+    emu_free(c->entry);
+    memset(c, 0, sizeof(*c));
+}

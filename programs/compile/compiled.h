@@ -1,0 +1,16 @@
+/* compiled.h - the result of graph_compile(): every stage kept, for reports and sessions. */
+#ifndef PROGRAMS_COMPILED_H
+#define PROGRAMS_COMPILED_H
+
+#include "programs/emit/emit.h"
+
+struct compiled {
+    struct graph *graph; /* borrowed */
+    struct lowered *lowered; /* owned, like all that follows */
+    struct codelet_code codelets;
+    struct exchange_schedule *schedule; /* by operation of lowered */
+    struct placement place;
+    struct image *image; /* NULL when it does not fit */
+};
+
+#endif

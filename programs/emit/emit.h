@@ -1,0 +1,35 @@
+/* emit.h - control code, exchange code and contents of every tile; the image.
+ *
+ * Code of a tile, from mem_base on: the codelets of the program (equal addresses on all tiles), then
+ * the functions of the program, each operation in turn, exchange code in line behind its sync.
+ * Supervisor registers: $m0 .. $m5 are free for launches and codelets, $m6 .. $m9 count the four
+ * outermost nested loops (deeper ones count in memory), $m10 is the return address.
+ */
+#ifndef PROGRAMS_EMIT_H
+#define PROGRAMS_EMIT_H
+
+#include "programs/lower/lowered.h"
+#include "programs/place/place.h"
+#include "programs/schedule/schedule.h"
+
+/* What emit reads. */
+struct emit_input {
+    const struct lowered *lowered;
+    const struct codelet_code *codelets;
+    /* By index of the operation; entries of operations other than OP_EXCHANGE are empty. plan_addr
+     * bases are object numbers. */
+    const struct exchange_schedule *schedule;
+};
+
+/* Bytes of code of every used tile, codelets included; code_bytes has used_tiles entries. The length
+ * does not depend on addresses. Cost: that of emitting. */
+enum emu_status emit_measure(const struct emit_input *in, unsigned threads,
+                             uint32_t *code_bytes) EMU_MUST_CHECK;
+
+/* The image: bytes, entries, groups, streams, symbols of codelets and variables, and a map in which
+ * every byte of every used tile is a range or a gap. Where objects overlap in time, the map names
+ * the one alive at the tile's peak operation, else the first. */
+enum emu_status emit_image(const struct emit_input *in, const struct placement *place,
+                           unsigned threads, struct image **out) EMU_MUST_CHECK;
+
+#endif
