@@ -67,7 +67,7 @@ check-layers: ## no include crosses a layer the wrong way; no word or number of 
 
 check-headers: $(O)/headers.ok ## every header compiles by itself; source files have different names
 
-$(O)/headers.ok: tests/check_headers.sh $(wildcard emu/*/*.h tests/*/*.h)
+$(O)/headers.ok: tests/check_headers.sh $(wildcard emu/*/*.h programs/*.h programs/*/*.h tests/*/*.h)
 	@mkdir -p $(@D)
 	$(Q)CC="$(CC)" CPPFLAGS="$(CPPFLAGS)" tests/check_headers.sh && touch $@
 
