@@ -231,4 +231,42 @@ enum emu_status session_run(struct session *s) EMU_MUST_CHECK;
 uint64_t session_cycles(const struct session *s); /* of all runs so far */
 struct run *session_run_image(struct session *s);  /* borrowed: record, machine, host */
 
+/* ---- programs with a name ---- */
+
+/* A number that a user may change: `superstep run NAME -D steps=100`. */
+struct program_param {
+    const char *name;
+    uint64_t value, min, max;
+    const char *text; /* one line, with the unit */
+};
+
+enum { PROGRAM_MAX_PARAMS = 16 };
+
+/* What `superstep run NAME` and `superstep compile NAME` need to know. */
+struct named_program {
+    const char *name, *text; /* one line */
+    const struct program_param *param;
+    unsigned params;
+    /* Builds the graph; value[k] belongs to param[k]. *state: owned by the program, released by
+     * done(). */
+    enum emu_status (*build)(struct graph *g, const uint64_t *value, void **state);
+    /* Writes inputs before the run. NULL: there are none. */
+    enum emu_status (*before)(struct session *s, void *state);
+    /* Compares the results with a plain calculation on the host, and prints what matters as `key
+     * value` lines. EMU_FAULT: they differ; emu_error() says where. */
+    enum emu_status (*after)(struct session *s, void *state, json_t *answer);
+    void (*done)(void *state); /* NULL allowed */
+};
+
+/* Ends with a row whose name is NULL. */
+extern const struct named_program lab_programs[];
+
+/* `superstep run` and `superstep compile` for a name of one of the tables (a NULL ends their list);
+ * argv[0] is "run" or "compile". Returns the exit code of commands.h, or -1 when no program of that
+ * name is there. */
+int program_command(int argc, char **argv, const struct named_program *const *tables);
+
+#include "programs/ops/ops.h"
+#include "programs/plan/plan.h"
+
 #endif

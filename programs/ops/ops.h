@@ -1,0 +1,55 @@
+/* ops.h - whole operations on tensors: each adds compute sets and copies to a sequence and returns
+ * its result.
+ *
+ * Results of elementwise operations lie where their first operand lies (follow the producer);
+ * pieces of a tile that are consecutive in memory become one vertex. Types f16 and f32. Errors are
+ * those of the builder (programs.h).
+ */
+#ifndef PROGRAMS_OPS_H
+#define PROGRAMS_OPS_H
+
+#include "programs/programs.h"
+
+enum unary_op { UNARY_RELU, UNARY_SIGMOID, UNARY_SWISH, UNARY_TANH, UNARY_EXP, UNARY_SQRT,
+                UNARY_RSQRT, UNARY_COUNT };
+enum binary_op { BINARY_ADD, BINARY_SUB, BINARY_MUL, BINARY_MAX, BINARY_COUNT };
+enum reduce_op { REDUCE_SUM, REDUCE_MAX, REDUCE_SUMSQ, REDUCE_COUNT };
+
+void op_fill(struct graph *g, struct program seq, struct tensor t, float value, const char *name);
+struct tensor op_cast(struct graph *g, struct program seq, struct tensor t, enum elem to,
+                      const char *name);
+struct tensor op_unary(struct graph *g, struct program seq, enum unary_op op, struct tensor t,
+                       const char *name);
+/* b has the shape of a; or is one dimension, the last one of a (a value per channel). */
+struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, struct tensor a,
+                        struct tensor b, const char *name);
+struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_op op,
+                               struct tensor a, float b, const char *name);
+/* y += a x, in place. */
+void op_axpy(struct graph *g, struct program seq, float a, struct tensor x, struct tensor y,
+             const char *name);
+
+/* t [p][n] -> [n] of type `to`, over dimension 0. Sums are f32 inside a stage. Stages are chosen by
+ * cost (plan_reduce). */
+struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
+                        enum elem to, const char *name);
+/* All elements -> one f32. */
+struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
+                       const char *name);
+/* All elements -> the index (u32, one element) of the first maximum. */
+struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, const char *name);
+/* Over all elements; f32 out. */
+struct tensor op_softmax(struct graph *g, struct program seq, struct tensor t, const char *name);
+/* [r][c] -> [c][r], really moved: the result lies linearly over all tiles. */
+struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t, const char *name);
+
+/* Matrix product in f16, c = a b, by a plan of plan_matmul(). The operands are made by
+ * op_matmul_left/right in the layout and on the tiles the plan wants; they look like [m][k] and
+ * [k][n] and the result like [m][n], whatever the layout. */
+struct matmul_plan;
+struct tensor op_matmul_left(struct graph *g, const struct matmul_plan *plan, const char *name);
+struct tensor op_matmul_right(struct graph *g, const struct matmul_plan *plan, const char *name);
+struct tensor op_matmul(struct graph *g, struct program seq, const struct matmul_plan *plan,
+                        struct tensor a, struct tensor b, const char *name);
+
+#endif

@@ -1,0 +1,49 @@
+/* plan.h - how one operation is cut over tiles: closed formulas, exhaustive over the cuts.
+ *
+ * Costs are cycles: compute from the codelets' own formulas (codelet.h), exchange as words through
+ * the busiest port plus the latency of a phase, syncs from struct arch. Nothing is fitted to a
+ * problem. What a plan predicts is compared with executed cycles by tests.
+ */
+#ifndef PROGRAMS_PLAN_H
+#define PROGRAMS_PLAN_H
+
+#include "emu/emu.h"
+
+/* Predicted cycles of the phases of an operation. */
+struct plan_cost {
+    uint64_t exchange_in, compute, exchange_partials, reduce, sync, rearrange, total;
+    uint64_t tile_bytes; /* temporary memory of the busiest tile */
+};
+
+/* c [m][n] = a [m][k] b [k][n], f16: every tile takes m/sm rows, n/sn columns, k/sk of the sum;
+ * n and k are cut in blocks of 16. */
+struct matmul_plan {
+    uint32_t m, n, k;
+    uint32_t sm, sn, sk;
+    uint32_t first_tile, tiles; /* it may use tiles [first_tile, first_tile + tiles) */
+    struct plan_cost cost;
+};
+
+/* The cheapest plan on at most `tiles` tiles whose temporary memory is at most memory_bytes a tile,
+ * else the one that needs least. Errors: EMU_USAGE when a size is 0 or n or k is not a multiple of
+ * 16. */
+enum emu_status plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32_t k,
+                            uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
+                            struct matmul_plan *out) EMU_MUST_CHECK;
+
+/* Cycles of an exchange phase in which the busiest port carries so many words and messages: B of
+ * the scheduler's goal, its latency, and the sync before it. */
+uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words, uint64_t messages);
+
+/* Stages of a reduction of p partials of n elements each that lie on `sources` tiles: fan-in of
+ * each stage, the product at least sources. At most PLAN_MAX_STAGES. */
+enum { PLAN_MAX_STAGES = 4 };
+struct reduce_plan {
+    unsigned stages;
+    uint32_t fan_in[PLAN_MAX_STAGES];
+    struct plan_cost cost;
+};
+enum emu_status plan_reduce(const struct arch *a, uint32_t sources, uint64_t elements,
+                            uint32_t tiles, struct reduce_plan *out) EMU_MUST_CHECK;
+
+#endif
