@@ -19,6 +19,7 @@
 #include "emu/bsp/machine.h"
 #include "emu/bsp/record.h"
 #include "emu/cli/commands.h"
+#include "emu/cli/machine_choice.h"
 #include "emu/host/host.h"
 #include "emu/isa/isa.h"
 #include "emu/load/image.h"

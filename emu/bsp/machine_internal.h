@@ -73,6 +73,7 @@ struct machine {
     struct group group[MACHINE_MAX_GROUPS];
     unsigned groups; /* highest used group + 1 */
     int started;
+    int finished; /* the superstep that ends at the host sync is in record and digests */
     int faulted;
     struct machine_fault fault;
 };

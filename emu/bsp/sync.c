@@ -209,10 +209,12 @@ static int release_group(struct machine *m, unsigned index, enum tile_wait wait,
 {
     struct group *g = &m->group[index];
 
-    if (record_group(m, g, index, release) < 0 ||
-        digest_group(m, g, index, release, wait != WAIT_GROUP) < 0)
-        return -1;
-    g->superstep++;
+    if (!m->finished) {
+        if (record_group(m, g, index, release) < 0 ||
+            digest_group(m, g, index, release, wait != WAIT_GROUP) < 0)
+            return -1;
+        g->superstep++;
+    }
     g->phase = phase;
     g->resolved = 0;
     for (uint32_t i = 0; i < g->tiles; i++) {
@@ -308,10 +310,14 @@ int sync_advance(struct machine *m)
 void sync_release_host(struct machine *m)
 {
     release_all(m, WAIT_HOST, m->arch.sync_host_cycles);
+    m->finished = 0;
 }
 
 enum emu_status sync_finish(struct machine *m)
 {
+    if (m->finished)
+        return EMU_OK;
+    m->finished = 1;
     for (unsigned k = 0; k < m->groups; k++) {
         const struct group *g = &m->group[k];
         uint64_t latest = 0;

@@ -4,17 +4,16 @@
 #include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "emu/cli/commands.h"
+#include "emu/cli/machine_choice.h"
 #include "emu/run/manifest.h"
 
-enum { SETS_MAX = 128 };
-enum { KEY_OUTPUT = 'o', KEY_THREADS = 'j', KEY_MACHINE = 'm', KEY_SET = 's' };
+enum { KEY_OUTPUT = 'o', KEY_THREADS = 'j' };
 
 struct request {
     const char *path, *output;
-    const char *set[SETS_MAX];
+    struct machine_choice machine;
     struct manifest_options options;
     unsigned threads;
 };
@@ -24,6 +23,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     struct request *r = state->input;
 
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &r->machine;
+        return 0;
     case ARGP_KEY_ARG:
         if (r->path)
             argp_error(state, "one manifest at a time: '%s' is one too many", arg);
@@ -33,16 +35,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         r->output = arg;
         return 0;
     case KEY_THREADS:
-        r->threads = (unsigned)strtoul(arg, NULL, 10);
-        return 0;
-    case KEY_MACHINE:
-        r->options.machine = arg;
-        return 0;
-    case KEY_SET:
-        if (r->options.sets == SETS_MAX)
-            argp_error(state, "more than %d --set options", SETS_MAX);
-        else
-            r->set[r->options.sets++] = arg;
+        r->threads = (unsigned)option_number(state, arg, 4096);
         return 0;
     case ARGP_KEY_END:
         if (!r->path || !r->output)
@@ -56,14 +49,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
     { "output", KEY_OUTPUT, "FILE", 0, "the image to write", 0 },
     { "threads", KEY_THREADS, "N", 0, "threads that assemble (default: all cores)", 0 },
-    { "machine", KEY_MACHINE, "NAME|FILE", 0, "instead of the machine in the manifest", 0 },
-    { "set", KEY_SET, "FIELD=VALUE", 0, "change a field of the machine; may be repeated", 0 },
     { 0 },
 };
+
+static const struct argp_child children[] = { { &machine_choice_argp, 0, NULL, 0 }, { 0 } };
 
 static const struct argp parser = {
     .options = options,
     .parser = parse_option,
+    .children = children,
     .args_doc = "FILE.bsp.json -o FILE.img",
     .doc = "Assemble a whole-machine program and write its image.",
 };
@@ -104,9 +98,11 @@ int cmd_compile(int argc, char **argv)
     struct request r = { .path = NULL };
 
     argp_err_exit_status = EXIT_BAD;
-    r.options.set = r.set;
     if (argp_parse(&parser, argc, argv, 0, NULL, &r))
         return EXIT_BAD;
+    r.options.machine = r.machine.name;
+    r.options.set = r.machine.set;
+    r.options.sets = r.machine.sets;
     if (compile(&r) == EMU_OK)
         return EXIT_RAN;
     fprintf(stderr, "superstep compile: %s\n", emu_error());

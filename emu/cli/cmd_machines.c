@@ -10,13 +10,10 @@
 #include "emu/arch/arch.h"
 #include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
-
-enum { SETS_MAX = 128 };
+#include "emu/cli/machine_choice.h"
 
 struct request {
-    const char *machine; /* NULL: all presets */
-    const char *set[SETS_MAX];
-    size_t sets;
+    struct machine_choice machine; /* no name: all presets */
     int json;
 };
 
@@ -25,25 +22,21 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     struct request *r = state->input;
 
     switch (key) {
-    case 's':
-        if (r->sets == SETS_MAX) {
-            argp_error(state, "more than %d --set options", SETS_MAX);
-            return EINVAL;
-        }
-        r->set[r->sets++] = arg;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &r->machine;
         return 0;
     case 'j':
         r->json = 1;
         return 0;
     case ARGP_KEY_ARG:
-        if (r->machine) {
+        if (r->machine.name) {
             argp_error(state, "one machine at a time: '%s' is one too many", arg);
             return EINVAL;
         }
-        r->machine = arg;
+        r->machine.name = arg;
         return 0;
     case ARGP_KEY_END:
-        if (!r->machine && r->sets) {
+        if (!r->machine.name && r->machine.sets) {
             argp_error(state,
                        "--set needs a machine to change, as in: machines mk2 --set tiles=736");
             return EINVAL;
@@ -55,14 +48,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    { "set", 's', "FIELD=VALUE", 0, "change a field of the machine; may be repeated", 0 },
     { "json", 'j', NULL, 0, "print a machine file (without a machine: a list of them)", 0 },
     { 0 },
 };
 
+static const struct argp_child children[] = { { &machine_choice_argp, 0, NULL, 0 }, { 0 } };
+
 static const struct argp parser = {
     .options = options,
     .parser = parse_option,
+    .children = children,
     .args_doc = "[NAME|FILE]",
     .doc =
         "List the built-in machines, or print every field of one with value, unit, certainty and "
@@ -118,13 +113,9 @@ static enum emu_status answer(const struct request *r)
 {
     struct arch a;
 
-    if (!r->machine)
+    if (!r->machine.name)
         return print_presets(r->json);
-    TRY(arch_from_name_or_file(r->machine, &a));
-    for (size_t i = 0; i < r->sets; i++)
-        TRY(arch_set(&a, r->set[i]));
-    if (r->sets)
-        TRY(arch_check(&a));
+    TRY(machine_choice_arch(&r->machine, r->machine.name, &a));
     TRY(print_machine(&a, r->json));
     if (r->json)
         fputc('\n', stdout);

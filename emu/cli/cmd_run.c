@@ -9,13 +9,12 @@
 #include <string.h>
 
 #include "emu/cli/commands.h"
+#include "emu/cli/machine_choice.h"
 #include "emu/run/run_image.h"
 
-enum { SETS_MAX = 128, STREAMS_MAX = 128 };
+enum { STREAMS_MAX = 128 };
 enum {
     KEY_THREADS = 'j',
-    KEY_MACHINE = 'm',
-    KEY_SET = 's',
     KEY_CHECK = 'k',
     KEY_PLAIN = 'p',
     KEY_STEPS = 0x100,
@@ -29,7 +28,7 @@ enum {
 
 struct request {
     const char *path;
-    const char *set[SETS_MAX];
+    struct machine_choice machine;
     const char *stream[STREAMS_MAX]; /* ID=FILE */
     size_t streams;
     struct manifest_options manifest;
@@ -42,26 +41,11 @@ struct request {
 
 /* ---- command line ---- */
 
-static error_t parse_number(struct argp_state *state, const char *arg, uint64_t max, uint64_t *out)
-{
-    char *end;
-
-    errno = 0;
-    *out = strtoull(arg, &end, 0);
-    if (arg[0] >= '0' && arg[0] <= '9' && !*end && !errno && *out <= max)
-        return 0;
-    argp_error(state, "'%s' is not a number from 0 to %" PRIu64, arg, max);
-    return EINVAL;
-}
-
 static error_t parse_figure(int key, char *arg, struct argp_state *state)
 {
     struct request *r = state->input;
-    uint64_t n = 0;
-    error_t bad = parse_number(state, arg, key == KEY_THREADS ? 4096 : INT64_MAX, &n);
+    uint64_t n = option_number(state, arg, key == KEY_THREADS ? 4096 : INT64_MAX);
 
-    if (bad)
-        return bad;
     if (key == KEY_THREADS)
         r->run.threads = (unsigned)n;
     else if (key == KEY_MAX_CYCLES)
@@ -77,6 +61,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     struct request *r = state->input;
 
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &r->machine;
+        return 0;
     case ARGP_KEY_ARG:
         if (r->path)
             argp_error(state, "one program at a time: '%s' is one too many", arg);
@@ -86,15 +73,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_MAX_CYCLES:
     case KEY_RUNS:
         return parse_figure(key, arg, state);
-    case KEY_MACHINE:
-        r->manifest.machine = arg;
-        return 0;
-    case KEY_SET:
-        if (r->manifest.sets == SETS_MAX)
-            argp_error(state, "more than %d --set options", SETS_MAX);
-        else
-            r->set[r->manifest.sets++] = arg;
-        return 0;
     case KEY_STREAM:
         if (r->streams == STREAMS_MAX)
             argp_error(state, "more than %d --stream options", STREAMS_MAX);
@@ -131,8 +109,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
     { "threads", KEY_THREADS, "N", 0, "host threads (default: all cores); changes no result", 0 },
-    { "machine", KEY_MACHINE, "NAME|FILE", 0, "instead of the machine in the manifest", 0 },
-    { "set", KEY_SET, "FIELD=VALUE", 0, "change a field of the machine; may be repeated", 0 },
     { "steps", KEY_STEPS, NULL, 0, "print a table of all supersteps", 0 },
     { "tiles", KEY_TILES, "LIST", OPTION_ARG_OPTIONAL,
       "and what each of these tiles did in every superstep: 0-15, 0-31:2, 1,3,8-11 (default all)",
@@ -151,9 +127,12 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
+static const struct argp_child children[] = { { &machine_choice_argp, 0, NULL, 0 }, { 0 } };
+
 static const struct argp parser = {
     .options = options,
     .parser = parse_option,
+    .children = children,
     .args_doc = "FILE.bsp.json|FILE.img|FILE.S",
     .doc = "Run a program on a whole machine. A source file runs on all tiles, from its label main "
            "on.\v"
@@ -278,7 +257,7 @@ static enum emu_status answer(const struct request *q, struct run *run, const ch
 static enum emu_status execute(const struct request *q, struct run *run, const struct manifest *m,
                                int *code)
 {
-    int own_machine = !q->manifest.machine && !q->manifest.sets;
+    int own_machine = !q->machine.name && !q->machine.sets;
     json_t *differences = NULL;
     uint64_t unmet = 0, checked = 0;
     const char *status;
@@ -336,7 +315,7 @@ static enum emu_status run_image_file(const struct request *q, int *code)
     struct image *im;
     enum emu_status s;
 
-    if (q->manifest.machine || q->manifest.sets)
+    if (q->machine.name || q->machine.sets)
         return FAIL(USAGE, "an image runs on the machine it was made for; --machine and --set are "
                            "for manifests");
     TRY(image_read(q->path, &im));
@@ -370,9 +349,11 @@ int cmd_run(int argc, char **argv)
     enum emu_status s;
 
     argp_err_exit_status = EXIT_BAD;
-    q.manifest.set = q.set;
     if (argp_parse(&parser, argc, argv, 0, NULL, &q))
         return EXIT_BAD;
+    q.manifest.machine = q.machine.name;
+    q.manifest.set = q.machine.set;
+    q.manifest.sets = q.machine.sets;
     s = is_image(q.path, &image);
     if (s == EMU_OK)
         s = image ? run_image_file(&q, &code) : run_manifest_file(&q, &code);

@@ -9,14 +9,14 @@
 
 #include "emu/case/case_run.h"
 #include "emu/cli/commands.h"
+#include "emu/cli/machine_choice.h"
 
-enum { SETS_MAX = 128 };
-enum { KEY_CASE = 'c', KEY_TRACE = 't', KEY_CHECK = 'k', KEY_PLAIN = 'p', KEY_MACHINE = 'm' };
-enum { KEY_SET = 's', KEY_RAW = 'r' };
+enum { KEY_CASE = 'c', KEY_TRACE = 't', KEY_CHECK = 'k', KEY_PLAIN = 'p' };
+enum { KEY_RAW = 'r' };
 
 struct request {
     const char *path;
-    const char *set[SETS_MAX];
+    struct machine_choice machine;
     struct case_options options;
 };
 
@@ -35,6 +35,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     struct request *r = state->input;
 
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &r->machine;
+        return 0;
     case KEY_CASE:
     case ARGP_KEY_ARG:
         return take_path(r, arg, state);
@@ -54,16 +57,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_RAW:
         r->options.raw = 1;
         return 0;
-    case KEY_MACHINE:
-        r->options.machine = arg;
-        return 0;
-    case KEY_SET:
-        if (r->options.set_count == SETS_MAX) {
-            argp_error(state, "more than %d --set options", SETS_MAX);
-            return EINVAL;
-        }
-        r->set[r->options.set_count++] = arg;
-        return 0;
     case ARGP_KEY_END:
         if (!r->path) {
             argp_error(state, "which case? tile --case FILE.json");
@@ -77,8 +70,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
     { "case", KEY_CASE, "FILE", 0, "the case to run; '-' reads it from the standard input", 0 },
-    { "machine", KEY_MACHINE, "NAME|FILE", 0, "instead of the machine in the case", 0 },
-    { "set", KEY_SET, "FIELD=VALUE", 0, "change a field of the machine; may be repeated", 0 },
     { "trace", KEY_TRACE, "i", 0,
       "print every issue on stderr: cycle, tile.context, pc, symbol, instruction (50x slower)", 0 },
     { "check", KEY_CHECK, NULL, 0,
@@ -89,9 +80,12 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
+static const struct argp_child children[] = { { &machine_choice_argp, 0, NULL, 0 }, { 0 } };
+
 static const struct argp parser = {
     .options = options,
     .parser = parse_option,
+    .children = children,
     .args_doc = "[FILE]",
     .doc = "Run one codelet on one tile and print registers, memory and cycles as JSON.\v"
            "Exit status: 0 pass, 1 fail, fault or timeout, 2 bad usage or bad file.",
@@ -134,10 +128,12 @@ int cmd_tile(int argc, char **argv)
     error_t bad;
 
     argp_err_exit_status = EXIT_BAD;
-    q.options.set = q.set;
     bad = argp_parse(&parser, argc, argv, 0, NULL, &q);
     if (bad)
         return EXIT_BAD;
+    q.options.machine = q.machine.name;
+    q.options.set = q.machine.set;
+    q.options.set_count = q.machine.sets;
     if (answer(&q, &verdict) != EMU_OK) {
         fprintf(stderr, "tile: %s\n", emu_error());
         return EXIT_BAD;

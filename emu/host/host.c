@@ -70,6 +70,18 @@ enum emu_status host_stream_from_memory(struct host *h, uint32_t id, uint32_t de
     return EMU_OK;
 }
 
+enum emu_status host_stream_refill(struct host *h, uint32_t id, const void *data, uint64_t bytes)
+{
+    struct host_stream *s = id < HOST_MAX_STREAMS ? h->stream[id] : NULL;
+
+    if (!s || s->to_host || s->source.file)
+        return FAIL(USAGE, "stream %u does not come from host memory", id);
+    s->source.data = data;
+    s->source.bytes = bytes;
+    s->source.at = 0;
+    return EMU_OK;
+}
+
 enum emu_status host_stream_from_file(struct host *h, uint32_t id, uint32_t depth, const char *path,
                                       int repeat)
 {

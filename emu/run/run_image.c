@@ -24,7 +24,7 @@ static enum emu_status run_open(struct run *r)
     TRY(record_new(a->tiles, &r->record));
     if (r->options.digests)
         TRY(digests_new(a, r->options.digests, &r->digests));
-    mo.record = r->record;
+    mo.record = r->options.unrecorded ? NULL : r->record;
     mo.digests = r->digests;
     TRY(machine_new(a, &mo, &r->machine));
     TRY(image_load(r->im, r->machine));

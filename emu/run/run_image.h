@@ -20,6 +20,7 @@ struct run_options {
     FILE *digests;    /* borrowed; NULL: none are written */
     uint64_t runs;    /* how often the host answers the host sync */
     uint64_t max_cycles;
+    int unrecorded; /* do not keep the supersteps: struct run's record stays empty */
 };
 
 struct run {
@@ -52,7 +53,8 @@ enum emu_status run_stream_data(struct run *r, uint32_t id, uint8_t *data, uint6
 enum emu_status run_manifest_streams(struct run *r, const struct manifest *m) EMU_MUST_CHECK;
 
 /* Runs to the end: a host sync that is not answered, a fault, a deadlock, the limit. r->stop says
- * which. Errors: EMU_IO when streams or digests cannot be written, EMU_NO_MEMORY. */
+ * which. After a host sync it may be called again, with more answers in r->options.runs. Errors:
+ * EMU_IO when streams or digests cannot be written, EMU_NO_MEMORY. */
 enum emu_status run_execute(struct run *r) EMU_MUST_CHECK;
 
 /* Compares with what the manifest expects. *list receives a new JSON array with at most
@@ -67,6 +69,9 @@ enum emu_status run_check(struct run *r, const struct manifest *m, int own_machi
  * memory. */
 json_t *run_report(struct run *r, const char *status, const json_t *differences, uint64_t total,
                    uint64_t checked);
+/* Why a run that did not end in a host sync stopped, in one line, like "INVALID_ADDR (...): tile 3,
+ * superstep 5, w2 at 0x4c010 (main+0x10)"; NULL when out of memory. Free with emu_free. */
+char *run_stop_text(const struct run *r);
 /* The object as `key value` lines, nested keys joined by dots. */
 void run_print(const json_t *report, FILE *f);
 

@@ -1,7 +1,9 @@
 /* run_report.c - the answer of a run: one JSON tree, printed as such or as `key value` lines. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "emu/case/case_run.h"
 #include "emu/run/run_image.h"
 #include "emu/tile/tile_check.h"
@@ -95,6 +97,55 @@ static json_t *fault_json(const struct run *r)
         return o;
     json_decref(o);
     return NULL;
+}
+
+/* A value of a fault's object with what is to stand before it; the place may be missing. */
+static void print_part(FILE *f, const json_t *o, const char *before, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+
+    if (json_is_integer(v))
+        fprintf(f, "%s%" JSON_INTEGER_FORMAT, before, json_integer_value(v));
+    else if (v)
+        fprintf(f, "%s%s", before, json_string_value(v));
+}
+
+static void print_fault(FILE *f, const json_t *o)
+{
+    static const char *const part[][2] = { { "", "name" },
+                                           { ": ", "detail" },
+                                           { ": ", "message" },
+                                           { "; tile ", "tile" },
+                                           { ", superstep ", "superstep" },
+                                           { ", ", "context" },
+                                           { " at ", "pc" },
+                                           { ", ", "source" },
+                                           { ", address ", "address" },
+                                           { " and ", "address2" },
+                                           { ", cycle ", "cycle" } };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(part); i++)
+        print_part(f, o, part[i][0], part[i][1]);
+}
+
+char *run_stop_text(const struct run *r)
+{
+    json_t *fault = r->stop == MACHINE_FAULT ? fault_json(r) : NULL;
+    char *text = NULL, *copy;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+
+    if (f) {
+        if (fault)
+            print_fault(f, fault);
+        else
+            fputs(r->error ? r->error : r->stop == MACHINE_LIMIT ? "too many cycles" : "stopped", f);
+        fclose(f);
+    }
+    json_decref(fault);
+    copy = f ? emu_strdup(text) : NULL;
+    free(text);
+    return copy;
 }
 
 /* ---- the checking mode ---- */

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "emu/cli/commands.h"
+#include "programs/programs.h"
 
 static const struct command *const tables[] = { emu_commands };
+static const struct named_program *const programs[] = { lab_programs, NULL };
 
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
 
@@ -21,8 +23,18 @@ static void usage(FILE *f)
                "3 finished partially\n");
 }
 
+/* `run` and `compile` take names, too; -1 when argv has none. */
+static int run_program(int argc, char **argv)
+{
+    if (strcmp(argv[0], "run") && strcmp(argv[0], "compile"))
+        return -1;
+    return program_command(argc, argv, programs);
+}
+
 int main(int argc, char **argv)
 {
+    int code;
+
     if (argc < 2) {
         usage(stderr);
         return EXIT_BAD;
@@ -31,6 +43,9 @@ int main(int argc, char **argv)
         usage(stdout);
         return EXIT_RAN;
     }
+    code = run_program(argc - 1, argv + 1);
+    if (code >= 0)
+        return code;
     for (size_t i = 0; i < TABLES; i++) {
         for (const struct command *c = tables[i]; c->name; c++) {
             if (!strcmp(c->name, argv[1]))

@@ -1,0 +1,389 @@
+/* cmd_program.c - `superstep run NAME` and `superstep compile NAME`: builds the graph of a named
+ * program, compiles it, runs it, and says what came out.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "programs/programs.h"
+
+enum { KEY_OUTPUT = 'o', KEY_THREADS = 'j', KEY_CHECK = 'k', KEY_PLAIN = 'p', KEY_DEFINE = 'D' };
+enum { KEY_QUIET = 'q', KEY_STEPS = 0x100, KEY_DIGESTS, KEY_JSON, KEY_REPORT, KEY_OOM };
+enum { KEY_EXCHANGE = 0x200, KEY_DUMP };
+
+struct request {
+    const struct named_program *program;
+    struct machine_choice machine;
+    struct compile_options compile;
+    struct session_options run;
+    uint64_t value[PROGRAM_MAX_PARAMS];
+    const char *output, *digests;
+    int compile_only, steps, json, report, allow_oom, dump;
+};
+
+/* ---- command line ---- */
+
+static void define(struct request *q, const char *arg, struct argp_state *state)
+{
+    const char *equals = strchr(arg, '=');
+    size_t length = equals ? (size_t)(equals - arg) : strlen(arg);
+
+    for (unsigned k = 0; k < q->program->params; k++) {
+        const struct program_param *p = &q->program->param[k];
+
+        if (strlen(p->name) != length || strncmp(p->name, arg, length) || !equals)
+            continue;
+        q->value[k] = option_number(state, equals + 1, p->max);
+        if (q->value[k] < p->min)
+            argp_error(state, "%s is at least %" PRIu64, p->name, p->min);
+        return;
+    }
+    argp_error(state, "%s has no parameter like '%s'; `superstep run %s --help` lists them",
+               q->program->name, arg, q->program->name);
+}
+
+static void choose_exchange(struct request *q, const char *arg, struct argp_state *state)
+{
+    if (!strcmp(arg, "cycles"))
+        q->compile.exchange = EXCHANGE_CYCLES;
+    else if (!strcmp(arg, "memory"))
+        q->compile.exchange = EXCHANGE_MEMORY;
+    else
+        argp_error(state, "--exchange is cycles or memory, not '%s'", arg);
+}
+
+static error_t parse_flag(int key, struct request *q)
+{
+    switch (key) {
+    case KEY_CHECK:
+        q->run.check = 1;
+        return 0;
+    case KEY_PLAIN:
+        q->run.plain = 1;
+        return 0;
+    case KEY_STEPS:
+        q->steps = 1;
+        return 0;
+    case KEY_JSON:
+        q->json = 1;
+        return 0;
+    case KEY_REPORT:
+        q->report = 1;
+        return 0;
+    case KEY_OOM:
+        q->allow_oom = 1;
+        return 0;
+    case KEY_DUMP:
+        q->dump = 1;
+        return 0;
+    case KEY_QUIET:
+        q->compile.progress = NULL;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct request *q = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &q->machine;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num)
+            argp_error(state, "one program at a time: '%s' is one too many", arg);
+        return 0;
+    case KEY_OUTPUT:
+        q->output = arg;
+        return 0;
+    case KEY_THREADS:
+        q->run.threads = q->compile.threads = (unsigned)option_number(state, arg, 4096);
+        return 0;
+    case KEY_DEFINE:
+        define(q, arg, state);
+        return 0;
+    case KEY_DIGESTS:
+        q->digests = arg;
+        return 0;
+    case KEY_EXCHANGE:
+        choose_exchange(q, arg, state);
+        return 0;
+    case ARGP_KEY_END:
+        if (q->compile_only && !q->output && !q->allow_oom && !q->dump)
+            argp_error(state, "compile writes an image: -o FILE.img");
+        return 0;
+    default:
+        return parse_flag(key, q);
+    }
+}
+
+static const struct argp_option options[] = {
+    { "output", KEY_OUTPUT, "FILE", 0, "write the image to this file", 0 },
+    { "threads", KEY_THREADS, "N", 0, "host threads (default: all cores); changes no result", 0 },
+    { "define", KEY_DEFINE, "NAME=VALUE", 0, "a parameter of the program; may be repeated", 0 },
+    { "exchange", KEY_EXCHANGE, "cycles|memory", 0,
+      "what exchange code is optimised for (default cycles)", 0 },
+    { "check", KEY_CHECK, NULL, 0, "report reads of memory that was never written, and more", 0 },
+    { "plain", KEY_PLAIN, NULL, 0, "without fast paths; changes no result", 0 },
+    { "steps", KEY_STEPS, NULL, 0, "print a table of all supersteps", 0 },
+    { "report", KEY_REPORT, NULL, 0, "print what every byte of tile memory is for", 0 },
+    { "allow-oom", KEY_OOM, NULL, 0,
+      "a program that does not fit is no failure: print the report and exit 0", 0 },
+    { "digests", KEY_DIGESTS, "FILE", 0, "write a digest of all memory after every superstep", 0 },
+    { "dump", KEY_DUMP, NULL, 0, "print the graph and stop", 0 },
+    { "json", KEY_JSON, NULL, 0, "print the answer as JSON", 0 },
+    { "quiet", KEY_QUIET, NULL, 0, "no progress on stderr", 0 },
+    { 0 },
+};
+
+/* The parameters of the program, behind the options. The text is owned by argp, which frees it. */
+static char *help_filter(int key, const char *text, void *input)
+{
+    const struct request *q = input;
+    char *out = NULL;
+    size_t bytes = 0;
+    FILE *f;
+
+    if (key != ARGP_KEY_HELP_POST_DOC || !q)
+        return (char *)text;
+    f = open_memstream(&out, &bytes);
+    if (!f)
+        return (char *)text;
+    fprintf(f, "%s\n\nParameters of %s (-D NAME=VALUE):\n", text ? text : "", q->program->name);
+    for (unsigned k = 0; k < q->program->params; k++) {
+        const struct program_param *p = &q->program->param[k];
+
+        fprintf(f, "  %s: %s (default %" PRIu64 ", %" PRIu64 " to %" PRIu64 ")\n", p->name, p->text,
+                p->value, p->min, p->max);
+    }
+    fclose(f);
+    return out;
+}
+
+static const struct argp_child children[] = { { &machine_choice_argp, 0, NULL, 0 }, { 0 } };
+
+static const struct argp parser = {
+    .options = options,
+    .parser = parse_option,
+    .children = children,
+    .args_doc = "NAME",
+    .doc = "Compile a program that is known by name, run it and compare its results with a plain "
+           "calculation.\v"
+           "Exit status: 0 ran, 1 fault, wrong results or too little memory, 2 bad usage or file.",
+    .help_filter = help_filter,
+};
+
+/* ---- the answer ---- */
+
+/* Where the cycles of all supersteps went: the slowest tile's exchange, what compute adds to the
+ * slowest tile, and the rest, which is sync. */
+static json_t *bill(const struct run *r)
+{
+    uint64_t exchange = 0, compute = 0, total = 0, words = 0;
+
+    for (size_t i = 0; i < record_count(r->record); i++) {
+        const struct record_step *s = record_at(r->record, i);
+        uint64_t e = 0, both = 0, h = 0;
+
+        for (size_t k = 0; k < image_tile_count(r->im); k++) {
+            struct tile_step t = record_tile(r->record, i, image_tile_at(r->im, k)->tile);
+            uint64_t sum = (uint64_t)t.exchange_cycles + t.compute_cycles;
+
+            e = t.exchange_cycles > e ? t.exchange_cycles : e;
+            both = sum > both ? sum : both;
+            h = t.words_in > h ? t.words_in : h;
+            h = t.words_out > h ? t.words_out : h;
+        }
+        exchange += e;
+        compute += both - e;
+        total += s->end - s->release;
+        words += h;
+    }
+    return json_pack("{s:I, s:I, s:I, s:I}", "exchange_cycles", (json_int_t)exchange,
+                     "compute_cycles", (json_int_t)compute, "sync_cycles",
+                     (json_int_t)(total - exchange - compute), "h_words", (json_int_t)words);
+}
+
+static enum emu_status print_answer(const struct request *q, struct session *s, json_t *answer,
+                                    const struct compiled *c, const char *status)
+{
+    struct run *run = session_run_image(s);
+    json_t *o = run_report(run, status, NULL, 0, 0);
+    int bad;
+
+    if (!o)
+        return FAIL(NO_MEMORY, "the answer");
+    bad = json_object_set_new(o, "program", json_string(q->program->name)) ||
+          json_object_set_new(o, "bill", bill(run)) || json_object_set(o, "answer", answer) ||
+          json_object_set_new(o, "memory", compiled_report_json(c)) ||
+          (q->json && q->steps && json_object_set_new(o, "steps", run_steps_json(run, NULL)));
+    if (!bad && q->json) {
+        json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+        printf("\n");
+    } else if (!bad) {
+        json_object_del(o, "memory");
+        if (q->steps)
+            run_print_steps(run, NULL, stdout);
+        run_print(o, stdout);
+        if (q->report)
+            compiled_report(c, stdout);
+    }
+    json_decref(o);
+    return bad ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
+}
+
+/* ---- the way from a graph to an answer ---- */
+
+static enum emu_status run_session(const struct request *q, const struct compiled *c,
+                                   struct session *s, void *state, int *code)
+{
+    json_t *answer = json_object();
+    enum emu_status wrong, printed;
+
+    (void)c;
+    if (!answer)
+        return FAIL(NO_MEMORY, "the answer");
+    if (q->program->before)
+        TRY(q->program->before(s, state));
+    wrong = session_run(s);
+    if (wrong == EMU_OK && q->program->after)
+        wrong = q->program->after(s, state, answer);
+    if (wrong != EMU_OK && wrong != EMU_FAULT) {
+        json_decref(answer);
+        return wrong;
+    }
+    if (wrong == EMU_FAULT)
+        fprintf(stderr, "superstep run: %s: %s\n", q->program->name, emu_error());
+    *code = wrong == EMU_OK ? EXIT_RAN : EXIT_FAULTED;
+    printed = print_answer(q, s, answer, c, wrong == EMU_OK ? "ok" : "failed");
+    json_decref(answer);
+    return printed;
+}
+
+static enum emu_status execute(const struct request *q, const struct compiled *c, void *state,
+                               int *code)
+{
+    struct session_options o = q->run;
+    struct session *s = NULL;
+    enum emu_status st;
+
+    o.record = 1;
+    if (q->digests) {
+        o.digests = fopen(q->digests, "w");
+        if (!o.digests)
+            return FAIL(IO, "%s: %s", q->digests, strerror(errno));
+    }
+    st = session_new(c, &o, &s);
+    if (st == EMU_OK)
+        st = run_session(q, c, s, state, code);
+    session_free(s);
+    if (o.digests && fclose(o.digests) && st == EMU_OK)
+        st = FAIL(IO, "%s: %s", q->digests, strerror(errno));
+    return st;
+}
+
+static enum emu_status print_memory(const struct request *q, const struct compiled *c)
+{
+    json_t *o;
+
+    if (!q->json) {
+        compiled_report(c, stdout);
+        return EMU_OK;
+    }
+    o = compiled_report_json(c);
+    if (!o)
+        return FAIL(NO_MEMORY, "the report");
+    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+    printf("\n");
+    json_decref(o);
+    return EMU_OK;
+}
+
+static enum emu_status with_compiled(const struct request *q, const struct compiled *c, void *state,
+                                     int *code)
+{
+    if (!compiled_fits(c)) {
+        *code = q->allow_oom ? EXIT_RAN : EXIT_FAULTED;
+        return print_memory(q, c);
+    }
+    *code = EXIT_RAN;
+    if (q->output)
+        TRY(image_write(compiled_image(c), q->output));
+    if (!q->compile_only)
+        return execute(q, c, state, code);
+    return print_memory(q, c);
+}
+
+static enum emu_status with_graph(const struct request *q, struct graph *g, int *code)
+{
+    struct compiled *c = NULL;
+    void *state = NULL;
+    enum emu_status s = q->program->build(g, q->value, &state);
+
+    if (s == EMU_OK)
+        s = graph_status(g);
+    if (s == EMU_OK && q->dump) {
+        graph_dump(g, stdout);
+        *code = EXIT_RAN;
+    } else if (s == EMU_OK) {
+        s = graph_compile(g, &q->compile, &c);
+        if (s == EMU_OK)
+            s = with_compiled(q, c, state, code);
+    }
+    compiled_free(c);
+    if (q->program->done && state)
+        q->program->done(state);
+    return s;
+}
+
+static enum emu_status answer_request(const struct request *q, int *code)
+{
+    struct graph *g = NULL;
+    struct arch a;
+    enum emu_status s;
+
+    TRY(machine_choice_arch(&q->machine, "mk2", &a));
+    TRY(graph_new(&a, &g));
+    s = with_graph(q, g, code);
+    graph_free(g);
+    return s;
+}
+
+/* The first argument that names a program of the tables. */
+static const struct named_program *find(int argc, char **argv,
+                                        const struct named_program *const *tables)
+{
+    for (int i = 1; i < argc; i++) {
+        for (size_t t = 0; tables[t]; t++) {
+            for (const struct named_program *p = tables[t]; p->name; p++) {
+                if (!strcmp(p->name, argv[i]))
+                    return p;
+            }
+        }
+    }
+    return NULL;
+}
+
+int program_command(int argc, char **argv, const struct named_program *const *tables)
+{
+    struct request q = { .program = find(argc, argv, tables) };
+    int code = EXIT_BAD;
+
+    if (!q.program)
+        return -1;
+    for (unsigned k = 0; k < q.program->params; k++)
+        q.value[k] = q.program->param[k].value;
+    q.compile_only = !strcmp(argv[0], "compile");
+    q.compile.progress = stderr;
+    argp_err_exit_status = EXIT_BAD;
+    if (argp_parse(&parser, argc, argv, 0, NULL, &q))
+        return EXIT_BAD;
+    if (answer_request(&q, &code) == EMU_OK)
+        return code;
+    fprintf(stderr, "superstep %s: %s: %s\n", argv[0], q.program->name, emu_error());
+    return EXIT_BAD;
+}

@@ -1,0 +1,47 @@
+/* plan_cost.c - costs that every plan counts: exchange phases and calls of codelets. */
+#include "programs/plan/plan_cost.h"
+
+#include <string.h>
+
+uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words, uint64_t messages)
+{
+    uint32_t last = a->tiles - 1;
+    int low, high;
+
+    (void)messages; /* pointer and source changes ride on words that pass anyway */
+    if (!words)
+        return 0;
+    arch_exchange_delay_span(a, &low, &high);
+    return a->sync_chip_cycles + words + (uint64_t)(high > 0 ? high : 0) +
+           arch_pic_lag(a, arch_tile_physical(a, last));
+}
+
+uint64_t plan_call_cycles(const struct arch *a, const char *codelet, const struct plan_field *field,
+                          unsigned fields)
+{
+    const struct codelet *c = codelet_find(codelet);
+    struct codelet_call call = { .arch = a };
+
+    EMU_ASSERT(c);
+    for (unsigned i = 0; i < fields; i++) {
+        int k = codelet_field_find(c, field[i].name);
+
+        EMU_ASSERT(k >= 0);
+        call.arg[k].elements = call.arg[k].value = field[i].n;
+    }
+    for (unsigned i = 0; i < c->fields; i++) {
+        int of = c->field[i].kind == FIELD_LENGTH ? codelet_field_find(c, c->field[i].other) : -1;
+
+        if (of >= 0)
+            call.arg[i].elements = call.arg[i].value = call.arg[of].elements;
+    }
+    return c->cycles(&call);
+}
+
+uint64_t plan_copy_cycles(const struct arch *a, uint64_t bytes)
+{
+    const struct plan_field field[] = { { "src", (uint32_t)(bytes / 4) },
+                                        { "dst", (uint32_t)(bytes / 4) } };
+
+    return bytes ? plan_call_cycles(a, "copy_64", field, EMU_COUNT_OF(field)) : 0;
+}

@@ -1,0 +1,129 @@
+/* plan_matmul.c - cuts of a matrix product over tiles: all of them are tried.
+ *
+ * A tile takes m' = m/sm rows, n' = n/sn columns and k' = k/sk of the sum. The m' x k' block of the
+ * left operand lies spread over the sn tiles that need it, the k' x n' block of the right one over
+ * its sm tiles: each gathers the rest. When the sum is cut, the sk tiles that have partial results
+ * of one block each add up 1/sk of it.
+ */
+#include <string.h>
+
+#include "programs/plan/plan_cost.h"
+
+enum { BLOCK = 16, F16_BYTES = 2 };
+
+/* The largest shard of a cut. */
+struct shard {
+    uint64_t m, nb, kb; /* rows, blocks of 16 columns, blocks of 16 of the sum */
+};
+
+static uint64_t left_bytes(const struct shard *s)
+{
+    return s->m * s->kb * BLOCK * F16_BYTES;
+}
+
+static uint64_t right_bytes(const struct shard *s)
+{
+    return s->nb * BLOCK * s->kb * BLOCK * F16_BYTES;
+}
+
+static uint64_t out_bytes(const struct shard *s)
+{
+    return s->m * s->nb * BLOCK * F16_BYTES;
+}
+
+/* Gathering a block of so many bytes from its group: everybody listens while one sends. */
+static uint64_t gather_words(uint64_t bytes, uint32_t group)
+{
+    return group > 1 ? ceil_div(bytes, 4) : 0;
+}
+
+static uint64_t own_bytes(uint64_t bytes, uint32_t group)
+{
+    return group > 1 ? (bytes / group + 7) / 8 * 8 : 0;
+}
+
+static void cost_reduce(const struct arch *a, const struct shard *s, struct matmul_plan *p)
+{
+    uint64_t elements = ceil_div(out_bytes(s) / F16_BYTES, p->sk);
+    uint64_t words = ceil_div(elements * F16_BYTES, 4) * (p->sk - 1);
+    const struct plan_field field[] = { { "partials", (uint32_t)(elements * p->sk) },
+                                        { "out", (uint32_t)elements },
+                                        { "p", p->sk } };
+
+    p->cost.exchange_partials = plan_exchange_cycles(a, words, p->sk) - a->sync_chip_cycles;
+    p->cost.sync += a->sync_chip_cycles;
+    p->cost.rearrange += plan_copy_cycles(a, (elements * F16_BYTES + 7) / 8 * 8);
+    p->cost.reduce = plan_call_cycles(a, "reduce_sum_f16_f16", field, EMU_COUNT_OF(field));
+    p->cost.tile_bytes += elements * F16_BYTES * p->sk;
+}
+
+static void cost(const struct arch *a, const struct shard *s, struct matmul_plan *p)
+{
+    uint64_t words = gather_words(left_bytes(s), p->sn) + gather_words(right_bytes(s), p->sm);
+    const struct plan_field field[] = {
+        { "in", (uint32_t)(s->m * s->kb * BLOCK) },
+        { "weights", (uint32_t)(s->nb * s->kb * BLOCK * BLOCK) },
+        { "out", (uint32_t)(s->nb * s->m * BLOCK) },
+        { "kb", (uint32_t)s->kb },
+        { "nb", (uint32_t)s->nb },
+        { "f", (uint32_t)s->m },
+    };
+
+    memset(&p->cost, 0, sizeof(p->cost));
+    if (words) {
+        p->cost.exchange_in = plan_exchange_cycles(a, words, p->sm + p->sn) - a->sync_chip_cycles;
+        p->cost.sync = a->sync_chip_cycles;
+    }
+    p->cost.rearrange = plan_copy_cycles(a, own_bytes(left_bytes(s), p->sn)) +
+                        plan_copy_cycles(a, own_bytes(right_bytes(s), p->sm));
+    p->cost.compute = plan_call_cycles(a, "matmul_f16", field, EMU_COUNT_OF(field));
+    p->cost.tile_bytes = left_bytes(s) + right_bytes(s) + out_bytes(s);
+    if (p->sk > 1)
+        cost_reduce(a, s, p);
+    p->cost.total = p->cost.exchange_in + p->cost.compute + p->cost.exchange_partials +
+                    p->cost.reduce + p->cost.sync + p->cost.rearrange;
+}
+
+/* Whether p is better than *best: it fits and is faster, or nothing fits and it needs less. */
+static int is_better(const struct matmul_plan *p, const struct matmul_plan *best, uint64_t memory)
+{
+    int fits = p->cost.tile_bytes <= memory, best_fits = best->cost.tile_bytes <= memory;
+
+    if (!best->sm)
+        return 1;
+    if (fits != best_fits)
+        return fits;
+    return fits ? p->cost.total < best->cost.total : p->cost.tile_bytes < best->cost.tile_bytes;
+}
+
+static void try_cut(const struct arch *a, struct matmul_plan p, uint64_t memory,
+                    struct matmul_plan *best)
+{
+    struct shard s = { ceil_div(p.m, p.sm), ceil_div(p.n / BLOCK, p.sn),
+                       ceil_div(p.k / BLOCK, p.sk) };
+
+    cost(a, &s, &p);
+    if (is_better(&p, best, memory))
+        *best = p;
+}
+
+enum emu_status plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32_t k,
+                            uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
+                            struct matmul_plan *out)
+{
+    struct matmul_plan p = { .m = m, .n = n, .k = k, .first_tile = first_tile, .tiles = tiles };
+
+    memset(out, 0, sizeof(*out));
+    if (!m || !n || !k || n % BLOCK || k % BLOCK || !tiles || first_tile + tiles > a->tiles)
+        return FAIL(USAGE,
+                    "a matrix product %u x %u x %u on %u tiles from %u on: expected sizes above 0, "
+                    "n and k multiples of %d, tiles of the chip",
+                    m, n, k, tiles, first_tile, BLOCK);
+    for (p.sk = 1; p.sk <= tiles; p.sk = next_cut(k / BLOCK, p.sk)) {
+        for (p.sn = 1; (uint64_t)p.sk * p.sn <= tiles; p.sn = next_cut(n / BLOCK, p.sn)) {
+            for (p.sm = 1; (uint64_t)p.sk * p.sn * p.sm <= tiles; p.sm = next_cut(m, p.sm))
+                try_cut(a, p, memory_bytes, out);
+        }
+    }
+    return EMU_OK;
+}
