@@ -42,6 +42,9 @@ const struct arch *graph_arch(const struct graph *g);
 /* The first error of a builder call, made again for emu_error(); EMU_OK if there was none. */
 enum emu_status graph_status(const struct graph *g) EMU_MUST_CHECK;
 
+/* Makes s the error of the graph, unless there is one already: for who builds on the builder. */
+void graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...) EMU_PRINTF(3, 4);
+
 /* Names of what is made between push and pop begin with "name/". */
 void graph_push(struct graph *g, const char *name);
 void graph_pop(struct graph *g);
@@ -97,6 +100,16 @@ void graph_map_linear(struct graph *g, struct tensor t, uint32_t grain, uint32_t
 void graph_map_like(struct graph *g, struct tensor t, struct tensor like);
 /* The tile of one element; UINT32_MAX when it is not mapped. */
 uint32_t graph_tile_of(const struct graph *g, struct tensor t, uint64_t element);
+
+/* Elements [begin, end) of a tensor, in its order, lie on one tile. */
+struct tile_run {
+    uint64_t begin, end;
+    uint32_t tile; /* UINT32_MAX: not mapped */
+};
+/* All of t, in order, as long as possible each. *out: emu_free it. EMU_NO_MEMORY, or the error of
+ * the graph. */
+enum emu_status graph_tile_runs(struct graph *g, struct tensor t, struct tile_run **out,
+                                size_t *runs) EMU_MUST_CHECK;
 
 /* ---- vertices ---- */
 
@@ -230,6 +243,7 @@ enum emu_status session_output(struct session *s, uint32_t stream, void **data,
 enum emu_status session_run(struct session *s) EMU_MUST_CHECK;
 uint64_t session_cycles(const struct session *s); /* of all runs so far */
 struct run *session_run_image(struct session *s);  /* borrowed: record, machine, host */
+struct graph *session_graph(const struct session *s); /* that was compiled; borrowed */
 
 /* ---- programs with a name ---- */
 
@@ -258,13 +272,13 @@ struct named_program {
     void (*done)(void *state); /* NULL allowed */
 };
 
-/* Ends with a row whose name is NULL. */
-extern const struct named_program lab_programs[];
+/* The programs of programs/lab; ends with NULL. */
+extern const struct named_program *const lab_programs[];
 
 /* `superstep run` and `superstep compile` for a name of one of the tables (a NULL ends their list);
  * argv[0] is "run" or "compile". Returns the exit code of commands.h, or -1 when no program of that
  * name is there. */
-int program_command(int argc, char **argv, const struct named_program *const *tables);
+int program_command(int argc, char **argv, const struct named_program *const *const *tables);
 
 #include "programs/ops/ops.h"
 #include "programs/plan/plan.h"

@@ -117,6 +117,7 @@ static void command_add_machine(struct command *c)
     command_add(c, "-D__IPU__=1");
     command_add(c, "-D__IPU_ARCH_VERSION__=%d", strcmp(a->base, "mk1") ? 2 : 1);
     command_add(c, "-DSUPERSTEP_MEM_BASE=0x%x", a->mem_base);
+    command_add(c, "-DSUPERSTEP_REGION0_BYTES=0x%x", a->region0_bytes);
     command_add(c, "-DSUPERSTEP_ELEMENT_BYTES=0x%x", a->element_bytes);
     command_add(c, "-DSUPERSTEP_ADDRESS_BITS=%u", a->address_bits);
     command_add(c, "-DSUPERSTEP_ADDRESS_MASK=0x%x", (1u << a->address_bits) - 1);

@@ -89,8 +89,8 @@ enum machine_stop machine_run(struct machine *m, uint64_t max_cycle);
 /* Answers the host sync: all tiles are released sync_host_cycles after the last arrival. */
 void machine_release_host(struct machine *m);
 
-/* After a machine_run that stopped at the host: the superstep that ended there enters the record and
- * the digests. When the host answers after all, its next release does not enter it again. */
+/* After a machine_run that stopped at the host: the superstep that ended there enters the record
+ * and the digests. When the host answers after all, its next release does not enter it again. */
 enum emu_status machine_finish(struct machine *m) EMU_MUST_CHECK;
 
 /* A packet of the host that is in the memory of a tile from `cycle` on, in answer to a request of

@@ -64,13 +64,13 @@ enum emu_status host_stream_from_memory(struct host *h, uint32_t id, uint32_t de
                                         const void *data, uint64_t bytes,
                                         int repeat) EMU_MUST_CHECK;
 
-/* Between runs: from now on a stream from memory takes its bytes from data, from its start; what was
- * left of the data before is dropped. Errors: EMU_USAGE for any other stream. */
+/* Between runs: from now on a stream from memory takes its bytes from data, from its start; what
+ * was left of the data before is dropped. Errors: EMU_USAGE for any other stream. */
 enum emu_status host_stream_refill(struct host *h, uint32_t id, const void *data,
                                    uint64_t bytes) EMU_MUST_CHECK;
 
-/* The same as host_stream_from_memory from a file, read as it is needed. EMU_IO: it cannot be opened. With repeat it must be
- * seekable. */
+/* The same as host_stream_from_memory from a file, read as it is needed. EMU_IO: it cannot be
+ * opened. With repeat it must be seekable. */
 enum emu_status host_stream_from_file(struct host *h, uint32_t id, uint32_t depth, const char *path,
                                       int repeat) EMU_MUST_CHECK;
 

@@ -139,7 +139,10 @@ char *run_stop_text(const struct run *r)
         if (fault)
             print_fault(f, fault);
         else
-            fputs(r->error ? r->error : r->stop == MACHINE_LIMIT ? "too many cycles" : "stopped", f);
+            fputs(r->error                   ? r->error
+                  : r->stop == MACHINE_LIMIT ? "too many cycles"
+                                             : "stopped",
+                  f);
         fclose(f);
     }
     json_decref(fault);

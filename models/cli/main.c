@@ -7,7 +7,7 @@
 #include "programs/programs.h"
 
 static const struct command *const tables[] = { emu_commands };
-static const struct named_program *const programs[] = { lab_programs, NULL };
+static const struct named_program *const *const programs[] = { lab_programs, NULL };
 
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
 

@@ -355,20 +355,20 @@ static enum emu_status answer_request(const struct request *q, int *code)
 
 /* The first argument that names a program of the tables. */
 static const struct named_program *find(int argc, char **argv,
-                                        const struct named_program *const *tables)
+                                        const struct named_program *const *const *tables)
 {
-    for (int i = 1; i < argc; i++) {
-        for (size_t t = 0; tables[t]; t++) {
-            for (const struct named_program *p = tables[t]; p->name; p++) {
-                if (!strcmp(p->name, argv[i]))
-                    return p;
+    for (; *tables; tables++) {
+        for (const struct named_program *const *p = *tables; *p; p++) {
+            for (int i = 1; i < argc; i++) {
+                if (!strcmp((*p)->name, argv[i]))
+                    return *p;
             }
         }
     }
     return NULL;
 }
 
-int program_command(int argc, char **argv, const struct named_program *const *tables)
+int program_command(int argc, char **argv, const struct named_program *const *const *tables)
 {
     struct request q = { .program = find(argc, argv, tables) };
     int code = EXIT_BAD;

@@ -5,8 +5,9 @@
 #include "programs/emit/emit.h"
 
 struct compiled {
-    struct graph *graph; /* borrowed */
-    struct lowered *lowered; /* owned, like all that follows */
+    struct graph *graph;         /* borrowed */
+    enum exchange_target target; /* what the exchanges were scheduled for */
+    struct lowered *lowered;     /* owned, like all that follows */
     struct codelet_code codelets;
     struct exchange_schedule *schedule; /* by operation of lowered */
     struct placement place;

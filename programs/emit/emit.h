@@ -1,9 +1,11 @@
 /* emit.h - control code, exchange code and contents of every tile; the image.
  *
- * Code of a tile, from mem_base on: the codelets of the program (equal addresses on all tiles), then
- * the functions of the program, each operation in turn, exchange code in line behind its sync.
+ * Code of a tile, from mem_base on: the codelets of the program (equal addresses on all tiles),
+ * then the functions of the program, each operation in turn, exchange code in line behind its sync,
+ * then headers of host transfers and the words of the stack. All of it counts as code bytes.
  * Supervisor registers: $m0 .. $m5 are free for launches and codelets, $m6 .. $m9 count the four
- * outermost nested loops (deeper ones count in memory), $m10 is the return address.
+ * outermost nested loops (deeper ones count in words of the stack), $m10 is the return address
+ * (kept there by functions that call), $m11 the address of the stack where there is one.
  */
 #ifndef PROGRAMS_EMIT_H
 #define PROGRAMS_EMIT_H
@@ -21,8 +23,8 @@ struct emit_input {
     const struct exchange_schedule *schedule;
 };
 
-/* Bytes of code of every used tile, codelets included; code_bytes has used_tiles entries. The length
- * does not depend on addresses. Cost: that of emitting. */
+/* Bytes of code of every used tile, codelets included; code_bytes has used_tiles entries. The
+ * length does not depend on addresses. Cost: that of emitting. */
 enum emu_status emit_measure(const struct emit_input *in, unsigned threads,
                              uint32_t *code_bytes) EMU_MUST_CHECK;
 

@@ -48,16 +48,17 @@ struct view {
     enum view_kind kind;
     enum elem elem;
     unsigned rank;
-    uint32_t shape[TENSOR_MAX_RANK];
+    const uint32_t *shape; /* [rank], in the arena, like the other arrays */
     uint64_t elements;
     uint32_t var; /* block */
     uint64_t offset;
-    int64_t stride[TENSOR_MAX_RANK]; /* 0: broadcast */
+    const int64_t *stride; /* [rank]; 0: broadcast, or a dimension of size 1 */
     unsigned dim;
     uint32_t begin;
     uint8_t order[TENSOR_MAX_RANK];
-    const uint32_t *part; /* views */
     uint32_t parts;
+    const uint32_t *part; /* views */
+    const uint32_t *edge; /* concat: part k is [edge[k], edge[k + 1]) of dim; parts + 1 */
 };
 
 /* `elements` consecutive elements of a variable that are consecutive in a view. */
@@ -125,6 +126,7 @@ struct graph {
     char *error; /* emu_error() of the first failure, owned */
     char *path;  /* current prefix with its trailing '/', owned */
     size_t path_length;
+    VEC(size_t) pushed; /* lengths of the path before each graph_push() */
     VEC(struct variable) variable;
     VEC(struct view) view;
     VEC(struct compute_set) compute_set;
@@ -151,8 +153,5 @@ struct view_run view_at(const struct graph *g, uint32_t view, uint64_t i);
 /* The normalised mapping; sorts what was added since. EMU_NO_MEMORY only. */
 enum emu_status variable_map(struct graph *g, uint32_t var, const struct map_run **run,
                              size_t *runs) EMU_MUST_CHECK;
-
-/* Records an error of the builder, unless there is one already: GRAPH_FAIL(g, "...") */
-void graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...) EMU_PRINTF(3, 4);
 
 #endif

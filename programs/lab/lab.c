@@ -1,6 +1,114 @@
-/* lab.c - the table of programs that `superstep run NAME` knows for teaching and measuring. */
-#include "programs/programs.h"
+/* lab.c - the table of programs that `superstep run NAME` knows for teaching and measuring, and
+ * what they share.
+ */
+#include "programs/lab/lab.h"
 
-const struct named_program lab_programs[] = {
-    { .name = NULL },
+#include <math.h>
+#include <string.h>
+
+float *lab_numbers(uint64_t n, uint64_t seed)
+{
+    float *x = emu_alloc(n, sizeof(*x));
+    uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
+
+    for (uint64_t i = 0; x && i < n; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        x[i] = (float)((int)(state >> 53) - 1024) / 1024.0f;
+    }
+    return x;
+}
+
+enum emu_status lab_new(struct lab **out)
+{
+    *out = emu_alloc(1, sizeof(**out));
+    return *out ? EMU_OK : FAIL(NO_MEMORY, "a lab program");
+}
+
+void lab_free(void *state)
+{
+    struct lab *l = state;
+
+    if (!l)
+        return;
+    emu_free(l->x);
+    emu_free(l->y);
+    emu_free(l->want);
+    emu_free(l);
+}
+
+enum emu_status lab_write(struct session *s, const struct graph *g, struct tensor t, const float *x,
+                          uint64_t n)
+{
+    struct fp_env env = { 0 };
+    enum emu_status st;
+    uint16_t *h;
+
+    if (!x)
+        return FAIL(NO_MEMORY, "%llu numbers", (unsigned long long)n);
+    if (tensor_elem(g, t) == ELEM_F32)
+        return session_write(s, t, x);
+    h = emu_alloc(n, sizeof(*h));
+    if (!h)
+        return FAIL(NO_MEMORY, "%llu numbers", (unsigned long long)n);
+    for (uint64_t i = 0; i < n; i++)
+        h[i] = fp_f16_from_f64(x[i], 0, &env);
+    st = session_write(s, t, h);
+    emu_free(h);
+    return st;
+}
+
+enum emu_status lab_read(struct session *s, const struct graph *g, struct tensor t, float **out,
+                         uint64_t n)
+{
+    float *x = emu_alloc(n, sizeof(*x));
+    enum emu_status st;
+
+    *out = x;
+    if (!x)
+        return FAIL(NO_MEMORY, "%llu numbers", (unsigned long long)n);
+    if (tensor_elem(g, t) == ELEM_F16) {
+        uint16_t *h = emu_alloc(n, sizeof(*h));
+
+        st = h ? session_read(s, t, h) : FAIL(NO_MEMORY, "%llu numbers", (unsigned long long)n);
+        for (uint64_t i = 0; st == EMU_OK && i < n; i++)
+            x[i] = (float)fp_f16_value(h[i]);
+        emu_free(h);
+    } else {
+        st = session_read(s, t, x);
+    }
+    if (st != EMU_OK) {
+        emu_free(x);
+        *out = NULL;
+    }
+    return st;
+}
+
+void lab_note(json_t *answer, const char *key, double value)
+{
+    json_object_set_new(answer, key, json_real(value));
+}
+
+enum emu_status lab_compare(const float *got, const float *want, uint64_t n, double bound,
+                            json_t *answer)
+{
+    double worst = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        double d = fabs((double)got[i] - (double)want[i]);
+
+        if (!(d <= bound))
+            return FAIL(FAULT, "result %llu is %.9g, plain C says %.9g: expected at most %g apart",
+                        (unsigned long long)i, (double)got[i], (double)want[i], bound);
+        worst = d > worst ? d : worst;
+    }
+    json_object_set_new(answer, "results", json_integer((json_int_t)n));
+    lab_note(answer, "largest_difference", worst);
+    lab_note(answer, "allowed_difference", bound);
+    return EMU_OK;
+}
+
+const struct named_program *const lab_programs[] = {
+    &lab_vector_add,    &lab_total,   &lab_matvec_rows,
+    &lab_matvec_blocks, &lab_matmul,  &lab_transpose,
+    &lab_softmax,       &lab_stencil, NULL,
 };

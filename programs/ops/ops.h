@@ -8,10 +8,19 @@
 #ifndef PROGRAMS_OPS_H
 #define PROGRAMS_OPS_H
 
+#include "programs/plan/plan.h"
 #include "programs/programs.h"
 
-enum unary_op { UNARY_RELU, UNARY_SIGMOID, UNARY_SWISH, UNARY_TANH, UNARY_EXP, UNARY_SQRT,
-                UNARY_RSQRT, UNARY_COUNT };
+enum unary_op {
+    UNARY_RELU,
+    UNARY_SIGMOID,
+    UNARY_SWISH,
+    UNARY_TANH,
+    UNARY_EXP,
+    UNARY_SQRT,
+    UNARY_RSQRT,
+    UNARY_COUNT
+};
 enum binary_op { BINARY_ADD, BINARY_SUB, BINARY_MUL, BINARY_MAX, BINARY_COUNT };
 enum reduce_op { REDUCE_SUM, REDUCE_MAX, REDUCE_SUMSQ, REDUCE_COUNT };
 
@@ -43,13 +52,20 @@ struct tensor op_softmax(struct graph *g, struct program seq, struct tensor t, c
 /* [r][c] -> [c][r], really moved: the result lies linearly over all tiles. */
 struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t, const char *name);
 
-/* Matrix product in f16, c = a b, by a plan of plan_matmul(). The operands are made by
- * op_matmul_left/right in the layout and on the tiles the plan wants; they look like [m][k] and
- * [k][n] and the result like [m][n], whatever the layout. */
-struct matmul_plan;
-struct tensor op_matmul_left(struct graph *g, const struct matmul_plan *plan, const char *name);
-struct tensor op_matmul_right(struct graph *g, const struct matmul_plan *plan, const char *name);
+/* An operand of a matrix product, in the layout and on the tiles its plan wants: as a matrix, and
+ * as the plan's blocks in order (what the product reads; flat). */
+struct matmul_operand {
+    struct tensor matrix, blocks;
+};
+
+/* Matrix product in f16, c [m][n] = a [m][k] b [k][n], by a plan of plan_matmul(). Tiles that share
+ * an operand's block hold a part of it each. The result is a view that looks like [m][n], whatever
+ * the layout. */
+struct matmul_operand op_matmul_left(struct graph *g, const struct matmul_plan *plan,
+                                     const char *name);
+struct matmul_operand op_matmul_right(struct graph *g, const struct matmul_plan *plan,
+                                      const char *name);
 struct tensor op_matmul(struct graph *g, struct program seq, const struct matmul_plan *plan,
-                        struct tensor a, struct tensor b, const char *name);
+                        struct matmul_operand a, struct matmul_operand b, const char *name);
 
 #endif

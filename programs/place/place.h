@@ -10,13 +10,13 @@
 #include "programs/lower/lowered.h"
 
 struct tile_place {
-    uint32_t code_bytes;  /* as given: [mem_base, mem_base + code_bytes) */
-    uint32_t used_bytes;  /* code and objects, overlapped ones once */
-    uint32_t gap_bytes;   /* lost to alignment, regions and element constraints */
-    uint64_t need_bytes;  /* memory the tile would need; over arch->mem_bytes: it does not fit */
-    uint64_t code_need;   /* bytes of region 0 that code needs; over region0_bytes: it does not fit */
-    uint32_t peak_op;     /* operation at which most bytes are in use */
-    uint32_t peak_bytes;  /* in use then, code included */
+    uint32_t code_bytes; /* as given: [mem_base, mem_base + code_bytes) */
+    uint32_t used_bytes; /* code and objects, overlapped ones once */
+    uint32_t gap_bytes;  /* lost to alignment, regions and element constraints */
+    uint64_t need_bytes; /* memory the tile would need; over arch->mem_bytes: it does not fit */
+    uint64_t code_need; /* bytes of region 0 that code needs; over region0_bytes: it does not fit */
+    uint32_t peak_op;   /* operation at which most bytes are in use */
+    uint32_t peak_bytes; /* in use then, code included */
 };
 
 struct placement {
@@ -25,14 +25,15 @@ struct placement {
     int fits;
 };
 
-/* code_bytes: code of each used tile. Sets object.addr of all objects. Deterministic, for any number
- * of threads (0: all cores). EMU_NO_MEMORY only. */
+/* code_bytes: code of each used tile. Sets object.addr of all objects. Deterministic, for any
+ * number of threads (0: all cores). EMU_NO_MEMORY only. */
 enum emu_status place_objects(struct lowered *l, const uint32_t *code_bytes, unsigned threads,
                               struct placement *out) EMU_MUST_CHECK;
 void placement_free(struct placement *p);
 
 /* Proves a placement: inside memory (where it fits), aligned, in its region, apart where demanded,
- * no two objects in use at the same time share a byte. EMU_BAD_PROGRAM names both, tile and bytes. */
+ * no two objects in use at the same time share a byte. EMU_BAD_PROGRAM names both, tile and bytes.
+ */
 enum emu_status placement_check(const struct lowered *l, const struct placement *p) EMU_MUST_CHECK;
 
 #endif

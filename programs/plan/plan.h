@@ -35,6 +35,17 @@ enum emu_status plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32
  * the scheduler's goal, its latency, and the sync before it. */
 uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words, uint64_t messages);
 
+/* A field of a codelet: elements of an edge or list, or the value of a scalar. */
+struct plan_field {
+    const char *name;
+    uint32_t n;
+};
+
+/* Cycles of one call by the codelet's own formula; lengths follow from the edges. The codelet and
+ * its fields must exist (EMU_ASSERT). */
+uint64_t plan_cycles(const struct arch *a, const char *codelet, const struct plan_field *field,
+                     unsigned fields);
+
 /* Stages of a reduction of p partials of n elements each that lie on `sources` tiles: fan-in of
  * each stage, the product at least sources. At most PLAN_MAX_STAGES. */
 enum { PLAN_MAX_STAGES = 4 };

@@ -16,8 +16,8 @@ uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words, uint64_t mes
            arch_pic_lag(a, arch_tile_physical(a, last));
 }
 
-uint64_t plan_call_cycles(const struct arch *a, const char *codelet, const struct plan_field *field,
-                          unsigned fields)
+uint64_t plan_cycles(const struct arch *a, const char *codelet, const struct plan_field *field,
+                     unsigned fields)
 {
     const struct codelet *c = codelet_find(codelet);
     struct codelet_call call = { .arch = a };
@@ -43,5 +43,5 @@ uint64_t plan_copy_cycles(const struct arch *a, uint64_t bytes)
     const struct plan_field field[] = { { "src", (uint32_t)(bytes / 4) },
                                         { "dst", (uint32_t)(bytes / 4) } };
 
-    return bytes ? plan_call_cycles(a, "copy_64", field, EMU_COUNT_OF(field)) : 0;
+    return bytes ? plan_cycles(a, "copy_64", field, EMU_COUNT_OF(field)) : 0;
 }

@@ -1,20 +1,9 @@
-/* plan_cost.h - what the planners share: cuts of a size, and the codelets' own formulas. */
+/* plan_cost.h - what the planners share: cuts of a size, and copies. */
 #ifndef PROGRAMS_PLAN_COST_H
 #define PROGRAMS_PLAN_COST_H
 
 #include "programs/codelets/codelet.h"
 #include "programs/plan/plan.h"
-
-/* A field of a codelet: elements of an edge or list, or the value of a scalar or length. */
-struct plan_field {
-    const char *name;
-    uint32_t n;
-};
-
-/* Cycles of one call by the codelet's formula. The codelet and its fields must exist (EMU_ASSERT).
- */
-uint64_t plan_call_cycles(const struct arch *a, const char *codelet, const struct plan_field *field,
-                          unsigned fields);
 
 /* Cycles of copying so many bytes (a multiple of 8) on one tile. */
 uint64_t plan_copy_cycles(const struct arch *a, uint64_t bytes);

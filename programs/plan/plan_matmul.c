@@ -53,7 +53,7 @@ static void cost_reduce(const struct arch *a, const struct shard *s, struct matm
     p->cost.exchange_partials = plan_exchange_cycles(a, words, p->sk) - a->sync_chip_cycles;
     p->cost.sync += a->sync_chip_cycles;
     p->cost.rearrange += plan_copy_cycles(a, (elements * F16_BYTES + 7) / 8 * 8);
-    p->cost.reduce = plan_call_cycles(a, "reduce_sum_f16_f16", field, EMU_COUNT_OF(field));
+    p->cost.reduce = plan_cycles(a, "reduce_sum_f16_f16", field, EMU_COUNT_OF(field));
     p->cost.tile_bytes += elements * F16_BYTES * p->sk;
 }
 
@@ -76,7 +76,7 @@ static void cost(const struct arch *a, const struct shard *s, struct matmul_plan
     }
     p->cost.rearrange = plan_copy_cycles(a, own_bytes(left_bytes(s), p->sn)) +
                         plan_copy_cycles(a, own_bytes(right_bytes(s), p->sm));
-    p->cost.compute = plan_call_cycles(a, "matmul_f16", field, EMU_COUNT_OF(field));
+    p->cost.compute = plan_cycles(a, "matmul_f16", field, EMU_COUNT_OF(field));
     p->cost.tile_bytes = left_bytes(s) + right_bytes(s) + out_bytes(s);
     if (p->sk > 1)
         cost_reduce(a, s, p);

@@ -20,7 +20,7 @@ static uint64_t stage_cost(const struct arch *a, uint32_t fan_in, uint64_t eleme
                                         { "out", (uint32_t)share },
                                         { "p", fan_in } };
     uint64_t exchange = plan_exchange_cycles(a, words, fan_in) - a->sync_chip_cycles;
-    uint64_t reduce = plan_call_cycles(a, "reduce_sum_f32_f32", field, EMU_COUNT_OF(field));
+    uint64_t reduce = plan_cycles(a, "reduce_sum_f32_f32", field, EMU_COUNT_OF(field));
 
     c->exchange_partials += exchange;
     c->reduce += reduce;

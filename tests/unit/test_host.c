@@ -165,6 +165,34 @@ static void test_odd_sources(void **state)
     rig_free(&r);
 }
 
+/* New data for a stream begin at their start, whatever was left of the old ones. */
+static void test_refill(void **state)
+{
+    char name[32];
+    struct rig r;
+
+    (void)state;
+    rig_new(&r, NULL, NULL);
+    assert_int_equal(host_stream_from_memory(r.h, 1, 1, pattern, 12, 0), EMU_OK);
+    ask(&r, 0, 5, 1, 8);
+    advance(&r, 100000);
+    assert_int_equal(host_stream_refill(r.h, 1, pattern + 100, 16), EMU_OK);
+    assert_int_equal(try_ask(&r, 0, 100000, 1, 8, 16, 0), EMU_OK);
+    advance(&r, UINT64_MAX);
+    place_apply_arrivals(r.m, 0, UINT64_MAX);
+    assert_memory_equal(machine_tile(r.m, 0)->mem, pattern, 8);
+    assert_memory_equal(machine_tile(r.m, 0)->mem + 8, pattern + 100, 16);
+    temp_name(name);
+    assert_int_equal(host_stream_from_file(r.h, 2, 1, name, 0), EMU_OK);
+    assert_int_equal(host_stream_to_memory(r.h, 3, 1), EMU_OK);
+    EXPECT_ERROR(USAGE, host_stream_refill(r.h, 2, pattern, 4), "stream 2");
+    EXPECT_ERROR(USAGE, host_stream_refill(r.h, 3, pattern, 4), "stream 3");
+    EXPECT_ERROR(USAGE, host_stream_refill(r.h, 4, pattern, 4), "stream 4");
+    EXPECT_ERROR(USAGE, host_stream_refill(r.h, HOST_MAX_STREAMS, pattern, 4), "memory");
+    unlink(name);
+    rig_free(&r);
+}
+
 /* Bytes to the host stand in the order of issue, though requests come in another one; also those
  * that the link has not carried when the run is over. */
 static void test_sinks(void **state)
@@ -358,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_bad_streams),
         cmocka_unit_test(test_sources),
         cmocka_unit_test(test_odd_sources),
+        cmocka_unit_test(test_refill),
         cmocka_unit_test(test_sinks),
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_memory_is_what_is_in_flight),

@@ -473,6 +473,31 @@ static void test_host_answers(void **state)
     chip_free(&c);
 }
 
+/* The host may answer after machine_finish(), too: every superstep is recorded once. */
+static void test_host_answers_late(void **state)
+{
+    uint64_t clock = START_CYCLES;
+    struct chip c;
+
+    (void)state;
+    chip_new(&c, "toy4", NULL);
+    chip_program(&c, 0, 0, START "2: sync 6\n" CLOCK(0) BUSY(3) "bri 2b\n");
+    for (unsigned k = 0; k < 3; k++) {
+        chip_stops(&c, MACHINE_HOST);
+        for (unsigned i = 0; i < 2; i++) {
+            assert_int_equal(machine_finish(c.m), EMU_OK);
+            assert_int_equal(machine_supersteps(c.m, 0), k + 1);
+            assert_int_equal(record_count(c.record), k + 1);
+        }
+        assert_int_equal(record_at(c.record, k)->index, k);
+        assert_int_equal(record_at(c.record, k)->end, clock);
+        machine_release_host(c.m);
+        assert_int_equal(machine_supersteps(c.m, 0), k + 1);
+        clock += c.arch.sync_host_cycles + NOTE_CYCLES + busy(3) + c.arch.sup_branch_cycles;
+    }
+    chip_free(&c);
+}
+
 /* --- the record --- */
 
 static void check_step(const struct chip *c, size_t i, uint32_t tile, struct tile_step want)
@@ -651,6 +676,7 @@ int main(void)
         cmocka_unit_test(test_reserved_zones),
         cmocka_unit_test(test_lowest_tile_counts),
         cmocka_unit_test(test_host_answers),
+        cmocka_unit_test(test_host_answers_late),
         cmocka_unit_test(test_record),
         cmocka_unit_test(test_digests),
         cmocka_unit_test(test_digest_of_a_short_page),

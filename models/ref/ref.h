@@ -1,0 +1,30 @@
+/* ref.h - a network in f64 on the host: the plain reference of everything the machine computes. */
+#ifndef MODELS_REF_H
+#define MODELS_REF_H
+
+#include "models/weights/weights.h"
+
+/* Output of each layer, [batch][c][h][w] in f64; index by layer. */
+struct ref {
+    double **out; /* owned; NULL where it was dropped */
+    uint32_t layers;
+};
+
+/* Runs all layers on [batch][3][h][w] numbers. keep: every output stays; else only the last.
+ * Threads: all cores; bits do not depend on them. EMU_NO_MEMORY. Free with ref_free. */
+enum emu_status ref_run(const struct net *n, const struct weights *w, const float *input, int keep,
+                        struct ref *out) EMU_MUST_CHECK;
+void ref_free(struct ref *r);
+
+/* One layer alone on given inputs ([batch][c][h][w] of its input layers). out: batch x out_c x
+ * out_h x out_w numbers, owned by the caller. */
+void ref_layer(const struct net *n, const struct weights *w, uint32_t layer,
+               const double *const in[2], double *out);
+
+/* Sets the running statistics of batch norms to those the network sees on a fixed seeded batch of
+ * `pictures` synthetic pictures, layer by layer, so that no output is flat. Group norms need none.
+ */
+enum emu_status weights_calibrate(struct weights *w, const struct net *n,
+                                  uint32_t pictures) EMU_MUST_CHECK;
+
+#endif

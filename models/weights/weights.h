@@ -1,0 +1,53 @@
+/* weights.h - the parameters of a network as f32 arrays: seeded, or from a safetensors file.
+ *
+ * A parameter's name is the layer's prefix and a suffix: .weight, .bias, .running_mean,
+ * .running_var. Shapes are those of torch.
+ */
+#ifndef MODELS_WEIGHTS_H
+#define MODELS_WEIGHTS_H
+
+#include "models/net/net.h"
+
+struct param {
+    char name[96];
+    uint32_t layer; /* that uses it */
+    unsigned rank;
+    uint32_t shape[4];
+    uint64_t elements;
+    float *data; /* owned by the weights */
+};
+
+struct weights {
+    struct param *param; /* owned; by layer, then weight, bias, running_mean, running_var */
+    uint32_t params;
+};
+
+/* All parameters of a network, zero. */
+enum emu_status weights_new(const struct net *n, struct weights **out) EMU_MUST_CHECK;
+void weights_free(struct weights *w); /* NULL allowed */
+/* The parameter of a layer with this suffix ("weight"), NULL if it has none. */
+struct param *weights_find(const struct weights *w, uint32_t layer, const char *suffix);
+
+/* Deterministic values: convolutions and linear layers normal with variance 2 / fan-out (1 / fan-in
+ * for the classifier), norms 1 and 0. Running statistics are 0 and 1 until weights_calibrate(). The
+ * bits depend on the seed only. */
+void weights_seed(struct weights *w, const struct net *n, uint64_t seed);
+
+/* Reads all parameters from a safetensors file (F32, F16, BF16) with the names of torchvision or of
+ * timm. Nothing is guessed: EMU_BAD_FILE lists every missing, unexpected and misshapen tensor (to
+ * `list`, one line each; NULL: only counted) and changes nothing. EMU_IO, EMU_NO_MEMORY. */
+enum emu_status weights_read(struct weights *w, const struct net *n, const char *path,
+                             FILE *list) EMU_MUST_CHECK;
+/* The same from memory; name is for messages. */
+enum emu_status weights_read_bytes(struct weights *w, const struct net *n, const void *data,
+                                   size_t bytes, const char *name, FILE *list) EMU_MUST_CHECK;
+/* Writes them as F32 with torchvision's names; beside path, then renamed. EMU_IO. */
+enum emu_status weights_write(const struct weights *w, const struct net *n,
+                              const char *path) EMU_MUST_CHECK;
+
+/* What a norm layer in inference does to channel c: y = scale[c] x + shift[c]; from gamma, beta,
+ * running statistics and eps. Batch norm only. Arrays of out_c values, owned by the caller. */
+void weights_fold(const struct weights *w, const struct net *n, uint32_t layer, float *scale,
+                  float *shift);
+
+#endif

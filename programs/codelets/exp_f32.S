@@ -1,0 +1,4 @@
+// exp_f32: y = e^x.
+#include "unary.inc"
+
+UNARY exp_f32 0 2 "f32exp $a4, $a0" "f32exp $a5, $a1"

@@ -1,0 +1,5 @@
+// matmul_f16: out = in x weights in 16 x 16 blocks.
+#define NAME       matmul_f16
+#define SECTION    .text.matmul_f16
+#define ACCUMULATE 0
+#include "matmul.inc"

@@ -1,0 +1,4 @@
+// max_scalar_f32: out = a max b, b a scalar.
+#include "unary.inc"
+
+UNARY max_scalar_f32 1 2 "f32v2max $a4:5, $a0:1, $a2:3"

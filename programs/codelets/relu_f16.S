@@ -1,0 +1,4 @@
+// relu_f16: y = max(x, 0).
+#include "unary.inc"
+
+UNARY relu_f16 0 4 "f16v4max $a4:5, $a0:1, $azeros"

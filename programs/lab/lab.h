@@ -1,0 +1,39 @@
+/* lab.h - what the graph programs of the lab share: inputs, and the comparison with plain C. */
+#ifndef PROGRAMS_LAB_H
+#define PROGRAMS_LAB_H
+
+#include "programs/programs.h"
+
+/* A program's tensors and host arrays; which are used is the program's business. */
+struct lab {
+    struct tensor in[2], out;
+    uint64_t size[4];    /* parameters */
+    float *x, *y, *want; /* owned */
+    struct matmul_plan plan;
+};
+
+/* n numbers in [-1, 1), multiples of 1/1024, so that f16 holds them: the same for every seed. */
+float *lab_numbers(uint64_t n, uint64_t seed);
+
+enum emu_status lab_new(struct lab **out) EMU_MUST_CHECK;
+void lab_free(void *lab);
+
+/* Writes numbers to a tensor in its type (f16 or f32). */
+enum emu_status lab_write(struct session *s, const struct graph *g, struct tensor t, const float *x,
+                          uint64_t n) EMU_MUST_CHECK;
+/* The numbers of a f16 or f32 tensor; emu_free them. */
+enum emu_status lab_read(struct session *s, const struct graph *g, struct tensor t, float **x,
+                         uint64_t n) EMU_MUST_CHECK;
+
+/* Compares got with want: |got - want| <= bound everywhere, else EMU_FAULT with the first place.
+ * Notes the largest difference in the answer. */
+enum emu_status lab_compare(const float *got, const float *want, uint64_t n, double bound,
+                            json_t *answer) EMU_MUST_CHECK;
+
+/* Notes a number in the answer. */
+void lab_note(json_t *answer, const char *key, double value);
+
+extern const struct named_program lab_vector_add, lab_total, lab_matvec_rows, lab_matvec_blocks,
+    lab_matmul, lab_transpose, lab_softmax, lab_stencil;
+
+#endif

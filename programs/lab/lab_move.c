@@ -1,0 +1,143 @@
+/* lab_move.c - a transpose, which is all exchange, and a softmax, which is mostly waiting for
+ * reductions.
+ */
+#include <math.h>
+
+#include "programs/lab/lab.h"
+
+/* ---- transpose ---- */
+
+static const struct program_param transpose_param[] = {
+    { "rows", 1024, 1, 16384, "rows" },
+    { "cols", 1024, 1, 16384, "columns" },
+};
+
+static enum emu_status transpose_build(struct graph *g, const uint64_t *value, void **state)
+{
+    uint32_t shape[2] = { (uint32_t)value[0], (uint32_t)value[1] };
+    struct program seq = program_sequence(g);
+    struct lab *l;
+
+    TRY(lab_new(&l));
+    *state = l;
+    l->size[0] = shape[0];
+    l->size[1] = shape[1];
+    l->in[0] = graph_variable(g, ELEM_F32, 2, shape, "x");
+    graph_map_linear(g, l->in[0], 2, 2, 0, graph_arch(g)->tiles);
+    graph_keep(g, l->in[0]);
+    l->out = op_transpose(g, seq, l->in[0], "transposed");
+    graph_keep(g, l->out);
+    graph_set_program(g, seq);
+    return EMU_OK;
+}
+
+static enum emu_status transpose_before(struct session *s, void *state)
+{
+    struct lab *l = state;
+
+    l->x = lab_numbers(l->size[0] * l->size[1], 4);
+    return lab_write(s, session_graph(s), l->in[0], l->x, l->size[0] * l->size[1]);
+}
+
+static enum emu_status transpose_after(struct session *s, void *state, json_t *answer)
+{
+    struct lab *l = state;
+    uint64_t rows = l->size[0], cols = l->size[1];
+    float *got;
+    enum emu_status st;
+
+    l->want = emu_alloc(rows * cols, sizeof(*l->want));
+    if (!l->want)
+        return FAIL(NO_MEMORY, "the plain transpose");
+    for (uint64_t r = 0; r < rows; r++) {
+        for (uint64_t c = 0; c < cols; c++)
+            l->want[c * rows + r] = l->x[r * cols + c];
+    }
+    TRY(lab_read(s, session_graph(s), l->out, &got, rows * cols));
+    st = lab_compare(got, l->want, rows * cols, 0, answer);
+    emu_free(got);
+    return st;
+}
+
+const struct named_program lab_transpose = {
+    .name = "transpose",
+    .text = "a matrix that lies by rows, turned to lie by columns",
+    .param = transpose_param,
+    .params = EMU_COUNT_OF(transpose_param),
+    .build = transpose_build,
+    .before = transpose_before,
+    .after = transpose_after,
+    .done = lab_free,
+};
+
+/* ---- softmax ---- */
+
+static const struct program_param softmax_param[] = {
+    { "n", 100000, 1, 10000000, "elements, f32" },
+};
+
+static enum emu_status softmax_build(struct graph *g, const uint64_t *value, void **state)
+{
+    uint32_t n = (uint32_t)value[0];
+    struct program seq = program_sequence(g);
+    struct lab *l;
+
+    TRY(lab_new(&l));
+    *state = l;
+    l->size[0] = n;
+    l->in[0] = graph_variable(g, ELEM_F32, 1, &n, "x");
+    graph_map_linear(g, l->in[0], 2, 12, 0, graph_arch(g)->tiles);
+    graph_keep(g, l->in[0]);
+    l->out = op_softmax(g, seq, l->in[0], "softmax");
+    graph_keep(g, l->out);
+    graph_set_program(g, seq);
+    return EMU_OK;
+}
+
+static enum emu_status softmax_before(struct session *s, void *state)
+{
+    struct lab *l = state;
+
+    l->x = lab_numbers(l->size[0], 5);
+    for (uint64_t i = 0; l->x && i < l->size[0]; i++)
+        l->x[i] *= 8;
+    return lab_write(s, session_graph(s), l->in[0], l->x, l->size[0]);
+}
+
+static enum emu_status softmax_after(struct session *s, void *state, json_t *answer)
+{
+    struct lab *l = state;
+    uint64_t n = l->size[0];
+    double max = -INFINITY, sum = 0, largest = 0;
+    float *got;
+    enum emu_status st;
+
+    l->want = emu_alloc(n, sizeof(*l->want));
+    if (!l->want)
+        return FAIL(NO_MEMORY, "the plain softmax");
+    for (uint64_t i = 0; i < n; i++)
+        max = fmax(max, (double)l->x[i]);
+    for (uint64_t i = 0; i < n; i++)
+        sum += exp((double)l->x[i] - max);
+    for (uint64_t i = 0; i < n; i++) {
+        l->want[i] = (float)(exp((double)l->x[i] - max) / sum);
+        largest = fmax(largest, (double)l->want[i]);
+    }
+    TRY(lab_read(s, session_graph(s), l->out, &got, n));
+    /* f32 throughout: the argument, exp, the sum's tree (under 64 roundings), 1 / sum, the product
+     */
+    st = lab_compare(got, l->want, n, largest * 100 * 0x1p-24, answer);
+    emu_free(got);
+    return st;
+}
+
+const struct named_program lab_softmax = {
+    .name = "softmax",
+    .text = "softmax over a long vector",
+    .param = softmax_param,
+    .params = EMU_COUNT_OF(softmax_param),
+    .build = softmax_build,
+    .before = softmax_before,
+    .after = softmax_after,
+    .done = lab_free,
+};

@@ -1,0 +1,135 @@
+/* lab_vector.c - long vectors: an addition, which needs no exchange at all, and the sum of very
+ * many numbers, which needs little.
+ */
+#include <math.h>
+
+#include "programs/lab/lab.h"
+
+/* ---- vector addition: w = elements / tiles, h = 0 ---- */
+
+static const struct program_param add_param[] = {
+    { "n", 10000000, 1, 50000000, "elements of each vector, f32" },
+};
+
+static enum emu_status add_build(struct graph *g, const uint64_t *value, void **state)
+{
+    const struct arch *a = graph_arch(g);
+    uint32_t n = (uint32_t)value[0];
+    struct program seq = program_sequence(g);
+    struct lab *l;
+
+    TRY(lab_new(&l));
+    *state = l;
+    l->size[0] = n;
+    for (int i = 0; i < 2; i++) {
+        l->in[i] = graph_variable(g, ELEM_F32, 1, &n, i ? "b" : "a");
+        graph_map_linear(g, l->in[i], 2, 12, 0, a->tiles);
+        graph_keep(g, l->in[i]);
+    }
+    l->out = op_binary(g, seq, BINARY_ADD, l->in[0], l->in[1], "sum");
+    graph_keep(g, l->out);
+    graph_set_program(g, seq);
+    return EMU_OK;
+}
+
+static enum emu_status add_before(struct session *s, void *state)
+{
+    struct lab *l = state;
+    const struct graph *g = session_graph(s);
+
+    l->x = lab_numbers(l->size[0], 1);
+    l->y = lab_numbers(l->size[0], 2);
+    TRY(lab_write(s, g, l->in[0], l->x, l->size[0]));
+    return lab_write(s, g, l->in[1], l->y, l->size[0]);
+}
+
+static enum emu_status add_after(struct session *s, void *state, json_t *answer)
+{
+    struct lab *l = state;
+    float *got;
+    enum emu_status st;
+
+    TRY(lab_read(s, session_graph(s), l->out, &got, l->size[0]));
+    for (uint64_t i = 0; i < l->size[0]; i++)
+        l->x[i] += l->y[i];
+    st = lab_compare(got, l->x, l->size[0], 0, answer);
+    emu_free(got);
+    return st;
+}
+
+const struct named_program lab_vector_add = {
+    .name = "vector-add",
+    .text = "sum of two long vectors: every tile for itself",
+    .param = add_param,
+    .params = EMU_COUNT_OF(add_param),
+    .build = add_build,
+    .before = add_before,
+    .after = add_after,
+    .done = lab_free,
+};
+
+/* ---- the sum of all elements: local sums, then stages over the tiles ---- */
+
+static const struct program_param total_param[] = {
+    { "n", 100000000, 1, 200000000, "elements, f32" },
+};
+
+static enum emu_status total_build(struct graph *g, const uint64_t *value, void **state)
+{
+    uint32_t n = (uint32_t)value[0];
+    struct program seq = program_sequence(g);
+    struct lab *l;
+
+    TRY(lab_new(&l));
+    *state = l;
+    l->size[0] = n;
+    l->in[0] = graph_variable(g, ELEM_F32, 1, &n, "x");
+    graph_map_linear(g, l->in[0], 2, 12, 0, graph_arch(g)->tiles);
+    graph_keep(g, l->in[0]);
+    l->out = op_total(g, seq, REDUCE_SUM, l->in[0], "total");
+    graph_keep(g, l->out);
+    graph_set_program(g, seq);
+    return EMU_OK;
+}
+
+static enum emu_status total_before(struct session *s, void *state)
+{
+    struct lab *l = state;
+
+    l->x = lab_numbers(l->size[0], 3);
+    return lab_write(s, session_graph(s), l->in[0], l->x, l->size[0]);
+}
+
+/* Rounding of a sum in f32: each of its n additions is off by at most half a unit of the partial
+ * sum; partial sums of a tree over workers and tiles stay below sum |x| of their part. The bound
+ * takes the additions of the longest chain, those of one worker's lane. */
+static enum emu_status total_after(struct session *s, void *state, json_t *answer)
+{
+    struct lab *l = state;
+    const struct arch *a = graph_arch(session_graph(s));
+    double sum = 0, magnitude = 0, bound;
+    float want;
+
+    for (uint64_t i = 0; i < l->size[0]; i++) {
+        sum += (double)l->x[i];
+        magnitude += fabs((double)l->x[i]);
+    }
+    emu_free(l->x);
+    l->x = NULL;
+    bound = magnitude * ((double)l->size[0] / a->tiles / a->workers + a->tiles) * 0x1p-24;
+    want = (float)sum;
+    TRY(lab_read(s, session_graph(s), l->out, &l->y, 1));
+    lab_note(answer, "sum", (double)l->y[0]);
+    return lab_compare(l->y, &want, 1, bound, answer);
+}
+
+const struct named_program lab_total = {
+    .name = "total",
+    .text = "sum of 100 million numbers",
+    .param = total_param,
+    .params = EMU_COUNT_OF(total_param),
+    .build = total_build,
+    .before = total_before,
+    .after = total_after,
+    .done = lab_free,
+};

@@ -1,0 +1,369 @@
+/* ops_reduce.c - reductions over the first dimension, over all elements, and the index of a
+ * maximum.
+ *
+ * First every tile reduces the rows it has. What is left are pieces: columns [begin, end) of a
+ * partial result on a tile. Then stages of tiles with pieces of the same columns bring them
+ * together, each member of a group taking its share of the columns, until each column has one
+ * piece.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "programs/base/arena.h"
+#include "programs/ops/share.h"
+
+static const char *const reduce_names[] = { "sum", "max", "sumsq" };
+_Static_assert(EMU_COUNT_OF(reduce_names) == REDUCE_COUNT, "names of reductions");
+
+/* Columns of a partial result, or of rows that are still to be reduced. */
+struct piece {
+    struct tensor t; /* one dimension */
+    uint64_t begin, end, row;
+    uint32_t tile;
+};
+
+/* One vertex to be: `parts` pieces of the same columns into one on a tile. */
+struct job {
+    size_t first, parts; /* in the list of pieces */
+    uint64_t begin, end; /* columns of these pieces that it takes */
+    uint32_t tile;
+};
+
+struct reduction {
+    struct graph *g;
+    struct program seq;
+    const char *name;
+    enum reduce_op op; /* sum of squares only in the first stage */
+    enum elem to;
+    unsigned stage;
+    VEC(struct piece) piece;
+    VEC(struct job) job;
+};
+
+static int by_tile_and_columns(const void *a, const void *b)
+{
+    const struct piece *x = a, *y = b;
+
+    if (x->tile != y->tile)
+        return x->tile < y->tile ? -1 : 1;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    if (x->end != y->end)
+        return x->end < y->end ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static int by_columns(const void *a, const void *b)
+{
+    const struct piece *x = a, *y = b;
+
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->tile > y->tile) - (x->tile < y->tile);
+}
+
+/* ---- one compute set ---- */
+
+static struct tensor job_operand(struct reduction *r, const struct job *j)
+{
+    struct tensor *part = emu_alloc(j->parts, sizeof(*part)), all;
+
+    if (!part) {
+        graph_fail(r->g, EMU_NO_MEMORY, "%s: %zu partial results", r->name, j->parts);
+        return r->piece.at[j->first].t;
+    }
+    for (size_t k = 0; k < j->parts; k++) {
+        const struct piece *p = &r->piece.at[j->first + k];
+
+        part[k] = tensor_slice(r->g, p->t, 0, (uint32_t)(j->begin - p->begin),
+                               (uint32_t)(j->end - p->begin));
+    }
+    all = tensor_concat(r->g, part, (unsigned)j->parts, 0);
+    emu_free(part);
+    return all;
+}
+
+/* Runs the jobs in one compute set; their results become the pieces. */
+static enum emu_status run_jobs(struct reduction *r)
+{
+    enum elem from = tensor_elem(r->g, r->piece.at[0].t);
+    enum elem to = from == ELEM_F16 ? r->to : ELEM_F32;
+    uint64_t elements = 0, at = 0;
+    VEC(struct piece) result = { 0 };
+    char codelet[40], name[64];
+    struct tensor all;
+    uint32_t cs, n;
+
+    for (size_t i = 0; i < r->job.count; i++)
+        elements += r->job.at[i].end - r->job.at[i].begin;
+    n = (uint32_t)elements;
+    snprintf(name, sizeof(name), "stage%u", r->stage++);
+    snprintf(codelet, sizeof(codelet), "reduce_%s_%s_%s", reduce_names[r->op], elem_name(from),
+             elem_name(to));
+    all = graph_variable(r->g, to, 1, &n, name);
+    cs = op_compute_set(r->g, r->seq, name);
+    for (size_t i = 0; i < r->job.count; i++) {
+        const struct job *j = &r->job.at[i];
+        uint64_t end = at + j->end - j->begin;
+        struct tensor out = tensor_slice(r->g, all, 0, (uint32_t)at, (uint32_t)end);
+        uint32_t v = graph_vertex(r->g, cs, codelet, j->tile);
+
+        graph_map(r->g, out, j->tile);
+        vertex_connect(r->g, v, "partials", job_operand(r, j));
+        vertex_connect(r->g, v, "out", out);
+        vertex_set_u32(r->g, v, "p", (uint32_t)j->parts);
+        TRY(VEC_PUSH(&result, (struct piece){ out, j->begin, j->end, 0, j->tile }));
+        at = end;
+    }
+    VEC_FREE(&r->piece);
+    memcpy(&r->piece, &result, sizeof(result));
+    r->job.count = 0;
+    r->op = r->op == REDUCE_SUMSQ ? REDUCE_SUM : r->op;
+    return EMU_OK;
+}
+
+/* ---- the first stage: rows of a tile ---- */
+
+static enum emu_status add_rows(struct reduction *r, struct tensor t, const struct tile_run *run,
+                                uint32_t n)
+{
+    struct tensor flat = tensor_flatten(r->g, t);
+
+    for (uint64_t e = run->begin; e < run->end;) {
+        uint64_t row = e / n, stop = (row + 1) * n < run->end ? (row + 1) * n : run->end;
+
+        TRY(VEC_PUSH(&r->piece,
+                     (struct piece){ tensor_slice(r->g, flat, 0, (uint32_t)e, (uint32_t)stop),
+                                     e - row * n, stop - row * n, row, run->tile }));
+        e = stop;
+    }
+    return EMU_OK;
+}
+
+static enum emu_status local_stage(struct reduction *r, struct tensor t)
+{
+    uint32_t n = tensor_shape(r->g, t)[1];
+    struct tile_run *run;
+    enum emu_status s = EMU_OK;
+    size_t runs;
+
+    TRY(graph_tile_runs(r->g, t, &run, &runs));
+    for (size_t i = 0; i < runs && s == EMU_OK; i++)
+        s = add_rows(r, t, &run[i], n);
+    emu_free(run);
+    TRY(s);
+    qsort(r->piece.at, r->piece.count, sizeof(*r->piece.at), by_tile_and_columns);
+    for (size_t i = 0; i < r->piece.count; i++) {
+        const struct piece *p = &r->piece.at[i];
+        struct job *last = r->job.count ? &r->job.at[r->job.count - 1] : NULL;
+
+        if (last && last->tile == p->tile && last->begin == p->begin && last->end == p->end)
+            last->parts++;
+        else
+            TRY(VEC_PUSH(&r->job, (struct job){ i, 1, p->begin, p->end, p->tile }));
+    }
+    return run_jobs(r);
+}
+
+/* ---- stages between tiles ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Cuts pieces wherever one begins or ends, so that any two have equal columns or none in common. */
+static enum emu_status cut_pieces(struct reduction *r)
+{
+    size_t count = r->piece.count, edges = 0;
+    uint64_t *edge = emu_alloc(2 * count + 1, sizeof(*edge));
+    VEC(struct piece) cut = { 0 };
+    enum emu_status s = edge ? EMU_OK : FAIL(NO_MEMORY, "%s: %zu pieces", r->name, count);
+
+    for (size_t i = 0; s == EMU_OK && i < count; i++) {
+        edge[edges++] = r->piece.at[i].begin;
+        edge[edges++] = r->piece.at[i].end;
+    }
+    if (s == EMU_OK)
+        qsort(edge, edges, sizeof(*edge), by_value);
+    for (size_t i = 0; s == EMU_OK && i < count; i++) {
+        struct piece p = r->piece.at[i];
+        uint64_t *e = bsearch(&p.begin, edge, edges, sizeof(*edge), by_value);
+
+        for (uint64_t from = p.begin; s == EMU_OK && from < p.end; e++) {
+            struct tensor part;
+
+            if (*e <= from)
+                continue;
+            part = tensor_slice(r->g, p.t, 0, (uint32_t)(from - p.begin), (uint32_t)(*e - p.begin));
+            s = VEC_PUSH(&cut, (struct piece){ part, from, *e, 0, p.tile });
+            from = *e;
+        }
+    }
+    emu_free(edge);
+    VEC_FREE(&r->piece);
+    memcpy(&r->piece, &cut, sizeof(cut));
+    qsort(r->piece.at, r->piece.count, sizeof(*r->piece.at), by_columns);
+    return s;
+}
+
+/* One group of pieces of the same columns: its members share the columns, whole 8-byte vectors. */
+static enum emu_status add_group(struct reduction *r, size_t first, size_t parts)
+{
+    const struct piece *p = &r->piece.at[first];
+    uint64_t columns = p->end - p->begin, vector = 8 / elem_bytes(tensor_elem(r->g, p->t));
+    uint64_t vectors = (columns + vector - 1) / vector;
+    uint64_t share = (vectors + parts - 1) / parts * vector;
+
+    for (size_t k = 0; k * share < columns; k++) {
+        uint64_t begin = p->begin + k * share;
+        uint64_t end = begin + share < p->end ? begin + share : p->end;
+
+        TRY(VEC_PUSH(&r->job, (struct job){ first, parts, begin, end, p[k].tile }));
+    }
+    return EMU_OK;
+}
+
+/* Pieces [first, first + count) of the same columns, in groups of the plan's first fan-in. */
+static enum emu_status add_groups(struct reduction *r, size_t first, size_t count)
+{
+    const struct piece *p = &r->piece.at[first];
+    const struct arch *a = graph_arch(r->g);
+    struct reduce_plan plan;
+
+    if (count == 1)
+        return VEC_PUSH(&r->job, (struct job){ first, 1, p->begin, p->end, p->tile });
+    TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin, a->tiles, &plan));
+    for (size_t i = 0; i < count; i += plan.fan_in[0]) {
+        size_t parts = count - i < plan.fan_in[0] ? count - i : plan.fan_in[0];
+
+        TRY(add_group(r, first + i, parts));
+    }
+    return EMU_OK;
+}
+
+/* 1 when every column has one piece. */
+static int is_done(const struct reduction *r)
+{
+    for (size_t i = 1; i < r->piece.count; i++) {
+        if (r->piece.at[i].begin == r->piece.at[i - 1].begin)
+            return 0;
+    }
+    return 1;
+}
+
+static enum emu_status tile_stages(struct reduction *r)
+{
+    for (;;) {
+        TRY(cut_pieces(r));
+        if (is_done(r))
+            return EMU_OK;
+        for (size_t i = 0, k; i < r->piece.count; i = k) {
+            for (k = i + 1; k < r->piece.count && r->piece.at[k].begin == r->piece.at[i].begin;)
+                k++;
+            TRY(add_groups(r, i, k - i));
+        }
+        TRY(run_jobs(r));
+    }
+}
+
+static struct tensor join_pieces(struct reduction *r)
+{
+    struct tensor *part = emu_alloc(r->piece.count, sizeof(*part)), all = r->piece.at[0].t;
+
+    if (!part) {
+        graph_fail(r->g, EMU_NO_MEMORY, "%s: %zu pieces", r->name, r->piece.count);
+        return all;
+    }
+    for (size_t i = 0; i < r->piece.count; i++)
+        part[i] = r->piece.at[i].t;
+    all = tensor_concat(r->g, part, (unsigned)r->piece.count, 0);
+    emu_free(part);
+    return all;
+}
+
+struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
+                        enum elem to, const char *name)
+{
+    /* f32 is rounded to f16 at the end only. */
+    struct reduction r = {
+        .g = g,
+        .seq = seq,
+        .name = name,
+        .op = op,
+        .to = tensor_elem(g, t) == ELEM_F16 ? to : ELEM_F32,
+    };
+    enum emu_status s = graph_status(g);
+    struct tensor out = t;
+
+    if (s == EMU_OK && (tensor_rank(g, t) != 2 || !tensor_elements(g, t)))
+        s = FAIL(BAD_PROGRAM, "expected a matrix that is not empty");
+    graph_push(g, name);
+    if (s == EMU_OK)
+        s = local_stage(&r, t);
+    if (s == EMU_OK)
+        s = graph_status(g);
+    if (s == EMU_OK)
+        s = tile_stages(&r);
+    if (s == EMU_OK)
+        out = join_pieces(&r);
+    else
+        graph_fail(g, s, "%s: %s", name, emu_error());
+    if (s == EMU_OK && tensor_elem(g, out) != to)
+        out = op_cast(g, seq, out, to, "cast");
+    graph_pop(g);
+    VEC_FREE(&r.piece);
+    VEC_FREE(&r.job);
+    return out;
+}
+
+/* ---- all elements ---- */
+
+/* One vertex of a codelet that leaves a value per worker for each share of t: results [shares *
+ * workers], mapped share by share. */
+static struct tensor per_worker(struct graph *g, const struct shares *s, enum elem e,
+                                const char *name)
+{
+    uint32_t workers = graph_arch(g)->workers, n = (uint32_t)s->count * workers;
+    struct tensor t = graph_variable(g, e, 1, &n, name);
+
+    for (size_t i = 0; i < s->count; i++)
+        graph_map(g, tensor_slice(g, t, 0, (uint32_t)i * workers, (uint32_t)(i + 1) * workers),
+                  s->at[i].tile);
+    return t;
+}
+
+struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
+                       const char *name)
+{
+    char codelet[40], family[20];
+    struct shares s;
+    struct tensor partial = t;
+    uint32_t workers = graph_arch(g)->workers, cs;
+    enum emu_status st = shares_of(g, t, &s);
+
+    if (st != EMU_OK) {
+        graph_fail(g, st, "%s: %s", name, emu_error());
+        return t;
+    }
+    graph_push(g, name);
+    snprintf(family, sizeof(family), "total_%s", reduce_names[op]);
+    codelet_name(codelet, family, tensor_elem(g, t));
+    partial = per_worker(g, &s, ELEM_F32, "workers");
+    cs = op_compute_set(g, seq, "workers");
+    for (size_t i = 0; i < s.count; i++) {
+        uint32_t v = graph_vertex(g, cs, codelet, s.at[i].tile);
+
+        vertex_connect(g, v, "x", share_take(g, &s, i, t));
+        vertex_connect(
+            g, v, "out",
+            tensor_slice(g, partial, 0, (uint32_t)i * workers, (uint32_t)(i + 1) * workers));
+    }
+    partial = tensor_reshape(g, partial, 2, (const uint32_t[]){ (uint32_t)s.count * workers, 1 });
+    shares_free(&s);
+    partial = op_reduce(g, seq, op == REDUCE_SUMSQ ? REDUCE_SUM : op, partial, ELEM_F32, "tiles");
+    graph_pop(g);
+    return partial;
+}

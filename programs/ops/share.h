@@ -1,0 +1,36 @@
+/* share.h - the part of a tensor that lies on each tile: what operations cut their work by. */
+#ifndef PROGRAMS_SHARE_H
+#define PROGRAMS_SHARE_H
+
+#include "programs/programs.h"
+
+struct share {
+    uint32_t tile;
+    uint32_t first, runs; /* in shares.run */
+    uint64_t elements;
+};
+
+/* The shares of a tensor, by tile; the runs of each in the order of the tensor. */
+struct shares {
+    struct share *at;     /* owned, like run */
+    struct tile_run *run; /* sorted by tile, then by element */
+    size_t count;
+};
+
+/* Errors: of the graph, EMU_NO_MEMORY. Free with shares_free. */
+enum emu_status shares_of(struct graph *g, struct tensor t, struct shares *out) EMU_MUST_CHECK;
+void shares_free(struct shares *s);
+
+/* The elements of share i, taken out of any tensor with as many elements (one dimension). */
+struct tensor share_take(struct graph *g, const struct shares *s, size_t i, struct tensor t);
+
+/* "add_" and the type of t: the name of a codelet; lives in out. */
+const char *codelet_name(char out[40], const char *family, enum elem e);
+
+/* A new compute set, executed next in seq. */
+uint32_t op_compute_set(struct graph *g, struct program seq, const char *name);
+
+/* A variable like t in shape and mapping. */
+struct tensor op_like(struct graph *g, struct tensor t, enum elem e, const char *name);
+
+#endif

@@ -1,0 +1,173 @@
+/* session.c - a compiled program on a machine: variables in and out of tile memory, the bytes of
+ * streams in the order of the link, one run after another.
+ *
+ * Where a variable lies is lowered.storage; in which order a transfer crosses the link is its
+ * stream_layout (lowered.h). The tiles' programs begin again when the host answers their host sync,
+ * so run n is what happens up to the nth host sync.
+ */
+#include "programs/session/session_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "programs/graph/host_view.h"
+
+/* ---- construction ---- */
+
+enum emu_status session_new(const struct compiled *c, const struct session_options *o,
+                            struct session **out)
+{
+    struct run_options ro = { .max_cycles = UINT64_MAX / 2 };
+    struct session *s;
+    enum emu_status status;
+
+    *out = NULL;
+    if (!c->image)
+        return FAIL(USAGE, "the program does not fit: there is no image to run");
+    if (o) {
+        ro.threads = o->threads;
+        ro.plain = o->plain;
+        ro.check = o->check;
+        ro.digests = o->digests;
+    }
+    ro.unrecorded = !o || !o->record;
+    s = emu_alloc(1, sizeof(*s));
+    if (!s)
+        return FAIL(NO_MEMORY, "a session");
+    s->c = c;
+    status = run_new(c->image, &ro, &s->run);
+    if (status == EMU_OK)
+        status = session_open_streams(s);
+    if (status != EMU_OK) {
+        session_free(s);
+        return status;
+    }
+    *out = s;
+    return EMU_OK;
+}
+
+void session_free(struct session *s)
+{
+    if (!s)
+        return;
+    run_free(s->run);
+    session_close_streams(s);
+    emu_free(s);
+}
+
+/* ---- variables ---- */
+
+/* A transfer between host memory and a view, run by run. */
+struct transport {
+    struct session *s;
+    uint8_t *at; /* next byte of the host */
+    int write;
+};
+
+/* Bytes of one object. */
+static void move_bytes(struct transport *x, const struct object *o, uint32_t offset, uint32_t bytes)
+{
+    struct tile *t = machine_tile(x->s->run->machine, o->tile);
+    int ok = x->write ? tile_write(t, o->addr + offset, x->at, bytes)
+                      : tile_read(t, o->addr + offset, x->at, bytes);
+
+    EMU_ASSERT(ok); /* the placement was proven to lie in memory */
+    x->at += bytes;
+}
+
+/* The run of a variable's storage that holds an element; ascending, so by halving. */
+static const struct storage_run *find_storage(const struct lowered *l, uint32_t var, uint64_t e)
+{
+    const struct storage *s = &l->storage.at[var];
+    uint32_t low = s->first, high = s->first + s->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (l->storage_run.at[middle].end <= e)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == s->first + s->count || l->storage_run.at[low].begin > e)
+        return NULL;
+    return &l->storage_run.at[low];
+}
+
+static enum emu_status move_run(void *ctx, const struct view_run *run)
+{
+    struct transport *x = ctx;
+    const struct lowered *l = x->s->c->lowered;
+    const struct variable *v = &l->graph->variable.at[run->var];
+    uint64_t at = run->offset, end = run->offset + run->elements;
+    unsigned size = elem_bytes(v->elem);
+
+    while (at < end) {
+        const struct storage_run *r = find_storage(l, run->var, at);
+        uint64_t stop;
+
+        if (!r)
+            return FAIL(USAGE, "variable %s has no memory for element %" PRIu64, v->name, at);
+        stop = r->end < end ? r->end : end;
+        move_bytes(x, &l->object.at[r->object], r->offset + (uint32_t)(at - r->begin) * size,
+                   (uint32_t)(stop - at) * size);
+        at = stop;
+    }
+    return EMU_OK;
+}
+
+static enum emu_status transport(struct session *s, struct tensor t, uint8_t *data, int write)
+{
+    struct transport x = { s, data, write };
+    const struct graph *g = s->c->graph;
+
+    TRY(graph_host_view(g, t, write));
+    return view_runs(g, t.view, 0, g->view.at[t.view].elements, move_run, &x);
+}
+
+enum emu_status session_write(struct session *s, struct tensor t, const void *data)
+{
+    return transport(s, t, (uint8_t *)(uintptr_t)data, 1);
+}
+
+enum emu_status session_read(struct session *s, struct tensor t, void *data)
+{
+    return transport(s, t, data, 0);
+}
+
+/* ---- runs ---- */
+
+enum emu_status session_run(struct session *s)
+{
+    struct run *r = s->run;
+    char *text;
+
+    if (s->stopped)
+        return FAIL(FAULT, "run %" PRIu64 ": the machine has stopped before", s->runs);
+    r->options.runs = s->runs;
+    TRY(run_execute(r));
+    if (r->stop == MACHINE_HOST) {
+        s->runs++;
+        return EMU_OK;
+    }
+    s->stopped = 1;
+    text = run_stop_text(r);
+    emu_fail(EMU_FAULT, "run %" PRIu64 ": %s", s->runs, text ? text : "the machine has stopped");
+    emu_free(text);
+    return EMU_FAULT;
+}
+
+uint64_t session_cycles(const struct session *s)
+{
+    return machine_cycles(s->run->machine);
+}
+
+struct run *session_run_image(struct session *s)
+{
+    return s->run;
+}
+
+struct graph *session_graph(const struct session *s)
+{
+    return s->c->graph;
+}

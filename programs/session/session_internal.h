@@ -1,0 +1,30 @@
+/* session_internal.h - a session from inside; shared by the files of programs/session. */
+#ifndef PROGRAMS_SESSION_INTERNAL_H
+#define PROGRAMS_SESSION_INTERNAL_H
+
+#include "programs/compile/compiled.h"
+
+/* One stream of the graph. */
+struct session_stream {
+    const struct stream_layout *layout; /* borrowed; NULL: the program does not use the stream */
+    size_t transfer_bytes;              /* of one transfer on the link, padding included */
+    uint8_t *link;                      /* owned, in: bytes in the order of the link */
+    size_t bytes, cap;
+    uint64_t base; /* bytes that the link had carried before link[0] */
+};
+
+struct session {
+    const struct compiled *c;      /* borrowed */
+    struct run *run;               /* owned */
+    struct session_stream *stream; /* owned, by number in the graph */
+    uint64_t runs;
+    int stopped; /* by a fault, or for another reason that allows no further run */
+};
+
+/* Connects all streams of the image to host memory. The data of streams in come by
+ * session_feed(). Errors: EMU_BAD_PROGRAM when two places of the program move a stream in different
+ * orders, EMU_NO_MEMORY. */
+enum emu_status session_open_streams(struct session *s) EMU_MUST_CHECK;
+void session_close_streams(struct session *s);
+
+#endif
