@@ -89,6 +89,9 @@ check-lab: $(B)/superstep ## whole-machine programs of programs/lab
 check-long: check ## the long tests: sanitizers, compilers and levels, PopLibs sources (SUPERSTEP_POPLIBS)
 	$(Q)for t in tests/long/*.sh; do echo "== $$t"; $$t || exit 1; done
 
+bench-codelets: $(O)/bench/bench_codelets ## cycles and bytes of every codelet
+	$(Q)$<
+
 bench: $(BENCH) ## speeds, medians of several runs
 	$(Q)for b in $(BENCH); do $$b || exit 1; done
 
@@ -115,5 +118,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@awk -F': .*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all check check-layers check-headers check-docs check-unit check-isa check-cases check-lab check-long bench fuzz fuzz-all format clean help
+.PHONY: all check check-layers check-headers check-docs check-unit check-isa check-cases check-lab check-long bench bench-codelets fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

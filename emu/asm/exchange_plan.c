@@ -46,6 +46,7 @@ struct planner {
     size_t behind_wide; /* first instruction behind the last two-word one */
     uint32_t event;     /* the code so far ends here, but for `idle` events */
     uint32_t idle;      /* waited events that are not in the code yet */
+    int quiet;          /* the stream is known to send nothing: sendpic sets, then waits */
 };
 
 /* ---- the messages ---- */
@@ -196,22 +197,42 @@ static int begins_send(const struct planner *p, uint32_t event)
     return s && s->event == event && !send_continues(p, s);
 }
 
+/* The last event of a wait for a send, in [low, high], at which nothing changes; -1: there is none.
+ * A pointer change there costs nothing: the wait needs an instruction anyway. */
+static int64_t wait_end(const struct planner *p, int64_t low, int64_t high)
+{
+    const struct plan_send *s = send_before(p, (uint32_t)low), *end = p->send + p->sends;
+
+    for (s = s ? s + 1 : p->send; s < end && s->event - 1 <= high; s++) {
+        uint32_t event = (uint32_t)s->event - 1;
+
+        if (s->event - 1 > low + PIC_SEARCH_EVENTS)
+            break;
+        if (s->event - 1 >= low && !send_during(p, event) && !has_mux_change(p, event))
+            return event;
+    }
+    return -1;
+}
+
 /* Pointer changes lie between the last word of a message and the first of the next, as far behind
- * their arrival at the mux as the pointer is down the pipe. An event where nothing else changes is
- * best: it costs one word of code. */
+ * their arrival at the mux as the pointer is down the pipe. An event where nothing else changes
+ * costs one word of code at most. */
 static enum emu_status list_pointer_changes(struct planner *p, size_t *culprit)
 {
     int64_t lag = p->o->pic_lag, low = p->o->first_event;
 
     for (size_t k = 0; k < p->receives; k++) {
         const struct plan_receive *r = &p->receive[k];
-        int64_t high = r->event + lag, event = low;
+        int64_t high = r->event + lag, event;
 
         *culprit = k;
         if (k && addr_equal(r->addr, addr_plus(r[-1].addr, r[-1].words))) {
             low = high + r->words;
             continue;
         }
+        event = wait_end(p, low, high);
+        if (event < 0)
+            event = low;
         while (event < high && event < low + PIC_SEARCH_EVENTS &&
                (has_mux_change(p, (uint32_t)event) || begins_send(p, (uint32_t)event)))
             event++;
@@ -274,6 +295,9 @@ static enum emu_status add_code(struct planner *p, size_t at, const struct plan_
     for (size_t i = out->count++; i > at; i--)
         out->code[i] = out->code[i - 1];
     out->code[at] = *c;
+    if (at + 1 == out->count && c->op <= PLAN_SENDPICP && c->op != PLAN_SENDXPIC &&
+        c->op != PLAN_SENDPIC)
+        p->quiet = !c->ctl;
     p->bytes += c->op == PLAN_SENDPICP ? WIDE_BYTES : WIDE_BYTES / 2;
     return EMU_OK;
 }
@@ -293,19 +317,23 @@ static struct plan_code wide_code(const struct planner *p, uint32_t event, uint3
     return c;
 }
 
-/* Cuts the instruction at index i behind its first event, or a waiting one before its last. */
+/* Cuts the instruction at index i behind its first event, or one that waits first before its last.
+ */
 static enum emu_status split_code(struct planner *p, size_t i)
 {
     struct plan_code *c = &p->out->code[i], rest = *c;
+    const struct plan_send *s = send_during(p, c->event);
 
     if (c->op == PLAN_DELAY || c->op == PLAN_DELAYXPIC || c->op == PLAN_DELAYPIC) {
         *c = (struct plan_code){ .op = PLAN_DELAY, .event = c->event, .events = c->events - 1 };
         rest.event += c->events;
         rest.events = 1;
     } else {
-        const struct plan_send *s = send_during(p, c->event);
-
-        rest = (struct plan_code){ .op = PLAN_SENDOFF, .event = c->event + 1, .ctl = s->ctl };
+        rest = (struct plan_code){ .op = PLAN_DELAY, .event = c->event + 1 };
+        if (s) {
+            rest.op = PLAN_SENDOFF;
+            rest.ctl = s->ctl;
+        }
         rest.events = c->events - 1;
         c->events = 1;
     }
@@ -320,7 +348,7 @@ static enum emu_status align_code(struct planner *p)
 
     if (p->bytes % WIDE_BYTES == 0)
         return EMU_OK;
-    for (size_t i = p->behind_wide; i < out->count; i++) {
+    for (size_t i = p->behind_wide - (p->behind_wide > 0); i < out->count; i++) {
         if (out->code[i].events > 1)
             return split_code(p, i);
     }
@@ -376,24 +404,38 @@ static enum emu_status emit_delayed(struct planner *p, const struct mux_change *
     return emit(p, &c);
 }
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 /* A stretch of `events` events from `event` on during which nothing is sent; at the first of them
- * these settings change. */
+ * these settings change. What can wait behind its change covers the stretch. */
 static enum emu_status emit_waiting(struct planner *p, uint32_t event, uint32_t events,
                                     const struct mux_change *mux, const struct pointer_change *pic)
 {
+    struct plan_code c = { .event = event, .events = least(events, SEND_WORDS_MAX) };
+
     if (!mux && !pic) {
         p->idle += events;
         return EMU_OK;
     }
     if (mux && pic) {
-        struct plan_code c = wide_code(p, event, 1);
-
         TRY(emit_idle(p, 0));
-        TRY(emit(p, &c));
+        c = wide_code(p, event, c.events);
+    } else if (p->quiet && !p->idle) {
+        c.op = mux ? PLAN_SENDXPIC : PLAN_SENDPIC;
+        if (mux)
+            c.source = mux->source;
+        else
+            c.to = pic->to;
     } else {
         TRY(emit_delayed(p, mux, pic));
+        p->idle = events - 1;
+        return EMU_OK;
     }
-    p->idle = events - 1;
+    TRY(emit(p, &c));
+    p->idle = events - c.events;
     return EMU_OK;
 }
 
@@ -442,11 +484,6 @@ static enum emu_status emit_sending(struct planner *p, const struct plan_send *s
         c = (struct plan_code){ .op = PLAN_SENDOFF, .event = p->event, .ctl = s->ctl };
         c.events = events < SENDOFF_WORDS_MAX ? events : SENDOFF_WORDS_MAX;
     }
-}
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
 }
 
 /* The walk over all events at which anything begins, ends or changes. */

@@ -112,18 +112,13 @@ static void print_part(FILE *f, const json_t *o, const char *before, const char 
 
 static void print_fault(FILE *f, const json_t *o)
 {
-    static const char *const part[][2] = { { "", "name" },
-                                           { ": ", "detail" },
-                                           { ": ", "message" },
-                                           { "; tile ", "tile" },
-                                           { ", superstep ", "superstep" },
-                                           { ", ", "context" },
-                                           { " at ", "pc" },
-                                           { ", ", "source" },
-                                           { ", address ", "address" },
-                                           { " and ", "address2" },
-                                           { ", cycle ", "cycle" } };
+    static const char *const part[][2] = { { "; tile ", "tile" },   { ", superstep ", "superstep" },
+                                           { ", ", "context" },     { " at ", "pc" },
+                                           { ", ", "source" },      { ", address ", "address" },
+                                           { " and ", "address2" }, { ", cycle ", "cycle" } };
 
+    print_part(f, o, "", "name");
+    print_part(f, o, ": ", json_object_get(o, "message") ? "message" : "detail");
     for (size_t i = 0; i < EMU_COUNT_OF(part); i++)
         print_part(f, o, part[i][0], part[i][1]);
 }

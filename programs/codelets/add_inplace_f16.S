@@ -1,4 +1,4 @@
 // add_inplace_f16: a = a add b.
 #include "binary.inc"
 
-BINARY_INPLACE add_inplace_f16, 4, "f16v4add $a4:5, $a0:1, $a2:3"
+BINARY_INPLACE add_inplace_f16, 4, f16v4add

@@ -60,6 +60,9 @@ static uint64_t run_slots_16(uint32_t src, uint32_t dst, uint32_t n)
 {
     uint64_t slots = 3 + 2;
 
+    if (n == 1)
+        return slots + 3 + (dst & 2 ? 4 : 3) + 1;
+    slots += 2;
     if (dst & 2) {
         slots += 1;
         if (!n)
@@ -156,6 +159,14 @@ static uint64_t shape_run_slots(const struct list_shape *s, uint32_t k)
     return run_slots_most(s->bits, s->list ? s->list[k].elements : 1);
 }
 
+/* What a run of n halves may take longer when its first half is another worker's. */
+static uint64_t clip_slots(uint32_t n)
+{
+    uint64_t whole = run_slots_most(16, n), clipped = n ? run_slots_most(16, n - 1) : 0;
+
+    return clipped > whole ? clipped - whole : 0;
+}
+
 static uint64_t share_slots(const void *shape, unsigned w)
 {
     const struct list_shape *s = shape;
@@ -207,27 +218,28 @@ static int halves_meet(const struct list_shape *s, uint32_t k)
     return s->dst[k] % 4 == 2 && s->dst[k - 1] + 2 * s->elements[k - 1] == s->dst[k];
 }
 
-/* What a worker does beside its runs [k, end). *clip: the first half of the first is not its own. */
+/* What a worker does beside its runs [k, end). *clip: the first half of the first is not its own.
+ */
 static uint64_t block_16_extra(const struct list_shape *s, unsigned w, uint32_t k, uint32_t end,
                                int *clip)
 {
-    uint64_t slots = 1;
-    uint32_t rest;
+    uint64_t slots = 1 + 1;
+    uint32_t length, odd;
 
     *clip = 0;
     if (w) {
         *clip = s->src && halves_meet(s, k);
         slots += 2 + (!s->src || s->dst[k] % 4 ? 7 : 0) + (!s->src || *clip ? 4 : 0);
     }
-    slots += 1;
+    if (!s->src)
+        return slots + 1 + (end == s->n ? 0 : 2 + 4 + 5) + 1;
+    length = s->elements[end - 1] - (uint32_t)(*clip && end == k + 1);
+    slots += length == 1; /* the branch from the code of single halves */
     if (end == s->n)
         return slots + 1;
-    if (!s->src)
-        return slots + 2 + 4 + 5 + 1;
-    /* Its last half is the lower one of a word. */
-    rest = (s->dst[end - 1] + 2 * s->elements[end - 1]) % 4;
-    slots += 2 + (rest && !(*clip && end == k + 1 && s->elements[k] == 1) ? 4 : 0);
-    return slots + (halves_meet(s, end) ? 5 : 0) + 1;
+    /* Its last half is the lower one of a word, or alone. */
+    odd = length == 1 || (length && (s->dst[end - 1] + 2 * s->elements[end - 1]) % 4);
+    return slots + 2 + (odd ? 4 : 0) + (halves_meet(s, end) ? 5 : 0) + 1;
 }
 
 static uint64_t block_16_slots(const void *shape, unsigned w)
@@ -241,6 +253,8 @@ static uint64_t block_16_slots(const void *shape, unsigned w)
     if (k >= end)
         return slots + 1;
     slots += 3 + block_16_extra(s, w, k, end, &clip);
+    if (!s->src)
+        slots += clip_slots(s->list ? s->list[k].elements : 1);
     if (clip)
         slots += run_slots(16, s->src[k] + 2, s->dst[k] + 2, s->elements[k] - 1);
     for (k += (uint32_t)clip; k < end; k++)
@@ -250,9 +264,10 @@ static uint64_t block_16_slots(const void *shape, unsigned w)
 
 static uint64_t list_cycles(const struct list_shape *s)
 {
-    return codelet_workers_cycles(s->arch, s->bits == 8    ? block_8_slots
-                                           : s->bits == 16 ? block_16_slots
-                                                           : share_slots,
+    return codelet_workers_cycles(s->arch,
+                                  s->bits == 8    ? block_8_slots
+                                  : s->bits == 16 ? block_16_slots
+                                                  : share_slots,
                                   s);
 }
 
@@ -266,8 +281,8 @@ uint64_t copy_list_cycles_at(const struct arch *a, unsigned bits, const uint32_t
 
 static uint64_t copy_list_cycles(const struct codelet_call *call, unsigned bits)
 {
-    struct list_shape s = { call->arch,        bits, call->arg[N].value, NULL, NULL, NULL,
-                            call->arg[SRC].list };
+    struct list_shape s = { call->arch, bits, call->arg[N].value, NULL,
+                            NULL,       NULL, call->arg[SRC].list };
 
     return list_cycles(&s);
 }

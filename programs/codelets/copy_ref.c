@@ -123,7 +123,7 @@ static struct copy_shape copy_shape(const struct arch *a, unsigned bits, uint32_
 {
     uint32_t begin = bits == 64 ? 0 : 8 + dst % 8;
 
-    return (struct copy_shape){ a, bits, begin, begin + n * (bits == 64 ? 4 : bits / 8),
+    return (struct copy_shape){ a,         bits, begin, begin + n * (bits == 64 ? 4 : bits / 8),
                                 phase % 8, 0 };
 }
 

@@ -49,6 +49,25 @@ void matmul_add_f16_ref(const struct codelet_call *call)
     matmul(call, 1);
 }
 
+enum { CONV_N = 3 };
+
+void conv1x1_f16_ref(const struct codelet_call *call)
+{
+    block_pass(call->arg[IN].data, call->arg[WEIGHTS].data, call->arg[OUT].data,
+               call->arg[CONV_N].value, 0);
+}
+
+/* docs/timing.md 5 */
+uint64_t conv1x1_f16_cycles(const struct codelet_call *call)
+{
+    const struct arch *a = call->arch;
+    uint64_t n = (call->arg[CONV_N].value + a->workers - 1) / a->workers;
+    uint64_t slots = n > 1 ? 4 * n + 32 : n ? 34 : 14;
+
+    return 2 * a->sup_branch_cycles + a->sup_result_cycles + a->sup_put_cycles + 32 +
+           codelet_multi_cycles(a, slots);
+}
+
 /* ---- time: the instructions of matmul.inc, counted ----
  *
  * Exact for f from 18 on that is a multiple of the workers; else a call may be some cycles a pass

@@ -1,4 +1,4 @@
 // max_f16: out = a max b.
 #include "binary.inc"
 
-BINARY max_f16, 4, "f16v4max $a4:5, $a0:1, $a2:3"
+BINARY max_f16, 4, f16v4max

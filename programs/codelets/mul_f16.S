@@ -1,4 +1,4 @@
 // mul_f16: out = a mul b.
 #include "binary.inc"
 
-BINARY mul_f16, 4, "f16v4mul $a4:5, $a0:1, $a2:3"
+BINARY mul_f16, 4, f16v4mul

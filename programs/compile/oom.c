@@ -176,24 +176,40 @@ static enum emu_status advise_owner(const struct account *a, uint32_t tile,
     }
 }
 
+/* Nothing is large by itself: says how many things are in use at once, and when. */
+static enum emu_status advise_small_owners(const struct account *a, uint32_t tile, size_t owners,
+                                           struct advice *v)
+{
+    const struct tile_place *p = &a->c->place.tile[tile];
+    char moment[160];
+
+    describe_operation(a->c->lowered, p->peak_op, moment, sizeof(moment));
+    return advise(v,
+                  "Nothing on tile %u is large by itself: at %s, %s bytes of %s owners are in use. "
+                  "Use more tiles (%s of %s are used), or let fewer results live until then.",
+                  a->c->lowered->used_tile[tile], moment, count_text(p->peak_bytes).at,
+                  count_text(owners).at, count_text(a->tiles).at,
+                  count_text(graph_arch(a->c->graph)->tiles).at);
+}
+
 static enum emu_status advise_owners(const struct account *a, uint32_t tile, struct advice *v)
 {
     uint64_t least = graph_arch(a->c->graph)->mem_bytes / OWNER_SHARE;
     struct owner_bytes *owner;
     unsigned named = 0;
     size_t n, before;
-    enum emu_status s;
+    enum emu_status s = account_owners(a, tile, &owner, &n);
 
-    TRY(account_owners(a, tile, &owner, &n));
-    s = EMU_OK;
-    for (size_t i = 0; i < n && named < OWNERS_NAMED && s == EMU_OK; i++) {
-        if (owner[i].bytes < least)
-            break;
+    TRY(s);
+    for (size_t i = 0; i < n && owner[i].bytes >= least && named < OWNERS_NAMED && s == EMU_OK;
+         i++) {
         before = v->line.count;
         s = advise_owner(a, tile, &owner[i], v);
         named += v->line.count > before;
     }
     emu_free(owner);
+    if (s == EMU_OK && !named)
+        s = advise_small_owners(a, tile, n, v);
     return s;
 }
 

@@ -1,42 +1,12 @@
-/* control.c - one tile's walk over the operations of a program.
- *
- * Waiting is written late. What a launch, an exchange or a vote for syncs has to wait for is kept
- * in `wait` until the next thing that needs it, so that constants of what follows are loaded before
- * the wait, while workers or the fabric are busy. Syncs in which the tile has no part are counted
- * in `votes` and become one `sans`. Both are settled before any label and any branch.
- *
- * Registers: $m0 state of a supervisor codelet; $m1 state, $m2 .. $m4 entries of launches; $m5 for
- * predicates and counters in memory; $m6 .. $m9 counters; $m10 return address; $m11 the words of
- * the stack, if there are any.
+/* control.c - one tile's walk over the operations of a program: launches, exchanges, requests to
+ * the host, loops, branches, functions.
  */
 #include "programs/emit/control.h"
 
 #include "programs/emit/exchange_code.h"
+#include "programs/emit/writer.h"
 
-enum {
-    M_SUPERVISOR_STATE = 0,
-    M_STATE = 1,
-    M_ENTRY = 2,
-    M_ENTRIES = 3,
-    M_SCRATCH = 5,
-    M_COUNTER = 6,
-    M_COUNTERS = 4,
-    M_RETURN = 10,
-    M_STACK = 11,
-    M_ZERO = 15,
-    M_CACHED = 5 /* $m0 .. $m4 are known to hold addresses */
-};
-
-enum { HOST_SEND_CTL = 4, HOST_HEADER_WORDS = 2, SETZI_BITS = 20, DELAY_MAX = 1 << 19 };
-
-/* What is known of a register: the address of an object or of a codelet, by number. */
-enum known_kind { KNOWN_NOT, KNOWN_OBJECT, KNOWN_ENTRY };
-struct known {
-    enum known_kind kind;
-    uint32_t number;
-};
-
-enum wait { WAIT_NONE, WAIT_WORKERS, WAIT_WORDS, WAIT_VOTES };
+enum { HOST_SEND_CTL = 4, HOST_HEADER_WORDS = 2, DELAY_MAX = 1 << 19 };
 
 /* The header of a request, written behind the code. */
 struct host_header_place {
@@ -46,15 +16,9 @@ struct host_header_place {
 struct walk {
     const struct emit_plan *p;
     const struct lowered *l;
-    struct code_buffer *b;
-    enum control_mode mode;
+    struct writer out;
     uint32_t tile; /* index in used_tile */
     unsigned group;
-    struct known known[M_CACHED];
-    unsigned next_entry; /* of M_ENTRIES, the one to be given away next */
-    enum wait wait;
-    struct code_range wait_for; /* category and owner of the wait */
-    uint32_t votes, votes_owner;
     uint32_t break_label, depth;
     uint8_t *has_part; /* by function; owned */
     uint8_t *needed;   /* functions called so far, 2: written; owned */
@@ -64,195 +28,19 @@ struct walk {
     VEC(struct host_header_place) header; /* owned */
 };
 
-/* ---- instructions ---- */
-
-static void put(struct walk *w, struct insn in)
+/* Operations are the owners of their code. */
+static void use_control(struct walk *w, uint32_t owner)
 {
-    code_insn(w->b, &in);
-}
-
-static void put_sync(struct walk *w, int zone)
-{
-    put(w, (struct insn){ .op = OP_sync, .i = zone });
-}
-
-/* $m = value, of any 32 bits */
-static void put_constant(struct walk *w, unsigned m, uint32_t value)
-{
-    uint32_t high = value >> SETZI_BITS << SETZI_BITS;
-
-    put(w, (struct insn){ .op = OP_setzi_m, .d = (uint8_t)m, .i = (int32_t)(value - high) });
-    if (high)
-        put(w, (struct insn){
-                   .op = OP_or_mh12, .d = (uint8_t)m, .a = (uint8_t)m, .i = (int32_t)high });
-}
-
-static void put_address(struct walk *w, unsigned m, uint32_t addr)
-{
-    put(w, (struct insn){ .op = OP_setzi_m,
-                          .d = (uint8_t)m,
-                          .i = (int32_t)(addr & ((1u << SETZI_BITS) - 1)) });
-}
-
-static uint32_t address_of(const struct walk *w, uint32_t object)
-{
-    return w->mode == CONTROL_FINAL ? w->l->object.at[object].addr : 0;
-}
-
-static void put_load(struct walk *w, unsigned m, unsigned base, uint32_t word)
-{
-    put(w, (struct insn){ .op = OP_ld32_mi,
-                          .d = (uint8_t)m,
-                          .a = (uint8_t)base,
-                          .b = M_ZERO,
-                          .i = (int32_t)word });
-}
-
-static void put_store(struct walk *w, unsigned m, unsigned base, uint32_t word)
-{
-    put(w, (struct insn){ .op = OP_st32_mi,
-                          .s = (uint8_t)m,
-                          .a = (uint8_t)base,
-                          .b = M_ZERO,
-                          .i = (int32_t)word });
-}
-
-static void put_nop(struct walk *w)
-{
-    put(w, (struct insn){ .op = OP_or_mu12, .d = M_ZERO, .a = M_ZERO });
-}
-
-/* ---- what is known, what is awaited ---- */
-
-static void forget(struct walk *w)
-{
-    for (unsigned m = 0; m < M_CACHED; m++)
-        w->known[m] = (struct known){ KNOWN_NOT, 0 };
-}
-
-static int knows(const struct walk *w, unsigned m, struct known k)
-{
-    return w->known[m].kind == k.kind && w->known[m].number == k.number;
-}
-
-static void load_object(struct walk *w, unsigned m, uint32_t object)
-{
-    struct known k = { KNOWN_OBJECT, object };
-
-    if (knows(w, m, k))
-        return;
-    put_address(w, m, address_of(w, object));
-    w->known[m] = k;
-}
-
-/* The register that holds the entry of a codelet. */
-static unsigned load_entry(struct walk *w, uint32_t codelet)
-{
-    struct known k = { KNOWN_ENTRY, codelet };
-    unsigned m;
-
-    for (m = M_ENTRY; m < M_ENTRY + M_ENTRIES; m++) {
-        if (knows(w, m, k))
-            return m;
-    }
-    m = M_ENTRY + w->next_entry;
-    w->next_entry = (w->next_entry + 1) % M_ENTRIES;
-    put_address(w, m, w->p->in->codelets->entry[codelet]);
-    w->known[m] = k;
-    return m;
-}
-
-static void await(struct walk *w, enum wait wait, enum category category, uint32_t owner)
-{
-    w->wait = wait;
-    w->wait_for = (struct code_range){ 0, (uint32_t)category, owner };
-}
-
-static void put_votes(struct walk *w)
-{
-    code_range(w->b, CATEGORY_CONTROL_CODE, w->votes_owner);
-    put(w, (struct insn){ .op = OP_sans, .i = (int32_t)w->votes - 1 });
-    w->votes = 0;
-    await(w, WAIT_VOTES, CATEGORY_CONTROL_CODE, w->votes_owner);
-}
-
-/* To be called before constants of what follows are loaded: votes are given first, so that nobody
- * waits for those constants. */
-static void prepare(struct walk *w)
-{
-    if (w->wait == WAIT_NONE && w->votes > 1)
-        put_votes(w);
-}
-
-static void settle_wait(struct walk *w)
-{
-    static const int zone[] = {
-        [WAIT_WORKERS] = SYNC_LOCAL, [WAIT_WORDS] = SYNC_RECV, [WAIT_VOTES] = SYNC_ANS
-    };
-
-    if (w->wait == WAIT_NONE)
-        return;
-    code_range(w->b, w->wait_for.category, w->wait_for.owner);
-    put_sync(w, zone[w->wait]);
-    w->wait = WAIT_NONE;
-}
-
-/* Everything before is over when what follows begins. A single sync needs no vote. */
-static void settle(struct walk *w)
-{
-    settle_wait(w);
-    if (w->votes > 1) {
-        put_votes(w);
-        settle_wait(w);
-    } else if (w->votes) {
-        code_range(w->b, CATEGORY_CONTROL_CODE, w->votes_owner);
-        put_sync(w, SYNC_INTERNAL);
-        w->votes = 0;
-    }
-}
-
-/* Words that settle() will write. */
-static uint32_t settle_words(const struct walk *w)
-{
-    return (w->wait != WAIT_NONE) + (w->votes > 1 ? 2 : w->votes);
-}
-
-static void add_votes(struct walk *w, int32_t votes, uint32_t owner)
-{
-    if (!votes)
-        return;
-    if (w->votes + (uint32_t)votes > VOTES_MAX)
-        settle(w);
-    w->votes += (uint32_t)votes;
-    w->votes_owner = owner;
-}
-
-/* A place that is reached from elsewhere. */
-static void place_label(struct walk *w, uint32_t label)
-{
-    settle(w);
-    code_place(w->b, label);
-    forget(w);
-}
-
-static void put_branch(struct walk *w, enum insn_op op, unsigned m, uint32_t label)
-{
-    struct insn in = { .op = (uint16_t)op };
-
-    if (op == OP_brnzdec)
-        in.x = (uint8_t)m;
-    else
-        in.a = (uint8_t)m;
-    code_insn_label(w->b, in, label);
+    code_range(w->out.b, CATEGORY_CONTROL_CODE, owner);
 }
 
 /* ---- work lists of the walk ---- */
 
 static int fail_sticky(struct walk *w, enum emu_status s)
 {
-    if (w->b->status == EMU_OK)
-        w->b->status = s;
-    return w->b->status != EMU_OK;
+    if (w->out.b->status == EMU_OK)
+        w->out.b->status = s;
+    return w->out.b->status != EMU_OK;
 }
 
 /* A new word of the stack. */
@@ -314,53 +102,53 @@ static void emit_call(struct walk *w, const struct call *c, uint32_t owner)
 {
     unsigned entry;
 
-    prepare(w);
+    writer_prepare(&w->out);
     if (codelet_table[c->codelet].kind == CODELET_SUPERVISOR) {
-        code_range(w->b, CATEGORY_CONTROL_CODE, owner);
-        load_object(w, M_SUPERVISOR_STATE, c->state);
-        settle(w);
-        code_range(w->b, CATEGORY_CONTROL_CODE, owner);
-        put(w, (struct insn){ .op = OP_call,
-                              .d = M_RETURN,
-                              .i = (int32_t)w->p->in->codelets->entry[c->codelet] });
-        forget(w);
+        use_control(w, owner);
+        writer_object(&w->out, M_SUPERVISOR_STATE, c->state);
+        writer_settle(&w->out);
+        use_control(w, owner);
+        writer_insn(&w->out, (struct insn){ .op = OP_call,
+                                            .d = M_RETURN,
+                                            .i = (int32_t)w->p->in->codelets->entry[c->codelet] });
+        writer_forget(&w->out);
         return;
     }
-    code_range(w->b, CATEGORY_CONTROL_CODE, owner);
-    entry = load_entry(w, c->codelet);
-    load_object(w, M_STATE, c->state);
-    settle(w);
-    code_range(w->b, CATEGORY_CONTROL_CODE, owner);
-    put(w, (struct insn){ .op = OP_runall, .a = (uint8_t)entry, .b = M_STATE });
-    await(w, WAIT_WORKERS, CATEGORY_CONTROL_CODE, owner);
+    use_control(w, owner);
+    entry = writer_entry(&w->out, c->codelet);
+    writer_object(&w->out, M_STATE, c->state);
+    writer_settle(&w->out);
+    use_control(w, owner);
+    writer_insn(&w->out, (struct insn){ .op = OP_runall, .a = (uint8_t)entry, .b = M_STATE });
+    writer_await(&w->out, WAIT_WORKERS, CATEGORY_CONTROL_CODE, owner);
 }
 
 static void emit_calls(struct walk *w, const struct tile_part *part, const struct op *o)
 {
-    uint32_t mark = code_mark(w->b, o->name);
+    uint32_t mark = code_mark(w->out.b, o->name);
 
     for (uint32_t k = 0; k < part->count; k++)
         emit_call(w, &w->l->call.at[part->first + k], o->name);
-    code_unmark(w->b, mark);
+    code_unmark(w->out.b, mark);
 }
 
 /* A sync in which the tile has no part. */
 static void emit_idle_sync(struct walk *w, const struct op *o)
 {
     if (emit_plan_zone(w->p, o) == SYNC_INTERNAL) {
-        add_votes(w, 1, o->name);
+        writer_vote(&w->out, 1, o->name);
         return;
     }
-    settle(w);
-    code_range(w->b, CATEGORY_CONTROL_CODE, o->name);
-    put_sync(w, SYNC_CHIP);
+    writer_settle(&w->out);
+    use_control(w, o->name);
+    writer_sync(&w->out, SYNC_CHIP);
 }
 
 static uint32_t plan_address(void *context, struct plan_addr a)
 {
     const struct walk *w = context;
 
-    return (uint32_t)(address_of(w, a.base) + a.bytes);
+    return (uint32_t)(writer_address_of(&w->out, a.base) + a.bytes);
 }
 
 static void emit_exchange_words(struct walk *w, const struct tile_schedule *s)
@@ -374,10 +162,10 @@ static void emit_exchange_words(struct walk *w, const struct tile_schedule *s)
         fail_sticky(w, FAIL(NO_MEMORY, "the code of an exchange"));
         return;
     }
-    if (w->mode == CONTROL_FINAL)
+    if (w->out.object)
         fail_sticky(w, exchange_encode(&s->plan, plan_address, w, word));
     for (uint32_t i = 0; i < words; i++)
-        code_word(w->b, word[i]);
+        code_word(w->out.b, word[i]);
     emu_free(word);
 }
 
@@ -395,21 +183,21 @@ static void emit_exchange(struct walk *w, const struct tile_part *part, const st
                           uint32_t op)
 {
     const struct tile_schedule *s = part->count ? &w->p->in->schedule[op].tile[part->first] : NULL;
-    uint32_t mark = code_mark(w->b, o->name);
-    size_t at = w->b->word.count + settle_words(w) + 1;
+    uint32_t mark = code_mark(w->out.b, o->name);
+    size_t at = w->out.b->word.count + writer_settle_words(&w->out) + 1;
 
     if (s && has_two_word_code(&s->plan) && at % 2) {
-        code_range(w->b, CATEGORY_EXCHANGE_CODE, o->name);
-        put_nop(w); /* hidden behind what is awaited */
+        code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
+        writer_nop(&w->out); /* hidden behind what is awaited */
     }
-    settle(w);
-    code_range(w->b, CATEGORY_EXCHANGE_CODE, o->name);
-    put_sync(w, emit_plan_zone(w->p, o));
+    writer_settle(&w->out);
+    code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
+    writer_sync(&w->out, emit_plan_zone(w->p, o));
     if (s) {
         emit_exchange_words(w, s);
-        await(w, WAIT_WORDS, CATEGORY_EXCHANGE_CODE, o->name);
+        writer_await(&w->out, WAIT_WORDS, CATEGORY_EXCHANGE_CODE, o->name);
     }
-    code_unmark(w->b, mark);
+    code_unmark(w->out.b, mark);
 }
 
 /* Waits for n events. */
@@ -418,7 +206,7 @@ static void put_delay(struct walk *w, uint64_t n)
     while (n) {
         uint32_t part = n < DELAY_MAX ? (uint32_t)n : DELAY_MAX;
 
-        put(w, (struct insn){ .op = OP_delay, .i = (int32_t)part - 1 });
+        writer_insn(&w->out, (struct insn){ .op = OP_delay, .i = (int32_t)part - 1 });
         n -= part;
     }
 }
@@ -426,61 +214,83 @@ static void put_delay(struct walk *w, uint64_t n)
 /* All tiles issue their request of a round at the same event. */
 static void emit_host(struct walk *w, const struct tile_part *part, const struct op *o)
 {
-    uint32_t mark = code_mark(w->b, o->name);
+    uint32_t mark = code_mark(w->out.b, o->name);
     uint64_t step = w->p->arch->host_send_min_events;
     uint32_t round = 0;
 
     if (step < HOST_HEADER_WORDS)
         step = HOST_HEADER_WORDS;
-    settle(w);
-    code_range(w->b, CATEGORY_HOST_CODE, o->name);
-    put_sync(w, emit_plan_zone(w->p, o));
+    writer_settle(&w->out);
+    code_range(w->out.b, CATEGORY_HOST_CODE, o->name);
+    writer_sync(&w->out, emit_plan_zone(w->p, o));
     for (uint32_t k = 0; k < part->count; k++) {
         const struct host_request *r = &w->l->host_request.at[part->first + k];
-        struct host_header_place h = { part->first + k, code_label(w->b), o->name };
+        struct host_header_place h = { part->first + k, code_label(w->out.b), o->name };
 
         put_delay(w, step * (r->round - round));
         round = r->round + 1;
         code_insn_label(
-            w->b, (struct insn){ .op = OP_send, .i = HOST_HEADER_WORDS - 1, .k = HOST_SEND_CTL },
+            w->out.b,
+            (struct insn){ .op = OP_send, .i = HOST_HEADER_WORDS - 1, .k = HOST_SEND_CTL },
             h.label);
         fail_sticky(w, VEC_PUSH(&w->header, h));
     }
     if (part->count)
-        await(w, WAIT_WORDS, CATEGORY_HOST_CODE, o->name);
-    code_unmark(w->b, mark);
+        writer_await(&w->out, WAIT_WORDS, CATEGORY_HOST_CODE, o->name);
+    code_unmark(w->out.b, mark);
 }
 
 /* ---- control flow ---- */
 
 static void walk_range(struct walk *w, uint32_t first, uint32_t end);
 
+/* Whether a loop over [first, end) begins with a launch on this tile. */
+static struct writer_loop loop_of(const struct walk *w, uint32_t first, uint32_t end)
+{
+    uint32_t i = first;
+    const struct tile_part *part;
+    const struct call *c;
+
+    while (i < end && (!(w->l->op.at[i].groups >> w->group & 1) ||
+                       !range_has_code(w, i, emit_plan_next(w->p, i))))
+        i = emit_plan_next(w->p, i);
+    part = i < end && w->l->op.at[i].kind == OP_CALLS ? emit_plan_part(w->p, w->tile, i) : NULL;
+    if (!part)
+        return (struct writer_loop){ .launches = 0 };
+    c = &w->l->call.at[part->first];
+    return (struct writer_loop){ .launches = codelet_table[c->codelet].kind == CODELET_MULTI,
+                                 .codelet = c->codelet,
+                                 .state = c->state };
+}
+
 static void emit_counted_loop(struct walk *w, uint32_t op)
 {
     const struct op *o = &w->l->op.at[op];
-    uint32_t top = code_label(w->b), level = w->depth, word = 0;
+    struct writer_loop loop = loop_of(w, op + 1, w->p->mate[op]);
+    uint32_t top = code_label(w->out.b), level = w->depth, word = 0;
     int in_memory = level >= M_COUNTERS;
     unsigned m = in_memory ? M_SCRATCH : M_COUNTER + level;
 
-    prepare(w);
-    code_range(w->b, CATEGORY_CONTROL_CODE, o->name);
-    put_constant(w, m, o->n - 1);
-    place_label(w, top);
-    code_range(w->b, CATEGORY_CONTROL_CODE, o->name);
+    writer_prepare(&w->out);
+    use_control(w, o->name);
+    writer_constant(&w->out, m, o->n - 1);
+    writer_loop_begin(&w->out, top, &loop);
+    use_control(w, o->name);
     if (in_memory) {
         word = stack_word(w, o->name);
-        put_store(w, m, M_STACK, word);
+        writer_store(&w->out, m, M_STACK, word);
     }
     w->depth++;
     walk_range(w, op + 1, w->p->mate[op]);
     w->depth--;
-    prepare(w);
-    code_range(w->b, CATEGORY_CONTROL_CODE, o->name);
+    writer_prepare(&w->out);
+    use_control(w, o->name);
     if (in_memory)
-        put_load(w, m, M_STACK, word);
-    settle(w);
-    code_range(w->b, CATEGORY_CONTROL_CODE, o->name);
-    put_branch(w, OP_brnzdec, m, top);
+        writer_load(&w->out, m, M_STACK, word);
+    writer_loop_end(&w->out, &loop);
+    writer_settle(&w->out);
+    use_control(w, o->name);
+    writer_branch(&w->out, OP_brnzdec, m, top);
 }
 
 static void emit_repeat(struct walk *w, uint32_t op)
@@ -496,15 +306,21 @@ static void emit_repeat(struct walk *w, uint32_t op)
 static void emit_loop(struct walk *w, uint32_t op)
 {
     const struct op *o = &w->l->op.at[op];
-    uint32_t top = code_label(w->b), outer = w->break_label;
+    struct writer_loop loop = loop_of(w, op + 1, w->p->mate[op]);
+    uint32_t top = code_label(w->out.b), outer = w->break_label;
 
-    w->break_label = code_label(w->b);
-    place_label(w, top);
+    w->break_label = code_label(w->out.b);
+    writer_prepare(&w->out);
+    use_control(w, o->name);
+    writer_loop_begin(&w->out, top, &loop);
     walk_range(w, op + 1, w->p->mate[op]);
-    settle(w);
-    code_range(w->b, CATEGORY_CONTROL_CODE, o->name);
-    put_branch(w, OP_bri, 0, top);
-    place_label(w, w->break_label);
+    writer_prepare(&w->out);
+    use_control(w, o->name);
+    writer_loop_end(&w->out, &loop);
+    writer_settle(&w->out);
+    use_control(w, o->name);
+    writer_branch(&w->out, OP_bri, 0, top);
+    writer_label(&w->out, w->break_label);
     w->break_label = outer;
 }
 
@@ -513,13 +329,13 @@ static void put_test(struct walk *w, const struct op *o, enum insn_op branch, ui
 {
     uint32_t object = w->l->predicate.at[o->predicate + w->tile];
 
-    prepare(w);
-    code_range(w->b, CATEGORY_CONTROL_CODE, o->name);
-    put_address(w, M_SCRATCH, address_of(w, object));
-    settle(w);
-    code_range(w->b, CATEGORY_CONTROL_CODE, o->name);
-    put_load(w, M_SCRATCH, M_SCRATCH, 0);
-    put_branch(w, branch, M_SCRATCH, label);
+    writer_prepare(&w->out);
+    use_control(w, o->name);
+    writer_address(&w->out, M_SCRATCH, object);
+    writer_settle(&w->out);
+    use_control(w, o->name);
+    writer_load(&w->out, M_SCRATCH, M_SCRATCH, 0);
+    writer_branch(&w->out, branch, M_SCRATCH, label);
 }
 
 static void emit_if(struct walk *w, uint32_t op)
@@ -527,32 +343,32 @@ static void emit_if(struct walk *w, uint32_t op)
     const struct op *o = &w->l->op.at[op];
     uint32_t other = w->p->mate[op], end = w->p->mate[other];
     int has_then = range_has_code(w, op + 1, other), has_else = range_has_code(w, other + 1, end);
-    uint32_t to_else = code_label(w->b), to_end = code_label(w->b);
+    uint32_t to_else = code_label(w->out.b), to_end = code_label(w->out.b);
 
     if (has_then) {
         put_test(w, o, OP_brz, to_else);
         walk_range(w, op + 1, other);
-        settle(w);
+        writer_settle(&w->out);
         if (has_else) {
-            code_range(w->b, CATEGORY_CONTROL_CODE, o->name);
-            put_branch(w, OP_bri, 0, to_end);
+            use_control(w, o->name);
+            writer_branch(&w->out, OP_bri, 0, to_end);
         }
     } else {
         put_test(w, o, OP_brnz, to_end);
     }
-    place_label(w, to_else);
+    writer_label(&w->out, to_else);
     walk_range(w, other + 1, end);
-    place_label(w, to_end);
+    writer_label(&w->out, to_end);
 }
 
 static void emit_function_call(struct walk *w, const struct op *o)
 {
-    settle(w);
-    code_range(w->b, CATEGORY_CONTROL_CODE, o->name);
-    code_insn_label(w->b, (struct insn){ .op = OP_call, .d = M_RETURN }, w->label[o->n]);
+    writer_settle(&w->out);
+    use_control(w, o->name);
+    code_insn_label(w->out.b, (struct insn){ .op = OP_call, .d = M_RETURN }, w->label[o->n]);
     if (!w->needed[o->n])
         w->needed[o->n] = 1;
-    forget(w);
+    writer_forget(&w->out);
 }
 
 /* A construct in which the tile has no part. 0: its syncs must be made one by one. */
@@ -562,7 +378,7 @@ static int vote_for(struct walk *w, uint32_t op, int has_part)
 
     if (has_part || votes == VOTES_UNKNOWN)
         return 0;
-    add_votes(w, votes, w->l->op.at[op].name);
+    writer_vote(&w->out, votes, w->l->op.at[op].name);
     return 1;
 }
 
@@ -615,7 +431,7 @@ static void emit_op(struct walk *w, uint32_t i)
 
 static void walk_range(struct walk *w, uint32_t first, uint32_t end)
 {
-    for (uint32_t i = first; i < end && w->b->status == EMU_OK; i = emit_plan_next(w->p, i)) {
+    for (uint32_t i = first; i < end && w->out.b->status == EMU_OK; i = emit_plan_next(w->p, i)) {
         if (w->l->op.at[i].groups >> w->group & 1)
             emit_op(w, i);
     }
@@ -627,42 +443,42 @@ static void walk_range(struct walk *w, uint32_t first, uint32_t end)
 static void emit_main(struct walk *w, int has_stack)
 {
     const struct lowered_function *f = &w->l->function.at[0];
-    uint32_t mark = code_mark(w->b, f->name), start = code_label(w->b);
+    uint32_t mark = code_mark(w->out.b, f->name), start = code_label(w->out.b);
 
-    code_range(w->b, CATEGORY_CONTROL_CODE, f->name);
-    place_label(w, start);
+    use_control(w, f->name);
+    writer_label(&w->out, start);
     if (has_stack)
-        code_insn_label(w->b, (struct insn){ .op = OP_setzi_m, .d = M_STACK }, w->stack_label);
+        code_insn_label(w->out.b, (struct insn){ .op = OP_setzi_m, .d = M_STACK }, w->stack_label);
     walk_range(w, f->first, f->first + f->count);
-    settle(w);
-    code_range(w->b, CATEGORY_CONTROL_CODE, f->name);
-    put_sync(w, SYNC_HOST);
-    put_branch(w, OP_bri, 0, start);
-    code_unmark(w->b, mark);
+    writer_settle(&w->out);
+    use_control(w, f->name);
+    writer_sync(&w->out, SYNC_HOST);
+    writer_branch(&w->out, OP_bri, 0, start);
+    code_unmark(w->out.b, mark);
 }
 
 static void emit_function(struct walk *w, uint32_t number)
 {
     const struct lowered_function *f = &w->l->function.at[number];
-    uint32_t mark = code_mark(w->b, f->name), word = 0;
+    uint32_t mark = code_mark(w->out.b, f->name), word = 0;
     int saves = range_calls(w, f->first, f->first + f->count);
 
     w->depth = w->p->depth[number];
-    place_label(w, w->label[number]);
-    code_range(w->b, CATEGORY_CONTROL_CODE, f->name);
+    writer_label(&w->out, w->label[number]);
+    use_control(w, f->name);
     if (saves) {
         word = stack_word(w, f->name);
-        put_store(w, M_RETURN, M_STACK, word);
+        writer_store(&w->out, M_RETURN, M_STACK, word);
     }
     walk_range(w, f->first, f->first + f->count);
-    prepare(w);
-    code_range(w->b, CATEGORY_CONTROL_CODE, f->name);
+    writer_prepare(&w->out);
+    use_control(w, f->name);
     if (saves)
-        put_load(w, M_RETURN, M_STACK, word);
-    settle(w);
-    code_range(w->b, CATEGORY_CONTROL_CODE, f->name);
-    put(w, (struct insn){ .op = OP_br, .a = M_RETURN });
-    code_unmark(w->b, mark);
+        writer_load(&w->out, M_RETURN, M_STACK, word);
+    writer_settle(&w->out);
+    use_control(w, f->name);
+    writer_insn(&w->out, (struct insn){ .op = OP_br, .a = M_RETURN });
+    code_unmark(w->out.b, mark);
 }
 
 /* Functions that the tile calls, each once. */
@@ -673,7 +489,7 @@ static void emit_functions(struct walk *w)
 
     do {
         more = 0;
-        for (uint32_t f = 1; f < n && w->b->status == EMU_OK; f++) {
+        for (uint32_t f = 1; f < n && w->out.b->status == EMU_OK; f++) {
             if (w->needed[f] != 1)
                 continue;
             w->needed[f] = 2;
@@ -690,7 +506,7 @@ static void emit_header(struct walk *w, const struct host_header_place *h)
     const struct host_request *r = &w->l->host_request.at[h->request];
     const struct stream *s = &w->l->graph->stream.at[r->stream];
     struct host_header header = { .stream = r->stream,
-                                  .addr = address_of(w, r->object) + r->offset,
+                                  .addr = writer_address_of(&w->out, r->object) + r->offset,
                                   .bytes = r->bytes,
                                   .to_host = s->way == STREAM_OUT };
     uint32_t word[HOST_HEADER_WORDS];
@@ -702,20 +518,20 @@ static void emit_header(struct walk *w, const struct host_header_place *h)
         return;
     }
     host_header_pack(&header, word);
-    code_range(w->b, CATEGORY_HOST_CODE, h->owner);
-    code_place(w->b, h->label);
-    code_word(w->b, word[0]);
-    code_word(w->b, word[1]);
+    code_range(w->out.b, CATEGORY_HOST_CODE, h->owner);
+    code_place(w->out.b, h->label);
+    code_word(w->out.b, word[0]);
+    code_word(w->out.b, word[1]);
 }
 
 static void emit_data(struct walk *w)
 {
-    for (size_t i = 0; i < w->header.count && w->b->status == EMU_OK; i++)
+    for (size_t i = 0; i < w->header.count && w->out.b->status == EMU_OK; i++)
         emit_header(w, &w->header.at[i]);
-    code_place(w->b, w->stack_label);
+    code_place(w->out.b, w->stack_label);
     for (size_t i = 0; i < w->stack_owner.count; i++) {
-        code_range(w->b, CATEGORY_STACK, w->stack_owner.at[i]);
-        code_word(w->b, 0);
+        code_range(w->out.b, CATEGORY_STACK, w->stack_owner.at[i]);
+        code_word(w->out.b, 0);
     }
 }
 
@@ -751,8 +567,8 @@ static void emit_tile(struct walk *w)
 {
     find_parts(w);
     for (size_t f = 0; f < w->l->function.count; f++)
-        w->label[f] = code_label(w->b);
-    w->stack_label = code_label(w->b);
+        w->label[f] = code_label(w->out.b);
+    w->stack_label = code_label(w->out.b);
     emit_main(w, needs_stack(w));
     emit_functions(w);
     emit_data(w);
@@ -762,8 +578,11 @@ enum emu_status control_emit(const struct emit_plan *p, uint32_t tile, enum cont
                              struct code_buffer *out)
 {
     size_t functions = p->l->function.count;
-    struct walk w = { .p = p, .l = p->l, .b = out, .mode = mode, .tile = tile };
+    struct walk w = { .p = p, .l = p->l, .tile = tile };
 
+    w.out.b = out;
+    w.out.object = mode == CONTROL_FINAL ? p->l->object.at : NULL;
+    w.out.entry = p->in->codelets->entry;
     w.group = emit_plan_group(p, p->l->used_tile[tile]);
     w.has_part = emu_alloc(functions + 1, 1);
     w.needed = emu_alloc(functions + 1, 1);

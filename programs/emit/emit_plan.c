@@ -222,16 +222,24 @@ static enum emu_status count_votes(struct emit_plan *p, unsigned group)
 /* Calls back for every part of every operation, in order of operations, tiles within ascending. */
 typedef void part_visit(struct emit_plan *p, uint32_t tile, struct tile_part part);
 
+/* Nobody has anything to do in a sync of one group, but not all of its tiles may vote ahead. */
+static void visit_leader(struct emit_plan *p, uint32_t i, part_visit *visit)
+{
+    const struct op *o = &p->l->op.at[i];
+    uint64_t own = o->groups & p->l->groups;
+
+    if (own && emit_plan_zone(p, o) == SYNC_INTERNAL)
+        visit(p, p->leader[__builtin_ctzll(own)], (struct tile_part){ i, 0, 0 });
+}
+
 static void visit_exchange(struct emit_plan *p, uint32_t i, part_visit *visit)
 {
     const struct exchange_schedule *s = &p->in->schedule[i];
-    const struct op *o = &p->l->op.at[i];
 
     for (uint32_t k = 0; k < s->tiles; k++)
         visit(p, p->l->tile_index[s->tile[k].tile], (struct tile_part){ i, k, 1 });
-    if (!s->tiles && emit_plan_zone(p, o) == SYNC_INTERNAL)
-        visit(p, p->leader[__builtin_ctzll(o->groups & p->l->groups)],
-              (struct tile_part){ i, 0, 0 });
+    if (!s->tiles)
+        visit_leader(p, i, visit);
 }
 
 static void visit_runs(struct emit_plan *p, uint32_t i, part_visit *visit)
@@ -249,8 +257,8 @@ static void visit_runs(struct emit_plan *p, uint32_t i, part_visit *visit)
             k++;
         visit(p, l->tile_index[tile], (struct tile_part){ i, first, k - first });
     }
-    if (!o->count && o->kind == OP_HOST && emit_plan_zone(p, o) == SYNC_INTERNAL)
-        visit(p, p->leader[__builtin_ctzll(o->groups & l->groups)], (struct tile_part){ i, 0, 0 });
+    if (!o->count && o->kind == OP_HOST)
+        visit_leader(p, i, visit);
 }
 
 static void visit_parts(struct emit_plan *p, part_visit *visit)
@@ -363,11 +371,10 @@ static enum emu_status check_groups(const struct emit_plan *p)
         const struct op *o = &p->l->op.at[i];
         uint64_t own = o->groups & all;
 
-        if ((o->kind == OP_EXCHANGE || o->kind == OP_HOST) && own != all &&
-            (own & (own - 1) || !own))
+        if ((o->kind == OP_EXCHANGE || o->kind == OP_HOST) && own != all && own & (own - 1))
             return FAIL(BAD_PROGRAM,
-                        "operation %u (%s): groups 0x%llx of 0x%llx, expected one or all", i,
-                        strings_text(&p->l->strings, o->name), (unsigned long long)own,
+                        "operation %u (%s): groups 0x%llx of 0x%llx, expected one of them or all",
+                        i, strings_text(&p->l->strings, o->name), (unsigned long long)own,
                         (unsigned long long)all);
     }
     return EMU_OK;

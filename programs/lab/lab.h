@@ -30,6 +30,10 @@ enum emu_status lab_read(struct session *s, const struct graph *g, struct tensor
 enum emu_status lab_compare(const float *got, const float *want, uint64_t n, double bound,
                             json_t *answer) EMU_MUST_CHECK;
 
+/* The same with a bound for each number. */
+enum emu_status lab_compare_each(const float *got, const float *want, const float *bound,
+                                 uint64_t n, json_t *answer) EMU_MUST_CHECK;
+
 /* Notes a number in the answer. */
 void lab_note(json_t *answer, const char *key, double value);
 

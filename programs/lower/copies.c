@@ -7,32 +7,16 @@
 
 /* What a copy reads or writes of an object. */
 struct range {
-    uint32_t object, begin, end, copy;
-    uint8_t write;
+    uint32_t object, begin, end, copy, write;
 };
 struct range_list {
     struct range *at;
     size_t count, cap;
 };
 
-static int by_place(const void *x, const void *y)
-{
-    const struct range *a = x, *b = y;
-
-    if (a->object != b->object)
-        return COMPARE(a->object, b->object);
-    if (a->begin != b->begin)
-        return COMPARE(a->begin, b->begin);
-    if (a->end != b->end)
-        return COMPARE(a->end, b->end);
-    if (a->write != b->write)
-        return COMPARE(a->write, b->write);
-    return COMPARE(a->copy, b->copy);
-}
-
 /* ---- which copies depend on which ---- */
 
-static enum emu_status add_ranges(struct lowering *w, uint32_t view, uint32_t copy, uint8_t write,
+static enum emu_status add_ranges(struct lowering *w, uint32_t view, uint32_t copy, uint32_t write,
                                   struct range_list *out)
 {
     w->piece.count = 0;
@@ -54,7 +38,7 @@ static void find_conflicts(struct range *r, size_t n, uint32_t *open, uint32_t *
     for (size_t i = 0; i < n; i++) {
         size_t kept = 0;
 
-        if (i && by_place(&r[i - 1], &r[i]) == 0)
+        if (i && !memcmp(&r[i - 1], &r[i], sizeof(*r)))
             continue;
         for (size_t k = 0; k < opened; k++) {
             const struct range *o = &r[open[k]];
@@ -85,7 +69,7 @@ static enum emu_status find_order(struct lowering *w, struct range_list *r, uint
         TRY(add_ranges(w, n->a, i, 0, r));
         TRY(add_ranges(w, n->b, i, 1, r));
     }
-    lower_sort(r->at, r->count, sizeof(*r->at), by_place);
+    TRY(LOWER_SORT(r, struct range, object, 2));
     open = emu_alloc(r->count + 1, sizeof(*open));
     if (!open)
         return FAIL(NO_MEMORY, "%zu ranges", r->count);
@@ -97,11 +81,11 @@ static enum emu_status find_order(struct lowering *w, struct range_list *r, uint
 /* ---- one step ---- */
 
 /* Joins what overlaps or touches. */
-static void merge_ranges(struct range_list *r)
+static enum emu_status merge_ranges(struct range_list *r)
 {
     size_t kept = 0;
 
-    lower_sort(r->at, r->count, sizeof(*r->at), by_place);
+    TRY(LOWER_SORT(r, struct range, object, 2));
     for (size_t i = 0; i < r->count; i++) {
         struct range *last = kept ? &r->at[kept - 1] : NULL;
 
@@ -111,6 +95,7 @@ static void merge_ranges(struct range_list *r)
             r->at[kept++] = r->at[i];
     }
     r->count = kept;
+    return EMU_OK;
 }
 
 static int ranges_meet(const struct range_list *r, const struct move *m)
@@ -192,7 +177,7 @@ static enum emu_status lower_copies(struct lowering *w, size_t first, size_t end
         TRY(add_moves(w, &w->g->node.at[w->copy.at[i]], read));
     if (!w->move.count)
         return EMU_OK;
-    merge_ranges(read);
+    TRY(merge_ranges(read));
     for (size_t i = 0; i < w->move.count; i++) {
         if (ranges_meet(read, &w->move.at[i])) {
             w->move.at[i].flags |= MOVE_STAGED;

@@ -20,23 +20,6 @@ struct local_list {
     size_t count, cap;
 };
 
-static int by_tile(const void *x, const void *y)
-{
-    const struct local_move *a = x, *b = y;
-
-    if (a->tile != b->tile)
-        return COMPARE(a->tile, b->tile);
-    if (a->width != b->width)
-        return COMPARE(b->width, a->width);
-    if (a->m.to != b->m.to)
-        return COMPARE(a->m.to, b->m.to);
-    if (a->m.to_at != b->m.to_at)
-        return COMPARE(a->m.to_at, b->m.to_at);
-    if (a->m.from != b->m.from)
-        return COMPARE(a->m.from, b->m.from);
-    return COMPARE(a->m.from_at, b->m.from_at);
-}
-
 /* The widest codelet for a move: 64 needs both sides at multiples of 8 and whole words, the others
  * multiples of their width. */
 static uint32_t width_of(const struct lowering *w, const struct move *m)
@@ -96,10 +79,10 @@ static enum emu_status add_call(struct lowering *w, const struct local_move *m, 
     enum emu_status s;
 
     TRY(find_codelet(m->width, n > 1, &c));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         TRY(lower_touch(w, m[i].m.from, m[i].m.from_at, m[i].m.bytes, phase, 0));
+    for (size_t i = 0; i < n; i++)
         TRY(lower_touch(w, m[i].m.to, m[i].m.to_at, m[i].m.bytes, phase, 1));
-    }
     e = emu_alloc(n, 2 * sizeof(*e));
     if (!e)
         return FAIL(NO_MEMORY, "a copy of %zu runs", n);
@@ -136,7 +119,7 @@ static enum emu_status add_calls(struct lowering *w, struct local_list *p, enum 
 {
     size_t first = w->l->call.count;
 
-    lower_sort(p->at, p->count, sizeof(*p->at), by_tile);
+    TRY(LOWER_SORT(p, struct local_move, tile, 2));
     for (size_t i = 0, end; i < p->count; i = end) {
         for (end = i + 1; end < p->count && p->at[end].tile == p->at[i].tile &&
                           p->at[end].width == p->at[i].width;)
@@ -154,7 +137,7 @@ enum emu_status copy_calls_build(struct lowering *w, struct move_list *m, enum p
 
     if (!m->count)
         return EMU_OK;
-    moves_coalesce(m);
+    TRY(moves_coalesce(m));
     for (size_t i = 0; i < m->count && s == EMU_OK; i++)
         s = VEC_PUSH(&parts, (struct local_move){ lower_object(w, m->at[i].to)->tile,
                                                   width_of(w, &m->at[i]), m->at[i] });

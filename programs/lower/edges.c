@@ -5,7 +5,6 @@
  */
 #include "programs/lower/lower_work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct edge_list {
@@ -413,15 +412,8 @@ static enum emu_status lower_vertex(struct lowering *w, struct site *s)
 /* ---- a compute set ---- */
 
 struct tile_vertex {
-    uint32_t tile, order, vertex;
+    uint32_t tile, vertex;
 };
-
-static int by_tile(const void *x, const void *y)
-{
-    const struct tile_vertex *a = x, *b = y;
-
-    return a->tile != b->tile ? COMPARE(a->tile, b->tile) : COMPARE(a->order, b->order);
-}
 
 /* Vertices by tile, those of a tile in the order in which they were added. */
 static enum emu_status sort_vertices(struct lowering *w, const struct compute_set *cs,
@@ -434,11 +426,10 @@ static enum emu_status sort_vertices(struct lowering *w, const struct compute_se
     for (uint32_t i = 0; i < cs->vertex.count; i++) {
         uint32_t v = cs->vertex.at[i];
 
-        p[i] = (struct tile_vertex){ w->g->vertex.at[v].tile, i, v };
+        p[i] = (struct tile_vertex){ w->g->vertex.at[v].tile, v };
     }
-    lower_sort(p, cs->vertex.count, sizeof(*p), by_tile);
     *out = p;
-    return EMU_OK;
+    return lower_sort(p, cs->vertex.count, sizeof(*p), offsetof(struct tile_vertex, tile), 1);
 }
 
 static enum emu_status lower_vertices(struct lowering *w, const struct tile_vertex *order, size_t n)
@@ -468,8 +459,9 @@ enum emu_status edges_step(struct lowering *w, uint32_t compute_set, uint32_t *s
     TRY(step_begin(w, cs->name, step));
     w->piece.count = w->move.count = w->back.count = w->fetched.count = 0;
     index_table_clear(&w->fetched_table);
-    TRY(sort_vertices(w, cs, &order));
-    s = lower_vertices(w, order, cs->vertex.count);
+    s = sort_vertices(w, cs, &order);
+    if (s == EMU_OK)
+        s = lower_vertices(w, order, cs->vertex.count);
     emu_free(order);
     TRY(s);
     step_set_op(w, PHASE_WORK, OP_CALLS, first, w->l->call.count - first);

@@ -117,6 +117,7 @@ enum emu_status flow_init(struct flow *f, const struct lowered *l)
 {
     size_t n = l->op.count + 1;
     struct nest *nest = emu_alloc(n, sizeof(*nest));
+    enum emu_status s;
 
     *f = (struct flow){ .op = l->op.at, .ops = (uint32_t)l->op.count };
     f->next = emu_alloc(n, sizeof(*f->next));
@@ -139,7 +140,10 @@ enum emu_status flow_init(struct flow *f, const struct lowered *l)
         link_function(f, &f->function[i], nest);
     }
     emu_free(nest);
-    return order_all(f, (uint32_t)l->function.count);
+    s = order_all(f, (uint32_t)l->function.count);
+    if (s != EMU_OK)
+        flow_free(f);
+    return s;
 }
 
 void flow_free(struct flow *f)

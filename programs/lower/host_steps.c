@@ -31,19 +31,6 @@ struct host_job {
     uint32_t rounds;
 };
 
-static int by_place(const void *x, const void *y)
-{
-    const struct host_piece *a = x, *b = y;
-
-    if (a->tile != b->tile)
-        return COMPARE(a->tile, b->tile);
-    if (a->object != b->object)
-        return COMPARE(a->object, b->object);
-    if (a->offset != b->offset)
-        return COMPARE(a->offset, b->offset);
-    return COMPARE(a->element, b->element);
-}
-
 static enum emu_status find_pieces(struct host_job *j, uint32_t view)
 {
     struct lowering *w = j->w;
@@ -58,8 +45,8 @@ static enum emu_status find_pieces(struct host_job *j, uint32_t view)
                                                      p.offset, p.bytes, element }));
         element += p.bytes / j->unit;
     }
-    lower_sort(j->piece.at, j->piece.count, sizeof(*j->piece.at), by_place);
-    return EMU_OK;
+    TRY(LOWER_SORT(&j->piece, struct host_piece, object, 2));
+    return LOWER_SORT(&j->piece, struct host_piece, tile, 1);
 }
 
 /* Where a request that begins with piece i ends. To the tile only what lies without gaps can go;
@@ -87,8 +74,8 @@ static enum emu_status try_direct(struct host_job *j, size_t first, size_t end, 
     *direct = 1;
     for (size_t i = first, next; i < end && *direct; i = next) {
         const struct host_piece *p = &j->piece.at[i], *last;
-        struct host_request r = { p->tile, (uint32_t)(j->range.count - floor), j->stream, p->object,
-                                  round_down(p->offset, 4), 0 };
+        struct host_request r = { p->tile,   (uint32_t)(j->range.count - floor), j->stream,
+                                  p->object, round_down(p->offset, 4),           0 };
         uint32_t stop;
 
         next = range_end(j, i, end);

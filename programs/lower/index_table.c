@@ -1,7 +1,6 @@
-/* index_table.c - a hash table of numbers, and sorting; the caller keeps what the numbers mean. */
+/* index_table.c - a hash table of numbers; the caller keeps what they mean. */
 #include "programs/lower/lower_work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct index_slot {
@@ -67,16 +66,4 @@ void index_table_free(struct index_table *t)
 {
     emu_free(t->slot);
     memset(t, 0, sizeof(*t));
-}
-
-void lower_sort(void *at, size_t count, size_t size, int (*compare)(const void *, const void *))
-{
-    const char *p = at;
-
-    for (size_t i = 1; i < count; i++) {
-        if (compare(p + (i - 1) * size, p + i * size) > 0) {
-            qsort(at, count, size, compare);
-            return;
-        }
-    }
 }

@@ -6,7 +6,6 @@
 #include "programs/lower/flow.h"
 #include "programs/lower/lower_work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { BATCH = 64 };

@@ -3,7 +3,6 @@
  */
 #include "programs/lower/lower_work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Copies looked at together; more would only cost memory. */
@@ -240,23 +239,17 @@ static enum emu_status walk_program(struct lowering *w)
 
 /* ---- begin and end ---- */
 
-static int by_objects(const void *x, const void *y)
-{
-    const struct object_pair *a = x, *b = y;
-
-    return a->a != b->a ? COMPARE(a->a, b->a) : COMPARE(a->b, b->b);
-}
-
-static void sort_pairs(struct lowered *l)
+static enum emu_status sort_pairs(struct lowered *l)
 {
     size_t kept = 0;
 
-    lower_sort(l->apart.at, l->apart.count, sizeof(*l->apart.at), by_objects);
+    TRY(LOWER_SORT(&l->apart, struct object_pair, a, 2));
     for (size_t i = 0; i < l->apart.count; i++) {
-        if (!kept || by_objects(&l->apart.at[kept - 1], &l->apart.at[i]) != 0)
+        if (!kept || memcmp(&l->apart.at[kept - 1], &l->apart.at[i], sizeof(*l->apart.at)) != 0)
             l->apart.at[kept++] = l->apart.at[i];
     }
     l->apart.count = kept;
+    return EMU_OK;
 }
 
 static enum emu_status lowering_begin(struct lowering *w)
@@ -307,7 +300,7 @@ static enum emu_status lower(struct lowering *w)
     TRY(storage_build(w));
     TRY(number_tiles(w));
     TRY(walk_program(w));
-    sort_pairs(w->l);
+    TRY(sort_pairs(w->l));
     return liveness_build(w);
 }
 

@@ -163,7 +163,7 @@ enum emu_status copy_calls_build(struct lowering *w, struct move_list *m,
 
 /* ---- transfers.c ---- */
 /* Sorts by target and joins neighbours that are contiguous on both sides. */
-void moves_coalesce(struct move_list *m);
+enum emu_status moves_coalesce(struct move_list *m) EMU_MUST_CHECK;
 /* An exchange for moves of whole words between tiles; sorts them. */
 enum emu_status transfers_build(struct lowering *w, struct move_list *m,
                                 enum phase phase) EMU_MUST_CHECK;
@@ -211,10 +211,14 @@ enum emu_status index_table_add(struct index_table *t, uint64_t hash,
 void index_table_clear(struct index_table *t);
 void index_table_free(struct index_table *t);
 
-/* Sorts unless sorted. The order must be total. */
-void lower_sort(void *at, size_t count, size_t size, int (*compare)(const void *, const void *));
-
-#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
+/* ---- key_sort.c ---- */
+/* Sorts records by `words` (1 or 2) 32-bit words that begin at byte `key` of each, the first
+ * counting more; stable, so sorting by a second key and then a first one sorts by both.
+ * EMU_NO_MEMORY only. */
+enum emu_status lower_sort(void *at, size_t count, size_t size, size_t key,
+                           unsigned words) EMU_MUST_CHECK;
+#define LOWER_SORT(list, type, member, words)                                                      \
+    lower_sort((list)->at, (list)->count, sizeof(type), offsetof(type, member), words)
 
 static inline uint32_t round_down(uint32_t n, uint32_t unit)
 {

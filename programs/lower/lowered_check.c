@@ -172,19 +172,49 @@ static enum emu_status check_access(const struct check *c, uint32_t object, uint
     return EMU_OK;
 }
 
-/* Everything that the words of a vertex state or of its tables point to. */
-static enum emu_status check_pointers(const struct check *c, uint32_t object, int depth)
+/* What a word of a vertex state or table points to is in use, and lies as the field demands. */
+static enum emu_status check_pointer(const struct check *c, const struct codelet_field *f,
+                                     const struct object_word *w)
 {
-    const struct object *o = &c->l->object.at[object];
+    const struct object *o;
 
-    for (uint32_t k = o->word; k < o->word + o->words; k++) {
-        uint32_t to = c->l->word.at[k].object;
+    if (w->object == LOWERED_NONE)
+        return EMU_OK;
+    TRY(check_access(c, w->object, w->value & ~3u, 4));
+    o = &c->l->object.at[w->object];
+    if (w->value % f->align || o->align % f->align)
+        return OP_FAIL(c, "field %s needs multiples of %u, byte %u of object %u at multiples of %u",
+                       f->name, f->align, w->value, w->object, o->align);
+    if (f->region != ANY && o->region != f->region)
+        return OP_FAIL(c, "field %s needs region %d, object %u", f->name, f->region - REGION0,
+                       w->object);
+    return EMU_OK;
+}
 
-        if (to == LOWERED_NONE)
-            continue;
-        TRY(check_access(c, to, c->l->word.at[k].value & ~3u, 4));
-        if (depth)
-            TRY(check_pointers(c, to, depth - 1));
+static enum emu_status check_field(const struct check *c, const struct codelet_field *f,
+                                   const struct object_word *w)
+{
+    const struct object *table;
+
+    if (field_is_edge(f->kind))
+        return check_pointer(c, f, w);
+    if (!field_is_list(f->kind) || w->object == LOWERED_NONE)
+        return EMU_OK;
+    TRY(check_access(c, w->object, w->value, 4));
+    table = &c->l->object.at[w->object];
+    for (uint32_t k = 0; k + 1 < table->words; k += 2)
+        TRY(check_pointer(c, f, &c->l->word.at[table->word + k]));
+    return EMU_OK;
+}
+
+static enum emu_status check_fields(const struct check *c, const struct call *x)
+{
+    const struct codelet *k = &codelet_table[x->codelet];
+    const struct object_word *w = &c->l->word.at[c->l->object.at[x->state].word];
+
+    for (unsigned f = 0; f < k->fields; f++) {
+        if (k->field[f].kind != FIELD_APART)
+            TRY(check_field(c, &k->field[f], w++));
     }
     return EMU_OK;
 }
@@ -209,7 +239,7 @@ static enum emu_status check_calls(const struct check *c, const struct op *op)
                            codelet_table[x->codelet].name, x->tile);
         if (i > op->first && l->call.at[i - 1].tile > x->tile)
             return OP_FAIL(c, "call %llu is not in the order of tiles", (unsigned long long)i);
-        TRY(check_pointers(c, x->state, 1));
+        TRY(check_fields(c, x));
     }
     return EMU_OK;
 }

@@ -75,21 +75,6 @@ struct inbound {
     struct move m;
 };
 
-static int by_tile_and_source(const void *x, const void *y)
-{
-    const struct inbound *a = x, *b = y;
-
-    if (a->tile != b->tile)
-        return COMPARE(a->tile, b->tile);
-    if (a->m.from != b->m.from)
-        return COMPARE(a->m.from, b->m.from);
-    if (a->m.from_at != b->m.from_at)
-        return COMPARE(a->m.from_at, b->m.from_at);
-    if (a->m.to != b->m.to)
-        return COMPARE(a->m.to, b->m.to);
-    return COMPARE(a->m.to_at, b->m.to_at);
-}
-
 static enum emu_status sort_inbound(struct lowering *w, const struct move_list *m,
                                     struct inbound **out)
 {
@@ -99,9 +84,9 @@ static enum emu_status sort_inbound(struct lowering *w, const struct move_list *
         return FAIL(NO_MEMORY, "%zu moves", m->count);
     for (size_t i = 0; i < m->count; i++)
         p[i] = (struct inbound){ tile_of(w, m->at[i].to), m->at[i] };
-    lower_sort(p, m->count, sizeof(*p), by_tile_and_source);
     *out = p;
-    return EMU_OK;
+    TRY(lower_sort(p, m->count, sizeof(*p), offsetof(struct inbound, m.from), 2));
+    return lower_sort(p, m->count, sizeof(*p), offsetof(struct inbound, tile), 1);
 }
 
 /* The buffer of one tile: every word around the moves' sources once. The words of a source that
@@ -144,7 +129,7 @@ static enum emu_status buffer_bytes(struct lowering *w, struct routes *r)
 
     if (!n)
         return EMU_OK;
-    TRY(sort_inbound(w, &r->bytes, &p));
+    s = sort_inbound(w, &r->bytes, &p);
     for (size_t i = 0, end; i < n && s == EMU_OK; i = end) {
         for (end = i + 1; end < n && p[end].tile == p[i].tile;)
             end++;

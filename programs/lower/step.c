@@ -31,8 +31,8 @@ enum emu_status lower_touch(struct lowering *w, uint32_t object, uint32_t offset
     }
     last = w->access.count ? &w->access.at[w->access.count - 1] : NULL;
     if (last && last->object == object && last->phase == phase && last->write == write &&
-        last->end == offset) {
-        last->end += bytes;
+        (last->end == offset || !write)) { /* where it is read does not matter */
+        last->end = offset + bytes;
         return EMU_OK;
     }
     return VEC_PUSH(&w->access, (struct access){ object, offset, offset + bytes, (uint8_t)phase,
@@ -48,41 +48,30 @@ void step_set_op(struct lowering *w, enum phase p, enum op_kind kind, size_t fir
     s->has[p] = 1;
 }
 
-static int by_object(const void *x, const void *y)
-{
-    const struct access *a = x, *b = y;
-
-    if (a->object != b->object)
-        return COMPARE(a->object, b->object);
-    if (a->begin != b->begin)
-        return COMPARE(a->begin, b->begin);
-    if (a->end != b->end)
-        return COMPARE(a->end, b->end);
-    return COMPARE(2 * a->phase + a->write, 2 * b->phase + b->write);
-}
-
 /* Accesses of one object, sorted. Its former contents are not needed when the writes of the step
- * cover it and nothing is read from the first of them on. */
+ * cover it and nothing is read from the first of them to the last. */
 static enum emu_status sum_up(struct lowering *w, const struct access *a, size_t count)
 {
     uint8_t flags[PHASES] = { 0 };
     uint32_t covered = 0;
-    unsigned first_write = PHASES, last_read = 0, reads = 0;
+    unsigned first = PHASES, last = 0, kill;
 
     for (size_t i = 0; i < count; i++) {
         flags[a[i].phase] |= a[i].write ? USE_WRITE : USE_READ;
-        if (a[i].write) {
-            first_write = a[i].phase < first_write ? a[i].phase : first_write;
-            if (a[i].begin <= covered && a[i].end > covered)
-                covered = a[i].end;
-        } else {
-            reads = 1;
-            last_read = a[i].phase > last_read ? a[i].phase : last_read;
+        if (a[i].write && a[i].begin <= covered && a[i].end > covered)
+            covered = a[i].end;
+    }
+    for (unsigned p = 0; p < PHASES; p++) {
+        if (flags[p] & USE_WRITE) {
+            first = p < first ? p : first;
+            last = p;
         }
     }
-    if (first_write < PHASES && covered >= w->note.at[a->object].data_bytes &&
-        (!reads || last_read < first_write))
-        flags[first_write] |= USE_KILL;
+    kill = first < PHASES && covered >= w->note.at[a->object].data_bytes;
+    for (unsigned p = first; p <= last && kill; p++)
+        kill = !(flags[p] & USE_READ);
+    if (kill)
+        flags[first] |= USE_KILL;
     for (unsigned p = 0; p < PHASES; p++) {
         if (flags[p])
             TRY(VEC_PUSH(&w->use, (struct object_use){ a->object, (uint8_t)p, flags[p] }));
@@ -96,7 +85,7 @@ enum emu_status step_end(struct lowering *w)
     const struct access *a = w->access.at;
     size_t n = w->access.count;
 
-    lower_sort(w->access.at, n, sizeof(*a), by_object);
+    TRY(LOWER_SORT(&w->access, struct access, object, 2));
     s->first_use = (uint32_t)w->use.count;
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && a[end].object == a[i].object;)

@@ -9,46 +9,16 @@
  * receiver about 12 bytes of code and its sender 8, and pays when it saves 8 sent words. */
 enum { SPLIT_WORDS = 8, SPLIT_BYTES = 4 * SPLIT_WORDS };
 
-static int by_target(const void *x, const void *y)
-{
-    const struct move *a = x, *b = y;
-
-    if (a->to != b->to)
-        return COMPARE(a->to, b->to);
-    if (a->to_at != b->to_at)
-        return COMPARE(a->to_at, b->to_at);
-    if (a->from != b->from)
-        return COMPARE(a->from, b->from);
-    if (a->from_at != b->from_at)
-        return COMPARE(a->from_at, b->from_at);
-    return COMPARE(a->bytes, b->bytes);
-}
-
-static int by_source(const void *x, const void *y)
-{
-    const struct move *a = x, *b = y;
-
-    if (a->from != b->from)
-        return COMPARE(a->from, b->from);
-    if (a->from_at != b->from_at)
-        return COMPARE(a->from_at, b->from_at);
-    if (a->bytes != b->bytes)
-        return COMPARE(a->bytes, b->bytes);
-    if (a->to != b->to)
-        return COMPARE(a->to, b->to);
-    return COMPARE(a->to_at, b->to_at);
-}
-
 static int same_source(const struct move *a, const struct move *b)
 {
     return a->from == b->from && a->from_at == b->from_at && a->bytes == b->bytes;
 }
 
-void moves_coalesce(struct move_list *m)
+enum emu_status moves_coalesce(struct move_list *m)
 {
     size_t kept = 0;
 
-    lower_sort(m->at, m->count, sizeof(*m->at), by_target);
+    TRY(LOWER_SORT(m, struct move, to, 2));
     for (size_t i = 0; i < m->count; i++) {
         struct move *last = kept ? &m->at[kept - 1] : NULL;
         const struct move *x = &m->at[i];
@@ -60,17 +30,20 @@ void moves_coalesce(struct move_list *m)
             m->at[kept++] = *x;
     }
     m->count = kept;
+    return EMU_OK;
+}
+
+/* Sorts moves that are sorted by target by source, length, target. */
+static enum emu_status sort_by_source(struct move *m, size_t n)
+{
+    TRY(lower_sort(m, n, sizeof(*m), offsetof(struct move, bytes), 1));
+    return lower_sort(m, n, sizeof(*m), offsetof(struct move, from), 2);
 }
 
 /* ---- cutting ---- */
 
-static int by_number(const void *x, const void *y)
-{
-    return COMPARE(*(const uint32_t *)x, *(const uint32_t *)y);
-}
-
-/* Begins and ends of all moves, ascending, at least SPLIT_BYTES apart. */
-static size_t find_cuts(const struct move *m, size_t n, uint32_t *cut)
+/* Begins and ends of n moves, ascending, at least SPLIT_BYTES apart. */
+static enum emu_status find_cuts(const struct move *m, size_t n, uint32_t *cut, size_t *cuts)
 {
     size_t kept = 1;
 
@@ -78,12 +51,13 @@ static size_t find_cuts(const struct move *m, size_t n, uint32_t *cut)
         cut[2 * i] = m[i].from_at;
         cut[2 * i + 1] = m[i].from_at + m[i].bytes;
     }
-    lower_sort(cut, 2 * n, sizeof(*cut), by_number);
+    TRY(lower_sort(cut, 2 * n, sizeof(*cut), 0, 1));
     for (size_t i = 1; i < 2 * n; i++) {
         if (cut[i] - cut[kept - 1] >= SPLIT_BYTES)
             cut[kept++] = cut[i];
     }
-    return kept;
+    *cuts = kept;
+    return EMU_OK;
 }
 
 static enum emu_status cut_move(struct move x, const uint32_t *cut, size_t cuts,
@@ -124,27 +98,32 @@ static void count_messages(const struct move *m, size_t n, uint64_t *messages, u
     }
 }
 
+/* Appends moves, cut at places where several of them begin or end; `cut` has room for 2 n. */
+static enum emu_status cut_moves(const struct move *m, size_t n, uint32_t *cut,
+                                 struct move_list *out)
+{
+    size_t floor = out->count, cuts;
+
+    TRY(find_cuts(m, n, cut, &cuts));
+    for (size_t i = 0; i < n; i++)
+        TRY(cut_move(m[i], cut, cuts, out));
+    TRY(lower_sort(out->at + floor, out->count - floor, sizeof(*m), offsetof(struct move, to), 2));
+    return sort_by_source(out->at + floor, out->count - floor);
+}
+
 /* Moves whose sources overlap: appends them to out, cut where that pays. */
 static enum emu_status cut_component(const struct move *m, size_t n, struct move_list *out)
 {
     uint64_t messages, words, cut_messages, cut_words;
-    size_t floor = out->count, cuts;
-    uint32_t *cut;
+    size_t floor = out->count;
 
     count_messages(m, n, &messages, &words);
     if (messages > 1) {
-        cut = emu_alloc(n, 2 * sizeof(*cut));
-        if (!cut)
-            return FAIL(NO_MEMORY, "cuts of %zu moves", n);
-        cuts = find_cuts(m, n, cut);
-        for (size_t i = 0; i < n; i++) {
-            if (cut_move(m[i], cut, cuts, out) != EMU_OK) {
-                emu_free(cut);
-                return EMU_NO_MEMORY;
-            }
-        }
+        uint32_t *cut = emu_alloc(n, 2 * sizeof(*cut));
+        enum emu_status s = cut ? cut_moves(m, n, cut, out) : FAIL(NO_MEMORY, "%zu cuts", n);
+
         emu_free(cut);
-        lower_sort(out->at + floor, out->count - floor, sizeof(*m), by_source);
+        TRY(s);
         count_messages(out->at + floor, out->count - floor, &cut_messages, &cut_words);
         if (cut_words + SPLIT_WORDS * cut_messages < words + SPLIT_WORDS * messages)
             return EMU_OK;
@@ -212,7 +191,6 @@ static enum emu_status add_transfers(struct lowering *w, struct move *m, size_t 
             }
             w->tile_mark[tile] = w->mark;
             TRY(VEC_PUSH(&w->l->transfer_dest, (struct transfer_dest){ m[i].to, m[i].to_at }));
-            TRY(lower_touch(w, m[i].to, m[i].to_at, m[i].bytes, phase, 1));
             t.dests++;
         }
         TRY(VEC_PUSH(&w->l->transfer, t));
@@ -227,8 +205,10 @@ enum emu_status transfers_build(struct lowering *w, struct move_list *m, enum ph
 
     if (!m->count)
         return EMU_OK;
-    moves_coalesce(m);
-    lower_sort(m->at, m->count, sizeof(*m->at), by_source);
+    TRY(moves_coalesce(m));
+    for (size_t i = 0; i < m->count; i++)
+        TRY(lower_touch(w, m->at[i].to, m->at[i].to_at, m->at[i].bytes, phase, 1));
+    TRY(sort_by_source(m->at, m->count));
     TRY(cut_overlaps(m));
     for (size_t i = 0, end; i < m->count; i = end) {
         for (end = i + 1; end < m->count && same_source(&m->at[i], &m->at[end]);)

@@ -1,226 +1,48 @@
-/* schedule.c - searches for times at which all jobs of an exchange can be sent.
+/* schedule.c - searches for times at which all jobs of an exchange can be sent, and keeps the best.
  *
- * A pass gives the jobs of an order their times, each the earliest at which its sender and all its
- * receivers are free. Passes in several orders are followed by rounds in which the schedule is
- * pushed to its end in reversed time and back again, which closes gaps; the best one stays. Every
- * schedule is free of conflicts because a pass never takes an event of a port twice.
+ * For cycles: attempts with several orders until one is good, then, where multicasts stand in each
+ * other's way, the same with parts of them. For memory: a single pass of each order, judged by its
+ * code.
  */
 #include "programs/schedule/schedule_private.h"
 
 enum {
-    GOOD_PERCENT = 3,   /* above what no schedule can beat: good enough */
-    PASSES_MIN = 6,     /* of a large exchange */
-    PASSES_MAX = 40,    /* of a small one */
-    PASS_WORK = 1 << 20 /* receivers of all passes together, about */
+    SPLIT_PERCENT = 10, /* above schedule.least: worth the code of split multicasts */
+    SPLIT_MOST = 8,     /* receivers of the largest parts */
+    ROUNDS = 3
 };
 
-/* What a pass begins with. */
-struct attempt {
-    enum job_order order;
-    int on_grid;
+/* ---- cycles ---- */
+
+/* The best schedule so far, and the jobs it is for. */
+struct choice {
+    struct job_list list; /* owned, unless it is that of the schedule itself */
+    struct timing timing; /* owned */
 };
 
-struct search {
-    const struct schedule *s;
-    const struct job_list *l;
-    struct timelines ports;   /* senders, then receivers */
-    struct timeline_use *use; /* owned; of job j from l->job[j].first + j on: sender, receivers */
-    struct order_key *key, *scratch; /* owned; [jobs] */
-    int32_t *start;                  /* owned; of the pass: may be negative after a backward one */
-    uint32_t *phase;                 /* owned; [jobs] (schedule_grid) */
-    uint32_t unit;                   /* of the grid */
-    uint32_t passes;                 /* that may still be made */
-    struct timing best;
-};
-
-static void search_free(struct search *f)
+static void choice_free(struct choice *c, const struct schedule *s)
 {
-    timelines_free(&f->ports);
-    emu_free(f->use);
-    emu_free(f->key);
-    emu_free(f->scratch);
-    emu_free(f->start);
-    emu_free(f->phase);
-    emu_free(f->best.start);
+    if (c->list.job != s->list.job)
+        job_list_free(&c->list);
+    emu_free(c->timing.start);
 }
 
-static enum emu_status search_init(struct search *f, const struct schedule *s,
-                                   const struct job_list *l)
-{
-    uint32_t n = l->jobs;
-
-    *f = (struct search){ .s = s, .l = l };
-    f->use = emu_alloc((size_t)n + l->dests, sizeof(*f->use));
-    f->key = emu_alloc(n, sizeof(*f->key));
-    f->scratch = emu_alloc(n, sizeof(*f->scratch));
-    f->start = emu_alloc(n, sizeof(*f->start));
-    f->phase = emu_alloc(n, sizeof(*f->phase));
-    f->best = (struct timing){ .start = emu_alloc(n, sizeof(*f->best.start)),
-                               .events = UINT32_MAX };
-    if (!f->use || !f->key || !f->scratch || !f->start || !f->phase || !f->best.start)
-        return FAIL(NO_MEMORY, "the schedule of an exchange");
-    f->unit = schedule_grid(s, l, f->phase);
-    f->passes = PASS_WORK / (l->dests + 1);
-    f->passes = f->passes < PASSES_MIN ? PASSES_MIN : f->passes > PASSES_MAX ? PASSES_MAX : f->passes;
-    return timelines_init(&f->ports, 2 * s->points, s->least + s->least / 8);
-}
-
-/* ---- passes ---- */
-
-static void use_forward(struct search *f)
-{
-    const struct job_list *l = f->l;
-
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        const struct job *job = &l->job[j];
-        struct timeline_use *use = &f->use[job->first + j];
-
-        *use++ = (struct timeline_use){ .port = job->point };
-        for (uint32_t k = job->first; k < job->first + job->dests; k++)
-            *use++ = (struct timeline_use){ .port = f->s->points + l->dest[k].point,
-                                            .shift = l->dest[k].delay };
-    }
-}
-
-/* Reversed time: event 0 of a receiver is the last from which a word is in memory before `events`;
- * event 0 of a sender lies behind the last that matters. Returns the sender's event -1 of reversed
- * time in forward time. */
-static int32_t use_backward(struct search *f, uint32_t events)
-{
-    const struct job_list *l = f->l;
-    int32_t behind = 0;
-
-    for (uint32_t k = 0; k < l->dests; k++) {
-        int32_t end = (int32_t)(events + 1 - f->s->point[l->dest[k].point].lag) - l->dest[k].delay;
-
-        behind = end > behind ? end : behind;
-    }
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        const struct job *job = &l->job[j];
-        struct timeline_use *use = &f->use[job->first + j];
-
-        *use++ = (struct timeline_use){ .port = job->point };
-        for (uint32_t k = job->first; k < job->first + job->dests; k++) {
-            const struct job_dest *d = &l->dest[k];
-
-            *use++ = (struct timeline_use){
-                .port = f->s->points + d->point,
-                .shift = (int32_t)(events + 1 - f->s->point[d->point].lag) - behind - d->delay
-            };
-        }
-    }
-    return behind;
-}
-
-/* Gives the jobs their times in the order of the keys. behind: 0, or what use_backward() returned. */
-static enum emu_status fit_all(struct search *f, int on_grid, int32_t behind)
-{
-    const struct job_list *l = f->l;
-    struct timeline_grid grid = { .unit = on_grid ? f->unit : 1 };
-
-    timelines_clear(&f->ports);
-    f->passes -= f->passes > 0;
-    for (uint32_t i = 0; i < l->jobs; i++) {
-        uint32_t j = f->key[i].job, event;
-        const struct job *job = &l->job[j];
-
-        if (grid.unit > 1) /* all words are multiples of the unit */
-            grid.phase = (behind ? (uint32_t)behind + f->unit - f->phase[j] : f->phase[j]) % f->unit;
-        TRY(timelines_fit(&f->ports, &f->use[job->first + j], job->dests + 1, job->words, grid,
-                          &event));
-        f->start[j] = (int32_t)event;
-    }
-    return EMU_OK;
-}
-
-/* When the last word of a job is in memory. */
-static uint32_t job_end(const struct search *f, uint32_t j)
-{
-    const struct job *job = &f->l->job[j];
-    int32_t most = 0;
-
-    for (uint32_t k = job->first; k < job->first + job->dests; k++) {
-        const struct job_dest *d = &f->l->dest[k];
-        int32_t behind = d->delay + (int32_t)f->s->point[d->point].lag;
-
-        most = behind > most ? behind : most;
-    }
-    return (uint32_t)(f->start[j] + most + (int32_t)job->words - 1);
-}
-
-static enum emu_status pass_forward(struct search *f, int on_grid, uint32_t *events)
-{
-    use_forward(f);
-    TRY(fit_all(f, on_grid, 0));
-    *events = 0;
-    for (uint32_t j = 0; j < f->l->jobs; j++) {
-        uint32_t end = job_end(f, j);
-
-        *events = end > *events ? end : *events;
-    }
-    if (*events >= f->best.events)
-        return EMU_OK;
-    f->best.events = *events;
-    for (uint32_t j = 0; j < f->l->jobs; j++)
-        f->best.start[j] = (uint32_t)f->start[j];
-    return EMU_OK;
-}
-
-/* Pushes a schedule of `events` events to its end, and leaves the jobs in order of their starts. */
-static enum emu_status pass_backward(struct search *f, int on_grid, uint32_t events)
-{
-    uint32_t n = f->l->jobs;
-    int32_t behind;
-
-    for (uint32_t i = 0; i < n; i++)
-        f->key[i].key = events - job_end(f, f->key[i].job);
-    order_sort(f->key, f->scratch, n);
-    behind = use_backward(f, events);
-    TRY(fit_all(f, on_grid, behind));
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t j = f->key[i].job;
-
-        f->start[j] = behind - (int32_t)f->l->job[j].words - f->start[j];
-        f->key[i].key = (uint64_t)((int64_t)f->start[j] - INT32_MIN);
-    }
-    order_sort(f->key, f->scratch, n);
-    return EMU_OK;
-}
-
-/* ---- the search ---- */
-
-static int is_good(const struct search *f)
-{
-    uint64_t least = f->s->least;
-
-    return f->best.events <= least + least * GOOD_PERCENT / 100;
-}
-
-static enum emu_status search_attempt(struct search *f, const struct attempt *a)
-{
-    uint32_t events, before = UINT32_MAX;
-
-    if (a->order == ORDER_ROUNDS)
-        TRY(schedule_rounds(f->s, f->l, f->key, f->scratch));
-    else
-        order_make(f->s, f->l, a->order, f->key, f->scratch);
-    TRY(pass_forward(f, a->on_grid, &events));
-    while (!is_good(f) && f->passes && events < before) {
-        before = events;
-        TRY(pass_backward(f, a->on_grid, events));
-        TRY(pass_forward(f, a->on_grid, &events));
-    }
-    return EMU_OK;
-}
-
-static enum emu_status search_all(struct search *f)
+static enum emu_status search_cycles(struct search *f)
 {
     static const struct attempt attempts[] = {
-        { ORDER_SHIFT, 0 }, { ORDER_SHIFT, 1 }, { ORDER_LOAD, 0 }, { ORDER_ROUNDS, 0 }
+        { .order = ORDER_BACK }, /* needs the least code */
+        { .order = ORDER_SHIFT },
+        { .order = ORDER_ROUNDS },
+        { .order = ORDER_ADDRESS, .in_order = 1 },
+        { .order = ORDER_BACK, .on_grid = 1, .rounds = ROUNDS },
+        { .order = ORDER_DELAY, .rounds = ROUNDS },
+        { .order = ORDER_SHIFT, .on_grid = 1, .rounds = ROUNDS },
+        { .order = ORDER_LOAD, .rounds = ROUNDS },
+        { .order = ORDER_SHIFT, .rounds = ROUNDS },
     };
     int unicast = f->l->jobs == f->l->dests;
 
-    for (size_t i = 0; i < EMU_COUNT_OF(attempts) && !is_good(f) && f->passes; i++) {
+    for (size_t i = 0; i < EMU_COUNT_OF(attempts) && f->passes && !search_is_good(f); i++) {
         if ((attempts[i].on_grid && f->unit == 1) ||
             (attempts[i].order == ORDER_ROUNDS && !unicast))
             continue;
@@ -229,18 +51,107 @@ static enum emu_status search_all(struct search *f)
     return EMU_OK;
 }
 
-static enum emu_status schedule_with(struct schedule *s, struct exchange_schedule *out)
+/* Searches with a list of jobs, which it takes, and keeps the better schedule. */
+static enum emu_status choose(const struct schedule *s, const struct job_list *l,
+                              struct choice *best)
+{
+    struct choice mine = { .list = *l };
+    struct search f;
+    enum emu_status st = search_init(&f, s, &mine.list);
+
+    if (st == EMU_OK)
+        st = search_cycles(&f);
+    mine.timing = f.best;
+    f.best.start = NULL;
+    search_free(&f);
+    if (st == EMU_OK && mine.timing.events < best->timing.events) {
+        struct choice swap = *best;
+
+        *best = mine;
+        mine = swap;
+    }
+    choice_free(&mine, s);
+    return st;
+}
+
+static enum emu_status choose_all(const struct schedule *s, struct choice *best)
+{
+    struct job_list l = s->list;
+
+    TRY(choose(s, &l, best));
+    for (uint32_t receivers = SPLIT_MOST; receivers; receivers /= 2) {
+        if (schedule_is_within(s, best->timing.events, SPLIT_PERCENT))
+            break;
+        TRY(schedule_split(s, receivers, &l));
+        if (l.jobs)
+            TRY(choose(s, &l, best));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status schedule_cycles(const struct schedule *s, struct exchange_schedule *out)
+{
+    struct choice best = { .timing = { .events = UINT32_MAX } };
+    enum emu_status st = choose_all(s, &best);
+
+    if (st == EMU_OK)
+        st = schedule_code(s, &best.list, &best.timing, out);
+    choice_free(&best, s);
+    return st;
+}
+
+/* ---- memory ---- */
+
+/* A tenth less code is worth about a fifth more events. */
+static double memory_cost(const struct exchange_schedule *x)
+{
+    return (double)x->code_bytes * (double)x->code_bytes * x->events;
+}
+
+static enum emu_status search_memory(struct search *f, struct exchange_schedule *out)
+{
+    static const struct attempt attempts[] = {
+        { .order = ORDER_SHIFT },
+        { .order = ORDER_BACK },
+        { .order = ORDER_BACK, .on_grid = 1 },
+        { .order = ORDER_SHIFT, .on_grid = 1 },
+        { .order = ORDER_ADDRESS, .in_order = 1 },
+        { .order = ORDER_LOAD },
+    };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(attempts); i++) {
+        struct exchange_schedule x;
+
+        if (attempts[i].on_grid && f->unit == 1)
+            continue;
+        f->best.events = UINT32_MAX;
+        TRY(search_attempt(f, &attempts[i]));
+        TRY(schedule_code(f->s, f->l, &f->best, &x));
+        if (!out->tile || memory_cost(&x) < memory_cost(out)) {
+            struct exchange_schedule swap = *out;
+
+            *out = x;
+            x = swap;
+        }
+        exchange_schedule_free(&x);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status schedule_memory(const struct schedule *s, struct exchange_schedule *out)
 {
     struct search f;
     enum emu_status st = search_init(&f, s, &s->list);
 
     if (st == EMU_OK)
-        st = search_all(&f);
-    if (st == EMU_OK)
-        st = schedule_code(s, &s->list, &f.best, out);
+        st = search_memory(&f, out);
     search_free(&f);
+    if (st != EMU_OK)
+        exchange_schedule_free(out);
     return st;
 }
+
+/* ---- the API ---- */
 
 enum emu_status exchange_schedule(const struct exchange_problem *p, enum exchange_target target,
                                   struct exchange_schedule *out)
@@ -248,13 +159,12 @@ enum emu_status exchange_schedule(const struct exchange_problem *p, enum exchang
     struct schedule s;
     enum emu_status st;
 
-    (void)target;
     *out = (struct exchange_schedule){ .tile = NULL };
     if (!p->messages)
         return EMU_OK;
     st = schedule_read(&s, p);
     if (st == EMU_OK)
-        st = schedule_with(&s, out);
+        st = target == EXCHANGE_MEMORY ? schedule_memory(&s, out) : schedule_cycles(&s, out);
     schedule_free(&s);
     return st;
 }

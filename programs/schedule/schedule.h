@@ -37,7 +37,7 @@ struct tile_schedule {
     struct exchange_plan plan; /* owned */
     uint32_t bytes;            /* of its code; begins at a multiple of 8 */
     uint32_t words_in, words_out;
-    uint32_t messages_in, messages_out; /* out: a multicast counts once */
+    uint32_t messages_in, messages_out; /* out: a multicast counts as often as it is sent */
 };
 
 struct exchange_schedule {

@@ -80,16 +80,19 @@ static enum emu_status plan_tile(const struct schedule *s, uint32_t k, struct pl
                                  struct tile_schedule *out)
 {
     const struct endpoint *e = &s->point[k];
+    uint32_t sends = l->first_send[k + 1] - l->first_send[k];
     const struct plan_options o = { .null_source = s->p->arch->null_source, .pic_lag = e->lag };
     size_t culprit;
+    uint32_t words_out = 0;
 
+    for (uint32_t i = 0; i < sends; i++)
+        words_out += l->send[l->first_send[k] + i].words;
     *out = (struct tile_schedule){ .tile = e->tile,
                                    .words_in = e->words_in,
-                                   .words_out = e->words_out,
+                                   .words_out = words_out,
                                    .messages_in = e->messages_in,
-                                   .messages_out = e->messages_out };
-    TRY(exchange_plan(&o, l->send + l->first_send[k], l->first_send[k + 1] - l->first_send[k],
-                      l->receive + l->first_receive[k],
+                                   .messages_out = e->messages_out + sends - e->jobs };
+    TRY(exchange_plan(&o, l->send + l->first_send[k], sends, l->receive + l->first_receive[k],
                       l->first_receive[k + 1] - l->first_receive[k], &out->plan, &culprit));
     out->bytes = code_bytes(&out->plan);
     return EMU_OK;

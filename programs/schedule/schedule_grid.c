@@ -7,7 +7,13 @@
  */
 #include "programs/schedule/schedule_private.h"
 
-enum { WAYS = 4, UNIT_LEAST = 4, TOWARDS_LAST = 1 };
+enum {
+    WAYS = 4,
+    UNIT_LEAST = 4, /* words: below, gaps are short anyway */
+    UNIT_MOST = 8,  /* above, waiting for the grid costs more than it saves */
+    TOWARDS_LAST = 1,
+    NO_DELAY = INT32_MIN / 2
+};
 
 struct ways {
     uint32_t far[WAYS];  /* physical places that everybody sends to in the same way */
@@ -51,7 +57,7 @@ static void ways_init(struct ways *w, const struct arch *a)
     w->far[2] = row / 2 - column;
     w->far[3] = row / 2;
     for (unsigned k = 0; k < WAYS; k++)
-        w->delay[k] = INT32_MIN;
+        w->delay[k] = NO_DELAY;
 }
 
 static uint32_t job_way(const struct schedule *s, const struct job_list *l, const struct job *job)
@@ -75,6 +81,8 @@ uint32_t schedule_grid(const struct schedule *s, const struct job_list *l, uint3
         return 1;
     for (uint32_t j = 0; j < l->jobs && unit != 1; j++)
         unit = greatest_divisor(l->job[j].words, unit);
+    while (unit > UNIT_MOST && unit % 2 == 0)
+        unit /= 2;
     if (unit < UNIT_LEAST)
         return 1;
     ways_init(&w, s->p->arch);

@@ -10,7 +10,7 @@ enum { NOBODY = UINT32_MAX };
 
 /* A place where words arrive, to find two for one address. */
 struct arrival {
-    uint32_t tile, message;
+    uint32_t tile, message, dest; /* dest: in exchange_problem.dest */
     struct plan_addr to;
     uint32_t words;
 };
@@ -69,13 +69,14 @@ static enum emu_status check_message(const struct exchange_problem *p, size_t i)
 }
 
 /* Sorts the arrivals of one tile by address and compares neighbours. */
-static enum emu_status check_arrivals(struct arrival *a, uint32_t n)
+static enum emu_status check_arrivals(struct arrival *a, uint32_t n, uint32_t *rank)
 {
     qsort(a, n, sizeof(*a), arrival_order);
-    for (uint32_t i = 1; i < n; i++) {
-        const struct arrival *b = &a[i - 1];
+    for (uint32_t i = 0; i < n; i++) {
+        const struct arrival *b = &a[i - (i > 0)];
 
-        if (a[i].to.base != b->to.base || b->to.bytes + 4 * (int64_t)b->words <= a[i].to.bytes)
+        rank[a[i].dest] = i;
+        if (!i || a[i].to.base != b->to.base || b->to.bytes + 4 * (int64_t)b->words <= a[i].to.bytes)
             continue;
         return FAIL(BAD_EXCHANGE,
                     "messages %u and %u store at one address of tile %u: base %u, byte %" PRId64,
@@ -84,13 +85,15 @@ static enum emu_status check_arrivals(struct arrival *a, uint32_t n)
     return EMU_OK;
 }
 
-static enum emu_status check_all_arrivals(const struct schedule *s, const uint32_t *point_of)
+static enum emu_status check_all_arrivals(struct schedule *s, const uint32_t *point_of)
 {
     const struct exchange_problem *p = s->p;
     struct arrival *a = emu_alloc(p->dest_count, sizeof(*a));
     uint32_t *next = emu_alloc(s->points + 1, sizeof(*next)), sum = 0;
-    enum emu_status st = a && next ? EMU_OK : no_memory();
+    enum emu_status st;
 
+    s->rank = emu_alloc(p->dest_count, sizeof(*s->rank));
+    st = a && next && s->rank ? EMU_OK : no_memory();
     for (uint32_t k = 0; st == EMU_OK && k < s->points; k++) {
         next[k] = sum;
         sum += s->point[k].messages_in;
@@ -101,13 +104,15 @@ static enum emu_status check_all_arrivals(const struct schedule *s, const uint32
         for (uint32_t k = 0; k < m->dests; k++) {
             const struct message_dest *d = &p->dest[m->first + k];
 
-            a[next[point_of[d->tile]]++] = (struct arrival){
-                .tile = d->tile, .message = (uint32_t)i, .to = d->to, .words = m->words
-            };
+            a[next[point_of[d->tile]]++] = (struct arrival){ .tile = d->tile,
+                                                             .message = (uint32_t)i,
+                                                             .dest = m->first + k,
+                                                             .to = d->to,
+                                                             .words = m->words };
         }
     }
     for (uint32_t k = 0; st == EMU_OK && k < s->points; k++)
-        st = check_arrivals(a + next[k] - s->point[k].messages_in, s->point[k].messages_in);
+        st = check_arrivals(a + next[k] - s->point[k].messages_in, s->point[k].messages_in, s->rank);
     emu_free(a);
     emu_free(next);
     return st;
@@ -209,6 +214,7 @@ static void add_job(struct schedule *s, const uint32_t *point_of, size_t i)
     struct job_list *l = &s->list;
     uint32_t from = point_of[m->tile];
 
+    s->point[from].jobs++;
     l->job[l->jobs++] = (struct job){ .point = from,
                                       .words = m->words,
                                       .first = l->dests,
@@ -222,6 +228,7 @@ static void add_job(struct schedule *s, const uint32_t *point_of, size_t i)
             (struct job_dest){ .point = to,
                                .delay = arch_exchange_delay(p->arch, s->point[from].physical,
                                                             s->point[to].physical),
+                               .rank = s->rank[m->first + k],
                                .to = d->to };
     }
 }
@@ -252,6 +259,85 @@ void job_list_free(struct job_list *l)
     *l = (struct job_list){ .job = NULL };
 }
 
+/* ---- parts of the receivers ---- */
+
+static uint32_t parts_of(const struct job *job, uint32_t receivers)
+{
+    return (job->dests + receivers - 1) / receivers;
+}
+
+/* Decides for every job in how many parts it goes, and counts them all. room: [points] words that a
+ * tile may still send. */
+static uint32_t choose_parts(const struct schedule *s, uint32_t receivers, uint32_t *room,
+                             uint32_t *parts)
+{
+    const struct job_list *l = &s->list;
+    uint32_t sum = 0;
+
+    for (uint32_t k = 0; k < s->points; k++)
+        room[k] = s->bound - s->point[k].words_out;
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        const struct job *job = &l->job[j];
+        uint64_t more = (uint64_t)(parts_of(job, receivers) - 1) * job->words;
+
+        parts[j] = more <= room[job->point] ? parts_of(job, receivers) : 1;
+        room[job->point] -= parts[j] > 1 ? (uint32_t)more : 0;
+        sum += parts[j];
+    }
+    return sum;
+}
+
+static void fill_parts(const struct job_list *l, const uint32_t *parts, uint32_t receivers,
+                       struct job_list *out)
+{
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        struct job part = l->job[j];
+        uint32_t left = part.dests;
+
+        for (uint32_t k = 0; k < parts[j]; k++) {
+            part.dests = parts[j] == 1 || left < receivers ? left : receivers;
+            out->job[out->jobs++] = part;
+            part.first += part.dests;
+            left -= part.dests;
+        }
+    }
+    for (; out->dests < l->dests; out->dests++)
+        out->dest[out->dests] = l->dest[out->dests];
+}
+
+static enum emu_status split_with(const struct schedule *s, uint32_t receivers, uint32_t *room,
+                                  uint32_t *parts, struct job_list *out)
+{
+    uint32_t jobs;
+
+    if (!room || !parts)
+        return no_memory();
+    jobs = choose_parts(s, receivers, room, parts);
+    if (jobs == s->list.jobs)
+        return EMU_OK;
+    out->job = emu_alloc(jobs, sizeof(*out->job));
+    out->dest = emu_alloc(s->list.dests, sizeof(*out->dest));
+    if (!out->job || !out->dest) {
+        job_list_free(out);
+        return no_memory();
+    }
+    fill_parts(&s->list, parts, receivers, out);
+    return EMU_OK;
+}
+
+enum emu_status schedule_split(const struct schedule *s, uint32_t receivers, struct job_list *out)
+{
+    uint32_t *room = emu_alloc(s->points, sizeof(*room));
+    uint32_t *parts = emu_alloc(s->list.jobs, sizeof(*parts));
+    enum emu_status st;
+
+    *out = (struct job_list){ .job = NULL };
+    st = split_with(s, receivers, room, parts, out);
+    emu_free(room);
+    emu_free(parts);
+    return st;
+}
+
 /* ---- bounds ---- */
 
 /* The words of all messages within one set of tiles in which every member but the sender listens:
@@ -275,6 +361,11 @@ static uint64_t tile_hash(uint64_t tile)
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     return x ^ x >> 31;
+}
+
+static uint32_t largest(uint32_t a, int64_t b)
+{
+    return b > (int64_t)a ? (uint32_t)b : a;
 }
 
 static enum emu_status bound_sets(struct schedule *s)
@@ -301,22 +392,18 @@ static enum emu_status bound_sets(struct schedule *s)
             set[i].words += set[i - 1].words;
     }
     for (uint32_t i = 0; i < sets; i++)
-        s->bound = set[i].words > s->bound ? (uint32_t)set[i].words : s->bound;
+        s->bound = largest(s->bound, (int64_t)set[i].words);
     emu_free(set);
     return EMU_OK;
 }
 
-static uint32_t largest(uint32_t a, int64_t b)
-{
-    return b > (int64_t)a ? (uint32_t)b : a;
-}
-
 /* No word reaches a mux before the least delay of its tile; none is in memory sooner after its send
- * than the least delay and lag. */
+ * than the least delay and lag; and the words of B follow each other somewhere. */
 static enum emu_status bound_events(struct schedule *s)
 {
     const struct job_list *l = &s->list;
     int32_t *in = emu_alloc(s->points, sizeof(*in)), *out = emu_alloc(s->points, sizeof(*out));
+    int32_t soonest = INT32_MAX;
 
     if (!in || !out) {
         emu_free(in);
@@ -335,19 +422,19 @@ static enum emu_status bound_events(struct schedule *s)
 
             in[d->point] = d->delay < in[d->point] ? d->delay : in[d->point];
             most = behind > most ? behind : most;
+            soonest = behind < soonest ? behind : soonest;
         }
         out[job->point] = most < out[job->point] ? most : out[job->point];
     }
     for (uint32_t k = 0; k < s->points; k++) {
         const struct endpoint *e = &s->point[k];
 
-        s->bound = largest(s->bound, e->words_in);
-        s->bound = largest(s->bound, e->words_out);
         if (e->words_in)
             s->least = largest(s->least, (in[k] > 0 ? in[k] : 0) + (int64_t)e->words_in + e->lag - 1);
         if (e->words_out)
             s->least = largest(s->least, (int64_t)out[k] + e->words_out - 1);
     }
+    s->least = largest(s->least, (int64_t)s->bound + soonest - 1);
     emu_free(in);
     emu_free(out);
     return EMU_OK;
@@ -361,10 +448,12 @@ static enum emu_status read_with(struct schedule *s, uint32_t *point_of)
     TRY(count_words(s, point_of));
     TRY(check_all_arrivals(s, point_of));
     TRY(list_jobs(s, point_of));
-    TRY(bound_events(s));
+    for (uint32_t k = 0; k < s->points; k++) {
+        s->bound = largest(s->bound, s->point[k].words_in);
+        s->bound = largest(s->bound, s->point[k].words_out);
+    }
     TRY(bound_sets(s));
-    s->least = largest(s->least, s->bound);
-    return EMU_OK;
+    return bound_events(s);
 }
 
 enum emu_status schedule_read(struct schedule *s, const struct exchange_problem *p)
@@ -385,6 +474,7 @@ enum emu_status schedule_read(struct schedule *s, const struct exchange_problem 
 void schedule_free(struct schedule *s)
 {
     emu_free(s->point);
+    emu_free(s->rank);
     job_list_free(&s->list);
     *s = (struct schedule){ .p = NULL };
 }

@@ -67,18 +67,35 @@ static uint32_t job_load(const struct schedule *s, const struct job_list *l, con
     return most;
 }
 
+static uint64_t job_key(const struct schedule *s, const struct job_list *l, const struct job *job,
+                        enum job_order order)
+{
+    uint64_t high;
+
+    switch (order) {
+    case ORDER_SHIFT:
+        high = shift_of(s, l, job);
+        break;
+    case ORDER_BACK:
+        high = s->p->arch->tiles - shift_of(s, l, job);
+        break;
+    case ORDER_ADDRESS:
+        high = l->dest[job->first].rank;
+        break;
+    case ORDER_DELAY:
+        high = (uint64_t)((int64_t)INT32_MAX - l->dest[job->first].delay);
+        break;
+    default:
+        high = UINT32_MAX - job_load(s, l, job);
+        return high << 32 | (UINT32_MAX - job->words);
+    }
+    return high << 32 | job->point;
+}
+
 void order_make(const struct schedule *s, const struct job_list *l, enum job_order order,
                 struct order_key *key, struct order_key *scratch)
 {
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        const struct job *job = &l->job[j];
-
-        key[j].job = j;
-        if (order == ORDER_SHIFT)
-            key[j].key = (uint64_t)shift_of(s, l, job) << 32 | job->point;
-        else
-            key[j].key = (uint64_t)(UINT32_MAX - job_load(s, l, job)) << 32 |
-                         (UINT32_MAX - job->words);
-    }
+    for (uint32_t j = 0; j < l->jobs; j++)
+        key[j] = (struct order_key){ .key = job_key(s, l, &l->job[j], order), .job = j };
     order_sort(key, scratch, l->jobs);
 }

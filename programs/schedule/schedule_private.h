@@ -13,6 +13,7 @@ struct endpoint {
     uint32_t lag; /* pic_lag */
     uint32_t words_in, words_out;
     uint32_t messages_in, messages_out; /* of the problem */
+    uint32_t jobs;                      /* that it sends, before any is split */
     uint32_t last_in;                   /* 1 + the last message in, while they are read */
 };
 
@@ -20,6 +21,7 @@ struct endpoint {
 struct job_dest {
     uint32_t point; /* endpoint */
     int32_t delay;  /* T from the sender */
+    uint32_t rank; /* of the address among those of the endpoint */
     struct plan_addr to;
 };
 
@@ -49,8 +51,9 @@ struct schedule {
     struct endpoint *point;           /* owned; ascending tiles */
     uint32_t points;
     struct job_list list;
+    uint32_t *rank; /* owned; [p->dest_count]: of the address among those of its tile */
     uint32_t bound; /* B */
-    uint32_t least; /* no schedule can have fewer events */
+    uint32_t least; /* events of an ideal schedule, or a little less */
 };
 
 /* ---- schedule_jobs.c ---- */
@@ -58,9 +61,9 @@ struct schedule {
 /* Reads and checks a problem. Errors as exchange_schedule; s can be freed in any case. */
 enum emu_status schedule_read(struct schedule *s, const struct exchange_problem *p) EMU_MUST_CHECK;
 void schedule_free(struct schedule *s);
-/* The same jobs with at most `receivers` receivers each, where the sender's words stay below
- * limit. */
-enum emu_status schedule_split(const struct schedule *s, uint32_t receivers, uint64_t limit,
+/* The same jobs with at most `receivers` receivers each, as long as no tile sends more than B words
+ * for that. out: empty when there is nothing to split. */
+enum emu_status schedule_split(const struct schedule *s, uint32_t receivers,
                                struct job_list *out) EMU_MUST_CHECK;
 void job_list_free(struct job_list *l);
 
@@ -73,8 +76,11 @@ struct order_key {
 };
 
 enum job_order {
-    ORDER_SHIFT,   /* by the way from source to first destination: neighbours follow neighbours */
-    ORDER_LOAD,    /* fullest endpoint first, longest first */
+    ORDER_SHIFT, /* by the way from source to first destination: neighbours follow neighbours */
+    ORDER_BACK,  /* the same, largest way first */
+    ORDER_DELAY, /* longest delay first */
+    ORDER_LOAD,  /* fullest endpoint first, longest first */
+    ORDER_ADDRESS, /* by the place among what the first receiver gets, in order of addresses */
     ORDER_ROUNDS   /* by rounds in which every tile has one job to send and one to receive */
 };
 
@@ -89,6 +95,45 @@ void order_make(const struct schedule *s, const struct job_list *l, enum job_ord
 /* ORDER_ROUNDS, for jobs with one receiver each: the least number of rounds. EMU_NO_MEMORY. */
 enum emu_status schedule_rounds(const struct schedule *s, const struct job_list *l,
                                 struct order_key *key, struct order_key *scratch) EMU_MUST_CHECK;
+
+/* ---- schedule_pass.c ---- */
+
+enum { SCHEDULE_GOOD_PERCENT = 5 }; /* above schedule.least: not worth more search */
+
+/* A way to begin. */
+struct attempt {
+    enum job_order order;
+    int on_grid;     /* schedule_grid() */
+    int in_order;    /* no receiver gets a job before one that was placed earlier */
+    unsigned rounds; /* at most; reversed time and back, as long as that helps */
+};
+
+struct search {
+    const struct schedule *s;
+    const struct job_list *l;
+    struct timelines ports;   /* senders, then receivers */
+    struct timeline_use *use; /* owned; of job j from l->job[j].first + j on: sender, receivers */
+    struct order_key *key, *scratch; /* owned; [jobs] */
+    int32_t *start;                  /* owned; of the pass: may be negative after a backward one */
+    uint32_t *arrived; /* owned; [points] event behind what came in so far, where order counts */
+    uint32_t *phase;   /* owned; [jobs] (schedule_grid) */
+    uint32_t unit;                   /* of the grid */
+    uint32_t passes;                 /* that may still be made */
+    struct timing best;
+};
+
+/* s and l are borrowed. Free f in any case. EMU_NO_MEMORY. */
+enum emu_status search_init(struct search *f, const struct schedule *s,
+                            const struct job_list *l) EMU_MUST_CHECK;
+void search_free(struct search *f);
+/* Keeps in f->best what has fewer events than that. EMU_NO_MEMORY. */
+enum emu_status search_attempt(struct search *f, const struct attempt *a) EMU_MUST_CHECK;
+int search_is_good(const struct search *f);
+
+static inline int schedule_is_within(const struct schedule *s, uint32_t events, unsigned percent)
+{
+    return events <= s->least + (uint64_t)s->least * percent / 100;
+}
 
 /* ---- schedule_grid.c ---- */
 

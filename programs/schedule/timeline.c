@@ -174,19 +174,20 @@ static void take(struct timelines *t, uint32_t port, uint32_t event, uint32_t wo
 }
 
 enum emu_status timelines_fit(struct timelines *t, const struct timeline_use *use, uint32_t uses,
-                              uint32_t words, struct timeline_grid grid, uint32_t *event)
+                              uint32_t words, uint32_t from, struct timeline_grid grid,
+                              uint32_t *event)
 {
     int32_t least = 0, most = 0;
-    uint32_t from;
     uint64_t end;
 
     for (uint32_t i = 0; i < uses; i++) {
         least = use[i].shift < least ? use[i].shift : least;
         most = use[i].shift > most ? use[i].shift : most;
     }
-    from = (uint32_t)-least;
-    end = (uint64_t)t->top + from + grid.unit; /* here it fits at the latest */
-    end += (uint32_t)most + words + READ_AHEAD;
+    if (from < (uint32_t)-least)
+        from = (uint32_t)-least;
+    end = (uint64_t)t->top + (uint32_t)-least; /* here it fits at the latest */
+    end = (from > end ? from : end) + grid.unit + (uint32_t)most + words + READ_AHEAD;
     if (end > (uint64_t)t->stride * WORD_EVENTS)
         TRY(grow(t, end));
     for (uint32_t i = 0; i < uses; i++) {

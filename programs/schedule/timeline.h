@@ -36,10 +36,10 @@ enum emu_status timelines_init(struct timelines *t, uint32_t ports,
 void timelines_free(struct timelines *t);
 void timelines_clear(struct timelines *t); /* everything is free again */
 
-/* Finds the first event of a message at which all its ports are free for words >= 1 events, and
- * takes them. EMU_NO_MEMORY. Cost: about uses x (events looked at) / 64. */
+/* Finds the first event >= from of a message at which all its ports are free for words >= 1 events,
+ * and takes them. EMU_NO_MEMORY. Cost: about uses x (events looked at) / 64. */
 enum emu_status timelines_fit(struct timelines *t, const struct timeline_use *use, uint32_t uses,
-                              uint32_t words, struct timeline_grid grid,
+                              uint32_t words, uint32_t from, struct timeline_grid grid,
                               uint32_t *event) EMU_MUST_CHECK;
 
 #endif

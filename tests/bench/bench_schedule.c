@@ -6,13 +6,13 @@
 
 #include "tests/unit/exchange_patterns.h"
 
-enum { RUNS = 5, ALWAYS = 112 };
+enum { RUNS = 3, ALWAYS = 112 };
 
 static double now_ms(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 

@@ -29,7 +29,8 @@ enum rig_layout {
     RIG_NEAR0, /* one run behind the other in region 0, fields with APART excepted */
     RIG_NEAR1, /* in region 1 */
     RIG_FAR,   /* every run in elements of its own, region 1 */
-    RIG_LAYOUTS
+    RIG_LAYOUTS,
+    RIG_FAR0 = RIG_LAYOUTS /* the same in region 0, where only two short runs fit */
 };
 
 /* What to run. Indices are fields of the row. */
@@ -44,8 +45,9 @@ struct codelet_case {
     /* Lists: elements of each run, and the bytes between the end of one and the next. */
     const uint32_t *run[CODELET_MAX_FIELDS];
     const uint32_t *gap[CODELET_MAX_FIELDS]; /* NULL: 0 */
-    uint8_t same[CODELET_MAX_FIELDS]; /* 1 + the earlier edge whose memory this one is; 0: its own */
-    uint8_t tame; /* random floats are ordinary numbers near 1 */
+    uint8_t
+        same[CODELET_MAX_FIELDS]; /* 1 + the earlier edge whose memory this one is; 0: its own */
+    uint8_t tame;                 /* random floats are ordinary numbers near 1 */
     /* SUPERVISOR codelets: by how many cycles the formula may exceed the call. Each launch may end
      * up to workers - 1 cycles earlier than the formula says: its slowest worker need not be the
      * last of its round. 0 stands for one launch. */
@@ -60,9 +62,9 @@ struct rig_run {
 };
 
 struct rig_field {
-    struct rig_run *run; /* owned */
+    struct rig_run *run;      /* owned */
     struct codelet_run *list; /* owned: of lists */
-    uint32_t runs, table; /* address of a list's table */
+    uint32_t runs, table;     /* address of a list's table */
 };
 
 struct codelet_rig {
@@ -115,9 +117,11 @@ static inline uint32_t rig_random(struct codelet_rig *r)
 
 static inline uint32_t rig_random_f32(struct codelet_rig *r, int tame)
 {
-    static const uint32_t special[] = { 0,          0x80000000, 0x7f800000, 0xff800000, 0x7fc00000,
-                                        0x7f800001, 0x00000001, 0x807fffff, 0x00800000, 0x7f7fffff,
-                                        0xff7fffff, 0x3f800000, 0xbf800000, 0x477ff000, 0x33000001 };
+    static const uint32_t special[] = {
+        0,          0x80000000, 0x7f800000, 0xff800000, 0x7fc00000,
+        0x7f800001, 0x00000001, 0x807fffff, 0x00800000, 0x7f7fffff,
+        0xff7fffff, 0x3f800000, 0xbf800000, 0x477ff000, 0x33000001
+    };
     uint32_t bits = rig_random(r), kind = rig_random(r) % 8;
 
     if (!tame && kind == 0)
@@ -251,9 +255,8 @@ static inline uint32_t rig_place(struct codelet_rig *r, const struct codelet_cas
 static inline int rig_field_apart(const struct codelet *c, unsigned field)
 {
     for (unsigned i = 0; i < c->fields; i++) {
-        if (c->field[i].kind == FIELD_APART &&
-            (!strcmp(c->field[i].name, c->field[field].name) ||
-             !strcmp(c->field[i].other, c->field[field].name)))
+        if (c->field[i].kind == FIELD_APART && (!strcmp(c->field[i].name, c->field[field].name) ||
+                                                !strcmp(c->field[i].other, c->field[field].name)))
             return 1;
     }
     return 0;
@@ -263,8 +266,9 @@ static inline void rig_place_run(struct codelet_rig *r, const struct codelet_cas
                                  struct rig_run *run, uint32_t bytes)
 {
     const struct codelet_field *f = &r->codelet->field[i];
-    int region = f->region == REGION1 || (f->region == ANY && c->layout != RIG_NEAR0);
-    int apart = c->layout == RIG_FAR || rig_field_apart(r->codelet, i);
+    int region = f->region == REGION1 ||
+                 (f->region == ANY && (c->layout == RIG_NEAR1 || c->layout == RIG_FAR));
+    int apart = c->layout >= RIG_FAR || rig_field_apart(r->codelet, i);
     uint32_t align = apart ? 2 * r->arch.element_bytes : 16;
 
     run->bytes = bytes;
@@ -435,7 +439,8 @@ static inline void rig_run(struct codelet_rig *r, const struct codelet_case *c)
     stop = barrel_run(&r->barrel, r->tile, r->stop, 50000000);
     if (stop == BARREL_FAULT)
         fprintf(stderr, "fault %d at 0x%x, address 0x%x: %s\n", (int)r->tile->fault.kind,
-                r->tile->fault.pc, r->tile->fault.addr, r->tile->fault.detail ? r->tile->fault.detail : "");
+                r->tile->fault.pc, r->tile->fault.addr,
+                r->tile->fault.detail ? r->tile->fault.detail : "");
     rig_check(stop == BARREL_HALT, r, c, "the call did not come back");
     rig_cycles(r, c);
 }

@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "programs/codelets/codelet_ref.h"
+#include "programs/codelets/elementwise_ref.h"
 #include "tests/unit/codelet_rig.h"
 
-static const uint32_t sizes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 23, 24, 25, 47, 49, 64, 97, 1001, 4099 };
+static const uint32_t sizes[] = { 0,  1,  2,  3,  4,  5,  6,   7,   8,   11,  13,   23,  24,
+                                  25, 47, 49, 64, 96, 97, 192, 193, 217, 251, 1001, 4099 };
 
 /* ---- fill ---- */
 
@@ -85,8 +86,8 @@ struct list_case {
     uint32_t src[LIST_MOST], dst[LIST_MOST];
 };
 
-/* Runs of 1 to `longest` elements, with gaps of 0 to 2 elements between; all at multiples of 8 bytes
- * for bits 64. */
+/* Runs of 1 to `longest` elements, with gaps of 0 to 2 elements between; all at multiples of 8
+ * bytes for bits 64. */
 static void list_make(struct list_case *l, struct codelet_rig *rig, unsigned bits, uint32_t n,
                       uint32_t longest)
 {
@@ -128,8 +129,7 @@ static void list_all(const char *name, unsigned bits)
             l->src[k] = rig->field[0].run[k].at;
             l->dst[k] = rig->field[1].run[k].at;
         }
-        assert_int_equal(cycles,
-                         copy_list_cycles_at(&rig->arch, bits, l->src, l->dst, l->run, n));
+        assert_int_equal(cycles, copy_list_cycles_at(&rig->arch, bits, l->src, l->dst, l->run, n));
     }
     free(l);
     codelet_rig_free(rig);
@@ -144,12 +144,183 @@ static void test_copy_list(void **state)
     list_all("copy_list_8", 8);
 }
 
+/* ---- unary, binary, cast ---- */
+
+/* Fields of a row by what they are; -1: none. */
+struct element_fields {
+    int in, second, scalar, out, same; /* same: the edge that is read and written */
+};
+
+static struct element_fields element_fields(const struct elementwise *e)
+{
+    switch (e->kind) {
+    case ELEMENTWISE_SCALAR:
+        return (struct element_fields){ 0, -1, 1, 2, -1 };
+    case ELEMENTWISE_BINARY:
+    case ELEMENTWISE_CHANNEL:
+        return (struct element_fields){ 0, 1, -1, 2, -1 };
+    case ELEMENTWISE_INPLACE:
+        return (struct element_fields){ 0, 1, -1, -1, 0 };
+    case ELEMENTWISE_AXPY:
+        return (struct element_fields){ 2, 1, 0, -1, 2 };
+    default:
+        return (struct element_fields){ 0, -1, -1, 1, -1 };
+    }
+}
+
+/* The cycles are those of the formula for where the edges lie. */
+static void element_call(struct codelet_rig *rig, const struct codelet_case *c,
+                         const struct elementwise *e, const struct element_fields *f,
+                         uint32_t channels)
+{
+    uint64_t cycles = codelet_rig_call(rig, c);
+    int two = e->kind >= ELEMENTWISE_BINARY && e->kind <= ELEMENTWISE_AXPY;
+    unsigned other = two ? (unsigned)f->second : (unsigned)f->out;
+    enum elementwise_place place =
+        elementwise_place(&rig->arch, e, codelet_rig_at(rig, (unsigned)f->in),
+                          codelet_rig_at(rig, other), c->elements[f->in], channels);
+
+    assert_int_equal(cycles,
+                     elementwise_cycles_at(&rig->arch, e, c->elements[f->in], channels, place));
+}
+
+static void element_all(const char *name)
+{
+    const struct elementwise *e = elementwise_find(name);
+    struct element_fields f = element_fields(e);
+    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct codelet_case c = codelet_case("elements", 1);
+
+    for (unsigned i = 0; i < 4 * EMU_COUNT_OF(sizes); i++) {
+        uint32_t n = sizes[i / 4];
+
+        c.seed++;
+        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        for (unsigned k = 0; k < 3; k++)
+            c.elements[k] = n;
+        memset(c.same, 0, sizeof(c.same));
+        /* Every fourth time in place, where the row allows it. */
+        if (i % 4 == 3 && f.out >= 0 && strstr(rig->codelet->text, "may be"))
+            c.same[f.out] = (uint8_t)(1 + (f.second >= 0 ? c.seed % 8 / 4 : 0));
+        if (f.scalar >= 0) {
+            rig->random = c.seed;
+            c.value[f.scalar] =
+                e->width == 4 ? rig_random_f16(rig, i % 4) * 0x10001u : rig_random_f32(rig, i % 4);
+        }
+        element_call(rig, &c, e, &f, 0);
+    }
+    if (f.out < 0) {
+        c.layout = RIG_FAR0;
+        c.elements[0] = c.elements[1] = c.elements[2] = 251;
+        element_call(rig, &c, e, &f, 0);
+    }
+    codelet_rig_free(rig);
+}
+
+static void test_elements(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < codelet_count; i++) {
+        const struct elementwise *e = elementwise_find(codelet_table[i].name);
+
+        if (e && e->kind != ELEMENTWISE_CHANNEL)
+            element_all(e->name);
+    }
+}
+
+/* Every f16, every byte, all at once. */
+static void test_all_f16(void **state)
+{
+    static const char *const names[] = { "relu_f16", "sigmoid_f16", "swish_f16", "tanh_f16",
+                                         "exp_f16",  "sqrt_f16",    "rsqrt_f16", "cast_f16_f32" };
+    uint16_t *values = calloc(0x10000, 2);
+
+    (void)state;
+    for (uint32_t i = 0; i < 0x10000; i++)
+        values[i] = (uint16_t)i;
+    for (size_t k = 0; k < EMU_COUNT_OF(names); k++) {
+        struct codelet_rig *rig = codelet_rig_new("mk2", names[k]);
+        struct codelet_case c = codelet_case("every f16", 1);
+
+        c.elements[0] = c.elements[1] = 0x8000;
+        c.layout = RIG_NEAR1;
+        for (unsigned half = 0; half < 2; half++) {
+            c.data[0] = values + 0x8000 * half;
+            codelet_rig_call(rig, &c);
+        }
+        codelet_rig_free(rig);
+    }
+    free(values);
+}
+
+static void test_channels(void **state)
+{
+    static const uint32_t shape[][2] = { /* rows, vectors of a row */
+                                         { 0, 1 },   { 1, 1 },   { 1, 7 },   { 5, 1 },   { 6, 2 },
+                                         { 7, 3 },   { 4, 4 },   { 30, 4 },  { 31, 4 },  { 29, 1 },
+                                         { 100, 2 }, { 12, 12 }, { 3, 13 },  { 64, 16 }, { 2, 520 },
+                                         { 6, 520 }, { 25, 11 }, { 1000, 1 }
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < codelet_count; i++) {
+        const struct elementwise *e = elementwise_find(codelet_table[i].name);
+        struct codelet_case c = codelet_case("channels", i);
+        struct element_fields f;
+        struct codelet_rig *rig;
+
+        if (!e || e->kind != ELEMENTWISE_CHANNEL)
+            continue;
+        f = element_fields(e);
+        rig = codelet_rig_new("mk2", e->name);
+        for (unsigned k = 0; k < 4 * EMU_COUNT_OF(shape); k++) {
+            c.seed++;
+            c.layout = (enum rig_layout)(k % RIG_LAYOUTS);
+            c.elements[1] = shape[k / 4][1] * e->width;
+            c.elements[0] = c.elements[2] = shape[k / 4][0] * c.elements[1];
+            c.same[2] = k % 4 == 3;
+            element_call(rig, &c, e, &f, c.elements[1]);
+        }
+        codelet_rig_free(rig);
+    }
+}
+
+/* ---- control flow ---- */
+
+static void test_control(void **state)
+{
+    static const uint32_t value[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff };
+    struct codelet_rig *rig = codelet_rig_new("mk2", "add_scalar_i32");
+    struct codelet_case c = codelet_case("add", 1);
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(sizes); i++) {
+        c.seed++;
+        c.elements[0] = sizes[i];
+        c.phase[0] = i % 2 * 4;
+        c.value[1] = value[i % EMU_COUNT_OF(value)];
+        codelet_rig_call(rig, &c);
+    }
+    codelet_rig_free(rig);
+    rig = codelet_rig_new("mk2", "less_scalar_u32");
+    c = codelet_case("less", 1);
+    c.elements[0] = c.elements[2] = 1;
+    for (size_t i = 0; i < EMU_COUNT_OF(value) * EMU_COUNT_OF(value); i++) {
+        c.data[0] = &value[i % EMU_COUNT_OF(value)];
+        c.value[1] = value[i / EMU_COUNT_OF(value)];
+        codelet_rig_call(rig, &c);
+        assert_int_equal(rig->cycles, rig->formula);
+    }
+    codelet_rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fill),
-        cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_copy_list),
+        cmocka_unit_test(test_fill),      cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_copy_list), cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_all_f16),   cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_control),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,26 @@ static uint32_t own_code_bytes(const struct rig *r, uint32_t tile)
     return r->place.tile[tile].code_bytes - (r->codelets.bytes + 7) / 8 * 8;
 }
 
+/* The first instructions of a tile's own code are these. */
+static void expect_code(const struct rig *r, uint32_t tile, const uint16_t *op, size_t n)
+{
+    const struct image_tile *t = image_find_tile(r->im, 0, r->used[tile]);
+    const struct image_segment *s = image_segment_at(r->im, t->first_segment + 1);
+    uint32_t bytes, word[2] = { 0, 0 };
+    const uint8_t *code = image_blob_bytes(r->im, s->blob, &bytes);
+    struct insn in, aux;
+    int is_bundle;
+
+    assert_true(s->addr == t->entry && bytes >= 4 * n);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(word, code + 4 * i, 4);
+        isa_decode(word, &in, &aux, &is_bundle);
+        if (in.op != op[i])
+            fail_msg("word %zu of tile %u: %s, expected %s", i, tile, isa_op_form(in.op)->mnemonic,
+                     isa_op_form(op[i])->mnemonic);
+    }
+}
+
 /* ---- launches ---- */
 
 /* Many launches in a row, two codelets in turns: nothing but the launches costs time. */
@@ -55,6 +75,39 @@ static void test_launches_lose_no_cycle(void **state)
             assert_int_equal(cycles[1] - cycles[0], want);
         }
         rig_free(&r);
+    }
+}
+
+/* A loop that begins with a launch: an iteration is its codelets and a taken branch. */
+static void test_loops_lose_no_cycle(void **state)
+{
+    (void)state;
+    for (unsigned calls = 1; calls <= 2; calls++) {
+        uint64_t cycles[2], want = 0;
+
+        for (unsigned k = 0; k < 2; k++) {
+            struct rig r;
+            uint32_t n;
+
+            rig_new(&r, "toy4", 1, 1, 4);
+            n = notes(&r, 0);
+            rig_repeat(&r, 1, 10 + 20 * k);
+            rig_op(&r, OP_CALLS, 1, "work");
+            for (unsigned i = 0; i < calls; i++)
+                rig_call_value(&r, 0, i % 2 ? RIG_SET : RIG_ADD, n, i);
+            rig_end(&r, 1);
+            rig_function(&r, "main");
+            rig_place(&r, 1);
+            rig_emit(&r, 1);
+            rig_compare(&r, 1, 1);
+            cycles[k] = machine_cycles(r.run->machine);
+            want = codelet_multi_cycles(&r.g.arch, 9) - (r.g.arch.workers - 1);
+            if (calls == 2)
+                want += codelet_multi_cycles(&r.g.arch, 7) - (r.g.arch.workers - 1);
+            want += r.g.arch.sup_branch_cycles;
+            rig_free(&r);
+        }
+        assert_int_equal(cycles[1] - cycles[0], 20 * want);
     }
 }
 
@@ -202,6 +255,40 @@ static void test_idle_tile_votes(void **state)
     rig_free(&r);
 }
 
+/* Constants are loaded behind a vote and in front of what waits for it; one sync needs no vote. */
+static void test_votes_come_first(void **state)
+{
+    static const uint16_t two[] = { OP_sans,   OP_setzi_m, OP_setzi_m, OP_sync,
+                                    OP_runall, OP_sync,    OP_sync,    OP_bri };
+    static const uint16_t one[] = { OP_setzi_m, OP_setzi_m, OP_sync, OP_runall,
+                                    OP_sync,    OP_sync,    OP_bri };
+    static const uint32_t data[1] = { 9 };
+
+    (void)state;
+    for (unsigned k = 1; k <= 2; k++) {
+        struct rig r;
+        uint32_t from, to, n;
+
+        rig_new(&r, "toy4", 3, 1, 4);
+        from = rig_object(&r, 0, 1, CATEGORY_VARIABLE, "from", data);
+        to = rig_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
+        n = notes(&r, 2);
+        for (unsigned i = 0; i < k; i++) {
+            rig_op(&r, OP_EXCHANGE, 1, "move");
+            rig_transfer(&r, from, 0, 4);
+            rig_dest(&r, to, 0);
+        }
+        rig_op(&r, OP_CALLS, 1, "work");
+        rig_call_value(&r, 2, RIG_NOTE, n, 5);
+        rig_function(&r, "main");
+        rig_place(&r, 1);
+        rig_emit(&r, 1);
+        rig_compare(&r, 1, 2);
+        expect_code(&r, 2, k == 1 ? one : two, k == 1 ? EMU_COUNT_OF(one) : EMU_COUNT_OF(two));
+        rig_free(&r);
+    }
+}
+
 /* More syncs than one sans can vote for: what is too much is said before the next, a loop of too
  * many stays a loop. Only looked at: it would run for hours. */
 static void test_many_votes(void **state)
@@ -239,6 +326,7 @@ static void test_empty_exchange(void **state)
         rig_repeat(&r, 1, 4);
         rig_op(&r, k ? OP_HOST : OP_EXCHANGE, 1, "nothing");
         rig_op(&r, k ? OP_HOST : OP_EXCHANGE, 1, "nothing");
+        rig_op(&r, k ? OP_HOST : OP_EXCHANGE, 2, "of a group that has no tiles");
         rig_end(&r, 1);
         rig_function(&r, "main");
         rig_place(&r, 1);
@@ -922,10 +1010,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_launches_lose_no_cycle),
+        cmocka_unit_test(test_loops_lose_no_cycle),
         cmocka_unit_test(test_supervisor_codelets),
         cmocka_unit_test(test_nested_loops),
         cmocka_unit_test(test_repeat_counts),
         cmocka_unit_test(test_idle_tile_votes),
+        cmocka_unit_test(test_votes_come_first),
         cmocka_unit_test(test_many_votes),
         cmocka_unit_test(test_empty_exchange),
         cmocka_unit_test(test_host_rounds),

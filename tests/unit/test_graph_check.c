@@ -134,6 +134,10 @@ static void compute_sets_must_not_race(void **state)
     /* In place, and not quite in place. */
     PASSES(add_copy(&s, rows(&s, s.y, 6, 8), rows(&s, s.y, 6, 8)));
     PASSES(add_copy(&s, rows(&s, s.y, 6, 8), rows(&s, s.y, 6, 7)));
+    PASSES(uint32_t v = graph_vertex(s.g, s.cs, "copy_list_32", 4);
+           vertex_connect(s.g, v, "src", rows(&s, s.w, 6, 7));
+           vertex_connect(s.g, v, "src", rows(&s, s.y, 7, 8));
+           vertex_connect(s.g, v, "dst", rows(&s, s.y, 6, 8)));
     REFUSED(
         "vertex 3 (copy_32 in compute set net/work on tile 7): net/y[7,0] (tile 7) is element 4 "
         "of field src and element 0 of field dst",
@@ -246,6 +250,11 @@ static void parts_must_stay_in_their_group(void **state)
     PASSES(struct tensor z = graph_variable(s.g, ELEM_U32, SHAPE(3), "z");
            graph_map_linear(s.g, z, 1, 0, 11, 3); s.cs = graph_compute_set(s.g, "other");
            add_copy(&s, rows(&s, z, 0, 1), s.x); in_part(&s, 0, program_execute(s.g, s.cs)));
+    REFUSED("net/z[0] (tile 11) is in sync group 0, expected group 1",
+            struct tensor z = graph_variable(s.g, ELEM_U32, SHAPE(3), "z");
+            graph_map_linear(s.g, z, 1, 0, 11, 3);
+            in_part(&s, 1, program_copy(s.g, rows(&s, z, 1, 2), rows(&s, z, 2, 3)));
+            in_part(&s, 1, program_copy(s.g, rows(&s, z, 1, 2), rows(&s, z, 0, 1))));
     REFUSED("vertex 0 (copy_32 in compute set net/work on tile 0): the tile is in sync group 0",
             uint32_t f = graph_function(s.g, program_execute(s.g, s.cs), "f");
             in_part(&s, 1, program_call(s.g, f)));

@@ -421,21 +421,26 @@ static void test_code_too_long(void **state)
 {
     struct place_rig r;
     struct placement p;
-    uint32_t code[2] = { 40000, 400 };
+    uint32_t code[2] = { 40000, 400 }, low;
 
     (void)state;
     rig_init(&r, "toy4", 2, 1, 1);
-    for (uint32_t t = 0; t < 2; t++) {
-        uint32_t id = rig_object(&r, t, 64, LIVE_ALWAYS, "low");
-
-        r.l.object.at[id].region = REGION0;
-    }
+    rig_object(&r, 0, 64, LIVE_ALWAYS, "high");
+    low = rig_object(&r, 1, 64, LIVE_ALWAYS, "low");
+    r.l.object.at[low].region = REGION0;
     OK(place_objects(&r.l, code, 2, &p));
     OK(placement_check(&r.l, &p));
     assert_false(p.fits);
     assert_int_equal(p.tile[0].code_need, 40000);
-    assert_true(p.tile[0].need_bytes > r.arch.mem_bytes); /* no region 0 left for the object */
+    assert_int_equal(p.tile[0].need_bytes, 40064); /* of memory there is enough */
     assert_int_equal(p.tile[1].need_bytes, 464);
+    placement_free(&p);
+    code[0] = 400;
+    code[1] = 32768 - 32; /* leaves no room for the object that must lie in region 0 */
+    OK(place_objects(&r.l, code, 2, &p));
+    OK(placement_check(&r.l, &p));
+    assert_false(p.fits);
+    assert_int_equal(p.tile[1].need_bytes, 65536 + 64);
     placement_free(&p);
     rig_free(&r);
 }

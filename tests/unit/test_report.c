@@ -104,9 +104,13 @@ static void fill_random(struct report_rig *x, uint32_t tiles)
                                            CATEGORY_MESSAGE_BUFFER, CATEGORY_REARRANGEMENT };
 
     for (uint32_t t = 0; t < tiles; t++)
-        for (uint32_t i = 0; i < 30; i++)
+        for (uint32_t i = 0; i < 30; i++) {
+            char name[32];
+
+            snprintf(name, sizeof(name), "thing%zu", x->r.l.object.count);
             add(x, t, kinds[rig_below(&x->r, 6)], 1 + rig_below(&x->r, 3000),
-                rig_below(&x->r, 3) ? rig_random_live(&x->r) : LIVE_ALWAYS, "thing");
+                rig_below(&x->r, 3) ? rig_random_live(&x->r) : LIVE_ALWAYS, name);
+        }
 }
 
 static void test_sums(void **state)
@@ -161,7 +165,7 @@ static uint32_t image_id(struct image *im, const char *text)
 }
 
 /* An image with one tile: code of two categories, then its objects, which do not overlap. damage: 1
- * a wrong category, 2 a range too short. */
+ * a wrong category, 2 a range too short, 3 a range too many. */
 static void make_image(struct report_rig *x, int damage)
 {
     struct image_range range[8];
@@ -185,6 +189,10 @@ static void make_image(struct report_rig *x, int damage)
         range[2].category = image_id(x->c.image, "work list");
     if (damage == 2)
         range[2].bytes -= 4;
+    if (damage == 3) {
+        memmove(range + 3, range + 2, (n++ - 2) * sizeof(*range));
+        range[2] = (struct image_range){ base + x->code[0], 8, image_id(x->c.image, "secret"), 0 };
+    }
     OK(image_map(x->c.image, range, n, &tile.map));
     OK(image_add_tile(x->c.image, &tile, NULL, 0));
     OK(image_check_map(x->c.image, image_tile_at(x->c.image, 0)));
@@ -193,7 +201,7 @@ static void make_image(struct report_rig *x, int damage)
 static void test_image_says_the_same(void **state)
 {
     (void)state;
-    for (int damage = 0; damage < 3; damage++) {
+    for (int damage = 0; damage < 4; damage++) {
         struct report_rig x;
         struct account a;
 
@@ -315,6 +323,7 @@ static void test_oom_report(void **state)
     assert_says(text, "OUT OF MEMORY: 3 of 3 tiles do not fit\n");
     assert_says(text, "81,032    123.6 %            1,032   1\n");
     assert_says(text, "81,024    123.6 %            1,024   0\n");
+    assert_true(strstr(text, "81,032 ") < strstr(text, "81,024 "));
     assert_says(text, "2; code is longer than region 0\n");
     assert_says(text, "worst moment: operation 3 'op3'");
     assert_says(text, "exchange code takes 36,000 of the 40,000 bytes of code on tile 2");
@@ -348,6 +357,7 @@ static void test_oom_advice_is_enough(void **state)
     OK(account_init(&x.c, &a));
     OK(oom_advice(&a, &v));
     assert_true(v.line.count > 0);
+    assert_says(v.line.at[0], "is large by itself");
     assert_int_equal(sscanf(v.line.at[v.line.count - 1],
                             "A machine with more memory: --set mem_bytes=%u", &bytes),
                      1);

@@ -204,7 +204,7 @@ static void runs_follow_each_other(void **state)
 static void a_fault_says_where(void **state)
 {
     const struct image_tile *tile;
-    const uint32_t trap = 0xffffffff;
+    const uint32_t bad = 0xffffffff; /* an exchange instruction with reserved selectors */
     struct tensor t;
     struct rig x;
 
@@ -216,9 +216,9 @@ static void a_fault_says_where(void **state)
     rig_run(&x);
     tile = image_tile_at(x.c->image, 1);
     assert_true(tile_write(machine_tile(session_run_image(x.s)->machine, tile->tile), tile->entry,
-                           &trap, sizeof(trap)));
+                           &bad, sizeof(bad)));
     assert_int_equal(session_run(x.s), EMU_FAULT);
-    assert_non_null(strstr(emu_error(), "run 1: INVALID_INSTR"));
+    assert_non_null(strstr(emu_error(), "run 1: EXERR: tile 1 at event "));
     assert_non_null(strstr(emu_error(), "tile 1, superstep "));
     assert_int_equal(session_run(x.s), EMU_FAULT);
     assert_non_null(strstr(emu_error(), "stopped before"));

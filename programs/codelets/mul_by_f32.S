@@ -1,0 +1,4 @@
+// mul_by_f32: y = x s[0].
+#include "unary.inc"
+
+UNARY mul_by_f32 2 2 "f32v2mul $a4:5, $a0:1, $a2:3"

@@ -1,0 +1,201 @@
+/* test_poplibs_cycles.c - our codelets take no more cycles than the published PopLibs codelet for the
+ * same job, both executed here on the same edges: next to each other, and far apart in region 1.
+ *
+ * SUPERSTEP_POPLIBS=DIR: a checkout of PopLibs; without it the test is skipped. With
+ * SUPERSTEP_VERBOSE=1 it prints every pair.
+ */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "tests/unit/codelet_rig.h"
+
+struct pair {
+    const char *ours, *fields, *file, *symbol, *state;
+};
+
+static const struct pair pairs[] = {
+#define POPLIBS(ours, fields, file, symbol, state) { #ours, fields, file, symbol, state },
+#include "tests/unit/poplibs_rows.def"
+#undef POPLIBS
+};
+
+enum { STATE_WORDS = 8, SCRATCH_BYTES = 256 };
+
+/* A PopLibs codelet on the tile of a rig that has just run ours: edges stay where they are. */
+struct theirs {
+    struct asm_unit *unit;
+    uint32_t free; /* next free byte of region 0 */
+    uint32_t scalar; /* where the value of a scalar stands; 0: nowhere yet */
+};
+
+static void read_fields(struct codelet_case *c, const struct codelet *row, const char *fields)
+{
+    while (*fields) {
+        char name[32], *rest;
+        int length = 0, i;
+
+        if (sscanf(fields, " %31[^= ]=%n", name, &length) != 1 || !length)
+            break;
+        i = codelet_field_find(row, name);
+        assert_true(i >= 0);
+        if (field_is_edge(row->field[i].kind))
+            c->elements[i] = (uint32_t)strtoul(fields + length, &rest, 0);
+        else
+            c->value[i] = (uint32_t)strtoul(fields + length, &rest, 0);
+        fields = rest;
+    }
+}
+
+/* One value of a vertex state: see poplibs_rows.def. Moves *text behind it. */
+static uint32_t read_value(struct codelet_rig *r, const struct codelet_case *c, struct theirs *t,
+                           const char **text)
+{
+    char kind = **text, name[32] = "", *rest;
+    int length = 0, i;
+
+    if (kind != '@' && kind != '#' && kind != '&') {
+        uint32_t v = (uint32_t)strtoul(*text, &rest, 0);
+
+        *text = rest;
+        return v;
+    }
+    assert_int_equal(sscanf(*text + 1, "%31[a-z]%n", name, &length), 1);
+    *text += 1 + length;
+    i = codelet_field_find(r->codelet, name);
+    assert_true(i >= 0);
+    if (kind == '@')
+        return codelet_rig_at(r, (unsigned)i);
+    if (kind == '#')
+        return c->elements[i];
+    if (!t->scalar) {
+        t->scalar = (t->free + 15) & ~15u;
+        t->free = t->scalar + 16;
+        tile_write(r->tile, t->scalar, &c->value[i], 4);
+    }
+    return t->scalar;
+}
+
+static uint32_t write_state(struct codelet_rig *r, const struct codelet_case *c, struct theirs *t,
+                            const char *text)
+{
+    uint32_t words[STATE_WORDS], n = 0, at;
+
+    for (; *text; n++) {
+        int is_address = *text == '&';
+
+        assert_true(n < STATE_WORDS);
+        words[n] = read_value(r, c, t, &text);
+        if (*text == ',') {
+            text++;
+            words[n] = (is_address ? words[n] / 16 : words[n]) | read_value(r, c, t, &text) << 16;
+        }
+        while (*text == ' ')
+            text++;
+    }
+    at = (t->free + 7) & ~7u;
+    t->free = at + 4 * n;
+    tile_write(r->tile, at, words, 4 * n);
+    return at;
+}
+
+static void link_theirs(struct codelet_rig *r, struct theirs *t, const struct pair *p,
+                        const char *poplibs)
+{
+    char path[PATH_MAX], asm_dir[PATH_MAX], support[PATH_MAX];
+    const char *dirs[] = { asm_dir, support };
+    struct asm_options o = { .arch = &r->arch, .include_dirs = dirs, .include_dir_count = 2 };
+    struct asm_layout layout = { .code_addr = (t->free + 63) & ~63u };
+    const struct asm_image *image;
+
+    snprintf(path, sizeof(path), "%s/lib/%s", poplibs, p->file);
+    snprintf(asm_dir, sizeof(asm_dir), "%s/include", poplibs);
+    snprintf(support, sizeof(support), "%s/lib/popops/codelets/asm", poplibs);
+    assert_int_equal(asm_unit_new(&o, &t->unit), EMU_OK);
+    if (asm_unit_add_file(t->unit, path) != EMU_OK || asm_unit_link(t->unit, &layout) != EMU_OK) {
+        asm_diag_print(t->unit, stderr);
+        fail_msg("%s does not assemble", path);
+    }
+    image = asm_unit_image(t->unit);
+    for (size_t i = 0; i < image->section_count; i++) {
+        const struct asm_section *s = &image->section[i];
+
+        tile_write(r->tile, s->addr, s->bytes, s->size);
+        t->free = s->addr + s->size > t->free ? s->addr + s->size : t->free;
+    }
+}
+
+/* Cycles of the PopLibs codelet, counted as the rig counts ours. */
+static uint64_t run_theirs(struct codelet_rig *r, const struct codelet_case *c,
+                           const struct pair *p, const char *poplibs)
+{
+    struct theirs t = { .free = r->next[0] + 64 };
+    const struct asm_symbol *symbol;
+    uint64_t slots = 0;
+
+    link_theirs(r, &t, p, poplibs);
+    symbol = asm_symbol_find(asm_unit_image(t.unit), p->symbol);
+    if (!symbol)
+        fail_msg("no %s in %s", p->symbol, p->file);
+    for (unsigned w = 0; w < r->arch.workers; w++)
+        r->tile->worker_base[w] = ((t.free + 7) & ~7u) + w * SCRATCH_BYTES;
+    t.free = ((t.free + 7) & ~7u) + r->arch.workers * SCRATCH_BYTES;
+    r->code.entry[r->codelet - codelet_table] = (uint32_t)symbol->value;
+    rig_stub(r, write_state(r, c, &t, p->state));
+    rig_run(r, c);
+    for (unsigned w = 0; w < r->arch.workers; w++)
+        slots = r->barrel.issued[w] > slots ? r->barrel.issued[w] : slots;
+    asm_unit_free(t.unit);
+    return codelet_multi_cycles(&r->arch, slots);
+}
+
+static int compare(const struct pair *p, enum rig_layout layout, const char *poplibs, int verbose)
+{
+    struct codelet_rig *r = codelet_rig_new("mk2", p->ours);
+    struct codelet_case c = codelet_case(p->fields, 1);
+    uint64_t ours, theirs;
+
+    c.layout = layout;
+    c.tame = 1;
+    read_fields(&c, r->codelet, p->fields);
+    ours = codelet_rig_call(r, &c);
+    theirs = run_theirs(r, &c, p, poplibs);
+    if (verbose || ours > theirs)
+        print_message("%s%-18s %-5s ours %6llu PopLibs %6llu  %s\n", ours > theirs ? "SLOWER " : "",
+                      p->ours, layout == RIG_FAR ? "far" : "near", (unsigned long long)ours,
+                      (unsigned long long)theirs, p->fields);
+    codelet_rig_free(r);
+    return ours > theirs;
+}
+
+static void test_cycles(void **state)
+{
+    const char *poplibs = getenv("SUPERSTEP_POPLIBS"), *verbose = getenv("SUPERSTEP_VERBOSE");
+    unsigned slower = 0, count = 0;
+
+    (void)state;
+    if (!poplibs || !*poplibs) {
+        print_message("skipped: SUPERSTEP_POPLIBS does not name a checkout of PopLibs\n");
+        skip();
+    }
+    for (size_t i = 0; i < EMU_COUNT_OF(pairs); i++) {
+        /* The vertices of channels demand that input and output lie apart. */
+        if (!strstr(pairs[i].ours, "_channel_")) {
+            slower += (unsigned)compare(&pairs[i], RIG_NEAR1, poplibs, verbose != NULL);
+            count++;
+        }
+        slower += (unsigned)compare(&pairs[i], RIG_FAR, poplibs, verbose != NULL);
+        count++;
+    }
+    print_message("%u pairs, ours slower in %u\n", count, slower);
+    assert_int_equal(slower, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cycles) };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
