@@ -196,10 +196,17 @@ enum emu_status interpreter_run(struct interpreter *p, uint64_t max_steps) EMU_M
 
 enum exchange_target { EXCHANGE_CYCLES, EXCHANGE_MEMORY };
 
+/* Sources of codelets, kept from one graph_compile() to the next: reading them and running the C
+ * preprocessor takes more time than all the rest of a small graph. Not for two threads at a time. */
+struct codelet_sources;
+struct codelet_sources *codelet_sources_new(void); /* NULL when out of memory */
+void codelet_sources_free(struct codelet_sources *s);
+
 struct compile_options {
     enum exchange_target exchange;
     unsigned threads; /* 0: all cores */
     FILE *progress;   /* borrowed; NULL: quiet */
+    struct codelet_sources *sources; /* borrowed; NULL: none are kept */
 };
 
 struct compiled;
@@ -282,5 +289,6 @@ int program_command(int argc, char **argv, const struct named_program *const *co
 
 #include "programs/ops/ops.h"
 #include "programs/plan/plan.h"
+#include "programs/ops/ops_nn.h"
 
 #endif

@@ -19,13 +19,13 @@ enum layer_op {
     LAYER_SIGMOID,
     LAYER_MAXPOOL, /* kernel, stride, padding */
     LAYER_AVGPOOL, /* over the whole field -> [c][1][1] */
-    LAYER_LINEAR,  /* [c][1][1] -> [out][1][1], weight [out][in], bias */
+    LAYER_LINEAR,  /* [c][1][1] -> [out][1][1], weight [out][in] or [out][in][1][1], bias */
     LAYER_SCALE,   /* input 0 [c][h][w] times input 1 [c][1][1] */
     LAYER_ADD,     /* input 0 + input 1 */
     LAYER_SOFTMAX,
     LAYER_OP_COUNT
 };
-const char *layer_op_name(enum layer_op op); /* "conv" */
+const char *layer_op_name(enum layer_op op); /* "conv", "fc": as in the published layer tables */
 
 enum norm_kind { NORM_BATCH, NORM_GROUP };
 
@@ -46,9 +46,10 @@ struct layer {
     uint32_t kernel, stride, groups;
     struct padding pad;
     enum norm_kind norm;
-    uint32_t norm_groups;
-    double eps; /* norm */
-    int bias;   /* conv and linear: it has one */
+    uint32_t norm_groups; /* group norm only, else 0 */
+    double eps;           /* norm */
+    int bias;             /* conv and linear: it has one */
+    unsigned weight_rank; /* of its weight in files: 4; classifier 2, norm 1, others 0 */
 };
 
 struct net {
@@ -59,15 +60,24 @@ struct net {
     uint32_t layers;
 };
 
-/* What a user may choose; zeros are the network's own. */
+enum { NET_BATCH_MAX = 4096, NET_SIDE_MIN = 8, NET_SIDE_MAX = 4096, NET_CLASSES_MAX = 1 << 16 };
+
+/* What a user may choose; zeros are the network's own (batch 1, 1000 classes).
+ *
+ * The two public families of EfficientNet differ in padding and, with it, in the eps of batch norm:
+ * TensorFlow pads as SAME, eps 1e-3; torchvision and timm's own k / 2 on both sides, eps 1e-5 for
+ * B0 to B4. ResNet-50 is only known with torch padding and always has it. Group norm: 4 groups,
+ * eps 1e-3.
+ */
 struct net_options {
     uint32_t batch, resolution, classes;
     int torch_padding; /* k / 2 on both sides, as torchvision; else TensorFlow's SAME */
     const char *norm;  /* "batch", "group"; NULL: the network's own */
 };
 
-/* A network by name: efficientnet-b0 .. -b7, the same with -g16, resnet-50. Errors: EMU_USAGE (no
- * such name; the message lists them), EMU_NO_MEMORY. net_free accepts NULL. */
+/* A network by name: efficientnet-b0 .. -b7, the same with -g16, resnet-50. NULL o: all zeros.
+ * Errors: EMU_USAGE (no such name; the message lists them; or a number out of range),
+ * EMU_NO_MEMORY. net_free accepts NULL. */
 enum emu_status net_new(const char *name, const struct net_options *o,
                         struct net **out) EMU_MUST_CHECK;
 void net_free(struct net *n);
@@ -75,11 +85,16 @@ void net_free(struct net *n);
 const char *net_name(unsigned i);
 const char *net_text(unsigned i);
 
+/* The first layer with this name; LAYER_NONE if there is none. */
+uint32_t net_find(const struct net *n, const char *layer);
+
 /* Multiply-adds of a layer for one picture, and its trainable parameters. */
 uint64_t layer_macs(const struct layer *l);
 uint64_t layer_params(const struct layer *l);
 uint64_t net_macs(const struct net *n);
 uint64_t net_params(const struct net *n);
+/* Numbers in a layer's output of one picture. */
+uint64_t layer_elements(const struct layer *l);
 
 /* The layers as a table for people. */
 void net_print(const struct net *n, FILE *f);

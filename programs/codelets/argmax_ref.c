@@ -23,8 +23,8 @@ static int equal(unsigned bits, uint32_t a, uint32_t b, struct fp_env *env)
                       : fp_f32_cmpeq(a, b, env) != 0;
 }
 
-/* The maximum of vectors first, first + step, ... of 8 bytes and an element behind the last full one
- * (UINT32_MAX: none), in the order of the codelets: a maximum per lane, lane 0 (and 1) with the
+/* The maximum of vectors first, first + step, ... of 8 bytes and an element behind the last full
+ * one (UINT32_MAX: none), in the order of the codelets: a maximum per lane, lane 0 (and 1) with the
  * element, then all. */
 static uint32_t largest(const void *x, unsigned bits, uint32_t first, uint32_t step, uint32_t full,
                         uint32_t rest, struct fp_env *env)
@@ -99,7 +99,8 @@ void argmax_final_ref(const struct codelet_call *call)
     *(uint32_t *)call->arg[FINAL_BEST_INDEX].data = at;
 }
 
-/* ---- time: the instructions of argmax.inc and argmax_final.S, counted; the most there can be ---- */
+/* ---- time: the instructions of argmax.inc and argmax_final.S, counted; the most there can be ----
+ */
 
 struct argmax_shape {
     const struct arch *arch;

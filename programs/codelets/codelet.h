@@ -108,6 +108,10 @@ struct codelet_code {
  * EMU_IO, EMU_NO_MEMORY. */
 enum emu_status codelet_link(const struct arch *arch, const uint8_t *used, uint32_t addr,
                              struct codelet_code *out) EMU_MUST_CHECK;
+/* The same with sources that are kept from one call to the next (programs.h); NULL: they are not. */
+enum emu_status codelet_link_kept(const struct arch *arch, const uint8_t *used, uint32_t addr,
+                                  struct codelet_sources *sources,
+                                  struct codelet_code *out) EMU_MUST_CHECK;
 void codelet_code_free(struct codelet_code *c);
 
 #endif

@@ -2,18 +2,29 @@
 #include <limits.h>
 #include <string.h>
 
-#include "programs/codelets/codelet.h"
+#include "programs/codelets/codelet_sources.h"
 
-static enum emu_status add_codelet(struct asm_unit *u, const char *name)
+static enum emu_status add_kept(struct asm_unit *u, const struct arch *arch, unsigned codelet,
+                                const char *path, struct codelet_sources *sources)
+{
+    const char *text;
+    size_t bytes;
+
+    TRY(codelet_sources_text(sources, arch, codelet, path, &text, &bytes));
+    return asm_unit_add_text(u, path, text, bytes);
+}
+
+static enum emu_status add_codelet(struct asm_unit *u, const struct arch *arch, unsigned codelet,
+                                   struct codelet_sources *sources)
 {
     char below[PATH_MAX], path[PATH_MAX];
     enum emu_status s;
 
-    snprintf(below, sizeof(below), "programs/codelets/%s.S", name);
+    snprintf(below, sizeof(below), "programs/codelets/%s.S", codelet_table[codelet].name);
     if (!asm_home_file(below, path, sizeof(path)))
         return FAIL(IO, "%s: not found from the executable upwards; SUPERSTEP_HOME can say where",
                     below);
-    s = asm_unit_add_file(u, path);
+    s = sources ? add_kept(u, arch, codelet, path, sources) : asm_unit_add_file(u, path);
     if (s == EMU_BAD_ASM && asm_diag_count(u)) {
         const struct asm_diag *d = asm_diag_at(u, 0);
 
@@ -50,24 +61,24 @@ static enum emu_status find_entries(const struct asm_image *image, const uint8_t
                                     struct codelet_code *out)
 {
     for (unsigned i = 0; i < codelet_count; i++) {
-        const struct asm_symbol *s =
-            used[i] ? asm_symbol_find(image, codelet_table[i].name) : NULL;
+        const struct asm_symbol *s = used[i] ? asm_symbol_find(image, codelet_table[i].name) : NULL;
 
         if (used[i] && !s)
-            return FAIL(BAD_ASM, "programs/codelets/%s.S: no entry point %s",
-                        codelet_table[i].name, codelet_table[i].name);
+            return FAIL(BAD_ASM, "programs/codelets/%s.S: no entry point %s", codelet_table[i].name,
+                        codelet_table[i].name);
         out->entry[i] = s ? (uint32_t)s->value : 0;
     }
     return EMU_OK;
 }
 
-static enum emu_status link_into(struct codelet_code *out, const uint8_t *used)
+static enum emu_status link_into(struct codelet_code *out, const struct arch *arch,
+                                 const uint8_t *used, struct codelet_sources *sources)
 {
     struct asm_layout layout = { .code_addr = out->addr };
 
     for (unsigned i = 0; i < codelet_count; i++) {
         if (used[i])
-            TRY(add_codelet(out->unit, codelet_table[i].name));
+            TRY(add_codelet(out->unit, arch, i, sources));
     }
     if (asm_unit_link(out->unit, &layout) != EMU_OK) {
         const struct asm_diag *d = asm_diag_count(out->unit) ? asm_diag_at(out->unit, 0) : NULL;
@@ -82,7 +93,13 @@ static enum emu_status link_into(struct codelet_code *out, const uint8_t *used)
 enum emu_status codelet_link(const struct arch *arch, const uint8_t *used, uint32_t addr,
                              struct codelet_code *out)
 {
-    struct asm_options o = { .arch = arch };
+    return codelet_link_kept(arch, used, addr, NULL, out);
+}
+
+enum emu_status codelet_link_kept(const struct arch *arch, const uint8_t *used, uint32_t addr,
+                                  struct codelet_sources *sources, struct codelet_code *out)
+{
+    struct asm_options o = { .arch = arch, .preprocessed = sources != NULL };
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
@@ -92,7 +109,7 @@ enum emu_status codelet_link(const struct arch *arch, const uint8_t *used, uint3
         return FAIL(NO_MEMORY, "the entries of codelets");
     s = asm_unit_new(&o, &out->unit);
     if (s == EMU_OK)
-        s = link_into(out, used);
+        s = link_into(out, arch, used, sources);
     if (s != EMU_OK)
         codelet_code_free(out);
     return s;

@@ -13,8 +13,8 @@ static void add_products(uint32_t *acc, unsigned bits, const void *x, const void
             acc[k] = fp_f32_add_exact_f16_products(acc[k], (const uint16_t *)x + i + 2 * k,
                                                    (const uint16_t *)y + i + 2 * k, 2, env);
         else
-            acc[k] = fp_f32_fma(((const uint32_t *)x)[i + k], ((const uint32_t *)y)[i + k], acc[k],
-                                env);
+            acc[k] =
+                fp_f32_fma(((const uint32_t *)x)[i + k], ((const uint32_t *)y)[i + k], acc[k], env);
     }
 }
 

@@ -98,16 +98,14 @@ static const struct elementwise reciprocal_f32_steps = {
 static uint64_t scalar_cycles(const struct codelet_call *call, const struct elementwise *e,
                               enum elementwise_place place)
 {
-    return elementwise_cycles_at(call->arch, e, call->arg[N].value, 0, place) +
-           call->arch->workers;
+    return elementwise_cycles_at(call->arch, e, call->arg[N].value, 0, place) + call->arch->workers;
 }
 
 uint64_t mul_by_f32_cycles_at(const struct codelet_call *call, uint32_t x, uint32_t y)
 {
     const struct elementwise *e = &mul_by_f32_steps;
 
-    return scalar_cycles(call, e,
-                         elementwise_place(call->arch, e, x, y, call->arg[N].value, 0));
+    return scalar_cycles(call, e, elementwise_place(call->arch, e, x, y, call->arg[N].value, 0));
 }
 
 uint64_t mul_by_f32_cycles(const struct codelet_call *call)

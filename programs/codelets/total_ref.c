@@ -122,7 +122,8 @@ static uint64_t total_slots(const void *shape, unsigned w)
            rest * (s->bits == 16 ? 4 : 2) + (s->op == SUMSQ ? rest : 0) + 2;
 }
 
-static uint64_t total_cycles_of(const struct codelet_call *call, enum op op, unsigned bits, int wide)
+static uint64_t total_cycles_of(const struct codelet_call *call, enum op op, unsigned bits,
+                                int wide)
 {
     struct total_shape s = { call->arch, op, bits, wide, call->arg[N].value };
 

@@ -9,7 +9,8 @@
 enum {
     SPLIT_PERCENT = 10, /* above schedule.least: worth the code of split multicasts */
     SPLIT_MOST = 8,     /* receivers of the largest parts */
-    ROUNDS = 3
+    ROUNDS = 3,
+    ROUNDS_JOBS_MAX = 1 << 18 /* above, ORDER_ROUNDS takes too long */
 };
 
 /* ---- cycles ---- */
@@ -44,7 +45,7 @@ static enum emu_status search_cycles(struct search *f)
 
     for (size_t i = 0; i < EMU_COUNT_OF(attempts) && f->passes && !search_is_good(f); i++) {
         if ((attempts[i].on_grid && f->unit == 1) ||
-            (attempts[i].order == ORDER_ROUNDS && !unicast))
+            (attempts[i].order == ORDER_ROUNDS && (!unicast || f->l->jobs > ROUNDS_JOBS_MAX)))
             continue;
         TRY(search_attempt(f, &attempts[i]));
     }
@@ -111,21 +112,23 @@ static double memory_cost(const struct exchange_schedule *x)
 static enum emu_status search_memory(struct search *f, struct exchange_schedule *out)
 {
     static const struct attempt attempts[] = {
-        { .order = ORDER_SHIFT },
         { .order = ORDER_BACK },
+        { .order = ORDER_SHIFT },
+        { .order = ORDER_ADDRESS, .in_order = 1 },
         { .order = ORDER_BACK, .on_grid = 1 },
         { .order = ORDER_SHIFT, .on_grid = 1 },
-        { .order = ORDER_ADDRESS, .in_order = 1 },
         { .order = ORDER_LOAD },
     };
 
-    for (size_t i = 0; i < EMU_COUNT_OF(attempts); i++) {
+    for (size_t i = 0; i < EMU_COUNT_OF(attempts) && f->passes; i++) {
         struct exchange_schedule x;
 
         if (attempts[i].on_grid && f->unit == 1)
             continue;
         f->best.events = UINT32_MAX;
         TRY(search_attempt(f, &attempts[i]));
+        if (f->best.events == UINT32_MAX)
+            continue;
         TRY(schedule_code(f->s, f->l, &f->best, &x));
         if (!out->tile || memory_cost(&x) < memory_cost(out)) {
             struct exchange_schedule swap = *out;

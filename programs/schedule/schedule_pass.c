@@ -10,9 +10,10 @@
 #include "programs/schedule/schedule_private.h"
 
 enum {
-    PASSES_MIN = 6,     /* of a large exchange */
+    PASSES_MIN = 3,     /* of a large exchange */
     PASSES_MAX = 40,    /* of a small one */
-    PASS_WORK = 1 << 20 /* receivers of all passes together, about */
+    PASS_WORK = 1 << 20, /* receivers of all passes together, about */
+    HOPELESS = 4        /* times the least events: a pass is given up */
 };
 
 void search_free(struct search *f)
@@ -119,16 +120,18 @@ static void note_arrival(struct search *f, const struct job *job, uint32_t event
     }
 }
 
-/* Gives the jobs their times in the order of the keys. behind: 0, or what use_backward() returned. */
+/* Gives the jobs their times in the order of the keys. behind: 0, or what use_backward() returned.
+ * f->hopeless: an order that must be kept takes far too long. */
 static enum emu_status fit_all(struct search *f, const struct attempt *a, int32_t behind)
 {
     const struct job_list *l = f->l;
     struct timeline_grid grid = { .unit = a->on_grid ? f->unit : 1 };
 
+    f->hopeless = 0;
     timelines_clear(&f->ports);
     f->passes -= f->passes > 0;
     memset(f->arrived, 0, f->s->points * sizeof(*f->arrived));
-    for (uint32_t i = 0; i < l->jobs; i++) {
+    for (uint32_t i = 0; i < l->jobs && !f->hopeless; i++) {
         uint32_t j = f->key[i].job, event;
         const struct job *job = &l->job[j];
 
@@ -139,6 +142,7 @@ static enum emu_status fit_all(struct search *f, const struct attempt *a, int32_
         if (a->in_order)
             note_arrival(f, job, event);
         f->start[j] = (int32_t)event;
+        f->hopeless = a->in_order && event / HOPELESS > f->s->least;
     }
     return EMU_OK;
 }
@@ -168,7 +172,7 @@ static enum emu_status pass_forward(struct search *f, const struct attempt *a, u
 
         *events = end > *events ? end : *events;
     }
-    if (*events >= f->best.events)
+    if (*events >= f->best.events || f->hopeless)
         return EMU_OK;
     f->best.events = *events;
     for (uint32_t j = 0; j < f->l->jobs; j++)

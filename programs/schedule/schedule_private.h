@@ -119,6 +119,7 @@ struct search {
     uint32_t *phase;   /* owned; [jobs] (schedule_grid) */
     uint32_t unit;                   /* of the grid */
     uint32_t passes;                 /* that may still be made */
+    int hopeless;                    /* the last pass was given up */
     struct timing best;
 };
 

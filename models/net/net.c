@@ -1,0 +1,145 @@
+/* net.c - the table of networks, and how one is made from its name and a user's choices. */
+#include "models/net/net.h"
+
+#include <string.h>
+
+#include "models/net/net_build.h"
+
+struct network {
+    const char *name, *text;
+    void (*build)(struct net_builder *b, unsigned variant);
+    unsigned variant;
+};
+
+#define B(n)                                                                                       \
+    { "efficientnet-b" #n, "EfficientNet-B" #n ": depthwise, expansion 6, batch norm",             \
+      build_efficientnet, n }
+#define G16(n)                                                                                     \
+    { "efficientnet-b" #n "-g16",                                                                  \
+      "EfficientNet-B" #n ": groups of 16 channels, expansion 4, group norm", build_efficientnet,  \
+      EFFICIENTNET_G16 + n }
+
+static const struct network network[] = {
+    B(0),   B(1),   B(2),   B(3),   B(4),   B(5),   B(6),   B(7),
+    G16(0), G16(1), G16(2), G16(3), G16(4), G16(5), G16(6), G16(7),
+    { "resnet-50", "ResNet-50: batch norm, torch padding", build_resnet50, 0 },
+};
+
+enum { RESNET_SIDE = 224 };
+
+const char *net_name(unsigned i)
+{
+    return i < EMU_COUNT_OF(network) ? network[i].name : NULL;
+}
+
+const char *net_text(unsigned i)
+{
+    return i < EMU_COUNT_OF(network) ? network[i].text : NULL;
+}
+
+static const char *const op_name[LAYER_OP_COUNT] = {
+    [LAYER_INPUT] = "input",     [LAYER_CONV] = "conv",       [LAYER_NORM] = "norm",
+    [LAYER_SWISH] = "swish",     [LAYER_RELU] = "relu",       [LAYER_SIGMOID] = "sigmoid",
+    [LAYER_MAXPOOL] = "maxpool", [LAYER_AVGPOOL] = "pool",    [LAYER_LINEAR] = "fc",
+    [LAYER_SCALE] = "scale",     [LAYER_ADD] = "add",         [LAYER_SOFTMAX] = "softmax",
+};
+
+const char *layer_op_name(enum layer_op op)
+{
+    return op < LAYER_OP_COUNT ? op_name[op] : "?";
+}
+
+static enum emu_status find_network(const char *name, const struct network **out)
+{
+    char list[64 * EMU_COUNT_OF(network)] = "";
+    size_t n = 0;
+
+    for (unsigned i = 0; i < EMU_COUNT_OF(network); i++) {
+        if (!strcmp(network[i].name, name)) {
+            *out = &network[i];
+            return EMU_OK;
+        }
+        n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", network[i].name);
+    }
+    return FAIL(USAGE, "no network '%.60s'; there are %s", name, list);
+}
+
+static enum emu_status check_range(const char *what, uint32_t v, uint32_t min, uint32_t max)
+{
+    if (v < min || v > max)
+        return FAIL(USAGE, "%s: expected %u to %u, got %u", what, min, max, v);
+    return EMU_OK;
+}
+
+/* The numbers of a network before it has layers. */
+static enum emu_status choose(const struct network *w, const struct net_options *o, struct net *n,
+                              struct net_builder *b)
+{
+    /* of ImageNet; torchvision's and timm's weights expect it */
+    static const double mean[3] = { 0.485, 0.456, 0.406 }, std[3] = { 0.229, 0.224, 0.225 };
+    int resnet = w->build == build_resnet50;
+
+    snprintf(n->name, sizeof(n->name), "%s", w->name);
+    memcpy(n->mean, mean, sizeof(mean));
+    memcpy(n->std, std, sizeof(std));
+    n->batch = o->batch ? o->batch : 1;
+    n->resolution = o->resolution ? o->resolution
+                    : resnet      ? RESNET_SIDE
+                                  : efficientnet_side(w->variant);
+    n->classes = o->classes ? o->classes : 1000;
+    TRY(check_range("batch", n->batch, 1, NET_BATCH_MAX));
+    TRY(check_range("resolution", n->resolution, NET_SIDE_MIN, NET_SIDE_MAX));
+    TRY(check_range("classes", n->classes, 1, NET_CLASSES_MAX));
+    b->torch_padding = o->torch_padding || resnet;
+    b->batch_eps = resnet ? 1e-5 : efficientnet_eps(w->variant, b->torch_padding);
+    b->norm = !resnet && w->variant >= EFFICIENTNET_G16 ? NORM_GROUP : NORM_BATCH;
+    if (o->norm && !strcmp(o->norm, "group"))
+        b->norm = NORM_GROUP;
+    else if (o->norm && !strcmp(o->norm, "batch"))
+        b->norm = NORM_BATCH;
+    else if (o->norm)
+        return FAIL(USAGE, "norm: expected batch or group, got '%.40s'", o->norm);
+    return EMU_OK;
+}
+
+enum emu_status net_new(const char *name, const struct net_options *o, struct net **out)
+{
+    static const struct net_options own = { 0 };
+    const struct network *w = NULL;
+    struct net_builder b = { 0 };
+    enum emu_status s;
+
+    *out = NULL;
+    TRY(find_network(name, &w));
+    b.net = emu_alloc(1, sizeof(*b.net));
+    if (!b.net)
+        return FAIL(NO_MEMORY, "a network");
+    s = choose(w, o ? o : &own, b.net, &b);
+    if (s == EMU_OK) {
+        w->build(&b, w->variant);
+        s = b.status;
+    }
+    if (s != EMU_OK) {
+        net_free(b.net);
+        return s;
+    }
+    *out = b.net;
+    return EMU_OK;
+}
+
+void net_free(struct net *n)
+{
+    if (!n)
+        return;
+    emu_free(n->layer);
+    emu_free(n);
+}
+
+uint32_t net_find(const struct net *n, const char *layer)
+{
+    for (uint32_t i = 0; i < n->layers; i++) {
+        if (!strcmp(n->layer[i].name, layer))
+            return i;
+    }
+    return LAYER_NONE;
+}

@@ -1,0 +1,180 @@
+/* net_build.c - appends layers: names, shapes, and what SAME and torch padding mean. */
+#include "models/net/net_build.h"
+
+#include <string.h>
+
+enum { GROUP_NORM_GROUPS = 4 };
+static const double group_norm_eps = 1e-3;
+
+/* Joins stem and suffix by the rule of net_build.h; too long a name is an error of this program. */
+static void name_join(char out[LAYER_NAME_MAX], const char *stem, const char *suffix)
+{
+    int n;
+
+    if (suffix[0] && suffix[0] != '.')
+        stem = "";
+    n = snprintf(out, LAYER_NAME_MAX, "%s%s", stem, suffix);
+    EMU_ASSERT(n > 0 && n < LAYER_NAME_MAX);
+}
+
+void build_block(struct net_builder *b, const char *block, const char *prefix)
+{
+    name_join(b->block, "", block);
+    snprintf(b->prefix, sizeof(b->prefix), "%s", prefix);
+}
+
+/* A new layer whose output is shaped as its input; NULL after an error. */
+static struct layer *append(struct net_builder *b, enum layer_op op, uint32_t from,
+                            const char *name, const char *param)
+{
+    struct net *n = b->net;
+    struct layer *l;
+
+    if (b->status == EMU_OK)
+        b->status = emu_grow((void **)&n->layer, n->layers, &b->cap, sizeof(*n->layer));
+    if (b->status != EMU_OK)
+        return NULL;
+    EMU_ASSERT(op == LAYER_INPUT || from < n->layers);
+    l = &n->layer[n->layers++];
+    memset(l, 0, sizeof(*l));
+    name_join(l->name, b->block, name);
+    name_join(l->block, b->block, "");
+    if (param)
+        name_join(l->param, b->prefix, param);
+    l->op = op;
+    l->input[0] = from;
+    l->input[1] = LAYER_NONE;
+    l->kernel = l->stride = l->groups = 1;
+    if (op != LAYER_INPUT) {
+        const struct layer *p = &n->layer[from];
+
+        l->in_c = l->out_c = p->out_c;
+        l->in_h = l->out_h = p->out_h;
+        l->in_w = l->out_w = p->out_w;
+    }
+    return l;
+}
+
+static uint32_t index_of(const struct net_builder *b, const struct layer *l)
+{
+    return l ? (uint32_t)(l - b->net->layer) : LAYER_NONE;
+}
+
+uint32_t build_input(struct net_builder *b, uint32_t channels, uint32_t side)
+{
+    struct layer *l = append(b, LAYER_INPUT, LAYER_NONE, "", NULL);
+
+    if (l) {
+        l->in_c = l->out_c = channels;
+        l->in_h = l->in_w = l->out_h = l->out_w = side;
+    }
+    return index_of(b, l);
+}
+
+/* Output size of one dimension, and the padding before and after it. SAME gives ceil(in / stride)
+ * outputs and puts the odd element of padding after. */
+static uint32_t window_size(int torch, uint32_t in, uint32_t kernel, uint32_t stride,
+                            uint32_t *before, uint32_t *after)
+{
+    uint32_t out, need;
+
+    if (torch) {
+        *before = *after = kernel / 2;
+        return (in + 2 * (kernel / 2) - kernel) / stride + 1;
+    }
+    out = (in + stride - 1) / stride;
+    need = (out - 1) * stride + kernel;
+    need = need > in ? need - in : 0;
+    *before = need / 2;
+    *after = need - need / 2;
+    return out;
+}
+
+static void set_window(const struct net_builder *b, struct layer *l, uint32_t kernel,
+                       uint32_t stride)
+{
+    l->kernel = kernel;
+    l->stride = stride;
+    l->out_h = window_size(b->torch_padding, l->in_h, kernel, stride, &l->pad.before_h,
+                           &l->pad.after_h);
+    l->out_w = window_size(b->torch_padding, l->in_w, kernel, stride, &l->pad.before_w,
+                           &l->pad.after_w);
+}
+
+uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, const char *param,
+                    struct conv_shape s)
+{
+    struct layer *l = append(b, LAYER_CONV, from, name, param);
+
+    if (l) {
+        EMU_ASSERT(s.groups && l->in_c % s.groups == 0 && s.out_c % s.groups == 0);
+        l->out_c = s.out_c;
+        l->groups = s.groups;
+        l->weight_rank = 4;
+        set_window(b, l, s.kernel, s.stride);
+    }
+    return index_of(b, l);
+}
+
+uint32_t build_norm(struct net_builder *b, uint32_t from, const char *name, const char *param)
+{
+    struct layer *l = append(b, LAYER_NORM, from, name, param);
+
+    if (l) {
+        l->norm = b->norm;
+        l->norm_groups = b->norm == NORM_GROUP ? GROUP_NORM_GROUPS : 0;
+        l->eps = b->norm == NORM_GROUP ? group_norm_eps : b->batch_eps;
+        l->weight_rank = 1;
+        EMU_ASSERT(!l->norm_groups || l->in_c % l->norm_groups == 0);
+    }
+    return index_of(b, l);
+}
+
+uint32_t build_maxpool(struct net_builder *b, uint32_t from, const char *name, uint32_t kernel,
+                       uint32_t stride)
+{
+    struct layer *l = append(b, LAYER_MAXPOOL, from, name, NULL);
+
+    if (l)
+        set_window(b, l, kernel, stride);
+    return index_of(b, l);
+}
+
+uint32_t build_linear(struct net_builder *b, uint32_t from, const char *name, const char *param,
+                      uint32_t out_c, unsigned rank)
+{
+    struct layer *l = append(b, LAYER_LINEAR, from, name, param);
+
+    if (l) {
+        EMU_ASSERT(l->in_h == 1 && l->in_w == 1);
+        l->out_c = out_c;
+        l->bias = 1;
+        l->weight_rank = rank;
+    }
+    return index_of(b, l);
+}
+
+uint32_t build_unary(struct net_builder *b, enum layer_op op, uint32_t from, const char *name)
+{
+    struct layer *l = append(b, op, from, name, NULL);
+
+    if (l && op == LAYER_AVGPOOL)
+        l->out_h = l->out_w = 1;
+    return index_of(b, l);
+}
+
+uint32_t build_binary(struct net_builder *b, enum layer_op op, uint32_t x, uint32_t y,
+                      const char *name)
+{
+    struct layer *l = append(b, op, x, name, NULL);
+
+    if (l) {
+        const struct layer *p = &b->net->layer[y];
+
+        l->input[1] = y;
+        EMU_ASSERT(p->out_c == l->in_c);
+        EMU_ASSERT(op == LAYER_SCALE ? p->out_h == 1 && p->out_w == 1
+                                     : p->out_h == l->in_h && p->out_w == l->in_w);
+    }
+    return index_of(b, l);
+}

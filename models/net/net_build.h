@@ -1,0 +1,54 @@
+/* net_build.h - writing a network down layer by layer; private to models/net.
+ *
+ * The first error sticks: later calls do nothing and return LAYER_NONE, which every call accepts.
+ * Names: a suffix that begins with '.' is appended to the block's name (parameters: to the block's
+ * prefix), "" is the block's name itself, anything else stands alone.
+ */
+#ifndef MODELS_NET_BUILD_H
+#define MODELS_NET_BUILD_H
+
+#include "models/net/net.h"
+
+struct net_builder {
+    struct net *net; /* borrowed; layers are appended to it */
+    size_t cap;
+    char block[LAYER_NAME_MAX], prefix[LAYER_NAME_MAX];
+    int torch_padding;
+    enum norm_kind norm;
+    double batch_eps;
+    enum emu_status status;
+};
+
+struct conv_shape {
+    uint32_t out_c, kernel, stride, groups;
+};
+
+/* Layers from here on belong to this block. */
+void build_block(struct net_builder *b, const char *block, const char *prefix);
+
+uint32_t build_input(struct net_builder *b, uint32_t channels, uint32_t side);
+uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, const char *param,
+                    struct conv_shape s);
+uint32_t build_norm(struct net_builder *b, uint32_t from, const char *name, const char *param);
+uint32_t build_maxpool(struct net_builder *b, uint32_t from, const char *name, uint32_t kernel,
+                       uint32_t stride);
+/* rank: of its weight in files, 2 or 4. */
+uint32_t build_linear(struct net_builder *b, uint32_t from, const char *name, const char *param,
+                      uint32_t out_c, unsigned rank);
+/* Swish, relu, sigmoid, softmax, average pool. */
+uint32_t build_unary(struct net_builder *b, enum layer_op op, uint32_t from, const char *name);
+/* Scale and add. */
+uint32_t build_binary(struct net_builder *b, enum layer_op op, uint32_t x, uint32_t y,
+                      const char *name);
+
+/* The networks. Variant: 0..7, + 16 for groups of 16. Options are filled in, none is zero. */
+enum { EFFICIENTNET_G16 = 16 };
+void build_efficientnet(struct net_builder *b, unsigned variant);
+void build_resnet50(struct net_builder *b, unsigned variant);
+
+/* The picture's side that EfficientNet-B<variant> was designed for. */
+uint32_t efficientnet_side(unsigned variant);
+/* Batch norm's eps in the family of this padding. */
+double efficientnet_eps(unsigned variant, int torch_padding);
+
+#endif

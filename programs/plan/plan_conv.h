@@ -1,0 +1,38 @@
+/* plan_conv.h - how a convolution is cut over tiles.
+ *
+ * GEMM: kernel 1 (or any kernel seen as shifted windows): positions, input channels, output
+ * channels. DEPTHWISE: channels, rows, columns. FIRST: 3 or 4 input channels: rows, columns, output
+ * channels. All cuts are tried; cost = input exchange (with halo) + compute by the codelets' own
+ * formulas + exchange and reduction of partial results + syncs (lowering.md 3.4).
+ */
+#ifndef PROGRAMS_PLAN_CONV_H
+#define PROGRAMS_PLAN_CONV_H
+
+#include "programs/plan/plan.h"
+
+enum conv_method { CONV_GEMM, CONV_WINDOW, CONV_DEPTHWISE, CONV_FIRST };
+const char *conv_method_name(enum conv_method m);
+
+struct conv_shape {
+    uint32_t n, in_c, in_h, in_w, out_c, out_h, out_w, kernel, stride, groups;
+    uint32_t act;  /* 1: an activation function follows */
+    uint32_t bias; /* 1: a bias is added */
+};
+
+struct conv_plan {
+    struct conv_shape shape;
+    enum conv_method method;
+    /* Parts of: pictures, rows of the output (GEMM: positions), columns, blocks of 16 output
+     * channels (or of groups), blocks of 16 input channels. Their product is the tiles used. */
+    uint32_t cut_n, cut_h, cut_w, cut_out, cut_in;
+    uint32_t first_tile, tiles;
+    struct plan_cost cost;
+};
+
+/* The cheapest plan on tiles [first_tile, first_tile + tiles) within memory_bytes of temporary
+ * memory a tile, else the one that needs least. EMU_USAGE for shapes that no method takes. */
+enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
+                          uint32_t tiles, uint64_t memory_bytes,
+                          struct conv_plan *out) EMU_MUST_CHECK;
+
+#endif
