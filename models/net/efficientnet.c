@@ -74,12 +74,12 @@ static uint32_t mbconv(struct net_builder *b, uint32_t x, const struct stage *s,
     in_c = b->net->layer[x].out_c;
     mid = in_c * expand;
     if (expand > 1) {
-        x = build_conv(b, x, ".expand", conv[part], (struct conv_shape){ mid, 1, 1, 1 });
+        x = build_conv(b, x, ".expand", conv[part], (struct build_kernels){ mid, 1, 1, 1 });
         x = build_norm(b, x, ".expand.norm", norm[part++]);
         x = build_unary(b, LAYER_SWISH, x, ".expand.act");
     }
     x = build_conv(b, x, ".dw", conv[part],
-                   (struct conv_shape){ mid, s->kernel, s->stride, g16 ? groups_of(mid) : mid });
+                   (struct build_kernels){ mid, s->kernel, s->stride, g16 ? groups_of(mid) : mid });
     x = build_norm(b, x, ".dw.norm", norm[part++]);
     y = build_unary(b, LAYER_SWISH, x, ".dw.act");
     gate = build_unary(b, LAYER_AVGPOOL, y, ".se.pool");
@@ -88,7 +88,7 @@ static uint32_t mbconv(struct net_builder *b, uint32_t x, const struct stage *s,
     gate = build_linear(b, gate, ".se.fc2", fc2[part++], mid, 4);
     gate = build_unary(b, LAYER_SIGMOID, gate, ".se.sigmoid");
     x = build_binary(b, LAYER_SCALE, y, gate, ".se.scale");
-    x = build_conv(b, x, ".project", conv[part], (struct conv_shape){ out_c, 1, 1, 1 });
+    x = build_conv(b, x, ".project", conv[part], (struct build_kernels){ out_c, 1, 1, 1 });
     x = build_norm(b, x, ".project.norm", norm[part]);
     if (s->stride == 1 && in_c == out_c)
         x = build_binary(b, LAYER_ADD, x, in, ".add");
@@ -125,13 +125,13 @@ void build_efficientnet(struct net_builder *b, unsigned variant)
     x = build_input(b, 3, b->net->resolution);
     build_block(b, "stem", "features.0");
     x = build_conv(b, x, "", ".0",
-                   (struct conv_shape){ round_channels(STEM_CHANNELS, z->width10), 3, 2, 1 });
+                   (struct build_kernels){ round_channels(STEM_CHANNELS, z->width10), 3, 2, 1 });
     x = build_norm(b, x, ".norm", ".1");
     x = build_unary(b, LAYER_SWISH, x, ".act");
     x = stages(b, x, z, g16);
     build_block(b, "head", "features.8");
     x = build_conv(b, x, "", ".0",
-                   (struct conv_shape){ round_channels(HEAD_CHANNELS, z->width10), 1, 1, 1 });
+                   (struct build_kernels){ round_channels(HEAD_CHANNELS, z->width10), 1, 1, 1 });
     x = build_norm(b, x, ".norm", ".1");
     x = build_unary(b, LAYER_SWISH, x, ".act");
     x = build_unary(b, LAYER_AVGPOOL, x, "avgpool");

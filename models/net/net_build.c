@@ -102,7 +102,7 @@ static void set_window(const struct net_builder *b, struct layer *l, uint32_t ke
 }
 
 uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, const char *param,
-                    struct conv_shape s)
+                    struct build_kernels s)
 {
     struct layer *l = append(b, LAYER_CONV, from, name, param);
 

@@ -19,7 +19,7 @@ struct net_builder {
     enum emu_status status;
 };
 
-struct conv_shape {
+struct build_kernels {
     uint32_t out_c, kernel, stride, groups;
 };
 
@@ -28,7 +28,7 @@ void build_block(struct net_builder *b, const char *block, const char *prefix);
 
 uint32_t build_input(struct net_builder *b, uint32_t channels, uint32_t side);
 uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, const char *param,
-                    struct conv_shape s);
+                    struct build_kernels s);
 uint32_t build_norm(struct net_builder *b, uint32_t from, const char *name, const char *param);
 uint32_t build_maxpool(struct net_builder *b, uint32_t from, const char *name, uint32_t kernel,
                        uint32_t stride);

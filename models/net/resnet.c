@@ -13,17 +13,17 @@ static uint32_t bottleneck(struct net_builder *b, uint32_t x, uint32_t width, ui
 {
     uint32_t in = x;
 
-    x = build_conv(b, x, ".reduce", ".conv1", (struct conv_shape){ width, 1, 1, 1 });
+    x = build_conv(b, x, ".reduce", ".conv1", (struct build_kernels){ width, 1, 1, 1 });
     x = build_norm(b, x, ".reduce.norm", ".bn1");
     x = build_unary(b, LAYER_RELU, x, ".reduce.act");
-    x = build_conv(b, x, ".conv", ".conv2", (struct conv_shape){ width, 3, stride, 1 });
+    x = build_conv(b, x, ".conv", ".conv2", (struct build_kernels){ width, 3, stride, 1 });
     x = build_norm(b, x, ".conv.norm", ".bn2");
     x = build_unary(b, LAYER_RELU, x, ".conv.act");
-    x = build_conv(b, x, ".expand", ".conv3", (struct conv_shape){ width * EXPANSION, 1, 1, 1 });
+    x = build_conv(b, x, ".expand", ".conv3", (struct build_kernels){ width * EXPANSION, 1, 1, 1 });
     x = build_norm(b, x, ".expand.norm", ".bn3");
     if (first) {
         in = build_conv(b, in, ".shortcut", ".downsample.0",
-                        (struct conv_shape){ width * EXPANSION, 1, stride, 1 });
+                        (struct build_kernels){ width * EXPANSION, 1, stride, 1 });
         in = build_norm(b, in, ".shortcut.norm", ".downsample.1");
     }
     x = build_binary(b, LAYER_ADD, x, in, ".add");
@@ -38,7 +38,7 @@ void build_resnet50(struct net_builder *b, unsigned variant)
     build_block(b, "input", "");
     x = build_input(b, 3, b->net->resolution);
     build_block(b, "stem", "");
-    x = build_conv(b, x, "", "conv1", (struct conv_shape){ STEM_CHANNELS, 7, 2, 1 });
+    x = build_conv(b, x, "", "conv1", (struct build_kernels){ STEM_CHANNELS, 7, 2, 1 });
     x = build_norm(b, x, ".norm", "bn1");
     x = build_unary(b, LAYER_RELU, x, ".act");
     x = build_maxpool(b, x, ".pool", 3, 2);

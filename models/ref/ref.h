@@ -16,6 +16,14 @@ enum emu_status ref_run(const struct net *n, const struct weights *w, const floa
                         struct ref *out) EMU_MUST_CHECK;
 void ref_free(struct ref *r);
 
+/* The same without keeping: visit gets every layer in order, with its inputs (NULL where there are
+ * none) and its output, all [batch][c][h][w] and valid during the call only. Tensors live as long
+ * as a later layer reads them. What visit returns other than EMU_OK ends the run. */
+typedef enum emu_status ref_visit(void *arg, uint32_t layer, const double *const in[2],
+                                  const double *out);
+enum emu_status ref_walk(const struct net *n, const struct weights *w, const float *input,
+                         ref_visit *visit, void *arg) EMU_MUST_CHECK;
+
 /* One layer alone on given inputs ([batch][c][h][w] of its input layers). out: batch x out_c x
  * out_h x out_w numbers, owned by the caller. */
 void ref_layer(const struct net *n, const struct weights *w, uint32_t layer,
@@ -26,5 +34,10 @@ void ref_layer(const struct net *n, const struct weights *w, uint32_t layer,
  */
 enum emu_status weights_calibrate(struct weights *w, const struct net *n,
                                   uint32_t pictures) EMU_MUST_CHECK;
+
+/* Synthetic pictures: smooth random fields of five sizes of detail with common and own parts of the
+ * colours, mean 0 and deviation about 1, as normalised photographs have. out: `pictures` x 3 x
+ * resolution x resolution numbers. The bits depend on seed, picture and resolution only. */
+void ref_pictures(uint32_t resolution, uint64_t seed, uint32_t pictures, float *out);
 
 #endif

@@ -20,6 +20,8 @@ struct param {
 struct weights {
     struct param *param; /* owned; by layer, then weight, bias, running_mean, running_var */
     uint32_t params;
+    float *data;       /* owned; all parameters, one after the other */
+    const char *names; /* whose names the file had: "torchvision", "timm"; NULL: not from a file */
 };
 
 /* All parameters of a network, zero. */
@@ -28,14 +30,17 @@ void weights_free(struct weights *w); /* NULL allowed */
 /* The parameter of a layer with this suffix ("weight"), NULL if it has none. */
 struct param *weights_find(const struct weights *w, uint32_t layer, const char *suffix);
 
-/* Deterministic values: convolutions and linear layers normal with variance 2 / fan-out (1 / fan-in
- * for the classifier), norms 1 and 0. Running statistics are 0 and 1 until weights_calibrate(). The
- * bits depend on the seed only. */
+/* Deterministic values: convolutions and squeeze layers normal with variance 2 / fan-out, the
+ * classifier 64 / fan-in, so that its best classes stand out. Norms are near 1 and 0 (deviation a
+ * tenth), so that a mistaken channel shows; so are biases near 0. Running statistics are 0 and 1
+ * until weights_calibrate(). The bits depend on the seed and the parameter's name only. */
 void weights_seed(struct weights *w, const struct net *n, uint64_t seed);
 
 /* Reads all parameters from a safetensors file (F32, F16, BF16) with the names of torchvision or of
- * timm. Nothing is guessed: EMU_BAD_FILE lists every missing, unexpected and misshapen tensor (to
- * `list`, one line each; NULL: only counted) and changes nothing. EMU_IO, EMU_NO_MEMORY. */
+ * timm. Nothing is guessed: EMU_BAD_FILE lists every missing, unexpected and misshapen tensor, and
+ * those with values that are not finite (to `list`, one line each; NULL: only counted), and changes
+ * nothing. Only num_batches_tracked of a batch norm may be there for nothing. EMU_IO,
+ * EMU_NO_MEMORY. */
 enum emu_status weights_read(struct weights *w, const struct net *n, const char *path,
                              FILE *list) EMU_MUST_CHECK;
 /* The same from memory; name is for messages. */

@@ -50,8 +50,6 @@ uint64_t copy_cycles_at(const struct arch *a, unsigned bits, uint32_t src, uint3
 /* copy_list_*: n runs of elements[k] elements (64: words) at byte addresses src[k], dst[k]. */
 uint64_t copy_list_cycles_at(const struct arch *a, unsigned bits, const uint32_t *src,
                              const uint32_t *dst, const uint32_t *elements, uint32_t n);
-/* reduce_*: partials at that byte address. */
-uint64_t reduce_cycles_at(const struct codelet_call *call, const char *name, uint32_t partials);
 /* total_*: x at that byte address. */
 uint64_t total_cycles_at(const struct codelet_call *call, const char *name, uint32_t x);
 /* transpose_32: y at that byte address. */

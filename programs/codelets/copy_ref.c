@@ -33,12 +33,17 @@ void copy_64_ref(const struct codelet_call *call)
 
 /* ---- time: the instructions of copy.inc, counted ---- */
 
+enum { PACED_LEAST = 13 }; /* as in copy.inc */
+
+/* What a worker finds out about vectors of src and dst that begin at multiples of 8. */
+enum copy_place { COPY_SLOW, COPY_FAR, COPY_PACED, COPY_CROSS, COPY_PLACES };
+
 struct copy_shape {
     const struct arch *arch;
     unsigned bits;
-    uint32_t begin, end; /* of dst, bytes; what matters is their place in a vector */
-    unsigned phase;      /* bytes by which the vectors of dst lie behind those of src */
-    int far;             /* src and dst: one instruction may load and store */
+    uint32_t src, dst, bytes;
+    enum copy_place place;
+    int placed; /* src and dst are real; else only their places in a vector, and place counts */
 };
 
 /* Pieces [at, end) of a vector, the branch back included. */
@@ -66,20 +71,42 @@ static unsigned edge_slots(unsigned bits, uint32_t at, uint32_t end)
     }
 }
 
-/* count vectors, from the test whether there are any to the exit. */
-static uint64_t aligned_slots(const struct copy_shape *s, uint64_t count)
+static enum copy_place place_of(const struct copy_shape *s, uint32_t src, uint32_t dst)
 {
-    return s->far ? 2 + 5 + (count - 1) : 2 + 4 + 2 * (count - 1);
+    uint32_t gap = src < dst ? dst - src : src - dst, first = src < dst ? src : dst;
+
+    if (gap >= 2 * s->arch->element_bytes + 8)
+        return COPY_FAR;
+    if (first < s->arch->mem_base + s->arch->region0_bytes)
+        return COPY_SLOW;
+    return (src ^ dst) & 8 ? COPY_CROSS : COPY_PACED;
 }
 
-static uint64_t shifted_slots(const struct copy_shape *s, uint64_t count)
+/* count vectors from byte at of dst on, from the test whether one instruction can load and store to
+ * the exit. */
+static uint64_t aligned_slots(const struct copy_shape *s, uint32_t at, uint64_t count)
+{
+    enum copy_place place = s->placed ? place_of(s, at + (s->src - s->dst), at) : s->place;
+    uint64_t slots = 2;
+
+    if (place == COPY_FAR)
+        return slots + 5 + (count - 1);
+    slots += 2;
+    if (count >= PACED_LEAST)
+        slots += 4 + (place == COPY_SLOW ? 0 : 3);
+    if (count < PACED_LEAST || place == COPY_SLOW)
+        return slots + 4 + 2 * (count - 1);
+    return slots + (place == COPY_PACED ? 5 + (count - 1) : 8 + (count - 2) + 3);
+}
+
+static uint64_t shifted_slots(const struct copy_shape *s, unsigned phase, uint64_t count)
 {
     uint64_t slots = s->bits == 8 ? 2 : 0;
 
-    if (s->phase & 1)
+    if (phase & 1)
         return slots + 7 + 6 * count + 1;
     slots += s->bits < 32 ? 3 : 1;
-    if (s->phase == 4)
+    if (phase == 4)
         return slots + 5 + 2 * (count - 1);
     return slots + 8 + 4 * ((count - 1) / 2) + 3 * ((count - 1) % 2) + 2;
 }
@@ -87,30 +114,38 @@ static uint64_t shifted_slots(const struct copy_shape *s, uint64_t count)
 static uint64_t copy_slots(const void *shape, unsigned w)
 {
     const struct copy_shape *s = shape;
-    uint32_t full = (s->begin + 7) & ~7u, tail = s->end & ~7u;
-    uint64_t count = codelet_block(s->arch, tail > full ? (tail - full) / 8 : 0, w);
-    uint64_t slots = s->bits == 8 ? 22 : 23;
+    uint32_t begin = s->dst, stop = begin + s->bytes, full = (begin + 7) & ~7u, tail = stop & ~7u;
+    uint64_t vectors = tail > full ? (tail - full) / 8 : 0;
+    uint64_t count = codelet_block(s->arch, vectors, w), slots = s->bits == 8 ? 22 : 23;
+    unsigned phase = (s->src - s->dst) % 8;
 
     if (w == s->arch->workers - 1) {
-        uint32_t end = s->end < full ? s->end : full;
+        uint32_t end = stop < full ? stop : full;
 
-        slots += 5 + (s->begin < end ? edge_slots(s->bits, s->begin, end) : 0);
+        slots += 5 + (begin < end ? edge_slots(s->bits, begin, end) : 0);
     } else if (w == s->arch->workers - 2) {
-        slots += 6 + (tail >= full && tail < s->end ? edge_slots(s->bits, tail, s->end) : 0);
+        slots += 6 + (tail >= full && tail < stop ? edge_slots(s->bits, tail, stop) : 0);
     }
     if (!count)
         return slots + 3;
-    return slots + 8 + (s->phase ? shifted_slots(s, count) : aligned_slots(s, count));
+    slots += 8;
+    if (phase)
+        return slots + shifted_slots(s, phase, count);
+    full += 8 * w * (uint32_t)codelet_block(s->arch, vectors, 0);
+    return slots + aligned_slots(s, full, count);
 }
 
 static uint64_t copy_64_slots(const void *shape, unsigned w)
 {
     const struct copy_shape *s = shape;
-    uint64_t count = codelet_block(s->arch, s->end / 8, w), slots = 15;
+    uint64_t vectors = s->bytes / 8, count = codelet_block(s->arch, vectors, w), slots = 15;
 
     if (w == s->arch->workers - 1)
-        slots += s->end % 8 ? 6 : 2;
-    return count ? slots + 7 + aligned_slots(s, count) : slots + 3;
+        slots += s->bytes % 8 ? 6 : 2;
+    if (!count)
+        return slots + 3;
+    return slots + 7 +
+           aligned_slots(s, s->dst + 8 * w * (uint32_t)codelet_block(s->arch, vectors, 0), count);
 }
 
 static uint64_t copy_cycles_of(const struct copy_shape *s)
@@ -118,36 +153,32 @@ static uint64_t copy_cycles_of(const struct copy_shape *s)
     return codelet_workers_cycles(s->arch, s->bits == 64 ? copy_64_slots : copy_slots, s);
 }
 
-static struct copy_shape copy_shape(const struct arch *a, unsigned bits, uint32_t phase,
-                                    uint32_t dst, uint32_t n)
+static uint32_t copy_bytes(unsigned bits, uint32_t n)
 {
-    uint32_t begin = bits == 64 ? 0 : 8 + dst % 8;
-
-    return (struct copy_shape){ a,         bits, begin, begin + n * (bits == 64 ? 4 : bits / 8),
-                                phase % 8, 0 };
+    return n * (bits == 64 ? 4 : bits / 8);
 }
 
 uint64_t copy_cycles_at(const struct arch *a, unsigned bits, uint32_t src, uint32_t dst, uint32_t n)
 {
-    struct copy_shape s = copy_shape(a, bits, src - dst, dst, n);
-    uint32_t gap = src < dst ? dst - src : src - dst;
+    struct copy_shape s = { a, bits, src, dst, copy_bytes(bits, n), COPY_SLOW, 1 };
 
-    s.far = gap >= 2 * a->element_bytes + 8;
     return copy_cycles_of(&s);
 }
 
 /* The most over all places of both runs. */
 static uint64_t copy_cycles(const struct codelet_call *call, unsigned bits)
 {
+    struct copy_shape s = { .arch = call->arch, .bits = bits };
     uint64_t most = 0;
 
-    for (uint32_t dst = 0; dst < 8; dst += bits / 8) {
-        for (uint32_t phase = 0; phase < 8; phase += bits / 8) {
-            struct copy_shape s = copy_shape(call->arch, bits, phase, dst, call->arg[N].value);
+    s.bytes = copy_bytes(bits, call->arg[N].value);
+    for (s.dst = 8; s.dst < 16; s.dst += bits / 8) {
+        for (s.src = 8; s.src < 16; s.src += bits / 8) {
+            for (unsigned place = 0; place < COPY_PLACES; place++) {
+                uint64_t cycles;
 
-            for (s.far = 0; s.far < 2; s.far++) {
-                uint64_t cycles = copy_cycles_of(&s);
-
+                s.place = (enum copy_place)place;
+                cycles = copy_cycles_of(&s);
                 most = cycles > most ? cycles : most;
             }
         }

@@ -5,35 +5,41 @@
 
 #include <string.h>
 
-enum { FAST_LEAST = 8, FAST_ROWS = 5, FAST_STEP = 512 }; /* as in elementwise.inc, channel.inc */
+enum { FAST_LEAST = 8, FAST_ROWS = 5, STEP_MOST = 511 }; /* as in elementwise.inc, channel.inc */
 
 #define SLOTS(field) offsetof(struct arch, slots_##field)
-#define BINARY(op)                                                                                 \
-    { #op "_f16", ELEMENTWISE_BINARY, 4, 1, { 0 } },                                               \
-        { #op "_f32", ELEMENTWISE_BINARY, 2, 1, { 0 } },                                           \
-        { #op "_inplace_f16", ELEMENTWISE_INPLACE, 4, 1, { 0 } },                                  \
-        { #op "_inplace_f32", ELEMENTWISE_INPLACE, 2, 1, { 0 } },                                  \
-        { #op "_scalar_f16", ELEMENTWISE_SCALAR, 4, 1, { 0 } },                                    \
-        { #op "_scalar_f32", ELEMENTWISE_SCALAR, 2, 1, { 0 } },                                    \
-        { #op "_channel_f16", ELEMENTWISE_CHANNEL, 4, 1, { 0 } },                                  \
+#define PLAIN(name, kind, width)                                                                   \
     {                                                                                              \
-#op "_channel_f32", ELEMENTWISE_CHANNEL, 2, 1,                                             \
+#name, ELEMENTWISE_##kind, width, 1, { 0 }, 1,                                             \
         {                                                                                          \
             0                                                                                      \
         }                                                                                          \
     }
+#define BINARY(op)                                                                                 \
+    PLAIN(op##_f16, BINARY, 4), PLAIN(op##_f32, BINARY, 2), PLAIN(op##_inplace_f16, INPLACE, 4),   \
+        PLAIN(op##_inplace_f32, INPLACE, 2), PLAIN(op##_scalar_f16, SCALAR, 4),                    \
+        PLAIN(op##_scalar_f32, SCALAR, 2), PLAIN(op##_channel_f16, CHANNEL, 4),                    \
+        PLAIN(op##_channel_f32, CHANNEL, 2)
 #define UNARY(name, width, slots)                                                                  \
     {                                                                                              \
-#name, ELEMENTWISE_UNARY, width, 2,                                                        \
+#name, ELEMENTWISE_UNARY, width, 2, { SLOTS(slots), SLOTS(slots) }, 1,                     \
         {                                                                                          \
-            SLOTS(slots), SLOTS(slots)                                                             \
+            SLOTS(slots)                                                                           \
+        }                                                                                          \
+    }
+#define SWISH(name, width, slots)                                                                  \
+    {                                                                                              \
+#name, ELEMENTWISE_UNARY, width, 3, { SLOTS(slots), SLOTS(slots) }, 2,                     \
+        {                                                                                          \
+            SLOTS(slots)                                                                           \
         }                                                                                          \
     }
 #define ROOT_F16(name, slots)                                                                      \
     {                                                                                              \
 #name, ELEMENTWISE_UNARY, 4, 7,                                                            \
+            { 0, 0, SLOTS(slots), SLOTS(slots), SLOTS(slots), SLOTS(slots), 0 }, 4,                \
         {                                                                                          \
-            0, 0, SLOTS(slots), SLOTS(slots), SLOTS(slots), SLOTS(slots), 0                        \
+            0, SLOTS(slots), SLOTS(slots), 0                                                       \
         }                                                                                          \
     }
 
@@ -42,14 +48,14 @@ static const struct elementwise elementwise_table[] = {
     BINARY(sub),
     BINARY(mul),
     BINARY(max),
-    { "axpy_f16", ELEMENTWISE_AXPY, 4, 2, { 0 } },
-    { "axpy_f32", ELEMENTWISE_AXPY, 2, 2, { 0 } },
-    { "relu_f16", ELEMENTWISE_UNARY, 4, 1, { 0 } },
-    { "relu_f32", ELEMENTWISE_UNARY, 2, 1, { 0 } },
+    { "axpy_f16", ELEMENTWISE_AXPY, 4, 2, { 0 }, 3, { 0 } },
+    { "axpy_f32", ELEMENTWISE_AXPY, 2, 2, { 0 }, 3, { 0 } },
+    PLAIN(relu_f16, UNARY, 4),
+    PLAIN(relu_f32, UNARY, 2),
     UNARY(sigmoid_f16, 4, f16sigm),
     UNARY(sigmoid_f32, 2, f32sigm),
-    { "swish_f16", ELEMENTWISE_UNARY, 4, 3, { SLOTS(f16sigm), SLOTS(f16sigm), 0 } },
-    { "swish_f32", ELEMENTWISE_UNARY, 2, 3, { SLOTS(f32sigm), SLOTS(f32sigm), 0 } },
+    SWISH(swish_f16, 4, f16sigm),
+    SWISH(swish_f32, 2, f32sigm),
     UNARY(tanh_f16, 4, f16tanh),
     UNARY(tanh_f32, 2, f32tanh),
     UNARY(exp_f16, 4, f16exp),
@@ -58,12 +64,12 @@ static const struct elementwise elementwise_table[] = {
     ROOT_F16(rsqrt_f16, f32oorx),
     UNARY(sqrt_f32, 2, f32sqrt),
     UNARY(rsqrt_f32, 2, f32oorx),
-    { "cast_i32_f32", ELEMENTWISE_UNARY, 2, 2, { 0 } },
-    { "cast_f32_i32", ELEMENTWISE_UNARY, 2, 4, { 0 } },
-    { "cast_f16_f32", ELEMENTWISE_WIDEN, 4, 2, { 0 } },
-    { "cast_f32_f16", ELEMENTWISE_NARROW, 4, 1, { 0 } },
-    { "cast_u8_f16", ELEMENTWISE_U8_F16, 8, 1, { 0 } },
-    { "cast_u8_f32", ELEMENTWISE_U8_F32, 8, 1, { 0 } },
+    { "cast_i32_f32", ELEMENTWISE_UNARY, 2, 2, { 0 }, 1, { 0 } },
+    { "cast_f32_i32", ELEMENTWISE_UNARY, 2, 4, { 0 }, 2, { 0 } },
+    PLAIN(cast_f16_f32, WIDEN, 4),
+    PLAIN(cast_f32_f16, NARROW, 4),
+    PLAIN(cast_u8_f16, U8_F16, 8),
+    PLAIN(cast_u8_f32, U8_F32, 8),
 };
 
 const struct elementwise *elementwise_find(const char *codelet)
@@ -82,114 +88,119 @@ struct elementwise_shape {
     enum elementwise_place place;
 };
 
-/* Slots of the instructions [first, steps). */
-static uint64_t step_slots(const struct elementwise_shape *s, unsigned first)
+static uint64_t slots_of(const struct arch *a, const size_t *field, unsigned n)
 {
     uint64_t slots = 0;
 
-    for (unsigned i = first; i < s->e->steps; i++) {
-        size_t field = s->e->slots[i];
-
-        slots += field ? *(const uint32_t *)((const char *)s->arch + field) : 1;
-    }
+    for (unsigned i = 0; i < n; i++)
+        slots += field[i] ? *(const uint32_t *)((const char *)a + field[i]) : 1;
     return slots;
 }
 
-/* ---- elements behind the last whole vector; the branch back included ---- */
+/* ---- elements behind the last whole vector, n modulo its width of them ---- */
 
-/* TAIL_STORE: `rest` f16. */
+/* UNARY_TAIL, BINARY_TAIL: without the exit. */
+static uint64_t operation_tail_slots(const struct elementwise_shape *s, unsigned rest)
+{
+    int two_inputs = s->e->kind == ELEMENTWISE_BINARY || s->e->kind == ELEMENTWISE_INPLACE ||
+                     s->e->kind == ELEMENTWISE_AXPY;
+    uint64_t op = slots_of(s->arch, s->e->tail, s->e->tail_steps), slots = 2;
+
+    if (!rest)
+        return slots;
+    if (s->e->width == 2)
+        return slots + 2 + (unsigned)two_inputs + op + 1;
+    slots += 2;
+    if (rest & 2)
+        slots += 3 + (unsigned)two_inputs + op + 2;
+    return slots + (rest & 1 ? 2 + (unsigned)two_inputs + op + 2 : 0);
+}
+
+/* TAIL_STORE of cast.inc: `rest` f16, the branch back included. */
 static unsigned store_slots(unsigned rest)
 {
     return rest == 1 ? 1 + 4 : rest == 2 ? 1 + 2 : 1 + 3 + 4;
 }
 
-static uint64_t tail_slots_f16(const struct elementwise_shape *s, unsigned rest)
+/* The tails of cast.inc, the branch back included. */
+static uint64_t cast_tail_slots(const struct elementwise_shape *s, unsigned rest)
 {
-    int two_inputs = s->e->kind >= ELEMENTWISE_BINARY;
+    unsigned words = (rest + 3) / 4;
     uint64_t slots = 2;
 
     if (!rest)
         return slots;
-    slots += 4 + 1 + store_slots(rest);
-    if (s->e->kind == ELEMENTWISE_NARROW)
-        return slots + 1 + (rest == 1 ? 2 : rest == 2 ? 3 : 5);
-    if (two_inputs)
-        slots += rest == 1 ? 3 : rest == 2 ? 3 : 6;
-    else
-        slots += rest == 1 ? 2 : rest == 2 ? 2 : 4;
-    return slots + step_slots(s, 0);
-}
-
-static uint64_t tail_slots_f32(const struct elementwise_shape *s, unsigned rest)
-{
-    int two_inputs = s->e->kind >= ELEMENTWISE_BINARY;
-
-    if (!rest)
-        return 2;
-    return 2 + (two_inputs ? 4 : 3) + step_slots(s, 0) + 2;
-}
-
-static uint64_t tail_slots(const struct elementwise_shape *s)
-{
-    unsigned rest = s->n % s->e->width;
-
     switch (s->e->kind) {
     case ELEMENTWISE_WIDEN:
-        return rest ? 2 + 5 + 4 * rest + 1 : 2;
+        return slots + 5 + 4 * rest + 1;
+    case ELEMENTWISE_NARROW:
+        return slots + 4 + 1 + (rest == 1 ? 3 : rest == 2 ? 4 : 6) + store_slots(rest);
     case ELEMENTWISE_U8_F32:
-        if (!rest)
-            return 2;
-        return 2 + 4 + 11 * ((rest + 3) / 4) + 3 * rest + 1;
-    case ELEMENTWISE_U8_F16:
-        if (!rest)
-            return 2;
-        return 2 + 3 + 12 + 2 + (rest & 4 ? 2 : 0) + 2 + (rest & 3 ? 2 + store_slots(rest & 3) : 0);
+        return slots + 4 + 11 * words + 3 * rest + 1;
     default:
-        return s->e->width == 4 ? tail_slots_f16(s, rest) : tail_slots_f32(s, rest);
+        return slots + 3 + 12 + 2 + (rest & 4 ? 2 : 0) + 2 +
+               (rest & 3 ? 2 + store_slots(rest & 3) : 0);
     }
 }
 
 /* ---- whole vectors ---- */
 
-/* The tests for the fast loop of count vectors; *fast: whether it is taken. */
-static uint64_t try_slots(const struct elementwise_shape *s, uint64_t count, unsigned test,
-                          int *fast)
+/* The instructions of the operation from the second on. */
+static uint64_t rest_slots(const struct elementwise_shape *s)
 {
-    *fast = s->place != PLACE_NEAR && count >= FAST_LEAST;
-    return count >= FAST_LEAST ? 2 + test : 2;
+    return slots_of(s->arch, s->e->slots + 1, s->e->steps - 1);
 }
 
-/* count vectors, at least one, from the test whether there are any (not included) to the exit. */
-static uint64_t loop_slots(const struct elementwise_shape *s, uint64_t count)
+static int is_fast(const struct elementwise_shape *s, uint64_t count)
 {
-    uint64_t first = step_slots(s, 0) - step_slots(s, 1), rest = step_slots(s, 1), slots;
+    return s->place != PLACE_NEAR && count >= FAST_LEAST;
+}
+
+/* TRY_FAST of elementwise.inc. */
+static unsigned try_slots(uint64_t count)
+{
+    return count >= FAST_LEAST ? 6 : 3;
+}
+
+/* UNARY: count vectors, from the test whether there are any to the last store. */
+static uint64_t unary_slots(const struct elementwise_shape *s, uint64_t count)
+{
+    uint64_t first = slots_of(s->arch, s->e->slots, 1), rest = rest_slots(s);
+
+    if (s->e->steps > 1)
+        return count ? 2 + first + (count - 1) * (first + rest) + rest + 1 : 1;
+    if (!count)
+        return try_slots(count);
+    return try_slots(count) + (is_fast(s, count) ? 8 + (count - 2) + 2 : 2 + 2 * (count - 1) + 1);
+}
+
+/* BINARY, BINARY_INPLACE, AXPY: the same. */
+static uint64_t binary_slots(const struct elementwise_shape *s, uint64_t count)
+{
+    uint64_t slots = try_slots(count);
     unsigned two = s->e->steps - 1;
-    int fast;
+
+    if (!count)
+        return slots;
+    if (!is_fast(s, count))
+        return slots + 3 + 3 * (count - 1) + two + 1;
+    if (s->e->kind != ELEMENTWISE_BINARY)
+        slots += 3;
+    if (s->place == PLACE_FAR || s->e->kind == ELEMENTWISE_BINARY)
+        return slots + 6 + 2 * (count - 1) + two + 1;
+    return slots + 6 + (two ? 2 : 5) + (count - 3) + 3;
+}
+
+/* Codelets of cast.inc, from the test behind that whether there are any vectors to the exit. */
+static uint64_t cast_slots(const struct elementwise_shape *s, uint64_t count)
+{
+    uint64_t try = count >= FAST_LEAST ? 9 : 2;
 
     switch (s->e->kind) {
-    case ELEMENTWISE_UNARY:
-    case ELEMENTWISE_SCALAR:
-        if (s->e->steps > 1)
-            return 2 + first + (count - 1) * (first + rest) + rest + 2;
-        slots = try_slots(s, count, 4, &fast);
-        return slots + (fast ? 8 + (count - 2) + 3 : 3 + 2 * (count - 1) + 2);
-    case ELEMENTWISE_BINARY:
-        slots = try_slots(s, count, 4, &fast) + 2;
-        return slots + (fast ? 6 + 2 * (count - 1) : 5 + 3 * (count - 1));
-    case ELEMENTWISE_INPLACE:
-    case ELEMENTWISE_AXPY:
-        slots = try_slots(s, count, 4, &fast);
-        if (!fast)
-            return slots + 5 + 3 * (count - 1) + two + 2;
-        if (s->place == PLACE_FAR)
-            return slots + 3 + 6 + 2 * (count - 1) + two + 2;
-        return slots + 3 + 6 + (two ? 2 : 4) + (count - 3) + (two ? 0 : 1) + 3 + 1;
     case ELEMENTWISE_WIDEN:
-        slots = try_slots(s, count, 7, &fast);
-        return slots + (fast ? 6 + 2 * (count - 1) + 3 : 2 + 3 * (count - 1) + 3);
+        return try + (is_fast(s, count) ? 6 + 2 * (count - 1) : 2 + 3 * (count - 1)) + 3;
     case ELEMENTWISE_NARROW:
-        slots = try_slots(s, count, 7, &fast);
-        return slots + (fast ? 11 + 2 * (count - 2) + 3 : 3 + 3 * (count - 1) + 2);
+        return try + (is_fast(s, count) ? 11 + 2 * (count - 2) + 3 : 3 + 3 * (count - 1) + 2);
     case ELEMENTWISE_U8_F16:
         return 2 + 15 * (count - 1) + 12 + 4;
     default:
@@ -197,50 +208,72 @@ static uint64_t loop_slots(const struct elementwise_shape *s, uint64_t count)
     }
 }
 
-static uint64_t worker_elementwise_slots(const void *shape, unsigned w)
+static uint64_t worker_cast_slots(const void *shape, unsigned w)
 {
-    static const unsigned prologue[] = {
-        [ELEMENTWISE_UNARY] = 14,   [ELEMENTWISE_SCALAR] = 15, [ELEMENTWISE_BINARY] = 15,
-        [ELEMENTWISE_INPLACE] = 17, [ELEMENTWISE_AXPY] = 18,   [ELEMENTWISE_WIDEN] = 15,
-        [ELEMENTWISE_NARROW] = 15,  [ELEMENTWISE_U8_F16] = 15, [ELEMENTWISE_U8_F32] = 15,
-    };
     const struct elementwise_shape *s = shape;
-    int block = s->e->kind == ELEMENTWISE_INPLACE || s->e->kind == ELEMENTWISE_AXPY;
-    uint64_t vectors = s->n / s->e->width;
-    uint64_t count =
-        block ? codelet_block(s->arch, vectors, w) : codelet_share(s->arch, vectors, w);
-    uint64_t slots = prologue[s->e->kind] + 1;
+    uint64_t count = codelet_share(s->arch, s->n / s->e->width, w), slots = 15 + 1;
 
     if (w == s->arch->workers - 1)
-        slots += tail_slots(s);
-    return slots + (count ? loop_slots(s, count) : 1);
+        slots += cast_tail_slots(s, s->n % s->e->width);
+    return slots + (count ? cast_slots(s, count) : 1);
+}
+
+static uint64_t worker_operation_slots(const void *shape, unsigned w)
+{
+    static const unsigned prologue[] = { [ELEMENTWISE_UNARY] = 13,
+                                         [ELEMENTWISE_SCALAR] = 14,
+                                         [ELEMENTWISE_BINARY] = 14,
+                                         [ELEMENTWISE_INPLACE] = 16,
+                                         [ELEMENTWISE_AXPY] = 17 };
+    const struct elementwise_shape *s = shape;
+    uint64_t vectors = s->n / s->e->width, slots = prologue[s->e->kind] + 1;
+
+    if (w == s->arch->workers - 1)
+        slots += operation_tail_slots(s, s->n % s->e->width);
+    if (s->e->kind < ELEMENTWISE_BINARY)
+        slots += unary_slots(s, codelet_share(s->arch, vectors, w));
+    else if (s->e->kind == ELEMENTWISE_BINARY)
+        slots += binary_slots(s, codelet_share(s->arch, vectors, w));
+    else
+        slots += binary_slots(s, codelet_block(s->arch, vectors, w));
+    return slots + 1;
 }
 
 /* ---- channels ---- */
 
+/* What a worker does with all of `rows` rows of `columns` columns, to the exit. */
+static uint64_t columns_slots(uint64_t rows, uint64_t columns, int far)
+{
+    uint64_t slots = (far ? 2 : 0) + 1;
+
+    if (far && rows >= FAST_ROWS)
+        return slots + 1 + columns * (11 + (rows - 2));
+    return slots + columns * (8 + 2 * (rows - 1));
+}
+
 static uint64_t channel_slots(const void *shape, unsigned w)
 {
     const struct elementwise_shape *s = shape;
-    uint64_t row = s->c / s->e->width, rows = s->c ? s->n / s->c : 0, columns = row;
-    uint64_t slots = 10 + s->arch->slots_f32div - 1 + 2;
+    uint64_t row = s->c / s->e->width, all = s->c ? s->n / s->c : 0, rows, columns;
+    uint64_t slots = 10 + s->arch->slots_f32div - 1 + 2, find = row <= STEP_MOST ? 6 : 2;
+    int far = s->place != PLACE_NEAR && row <= STEP_MOST;
 
-    if (row >= 2 * s->arch->workers || row >= rows) {
-        slots += (row >= 2 * s->arch->workers ? 0 : 2) + 7;
+    slots += row >= 2 * s->arch->workers ? 0 : 2;
+    if (row >= 2 * s->arch->workers || row >= all) {
         columns = codelet_share(s->arch, row, w);
-    } else {
-        slots += 2 + 7 + 9;
-        rows = codelet_block(s->arch, rows, w);
+        slots += 8 + 2;
+        if (!columns || !all)
+            return slots + (columns ? 2 : 0) + 1;
+        return slots + 2 + find + columns_slots(all, columns, far);
     }
-    slots += 2;
-    if (!columns)
-        return slots + 1;
-    slots += 2;
+    rows = codelet_block(s->arch, all, w);
+    slots += 7 + 4 + 2;
     if (!rows)
         return slots + 1;
-    slots += 2 + (rows >= FAST_ROWS ? 2 : 0) + (rows >= FAST_ROWS && row < FAST_STEP ? 6 : 0);
-    if (s->place != PLACE_NEAR && rows >= FAST_ROWS && row < FAST_STEP)
-        return slots + 1 + columns * (11 + (rows - 2)) + 1;
-    return slots + columns * (8 + 2 * (rows - 1)) + 1;
+    slots += find;
+    if (far && row % 2 == 0)
+        return slots + 2 + 4 + row / 2 * (10 + 2 * rows) + 1;
+    return slots + (far ? 2 : 0) + 4 + columns_slots(rows, row, far);
 }
 
 /* ---- calls ---- */
@@ -249,9 +282,11 @@ uint64_t elementwise_cycles_at(const struct arch *a, const struct elementwise *e
                                uint32_t c, enum elementwise_place place)
 {
     struct elementwise_shape s = { a, e, n, c, place };
+    worker_slots *slots = e->kind < ELEMENTWISE_CHANNEL    ? worker_operation_slots
+                          : e->kind == ELEMENTWISE_CHANNEL ? channel_slots
+                                                           : worker_cast_slots;
 
-    return codelet_workers_cycles(
-        a, e->kind == ELEMENTWISE_CHANNEL ? channel_slots : worker_elementwise_slots, &s);
+    return codelet_workers_cycles(a, slots, &s);
 }
 
 static uint32_t length_of(const struct codelet_call *call, const struct codelet *row,
@@ -287,7 +322,7 @@ static int is_far(const struct arch *a, const struct elementwise *e, uint32_t p,
     if (e->kind == ELEMENTWISE_WIDEN || e->kind == ELEMENTWISE_NARROW)
         return gap - 2 * (int64_t)n >= element + 3 * 2 * (int64_t)a->workers * 8;
     if (e->kind == ELEMENTWISE_CHANNEL)
-        return gap - 16 * (int64_t)(c / e->width) >= element;
+        return c / e->width <= STEP_MOST && gap >= element + 2 * 8 * (STEP_MOST + 1);
     return gap >= element + 2 * (int64_t)a->workers * 8;
 }
 

@@ -21,7 +21,7 @@ enum elementwise_kind {
     ELEMENTWISE_U8_F32,
 };
 
-enum { ELEMENTWISE_STEPS = 7 };
+enum { ELEMENTWISE_STEPS = 7, ELEMENTWISE_TAIL = 4 };
 
 /* How two edges lie: a and b (binary), y and x (axpy), input and output (others). */
 enum elementwise_place {
@@ -39,6 +39,8 @@ struct elementwise {
     unsigned width; /* elements of a vector */
     unsigned steps;
     size_t slots[ELEMENTWISE_STEPS];
+    unsigned tail_steps; /* the same of its tail, of what is behind the last whole vector */
+    size_t tail[ELEMENTWISE_TAIL];
 };
 
 /* NULL if the codelet is none of these. */

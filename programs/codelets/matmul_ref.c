@@ -1,52 +1,82 @@
-/* matmul_ref.c - matmul_f16, matmul_add_f16, conv1x1_f16: meaning and time. */
+/* matmul_ref.c - matmul_f16, matmul_add_f16, matmul_f16_f32, matmul_add_f16_f32, conv1x1_f16:
+ * meaning and time.
+ */
 #include "programs/codelets/codelet_ref.h"
 
 enum { IN, OUT, WEIGHTS, KB, NB, F };
-enum { BLOCK = 16, STEP = 4 }; /* channels of a block; inputs of a step of the matrix unit */
+enum { BLOCK = 16, STEP = 4 }; /* inputs of a block; of a step of the matrix unit */
+enum { UNITS_F16 = 16, UNITS_F32 = 8 };
 
-/* A result of one block: four steps, each sum rounded once to f32; then to f16. */
-static uint16_t block_product(const uint16_t *in, const uint16_t *row, uint16_t sum,
+/* A result of one block: four steps, each sum rounded once to f32. */
+static uint32_t block_product(const uint16_t *in, const uint16_t *row, uint32_t sum,
                               struct fp_env *env)
 {
-    uint32_t acc = fp_f16_to_f32(sum, env);
-
     for (unsigned i = 0; i < BLOCK; i += STEP)
-        acc = fp_f32_add_exact_f16_products(acc, in + i, row + i, STEP, env);
-    return fp_f16_from_f32(acc, 0, env);
+        sum = fp_f32_add_exact_f16_products(sum, in + i, row + i, STEP, env);
+    return sum;
 }
 
-/* One weight block: f positions. */
+/* One weight block: f positions of 16 results in f16. */
 static void block_pass(const uint16_t *in, const uint16_t *weights, uint16_t *out, uint32_t f,
                        int add)
 {
     struct fp_env env = { 0 };
 
-    for (uint32_t i = 0; i < f * BLOCK; i++)
-        out[i] = block_product(in + i / BLOCK * BLOCK, weights + i % BLOCK * BLOCK,
+    for (uint32_t i = 0; i < f * UNITS_F16; i++) {
+        uint32_t sum = add ? fp_f16_to_f32(out[i], &env) : 0;
+
+        sum = block_product(in + i / UNITS_F16 * BLOCK, weights + i % UNITS_F16 * BLOCK, sum, &env);
+        out[i] = fp_f16_from_f32(sum, 0, &env);
+    }
+}
+
+/* The same with 8 results in f32. */
+static void block_pass_f32(const uint16_t *in, const uint16_t *weights, uint32_t *out, uint32_t f,
+                           int add)
+{
+    struct fp_env env = { 0 };
+
+    for (uint32_t i = 0; i < f * UNITS_F32; i++)
+        out[i] = block_product(in + i / UNITS_F32 * BLOCK, weights + i % UNITS_F32 * BLOCK,
                                add ? out[i] : 0, &env);
 }
 
-static void matmul(const struct codelet_call *call, int add)
+static void matmul(const struct codelet_call *call, unsigned units, int add)
 {
     uint32_t kb = call->arg[KB].value, nb = call->arg[NB].value, f = call->arg[F].value;
     const uint16_t *in = call->arg[IN].data, *weights = call->arg[WEIGHTS].data;
-    uint16_t *out = call->arg[OUT].data;
 
-    for (uint32_t n = 0; n < nb; n++) {
-        for (uint32_t k = 0; k < kb; k++)
-            block_pass(in + (size_t)k * f * BLOCK, weights + (n * kb + k) * BLOCK * BLOCK,
-                       out + (size_t)n * f * BLOCK, f, add || k);
+    for (size_t n = 0; n < nb; n++) {
+        for (size_t k = 0; k < kb; k++) {
+            const uint16_t *block = weights + (n * kb + k) * units * BLOCK, *x = in + k * f * BLOCK;
+
+            if (units == UNITS_F16)
+                block_pass(x, block, (uint16_t *)call->arg[OUT].data + n * f * units, f, add || k);
+            else
+                block_pass_f32(x, block, (uint32_t *)call->arg[OUT].data + n * f * units, f,
+                               add || k);
+        }
     }
 }
 
 void matmul_f16_ref(const struct codelet_call *call)
 {
-    matmul(call, 0);
+    matmul(call, UNITS_F16, 0);
 }
 
 void matmul_add_f16_ref(const struct codelet_call *call)
 {
-    matmul(call, 1);
+    matmul(call, UNITS_F16, 1);
+}
+
+void matmul_f16_f32_ref(const struct codelet_call *call)
+{
+    matmul(call, UNITS_F32, 0);
+}
+
+void matmul_add_f16_f32_ref(const struct codelet_call *call)
+{
+    matmul(call, UNITS_F32, 1);
 }
 
 enum { CONV_N = 3 };
@@ -76,19 +106,20 @@ uint64_t conv1x1_f16_cycles(const struct codelet_call *call)
 
 enum {
     LEAST = 3,   /* positions of a worker */
-    CHUNK = 744, /* positions of all workers, where f is cut */
+    MOST = 128,  /* positions of a worker */
+    CHUNK = 125, /* where f is cut */
     PLACE_SLOTS = 4,
     JOIN_SLOTS = 10,  /* constants of the call */
     BEGIN_SLOTS = 10, /* one and a half positions before the repeat */
     END_SLOTS = 11,   /* last position and drain */
     ZERO_SLOTS = 6,   /* last position, zeros enter for the next outputs */
-    LOADS = 32,       /* of a weight block */
 };
 
 struct product {
     const struct arch *arch;
     uint64_t kb, nb, f;
     int add;
+    uint64_t loads;           /* of a weight block */
     uint64_t chunk, of, here; /* the chunk, number of chunks, its positions */
 };
 
@@ -102,20 +133,27 @@ static uint64_t most_positions(const struct product *p)
 {
     if (p->f >= product_small(p))
         return (p->here + p->arch->workers - 1) / p->arch->workers;
-    return p->f == 5 ? 5 : p->f % LEAST ? LEAST + 1 : LEAST;
+    return p->f % LEAST ? LEAST + 1 : LEAST;
+}
+
+static int product_single(const struct product *p)
+{
+    return p->kb == 1 && p->nb == 1 && p->of == 1;
 }
 
 static uint64_t setup_slots(const struct product *p)
 {
-    if (p->f < product_small(p))
-        return 17 + PLACE_SLOTS + JOIN_SLOTS;
+    int few = p->f < product_small(p);
+
+    if (product_single(p))
+        return (few ? 15 : 12) + PLACE_SLOTS + 3 - p->add;
     if (p->of > 1)
         return (p->chunk ? 20 : 19) + PLACE_SLOTS + JOIN_SLOTS;
-    return 11 + PLACE_SLOTS + (p->kb == 1 && p->nb == 1 ? 4 - p->add : JOIN_SLOTS);
+    return (few ? 16 : 11) + PLACE_SLOTS + JOIN_SLOTS;
 }
 
-/* f of 1 or 2. */
-static uint64_t pair_slots(const struct product *p, uint64_t n, uint64_t k)
+/* No more positions than workers. */
+static uint64_t one_slots(const struct product *p, uint64_t n, uint64_t k)
 {
     return (n || k ? 1 : 11 + PLACE_SLOTS) + 2 + (k ? 0 : 5) + 12 + (k + 1 < p->kb ? 1 : 7);
 }
@@ -124,7 +162,7 @@ static uint64_t pair_slots(const struct product *p, uint64_t n, uint64_t k)
 static uint64_t stream_slots(const struct product *p, uint64_t n, uint64_t k)
 {
     uint64_t e4 = 4 * most_positions(p), slots;
-    int single = p->kb == 1 && p->nb == 1 && p->of == 1 && p->f >= product_small(p);
+    int single = product_single(p);
 
     if (k && k + 1 < p->kb)
         return e4 + 3;
@@ -140,8 +178,8 @@ static uint64_t stream_slots(const struct product *p, uint64_t n, uint64_t k)
 
 static uint64_t pass_slots(const struct product *p, uint64_t n, uint64_t k)
 {
-    if (p->f < LEAST)
-        return pair_slots(p, n, k);
+    if (p->f <= p->arch->workers)
+        return one_slots(p, n, k);
     /* The variant of the entry for workers without positions is one slot longer. */
     return stream_slots(p, n, k) + (p->f < product_small(p) && (n || k));
 }
@@ -164,9 +202,9 @@ static uint64_t chunk_cycles(const struct product *p, uint64_t late)
                                     : late;
             cycles += codelet_multi_cycles(a, pass_slots(p, n, k));
             cycles += behind > hidden ? behind - hidden : 0;
-            cycles += k + 1 < p->kb ? LOADS + (k + 2 == p->kb) : 0;
+            cycles += k + 1 < p->kb ? p->loads + (k + 2 == p->kb) : 0;
         }
-        cycles += n + 1 < p->nb ? branch + LOADS + 3 : 1;
+        cycles += n + 1 < p->nb ? branch + p->loads + 3 : 1;
     }
     return cycles;
 }
@@ -179,42 +217,45 @@ static uint64_t start_cycles(const struct product *p, uint64_t *late)
     uint64_t put = branch + result + 1 + a->sup_put_cycles; /* $CCCSLOAD is set */
 
     *late = 0;
-    if (p->f < product_small(p)) {
-        if (p->f < LEAST)
-            return put + 3 * branch + 2 * result + 6 + LOADS + 3;
-        return put + 2 * branch + 3 * result + 7 + LOADS + 3;
-    }
+    if (p->f <= p->arch->workers)
+        return put + 3 * branch + result + 4 + p->loads + 3;
+    if (p->f < product_small(p))
+        return put + 2 * branch + 2 * result + 6 + p->loads + 3;
     if (p->of > 1)
-        return put + 3 * branch + result + 8 + LOADS + 3;
+        return put + 3 * branch + result + 8 + p->loads + 3;
     *late = p->kb == 1 ? 2 + branch : p->kb == 2 ? 5 + 2 * branch : 3 + branch + result;
-    return put + result + LOADS + 8;
+    /* With few loads two results are waited for. */
+    return put + result + p->loads + 8 + (p->loads < 32 ? 2 : 0);
 }
 
-static uint64_t matmul_cycles(const struct codelet_call *call, int add)
+static uint64_t matmul_cycles(const struct codelet_call *call, unsigned units, int add)
 {
     const struct arch *a = call->arch;
     uint64_t result = a->sup_result_cycles, branch = a->sup_branch_cycles, cycles, late;
+    uint64_t chunk, most;
     struct product p = { .arch = a,
                          .kb = call->arg[KB].value,
                          .nb = call->arg[NB].value,
                          .f = call->arg[F].value,
-                         .add = add };
+                         .add = add,
+                         .loads = units * BLOCK / 8 };
     uint64_t put = branch + result + 1 + a->sup_put_cycles;
 
-    if (!p.f)
-        return put + result + 3 * branch;
     if (!p.nb || !p.kb)
-        return p.f < product_small(&p) ? put + result + 3 * branch + (p.nb ? 2 : 1)
-                                       : put + 2 * branch + (p.nb ? 3 : 2);
-    p.of = p.f < CHUNK + product_small(&p) ? 1 : (p.f - product_small(&p)) / CHUNK + 1;
+        return put + (p.f < product_small(&p) ? branch : 1) + (p.nb ? 2 : 1) + 2 * branch;
+    if (!p.f)
+        return put + 4 * branch + result;
+    chunk = (uint64_t)CHUNK * a->workers;
+    most = (uint64_t)MOST * a->workers;
+    p.of = p.f <= most ? 1 : (p.f - most - 1) / chunk + 2;
     cycles = start_cycles(&p, &late);
     for (p.chunk = 0; p.chunk < p.of; p.chunk++) {
         int last = p.chunk + 1 == p.of;
 
-        p.here = last ? p.f - p.chunk * CHUNK : CHUNK;
+        p.here = last ? p.f - p.chunk * chunk : chunk;
         cycles += chunk_cycles(&p, late) + 1 + branch;
         if (!last)
-            cycles += 2 * result + a->sup_put_cycles + LOADS + 3 + 2 +
+            cycles += 2 * result + a->sup_put_cycles + p.loads + 3 + 2 +
                       (p.chunk + 2 == p.of ? 2 : 0) + branch;
     }
     return cycles;
@@ -222,10 +263,20 @@ static uint64_t matmul_cycles(const struct codelet_call *call, int add)
 
 uint64_t matmul_f16_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, 0);
+    return matmul_cycles(call, UNITS_F16, 0);
 }
 
 uint64_t matmul_add_f16_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, 1);
+    return matmul_cycles(call, UNITS_F16, 1);
+}
+
+uint64_t matmul_f16_f32_cycles(const struct codelet_call *call)
+{
+    return matmul_cycles(call, UNITS_F32, 0);
+}
+
+uint64_t matmul_add_f16_f32_cycles(const struct codelet_call *call)
+{
+    return matmul_cycles(call, UNITS_F32, 1);
 }

@@ -1,4 +1,4 @@
 // max_channel_f32: out[i][k] = a[i][k] max b[k].
 #include "channel.inc"
 
-CHANNEL max_channel_f32, 2, "f32v2max $a4:5, $a0:1, $a2:3"
+CHANNEL max_channel_f32, 2, f32v2max

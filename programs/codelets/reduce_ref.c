@@ -1,6 +1,4 @@
 /* reduce_ref.c - reduce_{sum,sumsq,max}_{f16_f16,f16_f32,f32_f32}: meaning and time. */
-#include <string.h>
-
 #include "programs/codelets/codelet_ref.h"
 
 enum { PARTIALS, OUT, N, P };
@@ -61,7 +59,7 @@ struct reduce_shape {
     uint64_t n, p;
 };
 
-enum { START_SLOTS = 8, COLUMNS_SLOTS = 7, PLACE_SLOTS = 6 };
+enum { START_SLOTS = 7, WIDE_SLOTS = 2, COLUMNS_SLOTS = 8 };
 
 /* A column up to its sums. */
 static uint64_t column_slots(const struct reduce_shape *s)
@@ -79,61 +77,39 @@ static uint64_t take_slots(const struct reduce_shape *s)
 
 static uint64_t pairs_slots(const struct reduce_shape *s, unsigned w)
 {
-    uint64_t last = w == s->arch->workers - 1 ? column_slots(s) + 7 : 0;
+    uint64_t last = w == s->arch->workers - 1 ? column_slots(s) + 9 : 0;
 
-    return START_SLOTS + 4 + 10 + last + 5 +
-           codelet_share(s->arch, s->n / 2, w) * (2 * column_slots(s) + 6) + 2;
+    return 8 + last + 3 + codelet_share(s->arch, s->n / 2, w) * (2 * column_slots(s) + 6) + 2;
 }
 
 static uint64_t reduce_slots(const void *shape, unsigned w)
 {
     const struct reduce_shape *s = shape;
-    uint64_t columns = codelet_share(s->arch, s->n * s->in / 8 / s->width, w), slots = START_SLOTS;
+    uint64_t columns = codelet_share(s->arch, s->n * s->in / 8 / s->width, w);
+    uint64_t slots = START_SLOTS + (s->op == MAX ? 1 : WIDE_SLOTS);
 
+    if (s->width < 16)
+        slots += s->width < 8 && s->in == 16 ? 4 : 2;
     if (s->width == 2 && s->out == 16)
-        return pairs_slots(s, w);
-    slots += s->width >= 8 ? (s->op == MAX ? 2 : 9) : s->in == 16 ? 4 : 2;
-    slots += COLUMNS_SLOTS;
+        return slots + pairs_slots(s, w);
+    slots += COLUMNS_SLOTS + (s->in == s->out ? 1 : 2);
     if (!columns)
         return slots + 1;
-    return slots + PLACE_SLOTS + columns * (column_slots(s) + take_slots(s) + 1) + 1;
+    return slots + columns * (column_slots(s) + take_slots(s) + 1) + 1;
 }
 
-/* partials: byte address. */
-static uint64_t reduce_cycles_of(const struct codelet_call *call, enum op op, unsigned in,
-                                 unsigned out, uint32_t partials)
+static uint64_t reduce_cycles(const struct codelet_call *call, enum op op, unsigned in,
+                              unsigned out)
 {
     const struct arch *a = call->arch;
     uint32_t n = call->arg[N].value, row = n * in / 8;
     struct reduce_shape s = { a, op, in, out, 2, n, call->arg[P].value };
 
     if (row % 8 == 0)
-        s.width = op != MAX && row % 16 == 0 && partials % 16 == 0 &&
-                          partials >= a->mem_base + a->region0_bytes
-                      ? 16
-                      : 8;
+        s.width = op != MAX && row % 16 == 0 ? 16 : 8;
     else if (row % 4 == 0)
         s.width = 4;
     return codelet_workers_cycles(a, reduce_slots, &s);
-}
-
-/* Wherever they lie. */
-static uint64_t reduce_cycles_most(const struct codelet_call *call, enum op op, unsigned in,
-                                   unsigned out)
-{
-    uint32_t interleaved = call->arch->mem_base + call->arch->region0_bytes;
-    uint64_t other = reduce_cycles_of(call, op, in, out, call->arch->mem_base);
-    uint64_t cycles = reduce_cycles_of(call, op, in, out, interleaved);
-
-    return cycles > other ? cycles : other;
-}
-
-uint64_t reduce_cycles_at(const struct codelet_call *call, const char *name, uint32_t partials)
-{
-    enum op op = strstr(name, "sumsq") ? SUMSQ : strstr(name, "sum") ? SUM : MAX;
-
-    return reduce_cycles_of(call, op, strstr(name, "_f16_") ? 16 : 32,
-                            strstr(name, "_f32") ? 32 : 16, partials);
 }
 
 void reduce_sum_f16_f16_ref(const struct codelet_call *call)
@@ -143,7 +119,7 @@ void reduce_sum_f16_f16_ref(const struct codelet_call *call)
 
 uint64_t reduce_sum_f16_f16_cycles(const struct codelet_call *call)
 {
-    return reduce_cycles_most(call, SUM, 16, 16);
+    return reduce_cycles(call, SUM, 16, 16);
 }
 
 void reduce_sum_f16_f32_ref(const struct codelet_call *call)
@@ -153,7 +129,7 @@ void reduce_sum_f16_f32_ref(const struct codelet_call *call)
 
 uint64_t reduce_sum_f16_f32_cycles(const struct codelet_call *call)
 {
-    return reduce_cycles_most(call, SUM, 16, 32);
+    return reduce_cycles(call, SUM, 16, 32);
 }
 
 void reduce_sum_f32_f32_ref(const struct codelet_call *call)
@@ -163,7 +139,7 @@ void reduce_sum_f32_f32_ref(const struct codelet_call *call)
 
 uint64_t reduce_sum_f32_f32_cycles(const struct codelet_call *call)
 {
-    return reduce_cycles_most(call, SUM, 32, 32);
+    return reduce_cycles(call, SUM, 32, 32);
 }
 
 void reduce_sumsq_f16_f16_ref(const struct codelet_call *call)
@@ -173,7 +149,7 @@ void reduce_sumsq_f16_f16_ref(const struct codelet_call *call)
 
 uint64_t reduce_sumsq_f16_f16_cycles(const struct codelet_call *call)
 {
-    return reduce_cycles_most(call, SUMSQ, 16, 16);
+    return reduce_cycles(call, SUMSQ, 16, 16);
 }
 
 void reduce_sumsq_f16_f32_ref(const struct codelet_call *call)
@@ -183,7 +159,7 @@ void reduce_sumsq_f16_f32_ref(const struct codelet_call *call)
 
 uint64_t reduce_sumsq_f16_f32_cycles(const struct codelet_call *call)
 {
-    return reduce_cycles_most(call, SUMSQ, 16, 32);
+    return reduce_cycles(call, SUMSQ, 16, 32);
 }
 
 void reduce_sumsq_f32_f32_ref(const struct codelet_call *call)
@@ -193,7 +169,7 @@ void reduce_sumsq_f32_f32_ref(const struct codelet_call *call)
 
 uint64_t reduce_sumsq_f32_f32_cycles(const struct codelet_call *call)
 {
-    return reduce_cycles_most(call, SUMSQ, 32, 32);
+    return reduce_cycles(call, SUMSQ, 32, 32);
 }
 
 void reduce_max_f16_f16_ref(const struct codelet_call *call)
@@ -203,7 +179,7 @@ void reduce_max_f16_f16_ref(const struct codelet_call *call)
 
 uint64_t reduce_max_f16_f16_cycles(const struct codelet_call *call)
 {
-    return reduce_cycles_most(call, MAX, 16, 16);
+    return reduce_cycles(call, MAX, 16, 16);
 }
 
 void reduce_max_f16_f32_ref(const struct codelet_call *call)
@@ -213,7 +189,7 @@ void reduce_max_f16_f32_ref(const struct codelet_call *call)
 
 uint64_t reduce_max_f16_f32_cycles(const struct codelet_call *call)
 {
-    return reduce_cycles_most(call, MAX, 16, 32);
+    return reduce_cycles(call, MAX, 16, 32);
 }
 
 void reduce_max_f32_f32_ref(const struct codelet_call *call)
@@ -223,5 +199,5 @@ void reduce_max_f32_f32_ref(const struct codelet_call *call)
 
 uint64_t reduce_max_f32_f32_cycles(const struct codelet_call *call)
 {
-    return reduce_cycles_most(call, MAX, 32, 32);
+    return reduce_cycles(call, MAX, 32, 32);
 }

@@ -2,3 +2,4 @@
 #include "unary.inc"
 
 UNARY sigmoid_f32 0 2 "f32sigm $a4, $a0" "f32sigm $a5, $a1"
+UNARY_TAIL sigmoid_f32, 2, "f32sigm $a4, $a0"

@@ -336,8 +336,8 @@ static int compare_over(const void *x, const void *y)
 
     if (a->need_bytes != b->need_bytes)
         return a->need_bytes > b->need_bytes ? -1 : 1;
-    if (a->code_need != b->code_need)
-        return a->code_need > b->code_need ? -1 : 1;
+    if (a->long_code != b->long_code)
+        return a->long_code > b->long_code ? -1 : 1;
     return a->tile < b->tile ? -1 : a->tile > b->tile;
 }
 
@@ -346,10 +346,14 @@ struct over_tile *oom_tiles(const struct account *a)
     struct over_tile *o = emu_alloc((size_t)a->over + 1, sizeof(*o));
     uint32_t n = 0;
 
-    for (uint32_t t = 0; o && t < a->tiles; t++)
+    for (uint32_t t = 0; o && t < a->tiles; t++) {
+        const struct tile_place *p = &a->c->place.tile[t];
+        uint64_t region0 = graph_arch(a->c->graph)->region0_bytes;
+
         if (!tile_fits(a, t))
-            o[n++] = (struct over_tile){ t, a->c->place.tile[t].need_bytes,
-                                         a->c->place.tile[t].code_need };
+            o[n++] = (struct over_tile){ t, p->need_bytes, p->code_need,
+                                         p->code_need > region0 ? p->code_need : 0 };
+    }
     if (o)
         qsort(o, n, sizeof(*o), compare_over);
     return o;
@@ -383,16 +387,18 @@ enum emu_status oom_print_tiles(const struct account *a, FILE *f)
 
     if (!o)
         return FAIL(NO_MEMORY, "the report");
-    fprintf(f, "%16s %10s %16s   %s\n", "need, bytes", "of memory", "code, bytes", "tiles");
+    fprintf(f, "%16s %10s %16s   %s\n", "need, bytes", "of memory", "code at most", "tiles");
     for (; i < a->over && rows < TABLE_ROWS; i = k, rows++) {
+        uint64_t code = o[i].code_need;
+
         for (k = i + 1;
-             k < a->over && o[k].need_bytes == o[i].need_bytes && o[k].code_need == o[i].code_need;
+             k < a->over && o[k].need_bytes == o[i].need_bytes && o[k].long_code == o[i].long_code;
              k++)
-            ;
+            code = o[k].code_need > code ? o[k].code_need : code;
         fprintf(f, "%16s %8.1f %% %16s   ", count_text(o[i].need_bytes).at,
-                100.0 * (double)o[i].need_bytes / arch->mem_bytes, count_text(o[i].code_need).at);
+                100.0 * (double)o[i].need_bytes / arch->mem_bytes, count_text(code).at);
         print_ranges(a, o + i, k - i, f);
-        fputs(o[i].code_need > arch->region0_bytes ? "; code is longer than region 0\n" : "\n", f);
+        fputs(o[i].long_code ? "; code is longer than region 0\n" : "\n", f);
     }
     if (i < a->over)
         fprintf(f, "   and %s more tiles that need %s bytes or less\n", count_text(a->over - i).at,

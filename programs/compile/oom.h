@@ -13,6 +13,7 @@ struct advice {
 struct over_tile {
     uint32_t tile; /* index in used_tile */
     uint64_t need_bytes, code_need;
+    uint64_t long_code; /* code_need where that alone is too much, else 0 */
 };
 
 /* a->over entries, owned by the caller (emu_free); NULL when out of memory. */

@@ -15,9 +15,9 @@ uint32_t exchange_code_bytes(const struct exchange_plan *p)
 static enum insn_form_id plan_form(enum plan_op op)
 {
     static const enum insn_form_id form[] = {
-        [PLAN_SEND] = FORM_send,         [PLAN_SENDOFF] = FORM_sendoff,
-        [PLAN_SENDXPIC] = FORM_sendpic,  [PLAN_SENDPIC] = FORM_sendpic,
-        [PLAN_SENDPICP] = FORM_sendpicp, [PLAN_DELAY] = FORM_delay,
+        [PLAN_SEND] = FORM_send,           [PLAN_SENDOFF] = FORM_sendoff,
+        [PLAN_SENDXPIC] = FORM_sendpic,    [PLAN_SENDPIC] = FORM_sendpic,
+        [PLAN_SENDPICP] = FORM_sendpicp,   [PLAN_DELAY] = FORM_delay,
         [PLAN_DELAYXPIC] = FORM_delayxpic, [PLAN_DELAYPIC] = FORM_delaypic,
     };
 

@@ -16,17 +16,31 @@ struct range_list {
 
 /* ---- which copies depend on which ---- */
 
-static enum emu_status add_ranges(struct lowering *w, uint32_t view, uint32_t copy, uint32_t write,
-                                  struct range_list *out)
+/* Adds what pieces cover, as few ranges as possible; the pieces are sorted for that. */
+static enum emu_status add_ranges(struct range_list *out, struct piece *p, size_t n, uint32_t copy,
+                                  uint32_t write)
+{
+    size_t floor = out->count;
+
+    TRY(lower_sort(p, n, sizeof(*p), offsetof(struct piece, object), 2));
+    for (size_t i = 0; i < n; i++) {
+        struct range *last = out->count > floor ? &out->at[out->count - 1] : NULL;
+        uint32_t end = p[i].offset + p[i].bytes;
+
+        if (last && last->object == p[i].object && p[i].offset <= last->end)
+            last->end = end > last->end ? end : last->end;
+        else
+            TRY(VEC_PUSH(out, (struct range){ p[i].object, p[i].offset, end, copy, write }));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status add_view_ranges(struct lowering *w, uint32_t view, uint32_t copy,
+                                       uint32_t write, struct range_list *out)
 {
     w->piece.count = 0;
     TRY(storage_pieces(w, view, &w->piece));
-    for (size_t i = 0; i < w->piece.count; i++) {
-        struct piece p = w->piece.at[i];
-
-        TRY(VEC_PUSH(out, (struct range){ p.object, p.offset, p.offset + p.bytes, copy, write }));
-    }
-    return EMU_OK;
+    return add_ranges(out, w->piece.at, w->piece.count, copy, write);
 }
 
 /* Ranges sorted by place: of each object those still open are compared with the next one. before[k]
@@ -66,8 +80,8 @@ static enum emu_status find_order(struct lowering *w, struct range_list *r, uint
     for (uint32_t i = 0; i < w->copy.count; i++) {
         const struct node *n = &w->g->node.at[w->copy.at[i]];
 
-        TRY(add_ranges(w, n->a, i, 0, r));
-        TRY(add_ranges(w, n->b, i, 1, r));
+        TRY(add_view_ranges(w, n->a, i, 0, r));
+        TRY(add_view_ranges(w, n->b, i, 1, r));
     }
     TRY(LOWER_SORT(r, struct range, object, 2));
     open = emu_alloc(r->count + 1, sizeof(*open));
@@ -145,10 +159,7 @@ static enum emu_status add_moves(struct lowering *w, const struct node *n, struc
         to += !to_done;
     }
     EMU_ASSERT(from == from_end && to == p->count);
-    for (size_t i = 0; i < from_end; i++)
-        TRY(VEC_PUSH(read, (struct range){ p->at[i].object, p->at[i].offset,
-                                           p->at[i].offset + p->at[i].bytes, 0, 0 }));
-    return EMU_OK;
+    return add_ranges(read, p->at, from_end, 0, 0);
 }
 
 static enum emu_status copies_begin(struct lowering *w, size_t first, size_t end, uint32_t *step)

@@ -8,6 +8,8 @@
 /* Ranges that overlap in part are cut into common pieces no shorter than this: a message costs its
  * receiver about 12 bytes of code and its sender 8, and pays when it saves 8 sent words. */
 enum { SPLIT_WORDS = 8, SPLIT_BYTES = 4 * SPLIT_WORDS };
+/* More pieces than this per range do not pay on average, and there could be millions. */
+enum { MAX_PIECES = 16 };
 
 static int same_source(const struct move *a, const struct move *b)
 {
@@ -105,7 +107,7 @@ static enum emu_status cut_moves(const struct move *m, size_t n, uint32_t *cut,
     size_t floor = out->count, cuts;
 
     TRY(find_cuts(m, n, cut, &cuts));
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && out->count - floor <= MAX_PIECES * n; i++)
         TRY(cut_move(m[i], cut, cuts, out));
     TRY(lower_sort(out->at + floor, out->count - floor, sizeof(*m), offsetof(struct move, to), 2));
     return sort_by_source(out->at + floor, out->count - floor);
@@ -125,7 +127,8 @@ static enum emu_status cut_component(const struct move *m, size_t n, struct move
         emu_free(cut);
         TRY(s);
         count_messages(out->at + floor, out->count - floor, &cut_messages, &cut_words);
-        if (cut_words + SPLIT_WORDS * cut_messages < words + SPLIT_WORDS * messages)
+        if (out->count - floor <= MAX_PIECES * n &&
+            cut_words + SPLIT_WORDS * cut_messages < words + SPLIT_WORDS * messages)
             return EMU_OK;
         out->count = floor;
     }

@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-/* Codelets may read states, tables and work lists by 8 bytes. */
-enum { STATE_ALIGN = 8 };
+/* States and tables are read by words; work lists may be read by 8 bytes. */
+enum { STATE_ALIGN = 4, WORK_LIST_ALIGN = 8 };
 
 static enum emu_status add_always(struct lowering *w, uint32_t tile, enum category c,
                                   uint32_t owner, uint32_t words, uint32_t *out)
 {
     struct object o = { .tile = tile,
                         .bytes = 4 * words,
-                        .align = STATE_ALIGN,
+                        .align = c == CATEGORY_WORK_LIST ? WORK_LIST_ALIGN : STATE_ALIGN,
                         .region = ANY,
                         .category = (uint8_t)c,
                         .owner = owner,

@@ -10,17 +10,10 @@
 #include <string.h>
 
 #include "programs/base/arena.h"
-#include "programs/ops/share.h"
+#include "programs/ops/reduce_pieces.h"
 
 static const char *const reduce_names[] = { "sum", "max", "sumsq" };
 _Static_assert(EMU_COUNT_OF(reduce_names) == REDUCE_COUNT, "names of reductions");
-
-/* Columns of a partial result, or of rows that are still to be reduced. */
-struct piece {
-    struct tensor t; /* one dimension */
-    uint64_t begin, end, row;
-    uint32_t tile;
-};
 
 /* One vertex to be: `parts` pieces of the same columns into one on a tile. */
 struct job {
@@ -36,13 +29,13 @@ struct reduction {
     enum reduce_op op; /* sum of squares only in the first stage */
     enum elem to;
     unsigned stage;
-    VEC(struct piece) piece;
+    VEC(struct reduce_piece) piece;
     VEC(struct job) job;
 };
 
 static int by_tile_and_columns(const void *a, const void *b)
 {
-    const struct piece *x = a, *y = b;
+    const struct reduce_piece *x = a, *y = b;
 
     if (x->tile != y->tile)
         return x->tile < y->tile ? -1 : 1;
@@ -55,7 +48,7 @@ static int by_tile_and_columns(const void *a, const void *b)
 
 static int by_columns(const void *a, const void *b)
 {
-    const struct piece *x = a, *y = b;
+    const struct reduce_piece *x = a, *y = b;
 
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
@@ -73,7 +66,7 @@ static struct tensor job_operand(struct reduction *r, const struct job *j)
         return r->piece.at[j->first].t;
     }
     for (size_t k = 0; k < j->parts; k++) {
-        const struct piece *p = &r->piece.at[j->first + k];
+        const struct reduce_piece *p = &r->piece.at[j->first + k];
 
         part[k] = tensor_slice(r->g, p->t, 0, (uint32_t)(j->begin - p->begin),
                                (uint32_t)(j->end - p->begin));
@@ -89,7 +82,7 @@ static enum emu_status run_jobs(struct reduction *r)
     enum elem from = tensor_elem(r->g, r->piece.at[0].t);
     enum elem to = from == ELEM_F16 ? r->to : ELEM_F32;
     uint64_t elements = 0, at = 0;
-    VEC(struct piece) result = { 0 };
+    VEC(struct reduce_piece) result = { 0 };
     char codelet[40], name[64];
     struct tensor all;
     uint32_t cs, n;
@@ -112,7 +105,7 @@ static enum emu_status run_jobs(struct reduction *r)
         vertex_connect(r->g, v, "partials", job_operand(r, j));
         vertex_connect(r->g, v, "out", out);
         vertex_set_u32(r->g, v, "p", (uint32_t)j->parts);
-        TRY(VEC_PUSH(&result, (struct piece){ out, j->begin, j->end, 0, j->tile }));
+        TRY(VEC_PUSH(&result, (struct reduce_piece){ out, j->begin, j->end, 0, j->tile }));
         at = end;
     }
     VEC_FREE(&r->piece);
@@ -132,9 +125,9 @@ static enum emu_status add_rows(struct reduction *r, struct tensor t, const stru
     for (uint64_t e = run->begin; e < run->end;) {
         uint64_t row = e / n, stop = (row + 1) * n < run->end ? (row + 1) * n : run->end;
 
-        TRY(VEC_PUSH(&r->piece,
-                     (struct piece){ tensor_slice(r->g, flat, 0, (uint32_t)e, (uint32_t)stop),
-                                     e - row * n, stop - row * n, row, run->tile }));
+        TRY(VEC_PUSH(&r->piece, (struct reduce_piece){
+                                    tensor_slice(r->g, flat, 0, (uint32_t)e, (uint32_t)stop),
+                                    e - row * n, stop - row * n, row, run->tile }));
         e = stop;
     }
     return EMU_OK;
@@ -154,7 +147,7 @@ static enum emu_status local_stage(struct reduction *r, struct tensor t)
     TRY(s);
     qsort(r->piece.at, r->piece.count, sizeof(*r->piece.at), by_tile_and_columns);
     for (size_t i = 0; i < r->piece.count; i++) {
-        const struct piece *p = &r->piece.at[i];
+        const struct reduce_piece *p = &r->piece.at[i];
         struct job *last = r->job.count ? &r->job.at[r->job.count - 1] : NULL;
 
         if (last && last->tile == p->tile && last->begin == p->begin && last->end == p->end)
@@ -179,7 +172,7 @@ static enum emu_status cut_pieces(struct reduction *r)
 {
     size_t count = r->piece.count, edges = 0;
     uint64_t *edge = emu_alloc(2 * count + 1, sizeof(*edge));
-    VEC(struct piece) cut = { 0 };
+    VEC(struct reduce_piece) cut = { 0 };
     enum emu_status s = edge ? EMU_OK : FAIL(NO_MEMORY, "%s: %zu pieces", r->name, count);
 
     for (size_t i = 0; s == EMU_OK && i < count; i++) {
@@ -189,7 +182,7 @@ static enum emu_status cut_pieces(struct reduction *r)
     if (s == EMU_OK)
         qsort(edge, edges, sizeof(*edge), by_value);
     for (size_t i = 0; s == EMU_OK && i < count; i++) {
-        struct piece p = r->piece.at[i];
+        struct reduce_piece p = r->piece.at[i];
         uint64_t *e = bsearch(&p.begin, edge, edges, sizeof(*edge), by_value);
 
         for (uint64_t from = p.begin; s == EMU_OK && from < p.end; e++) {
@@ -198,7 +191,7 @@ static enum emu_status cut_pieces(struct reduction *r)
             if (*e <= from)
                 continue;
             part = tensor_slice(r->g, p.t, 0, (uint32_t)(from - p.begin), (uint32_t)(*e - p.begin));
-            s = VEC_PUSH(&cut, (struct piece){ part, from, *e, 0, p.tile });
+            s = VEC_PUSH(&cut, (struct reduce_piece){ part, from, *e, 0, p.tile });
             from = *e;
         }
     }
@@ -212,7 +205,7 @@ static enum emu_status cut_pieces(struct reduction *r)
 /* One group of pieces of the same columns: its members share the columns, whole 8-byte vectors. */
 static enum emu_status add_group(struct reduction *r, size_t first, size_t parts)
 {
-    const struct piece *p = &r->piece.at[first];
+    const struct reduce_piece *p = &r->piece.at[first];
     uint64_t columns = p->end - p->begin, vector = 8 / elem_bytes(tensor_elem(r->g, p->t));
     uint64_t vectors = (columns + vector - 1) / vector;
     uint64_t share = (vectors + parts - 1) / parts * vector;
@@ -229,7 +222,7 @@ static enum emu_status add_group(struct reduction *r, size_t first, size_t parts
 /* Pieces [first, first + count) of the same columns, in groups of the plan's first fan-in. */
 static enum emu_status add_groups(struct reduction *r, size_t first, size_t count)
 {
-    const struct piece *p = &r->piece.at[first];
+    const struct reduce_piece *p = &r->piece.at[first];
     const struct arch *a = graph_arch(r->g);
     struct reduce_plan plan;
 
@@ -284,6 +277,17 @@ static struct tensor join_pieces(struct reduction *r)
     return all;
 }
 
+/* Stages until each column has one piece; the result, by columns. */
+static struct tensor finish(struct reduction *r)
+{
+    enum emu_status s = tile_stages(r);
+
+    if (s == EMU_OK)
+        return join_pieces(r);
+    graph_fail(r->g, s, "%s: %s", r->name, emu_error());
+    return r->piece.at[0].t;
+}
+
 struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
                         enum elem to, const char *name)
 {
@@ -306,13 +310,31 @@ struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, 
     if (s == EMU_OK)
         s = graph_status(g);
     if (s == EMU_OK)
-        s = tile_stages(&r);
-    if (s == EMU_OK)
-        out = join_pieces(&r);
+        out = finish(&r);
     else
         graph_fail(g, s, "%s: %s", name, emu_error());
-    if (s == EMU_OK && tensor_elem(g, out) != to)
+    if (graph_status(g) == EMU_OK && tensor_elem(g, out) != to)
         out = op_cast(g, seq, out, to, "cast");
+    graph_pop(g);
+    VEC_FREE(&r.piece);
+    VEC_FREE(&r.job);
+    return out;
+}
+
+struct tensor reduce_pieces(struct graph *g, struct program seq, enum reduce_op op,
+                            const struct reduce_piece *piece, size_t pieces, const char *name)
+{
+    struct reduction r = { .g = g, .seq = seq, .name = name, .op = op, .to = ELEM_F32 };
+    struct tensor out = piece[0].t;
+    enum emu_status s = graph_status(g);
+
+    graph_push(g, name);
+    for (size_t i = 0; i < pieces && s == EMU_OK; i++)
+        s = VEC_PUSH(&r.piece, piece[i]);
+    if (s == EMU_OK)
+        out = finish(&r);
+    else
+        graph_fail(g, s, "%s: %s", name, emu_error());
     graph_pop(g);
     VEC_FREE(&r.piece);
     VEC_FREE(&r.job);

@@ -15,8 +15,9 @@ const char *conv_method_name(enum conv_method m);
 
 struct conv_shape {
     uint32_t n, in_c, in_h, in_w, out_c, out_h, out_w, kernel, stride, groups;
-    uint32_t act;  /* 1: an activation function follows */
-    uint32_t bias; /* 1: a bias is added */
+    uint32_t pad;         /* rows or columns of zeros on the wider side: the halo of a border */
+    uint32_t swish, relu; /* 1: that activation function follows */
+    uint32_t add;         /* 1: another activation is added */
 };
 
 struct conv_plan {

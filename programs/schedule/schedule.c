@@ -9,7 +9,7 @@
 enum {
     SPLIT_PERCENT = 10, /* above schedule.least: worth the code of split multicasts */
     SPLIT_MOST = 8,     /* receivers of the largest parts */
-    ROUNDS = 3,
+    ROUNDS = 2,
     ROUNDS_JOBS_MAX = 1 << 18 /* above, ORDER_ROUNDS takes too long */
 };
 
@@ -33,9 +33,9 @@ static enum emu_status search_cycles(struct search *f)
     static const struct attempt attempts[] = {
         { .order = ORDER_BACK }, /* needs the least code */
         { .order = ORDER_SHIFT },
+        { .order = ORDER_BACK, .on_grid = 1, .rounds = ROUNDS },
         { .order = ORDER_ROUNDS },
         { .order = ORDER_ADDRESS, .in_order = 1 },
-        { .order = ORDER_BACK, .on_grid = 1, .rounds = ROUNDS },
         { .order = ORDER_DELAY, .rounds = ROUNDS },
         { .order = ORDER_SHIFT, .on_grid = 1, .rounds = ROUNDS },
         { .order = ORDER_LOAD, .rounds = ROUNDS },
@@ -125,7 +125,7 @@ static enum emu_status search_memory(struct search *f, struct exchange_schedule 
 
         if (attempts[i].on_grid && f->unit == 1)
             continue;
-        f->best.events = UINT32_MAX;
+        search_forget(f);
         TRY(search_attempt(f, &attempts[i]));
         if (f->best.events == UINT32_MAX)
             continue;

@@ -4,6 +4,10 @@
  * is at the mux when its receiver listens. Addresses are symbolic (a base the caller numbers, and
  * bytes from it), so the length of the code is known before anything is placed; the pointer runs on
  * without a new instruction only inside one base.
+ *
+ * The caller sees to it that no tile receives into words that it sends in the same exchange: the
+ * fabric faults when such a word leaves after its replacement has arrived (docs/exchange.md 4), and
+ * bases may turn out to overlap only when they are placed.
  */
 #ifndef PROGRAMS_SCHEDULE_H
 #define PROGRAMS_SCHEDULE_H
@@ -51,7 +55,9 @@ struct exchange_schedule {
 /* Schedules one exchange. target: EXCHANGE_CYCLES may split multicasts and repeat sends for fewer
  * events; EXCHANGE_MEMORY prefers fewer instructions. Deterministic: depends on its arguments only.
  * Errors: EMU_BAD_EXCHANGE (two words for one address of a tile, a message to its sender, an empty
- * one), EMU_NO_MEMORY. Cost: about a second per million messages. Free with exchange_schedule_free. */
+ * one), EMU_NO_MEMORY. Cost: one to four seconds per million messages. Free with
+ * exchange_schedule_free.
+ */
 enum emu_status exchange_schedule(const struct exchange_problem *p, enum exchange_target target,
                                   struct exchange_schedule *out) EMU_MUST_CHECK;
 void exchange_schedule_free(struct exchange_schedule *s);

@@ -107,9 +107,8 @@ static enum emu_status list_wanted(struct paper *w)
 static enum emu_status check_length(const struct plan_code *c, uint32_t tile, uint32_t byte)
 {
     static const uint32_t most[] = {
-        [PLAN_SEND] = 64,    [PLAN_SENDOFF] = 4096,    [PLAN_SENDXPIC] = 64,  [PLAN_SENDPIC] = 64,
-        [PLAN_SENDPICP] = 64, [PLAN_DELAY] = 1 << 19, [PLAN_DELAYXPIC] = 4096,
-        [PLAN_DELAYPIC] = 128
+        [PLAN_SEND] = 64,     [PLAN_SENDOFF] = 4096,  [PLAN_SENDXPIC] = 64,    [PLAN_SENDPIC] = 64,
+        [PLAN_SENDPICP] = 64, [PLAN_DELAY] = 1 << 19, [PLAN_DELAYXPIC] = 4096, [PLAN_DELAYPIC] = 128
     };
 
     if (!c->events || c->events > most[c->op])
@@ -203,7 +202,8 @@ static enum emu_status store_word(struct paper_tile *tile, uint32_t t, uint32_t 
     int64_t offset = x ? to.bytes - x->to.bytes : 0;
     uint8_t *stored;
 
-    if (!x || x->tile != source || x->from.base != from.base || x->from.bytes + offset != from.bytes)
+    if (!x || x->tile != source || x->from.base != from.base ||
+        x->from.bytes + offset != from.bytes)
         return FAIL(BAD_EXCHANGE,
                     "tile %u, event %u: stores base %u byte %" PRId64 " of tile %u at base %u byte "
                     "%" PRId64 ", which no message wants",

@@ -139,8 +139,8 @@ static enum emu_status rounds_with(struct colouring *c, struct order_key *key,
         return FAIL(NO_MEMORY, "the rounds of an exchange");
     TRY(colour_all(c));
     for (uint32_t j = 0; j < jobs; j++)
-        key[j] = (struct order_key){ .key = (uint64_t)c->colour[j] << 32 | sender_of(c, j),
-                                     .job = j };
+        key[j] =
+            (struct order_key){ .key = (uint64_t)c->colour[j] << 32 | sender_of(c, j), .job = j };
     order_sort(key, scratch, jobs);
     return EMU_OK;
 }

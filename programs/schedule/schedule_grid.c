@@ -10,7 +10,7 @@
 enum {
     WAYS = 4,
     UNIT_LEAST = 4, /* words: below, gaps are short anyway */
-    UNIT_MOST = 8,  /* above, waiting for the grid costs more than it saves */
+    UNIT_MOST = 32, /* above, waiting for the grid costs more than it saves */
     TOWARDS_LAST = 1,
     NO_DELAY = INT32_MIN / 2
 };

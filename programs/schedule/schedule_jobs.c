@@ -76,7 +76,8 @@ static enum emu_status check_arrivals(struct arrival *a, uint32_t n, uint32_t *r
         const struct arrival *b = &a[i - (i > 0)];
 
         rank[a[i].dest] = i;
-        if (!i || a[i].to.base != b->to.base || b->to.bytes + 4 * (int64_t)b->words <= a[i].to.bytes)
+        if (!i || a[i].to.base != b->to.base ||
+            b->to.bytes + 4 * (int64_t)b->words <= a[i].to.bytes)
             continue;
         return FAIL(BAD_EXCHANGE,
                     "messages %u and %u store at one address of tile %u: base %u, byte %" PRId64,
@@ -112,7 +113,8 @@ static enum emu_status check_all_arrivals(struct schedule *s, const uint32_t *po
         }
     }
     for (uint32_t k = 0; st == EMU_OK && k < s->points; k++)
-        st = check_arrivals(a + next[k] - s->point[k].messages_in, s->point[k].messages_in, s->rank);
+        st =
+            check_arrivals(a + next[k] - s->point[k].messages_in, s->point[k].messages_in, s->rank);
     emu_free(a);
     emu_free(next);
     return st;
@@ -430,7 +432,8 @@ static enum emu_status bound_events(struct schedule *s)
         const struct endpoint *e = &s->point[k];
 
         if (e->words_in)
-            s->least = largest(s->least, (in[k] > 0 ? in[k] : 0) + (int64_t)e->words_in + e->lag - 1);
+            s->least =
+                largest(s->least, (in[k] > 0 ? in[k] : 0) + (int64_t)e->words_in + e->lag - 1);
         if (e->words_out)
             s->least = largest(s->least, (int64_t)out[k] + e->words_out - 1);
     }

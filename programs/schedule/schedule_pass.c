@@ -1,19 +1,19 @@
 /* schedule_pass.c - one order of jobs in, times out.
  *
  * A pass gives the jobs their times one after the other, each the earliest at which its sender and
- * all its receivers are free; so it never takes an event of a port twice. In a round the schedule is
- * pushed to its end in reversed time, latest jobs first, and back again in the order of the starts,
- * which closes gaps.
+ * all its receivers are free; so it never takes an event of a port twice. In a round the schedule
+ * is pushed to its end in reversed time, latest jobs first, and back again in the order of the
+ * starts, which closes gaps.
  */
 #include <string.h>
 
 #include "programs/schedule/schedule_private.h"
 
 enum {
-    PASSES_MIN = 3,     /* of a large exchange */
-    PASSES_MAX = 40,    /* of a small one */
+    PASSES_MIN = 3,      /* of a large exchange */
+    PASSES_MAX = 40,     /* of a small one */
     PASS_WORK = 1 << 20, /* receivers of all passes together, about */
-    HOPELESS = 4        /* times the least events: a pass is given up */
+    HOPELESS = 4         /* times the least events: a pass is given up */
 };
 
 void search_free(struct search *f)
@@ -25,11 +25,71 @@ void search_free(struct search *f)
     emu_free(f->start);
     emu_free(f->phase);
     emu_free(f->arrived);
+    emu_free(f->part);
+    emu_free(f->end);
+    emu_free(f->least);
     emu_free(f->best.start);
 }
 
-enum emu_status search_init(struct search *f, const struct schedule *s,
-                            const struct job_list *l)
+/* ---- parts ---- */
+
+static uint32_t root_of(uint32_t *above, uint32_t port)
+{
+    while (above[port] != port) {
+        above[port] = above[above[port]];
+        port = above[port];
+    }
+    return port;
+}
+
+/* Joins the ports of every job, and numbers what hangs together. above: [2 * points]. */
+static void number_parts(struct search *f, uint32_t *above, uint32_t *number)
+{
+    const struct job_list *l = f->l;
+
+    for (uint32_t p = 0; p < 2 * f->s->points; p++)
+        above[p] = p;
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        const struct job *job = &l->job[j];
+
+        for (uint32_t k = job->first; k < job->first + job->dests; k++)
+            above[root_of(above, f->s->points + l->dest[k].point)] = root_of(above, job->point);
+    }
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        uint32_t root = root_of(above, l->job[j].point);
+
+        if (!number[root])
+            number[root] = ++f->parts;
+        f->part[j] = number[root] - 1;
+    }
+}
+
+/* Groups of tiles that have nothing to do with each other are judged one by one. */
+static enum emu_status find_parts(struct search *f)
+{
+    uint32_t *above = emu_alloc(2 * (size_t)f->s->points, sizeof(*above));
+    uint32_t *number = emu_alloc(2 * (size_t)f->s->points, sizeof(*number));
+    int ok = above && number;
+
+    if (ok) {
+        number_parts(f, above, number);
+        f->end = emu_alloc(f->parts, sizeof(*f->end));
+        f->least = emu_alloc(f->parts, sizeof(*f->least));
+        ok = f->end && f->least;
+    }
+    emu_free(above);
+    emu_free(number);
+    return ok ? EMU_OK : FAIL(NO_MEMORY, "the schedule of an exchange");
+}
+
+void search_forget(struct search *f)
+{
+    f->best.events = UINT32_MAX;
+    for (uint32_t i = 0; i < f->parts; i++)
+        f->least[i] = UINT32_MAX;
+}
+
+enum emu_status search_init(struct search *f, const struct schedule *s, const struct job_list *l)
 {
     uint32_t n = l->jobs;
 
@@ -40,13 +100,18 @@ enum emu_status search_init(struct search *f, const struct schedule *s,
     f->start = emu_alloc(n, sizeof(*f->start));
     f->phase = emu_alloc(n, sizeof(*f->phase));
     f->arrived = emu_alloc(s->points, sizeof(*f->arrived));
-    f->best = (struct timing){ .start = emu_alloc(n, sizeof(*f->best.start)),
-                               .events = UINT32_MAX };
-    if (!f->use || !f->key || !f->scratch || !f->start || !f->phase || !f->arrived || !f->best.start)
+    f->part = emu_alloc(n, sizeof(*f->part));
+    f->best.start = emu_alloc(n, sizeof(*f->best.start));
+    if (!f->use || !f->key || !f->scratch || !f->start || !f->phase || !f->arrived || !f->part ||
+        !f->best.start)
         return FAIL(NO_MEMORY, "the schedule of an exchange");
+    TRY(find_parts(f));
+    search_forget(f);
     f->unit = schedule_grid(s, l, f->phase);
     f->passes = PASS_WORK / (l->dests + 1);
-    f->passes = f->passes < PASSES_MIN ? PASSES_MIN : f->passes > PASSES_MAX ? PASSES_MAX : f->passes;
+    f->passes = f->passes < PASSES_MIN   ? PASSES_MIN
+                : f->passes > PASSES_MAX ? PASSES_MAX
+                                         : f->passes;
     return timelines_init(&f->ports, 2 * s->points, s->least + s->least / 8);
 }
 
@@ -88,10 +153,10 @@ static int32_t use_backward(struct search *f, uint32_t events)
         for (uint32_t k = job->first; k < job->first + job->dests; k++) {
             const struct job_dest *d = &l->dest[k];
 
-            *use++ = (struct timeline_use){
-                .port = f->s->points + d->point,
-                .shift = (int32_t)(events + 1 - f->s->point[d->point].lag) - behind - d->delay
-            };
+            *use++ =
+                (struct timeline_use){ .port = f->s->points + d->point,
+                                       .shift = (int32_t)(events + 1 - f->s->point[d->point].lag) -
+                                                behind - d->delay };
         }
     }
     return behind;
@@ -136,7 +201,8 @@ static enum emu_status fit_all(struct search *f, const struct attempt *a, int32_
         const struct job *job = &l->job[j];
 
         if (grid.unit > 1) /* all words are multiples of the unit */
-            grid.phase = (behind ? (uint32_t)behind + f->unit - f->phase[j] : f->phase[j]) % f->unit;
+            grid.phase =
+                (behind ? (uint32_t)behind + f->unit - f->phase[j] : f->phase[j]) % f->unit;
         TRY(timelines_fit(&f->ports, &f->use[job->first + j], job->dests + 1, job->words,
                           a->in_order && !behind ? behind_all(f, job) : 0, grid, &event));
         if (a->in_order)
@@ -162,21 +228,42 @@ static uint32_t job_end(const struct search *f, uint32_t j)
     return (uint32_t)(f->start[j] + most + (int32_t)job->words - 1);
 }
 
+/* Whether this pass is what a part should do. One that was good already stays: orders that were
+ * tried first take less code. */
+static int is_better(const struct search *f, uint32_t part)
+{
+    return f->end[part] < f->least[part] &&
+           !schedule_is_within(f->s, f->least[part], SCHEDULE_GOOD_PERCENT);
+}
+
+/* Takes over the parts that are better than before. */
+static void keep_best(struct search *f)
+{
+    for (uint32_t j = 0; j < f->l->jobs; j++) {
+        if (is_better(f, f->part[j]))
+            f->best.start[j] = (uint32_t)f->start[j];
+    }
+    f->best.events = 0;
+    for (uint32_t i = 0; i < f->parts; i++) {
+        f->least[i] = is_better(f, i) ? f->end[i] : f->least[i];
+        f->best.events = f->least[i] > f->best.events ? f->least[i] : f->best.events;
+    }
+}
+
 static enum emu_status pass_forward(struct search *f, const struct attempt *a, uint32_t *events)
 {
     use_forward(f);
     TRY(fit_all(f, a, 0));
     *events = 0;
+    memset(f->end, 0, f->parts * sizeof(*f->end));
     for (uint32_t j = 0; j < f->l->jobs; j++) {
-        uint32_t end = job_end(f, j);
+        uint32_t end = job_end(f, j), *most = &f->end[f->part[j]];
 
+        *most = end > *most ? end : *most;
         *events = end > *events ? end : *events;
     }
-    if (*events >= f->best.events || f->hopeless)
-        return EMU_OK;
-    f->best.events = *events;
-    for (uint32_t j = 0; j < f->l->jobs; j++)
-        f->best.start[j] = (uint32_t)f->start[j];
+    if (!f->hopeless)
+        keep_best(f);
     return EMU_OK;
 }
 

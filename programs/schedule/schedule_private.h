@@ -21,7 +21,7 @@ struct endpoint {
 struct job_dest {
     uint32_t point; /* endpoint */
     int32_t delay;  /* T from the sender */
-    uint32_t rank; /* of the address among those of the endpoint */
+    uint32_t rank;  /* of the address among those of the endpoint */
     struct plan_addr to;
 };
 
@@ -76,10 +76,10 @@ struct order_key {
 };
 
 enum job_order {
-    ORDER_SHIFT, /* by the way from source to first destination: neighbours follow neighbours */
-    ORDER_BACK,  /* the same, largest way first */
-    ORDER_DELAY, /* longest delay first */
-    ORDER_LOAD,  /* fullest endpoint first, longest first */
+    ORDER_SHIFT,   /* by the way from source to first destination: neighbours follow neighbours */
+    ORDER_BACK,    /* the same, largest way first */
+    ORDER_DELAY,   /* longest delay first */
+    ORDER_LOAD,    /* fullest endpoint first, longest first */
     ORDER_ADDRESS, /* by the place among what the first receiver gets, in order of addresses */
     ORDER_ROUNDS   /* by rounds in which every tile has one job to send and one to receive */
 };
@@ -115,11 +115,15 @@ struct search {
     struct timeline_use *use; /* owned; of job j from l->job[j].first + j on: sender, receivers */
     struct order_key *key, *scratch; /* owned; [jobs] */
     int32_t *start;                  /* owned; of the pass: may be negative after a backward one */
+    uint32_t *part;  /* owned; [jobs] number of the part: parts have no port in common */
+    uint32_t *end;   /* owned; [parts] events of each in this pass, */
+    uint32_t *least; /* owned; [parts] and in f->best */
+    uint32_t parts;
     uint32_t *arrived; /* owned; [points] event behind what came in so far, where order counts */
     uint32_t *phase;   /* owned; [jobs] (schedule_grid) */
-    uint32_t unit;                   /* of the grid */
-    uint32_t passes;                 /* that may still be made */
-    int hopeless;                    /* the last pass was given up */
+    uint32_t unit;     /* of the grid */
+    uint32_t passes;   /* that may still be made */
+    int hopeless;      /* the last pass was given up */
     struct timing best;
 };
 
@@ -127,9 +131,10 @@ struct search {
 enum emu_status search_init(struct search *f, const struct schedule *s,
                             const struct job_list *l) EMU_MUST_CHECK;
 void search_free(struct search *f);
-/* Keeps in f->best what has fewer events than that. EMU_NO_MEMORY. */
+/* Keeps in f->best every part that has fewer events than before. EMU_NO_MEMORY. */
 enum emu_status search_attempt(struct search *f, const struct attempt *a) EMU_MUST_CHECK;
 int search_is_good(const struct search *f);
+void search_forget(struct search *f); /* the best so far */
 
 static inline int schedule_is_within(const struct schedule *s, uint32_t events, unsigned percent)
 {

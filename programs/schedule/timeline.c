@@ -139,8 +139,8 @@ static uint32_t find_long(const struct timelines *t, const struct timeline_use *
 static uint32_t find(const struct timelines *t, const struct timeline_use *use, uint32_t uses,
                      uint32_t words, uint32_t from, struct timeline_grid grid)
 {
-    return words <= FOLD_WORDS_MAX ? find_short(t, use, uses, words, from, grid) :
-                                     find_long(t, use, uses, words, from, grid);
+    return words <= FOLD_WORDS_MAX ? find_short(t, use, uses, words, from, grid)
+                                   : find_long(t, use, uses, words, from, grid);
 }
 
 /* Where runs of at least 2^c <= words free events begin at the earliest on one port. */

@@ -31,8 +31,7 @@ struct timeline_grid {
 };
 
 /* Room for about `events` events; it grows as needed. EMU_NO_MEMORY. */
-enum emu_status timelines_init(struct timelines *t, uint32_t ports,
-                               uint32_t events) EMU_MUST_CHECK;
+enum emu_status timelines_init(struct timelines *t, uint32_t ports, uint32_t events) EMU_MUST_CHECK;
 void timelines_free(struct timelines *t);
 void timelines_clear(struct timelines *t); /* everything is free again */
 

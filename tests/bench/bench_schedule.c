@@ -59,9 +59,9 @@ static void measure(struct pattern *p, enum exchange_target target)
         exchange_schedule_free(&s);
     }
     qsort(ms, (size_t)runs, sizeof(ms[0]), by_value);
-    printf("%-28s %-6s %8zu %8zu %7" PRIu32 " %7" PRIu32 " %6.3f %6.2f %6.2f %7" PRIu32 " %8.1f\n", p->name,
-           target == EXCHANGE_CYCLES ? "cycles" : "memory", p->messages, p->dests, bound, events,
-           events / (double)(bound + ALWAYS), (double)bytes / (double)allowance(p),
+    printf("%-28s %-6s %8zu %8zu %7" PRIu32 " %7" PRIu32 " %6.3f %6.2f %6.2f %7" PRIu32 " %8.1f\n",
+           p->name, target == EXCHANGE_CYCLES ? "cycles" : "memory", p->messages, p->dests, bound,
+           events, events / (double)(bound + ALWAYS), (double)bytes / (double)allowance(p),
            (double)bytes / (double)p->dests, most, ms[runs / 2]);
     fflush(stdout);
 }
@@ -86,8 +86,8 @@ int main(int argc, char **argv)
 {
     int all = argc > 1 && !strcmp(argv[1], "all");
 
-    printf("%-28s %-6s %8s %8s %7s %7s %6s %6s %6s %7s %8s\n", "pattern", "target", "sends", "receives",
-           "B", "events", "/B+112", "code", "B/recv", "most", "ms");
+    printf("%-28s %-6s %8s %8s %7s %7s %6s %6s %6s %7s %8s\n", "pattern", "target", "sends",
+           "receives", "B", "events", "/B+112", "code", "B/recv", "most", "ms");
     PATTERN("gather 8 x 8", pattern_gather(&p, 8, 1, 8));
     PATTERN("gather 64 x 8", pattern_gather(&p, 64, 1, 8));
     PATTERN("gather 23 x 64", pattern_gather(&p, 23, 1, 64));

@@ -89,9 +89,9 @@ static inline void pattern_to(struct pattern *p, uint32_t tile)
         if (!p->dest)
             pattern_die();
     }
-    p->dest[p->dests++] = (struct message_dest){
-        .tile = tile, .to = { .base = PATTERN_TO, .bytes = 4 * (int64_t)p->in[tile] }
-    };
+    p->dest[p->dests++] =
+        (struct message_dest){ .tile = tile,
+                               .to = { .base = PATTERN_TO, .bytes = 4 * (int64_t)p->in[tile] } };
     p->in[tile] += m->words;
     m->dests++;
 }
@@ -102,7 +102,8 @@ static inline void pattern_unicast(struct pattern *p, uint32_t from, uint32_t to
     pattern_to(p, to);
 }
 
-/* Groups of `size` tiles, `stride` apart: number g, member k. Groups of stride 1 are consecutive. */
+/* Groups of `size` tiles, `stride` apart: number g, member k. Groups of stride 1 are consecutive.
+ */
 static inline uint32_t pattern_member(uint32_t size, uint32_t stride, uint32_t g, uint32_t k)
 {
     return g / stride * stride * size + g % stride + k * stride;
@@ -214,7 +215,8 @@ static inline void pattern_irregular(struct pattern *p, uint32_t count, uint32_t
             to[other] = swap;
         }
         for (uint32_t t = 0; t < n; t++)
-            pattern_unicast(p, t, to[t], words + (most > words ? pattern_pick(p, most - words) : 0));
+            pattern_unicast(p, t, to[t],
+                            words + (most > words ? pattern_pick(p, most - words) : 0));
     }
     for (size_t i = p->messages - 1; i; i--) {
         size_t other = pattern_pick(p, (uint32_t)i + 1);

@@ -2,8 +2,8 @@
  *
  * A rule says for each field that needs one a number, written as a product of numbers and of the
  * letters n, m and k, which are drawn for each vertex: elements of an edge, of all runs of a list,
- * value of a u32. The lists of a vertex have runs of equal lengths. Floats, and lengths that the
- * compiler fills, need no rule.
+ * value of a u32. The lists of a vertex have runs of equal lengths. `y~x`: y may be the same memory
+ * as x, and sometimes is. Floats, and lengths that the compiler fills, need no rule.
  */
 #ifndef TESTS_RANDOM_CODELETS_H
 #define TESTS_RANDOM_CODELETS_H
@@ -17,7 +17,9 @@ struct rg_rule {
 };
 
 static const struct rg_rule rg_rules[] = {
+#define RULE(codelet, n, m, k, sizes) { codelet, n, m, k, sizes },
 #include "tests/unit/random_codelets.def"
+#undef RULE
 };
 
 /* The value of a product like "n*m*16". */
@@ -52,6 +54,25 @@ static inline const char *rg_size_of(const struct rg_rule *rule, const char *fie
             return at + length + 1;
     }
     return NULL;
+}
+
+/* The field that may be the same memory as this one: y for x where the rule says y~x; -1: none. */
+static inline int rg_same_as(const struct rg_rule *rule, const struct codelet *c, const char *field)
+{
+    size_t length = strlen(field);
+
+    for (const char *at = rule->sizes; (at = strchr(at, '~')); at++) {
+        const char *name = at;
+        char other[32];
+
+        if (strncmp(at + 1, field, length) || (at[1 + length] && at[1 + length] != ' '))
+            continue;
+        while (name > rule->sizes && name[-1] != ' ')
+            name--;
+        snprintf(other, sizeof(other), "%.*s", (int)(at - name), name);
+        return codelet_field_find(c, other);
+    }
+    return -1;
 }
 
 /* Edges chosen for a vertex, before it is made. */
@@ -122,12 +143,23 @@ static inline int rg_choose(struct random_graph *r, const struct rg_rule *rule,
     for (unsigned i = 0; i < c->fields; i++) {
         const struct codelet_field *f = &c->field[i];
         const char *size = rg_size_of(rule, f->name);
+        int same = rg_same_as(rule, c, f->name);
         uint32_t n;
 
-        if (!field_is_edge(f->kind) && !field_is_list(f->kind))
+        if ((!field_is_edge(f->kind) && !field_is_list(f->kind)) || e->count[i])
             continue;
         EMU_ASSERT(size); /* a rule for every edge */
         n = rg_product(size, letter);
+        if (same >= 0 && !e->count[same] && rg_chance(r, 35)) {
+            struct codelet_field changed = *f;
+
+            changed.kind = FIELD_INOUT;
+            if (!rg_edge(r, &changed, n, a, &e->t[i][0]))
+                return 0;
+            e->t[same][0] = e->t[i][0];
+            e->count[i] = e->count[same] = 1;
+            continue;
+        }
         if (field_is_list(f->kind) ? !rg_list(r, f, n, a, e, i)
                                    : !rg_edge(r, f, n, a, &e->t[i][e->count[i]++]))
             return 0;

@@ -475,7 +475,7 @@ static inline struct random_graph *random_graph_new(uint64_t seed, const uint8_t
     r->weight = 1;
     rg_machine(r);
     rg_variables(r, rg_chance(r, 20) ? 3000 : 400);
-    r->left = rg_between(r, 2, rg_chance(r, 20) ? 60 : 20);
+    r->left = rg_between(r, 3, rg_chance(r, 20) ? 80 : 25);
     main = rg_block(r, r->left);
     rg_show(r, main);
     graph_set_program(r->g, main);

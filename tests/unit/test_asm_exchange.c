@@ -60,8 +60,7 @@ static void merges(void **state)
         "toy16",
         "sync 4\n.exchange 3\n.receive 0x50000, 4, 0, 2\n.send 0x40000, 2, 3\n.endexchange\n",
         "sync 4\n"
-        "delaypic 0, 0, 81920\n"
-        "delay 1\n"
+        "delaypic 2, 0, 81920\n" /* the wait for the send sets the pointer */
         "send 1, 0x40000, 3\n"
         "delayxpic 5, 0, 2\n"
         "delayxpic 3, 0, 1600\n");
@@ -92,8 +91,8 @@ static void labels(void **state)
                 ".exchange 1\n.receive a + 4, 2, 0, 0\n.send a, 1, 10\n.endexchange\n",
                 "or $mzero, $mzero, 0\n"
                 "sync 4\n"
+                "delay 8\n" /* cut off so that sendpicp stands on a multiple of 8 */
                 "delaypic 0, 0, 77835\n"
-                "delay 8\n"
                 "sendpicp 0, 0x4c028, 3, 0, 0, 77835\n"
                 "delayxpic 1, 0, 1600\n");
 }

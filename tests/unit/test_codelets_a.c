@@ -9,8 +9,8 @@
 #include "programs/codelets/elementwise_ref.h"
 #include "tests/unit/codelet_rig.h"
 
-static const uint32_t sizes[] = { 0,  1,  2,  3,  4,  5,  6,   7,   8,   11,  13,   23,  24,
-                                  25, 47, 49, 64, 96, 97, 192, 193, 217, 251, 1001, 4099 };
+static const uint32_t sizes[] = { 0,  1,  2,  3,  4,  5,   6,   7,   8,   11,  13,  23,   24,  25,
+                                  47, 49, 64, 96, 97, 144, 150, 192, 193, 217, 251, 1001, 4099 };
 
 /* ---- fill ---- */
 
@@ -58,6 +58,7 @@ static void copy_all(const char *name, unsigned bits)
             if ((c.phase[0] | c.phase[1]) % (bits / 8))
                 continue;
             c.seed++;
+            c.phase[1] += c.seed / RIG_LAYOUTS % 2 * 8;
             c.layout = (enum rig_layout)(c.seed % RIG_LAYOUTS);
             c.elements[0] = c.elements[1] = sizes[s];
             cycles = codelet_rig_call(rig, &c);

@@ -240,6 +240,58 @@ static void vertices_see_contiguous_copies(void **state)
     rig_free(&x);
 }
 
+/* y = -2 x + y for three of y's elements; x is the other part of the same variable. */
+static void vertices_change_what_they_read(void **state)
+{
+    const float data[6] = { 1, 2, 3, 10, 20, 30 }, want[6] = { 1, 2, 3, 8, 16, 24 };
+    struct rig x;
+    struct tensor a;
+    uint32_t set, v;
+
+    (void)state;
+    rig_new(&x);
+    a = kept(&x, ELEM_F32, 6, "a");
+    set = graph_compute_set(x.g, "set");
+    v = graph_vertex(x.g, set, "axpy_f32", 2);
+    vertex_connect(x.g, v, "x", slice(&x, a, 0, 3));
+    vertex_connect(x.g, v, "y", slice(&x, a, 3, 6));
+    vertex_set_f32(x.g, v, "a", -2);
+    program_add(x.g, x.main, program_execute(x.g, set));
+    rig_start(&x);
+    assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
+    rig_run(&x);
+    expect(&x, a, want, sizeof(want));
+    rig_free(&x);
+}
+
+/* Runs of a list, each a piece of its own. */
+static void lists_are_runs(void **state)
+{
+    const uint32_t data[6] = { 1, 2, 3, 4, 5, 6 }, want[6] = { 0, 4, 5, 0, 1, 6 };
+    struct rig x;
+    struct tensor a, b;
+    uint32_t set, v;
+
+    (void)state;
+    rig_new(&x);
+    a = kept(&x, ELEM_U32, 6, "a");
+    b = kept(&x, ELEM_U32, 6, "b");
+    set = graph_compute_set(x.g, "set");
+    v = graph_vertex(x.g, set, "copy_list_32", 0);
+    vertex_connect(x.g, v, "src", slice(&x, a, 3, 5));
+    vertex_connect(x.g, v, "dst", slice(&x, b, 1, 3));
+    vertex_connect(x.g, v, "src", slice(&x, a, 0, 1));
+    vertex_connect(x.g, v, "dst", slice(&x, b, 4, 5));
+    vertex_connect(x.g, v, "src", slice(&x, a, 5, 6));
+    vertex_connect(x.g, v, "dst", slice(&x, b, 5, 6));
+    program_add(x.g, x.main, program_execute(x.g, set));
+    rig_start(&x);
+    assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
+    rig_run(&x);
+    expect(&x, b, want, sizeof(want));
+    rig_free(&x);
+}
+
 /* ---- control flow ---- */
 
 static void repeat_runs_its_body_so_often(void **state)
@@ -478,6 +530,8 @@ int main(void)
         cmocka_unit_test(copies_read_before_they_write),
         cmocka_unit_test(copies_follow_views),
         cmocka_unit_test(vertices_see_contiguous_copies),
+        cmocka_unit_test(vertices_change_what_they_read),
+        cmocka_unit_test(lists_are_runs),
         cmocka_unit_test(repeat_runs_its_body_so_often),
         cmocka_unit_test(while_asks_before_every_round),
         cmocka_unit_test(if_takes_one_part),

@@ -2,7 +2,8 @@
  * interpreter: every kept variable and every stream to the last bit. Also: the lowering is
  * deterministic, and its check accepts what it makes.
  *
- * SUPERSTEP_SEED=n[,count] runs these seeds, a single one with a dump.
+ * SUPERSTEP_LONG=1 runs 10,000 seeds. SUPERSTEP_SEED=n[,count] runs these, a single one with a
+ * dump.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 #include "tests/unit/lowered_run.h"
 #include "tests/unit/random_program.h"
 
-enum { SEEDS = 150, MAX_NODES = 100000 };
+enum { SEEDS = 150, SEEDS_LONG = 10000, MAX_NODES = 100000 };
 
 struct trial {
     struct random_graph *r;
@@ -164,11 +165,14 @@ static int run_seed(uint64_t seed, FILE *dump)
 static void random_graphs_agree(void **state)
 {
     const char *seeds = getenv("SUPERSTEP_SEED"), *comma = seeds ? strchr(seeds, ',') : NULL;
+    const char *all = getenv("SUPERSTEP_LONG");
     uint64_t first = seeds ? strtoull(seeds, NULL, 10) : 1;
-    uint64_t count = comma ? strtoull(comma + 1, NULL, 10) : seeds ? 1 : SEEDS;
+    uint64_t count = all && *all == '1' ? SEEDS_LONG : SEEDS;
     unsigned bad = 0;
 
     (void)state;
+    if (seeds)
+        count = comma ? strtoull(comma + 1, NULL, 10) : 1;
     for (uint64_t seed = first; seed < first + count; seed++) {
         if (!run_seed(seed, count == 1 ? stdout : NULL)) {
             printf("seed %" PRIu64 " differs\n", seed);

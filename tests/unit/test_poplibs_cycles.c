@@ -1,5 +1,6 @@
-/* test_poplibs_cycles.c - our codelets take no more cycles than the published PopLibs codelet for the
- * same job, both executed here on the same edges: next to each other, and far apart in region 1.
+/* test_poplibs_cycles.c - our codelets take no more cycles than the published PopLibs codelet for
+ * the same job, both executed here on the same edges: next to each other, and far apart in
+ * region 1.
  *
  * SUPERSTEP_POPLIBS=DIR: a checkout of PopLibs; without it the test is skipped. With
  * SUPERSTEP_VERBOSE=1 it prints every pair.
@@ -27,8 +28,9 @@ enum { STATE_WORDS = 8, SCRATCH_BYTES = 256 };
 /* A PopLibs codelet on the tile of a rig that has just run ours: edges stay where they are. */
 struct theirs {
     struct asm_unit *unit;
-    uint32_t free; /* next free byte of region 0 */
+    uint32_t free;   /* next free byte of region 0 */
     uint32_t scalar; /* where the value of a scalar stands; 0: nowhere yet */
+    uint32_t stride; /* words from the state of a worker to that of the next */
 };
 
 static void read_fields(struct codelet_case *c, const struct codelet *row, const char *fields)
@@ -49,14 +51,28 @@ static void read_fields(struct codelet_case *c, const struct codelet *row, const
     }
 }
 
+/* The part of an edge that a worker gets: whole vectors, the last one the rest. Returns its
+ * elements, *at is its address. */
+static uint32_t part_of(const struct codelet_rig *r, const struct codelet_case *c, unsigned field,
+                        unsigned worker, uint32_t *at)
+{
+    uint32_t unit = elem_bytes(r->codelet->field[field].elem), n = c->elements[field];
+    uint32_t vector = 8 / unit, workers = r->arch.workers;
+    uint32_t most = (n / vector + workers - 1) / workers * vector, first = most * worker;
+
+    first = first < n ? first : n;
+    *at = codelet_rig_at(r, field) + first * unit;
+    return worker == workers - 1 || n - first < most ? n - first : most;
+}
+
 /* One value of a vertex state: see poplibs_rows.def. Moves *text behind it. */
 static uint32_t read_value(struct codelet_rig *r, const struct codelet_case *c, struct theirs *t,
-                           const char **text)
+                           unsigned worker, const char **text)
 {
     char kind = **text, name[32] = "", *rest;
     int length = 0, i;
 
-    if (kind != '@' && kind != '#' && kind != '&') {
+    if (!strchr("@#&%=", kind)) {
         uint32_t v = (uint32_t)strtoul(*text, &rest, 0);
 
         *text = rest;
@@ -70,6 +86,11 @@ static uint32_t read_value(struct codelet_rig *r, const struct codelet_case *c, 
         return codelet_rig_at(r, (unsigned)i);
     if (kind == '#')
         return c->elements[i];
+    if (kind == '%' || kind == '=') {
+        uint32_t at, elements = part_of(r, c, (unsigned)i, worker, &at);
+
+        return kind == '%' ? at : elements;
+    }
     if (!t->scalar) {
         t->scalar = (t->free + 15) & ~15u;
         t->free = t->scalar + 16;
@@ -78,26 +99,43 @@ static uint32_t read_value(struct codelet_rig *r, const struct codelet_case *c, 
     return t->scalar;
 }
 
-static uint32_t write_state(struct codelet_rig *r, const struct codelet_case *c, struct theirs *t,
-                            const char *text)
+/* The words of a vertex state, of a worker if it is a vertex of its own; returns how many. */
+static uint32_t read_state(struct codelet_rig *r, const struct codelet_case *c, struct theirs *t,
+                           unsigned worker, const char *text, uint32_t words[STATE_WORDS])
 {
-    uint32_t words[STATE_WORDS], n = 0, at;
+    uint32_t n = 0;
 
     for (; *text; n++) {
         int is_address = *text == '&';
 
         assert_true(n < STATE_WORDS);
-        words[n] = read_value(r, c, t, &text);
+        words[n] = read_value(r, c, t, worker, &text);
         if (*text == ',') {
             text++;
-            words[n] = (is_address ? words[n] / 16 : words[n]) | read_value(r, c, t, &text) << 16;
+            words[n] = (is_address ? words[n] / 16 : words[n]) | read_value(r, c, t, worker, &text)
+                                                                     << 16;
         }
         while (*text == ' ')
             text++;
     }
-    at = (t->free + 7) & ~7u;
-    t->free = at + 4 * n;
-    tile_write(r->tile, at, words, 4 * n);
+    return n;
+}
+
+static uint32_t write_state(struct codelet_rig *r, const struct codelet_case *c, struct theirs *t,
+                            const char *text)
+{
+    unsigned states = strpbrk(text, "%=") ? r->arch.workers : 1;
+    uint32_t at = 0;
+
+    for (unsigned w = 0; w < states; w++) {
+        uint32_t words[STATE_WORDS], n = read_state(r, c, t, w, text, words);
+
+        if (!w)
+            at = t->free = (t->free + 7) & ~7u;
+        tile_write(r->tile, t->free, words, 4 * n);
+        t->free += 4 * n;
+        t->stride = states > 1 ? n : 0;
+    }
     return at;
 }
 
@@ -144,6 +182,14 @@ static uint64_t run_theirs(struct codelet_rig *r, const struct codelet_case *c,
     t.free = ((t.free + 7) & ~7u) + r->arch.workers * SCRATCH_BYTES;
     r->code.entry[r->codelet - codelet_table] = (uint32_t)symbol->value;
     rig_stub(r, write_state(r, c, &t, p->state));
+    if (t.stride) {
+        /* Third instruction of the stub: the workers' states lie one behind the other. */
+        struct insn launch = { .op = OP_runall, .a = 0, .b = 1, .i = (int32_t)t.stride };
+        uint32_t word[2];
+
+        assert_int_equal(isa_encode(&launch, word), 1);
+        tile_write(r->tile, r->stub + 8, word, 4);
+    }
     rig_run(r, c);
     for (unsigned w = 0; w < r->arch.workers; w++)
         slots = r->barrel.issued[w] > slots ? r->barrel.issued[w] : slots;

@@ -1,0 +1,37 @@
+/* net_graph.h - a network with its parameters as a graph program: layers that belong together are
+ * fused (convolution, folded norm, residual, activation).
+ */
+#ifndef MODELS_NET_GRAPH_H
+#define MODELS_NET_GRAPH_H
+
+#include "models/weights/weights.h"
+
+/* What became of a layer. */
+struct layer_graph {
+    uint32_t into;         /* the layer whose result holds this one's, itself if it was not fused */
+    struct feature result; /* of layers that have one */
+    int has_result;
+    struct conv_plan plan; /* convolutions; plan.cut_n is 0 for others */
+};
+
+struct net_graph {
+    const struct net *net;     /* borrowed */
+    struct layer_graph *layer; /* owned; by layer */
+    struct feature picture;    /* the input, [n][h][w][4] */
+    struct tensor scores;      /* [n][classes] f32 */
+};
+
+struct net_graph_options {
+    double memory_proportion; /* of a tile's memory for temporaries of one layer; 0: no cap */
+    int keep_layers;          /* the host may read every layer's result */
+};
+
+/* Adds the network's program to a graph and makes it the graph's. Errors: of the graph and of
+ * plans, EMU_USAGE for a layer that cannot be lowered (named), EMU_NO_MEMORY. Free with
+ * net_graph_free. */
+enum emu_status net_graph_build(struct graph *g, const struct net *n, const struct weights *w,
+                                const struct net_graph_options *o,
+                                struct net_graph **out) EMU_MUST_CHECK;
+void net_graph_free(struct net_graph *ng);
+
+#endif

@@ -1,0 +1,77 @@
+/* names.c - the names of timm, derived from the names of layers; torchvision's are in the network.
+ *
+ * Source: timm/models/efficientnet.py and _efficientnet_blocks.py (DepthwiseSeparableConv,
+ * InvertedResidual); torchvision/models/efficientnet.py. ResNet-50 has the same names in both.
+ */
+#include "models/weights/names.h"
+
+#include <string.h>
+
+const char *names_text(enum name_scheme s)
+{
+    return s == NAMES_TIMM ? "timm" : "torchvision";
+}
+
+/* Parts of a block of EfficientNet; a block without expansion is another class in timm, with other
+ * numbers. */
+static const struct part {
+    const char *layer, *expanded, *plain;
+} part[] = {
+    { ".expand", "conv_pw", NULL },
+    { ".expand.norm", "bn1", NULL },
+    { ".dw", "conv_dw", "conv_dw" },
+    { ".dw.norm", "bn2", "bn1" },
+    { ".se.fc1", "se.conv_reduce", "se.conv_reduce" },
+    { ".se.fc2", "se.conv_expand", "se.conv_expand" },
+    { ".project", "conv_pwl", "conv_pw" },
+    { ".project.norm", "bn3", "bn2" },
+};
+
+/* Layers outside blocks. */
+static const struct outer {
+    const char *layer, *timm;
+} outer[] = {
+    { "stem", "conv_stem" }, { "stem.norm", "bn1" }, { "head", "conv_head" },
+    { "head.norm", "bn2" },  { "fc", "classifier" },
+};
+
+/* "block3b" is block 1 of stage 2; the first stage does not expand. */
+static int timm_block(const struct layer *l, char out[96])
+{
+    unsigned stage = (unsigned)(l->block[5] - '1'), index = (unsigned)(l->block[6] - 'a');
+    const char *rest = l->name + strlen(l->block);
+
+    for (size_t i = 0; i < EMU_COUNT_OF(part); i++) {
+        const char *name = stage ? part[i].expanded : part[i].plain;
+
+        if (name && !strcmp(rest, part[i].layer)) {
+            snprintf(out, 96, "blocks.%u.%u.%s", stage, index, name);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int timm_prefix(const struct net *n, const struct layer *l, char out[96])
+{
+    if (strncmp(n->name, "efficientnet", 12))
+        return 0;
+    for (size_t i = 0; i < EMU_COUNT_OF(outer); i++) {
+        if (!strcmp(l->name, outer[i].layer)) {
+            snprintf(out, 96, "%s", outer[i].timm);
+            return 1;
+        }
+    }
+    return !strncmp(l->block, "block", 5) && timm_block(l, out);
+}
+
+void names_make(const struct net *n, enum name_scheme s, uint32_t layer, const char *suffix,
+                char out[96])
+{
+    const struct layer *l = &n->layer[layer];
+    char prefix[96];
+
+    if (s != NAMES_TIMM || !timm_prefix(n, l, prefix))
+        snprintf(prefix, sizeof(prefix), "%s", l->param);
+    snprintf(out, 96, "%.75s.%.19s", prefix, suffix);
+}

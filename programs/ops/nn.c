@@ -1,0 +1,122 @@
+/* nn.c - the network under construction, and what its layers share. */
+#include "programs/ops/nn.h"
+
+#include <string.h>
+
+enum emu_status nn_new(struct graph *g, struct program seq, uint64_t memory_bytes, struct nn **out)
+{
+    uint32_t shape[2] = { graph_arch(g)->tiles, NN_ZEROS };
+    uint16_t *zero = emu_alloc((size_t)shape[0] * shape[1], sizeof(*zero));
+    struct nn *nn = emu_alloc(1, sizeof(*nn));
+
+    *out = nn;
+    if (!zero || !nn) {
+        emu_free(zero);
+        emu_free(nn);
+        *out = NULL;
+        return FAIL(NO_MEMORY, "a network");
+    }
+    *nn = (struct nn){ .g = g, .seq = seq };
+    nn->memory_bytes = memory_bytes ? memory_bytes : UINT64_MAX;
+    nn->zeros = graph_constant(g, ELEM_F16, 2, shape, zero, "zeros");
+    emu_free(zero);
+    for (uint32_t i = 0; i < shape[0]; i++)
+        graph_map(g, tensor_index(g, nn->zeros, i), i);
+    return graph_status(g);
+}
+
+void nn_free(struct nn *nn)
+{
+    emu_free(nn);
+}
+
+struct feature nn_feature(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
+                          const char *name)
+{
+    uint32_t shape[5] = { nn_atoms(c), n, h, w, NN_ATOM };
+
+    return (struct feature){ graph_variable(nn->g, ELEM_F16, 5, shape, name), n, c, h, w };
+}
+
+struct feature op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, const char *name)
+{
+    uint32_t shape[4] = { n, h, w, 4 };
+    struct feature f = { graph_variable(nn->g, ELEM_F16, 4, shape, name), n, 3, h, w };
+
+    graph_map_linear(nn->g, f.t, 64, 64, 0, graph_arch(nn->g)->tiles);
+    graph_keep(nn->g, f.t);
+    return f;
+}
+
+struct tensor nn_zeros(struct nn *nn, uint32_t tile, unsigned rank, const uint32_t *shape)
+{
+    struct tensor all = tensor_index(nn->g, nn->zeros, tile), *part;
+    uint64_t elements = 1;
+    uint32_t parts;
+
+    for (unsigned i = 0; i < rank; i++)
+        elements *= shape[i];
+    parts = (uint32_t)((elements + NN_ZEROS - 1) / NN_ZEROS);
+    part = emu_alloc(parts + 1, sizeof(*part));
+    if (!part || !parts) {
+        emu_free(part);
+        graph_fail(nn->g, EMU_NO_MEMORY, "%llu zeros", (unsigned long long)elements);
+        return all;
+    }
+    for (uint32_t i = 0; i < parts; i++)
+        part[i] = all;
+    if (elements % NN_ZEROS)
+        part[parts - 1] = tensor_slice(nn->g, all, 0, 0, (uint32_t)(elements % NN_ZEROS));
+    if (parts > 1)
+        all = tensor_concat(nn->g, part, parts, 0);
+    else
+        all = part[0];
+    emu_free(part);
+    return tensor_reshape(nn->g, all, rank, shape);
+}
+
+struct tensor nn_slice(struct graph *g, struct tensor t, const struct nn_range *range)
+{
+    unsigned rank = tensor_rank(g, t);
+
+    for (unsigned i = 0; i < rank; i++) {
+        if (range[i].begin || range[i].end != tensor_shape(g, t)[i])
+            t = tensor_slice(g, t, i, range[i].begin, range[i].end);
+    }
+    return t;
+}
+
+uint16_t nn_half(float v)
+{
+    struct fp_env env = { 0 };
+
+    return fp_f16_from_f64((double)v, 0, &env);
+}
+
+struct tensor nn_constant(struct nn *nn, const uint16_t *value, uint32_t n, const uint32_t *tile,
+                          uint32_t copies, const char *name)
+{
+    uint32_t shape[2] = { copies, n };
+    uint16_t *all = emu_alloc((size_t)copies * n + 1, sizeof(*all));
+    struct tensor t;
+
+    if (!all) {
+        graph_fail(nn->g, EMU_NO_MEMORY, "%s: %u copies of %u values", name, copies, n);
+        return nn->zeros;
+    }
+    for (uint32_t i = 0; i < copies; i++)
+        memcpy(all + (size_t)i * n, value, n * sizeof(*all));
+    t = graph_constant(nn->g, ELEM_F16, 2, shape, all, name);
+    emu_free(all);
+    for (uint32_t i = 0; i < copies; i++)
+        graph_map(nn->g, tensor_index(nn->g, t, i), tile[i]);
+    return t;
+}
+
+const char *nn_codelet(char out[40], const char *family, enum activation act)
+{
+    static const char *const infix[] = { "", "_relu", "_swish", "_sigmoid" };
+
+    snprintf(out, 40, "%s%s_f16", family, infix[act]);
+    return out;
+}

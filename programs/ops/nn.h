@@ -1,0 +1,54 @@
+/* nn.h - what the layers of ops_nn.h share: the network under construction, cuts, zeros,
+ * parameters.
+ */
+#ifndef PROGRAMS_NN_H
+#define PROGRAMS_NN_H
+
+#include "programs/ops/share.h"
+
+enum { NN_ATOM = 16 };
+
+struct nn {
+    struct graph *g; /* borrowed */
+    struct program seq;
+    uint64_t memory_bytes;
+    struct tensor zeros; /* constant [tiles][NN_ZEROS] f16 */
+};
+
+enum { NN_ZEROS = 256 };
+
+static inline uint32_t nn_atoms(uint32_t channels)
+{
+    return (channels + NN_ATOM - 1) / NN_ATOM;
+}
+
+/* Part i of n things cut in `parts`: sizes differ by at most one. */
+static inline uint32_t nn_cut(uint32_t n, uint32_t parts, uint32_t i)
+{
+    return (uint32_t)((uint64_t)n * i / parts);
+}
+
+/* A new activation variable, not mapped. */
+struct feature nn_feature(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
+                          const char *name);
+
+/* Zeros of a shape that lie on a tile. */
+struct tensor nn_zeros(struct nn *nn, uint32_t tile, unsigned rank, const uint32_t *shape);
+
+/* t [..] sliced in several dimensions at once. */
+struct nn_range {
+    uint32_t begin, end;
+};
+struct tensor nn_slice(struct graph *g, struct tensor t, const struct nn_range *range);
+
+/* f32 to the nearest f16. */
+uint16_t nn_half(float v);
+
+/* A constant of `copies` equal parts of n values each, part i on tile[i]. */
+struct tensor nn_constant(struct nn *nn, const uint16_t *value, uint32_t n, const uint32_t *tile,
+                          uint32_t copies, const char *name);
+
+/* "bias_f16", "bias_relu_f16", ... */
+const char *nn_codelet(char out[40], const char *family, enum activation act);
+
+#endif
