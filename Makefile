@@ -13,7 +13,7 @@ OPT      ?= -O2
 ARCHF    ?= -march=x86-64-v3
 CPPFLAGS += -I. -D_GNU_SOURCE
 CFLAGS   += -std=gnu11 -g $(OPT) $(ARCHF) $(FP) $(WARN) -fopenmp -MMD -MP
-LDLIBS   += -ljansson -lzstd -lm
+LDLIBS   += -ljansson -lzstd -ljpeg -lpng -lm
 ifeq ($(MODE),asan)
 CFLAGS   += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT      := -O1

@@ -57,13 +57,31 @@ static unsigned edge_slots(unsigned bits, uint32_t at, uint32_t end)
     }
 }
 
+/* What lies behind the vectors of a run that begins at a multiple of 8. */
+static unsigned tail_slots(unsigned bits, uint32_t bytes)
+{
+    unsigned slots = 2 + (bytes & 4 ? 2 : 0);
+
+    switch (bits) {
+    case 8:
+        return slots + 1 + 2 + (bytes & 3 ? 10 : 0);
+    case 16:
+        return slots + 2 + (bytes & 2 ? 3 : 0);
+    default:
+        return slots;
+    }
+}
+
 static uint64_t fill_slots(const void *shape, unsigned w)
 {
     const struct fill_shape *s = shape;
     uint32_t full = (s->begin + 7) & ~7u, tail = s->end & ~7u;
     uint32_t vectors = tail > full ? (tail - full) / 8 : 0;
-    uint64_t slots = s->bits == 8 ? 21 : 22;
+    uint64_t slots = (s->bits == 8 ? 8 : 9) + 1 + codelet_share(s->arch, vectors, w) + 1;
 
+    if (s->begin % 8 == 0)
+        return slots + 6 + 1 + (w == s->arch->workers - 1 ? tail_slots(s->bits, s->end) : 0);
+    slots += 15;
     if (w == s->arch->workers - 1) {
         uint32_t end = s->end < full ? s->end : full;
 
@@ -71,7 +89,7 @@ static uint64_t fill_slots(const void *shape, unsigned w)
     } else if (w == s->arch->workers - 2) {
         slots += 6 + (tail >= full && tail < s->end ? edge_slots(s->bits, tail, s->end) : 0);
     }
-    return slots + 1 + codelet_share(s->arch, vectors, w) + 1;
+    return slots;
 }
 
 uint64_t fill_cycles_at(const struct arch *a, unsigned bits, uint32_t out, uint32_t n)

@@ -10,10 +10,11 @@
 #include "programs/schedule/schedule_private.h"
 
 enum {
-    PASSES_MIN = 3,      /* of a large exchange */
-    PASSES_MAX = 40,     /* of a small one */
-    PASS_WORK = 1 << 20, /* receivers of all passes together, about */
-    HOPELESS = 4         /* times the least events: a pass is given up */
+    PASSES_MIN = 3,        /* of a large exchange */
+    PASSES_MAX = 40,       /* of a small one */
+    PASS_WORK = 1 << 20,   /* receivers of all passes together, about */
+    PASS_EVENTS = 1 << 12, /* on so many events one receiver costs as much again */
+    HOPELESS = 4           /* times the least events: a pass is given up */
 };
 
 void search_free(struct search *f)
@@ -92,6 +93,7 @@ void search_forget(struct search *f)
 enum emu_status search_init(struct search *f, const struct schedule *s, const struct job_list *l)
 {
     uint32_t n = l->jobs;
+    uint64_t work;
 
     *f = (struct search){ .s = s, .l = l };
     f->use = emu_alloc((size_t)n + l->dests, sizeof(*f->use));
@@ -108,7 +110,8 @@ enum emu_status search_init(struct search *f, const struct schedule *s, const st
     TRY(find_parts(f));
     search_forget(f);
     f->unit = schedule_grid(s, l, f->phase);
-    f->passes = PASS_WORK / (l->dests + 1);
+    work = (l->dests + 1) * (1 + (uint64_t)s->least / PASS_EVENTS);
+    f->passes = (uint32_t)(PASS_WORK / work);
     f->passes = f->passes < PASSES_MIN   ? PASSES_MIN
                 : f->passes > PASSES_MAX ? PASSES_MAX
                                          : f->passes;

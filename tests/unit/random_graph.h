@@ -18,7 +18,7 @@
 #include "programs/graph/graph.h"
 
 enum {
-    RG_VARIABLES = 64,
+    RG_VARIABLES = 160,
     RG_STREAMS = 12,
     RG_SETS = 24,
     RG_FUNCTIONS = 6,
@@ -79,6 +79,7 @@ struct random_graph {
     const uint8_t *drop;  /* [RG_STEPS], NULL: nothing is left out */
     unsigned step, steps_built;
     unsigned names;
+    struct program idle; /* never runs: operations that are left out */
 };
 
 /* ---- choices ---- */
@@ -151,7 +152,8 @@ static inline int rg_all(struct random_graph *r, struct tensor t, rg_element_fn 
 {
     struct rg_walk w = { r, fn };
 
-    return view_runs(r->g, t.view, 0, tensor_elements(r->g, t), rg_walk_run, &w) == EMU_OK;
+    return t.view != GRAPH_NONE && /* no such view: the builder has reported an error */
+           view_runs(r->g, t.view, 0, tensor_elements(r->g, t), rg_walk_run, &w) == EMU_OK;
 }
 
 static inline int rg_may_read(struct random_graph *r, struct rg_variable *v, uint64_t e)
@@ -234,6 +236,16 @@ static inline int rg_has_now(struct random_graph *r, const struct rg_access *a)
             return 0;
     }
     return 1;
+}
+
+/* What a step has written has values from here on. */
+static inline void rg_written(struct random_graph *r, const struct rg_access *a, int built)
+{
+    for (unsigned i = 0; i < a->writes; i++) {
+        rg_all(r, a->write[i], rg_set_have);
+        if (built)
+            rg_all(r, a->write[i], rg_set_now);
+    }
 }
 
 static inline void rg_clear_flags(struct random_graph *r)

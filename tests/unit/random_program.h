@@ -7,19 +7,9 @@
 #define TESTS_RANDOM_PROGRAM_H
 
 #include "tests/unit/random_codelets.h"
-#include "tests/unit/random_graph.h"
+#include "tests/unit/random_ops.h"
 
 /* ---- steps ---- */
-
-/* What a step has written has values from here on. */
-static inline void rg_written(struct random_graph *r, const struct rg_access *a, int built)
-{
-    for (unsigned i = 0; i < a->writes; i++) {
-        rg_all(r, a->write[i], rg_set_have);
-        if (built)
-            rg_all(r, a->write[i], rg_set_now);
-    }
-}
 
 static inline void rg_add(struct random_graph *r, struct program seq, struct program p)
 {
@@ -249,7 +239,7 @@ static inline void rg_nested_in(struct random_graph *r, struct program seq, uint
 
 static inline void rg_repeat(struct random_graph *r, struct program seq)
 {
-    uint32_t times = rg_chance(r, 10) ? 0 : rg_between(r, 1, 4);
+    uint32_t times = rg_chance(r, 10) ? 0 : rg_between(r, 1, r->depth < 3 ? 4 : 2);
     struct rg_values before;
     struct program body;
     int dropped = rg_step_dropped(r);
@@ -264,39 +254,84 @@ static inline void rg_repeat(struct random_graph *r, struct program seq)
     rg_values_free(&before);
 }
 
+/* Constants and the state of a loop, and the tensor that says whether it goes on. */
+struct rg_loop {
+    struct tensor start, state, go;
+    struct program step; /* moves the state on */
+    enum elem elem;
+};
+
+static inline void rg_loop_state(struct random_graph *r, struct rg_loop *x, uint32_t n,
+                                 const uint32_t *values, int built)
+{
+    struct rg_variable *v;
+    char name[24];
+
+    x->start = graph_constant(r->g, x->elem, 1, &n, values, rg_name(r, "loop", name));
+    rg_map(r, x->start);
+    v = rg_track(r, x->start, 1);
+    v->constant = 1;
+    v->group = rg_group_of(r, v);
+    v = rg_variable(r, x->elem, 1, &n, RG_PLAIN);
+    v->reserved = 1;
+    memset(v->have, 1, n);
+    memset(v->now, built, n);
+    x->state = v->t;
+}
+
 /* A tape of numbers that are not zero, and a zero at its end, moves on before every round. */
+static inline void rg_loop_tape(struct random_graph *r, uint32_t rounds, int built,
+                                struct rg_loop *x)
+{
+    uint32_t tape[8], pad = rg_below(r, 3), n = rounds + 2 + pad;
+
+    for (uint32_t i = 0; i < n; i++)
+        tape[i] = i == rounds + 1 ? 0 : rg_chance(r, 20) ? 1u << 31 : rg_between(r, 1, 9);
+    x->elem = rg_chance(r, 50) ? ELEM_I32 : ELEM_U32;
+    rg_loop_state(r, x, n, tape, built);
+    x->go = tensor_index(r->g, x->state, 0);
+    if (built)
+        x->step = program_copy(r->g, tensor_slice(r->g, x->state, 0, 1, n),
+                               tensor_slice(r->g, x->state, 0, 0, n - 1));
+}
+
+/* A counter goes down before every round; beside others that go down, too. */
+static inline void rg_loop_counter(struct random_graph *r, uint32_t rounds, int built,
+                                   struct rg_loop *x)
+{
+    uint32_t count[3] = { 77, rounds + 1, 0 }, n = rg_between(r, 2, 3), tile = rg_tile(r), set, v;
+    char name[24];
+
+    x->elem = ELEM_I32;
+    rg_loop_state(r, x, n, count, built);
+    x->go = tensor_index(r->g, x->state, 1);
+    set = graph_compute_set(r->g, rg_name(r, "count", name));
+    if (!built)
+        return;
+    v = graph_vertex(r->g, set, "add_scalar_i32", tile);
+    vertex_connect(r->g, v, "x", x->state);
+    vertex_set_u32(r->g, v, "b", UINT32_MAX);
+    x->step = program_execute(r->g, set);
+}
+
 static inline void rg_while(struct random_graph *r, struct program seq)
 {
-    uint32_t rounds = rg_between(r, 0, 3), n = rounds + 2, tape[8], pad = rg_below(r, 3);
-    enum elem e = rg_chance(r, 50) ? ELEM_I32 : ELEM_U32;
-    struct tensor start, state, at[2];
-    struct rg_variable *v;
+    uint32_t rounds = rg_between(r, 0, 3);
+    struct rg_loop x = { .step = { GRAPH_NONE } };
     struct rg_values before;
     struct program condition, body;
-    char name[24];
     int dropped = rg_step_dropped(r);
 
     if (r->vars + 2 > RG_VARIABLES || r->group != RG_MIXED)
         return;
-    for (uint32_t i = 0; i < n + pad; i++)
-        tape[i] = i == n - 1 ? 0 : rg_chance(r, 20) ? 1u << 31 : rg_between(r, 1, 9);
-    n += pad;
-    start = graph_constant(r->g, e, 1, &n, tape, rg_name(r, "tape", name));
-    rg_map(r, start);
-    v = rg_track(r, start, 1);
-    v->constant = 1;
-    v->group = rg_group_of(r, v);
-    v = rg_variable(r, e, 1, &n, RG_PLAIN);
-    v->reserved = 1;
-    memset(v->have, 1, n);
-    memset(v->now, !dropped && !r->dropping, n);
-    state = v->t;
-    at[0] = tensor_slice(r->g, state, 0, 1, n);
-    at[1] = tensor_slice(r->g, state, 0, 0, n - 1);
+    if (rg_chance(r, 50))
+        rg_loop_tape(r, rounds, !dropped, &x);
+    else
+        rg_loop_counter(r, rounds, !dropped, &x);
     r->dropping += dropped;
     condition = rg_sequence(r);
     if (!r->dropping)
-        program_add(r->g, condition, program_copy(r->g, at[0], at[1]));
+        program_add(r->g, condition, x.step);
     if (rg_chance(r, 40))
         rg_nested_in(r, condition, rounds + 1);
     rg_values_take(r, &before);
@@ -306,8 +341,8 @@ static inline void rg_while(struct random_graph *r, struct program seq)
     rg_values_free(&before);
     if (dropped)
         return;
-    rg_add(r, seq, program_copy(r->g, start, state));
-    rg_add(r, seq, program_while(r->g, condition, tensor_index(r->g, state, 0), body));
+    rg_add(r, seq, program_copy(r->g, x.start, x.state));
+    rg_add(r, seq, program_while(r->g, condition, x.go, body));
 }
 
 static inline void rg_if(struct random_graph *r, struct program seq)
@@ -409,13 +444,14 @@ static inline struct program rg_block(struct random_graph *r, unsigned steps)
 {
     static rg_draw *const leaf[] = { rg_copy_any, rg_copy_any, rg_copy_any,      rg_copy_shifted,
                                      rg_compute,  rg_compute,  rg_compute,       rg_compute,
-                                     rg_compute,  rg_compute,  rg_execute_again, rg_stream_any };
+                                     rg_compute,  rg_compute,  rg_execute_again, rg_stream_any,
+                                     rg_operation };
     static rg_draw *const branch[] = { rg_repeat,   rg_while, rg_if,      rg_nested,
                                        rg_function, rg_call,  rg_together };
     struct program seq = rg_sequence(r);
 
     for (; steps && r->left && r->step < RG_STEPS - 8; steps--) {
-        int deeper = r->depth < 3 && r->weight <= 12 && rg_chance(r, 25);
+        int deeper = r->depth < 7 && r->weight <= 12 && rg_chance(r, r->depth < 3 ? 25 : 45);
 
         r->left--;
         if (deeper)
@@ -473,11 +509,14 @@ static inline struct random_graph *random_graph_new(uint64_t seed, const uint8_t
     r->drop = drop;
     r->group = RG_MIXED;
     r->weight = 1;
+    r->idle.node = GRAPH_NONE;
     rg_machine(r);
     rg_variables(r, rg_chance(r, 20) ? 3000 : 400);
     r->left = rg_between(r, 3, rg_chance(r, 20) ? 80 : 25);
     main = rg_block(r, r->left);
     rg_show(r, main);
+    if (r->idle.node != GRAPH_NONE)
+        program_add(r->g, main, program_repeat(r->g, 0, r->idle));
     graph_set_program(r->g, main);
     return r;
 }

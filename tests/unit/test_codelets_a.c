@@ -286,6 +286,31 @@ static void test_channels(void **state)
     }
 }
 
+/* The code asks the machine for what it needs to know. */
+static void test_machines(void **state)
+{
+    static const char *const machines[] = { "mk1", "bow", "toy4" };
+    static const char *const names[] = { "fill_u8",         "copy_8",          "copy_64",
+                                         "add_inplace_f16", "axpy_f32",        "swish_f16",
+                                         "cast_u8_f16",     "mul_channel_f16", "relu_f32" };
+
+    (void)state;
+    for (size_t m = 0; m < EMU_COUNT_OF(machines); m++) {
+        for (size_t i = 0; i < EMU_COUNT_OF(names); i++) {
+            struct codelet_rig *rig = codelet_rig_new(machines[m], names[i]);
+            struct codelet_case c = codelet_case(machines[m], m);
+
+            for (unsigned k = 0; k < rig->codelet->fields; k++)
+                c.elements[k] = 480;
+            if (!strcmp(names[i], "mul_channel_f16"))
+                c.elements[1] = 32;
+            for (c.layout = RIG_NEAR0; c.layout <= RIG_NEAR1; c.layout++)
+                codelet_rig_call(rig, &c);
+            codelet_rig_free(rig);
+        }
+    }
+}
+
 /* ---- control flow ---- */
 
 static void test_control(void **state)
@@ -321,7 +346,7 @@ int main(void)
         cmocka_unit_test(test_fill),      cmocka_unit_test(test_copy),
         cmocka_unit_test(test_copy_list), cmocka_unit_test(test_elements),
         cmocka_unit_test(test_all_f16),   cmocka_unit_test(test_channels),
-        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_machines),  cmocka_unit_test(test_control),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,7 +194,9 @@ static uint64_t run_theirs(struct codelet_rig *r, const struct codelet_case *c,
     for (unsigned w = 0; w < r->arch.workers; w++)
         slots = r->barrel.issued[w] > slots ? r->barrel.issued[w] : slots;
     asm_unit_free(t.unit);
-    return codelet_multi_cycles(&r->arch, slots);
+    /* Vertices of their own are launched one by one. */
+    return codelet_multi_cycles(&r->arch, slots) +
+           (t.stride ? (r->arch.workers - 1) * r->arch.sup_runall_cycles : 0);
 }
 
 static int compare(const struct pair *p, enum rig_layout layout, const char *poplibs, int verbose)

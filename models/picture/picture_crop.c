@@ -1,0 +1,198 @@
+/* picture_crop.c - resizes and cuts as PIL and torchvision do, to the bit: bicubic (a = -0.5) with
+ * its width grown to the step when shrinking, weights of 22 fractional bits, columns first, 8 bits
+ * between the passes. Only what the cut keeps is calculated.
+ *
+ * Source: Pillow, src/libImaging/Resample.c; torchvision, transforms/functional.py (size of the
+ * longer side, place of the cut).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "models/picture/picture.h"
+
+enum { WEIGHT_BITS = 22 };
+
+static const double BICUBIC_SUPPORT = 2.0;
+
+static double bicubic(double x)
+{
+    const double a = -0.5;
+
+    x = fabs(x);
+    if (x < 1.0)
+        return ((a + 2.0) * x - (a + 3.0)) * x * x + 1;
+    if (x < 2.0)
+        return (((x - 5) * x + 8) * x - 4) * a;
+    return 0.0;
+}
+
+/* The weights of `count` results, from `first` on, of an axis resized from `in` to `out`. */
+struct resampling {
+    uint32_t count, most;   /* most: inputs of one result */
+    uint32_t *begin, *taps; /* owned; inputs of each result */
+    int32_t *weight;        /* owned; [count][most] */
+};
+
+static void resampling_free(struct resampling *r)
+{
+    emu_free(r->begin);
+    emu_free(r->taps);
+    emu_free(r->weight);
+}
+
+/* w: room for the weights of one result. */
+static void fill_result(struct resampling *r, uint32_t k, uint32_t in, double centre, double step,
+                        double *w)
+{
+    double wide = step < 1.0 ? 1.0 : step, support = BICUBIC_SUPPORT * wide, sum = 0;
+    double low = centre - support + 0.5, high = centre + support + 0.5;
+    uint32_t begin = low < 0 ? 0 : (uint32_t)low;
+    uint32_t end = high > in ? in : (uint32_t)high;
+
+    for (uint32_t i = begin; i < end; i++) {
+        w[i - begin] = bicubic((i - centre + 0.5) * (1.0 / wide));
+        sum += w[i - begin];
+    }
+    r->begin[k] = begin;
+    r->taps[k] = end - begin;
+    for (uint32_t i = 0; i < end - begin; i++) {
+        double v = (sum != 0 ? w[i] / sum : w[i]) * (1 << WEIGHT_BITS);
+
+        r->weight[(size_t)k * r->most + i] = (int32_t)(v < 0 ? v - 0.5 : v + 0.5);
+    }
+}
+
+static enum emu_status resampling_init(struct resampling *r, uint32_t in, uint64_t out,
+                                       uint64_t first, uint32_t count)
+{
+    double step = (double)in / (double)out;
+    double *w;
+
+    memset(r, 0, sizeof(*r));
+    r->count = count;
+    r->most = (uint32_t)ceil(BICUBIC_SUPPORT * (step < 1.0 ? 1.0 : step)) * 2 + 1;
+    r->begin = emu_alloc(count, sizeof(*r->begin));
+    r->taps = emu_alloc(count, sizeof(*r->taps));
+    r->weight = emu_alloc((size_t)count * r->most, sizeof(*r->weight));
+    w = emu_alloc(r->most, sizeof(*w));
+    if (!r->begin || !r->taps || !r->weight || !w) {
+        emu_free(w);
+        return FAIL(NO_MEMORY, "weights to resize a picture");
+    }
+    for (uint32_t k = 0; k < count; k++)
+        fill_result(r, k, in, ((double)(first + k) + 0.5) * step, step, w);
+    emu_free(w);
+    return EMU_OK;
+}
+
+static uint8_t round_pixel(int64_t sum)
+{
+    int64_t v = (sum + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS;
+
+    return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+}
+
+/* Rows [top, top + rows) of p, resized across: out has rows x count pixels. */
+static void resize_across(const struct picture *p, uint32_t top, uint32_t rows,
+                          const struct resampling *r, uint8_t *out)
+{
+    for (uint32_t y = 0; y < rows; y++) {
+        const uint8_t *line = p->rgb + (size_t)(top + y) * p->width * 3;
+
+        for (uint32_t k = 0; k < r->count; k++) {
+            const int32_t *w = r->weight + (size_t)k * r->most;
+            int64_t sum[3] = { 0 };
+
+            for (uint32_t i = 0; i < r->taps[k]; i++)
+                for (int c = 0; c < 3; c++)
+                    sum[c] += (int64_t)w[i] * line[3 * (size_t)(r->begin[k] + i) + (size_t)c];
+            for (int c = 0; c < 3; c++)
+                *out++ = round_pixel(sum[c]);
+        }
+    }
+}
+
+/* in: rows of `bytes` bytes from row `top` of the axis on. */
+static void resize_down(const uint8_t *in, uint32_t top, size_t bytes, const struct resampling *r,
+                        uint8_t *out)
+{
+    for (uint32_t k = 0; k < r->count; k++) {
+        const int32_t *w = r->weight + (size_t)k * r->most;
+
+        for (size_t x = 0; x < bytes; x++) {
+            int64_t sum = 0;
+
+            for (uint32_t i = 0; i < r->taps[k]; i++)
+                sum += (int64_t)w[i] * in[(size_t)(r->begin[k] - top + i) * bytes + x];
+            *out++ = round_pixel(sum);
+        }
+    }
+}
+
+static enum emu_status resize(const struct picture *p, const struct resampling *across,
+                              const struct resampling *down, struct picture *out)
+{
+    uint32_t last = down->count - 1, top = down->begin[0];
+    uint32_t rows = down->begin[last] + down->taps[last] - top;
+    size_t bytes = (size_t)across->count * 3;
+    uint8_t *between = emu_alloc(rows, bytes);
+
+    out->width = across->count;
+    out->height = down->count;
+    out->rgb = emu_alloc(down->count, bytes);
+    if (!between || !out->rgb) {
+        emu_free(between);
+        return FAIL(NO_MEMORY, "a picture of %u x %u", across->count, down->count);
+    }
+    resize_across(p, top, rows, across, between);
+    resize_down(between, top, bytes, down, out->rgb);
+    emu_free(between);
+    return EMU_OK;
+}
+
+/* (length - side) / 2, a half to the even side. */
+static uint64_t cut_begin(uint64_t length, uint32_t side)
+{
+    uint64_t twice = length - side;
+
+    return twice / 2 + (twice % 2 && twice / 2 % 2);
+}
+
+enum emu_status picture_crop(const struct picture *p, uint32_t side, double crop,
+                             struct picture *out)
+{
+    struct resampling across = { 0 }, down = { 0 };
+    uint32_t shorter = p->width < p->height ? p->width : p->height;
+    uint64_t target, width, height;
+    enum emu_status s;
+
+    memset(out, 0, sizeof(*out));
+    if (!shorter || !side || side > PICTURE_SIDE_MAX || !(crop > 0.01 && crop <= 1))
+        return FAIL(USAGE, "a cut of %u x %u at %g of a picture of %u x %u", side, side, crop,
+                    p->width, p->height);
+    target = (uint64_t)(side / crop);
+    width = target * p->width / shorter;
+    height = target * p->height / shorter;
+    s = resampling_init(&across, p->width, width, cut_begin(width, side), side);
+    if (s == EMU_OK)
+        s = resampling_init(&down, p->height, height, cut_begin(height, side), side);
+    if (s == EMU_OK)
+        s = resize(p, &across, &down, out);
+    resampling_free(&across);
+    resampling_free(&down);
+    if (s != EMU_OK)
+        picture_free(out);
+    return s;
+}
+
+void picture_normalise(const struct picture *p, const struct net *n, float *out)
+{
+    size_t pixels = (size_t)p->width * p->height;
+
+    for (size_t c = 0; c < 3; c++) {
+        float mean = (float)n->mean[c], deviation = (float)n->std[c];
+
+        for (size_t i = 0; i < pixels; i++)
+            out[c * pixels + i] = ((float)p->rgb[3 * i + c] / 255.0f - mean) / deviation;
+    }
+}
