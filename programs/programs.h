@@ -224,6 +224,27 @@ const struct image *compiled_image(const struct compiled *c); /* borrowed; NULL 
 void compiled_report(const struct compiled *c, FILE *f);
 json_t *compiled_report_json(const struct compiled *c); /* new; NULL when out of memory */
 
+/* What runs, one operation after the other. */
+enum trace_kind { TRACE_COMPUTE, TRACE_EXCHANGE, TRACE_HOST };
+struct trace_op {
+    enum trace_kind kind;
+    const char *name;   /* borrowed: the path of a compute set, or "copy to PATH" */
+    uint32_t superstep; /* of sync group 0: exchanges and host transfers begin a new one, from 1 */
+    uint32_t max_tile;  /* the fullest tile meanwhile, */
+    uint64_t max_tile_bytes; /* and the bytes in use there, code included */
+};
+/* The operations of sync group 0 in the order of their execution; functions where they are called,
+ * repeated ones every time. *out: emu_free it. Errors: EMU_USAGE for a program whose order depends
+ * on data or that takes too many steps, EMU_NO_MEMORY. */
+enum emu_status compiled_trace(const struct compiled *c, struct trace_op **out,
+                               size_t *ops) EMU_MUST_CHECK;
+
+/* Calls back for everything that is in the memory of a tile from beginning to end: code, constants,
+ * state, variables that are kept. Tile by tile; the same owner may come several times. */
+typedef void held_visit(void *ctx, uint32_t tile, const char *owner, const char *category,
+                        uint64_t bytes);
+enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void *ctx) EMU_MUST_CHECK;
+
 /* ---- execution ---- */
 
 struct session_options {
@@ -283,10 +304,14 @@ struct named_program {
 extern const struct named_program *const lab_programs[];
 
 /* `superstep run` and `superstep compile` for a name of one of the tables (a NULL ends their list);
- * argv[0] is "run" or "compile". Returns the exit code of commands.h, or -1 when no program of that
- * name is there. */
+ * argv[0] is "run" or "compile". Returns the exit code of commands.h, or -1 when what is to be run
+ * is a file. */
 int program_command(int argc, char **argv, const struct named_program *const *const *tables);
 
+/* Other commands of this floor; ends with a row whose name is NULL. */
+extern const struct command program_commands[];
+
+#include "programs/compile/count_text.h"
 #include "programs/ops/ops.h"
 #include "programs/plan/plan.h"
 #include "programs/ops/ops_nn.h"

@@ -133,9 +133,10 @@ static const struct argp parser = {
     .options = options,
     .parser = parse_option,
     .children = children,
-    .args_doc = "FILE.bsp.json|FILE.img|FILE.S",
+    .args_doc = "FILE.bsp.json|FILE.img|FILE.S|NAME",
     .doc = "Run a program on a whole machine. A source file runs on all tiles, from its label main "
-           "on.\v"
+           "on. A NAME is one of the programs that `superstep --help` lists; `superstep run NAME "
+           "--help` says what it takes.\v"
            "Exit status: 0 ran and met its expectations, 1 fault, deadlock or unmet expectations, "
            "2 bad usage or bad "
            "file, 3 stopped at --max-cycles.",

@@ -12,8 +12,8 @@
 #include "emu/cli/cmd_tile.h"
 
 const struct command emu_commands[] = {
-    { "run", cmd_run, "run a program on a whole machine: a manifest or an image" },
-    { "compile", cmd_compile, "assemble a manifest and write its image" },
+    { "run", cmd_run, "run a program on a whole machine: a manifest, an image or a name" },
+    { "compile", cmd_compile, "write the image of a manifest or of a program with a name" },
     { "diff", cmd_diff, "name the first superstep and tile in which two runs differ" },
     { "asm", cmd_asm, "assemble and link tile assembly" },
     { "dis", cmd_dis, "disassemble what asm wrote" },

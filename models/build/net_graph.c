@@ -215,6 +215,7 @@ static enum emu_status build_layer(struct builder *b, uint32_t i, uint32_t *last
     case LAYER_SOFTMAX:
         ng->scores = op_scores(b->nn, result_of(b, l->input[0]), l->name);
         graph_keep(b->g, ng->scores);
+        ng->layer[i].into = i;
         return graph_status(b->g);
     default:
         return build_error(l, "an activation that follows nothing it could be fused with");

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "emu/cli/commands.h"
+#include "models/cli/commands_models.h"
+#include "models/run/model_run.h"
 #include "programs/programs.h"
 
-static const struct command *const tables[] = { emu_commands };
+static const struct command *const tables[] = { emu_commands, program_commands, model_commands };
 static const struct named_program *const *const programs[] = { lab_programs, NULL };
 
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
@@ -18,6 +20,11 @@ static void usage(FILE *f)
         for (const struct command *c = tables[i]; c->name; c++)
             fprintf(f, "  %-10s %s\n", c->name, c->help);
     }
+    fprintf(f, "\nPrograms that run and compile know by name:\n\n");
+    for (const struct named_program *const *const *t = programs; *t; t++) {
+        for (const struct named_program *const *p = *t; *p; p++)
+            fprintf(f, "  %-15s %s\n", (*p)->name, (*p)->text);
+    }
     fprintf(f, "\nEach command explains itself: superstep COMMAND --help\n"
                "Exit codes: 0 ran, 1 the emulated program faulted or failed, 2 bad usage or file, "
                "3 finished partially\n");
@@ -26,9 +33,12 @@ static void usage(FILE *f)
 /* `run` and `compile` take names, too; -1 when argv has none. */
 static int run_program(int argc, char **argv)
 {
+    int code;
+
     if (strcmp(argv[0], "run") && strcmp(argv[0], "compile"))
         return -1;
-    return program_command(argc, argv, programs);
+    code = model_command(argc, argv);
+    return code >= 0 ? code : program_command(argc, argv, programs);
 }
 
 int main(int argc, char **argv)

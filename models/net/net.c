@@ -12,16 +12,34 @@ struct network {
 };
 
 #define B(n)                                                                                       \
-    { "efficientnet-b" #n, "EfficientNet-B" #n ": depthwise, expansion 6, batch norm",             \
-      build_efficientnet, n }
+    {                                                                                              \
+        "efficientnet-b" #n, "EfficientNet-B" #n ": depthwise, expansion 6, batch norm",           \
+            build_efficientnet, n                                                                  \
+    }
 #define G16(n)                                                                                     \
-    { "efficientnet-b" #n "-g16",                                                                  \
-      "EfficientNet-B" #n ": groups of 16 channels, expansion 4, group norm", build_efficientnet,  \
-      EFFICIENTNET_G16 + n }
+    {                                                                                              \
+        "efficientnet-b" #n "-g16",                                                                \
+            "EfficientNet-B" #n ": groups of 16 channels, expansion 4, group norm",                \
+            build_efficientnet, EFFICIENTNET_G16 + n                                               \
+    }
 
 static const struct network network[] = {
-    B(0),   B(1),   B(2),   B(3),   B(4),   B(5),   B(6),   B(7),
-    G16(0), G16(1), G16(2), G16(3), G16(4), G16(5), G16(6), G16(7),
+    B(0),
+    B(1),
+    B(2),
+    B(3),
+    B(4),
+    B(5),
+    B(6),
+    B(7),
+    G16(0),
+    G16(1),
+    G16(2),
+    G16(3),
+    G16(4),
+    G16(5),
+    G16(6),
+    G16(7),
     { "resnet-50", "ResNet-50: batch norm, torch padding", build_resnet50, 0 },
 };
 
@@ -38,10 +56,10 @@ const char *net_text(unsigned i)
 }
 
 static const char *const op_name[LAYER_OP_COUNT] = {
-    [LAYER_INPUT] = "input",     [LAYER_CONV] = "conv",       [LAYER_NORM] = "norm",
-    [LAYER_SWISH] = "swish",     [LAYER_RELU] = "relu",       [LAYER_SIGMOID] = "sigmoid",
-    [LAYER_MAXPOOL] = "maxpool", [LAYER_AVGPOOL] = "pool",    [LAYER_LINEAR] = "fc",
-    [LAYER_SCALE] = "scale",     [LAYER_ADD] = "add",         [LAYER_SOFTMAX] = "softmax",
+    [LAYER_INPUT] = "input",     [LAYER_CONV] = "conv",    [LAYER_NORM] = "norm",
+    [LAYER_SWISH] = "swish",     [LAYER_RELU] = "relu",    [LAYER_SIGMOID] = "sigmoid",
+    [LAYER_MAXPOOL] = "maxpool", [LAYER_AVGPOOL] = "pool", [LAYER_LINEAR] = "fc",
+    [LAYER_SCALE] = "scale",     [LAYER_ADD] = "add",      [LAYER_SOFTMAX] = "softmax",
 };
 
 const char *layer_op_name(enum layer_op op)

@@ -95,10 +95,10 @@ static void set_window(const struct net_builder *b, struct layer *l, uint32_t ke
 {
     l->kernel = kernel;
     l->stride = stride;
-    l->out_h = window_size(b->torch_padding, l->in_h, kernel, stride, &l->pad.before_h,
-                           &l->pad.after_h);
-    l->out_w = window_size(b->torch_padding, l->in_w, kernel, stride, &l->pad.before_w,
-                           &l->pad.after_w);
+    l->out_h =
+        window_size(b->torch_padding, l->in_h, kernel, stride, &l->pad.before_h, &l->pad.after_h);
+    l->out_w =
+        window_size(b->torch_padding, l->in_w, kernel, stride, &l->pad.before_w, &l->pad.after_w);
 }
 
 uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, const char *param,

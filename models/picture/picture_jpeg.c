@@ -124,6 +124,17 @@ static void decode(struct jpeg_reader *r, const uint8_t *data, size_t bytes)
     jpeg_finish_decompress(d);
 }
 
+/* Apart from jpeg_decode(), so that a longjmp leaves nothing of r undefined. */
+static void decode_guarded(struct jpeg_reader *r, const uint8_t *data, size_t bytes)
+{
+    if (setjmp(r->back))
+        return;
+    jpeg_create_decompress(&r->d);
+    r->d.progress = &r->progress;
+    r->d.mem->max_memory_to_use = JPEG_MEMORY_MAX;
+    decode(r, data, bytes);
+}
+
 enum emu_status jpeg_decode(const uint8_t *data, size_t bytes, const char *name, struct picture *p)
 {
     struct jpeg_reader r = { .name = name, .p = p };
@@ -132,14 +143,8 @@ enum emu_status jpeg_decode(const uint8_t *data, size_t bytes, const char *name,
     r.errors.error_exit = give_up;
     r.errors.emit_message = on_message;
     r.progress.progress_monitor = on_progress;
-    r.d.client_data = &r;
-    if (!setjmp(r.back)) {
-        jpeg_create_decompress(&r.d);
-        r.d.client_data = &r;
-        r.d.progress = &r.progress;
-        r.d.mem->max_memory_to_use = JPEG_MEMORY_MAX;
-        decode(&r, data, bytes);
-    }
+    r.d.client_data = &r; /* jpeg_create_decompress() leaves it and err alone */
+    decode_guarded(&r, data, bytes);
     jpeg_destroy_decompress(&r.d);
     emu_free(r.row);
     return r.status;

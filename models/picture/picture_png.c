@@ -85,6 +85,13 @@ static void decode(struct png_reader *r)
     png_read_end(r->png, NULL);
 }
 
+/* Apart from png_decode(), so that a longjmp leaves nothing of r undefined. */
+static void decode_guarded(struct png_reader *r)
+{
+    if (!setjmp(png_jmpbuf(r->png)))
+        decode(r);
+}
+
 enum emu_status png_decode(const uint8_t *data, size_t bytes, const char *name, struct picture *p)
 {
     struct png_reader r = { .at = data, .left = bytes, .name = name, .p = p };
@@ -94,8 +101,8 @@ enum emu_status png_decode(const uint8_t *data, size_t bytes, const char *name, 
         r.info = png_create_info_struct(r.png);
     if (!r.info)
         r.status = FAIL(NO_MEMORY, "%s: a PNG decoder", name);
-    else if (!setjmp(png_jmpbuf(r.png)))
-        decode(&r);
+    else
+        decode_guarded(&r);
     png_destroy_read_struct(&r.png, &r.info, NULL);
     emu_free(r.row);
     return r.status;

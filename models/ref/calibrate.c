@@ -14,11 +14,12 @@ struct calibration {
 
 /* Mean and variance over all pictures of each channel. Pictures are equally large, so the mean of
  * means is the mean, and the variance is the mean of variances plus that of the means. */
-static void measure(const struct layer *l, uint32_t batch, const double *in, float *mean, float *var)
+static void measure(const struct layer *l, uint32_t batch, const double *in, float *mean,
+                    float *var)
 {
     size_t plane = (size_t)l->in_h * l->in_w;
 
-#pragma omp parallel for
+#pragma omp parallel for if (layer_elements(l) * batch > REF_SMALL)
     for (uint32_t c = 0; c < l->in_c; c++) {
         double sum = 0, within = 0, between = 0, m, v;
 

@@ -37,7 +37,7 @@ static void batch_norm(const struct layer *l, uint32_t batch, uint32_t layer,
     size_t plane = (size_t)l->out_h * l->out_w;
     int64_t planes = (int64_t)batch * l->out_c;
 
-#pragma omp parallel for
+#pragma omp parallel for if (planes * (int64_t)plane > REF_SMALL)
     for (int64_t i = 0; i < planes; i++) {
         size_t c = (size_t)i % l->out_c;
         double scale = gamma[c] / sqrt(var[c] + l->eps);
@@ -54,7 +54,7 @@ static void group_norm(const struct layer *l, uint32_t batch, uint32_t layer,
     size_t plane = (size_t)l->out_h * l->out_w, width = l->out_c / l->norm_groups;
     int64_t groups = (int64_t)batch * l->norm_groups;
 
-#pragma omp parallel for
+#pragma omp parallel for if (groups * (int64_t)(width * plane) > REF_SMALL)
     for (int64_t i = 0; i < groups; i++) {
         size_t first = (size_t)i % l->norm_groups * width, at = (size_t)i * width * plane;
         double mean, variance, scale;
@@ -69,13 +69,18 @@ static void group_norm(const struct layer *l, uint32_t batch, uint32_t layer,
 
 static void activation(enum layer_op op, int64_t n, const double *in, double *out)
 {
-#pragma omp parallel for
-    for (int64_t i = 0; i < n; i++) {
-        double x = in[i];
-
-        out[i] = op == LAYER_RELU      ? (x > 0 ? x : 0)
-                 : op == LAYER_SIGMOID ? ref_sigmoid(x)
-                                       : x * ref_sigmoid(x);
+    if (op == LAYER_RELU) {
+#pragma omp parallel for if (n > REF_SMALL)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = in[i] > 0 ? in[i] : 0;
+    } else if (op == LAYER_SIGMOID) {
+#pragma omp parallel for if (n > REF_SMALL)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = ref_sigmoid(in[i]);
+    } else {
+#pragma omp parallel for if (n > REF_SMALL)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = in[i] * ref_sigmoid(in[i]);
     }
 }
 
@@ -101,7 +106,7 @@ static void maxpool(const struct layer *l, uint32_t batch, const double *in, dou
     size_t from = (size_t)l->in_h * l->in_w, to = (size_t)l->out_h * l->out_w;
     int64_t planes = (int64_t)batch * l->out_c;
 
-#pragma omp parallel for
+#pragma omp parallel for if (planes * (int64_t)from > REF_SMALL)
     for (int64_t i = 0; i < planes; i++) {
         for (uint32_t y = 0; y < l->out_h; y++) {
             for (uint32_t x = 0; x < l->out_w; x++)
@@ -116,7 +121,7 @@ static void avgpool(const struct layer *l, uint32_t batch, const double *in, dou
     size_t plane = (size_t)l->in_h * l->in_w;
     int64_t planes = (int64_t)batch * l->out_c;
 
-#pragma omp parallel for
+#pragma omp parallel for if (planes * (int64_t)plane > REF_SMALL)
     for (int64_t i = 0; i < planes; i++) {
         double variance;
 
@@ -131,7 +136,7 @@ static void binary(const struct layer *l, uint32_t batch, const double *x, const
     size_t plane = (size_t)l->out_h * l->out_w;
     int64_t planes = (int64_t)batch * l->out_c;
 
-#pragma omp parallel for
+#pragma omp parallel for if (planes * (int64_t)plane > REF_SMALL)
     for (int64_t i = 0; i < planes; i++) {
         for (size_t k = (size_t)i * plane; k < (size_t)(i + 1) * plane; k++)
             out[k] = l->op == LAYER_ADD ? x[k] + y[k] : x[k] * y[i];

@@ -31,7 +31,12 @@ void ref_layer(const struct net *n, const struct weights *w, uint32_t layer,
 
 /* Sets the running statistics of batch norms to those the network sees on a fixed seeded batch of
  * `pictures` synthetic pictures, layer by layer, so that no output is flat. Group norms need none.
+ *
+ * With 8 pictures the last norms of B4 leave a deviation of 0.99 on pictures not seen before; with
+ * 2, whose means say too little about others, it is 3.8. Cost: ref_run() of all pictures at once,
+ * with the memory of the two greatest neighbouring outputs.
  */
+enum { CALIBRATION_PICTURES = 8 };
 enum emu_status weights_calibrate(struct weights *w, const struct net *n,
                                   uint32_t pictures) EMU_MUST_CHECK;
 

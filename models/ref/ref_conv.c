@@ -11,8 +11,6 @@
 /* Positions gathered together, terms of a sum gathered together (16 KiB, so that they stay near),
  * and what is computed together: 4 channels x 8 positions of sums fit in registers. */
 enum { POSITIONS = 16, TERMS = 128, LANES = 4, VECTORS = 2, CHANNELS = 4 };
-/* Fewer multiply-adds are done sooner than other threads are awake. */
-enum { SMALL = 1 << 16 };
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 typedef double gathered[TERMS][POSITIONS];
 
@@ -152,7 +150,7 @@ static void depthwise(const struct layer *l, uint32_t batch, const float *weight
     size_t from = (size_t)l->in_h * l->in_w, to = (size_t)l->out_h * l->out_w;
     int64_t planes = (int64_t)batch * l->out_c;
 
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (layer_macs(l) * batch > REF_SMALL)
     for (int64_t i = 0; i < planes; i++) {
         size_t c = (size_t)i % l->out_c;
 
@@ -199,7 +197,7 @@ void ref_conv(const struct layer *l, uint32_t batch, const float *weight, const 
         depthwise(l, batch, weight, bias, in, out);
         return;
     }
-#pragma omp parallel for schedule(dynamic, 4) if (layer_macs(l) * batch > SMALL)
+#pragma omp parallel for schedule(dynamic, 4) if (layer_macs(l) * batch > REF_SMALL)
     for (int64_t i = 0; i < items; i++)
         dense_item(l, i, weight, bias, in, out);
 }

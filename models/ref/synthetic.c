@@ -31,9 +31,10 @@ static double detail(uint64_t field, uint32_t octave, double y, double x)
     double cy = y * cells, cx = x * cells;
     uint32_t iy = (uint32_t)cy, ix = (uint32_t)cx;
     double ty = smooth(cy - iy), tx = smooth(cx - ix);
-    double top = lattice(field, octave, iy, ix) * (1 - tx) + lattice(field, octave, iy, ix + 1) * tx;
-    double low = lattice(field, octave, iy + 1, ix) * (1 - tx) +
-                 lattice(field, octave, iy + 1, ix + 1) * tx;
+    double top =
+        lattice(field, octave, iy, ix) * (1 - tx) + lattice(field, octave, iy, ix + 1) * tx;
+    double low =
+        lattice(field, octave, iy + 1, ix) * (1 - tx) + lattice(field, octave, iy + 1, ix + 1) * tx;
 
     return top * (1 - ty) + low * ty;
 }
@@ -66,8 +67,7 @@ void ref_pictures(uint32_t resolution, uint64_t seed, uint32_t pictures, float *
             double common = field_at(first, y, x);
 
             for (uint32_t c = 0; c < COLOURS; c++)
-                to[c * plane + i] =
-                    (float)(0.8 * common + 0.6 * field_at(first + 1 + c, y, x));
+                to[c * plane + i] = (float)(0.8 * common + 0.6 * field_at(first + 1 + c, y, x));
         }
     }
 }

@@ -33,8 +33,10 @@ static enum emu_status read_type(const json_t *o, const char *file, struct safet
             return EMU_OK;
         }
     }
-    return FAIL(BAD_FILE, "%s: tensor %.80s: dtype: expected F32, F16, BF16 or another known "
-                          "type, got %.20s", file, t->name, text ? text : "none");
+    return FAIL(BAD_FILE,
+                "%s: tensor %.80s: dtype: expected F32, F16, BF16 or another known "
+                "type, got %.20s",
+                file, t->name, text ? text : "none");
 }
 
 /* Also counts elements and bytes, which must not overflow. */

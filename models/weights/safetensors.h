@@ -50,8 +50,9 @@ void safetensors_to_f32(const struct safetensor *t, float *out);
 /* "[48, 3, 3, 3] F32" */
 void safetensors_text(const struct safetensor *t, char out[200]);
 
-/* Writes tensors in their order; `bytes` and `elements` follow from shape and type. The file appears
- * whole or not at all: it is written beside path and renamed. Errors: EMU_IO, EMU_NO_MEMORY. */
+/* Writes tensors in their order; `bytes` and `elements` follow from shape and type. The file
+ * appears whole or not at all: it is written beside path and renamed. Errors: EMU_IO,
+ * EMU_NO_MEMORY. */
 enum emu_status safetensors_write(const struct safetensor *t, size_t tensors,
                                   const char *path) EMU_MUST_CHECK;
 

@@ -25,7 +25,8 @@ static double normal(struct prng *p)
     for (int i = 0; i < 3; i++) {
         uint64_t out = prng_next(p);
 
-        sum += (int64_t)((out & 0xffff) + (out >> 16 & 0xffff) + (out >> 32 & 0xffff) + (out >> 48));
+        sum +=
+            (int64_t)((out & 0xffff) + (out >> 16 & 0xffff) + (out >> 32 & 0xffff) + (out >> 48));
     }
     return (double)(2 * sum - 12 * 0xffff) * 0x1p-17;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "programs/programs.h"
 
@@ -39,8 +40,11 @@ static void define(struct request *q, const char *arg, struct argp_state *state)
             argp_error(state, "%s is at least %" PRIu64, p->name, p->min);
         return;
     }
-    argp_error(state, "%s has no parameter like '%s'; `superstep run %s --help` lists them",
-               q->program->name, arg, q->program->name);
+    if (!equals)
+        argp_error(state, "-D %s: expected NAME=VALUE", arg);
+    else
+        argp_error(state, "%s has no parameter '%.*s'; `superstep run %s --help` lists them",
+                   q->program->name, (int)length, arg, q->program->name);
 }
 
 static void choose_exchange(struct request *q, const char *arg, struct argp_state *state)
@@ -94,7 +98,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &q->machine;
         return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num)
+        if (strcmp(arg, q->program->name) || state->arg_num)
             argp_error(state, "one program at a time: '%s' is one too many", arg);
         return 0;
     case KEY_OUTPUT:
@@ -238,30 +242,35 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
 
 /* ---- the way from a graph to an answer ---- */
 
+/* Runs the program, and prints the answer even when the results are wrong. */
+static enum emu_status run_and_print(const struct request *q, const struct compiled *c,
+                                     struct session *s, void *state, json_t *answer, int *code)
+{
+    enum emu_status wrong = q->program->before ? q->program->before(s, state) : EMU_OK;
+
+    if (wrong == EMU_OK)
+        wrong = session_run(s);
+    if (wrong == EMU_OK && q->program->after)
+        wrong = q->program->after(s, state, answer);
+    if (wrong != EMU_OK && wrong != EMU_FAULT)
+        return wrong;
+    if (wrong == EMU_FAULT)
+        fprintf(stderr, "superstep run: %s: %s\n", q->program->name, emu_error());
+    *code = wrong == EMU_OK ? EXIT_RAN : EXIT_FAULTED;
+    return print_answer(q, s, answer, c, wrong == EMU_OK ? "ok" : "failed");
+}
+
 static enum emu_status run_session(const struct request *q, const struct compiled *c,
                                    struct session *s, void *state, int *code)
 {
     json_t *answer = json_object();
-    enum emu_status wrong, printed;
+    enum emu_status st;
 
-    (void)c;
     if (!answer)
         return FAIL(NO_MEMORY, "the answer");
-    if (q->program->before)
-        TRY(q->program->before(s, state));
-    wrong = session_run(s);
-    if (wrong == EMU_OK && q->program->after)
-        wrong = q->program->after(s, state, answer);
-    if (wrong != EMU_OK && wrong != EMU_FAULT) {
-        json_decref(answer);
-        return wrong;
-    }
-    if (wrong == EMU_FAULT)
-        fprintf(stderr, "superstep run: %s: %s\n", q->program->name, emu_error());
-    *code = wrong == EMU_OK ? EXIT_RAN : EXIT_FAULTED;
-    printed = print_answer(q, s, answer, c, wrong == EMU_OK ? "ok" : "failed");
+    st = run_and_print(q, c, s, state, answer, code);
     json_decref(answer);
-    return printed;
+    return st;
 }
 
 static enum emu_status execute(const struct request *q, const struct compiled *c, void *state,
@@ -353,28 +362,78 @@ static enum emu_status answer_request(const struct request *q, int *code)
     return s;
 }
 
-/* The first argument that names a program of the tables. */
-static const struct named_program *find(int argc, char **argv,
+/* ---- names ---- */
+
+/* Whether an option of a table that has a value begins with `name` (getopt takes short forms of
+ * long names), or has the letter `key`. */
+static int has_value(const struct argp_option *o, const char *name, int key)
+{
+    for (; o->name; o++) {
+        if (o->arg && !(o->flags & OPTION_ARG_OPTIONAL) &&
+            (name ? !strncmp(o->name, name, strlen(name)) : o->key == key))
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether an option takes the next argument as its value: `-o FILE`, `-kD n=1`, `--set tiles=4`. */
+static int takes_next(const char *arg)
+{
+    const struct argp_option *more = machine_choice_argp.options;
+
+    if (arg[1] == '-')
+        return arg[2] && (has_value(options, arg + 2, 0) || has_value(more, arg + 2, 0));
+    for (const char *c = arg + 1; *c; c++) {
+        if (has_value(options, NULL, *c) || has_value(more, NULL, *c))
+            return !c[1];
+    }
+    return 0;
+}
+
+/* The next argument from i on that is neither an option nor the value of one; argc: none. */
+static int next_argument(int argc, char **argv, int i)
+{
+    while (i < argc && argv[i][0] == '-' && argv[i][1])
+        i += 1 + takes_next(argv[i]);
+    return i < argc ? i : argc;
+}
+
+static const struct named_program *find(const char *name,
                                         const struct named_program *const *const *tables)
 {
     for (; *tables; tables++) {
         for (const struct named_program *const *p = *tables; *p; p++) {
-            for (int i = 1; i < argc; i++) {
-                if (!strcmp((*p)->name, argv[i]))
-                    return *p;
-            }
+            if (!strcmp((*p)->name, name))
+                return *p;
         }
     }
     return NULL;
 }
 
+/* What is neither a program nor could be a file. */
+static int refuse(const char *command, const char *name,
+                  const struct named_program *const *const *tables)
+{
+    fprintf(stderr, "superstep %s: no file and no program '%s'; programs are", command, name);
+    for (; *tables; tables++) {
+        for (const struct named_program *const *p = *tables; *p; p++)
+            fprintf(stderr, " %s", (*p)->name);
+    }
+    fprintf(stderr, "\n");
+    return EXIT_BAD;
+}
+
 int program_command(int argc, char **argv, const struct named_program *const *const *tables)
 {
-    struct request q = { .program = find(argc, argv, tables) };
-    int code = EXIT_BAD;
+    struct request q = { 0 };
+    int code = EXIT_BAD, first = next_argument(argc, argv, 1);
 
+    for (int i = first; i < argc && !q.program; i = next_argument(argc, argv, i + 1))
+        q.program = find(argv[i], tables);
     if (!q.program)
-        return -1;
+        return first < argc && !strpbrk(argv[first], "./") && access(argv[first], F_OK)
+                   ? refuse(argv[0], argv[first], tables)
+                   : -1;
     for (unsigned k = 0; k < q.program->params; k++)
         q.value[k] = q.program->param[k].value;
     q.compile_only = !strcmp(argv[0], "compile");

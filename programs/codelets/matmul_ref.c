@@ -1,5 +1,5 @@
-/* matmul_ref.c - matmul_f16, matmul_add_f16, matmul_f16_f32, matmul_add_f16_f32, conv1x1_f16:
- * meaning and time.
+/* matmul_ref.c - matmul_f16, matmul_add_f16, matmul_f16_f32, matmul_add_f16_f32, conv1x1_f16,
+ * conv_window_f16: meaning and time.
  */
 #include "programs/codelets/codelet_ref.h"
 
@@ -109,7 +109,7 @@ enum {
     MOST = 128,  /* positions of a worker */
     CHUNK = 125, /* where f is cut */
     PLACE_SLOTS = 4,
-    JOIN_SLOTS = 10,  /* constants of the call */
+    JOIN_SLOTS = 10,  /* constants of the call; with windows 8 */
     BEGIN_SLOTS = 10, /* one and a half positions before the repeat */
     END_SLOTS = 11,   /* last position and drain */
     ZERO_SLOTS = 6,   /* last position, zeros enter for the next outputs */
@@ -118,7 +118,7 @@ enum {
 struct product {
     const struct arch *arch;
     uint64_t kb, nb, f;
-    int add;
+    int add, window;
     uint64_t loads;           /* of a weight block */
     uint64_t chunk, of, here; /* the chunk, number of chunks, its positions */
 };
@@ -144,36 +144,38 @@ static int product_single(const struct product *p)
 static uint64_t setup_slots(const struct product *p)
 {
     int few = p->f < product_small(p);
+    uint64_t join = JOIN_SLOTS - (p->window ? 2 : 0);
 
     if (product_single(p))
         return (few ? 15 : 12) + PLACE_SLOTS + 3 - p->add;
     if (p->of > 1)
-        return (p->chunk ? 20 : 19) + PLACE_SLOTS + JOIN_SLOTS;
-    return (few ? 16 : 11) + PLACE_SLOTS + JOIN_SLOTS;
+        return (p->chunk ? 20 : 19) + PLACE_SLOTS + join;
+    return (few ? 16 : 11) + PLACE_SLOTS + join;
 }
 
 /* No more positions than workers. */
 static uint64_t one_slots(const struct product *p, uint64_t n, uint64_t k)
 {
-    return (n || k ? 1 : 11 + PLACE_SLOTS) + 2 + (k ? 0 : 5) + 12 + (k + 1 < p->kb ? 1 : 7);
+    return (n || k ? 1 : 11 + PLACE_SLOTS) + 2 + (k ? 0 : 5) + 12 +
+           (k + 1 < p->kb ? 1 : 7 + p->window);
 }
 
 /* Pass k of outputs n, three positions and more. */
 static uint64_t stream_slots(const struct product *p, uint64_t n, uint64_t k)
 {
-    uint64_t e4 = 4 * most_positions(p), slots;
+    uint64_t e4 = 4 * most_positions(p), slots, zero = ZERO_SLOTS + (p->window ? 3 : 0);
     int single = product_single(p);
 
     if (k && k + 1 < p->kb)
-        return e4 + 3;
+        return e4 + 3 + p->window;
     if (k) /* final */
-        return p->add ? e4 - 3 + END_SLOTS : e4 - 2 + (n + 1 < p->nb ? ZERO_SLOTS : 1 + END_SLOTS);
+        return p->add ? e4 - 3 + END_SLOTS : e4 - 2 + (n + 1 < p->nb ? zero : 1 + END_SLOTS);
     if (p->add) {
         slots = n ? 17 : setup_slots(p) + 17 - single;
         return slots + (p->kb > 1 ? 1 + e4 - 3 : e4 - 9 + END_SLOTS);
     }
     slots = n ? 9 : setup_slots(p) + (single ? 0 : 2) + BEGIN_SLOTS + (p->kb > 1);
-    return slots + (p->kb > 1 ? e4 - 3 : e4 - 8 + (n + 1 < p->nb ? ZERO_SLOTS : END_SLOTS));
+    return slots + (p->kb > 1 ? e4 - 3 + p->window : e4 - 8 + (n + 1 < p->nb ? zero : END_SLOTS));
 }
 
 static uint64_t pass_slots(const struct product *p, uint64_t n, uint64_t k)
@@ -228,7 +230,7 @@ static uint64_t start_cycles(const struct product *p, uint64_t *late)
     return put + result + p->loads + 8 + (p->loads < 32 ? 2 : 0);
 }
 
-static uint64_t matmul_cycles(const struct codelet_call *call, unsigned units, int add)
+static uint64_t matmul_cycles(const struct codelet_call *call, unsigned units, int add, int window)
 {
     const struct arch *a = call->arch;
     uint64_t result = a->sup_result_cycles, branch = a->sup_branch_cycles, cycles, late;
@@ -238,6 +240,7 @@ static uint64_t matmul_cycles(const struct codelet_call *call, unsigned units, i
                          .nb = call->arg[NB].value,
                          .f = call->arg[F].value,
                          .add = add,
+                         .window = window,
                          .loads = units * BLOCK / 8 };
     uint64_t put = branch + result + 1 + a->sup_put_cycles;
 
@@ -263,20 +266,45 @@ static uint64_t matmul_cycles(const struct codelet_call *call, unsigned units, i
 
 uint64_t matmul_f16_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, UNITS_F16, 0);
+    return matmul_cycles(call, UNITS_F16, 0, 0);
 }
 
 uint64_t matmul_add_f16_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, UNITS_F16, 1);
+    return matmul_cycles(call, UNITS_F16, 1, 0);
 }
 
 uint64_t matmul_f16_f32_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, UNITS_F32, 0);
+    return matmul_cycles(call, UNITS_F32, 0, 0);
 }
 
 uint64_t matmul_add_f16_f32_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, UNITS_F32, 1);
+    return matmul_cycles(call, UNITS_F32, 1, 0);
+}
+
+/* ---- windows ---- */
+
+enum { STEPS = 6 };
+
+void conv_window_f16_ref(const struct codelet_call *call)
+{
+    uint32_t kb = call->arg[KB].value, nb = call->arg[NB].value, f = call->arg[F].value;
+    const uint8_t *in = call->arg[IN].data;
+    const uint16_t *weights = call->arg[WEIGHTS].data;
+    const int32_t *step = call->arg[STEPS].data;
+    uint16_t *out = call->arg[OUT].data;
+
+    for (size_t i = 0; i < (size_t)nb * kb; i++) {
+        block_pass((const uint16_t *)in, weights + i * UNITS_F16 * BLOCK,
+                   out + i / kb * f * UNITS_F16, f, i % kb > 0);
+        if (i + 1 < (size_t)nb * kb)
+            in += step[i % kb];
+    }
+}
+
+uint64_t conv_window_f16_cycles(const struct codelet_call *call)
+{
+    return matmul_cycles(call, UNITS_F16, 0, 1);
 }

@@ -6,14 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-float *lab_numbers(uint64_t n, uint64_t seed)
+float *lab_numbers(uint64_t n, uint64_t seed, unsigned bits)
 {
     float *x = emu_alloc(n, sizeof(*x));
     uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
 
     for (uint64_t i = 0; x && i < n; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        x[i] = (float)((int)(state >> 53) - 1024) / 1024.0f;
+        x[i] = (float)((int64_t)(state >> (63 - bits)) - (1 << bits)) / (float)(1 << bits);
     }
     return x;
 }

@@ -12,8 +12,9 @@ struct lab {
     struct matmul_plan plan;
 };
 
-/* n numbers in [-1, 1), multiples of 1/1024, so that f16 holds them: the same for every seed. */
-float *lab_numbers(uint64_t n, uint64_t seed);
+/* n numbers in [-1, 1), multiples of 2^-bits, the same for the same seed. bits: at most 10, so that
+ * f16 holds them; with fewer, sums in f32 are exact longer. NULL when out of memory. */
+float *lab_numbers(uint64_t n, uint64_t seed, unsigned bits);
 
 enum emu_status lab_new(struct lab **out) EMU_MUST_CHECK;
 void lab_free(void *lab);

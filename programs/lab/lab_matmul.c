@@ -44,8 +44,8 @@ static enum emu_status matmul_before(struct session *s, void *state)
     struct lab *l = state;
     const struct graph *g = session_graph(s);
 
-    l->x = lab_numbers(l->size[M] * l->size[K], 1);
-    l->y = lab_numbers(l->size[K] * l->size[N], 2);
+    l->x = lab_numbers(l->size[M] * l->size[K], 1, 10);
+    l->y = lab_numbers(l->size[K] * l->size[N], 2, 10);
     TRY(lab_write(s, g, l->in[0], l->x, l->size[M] * l->size[K]));
     return lab_write(s, g, l->in[1], l->y, l->size[K] * l->size[N]);
 }

@@ -4,8 +4,6 @@
  * By rows: every tile needs all of x (h = k words), and there is nothing to add up. By blocks: a
  * tile needs k / columns of x and sends partial results of m / rows, which are then added up.
  */
-#include <math.h>
-
 #include "programs/lab/lab.h"
 
 static const struct program_param rows_param[] = {
@@ -43,31 +41,46 @@ static enum emu_status before(struct session *s, void *state)
     struct lab *l = state;
     const struct graph *g = session_graph(s);
 
-    l->x = lab_numbers(l->size[0] * l->size[1], 1);
-    l->y = lab_numbers(l->size[1], 2);
+    l->x = lab_numbers(l->size[0] * l->size[1], 1, 10);
+    l->y = lab_numbers(l->size[1], 2, 1);
     TRY(lab_write(s, g, l->in[0], l->x, l->size[0] * l->size[1]));
     return lab_write(s, g, l->in[1], l->y, l->size[1]);
 }
 
-/* Sums of k products of numbers below 1, in f32: k roundings of at most 2^-24 of a sum below k. */
+/* Products are multiples of 2^-11, so sums of them below 2^13 are exact in f32, in any order. */
+static const double exact_sum = 0x1p13;
+
+/* Row i of the product, and how far f32 may be from it: by nothing where no partial sum can leave
+ * the exact ones, else by half a unit of the largest for each of k additions. */
+static void plain_row(const struct lab *l, uint64_t i, float *row, float *bound)
+{
+    uint64_t k = l->size[1];
+    double sum = 0, most = 0;
+
+    for (uint64_t j = 0; j < k; j++) {
+        double product = (double)l->x[i * k + j] * (double)l->y[j];
+
+        sum += product;
+        most += product < 0 ? -product : product;
+    }
+    *row = (float)sum;
+    *bound = most < exact_sum ? 0 : (float)((double)k * most * 0x1p-24);
+}
+
 static enum emu_status compare(struct session *s, struct lab *l, json_t *answer)
 {
-    uint64_t m = l->size[0], k = l->size[1];
-    float *got;
+    uint64_t m = l->size[0];
+    float *got, *bound;
     enum emu_status st;
 
-    l->want = emu_alloc(m, sizeof(*l->want));
+    l->want = emu_alloc(2 * m, sizeof(*l->want));
     if (!l->want)
         return FAIL(NO_MEMORY, "the plain product");
-    for (uint64_t i = 0; i < m; i++) {
-        double sum = 0;
-
-        for (uint64_t j = 0; j < k; j++)
-            sum += (double)l->x[i * k + j] * (double)l->y[j];
-        l->want[i] = (float)sum;
-    }
+    bound = l->want + m;
+    for (uint64_t i = 0; i < m; i++)
+        plain_row(l, i, &l->want[i], &bound[i]);
     TRY(lab_read(s, session_graph(s), l->out, &got, m));
-    st = lab_compare(got, l->want, m, (double)k * sqrt((double)k) * 0x1p-24, answer);
+    st = lab_compare_each(got, l->want, bound, m, answer);
     emu_free(got);
     return st;
 }
@@ -152,11 +165,20 @@ const struct named_program lab_matvec_rows = {
 
 /* ---- by blocks ---- */
 
+/* Where part i of n begins: in pairs, as evenly as can be. */
 static uint32_t cut(uint32_t n, uint32_t parts, uint32_t i)
 {
-    return (uint32_t)((uint64_t)((n + 1) / 2) * i / parts) * 2 > n
-               ? n
-               : (uint32_t)((uint64_t)((n + 1) / 2) * i / parts) * 2;
+    uint32_t pairs = (n + 1) / 2, at = (uint32_t)((uint64_t)pairs * i / parts) * 2;
+
+    return at > n ? n : at;
+}
+
+/* The largest part. */
+static uint64_t largest_part(uint64_t n, uint64_t parts)
+{
+    uint64_t pairs = (n + 1) / 2, size = (pairs + parts - 1) / parts * 2;
+
+    return size > n ? n : size;
 }
 
 static enum emu_status blocks_build(struct graph *g, const uint64_t *value, void **state)
@@ -168,8 +190,11 @@ static enum emu_status blocks_build(struct graph *g, const uint64_t *value, void
     struct lab *l;
 
     columns = columns > (k + 1) / 2 ? (k + 1) / 2 : columns;
-    if (!columns || grid > m)
-        return FAIL(USAGE, "grid is %u: expected at most %u, and no more than tiles", grid, m);
+    if (!columns || grid > (m + 1) / 2)
+        return FAIL(USAGE,
+                    "grid is %u: expected at most a block for every two of %u rows, on %u "
+                    "tiles",
+                    grid, m, graph_arch(g)->tiles);
     TRY(new_operands(g, value, &l));
     *state = l;
     l->size[2] = grid;
@@ -198,8 +223,8 @@ static enum emu_status blocks_after(struct session *s, void *state, json_t *answ
 {
     struct lab *l = state;
     const struct arch *a = graph_arch(session_graph(s));
-    uint64_t rows = (l->size[0] + l->size[2] - 1) / l->size[2];
-    uint64_t columns = (l->size[1] + l->size[3] - 1) / l->size[3];
+    uint64_t rows = largest_part(l->size[0], l->size[2]);
+    uint64_t columns = largest_part(l->size[1], l->size[3]);
     struct reduce_plan p;
 
     note_model(answer, "model_product", matvec_cycles(a, rows, columns), columns,

@@ -122,7 +122,7 @@ static enum emu_status stencil_before(struct session *s, void *state)
     float *strips = emu_alloc(n, sizeof(*strips));
     enum emu_status st;
 
-    l->x = lab_numbers(field_rows(s, l) * l->size[WIDTH], 6);
+    l->x = lab_numbers(field_rows(s, l) * l->size[WIDTH], 6, 10);
     if (!strips || !l->x) {
         emu_free(strips);
         return FAIL(NO_MEMORY, "the field");

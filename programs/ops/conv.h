@@ -10,6 +10,8 @@ void conv_gemm(struct nn *nn, struct feature x, const struct conv_layer *layer,
                const struct conv_plan *plan, struct feature y);
 void conv_depthwise(struct nn *nn, struct feature x, const struct conv_layer *layer,
                     const struct conv_plan *plan, struct feature y);
+void conv_window(struct nn *nn, struct feature x, const struct conv_layer *layer,
+                 const struct conv_plan *plan, struct feature y);
 void conv_first(struct nn *nn, struct feature x, const struct conv_layer *layer,
                 const struct conv_plan *plan, struct feature y);
 
@@ -28,6 +30,8 @@ struct conv_finish {
 /* copies: of all biases; every block of every copy must be put on a tile by conv_finish_map(). */
 enum emu_status conv_finish_begin(struct nn *nn, const struct conv_layer *layer, uint32_t copies,
                                   struct conv_finish *out) EMU_MUST_CHECK;
+/* Its compute set is the next step of the network from now on, if it was not yet. */
+void conv_finish_start(struct conv_finish *f, const char *name);
 /* The biases of some blocks of a copy lie on a tile from now on; they are returned. */
 struct tensor conv_finish_map(struct conv_finish *f, uint32_t copy, struct nn_range blocks,
                               uint32_t tile);

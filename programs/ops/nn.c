@@ -48,31 +48,36 @@ struct feature op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, con
     return f;
 }
 
-struct tensor nn_zeros(struct nn *nn, uint32_t tile, unsigned rank, const uint32_t *shape)
+struct tensor nn_repeat(struct nn *nn, struct tensor t, unsigned rank, const uint32_t *shape)
 {
-    struct tensor all = tensor_index(nn->g, nn->zeros, tile), *part;
-    uint64_t elements = 1;
+    uint64_t elements = 1, each = tensor_elements(nn->g, t);
+    struct tensor *part;
     uint32_t parts;
 
     for (unsigned i = 0; i < rank; i++)
         elements *= shape[i];
-    parts = (uint32_t)((elements + NN_ZEROS - 1) / NN_ZEROS);
+    parts = each ? (uint32_t)((elements + each - 1) / each) : 0;
     part = emu_alloc(parts + 1, sizeof(*part));
     if (!part || !parts) {
         emu_free(part);
-        graph_fail(nn->g, EMU_NO_MEMORY, "%llu zeros", (unsigned long long)elements);
-        return all;
+        graph_fail(nn->g, EMU_NO_MEMORY, "%llu equal values", (unsigned long long)elements);
+        return t;
     }
     for (uint32_t i = 0; i < parts; i++)
-        part[i] = all;
-    if (elements % NN_ZEROS)
-        part[parts - 1] = tensor_slice(nn->g, all, 0, 0, (uint32_t)(elements % NN_ZEROS));
+        part[i] = t;
+    if (elements % each)
+        part[parts - 1] = tensor_slice(nn->g, t, 0, 0, (uint32_t)(elements % each));
     if (parts > 1)
-        all = tensor_concat(nn->g, part, parts, 0);
+        t = tensor_concat(nn->g, part, parts, 0);
     else
-        all = part[0];
+        t = part[0];
     emu_free(part);
-    return tensor_reshape(nn->g, all, rank, shape);
+    return tensor_reshape(nn->g, t, rank, shape);
+}
+
+struct tensor nn_zeros(struct nn *nn, uint32_t tile, unsigned rank, const uint32_t *shape)
+{
+    return nn_repeat(nn, tensor_index(nn->g, nn->zeros, tile), rank, shape);
 }
 
 struct tensor nn_slice(struct graph *g, struct tensor t, const struct nn_range *range)

@@ -12,7 +12,8 @@ struct nn {
     struct graph *g; /* borrowed */
     struct program seq;
     uint64_t memory_bytes;
-    struct tensor zeros; /* constant [tiles][NN_ZEROS] f16 */
+    struct tensor zeros;  /* constant [tiles][NN_ZEROS] f16 */
+    uint32_t linear_turn; /* first tile of the next fully connected layer */
 };
 
 enum { NN_ZEROS = 256 };
@@ -28,17 +29,28 @@ static inline uint32_t nn_cut(uint32_t n, uint32_t parts, uint32_t i)
     return (uint32_t)((uint64_t)n * i / parts);
 }
 
+struct nn_range {
+    uint32_t begin, end;
+};
+static inline struct nn_range nn_part(uint32_t n, uint32_t parts, uint32_t i)
+{
+    return (struct nn_range){ nn_cut(n, parts, i), nn_cut(n, parts, i + 1) };
+}
+static inline uint32_t nn_size(struct nn_range r)
+{
+    return r.end - r.begin;
+}
+
 /* A new activation variable, not mapped. */
 struct feature nn_feature(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
                           const char *name);
 
+/* The values of t over and over, in a shape. */
+struct tensor nn_repeat(struct nn *nn, struct tensor t, unsigned rank, const uint32_t *shape);
 /* Zeros of a shape that lie on a tile. */
 struct tensor nn_zeros(struct nn *nn, uint32_t tile, unsigned rank, const uint32_t *shape);
 
 /* t [..] sliced in several dimensions at once. */
-struct nn_range {
-    uint32_t begin, end;
-};
 struct tensor nn_slice(struct graph *g, struct tensor t, const struct nn_range *range);
 
 /* f32 to the nearest f16. */

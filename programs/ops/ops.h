@@ -29,12 +29,13 @@ struct tensor op_cast(struct graph *g, struct program seq, struct tensor t, enum
                       const char *name);
 struct tensor op_unary(struct graph *g, struct program seq, enum unary_op op, struct tensor t,
                        const char *name);
-/* b has the shape of a; or is one dimension, the last one of a (a value per channel). */
+/* b has the shape of a; or is one dimension, the last one of a (a value per channel). Both of one
+ * type. */
 struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, struct tensor a,
                         struct tensor b, const char *name);
 struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_op op,
                                struct tensor a, float b, const char *name);
-/* y += a x, in place. */
+/* y += a x, in place; equal shapes and types. */
 void op_axpy(struct graph *g, struct program seq, float a, struct tensor x, struct tensor y,
              const char *name);
 
@@ -49,7 +50,7 @@ struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, s
 struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, const char *name);
 /* Over all elements; f32 out. */
 struct tensor op_softmax(struct graph *g, struct program seq, struct tensor t, const char *name);
-/* [r][c] -> [c][r], really moved: the result lies linearly over all tiles. */
+/* [r][c] -> [c][r], really moved: the result lies in blocks, one per tile. */
 struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t, const char *name);
 
 /* An operand of a matrix product, in the layout and on the tiles its plan wants: as a matrix, and

@@ -40,11 +40,10 @@ static void connect_pairs(struct graph *g, uint32_t v, const struct pairs *p, si
 /* Shares of a tensor with one per run, so that the first index of each is known. */
 static enum emu_status runs_as_shares(struct graph *g, struct tensor t, struct shares *out)
 {
-    enum emu_status s = shares_of(g, t, out);
     struct share *at;
     size_t runs = 0;
 
-    TRY(s);
+    TRY(shares_of(g, t, out));
     for (size_t i = 0; i < out->count; i++)
         runs += out->at[i].runs;
     at = emu_alloc(runs + 1, sizeof(*at));
@@ -70,9 +69,12 @@ struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, co
     uint32_t cs, v;
     enum emu_status st = runs_as_shares(g, t, &s);
 
-    if (st != EMU_OK || !s.count) {
-        graph_fail(g, st == EMU_OK ? EMU_BAD_PROGRAM : st, "%s: %s", name,
-                   st == EMU_OK ? "no elements" : emu_error());
+    if (st == EMU_OK && !s.count) {
+        shares_free(&s);
+        st = FAIL(BAD_PROGRAM, "no elements");
+    }
+    if (st != EMU_OK) {
+        graph_fail(g, st, "%s: %s", name, emu_error());
         return t;
     }
     root = (struct share){ .tile = s.at[0].tile };

@@ -10,6 +10,10 @@ struct tensor conv_every(struct graph *g, struct tensor t, uint32_t stride)
         uint32_t rest = n - whole * stride;
         struct tensor part[2];
 
+        if (!whole) {
+            t = tensor_slice(g, t, dim, 0, 1);
+            continue;
+        }
         /* Whole groups of stride, of which the first is taken; then the first of the rest. */
         memcpy(shape, tensor_shape(g, t), 5 * sizeof(shape[0]));
         memmove(shape + dim + 2, shape + dim + 1, (4 - dim) * sizeof(shape[0]));
@@ -48,6 +52,13 @@ enum emu_status conv_finish_begin(struct nn *nn, const struct conv_layer *layer,
     return EMU_OK;
 }
 
+void conv_finish_start(struct conv_finish *f, const char *name)
+{
+    if (!f->started)
+        f->cs = op_compute_set(f->nn->g, f->nn->seq, name);
+    f->started = 1;
+}
+
 struct tensor conv_finish_bias(struct conv_finish *f, uint32_t copy, struct nn_range blocks)
 {
     return tensor_slice(f->nn->g, tensor_index(f->nn->g, f->bias, copy), 0, blocks.begin * NN_ATOM,
@@ -73,9 +84,7 @@ void conv_finish_add(struct conv_finish *f, uint32_t copy, struct nn_range block
 
     if (!f->layer->bias && f->layer->act == ACT_NONE)
         return;
-    if (!f->started)
-        f->cs = op_compute_set(g, f->nn->seq, "finish");
-    f->started = 1;
+    conv_finish_start(f, "finish");
     v = graph_vertex(g, f->cs, nn_codelet(codelet, "bias", f->layer->act), tile);
     vertex_connect(g, v, "x", x);
     vertex_connect(g, v, "bias", bias);
@@ -107,16 +116,27 @@ static struct conv_shape shape_of(const struct feature *x, const struct conv_lay
     return s;
 }
 
+static int is_zero(const float *bias, uint32_t n)
+{
+    for (uint32_t i = 0; bias && i < n; i++) {
+        if (nn_half(bias[i]) & 0x7fff)
+            return 0;
+    }
+    return 1;
+}
+
 struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer *layer,
                        struct conv_plan *plan, const char *name)
 {
     static void (*const method[])(struct nn *, struct feature, const struct conv_layer *,
                                   const struct conv_plan *, struct feature) = {
         [CONV_GEMM] = conv_gemm,
+        [CONV_WINDOW] = conv_window,
         [CONV_DEPTHWISE] = conv_depthwise,
         [CONV_FIRST] = conv_first,
     };
     struct conv_shape s = shape_of(&x, layer);
+    struct conv_layer fused = *layer;
     struct conv_plan p;
     struct feature y = x;
     enum emu_status st = graph_status(nn->g);
@@ -127,10 +147,12 @@ struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer 
         graph_fail(nn->g, st, "%s: %s", name, emu_error());
         return x;
     }
+    if (is_zero(layer->bias, layer->out_c))
+        fused.bias = NULL;
     graph_push(nn->g, name);
     y = nn_feature(nn, x.n, layer->out_c, s.out_h, s.out_w, "out");
     if (p.method < EMU_COUNT_OF(method) && method[p.method])
-        method[p.method](nn, x, layer, &p, y);
+        method[p.method](nn, x, &fused, &p, y);
     else
         graph_fail(nn->g, EMU_BAD_PROGRAM, "%s: no method for a %s convolution", name,
                    conv_method_name(p.method));

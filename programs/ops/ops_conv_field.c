@@ -7,6 +7,7 @@
 
 #include "programs/codelets/conv_pack.h"
 #include "programs/ops/conv.h"
+#include "programs/ops/pieces.h"
 
 /* A field convolution under construction. */
 struct field {
@@ -17,104 +18,6 @@ struct field {
     struct tensor weights; /* constant [copies][blocks][values] */
     uint32_t blocks, values;
 };
-
-/* One tile's piece. */
-struct piece {
-    uint32_t tile, copy; /* of parameters */
-    struct nn_range n, h, w, o;
-};
-
-static struct nn_range cut_range(uint32_t n, uint32_t parts, uint32_t i)
-{
-    return (struct nn_range){ nn_cut(n, parts, i), nn_cut(n, parts, i + 1) };
-}
-
-static uint32_t range_size(struct nn_range r)
-{
-    return r.end - r.begin;
-}
-
-static struct piece piece_at(const struct field *d, uint32_t index)
-{
-    const struct conv_plan *p = d->plan;
-    uint32_t o = index % p->cut_out, rest = index / p->cut_out;
-    uint32_t w = rest % p->cut_w, h = rest / p->cut_w % p->cut_h, n = rest / p->cut_w / p->cut_h;
-
-    return (struct piece){ .tile = p->first_tile + index,
-                           .copy = rest,
-                           .n = cut_range(d->y.n, p->cut_n, n),
-                           .h = cut_range(d->y.h, p->cut_h, h),
-                           .w = cut_range(d->y.w, p->cut_w, w),
-                           .o = cut_range(d->blocks, p->cut_out, o) };
-}
-
-/* The input positions that output positions `out` of a dimension need: [begin, end) of the field,
- * and how many zeros stand before and behind. */
-struct reach {
-    struct nn_range in;
-    uint32_t before, behind;
-};
-
-static struct reach reach_of(const struct field *d, struct nn_range out, uint32_t pad,
-                             uint32_t size)
-{
-    int64_t begin = (int64_t)out.begin * d->layer->stride - pad;
-    int64_t end = (int64_t)(out.end - 1) * d->layer->stride + d->layer->kernel - pad;
-    struct reach r = { { begin < 0 ? 0 : (uint32_t)begin,
-                         end > (int64_t)size ? size : (uint32_t)end },
-                       begin < 0 ? (uint32_t)-begin : 0,
-                       end > (int64_t)size ? (uint32_t)(end - size) : 0 };
-
-    return r;
-}
-
-/* t with zeros before and behind in a dimension. */
-static struct tensor pad(struct nn *nn, uint32_t tile, struct tensor t, unsigned dim,
-                         const struct reach *r)
-{
-    unsigned rank = tensor_rank(nn->g, t), parts = 0;
-    uint32_t shape[TENSOR_MAX_RANK];
-    struct tensor part[3];
-
-    memcpy(shape, tensor_shape(nn->g, t), rank * sizeof(*shape));
-    shape[dim] = r->before;
-    if (r->before)
-        part[parts++] = nn_zeros(nn, tile, rank, shape);
-    part[parts++] = t;
-    shape[dim] = r->behind;
-    if (r->behind)
-        part[parts++] = nn_zeros(nn, tile, rank, shape);
-    return parts > 1 ? tensor_concat(nn->g, part, parts, dim) : t;
-}
-
-/* Picture n of the input a piece needs, [blocks][rows][columns][atom], or [rows][columns][4]. */
-static struct tensor input_of(const struct field *d, const struct piece *p, uint32_t n,
-                              uint32_t *rows, uint32_t *columns)
-{
-    struct graph *g = d->nn->g;
-    struct reach h = reach_of(d, p->h, d->layer->pad_top, d->x.h);
-    struct reach w = reach_of(d, p->w, d->layer->pad_left, d->x.w);
-    int first = tensor_rank(g, d->x.t) == 4; /* pictures have no blocks */
-    struct tensor t = d->x.t;
-
-    if (!first)
-        t = tensor_slice(g, t, 0, p->o.begin, p->o.end);
-    t = tensor_slice(g, t, first ? 0 : 1, n, n + 1);
-    t = tensor_slice(g, t, first ? 1 : 2, h.in.begin, h.in.end);
-    t = tensor_slice(g, t, first ? 2 : 3, w.in.begin, w.in.end);
-    t = pad(d->nn, p->tile, t, first ? 2 : 3, &w);
-    t = pad(d->nn, p->tile, t, first ? 1 : 2, &h);
-    *rows = range_size(h.in) + h.before + h.behind;
-    *columns = range_size(w.in) + w.before + w.behind;
-    return tensor_flatten(g, t);
-}
-
-/* Picture n of the output of a piece, [blocks][rows][columns][16]. */
-static struct tensor output_of(const struct field *d, const struct piece *p, uint32_t n)
-{
-    return nn_slice(d->nn->g, d->y.t,
-                    (const struct nn_range[]){ p->o, { n, n + 1 }, p->h, p->w, { 0, NN_ATOM } });
-}
 
 /* The parameters of a piece, put on its tile. */
 static struct tensor weights_of(const struct field *d, const struct piece *p)
@@ -127,25 +30,70 @@ static struct tensor weights_of(const struct field *d, const struct piece *p)
     return tensor_flatten(g, t);
 }
 
+/* What a depthwise codelet needs besides its tensors. */
+static void add_depthwise(const struct field *d, uint32_t v, const struct piece *p, uint32_t hp,
+                          uint32_t wp)
+{
+    struct graph *g = d->nn->g;
+    uint32_t k = d->layer->kernel, stride = d->layer->stride, ho = nn_size(p->h);
+    uint32_t wo = nn_size(p->w), n = dw_scratch_halves(k, stride, ho, wo, wp);
+    uint32_t work[DW_WORK_WORDS];
+    struct tensor scratch = graph_variable(g, ELEM_F16, 1, &n, "window sums");
+
+    graph_map(g, scratch, p->tile);
+    vertex_connect(g, v, "scratch", scratch);
+    dw_work(k, stride, ho, wo, hp, wp, work);
+    vertex_set_words(g, v, "work", work, DW_WORK_WORDS);
+}
+
+/* And the codelet of first layers. */
+static void add_first(const struct field *d, uint32_t v, const struct piece *p, uint32_t wp)
+{
+    struct graph *g = d->nn->g;
+    uint32_t k = d->layer->kernel, ho = nn_size(p->h), wo = nn_size(p->w);
+    uint32_t kb = conv_first_blocks(k), words = conv_first_row_words(k, ho);
+    uint32_t shape[3] = { kb, ho * wo, NN_ATOM }, *rows = emu_alloc(words, sizeof(*rows));
+    struct tensor patches = graph_variable(g, ELEM_F16, 3, shape, "patches");
+
+    if (!rows) {
+        graph_fail(g, EMU_NO_MEMORY, "rows of a first layer");
+        return;
+    }
+    graph_map(g, patches, p->tile);
+    vertex_connect(g, v, "patches", tensor_flatten(g, patches));
+    conv_first_rows(k, ho, wo, wp, rows);
+    vertex_set_words(g, v, "rows", rows, words);
+    vertex_set_u32(g, v, "kb", kb);
+    vertex_set_u32(g, v, "f", ho * wo);
+    emu_free(rows);
+}
+
 static void add_piece(const struct field *d, uint32_t cs, const char *codelet, const char *blocks,
                       const struct piece *p)
 {
     struct graph *g = d->nn->g;
+    struct windows win = { d->layer->kernel, d->layer->stride, d->layer->pad_top,
+                           d->layer->pad_left, d->nn->zeros };
     struct tensor weights = weights_of(d, p);
 
     for (uint32_t n = p->n.begin; n < p->n.end; n++) {
         uint32_t v = graph_vertex(g, cs, codelet, p->tile), rows, columns;
-        struct tensor y = output_of(d, p, n);
+        struct tensor x = piece_input(d->nn, &d->x, &win, p, p->o, n, &rows, &columns);
+        struct tensor y = piece_output(d->nn, &d->y, p, n);
 
         graph_map(g, y, p->tile);
-        vertex_connect(g, v, "x", input_of(d, p, n, &rows, &columns));
+        vertex_connect(g, v, "x", tensor_flatten(g, x));
         vertex_connect(g, v, "weights", weights);
         vertex_connect(g, v, "y", tensor_flatten(g, y));
-        vertex_set_u32(g, v, blocks, range_size(p->o));
-        vertex_set_u32(g, v, "ho", range_size(p->h));
-        vertex_set_u32(g, v, "wo", range_size(p->w));
+        vertex_set_u32(g, v, blocks, nn_size(p->o));
+        vertex_set_u32(g, v, "ho", nn_size(p->h));
+        vertex_set_u32(g, v, "wo", nn_size(p->w));
         vertex_set_u32(g, v, "hp", rows);
         vertex_set_u32(g, v, "wp", columns);
+        if (d->plan->method == CONV_DEPTHWISE)
+            add_depthwise(d, v, p, rows, columns);
+        else
+            add_first(d, v, p, columns);
     }
 }
 
@@ -157,19 +105,19 @@ static void run_pieces(const struct field *d, const char *codelet, const char *b
     struct conv_finish finish;
 
     for (uint32_t i = 0; i < pieces; i++) {
-        struct piece at = piece_at(d, i);
+        struct piece at = piece_at(p, &d->y, d->blocks, i);
 
         add_piece(d, cs, codelet, blocks, &at);
     }
     if (conv_finish_begin(d->nn, d->layer, pieces / p->cut_out, &finish) != EMU_OK)
         return;
     for (uint32_t i = 0; i < pieces; i++) {
-        struct piece at = piece_at(d, i);
+        struct piece at = piece_at(p, &d->y, d->blocks, i);
         struct tensor y = nn_slice(
             d->nn->g, d->y.t, (const struct nn_range[]){ at.o, at.n, at.h, at.w, { 0, NN_ATOM } });
 
         conv_finish_add(&finish, at.copy, at.o, at.tile, tensor_flatten(d->nn->g, y),
-                        range_size(at.n) * range_size(at.h) * range_size(at.w));
+                        nn_size(at.n) * nn_size(at.h) * nn_size(at.w));
     }
 }
 
@@ -215,11 +163,11 @@ void conv_depthwise(struct nn *nn, struct feature x, const struct conv_layer *la
     char codelet[40];
 
     d.blocks = nn_atoms(y.c);
-    d.values = dw_pack_halves(layer->kernel);
+    d.values = dw_pack_halves(layer->kernel, layer->stride);
     packed = emu_alloc((size_t)d.blocks * d.values, sizeof(*packed));
     for (uint32_t b = 0; packed && b < d.blocks; b++) {
         gather_block(layer, b * NN_ATOM, layer->kernel * layer->kernel, block);
-        dw_pack(layer->kernel, block, packed + (size_t)b * d.values);
+        dw_pack(layer->kernel, layer->stride, block, packed + (size_t)b * d.values);
     }
     d.weights = new_weights(&d, packed);
     snprintf(codelet, sizeof(codelet), layer->stride == 1 ? "dw%u_f16" : "dw%us%u_f16",

@@ -36,7 +36,7 @@ static void set_scalar(struct graph *g, uint32_t v, const struct elementwise *e)
     else if (e->scalar_elem == ELEM_F32)
         vertex_set_f32(g, v, e->scalar, e->value);
     else
-        vertex_set_u32(g, v, e->scalar, (uint32_t)e->value);
+        vertex_set_u32(g, v, e->scalar, (uint32_t)(int64_t)e->value);
 }
 
 /* One vertex per share of `like`. */
@@ -113,9 +113,12 @@ static int has_whole_rows(struct graph *g, struct tensor t, uint32_t c)
     struct tile_run *run;
     size_t runs;
     int whole = c % vector == 0;
+    enum emu_status s = graph_tile_runs(g, t, &run, &runs);
 
-    if (graph_tile_runs(g, t, &run, &runs) != EMU_OK)
+    if (s != EMU_OK) {
+        graph_fail(g, s, "%s", emu_error());
         return 0;
+    }
     for (size_t i = 0; i < runs; i++)
         whole = whole && run[i].begin % c == 0 && run[i].end % c == 0;
     emu_free(run);
@@ -143,7 +146,7 @@ struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, 
                              .operand = { { "a", a, 0 }, { "b", b, 0 }, { "out", out, 0 } },
                              .operands = 3 };
 
-    if (tensor_elements(g, a) != tensor_elements(g, b)) {
+    if (!op_has_shape_of(g, a, b)) {
         if (!rank || tensor_rank(g, b) != 1 ||
             tensor_shape(g, a)[rank - 1] != tensor_shape(g, b)[0]) {
             graph_fail(g, EMU_BAD_PROGRAM,
@@ -193,5 +196,7 @@ void op_axpy(struct graph *g, struct program seq, float a, struct tensor x, stru
                              .scalar_elem = type,
                              .value = a };
 
+    if (!op_has_shape_of(g, x, y))
+        graph_fail(g, EMU_BAD_PROGRAM, "%s: the operands have different shapes", name);
     run_elementwise(g, seq, &e, y, name);
 }

@@ -87,17 +87,41 @@ static struct tensor unblock(struct graph *g, struct tensor t, uint32_t blocks, 
     return tensor_reshape(g, t, 2, (const uint32_t[]){ rows, blocks * BLOCK });
 }
 
+/* The variable of an operand; both views are flat until its blocks are put together. Makes what is
+ * wrong with the plan the error of the graph. */
+static struct matmul_operand new_operand(struct graph *g, const struct matmul_plan *p,
+                                         uint32_t rows, uint32_t columns, const char *name)
+{
+    uint32_t elements = rows * columns;
+    enum emu_status s = plan_matmul_check(graph_arch(g), p);
+    struct matmul_operand o;
+
+    if (s != EMU_OK)
+        graph_fail(g, s, "%s: %s", name, emu_error());
+    o.matrix = o.blocks = graph_variable(g, ELEM_F16, 1, &elements, name);
+    return o;
+}
+
+/* Room for the parts of a matrix; NULL when the graph has an error. */
+static struct tensor *new_parts(struct graph *g, uint32_t rows, uint32_t columns, const char *name)
+{
+    struct tensor *part;
+
+    if (graph_status(g) != EMU_OK)
+        return NULL;
+    part = emu_alloc((size_t)rows * columns, sizeof(*part));
+    if (!part)
+        graph_fail(g, EMU_NO_MEMORY, "%s: %u x %u blocks", name, rows, columns);
+    return part;
+}
+
 struct matmul_operand op_matmul_left(struct graph *g, const struct matmul_plan *p, const char *name)
 {
-    uint32_t elements = p->m * p->k;
-    struct matmul_operand a = { .blocks = graph_variable(g, ELEM_F16, 1, &elements, name) };
-    struct tensor *part = emu_alloc((size_t)p->sm * p->sk, sizeof(*part));
+    struct matmul_operand a = new_operand(g, p, p->m, p->k, name);
+    struct tensor *part = new_parts(g, p->sm, p->sk, name);
 
-    a.matrix = a.blocks;
-    if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "%s", name);
+    if (!part)
         return a;
-    }
     for (uint32_t im = 0; im < p->sm; im++) {
         for (uint32_t ik = 0; ik < p->sk; ik++) {
             uint32_t kb = cut_size(p->k / BLOCK, p->sk, ik), rows = cut_size(p->m, p->sm, im);
@@ -117,15 +141,11 @@ struct matmul_operand op_matmul_right(struct graph *g, const struct matmul_plan 
                                       const char *name)
 {
     static const unsigned order[] = { 1, 3, 0, 2 };
-    uint32_t elements = p->k * p->n;
-    struct matmul_operand b = { .blocks = graph_variable(g, ELEM_F16, 1, &elements, name) };
-    struct tensor *part = emu_alloc((size_t)p->sk * p->sn, sizeof(*part));
+    struct matmul_operand b = new_operand(g, p, p->k, p->n, name);
+    struct tensor *part = new_parts(g, p->sk, p->sn, name);
 
-    b.matrix = b.blocks;
-    if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "%s", name);
+    if (!part)
         return b;
-    }
     for (uint32_t ik = 0; ik < p->sk; ik++) {
         for (uint32_t in = 0; in < p->sn; in++) {
             uint32_t kb = cut_size(p->k / BLOCK, p->sk, ik);
@@ -144,20 +164,21 @@ struct matmul_operand op_matmul_right(struct graph *g, const struct matmul_plan 
     return b;
 }
 
-/* The partial results, [sk][m * n] in the order of out_at(). */
+/* The partial results, [sk][m * n], each in the order of out_at(). */
 static struct tensor multiply(struct graph *g, struct program seq, const struct matmul_plan *p,
                               struct tensor a, struct tensor b)
 {
-    uint32_t elements = p->sk * p->m * p->n, cs = op_compute_set(g, seq, "multiply");
-    struct tensor out = graph_variable(g, ELEM_F16, 1, &elements, "partials");
+    uint32_t cs = op_compute_set(g, seq, "multiply");
+    struct tensor out =
+        graph_variable(g, ELEM_F16, 2, (const uint32_t[]){ p->sk, p->m * p->n }, "partials");
 
     for (uint32_t i = 0; i < p->sk * p->sm * p->sn; i++) {
         uint32_t in = i % p->sn, im = i / p->sn % p->sm, ik = i / (p->sn * p->sm);
         uint32_t kb = cut_size(p->k / BLOCK, p->sk, ik), rows = cut_size(p->m, p->sm, im);
         uint32_t nb = cut_size(p->n / BLOCK, p->sn, in), tile = tile_of(p, ik, im, in);
         uint32_t la = left_at(p, ik, im), ra = right_at(p, ik, in);
-        uint32_t oa = ik * p->m * p->n + out_at(p, im, in);
-        struct tensor o = tensor_slice(g, out, 0, oa, oa + nb * rows * BLOCK);
+        uint32_t oa = out_at(p, im, in);
+        struct tensor o = tensor_slice(g, tensor_index(g, out, ik), 0, oa, oa + nb * rows * BLOCK);
         uint32_t v = graph_vertex(g, cs, "matmul_f16", tile);
 
         graph_map(g, o, tile);
@@ -192,7 +213,7 @@ static void add_up(struct graph *g, uint32_t cs, const struct matmul_plan *p,
         if (from == to)
             continue;
         for (uint32_t k = 0; k < p->sk; k++)
-            part[k] = tensor_slice(g, partials, 0, k * p->m * p->n + from, k * p->m * p->n + to);
+            part[k] = tensor_slice(g, tensor_index(g, partials, k), 0, from, to);
         v = graph_vertex(g, cs, "reduce_sum_f16_f16", tile);
         graph_map(g, share, tile);
         vertex_connect(g, v, "partials", tensor_concat(g, part, p->sk, 0));
@@ -205,12 +226,10 @@ static void add_up(struct graph *g, uint32_t cs, const struct matmul_plan *p,
 /* [m][n] of the result in the order of out_at(). */
 static struct tensor as_matrix(struct graph *g, const struct matmul_plan *p, struct tensor out)
 {
-    struct tensor *part = emu_alloc((size_t)p->sm * p->sn, sizeof(*part)), all = out;
+    struct tensor *part = new_parts(g, p->sm, p->sn, "result"), all;
 
-    if (!part) {
-        graph_fail(g, EMU_NO_MEMORY, "a result of %u x %u blocks", p->sm, p->sn);
+    if (!part)
         return out;
-    }
     for (uint32_t im = 0; im < p->sm; im++) {
         for (uint32_t in = 0; in < p->sn; in++) {
             uint32_t nb = cut_size(p->n / BLOCK, p->sn, in), rows = cut_size(p->m, p->sm, im);
@@ -229,11 +248,20 @@ struct tensor op_matmul(struct graph *g, struct program seq, const struct matmul
                         struct matmul_operand a, struct matmul_operand b, const char *name)
 {
     uint32_t elements = p->m * p->n;
-    struct tensor partials, out;
+    struct tensor partials, out = a.blocks;
+    enum emu_status s = plan_matmul_check(graph_arch(g), p);
 
+    if (s == EMU_OK && graph_status(g) == EMU_OK &&
+        (tensor_elements(g, a.blocks) != (uint64_t)p->m * p->k ||
+         tensor_elements(g, b.blocks) != (uint64_t)p->k * p->n))
+        s = FAIL(BAD_PROGRAM, "the operands are not those of the plan");
+    if (s != EMU_OK) {
+        graph_fail(g, s, "%s: %s", name, emu_error());
+        return out;
+    }
     graph_push(g, name);
     partials = multiply(g, seq, p, a.blocks, b.blocks);
-    out = partials;
+    out = tensor_flatten(g, partials);
     if (p->sk > 1) {
         uint32_t cs = op_compute_set(g, seq, "add");
 

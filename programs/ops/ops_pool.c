@@ -3,93 +3,8 @@
  */
 #include <string.h>
 
-#include "programs/base/arena.h"
-#include "programs/ops/nn.h"
+#include "programs/ops/fragments.h"
 #include "programs/ops/reduce_pieces.h"
-
-/* Positions of neighbouring blocks of 16 channels of one picture on a tile, consecutive in its
- * memory: [blocks][f][16]. */
-struct fragment {
-    size_t share;
-    uint64_t at; /* elements of the share before it */
-    uint32_t block, blocks, n, f;
-};
-
-struct fragments {
-    struct shares shares;
-    VEC(struct fragment) list;
-};
-
-/* Adds f positions of block b, picture n; they join the fragment before where that is one more
- * block of the same kind. */
-static enum emu_status add_fragment(struct fragments *out, const struct fragment *f, int join)
-{
-    struct fragment *last = out->list.count ? &out->list.at[out->list.count - 1] : NULL;
-
-    if (join && last && last->share == f->share && last->block + last->blocks == f->block &&
-        last->f == f->f) {
-        last->blocks++;
-        return EMU_OK;
-    }
-    return VEC_PUSH(&out->list, *f);
-}
-
-/* Splits the runs of a share where a new block or picture begins. */
-static enum emu_status cut_share(const struct feature *x, size_t share, struct fragments *out)
-{
-    const struct share *s = &out->shares.at[share];
-    uint64_t field = (uint64_t)x->h * x->w * NN_ATOM, at = 0;
-    struct fragment now = { .share = share };
-    uint64_t unit = UINT64_MAX;
-
-    for (uint32_t k = 0; k < s->runs; k++) {
-        const struct tile_run *run = &out->shares.run[s->first + k];
-
-        for (uint64_t e = run->begin, stop; e < run->end; e = stop) {
-            stop = (e / field + 1) * field < run->end ? (e / field + 1) * field : run->end;
-            if (e / field != unit) {
-                if (unit != UINT64_MAX)
-                    TRY(add_fragment(out, &now, x->n == 1));
-                unit = e / field;
-                now = (struct fragment){ .share = share,
-                                         .at = at,
-                                         .block = (uint32_t)(unit / x->n),
-                                         .blocks = 1,
-                                         .n = (uint32_t)(unit % x->n) };
-            }
-            now.f += (uint32_t)((stop - e) / NN_ATOM);
-            at += stop - e;
-        }
-    }
-    return unit == UINT64_MAX ? EMU_OK : add_fragment(out, &now, x->n == 1);
-}
-
-static enum emu_status fragments_of(struct nn *nn, const struct feature *x, struct fragments *out)
-{
-    enum emu_status s;
-
-    memset(out, 0, sizeof(*out));
-    s = shares_of(nn->g, x->t, &out->shares);
-    for (size_t i = 0; s == EMU_OK && i < out->shares.count; i++)
-        s = cut_share(x, i, out);
-    return s;
-}
-
-static void fragments_free(struct fragments *f)
-{
-    shares_free(&f->shares);
-    VEC_FREE(&f->list);
-}
-
-/* [blocks][f][16] of a fragment, flat. */
-static struct tensor fragment_take(struct graph *g, const struct fragments *all,
-                                   const struct fragment *f, struct tensor t)
-{
-    uint32_t n = f->blocks * f->f * NN_ATOM;
-
-    return tensor_slice(g, share_take(g, &all->shares, f->share, t), 0, (uint32_t)f->at,
-                        (uint32_t)f->at + n);
-}
 
 /* ---- mean ---- */
 
@@ -97,36 +12,21 @@ static struct tensor fragment_take(struct graph *g, const struct fragments *all,
 static enum emu_status sum_fragments(struct nn *nn, const struct feature *x,
                                      const struct fragments *all, struct reduce_piece *piece)
 {
-    struct graph *g = nn->g;
-    uint32_t workers = graph_arch(g)->workers, blocks = 0, at = 0;
-    uint32_t cs = op_compute_set(g, nn->seq, "sum"), n, scratch_n;
-    struct tensor sum, scratch;
+    uint32_t at = 0;
+    struct tensor sum;
 
-    for (size_t i = 0; i < all->list.count; i++)
-        blocks += all->list.at[i].blocks;
-    n = blocks * NN_ATOM;
-    scratch_n = n * workers;
-    sum = graph_variable(g, ELEM_F32, 1, &n, "sums");
-    scratch = graph_variable(g, ELEM_F32, 1, &scratch_n, "workers");
+    fragments_sum(nn, x, all, &sum, NULL);
     for (size_t i = 0; i < all->list.count; i++) {
         const struct fragment *f = &all->list.at[i];
-        uint32_t tile = all->shares.at[f->share].tile, end = at + f->blocks * NN_ATOM;
-        uint32_t v = graph_vertex(g, cs, "pool_f16", tile);
         uint64_t column = ((uint64_t)f->block * x->n + f->n) * NN_ATOM;
-        struct tensor own = tensor_slice(g, sum, 0, at, end);
-        struct tensor work = tensor_slice(g, scratch, 0, at * workers, end * workers);
+        uint32_t end = at + f->blocks * NN_ATOM;
 
-        graph_map(g, own, tile);
-        graph_map(g, work, tile);
-        vertex_connect(g, v, "x", fragment_take(g, all, f, x->t));
-        vertex_connect(g, v, "sum", own);
-        vertex_connect(g, v, "scratch", work);
-        vertex_set_u32(g, v, "blocks", f->blocks);
-        vertex_set_u32(g, v, "f", f->f);
-        piece[i] = (struct reduce_piece){ own, column, column + f->blocks * NN_ATOM, 0, tile };
+        piece[i] = (struct reduce_piece){ tensor_slice(nn->g, sum, 0, at, end), column,
+                                          column + f->blocks * NN_ATOM, 0,
+                                          fragment_tile(all, f) };
         at = end;
     }
-    return graph_status(g);
+    return graph_status(nn->g);
 }
 
 struct feature op_global_pool(struct nn *nn, struct feature x, const char *name)
@@ -173,17 +73,10 @@ struct feature op_channel_scale(struct nn *nn, struct feature x, struct feature 
     cs = op_compute_set(g, nn->seq, name);
     for (size_t i = 0; i < all.list.count; i++) {
         const struct fragment *f = &all.list.at[i];
-        uint32_t v = graph_vertex(g, cs, "scale_f16", all.shares.at[f->share].tile);
-        struct tensor factor =
-            nn_slice(g, s.t,
-                     (const struct nn_range[]){ { f->block, f->block + f->blocks },
-                                                { f->n, f->n + 1 },
-                                                { 0, 1 },
-                                                { 0, 1 },
-                                                { 0, NN_ATOM } });
+        uint32_t v = graph_vertex(g, cs, "scale_f16", fragment_tile(&all, f));
 
         vertex_connect(g, v, "x", fragment_take(g, &all, f, x.t));
-        vertex_connect(g, v, "s", tensor_flatten(g, factor));
+        vertex_connect(g, v, "s", fragment_channels(g, f, s.t));
         vertex_set_u32(g, v, "blocks", f->blocks);
         vertex_set_u32(g, v, "f", f->f);
     }
@@ -192,6 +85,8 @@ struct feature op_channel_scale(struct nn *nn, struct feature x, struct feature 
 }
 
 /* ---- fully connected ---- */
+
+enum { LINEAR_TURN = 97 }; /* tiles between the first ones of two layers; prime */
 
 /* f16 [rows][columns], zero where out or in has ended. */
 static uint16_t *pack_matrix(uint32_t out, uint32_t in, uint32_t rows, uint32_t columns,
@@ -206,12 +101,12 @@ static uint16_t *pack_matrix(uint32_t out, uint32_t in, uint32_t rows, uint32_t 
     return m;
 }
 
-/* The tile of block o of 16 rows: spread over the chip. */
+/* The tile of block o of 16 rows: spread over the chip, from another tile on for every layer. */
 static uint32_t linear_tile(const struct nn *nn, uint32_t o, uint32_t blocks)
 {
-    uint32_t tiles = graph_arch(nn->g)->tiles;
+    uint64_t tiles = graph_arch(nn->g)->tiles, step = blocks < tiles ? tiles / blocks : 1;
 
-    return blocks <= tiles ? (uint32_t)((uint64_t)o * tiles / blocks) : o % tiles;
+    return (uint32_t)((o * step + nn->linear_turn) % tiles);
 }
 
 static void multiply_rows(struct nn *nn, struct feature x, struct feature y, struct tensor matrix)
@@ -275,6 +170,8 @@ struct feature op_linear(struct nn *nn, struct feature x, uint32_t out, const fl
     uint32_t shape[2] = { nn_atoms(out) * NN_ATOM, nn_atoms(x.c) * NN_ATOM };
     uint16_t *m = pack_matrix(out, x.c, shape[0], shape[1], weights);
     struct feature y = x;
+
+    nn->linear_turn += LINEAR_TURN;
 
     graph_push(g, name);
     if (m) {

@@ -1,5 +1,4 @@
-/* ops_reduce.c - reductions over the first dimension, over all elements, and the index of a
- * maximum.
+/* ops_reduce.c - reductions over the first dimension and over all elements.
  *
  * First every tile reduces the rows it has. What is left are pieces: columns [begin, end) of a
  * partial result on a tile. Then stages of tiles with pieces of the same columns bring them
@@ -22,6 +21,10 @@ struct job {
     uint32_t tile;
 };
 
+struct piece_list {
+    VEC(struct reduce_piece);
+};
+
 struct reduction {
     struct graph *g;
     struct program seq;
@@ -29,7 +32,7 @@ struct reduction {
     enum reduce_op op; /* sum of squares only in the first stage */
     enum elem to;
     unsigned stage;
-    VEC(struct reduce_piece) piece;
+    struct piece_list piece;
     VEC(struct job) job;
 };
 
@@ -52,7 +55,9 @@ static int by_columns(const void *a, const void *b)
 
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
-    return (x->tile > y->tile) - (x->tile < y->tile);
+    if (x->tile != y->tile)
+        return x->tile < y->tile ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
 }
 
 /* ---- one compute set ---- */
@@ -76,13 +81,30 @@ static struct tensor job_operand(struct reduction *r, const struct job *j)
     return all;
 }
 
+/* The type of what the jobs make. */
+static enum elem elem_after(const struct reduction *r)
+{
+    return tensor_elem(r->g, r->piece.at[0].t) == ELEM_F16 ? r->to : ELEM_F32;
+}
+
+/* One vertex, and its result as a piece. */
+static enum emu_status run_job(struct reduction *r, const struct job *j, uint32_t vertex,
+                               struct tensor out, struct piece_list *results)
+{
+    graph_map(r->g, out, j->tile);
+    vertex_connect(r->g, vertex, "partials", job_operand(r, j));
+    vertex_connect(r->g, vertex, "out", out);
+    vertex_set_u32(r->g, vertex, "p", (uint32_t)j->parts);
+    return VEC_PUSH(results,
+                    (struct reduce_piece){ out, j->begin, j->end, results->count, j->tile });
+}
+
 /* Runs the jobs in one compute set; their results become the pieces. */
 static enum emu_status run_jobs(struct reduction *r)
 {
-    enum elem from = tensor_elem(r->g, r->piece.at[0].t);
-    enum elem to = from == ELEM_F16 ? r->to : ELEM_F32;
     uint64_t elements = 0, at = 0;
-    VEC(struct reduce_piece) result = { 0 };
+    struct piece_list results = { 0 };
+    enum emu_status s = EMU_OK;
     char codelet[40], name[64];
     struct tensor all;
     uint32_t cs, n;
@@ -90,38 +112,96 @@ static enum emu_status run_jobs(struct reduction *r)
     for (size_t i = 0; i < r->job.count; i++)
         elements += r->job.at[i].end - r->job.at[i].begin;
     n = (uint32_t)elements;
+    if (elements > UINT32_MAX)
+        return FAIL(BAD_PROGRAM, "%llu partial results", (unsigned long long)elements);
     snprintf(name, sizeof(name), "stage%u", r->stage++);
-    snprintf(codelet, sizeof(codelet), "reduce_%s_%s_%s", reduce_names[r->op], elem_name(from),
-             elem_name(to));
-    all = graph_variable(r->g, to, 1, &n, name);
+    snprintf(codelet, sizeof(codelet), "reduce_%s_%s_%s", reduce_names[r->op],
+             elem_name(tensor_elem(r->g, r->piece.at[0].t)), elem_name(elem_after(r)));
+    all = graph_variable(r->g, elem_after(r), 1, &n, name);
     cs = op_compute_set(r->g, r->seq, name);
-    for (size_t i = 0; i < r->job.count; i++) {
+    for (size_t i = 0; i < r->job.count && s == EMU_OK; i++) {
         const struct job *j = &r->job.at[i];
         uint64_t end = at + j->end - j->begin;
-        struct tensor out = tensor_slice(r->g, all, 0, (uint32_t)at, (uint32_t)end);
-        uint32_t v = graph_vertex(r->g, cs, codelet, j->tile);
 
-        graph_map(r->g, out, j->tile);
-        vertex_connect(r->g, v, "partials", job_operand(r, j));
-        vertex_connect(r->g, v, "out", out);
-        vertex_set_u32(r->g, v, "p", (uint32_t)j->parts);
-        TRY(VEC_PUSH(&result, (struct reduce_piece){ out, j->begin, j->end, 0, j->tile }));
+        s = run_job(r, j, graph_vertex(r->g, cs, codelet, j->tile),
+                    tensor_slice(r->g, all, 0, (uint32_t)at, (uint32_t)end), &results);
         at = end;
     }
     VEC_FREE(&r->piece);
-    memcpy(&r->piece, &result, sizeof(result));
+    r->piece = results;
     r->job.count = 0;
     r->op = r->op == REDUCE_SUMSQ ? REDUCE_SUM : r->op;
+    return s;
+}
+
+/* ---- cuts ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* One piece cut at the edges, which are sorted and hold its own two. */
+static enum emu_status cut_piece(struct reduction *r, const struct reduce_piece *p,
+                                 const uint64_t *edge, size_t edges, struct piece_list *out)
+{
+    const uint64_t *e = bsearch(&p->begin, edge, edges, sizeof(*edge), by_value);
+
+    for (uint64_t from = p->begin; from < p->end; e++) {
+        struct tensor part;
+
+        if (*e <= from)
+            continue;
+        part = tensor_slice(r->g, p->t, 0, (uint32_t)(from - p->begin), (uint32_t)(*e - p->begin));
+        TRY(VEC_PUSH(out, (struct reduce_piece){ part, from, *e, p->row, p->tile }));
+        from = *e;
+    }
+    return EMU_OK;
+}
+
+/* Pieces [first, first + count) cut wherever one of them begins or ends, so that any two have equal
+ * columns or none in common; appended to out. */
+static enum emu_status cut_pieces(struct reduction *r, size_t first, size_t count,
+                                  struct piece_list *out)
+{
+    const struct reduce_piece *p = r->piece.at + first;
+    uint64_t *edge = emu_alloc(2 * count + 1, sizeof(*edge));
+    enum emu_status s = EMU_OK;
+
+    if (!edge)
+        return FAIL(NO_MEMORY, "%zu pieces", count);
+    for (size_t i = 0; i < count; i++) {
+        edge[2 * i] = p[i].begin;
+        edge[2 * i + 1] = p[i].end;
+    }
+    qsort(edge, 2 * count, sizeof(*edge), by_value);
+    for (size_t i = 0; i < count && s == EMU_OK; i++)
+        s = cut_piece(r, &p[i], edge, 2 * count, out);
+    emu_free(edge);
+    return s;
+}
+
+/* Makes cut pieces the pieces, in order; frees them when s is an error. */
+static enum emu_status take_pieces(struct reduction *r, struct piece_list *cut, enum emu_status s,
+                                   int (*order)(const void *, const void *))
+{
+    if (s != EMU_OK) {
+        VEC_FREE(cut);
+        return s;
+    }
+    VEC_FREE(&r->piece);
+    r->piece = *cut;
+    qsort(r->piece.at, r->piece.count, sizeof(*r->piece.at), order);
     return EMU_OK;
 }
 
 /* ---- the first stage: rows of a tile ---- */
 
-static enum emu_status add_rows(struct reduction *r, struct tensor t, const struct tile_run *run,
+static enum emu_status add_rows(struct reduction *r, struct tensor flat, const struct tile_run *run,
                                 uint32_t n)
 {
-    struct tensor flat = tensor_flatten(r->g, t);
-
     for (uint64_t e = run->begin; e < run->end;) {
         uint64_t row = e / n, stop = (row + 1) * n < run->end ? (row + 1) * n : run->end;
 
@@ -133,19 +213,43 @@ static enum emu_status add_rows(struct reduction *r, struct tensor t, const stru
     return EMU_OK;
 }
 
+/* Every share's pieces of rows, cut so that a tile has no columns twice but as a whole. */
+static enum emu_status rows_of_tiles(struct reduction *r, const struct shares *shares,
+                                     struct tensor t)
+{
+    struct tensor flat = tensor_flatten(r->g, t);
+    struct piece_list cut = { 0 };
+    enum emu_status s = EMU_OK;
+
+    for (size_t i = 0; i < shares->count && s == EMU_OK; i++) {
+        const struct share *share = &shares->at[i];
+        size_t first = r->piece.count;
+
+        for (uint32_t k = 0; k < share->runs && s == EMU_OK; k++)
+            s = add_rows(r, flat, &shares->run[share->first + k], tensor_shape(r->g, t)[1]);
+        if (s == EMU_OK)
+            s = cut_pieces(r, first, r->piece.count - first, &cut);
+    }
+    return take_pieces(r, &cut, s, by_tile_and_columns);
+}
+
+/* Whether the first stage would only copy: every tile has one row of each of its columns, in the
+ * type that is wanted, and there is another stage behind it. */
+static int has_nothing_local(const struct reduction *r, uint32_t rows)
+{
+    return rows > 1 && r->job.count == r->piece.count && r->op != REDUCE_SUMSQ &&
+           elem_after(r) == tensor_elem(r->g, r->piece.at[0].t);
+}
+
 static enum emu_status local_stage(struct reduction *r, struct tensor t)
 {
-    uint32_t n = tensor_shape(r->g, t)[1];
-    struct tile_run *run;
-    enum emu_status s = EMU_OK;
-    size_t runs;
+    struct shares shares;
+    enum emu_status s;
 
-    TRY(graph_tile_runs(r->g, t, &run, &runs));
-    for (size_t i = 0; i < runs && s == EMU_OK; i++)
-        s = add_rows(r, t, &run[i], n);
-    emu_free(run);
+    TRY(shares_of(r->g, t, &shares));
+    s = rows_of_tiles(r, &shares, t);
+    shares_free(&shares);
     TRY(s);
-    qsort(r->piece.at, r->piece.count, sizeof(*r->piece.at), by_tile_and_columns);
     for (size_t i = 0; i < r->piece.count; i++) {
         const struct reduce_piece *p = &r->piece.at[i];
         struct job *last = r->job.count ? &r->job.at[r->job.count - 1] : NULL;
@@ -155,52 +259,13 @@ static enum emu_status local_stage(struct reduction *r, struct tensor t)
         else
             TRY(VEC_PUSH(&r->job, (struct job){ i, 1, p->begin, p->end, p->tile }));
     }
-    return run_jobs(r);
+    if (!has_nothing_local(r, tensor_shape(r->g, t)[0]))
+        return run_jobs(r);
+    r->job.count = 0;
+    return EMU_OK;
 }
 
 /* ---- stages between tiles ---- */
-
-static int by_value(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Cuts pieces wherever one begins or ends, so that any two have equal columns or none in common. */
-static enum emu_status cut_pieces(struct reduction *r)
-{
-    size_t count = r->piece.count, edges = 0;
-    uint64_t *edge = emu_alloc(2 * count + 1, sizeof(*edge));
-    VEC(struct reduce_piece) cut = { 0 };
-    enum emu_status s = edge ? EMU_OK : FAIL(NO_MEMORY, "%s: %zu pieces", r->name, count);
-
-    for (size_t i = 0; s == EMU_OK && i < count; i++) {
-        edge[edges++] = r->piece.at[i].begin;
-        edge[edges++] = r->piece.at[i].end;
-    }
-    if (s == EMU_OK)
-        qsort(edge, edges, sizeof(*edge), by_value);
-    for (size_t i = 0; s == EMU_OK && i < count; i++) {
-        struct reduce_piece p = r->piece.at[i];
-        uint64_t *e = bsearch(&p.begin, edge, edges, sizeof(*edge), by_value);
-
-        for (uint64_t from = p.begin; s == EMU_OK && from < p.end; e++) {
-            struct tensor part;
-
-            if (*e <= from)
-                continue;
-            part = tensor_slice(r->g, p.t, 0, (uint32_t)(from - p.begin), (uint32_t)(*e - p.begin));
-            s = VEC_PUSH(&cut, (struct reduce_piece){ part, from, *e, 0, p.tile });
-            from = *e;
-        }
-    }
-    emu_free(edge);
-    VEC_FREE(&r->piece);
-    memcpy(&r->piece, &cut, sizeof(cut));
-    qsort(r->piece.at, r->piece.count, sizeof(*r->piece.at), by_columns);
-    return s;
-}
 
 /* One group of pieces of the same columns: its members share the columns, whole 8-byte vectors. */
 static enum emu_status add_group(struct reduction *r, size_t first, size_t parts)
@@ -225,12 +290,16 @@ static enum emu_status add_groups(struct reduction *r, size_t first, size_t coun
     const struct reduce_piece *p = &r->piece.at[first];
     const struct arch *a = graph_arch(r->g);
     struct reduce_plan plan;
+    size_t fan_in;
 
     if (count == 1)
         return VEC_PUSH(&r->job, (struct job){ first, 1, p->begin, p->end, p->tile });
-    TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin, a->tiles, &plan));
-    for (size_t i = 0; i < count; i += plan.fan_in[0]) {
-        size_t parts = count - i < plan.fan_in[0] ? count - i : plan.fan_in[0];
+    /* A tile may hold several of those that reduce_pieces() was given. */
+    TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin,
+                    count > a->tiles ? (uint32_t)count : a->tiles, &plan));
+    fan_in = plan.stages ? plan.fan_in[0] : count; /* no stages: the chip has one tile */
+    for (size_t i = 0; i < count; i += fan_in) {
+        size_t parts = count - i < fan_in ? count - i : fan_in;
 
         TRY(add_group(r, first + i, parts));
     }
@@ -250,7 +319,9 @@ static int is_done(const struct reduction *r)
 static enum emu_status tile_stages(struct reduction *r)
 {
     for (;;) {
-        TRY(cut_pieces(r));
+        struct piece_list cut = { 0 };
+
+        TRY(take_pieces(r, &cut, cut_pieces(r, 0, r->piece.count, &cut), by_columns));
         if (is_done(r))
             return EMU_OK;
         for (size_t i = 0, k; i < r->piece.count; i = k) {
@@ -280,12 +351,13 @@ static struct tensor join_pieces(struct reduction *r)
 /* Stages until each column has one piece; the result, by columns. */
 static struct tensor finish(struct reduction *r)
 {
+    struct tensor any = r->piece.at[0].t;
     enum emu_status s = tile_stages(r);
 
     if (s == EMU_OK)
         return join_pieces(r);
     graph_fail(r->g, s, "%s: %s", r->name, emu_error());
-    return r->piece.at[0].t;
+    return any;
 }
 
 struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
@@ -303,7 +375,9 @@ struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, 
     struct tensor out = t;
 
     if (s == EMU_OK && (tensor_rank(g, t) != 2 || !tensor_elements(g, t)))
-        s = FAIL(BAD_PROGRAM, "expected a matrix that is not empty");
+        s = FAIL(BAD_PROGRAM,
+                 "expected a matrix that is not empty, got %u dimensions and %llu elements",
+                 tensor_rank(g, t), (unsigned long long)tensor_elements(g, t));
     graph_push(g, name);
     if (s == EMU_OK)
         s = local_stage(&r, t);
@@ -329,8 +403,11 @@ struct tensor reduce_pieces(struct graph *g, struct program seq, enum reduce_op 
     enum emu_status s = graph_status(g);
 
     graph_push(g, name);
-    for (size_t i = 0; i < pieces && s == EMU_OK; i++)
+    for (size_t i = 0; i < pieces && s == EMU_OK; i++) {
         s = VEC_PUSH(&r.piece, piece[i]);
+        if (s == EMU_OK)
+            r.piece.at[i].row = i; /* their order, where a tile has several */
+    }
     if (s == EMU_OK)
         out = finish(&r);
     else

@@ -11,7 +11,8 @@ struct block {
     uint32_t r0, r1, c0, c1;
 };
 
-/* Cuts rows and columns in units, so that blocks are about square and at most `tiles`. */
+/* Cuts rows, at least one, and columns in units, so that blocks are about square and at most
+ * `tiles`. */
 static void choose_grid(uint32_t rows, uint32_t columns, uint32_t unit, uint32_t tiles,
                         uint32_t *by_rows, uint32_t *by_columns)
 {
@@ -19,14 +20,14 @@ static void choose_grid(uint32_t rows, uint32_t columns, uint32_t unit, uint32_t
 
     *by_rows = *by_columns = 1;
     for (uint32_t c = 1; c <= tiles; c++) {
-        uint32_t units = (columns + unit - 1) / unit, r = tiles / c;
+        uint32_t units = (uint32_t)(((uint64_t)columns + unit - 1) / unit), r = tiles / c;
         uint64_t width, height;
 
         if (c > units)
             break;
         r = r > rows ? rows : r;
         width = (uint64_t)((units + c - 1) / c) * unit;
-        height = (rows + r - 1) / r;
+        height = ((uint64_t)rows + r - 1) / r;
         /* words of a block, and a few cycles for each row of it, which is a message */
         if (width * height + 3 * height < best) {
             best = width * height + 3 * height;
@@ -38,7 +39,7 @@ static void choose_grid(uint32_t rows, uint32_t columns, uint32_t unit, uint32_t
 
 static uint32_t cut(uint32_t n, uint32_t unit, uint32_t parts, uint32_t i)
 {
-    uint64_t units = (n + unit - 1) / unit, at = units * i / parts * unit;
+    uint64_t units = ((uint64_t)n + unit - 1) / unit, at = units * i / parts * unit;
 
     return at > n ? n : (uint32_t)at;
 }
@@ -73,6 +74,8 @@ struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t,
     rows = tensor_shape(g, t)[0];
     columns = tensor_shape(g, t)[1];
     out = graph_variable(g, tensor_elem(g, t), 2, (const uint32_t[]){ columns, rows }, name);
+    if (!rows || !columns)
+        return out;
     cs = op_compute_set(g, seq, name);
     choose_grid(rows, columns, unit, graph_arch(g)->tiles, &by_rows, &by_columns);
     for (uint32_t i = 0; i < by_rows; i++) {

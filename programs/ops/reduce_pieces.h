@@ -7,7 +7,8 @@
 /* Columns [begin, end) of a partial result, or of a row that is still to be reduced. */
 struct reduce_piece {
     struct tensor t; /* one dimension */
-    uint64_t begin, end, row;
+    uint64_t begin, end;
+    uint64_t row; /* or place in the order of pieces */
     uint32_t tile;
 };
 

@@ -19,6 +19,7 @@ enum emu_status shares_of(struct graph *g, struct tensor t, struct shares *out)
     size_t runs;
 
     memset(out, 0, sizeof(*out));
+    TRY(graph_status(g));
     TRY(graph_tile_runs(g, t, &out->run, &runs));
     if (runs)
         qsort(out->run, runs, sizeof(*out->run), by_tile);
@@ -26,6 +27,13 @@ enum emu_status shares_of(struct graph *g, struct tensor t, struct shares *out)
     if (!out->at) {
         shares_free(out);
         return FAIL(NO_MEMORY, "the shares of %zu runs", runs);
+    }
+    if (runs && out->run[runs - 1].tile == UINT32_MAX) { /* the largest number: sorted to the end */
+        struct tile_run r = out->run[runs - 1];
+
+        shares_free(out);
+        return FAIL(BAD_PROGRAM, "elements [%llu, %llu) of the operand are on no tile",
+                    (unsigned long long)r.begin, (unsigned long long)r.end);
     }
     for (size_t i = 0; i < runs; i++) {
         struct share *s = out->count ? &out->at[out->count - 1] : NULL;
@@ -80,6 +88,14 @@ uint32_t op_compute_set(struct graph *g, struct program seq, const char *name)
 
     program_add(g, seq, program_execute(g, cs));
     return cs;
+}
+
+int op_has_shape_of(const struct graph *g, struct tensor a, struct tensor b)
+{
+    unsigned rank = tensor_rank(g, a);
+
+    return rank == tensor_rank(g, b) &&
+           !memcmp(tensor_shape(g, a), tensor_shape(g, b), rank * sizeof(*tensor_shape(g, a)));
 }
 
 struct tensor op_like(struct graph *g, struct tensor t, enum elem e, const char *name)

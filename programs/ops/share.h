@@ -17,7 +17,8 @@ struct shares {
     size_t count;
 };
 
-/* Errors: of the graph, EMU_NO_MEMORY. Free with shares_free. */
+/* Errors: of the graph, EMU_BAD_PROGRAM when an element is on no tile, EMU_NO_MEMORY. Free with
+ * shares_free. */
 enum emu_status shares_of(struct graph *g, struct tensor t, struct shares *out) EMU_MUST_CHECK;
 void shares_free(struct shares *s);
 
@@ -29,6 +30,9 @@ const char *codelet_name(char out[40], const char *family, enum elem e);
 
 /* A new compute set, executed next in seq. */
 uint32_t op_compute_set(struct graph *g, struct program seq, const char *name);
+
+/* Whether two tensors have the same dimensions. */
+int op_has_shape_of(const struct graph *g, struct tensor a, struct tensor b);
 
 /* A variable like t in shape and mapping. */
 struct tensor op_like(struct graph *g, struct tensor t, enum elem e, const char *name);

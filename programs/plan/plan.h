@@ -24,9 +24,16 @@ struct matmul_plan {
     struct plan_cost cost;
 };
 
+/* Proves that a plan can be carried out: sizes above 0, n and k multiples of 16, matrices of fewer
+ * than 2^32 elements, no part empty, enough tiles, all of the chip. EMU_USAGE. */
+enum emu_status plan_matmul_check(const struct arch *a, const struct matmul_plan *p) EMU_MUST_CHECK;
+
+/* Predicted cycles and memory of a legal plan, from its sizes and cuts, into p->cost. */
+void plan_matmul_cost(const struct arch *a, struct matmul_plan *p);
+
 /* The cheapest plan on at most `tiles` tiles whose temporary memory is at most memory_bytes a tile,
- * else the one that needs least. Errors: EMU_USAGE when a size is 0 or n or k is not a multiple of
- * 16. */
+ * else the one that needs least. Errors: EMU_USAGE for sizes and tiles that plan_matmul_check()
+ * refuses. */
 enum emu_status plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32_t k,
                             uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
                             struct matmul_plan *out) EMU_MUST_CHECK;

@@ -11,7 +11,7 @@
 
 enum { ATOM = 16, ATOM_BYTES = 32, ATOM_WORDS = 8, FIRST_CHANNELS = 4 };
 
-static const char *const method_names[] = { "gemm", "window", "depthwise", "first" };
+static const char *const method_names[] = { "gemm", "window", "depthwise", "first", "pool" };
 
 const char *conv_method_name(enum conv_method m)
 {
@@ -23,6 +23,7 @@ struct conv_shard {
     uint64_t n, h, w;    /* output pictures, rows, columns; gemm: h is positions */
     uint64_t out, in;    /* blocks of 16 channels */
     uint64_t in_h, in_w; /* rows and columns with halo and border */
+    uint64_t calls;      /* windows: of the codelet for a picture */
 };
 
 static uint32_t atoms(uint32_t channels)
@@ -78,7 +79,7 @@ static uint64_t finish_cycles(const struct arch *a, const struct conv_shape *s, 
 /* Partial results of cut_in tiles: each adds up its share of the positions. */
 static void cost_partials(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
 {
-    uint64_t rows = sh->out * sh->h, share = ceil_div(rows, p->cut_in);
+    uint64_t rows = sh->out * sh->n * sh->h * sh->w, share = ceil_div(rows, p->cut_in);
     uint64_t terms = p->cut_in + p->shape.add;
     const struct plan_field field[] = { { "partials", (uint32_t)(share * ATOM * terms) },
                                         { "bias", ATOM },
@@ -97,18 +98,42 @@ static void cost_partials(const struct arch *a, const struct conv_shard *sh, str
     p->cost.tile_bytes += share * ATOM_BYTES * terms;
 }
 
-static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh, uint64_t windows)
+static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh)
 {
     const struct plan_field field[] = {
-        { "in", (uint32_t)(sh->h * sh->in * windows * ATOM) },
-        { "weights", (uint32_t)(sh->out * sh->in * windows * ATOM * ATOM) },
+        { "in", (uint32_t)(sh->h * sh->in * ATOM) },
+        { "weights", (uint32_t)(sh->out * sh->in * ATOM * ATOM) },
         { "out", (uint32_t)(sh->out * sh->h * ATOM) },
-        { "kb", (uint32_t)(sh->in * windows) },
+        { "kb", (uint32_t)sh->in },
         { "nb", (uint32_t)sh->out },
         { "f", (uint32_t)sh->h },
     };
 
     return plan_cycles(a, "matmul_f16", field, EMU_COUNT_OF(field));
+}
+
+/* Positions of a result of windows, with those between its rows. */
+static uint64_t window_positions(const struct conv_shape *s, const struct conv_shard *sh)
+{
+    return (sh->h - 1) * (sh->w + ceil_div(s->kernel, s->stride) - 1) + sh->w;
+}
+
+/* Of a picture. */
+static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
+                              const struct conv_shard *sh)
+{
+    uint64_t groups = s->groups > 1 ? atoms(s->in_c / s->groups) : sh->in;
+    uint64_t kb = groups * s->kernel * s->kernel, f = window_positions(s, sh);
+    uint64_t nb = sh->out / sh->calls;
+    const struct plan_field field[] = { { "in", (uint32_t)(sh->in * sh->in_h * sh->in_w * ATOM) },
+                                        { "weights", (uint32_t)(nb * kb * ATOM * ATOM) },
+                                        { "out", (uint32_t)(nb * f * ATOM) },
+                                        { "steps", (uint32_t)kb },
+                                        { "kb", (uint32_t)kb },
+                                        { "nb", (uint32_t)nb },
+                                        { "f", (uint32_t)f } };
+
+    return sh->calls * plan_cycles(a, "conv_window_f16", field, EMU_COUNT_OF(field));
 }
 
 static uint64_t depthwise_cycles(const struct arch *a, const struct conv_shape *s,
@@ -137,6 +162,18 @@ static uint64_t first_cycles(const struct arch *a, const struct conv_shard *sh)
     return plan_cycles(a, "conv_first_f16", field, EMU_COUNT_OF(field));
 }
 
+static uint64_t pool_cycles(const struct arch *a, const struct conv_shape *s,
+                            const struct conv_shard *sh)
+{
+    const struct plan_field field[] = {
+        { "blocks", (uint32_t)sh->out }, { "ho", (uint32_t)sh->h },    { "wo", (uint32_t)sh->w },
+        { "hp", (uint32_t)sh->in_h },    { "wp", (uint32_t)sh->in_w }, { "k", s->kernel },
+        { "stride", s->stride },
+    };
+
+    return plan_cycles(a, "maxpool_f16", field, EMU_COUNT_OF(field));
+}
+
 static void cost(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
 {
     const struct conv_shape *s = &p->shape;
@@ -146,10 +183,14 @@ static void cost(const struct arch *a, const struct conv_shard *sh, struct conv_
     memset(&p->cost, 0, sizeof(p->cost));
     switch (p->method) {
     case CONV_GEMM:
-        p->cost.compute = gemm_cycles(a, sh, 1);
+        p->cost.compute = gemm_cycles(a, sh);
         break;
     case CONV_WINDOW:
-        p->cost.compute = gemm_cycles(a, sh, (uint64_t)s->kernel * s->kernel);
+        p->cost.compute = sh->n * window_cycles(a, s, sh);
+        p->cost.tile_bytes = sh->n * sh->out * window_positions(s, sh) * ATOM_BYTES;
+        /* Sums of rows are brought together. */
+        if (p->cut_in == 1 && !s->add)
+            p->cost.rearrange = plan_copy_cycles(a, out_bytes);
         break;
     case CONV_DEPTHWISE:
         p->cost.compute = sh->n * depthwise_cycles(a, s, sh);
@@ -158,13 +199,16 @@ static void cost(const struct arch *a, const struct conv_shard *sh, struct conv_
         in_bytes = sh->n * sh->in_h * sh->in_w * FIRST_CHANNELS * 2;
         p->cost.compute = sh->n * first_cycles(a, sh);
         break;
+    case CONV_POOL:
+        p->cost.compute = sh->n * pool_cycles(a, s, sh);
+        break;
     }
     p->cost.exchange_in = plan_exchange_cycles(a, in_bytes / 4, 1) - a->sync_chip_cycles;
     p->cost.sync = a->sync_chip_cycles;
-    p->cost.tile_bytes = in_bytes + out_bytes;
-    if (p->cut_in > 1)
+    p->cost.tile_bytes += in_bytes + out_bytes;
+    if (p->cut_in > 1 || (p->method == CONV_WINDOW && s->add))
         cost_partials(a, sh, p);
-    else
+    else if (p->method != CONV_POOL)
         p->cost.compute += finish_cycles(a, s, sh->out, sh->n * sh->h * sh->w);
     p->cost.total = p->cost.exchange_in + p->cost.compute + p->cost.exchange_partials +
                     p->cost.reduce + p->cost.sync + p->cost.rearrange;
@@ -184,24 +228,45 @@ static int is_better(const struct conv_plan *p, const struct conv_plan *best, ui
     return fits ? p->cost.total < best->cost.total : p->cost.tile_bytes < best->cost.tile_bytes;
 }
 
+/* What the output channels are cut into: groups, where they take several blocks each, else blocks.
+ */
+static uint32_t output_units(const struct conv_plan *p)
+{
+    const struct conv_shape *s = &p->shape;
+
+    return p->method == CONV_WINDOW && s->groups > 1 ? s->groups : atoms(s->out_c);
+}
+
+static void shard_channels(const struct conv_plan *p, struct conv_shard *sh)
+{
+    const struct conv_shape *s = &p->shape;
+    uint32_t units = output_units(p), unit = atoms(s->out_c) / units;
+
+    sh->out = (uint64_t)ceil_div(units, p->cut_out) * unit;
+    sh->calls = unit > 1 ? sh->out / unit : 1;
+    if (p->method == CONV_GEMM || (p->method == CONV_WINDOW && s->groups == 1))
+        sh->in = ceil_div(atoms(s->in_c), p->cut_in);
+    else if (p->method == CONV_WINDOW)
+        sh->in = sh->out / unit * atoms(s->in_c / s->groups);
+    else
+        sh->in = sh->out;
+}
+
 static void try_cut(const struct arch *a, struct conv_plan p, uint64_t memory,
                     struct conv_plan *best)
 {
     const struct conv_shape *s = &p.shape;
-    uint32_t blocks = p.method == CONV_DEPTHWISE ? atoms(s->in_c) : atoms(s->out_c);
-    struct conv_shard sh = { .n = ceil_div(s->n, p.cut_n), .out = ceil_div(blocks, p.cut_out) };
+    struct conv_shard sh = { .n = ceil_div(s->n, p.cut_n) };
 
+    shard_channels(&p, &sh);
     if (p.method == CONV_GEMM) {
         sh.n = sh.w = sh.in_w = 1;
         sh.h = sh.in_h = ceil_div((uint64_t)s->n * s->out_h * s->out_w, p.cut_h);
-        sh.in = ceil_div(atoms(s->in_c), p.cut_in);
     } else {
         sh.h = ceil_div(s->out_h, p.cut_h);
         sh.w = ceil_div(s->out_w, p.cut_w);
         sh.in_h = (sh.h - 1) * s->stride + s->kernel;
         sh.in_w = (sh.w - 1) * s->stride + s->kernel;
-        sh.in =
-            p.method == CONV_WINDOW && s->groups == 1 ? ceil_div(atoms(s->in_c), p.cut_in) : sh.out;
     }
     cost(a, &sh, &p);
     if (is_better(&p, best, memory))
@@ -225,19 +290,20 @@ static void search_gemm(const struct arch *a, struct conv_plan p, uint64_t memor
     }
 }
 
+/* Cuts of the field and of the output channels. */
 static void search_field(const struct arch *a, struct conv_plan p, uint64_t memory,
                          struct conv_plan *best)
 {
     const struct conv_shape *s = &p.shape;
-    uint32_t blocks = p.method == CONV_DEPTHWISE ? atoms(s->in_c) : atoms(s->out_c);
+    uint32_t units = output_units(&p);
 
-    p.cut_in = 1;
-    for (p.cut_n = 1; p.cut_n <= p.tiles; p.cut_n = next_cut(s->n, p.cut_n)) {
-        for (p.cut_out = 1; (uint64_t)p.cut_n * p.cut_out <= p.tiles;
-             p.cut_out = next_cut(blocks, p.cut_out)) {
-            for (p.cut_h = 1; (uint64_t)p.cut_n * p.cut_out * p.cut_h <= p.tiles;
-                 p.cut_h = next_cut(s->out_h, p.cut_h)) {
-                for (p.cut_w = 1; (uint64_t)p.cut_n * p.cut_out * p.cut_h * p.cut_w <= p.tiles;
+    for (p.cut_n = 1; (uint64_t)p.cut_in * p.cut_n <= p.tiles; p.cut_n = next_cut(s->n, p.cut_n)) {
+        for (p.cut_out = 1; (uint64_t)p.cut_in * p.cut_n * p.cut_out <= p.tiles;
+             p.cut_out = next_cut(units, p.cut_out)) {
+            uint64_t used = (uint64_t)p.cut_in * p.cut_n * p.cut_out;
+
+            for (p.cut_h = 1; used * p.cut_h <= p.tiles; p.cut_h = next_cut(s->out_h, p.cut_h)) {
+                for (p.cut_w = 1; used * p.cut_h * p.cut_w <= p.tiles;
                      p.cut_w = next_cut(s->out_w, p.cut_w))
                     try_cut(a, p, memory, best);
             }
@@ -245,20 +311,49 @@ static void search_field(const struct arch *a, struct conv_plan p, uint64_t memo
     }
 }
 
-enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
-                          uint32_t tiles, uint64_t memory_bytes, struct conv_plan *out)
+/* The same, and cuts of the input channels where they are added up. */
+static void search_dense(const struct arch *a, struct conv_plan p, uint64_t memory,
+                         struct conv_plan *best)
 {
-    struct conv_plan p = { .shape = *s, .first_tile = first_tile, .tiles = tiles };
+    for (p.cut_in = 1; p.cut_in <= p.tiles; p.cut_in = next_cut(atoms(p.shape.in_c), p.cut_in))
+        search_field(a, p, memory, best);
+}
 
-    memset(out, 0, sizeof(*out));
+static enum emu_status begin(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
+                             uint32_t tiles, struct conv_plan *p)
+{
+    *p = (struct conv_plan){ .shape = *s, .cut_in = 1, .first_tile = first_tile, .tiles = tiles };
     if (!tiles || first_tile + tiles > a->tiles)
         return FAIL(USAGE, "a convolution on %u tiles from %u on: the chip has %u", tiles,
                     first_tile, a->tiles);
-    TRY(check_shape(s));
+    return check_shape(s);
+}
+
+enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
+                          uint32_t tiles, uint64_t memory_bytes, struct conv_plan *out)
+{
+    struct conv_plan p;
+
+    memset(out, 0, sizeof(*out));
+    TRY(begin(a, s, first_tile, tiles, &p));
     p.method = method_of(s);
     if (p.method == CONV_GEMM)
         search_gemm(a, p, memory_bytes, out);
+    else if (p.method == CONV_WINDOW && s->groups == 1)
+        search_dense(a, p, memory_bytes, out);
     else
         search_field(a, p, memory_bytes, out);
+    return EMU_OK;
+}
+
+enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
+                          uint32_t tiles, uint64_t memory_bytes, struct conv_plan *out)
+{
+    struct conv_plan p;
+
+    memset(out, 0, sizeof(*out));
+    TRY(begin(a, s, first_tile, tiles, &p));
+    p.method = CONV_POOL;
+    search_field(a, p, memory_bytes, out);
     return EMU_OK;
 }

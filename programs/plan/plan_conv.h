@@ -10,7 +10,7 @@
 
 #include "programs/plan/plan.h"
 
-enum conv_method { CONV_GEMM, CONV_WINDOW, CONV_DEPTHWISE, CONV_FIRST };
+enum conv_method { CONV_GEMM, CONV_WINDOW, CONV_DEPTHWISE, CONV_FIRST, CONV_POOL };
 const char *conv_method_name(enum conv_method m);
 
 struct conv_shape {
@@ -33,6 +33,11 @@ struct conv_plan {
 /* The cheapest plan on tiles [first_tile, first_tile + tiles) within memory_bytes of temporary
  * memory a tile, else the one that needs least. EMU_USAGE for shapes that no method takes. */
 enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
+                          uint32_t tiles, uint64_t memory_bytes,
+                          struct conv_plan *out) EMU_MUST_CHECK;
+
+/* The same for maxima of windows: as a convolution of in_c = out_c = groups channels. */
+enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
                           uint32_t tiles, uint64_t memory_bytes,
                           struct conv_plan *out) EMU_MUST_CHECK;
 

@@ -57,8 +57,11 @@ static void cost_reduce(const struct arch *a, const struct shard *s, struct matm
     p->cost.tile_bytes += elements * F16_BYTES * p->sk;
 }
 
-static void cost(const struct arch *a, const struct shard *s, struct matmul_plan *p)
+void plan_matmul_cost(const struct arch *a, struct matmul_plan *p)
 {
+    const struct shard largest = { ceil_div(p->m, p->sm), ceil_div(p->n / BLOCK, p->sn),
+                                   ceil_div(p->k / BLOCK, p->sk) };
+    const struct shard *s = &largest;
     uint64_t words = gather_words(left_bytes(s), p->sn) + gather_words(right_bytes(s), p->sm);
     const struct plan_field field[] = {
         { "in", (uint32_t)(s->m * s->kb * BLOCK) },
@@ -99,26 +102,50 @@ static int is_better(const struct matmul_plan *p, const struct matmul_plan *best
 static void try_cut(const struct arch *a, struct matmul_plan p, uint64_t memory,
                     struct matmul_plan *best)
 {
-    struct shard s = { ceil_div(p.m, p.sm), ceil_div(p.n / BLOCK, p.sn),
-                       ceil_div(p.k / BLOCK, p.sk) };
-
-    cost(a, &s, &p);
+    plan_matmul_cost(a, &p);
     if (is_better(&p, best, memory))
         *best = p;
+}
+
+static int is_large(uint64_t rows, uint64_t columns)
+{
+    return rows * columns > UINT32_MAX;
+}
+
+enum emu_status plan_matmul_check(const struct arch *a, const struct matmul_plan *p)
+{
+    if (!p->m || !p->n || !p->k || p->n % BLOCK || p->k % BLOCK)
+        return FAIL(USAGE,
+                    "a matrix product with m %u, n %u, k %u: expected sizes above 0, n and k "
+                    "multiples of %d",
+                    p->m, p->n, p->k, BLOCK);
+    if (is_large(p->m, p->k) || is_large(p->k, p->n) || is_large(p->m, p->n))
+        return FAIL(USAGE,
+                    "a matrix product with m %u, n %u, k %u: expected fewer than 2^32 elements in "
+                    "each matrix",
+                    p->m, p->n, p->k);
+    if (!p->tiles || (uint64_t)p->first_tile + p->tiles > a->tiles)
+        return FAIL(USAGE, "a matrix product on %u tiles from %u on: the chip has %u", p->tiles,
+                    p->first_tile, a->tiles);
+    if (!p->sm || !p->sn || !p->sk || p->sm > p->m || p->sn > p->n / BLOCK || p->sk > p->k / BLOCK)
+        return FAIL(USAGE,
+                    "m %u, n %u, k %u of a matrix product in %u x %u x %u parts: expected at least "
+                    "one row or block of %d in each",
+                    p->m, p->n, p->k, p->sm, p->sn, p->sk, BLOCK);
+    if ((uint64_t)p->sm * p->sn > p->tiles || (uint64_t)p->sm * p->sn * p->sk > p->tiles)
+        return FAIL(USAGE, "%u x %u x %u parts of a matrix product on %u tiles", p->sm, p->sn,
+                    p->sk, p->tiles);
+    return EMU_OK;
 }
 
 enum emu_status plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32_t k,
                             uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
                             struct matmul_plan *out)
 {
-    struct matmul_plan p = { .m = m, .n = n, .k = k, .first_tile = first_tile, .tiles = tiles };
+    struct matmul_plan p = { m, n, k, 1, 1, 1, first_tile, tiles, { 0 } };
 
     memset(out, 0, sizeof(*out));
-    if (!m || !n || !k || n % BLOCK || k % BLOCK || !tiles || first_tile + tiles > a->tiles)
-        return FAIL(USAGE,
-                    "a matrix product %u x %u x %u on %u tiles from %u on: expected sizes above 0, "
-                    "n and k multiples of %d, tiles of the chip",
-                    m, n, k, tiles, first_tile, BLOCK);
+    TRY(plan_matmul_check(a, &p));
     for (p.sk = 1; p.sk <= tiles; p.sk = next_cut(k / BLOCK, p.sk)) {
         for (p.sn = 1; (uint64_t)p.sk * p.sn <= tiles; p.sn = next_cut(n / BLOCK, p.sn)) {
             for (p.sm = 1; (uint64_t)p.sk * p.sn * p.sm <= tiles; p.sm = next_cut(m, p.sm))

@@ -19,6 +19,7 @@ static uint64_t stage_cost(const struct arch *a, uint32_t fan_in, uint64_t eleme
     const struct plan_field field[] = { { "partials", (uint32_t)(share * fan_in) },
                                         { "out", (uint32_t)share },
                                         { "p", fan_in } };
+    /* fan_in is at least 2: there is something to exchange */
     uint64_t exchange = plan_exchange_cycles(a, words, fan_in) - a->sync_chip_cycles;
     uint64_t reduce = plan_cycles(a, "reduce_sum_f32_f32", field, EMU_COUNT_OF(field));
 
@@ -51,6 +52,8 @@ static void try_stages(const struct arch *a, uint32_t sources, uint64_t elements
     uint32_t left = sources;
 
     for (unsigned i = 0; i < stages; i++) {
+        if (left == 1)
+            return; /* fewer stages are enough */
         uint32_t f = root(left, stages - i);
 
         p.fan_in[i] = f;

@@ -134,6 +134,16 @@ static inline int rg_list(struct random_graph *r, const struct codelet_field *f,
     return 1;
 }
 
+/* What a codelet leaves in its scratch memory is nobody's business: a variable that is never read.
+ */
+static inline struct tensor rg_scratch(struct random_graph *r, enum elem e, uint32_t n)
+{
+    struct rg_variable *v = rg_variable(r, e, 1, &n, RG_PLAIN);
+
+    v->reserved = 1;
+    return v->t;
+}
+
 /* Chooses all edges; 0: one could not be had. `a` and the flags of elements then have marks of what
  * was chosen, which does no harm but to keep others from it. */
 static inline int rg_choose(struct random_graph *r, const struct rg_rule *rule,
@@ -150,6 +160,12 @@ static inline int rg_choose(struct random_graph *r, const struct rg_rule *rule,
             continue;
         EMU_ASSERT(size); /* a rule for every edge */
         n = rg_product(size, letter);
+        if (!strcmp(f->name, "scratch")) {
+            if (r->vars == RG_VARIABLES)
+                return 0;
+            e->t[i][e->count[i]++] = rg_scratch(r, f->elem, n);
+            continue;
+        }
         if (same >= 0 && !e->count[same] && rg_chance(r, 35)) {
             struct codelet_field changed = *f;
 

@@ -1,8 +1,8 @@
 /* random_ops.h - whole operations of programs/ops in a random program.
  *
- * An operation makes variables of its own; they join the generator's, so that both number alike. Only
- * its result has values afterwards. What the reducer leaves out is built, too, but into a sequence
- * that never runs: later choices must not depend on it.
+ * An operation makes variables of its own; they join the generator's, so that both number alike.
+ * Only its result has values afterwards. What the reducer leaves out is built, too, but into a
+ * sequence that never runs: later choices must not depend on it.
  */
 #ifndef TESTS_RANDOM_OPS_H
 #define TESTS_RANDOM_OPS_H
@@ -73,11 +73,12 @@ static inline void rg_op_unary(struct random_graph *r, struct program seq)
     rg_name(r, "unary", name);
     switch (rg_below(r, 3)) {
     case 0:
-        result = op_cast(r->g, o.seq, t, tensor_elem(r->g, t) == ELEM_F16 ? ELEM_F32 : ELEM_F16, name);
+        result =
+            op_cast(r->g, o.seq, t, tensor_elem(r->g, t) == ELEM_F16 ? ELEM_F32 : ELEM_F16, name);
         break;
     case 1:
-        result = op_binary_scalar(r->g, o.seq, (enum binary_op)rg_below(r, BINARY_COUNT), t, 1.5f,
-                                  name);
+        result =
+            op_binary_scalar(r->g, o.seq, (enum binary_op)rg_below(r, BINARY_COUNT), t, 1.5f, name);
         break;
     default:
         result = op_unary(r->g, o.seq, (enum unary_op)rg_below(r, UNARY_COUNT), t, name);
@@ -177,9 +178,9 @@ static inline void rg_op_inplace(struct random_graph *r, struct program seq)
 /* At the outermost level, and not where a sync group is on its own. */
 static inline void rg_operation(struct random_graph *r, struct program seq)
 {
-    static void (*const draw[])(struct random_graph *, struct program) = {
-        rg_op_unary, rg_op_binary, rg_op_whole, rg_op_matrix, rg_op_inplace
-    };
+    static void (*const draw[])(struct random_graph *,
+                                struct program) = { rg_op_unary, rg_op_binary, rg_op_whole,
+                                                    rg_op_matrix, rg_op_inplace };
 
     if (r->depth || r->dropping || r->vars > RG_OP_VARIABLES)
         return;

@@ -53,7 +53,8 @@ static inline void rg_values_restore(struct random_graph *r, struct rg_values *x
     for (unsigned i = x->vars; i < r->vars; i++) { /* tapes of loops inside */
         if (r->var[i].constant)
             continue;
-        memset(r->var[i].have, which & 1 ? 0 : 1, r->var[i].elements);
+        if (which & 1)
+            memset(r->var[i].have, 0, r->var[i].elements);
         if (which & 2)
             memset(r->var[i].now, 0, r->var[i].elements);
     }

@@ -42,21 +42,22 @@ static uint64_t extra_params(const struct layer *l)
 
 static const char *row_difference(const struct layer *l, const struct row *r)
 {
-    return strcmp(l->name, r->name)                                       ? "name"
-           : strcmp(l->block, r->block)                                   ? "block"
-           : strcmp(layer_op_name(l->op), r->op)                          ? "op"
-           : l->in_h != r->in_side || l->in_w != r->in_side               ? "input side"
-           : l->out_h != r->out_side || l->out_w != r->out_side           ? "output side"
-           : l->in_c != r->in_c || l->out_c != r->out_c                   ? "channels"
-           : l->kernel != r->kernel || l->stride != r->stride             ? "window"
-           : l->groups != r->groups                                       ? "groups"
-           : layer_macs(l) != r->macs                                     ? "multiply-adds"
-           : layer_params(l) - extra_params(l) != r->weights              ? "weights"
-           : extra_params(l) != r->extra                                  ? "bias or norm parameters"
-                                                                          : NULL;
+    return strcmp(l->name, r->name)                             ? "name"
+           : strcmp(l->block, r->block)                         ? "block"
+           : strcmp(layer_op_name(l->op), r->op)                ? "op"
+           : l->in_h != r->in_side || l->in_w != r->in_side     ? "input side"
+           : l->out_h != r->out_side || l->out_w != r->out_side ? "output side"
+           : l->in_c != r->in_c || l->out_c != r->out_c         ? "channels"
+           : l->kernel != r->kernel || l->stride != r->stride   ? "window"
+           : l->groups != r->groups                             ? "groups"
+           : layer_macs(l) != r->macs                           ? "multiply-adds"
+           : layer_params(l) - extra_params(l) != r->weights    ? "weights"
+           : extra_params(l) != r->extra                        ? "bias or norm parameters"
+                                                                : NULL;
 }
 
-/* NULL, or what differs first. Layer 0 of a network is the picture, which the tables do not have. */
+/* NULL, or what differs first. Layer 0 of a network is the picture, which the tables do not have.
+ */
 static const char *table_difference(const struct net *n, const struct row *r, size_t rows)
 {
     if (n->layers != rows + 1 || n->layer[0].op != LAYER_INPUT)
@@ -235,8 +236,10 @@ static void resnet_shapes(void **state)
 static void refused(void **state)
 {
     static const struct net_options bad[] = {
-        { .resolution = NET_SIDE_MIN - 1 }, { .resolution = NET_SIDE_MAX + 1 },
-        { .batch = NET_BATCH_MAX + 1 },     { .classes = NET_CLASSES_MAX + 1 },
+        { .resolution = NET_SIDE_MIN - 1 },
+        { .resolution = NET_SIDE_MAX + 1 },
+        { .batch = NET_BATCH_MAX + 1 },
+        { .classes = NET_CLASSES_MAX + 1 },
         { .norm = "layer" },
     };
     struct net *n;

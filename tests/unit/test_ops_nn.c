@@ -1,166 +1,14 @@
 /* test_ops_nn.c - layers of networks on small machines against plain C: every method of a
  * convolution, pooling, fully connected layers, channel factors.
  */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <cmocka.h>
 
-#include "programs/ops/nn.h"
-#include "programs/programs.h"
-
-/* A network of one or two layers with one input. */
-struct rig {
-    struct arch arch;
-    struct graph *g;
-    struct nn *nn;
-    struct program seq;
-    uint64_t seed;
-};
-
-static void must(enum emu_status s)
-{
-    if (s == EMU_OK)
-        return;
-    fprintf(stderr, "%s\n", emu_error());
-    abort();
-}
-
-static struct rig rig_new(const char *machine, uint32_t tiles)
-{
-    struct rig r = { .arch = *arch_preset(machine), .seed = 1 };
-    char set[32];
-
-    if (tiles) {
-        snprintf(set, sizeof(set), "tiles=%u", tiles);
-        must(arch_set(&r.arch, set));
-    }
-    must(graph_new(&r.arch, &r.g));
-    r.seq = program_sequence(r.g);
-    must(nn_new(r.g, r.seq, 0, &r.nn));
-    return r;
-}
-
-static void rig_free(struct rig *r)
-{
-    nn_free(r->nn);
-    graph_free(r->g);
-}
-
-/* Numbers of a few bits in [-1, 1), so that sums are nearly exact. */
-static float number(struct rig *r)
-{
-    r->seed = r->seed * 6364136223846793005u + 1442695040888963407u;
-    return (float)((int)(r->seed >> 60) - 8) / 8.0f;
-}
-
-static float *numbers(struct rig *r, size_t n)
-{
-    float *x = calloc(n + 1, sizeof(*x));
-
-    for (size_t i = 0; i < n; i++)
-        x[i] = number(r);
-    return x;
-}
-
-/* An input [c16][n][h][w][16], mapped unevenly, or a picture. */
-static struct feature input(struct rig *r, uint32_t n, uint32_t c, uint32_t h, uint32_t w)
-{
-    struct feature f;
-
-    if (c <= 4) {
-        f = op_picture(r->nn, n, h, w, "x");
-        f.c = c;
-        return f;
-    }
-    f = nn_feature(r->nn, n, c, h, w, "x");
-    graph_map_linear(r->g, f.t, 48, 48, 0, r->arch.tiles);
-    graph_keep(r->g, f.t);
-    return f;
-}
-
-/* Index of [n][c][h][w] in a feature's memory. */
-static size_t at(const struct feature *f, uint32_t n, uint32_t c, uint32_t y, uint32_t x)
-{
-    if (f->c <= 4)
-        return (((size_t)n * f->h + y) * f->w + x) * 4 + c;
-    return (((((size_t)(c / 16) * f->n + n) * f->h + y) * f->w) + x) * 16 + c % 16;
-}
-
-static size_t values(const struct feature *f)
-{
-    return f->c <= 4 ? (size_t)f->n * f->h * f->w * 4
-                     : (size_t)nn_atoms(f->c) * 16 * f->n * f->h * f->w;
-}
-
-/* [n][c][h][w] numbers to f16 in the layout of f. */
-static uint16_t *to_layout(const struct feature *f, const float *x)
-{
-    uint16_t *h = calloc(values(f), sizeof(*h));
-
-    for (uint32_t n = 0; n < f->n; n++)
-        for (uint32_t c = 0; c < f->c; c++)
-            for (uint32_t i = 0; i < f->h * f->w; i++)
-                h[at(f, n, c, i / f->w, i % f->w)] =
-                    nn_half(x[((size_t)n * f->c + c) * f->h * f->w + i]);
-    return h;
-}
-
-/* Compiles, runs on the machine with checks and in the interpreter, and compares these bit by bit.
- * Returns the values of y as numbers. */
-static double *run(struct rig *r, struct feature x, const float *in, const struct feature *x2,
-                   const float *in2, struct feature y)
-{
-    struct compile_options co = { .threads = 1 };
-    struct session_options so = { .threads = 1, .check = 1 };
-    uint16_t *data = to_layout(&x, in), *data2 = x2 ? to_layout(x2, in2) : NULL;
-    uint16_t *got = calloc(values(&y), sizeof(*got)), *want = calloc(values(&y), sizeof(*want));
-    double *out = calloc(values(&y), sizeof(*out));
-    struct compiled *c;
-    struct session *s;
-    struct interpreter *p;
-
-    graph_keep(r->g, y.t);
-    graph_set_program(r->g, r->seq);
-    must(graph_compile(r->g, &co, &c));
-    assert_true(compiled_fits(c));
-    must(session_new(c, &so, &s));
-    must(interpreter_new(r->g, &p));
-    must(session_write(s, x.t, data));
-    must(interpreter_write(p, x.t, data));
-    if (x2) {
-        must(session_write(s, x2->t, data2));
-        must(interpreter_write(p, x2->t, data2));
-    }
-    must(session_run(s));
-    must(interpreter_run(p, 1000000));
-    must(session_read(s, y.t, got));
-    must(interpreter_read(p, y.t, want));
-    assert_memory_equal(got, want, values(&y) * sizeof(*got));
-    for (size_t i = 0; i < values(&y); i++)
-        out[i] = fp_f16_value(got[i]);
-    interpreter_free(p);
-    session_free(s);
-    compiled_free(c);
-    free(data);
-    free(data2);
-    free(got);
-    free(want);
-    return out;
-}
+#include "tests/unit/nn_rig.h"
 
 /* ---- convolutions ---- */
-
-static double activate(double v, enum activation act)
-{
-    return act == ACT_RELU      ? fmax(v, 0)
-           : act == ACT_SWISH   ? v / (1 + exp(-v))
-           : act == ACT_SIGMOID ? 1 / (1 + exp(-v))
-                                : v;
-}
 
 static double convolve(const struct feature *x, const float *in, const struct conv_layer *l,
                        uint32_t n, uint32_t o, uint32_t oy, uint32_t ox)
@@ -191,7 +39,7 @@ struct conv_test {
 
 static void conv(const struct conv_test *t)
 {
-    struct rig r = rig_new(t->machine, t->tiles);
+    struct nn_rig r = nn_rig_new(t->machine, t->tiles);
     struct feature x = input(&r, t->n, t->c, t->h, t->w), y, add = { .n = 0 };
     uint32_t each = t->c / t->groups;
     float *in = numbers(&r, (size_t)t->n * t->c * t->h * t->w), *residual = NULL;
@@ -242,7 +90,7 @@ static void conv(const struct conv_test *t)
     free(w);
     free(bias);
     free(residual);
-    rig_free(&r);
+    nn_rig_free(&r);
 }
 
 static void test_gemm(void **state)
@@ -265,11 +113,11 @@ static void test_gemm(void **state)
 static void test_depthwise(void **state)
 {
     static const struct conv_test t[] = {
-        { "toy4", 0, 1, 16, 6, 6, 16, 3, 1, 16, 1, 1, ACT_NONE, 0 },
-        { "toy16", 0, 1, 40, 9, 7, 40, 3, 1, 40, 1, 1, ACT_SWISH, 0 },
-        { "toy16", 0, 2, 32, 8, 8, 32, 5, 1, 32, 2, 2, ACT_SWISH, 0 },
-        { "toy16", 0, 1, 32, 8, 8, 32, 3, 2, 32, 0, 1, ACT_NONE, 0 },
-        { "toy64", 0, 1, 48, 11, 11, 48, 5, 2, 48, 2, 2, ACT_SWISH, 0 },
+        { "mk2", 16, 1, 16, 6, 6, 16, 3, 1, 16, 1, 1, ACT_NONE, 0 },
+        { "mk2", 16, 1, 40, 9, 7, 40, 3, 1, 40, 1, 1, ACT_SWISH, 0 },
+        { "mk2", 16, 2, 32, 8, 8, 32, 5, 1, 32, 2, 2, ACT_SWISH, 0 },
+        { "mk2", 16, 1, 32, 8, 8, 32, 3, 2, 32, 0, 1, ACT_NONE, 0 },
+        { "mk2", 16, 1, 48, 11, 11, 48, 5, 2, 48, 2, 2, ACT_SWISH, 0 },
     };
 
     (void)state;
@@ -295,7 +143,7 @@ static void test_first(void **state)
 static void test_squeeze_excite(void **state)
 {
     enum { N = 2, C = 40, H = 5, W = 7, MID = 12 };
-    struct rig r = rig_new("toy16", 0);
+    struct nn_rig r = nn_rig_new("toy16", 0);
     struct feature x = input(&r, N, C, H, W), y;
     float *in = numbers(&r, N * C * H * W), *w1 = numbers(&r, MID * C), *b1 = numbers(&r, MID);
     float *w2 = numbers(&r, C * MID), *b2 = numbers(&r, C);
@@ -334,7 +182,7 @@ static void test_squeeze_excite(void **state)
     free(b1);
     free(w2);
     free(b2);
-    rig_free(&r);
+    nn_rig_free(&r);
 }
 
 int main(void)

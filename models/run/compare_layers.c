@@ -1,0 +1,298 @@
+/* compare_layers.c - every layer of a run against the reference.
+ *
+ * Layers that were fused are compared as one. A result that a later layer overwrote in place (a
+ * scaled or normalised one) is not there any more: whoever read it is fed with the reference's
+ * numbers instead, and their bound goes into the reader's.
+ */
+#include "models/run/compare_layers.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "models/run/layer_error.h"
+
+enum { ATOM = 16 };
+
+struct comparer {
+    const struct net_graph *ng;
+    struct session *s;
+    struct layer_bounds bounds;
+    struct layer_value *value; /* owned; of the first layer of those fused, as long as it is read */
+    uint32_t *last_reader;     /* owned; of the same */
+    FILE *f;
+    uint32_t broken, compared;
+    char first[256]; /* what broke its bound first */
+};
+
+static uint32_t into(const struct comparer *c, uint32_t layer)
+{
+    return c->ng->layer[layer].into;
+}
+
+static uint64_t elements(const struct comparer *c, uint32_t layer)
+{
+    return layer_elements(&c->ng->net->layer[layer]) * c->ng->net->batch;
+}
+
+/* ---- results of the machine ---- */
+
+/* [c16][n][h][w][16] into [n][c][h][w]. 0 where the padding behind the last channel is not zero. */
+static int unpack(const struct feature *x, const uint16_t *from, double *to)
+{
+    uint64_t plane = (uint64_t)x->h * x->w, blocks = (x->c + ATOM - 1) / ATOM;
+    int clean = 1;
+
+    for (uint64_t i = 0; i < blocks * x->n * plane * ATOM; i++) {
+        uint64_t c = i / ATOM / plane / x->n * ATOM + i % ATOM;
+        uint64_t at = i / ATOM % plane, n = i / ATOM / plane % x->n;
+
+        if (c < x->c)
+            to[(n * x->c + c) * plane + at] = fp_f16_value(from[i]);
+        else
+            clean &= !fp_f16_abs(from[i]);
+    }
+    return clean;
+}
+
+static enum emu_status read_feature(struct comparer *c, const struct feature *x, double *to,
+                                    int *clean)
+{
+    uint64_t n = (uint64_t)(x->c + ATOM - 1) / ATOM * ATOM * x->n * x->h * x->w;
+    uint16_t *raw = emu_alloc(n, sizeof(*raw));
+    enum emu_status s;
+
+    if (!raw)
+        return FAIL(NO_MEMORY, "a result");
+    s = session_read(c->s, x->t, raw);
+    if (s == EMU_OK)
+        *clean = unpack(x, raw, to);
+    emu_free(raw);
+    return s;
+}
+
+/* The picture as it is in tile memory, [n][h][w][4]. */
+static enum emu_status read_picture_back(struct comparer *c, double *to)
+{
+    const struct feature *x = &c->ng->picture;
+    uint64_t plane = (uint64_t)x->h * x->w;
+    uint16_t *raw = emu_alloc(x->n * plane, 4 * sizeof(*raw));
+    enum emu_status s;
+
+    if (!raw)
+        return FAIL(NO_MEMORY, "the picture");
+    s = session_read(c->s, x->t, raw);
+    for (uint64_t i = 0; i < x->n * plane * 3 && s == EMU_OK; i++)
+        to[i] = fp_f16_value(raw[(i / plane / 3 * plane + i % plane) * 4 + i / plane % 3]);
+    emu_free(raw);
+    return s;
+}
+
+static enum emu_status read_scores_back(struct comparer *c, double *to, uint64_t n)
+{
+    float *raw = emu_alloc(n, sizeof(*raw));
+    enum emu_status s;
+
+    if (!raw)
+        return FAIL(NO_MEMORY, "the scores");
+    s = session_read(c->s, c->ng->scores, raw);
+    for (uint64_t i = 0; i < n && s == EMU_OK; i++)
+        to[i] = raw[i];
+    emu_free(raw);
+    return s;
+}
+
+static enum emu_status read_result(struct comparer *c, uint32_t first, double *to, int *clean)
+{
+    *clean = 1;
+    switch (c->ng->net->layer[first].op) {
+    case LAYER_INPUT:
+        return read_picture_back(c, to);
+    case LAYER_SOFTMAX:
+        return read_scores_back(c, to, elements(c, first));
+    default:
+        return read_feature(c, &c->ng->layer[first].result, to, clean);
+    }
+}
+
+/* Whether a later layer has its result where this one had it. */
+static int is_overwritten(const struct comparer *c, uint32_t first)
+{
+    const struct layer_graph *at = c->ng->layer;
+
+    for (uint32_t i = first + 1; i < c->ng->net->layers; i++)
+        if (at[i].into == i && at[i].has_result && at[first].has_result &&
+            at[i].result.t.view == at[first].result.t.view)
+            return 1;
+    return 0;
+}
+
+/* ---- comparison ---- */
+
+struct difference {
+    double largest, error, bound, worst; /* largest value; of the worst number: error, bound, ratio */
+    double square_error, square;
+    uint64_t at; /* the worst */
+};
+
+static struct difference differ(const struct layer_value *want, const double *got, uint64_t n)
+{
+    struct difference d = { 0 };
+
+    for (uint64_t i = 0; i < n; i++) {
+        double error = fabs(got[i] - want->v[i]), ratio = error / want->e[i];
+
+        if (error == 0)
+            ratio = 0;
+        if (!(ratio <= d.worst)) { /* NaN, too */
+            d.worst = isnan(ratio) ? INFINITY : ratio;
+            d.error = error;
+            d.bound = want->e[i];
+            d.at = i;
+        }
+        d.largest = fmax(d.largest, fabs(want->v[i]));
+        d.square_error += error * error;
+        d.square += want->v[i] * want->v[i];
+    }
+    return d;
+}
+
+static void print_difference(struct comparer *c, uint32_t first, uint32_t last,
+                             const struct difference *d, int clean)
+{
+    const struct net *n = c->ng->net;
+    const struct layer *l = &n->layer[last];
+    uint64_t plane = (uint64_t)l->out_h * l->out_w, at = d->at;
+    int bad = d->worst > 1 || !clean;
+    char op[64] = "";
+
+    for (uint32_t i = first; i <= last && strlen(op) < 40; i++)
+        snprintf(op + strlen(op), sizeof(op) - strlen(op), "%s%s", i > first ? "+" : "",
+                 layer_op_name(n->layer[i].op));
+    fprintf(c->f, "%-20s %-20s %10.4g %10.3g %10.3g %7.3f %10.3g%s\n", n->layer[first].name, op,
+            d->largest, d->error, d->bound, d->worst,
+            d->square > 0 ? sqrt(d->square_error / d->square) : 0,
+            !clean ? "  PADDING CHANNELS NOT ZERO" : bad ? "  BROKEN" : "");
+    c->compared++;
+    if (!bad || c->broken++)
+        return;
+    snprintf(c->first, sizeof(c->first),
+             "%s, picture %u, channel %u, row %u, column %u: error %.3g, bound %.3g%s",
+             n->layer[first].name, (uint32_t)(at / plane / l->out_c),
+             (uint32_t)(at / plane % l->out_c), (uint32_t)(at % plane / l->out_w),
+             (uint32_t)(at % l->out_w), d->error, d->bound, clean ? "" : ", padding not zero");
+}
+
+/* Keeps what later layers shall be fed with: got, or the reference's where that is gone. */
+static void keep(struct comparer *c, uint32_t first, struct layer_value *want, double *got)
+{
+    if (got) {
+        layer_value_free(want);
+        c->value[first] = (struct layer_value){ .v = got };
+    } else {
+        c->value[first] = *want;
+    }
+}
+
+/* Layers first .. last, each on the one before and on kept values. */
+static enum emu_status calculate(struct comparer *c, uint32_t first, uint32_t last,
+                                 struct layer_value *out)
+{
+    for (uint32_t i = first; i <= last; i++) {
+        const struct layer *l = &c->ng->net->layer[i];
+        struct layer_value in[2] = { { 0 } }, next = { 0 };
+        enum emu_status s;
+
+        for (int k = 0; k < 2; k++) {
+            if (l->input[k] != LAYER_NONE)
+                in[k] = i > first && l->input[k] == i - 1 ? *out : c->value[into(c, l->input[k])];
+            EMU_ASSERT(l->input[k] == LAYER_NONE || in[k].v);
+        }
+        s = layer_value(&c->bounds, i, in, &next);
+        layer_value_free(out);
+        *out = next;
+        TRY(s);
+    }
+    layer_value_round(out, elements(c, last));
+    return EMU_OK;
+}
+
+static enum emu_status compare_one(struct comparer *c, uint32_t first, uint32_t last)
+{
+    int there = !is_overwritten(c, first), clean = 1;
+    double *got = there ? emu_alloc(elements(c, last), sizeof(*got)) : NULL;
+    struct layer_value want = { 0 };
+    enum emu_status s = EMU_OK;
+
+    if (there && !got)
+        return FAIL(NO_MEMORY, "a result of %s", c->ng->net->layer[first].name);
+    if (there)
+        s = read_result(c, first, got, &clean);
+    if (s == EMU_OK && c->ng->net->layer[first].op != LAYER_INPUT)
+        s = calculate(c, first, last, &want);
+    if (s != EMU_OK) {
+        emu_free(got);
+        layer_value_free(&want);
+        return s;
+    }
+    if (there && want.v) {
+        struct difference d = differ(&want, got, elements(c, last));
+
+        print_difference(c, first, last, &d, clean);
+    } else if (want.v) {
+        fprintf(c->f, "%-20s compared with the layer that works on its result in place\n",
+                c->ng->net->layer[first].name);
+    }
+    keep(c, first, &want, got);
+    return EMU_OK;
+}
+
+static void drop_read(struct comparer *c, uint32_t last)
+{
+    for (uint32_t i = 0; i <= last; i++)
+        if (c->value[i].v && c->last_reader[i] <= last)
+            layer_value_free(&c->value[i]);
+}
+
+static enum emu_status compare_all(struct comparer *c)
+{
+    const struct net *n = c->ng->net;
+
+    for (uint32_t i = 0; i < n->layers; i++)
+        for (int k = 0; k < 2; k++)
+            if (n->layer[i].input[k] != LAYER_NONE)
+                c->last_reader[into(c, n->layer[i].input[k])] = i;
+    fprintf(c->f, "\nLayers against the f64 reference, fed with the machine's inputs\n"
+                  "%-20s %-20s %10s %10s %10s %7s %10s\n",
+            "layer", "op", "largest", "error", "bound", "ratio", "rms error");
+    for (uint32_t first = 0, last; first < n->layers; first = last + 1) {
+        for (last = first; last + 1 < n->layers && into(c, last + 1) == first;)
+            last++;
+        TRY(compare_one(c, first, last));
+        drop_read(c, last);
+    }
+    fprintf(c->f,
+            "%u results compared, %u beyond their bound. error, bound: of the number with the "
+            "largest ratio;\nrms error: of all numbers, relative to the layer's own.\n",
+            c->compared, c->broken);
+    return c->broken ? FAIL(FAULT, "%s", c->first) : EMU_OK;
+}
+
+enum emu_status compare_layers(const struct net_graph *ng, const struct weights *w,
+                               struct session *s, FILE *f)
+{
+    struct comparer c = { .ng = ng, .s = s, .f = f };
+    enum emu_status st = layer_bounds_init(&c.bounds, ng->net, w);
+
+    c.value = emu_alloc(ng->net->layers, sizeof(*c.value));
+    c.last_reader = emu_alloc(ng->net->layers, sizeof(*c.last_reader));
+    if (st == EMU_OK && (!c.value || !c.last_reader))
+        st = FAIL(NO_MEMORY, "%u layers", ng->net->layers);
+    if (st == EMU_OK)
+        st = compare_all(&c);
+    for (uint32_t i = 0; c.value && i < ng->net->layers; i++)
+        layer_value_free(&c.value[i]);
+    emu_free(c.value);
+    emu_free(c.last_reader);
+    layer_bounds_free(&c.bounds);
+    return st;
+}

@@ -1,0 +1,281 @@
+/* layer_cycles.c - matches the supersteps of a run with the layers of a network, by the names of
+ * the operations: everything a layer adds to a graph is named "layer/...".
+ */
+#include "models/run/layer_cycles.h"
+
+#include <string.h>
+
+/* ---- rows ---- */
+
+/* The row of a name: "block1a.dw/finish", "copy to block1a.dw/out and 3 more". */
+static struct layer_bill *row_of(const struct layer_cycles *k, const struct net_graph *ng,
+                                 const char *name)
+{
+    static const char copy[] = "copy to ";
+    const char *slash = strchr(name, '/');
+    char layer[LAYER_NAME_MAX];
+    uint32_t i, low = 0, high = k->rows - 1;
+
+    if (!strncmp(name, copy, sizeof(copy) - 1))
+        name += sizeof(copy) - 1;
+    if (!slash || slash <= name || slash - name >= LAYER_NAME_MAX)
+        return &k->row[k->rows - 1];
+    memcpy(layer, name, (size_t)(slash - name));
+    layer[slash - name] = 0;
+    i = net_find(ng->net, layer);
+    if (i == LAYER_NONE)
+        return &k->row[k->rows - 1];
+    i = ng->layer[i].into;
+    while (low < high) { /* rows ascend by layer */
+        uint32_t middle = low + (high - low) / 2;
+
+        if (k->row[middle].layer < i)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return &k->row[k->row[low].layer == i ? low : k->rows - 1];
+}
+
+double layer_bound(const struct arch *a, const struct layer *l, uint32_t batch)
+{
+    double values = (double)layer_elements(l) * batch / a->tiles;
+    double macs = (double)layer_macs(l) * batch / a->tiles / a->f16_macs_f16;
+    double exponential = values * a->slots_f16sigm / 2;
+
+    switch (l->op) {
+    case LAYER_CONV:
+        return l->groups == l->in_c && l->groups > 1 ? 4 * macs : macs;
+    case LAYER_LINEAR:
+        return macs;
+    case LAYER_SWISH:
+        return exponential + values / 4;
+    case LAYER_SIGMOID:
+    case LAYER_SOFTMAX:
+        return exponential;
+    case LAYER_NORM:
+        return l->norm == NORM_GROUP ? 3 * values / 4 : 0;
+    case LAYER_AVGPOOL:
+        return (double)l->in_c * l->in_h * l->in_w * batch / a->tiles / 4;
+    case LAYER_MAXPOOL:
+        return values * l->kernel * l->kernel / 4;
+    case LAYER_INPUT:
+        return 0;
+    default:
+        return values / 4;
+    }
+}
+
+/* Layers into the row of the first one they were fused with. */
+static enum emu_status make_rows(struct layer_cycles *k, const struct net_graph *ng,
+                                 const struct arch *a)
+{
+    const struct net *n = ng->net;
+
+    k->row = emu_alloc(n->layers + 1, sizeof(*k->row));
+    if (!k->row)
+        return FAIL(NO_MEMORY, "bills of %u layers", n->layers);
+    for (uint32_t i = 0; i < n->layers; i++) {
+        const struct layer_graph *lg = &ng->layer[i];
+        struct layer_bill *b;
+
+        if (n->layer[i].op == LAYER_INPUT)
+            continue;
+        if (!k->rows || lg->into == i || k->row[k->rows - 1].layer != lg->into)
+            k->row[k->rows++] = (struct layer_bill){ .layer = i };
+        b = &k->row[k->rows - 1];
+        b->last = i;
+        b->macs += layer_macs(&n->layer[i]) * n->batch;
+        b->bound += (uint64_t)layer_bound(a, &n->layer[i], n->batch);
+        b->predicted += lg->plan.cut_n ? lg->plan.cost.total : 0;
+    }
+    k->row[k->rows++] = (struct layer_bill){ .layer = LAYER_NONE, .last = LAYER_NONE };
+    return EMU_OK;
+}
+
+/* ---- memory ---- */
+
+struct holder {
+    struct layer_cycles *k;
+    const struct net_graph *ng;
+    uint64_t *bytes; /* owned; of the tile, by row */
+    uint32_t tile;
+};
+
+static void finish_tile(struct holder *h)
+{
+    for (uint32_t i = 0; i < h->k->rows; i++) {
+        struct layer_bill *b = &h->k->row[i];
+
+        b->held_bytes += h->bytes[i];
+        if (h->bytes[i] > b->held_tile_bytes)
+            b->held_tile_bytes = h->bytes[i];
+        h->bytes[i] = 0;
+    }
+}
+
+static void hold(void *ctx, uint32_t tile, const char *owner, const char *category, uint64_t bytes)
+{
+    struct holder *h = ctx;
+
+    (void)category;
+    if (tile != h->tile)
+        finish_tile(h);
+    h->tile = tile;
+    h->bytes[row_of(h->k, h->ng, owner) - h->k->row] += bytes;
+}
+
+static enum emu_status add_held(struct layer_cycles *k, const struct net_graph *ng,
+                                const struct compiled *c)
+{
+    struct holder h = { .k = k, .ng = ng, .bytes = emu_alloc(k->rows, sizeof(*h.bytes)) };
+    enum emu_status s;
+
+    if (!h.bytes)
+        return FAIL(NO_MEMORY, "memory by layer");
+    s = compiled_held(c, hold, &h);
+    finish_tile(&h);
+    emu_free(h.bytes);
+    return s;
+}
+
+static void add_total(struct layer_cycles *k)
+{
+    struct layer_bill *t = &k->total;
+
+    *t = (struct layer_bill){ .layer = LAYER_NONE, .last = LAYER_NONE };
+    for (uint32_t i = 0; i < k->rows; i++) {
+        const struct layer_bill *b = &k->row[i];
+
+        t->supersteps += b->supersteps;
+        t->cycles += b->cycles;
+        t->exchange += b->exchange;
+        t->compute += b->compute;
+        t->sync += b->sync;
+        t->imbalance += b->imbalance;
+        t->macs += b->macs;
+        t->bound += b->bound;
+        t->predicted += b->predicted;
+        t->held_bytes += b->held_bytes;
+        if (b->max_tile_bytes > t->max_tile_bytes)
+            t->max_tile_bytes = b->max_tile_bytes;
+    }
+}
+
+enum emu_status layer_cycles_init(const struct net_graph *ng, const struct compiled *c,
+                                  const struct arch *a, struct layer_cycles *k)
+{
+    struct trace_op *op;
+    size_t ops;
+
+    memset(k, 0, sizeof(*k));
+    TRY(make_rows(k, ng, a));
+    TRY(compiled_trace(c, &op, &ops));
+    for (size_t i = 0; i < ops; i++) {
+        struct layer_bill *b = row_of(k, ng, op[i].name);
+
+        if (op[i].max_tile_bytes > b->max_tile_bytes)
+            b->max_tile_bytes = op[i].max_tile_bytes;
+    }
+    emu_free(op);
+    TRY(add_held(k, ng, c));
+    add_total(k);
+    return EMU_OK;
+}
+
+void layer_cycles_free(struct layer_cycles *k)
+{
+    emu_free(k->row);
+    memset(k, 0, sizeof(*k));
+}
+
+/* ---- cycles ---- */
+
+/* One superstep over all tiles that have code. */
+struct step_cost {
+    uint64_t exchange, compute, sync, imbalance;
+};
+
+static struct step_cost cost_of(const struct run *r, size_t i)
+{
+    const struct record_step *s = record_at(r->record, i);
+    uint64_t exchange = 0, both = 0, compute = 0, tiles = image_tile_count(r->im);
+    struct step_cost c;
+
+    for (size_t k = 0; k < tiles; k++) {
+        struct tile_step t = record_tile(r->record, i, image_tile_at(r->im, k)->tile);
+        uint64_t sum = (uint64_t)t.exchange_cycles + t.compute_cycles;
+
+        exchange = t.exchange_cycles > exchange ? t.exchange_cycles : exchange;
+        both = sum > both ? sum : both;
+        compute += t.compute_cycles;
+    }
+    c.exchange = exchange;
+    c.compute = both - exchange;
+    c.sync = s->end - s->release - both;
+    compute /= tiles ? tiles : 1;
+    c.imbalance = c.compute > compute ? c.compute - compute : 0;
+    return c;
+}
+
+/* Who pays for a superstep. */
+struct payers {
+    struct layer_bill *exchange, *compute; /* NULL: nobody was found yet */
+};
+
+static enum emu_status find_payers(const struct layer_cycles *k, const struct net_graph *ng,
+                                   const struct compiled *c, struct payers *p, size_t steps)
+{
+    struct trace_op *op;
+    size_t ops;
+
+    TRY(compiled_trace(c, &op, &ops));
+    if (ops && op[ops - 1].superstep >= steps) {
+        uint32_t last = op[ops - 1].superstep;
+
+        emu_free(op);
+        return FAIL(BAD_PROGRAM, "the program has %u supersteps, the run %zu", last + 1, steps);
+    }
+    for (size_t i = 0; i < ops; i++) {
+        struct payers *at = &p[op[i].superstep];
+        struct layer_bill *b = row_of(k, ng, op[i].name);
+
+        if (op[i].kind != TRACE_COMPUTE)
+            at->exchange = b;
+        else if (!at->compute)
+            at->compute = b;
+    }
+    emu_free(op);
+    return EMU_OK;
+}
+
+static void bill_step(struct layer_cycles *k, const struct payers *p, struct step_cost c)
+{
+    struct layer_bill *none = &k->row[k->rows - 1];
+    struct layer_bill *compute = p->compute ? p->compute : p->exchange ? p->exchange : none;
+    struct layer_bill *exchange = p->exchange ? p->exchange : compute;
+
+    exchange->exchange += c.exchange;
+    exchange->cycles += c.exchange;
+    compute->compute += c.compute;
+    compute->sync += c.sync;
+    compute->imbalance += c.imbalance;
+    compute->cycles += c.compute + c.sync;
+    compute->supersteps++;
+}
+
+enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct net_graph *ng,
+                                  const struct compiled *c, const struct run *r)
+{
+    size_t steps = record_count(r->record);
+    struct payers *p = emu_alloc(steps + 1, sizeof(*p));
+    enum emu_status s = p ? find_payers(k, ng, c, p, steps) : EMU_NO_MEMORY;
+
+    for (size_t i = 0, index = 0; i < steps && s == EMU_OK; i++) {
+        if (!record_at(r->record, i)->group) /* the others work beside it */
+            bill_step(k, &p[index++], cost_of(r, i));
+    }
+    emu_free(p);
+    add_total(k);
+    return p ? s : FAIL(NO_MEMORY, "bills of %zu supersteps", steps);
+}

@@ -1,0 +1,237 @@
+/* model_options.c - the command line of a network. */
+#include "models/run/model_options.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_OUTPUT = 'o', KEY_THREADS = 'j', KEY_CHECK = 'k', KEY_PLAIN = 'p', KEY_QUIET = 'q' };
+enum { KEY_IMAGE = 'i', KEY_WEIGHTS = 'w', KEY_SEED = 's', KEY_BATCH = 'b' };
+enum { KEY_WRITE_WEIGHTS = 0x100, KEY_RESOLUTION, KEY_TORCH, KEY_PROPORTION, KEY_UNCALIBRATED };
+enum { KEY_EXCHANGE = 0x200, KEY_PLAN, KEY_LAYERS, KEY_COMPARE, KEY_REPORT, KEY_JSON, KEY_OOM };
+enum { KEY_DIGESTS = 0x300 };
+
+static const struct argp_option options[] = {
+    { "image", KEY_IMAGE, "FILE", 0,
+      "a JPEG or PNG; repeated for the pictures of a batch (default: pictures of Superstep)", 0 },
+    { "weights", KEY_WEIGHTS, "FILE", 0,
+      "parameters from a safetensors file with the names of torchvision or timm", 0 },
+    { "seed", KEY_SEED, "N", 0, "else parameters are made from this seed (default 1)", 0 },
+    { "no-calibration", KEY_UNCALIBRATED, NULL, 0,
+      "do not measure the statistics of batch norms; cycles and memory are the same", 0 },
+    { "write-weights", KEY_WRITE_WEIGHTS, "FILE", 0, "write the parameters as safetensors", 0 },
+    { "batch", KEY_BATCH, "N", 0, "pictures at a time (default 1)", 0 },
+    { "resolution", KEY_RESOLUTION, "N", 0, "side of the pictures (default: the network's)", 0 },
+    { "torch-padding", KEY_TORCH, NULL, 0,
+      "pad k / 2 on both sides, as torchvision does (default: TensorFlow's SAME)", 0 },
+    { "memory-proportion", KEY_PROPORTION, "F", 0,
+      "temporaries of a layer take at most this part of a tile's memory, 0 to 1", 0 },
+    { "exchange", KEY_EXCHANGE, "cycles|memory", 0,
+      "what exchange code is optimised for (default cycles)", 0 },
+    { "output", KEY_OUTPUT, "FILE", 0, "write the image of all tiles to this file", 0 },
+    { "threads", KEY_THREADS, "N", 0, "host threads (default: all cores); changes no result", 0 },
+    { "check", KEY_CHECK, NULL, 0, "report reads of memory that was never written, and more", 0 },
+    { "plain", KEY_PLAIN, NULL, 0, "without fast paths; changes no result", 0 },
+    { "digests", KEY_DIGESTS, "FILE", 0, "write a digest of all memory after every superstep", 0 },
+    { "layers", KEY_LAYERS, NULL, 0, "print the layers of the network and stop", 0 },
+    { "plan", KEY_PLAN, NULL, 0, "print how every convolution is cut, predicted against run", 0 },
+    { "compare-layers", KEY_COMPARE, NULL, 0,
+      "compare every layer with the f64 reference, fed with the machine's inputs", 0 },
+    { "report", KEY_REPORT, NULL, 0, "print what fills the fullest tiles, too", 0 },
+    { "json", KEY_JSON, NULL, 0, "print the answer as JSON", 0 },
+    { "allow-oom", KEY_OOM, NULL, 0,
+      "a network that does not fit is no failure: print the report and exit 0", 0 },
+    { "quiet", KEY_QUIET, NULL, 0, "no progress on stderr", 0 },
+    { 0 },
+};
+
+static double option_part(struct argp_state *state, const char *arg)
+{
+    char *end;
+    double v = strtod(arg, &end);
+
+    if (end == arg || *end || !(v > 0 && v <= 1))
+        argp_error(state, "'%s' is not a number above 0 and at most 1", arg);
+    return v;
+}
+
+static uint32_t option_positive(struct argp_state *state, const char *what, const char *arg,
+                                uint32_t max)
+{
+    uint32_t n = (uint32_t)option_number(state, arg, max);
+
+    if (!n)
+        argp_error(state, "--%s is at least 1", what);
+    return n;
+}
+
+static void choose_exchange(struct model_request *q, const char *arg, struct argp_state *state)
+{
+    if (!strcmp(arg, "cycles"))
+        q->compile.exchange = EXCHANGE_CYCLES;
+    else if (!strcmp(arg, "memory"))
+        q->compile.exchange = EXCHANGE_MEMORY;
+    else
+        argp_error(state, "--exchange is cycles or memory, not '%s'", arg);
+}
+
+static void add_image(struct model_request *q, const char *arg, struct argp_state *state)
+{
+    if (q->images == MODEL_IMAGES_MAX)
+        argp_error(state, "at most %d pictures", MODEL_IMAGES_MAX);
+    else
+        q->image[q->images++] = arg;
+}
+
+/* Where a flag is kept; NULL for other options. */
+static int *flag_of(int key, struct model_request *q)
+{
+    switch (key) {
+    case KEY_UNCALIBRATED:
+        return &q->uncalibrated;
+    case KEY_TORCH:
+        return &q->net.torch_padding;
+    case KEY_CHECK:
+        return &q->run.check;
+    case KEY_PLAIN:
+        return &q->run.plain;
+    case KEY_LAYERS:
+        return &q->layers;
+    case KEY_PLAN:
+        return &q->plan;
+    case KEY_COMPARE:
+        return &q->compare;
+    case KEY_REPORT:
+        return &q->report;
+    case KEY_JSON:
+        return &q->json;
+    case KEY_OOM:
+        return &q->allow_oom;
+    default:
+        return NULL;
+    }
+}
+
+static error_t parse_file(int key, char *arg, struct model_request *q)
+{
+    switch (key) {
+    case KEY_WEIGHTS:
+        q->weights = arg;
+        return 0;
+    case KEY_WRITE_WEIGHTS:
+        q->write_weights = arg;
+        return 0;
+    case KEY_OUTPUT:
+        q->output = arg;
+        return 0;
+    case KEY_DIGESTS:
+        q->digests = arg;
+        return 0;
+    case KEY_QUIET:
+        q->compile.progress = NULL;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_number(int key, char *arg, struct argp_state *state)
+{
+    struct model_request *q = state->input;
+
+    switch (key) {
+    case KEY_SEED:
+        q->seed = option_number(state, arg, UINT64_MAX);
+        return 0;
+    case KEY_BATCH:
+        q->net.batch = option_positive(state, "batch", arg, NET_BATCH_MAX);
+        return 0;
+    case KEY_RESOLUTION:
+        q->net.resolution = option_positive(state, "resolution", arg, NET_SIDE_MAX);
+        return 0;
+    case KEY_PROPORTION:
+        q->memory_proportion = option_part(state, arg);
+        return 0;
+    case KEY_THREADS:
+        q->run.threads = q->compile.threads = (unsigned)option_number(state, arg, 4096);
+        return 0;
+    case KEY_EXCHANGE:
+        choose_exchange(q, arg, state);
+        return 0;
+    case KEY_IMAGE:
+        add_image(q, arg, state);
+        return 0;
+    default:
+        return parse_file(key, arg, q);
+    }
+}
+
+static void check_request(const struct model_request *q, struct argp_state *state)
+{
+    int compiles = !strcmp(q->command, "compile");
+
+    if (compiles && !q->output && !q->allow_oom && !q->layers && !q->plan && !q->report)
+        argp_error(state, "compile writes an image: -o FILE.img");
+    if (compiles && q->compare)
+        argp_error(state, "--compare-layers needs `superstep run`");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct model_request *q = state->input;
+    int *flag = flag_of(key, q);
+
+    if (flag) {
+        *flag = 1;
+        return 0;
+    }
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &q->machine;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num)
+            argp_error(state, "one network at a time: '%s' is one too many", arg);
+        return 0;
+    case ARGP_KEY_END:
+        check_request(q, state);
+        return 0;
+    default:
+        return parse_number(key, arg, state);
+    }
+}
+
+static const struct argp_child children[] = { { &machine_choice_argp, 0, NULL, 0 }, { 0 } };
+
+static const struct argp parser = {
+    .options = options,
+    .parser = parse_option,
+    .children = children,
+    .args_doc = "NETWORK",
+    .doc = "Compile a network for one chip, run pictures through it instruction by instruction, and "
+           "print the best classes, the cycles of every layer and what the memory is for.\v"
+           "Exit status: 0 ran, 1 fault, a broken bound of --compare-layers or too little memory, 2 "
+           "bad usage or file.",
+};
+
+int model_options_parse(int argc, char **argv, struct model_request *q)
+{
+    memset(q, 0, sizeof(*q));
+    q->command = argv[0];
+    q->name = model_name_find(argc, argv);
+    q->seed = 1;
+    q->compile.progress = stderr;
+    argp_err_exit_status = EXIT_BAD;
+    return argp_parse(&parser, argc, argv, 0, NULL, q) != 0;
+}
+
+const char *model_name_find(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        for (unsigned k = 0; net_name(k); k++) {
+            if (!strcmp(net_name(k), argv[i]))
+                return net_name(k);
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,269 @@
+/* model_report.c - the answer for people. */
+#include "models/run/model_report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- figures ---- */
+
+uint64_t model_cycles(const struct model_answer *m)
+{
+    return m->run ? machine_cycles(m->run->machine) : 0;
+}
+
+double model_seconds(const struct model_answer *m)
+{
+    return (double)model_cycles(m) / ((double)m->arch.clock_mhz * 1e6);
+}
+
+double model_efficiency(const struct model_answer *m)
+{
+    double peak = (double)model_cycles(m) * m->arch.tiles * m->arch.f16_macs_f16;
+
+    return peak > 0 ? (double)net_macs(m->net) * m->net->batch / peak : 0;
+}
+
+void model_top(const struct model_answer *m, uint32_t picture, uint32_t top[MODEL_TOP])
+{
+    const float *s = m->scores + (size_t)picture * m->net->classes;
+
+    for (uint32_t k = 0; k < MODEL_TOP; k++) {
+        top[k] = UINT32_MAX;
+        for (uint32_t c = 0; c < m->net->classes; c++) {
+            int taken = 0;
+
+            for (uint32_t i = 0; i < k; i++)
+                taken |= top[i] == c;
+            if (!taken && (top[k] == UINT32_MAX || s[c] > s[top[k]]))
+                top[k] = c;
+        }
+    }
+}
+
+const char *model_bill_name(const struct model_answer *m, const struct layer_bill *b)
+{
+    return b->layer == LAYER_NONE ? "(no layer)" : m->net->layer[b->layer].name;
+}
+
+void model_bill_op(const struct model_answer *m, const struct layer_bill *b, char *out, size_t bytes)
+{
+    size_t n = 0;
+
+    out[0] = 0;
+    for (uint32_t i = b->layer; b->layer != LAYER_NONE && i <= b->last && n < bytes; i++)
+        n += (size_t)snprintf(out + n, bytes - n, "%s%s", i > b->layer ? "+" : "",
+                              layer_op_name(m->net->layer[i].op));
+}
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* ---- head, classes ---- */
+
+static void print_head(const struct model_answer *m, FILE *f)
+{
+    const struct net *n = m->net;
+
+    fprintf(f, "%s, %ux%u, batch %u, on %s: %s tiles at %u MHz\n", n->name, n->resolution,
+            n->resolution, n->batch, m->arch.name, count_text(m->arch.tiles).at, m->arch.clock_mhz);
+    fprintf(f, "  %s parameters (%s), %s multiply-adds for one picture, f16\n",
+            count_text(net_params(n)).at, m->weights, count_text(net_macs(n)).at);
+}
+
+static void print_classes(const struct model_answer *m, FILE *f)
+{
+    for (uint32_t p = 0; p < m->net->batch; p++) {
+        uint32_t top[MODEL_TOP];
+
+        model_top(m, p, top);
+        fprintf(f, "\nBest classes of %s\n", m->picture[p]);
+        for (uint32_t k = 0; k < MODEL_TOP && top[k] != UINT32_MAX; k++)
+            fprintf(f, "  %u. class %4u   score %.4f\n", k + 1, top[k],
+                    (double)m->scores[(size_t)p * m->net->classes + top[k]]);
+    }
+}
+
+/* ---- cycles ---- */
+
+static void print_phase(const char *name, uint64_t cycles, uint64_t all, const char *what, FILE *f)
+{
+    fprintf(f, "  %-12s %14s %6.1f %%   %s\n", name, count_text(cycles).at,
+            percent((double)cycles, (double)all), what);
+}
+
+static void print_cycles(const struct model_answer *m, FILE *f)
+{
+    const struct layer_bill *t = &m->layers->total;
+    double seconds = model_seconds(m);
+    uint64_t cycles = model_cycles(m);
+
+    fprintf(f, "\nTime on the chip\n");
+    fprintf(f, "  %s cycles, %.6f s, %.1f images/s\n", count_text(cycles).at, seconds,
+            seconds > 0 ? m->net->batch / seconds : 0);
+    fprintf(f, "  %s cycles a picture, %s supersteps; %.2f %% of the matrix units' multiply-adds\n",
+            count_text(cycles / m->net->batch).at, count_text(t->supersteps).at,
+            100 * model_efficiency(m));
+    print_phase("compute", t->compute, cycles, "of the slowest tiles", f);
+    print_phase("  imbalance", t->imbalance, cycles, "of that: above the mean of the tiles", f);
+    print_phase("exchange", t->exchange, cycles, "of the slowest tiles", f);
+    print_phase("sync", t->sync, cycles, "and latencies", f);
+    print_phase("lower bound", t->bound, cycles, "work of all layers at the full rate of the units",
+                f);
+}
+
+/* ---- layers ---- */
+
+static void print_bill(const struct model_answer *m, const struct layer_bill *b, FILE *f)
+{
+    double peak = (double)b->cycles * m->arch.tiles * m->arch.f16_macs_f16;
+    char op[96];
+
+    model_bill_op(m, b, op, sizeof(op));
+    fprintf(f, "%-20s %-18s", model_bill_name(m, b), op);
+    if (m->run)
+        fprintf(f, " %9s %9s %9s %8s %9s %8s", count_text(b->cycles).at, count_text(b->compute).at,
+                count_text(b->exchange).at, count_text(b->sync).at, count_text(b->imbalance).at,
+                count_text(b->bound).at);
+    if (m->run && b->macs)
+        fprintf(f, " %7.1f %6.2f", (double)b->macs / 1e6, percent((double)b->macs, peak));
+    else if (m->run)
+        fprintf(f, " %7s %6s", "", "");
+    fprintf(f, " %10s %12s %10s\n", count_text(b->max_tile_bytes).at, count_text(b->held_bytes).at,
+            count_text(b->held_tile_bytes).at);
+}
+
+static void print_layers(const struct model_answer *m, FILE *f)
+{
+    const struct layer_cycles *k = m->layers;
+
+    fprintf(f, "\nLayers%s\n", m->run ? ": cycles, and bytes of tile memory"
+                                      : ": bytes of tile memory");
+    fprintf(f, "%-20s %-18s", "layer", "op");
+    if (m->run)
+        fprintf(f, " %9s %9s %9s %8s %9s %8s %7s %6s", "cycles", "compute", "exchange", "sync",
+                "imbalance", "bound", "M MACs", "MAC %");
+    fprintf(f, " %10s %12s %10s\n", "fullest", "held, all", "held, tile");
+    for (uint32_t i = 0; i < k->rows; i++)
+        print_bill(m, &k->row[i], f);
+    print_bill(m, &k->total, f);
+    fprintf(f, "fullest: in use on the fullest tile meanwhile. held: code and parameters that are "
+               "always there,\non all tiles and on the tile with most of them.\n");
+}
+
+/* Of layers the planner was asked about: how many were executed within a tenth of its word. */
+static void print_prediction(const struct model_answer *m, FILE *f)
+{
+    uint32_t asked = 0, near = 0;
+
+    for (uint32_t i = 0; i < m->layers->rows; i++) {
+        const struct layer_bill *b = &m->layers->row[i];
+        double ratio = b->predicted ? (double)b->cycles / (double)b->predicted : 0;
+
+        asked += b->predicted != 0;
+        near += b->predicted && ratio > 0.9 && ratio < 1.1;
+    }
+    if (m->run && asked)
+        fprintf(f, "%u of %u planned layers were executed within 10 %% of the prediction.\n", near,
+                asked);
+}
+
+void model_report_plans(const struct model_answer *m, FILE *f)
+{
+    fprintf(f, "\nPlans: parts of pictures x rows or positions x columns x output channels x input "
+               "channels\n%-20s %-10s %-18s %9s %9s %9s %7s %11s\n",
+            "layer", "method", "parts", "predicted", "executed", "compute", "ratio", "temp. bytes");
+    for (uint32_t i = 0; i < m->layers->rows; i++) {
+        const struct layer_bill *b = &m->layers->row[i];
+        const struct conv_plan *p = b->predicted ? &m->graph->layer[b->layer].plan : NULL;
+        char parts[64];
+
+        if (!p)
+            continue;
+        snprintf(parts, sizeof(parts), "%ux%ux%ux%ux%u", p->cut_n, p->cut_h, p->cut_w, p->cut_out,
+                 p->cut_in);
+        fprintf(f, "%-20s %-10s %-18s %9s", model_bill_name(m, b), conv_method_name(p->method),
+                parts, count_text(b->predicted).at);
+        fprintf(f, " %9s %9s %7.2f %11s\n", count_text(b->cycles).at, count_text(b->compute).at,
+                (double)b->cycles / (double)b->predicted, count_text(p->cost.tile_bytes).at);
+    }
+    print_prediction(m, f);
+}
+
+/* ---- memory ---- */
+
+static uint64_t number(const json_t *o, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(o, key));
+}
+
+static void print_memory(const struct model_answer *m, FILE *f)
+{
+    json_t *o = compiled_report_json(m->compiled), *category;
+    const char *name;
+
+    if (!o) {
+        fprintf(f, "\nmemory: %s\n", emu_error());
+        return;
+    }
+    fprintf(f, "\nMemory of %s tiles, %s bytes each: %s used, at most %s on a tile\n",
+            count_text(number(o, "tiles_used")).at, count_text(number(o, "tile_bytes")).at,
+            count_text(number(o, "total_bytes")).at, count_text(number(o, "max_tile_bytes")).at);
+    json_object_foreach(json_object_get(o, "by_category"), name, category)
+    {
+        if (number(category, "total_bytes"))
+            fprintf(f, "  %-16s %14s on all tiles, %10s mean, %10s most (tile %" PRIu64 ")\n", name,
+                    count_text(number(category, "total_bytes")).at,
+                    count_text(number(category, "mean_bytes")).at,
+                    count_text(number(category, "max_bytes")).at, number(category, "max_tile"));
+    }
+    fprintf(f, "  %-16s %14s on all tiles\n", "lost in gaps", count_text(number(o, "gap_bytes")).at);
+    fprintf(f, "  %-16s %14s on all tiles\n", "free", count_text(number(o, "free_bytes")).at);
+    json_decref(o);
+}
+
+/* ---- assumptions ---- */
+
+void model_assumed(const struct arch *a, assumed_visit *visit, void *ctx)
+{
+    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
+        const struct arch_field *d = arch_field_at(i);
+        char value[ARCH_TEXT_MAX + 32], text[256];
+
+        if (arch_field_mark(a, i) != 'A' || d->type == ARCH_TYPE_text)
+            continue;
+        arch_field_text(a, i, value, sizeof(value));
+        snprintf(text, sizeof(text), "%s = %s %s", d->name, value, d->unit);
+        visit(ctx, text, d->doc);
+    }
+}
+
+static void print_assumed(void *ctx, const char *text, const char *doc)
+{
+    fprintf(ctx, "  %s (%s)\n", text, doc);
+}
+
+void model_report(const struct model_answer *m, FILE *f)
+{
+    print_head(m, f);
+    if (m->scores)
+        print_classes(m, f);
+    if (m->run)
+        print_cycles(m, f);
+    print_layers(m, f);
+    if (m->request->plan)
+        model_report_plans(m, f);
+    else
+        print_prediction(m, f);
+    if (m->request->report) {
+        fputc('\n', f);
+        compiled_report(m->compiled, f);
+    } else {
+        print_memory(m, f);
+    }
+    if (m->run)
+        model_report_published(m, f);
+    fprintf(f, "\nAssumed of the machine\n");
+    model_assumed(&m->arch, print_assumed, f);
+}

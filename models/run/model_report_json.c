@@ -1,0 +1,170 @@
+/* model_report_json.c - the answer as one JSON object. Units stand in the keys, or are cycles. */
+#include <string.h>
+
+#include "models/run/model_report.h"
+
+static json_t *integer(uint64_t n)
+{
+    return json_integer((json_int_t)n);
+}
+
+/* Takes value; 0 when it, or the key, could not be stored. */
+static int put(json_t *o, const char *key, json_t *value)
+{
+    return json_object_set_new(o, key, value) == 0;
+}
+
+static json_t *or_nothing(json_t *o, int good)
+{
+    if (good)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+/* ---- layers ---- */
+
+static json_t *layer_json(const struct model_answer *m, const struct layer_bill *b)
+{
+    json_t *o = json_object();
+    char op[96];
+    int good;
+
+    model_bill_op(m, b, op, sizeof(op));
+    good = o && put(o, "name", json_string(model_bill_name(m, b))) &&
+           put(o, "op", json_string(op)) && put(o, "cycles", integer(b->cycles)) &&
+           put(o, "compute", integer(b->compute)) && put(o, "exchange", integer(b->exchange)) &&
+           put(o, "sync", integer(b->sync)) && put(o, "imbalance", integer(b->imbalance)) &&
+           put(o, "supersteps", integer(b->supersteps)) && put(o, "macs", integer(b->macs)) &&
+           put(o, "lower_bound", integer(b->bound)) &&
+           put(o, "predicted", integer(b->predicted)) &&
+           put(o, "max_tile_bytes", integer(b->max_tile_bytes)) &&
+           put(o, "held_bytes", integer(b->held_bytes)) &&
+           put(o, "held_max_tile_bytes", integer(b->held_tile_bytes));
+    return or_nothing(o, good);
+}
+
+static json_t *layers_json(const struct model_answer *m)
+{
+    json_t *list = json_array();
+    int good = list != NULL;
+
+    for (uint32_t i = 0; i < m->layers->rows && good; i++)
+        good = !json_array_append_new(list, layer_json(m, &m->layers->row[i]));
+    return or_nothing(list, good);
+}
+
+static json_t *phases_json(const struct layer_bill *t)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "compute", (json_int_t)t->compute, "exchange",
+                     (json_int_t)t->exchange, "sync", (json_int_t)t->sync, "imbalance",
+                     (json_int_t)t->imbalance, "lower_bound", (json_int_t)t->bound);
+}
+
+/* ---- classes ---- */
+
+static json_t *top_json(const struct model_answer *m, uint32_t picture)
+{
+    uint32_t top[MODEL_TOP];
+    json_t *list = json_array();
+    int good = list != NULL;
+
+    model_top(m, picture, top);
+    for (uint32_t k = 0; k < MODEL_TOP && top[k] != UINT32_MAX && good; k++) {
+        double score = m->scores[(size_t)picture * m->net->classes + top[k]];
+
+        good = !json_array_append_new(
+            list, json_pack("{s:I, s:f}", "class", (json_int_t)top[k], "score", score));
+    }
+    return or_nothing(list, good);
+}
+
+static json_t *pictures_json(const struct model_answer *m)
+{
+    json_t *list = json_array();
+    int good = list != NULL;
+
+    for (uint32_t p = 0; p < m->net->batch && good; p++) {
+        json_t *o = json_object();
+
+        good = o && put(o, "picture", json_string(m->picture[p])) && put(o, "top5", top_json(m, p));
+        good = !json_array_append_new(list, or_nothing(o, good)) && good;
+    }
+    return or_nothing(list, good);
+}
+
+/* ---- memory, assumptions ---- */
+
+/* by_category as bytes on all tiles; the details beside it. */
+static json_t *memory_json(const struct model_answer *m)
+{
+    json_t *o = compiled_report_json(m->compiled), *bytes = json_object(), *category;
+    int good = o && bytes;
+    const char *name;
+
+    if (good) {
+        json_object_foreach(json_object_get(o, "by_category"), name, category)
+        {
+            good = good && !json_object_set(bytes, name, json_object_get(category, "total_bytes"));
+        }
+        good = good && !json_object_set(o, "categories", json_object_get(o, "by_category")) &&
+               !json_object_set(o, "by_category", bytes);
+    }
+    json_decref(bytes);
+    return or_nothing(o, good);
+}
+
+static void add_assumed(void *ctx, const char *text, const char *doc)
+{
+    json_array_append_new(ctx, json_pack("{s:s, s:s}", "value", text, "what", doc));
+}
+
+static json_t *assumed_json(const struct model_answer *m)
+{
+    json_t *list = json_array();
+
+    if (list)
+        model_assumed(&m->arch, add_assumed, list);
+    return list;
+}
+
+/* ---- all of it ---- */
+
+static int put_run(const struct model_answer *m, json_t *o)
+{
+    double seconds = model_seconds(m);
+    char digest[33];
+
+    hash128_text(machine_digest(m->run->machine), digest);
+    return put(o, "cycles", integer(model_cycles(m))) &&
+           put(o, "cycles_per_image", integer(model_cycles(m) / m->net->batch)) &&
+           put(o, "seconds_on_chip", json_real(seconds)) &&
+           put(o, "images_per_second", json_real(m->net->batch / seconds)) &&
+           put(o, "mac_efficiency", json_real(model_efficiency(m))) &&
+           put(o, "phases", phases_json(&m->layers->total)) &&
+           put(o, "digest", json_string(digest)) &&
+           put(o, "engine", json_string(m->request->run.plain ? "plain" : "fast"));
+}
+
+json_t *model_report_json(const struct model_answer *m)
+{
+    const struct net *n = m->net;
+    json_t *o = json_object();
+    int good = o && put(o, "model", json_string(n->name)) &&
+               put(o, "machine", json_string(m->arch.name)) &&
+               put(o, "tiles", integer(m->arch.tiles)) &&
+               put(o, "clock_mhz", integer(m->arch.clock_mhz)) &&
+               put(o, "micro_batch", integer(n->batch)) &&
+               put(o, "resolution", integer(n->resolution)) &&
+               put(o, "parameters", integer(net_params(n))) &&
+               put(o, "macs_per_image", integer(net_macs(n))) &&
+               put(o, "weights", json_string(m->weights));
+
+    if (good && m->run)
+        good = put_run(m, o);
+    if (good && m->scores)
+        good = put(o, "top5", top_json(m, 0)) && put(o, "pictures", pictures_json(m));
+    good = good && put(o, "memory", memory_json(m)) && put(o, "layers", layers_json(m)) &&
+           put(o, "published", model_published_json(m)) && put(o, "assumed", assumed_json(m));
+    return or_nothing(o, good);
+}

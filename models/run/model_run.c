@@ -1,0 +1,360 @@
+/* model_run.c - the way of a network: layers, parameters, pictures, graph, image, machine, answer. */
+#include "models/run/model_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+
+#include "models/picture/picture.h"
+#include "models/run/compare_layers.h"
+#include "models/run/model_report.h"
+#include "models/run/model_weights.h"
+
+enum { TEXT_MAX = 512 };
+
+/* Everything that is made on the way; owned unless it says otherwise. */
+struct model_run {
+    struct model_request q;
+    struct arch arch;
+    struct net *net;
+    struct weights *weights;
+    char weights_text[TEXT_MAX];
+    char *picture_path[MODEL_IMAGES_MAX]; /* found files of Superstep */
+    const char **picture;                 /* borrowed names, by picture of the batch */
+    float *input;                         /* [batch][3][h][w] */
+    struct graph *graph;
+    struct net_graph *net_graph;
+    struct compiled *compiled;
+    struct session *session;
+    struct layer_cycles layers;
+    float *scores;
+    struct timespec since;
+    int code; /* to exit with */
+};
+
+static void model_run_free(struct model_run *m)
+{
+    emu_free(m->scores);
+    layer_cycles_free(&m->layers);
+    session_free(m->session);
+    compiled_free(m->compiled);
+    net_graph_free(m->net_graph);
+    graph_free(m->graph);
+    emu_free(m->input);
+    emu_free(m->picture);
+    for (unsigned i = 0; i < MODEL_IMAGES_MAX; i++)
+        emu_free(m->picture_path[i]);
+    weights_free(m->weights);
+    net_free(m->net);
+}
+
+/* A line on stderr with the seconds since the last one, as graph_compile() writes them. */
+static void EMU_PRINTF(3, 4)
+    report_stage(struct model_run *m, const char *stage, const char *fmt, ...)
+{
+    FILE *f = m->q.compile.progress;
+    struct timespec now;
+    va_list ap;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (f) {
+        fprintf(f, "%-10s %8.3f s   ", stage,
+                (double)(now.tv_sec - m->since.tv_sec) +
+                    1e-9 * (double)(now.tv_nsec - m->since.tv_nsec));
+        va_start(ap, fmt);
+        vfprintf(f, fmt, ap);
+        va_end(ap);
+        fputc('\n', f);
+        fflush(f);
+    }
+    m->since = now;
+}
+
+/* ---- pictures ---- */
+
+/* Side of the cut over the shorter side of the resized picture, as published with each network. */
+static double crop_of(const struct net *n)
+{
+    static const double b[] = { 0.875, 0.882, 0.890, 0.904, 0.922, 0.934, 0.942, 0.949 };
+    static const char prefix[] = "efficientnet-b";
+    size_t length = sizeof(prefix) - 1;
+
+    if (!strncmp(n->name, prefix, length) && n->name[length] >= '0' && n->name[length] <= '7')
+        return b[n->name[length] - '0'];
+    return 0.875;
+}
+
+static enum emu_status find_shipped(struct model_run *m, unsigned i, const char **path)
+{
+    static const char *const file[] = { "models/pictures/cat.jpg", "models/pictures/landscape.png" };
+    char found[PATH_MAX];
+
+    i %= EMU_COUNT_OF(file);
+    if (!m->picture_path[i]) {
+        if (!asm_home_file(file[i], found, sizeof(found)))
+            return FAIL(IO, "%s: not found from the executable upwards; SUPERSTEP_HOME can say where",
+                        file[i]);
+        m->picture_path[i] = emu_strdup(found);
+        if (!m->picture_path[i])
+            return FAIL(NO_MEMORY, "the name of a picture");
+    }
+    *path = m->picture_path[i];
+    return EMU_OK;
+}
+
+static enum emu_status read_picture(struct model_run *m, uint32_t i)
+{
+    uint32_t side = m->net->resolution;
+    struct picture whole, cut;
+    enum emu_status s;
+
+    if (m->q.images)
+        m->picture[i] = m->q.image[i % m->q.images];
+    else
+        TRY(find_shipped(m, i, &m->picture[i]));
+    TRY(picture_read(m->picture[i], &whole));
+    s = picture_crop(&whole, side, crop_of(m->net), &cut);
+    picture_free(&whole);
+    if (s != EMU_OK)
+        return s;
+    picture_normalise(&cut, m->net, m->input + (size_t)i * 3 * side * side);
+    picture_free(&cut);
+    return EMU_OK;
+}
+
+static enum emu_status read_pictures(struct model_run *m)
+{
+    const struct net *n = m->net;
+    uint32_t different;
+
+    m->picture = emu_alloc(n->batch, sizeof(*m->picture));
+    m->input = emu_alloc(n->batch, (size_t)3 * n->resolution * n->resolution * sizeof(*m->input));
+    if (!m->picture || !m->input)
+        return FAIL(NO_MEMORY, "%u pictures", n->batch);
+    for (uint32_t i = 0; i < n->batch; i++)
+        TRY(read_picture(m, i));
+    different = m->q.images && m->q.images < n->batch ? m->q.images : n->batch;
+    report_stage(m, "pictures", "%s%s", m->picture[0], different > 1 ? " and more" : "");
+    return EMU_OK;
+}
+
+/* [n][h][w][4] in f16, to the nearest: three colours and 0. */
+static enum emu_status write_input(struct model_run *m)
+{
+    const struct net *n = m->net;
+    struct fp_env nearest = { 0 };
+    size_t pixels = (size_t)n->resolution * n->resolution;
+    uint16_t *at = emu_alloc(n->batch * pixels, 4 * sizeof(*at));
+    enum emu_status s;
+
+    if (!at)
+        return FAIL(NO_MEMORY, "%u pictures", n->batch);
+    for (size_t i = 0; i < n->batch * pixels; i++) {
+        const float *from = m->input + i / pixels * 3 * pixels + i % pixels;
+
+        for (size_t c = 0; c < 3; c++)
+            at[4 * i + c] = fp_f16_from_f64((double)from[c * pixels], 0, &nearest);
+    }
+    s = session_write(m->session, m->net_graph->picture.t, at);
+    emu_free(at);
+    return s;
+}
+
+/* ---- answer ---- */
+
+static enum emu_status print_answer(struct model_run *m)
+{
+    struct model_answer a = { .request = &m->q,
+                              .net = m->net,
+                              .graph = m->net_graph,
+                              .compiled = m->compiled,
+                              .arch = m->arch,
+                              .layers = &m->layers,
+                              .weights = m->weights_text,
+                              .picture = m->picture,
+                              .run = m->session ? session_run_image(m->session) : NULL,
+                              .scores = m->scores };
+    json_t *o;
+
+    if (!m->q.json) {
+        model_report(&a, stdout);
+        return EMU_OK;
+    }
+    o = model_report_json(&a);
+    if (!o)
+        return FAIL(NO_MEMORY, "the answer");
+    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+    printf("\n");
+    json_decref(o);
+    return EMU_OK;
+}
+
+/* The machine stopped before the end: cycles are those until then, layers are not billed. */
+static enum emu_status report_fault(struct model_run *m)
+{
+    json_t *o;
+
+    fprintf(stderr, "superstep %s: %s: %s\n", m->q.command, m->q.name, emu_error());
+    m->code = EXIT_FAULTED;
+    o = run_report(session_run_image(m->session), "failed", NULL, 0, 0);
+    if (!o)
+        return FAIL(NO_MEMORY, "the answer");
+    if (m->q.json) {
+        json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+        printf("\n");
+    } else {
+        run_print(o, stdout);
+    }
+    json_decref(o);
+    return EMU_OK;
+}
+
+/* --check: what the machine reported on stderr, one line each, as far as it kept them. */
+static void print_checks(struct model_run *m)
+{
+    json_t *o = run_report(session_run_image(m->session), "ok", NULL, 0, 0);
+    json_int_t reports = json_integer_value(json_object_get(o, "check_reports"));
+
+    if (reports) {
+        m->code = EXIT_FAULTED;
+        run_print(json_object_get(o, "checks"), stderr);
+    }
+    report_stage(m, "check", "%" JSON_INTEGER_FORMAT " reports", reports);
+    json_decref(o);
+}
+
+/* ---- stages ---- */
+
+static enum emu_status read_scores(struct model_run *m)
+{
+    m->scores = emu_alloc((size_t)m->net->batch * m->net->classes, sizeof(*m->scores));
+    if (!m->scores)
+        return FAIL(NO_MEMORY, "scores");
+    return session_read(m->session, m->net_graph->scores, m->scores);
+}
+
+static enum emu_status run_machine(struct model_run *m)
+{
+    enum emu_status s = session_run(m->session);
+
+    if (s == EMU_FAULT)
+        return report_fault(m);
+    TRY(s);
+    report_stage(m, "execute", "%s cycles", count_text(session_cycles(m->session)).at);
+    if (m->q.run.check)
+        print_checks(m);
+    TRY(read_scores(m));
+    TRY(layer_cycles_bill(&m->layers, m->net_graph, m->compiled, session_run_image(m->session)));
+    TRY(print_answer(m));
+    if (!m->q.compare)
+        return EMU_OK;
+    s = compare_layers(m->net_graph, m->weights, m->session, stdout);
+    report_stage(m, "compare", "every layer, with the reference");
+    if (s != EMU_FAULT)
+        return s;
+    fprintf(stderr, "superstep run: %s: %s\n", m->q.name, emu_error());
+    m->code = EXIT_FAULTED;
+    return EMU_OK;
+}
+
+static enum emu_status execute(struct model_run *m)
+{
+    struct session_options o = m->q.run;
+    enum emu_status s;
+
+    o.record = 1;
+    if (m->q.digests) {
+        o.digests = fopen(m->q.digests, "w");
+        if (!o.digests)
+            return FAIL(IO, "%s: %s", m->q.digests, strerror(errno));
+    }
+    s = session_new(m->compiled, &o, &m->session);
+    if (s == EMU_OK)
+        s = write_input(m);
+    if (s == EMU_OK)
+        s = run_machine(m);
+    if (o.digests && fclose(o.digests) && s == EMU_OK)
+        s = FAIL(IO, "%s: %s", m->q.digests, strerror(errno));
+    return s;
+}
+
+static enum emu_status report_oom(struct model_run *m)
+{
+    json_t *o;
+
+    m->code = m->q.allow_oom ? EXIT_RAN : EXIT_FAULTED;
+    if (!m->q.json) {
+        compiled_report(m->compiled, stdout);
+        return EMU_OK;
+    }
+    o = compiled_report_json(m->compiled);
+    if (!o)
+        return FAIL(NO_MEMORY, "the report");
+    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+    printf("\n");
+    json_decref(o);
+    return EMU_OK;
+}
+
+static enum emu_status with_compiled(struct model_run *m)
+{
+    if (!compiled_fits(m->compiled))
+        return report_oom(m);
+    m->code = EXIT_RAN;
+    if (m->q.output)
+        TRY(image_write(compiled_image(m->compiled), m->q.output));
+    TRY(layer_cycles_init(m->net_graph, m->compiled, &m->arch, &m->layers));
+    return strcmp(m->q.command, "compile") ? execute(m) : print_answer(m);
+}
+
+static enum emu_status build_and_compile(struct model_run *m)
+{
+    struct net_graph_options o = { .memory_proportion = m->q.memory_proportion,
+                                   .keep_layers = m->q.compare };
+
+    TRY(graph_new(&m->arch, &m->graph));
+    TRY(net_graph_build(m->graph, m->net, m->weights, &o, &m->net_graph));
+    report_stage(m, "graph", "%u layers planned for %s tiles", m->net->layers,
+                 count_text(m->arch.tiles).at);
+    TRY(graph_compile(m->graph, &m->q.compile, &m->compiled));
+    clock_gettime(CLOCK_MONOTONIC, &m->since);
+    return with_compiled(m);
+}
+
+static enum emu_status answer_request(struct model_run *m)
+{
+    TRY(machine_choice_arch(&m->q.machine, "mk2", &m->arch));
+    TRY(net_new(m->q.name, &m->q.net, &m->net));
+    if (m->q.layers) {
+        net_print(m->net, stdout);
+        m->code = EXIT_RAN;
+        return EMU_OK;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &m->since);
+    if (strcmp(m->q.command, "compile"))
+        TRY(read_pictures(m));
+    TRY(model_weights_get(&m->q, m->net, &m->weights, m->weights_text, sizeof(m->weights_text)));
+    report_stage(m, "weights", "%s", m->weights_text);
+    return build_and_compile(m);
+}
+
+int model_command(int argc, char **argv)
+{
+    struct model_run m = { .code = EXIT_BAD };
+    enum emu_status s;
+
+    if (!model_name_find(argc, argv))
+        return -1;
+    if (model_options_parse(argc, argv, &m.q))
+        return EXIT_BAD;
+    s = answer_request(&m);
+    if (s != EMU_OK) {
+        fprintf(stderr, "superstep %s: %s: %s\n", m.q.command, m.q.name, emu_error());
+        m.code = EXIT_BAD;
+    }
+    model_run_free(&m);
+    return m.code;
+}

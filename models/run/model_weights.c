@@ -1,0 +1,202 @@
+/* model_weights.c - parameters of a run. Measured statistics of batch norms are kept in a file of
+ * the user's cache, since measuring takes seconds; its key is a hash of the network and of all
+ * seeded parameters, and a file that is not exactly what is expected is not used.
+ */
+#include "models/run/model_weights.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CACHE_PATH_MAX = 4096 };
+
+/* Changes with what weights_calibrate() does. */
+static const char cache_magic[8] = "SSCAL001";
+
+struct cache_head {
+    char magic[8];
+    struct hash128 key, content;
+    uint64_t values;
+};
+
+/* ---- key and place ---- */
+
+static enum emu_status make_key(const struct net *n, const struct weights *w, struct hash128 *key)
+{
+    struct hash128 part[2] = { { 0 } };
+    uint64_t values = 0;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+
+    if (!f)
+        return FAIL(NO_MEMORY, "a description of the network");
+    net_print(n, f);
+    for (uint32_t i = 0; i < n->layers; i++)
+        fprintf(f, "%.17g ", n->layer[i].eps);
+    fclose(f);
+    for (uint32_t i = 0; i < w->params; i++)
+        values += w->param[i].elements;
+    part[0] = hash128(text, bytes);
+    part[1] = hash128(w->data, values * sizeof(*w->data));
+    free(text); /* allocated by open_memstream */
+    *key = hash128(part, sizeof(part));
+    return EMU_OK;
+}
+
+/* A file below the cache, whose folders are made; 0 when there is no place for one. */
+static int cache_path(const struct hash128 *key, char out[CACHE_PATH_MAX])
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char folder[CACHE_PATH_MAX - 64], digits[33];
+    int n;
+
+    if (cache && cache[0] == '/') {
+        mkdir(cache, 0700);
+        n = snprintf(folder, sizeof(folder), "%s/superstep", cache);
+    } else if (home && home[0] == '/') {
+        n = snprintf(folder, sizeof(folder), "%s/.cache", home);
+        if (n < (int)sizeof(folder))
+            mkdir(folder, 0700);
+        n = snprintf(folder, sizeof(folder), "%s/.cache/superstep", home);
+    } else {
+        return 0;
+    }
+    if (n >= (int)sizeof(folder) || (mkdir(folder, 0700) && errno != EEXIST))
+        return 0;
+    hash128_text(*key, digits);
+    snprintf(out, CACHE_PATH_MAX, "%s/%s.statistics", folder, digits);
+    return 1;
+}
+
+/* ---- values ---- */
+
+static int is_statistic(const struct param *p)
+{
+    size_t n = strlen(p->name);
+
+    return (n > 13 && !strcmp(p->name + n - 13, ".running_mean")) ||
+           (n > 12 && !strcmp(p->name + n - 12, ".running_var"));
+}
+
+static uint64_t statistics_count(const struct weights *w)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < w->params; i++)
+        n += is_statistic(&w->param[i]) ? w->param[i].elements : 0;
+    return n;
+}
+
+/* All statistics, one after the other, into or out of `at`. */
+static void move_statistics(struct weights *w, float *at, int into)
+{
+    for (uint32_t i = 0; i < w->params; i++) {
+        struct param *p = &w->param[i];
+
+        if (!is_statistic(p))
+            continue;
+        if (into)
+            memcpy(at, p->data, p->elements * sizeof(*at));
+        else
+            memcpy(p->data, at, p->elements * sizeof(*at));
+        at += p->elements;
+    }
+}
+
+/* 1 when the file was there and good. */
+static int cache_read(const char *path, const struct hash128 *key, struct weights *w)
+{
+    uint64_t n = statistics_count(w);
+    float *value = emu_alloc(n, sizeof(*value));
+    struct cache_head h;
+    FILE *f = fopen(path, "rb");
+    int good = f && value && fread(&h, sizeof(h), 1, f) == 1 &&
+               !memcmp(h.magic, cache_magic, sizeof(h.magic)) && hash128_equal(h.key, *key) &&
+               h.values == n && fread(value, sizeof(*value), n, f) == n && fgetc(f) == EOF &&
+               hash128_equal(h.content, hash128(value, n * sizeof(*value)));
+
+    if (good)
+        move_statistics(w, value, 0);
+    if (f)
+        fclose(f);
+    emu_free(value);
+    return good;
+}
+
+/* Beside path, then renamed; a failure costs time in the next run only. */
+static void cache_write(const char *path, const struct hash128 *key, struct weights *w)
+{
+    struct cache_head h = { .key = *key, .values = statistics_count(w) };
+    float *value = emu_alloc(h.values, sizeof(*value));
+    char beside[CACHE_PATH_MAX + 32];
+    FILE *f;
+    int good;
+
+    snprintf(beside, sizeof(beside), "%s.%ld", path, (long)getpid());
+    f = value ? fopen(beside, "wb") : NULL;
+    if (f) {
+        memcpy(h.magic, cache_magic, sizeof(h.magic));
+        move_statistics(w, value, 1);
+        h.content = hash128(value, h.values * sizeof(*value));
+        good = fwrite(&h, sizeof(h), 1, f) == 1 &&
+               fwrite(value, sizeof(*value), h.values, f) == h.values;
+        if (fclose(f) || !good || rename(beside, path))
+            unlink(beside);
+    }
+    emu_free(value);
+}
+
+/* ---- the three ways ---- */
+
+static enum emu_status calibrate(struct weights *w, const struct net *n, const char **how)
+{
+    char path[CACHE_PATH_MAX];
+    struct hash128 key;
+    int cached;
+
+    TRY(make_key(n, w, &key));
+    cached = cache_path(&key, path);
+    *how = ", statistics of norms as measured before";
+    if (cached && cache_read(path, &key, w))
+        return EMU_OK;
+    TRY(weights_calibrate(w, n, CALIBRATION_PICTURES));
+    if (cached)
+        cache_write(path, &key, w);
+    *how = ", statistics of norms measured";
+    return EMU_OK;
+}
+
+static enum emu_status fill(const struct model_request *q, const struct net *n, struct weights *w,
+                            char *text, size_t bytes)
+{
+    const char *how = "";
+
+    if (q->weights) {
+        TRY(weights_read(w, n, q->weights, stderr));
+        snprintf(text, bytes, "%s (names of %s)", q->weights, w->names ? w->names : "torchvision");
+    } else {
+        weights_seed(w, n, q->seed);
+        if (!q->uncalibrated && statistics_count(w))
+            TRY(calibrate(w, n, &how));
+        snprintf(text, bytes, "seed %" PRIu64 "%s", q->seed, how);
+    }
+    return q->write_weights ? weights_write(w, n, q->write_weights) : EMU_OK;
+}
+
+enum emu_status model_weights_get(const struct model_request *q, const struct net *n,
+                                  struct weights **out, char *text, size_t bytes)
+{
+    enum emu_status s;
+
+    TRY(weights_new(n, out));
+    s = fill(q, n, *out, text, bytes);
+    if (s != EMU_OK) {
+        weights_free(*out);
+        *out = NULL;
+    }
+    return s;
+}

@@ -1,0 +1,265 @@
+/* dw_plan.c - thirds of the output, windows, and the work list that tells both to dw.inc. */
+#include "programs/codelets/dw_plan.h"
+
+#include <string.h>
+
+#include "programs/codelets/conv_pack.h"
+
+/* ---- windows ---- */
+
+uint32_t dw_windows(uint32_t k, uint32_t stride)
+{
+    return stride == 1 && k == 3 ? 3 : 2 * k;
+}
+
+struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t i)
+{
+    struct dw_window w = { .row = stride == 1 && k == 3 ? i : i / 2, .column = { -1, -1, -1, -1 } };
+    int32_t row = (int32_t)(w.row * wp);
+    int shift = 0; /* tap of the first column */
+
+    w.base = row;
+    if (stride == 1 && k == 3) {
+        /* Where there is something before, nothing behind the last column is read. */
+        shift = i > 0;
+        w.base -= shift;
+        for (int c = 0; c < 3; c++)
+            w.column[c + shift] = c;
+    } else if (stride == 1) {
+        w.base += i % 2;
+        for (int c = 0; c < DW_TAPS && i % 2 == 0; c++)
+            w.column[c] = c;
+        if (i % 2)
+            w.column[3] = 4;
+    } else {
+        if (i % 2) {
+            shift = w.row + 1 == k;
+            w.base += shift ? -1 : 1;
+        }
+        for (int c = (int)i % 2; c < (int)k; c += 2)
+            w.column[c / 2 + shift] = c;
+    }
+    return w;
+}
+
+/* ---- thirds ---- */
+
+/* A place between positions: the position (row, column) or the end of the row before it. */
+struct place {
+    uint32_t row, column;
+};
+
+/* Where a third may end, near position `at` of the stream. */
+static struct place legal_place(const struct dw_plan *p, uint32_t at)
+{
+    struct place c = { at / p->pitch, at % p->pitch };
+    uint32_t most = p->stride == 1 ? p->wo - 1 : p->pitch - DW_SHORT;
+
+    if (c.column >= p->wo)
+        return (struct place){ c.row + 1, 0 };
+    if (c.column && c.column < DW_SHORT)
+        c.column = c.column > DW_SHORT / 2 && DW_SHORT <= most ? DW_SHORT : 0;
+    if (c.column > most)
+        c.column = most >= DW_SHORT ? most : 0;
+    return c;
+}
+
+static struct dw_third third_between(const struct dw_plan *p, struct place from, struct place to)
+{
+    struct dw_third t = { from.row, from.column, to.row, to.column, 0 };
+
+    if (from.row > to.row || (from.row == to.row && from.column >= to.column))
+        return t;
+    if (!to.column) {
+        t.end_row--;
+        t.end_column = p->wo;
+    }
+    t.positions = (t.end_row - t.row) * p->pitch + t.end_column - t.column;
+    return t;
+}
+
+static int third_fits(const struct dw_plan *p, const struct dw_third *t)
+{
+    if (!t->positions)
+        return 1;
+    if (t->row == t->end_row)
+        return t->positions >= DW_SHORT;
+    return t->end_column >= DW_SHORT && (p->stride == 1 || t->column + DW_SHORT <= p->pitch);
+}
+
+/* Cuts at places[1] and [2]; returns what the slowest third costs, or nothing fits. */
+static uint32_t try_places(struct dw_plan *p, const struct place place[DW_THIRDS + 1])
+{
+    uint32_t most = 0;
+
+    p->longest = 0;
+    for (uint32_t t = 0; t < DW_THIRDS; t++) {
+        struct dw_third *third = &p->third[t];
+        uint32_t cost;
+
+        *third = third_between(p, place[t], place[t + 1]);
+        if (!third_fits(p, third))
+            return UINT32_MAX;
+        cost = third->positions + 3 * (third->end_row - third->row);
+        most = cost > most ? cost : most;
+        p->longest = third->positions > p->longest ? third->positions : p->longest;
+    }
+    return most;
+}
+
+/* Equal parts of the stream, 3 or 2; or whole rows. */
+static uint32_t try_parts(struct dw_plan *p, uint32_t parts)
+{
+    uint32_t all = (p->ho - 1) * p->pitch + p->wo;
+    struct place place[DW_THIRDS + 1] = { { 0, 0 } };
+
+    for (uint32_t t = 1; t <= DW_THIRDS; t++)
+        place[t] =
+            t < parts ? legal_place(p, (all * t + parts - 1) / parts) : (struct place){ p->ho, 0 };
+    return try_places(p, place);
+}
+
+static uint32_t try_rows(struct dw_plan *p)
+{
+    uint32_t rows = (p->ho + DW_THIRDS - 1) / DW_THIRDS;
+    struct place place[DW_THIRDS + 1] = { { 0, 0 } };
+
+    for (uint32_t t = 1; t <= DW_THIRDS; t++)
+        place[t].row = rows * t < p->ho ? rows * t : p->ho;
+    return try_places(p, place);
+}
+
+struct dw_plan dw_plan(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t wp)
+{
+    struct dw_plan p = { .k = k, .stride = stride, .ho = ho, .wo = wo, .wp = wp }, best;
+    uint32_t least;
+
+    p.pitch = stride == 1 ? wp : wo + k / 2;
+    p.real = stride == 1 ? DW_TAPS - 1 : k / 2;
+    p.narrow = wo < DW_SHORT;
+    if (p.narrow || !ho)
+        return p;
+    best = p;
+    least = try_rows(&best);
+    for (uint32_t parts = DW_THIRDS; parts > 1; parts--) {
+        struct dw_plan other = p;
+        uint32_t cost = try_parts(&other, parts);
+
+        if (cost < least) {
+            least = cost;
+            best = other;
+        }
+    }
+    return best;
+}
+
+uint32_t dw_narrow_rows(const struct dw_plan *p, uint32_t third)
+{
+    return p->wo ? (p->ho + DW_THIRDS - 1 - third) / DW_THIRDS : 0;
+}
+
+uint32_t dw_area_first(uint32_t k, uint32_t stride, uint32_t half)
+{
+    /* The last pass must not load from the vector of 16 bytes which y has for this half. */
+    uint32_t last_from_first = dw_windows(k, stride) % 2 == 0;
+
+    return half * DW_AREA / DW_HALVES + (half ^ last_from_first) * DW_LANES;
+}
+
+uint32_t dw_scratch_halves(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t wp)
+{
+    struct dw_plan p = dw_plan(k, stride, ho, wo, wp);
+
+    return DW_THIRDS * p.longest * DW_AREA;
+}
+
+/* ---- the work list ---- */
+
+enum { VARIANT_IDLE = -8, VARIANT_NARROW = -16 };
+enum { RECORDS = 1, RECORD = 14 };
+enum {
+    REC_X,
+    REC_Y,
+    REC_AREA,
+    REC_STRIDES,
+    REC_COUNT,
+    REC_FIRST,
+    REC_ROWS,
+    REC_LAST,
+    REC_WO,
+    REC_GAP,
+    REC_ROW,
+    REC_BACK_PAIR,
+    REC_BACK_BLOCK,
+    REC_Y_BLOCK,
+    REC_Q6 = REC_FIRST,
+    REC_JUMP = REC_WO,
+    REC_COLS = REC_FIRST,
+    REC_X_ROW,
+    REC_Y_ROW
+};
+_Static_assert(DW_WORK_WORDS == RECORDS + DW_HALVES * DW_THIRDS * RECORD, "the work list");
+
+static void wide_record(const struct dw_plan *p, const struct dw_third *t, uint32_t *rec)
+{
+    uint32_t single = t->row == t->end_row;
+
+    rec[REC_X] += DW_POSITION * p->stride * (t->row * p->wp + t->column);
+    rec[REC_Y] += DW_POSITION * (t->row * p->wo + t->column);
+    rec[REC_ROWS] = single ? UINT32_MAX : t->end_row - t->row - 1;
+    rec[REC_LAST] = t->end_column - DW_SHORT;
+    if (p->stride == 1) {
+        rec[REC_COUNT] = t->positions - DW_SHORT;
+        rec[REC_FIRST] = single ? rec[REC_COUNT] : p->wo - t->column;
+        rec[REC_WO] = p->wo;
+        rec[REC_GAP] = p->pitch - p->wo;
+    } else {
+        rec[REC_COUNT] = (single ? t->positions : p->pitch - t->column) - DW_SHORT;
+        rec[REC_Q6] = p->pitch - DW_SHORT;
+        rec[REC_JUMP] = DW_POSITION * p->stride * (p->wp - p->pitch);
+    }
+}
+
+static void narrow_record(const struct dw_plan *p, uint32_t third, uint32_t *rec)
+{
+    uint32_t row = DW_POSITION * p->stride * p->wp;
+
+    rec[REC_X] += third * row;
+    rec[REC_Y] += third * DW_POSITION * p->wo;
+    rec[REC_COUNT] = dw_narrow_rows(p, third) - 1;
+    rec[REC_COLS] = p->wo - 1;
+    rec[REC_X_ROW] = DW_THIRDS * row - DW_POSITION * p->stride * p->wo;
+    rec[REC_Y_ROW] = (DW_THIRDS - 1) * DW_POSITION * p->wo;
+}
+
+void dw_work(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t hp, uint32_t wp,
+             uint32_t work[DW_WORK_WORDS])
+{
+    struct dw_plan p = dw_plan(k, stride, ho, wo, wp);
+    struct dw_window last = dw_window(k, stride, wp, dw_windows(k, stride) - 1);
+    uint32_t first = k == 3 && stride == 1 ? (uint32_t)-DW_POSITION : 0;
+    uint32_t back = first - DW_POSITION * (uint32_t)last.base;
+    uint32_t pair = DW_HALVES * DW_LANES * 2, idle = 0;
+
+    memset(work, 0, DW_WORK_WORDS * sizeof(*work));
+    for (uint32_t w = 0; w < DW_HALVES * DW_THIRDS; w++) {
+        uint32_t *rec = work + RECORDS + w * RECORD, third = w % DW_THIRDS, half = w / DW_THIRDS;
+
+        rec[REC_X] = first + half * DW_LANES * 2;
+        rec[REC_Y] = half * DW_LANES * 2;
+        rec[REC_AREA] = third * p.longest * DW_POSITION + 2 * dw_area_first(k, stride, half);
+        rec[REC_STRIDES] = half << 31 | DW_POSITION / 8 << 10 | DW_POSITION / 8 * stride;
+        rec[REC_ROW] = DW_POSITION * (k == 3 && stride == 1 ? wp : wp - 1);
+        rec[REC_BACK_PAIR] = back + pair;
+        rec[REC_BACK_BLOCK] = back - pair + DW_POSITION * hp * wp;
+        rec[REC_Y_BLOCK] = DW_POSITION * ho * wo - pair;
+        if (p.narrow)
+            narrow_record(&p, third, rec);
+        else if (p.third[third].positions)
+            wide_record(&p, &p.third[third], rec);
+        else
+            rec[REC_COUNT] = UINT32_MAX;
+        idle |= rec[REC_COUNT] >> 31;
+    }
+    work[0] = p.narrow ? (uint32_t)VARIANT_NARROW : idle ? (uint32_t)VARIANT_IDLE : 0;
+}

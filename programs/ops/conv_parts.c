@@ -1,0 +1,151 @@
+/* conv_parts.c - weights in blocks, and sums of partial results. */
+#include "programs/ops/conv_parts.h"
+
+#include <string.h>
+
+enum { BLOCK = NN_ATOM * NN_ATOM };
+
+/* ---- weights ---- */
+
+static uint32_t in_blocks(const struct conv_weights *w)
+{
+    return nn_atoms(w->channels);
+}
+
+struct nn_range conv_in_blocks(const struct conv_weights *w, uint32_t i)
+{
+    return nn_part(in_blocks(w), w->plan->cut_in, i);
+}
+
+struct nn_range conv_out_blocks(const struct conv_weights *w, uint32_t o)
+{
+    struct nn_range r = nn_part(w->units, w->plan->cut_out, o);
+
+    return (struct nn_range){ r.begin * w->unit, r.end * w->unit };
+}
+
+static uint32_t taps(const struct conv_weights *w)
+{
+    return w->layer->kernel * w->layer->kernel;
+}
+
+/* Values of part (i, o), and before it in a copy: parts lie i by i, o by o. */
+static uint32_t part_size(const struct conv_weights *w, uint32_t i, uint32_t o)
+{
+    return nn_size(conv_in_blocks(w, i)) * nn_size(conv_out_blocks(w, o)) * taps(w) * BLOCK;
+}
+
+static uint32_t part_at(const struct conv_weights *w, uint32_t i, uint32_t o)
+{
+    struct nn_range in = conv_in_blocks(w, i);
+
+    return (in.begin * w->units * w->unit + nn_size(in) * conv_out_blocks(w, o).begin) * taps(w) *
+           BLOCK;
+}
+
+/* Part (i, o) in the order of the matrix unit, [out][in][kernel][kernel][16][16]. */
+static void pack_part(const struct conv_weights *w, uint32_t i, uint32_t o, uint16_t *out)
+{
+    struct nn_range ib = conv_in_blocks(w, i), ob = conv_out_blocks(w, o);
+    uint32_t in = nn_size(ib), k2 = taps(w), n = part_size(w, i, o);
+
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t tap = k / BLOCK % k2, b = k / BLOCK / k2;
+        uint32_t row = (ob.begin + b / in) * NN_ATOM + k / NN_ATOM % NN_ATOM;
+        uint32_t column = (ib.begin + b % in) * NN_ATOM + k % NN_ATOM;
+
+        if (row < w->layer->out_c && column < w->channels)
+            out[k] = nn_half(w->layer->weights[((size_t)row * w->channels + column) * k2 + tap]);
+    }
+}
+
+void conv_weights_new(struct conv_weights *w, uint32_t copies)
+{
+    struct graph *g = w->nn->g;
+    uint32_t n = in_blocks(w) * w->units * w->unit * taps(w) * BLOCK;
+    uint16_t *v = emu_alloc((size_t)copies * n, sizeof(*v));
+
+    w->t = w->nn->zeros;
+    if (!v) {
+        graph_fail(g, EMU_NO_MEMORY, "%u copies of %u weights", copies, n);
+        return;
+    }
+    for (uint32_t i = 0; i < w->plan->cut_in; i++) {
+        for (uint32_t o = 0; o < w->plan->cut_out; o++)
+            pack_part(w, i, o, v + part_at(w, i, o));
+    }
+    for (uint32_t c = 1; c < copies; c++)
+        memcpy(v + (size_t)c * n, v, n * sizeof(*v));
+    w->t = graph_constant(g, ELEM_F16, 2, (const uint32_t[]){ copies, n }, v, "weights");
+    emu_free(v);
+}
+
+struct tensor conv_weights_on(const struct conv_weights *w, uint32_t i, uint32_t o, uint32_t copy,
+                              uint32_t tile)
+{
+    struct graph *g = w->nn->g;
+    uint32_t at = part_at(w, i, o);
+    struct tensor t = tensor_slice(g, tensor_index(g, w->t, copy), 0, at, at + part_size(w, i, o));
+
+    graph_map(g, t, tile);
+    return t;
+}
+
+/* ---- partial results ---- */
+
+/* Positions `at` of block b of a sum, all partial results and the residual. */
+static struct tensor terms_of(struct graph *g, const struct conv_sum *s, uint32_t b,
+                              struct nn_range at)
+{
+    const struct nn_range part[] = { { b, b + 1 }, at, { 0, NN_ATOM } };
+    uint32_t terms = s->parts + (s->adds != 0);
+    struct tensor *term = emu_alloc(terms, sizeof(*term)), all = s->y;
+
+    if (!term) {
+        graph_fail(g, EMU_NO_MEMORY, "partial results");
+        return all;
+    }
+    for (uint32_t i = 0; i < terms; i++)
+        term[i] = tensor_flatten(g, nn_slice(g, i < s->parts ? s->partial[i] : s->add, part));
+    all = tensor_concat(g, term, terms, 0);
+    emu_free(term);
+    return all;
+}
+
+/* Positions `at` of block b on a tile. */
+static void add_block(struct conv_finish *f, const struct conv_sum *s, const char *codelet,
+                      uint32_t i, uint32_t b, struct nn_range at)
+{
+    struct graph *g = f->nn->g;
+    uint32_t tile = s->first_tile + i * s->tile_step, v = graph_vertex(g, f->cs, codelet, tile);
+    struct tensor y =
+        nn_slice(g, s->y, (const struct nn_range[]){ { b, b + 1 }, at, { 0, NN_ATOM } });
+    struct nn_range block = { s->blocks.begin + b, s->blocks.begin + b + 1 };
+
+    graph_map(g, y, tile);
+    vertex_connect(g, v, "partials", terms_of(g, s, b, at));
+    vertex_connect(g, v, "bias", conv_finish_bias(f, s->first_copy + i * s->copy_step, block));
+    vertex_connect(g, v, "out", tensor_flatten(g, y));
+    vertex_set_u32(g, v, "p", s->parts + (s->adds != 0));
+}
+
+void conv_add_up(struct conv_finish *f, const struct conv_sum *s)
+{
+    uint32_t wide = tensor_shape(f->nn->g, s->y)[1], rows = nn_size(s->blocks) * wide;
+    char codelet[40];
+
+    conv_finish_start(f, "add");
+    nn_codelet(codelet, "reduce_bias", f->layer->act);
+    for (uint32_t i = 0; i < s->parts; i++) {
+        struct nn_range share = nn_part(rows, s->parts, i);
+
+        (void)conv_finish_map(f, s->first_copy + i * s->copy_step, s->blocks,
+                              s->first_tile + i * s->tile_step);
+        for (uint32_t at = share.begin, stop; at < share.end; at = stop) {
+            uint32_t b = at / wide;
+
+            stop = (b + 1) * wide < share.end ? (b + 1) * wide : share.end;
+            add_block(f, s, codelet, i, b, (struct nn_range){ at % wide, at % wide + stop - at });
+        }
+    }
+}

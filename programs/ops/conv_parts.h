@@ -1,0 +1,48 @@
+/* conv_parts.h - what convolutions on the matrix unit share: weights in blocks of 16 x 16 channels,
+ * and partial results of tiles that have a part of the input channels each.
+ */
+#ifndef PROGRAMS_CONV_PARTS_H
+#define PROGRAMS_CONV_PARTS_H
+
+#include "programs/ops/conv.h"
+
+/* ---- weights ---- */
+
+/* The weights of a layer: in every copy part (i, o) of the plan's cuts of input and output
+ * channels is [output blocks][input blocks][kernel][kernel][16][16]. */
+struct conv_weights {
+    struct nn *nn;
+    const struct conv_layer *layer;
+    const struct conv_plan *plan;
+    uint32_t channels;    /* of the input, of a group */
+    uint32_t units, unit; /* the output is cut between units of so many blocks */
+    struct tensor t;      /* constant [copies][..] */
+};
+
+/* Makes them; the fields before t are set. Every part of every copy must be put on a tile. */
+void conv_weights_new(struct conv_weights *w, uint32_t copies);
+/* Part (i, o) of a copy, put on a tile; flat. */
+struct tensor conv_weights_on(const struct conv_weights *w, uint32_t i, uint32_t o, uint32_t copy,
+                              uint32_t tile);
+/* Blocks of part i of the input, part o of the output. */
+struct nn_range conv_in_blocks(const struct conv_weights *w, uint32_t i);
+struct nn_range conv_out_blocks(const struct conv_weights *w, uint32_t o);
+
+/* ---- partial results ---- */
+
+/* Tiles of which each has a partial result of the same output; part i lies on tile first_tile + i
+ * tile_step and takes copy first_copy + i copy_step of the biases. */
+struct conv_sum {
+    uint32_t parts, first_tile, tile_step, first_copy, copy_step;
+    struct nn_range blocks;
+    const struct tensor *partial; /* borrowed; [parts], each [blocks][positions][16] */
+    struct tensor y;              /* [blocks][positions][16], not mapped yet */
+    struct tensor add;            /* the same, added; with adds */
+    int adds;
+};
+
+/* Each tile adds up its share of the rows of 16, bias, residual and activation included, and keeps
+ * them. f: its compute set is made by the first call. */
+void conv_add_up(struct conv_finish *f, const struct conv_sum *s);
+
+#endif

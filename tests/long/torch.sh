@@ -1,0 +1,32 @@
+#!/bin/bash
+# The f64 reference of models/ref against torch in float64, on the same seeded weights and pictures: every block and the scores.
+# Needs torch of the system's Python (python3-torch); with python3-torchvision its models are compared, too.
+#
+#   PYTHON=PROGRAM  the Python that has torch (default /usr/bin/python3)
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+python=${PYTHON:-/usr/bin/python3}
+"$python" -c 'import torch' 2>/dev/null || { echo "skipped: $python has no torch (python3-torch)"; exit 0; }
+"$python" -c 'import torchvision' 2>/dev/null || echo "torchvision is absent (python3-torchvision): its own models are not compared"
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+make -s -j2 build/obj/release/libsuperstep.a || exit 2
+${CC:-cc} -std=gnu11 -O2 -march=x86-64-v3 -ffp-contract=off -fopenmp -I. -D_GNU_SOURCE -o "$tmp/dump" tests/long/torch_dump.c \
+    build/obj/release/libsuperstep.a ${LDFLAGS:-} -ljansson -lzstd -lm || exit 2
+failed=0
+
+compare() { # network, padding, norm, resolution
+    printf '%-20s %-6s %-6s %4s  ' "$@"
+    "$tmp/dump" "$@" "$tmp/net" && "$python" tests/long/torch_compare.py "$1" "$2" "$3" "$tmp/net" || failed=1
+}
+
+compare efficientnet-b4 same batch 380
+compare efficientnet-b4 torch batch 380
+compare efficientnet-b4-g16 same group 380
+compare efficientnet-b0 torch batch 224
+compare efficientnet-b0 same group 97
+compare efficientnet-b3-g16 same batch 150
+compare efficientnet-b6-g16 torch group 64
+compare efficientnet-b7 torch batch 160
+compare resnet-50 torch batch 224
+exit $failed
