@@ -83,8 +83,12 @@ check-isa: $(ISA_BIN) ## every row of the instruction table: ordinary, edge and 
 check-cases: $(B)/superstep ## whole programs on one tile
 	$(Q)tests/run_cases.sh $(B)/superstep tests/cases/*.json
 
-check-lab: $(B)/superstep ## whole-machine programs of programs/lab
+check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, then graphs
 	$(Q)tests/run_lab.sh $(B)/superstep programs/lab/*.bsp.json
+	$(Q)tests/run_lab_programs.sh $(B)/superstep tests/programs/lab.expect
+
+set-lab-expect: $(B)/superstep ## write today's cycles and digests into tests/programs/lab.expect
+	$(Q)tests/run_lab_programs.sh --set-expect $(B)/superstep tests/programs/lab.expect
 
 check-long: check ## the long tests: sanitizers, compilers and levels, PopLibs sources (SUPERSTEP_POPLIBS)
 	$(Q)for t in tests/long/*.sh; do echo "== $$t"; $$t || exit 1; done
@@ -118,5 +122,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@awk -F': .*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all check check-layers check-headers check-docs check-unit check-isa check-cases check-lab check-long bench bench-codelets fuzz fuzz-all format clean help
+.PHONY: all check check-layers check-headers check-docs check-unit check-isa check-cases check-lab set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

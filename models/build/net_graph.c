@@ -12,6 +12,7 @@ struct builder {
     const struct weights *weights;
     struct net_graph *out;
     uint32_t *users; /* owned; how many layers read each layer */
+    int keep_layers;
 };
 
 static const struct layer *layer_at(const struct builder *b, uint32_t i)
@@ -22,6 +23,23 @@ static const struct layer *layer_at(const struct builder *b, uint32_t i)
 static struct feature result_of(const struct builder *b, uint32_t layer)
 {
     return b->out->layer[b->out->layer[layer].into].result;
+}
+
+/* What a layer may work on in place: the result of another or, where the host shall read that after
+ * the run, a copy. */
+static struct feature result_to_change(struct builder *b, uint32_t layer, const char *name)
+{
+    struct feature x = result_of(b, layer), y = x;
+
+    if (!b->keep_layers)
+        return x;
+    graph_push(b->g, name);
+    y.t = graph_variable(b->g, tensor_elem(b->g, x.t), tensor_rank(b->g, x.t),
+                         tensor_shape(b->g, x.t), "in");
+    graph_map_like(b->g, y.t, x.t);
+    program_add(b->g, b->seq, program_copy(b->g, x.t, y.t));
+    graph_pop(b->g);
+    return y;
 }
 
 static void set_result(struct builder *b, uint32_t layer, uint32_t last, struct feature f)
@@ -173,8 +191,8 @@ static enum emu_status build_norm(struct builder *b, uint32_t i, uint32_t *last)
     if (follows(b, i, LAYER_SWISH) || follows(b, i, LAYER_RELU))
         act = activation_of(layer_at(b, ++*last)->op);
     set_result(b, i, *last,
-               op_group_norm(b->nn, result_of(b, l->input[0]), l->norm_groups, (float)l->eps,
-                             gamma->data, beta->data, act, l->name));
+               op_group_norm(b->nn, result_to_change(b, l->input[0], l->name), l->norm_groups,
+                             (float)l->eps, gamma->data, beta->data, act, l->name));
     return graph_status(b->g);
 }
 
@@ -203,14 +221,14 @@ static enum emu_status build_layer(struct builder *b, uint32_t i, uint32_t *last
                                l->pad.before_h, l->name));
         return graph_status(b->g);
     case LAYER_SCALE:
-        set_result(
-            b, i, i,
-            op_channel_scale(b->nn, result_of(b, l->input[0]), result_of(b, l->input[1]), l->name));
+        set_result(b, i, i,
+                   op_channel_scale(b->nn, result_to_change(b, l->input[0], l->name),
+                                    result_of(b, l->input[1]), l->name));
         return graph_status(b->g);
     case LAYER_ADD:
         set_result(b, i, i,
-                   op_feature_add(b->nn, result_of(b, l->input[0]), result_of(b, l->input[1]),
-                                  ACT_NONE, l->name));
+                   op_feature_add(b->nn, result_to_change(b, l->input[0], l->name),
+                                  result_of(b, l->input[1]), ACT_NONE, l->name));
         return graph_status(b->g);
     case LAYER_SOFTMAX:
         ng->scores = op_scores(b->nn, result_of(b, l->input[0]), l->name);
@@ -262,6 +280,7 @@ enum emu_status net_graph_build(struct graph *g, const struct net *n, const stru
         s = nn_new(g, b.seq, memory, &b.nn);
     if (s == EMU_OK) {
         b.out->net = n;
+        b.keep_layers = o->keep_layers;
         count_users(&b);
         s = build_all(&b, o);
     }

@@ -129,9 +129,11 @@ static int is_overwritten(const struct comparer *c, uint32_t first)
 /* ---- comparison ---- */
 
 struct difference {
-    double largest, error, bound, worst; /* largest value; of the worst number: error, bound, ratio */
+    double largest, error, bound,
+        worst; /* largest value; of the worst number: error, bound, ratio */
     double square_error, square;
     uint64_t at; /* the worst */
+    int lost;    /* the reference itself is not finite: its inputs were not */
 };
 
 static struct difference differ(const struct layer_value *want, const double *got, uint64_t n)
@@ -141,6 +143,7 @@ static struct difference differ(const struct layer_value *want, const double *go
     for (uint64_t i = 0; i < n; i++) {
         double error = fabs(got[i] - want->v[i]), ratio = error / want->e[i];
 
+        d.lost |= !isfinite(want->v[i]);
         if (error == 0)
             ratio = 0;
         if (!(ratio <= d.worst)) { /* NaN, too */
@@ -165,13 +168,19 @@ static void print_difference(struct comparer *c, uint32_t first, uint32_t last,
     int bad = d->worst > 1 || !clean;
     char op[64] = "";
 
+    if (d->lost) {
+        fprintf(c->f, "%-20s not compared: its inputs are not finite\n", n->layer[first].name);
+        return;
+    }
     for (uint32_t i = first; i <= last && strlen(op) < 40; i++)
         snprintf(op + strlen(op), sizeof(op) - strlen(op), "%s%s", i > first ? "+" : "",
                  layer_op_name(n->layer[i].op));
     fprintf(c->f, "%-20s %-20s %10.4g %10.3g %10.3g %7.3f %10.3g%s\n", n->layer[first].name, op,
             d->largest, d->error, d->bound, d->worst,
             d->square > 0 ? sqrt(d->square_error / d->square) : 0,
-            !clean ? "  PADDING CHANNELS NOT ZERO" : bad ? "  BROKEN" : "");
+            !clean ? "  PADDING CHANNELS NOT ZERO"
+            : bad  ? "  BROKEN"
+                   : "");
     c->compared++;
     if (!bad || c->broken++)
         return;
@@ -261,8 +270,9 @@ static enum emu_status compare_all(struct comparer *c)
         for (int k = 0; k < 2; k++)
             if (n->layer[i].input[k] != LAYER_NONE)
                 c->last_reader[into(c, n->layer[i].input[k])] = i;
-    fprintf(c->f, "\nLayers against the f64 reference, fed with the machine's inputs\n"
-                  "%-20s %-20s %10s %10s %10s %7s %10s\n",
+    fprintf(c->f,
+            "\nLayers against the f64 reference, fed with the machine's inputs\n"
+            "%-20s %-20s %10s %10s %10s %7s %10s\n",
             "layer", "op", "largest", "error", "bound", "ratio", "rms error");
     for (uint32_t first = 0, last; first < n->layers; first = last + 1) {
         for (last = first; last + 1 < n->layers && into(c, last + 1) == first;)

@@ -1,5 +1,5 @@
 /* layer_cycles.c - matches the supersteps of a run with the layers of a network, by the names of
- * the operations: everything a layer adds to a graph is named "layer/...".
+ * the operations: everything a layer adds to a graph is named "layer" or "layer/...".
  */
 #include "models/run/layer_cycles.h"
 
@@ -12,16 +12,17 @@ static struct layer_bill *row_of(const struct layer_cycles *k, const struct net_
                                  const char *name)
 {
     static const char copy[] = "copy to ";
-    const char *slash = strchr(name, '/');
     char layer[LAYER_NAME_MAX];
     uint32_t i, low = 0, high = k->rows - 1;
+    size_t length;
 
     if (!strncmp(name, copy, sizeof(copy) - 1))
         name += sizeof(copy) - 1;
-    if (!slash || slash <= name || slash - name >= LAYER_NAME_MAX)
+    length = strcspn(name, "/ ");
+    if (length >= LAYER_NAME_MAX)
         return &k->row[k->rows - 1];
-    memcpy(layer, name, (size_t)(slash - name));
-    layer[slash - name] = 0;
+    memcpy(layer, name, length);
+    layer[length] = 0;
     i = net_find(ng->net, layer);
     if (i == LAYER_NONE)
         return &k->row[k->rows - 1];
@@ -196,7 +197,9 @@ struct step_cost {
     uint64_t exchange, compute, sync, imbalance;
 };
 
-static struct step_cost cost_of(const struct run *r, size_t i)
+/* begin: the end of the superstep before. A tile that voted ahead is billed by the record from its
+ * own last release on, in every superstep that it skips: it did its work in the first of them. */
+static struct step_cost cost_of(const struct run *r, size_t i, uint64_t begin)
 {
     const struct record_step *s = record_at(r->record, i);
     uint64_t exchange = 0, both = 0, compute = 0, tiles = image_tile_count(r->im);
@@ -206,13 +209,15 @@ static struct step_cost cost_of(const struct run *r, size_t i)
         struct tile_step t = record_tile(r->record, i, image_tile_at(r->im, k)->tile);
         uint64_t sum = (uint64_t)t.exchange_cycles + t.compute_cycles;
 
+        if (sum + t.wait_cycles != s->end - begin)
+            continue;
         exchange = t.exchange_cycles > exchange ? t.exchange_cycles : exchange;
         both = sum > both ? sum : both;
         compute += t.compute_cycles;
     }
     c.exchange = exchange;
     c.compute = both - exchange;
-    c.sync = s->end - s->release - both;
+    c.sync = s->end - begin - both;
     compute /= tiles ? tiles : 1;
     c.imbalance = c.compute > compute ? c.compute - compute : 0;
     return c;
@@ -269,11 +274,14 @@ enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct net_graph
 {
     size_t steps = record_count(r->record);
     struct payers *p = emu_alloc(steps + 1, sizeof(*p));
+    uint64_t begin = 0;
     enum emu_status s = p ? find_payers(k, ng, c, p, steps) : EMU_NO_MEMORY;
 
     for (size_t i = 0, index = 0; i < steps && s == EMU_OK; i++) {
-        if (!record_at(r->record, i)->group) /* the others work beside it */
-            bill_step(k, &p[index++], cost_of(r, i));
+        if (record_at(r->record, i)->group)
+            continue; /* the others work beside it */
+        bill_step(k, &p[index++], cost_of(r, i, begin));
+        begin = record_at(r->record, i)->end;
     }
     emu_free(p);
     add_total(k);

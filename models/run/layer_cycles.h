@@ -10,16 +10,16 @@
 #include "models/build/net_graph.h"
 
 struct layer_bill {
-    uint32_t layer, last;  /* first and last of those fused; LAYER_NONE: what belongs to no layer */
-    uint32_t supersteps;   /* whose compute it has */
-    uint64_t cycles;       /* exchange + compute + sync */
-    uint64_t exchange;     /* of the slowest tile, per superstep */
-    uint64_t compute;      /* what it adds to the slowest tile */
-    uint64_t sync;         /* the rest up to the next release */
-    uint64_t imbalance;    /* part of compute: above the mean of all tiles that have code */
-    uint64_t macs;         /* of the whole batch */
-    uint64_t bound;        /* cycles that no schedule could go below: see layer_bound() */
-    uint64_t predicted;    /* by the planner; 0: it was not asked */
+    uint32_t layer, last; /* first and last of those fused; LAYER_NONE: what belongs to no layer */
+    uint32_t supersteps;  /* whose compute it has */
+    uint64_t cycles;      /* exchange + compute + sync */
+    uint64_t exchange;    /* of the slowest tile, per superstep */
+    uint64_t compute;     /* what it adds to the slowest tile */
+    uint64_t sync;        /* the rest up to the next release */
+    uint64_t imbalance;   /* part of compute: above the mean of all tiles that have code */
+    uint64_t macs;        /* of the whole batch */
+    uint64_t bound;       /* cycles that no schedule could go below: see layer_bound() */
+    uint64_t predicted;   /* by the planner; 0: it was not asked */
     uint64_t max_tile_bytes;  /* in use on the fullest tile while it runs */
     uint64_t held_bytes;      /* on all tiles: code and parameters that are always there */
     uint64_t held_tile_bytes; /* the same on the tile with most of them */

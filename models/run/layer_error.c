@@ -95,8 +95,8 @@ static enum emu_status fold_error(const struct layer_bounds *b, uint32_t layer,
     for (uint64_t i = 0; i < n; i++) {
         uint64_t c = i / plane % l->out_c;
 
-        out->e[i] = fabs((double)scale[c]) * (in->e ? in->e[i] : 0) +
-                    4 * (u * fabs((double)shift[c]) + t);
+        out->e[i] =
+            fabs((double)scale[c]) * (in->e ? in->e[i] : 0) + 4 * (u * fabs((double)shift[c]) + t);
     }
     emu_free(scale);
     return EMU_OK;

@@ -25,9 +25,9 @@ struct layer_value {
 };
 
 struct layer_bounds {
-    const struct net *net;       /* borrowed, like the next */
+    const struct net *net; /* borrowed, like the next */
     const struct weights *weights;
-    struct weights *magnitude;   /* owned: absolute values of all weights */
+    struct weights *magnitude; /* owned: absolute values of all weights */
 };
 
 /* EMU_NO_MEMORY. Free with layer_bounds_free, also on failure. */

@@ -208,10 +208,11 @@ static const struct argp parser = {
     .parser = parse_option,
     .children = children,
     .args_doc = "NETWORK",
-    .doc = "Compile a network for one chip, run pictures through it instruction by instruction, and "
-           "print the best classes, the cycles of every layer and what the memory is for.\v"
-           "Exit status: 0 ran, 1 fault, a broken bound of --compare-layers or too little memory, 2 "
-           "bad usage or file.",
+    .doc =
+        "Compile a network for one chip, run pictures through it instruction by instruction, and "
+        "print the best classes, the cycles of every layer and what the memory is for.\v"
+        "Exit status: 0 ran, 1 fault, a broken bound of --compare-layers or too little memory, 2 "
+        "bad usage or file.",
 };
 
 int model_options_parse(int argc, char **argv, struct model_request *q)

@@ -18,7 +18,8 @@ static const struct published {
     double value;
     const char *what, *source;
 } table[] = {
-#define PUBLISHED(network, relation, value, what, source) { network, relation, value, what, source },
+#define PUBLISHED(network, relation, value, what, source)                                          \
+    { network, relation, value, what, source },
 #include "models/run/published.def"
 #undef PUBLISHED
 };
@@ -30,7 +31,8 @@ static int bears(const struct published *p, const struct net *n)
 }
 
 /* What the run has to say to a figure, in words. */
-static void compare(const struct model_answer *m, const struct published *p, char *out, size_t bytes)
+static void compare(const struct model_answer *m, const struct published *p, char *out,
+                    size_t bytes)
 {
     const struct layer_bill *t = &m->layers->total;
     double cycles = (double)model_cycles(m), batch = m->net->batch;
@@ -45,8 +47,8 @@ static void compare(const struct model_answer *m, const struct published *p, cha
                  3 * cycles / batch / 1e6);
         break;
     case TRAINING_RATE:
-        snprintf(out, bytes, "here: %.1f images/s, forward only: %.2f times", batch / model_seconds(m),
-                 batch / model_seconds(m) / p->value);
+        snprintf(out, bytes, "here: %.1f images/s, forward only: %.2f times",
+                 batch / model_seconds(m), batch / model_seconds(m) / p->value);
         break;
     case STEP_OVERHEAD:
         snprintf(out, bytes, "here: %.0f of sync a superstep, mean of %u",

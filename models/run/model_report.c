@@ -42,10 +42,13 @@ void model_top(const struct model_answer *m, uint32_t picture, uint32_t top[MODE
 
 const char *model_bill_name(const struct model_answer *m, const struct layer_bill *b)
 {
+    if (b == &m->layers->total)
+        return "all";
     return b->layer == LAYER_NONE ? "(no layer)" : m->net->layer[b->layer].name;
 }
 
-void model_bill_op(const struct model_answer *m, const struct layer_bill *b, char *out, size_t bytes)
+void model_bill_op(const struct model_answer *m, const struct layer_bill *b, char *out,
+                   size_t bytes)
 {
     size_t n = 0;
 
@@ -138,8 +141,8 @@ static void print_layers(const struct model_answer *m, FILE *f)
 {
     const struct layer_cycles *k = m->layers;
 
-    fprintf(f, "\nLayers%s\n", m->run ? ": cycles, and bytes of tile memory"
-                                      : ": bytes of tile memory");
+    fprintf(f, "\nLayers%s\n",
+            m->run ? ": cycles, and bytes of tile memory" : ": bytes of tile memory");
     fprintf(f, "%-20s %-18s", "layer", "op");
     if (m->run)
         fprintf(f, " %9s %9s %9s %8s %9s %8s %7s %6s", "cycles", "compute", "exchange", "sync",
@@ -171,8 +174,9 @@ static void print_prediction(const struct model_answer *m, FILE *f)
 
 void model_report_plans(const struct model_answer *m, FILE *f)
 {
-    fprintf(f, "\nPlans: parts of pictures x rows or positions x columns x output channels x input "
-               "channels\n%-20s %-10s %-18s %9s %9s %9s %7s %11s\n",
+    fprintf(f,
+            "\nPlans: parts of pictures x rows or positions x columns x output channels x input "
+            "channels\n%-20s %-10s %-18s %9s %9s %9s %7s %11s\n",
             "layer", "method", "parts", "predicted", "executed", "compute", "ratio", "temp. bytes");
     for (uint32_t i = 0; i < m->layers->rows; i++) {
         const struct layer_bill *b = &m->layers->row[i];
@@ -218,7 +222,8 @@ static void print_memory(const struct model_answer *m, FILE *f)
                     count_text(number(category, "mean_bytes")).at,
                     count_text(number(category, "max_bytes")).at, number(category, "max_tile"));
     }
-    fprintf(f, "  %-16s %14s on all tiles\n", "lost in gaps", count_text(number(o, "gap_bytes")).at);
+    fprintf(f, "  %-16s %14s on all tiles\n", "lost in gaps",
+            count_text(number(o, "gap_bytes")).at);
     fprintf(f, "  %-16s %14s on all tiles\n", "free", count_text(number(o, "free_bytes")).at);
     json_decref(o);
 }

@@ -15,8 +15,8 @@ struct model_answer {
     const struct layer_cycles *layers;
     const char *weights;        /* where they came from, one line */
     const char *const *picture; /* names, by picture of the batch */
-    struct run *run;     /* NULL: it was compiled only */
-    const float *scores; /* [batch][classes]; NULL: there are none */
+    struct run *run;            /* NULL: it was compiled only */
+    const float *scores;        /* [batch][classes]; NULL: there are none */
 };
 
 enum { MODEL_TOP = 5 };
@@ -26,8 +26,9 @@ enum { MODEL_TOP = 5 };
 void model_top(const struct model_answer *m, uint32_t picture, uint32_t top[MODEL_TOP]);
 
 uint64_t model_cycles(const struct model_answer *m);
-double model_seconds(const struct model_answer *m);    /* on the chip, at its clock */
-double model_efficiency(const struct model_answer *m); /* of the matrix unit's multiply-adds, 0..1 */
+double model_seconds(const struct model_answer *m); /* on the chip, at its clock */
+double
+model_efficiency(const struct model_answer *m); /* of the matrix unit's multiply-adds, 0..1 */
 
 /* "conv+norm+swish": the layers that were fused. */
 void model_bill_op(const struct model_answer *m, const struct layer_bill *b, char *out,

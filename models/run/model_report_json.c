@@ -36,8 +36,7 @@ static json_t *layer_json(const struct model_answer *m, const struct layer_bill 
            put(o, "compute", integer(b->compute)) && put(o, "exchange", integer(b->exchange)) &&
            put(o, "sync", integer(b->sync)) && put(o, "imbalance", integer(b->imbalance)) &&
            put(o, "supersteps", integer(b->supersteps)) && put(o, "macs", integer(b->macs)) &&
-           put(o, "lower_bound", integer(b->bound)) &&
-           put(o, "predicted", integer(b->predicted)) &&
+           put(o, "lower_bound", integer(b->bound)) && put(o, "predicted", integer(b->predicted)) &&
            put(o, "max_tile_bytes", integer(b->max_tile_bytes)) &&
            put(o, "held_bytes", integer(b->held_bytes)) &&
            put(o, "held_max_tile_bytes", integer(b->held_tile_bytes));
@@ -150,15 +149,14 @@ json_t *model_report_json(const struct model_answer *m)
 {
     const struct net *n = m->net;
     json_t *o = json_object();
-    int good = o && put(o, "model", json_string(n->name)) &&
-               put(o, "machine", json_string(m->arch.name)) &&
-               put(o, "tiles", integer(m->arch.tiles)) &&
-               put(o, "clock_mhz", integer(m->arch.clock_mhz)) &&
-               put(o, "micro_batch", integer(n->batch)) &&
-               put(o, "resolution", integer(n->resolution)) &&
-               put(o, "parameters", integer(net_params(n))) &&
-               put(o, "macs_per_image", integer(net_macs(n))) &&
-               put(o, "weights", json_string(m->weights));
+    int good =
+        o && put(o, "model", json_string(n->name)) &&
+        put(o, "machine", json_string(m->arch.name)) && put(o, "tiles", integer(m->arch.tiles)) &&
+        put(o, "clock_mhz", integer(m->arch.clock_mhz)) &&
+        put(o, "micro_batch", integer(n->batch)) && put(o, "resolution", integer(n->resolution)) &&
+        put(o, "parameters", integer(net_params(n))) &&
+        put(o, "macs_per_image", integer(net_macs(n))) &&
+        put(o, "weights", json_string(m->weights));
 
     if (good && m->run)
         good = put_run(m, o);

@@ -1,4 +1,5 @@
-/* model_run.c - the way of a network: layers, parameters, pictures, graph, image, machine, answer. */
+/* model_run.c - the way of a network: layers, parameters, pictures, graph, image, machine, answer.
+ */
 #include "models/run/model_run.h"
 
 #include <errno.h>
@@ -89,13 +90,15 @@ static double crop_of(const struct net *n)
 
 static enum emu_status find_shipped(struct model_run *m, unsigned i, const char **path)
 {
-    static const char *const file[] = { "models/pictures/cat.jpg", "models/pictures/landscape.png" };
+    static const char *const file[] = { "models/pictures/cat.jpg",
+                                        "models/pictures/landscape.png" };
     char found[PATH_MAX];
 
     i %= EMU_COUNT_OF(file);
     if (!m->picture_path[i]) {
         if (!asm_home_file(file[i], found, sizeof(found)))
-            return FAIL(IO, "%s: not found from the executable upwards; SUPERSTEP_HOME can say where",
+            return FAIL(IO,
+                        "%s: not found from the executable upwards; SUPERSTEP_HOME can say where",
                         file[i]);
         m->picture_path[i] = emu_strdup(found);
         if (!m->picture_path[i])

@@ -6,6 +6,7 @@
 #include <glob.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "programs/programs.h"
 
@@ -124,7 +125,8 @@ static int find_manifest(const char *name, char *out, size_t bytes)
     char file[NAME_MAX];
     int n = snprintf(file, sizeof(file), "programs/lab/%s%s", name, suffix);
 
-    return !strchr(name, '/') && n < (int)sizeof(file) && asm_home_file(file, out, bytes);
+    return !strchr(name, '/') && n < (int)sizeof(file) && asm_home_file(file, out, bytes) &&
+           !access(out, R_OK);
 }
 
 static int cmd_lab(int argc, char **argv)

@@ -7,28 +7,28 @@
 
 uint32_t dw_pack_halves(uint32_t k, uint32_t stride)
 {
-    return DW_ATOM * DW_TAPS * DW_LANES * dw_windows(k, stride);
+    return k * DW_ATOM * DW_TAPS * DW_LANES * dw_windows(k, stride);
 }
 
-/* Packed: [pairs][windows][taps][4 channels][2 halves of the pair][4 inputs]; each channel has a
- * weight for its own input only. */
+/* Packed: [pairs][kernel rows][taps][4 channels][windows][2 halves of the pair][4 inputs]; each
+ * channel has a weight for its own input only. */
 void dw_pack(uint32_t k, uint32_t stride, const uint16_t *w, uint16_t *packed)
 {
-    uint32_t windows = dw_windows(k, stride), pairs = DW_ATOM / DW_HALVES / DW_LANES;
-    uint16_t *out = packed;
+    uint32_t windows = dw_windows(k, stride), entries = dw_pack_halves(k, stride) / DW_LANES;
 
-    memset(packed, 0, dw_pack_halves(k, stride) * sizeof(*packed));
-    for (uint32_t i = 0; i < pairs * windows * DW_TAPS * DW_LANES * DW_HALVES; i++) {
-        uint32_t half = i % DW_HALVES, lane = i / DW_HALVES % DW_LANES;
-        uint32_t tap = i / DW_HALVES / DW_LANES % DW_TAPS;
-        uint32_t window = i / DW_HALVES / DW_LANES / DW_TAPS % windows;
-        uint32_t pair = i / DW_HALVES / DW_LANES / DW_TAPS / windows;
+    memset(packed, 0, DW_LANES * entries * sizeof(*packed));
+    for (uint32_t i = 0; i < entries; i++) {
+        uint32_t half = i % DW_HALVES, second = i / DW_HALVES % windows;
+        uint32_t lane = i / DW_HALVES / windows % DW_LANES;
+        uint32_t tap = i / DW_HALVES / windows / DW_LANES % DW_TAPS;
+        uint32_t row = i / DW_HALVES / windows / DW_LANES / DW_TAPS % k;
+        uint32_t pair = i / DW_HALVES / windows / DW_LANES / DW_TAPS / k;
         uint32_t channel = (pair * DW_HALVES + half) * DW_LANES + lane;
-        struct dw_window at = dw_window(k, stride, 0, window);
+        struct dw_window at = dw_window(k, stride, 0, row);
+        int column = second ? at.second[tap] : at.column[tap];
 
-        if (at.column[tap] >= 0)
-            out[lane] = w[(channel * k + at.row) * k + (uint32_t)at.column[tap]];
-        out += DW_LANES;
+        if (column >= 0)
+            packed[i * DW_LANES + lane] = w[(channel * k + row) * k + (uint32_t)column];
     }
 }
 

@@ -9,35 +9,27 @@
 
 uint32_t dw_windows(uint32_t k, uint32_t stride)
 {
-    return stride == 1 && k == 3 ? 3 : 2 * k;
+    return k == 3 && stride == 1 ? 1 : 2;
 }
 
-struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t i)
+struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t row)
 {
-    struct dw_window w = { .row = stride == 1 && k == 3 ? i : i / 2, .column = { -1, -1, -1, -1 } };
-    int32_t row = (int32_t)(w.row * wp);
-    int shift = 0; /* tap of the first column */
+    struct dw_window w = { .base = (int32_t)(row * wp), .row = row };
 
-    w.base = row;
-    if (stride == 1 && k == 3) {
+    for (int j = 0; j < DW_TAPS; j++)
+        w.column[j] = w.second[j] = -1;
+    if (stride == 2) {
+        for (int c = 0; c < (int)k; c++)
+            (c % 2 ? w.second : w.column)[c / 2] = c;
+    } else if (k == 3) {
         /* Where there is something before, nothing behind the last column is read. */
-        shift = i > 0;
-        w.base -= shift;
+        w.base -= row > 0;
         for (int c = 0; c < 3; c++)
-            w.column[c + shift] = c;
-    } else if (stride == 1) {
-        w.base += i % 2;
-        for (int c = 0; c < DW_TAPS && i % 2 == 0; c++)
-            w.column[c] = c;
-        if (i % 2)
-            w.column[3] = 4;
+            w.column[c + (row > 0)] = c;
     } else {
-        if (i % 2) {
-            shift = w.row + 1 == k;
-            w.base += shift ? -1 : 1;
-        }
-        for (int c = (int)i % 2; c < (int)k; c += 2)
-            w.column[c / 2 + shift] = c;
+        for (int c = 0; c < DW_TAPS; c++)
+            w.column[c] = c;
+        w.second[DW_TAPS - 1] = DW_TAPS;
     }
     return w;
 }
@@ -158,12 +150,9 @@ uint32_t dw_narrow_rows(const struct dw_plan *p, uint32_t third)
     return p->wo ? (p->ho + DW_THIRDS - 1 - third) / DW_THIRDS : 0;
 }
 
-uint32_t dw_area_first(uint32_t k, uint32_t stride, uint32_t half)
+uint32_t dw_area_first(uint32_t half)
 {
-    /* The last pass must not load from the vector of 16 bytes which y has for this half. */
-    uint32_t last_from_first = dw_windows(k, stride) % 2 == 0;
-
-    return half * DW_AREA / DW_HALVES + (half ^ last_from_first) * DW_LANES;
+    return half * DW_AREA / DW_HALVES + half * DW_LANES;
 }
 
 uint32_t dw_scratch_halves(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t wp)
@@ -177,6 +166,7 @@ uint32_t dw_scratch_halves(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo
 
 enum { VARIANT_IDLE = -8, VARIANT_NARROW = -16 };
 enum { RECORDS = 1, RECORD = 14 };
+enum { HEAD = 5 }; /* steps before the first repeat */
 enum {
     REC_X,
     REC_Y,
@@ -192,7 +182,7 @@ enum {
     REC_BACK_PAIR,
     REC_BACK_BLOCK,
     REC_Y_BLOCK,
-    REC_Q6 = REC_FIRST,
+    REC_Q5 = REC_FIRST,
     REC_JUMP = REC_WO,
     REC_COLS = REC_FIRST,
     REC_X_ROW,
@@ -214,8 +204,9 @@ static void wide_record(const struct dw_plan *p, const struct dw_third *t, uint3
         rec[REC_WO] = p->wo;
         rec[REC_GAP] = p->pitch - p->wo;
     } else {
-        rec[REC_COUNT] = (single ? t->positions : p->pitch - t->column) - DW_SHORT;
-        rec[REC_Q6] = p->pitch - DW_SHORT;
+        rec[REC_COUNT] = (single ? t->positions : p->pitch - t->column) - HEAD;
+        rec[REC_LAST] = t->end_column - HEAD;
+        rec[REC_Q5] = p->pitch - HEAD;
         rec[REC_JUMP] = DW_POSITION * p->stride * (p->wp - p->pitch);
     }
 }
@@ -236,7 +227,7 @@ void dw_work(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t hp,
              uint32_t work[DW_WORK_WORDS])
 {
     struct dw_plan p = dw_plan(k, stride, ho, wo, wp);
-    struct dw_window last = dw_window(k, stride, wp, dw_windows(k, stride) - 1);
+    struct dw_window last = dw_window(k, stride, wp, k - 1);
     uint32_t first = k == 3 && stride == 1 ? (uint32_t)-DW_POSITION : 0;
     uint32_t back = first - DW_POSITION * (uint32_t)last.base;
     uint32_t pair = DW_HALVES * DW_LANES * 2, idle = 0;
@@ -247,9 +238,9 @@ void dw_work(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t hp,
 
         rec[REC_X] = first + half * DW_LANES * 2;
         rec[REC_Y] = half * DW_LANES * 2;
-        rec[REC_AREA] = third * p.longest * DW_POSITION + 2 * dw_area_first(k, stride, half);
-        rec[REC_STRIDES] = half << 31 | DW_POSITION / 8 << 10 | DW_POSITION / 8 * stride;
-        rec[REC_ROW] = DW_POSITION * (k == 3 && stride == 1 ? wp : wp - 1);
+        rec[REC_AREA] = third * p.longest * DW_POSITION + 2 * dw_area_first(half);
+        rec[REC_STRIDES] = half << 31 | 2 * DW_POSITION / 8 << 10 | DW_POSITION / 8;
+        rec[REC_ROW] = DW_POSITION * wp;
         rec[REC_BACK_PAIR] = back + pair;
         rec[REC_BACK_BLOCK] = back - pair + DW_POSITION * hp * wp;
         rec[REC_Y_BLOCK] = DW_POSITION * ho * wo - pair;

@@ -33,20 +33,23 @@ struct dw_plan {
     struct dw_third third[DW_THIRDS];
 };
 
-/* A window: its place is `base` positions of x behind that of an output's first kernel position;
- * tap j has kernel column column[j], or weight 0 if that is negative. */
+/* A pass: one kernel row, base positions of x behind that of an output's first kernel position. Tap
+ * j of the sliding unit has kernel column column[j], that of the matrix unit behind it second[j];
+ * negative: weight 0. */
 struct dw_window {
     int32_t base;
     uint32_t row;
-    int column[DW_TAPS];
+    int column[DW_TAPS], second[DW_TAPS];
 };
 
 struct dw_plan dw_plan(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t wp);
+/* Windows of a pass: 2 if the matrix unit takes part. */
 uint32_t dw_windows(uint32_t k, uint32_t stride);
 struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t i);
-/* Where in the scratch of a position the first pass of a half stores; the second does to the other
- * vector of its 16 bytes, and so on by turns. */
-uint32_t dw_area_first(uint32_t k, uint32_t stride, uint32_t half);
+/* Where in the scratch of a position the first pass of a half stores: so that the last one does not
+ * load from the vector of 16 bytes which y has for this half. The second pass stores to the other
+ * one, and so on. */
+uint32_t dw_area_first(uint32_t half);
 /* Rows of a narrow third. */
 uint32_t dw_narrow_rows(const struct dw_plan *p, uint32_t third);
 

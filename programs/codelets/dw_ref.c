@@ -11,51 +11,61 @@ struct dw {
     struct dw_plan plan;
     uint32_t block, channel; /* the first of four */
     struct dw_window window;
-    const uint16_t *weights; /* of the window: [taps][4 channels][2 halves][4] */
+    const uint16_t *weights; /* of the pass: [taps][4 channels][windows][2 halves][4] */
 };
 
-/* Four sums: each adds the products of a tap at once and rounds to f32; the result to f16. in:
- * four channels at the places of the taps, NULL for zeros. */
-static void window_sums(const struct dw *d, const uint16_t *const in[DW_TAPS], const uint16_t *sum,
-                        uint16_t *out)
+/* Adds the products of four inputs with the weights of a tap, all at once, rounded to f32. */
+static void add_tap(const struct dw *d, const uint16_t *in, uint32_t tap, uint32_t second,
+                    uint32_t acc[DW_LANES], struct fp_env *env)
 {
-    static const uint16_t zeros[DW_LANES];
     uint32_t half = d->channel / DW_LANES % DW_HALVES;
-    struct fp_env env = { 0 };
+    uint32_t windows = dw_windows(d->plan.k, d->plan.stride);
 
     for (uint32_t c = 0; c < DW_LANES; c++) {
-        uint32_t acc = fp_f16_to_f32(sum[c], &env);
+        uint32_t entry = (tap * DW_LANES + c) * windows + second;
 
-        for (uint32_t j = 0; j < DW_TAPS; j++)
-            acc = fp_f32_add_exact_f16_products(
-                acc, in[j] ? in[j] : zeros,
-                d->weights + ((j * DW_LANES + c) * DW_HALVES + half) * DW_LANES, DW_LANES, &env);
-        out[c] = fp_f16_from_f32(acc, 0, &env);
+        acc[c] = fp_f32_add_exact_f16_products(
+            acc[c], in, d->weights + (entry * DW_HALVES + half) * DW_LANES, DW_LANES, env);
     }
 }
 
+/* The four inputs at place i of the stream behind (row, column), `second` or not. Behind the last
+ * position, which is `left` places on, no row ends. */
+static const uint16_t *input_at(const struct dw *d, uint32_t row, uint32_t column, uint32_t i,
+                                uint32_t left, uint32_t second)
+{
+    const struct dw_plan *p = &d->plan;
+    const uint16_t *x = d->call->arg[X].data;
+    uint32_t within = i < left ? i : left;
+    uint32_t r = row + (column + within) / p->pitch;
+    uint32_t c = (column + within) % p->pitch + i - within;
+    int64_t at = (int64_t)d->block * d->call->arg[HP].value * p->wp + d->window.base;
+
+    at += (int64_t)p->stride * (r * p->wp + c) + second;
+    return x + at * DW_ATOM + d->channel;
+}
+
 /* One position of the stream: a row of the output and a column of its row in the stream. `left`
- * positions of its worker come behind it. */
+ * positions of its worker come behind it, and p->real places with inputs. */
 static void window_at(const struct dw *d, uint32_t row, uint32_t column, uint32_t left,
                       const uint16_t *sum, uint16_t *out)
 {
+    static const uint16_t zeros[DW_LANES];
     const struct dw_plan *p = &d->plan;
-    const uint16_t *in[DW_TAPS] = { NULL }, *x = d->call->arg[X].data;
-    uint32_t hp = d->call->arg[HP].value;
+    struct fp_env env = { 0 };
+    uint32_t acc[DW_LANES], seconds = left + p->real + (p->stride == 1);
 
-    for (uint32_t j = 0; j < DW_TAPS && j <= left + p->real; j++) {
-        uint32_t r = row + (column + j) / p->pitch, c = (column + j) % p->pitch;
-        int64_t at = d->window.base;
+    for (uint32_t c = 0; c < DW_LANES; c++)
+        acc[c] = fp_f16_to_f32(sum[c], &env);
+    for (uint32_t j = 0; j < DW_TAPS; j++) {
+        int real = j <= left + p->real;
 
-        /* Behind the last position no row ends. */
-        if (j > left) {
-            r = row + (column + left) / p->pitch;
-            c = (column + left) % p->pitch + j - left;
-        }
-        at += (int64_t)p->stride * (r * p->wp + c) + d->block * hp * p->wp;
-        in[j] = x + at * DW_ATOM + d->channel;
+        add_tap(d, real ? input_at(d, row, column, j, left, 0) : zeros, j, 0, acc, &env);
+        if (dw_windows(p->k, p->stride) == 2 && j < seconds)
+            add_tap(d, input_at(d, row, column, j, left, 1), j, 1, acc, &env);
     }
-    window_sums(d, in, sum, out);
+    for (uint32_t c = 0; c < DW_LANES; c++)
+        out[c] = fp_f16_from_f32(acc[c], 0, &env);
 }
 
 static uint16_t *result_at(const struct dw *d, uint32_t row, uint32_t column)
@@ -85,7 +95,7 @@ static void pass_wide(const struct dw *d, uint32_t third, uint32_t i, uint32_t n
 {
     const struct dw_plan *p = &d->plan;
     const struct dw_third *t = &p->third[third];
-    uint32_t first = dw_area_first(p->k, p->stride, d->channel / DW_LANES % DW_HALVES);
+    uint32_t first = dw_area_first(d->channel / DW_LANES % DW_HALVES);
     uint16_t sum[DW_LANES] = { 0 }, out[DW_LANES];
 
     for (uint32_t f = 0; f < t->positions; f++) {
@@ -105,26 +115,25 @@ static void pass_wide(const struct dw *d, uint32_t third, uint32_t i, uint32_t n
 
 static void dw(const struct codelet_call *call, uint32_t k, uint32_t stride)
 {
-    uint32_t wp = call->arg[WP].value, windows = dw_windows(k, stride), quads = DW_ATOM / DW_LANES;
+    uint32_t quads = DW_ATOM / DW_LANES, values = dw_pack_halves(k, stride);
     uint16_t *scratch = call->arg[SCRATCH].data;
     struct dw d = { .call = call };
 
     EMU_ASSERT(call->arch->workers == DW_HALVES * DW_THIRDS);
-    d.plan = dw_plan(k, stride, call->arg[HO].value, call->arg[WO].value, wp);
-    for (uint32_t i = 0; i < call->arg[BLOCKS].value * quads * windows * DW_THIRDS; i++) {
-        uint32_t third = i % DW_THIRDS, window = i / DW_THIRDS % windows;
-        uint32_t quad = i / DW_THIRDS / windows % quads;
-        uint32_t pair = i / DW_THIRDS / windows / quads * (quads / DW_HALVES) + quad / DW_HALVES;
+    d.plan = dw_plan(k, stride, call->arg[HO].value, call->arg[WO].value, call->arg[WP].value);
+    for (uint32_t i = 0; i < call->arg[BLOCKS].value * quads * k * DW_THIRDS; i++) {
+        uint32_t third = i % DW_THIRDS, row = i / DW_THIRDS % k;
+        uint32_t quad = i / DW_THIRDS / k % quads, pairs = quads / DW_HALVES;
 
-        d.block = i / DW_THIRDS / windows / quads;
+        d.block = i / DW_THIRDS / k / quads;
         d.channel = quad * DW_LANES;
-        d.window = dw_window(k, stride, wp, window);
-        d.weights = (const uint16_t *)call->arg[WEIGHTS].data +
-                    (size_t)(pair * windows + window) * DW_TAPS * DW_LANES * DW_HALVES * DW_LANES;
+        d.window = dw_window(k, stride, d.plan.wp, row);
+        d.weights = (const uint16_t *)call->arg[WEIGHTS].data + (size_t)d.block * values +
+                    (quad / DW_HALVES * k + row) * (values / pairs / k);
         if (d.plan.narrow)
-            pass_narrow(&d, third, !window);
+            pass_narrow(&d, third, !row);
         else
-            pass_wide(&d, third, window, windows, scratch + third * d.plan.longest * DW_AREA);
+            pass_wide(&d, third, row, k, scratch + third * d.plan.longest * DW_AREA);
     }
 }
 
@@ -153,32 +162,26 @@ void dw5s2_f16_ref(const struct codelet_call *call)
  * Exact if the slowest worker of every pass is the last of its round, else some cycles a pass less.
  */
 
-enum pass { PASS_SETUP, PASS_NEXT_BLOCK, PASS_NEXT_PAIR, PASS_MIDDLE, PASS_BACK, PASS_FINAL };
-enum { LOADS = 16, PLACE_SLOTS = 14 };
+enum pass { PASS_SETUP, PASS_NEXT_BLOCK, PASS_NEXT_PAIR, PASS_MIDDLE, PASS_FINAL };
+enum { UNITS = 16, PLACE_SLOTS = 14 };
 
 static uint64_t wide_slots(const struct dw_plan *p, const struct dw_third *t, enum pass pass)
 {
-    uint32_t rows = t->end_row - t->row, s2 = p->stride == 2;
+    static const uint8_t before[] = { [PASS_SETUP] = PLACE_SLOTS + 9,
+                                      [PASS_NEXT_BLOCK] = 5,
+                                      [PASS_NEXT_PAIR] = 3,
+                                      [PASS_MIDDLE] = 0,
+                                      [PASS_FINAL] = 0 };
+    uint32_t rows = t->end_row - t->row;
     uint64_t n = t->positions;
 
-    if (s2 && rows)
-        n += 3 + (rows > 1) + 3 * (rows - 1);
-    n += s2 ? 12 : 11;
-    switch (pass) {
-    case PASS_SETUP:
-        return n + PLACE_SLOTS + 9 + s2;
-    case PASS_NEXT_BLOCK:
-        return n + 5 + s2;
-    case PASS_NEXT_PAIR:
-        return n + 3 + s2;
-    case PASS_MIDDLE:
-        return n + s2;
-    case PASS_BACK:
-        return n + 2 * s2;
-    case PASS_FINAL:
-        break;
+    if (p->stride == 1) {
+        uint64_t slots = (dw_windows(p->k, 1) == 1 ? n + 11 : 2 * n + 14) + before[pass];
+
+        return slots + (pass < PASS_FINAL ? 0 : rows ? 5 + 3 * rows : 3);
     }
-    return s2 ? n + 1 : rows ? n + 8 + 3 * (rows - 1) : n + 3;
+    return 2 * n + 12 + p->k / 2 + before[pass] + (pass < PASS_MIDDLE ? 0 : 1) +
+           (rows ? 3 * rows + (rows > 1) : 0);
 }
 
 static uint64_t narrow_slots(const struct dw_plan *p, uint32_t third, enum pass pass)
@@ -187,15 +190,15 @@ static uint64_t narrow_slots(const struct dw_plan *p, uint32_t third, enum pass 
                                       [PASS_NEXT_BLOCK] = 7,
                                       [PASS_NEXT_PAIR] = 5,
                                       [PASS_MIDDLE] = 3,
-                                      [PASS_BACK] = 4,
-                                      [PASS_FINAL] = 4 };
+                                      [PASS_FINAL] = 3 };
     uint64_t rows = dw_narrow_rows(p, third);
+    uint64_t each = p->stride == 2 ? 8 + p->k / 2 : dw_windows(p->k, 1) == 1 ? 8 : 12;
 
     if (!rows)
         return 0;
     return before[pass] + (pass == PASS_SETUP && p->stride == 1) +
-           (pass == PASS_BACK && p->stride == 2) + 5 +
-           rows * (4 + (uint64_t)p->wo * (pass >= PASS_MIDDLE ? 9 : 8));
+           (pass >= PASS_MIDDLE && p->stride == 2) + 5 +
+           rows * (4 + p->wo * (each + (pass >= PASS_MIDDLE)));
 }
 
 static uint64_t pass_cycles(const struct arch *a, const struct dw_plan *p, enum pass pass)
@@ -219,23 +222,20 @@ static uint64_t dw_cycles(const struct codelet_call *call, uint32_t k, uint32_t 
     const struct arch *a = call->arch;
     uint64_t branch = a->sup_branch_cycles, hidden = a->exit_seen_cycles - 1;
     uint64_t cycles = branch + a->sup_result_cycles + a->sup_put_cycles + 2;
-    uint32_t blocks = call->arg[BLOCKS].value, middles = dw_windows(k, stride) - 2;
+    uint64_t loads = UNITS * dw_windows(k, stride), launch = 1 + loads, pair;
+    uint32_t blocks = call->arg[BLOCKS].value;
     struct dw_plan p =
         dw_plan(k, stride, call->arg[HO].value, call->arg[WO].value, call->arg[WP].value);
-    uint64_t pair, started = middles == 1 ? 1 : 2, load = 1 + LOADS;
 
     if (!blocks)
         return cycles - 1 + 2 * branch;
     /* Instructions between a launch and its sync count beyond those that hide behind the exits. */
-    pair = middles == 1
-               ? pass_cycles(a, &p, PASS_MIDDLE)
-               : middles / 2 * (pass_cycles(a, &p, PASS_MIDDLE) + pass_cycles(a, &p, PASS_BACK)) +
-                     (middles / 2 - 1) * (1 + branch - hidden);
-    pair += pass_cycles(a, &p, PASS_FINAL) + (middles + 1) * load + 1;
-    cycles += 4 + LOADS + branch + started - hidden + pass_cycles(a, &p, PASS_SETUP);
+    pair = (k - 2) * pass_cycles(a, &p, PASS_MIDDLE) + pass_cycles(a, &p, PASS_FINAL);
+    pair += (k - 1) * launch + 1;
+    cycles += 4 + loads + branch + 1 - hidden + pass_cycles(a, &p, PASS_SETUP);
     cycles += 2 * blocks * pair;
-    cycles += blocks * (1 + branch - hidden + branch + load + pass_cycles(a, &p, PASS_NEXT_PAIR));
-    cycles += (blocks - 1) * (branch + load + pass_cycles(a, &p, PASS_NEXT_BLOCK));
+    cycles += blocks * (1 + branch - hidden + branch + launch + pass_cycles(a, &p, PASS_NEXT_PAIR));
+    cycles += (blocks - 1) * (branch + launch + pass_cycles(a, &p, PASS_NEXT_BLOCK));
     return cycles + 1 + branch;
 }
 

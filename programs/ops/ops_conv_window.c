@@ -132,7 +132,7 @@ static void multiply_units(const struct window *m, uint32_t cs, const struct pie
     vertex_connect(g, v, "in", input_of(m, p, in, n));
     vertex_connect(g, v, "out", out);
     vertex_connect(g, v, "weights", weights);
-    set_steps(m, v, p, each, m->layer->groups > 1);
+    set_steps(m, v, p, each, m->layer->groups > 1 && m->weights.unit == 1);
     vertex_set_u32(g, v, "kb", each * k * k);
     vertex_set_u32(g, v, "nb", nn_size(out_blocks(m, units)));
     vertex_set_u32(g, v, "f", result_size(m, p));

@@ -189,18 +189,20 @@ static uint32_t choose_parts(const struct norm *m, uint32_t most, uint32_t least
     return best;
 }
 
-/* Part i of a group's shares on one tile: their sum there. */
-static struct tensor add_on_tile(const struct norm *m, uint32_t cs, const struct share_of_group *p,
-                                 uint32_t n, struct tensor out)
+/* Shares p [n] of a group added up on a tile that has one of them: of neighbouring groups, which
+ * often lie on the same tiles, each takes another. */
+static void add_on_tile(const struct norm *m, uint32_t cs, const struct share_of_group *p,
+                        uint32_t n, struct tensor out)
 {
     struct graph *g = m->g;
-    uint32_t v = graph_vertex(g, cs, "reduce_sum_f32_f32", p->tile);
+    uint32_t tile = p[nn_cut(n, m->groups, (uint32_t)(p->group % m->groups))].tile;
+    uint32_t v = graph_vertex(g, cs, "reduce_sum_f32_f32", tile);
     struct tensor *part = emu_alloc(n, sizeof(*part));
 
-    graph_map(g, out, p->tile);
+    graph_map(g, out, tile);
     if (!part) {
         graph_fail(g, EMU_NO_MEMORY, "sums of %u tiles", n);
-        return out;
+        return;
     }
     for (uint32_t i = 0; i < n; i++)
         part[i] = p[i].sums;
@@ -208,7 +210,6 @@ static struct tensor add_on_tile(const struct norm *m, uint32_t cs, const struct
     vertex_connect(g, v, "out", out);
     vertex_set_u32(g, v, "p", n);
     emu_free(part);
-    return out;
 }
 
 /* Sums of groups [pictures * groups][parts][2], a variable or the shares as they are. */
@@ -240,9 +241,8 @@ static struct tensor add_up(const struct norm *m, int whole)
         for (uint32_t i = 0; i < m->parts; i++) {
             uint32_t at = (k * m->parts + i) * 2, begin = nn_cut(n, m->parts, i);
 
-            (void)add_on_tile(m, cs, &m->part.at[m->first[k] + begin],
-                              nn_cut(n, m->parts, i + 1) - begin,
-                              tensor_slice(g, all, 0, at, at + 2));
+            add_on_tile(m, cs, &m->part.at[m->first[k] + begin], nn_cut(n, m->parts, i + 1) - begin,
+                        tensor_slice(g, all, 0, at, at + 2));
         }
     }
     return tensor_reshape(g, all, 3, shape);

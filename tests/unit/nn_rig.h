@@ -1,5 +1,6 @@
 /* nn_rig.h - networks of a few layers on small machines: inputs, a run on the machine and in the
- * interpreter, values in the layout of an activation. Include cmocka before it.
+ * interpreter, values in the layout of an activation, a
+ * convolution against plain C. Include cmocka before it.
  */
 #ifndef NN_RIG_H
 #define NN_RIG_H
@@ -157,6 +158,91 @@ static inline double activate(double v, enum activation act)
            : act == ACT_SWISH   ? v / (1 + exp(-v))
            : act == ACT_SIGMOID ? 1 / (1 + exp(-v))
                                 : v;
+}
+
+/* ---- convolutions ---- */
+
+static inline double convolve(const struct feature *x, const float *in, const struct conv_layer *l,
+                              uint32_t n, uint32_t o, uint32_t oy, uint32_t ox)
+{
+    uint32_t each = x->c / l->groups, k = l->kernel, group = o / (l->out_c / l->groups);
+    double sum = l->bias ? (double)l->bias[o] : 0;
+
+    for (uint32_t c = 0; c < each; c++)
+        for (uint32_t i = 0; i < k * k; i++) {
+            int64_t y = (int64_t)oy * l->stride + i / k - l->pad_top;
+            int64_t q = (int64_t)ox * l->stride + i % k - l->pad_left;
+
+            if (y >= 0 && q >= 0 && y < x->h && q < x->w)
+                sum +=
+                    (double)l->weights[((size_t)o * each + c) * k * k + i] *
+                    (double)in[((n * (size_t)x->c + group * each + c) * x->h + (size_t)y) * x->w +
+                               (size_t)q];
+        }
+    return sum;
+}
+
+struct conv_test {
+    const char *machine;
+    uint32_t tiles, n, c, h, w, out_c, kernel, stride, groups, before, after;
+    enum activation act;
+    int add;
+};
+
+static inline void conv(const struct conv_test *t)
+{
+    struct nn_rig r = nn_rig_new(t->machine, t->tiles);
+    struct feature x = input(&r, t->n, t->c, t->h, t->w), y, add = { .n = 0 };
+    uint32_t each = t->c / t->groups;
+    float *in = numbers(&r, (size_t)t->n * t->c * t->h * t->w), *residual = NULL;
+    float *w = numbers(&r, (size_t)t->out_c * each * t->kernel * t->kernel);
+    float *bias = numbers(&r, t->out_c);
+    struct conv_layer l = { .out_c = t->out_c,
+                            .kernel = t->kernel,
+                            .stride = t->stride,
+                            .groups = t->groups,
+                            .pad_top = t->before,
+                            .pad_left = t->before,
+                            .pad_bottom = t->after,
+                            .pad_right = t->after,
+                            .weights = w,
+                            .bias = bias,
+                            .act = t->act };
+    struct conv_plan plan;
+    double *got;
+
+    if (t->add) {
+        add = nn_feature(r.nn, t->n, t->out_c, t->h, t->w, "add");
+        graph_map_linear(r.g, add.t, 16, 16, 0, r.arch.tiles);
+        graph_keep(r.g, add.t);
+        residual = numbers(&r, (size_t)t->n * t->out_c * t->h * t->w);
+        l.add = &add;
+    }
+    y = op_conv(r.nn, x, &l, &plan, "conv");
+    must(graph_status(r.g));
+    got = run(&r, x, in, t->add ? &add : NULL, residual, y);
+    for (uint32_t n = 0; n < y.n; n++)
+        for (uint32_t o = 0; o < y.c; o++)
+            for (uint32_t i = 0; i < y.h * y.w; i++) {
+                double want = convolve(&x, in, &l, n, o, i / y.w, i % y.w);
+
+                if (t->add)
+                    want += (double)residual[(n * (size_t)y.c + o) * y.h * y.w + i];
+                want = activate(want, t->act);
+                if (!(fabs(got[at(&y, n, o, i / y.w, i % y.w)] - want) <=
+                      0.01 * (1 + fabs(want) + each * 0.1))) {
+                    print_error("%s %ux%u k%u s%u: [%u][%u][%u] is %g, plain C says %g\n",
+                                conv_method_name(plan.method), t->h, t->w, t->kernel, t->stride, n,
+                                o, i, got[at(&y, n, o, i / y.w, i % y.w)], want);
+                    fail();
+                }
+            }
+    free(got);
+    free(in);
+    free(w);
+    free(bias);
+    free(residual);
+    nn_rig_free(&r);
 }
 
 #endif

@@ -227,12 +227,50 @@ static void test_max_pool(void **state)
     }
 }
 
+/* ---- convolutions by windows ---- */
+
+static void test_window_groups(void **state)
+{
+    static const struct conv_test t[] = {
+        { "toy4", 0, 1, 32, 6, 6, 32, 3, 1, 2, 1, 1, ACT_NONE, 0 },
+        { "toy16", 0, 1, 48, 9, 7, 48, 3, 1, 3, 1, 1, ACT_SWISH, 0 },
+        { "toy16", 0, 2, 64, 8, 8, 64, 5, 1, 4, 2, 2, ACT_NONE, 0 },
+        { "toy16", 0, 1, 32, 8, 8, 32, 3, 2, 2, 0, 1, ACT_SWISH, 0 },
+        { "toy64", 0, 1, 48, 11, 10, 48, 5, 2, 3, 2, 2, ACT_RELU, 0 },
+        { "toy16", 0, 1, 64, 5, 5, 64, 3, 1, 2, 1, 1, ACT_NONE, 0 },
+        { "toy16", 0, 1, 32, 5, 5, 64, 3, 1, 2, 1, 1, ACT_NONE, 0 },
+        { "toy16", 0, 1, 64, 7, 7, 64, 1, 2, 4, 0, 0, ACT_NONE, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        conv(&t[i]);
+}
+
+static void test_window_dense(void **state)
+{
+    static const struct conv_test t[] = {
+        { "toy4", 0, 1, 16, 6, 6, 16, 3, 1, 1, 1, 1, ACT_RELU, 0 },
+        { "toy16", 0, 2, 40, 7, 5, 24, 3, 1, 1, 1, 1, ACT_NONE, 0 },
+        { "toy64", 0, 1, 128, 4, 4, 32, 3, 1, 1, 1, 1, ACT_RELU, 0 },
+        { "toy64", 0, 1, 96, 8, 8, 32, 3, 2, 1, 1, 1, ACT_RELU, 0 },
+        { "toy16", 0, 1, 32, 6, 6, 32, 3, 1, 1, 1, 1, ACT_RELU, 1 },
+        { "toy64", 0, 1, 192, 3, 3, 16, 3, 1, 1, 1, 1, ACT_NONE, 1 },
+        { "toy16", 0, 1, 20, 1, 9, 20, 3, 1, 1, 1, 1, ACT_NONE, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        conv(&t[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_group_norm), cmocka_unit_test(test_norm_errors),
-        cmocka_unit_test(test_sum),        cmocka_unit_test(test_sum_errors),
-        cmocka_unit_test(test_max_pool),
+        cmocka_unit_test(test_group_norm),   cmocka_unit_test(test_norm_errors),
+        cmocka_unit_test(test_sum),          cmocka_unit_test(test_sum_errors),
+        cmocka_unit_test(test_max_pool),     cmocka_unit_test(test_window_groups),
+        cmocka_unit_test(test_window_dense),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

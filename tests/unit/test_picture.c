@@ -322,8 +322,7 @@ static void test_files(void **state)
 /* Every allocation fails once. */
 static void test_no_memory(void **state)
 {
-    struct file f[] = { make_jpeg(4, JCS_CMYK, 0),
-                        make_png(8, PNG_COLOR_TYPE_RGB, 0, fill_rgb) };
+    struct file f[] = { make_jpeg(4, JCS_CMYK, 0), make_png(8, PNG_COLOR_TYPE_RGB, 0, fill_rgb) };
     struct picture p, cut;
 
     (void)state;

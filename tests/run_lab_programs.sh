@@ -1,0 +1,111 @@
+#!/bin/sh
+# run_lab_programs.sh [--set-expect] SUPERSTEP TABLE: the graph programs of programs/lab. Each row of TABLE must take exactly its
+# cycles and leave exactly its digest, on one host thread and on several; small machines also with exchange code for memory, and as an
+# image, which must be the same file whoever compiles it. Every run compares its results with plain C. Then what must fail.
+# --set-expect writes the cycles and digests of today into TABLE; look at the difference before you keep it.
+set=0
+[ "$1" = --set-expect ] && set=1 && shift
+program=$1 table=$2
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+
+fail() {
+    failed=$((failed + 1))
+    echo "FAILED: $1"
+    [ -z "$2" ] || head -n 12 "$2"
+}
+
+# try FILE ARGUMENTS...: runs it and keeps what it says; fails the row unless it exits with 0.
+try() {
+    out=$1
+    shift
+    "$program" "$@" >"$out" 2>"$tmp/stderr" && return
+    cat "$out" >>"$tmp/stderr"
+    fail "$program $*" "$tmp/stderr"
+    return 1
+}
+
+value() {
+    sed -n "s/^$2 //p" "$1"
+}
+
+same() {
+    cmp -s "$1" "$2" || { fail "$3: $4"; return 1; }
+}
+
+# Other ways to the same program; costs more, so for small machines.
+check_ways() {
+    try "$tmp/two" run -q --exchange memory "$@" || return
+    try "$tmp/two" run -q --plain "$@" && same "$tmp/one" "$tmp/two" "$*" "--plain says something else" || return
+    try "$tmp/two" compile -q -j1 -o "$tmp/image" "$@" && try "$tmp/two" compile -q -j3 -o "$tmp/other" "$@" || return
+    same "$tmp/image" "$tmp/other" "$*" "another image with three threads" || return
+    try "$tmp/two" run "$tmp/image" || return
+    # an image has no inputs, so the digest may differ, but none of these programs looks at its data to decide what to do
+    [ "$(value "$tmp/two" cycles)" = "$(value "$tmp/one" cycles)" ] || fail "$*: its image takes other cycles"
+}
+
+check() {
+    cycles=$1 digest=$2 before=$failed
+    shift 2
+    try "$tmp/one" run -q -j1 --digests "$tmp/digests1" "$@" || return
+    now="$(value "$tmp/one" cycles) $(value "$tmp/one" digest)"
+    [ $set -eq 1 ] && printf '%8s %s %s\n' $now "$*" >>"$tmp/table"
+    [ $set -eq 1 ] || [ "$now" = "$cycles $digest" ] || { fail "run $*: $now, expected $cycles $digest"; return; }
+    for threads in 2 3; do
+        try "$tmp/two" run -q -j$threads --digests "$tmp/digests2" "$@" || return
+        same "$tmp/one" "$tmp/two" "$*" "-j$threads says something else" || return
+        same "$tmp/digests1" "$tmp/digests2" "$*" "-j$threads has other digests" || return
+        case "$*" in *mk2*) break ;; esac
+    done
+    case "$*" in *toy*) check_ways "$@" ;; esac
+    [ $failed -ne $before ] || passed=$((passed + 1))
+}
+
+# refuse STATUS TEXT ARGUMENTS...: exits so, with TEXT in its first line of stderr, or anywhere on stdout.
+refuse() {
+    status=$1 text=$2
+    shift 2
+    "$program" "$@" >"$tmp/one" 2>"$tmp/two"
+    got=$?
+    if [ $got -ne "$status" ] || ! { head -n 1 "$tmp/two"; cat "$tmp/one"; } | grep -qF -- "$text"; then
+        cat "$tmp/one" >>"$tmp/two"
+        fail "$program $*: exit status $got, expected $status and '$text'" "$tmp/two"
+        return
+    fi
+    passed=$((passed + 1))
+}
+
+while read -r cycles digest options; do
+    case "$cycles" in
+    '#'* | '') [ $set -eq 1 ] && echo "$cycles${digest:+ $digest}${options:+ $options}" >>"$tmp/table" ;;
+    *) check "$cycles" "$digest" $options ;;
+    esac
+done <"$table"
+[ $set -eq 1 ] && [ $failed -eq 0 ] && cat "$tmp/table" >"$table"
+
+refuse 1 "do not fit" run -q vector-add --set tiles=64
+refuse 0 "do not fit" run -q vector-add --set tiles=64 --allow-oom
+refuse 1 '"fits": false' run -q --json vector-add --set tiles=64
+refuse 2 "matmul has no parameter 'size'" run -q matmul -D size=3
+refuse 2 "-D m: expected NAME=VALUE" run -q matmul -D m
+refuse 2 "m is at least 1" run -q matmul -D m=0
+refuse 2 "'9999' is not a number from 0 to 8192" run -q matmul -D m=9999
+refuse 2 "unrecognized option '--nosuch'" run -q matmul --nosuch
+refuse 2 "no file and no program 'matmull'; programs are" run -q matmull
+refuse 2 "'stencil' is one too many" run -q matmul stencil
+refuse 2 "n 24" run -q matmul -D n=24
+refuse 2 "steps is 3" run -q stencil -D steps=3 --machine toy4
+refuse 2 "a halo exchange needs at least 2 tiles" run -q stencil --machine toy4 --set tiles=1
+refuse 2 "compile writes an image: -o FILE.img" compile -q softmax
+refuse 2 "no program 'nosuch'" lab nosuch
+refuse 0 "ring shift" lab
+refuse 0 "matrix product in f16" lab
+refuse 0 '"name": "ring"' lab --json
+refuse 0 "status ok" lab ring
+refuse 0 "status ok" lab softmax -q -D n=100 --machine toy4
+refuse 0 "variable 0 x f32 [100]" run softmax -D n=100 --machine toy4 --dump
+# a value of an option is no name of a program, whatever it is called
+refuse 0 "toy4" compile softmax -D n=100 --machine toy4 -o "$tmp/matmul"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
