@@ -12,7 +12,7 @@ struct builder {
     const struct weights *weights;
     struct net_graph *out;
     uint32_t *users; /* owned; how many layers read each layer */
-    int keep_layers;
+    uint32_t keep_begin, keep_end;
 };
 
 static const struct layer *layer_at(const struct builder *b, uint32_t i)
@@ -31,7 +31,7 @@ static struct feature result_to_change(struct builder *b, uint32_t layer, const 
 {
     struct feature x = result_of(b, layer), y = x;
 
-    if (!b->keep_layers)
+    if (!b->out->layer[b->out->layer[layer].into].kept)
         return x;
     graph_push(b->g, name);
     y.t = graph_variable(b->g, tensor_elem(b->g, x.t), tensor_rank(b->g, x.t),
@@ -240,12 +240,29 @@ static enum emu_status build_layer(struct builder *b, uint32_t i, uint32_t *last
     }
 }
 
-static enum emu_status build_all(struct builder *b, const struct net_graph_options *o)
+/* Whether somebody wants to see the result of layers first .. last after the run. */
+static int is_kept(const struct builder *b, uint32_t first, uint32_t last)
+{
+    for (uint32_t i = b->keep_begin; i < b->keep_end; i++) {
+        if (i >= first && i <= last)
+            return 1;
+        for (int k = 0; k < 2; k++) {
+            uint32_t input = layer_at(b, i)->input[k];
+
+            if (input != LAYER_NONE && input >= first && input <= last)
+                return 1;
+        }
+    }
+    return 0;
+}
+
+static enum emu_status build_all(struct builder *b)
 {
     for (uint32_t i = 0, last; i < b->net->layers; i = last + 1) {
         last = i;
         TRY(build_layer(b, i, &last));
-        if (o->keep_layers && b->out->layer[i].has_result)
+        b->out->layer[i].kept = is_kept(b, i, last);
+        if (b->out->layer[i].kept && b->out->layer[i].has_result)
             graph_keep(b->g, b->out->layer[i].result.t);
     }
     graph_set_program(b->g, b->seq);
@@ -280,9 +297,10 @@ enum emu_status net_graph_build(struct graph *g, const struct net *n, const stru
         s = nn_new(g, b.seq, memory, &b.nn);
     if (s == EMU_OK) {
         b.out->net = n;
-        b.keep_layers = o->keep_layers;
+        b.keep_begin = o->keep_begin;
+        b.keep_end = o->keep_end;
         count_users(&b);
-        s = build_all(&b, o);
+        s = build_all(&b);
     }
     nn_free(b.nn);
     emu_free(b.users);

@@ -11,6 +11,7 @@ struct layer_graph {
     uint32_t into;         /* the layer whose result holds this one's, itself if it was not fused */
     struct feature result; /* of layers that have one */
     int has_result;
+    int kept;              /* the host may read the result after the run */
     struct conv_plan plan; /* convolutions; plan.cut_n is 0 for others */
 };
 
@@ -23,7 +24,8 @@ struct net_graph {
 
 struct net_graph_options {
     double memory_proportion; /* of a tile's memory for temporaries of one layer; 0: no cap */
-    int keep_layers;          /* the host may read every layer's result */
+    /* The host may read the results of layers [keep_begin, keep_end) and what these layers read. */
+    uint32_t keep_begin, keep_end;
 };
 
 /* Adds the network's program to a graph and makes it the graph's. Errors: of the graph and of

@@ -19,9 +19,8 @@ struct comparer {
     struct layer_bounds bounds;
     struct layer_value *value; /* owned; of the first layer of those fused, as long as it is read */
     uint32_t *last_reader;     /* owned; of the same */
-    FILE *f;
-    uint32_t broken, compared;
-    char first[256]; /* what broke its bound first */
+    uint32_t begin, end;       /* layers */
+    struct layer_comparison *sum; /* borrowed */
 };
 
 static uint32_t into(const struct comparer *c, uint32_t layer)
@@ -169,22 +168,22 @@ static void print_difference(struct comparer *c, uint32_t first, uint32_t last,
     char op[64] = "";
 
     if (d->lost) {
-        fprintf(c->f, "%-20s not compared: its inputs are not finite\n", n->layer[first].name);
+        fprintf(c->sum->f, "%-20s not compared: its inputs are not finite\n", n->layer[first].name);
         return;
     }
     for (uint32_t i = first; i <= last && strlen(op) < 40; i++)
         snprintf(op + strlen(op), sizeof(op) - strlen(op), "%s%s", i > first ? "+" : "",
                  layer_op_name(n->layer[i].op));
-    fprintf(c->f, "%-20s %-20s %10.4g %10.3g %10.3g %7.3f %10.3g%s\n", n->layer[first].name, op,
-            d->largest, d->error, d->bound, d->worst,
+    fprintf(c->sum->f, "%-20s %-20s %10.4g %10.3g %10.3g %7.3f %10.3g%s\n", n->layer[first].name,
+            op, d->largest, d->error, d->bound, d->worst,
             d->square > 0 ? sqrt(d->square_error / d->square) : 0,
             !clean ? "  PADDING CHANNELS NOT ZERO"
             : bad  ? "  BROKEN"
                    : "");
-    c->compared++;
-    if (!bad || c->broken++)
+    c->sum->compared++;
+    if (!bad || c->sum->broken++)
         return;
-    snprintf(c->first, sizeof(c->first),
+    snprintf(c->sum->first, sizeof(c->sum->first),
              "%s, picture %u, channel %u, row %u, column %u: error %.3g, bound %.3g%s",
              n->layer[first].name, (uint32_t)(at / plane / l->out_c),
              (uint32_t)(at / plane % l->out_c), (uint32_t)(at % plane / l->out_w),
@@ -225,31 +224,41 @@ static enum emu_status calculate(struct comparer *c, uint32_t first, uint32_t la
     return EMU_OK;
 }
 
+/* Reads what the machine has of a result; NULL where it was overwritten. */
+static enum emu_status read_kept(struct comparer *c, uint32_t first, uint32_t last, double **got,
+                                 int *clean)
+{
+    *got = NULL;
+    *clean = 1;
+    if (is_overwritten(c, first))
+        return EMU_OK;
+    *got = emu_alloc(elements(c, last), sizeof(**got));
+    return *got ? read_result(c, first, *got, clean)
+                : FAIL(NO_MEMORY, "a result of %s", c->ng->net->layer[first].name);
+}
+
 static enum emu_status compare_one(struct comparer *c, uint32_t first, uint32_t last)
 {
-    int there = !is_overwritten(c, first), clean = 1;
-    double *got = there ? emu_alloc(elements(c, last), sizeof(*got)) : NULL;
+    const struct layer *l = &c->ng->net->layer[first];
     struct layer_value want = { 0 };
-    enum emu_status s = EMU_OK;
+    double *got;
+    int clean;
+    enum emu_status s = read_kept(c, first, last, &got, &clean);
 
-    if (there && !got)
-        return FAIL(NO_MEMORY, "a result of %s", c->ng->net->layer[first].name);
-    if (there)
-        s = read_result(c, first, got, &clean);
-    if (s == EMU_OK && c->ng->net->layer[first].op != LAYER_INPUT)
+    if (s == EMU_OK && l->op != LAYER_INPUT && last >= c->begin && first < c->end)
         s = calculate(c, first, last, &want);
     if (s != EMU_OK) {
         emu_free(got);
         layer_value_free(&want);
         return s;
     }
-    if (there && want.v) {
+    if (got && want.v) {
         struct difference d = differ(&want, got, elements(c, last));
 
         print_difference(c, first, last, &d, clean);
     } else if (want.v) {
-        fprintf(c->f, "%-20s compared with the layer that works on its result in place\n",
-                c->ng->net->layer[first].name);
+        fprintf(c->sum->f, "%-20s compared with the layer that works on its result in place\n",
+                l->name);
     }
     keep(c, first, &want, got);
     return EMU_OK;
@@ -266,31 +275,42 @@ static enum emu_status compare_all(struct comparer *c)
 {
     const struct net *n = c->ng->net;
 
-    for (uint32_t i = 0; i < n->layers; i++)
+    for (uint32_t i = c->begin; i < c->end; i++)
         for (int k = 0; k < 2; k++)
             if (n->layer[i].input[k] != LAYER_NONE)
                 c->last_reader[into(c, n->layer[i].input[k])] = i;
-    fprintf(c->f,
-            "\nLayers against the f64 reference, fed with the machine's inputs\n"
-            "%-20s %-20s %10s %10s %10s %7s %10s\n",
-            "layer", "op", "largest", "error", "bound", "ratio", "rms error");
     for (uint32_t first = 0, last; first < n->layers; first = last + 1) {
         for (last = first; last + 1 < n->layers && into(c, last + 1) == first;)
             last++;
-        TRY(compare_one(c, first, last));
+        if (c->ng->layer[first].kept)
+            TRY(compare_one(c, first, last));
         drop_read(c, last);
     }
-    fprintf(c->f,
+    return EMU_OK;
+}
+
+void compare_layers_begin(const struct layer_comparison *sum)
+{
+    fprintf(sum->f,
+            "Layers against the f64 reference, fed with the machine's inputs\n"
+            "%-20s %-20s %10s %10s %10s %7s %10s\n",
+            "layer", "op", "largest", "error", "bound", "ratio", "rms error");
+}
+
+enum emu_status compare_layers_end(const struct layer_comparison *sum)
+{
+    fprintf(sum->f,
             "%u results compared, %u beyond their bound. error, bound: of the number with the "
             "largest ratio;\nrms error: of all numbers, relative to the layer's own.\n",
-            c->compared, c->broken);
-    return c->broken ? FAIL(FAULT, "%s", c->first) : EMU_OK;
+            sum->compared, sum->broken);
+    return sum->broken ? FAIL(FAULT, "%s", sum->first) : EMU_OK;
 }
 
 enum emu_status compare_layers(const struct net_graph *ng, const struct weights *w,
-                               struct session *s, FILE *f)
+                               struct session *s, uint32_t begin, uint32_t end,
+                               struct layer_comparison *sum)
 {
-    struct comparer c = { .ng = ng, .s = s, .f = f };
+    struct comparer c = { .ng = ng, .s = s, .begin = begin, .end = end, .sum = sum };
     enum emu_status st = layer_bounds_init(&c.bounds, ng->net, w);
 
     c.value = emu_alloc(ng->net->layers, sizeof(*c.value));

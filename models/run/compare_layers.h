@@ -8,9 +8,21 @@
 #include "models/build/net_graph.h"
 #include "models/ref/ref.h"
 
-/* Compares all results that the program kept (net_graph_options.keep_layers) and prints a table.
- * Errors: EMU_FAULT when a bound is broken, with the first layer; EMU_NO_MEMORY. */
+/* What all comparisons of a run came to. */
+struct layer_comparison {
+    FILE *f; /* borrowed: the table */
+    uint32_t compared, broken;
+    char first[256]; /* what broke its bound first */
+};
+
+/* Compares the results of layers [begin, end), which the program kept (net_graph_options), and
+ * prints a line for each. EMU_NO_MEMORY. */
 enum emu_status compare_layers(const struct net_graph *ng, const struct weights *w,
-                               struct session *s, FILE *f) EMU_MUST_CHECK;
+                               struct session *s, uint32_t begin, uint32_t end,
+                               struct layer_comparison *sum) EMU_MUST_CHECK;
+
+/* The head of the table, and what it came to. EMU_FAULT when a bound is broken, with the first. */
+void compare_layers_begin(const struct layer_comparison *sum);
+enum emu_status compare_layers_end(const struct layer_comparison *sum) EMU_MUST_CHECK;
 
 #endif

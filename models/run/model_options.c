@@ -36,7 +36,9 @@ static const struct argp_option options[] = {
     { "layers", KEY_LAYERS, NULL, 0, "print the layers of the network and stop", 0 },
     { "plan", KEY_PLAN, NULL, 0, "print how every convolution is cut, predicted against run", 0 },
     { "compare-layers", KEY_COMPARE, NULL, 0,
-      "compare every layer with the f64 reference, fed with the machine's inputs", 0 },
+      "instead of a report compare every layer with the f64 reference, fed with the machine's "
+      "inputs",
+      0 },
     { "report", KEY_REPORT, NULL, 0, "print what fills the fullest tiles, too", 0 },
     { "json", KEY_JSON, NULL, 0, "print the answer as JSON", 0 },
     { "allow-oom", KEY_OOM, NULL, 0,

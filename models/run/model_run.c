@@ -251,16 +251,7 @@ static enum emu_status run_machine(struct model_run *m)
         print_checks(m);
     TRY(read_scores(m));
     TRY(layer_cycles_bill(&m->layers, m->net_graph, m->compiled, session_run_image(m->session)));
-    TRY(print_answer(m));
-    if (!m->q.compare)
-        return EMU_OK;
-    s = compare_layers(m->net_graph, m->weights, m->session, stdout);
-    report_stage(m, "compare", "every layer, with the reference");
-    if (s != EMU_FAULT)
-        return s;
-    fprintf(stderr, "superstep run: %s: %s\n", m->q.name, emu_error());
-    m->code = EXIT_FAULTED;
-    return EMU_OK;
+    return print_answer(m);
 }
 
 static enum emu_status execute(struct model_run *m)
@@ -313,10 +304,13 @@ static enum emu_status with_compiled(struct model_run *m)
     return strcmp(m->q.command, "compile") ? execute(m) : print_answer(m);
 }
 
-static enum emu_status build_and_compile(struct model_run *m)
+/* keep_begin, keep_end: layers whose results can be read after the run. */
+static enum emu_status build_and_compile(struct model_run *m, uint32_t keep_begin,
+                                         uint32_t keep_end)
 {
     struct net_graph_options o = { .memory_proportion = m->q.memory_proportion,
-                                   .keep_layers = m->q.compare };
+                                   .keep_begin = keep_begin,
+                                   .keep_end = keep_end };
 
     TRY(graph_new(&m->arch, &m->graph));
     TRY(net_graph_build(m->graph, m->net, m->weights, &o, &m->net_graph));
@@ -324,7 +318,84 @@ static enum emu_status build_and_compile(struct model_run *m)
                  count_text(m->arch.tiles).at);
     TRY(graph_compile(m->graph, &m->q.compile, &m->compiled));
     clock_gettime(CLOCK_MONOTONIC, &m->since);
-    return with_compiled(m);
+    return EMU_OK;
+}
+
+/* ---- comparison ---- */
+
+static void drop_program(struct model_run *m)
+{
+    session_free(m->session);
+    compiled_free(m->compiled);
+    net_graph_free(m->net_graph);
+    graph_free(m->graph);
+    m->session = NULL;
+    m->compiled = NULL;
+    m->net_graph = NULL;
+    m->graph = NULL;
+}
+
+/* The layer that halves the results of [begin, end). */
+static uint32_t middle_of(const struct net *n, uint32_t begin, uint32_t end)
+{
+    uint64_t all = 0, half = 0;
+    uint32_t i = begin;
+
+    for (uint32_t k = begin; k < end; k++)
+        all += layer_elements(&n->layer[k]);
+    while (i + 1 < end && 2 * half < all)
+        half += layer_elements(&n->layer[i++]);
+    return i > begin ? i : begin + 1;
+}
+
+static enum emu_status run_and_compare(struct model_run *m, uint32_t begin, uint32_t end,
+                                       struct layer_comparison *sum)
+{
+    TRY(session_new(m->compiled, &m->q.run, &m->session));
+    TRY(write_input(m));
+    TRY(session_run(m->session));
+    report_stage(m, "execute", "%s cycles", count_text(session_cycles(m->session)).at);
+    TRY(compare_layers(m->net_graph, m->weights, m->session, begin, end, sum));
+    report_stage(m, "compare", "layers %u to %u of %u", begin + 1, end, m->net->layers);
+    return EMU_OK;
+}
+
+/* A program that keeps the results of layers [begin, end); of a part of them at a time where there
+ * is not enough memory. */
+static enum emu_status compare_part(struct model_run *m, uint32_t begin, uint32_t end,
+                                    struct layer_comparison *sum)
+{
+    uint32_t middle = middle_of(m->net, begin, end);
+    int fits;
+
+    TRY(build_and_compile(m, begin, end));
+    fits = compiled_fits(m->compiled);
+    if (!fits && middle >= end)
+        return report_oom(m);
+    if (fits)
+        TRY(run_and_compare(m, begin, end, sum));
+    drop_program(m);
+    if (fits)
+        return EMU_OK;
+    TRY(compare_part(m, begin, middle, sum));
+    return m->code == EXIT_RAN ? compare_part(m, middle, end, sum) : EMU_OK;
+}
+
+static enum emu_status compare_all(struct model_run *m)
+{
+    struct layer_comparison sum = { .f = stdout };
+    enum emu_status s;
+
+    m->code = EXIT_RAN;
+    compare_layers_begin(&sum);
+    s = compare_part(m, 0, m->net->layers, &sum);
+    if (s == EMU_OK && m->code == EXIT_RAN)
+        s = compare_layers_end(&sum);
+    if (s != EMU_FAULT)
+        return s;
+    fprintf(stderr, "superstep run: %s: %s\n", m->q.name, emu_error());
+    m->code = EXIT_FAULTED;
+    return EMU_OK;
 }
 
 static enum emu_status answer_request(struct model_run *m)
@@ -341,7 +412,10 @@ static enum emu_status answer_request(struct model_run *m)
         TRY(read_pictures(m));
     TRY(model_weights_get(&m->q, m->net, &m->weights, m->weights_text, sizeof(m->weights_text)));
     report_stage(m, "weights", "%s", m->weights_text);
-    return build_and_compile(m);
+    if (m->q.compare)
+        return compare_all(m);
+    TRY(build_and_compile(m, 0, 0));
+    return with_compiled(m);
 }
 
 int model_command(int argc, char **argv)

@@ -5,30 +5,43 @@
 
 #include "programs/codelets/dw_plan.h"
 
-uint32_t dw_pack_halves(uint32_t k, uint32_t stride)
+static uint32_t used_taps(uint32_t k, uint32_t stride)
 {
-    return k * DW_ATOM * DW_TAPS * DW_LANES * dw_windows(k, stride);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < 2 * DW_TAPS; i++)
+        n += (uint32_t)dw_tap_is_used(k, stride, i / 2, i % 2);
+    return n;
 }
 
-/* Packed: [pairs][kernel rows][taps][4 channels][windows][2 halves of the pair][4 inputs]; each
- * channel has a weight for its own input only. */
+uint32_t dw_pack_halves(uint32_t k, uint32_t stride)
+{
+    return k * DW_ATOM * DW_LANES * used_taps(k, stride);
+}
+
+/* Packed: [pairs][kernel rows][taps][4 channels][windows that have the tap][2 halves of the
+ * pair][4 inputs]; each channel has a weight for its own input only. */
 void dw_pack(uint32_t k, uint32_t stride, const uint16_t *w, uint16_t *packed)
 {
-    uint32_t windows = dw_windows(k, stride), entries = dw_pack_halves(k, stride) / DW_LANES;
+    uint32_t pairs = DW_ATOM / DW_LANES / DW_HALVES;
+    uint16_t *out = packed;
 
-    memset(packed, 0, DW_LANES * entries * sizeof(*packed));
-    for (uint32_t i = 0; i < entries; i++) {
-        uint32_t half = i % DW_HALVES, second = i / DW_HALVES % windows;
-        uint32_t lane = i / DW_HALVES / windows % DW_LANES;
-        uint32_t tap = i / DW_HALVES / windows / DW_LANES % DW_TAPS;
-        uint32_t row = i / DW_HALVES / windows / DW_LANES / DW_TAPS % k;
-        uint32_t pair = i / DW_HALVES / windows / DW_LANES / DW_TAPS / k;
+    memset(packed, 0, dw_pack_halves(k, stride) * sizeof(*packed));
+    for (uint32_t i = 0; i < pairs * k * DW_TAPS * DW_LANES * 2 * DW_HALVES; i++) {
+        uint32_t half = i % DW_HALVES, second = i / DW_HALVES % 2;
+        uint32_t lane = i / DW_HALVES / 2 % DW_LANES;
+        uint32_t tap = i / DW_HALVES / 2 / DW_LANES % DW_TAPS;
+        uint32_t row = i / DW_HALVES / 2 / DW_LANES / DW_TAPS % k;
+        uint32_t pair = i / DW_HALVES / 2 / DW_LANES / DW_TAPS / k;
         uint32_t channel = (pair * DW_HALVES + half) * DW_LANES + lane;
         struct dw_window at = dw_window(k, stride, 0, row);
         int column = second ? at.second[tap] : at.column[tap];
 
+        if (!dw_tap_is_used(k, stride, tap, second))
+            continue;
         if (column >= 0)
-            packed[i * DW_LANES + lane] = w[(channel * k + row) * k + (uint32_t)column];
+            out[lane] = w[(channel * k + row) * k + (uint32_t)column];
+        out += DW_LANES;
     }
 }
 

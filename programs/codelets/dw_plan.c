@@ -34,6 +34,15 @@ struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t ro
     return w;
 }
 
+int dw_tap_is_used(uint32_t k, uint32_t stride, uint32_t tap, uint32_t second)
+{
+    struct dw_window w = dw_window(k, stride, 0, 0);
+
+    if (k == 3 && stride == 1)
+        return !second;
+    return (second ? w.second : w.column)[tap] >= 0;
+}
+
 /* ---- thirds ---- */
 
 /* A place between positions: the position (row, column) or the end of the row before it. */
@@ -159,7 +168,7 @@ uint32_t dw_scratch_halves(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo
 {
     struct dw_plan p = dw_plan(k, stride, ho, wo, wp);
 
-    return DW_THIRDS * p.longest * DW_AREA;
+    return p.longest ? DW_THIRDS * p.longest * DW_AREA : DW_AREA; /* no edge is empty */
 }
 
 /* ---- the work list ---- */

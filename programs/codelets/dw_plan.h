@@ -46,6 +46,9 @@ struct dw_plan dw_plan(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, ui
 /* Windows of a pass: 2 if the matrix unit takes part. */
 uint32_t dw_windows(uint32_t k, uint32_t stride);
 struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t i);
+/* Whether any pass has a weight for a tap of its first or second window; 3 x 3 with stride 1 uses
+ * all taps by turns. */
+int dw_tap_is_used(uint32_t k, uint32_t stride, uint32_t tap, uint32_t second);
 /* Where in the scratch of a position the first pass of a half stores: so that the last one does not
  * load from the vector of 16 bytes which y has for this half. The second pass stores to the other
  * one, and so on. */

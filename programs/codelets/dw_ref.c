@@ -11,22 +11,34 @@ struct dw {
     struct dw_plan plan;
     uint32_t block, channel; /* the first of four */
     struct dw_window window;
-    const uint16_t *weights; /* of the pass: [taps][4 channels][windows][2 halves][4] */
+    const uint16_t *weights; /* of the pass: [taps][4 channels][windows][2 halves][4], dw_pack() */
 };
+
+/* The weights of a channel's tap for its four inputs. */
+static const uint16_t *weights_at(const struct dw *d, uint32_t tap, uint32_t lane, uint32_t second)
+{
+    static const uint16_t zeros[DW_LANES];
+    uint32_t half = d->channel / DW_LANES % DW_HALVES, entry = 0, k = d->plan.k;
+    uint32_t stride = d->plan.stride;
+
+    if (!dw_tap_is_used(k, stride, tap, second))
+        return zeros;
+    for (uint32_t j = 0; j <= tap; j++) {
+        int windows = dw_tap_is_used(k, stride, j, 0) + dw_tap_is_used(k, stride, j, 1);
+
+        entry += (uint32_t)windows * (j < tap ? DW_LANES : lane);
+    }
+    entry += second && dw_tap_is_used(k, stride, tap, 0);
+    return d->weights + (entry * DW_HALVES + half) * DW_LANES;
+}
 
 /* Adds the products of four inputs with the weights of a tap, all at once, rounded to f32. */
 static void add_tap(const struct dw *d, const uint16_t *in, uint32_t tap, uint32_t second,
                     uint32_t acc[DW_LANES], struct fp_env *env)
 {
-    uint32_t half = d->channel / DW_LANES % DW_HALVES;
-    uint32_t windows = dw_windows(d->plan.k, d->plan.stride);
-
-    for (uint32_t c = 0; c < DW_LANES; c++) {
-        uint32_t entry = (tap * DW_LANES + c) * windows + second;
-
-        acc[c] = fp_f32_add_exact_f16_products(
-            acc[c], in, d->weights + (entry * DW_HALVES + half) * DW_LANES, DW_LANES, env);
-    }
+    for (uint32_t c = 0; c < DW_LANES; c++)
+        acc[c] =
+            fp_f32_add_exact_f16_products(acc[c], in, weights_at(d, tap, c, second), DW_LANES, env);
 }
 
 /* The four inputs at place i of the stream behind (row, column), `second` or not. Behind the last
@@ -163,7 +175,7 @@ void dw5s2_f16_ref(const struct codelet_call *call)
  */
 
 enum pass { PASS_SETUP, PASS_NEXT_BLOCK, PASS_NEXT_PAIR, PASS_MIDDLE, PASS_FINAL };
-enum { UNITS = 16, PLACE_SLOTS = 14 };
+enum { LOAD_HALVES = 8, PLACE_SLOTS = 14 };
 
 static uint64_t wide_slots(const struct dw_plan *p, const struct dw_third *t, enum pass pass)
 {
@@ -222,11 +234,12 @@ static uint64_t dw_cycles(const struct codelet_call *call, uint32_t k, uint32_t 
     const struct arch *a = call->arch;
     uint64_t branch = a->sup_branch_cycles, hidden = a->exit_seen_cycles - 1;
     uint64_t cycles = branch + a->sup_result_cycles + a->sup_put_cycles + 2;
-    uint64_t loads = UNITS * dw_windows(k, stride), launch = 1 + loads, pair;
+    uint64_t loads = dw_pack_halves(k, stride) / (2 * k) / LOAD_HALVES, launch = 1 + loads, pair;
     uint32_t blocks = call->arg[BLOCKS].value;
     struct dw_plan p =
         dw_plan(k, stride, call->arg[HO].value, call->arg[WO].value, call->arg[WP].value);
 
+    cycles += dw_windows(k, stride) == 2 ? a->sup_put_cycles : 0;
     if (!blocks)
         return cycles - 1 + 2 * branch;
     /* Instructions between a launch and its sync count beyond those that hide behind the exits. */

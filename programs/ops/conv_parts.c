@@ -14,7 +14,16 @@ static uint32_t in_blocks(const struct conv_weights *w)
 
 struct nn_range conv_in_blocks(const struct conv_weights *w, uint32_t i)
 {
-    return nn_part(in_blocks(w), w->plan->cut_in, i);
+    struct nn_range all = { 0, in_blocks(w) };
+
+    return w->layer->groups > 1 ? all : nn_part(all.end, w->plan->cut_in, i);
+}
+
+struct nn_range conv_rows(const struct conv_weights *w, uint32_t i)
+{
+    struct nn_range all = { 0, w->layer->kernel };
+
+    return w->layer->groups > 1 ? nn_part(all.end, w->plan->cut_in, i) : all;
 }
 
 struct nn_range conv_out_blocks(const struct conv_weights *w, uint32_t o)
@@ -24,45 +33,54 @@ struct nn_range conv_out_blocks(const struct conv_weights *w, uint32_t o)
     return (struct nn_range){ r.begin * w->unit, r.end * w->unit };
 }
 
-static uint32_t taps(const struct conv_weights *w)
+/* Weight blocks of an output block in part i, counted from those of part 0 on. */
+static struct nn_range span_of(const struct conv_weights *w, uint32_t i)
 {
-    return w->layer->kernel * w->layer->kernel;
+    struct nn_range in = conv_in_blocks(w, i), rows = conv_rows(w, i);
+    uint32_t each =
+        w->layer->groups > 1 ? nn_size(in) * w->layer->kernel : w->layer->kernel * w->layer->kernel;
+
+    if (w->layer->groups > 1)
+        return (struct nn_range){ rows.begin * each, rows.end * each };
+    return (struct nn_range){ in.begin * each, in.end * each };
 }
 
 /* Values of part (i, o), and before it in a copy: parts lie i by i, o by o. */
 static uint32_t part_size(const struct conv_weights *w, uint32_t i, uint32_t o)
 {
-    return nn_size(conv_in_blocks(w, i)) * nn_size(conv_out_blocks(w, o)) * taps(w) * BLOCK;
+    return nn_size(span_of(w, i)) * nn_size(conv_out_blocks(w, o)) * BLOCK;
 }
 
 static uint32_t part_at(const struct conv_weights *w, uint32_t i, uint32_t o)
 {
-    struct nn_range in = conv_in_blocks(w, i);
+    struct nn_range span = span_of(w, i);
 
-    return (in.begin * w->units * w->unit + nn_size(in) * conv_out_blocks(w, o).begin) * taps(w) *
-           BLOCK;
+    return (span.begin * w->units * w->unit + nn_size(span) * conv_out_blocks(w, o).begin) * BLOCK;
 }
 
-/* Part (i, o) in the order of the matrix unit, [out][in][kernel][kernel][16][16]. */
+/* Part (i, o) in the order of the matrix unit, [out][in][rows][columns][16][16]. */
 static void pack_part(const struct conv_weights *w, uint32_t i, uint32_t o, uint16_t *out)
 {
-    struct nn_range ib = conv_in_blocks(w, i), ob = conv_out_blocks(w, o);
-    uint32_t in = nn_size(ib), k2 = taps(w), n = part_size(w, i, o);
+    struct nn_range ib = conv_in_blocks(w, i), ob = conv_out_blocks(w, o), r = conv_rows(w, i);
+    uint32_t in = nn_size(ib), kernel = w->layer->kernel, taps = nn_size(r) * kernel;
+    uint32_t n = part_size(w, i, o);
 
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t tap = k / BLOCK % k2, b = k / BLOCK / k2;
+        uint32_t tap = r.begin * kernel + k / BLOCK % taps, b = k / BLOCK / taps;
         uint32_t row = (ob.begin + b / in) * NN_ATOM + k / NN_ATOM % NN_ATOM;
         uint32_t column = (ib.begin + b % in) * NN_ATOM + k % NN_ATOM;
+        size_t at = ((size_t)row * w->channels + column) * kernel * kernel + tap;
 
         if (row < w->layer->out_c && column < w->channels)
-            out[k] = nn_half(w->layer->weights[((size_t)row * w->channels + column) * k2 + tap]);
+            out[k] = nn_half(w->layer->weights[at]);
     }
 }
 
 void conv_weights_new(struct conv_weights *w, uint32_t copies)
 {
     struct graph *g = w->nn->g;
-    uint32_t n = in_blocks(w) * w->units * w->unit * taps(w) * BLOCK;
+    uint32_t kernel = w->layer->kernel;
+    uint32_t n = in_blocks(w) * w->units * w->unit * kernel * kernel * BLOCK;
     uint16_t *v = emu_alloc((size_t)copies * n, sizeof(*v));
 
     w->t = w->nn->zeros;

@@ -8,8 +8,9 @@
 
 /* ---- weights ---- */
 
-/* The weights of a layer: in every copy part (i, o) of the plan's cuts of input and output
- * channels is [output blocks][input blocks][kernel][kernel][16][16]. */
+/* The weights of a layer: in every copy part (i, o) of the plan's cuts is [output blocks][input
+ * blocks][rows][kernel][16][16]. Cut_in cuts input blocks, or rows of the kernel where there are
+ * groups. */
 struct conv_weights {
     struct nn *nn;
     const struct conv_layer *layer;
@@ -24,8 +25,9 @@ void conv_weights_new(struct conv_weights *w, uint32_t copies);
 /* Part (i, o) of a copy, put on a tile; flat. */
 struct tensor conv_weights_on(const struct conv_weights *w, uint32_t i, uint32_t o, uint32_t copy,
                               uint32_t tile);
-/* Blocks of part i of the input, part o of the output. */
+/* Blocks of the input and rows of the kernel in part i, blocks of the output in part o. */
 struct nn_range conv_in_blocks(const struct conv_weights *w, uint32_t i);
+struct nn_range conv_rows(const struct conv_weights *w, uint32_t i);
 struct nn_range conv_out_blocks(const struct conv_weights *w, uint32_t o);
 
 /* ---- partial results ---- */

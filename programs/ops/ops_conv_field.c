@@ -72,8 +72,11 @@ static void add_piece(const struct field *d, uint32_t cs, const char *codelet, c
                       const struct piece *p)
 {
     struct graph *g = d->nn->g;
-    struct windows win = { d->layer->kernel, d->layer->stride, d->layer->pad_top,
-                           d->layer->pad_left, d->nn->zeros };
+    uint32_t k = d->layer->kernel;
+    struct windows win = {
+        k,           k, d->layer->stride, (int32_t)d->layer->pad_top, (int32_t)d->layer->pad_left,
+        d->nn->zeros
+    };
     struct tensor weights = weights_of(d, p);
 
     for (uint32_t n = p->n.begin; n < p->n.end; n++) {

@@ -1,11 +1,12 @@
 /* ops_conv_window.c - convolutions of k x k in groups of whole blocks of 16 channels, or dense: the
  * matrix unit on shifted windows of a tile's piece of the field.
  *
- * Tile (i, n, h, w, o): input blocks (dense only), picture, rows, columns, units of the output (a
- * block, or a group). Each fetches its rows and columns with halo and border; for stride 2 every
- * second row and column apart (planes), so that windows are runs of neighbours there, too. Rows of
- * a result have the length of rows of the input: what is behind the width of the piece is left out
- * when the result is copied together, or added up with those of other input blocks.
+ * Tile (i, n, h, w, o): input blocks, or rows of the kernel where there are groups; picture, rows,
+ * columns, units of the output (a block, or a group). Each fetches its rows and columns with halo
+ * and border; for stride 2 every second row and column apart (planes), so that windows are runs of
+ * neighbours there, too. Rows of a result have the length of rows of the input: what is behind the
+ * width of the piece is left out when the result is copied together, or added up with those of
+ * other input blocks.
  */
 #include "programs/ops/conv_parts.h"
 #include "programs/ops/pieces.h"
@@ -19,11 +20,10 @@ struct window {
     const struct conv_plan *plan;
     struct feature x, y;
     struct conv_weights weights;
-    struct windows win;
-    uint32_t pieces, planes; /* planes: of rows, and of columns */
-    struct tensor products;  /* what the matrix unit makes, all tiles, flat */
-    uint32_t made;           /* elements of it so far */
-    struct tensor *result;   /* owned; [cut_in][pieces], each [blocks][n][h][w][16] of products */
+    uint32_t pieces;
+    struct tensor products; /* what the matrix unit makes, all tiles, flat */
+    uint32_t made;          /* elements of it so far */
+    struct tensor *result;  /* owned; [cut_in][pieces], each [blocks][n][h][w][16] of products */
 };
 
 static uint32_t round_up_div(uint32_t n, uint32_t d)
@@ -31,16 +31,37 @@ static uint32_t round_up_div(uint32_t n, uint32_t d)
     return (n + d - 1) / d;
 }
 
-/* Rows or columns of a plane for so many of the output. */
-static uint32_t plane_size(const struct window *m, uint32_t out)
+/* Columns of the input in a row of a result of so many. */
+static uint32_t row_size(const struct window *m, uint32_t columns)
 {
-    return out + round_up_div(m->layer->kernel, m->layer->stride) - 1;
+    return columns + round_up_div(m->layer->kernel, m->layer->stride) - 1;
 }
 
 /* Positions of a result, those between rows included. */
 static uint32_t result_size(const struct window *m, const struct piece *p)
 {
-    return (nn_size(p->h) - 1) * plane_size(m, nn_size(p->w)) + nn_size(p->w);
+    return (nn_size(p->h) - 1) * row_size(m, nn_size(p->w)) + nn_size(p->w);
+}
+
+/* The input of a tile: windows of part i, as planes [plane_rows][plane_columns][rows][columns]. */
+struct planes {
+    struct windows win;
+    uint32_t plane_rows, plane_columns, rows, columns;
+};
+
+static struct planes planes_of(const struct window *m, const struct piece *p, uint32_t i)
+{
+    const struct conv_layer *l = m->layer;
+    struct nn_range kernel = conv_rows(&m->weights, i);
+    uint32_t high = nn_size(kernel), s = l->stride;
+
+    return (struct planes){ .win = { high, l->kernel, s,
+                                     (int32_t)l->pad_top - (int32_t)kernel.begin,
+                                     (int32_t)l->pad_left, m->nn->zeros },
+                            .plane_rows = high < s ? high : s,
+                            .plane_columns = l->kernel < s ? l->kernel : s,
+                            .rows = nn_size(p->h) + round_up_div(high, s) - 1,
+                            .columns = row_size(m, nn_size(p->w)) };
 }
 
 static struct nn_range out_blocks(const struct window *m, struct nn_range units)
@@ -52,35 +73,34 @@ static struct nn_range out_blocks(const struct window *m, struct nn_range units)
 
 /* Every stride-th row from `row` on, every stride-th column from `column` on, as long as a plane.
  */
-static struct tensor plane_of(const struct window *m, const struct piece *p, struct tensor t,
-                              uint32_t row, uint32_t column)
+static struct tensor plane_of(const struct window *m, const struct planes *l, uint32_t tile,
+                              struct tensor t, uint32_t row, uint32_t column)
 {
     struct graph *g = m->nn->g;
-    struct tensor border = tensor_index(g, m->win.border, p->tile);
-    uint32_t h = plane_size(m, nn_size(p->h)), w = plane_size(m, nn_size(p->w));
+    struct tensor border = tensor_index(g, l->win.border, tile);
 
     t = tensor_slice(g, t, 2, row, tensor_shape(g, t)[2]);
     t = tensor_slice(g, t, 3, column, tensor_shape(g, t)[3]);
-    t = conv_every(g, t, m->layer->stride);
-    t = piece_add_border(m->nn, border, t, 3, 0, w - tensor_shape(g, t)[3]);
-    return piece_add_border(m->nn, border, t, 2, 0, h - tensor_shape(g, t)[2]);
+    t = conv_every(g, t, l->win.stride);
+    t = piece_add_border(m->nn, border, t, 3, 0, l->columns - tensor_shape(g, t)[3]);
+    return piece_add_border(m->nn, border, t, 2, 0, l->rows - tensor_shape(g, t)[2]);
 }
 
-/* Input blocks of picture n, [blocks][planes][planes][rows][columns][16], flat. */
-static struct tensor input_of(const struct window *m, const struct piece *p, struct nn_range blocks,
-                              uint32_t n)
+/* Input blocks of picture n, [blocks][planes][rows][columns][16], flat. */
+static struct tensor input_of(const struct window *m, const struct planes *l, const struct piece *p,
+                              struct nn_range blocks, uint32_t n)
 {
     struct graph *g = m->nn->g;
-    uint32_t rows, columns, planes = m->planes * m->planes;
-    struct tensor t = piece_input(m->nn, &m->x, &m->win, p, blocks, n, &rows, &columns);
+    uint32_t rows, columns, planes = l->plane_rows * l->plane_columns;
+    struct tensor t = piece_input(m->nn, &m->x, &l->win, p, blocks, n, &rows, &columns);
     struct tensor *part = emu_alloc(planes, sizeof(*part));
 
     if (!part) {
         graph_fail(g, EMU_NO_MEMORY, "planes of an input");
         return t;
     }
-    for (uint32_t i = 0; i < planes && graph_status(g) == EMU_OK; i++)
-        part[i] = plane_of(m, p, t, i / m->planes, i % m->planes);
+    for (uint32_t k = 0; k < planes && graph_status(g) == EMU_OK; k++)
+        part[k] = plane_of(m, l, p->tile, t, k / l->plane_columns, k % l->plane_columns);
     if (graph_status(g) == EMU_OK)
         t = tensor_concat(g, part, planes, 1);
     emu_free(part);
@@ -89,21 +109,22 @@ static struct tensor input_of(const struct window *m, const struct piece *p, str
 
 /* Bytes from window to window, through all input blocks, then to the first one of the next outputs:
  * the same blocks, or their own. */
-static void set_steps(const struct window *m, uint32_t v, const struct piece *p, uint32_t blocks,
+static void set_steps(const struct window *m, const struct planes *l, uint32_t v, uint32_t blocks,
                       int own)
 {
-    uint32_t k = m->layer->kernel, s = m->layer->stride, n = blocks * k * k, here = 0;
-    uint32_t h = plane_size(m, nn_size(p->h)), w = plane_size(m, nn_size(p->w));
-    uint32_t block_size = m->planes * m->planes * h * w, *step = emu_alloc(n, sizeof(*step));
+    uint32_t k = m->layer->kernel, s = l->win.stride, n = blocks * l->win.rows * k, here = 0;
+    uint32_t block_size = l->plane_rows * l->plane_columns * l->rows * l->columns;
+    uint32_t *step = emu_alloc(n, sizeof(*step));
 
     if (!step) {
         graph_fail(m->nn->g, EMU_NO_MEMORY, "windows");
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t next = (i + 1) % n, row = next / k % k, column = next % k;
-        uint32_t plane = row % s * m->planes + column % s;
-        uint32_t to = next / k / k * block_size + (plane * h + row / s) * w + column / s;
+        uint32_t next = (i + 1) % n, row = next / k % l->win.rows, column = next % k;
+        uint32_t plane = row % s * l->plane_columns + column % s;
+        uint32_t to = next / k / l->win.rows * block_size +
+                      (plane * l->rows + row / s) * l->columns + column / s;
 
         if (!next && own)
             to = blocks * block_size;
@@ -125,15 +146,16 @@ static void multiply_units(const struct window *m, uint32_t cs, const struct pie
     struct graph *g = m->nn->g;
     uint32_t v = graph_vertex(g, cs, "conv_window_f16", p->tile);
     struct nn_range in = conv_in_blocks(&m->weights, i);
-    uint32_t each = nn_size(in), k = m->layer->kernel;
+    struct planes l = planes_of(m, p, i);
+    uint32_t each = nn_size(in);
 
     if (m->layer->groups > 1)
         in = (struct nn_range){ units.begin * each, units.end * each };
-    vertex_connect(g, v, "in", input_of(m, p, in, n));
+    vertex_connect(g, v, "in", input_of(m, &l, p, in, n));
     vertex_connect(g, v, "out", out);
     vertex_connect(g, v, "weights", weights);
-    set_steps(m, v, p, each, m->layer->groups > 1 && m->weights.unit == 1);
-    vertex_set_u32(g, v, "kb", each * k * k);
+    set_steps(m, &l, v, each, m->layer->groups > 1 && m->weights.unit == 1);
+    vertex_set_u32(g, v, "kb", each * l.win.rows * l.win.columns);
     vertex_set_u32(g, v, "nb", nn_size(out_blocks(m, units)));
     vertex_set_u32(g, v, "f", result_size(m, p));
 }
@@ -144,7 +166,7 @@ static struct tensor without_gaps(const struct window *m, const struct piece *p,
 {
     struct graph *g = m->nn->g;
     uint32_t h = nn_size(p->h), w = nn_size(p->w), f = result_size(m, p);
-    uint32_t wide = plane_size(m, w), shape[5] = { blocks, 1, h - 1, wide, NN_ATOM };
+    uint32_t wide = row_size(m, w), shape[5] = { blocks, 1, h - 1, wide, NN_ATOM };
     struct tensor part[2], last;
 
     t = tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, f, NN_ATOM });
@@ -326,9 +348,6 @@ void conv_window(struct nn *nn, struct feature x, const struct conv_layer *layer
     enum emu_status s;
 
     m.pieces = plan->cut_n * plan->cut_h * plan->cut_w * plan->cut_out;
-    m.planes = layer->kernel < layer->stride ? layer->kernel : layer->stride;
-    m.win = (struct windows){ layer->kernel, layer->stride, layer->pad_top, layer->pad_left,
-                              nn->zeros };
     m.weights = (struct conv_weights){ .nn = nn,
                                        .layer = layer,
                                        .plan = plan,

@@ -81,7 +81,7 @@ static void pool_piece(struct nn *nn, uint32_t cs, const struct feature *x, cons
         vertex_set_u32(g, v, "wo", nn_size(p->w));
         vertex_set_u32(g, v, "hp", rows);
         vertex_set_u32(g, v, "wp", columns);
-        vertex_set_u32(g, v, "k", win->kernel);
+        vertex_set_u32(g, v, "k", win->rows);
         vertex_set_u32(g, v, "stride", win->stride);
     }
 }
@@ -97,7 +97,7 @@ struct feature op_max_pool(struct nn *nn, struct feature x, uint32_t kernel, uin
     struct graph *g = nn->g;
     const struct arch *a = graph_arch(g);
     struct conv_shape s = { .n = x.n, .in_c = x.c, .in_h = x.h, .in_w = x.w, .out_c = x.c };
-    struct windows win = { kernel, stride, pad, pad, nn->zeros };
+    struct windows win = { kernel, kernel, stride, (int32_t)pad, (int32_t)pad, nn->zeros };
     enum emu_status st = graph_status(g);
     struct feature y = x;
     struct conv_plan p;

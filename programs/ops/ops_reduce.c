@@ -32,6 +32,9 @@ struct reduction {
     enum reduce_op op; /* sum of squares only in the first stage */
     enum elem to;
     unsigned stage;
+    struct reduce_plan plan; /* of the last group; the next one is often alike */
+    size_t planned_count;
+    uint64_t planned_columns;
     struct piece_list piece;
     VEC(struct job) job;
 };
@@ -234,10 +237,10 @@ static enum emu_status rows_of_tiles(struct reduction *r, const struct shares *s
 }
 
 /* Whether the first stage would only copy: every tile has one row of each of its columns, in the
- * type that is wanted, and there is another stage behind it. */
+ * type that is wanted. With more than one row there is another stage behind it. */
 static int has_nothing_local(const struct reduction *r, uint32_t rows)
 {
-    return rows > 1 && r->job.count == r->piece.count && r->op != REDUCE_SUMSQ &&
+    return rows > 1 && r->job.count == r->piece.count &&
            elem_after(r) == tensor_elem(r->g, r->piece.at[0].t);
 }
 
@@ -289,15 +292,17 @@ static enum emu_status add_groups(struct reduction *r, size_t first, size_t coun
 {
     const struct reduce_piece *p = &r->piece.at[first];
     const struct arch *a = graph_arch(r->g);
-    struct reduce_plan plan;
     size_t fan_in;
 
     if (count == 1)
         return VEC_PUSH(&r->job, (struct job){ first, 1, p->begin, p->end, p->tile });
     /* A tile may hold several of those that reduce_pieces() was given. */
-    TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin,
-                    count > a->tiles ? (uint32_t)count : a->tiles, &plan));
-    fan_in = plan.stages ? plan.fan_in[0] : count; /* no stages: the chip has one tile */
+    if (count != r->planned_count || p->end - p->begin != r->planned_columns)
+        TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin,
+                        count > a->tiles ? (uint32_t)count : a->tiles, &r->plan));
+    r->planned_count = count;
+    r->planned_columns = p->end - p->begin;
+    fan_in = r->plan.stages ? r->plan.fan_in[0] : count; /* no stages: the chip has one tile */
     for (size_t i = 0; i < count; i += fan_in) {
         size_t parts = count - i < fan_in ? count - i : fan_in;
 

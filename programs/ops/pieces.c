@@ -29,15 +29,16 @@ static uint32_t limit(int64_t v, uint32_t size)
     return v < 0 ? 0 : v > (int64_t)size ? size : (uint32_t)v;
 }
 
-static struct reach reach_of(const struct windows *win, struct nn_range out, uint32_t pad,
+static struct reach reach_of(uint32_t kernel, uint32_t stride, int32_t pad, struct nn_range out,
                              uint32_t size)
 {
-    int64_t begin = (int64_t)out.begin * win->stride - pad;
-    int64_t end = (int64_t)(out.end - 1) * win->stride + win->kernel - pad;
+    int64_t begin = (int64_t)out.begin * stride - pad;
+    int64_t end = (int64_t)(out.end - 1) * stride + kernel - pad;
+    struct reach r = { .in = { limit(begin, size), limit(end, size) } };
 
-    return (struct reach){ { limit(begin, size), limit(end, size) },
-                           begin < 0 ? (uint32_t)-begin : 0,
-                           end > (int64_t)size ? (uint32_t)(end - size) : 0 };
+    r.before = begin < 0 ? (uint32_t)((end < 0 ? end : 0) - begin) : 0;
+    r.behind = end > (int64_t)size ? (uint32_t)(end - (begin > (int64_t)size ? begin : size)) : 0;
+    return r;
 }
 
 static uint32_t reach_size(const struct reach *r)
@@ -49,20 +50,33 @@ struct tensor piece_add_border(struct nn *nn, struct tensor border, struct tenso
                                uint32_t before, uint32_t behind)
 {
     unsigned rank = tensor_rank(nn->g, t), parts = 0;
-    uint32_t shape[TENSOR_MAX_RANK], size;
+    uint32_t shape[TENSOR_MAX_RANK];
     struct tensor part[3];
 
     memcpy(shape, tensor_shape(nn->g, t), rank * sizeof(*shape));
-    size = shape[dim];
     shape[dim] = before;
     if (before)
         part[parts++] = nn_repeat(nn, border, rank, shape);
-    if (size)
-        part[parts++] = t;
+    part[parts++] = t;
     shape[dim] = behind;
     if (behind)
         part[parts++] = nn_repeat(nn, border, rank, shape);
-    return parts > 1 ? tensor_concat(nn->g, part, parts, dim) : parts ? part[0] : t;
+    return parts > 1 ? tensor_concat(nn->g, part, parts, dim) : t;
+}
+
+/* What r reaches in a dimension of t; only border, if it lies beside t. */
+static struct tensor reach_take(struct nn *nn, struct tensor border, struct tensor t, unsigned dim,
+                                const struct reach *r)
+{
+    unsigned rank = tensor_rank(nn->g, t);
+    uint32_t shape[TENSOR_MAX_RANK];
+
+    if (nn_size(r->in))
+        return piece_add_border(nn, border, tensor_slice(nn->g, t, dim, r->in.begin, r->in.end),
+                                dim, r->before, r->behind);
+    memcpy(shape, tensor_shape(nn->g, t), rank * sizeof(*shape));
+    shape[dim] = reach_size(r);
+    return nn_repeat(nn, border, rank, shape);
 }
 
 struct tensor piece_input(struct nn *nn, const struct feature *x, const struct windows *win,
@@ -70,18 +84,16 @@ struct tensor piece_input(struct nn *nn, const struct feature *x, const struct w
                           uint32_t *columns)
 {
     struct graph *g = nn->g;
-    struct reach h = reach_of(win, p->h, win->pad_top, x->h);
-    struct reach w = reach_of(win, p->w, win->pad_left, x->w);
+    struct reach h = reach_of(win->rows, win->stride, win->pad_top, p->h, x->h);
+    struct reach w = reach_of(win->columns, win->stride, win->pad_left, p->w, x->w);
     unsigned picture = tensor_rank(g, x->t) == 4 ? 0 : 1; /* pictures have no blocks */
     struct tensor border = tensor_index(g, win->border, p->tile), t = x->t;
 
     if (picture)
         t = tensor_slice(g, t, 0, blocks.begin, blocks.end);
     t = tensor_slice(g, t, picture, n, n + 1);
-    t = tensor_slice(g, t, picture + 1, h.in.begin, h.in.end);
-    t = tensor_slice(g, t, picture + 2, w.in.begin, w.in.end);
-    t = piece_add_border(nn, border, t, picture + 2, w.before, w.behind);
-    t = piece_add_border(nn, border, t, picture + 1, h.before, h.behind);
+    t = reach_take(nn, border, t, picture + 2, &w);
+    t = reach_take(nn, border, t, picture + 1, &h);
     *rows = reach_size(&h);
     *columns = reach_size(&w);
     return t;

@@ -18,7 +18,8 @@ struct piece piece_at(const struct conv_plan *plan, const struct feature *y, uin
 
 /* How windows lie on the input; border: what stands around it, by tile [tiles][..]. */
 struct windows {
-    uint32_t kernel, stride, pad_top, pad_left;
+    uint32_t rows, columns, stride;
+    int32_t pad_top, pad_left; /* below 0: so many rows and columns are not looked at */
     struct tensor border;
 };
 
@@ -28,7 +29,7 @@ struct tensor piece_input(struct nn *nn, const struct feature *x, const struct w
                           const struct piece *p, struct nn_range blocks, uint32_t n, uint32_t *rows,
                           uint32_t *columns);
 
-/* t with so much of a border before and behind in a dimension; an empty t is left out. */
+/* t with so much of a border before and behind in a dimension. */
 struct tensor piece_add_border(struct nn *nn, struct tensor border, struct tensor t, unsigned dim,
                                uint32_t before, uint32_t behind);
 

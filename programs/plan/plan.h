@@ -21,6 +21,7 @@ struct matmul_plan {
     uint32_t m, n, k;
     uint32_t sm, sn, sk;
     uint32_t first_tile, tiles; /* it may use tiles [first_tile, first_tile + tiles) */
+    uint64_t exchange_latency;  /* plan_exchange_latency() */
     struct plan_cost cost;
 };
 
@@ -41,6 +42,9 @@ enum emu_status plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32
 /* Cycles of an exchange phase in which the busiest port carries so many words and messages: B of
  * the scheduler's goal, its latency, and the sync before it. */
 uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words, uint64_t messages);
+/* Cycles of an exchange phase besides its sync and its words: the longest way, to memory. Cost: some
+ * thousand pairs of tiles are looked at; who tries many cuts asks once. */
+uint64_t plan_exchange_latency(const struct arch *a);
 
 /* A field of a codelet: elements of an edge or list, or the value of a scalar. */
 struct plan_field {

@@ -6,8 +6,9 @@
  */
 #include <string.h>
 
-#include "programs/plan/plan_cost.h"
+#include "programs/codelets/conv_pack.h"
 #include "programs/plan/plan_conv.h"
+#include "programs/plan/plan_cost.h"
 
 enum { ATOM = 16, ATOM_BYTES = 32, ATOM_WORDS = 8, FIRST_CHANNELS = 4 };
 
@@ -24,6 +25,7 @@ struct conv_shard {
     uint64_t out, in;    /* blocks of 16 channels */
     uint64_t in_h, in_w; /* rows and columns with halo and border */
     uint64_t calls;      /* windows: of the codelet for a picture */
+    uint64_t rows;       /* of the kernel */
 };
 
 static uint32_t atoms(uint32_t channels)
@@ -86,8 +88,7 @@ static void cost_partials(const struct arch *a, const struct conv_shard *sh, str
                                         { "out", (uint32_t)(share * ATOM) },
                                         { "p", (uint32_t)terms } };
 
-    p->cost.exchange_partials =
-        plan_exchange_cycles(a, share * ATOM_WORDS * (terms - 1), terms) - a->sync_chip_cycles;
+    p->cost.exchange_partials = share * ATOM_WORDS * (terms - 1) + p->exchange_latency;
     p->cost.sync += a->sync_chip_cycles;
     p->cost.rearrange += plan_copy_cycles(a, share * ATOM_BYTES);
     p->cost.reduce = plan_cycles(a,
@@ -123,7 +124,7 @@ static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
                               const struct conv_shard *sh)
 {
     uint64_t groups = s->groups > 1 ? atoms(s->in_c / s->groups) : sh->in;
-    uint64_t kb = groups * s->kernel * s->kernel, f = window_positions(s, sh);
+    uint64_t kb = groups * sh->rows * s->kernel, f = window_positions(s, sh);
     uint64_t nb = sh->out / sh->calls;
     const struct plan_field field[] = { { "in", (uint32_t)(sh->in * sh->in_h * sh->in_w * ATOM) },
                                         { "weights", (uint32_t)(nb * kb * ATOM * ATOM) },
@@ -203,7 +204,7 @@ static void cost(const struct arch *a, const struct conv_shard *sh, struct conv_
         p->cost.compute = sh->n * pool_cycles(a, s, sh);
         break;
     }
-    p->cost.exchange_in = plan_exchange_cycles(a, in_bytes / 4, 1) - a->sync_chip_cycles;
+    p->cost.exchange_in = in_bytes / 4 + p->exchange_latency;
     p->cost.sync = a->sync_chip_cycles;
     p->cost.tile_bytes += in_bytes + out_bytes;
     if (p->cut_in > 1 || (p->method == CONV_WINDOW && s->add))
@@ -216,7 +217,13 @@ static void cost(const struct arch *a, const struct conv_shard *sh, struct conv_
 
 /* ---- the search ---- */
 
-/* Whether p is better than *best: it fits and is faster, or nothing fits and it needs less. */
+/* Cycles, and what its parameters are worth. */
+static uint64_t price(const struct conv_plan *p)
+{
+    return p->cost.total + p->weight_bytes * p->shape.kib_price / 1024;
+}
+
+/* Whether p is better than *best: it fits and is cheaper, or nothing fits and it needs less. */
 static int is_better(const struct conv_plan *p, const struct conv_plan *best, uint64_t memory)
 {
     int fits = p->cost.tile_bytes <= memory, best_fits = best->cost.tile_bytes <= memory;
@@ -225,7 +232,7 @@ static int is_better(const struct conv_plan *p, const struct conv_plan *best, ui
         return 1;
     if (fits != best_fits)
         return fits;
-    return fits ? p->cost.total < best->cost.total : p->cost.tile_bytes < best->cost.tile_bytes;
+    return fits ? price(p) < price(best) : p->cost.tile_bytes < best->cost.tile_bytes;
 }
 
 /* What the output channels are cut into: groups, where they take several blocks each, else blocks.
@@ -252,6 +259,26 @@ static void shard_channels(const struct conv_plan *p, struct conv_shard *sh)
         sh->in = sh->out;
 }
 
+/* As conv_pack.h has them where they are not blocks of 16 x 16. */
+static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_shard *sh)
+{
+    const struct conv_shape *s = &p->shape;
+    uint64_t in = s->groups > 1 ? atoms(s->in_c / s->groups) : sh->in;
+
+    switch (p->method) {
+    case CONV_GEMM:
+    case CONV_WINDOW:
+        return sh->out * in * sh->rows * s->kernel * ATOM * ATOM_BYTES;
+    case CONV_DEPTHWISE:
+        return sh->out * dw_pack_halves(s->kernel, s->stride) * 2;
+    case CONV_FIRST:
+        return sh->out * conv_first_pack_halves(s->kernel) * 2;
+    case CONV_POOL:
+        break;
+    }
+    return 0;
+}
+
 static void try_cut(const struct arch *a, struct conv_plan p, uint64_t memory,
                     struct conv_plan *best)
 {
@@ -259,16 +286,18 @@ static void try_cut(const struct arch *a, struct conv_plan p, uint64_t memory,
     struct conv_shard sh = { .n = ceil_div(s->n, p.cut_n) };
 
     shard_channels(&p, &sh);
+    sh.rows = p.method == CONV_WINDOW && s->groups > 1 ? ceil_div(s->kernel, p.cut_in) : s->kernel;
     if (p.method == CONV_GEMM) {
         sh.n = sh.w = sh.in_w = 1;
         sh.h = sh.in_h = ceil_div((uint64_t)s->n * s->out_h * s->out_w, p.cut_h);
     } else {
         sh.h = ceil_div(s->out_h, p.cut_h);
         sh.w = ceil_div(s->out_w, p.cut_w);
-        sh.in_h = (sh.h - 1) * s->stride + s->kernel;
+        sh.in_h = (sh.h - 1) * s->stride + sh.rows;
         sh.in_w = (sh.w - 1) * s->stride + s->kernel;
     }
     cost(a, &sh, &p);
+    p.weight_bytes = weight_bytes(&p, &sh);
     if (is_better(&p, best, memory))
         *best = p;
 }
@@ -311,11 +340,14 @@ static void search_field(const struct arch *a, struct conv_plan p, uint64_t memo
     }
 }
 
-/* The same, and cuts of the input channels where they are added up. */
-static void search_dense(const struct arch *a, struct conv_plan p, uint64_t memory,
-                         struct conv_plan *best)
+/* The same, and cuts of what is added up: input channels, or rows of the kernel. */
+static void search_window(const struct arch *a, struct conv_plan p, uint64_t memory,
+                          struct conv_plan *best)
 {
-    for (p.cut_in = 1; p.cut_in <= p.tiles; p.cut_in = next_cut(atoms(p.shape.in_c), p.cut_in))
+    const struct conv_shape *s = &p.shape;
+    uint32_t n = s->groups > 1 ? s->kernel : atoms(s->in_c);
+
+    for (p.cut_in = 1; p.cut_in <= p.tiles; p.cut_in = next_cut(n, p.cut_in))
         search_field(a, p, memory, best);
 }
 
@@ -326,6 +358,7 @@ static enum emu_status begin(const struct arch *a, const struct conv_shape *s, u
     if (!tiles || first_tile + tiles > a->tiles)
         return FAIL(USAGE, "a convolution on %u tiles from %u on: the chip has %u", tiles,
                     first_tile, a->tiles);
+    p->exchange_latency = plan_exchange_latency(a);
     return check_shape(s);
 }
 
@@ -339,8 +372,8 @@ enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint
     p.method = method_of(s);
     if (p.method == CONV_GEMM)
         search_gemm(a, p, memory_bytes, out);
-    else if (p.method == CONV_WINDOW && s->groups == 1)
-        search_dense(a, p, memory_bytes, out);
+    else if (p.method == CONV_WINDOW)
+        search_window(a, p, memory_bytes, out);
     else
         search_field(a, p, memory_bytes, out);
     return EMU_OK;

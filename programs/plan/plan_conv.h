@@ -18,20 +18,26 @@ struct conv_shape {
     uint32_t pad;         /* rows or columns of zeros on the wider side: the halo of a border */
     uint32_t swish, relu; /* 1: that activation function follows */
     uint32_t add;         /* 1: another activation is added */
+    /* Cycles that a KiB of parameters on a tile is worth: they stay there for the whole program. */
+    uint32_t kib_price;
 };
 
 struct conv_plan {
     struct conv_shape shape;
     enum conv_method method;
     /* Parts of: pictures, rows of the output (GEMM: positions), columns, blocks of 16 output
-     * channels (or of groups), blocks of 16 input channels. Their product is the tiles used. */
+     * channels (or of groups), blocks of 16 input channels (groups: rows of the kernel). Their
+     * product is the tiles used. */
     uint32_t cut_n, cut_h, cut_w, cut_out, cut_in;
     uint32_t first_tile, tiles;
+    uint64_t exchange_latency; /* plan_exchange_latency() */
+    uint64_t weight_bytes;     /* parameters on the busiest tile */
     struct plan_cost cost;
 };
 
-/* The cheapest plan on tiles [first_tile, first_tile + tiles) within memory_bytes of temporary
- * memory a tile, else the one that needs least. EMU_USAGE for shapes that no method takes. */
+/* The cheapest plan, the price of its parameters included, on tiles [first_tile, first_tile +
+ * tiles) within memory_bytes of temporary memory a tile, else the one that needs least. EMU_USAGE
+ * for shapes that no method takes. */
 enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
                           uint32_t tiles, uint64_t memory_bytes,
                           struct conv_plan *out) EMU_MUST_CHECK;

@@ -3,17 +3,18 @@
 
 #include <string.h>
 
-uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words, uint64_t messages)
+uint64_t plan_exchange_latency(const struct arch *a)
 {
-    uint32_t last = a->tiles - 1;
     int low, high;
 
-    (void)messages; /* pointer and source changes ride on words that pass anyway */
-    if (!words)
-        return 0;
     arch_exchange_delay_span(a, &low, &high);
-    return a->sync_chip_cycles + words + (uint64_t)(high > 0 ? high : 0) +
-           arch_pic_lag(a, arch_tile_physical(a, last));
+    return (uint64_t)(high > 0 ? high : 0) + arch_pic_lag(a, arch_tile_physical(a, a->tiles - 1));
+}
+
+uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words, uint64_t messages)
+{
+    (void)messages; /* pointer and source changes ride on words that pass anyway */
+    return words ? a->sync_chip_cycles + words + plan_exchange_latency(a) : 0;
 }
 
 uint64_t plan_cycles(const struct arch *a, const char *codelet, const struct plan_field *field,

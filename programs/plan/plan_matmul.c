@@ -50,14 +50,14 @@ static void cost_reduce(const struct arch *a, const struct shard *s, struct matm
                                         { "out", (uint32_t)elements },
                                         { "p", p->sk } };
 
-    p->cost.exchange_partials = plan_exchange_cycles(a, words, p->sk) - a->sync_chip_cycles;
+    p->cost.exchange_partials = words + p->exchange_latency;
     p->cost.sync += a->sync_chip_cycles;
     p->cost.rearrange += plan_copy_cycles(a, (elements * F16_BYTES + 7) / 8 * 8);
     p->cost.reduce = plan_cycles(a, "reduce_sum_f16_f16", field, EMU_COUNT_OF(field));
     p->cost.tile_bytes += elements * F16_BYTES * p->sk;
 }
 
-void plan_matmul_cost(const struct arch *a, struct matmul_plan *p)
+static void cost(const struct arch *a, struct matmul_plan *p)
 {
     const struct shard largest = { ceil_div(p->m, p->sm), ceil_div(p->n / BLOCK, p->sn),
                                    ceil_div(p->k / BLOCK, p->sk) };
@@ -74,7 +74,7 @@ void plan_matmul_cost(const struct arch *a, struct matmul_plan *p)
 
     memset(&p->cost, 0, sizeof(p->cost));
     if (words) {
-        p->cost.exchange_in = plan_exchange_cycles(a, words, p->sm + p->sn) - a->sync_chip_cycles;
+        p->cost.exchange_in = words + p->exchange_latency;
         p->cost.sync = a->sync_chip_cycles;
     }
     p->cost.rearrange = plan_copy_cycles(a, own_bytes(left_bytes(s), p->sn)) +
@@ -85,6 +85,12 @@ void plan_matmul_cost(const struct arch *a, struct matmul_plan *p)
         cost_reduce(a, s, p);
     p->cost.total = p->cost.exchange_in + p->cost.compute + p->cost.exchange_partials +
                     p->cost.reduce + p->cost.sync + p->cost.rearrange;
+}
+
+void plan_matmul_cost(const struct arch *a, struct matmul_plan *p)
+{
+    p->exchange_latency = plan_exchange_latency(a);
+    cost(a, p);
 }
 
 /* Whether p is better than *best: it fits and is faster, or nothing fits and it needs less. */
@@ -102,7 +108,7 @@ static int is_better(const struct matmul_plan *p, const struct matmul_plan *best
 static void try_cut(const struct arch *a, struct matmul_plan p, uint64_t memory,
                     struct matmul_plan *best)
 {
-    plan_matmul_cost(a, &p);
+    cost(a, &p);
     if (is_better(&p, best, memory))
         *best = p;
 }
@@ -142,10 +148,13 @@ enum emu_status plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32
                             uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
                             struct matmul_plan *out)
 {
-    struct matmul_plan p = { m, n, k, 1, 1, 1, first_tile, tiles, { 0 } };
+    struct matmul_plan p = { .m = m, .n = n, .k = k, .sm = 1, .sn = 1, .sk = 1 };
 
     memset(out, 0, sizeof(*out));
+    p.first_tile = first_tile;
+    p.tiles = tiles;
     TRY(plan_matmul_check(a, &p));
+    p.exchange_latency = plan_exchange_latency(a);
     for (p.sk = 1; p.sk <= tiles; p.sk = next_cut(k / BLOCK, p.sk)) {
         for (p.sn = 1; (uint64_t)p.sk * p.sn <= tiles; p.sn = next_cut(n / BLOCK, p.sn)) {
             for (p.sm = 1; (uint64_t)p.sk * p.sn * p.sm <= tiles; p.sm = next_cut(m, p.sm))

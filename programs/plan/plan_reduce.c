@@ -11,16 +11,15 @@
 
 enum { F32_BYTES = 4 };
 
-static uint64_t stage_cost(const struct arch *a, uint32_t fan_in, uint64_t elements,
-                           struct plan_cost *c)
+static uint64_t stage_cost(const struct arch *a, uint64_t latency, uint32_t fan_in,
+                           uint64_t elements, struct plan_cost *c)
 {
     uint64_t share = elements >= fan_in ? ceil_div(elements, fan_in) : elements;
     uint64_t words = share * F32_BYTES / 4 * (fan_in - 1);
     const struct plan_field field[] = { { "partials", (uint32_t)(share * fan_in) },
                                         { "out", (uint32_t)share },
                                         { "p", fan_in } };
-    /* fan_in is at least 2: there is something to exchange */
-    uint64_t exchange = plan_exchange_cycles(a, words, fan_in) - a->sync_chip_cycles;
+    uint64_t exchange = words + latency;
     uint64_t reduce = plan_cycles(a, "reduce_sum_f32_f32", field, EMU_COUNT_OF(field));
 
     c->exchange_partials += exchange;
@@ -45,8 +44,8 @@ static uint32_t root(uint32_t n, unsigned stages)
     }
 }
 
-static void try_stages(const struct arch *a, uint32_t sources, uint64_t elements, unsigned stages,
-                       struct reduce_plan *best)
+static void try_stages(const struct arch *a, uint64_t latency, uint32_t sources, uint64_t elements,
+                       unsigned stages, struct reduce_plan *best)
 {
     struct reduce_plan p = { .stages = stages };
     uint32_t left = sources;
@@ -57,7 +56,7 @@ static void try_stages(const struct arch *a, uint32_t sources, uint64_t elements
         uint32_t f = root(left, stages - i);
 
         p.fan_in[i] = f;
-        elements = stage_cost(a, f, elements, &p.cost);
+        elements = stage_cost(a, latency, f, elements, &p.cost);
         left = ceil_div(left, f);
     }
     if (!best->stages || p.cost.total < best->cost.total)
@@ -67,13 +66,16 @@ static void try_stages(const struct arch *a, uint32_t sources, uint64_t elements
 enum emu_status plan_reduce(const struct arch *a, uint32_t sources, uint64_t elements,
                             uint32_t tiles, struct reduce_plan *out)
 {
+    uint64_t latency;
+
     memset(out, 0, sizeof(*out));
     if (!sources || !elements || sources > tiles)
         return FAIL(USAGE, "a reduction of %u partials over %u tiles: expected 1 to %u", sources,
                     tiles, tiles);
     if (sources == 1)
         return EMU_OK;
+    latency = plan_exchange_latency(a);
     for (unsigned stages = 1; stages <= PLAN_MAX_STAGES; stages++)
-        try_stages(a, sources, elements, stages, out);
+        try_stages(a, latency, sources, elements, stages, out);
     return EMU_OK;
 }

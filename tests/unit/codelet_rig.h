@@ -47,7 +47,9 @@ struct codelet_case {
     const uint32_t *gap[CODELET_MAX_FIELDS]; /* NULL: 0 */
     uint8_t
         same[CODELET_MAX_FIELDS]; /* 1 + the earlier edge whose memory this one is; 0: its own */
-    uint8_t tame;                 /* random floats are ordinary numbers near 1 */
+    /* 1 + the earlier edge behind which this one lies, in the same elements if there is room. */
+    uint8_t behind[CODELET_MAX_FIELDS];
+    uint8_t tame; /* random floats are ordinary numbers near 1 */
     /* SUPERVISOR codelets: by how many cycles the formula may exceed the call. Each launch may end
      * up to workers - 1 cycles earlier than the formula says: its slowest worker need not be the
      * last of its round. 0 stands for one launch. */
@@ -272,6 +274,12 @@ static inline void rig_place_run(struct codelet_rig *r, const struct codelet_cas
     uint32_t align = apart ? 2 * r->arch.element_bytes : 16;
 
     run->bytes = bytes;
+    if (c->behind[i]) {
+        const struct rig_run *before = &r->field[c->behind[i] - 1].run[0];
+
+        run->at = (before->at + before->bytes + 31) / 16 * 16 + c->phase[i];
+        return;
+    }
     run->at = rig_place(r, c, region, align, c->phase[i], bytes);
     /* A run that is far from all others keeps the rest of its elements. */
     if (apart)
@@ -386,6 +394,9 @@ static inline void rig_load(struct codelet_rig *r, const struct codelet_case *c,
         tile_free(r->tile);
     memset(r->mem, 0, r->arch.mem_bytes);
     rig_check(tile_init(r->tile, &r->arch, 0, r->mem) == EMU_OK, r, c, "tile");
+    /* Weights that nobody loads are NaN. */
+    memset(r->tile->weight, 0xff, sizeof(r->tile->weight));
+    r->tile->weight_generation++;
     if (check)
         rig_check(tile_check_new(r->tile) == EMU_OK, r, c, "checking mode");
     tile_write(r->tile, r->code.addr, r->code.code, r->code.bytes);

@@ -110,6 +110,8 @@ static void dw_call(struct codelet_rig *rig, struct codelet_case *c, const struc
     c->value[HP] = hp;
     c->value[WP] = wp;
     c->phase[X] = c->seed % 2 * 8;
+    /* Only x need be in other elements. */
+    c->behind[SCRATCH] = c->layout == RIG_NEAR1 ? 1 + Y : 0;
     c->slack = 2 * s->blocks * s->k * 5 + 5;
     codelet_rig_call(rig, c);
     if (!special)

@@ -274,6 +274,25 @@ static void test_reduce_ragged(void **state)
     }
 }
 
+/* The result is no view of the operand, not even of a single row. */
+static void test_reduce_copies(void **state)
+{
+    for (uint32_t rows = 1; rows <= 3; rows++) {
+        const double x[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+        struct ops_output *sum;
+        struct tensor t;
+        struct ops_rig r;
+
+        ops_rig_new(&r, "toy4", 0, *state);
+        t = ops_input(&r, ELEM_F32, SHAPE(rows, 3), MAP_EVEN, x);
+        sum = ops_output(&r, op_reduce(r.g, r.seq, REDUCE_SUM, t, ELEM_F32, "sum"));
+        op_fill(r.g, r.seq, t, 100, "fill");
+        ops_run(&r);
+        assert_true(sum->value[0] == (rows == 1 ? 1 : rows == 2 ? 5 : 12));
+        ops_rig_free(&r);
+    }
+}
+
 /* Enough tiles for several stages between them. */
 static void test_reduce_stages(void **state)
 {
@@ -565,11 +584,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elementwise),   cmocka_unit_test(test_fill_and_cast),
         cmocka_unit_test(test_channels),      cmocka_unit_test(test_reduce),
-        cmocka_unit_test(test_reduce_ragged), cmocka_unit_test(test_reduce_stages),
-        cmocka_unit_test(test_totals),        cmocka_unit_test(test_argmax),
-        cmocka_unit_test(test_transpose),     cmocka_unit_test(test_matmul_cuts),
-        cmocka_unit_test(test_matmul_sizes),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_empty),         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_reduce_ragged), cmocka_unit_test(test_reduce_copies),
+        cmocka_unit_test(test_reduce_stages), cmocka_unit_test(test_totals),
+        cmocka_unit_test(test_argmax),        cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_matmul_cuts),   cmocka_unit_test(test_matmul_sizes),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, group_setup, group_teardown);

@@ -56,17 +56,27 @@ static struct matmul_plan by_force(const struct arch *a, const struct problem *q
     return best;
 }
 
+static void check_cheapest(const struct arch *a, const struct problem *q)
+{
+    struct matmul_plan p = plan_of(a, q, UINT64_MAX), best = by_force(a, q, UINT64_MAX);
+
+    assert_int_equal(p.cost.total, best.cost.total);
+    assert_true(p.cost.total < 1000000);
+}
+
 static void test_cheapest(void **state)
 {
     const struct arch *a = arch_preset("toy64");
+    uint64_t seed = 1;
 
     (void)state;
-    for (size_t i = 0; i < EMU_COUNT_OF(problems); i++) {
-        struct matmul_plan p = plan_of(a, &problems[i], UINT64_MAX);
-        struct matmul_plan best = by_force(a, &problems[i], UINT64_MAX);
+    for (size_t i = 0; i < EMU_COUNT_OF(problems); i++)
+        check_cheapest(a, &problems[i]);
+    for (int i = 0; i < 200; i++) {
+        struct problem q = { 1 + help_below(&seed, 300), BLOCK * (1 + help_below(&seed, 40)),
+                             BLOCK * (1 + help_below(&seed, 40)), 1 + help_below(&seed, 64) };
 
-        assert_int_equal(p.cost.total, best.cost.total);
-        assert_true(p.cost.total < 1000000);
+        check_cheapest(a, &q);
     }
 }
 
