@@ -279,12 +279,61 @@ static void count_users(struct builder *b)
     }
 }
 
+/* ---- memory for parameters ---- */
+
+/* Parameters of all convolutions on a tile, when their memory has a price. */
+static enum emu_status weight_bytes(const struct builder *b, uint32_t kib_price, uint64_t memory,
+                                    uint64_t *bytes)
+{
+    const struct arch *a = graph_arch(b->g);
+
+    *bytes = 0;
+    for (uint32_t i = 0; i < b->net->layers; i++) {
+        const struct layer *l = layer_at(b, i);
+        struct conv_shape s = { .n = b->net->batch,
+                                .in_c = l->in_c,
+                                .in_h = l->in_h,
+                                .in_w = l->in_w,
+                                .out_c = l->out_c,
+                                .out_h = l->out_h,
+                                .out_w = l->out_w,
+                                .kernel = l->kernel,
+                                .stride = l->stride,
+                                .groups = l->groups,
+                                .kib_price = kib_price };
+        struct conv_plan p;
+
+        if (l->op != LAYER_CONV)
+            continue;
+        TRY(plan_conv(a, &s, 0, a->tiles, memory ? memory : UINT64_MAX, &p));
+        *bytes += p.weight_bytes;
+    }
+    return EMU_OK;
+}
+
+/* They stay on the tiles all the time: at most this part of their memory, if a price up to the
+ * highest can bring that about. The rest is code, activations, and gaps. */
+enum { WEIGHTS_NUMERATOR = 2, WEIGHTS_DENOMINATOR = 5 };
+enum { PRICE_FIRST = 50, PRICE_LAST = 800 }; /* cycles per KiB, doubled */
+
+static enum emu_status choose_price(const struct builder *b, uint64_t memory, uint32_t *kib_price)
+{
+    uint64_t most = graph_arch(b->g)->mem_bytes / WEIGHTS_DENOMINATOR * WEIGHTS_NUMERATOR, bytes;
+
+    for (*kib_price = 0;; *kib_price = *kib_price ? 2 * *kib_price : PRICE_FIRST) {
+        TRY(weight_bytes(b, *kib_price, memory, &bytes));
+        if (bytes <= most || *kib_price >= PRICE_LAST)
+            return EMU_OK;
+    }
+}
+
 enum emu_status net_graph_build(struct graph *g, const struct net *n, const struct weights *w,
                                 const struct net_graph_options *o, struct net_graph **out)
 {
     struct builder b = { .g = g, .net = n, .weights = w, .seq = program_sequence(g) };
     uint64_t memory = (uint64_t)(o->memory_proportion * graph_arch(g)->mem_bytes);
     enum emu_status s = EMU_OK;
+    uint32_t kib_price;
 
     *out = NULL;
     b.out = emu_alloc(1, sizeof(*b.out));
@@ -295,7 +344,10 @@ enum emu_status net_graph_build(struct graph *g, const struct net *n, const stru
         s = FAIL(NO_MEMORY, "a network of %u layers", n->layers);
     if (s == EMU_OK)
         s = nn_new(g, b.seq, memory, &b.nn);
+    if (s == EMU_OK)
+        s = choose_price(&b, memory, &kib_price);
     if (s == EMU_OK) {
+        nn_set_price(b.nn, kib_price);
         b.out->net = n;
         b.keep_begin = o->keep_begin;
         b.keep_end = o->keep_end;

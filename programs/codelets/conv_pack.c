@@ -5,39 +5,35 @@
 
 #include "programs/codelets/dw_plan.h"
 
-static uint32_t used_taps(uint32_t k, uint32_t stride)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < 2 * DW_TAPS; i++)
-        n += (uint32_t)dw_tap_is_used(k, stride, i / 2, i % 2);
-    return n;
-}
-
 uint32_t dw_pack_halves(uint32_t k, uint32_t stride)
 {
-    return k * DW_ATOM * DW_LANES * used_taps(k, stride);
+    uint32_t taps = 0;
+
+    for (uint32_t i = 0; i < dw_passes(k, stride); i++)
+        taps += dw_taps_loaded(k, stride, i);
+    return taps * DW_ATOM * DW_LANES;
 }
 
-/* Packed: [pairs][kernel rows][taps][4 channels][windows that have the tap][2 halves of the
- * pair][4 inputs]; each channel has a weight for its own input only. */
+/* Packed: [pairs][passes][taps][4 channels][windows][2 halves of the pair][4 inputs] of what is
+ * loaded for a pass; each channel has a weight for its own input only. */
 void dw_pack(uint32_t k, uint32_t stride, const uint16_t *w, uint16_t *packed)
 {
-    uint32_t pairs = DW_ATOM / DW_LANES / DW_HALVES;
+    uint32_t pairs = DW_ATOM / DW_LANES / DW_HALVES, passes = dw_passes(k, stride);
     uint16_t *out = packed;
 
     memset(packed, 0, dw_pack_halves(k, stride) * sizeof(*packed));
-    for (uint32_t i = 0; i < pairs * k * DW_TAPS * DW_LANES * 2 * DW_HALVES; i++) {
+    for (uint32_t i = 0; i < pairs * passes * DW_TAPS * DW_LANES * 2 * DW_HALVES; i++) {
         uint32_t half = i % DW_HALVES, second = i / DW_HALVES % 2;
         uint32_t lane = i / DW_HALVES / 2 % DW_LANES;
         uint32_t tap = i / DW_HALVES / 2 / DW_LANES % DW_TAPS;
-        uint32_t row = i / DW_HALVES / 2 / DW_LANES / DW_TAPS % k;
-        uint32_t pair = i / DW_HALVES / 2 / DW_LANES / DW_TAPS / k;
+        uint32_t pass = i / DW_HALVES / 2 / DW_LANES / DW_TAPS % passes;
+        uint32_t pair = i / DW_HALVES / 2 / DW_LANES / DW_TAPS / passes;
         uint32_t channel = (pair * DW_HALVES + half) * DW_LANES + lane;
-        struct dw_window at = dw_window(k, stride, 0, row);
+        struct dw_window at = dw_window(k, stride, 0, pass);
+        uint32_t row = second ? at.second_row : at.row;
         int column = second ? at.second[tap] : at.column[tap];
 
-        if (!dw_tap_is_used(k, stride, tap, second))
+        if (!dw_tap_is_loaded(k, stride, pass, tap, (int)second))
             continue;
         if (column >= 0)
             out[lane] = w[(channel * k + row) * k + (uint32_t)column];

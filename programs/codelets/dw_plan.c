@@ -7,25 +7,43 @@
 
 /* ---- windows ---- */
 
-uint32_t dw_windows(uint32_t k, uint32_t stride)
+static int two_rows(uint32_t k, uint32_t stride)
 {
-    return k == 3 && stride == 1 ? 1 : 2;
+    return k == 3 && stride == 1;
 }
 
-struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t row)
+uint32_t dw_passes(uint32_t k, uint32_t stride)
 {
-    struct dw_window w = { .base = (int32_t)(row * wp), .row = row };
+    return two_rows(k, stride) ? 2 : k;
+}
+
+/* Two rows: the third is seen from one position before, so that nothing behind x is read. */
+static void window_two_rows(uint32_t wp, uint32_t pass, struct dw_window *w)
+{
+    if (pass) {
+        w->row = 2;
+        w->base = (int32_t)(2 * wp) - 1;
+        w->two = 0;
+    }
+    w->second_row = 1;
+    w->second_base = wp;
+    for (int c = 0; c < 3; c++) {
+        w->column[c + (pass > 0)] = c;
+        w->second[c] = pass ? -1 : c;
+    }
+}
+
+struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t pass)
+{
+    struct dw_window w = { (int32_t)(pass * wp), pass, pass, 1, { 0 }, { 0 }, 1 };
 
     for (int j = 0; j < DW_TAPS; j++)
         w.column[j] = w.second[j] = -1;
-    if (stride == 2) {
+    if (two_rows(k, stride)) {
+        window_two_rows(wp, pass, &w);
+    } else if (stride == 2) {
         for (int c = 0; c < (int)k; c++)
             (c % 2 ? w.second : w.column)[c / 2] = c;
-    } else if (k == 3) {
-        /* Where there is something before, nothing behind the last column is read. */
-        w.base -= row > 0;
-        for (int c = 0; c < 3; c++)
-            w.column[c + (row > 0)] = c;
     } else {
         for (int c = 0; c < DW_TAPS; c++)
             w.column[c] = c;
@@ -34,13 +52,23 @@ struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t ro
     return w;
 }
 
-int dw_tap_is_used(uint32_t k, uint32_t stride, uint32_t tap, uint32_t second)
+int dw_tap_is_loaded(uint32_t k, uint32_t stride, uint32_t pass, uint32_t tap, int second)
 {
-    struct dw_window w = dw_window(k, stride, 0, 0);
+    struct dw_window w = dw_window(k, stride, 0, pass);
 
-    if (k == 3 && stride == 1)
-        return !second;
+    /* The third row uses other taps than the first. */
+    if (two_rows(k, stride) && !second)
+        return 1;
     return (second ? w.second : w.column)[tap] >= 0;
+}
+
+uint32_t dw_taps_loaded(uint32_t k, uint32_t stride, uint32_t pass)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < 2 * DW_TAPS; i++)
+        n += (uint32_t)dw_tap_is_loaded(k, stride, pass, i / 2, i % 2);
+    return n;
 }
 
 /* ---- thirds ---- */
@@ -159,9 +187,9 @@ uint32_t dw_narrow_rows(const struct dw_plan *p, uint32_t third)
     return p->wo ? (p->ho + DW_THIRDS - 1 - third) / DW_THIRDS : 0;
 }
 
-uint32_t dw_area_first(uint32_t half)
+uint32_t dw_area_first(uint32_t k, uint32_t stride, uint32_t half)
 {
-    return half * DW_AREA / DW_HALVES + half * DW_LANES;
+    return half * DW_AREA / DW_HALVES + (half ^ (dw_passes(k, stride) % 2 == 0)) * DW_LANES;
 }
 
 uint32_t dw_scratch_halves(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t wp)
@@ -236,7 +264,7 @@ void dw_work(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t hp,
              uint32_t work[DW_WORK_WORDS])
 {
     struct dw_plan p = dw_plan(k, stride, ho, wo, wp);
-    struct dw_window last = dw_window(k, stride, wp, k - 1);
+    struct dw_window last = dw_window(k, stride, wp, dw_passes(k, stride) - 1);
     uint32_t first = k == 3 && stride == 1 ? (uint32_t)-DW_POSITION : 0;
     uint32_t back = first - DW_POSITION * (uint32_t)last.base;
     uint32_t pair = DW_HALVES * DW_LANES * 2, idle = 0;
@@ -247,7 +275,7 @@ void dw_work(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t hp,
 
         rec[REC_X] = first + half * DW_LANES * 2;
         rec[REC_Y] = half * DW_LANES * 2;
-        rec[REC_AREA] = third * p.longest * DW_POSITION + 2 * dw_area_first(half);
+        rec[REC_AREA] = third * p.longest * DW_POSITION + 2 * dw_area_first(k, stride, half);
         rec[REC_STRIDES] = half << 31 | 2 * DW_POSITION / 8 << 10 | DW_POSITION / 8;
         rec[REC_ROW] = DW_POSITION * wp;
         rec[REC_BACK_PAIR] = back + pair;

@@ -33,26 +33,27 @@ struct dw_plan {
     struct dw_third third[DW_THIRDS];
 };
 
-/* A pass: one kernel row, base positions of x behind that of an output's first kernel position. Tap
- * j of the sliding unit has kernel column column[j], that of the matrix unit behind it second[j];
- * negative: weight 0. */
+/* A pass: a window of the sliding unit, base positions of x behind that of an output's first kernel
+ * position, tap j at kernel column column[j] of row; and one of the matrix unit, second_base
+ * positions behind the first, tap j at second[j] of second_row. Negative columns: weight 0. */
 struct dw_window {
     int32_t base;
-    uint32_t row;
+    uint32_t row, second_row, second_base;
     int column[DW_TAPS], second[DW_TAPS];
+    int two; /* the matrix unit takes part */
 };
 
 struct dw_plan dw_plan(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t wp);
-/* Windows of a pass: 2 if the matrix unit takes part. */
-uint32_t dw_windows(uint32_t k, uint32_t stride);
-struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t i);
-/* Whether any pass has a weight for a tap of its first or second window; 3 x 3 with stride 1 uses
- * all taps by turns. */
-int dw_tap_is_used(uint32_t k, uint32_t stride, uint32_t tap, uint32_t second);
+uint32_t dw_passes(uint32_t k, uint32_t stride);
+struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t pass);
+/* Whether the weights of a tap are loaded for a pass: those that may not be 0 there, or before. */
+int dw_tap_is_loaded(uint32_t k, uint32_t stride, uint32_t pass, uint32_t tap, int second);
+/* How many are: each for four channels of both halves. */
+uint32_t dw_taps_loaded(uint32_t k, uint32_t stride, uint32_t pass);
 /* Where in the scratch of a position the first pass of a half stores: so that the last one does not
  * load from the vector of 16 bytes which y has for this half. The second pass stores to the other
  * one, and so on. */
-uint32_t dw_area_first(uint32_t half);
+uint32_t dw_area_first(uint32_t k, uint32_t stride, uint32_t half);
 /* Rows of a narrow third. */
 uint32_t dw_narrow_rows(const struct dw_plan *p, uint32_t third);
 

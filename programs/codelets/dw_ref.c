@@ -9,7 +9,7 @@ enum { X, WEIGHTS, Y, SCRATCH, WORK, BLOCKS, HO, WO, HP, WP };
 struct dw {
     const struct codelet_call *call;
     struct dw_plan plan;
-    uint32_t block, channel; /* the first of four */
+    uint32_t block, channel, pass; /* channel: the first of four */
     struct dw_window window;
     const uint16_t *weights; /* of the pass: [taps][4 channels][windows][2 halves][4], dw_pack() */
 };
@@ -21,14 +21,15 @@ static const uint16_t *weights_at(const struct dw *d, uint32_t tap, uint32_t lan
     uint32_t half = d->channel / DW_LANES % DW_HALVES, entry = 0, k = d->plan.k;
     uint32_t stride = d->plan.stride;
 
-    if (!dw_tap_is_used(k, stride, tap, second))
+    if (!dw_tap_is_loaded(k, stride, d->pass, tap, (int)second))
         return zeros;
     for (uint32_t j = 0; j <= tap; j++) {
-        int windows = dw_tap_is_used(k, stride, j, 0) + dw_tap_is_used(k, stride, j, 1);
+        int windows =
+            dw_tap_is_loaded(k, stride, d->pass, j, 0) + dw_tap_is_loaded(k, stride, d->pass, j, 1);
 
         entry += (uint32_t)windows * (j < tap ? DW_LANES : lane);
     }
-    entry += second && dw_tap_is_used(k, stride, tap, 0);
+    entry += second && dw_tap_is_loaded(k, stride, d->pass, tap, 0);
     return d->weights + (entry * DW_HALVES + half) * DW_LANES;
 }
 
@@ -53,7 +54,7 @@ static const uint16_t *input_at(const struct dw *d, uint32_t row, uint32_t colum
     uint32_t c = (column + within) % p->pitch + i - within;
     int64_t at = (int64_t)d->block * d->call->arg[HP].value * p->wp + d->window.base;
 
-    at += (int64_t)p->stride * (r * p->wp + c) + second;
+    at += (int64_t)p->stride * (r * p->wp + c) + second * d->window.second_base;
     return x + at * DW_ATOM + d->channel;
 }
 
@@ -73,7 +74,7 @@ static void window_at(const struct dw *d, uint32_t row, uint32_t column, uint32_
         int real = j <= left + p->real;
 
         add_tap(d, real ? input_at(d, row, column, j, left, 0) : zeros, j, 0, acc, &env);
-        if (dw_windows(p->k, p->stride) == 2 && j < seconds)
+        if (d->window.two && j < seconds)
             add_tap(d, input_at(d, row, column, j, left, 1), j, 1, acc, &env);
     }
     for (uint32_t c = 0; c < DW_LANES; c++)
@@ -107,7 +108,7 @@ static void pass_wide(const struct dw *d, uint32_t third, uint32_t i, uint32_t n
 {
     const struct dw_plan *p = &d->plan;
     const struct dw_third *t = &p->third[third];
-    uint32_t first = dw_area_first(d->channel / DW_LANES % DW_HALVES);
+    uint32_t first = dw_area_first(p->k, p->stride, d->channel / DW_LANES % DW_HALVES);
     uint16_t sum[DW_LANES] = { 0 }, out[DW_LANES];
 
     for (uint32_t f = 0; f < t->positions; f++) {
@@ -125,27 +126,38 @@ static void pass_wide(const struct dw *d, uint32_t third, uint32_t i, uint32_t n
     }
 }
 
+/* Where the weights of a pass begin, of a block's two pairs. */
+static uint32_t weights_before(uint32_t k, uint32_t stride, uint32_t pair, uint32_t pass)
+{
+    uint32_t taps = 0, passes = dw_passes(k, stride);
+
+    for (uint32_t i = 0; i < pair * passes + pass; i++)
+        taps += dw_taps_loaded(k, stride, i % passes);
+    return taps * DW_LANES * DW_HALVES * DW_LANES;
+}
+
 static void dw(const struct codelet_call *call, uint32_t k, uint32_t stride)
 {
     uint32_t quads = DW_ATOM / DW_LANES, values = dw_pack_halves(k, stride);
+    uint32_t passes = dw_passes(k, stride);
     uint16_t *scratch = call->arg[SCRATCH].data;
     struct dw d = { .call = call };
 
     EMU_ASSERT(call->arch->workers == DW_HALVES * DW_THIRDS);
     d.plan = dw_plan(k, stride, call->arg[HO].value, call->arg[WO].value, call->arg[WP].value);
-    for (uint32_t i = 0; i < call->arg[BLOCKS].value * quads * k * DW_THIRDS; i++) {
-        uint32_t third = i % DW_THIRDS, row = i / DW_THIRDS % k;
-        uint32_t quad = i / DW_THIRDS / k % quads, pairs = quads / DW_HALVES;
+    for (uint32_t i = 0; i < call->arg[BLOCKS].value * quads * passes * DW_THIRDS; i++) {
+        uint32_t third = i % DW_THIRDS, quad = i / DW_THIRDS / passes % quads;
 
-        d.block = i / DW_THIRDS / k / quads;
+        d.pass = i / DW_THIRDS % passes;
+        d.block = i / DW_THIRDS / passes / quads;
         d.channel = quad * DW_LANES;
-        d.window = dw_window(k, stride, d.plan.wp, row);
+        d.window = dw_window(k, stride, d.plan.wp, d.pass);
         d.weights = (const uint16_t *)call->arg[WEIGHTS].data + (size_t)d.block * values +
-                    (quad / DW_HALVES * k + row) * (values / pairs / k);
+                    weights_before(k, stride, quad / DW_HALVES, d.pass);
         if (d.plan.narrow)
-            pass_narrow(&d, third, !row);
+            pass_narrow(&d, third, !d.pass);
         else
-            pass_wide(&d, third, row, k, scratch + third * d.plan.longest * DW_AREA);
+            pass_wide(&d, third, d.pass, passes, scratch + third * d.plan.longest * DW_AREA);
     }
 }
 
@@ -175,7 +187,7 @@ void dw5s2_f16_ref(const struct codelet_call *call)
  */
 
 enum pass { PASS_SETUP, PASS_NEXT_BLOCK, PASS_NEXT_PAIR, PASS_MIDDLE, PASS_FINAL };
-enum { LOAD_HALVES = 8, PLACE_SLOTS = 14 };
+enum { TAP_LOADS = DW_LANES, PLACE_SLOTS = 14 }; /* a load has both halves of a channel */
 
 static uint64_t wide_slots(const struct dw_plan *p, const struct dw_third *t, enum pass pass)
 {
@@ -187,11 +199,12 @@ static uint64_t wide_slots(const struct dw_plan *p, const struct dw_third *t, en
     uint32_t rows = t->end_row - t->row;
     uint64_t n = t->positions;
 
-    if (p->stride == 1) {
-        uint64_t slots = (dw_windows(p->k, 1) == 1 ? n + 11 : 2 * n + 14) + before[pass];
-
-        return slots + (pass < PASS_FINAL ? 0 : rows ? 5 + 3 * rows : 3);
-    }
+    if (p->stride == 1 && pass == PASS_FINAL && p->k == 3)
+        return n + 12 + (rows ? 5 + 3 * rows : 3);
+    if (p->stride == 1 && p->k == 3)
+        return 2 * n + 16 + before[pass];
+    if (p->stride == 1)
+        return 2 * n + 14 + before[pass] + (pass < PASS_FINAL ? 0 : rows ? 5 + 3 * rows : 3);
     return 2 * n + 12 + p->k / 2 + before[pass] + (pass < PASS_MIDDLE ? 0 : 1) +
            (rows ? 3 * rows + (rows > 1) : 0);
 }
@@ -204,12 +217,12 @@ static uint64_t narrow_slots(const struct dw_plan *p, uint32_t third, enum pass 
                                       [PASS_MIDDLE] = 3,
                                       [PASS_FINAL] = 3 };
     uint64_t rows = dw_narrow_rows(p, third);
-    uint64_t each = p->stride == 2 ? 8 + p->k / 2 : dw_windows(p->k, 1) == 1 ? 8 : 12;
+    uint64_t each = p->stride == 2 ? 8 + p->k / 2 : p->k == 5 ? 12 : pass < PASS_MIDDLE ? 16 : 8;
 
     if (!rows)
         return 0;
     return before[pass] + (pass == PASS_SETUP && p->stride == 1) +
-           (pass >= PASS_MIDDLE && p->stride == 2) + 5 +
+           (pass >= PASS_MIDDLE && (p->stride == 2 || p->k == 3)) + 5 +
            rows * (4 + p->wo * (each + (pass >= PASS_MIDDLE)));
 }
 
@@ -234,18 +247,20 @@ static uint64_t dw_cycles(const struct codelet_call *call, uint32_t k, uint32_t 
     const struct arch *a = call->arch;
     uint64_t branch = a->sup_branch_cycles, hidden = a->exit_seen_cycles - 1;
     uint64_t cycles = branch + a->sup_result_cycles + a->sup_put_cycles + 2;
-    uint64_t loads = dw_pack_halves(k, stride) / (2 * k) / LOAD_HALVES, launch = 1 + loads, pair;
+    uint64_t launch, pair = 1, passes = dw_passes(k, stride);
     uint32_t blocks = call->arg[BLOCKS].value;
     struct dw_plan p =
         dw_plan(k, stride, call->arg[HO].value, call->arg[WO].value, call->arg[WP].value);
 
-    cycles += dw_windows(k, stride) == 2 ? a->sup_put_cycles : 0;
+    cycles += a->sup_put_cycles;
     if (!blocks)
         return cycles - 1 + 2 * branch;
+    launch = 1 + TAP_LOADS * dw_taps_loaded(k, stride, 0);
+    for (uint32_t i = 1; i < passes; i++)
+        pair += 1 + TAP_LOADS * dw_taps_loaded(k, stride, i) +
+                pass_cycles(a, &p, i + 1 < passes ? PASS_MIDDLE : PASS_FINAL);
     /* Instructions between a launch and its sync count beyond those that hide behind the exits. */
-    pair = (k - 2) * pass_cycles(a, &p, PASS_MIDDLE) + pass_cycles(a, &p, PASS_FINAL);
-    pair += (k - 1) * launch + 1;
-    cycles += 4 + loads + branch + 1 - hidden + pass_cycles(a, &p, PASS_SETUP);
+    cycles += 3 + launch + branch + 1 - hidden + pass_cycles(a, &p, PASS_SETUP);
     cycles += 2 * blocks * pair;
     cycles += blocks * (1 + branch - hidden + branch + launch + pass_cycles(a, &p, PASS_NEXT_PAIR));
     cycles += (blocks - 1) * (branch + launch + pass_cycles(a, &p, PASS_NEXT_BLOCK));

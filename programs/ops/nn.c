@@ -30,6 +30,11 @@ void nn_free(struct nn *nn)
     emu_free(nn);
 }
 
+void nn_set_price(struct nn *nn, uint32_t kib_price)
+{
+    nn->kib_price = kib_price;
+}
+
 struct feature nn_feature(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
                           const char *name)
 {

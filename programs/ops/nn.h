@@ -12,6 +12,7 @@ struct nn {
     struct graph *g; /* borrowed */
     struct program seq;
     uint64_t memory_bytes;
+    uint32_t kib_price;   /* of parameters, struct conv_shape */
     struct tensor zeros;  /* constant [tiles][NN_ZEROS] f16 */
     uint32_t linear_turn; /* first tile of the next fully connected layer */
 };

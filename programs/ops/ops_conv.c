@@ -141,6 +141,7 @@ struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer 
     struct feature y = x;
     enum emu_status st = graph_status(nn->g);
 
+    s.kib_price = nn->kib_price;
     if (st == EMU_OK)
         st = plan_conv(graph_arch(nn->g), &s, 0, graph_arch(nn->g)->tiles, nn->memory_bytes, &p);
     if (st != EMU_OK) {

@@ -22,6 +22,9 @@ struct nn;
 enum emu_status nn_new(struct graph *g, struct program seq, uint64_t memory_bytes,
                        struct nn **out) EMU_MUST_CHECK;
 void nn_free(struct nn *nn);
+/* What a KiB of a convolution's parameters on a tile is worth, in cycles (0 before): makes plans
+ * slower and the program smaller. */
+void nn_set_price(struct nn *nn, uint32_t kib_price);
 
 /* An activation tensor and how many of its channels are real. */
 struct feature {

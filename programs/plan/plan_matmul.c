@@ -155,9 +155,9 @@ enum emu_status plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32
     p.tiles = tiles;
     TRY(plan_matmul_check(a, &p));
     p.exchange_latency = plan_exchange_latency(a);
-    for (p.sk = 1; p.sk <= tiles; p.sk = next_cut(k / BLOCK, p.sk)) {
-        for (p.sn = 1; (uint64_t)p.sk * p.sn <= tiles; p.sn = next_cut(n / BLOCK, p.sn)) {
-            for (p.sm = 1; (uint64_t)p.sk * p.sn * p.sm <= tiles; p.sm = next_cut(m, p.sm))
+    for (p.sk = 1; p.sk <= k / BLOCK && p.sk <= tiles; p.sk++) {
+        for (p.sn = 1; p.sn <= n / BLOCK && p.sk * p.sn <= tiles; p.sn++) {
+            for (p.sm = 1; p.sm <= m && p.sk * p.sn * p.sm <= tiles; p.sm++)
                 try_cut(a, p, memory_bytes, out);
         }
     }

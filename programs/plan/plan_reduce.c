@@ -51,10 +51,10 @@ static void try_stages(const struct arch *a, uint64_t latency, uint32_t sources,
     uint32_t left = sources;
 
     for (unsigned i = 0; i < stages; i++) {
-        if (left == 1)
-            return; /* fewer stages are enough */
         uint32_t f = root(left, stages - i);
 
+        if (f == 1)
+            return; /* fewer stages are enough */
         p.fan_in[i] = f;
         elements = stage_cost(a, latency, f, elements, &p.cost);
         left = ceil_div(left, f);

@@ -79,6 +79,19 @@ static void dw_compare(const struct codelet_rig *rig, const struct dw_shape *s, 
     }
 }
 
+/* Whether all workers have the same to do: then the formula is exact. */
+static int dw_is_even(const struct dw_shape *s, uint32_t wp)
+{
+    struct dw_plan p = dw_plan(s->k, s->stride, s->ho, s->wo, wp);
+    const struct dw_third *t = p.third;
+
+    for (uint32_t i = 1; i < DW_THIRDS; i++) {
+        if (t[i].positions != t->positions || t[i].end_row - t[i].row != t->end_row - t->row)
+            return 0;
+    }
+    return p.narrow ? s->ho % DW_THIRDS == 0 : t->positions > 0;
+}
+
 static void dw_call(struct codelet_rig *rig, struct codelet_case *c, const struct dw_shape *s,
                     int special)
 {
@@ -114,6 +127,8 @@ static void dw_call(struct codelet_rig *rig, struct codelet_case *c, const struc
     c->behind[SCRATCH] = c->layout == RIG_NEAR1 ? 1 + Y : 0;
     c->slack = 2 * s->blocks * s->k * 5 + 5;
     codelet_rig_call(rig, c);
+    if (dw_is_even(s, wp))
+        assert_int_equal(rig->cycles, rig->formula);
     if (!special)
         dw_compare(rig, s, w);
     free(w);

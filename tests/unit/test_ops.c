@@ -449,8 +449,8 @@ static void test_matmul_cuts(void **state)
                                         { 5, 2, 2 }, { 7, 3, 2 } };
 
     for (size_t i = 0; i < EMU_COUNT_OF(cuts); i++) {
-        struct matmul_plan p = { 13, 48,   80, cuts[i][0], cuts[i][1], cuts[i][2], (uint32_t)i % 3,
-                                 61, { 0 } };
+        struct matmul_plan p = { 13, 48, 80,   cuts[i][0], cuts[i][1], cuts[i][2], (uint32_t)i % 3,
+                                 61, 0,  { 0 } };
 
         one_matmul(&p, *state);
     }
@@ -483,7 +483,7 @@ static void says(struct ops_rig *r, const char *texts)
 
 static void test_refused(void **state)
 {
-    struct matmul_plan p = { 4, 32, 32, 1, 3, 1, 0, 4, { 0 } };
+    struct matmul_plan p = { 4, 32, 32, 1, 3, 1, 0, 4, 0, { 0 } };
     struct matmul_operand o;
     struct ops_rig r;
     struct tensor a, b, t;
@@ -544,7 +544,7 @@ static void test_empty(void **state)
 
 static void build_all(struct ops_rig *r, struct tensor t)
 {
-    struct matmul_plan p = { 3, 16, 32, 2, 1, 2, 0, 4, { 0 } };
+    struct matmul_plan p = { 3, 16, 32, 2, 1, 2, 0, 4, 0, { 0 } };
     struct tensor y = op_binary(r->g, r->seq, BINARY_ADD, t, tensor_index(r->g, t, 0), "sum");
 
     op_axpy(r->g, r->seq, 1, t, y, "axpy");

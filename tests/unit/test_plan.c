@@ -45,7 +45,7 @@ static struct matmul_plan by_force(const struct arch *a, const struct problem *q
         for (uint32_t sn = 1; sn <= q->n / BLOCK && sm * sn <= q->tiles; sn++) {
             for (uint32_t sk = 1; sk <= q->k / BLOCK && sm * sn * sk <= q->tiles; sk++) {
                 struct matmul_plan p = { q->m,     q->n, q->k, sm, sn, sk, a->tiles - q->tiles,
-                                         q->tiles, { 0 } };
+                                         q->tiles, 0,    { 0 } };
 
                 OPS_OK(plan_matmul_check(a, &p));
                 plan_matmul_cost(a, &p);
@@ -110,18 +110,18 @@ static void test_refused(void **state)
         struct matmul_plan p;
         const char *says;
     } bad[] = {
-        { { 0, 16, 16, 1, 1, 1, 0, 1, { 0 } }, "m 0|sizes above 0" },
-        { { 1, 24, 16, 1, 1, 1, 0, 1, { 0 } }, "n 24|multiples of 16" },
-        { { 1, 16, 17, 1, 1, 1, 0, 1, { 0 } }, "k 17|multiples of 16" },
-        { { 65536, 65536, 16, 1, 1, 1, 0, 1, { 0 } }, "fewer than 2^32 elements" },
-        { { 1, 16, 16, 1, 1, 1, 0, 65, { 0 } }, "65 tiles from 0 on|the chip has 64" },
-        { { 1, 16, 16, 1, 1, 1, UINT32_MAX, 2, { 0 } }, "2 tiles from 4294967295 on" },
-        { { 1, 16, 16, 1, 1, 1, 0, 0, { 0 } }, "0 tiles" },
-        { { 3, 16, 16, 4, 1, 1, 0, 8, { 0 } }, "m 3|4 x 1 x 1 parts" },
-        { { 3, 32, 16, 1, 3, 1, 0, 8, { 0 } }, "n 32|1 x 3 x 1 parts" },
-        { { 3, 16, 32, 1, 1, 3, 0, 8, { 0 } }, "k 32|1 x 1 x 3 parts" },
-        { { 3, 16, 32, 1, 0, 1, 0, 8, { 0 } }, "1 x 0 x 1 parts" },
-        { { 9, 64, 64, 3, 2, 2, 0, 8, { 0 } }, "3 x 2 x 2 parts|on 8 tiles" },
+        { { 0, 16, 16, 1, 1, 1, 0, 1, 0, { 0 } }, "m 0|sizes above 0" },
+        { { 1, 24, 16, 1, 1, 1, 0, 1, 0, { 0 } }, "n 24|multiples of 16" },
+        { { 1, 16, 17, 1, 1, 1, 0, 1, 0, { 0 } }, "k 17|multiples of 16" },
+        { { 65536, 65536, 16, 1, 1, 1, 0, 1, 0, { 0 } }, "fewer than 2^32 elements" },
+        { { 1, 16, 16, 1, 1, 1, 0, 65, 0, { 0 } }, "65 tiles from 0 on|the chip has 64" },
+        { { 1, 16, 16, 1, 1, 1, UINT32_MAX, 2, 0, { 0 } }, "2 tiles from 4294967295 on" },
+        { { 1, 16, 16, 1, 1, 1, 0, 0, 0, { 0 } }, "0 tiles" },
+        { { 3, 16, 16, 4, 1, 1, 0, 8, 0, { 0 } }, "m 3|4 x 1 x 1 parts" },
+        { { 3, 32, 16, 1, 3, 1, 0, 8, 0, { 0 } }, "n 32|1 x 3 x 1 parts" },
+        { { 3, 16, 32, 1, 1, 3, 0, 8, 0, { 0 } }, "k 32|1 x 1 x 3 parts" },
+        { { 3, 16, 32, 1, 0, 1, 0, 8, 0, { 0 } }, "1 x 0 x 1 parts" },
+        { { 9, 64, 64, 3, 2, 2, 0, 8, 0, { 0 } }, "3 x 2 x 2 parts|on 8 tiles" },
     };
 
     (void)state;
