@@ -1,13 +1,16 @@
 /* nn_rig.h - networks of a few layers on small machines: inputs, a run on the machine and in the
- * interpreter, values in the layout of an activation, a
- * convolution against plain C. Include cmocka before it.
+ * interpreter, values in the layout of an activation, a convolution against plain C.
  */
 #ifndef NN_RIG_H
 #define NN_RIG_H
 
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "programs/ops/nn.h"
 #include "programs/programs.h"
