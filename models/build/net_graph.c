@@ -313,7 +313,7 @@ static enum emu_status weight_bytes(const struct builder *b, uint32_t kib_price,
 
 /* They stay on the tiles all the time: at most this part of their memory, if a price up to the
  * highest can bring that about. The rest is code, activations, and gaps. */
-enum { WEIGHTS_NUMERATOR = 2, WEIGHTS_DENOMINATOR = 5 };
+enum { WEIGHTS_NUMERATOR = 3, WEIGHTS_DENOMINATOR = 5 };
 enum { PRICE_FIRST = 50, PRICE_LAST = 800 }; /* cycles per KiB, doubled */
 
 static enum emu_status choose_price(const struct builder *b, uint64_t memory, uint32_t *kib_price)

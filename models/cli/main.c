@@ -5,6 +5,7 @@
 
 #include "emu/cli/commands.h"
 #include "models/cli/commands_models.h"
+#include "models/net/net.h"
 #include "models/run/model_run.h"
 #include "programs/programs.h"
 
@@ -25,6 +26,9 @@ static void usage(FILE *f)
         for (const struct named_program *const *p = *t; *p; p++)
             fprintf(f, "  %-15s %s\n", (*p)->name, (*p)->text);
     }
+    fprintf(f, "\nNetworks that they know:\n\n");
+    for (unsigned i = 0; net_name(i); i++)
+        fprintf(f, "  %-19s %s\n", net_name(i), net_text(i));
     fprintf(f, "\nEach command explains itself: superstep COMMAND --help\n"
                "Exit codes: 0 ran, 1 the emulated program faulted or failed, 2 bad usage or file, "
                "3 finished partially\n");

@@ -14,7 +14,7 @@
 #include "models/run/model_report.h"
 #include "models/run/model_weights.h"
 
-enum { TEXT_MAX = 512 };
+enum { TEXT_MAX = 512, COMPARE_HALVINGS = 3 };
 
 /* Everything that is made on the way; owned unless it says otherwise. */
 struct model_run {
@@ -363,22 +363,22 @@ static enum emu_status run_and_compare(struct model_run *m, uint32_t begin, uint
 /* A program that keeps the results of layers [begin, end); of a part of them at a time where there
  * is not enough memory. */
 static enum emu_status compare_part(struct model_run *m, uint32_t begin, uint32_t end,
-                                    struct layer_comparison *sum)
+                                    unsigned halvings, struct layer_comparison *sum)
 {
     uint32_t middle = middle_of(m->net, begin, end);
     int fits;
 
     TRY(build_and_compile(m, begin, end));
     fits = compiled_fits(m->compiled);
-    if (!fits && middle >= end)
+    if (!fits && (middle >= end || !halvings))
         return report_oom(m);
     if (fits)
         TRY(run_and_compare(m, begin, end, sum));
     drop_program(m);
     if (fits)
         return EMU_OK;
-    TRY(compare_part(m, begin, middle, sum));
-    return m->code == EXIT_RAN ? compare_part(m, middle, end, sum) : EMU_OK;
+    TRY(compare_part(m, begin, middle, halvings - 1, sum));
+    return m->code == EXIT_RAN ? compare_part(m, middle, end, halvings - 1, sum) : EMU_OK;
 }
 
 static enum emu_status compare_all(struct model_run *m)
@@ -388,7 +388,7 @@ static enum emu_status compare_all(struct model_run *m)
 
     m->code = EXIT_RAN;
     compare_layers_begin(&sum);
-    s = compare_part(m, 0, m->net->layers, &sum);
+    s = compare_part(m, 0, m->net->layers, COMPARE_HALVINGS, &sum);
     if (s == EMU_OK && m->code == EXIT_RAN)
         s = compare_layers_end(&sum);
     if (s != EMU_FAULT)

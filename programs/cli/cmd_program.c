@@ -419,7 +419,7 @@ static int refuse(const char *command, const char *name,
         for (const struct named_program *const *p = *tables; *p; p++)
             fprintf(stderr, " %s", (*p)->name);
     }
-    fprintf(stderr, "\n");
+    fprintf(stderr, "; superstep --help lists all names\n");
     return EXIT_BAD;
 }
 

@@ -6,7 +6,7 @@
 
 #include "programs/ops/share.h"
 
-enum { NN_ATOM = 16 };
+enum { NN_ATOM = 16, NN_HALF_LOWEST = 0xfbff };
 
 struct nn {
     struct graph *g; /* borrowed */

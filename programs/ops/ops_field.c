@@ -42,7 +42,7 @@ struct feature op_feature_add(struct nn *nn, struct feature a, struct feature b,
 
 /* ---- maxima ---- */
 
-enum { HALF_LOWEST = 0xfbff, LOWEST_VALUES = 64 };
+enum { LOWEST_VALUES = 64 };
 
 /* The lowest numbers, on every tile that has a piece. */
 static struct tensor new_lowest(struct nn *nn, uint32_t pieces)
@@ -52,7 +52,7 @@ static struct tensor new_lowest(struct nn *nn, uint32_t pieces)
     struct tensor t = nn->zeros;
 
     for (int i = 0; i < LOWEST_VALUES; i++)
-        value[i] = HALF_LOWEST;
+        value[i] = NN_HALF_LOWEST;
     for (uint32_t i = 0; tile && i < pieces; i++)
         tile[i] = i;
     if (tile)

@@ -22,8 +22,7 @@ static enum emu_status sum_fragments(struct nn *nn, const struct feature *x,
         uint32_t end = at + f->blocks * NN_ATOM;
 
         piece[i] = (struct reduce_piece){ tensor_slice(nn->g, sum, 0, at, end), column,
-                                          column + f->blocks * NN_ATOM, 0,
-                                          fragment_tile(all, f) };
+                                          column + f->blocks * NN_ATOM, 0, fragment_tile(all, f) };
         at = end;
     }
     return graph_status(nn->g);
@@ -147,6 +146,9 @@ static void add_bias(struct nn *nn, struct feature y, const float *bias, enum ac
     }
     for (uint32_t c = 0; bias && c < y.c; c++)
         b[c] = nn_half(bias[c]);
+    /* What is behind the last channel is zero: a sigmoid's argument is the lowest number there. */
+    for (uint32_t c = y.c; act == ACT_SIGMOID && c < n; c++)
+        b[c] = NN_HALF_LOWEST;
     all = graph_constant(g, ELEM_F16, 1, &n, b, "bias");
     emu_free(b);
     cs = op_compute_set(g, nn->seq, "finish");

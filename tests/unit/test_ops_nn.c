@@ -24,7 +24,7 @@ static void test_gemm(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        conv(&t[i]);
+        (void)conv(&t[i]);
 }
 
 static void test_depthwise(void **state)
@@ -39,7 +39,7 @@ static void test_depthwise(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        conv(&t[i]);
+        (void)conv(&t[i]);
 }
 
 static void test_first(void **state)
@@ -52,7 +52,7 @@ static void test_first(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        conv(&t[i]);
+        (void)conv(&t[i]);
 }
 
 /* ---- pooling, fully connected, factors ---- */

@@ -244,7 +244,21 @@ static void test_window_groups(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        conv(&t[i]);
+        (void)conv(&t[i]);
+}
+
+/* Small fields of large kernels: tiles take rows of the kernel. */
+static void test_window_rows(void **state)
+{
+    static const struct conv_test t[] = {
+        { "toy64", 0, 1, 32, 4, 4, 32, 5, 1, 2, 2, 2, ACT_SWISH, 0 },
+        { "toy64", 0, 1, 64, 3, 3, 64, 5, 1, 2, 2, 2, ACT_NONE, 1 },
+        { "toy64", 0, 1, 32, 7, 7, 32, 5, 2, 2, 2, 2, ACT_RELU, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        assert_true(conv(&t[i]).cut_in > 1);
 }
 
 static void test_window_dense(void **state)
@@ -261,16 +275,16 @@ static void test_window_dense(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        conv(&t[i]);
+        (void)conv(&t[i]);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_group_norm),   cmocka_unit_test(test_norm_errors),
-        cmocka_unit_test(test_sum),          cmocka_unit_test(test_sum_errors),
-        cmocka_unit_test(test_max_pool),     cmocka_unit_test(test_window_groups),
-        cmocka_unit_test(test_window_dense),
+        cmocka_unit_test(test_group_norm),  cmocka_unit_test(test_norm_errors),
+        cmocka_unit_test(test_sum),         cmocka_unit_test(test_sum_errors),
+        cmocka_unit_test(test_max_pool),    cmocka_unit_test(test_window_groups),
+        cmocka_unit_test(test_window_rows), cmocka_unit_test(test_window_dense),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

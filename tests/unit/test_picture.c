@@ -296,6 +296,11 @@ static void test_damaged(void **state)
             f.data[i + 5] = f.data[i + 6] = 0xff; /* 65535 rows */
     expect_bad(f.data, f.bytes);
     file_free(&f);
+    f = make_jpeg(3, JCS_RGB, 0);
+    f.data[f.bytes / 2] = 0xff; /* a marker among the pixels: the rest of them is missing */
+    f.data[f.bytes / 2 + 1] = 0xd9;
+    expect_bad(f.data, f.bytes);
+    file_free(&f);
     expect_bad("GIF89a and so on", 16);
     expect_bad("", 0);
 }

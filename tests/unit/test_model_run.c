@@ -1,0 +1,345 @@
+/* test_model_run.c - a small network with every kind of layer of an EfficientNet, from layers to
+ * answer: cycles by layer add up to the machine's, every layer agrees with the reference within its
+ * bound, a wrong parameter breaks it, and the answer has what it must have.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/net/net_build.h"
+#include "models/ref/ref.h"
+#include "models/run/compare_layers.h"
+#include "models/run/model_report.h"
+
+enum { SIDE = 12, CLASSES = 10 };
+
+struct rig {
+    struct arch arch;
+    struct net *net;
+    struct weights *weights;
+    struct graph *graph;
+    struct net_graph *ng;
+    struct compiled *compiled;
+    struct session *session;
+    struct layer_cycles layers;
+    float scores[CLASSES];
+};
+
+static void must(enum emu_status s)
+{
+    if (s != EMU_OK)
+        fail_msg("%s", emu_error());
+}
+
+/* A stem, one block with squeeze and excitation and a residual, a head. */
+static struct net *small_net(void)
+{
+    struct net *n = emu_alloc(1, sizeof(*n));
+    struct net_builder b = { .net = n, .norm = NORM_BATCH, .batch_eps = 1e-3 };
+    uint32_t x, in, y, gate;
+
+    snprintf(n->name, sizeof(n->name), "small");
+    n->batch = 1;
+    n->resolution = SIDE;
+    n->classes = CLASSES;
+    build_block(&b, "input", "");
+    x = build_input(&b, 3, SIDE);
+    build_block(&b, "stem", "stem");
+    x = build_conv(&b, x, "", ".conv", (struct build_kernels){ 24, 3, 2, 1 });
+    x = build_norm(&b, x, ".norm", ".norm");
+    in = build_unary(&b, LAYER_SWISH, x, ".act");
+    build_block(&b, "block", "block");
+    x = build_conv(&b, in, ".dw", ".dw", (struct build_kernels){ 24, 3, 1, 24 });
+    x = build_norm(&b, x, ".dw.norm", ".dw.norm");
+    y = build_unary(&b, LAYER_SWISH, x, ".dw.act");
+    gate = build_unary(&b, LAYER_AVGPOOL, y, ".pool");
+    gate = build_linear(&b, gate, ".fc", ".fc", 24, 4);
+    gate = build_unary(&b, LAYER_SIGMOID, gate, ".sigmoid");
+    x = build_binary(&b, LAYER_SCALE, y, gate, ".scale");
+    x = build_conv(&b, x, ".project", ".project", (struct build_kernels){ 24, 1, 1, 1 });
+    x = build_norm(&b, x, ".project.norm", ".project.norm");
+    x = build_binary(&b, LAYER_ADD, x, in, ".add");
+    x = build_unary(&b, LAYER_AVGPOOL, x, "avgpool");
+    x = build_linear(&b, x, "fc", "fc", CLASSES, 2);
+    build_unary(&b, LAYER_SOFTMAX, x, "softmax");
+    must(b.status);
+    return n;
+}
+
+static void run(struct rig *r)
+{
+    struct session_options o = { .record = 1 };
+    float *picture = emu_alloc(3 * SIDE * SIDE, sizeof(*picture));
+    uint16_t *input = emu_alloc(4 * SIDE * SIDE, sizeof(*input));
+    struct fp_env nearest = { 0 };
+
+    ref_pictures(SIDE, 5, 1, picture);
+    for (unsigned i = 0; i < 3 * SIDE * SIDE; i++)
+        input[i % (SIDE * SIDE) * 4 + i / (SIDE * SIDE)] =
+            fp_f16_from_f64((double)picture[i], 0, &nearest);
+    must(session_new(r->compiled, &o, &r->session));
+    must(session_write(r->session, r->ng->picture.t, input));
+    must(session_run(r->session));
+    must(session_read(r->session, r->ng->scores, r->scores));
+    emu_free(picture);
+    emu_free(input);
+}
+
+static void rig_new(struct rig *r)
+{
+    struct net_graph_options o = { 0 };
+
+    memset(r, 0, sizeof(*r));
+    setenv("SUPERSTEP_HOME", ".", 0);
+    r->arch = *arch_preset("mk2");
+    must(arch_set(&r->arch, "tiles=64"));
+    r->net = small_net();
+    o.keep_end = r->net->layers;
+    must(weights_new(r->net, &r->weights));
+    weights_seed(r->weights, r->net, 3);
+    must(weights_calibrate(r->weights, r->net, 2));
+    must(graph_new(&r->arch, &r->graph));
+    must(net_graph_build(r->graph, r->net, r->weights, &o, &r->ng));
+    must(graph_compile(r->graph, NULL, &r->compiled));
+    assert_true(compiled_fits(r->compiled));
+    must(layer_cycles_init(r->ng, r->compiled, &r->arch, &r->layers));
+    run(r);
+    must(layer_cycles_bill(&r->layers, r->ng, r->compiled, session_run_image(r->session)));
+}
+
+static void rig_free(struct rig *r)
+{
+    layer_cycles_free(&r->layers);
+    session_free(r->session);
+    compiled_free(r->compiled);
+    net_graph_free(r->ng);
+    graph_free(r->graph);
+    weights_free(r->weights);
+    net_free(r->net);
+}
+
+static int setup(void **state)
+{
+    static struct rig r; /* of all tests: compiling takes most of the time */
+
+    rig_new(&r);
+    *state = &r;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig_free(*state);
+    assert_int_equal(alloc_live(), 0);
+    return 0;
+}
+
+/* ---- cycles and memory by layer ---- */
+
+static const struct layer_bill *bill_of(const struct rig *r, const char *layer)
+{
+    uint32_t i = net_find(r->net, layer);
+
+    for (uint32_t k = 0; k < r->layers.rows; k++)
+        if (r->layers.row[k].layer == i)
+            return &r->layers.row[k];
+    fail_msg("no bill of %s", layer);
+    return NULL;
+}
+
+static void test_cycles_add_up(void **state)
+{
+    static const char *const own[] = { "stem",    "block.dw",    "block.pool", "block.fc",
+                                       "avgpool", "block.scale", "fc",         "softmax" };
+    struct rig *r = *state;
+    uint64_t sum = 0, macs = 0;
+
+    for (uint32_t i = 0; i < r->layers.rows; i++) {
+        const struct layer_bill *b = &r->layers.row[i];
+
+        assert_true(b->cycles == b->compute + b->exchange + b->sync);
+        assert_true(b->imbalance <= b->compute);
+        sum += b->cycles;
+        macs += b->macs;
+    }
+    assert_true(sum == session_cycles(r->session));
+    assert_true(r->layers.total.cycles == sum && macs == net_macs(r->net));
+    for (size_t i = 0; i < EMU_COUNT_OF(own); i++) {
+        const struct layer_bill *b = bill_of(r, own[i]);
+
+        assert_true(b->cycles > 0 && b->held_bytes > 0);
+        assert_true(b->max_tile_bytes > 0 && b->max_tile_bytes <= r->arch.mem_bytes);
+        assert_true(b->held_tile_bytes * r->arch.tiles >= b->held_bytes);
+    }
+    assert_true(bill_of(r, "stem")->predicted > 0);
+    /* What belongs to no layer is the wait for the host at the end. */
+    assert_true(r->layers.row[r->layers.rows - 1].compute < 100);
+}
+
+/* 12 x 12 pictures: 6 x 6 x 24 results of 3 x 3 x 3 products, on 64 tiles. */
+static void test_bounds(void **state)
+{
+    struct rig *r = *state;
+    const struct layer *stem = &r->net->layer[net_find(r->net, "stem")];
+    const struct layer *dw = &r->net->layer[net_find(r->net, "block.dw")];
+    double tile = (double)r->arch.f16_macs_f16 * 64;
+
+    assert_true(layer_bound(&r->arch, stem, 1) == 6 * 6 * 24 * 27 / tile);
+    assert_true(layer_bound(&r->arch, dw, 3) == 3 * 4 * 6 * 6 * 24 * 9 / tile);
+}
+
+/* ---- against the reference ---- */
+
+static struct layer_comparison compare(struct rig *r, const struct weights *w, char **text)
+{
+    struct layer_comparison sum = { 0 };
+    size_t bytes;
+
+    sum.f = open_memstream(text, &bytes);
+    assert_non_null(sum.f);
+    compare_layers_begin(&sum);
+    must(compare_layers(r->ng, w, r->session, 0, r->net->layers, &sum));
+    assert_int_equal(compare_layers_end(&sum), sum.broken ? EMU_FAULT : EMU_OK);
+    fclose(sum.f);
+    return sum;
+}
+
+static void test_layers_agree(void **state)
+{
+    struct rig *r = *state;
+    char *text;
+    struct layer_comparison sum = compare(r, r->weights, &text);
+
+    if (sum.broken)
+        fail_msg("%s\n%s", sum.first, text);
+    assert_int_equal(sum.compared, 9);
+    assert_null(strstr(text, "in place")); /* every result is there to be read */
+    free(text);                            /* allocated by open_memstream */
+}
+
+/* A weight of another value in the reference, in one layer after the other: that one must break. */
+static void test_wrong_weights_show(void **state)
+{
+    static const char *const layer[] = { "stem", "block.dw", "block.fc", "block.project", "fc" };
+    struct rig *r = *state;
+
+    for (size_t i = 0; i < EMU_COUNT_OF(layer); i++) {
+        struct param *p = weights_find(r->weights, net_find(r->net, layer[i]), "weight");
+        float before = p->data[7];
+        char *text;
+        struct layer_comparison sum;
+
+        p->data[7] += 4;
+        sum = compare(r, r->weights, &text);
+        p->data[7] = before;
+        assert_int_equal(sum.broken, 1);
+        assert_int_equal(strncmp(sum.first, layer[i], strlen(layer[i])), 0);
+        assert_int_equal(sum.first[strlen(layer[i])], ',');
+        free(text);
+    }
+}
+
+/* ---- the answer ---- */
+
+static struct model_answer answer_of(struct rig *r, const struct model_request *q,
+                                     const char *const *picture)
+{
+    return (struct model_answer){ .request = q,
+                                  .net = r->net,
+                                  .graph = r->ng,
+                                  .compiled = r->compiled,
+                                  .arch = r->arch,
+                                  .layers = &r->layers,
+                                  .weights = "seed 3",
+                                  .picture = picture,
+                                  .run = session_run_image(r->session),
+                                  .scores = r->scores };
+}
+
+static void test_top(void **state)
+{
+    struct rig *r = *state;
+    struct model_request q = { .command = "run" };
+    const char *picture = "made";
+    struct model_answer m = answer_of(r, &q, &picture);
+    const float scores[2 * CLASSES] = { 0, 0, 0, 0, 0, 0,    0, 0,    0,   0,
+                                        0, 3, 0, 9, 3, 0.5f, 0, 0.5f, 0.5f };
+    uint32_t top[MODEL_TOP];
+    double sum = 0;
+
+    for (unsigned i = 0; i < CLASSES; i++)
+        sum += (double)r->scores[i];
+    assert_true(sum > 0.999 && sum < 1.001);
+    m.scores = scores;
+    model_top(&m, 1, top);
+    assert_true(top[0] == 3 && top[1] == 1 && top[2] == 4 && top[3] == 5 && top[4] == 7);
+}
+
+static void test_json(void **state)
+{
+    static const char *const key[] = { "model",          "machine",  "micro_batch",
+                                       "cycles",         "layers",   "seconds_on_chip",
+                                       "mac_efficiency", "memory",   "images_per_second",
+                                       "top5",           "digest",   "engine",
+                                       "assumed",        "published" };
+    static const char *const layer_key[] = { "name",     "op",   "cycles", "compute",
+                                             "exchange", "sync", "macs",   "max_tile_bytes" };
+    struct model_request q = { .command = "run" };
+    struct rig *r = *state;
+    const char *picture = "made";
+    struct model_answer m = answer_of(r, &q, &picture);
+    json_t *o = model_report_json(&m), *memory = json_object_get(o, "memory"), *layer;
+    size_t i;
+
+    for (i = 0; i < EMU_COUNT_OF(key); i++)
+        assert_non_null(json_object_get(o, key[i]));
+    assert_true(json_is_integer(json_object_get(memory, "max_tile_bytes")));
+    assert_true(json_is_integer(json_object_get(memory, "total_bytes")));
+    assert_true(
+        json_is_integer(json_object_get(json_object_get(memory, "by_category"), "constant")));
+    assert_int_equal(json_array_size(json_object_get(o, "top5")), 5);
+    json_array_foreach(json_object_get(o, "layers"), i, layer)
+    {
+        for (size_t k = 0; k < EMU_COUNT_OF(layer_key); k++)
+            assert_non_null(json_object_get(layer, layer_key[k]));
+    }
+    assert_int_equal(i, r->layers.rows);
+    json_decref(o);
+}
+
+static void test_text(void **state)
+{
+    struct model_request q = { .command = "run", .plan = 1 };
+    struct rig *r = *state;
+    const char *picture = "made";
+    struct model_answer m = answer_of(r, &q, &picture);
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+
+    model_report(&m, f);
+    fclose(f);
+    assert_non_null(strstr(text, "Best classes of made"));
+    assert_non_null(strstr(text, "conv+norm+swish"));
+    assert_non_null(strstr(text, "block.scale"));
+    assert_non_null(strstr(text, "Plans:"));
+    assert_non_null(strstr(text, "Memory of"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cycles_add_up), cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_layers_agree),  cmocka_unit_test(test_wrong_weights_show),
+        cmocka_unit_test(test_top),           cmocka_unit_test(test_json),
+        cmocka_unit_test(test_text),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
