@@ -147,38 +147,23 @@ static void add_block(struct conv_finish *f, const struct conv_sum *s, const cha
     vertex_set_u32(g, v, "p", s->parts + (s->adds != 0));
 }
 
-/* Rows `share` of all of them, block by block. */
-static void add_rows(struct conv_finish *f, const struct conv_sum *s, const char *codelet,
-                     uint32_t i, uint32_t wide, struct nn_range share)
-{
-    for (uint32_t at = share.begin, stop; at < share.end; at = stop) {
-        uint32_t b = at / wide;
-
-        stop = (b + 1) * wide < share.end ? (b + 1) * wide : share.end;
-        add_block(f, s, codelet, i, b, (struct nn_range){ at % wide, at % wide + stop - at });
-    }
-}
-
-/* Up to so many blocks each tile takes the same positions of all: what follows on the channels
- * finds one piece there. */
-enum { FEW_BLOCKS = 2 };
-
 void conv_add_up(struct conv_finish *f, const struct conv_sum *s)
 {
-    uint32_t wide = tensor_shape(f->nn->g, s->y)[1], blocks = nn_size(s->blocks);
-    int whole = blocks <= FEW_BLOCKS && wide >= s->parts;
+    uint32_t wide = tensor_shape(f->nn->g, s->y)[1], rows = nn_size(s->blocks) * wide;
     char codelet[40];
 
     conv_finish_start(f, "add");
     nn_codelet(codelet, "reduce_bias", f->layer->act);
     for (uint32_t i = 0; i < s->parts; i++) {
-        struct nn_range share = nn_part(wide, s->parts, i);
+        struct nn_range share = nn_part(rows, s->parts, i);
 
         (void)conv_finish_map(f, s->first_copy + i * s->copy_step, s->blocks,
                               s->first_tile + i * s->tile_step);
-        for (uint32_t b = 0; whole && b < blocks; b++)
-            add_block(f, s, codelet, i, b, share);
-        if (!whole)
-            add_rows(f, s, codelet, i, wide, nn_part(blocks * wide, s->parts, i));
+        for (uint32_t at = share.begin, stop; at < share.end; at = stop) {
+            uint32_t b = at / wide;
+
+            stop = (b + 1) * wide < share.end ? (b + 1) * wide : share.end;
+            add_block(f, s, codelet, i, b, (struct nn_range){ at % wide, at % wide + stop - at });
+        }
     }
 }
