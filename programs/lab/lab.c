@@ -24,6 +24,19 @@ enum emu_status lab_new(struct lab **out)
     return *out ? EMU_OK : FAIL(NO_MEMORY, "a lab program");
 }
 
+enum emu_status lab_new_vector(struct graph *g, uint32_t n, struct lab **out)
+{
+    struct lab *l;
+
+    TRY(lab_new(out));
+    l = *out;
+    l->size[0] = n;
+    l->in[0] = graph_variable(g, ELEM_F32, 1, &n, "x");
+    graph_map_linear(g, l->in[0], 2, 12, 0, graph_arch(g)->tiles);
+    graph_keep(g, l->in[0]);
+    return EMU_OK;
+}
+
 void lab_free(void *state)
 {
     struct lab *l = state;

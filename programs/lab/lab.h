@@ -17,6 +17,8 @@ struct lab {
 float *lab_numbers(uint64_t n, uint64_t seed, unsigned bits);
 
 enum emu_status lab_new(struct lab **out) EMU_MUST_CHECK;
+/* With a vector in[0] of size[0] = n f32, over all tiles, for the host to write. */
+enum emu_status lab_new_vector(struct graph *g, uint32_t n, struct lab **out) EMU_MUST_CHECK;
 void lab_free(void *lab);
 
 /* Writes numbers to a tensor in its type (f16 or f32). */

@@ -148,7 +148,7 @@ static enum emu_status rows_after(struct session *s, void *state, json_t *answer
     uint64_t rows = (l->size[0] + a->tiles - 1) / a->tiles, k = l->size[1];
 
     note_model(answer, "model_product", matvec_cycles(a, rows, k), k,
-               plan_exchange_cycles(a, k, 1) - k);
+               plan_exchange_cycles(a, k) - k);
     return compare(s, l, answer);
 }
 
@@ -225,11 +225,11 @@ static enum emu_status blocks_after(struct session *s, void *state, json_t *answ
     const struct arch *a = graph_arch(session_graph(s));
     uint64_t rows = largest_part(l->size[0], l->size[2]);
     uint64_t columns = largest_part(l->size[1], l->size[3]);
-    uint64_t latency = plan_exchange_cycles(a, 1, 1) - 1; /* of a phase, with its sync */
+    uint64_t latency = plan_exchange_cycles(a, 1) - 1; /* of a phase, with its sync */
     struct reduce_plan p;
 
     note_model(answer, "model_product", matvec_cycles(a, rows, columns), columns,
-               plan_exchange_cycles(a, columns, 1) - columns);
+               plan_exchange_cycles(a, columns) - columns);
     TRY(plan_reduce(a, (uint32_t)l->size[3], rows, a->tiles, &p));
     latency *= p.stages;
     note_model(answer, "model_sum", p.cost.reduce, p.cost.exchange_partials + p.cost.sync - latency,

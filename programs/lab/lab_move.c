@@ -78,16 +78,11 @@ static const struct program_param softmax_param[] = {
 
 static enum emu_status softmax_build(struct graph *g, const uint64_t *value, void **state)
 {
-    uint32_t n = (uint32_t)value[0];
     struct program seq = program_sequence(g);
     struct lab *l;
 
-    TRY(lab_new(&l));
+    TRY(lab_new_vector(g, (uint32_t)value[0], &l));
     *state = l;
-    l->size[0] = n;
-    l->in[0] = graph_variable(g, ELEM_F32, 1, &n, "x");
-    graph_map_linear(g, l->in[0], 2, 12, 0, graph_arch(g)->tiles);
-    graph_keep(g, l->in[0]);
     l->out = op_softmax(g, seq, l->in[0], "softmax");
     graph_keep(g, l->out);
     graph_set_program(g, seq);

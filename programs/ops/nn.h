@@ -24,18 +24,12 @@ static inline uint32_t nn_atoms(uint32_t channels)
     return (channels + NN_ATOM - 1) / NN_ATOM;
 }
 
-/* Part i of n things cut in `parts`: sizes differ by at most one. */
-static inline uint32_t nn_cut(uint32_t n, uint32_t parts, uint32_t i)
-{
-    return (uint32_t)((uint64_t)n * i / parts);
-}
-
 struct nn_range {
     uint32_t begin, end;
 };
 static inline struct nn_range nn_part(uint32_t n, uint32_t parts, uint32_t i)
 {
-    return (struct nn_range){ nn_cut(n, parts, i), nn_cut(n, parts, i + 1) };
+    return (struct nn_range){ cut_at(n, parts, i), cut_at(n, parts, i + 1) };
 }
 static inline uint32_t nn_size(struct nn_range r)
 {

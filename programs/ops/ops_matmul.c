@@ -8,17 +8,6 @@
 
 enum { BLOCK = 16 };
 
-/* Part i of n things cut in `parts`: sizes differ by at most one. */
-static uint32_t cut_at(uint32_t n, uint32_t parts, uint32_t i)
-{
-    return (uint32_t)((uint64_t)n * i / parts);
-}
-
-static uint32_t cut_size(uint32_t n, uint32_t parts, uint32_t i)
-{
-    return cut_at(n, parts, i + 1) - cut_at(n, parts, i);
-}
-
 static uint32_t tile_of(const struct matmul_plan *p, uint32_t ik, uint32_t im, uint32_t in)
 {
     return p->first_tile + (ik * p->sm + im) * p->sn + in;

@@ -33,6 +33,7 @@ struct norm {
     VEC(struct share_of_group) part; /* by group, then by fragment */
     size_t *first;                   /* owned; of each group in part, and behind the last */
     uint32_t parts;                  /* of a group, when tiles make their parameters */
+    uint64_t phase_cycles;           /* of an exchange besides its words */
 };
 
 /* Groups [begin, end) that a fragment touches. */
@@ -156,11 +157,11 @@ static uint64_t parts_cycles(const struct norm *m, uint32_t shares, uint32_t par
                                        { "groups", touches },
                                        { "p", parts } };
     uint64_t words = 2 * (uint64_t)parts * touches;
-    uint64_t cycles = plan_exchange_cycles(a, words, words) +
-                      plan_cycles(a, "norm_params_f16", make, EMU_COUNT_OF(make));
+    uint64_t cycles =
+        m->phase_cycles + words + plan_cycles(a, "norm_params_f16", make, EMU_COUNT_OF(make));
 
     if (parts < shares)
-        cycles += plan_exchange_cycles(a, 2 * (uint64_t)share, share) +
+        cycles += m->phase_cycles + 2 * (uint64_t)share +
                   plan_cycles(a, "reduce_sum_f32_f32", add, EMU_COUNT_OF(add));
     return cycles;
 }
@@ -195,7 +196,7 @@ static void add_on_tile(const struct norm *m, uint32_t cs, const struct share_of
                         uint32_t n, struct tensor out)
 {
     struct graph *g = m->g;
-    uint32_t tile = p[nn_cut(n, m->groups, (uint32_t)(p->group % m->groups))].tile;
+    uint32_t tile = p[cut_at(n, m->groups, (uint32_t)(p->group % m->groups))].tile;
     uint32_t v = graph_vertex(g, cs, "reduce_sum_f32_f32", tile);
     struct tensor *part = emu_alloc(n, sizeof(*part));
 
@@ -239,9 +240,9 @@ static struct tensor add_up(const struct norm *m, int whole)
         uint32_t n = (uint32_t)(m->first[k + 1] - m->first[k]);
 
         for (uint32_t i = 0; i < m->parts; i++) {
-            uint32_t at = (k * m->parts + i) * 2, begin = nn_cut(n, m->parts, i);
+            uint32_t at = (k * m->parts + i) * 2, begin = cut_at(n, m->parts, i);
 
-            add_on_tile(m, cs, &m->part.at[m->first[k] + begin], nn_cut(n, m->parts, i + 1) - begin,
+            add_on_tile(m, cs, &m->part.at[m->first[k] + begin], cut_at(n, m->parts, i + 1) - begin,
                         tensor_slice(g, all, 0, at, at + 2));
         }
     }
@@ -376,7 +377,8 @@ struct feature op_group_norm(struct nn *nn, struct feature x, uint32_t groups, f
                       .eps = eps,
                       .gamma = gamma,
                       .beta = beta,
-                      .act = act };
+                      .act = act,
+                      .phase_cycles = plan_exchange_cycles(graph_arch(nn->g), 1) - 1 };
     enum emu_status s;
 
     graph_push(nn->g, name);

@@ -10,6 +10,17 @@ struct share {
     uint64_t elements;
 };
 
+/* Where part i of n things cut in `parts` begins: sizes differ by at most one. */
+static inline uint32_t cut_at(uint32_t n, uint32_t parts, uint32_t i)
+{
+    return (uint32_t)((uint64_t)n * i / parts);
+}
+
+static inline uint32_t cut_size(uint32_t n, uint32_t parts, uint32_t i)
+{
+    return cut_at(n, parts, i + 1) - cut_at(n, parts, i);
+}
+
 /* The shares of a tensor, by tile; the runs of each in the order of the tensor. */
 struct shares {
     struct share *at;     /* owned, like run */

@@ -39,11 +39,12 @@ enum emu_status plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32
                             uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
                             struct matmul_plan *out) EMU_MUST_CHECK;
 
-/* Cycles of an exchange phase in which the busiest port carries so many words and messages: B of
- * the scheduler's goal, its latency, and the sync before it. */
-uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words, uint64_t messages);
-/* Cycles of an exchange phase besides its sync and its words: the longest way, to memory. Cost: some
- * thousand pairs of tiles are looked at; who tries many cuts asks once. */
+/* Cycles of an exchange phase in which the busiest port carries so many words, the sync before it
+ * included; 0 words: no phase. Messages cost nothing of their own: changes of pointer and source
+ * ride on words that pass anyway. */
+uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words);
+/* Cycles of an exchange phase besides its sync and its words: the longest way, to memory. Cost:
+ * some thousand pairs of tiles are looked at; who tries many cuts asks once. */
 uint64_t plan_exchange_latency(const struct arch *a);
 
 /* A field of a codelet: elements of an edge or list, or the value of a scalar. */

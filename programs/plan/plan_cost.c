@@ -11,9 +11,8 @@ uint64_t plan_exchange_latency(const struct arch *a)
     return (uint64_t)(high > 0 ? high : 0) + arch_pic_lag(a, arch_tile_physical(a, a->tiles - 1));
 }
 
-uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words, uint64_t messages)
+uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words)
 {
-    (void)messages; /* pointer and source changes ride on words that pass anyway */
     return words ? a->sync_chip_cycles + words + plan_exchange_latency(a) : 0;
 }
 
