@@ -1,0 +1,157 @@
+/* plan_conv_cost.c - cycles and temporary memory of a cut, part by part. */
+#include "programs/plan/plan_conv_cost.h"
+
+#include <string.h>
+
+/* What follows the multiplication on a tile that has whole sums: bias and activation in place. */
+static uint64_t finish_cycles(const struct arch *a, const struct conv_shape *s, uint64_t blocks,
+                              uint64_t positions)
+{
+    const struct plan_field field[] = { { "x", (uint32_t)(blocks * positions * ATOM) },
+                                        { "bias", (uint32_t)(blocks * ATOM) },
+                                        { "blocks", (uint32_t)blocks },
+                                        { "f", (uint32_t)positions } };
+
+    return plan_cycles(a,
+                       s->swish  ? "bias_swish_f16"
+                       : s->relu ? "bias_relu_f16"
+                                 : "bias_f16",
+                       field, EMU_COUNT_OF(field));
+}
+
+/* Partial results of cut_in tiles: each adds up its share of the positions. */
+static void cost_partials(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
+{
+    uint64_t rows = sh->out * sh->n * sh->h * sh->w, share = ceil_div(rows, p->cut_in);
+    uint64_t terms = p->cut_in + p->shape.add;
+    const struct plan_field field[] = { { "partials", (uint32_t)(share * ATOM * terms) },
+                                        { "bias", ATOM },
+                                        { "out", (uint32_t)(share * ATOM) },
+                                        { "p", (uint32_t)terms } };
+
+    p->cost.exchange_partials = share * ATOM_WORDS * (terms - 1) + p->exchange_latency;
+    p->cost.sync += a->sync_chip_cycles;
+    p->cost.rearrange += plan_copy_cycles(a, share * ATOM_BYTES);
+    p->cost.reduce = plan_cycles(a,
+                                 p->shape.swish  ? "reduce_bias_swish_f16"
+                                 : p->shape.relu ? "reduce_bias_relu_f16"
+                                                 : "reduce_bias_f16",
+                                 field, EMU_COUNT_OF(field));
+    p->cost.tile_bytes += share * ATOM_BYTES * terms;
+}
+
+static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh)
+{
+    const struct plan_field field[] = {
+        { "in", (uint32_t)(sh->h * sh->in * ATOM) },
+        { "weights", (uint32_t)(sh->out * sh->in * ATOM * ATOM) },
+        { "out", (uint32_t)(sh->out * sh->h * ATOM) },
+        { "kb", (uint32_t)sh->in },
+        { "nb", (uint32_t)sh->out },
+        { "f", (uint32_t)sh->h },
+    };
+
+    return plan_cycles(a, "matmul_f16", field, EMU_COUNT_OF(field));
+}
+
+/* Positions of a result of windows, with those between its rows. */
+static uint64_t window_positions(const struct conv_shape *s, const struct conv_shard *sh)
+{
+    return (sh->h - 1) * (sh->w + ceil_div(s->kernel, s->stride) - 1) + sh->w;
+}
+
+/* Of a picture. */
+static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
+                              const struct conv_shard *sh)
+{
+    uint64_t groups = s->groups > 1 ? atoms(s->in_c / s->groups) : sh->in;
+    uint64_t kb = groups * sh->rows * s->kernel, f = window_positions(s, sh);
+    uint64_t nb = sh->out / sh->calls;
+    const struct plan_field field[] = { { "in", (uint32_t)(sh->in * sh->in_h * sh->in_w * ATOM) },
+                                        { "weights", (uint32_t)(nb * kb * ATOM * ATOM) },
+                                        { "out", (uint32_t)(nb * f * ATOM) },
+                                        { "steps", (uint32_t)kb },
+                                        { "kb", (uint32_t)kb },
+                                        { "nb", (uint32_t)nb },
+                                        { "f", (uint32_t)f } };
+
+    return sh->calls * plan_cycles(a, "conv_window_f16", field, EMU_COUNT_OF(field));
+}
+
+static uint64_t depthwise_cycles(const struct arch *a, const struct conv_shape *s,
+                                 const struct conv_shard *sh)
+{
+    char codelet[16];
+    const struct plan_field field[] = { { "blocks", (uint32_t)sh->out },
+                                        { "ho", (uint32_t)sh->h },
+                                        { "wo", (uint32_t)sh->w },
+                                        { "hp", (uint32_t)sh->in_h },
+                                        { "wp", (uint32_t)sh->in_w } };
+
+    snprintf(codelet, sizeof(codelet), s->stride == 1 ? "dw%u_f16" : "dw%us%u_f16", s->kernel,
+             s->stride);
+    return plan_cycles(a, codelet, field, EMU_COUNT_OF(field));
+}
+
+static uint64_t first_cycles(const struct arch *a, const struct conv_shard *sh)
+{
+    const struct plan_field field[] = { { "nb", (uint32_t)sh->out },
+                                        { "ho", (uint32_t)sh->h },
+                                        { "wo", (uint32_t)sh->w },
+                                        { "hp", (uint32_t)sh->in_h },
+                                        { "wp", (uint32_t)sh->in_w } };
+
+    return plan_cycles(a, "conv_first_f16", field, EMU_COUNT_OF(field));
+}
+
+static uint64_t pool_cycles(const struct arch *a, const struct conv_shape *s,
+                            const struct conv_shard *sh)
+{
+    const struct plan_field field[] = {
+        { "blocks", (uint32_t)sh->out }, { "ho", (uint32_t)sh->h },    { "wo", (uint32_t)sh->w },
+        { "hp", (uint32_t)sh->in_h },    { "wp", (uint32_t)sh->in_w }, { "k", s->kernel },
+        { "stride", s->stride },
+    };
+
+    return plan_cycles(a, "maxpool_f16", field, EMU_COUNT_OF(field));
+}
+
+void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
+{
+    const struct conv_shape *s = &p->shape;
+    uint64_t in_bytes = sh->n * sh->in * sh->in_h * sh->in_w * ATOM_BYTES;
+    uint64_t out_bytes = sh->n * sh->out * sh->h * sh->w * ATOM_BYTES;
+
+    memset(&p->cost, 0, sizeof(p->cost));
+    switch (p->method) {
+    case CONV_GEMM:
+        p->cost.compute = gemm_cycles(a, sh);
+        break;
+    case CONV_WINDOW:
+        p->cost.compute = sh->n * window_cycles(a, s, sh);
+        p->cost.tile_bytes = sh->n * sh->out * window_positions(s, sh) * ATOM_BYTES;
+        /* Sums of rows are brought together. */
+        if (p->cut_in == 1 && !s->add)
+            p->cost.rearrange = plan_copy_cycles(a, out_bytes);
+        break;
+    case CONV_DEPTHWISE:
+        p->cost.compute = sh->n * depthwise_cycles(a, s, sh);
+        break;
+    case CONV_FIRST:
+        in_bytes = sh->n * sh->in_h * sh->in_w * FIRST_CHANNELS * 2;
+        p->cost.compute = sh->n * first_cycles(a, sh);
+        break;
+    case CONV_POOL:
+        p->cost.compute = sh->n * pool_cycles(a, s, sh);
+        break;
+    }
+    p->cost.exchange_in = in_bytes / 4 + p->exchange_latency;
+    p->cost.sync = a->sync_chip_cycles;
+    p->cost.tile_bytes += in_bytes + out_bytes;
+    if (p->cut_in > 1 || (p->method == CONV_WINDOW && s->add))
+        cost_partials(a, sh, p);
+    else if (p->method != CONV_POOL)
+        p->cost.compute += finish_cycles(a, s, sh->out, sh->n * sh->h * sh->w);
+    p->cost.total = p->cost.exchange_in + p->cost.compute + p->cost.exchange_partials +
+                    p->cost.reduce + p->cost.sync + p->cost.rearrange;
+}
