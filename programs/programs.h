@@ -245,6 +245,12 @@ typedef void held_visit(void *ctx, uint32_t tile, const char *owner, const char 
                         uint64_t bytes);
 enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void *ctx) EMU_MUST_CHECK;
 
+/* Calls back for every tile that is used: its bytes by category, as in the report. */
+typedef void tile_bytes_visit(void *ctx, uint32_t tile, const uint64_t *bytes);
+enum emu_status compiled_tiles(const struct compiled *c, tile_bytes_visit *visit,
+                               void *ctx) EMU_MUST_CHECK;
+const char *compiled_category(unsigned i); /* its name; NULL behind the last */
+
 /* ---- execution ---- */
 
 struct session_options {

@@ -9,7 +9,7 @@ enum { KEY_OUTPUT = 'o', KEY_THREADS = 'j', KEY_CHECK = 'k', KEY_PLAIN = 'p', KE
 enum { KEY_IMAGE = 'i', KEY_WEIGHTS = 'w', KEY_SEED = 's', KEY_BATCH = 'b' };
 enum { KEY_WRITE_WEIGHTS = 0x100, KEY_RESOLUTION, KEY_TORCH, KEY_PROPORTION, KEY_UNCALIBRATED };
 enum { KEY_EXCHANGE = 0x200, KEY_PLAN, KEY_LAYERS, KEY_COMPARE, KEY_REPORT, KEY_JSON, KEY_OOM };
-enum { KEY_DIGESTS = 0x300 };
+enum { KEY_DIGESTS = 0x300, KEY_CHART };
 
 static const struct argp_option options[] = {
     { "image", KEY_IMAGE, "FILE", 0,
@@ -41,6 +41,8 @@ static const struct argp_option options[] = {
       0 },
     { "report", KEY_REPORT, NULL, 0, "print what fills the fullest tiles, too", 0 },
     { "json", KEY_JSON, NULL, 0, "print the answer as JSON", 0 },
+    { "chart", KEY_CHART, "FILE.svg", 0,
+      "draw the cycles of all blocks and the memory of all tiles", 0 },
     { "allow-oom", KEY_OOM, NULL, 0,
       "a network that does not fit is no failure: print the report and exit 0", 0 },
     { "quiet", KEY_QUIET, NULL, 0, "no progress on stderr", 0 },
@@ -128,6 +130,9 @@ static error_t parse_file(int key, char *arg, struct model_request *q)
         return 0;
     case KEY_DIGESTS:
         q->digests = arg;
+        return 0;
+    case KEY_CHART:
+        q->chart = arg;
         return 0;
     case KEY_QUIET:
         q->compile.progress = NULL;

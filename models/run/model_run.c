@@ -11,6 +11,7 @@
 
 #include "models/picture/picture.h"
 #include "models/run/compare_layers.h"
+#include "models/run/model_chart.h"
 #include "models/run/model_report.h"
 #include "models/run/model_weights.h"
 
@@ -182,6 +183,8 @@ static enum emu_status print_answer(struct model_run *m)
                               .scores = m->scores };
     json_t *o;
 
+    if (m->q.chart)
+        TRY(model_chart(&a, m->q.chart));
     if (!m->q.json) {
         model_report(&a, stdout);
         return EMU_OK;

@@ -213,3 +213,19 @@ enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void 
     account_free(&a);
     return s;
 }
+
+enum emu_status compiled_tiles(const struct compiled *c, tile_bytes_visit *visit, void *ctx)
+{
+    struct account a;
+    enum emu_status s = account_init(c, &a);
+
+    for (uint32_t t = 0; t < a.tiles && s == EMU_OK; t++)
+        visit(ctx, c->lowered->used_tile[t], a.tile[t].category);
+    account_free(&a);
+    return s;
+}
+
+const char *compiled_category(unsigned i)
+{
+    return i < CATEGORY_COUNT ? category_name((enum category)i) : NULL;
+}

@@ -14,6 +14,7 @@
 #include "models/net/net_build.h"
 #include "models/ref/ref.h"
 #include "models/run/compare_layers.h"
+#include "models/run/model_chart.h"
 #include "models/run/model_report.h"
 
 enum { SIDE = 12, CLASSES = 10 };
@@ -332,13 +333,57 @@ static void test_text(void **state)
     free(text);
 }
 
+/* Pixels of all boxes of a colour in the group that begins with a title. */
+static double bar_height(const char *svg, const char *title)
+{
+    const char *at = strstr(svg, title), *end = at ? strstr(at, "</g>") : NULL;
+    double sum = 0;
+
+    while (at && (at = strstr(at, "height=\"")) && at < end)
+        sum += strtod(at += strlen("height=\""), NULL);
+    return sum;
+}
+
+static void test_chart(void **state)
+{
+    struct model_request q = { .command = "run" };
+    struct rig *r = *state;
+    const char *picture = "made";
+    struct model_answer m = answer_of(r, &q, &picture);
+    uint64_t stem = bill_of(r, "stem")->cycles, block = 0;
+    char *svg = NULL, title[64];
+    double ratio;
+    size_t bytes;
+    FILE *f = open_memstream(&svg, &bytes);
+
+    must(model_chart_draw(&m, f));
+    fclose(f);
+    assert_non_null(strstr(svg, "</svg>"));
+    assert_non_null(strstr(svg, "constant"));
+    assert_non_null(strstr(svg, "on 64 tiles of mk2"));
+    /* All other layers are in one block; two pixels of each bar are the line of its bound. */
+    for (uint32_t i = 0; i < r->layers.rows; i++)
+        block += r->layers.row[i].layer == LAYER_NONE ? 0 : r->layers.row[i].cycles;
+    block -= stem;
+    snprintf(title, sizeof(title), "<title>stem: %s cycles", count_text(stem).at);
+    ratio = bar_height(svg, title) - 2;
+    snprintf(title, sizeof(title), "<title>block: %s cycles", count_text(block).at);
+    ratio /= bar_height(svg, title) - 2;
+    assert_true(ratio > 0.98 * (double)stem / (double)block);
+    assert_true(ratio < 1.02 * (double)stem / (double)block);
+    free(svg); /* allocated by open_memstream */
+    assert_int_equal(model_chart(&m, "/dev/full"), EMU_IO);
+    assert_int_equal(model_chart(&m, "/nonexistent/chart.svg"), EMU_IO);
+    assert_non_null(strstr(emu_error(), "/nonexistent/chart.svg"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cycles_add_up), cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_layers_agree),  cmocka_unit_test(test_wrong_weights_show),
         cmocka_unit_test(test_top),           cmocka_unit_test(test_json),
-        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text),          cmocka_unit_test(test_chart),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
