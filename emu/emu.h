@@ -18,6 +18,7 @@
 #include "emu/base/status.h"
 #include "emu/bsp/machine.h"
 #include "emu/bsp/record.h"
+#include "emu/cli/command_line.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/machine_choice.h"
 #include "emu/host/host.h"

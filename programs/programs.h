@@ -62,6 +62,10 @@ struct tensor graph_variable(struct graph *g, enum elem e, unsigned rank, const 
 /* Never written by the program; in memory from the start. data: all elements, copied. */
 struct tensor graph_constant(struct graph *g, enum elem e, unsigned rank, const uint32_t *shape,
                              const void *data, const char *name);
+/* A constant of shape[0] equal copies; rank is at least 1. data: one copy, which the host keeps
+ * once; on the tiles there are as many as the mapping says. */
+struct tensor graph_constant_repeated(struct graph *g, enum elem e, unsigned rank,
+                                      const uint32_t *shape, const void *data, const char *name);
 /* Contents at the start, copied; the variable stays alive from the start on. t is a whole variable. */
 void graph_set_initial(struct graph *g, struct tensor t, const void *data);
 /* The host may write the variable before and read it after a run: alive all the time. */
@@ -163,6 +167,13 @@ uint32_t graph_stream(struct graph *g, enum stream_way way, enum elem e, uint64_
                       uint32_t depth, const char *name);
 /* Moves one transfer between stream and tensor (its elements in order). */
 struct program program_stream(struct graph *g, uint32_t stream, struct tensor t);
+/* The two halves of it: the transfer is under way from the first on and over behind the second; the
+ * program goes on between them. There nothing may touch t of a stream in, of which each tile must
+ * hold one run of whole words; t of a stream out has been read when the first half is over. A tile
+ * counts only how much is missing: at its next exchange or host transfer, and at any second half of
+ * t's tiles, it waits for all it has begun. */
+struct program program_stream_begin(struct graph *g, uint32_t stream, struct tensor t);
+struct program program_stream_end(struct graph *g, uint32_t stream, struct tensor t);
 
 /* What the machine runs, once per session_run(). */
 void graph_set_program(struct graph *g, struct program p);
@@ -230,6 +241,7 @@ struct trace_op {
     enum trace_kind kind;
     const char *name;   /* borrowed: the path of a compute set, or "copy to PATH" */
     uint32_t superstep; /* of sync group 0: exchanges and host transfers begin a new one, from 1 */
+    uint32_t op;        /* operation of the program */
     uint32_t max_tile;  /* the fullest tile meanwhile, */
     uint64_t max_tile_bytes; /* and the bytes in use there, code included */
 };
@@ -238,6 +250,10 @@ struct trace_op {
  * on data or that takes too many steps, EMU_NO_MEMORY. */
 enum emu_status compiled_trace(const struct compiled *c, struct trace_op **out,
                                size_t *ops) EMU_MUST_CHECK;
+
+/* Cycles of an operation that computes on its busiest tile, by the formulas of the codelets. */
+enum emu_status compiled_op_cycles(const struct compiled *c, uint32_t op,
+                                   uint64_t *cycles) EMU_MUST_CHECK;
 
 /* Calls back for everything that is in the memory of a tile from beginning to end: code, constants,
  * state, variables that are kept. Tile by tile; the same owner may come several times. */
@@ -321,5 +337,6 @@ extern const struct command program_commands[];
 #include "programs/ops/ops.h"
 #include "programs/plan/plan.h"
 #include "programs/ops/ops_nn.h"
+#include "programs/ops/ops_prefetch.h"
 
 #endif

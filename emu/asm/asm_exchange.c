@@ -212,7 +212,9 @@ static int parse_address(struct as *as, struct plan_addr *out)
         return as_error(as, at, "the address must be known here: define its label further up");
     if (v.number % 4)
         return as_error(as, at, "the address must be a multiple of 4");
-    out->bytes = v.number;
+    if (v.number < INT32_MIN || v.number > INT32_MAX)
+        return as_error(as, at, "no tile has the address %" PRId64, v.number);
+    out->bytes = (uint32_t)v.number;
     out->base = 0;
     return v.kind == VALUE_NUMBER || find_base(as, v.section, &out->base);
 }
@@ -286,11 +288,12 @@ int exchange_message(struct as *as, struct loc at, int is_send)
 
 static const struct node *addr_node(struct as *as, struct plan_addr a, int in_words)
 {
+    int32_t bytes = (int32_t)a.bytes; /* as parse_address() had it */
     const struct node *n;
 
     if (!a.base)
-        return expr_number(as, in_words ? a.bytes / 4 : a.bytes);
-    n = expr_place(as, as->exchange->base[a.base - 1], a.bytes);
+        return expr_number(as, in_words ? bytes / 4 : bytes);
+    n = expr_place(as, as->exchange->base[a.base - 1], bytes);
     return n && in_words ? expr_binary(as, as->exchange->at, '/', n, expr_number(as, 4)) : n;
 }
 

@@ -112,7 +112,7 @@ static enum emu_status check_messages(const struct planner *p, size_t *culprit)
 
 static struct plan_addr addr_plus(struct plan_addr a, int64_t words)
 {
-    a.bytes += 4 * words;
+    a.bytes += 4 * (uint32_t)words;
     return a;
 }
 
@@ -542,6 +542,17 @@ static enum emu_status plan(struct planner *p, size_t *culprit)
     return emit_all(p);
 }
 
+/* Gives back the room for instructions that did not come; if that fails it stays. */
+static void trim(struct exchange_plan *p)
+{
+    struct plan_code *code = p->count ? emu_realloc(p->code, p->count, sizeof(*code)) : NULL;
+
+    if (code) {
+        p->code = code;
+        p->capacity = p->count;
+    }
+}
+
 enum emu_status exchange_plan(const struct plan_options *o, struct plan_send *send, size_t sends,
                               struct plan_receive *receive, size_t receives,
                               struct exchange_plan *out, size_t *culprit)
@@ -565,6 +576,8 @@ enum emu_status exchange_plan(const struct plan_options *o, struct plan_send *se
     emu_free(p.pic);
     if (s != EMU_OK)
         exchange_plan_free(out);
+    else
+        trim(out);
     return s;
 }
 

@@ -19,7 +19,7 @@
  * knows all addresses). */
 struct plan_addr {
     uint32_t base;
-    int64_t bytes; /* a multiple of 4 */
+    uint32_t bytes; /* a multiple of 4; modulo 2^32, so a base may lie behind the address */
 };
 
 /* `words` words from addr, one per event, from `event` on, into the directions of ctl (1, 2, 3). */
@@ -49,11 +49,12 @@ enum plan_op {
 };
 
 /* One instruction: covers `events` events from `event` on. Fields that the operation does not use
- * are 0. */
+ * are 0. Networks have ten million of them. */
 struct plan_code {
-    enum plan_op op;
+    uint8_t op;  /* enum plan_op */
+    uint8_t ctl; /* directions, as of plan_send */
     uint32_t event, events;
-    uint32_t ctl, source;
+    uint32_t source;
     struct plan_addr from, to;
 };
 

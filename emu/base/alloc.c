@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 static atomic_long live_blocks;
 static atomic_long fail_countdown = -1;
@@ -77,6 +80,13 @@ char *emu_strndup(const char *s, size_t n)
 char *emu_strdup(const char *s)
 {
     return emu_strndup(s, strlen(s));
+}
+
+void emu_trim(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 void *emu_reserve(size_t bytes)

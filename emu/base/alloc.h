@@ -25,6 +25,10 @@ void emu_free(void *p);
 char *emu_strdup(const char *s);            /* NULL when out of memory */
 char *emu_strndup(const char *s, size_t n); /* at most n bytes */
 
+/* Gives freed memory back to the system, also what other threads freed: behind a stage that needed
+ * much of it. Has no effect on results. */
+void emu_trim(void);
+
 /* Address space of `bytes` zero bytes that costs no host memory until it is touched. NULL on
  * failure. */
 void *emu_reserve(size_t bytes);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const status_names[] = {
 #define STATUS(name, text) #name,
@@ -42,7 +43,11 @@ enum emu_status emu_fail(enum emu_status s, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(why, sizeof(why), fmt, ap);
     va_end(ap);
-    snprintf(last_error, sizeof(last_error), "%s", why);
+    /* What could not be had says nothing by itself; a reason that is passed on has the text. */
+    if (s == EMU_NO_MEMORY && !strstr(why, status_texts[s]))
+        snprintf(last_error, sizeof(last_error), "%s: %.900s", status_texts[s], why);
+    else
+        snprintf(last_error, sizeof(last_error), "%s", why);
     return s;
 }
 

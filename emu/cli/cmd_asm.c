@@ -10,6 +10,7 @@
 
 #include "emu/asm/asm.h"
 #include "emu/base/alloc.h"
+#include "emu/cli/command_line.h"
 #include "emu/cli/commands.h"
 
 struct request {
@@ -244,8 +245,7 @@ int cmd_asm(int argc, char **argv)
     if (!r.include || !r.define || !r.file) {
         st = FAIL(NO_MEMORY, "the command line");
     } else {
-        argp_err_exit_status = EXIT_BAD;
-        st = argp_parse(&parser, argc, argv, 0, NULL, &r) ? FAIL(USAGE, "see --help") : run(&r);
+        st = command_line_parse(&parser, argc, argv, &r) ? FAIL(USAGE, "see --help") : run(&r);
     }
     if (st != EMU_OK)
         fprintf(stderr, "superstep asm: %s\n", emu_error());

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "emu/cli/command_line.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/machine_choice.h"
 #include "emu/run/manifest.h"
@@ -97,8 +98,7 @@ int cmd_compile(int argc, char **argv)
 {
     struct request r = { .path = NULL };
 
-    argp_err_exit_status = EXIT_BAD;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &r))
+    if (command_line_parse(&parser, argc, argv, &r))
         return EXIT_BAD;
     r.options.machine = r.machine.name;
     r.options.set = r.machine.set;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "emu/cli/command_line.h"
 #include "emu/cli/commands.h"
 #include "emu/run/digest_diff.h"
 
@@ -78,8 +79,7 @@ int cmd_diff(int argc, char **argv)
     struct request r = { .paths = 0 };
     struct digest_diff d;
 
-    argp_err_exit_status = EXIT_BAD;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &r) || r.paths < 2)
+    if (command_line_parse(&parser, argc, argv, &r) || r.paths < 2)
         return EXIT_BAD;
     if (digest_diff(r.path[0], r.path[1], &d) != EMU_OK) {
         fprintf(stderr, "superstep diff: %s\n", emu_error());

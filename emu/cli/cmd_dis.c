@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "emu/asm/asm.h"
+#include "emu/cli/command_line.h"
 #include "emu/cli/commands.h"
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -53,8 +54,7 @@ int cmd_dis(int argc, char **argv)
     const char *path = NULL;
     enum emu_status st;
 
-    argp_err_exit_status = EXIT_BAD;
-    st = argp_parse(&parser, argc, argv, 0, NULL, &path) ? FAIL(USAGE, "see --help") : run(path);
+    st = command_line_parse(&parser, argc, argv, &path) ? FAIL(USAGE, "see --help") : run(path);
     if (st == EMU_OK)
         return EXIT_RAN;
     fprintf(stderr, "superstep dis: %s\n", emu_error());

@@ -3,12 +3,12 @@
 #include "emu/cli/cmd_machines.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "emu/arch/arch.h"
 #include "emu/base/alloc.h"
+#include "emu/cli/command_line.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/machine_choice.h"
 
@@ -127,18 +127,13 @@ int cmd_machines(int argc, char **argv)
     struct request r = { 0 };
     error_t bad;
 
-    argp_err_exit_status = EXIT_BAD;
-    bad = argp_parse(&parser, argc, argv, 0, NULL, &r);
+    bad = command_line_parse(&parser, argc, argv, &r);
     if (bad) {
         fprintf(stderr, "machines: %s\n", strerror(bad));
         return EXIT_BAD;
     }
     if (answer(&r) != EMU_OK) {
         fprintf(stderr, "machines: %s\n", emu_error());
-        return EXIT_BAD;
-    }
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "machines: cannot write the result: %s\n", strerror(errno));
         return EXIT_BAD;
     }
     return EXIT_RAN;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/cli/command_line.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/machine_choice.h"
 #include "emu/run/run_image.h"
@@ -349,8 +350,7 @@ int cmd_run(int argc, char **argv)
     int image = 0, code = EXIT_BAD;
     enum emu_status s;
 
-    argp_err_exit_status = EXIT_BAD;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &q))
+    if (command_line_parse(&parser, argc, argv, &q))
         return EXIT_BAD;
     q.manifest.machine = q.machine.name;
     q.manifest.set = q.machine.set;

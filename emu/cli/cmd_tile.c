@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "emu/case/case_run.h"
+#include "emu/cli/command_line.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/machine_choice.h"
 
@@ -127,8 +128,7 @@ int cmd_tile(int argc, char **argv)
     enum case_status verdict = CASE_FAIL;
     error_t bad;
 
-    argp_err_exit_status = EXIT_BAD;
-    bad = argp_parse(&parser, argc, argv, 0, NULL, &q);
+    bad = command_line_parse(&parser, argc, argv, &q);
     if (bad)
         return EXIT_BAD;
     q.options.machine = q.machine.name;

@@ -55,3 +55,12 @@ uint64_t option_number(struct argp_state *state, const char *arg, uint64_t max)
     argp_error(state, "'%s' is not a number from 0 to %" PRIu64, arg, max);
     return 0;
 }
+
+uint64_t option_positive(struct argp_state *state, const char *arg, uint64_t max)
+{
+    uint64_t n = option_number(state, arg, max);
+
+    if (!n)
+        argp_error(state, "'%s' is not a number from 1 to %" PRIu64, arg, max);
+    return n ? n : 1;
+}

@@ -27,5 +27,7 @@ enum emu_status machine_choice_arch(const struct machine_choice *c, const char *
 
 /* The number of an option, 0 .. max; complains through argp_error and returns 0 else. */
 uint64_t option_number(struct argp_state *state, const char *arg, uint64_t max);
+/* The same from 1 on; on error 1. */
+uint64_t option_positive(struct argp_state *state, const char *arg, uint64_t max);
 
 #endif

@@ -369,7 +369,7 @@ enum emu_status image_write(const struct image *im, const char *path)
     }
     fd = open_beside(target, part, sizeof(part));
     if (fd < 0)
-        return FAIL(IO, "%.200s: %s", part, strerror(errno));
+        return FAIL(IO, "%.200s: %s", path, strerror(errno));
     s = write_and_close(im, fd, path);
     if (s == EMU_OK && rename(part, target) != 0)
         s = FAIL(IO, "%.200s: %s on renaming %.200s", path, strerror(errno), part);

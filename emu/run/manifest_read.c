@@ -3,6 +3,7 @@
  * Everything is checked that can be checked without an assembler. Unknown keys are refused, because
  * a misspelt "expect_cylces" would otherwise pass every time.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -648,12 +649,19 @@ enum emu_status manifest_read(const char *path, const struct manifest_options *o
     json_error_t error;
     json_t *root;
     FILE *f = fopen(path, "r");
+    int bad;
 
     *out = NULL;
     if (!f)
-        return FAIL(IO, "%s: cannot be read", path);
+        return FAIL(IO, "%s: %s", path, strerror(errno));
+    errno = 0;
     root = json_loadf(f, JSON_REJECT_DUPLICATES, &error);
+    bad = ferror(f) ? errno : 0;
     fclose(f);
+    if (bad) {
+        json_decref(root);
+        return FAIL(IO, "%s: %s", path, strerror(bad));
+    }
     return read_tree(root, &error, path, o, out);
 }
 

@@ -234,6 +234,9 @@ enum { SYNC_RECV = 0, SYNC_ANS = 1, SYNC_LOCAL = 2, SYNC_INTERNAL = 3 };
 
 /* $SSR bits */
 enum { SSR_LC = 1, SSR_GC = 2, SSR_ANS = 4, SSR_RAERR = 8 };
+
+/* Bits of $CR, all of them actions. */
+enum { CR_LC_CLR = 1, CR_LC_SET = 2, CR_ZCWEI = 4 };
 /* $FP_CTL bits */
 enum { FP_CTL_RND_SHIFT = 16, FP_CTL_ESR = 1 << 19, FP_CTL_NANOO = 1 << 20 };
 

@@ -9,9 +9,6 @@ enum {
     FP_STS_MASK = 7,
     FP_CLR_ZAACC = 1 << 3,
     FP_CTL_MASK = 7 | 7 << FP_CTL_RND_SHIFT | FP_CTL_ESR | FP_CTL_NANOO,
-    CR_LC_CLR = 1,
-    CR_LC_SET = 2,
-    CR_ZCWEI = 4,
     TILE_ID_MASK = 0x7ff
 };
 

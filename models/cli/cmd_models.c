@@ -33,13 +33,13 @@ static error_t parse_number(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case KEY_BATCH:
-        q->net.batch = (uint32_t)option_number(state, arg, NET_BATCH_MAX);
+        q->net.batch = (uint32_t)option_positive(state, arg, NET_BATCH_MAX);
         return 0;
     case KEY_RESOLUTION:
-        q->net.resolution = (uint32_t)option_number(state, arg, NET_SIDE_MAX);
+        q->net.resolution = (uint32_t)option_positive(state, arg, NET_SIDE_MAX);
         return 0;
     case KEY_CLASSES:
-        q->net.classes = (uint32_t)option_number(state, arg, NET_CLASSES_MAX);
+        q->net.classes = (uint32_t)option_positive(state, arg, NET_CLASSES_MAX);
         return 0;
     case KEY_SEED:
         q->seed = option_number(state, arg, UINT64_MAX);
@@ -166,8 +166,7 @@ static int cmd_models(int argc, char **argv)
 {
     struct request q = { 0 };
 
-    argp_err_exit_status = EXIT_BAD;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &q))
+    if (command_line_parse(&parser, argc, argv, &q))
         return EXIT_BAD;
     if ((q.name ? one_network(&q) : list_networks(&q)) != EMU_OK) {
         fprintf(stderr, "superstep models: %s\n", emu_error());

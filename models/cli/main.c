@@ -1,7 +1,10 @@
 /* main.c - the superstep program: finds the command and hands over. Each floor brings its own table
  * of commands. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emu/cli/commands.h"
 #include "models/cli/commands_models.h"
@@ -45,10 +48,22 @@ static int run_program(int argc, char **argv)
     return code >= 0 ? code : program_command(argc, argv, programs);
 }
 
+/* At the end, whoever ends the program: an answer that did not arrive was no success. */
+static void check_output(void)
+{
+    errno = 0;
+    if (!fflush(stdout) && !ferror(stdout))
+        return;
+    fprintf(stderr, "superstep: cannot write the answer: %s\n",
+            errno ? strerror(errno) : "an error on standard output");
+    _exit(EXIT_BAD);
+}
+
 int main(int argc, char **argv)
 {
     int code;
 
+    atexit(check_output);
     if (argc < 2) {
         usage(stderr);
         return EXIT_BAD;

@@ -161,3 +161,12 @@ uint32_t net_find(const struct net *n, const char *layer)
     }
     return LAYER_NONE;
 }
+
+uint32_t net_classifier(const struct net *n)
+{
+    for (uint32_t i = n->layers; i-- > 0;) {
+        if (n->layer[i].op == LAYER_LINEAR && n->layer[i].weight_rank == 2)
+            return i;
+    }
+    return LAYER_NONE;
+}

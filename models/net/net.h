@@ -56,6 +56,7 @@ struct net {
     char name[LAYER_NAME_MAX];
     uint32_t batch, resolution, classes;
     double mean[3], std[3]; /* of the input's normalisation */
+    int torch_padding;      /* as in struct net_options */
     struct layer *layer;    /* owned */
     uint32_t layers;
 };
@@ -81,12 +82,19 @@ struct net_options {
 enum emu_status net_new(const char *name, const struct net_options *o,
                         struct net **out) EMU_MUST_CHECK;
 void net_free(struct net *n);
+/* The same network, with the same parameters, for pictures of another size. EMU_NO_MEMORY. Free
+ * with net_free. */
+enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t batch,
+                            struct net **out) EMU_MUST_CHECK;
 /* Names of all networks, NULL at the end, and one line about each. */
 const char *net_name(unsigned i);
 const char *net_text(unsigned i);
 
 /* The first layer with this name; LAYER_NONE if there is none. */
 uint32_t net_find(const struct net *n, const char *layer);
+
+/* The layer whose numbers are the logits; LAYER_NONE if there is none. */
+uint32_t net_classifier(const struct net *n);
 
 /* Multiply-adds of a layer for one picture, and its trainable parameters. */
 uint64_t layer_macs(const struct layer *l);

@@ -67,6 +67,7 @@ uint32_t build_input(struct net_builder *b, uint32_t channels, uint32_t side)
     if (l) {
         l->in_c = l->out_c = channels;
         l->in_h = l->in_w = l->out_h = l->out_w = side;
+        b->net->torch_padding = b->torch_padding;
     }
     return index_of(b, l);
 }
@@ -90,15 +91,12 @@ static uint32_t window_size(int torch, uint32_t in, uint32_t kernel, uint32_t st
     return out;
 }
 
-static void set_window(const struct net_builder *b, struct layer *l, uint32_t kernel,
-                       uint32_t stride)
+static void set_window(int torch, struct layer *l, uint32_t kernel, uint32_t stride)
 {
     l->kernel = kernel;
     l->stride = stride;
-    l->out_h =
-        window_size(b->torch_padding, l->in_h, kernel, stride, &l->pad.before_h, &l->pad.after_h);
-    l->out_w =
-        window_size(b->torch_padding, l->in_w, kernel, stride, &l->pad.before_w, &l->pad.after_w);
+    l->out_h = window_size(torch, l->in_h, kernel, stride, &l->pad.before_h, &l->pad.after_h);
+    l->out_w = window_size(torch, l->in_w, kernel, stride, &l->pad.before_w, &l->pad.after_w);
 }
 
 uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, const char *param,
@@ -111,7 +109,7 @@ uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, cons
         l->out_c = s.out_c;
         l->groups = s.groups;
         l->weight_rank = 4;
-        set_window(b, l, s.kernel, s.stride);
+        set_window(b->torch_padding, l, s.kernel, s.stride);
     }
     return index_of(b, l);
 }
@@ -136,7 +134,7 @@ uint32_t build_maxpool(struct net_builder *b, uint32_t from, const char *name, u
     struct layer *l = append(b, LAYER_MAXPOOL, from, name, NULL);
 
     if (l)
-        set_window(b, l, kernel, stride);
+        set_window(b->torch_padding, l, kernel, stride);
     return index_of(b, l);
 }
 
@@ -177,4 +175,46 @@ uint32_t build_binary(struct net_builder *b, enum layer_op op, uint32_t x, uint3
                                      : p->out_h == l->in_h && p->out_w == l->in_w);
     }
     return index_of(b, l);
+}
+
+/* ---- another size ---- */
+
+/* Shapes of a layer from those of its inputs, which are already right. */
+static void resize_layer(const struct net *n, struct layer *l)
+{
+    const struct layer *from = &n->layer[l->input[0]];
+
+    l->in_h = l->out_h = from->out_h;
+    l->in_w = l->out_w = from->out_w;
+    if (l->op == LAYER_CONV || l->op == LAYER_MAXPOOL)
+        set_window(n->torch_padding, l, l->kernel, l->stride);
+    if (l->op == LAYER_AVGPOOL)
+        l->out_h = l->out_w = 1;
+}
+
+enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t batch,
+                            struct net **out)
+{
+    struct net *m = emu_alloc(1, sizeof(*m));
+    struct layer *layer = emu_alloc(n->layers, sizeof(*layer));
+
+    *out = NULL;
+    if (!m || !layer) {
+        emu_free(m);
+        emu_free(layer);
+        return FAIL(NO_MEMORY, "%s of another size", n->name);
+    }
+    *m = *n;
+    m->layer = layer;
+    m->resolution = resolution;
+    m->batch = batch;
+    memcpy(layer, n->layer, n->layers * sizeof(*layer));
+    for (uint32_t i = 0; i < n->layers; i++) {
+        if (layer[i].op == LAYER_INPUT)
+            layer[i].in_h = layer[i].in_w = layer[i].out_h = layer[i].out_w = resolution;
+        else
+            resize_layer(m, &layer[i]);
+    }
+    *out = m;
+    return EMU_OK;
 }

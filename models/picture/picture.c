@@ -2,6 +2,7 @@
 #include "models/picture/picture.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "models/picture/picture_decode.h"
@@ -14,16 +15,25 @@ static int begins_with(const uint8_t *data, size_t bytes, const uint8_t *start, 
     return bytes >= n && !memcmp(data, start, n);
 }
 
-enum emu_status picture_allocate(struct picture *p, uint32_t width, uint32_t height,
-                                 const char *name)
+enum emu_status picture_check_size(uint32_t width, uint32_t height, uint64_t pixels_max)
 {
     if (!width || !height || width > PICTURE_SIDE_MAX || height > PICTURE_SIDE_MAX)
-        return FAIL(BAD_FILE, "%s: a picture of %u x %u; at most %d x %d can be read", name, width,
-                    height, PICTURE_SIDE_MAX, PICTURE_SIDE_MAX);
+        return FAIL(BAD_FILE, "a picture of %u x %u; at most %d x %d can be read", width, height,
+                    PICTURE_SIDE_MAX, PICTURE_SIDE_MAX);
+    if ((uint64_t)width * height > pixels_max)
+        return FAIL(BAD_FILE, "a picture of %u x %u; at most %" PRIu64 " pixels are read", width,
+                    height, pixels_max);
+    return EMU_OK;
+}
+
+enum emu_status picture_allocate(struct picture *p, uint32_t width, uint32_t height,
+                                 uint64_t pixels_max)
+{
+    TRY(picture_check_size(width, height, pixels_max));
     p->width = width;
     p->height = height;
     p->rgb = emu_alloc((size_t)width * height, 3);
-    return p->rgb ? EMU_OK : FAIL(NO_MEMORY, "%s: %u x %u pixels", name, width, height);
+    return p->rgb ? EMU_OK : FAIL(NO_MEMORY, "%u x %u pixels", width, height);
 }
 
 void picture_free(struct picture *p)
@@ -32,21 +42,29 @@ void picture_free(struct picture *p)
     memset(p, 0, sizeof(*p));
 }
 
-enum emu_status picture_read_bytes(const void *data, size_t bytes, const char *name,
-                                   struct picture *out)
+enum emu_status picture_decode(const void *data, size_t bytes, uint64_t pixels_max,
+                               struct picture *out)
 {
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
     if (begins_with(data, bytes, jpeg_start, sizeof(jpeg_start)))
-        s = jpeg_decode(data, bytes, name, out);
+        s = jpeg_decode(data, bytes, pixels_max, out);
     else if (begins_with(data, bytes, png_start, sizeof(png_start)))
-        s = png_decode(data, bytes, name, out);
+        s = png_decode(data, bytes, pixels_max, out);
     else
-        s = FAIL(BAD_FILE, "%s: neither a JPEG nor a PNG", name);
+        s = FAIL(BAD_FILE, "neither a JPEG nor a PNG");
     if (s != EMU_OK)
         picture_free(out);
     return s;
+}
+
+enum emu_status picture_read_bytes(const void *data, size_t bytes, const char *name,
+                                   struct picture *out)
+{
+    enum emu_status s = picture_decode(data, bytes, UINT64_MAX, out);
+
+    return s == EMU_OK ? s : emu_fail(s, "%s: %s", name, emu_error());
 }
 
 /* ---- files ---- */

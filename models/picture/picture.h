@@ -18,6 +18,10 @@ enum { PICTURE_SIDE_MAX = 16384 };
 enum emu_status picture_read(const char *path, struct picture *out) EMU_MUST_CHECK;
 enum emu_status picture_read_bytes(const void *data, size_t bytes, const char *name,
                                    struct picture *out) EMU_MUST_CHECK;
+/* The same of at most pixels_max pixels, which is known before memory is taken; its messages do not
+ * begin with a name. */
+enum emu_status picture_decode(const void *data, size_t bytes, uint64_t pixels_max,
+                               struct picture *out) EMU_MUST_CHECK;
 void picture_free(struct picture *p);
 
 /* The usual recipe of evaluation: the shorter side resized (bicubic, antialiased, as PIL does) to

@@ -6,6 +6,7 @@
  * longer side, place of the cut).
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/picture/picture.h"
@@ -48,6 +49,7 @@ static void fill_result(struct resampling *r, uint32_t k, uint32_t in, double ce
     double low = centre - support + 0.5, high = centre + support + 0.5;
     uint32_t begin = low < 0 ? 0 : (uint32_t)low;
     uint32_t end = high > in ? in : (uint32_t)high;
+    uint64_t largest = 0;
 
     for (uint32_t i = begin; i < end; i++) {
         w[i - begin] = bicubic((i - centre + 0.5) * (1.0 / wide));
@@ -57,9 +59,13 @@ static void fill_result(struct resampling *r, uint32_t k, uint32_t in, double ce
     r->taps[k] = end - begin;
     for (uint32_t i = 0; i < end - begin; i++) {
         double v = (sum != 0 ? w[i] / sum : w[i]) * (1 << WEIGHT_BITS);
+        int32_t weight = (int32_t)(v < 0 ? v - 0.5 : v + 0.5);
 
-        r->weight[(size_t)k * r->most + i] = (int32_t)(v < 0 ? v - 0.5 : v + 0.5);
+        r->weight[(size_t)k * r->most + i] = weight;
+        largest += (uint32_t)abs(weight);
     }
+    /* Negative lobes add less than half to the sum of 1, so that 32 bits hold it. */
+    EMU_ASSERT(largest < (uint64_t)(INT32_MAX - (1 << WEIGHT_BITS)) / 255);
 }
 
 static enum emu_status resampling_init(struct resampling *r, uint32_t in, uint64_t out,
@@ -85,9 +91,10 @@ static enum emu_status resampling_init(struct resampling *r, uint32_t in, uint64
     return EMU_OK;
 }
 
-static uint8_t round_pixel(int64_t sum)
+/* Sums of 32 bits are enough: see fill_result(). */
+static uint8_t round_pixel(int32_t sum)
 {
-    int64_t v = (sum + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS;
+    int32_t v = (sum + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS;
 
     return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
 }
@@ -101,31 +108,38 @@ static void resize_across(const struct picture *p, uint32_t top, uint32_t rows,
 
         for (uint32_t k = 0; k < r->count; k++) {
             const int32_t *w = r->weight + (size_t)k * r->most;
-            int64_t sum[3] = { 0 };
+            const uint8_t *in = line + 3 * (size_t)r->begin[k];
+            int32_t red = 0, green = 0, blue = 0;
 
-            for (uint32_t i = 0; i < r->taps[k]; i++)
-                for (int c = 0; c < 3; c++)
-                    sum[c] += (int64_t)w[i] * line[3 * (size_t)(r->begin[k] + i) + (size_t)c];
-            for (int c = 0; c < 3; c++)
-                *out++ = round_pixel(sum[c]);
+            for (uint32_t i = 0; i < r->taps[k]; i++, in += 3) {
+                red += w[i] * in[0];
+                green += w[i] * in[1];
+                blue += w[i] * in[2];
+            }
+            *out++ = round_pixel(red);
+            *out++ = round_pixel(green);
+            *out++ = round_pixel(blue);
         }
     }
 }
 
-/* in: rows of `bytes` bytes from row `top` of the axis on. */
+/* in: rows of `bytes` bytes from row `top` of the axis on. sum: room for one row. */
 static void resize_down(const uint8_t *in, uint32_t top, size_t bytes, const struct resampling *r,
-                        uint8_t *out)
+                        int32_t *sum, uint8_t *out)
 {
     for (uint32_t k = 0; k < r->count; k++) {
         const int32_t *w = r->weight + (size_t)k * r->most;
 
-        for (size_t x = 0; x < bytes; x++) {
-            int64_t sum = 0;
+        memset(sum, 0, bytes * sizeof(*sum));
+        for (uint32_t i = 0; i < r->taps[k]; i++) {
+            const uint8_t *row = in + (size_t)(r->begin[k] - top + i) * bytes;
+            int32_t weight = w[i];
 
-            for (uint32_t i = 0; i < r->taps[k]; i++)
-                sum += (int64_t)w[i] * in[(size_t)(r->begin[k] - top + i) * bytes + x];
-            *out++ = round_pixel(sum);
+            for (size_t x = 0; x < bytes; x++)
+                sum[x] += weight * row[x];
         }
+        for (size_t x = 0; x < bytes; x++)
+            *out++ = round_pixel(sum[x]);
     }
 }
 
@@ -136,17 +150,20 @@ static enum emu_status resize(const struct picture *p, const struct resampling *
     uint32_t rows = down->begin[last] + down->taps[last] - top;
     size_t bytes = (size_t)across->count * 3;
     uint8_t *between = emu_alloc(rows, bytes);
+    int32_t *sum = emu_alloc(bytes, sizeof(*sum));
 
     out->width = across->count;
     out->height = down->count;
     out->rgb = emu_alloc(down->count, bytes);
-    if (!between || !out->rgb) {
+    if (!between || !sum || !out->rgb) {
         emu_free(between);
+        emu_free(sum);
         return FAIL(NO_MEMORY, "a picture of %u x %u", across->count, down->count);
     }
     resize_across(p, top, rows, across, between);
-    resize_down(between, top, bytes, down, out->rgb);
+    resize_down(between, top, bytes, down, sum, out->rgb);
     emu_free(between);
+    emu_free(sum);
     return EMU_OK;
 }
 

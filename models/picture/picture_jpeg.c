@@ -22,7 +22,7 @@ struct jpeg_reader {
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
     jmp_buf back;
-    const char *name;
+    uint64_t pixels_max;
     struct picture *p;
     uint8_t *row; /* owned; one row as the decoder gives it */
     enum emu_status status;
@@ -39,7 +39,7 @@ static void give_up(j_common_ptr d)
     char text[JMSG_LENGTH_MAX];
 
     d->err->format_message(d, text);
-    r->status = FAIL(BAD_FILE, "%s: %s", r->name, text);
+    r->status = FAIL(BAD_FILE, "%s", text);
     longjmp(r->back, 1);
 }
 
@@ -64,7 +64,7 @@ static void on_progress(j_common_ptr d)
 
     if (!d->is_decompressor || r->d.input_scan_number <= JPEG_SCANS_MAX)
         return;
-    r->status = FAIL(BAD_FILE, "%s: more than %d scans", r->name, JPEG_SCANS_MAX);
+    r->status = FAIL(BAD_FILE, "more than %d scans", JPEG_SCANS_MAX);
     longjmp(r->back, 1);
 }
 
@@ -104,14 +104,14 @@ static void decode(struct jpeg_reader *r, const uint8_t *data, size_t bytes)
 
     jpeg_mem_src(d, data, bytes);
     jpeg_read_header(d, TRUE);
-    r->status = picture_allocate(r->p, d->image_width, d->image_height, r->name);
+    r->status = picture_allocate(r->p, d->image_width, d->image_height, r->pixels_max);
     if (r->status != EMU_OK)
         return;
     if (d->jpeg_color_space == JCS_CMYK || d->jpeg_color_space == JCS_YCCK) {
         d->out_color_space = JCS_CMYK;
         r->row = emu_alloc(d->image_width, 4);
         if (!r->row) {
-            r->status = FAIL(NO_MEMORY, "%s: a row of pixels", r->name);
+            r->status = FAIL(NO_MEMORY, "a row of pixels");
             return;
         }
     } else {
@@ -135,9 +135,10 @@ static void decode_guarded(struct jpeg_reader *r, const uint8_t *data, size_t by
     decode(r, data, bytes);
 }
 
-enum emu_status jpeg_decode(const uint8_t *data, size_t bytes, const char *name, struct picture *p)
+enum emu_status jpeg_decode(const uint8_t *data, size_t bytes, uint64_t pixels_max,
+                            struct picture *p)
 {
-    struct jpeg_reader r = { .name = name, .p = p };
+    struct jpeg_reader r = { .pixels_max = pixels_max, .p = p };
 
     r.d.err = jpeg_std_error(&r.errors);
     r.errors.error_exit = give_up;

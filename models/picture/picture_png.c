@@ -7,6 +7,7 @@
 #include "models/picture/picture_decode.h"
 
 enum { PNG_CHUNK_BYTES_MAX = 8 << 20 };
+enum { SIZE_AT = 16 }; /* width and height, behind the signature and the head of the first chunk */
 
 /* State of one file. What must survive a longjmp is in here. */
 struct png_reader {
@@ -14,7 +15,7 @@ struct png_reader {
     png_infop info;
     const uint8_t *at;
     size_t left;
-    const char *name;
+    uint64_t pixels_max;
     struct picture *p;
     png_bytep *row; /* owned; rows of p */
     enum emu_status status;
@@ -24,7 +25,7 @@ static void PNGCBAPI on_error(png_structp png, png_const_charp text)
 {
     struct png_reader *r = png_get_error_ptr(png);
 
-    r->status = FAIL(BAD_FILE, "%s: %s", r->name, text);
+    r->status = FAIL(BAD_FILE, "%s", text);
     png_longjmp(png, 1);
 }
 
@@ -68,7 +69,7 @@ static void decode(struct png_reader *r)
     png_read_info(r->png, r->info);
     width = png_get_image_width(r->png, r->info);
     height = png_get_image_height(r->png, r->info);
-    r->status = picture_allocate(r->p, width, height, r->name);
+    r->status = picture_allocate(r->p, width, height, r->pixels_max);
     if (r->status != EMU_OK)
         return;
     ask_for_rgb(r);
@@ -76,7 +77,7 @@ static void decode(struct png_reader *r)
         png_error(r->png, "pixels that are not RGB");
     r->row = emu_alloc(height, sizeof(*r->row));
     if (!r->row) {
-        r->status = FAIL(NO_MEMORY, "%s: %u rows", r->name, height);
+        r->status = FAIL(NO_MEMORY, "%u rows", height);
         return;
     }
     for (uint32_t y = 0; y < height; y++)
@@ -92,15 +93,20 @@ static void decode_guarded(struct png_reader *r)
         decode(r);
 }
 
-enum emu_status png_decode(const uint8_t *data, size_t bytes, const char *name, struct picture *p)
+enum emu_status png_decode(const uint8_t *data, size_t bytes, uint64_t pixels_max,
+                           struct picture *p)
 {
-    struct png_reader r = { .at = data, .left = bytes, .name = name, .p = p };
+    struct png_reader r = { .at = data, .left = bytes, .pixels_max = pixels_max, .p = p };
 
+    /* The size stands first in a PNG: said before the library only finds the header invalid. */
+    if (bytes >= SIZE_AT + 8)
+        TRY(picture_check_size(png_get_uint_32(data + SIZE_AT), png_get_uint_32(data + SIZE_AT + 4),
+                               pixels_max));
     r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r, on_error, on_warning);
     if (r.png)
         r.info = png_create_info_struct(r.png);
     if (!r.info)
-        r.status = FAIL(NO_MEMORY, "%s: a PNG decoder", name);
+        r.status = FAIL(NO_MEMORY, "a PNG decoder");
     else
         decode_guarded(&r);
     png_destroy_read_struct(&r.png, &r.info, NULL);

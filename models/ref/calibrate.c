@@ -1,5 +1,6 @@
-/* calibrate.c - running statistics of batch norms from what a network sees on synthetic pictures.
- * Layer by layer: each norm is measured on inputs that went through the calibrated norms before it.
+/* calibrate.c - what trained networks have learned from their pictures, measured on drawn ones:
+ * running statistics of batch norms, and the mean that the classifier takes away. Layer by layer:
+ * each norm is measured on inputs that went through the calibrated norms before it.
  */
 #include <string.h>
 
@@ -7,10 +8,20 @@
 
 static const uint64_t calibration_seed = 0x5eed;
 
+/* Part of a layer's mean variance that is added to that of each channel: a channel that these
+ * pictures hardly move cannot become a loud one with another picture. */
+static const double variance_floor = 0.1;
+
+/* Mean deviation of a picture's logits from those of all pictures; photographs, and still more
+ * pictures that are flat or nothing but edges, have up to twice as much. */
+static const double logit_deviation = 2;
+
 struct calibration {
     struct weights *w; /* borrowed */
     const struct net *net;
 };
+
+/* ---- norms ---- */
 
 /* Mean and variance over all pictures of each channel. Pictures are equally large, so the mean of
  * means is the mean, and the variance is the mean of variances plus that of the means. */
@@ -38,7 +49,93 @@ static void measure(const struct layer *l, uint32_t batch, const double *in, flo
     }
 }
 
-/* A layer has run: the norms that will read it get their statistics. */
+static void raise_variances(const struct layer *l, float *var)
+{
+    double sum = 0;
+
+    for (uint32_t c = 0; c < l->in_c; c++)
+        sum += var[c];
+    for (uint32_t c = 0; c < l->in_c; c++)
+        var[c] = (float)(var[c] + variance_floor * sum / l->in_c);
+}
+
+/* ---- classifier ---- */
+
+/* Takes the mean of a batch from each of its in_c numbers. mean: in_c numbers, written. */
+static void centre(const struct layer *l, uint32_t batch, const double *in, double *mean,
+                   double *out)
+{
+    for (uint32_t c = 0; c < l->in_c; c++) {
+        double sum = 0;
+
+        for (uint32_t b = 0; b < batch; b++)
+            sum += in[(size_t)b * l->in_c + c];
+        mean[c] = sum / batch;
+        for (uint32_t b = 0; b < batch; b++)
+            out[(size_t)b * l->in_c + c] = in[(size_t)b * l->in_c + c] - mean[c];
+    }
+}
+
+static double product(const struct layer *l, const float *row, const double *x)
+{
+    double sum = 0;
+
+    for (uint32_t c = 0; c < l->in_c; c++)
+        sum += row[c] * x[c];
+    return sum;
+}
+
+/* Mean over pictures of the deviation of their logits. in: centred. */
+static double spread(const struct layer *l, uint32_t batch, const float *weight, const double *in)
+{
+    double sum = 0;
+
+    for (uint32_t b = 0; b < batch; b++) {
+        double squares = 0;
+
+        for (uint32_t o = 0; o < l->out_c; o++) {
+            double y = product(l, weight + (size_t)o * l->in_c, in + (size_t)b * l->in_c);
+
+            squares += y * y;
+        }
+        sum += sqrt(squares / l->out_c);
+    }
+    return sum / batch;
+}
+
+void weights_scale_classifier(struct weights *w, const struct net *n, float gain)
+{
+    struct param *weight = weights_find(w, net_classifier(n), "weight");
+
+    for (uint64_t i = 0; i < weight->elements; i++)
+        weight->data[i] *= gain;
+    w->classifier_gain = gain;
+}
+
+static enum emu_status fit_classifier(struct calibration *k, uint32_t layer, const double *in)
+{
+    const struct layer *l = &k->net->layer[layer];
+    const float *weight = weights_find(k->w, layer, "weight")->data;
+    float *bias = weights_find(k->w, layer, "bias")->data;
+    uint32_t batch = k->net->batch;
+    double *mean = emu_alloc((size_t)(batch + 1) * l->in_c, sizeof(*mean)), *from = mean + l->in_c;
+    double deviation;
+
+    if (!mean)
+        return FAIL(NO_MEMORY, "the mean of %s", l->name);
+    centre(l, batch, in, mean, from);
+    deviation = spread(l, batch, weight, from);
+    if (deviation > 0)
+        weights_scale_classifier(k->w, k->net, (float)(logit_deviation / deviation));
+    for (uint32_t o = 0; o < l->out_c; o++)
+        bias[o] = (float)(bias[o] - product(l, weight + (size_t)o * l->in_c, mean));
+    emu_free(mean);
+    return EMU_OK;
+}
+
+/* ---- walk ---- */
+
+/* A layer has run: what will read it gets its statistics. */
 static enum emu_status measure_readers(void *arg, uint32_t layer, const double *const in[2],
                                        const double *out)
 {
@@ -49,26 +146,41 @@ static enum emu_status measure_readers(void *arg, uint32_t layer, const double *
     for (uint32_t i = layer + 1; i < n->layers; i++) {
         const struct layer *l = &n->layer[i];
 
-        if (l->op == LAYER_NORM && l->norm == NORM_BATCH && l->input[0] == layer)
-            measure(l, n->batch, out, weights_find(k->w, i, "running_mean")->data,
-                    weights_find(k->w, i, "running_var")->data);
+        if (l->input[0] != layer)
+            continue;
+        if (l->op == LAYER_NORM && l->norm == NORM_BATCH) {
+            struct param *var = weights_find(k->w, i, "running_var");
+
+            measure(l, n->batch, out, weights_find(k->w, i, "running_mean")->data, var->data);
+            raise_variances(l, var->data);
+        }
+        if (i == net_classifier(n))
+            TRY(fit_classifier(k, i, out));
     }
     return EMU_OK;
 }
 
+uint32_t calibration_side(const struct net *n)
+{
+    return n->resolution < CALIBRATION_SIDE ? n->resolution : CALIBRATION_SIDE;
+}
+
 enum emu_status weights_calibrate(struct weights *w, const struct net *n, uint32_t pictures)
 {
-    struct net m = *n;
-    struct calibration k = { .w = w, .net = &m };
-    float *input = emu_alloc(3ull * pictures * n->resolution * n->resolution, sizeof(*input));
+    struct calibration k = { .w = w };
+    uint32_t side = calibration_side(n);
+    float *input = emu_alloc(3ull * pictures * side * side, sizeof(*input));
+    struct net *m = NULL;
     enum emu_status s;
 
     EMU_ASSERT(pictures);
-    if (!input)
-        return FAIL(NO_MEMORY, "%u pictures", pictures);
-    m.batch = pictures;
-    ref_pictures(n->resolution, calibration_seed, pictures, input);
-    s = ref_walk(&m, w, input, measure_readers, &k);
+    s = input ? net_resized(n, side, pictures, &m) : FAIL(NO_MEMORY, "%u pictures", pictures);
+    if (s == EMU_OK) {
+        k.net = m;
+        ref_pictures(side, calibration_seed, pictures, input);
+        s = ref_walk(m, w, input, measure_readers, &k);
+    }
+    net_free(m);
     emu_free(input);
     return s;
 }

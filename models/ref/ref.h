@@ -29,20 +29,32 @@ enum emu_status ref_walk(const struct net *n, const struct weights *w, const flo
 void ref_layer(const struct net *n, const struct weights *w, uint32_t layer,
                const double *const in[2], double *out);
 
-/* Sets the running statistics of batch norms to those the network sees on a fixed seeded batch of
- * `pictures` synthetic pictures, layer by layer, so that no output is flat. Group norms need none.
+/* Sets what trained networks learn from their pictures, measured layer by layer on a fixed seeded
+ * batch of `pictures` drawn ones (a multiple of 8 has all kinds alike):
  *
- * With 8 pictures the last norms of B4 leave a deviation of 0.99 on pictures not seen before; with
- * 2, whose means say too little about others, it is 3.8. Cost: ref_run() of all pictures at once,
- * with the memory of the two greatest neighbouring outputs.
+ *   batch norms  running statistics; a tenth of the layer's mean variance is added to that of every
+ *                channel, so that none is made loud that other pictures move more. Group norms need
+ *                none
+ *   classifier   its bias takes the mean logits away, since what all pictures share says nothing
+ *                about a class; its weights are scaled so that the logits of these pictures have a
+ *                deviation of 2 on average
+ *
+ * Pictures larger than CALIBRATION_SIDE are not needed: the statistics hold for any resolution from
+ * there on. Cost: ref_run() of all pictures at once, with the memory of the two greatest
+ * neighbouring outputs.
  */
-enum { CALIBRATION_PICTURES = 8 };
+enum { CALIBRATION_PICTURES = 16, CALIBRATION_SIDE = 192 };
 enum emu_status weights_calibrate(struct weights *w, const struct net *n,
                                   uint32_t pictures) EMU_MUST_CHECK;
+/* Side of the pictures that it looks at. */
+uint32_t calibration_side(const struct net *n);
+/* What it did to the classifier's weights; for those who keep w->classifier_gain. */
+void weights_scale_classifier(struct weights *w, const struct net *n, float gain);
 
-/* Synthetic pictures: smooth random fields of five sizes of detail with common and own parts of the
- * colours, mean 0 and deviation about 1, as normalised photographs have. out: `pictures` x 3 x
- * resolution x resolution numbers. The bits depend on seed, picture and resolution only. */
+/* Drawn pictures of eight kinds in turn: random fields, hard edged shapes, soft fields, strokes,
+ * stripes, nearly flat ones, noise and gradients, each with its own brightness, tint and contrast,
+ * within the range of a normalised photograph. out: `pictures` x 3 x resolution x resolution
+ * numbers. The bits depend on seed, picture and resolution only. */
 void ref_pictures(uint32_t resolution, uint64_t seed, uint32_t pictures, float *out);
 
 #endif

@@ -1,12 +1,30 @@
-/* synthetic.c - pictures of smooth random fields, in place of photographs. Integers and exactly
+/* synthetic.c - drawn pictures in place of photographs: soft and rough fields, hard edged shapes,
+ * stripes, strokes, gradients and noise, of any brightness, tint and contrast. Integers and exactly
  * rounded arithmetic only, so the bits are the same everywhere. */
 #include <math.h>
 
 #include "models/ref/ref.h"
 
-/* Sizes of detail: 3, 6, 12, 24 and 48 cells a side, each with 0.6 of the amplitude before. */
-enum { OCTAVES = 5, CELLS = 3, COLOURS = 3 };
-static const double fade = 0.6;
+/* Sizes of detail: 3, 6, 12, 24 and 48 cells a side, each fainter than the one before. */
+enum { OCTAVES = 5, CELLS = 3, COLOURS = 3, SHAPES = 12 };
+
+/* Black and white of a normalised photograph. */
+static const double black = -2.1, white = 2.6;
+
+/* What is drawn; a picture has the kind of its number. */
+enum kind { FIELDS, COLLAGE, SOFT, STROKES, STRIPES, FLAT, NOISE, GRADIENT, KINDS };
+
+/* How one picture is drawn. */
+struct style {
+    uint64_t field; /* number of the first of its random fields */
+    enum kind kind;
+    double fade;                      /* amplitude of one size of detail over the size before */
+    double contrast, offset[COLOURS]; /* of the ground */
+    double noise;                     /* deviation */
+    double angle_y, angle_x, period;  /* of stripes and gradients; periods in pixels */
+};
+
+/* ---- random numbers and fields ---- */
 
 /* A uniform number of -1..1 for a grid point of a field; splitmix64 of all that names it. */
 static double lattice(uint64_t field, uint32_t octave, uint32_t y, uint32_t x)
@@ -41,7 +59,7 @@ static double detail(uint64_t field, uint32_t octave, double y, double x)
 
 /* A field of deviation about 1: uniform lattice values have variance 1 / 3, interpolation over a
  * cell leaves about 0.55 of it. */
-static double field_at(uint64_t field, double y, double x)
+static double field_at(uint64_t field, double fade, double y, double x)
 {
     double sum = 0, power = 0, amplitude = 1;
 
@@ -53,21 +71,111 @@ static double field_at(uint64_t field, double y, double x)
     return sum / sqrt(power * 0.55 / 3);
 }
 
+/* ---- kinds ---- */
+
+/* A number of 0..1 that the picture has for one purpose. */
+static double choice(uint64_t field, uint32_t purpose, uint32_t i)
+{
+    return 0.5 + 0.5 * lattice(field, 200 + purpose, i, 0);
+}
+
+/* The top shape that covers a place, from 1; 0: the ground. Discs, boxes and half planes. */
+static uint32_t shape_at(const struct style *s, double y, double x)
+{
+    for (uint32_t i = SHAPES; i > 0; i--) {
+        double dy = y - choice(s->field, 1, i), dx = x - choice(s->field, 2, i);
+        double size = 0.04 + 0.3 * choice(s->field, 3, i);
+        int inside = i % 3 == 0   ? dy * dy + dx * dx < size * size
+                     : i % 3 == 1 ? fabs(dy) < size && fabs(dx) < 0.6 * size
+                                  : i == 2 && dy * choice(s->field, 4, 0) > dx;
+
+        if (inside)
+            return i;
+    }
+    return 0;
+}
+
+/* Thin strokes in rows: 1 on a stroke. */
+static int is_stroke(const struct style *s, uint32_t iy, uint32_t ix)
+{
+    uint32_t pitch = 4 + (uint32_t)(20 * choice(s->field, 5, 0));
+    uint32_t row = iy / pitch, column = ix / (pitch / 2), thick = pitch / 8 + 1;
+
+    if (iy % pitch > 2 * pitch / 3)
+        return 0;
+    return (lattice(s->field, 210, row, column) > 0 && ix % (pitch / 2) < thick) ||
+           (lattice(s->field, 211, row, column) > 0.2 && iy % pitch % (pitch / 3) < thick);
+}
+
+/* The part that all colours share, and each colour's own, of deviation about 1 in all. */
+static double fields(const struct style *s, double y, double x, uint32_t c)
+{
+    return 0.8 * field_at(s->field, s->fade, y, x) +
+           0.6 * field_at(s->field + 1 + c, s->fade, y, x);
+}
+
+static double draw(const struct style *s, double y, double x, uint32_t iy, uint32_t ix, uint32_t c)
+{
+    double place = s->angle_y * iy + s->angle_x * ix;
+    uint32_t shape;
+
+    switch (s->kind) {
+    case COLLAGE:
+        shape = shape_at(s, y, x);
+        if (!shape)
+            return fields(s, y, x, c);
+        return 2.2 * lattice(s->field, 220, shape, c) + 0.3 * (shape % 2) * fields(s, x, y, c);
+    case STROKES:
+        return is_stroke(s, iy, ix) ? -2 : 0.8 + 0.1 * fields(s, y, x, c);
+    case STRIPES:
+        return lattice(s->field, 230, (uint32_t)(place / s->period + 1000) % 2, c) * 2 +
+               0.3 * fields(s, y, x, c);
+    case NOISE:
+        return 0.5 * fields(s, y, x, c) + lattice(s->field + c, 240, iy, ix);
+    case GRADIENT:
+        return 1.5 * ((y - 0.5) * s->angle_y + (x - 0.5) * s->angle_x) *
+                   (2 + lattice(s->field, 250, c, 0)) +
+               0.1 * fields(s, y, x, c);
+    default:
+        return fields(s, y, x, c);
+    }
+}
+
+static struct style style_of(uint64_t seed, uint32_t p)
+{
+    struct style s = { .field = (seed * 0x10001 + p) * (COLOURS + 1), .kind = p % KINDS };
+    double level = 1.3 * lattice(s.field, 201, 0, 0), turn = lattice(s.field, 202, 0, 0);
+
+    s.fade = s.kind == SOFT ? 0.3 : 0.5 + 0.4 * choice(s.field, 6, 0);
+    s.contrast = s.kind == FLAT ? 0.02 + 0.2 * choice(s.field, 7, 0) : 0.4 + choice(s.field, 7, 0);
+    for (uint32_t c = 0; c < COLOURS; c++)
+        s.offset[c] = level + 0.5 * lattice(s.field, 203, c, 0);
+    s.noise = 0.1 * choice(s.field, 8, 0) * choice(s.field, 8, 1);
+    s.angle_y = turn;
+    s.angle_x = lattice(s.field, 202, 1, 0) < 0 ? 1 - fabs(turn) : fabs(turn) - 1;
+    s.period = 1.5 + 30 * choice(s.field, 9, 0) * choice(s.field, 9, 1);
+    return s;
+}
+
 void ref_pictures(uint32_t resolution, uint64_t seed, uint32_t pictures, float *out)
 {
     size_t plane = (size_t)resolution * resolution;
 
     for (uint32_t p = 0; p < pictures; p++) {
-        uint64_t first = (seed * 0x10001 + p) * (COLOURS + 1);
+        struct style s = style_of(seed, p);
         float *to = out + p * COLOURS * plane;
 
 #pragma omp parallel for
         for (uint32_t i = 0; i < plane; i++) {
-            double y = (i / resolution + 0.5) / resolution, x = (i % resolution + 0.5) / resolution;
-            double common = field_at(first, y, x);
+            uint32_t iy = i / resolution, ix = i % resolution;
+            double y = (iy + 0.5) / resolution, x = (ix + 0.5) / resolution;
 
-            for (uint32_t c = 0; c < COLOURS; c++)
-                to[c * plane + i] = (float)(0.8 * common + 0.6 * field_at(first + 1 + c, y, x));
+            for (uint32_t c = 0; c < COLOURS; c++) {
+                double v = s.offset[c] + s.contrast * draw(&s, y, x, iy, ix, c) +
+                           s.noise * 1.7 * lattice(s.field + c, 204, iy, ix);
+
+                to[c * plane + i] = (float)(v < black ? black : v > white ? white : v);
+            }
         }
     }
 }

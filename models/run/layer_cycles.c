@@ -105,14 +105,19 @@ struct holder {
 
 static void finish_tile(struct holder *h)
 {
+    uint64_t all = 0;
+
     for (uint32_t i = 0; i < h->k->rows; i++) {
         struct layer_bill *b = &h->k->row[i];
 
         b->held_bytes += h->bytes[i];
         if (h->bytes[i] > b->held_tile_bytes)
             b->held_tile_bytes = h->bytes[i];
+        all += h->bytes[i];
         h->bytes[i] = 0;
     }
+    if (all > h->k->total.held_tile_bytes)
+        h->k->total.held_tile_bytes = all;
 }
 
 static void hold(void *ctx, uint32_t tile, const char *owner, const char *category, uint64_t bytes)
@@ -143,8 +148,10 @@ static enum emu_status add_held(struct layer_cycles *k, const struct net_graph *
 static void add_total(struct layer_cycles *k)
 {
     struct layer_bill *t = &k->total;
+    uint64_t held_tile_bytes = t->held_tile_bytes; /* of no single row */
 
     *t = (struct layer_bill){ .layer = LAYER_NONE, .last = LAYER_NONE };
+    t->held_tile_bytes = held_tile_bytes;
     for (uint32_t i = 0; i < k->rows; i++) {
         const struct layer_bill *b = &k->row[i];
 
@@ -223,67 +230,127 @@ static struct step_cost cost_of(const struct run *r, size_t i, uint64_t begin)
     return c;
 }
 
-/* Who pays for a superstep. */
-struct payers {
-    struct layer_bill *exchange, *compute; /* NULL: nobody was found yet */
+/* Operations of one superstep, in the order of their execution. */
+struct step_ops {
+    const struct trace_op *op;
+    size_t count;
 };
 
-static enum emu_status find_payers(const struct layer_cycles *k, const struct net_graph *ng,
-                                   const struct compiled *c, struct payers *p, size_t steps)
+/* Who pays for the exchange of a superstep; NULL: nobody. */
+static struct layer_bill *exchange_payer(const struct layer_cycles *k, const struct net_graph *ng,
+                                         const struct step_ops *s)
 {
-    struct trace_op *op;
-    size_t ops;
+    struct layer_bill *b = NULL;
 
-    TRY(compiled_trace(c, &op, &ops));
-    if (ops && op[ops - 1].superstep >= steps) {
-        uint32_t last = op[ops - 1].superstep;
-
-        emu_free(op);
-        return FAIL(BAD_PROGRAM, "the program has %u supersteps, the run %zu", last + 1, steps);
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->op[i].kind != TRACE_COMPUTE)
+            b = row_of(k, ng, s->op[i].name);
     }
-    for (size_t i = 0; i < ops; i++) {
-        struct payers *at = &p[op[i].superstep];
-        struct layer_bill *b = row_of(k, ng, op[i].name);
+    return b;
+}
 
-        if (op[i].kind != TRACE_COMPUTE)
-            at->exchange = b;
-        else if (!at->compute)
-            at->compute = b;
+/* The first that computes; NULL: nobody. *alone: no other layer does. */
+static struct layer_bill *compute_payer(const struct layer_cycles *k, const struct net_graph *ng,
+                                        const struct step_ops *s, int *alone)
+{
+    struct layer_bill *b = NULL;
+
+    *alone = 1;
+    for (size_t i = 0; i < s->count; i++) {
+        struct layer_bill *next = row_of(k, ng, s->op[i].name);
+
+        if (s->op[i].kind != TRACE_COMPUTE)
+            continue;
+        *alone = *alone && (!b || b == next);
+        b = b ? b : next;
     }
-    emu_free(op);
+    return b;
+}
+
+static void bill_compute(struct layer_bill *b, uint64_t compute, uint64_t imbalance)
+{
+    b->compute += compute;
+    b->cycles += compute;
+    b->imbalance += imbalance;
+}
+
+/* Layers that compute in one superstep share its cycles as their operations take them, by the
+ * formulas of the codelets. What is left belongs to the last one. */
+static enum emu_status share_compute(const struct layer_cycles *k, const struct net_graph *ng,
+                                     const struct compiled *c, const struct step_ops *s,
+                                     struct step_cost cost)
+{
+    uint64_t all = 0, seen = 0, computed = 0, idle = 0, cycles;
+
+    for (size_t i = 0; i < s->count; i++) {
+        cycles = 0;
+        if (s->op[i].kind == TRACE_COMPUTE)
+            TRY(compiled_op_cycles(c, s->op[i].op, &cycles));
+        all += cycles;
+    }
+    for (size_t i = 0; i < s->count && all; i++) {
+        uint64_t compute, imbalance;
+
+        if (s->op[i].kind != TRACE_COMPUTE)
+            continue;
+        TRY(compiled_op_cycles(c, s->op[i].op, &cycles));
+        seen += cycles;
+        compute = cost.compute * seen / all - computed;
+        imbalance = cost.imbalance * seen / all - idle;
+        computed += compute;
+        idle += imbalance;
+        bill_compute(row_of(k, ng, s->op[i].name), compute, imbalance);
+    }
     return EMU_OK;
 }
 
-static void bill_step(struct layer_cycles *k, const struct payers *p, struct step_cost c)
+static enum emu_status bill_step(struct layer_cycles *k, const struct net_graph *ng,
+                                 const struct compiled *c, const struct step_ops *s,
+                                 struct step_cost cost)
 {
-    struct layer_bill *none = &k->row[k->rows - 1];
-    struct layer_bill *compute = p->compute ? p->compute : p->exchange ? p->exchange : none;
-    struct layer_bill *exchange = p->exchange ? p->exchange : compute;
+    struct layer_bill *exchange = exchange_payer(k, ng, s), *compute;
+    int alone;
 
-    exchange->exchange += c.exchange;
-    exchange->cycles += c.exchange;
-    compute->compute += c.compute;
-    compute->sync += c.sync;
-    compute->imbalance += c.imbalance;
-    compute->cycles += c.compute + c.sync;
+    compute = compute_payer(k, ng, s, &alone);
+    if (!compute)
+        compute = exchange ? exchange : &k->row[k->rows - 1];
+    if (!exchange)
+        exchange = compute;
+    exchange->exchange += cost.exchange;
+    exchange->cycles += cost.exchange;
+    compute->sync += cost.sync;
+    compute->cycles += cost.sync;
     compute->supersteps++;
+    if (!alone)
+        return share_compute(k, ng, c, s, cost);
+    bill_compute(compute, cost.compute, cost.imbalance);
+    return EMU_OK;
 }
 
 enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct net_graph *ng,
                                   const struct compiled *c, const struct run *r)
 {
-    size_t steps = record_count(r->record);
-    struct payers *p = emu_alloc(steps + 1, sizeof(*p));
+    size_t steps = record_count(r->record), ops, at = 0;
+    struct trace_op *op;
     uint64_t begin = 0;
-    enum emu_status s = p ? find_payers(k, ng, c, p, steps) : EMU_NO_MEMORY;
+    enum emu_status s = EMU_OK;
 
+    TRY(compiled_trace(c, &op, &ops));
+    if (ops && op[ops - 1].superstep >= steps)
+        s = FAIL(BAD_PROGRAM, "the program has %u supersteps, the run %zu",
+                 op[ops - 1].superstep + 1, steps);
     for (size_t i = 0, index = 0; i < steps && s == EMU_OK; i++) {
+        struct step_ops step = { op + at, 0 };
+
         if (record_at(r->record, i)->group)
             continue; /* the others work beside it */
-        bill_step(k, &p[index++], cost_of(r, i, begin));
+        while (at < ops && op[at].superstep == index)
+            at++, step.count++;
+        s = bill_step(k, ng, c, &step, cost_of(r, i, begin));
         begin = record_at(r->record, i)->end;
+        index++;
     }
-    emu_free(p);
+    emu_free(op);
     add_total(k);
-    return p ? s : FAIL(NO_MEMORY, "bills of %zu supersteps", steps);
+    return s;
 }

@@ -1,8 +1,9 @@
 /* layer_cycles.h - cycles and memory of a run by layer of the network.
  *
  * A superstep is an exchange and the compute behind it. Its exchange belongs to the layer that
- * fetches or returns, its compute and its sync to the layer that computes. Layers that were fused
- * are billed together, under the first of them.
+ * fetches or returns, its compute and its sync to the layer that computes; where several layers
+ * compute in one superstep, they share its compute as the formulas of their codelets say. Layers
+ * that were fused are billed together, under the first of them.
  */
 #ifndef MODELS_LAYER_CYCLES_H
 #define MODELS_LAYER_CYCLES_H

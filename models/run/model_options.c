@@ -6,10 +6,10 @@
 #include <string.h>
 
 enum { KEY_OUTPUT = 'o', KEY_THREADS = 'j', KEY_CHECK = 'k', KEY_PLAIN = 'p', KEY_QUIET = 'q' };
-enum { KEY_IMAGE = 'i', KEY_WEIGHTS = 'w', KEY_SEED = 's', KEY_BATCH = 'b' };
+enum { KEY_IMAGE = 'i', KEY_WEIGHTS = 'w', KEY_BATCH = 'b' };
 enum { KEY_WRITE_WEIGHTS = 0x100, KEY_RESOLUTION, KEY_TORCH, KEY_PROPORTION, KEY_UNCALIBRATED };
 enum { KEY_EXCHANGE = 0x200, KEY_PLAN, KEY_LAYERS, KEY_COMPARE, KEY_REPORT, KEY_JSON, KEY_OOM };
-enum { KEY_DIGESTS = 0x300, KEY_CHART };
+enum { KEY_DIGESTS = 0x300, KEY_SEED, KEY_CHART };
 
 static const struct argp_option options[] = {
     { "image", KEY_IMAGE, "FILE", 0,
@@ -57,16 +57,6 @@ static double option_part(struct argp_state *state, const char *arg)
     if (end == arg || *end || !(v > 0 && v <= 1))
         argp_error(state, "'%s' is not a number above 0 and at most 1", arg);
     return v;
-}
-
-static uint32_t option_positive(struct argp_state *state, const char *what, const char *arg,
-                                uint32_t max)
-{
-    uint32_t n = (uint32_t)option_number(state, arg, max);
-
-    if (!n)
-        argp_error(state, "--%s is at least 1", what);
-    return n;
 }
 
 static void choose_exchange(struct model_request *q, const char *arg, struct argp_state *state)
@@ -149,12 +139,13 @@ static error_t parse_number(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_SEED:
         q->seed = option_number(state, arg, UINT64_MAX);
+        q->seeded = 1;
         return 0;
     case KEY_BATCH:
-        q->net.batch = option_positive(state, "batch", arg, NET_BATCH_MAX);
+        q->net.batch = (uint32_t)option_positive(state, arg, NET_BATCH_MAX);
         return 0;
     case KEY_RESOLUTION:
-        q->net.resolution = option_positive(state, "resolution", arg, NET_SIDE_MAX);
+        q->net.resolution = (uint32_t)option_positive(state, arg, NET_SIDE_MAX);
         return 0;
     case KEY_PROPORTION:
         q->memory_proportion = option_part(state, arg);
@@ -179,6 +170,8 @@ static void check_request(const struct model_request *q, struct argp_state *stat
 
     if (compiles && !q->output && !q->allow_oom && !q->layers && !q->plan && !q->report)
         argp_error(state, "compile writes an image: -o FILE.img");
+    if (q->weights && q->seeded)
+        argp_error(state, "either --weights or --seed");
     if (compiles && q->compare)
         argp_error(state, "--compare-layers needs `superstep run`");
 }
@@ -229,8 +222,7 @@ int model_options_parse(int argc, char **argv, struct model_request *q)
     q->name = model_name_find(argc, argv);
     q->seed = 1;
     q->compile.progress = stderr;
-    argp_err_exit_status = EXIT_BAD;
-    return argp_parse(&parser, argc, argv, 0, NULL, q) != 0;
+    return command_line_parse(&parser, argc, argv, q) != 0;
 }
 
 const char *model_name_find(int argc, char **argv)

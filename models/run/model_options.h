@@ -17,6 +17,7 @@ struct model_request {
     unsigned images;                     /* 0: those that come with Superstep */
     const char *weights, *write_weights, *output, *digests, *chart;
     uint64_t seed;
+    int seeded; /* --seed was given */
     int uncalibrated;
     int plan, layers, compare, report, json, allow_oom; /* what is printed and done */
 };

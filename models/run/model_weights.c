@@ -1,6 +1,6 @@
-/* model_weights.c - parameters of a run. Measured statistics of batch norms are kept in a file of
- * the user's cache, since measuring takes seconds; its key is a hash of the network and of all
- * seeded parameters, and a file that is not exactly what is expected is not used.
+/* model_weights.c - parameters of a run. What calibration measures is kept in a file of the user's
+ * cache, since measuring takes seconds; its key is a hash of the network that was measured and of
+ * all seeded parameters, and a file that is not exactly what is expected is not used.
  */
 #include "models/run/model_weights.h"
 
@@ -14,16 +14,19 @@
 enum { CACHE_PATH_MAX = 4096 };
 
 /* Changes with what weights_calibrate() does. */
-static const char cache_magic[8] = "SSCAL001";
+static const char cache_magic[8] = "SSCAL002";
 
 struct cache_head {
     char magic[8];
     struct hash128 key, content;
     uint64_t values;
+    float classifier_gain;
+    uint32_t zero;
 };
 
 /* ---- key and place ---- */
 
+/* n: as it was measured. */
 static enum emu_status make_key(const struct net *n, const struct weights *w, struct hash128 *key)
 {
     struct hash128 part[2] = { { 0 } };
@@ -74,30 +77,31 @@ static int cache_path(const struct hash128 *key, char out[CACHE_PATH_MAX])
 
 /* ---- values ---- */
 
-static int is_statistic(const struct param *p)
+/* Running statistics and the bias of the classifier. */
+static int is_measured(const struct net *n, const struct param *p)
 {
-    size_t n = strlen(p->name);
+    const char *suffix = strrchr(p->name, '.') + 1;
 
-    return (n > 13 && !strcmp(p->name + n - 13, ".running_mean")) ||
-           (n > 12 && !strcmp(p->name + n - 12, ".running_var"));
+    return !strncmp(suffix, "running_", 8) ||
+           (p->layer == net_classifier(n) && !strcmp(suffix, "bias"));
 }
 
-static uint64_t statistics_count(const struct weights *w)
+static uint64_t measured_count(const struct net *n, const struct weights *w)
 {
-    uint64_t n = 0;
+    uint64_t count = 0;
 
     for (uint32_t i = 0; i < w->params; i++)
-        n += is_statistic(&w->param[i]) ? w->param[i].elements : 0;
-    return n;
+        count += is_measured(n, &w->param[i]) ? w->param[i].elements : 0;
+    return count;
 }
 
-/* All statistics, one after the other, into or out of `at`. */
-static void move_statistics(struct weights *w, float *at, int into)
+/* All measured values, one after the other, into or out of `at`. */
+static void move_measured(const struct net *n, struct weights *w, float *at, int into)
 {
     for (uint32_t i = 0; i < w->params; i++) {
         struct param *p = &w->param[i];
 
-        if (!is_statistic(p))
+        if (!is_measured(n, p))
             continue;
         if (into)
             memcpy(at, p->data, p->elements * sizeof(*at));
@@ -108,19 +112,22 @@ static void move_statistics(struct weights *w, float *at, int into)
 }
 
 /* 1 when the file was there and good. */
-static int cache_read(const char *path, const struct hash128 *key, struct weights *w)
+static int cache_read(const char *path, const struct hash128 *key, const struct net *n,
+                      struct weights *w)
 {
-    uint64_t n = statistics_count(w);
-    float *value = emu_alloc(n, sizeof(*value));
+    uint64_t count = measured_count(n, w);
+    float *value = emu_alloc(count, sizeof(*value));
     struct cache_head h;
     FILE *f = fopen(path, "rb");
     int good = f && value && fread(&h, sizeof(h), 1, f) == 1 &&
                !memcmp(h.magic, cache_magic, sizeof(h.magic)) && hash128_equal(h.key, *key) &&
-               h.values == n && fread(value, sizeof(*value), n, f) == n && fgetc(f) == EOF &&
-               hash128_equal(h.content, hash128(value, n * sizeof(*value)));
+               h.values == count && fread(value, sizeof(*value), count, f) == count &&
+               fgetc(f) == EOF && hash128_equal(h.content, hash128(value, count * sizeof(*value)));
 
-    if (good)
-        move_statistics(w, value, 0);
+    if (good) {
+        move_measured(n, w, value, 0);
+        weights_scale_classifier(w, n, h.classifier_gain);
+    }
     if (f)
         fclose(f);
     emu_free(value);
@@ -128,9 +135,12 @@ static int cache_read(const char *path, const struct hash128 *key, struct weight
 }
 
 /* Beside path, then renamed; a failure costs time in the next run only. */
-static void cache_write(const char *path, const struct hash128 *key, struct weights *w)
+static void cache_write(const char *path, const struct hash128 *key, const struct net *n,
+                        struct weights *w)
 {
-    struct cache_head h = { .key = *key, .values = statistics_count(w) };
+    struct cache_head h = { .key = *key,
+                            .values = measured_count(n, w),
+                            .classifier_gain = w->classifier_gain };
     float *value = emu_alloc(h.values, sizeof(*value));
     char beside[CACHE_PATH_MAX + 32];
     FILE *f;
@@ -140,7 +150,7 @@ static void cache_write(const char *path, const struct hash128 *key, struct weig
     f = value ? fopen(beside, "wb") : NULL;
     if (f) {
         memcpy(h.magic, cache_magic, sizeof(h.magic));
-        move_statistics(w, value, 1);
+        move_measured(n, w, value, 1);
         h.content = hash128(value, h.values * sizeof(*value));
         good = fwrite(&h, sizeof(h), 1, f) == 1 &&
                fwrite(value, sizeof(*value), h.values, f) == h.values;
@@ -155,18 +165,23 @@ static void cache_write(const char *path, const struct hash128 *key, struct weig
 static enum emu_status calibrate(struct weights *w, const struct net *n, const char **how)
 {
     char path[CACHE_PATH_MAX];
+    struct net *measured;
     struct hash128 key;
+    enum emu_status s;
     int cached;
 
-    TRY(make_key(n, w, &key));
+    TRY(net_resized(n, calibration_side(n), 1, &measured));
+    s = make_key(measured, w, &key);
+    net_free(measured);
+    TRY(s);
     cached = cache_path(&key, path);
-    *how = ", statistics of norms as measured before";
-    if (cached && cache_read(path, &key, w))
+    *how = ", statistics as measured before";
+    if (cached && cache_read(path, &key, n, w))
         return EMU_OK;
     TRY(weights_calibrate(w, n, CALIBRATION_PICTURES));
     if (cached)
-        cache_write(path, &key, w);
-    *how = ", statistics of norms measured";
+        cache_write(path, &key, n, w);
+    *how = ", statistics measured";
     return EMU_OK;
 }
 
@@ -180,7 +195,7 @@ static enum emu_status fill(const struct model_request *q, const struct net *n, 
         snprintf(text, bytes, "%s (names of %s)", q->weights, w->names ? w->names : "torchvision");
     } else {
         weights_seed(w, n, q->seed);
-        if (!q->uncalibrated && statistics_count(w))
+        if (!q->uncalibrated)
             TRY(calibrate(w, n, &how));
         snprintf(text, bytes, "seed %" PRIu64 "%s", q->seed, how);
     }

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "models/weights/safetensors.h"
@@ -69,6 +70,25 @@ static int put(const char *header, uint64_t bytes, const struct safetensor *t, s
     return fflush(f);
 }
 
+/* Writes and closes f. */
+static int put_and_close(const char *header, uint64_t bytes, const struct safetensor *t,
+                         size_t tensors, FILE *f)
+{
+    int bad = put(header, bytes, t, tensors, f) ? errno : 0;
+
+    return fclose(f) && !bad ? errno : bad;
+}
+
+/* A device or pipe must not be replaced by a file. */
+static enum emu_status write_through(const char *header, uint64_t bytes, const struct safetensor *t,
+                                     size_t tensors, const char *path)
+{
+    FILE *f = fopen(path, "wb");
+    int bad = f ? put_and_close(header, bytes, t, tensors, f) : errno;
+
+    return bad ? FAIL(IO, "%.200s: %s", path, strerror(bad)) : EMU_OK;
+}
+
 static enum emu_status write_beside(const char *header, uint64_t bytes, const struct safetensor *t,
                                     size_t tensors, const char *path)
 {
@@ -83,11 +103,9 @@ static enum emu_status write_beside(const char *header, uint64_t bytes, const st
     if (!f) {
         if (fd >= 0)
             close(fd);
-        return FAIL(IO, "%.200s: %s", part, strerror(errno));
+        return FAIL(IO, "%.200s: %s", path, strerror(errno));
     }
-    bad = put(header, bytes, t, tensors, f) ? errno : 0;
-    if (fclose(f) && !bad)
-        bad = errno;
+    bad = put_and_close(header, bytes, t, tensors, f);
     if (!bad && rename(part, path))
         bad = errno;
     if (!bad)
@@ -101,10 +119,14 @@ enum emu_status safetensors_write(const struct safetensor *t, size_t tensors, co
     uint64_t bytes = 0;
     char *header = header_text(t, tensors, &bytes);
     enum emu_status s;
+    struct stat st;
 
     if (!header)
         return FAIL(NO_MEMORY, "%.200s: a header for %zu tensors", path, tensors);
-    s = write_beside(header, bytes, t, tensors, path);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        s = write_through(header, bytes, t, tensors, path);
+    else
+        s = write_beside(header, bytes, t, tensors, path);
     free(header);
     return s;
 }

@@ -20,7 +20,8 @@ struct param {
 struct weights {
     struct param *param; /* owned; by layer, then weight, bias, running_mean, running_var */
     uint32_t params;
-    float *data;       /* owned; all parameters, one after the other */
+    float *data;           /* owned; all parameters, one after the other */
+    float classifier_gain; /* that weights_calibrate() has multiplied the classifier by; else 0 */
     const char *names; /* whose names the file had: "torchvision", "timm"; NULL: not from a file */
 };
 
@@ -30,10 +31,18 @@ void weights_free(struct weights *w); /* NULL allowed */
 /* The parameter of a layer with this suffix ("weight"), NULL if it has none. */
 struct param *weights_find(const struct weights *w, uint32_t layer, const char *suffix);
 
-/* Deterministic values: convolutions and squeeze layers normal with variance 2 / fan-out, the
- * classifier 64 / fan-in, so that its best classes stand out. Norms are near 1 and 0 (deviation a
- * tenth), so that a mistaken channel shows; so are biases near 0. Running statistics are 0 and 1
- * until weights_calibrate(). The bits depend on the seed and the parameter's name only. */
+/* Deterministic values that behave like trained ones: no picture makes a layer run away, and none
+ * is lost among stronger ones.
+ *
+ * Convolutions are normal with variance 2 / fan-out, the classifier 64 / fan-in. Norms are near 1
+ * and 0 (deviation a tenth), so that a mistaken channel shows; the last of a residual branch is
+ * scaled by 0.3, so that blocks change little of what goes past them. Squeeze and excitation is a
+ * gain control: beside a random part all squeezed numbers grow with the mean of the field, and all
+ * gates fall with them, from 0.7 for nothing to a half for an ordinary field and less for a strong
+ * one; without it every block would make strong pictures stronger and weak ones weaker, since swish
+ * does. Networks without it have shifts of deviation 1 instead. Running statistics are 0 and 1
+ * until weights_calibrate(). The bits depend on the seed, the parameter's name and shape, and on
+ * where in the network it is. */
 void weights_seed(struct weights *w, const struct net *n, uint64_t seed);
 
 /* Reads all parameters from a safetensors file (F32, F16, BF16) with the names of torchvision or of

@@ -4,8 +4,15 @@
 
 #include "models/weights/weights.h"
 
-/* Variances; weights.h says why. */
+/* weights.h says why. Variances times fan-out or fan-in; deviations. */
 static const double conv_gain = 2.0, classifier_gain = 64.0, small = 0.1;
+/* Scale of a branch that is added to what goes past it, and shifts where nothing but they tames a
+ * strong picture. */
+static const double branch = 0.3, ungated_shift = 1.0;
+/* Squeeze and excitation: sums of the means, and variances times fan-in. Pooled numbers are about
+ * 0.2, so the squeezed ones are about 2, and gates are open as far as 1 - 0.6 x 1.8 says: half. */
+static const double squeeze_mean = 10, squeeze_gain = 6;
+static const double gate_mean = -0.6, gate_gain = 0.12, gate_bias = 1;
 
 /* splitmix64: turns numbers that differ little into states that differ in every bit. */
 static uint64_t mix(uint64_t *x)
@@ -31,41 +38,78 @@ static double normal(struct prng *p)
     return (double)(2 * sum - 12 * 0xffff) * 0x1p-17;
 }
 
-static void fill(struct param *p, uint64_t seed, double mean, double deviation)
+/* What the values of a parameter are drawn from. */
+struct draw {
+    double mean, deviation;
+};
+
+static void fill(struct param *p, uint64_t seed, struct draw d)
 {
     uint64_t x = seed ^ hash64(p->name, strlen(p->name));
     struct prng g = { .s0 = mix(&x) };
 
     g.s1 = mix(&x);
     for (uint64_t i = 0; i < p->elements; i++)
-        p->data[i] = (float)(mean + deviation * normal(&g));
+        p->data[i] = (float)(d.mean + d.deviation * normal(&g));
 }
 
-/* Deviation of the values of a convolution or linear layer. */
-static double deviation(const struct layer *l, const struct param *p)
+static int has_gates(const struct net *n)
 {
-    if (p->rank == 2)
-        return sqrt(classifier_gain / l->in_c);
-    return sqrt(conv_gain * l->groups / ((double)l->out_c * l->kernel * l->kernel));
+    for (uint32_t i = 0; i < n->layers; i++) {
+        if (n->layer[i].op == LAYER_SCALE)
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether the next layer is of this kind. */
+static int leads_to(const struct net *n, uint32_t layer, enum layer_op op)
+{
+    return layer + 1 < n->layers && n->layer[layer + 1].op == op;
+}
+
+static struct draw linear_draw(const struct net *n, const struct param *p, int is_bias)
+{
+    double in_c = n->layer[p->layer].in_c;
+    int gate = leads_to(n, p->layer, LAYER_SIGMOID);
+
+    if (is_bias)
+        return (struct draw){ gate ? gate_bias : 0, small };
+    if (n->layer[p->layer].weight_rank == 2)
+        return (struct draw){ 0, sqrt(classifier_gain / in_c) };
+    return gate ? (struct draw){ gate_mean / in_c, sqrt(gate_gain / in_c) }
+                : (struct draw){ squeeze_mean / in_c, sqrt(squeeze_gain / in_c) };
+}
+
+static struct draw norm_draw(const struct net *n, const struct param *p, const char *suffix)
+{
+    double scale = leads_to(n, p->layer, LAYER_ADD) ? branch : 1;
+
+    if (!strcmp(suffix, "running_mean"))
+        return (struct draw){ 0, 0 };
+    if (!strcmp(suffix, "running_var"))
+        return (struct draw){ 1, 0 };
+    if (!strcmp(suffix, "bias"))
+        return (struct draw){ 0, scale * (has_gates(n) ? small : ungated_shift) };
+    return (struct draw){ scale, scale * small };
+}
+
+static struct draw draw_of(const struct net *n, const struct param *p)
+{
+    const struct layer *l = &n->layer[p->layer];
+    const char *suffix = strrchr(p->name, '.') + 1;
+
+    if (l->op == LAYER_NORM)
+        return norm_draw(n, p, suffix);
+    if (l->op == LAYER_LINEAR)
+        return linear_draw(n, p, !strcmp(suffix, "bias"));
+    return (
+        struct draw){ 0, sqrt(conv_gain * l->groups / ((double)l->out_c * l->kernel * l->kernel)) };
 }
 
 void weights_seed(struct weights *w, const struct net *n, uint64_t seed)
 {
-    for (uint32_t i = 0; i < w->params; i++) {
-        struct param *p = &w->param[i];
-        const struct layer *l = &n->layer[p->layer];
-        const char *suffix = strrchr(p->name, '.') + 1;
-
-        if (!strcmp(suffix, "running_mean"))
-            fill(p, 0, 0, 0);
-        else if (!strcmp(suffix, "running_var"))
-            fill(p, 0, 1, 0);
-        else if (!strcmp(suffix, "bias"))
-            fill(p, seed, 0, small);
-        else if (l->op == LAYER_NORM)
-            fill(p, seed, 1, small);
-        else
-            fill(p, seed, 0, deviation(l, p));
-    }
+    for (uint32_t i = 0; i < w->params; i++)
+        fill(&w->param[i], seed, draw_of(n, &w->param[i]));
     w->names = NULL;
 }

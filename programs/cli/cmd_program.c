@@ -438,8 +438,7 @@ int program_command(int argc, char **argv, const struct named_program *const *co
         q.value[k] = q.program->param[k].value;
     q.compile_only = !strcmp(argv[0], "compile");
     q.compile.progress = stderr;
-    argp_err_exit_status = EXIT_BAD;
-    if (argp_parse(&parser, argc, argv, 0, NULL, &q))
+    if (command_line_parse(&parser, argc, argv, &q))
         return EXIT_BAD;
     if (answer_request(&q, &code) == EMU_OK)
         return code;

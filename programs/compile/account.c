@@ -314,6 +314,17 @@ static void list_objects(struct account *a)
         a->object[--a->first[l->tile_index[l->object.at[i].tile]]] = (uint32_t)i;
 }
 
+/* On one tile. */
+static size_t most_objects(const struct account *a)
+{
+    size_t most = 0;
+
+    for (uint32_t t = 0; t < a->tiles; t++)
+        if (most < a->first[t + 1] - a->first[t])
+            most = a->first[t + 1] - a->first[t];
+    return most;
+}
+
 enum emu_status account_init(const struct compiled *c, struct account *out)
 {
     struct owner_list code = { 0 };
@@ -325,11 +336,12 @@ enum emu_status account_init(const struct compiled *c, struct account *out)
     out->tile = emu_alloc((size_t)out->tiles + 1, sizeof(*out->tile));
     out->first = emu_alloc((size_t)out->tiles + 2, sizeof(*out->first));
     out->object = emu_alloc(objects + 1, sizeof(*out->object));
-    room = emu_alloc(2 * objects + 1, sizeof(*room));
-    if (!out->tile || !out->first || !out->object || !room)
-        s = FAIL(NO_MEMORY, "account of %zu objects", objects);
-    if (s == EMU_OK)
-        list_objects(out);
+    if (!out->tile || !out->first || !out->object)
+        return FAIL(NO_MEMORY, "account of %zu objects", objects);
+    list_objects(out);
+    room = emu_alloc(2 * most_objects(out) + 1, sizeof(*room));
+    if (!room)
+        return FAIL(NO_MEMORY, "account of a tile");
     for (uint32_t t = 0; t < out->tiles && s == EMU_OK; t++)
         s = count_tile(out, t, room, &code);
     if (s == EMU_OK)
@@ -409,7 +421,7 @@ void describe_operation(const struct lowered *l, uint32_t op, char *out, size_t 
         [OP_CALLS] = "compute", [OP_EXCHANGE] = "exchange", [OP_HOST] = "host stream",
         [OP_REPEAT] = "repeat", [OP_LOOP] = "loop",         [OP_BREAK] = "loop",
         [OP_IF] = "if",         [OP_ELSE] = "if",           [OP_END] = "end",
-        [OP_CALL] = "call"
+        [OP_CALL] = "call",     [OP_AWAIT] = "host stream"
     };
 
     if (op >= l->op.count)
@@ -417,4 +429,19 @@ void describe_operation(const struct lowered *l, uint32_t op, char *out, size_t 
     else
         snprintf(out, bytes, "operation %u '%s' (%s)", op,
                  strings_text(&l->strings, l->op.at[op].name), kinds[l->op.at[op].kind]);
+}
+
+uint64_t account_histogram(const struct account *a, uint32_t bin[ACCOUNT_BINS])
+{
+    uint64_t memory = graph_arch(a->c->graph)->mem_bytes;
+    uint64_t width = (memory + ACCOUNT_BINS - 1) / ACCOUNT_BINS;
+
+    memset(bin, 0, ACCOUNT_BINS * sizeof(*bin));
+    for (uint32_t t = 0; t < a->tiles; t++) {
+        uint64_t k = a->tile[t].used / width;
+
+        if (tile_fits(a, t))
+            bin[k < ACCOUNT_BINS ? k : ACCOUNT_BINS - 1]++;
+    }
+    return width;
 }

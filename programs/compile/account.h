@@ -52,6 +52,11 @@ struct owner_bytes {
 enum emu_status account_owners(const struct account *a, uint32_t tile, struct owner_bytes **out,
                                size_t *owners) EMU_MUST_CHECK;
 
+enum { ACCOUNT_BINS = 16 };
+/* Tiles that fit, by bytes used: bin i has those from i width on, below (i + 1) width. Returns the
+ * width. */
+uint64_t account_histogram(const struct account *a, uint32_t bin[ACCOUNT_BINS]);
+
 /* Whether an object is in use at an operation. */
 int object_is_alive(const struct lowered *l, const struct object *o, uint32_t op);
 int tile_fits(const struct account *a, uint32_t tile);

@@ -137,6 +137,15 @@ static enum emu_status stage_place(struct compiler *k)
     return EMU_OK;
 }
 
+static void free_schedules(struct compiled *c)
+{
+    for (size_t i = 0; c->schedule && i < c->lowered->op.count; i++)
+        exchange_schedule_free(&c->schedule[i]);
+    emu_free(c->schedule);
+    c->schedule = NULL;
+}
+
+/* Where there is an image, it says all that schedules and transfers did, in a tenth of the memory. */
 static enum emu_status stage_emit(struct compiler *k)
 {
     struct compiled *c = k->c;
@@ -147,6 +156,9 @@ static enum emu_status stage_emit(struct compiler *k)
     STAGE("emit", emit_image(&in, &c->place, (unsigned)k->threads, &c->image));
     for (size_t i = 0; i < image_tile_count(c->image); i++)
         STAGE("emit", image_check_map(c->image, image_tile_at(c->image, i)));
+    free_schedules(c);
+    lowered_free_work(c->lowered);
+    emu_trim();
     report_stage(k, "emit", "image of %s tiles", count_text(image_tile_count(c->image)).at);
     return EMU_OK;
 }
@@ -207,9 +219,7 @@ void compiled_free(struct compiled *c)
     image_free(c->image);
     placement_free(&c->place);
     codelet_code_free(&c->codelets);
-    for (size_t i = 0; c->schedule && i < c->lowered->op.count; i++)
-        exchange_schedule_free(&c->schedule[i]);
-    emu_free(c->schedule);
+    free_schedules(c);
     lowered_free(c->lowered);
     emu_free(c);
 }

@@ -2,8 +2,7 @@
  *
  * In a problem the objects of an operation are numbered in the order in which its transfers name
  * them. So the exchanges of equal layers, which differ in nothing but their objects, are equal
- * problems: they are found by hash, scheduled once, and the schedule is copied with the objects of
- * each.
+ * problems: they are found by hash, scheduled once, and share the schedule, each with its objects.
  */
 #include "programs/compile/compile_exchange.h"
 
@@ -164,57 +163,19 @@ static void hash_problems(struct exchanges *x)
 
 /* ---- schedules ---- */
 
-static int op_has_from(enum plan_op op)
+/* The objects of a problem are what the numbers in its schedule stand for. */
+static enum emu_status keep_objects(const struct problem *p, struct exchange_schedule *out)
 {
-    return op == PLAN_SEND || op == PLAN_SENDPICP;
-}
+    size_t bytes = p->base.count * sizeof(*p->base.at);
 
-static int op_has_to(enum plan_op op)
-{
-    return op == PLAN_SENDPIC || op == PLAN_SENDPICP || op == PLAN_DELAYPIC;
-}
-
-/* Numbers of the problem become objects. */
-static void name_objects(struct exchange_schedule *s, const uint32_t *base)
-{
-    for (uint32_t t = 0; t < s->tiles; t++)
-        for (size_t i = 0; i < s->tile[t].plan.count; i++) {
-            struct plan_code *c = &s->tile[t].plan.code[i];
-
-            if (op_has_from(c->op))
-                c->from.base = base[c->from.base];
-            if (op_has_to(c->op))
-                c->to.base = base[c->to.base];
-        }
-}
-
-static enum emu_status copy_schedule(const struct exchange_schedule *s,
-                                     struct exchange_schedule *out)
-{
-    *out = *s;
-    out->tile = emu_alloc((size_t)s->tiles + 1, sizeof(*out->tile));
-    if (!out->tile) {
-        out->tiles = 0;
-        return FAIL(NO_MEMORY, "copy of the schedule of %u tiles", s->tiles);
-    }
-    for (uint32_t t = 0; t < s->tiles; t++) {
-        const struct exchange_plan *p = &s->tile[t].plan;
-
-        out->tile[t] = s->tile[t];
-        out->tile[t].plan.code = emu_alloc(p->count + 1, sizeof(*p->code));
-        out->tile[t].plan.capacity = p->count + 1;
-        if (!out->tile[t].plan.code) {
-            out->tile[t].plan.count = 0;
-            out->tiles = t + 1;
-            return FAIL(NO_MEMORY, "copy of a plan of %zu instructions", p->count);
-        }
-        memcpy(out->tile[t].plan.code, p->code, p->count * sizeof(*p->code));
-    }
+    out->object = emu_alloc(p->base.count + 1, sizeof(*out->object));
+    if (!out->object)
+        return FAIL(NO_MEMORY, "the %zu objects of an exchange", p->base.count);
+    memcpy(out->object, p->base.at, bytes);
     return EMU_OK;
 }
 
-/* The other operations of a group get copies of the first one's schedule, then it gets its own
- * objects. */
+/* The other operations of a group share the first one's schedule, with objects of their own. */
 static enum emu_status schedule_group(struct exchanges *x, uint32_t g, struct problem *p)
 {
     uint32_t first = x->group[g], op = x->key[first].op;
@@ -226,14 +187,17 @@ static enum emu_status schedule_group(struct exchanges *x, uint32_t g, struct pr
     e.dest = p->dest.at;
     e.dest_count = p->dest.count;
     TRY(exchange_schedule(&e, x->target, &x->out[op]));
+    TRY(keep_objects(p, &x->out[op]));
     for (uint32_t i = first + 1; i < x->keys && hash128_equal(x->key[i].hash, x->key[first].hash);
          i++) {
-        TRY(copy_schedule(&x->out[op], &x->out[x->key[i].op]));
+        struct exchange_schedule *s = &x->out[x->key[i].op];
+
+        *s = x->out[op];
+        s->object = NULL;
+        s->shared = 1;
         TRY(build_problem(x->l, x->key[i].op, p));
-        name_objects(&x->out[x->key[i].op], p->base.at);
+        TRY(keep_objects(p, s));
     }
-    TRY(build_problem(x->l, op, p));
-    name_objects(&x->out[op], p->base.at);
     return EMU_OK;
 }
 

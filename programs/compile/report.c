@@ -79,19 +79,13 @@ static void print_bin(const char *from, const char *to, uint32_t n, uint32_t mos
 static void print_histogram(const struct account *a, FILE *f)
 {
     const struct arch *arch = graph_arch(a->c->graph);
-    uint32_t bin[BINS] = { 0 }, most = a->over, unused = arch->tiles - a->tiles;
-    uint64_t width = (arch->mem_bytes + BINS - 1) / BINS;
+    uint32_t bin[ACCOUNT_BINS], most = a->over, unused = arch->tiles - a->tiles;
+    uint64_t width = account_histogram(a, bin);
 
-    for (uint32_t t = 0; t < a->tiles; t++)
-        if (tile_fits(a, t)) {
-            uint64_t k = a->tile[t].used / width;
-
-            bin[k < BINS ? k : BINS - 1]++;
-        }
-    for (int i = 0; i < BINS; i++)
+    for (int i = 0; i < ACCOUNT_BINS; i++)
         most = bin[i] > most ? bin[i] : most;
     fprintf(f, "\nTiles by bytes used\n  %12s %12s %8s\n", "from, bytes", "to", "tiles");
-    for (unsigned i = 0; i < BINS; i++) {
+    for (unsigned i = 0; i < ACCOUNT_BINS; i++) {
         uint64_t end = (i + 1) * width - 1;
 
         if (bin[i])

@@ -139,6 +139,25 @@ static json_t *advice_json(const struct account *a)
     return NULL;
 }
 
+/* All tiles that fit, by bytes used; the last byte of a bin belongs to it. */
+static json_t *histogram_json(const struct account *a)
+{
+    uint32_t bin[ACCOUNT_BINS];
+    uint64_t width = account_histogram(a, bin);
+    json_t *list = json_array();
+
+    for (unsigned i = 0; list && i < ACCOUNT_BINS; i++) {
+        json_t *o = json_pack("{s:I, s:I, s:I}", "from_bytes", (json_int_t)(i * width), "to_bytes",
+                              (json_int_t)((i + 1) * width - 1), "tiles", (json_int_t)bin[i]);
+
+        if (json_array_append_new(list, o)) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
 static json_t *report_json(const struct account *a)
 {
     const struct arch *arch = graph_arch(a->c->graph);
@@ -155,11 +174,12 @@ static json_t *report_json(const struct account *a)
     good = o && put(o, "fits", json_boolean(!a->over)) && put(o, "tiles_used", integer(a->tiles)) &&
            put(o, "tile_bytes", integer(arch->mem_bytes)) &&
            put(o, "max_tile_bytes", integer(a->used.most)) &&
+           put(o, "mean_tile_bytes", integer(a->used.bytes / (a->tiles ? a->tiles : 1))) &&
            put(o, "total_bytes", integer(a->used.bytes)) &&
            put(o, "gap_bytes", integer(a->gap.bytes)) &&
            put(o, "free_bytes", integer(a->free.bytes)) && put(o, "need_bytes", integer(need)) &&
            put(o, "code_need_bytes", integer(code)) && put(o, "by_category", categories_json(a)) &&
-           put(o, "tiles", tiles_json(a)) && put(o, "tiles_over", over_json(a)) &&
+           put(o, "histogram", histogram_json(a)) && put(o, "tiles", tiles_json(a)) && put(o, "tiles_over", over_json(a)) &&
            put(o, "advice", advice_json(a));
     if (good)
         return o;

@@ -101,6 +101,7 @@ static enum emu_status trace_one(struct tracer *t, uint32_t op)
     const struct lowered *l = t->c->lowered;
     const struct op *o = &l->op.at[op];
     struct trace_op out = { .name = strings_text(&l->strings, o->name),
+                            .op = op,
                             .max_tile = l->used_tile[t->full.tile[op]],
                             .max_tile_bytes = t->full.bytes[op] };
 
@@ -139,6 +140,8 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
         case OP_EXCHANGE:
         case OP_HOST:
             TRY(trace_one(t, i));
+            break;
+        case OP_AWAIT:
             break;
         case OP_REPEAT:
             TRY(trace_repeat(t, i, end_of(l, i)));

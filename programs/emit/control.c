@@ -144,15 +144,23 @@ static void emit_idle_sync(struct walk *w, const struct op *o)
     writer_sync(&w->out, SYNC_CHIP);
 }
 
+struct plan_place {
+    const struct walk *w;
+    const uint32_t *object; /* by base; NULL: bases are objects */
+};
+
 static uint32_t plan_address(void *context, struct plan_addr a)
 {
-    const struct walk *w = context;
+    const struct plan_place *p = context;
+    uint32_t object = p->object ? p->object[a.base] : a.base;
 
-    return (uint32_t)(writer_address_of(&w->out, a.base) + a.bytes);
+    return writer_address_of(&p->w->out, object) + a.bytes;
 }
 
-static void emit_exchange_words(struct walk *w, const struct tile_schedule *s)
+static void emit_exchange_words(struct walk *w, const struct tile_schedule *s,
+                                const uint32_t *object)
 {
+    struct plan_place place = { w, object };
     uint32_t words = exchange_code_bytes(&s->plan) / ISA_WORD_BYTES;
     uint32_t *word;
 
@@ -163,7 +171,7 @@ static void emit_exchange_words(struct walk *w, const struct tile_schedule *s)
         return;
     }
     if (w->out.object)
-        fail_sticky(w, exchange_encode(&s->plan, plan_address, w, word));
+        fail_sticky(w, exchange_encode(&s->plan, plan_address, &place, word));
     for (uint32_t i = 0; i < words; i++)
         code_word(w->out.b, word[i]);
     emu_free(word);
@@ -194,7 +202,7 @@ static void emit_exchange(struct walk *w, const struct tile_part *part, const st
     code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
     writer_sync(&w->out, emit_plan_zone(w->p, o));
     if (s) {
-        emit_exchange_words(w, s);
+        emit_exchange_words(w, s, w->p->in->schedule[op].object);
         writer_await(&w->out, WAIT_WORDS, CATEGORY_EXCHANGE_CODE, o->name);
     }
     code_unmark(w->out.b, mark);
@@ -235,9 +243,16 @@ static void emit_host(struct walk *w, const struct tile_part *part, const struct
             h.label);
         fail_sticky(w, VEC_PUSH(&w->header, h));
     }
-    if (part->count)
+    if (part->count && !o->begins)
         writer_await(&w->out, WAIT_WORDS, CATEGORY_HOST_CODE, o->name);
     code_unmark(w->out.b, mark);
+}
+
+/* What requests before it have begun is over behind it. */
+static void emit_await(struct walk *w, const struct op *o)
+{
+    writer_settle(&w->out);
+    writer_await(&w->out, WAIT_WORDS, CATEGORY_HOST_CODE, o->name);
 }
 
 /* ---- control flow ---- */
@@ -324,11 +339,43 @@ static void emit_loop(struct walk *w, uint32_t op)
     w->break_label = outer;
 }
 
+/* The tile's LC is the predicate where it has it, else 1; after the sync M_SCRATCH is their AND. */
+static void put_consensus(struct walk *w, const struct op *o)
+{
+    uint32_t object = w->l->predicate.at[o->predicate + w->tile];
+
+    writer_prepare(&w->out);
+    writer_settle(&w->out);
+    use_control(w, o->name);
+    if (object == LOWERED_NONE) {
+        writer_constant(&w->out, M_SCRATCH, CR_LC_SET);
+    } else {
+        writer_address(&w->out, M_SCRATCH, object);
+        writer_load(&w->out, M_SCRATCH, M_SCRATCH, 0);
+        writer_insn(&w->out,
+                    (struct insn){ .op = OP_cmpne, .d = M_SCRATCH, .a = M_SCRATCH, .b = M_ZERO });
+        writer_insn(&w->out, (struct insn){ .op = OP_add_mu16,
+                                            .d = M_SCRATCH,
+                                            .a = M_SCRATCH,
+                                            .i = CR_LC_CLR }); /* 1 clears it, 2 sets it */
+    }
+    writer_insn(&w->out, (struct insn){ .op = OP_put, .i = CSR_S_CR, .a = M_SCRATCH });
+    writer_sync(&w->out, emit_plan_zone(w->p, o));
+    writer_insn(&w->out, (struct insn){ .op = OP_get, .d = M_SCRATCH, .i = CSR_S_SSR });
+    writer_insn(&w->out,
+                (struct insn){ .op = OP_and_mu12, .d = M_SCRATCH, .a = M_SCRATCH, .i = SSR_GC });
+}
+
 /* Branches on the predicate of an operation. */
 static void put_test(struct walk *w, const struct op *o, enum insn_op branch, uint32_t label)
 {
     uint32_t object = w->l->predicate.at[o->predicate + w->tile];
 
+    if (o->consensus) {
+        put_consensus(w, o);
+        writer_branch(&w->out, branch, M_SCRATCH, label);
+        return;
+    }
     writer_prepare(&w->out);
     use_control(w, o->name);
     writer_address(&w->out, M_SCRATCH, object);
@@ -403,6 +450,10 @@ static void emit_op(struct walk *w, uint32_t i)
             emit_host(w, part, o);
         else
             emit_idle_sync(w, o);
+        break;
+    case OP_AWAIT:
+        if (part)
+            emit_await(w, o);
         break;
     case OP_REPEAT:
     case OP_LOOP:

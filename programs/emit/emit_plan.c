@@ -171,6 +171,12 @@ int32_t emit_plan_votes(const struct emit_plan *p, unsigned group, uint32_t firs
     return sum;
 }
 
+/* Whether all tiles of the groups must wait in the sync of a branch. */
+static int is_consensus(const struct op *o)
+{
+    return (o->kind == OP_BREAK || o->kind == OP_IF) && o->consensus;
+}
+
 static int32_t op_votes(const struct emit_plan *p, unsigned group, uint32_t i)
 {
     const struct op *o = &p->l->op.at[i];
@@ -178,6 +184,8 @@ static int32_t op_votes(const struct emit_plan *p, unsigned group, uint32_t i)
 
     if (!(o->groups >> group & 1))
         return 0;
+    if (is_consensus(o))
+        return VOTES_UNKNOWN;
     switch (o->kind) {
     case OP_EXCHANGE:
     case OP_HOST:
@@ -268,7 +276,7 @@ static void visit_parts(struct emit_plan *p, part_visit *visit)
 
         if (k == OP_EXCHANGE)
             visit_exchange(p, i, visit);
-        else if (k == OP_CALLS || k == OP_HOST)
+        else if (k == OP_CALLS || k == OP_HOST || k == OP_AWAIT)
             visit_runs(p, i, visit);
     }
 }
@@ -371,7 +379,8 @@ static enum emu_status check_groups(const struct emit_plan *p)
         const struct op *o = &p->l->op.at[i];
         uint64_t own = o->groups & all;
 
-        if ((o->kind == OP_EXCHANGE || o->kind == OP_HOST) && own != all && own & (own - 1))
+        if ((o->kind == OP_EXCHANGE || o->kind == OP_HOST || is_consensus(o)) && own != all &&
+            own & (own - 1))
             return FAIL(BAD_PROGRAM,
                         "operation %u (%s): groups 0x%llx of 0x%llx, expected one of them or all",
                         i, strings_text(&p->l->strings, o->name), (unsigned long long)own,

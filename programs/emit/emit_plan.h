@@ -6,7 +6,7 @@
 
 #include "programs/emit/emit.h"
 
-/* A tile's part in an operation. OP_CALLS, OP_HOST: entries [first, first + count) of the list of
+/* A tile's part in an operation. OP_CALLS, OP_HOST, OP_AWAIT: entries [first, first + count) of the list of
  * the program. OP_EXCHANGE: entry `first` of the operation's schedule; count 0: the tile only joins
  * the sync, and must not vote ahead for it. */
 struct tile_part {

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* Contents at most so far apart become one piece, zeros between them; a large object is a piece of
- * its own, so that the image stores it once for all tiles that have it. */
-enum { GAP_BYTES = 16, LARGE_BYTES = 4096 };
+ * its own, so that the image stores it once for all tiles that have it. A piece costs 28 bytes. */
+enum { GAP_BYTES = 16, LARGE_BYTES = 1024 };
 
 /* An object on its way into the map. */
 struct claim {

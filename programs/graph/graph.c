@@ -92,6 +92,7 @@ void graph_free(struct graph *g)
         VEC_FREE(&g->node.at[i].child);
     VEC_FREE(&g->variable);
     VEC_FREE(&g->view);
+    emu_free(g->layouts.slot);
     VEC_FREE(&g->compute_set);
     VEC_FREE(&g->vertex);
     VEC_FREE(&g->field);
@@ -230,11 +231,12 @@ struct tensor graph_variable(struct graph *g, enum elem e, unsigned rank, const 
     return v ? v->whole : (struct tensor){ GRAPH_NONE };
 }
 
-/* Keeps a copy of the contents of v. */
-static void set_contents(struct graph *g, struct variable *v, const void *data)
+/* Keeps a copy of the contents of v, or of one of the copies that they are. */
+static void set_contents(struct graph *g, struct variable *v, const void *data, uint64_t elements)
 {
-    uint64_t bytes = v->elements * elem_bytes(v->elem);
+    uint64_t bytes = elements * elem_bytes(v->elem);
 
+    v->initial_elements = elements;
     v->initial = prog_memdup(&g->arena, data, bytes);
     if (!v->initial)
         graph_fail(g, EMU_NO_MEMORY, "contents of %s: %llu bytes", v->name,
@@ -249,8 +251,47 @@ struct tensor graph_constant(struct graph *g, enum elem e, unsigned rank, const 
     if (!v)
         return (struct tensor){ GRAPH_NONE };
     v->constant = 1;
-    set_contents(g, v, data);
+    set_contents(g, v, data, v->elements);
     return v->whole;
+}
+
+struct tensor graph_constant_repeated(struct graph *g, enum elem e, unsigned rank,
+                                      const uint32_t *shape, const void *data, const char *name)
+{
+    struct variable *v = graph_works(g) ? variable_add(g, e, rank, shape, name) : NULL;
+
+    if (v && !rank)
+        GRAPH_FAIL(g, "constant %s: a scalar has no copies", v->name);
+    if (!v || !rank)
+        return (struct tensor){ GRAPH_NONE };
+    v->constant = 1;
+    set_contents(g, v, data, shape[0] ? v->elements / shape[0] : 0);
+    return v->whole;
+}
+
+const void *variable_contents(const struct variable *v, uint64_t begin, uint64_t n)
+{
+    uint64_t at = v->initial_elements ? begin % v->initial_elements : 0;
+
+    if (n > v->initial_elements - at)
+        return NULL;
+    return (const uint8_t *)v->initial + at * elem_bytes(v->elem);
+}
+
+void variable_copy_contents(const struct variable *v, uint64_t begin, uint64_t n, void *to)
+{
+    unsigned unit = elem_bytes(v->elem);
+    uint8_t *out = to;
+
+    while (n) {
+        uint64_t at = begin % v->initial_elements, rest = v->initial_elements - at;
+        uint64_t now = n < rest ? n : rest;
+
+        memcpy(out, (const uint8_t *)v->initial + at * unit, now * unit);
+        out += now * unit;
+        begin += now;
+        n -= now;
+    }
 }
 
 void graph_set_initial(struct graph *g, struct tensor t, const void *data)
@@ -272,7 +313,7 @@ void graph_set_initial(struct graph *g, struct tensor t, const void *data)
     if (v->constant)
         GRAPH_FAIL(g, "graph_set_initial: %s is a constant", v->name);
     else
-        set_contents(g, v, data);
+        set_contents(g, v, data, v->elements);
 }
 
 static void keep_var(void *ctx, uint32_t var)
@@ -378,11 +419,17 @@ struct graph_text element_text(struct graph *g, uint32_t var, uint64_t element)
 
 struct graph_text node_text(const struct graph *g, uint32_t node)
 {
-    static const char *const names[] = {
-        [NODE_SEQUENCE] = "sequence", [NODE_EXECUTE] = "execute",   [NODE_COPY] = "copy",
-        [NODE_REPEAT] = "repeat",     [NODE_WHILE] = "while",       [NODE_IF] = "if",
-        [NODE_CALL] = "call",         [NODE_TOGETHER] = "together", [NODE_STREAM] = "stream"
-    };
+    static const char *const names[] = { [NODE_SEQUENCE] = "sequence",
+                                         [NODE_EXECUTE] = "execute",
+                                         [NODE_COPY] = "copy",
+                                         [NODE_REPEAT] = "repeat",
+                                         [NODE_WHILE] = "while",
+                                         [NODE_IF] = "if",
+                                         [NODE_CALL] = "call",
+                                         [NODE_TOGETHER] = "together",
+                                         [NODE_STREAM] = "stream",
+                                         [NODE_STREAM_BEGIN] = "begin of stream",
+                                         [NODE_STREAM_END] = "end of stream" };
     const struct node *n = &g->node.at[node];
     struct graph_text t, what = { "" };
 
@@ -393,7 +440,7 @@ struct graph_text node_text(const struct graph *g, uint32_t node)
                  view_text(g, n->b).text);
     else if (n->kind == NODE_CALL)
         snprintf(what.text, sizeof(what.text), " of %.100s", g->function.at[n->a].name);
-    else if (n->kind == NODE_STREAM)
+    else if (n->kind == NODE_STREAM || n->kind == NODE_STREAM_BEGIN || n->kind == NODE_STREAM_END)
         snprintf(what.text, sizeof(what.text), " %.100s and %.100s", g->stream.at[n->a].name,
                  view_text(g, n->b).text);
     snprintf(t.text, sizeof(t.text), "program node %u (%s%.215s)", node, names[n->kind], what.text);

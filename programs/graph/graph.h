@@ -25,7 +25,8 @@ struct variable {
     unsigned rank;
     uint32_t shape[TENSOR_MAX_RANK];
     uint64_t elements;
-    const void *initial; /* elements x bytes; NULL: undefined */
+    const void *initial;       /* initial_elements x bytes; NULL: undefined */
+    uint64_t initial_elements; /* of one copy; the contents are as many of it as make elements */
     uint8_t constant, kept;
     struct tensor whole;
     /* The mapping: sorted, disjoint, without gaps, neighbours differ in tile. What was mapped last
@@ -44,21 +45,34 @@ enum view_kind {
     VIEW_BROADCAST /* part[0] repeated along dim */
 };
 
+/* Millions of them: arrays are shared or in the arena of the graph. */
 struct view {
-    enum view_kind kind;
-    enum elem elem;
-    unsigned rank;
-    const uint32_t *shape; /* [rank], in the arena, like the other arrays */
+    uint8_t kind; /* enum view_kind */
+    uint8_t elem; /* enum elem */
+    uint8_t rank;
+    uint8_t dim; /* concat, slice, broadcast */
+    union {
+        uint32_t var;   /* block */
+        uint32_t parts; /* others */
+    };
     uint64_t elements;
-    uint32_t var; /* block */
-    uint64_t offset;
-    const int64_t *stride; /* [rank]; 0: broadcast, or a dimension of size 1 */
-    unsigned dim;
-    uint32_t begin;
-    uint8_t order[TENSOR_MAX_RANK];
-    uint32_t parts;
-    const uint32_t *part; /* views */
-    const uint32_t *edge; /* concat: part k is [edge[k], edge[k + 1]) of dim; parts + 1 */
+    const uint32_t *shape; /* [rank] */
+    union {
+        const int64_t *stride; /* block: [rank]; 0: broadcast, or a dimension of size 1 */
+        const uint32_t *part;  /* others: views, [parts] */
+    };
+    union {
+        uint64_t offset;                /* block */
+        const uint32_t *edge;           /* concat: part k is [edge[k], edge[k + 1]) of dim */
+        uint32_t begin;                 /* slice */
+        uint8_t order[TENSOR_MAX_RANK]; /* transpose */
+    };
+};
+
+/* Hash table of the shapes and strides of blocks (view_store.c). */
+struct view_layouts {
+    struct view_layout **slot; /* owned; layouts are in the arena */
+    size_t slots, used;
 };
 
 /* `elements` consecutive elements of a variable that are consecutive in a view. */
@@ -95,7 +109,9 @@ enum node_kind {
     NODE_IF,        /* predicate view a, child[0], child[1] */
     NODE_CALL,      /* function a */
     NODE_TOGETHER,  /* child[k] for groups[k] */
-    NODE_STREAM     /* stream a, view b */
+    NODE_STREAM,    /* stream a, view b */
+    NODE_STREAM_BEGIN, /* its two halves */
+    NODE_STREAM_END
 };
 
 struct node {
@@ -129,6 +145,7 @@ struct graph {
     VEC(size_t) pushed; /* lengths of the path before each graph_push() */
     VEC(struct variable) variable;
     VEC(struct view) view;
+    struct view_layouts layouts;
     VEC(struct compute_set) compute_set;
     VEC(struct vertex) vertex;
     VEC(struct vertex_field) field;
@@ -146,6 +163,11 @@ struct graph {
 typedef enum emu_status view_visit(void *ctx, const struct view_run *run);
 enum emu_status view_runs(const struct graph *g, uint32_t view, uint64_t begin, uint64_t end,
                           view_visit *visit, void *ctx) EMU_MUST_CHECK;
+
+/* Initial contents of a variable that has them: where elements [begin, begin + n) lie in a row,
+ * NULL where they are of two copies; and the same elements, copied. */
+const void *variable_contents(const struct variable *v, uint64_t begin, uint64_t n);
+void variable_copy_contents(const struct variable *v, uint64_t begin, uint64_t n, void *to);
 
 /* Where element i of a view lies: one run of at least one element that begins there. */
 struct view_run view_at(const struct graph *g, uint32_t view, uint64_t i);

@@ -127,7 +127,10 @@ static void dump_variable(const struct graph *g, uint32_t var, FILE *f)
     if (v->kept)
         fprintf(f, " kept");
     if (v->initial)
-        fprintf(f, " contents %016" PRIx64, hash64(v->initial, v->elements * elem_bytes(v->elem)));
+        fprintf(f, " contents %016" PRIx64,
+                hash64(v->initial, v->initial_elements * elem_bytes(v->elem)));
+    if (v->initial_elements < v->elements && v->initial_elements)
+        fprintf(f, " %" PRIu64 " times", v->elements / v->initial_elements);
     fprintf(f, "\n");
     dump_map(g, var, f);
 }
@@ -223,7 +226,11 @@ static void dump_stream_node(const struct graph *g, const struct node *n, FILE *
 {
     const struct stream *s = &g->stream.at[n->a];
 
-    fprintf(f, "stream %s %s ", s->name, s->way == STREAM_IN ? "to" : "from");
+    fprintf(f, "%s %s %s ",
+            n->kind == NODE_STREAM         ? "stream"
+            : n->kind == NODE_STREAM_BEGIN ? "begin stream"
+                                           : "end stream",
+            s->name, s->way == STREAM_IN ? "to" : "from");
     dump_view(g, n->b, f);
     fprintf(f, "\n");
 }
@@ -257,6 +264,8 @@ static void dump_node(const struct graph *g, uint32_t node, unsigned depth, FILE
         dump_together(g, n, depth, f);
         return;
     case NODE_STREAM:
+    case NODE_STREAM_BEGIN:
+    case NODE_STREAM_END:
         dump_stream_node(g, n, f);
         return;
     }

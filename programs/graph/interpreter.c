@@ -56,7 +56,7 @@ static enum emu_status init_variables(struct interpreter *p)
         if (!p->data[i])
             return FAIL(NO_MEMORY, "%zu bytes of variable %s", variable_bytes(v), v->name);
         if (v->initial)
-            memcpy(p->data[i], v->initial, variable_bytes(v));
+            variable_copy_contents(v, 0, v->elements, p->data[i]);
     }
     return EMU_OK;
 }
@@ -406,7 +406,10 @@ static enum emu_status run_node(struct interpreter *p, uint32_t number)
     case NODE_CALL:
         return run_node(p, p->g->function.at[n->a].body);
     case NODE_STREAM:
+    case NODE_STREAM_BEGIN:
         return run_stream(p, n->a, n->b);
+    case NODE_STREAM_END: /* nobody has touched the tensor since the beginning */
+        return EMU_OK;
     }
     EMU_ASSERT(!"a kind of node");
     return EMU_OK;

@@ -174,24 +174,38 @@ struct program program_together(struct graph *g, const unsigned *groups,
     return p;
 }
 
-struct program program_stream(struct graph *g, uint32_t stream, struct tensor t)
+static struct program add_stream_node(struct graph *g, enum node_kind kind, uint32_t stream,
+                                      struct tensor t, const char *where)
 {
     const struct stream *s;
 
-    if (!graph_has_view(g, t, "program_stream"))
+    if (!graph_has_view(g, t, where))
         return no_program;
     if (stream >= g->stream.count) {
-        GRAPH_FAIL(g, "program_stream: there is no stream %u", stream);
+        GRAPH_FAIL(g, "%s: there is no stream %u", where, stream);
         return no_program;
     }
     s = &g->stream.at[stream];
     if (s->elem != tensor_elem(g, t) || s->elements != tensor_elements(g, t))
-        GRAPH_FAIL(g,
-                   "program_stream: %s of type %s, expected %llu elements of type %s as stream "
-                   "%s has",
-                   view_text(g, t.view).text, elem_name(tensor_elem(g, t)),
+        GRAPH_FAIL(g, "%s: %s of type %s, expected %llu elements of type %s as stream %s has",
+                   where, view_text(g, t.view).text, elem_name(tensor_elem(g, t)),
                    (unsigned long long)s->elements, elem_name(s->elem), s->name);
-    return node_add(g, NODE_STREAM, stream, t.view);
+    return node_add(g, kind, stream, t.view);
+}
+
+struct program program_stream(struct graph *g, uint32_t stream, struct tensor t)
+{
+    return add_stream_node(g, NODE_STREAM, stream, t, "program_stream");
+}
+
+struct program program_stream_begin(struct graph *g, uint32_t stream, struct tensor t)
+{
+    return add_stream_node(g, NODE_STREAM_BEGIN, stream, t, "program_stream_begin");
+}
+
+struct program program_stream_end(struct graph *g, uint32_t stream, struct tensor t)
+{
+    return add_stream_node(g, NODE_STREAM_END, stream, t, "program_stream_end");
 }
 
 void graph_set_program(struct graph *g, struct program p)

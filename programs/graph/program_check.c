@@ -202,7 +202,7 @@ static enum emu_status check_stream(struct program_check *p, uint32_t node, unsi
     const struct node *n = &p->g->node.at[node];
     struct graph_text who = node_text(p->g, node);
 
-    if (p->g->stream.at[n->a].way == STREAM_IN)
+    if (p->g->stream.at[n->a].way == STREAM_IN && n->kind != NODE_STREAM_END)
         TRY(view_check_written(p->access, n->b, who.text));
     return check_view_group(p, n->b, group, who.text);
 }
@@ -220,6 +220,8 @@ static enum emu_status check_node(struct program_check *p, uint32_t node, unsign
     case NODE_COPY:
         return check_copy(p, node, group);
     case NODE_STREAM:
+    case NODE_STREAM_BEGIN:
+    case NODE_STREAM_END:
         return check_stream(p, node, group);
     case NODE_CALL:
         return check_call(p, n->a, group);

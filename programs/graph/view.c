@@ -26,7 +26,8 @@ static void draft_of(const struct graph *g, uint32_t view, struct draft *d)
     if (d->v.kind == VIEW_BLOCK)
         memcpy(d->stride, d->v.stride, d->v.rank * sizeof(*d->stride));
     d->v.shape = d->shape;
-    d->v.stride = d->stride;
+    if (d->v.kind == VIEW_BLOCK)
+        d->v.stride = d->stride;
 }
 
 /* A node of another kind over one view, with its shape. */
@@ -34,10 +35,9 @@ static void draft_over(const struct graph *g, uint32_t part, enum view_kind kind
                        struct draft *d)
 {
     draft_of(g, part, d);
-    d->v.kind = kind;
-    d->v.dim = dim;
+    d->v.kind = (uint8_t)kind;
+    d->v.dim = (uint8_t)dim;
     d->v.begin = 0;
-    d->v.edge = NULL;
     d->v.parts = 1;
 }
 
@@ -46,55 +46,6 @@ static uint32_t draft_add_over(struct graph *g, struct draft *d, uint32_t part)
 {
     d->v.part = &part;
     return view_add(g, &d->v);
-}
-
-static int copy_arrays(struct graph *g, struct view *v)
-{
-    v->shape = prog_memdup(&g->arena, v->shape, v->rank * sizeof(*v->shape));
-    if (v->kind == VIEW_BLOCK)
-        v->stride = prog_memdup(&g->arena, v->stride, v->rank * sizeof(*v->stride));
-    else
-        v->part = prog_memdup(&g->arena, v->part, v->parts * sizeof(*v->part));
-    if (v->kind == VIEW_CONCAT)
-        v->edge = prog_memdup(&g->arena, v->edge, (v->parts + 1) * sizeof(*v->edge));
-    return v->shape && (v->kind == VIEW_BLOCK ? v->stride != NULL : v->part != NULL) &&
-           (v->kind != VIEW_CONCAT || v->edge);
-}
-
-uint32_t view_add(struct graph *g, const struct view *view)
-{
-    int64_t stride[TENSOR_MAX_RANK];
-    struct view v = *view;
-
-    if (!graph_works(g))
-        return NO_VIEW;
-    v.elements = shape_elements(v.rank, v.shape);
-    if (v.elements == UINT64_MAX) {
-        GRAPH_FAIL(g, "a view of shape %s: more than 2^48 elements",
-                   shape_text(v.rank, v.shape).text);
-        return NO_VIEW;
-    }
-    if (!v.elements && v.kind != VIEW_BLOCK) {
-        v.var = view_first_var(g, v.part[0]);
-        v.kind = VIEW_BLOCK;
-    }
-    if (v.kind == VIEW_BLOCK) {
-        for (unsigned k = 0; k < v.rank; k++)
-            stride[k] = v.elements && v.shape[k] > 1 ? v.stride[k] : 0;
-        v.stride = stride;
-        v.offset = v.elements ? v.offset : 0;
-        v.part = v.edge = NULL;
-        v.parts = 0;
-        v.dim = 0;
-    } else {
-        v.stride = NULL;
-        v.edge = v.kind == VIEW_CONCAT ? v.edge : NULL;
-    }
-    if (g->view.count >= GRAPH_NONE || !copy_arrays(g, &v) || VEC_PUSH(&g->view, v) != EMU_OK) {
-        graph_fail_memory(g, "a view");
-        return NO_VIEW;
-    }
-    return (uint32_t)g->view.count - 1;
 }
 
 /* Row-major strides of a shape. */
@@ -111,7 +62,9 @@ static void dense_strides(unsigned rank, const uint32_t *shape, int64_t *stride)
 uint32_t view_add_whole(struct graph *g, uint32_t var)
 {
     const struct variable *x = &g->variable.at[var];
-    struct draft d = { .v = { .kind = VIEW_BLOCK, .elem = x->elem, .rank = x->rank, .var = var } };
+    struct draft d = {
+        .v = { .kind = VIEW_BLOCK, .elem = (uint8_t)x->elem, .rank = (uint8_t)x->rank, .var = var }
+    };
 
     d.v.shape = x->shape;
     if (x->elements)
@@ -551,7 +504,7 @@ uint32_t view_reshape(struct graph *g, uint32_t view, unsigned rank, const uint3
     if (v.kind == VIEW_CONCAT && reshape_concat(g, &v, rank, shape, &made))
         return made;
     draft_of(g, view, &d);
-    d.v.rank = rank;
+    d.v.rank = (uint8_t)rank;
     memcpy(d.shape, shape, rank * sizeof(*shape));
     if (v.kind != VIEW_BLOCK || (v.elements && !reshape_strides(&v, rank, shape, d.stride))) {
         d.v.kind = VIEW_RESHAPE;
@@ -673,13 +626,13 @@ static uint32_t transpose_view(struct graph *g, uint32_t view, const uint8_t *or
 {
     struct view v = g->view.at[view];
     unsigned dim = 0; /* of the result, where dimension v.dim goes */
+    uint8_t below[TENSOR_MAX_RANK];
     struct draft d;
     uint32_t made;
 
     draft_of(g, view, &d);
     for (unsigned k = 0; k < v.rank; k++) {
         d.shape[k] = v.shape[order[k]];
-        d.v.order[k] = order[k];
         if (order[k] == v.dim)
             dim = k;
     }
@@ -698,8 +651,8 @@ static uint32_t transpose_view(struct graph *g, uint32_t view, const uint8_t *or
         return transpose_below(g, &v, dim, order);
     case VIEW_TRANSPOSE:
         for (unsigned k = 0; k < v.rank; k++)
-            d.v.order[k] = v.order[order[k]];
-        return transpose_view(g, v.part[0], d.v.order);
+            below[k] = v.order[order[k]];
+        return transpose_view(g, v.part[0], below);
     case VIEW_RESHAPE:
         made = view_transpose_reshaped(g, &v, order);
         if (made != NO_VIEW || !graph_works(g))
@@ -709,6 +662,8 @@ static uint32_t transpose_view(struct graph *g, uint32_t view, const uint8_t *or
         break;
     }
     d.v.kind = VIEW_TRANSPOSE;
+    d.v.parts = 1;
+    memcpy(d.v.order, order, v.rank);
     return draft_add_over(g, &d, view);
 }
 
@@ -746,7 +701,7 @@ static uint32_t broadcast_view(struct graph *g, uint32_t view, unsigned dim, uin
     d.shape[dim] = n;
     if (d.v.kind != VIEW_BLOCK) {
         d.v.kind = VIEW_BROADCAST;
-        d.v.dim = dim;
+        d.v.dim = (uint8_t)dim;
         d.v.parts = 1;
         return draft_add_over(g, &d, view);
     }

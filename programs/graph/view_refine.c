@@ -54,11 +54,10 @@ static int refine(const struct view *v, unsigned rank, const uint32_t *shape, st
 static uint32_t refined_block(struct graph *g, const struct view *v, const struct refined *r,
                               const unsigned *order, unsigned n)
 {
-    struct view block = { .kind = VIEW_BLOCK, .elem = v->elem, .var = v->var };
+    struct view block = { .kind = VIEW_BLOCK, .elem = v->elem, .var = v->var, .offset = r->offset };
     int64_t stride[TENSOR_MAX_RANK];
     uint32_t shape[TENSOR_MAX_RANK];
 
-    block.offset = r->offset;
     for (unsigned k = 0; k < n; k++) {
         uint64_t size = r->size[order[k]];
         unsigned last = block.rank;

@@ -24,7 +24,7 @@ struct host_range {
 struct host_job {
     struct lowering *w;
     uint32_t stream;
-    int in;
+    int in, begins;
     unsigned unit; /* bytes of an element */
     VEC(struct host_piece) piece;
     VEC(struct host_range) range;
@@ -131,6 +131,11 @@ static enum emu_status find_requests(struct host_job *j)
             end++;
         floor = j->range.count;
         TRY(try_direct(j, i, end, &direct));
+        if (!direct && j->in && j->begins)
+            return FAIL(BAD_PROGRAM,
+                        "stream %s: what tile %u has of the tensor is more than %d runs, or not "
+                        "whole words: it cannot be fetched while the program goes on",
+                        j->w->g->stream.at[j->stream].name, j->piece.at[i].tile, MAX_REQUESTS);
         if (!direct)
             TRY(use_buffer(j, i, end));
         if (j->range.count - floor > j->rounds)
@@ -209,17 +214,62 @@ static enum emu_status build(struct host_job *j, uint32_t view)
     }
     step_set_op(w, PHASE_WORK, OP_HOST, first, w->l->host_request.count - first);
     w->step.at[w->step.count - 1].op[PHASE_WORK].n = (uint32_t)w->l->stream_layout.count;
+    w->step.at[w->step.count - 1].op[PHASE_WORK].begins = (uint8_t)j->begins;
     TRY(lay_out(j));
     return moves_lower(w, &w->move, PHASE_FETCH, j->in ? PHASE_SCATTER : PHASE_GATHER,
                        j->in ? PHASE_SCATTER : PHASE_GATHER);
 }
 
-enum emu_status host_step(struct lowering *w, uint32_t stream, uint32_t view, uint32_t *step)
+/* The tiles of the transfer, once each; what they have sent they need not have any more. */
+static enum emu_status build_await(struct host_job *j, uint32_t view)
+{
+    struct lowering *w = j->w;
+    size_t first = w->l->host_request.count, last;
+
+    TRY(find_pieces(j, view));
+    for (size_t i = 0; i < j->piece.count; i++) {
+        const struct host_piece *p = &j->piece.at[i];
+        uint32_t words = round_down(p->offset, 4);
+
+        if (j->in)
+            TRY(lower_touch(w, p->object, p->offset, p->bytes, PHASE_WORK, 0));
+        last = w->l->host_request.count;
+        if (last == first || w->l->host_request.at[last - 1].tile != p->tile)
+            TRY(VEC_PUSH(
+                &w->l->host_request,
+                (struct host_request){ p->tile, 0, j->stream, p->object, words, j->in ? 4 : 0 }));
+    }
+    step_set_op(w, PHASE_WORK, OP_AWAIT, first, w->l->host_request.count - first);
+    return EMU_OK;
+}
+
+enum emu_status host_await_step(struct lowering *w, uint32_t stream, uint32_t view, uint32_t *step)
 {
     const struct stream *x = &w->g->stream.at[stream];
     struct host_job j = {
         .w = w, .stream = stream, .in = x->way == STREAM_IN, .unit = elem_bytes(x->elem)
     };
+    enum emu_status s;
+
+    *step = LOWERED_NONE;
+    if (!w->g->view.at[view].elements)
+        return EMU_OK;
+    TRY(step_begin(w, x->name, step));
+    s = build_await(&j, view);
+    VEC_FREE(&j.piece);
+    TRY(s);
+    return step_end(w);
+}
+
+enum emu_status host_step(struct lowering *w, uint32_t stream, uint32_t view, int begins,
+                          uint32_t *step)
+{
+    const struct stream *x = &w->g->stream.at[stream];
+    struct host_job j = { .w = w,
+                          .stream = stream,
+                          .in = x->way == STREAM_IN,
+                          .begins = begins,
+                          .unit = elem_bytes(x->elem) };
     enum emu_status s;
 
     *step = LOWERED_NONE;

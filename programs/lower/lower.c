@@ -172,7 +172,10 @@ static enum emu_status walk_stream(struct lowering *w, const struct node *n, uin
 {
     uint32_t step;
 
-    TRY(host_step(w, n->a, n->b, &step));
+    if (n->kind == NODE_STREAM_END)
+        TRY(host_await_step(w, n->a, n->b, &step));
+    else
+        TRY(host_step(w, n->a, n->b, n->kind == NODE_STREAM_BEGIN, &step));
     return step == LOWERED_NONE ? EMU_OK : step_emit(w, step, groups);
 }
 
@@ -204,6 +207,8 @@ static enum emu_status walk(struct lowering *w, uint32_t node, uint64_t groups)
     case NODE_TOGETHER:
         return walk_together(w, n, groups);
     case NODE_STREAM:
+    case NODE_STREAM_BEGIN:
+    case NODE_STREAM_END:
         return walk_stream(w, n, groups);
     case NODE_COPY:
         break;
@@ -321,24 +326,29 @@ enum emu_status lower_graph(struct graph *g, struct lowered **out)
     return EMU_OK;
 }
 
+void lowered_free_work(struct lowered *l)
+{
+    VEC_FREE(&l->apart);
+    VEC_FREE(&l->transfer);
+    VEC_FREE(&l->transfer_dest);
+}
+
 void lowered_free(struct lowered *l)
 {
     if (!l)
         return;
     prog_arena_free(&l->arena);
     strings_free(&l->strings);
+    lowered_free_work(l);
     VEC_FREE(&l->object);
     VEC_FREE(&l->word);
+    VEC_FREE(&l->call);
+    VEC_FREE(&l->predicate);
     VEC_FREE(&l->live_set);
     VEC_FREE(&l->live_range);
-    VEC_FREE(&l->apart);
     VEC_FREE(&l->op);
     VEC_FREE(&l->function);
-    VEC_FREE(&l->call);
-    VEC_FREE(&l->transfer);
-    VEC_FREE(&l->transfer_dest);
     VEC_FREE(&l->host_request);
-    VEC_FREE(&l->predicate);
     VEC_FREE(&l->storage);
     VEC_FREE(&l->storage_run);
     VEC_FREE(&l->stream_piece);

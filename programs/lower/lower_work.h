@@ -192,8 +192,12 @@ enum emu_status vertex_state_build(struct lowering *w, const struct codelet *c, 
 enum emu_status copies_flush(struct lowering *w, uint64_t groups) EMU_MUST_CHECK;
 
 /* ---- host_steps.c ---- */
-enum emu_status host_step(struct lowering *w, uint32_t stream, uint32_t view,
+/* begins: the transfer is not awaited. EMU_BAD_PROGRAM for one that begins into a tile's pieces. */
+enum emu_status host_step(struct lowering *w, uint32_t stream, uint32_t view, int begins,
                           uint32_t *step) EMU_MUST_CHECK;
+/* Waits for what such a step has begun. */
+enum emu_status host_await_step(struct lowering *w, uint32_t stream, uint32_t view,
+                                uint32_t *step) EMU_MUST_CHECK;
 
 /* ---- predicates.c ---- */
 /* A step that brings a predicate to all tiles of the groups and ends with the branch `kind`. */

@@ -96,7 +96,10 @@ struct host_request {
 enum op_kind {
     OP_CALLS,    /* call[first ..], by tile; those of one tile in order. No sync */
     OP_EXCHANGE, /* transfer[first ..]: sync, exchange, RECV */
-    OP_HOST,     /* host_request[first ..], by tile, then round: sync, requests, RECV */
+    OP_HOST,     /* host_request[first ..], by tile, then round: sync, requests, RECV unless it only
+                    begins */
+    OP_AWAIT,    /* RECV of the tiles of host_request[first ..]; bytes 0: the object may be dead. No
+                    sync */
     OP_REPEAT,   /* n times up to its OP_END */
     OP_LOOP,     /* for ever up to its OP_END, left by OP_BREAK */
     OP_BREAK,    /* leaves the innermost OP_LOOP when the predicate is 0 */
@@ -114,6 +117,9 @@ struct op {
     uint32_t first;
     uint64_t count;
     uint64_t groups;           /* bit g: tiles of sync group g run it */
+    uint8_t begins;            /* host: OP_AWAIT is to follow */
+    uint8_t consensus;         /* break, if: a sync whose consensus is the predicate, which few tiles
+                                * have: LOWERED_NONE on others; not 0 when it is not 0 on all */
     uint32_t name;             /* string: owner of its code in reports */
 };
 
@@ -173,6 +179,8 @@ struct lowered {
  * piece larger than a tile is not one: that is the placement's result), EMU_NO_MEMORY. */
 enum emu_status lower_graph(struct graph *g, struct lowered **out) EMU_MUST_CHECK;
 void lowered_free(struct lowered *l);
+/* Frees what only placement and emission read and there is most of: transfers, pairs. */
+void lowered_free_work(struct lowered *l);
 
 /* Proves what place and emit rely on: sorted lists, offsets inside objects, multiples of 4, no two
  * words for one byte in an exchange, balanced control flow. EMU_BAD_PROGRAM names the offender. */

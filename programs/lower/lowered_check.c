@@ -334,18 +334,24 @@ static enum emu_status check_host(const struct check *c, const struct op *op)
     uint64_t bytes = 0;
 
     if (!op->count || op->first > l->host_request.count ||
-        op->count > l->host_request.count - op->first || op->n >= l->stream_layout.count)
+        op->count > l->host_request.count - op->first ||
+        (op->kind == OP_HOST && op->n >= l->stream_layout.count))
         return OP_FAIL(c, "has %llu requests", (unsigned long long)op->count);
     for (uint64_t i = op->first; i < op->first + op->count; i++) {
         const struct host_request *r = &l->host_request.at[i];
         int follows = i > op->first && r[-1].tile == r->tile;
 
-        TRY(check_access(c, r->object, r->offset, r->bytes));
+        if (r->object >= l->object.count)
+            return OP_FAIL(c, "object %u does not exist", r->object);
+        if (op->kind == OP_HOST || r->bytes)
+            TRY(check_access(c, r->object, r->offset, r->bytes));
         if (l->object.at[r->object].tile != r->tile || r->stream >= l->graph->stream.count ||
             r->round != (follows ? r[-1].round + 1 : 0) || (i > op->first && r[-1].tile > r->tile))
             return OP_FAIL(c, "request %llu of tile %u", (unsigned long long)i, r->tile);
         bytes += r->bytes;
     }
+    if (op->kind == OP_AWAIT)
+        return EMU_OK;
     for (uint32_t i = 0; i < l->stream_layout.at[op->n].pieces; i++)
         bytes -= l->stream_piece.at[l->stream_layout.at[op->n].first + i].bytes;
     if (bytes)
@@ -357,6 +363,7 @@ static enum emu_status check_host(const struct check *c, const struct op *op)
 static enum emu_status check_predicate(const struct check *c, const struct op *op)
 {
     const struct lowered *l = c->l;
+    uint32_t holders = 0;
 
     if (op->predicate > l->predicate.count || l->used_tiles > l->predicate.count - op->predicate)
         return OP_FAIL(c, "has no predicates at %u", op->predicate);
@@ -364,14 +371,15 @@ static enum emu_status check_predicate(const struct check *c, const struct op *o
         uint32_t object = l->predicate.at[op->predicate + i], tile = l->used_tile[i];
         int takes_part = (int)(op->groups >> l->graph->group[tile] & 1);
 
-        if (!takes_part)
+        if (!takes_part || (op->consensus && object == LOWERED_NONE))
             continue;
         TRY(check_access(c, object, 0, 4));
         if (l->object.at[object].tile != tile)
             return OP_FAIL(c, "the predicate of tile %u is on tile %u", tile,
                            l->object.at[object].tile);
+        holders++;
     }
-    return EMU_OK;
+    return holders || !op->consensus ? EMU_OK : OP_FAIL(c, "has %u predicates", holders);
 }
 
 static enum emu_status check_op(struct check *c, uint32_t p)
@@ -387,6 +395,7 @@ static enum emu_status check_op(struct check *c, uint32_t p)
     case OP_EXCHANGE:
         return check_exchange(c, op);
     case OP_HOST:
+    case OP_AWAIT:
         return check_host(c, op);
     case OP_BREAK:
     case OP_IF:

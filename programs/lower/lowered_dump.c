@@ -87,7 +87,7 @@ static void dump_transfer(const struct lowered *l, const struct transfer *t, FIL
 
 static void dump_host(const struct lowered *l, const struct op *op, FILE *f)
 {
-    const struct stream_layout *s = &l->stream_layout.at[op->n];
+    const struct stream_layout *s;
 
     for (uint64_t i = op->first; i < op->first + op->count; i++) {
         const struct host_request *r = &l->host_request.at[i];
@@ -96,6 +96,9 @@ static void dump_host(const struct lowered *l, const struct op *op, FILE *f)
                 "      tile %" PRIu32 " round %" PRIu32 " o%" PRIu32 "+%" PRIu32 " %" PRIu32 "\n",
                 r->tile, r->round, r->object, r->offset, r->bytes);
     }
+    if (op->kind == OP_AWAIT)
+        return;
+    s = &l->stream_layout.at[op->n];
     fprintf(f, "      layout");
     for (uint32_t i = s->first; i < s->first + s->pieces; i++) {
         const struct stream_piece *p = &l->stream_piece.at[i];
@@ -117,7 +120,7 @@ static void dump_contents(const struct lowered *l, const struct op *op, FILE *f)
     } else if (op->kind == OP_EXCHANGE) {
         for (uint64_t i = op->first; i < op->first + op->count; i++)
             dump_transfer(l, &l->transfer.at[i], f);
-    } else if (op->kind == OP_HOST) {
+    } else if (op->kind == OP_HOST || op->kind == OP_AWAIT) {
         dump_host(l, op, f);
     } else if (op->kind == OP_BREAK || op->kind == OP_IF) {
         fprintf(f, "      predicate");
@@ -136,9 +139,11 @@ static void dump_contents(const struct lowered *l, const struct op *op, FILE *f)
 static void dump_op(const struct lowered *l, uint32_t p, FILE *f)
 {
     static const char *const kind[] = {
-        [OP_CALLS] = "calls",   [OP_EXCHANGE] = "exchange", [OP_HOST] = "host",
-        [OP_REPEAT] = "repeat", [OP_LOOP] = "loop",         [OP_BREAK] = "break",
-        [OP_IF] = "if",         [OP_ELSE] = "else",         [OP_END] = "end",
+        [OP_CALLS] = "calls",   [OP_EXCHANGE] = "exchange",
+        [OP_HOST] = "host",     [OP_AWAIT] = "await",
+        [OP_REPEAT] = "repeat", [OP_LOOP] = "loop",
+        [OP_BREAK] = "break",   [OP_IF] = "if",
+        [OP_ELSE] = "else",     [OP_END] = "end",
         [OP_CALL] = "call",
     };
     const struct op *op = &l->op.at[p];
@@ -146,6 +151,10 @@ static void dump_op(const struct lowered *l, uint32_t p, FILE *f)
     fprintf(f, "  %" PRIu32 " %s", p, kind[op->kind]);
     if (op->kind == OP_REPEAT || op->kind == OP_CALL)
         fprintf(f, " %" PRIu32, op->n);
+    if (op->begins)
+        fprintf(f, " begins");
+    if (op->consensus)
+        fprintf(f, " by consensus");
     if (op->groups != l->groups)
         fprintf(f, " groups %" PRIx64, op->groups);
     fprintf(f, " (%s)\n", text(l, op->name));

@@ -1,4 +1,9 @@
-/* predicates.c - a predicate goes to a word of every tile before the branch that reads it. */
+/* predicates.c - a predicate goes to a word of every tile before the branch that reads it.
+ *
+ * With several sync groups the branch is decided by consensus instead: the tile that has the
+ * predicate puts it into its LC, all others a one, and after a sync everybody reads GC. The end of
+ * an exchange would wait for host data that a tile has under way, too; a sync does not.
+ */
 #include "programs/lower/lower_work.h"
 
 /* The word of a used tile; one for all branches of the program. */
@@ -26,6 +31,7 @@ enum emu_status predicate_step(struct lowering *w, uint32_t view, enum op_kind k
 {
     struct piece p;
     uint32_t first = (uint32_t)w->l->predicate.count;
+    int consensus = (w->l->groups & (w->l->groups - 1)) != 0;
 
     w->piece.count = w->move.count = 0;
     TRY(step_begin(w, "predicate", step));
@@ -39,7 +45,8 @@ enum emu_status predicate_step(struct lowering *w, uint32_t view, enum op_kind k
     for (uint32_t i = 0; i < w->l->used_tiles; i++) {
         uint32_t tile = w->l->used_tile[i], object = LOWERED_NONE;
 
-        if (groups >> w->g->group[tile] & 1) {
+        if (consensus ? tile == lower_object(w, p.object)->tile
+                      : (int)(groups >> w->g->group[tile] & 1)) {
             object = p.object;
             if (tile != lower_object(w, p.object)->tile || p.offset) {
                 TRY(predicate_word(w, i, &object));
@@ -52,5 +59,6 @@ enum emu_status predicate_step(struct lowering *w, uint32_t view, enum op_kind k
     TRY(moves_lower(w, &w->move, PHASE_FETCH, PHASE_GATHER, PHASE_GATHER));
     step_set_op(w, PHASE_CONTROL, kind, 0, 0);
     w->step.at[*step].op[PHASE_CONTROL].predicate = first;
+    w->step.at[*step].op[PHASE_CONTROL].consensus = (uint8_t)consensus;
     return step_end(w);
 }

@@ -89,24 +89,21 @@ static enum emu_status add_contents(struct lowering *w, const struct variable *v
                                     const struct storage *s)
 {
     unsigned unit = elem_bytes(v->elem);
-    const uint8_t *from = v->initial;
 
     for (uint32_t i = s->first; i < s->first + s->count; i++) {
         const struct storage_run *r = &w->l->storage_run.at[i];
         struct object *o = lower_object(w, r->object);
-        size_t bytes = (size_t)(r->end - r->begin) * unit;
-        uint8_t *to;
+        uint8_t *to = (uint8_t *)(uintptr_t)o->data;
 
-        if (bytes == o->bytes) {
-            o->data = from + r->begin * unit;
+        if ((r->end - r->begin) * unit == o->bytes)
+            o->data = variable_contents(v, r->begin, r->end - r->begin);
+        if (o->data && !to)
             continue;
-        }
-        to = (uint8_t *)o->data;
         if (!to)
             o->data = to = prog_alloc(&w->l->arena, o->bytes, 1);
         if (!to)
             return FAIL(NO_MEMORY, "contents of %s", v->name);
-        memcpy(to + r->offset, from + r->begin * unit, bytes);
+        variable_copy_contents(v, r->begin, r->end - r->begin, to + r->offset);
     }
     return EMU_OK;
 }

@@ -81,20 +81,18 @@ void conv_weights_new(struct conv_weights *w, uint32_t copies)
     struct graph *g = w->nn->g;
     uint32_t kernel = w->layer->kernel;
     uint32_t n = in_blocks(w) * w->units * w->unit * kernel * kernel * BLOCK;
-    uint16_t *v = emu_alloc((size_t)copies * n, sizeof(*v));
+    uint16_t *v = emu_alloc(n, sizeof(*v));
 
     w->t = w->nn->zeros;
     if (!v) {
-        graph_fail(g, EMU_NO_MEMORY, "%u copies of %u weights", copies, n);
+        graph_fail(g, EMU_NO_MEMORY, "%u weights", n);
         return;
     }
     for (uint32_t i = 0; i < w->plan->cut_in; i++) {
         for (uint32_t o = 0; o < w->plan->cut_out; o++)
             pack_part(w, i, o, v + part_at(w, i, o));
     }
-    for (uint32_t c = 1; c < copies; c++)
-        memcpy(v + (size_t)c * n, v, n * sizeof(*v));
-    w->t = graph_constant(g, ELEM_F16, 2, (const uint32_t[]){ copies, n }, v, "weights");
+    w->t = graph_constant_repeated(g, ELEM_F16, 2, (const uint32_t[]){ copies, n }, v, "weights");
     emu_free(v);
 }
 
@@ -135,7 +133,8 @@ static void add_block(struct conv_finish *f, const struct conv_sum *s, const cha
                       uint32_t i, uint32_t b, struct nn_range at)
 {
     struct graph *g = f->nn->g;
-    uint32_t tile = s->first_tile + i * s->tile_step, v = graph_vertex(g, f->cs, codelet, tile);
+    uint32_t tile = conv_plan_tile(s->plan, s->first_piece + i);
+    uint32_t v = graph_vertex(g, f->cs, codelet, tile);
     struct tensor y =
         nn_slice(g, s->y, (const struct nn_range[]){ { b, b + 1 }, at, { 0, NN_ATOM } });
     struct nn_range block = { s->blocks.begin + b, s->blocks.begin + b + 1 };
@@ -158,7 +157,7 @@ void conv_add_up(struct conv_finish *f, const struct conv_sum *s)
         struct nn_range share = nn_part(rows, s->parts, i);
 
         (void)conv_finish_map(f, s->first_copy + i * s->copy_step, s->blocks,
-                              s->first_tile + i * s->tile_step);
+                              conv_plan_tile(s->plan, s->first_piece + i));
         for (uint32_t at = share.begin, stop; at < share.end; at = stop) {
             uint32_t b = at / wide;
 

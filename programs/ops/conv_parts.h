@@ -32,10 +32,11 @@ struct nn_range conv_out_blocks(const struct conv_weights *w, uint32_t o);
 
 /* ---- partial results ---- */
 
-/* Tiles of which each has a partial result of the same output; part i lies on tile first_tile + i
- * tile_step and takes copy first_copy + i copy_step of the biases. */
+/* Partial results of the same output. Share i of it is added up on the tile of piece first_piece +
+ * i of the plan, with copy first_copy + i copy_step of the biases. */
 struct conv_sum {
-    uint32_t parts, first_tile, tile_step, first_copy, copy_step;
+    const struct conv_plan *plan;
+    uint32_t parts, first_piece, first_copy, copy_step;
     struct nn_range blocks;
     const struct tensor *partial; /* borrowed; [parts], each [blocks][positions][16] */
     struct tensor y;              /* [blocks][positions][16], not mapped yet */

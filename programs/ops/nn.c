@@ -27,6 +27,8 @@ enum emu_status nn_new(struct graph *g, struct program seq, uint64_t memory_byte
 
 void nn_free(struct nn *nn)
 {
+    if (nn)
+        emu_free(nn->pooled);
     emu_free(nn);
 }
 
@@ -51,6 +53,15 @@ struct feature op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, con
     graph_map_linear(nn->g, f.t, 64, 64, 0, graph_arch(nn->g)->tiles);
     graph_keep(nn->g, f.t);
     return f;
+}
+
+struct tensor nn_vectors(struct graph *g, const struct feature *x)
+{
+    uint32_t atoms = nn_atoms(x->c);
+    struct tensor t = tensor_reshape(g, x->t, 3, (const uint32_t[]){ atoms, x->n, NN_ATOM });
+
+    t = tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 });
+    return tensor_reshape(g, t, 2, (const uint32_t[]){ x->n, atoms * NN_ATOM });
 }
 
 struct tensor nn_repeat(struct nn *nn, struct tensor t, unsigned rank, const uint32_t *shape)
@@ -107,17 +118,8 @@ struct tensor nn_constant(struct nn *nn, const uint16_t *value, uint32_t n, cons
                           uint32_t copies, const char *name)
 {
     uint32_t shape[2] = { copies, n };
-    uint16_t *all = emu_alloc((size_t)copies * n + 1, sizeof(*all));
-    struct tensor t;
+    struct tensor t = graph_constant_repeated(nn->g, ELEM_F16, 2, shape, value, name);
 
-    if (!all) {
-        graph_fail(nn->g, EMU_NO_MEMORY, "%s: %u copies of %u values", name, copies, n);
-        return nn->zeros;
-    }
-    for (uint32_t i = 0; i < copies; i++)
-        memcpy(all + (size_t)i * n, value, n * sizeof(*all));
-    t = graph_constant(nn->g, ELEM_F16, 2, shape, all, name);
-    emu_free(all);
     for (uint32_t i = 0; i < copies; i++)
         graph_map(nn->g, tensor_index(nn->g, t, i), tile[i]);
     return t;

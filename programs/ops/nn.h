@@ -8,13 +8,21 @@
 
 enum { NN_ATOM = 16, NN_HALF_LOWEST = 0xfbff };
 
+struct nn_range {
+    uint32_t begin, end;
+};
+
 struct nn {
     struct graph *g; /* borrowed */
     struct program seq;
     uint64_t memory_bytes;
-    uint32_t kib_price;   /* of parameters, struct conv_shape */
-    struct tensor zeros;  /* constant [tiles][NN_ZEROS] f16 */
-    uint32_t linear_turn; /* first tile of the next fully connected layer */
+    uint32_t kib_price;  /* of parameters, struct conv_shape */
+    struct tensor zeros; /* constant [tiles][NN_ZEROS] f16 */
+    uint32_t turn;       /* first tile of the last small layer that was spread */
+    /* The last activation whose mean was taken: its channels, and by tile the blocks that it has of
+     * them. Factors for these are made elsewhere. Owned; NULL: there was none. */
+    uint32_t pooled_c;
+    struct nn_range *pooled;
 };
 
 enum { NN_ZEROS = 256 };
@@ -24,9 +32,6 @@ static inline uint32_t nn_atoms(uint32_t channels)
     return (channels + NN_ATOM - 1) / NN_ATOM;
 }
 
-struct nn_range {
-    uint32_t begin, end;
-};
 static inline struct nn_range nn_part(uint32_t n, uint32_t parts, uint32_t i)
 {
     return (struct nn_range){ cut_at(n, parts, i), cut_at(n, parts, i + 1) };
@@ -39,6 +44,9 @@ static inline uint32_t nn_size(struct nn_range r)
 /* A new activation variable, not mapped. */
 struct feature nn_feature(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
                           const char *name);
+
+/* [n][channels] of a feature of one position, channels in whole blocks. */
+struct tensor nn_vectors(struct graph *g, const struct feature *x);
 
 /* The values of t over and over, in a shape. */
 struct tensor nn_repeat(struct nn *nn, struct tensor t, unsigned rank, const uint32_t *shape);

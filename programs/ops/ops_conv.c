@@ -1,5 +1,6 @@
 /* ops_conv.c - a convolution: plans it, makes its result, hands over to the method. */
 #include "programs/ops/conv.h"
+#include "programs/ops/conv_turn.h"
 
 #include <string.h>
 
@@ -36,18 +37,17 @@ enum emu_status conv_finish_begin(struct nn *nn, const struct conv_layer *layer,
                                   struct conv_finish *out)
 {
     uint32_t n = nn_atoms(layer->out_c) * NN_ATOM;
-    uint16_t *bias = emu_alloc((size_t)copies * n, sizeof(*bias));
+    uint16_t *bias = emu_alloc(n, sizeof(*bias));
 
     *out = (struct conv_finish){ .nn = nn, .layer = layer };
     if (!bias) {
         graph_fail(nn->g, EMU_NO_MEMORY, "biases");
         return EMU_NO_MEMORY;
     }
-    for (uint32_t i = 0; layer->bias && i < copies; i++) {
-        for (uint32_t c = 0; c < layer->out_c; c++)
-            bias[(size_t)i * n + c] = nn_half(layer->bias[c]);
-    }
-    out->bias = graph_constant(nn->g, ELEM_F16, 2, (const uint32_t[]){ copies, n }, bias, "bias");
+    for (uint32_t c = 0; layer->bias && c < layer->out_c; c++)
+        bias[c] = nn_half(layer->bias[c]);
+    out->bias =
+        graph_constant_repeated(nn->g, ELEM_F16, 2, (const uint32_t[]){ copies, n }, bias, "bias");
     emu_free(bias);
     return EMU_OK;
 }
@@ -144,6 +144,8 @@ struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer 
     s.kib_price = nn->kib_price;
     if (st == EMU_OK)
         st = plan_conv(graph_arch(nn->g), &s, 0, graph_arch(nn->g)->tiles, nn->memory_bytes, &p);
+    if (st == EMU_OK)
+        st = conv_turn_choose(nn, &x, layer->add, layer->pad_top, layer->pad_left, &p);
     if (st != EMU_OK) {
         graph_fail(nn->g, st, "%s: %s", name, emu_error());
         return x;

@@ -108,14 +108,14 @@ static void run_pieces(const struct field *d, const char *codelet, const char *b
     struct conv_finish finish;
 
     for (uint32_t i = 0; i < pieces; i++) {
-        struct piece at = piece_at(p, &d->y, d->blocks, i);
+        struct piece at = piece_at(p, &d->y, d->blocks, i, 0);
 
         add_piece(d, cs, codelet, blocks, &at);
     }
     if (conv_finish_begin(d->nn, d->layer, pieces / p->cut_out, &finish) != EMU_OK)
         return;
     for (uint32_t i = 0; i < pieces; i++) {
-        struct piece at = piece_at(p, &d->y, d->blocks, i);
+        struct piece at = piece_at(p, &d->y, d->blocks, i, 0);
         struct tensor y = nn_slice(
             d->nn->g, d->y.t, (const struct nn_range[]){ at.o, at.n, at.h, at.w, { 0, NN_ATOM } });
 
@@ -130,18 +130,12 @@ static struct tensor new_weights(const struct field *d, uint16_t *packed)
     const struct conv_plan *p = d->plan;
     uint32_t copies = p->cut_n * p->cut_h * p->cut_w;
     uint32_t shape[3] = { copies, d->blocks, d->values };
-    size_t n = (size_t)d->blocks * d->values;
-    uint16_t *all = emu_alloc(copies * n, sizeof(*all));
     struct tensor t = d->x.t;
 
-    if (all && packed) {
-        for (uint32_t i = 0; i < copies; i++)
-            memcpy(all + i * n, packed, n * sizeof(*all));
-        t = graph_constant(d->nn->g, ELEM_F16, 3, shape, all, "weights");
-    } else {
+    if (packed)
+        t = graph_constant_repeated(d->nn->g, ELEM_F16, 3, shape, packed, "weights");
+    else
         graph_fail(d->nn->g, EMU_NO_MEMORY, "weights");
-    }
-    emu_free(all);
     emu_free(packed);
     return t;
 }

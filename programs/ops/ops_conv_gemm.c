@@ -1,6 +1,6 @@
 /* ops_conv_gemm.c - a convolution of kernel 1 as a matrix product: positions times channels.
  *
- * Tile (i, f, o) multiplies its positions f and input blocks i with its output blocks o. With the
+ * Tile (f, o, i) multiplies its positions f and input blocks i with its output blocks o. With the
  * input channels on one tile it adds bias and activation where the product lies; else the tiles of
  * (f, o) have partial results each and add up a share of the positions, bias, residual and
  * activation included.
@@ -21,7 +21,7 @@ static uint32_t tile_of(const struct gemm *m, uint32_t i, uint32_t f, uint32_t o
 {
     const struct conv_plan *p = m->plan;
 
-    return p->first_tile + (i * p->cut_h + f) * p->cut_out + o;
+    return conv_plan_tile(p, ((uint64_t)f * p->cut_out + o) * p->cut_in + i);
 }
 
 static struct nn_range f_range(const struct gemm *m, uint32_t f)
@@ -102,6 +102,7 @@ static void add_up(const struct gemm *m, struct tensor partials)
     struct graph *g = m->nn->g;
     const struct conv_plan *p = m->plan;
     struct tensor *partial = emu_alloc(p->cut_in, sizeof(*partial));
+    uint32_t groups = p->cut_h * p->cut_out;
     struct conv_finish finish;
 
     if (!partial)
@@ -110,12 +111,12 @@ static void add_up(const struct gemm *m, struct tensor partials)
         emu_free(partial);
         return;
     }
-    for (uint32_t k = 0; k < p->cut_h * p->cut_out; k++) {
+    for (uint32_t k = 0; k < groups; k++) {
         uint32_t f = k / p->cut_out, o = k % p->cut_out;
         struct nn_range blocks = o_range(m, o), at = f_range(m, f);
         struct conv_sum s = { .parts = p->cut_in,
-                              .first_tile = tile_of(m, 0, f, o),
-                              .tile_step = p->cut_h * p->cut_out,
+                              .plan = p,
+                              .first_piece = (k + p->sum_turn) % groups * p->cut_in,
                               .first_copy = f,
                               .copy_step = p->cut_h,
                               .blocks = blocks,

@@ -1,8 +1,8 @@
 /* ops_conv_window.c - convolutions of k x k in groups of whole blocks of 16 channels, or dense: the
  * matrix unit on shifted windows of a tile's piece of the field.
  *
- * Tile (i, n, h, w, o): input blocks, or rows of the kernel where there are groups; picture, rows,
- * columns, units of the output (a block, or a group). Each fetches its rows and columns with halo
+ * Tile (n, h, w, o, i): picture, rows, columns, units of the output (a block, or a group); input
+ * blocks, or rows of the kernel where there are groups. Each fetches its rows and columns with halo
  * and border; for stride 2 every second row and column apart (planes), so that windows are runs of
  * neighbours there, too. Rows of a result have the length of rows of the input: what is behind the
  * width of the piece is left out when the result is copied together, or added up with those of
@@ -73,11 +73,11 @@ static struct nn_range out_blocks(const struct window *m, struct nn_range units)
 
 /* Every stride-th row from `row` on, every stride-th column from `column` on, as long as a plane.
  */
-static struct tensor plane_of(const struct window *m, const struct planes *l, uint32_t tile,
+static struct tensor plane_of(const struct window *m, const struct planes *l, uint32_t from,
                               struct tensor t, uint32_t row, uint32_t column)
 {
     struct graph *g = m->nn->g;
-    struct tensor border = tensor_index(g, l->win.border, tile);
+    struct tensor border = tensor_index(g, l->win.border, from);
 
     t = tensor_slice(g, t, 2, row, tensor_shape(g, t)[2]);
     t = tensor_slice(g, t, 3, column, tensor_shape(g, t)[3]);
@@ -100,7 +100,7 @@ static struct tensor input_of(const struct window *m, const struct planes *l, co
         return t;
     }
     for (uint32_t k = 0; k < planes && graph_status(g) == EMU_OK; k++)
-        part[k] = plane_of(m, l, p->tile, t, k / l->plane_columns, k % l->plane_columns);
+        part[k] = plane_of(m, l, p->border, t, k / l->plane_columns, k % l->plane_columns);
     if (graph_status(g) == EMU_OK)
         t = tensor_concat(g, part, planes, 1);
     emu_free(part);
@@ -193,10 +193,7 @@ static struct tensor new_product(struct window *m, const struct piece *p, uint32
 
 static struct piece piece_of(const struct window *m, uint32_t i, uint32_t index)
 {
-    struct piece p = piece_at(m->plan, &m->y, m->weights.units, index);
-
-    p.tile += i * m->pieces;
-    return p;
+    return piece_at(m->plan, &m->y, m->weights.units, index, i);
 }
 
 /* All calls of tile (i, index). Groups of several blocks take a call each. */
@@ -307,6 +304,12 @@ static enum emu_status finish_in_place(const struct window *m)
     return EMU_OK;
 }
 
+/* The output piece whose tiles add up the parts of piece k. */
+static uint32_t sum_group(const struct window *m, uint32_t k)
+{
+    return (k + m->plan->sum_turn) % m->pieces;
+}
+
 /* Partial sums, or a residual. */
 static enum emu_status add_up(const struct window *m)
 {
@@ -321,8 +324,8 @@ static enum emu_status add_up(const struct window *m)
     for (uint32_t k = 0; s == EMU_OK && k < m->pieces; k++) {
         struct piece p = piece_of(m, 0, k);
         struct conv_sum sum = { .parts = parts,
-                                .first_tile = p.tile,
-                                .tile_step = m->pieces,
+                                .plan = m->plan,
+                                .first_piece = sum_group(m, k) * parts,
                                 .first_copy = p.copy,
                                 .copy_step = copies,
                                 .blocks = out_blocks(m, p.o),

@@ -1,6 +1,7 @@
 /* ops_field.c - what a network does position by position besides convolutions: sums of two
  * activations, and maxima of windows.
  */
+#include "programs/ops/conv_turn.h"
 #include "programs/ops/pieces.h"
 
 /* ---- sums ---- */
@@ -44,8 +45,8 @@ struct feature op_feature_add(struct nn *nn, struct feature a, struct feature b,
 
 enum { LOWEST_VALUES = 64 };
 
-/* The lowest numbers, on every tile that has a piece. */
-static struct tensor new_lowest(struct nn *nn, uint32_t pieces)
+/* The lowest numbers, on every tile. */
+static struct tensor new_lowest(struct nn *nn)
 {
     uint32_t tiles = graph_arch(nn->g)->tiles, *tile = emu_alloc(tiles, sizeof(*tile));
     uint16_t value[LOWEST_VALUES];
@@ -53,10 +54,10 @@ static struct tensor new_lowest(struct nn *nn, uint32_t pieces)
 
     for (int i = 0; i < LOWEST_VALUES; i++)
         value[i] = NN_HALF_LOWEST;
-    for (uint32_t i = 0; tile && i < pieces; i++)
+    for (uint32_t i = 0; tile && i < tiles; i++)
         tile[i] = i;
     if (tile)
-        t = nn_constant(nn, value, LOWEST_VALUES, tile, pieces, "lowest");
+        t = nn_constant(nn, value, LOWEST_VALUES, tile, tiles, "lowest");
     else
         graph_fail(nn->g, EMU_NO_MEMORY, "lowest numbers");
     emu_free(tile);
@@ -112,6 +113,8 @@ struct feature op_max_pool(struct nn *nn, struct feature x, uint32_t kernel, uin
         st = FAIL(USAGE, "a border of %u around windows of %u", pad, kernel);
     if (st == EMU_OK)
         st = plan_pool(a, &s, 0, a->tiles, nn->memory_bytes, &p);
+    if (st == EMU_OK)
+        st = conv_turn_choose(nn, &x, NULL, pad, pad, &p);
     if (st != EMU_OK) {
         graph_fail(g, st, "%s: %s", name, emu_error());
         return x;
@@ -120,10 +123,10 @@ struct feature op_max_pool(struct nn *nn, struct feature x, uint32_t kernel, uin
     pieces = p.cut_n * p.cut_h * p.cut_w * p.cut_out;
     y = nn_feature(nn, x.n, x.c, s.out_h, s.out_w, "out");
     if (pad)
-        win.border = new_lowest(nn, pieces);
+        win.border = new_lowest(nn);
     cs = op_compute_set(g, nn->seq, "pool");
     for (uint32_t i = 0; i < pieces; i++) {
-        struct piece at = piece_at(&p, &y, nn_atoms(x.c), i);
+        struct piece at = piece_at(&p, &y, nn_atoms(x.c), i, 0);
 
         pool_piece(nn, cs, &x, &y, &win, &at);
     }

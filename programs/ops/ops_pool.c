@@ -1,58 +1,242 @@
-/* ops_pool.c - what a network does with whole channels: their mean, a fully connected layer on the
- * means, and the product with its result.
+/* ops_pool.c - what a network does with whole channels: their mean, and the product with a value
+ * for each.
+ *
+ * A mean is made of sums on every tile, which are brought together in stages (plan_sums()); the
+ * last stage divides and rounds to f16.
  */
 #include <string.h>
 
 #include "programs/ops/fragments.h"
-#include "programs/ops/reduce_pieces.h"
+#include "programs/ops/spread.h"
+#include "programs/plan/plan_linear.h"
 
 /* ---- mean ---- */
 
-/* Sums of every fragment, [16] each block, as pieces of [c16][n][16]. */
+/* Partial sums of 16 channels of a picture, f32, on a tile. */
+struct pool_part {
+    struct tensor t;
+    uint32_t unit; /* block n + picture */
+    uint32_t tile;
+};
+
+struct pool_parts {
+    VEC(struct pool_part);
+};
+
+/* Sums of every fragment, in the order of channels and pictures, then of tiles. */
 static enum emu_status sum_fragments(struct nn *nn, const struct feature *x,
-                                     const struct fragments *all, struct reduce_piece *piece)
+                                     const struct fragments *all, struct pool_parts *out)
 {
-    uint32_t at = 0;
+    uint32_t units = nn_atoms(x->c) * x->n, *first = emu_alloc(units + 1, sizeof(*first)), at = 0;
     struct tensor sum;
 
+    if (!first)
+        return FAIL(NO_MEMORY, "%u sums", units);
     fragments_sum(nn, x, all, &sum, NULL);
     for (size_t i = 0; i < all->list.count; i++) {
         const struct fragment *f = &all->list.at[i];
-        uint64_t column = ((uint64_t)f->block * x->n + f->n) * NN_ATOM;
-        uint32_t end = at + f->blocks * NN_ATOM;
 
-        piece[i] = (struct reduce_piece){ tensor_slice(nn->g, sum, 0, at, end), column,
-                                          column + f->blocks * NN_ATOM, 0, fragment_tile(all, f) };
-        at = end;
+        for (uint32_t b = 0; b < f->blocks; b++)
+            first[(f->block + b) * x->n + f->n + 1]++;
+        out->count += f->blocks;
     }
+    for (uint32_t u = 0; u < units; u++)
+        first[u + 1] += first[u];
+    out->at = emu_alloc(out->count + 1, sizeof(*out->at));
+    for (size_t i = 0; out->at && i < all->list.count; i++) {
+        const struct fragment *f = &all->list.at[i];
+
+        for (uint32_t b = 0; b < f->blocks; b++, at += NN_ATOM) {
+            uint32_t unit = (f->block + b) * x->n + f->n;
+
+            out->at[first[unit]++] =
+                (struct pool_part){ tensor_slice(nn->g, sum, 0, at, at + NN_ATOM), unit,
+                                    fragment_tile(all, f) };
+        }
+    }
+    emu_free(first);
+    return out->at ? graph_status(nn->g) : FAIL(NO_MEMORY, "sums");
+}
+
+/* The most parts of a unit. */
+static uint32_t most_parts(const struct pool_parts *p)
+{
+    uint32_t most = 0, now = 0;
+
+    for (size_t i = 0; i < p->count; i++) {
+        now = i && p->at[i].unit == p->at[i - 1].unit ? now + 1 : 1;
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
+/* One vertex: the sum of columns of parts [0, parts) on a tile. */
+static void add_parts(struct nn *nn, uint32_t v, const struct pool_part *p, uint32_t parts,
+                      struct nn_range columns, struct tensor out)
+{
+    struct tensor *t = emu_alloc(parts, sizeof(*t));
+
+    if (!t) {
+        graph_fail(nn->g, EMU_NO_MEMORY, "%u sums", parts);
+        return;
+    }
+    for (uint32_t i = 0; i < parts; i++)
+        t[i] = tensor_slice(nn->g, p[i].t, 0, columns.begin, columns.end);
+    vertex_connect(nn->g, v, "partials", tensor_concat(nn->g, t, parts, 0));
+    vertex_connect(nn->g, v, "out", out);
+    vertex_set_u32(nn->g, v, "p", parts);
+    emu_free(t);
+}
+
+/* A stage that is not the last one: groups of up to fan_in parts become one; members of a group
+ * share the columns. */
+static enum emu_status add_groups(struct nn *nn, struct pool_parts *p, uint32_t fan_in,
+                                  uint32_t columns, const char *name)
+{
+    struct graph *g = nn->g;
+    uint32_t shape[2] = { (uint32_t)p->count, NN_ATOM }, cs = op_compute_set(g, nn->seq, name);
+    struct tensor sums = graph_variable(g, ELEM_F32, 2, shape, name);
+    struct pool_parts next = { 0 };
+    enum emu_status s = EMU_OK;
+
+    for (size_t i = 0, k; i < p->count && s == EMU_OK; i = k) {
+        struct tensor out = tensor_index(g, sums, (uint32_t)next.count);
+
+        for (k = i + 1; k < p->count && k < i + fan_in && p->at[k].unit == p->at[i].unit;)
+            k++;
+        for (uint32_t c = 0, tile; c < NN_ATOM; c += columns) {
+            struct tensor part = tensor_slice(g, out, 0, c, c + columns);
+            uint32_t v;
+
+            tile = p->at[i + c / columns % (k - i)].tile;
+            v = graph_vertex(g, cs, "reduce_sum_f32_f32", tile);
+            graph_map(g, part, tile);
+            add_parts(nn, v, &p->at[i], (uint32_t)(k - i), (struct nn_range){ c, c + columns },
+                      part);
+        }
+        s = VEC_PUSH(&next, (struct pool_part){ out, p->at[i].unit, p->at[i].tile });
+    }
+    /* Fewer sums are left than were made room for: the others lie anywhere. */
+    if (next.count < p->count)
+        graph_map(g, tensor_slice(g, sums, 0, (uint32_t)next.count, shape[0]), p->at[0].tile);
+    VEC_FREE(p);
+    *p = next;
+    return s;
+}
+
+/* A unit whose parts are on the tiles with its mark. */
+struct pool_unit {
+    const uint32_t *mark; /* by tile */
+    uint32_t unit;
+};
+
+static int has_part(const void *ctx, uint32_t tile)
+{
+    const struct pool_unit *u = ctx;
+
+    return u->mark[tile] == u->unit + 1;
+}
+
+/* The last stage for parts [0, parts) of a unit. */
+static void add_mean(struct nn *nn, uint32_t cs, const struct pool_part *p, uint32_t parts,
+                     struct nn_range columns, struct tensor out, float scale, uint32_t tile)
+{
+    uint32_t v = graph_vertex(nn->g, cs, "sum_scale_f16", tile);
+
+    graph_map(nn->g, out, tile);
+    vertex_set_f32(nn->g, v, "scale", scale);
+    add_parts(nn, v, p, parts, columns, out);
+}
+
+/* The last stage: means of all channels, on tiles that have no part of them. */
+static enum emu_status add_means(struct nn *nn, const struct pool_parts *p, uint32_t columns,
+                                 struct feature *y, float scale)
+{
+    struct graph *g = nn->g;
+    uint32_t units = nn_atoms(y->c) * y->n, tiles = graph_arch(g)->tiles;
+    uint32_t cs = op_compute_set(g, nn->seq, "mean"), *mark = emu_alloc(tiles, sizeof(*mark));
+    struct tensor out = tensor_reshape(g, y->t, 2, (const uint32_t[]){ units, NN_ATOM });
+    struct spread spread = { 0 };
+    enum emu_status s = spread_new(nn, units * (NN_ATOM / columns), &spread);
+
+    if (s == EMU_OK && !mark)
+        s = FAIL(NO_MEMORY, "%u tiles", tiles);
+    for (size_t i = 0, k; i < p->count && s == EMU_OK; i = k) {
+        struct pool_unit unit = { mark, p->at[i].unit };
+        struct tensor of = tensor_index(g, out, unit.unit);
+
+        for (k = i; k < p->count && p->at[k].unit == unit.unit; k++)
+            mark[p->at[k].tile] = unit.unit + 1;
+        for (uint32_t c = 0; c < NN_ATOM; c += columns)
+            add_mean(nn, cs, &p->at[i], (uint32_t)(k - i), (struct nn_range){ c, c + columns },
+                     tensor_slice(g, of, 0, c, c + columns), scale,
+                     spread_take(&spread, has_part, &unit));
+    }
+    spread_free(&spread);
+    emu_free(mark);
+    return s;
+}
+
+/* Remembers where the blocks of x lie. */
+static enum emu_status remember(struct nn *nn, const struct feature *x, const struct fragments *all)
+{
+    uint32_t tiles = graph_arch(nn->g)->tiles;
+
+    emu_free(nn->pooled);
+    nn->pooled_c = x->c;
+    nn->pooled = emu_alloc(tiles, sizeof(*nn->pooled));
+    if (!nn->pooled)
+        return FAIL(NO_MEMORY, "%u tiles", tiles);
+    for (size_t i = 0; i < all->list.count; i++) {
+        const struct fragment *f = &all->list.at[i];
+        struct nn_range *r = &nn->pooled[fragment_tile(all, f)];
+        uint32_t end = f->block + f->blocks;
+
+        r->begin = r->end && r->begin < f->block ? r->begin : f->block;
+        r->end = r->end > end ? r->end : end;
+    }
+    return EMU_OK;
+}
+
+static enum emu_status pool(struct nn *nn, const struct feature *x, struct pool_parts *parts,
+                            struct feature *y)
+{
+    struct sums_plan plan;
+    struct fragments all;
+    enum emu_status s = fragments_of(nn, x, &all);
+
+    if (s == EMU_OK)
+        s = sum_fragments(nn, x, &all, parts);
+    if (s == EMU_OK)
+        s = remember(nn, x, &all);
+    fragments_free(&all);
+    TRY(s);
+    plan_sums(graph_arch(nn->g), most_parts(parts), nn_atoms(x->c) * x->n, &plan);
+    for (unsigned i = 0; i + 1 < plan.stages; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "stage%u", i);
+        TRY(add_groups(nn, parts, plan.fan_in[i], plan.columns[i], name));
+    }
+    TRY(add_means(nn, parts, plan.columns[plan.stages - 1], y, 1.0f / (float)(x->h * x->w)));
     return graph_status(nn->g);
 }
 
 struct feature op_global_pool(struct nn *nn, struct feature x, const char *name)
 {
-    struct graph *g = nn->g;
-    struct feature y = { x.t, x.n, x.c, 1, 1 };
-    uint32_t shape[5] = { nn_atoms(x.c), x.n, 1, 1, NN_ATOM };
-    struct reduce_piece *piece = NULL;
-    struct fragments all;
-    enum emu_status s;
+    struct pool_parts parts = { 0 };
+    struct feature y = x;
+    enum emu_status s = graph_status(nn->g);
 
-    graph_push(g, name);
-    s = fragments_of(nn, &x, &all);
+    graph_push(nn->g, name);
     if (s == EMU_OK) {
-        piece = emu_alloc(all.list.count + 1, sizeof(*piece));
-        s = piece ? sum_fragments(nn, &x, &all, piece) : FAIL(NO_MEMORY, "sums");
+        y = nn_feature(nn, x.n, x.c, 1, 1, "out");
+        s = pool(nn, &x, &parts, &y);
     }
-    if (s == EMU_OK) {
-        y.t = reduce_pieces(g, nn->seq, REDUCE_SUM, piece, all.list.count, "tiles");
-        y.t = op_binary_scalar(g, nn->seq, BINARY_MUL, y.t, 1.0f / (float)(x.h * x.w), "mean");
-        y.t = tensor_reshape(g, op_cast(g, nn->seq, y.t, ELEM_F16, "f16"), 5, shape);
-    } else {
-        graph_fail(g, s, "%s: %s", name, emu_error());
-    }
-    graph_pop(g);
-    emu_free(piece);
-    fragments_free(&all);
+    if (s != EMU_OK)
+        graph_fail(nn->g, s, "%s: %s", name, emu_error());
+    graph_pop(nn->g);
+    VEC_FREE(&parts);
     return y;
 }
 
@@ -81,140 +265,4 @@ struct feature op_channel_scale(struct nn *nn, struct feature x, struct feature 
     }
     fragments_free(&all);
     return x;
-}
-
-/* ---- fully connected ---- */
-
-enum { LINEAR_TURN = 97 }; /* tiles between the first ones of two layers; prime */
-
-/* f16 [rows][columns], zero where out or in has ended. */
-static uint16_t *pack_matrix(uint32_t out, uint32_t in, uint32_t rows, uint32_t columns,
-                             const float *w)
-{
-    uint16_t *m = emu_alloc((size_t)rows * columns, sizeof(*m));
-
-    for (uint32_t r = 0; m && r < out; r++) {
-        for (uint32_t c = 0; c < in; c++)
-            m[(size_t)r * columns + c] = nn_half(w[(size_t)r * in + c]);
-    }
-    return m;
-}
-
-/* The tile of block o of 16 rows: spread over the chip, from another tile on for every layer. */
-static uint32_t linear_tile(const struct nn *nn, uint32_t o, uint32_t blocks)
-{
-    uint64_t tiles = graph_arch(nn->g)->tiles, step = blocks < tiles ? tiles / blocks : 1;
-
-    return (uint32_t)((o * step + nn->linear_turn) % tiles);
-}
-
-static void multiply_rows(struct nn *nn, struct feature x, struct feature y, struct tensor matrix)
-{
-    struct graph *g = nn->g;
-    uint32_t blocks = nn_atoms(y.c), cs = op_compute_set(g, nn->seq, "multiply");
-
-    for (uint32_t o = 0; o < blocks; o++) {
-        uint32_t tile = linear_tile(nn, o, blocks);
-        struct tensor rows = tensor_slice(g, matrix, 0, o * NN_ATOM, (o + 1) * NN_ATOM);
-
-        graph_map(g, rows, tile);
-        graph_map(g, tensor_index(g, y.t, o), tile);
-        for (uint32_t n = 0; n < x.n; n++) {
-            uint32_t v = graph_vertex(g, cs, "matvec_f16", tile);
-
-            vertex_connect(g, v, "a", tensor_flatten(g, rows));
-            vertex_connect(g, v, "x", tensor_flatten(g, tensor_slice(g, x.t, 1, n, n + 1)));
-            vertex_connect(
-                g, v, "y",
-                tensor_flatten(g, tensor_slice(g, tensor_index(g, y.t, o), 0, n, n + 1)));
-        }
-    }
-}
-
-/* y [c16][n][1][1][16] = act(y + bias), block by block. */
-static void add_bias(struct nn *nn, struct feature y, const float *bias, enum activation act)
-{
-    struct graph *g = nn->g;
-    uint32_t blocks = nn_atoms(y.c), n = blocks * NN_ATOM, cs;
-    uint16_t *b = emu_alloc(n, sizeof(*b));
-    struct tensor all;
-    char codelet[40];
-
-    if (!b) {
-        graph_fail(g, EMU_NO_MEMORY, "biases");
-        return;
-    }
-    for (uint32_t c = 0; bias && c < y.c; c++)
-        b[c] = nn_half(bias[c]);
-    /* What is behind the last channel is zero: a sigmoid's argument is the lowest number there. */
-    for (uint32_t c = y.c; act == ACT_SIGMOID && c < n; c++)
-        b[c] = NN_HALF_LOWEST;
-    all = graph_constant(g, ELEM_F16, 1, &n, b, "bias");
-    emu_free(b);
-    cs = op_compute_set(g, nn->seq, "finish");
-    nn_codelet(codelet, "bias", act);
-    for (uint32_t o = 0; o < blocks; o++) {
-        struct tensor own = tensor_slice(g, all, 0, o * NN_ATOM, (o + 1) * NN_ATOM);
-        uint32_t tile = linear_tile(nn, o, blocks), v = graph_vertex(g, cs, codelet, tile);
-
-        graph_map(g, own, tile);
-        vertex_connect(g, v, "x", tensor_flatten(g, tensor_index(g, y.t, o)));
-        vertex_connect(g, v, "bias", own);
-        vertex_set_u32(g, v, "blocks", 1);
-        vertex_set_u32(g, v, "f", y.n);
-    }
-}
-
-struct feature op_linear(struct nn *nn, struct feature x, uint32_t out, const float *weights,
-                         const float *bias, enum activation act, const char *name)
-{
-    struct graph *g = nn->g;
-    uint32_t shape[2] = { nn_atoms(out) * NN_ATOM, nn_atoms(x.c) * NN_ATOM };
-    uint16_t *m = pack_matrix(out, x.c, shape[0], shape[1], weights);
-    struct feature y = x;
-
-    nn->linear_turn += LINEAR_TURN;
-
-    graph_push(g, name);
-    if (m) {
-        struct tensor matrix = graph_constant(g, ELEM_F16, 2, shape, m, "weights");
-
-        y = nn_feature(nn, x.n, out, 1, 1, "out");
-        multiply_rows(nn, x, y, matrix);
-        if (bias || act != ACT_NONE)
-            add_bias(nn, y, bias, act);
-    } else {
-        graph_fail(g, EMU_NO_MEMORY, "%s: weights", name);
-    }
-    graph_pop(g);
-    emu_free(m);
-    return y;
-}
-
-/* ---- scores ---- */
-
-struct tensor op_scores(struct nn *nn, struct feature x, const char *name)
-{
-    struct graph *g = nn->g;
-    uint32_t shape[2] = { x.n, x.c }, tiles = graph_arch(g)->tiles;
-    struct tensor in = graph_variable(g, ELEM_F16, 2, shape, name), *part, all = in;
-
-    graph_push(g, name);
-    part = emu_alloc(x.n, sizeof(*part));
-    for (uint32_t n = 0; part && n < x.n; n++) {
-        struct tensor classes = tensor_flatten(g, tensor_slice(g, x.t, 1, n, n + 1));
-        struct tensor row = tensor_index(g, in, n);
-
-        graph_map(g, row, n % tiles);
-        program_add(g, nn->seq, program_copy(g, tensor_slice(g, classes, 0, 0, x.c), row));
-        part[n] = tensor_reshape(g, op_softmax(g, nn->seq, row, "softmax"), 2,
-                                 (const uint32_t[]){ 1, x.c });
-    }
-    if (part)
-        all = tensor_concat(g, part, x.n, 0);
-    else
-        graph_fail(g, EMU_NO_MEMORY, "scores");
-    graph_pop(g);
-    emu_free(part);
-    return all;
 }

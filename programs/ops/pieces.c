@@ -4,13 +4,15 @@
 #include <string.h>
 
 struct piece piece_at(const struct conv_plan *plan, const struct feature *y, uint32_t blocks,
-                      uint32_t index)
+                      uint32_t index, uint32_t i)
 {
+    uint64_t k = (uint64_t)index * plan->cut_in + i;
     uint32_t o = index % plan->cut_out, rest = index / plan->cut_out;
     uint32_t w = rest % plan->cut_w, h = rest / plan->cut_w % plan->cut_h;
 
-    return (struct piece){ .tile = plan->first_tile + index,
+    return (struct piece){ .tile = conv_plan_tile(plan, k),
                            .copy = rest,
+                           .border = conv_plan_tile(plan, k + plan->tiles / 2),
                            .n = nn_part(y->n, plan->cut_n, rest / plan->cut_w / plan->cut_h),
                            .h = nn_part(y->h, plan->cut_h, h),
                            .w = nn_part(y->w, plan->cut_w, w),
@@ -87,7 +89,7 @@ struct tensor piece_input(struct nn *nn, const struct feature *x, const struct w
     struct reach h = reach_of(win->rows, win->stride, win->pad_top, p->h, x->h);
     struct reach w = reach_of(win->columns, win->stride, win->pad_left, p->w, x->w);
     unsigned picture = tensor_rank(g, x->t) == 4 ? 0 : 1; /* pictures have no blocks */
-    struct tensor border = tensor_index(g, win->border, p->tile), t = x->t;
+    struct tensor border = tensor_index(g, win->border, p->border), t = x->t;
 
     if (picture)
         t = tensor_slice(g, t, 0, blocks.begin, blocks.end);

@@ -9,12 +9,14 @@
 /* One tile's part of an output [blocks][n][h][w][16]. */
 struct piece {
     uint32_t tile, copy; /* copy: of parameters, which are cut by blocks only */
+    uint32_t border;     /* the tile whose border is fetched: another one */
     struct nn_range n, h, w, o;
 };
 
-/* Piece `index` of plan->cut_n x cut_h x cut_w x cut_out, blocks running fastest. */
+/* Piece `index` of plan->cut_n x cut_h x cut_w x cut_out, blocks running fastest, on the tile that
+ * has part i of cut_in parts of its input. */
 struct piece piece_at(const struct conv_plan *plan, const struct feature *y, uint32_t blocks,
-                      uint32_t index);
+                      uint32_t index, uint32_t i);
 
 /* How windows lie on the input; border: what stands around it, by tile [tiles][..]. */
 struct windows {

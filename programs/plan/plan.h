@@ -47,6 +47,18 @@ uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words);
  * some thousand pairs of tiles are looked at; who tries many cuts asks once. */
 uint64_t plan_exchange_latency(const struct arch *a);
 
+/* What exchange phases of a machine have in common. Ask once: some thousand pairs of tiles are
+ * looked at. */
+struct plan_port {
+    uint64_t way; /* events of the longest way from a tile to a mux */
+    uint64_t lag; /* from there to memory, at most */
+};
+struct plan_port plan_port(const struct arch *a);
+/* Cycles of an exchange phase, without its sync, in which a tile takes in so many words of which
+ * each goes to `fan_out` tiles at once. Where each goes to one, senders are as busy as receivers,
+ * and the schedule has holes. */
+uint64_t plan_port_cycles(const struct plan_port *p, uint64_t words, uint64_t fan_out);
+
 /* A field of a codelet: elements of an edge or list, or the value of a scalar. */
 struct plan_field {
     const char *name;

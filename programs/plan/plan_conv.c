@@ -186,7 +186,7 @@ static enum emu_status begin(const struct arch *a, const struct conv_shape *s, u
     if (!tiles || first_tile + tiles > a->tiles)
         return FAIL(USAGE, "a convolution on %u tiles from %u on: the chip has %u", tiles,
                     first_tile, a->tiles);
-    p->exchange_latency = plan_exchange_latency(a);
+    p->port = plan_port(a);
     return check_shape(s);
 }
 

@@ -30,10 +30,20 @@ struct conv_plan {
      * product is the tiles used. */
     uint32_t cut_n, cut_h, cut_w, cut_out, cut_in;
     uint32_t first_tile, tiles;
-    uint64_t exchange_latency; /* plan_exchange_latency() */
-    uint64_t weight_bytes;     /* parameters on the busiest tile */
+    /* Piece k lies on tile number k + turn of these, around the end; partial sums of a group of
+     * cut_in tiles are added up on the group sum_turn further on. So that what a tile needs comes
+     * from others: what lies there already would be copied, at a higher cost than an exchange. */
+    uint32_t turn, sum_turn;
+    struct plan_port port;
+    uint64_t weight_bytes; /* parameters on the busiest tile */
     struct plan_cost cost;
 };
+
+/* The tile of piece k of a plan: (output piece) x cut_in + part of the input. */
+static inline uint32_t conv_plan_tile(const struct conv_plan *p, uint64_t k)
+{
+    return p->first_tile + (uint32_t)((k + p->turn) % p->tiles);
+}
 
 /* The cheapest plan, the price of its parameters included, on tiles [first_tile, first_tile +
  * tiles) within memory_bytes of temporary memory a tile, else the one that needs least. EMU_USAGE

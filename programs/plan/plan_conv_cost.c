@@ -23,15 +23,19 @@ static uint64_t finish_cycles(const struct arch *a, const struct conv_shape *s, 
 static void cost_partials(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
 {
     uint64_t rows = sh->out * sh->n * sh->h * sh->w, share = ceil_div(rows, p->cut_in);
-    uint64_t terms = p->cut_in + p->shape.add;
+    uint64_t terms = p->cut_in + p->shape.add, from_others = terms;
     const struct plan_field field[] = { { "partials", (uint32_t)(share * ATOM * terms) },
                                         { "bias", ATOM },
                                         { "out", (uint32_t)(share * ATOM) },
                                         { "p", (uint32_t)terms } };
 
-    p->cost.exchange_partials = share * ATOM_WORDS * (terms - 1) + p->exchange_latency;
+    /* With one group of tiles each has its own part of the sum already, and copies it. */
+    if ((uint64_t)p->cut_n * p->cut_h * p->cut_w * p->cut_out == 1 || p->cut_in == 1) {
+        from_others--;
+        p->cost.rearrange += plan_copy_cycles(a, share * ATOM_BYTES);
+    }
+    p->cost.exchange_partials = plan_port_cycles(&p->port, share * ATOM_WORDS * from_others, 1);
     p->cost.sync += a->sync_chip_cycles;
-    p->cost.rearrange += plan_copy_cycles(a, share * ATOM_BYTES);
     p->cost.reduce = plan_cycles(a,
                                  p->shape.swish  ? "reduce_bias_swish_f16"
                                  : p->shape.relu ? "reduce_bias_relu_f16"
@@ -40,7 +44,14 @@ static void cost_partials(const struct arch *a, const struct conv_shard *sh, str
     p->cost.tile_bytes += share * ATOM_BYTES * terms;
 }
 
-static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh)
+/* The residual lies below the products from the start: it is fetched in a phase of its own. */
+static void cost_residual(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
+{
+    p->cost.exchange_partials = plan_port_cycles(&p->port, sh->out * sh->h * ATOM_WORDS, 1);
+    p->cost.sync += a->sync_chip_cycles;
+}
+
+static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh, int add)
 {
     const struct plan_field field[] = {
         { "in", (uint32_t)(sh->h * sh->in * ATOM) },
@@ -51,7 +62,7 @@ static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh)
         { "f", (uint32_t)sh->h },
     };
 
-    return plan_cycles(a, "matmul_f16", field, EMU_COUNT_OF(field));
+    return plan_cycles(a, add ? "matmul_add_f16" : "matmul_f16", field, EMU_COUNT_OF(field));
 }
 
 /* Positions of a result of windows, with those between its rows. */
@@ -116,6 +127,12 @@ static uint64_t pool_cycles(const struct arch *a, const struct conv_shape *s,
     return plan_cycles(a, "maxpool_f16", field, EMU_COUNT_OF(field));
 }
 
+/* Tiles that take the same input: those that make different outputs of it. */
+static uint64_t fan_out(const struct conv_plan *p)
+{
+    return p->method == CONV_FIRST || p->shape.groups == 1 ? p->cut_out : 1;
+}
+
 void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
 {
     const struct conv_shape *s = &p->shape;
@@ -125,7 +142,7 @@ void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct co
     memset(&p->cost, 0, sizeof(p->cost));
     switch (p->method) {
     case CONV_GEMM:
-        p->cost.compute = gemm_cycles(a, sh);
+        p->cost.compute = gemm_cycles(a, sh, p->cut_in == 1 && s->add);
         break;
     case CONV_WINDOW:
         p->cost.compute = sh->n * window_cycles(a, s, sh);
@@ -145,8 +162,10 @@ void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct co
         p->cost.compute = sh->n * pool_cycles(a, s, sh);
         break;
     }
-    p->cost.exchange_in = in_bytes / 4 + p->exchange_latency;
+    p->cost.exchange_in = plan_port_cycles(&p->port, in_bytes / 4, fan_out(p));
     p->cost.sync = a->sync_chip_cycles;
+    if (p->method == CONV_GEMM && p->cut_in == 1 && s->add)
+        cost_residual(a, sh, p);
     p->cost.tile_bytes += in_bytes + out_bytes;
     if (p->cut_in > 1 || (p->method == CONV_WINDOW && s->add))
         cost_partials(a, sh, p);

@@ -22,7 +22,7 @@ struct conv_shard {
     uint64_t rows;       /* of the kernel */
 };
 
-/* Sets p->cost for a cut whose largest shard is sh; shape, method, cuts and latency are set. */
+/* Sets p->cost for a cut whose largest shard is sh; shape, method, cuts and port are set. */
 void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p);
 
 #endif

@@ -3,12 +3,33 @@
 
 #include <string.h>
 
-uint64_t plan_exchange_latency(const struct arch *a)
+/* A schedule in which all tiles send and receive all the time, in messages of 9 to 64 words, takes
+ * 1.15 to 1.24 of its words (bench_schedule, docs/programs.md 3): holes in 1 of so many events. */
+enum { FULL_LOAD_HOLES = 4 };
+
+struct plan_port plan_port(const struct arch *a)
 {
     int low, high;
 
     arch_exchange_delay_span(a, &low, &high);
-    return (uint64_t)(high > 0 ? high : 0) + arch_pic_lag(a, arch_tile_physical(a, a->tiles - 1));
+    return (struct plan_port){ .way = high > 0 ? (uint64_t)high : 0,
+                               .lag = arch_pic_lag(a, arch_tile_physical(a, a->tiles - 1)) };
+}
+
+uint64_t plan_port_cycles(const struct plan_port *p, uint64_t words, uint64_t fan_out)
+{
+    uint64_t events = words + words / (FULL_LOAD_HOLES * (fan_out ? fan_out : 1));
+
+    if (!words)
+        return 0;
+    return (events > p->way ? events : p->way) + p->lag;
+}
+
+uint64_t plan_exchange_latency(const struct arch *a)
+{
+    struct plan_port p = plan_port(a);
+
+    return p.way + p.lag;
 }
 
 uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words)

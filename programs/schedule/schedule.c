@@ -174,9 +174,11 @@ enum emu_status exchange_schedule(const struct exchange_problem *p, enum exchang
 
 void exchange_schedule_free(struct exchange_schedule *s)
 {
-    for (uint32_t i = 0; s->tile && i < s->tiles; i++)
+    for (uint32_t i = 0; !s->shared && s->tile && i < s->tiles; i++)
         exchange_plan_free(&s->tile[i].plan);
-    emu_free(s->tile);
+    if (!s->shared)
+        emu_free(s->tile);
+    emu_free(s->object);
     *s = (struct exchange_schedule){ .tile = NULL };
 }
 

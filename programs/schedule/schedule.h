@@ -45,11 +45,15 @@ struct tile_schedule {
 };
 
 struct exchange_schedule {
-    struct tile_schedule *tile; /* owned; ascending, only tiles that send or receive */
+    struct tile_schedule
+        *tile; /* ascending, only tiles that send or receive; owned unless shared */
     uint32_t tiles;
     uint32_t events; /* release to the last word in memory, over all tiles */
     uint32_t bound;  /* B: the most words in, words out, or both where a group listens to itself */
     uint64_t code_bytes;
+    /* Equal exchanges of different objects share one schedule (compile_exchange.c): */
+    uint32_t *object; /* owned; what each base of the plans stands for. NULL: for itself */
+    uint8_t shared;   /* tile belongs to another schedule, which is freed last */
 };
 
 /* Schedules one exchange. target: EXCHANGE_CYCLES may split multicasts and repeat sends for fewer

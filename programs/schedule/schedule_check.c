@@ -204,14 +204,15 @@ static enum emu_status store_word(struct paper_tile *tile, uint32_t t, uint32_t 
 
     if (!x || x->tile != source || x->from.base != from.base ||
         x->from.bytes + offset != from.bytes)
-        return FAIL(BAD_EXCHANGE,
-                    "tile %u, event %u: stores base %u byte %" PRId64 " of tile %u at base %u byte "
-                    "%" PRId64 ", which no message wants",
-                    t, event, from.base, from.bytes, source, to.base, to.bytes);
+        return FAIL(
+            BAD_EXCHANGE,
+            "tile %u, event %u: stores base %u byte %u of tile %u at base %u byte %u, which "
+            "no message wants",
+            t, event, from.base, from.bytes, source, to.base, to.bytes);
     stored = &tile->stored[x->first_word + (uint32_t)(offset / 4)];
     if (*stored)
-        return FAIL(BAD_EXCHANGE, "tile %u, event %u: base %u byte %" PRId64 " a second time", t,
-                    event, to.base, to.bytes);
+        return FAIL(BAD_EXCHANGE, "tile %u, event %u: base %u byte %u a second time", t, event,
+                    to.base, to.bytes);
     *stored = 1;
     tile->words--;
     return EMU_OK;

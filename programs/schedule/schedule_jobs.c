@@ -80,7 +80,7 @@ static enum emu_status check_arrivals(struct arrival *a, uint32_t n, uint32_t *r
             b->to.bytes + 4 * (int64_t)b->words <= a[i].to.bytes)
             continue;
         return FAIL(BAD_EXCHANGE,
-                    "messages %u and %u store at one address of tile %u: base %u, byte %" PRId64,
+                    "messages %u and %u store at one address of tile %u: base %u, byte %u",
                     b->message, a[i].message, a[i].tile, a[i].to.base, a[i].to.bytes);
     }
     return EMU_OK;

@@ -609,4 +609,36 @@ static inline void rig_compare(struct rig *r, unsigned threads, uint64_t times)
     }
 }
 
+/* A place for notes of a tile. */
+static inline uint32_t rig_notes(struct rig *r, uint32_t tile)
+{
+    static const uint32_t none[2] = { 1, 2 };
+
+    return rig_object(r, tile, 2, CATEGORY_VARIABLE, "notes", none);
+}
+
+/* Ranges and gaps add up to the memory, and everything the compiler put there has a range. */
+static inline void rig_check_maps(const struct rig *r)
+{
+    for (uint32_t i = 0; i < r->l.used_tiles; i++) {
+        const struct image_tile *t = image_find_tile(r->im, 0, r->used[i]);
+        uint32_t sum = image_category_bytes(r->im, t, 0), gaps = sum;
+
+        assert_int_equal(image_check_map(r->im, t), EMU_OK);
+        for (unsigned c = 0; c < CATEGORY_COUNT; c++) {
+            uint32_t id = image_find_string(r->im, category_name((enum category)c));
+
+            sum += id == UINT32_MAX ? 0 : image_category_bytes(r->im, t, id);
+        }
+        assert_int_equal(sum, r->g.arch.mem_bytes);
+        for (size_t k = 0; k < r->l.object.count; k++) {
+            const struct object *o = &r->l.object.at[k];
+
+            if (o->tile == r->used[i])
+                sum -= o->bytes;
+        }
+        assert_int_equal(sum - r->place.tile[i].code_bytes, gaps);
+    }
+}
+
 #endif

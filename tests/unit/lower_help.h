@@ -113,7 +113,8 @@ static inline const char *ops_text(const struct lowered *l, char out[256])
 {
     static const char letter[] = {
         [OP_CALLS] = 'c', [OP_EXCHANGE] = 'x', [OP_HOST] = 'h', [OP_REPEAT] = 'r', [OP_LOOP] = 'l',
-        [OP_BREAK] = 'b', [OP_IF] = 'i',       [OP_ELSE] = 'e', [OP_END] = '.',    [OP_CALL] = 'f'
+        [OP_BREAK] = 'b', [OP_IF] = 'i',       [OP_ELSE] = 'e', [OP_END] = '.',    [OP_CALL] = 'f',
+        [OP_AWAIT] = 'a'
     };
     char *at = out;
 

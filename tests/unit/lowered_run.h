@@ -377,6 +377,7 @@ static inline void lr_run(struct lowered_run *r, uint32_t p, uint32_t end)
             lr_structure(r, p, lr_end(l, p, 0));
             p = lr_end(l, p, 0);
             break;
+        case OP_AWAIT:
         case OP_ELSE:
         case OP_END:
             break;

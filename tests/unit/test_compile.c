@@ -65,13 +65,13 @@ static void assert_like(const struct exchange_schedule *a, const struct exchange
             assert_int_equal(x->event, y->event);
             assert_int_equal(x->source, y->source);
             if (has_from(x)) {
-                assert_int_equal(x->from.base, row[0][a->tile[t].tile]);
-                assert_int_equal(y->from.base, row[2][a->tile[t].tile]);
+                assert_int_equal(a->object[x->from.base], row[0][a->tile[t].tile]);
+                assert_int_equal(b->object[y->from.base], row[2][a->tile[t].tile]);
                 assert_int_equal(x->from.bytes, y->from.bytes);
             }
             if (has_to(x)) {
-                assert_int_equal(x->to.base, row[1][a->tile[t].tile]);
-                assert_int_equal(y->to.base, row[3][a->tile[t].tile]);
+                assert_int_equal(a->object[x->to.base], row[1][a->tile[t].tile]);
+                assert_int_equal(b->object[y->to.base], row[3][a->tile[t].tile]);
                 assert_int_equal(x->to.bytes, y->to.bytes);
             }
         }
@@ -85,7 +85,7 @@ static void free_schedules(struct exchange_schedule *s, uint32_t n)
     memset(s, 0, n * sizeof(*s));
 }
 
-static void test_equal_exchanges_are_copied(void **state)
+static void test_equal_exchanges_share_a_schedule(void **state)
 {
     struct exchange_schedule s[4] = { { 0 } };
     struct exchange_totals t;
@@ -105,6 +105,8 @@ static void test_equal_exchanges_are_copied(void **state)
         assert_int_equal(t.messages, 3 * TILES);
         assert_int_equal(s[2].tiles, 0);
         assert_like(&s[0], &s[3], row);
+        assert_ptr_equal(s[0].tile, s[3].tile); /* two exchanges, one schedule */
+        assert_true(!s[0].shared && s[3].shared && !s[1].shared);
         free_schedules(s, 4);
     }
     rig_free(&r);
@@ -310,7 +312,7 @@ static void test_errors_name_the_stage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal_exchanges_are_copied),
+        cmocka_unit_test(test_equal_exchanges_share_a_schedule),
         cmocka_unit_test(test_exchange_errors_name_the_operation),
         cmocka_unit_test(test_exchanges_without_memory),
         cmocka_unit_test(test_images_are_equal_for_any_threads),

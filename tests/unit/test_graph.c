@@ -98,6 +98,38 @@ static void contents_and_keeping(void **state)
     graph_free(g);
 }
 
+static void one_copy_of_a_repeated_constant_is_kept(void **state)
+{
+    struct graph *g = help_graph("toy4");
+    uint16_t data[3] = { 1, 2, 3 }, got[5];
+    char *text = NULL;
+    size_t size;
+    FILE *f;
+    struct tensor c = graph_constant_repeated(g, ELEM_F16, SHAPE(4, 3), data, "c");
+    const struct variable *v = &g->variable.at[0];
+
+    (void)state;
+    data[0] = 9; /* was copied */
+    assert_int_equal(tensor_elements(g, c), 12);
+    assert_int_equal(v->initial_elements, 3);
+    assert_int_equal(((const uint16_t *)variable_contents(v, 3, 3))[0], 1);
+    assert_int_equal(((const uint16_t *)variable_contents(v, 10, 2))[0], 2);
+    assert_null(variable_contents(v, 10, 3)); /* would go on in the next copy */
+    variable_copy_contents(v, 5, 5, got);
+    assert_memory_equal(got, ((uint16_t[]){ 3, 1, 2, 3, 1 }), sizeof(got));
+    graph_map(g, c, 0);
+    graph_set_program(g, program_sequence(g));
+    assert_int_equal(graph_check(g), EMU_OK);
+    f = open_memstream(&text, &size);
+    graph_dump(g, f);
+    fclose(f);
+    assert_non_null(strstr(text, " 4 times\n"));
+    free(text);
+    graph_constant_repeated(g, ELEM_F16, 0, NULL, data, "scalar");
+    help_builder_says(g, "scalar has no copies");
+    graph_free(g);
+}
+
 /* ---- mapping ---- */
 
 static void check_map(struct graph *g, uint32_t var, const uint32_t *tile)
@@ -537,6 +569,7 @@ int main(void)
         cmocka_unit_test(names_are_paths),
         cmocka_unit_test(errors_are_sticky),
         cmocka_unit_test(contents_and_keeping),
+        cmocka_unit_test(one_copy_of_a_repeated_constant_is_kept),
         cmocka_unit_test(the_last_mapping_wins),
         cmocka_unit_test(linear_mapping),
         cmocka_unit_test(mapping_like_another),

@@ -89,7 +89,7 @@ static void memory_starts_as_zero_or_initial(void **state)
     const uint8_t initial[3] = { 7, 8, 9 }, zero[3] = { 0 };
     const uint32_t n = 3;
     struct rig x;
-    struct tensor a, b, c;
+    struct tensor a, b, c, d;
 
     (void)state;
     rig_new(&x);
@@ -97,10 +97,12 @@ static void memory_starts_as_zero_or_initial(void **state)
     b = graph_variable(x.g, ELEM_U8, 1, &n, "b");
     graph_set_initial(x.g, b, initial);
     c = graph_constant(x.g, ELEM_U8, 1, &n, initial, "c");
+    d = graph_constant_repeated(x.g, ELEM_U8, 2, (const uint32_t[]){ 2, n }, initial, "d");
     rig_start(&x);
     expect(&x, a, zero, 3);
     expect(&x, b, initial, 3);
     expect(&x, c, initial, 3);
+    expect(&x, d, "\7\10\11\7\10\11", 6);
     assert_int_equal(interpreter_write(x.p, slice(&x, a, 1, 3), initial), EMU_OK);
     expect(&x, a, "\0\7\10", 3);
     rig_free(&x);

@@ -38,6 +38,41 @@ static void variables_lie_packed(void **state)
     done(g, l);
 }
 
+static void copies_of_a_constant_share_their_contents(void **state)
+{
+    static const uint32_t word[2] = { 7, 8 };
+    struct graph *g = help_graph("toy4");
+    struct tensor c = graph_constant_repeated(g, ELEM_U32, SHAPE(4, 2), word, "c");
+    struct lowered *l;
+
+    (void)state;
+    graph_map(g, c, 0);
+    graph_map(g, tensor_index(g, c, 0), 1);
+    graph_map(g, tensor_index(g, c, 2), 2);
+    graph_map(g, slice(g, tensor_index(g, c, 3), 0, 1), 3);
+    l = lower(g, program_sequence(g));
+    assert_ptr_equal(l->object.at[object_of(l, "c", 1, 0)].data, g->variable.at[0].initial);
+    assert_ptr_equal(l->object.at[object_of(l, "c", 2, 0)].data, g->variable.at[0].initial);
+    assert_memory_equal(l->object.at[object_of(l, "c", 3, 0)].data, word, 4);
+    assert_memory_equal(l->object.at[object_of(l, "c", 0, 0)].data, ((uint32_t[]){ 7, 8, 8 }), 12);
+    done(g, l);
+}
+
+static void a_run_of_two_copies_is_put_together(void **state)
+{
+    static const uint32_t word[2] = { 7, 8 };
+    struct graph *g = help_graph("toy4");
+    struct tensor c = graph_constant_repeated(g, ELEM_U32, SHAPE(3, 2), word, "c");
+    struct lowered *l;
+
+    (void)state;
+    graph_map(g, c, 1);
+    l = lower(g, program_sequence(g));
+    assert_memory_equal(l->object.at[object_of(l, "c", 1, 0)].data,
+                        ((uint32_t[]){ 7, 8, 7, 8, 7, 8 }), 24);
+    done(g, l);
+}
+
 static void unmapped_elements_are_refused(void **state)
 {
     struct graph *g = help_graph("toy4");
@@ -334,6 +369,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variables_lie_packed),
+        cmocka_unit_test(copies_of_a_constant_share_their_contents),
+        cmocka_unit_test(a_run_of_two_copies_is_put_together),
         cmocka_unit_test(unmapped_elements_are_refused),
         cmocka_unit_test(local_edges_are_direct),
         cmocka_unit_test(equal_sources_are_multicast),

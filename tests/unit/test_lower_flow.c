@@ -220,14 +220,15 @@ static void loops_of_a_group_stay_in_it(void **state)
     loop = program_while(g, program_sequence(g), tensor_index(g, p, 0), fill_set(g, "b", 2, x));
     l = lower(g, program_together(g, (unsigned[]){ 0, 1 },
                                   (struct program[]){ fill_set(g, "a", 0, y), loop }, 2));
-    assert_ops(l, "clxbc.");
-    for (uint32_t i = 1; i < 6; i++)
+    assert_ops(l, "clbc."); /* no exchange: decided by consensus */
+    for (uint32_t i = 1; i < 5; i++)
         assert_true(l->op.at[i].groups == 2);
-    at = op_at(l, 3, OP_BREAK)->predicate;
+    at = op_at(l, 2, OP_BREAK)->predicate;
+    assert_int_equal(l->op.at[2].consensus, 1);
     assert_int_equal(l->predicate.at[at], LOWERED_NONE);
-    assert_int_equal(l->predicate.at[at + 1], object_of(l, "predicate", 2, 0));
+    assert_int_equal(l->predicate.at[at + 1], LOWERED_NONE);
     assert_int_equal(l->predicate.at[at + 2], object_of(l, "p", 3, 0));
-    assert_int_equal(l->transfer.count, 1);
+    assert_int_equal(l->transfer.count, 0);
     done(g, l);
 }
 

@@ -341,7 +341,7 @@ static void test_no_memory(void **state)
             assert_int_equal(alloc_live(), live);
         }
         p = read_good(&f[i]);
-        for (long nth = 0; nth < 10; nth++) {
+        for (long nth = 0; nth < 11; nth++) {
             alloc_test_fail_at(nth);
             assert_int_equal(picture_crop(&p, 20, 0.9, &cut), EMU_NO_MEMORY);
             alloc_test_fail_at(-1);

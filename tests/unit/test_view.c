@@ -474,6 +474,34 @@ static void a_visitor_can_stop(void **state)
     graph_free(g);
 }
 
+/* Equal shapes and strides are one place in memory, however many blocks have them; equal shapes
+ * alone are not enough. */
+static void equal_layouts_are_stored_once(void **state)
+{
+    enum { ROWS = 200 };
+    struct graph *g = help_graph("toy4");
+    struct tensor t = graph_variable(g, ELEM_F32, SHAPE(ROWS, ROWS), "t"), row[ROWS];
+    struct tensor across = tensor_transpose(g, t, (unsigned[]){ 1, 0 });
+    const struct view *v;
+
+    (void)state;
+    assert_ptr_not_equal(g->view.at[across.view].shape, g->view.at[t.view].shape);
+    assert_int_equal(g->view.at[across.view].stride[0], 1);
+    for (unsigned k = 0; k < ROWS; k++) {
+        tensor_slice(g, t, 0, 0, k + 1); /* as many different ones */
+        row[k] = tensor_index(g, t, k);
+    }
+    v = g->view.at;
+    for (unsigned k = 0; k < ROWS; k++) {
+        assert_ptr_equal(v[row[k].view].shape, v[row[0].view].shape);
+        assert_ptr_equal(v[row[k].view].stride, v[row[0].view].stride);
+        assert_int_equal(v[row[k].view].offset, k * ROWS);
+        assert_int_equal(v[row[k].view].shape[0], ROWS);
+    }
+    assert_true(g->layouts.used <= ROWS + 3);
+    graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +511,7 @@ int main(void)
         cmocka_unit_test(large_views_are_fast),
         cmocka_unit_test(a_visitor_can_stop),
         cmocka_unit_test(blocked_matrices),
+        cmocka_unit_test(equal_layouts_are_stored_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

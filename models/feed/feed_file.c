@@ -1,0 +1,118 @@
+/* feed_file.c - regular files only: pipes could block, devices could do anything. */
+#include "models/feed/feed_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Compressed pixels of real files are well below this; a small file may have more than pixels. */
+enum { PIXEL_BYTES_MAX = 4, SMALL_BYTES = 1 << 20, READ_BYTES = 1 << 16 };
+
+static const char *kind_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFDIR:
+        return "a directory";
+    case S_IFIFO:
+        return "a pipe";
+    case S_IFSOCK:
+        return "a socket";
+    default:
+        return "a device";
+    }
+}
+
+/* The reason of errno for a path that cannot be opened. */
+static enum emu_status fail_open(const char *path)
+{
+    int error = errno;
+    struct stat st;
+
+    if (error == ENOENT && !lstat(path, &st) && S_ISLNK(st.st_mode))
+        return FAIL(IO, "a link to something that is not there");
+    if (error == ENXIO && !stat(path, &st))
+        return FAIL(IO, "%s, not a file", kind_of(st.st_mode));
+    return FAIL(IO, "%s", strerror(error));
+}
+
+/* Everything up to the end of a file that says it has `bytes` bytes, and may be wrong. */
+static enum emu_status read_whole(int fd, size_t bytes, uint64_t most, uint8_t **data, size_t *got)
+{
+    size_t cap = bytes + 1; /* so that the end is seen without more room */
+
+    *got = 0;
+    *data = emu_alloc(cap, 1);
+    for (;;) {
+        ssize_t n;
+
+        if (!*data)
+            return FAIL(NO_MEMORY, "%zu bytes of a file", cap);
+        n = read(fd, *data + *got, cap - *got);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return FAIL(IO, "%s", strerror(errno));
+        if (!n)
+            return EMU_OK;
+        *got += (size_t)n;
+        if (*got > most)
+            return FAIL(BAD_FILE, "more than %" PRIu64 " bytes", most);
+        if (*got == cap) {
+            uint8_t *grown = emu_realloc(*data, cap + READ_BYTES, 1);
+
+            if (!grown)
+                return FAIL(NO_MEMORY, "%zu bytes of a file", cap);
+            *data = grown;
+            cap += READ_BYTES;
+        }
+    }
+}
+
+static enum emu_status read_open(int fd, uint64_t most, uint8_t **data, size_t *bytes)
+{
+    struct stat st;
+
+    if (fstat(fd, &st))
+        return FAIL(IO, "%s", strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return FAIL(IO, "%s, not a file", kind_of(st.st_mode));
+    if ((uint64_t)st.st_size > most)
+        return FAIL(BAD_FILE, "%" PRIu64 " bytes; at most %" PRIu64 " are read",
+                    (uint64_t)st.st_size, most);
+    TRY(read_whole(fd, (size_t)st.st_size, most, data, bytes));
+    return *bytes ? EMU_OK : FAIL(BAD_FILE, "an empty file");
+}
+
+static enum emu_status read_bytes(const char *path, uint64_t most, uint8_t **data, size_t *bytes)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    enum emu_status s;
+
+    *data = NULL;
+    if (fd < 0)
+        return fail_open(path);
+    s = read_open(fd, most, data, bytes);
+    close(fd);
+    return s;
+}
+
+enum emu_status feed_file_read(const char *path, uint32_t side, double crop, uint64_t pixels_max,
+                               struct picture *cut)
+{
+    struct picture whole = { 0 };
+    uint8_t *data;
+    size_t bytes = 0;
+    enum emu_status s = read_bytes(path, PIXEL_BYTES_MAX * pixels_max + SMALL_BYTES, &data, &bytes);
+
+    memset(cut, 0, sizeof(*cut));
+    if (s == EMU_OK)
+        s = picture_decode(data, bytes, pixels_max, &whole);
+    emu_free(data);
+    if (s == EMU_OK)
+        s = picture_crop(&whole, side, crop, cut);
+    picture_free(&whole);
+    return s;
+}

@@ -1,0 +1,292 @@
+/* results.c - lines of results, each by one write; what a file holds of an earlier run.
+ */
+#include "models/feed/results.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "models/feed/name_text.h"
+#include "models/feed/results_scan.h"
+
+struct results {
+    enum results_format format;
+    char *path; /* owned */
+    int fd;     /* stdout is borrowed */
+    int regular;
+    int failed;            /* nothing more is written */
+    uint64_t bytes, kept;  /* whole lines in the file: bytes (also the header's), results */
+    uint64_t done;         /* files that an earlier run has dealt with */
+    struct text_line last; /* of an earlier run: the name of its last result, as it is written */
+    struct text_line line;
+};
+
+/* ---- lines ---- */
+
+struct top {
+    uint32_t class[RESULTS_TOP];
+    float score[RESULTS_TOP];
+    unsigned count;
+};
+
+/* A score that is no number is the worst. */
+static int better(float a, float b)
+{
+    return a > b || (isnan(b) && !isnan(a));
+}
+
+static void pick_top(const float *score, uint32_t classes, struct top *t)
+{
+    t->count = 0;
+    for (uint32_t i = 0; i < classes; i++) {
+        unsigned k;
+
+        if (t->count == RESULTS_TOP && !better(score[i], t->score[RESULTS_TOP - 1]))
+            continue;
+        k = t->count < RESULTS_TOP ? t->count++ : RESULTS_TOP - 1;
+        for (; k && better(score[i], t->score[k - 1]); k--) {
+            t->class[k] = t->class[k - 1];
+            t->score[k] = t->score[k - 1];
+        }
+        t->class[k] = i;
+        t->score[k] = score[i];
+    }
+}
+
+static void add_csv(struct text_line *l, const char *name, uint64_t index, const struct top *t)
+{
+    name_add_csv(l, name);
+    text_format(l, ",%" PRIu64, index);
+    for (unsigned i = 0; i < RESULTS_TOP; i++) {
+        if (i >= t->count)
+            text_format(l, ",,");
+        else if (isfinite(t->score[i]))
+            text_format(l, ",%" PRIu32 ",%.9g", t->class[i], (double)t -> score[i]);
+        else
+            text_format(l, ",%" PRIu32 ",", t->class[i]);
+    }
+    text_format(l, ",");
+    if (!name_is_utf8(name))
+        name_add_hex(l, name);
+    text_format(l, "\n");
+}
+
+static void add_jsonl(struct text_line *l, const char *name, uint64_t index, const struct top *t)
+{
+    text_format(l, RESULTS_JSON_BEGIN);
+    name_add_json(l, name);
+    text_format(l, RESULTS_JSON_INDEX "%" PRIu64 ", \"classes\": [", index);
+    for (unsigned i = 0; i < t->count; i++)
+        text_format(l, "%s%" PRIu32, i ? ", " : "", t->class[i]);
+    text_format(l, "], \"scores\": [");
+    for (unsigned i = 0; i < t->count; i++) {
+        if (isfinite(t->score[i]))
+            text_format(l, "%s%.9g", i ? ", " : "", (double)t->score[i]);
+        else
+            text_format(l, "%snull", i ? ", " : "");
+    }
+    text_format(l, "]");
+    if (!name_is_utf8(name)) {
+        text_format(l, ", \"file_hex\": \"");
+        name_add_hex(l, name);
+        text_format(l, "\"");
+    }
+    text_format(l, "}\n");
+}
+
+/* ---- writing ---- */
+
+/* Why a line did not get out whole, after `written` bytes of it; takes them back if that can be. */
+static enum emu_status fail_write(struct results *r, int error, size_t written)
+{
+    int torn = written && (!r->regular || ftruncate(r->fd, (off_t)r->bytes) ||
+                           lseek(r->fd, (off_t)r->bytes, SEEK_SET) < 0);
+
+    r->failed = 1;
+    return FAIL(IO, "%.400s: %s; %" PRIu64 " results are kept%s", r->path, strerror(error), r->kept,
+                torn ? ", and a part of one more" : "");
+}
+
+/* The line, all of it or nothing. */
+static enum emu_status write_line(struct results *r)
+{
+    size_t written = 0;
+
+    if (r->failed)
+        return FAIL(IO, "%.400s: closed by an earlier error; %" PRIu64 " results are kept", r->path,
+                    r->kept);
+    if (r->line.failed)
+        return FAIL(NO_MEMORY, "a line of results");
+    while (written < r->line.count) {
+        ssize_t n = write(r->fd, r->line.at + written, r->line.count - written);
+
+        if (n > 0)
+            written += (size_t)n;
+        else if (n < 0 && errno != EINTR)
+            return fail_write(r, errno, written);
+    }
+    r->bytes += written;
+    return EMU_OK;
+}
+
+enum emu_status results_put(struct results *r, const char *name, uint64_t index, const float *score,
+                            uint32_t classes)
+{
+    struct top t;
+
+    pick_top(score, classes, &t);
+    r->line.count = 0;
+    if (r->format == RESULTS_CSV)
+        add_csv(&r->line, name, index, &t);
+    else
+        add_jsonl(&r->line, name, index, &t);
+    TRY(write_line(r));
+    r->kept++;
+    return EMU_OK;
+}
+
+uint64_t results_kept(const struct results *r)
+{
+    return r->kept;
+}
+
+/* ---- an earlier run ---- */
+
+uint64_t results_done(const struct results *r)
+{
+    return r->done;
+}
+
+enum emu_status results_check_last(const struct results *r, const char *name)
+{
+    struct text_line now = { 0 };
+    int same;
+
+    if (!r->done)
+        return EMU_OK;
+    if (r->format == RESULTS_CSV)
+        name_add_csv(&now, name);
+    else
+        name_add_json(&now, name);
+    same = now.count == r->last.count && !memcmp(now.at, r->last.at, now.count);
+    text_free(&now);
+    return same ? EMU_OK
+                : FAIL(BAD_FILE,
+                       "%.300s: its last result, number %" PRIu64 ", is of %.*s, and now that is "
+                       "%.300s: not the same pictures",
+                       r->path, r->done - 1, (int)(r->last.count < 300 ? r->last.count : 300),
+                       r->last.at, name);
+}
+
+/* Goes on behind the last whole line. */
+static enum emu_status resume(struct results *r)
+{
+    struct results_found found = { 0 };
+
+    TRY(results_scan(r->fd, r->path, r->format, &r->last, &found));
+    if (ftruncate(r->fd, (off_t)found.bytes) || lseek(r->fd, (off_t)found.bytes, SEEK_SET) < 0)
+        return FAIL(IO, "%.400s: %s", r->path, strerror(errno));
+    r->bytes = found.bytes;
+    r->kept = found.results;
+    r->done = found.results ? found.last_index + 1 : 0;
+    return EMU_OK;
+}
+
+/* ---- begin and end ---- */
+
+/* Not 0 when closing the file fails; errno says why. */
+static int results_free(struct results *r)
+{
+    int bad = r->fd >= 0 && r->fd != STDOUT_FILENO && close(r->fd), error = errno;
+
+    emu_free(r->path);
+    text_free(&r->last);
+    text_free(&r->line);
+    emu_free(r);
+    errno = error;
+    return bad;
+}
+
+static int ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+static enum emu_status choose_format(struct results *r, enum results_format wanted)
+{
+    r->format = wanted;
+    if (wanted != RESULTS_BY_NAME)
+        return EMU_OK;
+    r->format = ends_with(r->path, ".jsonl") ? RESULTS_JSONL : RESULTS_CSV;
+    if (r->format == RESULTS_CSV && !ends_with(r->path, ".csv") && strcmp(r->path, "-"))
+        return FAIL(USAGE, "%.400s: results are CSV or JSON lines: .csv or .jsonl", r->path);
+    return EMU_OK;
+}
+
+static enum emu_status open_file(struct results *r, int resumes)
+{
+    struct stat st;
+    int to_stdout = !strcmp(r->path, "-");
+
+    if (to_stdout && resumes)
+        return FAIL(USAGE, "results on stdout cannot be resumed");
+    r->fd = to_stdout ? STDOUT_FILENO
+                      : open(r->path, O_RDWR | O_CREAT | O_CLOEXEC | (resumes ? 0 : O_TRUNC), 0666);
+    if (r->fd < 0 || fstat(r->fd, &st))
+        return FAIL(IO, "%.400s: %s", r->path, strerror(errno));
+    /* stdout may be a file with something in front. */
+    r->regular = S_ISREG(st.st_mode) && !to_stdout;
+    if (resumes && !r->regular)
+        return FAIL(USAGE, "%.400s: not a file; its results cannot be resumed", r->path);
+    return resumes ? resume(r) : EMU_OK;
+}
+
+static enum emu_status write_header(struct results *r)
+{
+    if (r->format != RESULTS_CSV || r->bytes)
+        return EMU_OK;
+    text_add(&r->line, RESULTS_CSV_HEADER, sizeof(RESULTS_CSV_HEADER) - 1);
+    return write_line(r);
+}
+
+enum emu_status results_open(const char *path, const struct results_options *o,
+                             struct results **out)
+{
+    struct results *r = emu_alloc(1, sizeof(*r));
+    enum emu_status s;
+
+    *out = NULL;
+    if (!r)
+        return FAIL(NO_MEMORY, "results");
+    r->fd = -1;
+    r->path = emu_strdup(path);
+    s = r->path ? choose_format(r, o->format) : FAIL(NO_MEMORY, "results");
+    if (s == EMU_OK)
+        s = open_file(r, o->resume);
+    if (s == EMU_OK)
+        s = write_header(r);
+    if (s == EMU_OK)
+        *out = r;
+    else
+        results_free(r);
+    return s;
+}
+
+enum emu_status results_close(struct results *r)
+{
+    enum emu_status s = EMU_OK;
+
+    if (!r)
+        return EMU_OK;
+    if (r->regular && fsync(r->fd))
+        s = FAIL(IO, "%.400s: %s", r->path, strerror(errno));
+    if (results_free(r) && s == EMU_OK)
+        s = FAIL(IO, "results: %s", strerror(errno));
+    return s;
+}

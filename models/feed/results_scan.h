@@ -1,0 +1,24 @@
+/* results_scan.h - how lines of results begin, and what a file of them holds. */
+#ifndef MODELS_RESULTS_SCAN_H
+#define MODELS_RESULTS_SCAN_H
+
+#include "models/feed/name_text.h"
+#include "models/feed/results.h"
+
+#define RESULTS_CSV_HEADER                                                                         \
+    "file,index,class1,score1,class2,score2,class3,score3,class4,score4,class5,score5,file_hex\n"
+#define RESULTS_JSON_BEGIN "{\"file\": "
+#define RESULTS_JSON_INDEX ", \"index\": "
+
+struct results_found {
+    uint64_t bytes;      /* of whole lines, the header included */
+    uint64_t results;    /* whole ones */
+    uint64_t last_index; /* of the last result */
+};
+
+/* Reads the file from its beginning, with memory for one line. last_name: as it is written. Errors:
+ * EMU_BAD_FILE for another kind of file, EMU_IO, EMU_NO_MEMORY. */
+enum emu_status results_scan(int fd, const char *path, enum results_format format,
+                             struct text_line *last_name, struct results_found *out) EMU_MUST_CHECK;
+
+#endif

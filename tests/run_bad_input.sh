@@ -1,0 +1,179 @@
+#!/bin/sh
+# run_bad_input.sh SUPERSTEP: whatever is wrong with a command line, a file or a machine is one clear line on stderr, nothing on stdout,
+# exit status 2; what runs but fails, or does not fit, exits with 1. Nothing may crash, and no device may be replaced by a file.
+program=$1
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+net="run -q efficientnet-b0 --resolution 32 --no-calibration --set tiles=128"
+
+fail() {
+    failed=$((failed + 1))
+    echo "FAILED: $1"
+    head -n 5 "$tmp/out" "$tmp/err"
+}
+
+# refuse TEXT ARGUMENTS...: status 2, one line with TEXT, nothing on stdout.
+refuse() {
+    text=$1
+    shift
+    "$program" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    if [ $got -ne 2 ] || [ -s "$tmp/out" ] || [ "$(wc -l <"$tmp/err")" -ne 1 ] || ! grep -q '^superstep' "$tmp/err" ||
+        ! grep -qF -- "$text" "$tmp/err"; then
+        fail "$*: exit status $got, expected 2 and one line with '$text'"
+        return
+    fi
+    passed=$((passed + 1))
+}
+
+# expect STATUS TEXT ARGUMENTS...: exits so, with TEXT on stdout or stderr.
+expect() {
+    status=$1 text=$2
+    shift 2
+    "$program" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    if [ $got -ne "$status" ] || ! grep -qF -- "$text" "$tmp/out" "$tmp/err"; then
+        fail "$*: exit status $got, expected $status and '$text'"
+        return
+    fi
+    passed=$((passed + 1))
+}
+
+# full ARGUMENTS...: says so and exits with 2 when its answer does not arrive.
+full() {
+    [ -c /dev/full ] || return
+    "$program" "$@" >/dev/full 2>"$tmp/err" </dev/null
+    got=$?
+    : >"$tmp/out"
+    if [ $got -ne 2 ] || ! tail -n 1 "$tmp/err" | grep -q 'cannot write the answer'; then
+        fail "$* >/dev/full: exit status $got, expected 2 and a reason"
+        return
+    fi
+    passed=$((passed + 1))
+}
+
+# ---- names and options
+
+refuse "no command 'nosuch'" nosuch
+refuse "no file and no program 'efficientnet-b8'" run efficientnet-b8
+refuse "no network 'efficientnet-b8'" models efficientnet-b8
+refuse "no program 'nosuch'" lab nosuch
+refuse "which program?" run
+refuse "unrecognized option '--nosuch'" $net --nosuch
+refuse "unrecognized option '--nosuch'" machines --nosuch
+refuse "'extra' is one too many" $net extra
+refuse "option '--image' requires an argument" $net --image
+refuse "--exchange is cycles or memory, not 'fast'" $net --exchange fast
+refuse "--padding is same or torch, not 'none'" models resnet-50 --padding none
+refuse "norm: expected batch or group, got 'none'" models resnet-50 --norm none
+refuse "compile writes an image: -o FILE.img" compile -q efficientnet-b0
+refuse "--compare-layers needs" compile -q efficientnet-b0 -o "$tmp/a" --compare-layers
+refuse "either --weights or --seed" $net --weights "$tmp/a" --seed 1
+refuse "neither a built-in machine" $net --machine nosuch
+
+# ---- numbers
+
+for option in --batch --resolution; do
+    for number in 0 -1 4097 1x x 1.5 99999999999999999999 ''; do
+        refuse "'$number' is not a number from" $net $option "$number"
+    done
+done
+for number in -1 x 18446744073709551616; do
+    refuse "'$number' is not a number from" $net --seed "$number"
+done
+for number in -1 x 4097; do
+    refuse "'$number' is not a number from" $net --threads "$number"
+done
+for number in 0 -1 1.01 nan inf 1e x ''; do
+    refuse "'$number' is not a number above 0 and at most 1" $net --memory-proportion "$number"
+done
+refuse "resolution: expected 8 to 4096, got 7" $net --resolution 7
+refuse "'0' is not a number from 1" models resnet-50 --classes 0
+refuse "--set tiles: expected an integer from 1" $net --set tiles=0
+refuse "--set tiles: expected an integer from 1" $net --set tiles=many
+refuse "--set: unknown field 'nosuch'" $net --set nosuch=1
+refuse "expected field=value" $net --set tiles
+refuse "not a multiple of element_bytes" $net --set mem_bytes=5000
+
+# ---- files to read
+
+mkdir "$tmp/dir"
+: >"$tmp/empty"
+head -c 4000 "$program" >"$tmp/other"
+head -c 5000 models/pictures/cat.jpg >"$tmp/cut.jpg"
+head -c 20000 models/pictures/landscape.png >"$tmp/cut.png"
+{ head -c 800 models/pictures/cat.jpg; head -c 9000 models/pictures/landscape.png; } >"$tmp/bad.jpg"
+{ head -c 300 models/pictures/landscape.png; head -c 9000 models/pictures/cat.jpg; } >"$tmp/bad.png"
+# Pictures of 1 x 1, 100,000 x 100,000 and 0 x 5 pixels.
+base64 -d >"$tmp/one.png" <<END
+iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNocFAAAAIkAOGrWWInAAAAAElFTkSuQmCC
+END
+base64 -d >"$tmp/huge.png" <<END
+iVBORw0KGgoAAAANSUhEUgABhqAAAYagCAIAAAAnMJyfAAAACElEQVR4nAMAAAAAAUgGidIAAAAASUVORK5CYII=
+END
+base64 -d >"$tmp/none.png" <<END
+iVBORw0KGgoAAAANSUhEUgAAAAAAAAAFCAIAAADkJHr2AAAACElEQVR4nAMAAAAAAUgGidIAAAAASUVORK5CYII=
+END
+for option in --image --weights --machine; do
+    refuse "nosuch" $net $option "$tmp/nosuch"
+    refuse "dir: " $net $option "$tmp/dir"
+    refuse "empty:" $net $option "$tmp/empty"
+    refuse "other:" $net $option "$tmp/other"
+done
+for picture in cut.jpg cut.png bad.jpg bad.png huge.png none.png; do
+    refuse "$picture: " $net --image "$tmp/$picture"
+done
+expect 0 "Best classes of $tmp/one.png" $net --image "$tmp/one.png"
+refuse "dir: Is a directory" run "$tmp/dir"
+refuse "empty:1:" run "$tmp/empty"
+refuse "nosuch.img: No such file" run "$tmp/nosuch.img"
+refuse "nosuch: No such file" diff "$tmp/nosuch" "$tmp/empty"
+
+# ---- parameters of another network, cut short, in another shape
+
+if "$program" models efficientnet-b0 --resolution 32 -o "$tmp/b0" 2>"$tmp/err" >"$tmp/out"; then
+    head -c 1000000 "$tmp/b0" >"$tmp/cut"
+    refuse "cut: tensor" $net --weights "$tmp/cut"
+    expect 2 "missing features.1.1.block.0.0.weight" models efficientnet-b1 --weights "$tmp/b0"
+    expect 2 "unexpected features.8.1.weight" models resnet-50 --weights "$tmp/b0"
+    expect 2 "misshapen classifier.1.weight: expected [10, 1280]" models efficientnet-b0 --classes 10 --weights "$tmp/b0"
+    expect 0 "all 311 tensors are there" models efficientnet-b0 --weights "$tmp/b0"
+else
+    fail "models efficientnet-b0 -o FILE"
+fi
+
+# ---- files to write
+
+for option in --output --digests --write-weights; do
+    refuse "dir: Is a directory" $net $option "$tmp/dir"
+    refuse "No such file or directory" $net $option "$tmp/nosuch/file"
+done
+if [ -c /dev/full ]; then
+    refuse "No space left on device" $net --output /dev/full
+    # A link is what would be replaced if devices were.
+    ln -s /dev/full "$tmp/link"
+    refuse "No space left on device" $net --write-weights "$tmp/link"
+    refuse "digests cannot be written" $net --digests /dev/full
+fi
+full $net --json
+full $net --layers
+full models
+full machines
+full run --help
+full run -q vector-add -D n=100 --machine toy4
+
+# ---- what runs, but does not fit
+
+expect 1 "OUT OF MEMORY" $net --set tiles=4
+expect 1 "What would help" $net --set tiles=4
+expect 1 '"fits": false' $net --set tiles=4 --json
+expect 0 "OUT OF MEMORY" $net --set tiles=4 --allow-oom
+(
+    ulimit -v 8000000 2>/dev/null || exit 0
+    "$program" $net --resolution 4096 --batch 4096 >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && grep -q 'out of host memory' "$tmp/err"
+) && passed=$((passed + 1)) || fail "4,096 pictures of 4096 x 4096 on a host with 8 GB"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

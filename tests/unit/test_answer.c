@@ -1,0 +1,306 @@
+/* test_answer.c - the answer of `superstep run efficientnet-b0 --resolution 32` as JSON and as
+ * text: every field that is promised is there, and the numbers agree with each other: cycles of
+ * layers and phases with those of the run, bytes of categories, gaps and free bytes with the
+ * memory, tiles of the histogram with the chip, rates with cycles.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "models/run/model_run.h"
+#include "programs/programs.h"
+
+/* What a command writes to stdout; free() it. */
+static char *answer_to(int argc, char **argv)
+{
+    FILE *f = tmpfile();
+    int saved = dup(STDOUT_FILENO), code;
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t got;
+
+    assert_non_null(f);
+    fflush(stdout);
+    dup2(fileno(f), STDOUT_FILENO);
+    code = model_command(argc, argv);
+    fflush(stdout);
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    assert_int_equal(code, EXIT_RAN);
+    rewind(f);
+    got = getdelim(&text, &size, 0, f);
+    assert_true(got > 0);
+    fclose(f);
+    return text;
+}
+
+static int run_json(void **state)
+{
+    char *argv[] = { "run",
+                     "-q",
+                     "efficientnet-b0",
+                     "--resolution",
+                     "64",
+                     "--no-calibration",
+                     "--json",
+                     "--batch",
+                     "2",
+                     NULL };
+    json_error_t error;
+    char *text;
+
+    setenv("SUPERSTEP_HOME", ".", 0);
+    text = answer_to(EMU_COUNT_OF(argv) - 1, argv);
+    *state = json_loads(text, 0, &error);
+    free(text);
+    return *state ? 0 : -1;
+}
+
+static int drop_json(void **state)
+{
+    json_decref(*state);
+    return 0;
+}
+
+static uint64_t number(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+
+    if (!json_is_integer(v) || json_integer_value(v) < 0)
+        fail_msg("%s is missing, or no number from 0 on", key);
+    return (uint64_t)json_integer_value(v);
+}
+
+static double real(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+
+    if (!json_is_number(v))
+        fail_msg("%s is missing, or no number", key);
+    return json_number_value(v);
+}
+
+static const char *text(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    if (!s || !*s)
+        fail_msg("%s is missing, or no text", key);
+    return s;
+}
+
+static void assert_near(double a, double b)
+{
+    if (!(fabs(a - b) <= 1e-6 * fabs(b)))
+        fail_msg("%.9g, expected %.9g", a, b);
+}
+
+static uint64_t sum_of(const json_t *o)
+{
+    const char *key;
+    json_t *v;
+    uint64_t sum = 0;
+
+    json_object_foreach((json_t *)o, key, v)
+    {
+        sum += number(o, key);
+    }
+    return sum;
+}
+
+/* ---- the fields ---- */
+
+static void test_head(void **state)
+{
+    const json_t *o = *state;
+    double cycles = (double)number(o, "cycles"), seconds = real(o, "seconds_on_chip");
+    double macs = (double)number(o, "macs_per_image");
+    struct arch a = *arch_preset("mk2");
+
+    assert_int_equal(arch_set(&a, "tiles=256"), EMU_OK);
+    assert_string_equal(text(o, "model"), "efficientnet-b0");
+    assert_string_equal(text(o, "machine"), "mk2");
+    assert_string_equal(text(o, "engine"), "fast");
+    assert_int_equal(number(o, "micro_batch"), 2);
+    assert_int_equal(number(o, "resolution"), 32);
+    assert_int_equal(number(o, "parameters"), 5288548);
+    assert_int_equal(number(o, "tiles"), a.tiles);
+    assert_near(seconds, cycles / ((double)a.clock_mhz * 1e6));
+    assert_near(real(o, "images_per_second"), 2 / seconds);
+    assert_near(real(o, "mac_efficiency"), 2 * macs / (cycles * a.tiles * a.f16_macs_f16));
+    assert_int_equal(strlen(text(o, "digest")), 32);
+    assert_int_equal(strspn(text(o, "digest"), "0123456789abcdef"), 32);
+    assert_true(json_array_size(json_object_get(o, "assumed")) > 0);
+    assert_true(json_array_size(json_object_get(o, "published")) > 0);
+}
+
+static void test_top5(void **state)
+{
+    const json_t *top = json_object_get(*state, "top5"), *entry;
+    const json_t *pictures = json_object_get(*state, "pictures");
+    double before = 1;
+    size_t i;
+
+    assert_int_equal(json_array_size(top), 5);
+    json_array_foreach((json_t *)top, i, entry)
+    {
+        assert_in_range(number(entry, "class"), 0, 999);
+        assert_true(real(entry, "score") > 0 && real(entry, "score") <= before);
+        before = real(entry, "score");
+    }
+    assert_int_equal(json_array_size(pictures), 2);
+    assert_true(json_equal(top, json_object_get(json_array_get(pictures, 0), "top5")));
+    assert_non_null(strstr(text(json_array_get(pictures, 1), "picture"), "landscape.png"));
+}
+
+static void test_layers(void **state)
+{
+    const json_t *layers = json_object_get(*state, "layers"), *b, *phases;
+    uint64_t cycles = 0, compute = 0, exchange = 0, sync = 0, macs = 0, most = 0;
+    size_t i;
+
+    json_array_foreach((json_t *)layers, i, b)
+    {
+        text(b, "name");
+        /* Cycles between layers have no operation. */
+        assert_true(json_is_string(json_object_get(b, "op")));
+        assert_int_equal(number(b, "cycles"),
+                         number(b, "compute") + number(b, "exchange") + number(b, "sync"));
+        assert_true(number(b, "imbalance") <= number(b, "compute"));
+        assert_true(number(b, "lower_bound") <= number(b, "cycles"));
+        cycles += number(b, "cycles");
+        compute += number(b, "compute");
+        exchange += number(b, "exchange");
+        sync += number(b, "sync");
+        macs += number(b, "macs");
+        most = number(b, "max_tile_bytes") > most ? number(b, "max_tile_bytes") : most;
+    }
+    assert_true(i > 60);
+    assert_int_equal(cycles, number(*state, "cycles"));
+    assert_int_equal(macs, 2 * number(*state, "macs_per_image"));
+    phases = json_object_get(*state, "phases");
+    assert_int_equal(compute, number(phases, "compute"));
+    assert_int_equal(exchange, number(phases, "exchange"));
+    assert_int_equal(sync, number(phases, "sync"));
+    assert_true(most <= number(json_object_get(*state, "memory"), "max_tile_bytes"));
+}
+
+static void test_memory(void **state)
+{
+    const json_t *m = json_object_get(*state, "memory"), *bin;
+    uint64_t tiles = number(m, "tiles_used"), bytes = number(m, "tile_bytes"), counted = 0;
+    uint64_t total = number(m, "total_bytes"), most = number(m, "max_tile_bytes"), fullest = 0;
+    size_t i;
+
+    assert_int_equal(sum_of(json_object_get(m, "by_category")), total);
+    assert_int_equal(total + number(m, "gap_bytes") + number(m, "free_bytes"), tiles * bytes);
+    assert_int_equal(number(m, "mean_tile_bytes"), total / tiles);
+    json_array_foreach(json_object_get(m, "histogram"), i, bin)
+    {
+        counted += number(bin, "tiles");
+        if (number(bin, "tiles"))
+            fullest = i;
+    }
+    assert_int_equal(counted, tiles);
+    bin = json_array_get(json_object_get(m, "histogram"), fullest);
+    assert_in_range(most, number(bin, "from_bytes"), number(bin, "to_bytes"));
+}
+
+static void test_fullest_tiles(void **state)
+{
+    const json_t *m = json_object_get(*state, "memory"), *t, *owner;
+    uint64_t before = number(m, "max_tile_bytes");
+    size_t i, k;
+
+    assert_int_equal(json_array_size(json_object_get(m, "tiles")), 5);
+    json_array_foreach(json_object_get(m, "tiles"), i, t)
+    {
+        uint64_t used = number(t, "used_bytes"), peak = number(t, "peak_bytes"), owned = 0;
+
+        assert_true(i ? used <= before : used == before);
+        before = used;
+        assert_int_equal(sum_of(json_object_get(t, "by_category")), used);
+        assert_int_equal(used + number(t, "gap_bytes") + number(t, "free_bytes"),
+                         number(m, "tile_bytes"));
+        assert_int_equal(sum_of(json_object_get(t, "peak_by_category")), peak);
+        assert_true(peak <= used);
+        assert_non_null(strstr(text(t, "peak"), "operation "));
+        json_array_foreach(json_object_get(t, "peak_owners"), k, owner)
+        {
+            text(owner, "owner");
+            owned += number(owner, "bytes");
+        }
+        assert_true(k > 3 && owned <= peak);
+    }
+}
+
+/* ---- the text ---- */
+
+static void test_text(void **state)
+{
+    static const char *const said[] = {
+        "Best classes of ",
+        "Time on the chip",
+        " images/s",
+        "  compute ",
+        "  exchange ",
+        "  sync ",
+        "  imbalance ",
+        "  lower bound ",
+        "Layers: cycles, and bytes of tile memory",
+        "stem ",
+        "fc ",
+        "category, bytes",
+        "mean of a tile",
+        "most on a tile",
+        "Tiles by bytes used",
+        "Fullest tiles",
+        "worst moment: operation ",
+        "Published figures",
+        "here: ",
+        "Assumed of the machine",
+    };
+    char *argv[] = { "run",
+                     "-q",
+                     "efficientnet-b0",
+                     "--resolution",
+                     "32",
+                     "--no-calibration",
+                     "--report",
+                     "--set",
+                     "tiles=256",
+                     NULL };
+    char *t = answer_to(EMU_COUNT_OF(argv) - 1, argv), *at = t;
+    unsigned tiles = 0;
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(said); i++) {
+        if (!strstr(t, said[i]))
+            fail_msg("the report does not say '%s'", said[i]);
+    }
+    while ((at = strstr(at, "worst moment: operation "))) {
+        tiles++;
+        at++;
+    }
+    assert_int_equal(tiles, 5);
+    free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_head),          cmocka_unit_test(test_top5),
+        cmocka_unit_test(test_layers),        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_fullest_tiles), cmocka_unit_test(test_text),
+    };
+
+    return cmocka_run_group_tests(tests, run_json, drop_json);
+}
