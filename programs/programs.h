@@ -52,6 +52,8 @@ void graph_pop(struct graph *g);
 /* Puts tiles [first, first + tiles) into a sync group (0 before). Groups other than 0 exist for IO
  * tiles; see program_together(). */
 void graph_set_group(struct graph *g, uint32_t first, uint32_t tiles, unsigned group);
+/* Tiles in front of the first one of another group than 0: those that networks use. */
+uint32_t graph_compute_tiles(const struct graph *g);
 
 /* ---- variables ---- */
 
@@ -274,6 +276,9 @@ struct session_options {
     int plain, check;
     int record;       /* keep the bill of every superstep (session_run_image()->record) */
     FILE *digests;    /* borrowed; NULL: none */
+    struct host_options host;
+    void (*watch)(void *ctx, const struct machine_superstep *s); /* of every group; NULL: nobody */
+    void *watch_ctx;
 };
 
 struct session;
@@ -289,6 +294,22 @@ enum emu_status session_feed(struct session *s, uint32_t stream, const void *dat
                              uint64_t transfers) EMU_MUST_CHECK;
 enum emu_status session_output(struct session *s, uint32_t stream, void **data,
                                uint64_t *transfers) EMU_MUST_CHECK; /* *data: emu_free it */
+/* The other end of a stream, transfer by transfer, so that a stream may be longer than memory. Calls
+ * come from session_run(), in the order of transfers; an error of theirs ends the run with it. */
+struct session_moment {
+    uint64_t issued, begun, here; /* cycles: first request; first bytes, and last ones, arrived */
+};
+struct session_calls {
+    void *ctx;
+    /* Stream in: fill data with transfer n = 0, 1 .., the elements of its tensor in order; EMU_FAULT
+     * with a message: there is none. Stream out: take it. Data is borrowed for the call. */
+    enum emu_status (*transfer)(void *ctx, uint64_t n, void *data);
+    /* Transfer n is complete (stream out: transfer() comes next). NULL: nobody wants to know. */
+    void (*arrived)(void *ctx, uint64_t n, const struct session_moment *when);
+};
+/* Before the first run, instead of session_feed() or session_output(); c is copied. */
+enum emu_status session_connect(struct session *s, uint32_t stream,
+                                const struct session_calls *c) EMU_MUST_CHECK;
 /* Runs the program once. EMU_FAULT: the machine faulted or hangs; emu_error() says where. */
 enum emu_status session_run(struct session *s) EMU_MUST_CHECK;
 uint64_t session_cycles(const struct session *s); /* of all runs so far */

@@ -19,12 +19,27 @@ struct machine;
 struct record;
 struct digests;
 
+/* A superstep of a group that is over. Cycles. */
+struct machine_superstep {
+    unsigned group;
+    uint64_t index;    /* from 0 */
+    uint64_t release;  /* the earliest of its tiles' */
+    uint64_t received; /* the last tile was through with exchange */
+    uint64_t arrived;  /* the last tile came to the sync that ends it */
+    uint64_t end;      /* of that sync */
+    int wide;          /* it waited for all groups */
+};
+
 struct machine_options {
     unsigned threads;        /* 0: as many as cores; never more than that */
     int plain;               /* plain exec_ functions only */
     int check;               /* checking mode of tiles and of the fabric */
     struct record *record;   /* borrowed; NULL: supersteps are not recorded (record.h) */
     struct digests *digests; /* borrowed; NULL: only machine_digest() at the end (digest.h) */
+    /* Called at the end of every superstep of a group, by the thread that runs the machine; NULL:
+     * nobody. */
+    void (*watch)(void *ctx, const struct machine_superstep *s);
+    void *watch_ctx;
 };
 
 /* How the host reaches a machine (emu/host). All calls come from the thread that calls machine_run.

@@ -156,6 +156,28 @@ static int record_group(struct machine *m, const struct group *g, unsigned index
     return record_add(m->options.record, &s, g->tile, m->step) == EMU_OK ? 0 : -1;
 }
 
+/* Tiles that voted for the sync are still in a superstep of their own and do not count. */
+static void watch_group(const struct machine *m, const struct group *g, unsigned index,
+                        uint64_t end, enum tile_wait wait)
+{
+    struct machine_superstep s = { .group = index, .index = g->superstep, .release = end };
+
+    if (!m->options.watch)
+        return;
+    s.end = end;
+    s.wide = wait != WAIT_GROUP;
+    for (uint32_t i = 0; i < g->tiles; i++) {
+        const struct place *p = &m->place[g->tile[i]];
+
+        if (wait == WAIT_GROUP && exchange_log_of(m->exchange, g->tile[i])->votes > 0)
+            continue;
+        s.release = p->release < s.release ? p->release : s.release;
+        s.received = p->received_at > s.received ? p->received_at : s.received;
+        s.arrived = p->arrived > s.arrived ? p->arrived : s.arrived;
+    }
+    m->options.watch(m->options.watch_ctx, &s);
+}
+
 static int digest_group(struct machine *m, const struct group *g, unsigned index, uint64_t release,
                         int each)
 {
@@ -210,6 +232,7 @@ static int release_group(struct machine *m, unsigned index, enum tile_wait wait,
     struct group *g = &m->group[index];
 
     if (!m->finished) {
+        watch_group(m, g, index, release, wait);
         if (record_group(m, g, index, release) < 0 ||
             digest_group(m, g, index, release, wait != WAIT_GROUP) < 0)
             return -1;

@@ -82,6 +82,28 @@ enum emu_status host_stream_refill(struct host *h, uint32_t id, const void *data
     return EMU_OK;
 }
 
+enum emu_status host_stream_set_fetch(struct host *h, uint32_t id, host_fetch *fetch, void *ctx)
+{
+    struct host_stream *s = id < HOST_MAX_STREAMS ? h->stream[id] : NULL;
+
+    if (!s || s->to_host || s->source.file)
+        return FAIL(USAGE, "stream %u does not come from host memory", id);
+    s->source.fetch = fetch;
+    s->source.ctx = ctx;
+    return EMU_OK;
+}
+
+enum emu_status host_stream_set_store(struct host *h, uint32_t id, host_store *store, void *ctx)
+{
+    struct host_stream *s = id < HOST_MAX_STREAMS ? h->stream[id] : NULL;
+
+    if (!s || !s->to_host || s->sink.file)
+        return FAIL(USAGE, "stream %u does not go to host memory", id);
+    s->sink.store = store;
+    s->sink.ctx = ctx;
+    return EMU_OK;
+}
+
 enum emu_status host_stream_from_file(struct host *h, uint32_t id, uint32_t depth, const char *path,
                                       int repeat)
 {
@@ -247,11 +269,12 @@ enum emu_status host_request(void *ctx, uint32_t tile, uint64_t cycle, const uin
 /* Hands one arrival over. Streams arrive in order, so their bytes are taken here. */
 static enum emu_status deliver(struct host *h, struct machine *m, const struct host_event *a)
 {
+    const struct host_moment when = { a->issued, a->cycle, a->tile };
     enum emu_status status = EMU_OK;
 
     if (a->bytes)
-        status = host_source_read(&a->stream->source, h->packet, a->bytes);
-    if (status == EMU_FAULT)
+        status = host_source_read(&a->stream->source, h->packet, a->bytes, &when);
+    if (status == EMU_FAULT && !a->stream->source.fetch)
         return FAIL(FAULT, "stream %u: the data end after %llu bytes (tile %u asked in cycle %llu)",
                     a->stream->id, (unsigned long long)a->stream->source.at, a->tile,
                     (unsigned long long)a->issued);

@@ -69,6 +69,28 @@ enum emu_status host_stream_from_memory(struct host *h, uint32_t id, uint32_t de
 enum emu_status host_stream_refill(struct host *h, uint32_t id, const void *data,
                                    uint64_t bytes) EMU_MUST_CHECK;
 
+/* When bytes crossed the link. */
+struct host_moment {
+    uint64_t issued; /* cycle of the tile's request */
+    uint64_t here;   /* to tiles: the packet is in memory; to the host: the request is there */
+    uint32_t tile;
+};
+
+/* The next n bytes of a stream to tiles; EMU_FAULT: there are no more. Called by the thread that
+ * runs the machine, packet by packet in the order of arrivals. */
+typedef enum emu_status host_fetch(void *ctx, uint8_t *out, uint32_t n,
+                                   const struct host_moment *when);
+/* n bytes that a tile sent, one request each, in the order in which they reached the host. */
+typedef enum emu_status host_store(void *ctx, const uint8_t *data, uint32_t n,
+                                   const struct host_moment *when);
+
+/* Between runs: from now on a stream from or to memory takes its bytes from calls, or hands them to
+ * calls. Errors: EMU_USAGE for any other stream. */
+enum emu_status host_stream_set_fetch(struct host *h, uint32_t id, host_fetch *fetch,
+                                      void *ctx) EMU_MUST_CHECK;
+enum emu_status host_stream_set_store(struct host *h, uint32_t id, host_store *store,
+                                      void *ctx) EMU_MUST_CHECK;
+
 /* The same as host_stream_from_memory from a file, read as it is needed. EMU_IO: it cannot be
  * opened. With repeat it must be seekable. */
 enum emu_status host_stream_from_file(struct host *h, uint32_t id, uint32_t depth, const char *path,

@@ -52,10 +52,16 @@ static enum emu_status start_over(struct host_source *s)
     return EMU_OK;
 }
 
-enum emu_status host_source_read(struct host_source *s, uint8_t *out, uint32_t n)
+enum emu_status host_source_read(struct host_source *s, uint8_t *out, uint32_t n,
+                                 const struct host_moment *when)
 {
     uint32_t got;
 
+    if (s->fetch) {
+        TRY(s->fetch(s->ctx, out, n, when));
+        s->at += n;
+        return EMU_OK;
+    }
     for (;;) {
         TRY(read_some(s, out, n, &got));
         s->at += got;
@@ -98,8 +104,11 @@ static enum emu_status sink_room(struct host_sink *s, uint32_t n)
     return EMU_OK;
 }
 
-enum emu_status host_sink_write(struct host_sink *s, const uint8_t *data, uint32_t n)
+enum emu_status host_sink_write(struct host_sink *s, const uint8_t *data, uint32_t n,
+                                const struct host_moment *when)
 {
+    if (s->store)
+        return s->store(s->ctx, data, n, when);
     if (!s->file) {
         TRY(sink_room(s, n));
         memcpy(s->data + s->bytes, data, n);

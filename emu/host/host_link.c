@@ -54,7 +54,8 @@ static enum emu_status take_bytes(struct host_event *e)
 
     if (!e->data)
         return EMU_OK;
-    s = host_sink_write(&e->stream->sink, e->data, e->bytes);
+    s = host_sink_write(&e->stream->sink, e->data, e->bytes,
+                        &(struct host_moment){ e->issued, e->cycle, e->tile });
     emu_free(e->data);
     e->data = NULL;
     return s;

@@ -51,6 +51,8 @@ struct host_source {
     FILE *file;          /* owned */
     char *path;          /* owned */
     int repeat;
+    host_fetch *fetch; /* instead of data; NULL: data or the file */
+    void *ctx;         /* borrowed */
 };
 
 struct host_sink {
@@ -58,17 +60,20 @@ struct host_sink {
     size_t bytes, cap;
     FILE *file; /* owned */
     char *path; /* owned */
+    host_store *store; /* instead of data; NULL: data or the file */
+    void *ctx;         /* borrowed */
 };
 
 enum emu_status host_source_open(struct host_source *s, const char *path) EMU_MUST_CHECK;
 /* Takes the next n bytes. EMU_FAULT: the data end, without a message; EMU_IO: they cannot be read.
  */
-enum emu_status host_source_read(struct host_source *s, uint8_t *out, uint32_t n) EMU_MUST_CHECK;
+enum emu_status host_source_read(struct host_source *s, uint8_t *out, uint32_t n,
+                                 const struct host_moment *when) EMU_MUST_CHECK;
 void host_source_close(struct host_source *s);
 
 enum emu_status host_sink_open(struct host_sink *s, const char *path) EMU_MUST_CHECK;
-enum emu_status host_sink_write(struct host_sink *s, const uint8_t *data,
-                                uint32_t n) EMU_MUST_CHECK;
+enum emu_status host_sink_write(struct host_sink *s, const uint8_t *data, uint32_t n,
+                                const struct host_moment *when) EMU_MUST_CHECK;
 enum emu_status host_sink_flush(struct host_sink *s) EMU_MUST_CHECK;
 void host_sink_close(struct host_sink *s);
 

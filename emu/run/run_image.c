@@ -19,7 +19,9 @@ static enum emu_status run_open(struct run *r)
     const struct arch *a = image_arch(r->im);
     struct machine_options mo = { .threads = r->options.threads,
                                   .plain = r->options.plain,
-                                  .check = r->options.check };
+                                  .check = r->options.check,
+                                  .watch = r->options.watch,
+                                  .watch_ctx = r->options.watch_ctx };
 
     TRY(record_new(a->tiles, &r->record));
     if (r->options.digests)
@@ -33,7 +35,7 @@ static enum emu_status run_open(struct run *r)
     r->data = emu_alloc(image_stream_count(r->im), sizeof(*r->data));
     if (!r->data)
         return FAIL(NO_MEMORY, "the streams of a run");
-    TRY(host_new(a, NULL, &r->host));
+    TRY(host_new(a, &r->options.host, &r->host));
     host_attach(r->host, r->machine);
     return EMU_OK;
 }

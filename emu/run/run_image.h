@@ -21,6 +21,9 @@ struct run_options {
     uint64_t runs;    /* how often the host answers the host sync */
     uint64_t max_cycles;
     int unrecorded; /* do not keep the supersteps: struct run's record stays empty */
+    struct host_options host;
+    void (*watch)(void *ctx, const struct machine_superstep *s); /* struct machine_options */
+    void *watch_ctx;
 };
 
 struct run {

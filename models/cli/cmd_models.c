@@ -8,6 +8,7 @@
 
 #include "models/cli/commands_models.h"
 #include "models/ref/ref.h"
+#include "models/stream/cmd_stream.h"
 
 enum { KEY_BATCH = 'b', KEY_RESOLUTION = 'r', KEY_CLASSES = 'c', KEY_PADDING = 'p' };
 enum { KEY_NORM = 'n', KEY_WEIGHTS = 'w', KEY_SEED = 's', KEY_OUTPUT = 'o' };
@@ -177,5 +178,6 @@ static int cmd_models(int argc, char **argv)
 
 const struct command model_commands[] = {
     { "models", cmd_models, "list the networks, print one, check or write its weights" },
+    { "stream", cmd_stream, "run a stream of pictures through a network, with IO tiles" },
     { NULL, NULL, NULL },
 };

@@ -43,6 +43,11 @@ void text_format(struct text_line *t, const char *fmt, ...)
     text_add(t, s, (size_t)n);
 }
 
+int text_equal(const struct text_line *a, const struct text_line *b)
+{
+    return a->count == b->count && (!a->count || !memcmp(a->at, b->at, a->count));
+}
+
 /* Bytes of the character at s, which ends with a zero; 0 when it is not UTF-8. Neither longer forms
  * than necessary nor surrogates nor what is behind U+10FFFF count. */
 static size_t character(const char *s)

@@ -17,6 +17,8 @@ void text_free(struct text_line *t);
 void text_add(struct text_line *t, const char *s, size_t n);
 void text_format(struct text_line *t, const char *fmt, ...) EMU_PRINTF(2, 3); /* < 256 bytes */
 
+int text_equal(const struct text_line *a, const struct text_line *b);
+
 int name_is_utf8(const char *name);
 /* "name" with escapes; each byte that is not UTF-8 becomes U+FFFD. */
 void name_add_json(struct text_line *t, const char *name);

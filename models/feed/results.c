@@ -164,7 +164,7 @@ uint64_t results_done(const struct results *r)
 enum emu_status results_check_last(const struct results *r, const char *name)
 {
     struct text_line now = { 0 };
-    int same;
+    int same, out_of_memory;
 
     if (!r->done)
         return EMU_OK;
@@ -172,8 +172,11 @@ enum emu_status results_check_last(const struct results *r, const char *name)
         name_add_csv(&now, name);
     else
         name_add_json(&now, name);
-    same = now.count == r->last.count && !memcmp(now.at, r->last.at, now.count);
+    same = text_equal(&now, &r->last);
+    out_of_memory = now.failed;
     text_free(&now);
+    if (out_of_memory)
+        return FAIL(NO_MEMORY, "a name");
     return same ? EMU_OK
                 : FAIL(BAD_FILE,
                        "%.300s: its last result, number %" PRIu64 ", is of %.*s, and now that is "

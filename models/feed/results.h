@@ -35,7 +35,8 @@ struct results;
 enum emu_status results_open(const char *path, const struct results_options *o,
                              struct results **out) EMU_MUST_CHECK;
 
-/* The RESULTS_TOP best of `classes` scores, best first, equal ones by class. index: of feed_next().
+/* The RESULTS_TOP best of `classes` scores, best first, equal ones by class. index: of feed_next(),
+ * going up from call to call, as resume takes the last one for the furthest.
  * EMU_IO: the message says why, and how many results the file holds; nothing more can be put. */
 enum emu_status results_put(struct results *r, const char *name, uint64_t index, const float *score,
                             uint32_t classes) EMU_MUST_CHECK;

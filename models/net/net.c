@@ -170,3 +170,14 @@ uint32_t net_classifier(const struct net *n)
     }
     return LAYER_NONE;
 }
+
+double net_crop(const struct net *n)
+{
+    static const double b[] = { 0.875, 0.882, 0.890, 0.904, 0.922, 0.934, 0.942, 0.949 };
+    static const char prefix[] = "efficientnet-b";
+    size_t length = sizeof(prefix) - 1;
+
+    if (!strncmp(n->name, prefix, length) && n->name[length] >= '0' && n->name[length] <= '7')
+        return b[n->name[length] - '0'];
+    return 0.875;
+}

@@ -10,8 +10,9 @@
 #include <string.h>
 
 #include "models/run/layer_error.h"
+#include "models/run/net_result.h"
 
-enum { ATOM = 16, F16_MAX = 65504 };
+enum { F16_MAX = 65504 };
 
 struct comparer {
     const struct net_graph *ng;
@@ -31,86 +32,6 @@ static uint32_t into(const struct comparer *c, uint32_t layer)
 static uint64_t elements(const struct comparer *c, uint32_t layer)
 {
     return layer_elements(&c->ng->net->layer[layer]) * c->ng->net->batch;
-}
-
-/* ---- results of the machine ---- */
-
-/* [c16][n][h][w][16] into [n][c][h][w]. 0 where the padding behind the last channel is not zero. */
-static int unpack(const struct feature *x, const uint16_t *from, double *to)
-{
-    uint64_t plane = (uint64_t)x->h * x->w, blocks = (x->c + ATOM - 1) / ATOM;
-    int clean = 1;
-
-    for (uint64_t i = 0; i < blocks * x->n * plane * ATOM; i++) {
-        uint64_t c = i / ATOM / plane / x->n * ATOM + i % ATOM;
-        uint64_t at = i / ATOM % plane, n = i / ATOM / plane % x->n;
-
-        if (c < x->c)
-            to[(n * x->c + c) * plane + at] = fp_f16_value(from[i]);
-        else
-            clean &= !fp_f16_abs(from[i]);
-    }
-    return clean;
-}
-
-static enum emu_status read_feature(struct comparer *c, const struct feature *x, double *to,
-                                    int *clean)
-{
-    uint64_t n = (uint64_t)(x->c + ATOM - 1) / ATOM * ATOM * x->n * x->h * x->w;
-    uint16_t *raw = emu_alloc(n, sizeof(*raw));
-    enum emu_status s;
-
-    if (!raw)
-        return FAIL(NO_MEMORY, "a result");
-    s = session_read(c->s, x->t, raw);
-    if (s == EMU_OK)
-        *clean = unpack(x, raw, to);
-    emu_free(raw);
-    return s;
-}
-
-/* The picture as it is in tile memory, [n][h][w][4]. */
-static enum emu_status read_picture_back(struct comparer *c, double *to)
-{
-    const struct feature *x = &c->ng->picture;
-    uint64_t plane = (uint64_t)x->h * x->w;
-    uint16_t *raw = emu_alloc(x->n * plane, 4 * sizeof(*raw));
-    enum emu_status s;
-
-    if (!raw)
-        return FAIL(NO_MEMORY, "the picture");
-    s = session_read(c->s, x->t, raw);
-    for (uint64_t i = 0; i < x->n * plane * 3 && s == EMU_OK; i++)
-        to[i] = fp_f16_value(raw[(i / plane / 3 * plane + i % plane) * 4 + i / plane % 3]);
-    emu_free(raw);
-    return s;
-}
-
-static enum emu_status read_scores_back(struct comparer *c, double *to, uint64_t n)
-{
-    float *raw = emu_alloc(n, sizeof(*raw));
-    enum emu_status s;
-
-    if (!raw)
-        return FAIL(NO_MEMORY, "the scores");
-    s = session_read(c->s, c->ng->scores, raw);
-    for (uint64_t i = 0; i < n && s == EMU_OK; i++)
-        to[i] = raw[i];
-    emu_free(raw);
-    return s;
-}
-
-static enum emu_status read_result(struct comparer *c, uint32_t first, double *to, int *clean)
-{
-    *clean = 1;
-    switch (c->ng->net->layer[first].op) {
-    case LAYER_INPUT:
-        return read_picture_back(c, to);
-    case LAYER_SOFTMAX:
-        return read_scores_back(c, to, elements(c, first));
-    default:
-        return read_feature(c, &c->ng->layer[first].result, to, clean);
-    }
 }
 
 /* Whether a later layer has its result where this one had it. */
@@ -234,7 +155,7 @@ static enum emu_status read_kept(struct comparer *c, uint32_t first, uint32_t la
     if (is_overwritten(c, first))
         return EMU_OK;
     *got = emu_alloc(elements(c, last), sizeof(**got));
-    return *got ? read_result(c, first, *got, clean)
+    return *got ? net_result_read(c->ng, c->s, first, *got, clean)
                 : FAIL(NO_MEMORY, "a result of %s", c->ng->net->layer[first].name);
 }
 

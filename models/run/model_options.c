@@ -9,7 +9,7 @@ enum { KEY_OUTPUT = 'o', KEY_THREADS = 'j', KEY_CHECK = 'k', KEY_PLAIN = 'p', KE
 enum { KEY_IMAGE = 'i', KEY_WEIGHTS = 'w', KEY_BATCH = 'b' };
 enum { KEY_WRITE_WEIGHTS = 0x100, KEY_RESOLUTION, KEY_TORCH, KEY_PROPORTION, KEY_UNCALIBRATED };
 enum { KEY_EXCHANGE = 0x200, KEY_PLAN, KEY_LAYERS, KEY_COMPARE, KEY_REPORT, KEY_JSON, KEY_OOM };
-enum { KEY_DIGESTS = 0x300, KEY_SEED, KEY_CHART };
+enum { KEY_DIGESTS = 0x300, KEY_SEED, KEY_CHART, KEY_LOGITS };
 
 static const struct argp_option options[] = {
     { "image", KEY_IMAGE, "FILE", 0,
@@ -20,6 +20,8 @@ static const struct argp_option options[] = {
     { "no-calibration", KEY_UNCALIBRATED, NULL, 0,
       "do not measure the statistics of batch norms; cycles and memory are the same", 0 },
     { "write-weights", KEY_WRITE_WEIGHTS, "FILE", 0, "write the parameters as safetensors", 0 },
+    { "logits", KEY_LOGITS, "FILE", 0,
+      "write the normalised pictures and the numbers before softmax as safetensors", 0 },
     { "batch", KEY_BATCH, "N", 0, "pictures at a time (default 1)", 0 },
     { "resolution", KEY_RESOLUTION, "N", 0, "side of the pictures (default: the network's)", 0 },
     { "torch-padding", KEY_TORCH, NULL, 0,
@@ -114,6 +116,9 @@ static error_t parse_file(int key, char *arg, struct model_request *q)
         return 0;
     case KEY_WRITE_WEIGHTS:
         q->write_weights = arg;
+        return 0;
+    case KEY_LOGITS:
+        q->logits = arg;
         return 0;
     case KEY_OUTPUT:
         q->output = arg;

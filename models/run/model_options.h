@@ -15,7 +15,7 @@ struct model_request {
     double memory_proportion;
     const char *image[MODEL_IMAGES_MAX]; /* in turn for the pictures of a batch */
     unsigned images;                     /* 0: those that come with Superstep */
-    const char *weights, *write_weights, *output, *digests, *chart;
+    const char *weights, *write_weights, *logits, *output, *digests, *chart;
     uint64_t seed;
     int seeded; /* --seed was given */
     int uncalibrated;

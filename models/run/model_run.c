@@ -14,6 +14,7 @@
 #include "models/run/model_chart.h"
 #include "models/run/model_report.h"
 #include "models/run/model_weights.h"
+#include "models/run/net_result.h"
 
 enum { TEXT_MAX = 512, COMPARE_HALVINGS = 3 };
 
@@ -77,18 +78,6 @@ static void EMU_PRINTF(3, 4)
 
 /* ---- pictures ---- */
 
-/* Side of the cut over the shorter side of the resized picture, as published with each network. */
-static double crop_of(const struct net *n)
-{
-    static const double b[] = { 0.875, 0.882, 0.890, 0.904, 0.922, 0.934, 0.942, 0.949 };
-    static const char prefix[] = "efficientnet-b";
-    size_t length = sizeof(prefix) - 1;
-
-    if (!strncmp(n->name, prefix, length) && n->name[length] >= '0' && n->name[length] <= '7')
-        return b[n->name[length] - '0'];
-    return 0.875;
-}
-
 static enum emu_status find_shipped(struct model_run *m, unsigned i, const char **path)
 {
     static const char *const file[] = { "models/pictures/cat.jpg",
@@ -120,7 +109,7 @@ static enum emu_status read_picture(struct model_run *m, uint32_t i)
     else
         TRY(find_shipped(m, i, &m->picture[i]));
     TRY(picture_read(m->picture[i], &whole));
-    s = picture_crop(&whole, side, crop_of(m->net), &cut);
+    s = picture_crop(&whole, side, net_crop(m->net), &cut);
     picture_free(&whole);
     if (s != EMU_OK)
         return s;
@@ -253,6 +242,8 @@ static enum emu_status run_machine(struct model_run *m)
     if (m->q.run.check)
         print_checks(m);
     TRY(read_scores(m));
+    if (m->q.logits)
+        TRY(net_logits_write(m->net_graph, m->session, m->input, m->q.logits));
     TRY(layer_cycles_bill(&m->layers, m->net_graph, m->compiled, session_run_image(m->session)));
     return print_answer(m);
 }
@@ -403,6 +394,8 @@ static enum emu_status compare_all(struct model_run *m)
 
 static enum emu_status answer_request(struct model_run *m)
 {
+    uint32_t keep;
+
     TRY(machine_choice_arch(&m->q.machine, "mk2", &m->arch));
     TRY(net_new(m->q.name, &m->q.net, &m->net));
     if (m->q.layers) {
@@ -417,7 +410,8 @@ static enum emu_status answer_request(struct model_run *m)
     report_stage(m, "weights", "%s", m->weights_text);
     if (m->q.compare)
         return compare_all(m);
-    TRY(build_and_compile(m, 0, 0));
+    keep = m->q.logits ? net_classifier(m->net) : 0;
+    TRY(build_and_compile(m, keep, m->q.logits ? keep + 1 : 0));
     return with_compiled(m);
 }
 

@@ -8,7 +8,7 @@
 static const double conv_gain = 2.0, classifier_gain = 64.0, small = 0.1;
 /* Scale of a branch that is added to what goes past it, and shifts where nothing but they tames a
  * strong picture. */
-static const double branch = 0.3, ungated_shift = 1.0;
+static const double branch = 0.3, ungated_shift = 1;
 /* Squeeze and excitation: sums of the means, and variances times fan-in. Pooled numbers are about
  * 0.2, so the squeezed ones are about 2, and gates are open as far as 1 - 0.6 x 1.8 says: half. */
 static const double squeeze_mean = 10, squeeze_gain = 6;
@@ -68,6 +68,16 @@ static int leads_to(const struct net *n, uint32_t layer, enum layer_op op)
     return layer + 1 < n->layers && n->layer[layer + 1].op == op;
 }
 
+/* Whether it is added to what went past it, the second input of an addition. */
+static int ends_branch(const struct net *n, uint32_t layer)
+{
+    for (uint32_t i = layer + 1; i < n->layers; i++) {
+        if (n->layer[i].op == LAYER_ADD && n->layer[i].input[0] == layer)
+            return 1;
+    }
+    return 0;
+}
+
 static struct draw linear_draw(const struct net *n, const struct param *p, int is_bias)
 {
     double in_c = n->layer[p->layer].in_c;
@@ -83,7 +93,7 @@ static struct draw linear_draw(const struct net *n, const struct param *p, int i
 
 static struct draw norm_draw(const struct net *n, const struct param *p, const char *suffix)
 {
-    double scale = leads_to(n, p->layer, LAYER_ADD) ? branch : 1;
+    double scale = ends_branch(n, p->layer) ? branch : 1;
 
     if (!strcmp(suffix, "running_mean"))
         return (struct draw){ 0, 0 };

@@ -1,49 +1,25 @@
 /* total_ref.c - total_{sum,sumsq,max}_{f16,f32}: meaning and time. */
 #include <string.h>
 
-#include "programs/codelets/codelet_ref.h"
+#include "programs/codelets/fold_ref.h"
 
 enum { X, OUT, N };
 
-enum op { SUM, SUMSQ, MAX };
-
 enum { VECTOR_BYTES_SUM = 16, VECTOR_BYTES_MAX = 8, LANES = 8 };
 
-static uint32_t element(const struct codelet_call *call, unsigned bits, size_t i)
+static unsigned vector_elements(enum fold_op op, unsigned bits)
 {
-    const void *data = call->arg[X].data;
-
-    return bits == 16 ? ((const uint16_t *)data)[i] : ((const uint32_t *)data)[i];
-}
-
-static unsigned vector_elements(enum op op, unsigned bits)
-{
-    return (op == MAX ? VECTOR_BYTES_MAX : VECTOR_BYTES_SUM) * 8 / bits;
-}
-
-/* acc: f32, or the type of x for maxima. */
-static uint32_t fold(enum op op, unsigned bits, uint32_t acc, uint32_t x, struct fp_env *env)
-{
-    uint16_t h = (uint16_t)x;
-
-    switch (op) {
-    case SUM:
-        return fp_f32_add(acc, bits == 16 ? fp_f16_to_f32(h, env) : x, env);
-    case SUMSQ:
-        return bits == 16 ? fp_f32_add_exact_f16_products(acc, &h, &h, 1, env)
-                          : fp_f32_fma(x, x, acc, env);
-    default:
-        return bits == 16 ? fp_f16_max((uint16_t)acc, h, env) : fp_f32_max(acc, x, env);
-    }
+    return (op == FOLD_MAX ? VECTOR_BYTES_MAX : VECTOR_BYTES_SUM) * 8 / bits;
 }
 
 /* An element behind the vectors meets the sum of all lanes. */
-static uint32_t fold_rest(enum op op, unsigned bits, uint32_t acc, uint32_t x, struct fp_env *env)
+static uint32_t fold_rest(enum fold_op op, unsigned bits, uint32_t acc, uint32_t x,
+                          struct fp_env *env)
 {
-    if (op == MAX)
+    if (op == FOLD_MAX)
         return fold(op, bits, acc, x, env);
     x = bits == 16 ? fp_f16_to_f32((uint16_t)x, env) : x;
-    return fp_f32_add(acc, op == SUMSQ ? fp_f32_mul(x, x, env) : x, env);
+    return fp_f32_add(acc, op == FOLD_SUMSQ ? fp_f32_mul(x, x, env) : x, env);
 }
 
 /* Sums of lanes: those `apart` lanes from each other, half as far, ... */
@@ -62,38 +38,40 @@ static uint32_t join_sums(uint32_t *lane, unsigned lanes, struct fp_env *env)
 }
 
 /* The share of worker w. */
-static uint32_t total_worker(const struct codelet_call *call, enum op op, unsigned bits, unsigned w)
+static uint32_t total_worker(const struct codelet_call *call, enum fold_op op, unsigned bits,
+                             unsigned w)
 {
     unsigned workers = call->arch->workers, lanes = vector_elements(op, bits);
     uint32_t n = call->arg[N].value, lane[LANES], lowest = bits == 16 ? 0xfc00 : 0xff800000, acc;
     uint32_t full = n / lanes * lanes;
+    const void *x = call->arg[X].data;
     struct fp_env env = { 0 };
 
     for (unsigned k = 0; k < LANES; k++)
-        lane[k] = op == MAX ? lowest : 0;
+        lane[k] = op == FOLD_MAX ? lowest : 0;
     for (uint32_t i = w * lanes; i < full; i += workers * lanes) {
         for (unsigned k = 0; k < lanes; k++)
-            lane[k] = fold(op, bits, lane[k], element(call, bits, i + k), &env);
+            lane[k] = fold(op, bits, lane[k], fold_element(x, bits, i + k), &env);
     }
-    if (op != MAX) {
+    if (op != FOLD_MAX) {
         acc = join_sums(lane, lanes, &env);
         for (uint32_t i = full + w; i < n; i += workers)
-            acc = fold_rest(op, bits, acc, element(call, bits, i), &env);
+            acc = fold_rest(op, bits, acc, fold_element(x, bits, i), &env);
         return acc;
     }
     if (bits == 32) {
         acc = fold(op, bits, lane[0], lane[1], &env);
-        return full + w < n ? fold(op, bits, acc, element(call, bits, full + w), &env) : acc;
+        return full + w < n ? fold(op, bits, acc, fold_element(x, bits, full + w), &env) : acc;
     }
     for (unsigned k = 0; k < 2; k++) {
         lane[k] = fold(op, bits, lane[k], lane[2 + k], &env);
         if (full + w < n)
-            lane[k] = fold(op, bits, lane[k], element(call, bits, full + w), &env);
+            lane[k] = fold(op, bits, lane[k], fold_element(x, bits, full + w), &env);
     }
     return fp_f16_to_f32((uint16_t)fold(op, bits, lane[0], lane[1], &env), &env);
 }
 
-static void total(const struct codelet_call *call, enum op op, unsigned bits)
+static void total(const struct codelet_call *call, enum fold_op op, unsigned bits)
 {
     for (unsigned w = 0; w < call->arch->workers; w++)
         ((uint32_t *)call->arg[OUT].data)[w] = total_worker(call, op, bits, w);
@@ -103,7 +81,7 @@ static void total(const struct codelet_call *call, enum op op, unsigned bits)
 
 struct total_shape {
     const struct arch *arch;
-    enum op op;
+    enum fold_op op;
     unsigned bits;
     int wide; /* 16 bytes can be loaded at once */
     uint64_t n;
@@ -116,13 +94,13 @@ static uint64_t total_slots(const void *shape, unsigned w)
     uint64_t vectors = codelet_share(s->arch, s->n / lanes, w);
     uint64_t rest = codelet_share(s->arch, s->n % lanes, w);
 
-    if (s->op == MAX)
+    if (s->op == FOLD_MAX)
         return 16 + 2 + 1 + vectors + 2 + (rest ? 2 : 0) + (s->bits == 16 ? 4 : 2);
     return 16 + 7 + (s->wide ? 2 + vectors : 1 + 2 * vectors) + (s->bits == 16 ? 8 : 4) + 2 +
-           rest * (s->bits == 16 ? 4 : 2) + (s->op == SUMSQ ? rest : 0) + 2;
+           rest * (s->bits == 16 ? 4 : 2) + (s->op == FOLD_SUMSQ ? rest : 0) + 2;
 }
 
-static uint64_t total_cycles_of(const struct codelet_call *call, enum op op, unsigned bits,
+static uint64_t total_cycles_of(const struct codelet_call *call, enum fold_op op, unsigned bits,
                                 int wide)
 {
     struct total_shape s = { call->arch, op, bits, wide, call->arg[N].value };
@@ -130,7 +108,7 @@ static uint64_t total_cycles_of(const struct codelet_call *call, enum op op, uns
     return codelet_workers_cycles(call->arch, total_slots, &s);
 }
 
-static uint64_t total_cycles_most(const struct codelet_call *call, enum op op, unsigned bits)
+static uint64_t total_cycles_most(const struct codelet_call *call, enum fold_op op, unsigned bits)
 {
     uint64_t a = total_cycles_of(call, op, bits, 0), b = total_cycles_of(call, op, bits, 1);
 
@@ -139,68 +117,27 @@ static uint64_t total_cycles_most(const struct codelet_call *call, enum op op, u
 
 uint64_t total_cycles_at(const struct codelet_call *call, const char *name, uint32_t x)
 {
-    enum op op = strstr(name, "sumsq") ? SUMSQ : strstr(name, "sum") ? SUM : MAX;
+    enum fold_op op = strstr(name, "sumsq") ? FOLD_SUMSQ
+                      : strstr(name, "sum") ? FOLD_SUM
+                                            : FOLD_MAX;
     int wide = x % 16 == 0 && x >= call->arch->mem_base + call->arch->region0_bytes;
 
     return total_cycles_of(call, op, strstr(name, "16") ? 16 : 32, wide);
 }
 
-void total_sum_f16_ref(const struct codelet_call *call)
-{
-    total(call, SUM, 16);
-}
+#define TOTAL(name, op, bits)                                                                      \
+    void total_##name##_ref(const struct codelet_call *call)                                       \
+    {                                                                                              \
+        total(call, op, bits);                                                                     \
+    }                                                                                              \
+    uint64_t total_##name##_cycles(const struct codelet_call *call)                                \
+    {                                                                                              \
+        return total_cycles_most(call, op, bits);                                                  \
+    }
 
-uint64_t total_sum_f16_cycles(const struct codelet_call *call)
-{
-    return total_cycles_most(call, SUM, 16);
-}
-
-void total_sum_f32_ref(const struct codelet_call *call)
-{
-    total(call, SUM, 32);
-}
-
-uint64_t total_sum_f32_cycles(const struct codelet_call *call)
-{
-    return total_cycles_most(call, SUM, 32);
-}
-
-void total_sumsq_f16_ref(const struct codelet_call *call)
-{
-    total(call, SUMSQ, 16);
-}
-
-uint64_t total_sumsq_f16_cycles(const struct codelet_call *call)
-{
-    return total_cycles_most(call, SUMSQ, 16);
-}
-
-void total_sumsq_f32_ref(const struct codelet_call *call)
-{
-    total(call, SUMSQ, 32);
-}
-
-uint64_t total_sumsq_f32_cycles(const struct codelet_call *call)
-{
-    return total_cycles_most(call, SUMSQ, 32);
-}
-
-void total_max_f16_ref(const struct codelet_call *call)
-{
-    total(call, MAX, 16);
-}
-
-uint64_t total_max_f16_cycles(const struct codelet_call *call)
-{
-    return total_cycles_most(call, MAX, 16);
-}
-
-void total_max_f32_ref(const struct codelet_call *call)
-{
-    total(call, MAX, 32);
-}
-
-uint64_t total_max_f32_cycles(const struct codelet_call *call)
-{
-    return total_cycles_most(call, MAX, 32);
-}
+TOTAL(sum_f16, FOLD_SUM, 16)
+TOTAL(sum_f32, FOLD_SUM, 32)
+TOTAL(sumsq_f16, FOLD_SUMSQ, 16)
+TOTAL(sumsq_f32, FOLD_SUMSQ, 32)
+TOTAL(max_f16, FOLD_MAX, 16)
+TOTAL(max_f32, FOLD_MAX, 32)

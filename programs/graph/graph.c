@@ -173,6 +173,15 @@ void graph_set_group(struct graph *g, uint32_t first, uint32_t tiles, unsigned g
         memset(g->group + first, (int)group, tiles);
 }
 
+uint32_t graph_compute_tiles(const struct graph *g)
+{
+    uint32_t tiles = 0;
+
+    while (tiles < g->arch.tiles && !g->group[tiles])
+        tiles++;
+    return tiles;
+}
+
 /* ---- variables ---- */
 
 uint64_t shape_elements(unsigned rank, const uint32_t *shape)

@@ -148,13 +148,15 @@ static void add_block(struct conv_finish *f, const struct conv_sum *s, const cha
 
 void conv_add_up(struct conv_finish *f, const struct conv_sum *s)
 {
-    uint32_t wide = tensor_shape(f->nn->g, s->y)[1], rows = nn_size(s->blocks) * wide;
+    uint32_t wide = tensor_shape(f->nn->g, s->y)[1];
+    struct conv_shares shares =
+        conv_shares(graph_arch(f->nn->g), s->plan, nn_size(s->blocks), wide);
     char codelet[40];
 
     conv_finish_start(f, "add");
     nn_codelet(codelet, "reduce_bias", f->layer->act);
     for (uint32_t i = 0; i < s->parts; i++) {
-        struct nn_range share = nn_part(rows, s->parts, i);
+        struct nn_range share = { conv_share_begin(&shares, i), conv_share_begin(&shares, i + 1) };
 
         (void)conv_finish_map(f, s->first_copy + i * s->copy_step, s->blocks,
                               conv_plan_tile(s->plan, s->first_piece + i));

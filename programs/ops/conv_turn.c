@@ -120,21 +120,25 @@ static void note_run(struct turns *t, const struct tile_run *run)
 
 /* What is added lies on a tile, [begin, end) of its elements: stays[s] grows for the turns of
  * groups that bring the sum there. GEMM only: blocks and positions are cut in parts. */
-static void note_added(const struct conv_plan *p, const struct tile_run *run, uint64_t *stays)
+static void note_added(const struct arch *a, const struct conv_plan *p, const struct tile_run *run,
+                       uint64_t *stays)
 {
     const struct conv_shape *s = &p->shape;
     uint32_t positions = s->n * s->out_h * s->out_w, groups = p->cut_h * p->cut_out;
     uint32_t blocks = nn_atoms(s->out_c);
+    struct conv_shares shares = { 0 };
 
     for (uint64_t at = run->begin / NN_ATOM; at < (run->end + NN_ATOM - 1) / NN_ATOM; at++) {
         uint32_t b = (uint32_t)(at / positions), f = (uint32_t)(at % positions);
         uint32_t o = part_with(blocks, p->cut_out, b), h = part_with(positions, p->cut_h, f);
         struct nn_range out = nn_part(blocks, p->cut_out, o), in = nn_part(positions, p->cut_h, h);
-        uint32_t i = part_with(nn_size(out) * nn_size(in), p->cut_in,
-                               (b - out.begin) * nn_size(in) + f - in.begin);
-        uint64_t piece = run->tile - p->first_tile + 2ull * p->tiles - p->turn - i;
+        uint64_t piece;
+        uint32_t i;
 
-        piece %= p->tiles;
+        if (shares.blocks != nn_size(out) || shares.positions != nn_size(in))
+            shares = conv_shares(a, p, nn_size(out), nn_size(in));
+        i = conv_share_with(&shares, (b - out.begin) * nn_size(in) + f - in.begin);
+        piece = (run->tile - p->first_tile + 2ull * p->tiles - p->turn - i) % p->tiles;
         if (run->tile < p->first_tile || piece % p->cut_in || piece / p->cut_in >= groups)
             continue;
         stays[(piece / p->cut_in + groups - (h * p->cut_out + o)) % groups]++;
@@ -175,7 +179,7 @@ static enum emu_status choose_sum_turn(struct nn *nn, const struct feature *add,
     TRY(graph_tile_runs(nn->g, add->t, &run, &runs));
     stays = emu_alloc(groups, sizeof(*stays));
     for (size_t k = 0; k < runs && stays; k++)
-        note_added(p, &run[k], stays);
+        note_added(graph_arch(nn->g), p, &run[k], stays);
     if (stays)
         p->sum_turn = least_of(stays, 1, groups);
     emu_free(run);

@@ -5,7 +5,7 @@
 
 enum emu_status nn_new(struct graph *g, struct program seq, uint64_t memory_bytes, struct nn **out)
 {
-    uint32_t shape[2] = { graph_arch(g)->tiles, NN_ZEROS };
+    uint32_t shape[2] = { graph_compute_tiles(g), NN_ZEROS };
     uint16_t *zero = emu_alloc((size_t)shape[0] * shape[1], sizeof(*zero));
     struct nn *nn = emu_alloc(1, sizeof(*nn));
 
@@ -50,7 +50,7 @@ struct feature op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, con
     uint32_t shape[4] = { n, h, w, 4 };
     struct feature f = { graph_variable(nn->g, ELEM_F16, 4, shape, name), n, 3, h, w };
 
-    graph_map_linear(nn->g, f.t, 64, 64, 0, graph_arch(nn->g)->tiles);
+    graph_map_linear(nn->g, f.t, 64, 64, 0, graph_compute_tiles(nn->g));
     graph_keep(nn->g, f.t);
     return f;
 }

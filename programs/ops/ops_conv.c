@@ -113,6 +113,7 @@ static struct conv_shape shape_of(const struct feature *x, const struct conv_lay
     s.swish = l->act == ACT_SWISH;
     s.relu = l->act == ACT_RELU;
     s.add = l->add != NULL;
+    s.bias = l->bias != NULL;
     return s;
 }
 
@@ -135,23 +136,24 @@ struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer 
         [CONV_DEPTHWISE] = conv_depthwise,
         [CONV_FIRST] = conv_first,
     };
-    struct conv_shape s = shape_of(&x, layer);
     struct conv_layer fused = *layer;
+    struct conv_shape s;
     struct conv_plan p;
     struct feature y = x;
     enum emu_status st = graph_status(nn->g);
 
+    if (is_zero(layer->bias, layer->out_c))
+        fused.bias = NULL;
+    s = shape_of(&x, &fused);
     s.kib_price = nn->kib_price;
     if (st == EMU_OK)
-        st = plan_conv(graph_arch(nn->g), &s, 0, graph_arch(nn->g)->tiles, nn->memory_bytes, &p);
+        st = plan_conv(graph_arch(nn->g), &s, 0, graph_compute_tiles(nn->g), nn->memory_bytes, &p);
     if (st == EMU_OK)
         st = conv_turn_choose(nn, &x, layer->add, layer->pad_top, layer->pad_left, &p);
     if (st != EMU_OK) {
         graph_fail(nn->g, st, "%s: %s", name, emu_error());
         return x;
     }
-    if (is_zero(layer->bias, layer->out_c))
-        fused.bias = NULL;
     graph_push(nn->g, name);
     y = nn_feature(nn, x.n, layer->out_c, s.out_h, s.out_w, "out");
     if (p.method < EMU_COUNT_OF(method) && method[p.method])

@@ -48,7 +48,7 @@ enum { LOWEST_VALUES = 64 };
 /* The lowest numbers, on every tile. */
 static struct tensor new_lowest(struct nn *nn)
 {
-    uint32_t tiles = graph_arch(nn->g)->tiles, *tile = emu_alloc(tiles, sizeof(*tile));
+    uint32_t tiles = graph_compute_tiles(nn->g), *tile = emu_alloc(tiles, sizeof(*tile));
     uint16_t value[LOWEST_VALUES];
     struct tensor t = nn->zeros;
 
@@ -112,7 +112,7 @@ struct feature op_max_pool(struct nn *nn, struct feature x, uint32_t kernel, uin
     if (st == EMU_OK && pad >= kernel)
         st = FAIL(USAGE, "a border of %u around windows of %u", pad, kernel);
     if (st == EMU_OK)
-        st = plan_pool(a, &s, 0, a->tiles, nn->memory_bytes, &p);
+        st = plan_pool(a, &s, 0, graph_compute_tiles(nn->g), nn->memory_bytes, &p);
     if (st == EMU_OK)
         st = conv_turn_choose(nn, &x, NULL, pad, pad, &p);
     if (st != EMU_OK) {

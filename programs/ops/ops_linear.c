@@ -119,7 +119,7 @@ static uint32_t take_tile(const struct linear *l, struct spread *s, struct nn_ra
 /* The tiles that have some of x. Returns how many have nothing. */
 static enum emu_status find_holders(struct linear *l, uint32_t *others)
 {
-    uint32_t tiles = graph_arch(l->nn->g)->tiles;
+    uint32_t tiles = graph_compute_tiles(l->nn->g);
     struct shares s;
 
     *others = tiles;
@@ -223,7 +223,7 @@ static enum emu_status add_partials(struct linear *l)
 static enum emu_status plan(struct linear *l, uint32_t out, enum activation act)
 {
     const struct arch *a = graph_arch(l->nn->g);
-    uint32_t others;
+    uint32_t others, tiles = graph_compute_tiles(l->nn->g);
     struct linear_shape s = { .n = l->x.n,
                               .in = (l->x.c + LINEAR_IN - 1) / LINEAR_IN * LINEAR_IN,
                               .out = nn_atoms(out) * NN_ATOM,
@@ -231,7 +231,7 @@ static enum emu_status plan(struct linear *l, uint32_t out, enum activation act)
                               .sum = nn_codelet(l->sum, "sum_bias", act) };
 
     TRY(find_holders(l, &others));
-    return plan_linear(a, &s, others > a->tiles / 2 ? others : a->tiles, &l->plan);
+    return plan_linear(a, &s, others > tiles / 2 ? others : tiles, &l->plan);
 }
 
 /* [n][c16][16] in memory. */

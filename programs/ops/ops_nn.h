@@ -36,6 +36,16 @@ struct feature {
  * Linear over all tiles, kept. */
 struct feature op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, const char *name);
 
+/* How pictures come: three colours of a type. Of u8, x scale + shift is made of each colour. */
+struct colours {
+    enum elem elem; /* u8, f16, f32 */
+    float scale[3], shift[3];
+};
+/* The same made of *raw, [pixels][3] of n pictures row by row, rounded up to 4 pixels with zeros,
+ * flat: by the first compute set of the network. */
+struct feature op_colours(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
+                          const struct colours *c, struct tensor *raw, const char *name);
+
 /* A convolution with everything that can be fused behind it. */
 struct conv_layer {
     uint32_t out_c, kernel, stride, groups; /* groups: 1, the input's channels, or groups of 16 */

@@ -153,7 +153,7 @@ static enum emu_status add_means(struct nn *nn, const struct pool_parts *p, uint
                                  struct feature *y, float scale)
 {
     struct graph *g = nn->g;
-    uint32_t units = nn_atoms(y->c) * y->n, tiles = graph_arch(g)->tiles;
+    uint32_t units = nn_atoms(y->c) * y->n, tiles = graph_compute_tiles(g);
     uint32_t cs = op_compute_set(g, nn->seq, "mean"), *mark = emu_alloc(tiles, sizeof(*mark));
     struct tensor out = tensor_reshape(g, y->t, 2, (const uint32_t[]){ units, NN_ATOM });
     struct spread spread = { 0 };

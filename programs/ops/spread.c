@@ -5,7 +5,7 @@ enum { SPREAD_TURN = 97 }; /* tiles between the first ones of two layers; prime 
 
 enum emu_status spread_new(struct nn *nn, uint32_t parts, struct spread *out)
 {
-    uint32_t tiles = graph_arch(nn->g)->tiles;
+    uint32_t tiles = graph_compute_tiles(nn->g);
 
     nn->turn = (nn->turn + SPREAD_TURN) % tiles;
     *out = (struct spread){ .tiles = tiles,

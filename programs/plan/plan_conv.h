@@ -18,6 +18,7 @@ struct conv_shape {
     uint32_t pad;         /* rows or columns of zeros on the wider side: the halo of a border */
     uint32_t swish, relu; /* 1: that activation function follows */
     uint32_t add;         /* 1: another activation is added */
+    uint32_t bias;        /* 1: there are biases that are not zero */
     /* Cycles that a KiB of parameters on a tile is worth: they stay there for the whole program. */
     uint32_t kib_price;
 };
@@ -44,6 +45,21 @@ static inline uint32_t conv_plan_tile(const struct conv_plan *p, uint64_t k)
 {
     return p->first_tile + (uint32_t)((k + p->turn) % p->tiles);
 }
+
+/* How the tiles with partial results of the same output share the rows of 16 values of their sum,
+ * numbered position by position, block by block: evenly, or each within one block, which saves a
+ * call where even shares would reach into a second one. */
+struct conv_shares {
+    uint32_t blocks, positions, parts;
+    int by_block;
+    uint64_t words, calls, cycles; /* of the largest share: words of each term; of the codelet */
+};
+struct conv_shares conv_shares(const struct arch *a, const struct conv_plan *p, uint32_t blocks,
+                               uint32_t positions);
+/* First row of share i; of `parts`: behind the last. */
+uint32_t conv_share_begin(const struct conv_shares *s, uint32_t i);
+/* The share that a row belongs to. */
+uint32_t conv_share_with(const struct conv_shares *s, uint32_t row);
 
 /* The cheapest plan, the price of its parameters included, on tiles [first_tile, first_tile +
  * tiles) within memory_bytes of temporary memory a tile, else the one that needs least. EMU_USAGE

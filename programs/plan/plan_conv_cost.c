@@ -19,29 +19,111 @@ static uint64_t finish_cycles(const struct arch *a, const struct conv_shape *s, 
                        field, EMU_COUNT_OF(field));
 }
 
-/* Partial results of cut_in tiles: each adds up its share of the positions. */
+/* ---- partial results ---- */
+
+/* The part of n things cut in `parts` that thing k belongs to, and where a part begins. */
+static uint32_t part_with(uint32_t n, uint32_t parts, uint32_t k)
+{
+    return (uint32_t)((((uint64_t)k + 1) * parts - 1) / n);
+}
+
+static uint32_t part_begin(uint32_t n, uint32_t parts, uint32_t i)
+{
+    return (uint32_t)((uint64_t)n * i / parts);
+}
+
+uint32_t conv_share_begin(const struct conv_shares *s, uint32_t i)
+{
+    uint32_t block, first;
+
+    if (!s->by_block)
+        return part_begin(s->blocks * s->positions, s->parts, i);
+    if (i >= s->parts)
+        return s->blocks * s->positions;
+    block = part_with(s->parts, s->blocks, i);
+    first = part_begin(s->parts, s->blocks, block);
+    return block * s->positions +
+           part_begin(s->positions, part_begin(s->parts, s->blocks, block + 1) - first, i - first);
+}
+
+uint32_t conv_share_with(const struct conv_shares *s, uint32_t row)
+{
+    uint32_t block = row / s->positions, first, parts;
+
+    if (!s->by_block)
+        return part_with(s->blocks * s->positions, s->parts, row);
+    first = part_begin(s->parts, s->blocks, block);
+    parts = part_begin(s->parts, s->blocks, block + 1) - first;
+    return first + part_with(s->positions, parts, row % s->positions);
+}
+
+/* What a tile with so many rows of a sum in so many calls has to do. */
+static struct conv_shares share_cost(const struct arch *a, const struct conv_plan *p, uint64_t rows,
+                                     uint64_t calls)
+{
+    uint64_t terms = p->cut_in + p->shape.add, each = ceil_div(rows, calls);
+    const struct plan_field field[] = { { "partials", (uint32_t)(each * ATOM * terms) },
+                                        { "bias", ATOM },
+                                        { "out", (uint32_t)(each * ATOM) },
+                                        { "p", (uint32_t)terms } };
+    const char *codelet = p->shape.swish  ? "reduce_bias_swish_f16"
+                          : p->shape.relu ? "reduce_bias_relu_f16"
+                                          : "reduce_bias_f16";
+
+    return (struct conv_shares){ .words = rows * ATOM_WORDS,
+                                 .calls = calls,
+                                 .cycles =
+                                     calls * plan_cycles(a, codelet, field, EMU_COUNT_OF(field)) };
+}
+
+/* Blocks that an even share of so many rows reaches into, at most. */
+static uint64_t blocks_of_share(uint32_t blocks, uint32_t positions, uint32_t parts)
+{
+    uint64_t rows = (uint64_t)blocks * positions, share = ceil_div(rows, parts);
+    uint64_t most = (share + positions - 2) / positions + 1;
+
+    if (rows % parts == 0 && (positions % share == 0 || share % positions == 0))
+        return ceil_div(share, positions);
+    return most < blocks ? most : blocks;
+}
+
+struct conv_shares conv_shares(const struct arch *a, const struct conv_plan *p, uint32_t blocks,
+                               uint32_t positions)
+{
+    uint32_t parts = p->cut_in;
+    uint64_t calls = blocks_of_share(blocks, positions, parts);
+    struct conv_shares s = share_cost(a, p, ceil_div((uint64_t)blocks * positions, parts), calls);
+
+    if (calls > 1 && blocks <= parts) {
+        struct conv_shares other = share_cost(a, p, ceil_div(positions, parts / blocks), 1);
+        uint64_t terms = parts + p->shape.add;
+
+        if (other.words * terms + other.cycles < s.words * terms + s.cycles) {
+            s = other;
+            s.by_block = 1;
+        }
+    }
+    s.blocks = blocks;
+    s.positions = positions;
+    s.parts = parts;
+    return s;
+}
+
+/* Partial results of cut_in tiles: each adds up its share of the rows. */
 static void cost_partials(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
 {
-    uint64_t rows = sh->out * sh->n * sh->h * sh->w, share = ceil_div(rows, p->cut_in);
+    struct conv_shares s = conv_shares(a, p, (uint32_t)sh->out, (uint32_t)(sh->n * sh->h * sh->w));
     uint64_t terms = p->cut_in + p->shape.add, from_others = terms;
-    const struct plan_field field[] = { { "partials", (uint32_t)(share * ATOM * terms) },
-                                        { "bias", ATOM },
-                                        { "out", (uint32_t)(share * ATOM) },
-                                        { "p", (uint32_t)terms } };
 
     /* With one group of tiles each has its own part of the sum already, and copies it. */
     if ((uint64_t)p->cut_n * p->cut_h * p->cut_w * p->cut_out == 1 || p->cut_in == 1) {
         from_others--;
-        p->cost.rearrange += plan_copy_cycles(a, share * ATOM_BYTES);
+        p->cost.rearrange += plan_copy_cycles(a, s.words * 4);
     }
-    p->cost.exchange_partials = plan_port_cycles(&p->port, share * ATOM_WORDS * from_others, 1);
+    p->cost.exchange_partials = plan_port_cycles(&p->port, s.words * from_others, 1);
     p->cost.sync += a->sync_chip_cycles;
-    p->cost.reduce = plan_cycles(a,
-                                 p->shape.swish  ? "reduce_bias_swish_f16"
-                                 : p->shape.relu ? "reduce_bias_relu_f16"
-                                                 : "reduce_bias_f16",
-                                 field, EMU_COUNT_OF(field));
-    p->cost.tile_bytes += share * ATOM_BYTES * terms;
+    p->cost.reduce = s.cycles;
+    p->cost.tile_bytes += s.words * 4 * terms;
 }
 
 /* The residual lies below the products from the start: it is fetched in a phase of its own. */
@@ -169,7 +251,7 @@ void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct co
     p->cost.tile_bytes += in_bytes + out_bytes;
     if (p->cut_in > 1 || (p->method == CONV_WINDOW && s->add))
         cost_partials(a, sh, p);
-    else if (p->method != CONV_POOL)
+    else if (s->bias || s->swish || s->relu)
         p->cost.compute += finish_cycles(a, s, sh->out, sh->n * sh->h * sh->w);
     p->cost.total = p->cost.exchange_in + p->cost.compute + p->cost.exchange_partials +
                     p->cost.reduce + p->cost.sync + p->cost.rearrange;

@@ -29,6 +29,9 @@ enum emu_status session_new(const struct compiled *c, const struct session_optio
         ro.plain = o->plain;
         ro.check = o->check;
         ro.digests = o->digests;
+        ro.host = o->host;
+        ro.watch = o->watch;
+        ro.watch_ctx = o->watch_ctx;
     }
     ro.unrecorded = !o || !o->record;
     s = emu_alloc(1, sizeof(*s));

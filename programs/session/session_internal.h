@@ -11,6 +11,14 @@ struct session_stream {
     uint8_t *link;                      /* owned, in: bytes in the order of the link */
     size_t bytes, cap;
     uint64_t base; /* bytes that the link had carried before link[0] */
+
+    /* session_connect(): one transfer, in the order of the link (link, at) and of the caller. */
+    const struct session *session; /* borrowed; NULL: not connected */
+    struct session_calls calls;
+    uint8_t *user; /* owned */
+    size_t at;
+    uint64_t transfers; /* begun */
+    struct session_moment when; /* of the last one */
 };
 
 struct session {

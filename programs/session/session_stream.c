@@ -83,6 +83,8 @@ void session_close_streams(struct session *s)
 {
     for (size_t i = 0; s->stream && i < s->c->graph->stream.count; i++)
         emu_free(s->stream[i].link);
+    for (size_t i = 0; s->stream && i < s->c->graph->stream.count; i++)
+        emu_free(s->stream[i].user);
     emu_free(s->stream);
 }
 
@@ -163,4 +165,90 @@ enum emu_status session_output(struct session *s, uint32_t stream, void **data, 
                 link + i * x->transfer_bytes, 0);
     *data = user;
     return EMU_OK;
+}
+
+/* ---- transfers by calls ---- */
+
+static unsigned elem_size_of(const struct session_stream *x)
+{
+    return elem_bytes(x->session->c->graph->stream.at[x->layout->stream].elem);
+}
+
+/* The next bytes of the transfer in the buffer, behind its end those of a new one. */
+static enum emu_status fetch_bytes(void *ctx, uint8_t *out, uint32_t n,
+                                   const struct host_moment *when)
+{
+    struct session_stream *x = ctx;
+
+    while (n) {
+        uint32_t part = n;
+
+        if (x->at == x->transfer_bytes) {
+            TRY(x->calls.transfer(x->calls.ctx, x->transfers++, x->user));
+            permute(x->session, x, elem_size_of(x), x->user, x->link, 1);
+            x->at = 0;
+            x->when = (struct session_moment){ .issued = when->issued, .begun = when->here };
+        }
+        if (part > x->transfer_bytes - x->at)
+            part = (uint32_t)(x->transfer_bytes - x->at);
+        memcpy(out, x->link + x->at, part);
+        x->at += part;
+        out += part;
+        n -= part;
+        x->when.here = when->here;
+        if (x->at == x->transfer_bytes && x->calls.arrived)
+            x->calls.arrived(x->calls.ctx, x->transfers - 1, &x->when);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status store_bytes(void *ctx, const uint8_t *data, uint32_t n,
+                                   const struct host_moment *when)
+{
+    struct session_stream *x = ctx;
+
+    while (n) {
+        uint32_t part = n;
+
+        if (!x->at)
+            x->when = (struct session_moment){ .issued = when->issued, .begun = when->here };
+
+        if (part > x->transfer_bytes - x->at)
+            part = (uint32_t)(x->transfer_bytes - x->at);
+        memcpy(x->link + x->at, data, part);
+        x->at += part;
+        data += part;
+        n -= part;
+        if (x->at < x->transfer_bytes)
+            continue;
+        permute(x->session, x, elem_size_of(x), x->user, x->link, 0);
+        x->at = 0;
+        x->when.here = when->here;
+        if (x->calls.arrived)
+            x->calls.arrived(x->calls.ctx, x->transfers, &x->when);
+        TRY(x->calls.transfer(x->calls.ctx, x->transfers++, x->user));
+    }
+    return EMU_OK;
+}
+
+enum emu_status session_connect(struct session *s, uint32_t stream, const struct session_calls *c)
+{
+    const struct graph *g = s->c->graph;
+    struct session_stream *x;
+
+    if (stream >= g->stream.count || s->stream[stream].session || s->stream[stream].link)
+        return FAIL(USAGE, "stream %u: expected one that is not used yet", stream);
+    x = &s->stream[stream];
+    if (!x->layout)
+        return EMU_OK;
+    x->session = s;
+    x->calls = *c;
+    x->link = emu_alloc(x->transfer_bytes + 1, 1);
+    x->user = emu_alloc((size_t)g->stream.at[stream].elements + 1, elem_size_of(x));
+    if (!x->link || !x->user)
+        return FAIL(NO_MEMORY, "a transfer of stream %s", g->stream.at[stream].name);
+    if (g->stream.at[stream].way == STREAM_OUT)
+        return host_stream_set_store(s->run->host, stream, store_bytes, x);
+    x->at = x->transfer_bytes;
+    return host_stream_set_fetch(s->run->host, stream, fetch_bytes, x);
 }

@@ -1,8 +1,10 @@
 #!/bin/bash
-# The f64 reference of models/ref against torch in float64, on the same seeded weights and pictures: every block and the scores.
+# The f64 reference of models/ref against torch in float64, on the same seeded weights and pictures: every block and the scores. Then
+# what the machine computes in f16 against torch, from weights and picture files to logits.
 # Needs torch of the system's Python (python3-torch); with python3-torchvision its models are compared, too.
 #
 #   PYTHON=PROGRAM  the Python that has torch (default /usr/bin/python3)
+#   RESOLUTION=N    of the pictures on the machine (default: the network's own)
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 python=${PYTHON:-/usr/bin/python3}
@@ -10,7 +12,7 @@ python=${PYTHON:-/usr/bin/python3}
 "$python" -c 'import torchvision' 2>/dev/null || echo "torchvision is absent (python3-torchvision): its own models are not compared"
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
-make -s -j2 build/obj/release/libsuperstep.a || exit 2
+make -s -j2 build/superstep build/obj/release/libsuperstep.a || exit 2
 ${CC:-cc} -std=gnu11 -O2 -march=x86-64-v3 -ffp-contract=off -fopenmp -I. -D_GNU_SOURCE -o "$tmp/dump" tests/long/torch_dump.c \
     build/obj/release/libsuperstep.a ${LDFLAGS:-} -ljansson -lzstd -lm || exit 2
 export OMP_WAIT_POLICY=passive # threads that wait leave the cores to other work
@@ -19,6 +21,17 @@ failed=0
 compare() { # network, padding, norm, resolution
     printf '%-20s %-6s %-6s %4s  ' "$@"
     "$tmp/dump" "$@" "$tmp/net" && "$python" tests/long/torch_compare.py "$1" "$2" "$3" "$tmp/net" || failed=1
+}
+
+# The two pictures of Superstep.
+compare_machine() { # network, padding, norm
+    printf '%-20s %-6s %-6s       ' "$@"
+    padding=()
+    [ "$2" = torch ] && padding=(--torch-padding)
+    build/superstep models "$1" --padding "$2" --norm "$3" -o "$tmp/weights" 2>/dev/null || { failed=1; return; }
+    build/superstep run "$1" "${padding[@]}" --batch 2 --weights "$tmp/weights" ${RESOLUTION:+--resolution "$RESOLUTION"} \
+        --logits "$tmp/logits" --quiet >"$tmp/out" || { cat "$tmp/out"; failed=1; return; }
+    "$python" tests/long/torch_compare.py "$1" "$2" "$3" "$tmp/weights" "$tmp/logits" || failed=1
 }
 
 compare efficientnet-b4 same batch 380
@@ -30,4 +43,7 @@ compare efficientnet-b3-g16 same batch 150
 compare efficientnet-b6-g16 torch group 64
 compare efficientnet-b7 torch batch 96
 compare resnet-50 torch batch 224
+compare_machine efficientnet-b4 same batch
+compare_machine efficientnet-b4-g16 same group
+compare_machine resnet-50 torch batch
 exit $failed

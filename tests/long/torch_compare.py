@@ -1,7 +1,10 @@
-"""Runs the weights and pictures that torch_dump wrote through torch in float64 and compares every block and the scores.
+"""Runs weights and pictures through torch in float64 and compares.
 
-torch_compare.py NETWORK same|torch batch|group FILE. The networks are written down here anew, from the published definitions, so
-that a mistake in models/net shows. Where torchvision is installed, its own model must take the weights and give the same scores."""
+torch_compare.py NETWORK same|torch batch|group FILE            every block and the scores with what torch_dump wrote
+torch_compare.py NETWORK same|torch batch|group WEIGHTS LOGITS  the scores with those of `superstep run --weights WEIGHTS --logits LOGITS`
+
+The networks are written down here anew, from the published definitions, so that a mistake in models/net shows. Where torchvision is
+installed, its own model must take the weights and give the same scores."""
 import json
 import math
 import struct
@@ -103,10 +106,28 @@ def torchvision_scores(name, weights, x):
     return m.double().eval()(x)[:, :, None, None]
 
 
+def compare_machine(name, padding, norm, weights, logits):
+    """f16 on the machine: within 2e-2 of a picture's largest logit, and classes that lead the sixth by twice the error are found."""
+    run = load(logits)
+    with torch.no_grad():
+        want = Net(name, padding, norm, load(weights)).run(run['input'])['fc'][:, :, 0, 0]
+    parts, lost = [], 0
+    for w, g in zip(want, run['logits']):
+        error = (w - g).abs().max().item()
+        parts.append(error / w.abs().max().item())
+        certain = w - w.sort(descending=True).values[5] > 2 * error
+        lost += len(set(certain.nonzero()[:, 0].tolist()) - set(g.topk(5).indices.tolist()))
+    print(f'{len(parts)} pictures on the machine, largest errors ' + ' '.join(f'{v:.1e}' for v in parts)
+          + f' of the largest logit; best class {want.argmax(1).tolist()}, machine {run["logits"].argmax(1).tolist()}')
+    sys.exit(0 if max(parts) <= 2e-2 and not lost else 'differs from torch')
+
+
 def main():
+    torch.set_num_threads(2)
+    if len(sys.argv) == 6:
+        compare_machine(*sys.argv[1:])
     name, padding, norm, path = sys.argv[1:]
     weights, want = load(path + '.weights'), load(path + '.reference')
-    torch.set_num_threads(2)
     worst, where = 0.0, ''
     with torch.no_grad():
         got = Net(name, padding, norm, weights).run(want['input'])

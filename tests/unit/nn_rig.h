@@ -250,4 +250,10 @@ static inline struct conv_plan conv(const struct conv_test *t)
     return plan;
 }
 
+static inline void conv_all(const struct conv_test *t, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)conv(&t[i]);
+}
+
 #endif

@@ -44,16 +44,10 @@ static char *answer_to(int argc, char **argv)
 
 static int run_json(void **state)
 {
-    char *argv[] = { "run",
-                     "-q",
-                     "efficientnet-b0",
-                     "--resolution",
-                     "64",
-                     "--no-calibration",
-                     "--json",
-                     "--batch",
-                     "2",
-                     NULL };
+    char *argv[] = { "run",          "-q",        "efficientnet-b0",
+                     "--resolution", "32",        "--no-calibration",
+                     "--json",       "--batch",   "2",
+                     "--set",        "tiles=256", NULL };
     json_error_t error;
     char *text;
 
@@ -175,7 +169,6 @@ static void test_layers(void **state)
         assert_int_equal(number(b, "cycles"),
                          number(b, "compute") + number(b, "exchange") + number(b, "sync"));
         assert_true(number(b, "imbalance") <= number(b, "compute"));
-        assert_true(number(b, "lower_bound") <= number(b, "cycles"));
         cycles += number(b, "cycles");
         compute += number(b, "compute");
         exchange += number(b, "exchange");
@@ -190,6 +183,7 @@ static void test_layers(void **state)
     assert_int_equal(compute, number(phases, "compute"));
     assert_int_equal(exchange, number(phases, "exchange"));
     assert_int_equal(sync, number(phases, "sync"));
+    assert_true(number(phases, "lower_bound") < cycles);
     assert_true(most <= number(json_object_get(*state, "memory"), "max_tile_bytes"));
 }
 

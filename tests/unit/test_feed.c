@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <time.h>
 
+#include "models/feed/bad_files.h"
 #include "models/feed/feed.h"
 
 enum { SIDE = 8, PIXELS = SIDE * SIDE * 3 };
@@ -452,6 +453,51 @@ static void test_many_bad(void **state)
     folder_remove(&d);
 }
 
+static void add_numbers(struct bad_files *b, unsigned end)
+{
+    for (unsigned i = (unsigned)b->count; i < end; i++) {
+        char name[16], reason[16];
+
+        sprintf(name, "n%u", i);
+        sprintf(reason, "r%u", i);
+        assert_int_equal(bad_files_add(b, name, reason), EMU_OK);
+    }
+}
+
+static void expect_number(struct bad_files *b, unsigned i)
+{
+    const char *name, *reason;
+    char text[16];
+
+    assert_int_equal(bad_files_get(b, i, &name, &reason), EMU_OK);
+    sprintf(text, "n%u", i);
+    assert_string_equal(name, text);
+    sprintf(text, "r%u", i);
+    assert_string_equal(reason, text);
+}
+
+/* Reading and adding in turns. */
+static void test_bad_in_turns(void **state)
+{
+    struct bad_files *b = emu_alloc(1, sizeof(*b));
+    long live = alloc_live() - 1;
+
+    (void)state;
+    add_numbers(b, BAD_FILES_HELD + 100);
+    expect_number(b, BAD_FILES_HELD - 1);
+    for (unsigned i = 0; i < 100; i += 10) {
+        expect_number(b, BAD_FILES_HELD + i);
+        add_numbers(b, BAD_FILES_HELD + 100 + i);
+        expect_number(b, BAD_FILES_HELD + i + 1);
+        expect_number(b, BAD_FILES_HELD + 99 - i);
+        expect_number(b, BAD_FILES_HELD);
+    }
+    expect_number(b, BAD_FILES_HELD + 189);
+    bad_files_free(b);
+    emu_free(b);
+    assert_int_equal(alloc_live(), live);
+}
+
 /* Control characters of a name do not reach the terminal. */
 static void test_report_names(void **state)
 {
@@ -601,6 +647,7 @@ static void test_stdin(void **state)
     expect_next(f, "1.png", 0);
     assert_true(dprintf(ends[1], "\n") > 0); /* the end of the line */
     expect_next(f, "1.png", 1);
+    wait_ms(20); /* a thread waits for the next name */
     feed_stop(f);
     expect_end(f);
     feed_close(f);
@@ -666,10 +713,10 @@ int main(void)
         cmocka_unit_test(test_order),        cmocka_unit_test(test_counts_in_order),
         cmocka_unit_test(test_queue),        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_bad),          cmocka_unit_test(test_many_bad),
-        cmocka_unit_test(test_report_names), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_options),      cmocka_unit_test(test_skip),
-        cmocka_unit_test(test_stop),         cmocka_unit_test(test_stdin),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_bad_in_turns), cmocka_unit_test(test_report_names),
+        cmocka_unit_test(test_nothing),      cmocka_unit_test(test_options),
+        cmocka_unit_test(test_skip),         cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_stdin),        cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "programs/ops/spread.h"
 #include "programs/plan/plan_linear.h"
 #include "tests/unit/nn_rig.h"
 
@@ -252,6 +253,35 @@ static void test_scores(void **state)
     scores("mk2", 150, 3, 1000, 1);
 }
 
+/* ---- tiles ---- */
+
+static int is_even(const void *ctx, uint32_t tile)
+{
+    (void)ctx;
+    return tile % 2 == 0;
+}
+
+/* Every tile gets a part before one gets two; those to be avoided come last. */
+static void test_spread(void **state)
+{
+    struct nn_rig r = nn_rig_new("toy16", 0);
+    uint32_t parts[16] = { 0 };
+    struct spread s;
+
+    (void)state;
+    must(spread_new(r.nn, 5, &s));
+    for (uint32_t k = 0; k < 17; k++) {
+        uint32_t tile = spread_take(&s, is_even, NULL);
+
+        assert_true(tile < 16);
+        assert_true(k >= 8 || tile % 2 == 1);
+        assert_true(k >= 16 || !parts[tile]);
+        parts[tile]++;
+    }
+    spread_free(&s);
+    nn_rig_free(&r);
+}
+
 /* ---- plans ---- */
 
 /* Parts are small and the time is near to what a few steps must take. */
@@ -310,10 +340,11 @@ static void test_plan_sums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear),      cmocka_unit_test(test_linear_errors),
-        cmocka_unit_test(test_mean),        cmocka_unit_test(test_squeeze),
-        cmocka_unit_test(test_scores),      cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_plan_errors), cmocka_unit_test(test_plan_sums),
+        cmocka_unit_test(test_linear),    cmocka_unit_test(test_linear_errors),
+        cmocka_unit_test(test_mean),      cmocka_unit_test(test_squeeze),
+        cmocka_unit_test(test_scores),    cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_plans),     cmocka_unit_test(test_plan_errors),
+        cmocka_unit_test(test_plan_sums),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,8 +23,7 @@ static void test_gemm(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        (void)conv(&t[i]);
+    conv_all(t, EMU_COUNT_OF(t));
 }
 
 static void test_depthwise(void **state)
@@ -38,8 +37,7 @@ static void test_depthwise(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        (void)conv(&t[i]);
+    conv_all(t, EMU_COUNT_OF(t));
 }
 
 static void test_first(void **state)
@@ -51,8 +49,7 @@ static void test_first(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        (void)conv(&t[i]);
+    conv_all(t, EMU_COUNT_OF(t));
 }
 
 /* ---- pooling, fully connected, factors ---- */

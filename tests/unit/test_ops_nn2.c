@@ -126,22 +126,28 @@ static void test_norm_errors(void **state)
 
 /* ---- sums ---- */
 
-static void sum(const char *machine, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
-                enum activation act)
+struct sum_test {
+    const char *machine;
+    uint32_t n, c, h, w;
+    enum activation act;
+};
+
+static void sum(const struct sum_test *t)
 {
-    struct nn_rig r = nn_rig_new(machine, 0);
-    struct feature a = input(&r, n, c, h, w), b = nn_feature(r.nn, n, c, h, w, "b"), y;
-    size_t count = (size_t)n * c * h * w;
+    struct nn_rig r = nn_rig_new(t->machine, 0);
+    struct feature a = input(&r, t->n, t->c, t->h, t->w), y;
+    struct feature b = nn_feature(r.nn, t->n, t->c, t->h, t->w, "b");
+    size_t count = (size_t)t->n * t->c * t->h * t->w;
     float *x = numbers(&r, count), *x2 = numbers(&r, count);
     double *want = calloc(count, sizeof(*want)), *got;
 
     graph_map_linear(r.g, b.t, 16, 32, 1, r.arch.tiles - 1);
     graph_keep(r.g, b.t);
-    y = op_feature_add(r.nn, a, b, act, "sum");
+    y = op_feature_add(r.nn, a, b, t->act, "sum");
     must(graph_status(r.g));
     got = run(&r, a, x, &b, x2, y);
     for (size_t i = 0; i < count; i++)
-        want[i] = activate((double)x[i] + (double)x2[i], act);
+        want[i] = activate((double)x[i] + (double)x2[i], t->act);
     compare(&y, got, want, 0.001, "sum");
     free(x);
     free(x2);
@@ -152,9 +158,14 @@ static void sum(const char *machine, uint32_t n, uint32_t c, uint32_t h, uint32_
 
 static void test_sum(void **state)
 {
+    static const struct sum_test t[] = {
+        { "toy4", 1, 16, 5, 5, ACT_NONE },
+        { "toy16", 2, 40, 5, 3, ACT_RELU },
+    };
+
     (void)state;
-    sum("toy4", 1, 16, 5, 5, ACT_NONE);
-    sum("toy16", 2, 40, 5, 3, ACT_RELU);
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        sum(&t[i]);
 }
 
 static void test_sum_errors(void **state)
@@ -199,6 +210,24 @@ static double *plain_pool(const struct pool_test *t, const struct feature *x,
     return want;
 }
 
+static void max_pool(const struct pool_test *t)
+{
+    struct nn_rig r = nn_rig_new(t->machine, 0);
+    struct feature x = input(&r, t->n, t->c, t->h, t->w), y;
+    float *in = numbers(&r, (size_t)x.n * x.c * x.h * x.w);
+    double *got, *want;
+
+    y = op_max_pool(r.nn, x, t->kernel, t->stride, t->pad, "pool");
+    must(graph_status(r.g));
+    got = run(&r, x, in, NULL, NULL, y);
+    want = plain_pool(t, &x, &y, in);
+    compare(&y, got, want, 0, "pool");
+    free(got);
+    free(want);
+    free(in);
+    nn_rig_free(&r);
+}
+
 static void test_max_pool(void **state)
 {
     static const struct pool_test t[] = {
@@ -209,22 +238,8 @@ static void test_max_pool(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < EMU_COUNT_OF(t); i++) {
-        struct nn_rig r = nn_rig_new(t[i].machine, 0);
-        struct feature x = input(&r, t[i].n, t[i].c, t[i].h, t[i].w), y;
-        float *in = numbers(&r, (size_t)x.n * x.c * x.h * x.w);
-        double *got, *want;
-
-        y = op_max_pool(r.nn, x, t[i].kernel, t[i].stride, t[i].pad, "pool");
-        must(graph_status(r.g));
-        got = run(&r, x, in, NULL, NULL, y);
-        want = plain_pool(&t[i], &x, &y, in);
-        compare(&y, got, want, 0, "pool");
-        free(got);
-        free(want);
-        free(in);
-        nn_rig_free(&r);
-    }
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        max_pool(&t[i]);
 }
 
 /* ---- convolutions by windows ---- */
@@ -243,8 +258,7 @@ static void test_window_groups(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        (void)conv(&t[i]);
+    conv_all(t, EMU_COUNT_OF(t));
 }
 
 /* Small fields of large kernels: tiles take rows of the kernel. */
@@ -274,8 +288,7 @@ static void test_window_dense(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        (void)conv(&t[i]);
+    conv_all(t, EMU_COUNT_OF(t));
 }
 
 int main(void)

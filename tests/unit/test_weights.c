@@ -99,6 +99,52 @@ static uint32_t layer_of(const struct net *n, const char *name)
     return i;
 }
 
+static double mean_of(const struct weights *w, uint32_t layer, const char *suffix)
+{
+    const struct param *p = weights_find(w, layer, suffix);
+    double sum = 0;
+
+    for (uint64_t i = 0; i < p->elements; i++)
+        sum += p->data[i];
+    return sum / (double)p->elements;
+}
+
+static void assert_mean(const struct net *n, const struct weights *w, const char *layer,
+                        const char *suffix, double want)
+{
+    double got = mean_of(w, layer_of(n, layer), suffix);
+
+    if (fabs(got - want) > 0.1 * fabs(want))
+        fail_msg("%s.%s: mean %g, expected %g", layer, suffix, got, want);
+}
+
+/* What keeps activations in range (weights.h): branches are faint, gates fall with the field. */
+static void tamed(void **state)
+{
+    struct net *n = make("efficientnet-b4", NULL), *r = make("resnet-50", NULL);
+    struct weights *a = seeded(n, 1), *b = seeded(r, 1);
+    const struct param *shift = weights_find(b, layer_of(r, "block3b.conv.norm"), "bias");
+    double squares = 0;
+
+    (void)state;
+    assert_mean(n, a, "block4b.expand.norm", "weight", 1);
+    assert_mean(n, a, "block4b.project.norm", "weight", 0.3);
+    assert_mean(n, a, "block4a.project.norm", "weight", 1); /* nothing goes past it */
+    assert_mean(n, a, "block4b.se.fc1", "weight", 10.0 / 672);
+    assert_mean(n, a, "block4b.se.fc2", "weight", -0.6 / 28);
+    assert_mean(n, a, "block4b.se.fc2", "bias", 1);
+    assert_mean(r, b, "block3b.expand.norm", "weight", 0.3);
+    assert_mean(r, b, "block3a.expand.norm", "weight", 0.3);
+    assert_mean(r, b, "block3a.shortcut.norm", "weight", 1);
+    for (uint64_t i = 0; i < shift->elements; i++)
+        squares += (double)shift->data[i] * shift->data[i];
+    assert_true(fabs(sqrt(squares / (double)shift->elements) - 1) < 0.15);
+    weights_free(a);
+    weights_free(b);
+    net_free(n);
+    net_free(r);
+}
+
 /* Names as in the published files. */
 static void known_names(void **state)
 {
@@ -333,10 +379,11 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters),        cmocka_unit_test(seeds),
-        cmocka_unit_test(known_names),       cmocka_unit_test(written_is_read),
-        cmocka_unit_test(faults_are_listed), cmocka_unit_test(either_family),
-        cmocka_unit_test(folding),           cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(parameters),      cmocka_unit_test(seeds),
+        cmocka_unit_test(tamed),           cmocka_unit_test(known_names),
+        cmocka_unit_test(written_is_read), cmocka_unit_test(faults_are_listed),
+        cmocka_unit_test(either_family),   cmocka_unit_test(folding),
+        cmocka_unit_test(out_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

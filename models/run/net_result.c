@@ -1,0 +1,132 @@
+/* net_result.c - reads results of layers from tile memory, out of the layouts of programs/ops. */
+#include "models/run/net_result.h"
+
+#include "models/weights/safetensors.h"
+
+enum { ATOM = 16 };
+
+/* [c16][n][h][w][16] into [n][c][h][w]. 0 where the padding behind the last channel is not zero. */
+static int unpack(const struct feature *x, const uint16_t *from, double *to)
+{
+    uint64_t plane = (uint64_t)x->h * x->w, blocks = (x->c + ATOM - 1) / ATOM;
+    int clean = 1;
+
+    for (uint64_t i = 0; i < blocks * x->n * plane * ATOM; i++) {
+        uint64_t c = i / ATOM / plane / x->n * ATOM + i % ATOM;
+        uint64_t at = i / ATOM % plane, n = i / ATOM / plane % x->n;
+
+        if (c < x->c)
+            to[(n * x->c + c) * plane + at] = fp_f16_value(from[i]);
+        else
+            clean &= !fp_f16_abs(from[i]);
+    }
+    return clean;
+}
+
+static enum emu_status read_feature(struct session *session, const struct feature *x, double *to,
+                                    int *clean)
+{
+    uint64_t n = (uint64_t)(x->c + ATOM - 1) / ATOM * ATOM * x->n * x->h * x->w;
+    uint16_t *raw = emu_alloc(n, sizeof(*raw));
+    enum emu_status s;
+
+    if (!raw)
+        return FAIL(NO_MEMORY, "a result");
+    s = session_read(session, x->t, raw);
+    if (s == EMU_OK)
+        *clean = unpack(x, raw, to);
+    emu_free(raw);
+    return s;
+}
+
+/* The picture, [n][h][w][4]. */
+static enum emu_status read_picture(struct session *session, const struct feature *x, double *to)
+{
+    uint64_t plane = (uint64_t)x->h * x->w;
+    uint16_t *raw = emu_alloc(x->n * plane, 4 * sizeof(*raw));
+    enum emu_status s;
+
+    if (!raw)
+        return FAIL(NO_MEMORY, "the picture");
+    s = session_read(session, x->t, raw);
+    for (uint64_t i = 0; i < x->n * plane * 3 && s == EMU_OK; i++)
+        to[i] = fp_f16_value(raw[(i / plane / 3 * plane + i % plane) * 4 + i / plane % 3]);
+    emu_free(raw);
+    return s;
+}
+
+static enum emu_status read_scores(const struct net_graph *ng, struct session *session, double *to)
+{
+    uint64_t n = (uint64_t)ng->net->batch * ng->net->classes;
+    float *raw = emu_alloc(n, sizeof(*raw));
+    enum emu_status s;
+
+    if (!raw)
+        return FAIL(NO_MEMORY, "the scores");
+    s = session_read(session, ng->scores, raw);
+    for (uint64_t i = 0; i < n && s == EMU_OK; i++)
+        to[i] = raw[i];
+    emu_free(raw);
+    return s;
+}
+
+enum emu_status net_result_read(const struct net_graph *ng, struct session *s, uint32_t layer,
+                                double *out, int *clean)
+{
+    *clean = 1;
+    switch (ng->net->layer[layer].op) {
+    case LAYER_INPUT:
+        return read_picture(s, &ng->picture, out);
+    case LAYER_SOFTMAX:
+        return read_scores(ng, s, out);
+    default:
+        return read_feature(s, &ng->layer[layer].result, out, clean);
+    }
+}
+
+/* ---- logits ---- */
+
+static enum emu_status write_tensors(const struct net *n, const float *input, const float *logits,
+                                     const char *path)
+{
+    struct safetensor t[2] = {
+        { .name = "input",
+          .type = SAFETENSORS_F32,
+          .rank = 4,
+          .shape = { n->batch, 3, n->resolution, n->resolution },
+          .elements = 3ull * n->batch * n->resolution * n->resolution,
+          .data = input },
+        { .name = "logits",
+          .type = SAFETENSORS_F32,
+          .rank = 2,
+          .shape = { n->batch, n->classes },
+          .elements = (uint64_t)n->batch * n->classes,
+          .data = logits },
+    };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        t[i].bytes = t[i].elements * sizeof(float);
+    return safetensors_write(t, EMU_COUNT_OF(t), path);
+}
+
+enum emu_status net_logits_write(const struct net_graph *ng, struct session *s, const float *input,
+                                 const char *path)
+{
+    const struct net *n = ng->net;
+    uint64_t count = (uint64_t)n->batch * n->classes;
+    double *value = emu_alloc(count, sizeof(*value));
+    float *logits = emu_alloc(count, sizeof(*logits));
+    enum emu_status st = value && logits ? EMU_OK : FAIL(NO_MEMORY, "logits");
+    int clean;
+
+    if (st == EMU_OK)
+        st = net_result_read(ng, s, net_classifier(n), value, &clean);
+    if (st == EMU_OK) {
+        for (uint64_t i = 0; i < count; i++)
+            logits[i] = (float)value[i]; /* exact: they are f16 */
+        st = write_tensors(n, input, logits, path);
+    }
+    emu_free(value);
+    emu_free(logits);
+    return st;
+}

@@ -1,0 +1,298 @@
+/* cmd_stream.c - `superstep stream`: the feed of pictures, the network, the results, and an end at
+ * any time.
+ */
+#include "models/stream/cmd_stream.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+
+#include "models/feed/feed.h"
+#include "models/feed/results.h"
+#include "models/run/model_weights.h"
+#include "models/stream/stream_options.h"
+#include "models/stream/stream_report.h"
+
+enum { SHIPPED_PICTURES = 8, TEXT_MAX = 512 };
+
+/* A picture whose results are still to come. */
+struct pending {
+    char *name; /* owned */
+    uint64_t index;
+};
+
+struct streaming {
+    struct stream_request q;
+    struct arch arch;
+    struct net *net; /* owned, like the following */
+    struct weights *weights;
+    struct stream *stream;
+    struct feed *feed;
+    struct results *results; /* NULL: not kept */
+    char *shipped[2];
+    const char **path;       /* borrowed names */
+    struct pending *pending; /* ring of pending_cap */
+    size_t pending_cap;
+    uint64_t taken, put;    /* pictures: from the feed, results */
+    enum emu_status failed; /* why a call ended the run; its message in text */
+    char text[TEXT_MAX];
+    int interrupted;
+    int code;
+};
+
+static void streaming_free(struct streaming *x)
+{
+    feed_close(x->feed);
+    stream_free(x->stream);
+    for (size_t i = 0; i < x->pending_cap; i++)
+        emu_free(x->pending[i].name);
+    emu_free(x->pending);
+    emu_free(x->path);
+    emu_free(x->shipped[0]);
+    emu_free(x->shipped[1]);
+    weights_free(x->weights);
+    net_free(x->net);
+}
+
+/* ---- calls ---- */
+
+/* The first error of a call; the run ends with another message. */
+static enum emu_status keep_error(struct streaming *x, enum emu_status s)
+{
+    if (s != EMU_OK && x->failed == EMU_OK) {
+        x->failed = s;
+        snprintf(x->text, sizeof(x->text), "%s", emu_error());
+    }
+    return s;
+}
+
+static enum emu_status take_picture(struct streaming *x, uint8_t *rgb, int *more)
+{
+    struct pending *p = &x->pending[x->taken % x->pending_cap];
+    const char *name;
+
+    EMU_ASSERT(x->taken - x->put < x->pending_cap);
+    *more = !x->q.limit || x->taken < x->q.limit;
+    if (!*more)
+        return EMU_OK;
+    TRY(feed_next(x->feed, rgb, &name, &p->index, more));
+    if (!*more)
+        return EMU_OK;
+    emu_free(p->name);
+    p->name = emu_strdup(name);
+    x->taken++;
+    return p->name ? EMU_OK : FAIL(NO_MEMORY, "the name of a picture");
+}
+
+static enum emu_status next_picture(void *ctx, uint8_t *rgb, int *more)
+{
+    return keep_error(ctx, take_picture(ctx, rgb, more));
+}
+
+static enum emu_status put_result(void *ctx, uint64_t picture, const float *scores)
+{
+    struct streaming *x = ctx;
+    const struct pending *p = &x->pending[picture % x->pending_cap];
+
+    EMU_ASSERT(picture == x->put);
+    if (x->results)
+        TRY(keep_error(x, results_put(x->results, p->name, p->index, scores, x->net->classes)));
+    x->put++;
+    return EMU_OK;
+}
+
+/* SIGINT is blocked and looked for here; the second one ends the process at once. */
+static int is_interrupted(void *ctx)
+{
+    struct streaming *x = ctx;
+    sigset_t set;
+    int signal_number;
+
+    if (x->interrupted || sigpending(&set) || !sigismember(&set, SIGINT))
+        return x->interrupted;
+    x->interrupted = 1;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigwait(&set, &signal_number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    return 1;
+}
+
+static void prepare_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, NULL); /* before there are threads, which inherit it */
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- pictures ---- */
+
+static enum emu_status use_shipped(struct streaming *x)
+{
+    static const char *const file[] = { "models/pictures/cat.jpg",
+                                        "models/pictures/landscape.png" };
+    char found[PATH_MAX];
+
+    if (!x->q.limit)
+        x->q.limit = SHIPPED_PICTURES;
+    x->path = emu_alloc(x->q.limit, sizeof(*x->path));
+    if (!x->path)
+        return FAIL(NO_MEMORY, "names of pictures");
+    for (size_t i = 0; i < EMU_COUNT_OF(file); i++) {
+        if (!asm_home_file(file[i], found, sizeof(found)))
+            return FAIL(IO, "%s: not found; SUPERSTEP_HOME can say where", file[i]);
+        x->shipped[i] = emu_strdup(found);
+        if (!x->shipped[i])
+            return FAIL(NO_MEMORY, "the name of a picture");
+    }
+    for (uint64_t i = 0; i < x->q.limit; i++)
+        x->path[i] = x->shipped[i % EMU_COUNT_OF(file)];
+    x->q.path = x->path;
+    x->q.paths = x->q.limit;
+    return EMU_OK;
+}
+
+static enum emu_status open_feed(struct streaming *x)
+{
+    const struct feed_options o = { .side = x->net->resolution,
+                                    .crop = net_crop(x->net),
+                                    .threads = x->q.decoders,
+                                    .queue = x->q.queue };
+
+    if (!x->q.paths)
+        TRY(use_shipped(x));
+    return feed_open(x->q.path, x->q.paths, &o, &x->feed);
+}
+
+/* ---- stages ---- */
+
+static enum emu_status compile(struct streaming *x)
+{
+    char text[TEXT_MAX];
+    size_t batches = 2 * x->q.stream.prefetch.depth + 4u;
+
+    TRY(machine_choice_arch(&x->q.model.machine, "mk2", &x->arch));
+    if (x->q.host_mbytes_per_s) {
+        snprintf(text, sizeof(text), "host_link_mbytes_per_s=%u", x->q.host_mbytes_per_s);
+        TRY(arch_set(&x->arch, text));
+    }
+    TRY(net_new(x->q.model.name, &x->q.model.net, &x->net));
+    x->pending_cap = batches * x->net->batch;
+    x->pending = emu_alloc(x->pending_cap, sizeof(*x->pending));
+    if (!x->pending)
+        return FAIL(NO_MEMORY, "%zu pictures under way", x->pending_cap);
+    TRY(open_feed(x)); /* first, as it finds mistakes in no time */
+    TRY(model_weights_get(&x->q.model, x->net, &x->weights, text, sizeof(text)));
+    if (x->q.stream.compile.progress)
+        fprintf(x->q.stream.compile.progress, "weights    %s\n", text);
+    return stream_new(x->net, x->weights, &x->arch, &x->q.stream, &x->stream);
+}
+
+static enum emu_status print_answer(struct streaming *x)
+{
+    struct stream_answer a = {
+        x->net, &x->arch, &x->q.stream, stream_prefetch(x->stream), stream_record(x->stream), ""
+    };
+    char digest[33];
+    json_t *o;
+
+    hash128_text(machine_digest(session_run_image(stream_session(x->stream))->machine), digest);
+    a.digest = digest;
+    if (!x->q.model.json) {
+        stream_report(&a, stdout);
+        return EMU_OK;
+    }
+    o = stream_report_json(&a);
+    if (!o)
+        return FAIL(NO_MEMORY, "the answer");
+    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+    printf("\n");
+    json_decref(o);
+    return EMU_OK;
+}
+
+/* What the run ended with, and what that means for the exit code. */
+static void judge(struct streaming *x, enum emu_status s)
+{
+    struct feed_counts n = feed_count(x->feed);
+
+    x->code = EXIT_RAN;
+    if (n.bad || x->interrupted)
+        x->code = EXIT_PARTIAL;
+    if (x->failed != EMU_OK) {
+        fprintf(stderr, "superstep stream: %s\n", x->text);
+        x->code = EXIT_PARTIAL;
+    } else if (s != EMU_OK) {
+        fprintf(stderr, "superstep stream: %s\n", emu_error());
+        x->code = s == EMU_FAULT ? EXIT_FAULTED : EXIT_BAD;
+    }
+    if (x->interrupted)
+        fprintf(stderr, "superstep stream: interrupted after %" PRIu64 " pictures\n", x->put);
+}
+
+static enum emu_status print_checks(struct streaming *x)
+{
+    json_t *o = run_report(session_run_image(stream_session(x->stream)), "ok", NULL, 0, 0);
+
+    if (!o)
+        return FAIL(NO_MEMORY, "the answer");
+    if (json_integer_value(json_object_get(o, "check_reports"))) {
+        x->code = EXIT_FAULTED;
+        run_print(json_object_get(o, "checks"), stderr);
+    }
+    json_decref(o);
+    return EMU_OK;
+}
+
+static enum emu_status run(struct streaming *x)
+{
+    const struct stream_calls calls = { x, next_picture, put_result, is_interrupted };
+    const struct results_options ro = { .format = RESULTS_BY_NAME };
+    enum emu_status s;
+
+    if (!compiled_fits(stream_compiled(x->stream))) {
+        compiled_report(stream_compiled(x->stream), stdout);
+        x->code = EXIT_FAULTED;
+        return EMU_OK;
+    }
+    if (x->q.output)
+        TRY(results_open(x->q.output, &ro, &x->results));
+    s = stream_run(x->stream, &calls);
+    judge(x, s);
+    s = x->results ? results_close(x->results) : EMU_OK;
+    x->results = NULL;
+    if (s != EMU_OK) {
+        fprintf(stderr, "superstep stream: %s\n", emu_error());
+        x->code = EXIT_PARTIAL;
+    }
+    TRY(feed_report(x->feed, stderr));
+    if (!stream_record(x->stream)->cycles)
+        return EMU_OK;
+    if (x->q.stream.session.check)
+        TRY(print_checks(x));
+    return print_answer(x);
+}
+
+int cmd_stream(int argc, char **argv)
+{
+    struct streaming x = { .code = EXIT_BAD };
+    enum emu_status s;
+
+    if (stream_options_parse(argc, argv, &x.q))
+        return EXIT_BAD;
+    prepare_signals();
+    s = compile(&x);
+    if (s == EMU_OK)
+        s = run(&x);
+    if (s != EMU_OK) {
+        fprintf(stderr, "superstep stream: %s: %s\n", x.q.model.name, emu_error());
+        x.code = EXIT_BAD;
+    }
+    streaming_free(&x);
+    return x.code;
+}

@@ -1,0 +1,104 @@
+/* stream_input.c - pictures become batches (see stream_input.h). */
+#include "models/stream/stream_input.h"
+
+#include <string.h>
+
+enum { COLOURS = 3 };
+
+static size_t batch_bytes(const struct stream_input *x)
+{
+    return x->batch_elements * elem_bytes(x->elem);
+}
+
+enum emu_status stream_input_init(struct stream_input *x, const struct net *net, enum elem elem,
+                                  size_t batch_elements, uint32_t slots)
+{
+    *x = (struct stream_input){
+        .net = net, .elem = elem, .batch_elements = batch_elements, .slots = slots
+    };
+    x->data = emu_alloc(slots, batch_bytes(x));
+    x->pictures = emu_alloc(slots, sizeof(*x->pictures));
+    x->rgb = emu_alloc((size_t)net->resolution * net->resolution, COLOURS);
+    return x->data && x->pictures && x->rgb ? EMU_OK
+                                            : FAIL(NO_MEMORY, "%u batches of pictures", slots);
+}
+
+void stream_input_free(struct stream_input *x)
+{
+    emu_free(x->data);
+    emu_free(x->pictures);
+    emu_free(x->rgb);
+}
+
+/* As picture_normalise() does it. */
+static float normalised(const struct stream_input *x, uint8_t v, size_t colour)
+{
+    return ((float)v / 255.0f - (float)x->net->mean[colour]) / (float)x->net->std[colour];
+}
+
+static void convert(const struct stream_input *x, uint8_t *batch, uint32_t picture)
+{
+    size_t n = (size_t)x->net->resolution * x->net->resolution * COLOURS, at = picture * n;
+    struct fp_env nearest = { 0 };
+
+    for (size_t i = 0; i < n; i++) {
+        float v = normalised(x, x->rgb[i], i % COLOURS);
+        uint16_t half;
+
+        if (x->elem == ELEM_U8) {
+            batch[at + i] = x->rgb[i];
+        } else if (x->elem == ELEM_F16) {
+            half = fp_f16_from_f64((double)v, 0, &nearest);
+            memcpy(batch + (at + i) * sizeof(half), &half, sizeof(half));
+        } else {
+            memcpy(batch + (at + i) * sizeof(v), &v, sizeof(v));
+        }
+    }
+}
+
+static enum emu_status load_batch(struct stream_input *x)
+{
+    uint64_t slot = x->loaded % x->slots;
+    uint8_t *batch = x->data + slot * batch_bytes(x);
+    uint32_t n = 0;
+
+    memset(batch, 0, batch_bytes(x));
+    while (n < x->net->batch && !x->end) {
+        int more = !x->calls->stop || !x->calls->stop(x->calls->ctx);
+
+        if (more)
+            TRY(x->calls->next(x->calls->ctx, x->rgb, &more));
+        x->end = !more;
+        if (more)
+            convert(x, batch, n++);
+    }
+    x->pictures[slot] = n;
+    x->loaded += n != 0;
+    return EMU_OK;
+}
+
+enum emu_status stream_input_has(struct stream_input *x, uint64_t batch, int *has)
+{
+    while (x->loaded <= batch && !x->end)
+        TRY(load_batch(x));
+    *has = x->loaded > batch;
+    return EMU_OK;
+}
+
+const void *stream_input_batch(const struct stream_input *x, uint64_t batch, uint32_t *pictures)
+{
+    EMU_ASSERT(batch < x->loaded && x->loaded - batch <= x->slots);
+    *pictures = x->pictures[batch % x->slots];
+    return x->data + batch % x->slots * batch_bytes(x);
+}
+
+struct colours stream_input_colours(const struct net *net, enum elem elem)
+{
+    struct colours c = { .elem = elem };
+
+    for (size_t i = 0; i < COLOURS; i++) {
+        c.scale[i] = (float)(1 / (255 * net->std[i]));
+        c.shift[i] = (float)(-net->mean[i] / net->std[i]);
+    }
+    return c;
+}

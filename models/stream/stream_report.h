@@ -1,0 +1,20 @@
+/* stream_report.h - what a stream of pictures took, for people and as JSON. */
+#ifndef MODELS_STREAM_REPORT_H
+#define MODELS_STREAM_REPORT_H
+
+#include "models/stream/stream_run.h"
+
+/* What the report is about; borrowed. */
+struct stream_answer {
+    const struct net *net;
+    const struct arch *arch;
+    const struct stream_options *options;
+    const struct prefetch *prefetch;
+    const struct stream_record *record;
+    const char *digest; /* of all memory at the end */
+};
+
+void stream_report(const struct stream_answer *a, FILE *f);
+json_t *stream_report_json(const struct stream_answer *a); /* new; NULL when out of memory */
+
+#endif

@@ -1,0 +1,215 @@
+/* stream_run.c - the loop of a network over batches: graph, image, machine, and the calls by which
+ * the host answers its transfers (see stream_run.h).
+ */
+#include "models/stream/stream_run.h"
+
+#include <string.h>
+
+#include "models/stream/stream_input.h"
+#include "models/stream/stream_times.h"
+
+/* Batches between the request of the first and the results of the last that are under way. */
+enum { UNDER_WAY = 2 * PREFETCH_MAX_DEPTH + 4 };
+
+struct stream {
+    const struct net *net; /* borrowed, like arch */
+    struct arch arch;
+    struct stream_options o;
+    struct graph *graph; /* owned, like the following */
+    struct net_graph *net_graph;
+    struct compiled *compiled;
+    struct session *session;
+    struct stream_input input;
+    struct prefetch p;
+    struct stream_record record;
+    struct stream_times times;
+    const struct stream_calls *calls; /* borrowed, of the run */
+    uint64_t pictures;                /* whose results were handed over */
+    uint32_t count[UNDER_WAY];        /* pictures of batch n, at n % UNDER_WAY */
+};
+
+/* ---- construction ---- */
+
+static enum emu_status build(struct stream *s, const struct weights *w)
+{
+    struct colours c = stream_input_colours(s->net, s->o.input);
+    struct net_graph_options no = { .memory_proportion = s->o.memory_proportion, .colours = &c };
+    struct program loop;
+
+    TRY(graph_new(&s->arch, &s->graph));
+    TRY(prefetch_reserve(s->graph, &s->o.prefetch));
+    TRY(net_graph_build(s->graph, s->net, w, &no, &s->net_graph));
+    TRY(op_prefetch(s->graph, &s->o.prefetch, s->net_graph->raw, s->net_graph->program,
+                    s->net_graph->scores, &loop, &s->p));
+    graph_set_program(s->graph, loop);
+    TRY(stream_input_init(&s->input, s->net, s->o.input,
+                          tensor_elements(s->graph, s->net_graph->raw),
+                          2 * s->o.prefetch.depth + 2));
+    return graph_compile(s->graph, &s->o.compile, &s->compiled);
+}
+
+enum emu_status stream_new(const struct net *net, const struct weights *w, const struct arch *a,
+                           const struct stream_options *o, struct stream **out)
+{
+    struct stream *s = emu_alloc(1, sizeof(*s));
+    enum emu_status status;
+
+    *out = NULL;
+    if (!s)
+        return FAIL(NO_MEMORY, "a stream");
+    s->net = net;
+    s->arch = *a;
+    s->o = *o;
+    status = build(s, w);
+    if (status != EMU_OK) {
+        stream_free(s);
+        return status;
+    }
+    stream_times_init(&s->times, &s->arch, &s->o.prefetch, &s->record);
+    s->record.batch_bytes = tensor_elements(s->graph, s->net_graph->raw) * elem_bytes(s->o.input);
+    *out = s;
+    return EMU_OK;
+}
+
+void stream_free(struct stream *s)
+{
+    if (!s)
+        return;
+    session_free(s->session);
+    compiled_free(s->compiled);
+    net_graph_free(s->net_graph);
+    graph_free(s->graph);
+    stream_input_free(&s->input);
+    emu_free(s->record.row);
+    emu_free(s);
+}
+
+const struct compiled *stream_compiled(const struct stream *s)
+{
+    return s->compiled;
+}
+
+const struct prefetch *stream_prefetch(const struct stream *s)
+{
+    return &s->p;
+}
+
+struct session *stream_session(struct stream *s)
+{
+    return s->session;
+}
+
+const struct stream_record *stream_record(const struct stream *s)
+{
+    return &s->record;
+}
+
+/* ---- what the host says ---- */
+
+static enum emu_status send_begin(void *ctx, uint64_t n, void *data)
+{
+    struct stream *s = ctx;
+    uint32_t *there = data;
+    int has;
+
+    (void)n;
+    for (uint32_t k = 0; k < s->o.prefetch.depth; k++) {
+        TRY(stream_input_has(&s->input, k, &has));
+        there[k] = (uint32_t)has;
+    }
+    return EMU_OK;
+}
+
+static enum emu_status send_control(void *ctx, uint64_t n, void *data)
+{
+    struct stream *s = ctx;
+    uint32_t *word = data, depth = s->o.prefetch.depth;
+    int go, ask = 0;
+
+    TRY(stream_input_has(&s->input, depth ? n + 1 : n, &go));
+    if (depth)
+        TRY(stream_input_has(&s->input, n + depth, &ask));
+    word[0] = (uint32_t)go;
+    word[1] = (uint32_t)ask;
+    return EMU_OK;
+}
+
+static enum emu_status send_batch(void *ctx, uint64_t n, void *data)
+{
+    struct stream *s = ctx;
+    uint32_t *pictures = &s->count[n % UNDER_WAY];
+
+    memcpy(data, stream_input_batch(&s->input, n, pictures), s->record.batch_bytes);
+    return stream_times_pictures(&s->times, n, *pictures);
+}
+
+static void batch_arrived(void *ctx, uint64_t n, const struct session_moment *when)
+{
+    stream_times_arrived(&((struct stream *)ctx)->times, n, when);
+}
+
+static void results_left(void *ctx, uint64_t n, const struct session_moment *when)
+{
+    stream_times_left(&((struct stream *)ctx)->times, n, when);
+}
+
+static enum emu_status take_scores(void *ctx, uint64_t n, void *data)
+{
+    struct stream *s = ctx;
+    const float *scores = data;
+    uint32_t pictures = s->count[n % UNDER_WAY];
+
+    for (uint32_t i = 0; i < pictures; i++)
+        TRY(s->calls->result(s->calls->ctx, s->pictures++, scores + (size_t)i * s->net->classes));
+    s->record.batches++;
+    s->record.pictures = s->pictures;
+    if (!s->calls->stop || !s->calls->stop(s->calls->ctx))
+        return EMU_OK;
+    s->record.stopped = 1;
+    return FAIL(FAULT, "stopped after %llu pictures", (unsigned long long)s->pictures);
+}
+
+static enum emu_status connect(struct stream *s)
+{
+    const struct session_calls begin = { .ctx = s, .transfer = send_begin };
+    const struct session_calls control = { .ctx = s, .transfer = send_control };
+    const struct session_calls in = { s, send_batch, batch_arrived };
+    const struct session_calls out = { s, take_scores, results_left };
+
+    if (s->o.prefetch.depth)
+        TRY(session_connect(s->session, s->p.begin, &begin));
+    TRY(session_connect(s->session, s->p.control, &control));
+    TRY(session_connect(s->session, s->p.in, &in));
+    return session_connect(s->session, s->p.out, &out);
+}
+
+static void close_record(struct stream *s)
+{
+    const struct host *h = session_run_image(s->session)->host;
+
+    s->record.cycles = session_cycles(s->session);
+    s->record.bytes_in = host_record(h, s->p.in)->bytes;
+    s->record.packets_in = host_record(h, s->p.in)->packets;
+    s->record.link_cycles = host_record(h, s->p.in)->busy_cycles;
+    s->record.bytes_out = host_record(h, s->p.out)->bytes;
+    stream_times_sum(&s->times);
+}
+
+enum emu_status stream_run(struct stream *s, const struct stream_calls *calls)
+{
+    struct session_options so = s->o.session;
+    enum emu_status status;
+    int has;
+
+    s->calls = s->input.calls = calls;
+    so.watch = stream_times_watch;
+    so.watch_ctx = &s->times;
+    TRY(session_new(s->compiled, &so, &s->session));
+    TRY(connect(s));
+    TRY(stream_input_has(&s->input, 0, &has));
+    if (!has)
+        return EMU_OK;
+    status = session_run(s->session);
+    close_record(s);
+    return s->record.stopped ? EMU_OK : status;
+}

@@ -1,0 +1,35 @@
+#!/bin/bash
+# Twenty unlike pictures from file to class on the emulated chip, f16 with f16 partials, against the f64 reference on the same weights.
+# Every logit is within 2e-2 of the picture's largest one, and every reference class that leads the sixth by more than twice the error
+# is among the machine's best five. Prints, for each picture: the largest reference logit, the largest error and its part of that, how
+# many such classes there are and were found, and the best class of both.
+#
+#   NETWORKS    default "efficientnet-b4 efficientnet-b4-g16"
+#   RESOLUTION  default: the network's own
+#   BATCH       pictures of one run, which divides 20 (default 4)
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+networks=${NETWORKS:-efficientnet-b4 efficientnet-b4-g16} batch=${BATCH:-4}
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+make -s -j2 build/superstep build/obj/release/libsuperstep.a || exit 2
+${CC:-cc} -std=gnu11 -O2 -march=x86-64-v3 -ffp-contract=off -fopenmp -I. -D_GNU_SOURCE -o "$tmp/pictures" tests/long/pictures.c \
+    build/obj/release/libsuperstep.a ${LDFLAGS:-} -ljansson -lzstd -ljpeg -lpng -lm || exit 2
+export OMP_WAIT_POLICY=passive # threads that wait leave the cores to other work
+"$tmp/pictures" draw "$tmp" || exit 2
+files=("$tmp"/*.png)
+failed=0
+
+for net in $networks; do
+    build/superstep models "$net" -o "$tmp/weights" 2>/dev/null || exit 2
+    answers=()
+    for ((i = 0; i < ${#files[@]}; i += batch)); do
+        images=()
+        for f in "${files[@]:i:batch}"; do images+=(--image "$f"); done
+        answers+=("$tmp/$net.$i")
+        build/superstep run "$net" --weights "$tmp/weights" --batch "$batch" ${RESOLUTION:+--resolution "$RESOLUTION"} "${images[@]}" \
+            --logits "$tmp/$net.$i" --quiet >"$tmp/out" || { cat "$tmp/out"; exit 1; }
+    done
+    "$tmp/pictures" compare "$net" "$tmp/weights" "${answers[@]}" || failed=1
+done
+exit $failed
