@@ -354,6 +354,7 @@ int program_command(int argc, char **argv, const struct named_program *const *co
 /* Other commands of this floor; ends with a row whose name is NULL. */
 extern const struct command program_commands[];
 
+#include "programs/cli/run_choice.h"
 #include "programs/compile/count_text.h"
 #include "programs/ops/ops.h"
 #include "programs/plan/plan.h"

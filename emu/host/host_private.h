@@ -58,8 +58,8 @@ struct host_source {
 struct host_sink {
     uint8_t *data; /* owned, when file is NULL */
     size_t bytes, cap;
-    FILE *file; /* owned */
-    char *path; /* owned */
+    FILE *file;        /* owned */
+    char *path;        /* owned */
     host_store *store; /* instead of data; NULL: data or the file */
     void *ctx;         /* borrowed */
 };

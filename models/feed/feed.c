@@ -300,7 +300,8 @@ enum emu_status feed_report(struct feed *f, FILE *to)
     if (f->count.other) {
         name_add_plain(&line, feed_names_other_first(f->names));
         fprintf(to,
-                "%" PRIu64 " files in directories were not tried, because of their names: %.*s%s\n",
+                "%" PRIu64 " not tried, as their names do not end in .jpg, .jpeg or .png: "
+                "%.*s%s\n",
                 f->count.other, (int)line.count, line.at, f->count.other > 1 ? ", ..." : "");
     }
     if (f->count.bad)

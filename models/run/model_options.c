@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_OUTPUT = 'o', KEY_THREADS = 'j', KEY_CHECK = 'k', KEY_PLAIN = 'p', KEY_QUIET = 'q' };
 enum { KEY_IMAGE = 'i', KEY_WEIGHTS = 'w', KEY_BATCH = 'b' };
 enum { KEY_WRITE_WEIGHTS = 0x100, KEY_RESOLUTION, KEY_TORCH, KEY_PROPORTION, KEY_UNCALIBRATED };
-enum { KEY_EXCHANGE = 0x200, KEY_PLAN, KEY_LAYERS, KEY_COMPARE, KEY_REPORT, KEY_JSON, KEY_OOM };
-enum { KEY_DIGESTS = 0x300, KEY_SEED, KEY_CHART, KEY_LOGITS };
+enum { KEY_PLAN = 0x200, KEY_LAYERS, KEY_COMPARE };
+enum { KEY_SEED = 0x300, KEY_CHART, KEY_LOGITS };
 
 static const struct argp_option options[] = {
     { "image", KEY_IMAGE, "FILE", 0,
@@ -28,26 +27,14 @@ static const struct argp_option options[] = {
       "pad k / 2 on both sides, as torchvision does (default: TensorFlow's SAME)", 0 },
     { "memory-proportion", KEY_PROPORTION, "F", 0,
       "temporaries of a layer take at most this part of a tile's memory, 0 to 1", 0 },
-    { "exchange", KEY_EXCHANGE, "cycles|memory", 0,
-      "what exchange code is optimised for (default cycles)", 0 },
-    { "output", KEY_OUTPUT, "FILE", 0, "write the image of all tiles to this file", 0 },
-    { "threads", KEY_THREADS, "N", 0, "host threads (default: all cores); changes no result", 0 },
-    { "check", KEY_CHECK, NULL, 0, "report reads of memory that was never written, and more", 0 },
-    { "plain", KEY_PLAIN, NULL, 0, "without fast paths; changes no result", 0 },
-    { "digests", KEY_DIGESTS, "FILE", 0, "write a digest of all memory after every superstep", 0 },
     { "layers", KEY_LAYERS, NULL, 0, "print the layers of the network and stop", 0 },
     { "plan", KEY_PLAN, NULL, 0, "print how every convolution is cut, predicted against run", 0 },
     { "compare-layers", KEY_COMPARE, NULL, 0,
       "instead of a report compare every layer with the f64 reference, fed with the machine's "
       "inputs",
       0 },
-    { "report", KEY_REPORT, NULL, 0, "print what fills the fullest tiles, too", 0 },
-    { "json", KEY_JSON, NULL, 0, "print the answer as JSON", 0 },
     { "chart", KEY_CHART, "FILE.svg", 0,
       "draw the cycles of all blocks and the memory of all tiles", 0 },
-    { "allow-oom", KEY_OOM, NULL, 0,
-      "a network that does not fit is no failure: print the report and exit 0", 0 },
-    { "quiet", KEY_QUIET, NULL, 0, "no progress on stderr", 0 },
     { 0 },
 };
 
@@ -59,16 +46,6 @@ static double option_part(struct argp_state *state, const char *arg)
     if (end == arg || *end || !(v > 0 && v <= 1))
         argp_error(state, "'%s' is not a number above 0 and at most 1", arg);
     return v;
-}
-
-static void choose_exchange(struct model_request *q, const char *arg, struct argp_state *state)
-{
-    if (!strcmp(arg, "cycles"))
-        q->compile.exchange = EXCHANGE_CYCLES;
-    else if (!strcmp(arg, "memory"))
-        q->compile.exchange = EXCHANGE_MEMORY;
-    else
-        argp_error(state, "--exchange is cycles or memory, not '%s'", arg);
 }
 
 static void add_image(struct model_request *q, const char *arg, struct argp_state *state)
@@ -87,22 +64,12 @@ static int *flag_of(int key, struct model_request *q)
         return &q->uncalibrated;
     case KEY_TORCH:
         return &q->net.torch_padding;
-    case KEY_CHECK:
-        return &q->run.check;
-    case KEY_PLAIN:
-        return &q->run.plain;
     case KEY_LAYERS:
         return &q->layers;
     case KEY_PLAN:
         return &q->plan;
     case KEY_COMPARE:
         return &q->compare;
-    case KEY_REPORT:
-        return &q->report;
-    case KEY_JSON:
-        return &q->json;
-    case KEY_OOM:
-        return &q->allow_oom;
     default:
         return NULL;
     }
@@ -120,17 +87,8 @@ static error_t parse_file(int key, char *arg, struct model_request *q)
     case KEY_LOGITS:
         q->logits = arg;
         return 0;
-    case KEY_OUTPUT:
-        q->output = arg;
-        return 0;
-    case KEY_DIGESTS:
-        q->digests = arg;
-        return 0;
     case KEY_CHART:
         q->chart = arg;
-        return 0;
-    case KEY_QUIET:
-        q->compile.progress = NULL;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -154,12 +112,6 @@ static error_t parse_number(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_PROPORTION:
         q->memory_proportion = option_part(state, arg);
-        return 0;
-    case KEY_THREADS:
-        q->run.threads = q->compile.threads = (unsigned)option_number(state, arg, 4096);
-        return 0;
-    case KEY_EXCHANGE:
-        choose_exchange(q, arg, state);
         return 0;
     case KEY_IMAGE:
         add_image(q, arg, state);
@@ -193,6 +145,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &q->machine;
+        state->child_inputs[1] = &q->choice;
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num)
@@ -206,7 +159,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = { { &machine_choice_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = { { &machine_choice_argp, 0, NULL, 0 },
+                                              { &run_choice_argp, 0, NULL, 0 },
+                                              { 0 } };
 
 static const struct argp parser = {
     .options = options,
@@ -227,6 +182,13 @@ int model_options_parse(int argc, char **argv, struct model_request *q)
     q->name = model_name_find(argc, argv);
     q->seed = 1;
     q->compile.progress = stderr;
+    q->choice = (struct run_choice){ .compile = &q->compile,
+                                     .run = &q->run,
+                                     .output = &q->output,
+                                     .digests = &q->digests,
+                                     .json = &q->json,
+                                     .report = &q->report,
+                                     .allow_oom = &q->allow_oom };
     return command_line_parse(&parser, argc, argv, q) != 0;
 }
 

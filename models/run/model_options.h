@@ -10,6 +10,7 @@ struct model_request {
     const char *command, *name; /* "run" or "compile"; of the network */
     struct net_options net;
     struct machine_choice machine;
+    struct run_choice choice; /* of the fields below */
     struct compile_options compile;
     struct session_options run;
     double memory_proportion;

@@ -57,8 +57,8 @@ struct stream_record {
     size_t first, end;
     double period, transfer, join, compute, wait; /* cycles; transfer: asked to here */
 
-    /* The rule of thumb, in cycles: bytes over bandwidth; what the IO tiles of one buffer need for
-     * a batch, over the number of buffers; join and computing. */
+    /* The rule of thumb, in cycles: bytes over bandwidth, of the longer way; what the IO tiles of
+     * one buffer need for a batch, over the number of buffers; join and computing. */
     double rule[STREAM_BOUNDS];
     double expected; /* period by the rule */
     enum stream_bound bound;

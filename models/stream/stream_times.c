@@ -165,9 +165,9 @@ static void apply_rule(struct stream_times *t)
     const struct arch *a = t->arch;
     double cycles_per_byte = (double)a->clock_mhz / a->host_link_mbytes_per_s;
     double out = r->batches ? (double)r->bytes_out / (double)r->batches * cycles_per_byte : 0;
-    double most = 0;
+    double most = 0, in = (double)r->batch_bytes * cycles_per_byte;
 
-    r->rule[STREAM_BY_HOST] = (double)r->batch_bytes * cycles_per_byte;
+    r->rule[STREAM_BY_HOST] = in > out ? in : out;
     r->rule[STREAM_BY_COMPUTE] = r->join + r->compute + (double)a->sync_chip_cycles;
     if (t->o->depth)
         r->rule[STREAM_BY_IO] = (r->rule[STREAM_BY_HOST] + latency_of(a) + r->join) / t->o->depth;
@@ -181,8 +181,7 @@ static void apply_rule(struct stream_times *t)
     for (unsigned k = 0; k < STREAM_BOUNDS; k++)
         r->expected = r->rule[k] > r->expected ? r->rule[k] : r->expected;
     if (!t->o->depth) /* a batch, its results, and the word about the next one, one by one */
-        r->expected =
-            r->rule[STREAM_BY_HOST] + r->rule[STREAM_BY_COMPUTE] + out + 3 * latency_of(a);
+        r->expected = in + out + r->rule[STREAM_BY_COMPUTE] + 3 * latency_of(a);
 }
 
 void stream_times_sum(struct stream_times *t)

@@ -9,13 +9,12 @@
 
 #include "programs/programs.h"
 
-enum { KEY_OUTPUT = 'o', KEY_THREADS = 'j', KEY_CHECK = 'k', KEY_PLAIN = 'p', KEY_DEFINE = 'D' };
-enum { KEY_QUIET = 'q', KEY_STEPS = 0x100, KEY_DIGESTS, KEY_JSON, KEY_REPORT, KEY_OOM };
-enum { KEY_EXCHANGE = 0x200, KEY_DUMP };
+enum { KEY_DEFINE = 'D', KEY_STEPS = 0x100, KEY_DUMP };
 
 struct request {
     const struct named_program *program;
     struct machine_choice machine;
+    struct run_choice choice;
     struct compile_options compile;
     struct session_options run;
     uint64_t value[PROGRAM_MAX_PARAMS];
@@ -47,42 +46,14 @@ static void define(struct request *q, const char *arg, struct argp_state *state)
                    q->program->name, (int)length, arg, q->program->name);
 }
 
-static void choose_exchange(struct request *q, const char *arg, struct argp_state *state)
-{
-    if (!strcmp(arg, "cycles"))
-        q->compile.exchange = EXCHANGE_CYCLES;
-    else if (!strcmp(arg, "memory"))
-        q->compile.exchange = EXCHANGE_MEMORY;
-    else
-        argp_error(state, "--exchange is cycles or memory, not '%s'", arg);
-}
-
 static error_t parse_flag(int key, struct request *q)
 {
     switch (key) {
-    case KEY_CHECK:
-        q->run.check = 1;
-        return 0;
-    case KEY_PLAIN:
-        q->run.plain = 1;
-        return 0;
     case KEY_STEPS:
         q->steps = 1;
         return 0;
-    case KEY_JSON:
-        q->json = 1;
-        return 0;
-    case KEY_REPORT:
-        q->report = 1;
-        return 0;
-    case KEY_OOM:
-        q->allow_oom = 1;
-        return 0;
     case KEY_DUMP:
         q->dump = 1;
-        return 0;
-    case KEY_QUIET:
-        q->compile.progress = NULL;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -96,25 +67,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &q->machine;
+        state->child_inputs[1] = &q->choice;
         return 0;
     case ARGP_KEY_ARG:
         if (strcmp(arg, q->program->name) || state->arg_num)
             argp_error(state, "one program at a time: '%s' is one too many", arg);
         return 0;
-    case KEY_OUTPUT:
-        q->output = arg;
-        return 0;
-    case KEY_THREADS:
-        q->run.threads = q->compile.threads = (unsigned)option_number(state, arg, 4096);
-        return 0;
     case KEY_DEFINE:
         define(q, arg, state);
-        return 0;
-    case KEY_DIGESTS:
-        q->digests = arg;
-        return 0;
-    case KEY_EXCHANGE:
-        choose_exchange(q, arg, state);
         return 0;
     case ARGP_KEY_END:
         if (q->compile_only && !q->output && !q->allow_oom && !q->dump)
@@ -126,21 +86,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    { "output", KEY_OUTPUT, "FILE", 0, "write the image to this file", 0 },
-    { "threads", KEY_THREADS, "N", 0, "host threads (default: all cores); changes no result", 0 },
     { "define", KEY_DEFINE, "NAME=VALUE", 0, "a parameter of the program; may be repeated", 0 },
-    { "exchange", KEY_EXCHANGE, "cycles|memory", 0,
-      "what exchange code is optimised for (default cycles)", 0 },
-    { "check", KEY_CHECK, NULL, 0, "report reads of memory that was never written, and more", 0 },
-    { "plain", KEY_PLAIN, NULL, 0, "without fast paths; changes no result", 0 },
     { "steps", KEY_STEPS, NULL, 0, "print a table of all supersteps", 0 },
-    { "report", KEY_REPORT, NULL, 0, "print what every byte of tile memory is for", 0 },
-    { "allow-oom", KEY_OOM, NULL, 0,
-      "a program that does not fit is no failure: print the report and exit 0", 0 },
-    { "digests", KEY_DIGESTS, "FILE", 0, "write a digest of all memory after every superstep", 0 },
     { "dump", KEY_DUMP, NULL, 0, "print the graph and stop", 0 },
-    { "json", KEY_JSON, NULL, 0, "print the answer as JSON", 0 },
-    { "quiet", KEY_QUIET, NULL, 0, "no progress on stderr", 0 },
     { 0 },
 };
 
@@ -168,7 +116,9 @@ static char *help_filter(int key, const char *text, void *input)
     return out;
 }
 
-static const struct argp_child children[] = { { &machine_choice_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = { { &machine_choice_argp, 0, NULL, 0 },
+                                              { &run_choice_argp, 0, NULL, 0 },
+                                              { 0 } };
 
 static const struct argp parser = {
     .options = options,
@@ -366,7 +316,7 @@ static enum emu_status answer_request(const struct request *q, int *code)
 
 /* Whether an option of a table that has a value begins with `name` (getopt takes short forms of
  * long names), or has the letter `key`. */
-static int has_value(const struct argp_option *o, const char *name, int key)
+static int table_has_value(const struct argp_option *o, const char *name, int key)
 {
     for (; o->name; o++) {
         if (o->arg && !(o->flags & OPTION_ARG_OPTIONAL) &&
@@ -376,15 +326,20 @@ static int has_value(const struct argp_option *o, const char *name, int key)
     return 0;
 }
 
+static int has_value(const char *name, int key)
+{
+    return table_has_value(options, name, key) ||
+           table_has_value(machine_choice_argp.options, name, key) ||
+           table_has_value(run_choice_argp.options, name, key);
+}
+
 /* Whether an option takes the next argument as its value: `-o FILE`, `-kD n=1`, `--set tiles=4`. */
 static int takes_next(const char *arg)
 {
-    const struct argp_option *more = machine_choice_argp.options;
-
     if (arg[1] == '-')
-        return arg[2] && (has_value(options, arg + 2, 0) || has_value(more, arg + 2, 0));
+        return arg[2] && has_value(arg + 2, 0);
     for (const char *c = arg + 1; *c; c++) {
-        if (has_value(options, NULL, *c) || has_value(more, NULL, *c))
+        if (has_value(NULL, *c))
             return !c[1];
     }
     return 0;
@@ -438,6 +393,13 @@ int program_command(int argc, char **argv, const struct named_program *const *co
         q.value[k] = q.program->param[k].value;
     q.compile_only = !strcmp(argv[0], "compile");
     q.compile.progress = stderr;
+    q.choice = (struct run_choice){ .compile = &q.compile,
+                                    .run = &q.run,
+                                    .output = &q.output,
+                                    .digests = &q.digests,
+                                    .json = &q.json,
+                                    .report = &q.report,
+                                    .allow_oom = &q.allow_oom };
     if (command_line_parse(&parser, argc, argv, &q))
         return EXIT_BAD;
     if (answer_request(&q, &code) == EMU_OK)

@@ -41,6 +41,22 @@ void dw_pack(uint32_t k, uint32_t stride, const uint16_t *w, uint16_t *packed)
     }
 }
 
+/* ---- sums in f32 ---- */
+
+enum { UNITS_F32 = 8, UNITS_F16 = 16, INPUTS = 16 };
+
+void conv_pack_f32(uint32_t kb, const uint16_t *packed, uint16_t *out)
+{
+    for (uint32_t k = 0; k < kb; k++) {
+        for (uint32_t row = 0; row < UNITS_F16; row++) {
+            uint32_t half = row / UNITS_F32;
+
+            memcpy(out + ((half * kb + k) * UNITS_F32 + row % UNITS_F32) * INPUTS,
+                   packed + (k * UNITS_F16 + row) * INPUTS, INPUTS * sizeof(*out));
+        }
+    }
+}
+
 /* ---- first layers ---- */
 
 enum { PIXELS = 4, CHANNELS = 4, PIXEL_BYTES = 8, BLOCK_BYTES = PIXELS * PIXEL_BYTES };

@@ -28,6 +28,9 @@ uint32_t conv_first_blocks(uint32_t k);
 uint32_t conv_first_pack_halves(uint32_t k);
 /* w [16][channels][k][k], channels 3 or 4 -> packed. */
 void conv_first_pack(uint32_t k, uint32_t channels, const uint16_t *w, uint16_t *packed);
+/* A block of 16 outputs of kb blocks of inputs, [kb][16][16], as two of 8 outputs each, [2][kb][8][16],
+ * as the codelets with f32 sums take it. */
+void conv_pack_f32(uint32_t kb, const uint16_t *packed, uint16_t *out);
 /* The words of `rows`: how many, and which. */
 uint32_t conv_first_row_words(uint32_t k, uint32_t ho);
 void conv_first_rows(uint32_t k, uint32_t ho, uint32_t wo, uint32_t wp, uint32_t *words);

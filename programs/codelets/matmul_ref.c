@@ -1,5 +1,5 @@
 /* matmul_ref.c - matmul_f16, matmul_add_f16, matmul_f16_f32, matmul_add_f16_f32, conv1x1_f16,
- * conv_window_f16: meaning and time.
+ * conv_window_f16, conv_window_f16_f32: meaning and time.
  */
 #include "programs/codelets/codelet_ref.h"
 
@@ -286,25 +286,45 @@ uint64_t matmul_add_f16_f32_cycles(const struct codelet_call *call)
 
 /* ---- windows ---- */
 
-enum { STEPS = 6 };
+enum { STEPS = 6, RESULT_BYTES = 32 }; /* of a position: 16 f16 or 8 f32 */
 
-void conv_window_f16_ref(const struct codelet_call *call)
+static void conv_window(const struct codelet_call *call, unsigned units)
 {
     uint32_t kb = call->arg[KB].value, nb = call->arg[NB].value, f = call->arg[F].value;
     const uint8_t *in = call->arg[IN].data;
     const uint16_t *weights = call->arg[WEIGHTS].data;
     const int32_t *step = call->arg[STEPS].data;
-    uint16_t *out = call->arg[OUT].data;
+    uint8_t *out = call->arg[OUT].data;
 
     for (size_t i = 0; i < (size_t)nb * kb; i++) {
-        block_pass((const uint16_t *)in, weights + i * UNITS_F16 * BLOCK,
-                   out + i / kb * f * UNITS_F16, f, i % kb > 0);
+        const uint16_t *block = weights + i * units * BLOCK;
+        void *here = out + i / kb * f * RESULT_BYTES;
+
+        if (units == UNITS_F16)
+            block_pass((const uint16_t *)in, block, here, f, i % kb > 0);
+        else
+            block_pass_f32((const uint16_t *)in, block, here, f, i % kb > 0);
         if (i + 1 < (size_t)nb * kb)
             in += step[i % kb];
     }
 }
 
+void conv_window_f16_ref(const struct codelet_call *call)
+{
+    conv_window(call, UNITS_F16);
+}
+
+void conv_window_f16_f32_ref(const struct codelet_call *call)
+{
+    conv_window(call, UNITS_F32);
+}
+
 uint64_t conv_window_f16_cycles(const struct codelet_call *call)
 {
     return matmul_cycles(call, UNITS_F16, 0, 1);
+}
+
+uint64_t conv_window_f16_f32_cycles(const struct codelet_call *call)
+{
+    return matmul_cycles(call, UNITS_F32, 0, 1);
 }

@@ -5,6 +5,17 @@
 
 enum { BLOCK = NN_ATOM * NN_ATOM };
 
+struct tensor conv_sums_of(struct graph *g, const struct conv_layer *l, struct tensor sums,
+                           struct nn_range blocks, struct nn_range positions)
+{
+    uint32_t halves = conv_halves(l);
+    const struct nn_range part[] = { { blocks.begin * halves, blocks.end * halves },
+                                     positions,
+                                     { 0, conv_units(l) } };
+
+    return nn_slice(g, sums, part);
+}
+
 /* ---- weights ---- */
 
 static uint32_t in_blocks(const struct conv_weights *w)
@@ -58,16 +69,17 @@ static uint32_t part_at(const struct conv_weights *w, uint32_t i, uint32_t o)
     return (span.begin * w->units * w->unit + nn_size(span) * conv_out_blocks(w, o).begin) * BLOCK;
 }
 
-/* Part (i, o) in the order of the matrix unit, [out][in][rows][columns][16][16]. */
+/* Part (i, o) in the order of the matrix unit: [out][in][rows][columns][16][16], or [2 out] and [8]
+ * for sums in f32. */
 static void pack_part(const struct conv_weights *w, uint32_t i, uint32_t o, uint16_t *out)
 {
     struct nn_range ib = conv_in_blocks(w, i), ob = conv_out_blocks(w, o), r = conv_rows(w, i);
     uint32_t in = nn_size(ib), kernel = w->layer->kernel, taps = nn_size(r) * kernel;
-    uint32_t n = part_size(w, i, o);
+    uint32_t n = part_size(w, i, o), units = conv_units(w->layer), block = units * NN_ATOM;
 
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t tap = r.begin * kernel + k / BLOCK % taps, b = k / BLOCK / taps;
-        uint32_t row = (ob.begin + b / in) * NN_ATOM + k / NN_ATOM % NN_ATOM;
+        uint32_t tap = r.begin * kernel + k / block % taps, b = k / block / taps;
+        uint32_t row = ob.begin * NN_ATOM + b / in * units + k / NN_ATOM % units;
         uint32_t column = (ib.begin + b % in) * NN_ATOM + k % NN_ATOM;
         size_t at = ((size_t)row * w->channels + column) * kernel * kernel + tap;
 
@@ -110,10 +122,10 @@ struct tensor conv_weights_on(const struct conv_weights *w, uint32_t i, uint32_t
 /* ---- partial results ---- */
 
 /* Positions `at` of block b of a sum, all partial results and the residual. */
-static struct tensor terms_of(struct graph *g, const struct conv_sum *s, uint32_t b,
-                              struct nn_range at)
+static struct tensor terms_of(struct graph *g, const struct conv_layer *layer,
+                              const struct conv_sum *s, uint32_t b, struct nn_range at)
 {
-    const struct nn_range part[] = { { b, b + 1 }, at, { 0, NN_ATOM } };
+    const struct nn_range block = { b, b + 1 };
     uint32_t terms = s->parts + (s->adds != 0);
     struct tensor *term = emu_alloc(terms, sizeof(*term)), all = s->y;
 
@@ -122,7 +134,8 @@ static struct tensor terms_of(struct graph *g, const struct conv_sum *s, uint32_
         return all;
     }
     for (uint32_t i = 0; i < terms; i++)
-        term[i] = tensor_flatten(g, nn_slice(g, i < s->parts ? s->partial[i] : s->add, part));
+        term[i] = tensor_flatten(
+            g, conv_sums_of(g, layer, i < s->parts ? s->partial[i] : s->add, block, at));
     all = tensor_concat(g, term, terms, 0);
     emu_free(term);
     return all;
@@ -140,7 +153,7 @@ static void add_block(struct conv_finish *f, const struct conv_sum *s, const cha
     struct nn_range block = { s->blocks.begin + b, s->blocks.begin + b + 1 };
 
     graph_map(g, y, tile);
-    vertex_connect(g, v, "partials", terms_of(g, s, b, at));
+    vertex_connect(g, v, "partials", terms_of(g, f->layer, s, b, at));
     vertex_connect(g, v, "bias", conv_finish_bias(f, s->first_copy + i * s->copy_step, block));
     vertex_connect(g, v, "out", tensor_flatten(g, y));
     vertex_set_u32(g, v, "p", s->parts + (s->adds != 0));
@@ -155,6 +168,8 @@ void conv_add_up(struct conv_finish *f, const struct conv_sum *s)
 
     conv_finish_start(f, "add");
     nn_codelet(codelet, "reduce_bias", f->layer->act);
+    if (f->layer->partials == PARTIALS_F32)
+        memcpy(strrchr(codelet, '_'), "_f32", sizeof("_f32"));
     for (uint32_t i = 0; i < s->parts; i++) {
         struct nn_range share = { conv_share_begin(&shares, i), conv_share_begin(&shares, i + 1) };
 

@@ -6,11 +6,25 @@
 
 #include "programs/ops/conv.h"
 
+/* Channels of a block of outputs on the matrix unit: 8 where sums are f32, two such blocks where
+ * there is one of 16 else. */
+static inline uint32_t conv_units(const struct conv_layer *l)
+{
+    return l->partials == PARTIALS_F32 ? NN_ATOM / 2 : NN_ATOM;
+}
+static inline uint32_t conv_halves(const struct conv_layer *l)
+{
+    return NN_ATOM / conv_units(l);
+}
+/* Some blocks of 16 channels of sums [blocks][positions][16] or [2 blocks][positions][8]. */
+struct tensor conv_sums_of(struct graph *g, const struct conv_layer *l, struct tensor sums,
+                           struct nn_range blocks, struct nn_range positions);
+
 /* ---- weights ---- */
 
 /* The weights of a layer: in every copy part (i, o) of the plan's cuts is [output blocks][input
- * blocks][rows][kernel][16][16]. Cut_in cuts input blocks, or rows of the kernel where there are
- * groups. */
+ * blocks][rows][kernel][16][16], or [2 output blocks]..[8][16] for sums in f32. Cut_in cuts
+ * input blocks, or rows of the kernel where there are groups. */
 struct conv_weights {
     struct nn *nn;
     const struct conv_layer *layer;
@@ -38,9 +52,9 @@ struct conv_sum {
     const struct conv_plan *plan;
     uint32_t parts, first_piece, first_copy, copy_step;
     struct nn_range blocks;
-    const struct tensor *partial; /* borrowed; [parts], each [blocks][positions][16] */
+    const struct tensor *partial; /* borrowed; [parts], each as conv_sums_of() takes it */
     struct tensor y;              /* [blocks][positions][16], not mapped yet */
-    struct tensor add;            /* the same, added; with adds */
+    struct tensor add;            /* the same, added; with adds, not with sums in f32 */
     int adds;
 };
 

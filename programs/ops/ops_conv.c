@@ -114,6 +114,7 @@ static struct conv_shape shape_of(const struct feature *x, const struct conv_lay
     s.relu = l->act == ACT_RELU;
     s.add = l->add != NULL;
     s.bias = l->bias != NULL;
+    s.f32 = l->partials == PARTIALS_F32;
     return s;
 }
 
@@ -124,6 +125,19 @@ static int is_zero(const float *bias, uint32_t n)
             return 0;
     }
     return 1;
+}
+
+/* Sums in f32 take no residual: it is added behind them. */
+static struct feature conv_then_add(struct nn *nn, struct feature x, const struct conv_layer *layer,
+                                    struct conv_plan *plan, const char *name)
+{
+    struct conv_layer alone = *layer;
+    struct feature y;
+
+    alone.add = NULL;
+    alone.act = ACT_NONE;
+    y = op_conv(nn, x, &alone, plan, name);
+    return op_feature_add(nn, y, *layer->add, layer->act, name);
 }
 
 struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer *layer,
@@ -142,6 +156,8 @@ struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer 
     struct feature y = x;
     enum emu_status st = graph_status(nn->g);
 
+    if (layer->add && layer->partials == PARTIALS_F32)
+        return conv_then_add(nn, x, layer, plan, name);
     if (is_zero(layer->bias, layer->out_c))
         fused.bias = NULL;
     s = shape_of(&x, &fused);

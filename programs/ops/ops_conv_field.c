@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "programs/codelets/conv_pack.h"
-#include "programs/ops/conv.h"
+#include "programs/ops/conv_parts.h"
 #include "programs/ops/pieces.h"
 
 /* A field convolution under construction. */
@@ -68,8 +68,26 @@ static void add_first(const struct field *d, uint32_t v, const struct piece *p, 
     emu_free(rows);
 }
 
+static int has_sums(const struct field *d)
+{
+    return d->plan->method == CONV_FIRST && d->layer->partials == PARTIALS_F32;
+}
+
+/* Where the result of picture n of a piece goes: its part of y, or sums in f32. */
+static struct tensor result_of(const struct field *d, const struct piece *p, uint32_t n)
+{
+    uint32_t halves = conv_halves(d->layer), units = conv_units(d->layer);
+    uint32_t shape[3] = { nn_size(p->o) * halves, nn_size(p->h) * nn_size(p->w), units };
+    struct tensor y = has_sums(d) ? graph_variable(d->nn->g, ELEM_F32, 3, shape, "sums")
+                                  : piece_output(d->nn, &d->y, p, n);
+
+    graph_map(d->nn->g, y, p->tile);
+    return y;
+}
+
+/* All pictures of a piece; result: of each. */
 static void add_piece(const struct field *d, uint32_t cs, const char *codelet, const char *blocks,
-                      const struct piece *p)
+                      const struct piece *p, struct tensor *result)
 {
     struct graph *g = d->nn->g;
     uint32_t k = d->layer->kernel;
@@ -82,13 +100,13 @@ static void add_piece(const struct field *d, uint32_t cs, const char *codelet, c
     for (uint32_t n = p->n.begin; n < p->n.end; n++) {
         uint32_t v = graph_vertex(g, cs, codelet, p->tile), rows, columns;
         struct tensor x = piece_input(d->nn, &d->x, &win, p, p->o, n, &rows, &columns);
-        struct tensor y = piece_output(d->nn, &d->y, p, n);
+        struct tensor y = result_of(d, p, n);
 
-        graph_map(g, y, p->tile);
+        result[n - p->n.begin] = y;
         vertex_connect(g, v, "x", tensor_flatten(g, x));
         vertex_connect(g, v, "weights", weights);
         vertex_connect(g, v, "y", tensor_flatten(g, y));
-        vertex_set_u32(g, v, blocks, nn_size(p->o));
+        vertex_set_u32(g, v, blocks, nn_size(p->o) * (has_sums(d) ? conv_halves(d->layer) : 1));
         vertex_set_u32(g, v, "ho", nn_size(p->h));
         vertex_set_u32(g, v, "wo", nn_size(p->w));
         vertex_set_u32(g, v, "hp", rows);
@@ -100,28 +118,64 @@ static void add_piece(const struct field *d, uint32_t cs, const char *codelet, c
     }
 }
 
+static void finish_in_place(const struct field *d, struct conv_finish *finish,
+                            const struct piece *p)
+{
+    const struct nn_range part[] = { p->o, p->n, p->h, p->w, { 0, NN_ATOM } };
+
+    conv_finish_add(finish, p->copy, p->o, p->tile,
+                    tensor_flatten(d->nn->g, nn_slice(d->nn->g, d->y.t, part)),
+                    nn_size(p->n) * nn_size(p->h) * nn_size(p->w));
+}
+
+/* Piece `index`: sums of its pictures to y. */
+static void finish_sums(const struct field *d, struct conv_finish *finish, const struct piece *p,
+                        uint32_t index, const struct tensor *picture)
+{
+    struct graph *g = d->nn->g;
+    const struct nn_range part[] = { p->o, p->n, p->h, p->w, { 0, NN_ATOM } };
+    uint32_t positions = nn_size(p->n) * nn_size(p->h) * nn_size(p->w);
+    uint32_t shape[3] = { nn_size(p->o), positions, NN_ATOM };
+    struct tensor sums = tensor_concat(g, picture, nn_size(p->n), 1);
+    struct conv_sum s = { .plan = d->plan,
+                          .parts = 1,
+                          .first_piece = index,
+                          .first_copy = p->copy,
+                          .blocks = p->o,
+                          .partial = &sums,
+                          .y = tensor_reshape(g, nn_slice(g, d->y.t, part), 3, shape) };
+
+    conv_add_up(finish, &s);
+}
+
 static void run_pieces(const struct field *d, const char *codelet, const char *blocks)
 {
     const struct conv_plan *p = d->plan;
     uint32_t pieces = p->cut_n * p->cut_h * p->cut_w * p->cut_out;
     uint32_t cs = op_compute_set(d->nn->g, d->nn->seq, "convolve");
+    struct tensor *result = emu_alloc((size_t)pieces * d->y.n, sizeof(*result));
     struct conv_finish finish;
 
-    for (uint32_t i = 0; i < pieces; i++) {
-        struct piece at = piece_at(p, &d->y, d->blocks, i, 0);
-
-        add_piece(d, cs, codelet, blocks, &at);
-    }
-    if (conv_finish_begin(d->nn, d->layer, pieces / p->cut_out, &finish) != EMU_OK)
+    if (!result) {
+        graph_fail(d->nn->g, EMU_NO_MEMORY, "%u pieces", pieces);
         return;
+    }
     for (uint32_t i = 0; i < pieces; i++) {
         struct piece at = piece_at(p, &d->y, d->blocks, i, 0);
-        struct tensor y = nn_slice(
-            d->nn->g, d->y.t, (const struct nn_range[]){ at.o, at.n, at.h, at.w, { 0, NN_ATOM } });
 
-        conv_finish_add(&finish, at.copy, at.o, at.tile, tensor_flatten(d->nn->g, y),
-                        nn_size(at.n) * nn_size(at.h) * nn_size(at.w));
+        add_piece(d, cs, codelet, blocks, &at, result + (size_t)i * d->y.n);
     }
+    if (conv_finish_begin(d->nn, d->layer, pieces / p->cut_out, &finish) == EMU_OK) {
+        for (uint32_t i = 0; i < pieces; i++) {
+            struct piece at = piece_at(p, &d->y, d->blocks, i, 0);
+
+            if (has_sums(d))
+                finish_sums(d, &finish, &at, i, result + (size_t)i * d->y.n);
+            else
+                finish_in_place(d, &finish, &at);
+        }
+    }
+    emu_free(result);
 }
 
 /* All blocks' parameters, once per copy. packed: [blocks][values], taken over. */
@@ -176,16 +230,24 @@ void conv_first(struct nn *nn, struct feature x, const struct conv_layer *layer,
                 const struct conv_plan *plan, struct feature y)
 {
     struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
-    uint16_t block[WEIGHTS_MAX], *packed;
+    uint16_t block[WEIGHTS_MAX], *packed, *whole;
     uint32_t k = layer->kernel;
 
     d.blocks = nn_atoms(y.c);
     d.values = conv_first_pack_halves(k);
     packed = emu_alloc((size_t)d.blocks * d.values, sizeof(*packed));
-    for (uint32_t b = 0; packed && b < d.blocks; b++) {
+    whole = emu_alloc(d.values, sizeof(*whole));
+    for (uint32_t b = 0; packed && whole && b < d.blocks; b++) {
         gather_block(layer, b * NN_ATOM, x.c * k * k, block);
-        conv_first_pack(k, x.c, block, packed + (size_t)b * d.values);
+        conv_first_pack(k, x.c, block, whole);
+        if (has_sums(&d))
+            conv_pack_f32(conv_first_blocks(k), whole, packed + (size_t)b * d.values);
+        else
+            memcpy(packed + (size_t)b * d.values, whole, d.values * sizeof(*whole));
     }
+    if (!whole)
+        graph_fail(nn->g, EMU_NO_MEMORY, "weights");
+    emu_free(whole);
     d.weights = new_weights(&d, packed);
-    run_pieces(&d, "conv_first_f16", "nb");
+    run_pieces(&d, has_sums(&d) ? "conv_first_f16_f32" : "conv_first_f16", "nb");
 }

@@ -3,7 +3,7 @@
  * Tile (f, o, i) multiplies its positions f and input blocks i with its output blocks o. With the
  * input channels on one tile it adds bias and activation where the product lies; else the tiles of
  * (f, o) have partial results each and add up a share of the positions, bias, residual and
- * activation included.
+ * activation included. Sums in f32 always go that way, be it on one tile.
  */
 #include "programs/ops/conv_parts.h"
 
@@ -41,22 +41,27 @@ static struct tensor part_of(const struct gemm *m, struct tensor t, struct nn_ra
     return nn_slice(m->nn->g, t, (const struct nn_range[]){ blocks, positions, { 0, NN_ATOM } });
 }
 
-/* One tile's products into y [out][positions][16]; accumulate: on top of what is there. */
+/* One tile's products into y [out][positions][16], or in f32 [2 out][positions][8]; accumulate: on
+ * top of what is there. */
 static void multiply_on(const struct gemm *m, uint32_t cs, struct tensor y, uint32_t i, uint32_t f,
                         uint32_t o, int accumulate)
 {
     struct graph *g = m->nn->g;
     struct nn_range in = conv_in_blocks(&m->weights, i), out = o_range(m, o), at = f_range(m, f);
     uint32_t tile = tile_of(m, i, f, o);
-    uint32_t v = graph_vertex(g, cs, accumulate ? "matmul_add_f16" : "matmul_f16", tile);
+    uint32_t v = graph_vertex(g, cs,
+                              m->layer->partials == PARTIALS_F32 ? "matmul_f16_f32"
+                              : accumulate                       ? "matmul_add_f16"
+                                                                 : "matmul_f16",
+                              tile);
 
-    y = part_of(m, y, out, at);
+    y = conv_sums_of(g, m->layer, y, out, at);
     graph_map(g, y, tile);
     vertex_connect(g, v, "in", tensor_flatten(g, part_of(m, m->x, in, at)));
     vertex_connect(g, v, "out", tensor_flatten(g, y));
     vertex_connect(g, v, "weights", conv_weights_on(&m->weights, i, o, f, tile));
     vertex_set_u32(g, v, "kb", in.end - in.begin);
-    vertex_set_u32(g, v, "nb", out.end - out.begin);
+    vertex_set_u32(g, v, "nb", (out.end - out.begin) * conv_halves(m->layer));
     vertex_set_u32(g, v, "f", at.end - at.begin);
 }
 
@@ -125,7 +130,7 @@ static void add_up(const struct gemm *m, struct tensor partials)
                               .adds = m->layer->add != NULL };
 
         for (uint32_t i = 0; i < p->cut_in; i++)
-            partial[i] = part_of(m, tensor_index(g, partials, i), blocks, at);
+            partial[i] = conv_sums_of(g, m->layer, tensor_index(g, partials, i), blocks, at);
         if (s.adds)
             s.add = part_of(m, m->add, blocks, at);
         conv_add_up(&finish, &s);
@@ -158,7 +163,7 @@ void conv_gemm(struct nn *nn, struct feature x, const struct conv_layer *layer,
     m.y = by_positions(g, y.t, m.out, m.positions);
     if (layer->add)
         m.add = by_positions(g, layer->add->t, m.out, m.positions);
-    if (plan->cut_in == 1) {
+    if (plan->cut_in == 1 && layer->partials == PARTIALS_F16) {
         uint32_t shape[4] = { 1, m.out, m.positions, NN_ATOM };
 
         /* The residual lies below the products from the start. */
@@ -167,8 +172,10 @@ void conv_gemm(struct nn *nn, struct feature x, const struct conv_layer *layer,
         multiply(&m, tensor_reshape(g, m.y, 4, shape), layer->add != NULL);
         finish_in_place(&m);
     } else {
-        uint32_t shape[4] = { plan->cut_in, m.out, m.positions, NN_ATOM };
-        struct tensor partials = graph_variable(g, ELEM_F16, 4, shape, "partials");
+        uint32_t shape[4] = { plan->cut_in, m.out * conv_halves(layer), m.positions,
+                              conv_units(layer) };
+        struct tensor partials = graph_variable(
+            g, layer->partials == PARTIALS_F32 ? ELEM_F32 : ELEM_F16, 4, shape, "partials");
 
         multiply(&m, partials, 0);
         add_up(&m, partials);

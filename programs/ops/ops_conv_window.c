@@ -144,7 +144,8 @@ static void multiply_units(const struct window *m, uint32_t cs, const struct pie
                            struct tensor out)
 {
     struct graph *g = m->nn->g;
-    uint32_t v = graph_vertex(g, cs, "conv_window_f16", p->tile);
+    int f32 = m->layer->partials == PARTIALS_F32;
+    uint32_t v = graph_vertex(g, cs, f32 ? "conv_window_f16_f32" : "conv_window_f16", p->tile);
     struct nn_range in = conv_in_blocks(&m->weights, i);
     struct planes l = planes_of(m, p, i);
     uint32_t each = nn_size(in);
@@ -154,24 +155,26 @@ static void multiply_units(const struct window *m, uint32_t cs, const struct pie
     vertex_connect(g, v, "in", input_of(m, &l, p, in, n));
     vertex_connect(g, v, "out", out);
     vertex_connect(g, v, "weights", weights);
-    set_steps(m, &l, v, each, m->layer->groups > 1 && m->weights.unit == 1);
+    set_steps(m, &l, v, each, m->layer->groups > 1 && m->weights.unit == 1 && !f32);
     vertex_set_u32(g, v, "kb", each * l.win.rows * l.win.columns);
-    vertex_set_u32(g, v, "nb", nn_size(out_blocks(m, units)));
+    vertex_set_u32(g, v, "nb", nn_size(out_blocks(m, units)) * conv_halves(m->layer));
     vertex_set_u32(g, v, "f", result_size(m, p));
 }
 
-/* A result [blocks][f][16] without what stands between rows: [blocks][1][h][w][16]. */
+/* A result [blocks][f][16], or [2 blocks][f][8], without what stands between rows:
+ * [blocks][1][h][w][16]. */
 static struct tensor without_gaps(const struct window *m, const struct piece *p, uint32_t blocks,
                                   struct tensor t)
 {
     struct graph *g = m->nn->g;
     uint32_t h = nn_size(p->h), w = nn_size(p->w), f = result_size(m, p);
-    uint32_t wide = row_size(m, w), shape[5] = { blocks, 1, h - 1, wide, NN_ATOM };
+    uint32_t n = blocks * conv_halves(m->layer), units = conv_units(m->layer);
+    uint32_t wide = row_size(m, w), shape[5] = { n, 1, h - 1, wide, units };
     struct tensor part[2], last;
 
-    t = tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, f, NN_ATOM });
+    t = tensor_reshape(g, t, 3, (const uint32_t[]){ n, f, units });
     last = tensor_reshape(g, tensor_slice(g, t, 1, f - w, f), 5,
-                          (const uint32_t[]){ blocks, 1, 1, w, NN_ATOM });
+                          (const uint32_t[]){ n, 1, 1, w, units });
     if (h == 1)
         return last;
     part[0] = tensor_reshape(g, tensor_slice(g, t, 1, 0, (h - 1) * wide), 5, shape);
@@ -196,13 +199,14 @@ static struct piece piece_of(const struct window *m, uint32_t i, uint32_t index)
     return piece_at(m->plan, &m->y, m->weights.units, index, i);
 }
 
-/* All calls of tile (i, index). Groups of several blocks take a call each. */
+/* All calls of tile (i, index). Groups of several blocks of outputs take a call each. */
 static void multiply_piece(struct window *m, uint32_t cs, uint32_t i, uint32_t index)
 {
     struct graph *g = m->nn->g;
     struct piece p = piece_of(m, i, index);
     uint32_t blocks = nn_size(out_blocks(m, p.o)), pictures = nn_size(p.n);
-    uint32_t units = m->layer->groups > 1 && m->weights.unit > 1 ? 1 : nn_size(p.o);
+    uint32_t group_blocks = m->weights.unit * conv_halves(m->layer);
+    uint32_t units = m->layer->groups > 1 && group_blocks > 1 ? 1 : nn_size(p.o);
     struct tensor weights =
         conv_weights_on(&m->weights, i, index % m->plan->cut_out, p.copy, p.tile);
     uint32_t weights_size = (uint32_t)tensor_elements(g, weights) / nn_size(p.o);
@@ -246,7 +250,8 @@ static void multiply(struct window *m)
     struct graph *g = m->nn->g;
     uint32_t cs = op_compute_set(g, m->nn->seq, "multiply"), n = products_size(m);
 
-    m->products = graph_variable(g, ELEM_F16, 1, &n, "products");
+    m->products = graph_variable(g, m->layer->partials == PARTIALS_F32 ? ELEM_F32 : ELEM_F16, 1, &n,
+                                 "products");
     for (uint32_t i = 0; i < m->plan->cut_in; i++) {
         for (uint32_t k = 0; k < m->pieces; k++)
             multiply_piece(m, cs, i, k);
@@ -263,11 +268,11 @@ static struct tensor part_of(const struct window *m, const struct piece *p, stru
     return nn_slice(m->nn->g, t, r);
 }
 
-/* [blocks][positions][16] */
+/* [blocks][positions][16], or [2 blocks][positions][8] */
 static struct tensor by_positions(struct graph *g, struct tensor t)
 {
     const uint32_t *s = tensor_shape(g, t);
-    uint32_t shape[3] = { s[0], s[1] * s[2] * s[3], NN_ATOM };
+    uint32_t shape[3] = { s[0], s[1] * s[2] * s[3], s[4] };
 
     return tensor_reshape(g, t, 3, shape);
 }
@@ -310,7 +315,7 @@ static uint32_t sum_group(const struct window *m, uint32_t k)
     return (k + m->plan->sum_turn) % m->pieces;
 }
 
-/* Partial sums, or a residual. */
+/* Partial sums, or a residual, or sums in f32. */
 static enum emu_status add_up(const struct window *m)
 {
     struct graph *g = m->nn->g;
@@ -361,7 +366,9 @@ void conv_window(struct nn *nn, struct feature x, const struct conv_layer *layer
     if (m.result) {
         conv_weights_new(&m.weights, m.pieces / plan->cut_out);
         multiply(&m);
-        s = plan->cut_in == 1 && !layer->add ? finish_in_place(&m) : add_up(&m);
+        s = plan->cut_in == 1 && !layer->add && layer->partials == PARTIALS_F16
+                ? finish_in_place(&m)
+                : add_up(&m);
     } else {
         s = FAIL(NO_MEMORY, "%u pieces", m.pieces);
     }

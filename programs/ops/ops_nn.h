@@ -46,6 +46,12 @@ struct colours {
 struct feature op_colours(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
                           const struct colours *c, struct tensor *raw, const char *name);
 
+/* In what sums of products wait for the next block of 16 input channels, and travel to the tile
+ * that adds them up. F32 costs twice the time in the matrix unit and twice the words. Depthwise
+ * convolutions know one way only, whatever is asked for: sums of a row of the kernel in f32, f16
+ * between rows. */
+enum conv_partials { PARTIALS_F16, PARTIALS_F32 };
+
 /* A convolution with everything that can be fused behind it. */
 struct conv_layer {
     uint32_t out_c, kernel, stride, groups; /* groups: 1, the input's channels, or groups of 16 */
@@ -53,6 +59,7 @@ struct conv_layer {
     const float *weights; /* [out_c][in_c / groups][kernel][kernel], borrowed during the call */
     const float *bias;    /* [out_c]; NULL: 0 */
     enum activation act;  /* none, relu or swish */
+    enum conv_partials partials;
     const struct feature *add; /* added before the activation; NULL: nothing */
 };
 

@@ -18,7 +18,8 @@ const char *conv_method_name(enum conv_method m)
 
 static enum conv_method method_of(const struct conv_shape *s)
 {
-    if (s->in_c <= FIRST_CHANNELS)
+    if (s->in_c <= FIRST_CHANNELS && s->groups == 1 && s->stride == FIRST_STRIDE &&
+        s->kernel >= FIRST_KERNEL_MIN && s->kernel <= FIRST_KERNEL_MAX)
         return CONV_FIRST;
     if (s->groups == s->in_c && s->groups > 1)
         return CONV_DEPTHWISE;
@@ -40,6 +41,10 @@ static enum emu_status check_shape(const struct conv_shape *s)
                     "a convolution in groups of %u to %u channels: expected 1 to 1, or "
                     "multiples of %d",
                     in, out, ATOM);
+    if (s->groups > 1 && in == 1 && ((s->kernel != 3 && s->kernel != 5) || s->stride > 2))
+        return FAIL(USAGE,
+                    "a depthwise convolution with kernel %u, stride %u: expected 3 or 5, 1 or 2",
+                    s->kernel, s->stride);
     return EMU_OK;
 }
 
@@ -78,7 +83,9 @@ static void shard_channels(const struct conv_plan *p, struct conv_shard *sh)
     uint32_t units = output_units(p), unit = atoms(s->out_c) / units;
 
     sh->out = (uint64_t)ceil_div(units, p->cut_out) * unit;
-    sh->calls = unit > 1 ? sh->out / unit : 1;
+    /* In f32 a group of 16 channels is two blocks of outputs, which read the same input. */
+    sh->calls =
+        unit > 1 || (s->f32 && p->method == CONV_WINDOW && s->groups > 1) ? sh->out / unit : 1;
     if (p->method == CONV_GEMM || (p->method == CONV_WINDOW && s->groups == 1))
         sh->in = ceil_div(atoms(s->in_c), p->cut_in);
     else if (p->method == CONV_WINDOW)

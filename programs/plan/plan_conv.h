@@ -19,6 +19,7 @@ struct conv_shape {
     uint32_t swish, relu; /* 1: that activation function follows */
     uint32_t add;         /* 1: another activation is added */
     uint32_t bias;        /* 1: there are biases that are not zero */
+    uint32_t f32;         /* 1: partial sums in f32 */
     /* Cycles that a KiB of parameters on a tile is worth: they stay there for the whole program. */
     uint32_t kib_price;
 };

@@ -19,6 +19,12 @@ static uint64_t finish_cycles(const struct arch *a, const struct conv_shape *s, 
                        field, EMU_COUNT_OF(field));
 }
 
+/* Sums leave the matrix unit in f32, and become f16 with bias and activation. */
+static uint32_t sums_f32(const struct conv_plan *p)
+{
+    return p->shape.f32 && p->method != CONV_DEPTHWISE && p->method != CONV_POOL;
+}
+
 /* ---- partial results ---- */
 
 /* The part of n things cut in `parts` that thing k belongs to, and where a part begins. */
@@ -66,11 +72,14 @@ static struct conv_shares share_cost(const struct arch *a, const struct conv_pla
                                         { "bias", ATOM },
                                         { "out", (uint32_t)(each * ATOM) },
                                         { "p", (uint32_t)terms } };
-    const char *codelet = p->shape.swish  ? "reduce_bias_swish_f16"
-                          : p->shape.relu ? "reduce_bias_relu_f16"
-                                          : "reduce_bias_f16";
+    char codelet[40];
 
-    return (struct conv_shares){ .words = rows * ATOM_WORDS,
+    snprintf(codelet, sizeof(codelet), "reduce_bias%s_%s",
+             p->shape.swish  ? "_swish"
+             : p->shape.relu ? "_relu"
+                             : "",
+             sums_f32(p) ? "f32" : "f16");
+    return (struct conv_shares){ .words = rows * ATOM_WORDS * (1 + sums_f32(p)),
                                  .calls = calls,
                                  .cycles =
                                      calls * plan_cycles(a, codelet, field, EMU_COUNT_OF(field)) };
@@ -118,10 +127,14 @@ static void cost_partials(const struct arch *a, const struct conv_shard *sh, str
     /* With one group of tiles each has its own part of the sum already, and copies it. */
     if ((uint64_t)p->cut_n * p->cut_h * p->cut_w * p->cut_out == 1 || p->cut_in == 1) {
         from_others--;
-        p->cost.rearrange += plan_copy_cycles(a, s.words * 4);
+        /* Products lie as f32 sums are read, but windows have gaps between rows. */
+        if (!sums_f32(p) || p->cut_in > 1 || p->method == CONV_WINDOW)
+            p->cost.rearrange += plan_copy_cycles(a, s.words * 4);
     }
-    p->cost.exchange_partials = plan_port_cycles(&p->port, s.words * from_others, 1);
-    p->cost.sync += a->sync_chip_cycles;
+    if (from_others) {
+        p->cost.exchange_partials = plan_port_cycles(&p->port, s.words * from_others, 1);
+        p->cost.sync += a->sync_chip_cycles;
+    }
     p->cost.reduce = s.cycles;
     p->cost.tile_bytes += s.words * 4 * terms;
 }
@@ -133,18 +146,23 @@ static void cost_residual(const struct arch *a, const struct conv_shard *sh, str
     p->cost.sync += a->sync_chip_cycles;
 }
 
-static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh, int add)
+static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh, uint32_t f32,
+                            int add)
 {
     const struct plan_field field[] = {
         { "in", (uint32_t)(sh->h * sh->in * ATOM) },
         { "weights", (uint32_t)(sh->out * sh->in * ATOM * ATOM) },
         { "out", (uint32_t)(sh->out * sh->h * ATOM) },
         { "kb", (uint32_t)sh->in },
-        { "nb", (uint32_t)sh->out },
+        { "nb", (uint32_t)sh->out << f32 },
         { "f", (uint32_t)sh->h },
     };
 
-    return plan_cycles(a, add ? "matmul_add_f16" : "matmul_f16", field, EMU_COUNT_OF(field));
+    return plan_cycles(a,
+                       f32   ? "matmul_f16_f32"
+                       : add ? "matmul_add_f16"
+                             : "matmul_f16",
+                       field, EMU_COUNT_OF(field));
 }
 
 /* Positions of a result of windows, with those between its rows. */
@@ -165,10 +183,11 @@ static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
                                         { "out", (uint32_t)(nb * f * ATOM) },
                                         { "steps", (uint32_t)kb },
                                         { "kb", (uint32_t)kb },
-                                        { "nb", (uint32_t)nb },
+                                        { "nb", (uint32_t)nb << s->f32 },
                                         { "f", (uint32_t)f } };
 
-    return sh->calls * plan_cycles(a, "conv_window_f16", field, EMU_COUNT_OF(field));
+    return sh->calls * plan_cycles(a, s->f32 ? "conv_window_f16_f32" : "conv_window_f16", field,
+                                   EMU_COUNT_OF(field));
 }
 
 static uint64_t depthwise_cycles(const struct arch *a, const struct conv_shape *s,
@@ -186,15 +205,16 @@ static uint64_t depthwise_cycles(const struct arch *a, const struct conv_shape *
     return plan_cycles(a, codelet, field, EMU_COUNT_OF(field));
 }
 
-static uint64_t first_cycles(const struct arch *a, const struct conv_shard *sh)
+static uint64_t first_cycles(const struct arch *a, const struct conv_shard *sh, uint32_t f32)
 {
-    const struct plan_field field[] = { { "nb", (uint32_t)sh->out },
+    const struct plan_field field[] = { { "nb", (uint32_t)sh->out << f32 },
                                         { "ho", (uint32_t)sh->h },
                                         { "wo", (uint32_t)sh->w },
                                         { "hp", (uint32_t)sh->in_h },
                                         { "wp", (uint32_t)sh->in_w } };
 
-    return plan_cycles(a, "conv_first_f16", field, EMU_COUNT_OF(field));
+    return plan_cycles(a, f32 ? "conv_first_f16_f32" : "conv_first_f16", field,
+                       EMU_COUNT_OF(field));
 }
 
 static uint64_t pool_cycles(const struct arch *a, const struct conv_shape *s,
@@ -224,13 +244,13 @@ void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct co
     memset(&p->cost, 0, sizeof(p->cost));
     switch (p->method) {
     case CONV_GEMM:
-        p->cost.compute = gemm_cycles(a, sh, p->cut_in == 1 && s->add);
+        p->cost.compute = gemm_cycles(a, sh, s->f32, p->cut_in == 1 && s->add);
         break;
     case CONV_WINDOW:
         p->cost.compute = sh->n * window_cycles(a, s, sh);
-        p->cost.tile_bytes = sh->n * sh->out * window_positions(s, sh) * ATOM_BYTES;
+        p->cost.tile_bytes = (sh->n * sh->out * window_positions(s, sh) * ATOM_BYTES) << s->f32;
         /* Sums of rows are brought together. */
-        if (p->cut_in == 1 && !s->add)
+        if (p->cut_in == 1 && !s->add && !s->f32)
             p->cost.rearrange = plan_copy_cycles(a, out_bytes);
         break;
     case CONV_DEPTHWISE:
@@ -238,7 +258,7 @@ void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct co
         break;
     case CONV_FIRST:
         in_bytes = sh->n * sh->in_h * sh->in_w * FIRST_CHANNELS * 2;
-        p->cost.compute = sh->n * first_cycles(a, sh);
+        p->cost.compute = sh->n * first_cycles(a, sh, s->f32);
         break;
     case CONV_POOL:
         p->cost.compute = sh->n * pool_cycles(a, s, sh);
@@ -249,7 +269,9 @@ void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct co
     if (p->method == CONV_GEMM && p->cut_in == 1 && s->add)
         cost_residual(a, sh, p);
     p->cost.tile_bytes += in_bytes + out_bytes;
-    if (p->cut_in > 1 || (p->method == CONV_WINDOW && s->add))
+    if (sums_f32(p) && p->method != CONV_WINDOW)
+        p->cost.tile_bytes += 2 * out_bytes;
+    if (p->cut_in > 1 || (p->method == CONV_WINDOW && s->add) || sums_f32(p))
         cost_partials(a, sh, p);
     else if (s->bias || s->swish || s->relu)
         p->cost.compute += finish_cycles(a, s, sh->out, sh->n * sh->h * sh->w);

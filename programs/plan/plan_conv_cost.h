@@ -6,7 +6,9 @@
 #include "programs/plan/plan_conv.h"
 #include "programs/plan/plan_cost.h"
 
-enum { ATOM = 16, ATOM_BYTES = 32, ATOM_WORDS = 8, FIRST_CHANNELS = 4 };
+enum { ATOM = 16, ATOM_BYTES = 32, ATOM_WORDS = 8 };
+/* What conv_first takes. */
+enum { FIRST_CHANNELS = 4, FIRST_STRIDE = 2, FIRST_KERNEL_MIN = 3, FIRST_KERNEL_MAX = 7 };
 
 static inline uint32_t atoms(uint32_t channels)
 {

@@ -17,7 +17,7 @@ struct session_stream {
     struct session_calls calls;
     uint8_t *user; /* owned */
     size_t at;
-    uint64_t transfers; /* begun */
+    uint64_t transfers;         /* begun */
     struct session_moment when; /* of the last one */
 };
 

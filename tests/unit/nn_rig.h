@@ -193,7 +193,7 @@ struct conv_test {
 };
 
 /* Compares, and returns how it was cut. */
-static inline struct conv_plan conv(const struct conv_test *t)
+static inline struct conv_plan conv_with(const struct conv_test *t, enum conv_partials partials)
 {
     struct nn_rig r = nn_rig_new(t->machine, t->tiles);
     struct feature x = input(&r, t->n, t->c, t->h, t->w), y, add = { .n = 0 };
@@ -211,7 +211,8 @@ static inline struct conv_plan conv(const struct conv_test *t)
                             .pad_right = t->after,
                             .weights = w,
                             .bias = bias,
-                            .act = t->act };
+                            .act = t->act,
+                            .partials = partials };
     struct conv_plan plan;
     double *got;
 
@@ -248,6 +249,11 @@ static inline struct conv_plan conv(const struct conv_test *t)
     free(residual);
     nn_rig_free(&r);
     return plan;
+}
+
+static inline struct conv_plan conv(const struct conv_test *t)
+{
+    return conv_with(t, PARTIALS_F16);
 }
 
 static inline void conv_all(const struct conv_test *t, size_t n)

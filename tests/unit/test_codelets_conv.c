@@ -208,6 +208,23 @@ static void test_dw_rate(void **state)
 
 /* ---- first layer ---- */
 
+/* Outputs of a block, and output i as a number: 16 in f16, or 8 in f32. */
+static uint32_t units_of(const struct codelet_rig *rig)
+{
+    return strstr(rig->codelet->name, "f32") ? ATOM / 2 : ATOM;
+}
+
+static double output_value(const struct codelet_rig *rig, unsigned field, uint32_t i)
+{
+    const void *out = rig->call.arg[field].data;
+    float v;
+
+    if (units_of(rig) == ATOM)
+        return f16_value(((const uint16_t *)out)[i]);
+    memcpy(&v, (const uint8_t *)out + 4 * i, sizeof(v));
+    return (double)v;
+}
+
 enum { F_PATCHES, F_Y, F_WEIGHTS, F_KB, F_NB, F_F, F_X, F_ROWS, F_HO, F_WO, F_HP, F_WP };
 
 struct first_shape {
@@ -217,12 +234,13 @@ struct first_shape {
 static void first_compare(const struct codelet_rig *rig, const struct first_shape *s,
                           const uint16_t *w)
 {
-    const uint16_t *x = rig->call.arg[F_X].data, *y = rig->call.arg[F_Y].data;
+    const uint16_t *x = rig->call.arg[F_X].data;
     uint32_t wp = rig->call.arg[F_WP].value, taps = s->channels * s->k * s->k;
+    uint32_t units = units_of(rig);
 
     for (uint32_t i = 0; i < s->nb * s->ho * s->wo * ATOM; i++) {
-        uint32_t column = i / ATOM % s->wo, row = i / ATOM / s->wo % s->ho;
-        uint32_t out = i / ATOM / s->wo / s->ho * ATOM + i % ATOM;
+        uint32_t column = i / units % s->wo, row = i / units / s->wo % s->ho;
+        uint32_t out = i / units / s->wo / s->ho * units + i % units;
         double sum = 0, size = 0;
 
         for (uint32_t t = 0; t < taps; t++) {
@@ -233,9 +251,10 @@ static void first_compare(const struct codelet_rig *rig, const struct first_shap
             sum += p;
             size += fabs(p);
         }
-        if (fabs(f16_value(y[i]) - sum) > conv_first_blocks(s->k) * size * 0x1p-11 + 0x1p-24) {
+        size *= conv_first_blocks(s->k) * (units == ATOM ? 0x1p-11 : 4 * 0x1p-23);
+        if (fabs(output_value(rig, F_Y, i) - sum) > size + 0x1p-24) {
             fprintf(stderr, "%s: y[%u] is %g, the sum is %g\n", rig->codelet->name, i,
-                    f16_value(y[i]), sum);
+                    output_value(rig, F_Y, i), sum);
             fail();
         }
     }
@@ -246,7 +265,7 @@ static void first_call(struct codelet_rig *rig, struct codelet_case *c, const st
     uint32_t hp = (s->ho - 1) * 2 + s->k, wp = (s->wo - 1) * 2 + s->k + s->more_w;
     uint32_t kb = conv_first_blocks(s->k), f = s->ho * s->wo, halves = conv_first_pack_halves(s->k);
     uint32_t taps = s->channels * s->k * s->k, *rows;
-    uint16_t *w, *packed, *x;
+    uint16_t *w, *packed, *x, *block;
 
     c->seed++;
     rig->random = c->seed;
@@ -254,9 +273,16 @@ static void first_call(struct codelet_rig *rig, struct codelet_case *c, const st
     w = random_halves(rig, s->nb * ATOM * taps);
     x = random_halves(rig, hp * wp * 4);
     packed = malloc(s->nb * halves * sizeof(*packed) + 8);
+    block = malloc(halves * sizeof(*block));
     rows = malloc(conv_first_row_words(s->k, s->ho) * sizeof(*rows));
-    for (uint32_t b = 0; b < s->nb; b++)
-        conv_first_pack(s->k, s->channels, w + b * ATOM * taps, packed + b * halves);
+    for (uint32_t b = 0; b < s->nb; b++) {
+        conv_first_pack(s->k, s->channels, w + b * ATOM * taps, block);
+        if (units_of(rig) == ATOM)
+            memcpy(packed + b * halves, block, halves * sizeof(*block));
+        else
+            conv_pack_f32(kb, block, packed + b * halves);
+    }
+    free(block);
     conv_first_rows(s->k, s->ho, s->wo, wp, rows);
     c->elements[F_PATCHES] = kb * f * ATOM;
     c->elements[F_Y] = s->nb * f * ATOM;
@@ -267,7 +293,7 @@ static void first_call(struct codelet_rig *rig, struct codelet_case *c, const st
     c->data[F_X] = x;
     c->data[F_ROWS] = rows;
     c->value[F_KB] = kb;
-    c->value[F_NB] = s->nb;
+    c->value[F_NB] = s->nb * (ATOM / units_of(rig));
     c->value[F_F] = f;
     c->value[F_HO] = s->ho;
     c->value[F_WO] = s->wo;
@@ -275,7 +301,7 @@ static void first_call(struct codelet_rig *rig, struct codelet_case *c, const st
     c->value[F_WP] = wp;
     c->phase[F_X] = c->seed % 2 * 8;
     c->phase[F_Y] = c->seed / 2 % 2 * 8;
-    c->slack = (kb * s->nb + 1) * 20;
+    c->slack = (kb * c->value[F_NB] + 1) * 20;
     codelet_rig_call(rig, c);
     first_compare(rig, s, w);
     free(w);
@@ -284,21 +310,37 @@ static void first_call(struct codelet_rig *rig, struct codelet_case *c, const st
     free(rows);
 }
 
-static void test_first(void **state)
+static void first_all(struct codelet_rig *rig, struct codelet_case *c)
 {
     static const uint32_t size[] = { 1, 2, 3, 5, 6, 8, 13, 24 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", "conv_first_f16");
-    struct codelet_case c = codelet_case("first layer", 1);
-    const struct first_shape stem = { 3, 3, 3, 5, 6, 0 };
 
-    (void)state;
     for (uint32_t i = 0; i < EMU_COUNT_OF(size) * EMU_COUNT_OF(size); i++) {
         struct first_shape s = { 3 + i % 5 / 4 * 4, 3 + i % 2,   1 + i % 3,
                                  size[i % 8],       size[i / 8], i % 7 == 0 };
 
         if (s.ho * s.wo <= 80)
-            first_call(rig, &c, &s);
+            first_call(rig, c, &s);
     }
+}
+
+static void test_first_f32(void **state)
+{
+    struct codelet_rig *rig = codelet_rig_new("mk2", "conv_first_f16_f32");
+    struct codelet_case c = codelet_case("first layer", 1);
+
+    (void)state;
+    first_all(rig, &c);
+    codelet_rig_free(rig);
+}
+
+static void test_first(void **state)
+{
+    struct codelet_rig *rig = codelet_rig_new("mk2", "conv_first_f16");
+    struct codelet_case c = codelet_case("first layer", 1);
+    const struct first_shape stem = { 3, 3, 3, 5, 6, 0 };
+
+    (void)state;
+    first_all(rig, &c);
     first_call(rig, &c, &stem);
     print_message("conv_first_f16 5 x 6 x 48: %llu cycles, %.2f MAC a cycle\n",
                   (unsigned long long)rig->cycles, 30 * 48 * 27 / (double)rig->cycles);
@@ -315,13 +357,12 @@ struct window_shape {
 
 static void window_compare(const struct codelet_rig *rig, const struct window_shape *s)
 {
-    const uint16_t *in = rig->call.arg[W_IN].data, *out = rig->call.arg[W_OUT].data;
-    const uint16_t *w = rig->call.arg[W_WEIGHTS].data;
+    const uint16_t *in = rig->call.arg[W_IN].data, *w = rig->call.arg[W_WEIGHTS].data;
     uint32_t hp = s->ho + s->k - 1, wp = s->wo + s->k - 1, f = rig->call.arg[W_F].value;
-    uint32_t taps = s->blocks * s->k * s->k;
+    uint32_t taps = s->blocks * s->k * s->k, units = units_of(rig);
 
-    for (uint32_t i = 0; i < s->nb * f * ATOM; i++) {
-        uint32_t n = i / ATOM / f, row = i / ATOM % f / wp, column = i / ATOM % f % wp;
+    for (uint32_t i = 0; i < s->nb * f * units; i++) {
+        uint32_t n = i / units / f, row = i / units % f / wp, column = i / units % f % wp;
         uint32_t first = s->own ? n * s->blocks : 0;
         double sum = 0, size = 0;
 
@@ -331,14 +372,16 @@ static void window_compare(const struct codelet_rig *rig, const struct window_sh
             uint32_t tap = t / ATOM, block = first + tap / s->k / s->k;
             uint32_t at = (block * hp + row + tap / s->k % s->k) * wp + column + tap % s->k;
             double p = f16_value(in[at * ATOM + t % ATOM]) *
-                       f16_value(w[((n * taps + tap) * ATOM + i % ATOM) * ATOM + t % ATOM]);
+                       f16_value(w[((n * taps + tap) * units + i % units) * ATOM + t % ATOM]);
 
             sum += p;
             size += fabs(p);
         }
-        if (fabs(f16_value(out[i]) - sum) > taps * size * 0x1p-11 + 0x1p-24) {
+        /* In f32 a sum is rounded after every four products. */
+        size *= units == ATOM ? taps * 0x1p-11 : 4 * taps * 0x1p-23;
+        if (fabs(output_value(rig, W_OUT, i) - sum) > size + 0x1p-24) {
             fprintf(stderr, "%s: out[%u] is %g, the sum is %g\n", rig->codelet->name, i,
-                    f16_value(out[i]), sum);
+                    output_value(rig, W_OUT, i), sum);
             fail();
         }
     }
@@ -350,17 +393,18 @@ static void window_call(struct codelet_rig *rig, struct codelet_case *c,
     uint32_t hp = s->ho + s->k - 1, wp = s->wo + s->k - 1, f = (s->ho - 1) * wp + s->wo;
     uint32_t kb = s->blocks * s->k * s->k, in = (s->own ? s->nb : 1) * s->blocks * hp * wp * ATOM;
     int32_t *steps = malloc(kb * sizeof(*steps));
+    uint32_t units = units_of(rig);
     uint16_t *x, *w;
 
     c->seed++;
     rig->random = c->seed;
     c->layout = (enum rig_layout)(c->seed % RIG_LAYOUTS);
     x = random_halves(rig, in);
-    w = random_halves(rig, s->nb * kb * ATOM * ATOM);
+    w = random_halves(rig, s->nb * kb * units * ATOM);
     conv_window_steps(s->k, s->blocks, hp, wp, (int)s->own, steps);
     c->elements[W_IN] = in;
-    c->elements[W_OUT] = s->nb * f * ATOM;
-    c->elements[W_WEIGHTS] = s->nb * kb * ATOM * ATOM;
+    c->elements[W_OUT] = s->nb * f * units;
+    c->elements[W_WEIGHTS] = s->nb * kb * units * ATOM;
     c->elements[W_STEPS] = kb;
     c->data[W_IN] = x;
     c->data[W_WEIGHTS] = w;
@@ -380,22 +424,38 @@ static void window_call(struct codelet_rig *rig, struct codelet_case *c,
     free(steps);
 }
 
-static void test_window(void **state)
+static void window_all(struct codelet_rig *rig, struct codelet_case *c)
 {
     static const uint32_t size[] = { 1, 2, 3, 5, 6, 12 };
-    static const struct window_shape g16 = { 3, 1, 1, 2, 6, 24 }, g16_5 = { 5, 1, 1, 2, 4, 24 };
     static const struct window_shape many = { 2, 1, 0, 2, 28, 27 };
+
+    for (uint32_t i = 0; i < EMU_COUNT_OF(size) * EMU_COUNT_OF(size) * 2; i++) {
+        struct window_shape s = { 1 + c->seed % 3,         1 + c->seed / 3 % 2, c->seed / 2 % 2,
+                                  1 + c->seed % 4 / 3 * 2, size[i / 2 % 6],     size[i / 12] };
+
+        window_call(rig, c, &s);
+    }
+    window_call(rig, c, &many);
+}
+
+static void test_window_f32(void **state)
+{
+    struct codelet_rig *rig = codelet_rig_new("mk2", "conv_window_f16_f32");
+    struct codelet_case c = codelet_case("windows", 1);
+
+    (void)state;
+    window_all(rig, &c);
+    codelet_rig_free(rig);
+}
+
+static void test_window(void **state)
+{
+    static const struct window_shape g16 = { 3, 1, 1, 2, 6, 24 }, g16_5 = { 5, 1, 1, 2, 4, 24 };
     struct codelet_rig *rig = codelet_rig_new("mk2", "conv_window_f16");
     struct codelet_case c = codelet_case("windows", 1);
 
     (void)state;
-    for (uint32_t i = 0; i < EMU_COUNT_OF(size) * EMU_COUNT_OF(size) * 2; i++) {
-        struct window_shape s = { 1 + c.seed % 3,         1 + c.seed / 3 % 2, c.seed / 2 % 2,
-                                  1 + c.seed % 4 / 3 * 2, size[i / 2 % 6],    size[i / 12] };
-
-        window_call(rig, &c, &s);
-    }
-    window_call(rig, &c, &many);
+    window_all(rig, &c);
     window_call(rig, &c, &g16);
     print_message("conv_window_f16 3 x 3, 2 groups of 16, 6 x 24: %llu cycles, %.1f MAC a cycle\n",
                   (unsigned long long)rig->cycles,
@@ -410,9 +470,11 @@ static void test_window(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dw3),    cmocka_unit_test(test_dw5),     cmocka_unit_test(test_dw3s2),
-        cmocka_unit_test(test_dw5s2),  cmocka_unit_test(test_dw_rate), cmocka_unit_test(test_first),
-        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_dw3),       cmocka_unit_test(test_dw5),
+        cmocka_unit_test(test_dw3s2),     cmocka_unit_test(test_dw5s2),
+        cmocka_unit_test(test_dw_rate),   cmocka_unit_test(test_first),
+        cmocka_unit_test(test_window),    cmocka_unit_test(test_window_f32),
+        cmocka_unit_test(test_first_f32),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

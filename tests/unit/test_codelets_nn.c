@@ -181,6 +181,9 @@ static void test_reduce_bias(void **state)
     reduce_all("reduce_bias_f16");
     reduce_all("reduce_bias_relu_f16");
     reduce_all("reduce_bias_swish_f16");
+    reduce_all("reduce_bias_f32");
+    reduce_all("reduce_bias_relu_f32");
+    reduce_all("reduce_bias_swish_f32");
 }
 
 /* ---- add_relu ---- */

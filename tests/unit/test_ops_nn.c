@@ -52,6 +52,32 @@ static void test_first(void **state)
     conv_all(t, EMU_COUNT_OF(t));
 }
 
+/* Sums in f32: every method, with and without a cut of the input channels, groups of one block and
+ * of two, a residual. */
+static void test_f32_partials(void **state)
+{
+    static const struct conv_test t[] = {
+        { "toy4", 0, 1, 16, 3, 4, 16, 1, 1, 1, 0, 0, ACT_NONE, 0 },
+        { "toy16", 0, 2, 48, 5, 5, 80, 1, 1, 1, 0, 0, ACT_RELU, 0 },
+        { "toy64", 0, 1, 512, 3, 3, 40, 1, 1, 1, 0, 0, ACT_SWISH, 0 },
+        { "toy64", 0, 1, 160, 6, 6, 48, 1, 1, 1, 0, 0, ACT_RELU, 1 },
+        { "toy16", 0, 1, 32, 7, 7, 32, 1, 2, 1, 0, 0, ACT_NONE, 0 },
+        { "toy16", 0, 1, 32, 6, 7, 32, 3, 1, 1, 1, 1, ACT_NONE, 0 },
+        { "toy16", 0, 2, 32, 7, 6, 48, 3, 2, 1, 1, 1, ACT_SWISH, 0 },
+        { "toy64", 0, 1, 128, 4, 4, 32, 3, 1, 1, 1, 1, ACT_NONE, 0 },
+        { "toy16", 0, 1, 64, 6, 6, 64, 3, 1, 4, 1, 1, ACT_NONE, 0 },
+        { "toy16", 0, 1, 64, 6, 6, 64, 3, 1, 2, 1, 1, ACT_RELU, 0 },
+        { "toy64", 0, 1, 16, 3, 3, 16, 5, 1, 1, 2, 2, ACT_NONE, 0 },
+        { "toy16", 0, 2, 3, 13, 12, 48, 3, 2, 1, 1, 1, ACT_SWISH, 0 },
+        { "toy16", 0, 1, 4, 17, 19, 32, 7, 2, 1, 3, 3, ACT_NONE, 0 },
+        { "mk2", 16, 1, 32, 8, 8, 32, 3, 2, 32, 0, 1, ACT_NONE, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        (void)conv_with(&t[i], PARTIALS_F32);
+}
+
 /* ---- pooling, fully connected, factors ---- */
 
 static void test_squeeze_excite(void **state)
@@ -102,9 +128,8 @@ static void test_squeeze_excite(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),
-        cmocka_unit_test(test_depthwise),
-        cmocka_unit_test(test_first),
+        cmocka_unit_test(test_gemm),           cmocka_unit_test(test_depthwise),
+        cmocka_unit_test(test_first),          cmocka_unit_test(test_f32_partials),
         cmocka_unit_test(test_squeeze_excite),
     };
 

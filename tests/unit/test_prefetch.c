@@ -211,6 +211,86 @@ static void the_period_is_the_longer_of_both(void **state)
                     compute + 2 * transfer(SLOW) + 4 * latency);
 }
 
+/* ---- streams by calls ---- */
+
+struct calls {
+    struct rig *x;
+    uint64_t sent, taken, arrived, last; /* transfers; cycle of the last arrival */
+    uint64_t fail_at;
+};
+
+static enum emu_status say_begin(void *ctx, uint64_t n, void *data)
+{
+    struct calls *c = ctx;
+
+    assert_int_equal(n, 0);
+    memcpy(data, c->x->begin, c->x->o.depth * sizeof(uint32_t));
+    return EMU_OK;
+}
+
+static enum emu_status say_control(void *ctx, uint64_t n, void *data)
+{
+    memcpy(data, ((struct calls *)ctx)->x->control[n],
+           sizeof(((struct calls *)ctx)->x->control[n]));
+    return EMU_OK;
+}
+
+static enum emu_status send_batch(void *ctx, uint64_t n, void *data)
+{
+    struct calls *c = ctx;
+
+    assert_int_equal(n, c->sent);
+    if (c->fail_at && n == c->fail_at)
+        return FAIL(FAULT, "no batch");
+    memcpy(data, c->x->data + n * ELEMENTS, ELEMENTS * sizeof(float));
+    c->sent++;
+    return EMU_OK;
+}
+
+static void note_arrival(void *ctx, uint64_t n, const struct session_moment *when)
+{
+    struct calls *c = ctx;
+
+    assert_int_equal(n, c->arrived++);
+    assert_true(when->issued < when->begun && when->begun <= when->here && when->here > c->last);
+    c->last = when->here;
+}
+
+static enum emu_status take_results(void *ctx, uint64_t n, void *data)
+{
+    struct calls *c = ctx;
+
+    assert_int_equal(n, c->taken++);
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        assert_true(((float *)data)[i] == c->x->data[n * ELEMENTS + i] + 3);
+    return EMU_OK;
+}
+
+static void calls_answer_transfers(void **state)
+{
+    (void)state;
+    for (uint64_t fail_at = 0; fail_at < 6; fail_at += 5) {
+        struct rig x = { 0 };
+        struct calls c = { .x = &x, .fail_at = fail_at };
+        const struct session_calls begin = { &c, say_begin, NULL }, say = { &c, say_control, NULL },
+                                   in = { &c, send_batch, note_arrival },
+                                   out = { &c, take_results, NULL };
+
+        rig_new(&x, "toy16", IO_TILES, 3, 3);
+        fill_control(&x, BATCHES);
+        assert_int_equal(session_connect(x.s, x.p.begin, &begin), EMU_OK);
+        assert_int_equal(session_connect(x.s, x.p.control, &say), EMU_OK);
+        assert_int_equal(session_connect(x.s, x.p.in, &in), EMU_OK);
+        assert_int_equal(session_connect(x.s, x.p.in, &in), EMU_USAGE);
+        assert_int_equal(session_connect(x.s, x.p.out, &out), EMU_OK);
+        assert_int_equal(session_run(x.s), fail_at ? EMU_FAULT : EMU_OK);
+        assert_int_equal(c.sent, fail_at ? fail_at : BATCHES);
+        assert_int_equal(c.arrived, c.sent);
+        assert_true(fail_at ? c.taken < fail_at : c.taken == BATCHES);
+        rig_free(&x);
+    }
+}
+
 /* ---- sizes ---- */
 
 static enum emu_status try_size(uint32_t io, uint32_t depth, uint32_t elements, struct prefetch *p)
@@ -257,6 +337,7 @@ int main(void)
 
         cmocka_unit_test(any_depth_and_number_of_batches),
         cmocka_unit_test(the_period_is_the_longer_of_both),
+        cmocka_unit_test(calls_answer_transfers),
         cmocka_unit_test(too_little_room_is_said),
     };
 
