@@ -232,6 +232,8 @@ enum emu_status graph_compile(struct graph *g, const struct compile_options *o,
 void compiled_free(struct compiled *c);
 int compiled_fits(const struct compiled *c);
 const struct image *compiled_image(const struct compiled *c); /* borrowed; NULL when it does not fit */
+/* What the tile needs that needs most, code included: more than its memory where it does not fit. */
+uint64_t compiled_need_bytes(const struct compiled *c);
 /* Memory by category and owner, fullest tiles, the worst moment; when it does not fit, what fills
  * the fullest tiles and what would help. */
 void compiled_report(const struct compiled *c, FILE *f);

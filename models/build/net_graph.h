@@ -4,6 +4,7 @@
 #ifndef MODELS_NET_GRAPH_H
 #define MODELS_NET_GRAPH_H
 
+#include "models/build/net_memory.h"
 #include "models/weights/weights.h"
 
 /* What became of a layer. */
@@ -20,15 +21,13 @@ struct net_graph {
     struct layer_graph *layer; /* owned; by layer */
     struct feature picture;    /* the input, [n][h][w][4] */
     struct tensor scores;      /* [n][classes] f32 */
+    struct program program;    /* of one batch */
+    struct tensor raw;         /* with colours: what op_colours() takes */
+    struct net_plans plans;    /* owned; of convolutions, and the memory expected with them */
 };
 
-struct net_graph_options {
-    double memory_proportion; /* of a tile's memory for temporaries of one layer; 0: no cap */
-    /* The host may read the results of layers [keep_begin, keep_end) and what these layers read. */
-    uint32_t keep_begin, keep_end;
-};
-
-/* Adds the network's program to a graph and makes it the graph's. Errors: of the graph and of
+/* Adds the network's program to a graph and makes it the graph's. The host may read the results of
+ * layers [o->keep_begin, o->keep_end) and what these layers read. Errors: of the graph and of
  * plans, EMU_USAGE for a layer that cannot be lowered (named), EMU_NO_MEMORY. Free with
  * net_graph_free. */
 enum emu_status net_graph_build(struct graph *g, const struct net *n, const struct weights *w,

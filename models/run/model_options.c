@@ -7,7 +7,7 @@
 
 enum { KEY_IMAGE = 'i', KEY_WEIGHTS = 'w', KEY_BATCH = 'b' };
 enum { KEY_WRITE_WEIGHTS = 0x100, KEY_RESOLUTION, KEY_TORCH, KEY_PROPORTION, KEY_UNCALIBRATED };
-enum { KEY_PLAN = 0x200, KEY_LAYERS, KEY_COMPARE };
+enum { KEY_PLAN = 0x200, KEY_LAYERS, KEY_COMPARE, KEY_PARAMETERS };
 enum { KEY_SEED = 0x300, KEY_CHART, KEY_LOGITS };
 
 static const struct argp_option options[] = {
@@ -27,6 +27,11 @@ static const struct argp_option options[] = {
       "pad k / 2 on both sides, as torchvision does (default: TensorFlow's SAME)", 0 },
     { "memory-proportion", KEY_PROPORTION, "F", 0,
       "temporaries of a layer take at most this part of a tile's memory, 0 to 1", 0 },
+    { "parameter-memory", KEY_PARAMETERS, "F", 0,
+      "parameters of convolutions that stay on tiles take at most this part of a tile's memory, 0 "
+      "to "
+      "1; the others are fetched (default: what is left)",
+      0 },
     { "layers", KEY_LAYERS, NULL, 0, "print the layers of the network and stop", 0 },
     { "plan", KEY_PLAN, NULL, 0, "print how every convolution is cut, predicted against run", 0 },
     { "compare-layers", KEY_COMPARE, NULL, 0,
@@ -112,6 +117,9 @@ static error_t parse_number(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_PROPORTION:
         q->memory_proportion = option_part(state, arg);
+        return 0;
+    case KEY_PARAMETERS:
+        q->parameter_proportion = option_part(state, arg);
         return 0;
     case KEY_IMAGE:
         add_image(q, arg, state);

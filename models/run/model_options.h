@@ -13,7 +13,7 @@ struct model_request {
     struct run_choice choice; /* of the fields below */
     struct compile_options compile;
     struct session_options run;
-    double memory_proportion;
+    double memory_proportion, parameter_proportion;
     const char *image[MODEL_IMAGES_MAX]; /* in turn for the pictures of a batch */
     unsigned images;                     /* 0: those that come with Superstep */
     const char *weights, *write_weights, *logits, *output, *digests, *chart;

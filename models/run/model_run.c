@@ -17,6 +17,8 @@
 #include "models/run/net_result.h"
 
 enum { TEXT_MAX = 512, COMPARE_HALVINGS = 3 };
+/* Of planning for less memory, each time at least by this part of a tile's. */
+enum { ATTEMPTS_MAX = 4, RESERVE_STEPS = 64 };
 
 /* Everything that is made on the way; owned unless it says otherwise. */
 struct model_run {
@@ -298,25 +300,6 @@ static enum emu_status with_compiled(struct model_run *m)
     return strcmp(m->q.command, "compile") ? execute(m) : print_answer(m);
 }
 
-/* keep_begin, keep_end: layers whose results can be read after the run. */
-static enum emu_status build_and_compile(struct model_run *m, uint32_t keep_begin,
-                                         uint32_t keep_end)
-{
-    struct net_graph_options o = { .memory_proportion = m->q.memory_proportion,
-                                   .keep_begin = keep_begin,
-                                   .keep_end = keep_end };
-
-    TRY(graph_new(&m->arch, &m->graph));
-    TRY(net_graph_build(m->graph, m->net, m->weights, &o, &m->net_graph));
-    report_stage(m, "graph", "%u layers planned for %s tiles", m->net->layers,
-                 count_text(m->arch.tiles).at);
-    TRY(graph_compile(m->graph, &m->q.compile, &m->compiled));
-    clock_gettime(CLOCK_MONOTONIC, &m->since);
-    return EMU_OK;
-}
-
-/* ---- comparison ---- */
-
 static void drop_program(struct model_run *m)
 {
     session_free(m->session);
@@ -328,6 +311,49 @@ static void drop_program(struct model_run *m)
     m->net_graph = NULL;
     m->graph = NULL;
 }
+
+static enum emu_status build_once(struct model_run *m, const struct net_graph_options *o)
+{
+    const struct net_plans *p;
+
+    TRY(graph_new(&m->arch, &m->graph));
+    TRY(net_graph_build(m->graph, m->net, m->weights, o, &m->net_graph));
+    p = &m->net_graph->plans;
+    report_stage(m, "graph",
+                 "%u layers on %s tiles; parameters of %u of %u convolutions fetched, %s bytes a "
+                 "tile stay; expected: at most %s bytes",
+                 m->net->layers, count_text(m->arch.tiles).at, p->fetched, p->convs,
+                 count_text(p->resident_bytes).at, count_text(p->peak_bytes).at);
+    TRY(graph_compile(m->graph, &m->q.compile, &m->compiled));
+    clock_gettime(CLOCK_MONOTONIC, &m->since);
+    return EMU_OK;
+}
+
+/* keep_begin, keep_end: layers whose results can be read after the run. The memory a program needs
+ * is known when it is compiled; one that needs more than was expected is planned again for less. */
+static enum emu_status build_and_compile(struct model_run *m, uint32_t keep_begin,
+                                         uint32_t keep_end)
+{
+    struct net_graph_options o = { .memory_proportion = m->q.memory_proportion,
+                                   .parameter_proportion = m->q.parameter_proportion,
+                                   .keep_begin = keep_begin,
+                                   .keep_end = keep_end };
+
+    for (unsigned attempt = 1;; attempt++) {
+        uint64_t need;
+
+        TRY(build_once(m, &o));
+        need = compiled_need_bytes(m->compiled);
+        if (need <= m->arch.mem_bytes || !m->net_graph->plans.fits || attempt == ATTEMPTS_MAX)
+            return EMU_OK;
+        report_stage(m, "again", "%s bytes more than there are: planned for less",
+                     count_text(need - m->arch.mem_bytes).at);
+        o.reserve_bytes += need - m->arch.mem_bytes + m->arch.mem_bytes / RESERVE_STEPS;
+        drop_program(m);
+    }
+}
+
+/* ---- comparison ---- */
 
 /* The layer that halves the results of [begin, end). */
 static uint32_t middle_of(const struct net *n, uint32_t begin, uint32_t end)

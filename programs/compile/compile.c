@@ -229,6 +229,17 @@ int compiled_fits(const struct compiled *c)
     return c->place.fits;
 }
 
+uint64_t compiled_need_bytes(const struct compiled *c)
+{
+    uint64_t most = 0;
+
+    for (uint32_t t = 0; t < c->lowered->used_tiles; t++) {
+        if (c->place.tile[t].need_bytes > most)
+            most = c->place.tile[t].need_bytes;
+    }
+    return most;
+}
+
 const struct image *compiled_image(const struct compiled *c)
 {
     return c->image;

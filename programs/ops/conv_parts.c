@@ -88,8 +88,25 @@ static void pack_part(const struct conv_weights *w, uint32_t i, uint32_t o, uint
     }
 }
 
-void conv_weights_new(struct conv_weights *w, uint32_t copies)
+/* Each part of the only copy on one of the tiles that use it. */
+static void place_parts(const struct conv_weights *w)
 {
+    struct graph *g = w->nn->g;
+    struct tensor all = tensor_index(g, w->t, 0);
+
+    for (uint32_t i = 0; i < w->plan->cut_in; i++) {
+        for (uint32_t o = 0; o < w->plan->cut_out; o++) {
+            uint32_t at = part_at(w, i, o), n = part_size(w, i, o);
+
+            graph_map(g, tensor_slice(g, all, 0, at, at + n),
+                      nn_holder(w->nn, w->plan, o, i, n * sizeof(uint16_t)));
+        }
+    }
+}
+
+void conv_weights_new(struct conv_weights *w, uint32_t users)
+{
+    uint32_t copies = w->plan->fetched ? 1 : users;
     struct graph *g = w->nn->g;
     uint32_t kernel = w->layer->kernel;
     uint32_t n = in_blocks(w) * w->units * w->unit * kernel * kernel * BLOCK;
@@ -106,6 +123,8 @@ void conv_weights_new(struct conv_weights *w, uint32_t copies)
     }
     w->t = graph_constant_repeated(g, ELEM_F16, 2, (const uint32_t[]){ copies, n }, v, "weights");
     emu_free(v);
+    if (w->plan->fetched)
+        place_parts(w);
 }
 
 struct tensor conv_weights_on(const struct conv_weights *w, uint32_t i, uint32_t o, uint32_t copy,
@@ -113,9 +132,11 @@ struct tensor conv_weights_on(const struct conv_weights *w, uint32_t i, uint32_t
 {
     struct graph *g = w->nn->g;
     uint32_t at = part_at(w, i, o);
-    struct tensor t = tensor_slice(g, tensor_index(g, w->t, copy), 0, at, at + part_size(w, i, o));
+    struct tensor t = tensor_index(g, w->t, w->plan->fetched ? 0 : copy);
 
-    graph_map(g, t, tile);
+    t = tensor_slice(g, t, 0, at, at + part_size(w, i, o));
+    if (!w->plan->fetched)
+        graph_map(g, t, tile);
     return t;
 }
 

@@ -34,9 +34,10 @@ struct conv_weights {
     struct tensor t;      /* constant [copies][..] */
 };
 
-/* Makes them; the fields before t are set. Every part of every copy must be put on a tile. */
-void conv_weights_new(struct conv_weights *w, uint32_t copies);
-/* Part (i, o) of a copy, put on a tile; flat. */
+/* Makes them; the fields before t are set. users: of each part. */
+void conv_weights_new(struct conv_weights *w, uint32_t users);
+/* Part (i, o) for user `copy`, which is this tile; flat. To be called for every user: the part is
+ * put there, unless the plan has it fetched. */
 struct tensor conv_weights_on(const struct conv_weights *w, uint32_t i, uint32_t o, uint32_t copy,
                               uint32_t tile);
 /* Blocks of the input and rows of the kernel in part i, blocks of the output in part o. */

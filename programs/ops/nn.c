@@ -18,6 +18,13 @@ enum emu_status nn_new(struct graph *g, struct program seq, uint64_t memory_byte
     }
     *nn = (struct nn){ .g = g, .seq = seq };
     nn->memory_bytes = memory_bytes ? memory_bytes : UINT64_MAX;
+    nn->held = emu_alloc(shape[0], sizeof(*nn->held));
+    if (!nn->held) {
+        emu_free(zero);
+        emu_free(nn);
+        *out = NULL;
+        return FAIL(NO_MEMORY, "a network");
+    }
     nn->zeros = graph_constant(g, ELEM_F16, 2, shape, zero, "zeros");
     emu_free(zero);
     for (uint32_t i = 0; i < shape[0]; i++)
@@ -27,8 +34,10 @@ enum emu_status nn_new(struct graph *g, struct program seq, uint64_t memory_byte
 
 void nn_free(struct nn *nn)
 {
-    if (nn)
+    if (nn) {
+        emu_free(nn->held);
         emu_free(nn->pooled);
+    }
     emu_free(nn);
 }
 
@@ -123,6 +132,20 @@ struct tensor nn_constant(struct nn *nn, const uint16_t *value, uint32_t n, cons
     for (uint32_t i = 0; i < copies; i++)
         graph_map(nn->g, tensor_index(nn->g, t, i), tile[i]);
     return t;
+}
+
+uint32_t nn_holder(struct nn *nn, const struct conv_plan *p, uint32_t o, uint32_t i, uint64_t bytes)
+{
+    uint32_t users = p->cut_n * p->cut_h * p->cut_w, best = UINT32_MAX;
+
+    for (uint32_t u = 0; u < users; u++) {
+        uint32_t tile = conv_plan_tile(p, ((uint64_t)u * p->cut_out + o) * p->cut_in + i);
+
+        if (best == UINT32_MAX || nn->held[tile] < nn->held[best])
+            best = tile;
+    }
+    nn->held[best] += bytes;
+    return best;
 }
 
 const char *nn_codelet(char out[40], const char *family, enum activation act)

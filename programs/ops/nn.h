@@ -23,6 +23,7 @@ struct nn {
      * them. Factors for these are made elsewhere. Owned; NULL: there was none. */
     uint32_t pooled_c;
     struct nn_range *pooled;
+    uint64_t *held; /* owned; [tiles] bytes of parameters that others fetch, on each */
 };
 
 enum { NN_ZEROS = 256 };
@@ -62,6 +63,11 @@ uint16_t nn_half(float v);
 /* A constant of `copies` equal parts of n values each, part i on tile[i]. */
 struct tensor nn_constant(struct nn *nn, const uint16_t *value, uint32_t n, const uint32_t *tile,
                           uint32_t copies, const char *name);
+
+/* The tile that holds part (o, i) of the parameters of a plan that are fetched: of those that use
+ * it the one that holds least so far. bytes: of the part. */
+uint32_t nn_holder(struct nn *nn, const struct conv_plan *p, uint32_t o, uint32_t i,
+                   uint64_t bytes);
 
 /* "bias_f16", "bias_relu_f16", ... */
 const char *nn_codelet(char out[40], const char *family, enum activation act);

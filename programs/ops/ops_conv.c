@@ -100,7 +100,7 @@ static uint32_t out_size(uint32_t in, uint32_t before, uint32_t after, uint32_t 
     return in + before + after < kernel ? 0 : (in + before + after - kernel) / stride + 1;
 }
 
-static struct conv_shape shape_of(const struct feature *x, const struct conv_layer *l)
+struct conv_shape conv_layer_shape(const struct feature *x, const struct conv_layer *l)
 {
     struct conv_shape s = { .n = x->n, .in_c = x->c, .in_h = x->h, .in_w = x->w };
 
@@ -116,6 +116,26 @@ static struct conv_shape shape_of(const struct feature *x, const struct conv_lay
     s.bias = l->bias != NULL;
     s.f32 = l->partials == PARTIALS_F32;
     return s;
+}
+
+/* The plan of the layer, or the cheapest one. */
+static enum emu_status plan_layer(struct nn *nn, const struct feature *x,
+                                  const struct conv_layer *layer, struct conv_plan *p)
+{
+    struct conv_shape s = conv_layer_shape(x, layer);
+    const struct arch *a = graph_arch(nn->g);
+    uint32_t tiles = graph_compute_tiles(nn->g);
+
+    if (!layer->plan) {
+        s.kib_price = nn->kib_price;
+        return plan_conv(a, &s, 0, tiles, nn->memory_bytes, p);
+    }
+    *p = *layer->plan;
+    s.kib_price = p->shape.kib_price;
+    s.bias = p->shape.bias; /* changes what is best, not what is right */
+    if (memcmp(&s, &p->shape, sizeof(s)) != 0 || p->first_tile + p->tiles > tiles)
+        return FAIL(USAGE, "its plan is for another convolution");
+    return EMU_OK;
 }
 
 static int is_zero(const float *bias, uint32_t n)
@@ -151,7 +171,6 @@ struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer 
         [CONV_FIRST] = conv_first,
     };
     struct conv_layer fused = *layer;
-    struct conv_shape s;
     struct conv_plan p;
     struct feature y = x;
     enum emu_status st = graph_status(nn->g);
@@ -160,10 +179,8 @@ struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer 
         return conv_then_add(nn, x, layer, plan, name);
     if (is_zero(layer->bias, layer->out_c))
         fused.bias = NULL;
-    s = shape_of(&x, &fused);
-    s.kib_price = nn->kib_price;
     if (st == EMU_OK)
-        st = plan_conv(graph_arch(nn->g), &s, 0, graph_compute_tiles(nn->g), nn->memory_bytes, &p);
+        st = plan_layer(nn, &x, &fused, &p);
     if (st == EMU_OK)
         st = conv_turn_choose(nn, &x, layer->add, layer->pad_top, layer->pad_left, &p);
     if (st != EMU_OK) {
@@ -171,7 +188,7 @@ struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer 
         return x;
     }
     graph_push(nn->g, name);
-    y = nn_feature(nn, x.n, layer->out_c, s.out_h, s.out_w, "out");
+    y = nn_feature(nn, x.n, layer->out_c, p.shape.out_h, p.shape.out_w, "out");
     if (p.method < EMU_COUNT_OF(method) && method[p.method])
         method[p.method](nn, x, &fused, &p, y);
     else

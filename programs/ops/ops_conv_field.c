@@ -23,10 +23,11 @@ struct field {
 static struct tensor weights_of(const struct field *d, const struct piece *p)
 {
     struct graph *g = d->nn->g;
-    struct tensor t =
-        tensor_slice(g, tensor_index(g, d->weights, p->copy), 0, p->o.begin, p->o.end);
+    struct tensor t = tensor_index(g, d->weights, d->plan->fetched ? 0 : p->copy);
 
-    graph_map(g, t, p->tile);
+    t = tensor_slice(g, t, 0, p->o.begin, p->o.end);
+    if (!d->plan->fetched)
+        graph_map(g, t, p->tile);
     return tensor_flatten(g, t);
 }
 
@@ -178,18 +179,36 @@ static void run_pieces(const struct field *d, const char *codelet, const char *b
     emu_free(result);
 }
 
+/* Each part of the only copy on one of the tiles that use it. */
+static void place_parts(const struct field *d, struct tensor t)
+{
+    const struct conv_plan *p = d->plan;
+    struct graph *g = d->nn->g;
+
+    for (uint32_t o = 0; o < p->cut_out; o++) {
+        struct nn_range part = nn_part(d->blocks, p->cut_out, o);
+        uint64_t bytes = (uint64_t)nn_size(part) * d->values * sizeof(uint16_t);
+
+        graph_map(g, tensor_slice(g, tensor_index(g, t, 0), 0, part.begin, part.end),
+                  nn_holder(d->nn, p, o, 0, bytes));
+    }
+}
+
 /* All blocks' parameters, once per copy. packed: [blocks][values], taken over. */
 static struct tensor new_weights(const struct field *d, uint16_t *packed)
 {
     const struct conv_plan *p = d->plan;
-    uint32_t copies = p->cut_n * p->cut_h * p->cut_w;
+    uint32_t copies = p->fetched ? 1 : p->cut_n * p->cut_h * p->cut_w;
     uint32_t shape[3] = { copies, d->blocks, d->values };
     struct tensor t = d->x.t;
 
-    if (packed)
+    if (packed) {
         t = graph_constant_repeated(d->nn->g, ELEM_F16, 3, shape, packed, "weights");
-    else
+        if (p->fetched)
+            place_parts(d, t);
+    } else {
         graph_fail(d->nn->g, EMU_NO_MEMORY, "weights");
+    }
     emu_free(packed);
     return t;
 }

@@ -3,8 +3,9 @@
  *
  * Activations are f16 [c16][n][h][w][16]: 16 channels are the atom, c16 = ceil(c / 16), what is
  * behind the last channel is zero and stays zero. A layer's result lies where its plan computes it;
- * the next layer fetches what it needs. Parameters are constants, held by every tile that uses
- * them.
+ * the next layer fetches what it needs. Parameters are constants: every tile that uses them holds
+ * them, or, where the plan of a convolution says so, one of these tiles does, and the others fetch
+ * them with their input.
  */
 #ifndef PROGRAMS_OPS_NN_H
 #define PROGRAMS_OPS_NN_H
@@ -61,7 +62,11 @@ struct conv_layer {
     enum activation act;  /* none, relu or swish */
     enum conv_partials partials;
     const struct feature *add; /* added before the activation; NULL: nothing */
+    const struct conv_plan *plan; /* borrowed; for conv_layer_shape(); NULL: the cheapest one */
 };
+
+/* What there is to plan; of x the sizes count, of weights, bias and add only whether there is one. */
+struct conv_shape conv_layer_shape(const struct feature *x, const struct conv_layer *l);
 
 /* plan: what was chosen, with its predicted cycles; NULL allowed. */
 struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer *layer,

@@ -37,7 +37,11 @@ struct conv_plan {
      * from others: what lies there already would be copied, at a higher cost than an exchange. */
     uint32_t turn, sum_turn;
     struct plan_port port;
-    uint64_t weight_bytes; /* parameters on the busiest tile */
+    /* Parameters: held by every tile that uses them for the whole program, or fetched: each part is
+     * on one of those tiles, and sent to the others together with their input. */
+    int fetched;
+    uint64_t weight_bytes;   /* that the busiest tile uses */
+    uint64_t resident_bytes; /* that it holds; fetched: on average */
     struct plan_cost cost;
 };
 
@@ -73,5 +77,19 @@ enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint
 enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
                           uint32_t tiles, uint64_t memory_bytes,
                           struct conv_plan *out) EMU_MUST_CHECK;
+
+/* Plans of a shape, fastest first: for every other plan there is one here that is no slower and
+ * needs no more memory of either kind (in steps of a 256th of a tile's). */
+struct conv_choice {
+    struct conv_plan *plan; /* owned */
+    size_t count;
+};
+
+/* All plans worth choosing from; kib_price of the shape is not looked at. Errors: as plan_conv, and
+ * EMU_NO_MEMORY. Free with conv_choice_free. */
+enum emu_status plan_conv_choice(const struct arch *a, const struct conv_shape *s,
+                                 uint32_t first_tile, uint32_t tiles,
+                                 struct conv_choice *out) EMU_MUST_CHECK;
+void conv_choice_free(struct conv_choice *c);
 
 #endif

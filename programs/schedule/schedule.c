@@ -33,6 +33,7 @@ static enum emu_status search_cycles(struct search *f)
     static const struct attempt attempts[] = {
         { .order = ORDER_BACK }, /* needs the least code */
         { .order = ORDER_SHIFT },
+        { .order = ORDER_WORDS },
         { .order = ORDER_BACK, .on_grid = 1, .rounds = ROUNDS },
         { .order = ORDER_ROUNDS },
         { .order = ORDER_ADDRESS, .in_order = 1 },

@@ -79,6 +79,10 @@ static uint64_t job_key(const struct schedule *s, const struct job_list *l, cons
     case ORDER_BACK:
         high = s->p->arch->tiles - shift_of(s, l, job);
         break;
+    case ORDER_WORDS:
+        high =
+            (uint64_t)(UINT32_MAX - job->words) << 16 | (s->p->arch->tiles - shift_of(s, l, job));
+        return high << 16 | job->point;
     case ORDER_ADDRESS:
         high = l->dest[job->first].rank;
         break;

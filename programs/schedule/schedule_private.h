@@ -78,6 +78,7 @@ struct order_key {
 enum job_order {
     ORDER_SHIFT,   /* by the way from source to first destination: neighbours follow neighbours */
     ORDER_BACK,    /* the same, largest way first */
+    ORDER_WORDS,   /* longest first, those of one length as ORDER_BACK */
     ORDER_DELAY,   /* longest delay first */
     ORDER_LOAD,    /* fullest endpoint first, longest first */
     ORDER_ADDRESS, /* by the place among what the first receiver gets, in order of addresses */

@@ -192,8 +192,9 @@ struct conv_test {
     int add;
 };
 
-/* Compares, and returns how it was cut. */
-static inline struct conv_plan conv_with(const struct conv_test *t, enum conv_partials partials)
+/* Compares, and returns how it was cut. kib_price: of parameters. */
+static inline struct conv_plan conv_made(const struct conv_test *t, enum conv_partials partials,
+                                         uint32_t kib_price)
 {
     struct nn_rig r = nn_rig_new(t->machine, t->tiles);
     struct feature x = input(&r, t->n, t->c, t->h, t->w), y, add = { .n = 0 };
@@ -223,6 +224,7 @@ static inline struct conv_plan conv_with(const struct conv_test *t, enum conv_pa
         residual = numbers(&r, (size_t)t->n * t->out_c * t->h * t->w);
         l.add = &add;
     }
+    nn_set_price(r.nn, kib_price);
     y = op_conv(r.nn, x, &l, &plan, "conv");
     must(graph_status(r.g));
     got = run(&r, x, in, t->add ? &add : NULL, residual, y);
@@ -253,7 +255,12 @@ static inline struct conv_plan conv_with(const struct conv_test *t, enum conv_pa
 
 static inline struct conv_plan conv(const struct conv_test *t)
 {
-    return conv_with(t, PARTIALS_F16);
+    return conv_made(t, PARTIALS_F16, 0);
+}
+
+static inline struct conv_plan conv_with(const struct conv_test *t, enum conv_partials partials)
+{
+    return conv_made(t, partials, 0);
 }
 
 static inline void conv_all(const struct conv_test *t, size_t n)
