@@ -320,7 +320,7 @@ struct graph *session_graph(const struct session *s); /* that was compiled; borr
 
 /* ---- programs with a name ---- */
 
-/* A number that a user may change: `superstep run NAME -D steps=100`. */
+/* A number that a user may change: `superstep run NAME --steps 100`, or -D steps=100. */
 struct program_param {
     const char *name;
     uint64_t value, min, max;
@@ -329,11 +329,19 @@ struct program_param {
 
 enum { PROGRAM_MAX_PARAMS = 16 };
 
+/* Values 0 .. max of a parameter that are written as words. */
+struct param_words {
+    const char *param;
+    const char *const *word; /* [max + 1] */
+};
+
 /* What `superstep run NAME` and `superstep compile NAME` need to know. */
 struct named_program {
     const char *name, *text; /* one line */
     const struct program_param *param;
     unsigned params;
+    const struct param_words *words; /* ends with a row without param; NULL: all are numbers */
+    const char *pair[2]; /* "56x28" for the first parameter is 28 for the second; NULL: none */
     /* Builds the graph; value[k] belongs to param[k]. *state: owned by the program, released by
      * done(). */
     enum emu_status (*build)(struct graph *g, const uint64_t *value, void **state);

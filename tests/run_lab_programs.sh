@@ -94,6 +94,14 @@ refuse 2 "'9999' is not a number from 0 to 8192" run -q matmul -D m=9999
 refuse 2 "unrecognized option '--nosuch'" run -q matmul --nosuch
 refuse 2 "no file and no program 'matmull'; programs are" run -q matmull
 refuse 2 "'stencil' is one too many" run -q matmul stencil
+refuse 2 "partials is not 'f64': expected f16, f32" run -q conv --partials f64
+refuse 2 "layer is not 'nosuch'" run -q conv --layer nosuch
+refuse 2 "width is at least" run -q stencil --width 1
+refuse 2 "-D in: expected NAME=VALUE" run -q conv -D in
+refuse 2 "'' is not a number" run -q conv --in
+refuse 2 "kernel 9 is larger than the padded field of 2 x 2" run -q conv --field 2 --kernel 9 --pad 0
+refuse 2 "expected 3 or 5" run -q conv --in 1 --out 1 --groups 32 --kernel 7
+refuse 2 "expected 1 to 1, or multiples of 16" run -q conv --in 3 --out 5 --groups 2
 refuse 2 "n 24" run -q matmul -D n=24
 refuse 2 "steps is 3" run -q stencil -D steps=3 --machine toy4
 refuse 2 "a halo exchange needs at least 2 tiles" run -q stencil --machine toy4 --set tiles=1
@@ -105,6 +113,16 @@ refuse 0 '"name": "ring"' lab --json
 refuse 0 "status ok" lab ring
 refuse 0 "status ok" lab softmax -q -D n=100 --machine toy4
 refuse 0 "variable 0 x f32 [100]" run softmax -D n=100 --machine toy4 --dump
+# one convolution of every kind, numbers compared with sums in f64
+for partials in f16 f32; do
+    for sizes in "--field 9x7 --in 40 --out 24 --kernel 1 --pad 0 --batch 2" "--field 8x8 --in 16 --out 48 --act swish" \
+        "--field 9 --in 64 --out 16 --stride 2 --act relu" "--field 6 --in 16 --out 16 --groups 3" \
+        "--field 6 --in 32 --out 32 --groups 2" "--field 10x11 --in 3 --out 32 --kernel 7 --pad 3 --stride 2" \
+        "--field 7 --in 1 --out 1 --groups 24 --kernel 5 --pad 2 --machine mk2 --set tiles=16" "--field 5 --in 3 --out 20"; do
+        refuse 0 "status ok" run -q conv --machine toy64 --partials $partials --check $sizes
+    done
+done
+refuse 0 "answer.published.three_passes_cycles 12533" run -q conv --layer mobilenet_depthwise_12
 # a value of an option is no name of a program, whatever it is called
 refuse 0 "toy4" compile softmax -D n=100 --machine toy4 -o "$tmp/matmul"
 echo "$passed passed, $failed failed"

@@ -126,8 +126,10 @@ static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
 {
     uint64_t earliest = cycle + t->arch->launch_cycles;
 
-    if (!b->running)
+    if (!b->running) {
         b->phase = (unsigned)(earliest % BARREL_SLOTS);
+        t->late_lanes = (uint8_t)((1u << b->phase) - 1);
+    }
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         if (!(t->launched >> lane & 1))
             continue;

@@ -78,20 +78,6 @@ unsigned code_slots(const struct arch *arch, unsigned slots_class)
     }
 }
 
-/* Rows whose operand letter s is data going to memory. */
-static int is_store(const struct insn *in)
-{
-    switch (in->op) {
-    case OP_st32_mi: case OP_st32_ai: case OP_st32_ar: case OP_st64_ai: case OP_st64_ar:
-    case OP_stm32: case OP_stm32step: case OP_st32step_mi: case OP_st32step_ai:
-    case OP_st32step_ar: case OP_st64step_ai: case OP_st64step_ar: case OP_ldst64pace:
-    case OP_ld2xst64pace: case OP_st64pace:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
 static const char *invalid_for_worker(const struct code_slot *s)
 {
     if (s->main.op == OP_ILLEGAL || (s->is_bundle && s->aux.op == OP_ILLEGAL))
@@ -139,7 +125,6 @@ static void decode_slot(const struct arch *arch, const uint32_t word[2], struct 
     s->flags = isa_op_form(s->main.op)->flags;
     s->slots = (uint16_t)code_slots(arch, isa_op_form(s->main.op)->slots);
     s->fast_main = fast_table[s->main.op];
-    s->stores = (uint8_t)is_store(&s->main);
     if (is_bundle) {
         unsigned slots = code_slots(arch, isa_op_form(s->aux.op)->slots);
 

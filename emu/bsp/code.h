@@ -36,7 +36,6 @@ struct code_slot {
     uint16_t slots;       /* worker issue slots */
     uint8_t instructions; /* 1, or 2 for a bundle */
     uint8_t flags;        /* enum insn_flags of the main half, or-ed with the aux half's */
-    uint8_t stores;       /* the main half writes memory: lanes must run in barrel order */
     uint8_t order;        /* enum bundle_order */
     uint8_t swap_count;
     uint8_t swap[4]; /* rows of t->a that ORDER_SWAP hands back to main */

@@ -2,8 +2,7 @@
  * exec_pace.c.
  *
  * Addresses are computed and checked as vectors; if any lane would fault, nothing is done and the
- * plain functions find out which. Lanes are served in ascending order, which is barrel order unless
- * the round begins elsewhere: round.c then falls back for stores.
+ * plain functions find out which. Stores are done in the order of the slots of the round.
  */
 #include "emu/bsp/fast.h"
 
@@ -187,9 +186,20 @@ static inline int store32(struct tile *t, uint32_t lanes, v8u addr, const uint32
 
     if (!offsets(t, lanes, addr, 4, 0, off))
         return 0;
-    FOR_LANES(lane, lanes)
+    FOR_LANES(lane, lanes & ~t->late_lanes)
+        put32(t, off[lane], row[lane]);
+    FOR_LANES(lane, lanes & t->late_lanes)
         put32(t, off[lane], row[lane]);
     return 1;
+}
+
+static inline void put_pairs(struct tile *t, uint32_t lanes, const uint32_t *off,
+                             const uint32_t *lo, const uint32_t *hi)
+{
+    FOR_LANES(lane, lanes & ~t->late_lanes)
+        put64(t, off[lane], lo[lane], hi[lane]);
+    FOR_LANES(lane, lanes & t->late_lanes)
+        put64(t, off[lane], lo[lane], hi[lane]);
 }
 
 static inline int store64(struct tile *t, uint32_t lanes, v8u addr, unsigned s)
@@ -198,8 +208,7 @@ static inline int store64(struct tile *t, uint32_t lanes, v8u addr, unsigned s)
 
     if (!offsets(t, lanes, addr, 8, 0, off))
         return 0;
-    FOR_LANES(lane, lanes)
-        put64(t, off[lane], t->a[s][lane], t->a[s + 1][lane]);
+    put_pairs(t, lanes, off, t->a[s], t->a[s + 1]);
     return 1;
 }
 
@@ -546,7 +555,7 @@ int fast_ldst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
     struct pace p = pace_read(t, in);
     v8u addr0 = p.lo & PACK_MASK, addr2 = pace_third(&p);
     v8u o0 = addr0 - t->mem_base, o2 = addr2 - t->mem_base;
-    v8u lo = fast_a(t, in->s), hi = fast_a(t, in->s + 1);
+    uint32_t lo[TILE_LANES], hi[TILE_LANES]; /* loads may change the registers */
     uint32_t off0[TILE_LANES], off2[TILE_LANES];
 
     if (fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr2, o2, 8, 0) |
@@ -555,9 +564,10 @@ int fast_ldst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
         return 0;
     put_offsets(lanes, o0, off0);
     put_offsets(lanes, o2, off2);
+    memcpy(lo, t->a[in->s], sizeof(lo));
+    memcpy(hi, t->a[in->s + 1], sizeof(hi));
     load_pair(t, lanes, off0, 0, in->d);
-    FOR_LANES(lane, lanes)
-        put64(t, off2[lane], lo[lane], hi[lane]);
+    put_pairs(t, lanes, off2, lo, hi);
     pace_move(&p.lo, pace_stride(&p, in->i & 3));
     pace_move_third(&p, pace_stride(&p, in->i >> 2 & 3));
     pace_write(t, lanes, in, &p);
@@ -580,7 +590,7 @@ int fast_ld2xst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
     struct pace p = pace_read(t, in);
     v8u addr0 = p.lo & PACK_MASK, addr1 = p.hi & PACK_MASK, addr2 = pace_third(&p);
     v8u o0 = addr0 - t->mem_base, o1 = addr1 - t->mem_base, o2 = addr2 - t->mem_base, e0, e1, e2;
-    v8u lo = fast_a(t, in->s), hi = fast_a(t, in->s + 1);
+    uint32_t lo[TILE_LANES], hi[TILE_LANES]; /* loads may change the registers */
     uint32_t off0[TILE_LANES], off1[TILE_LANES], off2[TILE_LANES];
 
     if (in->d >= 12)
@@ -596,10 +606,11 @@ int fast_ld2xst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
     put_offsets(lanes, o0, off0);
     put_offsets(lanes, o1, off1);
     put_offsets(lanes, o2, off2);
+    memcpy(lo, t->a[in->s], sizeof(lo));
+    memcpy(hi, t->a[in->s + 1], sizeof(hi));
     load_pair(t, lanes, off0, 0, in->d);
     load_pair(t, lanes, off1, 0, in->d + 2);
-    FOR_LANES(lane, lanes)
-        put64(t, off2[lane], lo[lane], hi[lane]);
+    put_pairs(t, lanes, off2, lo, hi);
     pace_move(&p.lo, pace_stride(&p, in->i & 3));
     pace_move(&p.hi, pace_stride(&p, in->i >> 2 & 3));
     pace_move_third(&p, pace_stride(&p, in->i >> 4 & 3));

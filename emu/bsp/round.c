@@ -79,16 +79,6 @@ static void half_plain(struct barrel *b, struct tile *t, uint32_t lanes, uint64_
     }
 }
 
-/* Lanes whose slot comes before the round's turn-over run first; only stores can tell. */
-static int main_fast(struct barrel *b, struct tile *t, uint32_t lanes, const struct code_slot *s)
-{
-    uint32_t late = ((1u << b->phase) - 1) & lanes, early = lanes & ~late;
-
-    if (!s->stores || !late || !early)
-        return s->fast_main(t, lanes, &s->main);
-    return 0;
-}
-
 static void prepare_plain(struct tile *t, struct issue *is, const struct code_slot *s)
 {
     if (!is->pcs_set)
@@ -99,7 +89,7 @@ static void prepare_plain(struct tile *t, struct issue *is, const struct code_sl
 static inline void run_main(struct barrel *b, struct tile *t, struct issue *is,
                             const struct code_slot *s)
 {
-    if (s->fast_main && main_fast(b, t, is->lanes, s))
+    if (s->fast_main && s->fast_main(t, is->lanes, &s->main))
         return;
     prepare_plain(t, is, s);
     half_plain(b, t, is->lanes, is->round, &s->main);

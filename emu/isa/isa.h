@@ -149,7 +149,7 @@ enum { ISA_WORD_BYTES = 4, ISA_BUNDLE_BYTES = 8, ISA_BUNDLE_BIT = 31 };
  * word    word[1] is read only when the item has two words
  * main    the main-lane or lone instruction; op is OP_ILLEGAL when no row matches
  * aux     the auxiliary half of a bundle; its op is OP_ILLEGAL with *is_bundle set when the second
- * word matches none
+ * word matches none, and without a bundle, where nothing else of it is set
  *
  * Returns the length in bytes, 4 or 8. Never faults, whatever the words. */
 unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux, int *is_bundle);

@@ -24,6 +24,7 @@ struct field {
     uint8_t shift, bits;
     uint8_t kind, align, scale;
     uint8_t member; /* offset in struct insn */
+    uint8_t joins;  /* an earlier field is the other part of the member */
 };
 
 struct code {
@@ -188,8 +189,11 @@ void isa_code_init(const char *const encoding[OP_COUNT])
 {
     for (unsigned op = 0; op < OP_COUNT; op++) {
         compile(&codes[op], encoding[op]);
-        for (unsigned k = 0; k < codes[op].fields; k++)
+        for (unsigned k = 0; k < codes[op].fields; k++) {
             bind_field(op, &codes[op].field[k]);
+            for (unsigned n = 0; n < k; n++)
+                codes[op].field[k].joins |= codes[op].field[n].member == codes[op].field[k].member;
+        }
     }
     check_overlap();
     for (unsigned op = 0; op < OP_COUNT; op++)
@@ -240,9 +244,12 @@ static int fields_decode(unsigned op, uint64_t w, struct insn *out)
         }
         if (f->kind == FIELD_SIGNED && v >> (f->bits - 1))
             v |= ~(uint32_t)((UINT64_C(1) << f->bits) - 1);
-        memcpy(&old, member, sizeof(old));
-        old |= v << f->scale; /* a split immediate arrives in two parts */
-        memcpy(member, &old, sizeof(old));
+        v <<= f->scale;
+        if (f->joins) {
+            memcpy(&old, member, sizeof(old));
+            v |= old;
+        }
+        memcpy(member, &v, sizeof(v));
     }
     return 1;
 }
@@ -276,7 +283,6 @@ int isa_is_wide(uint32_t word)
 unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux, int *is_bundle)
 {
     *is_bundle = 0;
-    memset(aux, 0, sizeof(*aux));
     aux->op = OP_ILLEGAL;
     if (!isa_is_wide(word[0])) {
         decode_one((uint64_t)word[0] << 32, main);

@@ -58,22 +58,19 @@ void isa_regs_init(void)
 
 struct insn_regs isa_registers(const struct insn *in)
 {
-    struct insn_regs r = { 0, 0, 0, 0 };
-    const struct op_uses *u;
+    uint32_t m_read = 0, m_write = 0, a_read = 0, a_write = 0;
+    const struct op_uses *u = in->op < OP_COUNT ? &uses[in->op] : NULL;
 
-    if (in->op >= OP_COUNT)
-        return r;
-    u = &uses[in->op];
-    for (unsigned k = 0; k < u->count; k++) {
+    for (unsigned k = 0; u && k < u->count; k++) {
         const struct use *s = &u->use[k];
         uint32_t mask = (uint32_t)s->bits << ((const uint8_t *)in)[s->member];
-        uint32_t *read = s->aux_file ? &r.a_read : &r.m_read;
-        uint32_t *write = s->aux_file ? &r.a_write : &r.m_write;
+        uint32_t read = s->reads ? mask : 0, write = s->writes ? mask : 0;
 
-        *read |= s->reads ? mask : 0;
-        *write |= s->writes ? mask : 0;
+        m_read |= s->aux_file ? 0 : read;
+        m_write |= s->aux_file ? 0 : write;
+        a_read |= s->aux_file ? read : 0;
+        a_write |= s->aux_file ? write : 0;
     }
-    r.m_write &= 0x0fff; /* $m12..$m15 and $a14, $a15 swallow writes */
-    r.a_write &= 0x3fff;
-    return r;
+    /* $m12..$m15 and $a14, $a15 swallow writes */
+    return (struct insn_regs){ m_read, m_write & 0x0fff, a_read, a_write & 0x3fff };
 }

@@ -123,6 +123,7 @@ struct tile {
     /* what the last supervisor or exit instruction asks of the barrel; taken and cleared there */
     uint8_t launched; /* bit n: worker n was started by run or runall */
     uint8_t exited;   /* bit n: worker n executed an exit */
+    uint8_t late_lanes; /* workers whose slot comes behind those of the others in a round: the lowest few; set by the barrel */
     int8_t sync_zone; /* zone of a sync that was issued, -1 none */
 
     uint8_t *mem; /* borrowed: mem_bytes, first byte at address mem_base */

@@ -96,12 +96,30 @@ static enum emu_status make_rows(struct layer_cycles *k, const struct net_graph 
 
 /* ---- memory ---- */
 
+enum { MEMO_NAMES = 1 << 16 };
+
+struct owner_row {
+    const char *owner; /* borrowed; NULL: free */
+    uint32_t row;
+};
+
 struct holder {
     struct layer_cycles *k;
     const struct net_graph *ng;
-    uint64_t *bytes; /* owned; of the tile, by row */
+    uint64_t *bytes;        /* owned; of the tile, by row */
+    struct owner_row *memo; /* owned; what was found last, by address of the name */
     uint32_t tile;
 };
+
+/* row_of() for names that come again on a thousand tiles, at the same address. */
+static uint32_t row_of_owner(struct holder *h, const char *owner)
+{
+    struct owner_row *m = &h->memo[(uintptr_t)owner / 16 % MEMO_NAMES];
+
+    if (m->owner != owner)
+        *m = (struct owner_row){ owner, (uint32_t)(row_of(h->k, h->ng, owner) - h->k->row) };
+    return m->row;
+}
 
 static void finish_tile(struct holder *h)
 {
@@ -128,19 +146,23 @@ static void hold(void *ctx, uint32_t tile, const char *owner, const char *catego
     if (tile != h->tile)
         finish_tile(h);
     h->tile = tile;
-    h->bytes[row_of(h->k, h->ng, owner) - h->k->row] += bytes;
+    h->bytes[row_of_owner(h, owner)] += bytes;
 }
 
 static enum emu_status add_held(struct layer_cycles *k, const struct net_graph *ng,
                                 const struct compiled *c)
 {
     struct holder h = { .k = k, .ng = ng, .bytes = emu_alloc(k->rows, sizeof(*h.bytes)) };
-    enum emu_status s;
+    enum emu_status s = EMU_OK;
 
-    if (!h.bytes)
-        return FAIL(NO_MEMORY, "memory by layer");
-    s = compiled_held(c, hold, &h);
-    finish_tile(&h);
+    h.memo = emu_alloc(MEMO_NAMES, sizeof(*h.memo));
+    if (!h.bytes || !h.memo)
+        s = FAIL(NO_MEMORY, "memory by layer");
+    if (s == EMU_OK)
+        s = compiled_held(c, hold, &h);
+    if (s == EMU_OK)
+        finish_tile(&h);
+    emu_free(h.memo);
     emu_free(h.bytes);
     return s;
 }

@@ -18,25 +18,83 @@ struct request {
     struct compile_options compile;
     struct session_options run;
     uint64_t value[PROGRAM_MAX_PARAMS];
+    char **argument; /* owned; [arguments], of which the texts below are parts */
+    int arguments;
     const char *output, *digests;
     int compile_only, steps, json, report, allow_oom, dump;
 };
 
 /* ---- command line ---- */
 
+/* The parameter of a name that is `length` characters long; params: there is none. */
+static unsigned find_param(const struct named_program *n, const char *name, size_t length)
+{
+    unsigned k = 0;
+
+    while (k < n->params &&
+           (strlen(n->param[k].name) != length || strncmp(n->param[k].name, name, length)))
+        k++;
+    return k;
+}
+
+/* The words of parameter k; NULL: it is a number. */
+static const char *const *words_of(const struct named_program *n, unsigned k)
+{
+    for (const struct param_words *w = n->words; w && w->param; w++) {
+        if (!strcmp(w->param, n->param[k].name))
+            return w->word;
+    }
+    return NULL;
+}
+
+static uint64_t param_number(const struct named_program *program, unsigned k, const char *text,
+                             struct argp_state *state)
+{
+    const char *const *word = words_of(program, k);
+    const struct program_param *p = &program->param[k];
+    uint64_t n;
+
+    for (n = 0; word && n <= p->max; n++) {
+        if (!strcmp(word[n], text))
+            return n;
+    }
+    if (word) {
+        argp_error(state, "%s is not '%s': expected %s, %s%s", p->name, text, word[0], word[1],
+                   p->max > 1 ? " or another word that --help lists" : "");
+        return 0;
+    }
+    n = option_number(state, text, p->max);
+    if (n < p->min)
+        argp_error(state, "%s is at least %" PRIu64, p->name, p->min);
+    return n;
+}
+
+/* "56", or "56x28" for a parameter and its pair. */
+static void set_param(struct request *q, unsigned k, const char *text, struct argp_state *state)
+{
+    const struct named_program *p = q->program;
+    int pair = p->pair[0] && !strcmp(p->pair[0], p->param[k].name);
+    const char *x = pair ? strchr(text, 'x') : NULL;
+    char first[24] = "";
+
+    if (x && (size_t)(x - text) < sizeof(first)) {
+        unsigned other = find_param(p, p->pair[1], strlen(p->pair[1]));
+
+        memcpy(first, text, (size_t)(x - text));
+        q->value[other] = param_number(p, other, x + 1, state);
+        text = first;
+    }
+    q->value[k] = param_number(p, k, text, state);
+}
+
 static void define(struct request *q, const char *arg, struct argp_state *state)
 {
     const char *equals = strchr(arg, '=');
     size_t length = equals ? (size_t)(equals - arg) : strlen(arg);
+    unsigned k = find_param(q->program, arg, length);
 
-    for (unsigned k = 0; k < q->program->params; k++) {
-        const struct program_param *p = &q->program->param[k];
-
-        if (strlen(p->name) != length || strncmp(p->name, arg, length) || !equals)
-            continue;
-        q->value[k] = option_number(state, equals + 1, p->max);
-        if (q->value[k] < p->min)
-            argp_error(state, "%s is at least %" PRIu64, p->name, p->min);
+    if (equals && k < q->program->params) {
+        set_param(q, k, equals + 1, state);
         return;
     }
     if (!equals)
@@ -92,6 +150,23 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
+static void print_param(const struct named_program *program, unsigned k, FILE *f)
+{
+    const struct program_param *p = &program->param[k];
+    const char *const *word = words_of(program, k);
+
+    fprintf(f, "  %s: %s", p->name, p->text);
+    if (!word) {
+        fprintf(f, " (default %" PRIu64 ", %" PRIu64 " to %" PRIu64 ")\n", p->value, p->min,
+                p->max);
+        return;
+    }
+    fprintf(f, " (default %s; of", word[p->value]);
+    for (uint64_t n = 0; n <= p->max; n++)
+        fprintf(f, "%s %s", n ? "," : "", word[n]);
+    fprintf(f, ")\n");
+}
+
 /* The parameters of the program, behind the options. The text is owned by argp, which frees it. */
 static char *help_filter(int key, const char *text, void *input)
 {
@@ -105,13 +180,10 @@ static char *help_filter(int key, const char *text, void *input)
     f = open_memstream(&out, &bytes);
     if (!f)
         return (char *)text;
-    fprintf(f, "%s\n\nParameters of %s (-D NAME=VALUE):\n", text ? text : "", q->program->name);
-    for (unsigned k = 0; k < q->program->params; k++) {
-        const struct program_param *p = &q->program->param[k];
-
-        fprintf(f, "  %s: %s (default %" PRIu64 ", %" PRIu64 " to %" PRIu64 ")\n", p->name, p->text,
-                p->value, p->min, p->max);
-    }
+    fprintf(f, "%s\n\nParameters of %s (--NAME VALUE, or -D NAME=VALUE):\n", text ? text : "",
+            q->program->name);
+    for (unsigned k = 0; k < q->program->params; k++)
+        print_param(q->program, k, f);
     fclose(f);
     return out;
 }
@@ -162,6 +234,20 @@ static json_t *bill(const struct run *r)
                      (json_int_t)(total - exchange - compute), "h_words", (json_int_t)words);
 }
 
+/* For people: what is not a number of bytes of all tiles is in --report. */
+static void short_memory(json_t *memory)
+{
+    const char *key;
+    json_t *v;
+    void *next;
+
+    json_object_foreach_safe(memory, next, key, v)
+    {
+        if (!json_is_integer(v) || !strcmp(key, "code_need_bytes") || !strcmp(key, "need_bytes"))
+            json_object_del(memory, key);
+    }
+}
+
 static enum emu_status print_answer(const struct request *q, struct session *s, json_t *answer,
                                     const struct compiled *c, const char *status)
 {
@@ -179,7 +265,7 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
         json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
         printf("\n");
     } else if (!bad) {
-        json_object_del(o, "memory");
+        short_memory(json_object_get(o, "memory"));
         if (q->steps)
             run_print_steps(run, NULL, stdout);
         run_print(o, stdout);
@@ -378,6 +464,54 @@ static int refuse(const char *command, const char *name,
     return EXIT_BAD;
 }
 
+/* What argp knows: "--steps 4" and "--steps=4" become "--define=steps=4" where steps is a parameter
+ * of the program. named: [argc + 1], its new texts owned; returns how many arguments there are. */
+static int name_params(const struct named_program *p, int argc, char **argv, char **named)
+{
+    int n = 0;
+
+    for (int i = 0; i < argc; i++) {
+        const char *name = argv[i] + 2, *equals = strchr(argv[i], '=');
+        size_t length = equals ? (size_t)(equals - name) : strlen(argv[i]) - 2;
+        int is = i && !strncmp(argv[i], "--", 2) && find_param(p, name, length) < p->params;
+        const char *value = equals ? equals + 1 : i + 1 < argc ? argv[i + 1] : "";
+
+        if (!is) {
+            named[n++] = emu_strdup(argv[i]);
+            continue;
+        }
+        named[n] = emu_alloc(sizeof("--define==") + length + strlen(value), 1);
+        if (named[n])
+            sprintf(named[n], "--define=%.*s=%s", (int)length, name, value);
+        n++;
+        i += !equals;
+    }
+    return n;
+}
+
+static int parse_named(int argc, char **argv, struct request *q)
+{
+    char **named = emu_alloc((size_t)argc + 1, sizeof(*named));
+    int n = named ? name_params(q->program, argc, argv, named) : 0, bad = !named;
+
+    for (int i = 0; i < n; i++)
+        bad |= !named[i];
+    if (bad)
+        fprintf(stderr, "superstep %s: out of host memory\n", argv[0]);
+    else
+        bad = command_line_parse(&parser, n, named, q);
+    q->argument = named;
+    q->arguments = n;
+    return bad;
+}
+
+static void free_arguments(struct request *q)
+{
+    for (int i = 0; i < q->arguments; i++)
+        emu_free(q->argument[i]);
+    emu_free(q->argument);
+}
+
 int program_command(int argc, char **argv, const struct named_program *const *const *tables)
 {
     struct request q = { 0 };
@@ -400,10 +534,10 @@ int program_command(int argc, char **argv, const struct named_program *const *co
                                     .json = &q.json,
                                     .report = &q.report,
                                     .allow_oom = &q.allow_oom };
-    if (command_line_parse(&parser, argc, argv, &q))
-        return EXIT_BAD;
-    if (answer_request(&q, &code) == EMU_OK)
-        return code;
-    fprintf(stderr, "superstep %s: %s: %s\n", argv[0], q.program->name, emu_error());
-    return EXIT_BAD;
+    if (!parse_named(argc, argv, &q) && answer_request(&q, &code) != EMU_OK) {
+        fprintf(stderr, "superstep %s: %s: %s\n", argv[0], q.program->name, emu_error());
+        code = EXIT_BAD;
+    }
+    free_arguments(&q);
+    return code;
 }

@@ -135,7 +135,6 @@ enum emu_status lab_compare_each(const float *got, const float *want, const floa
 }
 
 const struct named_program *const lab_programs[] = {
-    &lab_vector_add,    &lab_total,   &lab_matvec_rows,
-    &lab_matvec_blocks, &lab_matmul,  &lab_transpose,
-    &lab_softmax,       &lab_stencil, NULL,
+    &lab_vector_add, &lab_total,     &lab_matvec_rows, &lab_matvec_blocks, &lab_matmul,
+    &lab_conv,       &lab_transpose, &lab_softmax,     &lab_stencil,       NULL,
 };

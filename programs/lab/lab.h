@@ -41,6 +41,6 @@ enum emu_status lab_compare_each(const float *got, const float *want, const floa
 void lab_note(json_t *answer, const char *key, double value);
 
 extern const struct named_program lab_vector_add, lab_total, lab_matvec_rows, lab_matvec_blocks,
-    lab_matmul, lab_transpose, lab_softmax, lab_stencil;
+    lab_matmul, lab_conv, lab_transpose, lab_softmax, lab_stencil;
 
 #endif

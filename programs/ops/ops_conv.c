@@ -181,6 +181,10 @@ struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer 
         fused.bias = NULL;
     if (st == EMU_OK)
         st = plan_layer(nn, &x, &fused, &p);
+    if (st == EMU_OK && (tensor_rank(nn->g, x.t) == 4) != (p.method == CONV_FIRST))
+        st = FAIL(USAGE,
+                  "pictures [n][h][w][4] are for first layers, which take nothing else: up to "
+                  "4 channels, stride 2");
     if (st == EMU_OK)
         st = conv_turn_choose(nn, &x, layer->add, layer->pad_top, layer->pad_left, &p);
     if (st != EMU_OK) {

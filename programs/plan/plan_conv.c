@@ -25,10 +25,15 @@ const char *conv_method_name(enum conv_method m)
     return method_names[m];
 }
 
+int conv_is_first(const struct conv_shape *s)
+{
+    return s->in_c <= FIRST_CHANNELS && s->groups == 1 && s->stride == FIRST_STRIDE &&
+           s->kernel >= FIRST_KERNEL_MIN && s->kernel <= FIRST_KERNEL_MAX;
+}
+
 static enum conv_method method_of(const struct conv_shape *s)
 {
-    if (s->in_c <= FIRST_CHANNELS && s->groups == 1 && s->stride == FIRST_STRIDE &&
-        s->kernel >= FIRST_KERNEL_MIN && s->kernel <= FIRST_KERNEL_MAX)
+    if (conv_is_first(s))
         return CONV_FIRST;
     if (s->groups == s->in_c && s->groups > 1)
         return CONV_DEPTHWISE;

@@ -66,6 +66,10 @@ uint32_t conv_share_begin(const struct conv_shares *s, uint32_t i);
 /* The share that a row belongs to. */
 uint32_t conv_share_with(const struct conv_shares *s, uint32_t row);
 
+/* Whether a convolution is a first layer: of pictures [n][h][w][4]. Needs in_c, groups, kernel,
+ * stride. */
+int conv_is_first(const struct conv_shape *s);
+
 /* The cheapest plan, the price of its parameters included, on tiles [first_tile, first_tile +
  * tiles) within memory_bytes of temporary memory a tile, else the one that needs least. EMU_USAGE
  * for shapes that no method takes. */

@@ -92,6 +92,15 @@ static const char amp_loop[] =
            "f16v4hihov4amp $a4:5, $a0:1, $a2:3, 3 }\n"
            "brnzdec $m0, l\n exitz $mzero\n";
 
+/* The inner loop of a swish: tanh, multiply, add, of two f16 each. */
+static const char tanh_loop[] =
+    LAUNCH ".align 8\n"
+           "w: setzi $m0, 4\n setzi $m3, 60000\n ldconst $a0, 0x3c01b555\n nop\n"
+           "l: rpt $m3, 1\n"
+           "{ nop; f16v2tanh $a1, $a0 }\n"
+           "{ nop; f16v2add $a0, $a1, $a0 }\n"
+           "brnzdec $m0, l\n exitz $mzero\n";
+
 static const char supervisor_loop[] =
     "start: setzi $m0, 0x3ffff\n"
     "l: add $m1, $m1, 3\n nop\n nop\n nop\n nop\n xor $m2, $m1, $m2\n nop\n brnzdec $m0, l\n"
@@ -102,6 +111,7 @@ int main(void)
     bench("integer loop, 8 instructions", integer_loop, 0, 0);
     bench("f32v2 multiply-add loop", f32_loop, 1, 0);
     bench("matrix loop, f16, 16 units", amp_loop, 64, 0);
+    bench("f16 tanh loop", tanh_loop, 0, 0);
     bench("supervisor loop", supervisor_loop, 0, 0);
     bench("integer loop, plain functions", integer_loop, 0, 1);
     bench("f32v2 loop, plain functions", f32_loop, 1, 1);

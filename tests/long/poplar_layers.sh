@@ -1,0 +1,52 @@
+#!/bin/bash
+# Single convolution layers of which the vendor published cycles (programs/lab/poplar_layers.def): forward pass, f16 data, partial sums
+# in f32 as the source has them and in f16, numbers compared with sums in f64. The published cycles are those of forward, backward and
+# weight update together; the sum of ours with f32 partials must be below a third of theirs. About 3 minutes on two cores.
+#
+#   SUPERSTEP_LAYERS="mobilenet_conv1_1 resnet50_tr_bs4_cnv"  only these
+#   SUPERSTEP=FILE                                            the program (default: build/superstep, built first)
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+superstep=${SUPERSTEP:-build/superstep}
+[ -n "${SUPERSTEP:-}" ] || make -s -j2 all || exit 2
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+failed=0 sum16=0 sum32=0 sums=0 near=0 runs=0
+
+value() { sed -n "s/^$1 //p" "$tmp/answer"; }
+
+# layer partials options...: leaves cycles, published
+run() {
+    cycles=0
+    if ! "$superstep" run -q conv --layer "$1" --partials "$2" "${@:3}" >"$tmp/answer" 2>"$tmp/error"; then
+        cat "$tmp/error" "$tmp/answer"
+        echo "FAILED: run conv --layer $*"
+        failed=$((failed + 1))
+        return
+    fi
+    cycles=$(value cycles)
+    published=$(value answer.published.three_passes_cycles)
+    runs=$((runs + 1))
+    near=$((near + $(value answer.executed_over_predicted | awk '{ print ($1 > 0.9 && $1 < 1.1) }')))
+}
+
+names=$(sed -n 's/^LAYER("\([^"]*\)".*/\1/p' programs/lab/poplar_layers.def)
+printf '%-36s %-10s %10s %10s %12s %10s %10s\n' layer method "ours f32" "ours f16" "three passes" "a third" "f32 of it"
+for name in ${SUPERSTEP_LAYERS:-$names}; do
+    # Every tenth run looks for reads of what was never written, too.
+    check=$([ $((runs % 10)) -eq 0 ] && echo --check)
+    run "$name" f32 $check
+    f32=$cycles method=$(value answer.plan.method)
+    run "$name" f16
+    printf '%-36s %-10s %10d %10d %12d %10d %9d%%\n' "$name" "$method" "$f32" "$cycles" "$published" $((published / 3)) \
+        $((300 * f32 / published))
+    sum32=$((sum32 + f32)) sum16=$((sum16 + cycles)) sums=$((sums + published))
+done
+printf '%-36s %-10s %10d %10d %12d %10d %9d%%\n' sum "" $sum32 $sum16 $sums $((sums / 3)) $((300 * sum32 / sums))
+echo "$near of $runs runs within 10 % of the prediction"
+if [ $((3 * sum32)) -ge "$sums" ]; then
+    echo "MISSED: the sum with f32 partials is not below a third of the published one"
+    failed=$((failed + 1))
+fi
+[ $failed -eq 0 ] && echo "all right"
+exit $((failed != 0))
