@@ -44,6 +44,8 @@ struct streaming {
 static void streaming_free(struct streaming *x)
 {
     feed_close(x->feed);
+    if (results_close(x->results) != EMU_OK) /* only an earlier error leaves them open */
+        x->code = EXIT_BAD;
     stream_free(x->stream);
     for (size_t i = 0; i < x->pending_cap; i++)
         emu_free(x->pending[i].name);
@@ -157,16 +159,27 @@ static enum emu_status use_shipped(struct streaming *x)
     return EMU_OK;
 }
 
+static enum emu_status open_results(struct streaming *x)
+{
+    const struct results_options o = { .format = RESULTS_BY_NAME, .resume = x->q.resume };
+
+    return x->q.output ? results_open(x->q.output, &o, &x->results) : EMU_OK;
+}
+
 static enum emu_status open_feed(struct streaming *x)
 {
     const struct feed_options o = { .side = x->net->resolution,
                                     .crop = net_crop(x->net),
                                     .threads = x->q.decoders,
-                                    .queue = x->q.queue };
+                                    .queue = x->q.queue,
+                                    .skip = x->results ? results_done(x->results) : 0 };
+    const char *last;
 
     if (!x->q.paths)
         TRY(use_shipped(x));
-    return feed_open(x->q.path, x->q.paths, &o, &x->feed);
+    TRY(feed_open(x->q.path, x->q.paths, &o, &x->feed));
+    last = feed_skipped(x->feed);
+    return last ? results_check_last(x->results, last) : EMU_OK;
 }
 
 /* ---- stages ---- */
@@ -186,7 +199,11 @@ static enum emu_status compile(struct streaming *x)
     x->pending = emu_alloc(x->pending_cap, sizeof(*x->pending));
     if (!x->pending)
         return FAIL(NO_MEMORY, "%zu pictures under way", x->pending_cap);
-    TRY(open_feed(x)); /* first, as it finds mistakes in no time */
+    /* Pictures first, as mistakes in them show in no time. Results of an earlier run say which are
+     * left; else they are replaced only when the network is ready to make others. */
+    if (x->q.resume)
+        TRY(open_results(x));
+    TRY(open_feed(x));
     TRY(model_weights_get(&x->q.model, x->net, &x->weights, text, sizeof(text)));
     if (x->q.stream.compile.progress)
         fprintf(x->q.stream.compile.progress, "weights    %s\n", text);
@@ -226,7 +243,7 @@ static void judge(struct streaming *x, enum emu_status s)
         x->code = EXIT_PARTIAL;
     if (x->failed != EMU_OK) {
         fprintf(stderr, "superstep stream: %s\n", x->text);
-        x->code = EXIT_PARTIAL;
+        x->code = x->put ? EXIT_PARTIAL : EXIT_BAD;
     } else if (s != EMU_OK) {
         fprintf(stderr, "superstep stream: %s\n", emu_error());
         x->code = s == EMU_FAULT ? EXIT_FAULTED : EXIT_BAD;
@@ -252,7 +269,6 @@ static enum emu_status print_checks(struct streaming *x)
 static enum emu_status run(struct streaming *x)
 {
     const struct stream_calls calls = { x, next_picture, put_result, is_interrupted };
-    const struct results_options ro = { .format = RESULTS_BY_NAME };
     enum emu_status s;
 
     if (!compiled_fits(stream_compiled(x->stream))) {
@@ -260,8 +276,8 @@ static enum emu_status run(struct streaming *x)
         x->code = EXIT_FAULTED;
         return EMU_OK;
     }
-    if (x->q.output)
-        TRY(results_open(x->q.output, &ro, &x->results));
+    if (!x->q.resume)
+        TRY(open_results(x));
     s = stream_run(x->stream, &calls);
     judge(x, s);
     s = x->results ? results_close(x->results) : EMU_OK;

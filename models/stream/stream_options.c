@@ -8,7 +8,7 @@ enum { KEY_OUTPUT = 'o', KEY_THREADS = 'j', KEY_CHECK = 'k', KEY_QUIET = 'q', KE
 enum { KEY_WEIGHTS = 'w', KEY_SEED = 's', KEY_LIMIT = 'n' };
 enum { KEY_IO = 0x100, KEY_PREFETCH, KEY_INPUT, KEY_BANDWIDTH, KEY_JITTER, KEY_JITTER_SEED };
 enum { KEY_RESOLUTION = 0x200, KEY_TORCH, KEY_PROPORTION, KEY_UNCALIBRATED, KEY_EXCHANGE };
-enum { KEY_JSON = 0x300, KEY_DECODERS, KEY_QUEUE, KEY_PLAIN };
+enum { KEY_JSON = 0x300, KEY_DECODERS, KEY_QUEUE, KEY_PLAIN, KEY_RESUME };
 
 enum { IO_TILES = 32, PREFETCH = 3, DECODERS_MAX = 4096, QUEUE_MAX = 1 << 16 };
 
@@ -22,6 +22,7 @@ static const struct argp_option options[] = {
     { "host-jitter", KEY_JITTER, "NS", 0, "each packet is late by a random time up to this", 0 },
     { "host-seed", KEY_JITTER_SEED, "N", 0, "of the jitter (default 0)", 0 },
     { "output", KEY_OUTPUT, "FILE", 0, "results of each picture: .csv, .jsonl, or - for CSV", 0 },
+    { "resume", KEY_RESUME, NULL, 0, "go on behind the results that the output holds already", 0 },
     { "limit", KEY_LIMIT, "N", 0, "pictures, at most", 0 },
     { "decoders", KEY_DECODERS, "N", 0, "threads that decode pictures (default: all cores)", 0 },
     { "queue", KEY_QUEUE, "N", 0, "decoded pictures that wait, at most", 0 },
@@ -113,6 +114,9 @@ static error_t parse_files(int key, char *arg, struct argp_state *state)
     case KEY_OUTPUT:
         q->output = arg;
         return 0;
+    case KEY_RESUME:
+        q->resume = 1;
+        return 0;
     case KEY_LIMIT:
         q->limit = option_positive(state, arg, UINT64_MAX);
         return 0;
@@ -200,6 +204,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!q->model.name)
             argp_error(state, "which network?");
+        if (q->resume && !q->output)
+            argp_error(state, "--resume goes on with results: --output FILE");
         return 0;
     default:
         return parse_network(key, arg, state);

@@ -10,6 +10,7 @@ struct stream_request {
     struct stream_options stream;
     uint32_t host_mbytes_per_s; /* 0: the machine's */
     const char *output;         /* NULL: results are not kept */
+    int resume;                 /* go on behind the results that output holds */
     const char *const *path;    /* of pictures; borrowed */
     size_t paths;               /* 0: those of Superstep */
     uint64_t limit;             /* pictures, at most; 0: all, 8 of those of Superstep */

@@ -338,6 +338,45 @@ static void test_limit_and_resume(void **state)
     rig_free(r);
 }
 
+/* All workers store at one address in one round: the last slot of the round stays, whichever worker
+ * begins it. runall issues at 6 + phase, so the round begins with worker `phase`. */
+static void test_last_slot_stays(void **state)
+{
+    static const char text[] =
+        "start: setzi $m0, w\n .rept %u\n nop\n .endr\n runall $m0, $mzero, 0\n sync 2\n stop: "
+        "nop\n"
+        "w: get $m1, $WSR\n and $m1, $m1, 7\n shl $m6, $m1, 6\n"
+        "setzi $m8, 0x8c000\n add $m8, $m8, $m6\n ldconst $m9, 0xac000\n add $m9, $m9, $m6\n"
+        "st32 $m1, $m8, $mzero, 0\n ld32 $a0, $m8, $mzero, 0\n"
+        "ldconst $m7, 0xb4000\n st32 $m1, $m7, $mzero, 0\n"
+        "ldconst $m10, 0xb4008\n tapack $m4:5, $m8, $m9, $m10\n"
+        "ld2xst64pace $a4:7, $a0:1, $m4:5+=, $mzero, 0\n"
+        "ldst64pace $a4:5, $a0:1, $m4:5+=, $mzero, 0\n"
+        "st64pace $a0:1, $m4:5+=, $mzero, 0\n exitz $mzero\n";
+    char program[1024];
+
+    (void)state;
+    for (unsigned phase = 0; phase < BARREL_SLOTS; phase++) {
+        struct tile_rig *r;
+
+        snprintf(program, sizeof(program), text, 5 + phase);
+        r = rig_new("mk2", program);
+        for (int plain = 0; plain < 2; plain++) {
+            uint32_t last = (phase + BARREL_SLOTS - 1) % BARREL_SLOTS;
+
+            rig_reset(r, &(struct barrel_options){ .plain = plain });
+            assert_int_equal(rig_run(r), BARREL_HALT);
+            for (uint32_t at = 0xb4000; at <= 0xb4018; at += 8) {
+                uint32_t word;
+
+                assert_true(tile_read(r->tile, at, &word, sizeof(word)));
+                assert_int_equal(word, last);
+            }
+        }
+        rig_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_bundle_across_pages),
         cmocka_unit_test(test_which_fault_stays),
         cmocka_unit_test(test_limit_and_resume),
+        cmocka_unit_test(test_last_slot_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
