@@ -394,12 +394,12 @@ enum emu_status emit_plan_init(const struct emit_input *in, struct emit_plan *ou
     struct emit_plan *p = out;
 
     *out = (struct emit_plan){ .in = in, .l = in->lowered, .arch = &in->lowered->graph->arch };
-    if ((uint64_t)p->arch->mem_base + p->arch->mem_bytes > ADDRESS_END)
+    if ((uint64_t)p->arch->mem_base + p->arch->region0_bytes > PLACE_REACH)
         return FAIL(BAD_MACHINE,
-                    "machine %.64s has memory up to 0x%llx, expected at most 0x%x: "
-                    "the addresses of sends end there",
-                    p->arch->name, (unsigned long long)p->arch->mem_base + p->arch->mem_bytes,
-                    ADDRESS_END);
+                    "machine %.64s has code up to 0x%llx, expected at most 0x%x: "
+                    "the addresses of calls end there",
+                    p->arch->name, (unsigned long long)p->arch->mem_base + p->arch->region0_bytes,
+                    PLACE_REACH);
     TRY(check_groups(p));
     TRY(match_constructs(p));
     TRY(order_functions(p));

@@ -88,22 +88,34 @@ static void add_parts(struct nn *nn, uint32_t v, const struct pool_part *p, uint
     emu_free(t);
 }
 
+/* The part behind the group that begins with part i: of one unit, at most fan_in parts. */
+static size_t group_end(const struct pool_parts *p, size_t i, uint32_t fan_in)
+{
+    size_t end = i + 1;
+
+    while (end < p->count && end < i + fan_in && p->at[end].unit == p->at[i].unit)
+        end++;
+    return end;
+}
+
 /* A stage that is not the last one: groups of up to fan_in parts become one; members of a group
  * share the columns. */
 static enum emu_status add_groups(struct nn *nn, struct pool_parts *p, uint32_t fan_in,
                                   uint32_t columns, const char *name)
 {
     struct graph *g = nn->g;
-    uint32_t shape[2] = { (uint32_t)p->count, NN_ATOM }, cs = op_compute_set(g, nn->seq, name);
-    struct tensor sums = graph_variable(g, ELEM_F32, 2, shape, name);
+    uint32_t shape[2] = { 0, NN_ATOM }, cs = op_compute_set(g, nn->seq, name);
     struct pool_parts next = { 0 };
     enum emu_status s = EMU_OK;
+    struct tensor sums;
 
+    for (size_t i = 0; i < p->count; i = group_end(p, i, fan_in))
+        shape[0]++;
+    sums = graph_variable(g, ELEM_F32, 2, shape, name);
     for (size_t i = 0, k; i < p->count && s == EMU_OK; i = k) {
         struct tensor out = tensor_index(g, sums, (uint32_t)next.count);
 
-        for (k = i + 1; k < p->count && k < i + fan_in && p->at[k].unit == p->at[i].unit;)
-            k++;
+        k = group_end(p, i, fan_in);
         for (uint32_t c = 0, tile; c < NN_ATOM; c += columns) {
             struct tensor part = tensor_slice(g, out, 0, c, c + columns);
             uint32_t v;
@@ -116,9 +128,6 @@ static enum emu_status add_groups(struct nn *nn, struct pool_parts *p, uint32_t 
         }
         s = VEC_PUSH(&next, (struct pool_part){ out, p->at[i].unit, p->at[i].tile });
     }
-    /* Fewer sums are left than were made room for: the others lie anywhere. */
-    if (next.count < p->count)
-        graph_map(g, tensor_slice(g, sums, 0, (uint32_t)next.count, shape[0]), p->at[0].tile);
     VEC_FREE(p);
     *p = next;
     return s;

@@ -26,6 +26,7 @@ struct placer {
     size_t *item_first, *pair_first; /* by tile */
     uint32_t *object;                /* in the order of tiles, then of numbers */
     uint32_t *place_in_tile;         /* by object: its number in the list of its tile */
+    uint8_t *near;                   /* by object */
     struct place_item *item;
     struct object_pair *pair;
     struct tile_key *key; /* sorted: equal tiles stand together, the lowest first */
@@ -47,6 +48,32 @@ static void add_up(size_t *first, uint32_t tiles)
         first[t] += first[t - 1];
 }
 
+/* What only codelets and the host touch may lie anywhere. */
+static int is_anywhere(uint8_t category)
+{
+    return category == CATEGORY_VARIABLE || category == CATEGORY_CONSTANT ||
+           category == CATEGORY_WORK_LIST || category == CATEGORY_MESSAGE_BUFFER ||
+           category == CATEGORY_REARRANGEMENT;
+}
+
+void place_mark_near(const struct lowered *l, uint8_t *near)
+{
+    const struct arch *a = graph_arch(l->graph);
+
+    if ((uint64_t)a->mem_base + a->mem_bytes <= PLACE_REACH)
+        return;
+    for (size_t i = 0; i < l->object.count; i++)
+        near[i] = !is_anywhere(l->object.at[i].category);
+    for (size_t i = 0; i < l->transfer.count; i++)
+        near[l->transfer.at[i].object] = 1;
+    for (size_t i = 0; i < l->transfer_dest.count; i++)
+        near[l->transfer_dest.at[i].object] = 1;
+    for (size_t i = 0; i < l->host_request.count; i++)
+        near[l->host_request.at[i].object] = 1;
+    for (size_t i = 0; i < l->predicate.count; i++)
+        near[l->predicate.at[i]] = 1;
+}
+
 static void list_items(struct placer *p)
 {
     const struct lowered *l = p->l;
@@ -59,8 +86,8 @@ static void list_items(struct placer *p)
         size_t at = --p->item_first[tile_of(p, (uint32_t)i)];
 
         p->object[at] = (uint32_t)i;
-        p->item[at] =
-            (struct place_item){ o->bytes, o->live, o->align, o->region, o->region != ANY };
+        p->item[at] = (struct place_item){ o->bytes, o->live, o->align, o->region, 0 };
+        p->item[at].limits = (o->region != ANY ? ITEM_CONSTRAINED : 0) | (p->near[i] ? ITEM_NEAR : 0);
     }
     for (uint32_t t = 0; t < p->tiles; t++)
         for (size_t k = p->item_first[t]; k < p->item_first[t + 1]; k++)
@@ -80,8 +107,8 @@ static void list_pairs(struct placer *p)
         uint32_t a = p->place_in_tile[x.a], b = p->place_in_tile[x.b];
 
         p->pair[--p->pair_first[t]] = (struct object_pair){ a, b };
-        p->item[p->item_first[t] + a].constrained = 1;
-        p->item[p->item_first[t] + b].constrained = 1;
+        p->item[p->item_first[t] + a].limits |= ITEM_CONSTRAINED;
+        p->item[p->item_first[t] + b].limits |= ITEM_CONSTRAINED;
     }
 }
 
@@ -197,12 +224,13 @@ static enum emu_status placer_init(struct placer *p)
     p->pair_first = emu_alloc(p->tiles + 2, sizeof(*p->pair_first));
     p->object = emu_alloc(objects + 1, sizeof(*p->object));
     p->place_in_tile = emu_alloc(objects + 1, sizeof(*p->place_in_tile));
+    p->near = emu_alloc(objects + 1, sizeof(*p->near));
     p->item = emu_alloc(objects + 1, sizeof(*p->item));
     p->pair = emu_alloc(l->apart.count + 1, sizeof(*p->pair));
     p->key = emu_alloc(p->tiles + 1, sizeof(*p->key));
     p->group = emu_alloc(p->tiles + 1, sizeof(*p->group));
-    if (!p->item_first || !p->pair_first || !p->object || !p->place_in_tile || !p->item ||
-        !p->pair || !p->key || !p->group)
+    if (!p->item_first || !p->pair_first || !p->object || !p->place_in_tile || !p->near ||
+        !p->item || !p->pair || !p->key || !p->group)
         return FAIL(NO_MEMORY, "placement of %zu objects", objects);
     return live_table_init(&p->live, l, p->threads);
 }
@@ -213,6 +241,7 @@ static void placer_free(struct placer *p)
     emu_free(p->pair_first);
     emu_free(p->object);
     emu_free(p->place_in_tile);
+    emu_free(p->near);
     emu_free(p->item);
     emu_free(p->pair);
     emu_free(p->key);
@@ -236,6 +265,7 @@ enum emu_status place_objects(struct lowered *l, const uint32_t *code_bytes, uns
     p.threads = (int)(threads && threads < cores ? threads : cores);
     s = placer_init(&p);
     if (s == EMU_OK) {
+        place_mark_near(l, p.near);
         list_items(&p);
         list_pairs(&p);
         find_groups(&p);

@@ -21,7 +21,7 @@ struct trial {
     const struct place_job *job;
     struct place_scratch *w;
     int down;
-    uint64_t base, code_end, region1, top; /* addresses */
+    uint64_t base, code_end, region1, reach, top; /* addresses */
     uint32_t count;                        /* of w->placed */
 };
 
@@ -139,7 +139,9 @@ static int place_item(struct trial *t, uint32_t item)
     enum field_region r = t->job->item[item].region;
     uint64_t from = t->code_end, to = t->down ? t->top : FAR_AWAY, c;
 
-    if (r == REGION0)
+    if (t->job->item[item].limits & ITEM_NEAR)
+        to = t->reach;
+    if (r == REGION0 && to > t->region1)
         to = t->region1;
     if (r == REGION1 && from < t->region1)
         from = t->region1;
@@ -149,7 +151,7 @@ static int place_item(struct trial *t, uint32_t item)
         c = find_place(t, item, t->top - to, t->top - from);
     } else {
         c = find_place(t, item, from, to);
-        if (c == NOWHERE) /* region 0 is full; anywhere behind the memory says so */
+        if (c == NOWHERE) /* no room where it must be; anywhere behind the memory says so */
             c = find_place(t, item, t->top > from ? t->top : from, FAR_AWAY);
     }
     if (c == NOWHERE)
@@ -179,7 +181,7 @@ static uint64_t key_of(const struct place_job *job, unsigned order, const struct
         key |= (uint64_t)(it->live != LIVE_ALWAYS) << 32;
     if (order == ORDER_TIME)
         key |= (it->live == LIVE_ALWAYS ? 0 : (first & 0x3fffffff) + 1) << 32;
-    return key | (uint64_t)!it->constrained << 63;
+    return key | (uint64_t)!(it->limits & ITEM_CONSTRAINED) << 63;
 }
 
 static void sort_items(const struct place_job *job, unsigned order, struct order_key *out)
@@ -200,6 +202,7 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
                        .base = a->mem_base,
                        .code_end = (uint64_t)a->mem_base + job->code_bytes,
                        .region1 = (uint64_t)a->mem_base + a->region0_bytes,
+                       .reach = PLACE_REACH,
                        .top = (uint64_t)a->mem_base + a->mem_bytes };
     uint64_t end = t.code_end;
 

@@ -10,8 +10,12 @@
 struct place_item {
     uint32_t bytes, live;
     uint16_t align;
-    uint8_t region;      /* enum field_region */
-    uint8_t constrained; /* to a region, or apart from another one */
+    uint8_t region; /* enum field_region */
+    uint8_t limits; /* ITEM_... */
+};
+enum {
+    ITEM_CONSTRAINED = 1, /* to a region, or apart from another one */
+    ITEM_NEAR = 2         /* below PLACE_REACH */
 };
 
 /* Everything the placement of a tile depends on. Numbers of items are places in its list. */

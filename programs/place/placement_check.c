@@ -17,6 +17,7 @@ struct checker {
     const struct arch *arch;
     size_t *first;            /* by tile, and one more: in at */
     struct placed_object *at; /* in the order of tiles, then of addresses */
+    uint8_t *near;            /* by object */
 };
 
 static int compare_placed(const void *x, const void *y)
@@ -79,6 +80,8 @@ static enum emu_status check_object(const struct checker *c, uint32_t t,
         return refuse(c, x->object, "not in region 0");
     if (o->region == REGION1 && x->begin < region1)
         return refuse(c, x->object, "not in region 1");
+    if (c->near[x->object] && x->end > PLACE_REACH && tile_fits(c, t))
+        return refuse(c, x->object, "beyond the addresses that instructions can name");
     return EMU_OK;
 }
 
@@ -169,8 +172,13 @@ enum emu_status placement_check(const struct lowered *l, const struct placement 
         return FAIL(BAD_PROGRAM, "placement of %u tiles for %u", p->tiles, l->used_tiles);
     c.first = emu_alloc((size_t)l->used_tiles + 2, sizeof(*c.first));
     c.at = emu_alloc(l->object.count + 1, sizeof(*c.at));
-    s = c.first && c.at ? check_all(&c) : FAIL(NO_MEMORY, "proof of %zu objects", l->object.count);
+    c.near = emu_alloc(l->object.count + 1, sizeof(*c.near));
+    if (c.near)
+        place_mark_near(l, c.near);
+    s = c.first && c.at && c.near ? check_all(&c)
+                                  : FAIL(NO_MEMORY, "proof of %zu objects", l->object.count);
     emu_free(c.first);
     emu_free(c.at);
+    emu_free(c.near);
     return s;
 }

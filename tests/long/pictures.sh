@@ -6,7 +6,7 @@
 #
 #   NETWORKS    default "efficientnet-b4 efficientnet-b4-g16"
 #   RESOLUTION  default: the network's own
-#   BATCH       pictures of one run, which divides 20 (default 4)
+#   BATCH       pictures of one run, which divides 20 (default 4: the process takes 1.8 GB for B4, 4.4 GB for G16)
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 networks=${NETWORKS:-efficientnet-b4 efficientnet-b4-g16} batch=${BATCH:-4}

@@ -385,6 +385,59 @@ static void test_check_finds_violations(void **state)
     }
 }
 
+/* ---- memory that instructions cannot name ---- */
+
+/* A tile with twice the memory: the upper part is out of reach of sends. Objects of `bytes` each,
+ * of which the first `exchanged` are sent or received and one is a vertex state. */
+static void far_objects(struct place_rig *r, uint32_t objects, uint32_t exchanged, uint32_t bytes)
+{
+    rig_init(r, "mk2", 1, 4, 1);
+    OK(arch_set(&r->graph->arch, "mem_bytes=1277952"));
+    OK(arch_set(&r->graph->arch, "region0_bytes=425984"));
+    for (uint32_t i = 0; i < objects; i++)
+        rig_object(r, 0, bytes, LIVE_ALWAYS, "x");
+    for (uint32_t i = 0; i + 1 < exchanged; i += 2) {
+        uint32_t first = (uint32_t)r->l.transfer_dest.count;
+
+        OK(VEC_PUSH(&r->l.transfer_dest, (struct transfer_dest){ i + 1, 0 }));
+        OK(VEC_PUSH(&r->l.transfer, (struct transfer){ i, 0, 4, first, 1 }));
+    }
+    r->l.object.at[objects - 1].category = CATEGORY_VERTEX_STATE;
+}
+
+static void test_out_of_reach(void **state)
+{
+    enum { OBJECTS = 60, EXCHANGED = 20 };
+    uint32_t code[1] = { 30000 }, above = 0;
+    struct placement p;
+    struct place_rig r;
+
+    (void)state;
+    far_objects(&r, OBJECTS, EXCHANGED, 20000);
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    assert_true(p.fits);
+    for (uint32_t i = 0; i < OBJECTS; i++) {
+        const struct object *o = &r.l.object.at[i];
+        int beyond = o->addr + o->bytes > PLACE_REACH;
+
+        assert_false(beyond && (i < EXCHANGED || i + 1 == OBJECTS));
+        above += (uint32_t)beyond;
+    }
+    assert_true(above > 20); /* the rest takes the upper memory first */
+    r.l.object.at[0].addr = PLACE_REACH;
+    assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+    placement_free(&p);
+    rig_free(&r);
+    /* There is memory, but not where it would have to be. */
+    far_objects(&r, OBJECTS, OBJECTS, 16000);
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    assert_false(p.fits);
+    placement_free(&p);
+    rig_free(&r);
+}
+
 /* ---- out of memory ---- */
 
 /* The need of a tile is what it takes: in a memory of that size everything fits. */
@@ -504,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_apart),
         cmocka_unit_test(test_threads_and_equal_tiles),
         cmocka_unit_test(test_check_finds_violations),
+        cmocka_unit_test(test_out_of_reach),
         cmocka_unit_test(test_need_is_enough),
         cmocka_unit_test(test_code_too_long),
         cmocka_unit_test(test_enormous),
