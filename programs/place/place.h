@@ -9,8 +9,8 @@
 
 #include "programs/lower/lowered.h"
 
-/* send, the pointer field of receives and setzi hold addresses of 20 bits. Where the memory of a tile
- * ends above, what they name lies below: everything that is exchanged, states, predicates. */
+/* send, the pointer field of receives and setzi hold addresses of 20 bits. Where the memory of a
+ * tile ends above, what they name lies below: everything that is exchanged, states, predicates. */
 enum { PLACE_REACH = 1 << 20 };
 /* near[object] becomes 1 for those. near: [objects], zeros. */
 void place_mark_near(const struct lowered *l, uint8_t *near);

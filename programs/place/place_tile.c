@@ -22,7 +22,7 @@ struct trial {
     struct place_scratch *w;
     int down;
     uint64_t base, code_end, region1, reach, top; /* addresses */
-    uint32_t count;                        /* of w->placed */
+    uint32_t count;                               /* of w->placed */
 };
 
 /* ---- blocks of elements ---- */
@@ -181,7 +181,7 @@ static uint64_t key_of(const struct place_job *job, unsigned order, const struct
         key |= (uint64_t)(it->live != LIVE_ALWAYS) << 32;
     if (order == ORDER_TIME)
         key |= (it->live == LIVE_ALWAYS ? 0 : (first & 0x3fffffff) + 1) << 32;
-    return key | (uint64_t)!(it->limits & ITEM_CONSTRAINED) << 63;
+    return key | (uint64_t)((it->limits & ITEM_CONSTRAINED) == 0) << 63;
 }
 
 static void sort_items(const struct place_job *job, unsigned order, struct order_key *out)

@@ -55,10 +55,6 @@ static enum emu_status check_shape(const struct conv_shape *s)
                     "a convolution in groups of %u to %u channels: expected 1 to 1, or "
                     "multiples of %d",
                     in, out, ATOM);
-    if (s->groups > 1 && in == 1 && ((s->kernel != 3 && s->kernel != 5) || s->stride > 2))
-        return FAIL(USAGE,
-                    "a depthwise convolution with kernel %u, stride %u: expected 3 or 5, 1 or 2",
-                    s->kernel, s->stride);
     return EMU_OK;
 }
 
@@ -291,6 +287,10 @@ enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint
     memset(out, 0, sizeof(*out));
     TRY(begin(a, s, first_tile, tiles, &p));
     p.method = method_of(s);
+    if (p.method == CONV_DEPTHWISE && ((s->kernel != 3 && s->kernel != 5) || s->stride > 2))
+        return FAIL(USAGE,
+                    "a depthwise convolution with kernel %u, stride %u: expected 3 or 5, 1 or 2",
+                    s->kernel, s->stride);
     search_all(&search, &p);
     return EMU_OK;
 }
@@ -331,6 +331,10 @@ enum emu_status plan_conv_choice(const struct arch *a, const struct conv_shape *
     memset(out, 0, sizeof(*out));
     TRY(begin(a, s, first_tile, tiles, &p));
     p.method = method_of(s);
+    if (p.method == CONV_DEPTHWISE && ((s->kernel != 3 && s->kernel != 5) || s->stride > 2))
+        return FAIL(USAGE,
+                    "a depthwise convolution with kernel %u, stride %u: expected 3 or 5, 1 or 2",
+                    s->kernel, s->stride);
     search_all(&search, &p);
     if (search.status != EMU_OK) {
         VEC_FREE(&search.all);
