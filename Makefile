@@ -93,7 +93,7 @@ check-input: $(B)/superstep ## bad command lines, files and machines: one clear 
 set-lab-expect: $(B)/superstep ## write today's cycles and digests into tests/programs/lab.expect
 	$(Q)tests/run_lab_programs.sh --set-expect $(B)/superstep tests/programs/lab.expect
 
-check-long: check ## the long tests: sanitizers, compilers and levels, PopLibs sources (SUPERSTEP_POPLIBS)
+check-long: check ## all of tests/long (tests/README.md): networks at full size, sanitizers, compilers, PopLibs sources
 	$(Q)for t in tests/long/*.sh; do echo "== $$t"; $$t || exit 1; done
 
 bench-codelets: $(O)/bench/bench_codelets ## cycles and bytes of every codelet

@@ -234,6 +234,5 @@ int stream_options_parse(int argc, char **argv, struct stream_request *q)
     q->model.seed = 1;
     q->stream.prefetch = (struct prefetch_options){ IO_TILES, PREFETCH };
     q->stream.compile.progress = stderr;
-    argp_err_exit_status = EXIT_BAD;
-    return argp_parse(&parser, argc, argv, 0, NULL, q) != 0;
+    return command_line_parse(&parser, argc, argv, q) != 0;
 }
