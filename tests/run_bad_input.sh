@@ -72,6 +72,12 @@ refuse "--compare-layers needs" compile -q efficientnet-b0 -o "$tmp/a" --compare
 refuse "either --weights or --seed" $net --weights "$tmp/a" --seed 1
 refuse "neither a built-in machine" $net --machine nosuch
 
+stream="stream -q efficientnet-b0 --resolution 32 --no-calibration --set tiles=128"
+refuse "--input-type is u8, f16 or f32" $stream --input-type u4 models/pictures
+refuse "unrecognized option '--nosuch'" $stream --nosuch
+refuse "--resume goes on with results" $stream --resume models/pictures
+refuse "results are CSV or JSON lines" $stream -o "$tmp/a.txt" models/pictures
+
 # ---- numbers
 
 for option in --batch --resolution; do
@@ -88,6 +94,9 @@ done
 for number in 0 -1 1.01 nan inf 1e x ''; do
     refuse "'$number' is not a number above 0 and at most 1" $net --memory-proportion "$number"
 done
+refuse "'0' is not a number above 0 and at most 1" $net --parameter-memory 0
+refuse "'9' is not a number from 0 to 8" $stream --prefetch 9 models/pictures
+refuse "5000 IO tiles" $stream --io-tiles 5000 models/pictures
 refuse "resolution: expected 8 to 4096, got 7" $net --resolution 7
 refuse "'0' is not a number from 1" models resnet-50 --classes 0
 refuse "--set tiles: expected an integer from 1" $net --set tiles=0
@@ -145,7 +154,7 @@ fi
 
 # ---- files to write
 
-for option in --output --digests --write-weights; do
+for option in --output --digests --write-weights --chart; do
     refuse "dir: Is a directory" $net $option "$tmp/dir"
     refuse "No such file or directory" $net $option "$tmp/nosuch/file"
 done

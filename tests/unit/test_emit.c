@@ -625,8 +625,9 @@ static void test_refusals(void **state)
     rig_new(&r, "toy4", 1, 1, 4);
     rig_op(&r, OP_CALLS, 1, "nothing");
     rig_function(&r, "main");
-    r.g.arch.mem_bytes = 0xc0000;
-    expect_failure(&r, EMU_BAD_MACHINE, "memory up to 0x10c000, expected at most 0x100000");
+    r.g.arch.mem_bytes = 0x180000;
+    r.g.arch.region0_bytes = 0xc0000;
+    expect_failure(&r, EMU_BAD_MACHINE, "code up to 0x10c000, expected at most 0x100000");
 
     rig_new(&r, "toy4", 1, 1, 4);
     rig_op(&r, OP_CALLS, 1, "nothing");
