@@ -72,6 +72,9 @@ struct tensor graph_constant_repeated(struct graph *g, enum elem e, unsigned ran
 void graph_set_initial(struct graph *g, struct tensor t, const void *data);
 /* The host may write the variable before and read it after a run: alive all the time. */
 void graph_keep(struct graph *g, struct tensor t);
+/* The host writes the variable before every run, and cannot read it: alive from the start of the
+ * program to its last use, so that its memory serves others then. */
+void graph_input(struct graph *g, struct tensor t);
 
 /* ---- views ---- */
 
@@ -288,7 +291,8 @@ struct session;
 enum emu_status session_new(const struct compiled *c, const struct session_options *o,
                             struct session **out) EMU_MUST_CHECK;
 void session_free(struct session *s);
-/* Whole contents of a kept or initialised tensor view, in its order. Before or after a run. */
+/* Whole contents of a kept or initialised tensor view, or of an input, in its order. Before or after
+ * a run; inputs before every run. */
 enum emu_status session_write(struct session *s, struct tensor t, const void *data) EMU_MUST_CHECK;
 enum emu_status session_read(struct session *s, struct tensor t, void *data) EMU_MUST_CHECK;
 /* As interpreter_feed and _output. */

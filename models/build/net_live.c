@@ -59,7 +59,7 @@ static void store(struct walk *w, uint32_t first, uint32_t last)
         at = w->where[l->input[0]];
     else
         w->stored[first].bytes = stored_bytes(w->n, l);
-    w->stored[at].kept |= l->op == LAYER_INPUT || is_kept(w, first, last);
+    w->stored[at].kept |= is_kept(w, first, last);
     for (uint32_t i = first; i <= last; i++) {
         w->where[i] = at;
         for (int k = 0; k < 2; k++) {

@@ -338,6 +338,19 @@ void graph_keep(struct graph *g, struct tensor t)
         view_vars(g, t.view, keep_var, g);
 }
 
+static void input_var(void *ctx, uint32_t var)
+{
+    struct graph *g = ctx;
+
+    g->variable.at[var].input = 1;
+}
+
+void graph_input(struct graph *g, struct tensor t)
+{
+    if (graph_has_view(g, t, "graph_input"))
+        view_vars(g, t.view, input_var, g);
+}
+
 /* ---- streams ---- */
 
 uint32_t graph_stream(struct graph *g, enum stream_way way, enum elem e, uint64_t elements,

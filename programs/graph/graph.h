@@ -27,7 +27,7 @@ struct variable {
     uint64_t elements;
     const void *initial;       /* initial_elements x bytes; NULL: undefined */
     uint64_t initial_elements; /* of one copy; the contents are as many of it as make elements */
-    uint8_t constant, kept;
+    uint8_t constant, kept, input;
     struct tensor whole;
     /* The mapping: sorted, disjoint, without gaps, neighbours differ in tile. What was mapped last
      * counts. variable_map() brings it into this form. */

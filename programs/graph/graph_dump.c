@@ -126,6 +126,8 @@ static void dump_variable(const struct graph *g, uint32_t var, FILE *f)
             elem_name(v->elem), shape_text(v->rank, v->shape).text);
     if (v->kept)
         fprintf(f, " kept");
+    if (v->input)
+        fprintf(f, " input");
     if (v->initial)
         fprintf(f, " contents %016" PRIx64,
                 hash64(v->initial, v->initial_elements * elem_bytes(v->elem)));

@@ -158,6 +158,7 @@ void flow_free(struct flow *f)
 void flow_clear(struct flow *f)
 {
     memset(f->read, 0, 3 * (f->ops + (size_t)1) * sizeof(*f->read));
+    f->host = 0;
 }
 
 /* ---- solving ---- */
@@ -182,7 +183,8 @@ static uint64_t solve_backward(struct flow *f, const struct flow_function *fn, u
             uint64_t in = f->read[p] | (out & ~f->kill[p]);
 
             if (f->op[p].kind == OP_CALL)
-                in = f->function[f->op[p].n].need | (out & ~f->function[f->op[p].n].replace);
+                in = f->read[p] | f->function[f->op[p].n].need |
+                     (out & ~f->function[f->op[p].n].replace);
             again |= in != f->in[p];
             f->in[p] = in;
             f->out[p] = out;
@@ -233,8 +235,10 @@ static void sum_up(struct flow *f, struct flow_function *fn)
 
 void flow_solve(struct flow *f)
 {
+    f->read[f->function[0].first] |= f->host; /* in use there even if nobody ever reads it */
     for (uint32_t i = 0; i < f->functions; i++)
         sum_up(f, &f->function[f->order[i]]);
+    f->function[0].entry = f->host;
     for (uint32_t i = f->functions; i-- > 0;) {
         struct flow_function *fn = &f->function[f->order[i]];
 
@@ -252,7 +256,7 @@ void flow_solve(struct flow *f)
 uint64_t flow_used(const struct flow *f, uint32_t op)
 {
     if (f->op[op].kind == OP_CALL) /* what goes in or comes out is in use, too */
-        return (f->in[op] & f->before[op]) |
+        return f->read[op] | (f->in[op] & f->before[op]) |
                (f->out[op] & (f->before[op] | f->function[f->op[op].n].write));
     return f->read[op] | f->write[op] | (f->in[op] & f->out[op] & f->before[op]);
 }

@@ -25,12 +25,13 @@ struct flow {
     uint32_t *order; /* functions, callers behind what they call */
     /* Of every operation. The caller sets read, write, kill before flow_solve(). */
     uint64_t *read, *write, *kill;
+    uint64_t host;               /* written by the host before the program; also set by the caller */
     uint64_t *in, *out, *before; /* needed before and behind it; written before it */
 };
 
 enum emu_status flow_init(struct flow *f, const struct lowered *l) EMU_MUST_CHECK;
 void flow_free(struct flow *f);
-void flow_clear(struct flow *f); /* read, write, kill */
+void flow_clear(struct flow *f); /* read, write, kill, host */
 void flow_solve(struct flow *f);
 
 /* Sets whose objects are in use during an operation. */

@@ -25,7 +25,7 @@ struct life_work {
     uint32_t *occurs;        /* occurrences by step */
     size_t *use_first;       /* of every object: in `use` */
     uint64_t *use;           /* codes by object, ascending */
-    uint32_t *class_of;      /* of every object with LIFE_FLOW */
+    uint32_t *class_of;      /* of every object that flows */
     VEC(uint32_t) class;     /* an object of each class */
     struct range_vec range[BATCH];
     uint32_t *open; /* of every set of a batch: where it began to live; LOWERED_NONE */
@@ -151,6 +151,11 @@ static enum emu_status set_temporaries(struct life_work *x)
 
 /* ---- classes ---- */
 
+static int flows(const struct object_note *o)
+{
+    return o->life == LIFE_FLOW || o->life == LIFE_INPUT;
+}
+
 static enum emu_status sort_uses(struct life_work *x)
 {
     const struct lowering *w = x->w;
@@ -185,13 +190,14 @@ static enum emu_status find_class(struct life_work *x, struct index_table *t, ui
 {
     size_t n = uses_of(x, object);
     const uint64_t *use = x->use + x->use_first[object];
-    uint64_t hash = hash64(use, n * sizeof(*use));
+    unsigned life = x->w->note.at[object].life;
+    uint64_t hash = hash64(use, n * sizeof(*use)) + life;
     uint32_t probe = 0, i;
 
     while (index_table_next(t, hash, &probe, &i)) {
         uint32_t other = x->class.at[i];
 
-        if (uses_of(x, other) == n &&
+        if (x->w->note.at[other].life == life && uses_of(x, other) == n &&
             !memcmp(x->use + x->use_first[other], use, n * sizeof(*use))) {
             x->class_of[object] = i;
             return EMU_OK;
@@ -211,7 +217,7 @@ static enum emu_status find_classes(struct life_work *x)
     if (!x->class_of)
         return FAIL(NO_MEMORY, "classes of %zu objects", x->w->note.count);
     for (size_t i = 0; i < x->w->note.count && s == EMU_OK; i++) {
-        if (x->w->note.at[i].life == LIFE_FLOW)
+        if (flows(&x->w->note.at[i]))
             s = find_class(x, &t, (uint32_t)i);
     }
     index_table_free(&t);
@@ -222,6 +228,7 @@ static enum emu_status find_classes(struct life_work *x)
 
 static void enter_uses(const struct life_work *x, struct flow *f, uint32_t object, uint64_t bit)
 {
+    f->host |= x->w->note.at[object].life == LIFE_INPUT ? bit : 0;
     for (size_t i = x->use_first[object]; i < x->use_first[object + 1]; i++) {
         uint32_t step = (uint32_t)(x->use[i] >> 16), phase = x->use[i] >> 8 & 0xff;
 
@@ -289,7 +296,7 @@ static enum emu_status set_flowing(struct life_work *x)
     s = solve_classes(x, &f);
     flow_free(&f);
     for (size_t i = 0; i < x->w->note.count && s == EMU_OK; i++) {
-        if (x->w->note.at[i].life == LIFE_FLOW)
+        if (flows(&x->w->note.at[i]))
             x->w->l->object.at[i].live = x->class.at[x->class_of[i]];
     }
     return s;

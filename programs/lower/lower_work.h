@@ -49,8 +49,8 @@ struct step {
     uint32_t first_use, uses; /* in lowering.use */
 };
 
-/* How the live set of an object is found. */
-enum life { LIFE_ALWAYS, LIFE_FLOW, LIFE_STEP };
+/* How the live set of an object is found; INPUT: as FLOW, but the host has written it before. */
+enum life { LIFE_ALWAYS, LIFE_FLOW, LIFE_INPUT, LIFE_STEP };
 
 struct object_note {
     uint32_t data_bytes; /* without the padding behind */
@@ -58,7 +58,7 @@ struct object_note {
     uint8_t life, first, last;
 };
 
-/* Something a step does to bytes of an object with LIFE_FLOW. */
+/* Something a step does to bytes of an object with LIFE_FLOW or LIFE_INPUT. */
 struct access {
     uint32_t object, begin, end;
     uint8_t phase, write;

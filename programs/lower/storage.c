@@ -50,6 +50,13 @@ enum emu_status object_add_word(struct lowering *w, uint32_t object, uint32_t va
 
 /* ---- of a variable ---- */
 
+static enum life life_of(const struct variable *v)
+{
+    if (v->constant || v->kept || v->initial)
+        return LIFE_ALWAYS;
+    return v->input ? LIFE_INPUT : LIFE_FLOW;
+}
+
 /* The object of a variable on a tile: made at its first run, grown with the others. */
 static enum emu_status add_run(struct lowering *w, const struct variable *v, uint32_t owner,
                                const struct map_run *m)
@@ -73,8 +80,7 @@ static enum emu_status add_run(struct lowering *w, const struct variable *v, uin
                               .owner = owner };
 
         w->tile_mark[m->tile] = w->mark;
-        TRY(object_add(w, &new, v->constant || v->kept || v->initial ? LIFE_ALWAYS : LIFE_FLOW,
-                       &w->tile_value[m->tile]));
+        TRY(object_add(w, &new, life_of(v), &w->tile_value[m->tile]));
     }
     o = lower_object(w, w->tile_value[m->tile]);
     w->note.at[w->tile_value[m->tile]].data_bytes = (uint32_t)(fill + bytes);

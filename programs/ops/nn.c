@@ -60,7 +60,7 @@ struct feature op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, con
     struct feature f = { graph_variable(nn->g, ELEM_F16, 4, shape, name), n, 3, h, w };
 
     graph_map_linear(nn->g, f.t, 64, 64, 0, graph_compute_tiles(nn->g));
-    graph_keep(nn->g, f.t);
+    graph_input(nn->g, f.t);
     return f;
 }
 

@@ -34,7 +34,7 @@ struct feature {
 };
 
 /* A variable for pictures of 3 or 4 channels, [n][h][w][4]: what op_conv() takes as a first layer.
- * Linear over all tiles, kept. */
+ * Linear over all tiles; an input: written before every run. */
 struct feature op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, const char *name);
 
 /* How pictures come: three colours of a type. Of u8, x scale + shift is made of each colour. */

@@ -38,7 +38,8 @@ enum emu_status session_new(const struct compiled *c, const struct session_optio
     if (!s)
         return FAIL(NO_MEMORY, "a session");
     s->c = c;
-    status = run_new(c->image, &ro, &s->run);
+    s->written = emu_alloc(c->graph->variable.count + 1, 1);
+    status = s->written ? run_new(c->image, &ro, &s->run) : FAIL(NO_MEMORY, "a session");
     if (status == EMU_OK)
         status = session_open_streams(s);
     if (status != EMU_OK) {
@@ -55,6 +56,7 @@ void session_free(struct session *s)
         return;
     run_free(s->run);
     session_close_streams(s);
+    emu_free(s->written);
     emu_free(s);
 }
 
@@ -105,6 +107,7 @@ static enum emu_status move_run(void *ctx, const struct view_run *run)
     uint64_t at = run->offset, end = run->offset + run->elements;
     unsigned size = elem_bytes(v->elem);
 
+    x->s->written[run->var] |= x->write != 0;
     while (at < end) {
         const struct storage_run *r = find_storage(l, run->var, at);
         uint64_t stop;
@@ -140,6 +143,21 @@ enum emu_status session_read(struct session *s, struct tensor t, void *data)
 
 /* ---- runs ---- */
 
+/* What is left of an input by an earlier run is of no use. */
+static enum emu_status check_inputs(struct session *s)
+{
+    const struct graph *g = s->c->graph;
+
+    for (uint32_t i = 0; i < g->variable.count; i++) {
+        const struct variable *v = &g->variable.at[i];
+
+        if (v->input && !v->kept && !v->initial && !s->written[i])
+            return FAIL(USAGE, "run %" PRIu64 ": input %s was not written", s->runs, v->name);
+        s->written[i] = 0;
+    }
+    return EMU_OK;
+}
+
 enum emu_status session_run(struct session *s)
 {
     struct run *r = s->run;
@@ -147,6 +165,7 @@ enum emu_status session_run(struct session *s)
 
     if (s->stopped)
         return FAIL(FAULT, "run %" PRIu64 ": the machine has stopped before", s->runs);
+    TRY(check_inputs(s));
     r->options.runs = s->runs;
     TRY(run_execute(r));
     if (r->stop == MACHINE_HOST) {

@@ -25,6 +25,7 @@ struct session {
     const struct compiled *c;      /* borrowed */
     struct run *run;               /* owned */
     struct session_stream *stream; /* owned, by number in the graph */
+    uint8_t *written; /* of every variable: since the last run; owned */
     uint64_t runs;
     int stopped; /* by a fault, or for another reason that allows no further run */
 };

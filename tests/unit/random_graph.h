@@ -35,7 +35,7 @@ struct rg_variable {
     struct tensor t;
     enum elem elem;
     uint32_t elements;
-    uint8_t kept, constant, initial;
+    uint8_t kept, constant, initial, input;
     uint8_t reserved; /* steers a loop: not to be written */
     uint8_t group;
     uint8_t *have, *now; /* of each element: has a value */
@@ -390,7 +390,7 @@ static inline struct rg_variable *rg_track(struct random_graph *r, struct tensor
     return v;
 }
 
-enum rg_kind { RG_PLAIN, RG_KEPT, RG_INITIAL, RG_CONSTANT };
+enum rg_kind { RG_PLAIN, RG_INPUT, RG_KEPT, RG_INITIAL, RG_CONSTANT };
 
 static inline struct rg_variable *rg_variable(struct random_graph *r, enum elem e, unsigned rank,
                                               const uint32_t *shape, enum rg_kind kind)
@@ -415,10 +415,13 @@ static inline struct rg_variable *rg_variable(struct random_graph *r, enum elem 
     if (kind == RG_KEPT || (kind == RG_INITIAL && rg_chance(r, 50)))
         graph_keep(r->g, t);
     emu_free(data);
+    if (kind == RG_INPUT)
+        graph_input(r->g, t);
     v = rg_track(r, t, kind != RG_PLAIN);
     v->constant = kind == RG_CONSTANT;
     v->initial = kind == RG_INITIAL;
     v->kept = kind == RG_KEPT;
+    v->input = kind == RG_INPUT;
     v->group = rg_group_of(r, v);
     return v;
 }
@@ -444,7 +447,8 @@ static inline void rg_variables(struct random_graph *r, uint32_t most)
         rg_shape(r, rg_chance(r, 25) ? most : 60 + most / 16, &rank, shape);
         pick = rg_below(r, 10);
         rg_variable(r, e, rank, shape,
-                    pick < 4   ? RG_PLAIN
+                    pick < 3   ? RG_PLAIN
+                    : pick < 5 ? RG_INPUT
                     : pick < 7 ? RG_KEPT
                     : pick < 9 ? RG_INITIAL
                                : RG_CONSTANT);

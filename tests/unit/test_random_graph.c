@@ -73,12 +73,15 @@ static int is_kept(const struct random_graph *r, unsigned i)
     return r->var[i].kept || r->var[i].initial;
 }
 
-/* Kept variables have values before the first run; later the host changes some of them. */
+/* Inputs have values before every run, kept variables before the first one; later the host changes
+ * some of them. */
 static enum outcome write_variables(struct trial *t)
 {
     for (unsigned i = 0; i < t->r->vars; i++) {
         struct tensor x = t->r->var[i].t;
 
+        if (t->r->var[i].input && write_both(t, x) != SAME)
+            return DIFFERS;
         if (!is_kept(t->r, i) || (t->runs && rg_chance(t->r, 60)))
             continue;
         if (t->runs)
@@ -249,14 +252,35 @@ static int segments_equal(const struct image *a, const struct image *b, size_t t
     return 1;
 }
 
-/* Cycles and digest of a run in which nobody wrote anything before. */
-static enum emu_status run_empty(const struct compiled *c, unsigned threads, uint64_t *cycles,
+/* Inputs are zero. */
+static enum emu_status clear_inputs(const struct random_graph *r, struct session *s)
+{
+    for (unsigned i = 0; i < r->vars; i++) {
+        struct tensor x = r->var[i].t;
+        enum emu_status status;
+        void *zero;
+
+        if (!r->var[i].input)
+            continue;
+        zero = emu_alloc(tensor_elements(r->g, x), elem_bytes(tensor_elem(r->g, x)));
+        assert_non_null(zero);
+        status = session_write(s, x, zero);
+        emu_free(zero);
+        TRY(status);
+    }
+    return EMU_OK;
+}
+
+/* Cycles and digest of a run in which nobody wrote anything else before. */
+static enum emu_status run_empty(const struct random_graph *r, const struct compiled *c, unsigned threads, uint64_t *cycles,
                                  struct hash128 *digest)
 {
     const struct session_options so = { .threads = threads };
     struct session *s;
     enum emu_status status = session_new(c, &so, &s);
 
+    if (status == EMU_OK)
+        status = clear_inputs(r, s);
     if (status == EMU_OK)
         status = session_run(s);
     if (status == EMU_OK) {
@@ -276,8 +300,8 @@ static int runs_equal(struct trial *t, const struct compiled *other)
         if (t->r->stream[i].way == STREAM_IN)
             return 1; /* needs data */
     }
-    return run_empty(t->c, 1, &cycles[0], &digest[0]) == EMU_OK &&
-           run_empty(other, 2, &cycles[1], &digest[1]) == EMU_OK && cycles[0] == cycles[1] &&
+    return run_empty(t->r, t->c, 1, &cycles[0], &digest[0]) == EMU_OK &&
+           run_empty(t->r, other, 2, &cycles[1], &digest[1]) == EMU_OK && cycles[0] == cycles[1] &&
            !memcmp(&digest[0], &digest[1], sizeof(digest[0]));
 }
 

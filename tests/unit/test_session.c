@@ -73,6 +73,20 @@ static struct program shift(struct rig *x, struct tensor t, uint32_t n)
     return program_copy(x->g, tensor_slice(x->g, t, 0, 0, n - 1), tensor_slice(x->g, t, 0, 1, n));
 }
 
+/* Of the first piece of a variable. */
+static const struct object *object_of(const struct rig *x, struct tensor t)
+{
+    const struct lowered *l = x->c->lowered;
+    uint32_t var = view_at(x->g, t.view, 0).var;
+
+    return &l->object.at[l->storage_run.at[l->storage.at[var].first].object];
+}
+
+static const struct live_set *live_set_of(const struct rig *x, struct tensor t)
+{
+    return &x->c->lowered->live_set.at[object_of(x, t)->live];
+}
+
 static void expect(struct rig *x, struct tensor t, const void *want, size_t bytes)
 {
     uint8_t got[256];
@@ -198,6 +212,43 @@ static void runs_follow_each_other(void **state)
     assert_true(record_count(record) >= 6);
     for (size_t i = 1; i < record_count(record); i++) /* each superstep once */
         assert_int_equal(record_at(record, i)->index, record_at(record, i - 1)->index + 1);
+    rig_free(&x);
+}
+
+/* An input is there when the program begins, and its memory serves another one afterwards. */
+static void inputs_live_to_their_last_use(void **state)
+{
+    enum { N = 12 };
+    uint8_t data[N];
+    struct tensor in, later, end;
+    struct rig x;
+
+    (void)state;
+    rig_new(&x);
+    in = graph_variable(x.g, ELEM_U8, 1, &(uint32_t){ N }, "in");
+    later = graph_variable(x.g, ELEM_U8, 1, &(uint32_t){ N }, "later");
+    end = scattered(&x, ELEM_U8, N, "end");
+    graph_map(x.g, in, 1);
+    graph_map(x.g, later, 1);
+    graph_input(x.g, in);
+    program_add(x.g, x.main, program_copy(x.g, in, end));
+    program_add(x.g, x.main, program_copy(x.g, end, later));
+    program_add(x.g, x.main, program_copy(x.g, later, end));
+    rig_start(&x);
+    assert_int_equal(live_set_of(&x, in)->count, 1);
+    assert_int_equal(x.c->lowered->live_range.at[live_set_of(&x, in)->first].begin, 0);
+    assert_false(live_sets_meet(x.c->lowered, object_of(&x, in)->live, object_of(&x, later)->live));
+    assert_int_equal(session_run(x.s), EMU_USAGE);
+    assert_string_equal(emu_error(), "run 0: input in was not written");
+    for (unsigned run = 0; run < 2; run++) {
+        count_up(data, sizeof(data));
+        data[run] = 99;
+        assert_int_equal(session_write(x.s, in, data), EMU_OK);
+        rig_run(&x);
+        expect(&x, end, data, sizeof(data));
+        assert_int_equal(session_read(x.s, in, data), EMU_USAGE);
+        assert_int_equal(session_run(x.s), EMU_USAGE);
+    }
     rig_free(&x);
 }
 
@@ -363,6 +414,7 @@ int main(void)
         cmocka_unit_test(views_are_written_in_their_order),
         cmocka_unit_test(initial_values_and_constants_are_there),
         cmocka_unit_test(runs_follow_each_other),
+        cmocka_unit_test(inputs_live_to_their_last_use),
         cmocka_unit_test(a_fault_says_where),
         cmocka_unit_test(what_does_not_fit_does_not_run),
         cmocka_unit_test(streams_go_on_from_run_to_run),
