@@ -1,7 +1,9 @@
-/* pictures.c - for pictures.sh: draws the pictures of tests/unit/unlike_pictures.h as files, and
- * compares what the machine made of them (--logits) with the f64 reference.
+/* pictures.c - for pictures.sh and stream_networks.sh: draws the pictures of
+ * tests/unit/unlike_pictures.h as files, and compares what the machine made of them (--logits) with
+ * the f64 reference.
  *
- *   pictures draw FOLDER                          FOLDER/00-gradient.png ...
+ *   pictures draw FOLDER [N]                      FOLDER/00-gradient.png ...; beyond the twenty they
+ *                                                 come again larger, with other colours
  *   pictures compare NETWORK WEIGHTS LOGITS ...   files in the order of the pictures
  */
 #include <errno.h>
@@ -13,25 +15,42 @@
 #include "models/weights/safetensors.h"
 #include "tests/unit/unlike_pictures.h"
 
-enum { SIDE = 480, TOP = 5 };
+enum { SIDE = 480, ROUND_SIDE = 40, TOP = 5 };
 
 /* Largest difference over the largest number of the reference. */
 static const double error_limit = 2e-2;
 
 /* ---- drawing ---- */
 
-static enum emu_status draw_all(const char *folder)
+/* Red becomes green, green blue, blue red; so many times. */
+static void turn_colours(struct picture *p, unsigned times)
 {
-    for (unsigned i = 0; i < UNLIKE_PICTURES; i++) {
+    for (uint8_t *x = p->rgb; x < p->rgb + 3 * (size_t)p->width * p->height; x += 3) {
+        for (unsigned k = 0; k < times % 3; k++) {
+            uint8_t blue = x[2];
+
+            x[2] = x[1];
+            x[1] = x[0];
+            x[0] = blue;
+        }
+    }
+}
+
+static enum emu_status draw_all(const char *folder, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        unsigned which = i % UNLIKE_PICTURES, round = i / UNLIKE_PICTURES;
+        uint32_t side = SIDE + ROUND_SIDE * round;
         png_image image = {
-            .version = PNG_IMAGE_VERSION, .width = SIDE, .height = SIDE, .format = PNG_FORMAT_RGB
+            .version = PNG_IMAGE_VERSION, .width = side, .height = side, .format = PNG_FORMAT_RGB
         };
         char path[4096];
         struct picture p;
         int good;
 
-        TRY(unlike_picture(i, SIDE, &p));
-        snprintf(path, sizeof(path), "%.4000s/%02u-%s.png", folder, i, unlike_name[i]);
+        TRY(unlike_picture(which, side, &p));
+        turn_colours(&p, round);
+        snprintf(path, sizeof(path), "%.4000s/%02u-%s.png", folder, i, unlike_name[which]);
         good = png_image_write_to_file(&image, path, 0, p.rgb, 0, NULL);
         picture_free(&p);
         if (!good)
@@ -211,8 +230,8 @@ int main(int argc, char **argv)
     struct sums sum = { 0 };
     enum emu_status s = EMU_USAGE;
 
-    if (argc == 3 && !strcmp(argv[1], "draw"))
-        s = draw_all(argv[2]);
+    if ((argc == 3 || argc == 4) && !strcmp(argv[1], "draw"))
+        s = draw_all(argv[2], argc == 4 ? (unsigned)atoi(argv[3]) : UNLIKE_PICTURES);
     else if (argc > 4 && !strcmp(argv[1], "compare"))
         s = compare_all(argc - 2, argv + 2, &sum);
     else
