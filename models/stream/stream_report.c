@@ -149,29 +149,60 @@ static json_t *rows_json(const struct stream_record *r)
     return list;
 }
 
-json_t *stream_report_json(const struct stream_answer *a)
+/* What runs on what. */
+static json_t *head_json(const struct stream_answer *a)
+{
+    const struct prefetch_options *o = &a->options->prefetch;
+
+    return json_pack("{s:s,s:s,s:I,s:I,s:I,s:s,s:I,s:I,s:I,s:I,s:I,s:I}", "network", a->net->name,
+                     "machine", a->arch->name, "clock_mhz", (json_int_t)a->arch->clock_mhz, "batch",
+                     (json_int_t)a->net->batch, "resolution", (json_int_t)a->net->resolution,
+                     "input_type", input_name(a), "compute_tiles",
+                     (json_int_t)(a->arch->tiles - o->tiles), "io_tiles", (json_int_t)o->tiles,
+                     "prefetch", (json_int_t)o->depth, "buffer_tiles",
+                     (json_int_t)a->prefetch->buffer_tiles, "buffer_bytes",
+                     (json_int_t)a->prefetch->buffer_bytes, "link_mbytes_per_s",
+                     (json_int_t)a->arch->host_link_mbytes_per_s);
+}
+
+static json_t *counts_json(const struct stream_answer *a)
 {
     const struct stream_record *r = a->record;
-    const struct prefetch_options *o = &a->options->prefetch;
-    json_t *steady, *rule;
 
-    rule = json_pack("{s:f,s:f,s:f,s:f,s:s}", "host_cycles", r->rule[STREAM_BY_HOST], "io_cycles",
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:s}", "batch_bytes", (json_int_t)r->batch_bytes,
+                     "bytes_in", (json_int_t)r->bytes_in, "bytes_out", (json_int_t)r->bytes_out,
+                     "pictures", (json_int_t)r->pictures, "batches", (json_int_t)r->batches,
+                     "cycles", (json_int_t)r->cycles, "stopped", r->stopped, "digest", a->digest);
+}
+
+/* Means over the steady part. */
+static json_t *steady_json(const struct stream_answer *a)
+{
+    const struct stream_record *r = a->record;
+
+    return json_pack("{s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "first", (json_int_t)r->first, "end",
+                     (json_int_t)r->end, "period", r->period, "transfer", r->transfer, "join",
+                     r->join, "compute", r->compute, "waiting", r->wait, "pictures_per_s",
+                     pictures_per_s(a), "overlap", overlap_of(r));
+}
+
+static json_t *rule_json(const struct stream_record *r)
+{
+    return json_pack("{s:f,s:f,s:f,s:f,s:s}", "host_cycles", r->rule[STREAM_BY_HOST], "io_cycles",
                      r->rule[STREAM_BY_IO], "compute_cycles", r->rule[STREAM_BY_COMPUTE],
                      "expected_period", r->expected, "bound", stream_bound_name(r->bound));
-    steady = json_pack("{s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "first", (json_int_t)r->first,
-                       "end", (json_int_t)r->end, "period", r->period, "transfer", r->transfer,
-                       "join", r->join, "compute", r->compute, "waiting", r->wait, "pictures_per_s",
-                       pictures_per_s(a), "overlap", overlap_of(r));
-    return json_pack(
-        "{s:s,s:I,s:I,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:s,s:o,s:o,s:o}",
-        "network", a->net->name, "batch", (json_int_t)a->net->batch, "resolution",
-        (json_int_t)a->net->resolution, "input_type", input_name(a), "io_tiles",
-        (json_int_t)o->tiles, "prefetch", (json_int_t)o->depth, "buffer_tiles",
-        (json_int_t)a->prefetch->buffer_tiles, "buffer_bytes",
-        (json_int_t)a->prefetch->buffer_bytes, "link_mbytes_per_s",
-        (json_int_t)a->arch->host_link_mbytes_per_s, "batch_bytes", (json_int_t)r->batch_bytes,
-        "bytes_in", (json_int_t)r->bytes_in, "bytes_out", (json_int_t)r->bytes_out, "pictures",
-        (json_int_t)r->pictures, "batches", (json_int_t)r->batches, "cycles", (json_int_t)r->cycles,
-        "stopped", r->stopped, "digest", a->digest, "steady", steady, "rule", rule, "rows",
-        rows_json(r));
+}
+
+json_t *stream_report_json(const struct stream_answer *a)
+{
+    json_t *all = head_json(a);
+
+    if (json_object_update_new(all, counts_json(a)) ||
+        json_object_set_new(all, "steady", steady_json(a)) ||
+        json_object_set_new(all, "rule", rule_json(a->record)) ||
+        json_object_set_new(all, "rows", rows_json(a->record))) {
+        json_decref(all);
+        return NULL;
+    }
+    return all;
 }

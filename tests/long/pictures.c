@@ -2,9 +2,9 @@
  * tests/unit/unlike_pictures.h as files, and compares what the machine made of them (--logits) with
  * the f64 reference.
  *
- *   pictures draw FOLDER [N]                      FOLDER/00-gradient.png ...; beyond the twenty they
- *                                                 come again larger, with other colours
- *   pictures compare NETWORK WEIGHTS LOGITS ...   files in the order of the pictures
+ *   pictures draw FOLDER [N]                      FOLDER/00-gradient.png ...; beyond the twenty
+ * they come again larger, with other colours pictures compare NETWORK WEIGHTS LOGITS ...   files in
+ * the order of the pictures
  */
 #include <errno.h>
 #include <png.h>
