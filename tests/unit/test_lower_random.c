@@ -58,7 +58,7 @@ static void write_both(struct trial *t)
         const struct rg_variable *v = &t->r->var[i];
         uint8_t *data;
 
-        if (!v->kept)
+        if (!v->kept && !v->input)
             continue;
         data = emu_alloc(v->elements, elem_bytes(v->elem));
         assert_non_null(data);
