@@ -15,6 +15,7 @@
 #include "emu/base/fp_math.h"
 #include "emu/base/hash.h"
 #include "emu/base/prng.h"
+#include "emu/base/progress.h"
 #include "emu/base/status.h"
 #include "emu/bsp/machine.h"
 #include "emu/bsp/record.h"

@@ -5,10 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <string.h>
-#include <time.h>
 
+#include "models/build/net_program.h"
 #include "models/picture/picture.h"
 #include "models/run/compare_layers.h"
 #include "models/run/model_chart.h"
@@ -17,8 +16,6 @@
 #include "models/run/net_result.h"
 
 enum { TEXT_MAX = 512, COMPARE_HALVINGS = 3 };
-/* Of planning for less memory, each time at least by this part of a tile's. */
-enum { ATTEMPTS_MAX = 4, RESERVE_STEPS = 64 };
 
 /* Everything that is made on the way; owned unless it says otherwise. */
 struct model_run {
@@ -30,13 +27,11 @@ struct model_run {
     char *picture_path[MODEL_IMAGES_MAX]; /* found files of Superstep */
     const char **picture;                 /* borrowed names, by picture of the batch */
     float *input;                         /* [batch][3][h][w] */
-    struct graph *graph;
-    struct net_graph *net_graph;
-    struct compiled *compiled;
+    struct net_program p;
     struct session *session;
     struct layer_cycles layers;
     float *scores;
-    struct timespec since;
+    struct progress progress;
     int code; /* to exit with */
 };
 
@@ -45,37 +40,13 @@ static void model_run_free(struct model_run *m)
     emu_free(m->scores);
     layer_cycles_free(&m->layers);
     session_free(m->session);
-    compiled_free(m->compiled);
-    net_graph_free(m->net_graph);
-    graph_free(m->graph);
+    net_program_free(&m->p);
     emu_free(m->input);
     emu_free(m->picture);
     for (unsigned i = 0; i < MODEL_IMAGES_MAX; i++)
         emu_free(m->picture_path[i]);
     weights_free(m->weights);
     net_free(m->net);
-}
-
-/* A line on stderr with the seconds since the last one, as graph_compile() writes them. */
-static void EMU_PRINTF(3, 4)
-    report_stage(struct model_run *m, const char *stage, const char *fmt, ...)
-{
-    FILE *f = m->q.compile.progress;
-    struct timespec now;
-    va_list ap;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (f) {
-        fprintf(f, "%-10s %8.3f s   ", stage,
-                (double)(now.tv_sec - m->since.tv_sec) +
-                    1e-9 * (double)(now.tv_nsec - m->since.tv_nsec));
-        va_start(ap, fmt);
-        vfprintf(f, fmt, ap);
-        va_end(ap);
-        fputc('\n', f);
-        fflush(f);
-    }
-    m->since = now;
 }
 
 /* ---- pictures ---- */
@@ -132,7 +103,8 @@ static enum emu_status read_pictures(struct model_run *m)
     for (uint32_t i = 0; i < n->batch; i++)
         TRY(read_picture(m, i));
     different = m->q.images && m->q.images < n->batch ? m->q.images : n->batch;
-    report_stage(m, "pictures", "%s%s", m->picture[0], different > 1 ? " and more" : "");
+    progress_report(&m->progress, "pictures", "%s%s", m->picture[0],
+                    different > 1 ? " and more" : "");
     return EMU_OK;
 }
 
@@ -153,7 +125,7 @@ static enum emu_status write_input(struct model_run *m)
         for (size_t c = 0; c < 3; c++)
             at[4 * i + c] = fp_f16_from_f64((double)from[c * pixels], 0, &nearest);
     }
-    s = session_write(m->session, m->net_graph->picture.t, at);
+    s = session_write(m->session, m->p.net_graph->picture.t, at);
     emu_free(at);
     return s;
 }
@@ -164,8 +136,8 @@ static enum emu_status print_answer(struct model_run *m)
 {
     struct model_answer a = { .request = &m->q,
                               .net = m->net,
-                              .graph = m->net_graph,
-                              .compiled = m->compiled,
+                              .graph = m->p.net_graph,
+                              .compiled = m->p.compiled,
                               .arch = m->arch,
                               .layers = &m->layers,
                               .weights = m->weights_text,
@@ -219,7 +191,7 @@ static void print_checks(struct model_run *m)
         m->code = EXIT_FAULTED;
         run_print(json_object_get(o, "checks"), stderr);
     }
-    report_stage(m, "check", "%" JSON_INTEGER_FORMAT " reports", reports);
+    progress_report(&m->progress, "check", "%" JSON_INTEGER_FORMAT " reports", reports);
     json_decref(o);
 }
 
@@ -230,7 +202,7 @@ static enum emu_status read_scores(struct model_run *m)
     m->scores = emu_alloc((size_t)m->net->batch * m->net->classes, sizeof(*m->scores));
     if (!m->scores)
         return FAIL(NO_MEMORY, "scores");
-    return session_read(m->session, m->net_graph->scores, m->scores);
+    return session_read(m->session, m->p.net_graph->scores, m->scores);
 }
 
 static enum emu_status run_machine(struct model_run *m)
@@ -240,13 +212,15 @@ static enum emu_status run_machine(struct model_run *m)
     if (s == EMU_FAULT)
         return report_fault(m);
     TRY(s);
-    report_stage(m, "execute", "%s cycles", count_text(session_cycles(m->session)).at);
+    progress_report(&m->progress, "execute", "%s cycles",
+                    count_text(session_cycles(m->session)).at);
     if (m->q.run.check)
         print_checks(m);
     TRY(read_scores(m));
     if (m->q.logits)
-        TRY(net_logits_write(m->net_graph, m->session, m->input, m->q.logits));
-    TRY(layer_cycles_bill(&m->layers, m->net_graph, m->compiled, session_run_image(m->session)));
+        TRY(net_logits_write(m->p.net_graph, m->session, m->input, m->q.logits));
+    TRY(layer_cycles_bill(&m->layers, m->p.net_graph, m->p.compiled,
+                          session_run_image(m->session)));
     return print_answer(m);
 }
 
@@ -261,7 +235,7 @@ static enum emu_status execute(struct model_run *m)
         if (!o.digests)
             return FAIL(IO, "%s: %s", m->q.digests, strerror(errno));
     }
-    s = session_new(m->compiled, &o, &m->session);
+    s = session_new(m->p.compiled, &o, &m->session);
     if (s == EMU_OK)
         s = write_input(m);
     if (s == EMU_OK)
@@ -277,10 +251,10 @@ static enum emu_status report_oom(struct model_run *m)
 
     m->code = m->q.allow_oom ? EXIT_RAN : EXIT_FAULTED;
     if (!m->q.json) {
-        compiled_report(m->compiled, stdout);
+        compiled_report(m->p.compiled, stdout);
         return EMU_OK;
     }
-    o = compiled_report_json(m->compiled);
+    o = compiled_report_json(m->p.compiled);
     if (!o)
         return FAIL(NO_MEMORY, "the report");
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
@@ -291,66 +265,37 @@ static enum emu_status report_oom(struct model_run *m)
 
 static enum emu_status with_compiled(struct model_run *m)
 {
-    if (!compiled_fits(m->compiled))
+    if (!compiled_fits(m->p.compiled))
         return report_oom(m);
     m->code = EXIT_RAN;
     if (m->q.output)
-        TRY(image_write(compiled_image(m->compiled), m->q.output));
-    TRY(layer_cycles_init(m->net_graph, m->compiled, &m->arch, &m->layers));
+        TRY(image_write(compiled_image(m->p.compiled), m->q.output));
+    TRY(layer_cycles_init(m->p.net_graph, m->p.compiled, &m->arch, &m->layers));
     return strcmp(m->q.command, "compile") ? execute(m) : print_answer(m);
 }
 
 static void drop_program(struct model_run *m)
 {
     session_free(m->session);
-    compiled_free(m->compiled);
-    net_graph_free(m->net_graph);
-    graph_free(m->graph);
     m->session = NULL;
-    m->compiled = NULL;
-    m->net_graph = NULL;
-    m->graph = NULL;
+    net_program_free(&m->p);
 }
 
-static enum emu_status build_once(struct model_run *m, const struct net_graph_options *o)
-{
-    const struct net_plans *p;
-
-    TRY(graph_new(&m->arch, &m->graph));
-    TRY(net_graph_build(m->graph, m->net, m->weights, o, &m->net_graph));
-    p = &m->net_graph->plans;
-    report_stage(m, "graph",
-                 "%u layers on %s tiles; parameters of %u of %u convolutions fetched, %s bytes a "
-                 "tile stay; expected: at most %s bytes",
-                 m->net->layers, count_text(m->arch.tiles).at, p->fetched, p->convs,
-                 count_text(p->resident_bytes).at, count_text(p->peak_bytes).at);
-    TRY(graph_compile(m->graph, &m->q.compile, &m->compiled));
-    clock_gettime(CLOCK_MONOTONIC, &m->since);
-    return EMU_OK;
-}
-
-/* keep_begin, keep_end: layers whose results can be read after the run. The memory a program needs
- * is known when it is compiled; one that needs more than was expected is planned again for less. */
+/* keep_begin, keep_end: layers whose results can be read after the run. */
 static enum emu_status build_and_compile(struct model_run *m, uint32_t keep_begin,
                                          uint32_t keep_end)
 {
-    struct net_graph_options o = { .memory_proportion = m->q.memory_proportion,
-                                   .parameter_proportion = m->q.parameter_proportion,
-                                   .keep_begin = keep_begin,
-                                   .keep_end = keep_end };
+    const struct net_program_options o = {
+        .net = { .memory_proportion = m->q.memory_proportion,
+                 .parameter_proportion = m->q.parameter_proportion,
+                 .keep_begin = keep_begin,
+                 .keep_end = keep_end },
+        .compile = m->q.compile,
+    };
 
-    for (unsigned attempt = 1;; attempt++) {
-        uint64_t need;
-
-        TRY(build_once(m, &o));
-        need = compiled_need_bytes(m->compiled);
-        if (need <= m->arch.mem_bytes || !m->net_graph->plans.fits || attempt == ATTEMPTS_MAX)
-            return EMU_OK;
-        report_stage(m, "again", "%s bytes more than there are: planned for less",
-                     count_text(need - m->arch.mem_bytes).at);
-        o.reserve_bytes += need - m->arch.mem_bytes + m->arch.mem_bytes / RESERVE_STEPS;
-        drop_program(m);
-    }
+    TRY(net_program_new(&m->arch, m->net, m->weights, &o, &m->p));
+    progress_skip(&m->progress);
+    return EMU_OK;
 }
 
 /* ---- comparison ---- */
@@ -371,12 +316,14 @@ static uint32_t middle_of(const struct net *n, uint32_t begin, uint32_t end)
 static enum emu_status run_and_compare(struct model_run *m, uint32_t begin, uint32_t end,
                                        struct layer_comparison *sum)
 {
-    TRY(session_new(m->compiled, &m->q.run, &m->session));
+    TRY(session_new(m->p.compiled, &m->q.run, &m->session));
     TRY(write_input(m));
     TRY(session_run(m->session));
-    report_stage(m, "execute", "%s cycles", count_text(session_cycles(m->session)).at);
-    TRY(compare_layers(m->net_graph, m->weights, m->session, begin, end, sum));
-    report_stage(m, "compare", "layers %u to %u of %u", begin + 1, end, m->net->layers);
+    progress_report(&m->progress, "execute", "%s cycles",
+                    count_text(session_cycles(m->session)).at);
+    TRY(compare_layers(m->p.net_graph, m->weights, m->session, begin, end, sum));
+    progress_report(&m->progress, "compare", "layers %u to %u of %u", begin + 1, end,
+                    m->net->layers);
     return EMU_OK;
 }
 
@@ -389,7 +336,7 @@ static enum emu_status compare_part(struct model_run *m, uint32_t begin, uint32_
     int fits;
 
     TRY(build_and_compile(m, begin, end));
-    fits = compiled_fits(m->compiled);
+    fits = compiled_fits(m->p.compiled);
     if (!fits && (middle >= end || !halvings))
         return report_oom(m);
     if (fits)
@@ -429,11 +376,11 @@ static enum emu_status answer_request(struct model_run *m)
         m->code = EXIT_RAN;
         return EMU_OK;
     }
-    clock_gettime(CLOCK_MONOTONIC, &m->since);
+    m->progress = progress_begin(m->q.compile.progress);
     if (strcmp(m->q.command, "compile"))
         TRY(read_pictures(m));
     TRY(model_weights_get(&m->q, m->net, &m->weights, m->weights_text, sizeof(m->weights_text)));
-    report_stage(m, "weights", "%s", m->weights_text);
+    progress_report(&m->progress, "weights", "%s", m->weights_text);
     if (m->q.compare)
         return compare_all(m);
     keep = m->q.logits ? net_classifier(m->net) : 0;

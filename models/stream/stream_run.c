@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "models/build/net_program.h"
 #include "models/stream/stream_input.h"
 #include "models/stream/stream_times.h"
 
@@ -15,12 +16,9 @@ struct stream {
     const struct net *net; /* borrowed, like arch */
     struct arch arch;
     struct stream_options o;
-    struct graph *graph; /* owned, like the following */
-    struct net_graph *net_graph;
-    struct compiled *compiled;
+    struct net_program p; /* owned, like the following */
     struct session *session;
     struct stream_input input;
-    struct prefetch p;
     struct stream_record record;
     struct stream_times times;
     const struct stream_calls *calls; /* borrowed, of the run */
@@ -33,19 +31,17 @@ struct stream {
 static enum emu_status build(struct stream *s, const struct weights *w)
 {
     struct colours c = stream_input_colours(s->net, s->o.input);
-    struct net_graph_options no = { .memory_proportion = s->o.memory_proportion, .colours = &c };
-    struct program loop;
+    const struct net_program_options o = {
+        .net = { .memory_proportion = s->o.memory_proportion, .colours = &c },
+        .prefetch = &s->o.prefetch,
+        .compile = s->o.compile,
+    };
+    uint64_t numbers;
 
-    TRY(graph_new(&s->arch, &s->graph));
-    TRY(prefetch_reserve(s->graph, &s->o.prefetch));
-    TRY(net_graph_build(s->graph, s->net, w, &no, &s->net_graph));
-    TRY(op_prefetch(s->graph, &s->o.prefetch, s->net_graph->raw, s->net_graph->program,
-                    s->net_graph->scores, &loop, &s->p));
-    graph_set_program(s->graph, loop);
-    TRY(stream_input_init(&s->input, s->net, s->o.input,
-                          tensor_elements(s->graph, s->net_graph->raw),
-                          2 * s->o.prefetch.depth + 2));
-    return graph_compile(s->graph, &s->o.compile, &s->compiled);
+    TRY(net_program_new(&s->arch, s->net, w, &o, &s->p));
+    numbers = tensor_elements(s->p.graph, s->p.net_graph->raw);
+    s->record.batch_bytes = numbers * elem_bytes(s->o.input);
+    return stream_input_init(&s->input, s->net, s->o.input, numbers, 2 * s->o.prefetch.depth + 2);
 }
 
 enum emu_status stream_new(const struct net *net, const struct weights *w, const struct arch *a,
@@ -66,7 +62,6 @@ enum emu_status stream_new(const struct net *net, const struct weights *w, const
         return status;
     }
     stream_times_init(&s->times, &s->arch, &s->o.prefetch, &s->record);
-    s->record.batch_bytes = tensor_elements(s->graph, s->net_graph->raw) * elem_bytes(s->o.input);
     *out = s;
     return EMU_OK;
 }
@@ -76,9 +71,7 @@ void stream_free(struct stream *s)
     if (!s)
         return;
     session_free(s->session);
-    compiled_free(s->compiled);
-    net_graph_free(s->net_graph);
-    graph_free(s->graph);
+    net_program_free(&s->p);
     stream_input_free(&s->input);
     emu_free(s->record.row);
     emu_free(s);
@@ -86,12 +79,12 @@ void stream_free(struct stream *s)
 
 const struct compiled *stream_compiled(const struct stream *s)
 {
-    return s->compiled;
+    return s->p.compiled;
 }
 
 const struct prefetch *stream_prefetch(const struct stream *s)
 {
-    return &s->p;
+    return &s->p.prefetch;
 }
 
 struct session *stream_session(struct stream *s)
@@ -177,10 +170,10 @@ static enum emu_status connect(struct stream *s)
     const struct session_calls out = { s, take_scores, results_left };
 
     if (s->o.prefetch.depth)
-        TRY(session_connect(s->session, s->p.begin, &begin));
-    TRY(session_connect(s->session, s->p.control, &control));
-    TRY(session_connect(s->session, s->p.in, &in));
-    return session_connect(s->session, s->p.out, &out);
+        TRY(session_connect(s->session, s->p.prefetch.begin, &begin));
+    TRY(session_connect(s->session, s->p.prefetch.control, &control));
+    TRY(session_connect(s->session, s->p.prefetch.in, &in));
+    return session_connect(s->session, s->p.prefetch.out, &out);
 }
 
 static void close_record(struct stream *s)
@@ -188,10 +181,10 @@ static void close_record(struct stream *s)
     const struct host *h = session_run_image(s->session)->host;
 
     s->record.cycles = session_cycles(s->session);
-    s->record.bytes_in = host_record(h, s->p.in)->bytes;
-    s->record.packets_in = host_record(h, s->p.in)->packets;
-    s->record.link_cycles = host_record(h, s->p.in)->busy_cycles;
-    s->record.bytes_out = host_record(h, s->p.out)->bytes;
+    s->record.bytes_in = host_record(h, s->p.prefetch.in)->bytes;
+    s->record.packets_in = host_record(h, s->p.prefetch.in)->packets;
+    s->record.link_cycles = host_record(h, s->p.prefetch.in)->busy_cycles;
+    s->record.bytes_out = host_record(h, s->p.prefetch.out)->bytes;
     stream_times_sum(&s->times);
 }
 
@@ -204,7 +197,7 @@ enum emu_status stream_run(struct stream *s, const struct stream_calls *calls)
     s->calls = s->input.calls = calls;
     so.watch = stream_times_watch;
     so.watch_ctx = &s->times;
-    TRY(session_new(s->compiled, &so, &s->session));
+    TRY(session_new(s->p.compiled, &so, &s->session));
     TRY(connect(s));
     TRY(stream_input_has(&s->input, 0, &has));
     if (!has)

@@ -9,8 +9,6 @@
 #include "programs/compile/compiled.h"
 
 #include <omp.h>
-#include <stdarg.h>
-#include <time.h>
 
 #include "programs/compile/account.h"
 #include "programs/compile/compile_exchange.h"
@@ -21,38 +19,8 @@ struct compiler {
     struct compile_options o;
     int threads;
     uint32_t *code_bytes; /* by used tile; owned */
-    struct timespec since;
+    struct progress progress;
 };
-
-/* ---- progress ---- */
-
-/* Seconds of the last stage, for people only: nothing in the result depends on them. */
-static double seconds_since(struct compiler *k)
-{
-    struct timespec now;
-    double s;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    s = (double)(now.tv_sec - k->since.tv_sec) + 1e-9 * (double)(now.tv_nsec - k->since.tv_nsec);
-    k->since = now;
-    return s;
-}
-
-static void EMU_PRINTF(3, 4)
-    report_stage(struct compiler *k, const char *stage, const char *fmt, ...)
-{
-    double s = seconds_since(k);
-    va_list ap;
-
-    if (!k->o.progress)
-        return;
-    fprintf(k->o.progress, "%-10s %8.3f s   ", stage, s);
-    va_start(ap, fmt);
-    vfprintf(k->o.progress, fmt, ap);
-    va_end(ap);
-    fputc('\n', k->o.progress);
-    fflush(k->o.progress);
-}
 
 /* Forwards an error with the name of the stage. */
 #define STAGE(name, expr)                                                                          \
@@ -69,13 +37,14 @@ static enum emu_status stage_lower(struct compiler *k)
     struct compiled *c = k->c;
 
     STAGE("check", graph_check(c->graph));
-    report_stage(k, "check", "%s variables, %s vertices", count_text(c->graph->variable.count).at,
-                 count_text(c->graph->vertex.count).at);
+    progress_report(&k->progress, "check", "%s variables, %s vertices",
+                    count_text(c->graph->variable.count).at, count_text(c->graph->vertex.count).at);
     STAGE("lower", lower_graph(c->graph, &c->lowered));
     STAGE("lower", lowered_check(c->lowered));
-    report_stage(k, "lower", "%s operations, %s objects on %s tiles, %s transfers",
-                 count_text(c->lowered->op.count).at, count_text(c->lowered->object.count).at,
-                 count_text(c->lowered->used_tiles).at, count_text(c->lowered->transfer.count).at);
+    progress_report(&k->progress, "lower", "%s operations, %s objects on %s tiles, %s transfers",
+                    count_text(c->lowered->op.count).at, count_text(c->lowered->object.count).at,
+                    count_text(c->lowered->used_tiles).at,
+                    count_text(c->lowered->transfer.count).at);
     return EMU_OK;
 }
 
@@ -88,9 +57,10 @@ static enum emu_status stage_exchange(struct compiler *k)
     if (!c->schedule)
         return FAIL(NO_MEMORY, "schedules of %zu operations", c->lowered->op.count);
     STAGE("exchange", compile_exchanges(c->lowered, k->o.exchange, k->threads, c->schedule, &t));
-    report_stage(k, "exchange", "%s exchanges, %s of them different, %s messages, %s bytes of code",
-                 count_text(t.exchanges).at, count_text(t.different).at, count_text(t.messages).at,
-                 count_text(t.code_bytes).at);
+    progress_report(&k->progress, "exchange",
+                    "%s exchanges, %s of them different, %s messages, %s bytes of code",
+                    count_text(t.exchanges).at, count_text(t.different).at,
+                    count_text(t.messages).at, count_text(t.code_bytes).at);
     return EMU_OK;
 }
 
@@ -101,7 +71,7 @@ static enum emu_status stage_codelets(struct compiler *k)
 
     STAGE("codelets",
           codelet_link_kept(a, c->lowered->codelet_used, a->mem_base, k->o.sources, &c->codelets));
-    report_stage(k, "codelets", "%s bytes", count_text(c->codelets.bytes).at);
+    progress_report(&k->progress, "codelets", "%s bytes", count_text(c->codelets.bytes).at);
     return EMU_OK;
 }
 
@@ -123,17 +93,18 @@ static enum emu_status stage_place(struct compiler *k)
     for (uint32_t t = 0; t < tiles; t++)
         if (k->code_bytes[t] > most)
             most = k->code_bytes[t];
-    report_stage(k, "measure", "at most %s bytes of code on a tile", count_text(most).at);
+    progress_report(&k->progress, "measure", "at most %s bytes of code on a tile",
+                    count_text(most).at);
     STAGE("place", place_objects(c->lowered, k->code_bytes, (unsigned)k->threads, &c->place));
     STAGE("place", placement_check(c->lowered, &c->place));
     for (uint32_t t = 0; t < tiles; t++)
         if (c->place.tile[t].need_bytes > c->place.tile[full].need_bytes)
             full = t;
-    report_stage(k, "place", "%s; fullest: tile %u, %s of %s bytes",
-                 c->place.fits ? "everything fits" : "OUT OF MEMORY",
-                 tiles ? c->lowered->used_tile[full] : 0,
-                 count_text(tiles ? c->place.tile[full].need_bytes : 0).at,
-                 count_text(graph_arch(c->graph)->mem_bytes).at);
+    progress_report(&k->progress, "place", "%s; fullest: tile %u, %s of %s bytes",
+                    c->place.fits ? "everything fits" : "OUT OF MEMORY",
+                    tiles ? c->lowered->used_tile[full] : 0,
+                    count_text(tiles ? c->place.tile[full].need_bytes : 0).at,
+                    count_text(graph_arch(c->graph)->mem_bytes).at);
     return EMU_OK;
 }
 
@@ -145,7 +116,8 @@ static void free_schedules(struct compiled *c)
     c->schedule = NULL;
 }
 
-/* Where there is an image, it says all that schedules and transfers did, in a tenth of the memory. */
+/* Where there is an image, it says all that schedules and transfers did, in a tenth of the memory.
+ */
 static enum emu_status stage_emit(struct compiler *k)
 {
     struct compiled *c = k->c;
@@ -159,7 +131,8 @@ static enum emu_status stage_emit(struct compiler *k)
     free_schedules(c);
     lowered_free_work(c->lowered);
     emu_trim();
-    report_stage(k, "emit", "image of %s tiles", count_text(image_tile_count(c->image)).at);
+    progress_report(&k->progress, "emit", "image of %s tiles",
+                    count_text(image_tile_count(c->image)).at);
     return EMU_OK;
 }
 
@@ -171,8 +144,8 @@ static enum emu_status stage_account(struct compiler *k)
 
     account_free(&a);
     STAGE("account", s);
-    report_stage(k, "account", "every byte of %s tiles has one use",
-                 count_text(k->c->lowered->used_tiles).at);
+    progress_report(&k->progress, "account", "every byte of %s tiles has one use",
+                    count_text(k->c->lowered->used_tiles).at);
     return EMU_OK;
 }
 
@@ -202,7 +175,7 @@ enum emu_status graph_compile(struct graph *g, const struct compile_options *o,
         return FAIL(NO_MEMORY, "compilation");
     k.c->graph = g;
     k.c->target = k.o.exchange;
-    seconds_since(&k);
+    k.progress = progress_begin(k.o.progress);
     s = run_stages(&k);
     emu_free(k.code_bytes);
     if (s == EMU_OK)
