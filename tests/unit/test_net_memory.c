@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "models/build/net_graph.h"
+#include "models/build/net_program.h"
 
 static void must(enum emu_status s)
 {
@@ -249,13 +249,43 @@ static void test_estimate(void **state)
     net_free(n);
 }
 
+/* A machine so small that the estimate is too low: planned again, the program fits. */
+static void test_again(void **state)
+{
+    struct arch a = machine(64, 400 * 1024);
+    struct net *n = network("efficientnet-b0", 96, 2);
+    struct net_program_options o = { .compile.threads = 1 };
+    struct net_program p;
+    struct weights *w;
+    const char *again;
+    char *text;
+    size_t bytes;
+
+    (void)state;
+    must(weights_new(n, &w));
+    weights_seed(w, n, 1);
+    o.compile.progress = open_memstream(&text, &bytes);
+    assert_non_null(o.compile.progress);
+    must(net_program_new(&a, n, w, &o, &p));
+    fclose(o.compile.progress);
+    again = strstr(text, "planned for less\n");
+    assert_non_null(again);
+    assert_null(strstr(again + 1, "planned for less\n"));
+    assert_non_null(strstr(text, "OUT OF MEMORY"));
+    assert_true(compiled_fits(p.compiled));
+    net_program_free(&p);
+    free(text);
+    weights_free(w);
+    net_free(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_live),     cmocka_unit_test(test_kept),
         cmocka_unit_test(test_budget),   cmocka_unit_test(test_memory),
         cmocka_unit_test(test_cap),      cmocka_unit_test(test_reserve),
-        cmocka_unit_test(test_estimate),
+        cmocka_unit_test(test_estimate), cmocka_unit_test(test_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
