@@ -60,7 +60,7 @@ static void test_live(void **state)
         const char *layer;
         uint32_t bytes;
     } want[] = {
-        { "stem", N * 32 * 32 * 4 * 2 }, /* the picture */
+        { "stem", N * 32 * 32 * 4 * 2 },                        /* the picture */
         { "block1a.dw", N * 16 * 16 * 32 * 2 },                 /* stem */
         { "block1a.se.fc1", N * (16 * 16 * 32 + 32 + 16) * 2 }, /* dw, pool, own */
         { "block1a.se.scale", N * (16 * 16 * 32 + 32) * 2 },    /* in place; factors */
