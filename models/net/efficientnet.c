@@ -15,9 +15,10 @@ enum { STEM_CHANNELS = 32, HEAD_CHANNELS = 1280, CHANNEL_STEP = 8, SQUEEZE = 4, 
 /* Multipliers in tenths, so that no rounding depends on binary fractions. */
 static const struct scaling {
     uint32_t width10, depth10, side;
+    double crop;
 } scaling[] = {
-    { 10, 10, 224 }, { 10, 11, 240 }, { 11, 12, 260 }, { 12, 14, 300 },
-    { 14, 18, 380 }, { 16, 22, 456 }, { 18, 26, 528 }, { 20, 31, 600 },
+    { 10, 10, 224, 0.875 }, { 10, 11, 240, 0.882 }, { 11, 12, 260, 0.890 }, { 12, 14, 300, 0.904 },
+    { 14, 18, 380, 0.922 }, { 16, 22, 456, 0.934 }, { 18, 26, 528, 0.942 }, { 20, 31, 600, 0.949 },
 };
 
 static const struct scaling *scaling_of(unsigned variant)
@@ -26,14 +27,15 @@ static const struct scaling *scaling_of(unsigned variant)
     return &scaling[variant % EFFICIENTNET_G16];
 }
 
-uint32_t efficientnet_side(unsigned variant)
+struct net_traits efficientnet_traits(unsigned variant)
 {
-    return scaling_of(variant)->side;
-}
+    const struct scaling *z = scaling_of(variant);
 
-double efficientnet_eps(unsigned variant, int torch_padding)
-{
-    return torch_padding && variant % EFFICIENTNET_G16 < 5 ? 1e-5 : 1e-3;
+    return (struct net_traits){ .side = z->side,
+                                .crop = z->crop,
+                                .norm = variant >= EFFICIENTNET_G16 ? NORM_GROUP : NORM_BATCH,
+                                .eps = 1e-3,
+                                .torch_eps = variant % EFFICIENTNET_G16 < 5 ? 1e-5 : 1e-3 };
 }
 
 /* Channels times width, to the nearest multiple of 8, but never more than a tenth below. */

@@ -8,19 +8,20 @@
 struct network {
     const char *name, *text;
     void (*build)(struct net_builder *b, unsigned variant);
+    struct net_traits (*traits)(unsigned variant);
     unsigned variant;
 };
 
 #define B(n)                                                                                       \
     {                                                                                              \
         "efficientnet-b" #n, "EfficientNet-B" #n ": depthwise, expansion 6, batch norm",           \
-            build_efficientnet, n                                                                  \
+            build_efficientnet, efficientnet_traits, n                                             \
     }
 #define G16(n)                                                                                     \
     {                                                                                              \
         "efficientnet-b" #n "-g16",                                                                \
             "EfficientNet-B" #n ": groups of 16 channels, expansion 4, group norm",                \
-            build_efficientnet, EFFICIENTNET_G16 + n                                               \
+            build_efficientnet, efficientnet_traits, EFFICIENTNET_G16 + n                          \
     }
 
 static const struct network network[] = {
@@ -40,10 +41,8 @@ static const struct network network[] = {
     G16(5),
     G16(6),
     G16(7),
-    { "resnet-50", "ResNet-50: batch norm, torch padding", build_resnet50, 0 },
+    { "resnet-50", "ResNet-50: batch norm, torch padding", build_resnet50, resnet_traits, 0 },
 };
-
-enum { RESNET_SIDE = 224 };
 
 const char *net_name(unsigned i)
 {
@@ -95,22 +94,21 @@ static enum emu_status choose(const struct network *w, const struct net_options 
 {
     /* of ImageNet; torchvision's and timm's weights expect it */
     static const double mean[3] = { 0.485, 0.456, 0.406 }, std[3] = { 0.229, 0.224, 0.225 };
-    int resnet = w->build == build_resnet50;
+    struct net_traits t = w->traits(w->variant);
 
     snprintf(n->name, sizeof(n->name), "%s", w->name);
     memcpy(n->mean, mean, sizeof(mean));
     memcpy(n->std, std, sizeof(std));
+    n->crop = t.crop;
     n->batch = o->batch ? o->batch : 1;
-    n->resolution = o->resolution ? o->resolution
-                    : resnet      ? RESNET_SIDE
-                                  : efficientnet_side(w->variant);
+    n->resolution = o->resolution ? o->resolution : t.side;
     n->classes = o->classes ? o->classes : 1000;
     TRY(check_range("batch", n->batch, 1, NET_BATCH_MAX));
     TRY(check_range("resolution", n->resolution, NET_SIDE_MIN, NET_SIDE_MAX));
     TRY(check_range("classes", n->classes, 1, NET_CLASSES_MAX));
-    b->torch_padding = o->torch_padding || resnet;
-    b->batch_eps = resnet ? 1e-5 : efficientnet_eps(w->variant, b->torch_padding);
-    b->norm = !resnet && w->variant >= EFFICIENTNET_G16 ? NORM_GROUP : NORM_BATCH;
+    b->torch_padding = o->torch_padding || t.torch_only;
+    b->batch_eps = b->torch_padding ? t.torch_eps : t.eps;
+    b->norm = t.norm;
     if (o->norm && !strcmp(o->norm, "group"))
         b->norm = NORM_GROUP;
     else if (o->norm && !strcmp(o->norm, "batch"))
@@ -169,15 +167,4 @@ uint32_t net_classifier(const struct net *n)
             return i;
     }
     return LAYER_NONE;
-}
-
-double net_crop(const struct net *n)
-{
-    static const double b[] = { 0.875, 0.882, 0.890, 0.904, 0.922, 0.934, 0.942, 0.949 };
-    static const char prefix[] = "efficientnet-b";
-    size_t length = sizeof(prefix) - 1;
-
-    if (!strncmp(n->name, prefix, length) && n->name[length] >= '0' && n->name[length] <= '7')
-        return b[n->name[length] - '0'];
-    return 0.875;
 }

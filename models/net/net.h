@@ -56,6 +56,7 @@ struct net {
     char name[LAYER_NAME_MAX];
     uint32_t batch, resolution, classes;
     double mean[3], std[3]; /* of the input's normalisation */
+    double crop;            /* side of the cut over the shorter side of the resized picture */
     int torch_padding;      /* as in struct net_options */
     struct layer *layer;    /* owned */
     uint32_t layers;
@@ -82,8 +83,6 @@ struct net_options {
 enum emu_status net_new(const char *name, const struct net_options *o,
                         struct net **out) EMU_MUST_CHECK;
 void net_free(struct net *n);
-/* Side of the cut over the shorter side of the resized picture, as published with each network. */
-double net_crop(const struct net *n);
 /* The same network, with the same parameters, for pictures of another size. EMU_NO_MEMORY. Free
  * with net_free. */
 enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t batch,

@@ -41,14 +41,21 @@ uint32_t build_unary(struct net_builder *b, enum layer_op op, uint32_t from, con
 uint32_t build_binary(struct net_builder *b, enum layer_op op, uint32_t x, uint32_t y,
                       const char *name);
 
-/* The networks. Variant: 0..7, + 16 for groups of 16. Options are filled in, none is zero. */
-enum { EFFICIENTNET_G16 = 16 };
-void build_efficientnet(struct net_builder *b, unsigned variant);
-void build_resnet50(struct net_builder *b, unsigned variant);
+/* What a network is published with, besides its layers. */
+struct net_traits {
+    uint32_t side; /* of its pictures */
+    double crop;   /* net.crop */
+    enum norm_kind norm;
+    int torch_only;        /* it is known with torch padding only */
+    double eps, torch_eps; /* of batch norm, in the family of each padding */
+};
 
-/* The picture's side that EfficientNet-B<variant> was designed for. */
-uint32_t efficientnet_side(unsigned variant);
-/* Batch norm's eps in the family of this padding. */
-double efficientnet_eps(unsigned variant, int torch_padding);
+/* The networks. Variant of EfficientNet: 0..7, + 16 for groups of 16. A builder finds the user's
+ * options filled in, none is zero. */
+enum { EFFICIENTNET_G16 = 16 };
+struct net_traits efficientnet_traits(unsigned variant);
+void build_efficientnet(struct net_builder *b, unsigned variant);
+struct net_traits resnet_traits(unsigned variant);
+void build_resnet50(struct net_builder *b, unsigned variant);
 
 #endif

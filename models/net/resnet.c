@@ -30,6 +30,14 @@ static uint32_t bottleneck(struct net_builder *b, uint32_t x, uint32_t width, ui
     return build_unary(b, LAYER_RELU, x, ".act");
 }
 
+struct net_traits resnet_traits(unsigned variant)
+{
+    (void)variant;
+    return (struct net_traits){
+        .side = 224, .crop = 0.875, .norm = NORM_BATCH, .torch_only = 1, .torch_eps = 1e-5
+    };
+}
+
 void build_resnet50(struct net_builder *b, unsigned variant)
 {
     uint32_t x;

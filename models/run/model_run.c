@@ -82,7 +82,7 @@ static enum emu_status read_picture(struct model_run *m, uint32_t i)
     else
         TRY(find_shipped(m, i, &m->picture[i]));
     TRY(picture_read(m->picture[i], &whole));
-    s = picture_crop(&whole, side, net_crop(m->net), &cut);
+    s = picture_crop(&whole, side, m->net->crop, &cut);
     picture_free(&whole);
     if (s != EMU_OK)
         return s;

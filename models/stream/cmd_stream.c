@@ -169,7 +169,7 @@ static enum emu_status open_results(struct streaming *x)
 static enum emu_status open_feed(struct streaming *x)
 {
     const struct feed_options o = { .side = x->net->resolution,
-                                    .crop = net_crop(x->net),
+                                    .crop = x->net->crop,
                                     .threads = x->q.decoders,
                                     .queue = x->q.queue,
                                     .skip = x->results ? results_done(x->results) : 0 };
