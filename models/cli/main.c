@@ -1,6 +1,7 @@
 /* main.c - the superstep program: finds the command and hands over. Each floor brings its own table
  * of commands. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +60,21 @@ static void check_output(void)
     _exit(EXIT_BAD);
 }
 
+/* A file must not get the number of a closed stdout, which would put the answer into it. What
+ * stands in for one fails as a closed one does. */
+static void keep_standard_files(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int code;
 
+    keep_standard_files();
     atexit(check_output);
     if (argc < 2) {
         usage(stderr);

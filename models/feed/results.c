@@ -18,6 +18,8 @@ struct results {
     char *path; /* owned */
     int fd;     /* stdout is borrowed */
     int regular;
+    int created;           /* by results_open() */
+    int begun;             /* the file ends with its header or whole lines */
     int failed;            /* nothing more is written */
     uint64_t bytes, kept;  /* whole lines in the file: bytes (also the header's), results */
     uint64_t done;         /* files that an earlier run has dealt with */
@@ -138,6 +140,7 @@ enum emu_status results_put(struct results *r, const char *name, uint64_t index,
 {
     struct top t;
 
+    EMU_ASSERT(r->begun);
     pick_top(score, classes, &t);
     r->line.count = 0;
     if (r->format == RESULTS_CSV)
@@ -185,14 +188,12 @@ enum emu_status results_check_last(const struct results *r, const char *name)
                        r->last.at, name);
 }
 
-/* Goes on behind the last whole line. */
-static enum emu_status resume(struct results *r)
+/* Finds the end of the last whole line. */
+static enum emu_status scan(struct results *r)
 {
     struct results_found found = { 0 };
 
     TRY(results_scan(r->fd, r->path, r->format, &r->last, &found));
-    if (ftruncate(r->fd, (off_t)found.bytes) || lseek(r->fd, (off_t)found.bytes, SEEK_SET) < 0)
-        return FAIL(IO, "%.400s: %s", r->path, strerror(errno));
     r->bytes = found.bytes;
     r->kept = found.results;
     r->done = found.results ? found.last_index + 1 : 0;
@@ -206,6 +207,8 @@ static int results_free(struct results *r)
 {
     int bad = r->fd >= 0 && r->fd != STDOUT_FILENO && close(r->fd), error = errno;
 
+    if (r->created && !r->begun)
+        unlink(r->path);
     emu_free(r->path);
     text_free(&r->last);
     text_free(&r->line);
@@ -232,6 +235,20 @@ static enum emu_status choose_format(struct results *r, enum results_format want
     return EMU_OK;
 }
 
+/* A file that is not there yet is made; it goes again if nothing is begun. */
+static int open_or_create(struct results *r)
+{
+    int fd = open(r->path, O_RDWR | O_CLOEXEC);
+
+    if (fd >= 0 || errno != ENOENT)
+        return fd;
+    fd = open(r->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == EEXIST) /* a link to nothing */
+        return open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    r->created = fd >= 0;
+    return fd;
+}
+
 static enum emu_status open_file(struct results *r, int resumes)
 {
     struct stat st;
@@ -239,19 +256,23 @@ static enum emu_status open_file(struct results *r, int resumes)
 
     if (to_stdout && resumes)
         return FAIL(USAGE, "results on stdout cannot be resumed");
-    r->fd = to_stdout ? STDOUT_FILENO
-                      : open(r->path, O_RDWR | O_CREAT | O_CLOEXEC | (resumes ? 0 : O_TRUNC), 0666);
+    r->fd = to_stdout ? STDOUT_FILENO : open_or_create(r);
     if (r->fd < 0 || fstat(r->fd, &st))
         return FAIL(IO, "%.400s: %s", r->path, strerror(errno));
     /* stdout may be a file with something in front. */
     r->regular = S_ISREG(st.st_mode) && !to_stdout;
     if (resumes && !r->regular)
         return FAIL(USAGE, "%.400s: not a file; its results cannot be resumed", r->path);
-    return resumes ? resume(r) : EMU_OK;
+    return resumes ? scan(r) : EMU_OK;
 }
 
-static enum emu_status write_header(struct results *r)
+enum emu_status results_begin(struct results *r)
 {
+    if (r->regular &&
+        (ftruncate(r->fd, (off_t)r->bytes) || lseek(r->fd, (off_t)r->bytes, SEEK_SET) < 0))
+        return FAIL(IO, "%.400s: %s", r->path, strerror(errno));
+    r->begun = 1;
+    r->line.count = 0;
     if (r->format != RESULTS_CSV || r->bytes)
         return EMU_OK;
     text_add(&r->line, RESULTS_CSV_HEADER, sizeof(RESULTS_CSV_HEADER) - 1);
@@ -273,8 +294,6 @@ enum emu_status results_open(const char *path, const struct results_options *o,
     if (s == EMU_OK)
         s = open_file(r, o->resume);
     if (s == EMU_OK)
-        s = write_header(r);
-    if (s == EMU_OK)
         *out = r;
     else
         results_free(r);
@@ -287,7 +306,7 @@ enum emu_status results_close(struct results *r)
 
     if (!r)
         return EMU_OK;
-    if (r->regular && fsync(r->fd))
+    if (r->regular && r->begun && fsync(r->fd))
         s = FAIL(IO, "%.400s: %s", r->path, strerror(errno));
     if (results_free(r) && s == EMU_OK)
         s = FAIL(IO, "results: %s", strerror(errno));

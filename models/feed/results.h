@@ -26,14 +26,19 @@ struct results_options {
 
 struct results;
 
-/* path: a file, which is made anew unless o->resume; "-" is stdout. With resume a line without an
- * end, which a crash has left, is removed. EMU_USAGE: an unknown ending, resume of stdout;
- * EMU_BAD_FILE: resume of a file that is not of this format; EMU_IO, EMU_NO_MEMORY.
+/* path: a file; "-" is stdout. Makes the file if there is none; nothing is changed before
+ * results_begin(), and without it results_close() leaves all as it was. EMU_USAGE: an unknown
+ * ending, resume of stdout; EMU_BAD_FILE: resume of a file that is not of this format; EMU_IO,
+ * EMU_NO_MEMORY.
  *
  * A command that writes results ignores SIGXFSZ (and SIGPIPE), so that a limit of the file size
  * arrives as an error here instead of ending the process. */
 enum emu_status results_open(const char *path, const struct results_options *o,
                              struct results **out) EMU_MUST_CHECK;
+
+/* Before the first put: empties the file, or, with resume, removes a line without an end, which a
+ * crash has left; writes the header. EMU_IO, EMU_NO_MEMORY. */
+enum emu_status results_begin(struct results *r) EMU_MUST_CHECK;
 
 /* The RESULTS_TOP best of `classes` scores, best first, equal ones by class. index: of feed_next(),
  * going up from call to call, as resume takes the last one for the furthest.

@@ -166,7 +166,7 @@ static enum emu_status report_fault(struct model_run *m)
 {
     json_t *o;
 
-    fprintf(stderr, "superstep %s: %s: %s\n", m->q.command, m->q.name, emu_error());
+    fprintf(stderr, "superstep %s: %s: %s\n", m->q.command, m->q.network.name, emu_error());
     m->code = EXIT_FAULTED;
     o = run_report(session_run_image(m->session), "failed", NULL, 0, 0);
     if (!o)
@@ -286,8 +286,8 @@ static enum emu_status build_and_compile(struct model_run *m, uint32_t keep_begi
                                          uint32_t keep_end)
 {
     const struct net_program_options o = {
-        .net = { .memory_proportion = m->q.memory_proportion,
-                 .parameter_proportion = m->q.parameter_proportion,
+        .net = { .memory_proportion = m->q.network.memory_proportion,
+                 .parameter_proportion = m->q.network.parameter_proportion,
                  .keep_begin = keep_begin,
                  .keep_end = keep_end },
         .compile = m->q.compile,
@@ -360,7 +360,7 @@ static enum emu_status compare_all(struct model_run *m)
         s = compare_layers_end(&sum);
     if (s != EMU_FAULT)
         return s;
-    fprintf(stderr, "superstep run: %s: %s\n", m->q.name, emu_error());
+    fprintf(stderr, "superstep run: %s: %s\n", m->q.network.name, emu_error());
     m->code = EXIT_FAULTED;
     return EMU_OK;
 }
@@ -370,7 +370,7 @@ static enum emu_status answer_request(struct model_run *m)
     uint32_t keep;
 
     TRY(machine_choice_arch(&m->q.machine, "mk2", &m->arch));
-    TRY(net_new(m->q.name, &m->q.net, &m->net));
+    TRY(net_new(m->q.network.name, &m->q.network.net, &m->net));
     if (m->q.layers) {
         net_print(m->net, stdout);
         m->code = EXIT_RAN;
@@ -379,7 +379,8 @@ static enum emu_status answer_request(struct model_run *m)
     m->progress = progress_begin(m->q.compile.progress);
     if (strcmp(m->q.command, "compile"))
         TRY(read_pictures(m));
-    TRY(model_weights_get(&m->q, m->net, &m->weights, m->weights_text, sizeof(m->weights_text)));
+    TRY(model_weights_get(&m->q.network, m->net, &m->weights, m->weights_text,
+                          sizeof(m->weights_text)));
     progress_report(&m->progress, "weights", "%s", m->weights_text);
     if (m->q.compare)
         return compare_all(m);
@@ -393,13 +394,13 @@ int model_command(int argc, char **argv)
     struct model_run m = { .code = EXIT_BAD };
     enum emu_status s;
 
-    if (!model_name_find(argc, argv))
+    if (!network_name_find(argc, argv))
         return -1;
     if (model_options_parse(argc, argv, &m.q))
         return EXIT_BAD;
     s = answer_request(&m);
     if (s != EMU_OK) {
-        fprintf(stderr, "superstep %s: %s: %s\n", m.q.command, m.q.name, emu_error());
+        fprintf(stderr, "superstep %s: %s: %s\n", m.q.command, m.q.network.name, emu_error());
         m.code = EXIT_BAD;
     }
     model_run_free(&m);

@@ -185,30 +185,30 @@ static enum emu_status calibrate(struct weights *w, const struct net *n, const c
     return EMU_OK;
 }
 
-static enum emu_status fill(const struct model_request *q, const struct net *n, struct weights *w,
+static enum emu_status fill(const struct network_choice *c, const struct net *n, struct weights *w,
                             char *text, size_t bytes)
 {
     const char *how = "";
 
-    if (q->weights) {
-        TRY(weights_read(w, n, q->weights, stderr));
-        snprintf(text, bytes, "%s (names of %s)", q->weights, w->names ? w->names : "torchvision");
+    if (c->weights) {
+        TRY(weights_read(w, n, c->weights, stderr));
+        snprintf(text, bytes, "%s (names of %s)", c->weights, w->names ? w->names : "torchvision");
     } else {
-        weights_seed(w, n, q->seed);
-        if (!q->uncalibrated)
+        weights_seed(w, n, c->seed);
+        if (!c->uncalibrated)
             TRY(calibrate(w, n, &how));
-        snprintf(text, bytes, "seed %" PRIu64 "%s", q->seed, how);
+        snprintf(text, bytes, "seed %" PRIu64 "%s", c->seed, how);
     }
-    return q->write_weights ? weights_write(w, n, q->write_weights) : EMU_OK;
+    return c->write_weights ? weights_write(w, n, c->write_weights) : EMU_OK;
 }
 
-enum emu_status model_weights_get(const struct model_request *q, const struct net *n,
+enum emu_status model_weights_get(const struct network_choice *c, const struct net *n,
                                   struct weights **out, char *text, size_t bytes)
 {
     enum emu_status s;
 
     TRY(weights_new(n, out));
-    s = fill(q, n, *out, text, bytes);
+    s = fill(c, n, *out, text, bytes);
     if (s != EMU_OK) {
         weights_free(*out);
         *out = NULL;

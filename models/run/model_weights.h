@@ -3,11 +3,11 @@
 #define MODELS_MODEL_WEIGHTS_H
 
 #include "models/ref/ref.h"
-#include "models/run/model_options.h"
+#include "models/run/network_choice.h"
 
 /* *how: one line for people about where they came from, in `text`. Bad tensors of a file are listed
  * on stderr. Free with weights_free. */
-enum emu_status model_weights_get(const struct model_request *q, const struct net *n,
+enum emu_status model_weights_get(const struct network_choice *c, const struct net *n,
                                   struct weights **out, char *text, size_t bytes) EMU_MUST_CHECK;
 
 #endif

@@ -11,6 +11,7 @@
 #include "models/feed/feed.h"
 #include "models/feed/results.h"
 #include "models/run/model_weights.h"
+#include "models/stream/interrupt.h"
 #include "models/stream/stream_options.h"
 #include "models/stream/stream_report.h"
 
@@ -34,18 +35,28 @@ struct streaming {
     const char **path;       /* borrowed names */
     struct pending *pending; /* ring of pending_cap */
     size_t pending_cap;
+    uint64_t earlier;       /* results of the run that is resumed */
     uint64_t taken, put;    /* pictures: from the feed, results */
     enum emu_status failed; /* why a call ended the run; its message in text */
     char text[TEXT_MAX];
-    int interrupted;
     int code;
 };
+
+static void close_results(struct streaming *x)
+{
+    enum emu_status s = x->results ? results_close(x->results) : EMU_OK;
+
+    x->results = NULL;
+    if (s == EMU_OK)
+        return;
+    fprintf(stderr, "superstep stream: %s\n", emu_error());
+    x->code = x->put ? EXIT_PARTIAL : EXIT_BAD;
+}
 
 static void streaming_free(struct streaming *x)
 {
     feed_close(x->feed);
-    if (results_close(x->results) != EMU_OK) /* only an earlier error leaves them open */
-        x->code = EXIT_BAD;
+    close_results(x); /* only an earlier error has left them open */
     stream_free(x->stream);
     for (size_t i = 0; i < x->pending_cap; i++)
         emu_free(x->pending[i].name);
@@ -75,7 +86,7 @@ static enum emu_status take_picture(struct streaming *x, uint8_t *rgb, int *more
     const char *name;
 
     EMU_ASSERT(x->taken - x->put < x->pending_cap);
-    *more = !x->q.limit || x->taken < x->q.limit;
+    *more = !x->q.limit || x->earlier + x->taken < x->q.limit;
     if (!*more)
         return EMU_OK;
     TRY(feed_next(x->feed, rgb, &name, &p->index, more));
@@ -104,30 +115,15 @@ static enum emu_status put_result(void *ctx, uint64_t picture, const float *scor
     return EMU_OK;
 }
 
-/* SIGINT is blocked and looked for here; the second one ends the process at once. */
 static int is_interrupted(void *ctx)
 {
-    struct streaming *x = ctx;
-    sigset_t set;
-    int signal_number;
-
-    if (x->interrupted || sigpending(&set) || !sigismember(&set, SIGINT))
-        return x->interrupted;
-    x->interrupted = 1;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigwait(&set, &signal_number);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    return 1;
+    (void)ctx;
+    return interrupt_came();
 }
 
 static void prepare_signals(void)
 {
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigprocmask(SIG_BLOCK, &set, NULL); /* before there are threads, which inherit it */
+    interrupt_catch();
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
 }
@@ -163,7 +159,11 @@ static enum emu_status open_results(struct streaming *x)
 {
     const struct results_options o = { .format = RESULTS_BY_NAME, .resume = x->q.resume };
 
-    return x->q.output ? results_open(x->q.output, &o, &x->results) : EMU_OK;
+    if (!x->q.output)
+        return EMU_OK;
+    TRY(results_open(x->q.output, &o, &x->results));
+    x->earlier = results_kept(x->results);
+    return EMU_OK;
 }
 
 static enum emu_status open_feed(struct streaming *x)
@@ -189,25 +189,32 @@ static enum emu_status compile(struct streaming *x)
     char text[TEXT_MAX];
     size_t batches = 2 * x->q.stream.prefetch.depth + 4u;
 
-    TRY(machine_choice_arch(&x->q.model.machine, "mk2", &x->arch));
+    TRY(machine_choice_arch(&x->q.machine, "mk2", &x->arch));
     if (x->q.host_mbytes_per_s) {
         snprintf(text, sizeof(text), "host_link_mbytes_per_s=%u", x->q.host_mbytes_per_s);
         TRY(arch_set(&x->arch, text));
     }
-    TRY(net_new(x->q.model.name, &x->q.model.net, &x->net));
+    TRY(net_new(x->q.network.name, &x->q.network.net, &x->net));
     x->pending_cap = batches * x->net->batch;
     x->pending = emu_alloc(x->pending_cap, sizeof(*x->pending));
     if (!x->pending)
         return FAIL(NO_MEMORY, "%zu pictures under way", x->pending_cap);
-    /* Pictures first, as mistakes in them show in no time. Results of an earlier run say which are
-     * left; else they are replaced only when the network is ready to make others. */
-    if (x->q.resume)
-        TRY(open_results(x));
+    /* Files first, as mistakes in them show in no time. Results of an earlier run say which
+     * pictures are left; they are changed only when the network is ready to make others. */
+    TRY(open_results(x));
     TRY(open_feed(x));
-    TRY(model_weights_get(&x->q.model, x->net, &x->weights, text, sizeof(text)));
+    TRY(model_weights_get(&x->q.network, x->net, &x->weights, text, sizeof(text)));
     if (x->q.stream.compile.progress)
         fprintf(x->q.stream.compile.progress, "weights    %s\n", text);
+    x->q.stream.memory_proportion = x->q.network.memory_proportion;
+    x->q.stream.parameter_proportion = x->q.network.parameter_proportion;
     return stream_new(x->net, x->weights, &x->arch, &x->q.stream, &x->stream);
+}
+
+/* Where the answer goes: not between the results. */
+static FILE *answer_file(const struct streaming *x)
+{
+    return x->q.output && !strcmp(x->q.output, "-") ? stderr : stdout;
 }
 
 static enum emu_status print_answer(struct streaming *x)
@@ -215,20 +222,21 @@ static enum emu_status print_answer(struct streaming *x)
     struct stream_answer a = {
         x->net, &x->arch, &x->q.stream, stream_prefetch(x->stream), stream_record(x->stream), ""
     };
+    FILE *f = answer_file(x);
     char digest[33];
     json_t *o;
 
     hash128_text(machine_digest(session_run_image(stream_session(x->stream))->machine), digest);
     a.digest = digest;
-    if (!x->q.model.json) {
-        stream_report(&a, stdout);
+    if (!x->q.json) {
+        stream_report(&a, f);
         return EMU_OK;
     }
     o = stream_report_json(&a);
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
-    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-    printf("\n");
+    json_dumpf(o, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+    fprintf(f, "\n");
     json_decref(o);
     return EMU_OK;
 }
@@ -236,10 +244,8 @@ static enum emu_status print_answer(struct streaming *x)
 /* What the run ended with, and what that means for the exit code. */
 static void judge(struct streaming *x, enum emu_status s)
 {
-    struct feed_counts n = feed_count(x->feed);
-
     x->code = EXIT_RAN;
-    if (n.bad || x->interrupted)
+    if (feed_count(x->feed).bad || interrupt_came())
         x->code = EXIT_PARTIAL;
     if (x->failed != EMU_OK) {
         fprintf(stderr, "superstep stream: %s\n", x->text);
@@ -248,7 +254,7 @@ static void judge(struct streaming *x, enum emu_status s)
         fprintf(stderr, "superstep stream: %s\n", emu_error());
         x->code = s == EMU_FAULT ? EXIT_FAULTED : EXIT_BAD;
     }
-    if (x->interrupted)
+    if (interrupt_came())
         fprintf(stderr, "superstep stream: interrupted after %" PRIu64 " pictures\n", x->put);
 }
 
@@ -269,25 +275,20 @@ static enum emu_status print_checks(struct streaming *x)
 static enum emu_status run(struct streaming *x)
 {
     const struct stream_calls calls = { x, next_picture, put_result, is_interrupted };
-    enum emu_status s;
 
     if (!compiled_fits(stream_compiled(x->stream))) {
-        compiled_report(stream_compiled(x->stream), stdout);
+        compiled_report(stream_compiled(x->stream), answer_file(x));
         x->code = EXIT_FAULTED;
         return EMU_OK;
     }
-    if (!x->q.resume)
-        TRY(open_results(x));
-    s = stream_run(x->stream, &calls);
-    judge(x, s);
-    s = x->results ? results_close(x->results) : EMU_OK;
-    x->results = NULL;
-    if (s != EMU_OK) {
-        fprintf(stderr, "superstep stream: %s\n", emu_error());
-        x->code = EXIT_PARTIAL;
-    }
+    interrupt_defer(x->feed);
+    if (x->results)
+        TRY(results_begin(x->results));
+    judge(x, stream_run(x->stream, &calls));
+    close_results(x);
+    interrupt_release();
     TRY(feed_report(x->feed, stderr));
-    if (!stream_record(x->stream)->cycles)
+    if (x->code == EXIT_BAD)
         return EMU_OK;
     if (x->q.stream.session.check)
         TRY(print_checks(x));
@@ -306,9 +307,10 @@ int cmd_stream(int argc, char **argv)
     if (s == EMU_OK)
         s = run(&x);
     if (s != EMU_OK) {
-        fprintf(stderr, "superstep stream: %s: %s\n", x.q.model.name, emu_error());
+        fprintf(stderr, "superstep stream: %s: %s\n", x.q.network.name, emu_error());
         x.code = EXIT_BAD;
     }
+    interrupt_release();
     streaming_free(&x);
     return x.code;
 }

@@ -32,7 +32,9 @@ static enum emu_status build(struct stream *s, const struct weights *w)
 {
     struct colours c = stream_input_colours(s->net, s->o.input);
     const struct net_program_options o = {
-        .net = { .memory_proportion = s->o.memory_proportion, .colours = &c },
+        .net = { .memory_proportion = s->o.memory_proportion,
+                 .parameter_proportion = s->o.parameter_proportion,
+                 .colours = &c },
         .prefetch = &s->o.prefetch,
         .compile = s->o.compile,
     };
@@ -146,6 +148,11 @@ static void results_left(void *ctx, uint64_t n, const struct session_moment *whe
     stream_times_left(&((struct stream *)ctx)->times, n, when);
 }
 
+static int is_stopped(const struct stream *s)
+{
+    return s->calls->stop && s->calls->stop(s->calls->ctx);
+}
+
 static enum emu_status take_scores(void *ctx, uint64_t n, void *data)
 {
     struct stream *s = ctx;
@@ -156,10 +163,10 @@ static enum emu_status take_scores(void *ctx, uint64_t n, void *data)
         TRY(s->calls->result(s->calls->ctx, s->pictures++, scores + (size_t)i * s->net->classes));
     s->record.batches++;
     s->record.pictures = s->pictures;
-    if (!s->calls->stop || !s->calls->stop(s->calls->ctx))
-        return EMU_OK;
-    s->record.stopped = 1;
-    return FAIL(FAULT, "stopped after %llu pictures", (unsigned long long)s->pictures);
+    s->record.stopped = is_stopped(s);
+    return !s->record.stopped
+               ? EMU_OK
+               : FAIL(FAULT, "stopped after %llu pictures", (unsigned long long)s->pictures);
 }
 
 static enum emu_status connect(struct stream *s)
@@ -200,8 +207,10 @@ enum emu_status stream_run(struct stream *s, const struct stream_calls *calls)
     TRY(session_new(s->p.compiled, &so, &s->session));
     TRY(connect(s));
     TRY(stream_input_has(&s->input, 0, &has));
-    if (!has)
+    if (!has) {
+        s->record.stopped = is_stopped(s);
         return EMU_OK;
+    }
     status = session_run(s->session);
     close_record(s);
     return s->record.stopped ? EMU_OK : status;

@@ -14,7 +14,7 @@ enum { STREAM_ROWS_MAX = 4096 };
 struct stream_options {
     struct prefetch_options prefetch;
     enum elem input; /* how pictures cross the link: u8, f16 or f32; three colours */
-    double memory_proportion;
+    double memory_proportion, parameter_proportion; /* net_graph_options */
     struct compile_options compile;
     struct session_options session; /* threads, plain, check, host */
 };

@@ -416,6 +416,7 @@ static int has_value(const char *name, int key)
 {
     return table_has_value(options, name, key) ||
            table_has_value(machine_choice_argp.options, name, key) ||
+           table_has_value(work_choice_argp.options, name, key) ||
            table_has_value(run_choice_argp.options, name, key);
 }
 

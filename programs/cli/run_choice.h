@@ -8,15 +8,17 @@
 
 #include "programs/programs.h"
 
-/* Where the options go; all borrowed. */
+/* Where the options go; all borrowed; those of the last two lines for run_choice_argp only. */
 struct run_choice {
     struct compile_options *compile; /* exchange, threads; progress: NULL with --quiet */
     struct session_options *run;     /* threads, check, plain */
-    const char **output, **digests;  /* files; left alone when not given */
-    int *json, *report, *allow_oom;  /* 1 when given */
+    int *json;                       /* 1 when given, like the following */
+    int *report, *allow_oom;
+    const char **output, **digests; /* files; left alone when not given */
 };
 
-/* A child parser: input is a struct run_choice. */
-extern const struct argp run_choice_argp;
+/* Child parsers: input is a struct run_choice. How to compile and run: exchange, threads, check,
+ * plain, json, quiet; and all of them. */
+extern const struct argp work_choice_argp, run_choice_argp;
 
 #endif

@@ -18,7 +18,7 @@ enum { TEXT = 300 };
 struct rig {
     char cache[32], folder[48], file[400]; /* of the cache: its place, what is in it */
     struct net *n;
-    struct model_request q;
+    struct network_choice q;
 };
 
 static void must(enum emu_status s)

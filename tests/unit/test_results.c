@@ -27,7 +27,7 @@ static struct results *open_results(const char *path, int resume)
     struct results_options o = { .resume = resume };
     struct results *r;
 
-    if (results_open(path, &o, &r) != EMU_OK)
+    if (results_open(path, &o, &r) != EMU_OK || results_begin(r) != EMU_OK)
         fail_msg("%s", emu_error());
     return r;
 }
@@ -203,6 +203,7 @@ static void test_format(void **state)
     (void)state;
     folder_new(&d);
     assert_int_equal(results_open(path_in(&d, "r.csv"), &o, &r), EMU_OK);
+    assert_int_equal(results_begin(r), EMU_OK);
     put(r, "x", 0);
     assert_int_equal(results_close(r), EMU_OK);
     expect_file(path_in(&d, "r.csv"), "{\"file\": \"x\", \"index\": 0, " TOP_JSONL "}\n");
@@ -255,16 +256,18 @@ static void test_full_device(void **state)
     struct results *r;
 
     (void)state;
-    assert_int_equal(results_open("/dev/full", &o, &r), EMU_OK); /* nothing to write yet */
+    assert_int_equal(results_open("/dev/full", &o, &r), EMU_OK);
+    assert_int_equal(results_begin(r), EMU_OK); /* nothing to write yet */
     assert_int_equal(results_put(r, "x", 0, scores, CLASSES), EMU_IO);
     expect_error("/dev/full: No space left", "0 results are kept");
     assert_int_equal(results_put(r, "y", 1, scores, CLASSES), EMU_IO);
     expect_error("an earlier error", "0 results are kept");
     assert_int_equal(results_close(r), EMU_OK);
     o.format = RESULTS_CSV;
-    assert_int_equal(results_open("/dev/full", &o, &r), EMU_IO);
-    assert_null(r);
+    assert_int_equal(results_open("/dev/full", &o, &r), EMU_OK);
+    assert_int_equal(results_begin(r), EMU_IO);
     expect_error("No space left", "0 results are kept");
+    assert_int_equal(results_close(r), EMU_OK);
 }
 
 /* How many results a file of at most `bytes` bytes takes; it then has no part of a line. */
@@ -463,6 +466,31 @@ static void test_resume_other(void **state)
     folder_remove(&d);
 }
 
+/* A command that is refused, or whose network does not fit, has opened its results for nothing. */
+static void test_not_begun(void **state)
+{
+    static const char text[] = HEADER "x,0," TOP_CSV ",\ny,1,";
+    struct test_folder d;
+    struct results *r;
+
+    (void)state;
+    folder_new(&d);
+    for (int resume = 0; resume < 2; resume++) {
+        struct results_options o = { .resume = resume };
+        const char *path = path_in(&d, "r.csv");
+
+        write_bytes(path, text, sizeof(text) - 1);
+        assert_int_equal(results_open(path, &o, &r), EMU_OK);
+        assert_int_equal(results_kept(r), resume);
+        assert_int_equal(results_close(r), EMU_OK);
+        expect_file(path, text);
+        assert_int_equal(results_open(path_in(&d, "new.csv"), &o, &r), EMU_OK);
+        assert_int_equal(results_close(r), EMU_OK);
+        assert_int_equal(access(path_in(&d, "new.csv"), F_OK), -1);
+    }
+    folder_remove(&d);
+}
+
 /* Each allocation fails once. */
 static void test_no_memory(void **state)
 {
@@ -485,6 +513,8 @@ static void test_no_memory(void **state)
         alloc_test_fail_at(nth);
         s = results_open(path, &o, &r);
         if (s == EMU_OK)
+            s = results_begin(r);
+        if (s == EMU_OK)
             s = results_put(r, "y", results_done(r), scores, CLASSES);
         alloc_test_fail_at(-1);
         assert_true(s == EMU_OK || s == EMU_NO_MEMORY);
@@ -505,7 +535,7 @@ int main(void)
         cmocka_unit_test(test_full_device), cmocka_unit_test(test_limit),
         cmocka_unit_test(test_pipe),        cmocka_unit_test(test_killed),
         cmocka_unit_test(test_resume),      cmocka_unit_test(test_resume_other),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_not_begun),   cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

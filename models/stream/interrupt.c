@@ -1,0 +1,54 @@
+/* interrupt.c - what a signal handler knows is of the process, so it is kept in variables of this
+ * file.
+ */
+#include "models/stream/interrupt.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+static struct feed *_Atomic deferred_for; /* NULL: nothing is done yet */
+static atomic_int came;
+
+static void handle(int signal_number)
+{
+    static const char text[] = "superstep stream: interrupted before the first picture\n";
+    struct feed *f = atomic_load(&deferred_for);
+
+    (void)signal_number;
+    if (!f) {
+        ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+        (void)written; /* it ends in any case */
+        _exit(EXIT_PARTIAL);
+    }
+    atomic_store(&came, 1);
+    feed_stop(f);
+}
+
+void interrupt_catch(void)
+{
+    struct sigaction a = { .sa_handler = handle, .sa_flags = SA_RESTART | (int)SA_RESETHAND }, old;
+
+    sigemptyset(&a.sa_mask);
+    if (!sigaction(SIGINT, NULL, &old) && old.sa_handler != SIG_IGN)
+        sigaction(SIGINT, &a, NULL);
+}
+
+void interrupt_defer(struct feed *f)
+{
+    atomic_store(&deferred_for, f);
+}
+
+void interrupt_release(void)
+{
+    struct sigaction old;
+
+    if (!sigaction(SIGINT, NULL, &old) && old.sa_handler == handle)
+        signal(SIGINT, SIG_DFL);
+}
+
+int interrupt_came(void)
+{
+    return atomic_load(&came);
+}
