@@ -77,6 +77,10 @@ refuse "--input-type is u8, f16 or f32" $stream --input-type u4 models/pictures
 refuse "unrecognized option '--nosuch'" $stream --nosuch
 refuse "--resume goes on with results" $stream --resume models/pictures
 refuse "results are CSV or JSON lines" $stream -o "$tmp/a.txt" models/pictures
+refuse "which network?" stream --io-tiles 4
+refuse "is no network" stream models/pictures
+refuse "--exchange is cycles or memory, not 'fast'" $stream --exchange fast models/pictures
+refuse "either --weights or --seed" $stream --weights "$tmp/a" --seed 1 models/pictures
 
 # ---- numbers
 
@@ -95,6 +99,13 @@ for number in 0 -1 1.01 nan inf 1e x ''; do
     refuse "'$number' is not a number above 0 and at most 1" $net --memory-proportion "$number"
 done
 refuse "'0' is not a number above 0 and at most 1" $net --parameter-memory 0
+for option in --batch --resolution --host-bandwidth --limit; do
+    refuse "'0' is not a number from" $stream $option 0 models/pictures
+done
+for option in --seed --threads --decoders --queue --host-jitter --io-tiles; do
+    refuse "'x' is not a number from" $stream $option x models/pictures
+done
+refuse "'2' is not a number above 0 and at most 1" $stream --memory-proportion 2 models/pictures
 refuse "'9' is not a number from 0 to 8" $stream --prefetch 9 models/pictures
 refuse "5000 IO tiles" $stream --io-tiles 5000 models/pictures
 refuse "resolution: expected 8 to 4096, got 7" $net --resolution 7
@@ -171,6 +182,41 @@ full models
 full machines
 full run --help
 full run -q vector-add -D n=100 --machine toy4
+
+# ---- streams: what is bad, what was there before
+
+refuse "no pictures: empty directories" $stream --io-tiles 6 "$tmp/dir"
+refuse "nosuch: No such file" $stream --io-tiles 6 "@$tmp/nosuch"
+refuse "No such file or directory" $stream -o "$tmp/nosuch/a.csv" models/pictures
+mkdir "$tmp/dir.csv" "$tmp/mixed"
+refuse "dir.csv: Is a directory" $stream -o "$tmp/dir.csv" models/pictures
+mkfifo "$tmp/mixed/1.jpg"
+mkdir "$tmp/mixed/2.jpg"
+ln -s nowhere "$tmp/mixed/3.jpg"
+cp models/pictures/cat.jpg "$tmp/mixed/0.jpg"
+cp "$tmp/empty" "$tmp/mixed/4.jpg"
+cp "$tmp/cut.png" "$tmp/huge.png" "$tmp/mixed"
+expect 3 "5 of 6 pictures are bad" $stream --io-tiles 6 "$tmp/mixed" -o "$tmp/a.csv"
+for name in 1.jpg 3.jpg 4.jpg cut.png huge.png; do
+    grep -q "^  $tmp/mixed/$name: " "$tmp/err" && passed=$((passed + 1)) || fail "no word about the bad file $name"
+done
+expect 2 "no good picture, 1 bad" $stream --io-tiles 6 "$tmp/empty" -o "$tmp/b.csv"
+printf torn >>"$tmp/a.csv"
+cp "$tmp/a.csv" "$tmp/c.csv"
+refuse "not the same pictures" $stream --io-tiles 6 models/pictures -o "$tmp/a.csv" --resume
+refuse "for a prefetch depth of 3" $stream --io-tiles 2 "$tmp/mixed" -o "$tmp/a.csv" --resume
+cmp -s "$tmp/a.csv" "$tmp/c.csv" && passed=$((passed + 1)) || fail "a refused stream has changed old results"
+"$program" $stream --io-tiles 6 models/pictures -o "$tmp/d.csv" >&- 2>"$tmp/err"
+grep -q 'cannot write the answer' "$tmp/err" && [ "$(wc -l <"$tmp/d.csv")" -eq 3 ] && passed=$((passed + 1)) ||
+    fail "stdout is closed: the answer among the results"
+if [ -c /dev/full ]; then
+    ln -s /dev/full "$tmp/full.csv"
+    expect 2 "No space left" $stream --io-tiles 6 models/pictures -o "$tmp/full.csv"
+fi
+# The list stays open: without the signal this would never end.
+mkfifo "$tmp/names"
+timeout --preserve-status -s INT 2 "$program" $stream --io-tiles 6 - <>"$tmp/names" >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 3 ] && grep -q 'interrupted' "$tmp/err" && passed=$((passed + 1)) || fail "SIGINT while waiting for names"
 
 # ---- what runs, but does not fit
 

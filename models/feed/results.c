@@ -102,6 +102,11 @@ static void add_jsonl(struct text_line *l, const char *name, uint64_t index, con
 
 /* ---- writing ---- */
 
+static const char *name_of(const struct results *r)
+{
+    return r->fd == STDOUT_FILENO ? "stdout" : r->path;
+}
+
 /* Why a line did not get out whole, after `written` bytes of it; takes them back if that can be. */
 static enum emu_status fail_write(struct results *r, int error, size_t written)
 {
@@ -109,8 +114,8 @@ static enum emu_status fail_write(struct results *r, int error, size_t written)
                            lseek(r->fd, (off_t)r->bytes, SEEK_SET) < 0);
 
     r->failed = 1;
-    return FAIL(IO, "%.400s: %s; %" PRIu64 " results are kept%s", r->path, strerror(error), r->kept,
-                torn ? ", and a part of one more" : "");
+    return FAIL(IO, "%.400s: %s; %" PRIu64 " results are kept%s", name_of(r), strerror(error),
+                r->kept, torn ? ", and a part of one more" : "");
 }
 
 /* The line, all of it or nothing. */
@@ -119,8 +124,8 @@ static enum emu_status write_line(struct results *r)
     size_t written = 0;
 
     if (r->failed)
-        return FAIL(IO, "%.400s: closed by an earlier error; %" PRIu64 " results are kept", r->path,
-                    r->kept);
+        return FAIL(IO, "%.400s: closed by an earlier error; %" PRIu64 " results are kept",
+                    name_of(r), r->kept);
     if (r->line.failed)
         return FAIL(NO_MEMORY, "a line of results");
     while (written < r->line.count) {

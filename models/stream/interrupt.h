@@ -7,7 +7,8 @@
 /* From now on SIGINT ends the process with EXIT_PARTIAL and a line on stderr: nothing is done yet.
  * Stays ignored when it was, as it is for a shell's jobs in the background. */
 void interrupt_catch(void);
-/* From now on SIGINT stops the feed and is remembered; a second one ends the process at once. */
+/* From now on SIGINT stops the feed and is remembered; a second one, 100 ms later
+ * or more, ends the process at once. */
 void interrupt_defer(struct feed *f);
 /* From now on SIGINT ends the process at once, and the feed may be closed. */
 void interrupt_release(void);
