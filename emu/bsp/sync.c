@@ -38,11 +38,20 @@ static void note_exchange_fault(struct machine *m)
     }
 }
 
+/* A phase that takes some 30 us: waking threads and waiting for them is no faster, and on a host
+ * with other work it takes as long as that likes. */
+enum { SMALL_PHASE = 1 << 16, COPY_WORDS = 16 }; /* words; a copy costs as much as so many */
+
+static int is_small(const struct exchange_phase *x, uint32_t tiles)
+{
+    return x->copies * COPY_WORDS + x->first_word[tiles] < SMALL_PHASE;
+}
+
 static void deliver(struct machine *m, const struct exchange_phase *x)
 {
     uint32_t n = m->arch.tiles, chunk = 32;
 
-    if (x->overlaps || x->copies < 64) {
+    if (x->overlaps || is_small(x, n)) {
         exchange_deliver(x, m->member, 0, n);
         return;
     }
