@@ -216,7 +216,7 @@ if [ -c /dev/full ]; then
 fi
 # The list stays open: without the signal this would never end.
 mkfifo "$tmp/names"
-timeout --preserve-status -s INT 2 "$program" $stream --io-tiles 6 - <>"$tmp/names" >"$tmp/out" 2>"$tmp/err"
+timeout -k 30 --preserve-status -s INT 2 "$program" $stream --io-tiles 6 - <>"$tmp/names" >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 3 ] && grep -q 'interrupted' "$tmp/err" && passed=$((passed + 1)) || fail "SIGINT while waiting for names"
 
 # ---- what runs, but does not fit

@@ -39,4 +39,9 @@ stream --io-tiles 3 --batch 64 --resolution 380 2> "$D/err"; [ $? = 2 ] || fail 
 grep -q "IO tiles are needed" "$D/err" || fail "how many are needed"
 stream --io-tiles 0 --prefetch 0 --limit 2 > /dev/null || fail "no IO tiles"
 stream --io-tiles 4 --prefetch 0 --limit 2 > /dev/null || fail "depth 0"
+for option in "--memory-proportion 0.001" "--parameter-memory 0.1"; do
+    stream --io-tiles 6 --limit 1 --resolution 96 $option --json > "$D/less" || fail "$option"
+    stream --io-tiles 6 --limit 1 --resolution 96 --json > "$D/all" || fail "resolution 96"
+    [ "$(number digest less)" != "$(number digest all)" ] || fail "$option changes nothing"
+done
 echo "ok: sizes"

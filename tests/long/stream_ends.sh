@@ -16,7 +16,7 @@ now() { date +%s; }
 interrupt() {
     after=$1
     shift
-    timeout --preserve-status -s INT "$after" "$S" stream "$@" > "$D/out" 2> "$D/err"
+    timeout -k 30 --preserve-status -s INT "$after" "$S" stream "$@" > "$D/out" 2> "$D/err"
 }
 
 mkdir "$D/p" "$D/q"
