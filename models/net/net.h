@@ -87,6 +87,8 @@ void net_free(struct net *n);
  * with net_free. */
 enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t batch,
                             struct net **out) EMU_MUST_CHECK;
+/* (v / 255 - mean) / std of a byte of colour 0 to 2, in f32. */
+float net_normalise(const struct net *n, unsigned colour, uint8_t v);
 /* Names of all networks, NULL at the end, and one line about each. */
 const char *net_name(unsigned i);
 const char *net_text(unsigned i);

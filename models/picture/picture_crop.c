@@ -206,10 +206,8 @@ void picture_normalise(const struct picture *p, const struct net *n, float *out)
 {
     size_t pixels = (size_t)p->width * p->height;
 
-    for (size_t c = 0; c < 3; c++) {
-        float mean = (float)n->mean[c], deviation = (float)n->std[c];
-
+    for (unsigned c = 0; c < 3; c++) {
         for (size_t i = 0; i < pixels; i++)
-            out[c * pixels + i] = ((float)p->rgb[3 * i + c] / 255.0f - mean) / deviation;
+            out[c * pixels + i] = net_normalise(n, c, p->rgb[3 * i + c]);
     }
 }

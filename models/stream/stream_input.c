@@ -30,27 +30,29 @@ void stream_input_free(struct stream_input *x)
     emu_free(x->rgb);
 }
 
-/* As picture_normalise() does it. */
-static float normalised(const struct stream_input *x, uint8_t v, size_t colour)
+static uint16_t normalised_half(const struct net *n, unsigned colour, uint8_t v)
 {
-    return ((float)v / 255.0f - (float)x->net->mean[colour]) / (float)x->net->std[colour];
+    struct fp_env nearest = { 0 };
+
+    return fp_f16_from_f64((double)net_normalise(n, colour, v), 0, &nearest);
 }
 
 static void convert(const struct stream_input *x, uint8_t *batch, uint32_t picture)
 {
     size_t n = (size_t)x->net->resolution * x->net->resolution * COLOURS, at = picture * n;
-    struct fp_env nearest = { 0 };
 
     for (size_t i = 0; i < n; i++) {
-        float v = normalised(x, x->rgb[i], i % COLOURS);
-        uint16_t half;
+        unsigned colour = i % COLOURS;
 
         if (x->elem == ELEM_U8) {
             batch[at + i] = x->rgb[i];
         } else if (x->elem == ELEM_F16) {
-            half = fp_f16_from_f64((double)v, 0, &nearest);
+            uint16_t half = normalised_half(x->net, colour, x->rgb[i]);
+
             memcpy(batch + (at + i) * sizeof(half), &half, sizeof(half));
         } else {
+            float v = net_normalise(x->net, colour, x->rgb[i]);
+
             memcpy(batch + (at + i) * sizeof(v), &v, sizeof(v));
         }
     }
@@ -96,9 +98,9 @@ struct colours stream_input_colours(const struct net *net, enum elem elem)
 {
     struct colours c = { .elem = elem };
 
-    for (size_t i = 0; i < COLOURS; i++) {
-        c.scale[i] = (float)(1 / (255 * net->std[i]));
-        c.shift[i] = (float)(-net->mean[i] / net->std[i]);
+    for (unsigned i = 0; i < COLOURS; i++) {
+        for (unsigned v = 0; v < EMU_COUNT_OF(c.table[i]); v++)
+            c.table[i][v] = normalised_half(net, i, (uint8_t)v);
     }
     return c;
 }

@@ -28,7 +28,7 @@ enum emu_status stream_input_has(struct stream_input *x, uint64_t batch, int *ha
 /* Of a batch that is there and at most slots - 1 behind the last one loaded. */
 const void *stream_input_batch(const struct stream_input *x, uint64_t batch, uint32_t *pictures);
 
-/* scale and shift for x scale + shift of a byte: (x / 255 - mean) / deviation. */
+/* How the chip is told of pictures of this type; u8 become there what f16 are here, to the bit. */
 struct colours stream_input_colours(const struct net *net, enum elem elem);
 
 #endif

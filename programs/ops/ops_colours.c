@@ -11,21 +11,17 @@ static const char *codelet_of(enum elem e)
     return e == ELEM_U8 ? "pixels_u8" : e == ELEM_F16 ? "pixels_f16" : "pixels_f32";
 }
 
-/* scale [4], shift [4] on each tile. */
-static struct tensor make_factors(struct nn *nn, const struct colours *c, uint32_t tiles)
+/* The table on each tile. */
+static struct tensor make_tables(struct nn *nn, const struct colours *c, uint32_t tiles)
 {
-    uint16_t value[2 * LANES] = { 0 };
     uint32_t *tile = emu_alloc(tiles, sizeof(*tile));
     struct tensor t = nn->zeros;
 
-    for (unsigned i = 0; i < COLOURS; i++) {
-        value[i] = nn_half(c->scale[i]);
-        value[LANES + i] = nn_half(c->shift[i]);
-    }
     for (uint32_t i = 0; tile && i < tiles; i++)
         tile[i] = i;
     if (tile)
-        t = nn_constant(nn, value, 2 * LANES, tile, tiles, "factors");
+        t = nn_constant(nn, c->table[0], sizeof(c->table) / sizeof(c->table[0][0]), tile, tiles,
+                        "table");
     else
         graph_fail(nn->g, EMU_NO_MEMORY, "%u tiles", tiles);
     emu_free(tile);
@@ -37,7 +33,7 @@ static void add_vertices(struct nn *nn, const struct colours *c, struct tensor r
 {
     struct graph *g = nn->g;
     uint32_t tiles = graph_compute_tiles(g), cs = op_compute_set(g, nn->seq, "cast");
-    struct tensor factors = c->elem == ELEM_U8 ? make_factors(nn, c, tiles) : nn->zeros;
+    struct tensor tables = c->elem == ELEM_U8 ? make_tables(nn, c, tiles) : nn->zeros;
     struct tile_run *run;
     size_t runs;
 
@@ -51,7 +47,7 @@ static void add_vertices(struct nn *nn, const struct colours *c, struct tensor r
         graph_map(g, x, run[i].tile);
         vertex_connect(g, v, "x", x);
         if (c->elem == ELEM_U8)
-            vertex_connect(g, v, "factors", tensor_index(g, factors, run[i].tile));
+            vertex_connect(g, v, "table", tensor_index(g, tables, run[i].tile));
         vertex_connect(g, v, "y", tensor_slice(g, all, 0, begin * LANES, end * LANES));
     }
     emu_free(run);

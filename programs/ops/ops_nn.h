@@ -37,10 +37,10 @@ struct feature {
  * Linear over all tiles; an input: written before every run. */
 struct feature op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, const char *name);
 
-/* How pictures come: three colours of a type. Of u8, x scale + shift is made of each colour. */
+/* How pictures come: three colours of a type. */
 struct colours {
-    enum elem elem; /* u8, f16, f32 */
-    float scale[3], shift[3];
+    enum elem elem;         /* u8, f16, f32 */
+    uint16_t table[3][256]; /* u8: what each byte of each colour means, in f16 */
 };
 /* The same made of *raw, [pixels][3] of n pictures row by row, rounded up to 4 pixels with zeros,
  * flat: by the first compute set of the network. */
@@ -61,11 +61,12 @@ struct conv_layer {
     const float *bias;    /* [out_c]; NULL: 0 */
     enum activation act;  /* none, relu or swish */
     enum conv_partials partials;
-    const struct feature *add; /* added before the activation; NULL: nothing */
+    const struct feature *add;    /* added before the activation; NULL: nothing */
     const struct conv_plan *plan; /* borrowed; for conv_layer_shape(); NULL: the cheapest one */
 };
 
-/* What there is to plan; of x the sizes count, of weights, bias and add only whether there is one. */
+/* What there is to plan; of x the sizes count, of weights, bias and add only whether there is one.
+ */
 struct conv_shape conv_layer_shape(const struct feature *x, const struct conv_layer *l);
 
 /* plan: what was chosen, with its predicted cycles; NULL allowed. */

@@ -12,13 +12,16 @@ static const uint32_t groups[] = { 0, 1, 2, 5, 6, 7, 11, 12, 13, 25, 100, 401 };
 
 static void sizes_and_places(void **state)
 {
-    static const uint16_t factors[8] = { 0x2404, 0x2412, 0x2408, 0, 0xc03c, 0xbc00, 0xbf31, 0 };
+    enum { TABLE = 3 * 256 };
+    static uint16_t table[TABLE];
     static const struct {
         const char *codelet;
         unsigned y; /* field */
     } which[] = { { "pixels_u8", 2 }, { "pixels_f16", 1 }, { "pixels_f32", 1 } };
 
     (void)state;
+    for (unsigned i = 0; i < TABLE; i++)
+        table[i] = (uint16_t)(0x2c00 + 7 * i);
     for (unsigned k = 0; k < EMU_COUNT_OF(which); k++) {
         struct codelet_rig *rig = codelet_rig_new("mk2", which[k].codelet);
 
@@ -31,8 +34,8 @@ static void sizes_and_places(void **state)
                 c.elements[which[k].y] = 16 * groups[i];
                 c.phase[0] = k == 2 ? 8 * (i % 2) : 4 * (i % 4);
                 if (!k) {
-                    c.elements[1] = 8;
-                    c.data[1] = factors;
+                    c.elements[1] = TABLE;
+                    c.data[1] = table;
                 }
                 codelet_rig_call(rig, &c);
             }
