@@ -4,7 +4,6 @@
  * a misspelt "expect_cylces" would otherwise pass every time.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "emu/base/alloc.h"
@@ -60,35 +59,6 @@ static enum emu_status refuse_unknown(const struct reader *r, const struct case_
     return EMU_OK;
 }
 
-static enum emu_status read_string(const struct reader *r, const struct case_path *at,
-                                   const json_t *v, const char **out)
-{
-    if (!json_is_string(v) || !json_string_value(v)[0])
-        return WRONG(r, at, v, "expected a string that is not empty");
-    *out = json_string_value(v);
-    return EMU_OK;
-}
-
-/* An integer in low..high, or a string "0x...". */
-static enum emu_status read_integer(const struct reader *r, const struct case_path *at,
-                                    const json_t *v, uint64_t low, uint64_t high, uint64_t *out)
-{
-    int ok = json_is_integer(v) && json_integer_value(v) >= 0;
-    uint64_t n = ok ? (uint64_t)json_integer_value(v) : 0;
-
-    if (json_is_string(v) && !strncmp(json_string_value(v), "0x", 2)) {
-        const char *s = json_string_value(v) + 2;
-
-        ok = s[0] && strlen(s) <= 16 && strspn(s, "0123456789abcdefABCDEF") == strlen(s);
-        n = ok ? strtoull(s, NULL, 16) : 0;
-    }
-    if (!ok || n < low || n > high)
-        return WRONG(r, at, v, "expected an integer from %llu to %llu", (unsigned long long)low,
-                     (unsigned long long)high);
-    *out = n;
-    return EMU_OK;
-}
-
 /* A key of obj, if it is there; *out keeps its value otherwise. */
 static enum emu_status read_optional_u32(const struct reader *r, const struct case_path *at,
                                          const json_t *obj, const char *key, uint32_t low,
@@ -99,7 +69,7 @@ static enum emu_status read_optional_u32(const struct reader *r, const struct ca
     uint64_t n = *out;
 
     if (v)
-        TRY(read_integer(r, &here, v, low, high, &n));
+        TRY(case_read_integer(&r->base, &here, v, low, high, &n));
     *out = (uint32_t)n;
     return EMU_OK;
 }
@@ -110,7 +80,7 @@ static enum emu_status read_optional_string(const struct reader *r, const struct
     struct case_path here = { at, key, 0 };
     const json_t *v = json_object_get(obj, key);
 
-    return v ? read_string(r, &here, v, out) : EMU_OK;
+    return v ? case_read_string(&r->base, &here, v, out) : EMU_OK;
 }
 
 /* 120, or [110, 130]. */
@@ -123,14 +93,14 @@ static enum emu_status read_range(const struct reader *r, const char *key, const
         return EMU_OK;
     out->is_set = 1;
     if (!json_is_array(v)) {
-        TRY(read_integer(r, &at, v, 0, INT64_MAX, &out->low));
+        TRY(case_read_integer(&r->base, &at, v, 0, INT64_MAX, &out->low));
         out->high = out->low;
         return EMU_OK;
     }
     if (json_array_size(v) != 2)
         return WRONG(r, &at, v, "expected one number, or a lowest and a highest");
-    TRY(read_integer(r, &at, json_array_get(v, 0), 0, INT64_MAX, &out->low));
-    return read_integer(r, &at, json_array_get(v, 1), out->low, INT64_MAX, &out->high);
+    TRY(case_read_integer(&r->base, &at, json_array_get(v, 0), 0, INT64_MAX, &out->low));
+    return case_read_integer(&r->base, &at, json_array_get(v, 1), out->low, INT64_MAX, &out->high);
 }
 
 /* Allocates one zeroed entry for each of a list, and reads them. *out is NULL when there is no
@@ -199,7 +169,7 @@ static enum emu_status read_memory(const struct reader *r, const struct case_pat
 
     *m = (struct manifest_memory){ .region = 1, .align = 8 };
     TRY(refuse_unknown(r, at, v, keys));
-    TRY(read_string(r, &name_at, json_object_get(v, "name"), &m->name));
+    TRY(case_read_string(&r->base, &name_at, json_object_get(v, "name"), &m->name));
     TRY(check_memory_name(r, at, m));
     TRY(read_optional_u32(r, at, v, "region", 0, 1, &m->region));
     TRY(read_optional_u32(r, at, v, "align", 1, MAX_ALIGN, &m->align));
@@ -229,8 +199,9 @@ static enum emu_status read_sources(const struct reader *r, const struct case_pa
     for (size_t i = 0; i < n; i++) {
         struct case_path here = { at, NULL, i };
 
-        TRY(json_is_array(v) ? read_string(r, &here, json_array_get(v, i), &p->source[i])
-                             : read_string(r, at, v, &p->source[i]));
+        TRY(json_is_array(v)
+                ? case_read_string(&r->base, &here, json_array_get(v, i), &p->source[i])
+                : case_read_string(&r->base, at, v, &p->source[i]));
         p->sources++;
     }
     return EMU_OK;
@@ -374,7 +345,7 @@ static enum emu_status read_stream(const struct reader *r, const struct case_pat
         if (q->id == s->id)
             return WRONG(r, &id_at, NULL, "expected a number not used before, got %u", s->id);
     }
-    TRY(read_string(r, &direction_at, json_object_get(v, "direction"), &direction));
+    TRY(case_read_string(&r->base, &direction_at, json_object_get(v, "direction"), &direction));
     if (strcmp(direction, "to_tiles") && strcmp(direction, "to_host"))
         return WRONG(r, &direction_at, json_object_get(v, "direction"),
                      "expected \"to_tiles\" or \"to_host\"");
@@ -409,7 +380,7 @@ static enum emu_status read_expect(const struct reader *r, const struct case_pat
 
     TRY(refuse_unknown(r, at, v, keys));
     TRY(tile_list_read(&r->base, &tiles_at, json_object_get(v, "tiles"), &r->m->arch, &e->tiles));
-    TRY(read_string(r, &name_at, json_object_get(v, "name"), &e->name));
+    TRY(case_read_string(&r->base, &name_at, json_object_get(v, "name"), &e->name));
     TRY(read_optional_u32(r, at, v, "from", 0, INT32_MAX, &e->from));
     TRY(read_bound(r, at, v, "tolerance", &e->tolerance));
     TRY(read_bound(r, at, v, "relative", &e->relative));
@@ -433,7 +404,7 @@ static enum emu_status read_fault_number(const struct reader *r, const struct ca
     *out = -1;
     if (!json_object_get(obj, key))
         return EMU_OK;
-    TRY(read_integer(r, &here, json_object_get(obj, key), 0, INT64_MAX, &n));
+    TRY(case_read_integer(&r->base, &here, json_object_get(obj, key), 0, INT64_MAX, &n));
     *out = (int64_t)n;
     return EMU_OK;
 }
@@ -475,7 +446,7 @@ static enum emu_status read_fault(const struct reader *r, const json_t *v)
         return EMU_OK;
     }
     TRY(refuse_unknown(r, &at, v, keys));
-    TRY(read_string(r, &name_at, json_object_get(v, "name"), &f->name));
+    TRY(case_read_string(&r->base, &name_at, json_object_get(v, "name"), &f->name));
     if (!known_fault(f->name))
         return WRONG(r, &name_at, NULL, "expected the name of a fault, such as \"CONFLICT\"");
     TRY(read_optional_string(r, &at, v, "exchange", &f->exchange));
@@ -568,7 +539,7 @@ static enum emu_status read_include(const struct reader *r, const struct case_pa
     struct manifest *m = r->m;
     const char *path = NULL;
 
-    TRY(read_string(r, at, v, &path));
+    TRY(case_read_string(&r->base, at, v, &path));
     m->include[m->includes] = manifest_path(m, path);
     if (!m->include[m->includes])
         return FAIL(NO_MEMORY, "a path");
@@ -602,9 +573,9 @@ static enum emu_status read_all(const struct reader *r)
                   (void **)&m->stream, read_stream));
     m->max_cycles = DEFAULT_MAX_CYCLES;
     if ((v = json_object_get(root, "runs")))
-        TRY(read_integer(r, &runs_at, v, 0, INT32_MAX, &m->runs));
+        TRY(case_read_integer(&r->base, &runs_at, v, 0, INT32_MAX, &m->runs));
     if ((v = json_object_get(root, "max_cycles")))
-        TRY(read_integer(r, &cycles_at, v, 1, INT64_MAX, &m->max_cycles));
+        TRY(case_read_integer(&r->base, &cycles_at, v, 1, INT64_MAX, &m->max_cycles));
     return read_expectations(r, root);
 }
 

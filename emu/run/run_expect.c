@@ -1,6 +1,5 @@
 /* run_expect.c - what a run left behind against what its manifest expects. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "emu/base/alloc.h"
@@ -30,22 +29,6 @@ static enum emu_status differ_add(struct differ *d, const char *what, json_t *wa
     return EMU_OK;
 }
 
-static int elements_agree(enum case_type t, uint32_t want, uint32_t got, double tolerance,
-                          double relative)
-{
-    double w, g;
-
-    if (want == got)
-        return 1;
-    if (tolerance == 0 && relative == 0)
-        return 0;
-    w = case_bits_value(t, want);
-    g = case_bits_value(t, got);
-    if (isnan(w) || isnan(g))
-        return isnan(w) && isnan(g);
-    return w == g || (!isinf(w) && fabs(g - w) <= tolerance + relative * fabs(w));
-}
-
 /* Elements of one type; where names them in the report, from is the number of the first. */
 static enum emu_status compare(struct differ *d, const char *where, enum case_type type,
                                uint32_t from, uint32_t count, const uint8_t *want,
@@ -60,7 +43,7 @@ static enum emu_status compare(struct differ *d, const char *where, enum case_ty
         char what[360];
 
         d->checked++;
-        if (elements_agree(type, a, b, tolerance, relative))
+        if (case_elements_agree(type, a, b, tolerance, relative))
             continue;
         snprintf(what, sizeof(what), "%.300s[%" PRIu32 "]", where, from + i);
         TRY(differ_add(d, what, case_element_json(type, a), case_element_json(type, b)));

@@ -278,6 +278,18 @@ static enum emu_status begin(const struct arch *a, const struct conv_shape *s, u
     return check_shape(s);
 }
 
+static enum emu_status begin_conv(const struct arch *a, const struct conv_shape *s,
+                                  uint32_t first_tile, uint32_t tiles, struct conv_plan *p)
+{
+    TRY(begin(a, s, first_tile, tiles, p));
+    p->method = method_of(s);
+    if (p->method == CONV_DEPTHWISE && ((s->kernel != 3 && s->kernel != 5) || s->stride > 2))
+        return FAIL(USAGE,
+                    "a depthwise convolution with kernel %u, stride %u: expected 3 or 5, 1 or 2",
+                    s->kernel, s->stride);
+    return EMU_OK;
+}
+
 enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
                           uint32_t tiles, uint64_t memory_bytes, struct conv_plan *out)
 {
@@ -285,12 +297,7 @@ enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint
     struct conv_plan p;
 
     memset(out, 0, sizeof(*out));
-    TRY(begin(a, s, first_tile, tiles, &p));
-    p.method = method_of(s);
-    if (p.method == CONV_DEPTHWISE && ((s->kernel != 3 && s->kernel != 5) || s->stride > 2))
-        return FAIL(USAGE,
-                    "a depthwise convolution with kernel %u, stride %u: expected 3 or 5, 1 or 2",
-                    s->kernel, s->stride);
+    TRY(begin_conv(a, s, first_tile, tiles, &p));
     search_all(&search, &p);
     return EMU_OK;
 }
@@ -329,12 +336,7 @@ enum emu_status plan_conv_choice(const struct arch *a, const struct conv_shape *
     struct conv_plan p;
 
     memset(out, 0, sizeof(*out));
-    TRY(begin(a, s, first_tile, tiles, &p));
-    p.method = method_of(s);
-    if (p.method == CONV_DEPTHWISE && ((s->kernel != 3 && s->kernel != 5) || s->stride > 2))
-        return FAIL(USAGE,
-                    "a depthwise convolution with kernel %u, stride %u: expected 3 or 5, 1 or 2",
-                    s->kernel, s->stride);
+    TRY(begin_conv(a, s, first_tile, tiles, &p));
     search_all(&search, &p);
     if (search.status != EMU_OK) {
         VEC_FREE(&search.all);
