@@ -140,41 +140,42 @@ static void test_mean(void **state)
 }
 
 /* Squeeze and excite: y = x s(mean of x), in place. */
-static void test_squeeze(void **state)
+static void squeeze(const char *machine, uint32_t tiles, struct feature s, uint32_t mid_c)
 {
-    enum { N = 3, C = 72, H = 6, W = 5, MID = 10 };
-    struct nn_rig r = nn_rig_new("mk2", 100);
-    struct feature x = input(&r, N, C, H, W), y;
-    float *in = numbers(&r, N * C * H * W), *w1 = numbers(&r, MID * C), *b1 = numbers(&r, MID);
-    float *w2 = numbers(&r, C * MID), *b2 = numbers(&r, C);
+    uint32_t field = s.h * s.w;
+    struct nn_rig r = nn_rig_new(machine, tiles);
+    struct feature x = input(&r, s.n, s.c, s.h, s.w), y;
+    float *in = numbers(&r, s.n * s.c * field), *w1 = numbers(&r, mid_c * s.c),
+          *b1 = numbers(&r, mid_c);
+    float *w2 = numbers(&r, s.c * mid_c), *b2 = numbers(&r, s.c);
     double *got;
 
-    (void)state;
     y = op_global_pool(r.nn, x, "pool");
-    y = op_linear(r.nn, y, MID, w1, b1, ACT_SWISH, "fc1");
-    y = op_linear(r.nn, y, C, w2, b2, ACT_SIGMOID, "fc2");
+    y = op_linear(r.nn, y, mid_c, w1, b1, ACT_SWISH, "fc1");
+    y = op_linear(r.nn, y, s.c, w2, b2, ACT_SIGMOID, "fc2");
     y = op_channel_scale(r.nn, x, y, "scale");
     must(graph_status(r.g));
     got = run(&r, x, in, NULL, NULL, y);
-    for (uint32_t n = 0; n < N; n++) {
-        double mid[MID];
+    for (uint32_t n = 0; n < s.n; n++) {
+        double *mid = calloc(mid_c, sizeof(*mid));
 
-        for (uint32_t m = 0; m < MID; m++) {
+        for (uint32_t m = 0; m < mid_c; m++) {
             mid[m] = (double)b1[m];
-            for (uint32_t i = 0; i < C * H * W; i++)
-                mid[m] += (double)w1[m * C + i / (H * W)] * (double)in[n * C * H * W + i] / (H * W);
+            for (uint32_t i = 0; i < s.c * field; i++)
+                mid[m] += (double)w1[m * s.c + i / field] * (double)in[n * s.c * field + i] / field;
             mid[m] = activate(mid[m], ACT_SWISH);
         }
-        for (uint32_t c = 0; c < C; c++) {
-            double s = (double)b2[c];
+        for (uint32_t c = 0; c < s.c; c++) {
+            double factor = (double)b2[c];
 
-            for (uint32_t m = 0; m < MID; m++)
-                s += (double)w2[c * MID + m] * mid[m];
-            s = activate(s, ACT_SIGMOID);
-            for (uint32_t i = 0; i < H * W; i++)
-                assert_true(fabs(got[at(&y, n, c, i / W, i % W)] -
-                                 s * (double)in[(n * C + c) * H * W + i]) < 0.01);
+            for (uint32_t m = 0; m < mid_c; m++)
+                factor += (double)w2[c * mid_c + m] * mid[m];
+            factor = activate(factor, ACT_SIGMOID);
+            for (uint32_t i = 0; i < field; i++)
+                assert_true(fabs(got[at(&y, n, c, i / s.w, i % s.w)] -
+                                 factor * (double)in[(n * s.c + c) * field + i]) < 0.01);
         }
+        free(mid);
     }
     zero_behind(&y, got);
     free(got);
@@ -184,6 +185,13 @@ static void test_squeeze(void **state)
     free(w2);
     free(b2);
     nn_rig_free(&r);
+}
+
+static void test_squeeze(void **state)
+{
+    (void)state;
+    squeeze("toy16", 0, (struct feature){ .n = 2, .c = 40, .h = 5, .w = 7 }, 12);
+    squeeze("mk2", 100, (struct feature){ .n = 3, .c = 72, .h = 6, .w = 5 }, 10);
 }
 
 /* ---- scores ---- */

@@ -1,5 +1,5 @@
-/* test_ops_nn.c - layers of networks on small machines against plain C: every method of a
- * convolution, pooling, fully connected layers, channel factors.
+/* test_ops_nn.c - group norm, sums and maxima of windows on small machines against plain C and the
+ * interpreter (convolutions: test_ops_conv.c; pooling, fully connected layers: test_ops_linear.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,129 +8,246 @@
 
 #include "tests/unit/nn_rig.h"
 
-/* ---- convolutions ---- */
-
-static void test_gemm(void **state)
+static size_t plain_at(const struct feature *f, uint32_t n, uint32_t c, uint32_t i)
 {
-    static const struct conv_test t[] = {
-        { "toy4", 0, 1, 16, 3, 4, 16, 1, 1, 1, 0, 0, ACT_NONE, 0 },
-        { "toy16", 0, 1, 40, 6, 5, 24, 1, 1, 1, 0, 0, ACT_SWISH, 0 },
-        { "toy16", 0, 2, 48, 5, 5, 80, 1, 1, 1, 0, 0, ACT_RELU, 0 },
-        { "toy64", 0, 1, 160, 6, 6, 48, 1, 1, 1, 0, 0, ACT_NONE, 1 },
-        { "toy64", 0, 1, 512, 3, 3, 32, 1, 1, 1, 0, 0, ACT_SWISH, 1 },
-        { "toy4", 0, 1, 16, 7, 7, 32, 1, 1, 1, 0, 0, ACT_NONE, 1 },
-        { "toy16", 0, 1, 32, 7, 7, 32, 1, 2, 1, 0, 0, ACT_NONE, 0 },
-    };
-
-    (void)state;
-    conv_all(t, EMU_COUNT_OF(t));
+    return ((size_t)n * f->c + c) * f->h * f->w + i;
 }
 
-static void test_depthwise(void **state)
+/* Compares y with want [n][c][h][w]. */
+static void compare(const struct feature *y, const double *got, const double *want,
+                    double tolerance, const char *what)
 {
-    static const struct conv_test t[] = {
-        { "mk2", 16, 1, 16, 6, 6, 16, 3, 1, 16, 1, 1, ACT_NONE, 0 },
-        { "mk2", 16, 1, 40, 9, 7, 40, 3, 1, 40, 1, 1, ACT_SWISH, 0 },
-        { "mk2", 16, 2, 32, 8, 8, 32, 5, 1, 32, 2, 2, ACT_SWISH, 0 },
-        { "mk2", 16, 1, 32, 8, 8, 32, 3, 2, 32, 0, 1, ACT_NONE, 0 },
-        { "mk2", 16, 1, 48, 11, 11, 48, 5, 2, 48, 2, 2, ACT_SWISH, 0 },
-    };
+    for (uint32_t n = 0; n < y->n; n++)
+        for (uint32_t c = 0; c < y->c; c++)
+            for (uint32_t i = 0; i < y->h * y->w; i++) {
+                double g = got[at(y, n, c, i / y->w, i % y->w)], w = want[plain_at(y, n, c, i)];
 
-    (void)state;
-    conv_all(t, EMU_COUNT_OF(t));
+                if (!(fabs(g - w) <= tolerance * (1 + fabs(w)))) {
+                    print_error("%s: [%u][%u][%u] is %g, plain C says %g\n", what, n, c, i, g, w);
+                    fail();
+                }
+            }
+    /* What is behind the last channel stays zero. */
+    for (size_t k = 0; k < values(y); k++)
+        assert_true(k / 16 / (y->h * y->w) / y->n * 16 + k % 16 < y->c || got[k] == 0);
 }
 
-static void test_first(void **state)
-{
-    static const struct conv_test t[] = {
-        { "toy4", 0, 1, 3, 8, 8, 16, 3, 2, 1, 0, 1, ACT_NONE, 0 },
-        { "toy16", 0, 2, 3, 13, 12, 48, 3, 2, 1, 1, 1, ACT_SWISH, 0 },
-        { "toy16", 0, 1, 3, 17, 19, 32, 7, 2, 1, 3, 3, ACT_RELU, 0 },
-    };
+/* ---- group norm ---- */
 
-    (void)state;
-    conv_all(t, EMU_COUNT_OF(t));
+struct norm_test {
+    const char *machine;
+    uint32_t n, c, h, w, groups;
+    enum activation act;
+    float offset; /* of the mean, in deviations */
+};
+
+static double *plain_norm(const struct norm_test *t, const float *in, const float *gamma,
+                          const float *beta, double eps)
+{
+    uint32_t field = t->h * t->w, each = t->c / t->groups;
+    double *y = calloc((size_t)t->n * t->c * field, sizeof(*y));
+
+    for (uint32_t g = 0; g < t->n * t->groups; g++) {
+        const size_t first = (size_t)g * each * field, count = (size_t)each * field;
+        double mean = 0, variance = 0;
+
+        for (size_t i = first; i < first + count; i++)
+            mean += (double)in[i] / (double)count;
+        for (size_t i = first; i < first + count; i++)
+            variance += ((double)in[i] - mean) * ((double)in[i] - mean) / (double)count;
+        for (size_t i = first; i < first + count; i++) {
+            uint32_t c = (uint32_t)(i / field % t->c);
+
+            y[i] = activate(((double)in[i] - mean) / sqrt(variance + eps) * (double)gamma[c] +
+                                (double)beta[c],
+                            t->act);
+        }
+    }
+    return y;
 }
 
-/* Sums in f32: every method, with and without a cut of the input channels, groups of one block and
- * of two, a residual. */
-static void test_f32_partials(void **state)
+static void norm(const struct norm_test *t)
 {
-    static const struct conv_test t[] = {
-        { "toy4", 0, 1, 16, 3, 4, 16, 1, 1, 1, 0, 0, ACT_NONE, 0 },
-        { "toy16", 0, 2, 48, 5, 5, 80, 1, 1, 1, 0, 0, ACT_RELU, 0 },
-        { "toy64", 0, 1, 512, 3, 3, 40, 1, 1, 1, 0, 0, ACT_SWISH, 0 },
-        { "toy64", 0, 1, 160, 6, 6, 48, 1, 1, 1, 0, 0, ACT_RELU, 1 },
-        { "toy16", 0, 1, 32, 7, 7, 32, 1, 2, 1, 0, 0, ACT_NONE, 0 },
-        { "toy16", 0, 1, 32, 6, 7, 32, 3, 1, 1, 1, 1, ACT_NONE, 0 },
-        { "toy16", 0, 2, 32, 7, 6, 48, 3, 2, 1, 1, 1, ACT_SWISH, 0 },
-        { "toy64", 0, 1, 128, 4, 4, 32, 3, 1, 1, 1, 1, ACT_NONE, 0 },
-        { "toy16", 0, 1, 64, 6, 6, 64, 3, 1, 4, 1, 1, ACT_NONE, 0 },
-        { "toy16", 0, 1, 64, 6, 6, 64, 3, 1, 2, 1, 1, ACT_RELU, 0 },
-        { "toy64", 0, 1, 16, 3, 3, 16, 5, 1, 1, 2, 2, ACT_NONE, 0 },
-        { "toy16", 0, 2, 3, 13, 12, 48, 3, 2, 1, 1, 1, ACT_SWISH, 0 },
-        { "toy16", 0, 1, 4, 17, 19, 32, 7, 2, 1, 3, 3, ACT_NONE, 0 },
-        { "mk2", 16, 1, 32, 8, 8, 32, 3, 2, 32, 0, 1, ACT_NONE, 0 },
+    struct nn_rig r = nn_rig_new(t->machine, 0);
+    struct feature x = input(&r, t->n, t->c, t->h, t->w), y;
+    size_t n = (size_t)t->n * t->c * t->h * t->w;
+    float *in = numbers(&r, n), *gamma = numbers(&r, t->c), *beta = numbers(&r, t->c);
+    double *got, *want;
+
+    for (size_t i = 0; i < n; i++)
+        in[i] += t->offset + (float)(i / (t->h * t->w) % t->c) / 16.0f;
+    for (size_t i = 0; i < n; i++) {
+        struct fp_env env = { 0 };
+
+        in[i] = (float)fp_f16_value(fp_f16_from_f64((double)in[i], 0, &env));
+    }
+    y = op_group_norm(r.nn, x, t->groups, 1e-3f, gamma, beta, t->act, "norm");
+    must(graph_status(r.g));
+    got = run(&r, x, in, NULL, NULL, y);
+    want = plain_norm(t, in, gamma, beta, 1e-3);
+    compare(&y, got, want, t->offset != 0 ? 0.02 : 0.005, "norm");
+    free(got);
+    free(want);
+    free(in);
+    free(gamma);
+    free(beta);
+    nn_rig_free(&r);
+}
+
+static void test_group_norm(void **state)
+{
+    static const struct norm_test t[] = {
+        { "toy4", 1, 16, 4, 4, 4, ACT_NONE, 0 },    { "toy4", 1, 32, 5, 3, 1, ACT_RELU, 0 },
+        { "toy16", 1, 48, 7, 6, 4, ACT_SWISH, 0 },  { "toy16", 2, 24, 5, 5, 4, ACT_SWISH, 0 },
+        { "toy16", 3, 56, 3, 3, 4, ACT_NONE, 0 },   { "toy64", 1, 160, 6, 6, 4, ACT_SWISH, 0 },
+        { "toy64", 1, 40, 20, 20, 8, ACT_RELU, 0 }, { "toy16", 1, 48, 7, 6, 4, ACT_NONE, 4 },
+        { "toy64", 2, 20, 9, 9, 20, ACT_NONE, 0 },  { "toy16", 1, 18, 4, 4, 6, ACT_NONE, 0 },
     };
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        (void)conv_with(&t[i], PARTIALS_F32);
+        norm(&t[i]);
 }
 
-/* ---- pooling, fully connected, factors ---- */
-
-static void test_squeeze_excite(void **state)
+static void test_norm_errors(void **state)
 {
-    enum { N = 2, C = 40, H = 5, W = 7, MID = 12 };
-    struct nn_rig r = nn_rig_new("toy16", 0);
-    struct feature x = input(&r, N, C, H, W), y;
-    float *in = numbers(&r, N * C * H * W), *w1 = numbers(&r, MID * C), *b1 = numbers(&r, MID);
-    float *w2 = numbers(&r, C * MID), *b2 = numbers(&r, C);
-    double *got;
+    float one[48] = { 0 };
 
     (void)state;
-    y = op_global_pool(r.nn, x, "pool");
-    y = op_linear(r.nn, y, MID, w1, b1, ACT_SWISH, "fc1");
-    y = op_linear(r.nn, y, C, w2, b2, ACT_SIGMOID, "fc2");
-    y = op_channel_scale(r.nn, x, y, "scale");
+    for (int i = 0; i < 2; i++) {
+        struct nn_rig r = nn_rig_new("toy4", 0);
+        struct feature x = input(&r, 1, 48, 4, 4);
+
+        op_group_norm(r.nn, x, i ? 4 : 5, 1e-3f, one, one, i ? ACT_SIGMOID : ACT_NONE, "norm");
+        assert_int_equal(graph_status(r.g), EMU_USAGE);
+        nn_rig_free(&r);
+    }
+}
+
+/* ---- sums ---- */
+
+struct sum_test {
+    const char *machine;
+    uint32_t n, c, h, w;
+    enum activation act;
+};
+
+static void sum(const struct sum_test *t)
+{
+    struct nn_rig r = nn_rig_new(t->machine, 0);
+    struct feature a = input(&r, t->n, t->c, t->h, t->w), y;
+    struct feature b = nn_feature(r.nn, t->n, t->c, t->h, t->w, "b");
+    size_t count = (size_t)t->n * t->c * t->h * t->w;
+    float *x = numbers(&r, count), *x2 = numbers(&r, count);
+    double *want = calloc(count, sizeof(*want)), *got;
+
+    graph_map_linear(r.g, b.t, 16, 32, 1, r.arch.tiles - 1);
+    graph_keep(r.g, b.t);
+    y = op_feature_add(r.nn, a, b, t->act, "sum");
     must(graph_status(r.g));
-    got = run(&r, x, in, NULL, NULL, y);
-    for (uint32_t n = 0; n < N; n++) {
-        double mid[MID];
+    got = run(&r, a, x, &b, x2, y);
+    for (size_t i = 0; i < count; i++)
+        want[i] = activate((double)x[i] + (double)x2[i], t->act);
+    compare(&y, got, want, 0.001, "sum");
+    free(x);
+    free(x2);
+    free(got);
+    free(want);
+    nn_rig_free(&r);
+}
 
-        for (uint32_t m = 0; m < MID; m++) {
-            mid[m] = (double)b1[m];
-            for (uint32_t i = 0; i < C * H * W; i++)
-                mid[m] += (double)w1[m * C + i / (H * W)] * (double)in[n * C * H * W + i] / (H * W);
-            mid[m] = activate(mid[m], ACT_SWISH);
-        }
-        for (uint32_t c = 0; c < C; c++) {
-            double s = (double)b2[c];
+static void test_sum(void **state)
+{
+    static const struct sum_test t[] = {
+        { "toy4", 1, 16, 5, 5, ACT_NONE },
+        { "toy16", 2, 40, 5, 3, ACT_RELU },
+    };
 
-            for (uint32_t m = 0; m < MID; m++)
-                s += (double)w2[c * MID + m] * mid[m];
-            s = activate(s, ACT_SIGMOID);
-            for (uint32_t i = 0; i < H * W; i++)
-                assert_true(fabs(got[at(&y, n, c, i / W, i % W)] -
-                                 s * (double)in[(n * C + c) * H * W + i]) < 0.01);
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        sum(&t[i]);
+}
+
+static void test_sum_errors(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct nn_rig r = nn_rig_new("toy4", 0);
+        struct feature a = input(&r, 1, 32, 4, 4), b = input(&r, 1, 32, 4, i ? 4 : 5);
+
+        op_feature_add(r.nn, a, b, i ? ACT_SWISH : ACT_NONE, "sum");
+        assert_int_equal(graph_status(r.g), EMU_USAGE);
+        nn_rig_free(&r);
+    }
+}
+
+/* ---- maxima ---- */
+
+struct pool_test {
+    const char *machine;
+    uint32_t n, c, h, w, kernel, stride, pad;
+};
+
+static double *plain_pool(const struct pool_test *t, const struct feature *x,
+                          const struct feature *y, const float *in)
+{
+    double *want = calloc((size_t)y->n * y->c * y->h * y->w, sizeof(*want));
+
+    for (uint32_t k = 0; k < y->n * y->c * y->h * y->w; k++) {
+        uint32_t i = k % (y->h * y->w), plane = k / (y->h * y->w);
+
+        want[k] = -INFINITY;
+        for (uint32_t d = 0; d < t->kernel * t->kernel; d++) {
+            int64_t row = (int64_t)(i / y->w) * t->stride + d / t->kernel - t->pad;
+            int64_t column = (int64_t)(i % y->w) * t->stride + d % t->kernel - t->pad;
+
+            if (row >= 0 && column >= 0 && row < x->h && column < x->w)
+                want[k] =
+                    fmax(want[k],
+                         (double)in[((size_t)plane * x->h + (size_t)row) * x->w + (size_t)column]);
         }
     }
+    return want;
+}
+
+static void max_pool(const struct pool_test *t)
+{
+    struct nn_rig r = nn_rig_new(t->machine, 0);
+    struct feature x = input(&r, t->n, t->c, t->h, t->w), y;
+    float *in = numbers(&r, (size_t)x.n * x.c * x.h * x.w);
+    double *got, *want;
+
+    y = op_max_pool(r.nn, x, t->kernel, t->stride, t->pad, "pool");
+    must(graph_status(r.g));
+    got = run(&r, x, in, NULL, NULL, y);
+    want = plain_pool(t, &x, &y, in);
+    compare(&y, got, want, 0, "pool");
     free(got);
+    free(want);
     free(in);
-    free(w1);
-    free(b1);
-    free(w2);
-    free(b2);
     nn_rig_free(&r);
+}
+
+static void test_max_pool(void **state)
+{
+    static const struct pool_test t[] = {
+        { "toy4", 1, 16, 6, 6, 2, 2, 0 },
+        { "toy16", 2, 40, 9, 8, 3, 2, 1 },
+        { "toy64", 1, 64, 16, 16, 3, 2, 1 },
+        { "toy16", 1, 32, 7, 5, 3, 1, 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
+        max_pool(&t[i]);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),           cmocka_unit_test(test_depthwise),
-        cmocka_unit_test(test_first),          cmocka_unit_test(test_f32_partials),
-        cmocka_unit_test(test_squeeze_excite),
+        cmocka_unit_test(test_group_norm), cmocka_unit_test(test_norm_errors),
+        cmocka_unit_test(test_sum),        cmocka_unit_test(test_sum_errors),
+        cmocka_unit_test(test_max_pool),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
