@@ -51,8 +51,9 @@ enum plan_op {
 /* One instruction: covers `events` events from `event` on. Fields that the operation does not use
  * are 0. Networks have ten million of them. */
 struct plan_code {
-    uint8_t op;  /* enum plan_op */
-    uint8_t ctl; /* directions, as of plan_send */
+    uint8_t op;    /* enum plan_op */
+    uint8_t ctl;   /* directions, as of plan_send */
+    uint16_t zero; /* instead of padding, so that equal instructions have equal bytes */
     uint32_t event, events;
     uint32_t source;
     struct plan_addr from, to;
