@@ -3,12 +3,10 @@
  */
 #include "emu/cli/command_line.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
 
 enum { NAME_MAX_BYTES = 64 };
@@ -48,17 +46,13 @@ static int parse_named(const struct argp *parser, int argc, char **argv, struct 
 {
     const struct argp_child children[] = { { parser, 0, NULL, 0 }, { 0 } };
     const struct argp root = { .parser = begin, .children = children };
-    char name[NAME_MAX_BYTES];
-    char **named = emu_alloc((size_t)argc + 1, sizeof(*named));
+    char name[NAME_MAX_BYTES], *command = argv[0];
     int bad;
 
-    if (!named)
-        return ENOMEM;
-    snprintf(name, sizeof(name), "superstep %s", argv[0]);
-    memcpy(named, argv, (size_t)argc * sizeof(*named));
-    named[0] = name;
-    bad = argp_parse(&root, argc, named, 0, NULL, c);
-    emu_free(named);
+    snprintf(name, sizeof(name), "superstep %s", command);
+    argv[0] = name; /* what argp begins its complaints with */
+    bad = argp_parse(&root, argc, argv, 0, NULL, c);
+    argv[0] = command;
     return bad;
 }
 

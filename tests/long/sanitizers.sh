@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs the unit tests, the ISA tests, the one-tile cases and the lab programs built with the address and the undefined behaviour
-# sanitizer (gcc, MODE=asan, whose objects stay). Any report ends the program that caused it, and fails the test.
+# Runs the unit tests, the ISA tests, the one-tile cases, the lab programs, wrong command lines and streams built with the address and
+# the undefined behaviour sanitizer (gcc, MODE=asan, whose objects stay). Any report ends the program that caused it, and fails the test.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 command -v gcc >/dev/null || { echo "skipped: gcc is not installed"; exit 0; }
@@ -11,11 +11,13 @@ export ASAN_OPTIONS=detect_stack_use_after_return=1:check_initialization_order=1
 export UBSAN_OPTIONS=print_stacktrace=1
 passed=0 failed=0
 
-step() { # what is tested, targets
+built() { make -s -j2 CC=gcc MODE=$mode "$@"; }
+
+step() { # what is tested, command
     what=$1
     shift
     seconds=$SECONDS
-    if make -s -j2 CC=gcc MODE=$mode "$@" >"$log" 2>&1 && ! grep -qE 'AddressSanitizer|LeakSanitizer|runtime error' "$log"; then
+    if "$@" >"$log" 2>&1 && ! grep -qE 'AddressSanitizer|LeakSanitizer|runtime error' "$log"; then
         passed=$((passed + 1)) verdict=ok
     else
         failed=$((failed + 1)) verdict=FAILED
@@ -41,10 +43,12 @@ planted() { # name, code
 planted "planted: bad address" 'char *p = malloc(4); return p[n + 3];'
 planted "planted: leak" 'void *volatile p = malloc(4); p = NULL; return p != NULL;'
 planted "planted: overflow" 'return (0x7fffffff + n) & 1;'
-step "everything builds" all "build/obj/$mode/isa/run_isa"
-step "unit tests" check-unit
-step "instructions" check-isa
-step "cases" check-cases
-step "lab programs" check-lab
+step "everything builds" built all "build/obj/$mode/isa/run_isa"
+step "unit tests" built check-unit
+step "instructions" built check-isa
+step "cases" built check-cases
+step "lab programs" built check-lab
+step "wrong input" built check-input
+step "streams" tests/long/stream.sh "build/$mode/superstep"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
