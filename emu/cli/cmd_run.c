@@ -237,8 +237,7 @@ static enum emu_status print_answer(const struct request *q, const struct run *r
     }
     if (q->steps && json_object_set_new(report, "steps", run_steps_json(run, tiles)))
         return FAIL(NO_MEMORY, "the answer");
-    json_dumpf(report, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-    printf("\n");
+    run_print_json(report, stdout);
     return EMU_OK;
 }
 

@@ -77,6 +77,7 @@ json_t *run_report(struct run *r, const char *status, const json_t *differences,
 char *run_stop_text(const struct run *r);
 /* The object as `key value` lines, nested keys joined by dots. */
 void run_print(const json_t *report, FILE *f);
+void run_print_json(const json_t *report, FILE *f); /* every command's --json */
 
 /* The table of supersteps; with tiles (may be NULL) also what each of them did in every superstep.
  */

@@ -329,3 +329,9 @@ void run_print(const json_t *report, FILE *f)
 {
     print_tree("", report, f);
 }
+
+void run_print_json(const json_t *report, FILE *f)
+{
+    json_dumpf(report, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+    fprintf(f, "\n");
+}

@@ -155,8 +155,7 @@ static enum emu_status print_answer(struct model_run *m)
     o = model_report_json(&a);
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
-    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-    printf("\n");
+    run_print_json(o, stdout);
     json_decref(o);
     return EMU_OK;
 }
@@ -172,8 +171,7 @@ static enum emu_status report_fault(struct model_run *m)
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
     if (m->q.json) {
-        json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-        printf("\n");
+        run_print_json(o, stdout);
     } else {
         run_print(o, stdout);
     }
@@ -257,8 +255,7 @@ static enum emu_status report_oom(struct model_run *m)
     o = compiled_report_json(m->p.compiled);
     if (!o)
         return FAIL(NO_MEMORY, "the report");
-    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-    printf("\n");
+    run_print_json(o, stdout);
     json_decref(o);
     return EMU_OK;
 }

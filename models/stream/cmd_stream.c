@@ -188,6 +188,7 @@ static enum emu_status compile(struct streaming *x)
 {
     char text[TEXT_MAX];
     size_t batches = 2 * x->q.stream.prefetch.depth + 4u;
+    struct progress progress;
 
     TRY(machine_choice_arch(&x->q.machine, "mk2", &x->arch));
     if (x->q.host_mbytes_per_s) {
@@ -203,9 +204,9 @@ static enum emu_status compile(struct streaming *x)
      * pictures are left; they are changed only when the network is ready to make others. */
     TRY(open_results(x));
     TRY(open_feed(x));
+    progress = progress_begin(x->q.stream.compile.progress);
     TRY(model_weights_get(&x->q.network, x->net, &x->weights, text, sizeof(text)));
-    if (x->q.stream.compile.progress)
-        fprintf(x->q.stream.compile.progress, "weights    %s\n", text);
+    progress_report(&progress, "weights", "%s", text);
     x->q.stream.memory_proportion = x->q.network.memory_proportion;
     x->q.stream.parameter_proportion = x->q.network.parameter_proportion;
     return stream_new(x->net, x->weights, &x->arch, &x->q.stream, &x->stream);
@@ -235,8 +236,7 @@ static enum emu_status print_answer(struct streaming *x)
     o = stream_report_json(&a);
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
-    json_dumpf(o, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-    fprintf(f, "\n");
+    run_print_json(o, f);
     json_decref(o);
     return EMU_OK;
 }

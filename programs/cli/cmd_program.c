@@ -262,8 +262,7 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
           json_object_set_new(o, "memory", compiled_report_json(c)) ||
           (q->json && q->steps && json_object_set_new(o, "steps", run_steps_json(run, NULL)));
     if (!bad && q->json) {
-        json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-        printf("\n");
+        run_print_json(o, stdout);
     } else if (!bad) {
         short_memory(json_object_get(o, "memory"));
         if (q->steps)
@@ -342,8 +341,7 @@ static enum emu_status print_memory(const struct request *q, const struct compil
     o = compiled_report_json(c);
     if (!o)
         return FAIL(NO_MEMORY, "the report");
-    json_dumpf(o, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-    printf("\n");
+    run_print_json(o, stdout);
     json_decref(o);
     return EMU_OK;
 }

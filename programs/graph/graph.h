@@ -35,6 +35,12 @@ struct variable {
     size_t unsorted; /* entries of map behind the normalised ones */
 };
 
+/* It has its value before, in and after every run; other inputs have theirs before only. */
+static inline int variable_stays(const struct variable *v)
+{
+    return v->constant || v->kept || v->initial;
+}
+
 /* A view is an affine block of one variable, or made of other views. */
 enum view_kind {
     VIEW_BLOCK,    /* element i0,i1,.. of the view is element offset + i0*stride[0] + .. of var */

@@ -13,7 +13,7 @@ static enum emu_status check_run(void *ctx, const struct view_run *run)
 
     if (v->constant && h->write)
         return FAIL(USAGE, "variable %s is a constant, the host cannot write it", v->name);
-    if (!v->kept && !v->initial && !v->constant && !(v->input && h->write))
+    if (!variable_stays(v) && !(v->input && h->write))
         return FAIL(USAGE,
                     "variable %s is neither kept nor initialised: outside a run it has no value%s",
                     v->name, v->input ? " to be read" : "");

@@ -52,7 +52,7 @@ enum emu_status object_add_word(struct lowering *w, uint32_t object, uint32_t va
 
 static enum life life_of(const struct variable *v)
 {
-    if (v->constant || v->kept || v->initial)
+    if (variable_stays(v))
         return LIFE_ALWAYS;
     return v->input ? LIFE_INPUT : LIFE_FLOW;
 }

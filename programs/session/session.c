@@ -151,7 +151,7 @@ static enum emu_status check_inputs(struct session *s)
     for (uint32_t i = 0; i < g->variable.count; i++) {
         const struct variable *v = &g->variable.at[i];
 
-        if (v->input && !v->kept && !v->initial && !s->written[i])
+        if (v->input && !variable_stays(v) && !s->written[i])
             return FAIL(USAGE, "run %" PRIu64 ": input %s was not written", s->runs, v->name);
         s->written[i] = 0;
     }

@@ -12,11 +12,10 @@ cd "$(dirname "$0")/../.." || exit 2
 networks=${NETWORKS:-efficientnet-b4 efficientnet-b4-g16} batch=${BATCH:-4}
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
-make -s -j2 build/superstep build/obj/release/libsuperstep.a || exit 2
-${CC:-cc} -std=gnu11 -O2 -march=x86-64-v3 -ffp-contract=off -fopenmp -I. -D_GNU_SOURCE -o "$tmp/pictures" tests/long/pictures.c \
-    build/obj/release/libsuperstep.a ${LDFLAGS:-} -ljansson -lzstd -ljpeg -lpng -lm || exit 2
+tool=build/obj/release/long/pictures
+make -s -j2 build/superstep $tool || exit 2
 export OMP_WAIT_POLICY=passive # threads that wait leave the cores to other work
-"$tmp/pictures" draw "$tmp" || exit 2
+$tool draw "$tmp" || exit 2
 files=("$tmp"/*.png)
 failed=0
 
@@ -30,6 +29,6 @@ for net in $networks; do
         build/superstep run "$net" --weights "$tmp/weights" --batch "$batch" ${RESOLUTION:+--resolution "$RESOLUTION"} "${images[@]}" \
             --logits "$tmp/$net.$i" --quiet >"$tmp/out" || { cat "$tmp/out"; exit 1; }
     done
-    "$tmp/pictures" compare "$net" "$tmp/weights" "${answers[@]}" || failed=1
+    $tool compare "$net" "$tmp/weights" "${answers[@]}" || failed=1
 done
 exit $failed

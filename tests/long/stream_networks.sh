@@ -12,11 +12,10 @@ cd "$(dirname "$0")/../.." || exit 2
 networks=${NETWORKS:-efficientnet-b4 efficientnet-b4-g16} pictures=${PICTURES:-64} options=${OPTIONS:-}
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
-make -s -j2 build/superstep build/obj/release/libsuperstep.a || exit 2
-${CC:-cc} -std=gnu11 -O2 -march=x86-64-v3 -ffp-contract=off -fopenmp -I. -D_GNU_SOURCE -o "$tmp/pictures" tests/long/pictures.c \
-    build/obj/release/libsuperstep.a ${LDFLAGS:-} -ljansson -lzstd -ljpeg -lpng -lm || exit 2
+tool=build/obj/release/long/pictures
+make -s -j2 build/superstep $tool || exit 2
 export OMP_WAIT_POLICY=passive
-mkdir "$tmp/files" && "$tmp/pictures" draw "$tmp/files" "$pictures" || exit 2
+mkdir "$tmp/files" && $tool draw "$tmp/files" "$pictures" || exit 2
 failed=0
 
 fail() { echo "  not ok: $1"; failed=1; }

@@ -12,15 +12,14 @@ python=${PYTHON:-/usr/bin/python3}
 "$python" -c 'import torchvision' 2>/dev/null || echo "torchvision is absent (python3-torchvision): its own models are not compared"
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
-make -s -j2 build/superstep build/obj/release/libsuperstep.a || exit 2
-${CC:-cc} -std=gnu11 -O2 -march=x86-64-v3 -ffp-contract=off -fopenmp -I. -D_GNU_SOURCE -o "$tmp/dump" tests/long/torch_dump.c \
-    build/obj/release/libsuperstep.a ${LDFLAGS:-} -ljansson -lzstd -lm || exit 2
+tool=build/obj/release/long/torch_dump
+make -s -j2 build/superstep $tool || exit 2
 export OMP_WAIT_POLICY=passive # threads that wait leave the cores to other work
 failed=0
 
 compare() { # network, padding, norm, resolution
     printf '%-20s %-6s %-6s %4s  ' "$@"
-    "$tmp/dump" "$@" "$tmp/net" && "$python" tests/long/torch_compare.py "$1" "$2" "$3" "$tmp/net" || failed=1
+    $tool "$@" "$tmp/net" && "$python" tests/long/torch_compare.py "$1" "$2" "$3" "$tmp/net" || failed=1
 }
 
 # The two pictures of Superstep.
