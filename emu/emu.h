@@ -9,7 +9,7 @@
 
 #include "emu/arch/arch.h"
 #include "emu/asm/asm.h"
-#include "emu/asm/exchange_plan.h"
+#include "emu/isa/exchange_encode.h"
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
 #include "emu/base/fp_math.h"

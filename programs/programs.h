@@ -1,11 +1,11 @@
 /* programs.h - tensors, vertices and control flow in, an image for every tile out; the only header
  * of programs/ that models/ may include.
  *
- *   graph_new, graph_variable, tensor_..., graph_map...     variables, views of them, where they live
- *   graph_compute_set, graph_vertex, vertex_...             work on tiles
- *   program_...                                             what happens in which order
- *   graph_compile                                           -> struct compiled: image, memory, report
- *   session_...                                             a machine with the image: write, run, read
+ *   graph_new, graph_variable, tensor_..., graph_map...     variables, views of them, where they
+ * live graph_compute_set, graph_vertex, vertex_...             work on tiles program_... what
+ * happens in which order graph_compile                                           -> struct
+ * compiled: image, memory, report session_...                                             a machine
+ * with the image: write, run, read
  *
  * Errors of the builder are sticky: the first one is kept in the graph, later calls do nothing and
  * return harmless values, graph_status() and graph_compile() report it. So networks can be written
@@ -68,7 +68,8 @@ struct tensor graph_constant(struct graph *g, enum elem e, unsigned rank, const 
  * once; on the tiles there are as many as the mapping says. */
 struct tensor graph_constant_repeated(struct graph *g, enum elem e, unsigned rank,
                                       const uint32_t *shape, const void *data, const char *name);
-/* Contents at the start, copied; the variable stays alive from the start on. t is a whole variable. */
+/* Contents at the start, copied; the variable stays alive from the start on. t is a whole variable.
+ */
 void graph_set_initial(struct graph *g, struct tensor t, const void *data);
 /* The host may write the variable before and read it after a run: alive all the time. */
 void graph_keep(struct graph *g, struct tensor t);
@@ -213,15 +214,16 @@ enum emu_status interpreter_run(struct interpreter *p, uint64_t max_steps) EMU_M
 enum exchange_target { EXCHANGE_CYCLES, EXCHANGE_MEMORY };
 
 /* Sources of codelets, kept from one graph_compile() to the next: reading them and running the C
- * preprocessor takes more time than all the rest of a small graph. Not for two threads at a time. */
+ * preprocessor takes more time than all the rest of a small graph. Not for two threads at a time.
+ */
 struct codelet_sources;
 struct codelet_sources *codelet_sources_new(void); /* NULL when out of memory */
 void codelet_sources_free(struct codelet_sources *s);
 
 struct compile_options {
     enum exchange_target exchange;
-    unsigned threads; /* 0: all cores */
-    FILE *progress;   /* borrowed; NULL: quiet */
+    unsigned threads;                /* 0: all cores */
+    FILE *progress;                  /* borrowed; NULL: quiet */
     struct codelet_sources *sources; /* borrowed; NULL: none are kept */
 };
 
@@ -234,8 +236,10 @@ enum emu_status graph_compile(struct graph *g, const struct compile_options *o,
                               struct compiled **out) EMU_MUST_CHECK;
 void compiled_free(struct compiled *c);
 int compiled_fits(const struct compiled *c);
-const struct image *compiled_image(const struct compiled *c); /* borrowed; NULL when it does not fit */
-/* What the tile needs that needs most, code included: more than its memory where it does not fit. */
+const struct image *
+compiled_image(const struct compiled *c); /* borrowed; NULL when it does not fit */
+/* What the tile needs that needs most, code included: more than its memory where it does not fit.
+ */
 uint64_t compiled_need_bytes(const struct compiled *c);
 /* Memory by category and owner, fullest tiles, the worst moment; when it does not fit, what fills
  * the fullest tiles and what would help. */
@@ -266,7 +270,8 @@ enum emu_status compiled_op_cycles(const struct compiled *c, uint32_t op,
  * state, variables that are kept. Tile by tile; the same owner may come several times. */
 typedef void held_visit(void *ctx, uint32_t tile, const char *owner, const char *category,
                         uint64_t bytes);
-enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void *ctx) EMU_MUST_CHECK;
+enum emu_status compiled_held(const struct compiled *c, held_visit *visit,
+                              void *ctx) EMU_MUST_CHECK;
 
 /* Calls back for every tile that is used: its bytes by category, as in the report. */
 typedef void tile_bytes_visit(void *ctx, uint32_t tile, const uint64_t *bytes);
@@ -279,8 +284,8 @@ const char *compiled_category(unsigned i); /* its name; NULL behind the last */
 struct session_options {
     unsigned threads; /* 0: all cores */
     int plain, check;
-    int record;       /* keep the bill of every superstep (session_run_image()->record) */
-    FILE *digests;    /* borrowed; NULL: none */
+    int record;    /* keep the bill of every superstep (session_run_image()->record) */
+    FILE *digests; /* borrowed; NULL: none */
     struct host_options host;
     void (*watch)(void *ctx, const struct machine_superstep *s); /* of every group; NULL: nobody */
     void *watch_ctx;
@@ -291,8 +296,8 @@ struct session;
 enum emu_status session_new(const struct compiled *c, const struct session_options *o,
                             struct session **out) EMU_MUST_CHECK;
 void session_free(struct session *s);
-/* Whole contents of a kept or initialised tensor view, or of an input, in its order. Before or after
- * a run; inputs before every run. */
+/* Whole contents of a kept or initialised tensor view, or of an input, in its order. Before or
+ * after a run; inputs before every run. */
 enum emu_status session_write(struct session *s, struct tensor t, const void *data) EMU_MUST_CHECK;
 enum emu_status session_read(struct session *s, struct tensor t, void *data) EMU_MUST_CHECK;
 /* As interpreter_feed and _output. */
@@ -300,15 +305,17 @@ enum emu_status session_feed(struct session *s, uint32_t stream, const void *dat
                              uint64_t transfers) EMU_MUST_CHECK;
 enum emu_status session_output(struct session *s, uint32_t stream, void **data,
                                uint64_t *transfers) EMU_MUST_CHECK; /* *data: emu_free it */
-/* The other end of a stream, transfer by transfer, so that a stream may be longer than memory. Calls
- * come from session_run(), in the order of transfers; an error of theirs ends the run with it. */
+/* The other end of a stream, transfer by transfer, so that a stream may be longer than memory.
+ * Calls come from session_run(), in the order of transfers; an error of theirs ends the run with
+ * it. */
 struct session_moment {
     uint64_t issued, begun, here; /* cycles: first request; first bytes, and last ones, arrived */
 };
 struct session_calls {
     void *ctx;
-    /* Stream in: fill data with transfer n = 0, 1 .., the elements of its tensor in order; EMU_FAULT
-     * with a message: there is none. Stream out: take it. Data is borrowed for the call. */
+    /* Stream in: fill data with transfer n = 0, 1 .., the elements of its tensor in order;
+     * EMU_FAULT with a message: there is none. Stream out: take it. Data is borrowed for the call.
+     */
     enum emu_status (*transfer)(void *ctx, uint64_t n, void *data);
     /* Transfer n is complete (stream out: transfer() comes next). NULL: nobody wants to know. */
     void (*arrived)(void *ctx, uint64_t n, const struct session_moment *when);
@@ -318,8 +325,8 @@ enum emu_status session_connect(struct session *s, uint32_t stream,
                                 const struct session_calls *c) EMU_MUST_CHECK;
 /* Runs the program once. EMU_FAULT: the machine faulted or hangs; emu_error() says where. */
 enum emu_status session_run(struct session *s) EMU_MUST_CHECK;
-uint64_t session_cycles(const struct session *s); /* of all runs so far */
-struct run *session_run_image(struct session *s);  /* borrowed: record, machine, host */
+uint64_t session_cycles(const struct session *s);     /* of all runs so far */
+struct run *session_run_image(struct session *s);     /* borrowed: record, machine, host */
 struct graph *session_graph(const struct session *s); /* that was compiled; borrowed */
 
 /* ---- programs with a name ---- */
@@ -369,10 +376,10 @@ int program_command(int argc, char **argv, const struct named_program *const *co
 extern const struct command program_commands[];
 
 #include "programs/cli/run_choice.h"
-#include "programs/compile/count_text.h"
-#include "programs/ops/ops.h"
-#include "programs/plan/plan.h"
-#include "programs/ops/ops_nn.h"
-#include "programs/ops/ops_prefetch.h"
+#include "programs/compiler/report/count_text.h"
+#include "programs/library/ops.h"
+#include "programs/library/layout/plan.h"
+#include "programs/library/ops_nn.h"
+#include "programs/library/prefetch/prefetch.h"
 
 #endif

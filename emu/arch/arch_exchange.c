@@ -3,7 +3,7 @@
  * A column exchange has rows of 16 columns; a row's crossing with a column is a group of four
  * tiles, two pairs. Columns 0..7 and 8..15 are the two halves, folded: column 15 lies beside column
  * 0. The formulas were recovered from a public project that drives a C600 (ipu-stack);
- * tests/unit/test_arch.c holds their properties.
+ * tests/emu/test_arch.c holds their properties.
  */
 #include "emu/arch/arch_private.h"
 

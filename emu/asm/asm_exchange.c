@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "emu/asm/asm_internal.h"
-#include "emu/asm/exchange_plan.h"
+#include "emu/isa/exchange_encode.h"
 #include "emu/base/alloc.h"
 
 enum { BOTH_WAYS = 3, NO_TILE = -1, MAX_MESSAGES = 1 << 20 };
@@ -417,7 +417,7 @@ static int emit_block(struct as *as, struct loc at)
         ok = st == EMU_OK || unit_no_memory(as->u);
     for (size_t i = 0; ok && i < plan.count; i++)
         ok = emit_code(as, &plan.code[i], at);
-    exchange_plan_free(&plan);
+    exchange_encode_free(&plan);
     emu_free(send);
     emu_free(receive);
     return ok;

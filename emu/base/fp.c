@@ -51,7 +51,7 @@ uint32_t fp_f32_sqrt(uint32_t a, struct fp_env *env)
 
 /* In the general case f64 sqrt and division err by less than 2^-51, relative, and no f32 has a
  * reciprocal root that near to the middle between two f32. Scaling a by 4 scales both steps exactly
- * by powers of two, so two binades are all there is to check: tests/unit/test_fp.c compares all
+ * by powers of two, so two binades are all there is to check: tests/emu/test_fp.c compares all
  * 2^24 of them with exact integers. */
 uint32_t fp_f32_oorx(uint32_t a, struct fp_env *env)
 {

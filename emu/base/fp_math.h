@@ -22,7 +22,7 @@
  *
  * Cost     6 to 9 ns, f16 20 ns; one f32 operand in 2^24 and f16 sigm below 2^-14: 300 ns
  * Source   ISA names; the algorithm is ASSUMED
- * Tested   tests/unit/test_fp_math.c against MPFR; with SUPERSTEP_LONG=1 on all 2^32 operands
+ * Tested   tests/emu/test_fp_math.c against MPFR; with SUPERSTEP_LONG=1 on all 2^32 operands
  */
 uint32_t fp_f32_exp(uint32_t x, struct fp_env *env);
 uint32_t fp_f32_exp2(uint32_t x, struct fp_env *env);

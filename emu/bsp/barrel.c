@@ -1,7 +1,9 @@
-/* barrel.c - the rules of time on one tile: who issues in which cycle, and what the supervisor's instructions cost.
+/* barrel.c - the rules of time on one tile: who issues in which cycle, and what the supervisor's
+ * instructions cost.
  *
- * Slot n (cycle mod 6) belongs to worker n from the issue of the run or runall that starts it until six cycles after the issue of
- * its exit; in all other slots the supervisor may issue. Numbers come from struct arch; sources in docs/timing.md.
+ * Slot n (cycle mod 6) belongs to worker n from the issue of the run or runall that starts it until
+ * six cycles after the issue of its exit; in all other slots the supervisor may issue. Numbers come
+ * from struct arch; sources in docs/timing.md.
  */
 #include "emu/bsp/barrel.h"
 
@@ -61,11 +63,13 @@ static int supervisor_peek(const struct barrel *b, struct tile *t, struct pendin
     int is_bundle;
 
     if (off >= t->region0_bytes || (pc & 3))
-        return supervisor_fault(t, b, FAULT_INVALID_PC, "not an aligned address in executable memory");
+        return supervisor_fault(t, b, FAULT_INVALID_PC,
+                                "not an aligned address in executable memory");
     memcpy(word, t->mem + off, t->region0_bytes - off >= 8 ? 8 : 4);
     p->bytes = isa_decode(word, &p->in, &aux, &is_bundle);
     if (!is_bundle && p->bytes == 8 && (pc & 7))
-        return supervisor_fault(t, b, FAULT_INVALID_PC, "a two-word instruction must be 8-byte aligned");
+        return supervisor_fault(t, b, FAULT_INVALID_PC,
+                                "a two-word instruction must be 8-byte aligned");
     invalid = supervisor_invalid(&p->in, is_bundle);
     if (invalid)
         return supervisor_fault(t, b, FAULT_INVALID_INSTR, invalid);
@@ -80,7 +84,8 @@ static int supervisor_peek(const struct barrel *b, struct tile *t, struct pendin
     return 1;
 }
 
-/* Cycles from the issue of a supervisor instruction to the next one that does not wait for its result. */
+/* Cycles from the issue of a supervisor instruction to the next one that does not wait for its
+ * result. */
 static unsigned supervisor_cost(const struct tile *t, const struct pending *p)
 {
     const struct arch *a = t->arch;
@@ -140,8 +145,10 @@ static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
     t->launched = 0;
 }
 
-/* Issues one supervisor instruction at `cycle`. Returns 0 when barrel_run must stop: fault or outer sync. */
-static int supervisor_issue(struct barrel *b, struct tile *t, const struct pending *p, uint64_t cycle)
+/* Issues one supervisor instruction at `cycle`. Returns 0 when barrel_run must stop: fault or outer
+ * sync. */
+static int supervisor_issue(struct barrel *b, struct tile *t, const struct pending *p,
+                            uint64_t cycle)
 {
     int starts = p->in.op == OP_run || p->in.op == OP_runall || p->in.op == OP_call;
 
@@ -184,7 +191,8 @@ static void finish_wait(struct barrel *b, struct tile *t)
         tile_check_idle(t);
 }
 
-/* One round in which workers and the supervisor both issue, cycle by cycle. Returns 0 when barrel_run must stop. */
+/* One round in which workers and the supervisor both issue, cycle by cycle. Returns 0 when
+ * barrel_run must stop. */
 static int mixed_round(struct barrel *b, struct tile *t, uint64_t round, uint32_t stop_pc)
 {
     for (uint64_t cycle = round; cycle < round + BARREL_SLOTS; cycle++) {
@@ -233,7 +241,8 @@ static uint64_t next_free_slot(const struct barrel *b, uint64_t cycle)
     return least;
 }
 
-/* Lets the supervisor run by itself until it starts or waits for workers. Returns 0 when barrel_run must stop. */
+/* Lets the supervisor run by itself until it starts or waits for workers. Returns 0 when barrel_run
+ * must stop. */
 static int supervisor_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
 {
     while (!b->running && !b->waiting && b->cycle < max_cycle) {
@@ -265,7 +274,8 @@ static uint64_t next_worker_cycle(const struct barrel *b)
     return least;
 }
 
-/* One round, or many where nothing but the workers can issue. Returns 0 when barrel_run must stop. */
+/* One round, or many where nothing but the workers can issue. Returns 0 when barrel_run must stop.
+ */
 static int workers_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
 {
     uint64_t round = round_start(b, next_worker_cycle(b));

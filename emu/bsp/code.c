@@ -62,19 +62,32 @@ size_t code_cache_pages(struct code_cache *c)
 unsigned code_slots(const struct arch *arch, unsigned slots_class)
 {
     switch (slots_class) {
-    case SLOTS_F32DIV: return arch->slots_f32div;
-    case SLOTS_F32EXP: return arch->slots_f32exp;
-    case SLOTS_F32LOG: return arch->slots_f32log;
-    case SLOTS_F32TANH: return arch->slots_f32tanh;
-    case SLOTS_F32SIGM: return arch->slots_f32sigm;
-    case SLOTS_F32SQRT: return arch->slots_f32sqrt;
-    case SLOTS_F32OORX: return arch->slots_f32oorx;
-    case SLOTS_F32OOX: return arch->slots_f32oox;
-    case SLOTS_F16EXP: return arch->slots_f16exp;
-    case SLOTS_F16LOG: return arch->slots_f16log;
-    case SLOTS_F16TANH: return arch->slots_f16tanh;
-    case SLOTS_F16SIGM: return arch->slots_f16sigm;
-    default: return 1;
+    case SLOTS_F32DIV:
+        return arch->slots_f32div;
+    case SLOTS_F32EXP:
+        return arch->slots_f32exp;
+    case SLOTS_F32LOG:
+        return arch->slots_f32log;
+    case SLOTS_F32TANH:
+        return arch->slots_f32tanh;
+    case SLOTS_F32SIGM:
+        return arch->slots_f32sigm;
+    case SLOTS_F32SQRT:
+        return arch->slots_f32sqrt;
+    case SLOTS_F32OORX:
+        return arch->slots_f32oorx;
+    case SLOTS_F32OOX:
+        return arch->slots_f32oox;
+    case SLOTS_F16EXP:
+        return arch->slots_f16exp;
+    case SLOTS_F16LOG:
+        return arch->slots_f16log;
+    case SLOTS_F16TANH:
+        return arch->slots_f16tanh;
+    case SLOTS_F16SIGM:
+        return arch->slots_f16sigm;
+    default:
+        return 1;
     }
 }
 
@@ -151,11 +164,14 @@ const struct code_page *code_page_get(struct code_cache *c, struct tile *t, uint
 {
     uint32_t index = (pc - t->mem_base) >> CODE_PAGE_BITS;
     uint32_t off = index << CODE_PAGE_BITS, end = off + CODE_PAGE_BYTES;
-    uint32_t word[CODE_PAGE_WORDS + 1] = { 0 }; /* and the second half of a bundle in the last word */
+    uint32_t word[CODE_PAGE_WORDS + 1] = {
+        0
+    }; /* and the second half of a bundle in the last word */
     struct hash128 key;
     struct entry *e;
 
-    memcpy(word, t->mem + off, end < t->region0_bytes ? CODE_PAGE_BYTES + 4 : t->region0_bytes - off);
+    memcpy(word, t->mem + off,
+           end < t->region0_bytes ? CODE_PAGE_BYTES + 4 : t->region0_bytes - off);
     key = hash128(word, sizeof(word));
     pthread_mutex_lock(&c->lock);
     for (e = c->bucket[key.lo % CODE_BUCKETS]; e && !hash128_equal(e->key, key); e = e->next)

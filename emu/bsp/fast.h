@@ -2,7 +2,7 @@
  * See code.h, fast_fn.
  *
  * fast.def lists the rows that have one: FAST(id). The plain exec_ functions are the reference;
- * tests/unit/test_fast_*.c compare.
+ * tests/emu/test_fast_*.c compare.
  */
 #ifndef EMU_FAST_H
 #define EMU_FAST_H

@@ -1,9 +1,10 @@
-/* round.c - worker issue: groups of workers at the same PC share one fetch and, where it exists, one fast function.
+/* round.c - worker issue: groups of workers at the same PC share one fetch and, where it exists,
+ * one fast function.
  *
- * A round is six cycles beginning at b->phase; each running worker issues at most once in it, in slot order. A fault stops the
- * tile at the end of its round. The two halves of a bundle may run one after the other for all lanes, since only the main half
- * touches memory and only the aux half the accumulators; the decoder has chosen an order in which neither sees the other's
- * results.
+ * A round is six cycles beginning at b->phase; each running worker issues at most once in it, in
+ * slot order. A fault stops the tile at the end of its round. The two halves of a bundle may run
+ * one after the other for all lanes, since only the main half touches memory and only the aux half
+ * the accumulators; the decoder has chosen an order in which neither sees the other's results.
  */
 #include "emu/bsp/round.h"
 
@@ -45,19 +46,22 @@ static const struct code_slot *fetch_fault(struct barrel *b, struct tile *t, con
 }
 
 /* The decoded slot of a group, or NULL after recording the fault of the lane that issues first. */
-static inline const struct code_slot *fetch(struct barrel *b, struct tile *t, const struct issue *is)
+static inline const struct code_slot *fetch(struct barrel *b, struct tile *t,
+                                            const struct issue *is)
 {
     uint32_t off = is->pc - t->mem_base;
     const struct code_page *page;
     const struct code_slot *s;
 
     if (EMU_UNLIKELY(off >= t->region0_bytes || (is->pc & 3)))
-        return fetch_fault(b, t, is, FAULT_INVALID_PC, "not an aligned address in executable memory");
+        return fetch_fault(b, t, is, FAULT_INVALID_PC,
+                           "not an aligned address in executable memory");
     page = t->page[off >> CODE_PAGE_BITS];
     if (EMU_UNLIKELY(!page)) {
         page = code_page_get(b->cache, t, is->pc);
         if (!page)
-            return fetch_fault(b, t, is, FAULT_MEMERR, "the host has no memory left to decode code");
+            return fetch_fault(b, t, is, FAULT_MEMERR,
+                               "the host has no memory left to decode code");
     }
     s = &page->slot[off / 4 % CODE_PAGE_WORDS];
     if (EMU_UNLIKELY(s->invalid != NULL))
@@ -144,7 +148,8 @@ static void issue_plain(struct barrel *b, struct tile *t, struct issue *is,
     }
 }
 
-/* Executes one item for a group. Afterwards t->npc is valid where s->flags is not 0, else it is pc + bytes. */
+/* Executes one item for a group. Afterwards t->npc is valid where s->flags is not 0, else it is pc
+ * + bytes. */
 static inline void issue(struct barrel *b, struct tile *t, struct issue *is,
                          const struct code_slot *s)
 {
@@ -189,7 +194,7 @@ static void take_exits(struct barrel *b, struct tile *t, uint64_t round)
 
         if (!(t->exited >> lane & 1))
             continue;
-        b->running &= (uint8_t)~(1u << lane);
+        b->running &= (uint8_t) ~(1u << lane);
         b->freed[lane] = cycle + BARREL_SLOTS;
         if (b->all_free < b->freed[lane])
             b->all_free = b->freed[lane];
@@ -268,7 +273,8 @@ void round_run(struct barrel *b, struct tile *t, uint64_t round)
     }
 }
 
-/* --- lock step: what all running workers do together ------------------------------------------------------------------- */
+/* --- lock step: what all running workers do together
+ * ------------------------------------------------------------------- */
 
 struct convoy {
     struct issue is;       /* where all lanes are; pc is void when parted */
@@ -293,7 +299,8 @@ static int common_body(const struct tile *t, uint32_t lanes)
     return 1;
 }
 
-/* Whether all running workers are at one PC, due in one round and agree on the repeat they are in. */
+/* Whether all running workers are at one PC, due in one round and agree on the repeat they are in.
+ */
 static int convoy_form(const struct barrel *b, const struct tile *t, struct convoy *c)
 {
     unsigned lead;
@@ -361,8 +368,8 @@ static int repeat_once(struct barrel *b, struct tile *t, struct convoy *c, uint3
     return 1;
 }
 
-/* Runs the repeat body as often as every lane wants it. Returns 0 when the convoy ends here: it stopped inside the body, or some
- * lanes go on repeating while others are done. */
+/* Runs the repeat body as often as every lane wants it. Returns 0 when the convoy ends here: it
+ * stopped inside the body, or some lanes go on repeating while others are done. */
 static int convoy_repeat(struct barrel *b, struct tile *t, struct convoy *c, uint64_t max_cycle)
 {
     unsigned lead = (unsigned)__builtin_ctz(c->is.lanes);
@@ -391,7 +398,8 @@ static int convoy_repeat(struct barrel *b, struct tile *t, struct convoy *c, uin
     return 1;
 }
 
-/* After a control or system instruction: take the lanes' own next addresses. Returns 0 when the convoy ends here. */
+/* After a control or system instruction: take the lanes' own next addresses. Returns 0 when the
+ * convoy ends here. */
 static int convoy_follow(struct tile *t, struct convoy *c)
 {
     v8u zero = { 0 }, npc = fast_load(t->npc);
@@ -409,7 +417,8 @@ static int convoy_follow(struct tile *t, struct convoy *c)
 }
 
 /* One item, or one whole repeat. Returns 0 when the convoy ends after it. */
-static inline int convoy_step(struct barrel *b, struct tile *t, struct convoy *c, uint64_t max_cycle)
+static inline int convoy_step(struct barrel *b, struct tile *t, struct convoy *c,
+                              uint64_t max_cycle)
 {
     const struct code_slot *s;
     uint64_t round = c->is.round;

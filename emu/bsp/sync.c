@@ -1,11 +1,14 @@
 /* sync.c - when a sync is complete, what it costs, and what happens at its release.
  *
- * Zones: INTERNAL joins the tiles of a group, 4/12 all groups of the chip, 5/13 all chips, 6/14 the host. The release comes a fixed
- * number of cycles after the last arrival (struct arch). Every release carries the AND of the participants' LC bits to GC.
+ * Zones: INTERNAL joins the tiles of a group, 4/12 all groups of the chip, 5/13 all chips, 6/14 the
+ * host. The release comes a fixed number of cycles after the last arrival (struct arch). Every
+ * release carries the AND of the participants' LC bits to GC.
  */
 #include "emu/bsp/machine_internal.h"
 
-/* --- the end of an exchange ------------------------------------------------------------------------------------------------ */
+/* --- the end of an exchange
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* Marks the tiles of all groups of a phase; 0 while one of them still runs. */
 static int phase_members(struct machine *m, unsigned phase)
@@ -107,7 +110,9 @@ static int resolve_phase(struct machine *m, unsigned phase)
     return 1;
 }
 
-/* --- complete syncs ---------------------------------------------------------------------------------------------------------- */
+/* --- complete syncs
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 /* All tiles of a group wait in this kind of sync, or have voted ahead for it (group syncs only). */
 static int group_complete(const struct machine *m, const struct group *g, enum tile_wait wait,
@@ -141,7 +146,9 @@ uint64_t sync_held_release(const struct machine *m, unsigned group)
 
 static int record_group(struct machine *m, const struct group *g, unsigned index, uint64_t release)
 {
-    struct record_step s = { .group = index, .index = g->superstep, .end = release, .tiles = g->tiles };
+    struct record_step s = {
+        .group = index, .index = g->superstep, .end = release, .tiles = g->tiles
+    };
 
     if (!m->options.record)
         return 0;
@@ -221,7 +228,8 @@ static int release_tile(struct machine *m, uint32_t tile, uint64_t release, uint
     return -1;
 }
 
-/* A tile that voted uses one vote; it stays where it is unless it waits for the last of them, and learns the consensus then. */
+/* A tile that voted uses one vote; it stays where it is unless it waits for the last of them, and
+ * learns the consensus then. */
 static void use_vote(struct machine *m, uint32_t tile, uint64_t release, uint32_t consensus)
 {
     struct exchange_log *log = exchange_log_of(m->exchange, tile);

@@ -150,7 +150,7 @@ enum fault exchange_recv(struct exchange *x, struct tile *t, uint32_t event);
  *                        sentence of exchange_fault_print()
  *         EMU_NO_MEMORY
  * Cost    O(intervals log sends); a phase seen before is found by the hash of its logs
- * Tested  tests/unit/test_exchange*.c, tests/bench/bench_exchange.c */
+ * Tested  tests/emu/test_exchange*.c, tests/bench/bench_exchange.c */
 enum emu_status exchange_resolve(struct exchange *x, struct tile *const *tile,
                                  const struct exchange_phase **out) EMU_MUST_CHECK;
 

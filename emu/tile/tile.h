@@ -1,8 +1,9 @@
 /* tile.h - the state of one tile: registers, accumulators, weights, CSRs, memory, faults.
  *
- * Registers are kept lane by lane (struct of arrays): lane 0..5 is worker 0..5, lane 6 the supervisor, so that one host vector
- * operation can serve all workers that execute the same instruction. Exec functions reach them by tile_m(), tile_set_m() and
- * friends; nobody else relies on the order. Time is not kept here: emu/bsp/barrel.c decides who issues when.
+ * Registers are kept lane by lane (struct of arrays): lane 0..5 is worker 0..5, lane 6 the
+ * supervisor, so that one host vector operation can serve all workers that execute the same
+ * instruction. Exec functions reach them by tile_m(), tile_set_m() and friends; nobody else relies
+ * on the order. Time is not kept here: emu/bsp/barrel.c decides who issues when.
  */
 #ifndef EMU_TILE_H
 #define EMU_TILE_H
@@ -16,11 +17,11 @@
 
 enum {
     TILE_WORKERS = 6,
-    LANE_SUPER = 6,   /* the supervisor's lane */
-    TILE_LANES = 8,   /* a host vector of 32-bit lanes; lane 7 is unused */
-    TILE_ACC = 32,    /* accumulators per worker */
+    LANE_SUPER = 6,    /* the supervisor's lane */
+    TILE_LANES = 8,    /* a host vector of 32-bit lanes; lane 7 is unused */
+    TILE_ACC = 32,     /* accumulators per worker */
     TILE_WEIGHTS = 64, /* 64-bit entries of the common weight state */
-    REG_M_NULL = 16,  /* rows that swallow writes to read-only registers in the fast path */
+    REG_M_NULL = 16,   /* rows that swallow writes to read-only registers in the fast path */
     REG_A_NULL = 16,
     CODE_PAGE_BITS = 10, /* code is decoded and cached in pages of 1 KiB */
     DIRTY_PAGE_BITS = 12 /* writes are noted per 4 KiB */
@@ -44,7 +45,7 @@ struct fault_record {
     uint8_t lane;
     uint8_t in_aux; /* raised by the auxiliary half of a bundle */
     uint32_t pc;
-    uint32_t addr; /* meaningful for memory faults */
+    uint32_t addr;  /* meaningful for memory faults */
     uint32_t addr2; /* second address of a CONFLICT */
     uint64_t cycle;
 };
@@ -53,61 +54,69 @@ enum context_state { CONTEXT_INACTIVE, CONTEXT_ACTIVE, CONTEXT_EXCEPTED = 3 };
 
 /* Checking mode (tile_check.c). NULL in struct tile means off. */
 struct tile_check;
-/* Where the exchange instructions of a supervisor go (emu/exchange). NULL: no fabric, they raise EXERR. */
+/* Where the exchange instructions of a supervisor go (emu/exchange). NULL: no fabric, they raise
+ * EXERR. */
 struct exchange_port;
 /* Decoded code pages (emu/bsp). */
 struct code_page;
 
-/* Where accumulator AACC[2 * unit + odd] of a worker stands in acc[]: the even ones of units 0..15, then the odd ones, so that the
- * chains of one set are host vectors. */
+/* Where accumulator AACC[2 * unit + odd] of a worker stands in acc[]: the even ones of units 0..15,
+ * then the odd ones, so that the chains of one set are host vectors. */
 static inline unsigned acc_index(unsigned unit, unsigned odd)
 {
     return 16 * odd + unit;
 }
 
-/* What the fast AMP path knows about the even or the odd accumulators of all workers: no magnitude is above max, all are multiples
- * of 2^lsb. */
+/* What the fast AMP path knows about the even or the odd accumulators of all workers: no magnitude
+ * is above max, all are multiples of 2^lsb. */
 struct acc_bounds {
     float max;
     int32_t lsb;
 };
 
-/* The weights once more, converted for the fast AMP path; filled and read by emu/bsp/fast_weights.h only. */
+/* The weights once more, converted for the fast AMP path; filled and read by emu/bsp/fast_weights.h
+ * only. */
 struct weight_cache {
-    uint32_t key;        /* what it holds and for which units; 0: nothing */
-    uint32_t generation; /* weight_generation it was made from */
-    uint16_t max[4], min[4]; /* f16, per n: largest magnitude; smallest nonzero one less 1, 0xffff if all are zero */
+    uint32_t key;            /* what it holds and for which units; 0: nothing */
+    uint32_t generation;     /* weight_generation it was made from */
+    uint16_t max[4], min[4]; /* f16, per n: largest magnitude; smallest nonzero one less 1, 0xffff
+                                if all are zero */
     _Alignas(64) union {
         double f64[4][4][16]; /* f16 weights: [n][lane][unit] */
         float f32[8][16];     /* f32 weights: [phase][unit], subnormals flushed */
     };
 };
 
-/* Ranges that the operands of recent f16 steps stayed in; emu/bsp/fast_amp.c compares with them instead of measuring each time.
- * Elements of an array are all the same. Minima are of nonzero magnitudes and less 1. */
+/* Ranges that the operands of recent f16 steps stayed in; emu/bsp/fast_amp.c compares with them
+ * instead of measuring each time. Elements of an array are all the same. Minima are of nonzero
+ * magnitudes and less 1. */
 struct amp_window {
     _Alignas(32) uint16_t x_max[16], x_min[16];
     uint16_t half_max[16];                 /* f16 partial sums */
     uint32_t single_max[8], single_min[8]; /* f32 partial sums */
     struct acc_bounds half, single;        /* what they say of partial sums */
-    float product_max[4];                  /* with the weights of each n: above the sum of four products */
+    float product_max[4]; /* with the weights of each n: above the sum of four products */
     int32_t product_lsb[4];
 };
 
 struct tile {
     _Alignas(64) uint32_t m[REG_M_NULL + 2][TILE_LANES];
     uint32_t a[REG_A_NULL + 4][TILE_LANES];
-    uint32_t acc[TILE_WORKERS][TILE_ACC]; /* f32 bits, at acc_index(); any pattern is kept (istacc moves raw halves) */
+    uint32_t acc[TILE_WORKERS][TILE_ACC]; /* f32 bits, at acc_index(); any pattern is kept (istacc
+                                             moves raw halves) */
     struct acc_bounds acc_bounds[2];      /* even, odd; zeroing accumulators keeps them true, */
-    uint32_t acc_bounded;                 /* sets they are true of, 0 none: who stores in acc[] calls acc_forget() */
-    uint64_t weight[TILE_WEIGHTS];        /* entry 4 * unit + n = $CWEI_unit_n; four f16 (lane 0 lowest) or two f32 */
-    uint32_t weight_generation;           /* changes with every write to weight[] */
+    uint32_t
+        acc_bounded; /* sets they are true of, 0 none: who stores in acc[] calls acc_forget() */
+    uint64_t weight[TILE_WEIGHTS]; /* entry 4 * unit + n = $CWEI_unit_n; four f16 (lane 0 lowest) or
+                                      two f32 */
+    uint32_t weight_generation;    /* changes with every write to weight[] */
     struct weight_cache weight_cache;
     struct amp_window amp_window;
 
-    uint32_t pc[TILE_LANES];   /* instruction being executed */
-    uint32_t npc[TILE_LANES];  /* set to pc + length before exec_; a taken branch overwrites it */
-    uint32_t rpt_count[TILE_LANES]; /* iterations left, the running one included; 0 outside a repeat */
+    uint32_t pc[TILE_LANES];  /* instruction being executed */
+    uint32_t npc[TILE_LANES]; /* set to pc + length before exec_; a taken branch overwrites it */
+    uint32_t
+        rpt_count[TILE_LANES]; /* iterations left, the running one included; 0 outside a repeat */
     uint32_t rpt_first[TILE_LANES]; /* first bundle of the body */
     uint32_t rpt_end[TILE_LANES];   /* address behind the last bundle of the body */
     uint32_t fp_ctl[TILE_LANES], fp_sts[TILE_LANES], tas[TILE_LANES];
@@ -121,24 +130,28 @@ struct tile {
     uint32_t xcsr[12]; /* 0xa0..0xab, exchange */
 
     /* what the last supervisor or exit instruction asks of the barrel; taken and cleared there */
-    uint8_t launched; /* bit n: worker n was started by run or runall */
-    uint8_t exited;   /* bit n: worker n executed an exit */
-    uint8_t late_lanes; /* workers whose slot comes behind those of the others in a round: the lowest few; set by the barrel */
-    int8_t sync_zone; /* zone of a sync that was issued, -1 none */
+    uint8_t launched;   /* bit n: worker n was started by run or runall */
+    uint8_t exited;     /* bit n: worker n executed an exit */
+    uint8_t late_lanes; /* workers whose slot comes behind those of the others in a round: the
+                           lowest few; set by the barrel */
+    int8_t sync_zone;   /* zone of a sync that was issued, -1 none */
 
     uint8_t *mem; /* borrowed: mem_bytes, first byte at address mem_base */
     uint32_t mem_base, mem_bytes, region0_bytes;
-    uint32_t code_end;       /* offset behind the highest decoded code page; stores below it may hit code */
-    struct code_page **page; /* owned: region0_bytes >> CODE_PAGE_BITS entries, NULL where not decoded */
-    uint8_t *dirty;          /* owned: 1 per 4 KiB page written since the caller last cleared it */
+    uint32_t
+        code_end; /* offset behind the highest decoded code page; stores below it may hit code */
+    struct code_page *
+        *page;      /* owned: region0_bytes >> CODE_PAGE_BITS entries, NULL where not decoded */
+    uint8_t *dirty; /* owned: 1 per 4 KiB page written since the caller last cleared it */
 
     const struct arch *arch; /* borrowed */
     uint32_t id;             /* logical tile, chip number in the high half */
     uint8_t in_aux;          /* the auxiliary half of a bundle is being executed */
-    uint64_t cycle;          /* of the instruction being executed; written by the barrel, read by $COUNT and $SCOUNT */
+    uint64_t cycle; /* of the instruction being executed; written by the barrel, read by $COUNT and
+                       $SCOUNT */
     struct fault_record fault;
-    struct tile_check *check;        /* borrowed or NULL */
-    struct exchange_port *exchange;  /* borrowed or NULL */
+    struct tile_check *check;       /* borrowed or NULL */
+    struct exchange_port *exchange; /* borrowed or NULL */
 };
 
 /* To be called after a store into acc[], by whatever part. */
@@ -159,17 +172,21 @@ static inline void tile_set_acc(struct tile *t, unsigned lane, unsigned n, uint3
     acc_forget(t);
 }
 
-/* Fills a tile for a machine; mem is borrowed and at least arch->mem_bytes long. All contexts are inactive, registers 0,
- * every PRNG seeded with the tile and worker number [ASSUMED]. Free what it allocates with tile_free. */
-enum emu_status tile_init(struct tile *t, const struct arch *arch, uint32_t id, uint8_t *mem) EMU_MUST_CHECK;
+/* Fills a tile for a machine; mem is borrowed and at least arch->mem_bytes long. All contexts are
+ * inactive, registers 0, every PRNG seeded with the tile and worker number [ASSUMED]. Free what it
+ * allocates with tile_free. */
+enum emu_status tile_init(struct tile *t, const struct arch *arch, uint32_t id,
+                          uint8_t *mem) EMU_MUST_CHECK;
 void tile_free(struct tile *t);
 
-/* Records a fault, marks the lane excepted and returns kind. Of several faults the one of the lowest cycle stays, in one cycle
- * that of the auxiliary half. addr 0 where it says nothing. */
-enum fault tile_fault(struct tile *t, unsigned lane, enum fault kind, uint32_t addr, const char *detail);
+/* Records a fault, marks the lane excepted and returns kind. Of several faults the one of the
+ * lowest cycle stays, in one cycle that of the auxiliary half. addr 0 where it says nothing. */
+enum fault tile_fault(struct tile *t, unsigned lane, enum fault kind, uint32_t addr,
+                      const char *detail);
 
-/* Registers. Reads of $m15, $a14, $a15 give 0. Writes to $m12..$m15 and $a14, $a15 are dropped. $m12 and $m13 of a worker hold
- * its bases (written by launch through t->m directly), of the supervisor 0. */
+/* Registers. Reads of $m15, $a14, $a15 give 0. Writes to $m12..$m15 and $a14, $a15 are dropped.
+ * $m12 and $m13 of a worker hold its bases (written by launch through t->m directly), of the
+ * supervisor 0. */
 static inline uint32_t tile_m(const struct tile *t, unsigned lane, unsigned r)
 {
     return t->m[r][lane];
@@ -192,14 +209,17 @@ static inline void tile_set_a(struct tile *t, unsigned lane, unsigned r, uint32_
         t->a[r][lane] = v;
 }
 
-/* Launches worker n: what run and runall do to the worker (isa/state.md 1). Sets the bit in t->launched. */
+/* Launches worker n: what run and runall do to the worker (isa/state.md 1). Sets the bit in
+ * t->launched. */
 void tile_launch(struct tile *t, unsigned worker, uint32_t entry, uint32_t vertex_base);
 
-/* Memory access of a running program, little endian; addr must be aligned to the size (16: region 1 only).
+/* Memory access of a running program, little endian; addr must be aligned to the size (16: region 1
+ * only).
  *
  * out    written only on success
- * Returns FAULT_NONE, or records and returns FAULT_INVALID_ADDR. Costs no cycles: timing lives in emu/bsp/barrel.c.
- * Stores note the dirty page and drop a decoded code page they hit. The checking mode sees every access. */
+ * Returns FAULT_NONE, or records and returns FAULT_INVALID_ADDR. Costs no cycles: timing lives in
+ * emu/bsp/barrel.c. Stores note the dirty page and drop a decoded code page they hit. The checking
+ * mode sees every access. */
 enum fault tile_load8(struct tile *t, unsigned lane, uint32_t addr, uint8_t *out);
 enum fault tile_load16(struct tile *t, unsigned lane, uint32_t addr, uint16_t *out);
 enum fault tile_load32(struct tile *t, unsigned lane, uint32_t addr, uint32_t *out);
@@ -208,15 +228,18 @@ enum fault tile_load128(struct tile *t, unsigned lane, uint32_t addr, uint32_t o
 enum fault tile_store32(struct tile *t, unsigned lane, uint32_t addr, uint32_t v);
 enum fault tile_store64(struct tile *t, unsigned lane, uint32_t addr, const uint32_t v[2]);
 
-/* Raises CONFLICT when two simultaneous accesses of one instruction fall into one memory element (isa/memory.md 3). */
+/* Raises CONFLICT when two simultaneous accesses of one instruction fall into one memory element
+ * (isa/memory.md 3). */
 enum fault tile_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t addr2);
 
-/* Host access: no alignment, no checks of the program, no faults; 0 when the range is not in memory. */
+/* Host access: no alignment, no checks of the program, no faults; 0 when the range is not in
+ * memory. */
 int tile_read(const struct tile *t, uint32_t addr, void *out, uint32_t bytes);
 int tile_write(struct tile *t, uint32_t addr, const void *data, uint32_t bytes);
 
-/* A write to [off, off + bytes) of memory: notes dirty pages, drops decoded code, tells the checking mode. Every writer calls
- * one of the two; tile_written() takes at most 16 bytes that lie in one dirty page. */
+/* A write to [off, off + bytes) of memory: notes dirty pages, drops decoded code, tells the
+ * checking mode. Every writer calls one of the two; tile_written() takes at most 16 bytes that lie
+ * in one dirty page. */
 void tile_code_written(struct tile *t, uint32_t off, uint32_t bytes);
 static inline void tile_written(struct tile *t, uint32_t off, uint32_t bytes)
 {
@@ -225,8 +248,8 @@ static inline void tile_written(struct tile *t, uint32_t off, uint32_t bytes)
         tile_code_written(t, off, bytes);
 }
 
-/* CSR access. space as in isa.h ('W', 'U', 'S'). Unknown or write-only registers read 0; writes to read-only ones are ignored
- * (ASSUMED). Side effects ($FP_CLR, $PRNG_SEED, $CR) happen here. */
+/* CSR access. space as in isa.h ('W', 'U', 'S'). Unknown or write-only registers read 0; writes to
+ * read-only ones are ignored (ASSUMED). Side effects ($FP_CLR, $PRNG_SEED, $CR) happen here. */
 uint32_t tile_csr_get(struct tile *t, unsigned lane, char space, unsigned index);
 void tile_csr_put(struct tile *t, unsigned lane, char space, unsigned index, uint32_t v);
 

@@ -173,8 +173,8 @@ static enum emu_status build_layer(struct builder *b, uint32_t i, uint32_t *last
 
     switch (l->op) {
     case LAYER_INPUT:
-        ng->picture = b->colours ? op_colours(b->nn, b->net->batch, l->out_h, l->out_w,
-                                              b->colours, &ng->raw, "picture")
+        ng->picture = b->colours ? op_colours(b->nn, b->net->batch, l->out_h, l->out_w, b->colours,
+                                              &ng->raw, "picture")
                                  : op_picture(b->nn, b->net->batch, l->out_h, l->out_w, "picture");
         set_result(b, i, i, ng->picture);
         return graph_status(b->g);

@@ -13,7 +13,8 @@ struct net_graph_options {
     uint64_t reserve_bytes;      /* of a tile, besides what is expected to be needed */
     /* Results of layers [keep_begin, keep_end) and what these layers read stay to the end. */
     uint32_t keep_begin, keep_end;
-    /* NULL: the host writes the picture. Else it comes so, and the program is left to the caller. */
+    /* NULL: the host writes the picture. Else it comes so, and the program is left to the caller.
+     */
     const struct colours *colours;
 };
 

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "programs/graph/host_view.h"
+#include "programs/compiler/graph/host_view.h"
 
 /* ---- construction ---- */
 

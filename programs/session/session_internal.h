@@ -2,7 +2,7 @@
 #ifndef PROGRAMS_SESSION_INTERNAL_H
 #define PROGRAMS_SESSION_INTERNAL_H
 
-#include "programs/compile/compiled.h"
+#include "programs/compiler/compiled.h"
 
 /* One stream of the graph. */
 struct session_stream {
@@ -25,7 +25,7 @@ struct session {
     const struct compiled *c;      /* borrowed */
     struct run *run;               /* owned */
     struct session_stream *stream; /* owned, by number in the graph */
-    uint8_t *written; /* of every variable: since the last run; owned */
+    uint8_t *written;              /* of every variable: since the last run; owned */
     uint64_t runs;
     int stopped; /* by a fault, or for another reason that allows no further run */
 };

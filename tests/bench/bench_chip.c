@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "emu/bsp/machine.h"
-#include "tests/unit/tile_rig.h"
+#include "tests/fixtures/tile_rig.h"
 
 enum { TURNS = 9, BUSY = 16, ALONE = 100 /* times as long is the loop of the tile alone */ };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/unit/codelet_rig.h"
+#include "tests/fixtures/codelet_rig.h"
 
 struct shape {
     const char *codelet, *fields;

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "models/feed/feed.h"
-#include "tests/unit/picture_files.h"
+#include "tests/fixtures/picture_files.h"
 
 enum { WIDTH = 1200, HEIGHT = 834, SIDE = 380, GRAIN = 5, RUNS = 15, FILES = 48, FEED_RUNS = 5 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tests/unit/tile_rig.h"
+#include "tests/fixtures/tile_rig.h"
 
 enum { RUNS = 9 };
 

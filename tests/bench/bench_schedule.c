@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "tests/unit/exchange_patterns.h"
+#include "tests/fixtures/exchange_patterns.h"
 
 enum { RUNS = 3, ALWAYS = 112 };
 

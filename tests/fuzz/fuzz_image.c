@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "tests/unit/image_samples.h"
+#include "tests/fixtures/image_samples.h"
 
 enum { RAW_MAX = 1 << 20 };
 

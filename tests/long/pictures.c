@@ -1,6 +1,6 @@
 /* pictures.c - for pictures.sh and stream_networks.sh: draws the pictures of
- * tests/unit/unlike_pictures.h as files, and compares what the machine made of them (--logits) with
- * the f64 reference.
+ * tests/fixtures/unlike_pictures.h as files, and compares what the machine made of them (--logits)
+ * with the f64 reference.
  *
  *   pictures draw FOLDER [N]                      FOLDER/00-gradient.png ...; beyond the twenty
  * they come again larger, with other colours pictures compare NETWORK WEIGHTS LOGITS ...   files in
@@ -13,7 +13,7 @@
 
 #include "models/ref/ref.h"
 #include "models/weights/safetensors.h"
-#include "tests/unit/unlike_pictures.h"
+#include "tests/fixtures/unlike_pictures.h"
 
 enum { SIDE = 480, ROUND_SIDE = 40, TOP = 5 };
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Our codelets take no more cycles than PopLibs' for the same job, both executed here (tests/unit/poplibs_rows.def).
+# Our codelets take no more cycles than PopLibs' for the same job, both executed here (tests/library/poplibs_rows.def).
 #
 #   SUPERSTEP_POPLIBS=DIR  a checkout of PopLibs; without it the test is skipped
 set -u
@@ -8,5 +8,5 @@ if [ -z "${SUPERSTEP_POPLIBS:-}" ] || [ ! -d "$SUPERSTEP_POPLIBS/lib" ]; then
     echo "skipped: SUPERSTEP_POPLIBS does not name a checkout of PopLibs"
     exit 0
 fi
-make -s build/obj/release/unit/test_poplibs_cycles || exit 2
-exec build/obj/release/unit/test_poplibs_cycles
+make -s build/obj/release/tests/library/test_poplibs_cycles || exit 2
+exec build/obj/release/tests/library/test_poplibs_cycles

@@ -1,0 +1,219 @@
+/* compile.c - graph_compile(): one stage after the other, a proof behind each, every result kept.
+ *
+ *   check, lower, exchange schedules, codelets, measure, place, emit, account
+ *
+ * Code begins with the codelets, at the first byte of the memory: a launch takes a full byte
+ * address (docs/isa.md), so nothing forbids address mem_base, and with one address for all tiles a
+ * codelet is linked once for the whole chip.
+ */
+#include "programs/compiler/compiled.h"
+
+#include <omp.h>
+
+#include "programs/compiler/report/memory_report.h"
+#include "programs/compiler/compile_exchange.h"
+#include "programs/compiler/report/count_text.h"
+
+struct compiler {
+    struct compiled *c; /* owned until it is handed out */
+    struct compile_options o;
+    int threads;
+    uint32_t *code_bytes; /* by used tile; owned */
+    struct progress progress;
+};
+
+/* Forwards an error with the name of the stage. */
+#define STAGE(name, expr)                                                                          \
+    do {                                                                                           \
+        enum emu_status stage_status_ = (expr);                                                    \
+        if (stage_status_ != EMU_OK)                                                               \
+            return emu_fail(stage_status_, "%s: %s", name, emu_error());                           \
+    } while (0)
+
+/* ---- stages ---- */
+
+static enum emu_status stage_lower(struct compiler *k)
+{
+    struct compiled *c = k->c;
+
+    STAGE("check", graph_check(c->graph));
+    progress_report(&k->progress, "check", "%s variables, %s vertices",
+                    count_text(c->graph->variable.count).at, count_text(c->graph->vertex.count).at);
+    STAGE("lower", lower_graph(c->graph, &c->lowered));
+    STAGE("lower", lowered_check(c->lowered));
+    progress_report(&k->progress, "lower", "%s operations, %s objects on %s tiles, %s transfers",
+                    count_text(c->lowered->op.count).at, count_text(c->lowered->object.count).at,
+                    count_text(c->lowered->used_tiles).at,
+                    count_text(c->lowered->transfer.count).at);
+    return EMU_OK;
+}
+
+static enum emu_status stage_exchange(struct compiler *k)
+{
+    struct compiled *c = k->c;
+    struct exchange_totals t;
+
+    c->schedule = emu_alloc(c->lowered->op.count + 1, sizeof(*c->schedule));
+    if (!c->schedule)
+        return FAIL(NO_MEMORY, "schedules of %zu operations", c->lowered->op.count);
+    STAGE("exchange", compile_exchanges(c->lowered, k->o.exchange, k->threads, c->schedule, &t));
+    progress_report(&k->progress, "exchange",
+                    "%s exchanges, %s of them different, %s messages, %s bytes of code",
+                    count_text(t.exchanges).at, count_text(t.different).at,
+                    count_text(t.messages).at, count_text(t.code_bytes).at);
+    return EMU_OK;
+}
+
+static enum emu_status stage_codelets(struct compiler *k)
+{
+    struct compiled *c = k->c;
+    const struct arch *a = graph_arch(c->graph);
+
+    STAGE("codelets",
+          codelet_link_kept(a, c->lowered->codelet_used, a->mem_base, k->o.sources, &c->codelets));
+    progress_report(&k->progress, "codelets", "%s bytes", count_text(c->codelets.bytes).at);
+    return EMU_OK;
+}
+
+static struct emit_input input_of(const struct compiled *c)
+{
+    return (struct emit_input){ c->lowered, &c->codelets, c->schedule };
+}
+
+static enum emu_status stage_place(struct compiler *k)
+{
+    struct compiled *c = k->c;
+    struct emit_input in = input_of(c);
+    uint32_t most = 0, tiles = c->lowered->used_tiles, full = 0;
+
+    k->code_bytes = emu_alloc((size_t)tiles + 1, sizeof(*k->code_bytes));
+    if (!k->code_bytes)
+        return FAIL(NO_MEMORY, "code of %u tiles", tiles);
+    STAGE("measure", emit_measure(&in, (unsigned)k->threads, k->code_bytes));
+    for (uint32_t t = 0; t < tiles; t++)
+        if (k->code_bytes[t] > most)
+            most = k->code_bytes[t];
+    progress_report(&k->progress, "measure", "at most %s bytes of code on a tile",
+                    count_text(most).at);
+    STAGE("place", place_objects(c->lowered, k->code_bytes, (unsigned)k->threads, &c->place));
+    STAGE("place", placement_check(c->lowered, &c->place));
+    for (uint32_t t = 0; t < tiles; t++)
+        if (c->place.tile[t].need_bytes > c->place.tile[full].need_bytes)
+            full = t;
+    progress_report(&k->progress, "place", "%s; fullest: tile %u, %s of %s bytes",
+                    c->place.fits ? "everything fits" : "OUT OF MEMORY",
+                    tiles ? c->lowered->used_tile[full] : 0,
+                    count_text(tiles ? c->place.tile[full].need_bytes : 0).at,
+                    count_text(graph_arch(c->graph)->mem_bytes).at);
+    return EMU_OK;
+}
+
+static void free_schedules(struct compiled *c)
+{
+    for (size_t i = 0; c->schedule && i < c->lowered->op.count; i++)
+        exchange_schedule_free(&c->schedule[i]);
+    emu_free(c->schedule);
+    c->schedule = NULL;
+}
+
+/* Where there is an image, it says all that schedules and transfers did, in a tenth of the memory.
+ */
+static enum emu_status stage_emit(struct compiler *k)
+{
+    struct compiled *c = k->c;
+    struct emit_input in = input_of(c);
+
+    if (!c->place.fits)
+        return EMU_OK;
+    STAGE("emit", emit_image(&in, &c->place, (unsigned)k->threads, &c->image));
+    for (size_t i = 0; i < image_tile_count(c->image); i++)
+        STAGE("emit", image_check_map(c->image, image_tile_at(c->image, i)));
+    free_schedules(c);
+    lowered_free_work(c->lowered);
+    emu_trim();
+    progress_report(&k->progress, "emit", "image of %s tiles",
+                    count_text(image_tile_count(c->image)).at);
+    return EMU_OK;
+}
+
+/* Every byte of every tile has one use. */
+static enum emu_status stage_account(struct compiler *k)
+{
+    struct account a;
+    enum emu_status s = account_init(k->c, &a);
+
+    account_free(&a);
+    STAGE("account", s);
+    progress_report(&k->progress, "account", "every byte of %s tiles has one use",
+                    count_text(k->c->lowered->used_tiles).at);
+    return EMU_OK;
+}
+
+static enum emu_status run_stages(struct compiler *k)
+{
+    TRY(stage_lower(k));
+    TRY(stage_exchange(k));
+    TRY(stage_codelets(k));
+    TRY(stage_place(k));
+    TRY(stage_emit(k));
+    return stage_account(k);
+}
+
+/* ---- API ---- */
+
+enum emu_status graph_compile(struct graph *g, const struct compile_options *o,
+                              struct compiled **out)
+{
+    unsigned cores = (unsigned)omp_get_num_procs();
+    struct compiler k = { .o = o ? *o : (struct compile_options){ 0 } };
+    enum emu_status s;
+
+    *out = NULL;
+    k.threads = (int)(k.o.threads && k.o.threads < cores ? k.o.threads : cores);
+    k.c = emu_alloc(1, sizeof(*k.c));
+    if (!k.c)
+        return FAIL(NO_MEMORY, "compilation");
+    k.c->graph = g;
+    k.c->target = k.o.exchange;
+    k.progress = progress_begin(k.o.progress);
+    s = run_stages(&k);
+    emu_free(k.code_bytes);
+    if (s == EMU_OK)
+        *out = k.c;
+    else
+        compiled_free(k.c);
+    return s;
+}
+
+void compiled_free(struct compiled *c)
+{
+    if (!c)
+        return;
+    image_free(c->image);
+    placement_free(&c->place);
+    codelet_code_free(&c->codelets);
+    free_schedules(c);
+    lowered_free(c->lowered);
+    emu_free(c);
+}
+
+int compiled_fits(const struct compiled *c)
+{
+    return c->place.fits;
+}
+
+uint64_t compiled_need_bytes(const struct compiled *c)
+{
+    uint64_t most = 0;
+
+    for (uint32_t t = 0; t < c->lowered->used_tiles; t++) {
+        if (c->place.tile[t].need_bytes > most)
+            most = c->place.tile[t].need_bytes;
+    }
+    return most;
+}
+
+const struct image *compiled_image(const struct compiled *c)
+{
+    return c->image;
+}

@@ -1,0 +1,290 @@
+/* compile_exchange.c - transfers of lowered operations become problems for the scheduler.
+ *
+ * In a problem the objects of an operation are numbered in the order in which its transfers name
+ * them. So the exchanges of equal layers, which differ in nothing but their objects, are equal
+ * problems: they are found by hash, scheduled once, and share the schedule, each with its objects.
+ */
+#include "programs/compiler/compile_exchange.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The problem of one operation; reused for the next by the same thread. */
+struct problem {
+    VEC(struct message) message;
+    VEC(struct message_dest) dest;
+    VEC(uint32_t) base; /* objects, by number in the problem */
+    VEC(uint32_t) text; /* everything a schedule depends on, for the hash */
+    uint32_t *number;   /* by object: its number in the problem; owned */
+    uint32_t *stamp;    /* by object: the build for which number is valid; owned */
+    uint32_t build;
+};
+
+struct op_key {
+    struct hash128 hash;
+    uint32_t op;
+};
+
+struct exchanges {
+    const struct lowered *l;
+    enum exchange_target target;
+    int threads;
+    struct exchange_schedule *out; /* borrowed */
+    struct problem *problem;       /* by thread; owned */
+    struct op_key *key;            /* OP_EXCHANGE only; later sorted: equal ones together */
+    uint32_t keys;
+    uint32_t *group; /* first entry of key of every different problem */
+    uint32_t groups;
+    struct arch arch;        /* of the chip, with as much memory as a program may ask for */
+    enum emu_status *status; /* by operation */
+    char **error;            /* by operation; owned */
+};
+
+/* ---- one problem ---- */
+
+static enum emu_status number_of(struct problem *p, uint32_t object, uint32_t *out)
+{
+    if (p->stamp[object] != p->build) {
+        p->stamp[object] = p->build;
+        p->number[object] = (uint32_t)p->base.count;
+        TRY(VEC_PUSH(&p->base, object));
+    }
+    *out = p->number[object];
+    return EMU_OK;
+}
+
+static enum emu_status add_text(struct problem *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    TRY(VEC_PUSH(&p->text, a));
+    TRY(VEC_PUSH(&p->text, b));
+    TRY(VEC_PUSH(&p->text, c));
+    return VEC_PUSH(&p->text, d);
+}
+
+static enum emu_status add_transfer(const struct lowered *l, const struct transfer *t,
+                                    struct problem *p)
+{
+    struct message m = { .tile = l->object.at[t->object].tile,
+                         .words = t->bytes / 4,
+                         .first = (uint32_t)p->dest.count,
+                         .dests = t->dests };
+
+    TRY(number_of(p, t->object, &m.from.base));
+    m.from.bytes = t->offset;
+    TRY(VEC_PUSH(&p->message, m));
+    TRY(add_text(p, m.tile, m.words, m.from.base, t->offset));
+    TRY(VEC_PUSH(&p->text, m.dests));
+    for (uint32_t i = 0; i < t->dests; i++) {
+        const struct transfer_dest *d = &l->transfer_dest.at[t->first + i];
+        struct message_dest to = { .tile = l->object.at[d->object].tile };
+
+        TRY(number_of(p, d->object, &to.to.base));
+        to.to.bytes = d->offset;
+        TRY(VEC_PUSH(&p->dest, to));
+        TRY(add_text(p, to.tile, to.to.base, d->offset, 0));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status build_problem(const struct lowered *l, uint32_t op, struct problem *p)
+{
+    const struct op *o = &l->op.at[op];
+
+    p->build++;
+    p->message.count = p->dest.count = p->base.count = p->text.count = 0;
+    for (uint64_t i = 0; i < o->count; i++)
+        TRY(add_transfer(l, &l->transfer.at[o->first + i], p));
+    return EMU_OK;
+}
+
+static enum emu_status problem_init(struct problem *p, size_t objects)
+{
+    p->number = emu_alloc(objects + 1, sizeof(*p->number));
+    p->stamp = emu_alloc(objects + 1, sizeof(*p->stamp));
+    return p->number && p->stamp ? EMU_OK : FAIL(NO_MEMORY, "exchange of %zu objects", objects);
+}
+
+static void problem_free(struct problem *p)
+{
+    VEC_FREE(&p->message);
+    VEC_FREE(&p->dest);
+    VEC_FREE(&p->base);
+    VEC_FREE(&p->text);
+    emu_free(p->number);
+    emu_free(p->stamp);
+}
+
+/* ---- equal problems ---- */
+
+static int compare_op_keys(const void *x, const void *y)
+{
+    const struct op_key *a = x, *b = y;
+
+    if (a->hash.hi != b->hash.hi)
+        return a->hash.hi < b->hash.hi ? -1 : 1;
+    if (a->hash.lo != b->hash.lo)
+        return a->hash.lo < b->hash.lo ? -1 : 1;
+    return a->op < b->op ? -1 : a->op > b->op;
+}
+
+/* Groups in the order of their first operations: no order of hashes shows outside. */
+static int compare_groups(const void *x, const void *y, void *keys)
+{
+    const struct op_key *key = keys;
+    uint32_t a = key[*(const uint32_t *)x].op, b = key[*(const uint32_t *)y].op;
+
+    return a < b ? -1 : a > b;
+}
+
+static void keep_error(struct exchanges *x, uint32_t op, enum emu_status s)
+{
+    x->status[op] = s;
+    if (s != EMU_OK)
+        x->error[op] = emu_strdup(emu_error());
+}
+
+static void hash_problems(struct exchanges *x)
+{
+#pragma omp parallel for schedule(dynamic, 4) num_threads(x->threads)
+    for (uint32_t i = 0; i < x->keys; i++) {
+        struct problem *p = &x->problem[omp_get_thread_num()];
+        struct op_key *k = &x->key[i];
+
+        keep_error(x, k->op, build_problem(x->l, k->op, p));
+        k->hash = hash128(p->text.at, p->text.count * sizeof(*p->text.at));
+    }
+    qsort(x->key, x->keys, sizeof(*x->key), compare_op_keys);
+    for (uint32_t i = 0; i < x->keys; i++)
+        if (!i || !hash128_equal(x->key[i].hash, x->key[i - 1].hash))
+            x->group[x->groups++] = i;
+    qsort_r(x->group, x->groups, sizeof(*x->group), compare_groups, x->key);
+}
+
+/* ---- schedules ---- */
+
+/* The objects of a problem are what the numbers in its schedule stand for. */
+static enum emu_status keep_objects(const struct problem *p, struct exchange_schedule *out)
+{
+    size_t bytes = p->base.count * sizeof(*p->base.at);
+
+    out->object = emu_alloc(p->base.count + 1, sizeof(*out->object));
+    if (!out->object)
+        return FAIL(NO_MEMORY, "the %zu objects of an exchange", p->base.count);
+    memcpy(out->object, p->base.at, bytes);
+    return EMU_OK;
+}
+
+/* The other operations of a group share the first one's schedule, with objects of their own. */
+static enum emu_status schedule_group(struct exchanges *x, uint32_t g, struct problem *p)
+{
+    uint32_t first = x->group[g], op = x->key[first].op;
+    struct exchange_problem e = { .arch = &x->arch };
+
+    TRY(build_problem(x->l, op, p));
+    e.message = p->message.at;
+    e.messages = p->message.count;
+    e.dest = p->dest.at;
+    e.dest_count = p->dest.count;
+    TRY(exchange_schedule(&e, x->target, &x->out[op]));
+    TRY(keep_objects(p, &x->out[op]));
+    for (uint32_t i = first + 1; i < x->keys && hash128_equal(x->key[i].hash, x->key[first].hash);
+         i++) {
+        struct exchange_schedule *s = &x->out[x->key[i].op];
+
+        *s = x->out[op];
+        s->object = NULL;
+        s->shared = 1;
+        TRY(build_problem(x->l, x->key[i].op, p));
+        TRY(keep_objects(p, s));
+    }
+    return EMU_OK;
+}
+
+static void schedule_groups(struct exchanges *x)
+{
+#pragma omp parallel for schedule(dynamic, 1) num_threads(x->threads)
+    for (uint32_t g = 0; g < x->groups; g++)
+        keep_error(x, x->key[x->group[g]].op,
+                   schedule_group(x, g, &x->problem[omp_get_thread_num()]));
+}
+
+/* The first error of an operation, made again for emu_error(). */
+static enum emu_status first_error(const struct exchanges *x)
+{
+    const struct lowered *l = x->l;
+
+    for (uint32_t op = 0; op < l->op.count; op++)
+        if (x->status[op] != EMU_OK)
+            return emu_fail(x->status[op], "operation %u, '%s': %s", op,
+                            strings_text(&l->strings, l->op.at[op].name),
+                            x->error[op] ? x->error[op] : "out of memory");
+    return EMU_OK;
+}
+
+static enum emu_status exchanges_init(struct exchanges *x)
+{
+    size_t ops = x->l->op.count;
+
+    x->key = emu_alloc(ops + 1, sizeof(*x->key));
+    x->group = emu_alloc(ops + 1, sizeof(*x->group));
+    x->status = emu_alloc(ops + 1, sizeof(*x->status));
+    x->error = emu_alloc(ops + 1, sizeof(*x->error));
+    x->problem = emu_alloc((size_t)x->threads, sizeof(*x->problem));
+    if (!x->key || !x->group || !x->status || !x->error || !x->problem)
+        return FAIL(NO_MEMORY, "exchanges of %zu operations", ops);
+    for (int i = 0; i < x->threads; i++)
+        TRY(problem_init(&x->problem[i], x->l->object.count));
+    for (uint32_t op = 0; op < ops; op++)
+        if (x->l->op.at[op].kind == OP_EXCHANGE)
+            x->key[x->keys++].op = op;
+    return EMU_OK;
+}
+
+static void exchanges_free(struct exchanges *x)
+{
+    for (size_t op = 0; x->error && op < x->l->op.count; op++)
+        emu_free(x->error[op]);
+    for (int i = 0; x->problem && i < x->threads; i++)
+        problem_free(&x->problem[i]);
+    emu_free(x->key);
+    emu_free(x->group);
+    emu_free(x->status);
+    emu_free(x->error);
+    emu_free(x->problem);
+}
+
+static void add_totals(const struct exchanges *x, struct exchange_totals *t)
+{
+    *t = (struct exchange_totals){ .exchanges = x->keys, .different = x->groups };
+    for (uint32_t i = 0; i < x->keys; i++) {
+        t->messages += x->l->op.at[x->key[i].op].count;
+        t->code_bytes += x->out[x->key[i].op].code_bytes;
+        t->events += x->out[x->key[i].op].events;
+    }
+}
+
+enum emu_status compile_exchanges(const struct lowered *l, enum exchange_target target, int threads,
+                                  struct exchange_schedule *out, struct exchange_totals *totals)
+{
+    struct exchanges x = {
+        .l = l, .target = target, .threads = threads, .out = out, .arch = *graph_arch(l->graph)
+    };
+    enum emu_status s = exchanges_init(&x);
+
+    /* The scheduler refuses tiles that receive more than they can hold. Whether they can is for the
+     * placement to find out, which says more about it. */
+    x.arch.mem_bytes = 1u << 31;
+    if (s == EMU_OK) {
+        hash_problems(&x);
+        s = first_error(&x);
+    }
+    if (s == EMU_OK) {
+        schedule_groups(&x);
+        s = first_error(&x);
+    }
+    if (s == EMU_OK)
+        add_totals(&x, totals);
+    exchanges_free(&x);
+    return s;
+}

@@ -1,0 +1,22 @@
+/* compile_exchange.h - schedules for all exchanges of a lowered program. */
+#ifndef PROGRAMS_COMPILE_EXCHANGE_H
+#define PROGRAMS_COMPILE_EXCHANGE_H
+
+#include "programs/compiler/lower/lowered.h"
+#include "programs/compiler/schedule/schedule.h"
+
+struct exchange_totals {
+    uint64_t exchanges, different, messages;
+    uint64_t code_bytes; /* of all tiles and operations */
+    uint64_t events;     /* of all operations, each once */
+};
+
+/* Schedules every OP_EXCHANGE. out: by operation, zeroed, owned by the caller, who frees the
+ * entries also after an error. Bases of addresses are object numbers. Exchanges that differ only in
+ * which objects they use are scheduled once; the rest is work for `threads` threads. Deterministic.
+ * Errors: those of exchange_schedule(), of the first operation that fails. */
+enum emu_status compile_exchanges(const struct lowered *l, enum exchange_target target, int threads,
+                                  struct exchange_schedule *out,
+                                  struct exchange_totals *totals) EMU_MUST_CHECK;
+
+#endif

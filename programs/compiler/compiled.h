@@ -1,0 +1,17 @@
+/* compiled.h - the result of graph_compile(): every stage kept, for reports and sessions. */
+#ifndef PROGRAMS_COMPILED_H
+#define PROGRAMS_COMPILED_H
+
+#include "programs/compiler/emit/emit.h"
+
+struct compiled {
+    struct graph *graph;         /* borrowed */
+    enum exchange_target target; /* what the exchanges were scheduled for */
+    struct lowered *lowered;     /* owned, like all that follows */
+    struct codelet_code codelets;
+    struct exchange_schedule *schedule; /* by operation of lowered; NULL once there is an image */
+    struct placement place;
+    struct image *image; /* NULL when it does not fit */
+};
+
+#endif

@@ -1,0 +1,24 @@
+/* codelet_map.h - the code of codelets in an image: bytes, ranges, symbols and source lines, the
+ * same on every tile.
+ */
+#ifndef PROGRAMS_CODELET_MAP_H
+#define PROGRAMS_CODELET_MAP_H
+
+#include "programs/library/kernel/codelet.h"
+
+struct codelet_map {
+    struct image_segment segment; /* no bytes: there are no codelets */
+    struct image_range *range;    /* owned; ascending */
+    struct image_symbol *symbol;  /* owned; by address */
+    size_t ranges, symbols;
+    uint32_t lines; /* list of the image */
+};
+
+/* Puts the codelets into the image. category: its string of vertex code; end: where other code
+ * begins, what lies before it is filled up. Free with codelet_map_free, also on failure. Errors:
+ * EMU_NO_MEMORY, EMU_BAD_IMAGE. */
+enum emu_status codelet_map_init(const struct codelet_code *c, struct image *im, uint32_t category,
+                                 uint32_t end, struct codelet_map *out) EMU_MUST_CHECK;
+void codelet_map_free(struct codelet_map *m);
+
+#endif

@@ -1,0 +1,651 @@
+/* control.c - one tile's walk over the operations of a program: launches, exchanges, requests to
+ * the host, loops, branches, functions.
+ */
+#include "programs/compiler/emit/control.h"
+
+#include "programs/compiler/emit/exchange_code.h"
+#include "programs/compiler/emit/writer.h"
+
+enum { HOST_SEND_CTL = 4, HOST_HEADER_WORDS = 2, DELAY_MAX = 1 << 19 };
+
+/* The header of a request, written behind the code. */
+struct host_header_place {
+    uint32_t request, label, owner;
+};
+
+struct walk {
+    const struct emit_plan *p;
+    const struct lowered *l;
+    struct writer out;
+    uint32_t tile; /* index in used_tile */
+    unsigned group;
+    uint32_t break_label, depth;
+    uint8_t *has_part; /* by function; owned */
+    uint8_t *needed;   /* functions called so far, 2: written; owned */
+    uint32_t *label;   /* of functions; owned */
+    uint32_t stack_label, stack_words;
+    VEC(uint32_t) stack_owner;            /* of its words; owned */
+    VEC(struct host_header_place) header; /* owned */
+};
+
+/* Operations are the owners of their code. */
+static void use_control(struct walk *w, uint32_t owner)
+{
+    code_range(w->out.b, CATEGORY_CONTROL_CODE, owner);
+}
+
+/* ---- work lists of the walk ---- */
+
+static int fail_sticky(struct walk *w, enum emu_status s)
+{
+    if (w->out.b->status == EMU_OK)
+        w->out.b->status = s;
+    return w->out.b->status != EMU_OK;
+}
+
+/* A new word of the stack. */
+static uint32_t stack_word(struct walk *w, uint32_t owner)
+{
+    if (!fail_sticky(w, VEC_PUSH(&w->stack_owner, owner)))
+        return w->stack_words++;
+    return 0;
+}
+
+static int range_has_part(const struct walk *w, uint32_t first, uint32_t end)
+{
+    const struct emit_plan *p = w->p;
+
+    if (emit_plan_first_part(p, w->tile, first, end))
+        return 1;
+    for (uint32_t k = 0; k < p->call_ops; k++) {
+        const struct op *o = &w->l->op.at[p->call_op[k]];
+
+        if (p->call_op[k] >= first && p->call_op[k] < end && o->groups >> w->group & 1 &&
+            w->has_part[o->n])
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether [first, end) becomes code on this tile. */
+static int range_has_code(const struct walk *w, uint32_t first, uint32_t end)
+{
+    return range_has_part(w, first, end) || emit_plan_votes(w->p, w->group, first, end) != 0;
+}
+
+/* Whether the code of [first, end) will change the return address: at least when it does. */
+static int range_calls(const struct walk *w, uint32_t first, uint32_t end)
+{
+    const struct emit_plan *p = w->p;
+    const struct tile_part *part = emit_plan_first_part(p, w->tile, first, end);
+
+    for (; part && part < &p->part[p->part_first[w->tile + 1]] && part->op < end; part++) {
+        const struct op *o = &w->l->op.at[part->op];
+
+        for (uint32_t k = 0; k < part->count && o->kind == OP_CALLS; k++) {
+            const struct call *c = &w->l->call.at[part->first + k];
+
+            if (codelet_table[c->codelet].kind == CODELET_SUPERVISOR)
+                return 1;
+        }
+    }
+    for (uint32_t k = 0; k < p->call_ops; k++) {
+        if (p->call_op[k] >= first && p->call_op[k] < end)
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- operations ---- */
+
+static void emit_call(struct walk *w, const struct call *c, uint32_t owner)
+{
+    unsigned entry;
+
+    writer_prepare(&w->out);
+    if (codelet_table[c->codelet].kind == CODELET_SUPERVISOR) {
+        use_control(w, owner);
+        writer_object(&w->out, M_SUPERVISOR_STATE, c->state);
+        writer_settle(&w->out);
+        use_control(w, owner);
+        writer_insn(&w->out, (struct insn){ .op = OP_call,
+                                            .d = M_RETURN,
+                                            .i = (int32_t)w->p->in->codelets->entry[c->codelet] });
+        writer_forget(&w->out);
+        return;
+    }
+    use_control(w, owner);
+    entry = writer_entry(&w->out, c->codelet);
+    writer_object(&w->out, M_STATE, c->state);
+    writer_settle(&w->out);
+    use_control(w, owner);
+    writer_insn(&w->out, (struct insn){ .op = OP_runall, .a = (uint8_t)entry, .b = M_STATE });
+    writer_await(&w->out, WAIT_WORKERS, CATEGORY_CONTROL_CODE, owner);
+}
+
+static void emit_calls(struct walk *w, const struct tile_part *part, const struct op *o)
+{
+    uint32_t mark = code_mark(w->out.b, o->name);
+
+    for (uint32_t k = 0; k < part->count; k++)
+        emit_call(w, &w->l->call.at[part->first + k], o->name);
+    code_unmark(w->out.b, mark);
+}
+
+/* A sync in which the tile has no part. */
+static void emit_idle_sync(struct walk *w, const struct op *o)
+{
+    if (emit_plan_zone(w->p, o) == SYNC_INTERNAL) {
+        writer_vote(&w->out, 1, o->name);
+        return;
+    }
+    writer_settle(&w->out);
+    use_control(w, o->name);
+    writer_sync(&w->out, SYNC_CHIP);
+}
+
+struct plan_place {
+    const struct walk *w;
+    const uint32_t *object; /* by base; NULL: bases are objects */
+};
+
+static uint32_t plan_address(void *context, struct plan_addr a)
+{
+    const struct plan_place *p = context;
+    uint32_t object = p->object ? p->object[a.base] : a.base;
+
+    return writer_address_of(&p->w->out, object) + a.bytes;
+}
+
+static void emit_exchange_words(struct walk *w, const struct tile_schedule *s,
+                                const uint32_t *object)
+{
+    struct plan_place place = { w, object };
+    uint32_t words = exchange_code_bytes(&s->plan) / ISA_WORD_BYTES;
+    uint32_t *word;
+
+    EMU_ASSERT(exchange_code_bytes(&s->plan) == s->bytes);
+    word = emu_alloc(words + 1, sizeof(*word));
+    if (!word) {
+        fail_sticky(w, FAIL(NO_MEMORY, "the code of an exchange"));
+        return;
+    }
+    if (w->out.object)
+        fail_sticky(w, exchange_encode(&s->plan, plan_address, &place, word));
+    for (uint32_t i = 0; i < words; i++)
+        code_word(w->out.b, word[i]);
+    emu_free(word);
+}
+
+/* Whether the code must begin at a multiple of 8. */
+static int has_two_word_code(const struct exchange_plan *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        if (p->code[i].op == PLAN_SENDPICP)
+            return 1;
+    }
+    return 0;
+}
+
+static void emit_exchange(struct walk *w, const struct tile_part *part, const struct op *o,
+                          uint32_t op)
+{
+    const struct tile_schedule *s = part->count ? &w->p->in->schedule[op].tile[part->first] : NULL;
+    uint32_t mark = code_mark(w->out.b, o->name);
+    size_t at = w->out.b->word.count + writer_settle_words(&w->out) + 1;
+
+    if (s && has_two_word_code(&s->plan) && at % 2) {
+        code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
+        writer_nop(&w->out); /* hidden behind what is awaited */
+    }
+    writer_settle(&w->out);
+    code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
+    writer_sync(&w->out, emit_plan_zone(w->p, o));
+    if (s) {
+        emit_exchange_words(w, s, w->p->in->schedule[op].object);
+        writer_await(&w->out, WAIT_WORDS, CATEGORY_EXCHANGE_CODE, o->name);
+    }
+    code_unmark(w->out.b, mark);
+}
+
+/* Waits for n events. */
+static void put_delay(struct walk *w, uint64_t n)
+{
+    while (n) {
+        uint32_t part = n < DELAY_MAX ? (uint32_t)n : DELAY_MAX;
+
+        writer_insn(&w->out, (struct insn){ .op = OP_delay, .i = (int32_t)part - 1 });
+        n -= part;
+    }
+}
+
+/* All tiles issue their request of a round at the same event. */
+static void emit_host(struct walk *w, const struct tile_part *part, const struct op *o)
+{
+    uint32_t mark = code_mark(w->out.b, o->name);
+    uint64_t step = w->p->arch->host_send_min_events;
+    uint32_t round = 0;
+
+    if (step < HOST_HEADER_WORDS)
+        step = HOST_HEADER_WORDS;
+    writer_settle(&w->out);
+    code_range(w->out.b, CATEGORY_HOST_CODE, o->name);
+    writer_sync(&w->out, emit_plan_zone(w->p, o));
+    for (uint32_t k = 0; k < part->count; k++) {
+        const struct host_request *r = &w->l->host_request.at[part->first + k];
+        struct host_header_place h = { part->first + k, code_label(w->out.b), o->name };
+
+        put_delay(w, step * (r->round - round));
+        round = r->round + 1;
+        code_insn_label(
+            w->out.b,
+            (struct insn){ .op = OP_send, .i = HOST_HEADER_WORDS - 1, .k = HOST_SEND_CTL },
+            h.label);
+        fail_sticky(w, VEC_PUSH(&w->header, h));
+    }
+    if (part->count && !o->begins)
+        writer_await(&w->out, WAIT_WORDS, CATEGORY_HOST_CODE, o->name);
+    code_unmark(w->out.b, mark);
+}
+
+/* What requests before it have begun is over behind it. */
+static void emit_await(struct walk *w, const struct op *o)
+{
+    writer_settle(&w->out);
+    writer_await(&w->out, WAIT_WORDS, CATEGORY_HOST_CODE, o->name);
+}
+
+/* ---- control flow ---- */
+
+static void walk_range(struct walk *w, uint32_t first, uint32_t end);
+
+/* Whether a loop over [first, end) begins with a launch on this tile. */
+static struct writer_loop loop_of(const struct walk *w, uint32_t first, uint32_t end)
+{
+    uint32_t i = first;
+    const struct tile_part *part;
+    const struct call *c;
+
+    while (i < end && (!(w->l->op.at[i].groups >> w->group & 1) ||
+                       !range_has_code(w, i, emit_plan_next(w->p, i))))
+        i = emit_plan_next(w->p, i);
+    part = i < end && w->l->op.at[i].kind == OP_CALLS ? emit_plan_part(w->p, w->tile, i) : NULL;
+    if (!part)
+        return (struct writer_loop){ .launches = 0 };
+    c = &w->l->call.at[part->first];
+    return (struct writer_loop){ .launches = codelet_table[c->codelet].kind == CODELET_MULTI,
+                                 .codelet = c->codelet,
+                                 .state = c->state };
+}
+
+static void emit_counted_loop(struct walk *w, uint32_t op)
+{
+    const struct op *o = &w->l->op.at[op];
+    struct writer_loop loop = loop_of(w, op + 1, w->p->mate[op]);
+    uint32_t top = code_label(w->out.b), level = w->depth, word = 0;
+    int in_memory = level >= M_COUNTERS;
+    unsigned m = in_memory ? M_SCRATCH : M_COUNTER + level;
+
+    writer_prepare(&w->out);
+    use_control(w, o->name);
+    writer_constant(&w->out, m, o->n - 1);
+    writer_loop_begin(&w->out, top, &loop);
+    use_control(w, o->name);
+    if (in_memory) {
+        word = stack_word(w, o->name);
+        writer_store(&w->out, m, M_STACK, word);
+    }
+    w->depth++;
+    walk_range(w, op + 1, w->p->mate[op]);
+    w->depth--;
+    writer_prepare(&w->out);
+    use_control(w, o->name);
+    if (in_memory)
+        writer_load(&w->out, m, M_STACK, word);
+    writer_loop_end(&w->out, &loop);
+    writer_settle(&w->out);
+    use_control(w, o->name);
+    writer_branch(&w->out, OP_brnzdec, m, top);
+}
+
+static void emit_repeat(struct walk *w, uint32_t op)
+{
+    const struct op *o = &w->l->op.at[op];
+
+    if (o->n == 1)
+        walk_range(w, op + 1, w->p->mate[op]);
+    else if (o->n && range_has_code(w, op + 1, w->p->mate[op]))
+        emit_counted_loop(w, op);
+}
+
+static void emit_loop(struct walk *w, uint32_t op)
+{
+    const struct op *o = &w->l->op.at[op];
+    struct writer_loop loop = loop_of(w, op + 1, w->p->mate[op]);
+    uint32_t top = code_label(w->out.b), outer = w->break_label;
+
+    w->break_label = code_label(w->out.b);
+    writer_prepare(&w->out);
+    use_control(w, o->name);
+    writer_loop_begin(&w->out, top, &loop);
+    walk_range(w, op + 1, w->p->mate[op]);
+    writer_prepare(&w->out);
+    use_control(w, o->name);
+    writer_loop_end(&w->out, &loop);
+    writer_settle(&w->out);
+    use_control(w, o->name);
+    writer_branch(&w->out, OP_bri, 0, top);
+    writer_label(&w->out, w->break_label);
+    w->break_label = outer;
+}
+
+/* The tile's LC is the predicate where it has it, else 1; after the sync M_SCRATCH is their AND. */
+static void put_consensus(struct walk *w, const struct op *o)
+{
+    uint32_t object = w->l->predicate.at[o->predicate + w->tile];
+
+    writer_prepare(&w->out);
+    writer_settle(&w->out);
+    use_control(w, o->name);
+    if (object == LOWERED_NONE) {
+        writer_constant(&w->out, M_SCRATCH, CR_LC_SET);
+    } else {
+        writer_address(&w->out, M_SCRATCH, object);
+        writer_load(&w->out, M_SCRATCH, M_SCRATCH, 0);
+        writer_insn(&w->out,
+                    (struct insn){ .op = OP_cmpne, .d = M_SCRATCH, .a = M_SCRATCH, .b = M_ZERO });
+        writer_insn(&w->out, (struct insn){ .op = OP_add_mu16,
+                                            .d = M_SCRATCH,
+                                            .a = M_SCRATCH,
+                                            .i = CR_LC_CLR }); /* 1 clears it, 2 sets it */
+    }
+    writer_insn(&w->out, (struct insn){ .op = OP_put, .i = CSR_S_CR, .a = M_SCRATCH });
+    writer_sync(&w->out, emit_plan_zone(w->p, o));
+    writer_insn(&w->out, (struct insn){ .op = OP_get, .d = M_SCRATCH, .i = CSR_S_SSR });
+    writer_insn(&w->out,
+                (struct insn){ .op = OP_and_mu12, .d = M_SCRATCH, .a = M_SCRATCH, .i = SSR_GC });
+}
+
+/* Branches on the predicate of an operation. */
+static void put_test(struct walk *w, const struct op *o, enum insn_op branch, uint32_t label)
+{
+    uint32_t object = w->l->predicate.at[o->predicate + w->tile];
+
+    if (o->consensus) {
+        put_consensus(w, o);
+        writer_branch(&w->out, branch, M_SCRATCH, label);
+        return;
+    }
+    writer_prepare(&w->out);
+    use_control(w, o->name);
+    writer_address(&w->out, M_SCRATCH, object);
+    writer_settle(&w->out);
+    use_control(w, o->name);
+    writer_load(&w->out, M_SCRATCH, M_SCRATCH, 0);
+    writer_branch(&w->out, branch, M_SCRATCH, label);
+}
+
+static void emit_if(struct walk *w, uint32_t op)
+{
+    const struct op *o = &w->l->op.at[op];
+    uint32_t other = w->p->mate[op], end = w->p->mate[other];
+    int has_then = range_has_code(w, op + 1, other), has_else = range_has_code(w, other + 1, end);
+    uint32_t to_else = code_label(w->out.b), to_end = code_label(w->out.b);
+
+    if (has_then) {
+        put_test(w, o, OP_brz, to_else);
+        walk_range(w, op + 1, other);
+        writer_settle(&w->out);
+        if (has_else) {
+            use_control(w, o->name);
+            writer_branch(&w->out, OP_bri, 0, to_end);
+        }
+    } else {
+        put_test(w, o, OP_brnz, to_end);
+    }
+    writer_label(&w->out, to_else);
+    walk_range(w, other + 1, end);
+    writer_label(&w->out, to_end);
+}
+
+static void emit_function_call(struct walk *w, const struct op *o)
+{
+    writer_settle(&w->out);
+    use_control(w, o->name);
+    code_insn_label(w->out.b, (struct insn){ .op = OP_call, .d = M_RETURN }, w->label[o->n]);
+    if (!w->needed[o->n])
+        w->needed[o->n] = 1;
+    writer_forget(&w->out);
+}
+
+/* A construct in which the tile has no part. 0: its syncs must be made one by one. */
+static int vote_for(struct walk *w, uint32_t op, int has_part)
+{
+    int32_t votes = w->p->votes[w->group][op];
+
+    if (has_part || votes == VOTES_UNKNOWN)
+        return 0;
+    writer_vote(&w->out, votes, w->l->op.at[op].name);
+    return 1;
+}
+
+static void emit_op(struct walk *w, uint32_t i)
+{
+    const struct op *o = &w->l->op.at[i];
+    const struct tile_part *part = emit_plan_part(w->p, w->tile, i);
+
+    switch (o->kind) {
+    case OP_CALLS:
+        if (part)
+            emit_calls(w, part, o);
+        break;
+    case OP_EXCHANGE:
+        if (part)
+            emit_exchange(w, part, o, i);
+        else
+            emit_idle_sync(w, o);
+        break;
+    case OP_HOST:
+        if (part)
+            emit_host(w, part, o);
+        else
+            emit_idle_sync(w, o);
+        break;
+    case OP_AWAIT:
+        if (part)
+            emit_await(w, o);
+        break;
+    case OP_REPEAT:
+    case OP_LOOP:
+    case OP_IF:
+        if (vote_for(w, i, range_has_part(w, i + 1, emit_plan_next(w->p, i))))
+            break;
+        if (o->kind == OP_REPEAT)
+            emit_repeat(w, i);
+        else if (o->kind == OP_LOOP)
+            emit_loop(w, i);
+        else
+            emit_if(w, i);
+        break;
+    case OP_BREAK:
+        put_test(w, o, OP_brz, w->break_label);
+        break;
+    case OP_CALL:
+        if (!vote_for(w, i, w->has_part[o->n]))
+            emit_function_call(w, o);
+        break;
+    case OP_ELSE:
+    case OP_END:
+        break;
+    }
+}
+
+static void walk_range(struct walk *w, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end && w->out.b->status == EMU_OK; i = emit_plan_next(w->p, i)) {
+        if (w->l->op.at[i].groups >> w->group & 1)
+            emit_op(w, i);
+    }
+}
+
+/* ---- functions ---- */
+
+/* The program: it runs again when the host answers its last sync. */
+static void emit_main(struct walk *w, int has_stack)
+{
+    const struct lowered_function *f = &w->l->function.at[0];
+    uint32_t mark = code_mark(w->out.b, f->name), start = code_label(w->out.b);
+
+    use_control(w, f->name);
+    writer_label(&w->out, start);
+    if (has_stack)
+        code_insn_label(w->out.b, (struct insn){ .op = OP_setzi_m, .d = M_STACK }, w->stack_label);
+    walk_range(w, f->first, f->first + f->count);
+    writer_settle(&w->out);
+    use_control(w, f->name);
+    writer_sync(&w->out, SYNC_HOST);
+    writer_branch(&w->out, OP_bri, 0, start);
+    code_unmark(w->out.b, mark);
+}
+
+static void emit_function(struct walk *w, uint32_t number)
+{
+    const struct lowered_function *f = &w->l->function.at[number];
+    uint32_t mark = code_mark(w->out.b, f->name), word = 0;
+    int saves = range_calls(w, f->first, f->first + f->count);
+
+    w->depth = w->p->depth[number];
+    writer_label(&w->out, w->label[number]);
+    use_control(w, f->name);
+    if (saves) {
+        word = stack_word(w, f->name);
+        writer_store(&w->out, M_RETURN, M_STACK, word);
+    }
+    walk_range(w, f->first, f->first + f->count);
+    writer_prepare(&w->out);
+    use_control(w, f->name);
+    if (saves)
+        writer_load(&w->out, M_RETURN, M_STACK, word);
+    writer_settle(&w->out);
+    use_control(w, f->name);
+    writer_insn(&w->out, (struct insn){ .op = OP_br, .a = M_RETURN });
+    code_unmark(w->out.b, mark);
+}
+
+/* Functions that the tile calls, each once. */
+static void emit_functions(struct walk *w)
+{
+    uint32_t n = (uint32_t)w->l->function.count;
+    int more;
+
+    do {
+        more = 0;
+        for (uint32_t f = 1; f < n && w->out.b->status == EMU_OK; f++) {
+            if (w->needed[f] != 1)
+                continue;
+            w->needed[f] = 2;
+            emit_function(w, f);
+            more = 1;
+        }
+    } while (more);
+}
+
+/* ---- data behind the code ---- */
+
+static void emit_header(struct walk *w, const struct host_header_place *h)
+{
+    const struct host_request *r = &w->l->host_request.at[h->request];
+    const struct stream *s = &w->l->graph->stream.at[r->stream];
+    struct host_header header = { .stream = r->stream,
+                                  .addr = writer_address_of(&w->out, r->object) + r->offset,
+                                  .bytes = r->bytes,
+                                  .to_host = s->way == STREAM_OUT };
+    uint32_t word[HOST_HEADER_WORDS];
+
+    if (r->bytes / ISA_WORD_BYTES >> HOST_HEADER_WORDS_BITS || r->stream >= HOST_HEADER_STREAMS) {
+        fail_sticky(w,
+                    FAIL(BAD_PROGRAM, "stream %s: a request of %u bytes, or more than %d streams",
+                         s->name, r->bytes, HOST_HEADER_STREAMS));
+        return;
+    }
+    host_header_pack(&header, word);
+    code_range(w->out.b, CATEGORY_HOST_CODE, h->owner);
+    code_place(w->out.b, h->label);
+    code_word(w->out.b, word[0]);
+    code_word(w->out.b, word[1]);
+}
+
+static void emit_data(struct walk *w)
+{
+    for (size_t i = 0; i < w->header.count && w->out.b->status == EMU_OK; i++)
+        emit_header(w, &w->header.at[i]);
+    code_place(w->out.b, w->stack_label);
+    for (size_t i = 0; i < w->stack_owner.count; i++) {
+        code_range(w->out.b, CATEGORY_STACK, w->stack_owner.at[i]);
+        code_word(w->out.b, 0);
+    }
+}
+
+/* ---- a tile ---- */
+
+/* Which functions concern the tile; callees come first in the order of the plan. */
+static void find_parts(struct walk *w)
+{
+    for (size_t k = 0; k < w->l->function.count; k++) {
+        uint32_t f = w->p->order[k];
+        const struct lowered_function *fn = &w->l->function.at[f];
+
+        w->has_part[f] = (uint8_t)range_has_part(w, fn->first, fn->first + fn->count);
+    }
+}
+
+/* Whether words of the stack may be needed: at least when they are. */
+static int needs_stack(const struct walk *w)
+{
+    if (w->p->levels > M_COUNTERS)
+        return 1;
+    for (uint32_t f = 1; f < w->l->function.count; f++) {
+        const struct lowered_function *fn = &w->l->function.at[f];
+
+        if ((w->has_part[f] || w->p->function_votes[w->group][f] == VOTES_UNKNOWN) &&
+            range_calls(w, fn->first, fn->first + fn->count))
+            return 1;
+    }
+    return 0;
+}
+
+static void emit_tile(struct walk *w)
+{
+    find_parts(w);
+    for (size_t f = 0; f < w->l->function.count; f++)
+        w->label[f] = code_label(w->out.b);
+    w->stack_label = code_label(w->out.b);
+    emit_main(w, needs_stack(w));
+    emit_functions(w);
+    emit_data(w);
+}
+
+enum emu_status control_emit(const struct emit_plan *p, uint32_t tile, enum control_mode mode,
+                             struct code_buffer *out)
+{
+    size_t functions = p->l->function.count;
+    struct walk w = { .p = p, .l = p->l, .tile = tile };
+
+    w.out.b = out;
+    w.out.object = mode == CONTROL_FINAL ? p->l->object.at : NULL;
+    w.out.entry = p->in->codelets->entry;
+    w.group = emit_plan_group(p, p->l->used_tile[tile]);
+    w.has_part = emu_alloc(functions + 1, 1);
+    w.needed = emu_alloc(functions + 1, 1);
+    w.label = emu_alloc(functions + 1, sizeof(*w.label));
+    if (w.has_part && w.needed && w.label)
+        emit_tile(&w);
+    else
+        out->status = FAIL(NO_MEMORY, "%zu functions", functions);
+    emu_free(w.has_part);
+    emu_free(w.needed);
+    emu_free(w.label);
+    VEC_FREE(&w.stack_owner);
+    VEC_FREE(&w.header);
+    return out->status;
+}

@@ -1,0 +1,19 @@
+/* control.h - the code of one tile: functions, loops, launches, exchanges, requests to the host. */
+#ifndef PROGRAMS_CONTROL_H
+#define PROGRAMS_CONTROL_H
+
+#include "programs/compiler/emit/code_buffer.h"
+#include "programs/compiler/emit/emit_index.h"
+
+/* Whether objects have addresses yet. Without them the words that hold one are undefined; their
+ * number is the same. */
+enum control_mode { CONTROL_MEASURE, CONTROL_FINAL };
+
+/* Writes the code of a tile (index in used_tile), headers of host transfers and words of the stack
+ * included. Addresses of its own labels are left to code_buffer_link(); the entry is word 0. out is
+ * empty before; free it with code_buffer_free. Errors: EMU_BAD_PROGRAM, EMU_BAD_EXCHANGE for
+ * addresses and counts that do not fit an instruction, EMU_NO_MEMORY. */
+enum emu_status control_emit(const struct emit_plan *p, uint32_t tile, enum control_mode mode,
+                             struct code_buffer *out) EMU_MUST_CHECK;
+
+#endif

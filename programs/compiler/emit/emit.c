@@ -1,0 +1,313 @@
+/* emit.c - all tiles: their code is written and their memory described in parallel, a batch at a
+ * time; the image takes the results in the order of tiles, so it does not depend on threads.
+ */
+#include "programs/compiler/emit/emit.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "programs/compiler/emit/codelet_map.h"
+#include "programs/compiler/emit/control.h"
+#include "programs/compiler/emit/memory_map.h"
+
+enum { BATCH_TILES = 64, CODE_ALIGN = 8 };
+
+static int thread_count(unsigned threads)
+{
+    return threads ? (int)threads : omp_get_max_threads();
+}
+
+/* Where the code of tiles begins, behind the codelets. */
+static uint32_t code_base(const struct emit_plan *p)
+{
+    const struct codelet_code *c = p->in->codelets;
+    uint32_t end = c->bytes ? c->addr + c->bytes : p->arch->mem_base;
+
+    return (end + CODE_ALIGN - 1) / CODE_ALIGN * CODE_ALIGN;
+}
+
+static uint32_t code_bytes(const struct emit_plan *p, const struct code_buffer *b)
+{
+    return code_base(p) - p->arch->mem_base + ISA_WORD_BYTES * (uint32_t)b->word.count;
+}
+
+/* ---- measuring ---- */
+
+static enum emu_status measure_tile(const struct emit_plan *p, uint32_t tile, uint32_t *bytes)
+{
+    struct code_buffer b = { .status = EMU_OK };
+    enum emu_status s = control_emit(p, tile, CONTROL_MEASURE, &b);
+
+    *bytes = code_bytes(p, &b);
+    code_buffer_free(&b);
+    return s;
+}
+
+enum emu_status emit_measure(const struct emit_input *in, unsigned threads, uint32_t *bytes)
+{
+    struct emit_plan p;
+    enum emu_status s = emit_plan_init(in, &p);
+    uint32_t tiles = in->lowered->used_tiles, failed = tiles;
+
+    if (s == EMU_OK) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(thread_count(threads))                   \
+    reduction(min                                                                                  \
+              : failed)
+        for (uint32_t i = 0; i < tiles; i++) {
+            if (measure_tile(&p, i, &bytes[i]) != EMU_OK && i < failed)
+                failed = i;
+        }
+        if (failed < tiles) /* again: messages belong to threads */
+            s = measure_tile(&p, failed, &bytes[failed]);
+    }
+    emit_plan_free(&p);
+    return s;
+}
+
+/* ---- one tile of the image ---- */
+
+struct tile_image {
+    struct code_buffer code;
+    struct tile_memory memory;
+    enum emu_status status;
+};
+
+static void tile_image_free(struct tile_image *t)
+{
+    code_buffer_free(&t->code);
+    tile_memory_free(&t->memory);
+}
+
+static enum emu_status make_tile(const struct emit_plan *p, const struct placement *place,
+                                 uint32_t tile, struct tile_image *out)
+{
+    uint32_t base = code_base(p);
+
+    TRY(control_emit(p, tile, CONTROL_FINAL, &out->code));
+    TRY(code_buffer_link(&out->code, base));
+    EMU_ASSERT(code_bytes(p, &out->code) == place->tile[tile].code_bytes);
+    return tile_memory_init(p, tile, &out->code, base, place->tile[tile].peak_op, &out->memory);
+}
+
+/* ---- the image ---- */
+
+/* What is the same for all tiles, and room for the lists of one. */
+struct emission {
+    const struct emit_plan *p;
+    const struct placement *place;
+    struct image *im; /* owned until it is handed out */
+    struct codelet_map codelets;
+    uint32_t category[CATEGORY_COUNT]; /* strings of the image */
+    uint32_t *text;                    /* owned; strings of the image by string of the program */
+    struct image_range *range;         /* owned, like the following */
+    struct image_symbol *symbol;
+    struct image_segment *segment;
+    size_t ranges, symbols, segments; /* room */
+};
+
+static void emission_free(struct emission *e)
+{
+    image_free(e->im);
+    codelet_map_free(&e->codelets);
+    emu_free(e->text);
+    emu_free(e->range);
+    emu_free(e->symbol);
+    emu_free(e->segment);
+}
+
+static enum emu_status make_room(void *list, size_t *room, size_t count, size_t size)
+{
+    void **p = list;
+    void *q;
+
+    if (count <= *room)
+        return EMU_OK;
+    q = emu_realloc(*p, 2 * count, size);
+    if (!q)
+        return FAIL(NO_MEMORY, "a list of %zu entries", count);
+    *p = q;
+    *room = 2 * count;
+    return EMU_OK;
+}
+
+static enum emu_status add_texts(struct emission *e)
+{
+    const struct strings *s = &e->p->l->strings;
+
+    e->text = emu_alloc((size_t)s->count + 1, sizeof(*e->text));
+    if (!e->text)
+        return FAIL(NO_MEMORY, "%u names", s->count);
+    for (unsigned i = 0; i < CATEGORY_COUNT; i++)
+        TRY(image_string(e->im, category_name((enum category)i), &e->category[i]));
+    for (uint32_t i = 0; i < s->count; i++)
+        TRY(image_string(e->im, s->text[i], &e->text[i]));
+    return EMU_OK;
+}
+
+static enum emu_status add_map(struct emission *e, const struct tile_memory *m, uint32_t *id)
+{
+    size_t n = e->codelets.ranges;
+
+    TRY(make_room(&e->range, &e->ranges, n + m->range.count, sizeof(*e->range)));
+    if (n)
+        memcpy(e->range, e->codelets.range, n * sizeof(*e->range));
+    for (size_t i = 0; i < m->range.count; i++) {
+        const struct memory_range *r = &m->range.at[i];
+
+        e->range[n++] =
+            (struct image_range){ r->addr, r->bytes, e->category[r->category], e->text[r->owner] };
+    }
+    return image_map(e->im, e->range, n, id);
+}
+
+static enum emu_status add_symbols(struct emission *e, const struct tile_memory *m, uint32_t *id)
+{
+    size_t n = e->codelets.symbols;
+
+    TRY(make_room(&e->symbol, &e->symbols, n + m->symbol.count, sizeof(*e->symbol)));
+    if (n)
+        memcpy(e->symbol, e->codelets.symbol, n * sizeof(*e->symbol));
+    for (size_t i = 0; i < m->symbol.count; i++) {
+        const struct memory_symbol *s = &m->symbol.at[i];
+
+        e->symbol[n++] = (struct image_symbol){ s->addr, s->bytes, e->text[s->name] };
+    }
+    return image_symbols(e->im, e->symbol, n, id);
+}
+
+static enum emu_status add_segments(struct emission *e, const struct tile_memory *m, size_t *n)
+{
+    *n = 0;
+    TRY(make_room(&e->segment, &e->segments, m->piece.count + 1, sizeof(*e->segment)));
+    if (e->codelets.segment.bytes)
+        e->segment[(*n)++] = e->codelets.segment;
+    for (size_t i = 0; i < m->piece.count; i++) {
+        const struct memory_piece *s = &m->piece.at[i];
+        struct image_segment *out = &e->segment[(*n)++];
+
+        *out = (struct image_segment){ .addr = s->addr, .bytes = s->bytes };
+        TRY(image_blob(e->im, s->data, s->bytes, &out->blob));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status add_tile(struct emission *e, uint32_t tile, const struct tile_image *t)
+{
+    uint32_t number = e->p->l->used_tile[tile];
+    struct image_tile out = { .tile = number,
+                              .group = emit_plan_group(e->p, number),
+                              .entry = code_base(e->p),
+                              .lines = e->codelets.lines };
+    size_t segments;
+
+    TRY(add_map(e, &t->memory, &out.map));
+    TRY(add_symbols(e, &t->memory, &out.symbols));
+    TRY(add_segments(e, &t->memory, &segments));
+    TRY(image_add_tile(e->im, &out, e->segment, segments));
+    return image_check_map(e->im, &out);
+}
+
+static enum emu_status add_batch(struct emission *e, uint32_t first, uint32_t count,
+                                 unsigned threads, struct tile_image *t)
+{
+    enum emu_status s = EMU_OK;
+
+#pragma omp parallel for schedule(dynamic, 1) num_threads(thread_count(threads))
+    for (uint32_t i = 0; i < count; i++)
+        t[i].status = make_tile(e->p, e->place, first + i, &t[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        if (s == EMU_OK && t[i].status != EMU_OK) { /* again: messages belong to threads */
+            tile_image_free(&t[i]);
+            t[i].status = make_tile(e->p, e->place, first + i, &t[i]);
+            s = t[i].status;
+        }
+        if (s == EMU_OK)
+            s = add_tile(e, first + i, &t[i]);
+        tile_image_free(&t[i]);
+    }
+    return s;
+}
+
+static enum emu_status add_tiles(struct emission *e, unsigned threads)
+{
+    uint32_t tiles = e->p->l->used_tiles;
+    struct tile_image *t = emu_alloc(BATCH_TILES, sizeof(*t));
+    enum emu_status s = EMU_OK;
+
+    if (!t)
+        return FAIL(NO_MEMORY, "%d tiles", BATCH_TILES);
+    for (uint32_t i = 0; i < tiles && s == EMU_OK; i += BATCH_TILES)
+        s = add_batch(e, i, tiles - i < BATCH_TILES ? tiles - i : BATCH_TILES, threads, t);
+    emu_free(t);
+    return s;
+}
+
+/* Requests of a stream in one operation, at most: all of them belong to one transfer of the graph.
+ */
+static uint64_t stream_requests(const struct lowered *l, uint32_t stream)
+{
+    uint64_t most = 1;
+
+    for (size_t i = 0; i < l->op.count; i++) {
+        const struct op *o = &l->op.at[i];
+        uint64_t n = 0;
+
+        for (uint64_t k = 0; o->kind == OP_HOST && k < o->count; k++)
+            n += l->host_request.at[o->first + k].stream == stream;
+        if (most < n)
+            most = n;
+    }
+    return most;
+}
+
+static enum emu_status add_streams(struct emission *e)
+{
+    const struct graph *g = e->p->l->graph;
+
+    for (uint32_t i = 0; i < g->stream.count; i++) {
+        const struct stream *s = &g->stream.at[i];
+        uint64_t depth = s->depth * stream_requests(e->p->l, i);
+        struct image_stream out = {
+            .id = i,
+            .direction = s->way == STREAM_IN ? STREAM_TO_TILES : STREAM_TO_HOST,
+            .depth = (uint32_t)(depth < HOST_MAX_DEPTH ? depth : HOST_MAX_DEPTH),
+        };
+
+        TRY(image_string(e->im, s->name, &out.name));
+        TRY(image_add_stream(e->im, &out));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status emit_all(struct emission *e, unsigned threads)
+{
+    TRY(image_new(e->p->arch, &e->im));
+    TRY(add_texts(e));
+    TRY(codelet_map_init(e->p->in->codelets, e->im, e->category[CATEGORY_VERTEX_CODE],
+                         code_base(e->p), &e->codelets));
+    TRY(add_tiles(e, threads));
+    return add_streams(e);
+}
+
+enum emu_status emit_image(const struct emit_input *in, const struct placement *place,
+                           unsigned threads, struct image **out)
+{
+    struct emit_plan p = { .in = NULL };
+    struct emission e = { .p = &p, .place = place };
+    enum emu_status s;
+
+    *out = NULL;
+    if (!place->fits)
+        return FAIL(USAGE, "a program that does not fit into the memory of its tiles");
+    EMU_ASSERT(place->tiles == in->lowered->used_tiles);
+    s = emit_plan_init(in, &p);
+    if (s == EMU_OK)
+        s = emit_all(&e, threads);
+    if (s == EMU_OK) {
+        *out = e.im;
+        e.im = NULL;
+    }
+    emission_free(&e);
+    emit_plan_free(&p);
+    return s;
+}

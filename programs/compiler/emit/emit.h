@@ -1,0 +1,37 @@
+/* emit.h - control code, exchange code and contents of every tile; the image.
+ *
+ * Code of a tile, from mem_base on: the codelets of the program (equal addresses on all tiles),
+ * then the functions of the program, each operation in turn, exchange code in line behind its sync,
+ * then headers of host transfers and the words of the stack. All of it counts as code bytes.
+ * Supervisor registers: $m0 .. $m5 are free for launches and codelets, $m6 .. $m9 count the four
+ * outermost nested loops (deeper ones count in words of the stack), $m10 is the return address
+ * (kept there by functions that call), $m11 the address of the stack where there is one.
+ */
+#ifndef PROGRAMS_EMIT_H
+#define PROGRAMS_EMIT_H
+
+#include "programs/compiler/lower/lowered.h"
+#include "programs/compiler/place/place.h"
+#include "programs/compiler/schedule/schedule.h"
+
+/* What emit reads. */
+struct emit_input {
+    const struct lowered *lowered;
+    const struct codelet_code *codelets;
+    /* By index of the operation; entries of operations other than OP_EXCHANGE are empty. Bases of
+     * plan_addr are objects, or indices of the schedule's list of objects where it has one. */
+    const struct exchange_schedule *schedule;
+};
+
+/* Bytes of code of every used tile, codelets included; code_bytes has used_tiles entries. The
+ * length does not depend on addresses. Cost: that of emitting. */
+enum emu_status emit_measure(const struct emit_input *in, unsigned threads,
+                             uint32_t *code_bytes) EMU_MUST_CHECK;
+
+/* The image: bytes, entries, groups, streams, symbols of codelets and variables, and a map in which
+ * every byte of every used tile is a range or a gap. Where objects overlap in time, the map names
+ * the one alive at the tile's peak operation, else the first. */
+enum emu_status emit_image(const struct emit_input *in, const struct placement *place,
+                           unsigned threads, struct image **out) EMU_MUST_CHECK;
+
+#endif

@@ -1,0 +1,424 @@
+/* emit_plan.c - one look at the whole program before the tiles are walked one by one. */
+#include "programs/compiler/emit/emit_index.h"
+
+#include <string.h>
+
+/* send, the pointer field of receives and setzi hold addresses of 20 bits. */
+enum { ADDRESS_END = 1 << 20 };
+
+unsigned emit_plan_group(const struct emit_plan *p, uint32_t tile)
+{
+    return p->l->graph->group[tile];
+}
+
+/* Whether a construct has a mate further on. */
+static int opens(enum op_kind k)
+{
+    return k == OP_REPEAT || k == OP_LOOP || k == OP_IF;
+}
+
+uint32_t emit_plan_next(const struct emit_plan *p, uint32_t i)
+{
+    switch (p->l->op.at[i].kind) {
+    case OP_REPEAT:
+    case OP_LOOP:
+        return p->mate[i] + 1;
+    case OP_IF:
+        return p->mate[p->mate[i]] + 1;
+    default:
+        return i + 1;
+    }
+}
+
+/* ---- constructs ---- */
+
+static enum emu_status match_function(struct emit_plan *p, const struct lowered_function *f,
+                                      uint32_t *stack)
+{
+    uint32_t depth = 0;
+
+    for (uint32_t i = f->first; i < f->first + f->count; i++) {
+        enum op_kind k = p->l->op.at[i].kind;
+
+        if (opens(k)) {
+            stack[depth++] = i;
+        } else if (k == OP_ELSE) {
+            if (!depth || p->l->op.at[stack[depth - 1]].kind != OP_IF)
+                return FAIL(BAD_PROGRAM, "operation %u: an else without an if", i);
+            p->mate[stack[depth - 1]] = i;
+            stack[depth - 1] = i;
+        } else if (k == OP_END) {
+            if (!depth || p->l->op.at[stack[depth - 1]].kind == OP_IF)
+                return FAIL(BAD_PROGRAM, "operation %u: an end of nothing, or an if without else",
+                            i);
+            p->mate[stack[--depth]] = i;
+        }
+    }
+    return depth ? FAIL(BAD_PROGRAM, "operation %u: no end", stack[depth - 1]) : EMU_OK;
+}
+
+static enum emu_status match_constructs(struct emit_plan *p)
+{
+    const struct lowered *l = p->l;
+    uint32_t *stack;
+    enum emu_status s = EMU_OK;
+
+    p->mate = prog_alloc(&p->arena, l->op.count, sizeof(*p->mate));
+    p->call_op = prog_alloc(&p->arena, l->op.count, sizeof(*p->call_op));
+    stack = emu_alloc(l->op.count + 1, sizeof(*stack));
+    if (!p->mate || !p->call_op || !stack) {
+        emu_free(stack);
+        return FAIL(NO_MEMORY, "%zu operations", l->op.count);
+    }
+    for (size_t f = 0; f < l->function.count && s == EMU_OK; f++)
+        s = match_function(p, &l->function.at[f], stack);
+    emu_free(stack);
+    for (uint32_t i = 0; i < l->op.count; i++) {
+        if (l->op.at[i].kind != OP_CALL)
+            continue;
+        if (l->op.at[i].n >= l->function.count)
+            return FAIL(BAD_PROGRAM, "operation %u: function %u of %zu", i, l->op.at[i].n,
+                        l->function.count);
+        p->call_op[p->call_ops++] = i;
+    }
+    return s;
+}
+
+/* ---- functions ---- */
+
+enum visit { NEW, OPEN, DONE };
+
+/* Callees first. */
+static enum emu_status order_function(const struct emit_plan *p, uint32_t f, uint8_t *visit,
+                                      uint32_t *order, uint32_t *ordered)
+{
+    const struct lowered_function *fn = &p->l->function.at[f];
+
+    if (visit[f] == OPEN)
+        return FAIL(BAD_PROGRAM, "function %s calls itself",
+                    strings_text(&p->l->strings, fn->name));
+    if (visit[f] == DONE)
+        return EMU_OK;
+    visit[f] = OPEN;
+    for (uint32_t i = fn->first; i < fn->first + fn->count; i++) {
+        if (p->l->op.at[i].kind == OP_CALL)
+            TRY(order_function(p, p->l->op.at[i].n, visit, order, ordered));
+    }
+    visit[f] = DONE;
+    order[(*ordered)++] = f;
+    return EMU_OK;
+}
+
+static enum emu_status order_functions(struct emit_plan *p)
+{
+    uint32_t n = (uint32_t)p->l->function.count, ordered = 0;
+    uint8_t *visit = prog_alloc(&p->arena, n, 1);
+
+    p->order = prog_alloc(&p->arena, n, sizeof(*p->order));
+    p->depth = prog_alloc(&p->arena, n, sizeof(*p->depth));
+    if (!visit || !p->order || !p->depth)
+        return FAIL(NO_MEMORY, "%u functions", n);
+    for (uint32_t f = 0; f < n; f++)
+        TRY(order_function(p, f, visit, p->order, &ordered));
+    return EMU_OK;
+}
+
+/* Loops with counters around the operations [first, end): `depth`. */
+static void note_depth(struct emit_plan *p, uint32_t first, uint32_t end, uint32_t depth)
+{
+    for (uint32_t i = first; i < end; i = emit_plan_next(p, i)) {
+        const struct op *o = &p->l->op.at[i];
+
+        if (o->kind == OP_REPEAT || o->kind == OP_LOOP) {
+            note_depth(p, i + 1, p->mate[i], depth + (o->kind == OP_REPEAT));
+        } else if (o->kind == OP_IF) {
+            note_depth(p, i + 1, p->mate[i], depth);
+            note_depth(p, p->mate[i] + 1, p->mate[p->mate[i]], depth);
+        } else if (o->kind == OP_CALL && p->depth[o->n] < depth) {
+            p->depth[o->n] = depth;
+        }
+        if (o->kind == OP_REPEAT && p->levels < depth + 1)
+            p->levels = depth + 1;
+    }
+}
+
+/* ---- syncs that a tile may vote for ahead ---- */
+
+int emit_plan_zone(const struct emit_plan *p, const struct op *o)
+{
+    uint64_t all = p->l->groups;
+
+    return all & (all - 1) && (o->groups & all) == all ? SYNC_CHIP : SYNC_INTERNAL;
+}
+
+static int32_t votes_times(int32_t votes, uint64_t times)
+{
+    if (!votes || !times)
+        return 0;
+    return votes > 0 && times <= (uint64_t)(VOTES_MAX / votes) ? (int32_t)(votes * times)
+                                                               : VOTES_UNKNOWN;
+}
+
+int32_t emit_plan_votes(const struct emit_plan *p, unsigned group, uint32_t first, uint32_t end)
+{
+    int32_t sum = 0;
+
+    for (uint32_t i = first; i < end && sum >= 0; i = emit_plan_next(p, i)) {
+        int32_t v = p->votes[group][i];
+
+        sum = v < 0 || v > VOTES_MAX - sum ? VOTES_UNKNOWN : sum + v;
+    }
+    return sum;
+}
+
+/* Whether all tiles of the groups must wait in the sync of a branch. */
+static int is_consensus(const struct op *o)
+{
+    return (o->kind == OP_BREAK || o->kind == OP_IF) && o->consensus;
+}
+
+static int32_t op_votes(const struct emit_plan *p, unsigned group, uint32_t i)
+{
+    const struct op *o = &p->l->op.at[i];
+    int32_t a, b;
+
+    if (!(o->groups >> group & 1))
+        return 0;
+    if (is_consensus(o))
+        return VOTES_UNKNOWN;
+    switch (o->kind) {
+    case OP_EXCHANGE:
+    case OP_HOST:
+        return emit_plan_zone(p, o) == SYNC_INTERNAL ? 1 : VOTES_UNKNOWN;
+    case OP_REPEAT:
+        return votes_times(emit_plan_votes(p, group, i + 1, p->mate[i]), o->n);
+    case OP_LOOP:
+        return emit_plan_votes(p, group, i + 1, p->mate[i]) ? VOTES_UNKNOWN : 0;
+    case OP_IF:
+        a = emit_plan_votes(p, group, i + 1, p->mate[i]);
+        b = emit_plan_votes(p, group, p->mate[i] + 1, p->mate[p->mate[i]]);
+        return a == b ? a : VOTES_UNKNOWN;
+    case OP_CALL:
+        return p->function_votes[group][o->n];
+    default:
+        return 0;
+    }
+}
+
+/* Inner constructs stand behind outer ones, and callees come first in p->order. */
+static enum emu_status count_votes(struct emit_plan *p, unsigned group)
+{
+    size_t functions = p->l->function.count;
+
+    p->votes[group] = prog_alloc(&p->arena, p->l->op.count, sizeof(**p->votes));
+    p->function_votes[group] = prog_alloc(&p->arena, functions, sizeof(**p->votes));
+    if (!p->votes[group] || !p->function_votes[group])
+        return FAIL(NO_MEMORY, "the syncs of group %u", group);
+    for (size_t k = 0; k < functions; k++) {
+        const struct lowered_function *f = &p->l->function.at[p->order[k]];
+
+        for (uint32_t i = f->first + f->count; i-- > f->first;)
+            p->votes[group][i] = op_votes(p, group, i);
+        p->function_votes[group][p->order[k]] =
+            emit_plan_votes(p, group, f->first, f->first + f->count);
+    }
+    return EMU_OK;
+}
+
+/* ---- parts ---- */
+
+/* Calls back for every part of every operation, in order of operations, tiles within ascending. */
+typedef void part_visit(struct emit_plan *p, uint32_t tile, struct tile_part part);
+
+/* Nobody has anything to do in a sync of one group, but not all of its tiles may vote ahead. */
+static void visit_leader(struct emit_plan *p, uint32_t i, part_visit *visit)
+{
+    const struct op *o = &p->l->op.at[i];
+    uint64_t own = o->groups & p->l->groups;
+
+    if (own && emit_plan_zone(p, o) == SYNC_INTERNAL)
+        visit(p, p->leader[__builtin_ctzll(own)], (struct tile_part){ i, 0, 0 });
+}
+
+static void visit_exchange(struct emit_plan *p, uint32_t i, part_visit *visit)
+{
+    const struct exchange_schedule *s = &p->in->schedule[i];
+
+    for (uint32_t k = 0; k < s->tiles; k++)
+        visit(p, p->l->tile_index[s->tile[k].tile], (struct tile_part){ i, k, 1 });
+    if (!s->tiles)
+        visit_leader(p, i, visit);
+}
+
+static void visit_runs(struct emit_plan *p, uint32_t i, part_visit *visit)
+{
+    const struct lowered *l = p->l;
+    const struct op *o = &l->op.at[i];
+    uint32_t end = o->first + (uint32_t)o->count, k = o->first;
+
+    while (k < end) {
+        uint32_t first = k;
+        uint32_t tile = o->kind == OP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile;
+
+        while (k < end &&
+               tile == (o->kind == OP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile))
+            k++;
+        visit(p, l->tile_index[tile], (struct tile_part){ i, first, k - first });
+    }
+    if (!o->count && o->kind == OP_HOST)
+        visit_leader(p, i, visit);
+}
+
+static void visit_parts(struct emit_plan *p, part_visit *visit)
+{
+    for (uint32_t i = 0; i < p->l->op.count; i++) {
+        enum op_kind k = p->l->op.at[i].kind;
+
+        if (k == OP_EXCHANGE)
+            visit_exchange(p, i, visit);
+        else if (k == OP_CALLS || k == OP_HOST || k == OP_AWAIT)
+            visit_runs(p, i, visit);
+    }
+}
+
+static void count_part(struct emit_plan *p, uint32_t tile, struct tile_part part)
+{
+    (void)part;
+    p->part_first[tile + 1]++;
+}
+
+static void store_part(struct emit_plan *p, uint32_t tile, struct tile_part part)
+{
+    p->part[p->part_first[tile]++] = part;
+}
+
+/* Lists by tile: counted, then stored, then the beginnings that storing has moved set back. */
+static void sum_up(uint32_t *first, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        first[i + 1] += first[i];
+}
+
+static void set_back(uint32_t *first, uint32_t n)
+{
+    memmove(first + 1, first, n * sizeof(*first));
+    first[0] = 0;
+}
+
+static enum emu_status list_parts(struct emit_plan *p)
+{
+    uint32_t tiles = p->l->used_tiles;
+
+    p->part_first = prog_alloc(&p->arena, (size_t)tiles + 1, sizeof(*p->part_first));
+    if (!p->part_first)
+        return FAIL(NO_MEMORY, "the parts of %u tiles", tiles);
+    visit_parts(p, count_part);
+    sum_up(p->part_first, tiles);
+    p->part = prog_alloc(&p->arena, (size_t)p->part_first[tiles] + 1, sizeof(*p->part));
+    if (!p->part)
+        return FAIL(NO_MEMORY, "the parts of %u tiles", tiles);
+    visit_parts(p, store_part);
+    set_back(p->part_first, tiles);
+    return EMU_OK;
+}
+
+static enum emu_status list_objects(struct emit_plan *p)
+{
+    const struct lowered *l = p->l;
+    uint32_t tiles = l->used_tiles;
+
+    p->object_first = prog_alloc(&p->arena, (size_t)tiles + 1, sizeof(*p->object_first));
+    p->object = prog_alloc(&p->arena, l->object.count + 1, sizeof(*p->object));
+    if (!p->object_first || !p->object)
+        return FAIL(NO_MEMORY, "the objects of %u tiles", tiles);
+    for (size_t i = 0; i < l->object.count; i++)
+        p->object_first[l->tile_index[l->object.at[i].tile] + 1]++;
+    sum_up(p->object_first, tiles);
+    for (uint32_t i = 0; i < l->object.count; i++)
+        p->object[p->object_first[l->tile_index[l->object.at[i].tile]]++] = i;
+    set_back(p->object_first, tiles);
+    return EMU_OK;
+}
+
+/* The first part at operation `op` or behind it; end of the list if there is none. */
+static const struct tile_part *part_from(const struct emit_plan *p, uint32_t tile, uint32_t op)
+{
+    uint32_t lo = p->part_first[tile], hi = p->part_first[tile + 1];
+
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+
+        if (p->part[mid].op < op)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return &p->part[lo];
+}
+
+const struct tile_part *emit_plan_first_part(const struct emit_plan *p, uint32_t tile,
+                                             uint32_t first, uint32_t end)
+{
+    const struct tile_part *part = part_from(p, tile, first);
+
+    return part < &p->part[p->part_first[tile + 1]] && part->op < end ? part : NULL;
+}
+
+const struct tile_part *emit_plan_part(const struct emit_plan *p, uint32_t tile, uint32_t op)
+{
+    return emit_plan_first_part(p, tile, op, op + 1);
+}
+
+/* ---- all of it ---- */
+
+static enum emu_status check_groups(const struct emit_plan *p)
+{
+    uint64_t all = p->l->groups;
+
+    for (uint32_t i = 0; i < p->l->op.count; i++) {
+        const struct op *o = &p->l->op.at[i];
+        uint64_t own = o->groups & all;
+
+        if ((o->kind == OP_EXCHANGE || o->kind == OP_HOST || is_consensus(o)) && own != all &&
+            own & (own - 1))
+            return FAIL(BAD_PROGRAM,
+                        "operation %u (%s): groups 0x%llx of 0x%llx, expected one of them or all",
+                        i, strings_text(&p->l->strings, o->name), (unsigned long long)own,
+                        (unsigned long long)all);
+    }
+    return EMU_OK;
+}
+
+enum emu_status emit_plan_init(const struct emit_input *in, struct emit_plan *out)
+{
+    struct emit_plan *p = out;
+
+    *out = (struct emit_plan){ .in = in, .l = in->lowered, .arch = &in->lowered->graph->arch };
+    if ((uint64_t)p->arch->mem_base + p->arch->region0_bytes > PLACE_REACH)
+        return FAIL(BAD_MACHINE,
+                    "machine %.64s has code up to 0x%llx, expected at most 0x%x: "
+                    "the addresses of calls end there",
+                    p->arch->name, (unsigned long long)p->arch->mem_base + p->arch->region0_bytes,
+                    PLACE_REACH);
+    TRY(check_groups(p));
+    TRY(match_constructs(p));
+    TRY(order_functions(p));
+    for (size_t k = p->l->function.count; k-- > 0;) {
+        const struct lowered_function *f = &p->l->function.at[p->order[k]];
+
+        note_depth(p, f->first, f->first + f->count, p->depth[p->order[k]]);
+    }
+    for (uint32_t i = p->l->used_tiles; i-- > 0;)
+        p->leader[emit_plan_group(p, p->l->used_tile[i])] = i;
+    for (unsigned g = 0; g < EMIT_GROUPS; g++) {
+        if (p->l->groups >> g & 1)
+            TRY(count_votes(p, g));
+    }
+    TRY(list_parts(p));
+    return list_objects(p);
+}
+
+void emit_plan_free(struct emit_plan *p)
+{
+    prog_arena_free(&p->arena);
+}

@@ -1,0 +1,68 @@
+/* emit_plan.h - what all tiles share while their code is written: where constructs end, which tile
+ * has a part in which operation, how many syncs a construct makes, how deep loops lie.
+ */
+#ifndef PROGRAMS_EMIT_PLAN_H
+#define PROGRAMS_EMIT_PLAN_H
+
+#include "programs/compiler/emit/emit.h"
+
+/* A tile's part in an operation. OP_CALLS, OP_HOST, OP_AWAIT: entries [first, first + count) of the
+ * list of the program. OP_EXCHANGE: entry `first` of the operation's schedule; count 0: the tile
+ * only joins the sync, and must not vote ahead for it. */
+struct tile_part {
+    uint32_t op;
+    uint32_t first, count;
+};
+
+/* Syncs of a group's tiles in a construct of which they have no part. */
+enum {
+    VOTES_UNKNOWN = -1, /* depends on data, or wider than the group: they must be made one by one */
+    VOTES_MAX = 1 << 19 /* as many as one sans can say; more counts as unknown */
+};
+
+/* Zones of `sync` besides those of the tile, docs/exchange.md 5. */
+enum { SYNC_CHIP = 4, SYNC_HOST = 6 };
+
+enum { EMIT_GROUPS = 64 };
+
+struct emit_plan {
+    const struct emit_input *in;
+    const struct lowered *l;
+    const struct arch *arch;
+    struct prog_arena arena; /* owns all arrays */
+    uint32_t *mate;          /* by operation: of REPEAT, LOOP, ELSE the END; of IF the ELSE */
+    uint32_t *order;         /* functions, callees first */
+    uint32_t *depth;         /* by function: loops with counters around its calls, at most */
+    uint32_t levels;         /* nested loops with counters in the whole program, at most */
+    uint32_t *call_op;       /* operations OP_CALL, ascending */
+    uint32_t call_ops;
+    int32_t *votes[EMIT_GROUPS]; /* by group, operation; NULL for groups that have no tiles */
+    int32_t *function_votes[EMIT_GROUPS];
+    uint32_t leader[EMIT_GROUPS]; /* index in used_tile: who waits where all others have no part */
+    uint32_t *part_first;         /* by index in used_tile, and one more */
+    struct tile_part *part;       /* of each tile ascending by operation */
+    uint32_t *object_first;       /* by index in used_tile, and one more */
+    uint32_t *object;             /* objects of each tile, ascending */
+};
+
+/* Errors: EMU_BAD_PROGRAM for control flow that does not match, recursion, an exchange of some but
+ * not all of several groups; EMU_NO_MEMORY. in is borrowed. Free with emit_plan_free, also on
+ * failure. */
+enum emu_status emit_plan_init(const struct emit_input *in, struct emit_plan *out) EMU_MUST_CHECK;
+void emit_plan_free(struct emit_plan *p);
+
+/* Zone of the sync of an exchange or a host operation. */
+int emit_plan_zone(const struct emit_plan *p, const struct op *o);
+/* The first operation behind operation i: behind its OP_END for a construct. */
+uint32_t emit_plan_next(const struct emit_plan *p, uint32_t i);
+/* The part of a tile (index in used_tile) in an operation; NULL: none. */
+const struct tile_part *emit_plan_part(const struct emit_plan *p, uint32_t tile, uint32_t op);
+/* The first part of a tile in operations [first, end); NULL: none. */
+const struct tile_part *emit_plan_first_part(const struct emit_plan *p, uint32_t tile,
+                                             uint32_t first, uint32_t end);
+/* Syncs of operations [first, end) for the tiles of a group; VOTES_UNKNOWN. */
+int32_t emit_plan_votes(const struct emit_plan *p, unsigned group, uint32_t first, uint32_t end);
+/* The sync group of a tile. */
+unsigned emit_plan_group(const struct emit_plan *p, uint32_t tile);
+
+#endif

@@ -1,0 +1,297 @@
+/* memory_map.c - ranges, symbols and initial contents of one tile.
+ *
+ * Objects that are never in use together may share bytes. A byte belongs to the one that is alive
+ * at the tile's peak; where there is none, or where several are, to the first.
+ */
+#include "programs/compiler/emit/memory_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Contents at most so far apart become one piece, zeros between them; a large object is a piece of
+ * its own, so that the image stores it once for all tiles that have it. A piece costs 28 bytes. */
+enum { GAP_BYTES = 16, LARGE_BYTES = 1024 };
+
+/* An object on its way into the map. */
+struct claim {
+    uint32_t addr, end;
+    uint64_t rank; /* the lowest one gets the byte */
+    uint32_t object;
+};
+
+struct claims {
+    struct claim *claim; /* owned; by address, then rank */
+    uint32_t count;
+    uint32_t *heap; /* owned; indices of claims, lowest rank first */
+    uint32_t heap_count;
+};
+
+static int is_alive(const struct lowered *l, const struct object *o, uint32_t op)
+{
+    const struct live_set *s;
+
+    if (o->live == LIVE_ALWAYS)
+        return 1;
+    s = &l->live_set.at[o->live];
+    for (uint32_t i = s->first; i < s->first + s->count; i++) {
+        if (l->live_range.at[i].begin <= op && op < l->live_range.at[i].end)
+            return 1;
+    }
+    return 0;
+}
+
+static int by_address(const void *x, const void *y)
+{
+    const struct claim *a = x, *b = y;
+
+    if (a->addr != b->addr)
+        return a->addr < b->addr ? -1 : 1;
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static enum emu_status list_claims(const struct emit_plan *p, uint32_t tile, uint32_t peak_op,
+                                   struct claims *c)
+{
+    uint32_t first = p->object_first[tile], n = p->object_first[tile + 1] - first;
+
+    c->claim = emu_alloc(n + 1, sizeof(*c->claim));
+    c->heap = emu_alloc(n + 1, sizeof(*c->heap));
+    if (!c->claim || !c->heap)
+        return FAIL(NO_MEMORY, "the map of %u objects", n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t object = p->object[first + i];
+        const struct object *o = &p->l->object.at[object];
+
+        if (o->bytes)
+            c->claim[c->count++] = (struct claim){
+                .addr = o->addr,
+                .end = o->addr + o->bytes,
+                .rank = (uint64_t)!is_alive(p->l, o, peak_op) << 32 | object,
+                .object = object,
+            };
+    }
+    qsort(c->claim, c->count, sizeof(*c->claim), by_address);
+    return EMU_OK;
+}
+
+/* ---- heap of the claims to the current byte ---- */
+
+static void heap_push(struct claims *c, uint32_t claim)
+{
+    uint32_t i = c->heap_count++;
+
+    while (i && c->claim[c->heap[(i - 1) / 2]].rank > c->claim[claim].rank) {
+        c->heap[i] = c->heap[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    c->heap[i] = claim;
+}
+
+static void heap_pop(struct claims *c)
+{
+    uint32_t last = c->heap[--c->heap_count], i = 0, k;
+
+    while ((k = 2 * i + 1) < c->heap_count) {
+        if (k + 1 < c->heap_count && c->claim[c->heap[k + 1]].rank < c->claim[c->heap[k]].rank)
+            k++;
+        if (c->claim[last].rank <= c->claim[c->heap[k]].rank)
+            break;
+        c->heap[i] = c->heap[k];
+        i = k;
+    }
+    c->heap[i] = last;
+}
+
+/* ---- ranges ---- */
+
+/* Appends a range, or lengthens the last one. */
+static enum emu_status add_range(struct tile_memory *m, struct memory_range r)
+{
+    struct memory_range *last = m->range.count ? &m->range.at[m->range.count - 1] : NULL;
+
+    if (!r.bytes)
+        return EMU_OK;
+    if (last && last->addr + last->bytes == r.addr && last->category == r.category &&
+        last->owner == r.owner) {
+        last->bytes += r.bytes;
+        return EMU_OK;
+    }
+    return VEC_PUSH(&m->range, r);
+}
+
+static enum emu_status add_code_ranges(const struct code_buffer *b, uint32_t base,
+                                       struct tile_memory *m)
+{
+    for (size_t i = 0; i < b->range.count; i++) {
+        const struct code_range *r = &b->range.at[i];
+        uint32_t end = i + 1 < b->range.count ? r[1].word : (uint32_t)b->word.count;
+
+        TRY(add_range(m, (struct memory_range){ base + ISA_WORD_BYTES * r->word,
+                                                ISA_WORD_BYTES * (end - r->word), r->category,
+                                                r->owner }));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status add_object_ranges(const struct lowered *l, struct claims *c,
+                                         struct tile_memory *m)
+{
+    uint32_t next = 0, pos = 0;
+
+    while (next < c->count || c->heap_count) {
+        const struct claim *top;
+        const struct object *o;
+        uint32_t end;
+
+        if (!c->heap_count)
+            pos = c->claim[next].addr;
+        while (next < c->count && c->claim[next].addr == pos)
+            heap_push(c, next++);
+        top = &c->claim[c->heap[0]];
+        if (top->end <= pos) {
+            heap_pop(c);
+            continue;
+        }
+        end = next < c->count && c->claim[next].addr < top->end ? c->claim[next].addr : top->end;
+        o = &l->object.at[top->object];
+        TRY(add_range(m, (struct memory_range){ pos, end - pos, o->category, o->owner }));
+        pos = end;
+    }
+    return EMU_OK;
+}
+
+/* ---- symbols ---- */
+
+static enum emu_status add_symbols(const struct lowered *l, const struct code_buffer *b,
+                                   uint32_t base, const struct claims *c, struct tile_memory *m)
+{
+    for (size_t i = 0; i < b->mark.count; i++) {
+        const struct code_mark *k = &b->mark.at[i];
+
+        if (k->words && *strings_text(&l->strings, k->name))
+            TRY(VEC_PUSH(&m->symbol, (struct memory_symbol){ base + ISA_WORD_BYTES * k->word,
+                                                             ISA_WORD_BYTES * k->words, k->name }));
+    }
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct object *o = &l->object.at[c->claim[i].object];
+
+        if ((o->category == CATEGORY_VARIABLE || o->category == CATEGORY_CONSTANT) &&
+            *strings_text(&l->strings, o->owner))
+            TRY(VEC_PUSH(&m->symbol, (struct memory_symbol){ o->addr, o->bytes, o->owner }));
+    }
+    return EMU_OK;
+}
+
+/* ---- contents ---- */
+
+static int has_contents(const struct object *o)
+{
+    return o->data || o->words;
+}
+
+static void write_contents(const struct lowered *l, const struct object *o, uint8_t *out)
+{
+    if (o->data) {
+        memcpy(out, o->data, o->bytes);
+        return;
+    }
+    for (uint32_t i = 0; i < o->words; i++) {
+        const struct object_word *w = &l->word.at[o->word + i];
+        uint32_t value =
+            w->object == LOWERED_NONE ? w->value : l->object.at[w->object].addr + w->value;
+
+        memcpy(out + sizeof(value) * i, &value, sizeof(value));
+    }
+}
+
+/* Room for the contents of all objects but those that stay where they are. */
+static size_t buffer_bytes(const struct lowered *l, const struct claims *c)
+{
+    size_t bytes = 1;
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct object *o = &l->object.at[c->claim[i].object];
+
+        if (has_contents(o))
+            bytes += o->bytes + GAP_BYTES;
+    }
+    return bytes;
+}
+
+static enum emu_status add_contents(const struct lowered *l, const struct claims *c,
+                                    struct tile_memory *m)
+{
+    struct memory_piece open = { 0, 0, NULL }; /* bytes 0: none */
+    uint8_t *free_byte;
+
+    m->buffer = emu_alloc(buffer_bytes(l, c), 1);
+    if (!m->buffer)
+        return FAIL(NO_MEMORY, "the contents of a tile");
+    free_byte = m->buffer;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct object *o = &l->object.at[c->claim[i].object];
+        int joins = open.bytes && has_contents(o) && o->bytes < LARGE_BYTES &&
+                    o->addr - (open.addr + open.bytes) < GAP_BYTES;
+
+        if (open.bytes && !joins) {
+            TRY(VEC_PUSH(&m->piece, open));
+            open.bytes = 0;
+        }
+        if (!has_contents(o))
+            continue;
+        EMU_ASSERT(!o->data || !o->words);
+        EMU_ASSERT(sizeof(uint32_t) * o->words <= o->bytes);
+        if (o->bytes >= LARGE_BYTES && o->data) {
+            TRY(VEC_PUSH(&m->piece, (struct memory_piece){ o->addr, o->bytes, o->data }));
+            continue;
+        }
+        if (joins)
+            free_byte += o->addr - (open.addr + open.bytes);
+        else
+            open = (struct memory_piece){ o->addr, 0, free_byte };
+        write_contents(l, o, free_byte);
+        free_byte += o->bytes;
+        open.bytes = o->addr + o->bytes - open.addr;
+    }
+    return open.bytes ? VEC_PUSH(&m->piece, open) : EMU_OK;
+}
+
+/* ---- all of it ---- */
+
+static enum emu_status describe(const struct emit_plan *p, uint32_t tile,
+                                const struct code_buffer *b, uint32_t base, uint32_t peak_op,
+                                struct claims *c, struct tile_memory *out)
+{
+    const uint8_t *code = (const uint8_t *)b->word.at; /* both are little endian */
+    uint32_t bytes = ISA_WORD_BYTES * (uint32_t)b->word.count;
+
+    TRY(list_claims(p, tile, peak_op, c));
+    TRY(add_code_ranges(b, base, out));
+    TRY(add_symbols(p->l, b, base, c, out));
+    TRY(VEC_PUSH(&out->piece, (struct memory_piece){ base, bytes, code }));
+    TRY(add_contents(p->l, c, out));
+    return add_object_ranges(p->l, c, out);
+}
+
+enum emu_status tile_memory_init(const struct emit_plan *p, uint32_t tile,
+                                 const struct code_buffer *b, uint32_t base, uint32_t peak_op,
+                                 struct tile_memory *out)
+{
+    struct claims c = { NULL };
+    enum emu_status s;
+
+    memset(out, 0, sizeof(*out));
+    s = describe(p, tile, b, base, peak_op, &c, out);
+    emu_free(c.claim);
+    emu_free(c.heap);
+    return s;
+}
+
+void tile_memory_free(struct tile_memory *m)
+{
+    VEC_FREE(&m->range);
+    VEC_FREE(&m->symbol);
+    VEC_FREE(&m->piece);
+    emu_free(m->buffer);
+    m->buffer = NULL;
+}

@@ -1,0 +1,470 @@
+/* graph.c - a graph and what it knows of itself: sticky errors, names, sync groups, variables and
+ * streams.
+ */
+#include "programs/compiler/graph/graph_private.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { MAX_GROUPS = 64 }; /* sets of groups are one word (struct op) */
+
+unsigned elem_bytes(enum elem e)
+{
+    static const uint8_t bytes[ELEM_COUNT] = {
+        [ELEM_U8] = 1, [ELEM_F16] = 2, [ELEM_F32] = 4, [ELEM_I32] = 4, [ELEM_U32] = 4
+    };
+
+    EMU_ASSERT((unsigned)e < ELEM_COUNT);
+    return bytes[e];
+}
+
+const char *elem_name(enum elem e)
+{
+    static const char *const names[ELEM_COUNT] = { [ELEM_U8] = "u8",
+                                                   [ELEM_F16] = "f16",
+                                                   [ELEM_F32] = "f32",
+                                                   [ELEM_I32] = "i32",
+                                                   [ELEM_U32] = "u32" };
+
+    return (unsigned)e < ELEM_COUNT ? names[e] : "?";
+}
+
+/* ---- errors ---- */
+
+void graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...)
+{
+    char why[1024];
+    va_list ap;
+
+    if (g->status != EMU_OK)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof(why), fmt, ap);
+    va_end(ap);
+    g->status = emu_fail(s, "%s", why);
+    g->error = emu_strdup(why);
+}
+
+void graph_fail_memory(struct graph *g, const char *what)
+{
+    graph_fail(g, EMU_NO_MEMORY, "a graph of %zu variables, %zu views, %zu vertices: %s",
+               g->variable.count, g->view.count, g->vertex.count, what);
+}
+
+enum emu_status graph_status(const struct graph *g)
+{
+    if (g->status == EMU_OK)
+        return EMU_OK;
+    return emu_fail(g->status, "%s", g->error ? g->error : emu_status_text(g->status));
+}
+
+/* ---- the graph ---- */
+
+enum emu_status graph_new(const struct arch *arch, struct graph **out)
+{
+    struct graph *g;
+
+    *out = NULL;
+    g = emu_alloc(1, sizeof(*g));
+    if (!g)
+        return FAIL(NO_MEMORY, "a graph");
+    g->arch = *arch;
+    g->program = GRAPH_NONE;
+    g->group = emu_alloc(arch->tiles, sizeof(*g->group));
+    g->path = emu_alloc(1, 1);
+    if (!g->group || !g->path) {
+        graph_free(g);
+        return FAIL(NO_MEMORY, "a graph for %u tiles", arch->tiles);
+    }
+    *out = g;
+    return EMU_OK;
+}
+
+void graph_free(struct graph *g)
+{
+    if (!g)
+        return;
+    for (size_t i = 0; i < g->variable.count; i++)
+        VEC_FREE(&g->variable.at[i].map);
+    for (size_t i = 0; i < g->compute_set.count; i++)
+        VEC_FREE(&g->compute_set.at[i].vertex);
+    for (size_t i = 0; i < g->node.count; i++)
+        VEC_FREE(&g->node.at[i].child);
+    VEC_FREE(&g->variable);
+    VEC_FREE(&g->view);
+    emu_free(g->layouts.slot);
+    VEC_FREE(&g->compute_set);
+    VEC_FREE(&g->vertex);
+    VEC_FREE(&g->field);
+    VEC_FREE(&g->list);
+    VEC_FREE(&g->words);
+    VEC_FREE(&g->node);
+    VEC_FREE(&g->function);
+    VEC_FREE(&g->stream);
+    VEC_FREE(&g->pushed);
+    prog_arena_free(&g->arena);
+    emu_free(g->error);
+    emu_free(g->path);
+    emu_free(g->group);
+    emu_free(g);
+}
+
+const struct arch *graph_arch(const struct graph *g)
+{
+    return &g->arch;
+}
+
+void graph_push(struct graph *g, const char *name)
+{
+    size_t n = strlen(name);
+    char *path;
+
+    if (!graph_works(g))
+        return;
+    path = emu_realloc(g->path, g->path_length + n + 2, 1);
+    if (path)
+        g->path = path;
+    if (!path || VEC_PUSH(&g->pushed, g->path_length) != EMU_OK) {
+        graph_fail_memory(g, "a name");
+        return;
+    }
+    memcpy(path + g->path_length, name, n);
+    g->path_length += n + 1;
+    path[g->path_length - 1] = '/';
+    path[g->path_length] = 0;
+}
+
+void graph_pop(struct graph *g)
+{
+    if (!graph_works(g))
+        return;
+    if (!g->pushed.count) {
+        GRAPH_FAIL(g, "graph_pop without graph_push");
+        return;
+    }
+    g->path_length = g->pushed.at[--g->pushed.count];
+    g->path[g->path_length] = 0;
+}
+
+const char *graph_path(struct graph *g, const char *name)
+{
+    size_t n = strlen(name);
+    char *s = prog_alloc(&g->arena, g->path_length + n + 1, 1);
+
+    if (!s) {
+        graph_fail_memory(g, "a name");
+        return NULL;
+    }
+    memcpy(s, g->path, g->path_length);
+    memcpy(s + g->path_length, name, n + 1);
+    return s;
+}
+
+void graph_set_group(struct graph *g, uint32_t first, uint32_t tiles, unsigned group)
+{
+    if (!graph_works(g))
+        return;
+    if (group >= MAX_GROUPS)
+        GRAPH_FAIL(g, "sync group %u: expected less than %u", group, MAX_GROUPS);
+    else if (first > g->arch.tiles || tiles > g->arch.tiles - first)
+        GRAPH_FAIL(g, "sync group %u: tiles [%u, %llu), but the chip has %u", group, first,
+                   (unsigned long long)first + tiles, g->arch.tiles);
+    else
+        memset(g->group + first, (int)group, tiles);
+}
+
+uint32_t graph_compute_tiles(const struct graph *g)
+{
+    uint32_t tiles = 0;
+
+    while (tiles < g->arch.tiles && !g->group[tiles])
+        tiles++;
+    return tiles;
+}
+
+/* ---- variables ---- */
+
+uint64_t shape_elements(unsigned rank, const uint32_t *shape)
+{
+    uint64_t n = 1, limit = TENSOR_MAX_ELEMENTS;
+
+    for (unsigned k = 0; k < rank; k++)
+        if (!shape[k])
+            return 0;
+    for (unsigned k = 0; k < rank; k++) {
+        if (n > limit / shape[k])
+            return UINT64_MAX;
+        n *= shape[k];
+    }
+    return n;
+}
+
+/* A new variable; NULL after an error. The pointer is valid until the next one. */
+static struct variable *variable_add(struct graph *g, enum elem e, unsigned rank,
+                                     const uint32_t *shape, const char *name)
+{
+    struct variable v = { .name = graph_path(g, name), .elem = e, .rank = rank };
+    uint32_t var = (uint32_t)g->variable.count;
+
+    if (!v.name)
+        return NULL;
+    if ((unsigned)e >= ELEM_COUNT) {
+        GRAPH_FAIL(g, "variable %s: no element type %u", v.name, (unsigned)e);
+        return NULL;
+    }
+    if (rank > TENSOR_MAX_RANK) {
+        GRAPH_FAIL(g, "variable %s: rank %u, expected at most %u", v.name, rank, TENSOR_MAX_RANK);
+        return NULL;
+    }
+    v.elements = shape_elements(rank, shape);
+    if (v.elements == UINT64_MAX) {
+        GRAPH_FAIL(g, "variable %s %s: more than 2^48 elements", v.name,
+                   shape_text(rank, shape).text);
+        return NULL;
+    }
+    for (unsigned k = 0; k < rank; k++)
+        v.shape[k] = shape[k];
+    if (VEC_PUSH(&g->variable, v) != EMU_OK) {
+        graph_fail_memory(g, v.name);
+        return NULL;
+    }
+    g->variable.at[var].whole.view = view_add_whole(g, var);
+    return graph_works(g) ? &g->variable.at[var] : NULL;
+}
+
+struct tensor graph_variable(struct graph *g, enum elem e, unsigned rank, const uint32_t *shape,
+                             const char *name)
+{
+    struct variable *v = graph_works(g) ? variable_add(g, e, rank, shape, name) : NULL;
+
+    return v ? v->whole : (struct tensor){ GRAPH_NONE };
+}
+
+/* Keeps a copy of the contents of v, or of one of the copies that they are. */
+static void set_contents(struct graph *g, struct variable *v, const void *data, uint64_t elements)
+{
+    uint64_t bytes = elements * elem_bytes(v->elem);
+
+    v->initial_elements = elements;
+    v->initial = prog_memdup(&g->arena, data, bytes);
+    if (!v->initial)
+        graph_fail(g, EMU_NO_MEMORY, "contents of %s: %llu bytes", v->name,
+                   (unsigned long long)bytes);
+}
+
+struct tensor graph_constant(struct graph *g, enum elem e, unsigned rank, const uint32_t *shape,
+                             const void *data, const char *name)
+{
+    struct variable *v = graph_works(g) ? variable_add(g, e, rank, shape, name) : NULL;
+
+    if (!v)
+        return (struct tensor){ GRAPH_NONE };
+    v->constant = 1;
+    set_contents(g, v, data, v->elements);
+    return v->whole;
+}
+
+struct tensor graph_constant_repeated(struct graph *g, enum elem e, unsigned rank,
+                                      const uint32_t *shape, const void *data, const char *name)
+{
+    struct variable *v = graph_works(g) ? variable_add(g, e, rank, shape, name) : NULL;
+
+    if (v && !rank)
+        GRAPH_FAIL(g, "constant %s: a scalar has no copies", v->name);
+    if (!v || !rank)
+        return (struct tensor){ GRAPH_NONE };
+    v->constant = 1;
+    set_contents(g, v, data, shape[0] ? v->elements / shape[0] : 0);
+    return v->whole;
+}
+
+const void *variable_contents(const struct variable *v, uint64_t begin, uint64_t n)
+{
+    uint64_t at = v->initial_elements ? begin % v->initial_elements : 0;
+
+    if (n > v->initial_elements - at)
+        return NULL;
+    return (const uint8_t *)v->initial + at * elem_bytes(v->elem);
+}
+
+void variable_copy_contents(const struct variable *v, uint64_t begin, uint64_t n, void *to)
+{
+    unsigned unit = elem_bytes(v->elem);
+    uint8_t *out = to;
+
+    while (n) {
+        uint64_t at = begin % v->initial_elements, rest = v->initial_elements - at;
+        uint64_t now = n < rest ? n : rest;
+
+        memcpy(out, (const uint8_t *)v->initial + at * unit, now * unit);
+        out += now * unit;
+        begin += now;
+        n -= now;
+    }
+}
+
+void graph_set_initial(struct graph *g, struct tensor t, const void *data)
+{
+    struct variable *v;
+    struct view_run run;
+
+    if (!graph_has_view(g, t, "graph_set_initial"))
+        return;
+    v = &g->variable.at[view_first_var(g, t.view)];
+    if (v->elements) {
+        run = view_at(g, t.view, 0);
+        if (run.offset || run.elements != v->elements) {
+            GRAPH_FAIL(g, "graph_set_initial(%s): expected the whole variable %s %s in its order",
+                       view_text(g, t.view).text, v->name, shape_text(v->rank, v->shape).text);
+            return;
+        }
+    }
+    if (v->constant)
+        GRAPH_FAIL(g, "graph_set_initial: %s is a constant", v->name);
+    else
+        set_contents(g, v, data, v->elements);
+}
+
+static void keep_var(void *ctx, uint32_t var)
+{
+    struct graph *g = ctx;
+
+    g->variable.at[var].kept = 1;
+}
+
+void graph_keep(struct graph *g, struct tensor t)
+{
+    if (graph_has_view(g, t, "graph_keep"))
+        view_vars(g, t.view, keep_var, g);
+}
+
+static void input_var(void *ctx, uint32_t var)
+{
+    struct graph *g = ctx;
+
+    g->variable.at[var].input = 1;
+}
+
+void graph_input(struct graph *g, struct tensor t)
+{
+    if (graph_has_view(g, t, "graph_input"))
+        view_vars(g, t.view, input_var, g);
+}
+
+/* ---- streams ---- */
+
+uint32_t graph_stream(struct graph *g, enum stream_way way, enum elem e, uint64_t elements,
+                      uint32_t depth, const char *name)
+{
+    struct stream s = { .way = way, .elem = e, .elements = elements, .depth = depth };
+
+    if (!graph_works(g))
+        return GRAPH_NONE;
+    s.name = graph_path(g, name);
+    if (!s.name)
+        return GRAPH_NONE;
+    if ((unsigned)e >= ELEM_COUNT || (way != STREAM_IN && way != STREAM_OUT))
+        GRAPH_FAIL(g, "stream %s: no such direction or element type", s.name);
+    else if (!elements || elements > TENSOR_MAX_ELEMENTS || !depth)
+        GRAPH_FAIL(g, "stream %s: %llu elements, depth %u: expected at least 1 of both", s.name,
+                   (unsigned long long)elements, depth);
+    else if (VEC_PUSH(&g->stream, s) != EMU_OK)
+        graph_fail_memory(g, s.name);
+    else
+        return (uint32_t)g->stream.count - 1;
+    return GRAPH_NONE;
+}
+
+/* ---- texts ---- */
+
+struct graph_text shape_text(unsigned rank, const uint32_t *shape)
+{
+    struct graph_text t = { "[" };
+    size_t n = 1;
+
+    for (unsigned k = 0; k < rank && k < TENSOR_MAX_RANK; k++)
+        n += (size_t)snprintf(t.text + n, sizeof(t.text) - n, "%s%u", k ? "," : "", shape[k]);
+    snprintf(t.text + n, sizeof(t.text) - n, "]");
+    return t;
+}
+
+struct text_vars {
+    uint32_t first, others;
+};
+
+static void count_var(void *ctx, uint32_t var)
+{
+    struct text_vars *t = ctx;
+
+    if (t->first == GRAPH_NONE)
+        t->first = var;
+    t->others += var != t->first;
+}
+
+struct graph_text view_text(const struct graph *g, uint32_t view)
+{
+    const struct view *v = &g->view.at[view];
+    struct text_vars vars = { GRAPH_NONE, 0 };
+    struct graph_text t;
+
+    view_vars(g, view, count_var, &vars);
+    snprintf(t.text, sizeof(t.text), "%.150s%s %.90s", g->variable.at[vars.first].name,
+             vars.others ? " and others" : "", shape_text(v->rank, v->shape).text);
+    return t;
+}
+
+struct graph_text vertex_text(const struct graph *g, uint32_t vertex)
+{
+    const struct vertex *v = &g->vertex.at[vertex];
+    struct graph_text t;
+
+    snprintf(t.text, sizeof(t.text), "vertex %u (%s in compute set %.150s on tile %u)", vertex,
+             v->codelet->name, g->compute_set.at[v->compute_set].name, v->tile);
+    return t;
+}
+
+struct graph_text element_text(struct graph *g, uint32_t var, uint64_t element)
+{
+    const struct variable *v = &g->variable.at[var];
+    uint32_t index[TENSOR_MAX_RANK], tile = graph_tile_of(g, v->whole, element);
+    struct graph_text t, place = { "no tile" };
+    uint64_t rest = element;
+
+    for (unsigned k = v->rank; k-- > 0; rest /= v->shape[k])
+        index[k] = (uint32_t)(rest % v->shape[k]);
+    if (tile != GRAPH_NONE)
+        snprintf(place.text, sizeof(place.text), "tile %u", tile);
+    snprintf(t.text, sizeof(t.text), "%.130s%.90s (%.20s)", v->name,
+             shape_text(v->rank, index).text, place.text);
+    return t;
+}
+
+struct graph_text node_text(const struct graph *g, uint32_t node)
+{
+    static const char *const names[] = { [NODE_SEQUENCE] = "sequence",
+                                         [NODE_EXECUTE] = "execute",
+                                         [NODE_COPY] = "copy",
+                                         [NODE_REPEAT] = "repeat",
+                                         [NODE_WHILE] = "while",
+                                         [NODE_IF] = "if",
+                                         [NODE_CALL] = "call",
+                                         [NODE_TOGETHER] = "together",
+                                         [NODE_STREAM] = "stream",
+                                         [NODE_STREAM_BEGIN] = "begin of stream",
+                                         [NODE_STREAM_END] = "end of stream" };
+    const struct node *n = &g->node.at[node];
+    struct graph_text t, what = { "" };
+
+    if (n->kind == NODE_EXECUTE)
+        snprintf(what.text, sizeof(what.text), " of %.100s", g->compute_set.at[n->a].name);
+    else if (n->kind == NODE_COPY)
+        snprintf(what.text, sizeof(what.text), " of %.100s to %.100s", view_text(g, n->a).text,
+                 view_text(g, n->b).text);
+    else if (n->kind == NODE_CALL)
+        snprintf(what.text, sizeof(what.text), " of %.100s", g->function.at[n->a].name);
+    else if (n->kind == NODE_STREAM || n->kind == NODE_STREAM_BEGIN || n->kind == NODE_STREAM_END)
+        snprintf(what.text, sizeof(what.text), " %.100s and %.100s", g->stream.at[n->a].name,
+                 view_text(g, n->b).text);
+    snprintf(t.text, sizeof(t.text), "program node %u (%s%.215s)", node, names[n->kind], what.text);
+    return t;
+}

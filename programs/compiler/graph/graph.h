@@ -1,0 +1,185 @@
+/* graph.h - what a graph consists of: read by checks, interpreter and lowering; changed only by the
+ * builder (programs.h).
+ *
+ * Everything is numbered from 0 in the order of creation: variables, views, compute sets, vertices,
+ * nodes, functions, streams. Names are full paths ("block1/conv/out").
+ */
+#ifndef PROGRAMS_GRAPH_H
+#define PROGRAMS_GRAPH_H
+
+#include "programs/compiler/base/arena.h"
+#include "programs/library/kernel/codelet.h"
+#include "programs/programs.h"
+
+enum { GRAPH_NONE = UINT32_MAX };
+
+/* Elements [begin, end) of a variable, in its row-major order. */
+struct map_run {
+    uint64_t begin, end;
+    uint32_t tile; /* GRAPH_NONE: not mapped */
+};
+
+struct variable {
+    const char *name;
+    enum elem elem;
+    unsigned rank;
+    uint32_t shape[TENSOR_MAX_RANK];
+    uint64_t elements;
+    const void *initial;       /* initial_elements x bytes; NULL: undefined */
+    uint64_t initial_elements; /* of one copy; the contents are as many of it as make elements */
+    uint8_t constant, kept, input;
+    struct tensor whole;
+    /* The mapping: sorted, disjoint, without gaps, neighbours differ in tile. What was mapped last
+     * counts. variable_map() brings it into this form. */
+    VEC(struct map_run) map;
+    size_t unsorted; /* entries of map behind the normalised ones */
+};
+
+/* It has its value before, in and after every run; other inputs have theirs before only. */
+static inline int variable_stays(const struct variable *v)
+{
+    return v->constant || v->kept || v->initial;
+}
+
+/* A view is an affine block of one variable, or made of other views. */
+enum view_kind {
+    VIEW_BLOCK,     /* element i0,i1,.. of the view is element offset + i0*stride[0] + .. of var */
+    VIEW_CONCAT,    /* parts along dimension dim */
+    VIEW_RESHAPE,   /* elements of part[0] in order (when no affine block can say it) */
+    VIEW_SLICE,     /* begin .. of part[0] along dim */
+    VIEW_TRANSPOSE, /* dimension k is dimension order[k] of part[0] */
+    VIEW_BROADCAST  /* part[0] repeated along dim */
+};
+
+/* Millions of them: arrays are shared or in the arena of the graph. */
+struct view {
+    uint8_t kind; /* enum view_kind */
+    uint8_t elem; /* enum elem */
+    uint8_t rank;
+    uint8_t dim; /* concat, slice, broadcast */
+    union {
+        uint32_t var;   /* block */
+        uint32_t parts; /* others */
+    };
+    uint64_t elements;
+    const uint32_t *shape; /* [rank] */
+    union {
+        const int64_t *stride; /* block: [rank]; 0: broadcast, or a dimension of size 1 */
+        const uint32_t *part;  /* others: views, [parts] */
+    };
+    union {
+        uint64_t offset;                /* block */
+        const uint32_t *edge;           /* concat: part k is [edge[k], edge[k + 1]) of dim */
+        uint32_t begin;                 /* slice */
+        uint8_t order[TENSOR_MAX_RANK]; /* transpose */
+    };
+};
+
+/* Hash table of the shapes and strides of blocks (view_store.c). */
+struct view_layouts {
+    struct view_layout **slot; /* owned; layouts are in the arena */
+    size_t slots, used;
+};
+
+/* `elements` consecutive elements of a variable that are consecutive in a view. */
+struct view_run {
+    uint32_t var;
+    uint64_t offset, elements;
+};
+
+/* A field of a vertex; one per field of the codelet, in its order. */
+struct vertex_field {
+    uint8_t set;
+    uint32_t value;        /* scalar bits */
+    uint32_t view;         /* edge, or GRAPH_NONE */
+    uint32_t first, count; /* list: views, in graph.list; work list: words, in graph.words */
+};
+
+struct vertex {
+    const struct codelet *codelet;
+    uint32_t compute_set, tile;
+    uint32_t field; /* first of its codelet->fields entries in graph.field */
+};
+
+struct compute_set {
+    const char *name;
+    VEC(uint32_t) vertex;
+};
+
+enum node_kind {
+    NODE_SEQUENCE,     /* child ... */
+    NODE_EXECUTE,      /* compute set a */
+    NODE_COPY,         /* view a -> view b */
+    NODE_REPEAT,       /* child[0], a times */
+    NODE_WHILE,        /* child[0], predicate view a, child[1] */
+    NODE_IF,           /* predicate view a, child[0], child[1] */
+    NODE_CALL,         /* function a */
+    NODE_TOGETHER,     /* child[k] for groups[k] */
+    NODE_STREAM,       /* stream a, view b */
+    NODE_STREAM_BEGIN, /* its two halves */
+    NODE_STREAM_END
+};
+
+struct node {
+    enum node_kind kind;
+    uint32_t a, b;
+    uint8_t placed; /* has a parent, is a function's body or the program */
+    VEC(uint32_t) child;
+    const unsigned *groups;
+};
+
+struct function {
+    const char *name;
+    uint32_t body;
+};
+
+struct stream {
+    const char *name;
+    enum stream_way way;
+    enum elem elem;
+    uint64_t elements;
+    uint32_t depth;
+};
+
+struct graph {
+    struct arch arch;
+    struct prog_arena arena;
+    enum emu_status status;
+    char *error; /* emu_error() of the first failure, owned */
+    char *path;  /* current prefix with its trailing '/', owned */
+    size_t path_length;
+    VEC(size_t) pushed; /* lengths of the path before each graph_push() */
+    VEC(struct variable) variable;
+    VEC(struct view) view;
+    struct view_layouts layouts;
+    VEC(struct compute_set) compute_set;
+    VEC(struct vertex) vertex;
+    VEC(struct vertex_field) field;
+    VEC(uint32_t) list;  /* views of list fields */
+    VEC(uint32_t) words; /* of work lists */
+    VEC(struct node) node;
+    VEC(struct function) function;
+    VEC(struct stream) stream;
+    uint8_t *group;   /* of each tile; owned */
+    uint32_t program; /* node; GRAPH_NONE: none */
+};
+
+/* Calls back for the runs of elements [begin, end) of a view, in order, as long as possible each.
+ * Stops at the first status that is not EMU_OK and returns it. */
+typedef enum emu_status view_visit(void *ctx, const struct view_run *run);
+enum emu_status view_runs(const struct graph *g, uint32_t view, uint64_t begin, uint64_t end,
+                          view_visit *visit, void *ctx) EMU_MUST_CHECK;
+
+/* Initial contents of a variable that has them: where elements [begin, begin + n) lie in a row,
+ * NULL where they are of two copies; and the same elements, copied. */
+const void *variable_contents(const struct variable *v, uint64_t begin, uint64_t n);
+void variable_copy_contents(const struct variable *v, uint64_t begin, uint64_t n, void *to);
+
+/* Where element i of a view lies: one run of at least one element that begins there. */
+struct view_run view_at(const struct graph *g, uint32_t view, uint64_t i);
+
+/* The normalised mapping; sorts what was added since. EMU_NO_MEMORY only. */
+enum emu_status variable_map(struct graph *g, uint32_t var, const struct map_run **run,
+                             size_t *runs) EMU_MUST_CHECK;
+
+#endif

@@ -1,0 +1,213 @@
+/* vertex.c - compute sets, vertices and their fields. */
+#include "programs/compiler/graph/graph_private.h"
+
+#include <string.h>
+
+uint32_t graph_compute_set(struct graph *g, const char *name)
+{
+    struct compute_set c = { 0 };
+
+    if (!graph_works(g))
+        return GRAPH_NONE;
+    c.name = graph_path(g, name);
+    if (!c.name)
+        return GRAPH_NONE;
+    if (VEC_PUSH(&g->compute_set, c) != EMU_OK) {
+        graph_fail_memory(g, c.name);
+        return GRAPH_NONE;
+    }
+    return (uint32_t)g->compute_set.count - 1;
+}
+
+/* One unset entry per field of the codelet. */
+static enum emu_status add_fields(struct graph *g, const struct codelet *c)
+{
+    for (unsigned k = 0; k < c->fields; k++)
+        TRY(VEC_PUSH(&g->field, (struct vertex_field){ .view = GRAPH_NONE }));
+    return EMU_OK;
+}
+
+uint32_t graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet, uint32_t tile)
+{
+    struct vertex v = { codelet_find(codelet), compute_set, tile, (uint32_t)g->field.count };
+    uint32_t id = (uint32_t)g->vertex.count;
+    const char *set;
+
+    if (!graph_works(g))
+        return GRAPH_NONE;
+    if (compute_set >= g->compute_set.count) {
+        GRAPH_FAIL(g, "graph_vertex(%s): there is no compute set %u", codelet, compute_set);
+        return GRAPH_NONE;
+    }
+    set = g->compute_set.at[compute_set].name;
+    if (!v.codelet) {
+        GRAPH_FAIL(g, "compute set %s, tile %u: there is no codelet %s", set, tile, codelet);
+        return GRAPH_NONE;
+    }
+    if (tile >= g->arch.tiles) {
+        GRAPH_FAIL(g, "compute set %s: a vertex %s on tile %u, expected less than %u", set, codelet,
+                   tile, g->arch.tiles);
+        return GRAPH_NONE;
+    }
+    if (g->field.count > GRAPH_NONE - CODELET_MAX_FIELDS || add_fields(g, v.codelet) != EMU_OK ||
+        VEC_PUSH(&g->vertex, v) != EMU_OK ||
+        VEC_PUSH(&g->compute_set.at[compute_set].vertex, id) != EMU_OK) {
+        graph_fail_memory(g, "a vertex");
+        return GRAPH_NONE;
+    }
+    return id;
+}
+
+/* A field by name; NULL after an error. *type is its row in the table of codelets. */
+static struct vertex_field *field_of(struct graph *g, uint32_t vertex, const char *field,
+                                     const struct codelet_field **type)
+{
+    const struct vertex *v;
+    int k;
+
+    if (!graph_works(g))
+        return NULL;
+    if (vertex >= g->vertex.count) {
+        GRAPH_FAIL(g, "field %s: there is no vertex %u", field, vertex);
+        return NULL;
+    }
+    v = &g->vertex.at[vertex];
+    k = codelet_field_find(v->codelet, field);
+    if (k < 0) {
+        GRAPH_FAIL(g, "%s: the codelet has no field %s", vertex_text(g, vertex).text, field);
+        return NULL;
+    }
+    *type = &v->codelet->field[k];
+    return &g->field.at[v->field + (unsigned)k];
+}
+
+/* What a field takes, for messages. */
+static const char *kind_text(enum field_kind k)
+{
+    switch (k) {
+    case FIELD_IN:
+    case FIELD_OUT:
+    case FIELD_INOUT:
+        return "a tensor";
+    case FIELD_IN_LIST:
+    case FIELD_OUT_LIST:
+        return "tensors";
+    case FIELD_WORDS:
+        return "a list of words";
+    case FIELD_U32:
+        return "a u32";
+    case FIELD_F32:
+        return "a f32";
+    case FIELD_F16:
+        return "a f16";
+    default:
+        return "nothing: the compiler fills it";
+    }
+}
+
+static void wrong_kind(struct graph *g, uint32_t vertex, const char *field, enum field_kind kind,
+                       const char *got)
+{
+    GRAPH_FAIL(g, "%s: field %s takes %s, got %s", vertex_text(g, vertex).text, field,
+               kind_text(kind), got);
+}
+
+/* Appends a view to the list of a field. Lists lie in graph.list with room for a power of two, so
+ * that lists that grow in turn move seldom. */
+static enum emu_status list_add(struct graph *g, struct vertex_field *f, uint32_t view)
+{
+    if (!(f->count & (f->count - 1))) { /* full */
+        uint32_t first = f->first, room = f->count ? f->count : 1;
+
+        if (!f->count || f->first + f->count != g->list.count) {
+            f->first = (uint32_t)g->list.count;
+            room = f->count ? 2 * f->count : 1;
+        }
+        if (g->list.count + room > GRAPH_NONE)
+            return EMU_NO_MEMORY;
+        for (uint32_t k = 0; k < room; k++)
+            TRY(VEC_PUSH(&g->list, GRAPH_NONE));
+        memmove(g->list.at + f->first, g->list.at + first, f->count * sizeof(*g->list.at));
+    }
+    g->list.at[f->first + f->count++] = view;
+    return EMU_OK;
+}
+
+void vertex_connect(struct graph *g, uint32_t vertex, const char *field, struct tensor t)
+{
+    const struct codelet_field *type;
+    struct vertex_field *f = field_of(g, vertex, field, &type);
+    enum elem e;
+
+    if (!f || !graph_has_view(g, t, "vertex_connect"))
+        return;
+    e = tensor_elem(g, t);
+    if (!field_is_edge(type->kind) && !field_is_list(type->kind))
+        wrong_kind(g, vertex, field, type->kind, "a tensor");
+    else if (type->elem != e)
+        GRAPH_FAIL(g, "%s: field %s takes elements of type %s, got %s of type %s",
+                   vertex_text(g, vertex).text, field, elem_name(type->elem),
+                   view_text(g, t.view).text, elem_name(e));
+    else if (field_is_edge(type->kind) && f->set)
+        GRAPH_FAIL(g, "%s: field %s is connected twice, to %s and %s", vertex_text(g, vertex).text,
+                   field, view_text(g, f->view).text, view_text(g, t.view).text);
+    else if (field_is_edge(type->kind))
+        f->view = t.view;
+    else if (list_add(g, f, t.view) != EMU_OK)
+        graph_fail_memory(g, "a list of tensors");
+    f->set = 1;
+}
+
+static void set_scalar(struct graph *g, uint32_t vertex, const char *field, enum field_kind kind,
+                       uint32_t bits)
+{
+    const struct codelet_field *type;
+    struct vertex_field *f = field_of(g, vertex, field, &type);
+
+    if (!f)
+        return;
+    if (type->kind != kind)
+        wrong_kind(g, vertex, field, type->kind, kind_text(kind));
+    f->value = bits;
+    f->set = 1;
+}
+
+void vertex_set_u32(struct graph *g, uint32_t vertex, const char *field, uint32_t value)
+{
+    set_scalar(g, vertex, field, FIELD_U32, value);
+}
+
+void vertex_set_f32(struct graph *g, uint32_t vertex, const char *field, float value)
+{
+    set_scalar(g, vertex, field, FIELD_F32, fp_bits(value));
+}
+
+void vertex_set_f16(struct graph *g, uint32_t vertex, const char *field, float value)
+{
+    struct fp_env env = { .rnd = FP_RND_NEAREST, .nanoo = 1 };
+    uint16_t half = fp_f16_from_f64(value, 0, &env); /* from_f64: f32 subnormals are kept */
+
+    set_scalar(g, vertex, field, FIELD_F16, fp_f16_pack(half, half));
+}
+
+void vertex_set_words(struct graph *g, uint32_t vertex, const char *field, const uint32_t *words,
+                      uint32_t n)
+{
+    const struct codelet_field *type;
+    struct vertex_field *f = field_of(g, vertex, field, &type);
+
+    if (!f)
+        return;
+    if (type->kind != FIELD_WORDS) {
+        wrong_kind(g, vertex, field, type->kind, kind_text(FIELD_WORDS));
+        return;
+    }
+    f->set = 1;
+    f->first = (uint32_t)g->words.count;
+    f->count = n;
+    if (n > GRAPH_NONE - g->words.count)
+        graph_fail_memory(g, "a list of words");
+    for (uint32_t k = 0; k < n && graph_works(g); k++)
+        if (VEC_PUSH(&g->words, words[k]) != EMU_OK)
+            graph_fail_memory(g, "a list of words");
+}

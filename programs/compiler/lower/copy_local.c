@@ -1,0 +1,148 @@
+/* copy_calls.c - moves within tiles become calls of copy codelets: per tile and width one call, of
+ * the list form when there are several runs.
+ */
+#include "programs/compiler/lower/lower_private.h"
+
+#include <string.h>
+
+enum { WIDTHS = 4 };
+/* All workers share a run of copy_*, each run of copy_list_* is for one: runs from this length on
+ * get a call of their own when there are not enough to keep all workers busy with lists. */
+enum { LONG_BYTES = 256, LIST_RUNS = 2 };
+
+struct local_move {
+    uint32_t tile;
+    uint32_t width; /* log2 of bytes */
+    struct move m;
+};
+struct local_list {
+    struct local_move *at;
+    size_t count, cap;
+};
+
+/* The widest codelet for a move: 64 needs both sides at multiples of 8 and whole words, the others
+ * multiples of their width. */
+static uint32_t width_of(const struct lowering *w, const struct move *m)
+{
+    uint32_t at =
+        m->from_at | m->to_at | lower_object(w, m->from)->align | lower_object(w, m->to)->align;
+
+    if (!(at & 7) && !(m->bytes & 3))
+        return 3;
+    at |= m->bytes | 4;
+    return (uint32_t)__builtin_ctz(at);
+}
+
+/* ---- calls ---- */
+
+static enum emu_status find_codelet(unsigned width, int list, const struct codelet **out)
+{
+    static const char *const name[2][WIDTHS] = {
+        { "copy_8", "copy_16", "copy_32", "copy_64" },
+        { "copy_list_8", "copy_list_16", "copy_list_32", "copy_list_64" },
+    };
+
+    *out = codelet_find(name[list][width]);
+    if (!*out)
+        return FAIL(BAD_PROGRAM, "lowering: there is no codelet %s", name[list][width]);
+    return EMU_OK;
+}
+
+/* Edges of a copy codelet for n runs: those of its field `out` or those of its other one. */
+static void fill_edges(const struct codelet *c, const struct local_move *m, size_t n, int out,
+                       struct edge *e)
+{
+    uint32_t f = 0;
+
+    while (field_is_written(c->field[f].kind) != out ||
+           !(field_is_edge(c->field[f].kind) || field_is_list(c->field[f].kind)))
+        f++;
+    for (size_t i = 0; i < n; i++) {
+        const struct move *x = &m[i].m;
+
+        e[i] = (struct edge){ .field = f,
+                              .bytes = x->bytes,
+                              .elements = x->bytes / elem_bytes(c->field[f].elem),
+                              .object = out ? x->to : x->from,
+                              .offset = out ? x->to_at : x->from_at };
+    }
+}
+
+/* One call for moves of one tile and width; lists are in the order of target addresses, which lets
+ * the codelets write parts of words that neighbouring runs share. */
+static enum emu_status add_call(struct lowering *w, const struct local_move *m, size_t n,
+                                enum phase phase)
+{
+    uint32_t owner = w->step.at[w->step.count - 1].name, first_field, state;
+    const struct codelet *c;
+    struct edge *e, swap;
+    enum emu_status s;
+
+    TRY(find_codelet(m->width, n > 1, &c));
+    for (size_t i = 0; i < n; i++)
+        TRY(lower_touch(w, m[i].m.from, m[i].m.from_at, m[i].m.bytes, phase, 0));
+    for (size_t i = 0; i < n; i++)
+        TRY(lower_touch(w, m[i].m.to, m[i].m.to_at, m[i].m.bytes, phase, 1));
+    e = emu_alloc(n, 2 * sizeof(*e));
+    if (!e)
+        return FAIL(NO_MEMORY, "a copy of %zu runs", n);
+    fill_edges(c, m, n, 0, e);
+    fill_edges(c, m, n, 1, e + n);
+    first_field = e[0].field;
+    if (e[n].field < first_field) {
+        for (size_t i = 0; i < n; i++)
+            swap = e[i], e[i] = e[n + i], e[n + i] = swap;
+    }
+    s = vertex_state_build(w, c, m->tile, NULL, e, 2 * n, owner, &state);
+    emu_free(e);
+    TRY(s);
+    w->l->codelet_used[c - codelet_table] = 1;
+    return VEC_PUSH(&w->l->call, (struct call){ m->tile, (uint32_t)(c - codelet_table), state });
+}
+
+/* Calls for all moves of one tile and width. */
+static enum emu_status add_group(struct lowering *w, struct local_move *m, size_t n,
+                                 enum phase phase)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (n <= LIST_RUNS * (size_t)w->g->arch.workers && m[i].m.bytes >= LONG_BYTES)
+            TRY(add_call(w, &m[i], 1, phase));
+        else
+            m[left++] = m[i];
+    }
+    return left ? add_call(w, m, left, phase) : EMU_OK;
+}
+
+static enum emu_status add_calls(struct lowering *w, struct local_list *p, enum phase phase)
+{
+    size_t first = w->l->call.count;
+
+    TRY(LOWER_SORT(p, struct local_move, tile, 2));
+    for (size_t i = 0, end; i < p->count; i = end) {
+        for (end = i + 1; end < p->count && p->at[end].tile == p->at[i].tile &&
+                          p->at[end].width == p->at[i].width;)
+            end++;
+        TRY(add_group(w, p->at + i, end - i, phase));
+    }
+    step_set_op(w, phase, OP_CALLS, first, w->l->call.count - first);
+    return EMU_OK;
+}
+
+enum emu_status copy_calls_build(struct lowering *w, struct move_list *m, enum phase phase)
+{
+    struct local_list parts = { 0 };
+    enum emu_status s = EMU_OK;
+
+    if (!m->count)
+        return EMU_OK;
+    TRY(moves_coalesce(m));
+    for (size_t i = 0; i < m->count && s == EMU_OK; i++)
+        s = VEC_PUSH(&parts, (struct local_move){ lower_object(w, m->at[i].to)->tile,
+                                                  width_of(w, &m->at[i]), m->at[i] });
+    if (s == EMU_OK)
+        s = add_calls(w, &parts, phase);
+    emu_free(parts.at);
+    return s;
+}

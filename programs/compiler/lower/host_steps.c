@@ -1,0 +1,285 @@
+/* host_steps.c - transfers between a stream and a tensor: per tile as few requests of whole words
+ * as possible, in the order in which the bytes lie there; the host reorders.
+ */
+#include "programs/compiler/lower/lower_private.h"
+
+#include <string.h>
+
+/* A request costs a tile about as much time as this many words cross the link, so gaps up to that
+ * are sent along; and with more requests than this the tile collects its pieces in a buffer. */
+enum { GAP_BYTES = 32, MAX_REQUESTS = 8 };
+
+/* Bytes of the tensor on a tile. */
+struct host_piece {
+    uint32_t tile, object, offset, bytes;
+    uint64_t element;
+};
+
+/* A request in the making: pieces [first, end) of the list. */
+struct host_range {
+    struct host_request request;
+    size_t first, end;
+};
+
+struct host_job {
+    struct lowering *w;
+    uint32_t stream;
+    int in, begins;
+    unsigned unit; /* bytes of an element */
+    VEC(struct host_piece) piece;
+    VEC(struct host_range) range;
+    uint32_t rounds;
+};
+
+static enum emu_status find_pieces(struct host_job *j, uint32_t view)
+{
+    struct lowering *w = j->w;
+    uint64_t element = 0;
+
+    w->piece.count = 0;
+    TRY(storage_pieces(w, view, &w->piece));
+    for (size_t i = 0; i < w->piece.count; i++) {
+        struct piece p = w->piece.at[i];
+
+        TRY(VEC_PUSH(&j->piece, (struct host_piece){ lower_object(w, p.object)->tile, p.object,
+                                                     p.offset, p.bytes, element }));
+        element += p.bytes / j->unit;
+    }
+    TRY(LOWER_SORT(&j->piece, struct host_piece, object, 2));
+    return LOWER_SORT(&j->piece, struct host_piece, tile, 1);
+}
+
+/* Where a request that begins with piece i ends. To the tile only what lies without gaps can go;
+ * to the host gaps may cross the link. */
+static size_t range_end(const struct host_job *j, size_t i, size_t end)
+{
+    uint32_t gap = j->in ? 0 : GAP_BYTES;
+    size_t k = i + 1;
+
+    for (; k < end; k++) {
+        const struct host_piece *a = &j->piece.at[k - 1], *b = &j->piece.at[k];
+
+        if (a->object != b->object || b->offset < a->offset + a->bytes ||
+            b->offset - (a->offset + a->bytes) > gap)
+            break;
+    }
+    return k;
+}
+
+/* Requests straight to and from where the pieces lie; 0 when a buffer must help. */
+static enum emu_status try_direct(struct host_job *j, size_t first, size_t end, int *direct)
+{
+    size_t floor = j->range.count;
+
+    *direct = 1;
+    for (size_t i = first, next; i < end && *direct; i = next) {
+        const struct host_piece *p = &j->piece.at[i], *last;
+        struct host_request r = { p->tile,   (uint32_t)(j->range.count - floor), j->stream,
+                                  p->object, round_down(p->offset, 4),           0 };
+        uint32_t stop;
+
+        next = range_end(j, i, end);
+        last = &j->piece.at[next - 1];
+        stop = last->offset + last->bytes;
+        if (j->range.count - floor == MAX_REQUESTS ||
+            (j->in &&
+             (p->offset & 3 || (stop & 3 && stop != j->w->note.at[p->object].data_bytes)))) {
+            *direct = 0;
+            break;
+        }
+        r.bytes = round_up(stop, 4) - r.offset;
+        TRY(VEC_PUSH(&j->range, (struct host_range){ r, i, next }));
+    }
+    if (!*direct)
+        j->range.count = floor;
+    return EMU_OK;
+}
+
+/* All pieces of a tile in one request, through a buffer. */
+static enum emu_status use_buffer(struct host_job *j, size_t first, size_t end)
+{
+    struct lowering *w = j->w;
+    uint32_t tile = j->piece.at[first].tile, buffer, at = 0;
+    uint64_t bytes = 0;
+
+    for (size_t i = first; i < end; i++)
+        bytes += j->piece.at[i].bytes;
+    TRY(object_add_temporary(w, tile, bytes, CATEGORY_MESSAGE_BUFFER,
+                             w->step.at[w->step.count - 1].name, &buffer));
+    for (size_t i = first; i < end; i++) {
+        struct host_piece *p = &j->piece.at[i];
+
+        TRY(VEC_PUSH(&w->move,
+                     j->in ? (struct move){ buffer, at, p->object, p->offset, p->bytes, 0 }
+                           : (struct move){ p->object, p->offset, buffer, at, p->bytes, 0 }));
+        p->object = buffer;
+        p->offset = at;
+        at += p->bytes;
+    }
+    return VEC_PUSH(
+        &j->range,
+        (struct host_range){ { tile, 0, j->stream, buffer, 0, round_up(at, 4) }, first, end });
+}
+
+static enum emu_status find_requests(struct host_job *j)
+{
+    size_t n = j->piece.count, floor;
+    int direct;
+
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && j->piece.at[end].tile == j->piece.at[i].tile;)
+            end++;
+        floor = j->range.count;
+        TRY(try_direct(j, i, end, &direct));
+        if (!direct && j->in && j->begins)
+            return FAIL(BAD_PROGRAM,
+                        "stream %s: what tile %u has of the tensor is more than %d runs, or not "
+                        "whole words: it cannot be fetched while the program goes on",
+                        j->w->g->stream.at[j->stream].name, j->piece.at[i].tile, MAX_REQUESTS);
+        if (!direct)
+            TRY(use_buffer(j, i, end));
+        if (j->range.count - floor > j->rounds)
+            j->rounds = (uint32_t)(j->range.count - floor);
+    }
+    return EMU_OK;
+}
+
+/* ---- layout ---- */
+
+static enum emu_status add_stream_piece(struct host_job *j, uint32_t floor, uint64_t element,
+                                        uint32_t bytes)
+{
+    struct lowered *l = j->w->l;
+    struct stream_piece *last =
+        l->stream_piece.count > floor ? &l->stream_piece.at[l->stream_piece.count - 1] : NULL;
+
+    if (!bytes)
+        return EMU_OK;
+    if (last && last->bytes + (uint64_t)bytes <= UINT32_MAX &&
+        (element == UINT64_MAX
+             ? last->element == UINT64_MAX
+             : last->element != UINT64_MAX && last->element + last->bytes / j->unit == element)) {
+        last->bytes += bytes;
+        return EMU_OK;
+    }
+    return VEC_PUSH(&l->stream_piece, (struct stream_piece){ element, bytes });
+}
+
+static enum emu_status lay_out_range(struct host_job *j, uint32_t floor, const struct host_range *r)
+{
+    uint32_t at = r->request.offset, end = r->request.offset + r->request.bytes;
+
+    for (size_t i = r->first; i < r->end; i++) {
+        const struct host_piece *p = &j->piece.at[i];
+
+        TRY(add_stream_piece(j, floor, UINT64_MAX, p->offset - at));
+        TRY(add_stream_piece(j, floor, p->element, p->bytes));
+        at = p->offset + p->bytes;
+    }
+    return add_stream_piece(j, floor, UINT64_MAX, end - at);
+}
+
+/* The bytes cross the link round by round, in a round tile by tile. */
+static enum emu_status lay_out(struct host_job *j)
+{
+    struct lowered *l = j->w->l;
+    struct stream_layout x = { .stream = j->stream, .first = (uint32_t)l->stream_piece.count };
+
+    for (uint32_t round = 0; round < j->rounds; round++) {
+        for (size_t i = 0; i < j->range.count; i++) {
+            if (j->range.at[i].request.round == round)
+                TRY(lay_out_range(j, x.first, &j->range.at[i]));
+        }
+    }
+    if (l->stream_piece.count >= UINT32_MAX)
+        return FAIL(BAD_PROGRAM, "lowering: too many pieces of streams");
+    x.pieces = (uint32_t)l->stream_piece.count - x.first;
+    return VEC_PUSH(&l->stream_layout, x);
+}
+
+static enum emu_status build(struct host_job *j, uint32_t view)
+{
+    struct lowering *w = j->w;
+    size_t first = w->l->host_request.count;
+
+    TRY(find_pieces(j, view));
+    TRY(find_requests(j));
+    for (size_t i = 0; i < j->range.count; i++) {
+        const struct host_range *r = &j->range.at[i];
+
+        TRY(VEC_PUSH(&w->l->host_request, r->request));
+        for (size_t k = r->first; k < r->end; k++)
+            TRY(lower_touch(w, j->piece.at[k].object, j->piece.at[k].offset, j->piece.at[k].bytes,
+                            PHASE_WORK, j->in));
+    }
+    step_set_op(w, PHASE_WORK, OP_HOST, first, w->l->host_request.count - first);
+    w->step.at[w->step.count - 1].op[PHASE_WORK].n = (uint32_t)w->l->stream_layout.count;
+    w->step.at[w->step.count - 1].op[PHASE_WORK].begins = (uint8_t)j->begins;
+    TRY(lay_out(j));
+    return moves_lower(w, &w->move, PHASE_FETCH, j->in ? PHASE_SCATTER : PHASE_GATHER,
+                       j->in ? PHASE_SCATTER : PHASE_GATHER);
+}
+
+/* The tiles of the transfer, once each; what they have sent they need not have any more. */
+static enum emu_status build_await(struct host_job *j, uint32_t view)
+{
+    struct lowering *w = j->w;
+    size_t first = w->l->host_request.count, last;
+
+    TRY(find_pieces(j, view));
+    for (size_t i = 0; i < j->piece.count; i++) {
+        const struct host_piece *p = &j->piece.at[i];
+        uint32_t words = round_down(p->offset, 4);
+
+        if (j->in)
+            TRY(lower_touch(w, p->object, p->offset, p->bytes, PHASE_WORK, 0));
+        last = w->l->host_request.count;
+        if (last == first || w->l->host_request.at[last - 1].tile != p->tile)
+            TRY(VEC_PUSH(
+                &w->l->host_request,
+                (struct host_request){ p->tile, 0, j->stream, p->object, words, j->in ? 4 : 0 }));
+    }
+    step_set_op(w, PHASE_WORK, OP_AWAIT, first, w->l->host_request.count - first);
+    return EMU_OK;
+}
+
+enum emu_status host_await_step(struct lowering *w, uint32_t stream, uint32_t view, uint32_t *step)
+{
+    const struct stream *x = &w->g->stream.at[stream];
+    struct host_job j = {
+        .w = w, .stream = stream, .in = x->way == STREAM_IN, .unit = elem_bytes(x->elem)
+    };
+    enum emu_status s;
+
+    *step = LOWERED_NONE;
+    if (!w->g->view.at[view].elements)
+        return EMU_OK;
+    TRY(step_begin(w, x->name, step));
+    s = build_await(&j, view);
+    VEC_FREE(&j.piece);
+    TRY(s);
+    return step_end(w);
+}
+
+enum emu_status host_step(struct lowering *w, uint32_t stream, uint32_t view, int begins,
+                          uint32_t *step)
+{
+    const struct stream *x = &w->g->stream.at[stream];
+    struct host_job j = { .w = w,
+                          .stream = stream,
+                          .in = x->way == STREAM_IN,
+                          .begins = begins,
+                          .unit = elem_bytes(x->elem) };
+    enum emu_status s;
+
+    *step = LOWERED_NONE;
+    if (!w->g->view.at[view].elements)
+        return EMU_OK;
+    w->move.count = 0;
+    TRY(step_begin(w, x->name, step));
+    s = build(&j, view);
+    VEC_FREE(&j.piece);
+    VEC_FREE(&j.range);
+    TRY(s);
+    return step_end(w);
+}

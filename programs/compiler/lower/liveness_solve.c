@@ -1,0 +1,262 @@
+/* flow.c - dataflow over the operations (see flow.h). */
+#include "programs/compiler/lower/liveness_solve.h"
+
+#include <string.h>
+
+/* ---- where operations lead ---- */
+
+struct nest {
+    uint32_t begin;
+    uint32_t part; /* of an if its OP_ELSE; of a loop its last OP_BREAK, which leads to the one
+                      before until the loop ends */
+};
+
+static uint32_t behind(const struct flow_function *fn, uint32_t op)
+{
+    return op + 1 < fn->end ? op + 1 : FLOW_EXIT;
+}
+
+/* The end of a structure decides where its parts lead. */
+static void close_nest(struct flow *f, const struct flow_function *fn, struct nest n, uint32_t end)
+{
+    switch (f->op[n.begin].kind) {
+    case OP_REPEAT:
+        f->next[end][0] = n.begin + 1;
+        f->next[end][1] = behind(fn, end);
+        break;
+    case OP_LOOP:
+        f->next[end][0] = n.begin + 1;
+        for (uint32_t p = n.part, before; p != FLOW_NOWHERE; p = before) {
+            before = f->next[p][1];
+            f->next[p][1] = behind(fn, end);
+        }
+        break;
+    default:
+        EMU_ASSERT(n.part != FLOW_NOWHERE);
+        f->next[n.begin][1] = n.part + 1;
+        f->next[n.part][0] = end;
+        f->next[end][0] = behind(fn, end);
+    }
+}
+
+static void link_function(struct flow *f, const struct flow_function *fn, struct nest *nest)
+{
+    uint32_t depth = 0, k;
+
+    for (uint32_t p = fn->first; p < fn->end; p++) {
+        f->next[p][0] = behind(fn, p);
+        f->next[p][1] = FLOW_NOWHERE;
+        switch (f->op[p].kind) {
+        case OP_REPEAT:
+        case OP_LOOP:
+        case OP_IF:
+            nest[depth++] = (struct nest){ p, FLOW_NOWHERE };
+            break;
+        case OP_BREAK:
+            for (k = depth; k && f->op[nest[k - 1].begin].kind != OP_LOOP;)
+                k--;
+            EMU_ASSERT(k);
+            f->next[p][1] = nest[k - 1].part;
+            nest[k - 1].part = p;
+            break;
+        case OP_ELSE:
+            EMU_ASSERT(depth);
+            nest[depth - 1].part = p;
+            break;
+        case OP_END:
+            EMU_ASSERT(depth);
+            close_nest(f, fn, nest[--depth], p);
+            break;
+        default:
+            break;
+        }
+    }
+    EMU_ASSERT(!depth);
+}
+
+/* Functions in the order of their calls' ends: depth first, without recursion of the host. */
+static void order_functions(struct flow *f, uint32_t *stack, uint32_t *at, uint8_t *seen)
+{
+    uint32_t depth = 0, done = 0;
+
+    stack[depth++] = 0;
+    seen[0] = 1;
+    at[0] = f->function[0].first;
+    while (depth) {
+        uint32_t fn = stack[depth - 1];
+
+        while (at[fn] < f->function[fn].end &&
+               (f->op[at[fn]].kind != OP_CALL || seen[f->op[at[fn]].n]))
+            at[fn]++;
+        if (at[fn] == f->function[fn].end) {
+            f->order[done++] = fn;
+            depth--;
+            continue;
+        }
+        fn = f->op[at[fn]].n;
+        seen[fn] = 1;
+        at[fn] = f->function[fn].first;
+        stack[depth++] = fn;
+    }
+    f->functions = done; /* those that are called */
+}
+
+static enum emu_status order_all(struct flow *f, uint32_t functions)
+{
+    uint32_t *stack = emu_alloc(2 * (size_t)functions, sizeof(*stack));
+    uint8_t *seen = emu_alloc(functions, 1);
+
+    if (stack && seen)
+        order_functions(f, stack, stack + functions, seen);
+    emu_free(stack);
+    emu_free(seen);
+    return stack && seen ? EMU_OK : FAIL(NO_MEMORY, "%u functions", functions);
+}
+
+enum emu_status flow_init(struct flow *f, const struct lowered *l)
+{
+    size_t n = l->op.count + 1;
+    struct nest *nest = emu_alloc(n, sizeof(*nest));
+    enum emu_status s;
+
+    *f = (struct flow){ .op = l->op.at, .ops = (uint32_t)l->op.count };
+    f->next = emu_alloc(n, sizeof(*f->next));
+    f->function = emu_alloc(l->function.count, sizeof(*f->function));
+    f->order = emu_alloc(l->function.count, sizeof(*f->order));
+    f->read = emu_alloc(6 * n, sizeof(*f->read));
+    if (!nest || !f->next || !f->function || !f->order || !f->read) {
+        emu_free(nest);
+        flow_free(f);
+        return FAIL(NO_MEMORY, "liveness of %zu operations", l->op.count);
+    }
+    f->write = f->read + n;
+    f->kill = f->write + n;
+    f->in = f->kill + n;
+    f->out = f->in + n;
+    f->before = f->out + n;
+    for (size_t i = 0; i < l->function.count; i++) {
+        f->function[i].first = l->function.at[i].first;
+        f->function[i].end = l->function.at[i].first + l->function.at[i].count;
+        link_function(f, &f->function[i], nest);
+    }
+    emu_free(nest);
+    s = order_all(f, (uint32_t)l->function.count);
+    if (s != EMU_OK)
+        flow_free(f);
+    return s;
+}
+
+void flow_free(struct flow *f)
+{
+    emu_free(f->next);
+    emu_free(f->function);
+    emu_free(f->order);
+    emu_free(f->read);
+    memset(f, 0, sizeof(*f));
+}
+
+void flow_clear(struct flow *f)
+{
+    memset(f->read, 0, 3 * (f->ops + (size_t)1) * sizeof(*f->read));
+    f->host = 0;
+}
+
+/* ---- solving ---- */
+
+static uint64_t needed_at(const struct flow *f, uint32_t op, uint64_t exit)
+{
+    if (op == FLOW_NOWHERE)
+        return 0;
+    return op == FLOW_EXIT ? exit : f->in[op];
+}
+
+/* What a function needs at its first operation when `exit` is needed behind it. */
+static uint64_t solve_backward(struct flow *f, const struct flow_function *fn, uint64_t exit)
+{
+    int again = fn->end > fn->first;
+
+    memset(f->in + fn->first, 0, (fn->end - fn->first) * sizeof(*f->in));
+    while (again) {
+        again = 0;
+        for (uint32_t p = fn->end; p-- > fn->first;) {
+            uint64_t out = needed_at(f, f->next[p][0], exit) | needed_at(f, f->next[p][1], exit);
+            uint64_t in = f->read[p] | (out & ~f->kill[p]);
+
+            if (f->op[p].kind == OP_CALL)
+                in = f->read[p] | f->function[f->op[p].n].need |
+                     (out & ~f->function[f->op[p].n].replace);
+            again |= in != f->in[p];
+            f->in[p] = in;
+            f->out[p] = out;
+        }
+    }
+    return fn->end > fn->first ? f->in[fn->first] : exit;
+}
+
+static void solve_forward(struct flow *f, const struct flow_function *fn)
+{
+    int again = fn->end > fn->first;
+
+    if (!again)
+        return;
+    memset(f->before + fn->first, 0, (fn->end - fn->first) * sizeof(*f->before));
+    f->before[fn->first] = fn->entry;
+    while (again) {
+        again = 0;
+        for (uint32_t p = fn->first; p < fn->end; p++) {
+            uint64_t after = f->before[p] | f->write[p];
+
+            if (f->op[p].kind == OP_CALL)
+                after |= f->function[f->op[p].n].write;
+            for (int k = 0; k < 2; k++) {
+                uint32_t next = f->next[p][k];
+
+                if (next >= FLOW_EXIT)
+                    continue;
+                again |= next <= p && (after & ~f->before[next]);
+                f->before[next] |= after;
+            }
+        }
+    }
+}
+
+/* The sets that a function needs, replaces and writes, whoever calls it. */
+static void sum_up(struct flow *f, struct flow_function *fn)
+{
+    fn->need = solve_backward(f, fn, 0);
+    fn->replace = ~solve_backward(f, fn, ~UINT64_C(0));
+    fn->write = fn->entry = fn->exit = 0;
+    for (uint32_t p = fn->first; p < fn->end; p++) {
+        fn->write |= f->write[p];
+        if (f->op[p].kind == OP_CALL)
+            fn->write |= f->function[f->op[p].n].write;
+    }
+}
+
+void flow_solve(struct flow *f)
+{
+    f->read[f->function[0].first] |= f->host; /* in use there even if nobody ever reads it */
+    for (uint32_t i = 0; i < f->functions; i++)
+        sum_up(f, &f->function[f->order[i]]);
+    f->function[0].entry = f->host;
+    for (uint32_t i = f->functions; i-- > 0;) {
+        struct flow_function *fn = &f->function[f->order[i]];
+
+        solve_backward(f, fn, fn->exit);
+        solve_forward(f, fn);
+        for (uint32_t p = fn->first; p < fn->end; p++) {
+            if (f->op[p].kind == OP_CALL) {
+                f->function[f->op[p].n].exit |= f->out[p];
+                f->function[f->op[p].n].entry |= f->before[p];
+            }
+        }
+    }
+}
+
+uint64_t flow_used(const struct flow *f, uint32_t op)
+{
+    if (f->op[op].kind == OP_CALL) /* what goes in or comes out is in use, too */
+        return f->read[op] | (f->in[op] & f->before[op]) |
+               (f->out[op] & (f->before[op] | f->function[f->op[op].n].write));
+    return f->read[op] | f->write[op] | (f->in[op] & f->out[op] & f->before[op]);
+}

@@ -1,0 +1,119 @@
+/* step.c - steps: what one node of the program does, in up to one operation per phase, and what
+ * that means for the objects it reads and writes.
+ */
+#include "programs/compiler/lower/lower_private.h"
+
+#include <string.h>
+
+enum emu_status step_begin(struct lowering *w, const char *name, uint32_t *step)
+{
+    struct step s = { .name = strings_id(&w->l->strings, name) };
+
+    if (s.name == UINT32_MAX)
+        return FAIL(NO_MEMORY, "name of a step");
+    w->access.count = 0;
+    *step = (uint32_t)w->step.count;
+    return VEC_PUSH(&w->step, s);
+}
+
+enum emu_status lower_touch(struct lowering *w, uint32_t object, uint32_t offset, uint32_t bytes,
+                            enum phase phase, int write)
+{
+    struct object_note *n = &w->note.at[object];
+    struct access *last;
+
+    if (!bytes || n->life == LIFE_ALWAYS)
+        return EMU_OK;
+    if (n->life == LIFE_STEP) {
+        n->first = n->first < phase ? n->first : (uint8_t)phase;
+        n->last = n->last > phase ? n->last : (uint8_t)phase;
+        return EMU_OK;
+    }
+    last = w->access.count ? &w->access.at[w->access.count - 1] : NULL;
+    if (last && last->object == object && last->phase == phase && last->write == write &&
+        (last->end == offset || !write)) { /* where it is read does not matter */
+        last->end = offset + bytes;
+        return EMU_OK;
+    }
+    return VEC_PUSH(&w->access, (struct access){ object, offset, offset + bytes, (uint8_t)phase,
+                                                 (uint8_t)write });
+}
+
+void step_set_op(struct lowering *w, enum phase p, enum op_kind kind, size_t first, size_t count)
+{
+    struct step *s = &w->step.at[w->step.count - 1];
+
+    s->op[p] =
+        (struct op){ .kind = kind, .first = (uint32_t)first, .count = count, .name = s->name };
+    s->has[p] = 1;
+}
+
+/* Accesses of one object, sorted. Its former contents are not needed when the writes of the step
+ * cover it and nothing is read from the first of them to the last. */
+static enum emu_status sum_up(struct lowering *w, const struct access *a, size_t count)
+{
+    uint8_t flags[PHASES] = { 0 };
+    uint32_t covered = 0;
+    unsigned first = PHASES, last = 0, kill;
+
+    for (size_t i = 0; i < count; i++) {
+        flags[a[i].phase] |= a[i].write ? USE_WRITE : USE_READ;
+        if (a[i].write && a[i].begin <= covered && a[i].end > covered)
+            covered = a[i].end;
+    }
+    for (unsigned p = 0; p < PHASES; p++) {
+        if (flags[p] & USE_WRITE) {
+            first = p < first ? p : first;
+            last = p;
+        }
+    }
+    kill = first < PHASES && covered >= w->note.at[a->object].data_bytes;
+    for (unsigned p = first; p <= last && kill; p++)
+        kill = !(flags[p] & USE_READ);
+    if (kill)
+        flags[first] |= USE_KILL;
+    for (unsigned p = 0; p < PHASES; p++) {
+        if (flags[p])
+            TRY(VEC_PUSH(&w->use, (struct object_use){ a->object, (uint8_t)p, flags[p] }));
+    }
+    return EMU_OK;
+}
+
+enum emu_status step_end(struct lowering *w)
+{
+    struct step *s = &w->step.at[w->step.count - 1];
+    const struct access *a = w->access.at;
+    size_t n = w->access.count;
+
+    TRY(LOWER_SORT(&w->access, struct access, object, 2));
+    s->first_use = (uint32_t)w->use.count;
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && a[end].object == a[i].object;)
+            end++;
+        TRY(sum_up(w, a + i, end - i));
+    }
+    if (w->use.count >= UINT32_MAX)
+        return FAIL(BAD_PROGRAM, "lowering: too many accesses");
+    s->uses = (uint32_t)(w->use.count - s->first_use);
+    w->access.count = 0;
+    return EMU_OK;
+}
+
+enum emu_status step_emit(struct lowering *w, uint32_t step, uint64_t groups)
+{
+    const struct step *s = &w->step.at[step];
+    struct occurrence o = { .step = step };
+
+    if (w->l->op.count > UINT32_MAX - PHASES)
+        return FAIL(BAD_PROGRAM, "lowering: too many operations");
+    for (unsigned p = 0; p < PHASES; p++) {
+        struct op op = s->op[p];
+
+        o.at[p] = s->has[p] ? (uint32_t)w->l->op.count : LOWERED_NONE;
+        if (!s->has[p])
+            continue;
+        op.groups = groups;
+        TRY(VEC_PUSH(&w->l->op, op));
+    }
+    return VEC_PUSH(&w->occurrence, o);
+}

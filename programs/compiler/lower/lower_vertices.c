@@ -1,0 +1,472 @@
+/* edges.c - the step of a compute set: where its vertices find their data.
+ *
+ * A codelet wants the elements of an edge in one run. They are used where they lie when they lie so
+ * on the vertex's tile; otherwise a temporary is filled before and written back behind.
+ */
+#include "programs/compiler/lower/lower_private.h"
+
+#include <string.h>
+
+struct edge_list {
+    struct edge *at;
+    size_t count, cap;
+};
+
+/* A vertex whose edges are being found. */
+struct site {
+    const struct vertex *v;
+    const struct vertex_field *field;
+    struct edge_list edge; /* in the order of fields; owned */
+    uint32_t owner;        /* string of its compute set */
+};
+
+static const struct codelet_field *field_of(const struct site *s, const struct edge *e)
+{
+    return &s->v->codelet->field[e->field];
+}
+
+static int is_read(enum field_kind k)
+{
+    return k == FIELD_IN || k == FIELD_INOUT || k == FIELD_IN_LIST;
+}
+
+/* ---- which edges are direct ---- */
+
+static int region_fits(const struct object *o, const struct codelet_field *f)
+{
+    return f->region == ANY || o->region == ANY || o->region == f->region;
+}
+
+static int lies_right(const struct lowering *w, const struct site *s, const struct edge *e)
+{
+    const struct codelet_field *f = field_of(s, e);
+    const struct piece *p = &w->piece.at[e->first];
+    const struct object *o;
+
+    if (e->pieces != 1)
+        return 0;
+    o = lower_object(w, p->object);
+    return o->tile == s->v->tile && p->offset % f->align == 0 && region_fits(o, f);
+}
+
+static enum emu_status add_edge(struct lowering *w, struct site *s, uint32_t field, uint32_t view)
+{
+    const struct view *v = &w->g->view.at[view];
+    uint64_t bytes = v->elements * elem_bytes(v->elem);
+    struct edge e = { .field = field, .first = (uint32_t)w->piece.count, .object = LOWERED_NONE };
+
+    if (bytes > UINT32_MAX / 2)
+        return FAIL(BAD_PROGRAM, "%s: %llu bytes for field %s on tile %u",
+                    strings_text(&w->l->strings, s->owner), (unsigned long long)bytes,
+                    s->v->codelet->field[field].name, s->v->tile);
+    TRY(storage_pieces(w, view, &w->piece));
+    if (w->piece.count > UINT32_MAX / 2)
+        return FAIL(BAD_PROGRAM, "lowering: too many pieces in one compute set");
+    e.pieces = (uint32_t)w->piece.count - e.first;
+    e.bytes = (uint32_t)bytes;
+    e.elements = (uint32_t)v->elements;
+    e.direct = e.pieces && lies_right(w, s, &e);
+    return VEC_PUSH(&s->edge, e);
+}
+
+static enum emu_status find_edges(struct lowering *w, struct site *s)
+{
+    const struct codelet *c = s->v->codelet;
+
+    s->edge.count = 0;
+    for (uint32_t f = 0; f < c->fields; f++) {
+        const struct vertex_field *x = &s->field[f];
+
+        if (field_is_edge(c->field[f].kind)) {
+            if (x->view == GRAPH_NONE)
+                return FAIL(BAD_PROGRAM, "%s: a vertex of %s on tile %u has no %s",
+                            strings_text(&w->l->strings, s->owner), c->name, s->v->tile,
+                            c->field[f].name);
+            TRY(add_edge(w, s, f, x->view));
+        } else if (field_is_list(c->field[f].kind)) {
+            for (uint32_t i = 0; i < x->count; i++)
+                TRY(add_edge(w, s, f, w->g->list.at[x->first + i]));
+        }
+    }
+    return EMU_OK;
+}
+
+static int pieces_meet(const struct piece *a, const struct piece *b)
+{
+    return a->object == b->object && a->offset < b->offset + b->bytes &&
+           b->offset < a->offset + a->bytes;
+}
+
+/* An input that the vertex itself overwrites is read from a copy: codelets may write before they
+ * have read everything. */
+static void part_from_outputs(struct lowering *w, struct site *s)
+{
+    for (size_t i = 0; i < s->edge.count; i++) {
+        struct edge *in = &s->edge.at[i];
+
+        if (!in->direct || field_is_written(field_of(s, in)->kind))
+            continue;
+        for (size_t k = 0; k < s->edge.count && in->direct; k++) {
+            const struct edge *out = &s->edge.at[k];
+
+            if (out->direct && field_is_written(field_of(s, out)->kind) &&
+                pieces_meet(&w->piece.at[in->first], &w->piece.at[out->first]))
+                in->direct = 0;
+        }
+    }
+}
+
+/* Edges that must be in different memory elements cannot lie in one object. */
+static void part_objects(struct lowering *w, struct site *s, int a, int b)
+{
+    for (size_t i = 0; i < s->edge.count; i++) {
+        struct edge *x = &s->edge.at[i];
+
+        for (size_t k = 0; k < s->edge.count && x->field == (uint32_t)a && x->direct; k++) {
+            struct edge *y = &s->edge.at[k];
+            int keep_x = field_is_written(field_of(s, x)->kind);
+
+            if (y->field != (uint32_t)b || !y->direct ||
+                w->piece.at[x->first].object != w->piece.at[y->first].object)
+                continue;
+            if (keep_x)
+                y->direct = 0;
+            else
+                x->direct = 0;
+        }
+    }
+}
+
+/* ---- temporaries ---- */
+
+static int fields_apart(const struct codelet *c, uint32_t a, uint32_t b)
+{
+    for (uint32_t f = 0; f < c->fields; f++) {
+        uint32_t x, y;
+
+        if (c->field[f].kind != FIELD_APART)
+            continue;
+        x = (uint32_t)codelet_field_find(c, c->field[f].name);
+        y = (uint32_t)codelet_field_find(c, c->field[f].other);
+        if ((x == a && y == b) || (x == b && y == a))
+            return 1;
+    }
+    return 0;
+}
+
+static uint64_t pieces_hash(const struct lowering *w, const struct site *s, const struct edge *e)
+{
+    return hash64(&w->piece.at[e->first], e->pieces * sizeof(struct piece)) +
+           s->v->tile * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* A temporary of the tile that already holds the pieces of an input. */
+static int find_fetched(const struct lowering *w, const struct site *s, struct edge *e,
+                        uint64_t hash)
+{
+    const struct codelet_field *f = field_of(s, e);
+    uint32_t probe = 0, i;
+
+    while (index_table_next(&w->fetched_table, hash, &probe, &i)) {
+        const struct fetched *x = &w->fetched.at[i];
+        int apart = 0;
+
+        if (x->tile != s->v->tile || x->pieces != e->pieces || x->offset % f->align ||
+            !region_fits(lower_object(w, x->object), f) ||
+            memcmp(&w->piece.at[x->first], &w->piece.at[e->first],
+                   e->pieces * sizeof(struct piece)) != 0)
+            continue;
+        for (size_t k = 0; k < s->edge.count; k++)
+            apart |= s->edge.at[k].object == x->object &&
+                     fields_apart(s->v->codelet, s->edge.at[k].field, e->field);
+        if (apart)
+            continue;
+        e->object = x->object;
+        e->offset = x->offset;
+        return 1;
+    }
+    return 0;
+}
+
+/* Moves between the pieces of an edge and its place in a temporary. */
+static enum emu_status add_moves(struct lowering *w, const struct site *s, const struct edge *e)
+{
+    enum field_kind k = field_of(s, e)->kind;
+    uint32_t at = e->offset;
+
+    for (uint32_t i = 0; i < e->pieces; i++) {
+        struct piece p = w->piece.at[e->first + i];
+        uint32_t flags =
+            (i == 0 ? MOVE_FREE_BEFORE : 0) | (i + 1 == e->pieces ? MOVE_FREE_BEHIND : 0);
+
+        if (is_read(k))
+            TRY(VEC_PUSH(&w->move,
+                         (struct move){ p.object, p.offset, e->object, at, p.bytes, flags }));
+        flags = p.offset + p.bytes == w->note.at[p.object].data_bytes ? MOVE_FREE_BEHIND : 0;
+        if (field_is_written(k))
+            TRY(VEC_PUSH(&w->back,
+                         (struct move){ e->object, at, p.object, p.offset, p.bytes, flags }));
+        at += p.bytes;
+    }
+    return EMU_OK;
+}
+
+static enum category temporary_category(const struct lowering *w, const struct site *s,
+                                        const struct edge *e, size_t n)
+{
+    for (; n; n--, e++) {
+        for (uint32_t i = 0; i < e->pieces && e->object == LOWERED_NONE; i++) {
+            if (lower_object(w, w->piece.at[e->first + i].object)->tile != s->v->tile)
+                return CATEGORY_MESSAGE_BUFFER;
+        }
+    }
+    return CATEGORY_REARRANGEMENT;
+}
+
+static enum emu_status temporary_owner(struct lowering *w, const struct site *s,
+                                       const struct edge *e, uint32_t *owner)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text), "%s/%s", strings_text(&w->l->strings, s->owner),
+             field_of(s, e)->name);
+    *owner = strings_id(&w->l->strings, text);
+    return *owner == UINT32_MAX ? FAIL(NO_MEMORY, "name of a temporary") : EMU_OK;
+}
+
+/* The place of an edge in a temporary filled up to `fill`: at its alignment, in a word of its own
+ * and, where the codelet does not care, askew in it like its first piece, which then can be
+ * exchanged in whole words. */
+static uint64_t edge_place(const struct lowering *w, const struct site *s, const struct edge *e,
+                           uint64_t fill)
+{
+    uint32_t align = field_of(s, e)->align, askew = w->piece.at[e->first].offset & 3;
+    uint64_t unit = align > 4 ? align : 4, at = (fill + unit - 1) / unit * unit;
+
+    return askew % align == 0 ? at + askew : at;
+}
+
+/* A temporary for the edges of one field, [e, e + n), that are not direct and not found yet. */
+static enum emu_status add_temporary(struct lowering *w, struct site *s, struct edge *e, size_t n)
+{
+    const struct codelet_field *f = field_of(s, e);
+    uint32_t object, owner;
+    uint64_t fill = 0;
+    struct object *o;
+
+    TRY(temporary_owner(w, s, e, &owner));
+    for (size_t i = 0; i < n; i++) {
+        if (!e[i].direct && e[i].pieces)
+            fill = edge_place(w, s, &e[i], fill) + e[i].bytes;
+    }
+    TRY(object_add_temporary(w, s->v->tile, fill, temporary_category(w, s, e, n), owner, &object));
+    o = lower_object(w, object);
+    o->align = f->align > o->align ? (uint16_t)f->align : o->align;
+    fill = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (e[i].direct || !e[i].pieces)
+            continue;
+        e[i].object = object;
+        e[i].offset = (uint32_t)edge_place(w, s, &e[i], fill);
+        fill = e[i].offset + (uint64_t)e[i].bytes;
+        TRY(add_moves(w, s, &e[i]));
+    }
+    return EMU_OK;
+}
+
+/* A temporary for an edge that is no list; inputs of equal contents share one. */
+static enum emu_status place_single(struct lowering *w, struct site *s, struct edge *e)
+{
+    uint64_t hash;
+
+    if (field_is_written(field_of(s, e)->kind))
+        return add_temporary(w, s, e, 1);
+    hash = pieces_hash(w, s, e);
+    if (find_fetched(w, s, e, hash))
+        return EMU_OK;
+    TRY(add_temporary(w, s, e, 1));
+    TRY(index_table_add(&w->fetched_table, hash, (uint32_t)w->fetched.count));
+    return VEC_PUSH(&w->fetched,
+                    (struct fetched){ s->v->tile, e->first, e->pieces, e->object, e->offset });
+}
+
+/* ---- a vertex ---- */
+
+/* What a field needs of the object behind it. */
+static void fit_object(struct lowering *w, const struct codelet_field *f, uint32_t object)
+{
+    struct object *o = lower_object(w, object);
+
+    if (f->align > o->align)
+        o->align = (uint16_t)f->align;
+    if (f->region != ANY)
+        o->region = (uint8_t)f->region;
+}
+
+/* Direct edges of one field get their objects; gives how many others have elements. */
+static size_t place_direct(struct lowering *w, const struct site *s, struct edge *e, size_t n)
+{
+    const struct codelet_field *f = field_of(s, e);
+    size_t missing = 0;
+
+    for (; n; n--, e++) {
+        const struct piece *p = &w->piece.at[e->first];
+
+        if (e->direct)
+            e->direct = (uint8_t)region_fits(lower_object(w, p->object), f);
+        if (e->direct) {
+            e->object = p->object;
+            e->offset = p->offset;
+            fit_object(w, f, e->object);
+        }
+        missing += !e->direct && e->pieces;
+    }
+    return missing;
+}
+
+static enum emu_status place_edges(struct lowering *w, struct site *s)
+{
+    struct edge *e = s->edge.at;
+
+    for (size_t i = 0, end; i < s->edge.count; i = end) {
+        const struct codelet_field *f = field_of(s, &e[i]);
+
+        for (end = i + 1; end < s->edge.count && e[end].field == e[i].field;)
+            end++;
+        if (!place_direct(w, s, &e[i], end - i))
+            continue;
+        if (field_is_list(f->kind))
+            TRY(add_temporary(w, s, &e[i], end - i));
+        else
+            TRY(place_single(w, s, &e[i]));
+        for (size_t k = i; k < end; k++) {
+            if (e[k].pieces && !e[k].direct)
+                fit_object(w, f, e[k].object);
+        }
+    }
+    return EMU_OK;
+}
+
+static enum emu_status touch_edges(struct lowering *w, const struct site *s)
+{
+    for (size_t i = 0; i < s->edge.count; i++) {
+        const struct edge *e = &s->edge.at[i];
+        enum field_kind k = field_of(s, e)->kind;
+
+        if (!e->pieces)
+            continue;
+        if (is_read(k))
+            TRY(lower_touch(w, e->object, e->offset, e->bytes, PHASE_WORK, 0));
+        if (field_is_written(k))
+            TRY(lower_touch(w, e->object, e->offset, e->bytes, PHASE_WORK, 1));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status add_pairs(struct lowering *w, const struct site *s, int a, int b)
+{
+    for (size_t i = 0; i < s->edge.count; i++) {
+        const struct edge *x = &s->edge.at[i];
+
+        if (x->field != (uint32_t)a || !x->pieces)
+            continue;
+        for (size_t k = 0; k < s->edge.count; k++) {
+            const struct edge *y = &s->edge.at[k];
+            struct object_pair p = { x->object, y->object };
+
+            if (y->field != (uint32_t)b || !y->pieces)
+                continue;
+            if (p.a > p.b)
+                p = (struct object_pair){ y->object, x->object };
+            TRY(VEC_PUSH(&w->l->apart, p));
+        }
+    }
+    return EMU_OK;
+}
+
+static enum emu_status lower_vertex(struct lowering *w, struct site *s)
+{
+    const struct codelet *c = s->v->codelet;
+    uint32_t index = (uint32_t)(c - codelet_table), state;
+
+    TRY(find_edges(w, s));
+    part_from_outputs(w, s);
+    for (uint32_t f = 0; f < c->fields; f++) {
+        if (c->field[f].kind == FIELD_APART)
+            part_objects(w, s, codelet_field_find(c, c->field[f].name),
+                         codelet_field_find(c, c->field[f].other));
+    }
+    TRY(place_edges(w, s));
+    for (uint32_t f = 0; f < c->fields; f++) {
+        if (c->field[f].kind == FIELD_APART)
+            TRY(add_pairs(w, s, codelet_field_find(c, c->field[f].name),
+                          codelet_field_find(c, c->field[f].other)));
+    }
+    TRY(touch_edges(w, s));
+    TRY(vertex_state_build(w, c, s->v->tile, s->field, s->edge.at, s->edge.count, s->owner,
+                           &state));
+    w->l->codelet_used[index] = 1;
+    return VEC_PUSH(&w->l->call, (struct call){ s->v->tile, index, state });
+}
+
+/* ---- a compute set ---- */
+
+struct tile_vertex {
+    uint32_t tile, vertex;
+};
+
+/* Vertices by tile, those of a tile in the order in which they were added. */
+static enum emu_status sort_vertices(struct lowering *w, const struct compute_set *cs,
+                                     struct tile_vertex **out)
+{
+    struct tile_vertex *p = emu_alloc(cs->vertex.count, sizeof(*p));
+
+    if (!p)
+        return FAIL(NO_MEMORY, "%s: %zu vertices", cs->name, cs->vertex.count);
+    for (uint32_t i = 0; i < cs->vertex.count; i++) {
+        uint32_t v = cs->vertex.at[i];
+
+        p[i] = (struct tile_vertex){ w->g->vertex.at[v].tile, v };
+    }
+    *out = p;
+    return lower_sort(p, cs->vertex.count, sizeof(*p), offsetof(struct tile_vertex, tile), 1);
+}
+
+static enum emu_status lower_vertices(struct lowering *w, const struct tile_vertex *order, size_t n)
+{
+    struct site s = { .owner = w->step.at[w->step.count - 1].name };
+    enum emu_status status = EMU_OK;
+
+    for (size_t i = 0; i < n && status == EMU_OK; i++) {
+        s.v = &w->g->vertex.at[order[i].vertex];
+        s.field = w->g->field.at + s.v->field;
+        status = lower_vertex(w, &s);
+    }
+    VEC_FREE(&s.edge);
+    return status;
+}
+
+enum emu_status edges_step(struct lowering *w, uint32_t compute_set, uint32_t *step)
+{
+    const struct compute_set *cs = &w->g->compute_set.at[compute_set];
+    struct tile_vertex *order = NULL;
+    enum emu_status s;
+    size_t first = w->l->call.count;
+
+    *step = w->set_step[compute_set];
+    if (*step != LOWERED_NONE || !cs->vertex.count)
+        return EMU_OK;
+    TRY(step_begin(w, cs->name, step));
+    w->piece.count = w->move.count = w->back.count = w->fetched.count = 0;
+    index_table_clear(&w->fetched_table);
+    s = sort_vertices(w, cs, &order);
+    if (s == EMU_OK)
+        s = lower_vertices(w, order, cs->vertex.count);
+    emu_free(order);
+    TRY(s);
+    step_set_op(w, PHASE_WORK, OP_CALLS, first, w->l->call.count - first);
+    TRY(moves_lower(w, &w->move, PHASE_FETCH, PHASE_GATHER, PHASE_GATHER));
+    TRY(moves_lower(w, &w->back, PHASE_RETURN, PHASE_SCATTER, PHASE_SCATTER));
+    w->set_step[compute_set] = *step;
+    return step_end(w);
+}

@@ -1,0 +1,195 @@
+/* lowered.h - a program as the machine will run it: objects in tile memories, and operations.
+ *
+ * The lowering makes it of a graph; place gives the objects addresses; emit writes the code. All
+ * tiles walk the same list of operations; a tile skips what it has no part in, except that it joins
+ * every sync of its group. Everything is numbered from 0; lists are in the order of tiles where
+ * that is said.
+ */
+#ifndef PROGRAMS_LOWERED_H
+#define PROGRAMS_LOWERED_H
+
+#include "programs/compiler/graph/graph.h"
+
+enum { LOWERED_NONE = UINT32_MAX };
+
+/* What a byte of tile memory is for: CATEGORY(id, "name in reports and images"). */
+#define CATEGORIES                                                                                 \
+    CATEGORY(VARIABLE, "variable")                                                                 \
+    CATEGORY(CONSTANT, "constant")                                                                 \
+    CATEGORY(VERTEX_CODE, "vertex code")                                                           \
+    CATEGORY(VERTEX_STATE, "vertex state")                                                         \
+    CATEGORY(WORK_LIST, "work list")                                                               \
+    CATEGORY(CONTROL_CODE, "control code")                                                         \
+    CATEGORY(EXCHANGE_CODE, "exchange code")                                                       \
+    CATEGORY(HOST_CODE, "host code")                                                               \
+    CATEGORY(STACK, "stack")                                                                       \
+    CATEGORY(MESSAGE_BUFFER, "message buffer")                                                     \
+    CATEGORY(REARRANGEMENT, "rearrangement")
+
+enum category {
+#define CATEGORY(id, name) CATEGORY_##id,
+    CATEGORIES
+#undef CATEGORY
+        CATEGORY_COUNT
+};
+const char *category_name(enum category c);
+
+/* When a set of objects is in use: operations [begin, end), ascending, disjoint. Set 0 is always.
+ */
+struct live_range {
+    uint32_t begin, end;
+};
+struct live_set {
+    uint32_t first, count; /* in lowered.live_range */
+};
+enum { LIVE_ALWAYS = 0 };
+
+/* A word of initial contents: a number, or the address of a byte of an object of the same tile. */
+struct object_word {
+    uint32_t object; /* LOWERED_NONE: value as it is; else value is an offset in bytes */
+    uint32_t value;
+};
+
+/* A piece of one tile's memory that stays in one place. Two of a tile may overlap when their live
+ * sets are disjoint. Initial contents (bytes or words, at most one of them) need LIVE_ALWAYS. */
+struct object {
+    uint32_t tile, bytes;
+    uint16_t align;       /* bytes, a power of two, at least 4 */
+    uint8_t region;       /* enum field_region */
+    uint8_t category;     /* enum category */
+    uint32_t owner;       /* string: which variable, codelet or step */
+    uint32_t live;        /* live set */
+    const void *data;     /* borrowed, `bytes` of it; NULL: none */
+    uint32_t word, words; /* in lowered.word */
+    uint32_t addr;        /* set by place */
+};
+
+/* Two objects of one tile that must not share a memory element (16 KiB of region 0; in region 1 the
+ * pair of interleaved elements), whenever both are in use. */
+struct object_pair {
+    uint32_t a, b;
+};
+
+/* A vertex, or a copy made by the lowering. */
+struct call {
+    uint32_t tile;
+    uint32_t codelet; /* index in codelet_table */
+    uint32_t state;   /* object */
+};
+
+/* `bytes` (a multiple of 4) at a multiple of 4 of an object, to others. */
+struct transfer {
+    uint32_t object, offset, bytes;
+    uint32_t first, dests; /* in lowered.transfer_dest */
+};
+struct transfer_dest {
+    uint32_t object, offset;
+};
+
+/* A transfer between a stream and one tile; offset and bytes are multiples of 4. `round` counts the
+ * requests of a tile in its operation: all tiles issue round r at the same event, so the bytes of a
+ * stream are in the order of round, then tile. */
+struct host_request {
+    uint32_t tile, round, stream;
+    uint32_t object, offset, bytes;
+};
+
+enum op_kind {
+    OP_CALLS,    /* call[first ..], by tile; those of one tile in order. No sync */
+    OP_EXCHANGE, /* transfer[first ..]: sync, exchange, RECV */
+    OP_HOST,     /* host_request[first ..], by tile, then round: sync, requests, RECV unless it only
+                    begins */
+    OP_AWAIT,    /* RECV of the tiles of host_request[first ..]; bytes 0: the object may be dead. No
+                    sync */
+    OP_REPEAT,   /* n times up to its OP_END */
+    OP_LOOP,     /* for ever up to its OP_END, left by OP_BREAK */
+    OP_BREAK,    /* leaves the innermost OP_LOOP when the predicate is 0 */
+    OP_IF, /* predicate != 0: up to OP_ELSE (there always is one), else from there to OP_END */
+    OP_ELSE,
+    OP_END,
+    OP_CALL /* function n */
+};
+
+/* Predicates are words in the memory of every tile: predicate[index of the tile in used_tile]. */
+struct op {
+    enum op_kind kind;
+    uint32_t n;         /* repeat, call */
+    uint32_t predicate; /* break, if: first in lowered.predicate */
+    uint32_t first;
+    uint64_t count;
+    uint64_t groups;   /* bit g: tiles of sync group g run it */
+    uint8_t begins;    /* host: OP_AWAIT is to follow */
+    uint8_t consensus; /* break, if: a sync whose consensus is the predicate, which few tiles
+                        * have: LOWERED_NONE on others; not 0 when it is not 0 on all */
+    uint32_t name;     /* string: owner of its code in reports */
+};
+
+/* Code: operations [first, first + count). Function 0 is the program. */
+struct lowered_function {
+    uint32_t first, count;
+    uint32_t name;
+};
+
+/* Where a variable lies: elements [begin, end) at offset of an object, consecutively. */
+struct storage_run {
+    uint64_t begin, end;
+    uint32_t object, offset;
+};
+struct storage {
+    uint32_t first, count; /* in lowered.storage_run, ascending; of each variable of the graph */
+};
+
+/* The bytes of one transfer of a stream in the order in which they cross the link. */
+struct stream_piece {
+    uint64_t element; /* of the transfer's tensor; UINT64_MAX: padding */
+    uint32_t bytes;
+};
+struct stream_layout {
+    uint32_t stream;
+    uint32_t first, pieces; /* in lowered.stream_piece */
+};
+
+struct lowered {
+    struct graph *graph; /* borrowed */
+    struct prog_arena arena;
+    struct strings strings;
+    uint32_t *used_tile; /* ascending; owned by the arena */
+    uint32_t used_tiles;
+    uint32_t *tile_index; /* of every tile of the chip; LOWERED_NONE: not used */
+    uint64_t groups;      /* that have tiles */
+    VEC(struct object) object;
+    VEC(struct object_word) word;
+    VEC(struct live_set) live_set;
+    VEC(struct live_range) live_range;
+    VEC(struct object_pair) apart;
+    VEC(struct op) op;
+    VEC(struct lowered_function) function;
+    VEC(struct call) call;
+    VEC(struct transfer) transfer;
+    VEC(struct transfer_dest) transfer_dest;
+    VEC(struct host_request) host_request;
+    VEC(uint32_t) predicate; /* objects */
+    VEC(struct storage) storage;
+    VEC(struct storage_run) storage_run;
+    VEC(struct stream_piece) stream_piece;
+    VEC(struct stream_layout) stream_layout; /* one per OP_HOST, in order: op.n is its index */
+    uint8_t *codelet_used;                   /* by index in codelet_table */
+};
+
+/* Lowers a graph that graph_check() passed. Errors: EMU_BAD_PROGRAM for what cannot be lowered (a
+ * piece larger than a tile is not one: that is the placement's result), EMU_NO_MEMORY. */
+enum emu_status lower_graph(struct graph *g, struct lowered **out) EMU_MUST_CHECK;
+void lowered_free(struct lowered *l);
+/* Frees what only placement and emission read and there is most of: transfers, pairs. */
+void lowered_free_work(struct lowered *l);
+
+/* Proves what place and emit rely on: sorted lists, offsets inside objects, multiples of 4, no two
+ * words for one byte in an exchange, balanced control flow. EMU_BAD_PROGRAM names the offender. */
+enum emu_status lowered_check(const struct lowered *l) EMU_MUST_CHECK;
+/* Deterministic text. */
+void lowered_dump(const struct lowered *l, FILE *f);
+
+/* Whether two live sets have an operation in common. */
+int live_sets_meet(const struct lowered *l, uint32_t a, uint32_t b);
+
+#endif

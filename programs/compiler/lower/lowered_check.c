@@ -1,0 +1,513 @@
+/* lowered_check.c - proves of a lowered program what place and emit rely on. */
+#include "programs/compiler/lower/lowered.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of an object that an exchange stores or sends. */
+struct span {
+    uint32_t object, begin, end;
+};
+
+struct check {
+    const struct lowered *l;
+    uint32_t *mark; /* of every tile; owned, like what follows */
+    uint32_t marks;
+    uint8_t *exchange_seen; /* of every transfer: an exchange that begins there was proven */
+    VEC(struct span) stored;
+    VEC(struct span) sent;
+    uint32_t op; /* the one being looked at, for messages */
+};
+
+#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+/* Fails with the operation in front. */
+#define OP_FAIL(c, fmt, ...)                                                                       \
+    FAIL(BAD_PROGRAM, "lowered: operation %u (%s): " fmt, (c)->op,                                 \
+         strings_text(&(c)->l->strings, (c)->l->op.at[(c)->op].name), __VA_ARGS__)
+
+/* ---- objects ---- */
+
+static enum emu_status check_live_set(const struct lowered *l, uint32_t i)
+{
+    const struct live_set *s = &l->live_set.at[i];
+    uint32_t ops = l->op.count ? (uint32_t)l->op.count : 1, end = 0;
+
+    if (s->first > l->live_range.count || s->count > l->live_range.count - s->first)
+        return FAIL(BAD_PROGRAM, "lowered: live set %u has no ranges", i);
+    for (uint32_t k = s->first; k < s->first + s->count; k++) {
+        struct live_range r = l->live_range.at[k];
+
+        if (r.begin >= r.end || r.end > ops || (k > s->first && r.begin <= end))
+            return FAIL(BAD_PROGRAM, "lowered: live set %u: [%u, %u) is not in order", i, r.begin,
+                        r.end);
+        end = r.end;
+    }
+    return EMU_OK;
+}
+
+static enum emu_status check_words(const struct lowered *l, uint32_t i)
+{
+    const struct object *o = &l->object.at[i];
+
+    if (o->word > l->word.count || o->words > l->word.count - o->word || 4 * o->words != o->bytes)
+        return FAIL(BAD_PROGRAM, "lowered: object %u: %u words for %u bytes", i, o->words,
+                    o->bytes);
+    for (uint32_t k = o->word; k < o->word + o->words; k++) {
+        struct object_word x = l->word.at[k];
+
+        if (x.object == LOWERED_NONE)
+            continue;
+        if (x.object >= l->object.count || l->object.at[x.object].tile != o->tile ||
+            x.value >= l->object.at[x.object].bytes)
+            return FAIL(BAD_PROGRAM, "lowered: object %u: a word points to byte %u of object %u", i,
+                        x.value, x.object);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status check_object(const struct lowered *l, uint32_t i)
+{
+    const struct object *o = &l->object.at[i];
+    const char *name = strings_text(&l->strings, o->owner);
+
+    if (o->tile >= l->graph->arch.tiles || l->tile_index[o->tile] == LOWERED_NONE)
+        return FAIL(BAD_PROGRAM, "lowered: object %u (%s) is on tile %u", i, name, o->tile);
+    if (!o->bytes || o->bytes % 4 || o->align < 4 || o->align & (o->align - 1))
+        return FAIL(BAD_PROGRAM, "lowered: object %u (%s): %u bytes at multiples of %u", i, name,
+                    o->bytes, o->align);
+    if (o->region > REGION1 || o->category >= CATEGORY_COUNT || o->live >= l->live_set.count)
+        return FAIL(BAD_PROGRAM, "lowered: object %u (%s): region %u, category %u, live set %u", i,
+                    name, o->region, o->category, o->live);
+    if ((o->data || o->words) && (o->live != LIVE_ALWAYS || (o->data && o->words)))
+        return FAIL(BAD_PROGRAM, "lowered: object %u (%s) has contents but is not always alive", i,
+                    name);
+    return o->words ? check_words(l, i) : EMU_OK;
+}
+
+static enum emu_status check_storage(const struct lowered *l, uint32_t var)
+{
+    const struct variable *v = &l->graph->variable.at[var];
+    const struct storage *s = &l->storage.at[var];
+    unsigned unit = elem_bytes(v->elem);
+    uint64_t at = 0;
+
+    for (uint32_t i = s->first; i < s->first + s->count; i++) {
+        const struct storage_run *r = &l->storage_run.at[i];
+
+        if (r->begin != at || r->end <= at || r->object >= l->object.count ||
+            r->offset + (r->end - r->begin) * unit > l->object.at[r->object].bytes)
+            return FAIL(BAD_PROGRAM, "lowered: %s: elements %llu .. %llu are nowhere", v->name,
+                        (unsigned long long)at, (unsigned long long)r->end);
+        at = r->end;
+    }
+    if (at != v->elements)
+        return FAIL(BAD_PROGRAM, "lowered: %s: %llu of %llu elements are somewhere", v->name,
+                    (unsigned long long)at, (unsigned long long)v->elements);
+    return EMU_OK;
+}
+
+static enum emu_status check_memory(const struct lowered *l)
+{
+    if (!l->live_set.count || l->storage.count != l->graph->variable.count)
+        return FAIL(BAD_PROGRAM, "lowered: %zu live sets, storage of %zu variables",
+                    l->live_set.count, l->storage.count);
+    for (uint32_t i = 0; i < l->used_tiles; i++) {
+        if (l->tile_index[l->used_tile[i]] != i || (i && l->used_tile[i - 1] >= l->used_tile[i]))
+            return FAIL(BAD_PROGRAM, "lowered: tile %u is not in order", l->used_tile[i]);
+    }
+    for (uint32_t i = 0; i < l->live_set.count; i++)
+        TRY(check_live_set(l, i));
+    for (uint32_t i = 0; i < l->object.count; i++)
+        TRY(check_object(l, i));
+    for (size_t i = 0; i < l->apart.count; i++) {
+        struct object_pair p = l->apart.at[i];
+
+        if (p.a == p.b || p.a >= l->object.count || p.b >= l->object.count ||
+            l->object.at[p.a].tile != l->object.at[p.b].tile)
+            return FAIL(BAD_PROGRAM, "lowered: objects %u and %u cannot be apart", p.a, p.b);
+    }
+    for (uint32_t i = 0; i < l->storage.count; i++)
+        TRY(check_storage(l, i));
+    return EMU_OK;
+}
+
+/* ---- operations ---- */
+
+static int is_live(const struct lowered *l, uint32_t object, uint32_t op)
+{
+    const struct live_set *s = &l->live_set.at[l->object.at[object].live];
+    uint32_t low = s->first, high = s->first + s->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (l->live_range.at[middle].end <= op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->first + s->count && l->live_range.at[low].begin <= op;
+}
+
+/* An access of whole words by the operation: inside the object, which is in use, on a tile that
+ * runs the operation. */
+static enum emu_status check_access(const struct check *c, uint32_t object, uint32_t offset,
+                                    uint32_t bytes)
+{
+    const struct lowered *l = c->l;
+    const struct object *o;
+
+    if (object >= l->object.count)
+        return OP_FAIL(c, "object %u does not exist", object);
+    o = &l->object.at[object];
+    if ((offset | bytes) & 3 || !bytes || offset > o->bytes || bytes > o->bytes - offset)
+        return OP_FAIL(c, "bytes %u .. %llu of object %u, which has %u", offset,
+                       (unsigned long long)offset + bytes, object, o->bytes);
+    if (!(l->op.at[c->op].groups >> l->graph->group[o->tile] & 1))
+        return OP_FAIL(c, "tile %u does not take part", o->tile);
+    if (!is_live(l, object, c->op))
+        return OP_FAIL(c, "object %u (%s) is not alive", object,
+                       strings_text(&l->strings, o->owner));
+    return EMU_OK;
+}
+
+/* What a word of a vertex state or table points to is in use, and lies as the field demands. */
+static enum emu_status check_pointer(const struct check *c, const struct codelet_field *f,
+                                     const struct object_word *w)
+{
+    const struct object *o;
+
+    if (w->object == LOWERED_NONE)
+        return EMU_OK;
+    TRY(check_access(c, w->object, w->value & ~3u, 4));
+    o = &c->l->object.at[w->object];
+    if (w->value % f->align || o->align % f->align)
+        return OP_FAIL(c, "field %s needs multiples of %u, byte %u of object %u at multiples of %u",
+                       f->name, f->align, w->value, w->object, o->align);
+    if (f->region != ANY && o->region != f->region)
+        return OP_FAIL(c, "field %s needs region %d, object %u", f->name, f->region - REGION0,
+                       w->object);
+    return EMU_OK;
+}
+
+static enum emu_status check_field(const struct check *c, const struct codelet_field *f,
+                                   const struct object_word *w)
+{
+    const struct object *table;
+
+    if (field_is_edge(f->kind))
+        return check_pointer(c, f, w);
+    if (!field_is_list(f->kind) || w->object == LOWERED_NONE)
+        return EMU_OK;
+    TRY(check_access(c, w->object, w->value, 4));
+    table = &c->l->object.at[w->object];
+    for (uint32_t k = 0; k + 1 < table->words; k += 2)
+        TRY(check_pointer(c, f, &c->l->word.at[table->word + k]));
+    return EMU_OK;
+}
+
+static enum emu_status check_fields(const struct check *c, const struct call *x)
+{
+    const struct codelet *k = &codelet_table[x->codelet];
+    const struct object_word *w = &c->l->word.at[c->l->object.at[x->state].word];
+
+    for (unsigned f = 0; f < k->fields; f++) {
+        if (k->field[f].kind != FIELD_APART)
+            TRY(check_field(c, &k->field[f], w++));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status check_calls(const struct check *c, const struct op *op)
+{
+    const struct lowered *l = c->l;
+
+    if (op->first > l->call.count || op->count > l->call.count - op->first)
+        return OP_FAIL(c, "has %llu calls", (unsigned long long)op->count);
+    for (uint64_t i = op->first; i < op->first + op->count; i++) {
+        const struct call *x = &l->call.at[i];
+        uint32_t bytes;
+
+        if (x->codelet >= codelet_count || !l->codelet_used[x->codelet])
+            return OP_FAIL(c, "call %llu: codelet %u", (unsigned long long)i, x->codelet);
+        bytes = codelet_state_bytes(&codelet_table[x->codelet]);
+        TRY(check_access(c, x->state, 0, bytes ? bytes : 4));
+        if (l->object.at[x->state].tile != x->tile ||
+            l->object.at[x->state].bytes != (bytes ? bytes : 4))
+            return OP_FAIL(c, "call %llu: the state of %s on tile %u", (unsigned long long)i,
+                           codelet_table[x->codelet].name, x->tile);
+        if (i > op->first && l->call.at[i - 1].tile > x->tile)
+            return OP_FAIL(c, "call %llu is not in the order of tiles", (unsigned long long)i);
+        TRY(check_fields(c, x));
+    }
+    return EMU_OK;
+}
+
+static int by_place(const void *x, const void *y)
+{
+    const struct span *a = x, *b = y;
+
+    if (a->object != b->object)
+        return COMPARE(a->object, b->object);
+    return a->begin != b->begin ? COMPARE(a->begin, b->begin) : COMPARE(a->end, b->end);
+}
+
+static int spans_meet(const struct span *a, const struct span *b)
+{
+    return a->object == b->object && a->begin < b->end && b->begin < a->end;
+}
+
+/* No word is stored twice, and none that is sent. */
+static enum emu_status check_spans(struct check *c)
+{
+    size_t n = c->stored.count, k = 0;
+
+    qsort(c->stored.at, n, sizeof(*c->stored.at), by_place);
+    for (size_t i = 1; i < n; i++) {
+        if (spans_meet(&c->stored.at[i - 1], &c->stored.at[i]))
+            return OP_FAIL(c, "byte %u of object %u is stored twice", c->stored.at[i].begin,
+                           c->stored.at[i].object);
+    }
+    for (size_t i = 0; i < c->sent.count; i++) {
+        const struct span *x = &c->sent.at[i];
+        size_t low = 0, high = n;
+
+        while (low < high) {
+            k = low + (high - low) / 2;
+            if (c->stored.at[k].object < x->object ||
+                (c->stored.at[k].object == x->object && c->stored.at[k].end <= x->begin))
+                low = k + 1;
+            else
+                high = k;
+        }
+        if (low < n && spans_meet(&c->stored.at[low], x))
+            return OP_FAIL(c, "bytes %u .. %u of object %u are sent and stored", x->begin, x->end,
+                           x->object);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status check_transfer(struct check *c, const struct transfer *t, int first_time)
+{
+    const struct lowered *l = c->l;
+
+    TRY(check_access(c, t->object, t->offset, t->bytes));
+    if (!t->dests || t->first > l->transfer_dest.count ||
+        t->dests > l->transfer_dest.count - t->first)
+        return OP_FAIL(c, "a transfer to %u places", t->dests);
+    c->mark[l->object.at[t->object].tile] = ++c->marks;
+    if (first_time)
+        TRY(VEC_PUSH(&c->sent, (struct span){ t->object, t->offset, t->offset + t->bytes }));
+    for (uint32_t i = t->first; i < t->first + t->dests; i++) {
+        const struct transfer_dest *d = &l->transfer_dest.at[i];
+
+        TRY(check_access(c, d->object, d->offset, t->bytes));
+        if (c->mark[l->object.at[d->object].tile] == c->marks)
+            return OP_FAIL(c, "a transfer that touches tile %u twice",
+                           l->object.at[d->object].tile);
+        c->mark[l->object.at[d->object].tile] = c->marks;
+        if (first_time)
+            TRY(VEC_PUSH(&c->stored, (struct span){ d->object, d->offset, d->offset + t->bytes }));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status check_exchange(struct check *c, const struct op *op)
+{
+    const struct lowered *l = c->l;
+    int first_time;
+
+    if (!op->count || op->first > l->transfer.count || op->count > l->transfer.count - op->first)
+        return OP_FAIL(c, "has %llu transfers", (unsigned long long)op->count);
+    first_time = !c->exchange_seen[op->first];
+    c->exchange_seen[op->first] = 1;
+    c->stored.count = c->sent.count = 0;
+    for (uint64_t i = op->first; i < op->first + op->count; i++)
+        TRY(check_transfer(c, &l->transfer.at[i], first_time));
+    return first_time ? check_spans(c) : EMU_OK;
+}
+
+static enum emu_status check_host(const struct check *c, const struct op *op)
+{
+    const struct lowered *l = c->l;
+    uint64_t bytes = 0;
+
+    if (!op->count || op->first > l->host_request.count ||
+        op->count > l->host_request.count - op->first ||
+        (op->kind == OP_HOST && op->n >= l->stream_layout.count))
+        return OP_FAIL(c, "has %llu requests", (unsigned long long)op->count);
+    for (uint64_t i = op->first; i < op->first + op->count; i++) {
+        const struct host_request *r = &l->host_request.at[i];
+        int follows = i > op->first && r[-1].tile == r->tile;
+
+        if (r->object >= l->object.count)
+            return OP_FAIL(c, "object %u does not exist", r->object);
+        if (op->kind == OP_HOST || r->bytes)
+            TRY(check_access(c, r->object, r->offset, r->bytes));
+        if (l->object.at[r->object].tile != r->tile || r->stream >= l->graph->stream.count ||
+            r->round != (follows ? r[-1].round + 1 : 0) || (i > op->first && r[-1].tile > r->tile))
+            return OP_FAIL(c, "request %llu of tile %u", (unsigned long long)i, r->tile);
+        bytes += r->bytes;
+    }
+    if (op->kind == OP_AWAIT)
+        return EMU_OK;
+    for (uint32_t i = 0; i < l->stream_layout.at[op->n].pieces; i++)
+        bytes -= l->stream_piece.at[l->stream_layout.at[op->n].first + i].bytes;
+    if (bytes)
+        return OP_FAIL(c, "the layout of stream %s has another length",
+                       l->graph->stream.at[l->stream_layout.at[op->n].stream].name);
+    return EMU_OK;
+}
+
+static enum emu_status check_predicate(const struct check *c, const struct op *op)
+{
+    const struct lowered *l = c->l;
+    uint32_t holders = 0;
+
+    if (op->predicate > l->predicate.count || l->used_tiles > l->predicate.count - op->predicate)
+        return OP_FAIL(c, "has no predicates at %u", op->predicate);
+    for (uint32_t i = 0; i < l->used_tiles; i++) {
+        uint32_t object = l->predicate.at[op->predicate + i], tile = l->used_tile[i];
+        int takes_part = (int)(op->groups >> l->graph->group[tile] & 1);
+
+        if (!takes_part || (op->consensus && object == LOWERED_NONE))
+            continue;
+        TRY(check_access(c, object, 0, 4));
+        if (l->object.at[object].tile != tile)
+            return OP_FAIL(c, "the predicate of tile %u is on tile %u", tile,
+                           l->object.at[object].tile);
+        holders++;
+    }
+    return holders || !op->consensus ? EMU_OK : OP_FAIL(c, "has %u predicates", holders);
+}
+
+static enum emu_status check_op(struct check *c, uint32_t p)
+{
+    const struct op *op = &c->l->op.at[p];
+
+    c->op = p;
+    if (!op->groups || op->groups & ~c->l->groups)
+        return OP_FAIL(c, "is for groups %llx", (unsigned long long)op->groups);
+    switch (op->kind) {
+    case OP_CALLS:
+        return check_calls(c, op);
+    case OP_EXCHANGE:
+        return check_exchange(c, op);
+    case OP_HOST:
+    case OP_AWAIT:
+        return check_host(c, op);
+    case OP_BREAK:
+    case OP_IF:
+        return check_predicate(c, op);
+    case OP_REPEAT:
+        return op->n ? EMU_OK : OP_FAIL(c, "repeats %u times", op->n);
+    case OP_CALL:
+        return op->n && op->n < c->l->function.count ? EMU_OK
+                                                     : OP_FAIL(c, "calls function %u", op->n);
+    case OP_LOOP:
+    case OP_ELSE:
+    case OP_END:
+        break;
+    }
+    return EMU_OK;
+}
+
+/* ---- control flow ---- */
+
+/* Structures open at an operation, innermost last. */
+static enum emu_status check_function(struct check *c, const struct lowered_function *f,
+                                      enum op_kind *open)
+{
+    uint32_t depth = 0, loops = 0;
+
+    for (uint32_t p = f->first; p < f->first + f->count; p++) {
+        enum op_kind k = c->l->op.at[p].kind;
+
+        TRY(check_op(c, p));
+        loops += k == OP_LOOP;
+        if (k == OP_BREAK && !loops)
+            return OP_FAIL(c, "leaves no loop of function %s",
+                           strings_text(&c->l->strings, f->name));
+        if (k == OP_REPEAT || k == OP_LOOP || k == OP_IF) {
+            open[depth++] = k;
+        } else if (k == OP_ELSE || k == OP_END) {
+            if (!depth || (k == OP_ELSE) != (open[depth - 1] == OP_IF))
+                return OP_FAIL(c, "is not expected in function %s",
+                               strings_text(&c->l->strings, f->name));
+            loops -= k == OP_END && open[depth - 1] == OP_LOOP;
+            if (k == OP_ELSE)
+                open[depth - 1] = OP_ELSE;
+            else
+                depth--;
+        }
+    }
+    return depth ? FAIL(BAD_PROGRAM, "lowered: function %s ends inside a structure",
+                        strings_text(&c->l->strings, f->name))
+                 : EMU_OK;
+}
+
+/* Functions call without recursion: again and again those that call only proven ones are proven. */
+static enum emu_status check_recursion(const struct lowered *l, uint8_t *proven)
+{
+    for (size_t done = 0, before = SIZE_MAX; done < l->function.count;) {
+        if (before == done)
+            return FAIL(BAD_PROGRAM, "lowered: functions call each other in a circle");
+        before = done;
+        for (size_t i = l->function.count; i-- > 0;) {
+            const struct lowered_function *f = &l->function.at[i];
+            uint32_t p = f->first;
+
+            while (p < f->first + f->count &&
+                   (l->op.at[p].kind != OP_CALL || proven[l->op.at[p].n]))
+                p++;
+            if (!proven[i] && p == f->first + f->count) {
+                proven[i] = 1;
+                done++;
+            }
+        }
+    }
+    return EMU_OK;
+}
+
+static enum emu_status check_program(struct check *c)
+{
+    const struct lowered *l = c->l;
+    enum op_kind *open = emu_alloc(l->op.count + 1, sizeof(*open));
+    uint8_t *proven = emu_alloc(l->function.count + 1, 1);
+    enum emu_status s = open && proven ? EMU_OK : FAIL(NO_MEMORY, "check");
+    uint32_t next = 0;
+
+    for (size_t i = 0; i < l->function.count && s == EMU_OK; i++) {
+        const struct lowered_function *f = &l->function.at[i];
+
+        if (f->first != next || f->count > l->op.count - next)
+            s = FAIL(BAD_PROGRAM, "lowered: function %zu does not follow the one before", i);
+        else
+            s = check_function(c, f, open);
+        next = f->first + f->count;
+    }
+    if (s == EMU_OK && (next != l->op.count || !l->function.count))
+        s = FAIL(BAD_PROGRAM, "lowered: operations behind the last function");
+    if (s == EMU_OK)
+        s = check_recursion(l, proven);
+    emu_free(open);
+    emu_free(proven);
+    return s;
+}
+
+enum emu_status lowered_check(const struct lowered *l)
+{
+    struct check c = { .l = l };
+    enum emu_status s;
+
+    TRY(check_memory(l));
+    c.mark = emu_alloc(l->graph->arch.tiles + 1, sizeof(*c.mark));
+    c.exchange_seen = emu_alloc(l->transfer.count + 1, 1);
+    s = c.mark && c.exchange_seen ? check_program(&c) : FAIL(NO_MEMORY, "check");
+    emu_free(c.mark);
+    emu_free(c.exchange_seen);
+    VEC_FREE(&c.stored);
+    VEC_FREE(&c.sent);
+    return s;
+}

@@ -1,0 +1,176 @@
+/* lowered_dump.c - a lowered program as text: objects, then the operations of every function. */
+#include "programs/compiler/lower/lowered.h"
+
+#include <inttypes.h>
+
+static const char *text(const struct lowered *l, uint32_t string)
+{
+    return strings_text(&l->strings, string);
+}
+
+static void dump_live(const struct lowered *l, uint32_t set, FILE *f)
+{
+    const struct live_set *s = &l->live_set.at[set];
+
+    if (set == LIVE_ALWAYS) {
+        fprintf(f, "always");
+        return;
+    }
+    if (!s->count)
+        fprintf(f, "never");
+    for (uint32_t i = 0; i < s->count; i++)
+        fprintf(f, "%s%" PRIu32 "-%" PRIu32, i ? "," : "", l->live_range.at[s->first + i].begin,
+                l->live_range.at[s->first + i].end);
+}
+
+static void dump_words(const struct lowered *l, const struct object *o, FILE *f)
+{
+    fprintf(f, "   ");
+    for (uint32_t i = o->word; i < o->word + o->words; i++) {
+        const struct object_word *x = &l->word.at[i];
+
+        if (x->object == LOWERED_NONE)
+            fprintf(f, " 0x%" PRIx32, x->value);
+        else
+            fprintf(f, " o%" PRIu32 "+%" PRIu32, x->object, x->value);
+    }
+    fprintf(f, "\n");
+}
+
+static void dump_objects(const struct lowered *l, FILE *f)
+{
+    static const char *const region[] = {
+        [ANY] = "", [REGION0] = " region0", [REGION1] = " region1"
+    };
+
+    fprintf(f, "objects %zu\n", l->object.count);
+    for (size_t i = 0; i < l->object.count; i++) {
+        const struct object *o = &l->object.at[i];
+
+        fprintf(f, "  o%zu tile %" PRIu32 " bytes %" PRIu32 " align %u%s, %s of %s, live ", i,
+                o->tile, o->bytes, o->align, region[o->region], category_name(o->category),
+                text(l, o->owner));
+        dump_live(l, o->live, f);
+        fprintf(f, "%s\n", o->data ? ", data" : "");
+        if (o->words)
+            dump_words(l, o, f);
+    }
+    for (size_t i = 0; i < l->apart.count; i++)
+        fprintf(f, "  apart o%" PRIu32 " o%" PRIu32 "\n", l->apart.at[i].a, l->apart.at[i].b);
+}
+
+static void dump_storage(const struct lowered *l, FILE *f)
+{
+    fprintf(f, "storage\n");
+    for (size_t i = 0; i < l->storage.count; i++) {
+        const struct storage *s = &l->storage.at[i];
+
+        fprintf(f, "  %s", l->graph->variable.at[i].name);
+        for (uint32_t k = s->first; k < s->first + s->count; k++) {
+            const struct storage_run *r = &l->storage_run.at[k];
+
+            fprintf(f, " [%" PRIu64 ",%" PRIu64 ")=o%" PRIu32 "+%" PRIu32, r->begin, r->end,
+                    r->object, r->offset);
+        }
+        fprintf(f, "\n");
+    }
+}
+
+static void dump_transfer(const struct lowered *l, const struct transfer *t, FILE *f)
+{
+    fprintf(f, "      o%" PRIu32 "+%" PRIu32 " %" PRIu32 " ->", t->object, t->offset, t->bytes);
+    for (uint32_t i = t->first; i < t->first + t->dests; i++)
+        fprintf(f, " o%" PRIu32 "+%" PRIu32, l->transfer_dest.at[i].object,
+                l->transfer_dest.at[i].offset);
+    fprintf(f, "\n");
+}
+
+static void dump_host(const struct lowered *l, const struct op *op, FILE *f)
+{
+    const struct stream_layout *s;
+
+    for (uint64_t i = op->first; i < op->first + op->count; i++) {
+        const struct host_request *r = &l->host_request.at[i];
+
+        fprintf(f,
+                "      tile %" PRIu32 " round %" PRIu32 " o%" PRIu32 "+%" PRIu32 " %" PRIu32 "\n",
+                r->tile, r->round, r->object, r->offset, r->bytes);
+    }
+    if (op->kind == OP_AWAIT)
+        return;
+    s = &l->stream_layout.at[op->n];
+    fprintf(f, "      layout");
+    for (uint32_t i = s->first; i < s->first + s->pieces; i++) {
+        const struct stream_piece *p = &l->stream_piece.at[i];
+
+        if (p->element == UINT64_MAX)
+            fprintf(f, " -:%" PRIu32, p->bytes);
+        else
+            fprintf(f, " %" PRIu64 ":%" PRIu32, p->element, p->bytes);
+    }
+    fprintf(f, "\n");
+}
+
+static void dump_contents(const struct lowered *l, const struct op *op, FILE *f)
+{
+    if (op->kind == OP_CALLS) {
+        for (uint64_t i = op->first; i < op->first + op->count; i++)
+            fprintf(f, "      tile %" PRIu32 " %s o%" PRIu32 "\n", l->call.at[i].tile,
+                    codelet_table[l->call.at[i].codelet].name, l->call.at[i].state);
+    } else if (op->kind == OP_EXCHANGE) {
+        for (uint64_t i = op->first; i < op->first + op->count; i++)
+            dump_transfer(l, &l->transfer.at[i], f);
+    } else if (op->kind == OP_HOST || op->kind == OP_AWAIT) {
+        dump_host(l, op, f);
+    } else if (op->kind == OP_BREAK || op->kind == OP_IF) {
+        fprintf(f, "      predicate");
+        for (uint32_t i = 0; i < l->used_tiles; i++) {
+            uint32_t object = l->predicate.at[op->predicate + i];
+
+            if (object == LOWERED_NONE)
+                fprintf(f, " -");
+            else
+                fprintf(f, " o%" PRIu32, object);
+        }
+        fprintf(f, "\n");
+    }
+}
+
+static void dump_op(const struct lowered *l, uint32_t p, FILE *f)
+{
+    static const char *const kind[] = {
+        [OP_CALLS] = "calls",   [OP_EXCHANGE] = "exchange",
+        [OP_HOST] = "host",     [OP_AWAIT] = "await",
+        [OP_REPEAT] = "repeat", [OP_LOOP] = "loop",
+        [OP_BREAK] = "break",   [OP_IF] = "if",
+        [OP_ELSE] = "else",     [OP_END] = "end",
+        [OP_CALL] = "call",
+    };
+    const struct op *op = &l->op.at[p];
+
+    fprintf(f, "  %" PRIu32 " %s", p, kind[op->kind]);
+    if (op->kind == OP_REPEAT || op->kind == OP_CALL)
+        fprintf(f, " %" PRIu32, op->n);
+    if (op->begins)
+        fprintf(f, " begins");
+    if (op->consensus)
+        fprintf(f, " by consensus");
+    if (op->groups != l->groups)
+        fprintf(f, " groups %" PRIx64, op->groups);
+    fprintf(f, " (%s)\n", text(l, op->name));
+    dump_contents(l, op, f);
+}
+
+void lowered_dump(const struct lowered *l, FILE *f)
+{
+    fprintf(f, "tiles %" PRIu32 " groups %" PRIx64 "\n", l->used_tiles, l->groups);
+    dump_storage(l, f);
+    dump_objects(l, f);
+    for (size_t i = 0; i < l->function.count; i++) {
+        const struct lowered_function *fn = &l->function.at[i];
+
+        fprintf(f, "function %zu (%s)\n", i, text(l, fn->name));
+        for (uint32_t p = fn->first; p < fn->first + fn->count; p++)
+            dump_op(l, p, f);
+    }
+}

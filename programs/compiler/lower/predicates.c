@@ -1,0 +1,64 @@
+/* predicates.c - a predicate goes to a word of every tile before the branch that reads it.
+ *
+ * With several sync groups the branch is decided by consensus instead: the tile that has the
+ * predicate puts it into its LC, all others a one, and after a sync everybody reads GC. The end of
+ * an exchange would wait for host data that a tile has under way, too; a sync does not.
+ */
+#include "programs/compiler/lower/lower_private.h"
+
+/* The word of a used tile; one for all branches of the program. */
+static enum emu_status predicate_word(struct lowering *w, uint32_t index, uint32_t *object)
+{
+    struct object o = { .tile = w->l->used_tile[index],
+                        .bytes = 4,
+                        .align = 4,
+                        .region = ANY,
+                        .category = CATEGORY_MESSAGE_BUFFER,
+                        .owner = strings_id(&w->l->strings, "predicate") };
+
+    *object = w->predicate_object[index];
+    if (*object != LOWERED_NONE)
+        return EMU_OK;
+    if (o.owner == UINT32_MAX)
+        return FAIL(NO_MEMORY, "name of a predicate");
+    TRY(object_add(w, &o, LIFE_FLOW, object));
+    w->predicate_object[index] = *object;
+    return EMU_OK;
+}
+
+enum emu_status predicate_step(struct lowering *w, uint32_t view, enum op_kind kind,
+                               uint64_t groups, uint32_t *step)
+{
+    struct piece p;
+    uint32_t first = (uint32_t)w->l->predicate.count;
+    int consensus = (w->l->groups & (w->l->groups - 1)) != 0;
+
+    w->piece.count = w->move.count = 0;
+    TRY(step_begin(w, "predicate", step));
+    TRY(storage_pieces(w, view, &w->piece));
+    if (w->piece.count != 1 || w->piece.at[0].bytes != 4)
+        return FAIL(BAD_PROGRAM, "a predicate must be one element of 32 bits");
+    p = w->piece.at[0];
+    if (!(groups >> w->g->group[lower_object(w, p.object)->tile] & 1))
+        return FAIL(BAD_PROGRAM, "the predicate on tile %u belongs to another sync group",
+                    lower_object(w, p.object)->tile);
+    for (uint32_t i = 0; i < w->l->used_tiles; i++) {
+        uint32_t tile = w->l->used_tile[i], object = LOWERED_NONE;
+
+        if (consensus ? tile == lower_object(w, p.object)->tile
+                      : (int)(groups >> w->g->group[tile] & 1)) {
+            object = p.object;
+            if (tile != lower_object(w, p.object)->tile || p.offset) {
+                TRY(predicate_word(w, i, &object));
+                TRY(VEC_PUSH(&w->move, (struct move){ p.object, p.offset, object, 0, 4, 0 }));
+            }
+            TRY(lower_touch(w, object, object == p.object ? p.offset : 0, 4, PHASE_CONTROL, 0));
+        }
+        TRY(VEC_PUSH(&w->l->predicate, object));
+    }
+    TRY(moves_lower(w, &w->move, PHASE_FETCH, PHASE_GATHER, PHASE_GATHER));
+    step_set_op(w, PHASE_CONTROL, kind, 0, 0);
+    w->step.at[*step].op[PHASE_CONTROL].predicate = first;
+    w->step.at[*step].op[PHASE_CONTROL].consensus = (uint8_t)consensus;
+    return step_end(w);
+}

@@ -1,0 +1,291 @@
+/* place.c - the objects of all tiles get their addresses.
+ *
+ * A tile's placement depends on its list of objects only (bytes, alignment, region, live set, pairs
+ * kept apart) and on its code. Tiles with equal lists share one computation; different ones are
+ * computed by all threads.
+ */
+#include "programs/compiler/place/place.h"
+
+#include <omp.h>
+#include <stdlib.h>
+
+#include "programs/compiler/place/place_tile.h"
+
+struct tile_key {
+    struct hash128 hash;
+    uint32_t tile; /* index in used_tile */
+};
+
+/* Work on all tiles. Lists of a tile are entries [first[t], first[t + 1]). */
+struct placer {
+    struct lowered *l;
+    const uint32_t *code_bytes;
+    int threads;
+    uint32_t tiles;
+    struct live_table live;
+    size_t *item_first, *pair_first; /* by tile */
+    uint32_t *object;                /* in the order of tiles, then of numbers */
+    uint32_t *place_in_tile;         /* by object: its number in the list of its tile */
+    uint8_t *near;                   /* by object */
+    struct place_item *item;
+    struct object_pair *pair;
+    struct tile_key *key; /* sorted: equal tiles stand together, the lowest first */
+    uint32_t *group;      /* first entry of key of every different tile */
+    uint32_t groups;
+    struct tile_place *out; /* borrowed */
+};
+
+static uint32_t tile_of(const struct placer *p, uint32_t object)
+{
+    return p->l->tile_index[p->l->object.at[object].tile];
+}
+
+/* first[t] becomes where the list of tile t ends, from counts at first[t]; filling backwards makes
+ * it the beginning. first has tiles + 1 entries. */
+static void add_up(size_t *first, uint32_t tiles)
+{
+    for (uint32_t t = 1; t <= tiles; t++)
+        first[t] += first[t - 1];
+}
+
+/* What only codelets and the host touch may lie anywhere. */
+static int is_anywhere(uint8_t category)
+{
+    return category == CATEGORY_VARIABLE || category == CATEGORY_CONSTANT ||
+           category == CATEGORY_WORK_LIST || category == CATEGORY_MESSAGE_BUFFER ||
+           category == CATEGORY_REARRANGEMENT;
+}
+
+void place_mark_near(const struct lowered *l, uint8_t *near)
+{
+    const struct arch *a = graph_arch(l->graph);
+
+    if ((uint64_t)a->mem_base + a->mem_bytes <= PLACE_REACH)
+        return;
+    for (size_t i = 0; i < l->object.count; i++)
+        near[i] = !is_anywhere(l->object.at[i].category);
+    for (size_t i = 0; i < l->transfer.count; i++)
+        near[l->transfer.at[i].object] = 1;
+    for (size_t i = 0; i < l->transfer_dest.count; i++)
+        near[l->transfer_dest.at[i].object] = 1;
+    for (size_t i = 0; i < l->host_request.count; i++)
+        near[l->host_request.at[i].object] = 1;
+    for (size_t i = 0; i < l->predicate.count; i++)
+        near[l->predicate.at[i]] = 1;
+}
+
+static void list_items(struct placer *p)
+{
+    const struct lowered *l = p->l;
+
+    for (size_t i = 0; i < l->object.count; i++)
+        p->item_first[tile_of(p, (uint32_t)i)]++;
+    add_up(p->item_first, p->tiles);
+    for (size_t i = l->object.count; i--;) {
+        const struct object *o = &l->object.at[i];
+        size_t at = --p->item_first[tile_of(p, (uint32_t)i)];
+
+        p->object[at] = (uint32_t)i;
+        p->item[at] = (struct place_item){ o->bytes, o->live, o->align, o->region, 0 };
+        p->item[at].limits =
+            (o->region != ANY ? ITEM_CONSTRAINED : 0) | (p->near[i] ? ITEM_NEAR : 0);
+    }
+    for (uint32_t t = 0; t < p->tiles; t++)
+        for (size_t k = p->item_first[t]; k < p->item_first[t + 1]; k++)
+            p->place_in_tile[p->object[k]] = (uint32_t)(k - p->item_first[t]);
+}
+
+static void list_pairs(struct placer *p)
+{
+    const struct lowered *l = p->l;
+
+    for (size_t i = 0; i < l->apart.count; i++)
+        p->pair_first[tile_of(p, l->apart.at[i].a)]++;
+    add_up(p->pair_first, p->tiles);
+    for (size_t i = l->apart.count; i--;) {
+        struct object_pair x = l->apart.at[i];
+        uint32_t t = tile_of(p, x.a);
+        uint32_t a = p->place_in_tile[x.a], b = p->place_in_tile[x.b];
+
+        p->pair[--p->pair_first[t]] = (struct object_pair){ a, b };
+        p->item[p->item_first[t] + a].limits |= ITEM_CONSTRAINED;
+        p->item[p->item_first[t] + b].limits |= ITEM_CONSTRAINED;
+    }
+}
+
+static struct place_job job_of(const struct placer *p, uint32_t t)
+{
+    return (struct place_job){
+        .arch = graph_arch(p->l->graph),
+        .live = &p->live,
+        .code_bytes = p->code_bytes[t],
+        .items = (uint32_t)(p->item_first[t + 1] - p->item_first[t]),
+        .pairs = (uint32_t)(p->pair_first[t + 1] - p->pair_first[t]),
+        .item = p->item + p->item_first[t],
+        .apart = p->pair + p->pair_first[t],
+    };
+}
+
+/* ---- equal tiles ---- */
+
+static struct tile_key key_of_tile(const struct placer *p, uint32_t t)
+{
+    struct place_job job = job_of(p, t);
+    struct hash128 part[2] = { hash128(job.item, job.items * sizeof(*job.item)),
+                               hash128(job.apart, job.pairs * sizeof(*job.apart)) };
+    uint64_t all[] = { part[0].lo,     part[0].hi, part[1].lo, part[1].hi,
+                       job.code_bytes, job.items,  job.pairs };
+
+    return (struct tile_key){ hash128(all, sizeof(all)), t };
+}
+
+static int compare_tile_keys(const void *x, const void *y)
+{
+    const struct tile_key *a = x, *b = y;
+
+    if (a->hash.hi != b->hash.hi)
+        return a->hash.hi < b->hash.hi ? -1 : 1;
+    if (a->hash.lo != b->hash.lo)
+        return a->hash.lo < b->hash.lo ? -1 : 1;
+    return a->tile < b->tile ? -1 : a->tile > b->tile;
+}
+
+static void find_groups(struct placer *p)
+{
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (uint32_t t = 0; t < p->tiles; t++)
+        p->key[t] = key_of_tile(p, t);
+    qsort(p->key, p->tiles, sizeof(*p->key), compare_tile_keys);
+    for (uint32_t t = 0; t < p->tiles; t++)
+        if (!t || !hash128_equal(p->key[t].hash, p->key[t - 1].hash))
+            p->group[p->groups++] = t;
+}
+
+/* ---- placement ---- */
+
+/* Addresses behind what a word can say stay at its end; such a tile does not fit anyway. */
+static void set_addresses(struct placer *p, uint32_t t, const uint64_t *addr)
+{
+    for (size_t k = p->item_first[t]; k < p->item_first[t + 1]; k++) {
+        uint64_t a = addr[k - p->item_first[t]];
+
+        p->l->object.at[p->object[k]].addr = a < UINT32_MAX ? (uint32_t)a : UINT32_MAX;
+    }
+}
+
+static void place_group(struct placer *p, uint32_t g, struct place_scratch *w)
+{
+    uint32_t end = g + 1 < p->groups ? p->group[g + 1] : p->tiles;
+    struct place_job job = job_of(p, p->key[p->group[g]].tile);
+    struct tile_place place;
+
+    place_tile(&job, w);
+    place = place_tile_measure(&job, w);
+    for (uint32_t i = p->group[g]; i < end; i++) {
+        set_addresses(p, p->key[i].tile, w->best);
+        p->out[p->key[i].tile] = place;
+    }
+}
+
+static uint32_t longest(const size_t *first, uint32_t tiles)
+{
+    size_t most = 0;
+
+    for (uint32_t t = 0; t < tiles; t++)
+        if (first[t + 1] - first[t] > most)
+            most = first[t + 1] - first[t];
+    return (uint32_t)most;
+}
+
+static enum emu_status place_groups(struct placer *p)
+{
+    uint32_t items = longest(p->item_first, p->tiles), pairs = longest(p->pair_first, p->tiles);
+    struct place_scratch *w = emu_alloc((size_t)p->threads, sizeof(*w));
+    enum emu_status s = w ? EMU_OK : FAIL(NO_MEMORY, "%d threads", p->threads);
+
+    for (int i = 0; i < p->threads && s == EMU_OK; i++)
+        s = place_scratch_init(&w[i], items, pairs, (uint32_t)p->l->op.count);
+    if (s == EMU_OK) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(p->threads)
+        for (uint32_t g = 0; g < p->groups; g++)
+            place_group(p, g, &w[omp_get_thread_num()]);
+    }
+    for (int i = 0; w && i < p->threads; i++)
+        place_scratch_free(&w[i]);
+    emu_free(w);
+    return s;
+}
+
+static enum emu_status placer_init(struct placer *p)
+{
+    const struct lowered *l = p->l;
+    size_t objects = l->object.count;
+
+    p->item_first = emu_alloc(p->tiles + 2, sizeof(*p->item_first));
+    p->pair_first = emu_alloc(p->tiles + 2, sizeof(*p->pair_first));
+    p->object = emu_alloc(objects + 1, sizeof(*p->object));
+    p->place_in_tile = emu_alloc(objects + 1, sizeof(*p->place_in_tile));
+    p->near = emu_alloc(objects + 1, sizeof(*p->near));
+    p->item = emu_alloc(objects + 1, sizeof(*p->item));
+    p->pair = emu_alloc(l->apart.count + 1, sizeof(*p->pair));
+    p->key = emu_alloc(p->tiles + 1, sizeof(*p->key));
+    p->group = emu_alloc(p->tiles + 1, sizeof(*p->group));
+    if (!p->item_first || !p->pair_first || !p->object || !p->place_in_tile || !p->near ||
+        !p->item || !p->pair || !p->key || !p->group)
+        return FAIL(NO_MEMORY, "placement of %zu objects", objects);
+    return live_table_init(&p->live, l, p->threads);
+}
+
+static void placer_free(struct placer *p)
+{
+    emu_free(p->item_first);
+    emu_free(p->pair_first);
+    emu_free(p->object);
+    emu_free(p->place_in_tile);
+    emu_free(p->near);
+    emu_free(p->item);
+    emu_free(p->pair);
+    emu_free(p->key);
+    emu_free(p->group);
+    live_table_free(&p->live);
+}
+
+enum emu_status place_objects(struct lowered *l, const uint32_t *code_bytes, unsigned threads,
+                              struct placement *out)
+{
+    const struct arch *a = graph_arch(l->graph);
+    unsigned cores = (unsigned)omp_get_num_procs();
+    struct placer p = { .l = l, .code_bytes = code_bytes, .tiles = l->used_tiles };
+    enum emu_status s;
+
+    *out = (struct placement){ .tiles = l->used_tiles };
+    out->tile = emu_alloc(l->used_tiles + 1, sizeof(*out->tile));
+    if (!out->tile)
+        return FAIL(NO_MEMORY, "placement of %u tiles", l->used_tiles);
+    p.out = out->tile;
+    p.threads = (int)(threads && threads < cores ? threads : cores);
+    s = placer_init(&p);
+    if (s == EMU_OK) {
+        place_mark_near(l, p.near);
+        list_items(&p);
+        list_pairs(&p);
+        find_groups(&p);
+        s = place_groups(&p);
+    }
+    placer_free(&p);
+    if (s != EMU_OK) {
+        placement_free(out);
+        return s;
+    }
+    out->fits = 1;
+    for (uint32_t t = 0; t < out->tiles; t++)
+        if (out->tile[t].need_bytes > a->mem_bytes || out->tile[t].code_need > a->region0_bytes)
+            out->fits = 0;
+    return EMU_OK;
+}
+
+void placement_free(struct placement *p)
+{
+    emu_free(p->tile);
+    *p = (struct placement){ 0 };
+}

@@ -1,0 +1,45 @@
+/* place.h - addresses for the objects of every tile.
+ *
+ * Code lies at the bottom of region 0; objects are packed from the top of the memory downwards,
+ * region 1 first, over each other where their live sets allow. What does not fit gets addresses
+ * behind the end of the memory, so that the need of the tile is known.
+ */
+#ifndef PROGRAMS_PLACE_H
+#define PROGRAMS_PLACE_H
+
+#include "programs/compiler/lower/lowered.h"
+
+/* send, the pointer field of receives and setzi hold addresses of 20 bits. Where the memory of a
+ * tile ends above, what they name lies below: everything that is exchanged, states, predicates. */
+enum { PLACE_REACH = 1 << 20 };
+/* near[object] becomes 1 for those. near: [objects], zeros. */
+void place_mark_near(const struct lowered *l, uint8_t *near);
+
+struct tile_place {
+    uint32_t code_bytes; /* as given: [mem_base, mem_base + code_bytes) */
+    uint32_t used_bytes; /* code and objects, overlapped ones once */
+    uint32_t gap_bytes;  /* lost to alignment, regions and element constraints */
+    uint64_t need_bytes; /* memory the tile would need; over arch->mem_bytes: it does not fit */
+    uint64_t code_need; /* bytes of region 0 that code needs; over region0_bytes: it does not fit */
+    uint32_t peak_op;   /* operation at which most bytes are in use */
+    uint32_t peak_bytes; /* in use then, code included */
+};
+
+struct placement {
+    struct tile_place *tile; /* by index in lowered.used_tile; owned */
+    uint32_t tiles;
+    int fits;
+};
+
+/* code_bytes: code of each used tile. Sets object.addr of all objects. Deterministic, for any
+ * number of threads (0: all cores). EMU_NO_MEMORY only. */
+enum emu_status place_objects(struct lowered *l, const uint32_t *code_bytes, unsigned threads,
+                              struct placement *out) EMU_MUST_CHECK;
+void placement_free(struct placement *p);
+
+/* Proves a placement: inside memory (where it fits), aligned, in its region, apart where demanded,
+ * no two objects in use at the same time share a byte. EMU_BAD_PROGRAM names both, tile and bytes.
+ */
+enum emu_status placement_check(const struct lowered *l, const struct placement *p) EMU_MUST_CHECK;
+
+#endif

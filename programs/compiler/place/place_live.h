@@ -1,0 +1,36 @@
+/* place_live.h - which live sets meet, answered from a table.
+ *
+ * The lists of ranges of a lowered program are compared once, all against all, when there are few
+ * enough of them; otherwise at every question, after a look at the first and last operation.
+ */
+#ifndef PROGRAMS_PLACE_LIVE_H
+#define PROGRAMS_PLACE_LIVE_H
+
+#include "programs/compiler/lower/lowered.h"
+
+struct live_span {
+    uint32_t first, last; /* operations [first, last); empty sets: first >= last */
+};
+
+struct live_table {
+    const struct lowered *l; /* borrowed */
+    struct live_span *span;  /* by set; owned */
+    uint64_t *meets;         /* sets x row words, a bit per set; NULL: too many sets; owned */
+    size_t row;              /* words of a row */
+};
+
+enum emu_status live_table_init(struct live_table *t, const struct lowered *l,
+                                int threads) EMU_MUST_CHECK;
+void live_table_free(struct live_table *t);
+/* The comparison itself: no look at the table. */
+int live_ranges_meet(const struct live_table *t, uint32_t a, uint32_t b);
+
+/* Whether two sets share an operation. Set 0 meets every other. */
+static inline int live_table_meet(const struct live_table *t, uint32_t a, uint32_t b)
+{
+    if (t->meets)
+        return (int)(t->meets[a * t->row + b / 64] >> b % 64 & 1);
+    return live_ranges_meet(t, a, b);
+}
+
+#endif

@@ -1,0 +1,396 @@
+/* place_tile.c - addresses for the objects of one tile: first fit, in several orders.
+ *
+ * An item takes the first place that is free of all placed items it is ever in use together with.
+ * First trials go downwards from the top of the memory, so that region 1 fills first and region 0
+ * stays free for what needs it. If none of them fits, the same orders are tried upwards from the
+ * code, in a memory without end: the lowest result says what the tile needs, and fits if that is no
+ * more than it has.
+ *
+ * Coordinates of a trial are addresses when it goes upwards, and distances of an item's end from
+ * the end of the memory when it goes downwards; either way items are put as low as they fit.
+ */
+#include "programs/compiler/place/place_tile.h"
+
+#include <stdlib.h>
+
+enum { ORDER_SIZE, ORDER_ALWAYS_FIRST, ORDER_TIME, ORDERS };
+#define NOWHERE  UINT64_MAX
+#define FAR_AWAY (UINT64_MAX / 4)
+
+struct trial {
+    const struct place_job *job;
+    struct place_scratch *w;
+    int down;
+    uint64_t base, code_end, region1, reach, top; /* addresses */
+    uint32_t count;                               /* of w->placed */
+};
+
+/* ---- blocks of elements ---- */
+
+uint64_t place_block_low(const struct arch *a, uint64_t addr)
+{
+    uint64_t region1 = (uint64_t)a->mem_base + a->region0_bytes;
+    uint64_t group = (uint64_t)a->region1_interleave * a->element_bytes;
+
+    if (addr < region1)
+        return addr / a->element_bytes * a->element_bytes;
+    return region1 + (addr - region1) / group * group;
+}
+
+uint64_t place_block_high(const struct arch *a, uint64_t end)
+{
+    uint64_t region1 = (uint64_t)a->mem_base + a->region0_bytes;
+    uint64_t group = (uint64_t)a->region1_interleave * a->element_bytes;
+
+    if (end <= region1)
+        return (end + a->element_bytes - 1) / a->element_bytes * a->element_bytes;
+    return region1 + (end - region1 + group - 1) / group * group;
+}
+
+/* ---- one item ---- */
+
+static uint64_t coordinate_of(const struct trial *t, uint64_t addr, uint64_t bytes)
+{
+    return t->down ? t->top - (addr + bytes) : addr;
+}
+
+/* The first aligned place at or behind p; NOWHERE below address 0. */
+static uint64_t align_place(const struct trial *t, uint64_t p, const struct place_item *it)
+{
+    uint64_t mask = it->align - 1u;
+
+    if (!t->down)
+        return (p + mask) & ~mask;
+    if (p > t->top || t->top - p < it->bytes)
+        return NOWHERE;
+    return coordinate_of(t, (t->top - p - it->bytes) & ~mask, it->bytes);
+}
+
+/* The first place from p on that is free of the items in use together with it. */
+static uint64_t find_free(const struct trial *t, uint64_t p, const struct place_item *it)
+{
+    uint64_t c = align_place(t, p, it);
+
+    for (uint32_t i = 0; i < t->count && c != NOWHERE; i++) {
+        const struct placed_item *x = &t->w->placed[i];
+
+        if (x->low >= c + it->bytes)
+            break;
+        if (x->high <= c || !live_table_meet(t->job->live, it->live, t->job->item[x->item].live))
+            continue;
+        c = align_place(t, x->high, it);
+    }
+    return c;
+}
+
+/* Where the blocks end that an item at c would share with one it must be apart from; c if there are
+ * none. */
+static uint64_t skip_partners(const struct trial *t, uint64_t c, uint32_t item)
+{
+    const struct place_item *it = &t->job->item[item];
+    const struct place_scratch *w = t->w;
+
+    for (uint32_t i = w->partner_first[item]; i < w->partner_first[item + 1]; i++) {
+        const struct place_item *x = &t->job->item[w->partner[i]];
+        uint64_t addr = w->addr[w->partner[i]], low, high, from;
+
+        if (addr == NOWHERE || !live_table_meet(t->job->live, it->live, x->live))
+            continue;
+        low = place_block_low(t->job->arch, addr);
+        high = place_block_high(t->job->arch, addr + x->bytes);
+        from = coordinate_of(t, low, high - low); /* blocks end where the memory does */
+        if (c < from + (high - low) && c + it->bytes > from)
+            return from + (high - low);
+    }
+    return c;
+}
+
+/* A place for an item in [low, high) of the coordinates, or NOWHERE. */
+static uint64_t find_place(const struct trial *t, uint32_t item, uint64_t low, uint64_t high)
+{
+    const struct place_item *it = &t->job->item[item];
+
+    for (;;) {
+        uint64_t c = find_free(t, low, it), next;
+
+        if (c == NOWHERE || c + it->bytes > high)
+            return NOWHERE;
+        next = skip_partners(t, c, item);
+        if (next == c)
+            return c;
+        low = next;
+    }
+}
+
+static void add_placed(struct trial *t, uint32_t item, uint64_t c)
+{
+    struct placed_item *p = t->w->placed;
+    uint32_t bytes = t->job->item[item].bytes, i = t->count++;
+
+    for (; i && p[i - 1].low > c; i--)
+        p[i] = p[i - 1];
+    p[i] = (struct placed_item){ c, c + bytes, item };
+    t->w->addr[item] = t->down ? t->top - (c + bytes) : c;
+}
+
+/* Gives an item its place; 0 when there is none, which happens downwards only. */
+static int place_item(struct trial *t, uint32_t item)
+{
+    enum field_region r = t->job->item[item].region;
+    uint64_t from = t->code_end, to = t->down ? t->top : FAR_AWAY, c;
+
+    if (t->job->item[item].limits & ITEM_NEAR)
+        to = t->reach;
+    if (r == REGION0 && to > t->region1)
+        to = t->region1;
+    if (r == REGION1 && from < t->region1)
+        from = t->region1;
+    if (t->down) {
+        if (from > to)
+            return 0;
+        c = find_place(t, item, t->top - to, t->top - from);
+    } else {
+        c = find_place(t, item, from, to);
+        if (c == NOWHERE) /* no room where it must be; anywhere behind the memory says so */
+            c = find_place(t, item, t->top > from ? t->top : from, FAR_AWAY);
+    }
+    if (c == NOWHERE)
+        return 0;
+    add_placed(t, item, c);
+    return 1;
+}
+
+/* ---- orders ---- */
+
+static int compare_keys(const void *x, const void *y)
+{
+    const struct order_key *a = x, *b = y;
+
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->item < b->item ? -1 : a->item > b->item;
+}
+
+/* Constrained items go first, then large ones; between the two, depending on the order, those that
+ * are always in use, or early ones. */
+static uint64_t key_of(const struct place_job *job, unsigned order, const struct place_item *it)
+{
+    uint64_t key = UINT32_MAX - it->bytes, first = job->live->span[it->live].first;
+
+    if (order == ORDER_ALWAYS_FIRST)
+        key |= (uint64_t)(it->live != LIVE_ALWAYS) << 32;
+    if (order == ORDER_TIME)
+        key |= (it->live == LIVE_ALWAYS ? 0 : (first & 0x3fffffff) + 1) << 32;
+    return key | (uint64_t)((it->limits & ITEM_CONSTRAINED) == 0) << 63;
+}
+
+static void sort_items(const struct place_job *job, unsigned order, struct order_key *out)
+{
+    for (uint32_t i = 0; i < job->items; i++)
+        out[i] = (struct order_key){ key_of(job, order, &job->item[i]), i };
+    qsort(out, job->items, sizeof(*out), compare_keys);
+}
+
+/* Places everything in one order and direction. The address behind the highest item, or NOWHERE. */
+static uint64_t try_order(const struct place_job *job, struct place_scratch *w, unsigned order,
+                          int down)
+{
+    const struct arch *a = job->arch;
+    struct trial t = { .job = job,
+                       .w = w,
+                       .down = down,
+                       .base = a->mem_base,
+                       .code_end = (uint64_t)a->mem_base + job->code_bytes,
+                       .region1 = (uint64_t)a->mem_base + a->region0_bytes,
+                       .reach = PLACE_REACH,
+                       .top = (uint64_t)a->mem_base + a->mem_bytes };
+    uint64_t end = t.code_end;
+
+    sort_items(job, order, w->order);
+    for (uint32_t i = 0; i < job->items; i++)
+        w->addr[i] = NOWHERE;
+    for (uint32_t i = 0; i < job->items; i++)
+        if (!place_item(&t, w->order[i].item))
+            return NOWHERE;
+    for (uint32_t i = 0; i < t.count; i++) {
+        uint32_t k = w->placed[i].item;
+
+        if (w->addr[k] + job->item[k].bytes > end)
+            end = w->addr[k] + job->item[k].bytes;
+    }
+    return end;
+}
+
+/* Lists for every item those it must be apart from. */
+static void list_partners(const struct place_job *job, struct place_scratch *w)
+{
+    uint32_t *first = w->partner_first;
+
+    memset(first, 0, (job->items + 1) * sizeof(*first));
+    for (uint32_t i = 0; i < job->pairs; i++) {
+        first[job->apart[i].a]++;
+        first[job->apart[i].b]++;
+    }
+    for (uint32_t i = 1; i <= job->items; i++)
+        first[i] += first[i - 1];
+    for (uint32_t i = 0; i < job->pairs; i++) {
+        w->partner[--first[job->apart[i].a]] = job->apart[i].b;
+        w->partner[--first[job->apart[i].b]] = job->apart[i].a;
+    }
+}
+
+static void keep(struct place_scratch *w)
+{
+    uint64_t *best = w->best;
+
+    w->best = w->addr;
+    w->addr = best;
+}
+
+void place_tile(const struct place_job *job, struct place_scratch *w)
+{
+    uint64_t best = NOWHERE;
+
+    list_partners(job, w);
+    for (unsigned o = 0; o < ORDERS; o++)
+        if (try_order(job, w, o, 1) != NOWHERE) {
+            keep(w);
+            return;
+        }
+    for (unsigned o = 0; o < ORDERS; o++) {
+        uint64_t end = try_order(job, w, o, 0);
+
+        EMU_ASSERT(end != NOWHERE);
+        if (end < best) {
+            best = end;
+            keep(w);
+        }
+    }
+}
+
+/* ---- figures ---- */
+
+/* The operation at which most bytes are in use. */
+static void find_peak(const struct place_job *job, struct place_scratch *w, struct tile_place *p)
+{
+    const struct lowered *l = job->live->l;
+    uint32_t ops = (uint32_t)l->op.count;
+    int64_t now = job->code_bytes, most;
+
+    memset(w->delta, 0, (ops + 1) * sizeof(*w->delta));
+    for (uint32_t i = 0; i < job->items; i++) {
+        const struct live_set *s = &l->live_set.at[job->item[i].live];
+
+        if (job->item[i].live == LIVE_ALWAYS) {
+            now += job->item[i].bytes;
+            continue;
+        }
+        for (uint32_t k = 0; k < s->count; k++) {
+            struct live_range r = l->live_range.at[s->first + k];
+
+            w->delta[r.begin < ops ? r.begin : ops] += job->item[i].bytes;
+            w->delta[r.end < ops ? r.end : ops] -= job->item[i].bytes;
+        }
+    }
+    most = now;
+    for (uint32_t i = 0; i < ops; i++) {
+        now += w->delta[i];
+        if (now > most) {
+            most = now;
+            p->peak_op = i;
+        }
+    }
+    p->peak_bytes = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+/* Adds a hole to what is lost, except for the largest one of its region, which is free. */
+static void add_hole(uint64_t low, uint64_t high, uint64_t *largest, uint64_t *lost)
+{
+    uint64_t bytes = high > low ? high - low : 0;
+
+    if (bytes > *largest) {
+        *lost += *largest;
+        *largest = bytes;
+    } else {
+        *lost += bytes;
+    }
+}
+
+/* Walks the holes between the items, in the order of addresses. */
+static void find_holes(const struct place_job *job, struct place_scratch *w, struct tile_place *p)
+{
+    const struct arch *a = job->arch;
+    uint64_t at = (uint64_t)a->mem_base + job->code_bytes, used = job->code_bytes, end = at;
+    uint64_t region1 = (uint64_t)a->mem_base + a->region0_bytes, top = a->mem_base + a->mem_bytes;
+    uint64_t largest[2] = { 0, 0 }, lost = 0;
+
+    for (uint32_t i = 0; i < job->items; i++) {
+        w->order[i] = (struct order_key){ w->best[i], i };
+        if (w->best[i] + job->item[i].bytes > end)
+            end = w->best[i] + job->item[i].bytes;
+    }
+    qsort(w->order, job->items, sizeof(*w->order), compare_keys);
+    for (uint32_t i = 0; i <= job->items; i++) {
+        uint64_t low = i < job->items ? w->order[i].key : top;
+        uint64_t high = i < job->items ? low + job->item[w->order[i].item].bytes : low;
+
+        if (low > at) {
+            add_hole(at, low < region1 ? low : region1, &largest[0], &lost);
+            add_hole(at > region1 ? at : region1, low, &largest[1], &lost);
+            at = low;
+        }
+        if (high > at) {
+            used += high - at;
+            at = high;
+        }
+    }
+    p->used_bytes = used < UINT32_MAX ? (uint32_t)used : UINT32_MAX;
+    if (end > top) {
+        p->need_bytes = end - a->mem_base;
+        lost = p->need_bytes - used;
+    } else {
+        p->need_bytes = used + lost;
+    }
+    p->gap_bytes = lost < UINT32_MAX ? (uint32_t)lost : UINT32_MAX;
+}
+
+struct tile_place place_tile_measure(const struct place_job *job, struct place_scratch *w)
+{
+    struct tile_place p = { .code_bytes = job->code_bytes, .code_need = job->code_bytes };
+
+    find_holes(job, w, &p);
+    find_peak(job, w, &p);
+    return p;
+}
+
+/* ---- scratch ---- */
+
+enum emu_status place_scratch_init(struct place_scratch *w, uint32_t items, uint32_t pairs,
+                                   uint32_t ops)
+{
+    *w = (struct place_scratch){
+        .order = emu_alloc(items + 1, sizeof(*w->order)),
+        .placed = emu_alloc(items + 1, sizeof(*w->placed)),
+        .addr = emu_alloc(items + 1, sizeof(*w->addr)),
+        .best = emu_alloc(items + 1, sizeof(*w->best)),
+        .partner_first = emu_alloc(items + 2, sizeof(*w->partner_first)),
+        .partner = emu_alloc(2 * (size_t)pairs + 1, sizeof(*w->partner)),
+        .delta = emu_alloc((size_t)ops + 1, sizeof(*w->delta)),
+    };
+    if (w->order && w->placed && w->addr && w->best && w->partner_first && w->partner && w->delta)
+        return EMU_OK;
+    place_scratch_free(w);
+    return FAIL(NO_MEMORY, "placement of %u objects", items);
+}
+
+void place_scratch_free(struct place_scratch *w)
+{
+    emu_free(w->order);
+    emu_free(w->placed);
+    emu_free(w->addr);
+    emu_free(w->best);
+    emu_free(w->partner_first);
+    emu_free(w->partner);
+    emu_free(w->delta);
+    *w = (struct place_scratch){ 0 };
+}

@@ -1,0 +1,66 @@
+/* place_tile.h - the objects of one tile, and where they go. Private to programs/place. */
+#ifndef PROGRAMS_PLACE_TILE_H
+#define PROGRAMS_PLACE_TILE_H
+
+#include "programs/compiler/place/place.h"
+#include "programs/compiler/place/place_live.h"
+
+/* What placement knows of an object; one block of memory per tile is hashed, so there is no
+ * padding. */
+struct place_item {
+    uint32_t bytes, live;
+    uint16_t align;
+    uint8_t region; /* enum field_region */
+    uint8_t limits; /* ITEM_... */
+};
+enum {
+    ITEM_CONSTRAINED = 1, /* to a region, or apart from another one */
+    ITEM_NEAR = 2         /* below PLACE_REACH */
+};
+
+/* Everything the placement of a tile depends on. Numbers of items are places in its list. */
+struct place_job {
+    const struct arch *arch;
+    const struct live_table *live;
+    uint32_t code_bytes, items, pairs;
+    const struct place_item *item;   /* borrowed */
+    const struct object_pair *apart; /* borrowed; numbers of items */
+};
+
+/* An item that has a place, in the coordinates of a trial (see place_tile.c). */
+struct placed_item {
+    uint64_t low, high;
+    uint32_t item;
+};
+
+struct order_key {
+    uint64_t key;
+    uint32_t item;
+};
+
+/* Room for the work on one tile; one per thread. */
+struct place_scratch {
+    struct order_key *order;
+    struct placed_item *placed; /* by low */
+    uint64_t *addr, *best;      /* by item; best: the result */
+    uint32_t *partner_first;    /* by item, and one more: in partner */
+    uint32_t *partner;
+    int64_t *delta; /* bytes that come into use with each operation */
+};
+
+enum emu_status place_scratch_init(struct place_scratch *w, uint32_t items, uint32_t pairs,
+                                   uint32_t ops) EMU_MUST_CHECK;
+void place_scratch_free(struct place_scratch *w);
+
+/* Decides all addresses; the result is w->best, byte addresses, which may lie behind the memory. */
+void place_tile(const struct place_job *job, struct place_scratch *w);
+/* The figures of a tile whose addresses are w->best. */
+struct tile_place place_tile_measure(const struct place_job *job, struct place_scratch *w);
+
+/* First and, rounded up, last address of the block of elements that holds an address: one element
+ * of region 0, the interleaved ones of region 1. Two addresses of different blocks never collide.
+ */
+uint64_t place_block_low(const struct arch *a, uint64_t addr);
+uint64_t place_block_high(const struct arch *a, uint64_t end);
+
+#endif

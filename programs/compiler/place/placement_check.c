@@ -1,0 +1,184 @@
+/* placement_check.c - proves a placement: every object where it may be, and no two of them in each
+ * other's way. Shares no code with the search; needs the addresses, the objects and the machine.
+ */
+#include "programs/compiler/place/place.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct placed_object {
+    uint64_t begin, end; /* addresses */
+    uint32_t object;
+};
+
+struct checker {
+    const struct lowered *l;
+    const struct placement *p;
+    const struct arch *arch;
+    size_t *first;            /* by tile, and one more: in at */
+    struct placed_object *at; /* in the order of tiles, then of addresses */
+    uint8_t *near;            /* by object */
+};
+
+static int compare_placed(const void *x, const void *y)
+{
+    const struct placed_object *a = x, *b = y;
+
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return a->object < b->object ? -1 : a->object > b->object;
+}
+
+/* FAIL with tile, name, category and place of an object; why is text with the machine's figures. */
+static enum emu_status refuse(const struct checker *c, uint32_t object, const char *why)
+{
+    const struct object *o = &c->l->object.at[object];
+
+    return FAIL(BAD_PROGRAM, "tile %u: %s '%s', %u bytes at 0x%x: %s", o->tile,
+                category_name(o->category), strings_text(&c->l->strings, o->owner), o->bytes,
+                o->addr, why);
+}
+
+static enum emu_status refuse_pair(const struct checker *c, uint32_t a, uint32_t b,
+                                   const char *what)
+{
+    const struct object *x = &c->l->object.at[a], *y = &c->l->object.at[b];
+
+    return FAIL(BAD_PROGRAM,
+                "tile %u: %s '%s', %u bytes at 0x%x, and %s '%s', %u bytes at 0x%x, are in use at "
+                "the same time and %s",
+                x->tile, category_name(x->category), strings_text(&c->l->strings, x->owner),
+                x->bytes, x->addr, category_name(y->category),
+                strings_text(&c->l->strings, y->owner), y->bytes, y->addr, what);
+}
+
+/* ---- one object ---- */
+
+static int tile_fits(const struct checker *c, uint32_t t)
+{
+    return c->p->tile[t].need_bytes <= c->arch->mem_bytes &&
+           c->p->tile[t].code_need <= c->arch->region0_bytes;
+}
+
+static enum emu_status check_object(const struct checker *c, uint32_t t,
+                                    const struct placed_object *x)
+{
+    const struct object *o = &c->l->object.at[x->object];
+    const struct tile_place *place = &c->p->tile[t];
+    uint64_t base = c->arch->mem_base, region1 = base + c->arch->region0_bytes;
+    uint64_t top = base + c->arch->mem_bytes;
+
+    if (x->begin % o->align)
+        return refuse(c, x->object, "not aligned");
+    if (x->begin < base + place->code_bytes)
+        return refuse(c, x->object, "overlaps the code");
+    if (tile_fits(c, t) && x->end > top)
+        return refuse(c, x->object, "outside the memory of a tile that is said to fit");
+    if (x->end > base + place->need_bytes && x->end > top)
+        return refuse(c, x->object, "behind what the tile is said to need");
+    if (o->region == REGION0 && x->end > region1 && x->begin < top)
+        return refuse(c, x->object, "not in region 0");
+    if (o->region == REGION1 && x->begin < region1)
+        return refuse(c, x->object, "not in region 1");
+    if (c->near[x->object] && x->end > PLACE_REACH && tile_fits(c, t))
+        return refuse(c, x->object, "beyond the addresses that instructions can name");
+    return EMU_OK;
+}
+
+/* ---- two objects ---- */
+
+/* Number of the block of elements of an address: an element of region 0, or the interleaved ones of
+ * region 1; ascends with the address, also behind the memory. */
+static uint64_t block_of(const struct arch *a, uint64_t addr)
+{
+    uint64_t off = addr - a->mem_base, elements0 = a->region0_bytes / a->element_bytes;
+
+    if (off < a->region0_bytes)
+        return off / a->element_bytes;
+    return elements0 +
+           (off - a->region0_bytes) / ((uint64_t)a->region1_interleave * a->element_bytes);
+}
+
+static enum emu_status check_apart(const struct checker *c, struct object_pair pair)
+{
+    const struct object *x = &c->l->object.at[pair.a], *y = &c->l->object.at[pair.b];
+
+    if (!x->bytes || !y->bytes || !live_sets_meet(c->l, x->live, y->live))
+        return EMU_OK;
+    if (block_of(c->arch, x->addr) <= block_of(c->arch, (uint64_t)y->addr + y->bytes - 1) &&
+        block_of(c->arch, y->addr) <= block_of(c->arch, (uint64_t)x->addr + x->bytes - 1))
+        return refuse_pair(c, pair.a, pair.b, "share a memory element they must not share");
+    return EMU_OK;
+}
+
+static enum emu_status check_tile(const struct checker *c, uint32_t t)
+{
+    const struct placed_object *at = c->at + c->first[t];
+    size_t n = c->first[t + 1] - c->first[t];
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t live = c->l->object.at[at[i].object].live;
+
+        TRY(check_object(c, t, &at[i]));
+        for (size_t k = i + 1; k < n && at[k].begin < at[i].end; k++)
+            if (at[k].end > at[k].begin &&
+                live_sets_meet(c->l, live, c->l->object.at[at[k].object].live))
+                return refuse_pair(c, at[i].object, at[k].object, "share bytes");
+    }
+    return EMU_OK;
+}
+
+/* Whether all addresses of a tile could be written down (those of one that does not fit may not).
+ */
+static int has_addresses(const struct checker *c, uint32_t t)
+{
+    return c->p->tile[t].need_bytes < UINT32_MAX - c->arch->mem_base;
+}
+
+static enum emu_status check_all(struct checker *c)
+{
+    const struct lowered *l = c->l;
+
+    for (size_t i = 0; i < l->object.count; i++)
+        c->first[l->tile_index[l->object.at[i].tile]]++;
+    for (uint32_t t = 1; t <= l->used_tiles; t++)
+        c->first[t] += c->first[t - 1];
+    for (size_t i = l->object.count; i--;) {
+        const struct object *o = &l->object.at[i];
+        size_t at = --c->first[l->tile_index[o->tile]];
+
+        c->at[at] = (struct placed_object){ o->addr, (uint64_t)o->addr + o->bytes, (uint32_t)i };
+    }
+    for (uint32_t t = 0; t < l->used_tiles; t++) {
+        qsort(c->at + c->first[t], c->first[t + 1] - c->first[t], sizeof(*c->at), compare_placed);
+        if (has_addresses(c, t))
+            TRY(check_tile(c, t));
+        if (c->p->fits && !tile_fits(c, t))
+            return FAIL(BAD_PROGRAM, "tile %u does not fit, but everything is said to",
+                        l->used_tile[t]);
+    }
+    for (size_t i = 0; i < l->apart.count; i++)
+        if (has_addresses(c, l->tile_index[l->object.at[l->apart.at[i].a].tile]))
+            TRY(check_apart(c, l->apart.at[i]));
+    return EMU_OK;
+}
+
+enum emu_status placement_check(const struct lowered *l, const struct placement *p)
+{
+    struct checker c = { .l = l, .p = p, .arch = graph_arch(l->graph) };
+    enum emu_status s;
+
+    if (p->tiles != l->used_tiles)
+        return FAIL(BAD_PROGRAM, "placement of %u tiles for %u", p->tiles, l->used_tiles);
+    c.first = emu_alloc((size_t)l->used_tiles + 2, sizeof(*c.first));
+    c.at = emu_alloc(l->object.count + 1, sizeof(*c.at));
+    c.near = emu_alloc(l->object.count + 1, sizeof(*c.near));
+    if (c.near)
+        place_mark_near(l, c.near);
+    s = c.first && c.at && c.near ? check_all(&c)
+                                  : FAIL(NO_MEMORY, "proof of %zu objects", l->object.count);
+    emu_free(c.first);
+    emu_free(c.at);
+    emu_free(c.near);
+    return s;
+}

@@ -1,0 +1,447 @@
+/* account.c - adds up the memory of every tile (see account.h).
+ *
+ * Code is divided as the image says. Without an image, when something does not fit, it is codelets,
+ * exchange code as scheduled, and the rest, which counts as control code.
+ */
+#include "programs/compiler/report/memory_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int object_is_alive(const struct lowered *l, const struct object *o, uint32_t op)
+{
+    const struct live_set *s = &l->live_set.at[o->live];
+
+    for (uint32_t i = s->first; i < s->first + s->count; i++)
+        if (l->live_range.at[i].begin <= op && op < l->live_range.at[i].end)
+            return 1;
+    return o->live == LIVE_ALWAYS;
+}
+
+int tile_fits(const struct account *a, uint32_t tile)
+{
+    const struct arch *arch = graph_arch(a->c->graph);
+    const struct tile_place *p = &a->c->place.tile[tile];
+
+    return p->need_bytes <= arch->mem_bytes && p->code_need <= arch->region0_bytes;
+}
+
+/* ---- code ---- */
+
+static int category_find(const char *name)
+{
+    for (int i = 0; i < CATEGORY_COUNT; i++)
+        if (!strcmp(name, category_name((enum category)i)))
+            return i;
+    return -1;
+}
+
+struct owner_list {
+    VEC(struct owner_bytes) owner;
+};
+
+static enum emu_status code_of_image(const struct compiled *c, uint32_t tile,
+                                     struct owner_list *out)
+{
+    const struct image_tile *it = image_find_tile(c->image, 0, c->lowered->used_tile[tile]);
+    uint64_t end = (uint64_t)graph_arch(c->graph)->mem_base + c->place.tile[tile].code_bytes;
+    size_t n;
+    const struct image_range *r;
+
+    if (!it)
+        return FAIL(BAD_PROGRAM, "tile %u is not in the image", c->lowered->used_tile[tile]);
+    r = image_map_of(c->image, it->map, &n);
+    for (size_t i = 0; i < n && r[i].addr < end; i++) {
+        int category = category_find(image_text(c->image, r[i].category));
+
+        if (category < 0)
+            return FAIL(BAD_PROGRAM, "tile %u: a category '%s' in the image", it->tile,
+                        image_text(c->image, r[i].category));
+        TRY(VEC_PUSH(&out->owner, (struct owner_bytes){ image_text(c->image, r[i].owner),
+                                                        (enum category)category, r[i].bytes }));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status code_of_stages(const struct compiled *c, uint32_t tile,
+                                      struct owner_list *out)
+{
+    const struct lowered *l = c->lowered;
+    uint64_t left = c->place.tile[tile].code_bytes, codelets = c->codelets.bytes;
+
+    if (codelets > left)
+        codelets = left;
+    TRY(VEC_PUSH(&out->owner,
+                 (struct owner_bytes){ "all codelets", CATEGORY_VERTEX_CODE, codelets }));
+    left -= codelets;
+    for (uint32_t op = 0; op < l->op.count; op++) {
+        const struct tile_schedule *t =
+            c->schedule ? exchange_schedule_of(&c->schedule[op], l->used_tile[tile]) : NULL;
+        uint64_t bytes = t ? t->bytes : 0;
+
+        if (bytes > left) /* code that several operations share */
+            bytes = left;
+        left -= bytes;
+        if (bytes)
+            TRY(VEC_PUSH(&out->owner,
+                         (struct owner_bytes){ strings_text(&l->strings, l->op.at[op].name),
+                                               CATEGORY_EXCHANGE_CODE, bytes }));
+    }
+    return VEC_PUSH(&out->owner, (struct owner_bytes){ "program", CATEGORY_CONTROL_CODE, left });
+}
+
+/* Adds the code of a tile, which fills the memory up to its end without gaps. */
+static enum emu_status list_code(const struct compiled *c, uint32_t tile, struct owner_list *out)
+{
+    return c->image ? code_of_image(c, tile, out) : code_of_stages(c, tile, out);
+}
+
+/* ---- objects ---- */
+
+/* An object on its way into the account. The lowest rank gets the bytes. */
+struct claim {
+    uint64_t begin, end, rank;
+    uint32_t object;
+};
+
+static int compare_claims(const void *x, const void *y)
+{
+    const struct claim *a = x, *b = y;
+
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* Divides [from, to) of the memory, which all of n active claims reach over, and forgets those that
+ * end there. Returns how many are left. */
+static size_t divide(const struct lowered *l, struct claim *active, size_t n, uint64_t from,
+                     uint64_t to, struct tile_account *t)
+{
+    while (n && from < to) {
+        uint64_t end = to;
+        size_t first = 0, left = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            if (active[i].end < end)
+                end = active[i].end;
+            if (active[i].rank < active[first].rank)
+                first = i;
+        }
+        t->category[l->object.at[active[first].object].category] += end - from;
+        for (size_t i = 0; i < n; i++)
+            if (active[i].end > end)
+                active[left++] = active[i];
+        n = left;
+        from = end;
+    }
+    return n;
+}
+
+/* Bytes by category of objects with addresses. active: room for n claims. */
+static void count_claims(const struct lowered *l, struct claim *claim, size_t n,
+                         struct claim *active, struct tile_account *t)
+{
+    size_t open = 0;
+
+    qsort(claim, n, sizeof(*claim), compare_claims);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t next = i + 1 < n ? claim[i + 1].begin : UINT64_MAX;
+
+        if (claim[i].end > claim[i].begin)
+            active[open++] = claim[i];
+        open = divide(l, active, open, claim[i].begin, next, t);
+    }
+}
+
+/* Whether all addresses of a tile could be written down: a tile may be asked for more than 4 GB. */
+static int has_addresses(const struct compiled *c, uint32_t tile)
+{
+    return c->place.tile[tile].need_bytes < UINT32_MAX - graph_arch(c->graph)->mem_base;
+}
+
+static void count_objects(const struct account *a, uint32_t tile, struct claim *room,
+                          struct tile_account *t)
+{
+    const struct lowered *l = a->c->lowered;
+    size_t first = a->first[tile], n = a->first[tile + 1] - first;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t k = a->object[first + i];
+        const struct object *o = &l->object.at[k];
+        int alive = object_is_alive(l, o, a->c->place.tile[tile].peak_op);
+
+        if (alive)
+            t->peak[o->category] += o->bytes;
+        room[i] =
+            (struct claim){ o->addr, (uint64_t)o->addr + o->bytes, (uint64_t)!alive << 32 | k, k };
+    }
+    if (has_addresses(a->c, tile))
+        count_claims(l, room, n, room + n, t);
+    else
+        for (size_t i = 0; i < CATEGORY_COUNT; i++)
+            t->category[i] = t->peak[i];
+}
+
+/* ---- one tile ---- */
+
+/* The image says the same of every category, and of what no range names. */
+static enum emu_status compare_image(const struct compiled *c, uint32_t tile,
+                                     const struct tile_account *t)
+{
+    uint32_t number = c->lowered->used_tile[tile];
+    const struct image_tile *it = image_find_tile(c->image, 0, number);
+    uint32_t gaps = image_category_bytes(c->image, it, 0);
+
+    for (int i = 0; i < CATEGORY_COUNT; i++) {
+        uint32_t id = image_find_string(c->image, category_name((enum category)i));
+        uint32_t bytes = id == UINT32_MAX ? 0 : image_category_bytes(c->image, it, id);
+
+        if (bytes != t->category[i])
+            return FAIL(BAD_PROGRAM, "tile %u: %llu bytes of category '%s', %u in the image",
+                        number, (unsigned long long)t->category[i], category_name((enum category)i),
+                        bytes);
+    }
+    if (gaps != t->gap + t->free)
+        return FAIL(BAD_PROGRAM, "tile %u: %llu bytes without a use, %u in the image", number,
+                    (unsigned long long)(t->gap + t->free), gaps);
+    return EMU_OK;
+}
+
+static enum emu_status prove_tile(const struct compiled *c, uint32_t tile,
+                                  const struct tile_account *t)
+{
+    const struct tile_place *p = &c->place.tile[tile];
+    uint64_t peak = 0;
+
+    for (int i = 0; i < CATEGORY_COUNT; i++)
+        peak += t->peak[i];
+    if (has_addresses(c, tile) && (t->used != p->used_bytes || peak != p->peak_bytes))
+        return FAIL(BAD_PROGRAM,
+                    "tile %u: categories add up to %llu bytes, %llu at the worst moment; the "
+                    "placement says %u and %u",
+                    c->lowered->used_tile[tile], (unsigned long long)t->used,
+                    (unsigned long long)peak, p->used_bytes, p->peak_bytes);
+    if (t->used + t->gap + t->free != t->total)
+        return FAIL(BAD_PROGRAM, "tile %u: %llu bytes used, %llu lost, %llu free: not %llu in all",
+                    c->lowered->used_tile[tile], (unsigned long long)t->used,
+                    (unsigned long long)t->gap, (unsigned long long)t->free,
+                    (unsigned long long)t->total);
+    return c->image ? compare_image(c, tile, t) : EMU_OK;
+}
+
+static enum emu_status count_tile(const struct account *a, uint32_t tile, struct claim *room,
+                                  struct owner_list *code)
+{
+    const struct compiled *c = a->c;
+    const struct tile_place *p = &c->place.tile[tile];
+    struct tile_account *t = &a->tile[tile];
+
+    *t = (struct tile_account){ .total = graph_arch(c->graph)->mem_bytes };
+    if (p->need_bytes > t->total)
+        t->total = p->need_bytes;
+    count_objects(a, tile, room, t);
+    code->owner.count = 0;
+    TRY(list_code(c, tile, code));
+    for (size_t i = 0; i < code->owner.count; i++) {
+        t->category[code->owner.at[i].category] += code->owner.at[i].bytes;
+        t->peak[code->owner.at[i].category] += code->owner.at[i].bytes;
+    }
+    for (int i = 0; i < CATEGORY_COUNT; i++)
+        t->used += t->category[i];
+    t->free = p->need_bytes < t->total ? t->total - p->need_bytes : 0;
+    t->gap = has_addresses(c, tile) ? p->gap_bytes : t->total - t->used;
+    return prove_tile(c, tile, t);
+}
+
+/* ---- all tiles ---- */
+
+static void add_total(struct category_total *c, uint64_t bytes, uint32_t tile)
+{
+    if (bytes > c->most) {
+        c->most = bytes;
+        c->most_tile = tile;
+    }
+    c->bytes += bytes;
+}
+
+/* Keeps the fullest tiles, by need where one does not fit, else by use; of equal ones the first. */
+static uint64_t fullness(const struct account *a, uint32_t tile)
+{
+    return tile_fits(a, tile) ? a->tile[tile].used
+                              : (UINT64_C(1) << 40) + a->c->place.tile[tile].need_bytes;
+}
+
+static void note_fullest(struct account *a, uint32_t tile)
+{
+    uint32_t i = a->fullest_count;
+
+    while (i && fullness(a, a->fullest[i - 1]) < fullness(a, tile))
+        i--;
+    if (i == FULLEST_TILES)
+        return;
+    if (a->fullest_count < FULLEST_TILES)
+        a->fullest_count++;
+    memmove(a->fullest + i + 1, a->fullest + i, (a->fullest_count - i - 1) * sizeof(*a->fullest));
+    a->fullest[i] = tile;
+}
+
+static void add_up(struct account *a)
+{
+    for (uint32_t k = 0; k < a->tiles; k++) {
+        const struct tile_account *t = &a->tile[k];
+        uint32_t number = a->c->lowered->used_tile[k];
+
+        for (int i = 0; i < CATEGORY_COUNT; i++)
+            add_total(&a->category[i], t->category[i], number);
+        add_total(&a->used, t->used, number);
+        add_total(&a->gap, t->gap, number);
+        add_total(&a->free, t->free, number);
+        a->over += !tile_fits(a, k);
+        note_fullest(a, k);
+    }
+}
+
+static void list_objects(struct account *a)
+{
+    const struct lowered *l = a->c->lowered;
+
+    for (size_t i = 0; i < l->object.count; i++)
+        a->first[l->tile_index[l->object.at[i].tile]]++;
+    for (uint32_t t = 1; t <= a->tiles; t++)
+        a->first[t] += a->first[t - 1];
+    for (size_t i = l->object.count; i--;)
+        a->object[--a->first[l->tile_index[l->object.at[i].tile]]] = (uint32_t)i;
+}
+
+/* On one tile. */
+static size_t most_objects(const struct account *a)
+{
+    size_t most = 0;
+
+    for (uint32_t t = 0; t < a->tiles; t++)
+        if (most < a->first[t + 1] - a->first[t])
+            most = a->first[t + 1] - a->first[t];
+    return most;
+}
+
+enum emu_status account_init(const struct compiled *c, struct account *out)
+{
+    struct owner_list code = { 0 };
+    struct claim *room;
+    size_t objects = c->lowered->object.count;
+    enum emu_status s = EMU_OK;
+
+    *out = (struct account){ .c = c, .tiles = c->lowered->used_tiles };
+    out->tile = emu_alloc((size_t)out->tiles + 1, sizeof(*out->tile));
+    out->first = emu_alloc((size_t)out->tiles + 2, sizeof(*out->first));
+    out->object = emu_alloc(objects + 1, sizeof(*out->object));
+    if (!out->tile || !out->first || !out->object)
+        return FAIL(NO_MEMORY, "account of %zu objects", objects);
+    list_objects(out);
+    room = emu_alloc(2 * most_objects(out) + 1, sizeof(*room));
+    if (!room)
+        return FAIL(NO_MEMORY, "account of a tile");
+    for (uint32_t t = 0; t < out->tiles && s == EMU_OK; t++)
+        s = count_tile(out, t, room, &code);
+    if (s == EMU_OK)
+        add_up(out);
+    VEC_FREE(&code.owner);
+    emu_free(room);
+    return s;
+}
+
+void account_free(struct account *a)
+{
+    emu_free(a->tile);
+    emu_free(a->first);
+    emu_free(a->object);
+    *a = (struct account){ 0 };
+}
+
+/* ---- owners ---- */
+
+static int compare_names(const void *x, const void *y)
+{
+    const struct owner_bytes *a = x, *b = y;
+    int order = strcmp(a->owner, b->owner);
+
+    return order ? order : (int)a->category - (int)b->category;
+}
+
+static int compare_sizes(const void *x, const void *y)
+{
+    const struct owner_bytes *a = x, *b = y;
+
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return compare_names(x, y);
+}
+
+static size_t merge_owners(struct owner_bytes *o, size_t n)
+{
+    size_t kept = 0;
+
+    qsort(o, n, sizeof(*o), compare_names);
+    for (size_t i = 0; i < n; i++)
+        if (kept && !compare_names(&o[kept - 1], &o[i]))
+            o[kept - 1].bytes += o[i].bytes;
+        else
+            o[kept++] = o[i];
+    qsort(o, kept, sizeof(*o), compare_sizes);
+    return kept;
+}
+
+enum emu_status account_owners(const struct account *a, uint32_t tile, struct owner_bytes **out,
+                               size_t *owners)
+{
+    const struct lowered *l = a->c->lowered;
+    struct owner_list list = { 0 };
+    enum emu_status s = list_code(a->c, tile, &list);
+
+    for (size_t i = a->first[tile]; i < a->first[tile + 1] && s == EMU_OK; i++) {
+        const struct object *o = &l->object.at[a->object[i]];
+
+        if (object_is_alive(l, o, a->c->place.tile[tile].peak_op))
+            s = VEC_PUSH(&list.owner, (struct owner_bytes){ strings_text(&l->strings, o->owner),
+                                                            (enum category)o->category, o->bytes });
+    }
+    if (s != EMU_OK) {
+        VEC_FREE(&list.owner);
+        return s;
+    }
+    *owners = merge_owners(list.owner.at, list.owner.count);
+    *out = list.owner.at;
+    return EMU_OK;
+}
+
+void describe_operation(const struct lowered *l, uint32_t op, char *out, size_t bytes)
+{
+    static const char *const kinds[] = {
+        [OP_CALLS] = "compute", [OP_EXCHANGE] = "exchange", [OP_HOST] = "host stream",
+        [OP_REPEAT] = "repeat", [OP_LOOP] = "loop",         [OP_BREAK] = "loop",
+        [OP_IF] = "if",         [OP_ELSE] = "if",           [OP_END] = "end",
+        [OP_CALL] = "call",     [OP_AWAIT] = "host stream"
+    };
+
+    if (op >= l->op.count)
+        snprintf(out, bytes, "start");
+    else
+        snprintf(out, bytes, "operation %u '%s' (%s)", op,
+                 strings_text(&l->strings, l->op.at[op].name), kinds[l->op.at[op].kind]);
+}
+
+uint64_t account_histogram(const struct account *a, uint32_t bin[ACCOUNT_BINS])
+{
+    uint64_t memory = graph_arch(a->c->graph)->mem_bytes;
+    uint64_t width = (memory + ACCOUNT_BINS - 1) / ACCOUNT_BINS;
+
+    memset(bin, 0, ACCOUNT_BINS * sizeof(*bin));
+    for (uint32_t t = 0; t < a->tiles; t++) {
+        uint64_t k = a->tile[t].used / width;
+
+        if (tile_fits(a, t))
+            bin[k < ACCOUNT_BINS ? k : ACCOUNT_BINS - 1]++;
+    }
+    return width;
+}

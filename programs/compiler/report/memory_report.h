@@ -1,0 +1,66 @@
+/* account.h - what the bytes of every tile are for: by category, by owner, at the worst moment.
+ *
+ * The memory of a tile is code and objects (every byte under one category; where objects share it,
+ * that of the one alive at the worst moment, else of the first), gaps lost between them, and free
+ * bytes. account_init() proves that these add up to the memory exactly, and agree with the image.
+ */
+#ifndef PROGRAMS_ACCOUNT_H
+#define PROGRAMS_ACCOUNT_H
+
+#include "programs/compiler/compiled.h"
+
+struct tile_account {
+    uint64_t category[CATEGORY_COUNT]; /* bytes of the memory */
+    uint64_t peak[CATEGORY_COUNT];     /* bytes in use at the worst moment */
+    uint64_t used, gap, free;          /* used: the sum of category */
+    uint64_t total; /* used + gap + free: the memory, or what the tile would need if that is more */
+};
+
+struct category_total {
+    uint64_t bytes;     /* on all tiles */
+    uint64_t most;      /* on one tile */
+    uint32_t most_tile; /* logical number */
+};
+
+enum { FULLEST_TILES = 5 };
+
+struct account {
+    const struct compiled *c;  /* borrowed */
+    struct tile_account *tile; /* by index in used_tile; owned */
+    uint32_t tiles;
+    size_t *first;    /* by index in used_tile, and one more: in object; owned */
+    uint32_t *object; /* owned */
+    struct category_total category[CATEGORY_COUNT], used, gap, free;
+    uint32_t fullest[FULLEST_TILES]; /* indices in used_tile; the fullest first */
+    uint32_t fullest_count;
+    uint32_t over; /* tiles that do not fit */
+};
+
+/* Errors: EMU_BAD_PROGRAM where the sums do not agree (a fault of the compiler; emu_error() names
+ * the tile), EMU_NO_MEMORY. c is borrowed. Free with account_free, also on failure. */
+enum emu_status account_init(const struct compiled *c, struct account *out) EMU_MUST_CHECK;
+void account_free(struct account *a);
+
+/* Bytes of one owner and category of a tile. */
+struct owner_bytes {
+    const char *owner; /* borrowed from the program or the image; not NULL */
+    enum category category;
+    uint64_t bytes;
+};
+/* What is in use on a tile (index in used_tile) at its worst moment, code included; the largest
+ * first. *out: emu_free it. EMU_NO_MEMORY only. */
+enum emu_status account_owners(const struct account *a, uint32_t tile, struct owner_bytes **out,
+                               size_t *owners) EMU_MUST_CHECK;
+
+enum { ACCOUNT_BINS = 16 };
+/* Tiles that fit, by bytes used: bin i has those from i width on, below (i + 1) width. Returns the
+ * width. */
+uint64_t account_histogram(const struct account *a, uint32_t bin[ACCOUNT_BINS]);
+
+/* Whether an object is in use at an operation. */
+int object_is_alive(const struct lowered *l, const struct object *o, uint32_t op);
+int tile_fits(const struct account *a, uint32_t tile);
+/* "operation 12 'conv/multiply' (exchange)" */
+void describe_operation(const struct lowered *l, uint32_t op, char *out, size_t bytes);
+
+#endif

@@ -1,0 +1,234 @@
+/* trace.c - the operations of a compiled program in the order in which they run, what is in memory
+ * meanwhile, and what always is: for reports of cycles and memory by layer.
+ */
+#include <string.h>
+
+#include "programs/compiler/report/memory_report.h"
+
+enum { TRACE_OPS_MAX = 1 << 20 };
+
+/* ---- bytes in use ---- */
+
+/* By operation of lowered: the fullest tile and its bytes. */
+struct fullness {
+    uint64_t *bytes; /* owned */
+    uint32_t *tile;  /* owned; index in used_tile */
+};
+
+static void fullness_free(struct fullness *f)
+{
+    emu_free(f->bytes);
+    emu_free(f->tile);
+}
+
+/* change[op]: bytes that come into use at an operation of one tile, less those that go out of it;
+ * one more than there are operations. */
+static void add_object(const struct lowered *l, const struct object *o, int64_t *change)
+{
+    const struct live_set *s = &l->live_set.at[o->live];
+
+    if (o->live == LIVE_ALWAYS) {
+        change[0] += o->bytes;
+        return;
+    }
+    for (uint32_t i = s->first; i < s->first + s->count; i++) {
+        change[l->live_range.at[i].begin] += o->bytes;
+        change[l->live_range.at[i].end] -= o->bytes;
+    }
+}
+
+static void note_tile(const struct account *a, uint32_t tile, int64_t *change, struct fullness *f)
+{
+    const struct lowered *l = a->c->lowered;
+    int64_t use = a->c->place.tile[tile].code_bytes;
+
+    memset(change, 0, (l->op.count + 1) * sizeof(*change));
+    for (size_t i = a->first[tile]; i < a->first[tile + 1]; i++)
+        add_object(l, &l->object.at[a->object[i]], change);
+    for (size_t op = 0; op < l->op.count; op++) {
+        use += change[op];
+        if ((uint64_t)use > f->bytes[op]) {
+            f->bytes[op] = (uint64_t)use;
+            f->tile[op] = tile;
+        }
+    }
+}
+
+static enum emu_status fullness_init(const struct compiled *c, struct fullness *f)
+{
+    size_t ops = c->lowered->op.count;
+    int64_t *change = emu_alloc(ops + 1, sizeof(*change));
+    struct account a = { 0 };
+    enum emu_status s = EMU_OK;
+
+    f->bytes = emu_alloc(ops + 1, sizeof(*f->bytes));
+    f->tile = emu_alloc(ops + 1, sizeof(*f->tile));
+    if (!change || !f->bytes || !f->tile)
+        s = FAIL(NO_MEMORY, "%zu operations", ops);
+    if (s == EMU_OK)
+        s = account_init(c, &a);
+    for (uint32_t t = 0; t < a.tiles && s == EMU_OK; t++)
+        note_tile(&a, t, change, f);
+    account_free(&a);
+    emu_free(change);
+    return s;
+}
+
+/* ---- order ---- */
+
+struct tracer {
+    const struct compiled *c;
+    struct fullness full;
+    VEC(struct trace_op) op;
+    uint32_t superstep;
+};
+
+static uint32_t end_of(const struct lowered *l, uint32_t op)
+{
+    unsigned depth = 0;
+
+    for (uint32_t i = op;; i++) {
+        enum op_kind k = l->op.at[i].kind;
+
+        depth += k == OP_REPEAT || k == OP_LOOP || k == OP_IF;
+        if (k == OP_END && !--depth)
+            return i;
+    }
+}
+
+static enum emu_status trace_one(struct tracer *t, uint32_t op)
+{
+    const struct lowered *l = t->c->lowered;
+    const struct op *o = &l->op.at[op];
+    struct trace_op out = { .name = strings_text(&l->strings, o->name),
+                            .op = op,
+                            .max_tile = l->used_tile[t->full.tile[op]],
+                            .max_tile_bytes = t->full.bytes[op] };
+
+    out.kind = o->kind == OP_EXCHANGE ? TRACE_EXCHANGE
+               : o->kind == OP_HOST   ? TRACE_HOST
+                                      : TRACE_COMPUTE;
+    t->superstep += out.kind != TRACE_COMPUTE;
+    out.superstep = t->superstep;
+    if (t->op.count >= TRACE_OPS_MAX)
+        return FAIL(USAGE, "the program takes more than %d steps", TRACE_OPS_MAX);
+    return VEC_PUSH(&t->op, out);
+}
+
+static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t end);
+
+static enum emu_status trace_repeat(struct tracer *t, uint32_t op, uint32_t end)
+{
+    for (uint32_t i = 0; i < t->c->lowered->op.at[op].n; i++)
+        TRY(trace_range(t, op + 1, end));
+    return EMU_OK;
+}
+
+static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t end)
+{
+    const struct lowered *l = t->c->lowered;
+
+    for (uint32_t i = first; i < end; i++) {
+        const struct op *o = &l->op.at[i];
+
+        if (!(o->groups & 1)) {
+            i = o->kind == OP_REPEAT || o->kind == OP_LOOP || o->kind == OP_IF ? end_of(l, i) : i;
+            continue;
+        }
+        switch (o->kind) {
+        case OP_CALLS:
+        case OP_EXCHANGE:
+        case OP_HOST:
+            TRY(trace_one(t, i));
+            break;
+        case OP_AWAIT:
+            break;
+        case OP_REPEAT:
+            TRY(trace_repeat(t, i, end_of(l, i)));
+            i = end_of(l, i);
+            break;
+        case OP_CALL: {
+            const struct lowered_function *f = &l->function.at[o->n];
+
+            TRY(trace_range(t, f->first, f->first + f->count));
+            break;
+        }
+        default:
+            return FAIL(USAGE, "%s: the order of the program depends on data",
+                        strings_text(&l->strings, o->name));
+        }
+    }
+    return EMU_OK;
+}
+
+enum emu_status compiled_trace(const struct compiled *c, struct trace_op **out, size_t *ops)
+{
+    const struct lowered_function *f = &c->lowered->function.at[0];
+    struct tracer t = { .c = c };
+    enum emu_status s = fullness_init(c, &t.full);
+
+    *out = NULL;
+    *ops = 0;
+    if (s == EMU_OK)
+        s = trace_range(&t, f->first, f->first + f->count);
+    fullness_free(&t.full);
+    if (s != EMU_OK) {
+        VEC_FREE(&t.op);
+        return s;
+    }
+    *out = t.op.at;
+    *ops = t.op.count;
+    return EMU_OK;
+}
+
+/* ---- what is always there ---- */
+
+static void visit_code(const struct compiled *c, uint32_t tile, held_visit *visit, void *ctx)
+{
+    const struct image_tile *it = image_find_tile(c->image, 0, tile);
+    uint64_t end = (uint64_t)graph_arch(c->graph)->mem_base +
+                   c->place.tile[c->lowered->tile_index[tile]].code_bytes;
+    size_t n = 0;
+    const struct image_range *r = it ? image_map_of(c->image, it->map, &n) : NULL;
+
+    for (size_t i = 0; i < n && r[i].addr < end; i++)
+        visit(ctx, tile, image_text(c->image, r[i].owner), image_text(c->image, r[i].category),
+              r[i].bytes);
+}
+
+enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void *ctx)
+{
+    const struct lowered *l = c->lowered;
+    struct account a;
+    enum emu_status s = account_init(c, &a);
+
+    for (uint32_t t = 0; t < l->used_tiles && s == EMU_OK; t++) {
+        if (c->image)
+            visit_code(c, l->used_tile[t], visit, ctx);
+        for (size_t i = a.first[t]; i < a.first[t + 1]; i++) {
+            const struct object *o = &l->object.at[a.object[i]];
+
+            if (o->live == LIVE_ALWAYS)
+                visit(ctx, l->used_tile[t], strings_text(&l->strings, o->owner),
+                      category_name((enum category)o->category), o->bytes);
+        }
+    }
+    account_free(&a);
+    return s;
+}
+
+enum emu_status compiled_tiles(const struct compiled *c, tile_bytes_visit *visit, void *ctx)
+{
+    struct account a;
+    enum emu_status s = account_init(c, &a);
+
+    for (uint32_t t = 0; t < a.tiles && s == EMU_OK; t++)
+        visit(ctx, c->lowered->used_tile[t], a.tile[t].category);
+    account_free(&a);
+    return s;
+}
+
+const char *compiled_category(unsigned i)
+{
+    return i < CATEGORY_COUNT ? category_name((enum category)i) : NULL;
+}

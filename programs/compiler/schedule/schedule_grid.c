@@ -1,0 +1,103 @@
+/* schedule_grid.c - a common clock for jobs that go the same way round the fabric.
+ *
+ * Among such jobs the delay from s to d is a part of s plus a part of d. When every job begins at a
+ * multiple of the common size on a clock that has the part of s taken off, all of them fit each
+ * other without gaps. Jobs of different ways have different clocks; only where a tile changes from
+ * one way to another some events are lost.
+ */
+#include "programs/compiler/schedule/schedule_private.h"
+
+enum {
+    WAYS = 4,
+    UNIT_LEAST = 4, /* words: below, gaps are short anyway */
+    UNIT_MOST = 32, /* above, waiting for the grid costs more than it saves */
+    TOWARDS_LAST = 1,
+    NO_DELAY = INT32_MIN / 2
+};
+
+struct ways {
+    uint32_t far[WAYS];  /* physical places that everybody sends to in the same way */
+    int32_t delay[WAYS]; /* the largest to there */
+};
+
+static uint32_t greatest_divisor(uint32_t a, uint32_t b)
+{
+    while (b) {
+        uint32_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Which half of the columns a tile lies in (docs/exchange.md 2). */
+static uint32_t half_of(const struct arch *a, uint32_t physical)
+{
+    uint32_t row = arch_physical_count(a) / a->exchange_rows;
+
+    return physical % row >= row / 2;
+}
+
+/* By the direction and the half of the receiver. */
+static uint32_t way_of(const struct arch *a, uint32_t from, uint32_t to)
+{
+    uint32_t last = arch_exchange_direction(a, from, to) == TOWARDS_LAST;
+
+    return 2 * last + half_of(a, to);
+}
+
+/* The columns of a half are folded: the first of half 0 lies beside the last of half 1. */
+static void ways_init(struct ways *w, const struct arch *a)
+{
+    uint32_t row = arch_physical_count(a) / a->exchange_rows, column = row / a->exchange_columns;
+
+    w->far[0] = 0;
+    w->far[1] = row - column;
+    w->far[2] = row / 2 - column;
+    w->far[3] = row / 2;
+    for (unsigned k = 0; k < WAYS; k++)
+        w->delay[k] = NO_DELAY;
+}
+
+static uint32_t job_way(const struct schedule *s, const struct job_list *l, const struct job *job)
+{
+    return way_of(s->p->arch, s->point[job->point].physical,
+                  s->point[l->dest[job->first].point].physical);
+}
+
+static int32_t way_delay(const struct schedule *s, const struct job *job, const struct ways *w,
+                         uint32_t way)
+{
+    return arch_exchange_delay(s->p->arch, s->point[job->point].physical, w->far[way]);
+}
+
+uint32_t schedule_grid(const struct schedule *s, const struct job_list *l, uint32_t *phase)
+{
+    uint32_t unit = 0;
+    struct ways w;
+
+    if (s->p->arch->exchange_kind != ARCH_EXCHANGE_COLUMNS)
+        return 1;
+    for (uint32_t j = 0; j < l->jobs && unit != 1; j++)
+        unit = greatest_divisor(l->job[j].words, unit);
+    while (unit > UNIT_MOST && unit % 2 == 0)
+        unit /= 2;
+    if (unit < UNIT_LEAST)
+        return 1;
+    ways_init(&w, s->p->arch);
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        uint32_t way = job_way(s, l, &l->job[j]);
+        int32_t delay = way_delay(s, &l->job[j], &w, way);
+
+        w.delay[way] = delay > w.delay[way] ? delay : w.delay[way];
+    }
+    for (unsigned k = 0; k < WAYS; k++) /* an even number of events between the clocks of a tile */
+        w.delay[k] += (w.delay[k] + arch_exchange_delay(s->p->arch, 0, w.far[k])) & 1;
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        uint32_t way = job_way(s, l, &l->job[j]);
+
+        phase[j] = (uint32_t)(w.delay[way] - way_delay(s, &l->job[j], &w, way)) % unit;
+    }
+    return unit;
+}

@@ -1,0 +1,483 @@
+/* schedule_jobs.c - an exchange problem read and checked: the tiles that take part, the jobs, and
+ * what bounds the number of events from below.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "programs/compiler/schedule/schedule_private.h"
+
+enum { NOBODY = UINT32_MAX };
+
+/* A place where words arrive, to find two for one address. */
+struct arrival {
+    uint32_t tile, message, dest; /* dest: in exchange_problem.dest */
+    struct plan_addr to;
+    uint32_t words;
+};
+
+static enum emu_status no_memory(void)
+{
+    return FAIL(NO_MEMORY, "the schedule of an exchange");
+}
+
+/* ---- checks ---- */
+
+static int addr_compare(const struct plan_addr *a, const struct plan_addr *b)
+{
+    if (a->base != b->base)
+        return a->base < b->base ? -1 : 1;
+    return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
+}
+
+static int arrival_order(const void *x, const void *y)
+{
+    const struct arrival *a = x, *b = y;
+    int c = addr_compare(&a->to, &b->to);
+
+    return c ? c : a->message < b->message ? -1 : a->message > b->message;
+}
+
+static enum emu_status check_message(const struct exchange_problem *p, size_t i)
+{
+    const struct message *m = &p->message[i];
+    uint32_t most = p->arch->mem_bytes / 4;
+
+    if (m->tile >= p->arch->tiles)
+        return FAIL(BAD_EXCHANGE, "message %zu is sent by tile %u: there are %u tiles", i, m->tile,
+                    p->arch->tiles);
+    if (!m->words || !m->dests)
+        return FAIL(BAD_EXCHANGE, "message %zu of tile %u has no %s", i, m->tile,
+                    m->words ? "receiver" : "words");
+    if (m->words > most)
+        return FAIL(BAD_EXCHANGE, "message %zu of tile %u has %u words, a tile has %u", i, m->tile,
+                    m->words, most);
+    if (m->from.bytes % 4)
+        return FAIL(BAD_EXCHANGE, "message %zu of tile %u begins inside a word", i, m->tile);
+    EMU_ASSERT(m->first <= p->dest_count && m->dests <= p->dest_count - m->first);
+    for (uint32_t k = 0; k < m->dests; k++) {
+        const struct message_dest *d = &p->dest[m->first + k];
+
+        if (d->tile >= p->arch->tiles)
+            return FAIL(BAD_EXCHANGE, "message %zu goes to tile %u: there are %u tiles", i, d->tile,
+                        p->arch->tiles);
+        if (d->tile == m->tile)
+            return FAIL(BAD_EXCHANGE, "message %zu of tile %u goes to its sender", i, m->tile);
+        if (d->to.bytes % 4)
+            return FAIL(BAD_EXCHANGE, "message %zu begins inside a word of tile %u", i, d->tile);
+    }
+    return EMU_OK;
+}
+
+/* Sorts the arrivals of one tile by address and compares neighbours. */
+static enum emu_status check_arrivals(struct arrival *a, uint32_t n, uint32_t *rank)
+{
+    qsort(a, n, sizeof(*a), arrival_order);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct arrival *b = &a[i - (i > 0)];
+
+        rank[a[i].dest] = i;
+        if (!i || a[i].to.base != b->to.base ||
+            b->to.bytes + 4 * (int64_t)b->words <= a[i].to.bytes)
+            continue;
+        return FAIL(BAD_EXCHANGE,
+                    "messages %u and %u store at one address of tile %u: base %u, byte %u",
+                    b->message, a[i].message, a[i].tile, a[i].to.base, a[i].to.bytes);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status check_all_arrivals(struct schedule *s, const uint32_t *point_of)
+{
+    const struct exchange_problem *p = s->p;
+    struct arrival *a = emu_alloc(p->dest_count, sizeof(*a));
+    uint32_t *next = emu_alloc(s->points + 1, sizeof(*next)), sum = 0;
+    enum emu_status st;
+
+    s->rank = emu_alloc(p->dest_count, sizeof(*s->rank));
+    st = a && next && s->rank ? EMU_OK : no_memory();
+    for (uint32_t k = 0; st == EMU_OK && k < s->points; k++) {
+        next[k] = sum;
+        sum += s->point[k].messages_in;
+    }
+    for (size_t i = 0; st == EMU_OK && i < p->messages; i++) {
+        const struct message *m = &p->message[i];
+
+        for (uint32_t k = 0; k < m->dests; k++) {
+            const struct message_dest *d = &p->dest[m->first + k];
+
+            a[next[point_of[d->tile]]++] = (struct arrival){ .tile = d->tile,
+                                                             .message = (uint32_t)i,
+                                                             .dest = m->first + k,
+                                                             .to = d->to,
+                                                             .words = m->words };
+        }
+    }
+    for (uint32_t k = 0; st == EMU_OK && k < s->points; k++)
+        st =
+            check_arrivals(a + next[k] - s->point[k].messages_in, s->point[k].messages_in, s->rank);
+    emu_free(a);
+    emu_free(next);
+    return st;
+}
+
+/* ---- who takes part ---- */
+
+static enum emu_status list_points(struct schedule *s, uint32_t *point_of)
+{
+    const struct exchange_problem *p = s->p;
+    const struct arch *a = p->arch;
+
+    for (uint32_t t = 0; t < a->tiles; t++)
+        point_of[t] = NOBODY;
+    for (size_t i = 0; i < p->messages; i++) {
+        const struct message *m = &p->message[i];
+
+        TRY(check_message(p, i));
+        point_of[m->tile] = 0;
+        for (uint32_t k = 0; k < m->dests; k++)
+            point_of[p->dest[m->first + k].tile] = 0;
+    }
+    for (uint32_t t = 0; t < a->tiles; t++)
+        s->points += point_of[t] != NOBODY;
+    s->point = emu_alloc(s->points, sizeof(*s->point));
+    if (!s->point)
+        return no_memory();
+    for (uint32_t t = 0, k = 0; t < a->tiles; t++) {
+        if (point_of[t] == NOBODY)
+            continue;
+        s->point[k].tile = t;
+        s->point[k].physical = arch_tile_physical(a, t);
+        s->point[k].lag = arch_pic_lag(a, s->point[k].physical);
+        point_of[t] = k++;
+    }
+    return EMU_OK;
+}
+
+static enum emu_status count_words(struct schedule *s, const uint32_t *point_of)
+{
+    const struct exchange_problem *p = s->p;
+    uint32_t most = p->arch->mem_bytes / 4;
+
+    for (size_t i = 0; i < p->messages; i++) {
+        const struct message *m = &p->message[i];
+        struct endpoint *from = &s->point[point_of[m->tile]];
+
+        from->words_out += m->words;
+        from->messages_out++;
+        if (from->words_out >> 29)
+            return FAIL(BAD_EXCHANGE, "tile %u sends more words than an exchange may last",
+                        m->tile);
+        for (uint32_t k = 0; k < m->dests; k++) {
+            struct endpoint *to = &s->point[point_of[p->dest[m->first + k].tile]];
+
+            to->words_in += m->words;
+            to->messages_in++;
+            if (to->last_in == i + 1)
+                return FAIL(BAD_EXCHANGE, "message %zu of tile %u goes to tile %u twice", i,
+                            m->tile, to->tile);
+            to->last_in = (uint32_t)i + 1;
+            if (to->words_in > most)
+                return FAIL(BAD_EXCHANGE,
+                            "tile %u receives more than the %u words of its memory: some address "
+                            "twice",
+                            to->tile, most);
+        }
+    }
+    return EMU_OK;
+}
+
+/* ---- jobs ---- */
+
+static int addr_follows(struct plan_addr a, uint32_t words, struct plan_addr b)
+{
+    return a.base == b.base && a.bytes + 4 * (int64_t)words == b.bytes;
+}
+
+/* Whether a message goes on where a job of `words` words that began with another one ends. */
+static int message_follows(const struct exchange_problem *p, const struct message *first,
+                           uint32_t words, const struct message *m)
+{
+    if (m->tile != first->tile || m->dests != first->dests ||
+        !addr_follows(first->from, words, m->from))
+        return 0;
+    for (uint32_t k = 0; k < m->dests; k++) {
+        const struct message_dest *a = &p->dest[first->first + k], *b = &p->dest[m->first + k];
+
+        if (a->tile != b->tile || !addr_follows(a->to, words, b->to))
+            return 0;
+    }
+    return 1;
+}
+
+static void add_job(struct schedule *s, const uint32_t *point_of, size_t i)
+{
+    const struct exchange_problem *p = s->p;
+    const struct message *m = &p->message[i];
+    struct job_list *l = &s->list;
+    uint32_t from = point_of[m->tile];
+
+    s->point[from].jobs++;
+    l->job[l->jobs++] = (struct job){ .point = from,
+                                      .words = m->words,
+                                      .first = l->dests,
+                                      .dests = m->dests,
+                                      .message = (uint32_t)i };
+    for (uint32_t k = 0; k < m->dests; k++) {
+        const struct message_dest *d = &p->dest[m->first + k];
+        uint32_t to = point_of[d->tile];
+
+        l->dest[l->dests++] =
+            (struct job_dest){ .point = to,
+                               .delay = arch_exchange_delay(p->arch, s->point[from].physical,
+                                                            s->point[to].physical),
+                               .rank = s->rank[m->first + k],
+                               .to = d->to };
+    }
+}
+
+static enum emu_status list_jobs(struct schedule *s, const uint32_t *point_of)
+{
+    const struct exchange_problem *p = s->p;
+
+    s->list.job = emu_alloc(p->messages, sizeof(*s->list.job));
+    s->list.dest = emu_alloc(p->dest_count, sizeof(*s->list.dest));
+    if (!s->list.job || !s->list.dest)
+        return no_memory();
+    for (size_t i = 0; i < p->messages; i++) {
+        struct job *last = s->list.jobs ? &s->list.job[s->list.jobs - 1] : NULL;
+
+        if (last && message_follows(p, &p->message[last->message], last->words, &p->message[i]))
+            last->words += p->message[i].words;
+        else
+            add_job(s, point_of, i);
+    }
+    return EMU_OK;
+}
+
+void job_list_free(struct job_list *l)
+{
+    emu_free(l->job);
+    emu_free(l->dest);
+    *l = (struct job_list){ .job = NULL };
+}
+
+/* ---- parts of the receivers ---- */
+
+static uint32_t parts_of(const struct job *job, uint32_t receivers)
+{
+    return (job->dests + receivers - 1) / receivers;
+}
+
+/* Decides for every job in how many parts it goes, and counts them all. room: [points] words that a
+ * tile may still send. */
+static uint32_t choose_parts(const struct schedule *s, uint32_t receivers, uint32_t *room,
+                             uint32_t *parts)
+{
+    const struct job_list *l = &s->list;
+    uint32_t sum = 0;
+
+    for (uint32_t k = 0; k < s->points; k++)
+        room[k] = s->bound - s->point[k].words_out;
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        const struct job *job = &l->job[j];
+        uint64_t more = (uint64_t)(parts_of(job, receivers) - 1) * job->words;
+
+        parts[j] = more <= room[job->point] ? parts_of(job, receivers) : 1;
+        room[job->point] -= parts[j] > 1 ? (uint32_t)more : 0;
+        sum += parts[j];
+    }
+    return sum;
+}
+
+static void fill_parts(const struct job_list *l, const uint32_t *parts, uint32_t receivers,
+                       struct job_list *out)
+{
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        struct job part = l->job[j];
+        uint32_t left = part.dests;
+
+        for (uint32_t k = 0; k < parts[j]; k++) {
+            part.dests = parts[j] == 1 || left < receivers ? left : receivers;
+            out->job[out->jobs++] = part;
+            part.first += part.dests;
+            left -= part.dests;
+        }
+    }
+    for (; out->dests < l->dests; out->dests++)
+        out->dest[out->dests] = l->dest[out->dests];
+}
+
+static enum emu_status split_with(const struct schedule *s, uint32_t receivers, uint32_t *room,
+                                  uint32_t *parts, struct job_list *out)
+{
+    uint32_t jobs;
+
+    if (!room || !parts)
+        return no_memory();
+    jobs = choose_parts(s, receivers, room, parts);
+    if (jobs == s->list.jobs)
+        return EMU_OK;
+    out->job = emu_alloc(jobs, sizeof(*out->job));
+    out->dest = emu_alloc(s->list.dests, sizeof(*out->dest));
+    if (!out->job || !out->dest) {
+        job_list_free(out);
+        return no_memory();
+    }
+    fill_parts(&s->list, parts, receivers, out);
+    return EMU_OK;
+}
+
+enum emu_status schedule_split(const struct schedule *s, uint32_t receivers, struct job_list *out)
+{
+    uint32_t *room = emu_alloc(s->points, sizeof(*room));
+    uint32_t *parts = emu_alloc(s->list.jobs, sizeof(*parts));
+    enum emu_status st;
+
+    *out = (struct job_list){ .job = NULL };
+    st = split_with(s, receivers, room, parts, out);
+    emu_free(room);
+    emu_free(parts);
+    return st;
+}
+
+/* ---- bounds ---- */
+
+/* The words of all messages within one set of tiles in which every member but the sender listens:
+ * with three tiles or more no two of them can be on their way at once. */
+struct closed_set {
+    uint64_t hash; /* of the sender and the receivers, in any order */
+    uint64_t words;
+};
+
+static int set_order(const void *x, const void *y)
+{
+    const struct closed_set *a = x, *b = y;
+
+    return a->hash < b->hash ? -1 : a->hash > b->hash;
+}
+
+static uint64_t tile_hash(uint64_t tile)
+{
+    uint64_t x = (tile + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static uint32_t largest(uint32_t a, int64_t b)
+{
+    return b > (int64_t)a ? (uint32_t)b : a;
+}
+
+static enum emu_status bound_sets(struct schedule *s)
+{
+    const struct job_list *l = &s->list;
+    struct closed_set *set = emu_alloc(l->jobs, sizeof(*set));
+    uint32_t sets = 0;
+
+    if (!set)
+        return no_memory();
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        const struct job *job = &l->job[j];
+        uint64_t hash = tile_hash(job->point);
+
+        if (job->dests < 2)
+            continue;
+        for (uint32_t k = 0; k < job->dests; k++)
+            hash += tile_hash(l->dest[job->first + k].point);
+        set[sets++] = (struct closed_set){ .hash = hash, .words = job->words };
+    }
+    qsort(set, sets, sizeof(*set), set_order);
+    for (uint32_t i = 1; i < sets; i++) {
+        if (set[i].hash == set[i - 1].hash)
+            set[i].words += set[i - 1].words;
+    }
+    for (uint32_t i = 0; i < sets; i++)
+        s->bound = largest(s->bound, (int64_t)set[i].words);
+    emu_free(set);
+    return EMU_OK;
+}
+
+/* No word reaches a mux before the least delay of its tile; none is in memory sooner after its send
+ * than the least delay and lag; and the words of B follow each other somewhere. */
+static enum emu_status bound_events(struct schedule *s)
+{
+    const struct job_list *l = &s->list;
+    int32_t *in = emu_alloc(s->points, sizeof(*in)), *out = emu_alloc(s->points, sizeof(*out));
+    int32_t soonest = INT32_MAX;
+
+    if (!in || !out) {
+        emu_free(in);
+        emu_free(out);
+        return no_memory();
+    }
+    for (uint32_t k = 0; k < s->points; k++)
+        in[k] = out[k] = INT32_MAX;
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        const struct job *job = &l->job[j];
+        int32_t most = INT32_MIN;
+
+        for (uint32_t k = job->first; k < job->first + job->dests; k++) {
+            const struct job_dest *d = &l->dest[k];
+            int32_t behind = d->delay + (int32_t)s->point[d->point].lag;
+
+            in[d->point] = d->delay < in[d->point] ? d->delay : in[d->point];
+            most = behind > most ? behind : most;
+            soonest = behind < soonest ? behind : soonest;
+        }
+        out[job->point] = most < out[job->point] ? most : out[job->point];
+    }
+    for (uint32_t k = 0; k < s->points; k++) {
+        const struct endpoint *e = &s->point[k];
+
+        if (e->words_in)
+            s->least =
+                largest(s->least, (in[k] > 0 ? in[k] : 0) + (int64_t)e->words_in + e->lag - 1);
+        if (e->words_out)
+            s->least = largest(s->least, (int64_t)out[k] + e->words_out - 1);
+    }
+    s->least = largest(s->least, (int64_t)s->bound + soonest - 1);
+    emu_free(in);
+    emu_free(out);
+    return EMU_OK;
+}
+
+/* ---- all of it ---- */
+
+static enum emu_status read_with(struct schedule *s, uint32_t *point_of)
+{
+    TRY(list_points(s, point_of));
+    TRY(count_words(s, point_of));
+    TRY(check_all_arrivals(s, point_of));
+    TRY(list_jobs(s, point_of));
+    for (uint32_t k = 0; k < s->points; k++) {
+        s->bound = largest(s->bound, s->point[k].words_in);
+        s->bound = largest(s->bound, s->point[k].words_out);
+    }
+    TRY(bound_sets(s));
+    return bound_events(s);
+}
+
+enum emu_status schedule_read(struct schedule *s, const struct exchange_problem *p)
+{
+    uint32_t *point_of = emu_alloc(p->arch->tiles, sizeof(*point_of));
+    enum emu_status st;
+
+    *s = (struct schedule){ .p = p };
+    if (p->messages >= UINT32_MAX || p->dest_count >= UINT32_MAX) {
+        emu_free(point_of);
+        return FAIL(BAD_EXCHANGE, "%zu messages are too many for one exchange", p->messages);
+    }
+    st = point_of ? read_with(s, point_of) : no_memory();
+    emu_free(point_of);
+    return st;
+}
+
+void schedule_free(struct schedule *s)
+{
+    emu_free(s->point);
+    emu_free(s->rank);
+    job_list_free(&s->list);
+    *s = (struct schedule){ .p = NULL };
+}

@@ -1,0 +1,316 @@
+/* schedule_pass.c - one order of jobs in, times out.
+ *
+ * A pass gives the jobs their times one after the other, each the earliest at which its sender and
+ * all its receivers are free; so it never takes an event of a port twice. In a round the schedule
+ * is pushed to its end in reversed time, latest jobs first, and back again in the order of the
+ * starts, which closes gaps.
+ */
+#include <string.h>
+
+#include "programs/compiler/schedule/schedule_private.h"
+
+enum {
+    PASSES_MIN = 3,        /* of a large exchange */
+    PASSES_MAX = 40,       /* of a small one */
+    PASS_WORK = 1 << 20,   /* receivers of all passes together, about */
+    PASS_EVENTS = 1 << 12, /* on so many events one receiver costs as much again */
+    HOPELESS = 4           /* times the least events: a pass is given up */
+};
+
+void search_free(struct search *f)
+{
+    timelines_free(&f->ports);
+    emu_free(f->use);
+    emu_free(f->key);
+    emu_free(f->scratch);
+    emu_free(f->start);
+    emu_free(f->phase);
+    emu_free(f->arrived);
+    emu_free(f->part);
+    emu_free(f->end);
+    emu_free(f->least);
+    emu_free(f->best.start);
+}
+
+/* ---- parts ---- */
+
+static uint32_t root_of(uint32_t *above, uint32_t port)
+{
+    while (above[port] != port) {
+        above[port] = above[above[port]];
+        port = above[port];
+    }
+    return port;
+}
+
+/* Joins the ports of every job, and numbers what hangs together. above: [2 * points]. */
+static void number_parts(struct search *f, uint32_t *above, uint32_t *number)
+{
+    const struct job_list *l = f->l;
+
+    for (uint32_t p = 0; p < 2 * f->s->points; p++)
+        above[p] = p;
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        const struct job *job = &l->job[j];
+
+        for (uint32_t k = job->first; k < job->first + job->dests; k++)
+            above[root_of(above, f->s->points + l->dest[k].point)] = root_of(above, job->point);
+    }
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        uint32_t root = root_of(above, l->job[j].point);
+
+        if (!number[root])
+            number[root] = ++f->parts;
+        f->part[j] = number[root] - 1;
+    }
+}
+
+/* Groups of tiles that have nothing to do with each other are judged one by one. */
+static enum emu_status find_parts(struct search *f)
+{
+    uint32_t *above = emu_alloc(2 * (size_t)f->s->points, sizeof(*above));
+    uint32_t *number = emu_alloc(2 * (size_t)f->s->points, sizeof(*number));
+    int ok = above && number;
+
+    if (ok) {
+        number_parts(f, above, number);
+        f->end = emu_alloc(f->parts, sizeof(*f->end));
+        f->least = emu_alloc(f->parts, sizeof(*f->least));
+        ok = f->end && f->least;
+    }
+    emu_free(above);
+    emu_free(number);
+    return ok ? EMU_OK : FAIL(NO_MEMORY, "the schedule of an exchange");
+}
+
+void search_forget(struct search *f)
+{
+    f->best.events = UINT32_MAX;
+    for (uint32_t i = 0; i < f->parts; i++)
+        f->least[i] = UINT32_MAX;
+}
+
+enum emu_status search_init(struct search *f, const struct schedule *s, const struct job_list *l)
+{
+    uint32_t n = l->jobs;
+    uint64_t work;
+
+    *f = (struct search){ .s = s, .l = l };
+    f->use = emu_alloc((size_t)n + l->dests, sizeof(*f->use));
+    f->key = emu_alloc(n, sizeof(*f->key));
+    f->scratch = emu_alloc(n, sizeof(*f->scratch));
+    f->start = emu_alloc(n, sizeof(*f->start));
+    f->phase = emu_alloc(n, sizeof(*f->phase));
+    f->arrived = emu_alloc(s->points, sizeof(*f->arrived));
+    f->part = emu_alloc(n, sizeof(*f->part));
+    f->best.start = emu_alloc(n, sizeof(*f->best.start));
+    if (!f->use || !f->key || !f->scratch || !f->start || !f->phase || !f->arrived || !f->part ||
+        !f->best.start)
+        return FAIL(NO_MEMORY, "the schedule of an exchange");
+    TRY(find_parts(f));
+    search_forget(f);
+    f->unit = schedule_grid(s, l, f->phase);
+    work = (l->dests + 1) * (1 + (uint64_t)s->least / PASS_EVENTS);
+    f->passes = (uint32_t)(PASS_WORK / work);
+    f->passes = f->passes < PASSES_MIN   ? PASSES_MIN
+                : f->passes > PASSES_MAX ? PASSES_MAX
+                                         : f->passes;
+    return timelines_init(&f->ports, 2 * s->points, s->least + s->least / 8);
+}
+
+/* ---- passes ---- */
+
+static void use_forward(struct search *f)
+{
+    const struct job_list *l = f->l;
+
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        const struct job *job = &l->job[j];
+        struct timeline_use *use = &f->use[job->first + j];
+
+        *use++ = (struct timeline_use){ .port = job->point };
+        for (uint32_t k = job->first; k < job->first + job->dests; k++)
+            *use++ = (struct timeline_use){ .port = f->s->points + l->dest[k].point,
+                                            .shift = l->dest[k].delay };
+    }
+}
+
+/* Reversed time: event 0 of a receiver is the last from which a word is in memory before `events`;
+ * event 0 of a sender lies behind the last that matters. Returns the sender's event -1 of reversed
+ * time in forward time. */
+static int32_t use_backward(struct search *f, uint32_t events)
+{
+    const struct job_list *l = f->l;
+    int32_t behind = 0;
+
+    for (uint32_t k = 0; k < l->dests; k++) {
+        int32_t end = (int32_t)(events + 1 - f->s->point[l->dest[k].point].lag) - l->dest[k].delay;
+
+        behind = end > behind ? end : behind;
+    }
+    for (uint32_t j = 0; j < l->jobs; j++) {
+        const struct job *job = &l->job[j];
+        struct timeline_use *use = &f->use[job->first + j];
+
+        *use++ = (struct timeline_use){ .port = job->point };
+        for (uint32_t k = job->first; k < job->first + job->dests; k++) {
+            const struct job_dest *d = &l->dest[k];
+
+            *use++ =
+                (struct timeline_use){ .port = f->s->points + d->point,
+                                       .shift = (int32_t)(events + 1 - f->s->point[d->point].lag) -
+                                                behind - d->delay };
+        }
+    }
+    return behind;
+}
+
+/* The first event of a job at which nothing that was placed before comes in later, anywhere. */
+static uint32_t behind_all(const struct search *f, const struct job *job)
+{
+    uint32_t from = 0;
+
+    for (uint32_t k = job->first; k < job->first + job->dests; k++) {
+        const struct job_dest *d = &f->l->dest[k];
+        int32_t event = (int32_t)f->arrived[d->point] - d->delay;
+
+        from = event > (int32_t)from ? (uint32_t)event : from;
+    }
+    return from;
+}
+
+static void note_arrival(struct search *f, const struct job *job, uint32_t event)
+{
+    for (uint32_t k = job->first; k < job->first + job->dests; k++) {
+        const struct job_dest *d = &f->l->dest[k];
+
+        f->arrived[d->point] = event + (uint32_t)d->delay + job->words;
+    }
+}
+
+/* Gives the jobs their times in the order of the keys. behind: 0, or what use_backward() returned.
+ * f->hopeless: an order that must be kept takes far too long. */
+static enum emu_status fit_all(struct search *f, const struct attempt *a, int32_t behind)
+{
+    const struct job_list *l = f->l;
+    struct timeline_grid grid = { .unit = a->on_grid ? f->unit : 1 };
+
+    f->hopeless = 0;
+    timelines_clear(&f->ports);
+    f->passes -= f->passes > 0;
+    memset(f->arrived, 0, f->s->points * sizeof(*f->arrived));
+    for (uint32_t i = 0; i < l->jobs && !f->hopeless; i++) {
+        uint32_t j = f->key[i].job, event;
+        const struct job *job = &l->job[j];
+
+        if (grid.unit > 1) /* all words are multiples of the unit */
+            grid.phase =
+                (behind ? (uint32_t)behind + f->unit - f->phase[j] : f->phase[j]) % f->unit;
+        TRY(timelines_fit(&f->ports, &f->use[job->first + j], job->dests + 1, job->words,
+                          a->in_order && !behind ? behind_all(f, job) : 0, grid, &event));
+        if (a->in_order)
+            note_arrival(f, job, event);
+        f->start[j] = (int32_t)event;
+        f->hopeless = a->in_order && event / HOPELESS > f->s->least;
+    }
+    return EMU_OK;
+}
+
+/* When the last word of a job is in memory. */
+static uint32_t job_end(const struct search *f, uint32_t j)
+{
+    const struct job *job = &f->l->job[j];
+    int32_t most = 0;
+
+    for (uint32_t k = job->first; k < job->first + job->dests; k++) {
+        const struct job_dest *d = &f->l->dest[k];
+        int32_t behind = d->delay + (int32_t)f->s->point[d->point].lag;
+
+        most = behind > most ? behind : most;
+    }
+    return (uint32_t)(f->start[j] + most + (int32_t)job->words - 1);
+}
+
+/* Whether this pass is what a part should do. One that was good already stays: orders that were
+ * tried first take less code. */
+static int is_better(const struct search *f, uint32_t part)
+{
+    return f->end[part] < f->least[part] &&
+           !schedule_is_within(f->s, f->least[part], SCHEDULE_GOOD_PERCENT);
+}
+
+/* Takes over the parts that are better than before. */
+static void keep_best(struct search *f)
+{
+    for (uint32_t j = 0; j < f->l->jobs; j++) {
+        if (is_better(f, f->part[j]))
+            f->best.start[j] = (uint32_t)f->start[j];
+    }
+    f->best.events = 0;
+    for (uint32_t i = 0; i < f->parts; i++) {
+        f->least[i] = is_better(f, i) ? f->end[i] : f->least[i];
+        f->best.events = f->least[i] > f->best.events ? f->least[i] : f->best.events;
+    }
+}
+
+static enum emu_status pass_forward(struct search *f, const struct attempt *a, uint32_t *events)
+{
+    use_forward(f);
+    TRY(fit_all(f, a, 0));
+    *events = 0;
+    memset(f->end, 0, f->parts * sizeof(*f->end));
+    for (uint32_t j = 0; j < f->l->jobs; j++) {
+        uint32_t end = job_end(f, j), *most = &f->end[f->part[j]];
+
+        *most = end > *most ? end : *most;
+        *events = end > *events ? end : *events;
+    }
+    if (!f->hopeless)
+        keep_best(f);
+    return EMU_OK;
+}
+
+/* Pushes a schedule of `events` events to its end, and leaves the jobs in order of their starts. */
+static enum emu_status pass_backward(struct search *f, const struct attempt *a, uint32_t events)
+{
+    uint32_t n = f->l->jobs;
+    int32_t behind;
+
+    for (uint32_t i = 0; i < n; i++)
+        f->key[i].key = events - job_end(f, f->key[i].job);
+    order_sort(f->key, f->scratch, n);
+    behind = use_backward(f, events);
+    TRY(fit_all(f, a, behind));
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t j = f->key[i].job;
+
+        f->start[j] = behind - (int32_t)f->l->job[j].words - f->start[j];
+        f->key[i].key = (uint64_t)((int64_t)f->start[j] - INT32_MIN);
+    }
+    order_sort(f->key, f->scratch, n);
+    return EMU_OK;
+}
+
+int search_is_good(const struct search *f)
+{
+    return schedule_is_within(f->s, f->best.events, SCHEDULE_GOOD_PERCENT);
+}
+
+enum emu_status search_attempt(struct search *f, const struct attempt *a)
+{
+    uint32_t events, before = UINT32_MAX;
+
+    if (a->order == ORDER_ROUNDS)
+        TRY(schedule_rounds(f->s, f->l, f->key, f->scratch));
+    else
+        order_make(f->s, f->l, a->order, f->key, f->scratch);
+    TRY(pass_forward(f, a, &events));
+    for (unsigned k = 0; k < a->rounds && f->passes && events < before; k++) {
+        if (search_is_good(f))
+            break;
+        before = events;
+        TRY(pass_backward(f, a, events));
+        TRY(pass_forward(f, a, &events));
+    }
+    return EMU_OK;
+}

@@ -1,0 +1,203 @@
+/* timeline.c - bit timelines of ports (see timeline.h).
+ *
+ * The search looks at 64 events of all ports at a time: the shifted ORs of their bits. Short
+ * messages fold the free bits onto each other, long ones look from their last event backwards and
+ * jump behind what they meet. Per port and size class a lower limit of where free runs begin is
+ * kept, so that the full part of a timeline is not looked at again for every message.
+ */
+#include "programs/compiler/schedule/timeline.h"
+
+#include <string.h>
+
+enum {
+    WORD_EVENTS = 64,
+    FOLD_WORDS_MAX = 32, /* above this, 64 events hold too few places to begin */
+    READ_AHEAD = 2 * WORD_EVENTS
+};
+
+static uint32_t words_for(uint64_t events)
+{
+    return (uint32_t)((events + WORD_EVENTS - 1) / WORD_EVENTS);
+}
+
+enum emu_status timelines_init(struct timelines *t, uint32_t ports, uint32_t events)
+{
+    *t = (struct timelines){ .ports = ports, .stride = words_for((uint64_t)events + READ_AHEAD) };
+    t->bits = emu_alloc((size_t)ports * t->stride, sizeof(*t->bits));
+    t->no_run = emu_alloc((size_t)ports * TIMELINE_CLASSES, sizeof(*t->no_run));
+    if (!t->bits || !t->no_run) {
+        timelines_free(t);
+        return FAIL(NO_MEMORY, "timelines of %u ports", ports);
+    }
+    return EMU_OK;
+}
+
+void timelines_free(struct timelines *t)
+{
+    emu_free(t->bits);
+    emu_free(t->no_run);
+    *t = (struct timelines){ .bits = NULL };
+}
+
+void timelines_clear(struct timelines *t)
+{
+    memset(t->bits, 0, (size_t)t->ports * t->stride * sizeof(*t->bits));
+    memset(t->no_run, 0, (size_t)t->ports * TIMELINE_CLASSES * sizeof(*t->no_run));
+    t->top = 0;
+}
+
+static enum emu_status grow(struct timelines *t, uint64_t events)
+{
+    uint32_t stride = words_for(events + events / 2);
+    uint64_t *bits = emu_alloc((size_t)t->ports * stride, sizeof(*bits));
+
+    if (!bits)
+        return FAIL(NO_MEMORY, "timelines of %u ports", t->ports);
+    for (uint32_t p = 0; p < t->ports; p++)
+        memcpy(bits + (size_t)p * stride, t->bits + (size_t)p * t->stride,
+               t->stride * sizeof(*bits));
+    emu_free(t->bits);
+    t->bits = bits;
+    t->stride = stride;
+    return EMU_OK;
+}
+
+/* Bit k: event + k is taken on one of the ports. */
+static uint64_t taken(const struct timelines *t, const struct timeline_use *use, uint32_t uses,
+                      uint32_t event)
+{
+    uint64_t all = 0;
+
+    for (uint32_t i = 0; i < uses && all != UINT64_MAX; i++) {
+        uint32_t at = event + (uint32_t)use[i].shift, k = at % WORD_EVENTS;
+        const uint64_t *w = t->bits + (size_t)use[i].port * t->stride + at / WORD_EVENTS;
+
+        all |= w[0] >> k | w[1] << 1 << (WORD_EVENTS - 1 - k);
+    }
+    return all;
+}
+
+/* Bit k: a run of `words` set bits begins at bit k and lies in the word. */
+static uint64_t run_starts(uint64_t bits, uint32_t words)
+{
+    for (uint32_t have = 1; have < words;) {
+        uint32_t step = have < words - have ? have : words - have;
+
+        bits &= bits >> step;
+        have += step;
+    }
+    return bits;
+}
+
+/* Bit k: event + k is on the grid. */
+static uint64_t grid_bits(struct timeline_grid g, uint32_t event)
+{
+    uint64_t bits = 0;
+
+    for (uint32_t k = (g.phase + g.unit - event % g.unit) % g.unit; k < WORD_EVENTS; k += g.unit)
+        bits |= UINT64_C(1) << k;
+    return bits;
+}
+
+static uint32_t grid_up(struct timeline_grid g, uint32_t event)
+{
+    return event + (g.phase + g.unit - event % g.unit) % g.unit;
+}
+
+/* The first event >= from at which a run of free events begins. */
+static uint32_t find_short(const struct timelines *t, const struct timeline_use *use, uint32_t uses,
+                           uint32_t words, uint32_t from, struct timeline_grid grid)
+{
+    for (;; from += WORD_EVENTS + 1 - words) {
+        uint64_t starts = run_starts(~taken(t, use, uses, from), words);
+
+        if (grid.unit > 1 && starts)
+            starts &= grid_bits(grid, from);
+        if (starts)
+            return from + (uint32_t)__builtin_ctzll(starts);
+    }
+}
+
+static uint32_t find_long(const struct timelines *t, const struct timeline_use *use, uint32_t uses,
+                          uint32_t words, uint32_t from, struct timeline_grid grid)
+{
+    uint32_t left = words;
+
+    for (from = grid_up(grid, from); left;) {
+        uint32_t n = left < WORD_EVENTS ? left : WORD_EVENTS;
+        uint64_t hit = taken(t, use, uses, from + left - n) & UINT64_MAX >> (WORD_EVENTS - n);
+
+        left -= n;
+        if (!hit)
+            continue;
+        from = grid_up(grid, from + left + WORD_EVENTS - (uint32_t)__builtin_clzll(hit));
+        left = words;
+    }
+    return from;
+}
+
+static uint32_t find(const struct timelines *t, const struct timeline_use *use, uint32_t uses,
+                     uint32_t words, uint32_t from, struct timeline_grid grid)
+{
+    return words <= FOLD_WORDS_MAX ? find_short(t, use, uses, words, from, grid)
+                                   : find_long(t, use, uses, words, from, grid);
+}
+
+/* Where runs of at least 2^c <= words free events begin at the earliest on one port. */
+static uint32_t first_run(struct timelines *t, uint32_t port, uint32_t words)
+{
+    uint32_t c = 31 - (uint32_t)__builtin_clz(words), *known;
+    const struct timeline_use use = { .port = port };
+    const struct timeline_grid any = { .unit = 1 };
+
+    if (c >= TIMELINE_CLASSES)
+        c = TIMELINE_CLASSES - 1;
+    known = &t->no_run[(size_t)port * TIMELINE_CLASSES + c];
+    *known = find(t, &use, 1, 1u << c, *known, any);
+    return *known;
+}
+
+static void take(struct timelines *t, uint32_t port, uint32_t event, uint32_t words)
+{
+    uint64_t *w = t->bits + (size_t)port * t->stride + event / WORD_EVENTS;
+    uint32_t k = event % WORD_EVENTS;
+
+    for (uint32_t left = words; left;) {
+        uint32_t n = left < WORD_EVENTS - k ? left : WORD_EVENTS - k;
+
+        *w++ |= UINT64_MAX >> (WORD_EVENTS - n) << k;
+        left -= n;
+        k = 0;
+    }
+    if (event + words > t->top)
+        t->top = event + words;
+}
+
+enum emu_status timelines_fit(struct timelines *t, const struct timeline_use *use, uint32_t uses,
+                              uint32_t words, uint32_t from, struct timeline_grid grid,
+                              uint32_t *event)
+{
+    int32_t least = 0, most = 0;
+    uint64_t end;
+
+    for (uint32_t i = 0; i < uses; i++) {
+        least = use[i].shift < least ? use[i].shift : least;
+        most = use[i].shift > most ? use[i].shift : most;
+    }
+    if (from < (uint32_t)-least)
+        from = (uint32_t)-least;
+    end = (uint64_t)t->top + (uint32_t)-least; /* here it fits at the latest */
+    end = (from > end ? from : end) + grid.unit + (uint32_t)most + words + READ_AHEAD;
+    if (end > (uint64_t)t->stride * WORD_EVENTS)
+        TRY(grow(t, end));
+    for (uint32_t i = 0; i < uses; i++) {
+        int64_t e = (int64_t)first_run(t, use[i].port, words) - use[i].shift;
+
+        if (e > from)
+            from = (uint32_t)e;
+    }
+    *event = find(t, use, uses, words, from, grid);
+    for (uint32_t i = 0; i < uses; i++)
+        take(t, use[i].port, *event + (uint32_t)use[i].shift, words);
+    return EMU_OK;
+}

@@ -1,0 +1,280 @@
+/* plan_conv_cost.c - cycles and temporary memory of a cut, part by part. */
+#include "programs/library/conv/conv_cost.h"
+
+#include <string.h>
+
+/* What follows the multiplication on a tile that has whole sums: bias and activation in place. */
+static uint64_t finish_cycles(const struct arch *a, const struct conv_shape *s, uint64_t blocks,
+                              uint64_t positions)
+{
+    const struct plan_field field[] = { { "x", (uint32_t)(blocks * positions * ATOM) },
+                                        { "bias", (uint32_t)(blocks * ATOM) },
+                                        { "blocks", (uint32_t)blocks },
+                                        { "f", (uint32_t)positions } };
+
+    return plan_cycles(a,
+                       s->swish  ? "bias_swish_f16"
+                       : s->relu ? "bias_relu_f16"
+                                 : "bias_f16",
+                       field, EMU_COUNT_OF(field));
+}
+
+/* Sums leave the matrix unit in f32, and become f16 with bias and activation. */
+static uint32_t sums_f32(const struct conv_plan *p)
+{
+    return p->shape.f32 && p->method != CONV_DEPTHWISE && p->method != CONV_POOL;
+}
+
+/* ---- partial results ---- */
+
+/* The part of n things cut in `parts` that thing k belongs to, and where a part begins. */
+static uint32_t part_with(uint32_t n, uint32_t parts, uint32_t k)
+{
+    return (uint32_t)((((uint64_t)k + 1) * parts - 1) / n);
+}
+
+static uint32_t part_begin(uint32_t n, uint32_t parts, uint32_t i)
+{
+    return (uint32_t)((uint64_t)n * i / parts);
+}
+
+uint32_t conv_share_begin(const struct conv_shares *s, uint32_t i)
+{
+    uint32_t block, first;
+
+    if (!s->by_block)
+        return part_begin(s->blocks * s->positions, s->parts, i);
+    if (i >= s->parts)
+        return s->blocks * s->positions;
+    block = part_with(s->parts, s->blocks, i);
+    first = part_begin(s->parts, s->blocks, block);
+    return block * s->positions +
+           part_begin(s->positions, part_begin(s->parts, s->blocks, block + 1) - first, i - first);
+}
+
+uint32_t conv_share_with(const struct conv_shares *s, uint32_t row)
+{
+    uint32_t block = row / s->positions, first, parts;
+
+    if (!s->by_block)
+        return part_with(s->blocks * s->positions, s->parts, row);
+    first = part_begin(s->parts, s->blocks, block);
+    parts = part_begin(s->parts, s->blocks, block + 1) - first;
+    return first + part_with(s->positions, parts, row % s->positions);
+}
+
+/* What a tile with so many rows of a sum in so many calls has to do. */
+static struct conv_shares share_cost(const struct arch *a, const struct conv_plan *p, uint64_t rows,
+                                     uint64_t calls)
+{
+    uint64_t terms = p->cut_in + p->shape.add, each = ceil_div(rows, calls);
+    const struct plan_field field[] = { { "partials", (uint32_t)(each * ATOM * terms) },
+                                        { "bias", ATOM },
+                                        { "out", (uint32_t)(each * ATOM) },
+                                        { "p", (uint32_t)terms } };
+    char codelet[40];
+
+    snprintf(codelet, sizeof(codelet), "reduce_bias%s_%s",
+             p->shape.swish  ? "_swish"
+             : p->shape.relu ? "_relu"
+                             : "",
+             sums_f32(p) ? "f32" : "f16");
+    return (struct conv_shares){ .words = rows * ATOM_WORDS * (1 + sums_f32(p)),
+                                 .calls = calls,
+                                 .cycles =
+                                     calls * plan_cycles(a, codelet, field, EMU_COUNT_OF(field)) };
+}
+
+/* Blocks that an even share of so many rows reaches into, at most. */
+static uint64_t blocks_of_share(uint32_t blocks, uint32_t positions, uint32_t parts)
+{
+    uint64_t rows = (uint64_t)blocks * positions, share = ceil_div(rows, parts);
+    uint64_t most = (share + positions - 2) / positions + 1;
+
+    if (rows % parts == 0 && (positions % share == 0 || share % positions == 0))
+        return ceil_div(share, positions);
+    return most < blocks ? most : blocks;
+}
+
+struct conv_shares conv_shares(const struct arch *a, const struct conv_plan *p, uint32_t blocks,
+                               uint32_t positions)
+{
+    uint32_t parts = p->cut_in;
+    uint64_t calls = blocks_of_share(blocks, positions, parts);
+    struct conv_shares s = share_cost(a, p, ceil_div((uint64_t)blocks * positions, parts), calls);
+
+    if (calls > 1 && blocks <= parts) {
+        struct conv_shares other = share_cost(a, p, ceil_div(positions, parts / blocks), 1);
+        uint64_t terms = parts + p->shape.add;
+
+        if (other.words * terms + other.cycles < s.words * terms + s.cycles) {
+            s = other;
+            s.by_block = 1;
+        }
+    }
+    s.blocks = blocks;
+    s.positions = positions;
+    s.parts = parts;
+    return s;
+}
+
+/* Partial results of cut_in tiles: each adds up its share of the rows. */
+static void cost_partials(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
+{
+    struct conv_shares s = conv_shares(a, p, (uint32_t)sh->out, (uint32_t)(sh->n * sh->h * sh->w));
+    uint64_t terms = p->cut_in + p->shape.add, from_others = terms;
+
+    /* With one group of tiles each has its own part of the sum already, and copies it. */
+    if ((uint64_t)p->cut_n * p->cut_h * p->cut_w * p->cut_out == 1 || p->cut_in == 1) {
+        from_others--;
+        /* Products lie as f32 sums are read, but windows have gaps between rows. */
+        if (!sums_f32(p) || p->cut_in > 1 || p->method == CONV_WINDOW)
+            p->cost.rearrange += plan_copy_cycles(a, s.words * 4);
+    }
+    if (from_others) {
+        p->cost.exchange_partials = plan_port_cycles(&p->port, s.words * from_others, 1);
+        p->cost.sync += a->sync_chip_cycles;
+    }
+    p->cost.reduce = s.cycles;
+    p->cost.tile_bytes += s.words * 4 * terms;
+}
+
+/* The residual lies below the products from the start: it is fetched in a phase of its own. */
+static void cost_residual(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
+{
+    p->cost.exchange_partials = plan_port_cycles(&p->port, sh->out * sh->h * ATOM_WORDS, 1);
+    p->cost.sync += a->sync_chip_cycles;
+}
+
+static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh, uint32_t f32,
+                            int add)
+{
+    const struct plan_field field[] = {
+        { "in", (uint32_t)(sh->h * sh->in * ATOM) },
+        { "weights", (uint32_t)(sh->out * sh->in * ATOM * ATOM) },
+        { "out", (uint32_t)(sh->out * sh->h * ATOM) },
+        { "kb", (uint32_t)sh->in },
+        { "nb", (uint32_t)sh->out << f32 },
+        { "f", (uint32_t)sh->h },
+    };
+
+    return plan_cycles(a,
+                       f32   ? "matmul_f16_f32"
+                       : add ? "matmul_add_f16"
+                             : "matmul_f16",
+                       field, EMU_COUNT_OF(field));
+}
+
+/* Positions of a result of windows, with those between its rows. */
+static uint64_t window_positions(const struct conv_shape *s, const struct conv_shard *sh)
+{
+    return (sh->h - 1) * (sh->w + ceil_div(s->kernel, s->stride) - 1) + sh->w;
+}
+
+/* Of a picture. */
+static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
+                              const struct conv_shard *sh)
+{
+    uint64_t groups = s->groups > 1 ? atoms(s->in_c / s->groups) : sh->in;
+    uint64_t kb = groups * sh->rows * s->kernel, f = window_positions(s, sh);
+    uint64_t nb = sh->out / sh->calls;
+    const struct plan_field field[] = { { "in", (uint32_t)(sh->in * sh->in_h * sh->in_w * ATOM) },
+                                        { "weights", (uint32_t)(nb * kb * ATOM * ATOM) },
+                                        { "out", (uint32_t)(nb * f * ATOM) },
+                                        { "steps", (uint32_t)kb },
+                                        { "kb", (uint32_t)kb },
+                                        { "nb", (uint32_t)nb << s->f32 },
+                                        { "f", (uint32_t)f } };
+
+    return sh->calls * plan_cycles(a, s->f32 ? "conv_window_f16_f32" : "conv_window_f16", field,
+                                   EMU_COUNT_OF(field));
+}
+
+static uint64_t depthwise_cycles(const struct arch *a, const struct conv_shape *s,
+                                 const struct conv_shard *sh)
+{
+    char codelet[16];
+    const struct plan_field field[] = { { "blocks", (uint32_t)sh->out },
+                                        { "ho", (uint32_t)sh->h },
+                                        { "wo", (uint32_t)sh->w },
+                                        { "hp", (uint32_t)sh->in_h },
+                                        { "wp", (uint32_t)sh->in_w } };
+
+    snprintf(codelet, sizeof(codelet), s->stride == 1 ? "dw%u_f16" : "dw%us%u_f16", s->kernel,
+             s->stride);
+    return plan_cycles(a, codelet, field, EMU_COUNT_OF(field));
+}
+
+static uint64_t first_cycles(const struct arch *a, const struct conv_shard *sh, uint32_t f32)
+{
+    const struct plan_field field[] = { { "nb", (uint32_t)sh->out << f32 },
+                                        { "ho", (uint32_t)sh->h },
+                                        { "wo", (uint32_t)sh->w },
+                                        { "hp", (uint32_t)sh->in_h },
+                                        { "wp", (uint32_t)sh->in_w } };
+
+    return plan_cycles(a, f32 ? "conv_first_f16_f32" : "conv_first_f16", field,
+                       EMU_COUNT_OF(field));
+}
+
+static uint64_t pool_cycles(const struct arch *a, const struct conv_shape *s,
+                            const struct conv_shard *sh)
+{
+    const struct plan_field field[] = {
+        { "blocks", (uint32_t)sh->out }, { "ho", (uint32_t)sh->h },    { "wo", (uint32_t)sh->w },
+        { "hp", (uint32_t)sh->in_h },    { "wp", (uint32_t)sh->in_w }, { "k", s->kernel },
+        { "stride", s->stride },
+    };
+
+    return plan_cycles(a, "maxpool_f16", field, EMU_COUNT_OF(field));
+}
+
+/* Tiles that take the same input: those that make different outputs of it. */
+static uint64_t fan_out(const struct conv_plan *p)
+{
+    return p->method == CONV_FIRST || p->shape.groups == 1 ? p->cut_out : 1;
+}
+
+void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
+{
+    const struct conv_shape *s = &p->shape;
+    uint64_t in_bytes = sh->n * sh->in * sh->in_h * sh->in_w * ATOM_BYTES;
+    uint64_t out_bytes = sh->n * sh->out * sh->h * sh->w * ATOM_BYTES;
+
+    memset(&p->cost, 0, sizeof(p->cost));
+    switch (p->method) {
+    case CONV_GEMM:
+        p->cost.compute = gemm_cycles(a, sh, s->f32, p->cut_in == 1 && s->add);
+        break;
+    case CONV_WINDOW:
+        p->cost.compute = sh->n * window_cycles(a, s, sh);
+        p->cost.tile_bytes = (sh->n * sh->out * window_positions(s, sh) * ATOM_BYTES) << s->f32;
+        /* Sums of rows are brought together. */
+        if (p->cut_in == 1 && !s->add && !s->f32)
+            p->cost.rearrange = plan_copy_cycles(a, out_bytes);
+        break;
+    case CONV_DEPTHWISE:
+        p->cost.compute = sh->n * depthwise_cycles(a, s, sh);
+        break;
+    case CONV_FIRST:
+        in_bytes = sh->n * sh->in_h * sh->in_w * FIRST_CHANNELS * 2;
+        p->cost.compute = sh->n * first_cycles(a, sh, s->f32);
+        break;
+    case CONV_POOL:
+        p->cost.compute = sh->n * pool_cycles(a, s, sh);
+        break;
+    }
+    p->cost.exchange_in = plan_port_cycles(&p->port, in_bytes / 4, fan_out(p));
+    p->cost.sync = a->sync_chip_cycles;
+    if (p->method == CONV_GEMM && p->cut_in == 1 && s->add)
+        cost_residual(a, sh, p);
+    p->cost.tile_bytes += in_bytes + out_bytes;
+    if (sums_f32(p) && p->method != CONV_WINDOW)
+        p->cost.tile_bytes += 2 * out_bytes;
+    if (p->cut_in > 1 || (p->method == CONV_WINDOW && s->add) || sums_f32(p))
+        cost_partials(a, sh, p);
+    else if (s->bias || s->swish || s->relu)
+        p->cost.compute += finish_cycles(a, s, sh->out, sh->n * sh->h * sh->w);
+    p->cost.total = p->cost.exchange_in + p->cost.compute + p->cost.exchange_partials +
+                    p->cost.reduce + p->cost.sync + p->cost.rearrange;
+}

@@ -1,0 +1,60 @@
+/* conv_first_ref.c - conv_first_f16, conv_first_f16_f32: meaning and time. */
+#include "programs/library/kernel/codelet_ref.h"
+#include "programs/library/conv/conv_pack.h"
+
+enum { PATCHES, Y, WEIGHTS, KB, NB, F, X, ROWS, HO, WO, HP, WP };
+enum { BLOCK_BYTES = 32, PIXEL_BYTES = 8, STRIDE = 2 };
+
+/* Copies what the list says, positions of 4 pixels that begin 2 pixels apart. */
+static void copy_patches(const struct codelet_call *call)
+{
+    uint32_t rows = call->arg[KB].value * call->arg[HO].value, wo = call->arg[WO].value;
+    const uint32_t *row = call->arg[ROWS].data;
+    const uint8_t *x = call->arg[X].data;
+    uint8_t *patches = call->arg[PATCHES].data;
+
+    for (uint32_t i = 0; i < rows; i++) {
+        for (uint32_t c = 0; c < wo; c++)
+            memcpy(patches + row[2 * i + 1] + c * BLOCK_BYTES,
+                   x + row[2 * i] + c * STRIDE * PIXEL_BYTES, BLOCK_BYTES);
+    }
+}
+
+void conv_first_f16_ref(const struct codelet_call *call)
+{
+    copy_patches(call);
+    matmul_f16_ref(call);
+}
+
+void conv_first_f16_f32_ref(const struct codelet_call *call)
+{
+    copy_patches(call);
+    matmul_f16_f32_ref(call);
+}
+
+/* The instructions of conv_first.inc, counted; then as `matmul`. The kernel is what hp says, so
+ * that blocks and positions need not be given. */
+static uint64_t conv_first_cycles(const struct codelet_call *call,
+                                  uint64_t (*matmul)(const struct codelet_call *call))
+{
+    const struct arch *a = call->arch;
+    struct codelet_call product = *call;
+    uint64_t ho = call->arg[HO].value, wo = call->arg[WO].value, rows, slots;
+    uint32_t k = call->arg[HP].value - STRIDE * ((uint32_t)ho - 1);
+
+    product.arg[KB].value = conv_first_blocks(k);
+    product.arg[F].value = (uint32_t)(ho * wo);
+    rows = codelet_share(a, product.arg[KB].value * ho, 0);
+    slots = !rows ? 16 : !wo ? 17 : 23 + rows * (10 + 4 * wo);
+    return a->sup_result_cycles + codelet_multi_cycles(a, slots) + matmul(&product);
+}
+
+uint64_t conv_first_f16_cycles(const struct codelet_call *call)
+{
+    return conv_first_cycles(call, matmul_f16_cycles);
+}
+
+uint64_t conv_first_f16_f32_cycles(const struct codelet_call *call)
+{
+    return conv_first_cycles(call, matmul_f16_f32_cycles);
+}

@@ -1,0 +1,272 @@
+/* ops_conv_field.c - convolutions that a tile makes of a piece of the field: depthwise, and the
+ * first layer. Each tile fetches its rows and columns with the halo, zeros where the field ends.
+ *
+ * Tile (n, h, w, o): picture, rows, columns, blocks of output channels.
+ */
+#include <string.h>
+
+#include "programs/library/conv/conv_pack.h"
+#include "programs/library/conv/conv_parts.h"
+#include "programs/library/conv/field_partition.h"
+
+/* A field convolution under construction. */
+struct field {
+    struct nn *nn;
+    const struct conv_layer *layer;
+    const struct conv_plan *plan;
+    struct feature x, y;
+    struct tensor weights; /* constant [copies][blocks][values] */
+    uint32_t blocks, values;
+};
+
+/* The parameters of a piece, put on its tile. */
+static struct tensor weights_of(const struct field *d, const struct piece *p)
+{
+    struct graph *g = d->nn->g;
+    struct tensor t = tensor_index(g, d->weights, d->plan->fetched ? 0 : p->copy);
+
+    t = tensor_slice(g, t, 0, p->o.begin, p->o.end);
+    if (!d->plan->fetched)
+        graph_map(g, t, p->tile);
+    return tensor_flatten(g, t);
+}
+
+/* What a depthwise codelet needs besides its tensors. */
+static void add_depthwise(const struct field *d, uint32_t v, const struct piece *p, uint32_t hp,
+                          uint32_t wp)
+{
+    struct graph *g = d->nn->g;
+    uint32_t k = d->layer->kernel, stride = d->layer->stride, ho = nn_size(p->h);
+    uint32_t wo = nn_size(p->w), n = dw_scratch_halves(k, stride, ho, wo, wp);
+    uint32_t work[DW_WORK_WORDS];
+    struct tensor scratch = graph_variable(g, ELEM_F16, 1, &n, "window sums");
+
+    graph_map(g, scratch, p->tile);
+    vertex_connect(g, v, "scratch", scratch);
+    dw_work(k, stride, ho, wo, hp, wp, work);
+    vertex_set_words(g, v, "work", work, DW_WORK_WORDS);
+}
+
+/* And the codelet of first layers. */
+static void add_first(const struct field *d, uint32_t v, const struct piece *p, uint32_t wp)
+{
+    struct graph *g = d->nn->g;
+    uint32_t k = d->layer->kernel, ho = nn_size(p->h), wo = nn_size(p->w);
+    uint32_t kb = conv_first_blocks(k), words = conv_first_row_words(k, ho);
+    uint32_t shape[3] = { kb, ho * wo, NN_ATOM }, *rows = emu_alloc(words, sizeof(*rows));
+    struct tensor patches = graph_variable(g, ELEM_F16, 3, shape, "patches");
+
+    if (!rows) {
+        graph_fail(g, EMU_NO_MEMORY, "rows of a first layer");
+        return;
+    }
+    graph_map(g, patches, p->tile);
+    vertex_connect(g, v, "patches", tensor_flatten(g, patches));
+    conv_first_rows(k, ho, wo, wp, rows);
+    vertex_set_words(g, v, "rows", rows, words);
+    vertex_set_u32(g, v, "kb", kb);
+    vertex_set_u32(g, v, "f", ho * wo);
+    emu_free(rows);
+}
+
+static int has_sums(const struct field *d)
+{
+    return d->plan->method == CONV_FIRST && d->layer->partials == PARTIALS_F32;
+}
+
+/* Where the result of picture n of a piece goes: its part of y, or sums in f32. */
+static struct tensor result_of(const struct field *d, const struct piece *p, uint32_t n)
+{
+    uint32_t halves = conv_halves(d->layer), units = conv_units(d->layer);
+    uint32_t shape[3] = { nn_size(p->o) * halves, nn_size(p->h) * nn_size(p->w), units };
+    struct tensor y = has_sums(d) ? graph_variable(d->nn->g, ELEM_F32, 3, shape, "sums")
+                                  : piece_output(d->nn, &d->y, p, n);
+
+    graph_map(d->nn->g, y, p->tile);
+    return y;
+}
+
+/* All pictures of a piece; result: of each. */
+static void add_piece(const struct field *d, uint32_t cs, const char *codelet, const char *blocks,
+                      const struct piece *p, struct tensor *result)
+{
+    struct graph *g = d->nn->g;
+    uint32_t k = d->layer->kernel;
+    struct windows win = {
+        k,           k, d->layer->stride, (int32_t)d->layer->pad_top, (int32_t)d->layer->pad_left,
+        d->nn->zeros
+    };
+    struct tensor weights = weights_of(d, p);
+
+    for (uint32_t n = p->n.begin; n < p->n.end; n++) {
+        uint32_t v = graph_vertex(g, cs, codelet, p->tile), rows, columns;
+        struct tensor x = piece_input(d->nn, &d->x, &win, p, p->o, n, &rows, &columns);
+        struct tensor y = result_of(d, p, n);
+
+        result[n - p->n.begin] = y;
+        vertex_connect(g, v, "x", tensor_flatten(g, x));
+        vertex_connect(g, v, "weights", weights);
+        vertex_connect(g, v, "y", tensor_flatten(g, y));
+        vertex_set_u32(g, v, blocks, nn_size(p->o) * (has_sums(d) ? conv_halves(d->layer) : 1));
+        vertex_set_u32(g, v, "ho", nn_size(p->h));
+        vertex_set_u32(g, v, "wo", nn_size(p->w));
+        vertex_set_u32(g, v, "hp", rows);
+        vertex_set_u32(g, v, "wp", columns);
+        if (d->plan->method == CONV_DEPTHWISE)
+            add_depthwise(d, v, p, rows, columns);
+        else
+            add_first(d, v, p, columns);
+    }
+}
+
+static void finish_in_place(const struct field *d, struct conv_finish *finish,
+                            const struct piece *p)
+{
+    const struct nn_range part[] = { p->o, p->n, p->h, p->w, { 0, NN_ATOM } };
+
+    conv_finish_add(finish, p->copy, p->o, p->tile,
+                    tensor_flatten(d->nn->g, nn_slice(d->nn->g, d->y.t, part)),
+                    nn_size(p->n) * nn_size(p->h) * nn_size(p->w));
+}
+
+/* Piece `index`: sums of its pictures to y. */
+static void finish_sums(const struct field *d, struct conv_finish *finish, const struct piece *p,
+                        uint32_t index, const struct tensor *picture)
+{
+    struct graph *g = d->nn->g;
+    const struct nn_range part[] = { p->o, p->n, p->h, p->w, { 0, NN_ATOM } };
+    uint32_t positions = nn_size(p->n) * nn_size(p->h) * nn_size(p->w);
+    uint32_t shape[3] = { nn_size(p->o), positions, NN_ATOM };
+    struct tensor sums = tensor_concat(g, picture, nn_size(p->n), 1);
+    struct conv_sum s = { .plan = d->plan,
+                          .parts = 1,
+                          .first_piece = index,
+                          .first_copy = p->copy,
+                          .blocks = p->o,
+                          .partial = &sums,
+                          .y = tensor_reshape(g, nn_slice(g, d->y.t, part), 3, shape) };
+
+    conv_add_up(finish, &s);
+}
+
+static void run_pieces(const struct field *d, const char *codelet, const char *blocks)
+{
+    const struct conv_plan *p = d->plan;
+    uint32_t pieces = p->cut_n * p->cut_h * p->cut_w * p->cut_out;
+    uint32_t cs = op_compute_set(d->nn->g, d->nn->seq, "convolve");
+    struct tensor *result = emu_alloc((size_t)pieces * d->y.n, sizeof(*result));
+    struct conv_finish finish;
+
+    if (!result) {
+        graph_fail(d->nn->g, EMU_NO_MEMORY, "%u pieces", pieces);
+        return;
+    }
+    for (uint32_t i = 0; i < pieces; i++) {
+        struct piece at = piece_at(p, &d->y, d->blocks, i, 0);
+
+        add_piece(d, cs, codelet, blocks, &at, result + (size_t)i * d->y.n);
+    }
+    if (conv_finish_begin(d->nn, d->layer, pieces / p->cut_out, &finish) == EMU_OK) {
+        for (uint32_t i = 0; i < pieces; i++) {
+            struct piece at = piece_at(p, &d->y, d->blocks, i, 0);
+
+            if (has_sums(d))
+                finish_sums(d, &finish, &at, i, result + (size_t)i * d->y.n);
+            else
+                finish_in_place(d, &finish, &at);
+        }
+    }
+    emu_free(result);
+}
+
+/* Each part of the only copy on one of the tiles that use it. */
+static void place_parts(const struct field *d, struct tensor t)
+{
+    const struct conv_plan *p = d->plan;
+    struct graph *g = d->nn->g;
+
+    for (uint32_t o = 0; o < p->cut_out; o++) {
+        struct nn_range part = nn_part(d->blocks, p->cut_out, o);
+        uint64_t bytes = (uint64_t)nn_size(part) * d->values * sizeof(uint16_t);
+
+        graph_map(g, tensor_slice(g, tensor_index(g, t, 0), 0, part.begin, part.end),
+                  nn_holder(d->nn, p, o, 0, bytes));
+    }
+}
+
+/* All blocks' parameters, once per copy. packed: [blocks][values], taken over. */
+static struct tensor new_weights(const struct field *d, uint16_t *packed)
+{
+    const struct conv_plan *p = d->plan;
+    uint32_t copies = p->fetched ? 1 : p->cut_n * p->cut_h * p->cut_w;
+    uint32_t shape[3] = { copies, d->blocks, d->values };
+    struct tensor t = d->x.t;
+
+    if (packed) {
+        t = graph_constant_repeated(d->nn->g, ELEM_F16, 3, shape, packed, "weights");
+        if (p->fetched)
+            place_parts(d, t);
+    } else {
+        graph_fail(d->nn->g, EMU_NO_MEMORY, "weights");
+    }
+    emu_free(packed);
+    return t;
+}
+
+/* f16 weights of 16 output channels from `first` on, n each; zero behind the last channel. */
+static void gather_block(const struct conv_layer *l, uint32_t first, uint32_t n, uint16_t *out)
+{
+    memset(out, 0, (size_t)NN_ATOM * n * sizeof(*out));
+    for (uint32_t c = 0; c < NN_ATOM && first + c < l->out_c; c++) {
+        for (uint32_t k = 0; k < n; k++)
+            out[c * n + k] = nn_half(l->weights[(size_t)(first + c) * n + k]);
+    }
+}
+
+enum { WEIGHTS_MAX = NN_ATOM * 4 * 7 * 7 }; /* of a block: the largest kernel, 4 channels */
+
+void conv_depthwise(struct nn *nn, struct feature x, const struct conv_layer *layer,
+                    const struct conv_plan *plan, struct feature y)
+{
+    struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
+    uint16_t block[WEIGHTS_MAX], *packed;
+    char codelet[40];
+
+    d.blocks = nn_atoms(y.c);
+    d.values = dw_pack_halves(layer->kernel, layer->stride);
+    packed = emu_alloc((size_t)d.blocks * d.values, sizeof(*packed));
+    for (uint32_t b = 0; packed && b < d.blocks; b++) {
+        gather_block(layer, b * NN_ATOM, layer->kernel * layer->kernel, block);
+        dw_pack(layer->kernel, layer->stride, block, packed + (size_t)b * d.values);
+    }
+    d.weights = new_weights(&d, packed);
+    snprintf(codelet, sizeof(codelet), layer->stride == 1 ? "dw%u_f16" : "dw%us%u_f16",
+             layer->kernel, layer->stride);
+    run_pieces(&d, codelet, "blocks");
+}
+
+void conv_first(struct nn *nn, struct feature x, const struct conv_layer *layer,
+                const struct conv_plan *plan, struct feature y)
+{
+    struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
+    uint16_t block[WEIGHTS_MAX], *packed, *whole;
+    uint32_t k = layer->kernel;
+
+    d.blocks = nn_atoms(y.c);
+    d.values = conv_first_pack_halves(k);
+    packed = emu_alloc((size_t)d.blocks * d.values, sizeof(*packed));
+    whole = emu_alloc(d.values, sizeof(*whole));
+    for (uint32_t b = 0; packed && whole && b < d.blocks; b++) {
+        gather_block(layer, b * NN_ATOM, x.c * k * k, block);
+        conv_first_pack(k, x.c, block, whole);
+        if (has_sums(&d))
+            conv_pack_f32(conv_first_blocks(k), whole, packed + (size_t)b * d.values);
+        else
+            memcpy(packed + (size_t)b * d.values, whole, d.values * sizeof(*whole));
+    }
+    if (!whole)
+        graph_fail(nn->g, EMU_NO_MEMORY, "weights");
+    emu_free(whole);
+    d.weights = new_weights(&d, packed);
+    run_pieces(&d, has_sums(&d) ? "conv_first_f16_f32" : "conv_first_f16", "nb");
+}

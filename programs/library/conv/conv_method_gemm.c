@@ -1,0 +1,183 @@
+/* ops_conv_gemm.c - a convolution of kernel 1 as a matrix product: positions times channels.
+ *
+ * Tile (f, o, i) multiplies its positions f and input blocks i with its output blocks o. With the
+ * input channels on one tile it adds bias and activation where the product lies; else the tiles of
+ * (f, o) have partial results each and add up a share of the positions, bias, residual and
+ * activation included. Sums in f32 always go that way, be it on one tile.
+ */
+#include "programs/library/conv/conv_parts.h"
+
+/* A GEMM under construction. */
+struct gemm {
+    struct nn *nn;
+    const struct conv_layer *layer;
+    const struct conv_plan *plan;
+    struct tensor x, y, add;     /* [c16][positions][16] */
+    uint32_t positions, in, out; /* of the whole */
+    struct conv_weights weights;
+};
+
+static uint32_t tile_of(const struct gemm *m, uint32_t i, uint32_t f, uint32_t o)
+{
+    const struct conv_plan *p = m->plan;
+
+    return conv_plan_tile(p, ((uint64_t)f * p->cut_out + o) * p->cut_in + i);
+}
+
+static struct nn_range f_range(const struct gemm *m, uint32_t f)
+{
+    return nn_part(m->positions, m->plan->cut_h, f);
+}
+
+static struct nn_range o_range(const struct gemm *m, uint32_t o)
+{
+    return nn_part(m->out, m->plan->cut_out, o);
+}
+
+/* [blocks][positions][16], a part of it. */
+static struct tensor part_of(const struct gemm *m, struct tensor t, struct nn_range blocks,
+                             struct nn_range positions)
+{
+    return nn_slice(m->nn->g, t, (const struct nn_range[]){ blocks, positions, { 0, NN_ATOM } });
+}
+
+/* One tile's products into y [out][positions][16], or in f32 [2 out][positions][8]; accumulate: on
+ * top of what is there. */
+static void multiply_on(const struct gemm *m, uint32_t cs, struct tensor y, uint32_t i, uint32_t f,
+                        uint32_t o, int accumulate)
+{
+    struct graph *g = m->nn->g;
+    struct nn_range in = conv_in_blocks(&m->weights, i), out = o_range(m, o), at = f_range(m, f);
+    uint32_t tile = tile_of(m, i, f, o);
+    uint32_t v = graph_vertex(g, cs,
+                              m->layer->partials == PARTIALS_F32 ? "matmul_f16_f32"
+                              : accumulate                       ? "matmul_add_f16"
+                                                                 : "matmul_f16",
+                              tile);
+
+    y = conv_sums_of(g, m->layer, y, out, at);
+    graph_map(g, y, tile);
+    vertex_connect(g, v, "in", tensor_flatten(g, part_of(m, m->x, in, at)));
+    vertex_connect(g, v, "out", tensor_flatten(g, y));
+    vertex_connect(g, v, "weights", conv_weights_on(&m->weights, i, o, f, tile));
+    vertex_set_u32(g, v, "kb", in.end - in.begin);
+    vertex_set_u32(g, v, "nb", (out.end - out.begin) * conv_halves(m->layer));
+    vertex_set_u32(g, v, "f", at.end - at.begin);
+}
+
+/* Products into out [cut_in][out][positions][16]. */
+static void multiply(const struct gemm *m, struct tensor out, int accumulate)
+{
+    const struct conv_plan *p = m->plan;
+    uint32_t cs = op_compute_set(m->nn->g, m->nn->seq, "multiply");
+
+    for (uint32_t i = 0; i < p->cut_in; i++) {
+        for (uint32_t f = 0; f < p->cut_h; f++) {
+            for (uint32_t o = 0; o < p->cut_out; o++)
+                multiply_on(m, cs, tensor_index(m->nn->g, out, i), i, f, o, accumulate);
+        }
+    }
+}
+
+/* ---- whole sums on a tile ---- */
+
+static void finish_in_place(const struct gemm *m)
+{
+    struct graph *g = m->nn->g;
+    const struct conv_plan *p = m->plan;
+    struct conv_finish finish;
+
+    if (conv_finish_begin(m->nn, m->layer, p->cut_h, &finish) != EMU_OK)
+        return;
+    for (uint32_t f = 0; f < p->cut_h; f++) {
+        for (uint32_t o = 0; o < p->cut_out; o++) {
+            struct nn_range blocks = o_range(m, o), positions = f_range(m, f);
+
+            conv_finish_add(&finish, f, blocks, tile_of(m, 0, f, o),
+                            tensor_flatten(g, part_of(m, m->y, blocks, positions)),
+                            positions.end - positions.begin);
+        }
+    }
+}
+
+/* ---- partial sums ---- */
+
+static void add_up(const struct gemm *m, struct tensor partials)
+{
+    struct graph *g = m->nn->g;
+    const struct conv_plan *p = m->plan;
+    struct tensor *partial = emu_alloc(p->cut_in, sizeof(*partial));
+    uint32_t groups = p->cut_h * p->cut_out;
+    struct conv_finish finish;
+
+    if (!partial)
+        graph_fail(g, EMU_NO_MEMORY, "partial results");
+    if (!partial || conv_finish_begin(m->nn, m->layer, p->cut_in * p->cut_h, &finish) != EMU_OK) {
+        emu_free(partial);
+        return;
+    }
+    for (uint32_t k = 0; k < groups; k++) {
+        uint32_t f = k / p->cut_out, o = k % p->cut_out;
+        struct nn_range blocks = o_range(m, o), at = f_range(m, f);
+        struct conv_sum s = { .parts = p->cut_in,
+                              .plan = p,
+                              .first_piece = (k + p->sum_turn) % groups * p->cut_in,
+                              .first_copy = f,
+                              .copy_step = p->cut_h,
+                              .blocks = blocks,
+                              .partial = partial,
+                              .y = part_of(m, m->y, blocks, at),
+                              .adds = m->layer->add != NULL };
+
+        for (uint32_t i = 0; i < p->cut_in; i++)
+            partial[i] = conv_sums_of(g, m->layer, tensor_index(g, partials, i), blocks, at);
+        if (s.adds)
+            s.add = part_of(m, m->add, blocks, at);
+        conv_add_up(&finish, &s);
+    }
+    emu_free(partial);
+}
+
+static struct tensor by_positions(struct graph *g, struct tensor t, uint32_t blocks,
+                                  uint32_t positions)
+{
+    return tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, positions, NN_ATOM });
+}
+
+void conv_gemm(struct nn *nn, struct feature x, const struct conv_layer *layer,
+               const struct conv_plan *plan, struct feature y)
+{
+    struct graph *g = nn->g;
+    struct gemm m = { .nn = nn,
+                      .layer = layer,
+                      .plan = plan,
+                      .positions = y.n * y.h * y.w,
+                      .in = nn_atoms(x.c),
+                      .out = nn_atoms(y.c) };
+
+    m.weights = (struct conv_weights){
+        .nn = nn, .layer = layer, .plan = plan, .channels = x.c, .units = m.out, .unit = 1
+    };
+    conv_weights_new(&m.weights, plan->cut_h);
+    m.x = by_positions(g, conv_every(g, x.t, layer->stride), m.in, m.positions);
+    m.y = by_positions(g, y.t, m.out, m.positions);
+    if (layer->add)
+        m.add = by_positions(g, layer->add->t, m.out, m.positions);
+    if (plan->cut_in == 1 && layer->partials == PARTIALS_F16) {
+        uint32_t shape[4] = { 1, m.out, m.positions, NN_ATOM };
+
+        /* The residual lies below the products from the start. */
+        if (layer->add)
+            program_add(g, nn->seq, program_copy(g, layer->add->t, y.t));
+        multiply(&m, tensor_reshape(g, m.y, 4, shape), layer->add != NULL);
+        finish_in_place(&m);
+    } else {
+        uint32_t shape[4] = { plan->cut_in, m.out * conv_halves(layer), m.positions,
+                              conv_units(layer) };
+        struct tensor partials = graph_variable(
+            g, layer->partials == PARTIALS_F32 ? ELEM_F32 : ELEM_F16, 4, shape, "partials");
+
+        multiply(&m, partials, 0);
+        add_up(&m, partials);
+    }
+}

@@ -1,0 +1,378 @@
+/* ops_conv_window.c - convolutions of k x k in groups of whole blocks of 16 channels, or dense: the
+ * matrix unit on shifted windows of a tile's piece of the field.
+ *
+ * Tile (n, h, w, o, i): picture, rows, columns, units of the output (a block, or a group); input
+ * blocks, or rows of the kernel where there are groups. Each fetches its rows and columns with halo
+ * and border; for stride 2 every second row and column apart (planes), so that windows are runs of
+ * neighbours there, too. Rows of a result have the length of rows of the input: what is behind the
+ * width of the piece is left out when the result is copied together, or added up with those of
+ * other input blocks.
+ */
+#include "programs/library/conv/conv_parts.h"
+#include "programs/library/conv/field_partition.h"
+
+enum { POSITION_BYTES = 2 * NN_ATOM };
+
+/* A convolution under construction. */
+struct window {
+    struct nn *nn;
+    const struct conv_layer *layer;
+    const struct conv_plan *plan;
+    struct feature x, y;
+    struct conv_weights weights;
+    uint32_t pieces;
+    struct tensor products; /* what the matrix unit makes, all tiles, flat */
+    uint32_t made;          /* elements of it so far */
+    struct tensor *result;  /* owned; [cut_in][pieces], each [blocks][n][h][w][16] of products */
+};
+
+static uint32_t round_up_div(uint32_t n, uint32_t d)
+{
+    return (n + d - 1) / d;
+}
+
+/* Columns of the input in a row of a result of so many. */
+static uint32_t row_size(const struct window *m, uint32_t columns)
+{
+    return columns + round_up_div(m->layer->kernel, m->layer->stride) - 1;
+}
+
+/* Positions of a result, those between rows included. */
+static uint32_t result_size(const struct window *m, const struct piece *p)
+{
+    return (nn_size(p->h) - 1) * row_size(m, nn_size(p->w)) + nn_size(p->w);
+}
+
+/* The input of a tile: windows of part i, as planes [plane_rows][plane_columns][rows][columns]. */
+struct planes {
+    struct windows win;
+    uint32_t plane_rows, plane_columns, rows, columns;
+};
+
+static struct planes planes_of(const struct window *m, const struct piece *p, uint32_t i)
+{
+    const struct conv_layer *l = m->layer;
+    struct nn_range kernel = conv_rows(&m->weights, i);
+    uint32_t high = nn_size(kernel), s = l->stride;
+
+    return (struct planes){ .win = { high, l->kernel, s,
+                                     (int32_t)l->pad_top - (int32_t)kernel.begin,
+                                     (int32_t)l->pad_left, m->nn->zeros },
+                            .plane_rows = high < s ? high : s,
+                            .plane_columns = l->kernel < s ? l->kernel : s,
+                            .rows = nn_size(p->h) + round_up_div(high, s) - 1,
+                            .columns = row_size(m, nn_size(p->w)) };
+}
+
+static struct nn_range out_blocks(const struct window *m, struct nn_range units)
+{
+    return (struct nn_range){ units.begin * m->weights.unit, units.end * m->weights.unit };
+}
+
+/* ---- input ---- */
+
+/* Every stride-th row from `row` on, every stride-th column from `column` on, as long as a plane.
+ */
+static struct tensor plane_of(const struct window *m, const struct planes *l, uint32_t from,
+                              struct tensor t, uint32_t row, uint32_t column)
+{
+    struct graph *g = m->nn->g;
+    struct tensor border = tensor_index(g, l->win.border, from);
+
+    t = tensor_slice(g, t, 2, row, tensor_shape(g, t)[2]);
+    t = tensor_slice(g, t, 3, column, tensor_shape(g, t)[3]);
+    t = conv_every(g, t, l->win.stride);
+    t = piece_add_border(m->nn, border, t, 3, 0, l->columns - tensor_shape(g, t)[3]);
+    return piece_add_border(m->nn, border, t, 2, 0, l->rows - tensor_shape(g, t)[2]);
+}
+
+/* Input blocks of picture n, [blocks][planes][rows][columns][16], flat. */
+static struct tensor input_of(const struct window *m, const struct planes *l, const struct piece *p,
+                              struct nn_range blocks, uint32_t n)
+{
+    struct graph *g = m->nn->g;
+    uint32_t rows, columns, planes = l->plane_rows * l->plane_columns;
+    struct tensor t = piece_input(m->nn, &m->x, &l->win, p, blocks, n, &rows, &columns);
+    struct tensor *part = emu_alloc(planes, sizeof(*part));
+
+    if (!part) {
+        graph_fail(g, EMU_NO_MEMORY, "planes of an input");
+        return t;
+    }
+    for (uint32_t k = 0; k < planes && graph_status(g) == EMU_OK; k++)
+        part[k] = plane_of(m, l, p->border, t, k / l->plane_columns, k % l->plane_columns);
+    if (graph_status(g) == EMU_OK)
+        t = tensor_concat(g, part, planes, 1);
+    emu_free(part);
+    return tensor_flatten(g, t);
+}
+
+/* Bytes from window to window, through all input blocks, then to the first one of the next outputs:
+ * the same blocks, or their own. */
+static void set_steps(const struct window *m, const struct planes *l, uint32_t v, uint32_t blocks,
+                      int own)
+{
+    uint32_t k = m->layer->kernel, s = l->win.stride, n = blocks * l->win.rows * k, here = 0;
+    uint32_t block_size = l->plane_rows * l->plane_columns * l->rows * l->columns;
+    uint32_t *step = emu_alloc(n, sizeof(*step));
+
+    if (!step) {
+        graph_fail(m->nn->g, EMU_NO_MEMORY, "windows");
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t next = (i + 1) % n, row = next / k % l->win.rows, column = next % k;
+        uint32_t plane = row % s * l->plane_columns + column % s;
+        uint32_t to = next / k / l->win.rows * block_size +
+                      (plane * l->rows + row / s) * l->columns + column / s;
+
+        if (!next && own)
+            to = blocks * block_size;
+        step[i] = (to - here) * POSITION_BYTES;
+        here = to;
+    }
+    vertex_set_words(m->nn->g, v, "steps", step, n);
+    emu_free(step);
+}
+
+/* ---- products ---- */
+
+/* One call: outputs of units [begin, end) of a piece of picture n, from part i of the input. Each
+ * unit takes its own input blocks, if there are groups. */
+static void multiply_units(const struct window *m, uint32_t cs, const struct piece *p, uint32_t n,
+                           uint32_t i, struct nn_range units, struct tensor weights,
+                           struct tensor out)
+{
+    struct graph *g = m->nn->g;
+    int f32 = m->layer->partials == PARTIALS_F32;
+    uint32_t v = graph_vertex(g, cs, f32 ? "conv_window_f16_f32" : "conv_window_f16", p->tile);
+    struct nn_range in = conv_in_blocks(&m->weights, i);
+    struct planes l = planes_of(m, p, i);
+    uint32_t each = nn_size(in);
+
+    if (m->layer->groups > 1)
+        in = (struct nn_range){ units.begin * each, units.end * each };
+    vertex_connect(g, v, "in", input_of(m, &l, p, in, n));
+    vertex_connect(g, v, "out", out);
+    vertex_connect(g, v, "weights", weights);
+    set_steps(m, &l, v, each, m->layer->groups > 1 && m->weights.unit == 1 && !f32);
+    vertex_set_u32(g, v, "kb", each * l.win.rows * l.win.columns);
+    vertex_set_u32(g, v, "nb", nn_size(out_blocks(m, units)) * conv_halves(m->layer));
+    vertex_set_u32(g, v, "f", result_size(m, p));
+}
+
+/* A result [blocks][f][16], or [2 blocks][f][8], without what stands between rows:
+ * [blocks][1][h][w][16]. */
+static struct tensor without_gaps(const struct window *m, const struct piece *p, uint32_t blocks,
+                                  struct tensor t)
+{
+    struct graph *g = m->nn->g;
+    uint32_t h = nn_size(p->h), w = nn_size(p->w), f = result_size(m, p);
+    uint32_t n = blocks * conv_halves(m->layer), units = conv_units(m->layer);
+    uint32_t wide = row_size(m, w), shape[5] = { n, 1, h - 1, wide, units };
+    struct tensor part[2], last;
+
+    t = tensor_reshape(g, t, 3, (const uint32_t[]){ n, f, units });
+    last = tensor_reshape(g, tensor_slice(g, t, 1, f - w, f), 5,
+                          (const uint32_t[]){ n, 1, 1, w, units });
+    if (h == 1)
+        return last;
+    part[0] = tensor_reshape(g, tensor_slice(g, t, 1, 0, (h - 1) * wide), 5, shape);
+    part[0] = tensor_slice(g, part[0], 3, 0, w);
+    part[1] = last;
+    return tensor_concat(g, part, 2, 2);
+}
+
+/* Room for the result of a piece of a picture, on its tile. */
+static struct tensor new_product(struct window *m, const struct piece *p, uint32_t blocks)
+{
+    uint32_t n = blocks * result_size(m, p) * NN_ATOM;
+    struct tensor t = tensor_slice(m->nn->g, m->products, 0, m->made, m->made + n);
+
+    m->made += n;
+    graph_map(m->nn->g, t, p->tile);
+    return t;
+}
+
+static struct piece piece_of(const struct window *m, uint32_t i, uint32_t index)
+{
+    return piece_at(m->plan, &m->y, m->weights.units, index, i);
+}
+
+/* All calls of tile (i, index). Groups of several blocks of outputs take a call each. */
+static void multiply_piece(struct window *m, uint32_t cs, uint32_t i, uint32_t index)
+{
+    struct graph *g = m->nn->g;
+    struct piece p = piece_of(m, i, index);
+    uint32_t blocks = nn_size(out_blocks(m, p.o)), pictures = nn_size(p.n);
+    uint32_t group_blocks = m->weights.unit * conv_halves(m->layer);
+    uint32_t units = m->layer->groups > 1 && group_blocks > 1 ? 1 : nn_size(p.o);
+    struct tensor weights =
+        conv_weights_on(&m->weights, i, index % m->plan->cut_out, p.copy, p.tile);
+    uint32_t weights_size = (uint32_t)tensor_elements(g, weights) / nn_size(p.o);
+    uint32_t unit_size = m->weights.unit * result_size(m, &p) * NN_ATOM;
+    struct tensor *picture = emu_alloc(pictures, sizeof(*picture));
+
+    if (!picture) {
+        graph_fail(g, EMU_NO_MEMORY, "pictures of a piece");
+        return;
+    }
+    for (uint32_t n = 0; n < pictures; n++) {
+        struct tensor out = new_product(m, &p, blocks);
+
+        for (uint32_t u = 0; u < nn_size(p.o); u += units)
+            multiply_units(
+                m, cs, &p, p.n.begin + n, i,
+                (struct nn_range){ p.o.begin + u, p.o.begin + u + units },
+                tensor_slice(g, weights, 0, u * weights_size, (u + units) * weights_size),
+                tensor_slice(g, out, 0, u * unit_size, (u + units) * unit_size));
+        picture[n] = without_gaps(m, &p, blocks, out);
+    }
+    m->result[(size_t)i * m->pieces + index] = tensor_concat(g, picture, pictures, 1);
+    emu_free(picture);
+}
+
+/* Elements of all results. */
+static uint32_t products_size(const struct window *m)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < m->pieces; k++) {
+        struct piece p = piece_of(m, 0, k);
+
+        n += nn_size(out_blocks(m, p.o)) * nn_size(p.n) * result_size(m, &p) * NN_ATOM;
+    }
+    return n * m->plan->cut_in;
+}
+
+static void multiply(struct window *m)
+{
+    struct graph *g = m->nn->g;
+    uint32_t cs = op_compute_set(g, m->nn->seq, "multiply"), n = products_size(m);
+
+    m->products = graph_variable(g, m->layer->partials == PARTIALS_F32 ? ELEM_F32 : ELEM_F16, 1, &n,
+                                 "products");
+    for (uint32_t i = 0; i < m->plan->cut_in; i++) {
+        for (uint32_t k = 0; k < m->pieces; k++)
+            multiply_piece(m, cs, i, k);
+    }
+}
+
+/* ---- results ---- */
+
+/* A piece of an activation like y, [blocks][n][h][w][16]. */
+static struct tensor part_of(const struct window *m, const struct piece *p, struct tensor t)
+{
+    const struct nn_range r[] = { out_blocks(m, p->o), p->n, p->h, p->w, { 0, NN_ATOM } };
+
+    return nn_slice(m->nn->g, t, r);
+}
+
+/* [blocks][positions][16], or [2 blocks][positions][8] */
+static struct tensor by_positions(struct graph *g, struct tensor t)
+{
+    const uint32_t *s = tensor_shape(g, t);
+    uint32_t shape[3] = { s[0], s[1] * s[2] * s[3], s[4] };
+
+    return tensor_reshape(g, t, 3, shape);
+}
+
+/* Whole sums: brings the rows together, then bias and activation in place. */
+static enum emu_status finish_in_place(const struct window *m)
+{
+    struct graph *g = m->nn->g;
+    struct tensor *to = emu_alloc(m->pieces, sizeof(*to));
+    struct conv_finish finish;
+
+    if (!to)
+        return FAIL(NO_MEMORY, "%u pieces", m->pieces);
+    for (uint32_t k = 0; k < m->pieces; k++) {
+        struct piece p = piece_of(m, 0, k);
+
+        to[k] = part_of(m, &p, m->y.t);
+        graph_map(g, to[k], p.tile);
+        to[k] = tensor_flatten(g, to[k]);
+        m->result[k] = tensor_flatten(g, m->result[k]);
+    }
+    program_add(g, m->nn->seq,
+                program_copy(g, tensor_concat(g, m->result, m->pieces, 0),
+                             tensor_concat(g, to, m->pieces, 0)));
+    emu_free(to);
+    TRY(conv_finish_begin(m->nn, m->layer, m->pieces / m->plan->cut_out, &finish));
+    for (uint32_t k = 0; k < m->pieces; k++) {
+        struct piece p = piece_of(m, 0, k);
+
+        conv_finish_add(&finish, p.copy, out_blocks(m, p.o), p.tile,
+                        tensor_flatten(g, part_of(m, &p, m->y.t)),
+                        nn_size(p.n) * nn_size(p.h) * nn_size(p.w));
+    }
+    return EMU_OK;
+}
+
+/* The output piece whose tiles add up the parts of piece k. */
+static uint32_t sum_group(const struct window *m, uint32_t k)
+{
+    return (k + m->plan->sum_turn) % m->pieces;
+}
+
+/* Partial sums, or a residual, or sums in f32. */
+static enum emu_status add_up(const struct window *m)
+{
+    struct graph *g = m->nn->g;
+    uint32_t parts = m->plan->cut_in, copies = m->pieces / m->plan->cut_out;
+    struct tensor *partial = emu_alloc(parts, sizeof(*partial));
+    struct conv_finish finish;
+    enum emu_status s = partial ? EMU_OK : FAIL(NO_MEMORY, "partial results");
+
+    if (s == EMU_OK)
+        s = conv_finish_begin(m->nn, m->layer, parts * copies, &finish);
+    for (uint32_t k = 0; s == EMU_OK && k < m->pieces; k++) {
+        struct piece p = piece_of(m, 0, k);
+        struct conv_sum sum = { .parts = parts,
+                                .plan = m->plan,
+                                .first_piece = sum_group(m, k) * parts,
+                                .first_copy = p.copy,
+                                .copy_step = copies,
+                                .blocks = out_blocks(m, p.o),
+                                .partial = partial,
+                                .y = by_positions(g, part_of(m, &p, m->y.t)),
+                                .adds = m->layer->add != NULL };
+
+        for (uint32_t i = 0; i < parts; i++)
+            partial[i] = by_positions(g, m->result[(size_t)i * m->pieces + k]);
+        if (sum.adds)
+            sum.add = by_positions(g, part_of(m, &p, m->layer->add->t));
+        conv_add_up(&finish, &sum);
+    }
+    emu_free(partial);
+    return s;
+}
+
+void conv_window(struct nn *nn, struct feature x, const struct conv_layer *layer,
+                 const struct conv_plan *plan, struct feature y)
+{
+    struct window m = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
+    uint32_t blocks = nn_atoms(y.c);
+    enum emu_status s;
+
+    m.pieces = plan->cut_n * plan->cut_h * plan->cut_w * plan->cut_out;
+    m.weights = (struct conv_weights){ .nn = nn,
+                                       .layer = layer,
+                                       .plan = plan,
+                                       .channels = x.c / layer->groups,
+                                       .units = layer->groups > 1 ? layer->groups : blocks };
+    m.weights.unit = blocks / m.weights.units;
+    m.result = emu_alloc((size_t)plan->cut_in * m.pieces, sizeof(*m.result));
+    if (m.result) {
+        conv_weights_new(&m.weights, m.pieces / plan->cut_out);
+        multiply(&m);
+        s = plan->cut_in == 1 && !layer->add && layer->partials == PARTIALS_F16
+                ? finish_in_place(&m)
+                : add_up(&m);
+    } else {
+        s = FAIL(NO_MEMORY, "%u pieces", m.pieces);
+    }
+    if (s != EMU_OK)
+        graph_fail(nn->g, s, "%s", emu_error());
+    emu_free(m.result);
+}

@@ -1,0 +1,141 @@
+/* conv_pack.c - weights of the convolution codelets. */
+#include "programs/library/conv/conv_pack.h"
+
+#include <string.h>
+
+#include "programs/library/conv/dw_work.h"
+
+uint32_t dw_pack_halves(uint32_t k, uint32_t stride)
+{
+    uint32_t taps = 0;
+
+    for (uint32_t i = 0; i < dw_passes(k, stride); i++)
+        taps += dw_taps_loaded(k, stride, i);
+    return taps * DW_ATOM * DW_LANES;
+}
+
+/* Packed: [pairs][passes][taps][4 channels][windows][2 halves of the pair][4 inputs] of what is
+ * loaded for a pass; each channel has a weight for its own input only. */
+void dw_pack(uint32_t k, uint32_t stride, const uint16_t *w, uint16_t *packed)
+{
+    uint32_t pairs = DW_ATOM / DW_LANES / DW_HALVES, passes = dw_passes(k, stride);
+    uint16_t *out = packed;
+
+    memset(packed, 0, dw_pack_halves(k, stride) * sizeof(*packed));
+    for (uint32_t i = 0; i < pairs * passes * DW_TAPS * DW_LANES * 2 * DW_HALVES; i++) {
+        uint32_t half = i % DW_HALVES, second = i / DW_HALVES % 2;
+        uint32_t lane = i / DW_HALVES / 2 % DW_LANES;
+        uint32_t tap = i / DW_HALVES / 2 / DW_LANES % DW_TAPS;
+        uint32_t pass = i / DW_HALVES / 2 / DW_LANES / DW_TAPS % passes;
+        uint32_t pair = i / DW_HALVES / 2 / DW_LANES / DW_TAPS / passes;
+        uint32_t channel = (pair * DW_HALVES + half) * DW_LANES + lane;
+        struct dw_window at = dw_window(k, stride, 0, pass);
+        uint32_t row = second ? at.second_row : at.row;
+        int column = second ? at.second[tap] : at.column[tap];
+
+        if (!dw_tap_is_loaded(k, stride, pass, tap, (int)second))
+            continue;
+        if (column >= 0)
+            out[lane] = w[(channel * k + row) * k + (uint32_t)column];
+        out += DW_LANES;
+    }
+}
+
+/* ---- sums in f32 ---- */
+
+enum { UNITS_F32 = 8, UNITS_F16 = 16, INPUTS = 16 };
+
+void conv_pack_f32(uint32_t kb, const uint16_t *packed, uint16_t *out)
+{
+    for (uint32_t k = 0; k < kb; k++) {
+        for (uint32_t row = 0; row < UNITS_F16; row++) {
+            uint32_t half = row / UNITS_F32;
+
+            memcpy(out + ((half * kb + k) * UNITS_F32 + row % UNITS_F32) * INPUTS,
+                   packed + (k * UNITS_F16 + row) * INPUTS, INPUTS * sizeof(*out));
+        }
+    }
+}
+
+/* ---- first layers ---- */
+
+enum { PIXELS = 4, CHANNELS = 4, PIXEL_BYTES = 8, BLOCK_BYTES = PIXELS * PIXEL_BYTES };
+
+/* Block b of a kernel row: 4 pixels from column first_column() on. The last block of a row is full
+ * and shares pixels with the one before, so that nothing behind the kernel is read; if it is the
+ * only one it begins before the row, but for the first row. */
+static uint32_t row_blocks(uint32_t k)
+{
+    return (k + PIXELS - 1) / PIXELS;
+}
+
+static int32_t first_column(uint32_t k, uint32_t block)
+{
+    uint32_t row = block / row_blocks(k), i = block % row_blocks(k);
+
+    if (i + 1 < row_blocks(k) || (!i && !row))
+        return (int32_t)(i * PIXELS);
+    return (int32_t)k - PIXELS;
+}
+
+uint32_t conv_first_blocks(uint32_t k)
+{
+    return k * row_blocks(k);
+}
+
+uint32_t conv_first_pack_halves(uint32_t k)
+{
+    return conv_first_blocks(k) * DW_ATOM * DW_ATOM;
+}
+
+void conv_first_pack(uint32_t k, uint32_t channels, const uint16_t *w, uint16_t *packed)
+{
+    memset(packed, 0, conv_first_pack_halves(k) * sizeof(*packed));
+    for (uint32_t i = 0; i < conv_first_blocks(k) * DW_ATOM * PIXELS * channels; i++) {
+        uint32_t channel = i % channels, pixel = i / channels % PIXELS;
+        uint32_t out = i / channels / PIXELS % DW_ATOM, block = i / channels / PIXELS / DW_ATOM;
+        uint32_t row = block / row_blocks(k);
+        int32_t column = first_column(k, block) + (int32_t)pixel;
+        /* Pixels of the block before come first. */
+        int shared = block % row_blocks(k) && column < (int32_t)(block % row_blocks(k) * PIXELS);
+
+        if (column >= 0 && column < (int32_t)k && !shared)
+            packed[(block * DW_ATOM + out) * DW_ATOM + pixel * CHANNELS + channel] =
+                w[((out * channels + channel) * k + row) * k + (uint32_t)column];
+    }
+}
+
+uint32_t conv_first_row_words(uint32_t k, uint32_t ho)
+{
+    return 2 * conv_first_blocks(k) * ho;
+}
+
+void conv_first_rows(uint32_t k, uint32_t ho, uint32_t wo, uint32_t wp, uint32_t *words)
+{
+    for (uint32_t i = 0; i < conv_first_blocks(k) * ho; i++) {
+        uint32_t block = i / ho, o = i % ho;
+        uint32_t pixel = (2 * o + block / row_blocks(k)) * wp + (uint32_t)first_column(k, block);
+
+        words[2 * i] = pixel * PIXEL_BYTES;
+        words[2 * i + 1] = (block * ho + o) * wo * BLOCK_BYTES;
+    }
+}
+
+/* ---- windows ---- */
+
+void conv_window_steps(uint32_t k, uint32_t blocks, uint32_t hp, uint32_t wp, int own,
+                       int32_t *steps)
+{
+    uint32_t kb = blocks * k * k;
+    int64_t here = 0;
+
+    for (uint32_t i = 0; i < kb; i++) {
+        uint32_t next = (i + 1) % kb, block = next / k / k;
+        int64_t at = (int64_t)block * hp * wp + next / k % k * wp + next % k;
+
+        if (!next && own)
+            at = (int64_t)blocks * hp * wp;
+        steps[i] = (int32_t)((at - here) * DW_POSITION);
+        here = at;
+    }
+}

@@ -1,0 +1,206 @@
+/* conv_parts.c - weights in blocks, and sums of partial results. */
+#include "programs/library/conv/conv_parts.h"
+
+#include <string.h>
+
+enum { BLOCK = NN_ATOM * NN_ATOM };
+
+struct tensor conv_sums_of(struct graph *g, const struct conv_layer *l, struct tensor sums,
+                           struct nn_range blocks, struct nn_range positions)
+{
+    uint32_t halves = conv_halves(l);
+    const struct nn_range part[] = { { blocks.begin * halves, blocks.end * halves },
+                                     positions,
+                                     { 0, conv_units(l) } };
+
+    return nn_slice(g, sums, part);
+}
+
+/* ---- weights ---- */
+
+static uint32_t in_blocks(const struct conv_weights *w)
+{
+    return nn_atoms(w->channels);
+}
+
+struct nn_range conv_in_blocks(const struct conv_weights *w, uint32_t i)
+{
+    struct nn_range all = { 0, in_blocks(w) };
+
+    return w->layer->groups > 1 ? all : nn_part(all.end, w->plan->cut_in, i);
+}
+
+struct nn_range conv_rows(const struct conv_weights *w, uint32_t i)
+{
+    struct nn_range all = { 0, w->layer->kernel };
+
+    return w->layer->groups > 1 ? nn_part(all.end, w->plan->cut_in, i) : all;
+}
+
+struct nn_range conv_out_blocks(const struct conv_weights *w, uint32_t o)
+{
+    struct nn_range r = nn_part(w->units, w->plan->cut_out, o);
+
+    return (struct nn_range){ r.begin * w->unit, r.end * w->unit };
+}
+
+/* Weight blocks of an output block in part i, counted from those of part 0 on. */
+static struct nn_range span_of(const struct conv_weights *w, uint32_t i)
+{
+    struct nn_range in = conv_in_blocks(w, i), rows = conv_rows(w, i);
+    uint32_t each =
+        w->layer->groups > 1 ? nn_size(in) * w->layer->kernel : w->layer->kernel * w->layer->kernel;
+
+    if (w->layer->groups > 1)
+        return (struct nn_range){ rows.begin * each, rows.end * each };
+    return (struct nn_range){ in.begin * each, in.end * each };
+}
+
+/* Values of part (i, o), and before it in a copy: parts lie i by i, o by o. */
+static uint32_t part_size(const struct conv_weights *w, uint32_t i, uint32_t o)
+{
+    return nn_size(span_of(w, i)) * nn_size(conv_out_blocks(w, o)) * BLOCK;
+}
+
+static uint32_t part_at(const struct conv_weights *w, uint32_t i, uint32_t o)
+{
+    struct nn_range span = span_of(w, i);
+
+    return (span.begin * w->units * w->unit + nn_size(span) * conv_out_blocks(w, o).begin) * BLOCK;
+}
+
+/* Part (i, o) in the order of the matrix unit: [out][in][rows][columns][16][16], or [2 out] and [8]
+ * for sums in f32. */
+static void pack_part(const struct conv_weights *w, uint32_t i, uint32_t o, uint16_t *out)
+{
+    struct nn_range ib = conv_in_blocks(w, i), ob = conv_out_blocks(w, o), r = conv_rows(w, i);
+    uint32_t in = nn_size(ib), kernel = w->layer->kernel, taps = nn_size(r) * kernel;
+    uint32_t n = part_size(w, i, o), units = conv_units(w->layer), block = units * NN_ATOM;
+
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t tap = r.begin * kernel + k / block % taps, b = k / block / taps;
+        uint32_t row = ob.begin * NN_ATOM + b / in * units + k / NN_ATOM % units;
+        uint32_t column = (ib.begin + b % in) * NN_ATOM + k % NN_ATOM;
+        size_t at = ((size_t)row * w->channels + column) * kernel * kernel + tap;
+
+        if (row < w->layer->out_c && column < w->channels)
+            out[k] = nn_half(w->layer->weights[at]);
+    }
+}
+
+/* Each part of the only copy on one of the tiles that use it. */
+static void place_parts(const struct conv_weights *w)
+{
+    struct graph *g = w->nn->g;
+    struct tensor all = tensor_index(g, w->t, 0);
+
+    for (uint32_t i = 0; i < w->plan->cut_in; i++) {
+        for (uint32_t o = 0; o < w->plan->cut_out; o++) {
+            uint32_t at = part_at(w, i, o), n = part_size(w, i, o);
+
+            graph_map(g, tensor_slice(g, all, 0, at, at + n),
+                      nn_holder(w->nn, w->plan, o, i, n * sizeof(uint16_t)));
+        }
+    }
+}
+
+void conv_weights_new(struct conv_weights *w, uint32_t users)
+{
+    uint32_t copies = w->plan->fetched ? 1 : users;
+    struct graph *g = w->nn->g;
+    uint32_t kernel = w->layer->kernel;
+    uint32_t n = in_blocks(w) * w->units * w->unit * kernel * kernel * BLOCK;
+    uint16_t *v = emu_alloc(n, sizeof(*v));
+
+    w->t = w->nn->zeros;
+    if (!v) {
+        graph_fail(g, EMU_NO_MEMORY, "%u weights", n);
+        return;
+    }
+    for (uint32_t i = 0; i < w->plan->cut_in; i++) {
+        for (uint32_t o = 0; o < w->plan->cut_out; o++)
+            pack_part(w, i, o, v + part_at(w, i, o));
+    }
+    w->t = graph_constant_repeated(g, ELEM_F16, 2, (const uint32_t[]){ copies, n }, v, "weights");
+    emu_free(v);
+    if (w->plan->fetched)
+        place_parts(w);
+}
+
+struct tensor conv_weights_on(const struct conv_weights *w, uint32_t i, uint32_t o, uint32_t copy,
+                              uint32_t tile)
+{
+    struct graph *g = w->nn->g;
+    uint32_t at = part_at(w, i, o);
+    struct tensor t = tensor_index(g, w->t, w->plan->fetched ? 0 : copy);
+
+    t = tensor_slice(g, t, 0, at, at + part_size(w, i, o));
+    if (!w->plan->fetched)
+        graph_map(g, t, tile);
+    return t;
+}
+
+/* ---- partial results ---- */
+
+/* Positions `at` of block b of a sum, all partial results and the residual. */
+static struct tensor terms_of(struct graph *g, const struct conv_layer *layer,
+                              const struct conv_sum *s, uint32_t b, struct nn_range at)
+{
+    const struct nn_range block = { b, b + 1 };
+    uint32_t terms = s->parts + (s->adds != 0);
+    struct tensor *term = emu_alloc(terms, sizeof(*term)), all = s->y;
+
+    if (!term) {
+        graph_fail(g, EMU_NO_MEMORY, "partial results");
+        return all;
+    }
+    for (uint32_t i = 0; i < terms; i++)
+        term[i] = tensor_flatten(
+            g, conv_sums_of(g, layer, i < s->parts ? s->partial[i] : s->add, block, at));
+    all = tensor_concat(g, term, terms, 0);
+    emu_free(term);
+    return all;
+}
+
+/* Positions `at` of block b on a tile. */
+static void add_block(struct conv_finish *f, const struct conv_sum *s, const char *codelet,
+                      uint32_t i, uint32_t b, struct nn_range at)
+{
+    struct graph *g = f->nn->g;
+    uint32_t tile = conv_plan_tile(s->plan, s->first_piece + i);
+    uint32_t v = graph_vertex(g, f->cs, codelet, tile);
+    struct tensor y =
+        nn_slice(g, s->y, (const struct nn_range[]){ { b, b + 1 }, at, { 0, NN_ATOM } });
+    struct nn_range block = { s->blocks.begin + b, s->blocks.begin + b + 1 };
+
+    graph_map(g, y, tile);
+    vertex_connect(g, v, "partials", terms_of(g, f->layer, s, b, at));
+    vertex_connect(g, v, "bias", conv_finish_bias(f, s->first_copy + i * s->copy_step, block));
+    vertex_connect(g, v, "out", tensor_flatten(g, y));
+    vertex_set_u32(g, v, "p", s->parts + (s->adds != 0));
+}
+
+void conv_add_up(struct conv_finish *f, const struct conv_sum *s)
+{
+    uint32_t wide = tensor_shape(f->nn->g, s->y)[1];
+    struct conv_shares shares =
+        conv_shares(graph_arch(f->nn->g), s->plan, nn_size(s->blocks), wide);
+    char codelet[40];
+
+    conv_finish_start(f, "add");
+    nn_codelet(codelet, "reduce_bias", f->layer->act);
+    if (f->layer->partials == PARTIALS_F32)
+        memcpy(strrchr(codelet, '_'), "_f32", sizeof("_f32"));
+    for (uint32_t i = 0; i < s->parts; i++) {
+        struct nn_range share = { conv_share_begin(&shares, i), conv_share_begin(&shares, i + 1) };
+
+        (void)conv_finish_map(f, s->first_copy + i * s->copy_step, s->blocks,
+                              conv_plan_tile(s->plan, s->first_piece + i));
+        for (uint32_t at = share.begin, stop; at < share.end; at = stop) {
+            uint32_t b = at / wide;
+
+            stop = (b + 1) * wide < share.end ? (b + 1) * wide : share.end;
+            add_block(f, s, codelet, i, b, (struct nn_range){ at % wide, at % wide + stop - at });
+        }
+    }
+}

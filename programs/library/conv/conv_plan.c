@@ -1,0 +1,355 @@
+/* plan_conv.c - cuts of a convolution over tiles: all cuts are tried that make the largest shard
+ * smaller.
+ *
+ * Every tile is charged its whole input: what lies on it already is not known here. Parameters stay
+ * on the tiles that use them, or are fetched like input.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "programs/compiler/base/arena.h"
+#include "programs/library/conv/conv_pack.h"
+#include "programs/library/conv/conv_cost.h"
+
+enum { MEMORY_STEPS = 256 }; /* of a tile: finer differences do not make a choice of plans */
+
+struct plan_list {
+    struct conv_plan *at; /* owned */
+    size_t count, cap;
+};
+
+static const char *const method_names[] = { "gemm", "window", "depthwise", "first", "pool" };
+
+const char *conv_method_name(enum conv_method m)
+{
+    return method_names[m];
+}
+
+int conv_is_first(const struct conv_shape *s)
+{
+    return s->in_c <= FIRST_CHANNELS && s->groups == 1 && s->stride == FIRST_STRIDE &&
+           s->kernel >= FIRST_KERNEL_MIN && s->kernel <= FIRST_KERNEL_MAX;
+}
+
+static enum conv_method method_of(const struct conv_shape *s)
+{
+    if (conv_is_first(s))
+        return CONV_FIRST;
+    if (s->groups == s->in_c && s->groups > 1)
+        return CONV_DEPTHWISE;
+    return s->kernel == 1 && s->groups == 1 ? CONV_GEMM : CONV_WINDOW;
+}
+
+static enum emu_status check_shape(const struct conv_shape *s)
+{
+    uint32_t in = s->groups ? s->in_c / s->groups : 0, out = s->groups ? s->out_c / s->groups : 0;
+
+    if (!s->n || !s->in_c || !s->out_c || !s->kernel || !s->stride || !s->groups || !s->out_h ||
+        !s->out_w || s->in_c % s->groups || s->out_c % s->groups)
+        return FAIL(USAGE,
+                    "a convolution of %u to %u channels in %u groups, kernel %u, stride %u: "
+                    "expected numbers above 0 and channels that the groups divide",
+                    s->in_c, s->out_c, s->groups, s->kernel, s->stride);
+    if (s->groups > 1 && !(in == 1 && out == 1) && (in % ATOM || out % ATOM))
+        return FAIL(USAGE,
+                    "a convolution in groups of %u to %u channels: expected 1 to 1, or "
+                    "multiples of %d",
+                    in, out, ATOM);
+    return EMU_OK;
+}
+
+/* ---- what is kept ---- */
+
+/* A search: for the cheapest plan, or for all that are worth choosing from. */
+struct search {
+    const struct arch *a;
+    uint64_t memory;        /* for the cheapest */
+    struct conv_plan *best; /* borrowed; NULL: all */
+    struct plan_list all;
+    enum emu_status status; /* of keeping all */
+};
+
+/* Cycles, and what its parameters are worth. */
+static uint64_t price(const struct conv_plan *p)
+{
+    return p->cost.total + p->resident_bytes * p->shape.kib_price / 1024;
+}
+
+/* Whether p is better than *best: it fits and is cheaper, or nothing fits and it needs less. */
+static int is_better(const struct conv_plan *p, const struct conv_plan *best, uint64_t memory)
+{
+    int fits = p->cost.tile_bytes <= memory, best_fits = best->cost.tile_bytes <= memory;
+
+    if (!best->cut_n)
+        return 1;
+    if (fits != best_fits)
+        return fits;
+    return fits ? price(p) < price(best) : p->cost.tile_bytes < best->cost.tile_bytes;
+}
+
+/* Whether nothing speaks for q where there is p; steps: of memory, in bytes. */
+static int is_as_good(const struct conv_plan *p, const struct conv_plan *q, uint64_t step)
+{
+    return p->cost.total <= q->cost.total && p->resident_bytes / step <= q->resident_bytes / step &&
+           p->cost.tile_bytes / step <= q->cost.tile_bytes / step;
+}
+
+/* Keeps p in place of the plans that it is as good as, unless one is as good as p. */
+static enum emu_status keep(struct plan_list *all, const struct conv_plan *p, uint64_t step)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < all->count; i++) {
+        struct conv_plan first = all->at[i];
+
+        if (!is_as_good(&first, p, step))
+            continue;
+        /* What drops one plan often drops the next one, too. */
+        memmove(all->at + 1, all->at, i * sizeof(first));
+        all->at[0] = first;
+        return EMU_OK;
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        if (!is_as_good(p, &all->at[i], step))
+            all->at[kept++] = all->at[i];
+    }
+    all->count = kept;
+    return VEC_PUSH(all, *p);
+}
+
+static void offer(struct search *s, const struct conv_plan *p)
+{
+    if (!s->best && s->status == EMU_OK)
+        s->status = keep(&s->all, p, s->a->mem_bytes / MEMORY_STEPS + 1);
+    else if (s->best && is_better(p, s->best, s->memory))
+        *s->best = *p;
+}
+
+/* ---- the search ---- */
+
+/* What the output channels are cut into: groups, where they take several blocks each, else blocks.
+ */
+static uint32_t output_units(const struct conv_plan *p)
+{
+    const struct conv_shape *s = &p->shape;
+
+    return p->method == CONV_WINDOW && s->groups > 1 ? s->groups : atoms(s->out_c);
+}
+
+static void shard_channels(const struct conv_plan *p, struct conv_shard *sh)
+{
+    const struct conv_shape *s = &p->shape;
+    uint32_t units = output_units(p), unit = atoms(s->out_c) / units;
+
+    sh->out = (uint64_t)ceil_div(units, p->cut_out) * unit;
+    /* In f32 a group of 16 channels is two blocks of outputs, which read the same input. */
+    sh->calls =
+        unit > 1 || (s->f32 && p->method == CONV_WINDOW && s->groups > 1) ? sh->out / unit : 1;
+    if (p->method == CONV_GEMM || (p->method == CONV_WINDOW && s->groups == 1))
+        sh->in = ceil_div(atoms(s->in_c), p->cut_in);
+    else if (p->method == CONV_WINDOW)
+        sh->in = sh->out / unit * atoms(s->in_c / s->groups);
+    else
+        sh->in = sh->out;
+}
+
+/* As conv_pack.h has them where they are not blocks of 16 x 16. */
+static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_shard *sh)
+{
+    const struct conv_shape *s = &p->shape;
+    uint64_t in = s->groups > 1 ? atoms(s->in_c / s->groups) : sh->in;
+
+    switch (p->method) {
+    case CONV_GEMM:
+    case CONV_WINDOW:
+        return sh->out * in * sh->rows * s->kernel * ATOM * ATOM_BYTES;
+    case CONV_DEPTHWISE:
+        return sh->out * dw_pack_halves(s->kernel, s->stride) * 2;
+    case CONV_FIRST:
+        return sh->out * conv_first_pack_halves(s->kernel) * 2;
+    case CONV_POOL:
+        break;
+    }
+    return 0;
+}
+
+/* The same cut with parameters that every tile holds, and with fetched ones. */
+static void try_parameters(struct search *s, const struct conv_shard *sh, struct conv_plan *p)
+{
+    uint64_t parts = (uint64_t)p->cut_in * p->cut_out;
+    uint64_t users = (uint64_t)p->cut_n * p->cut_h * p->cut_w;
+
+    p->resident_bytes = p->weight_bytes = weight_bytes(p, sh);
+    offer(s, p);
+    if (!p->weight_bytes || users == 1)
+        return;
+    p->fetched = 1;
+    p->resident_bytes = ceil_div(p->weight_bytes * parts, p->tiles);
+    p->cost.exchange_in += p->weight_bytes / 4;
+    p->cost.total += p->weight_bytes / 4;
+    p->cost.tile_bytes += p->weight_bytes;
+    offer(s, p);
+}
+
+static void try_cut(struct search *search, struct conv_plan p)
+{
+    const struct conv_shape *s = &p.shape;
+    struct conv_shard sh = { .n = ceil_div(s->n, p.cut_n) };
+
+    shard_channels(&p, &sh);
+    sh.rows = p.method == CONV_WINDOW && s->groups > 1 ? ceil_div(s->kernel, p.cut_in) : s->kernel;
+    if (p.method == CONV_GEMM) {
+        sh.n = sh.w = sh.in_w = 1;
+        sh.h = sh.in_h = ceil_div((uint64_t)s->n * s->out_h * s->out_w, p.cut_h);
+    } else {
+        sh.h = ceil_div(s->out_h, p.cut_h);
+        sh.w = ceil_div(s->out_w, p.cut_w);
+        sh.in_h = (sh.h - 1) * s->stride + sh.rows;
+        sh.in_w = (sh.w - 1) * s->stride + s->kernel;
+    }
+    plan_conv_cost(search->a, &sh, &p);
+    try_parameters(search, &sh, &p);
+}
+
+static void search_gemm(struct search *search, struct conv_plan p)
+{
+    const struct conv_shape *s = &p.shape;
+    uint32_t positions = s->n * s->out_h * s->out_w;
+
+    p.cut_n = p.cut_w = 1;
+    for (p.cut_in = 1; p.cut_in <= p.tiles; p.cut_in = next_cut(atoms(s->in_c), p.cut_in)) {
+        for (p.cut_out = 1; (uint64_t)p.cut_in * p.cut_out <= p.tiles;
+             p.cut_out = next_cut(atoms(s->out_c), p.cut_out)) {
+            for (p.cut_h = 1; (uint64_t)p.cut_in * p.cut_out * p.cut_h <= p.tiles;
+                 p.cut_h = next_cut(positions, p.cut_h))
+                try_cut(search, p);
+        }
+    }
+}
+
+/* Cuts of the field and of the output channels. */
+static void search_field(struct search *search, struct conv_plan p)
+{
+    const struct conv_shape *s = &p.shape;
+    uint32_t units = output_units(&p);
+
+    for (p.cut_n = 1; (uint64_t)p.cut_in * p.cut_n <= p.tiles; p.cut_n = next_cut(s->n, p.cut_n)) {
+        for (p.cut_out = 1; (uint64_t)p.cut_in * p.cut_n * p.cut_out <= p.tiles;
+             p.cut_out = next_cut(units, p.cut_out)) {
+            uint64_t used = (uint64_t)p.cut_in * p.cut_n * p.cut_out;
+
+            for (p.cut_h = 1; used * p.cut_h <= p.tiles; p.cut_h = next_cut(s->out_h, p.cut_h)) {
+                for (p.cut_w = 1; used * p.cut_h * p.cut_w <= p.tiles;
+                     p.cut_w = next_cut(s->out_w, p.cut_w))
+                    try_cut(search, p);
+            }
+        }
+    }
+}
+
+/* The same, and cuts of what is added up: input channels, or rows of the kernel. */
+static void search_window(struct search *search, struct conv_plan p)
+{
+    const struct conv_shape *s = &p.shape;
+    uint32_t n = s->groups > 1 ? s->kernel : atoms(s->in_c);
+
+    for (p.cut_in = 1; p.cut_in <= p.tiles; p.cut_in = next_cut(n, p.cut_in))
+        search_field(search, p);
+}
+
+static void search_all(struct search *search, const struct conv_plan *p)
+{
+    if (p->method == CONV_GEMM)
+        search_gemm(search, *p);
+    else if (p->method == CONV_WINDOW)
+        search_window(search, *p);
+    else
+        search_field(search, *p);
+}
+
+static enum emu_status begin(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
+                             uint32_t tiles, struct conv_plan *p)
+{
+    *p = (struct conv_plan){ .shape = *s, .cut_in = 1, .first_tile = first_tile, .tiles = tiles };
+    if (!tiles || first_tile + tiles > a->tiles)
+        return FAIL(USAGE, "a convolution on %u tiles from %u on: the chip has %u", tiles,
+                    first_tile, a->tiles);
+    p->port = plan_port(a);
+    return check_shape(s);
+}
+
+static enum emu_status begin_conv(const struct arch *a, const struct conv_shape *s,
+                                  uint32_t first_tile, uint32_t tiles, struct conv_plan *p)
+{
+    TRY(begin(a, s, first_tile, tiles, p));
+    p->method = method_of(s);
+    if (p->method == CONV_DEPTHWISE && ((s->kernel != 3 && s->kernel != 5) || s->stride > 2))
+        return FAIL(USAGE,
+                    "a depthwise convolution with kernel %u, stride %u: expected 3 or 5, 1 or 2",
+                    s->kernel, s->stride);
+    return EMU_OK;
+}
+
+enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
+                          uint32_t tiles, uint64_t memory_bytes, struct conv_plan *out)
+{
+    struct search search = { .a = a, .memory = memory_bytes, .best = out };
+    struct conv_plan p;
+
+    memset(out, 0, sizeof(*out));
+    TRY(begin_conv(a, s, first_tile, tiles, &p));
+    search_all(&search, &p);
+    return EMU_OK;
+}
+
+enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
+                          uint32_t tiles, uint64_t memory_bytes, struct conv_plan *out)
+{
+    struct search search = { .a = a, .memory = memory_bytes, .best = out };
+    struct conv_plan p;
+
+    memset(out, 0, sizeof(*out));
+    TRY(begin(a, s, first_tile, tiles, &p));
+    p.method = CONV_POOL;
+    search_all(&search, &p);
+    return EMU_OK;
+}
+
+/* ---- choices ---- */
+
+/* Fastest first; of equal ones that which needs less, first the kind that lasts longer. */
+static int compare_plans(const void *a, const void *b)
+{
+    const struct conv_plan *p = a, *q = b;
+
+    if (p->cost.total != q->cost.total)
+        return p->cost.total < q->cost.total ? -1 : 1;
+    if (p->resident_bytes != q->resident_bytes)
+        return p->resident_bytes < q->resident_bytes ? -1 : 1;
+    return p->cost.tile_bytes < q->cost.tile_bytes ? -1 : 1; /* all three equal: one is dropped */
+}
+
+enum emu_status plan_conv_choice(const struct arch *a, const struct conv_shape *s,
+                                 uint32_t first_tile, uint32_t tiles, struct conv_choice *out)
+{
+    struct search search = { .a = a };
+    struct conv_plan p;
+
+    memset(out, 0, sizeof(*out));
+    TRY(begin_conv(a, s, first_tile, tiles, &p));
+    search_all(&search, &p);
+    if (search.status != EMU_OK) {
+        VEC_FREE(&search.all);
+        return search.status;
+    }
+    qsort(search.all.at, search.all.count, sizeof(*search.all.at), compare_plans);
+    out->plan = search.all.at;
+    out->count = search.all.count;
+    return EMU_OK;
+}
+
+void conv_choice_free(struct conv_choice *c)
+{
+    emu_free(c->plan);
+    *c = (struct conv_choice){ .plan = NULL };
+}

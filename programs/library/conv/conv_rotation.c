@@ -1,0 +1,209 @@
+/* conv_turn.c - counts for every turn of the pieces what would stay on its tile, and takes the turn
+ * with the least: of those, the one that is nearest to none.
+ */
+#include "programs/library/conv/conv_rotation.h"
+
+/* Pieces and their input. */
+struct turns {
+    const struct conv_plan *plan;
+    const struct feature *x;
+    uint32_t pad_top, pad_left;
+    uint64_t *stays; /* owned; [plan->tiles], positions that stay on their tile, by turn */
+};
+
+/* The part of n things, cut in parts, to which thing i belongs (inverse of nn_part). */
+static uint32_t part_with(uint32_t n, uint32_t parts, uint32_t i)
+{
+    return (uint32_t)((((uint64_t)i + 1) * parts - 1) / n);
+}
+
+/* Parts of a dimension of the output, cut in parts, that read [begin, end) of the input. */
+static struct nn_range parts_reading(const struct conv_shape *s, uint32_t size, uint32_t pad,
+                                     uint32_t parts, uint32_t begin, uint32_t end)
+{
+    uint32_t k = s->kernel - 1, last = (end - 1 + pad) / s->stride;
+    uint32_t first = begin + pad > k ? (begin + pad - k + s->stride - 1) / s->stride : 0;
+
+    last = last < size ? last : size - 1;
+    if (first > last)
+        return (struct nn_range){ 0, 0 };
+    return (struct nn_range){ part_with(size, parts, first), part_with(size, parts, last) + 1 };
+}
+
+/* The piece would lie where its data are if it were turned so. */
+static void note(struct turns *t, uint64_t piece, uint32_t tile, uint32_t positions)
+{
+    const struct conv_plan *p = t->plan;
+
+    if (tile >= p->first_tile && tile - p->first_tile < p->tiles)
+        t->stays[(tile - p->first_tile + p->tiles - piece % p->tiles) % p->tiles] += positions;
+}
+
+/* Which outputs and which parts of the input block b belongs to. */
+static void channels_with(const struct conv_plan *p, uint32_t b, struct nn_range *o,
+                          struct nn_range *i)
+{
+    const struct conv_shape *s = &p->shape;
+    uint32_t in = nn_atoms(s->in_c), units = nn_atoms(s->out_c), at;
+
+    *o = (struct nn_range){ 0, p->cut_out };
+    *i = (struct nn_range){ 0, p->cut_in };
+    if (p->method == CONV_FIRST)
+        return;
+    if (s->groups == 1) {
+        at = part_with(in, p->cut_in, b);
+        *i = (struct nn_range){ at, at + 1 };
+        return;
+    }
+    if (p->method == CONV_WINDOW) {
+        units = s->groups;
+        b = b * units / in;
+    }
+    at = part_with(units, p->cut_out, b);
+    *o = (struct nn_range){ at, at + 1 };
+}
+
+/* Columns [w, end) of a row of block b of picture n lie on a tile. */
+static void note_columns(struct turns *t, uint32_t b, uint32_t n, uint32_t h, uint32_t w,
+                         uint32_t end, uint32_t tile)
+{
+    const struct conv_plan *p = t->plan;
+    const struct conv_shape *s = &p->shape;
+    struct nn_range rows, columns = { 0, 1 }, o, i;
+    uint32_t picture = part_with(s->n, p->cut_n, n);
+
+    channels_with(p, b, &o, &i);
+    if (p->method == CONV_GEMM) {
+        uint32_t all = s->n * s->out_h * s->out_w, row = (n * s->out_h + h / s->stride) * s->out_w;
+        uint32_t first = (w + s->stride - 1) / s->stride, last = (end - 1) / s->stride;
+
+        if (h % s->stride || first > last || last >= s->out_w || h / s->stride >= s->out_h)
+            return;
+        rows.begin = part_with(all, p->cut_h, row + first);
+        rows.end = part_with(all, p->cut_h, row + last) + 1;
+        picture = 0;
+    } else {
+        rows = parts_reading(s, s->out_h, t->pad_top, p->cut_h, h, h + 1);
+        columns = parts_reading(s, s->out_w, t->pad_left, p->cut_w, w, end);
+    }
+    for (uint32_t r = rows.begin; r < rows.end; r++) {
+        for (uint32_t c = columns.begin; c < columns.end; c++) {
+            uint64_t at = (((uint64_t)picture * p->cut_h + r) * p->cut_w + c) * p->cut_out;
+
+            for (uint32_t k = o.begin; k < o.end; k++) {
+                for (uint32_t m = i.begin; m < i.end; m++)
+                    note(t, (at + k) * p->cut_in + m, tile, end - w);
+            }
+        }
+    }
+}
+
+/* Elements of x that lie on a tile, row by row. */
+static void note_run(struct turns *t, const struct tile_run *run)
+{
+    const struct feature *x = t->x;
+    uint64_t atom = t->plan->method == CONV_FIRST ? 4 : NN_ATOM;
+    uint64_t at = run->begin / atom, end = (run->end + atom - 1) / atom, stop;
+
+    for (; at < end; at = stop) {
+        uint64_t row = at / x->w, plane = row / x->h;
+        uint32_t w = (uint32_t)(at % x->w), columns;
+
+        stop = (row + 1) * x->w < end ? (row + 1) * x->w : end;
+        columns = (uint32_t)(stop - at);
+        note_columns(t, (uint32_t)(plane / x->n), (uint32_t)(plane % x->n), (uint32_t)(row % x->h),
+                     w, w + columns, run->tile);
+    }
+}
+
+/* ---- sums ---- */
+
+/* What is added lies on a tile, [begin, end) of its elements: stays[s] grows for the turns of
+ * groups that bring the sum there. GEMM only: blocks and positions are cut in parts. */
+static void note_added(const struct arch *a, const struct conv_plan *p, const struct tile_run *run,
+                       uint64_t *stays)
+{
+    const struct conv_shape *s = &p->shape;
+    uint32_t positions = s->n * s->out_h * s->out_w, groups = p->cut_h * p->cut_out;
+    uint32_t blocks = nn_atoms(s->out_c);
+    struct conv_shares shares = { 0 };
+
+    for (uint64_t at = run->begin / NN_ATOM; at < (run->end + NN_ATOM - 1) / NN_ATOM; at++) {
+        uint32_t b = (uint32_t)(at / positions), f = (uint32_t)(at % positions);
+        uint32_t o = part_with(blocks, p->cut_out, b), h = part_with(positions, p->cut_h, f);
+        struct nn_range out = nn_part(blocks, p->cut_out, o), in = nn_part(positions, p->cut_h, h);
+        uint64_t piece;
+        uint32_t i;
+
+        if (shares.blocks != nn_size(out) || shares.positions != nn_size(in))
+            shares = conv_shares(a, p, nn_size(out), nn_size(in));
+        i = conv_share_with(&shares, (b - out.begin) * nn_size(in) + f - in.begin);
+        piece = (run->tile - p->first_tile + 2ull * p->tiles - p->turn - i) % p->tiles;
+        if (run->tile < p->first_tile || piece % p->cut_in || piece / p->cut_in >= groups)
+            continue;
+        stays[(piece / p->cut_in + groups - (h * p->cut_out + o)) % groups]++;
+    }
+}
+
+/* ---- choice ---- */
+
+/* The first of [first, n) with the least; of equal ones that which is nearest to 0, around the end.
+ */
+static uint32_t least_of(const uint64_t *stays, uint32_t first, uint32_t n)
+{
+    uint32_t best = first;
+
+    for (uint32_t k = first; k < n; k++) {
+        uint32_t near = k < n - k ? k : n - k, best_near = best < n - best ? best : n - best;
+
+        if (stays[k] < stays[best] || (stays[k] == stays[best] && near < best_near))
+            best = k;
+    }
+    return best;
+}
+
+static enum emu_status choose_sum_turn(struct nn *nn, const struct feature *add,
+                                       struct conv_plan *p)
+{
+    uint32_t groups = p->cut_h * p->cut_w * p->cut_n * p->cut_out;
+    struct tile_run *run = NULL;
+    uint64_t *stays;
+    size_t runs = 0;
+
+    p->sum_turn = 0;
+    if (p->cut_in == 1 || groups == 1)
+        return EMU_OK;
+    p->sum_turn = 1;
+    if (!add || p->method != CONV_GEMM)
+        return EMU_OK;
+    TRY(graph_tile_runs(nn->g, add->t, &run, &runs));
+    stays = emu_alloc(groups, sizeof(*stays));
+    for (size_t k = 0; k < runs && stays; k++)
+        note_added(graph_arch(nn->g), p, &run[k], stays);
+    if (stays)
+        p->sum_turn = least_of(stays, 1, groups);
+    emu_free(run);
+    emu_free(stays);
+    return stays ? EMU_OK : FAIL(NO_MEMORY, "turns of %u groups", groups);
+}
+
+enum emu_status conv_turn_choose(struct nn *nn, const struct feature *x, const struct feature *add,
+                                 uint32_t pad_top, uint32_t pad_left, struct conv_plan *p)
+{
+    struct turns t = { p, x, pad_top, pad_left, emu_alloc(p->tiles, sizeof(*t.stays)) };
+    struct tile_run *run = NULL;
+    size_t runs = 0;
+    enum emu_status s;
+
+    p->turn = 0;
+    if (!t.stays)
+        return FAIL(NO_MEMORY, "turns of %u tiles", p->tiles);
+    s = graph_tile_runs(nn->g, x->t, &run, &runs);
+    for (size_t k = 0; k < runs && s == EMU_OK; k++)
+        note_run(&t, &run[k]);
+    if (s == EMU_OK)
+        p->turn = least_of(t.stays, 0, p->tiles);
+    emu_free(run);
+    emu_free(t.stays);
+    return s == EMU_OK ? choose_sum_turn(nn, add, p) : s;
+}

@@ -1,0 +1,288 @@
+/* dw_ref.c - depthwise convolutions: meaning, window by window, and time. */
+#include "programs/library/kernel/codelet_ref.h"
+#include "programs/library/conv/conv_pack.h"
+#include "programs/library/conv/dw_work.h"
+
+enum { X, WEIGHTS, Y, SCRATCH, WORK, BLOCKS, HO, WO, HP, WP };
+
+/* A call, and where a pass of it works. */
+struct dw {
+    const struct codelet_call *call;
+    struct dw_plan plan;
+    uint32_t block, channel, pass; /* channel: the first of four */
+    struct dw_window window;
+    const uint16_t *weights; /* of the pass: [taps][4 channels][windows][2 halves][4], dw_pack() */
+};
+
+/* The weights of a channel's tap for its four inputs. */
+static const uint16_t *weights_at(const struct dw *d, uint32_t tap, uint32_t lane, uint32_t second)
+{
+    static const uint16_t zeros[DW_LANES];
+    uint32_t half = d->channel / DW_LANES % DW_HALVES, entry = 0, k = d->plan.k;
+    uint32_t stride = d->plan.stride;
+
+    if (!dw_tap_is_loaded(k, stride, d->pass, tap, (int)second))
+        return zeros;
+    for (uint32_t j = 0; j <= tap; j++) {
+        int windows =
+            dw_tap_is_loaded(k, stride, d->pass, j, 0) + dw_tap_is_loaded(k, stride, d->pass, j, 1);
+
+        entry += (uint32_t)windows * (j < tap ? DW_LANES : lane);
+    }
+    entry += second && dw_tap_is_loaded(k, stride, d->pass, tap, 0);
+    return d->weights + (entry * DW_HALVES + half) * DW_LANES;
+}
+
+/* Adds the products of four inputs with the weights of a tap, all at once, rounded to f32. */
+static void add_tap(const struct dw *d, const uint16_t *in, uint32_t tap, uint32_t second,
+                    uint32_t acc[DW_LANES], struct fp_env *env)
+{
+    for (uint32_t c = 0; c < DW_LANES; c++)
+        acc[c] =
+            fp_f32_add_exact_f16_products(acc[c], in, weights_at(d, tap, c, second), DW_LANES, env);
+}
+
+/* The four inputs at place i of the stream behind (row, column), `second` or not. Behind the last
+ * position, which is `left` places on, no row ends. */
+static const uint16_t *input_at(const struct dw *d, uint32_t row, uint32_t column, uint32_t i,
+                                uint32_t left, uint32_t second)
+{
+    const struct dw_plan *p = &d->plan;
+    const uint16_t *x = d->call->arg[X].data;
+    uint32_t within = i < left ? i : left;
+    uint32_t r = row + (column + within) / p->pitch;
+    uint32_t c = (column + within) % p->pitch + i - within;
+    int64_t at = (int64_t)d->block * d->call->arg[HP].value * p->wp + d->window.base;
+
+    at += (int64_t)p->stride * (r * p->wp + c) + second * d->window.second_base;
+    return x + at * DW_ATOM + d->channel;
+}
+
+/* One position of the stream: a row of the output and a column of its row in the stream. `left`
+ * positions of its worker come behind it, and p->real places with inputs. */
+static void window_at(const struct dw *d, uint32_t row, uint32_t column, uint32_t left,
+                      const uint16_t *sum, uint16_t *out)
+{
+    static const uint16_t zeros[DW_LANES];
+    const struct dw_plan *p = &d->plan;
+    struct fp_env env = { 0 };
+    uint32_t acc[DW_LANES], seconds = left + p->real + (p->stride == 1);
+
+    for (uint32_t c = 0; c < DW_LANES; c++)
+        acc[c] = fp_f16_to_f32(sum[c], &env);
+    for (uint32_t j = 0; j < DW_TAPS; j++) {
+        int real = j <= left + p->real;
+
+        add_tap(d, real ? input_at(d, row, column, j, left, 0) : zeros, j, 0, acc, &env);
+        if (d->window.two && j < seconds)
+            add_tap(d, input_at(d, row, column, j, left, 1), j, 1, acc, &env);
+    }
+    for (uint32_t c = 0; c < DW_LANES; c++)
+        out[c] = fp_f16_from_f32(acc[c], 0, &env);
+}
+
+static uint16_t *result_at(const struct dw *d, uint32_t row, uint32_t column)
+{
+    const struct dw_plan *p = &d->plan;
+    uint16_t *y = d->call->arg[Y].data;
+
+    return y + ((d->block * p->ho + row) * p->wo + column) * DW_ATOM + d->channel;
+}
+
+static void pass_narrow(const struct dw *d, uint32_t third, int first)
+{
+    static const uint16_t zeros[DW_LANES];
+
+    for (uint32_t row = third; row < d->plan.ho; row += DW_THIRDS) {
+        for (uint32_t c = 0; c < d->plan.wo; c++) {
+            uint16_t *out = result_at(d, row, c), sum[DW_LANES];
+
+            memcpy(sum, first ? zeros : out, sizeof(sum));
+            window_at(d, row, c, 0, sum, out);
+        }
+    }
+}
+
+/* Window i of n. area: of the third. */
+static void pass_wide(const struct dw *d, uint32_t third, uint32_t i, uint32_t n, uint16_t *area)
+{
+    const struct dw_plan *p = &d->plan;
+    const struct dw_third *t = &p->third[third];
+    uint32_t first = dw_area_first(p->k, p->stride, d->channel / DW_LANES % DW_HALVES);
+    uint16_t sum[DW_LANES] = { 0 }, out[DW_LANES];
+
+    for (uint32_t f = 0; f < t->positions; f++) {
+        uint32_t row = t->row + (t->column + f) / p->pitch, column = (t->column + f) % p->pitch;
+        uint16_t *vector[2] = { area + f * DW_AREA + first,
+                                area + f * DW_AREA + (first ^ DW_LANES) };
+
+        if (i)
+            memcpy(sum, vector[(i + 1) % 2], sizeof(sum));
+        window_at(d, row, column, t->positions - 1 - f, sum, out);
+        if (i + 1 < n)
+            memcpy(vector[i % 2], out, sizeof(out));
+        else if (column < p->wo)
+            memcpy(result_at(d, row, column), out, sizeof(out));
+    }
+}
+
+/* Where the weights of a pass begin, of a block's two pairs. */
+static uint32_t weights_before(uint32_t k, uint32_t stride, uint32_t pair, uint32_t pass)
+{
+    uint32_t taps = 0, passes = dw_passes(k, stride);
+
+    for (uint32_t i = 0; i < pair * passes + pass; i++)
+        taps += dw_taps_loaded(k, stride, i % passes);
+    return taps * DW_LANES * DW_HALVES * DW_LANES;
+}
+
+static void dw(const struct codelet_call *call, uint32_t k, uint32_t stride)
+{
+    uint32_t quads = DW_ATOM / DW_LANES, values = dw_pack_halves(k, stride);
+    uint32_t passes = dw_passes(k, stride);
+    uint16_t *scratch = call->arg[SCRATCH].data;
+    struct dw d = { .call = call };
+
+    EMU_ASSERT(call->arch->workers == DW_HALVES * DW_THIRDS);
+    d.plan = dw_plan(k, stride, call->arg[HO].value, call->arg[WO].value, call->arg[WP].value);
+    for (uint32_t i = 0; i < call->arg[BLOCKS].value * quads * passes * DW_THIRDS; i++) {
+        uint32_t third = i % DW_THIRDS, quad = i / DW_THIRDS / passes % quads;
+
+        d.pass = i / DW_THIRDS % passes;
+        d.block = i / DW_THIRDS / passes / quads;
+        d.channel = quad * DW_LANES;
+        d.window = dw_window(k, stride, d.plan.wp, d.pass);
+        d.weights = (const uint16_t *)call->arg[WEIGHTS].data + (size_t)d.block * values +
+                    weights_before(k, stride, quad / DW_HALVES, d.pass);
+        if (d.plan.narrow)
+            pass_narrow(&d, third, !d.pass);
+        else
+            pass_wide(&d, third, d.pass, passes, scratch + third * d.plan.longest * DW_AREA);
+    }
+}
+
+void dw3_f16_ref(const struct codelet_call *call)
+{
+    dw(call, 3, 1);
+}
+
+void dw5_f16_ref(const struct codelet_call *call)
+{
+    dw(call, 5, 1);
+}
+
+void dw3s2_f16_ref(const struct codelet_call *call)
+{
+    dw(call, 3, 2);
+}
+
+void dw5s2_f16_ref(const struct codelet_call *call)
+{
+    dw(call, 5, 2);
+}
+
+/* ---- time: the instructions of dw.inc, counted ----
+ *
+ * Exact if the slowest worker of every pass is the last of its round, else some cycles a pass less.
+ */
+
+enum pass { PASS_SETUP, PASS_NEXT_BLOCK, PASS_NEXT_PAIR, PASS_MIDDLE, PASS_FINAL };
+enum { TAP_LOADS = DW_LANES, PLACE_SLOTS = 14 }; /* a load has both halves of a channel */
+
+static uint64_t wide_slots(const struct dw_plan *p, const struct dw_third *t, enum pass pass)
+{
+    static const uint8_t before[] = { [PASS_SETUP] = PLACE_SLOTS + 9,
+                                      [PASS_NEXT_BLOCK] = 5,
+                                      [PASS_NEXT_PAIR] = 3,
+                                      [PASS_MIDDLE] = 0,
+                                      [PASS_FINAL] = 0 };
+    uint32_t rows = t->end_row - t->row;
+    uint64_t n = t->positions;
+
+    if (p->stride == 1 && pass == PASS_FINAL && p->k == 3)
+        return n + 12 + (rows ? 5 + 3 * rows : 3);
+    if (p->stride == 1 && p->k == 3)
+        return 2 * n + 16 + before[pass];
+    if (p->stride == 1)
+        return 2 * n + 14 + before[pass] + (pass < PASS_FINAL ? 0 : rows ? 5 + 3 * rows : 3);
+    return 2 * n + 12 + p->k / 2 + before[pass] + (pass < PASS_MIDDLE ? 0 : 1) +
+           (rows ? 3 * rows + (rows > 1) : 0);
+}
+
+static uint64_t narrow_slots(const struct dw_plan *p, uint32_t third, enum pass pass)
+{
+    static const uint8_t before[] = { [PASS_SETUP] = 1 + PLACE_SLOTS + 4,
+                                      [PASS_NEXT_BLOCK] = 7,
+                                      [PASS_NEXT_PAIR] = 5,
+                                      [PASS_MIDDLE] = 3,
+                                      [PASS_FINAL] = 3 };
+    uint64_t rows = dw_narrow_rows(p, third);
+    uint64_t each = p->stride == 2 ? 8 + p->k / 2 : p->k == 5 ? 12 : pass < PASS_MIDDLE ? 16 : 8;
+
+    if (!rows)
+        return 0;
+    return before[pass] + (pass == PASS_SETUP && p->stride == 1) +
+           (pass >= PASS_MIDDLE && (p->stride == 2 || p->k == 3)) + 5 +
+           rows * (4 + p->wo * (each + (pass >= PASS_MIDDLE)));
+}
+
+static uint64_t pass_cycles(const struct arch *a, const struct dw_plan *p, enum pass pass)
+{
+    uint64_t most = 0;
+    int idle = 0;
+
+    for (uint32_t t = 0; t < DW_THIRDS; t++) {
+        uint64_t slots = p->narrow               ? narrow_slots(p, t, pass)
+                         : p->third[t].positions ? wide_slots(p, &p->third[t], pass)
+                                                 : 0;
+
+        idle |= !slots;
+        most = slots > most ? slots : most;
+    }
+    return codelet_multi_cycles(a, most + (idle && !p->narrow));
+}
+
+static uint64_t dw_cycles(const struct codelet_call *call, uint32_t k, uint32_t stride)
+{
+    const struct arch *a = call->arch;
+    uint64_t branch = a->sup_branch_cycles, hidden = a->exit_seen_cycles - 1;
+    uint64_t cycles = branch + a->sup_result_cycles + a->sup_put_cycles + 2;
+    uint64_t launch, pair = 1, passes = dw_passes(k, stride);
+    uint32_t blocks = call->arg[BLOCKS].value;
+    struct dw_plan p =
+        dw_plan(k, stride, call->arg[HO].value, call->arg[WO].value, call->arg[WP].value);
+
+    cycles += a->sup_put_cycles;
+    if (!blocks)
+        return cycles - 1 + 2 * branch;
+    launch = 1 + TAP_LOADS * dw_taps_loaded(k, stride, 0);
+    for (uint32_t i = 1; i < passes; i++)
+        pair += 1 + TAP_LOADS * dw_taps_loaded(k, stride, i) +
+                pass_cycles(a, &p, i + 1 < passes ? PASS_MIDDLE : PASS_FINAL);
+    /* Instructions between a launch and its sync count beyond those that hide behind the exits. */
+    cycles += 3 + launch + branch + 1 - hidden + pass_cycles(a, &p, PASS_SETUP);
+    cycles += 2 * blocks * pair;
+    cycles += blocks * (1 + branch - hidden + branch + launch + pass_cycles(a, &p, PASS_NEXT_PAIR));
+    cycles += (blocks - 1) * (branch + launch + pass_cycles(a, &p, PASS_NEXT_BLOCK));
+    return cycles + 1 + branch;
+}
+
+uint64_t dw3_f16_cycles(const struct codelet_call *call)
+{
+    return dw_cycles(call, 3, 1);
+}
+
+uint64_t dw5_f16_cycles(const struct codelet_call *call)
+{
+    return dw_cycles(call, 5, 1);
+}
+
+uint64_t dw3s2_f16_cycles(const struct codelet_call *call)
+{
+    return dw_cycles(call, 3, 2);
+}
+
+uint64_t dw5s2_f16_cycles(const struct codelet_call *call)
+{
+    return dw_cycles(call, 5, 2);
+}

@@ -1,0 +1,146 @@
+/* binary_ref.c - add, sub, mul, max of tensors, with a scalar, with a vector of channels, in place;
+ * axpy: meaning. Rounding is to nearest even.
+ */
+#include "programs/library/elementwise/elementwise_ref.h"
+
+typedef uint16_t binary_f16(uint16_t a, uint16_t b, struct fp_env *env);
+typedef uint32_t binary_f32(uint32_t a, uint32_t b, struct fp_env *env);
+
+static uint16_t add_f16(uint16_t a, uint16_t b, struct fp_env *env)
+{
+    return fp_f16_add(a, b, 0, env);
+}
+
+static uint32_t add_f32(uint32_t a, uint32_t b, struct fp_env *env)
+{
+    return fp_f32_add(a, b, env);
+}
+
+static uint16_t sub_f16(uint16_t a, uint16_t b, struct fp_env *env)
+{
+    return fp_f16_sub(a, b, 0, env);
+}
+
+static uint32_t sub_f32(uint32_t a, uint32_t b, struct fp_env *env)
+{
+    return fp_f32_sub(a, b, env);
+}
+
+static uint16_t mul_f16(uint16_t a, uint16_t b, struct fp_env *env)
+{
+    return fp_f16_mul(a, b, 0, env);
+}
+
+static uint32_t mul_f32(uint32_t a, uint32_t b, struct fp_env *env)
+{
+    return fp_f32_mul(a, b, env);
+}
+
+static uint16_t max_f16(uint16_t a, uint16_t b, struct fp_env *env)
+{
+    return fp_f16_max(a, b, env);
+}
+
+static uint32_t max_f32(uint32_t a, uint32_t b, struct fp_env *env)
+{
+    return fp_f32_max(a, b, env);
+}
+
+/* out[i] = f(a[i], b[i modulo period]). */
+static void each_f16(uint16_t *out, const uint16_t *a, const uint16_t *b, uint32_t n,
+                     uint32_t period, binary_f16 *f)
+{
+    struct fp_env env = { 0 };
+
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = f(a[i], b[i % period], &env);
+}
+
+static void each_f32(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t n,
+                     uint32_t period, binary_f32 *f)
+{
+    struct fp_env env = { 0 };
+
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = f(a[i], b[i % period], &env);
+}
+
+enum { A, B, OUT, N };
+enum { INPLACE_N = 2 };
+enum { CHANNEL_C = 4 };
+
+/* The four codelets of an operation on a type. A scalar f16 is in both halves of its word: the low
+ * one is read here. */
+#define BINARY(op, type, word)                                                                     \
+    void op##_##type##_ref(const struct codelet_call *call)                                        \
+    {                                                                                              \
+        uint32_t n = call->arg[N].value;                                                           \
+                                                                                                   \
+        each_##type(call->arg[OUT].data, call->arg[A].data, call->arg[B].data, n, n ? n : 1,       \
+                    op##_##type);                                                                  \
+    }                                                                                              \
+    void op##_inplace_##type##_ref(const struct codelet_call *call)                                \
+    {                                                                                              \
+        uint32_t n = call->arg[INPLACE_N].value;                                                   \
+                                                                                                   \
+        each_##type(call->arg[A].data, call->arg[A].data, call->arg[B].data, n, n ? n : 1,         \
+                    op##_##type);                                                                  \
+    }                                                                                              \
+    void op##_scalar_##type##_ref(const struct codelet_call *call)                                 \
+    {                                                                                              \
+        word b = (word)call->arg[B].value;                                                         \
+                                                                                                   \
+        each_##type(call->arg[OUT].data, call->arg[A].data, &b, call->arg[N].value, 1,             \
+                    op##_##type);                                                                  \
+    }                                                                                              \
+    void op##_channel_##type##_ref(const struct codelet_call *call)                                \
+    {                                                                                              \
+        uint32_t c = call->arg[CHANNEL_C].value;                                                   \
+                                                                                                   \
+        each_##type(call->arg[OUT].data, call->arg[A].data, call->arg[B].data, call->arg[N].value, \
+                    c ? c : 1, op##_##type);                                                       \
+    }                                                                                              \
+    ELEMENTWISE_CYCLES(op##_##type)                                                                \
+    ELEMENTWISE_CYCLES(op##_inplace_##type)                                                        \
+    ELEMENTWISE_CYCLES(op##_scalar_##type)                                                         \
+    ELEMENTWISE_CYCLES(op##_channel_##type)
+
+BINARY(add, f16, uint16_t)
+BINARY(add, f32, uint32_t)
+BINARY(sub, f16, uint16_t)
+BINARY(sub, f32, uint32_t)
+BINARY(mul, f16, uint16_t)
+BINARY(mul, f32, uint32_t)
+BINARY(max, f16, uint16_t)
+BINARY(max, f32, uint32_t)
+
+/* ---- axpy ---- */
+
+enum { AXPY_A, AXPY_X, AXPY_Y, AXPY_N };
+
+void axpy_f16_ref(const struct codelet_call *call)
+{
+    const uint16_t scale[2] = { 0x3c00, (uint16_t)call->arg[AXPY_A].value };
+    const uint16_t *x = call->arg[AXPY_X].data;
+    uint16_t *y = call->arg[AXPY_Y].data;
+    struct fp_env env = { 0 };
+
+    for (uint32_t i = 0; i < call->arg[AXPY_N].value; i++) {
+        const uint16_t yx[2] = { y[i], x[i] };
+
+        y[i] = fp_f16_from_f32(fp_f32_sum_exact_f16_products(yx, scale, 2, &env), 0, &env);
+    }
+}
+
+void axpy_f32_ref(const struct codelet_call *call)
+{
+    const uint32_t *x = call->arg[AXPY_X].data;
+    uint32_t *y = call->arg[AXPY_Y].data;
+    struct fp_env env = { 0 };
+
+    for (uint32_t i = 0; i < call->arg[AXPY_N].value; i++)
+        y[i] = fp_f32_fma(call->arg[AXPY_A].value, x[i], y[i], &env);
+}
+
+ELEMENTWISE_CYCLES(axpy_f16)
+ELEMENTWISE_CYCLES(axpy_f32)

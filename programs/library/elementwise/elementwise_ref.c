@@ -1,0 +1,337 @@
+/* elementwise_ref.c - the time of unary, binary, channel and cast codelets: the instructions of
+ * their .inc files, counted.
+ */
+#include "programs/library/elementwise/elementwise_ref.h"
+
+#include <string.h>
+
+enum { FAST_LEAST = 8, FAST_ROWS = 5, STEP_MOST = 511 }; /* as in elementwise.inc, channel.inc */
+
+#define SLOTS(field) offsetof(struct arch, slots_##field)
+#define PLAIN(name, kind, width)                                                                   \
+    {                                                                                              \
+#name, ELEMENTWISE_##kind, width, 1, { 0 }, 1,                                             \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+#define BINARY(op)                                                                                 \
+    PLAIN(op##_f16, BINARY, 4), PLAIN(op##_f32, BINARY, 2), PLAIN(op##_inplace_f16, INPLACE, 4),   \
+        PLAIN(op##_inplace_f32, INPLACE, 2), PLAIN(op##_scalar_f16, SCALAR, 4),                    \
+        PLAIN(op##_scalar_f32, SCALAR, 2), PLAIN(op##_channel_f16, CHANNEL, 4),                    \
+        PLAIN(op##_channel_f32, CHANNEL, 2)
+#define UNARY(name, width, slots)                                                                  \
+    {                                                                                              \
+#name, ELEMENTWISE_UNARY, width, 2, { SLOTS(slots), SLOTS(slots) }, 1,                     \
+        {                                                                                          \
+            SLOTS(slots)                                                                           \
+        }                                                                                          \
+    }
+#define SWISH(name, width, slots)                                                                  \
+    {                                                                                              \
+#name, ELEMENTWISE_UNARY, width, 3, { SLOTS(slots), SLOTS(slots) }, 2,                     \
+        {                                                                                          \
+            SLOTS(slots)                                                                           \
+        }                                                                                          \
+    }
+#define ROOT_F16(name, slots)                                                                      \
+    {                                                                                              \
+#name, ELEMENTWISE_UNARY, 4, 7,                                                            \
+            { 0, 0, SLOTS(slots), SLOTS(slots), SLOTS(slots), SLOTS(slots), 0 }, 4,                \
+        {                                                                                          \
+            0, SLOTS(slots), SLOTS(slots), 0                                                       \
+        }                                                                                          \
+    }
+
+static const struct elementwise elementwise_table[] = {
+    BINARY(add),
+    BINARY(sub),
+    BINARY(mul),
+    BINARY(max),
+    { "axpy_f16", ELEMENTWISE_AXPY, 4, 2, { 0 }, 3, { 0 } },
+    { "axpy_f32", ELEMENTWISE_AXPY, 2, 2, { 0 }, 3, { 0 } },
+    PLAIN(relu_f16, UNARY, 4),
+    PLAIN(relu_f32, UNARY, 2),
+    UNARY(sigmoid_f16, 4, f16sigm),
+    UNARY(sigmoid_f32, 2, f32sigm),
+    SWISH(swish_f16, 4, f16sigm),
+    SWISH(swish_f32, 2, f32sigm),
+    UNARY(tanh_f16, 4, f16tanh),
+    UNARY(tanh_f32, 2, f32tanh),
+    UNARY(exp_f16, 4, f16exp),
+    UNARY(exp_f32, 2, f32exp),
+    ROOT_F16(sqrt_f16, f32sqrt),
+    ROOT_F16(rsqrt_f16, f32oorx),
+    UNARY(sqrt_f32, 2, f32sqrt),
+    UNARY(rsqrt_f32, 2, f32oorx),
+    { "cast_i32_f32", ELEMENTWISE_UNARY, 2, 2, { 0 }, 1, { 0 } },
+    { "cast_f32_i32", ELEMENTWISE_UNARY, 2, 4, { 0 }, 2, { 0 } },
+    PLAIN(cast_f16_f32, WIDEN, 4),
+    PLAIN(cast_f32_f16, NARROW, 4),
+    PLAIN(cast_u8_f16, U8_F16, 8),
+    PLAIN(cast_u8_f32, U8_F32, 8),
+};
+
+const struct elementwise *elementwise_find(const char *codelet)
+{
+    for (size_t i = 0; i < EMU_COUNT_OF(elementwise_table); i++) {
+        if (!strcmp(elementwise_table[i].name, codelet))
+            return &elementwise_table[i];
+    }
+    return NULL;
+}
+
+struct elementwise_shape {
+    const struct arch *arch;
+    const struct elementwise *e;
+    uint32_t n, c;
+    enum elementwise_place place;
+};
+
+static uint64_t slots_of(const struct arch *a, const size_t *field, unsigned n)
+{
+    uint64_t slots = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        slots += field[i] ? *(const uint32_t *)((const char *)a + field[i]) : 1;
+    return slots;
+}
+
+/* ---- elements behind the last whole vector, n modulo its width of them ---- */
+
+/* UNARY_TAIL, BINARY_TAIL: without the exit. */
+static uint64_t operation_tail_slots(const struct elementwise_shape *s, unsigned rest)
+{
+    int two_inputs = s->e->kind == ELEMENTWISE_BINARY || s->e->kind == ELEMENTWISE_INPLACE ||
+                     s->e->kind == ELEMENTWISE_AXPY;
+    uint64_t op = slots_of(s->arch, s->e->tail, s->e->tail_steps), slots = 2;
+
+    if (!rest)
+        return slots;
+    if (s->e->width == 2)
+        return slots + 2 + (unsigned)two_inputs + op + 1;
+    slots += 2;
+    if (rest & 2)
+        slots += 3 + (unsigned)two_inputs + op + 2;
+    return slots + (rest & 1 ? 2 + (unsigned)two_inputs + op + 2 : 0);
+}
+
+/* TAIL_STORE of cast.inc: `rest` f16, the branch back included. */
+static unsigned store_slots(unsigned rest)
+{
+    return rest == 1 ? 1 + 4 : rest == 2 ? 1 + 2 : 1 + 3 + 4;
+}
+
+/* The tails of cast.inc, the branch back included. */
+static uint64_t cast_tail_slots(const struct elementwise_shape *s, unsigned rest)
+{
+    unsigned words = (rest + 3) / 4;
+    uint64_t slots = 2;
+
+    if (!rest)
+        return slots;
+    switch (s->e->kind) {
+    case ELEMENTWISE_WIDEN:
+        return slots + 5 + 4 * rest + 1;
+    case ELEMENTWISE_NARROW:
+        return slots + 4 + 1 + (rest == 1 ? 3 : rest == 2 ? 4 : 6) + store_slots(rest);
+    case ELEMENTWISE_U8_F32:
+        return slots + 4 + 11 * words + 3 * rest + 1;
+    default:
+        return slots + 3 + 12 + 2 + (rest & 4 ? 2 : 0) + 2 +
+               (rest & 3 ? 2 + store_slots(rest & 3) : 0);
+    }
+}
+
+/* ---- whole vectors ---- */
+
+/* The instructions of the operation from the second on. */
+static uint64_t rest_slots(const struct elementwise_shape *s)
+{
+    return slots_of(s->arch, s->e->slots + 1, s->e->steps - 1);
+}
+
+static int is_fast(const struct elementwise_shape *s, uint64_t count)
+{
+    return s->place != PLACE_NEAR && count >= FAST_LEAST;
+}
+
+/* TRY_FAST of elementwise.inc. */
+static unsigned try_slots(uint64_t count)
+{
+    return count >= FAST_LEAST ? 6 : 3;
+}
+
+/* UNARY: count vectors, from the test whether there are any to the last store. */
+static uint64_t unary_slots(const struct elementwise_shape *s, uint64_t count)
+{
+    uint64_t first = slots_of(s->arch, s->e->slots, 1), rest = rest_slots(s);
+
+    if (s->e->steps > 1)
+        return count ? 2 + first + (count - 1) * (first + rest) + rest + 1 : 1;
+    if (!count)
+        return try_slots(count);
+    return try_slots(count) + (is_fast(s, count) ? 8 + (count - 2) + 2 : 2 + 2 * (count - 1) + 1);
+}
+
+/* BINARY, BINARY_INPLACE, AXPY: the same. */
+static uint64_t binary_slots(const struct elementwise_shape *s, uint64_t count)
+{
+    uint64_t slots = try_slots(count);
+    unsigned two = s->e->steps - 1;
+
+    if (!count)
+        return slots;
+    if (!is_fast(s, count))
+        return slots + 3 + 3 * (count - 1) + two + 1;
+    if (s->e->kind != ELEMENTWISE_BINARY)
+        slots += 3;
+    if (s->place == PLACE_FAR || s->e->kind == ELEMENTWISE_BINARY)
+        return slots + 6 + 2 * (count - 1) + two + 1;
+    return slots + 6 + (two ? 2 : 5) + (count - 3) + 3;
+}
+
+/* Codelets of cast.inc, from the test behind that whether there are any vectors to the exit. */
+static uint64_t cast_slots(const struct elementwise_shape *s, uint64_t count)
+{
+    uint64_t try = count >= FAST_LEAST ? 9 : 2;
+
+    switch (s->e->kind) {
+    case ELEMENTWISE_WIDEN:
+        return try + (is_fast(s, count) ? 6 + 2 * (count - 1) : 2 + 3 * (count - 1)) + 3;
+    case ELEMENTWISE_NARROW:
+        return try + (is_fast(s, count) ? 11 + 2 * (count - 2) + 3 : 3 + 3 * (count - 1) + 2);
+    case ELEMENTWISE_U8_F16:
+        return 2 + 15 * (count - 1) + 12 + 4;
+    default:
+        return 2 + 14 * (count - 1) + 13 + 2;
+    }
+}
+
+static uint64_t worker_cast_slots(const void *shape, unsigned w)
+{
+    const struct elementwise_shape *s = shape;
+    uint64_t count = codelet_share(s->arch, s->n / s->e->width, w), slots = 15 + 1;
+
+    if (w == s->arch->workers - 1)
+        slots += cast_tail_slots(s, s->n % s->e->width);
+    return slots + (count ? cast_slots(s, count) : 1);
+}
+
+static uint64_t worker_operation_slots(const void *shape, unsigned w)
+{
+    static const unsigned prologue[] = { [ELEMENTWISE_UNARY] = 13,
+                                         [ELEMENTWISE_SCALAR] = 14,
+                                         [ELEMENTWISE_BINARY] = 14,
+                                         [ELEMENTWISE_INPLACE] = 16,
+                                         [ELEMENTWISE_AXPY] = 17 };
+    const struct elementwise_shape *s = shape;
+    uint64_t vectors = s->n / s->e->width, slots = prologue[s->e->kind] + 1;
+
+    if (w == s->arch->workers - 1)
+        slots += operation_tail_slots(s, s->n % s->e->width);
+    if (s->e->kind < ELEMENTWISE_BINARY)
+        slots += unary_slots(s, codelet_share(s->arch, vectors, w));
+    else if (s->e->kind == ELEMENTWISE_BINARY)
+        slots += binary_slots(s, codelet_share(s->arch, vectors, w));
+    else
+        slots += binary_slots(s, codelet_block(s->arch, vectors, w));
+    return slots + 1;
+}
+
+/* ---- channels ---- */
+
+/* What a worker does with all of `rows` rows of `columns` columns, to the exit. */
+static uint64_t columns_slots(uint64_t rows, uint64_t columns, int far)
+{
+    uint64_t slots = (far ? 2 : 0) + 1;
+
+    if (far && rows >= FAST_ROWS)
+        return slots + 1 + columns * (11 + (rows - 2));
+    return slots + columns * (8 + 2 * (rows - 1));
+}
+
+static uint64_t channel_slots(const void *shape, unsigned w)
+{
+    const struct elementwise_shape *s = shape;
+    uint64_t row = s->c / s->e->width, all = s->c ? s->n / s->c : 0, rows, columns;
+    uint64_t slots = 10 + s->arch->slots_f32div - 1 + 2, find = row <= STEP_MOST ? 6 : 2;
+    int far = s->place != PLACE_NEAR && row <= STEP_MOST;
+
+    slots += row >= 2 * s->arch->workers ? 0 : 2;
+    if (row >= 2 * s->arch->workers || row >= all) {
+        columns = codelet_share(s->arch, row, w);
+        slots += 8 + 2;
+        if (!columns || !all)
+            return slots + (columns ? 2 : 0) + 1;
+        return slots + 2 + find + columns_slots(all, columns, far);
+    }
+    rows = codelet_block(s->arch, all, w);
+    slots += 7 + 4 + 2;
+    if (!rows)
+        return slots + 1;
+    slots += find;
+    if (far && row % 2 == 0)
+        return slots + 2 + 4 + row / 2 * (10 + 2 * rows) + 1;
+    return slots + (far ? 2 : 0) + 4 + columns_slots(rows, row, far);
+}
+
+/* ---- calls ---- */
+
+uint64_t elementwise_cycles_at(const struct arch *a, const struct elementwise *e, uint32_t n,
+                               uint32_t c, enum elementwise_place place)
+{
+    struct elementwise_shape s = { a, e, n, c, place };
+    worker_slots *slots = e->kind < ELEMENTWISE_CHANNEL    ? worker_operation_slots
+                          : e->kind == ELEMENTWISE_CHANNEL ? channel_slots
+                                                           : worker_cast_slots;
+
+    return codelet_workers_cycles(a, slots, &s);
+}
+
+static uint32_t length_of(const struct codelet_call *call, const struct codelet *row,
+                          const char *field)
+{
+    int i = codelet_field_find(row, field);
+
+    return i < 0 ? 0 : call->arg[i].value;
+}
+
+uint64_t elementwise_cycles(const struct codelet_call *call, const char *codelet)
+{
+    const struct codelet *row = codelet_find(codelet);
+    const struct elementwise *e = elementwise_find(codelet);
+    uint32_t n = length_of(call, row, "n"), c = 0;
+    uint64_t most = 0;
+
+    if (e->kind == ELEMENTWISE_CHANNEL)
+        c = length_of(call, row, "c");
+    for (unsigned place = 0; place < PLACES; place++) {
+        uint64_t cycles = elementwise_cycles_at(call->arch, e, n, c, (enum elementwise_place)place);
+
+        most = cycles > most ? cycles : most;
+    }
+    return most;
+}
+
+static int is_far(const struct arch *a, const struct elementwise *e, uint32_t p, uint32_t q,
+                  uint32_t n, uint32_t c)
+{
+    int64_t gap = p < q ? q - p : p - q, element = 2 * (int64_t)a->element_bytes;
+
+    if (e->kind == ELEMENTWISE_WIDEN || e->kind == ELEMENTWISE_NARROW)
+        return gap - 2 * (int64_t)n >= element + 3 * 2 * (int64_t)a->workers * 8;
+    if (e->kind == ELEMENTWISE_CHANNEL)
+        return c / e->width <= STEP_MOST && gap >= element + 2 * 8 * (STEP_MOST + 1);
+    return gap >= element + 2 * (int64_t)a->workers * 8;
+}
+
+enum elementwise_place elementwise_place(const struct arch *a, const struct elementwise *e,
+                                         uint32_t p, uint32_t q, uint32_t n, uint32_t c)
+{
+    if (!is_far(a, e, p, q, n, c))
+        return PLACE_NEAR;
+    if (e->kind != ELEMENTWISE_INPLACE && e->kind != ELEMENTWISE_AXPY)
+        return PLACE_FAR;
+    return p >= a->mem_base + a->region0_bytes ? PLACE_PACED : PLACE_FAR;
+}

@@ -1,0 +1,143 @@
+/* codelet.c - the table of codelets, made of codelets.def. */
+#include "programs/library/kernel/codelet.h"
+
+#include <string.h>
+
+#define CODELET(name, kind, time, text, ...)                                                       \
+    void name##_ref(const struct codelet_call *call);                                              \
+    uint64_t name##_cycles(const struct codelet_call *call);
+#include "programs/library/kernel/codelets.def"
+#undef CODELET
+
+#define EDGE(kind, field, elem, align, region)                                                     \
+    {                                                                                              \
+        FIELD_##kind, #field, ELEM_##elem, align, region, NULL                                     \
+    }
+#define PLAIN(kind, field)                                                                         \
+    {                                                                                              \
+        FIELD_##kind, #field, ELEM_U32, 4, ANY, NULL                                               \
+    }
+#define IN(field, elem, align, region)       EDGE(IN, field, elem, align, region)
+#define OUT(field, elem, align, region)      EDGE(OUT, field, elem, align, region)
+#define INOUT(field, elem, align, region)    EDGE(INOUT, field, elem, align, region)
+#define IN_LIST(field, elem, align, region)  EDGE(IN_LIST, field, elem, align, region)
+#define OUT_LIST(field, elem, align, region) EDGE(OUT_LIST, field, elem, align, region)
+#define WORDS(field)                         PLAIN(WORDS, field)
+#define U32(field)                           PLAIN(U32, field)
+#define F32(field)                           PLAIN(F32, field)
+#define F16(field)                           PLAIN(F16, field)
+#define LENGTH(field, of)                                                                          \
+    {                                                                                              \
+        FIELD_LENGTH, #field, ELEM_U32, 4, ANY, #of                                                \
+    }
+#define APART(a, b)                                                                                \
+    {                                                                                              \
+        FIELD_APART, #a, ELEM_U32, 4, ANY, #b                                                      \
+    }
+
+#define CODELET(name, kind, time, text, ...)                                                       \
+    static const struct codelet_field name##_fields[] = { __VA_ARGS__ };                           \
+    _Static_assert(EMU_COUNT_OF(name##_fields) <= CODELET_MAX_FIELDS, "fields of " #name);
+#include "programs/library/kernel/codelets.def"
+#undef CODELET
+
+const struct codelet codelet_table[] = {
+#define CODELET(name, kind, time, text, ...)                                                       \
+    { #name,      CODELET_##kind, TIME_##time, text, name##_fields, EMU_COUNT_OF(name##_fields),   \
+      name##_ref, name##_cycles },
+#include "programs/library/kernel/codelets.def"
+#undef CODELET
+    { 0 },
+};
+
+const unsigned codelet_count = EMU_COUNT_OF(codelet_table) - 1;
+
+/* Rows by the hash of their names: planners look up codelets a million times. */
+enum { NAME_SLOTS = 1024 };
+_Static_assert(EMU_COUNT_OF(codelet_table) < NAME_SLOTS / 2, "slots for the names of codelets");
+static uint16_t name_slot[NAME_SLOTS]; /* row + 1; filled before main() */
+
+static unsigned name_hash(const char *name)
+{
+    unsigned h = 2166136261u;
+
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 16777619u;
+    return h;
+}
+
+/* The slot of a name: of its row, or the free one where it belongs. */
+static uint16_t *name_find(const char *name)
+{
+    for (unsigned i = name_hash(name);; i++) {
+        uint16_t *slot = &name_slot[i % NAME_SLOTS];
+
+        if (!*slot || !strcmp(codelet_table[*slot - 1].name, name))
+            return slot;
+    }
+}
+
+__attribute__((constructor)) static void fill_names(void)
+{
+    for (unsigned i = 0; i < codelet_count; i++)
+        *name_find(codelet_table[i].name) = (uint16_t)(i + 1);
+}
+
+const struct codelet *codelet_find(const char *name)
+{
+    uint16_t row = *name_find(name);
+
+    return row ? &codelet_table[row - 1] : NULL;
+}
+
+int codelet_field_find(const struct codelet *c, const char *name)
+{
+    for (unsigned i = 0; i < c->fields; i++) {
+        if (c->field[i].kind != FIELD_APART && !strcmp(c->field[i].name, name))
+            return (int)i;
+    }
+    return -1;
+}
+
+unsigned codelet_state_bytes(const struct codelet *c)
+{
+    unsigned words = 0;
+
+    for (unsigned i = 0; i < c->fields; i++)
+        words += c->field[i].kind != FIELD_APART;
+    return 4 * words;
+}
+
+int codelet_field_offset(const struct codelet *c, unsigned field)
+{
+    int offset = 0;
+
+    if (c->field[field].kind == FIELD_APART)
+        return -1;
+    for (unsigned i = 0; i < field; i++)
+        offset += c->field[i].kind == FIELD_APART ? 0 : 4;
+    return offset;
+}
+
+int field_is_edge(enum field_kind k)
+{
+    return k == FIELD_IN || k == FIELD_OUT || k == FIELD_INOUT;
+}
+
+int field_is_list(enum field_kind k)
+{
+    return k == FIELD_IN_LIST || k == FIELD_OUT_LIST;
+}
+
+int field_is_written(enum field_kind k)
+{
+    return k == FIELD_OUT || k == FIELD_INOUT || k == FIELD_OUT_LIST;
+}
+
+uint64_t codelet_multi_cycles(const struct arch *a, uint64_t slots)
+{
+    /* docs/timing.md 4: launch, the worker's slots, the last worker's slot, its exit, sync LOCAL.
+     */
+    return a->launch_cycles + a->workers * (slots - 1) + (a->workers - 1) + a->exit_seen_cycles +
+           a->sup_sync_local_cycles;
+}

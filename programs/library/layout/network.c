@@ -1,0 +1,157 @@
+/* nn.c - the network under construction, and what its layers share. */
+#include "programs/library/layout/network.h"
+
+#include <string.h>
+
+enum emu_status nn_new(struct graph *g, struct program seq, uint64_t memory_bytes, struct nn **out)
+{
+    uint32_t shape[2] = { graph_compute_tiles(g), NN_ZEROS };
+    uint16_t *zero = emu_alloc((size_t)shape[0] * shape[1], sizeof(*zero));
+    struct nn *nn = emu_alloc(1, sizeof(*nn));
+
+    *out = nn;
+    if (!zero || !nn) {
+        emu_free(zero);
+        emu_free(nn);
+        *out = NULL;
+        return FAIL(NO_MEMORY, "a network");
+    }
+    *nn = (struct nn){ .g = g, .seq = seq };
+    nn->memory_bytes = memory_bytes ? memory_bytes : UINT64_MAX;
+    nn->held = emu_alloc(shape[0], sizeof(*nn->held));
+    if (!nn->held) {
+        emu_free(zero);
+        emu_free(nn);
+        *out = NULL;
+        return FAIL(NO_MEMORY, "a network");
+    }
+    nn->zeros = graph_constant(g, ELEM_F16, 2, shape, zero, "zeros");
+    emu_free(zero);
+    for (uint32_t i = 0; i < shape[0]; i++)
+        graph_map(g, tensor_index(g, nn->zeros, i), i);
+    return graph_status(g);
+}
+
+void nn_free(struct nn *nn)
+{
+    if (nn) {
+        emu_free(nn->held);
+        emu_free(nn->pooled);
+    }
+    emu_free(nn);
+}
+
+void nn_set_price(struct nn *nn, uint32_t kib_price)
+{
+    nn->kib_price = kib_price;
+}
+
+struct feature nn_feature(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
+                          const char *name)
+{
+    uint32_t shape[5] = { nn_atoms(c), n, h, w, NN_ATOM };
+
+    return (struct feature){ graph_variable(nn->g, ELEM_F16, 5, shape, name), n, c, h, w };
+}
+
+struct feature op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, const char *name)
+{
+    uint32_t shape[4] = { n, h, w, 4 };
+    struct feature f = { graph_variable(nn->g, ELEM_F16, 4, shape, name), n, 3, h, w };
+
+    graph_map_linear(nn->g, f.t, 64, 64, 0, graph_compute_tiles(nn->g));
+    graph_input(nn->g, f.t);
+    return f;
+}
+
+struct tensor nn_vectors(struct graph *g, const struct feature *x)
+{
+    uint32_t atoms = nn_atoms(x->c);
+    struct tensor t = tensor_reshape(g, x->t, 3, (const uint32_t[]){ atoms, x->n, NN_ATOM });
+
+    t = tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 });
+    return tensor_reshape(g, t, 2, (const uint32_t[]){ x->n, atoms * NN_ATOM });
+}
+
+struct tensor nn_repeat(struct nn *nn, struct tensor t, unsigned rank, const uint32_t *shape)
+{
+    uint64_t elements = 1, each = tensor_elements(nn->g, t);
+    struct tensor *part;
+    uint32_t parts;
+
+    for (unsigned i = 0; i < rank; i++)
+        elements *= shape[i];
+    parts = each ? (uint32_t)((elements + each - 1) / each) : 0;
+    part = emu_alloc(parts + 1, sizeof(*part));
+    if (!part || !parts) {
+        emu_free(part);
+        graph_fail(nn->g, EMU_NO_MEMORY, "%llu equal values", (unsigned long long)elements);
+        return t;
+    }
+    for (uint32_t i = 0; i < parts; i++)
+        part[i] = t;
+    if (elements % each)
+        part[parts - 1] = tensor_slice(nn->g, t, 0, 0, (uint32_t)(elements % each));
+    if (parts > 1)
+        t = tensor_concat(nn->g, part, parts, 0);
+    else
+        t = part[0];
+    emu_free(part);
+    return tensor_reshape(nn->g, t, rank, shape);
+}
+
+struct tensor nn_zeros(struct nn *nn, uint32_t tile, unsigned rank, const uint32_t *shape)
+{
+    return nn_repeat(nn, tensor_index(nn->g, nn->zeros, tile), rank, shape);
+}
+
+struct tensor nn_slice(struct graph *g, struct tensor t, const struct nn_range *range)
+{
+    unsigned rank = tensor_rank(g, t);
+
+    for (unsigned i = 0; i < rank; i++) {
+        if (range[i].begin || range[i].end != tensor_shape(g, t)[i])
+            t = tensor_slice(g, t, i, range[i].begin, range[i].end);
+    }
+    return t;
+}
+
+uint16_t nn_half(float v)
+{
+    struct fp_env env = { 0 };
+
+    return fp_f16_from_f64((double)v, 0, &env);
+}
+
+struct tensor nn_constant(struct nn *nn, const uint16_t *value, uint32_t n, const uint32_t *tile,
+                          uint32_t copies, const char *name)
+{
+    uint32_t shape[2] = { copies, n };
+    struct tensor t = graph_constant_repeated(nn->g, ELEM_F16, 2, shape, value, name);
+
+    for (uint32_t i = 0; i < copies; i++)
+        graph_map(nn->g, tensor_index(nn->g, t, i), tile[i]);
+    return t;
+}
+
+uint32_t nn_holder(struct nn *nn, const struct conv_plan *p, uint32_t o, uint32_t i, uint64_t bytes)
+{
+    uint32_t users = p->cut_n * p->cut_h * p->cut_w, best = UINT32_MAX;
+
+    for (uint32_t u = 0; u < users; u++) {
+        uint32_t tile = conv_plan_tile(p, ((uint64_t)u * p->cut_out + o) * p->cut_in + i);
+
+        if (best == UINT32_MAX || nn->held[tile] < nn->held[best])
+            best = tile;
+    }
+    nn->held[best] += bytes;
+    return best;
+}
+
+const char *nn_codelet(char out[40], const char *family, enum activation act)
+{
+    static const char *const infix[] = { "", "_relu", "_swish", "_sigmoid" };
+
+    snprintf(out, 40, "%s%s_f16", family, infix[act]);
+    return out;
+}

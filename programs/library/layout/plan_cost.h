@@ -1,0 +1,25 @@
+/* plan_cost.h - what the planners share: cuts of a size, and copies. */
+#ifndef PROGRAMS_PLAN_COST_H
+#define PROGRAMS_PLAN_COST_H
+
+#include "programs/library/kernel/codelet.h"
+#include "programs/library/layout/plan.h"
+
+/* Cycles of copying so many bytes (a multiple of 8) on one tile. */
+uint64_t plan_copy_cycles(const struct arch *a, uint64_t bytes);
+
+static inline uint32_t ceil_div(uint64_t n, uint64_t d)
+{
+    return (uint32_t)((n + d - 1) / d);
+}
+
+/* The next larger number of parts for which the largest part of n is smaller; UINT32_MAX behind
+ * n parts. So cuts 1, 2, ... that make no difference are left out. */
+static inline uint32_t next_cut(uint32_t n, uint32_t parts)
+{
+    uint32_t part = ceil_div(n, parts);
+
+    return part <= 1 ? UINT32_MAX : ceil_div(n, part - 1);
+}
+
+#endif

@@ -1,0 +1,133 @@
+/* fragments.c - cuts the shares of an activation at blocks of channels and pictures. */
+#include "programs/library/layout/tile_blocks.h"
+
+#include <string.h>
+
+/* Adds f positions of block b, picture n; they join the fragment before where that is one more
+ * block of the same kind. */
+static enum emu_status add_fragment(struct fragments *out, const struct fragment *f, int join)
+{
+    struct fragment *last = out->list.count ? &out->list.at[out->list.count - 1] : NULL;
+
+    if (join && last && last->share == f->share && last->block + last->blocks == f->block &&
+        last->f == f->f) {
+        last->blocks++;
+        return EMU_OK;
+    }
+    return VEC_PUSH(&out->list, *f);
+}
+
+/* Splits the runs of a share where a new block or picture begins. */
+static enum emu_status cut_share(const struct feature *x, size_t share, struct fragments *out)
+{
+    const struct share *s = &out->shares.at[share];
+    uint64_t field = (uint64_t)x->h * x->w * NN_ATOM, at = 0;
+    struct fragment now = { .share = share };
+    uint64_t unit = UINT64_MAX;
+
+    for (uint32_t k = 0; k < s->runs; k++) {
+        const struct tile_run *run = &out->shares.run[s->first + k];
+
+        for (uint64_t e = run->begin, stop; e < run->end; e = stop) {
+            stop = (e / field + 1) * field < run->end ? (e / field + 1) * field : run->end;
+            if (e / field != unit) {
+                if (unit != UINT64_MAX)
+                    TRY(add_fragment(out, &now, x->n == 1));
+                unit = e / field;
+                now = (struct fragment){ .share = share,
+                                         .at = at,
+                                         .block = (uint32_t)(unit / x->n),
+                                         .blocks = 1,
+                                         .n = (uint32_t)(unit % x->n) };
+            }
+            now.f += (uint32_t)((stop - e) / NN_ATOM);
+            at += stop - e;
+        }
+    }
+    return unit == UINT64_MAX ? EMU_OK : add_fragment(out, &now, x->n == 1);
+}
+
+enum emu_status fragments_of(struct nn *nn, const struct feature *x, struct fragments *out)
+{
+    enum emu_status s;
+
+    memset(out, 0, sizeof(*out));
+    s = shares_of(nn->g, x->t, &out->shares);
+    for (size_t i = 0; s == EMU_OK && i < out->shares.count; i++)
+        s = cut_share(x, i, out);
+    return s;
+}
+
+void fragments_free(struct fragments *f)
+{
+    shares_free(&f->shares);
+    VEC_FREE(&f->list);
+}
+
+struct tensor fragment_take(struct graph *g, const struct fragments *all, const struct fragment *f,
+                            struct tensor t)
+{
+    uint32_t n = f->blocks * f->f * NN_ATOM;
+
+    return tensor_slice(g, share_take(g, &all->shares, f->share, t), 0, (uint32_t)f->at,
+                        (uint32_t)f->at + n);
+}
+
+struct tensor fragment_channels(struct graph *g, const struct fragment *f, struct tensor t)
+{
+    const uint32_t *shape = tensor_shape(g, t);
+    struct tensor part = tensor_reshape(g, t, 3, (const uint32_t[]){ shape[0], shape[1], NN_ATOM });
+
+    return tensor_flatten(g, nn_slice(g, part,
+                                      (const struct nn_range[]){ { f->block, f->block + f->blocks },
+                                                                 { f->n, f->n + 1 },
+                                                                 { 0, NN_ATOM } }));
+}
+
+/* A variable of n elements for each channel of every fragment. */
+static struct tensor channel_variable(struct graph *g, const struct fragments *all, uint32_t n,
+                                      const char *name)
+{
+    uint32_t elements = 0;
+
+    for (size_t i = 0; i < all->list.count; i++)
+        elements += all->list.at[i].blocks * NN_ATOM * n;
+    return graph_variable(g, ELEM_F32, 1, &elements, name);
+}
+
+static void connect_part(struct graph *g, uint32_t v, const char *field, struct tensor all,
+                         struct nn_range part, uint32_t tile)
+{
+    struct tensor t = tensor_slice(g, all, 0, part.begin, part.end);
+
+    graph_map(g, t, tile);
+    vertex_connect(g, v, field, t);
+}
+
+void fragments_sum(struct nn *nn, const struct feature *x, const struct fragments *all,
+                   struct tensor *sum, struct tensor *squares)
+{
+    struct graph *g = nn->g;
+    uint32_t workers = graph_arch(g)->workers, at = 0;
+    uint32_t cs = op_compute_set(g, nn->seq, "sum");
+    struct tensor scratch = channel_variable(g, all, workers, "workers");
+
+    *sum = channel_variable(g, all, 1, "sums");
+    if (squares)
+        *squares = channel_variable(g, all, 1, "squares");
+    for (size_t i = 0; i < all->list.count; i++) {
+        const struct fragment *f = &all->list.at[i];
+        uint32_t tile = fragment_tile(all, f), end = at + f->blocks * NN_ATOM;
+        uint32_t v = graph_vertex(g, cs, squares ? "stats_f16" : "pool_f16", tile);
+
+        vertex_connect(g, v, "x", fragment_take(g, all, f, x->t));
+        connect_part(g, v, "sum", *sum, (struct nn_range){ at, end }, tile);
+        if (squares)
+            connect_part(g, v, "sumsq", *squares, (struct nn_range){ at, end }, tile);
+        connect_part(g, v, "scratch", scratch, (struct nn_range){ at * workers, end * workers },
+                     tile);
+        vertex_set_u32(g, v, "blocks", f->blocks);
+        vertex_set_u32(g, v, "f", f->f);
+        at = end;
+    }
+}

@@ -1,0 +1,44 @@
+/* spread.c - strides over the tiles of the chip, and the next free tile from there. */
+#include "programs/library/layout/tile_choice.h"
+
+enum { SPREAD_TURN = 97 }; /* tiles between the first ones of two layers; prime */
+
+enum emu_status spread_new(struct nn *nn, uint32_t parts, struct spread *out)
+{
+    uint32_t tiles = graph_compute_tiles(nn->g);
+
+    nn->turn = (nn->turn + SPREAD_TURN) % tiles;
+    *out = (struct spread){ .tiles = tiles,
+                            .step = parts < tiles ? tiles / parts : 1,
+                            .at = nn->turn,
+                            .taken = emu_alloc(tiles, 1) };
+    return out->taken ? EMU_OK : FAIL(NO_MEMORY, "%u tiles", tiles);
+}
+
+void spread_free(struct spread *s)
+{
+    emu_free(s->taken);
+    s->taken = NULL;
+}
+
+uint32_t spread_take(struct spread *s, spread_avoid *avoid, const void *ctx)
+{
+    uint32_t best = s->at, free_tile = s->tiles;
+
+    for (uint32_t k = 0; k < s->tiles; k++) {
+        uint32_t tile = (s->at + k) % s->tiles;
+
+        if (s->taken[tile])
+            continue;
+        if (free_tile == s->tiles)
+            free_tile = tile;
+        if (!avoid || !avoid(ctx, tile)) {
+            free_tile = tile;
+            break;
+        }
+    }
+    best = free_tile < s->tiles ? free_tile : best;
+    s->taken[best] = 1;
+    s->at = (s->at + s->step) % s->tiles;
+    return best;
+}

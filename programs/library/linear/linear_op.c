@@ -1,0 +1,277 @@
+/* ops_linear.c - fully connected layers: rows of the weights, cut over tiles by plan_linear(),
+ * times the vectors of all pictures; where rows are cut, too, a second step adds up partial
+ * results.
+ *
+ * Results are [n][c] in memory, so that a tile's rows of several pictures are one run. Rows behind
+ * the last channel are zero and have results of zero.
+ */
+#include <string.h>
+
+#include "programs/library/layout/tile_choice.h"
+#include "programs/library/linear/linear_plan.h"
+
+struct linear {
+    struct nn *nn;
+    struct linear_plan plan;
+    struct feature x, y;
+    struct tensor rows;  /* f16: weights, tile after tile */
+    struct tensor bias;  /* f32 [1 or n][out] */
+    struct tensor parts; /* f32 [cut_in][n][out] */
+    uint8_t *holds;      /* owned; by tile: it has something that the step reads */
+    char whole[40], sum[40];
+};
+
+static struct nn_range rows_of(const struct linear *l, uint32_t o)
+{
+    struct nn_range pairs = nn_part(l->plan.shape.out / LINEAR_ROWS, l->plan.cut_out, o);
+
+    return (struct nn_range){ pairs.begin * LINEAR_ROWS, pairs.end * LINEAR_ROWS };
+}
+
+static struct nn_range inputs_of(const struct linear *l, uint32_t i)
+{
+    struct nn_range quads = nn_part(l->plan.shape.in / LINEAR_IN, l->plan.cut_in, i);
+
+    return (struct nn_range){ quads.begin * LINEAR_IN, quads.end * LINEAR_IN };
+}
+
+/* Columns of rows of a matrix, one after the other. */
+static struct tensor take(struct graph *g, struct tensor t, struct nn_range rows,
+                          struct nn_range columns)
+{
+    const struct nn_range range[] = { rows, columns };
+
+    return tensor_flatten(g, nn_slice(g, t, range));
+}
+
+/* ---- parameters ---- */
+
+static void add_weights(struct linear *l, const float *weights)
+{
+    uint32_t out = l->plan.shape.out, in = l->plan.shape.in, n = out * in;
+    uint16_t *m = emu_alloc(n, sizeof(*m)), *to = m;
+
+    for (uint32_t k = 0; m && k < l->plan.cut_in * l->plan.cut_out; k++) {
+        struct nn_range rows = rows_of(l, k % l->plan.cut_out);
+        struct nn_range columns = inputs_of(l, k / l->plan.cut_out);
+
+        for (uint32_t r = rows.begin; r < rows.end; r++) {
+            for (uint32_t c = columns.begin; c < columns.end; c++, to++)
+                *to = r < l->y.c && c < l->x.c ? nn_half(weights[(size_t)r * l->x.c + c]) : 0;
+        }
+    }
+    if (m)
+        l->rows = graph_constant(l->nn->g, ELEM_F16, 1, &n, m, "weights");
+    else
+        graph_fail(l->nn->g, EMU_NO_MEMORY, "%u weights", n);
+    emu_free(m);
+}
+
+/* A copy for every picture where their sums are made on different tiles. */
+static void add_biases(struct linear *l, const float *bias, enum activation act)
+{
+    uint32_t shape[2] = { l->plan.columns ? l->y.n : 1, l->plan.shape.out };
+    float *b = emu_alloc(shape[1], sizeof(*b));
+
+    for (uint32_t c = 0; b && c < shape[1]; c++) {
+        if (c < l->y.c)
+            b[c] = bias ? bias[c] : 0;
+        else if (act == ACT_SIGMOID) /* of the lowest number: zero */
+            b[c] = (float)fp_f16_value(NN_HALF_LOWEST);
+    }
+    if (b)
+        l->bias = graph_constant_repeated(l->nn->g, ELEM_F32, 2, shape, b, "bias");
+    else
+        graph_fail(l->nn->g, EMU_NO_MEMORY, "%u biases", shape[1]);
+    emu_free(b);
+}
+
+/* ---- tiles ---- */
+
+/* A part that makes results of some rows. */
+struct part {
+    const struct linear *l;
+    struct nn_range blocks; /* of 16 rows; of partial results none */
+};
+
+/* Whether a tile has something that the part reads, or would read its results as factors. */
+static int avoids(const void *ctx, uint32_t tile)
+{
+    const struct part *p = ctx;
+    const struct nn *nn = p->l->nn;
+
+    if (p->l->holds[tile])
+        return 1;
+    return nn->pooled && nn->pooled_c == p->l->y.c && nn->pooled[tile].begin < p->blocks.end &&
+           p->blocks.begin < nn->pooled[tile].end;
+}
+
+static uint32_t take_tile(const struct linear *l, struct spread *s, struct nn_range rows,
+                          int results)
+{
+    struct part p = { .l = l };
+
+    if (results)
+        p.blocks = (struct nn_range){ rows.begin / NN_ATOM, nn_atoms(rows.end) };
+    return spread_take(s, avoids, &p);
+}
+
+/* The tiles that have some of x. Returns how many have nothing. */
+static enum emu_status find_holders(struct linear *l, uint32_t *others)
+{
+    uint32_t tiles = graph_compute_tiles(l->nn->g);
+    struct shares s;
+
+    *others = tiles;
+    l->holds = emu_alloc(tiles, 1);
+    if (!l->holds)
+        return FAIL(NO_MEMORY, "%u tiles", tiles);
+    TRY(shares_of(l->nn->g, l->x.t, &s));
+    for (size_t i = 0; i < s.count; i++)
+        l->holds[s.at[i].tile] = 1;
+    *others -= (uint32_t)s.count;
+    shares_free(&s);
+    return EMU_OK;
+}
+
+/* ---- steps ---- */
+
+static void connect(struct linear *l, uint32_t vertex, const char *field, struct tensor t,
+                    uint32_t tile)
+{
+    graph_map(l->nn->g, t, tile);
+    vertex_connect(l->nn->g, vertex, field, t);
+}
+
+/* Part k: rows of it times the vectors; results of whole rows, or partial ones. */
+static void multiply_part(struct linear *l, uint32_t cs, uint32_t k, uint32_t at, uint32_t tile)
+{
+    struct graph *g = l->nn->g;
+    struct nn_range rows = rows_of(l, k % l->plan.cut_out), n = { 0, l->x.n };
+    struct nn_range in = inputs_of(l, k / l->plan.cut_out);
+    uint32_t v = graph_vertex(g, cs, l->plan.columns ? "linear_f16_f32" : l->whole, tile);
+
+    connect(l, v, "a", tensor_slice(g, l->rows, 0, at, at + nn_size(rows) * nn_size(in)), tile);
+    vertex_connect(g, v, "x", take(g, nn_vectors(g, &l->x), n, in));
+    if (l->plan.columns) {
+        connect(l, v, "y", take(g, tensor_index(g, l->parts, k / l->plan.cut_out), n, rows), tile);
+    } else {
+        connect(l, v, "bias", take(g, l->bias, (struct nn_range){ 0, 1 }, rows), tile);
+        connect(l, v, "y", take(g, nn_vectors(g, &l->y), n, rows), tile);
+    }
+    vertex_set_u32(g, v, "k", nn_size(in));
+    vertex_set_u32(g, v, "m", nn_size(rows));
+}
+
+/* Leaves in holds the tiles that have results. */
+static enum emu_status multiply(struct linear *l)
+{
+    uint32_t shape[3] = { l->plan.cut_in, l->x.n, l->plan.shape.out }, at = 0;
+    uint32_t parts = l->plan.cut_in * l->plan.cut_out;
+    uint32_t cs = op_compute_set(l->nn->g, l->nn->seq, "multiply");
+    struct spread s;
+
+    TRY(spread_new(l->nn, parts, &s));
+    if (l->plan.columns)
+        l->parts = graph_variable(l->nn->g, ELEM_F32, 3, shape, "partials");
+    for (uint32_t k = 0; k < parts; k++) {
+        struct nn_range rows = rows_of(l, k % l->plan.cut_out);
+
+        multiply_part(l, cs, k, at, take_tile(l, &s, rows, !l->plan.columns));
+        at += nn_size(rows) * nn_size(inputs_of(l, k / l->plan.cut_out));
+    }
+    memcpy(l->holds, s.taken, s.tiles);
+    spread_free(&s);
+    return EMU_OK;
+}
+
+/* Partial results of so many columns of a picture. */
+static void add_columns(struct linear *l, uint32_t cs, uint32_t n, struct nn_range columns,
+                        uint32_t tile)
+{
+    struct graph *g = l->nn->g;
+    struct nn_range picture = { n, n + 1 };
+    struct nn_range all[] = { { 0, l->plan.cut_in }, picture, columns };
+    uint32_t v = graph_vertex(g, cs, l->sum, tile);
+
+    vertex_connect(g, v, "partials", tensor_flatten(g, nn_slice(g, l->parts, all)));
+    connect(l, v, "bias", take(g, l->bias, picture, columns), tile);
+    connect(l, v, "out", take(g, nn_vectors(g, &l->y), picture, columns), tile);
+    vertex_set_u32(g, v, "p", l->plan.cut_in);
+}
+
+static enum emu_status add_partials(struct linear *l)
+{
+    uint32_t out = l->plan.shape.out, step = l->plan.columns;
+    uint32_t parts = (out + step - 1) / step, cs = op_compute_set(l->nn->g, l->nn->seq, "sum");
+    struct spread s;
+
+    TRY(spread_new(l->nn, parts * l->y.n, &s));
+    for (uint32_t k = 0; k < parts * l->y.n; k++) {
+        struct nn_range columns = { k % parts * step, (k % parts + 1) * step };
+
+        columns.end = columns.end < out ? columns.end : out;
+        add_columns(l, cs, k / parts, columns, take_tile(l, &s, columns, 1));
+    }
+    spread_free(&s);
+    return EMU_OK;
+}
+
+/* ---- the layer ---- */
+
+/* On tiles that have nothing of x, if those are most. */
+static enum emu_status plan(struct linear *l, uint32_t out, enum activation act)
+{
+    const struct arch *a = graph_arch(l->nn->g);
+    uint32_t others, tiles = graph_compute_tiles(l->nn->g);
+    struct linear_shape s = { .n = l->x.n,
+                              .in = (l->x.c + LINEAR_IN - 1) / LINEAR_IN * LINEAR_IN,
+                              .out = nn_atoms(out) * NN_ATOM,
+                              .whole = nn_codelet(l->whole, "linear", act),
+                              .sum = nn_codelet(l->sum, "sum_bias", act) };
+
+    TRY(find_holders(l, &others));
+    return plan_linear(a, &s, others > tiles / 2 ? others : tiles, &l->plan);
+}
+
+/* [n][c16][16] in memory. */
+static void add_result(struct linear *l, uint32_t out)
+{
+    struct graph *g = l->nn->g;
+    uint32_t n = l->x.n, atoms = nn_atoms(out);
+    struct tensor t =
+        graph_variable(g, ELEM_F16, 3, (const uint32_t[]){ n, atoms, NN_ATOM }, "out");
+
+    t = tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 });
+    t = tensor_reshape(g, t, 5, (const uint32_t[]){ atoms, n, 1, 1, NN_ATOM });
+    l->y = (struct feature){ t, n, out, 1, 1 };
+}
+
+static enum emu_status build(struct linear *l, uint32_t out, const float *weights,
+                             const float *bias, enum activation act)
+{
+    TRY(graph_status(l->nn->g));
+    if (l->x.h != 1 || l->x.w != 1)
+        return FAIL(USAGE, "a field of %u x %u: expected one position", l->x.h, l->x.w);
+    TRY(plan(l, out, act));
+    add_result(l, out);
+    add_weights(l, weights);
+    add_biases(l, bias, act);
+    TRY(multiply(l));
+    return l->plan.columns ? add_partials(l) : EMU_OK;
+}
+
+struct feature op_linear(struct nn *nn, struct feature x, uint32_t out, const float *weights,
+                         const float *bias, enum activation act, const char *name)
+{
+    struct linear l = { .nn = nn, .x = x, .y = x };
+    enum emu_status s;
+
+    graph_push(nn->g, name);
+    s = build(&l, out, weights, bias, act);
+    graph_pop(nn->g);
+    if (s != EMU_OK)
+        graph_fail(nn->g, s, "%s: %s", name, emu_error());
+    emu_free(l.holds);
+    return l.y;
+}

@@ -1,0 +1,263 @@
+/* ops_matmul.c - a matrix product by its plan (plan_matmul.c).
+ *
+ * Tile (ik, im, in) multiplies block (im, ik) of the left operand, [kb][rows][16] in memory, with
+ * block (ik, in) of the right one, [nb][kb][16 columns][16 of the sum]. Tile numbers run fastest
+ * over in: the tiles that share a left block are neighbours.
+ */
+#include "programs/library/layout/tile_shares.h"
+
+enum { BLOCK = 16 };
+
+static uint32_t tile_of(const struct matmul_plan *p, uint32_t ik, uint32_t im, uint32_t in)
+{
+    return p->first_tile + (ik * p->sm + im) * p->sn + in;
+}
+
+/* Elements before block (im, ik) of the left operand; blocks lie ik by ik, im by im. */
+static uint32_t left_at(const struct matmul_plan *p, uint32_t ik, uint32_t im)
+{
+    uint32_t kb = cut_at(p->k / BLOCK, p->sk, ik), size = cut_size(p->k / BLOCK, p->sk, ik);
+
+    return (kb * p->m + size * cut_at(p->m, p->sm, im)) * BLOCK;
+}
+
+static uint32_t right_at(const struct matmul_plan *p, uint32_t ik, uint32_t in)
+{
+    uint32_t kb = cut_at(p->k / BLOCK, p->sk, ik), size = cut_size(p->k / BLOCK, p->sk, ik);
+
+    return (kb * (p->n / BLOCK) + size * cut_at(p->n / BLOCK, p->sn, in)) * BLOCK * BLOCK;
+}
+
+/* Elements before the result of tiles (., im, in), of one of the sk partial results. */
+static uint32_t out_at(const struct matmul_plan *p, uint32_t im, uint32_t in)
+{
+    uint32_t row = cut_at(p->m, p->sm, im), rows = cut_size(p->m, p->sm, im);
+
+    return row * p->n + rows * cut_at(p->n / BLOCK, p->sn, in) * BLOCK;
+}
+
+/* Deals t out over `tiles` tiles at a distance of `stride`, in whole rows of 16 elements. */
+static void deal(struct graph *g, struct tensor t, uint32_t first, uint32_t stride, uint32_t tiles)
+{
+    uint32_t rows = (uint32_t)(tensor_elements(g, t) / BLOCK);
+
+    for (uint32_t i = 0; i < tiles; i++) {
+        uint32_t from = cut_at(rows, tiles, i) * BLOCK, to = cut_at(rows, tiles, i + 1) * BLOCK;
+
+        if (from < to)
+            graph_map(g, tensor_slice(g, t, 0, from, to), first + i * stride);
+    }
+}
+
+/* Blocks side by side: part[i * columns + k] is block (i, k). */
+static struct tensor mosaic(struct graph *g, const struct tensor *part, uint32_t rows,
+                            uint32_t columns)
+{
+    struct tensor *row = emu_alloc(rows, sizeof(*row)), all = part[0];
+
+    if (!row) {
+        graph_fail(g, EMU_NO_MEMORY, "a matrix of %u x %u blocks", rows, columns);
+        return all;
+    }
+    for (uint32_t i = 0; i < rows; i++)
+        row[i] = tensor_concat(g, part + (size_t)i * columns, columns, 1);
+    all = tensor_concat(g, row, rows, 0);
+    emu_free(row);
+    return all;
+}
+
+/* [blocks][rows][16] as [rows][blocks * 16]. */
+static struct tensor unblock(struct graph *g, struct tensor t, uint32_t blocks, uint32_t rows)
+{
+    static const unsigned order[] = { 1, 0, 2 };
+
+    t = tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, rows, BLOCK });
+    t = tensor_transpose(g, t, order);
+    return tensor_reshape(g, t, 2, (const uint32_t[]){ rows, blocks * BLOCK });
+}
+
+/* The variable of an operand; both views are flat until its blocks are put together. Makes what is
+ * wrong with the plan the error of the graph. */
+static struct matmul_operand new_operand(struct graph *g, const struct matmul_plan *p,
+                                         uint32_t rows, uint32_t columns, const char *name)
+{
+    uint32_t elements = rows * columns;
+    enum emu_status s = plan_matmul_check(graph_arch(g), p);
+    struct matmul_operand o;
+
+    if (s != EMU_OK)
+        graph_fail(g, s, "%s: %s", name, emu_error());
+    o.matrix = o.blocks = graph_variable(g, ELEM_F16, 1, &elements, name);
+    return o;
+}
+
+/* Room for the parts of a matrix; NULL when the graph has an error. */
+static struct tensor *new_parts(struct graph *g, uint32_t rows, uint32_t columns, const char *name)
+{
+    struct tensor *part;
+
+    if (graph_status(g) != EMU_OK)
+        return NULL;
+    part = emu_alloc((size_t)rows * columns, sizeof(*part));
+    if (!part)
+        graph_fail(g, EMU_NO_MEMORY, "%s: %u x %u blocks", name, rows, columns);
+    return part;
+}
+
+struct matmul_operand op_matmul_left(struct graph *g, const struct matmul_plan *p, const char *name)
+{
+    struct matmul_operand a = new_operand(g, p, p->m, p->k, name);
+    struct tensor *part = new_parts(g, p->sm, p->sk, name);
+
+    if (!part)
+        return a;
+    for (uint32_t im = 0; im < p->sm; im++) {
+        for (uint32_t ik = 0; ik < p->sk; ik++) {
+            uint32_t kb = cut_size(p->k / BLOCK, p->sk, ik), rows = cut_size(p->m, p->sm, im);
+            uint32_t at = left_at(p, ik, im);
+            struct tensor t = tensor_slice(g, a.blocks, 0, at, at + kb * rows * BLOCK);
+
+            deal(g, t, tile_of(p, ik, im, 0), 1, p->sn);
+            part[im * p->sk + ik] = unblock(g, t, kb, rows);
+        }
+    }
+    a.matrix = mosaic(g, part, p->sm, p->sk);
+    emu_free(part);
+    return a;
+}
+
+struct matmul_operand op_matmul_right(struct graph *g, const struct matmul_plan *p,
+                                      const char *name)
+{
+    static const unsigned order[] = { 1, 3, 0, 2 };
+    struct matmul_operand b = new_operand(g, p, p->k, p->n, name);
+    struct tensor *part = new_parts(g, p->sk, p->sn, name);
+
+    if (!part)
+        return b;
+    for (uint32_t ik = 0; ik < p->sk; ik++) {
+        for (uint32_t in = 0; in < p->sn; in++) {
+            uint32_t kb = cut_size(p->k / BLOCK, p->sk, ik);
+            uint32_t nb = cut_size(p->n / BLOCK, p->sn, in), at = right_at(p, ik, in);
+            struct tensor t = tensor_slice(g, b.blocks, 0, at, at + kb * nb * BLOCK * BLOCK);
+
+            deal(g, t, tile_of(p, ik, 0, in), p->sn, p->sm);
+            t = tensor_reshape(g, t, 4, (const uint32_t[]){ nb, kb, BLOCK, BLOCK });
+            t = tensor_transpose(g, t, order);
+            part[ik * p->sn + in] =
+                tensor_reshape(g, t, 2, (const uint32_t[]){ kb * BLOCK, nb * BLOCK });
+        }
+    }
+    b.matrix = mosaic(g, part, p->sk, p->sn);
+    emu_free(part);
+    return b;
+}
+
+/* The partial results, [sk][m * n], each in the order of out_at(). */
+static struct tensor multiply(struct graph *g, struct program seq, const struct matmul_plan *p,
+                              struct tensor a, struct tensor b)
+{
+    uint32_t cs = op_compute_set(g, seq, "multiply");
+    struct tensor out =
+        graph_variable(g, ELEM_F16, 2, (const uint32_t[]){ p->sk, p->m * p->n }, "partials");
+
+    for (uint32_t i = 0; i < p->sk * p->sm * p->sn; i++) {
+        uint32_t in = i % p->sn, im = i / p->sn % p->sm, ik = i / (p->sn * p->sm);
+        uint32_t kb = cut_size(p->k / BLOCK, p->sk, ik), rows = cut_size(p->m, p->sm, im);
+        uint32_t nb = cut_size(p->n / BLOCK, p->sn, in), tile = tile_of(p, ik, im, in);
+        uint32_t la = left_at(p, ik, im), ra = right_at(p, ik, in);
+        uint32_t oa = out_at(p, im, in);
+        struct tensor o = tensor_slice(g, tensor_index(g, out, ik), 0, oa, oa + nb * rows * BLOCK);
+        uint32_t v = graph_vertex(g, cs, "matmul_f16", tile);
+
+        graph_map(g, o, tile);
+        vertex_connect(g, v, "in", tensor_slice(g, a, 0, la, la + kb * rows * BLOCK));
+        vertex_connect(g, v, "weights", tensor_slice(g, b, 0, ra, ra + kb * nb * BLOCK * BLOCK));
+        vertex_connect(g, v, "out", o);
+        vertex_set_u32(g, v, "kb", kb);
+        vertex_set_u32(g, v, "nb", nb);
+        vertex_set_u32(g, v, "f", rows);
+    }
+    return out;
+}
+
+/* Adds up block (im, in) of all partial results: each of its sk tiles takes a share. */
+static void add_up(struct graph *g, uint32_t cs, const struct matmul_plan *p,
+                   struct tensor partials, struct tensor out, uint32_t im, uint32_t in)
+{
+    uint32_t at = out_at(p, im, in);
+    uint32_t rows = cut_size(p->m, p->sm, im) * cut_size(p->n / BLOCK, p->sn, in);
+    struct tensor *part = emu_alloc(p->sk, sizeof(*part));
+
+    if (!part) {
+        graph_fail(g, EMU_NO_MEMORY, "partial results");
+        return;
+    }
+    for (uint32_t ik = 0; ik < p->sk; ik++) {
+        uint32_t from = at + cut_at(rows, p->sk, ik) * BLOCK;
+        uint32_t to = at + cut_at(rows, p->sk, ik + 1) * BLOCK;
+        struct tensor share = tensor_slice(g, out, 0, from, to);
+        uint32_t tile = tile_of(p, ik, im, in), v;
+
+        if (from == to)
+            continue;
+        for (uint32_t k = 0; k < p->sk; k++)
+            part[k] = tensor_slice(g, tensor_index(g, partials, k), 0, from, to);
+        v = graph_vertex(g, cs, "reduce_sum_f16_f16", tile);
+        graph_map(g, share, tile);
+        vertex_connect(g, v, "partials", tensor_concat(g, part, p->sk, 0));
+        vertex_connect(g, v, "out", share);
+        vertex_set_u32(g, v, "p", p->sk);
+    }
+    emu_free(part);
+}
+
+/* [m][n] of the result in the order of out_at(). */
+static struct tensor as_matrix(struct graph *g, const struct matmul_plan *p, struct tensor out)
+{
+    struct tensor *part = new_parts(g, p->sm, p->sn, "result"), all;
+
+    if (!part)
+        return out;
+    for (uint32_t im = 0; im < p->sm; im++) {
+        for (uint32_t in = 0; in < p->sn; in++) {
+            uint32_t nb = cut_size(p->n / BLOCK, p->sn, in), rows = cut_size(p->m, p->sm, im);
+            uint32_t at = out_at(p, im, in);
+
+            part[im * p->sn + in] =
+                unblock(g, tensor_slice(g, out, 0, at, at + nb * rows * BLOCK), nb, rows);
+        }
+    }
+    all = mosaic(g, part, p->sm, p->sn);
+    emu_free(part);
+    return all;
+}
+
+struct tensor op_matmul(struct graph *g, struct program seq, const struct matmul_plan *p,
+                        struct matmul_operand a, struct matmul_operand b, const char *name)
+{
+    uint32_t elements = p->m * p->n;
+    struct tensor partials, out = a.blocks;
+    enum emu_status s = plan_matmul_check(graph_arch(g), p);
+
+    if (s == EMU_OK && graph_status(g) == EMU_OK &&
+        (tensor_elements(g, a.blocks) != (uint64_t)p->m * p->k ||
+         tensor_elements(g, b.blocks) != (uint64_t)p->k * p->n))
+        s = FAIL(BAD_PROGRAM, "the operands are not those of the plan");
+    if (s != EMU_OK) {
+        graph_fail(g, s, "%s: %s", name, emu_error());
+        return out;
+    }
+    graph_push(g, name);
+    partials = multiply(g, seq, p, a.blocks, b.blocks);
+    out = tensor_flatten(g, partials);
+    if (p->sk > 1) {
+        uint32_t cs = op_compute_set(g, seq, "add");
+
+        out = graph_variable(g, ELEM_F16, 1, &elements, "result");
+        for (uint32_t i = 0; i < p->sm * p->sn; i++)
+            add_up(g, cs, p, partials, out, i / p->sn, i % p->sn);
+    }
+    graph_pop(g);
+    return as_matrix(g, p, out);
+}

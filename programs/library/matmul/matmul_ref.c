@@ -1,0 +1,330 @@
+/* matmul_ref.c - matmul_f16, matmul_add_f16, matmul_f16_f32, matmul_add_f16_f32, conv1x1_f16,
+ * conv_window_f16, conv_window_f16_f32: meaning and time.
+ */
+#include "programs/library/kernel/codelet_ref.h"
+
+enum { IN, OUT, WEIGHTS, KB, NB, F };
+enum { BLOCK = 16, STEP = 4 }; /* inputs of a block; of a step of the matrix unit */
+enum { UNITS_F16 = 16, UNITS_F32 = 8 };
+
+/* A result of one block: four steps, each sum rounded once to f32. */
+static uint32_t block_product(const uint16_t *in, const uint16_t *row, uint32_t sum,
+                              struct fp_env *env)
+{
+    for (unsigned i = 0; i < BLOCK; i += STEP)
+        sum = fp_f32_add_exact_f16_products(sum, in + i, row + i, STEP, env);
+    return sum;
+}
+
+/* One weight block: f positions of 16 results in f16. */
+static void block_pass(const uint16_t *in, const uint16_t *weights, uint16_t *out, uint32_t f,
+                       int add)
+{
+    struct fp_env env = { 0 };
+
+    for (uint32_t i = 0; i < f * UNITS_F16; i++) {
+        uint32_t sum = add ? fp_f16_to_f32(out[i], &env) : 0;
+
+        sum = block_product(in + i / UNITS_F16 * BLOCK, weights + i % UNITS_F16 * BLOCK, sum, &env);
+        out[i] = fp_f16_from_f32(sum, 0, &env);
+    }
+}
+
+/* The same with 8 results in f32. */
+static void block_pass_f32(const uint16_t *in, const uint16_t *weights, uint32_t *out, uint32_t f,
+                           int add)
+{
+    struct fp_env env = { 0 };
+
+    for (uint32_t i = 0; i < f * UNITS_F32; i++)
+        out[i] = block_product(in + i / UNITS_F32 * BLOCK, weights + i % UNITS_F32 * BLOCK,
+                               add ? out[i] : 0, &env);
+}
+
+static void matmul(const struct codelet_call *call, unsigned units, int add)
+{
+    uint32_t kb = call->arg[KB].value, nb = call->arg[NB].value, f = call->arg[F].value;
+    const uint16_t *in = call->arg[IN].data, *weights = call->arg[WEIGHTS].data;
+
+    for (size_t n = 0; n < nb; n++) {
+        for (size_t k = 0; k < kb; k++) {
+            const uint16_t *block = weights + (n * kb + k) * units * BLOCK, *x = in + k * f * BLOCK;
+
+            if (units == UNITS_F16)
+                block_pass(x, block, (uint16_t *)call->arg[OUT].data + n * f * units, f, add || k);
+            else
+                block_pass_f32(x, block, (uint32_t *)call->arg[OUT].data + n * f * units, f,
+                               add || k);
+        }
+    }
+}
+
+void matmul_f16_ref(const struct codelet_call *call)
+{
+    matmul(call, UNITS_F16, 0);
+}
+
+void matmul_add_f16_ref(const struct codelet_call *call)
+{
+    matmul(call, UNITS_F16, 1);
+}
+
+void matmul_f16_f32_ref(const struct codelet_call *call)
+{
+    matmul(call, UNITS_F32, 0);
+}
+
+void matmul_add_f16_f32_ref(const struct codelet_call *call)
+{
+    matmul(call, UNITS_F32, 1);
+}
+
+enum { CONV_N = 3 };
+
+void conv1x1_f16_ref(const struct codelet_call *call)
+{
+    block_pass(call->arg[IN].data, call->arg[WEIGHTS].data, call->arg[OUT].data,
+               call->arg[CONV_N].value, 0);
+}
+
+/* docs/timing.md 5 */
+uint64_t conv1x1_f16_cycles(const struct codelet_call *call)
+{
+    const struct arch *a = call->arch;
+    uint64_t n = (call->arg[CONV_N].value + a->workers - 1) / a->workers;
+    uint64_t slots = n > 1 ? 4 * n + 32 : n ? 34 : 14;
+
+    return 2 * a->sup_branch_cycles + a->sup_result_cycles + a->sup_put_cycles + 32 +
+           codelet_multi_cycles(a, slots);
+}
+
+/* ---- time: the instructions of matmul.inc, counted ----
+ *
+ * Exact for f from 18 on that is a multiple of the workers; else a call may be some cycles a pass
+ * shorter: its slowest worker need not be the last of its round, and what the supervisor does
+ * between a launch and `sync` hides behind the slowest workers. */
+
+enum {
+    LEAST = 3,   /* positions of a worker */
+    MOST = 128,  /* positions of a worker */
+    CHUNK = 125, /* where f is cut */
+    PLACE_SLOTS = 4,
+    JOIN_SLOTS = 10,  /* constants of the call; with windows 8 */
+    BEGIN_SLOTS = 10, /* one and a half positions before the repeat */
+    END_SLOTS = 11,   /* last position and drain */
+    ZERO_SLOTS = 6,   /* last position, zeros enter for the next outputs */
+};
+
+struct product {
+    const struct arch *arch;
+    uint64_t kb, nb, f;
+    int add, window;
+    uint64_t loads;           /* of a weight block */
+    uint64_t chunk, of, here; /* the chunk, number of chunks, its positions */
+};
+
+static uint64_t product_small(const struct product *p)
+{
+    return (uint64_t)LEAST * p->arch->workers;
+}
+
+/* Most positions of a worker. */
+static uint64_t most_positions(const struct product *p)
+{
+    if (p->f >= product_small(p))
+        return (p->here + p->arch->workers - 1) / p->arch->workers;
+    return p->f % LEAST ? LEAST + 1 : LEAST;
+}
+
+static int product_single(const struct product *p)
+{
+    return p->kb == 1 && p->nb == 1 && p->of == 1;
+}
+
+static uint64_t setup_slots(const struct product *p)
+{
+    int few = p->f < product_small(p);
+    uint64_t join = JOIN_SLOTS - (p->window ? 2 : 0);
+
+    if (product_single(p))
+        return (few ? 15 : 12) + PLACE_SLOTS + 3 - p->add;
+    if (p->of > 1)
+        return (p->chunk ? 20 : 19) + PLACE_SLOTS + join;
+    return (few ? 16 : 11) + PLACE_SLOTS + join;
+}
+
+/* No more positions than workers. */
+static uint64_t one_slots(const struct product *p, uint64_t n, uint64_t k)
+{
+    return (n || k ? 1 : 11 + PLACE_SLOTS) + 2 + (k ? 0 : 5) + 12 +
+           (k + 1 < p->kb ? 1 : 7 + p->window);
+}
+
+/* Pass k of outputs n, three positions and more. */
+static uint64_t stream_slots(const struct product *p, uint64_t n, uint64_t k)
+{
+    uint64_t e4 = 4 * most_positions(p), slots, zero = ZERO_SLOTS + (p->window ? 3 : 0);
+    int single = product_single(p);
+
+    if (k && k + 1 < p->kb)
+        return e4 + 3 + p->window;
+    if (k) /* final */
+        return p->add ? e4 - 3 + END_SLOTS : e4 - 2 + (n + 1 < p->nb ? zero : 1 + END_SLOTS);
+    if (p->add) {
+        slots = n ? 17 : setup_slots(p) + 17 - single;
+        return slots + (p->kb > 1 ? 1 + e4 - 3 : e4 - 9 + END_SLOTS);
+    }
+    slots = n ? 9 : setup_slots(p) + (single ? 0 : 2) + BEGIN_SLOTS + (p->kb > 1);
+    return slots + (p->kb > 1 ? e4 - 3 + p->window : e4 - 8 + (n + 1 < p->nb ? zero : END_SLOTS));
+}
+
+static uint64_t pass_slots(const struct product *p, uint64_t n, uint64_t k)
+{
+    if (p->f <= p->arch->workers)
+        return one_slots(p, n, k);
+    /* The variant of the entry for workers without positions is one slot longer. */
+    return stream_slots(p, n, k) + (p->f < product_small(p) && (n || k));
+}
+
+/* From the first launch of a chunk to the end of the last sync. `late`: instructions between the
+ * first launch and its sync. */
+static uint64_t chunk_cycles(const struct product *p, uint64_t late)
+{
+    const struct arch *a = p->arch;
+    uint64_t hidden = a->exit_seen_cycles - 1, branch = a->sup_branch_cycles, cycles = 0;
+
+    for (uint64_t n = 0; n < p->nb; n++) {
+        for (uint64_t k = 0; k < p->kb; k++) {
+            uint64_t behind = k + 1 == p->kb ? 1 : k + 2 == p->kb ? 2 : branch;
+
+            if (!k)
+                behind = n || !late ? (p->kb == 1   ? 2 + branch
+                                       : p->kb == 2 ? 3 + branch
+                                                    : a->sup_result_cycles + 1)
+                                    : late;
+            cycles += codelet_multi_cycles(a, pass_slots(p, n, k));
+            cycles += behind > hidden ? behind - hidden : 0;
+            cycles += k + 1 < p->kb ? p->loads + (k + 2 == p->kb) : 0;
+        }
+        cycles += n + 1 < p->nb ? branch + p->loads + 3 : 1;
+    }
+    return cycles;
+}
+
+/* From the call to the first launch. */
+static uint64_t start_cycles(const struct product *p, uint64_t *late)
+{
+    const struct arch *a = p->arch;
+    uint64_t result = a->sup_result_cycles, branch = a->sup_branch_cycles;
+    uint64_t put = branch + result + 1 + a->sup_put_cycles; /* $CCCSLOAD is set */
+
+    *late = 0;
+    if (p->f <= p->arch->workers)
+        return put + 3 * branch + result + 4 + p->loads + 3;
+    if (p->f < product_small(p))
+        return put + 2 * branch + 2 * result + 6 + p->loads + 3;
+    if (p->of > 1)
+        return put + 3 * branch + result + 8 + p->loads + 3;
+    *late = p->kb == 1 ? 2 + branch : p->kb == 2 ? 5 + 2 * branch : 3 + branch + result;
+    /* With few loads two results are waited for. */
+    return put + result + p->loads + 8 + (p->loads < 32 ? 2 : 0);
+}
+
+static uint64_t matmul_cycles(const struct codelet_call *call, unsigned units, int add, int window)
+{
+    const struct arch *a = call->arch;
+    uint64_t result = a->sup_result_cycles, branch = a->sup_branch_cycles, cycles, late;
+    uint64_t chunk, most;
+    struct product p = { .arch = a,
+                         .kb = call->arg[KB].value,
+                         .nb = call->arg[NB].value,
+                         .f = call->arg[F].value,
+                         .add = add,
+                         .window = window,
+                         .loads = units * BLOCK / 8 };
+    uint64_t put = branch + result + 1 + a->sup_put_cycles;
+
+    if (!p.nb || !p.kb)
+        return put + (p.f < product_small(&p) ? branch : 1) + (p.nb ? 2 : 1) + 2 * branch;
+    if (!p.f)
+        return put + 4 * branch + result;
+    chunk = (uint64_t)CHUNK * a->workers;
+    most = (uint64_t)MOST * a->workers;
+    p.of = p.f <= most ? 1 : (p.f - most - 1) / chunk + 2;
+    cycles = start_cycles(&p, &late);
+    for (p.chunk = 0; p.chunk < p.of; p.chunk++) {
+        int last = p.chunk + 1 == p.of;
+
+        p.here = last ? p.f - p.chunk * chunk : chunk;
+        cycles += chunk_cycles(&p, late) + 1 + branch;
+        if (!last)
+            cycles += 2 * result + a->sup_put_cycles + p.loads + 3 + 2 +
+                      (p.chunk + 2 == p.of ? 2 : 0) + branch;
+    }
+    return cycles;
+}
+
+uint64_t matmul_f16_cycles(const struct codelet_call *call)
+{
+    return matmul_cycles(call, UNITS_F16, 0, 0);
+}
+
+uint64_t matmul_add_f16_cycles(const struct codelet_call *call)
+{
+    return matmul_cycles(call, UNITS_F16, 1, 0);
+}
+
+uint64_t matmul_f16_f32_cycles(const struct codelet_call *call)
+{
+    return matmul_cycles(call, UNITS_F32, 0, 0);
+}
+
+uint64_t matmul_add_f16_f32_cycles(const struct codelet_call *call)
+{
+    return matmul_cycles(call, UNITS_F32, 1, 0);
+}
+
+/* ---- windows ---- */
+
+enum { STEPS = 6, RESULT_BYTES = 32 }; /* of a position: 16 f16 or 8 f32 */
+
+static void conv_window(const struct codelet_call *call, unsigned units)
+{
+    uint32_t kb = call->arg[KB].value, nb = call->arg[NB].value, f = call->arg[F].value;
+    const uint8_t *in = call->arg[IN].data;
+    const uint16_t *weights = call->arg[WEIGHTS].data;
+    const int32_t *step = call->arg[STEPS].data;
+    uint8_t *out = call->arg[OUT].data;
+
+    for (size_t i = 0; i < (size_t)nb * kb; i++) {
+        const uint16_t *block = weights + i * units * BLOCK;
+        void *here = out + i / kb * f * RESULT_BYTES;
+
+        if (units == UNITS_F16)
+            block_pass((const uint16_t *)in, block, here, f, i % kb > 0);
+        else
+            block_pass_f32((const uint16_t *)in, block, here, f, i % kb > 0);
+        if (i + 1 < (size_t)nb * kb)
+            in += step[i % kb];
+    }
+}
+
+void conv_window_f16_ref(const struct codelet_call *call)
+{
+    conv_window(call, UNITS_F16);
+}
+
+void conv_window_f16_f32_ref(const struct codelet_call *call)
+{
+    conv_window(call, UNITS_F32);
+}
+
+uint64_t conv_window_f16_cycles(const struct codelet_call *call)
+{
+    return matmul_cycles(call, UNITS_F16, 0, 1);
+}
+
+uint64_t conv_window_f16_f32_cycles(const struct codelet_call *call)
+{
+    return matmul_cycles(call, UNITS_F32, 0, 1);
+}

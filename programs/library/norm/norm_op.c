@@ -1,0 +1,393 @@
+/* ops_norm.c - group norm: mean and variance of groups of channels of each picture, then
+ * x scale + shift and an activation function in place.
+ *
+ * Every tile adds up what it has, channels first, then groups of channels: two numbers for each
+ * group that it touches. They meet in two exchanges: some tiles add up a part each, and all tiles
+ * take these parts and make scale and shift of their own channels. The variance is the mean of the
+ * squares less the square of the mean, in f32: of f16 data with 11 bits its error is below that of
+ * the data unless the mean is a thousand deviations.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "programs/library/layout/tile_blocks.h"
+#include "programs/library/layout/plan_cost.h"
+
+/* Sums of a fragment over a group of channels of a picture. */
+struct share_of_group {
+    uint64_t group; /* picture * groups + group */
+    uint32_t fragment, tile;
+    struct tensor sums; /* [2] */
+};
+
+/* A norm under construction. */
+struct norm {
+    struct nn *nn;
+    struct graph *g;
+    struct feature x;
+    uint32_t groups, each; /* each: channels of a group */
+    float eps;
+    const float *gamma, *beta;
+    enum activation act;
+    struct fragments all;
+    VEC(struct share_of_group) part; /* by group, then by fragment */
+    size_t *first;                   /* owned; of each group in part, and behind the last */
+    uint32_t parts;                  /* of a group, when tiles make their parameters */
+    uint64_t phase_cycles;           /* of an exchange besides its words */
+};
+
+/* Groups [begin, end) that a fragment touches. */
+static struct nn_range touched(const struct norm *m, const struct fragment *f)
+{
+    uint32_t end = (f->block + f->blocks) * NN_ATOM;
+
+    end = end < m->x.c ? end : m->x.c;
+    return (struct nn_range){ f->block * NN_ATOM / m->each, (end - 1) / m->each + 1 };
+}
+
+/* Channels of its first group that lie before it. */
+static uint32_t before(const struct norm *m, const struct fragment *f)
+{
+    return f->block * NN_ATOM % m->each;
+}
+
+/* ---- sums of groups of channels ---- */
+
+static uint32_t totals_count(const struct norm *m)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < m->all.list.count; i++) {
+        struct nn_range r = touched(m, &m->all.list.at[i]);
+
+        n += 2 * (r.end - r.begin);
+    }
+    return n;
+}
+
+static enum emu_status add_parts(struct norm *m, uint32_t i, struct tensor totals)
+{
+    const struct fragment *f = &m->all.list.at[i];
+    struct nn_range r = touched(m, f);
+
+    for (uint32_t k = r.begin; k < r.end; k++) {
+        uint32_t at = 2 * (k - r.begin);
+
+        TRY(VEC_PUSH(&m->part,
+                     (struct share_of_group){ .group = (uint64_t)f->n * m->groups + k,
+                                              .fragment = i,
+                                              .tile = fragment_tile(&m->all, f),
+                                              .sums = tensor_slice(m->g, totals, 0, at, at + 2) }));
+    }
+    return EMU_OK;
+}
+
+/* Channels to groups on every tile. */
+static enum emu_status fold(struct norm *m, struct tensor sum, struct tensor squares)
+{
+    struct graph *g = m->g;
+    uint32_t cs = op_compute_set(g, m->nn->seq, "fold"), n = totals_count(m), at = 0, channel = 0;
+    struct tensor totals = graph_variable(g, ELEM_F32, 1, &n, "totals");
+
+    for (uint32_t i = 0; i < m->all.list.count; i++) {
+        const struct fragment *f = &m->all.list.at[i];
+        uint32_t tile = fragment_tile(&m->all, f), end = channel + f->blocks * NN_ATOM;
+        uint32_t v = graph_vertex(g, cs, "norm_fold_f32", tile);
+        uint32_t channels = m->x.c - f->block * NN_ATOM;
+        struct nn_range r = touched(m, f);
+        struct tensor own = tensor_slice(g, totals, 0, at, at + 2 * (r.end - r.begin));
+
+        graph_map(g, own, tile);
+        vertex_connect(g, v, "sum", tensor_slice(g, sum, 0, channel, end));
+        vertex_connect(g, v, "sumsq", tensor_slice(g, squares, 0, channel, end));
+        vertex_connect(g, v, "totals", own);
+        vertex_set_u32(g, v, "first", before(m, f));
+        vertex_set_u32(g, v, "each", m->each);
+        vertex_set_u32(g, v, "channels", channels < end - channel ? channels : end - channel);
+        TRY(add_parts(m, i, own));
+        at += 2 * (r.end - r.begin);
+        channel = end;
+    }
+    return EMU_OK;
+}
+
+/* ---- sums over tiles ---- */
+
+static int by_group(const void *a, const void *b)
+{
+    const struct share_of_group *x = a, *y = b;
+
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return (x->fragment > y->fragment) - (x->fragment < y->fragment);
+}
+
+/* Sorts the shares by group; *most, *least: shares that a group has. */
+static enum emu_status sort_parts(struct norm *m, uint32_t *most, uint32_t *least)
+{
+    size_t groups = (size_t)m->x.n * m->groups;
+
+    m->first = emu_alloc(groups + 1, sizeof(*m->first));
+    if (!m->first)
+        return FAIL(NO_MEMORY, "%zu groups", groups);
+    qsort(m->part.at, m->part.count, sizeof(*m->part.at), by_group);
+    for (size_t i = 0; i < m->part.count; i++)
+        m->first[m->part.at[i].group + 1] = i + 1;
+    *most = 0;
+    *least = UINT32_MAX;
+    for (size_t k = 0; k < groups; k++) {
+        uint32_t n = (uint32_t)(m->first[k + 1] - m->first[k]);
+
+        *most = n > *most ? n : *most;
+        *least = n < *least ? n : *least;
+    }
+    return EMU_OK;
+}
+
+/* Cycles when tiles take `parts` numbers of each of `touches` groups. */
+static uint64_t parts_cycles(const struct norm *m, uint32_t shares, uint32_t parts,
+                             uint32_t touches)
+{
+    const struct arch *a = graph_arch(m->g);
+    uint32_t share = ceil_div(shares, parts);
+    const struct plan_field add[] = { { "partials", 2 * share }, { "out", 2 }, { "p", share } };
+    const struct plan_field make[] = { { "totals", 2 * parts * touches },
+                                       { "scale", NN_ATOM },
+                                       { "each", NN_ATOM },
+                                       { "groups", touches },
+                                       { "p", parts } };
+    uint64_t words = 2 * (uint64_t)parts * touches;
+    uint64_t cycles =
+        m->phase_cycles + words + plan_cycles(a, "norm_params_f16", make, EMU_COUNT_OF(make));
+
+    if (parts < shares)
+        cycles += m->phase_cycles + 2 * (uint64_t)share +
+                  plan_cycles(a, "reduce_sum_f32_f32", add, EMU_COUNT_OF(add));
+    return cycles;
+}
+
+/* Every tile's exchange has some instructions for each part it takes: not more than that many,
+ * whatever the cycles. */
+enum { PARTS_MAX = 16 };
+
+static uint32_t choose_parts(const struct norm *m, uint32_t most, uint32_t least)
+{
+    uint32_t touches = 1, best = 1;
+    uint64_t cycles = UINT64_MAX;
+
+    for (size_t i = 0; i < m->all.list.count; i++) {
+        struct nn_range r = touched(m, &m->all.list.at[i]);
+
+        touches = r.end - r.begin > touches ? r.end - r.begin : touches;
+    }
+    for (uint32_t parts = 1; parts <= least && parts * touches <= PARTS_MAX; parts++) {
+        uint64_t c = parts_cycles(m, most, parts, touches);
+
+        if (c < cycles)
+            best = parts;
+        cycles = c < cycles ? c : cycles;
+    }
+    return best;
+}
+
+/* Shares p [n] of a group added up on a tile that has one of them: of neighbouring groups, which
+ * often lie on the same tiles, each takes another. */
+static void add_on_tile(const struct norm *m, uint32_t cs, const struct share_of_group *p,
+                        uint32_t n, struct tensor out)
+{
+    struct graph *g = m->g;
+    uint32_t tile = p[cut_at(n, m->groups, (uint32_t)(p->group % m->groups))].tile;
+    uint32_t v = graph_vertex(g, cs, "reduce_sum_f32_f32", tile);
+    struct tensor *part = emu_alloc(n, sizeof(*part));
+
+    graph_map(g, out, tile);
+    if (!part) {
+        graph_fail(g, EMU_NO_MEMORY, "sums of %u tiles", n);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        part[i] = p[i].sums;
+    vertex_connect(g, v, "partials", tensor_concat(g, part, n, 0));
+    vertex_connect(g, v, "out", out);
+    vertex_set_u32(g, v, "p", n);
+    emu_free(part);
+}
+
+/* Sums of groups [pictures * groups][parts][2], a variable or the shares as they are. */
+static struct tensor add_up(const struct norm *m, int whole)
+{
+    struct graph *g = m->g;
+    uint32_t shape[3] = { m->x.n * m->groups, m->parts, 2 }, cs;
+    uint32_t flat = shape[0] * shape[1] * 2;
+    struct tensor all;
+
+    if (whole) {
+        struct tensor *part = emu_alloc(m->part.count, sizeof(*part));
+
+        all = m->part.at[0].sums;
+        for (size_t i = 0; part && i < m->part.count; i++)
+            part[i] = m->part.at[i].sums;
+        if (part)
+            all = tensor_concat(g, part, (unsigned)m->part.count, 0);
+        else
+            graph_fail(g, EMU_NO_MEMORY, "sums");
+        emu_free(part);
+        return tensor_reshape(g, all, 3, shape);
+    }
+    all = graph_variable(g, ELEM_F32, 1, &flat, "parts");
+    cs = op_compute_set(g, m->nn->seq, "add");
+    for (uint32_t k = 0; k < shape[0]; k++) {
+        uint32_t n = (uint32_t)(m->first[k + 1] - m->first[k]);
+
+        for (uint32_t i = 0; i < m->parts; i++) {
+            uint32_t at = (k * m->parts + i) * 2, begin = cut_at(n, m->parts, i);
+
+            add_on_tile(m, cs, &m->part.at[m->first[k] + begin], cut_at(n, m->parts, i + 1) - begin,
+                        tensor_slice(g, all, 0, at, at + 2));
+        }
+    }
+    return tensor_reshape(g, all, 3, shape);
+}
+
+/* ---- scale and shift ---- */
+
+/* gamma, then beta, of all fragments' channels: constants f32 [2][channels]. */
+static struct tensor new_params(const struct norm *m, uint32_t channels)
+{
+    float *v = emu_alloc(2 * (size_t)channels, sizeof(*v));
+    struct tensor t = m->x.t;
+    uint32_t at = 0;
+
+    if (!v) {
+        graph_fail(m->g, EMU_NO_MEMORY, "parameters of a norm");
+        return t;
+    }
+    for (size_t i = 0; i < m->all.list.count; i++) {
+        const struct fragment *f = &m->all.list.at[i];
+
+        for (uint32_t c = 0; c < f->blocks * NN_ATOM; c++, at++) {
+            uint32_t channel = f->block * NN_ATOM + c;
+
+            v[at] = channel < m->x.c ? m->gamma[channel] : 0;
+            v[channels + at] = channel < m->x.c ? m->beta[channel] : 0;
+        }
+    }
+    t = graph_constant(m->g, ELEM_F32, 2, (const uint32_t[]){ 2, channels }, v, "params");
+    emu_free(v);
+    return t;
+}
+
+/* Part [begin, end) of the last dimension, on a tile from now on. */
+static struct tensor on_tile(struct graph *g, struct tensor t, uint32_t begin, uint32_t end,
+                             uint32_t tile)
+{
+    t = tensor_slice(g, t, 0, begin, end);
+    graph_map(g, t, tile);
+    return t;
+}
+
+/* One fragment's scale and shift. channel: of all fragments', where it begins. */
+static void make_params(const struct norm *m, uint32_t cs, const struct fragment *f,
+                        uint32_t channel, const struct tensor t[4], struct tensor sums)
+{
+    static const char *const field[] = { "gamma", "beta", "scale", "shift" };
+    struct graph *g = m->g;
+    uint32_t tile = fragment_tile(&m->all, f), v = graph_vertex(g, cs, "norm_params_f16", tile);
+    struct nn_range r = touched(m, f);
+    uint32_t group = f->n * m->groups;
+
+    vertex_connect(g, v, "totals",
+                   tensor_flatten(g, tensor_slice(g, sums, 0, group + r.begin, group + r.end)));
+    for (int k = 0; k < 4; k++)
+        vertex_connect(g, v, field[k],
+                       on_tile(g, t[k], channel, channel + f->blocks * NN_ATOM, tile));
+    vertex_set_f32(g, v, "inverse", 1.0f / ((float)m->each * (float)(m->x.h * m->x.w)));
+    vertex_set_f32(g, v, "eps", m->eps);
+    vertex_set_u32(g, v, "first", before(m, f));
+    vertex_set_u32(g, v, "each", m->each);
+    vertex_set_u32(g, v, "p", m->parts);
+    vertex_set_u32(g, v, "groups", r.end - r.begin);
+}
+
+static void apply(const struct norm *m, uint32_t channels, struct tensor sums)
+{
+    struct graph *g = m->g;
+    struct tensor params = new_params(m, channels), t[4];
+    uint32_t make = op_compute_set(g, m->nn->seq, "params"), at = 0;
+    uint32_t use = op_compute_set(g, m->nn->seq, "apply");
+    char codelet[40];
+
+    t[0] = tensor_index(g, params, 0);
+    t[1] = tensor_index(g, params, 1);
+    t[2] = graph_variable(g, ELEM_F16, 1, &channels, "scale");
+    t[3] = graph_variable(g, ELEM_F16, 1, &channels, "shift");
+    nn_codelet(codelet, "scale_shift", m->act);
+    for (size_t i = 0; i < m->all.list.count; i++) {
+        const struct fragment *f = &m->all.list.at[i];
+        uint32_t v = graph_vertex(g, use, codelet, fragment_tile(&m->all, f));
+        uint32_t end = at + f->blocks * NN_ATOM;
+
+        make_params(m, make, f, at, t, sums);
+        vertex_connect(g, v, "x", fragment_take(g, &m->all, f, m->x.t));
+        vertex_connect(g, v, "scale", tensor_slice(g, t[2], 0, at, end));
+        vertex_connect(g, v, "shift", tensor_slice(g, t[3], 0, at, end));
+        vertex_set_u32(g, v, "blocks", f->blocks);
+        vertex_set_u32(g, v, "f", f->f);
+        at = end;
+    }
+}
+
+/* ---- the layer ---- */
+
+static enum emu_status check(const struct norm *m)
+{
+    if (!m->groups || m->x.c % m->groups)
+        return FAIL(USAGE, "a group norm of %u channels in %u groups: expected equal groups",
+                    m->x.c, m->groups);
+    if (m->act == ACT_SIGMOID)
+        return FAIL(USAGE, "a group norm with a sigmoid behind: expected none, relu or swish");
+    return EMU_OK;
+}
+
+static enum emu_status norm(struct norm *m)
+{
+    struct tensor sum, squares;
+    uint32_t most = 0, least = 0;
+
+    TRY(graph_status(m->g));
+    TRY(check(m));
+    m->each = m->x.c / m->groups;
+    TRY(fragments_of(m->nn, &m->x, &m->all));
+    fragments_sum(m->nn, &m->x, &m->all, &sum, &squares);
+    TRY(fold(m, sum, squares));
+    TRY(sort_parts(m, &most, &least));
+    m->parts = choose_parts(m, most, least);
+    apply(m, (uint32_t)tensor_elements(m->g, sum), add_up(m, most == m->parts && most == least));
+    return graph_status(m->g);
+}
+
+struct feature op_group_norm(struct nn *nn, struct feature x, uint32_t groups, float eps,
+                             const float *gamma, const float *beta, enum activation act,
+                             const char *name)
+{
+    struct norm m = { .nn = nn,
+                      .g = nn->g,
+                      .x = x,
+                      .groups = groups,
+                      .eps = eps,
+                      .gamma = gamma,
+                      .beta = beta,
+                      .act = act,
+                      .phase_cycles = plan_exchange_cycles(graph_arch(nn->g), 1) - 1 };
+    enum emu_status s;
+
+    graph_push(nn->g, name);
+    s = norm(&m);
+    if (s != EMU_OK)
+        graph_fail(nn->g, s, "%s: %s", name, emu_error());
+    graph_pop(nn->g);
+    fragments_free(&m.all);
+    VEC_FREE(&m.part);
+    emu_free(m.first);
+    return x;
+}

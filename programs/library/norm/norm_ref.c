@@ -1,0 +1,123 @@
+/* norm_ref.c - norm_fold_f32, norm_params_f16: meaning, and time as the assembly has it. */
+#include "programs/library/kernel/codelet_ref.h"
+
+/* ---- sums of channels to sums of groups ---- */
+
+enum { SUM, SUMSQ, TOTALS, FOLD_FIRST, FOLD_EACH, CHANNELS, FOLD_N };
+
+/* Channels [begin, end) of group g. */
+static uint32_t group_begin(const struct codelet_call *call, uint32_t g)
+{
+    uint32_t at = g * call->arg[FOLD_EACH].value, first = call->arg[FOLD_FIRST].value;
+
+    return at > first ? at - first : 0;
+}
+
+static uint32_t group_end(const struct codelet_call *call, uint32_t g)
+{
+    uint32_t end = (g + 1) * call->arg[FOLD_EACH].value - call->arg[FOLD_FIRST].value;
+
+    return end < call->arg[CHANNELS].value ? end : call->arg[CHANNELS].value;
+}
+
+void norm_fold_f32_ref(const struct codelet_call *call)
+{
+    uint32_t *totals = call->arg[TOTALS].data;
+    struct fp_env env = { 0 };
+
+    for (uint32_t i = 0; i < call->arg[FOLD_N].value; i++) {
+        const uint32_t *x = call->arg[i % 2 ? SUMSQ : SUM].data;
+
+        totals[i] = 0;
+        for (uint32_t c = group_begin(call, i / 2); c < group_end(call, i / 2); c++)
+            totals[i] = fp_f32_add(totals[i], x[c], &env);
+    }
+}
+
+static uint64_t fold_slots(const void *shape, unsigned w)
+{
+    const struct codelet_call *call = shape;
+    uint64_t slots = 4 + (w < call->arg[FOLD_N].value ? 1 : 2);
+
+    for (uint32_t i = w; i < call->arg[FOLD_N].value; i += call->arch->workers)
+        slots += 17 + group_end(call, i / 2) - group_begin(call, i / 2);
+    return slots + (w < call->arg[FOLD_N].value ? 5 : 0);
+}
+
+uint64_t norm_fold_f32_cycles(const struct codelet_call *call)
+{
+    return codelet_workers_cycles(call->arch, fold_slots, call);
+}
+
+/* ---- scale and shift ---- */
+
+enum { PARTIALS, GAMMA, BETA, SCALE, SHIFT, INVERSE, EPS, FIRST, EACH, P, GROUPS, N };
+
+static uint32_t group_of(const struct codelet_call *call, uint32_t channel)
+{
+    uint32_t g = (channel + call->arg[FIRST].value) / call->arg[EACH].value;
+
+    return g < call->arg[GROUPS].value ? g : call->arg[GROUPS].value - 1;
+}
+
+/* Of a group. */
+static void moments(const struct codelet_call *call, uint32_t g, uint32_t *mean, uint32_t *rstd)
+{
+    uint32_t p = call->arg[P].value, inverse = call->arg[INVERSE].value, sum[2] = { 0 }, v;
+    const uint32_t *x = (const uint32_t *)call->arg[PARTIALS].data + (size_t)g * p * 2;
+    struct fp_env env = { 0 };
+
+    for (uint32_t i = 0; i < 2 * p; i++)
+        sum[i % 2] = fp_f32_add(sum[i % 2], x[i], &env);
+    *mean = fp_f32_mul(inverse, sum[0], &env);
+    v = fp_f32_sub(fp_f32_mul(inverse, sum[1], &env), fp_f32_mul(*mean, *mean, &env), &env);
+    v = fp_f32_add(fp_f32_max(v, 0, &env), call->arg[EPS].value, &env);
+    *rstd = fp_f32_oorx(v, &env);
+}
+
+void norm_params_f16_ref(const struct codelet_call *call)
+{
+    const uint32_t *gamma = call->arg[GAMMA].data, *beta = call->arg[BETA].data;
+    uint16_t *scale = call->arg[SCALE].data, *shift = call->arg[SHIFT].data;
+    struct fp_env env = { 0 };
+
+    for (uint32_t c = 0; c < call->arg[N].value; c++) {
+        uint32_t mean, rstd, s;
+
+        moments(call, group_of(call, c), &mean, &rstd);
+        scale[c] = fp_f16_from_f32(fp_f32_mul(rstd, gamma[c], &env), 0, &env);
+        s = fp_f32_mul(mean, fp_f16_to_f32(scale[c], &env), &env);
+        shift[c] = fp_f16_from_f32(fp_f32_sub(beta[c], s, &env), 0, &env);
+    }
+}
+
+static uint64_t params_slots(const void *shape, unsigned w)
+{
+    const struct codelet_call *call = shape;
+    const struct arch *a = call->arch;
+    uint64_t pairs = call->arg[N].value / 2, most = (pairs + a->workers - 1) / a->workers;
+    uint64_t group = 8 + call->arg[P].value + a->slots_f32oorx, slots;
+    uint32_t c = (uint32_t)(2 * most * w), end, g;
+
+    if (2 * pairs <= c)
+        return 14;
+    end = c + 2 * (uint32_t)codelet_block(a, pairs, w);
+    g = group_of(call, c);
+    slots = 35 + 7 * (uint64_t)g + group;
+    if (c + call->arg[FIRST].value >= call->arg[GROUPS].value * call->arg[EACH].value)
+        slots++; /* the search ends behind the last group */
+    for (; c < end; c += 2) {
+        uint32_t now = group_of(call, c), next = group_of(call, c + 1);
+
+        if (now != g)
+            slots += 6 + group;
+        slots += next == now ? 11 : 22 + group;
+        g = next;
+    }
+    return slots + 1;
+}
+
+uint64_t norm_params_f16_cycles(const struct codelet_call *call)
+{
+    return codelet_workers_cycles(call->arch, params_slots, call);
+}

@@ -1,0 +1,73 @@
+/* ops_colours.c - pictures as the host sends them, three colours a pixel, become what a first layer
+ * takes: f16, normalised, four numbers a pixel.
+ */
+#include "programs/library/layout/network.h"
+
+enum { COLOURS = 3, LANES = 4, GROUP = 4 /* pixels of a vertex: multiples of it */ };
+enum { GRAIN = 16 /* pixels of a tile: multiples of it */ };
+
+static const char *codelet_of(enum elem e)
+{
+    return e == ELEM_U8 ? "pixels_u8" : e == ELEM_F16 ? "pixels_f16" : "pixels_f32";
+}
+
+/* The table on each tile. */
+static struct tensor make_tables(struct nn *nn, const struct colours *c, uint32_t tiles)
+{
+    uint32_t *tile = emu_alloc(tiles, sizeof(*tile));
+    struct tensor t = nn->zeros;
+
+    for (uint32_t i = 0; tile && i < tiles; i++)
+        tile[i] = i;
+    if (tile)
+        t = nn_constant(nn, c->table[0], sizeof(c->table) / sizeof(c->table[0][0]), tile, tiles,
+                        "table");
+    else
+        graph_fail(nn->g, EMU_NO_MEMORY, "%u tiles", tiles);
+    emu_free(tile);
+    return t;
+}
+
+static void add_vertices(struct nn *nn, const struct colours *c, struct tensor raw,
+                         struct tensor all)
+{
+    struct graph *g = nn->g;
+    uint32_t tiles = graph_compute_tiles(g), cs = op_compute_set(g, nn->seq, "cast");
+    struct tensor tables = c->elem == ELEM_U8 ? make_tables(nn, c, tiles) : nn->zeros;
+    struct tile_run *run;
+    size_t runs;
+
+    if (graph_tile_runs(g, all, &run, &runs) != EMU_OK)
+        return;
+    for (size_t i = 0; i < runs; i++) {
+        uint32_t v = graph_vertex(g, cs, codelet_of(c->elem), run[i].tile);
+        uint32_t begin = (uint32_t)(run[i].begin / LANES), end = (uint32_t)(run[i].end / LANES);
+        struct tensor x = tensor_slice(g, raw, 0, begin * COLOURS, end * COLOURS);
+
+        graph_map(g, x, run[i].tile);
+        vertex_connect(g, v, "x", x);
+        if (c->elem == ELEM_U8)
+            vertex_connect(g, v, "table", tensor_index(g, tables, run[i].tile));
+        vertex_connect(g, v, "y", tensor_slice(g, all, 0, begin * LANES, end * LANES));
+    }
+    emu_free(run);
+}
+
+struct feature op_colours(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
+                          const struct colours *c, struct tensor *raw, const char *name)
+{
+    struct graph *g = nn->g;
+    uint32_t shape[4] = { n, h, w, LANES }, pixels = n * h * w;
+    uint32_t padded = (pixels + GROUP - 1) / GROUP * GROUP, elements = padded * LANES;
+    uint32_t bytes = padded * COLOURS;
+    struct feature f = { .n = n, .c = COLOURS, .h = h, .w = w };
+    struct tensor all = graph_variable(g, ELEM_F16, 1, &elements, name);
+
+    graph_map_linear(g, all, GRAIN * LANES, GRAIN * LANES, 0, graph_compute_tiles(g));
+    graph_push(g, name);
+    *raw = graph_variable(g, c->elem, 1, &bytes, "raw");
+    add_vertices(nn, c, *raw, all);
+    graph_pop(g);
+    f.t = tensor_reshape(g, tensor_slice(g, all, 0, 0, pixels * LANES), 4, shape);
+    return f;
+}

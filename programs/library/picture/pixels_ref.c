@@ -1,0 +1,78 @@
+/* pixels_ref.c - pictures of three colours to four f16 a pixel: meaning and time. */
+#include "programs/library/kernel/codelet_ref.h"
+
+enum { X, TABLE, Y_U8, N_U8 };
+enum { Y = 1, N };
+enum { COLOURS = 3, BYTES = 256, LANES = 4, GROUP = 4 * LANES /* elements of y */ };
+
+void pixels_u8_ref(const struct codelet_call *call)
+{
+    const uint8_t *x = call->arg[X].data;
+    const uint16_t *table = call->arg[TABLE].data;
+    uint16_t *y = call->arg[Y_U8].data;
+
+    for (uint32_t i = 0; i < call->arg[N_U8].value; i++) {
+        uint32_t c = i % LANES;
+
+        y[i] = c < COLOURS ? table[BYTES * c + x[i / LANES * COLOURS + c]] : 0;
+    }
+}
+
+void pixels_f16_ref(const struct codelet_call *call)
+{
+    const uint16_t *x = call->arg[X].data;
+    uint16_t *y = call->arg[Y].data;
+
+    for (uint32_t i = 0; i < call->arg[N].value; i++)
+        y[i] = i % LANES < COLOURS ? x[i / LANES * COLOURS + i % LANES] : 0;
+}
+
+void pixels_f32_ref(const struct codelet_call *call)
+{
+    const uint32_t *x = call->arg[X].data;
+    uint16_t *y = call->arg[Y].data;
+    struct fp_env env = { 0 };
+
+    for (uint32_t i = 0; i < call->arg[N].value; i++)
+        y[i] =
+            i % LANES < COLOURS ? fp_f16_from_f32(x[i / LANES * COLOURS + i % LANES], 0, &env) : 0;
+}
+
+/* ---- time ---- */
+
+struct pixels_shape {
+    const struct arch *arch;
+    uint32_t groups, before, each; /* slots in front of the loop, and of a group */
+};
+
+static uint64_t pixels_slots(const void *shape, unsigned w)
+{
+    enum { HEAD = 17, EXIT = 1 };
+    const struct pixels_shape *s = shape;
+    uint64_t groups = codelet_share(s->arch, s->groups, w);
+
+    return HEAD + EXIT + (groups ? s->before + s->each * groups : 0);
+}
+
+static uint64_t pixels_cycles(const struct codelet_call *call, uint32_t n, uint32_t before,
+                              uint32_t each)
+{
+    const struct pixels_shape s = { call->arch, n / GROUP, before, each };
+
+    return codelet_workers_cycles(call->arch, pixels_slots, &s);
+}
+
+uint64_t pixels_u8_cycles(const struct codelet_call *call)
+{
+    return pixels_cycles(call, call->arg[N_U8].value, 3, 4 * 9 + 1);
+}
+
+uint64_t pixels_f16_cycles(const struct codelet_call *call)
+{
+    return pixels_cycles(call, call->arg[N].value, 0, 2 * 10 + 2);
+}
+
+uint64_t pixels_f32_cycles(const struct codelet_call *call)
+{
+    return pixels_cycles(call, call->arg[N].value, 0, 1 + 6 + 2 + 6 + 2);
+}

@@ -1,0 +1,135 @@
+/* ops_field.c - what a network does position by position besides convolutions: sums of two
+ * activations, and maxima of windows.
+ */
+#include "programs/library/conv/conv_rotation.h"
+#include "programs/library/conv/field_partition.h"
+
+/* ---- sums ---- */
+
+static void add_shares(struct nn *nn, const struct shares *shares, struct feature a,
+                       struct feature b, const char *codelet, const char *name)
+{
+    struct graph *g = nn->g;
+    uint32_t cs = op_compute_set(g, nn->seq, name);
+
+    for (size_t i = 0; i < shares->count; i++) {
+        uint32_t v = graph_vertex(g, cs, codelet, shares->at[i].tile);
+
+        vertex_connect(g, v, "a", share_take(g, shares, i, a.t));
+        vertex_connect(g, v, "b", share_take(g, shares, i, b.t));
+    }
+}
+
+struct feature op_feature_add(struct nn *nn, struct feature a, struct feature b,
+                              enum activation act, const char *name)
+{
+    struct shares shares = { 0 };
+    enum emu_status s = graph_status(nn->g);
+
+    if (s == EMU_OK && (a.n != b.n || a.c != b.c || a.h != b.h || a.w != b.w))
+        s = FAIL(USAGE, "the sum of %u x %u x %u x %u and %u x %u x %u x %u values", a.n, a.c, a.h,
+                 a.w, b.n, b.c, b.h, b.w);
+    if (s == EMU_OK && act != ACT_NONE && act != ACT_RELU)
+        s = FAIL(USAGE, "a sum with this activation behind: expected none, or relu");
+    if (s == EMU_OK)
+        s = shares_of(nn->g, a.t, &shares);
+    if (s == EMU_OK)
+        add_shares(nn, &shares, a, b, act == ACT_RELU ? "add_relu_f16" : "add_inplace_f16", name);
+    else
+        graph_fail(nn->g, s, "%s: %s", name, emu_error());
+    shares_free(&shares);
+    return a;
+}
+
+/* ---- maxima ---- */
+
+enum { LOWEST_VALUES = 64 };
+
+/* The lowest numbers, on every tile. */
+static struct tensor new_lowest(struct nn *nn)
+{
+    uint32_t tiles = graph_compute_tiles(nn->g), *tile = emu_alloc(tiles, sizeof(*tile));
+    uint16_t value[LOWEST_VALUES];
+    struct tensor t = nn->zeros;
+
+    for (int i = 0; i < LOWEST_VALUES; i++)
+        value[i] = NN_HALF_LOWEST;
+    for (uint32_t i = 0; tile && i < tiles; i++)
+        tile[i] = i;
+    if (tile)
+        t = nn_constant(nn, value, LOWEST_VALUES, tile, tiles, "lowest");
+    else
+        graph_fail(nn->g, EMU_NO_MEMORY, "lowest numbers");
+    emu_free(tile);
+    return t;
+}
+
+static void pool_piece(struct nn *nn, uint32_t cs, const struct feature *x, const struct feature *y,
+                       const struct windows *win, const struct piece *p)
+{
+    struct graph *g = nn->g;
+
+    for (uint32_t n = p->n.begin; n < p->n.end; n++) {
+        uint32_t v = graph_vertex(g, cs, "maxpool_f16", p->tile), rows, columns;
+        struct tensor in = piece_input(nn, x, win, p, p->o, n, &rows, &columns);
+        struct tensor out = piece_output(nn, y, p, n);
+
+        graph_map(g, out, p->tile);
+        vertex_connect(g, v, "x", tensor_flatten(g, in));
+        vertex_connect(g, v, "y", tensor_flatten(g, out));
+        vertex_set_u32(g, v, "blocks", nn_size(p->o));
+        vertex_set_u32(g, v, "ho", nn_size(p->h));
+        vertex_set_u32(g, v, "wo", nn_size(p->w));
+        vertex_set_u32(g, v, "hp", rows);
+        vertex_set_u32(g, v, "wp", columns);
+        vertex_set_u32(g, v, "k", win->rows);
+        vertex_set_u32(g, v, "stride", win->stride);
+    }
+}
+
+static uint32_t pool_size(uint32_t in, uint32_t kernel, uint32_t stride, uint32_t pad)
+{
+    return in + 2 * pad < kernel || !stride ? 0 : (in + 2 * pad - kernel) / stride + 1;
+}
+
+struct feature op_max_pool(struct nn *nn, struct feature x, uint32_t kernel, uint32_t stride,
+                           uint32_t pad, const char *name)
+{
+    struct graph *g = nn->g;
+    const struct arch *a = graph_arch(g);
+    struct conv_shape s = { .n = x.n, .in_c = x.c, .in_h = x.h, .in_w = x.w, .out_c = x.c };
+    struct windows win = { kernel, kernel, stride, (int32_t)pad, (int32_t)pad, nn->zeros };
+    enum emu_status st = graph_status(g);
+    struct feature y = x;
+    struct conv_plan p;
+    uint32_t cs, pieces;
+
+    s.kernel = kernel;
+    s.stride = stride;
+    s.groups = x.c;
+    s.out_h = pool_size(x.h, kernel, stride, pad);
+    s.out_w = pool_size(x.w, kernel, stride, pad);
+    if (st == EMU_OK && pad >= kernel)
+        st = FAIL(USAGE, "a border of %u around windows of %u", pad, kernel);
+    if (st == EMU_OK)
+        st = plan_pool(a, &s, 0, graph_compute_tiles(nn->g), nn->memory_bytes, &p);
+    if (st == EMU_OK)
+        st = conv_turn_choose(nn, &x, NULL, pad, pad, &p);
+    if (st != EMU_OK) {
+        graph_fail(g, st, "%s: %s", name, emu_error());
+        return x;
+    }
+    graph_push(g, name);
+    pieces = p.cut_n * p.cut_h * p.cut_w * p.cut_out;
+    y = nn_feature(nn, x.n, x.c, s.out_h, s.out_w, "out");
+    if (pad)
+        win.border = new_lowest(nn);
+    cs = op_compute_set(g, nn->seq, "pool");
+    for (uint32_t i = 0; i < pieces; i++) {
+        struct piece at = piece_at(&p, &y, nn_atoms(x.c), i, 0);
+
+        pool_piece(nn, cs, &x, &y, &win, &at);
+    }
+    graph_pop(g);
+    return y;
+}

@@ -1,0 +1,83 @@
+/* maxpool_ref.c - maxpool_f16, add_relu_f16: meaning, and time as maxpool_f16.S and binary.inc have
+ * it.
+ */
+#include "programs/library/elementwise/positions_ref.h"
+
+enum { X, Y, BLOCKS, HO, WO, HP, WP, K, STRIDE };
+enum { CHANNELS = 16 };
+
+static uint16_t window_max(const uint16_t *x, uint32_t wp, uint32_t k, struct fp_env *env)
+{
+    uint16_t most = FP_F16_SIGN | FP_F16_INF;
+
+    for (uint32_t r = 0; r < k; r++) {
+        for (uint32_t c = 0; c < k; c++)
+            most = fp_f16_max(most, x[((size_t)r * wp + c) * CHANNELS], env);
+    }
+    return most;
+}
+
+void maxpool_f16_ref(const struct codelet_call *call)
+{
+    uint32_t ho = call->arg[HO].value, wo = call->arg[WO].value, wp = call->arg[WP].value;
+    size_t n = (size_t)call->arg[BLOCKS].value * ho * wo * CHANNELS;
+    const uint16_t *x = call->arg[X].data;
+    uint16_t *y = call->arg[Y].data;
+    struct fp_env env = { 0 };
+
+    for (size_t i = 0; i < n; i++) {
+        size_t position = i / CHANNELS, row = position / wo, block = row / ho;
+        size_t at = block * call->arg[HP].value + row % ho * call->arg[STRIDE].value;
+
+        at = at * wp + position % wo * call->arg[STRIDE].value;
+        y[i] = window_max(x + at * CHANNELS + i % CHANNELS, wp, call->arg[K].value, &env);
+    }
+}
+
+static uint64_t maxpool_slots(const void *shape, unsigned w)
+{
+    const struct codelet_call *call = shape;
+    uint64_t ho = call->arg[HO].value, wo = call->arg[WO].value, k = call->arg[K].value;
+    uint64_t n = codelet_share(call->arch, call->arg[BLOCKS].value * ho * wo, w), rows;
+
+    if (!n)
+        return 14 + 1;
+    rows = (w + (n - 1) * call->arch->workers) / wo; /* down to the worker's last position */
+    return 32 + n * (2 + k * (4 * k + 3) + 7) + (n - 1) + rows * 5 + rows / ho * 11 + 1;
+}
+
+uint64_t maxpool_f16_cycles(const struct codelet_call *call)
+{
+    return codelet_workers_cycles(call->arch, maxpool_slots, call);
+}
+
+/* ---- add_relu ---- */
+
+enum { ADD_A, ADD_B, ADD_N };
+
+void add_relu_f16_ref(const struct codelet_call *call)
+{
+    const uint16_t *b = call->arg[ADD_B].data;
+    uint16_t *a = call->arg[ADD_A].data;
+    struct fp_env env = { 0 };
+
+    for (uint32_t i = 0; i < call->arg[ADD_N].value; i++)
+        a[i] = fp_f16_max(fp_f16_add(a[i], b[i], 0, &env), 0, &env);
+}
+
+/* BINARY of two instructions, without the load of an address of its result. */
+uint64_t add_relu_cycles_at(const struct arch *a, uint32_t n, enum elementwise_place place)
+{
+    const struct elementwise e = { "add_relu_f16", ELEMENTWISE_BINARY, 4, 2, { 0 }, 2, { 0 } };
+
+    return elementwise_cycles_at(a, &e, n, 0, place) - a->workers;
+}
+
+uint64_t add_relu_f16_cycles(const struct codelet_call *call)
+{
+    uint32_t n = call->arg[ADD_N].value;
+    uint64_t near = add_relu_cycles_at(call->arch, n, PLACE_NEAR);
+    uint64_t far = add_relu_cycles_at(call->arch, n, PLACE_FAR);
+
+    return near > far ? near : far;
+}

@@ -1,0 +1,277 @@
+/* ops_pool.c - what a network does with whole channels: their mean, and the product with a value
+ * for each.
+ *
+ * A mean is made of sums on every tile, which are brought together in stages (plan_sums()); the
+ * last stage divides and rounds to f16.
+ */
+#include <string.h>
+
+#include "programs/library/layout/tile_blocks.h"
+#include "programs/library/layout/tile_choice.h"
+#include "programs/library/linear/linear_plan.h"
+
+/* ---- mean ---- */
+
+/* Partial sums of 16 channels of a picture, f32, on a tile. */
+struct pool_part {
+    struct tensor t;
+    uint32_t unit; /* block n + picture */
+    uint32_t tile;
+};
+
+struct pool_parts {
+    VEC(struct pool_part);
+};
+
+/* Sums of every fragment, in the order of channels and pictures, then of tiles. */
+static enum emu_status sum_fragments(struct nn *nn, const struct feature *x,
+                                     const struct fragments *all, struct pool_parts *out)
+{
+    uint32_t units = nn_atoms(x->c) * x->n, *first = emu_alloc(units + 1, sizeof(*first)), at = 0;
+    struct tensor sum;
+
+    if (!first)
+        return FAIL(NO_MEMORY, "%u sums", units);
+    fragments_sum(nn, x, all, &sum, NULL);
+    for (size_t i = 0; i < all->list.count; i++) {
+        const struct fragment *f = &all->list.at[i];
+
+        for (uint32_t b = 0; b < f->blocks; b++)
+            first[(f->block + b) * x->n + f->n + 1]++;
+        out->count += f->blocks;
+    }
+    for (uint32_t u = 0; u < units; u++)
+        first[u + 1] += first[u];
+    out->at = emu_alloc(out->count + 1, sizeof(*out->at));
+    for (size_t i = 0; out->at && i < all->list.count; i++) {
+        const struct fragment *f = &all->list.at[i];
+
+        for (uint32_t b = 0; b < f->blocks; b++, at += NN_ATOM) {
+            uint32_t unit = (f->block + b) * x->n + f->n;
+
+            out->at[first[unit]++] =
+                (struct pool_part){ tensor_slice(nn->g, sum, 0, at, at + NN_ATOM), unit,
+                                    fragment_tile(all, f) };
+        }
+    }
+    emu_free(first);
+    return out->at ? graph_status(nn->g) : FAIL(NO_MEMORY, "sums");
+}
+
+/* The most parts of a unit. */
+static uint32_t most_parts(const struct pool_parts *p)
+{
+    uint32_t most = 0, now = 0;
+
+    for (size_t i = 0; i < p->count; i++) {
+        now = i && p->at[i].unit == p->at[i - 1].unit ? now + 1 : 1;
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
+/* One vertex: the sum of columns of parts [0, parts) on a tile. */
+static void add_parts(struct nn *nn, uint32_t v, const struct pool_part *p, uint32_t parts,
+                      struct nn_range columns, struct tensor out)
+{
+    struct tensor *t = emu_alloc(parts, sizeof(*t));
+
+    if (!t) {
+        graph_fail(nn->g, EMU_NO_MEMORY, "%u sums", parts);
+        return;
+    }
+    for (uint32_t i = 0; i < parts; i++)
+        t[i] = tensor_slice(nn->g, p[i].t, 0, columns.begin, columns.end);
+    vertex_connect(nn->g, v, "partials", tensor_concat(nn->g, t, parts, 0));
+    vertex_connect(nn->g, v, "out", out);
+    vertex_set_u32(nn->g, v, "p", parts);
+    emu_free(t);
+}
+
+/* The part behind the group that begins with part i: of one unit, at most fan_in parts. */
+static size_t group_end(const struct pool_parts *p, size_t i, uint32_t fan_in)
+{
+    size_t end = i + 1;
+
+    while (end < p->count && end < i + fan_in && p->at[end].unit == p->at[i].unit)
+        end++;
+    return end;
+}
+
+/* A stage that is not the last one: groups of up to fan_in parts become one; members of a group
+ * share the columns. */
+static enum emu_status add_groups(struct nn *nn, struct pool_parts *p, uint32_t fan_in,
+                                  uint32_t columns, const char *name)
+{
+    struct graph *g = nn->g;
+    uint32_t shape[2] = { 0, NN_ATOM }, cs = op_compute_set(g, nn->seq, name);
+    struct pool_parts next = { 0 };
+    enum emu_status s = EMU_OK;
+    struct tensor sums;
+
+    for (size_t i = 0; i < p->count; i = group_end(p, i, fan_in))
+        shape[0]++;
+    sums = graph_variable(g, ELEM_F32, 2, shape, name);
+    for (size_t i = 0, k; i < p->count && s == EMU_OK; i = k) {
+        struct tensor out = tensor_index(g, sums, (uint32_t)next.count);
+
+        k = group_end(p, i, fan_in);
+        for (uint32_t c = 0, tile; c < NN_ATOM; c += columns) {
+            struct tensor part = tensor_slice(g, out, 0, c, c + columns);
+            uint32_t v;
+
+            tile = p->at[i + c / columns % (k - i)].tile;
+            v = graph_vertex(g, cs, "reduce_sum_f32_f32", tile);
+            graph_map(g, part, tile);
+            add_parts(nn, v, &p->at[i], (uint32_t)(k - i), (struct nn_range){ c, c + columns },
+                      part);
+        }
+        s = VEC_PUSH(&next, (struct pool_part){ out, p->at[i].unit, p->at[i].tile });
+    }
+    VEC_FREE(p);
+    *p = next;
+    return s;
+}
+
+/* A unit whose parts are on the tiles with its mark. */
+struct pool_unit {
+    const uint32_t *mark; /* by tile */
+    uint32_t unit;
+};
+
+static int has_part(const void *ctx, uint32_t tile)
+{
+    const struct pool_unit *u = ctx;
+
+    return u->mark[tile] == u->unit + 1;
+}
+
+/* The last stage for parts [0, parts) of a unit. */
+static void add_mean(struct nn *nn, uint32_t cs, const struct pool_part *p, uint32_t parts,
+                     struct nn_range columns, struct tensor out, float scale, uint32_t tile)
+{
+    uint32_t v = graph_vertex(nn->g, cs, "sum_scale_f16", tile);
+
+    graph_map(nn->g, out, tile);
+    vertex_set_f32(nn->g, v, "scale", scale);
+    add_parts(nn, v, p, parts, columns, out);
+}
+
+/* The last stage: means of all channels, on tiles that have no part of them. */
+static enum emu_status add_means(struct nn *nn, const struct pool_parts *p, uint32_t columns,
+                                 struct feature *y, float scale)
+{
+    struct graph *g = nn->g;
+    uint32_t units = nn_atoms(y->c) * y->n, tiles = graph_compute_tiles(g);
+    uint32_t cs = op_compute_set(g, nn->seq, "mean"), *mark = emu_alloc(tiles, sizeof(*mark));
+    struct tensor out = tensor_reshape(g, y->t, 2, (const uint32_t[]){ units, NN_ATOM });
+    struct spread spread = { 0 };
+    enum emu_status s = spread_new(nn, units * (NN_ATOM / columns), &spread);
+
+    if (s == EMU_OK && !mark)
+        s = FAIL(NO_MEMORY, "%u tiles", tiles);
+    for (size_t i = 0, k; i < p->count && s == EMU_OK; i = k) {
+        struct pool_unit unit = { mark, p->at[i].unit };
+        struct tensor of = tensor_index(g, out, unit.unit);
+
+        for (k = i; k < p->count && p->at[k].unit == unit.unit; k++)
+            mark[p->at[k].tile] = unit.unit + 1;
+        for (uint32_t c = 0; c < NN_ATOM; c += columns)
+            add_mean(nn, cs, &p->at[i], (uint32_t)(k - i), (struct nn_range){ c, c + columns },
+                     tensor_slice(g, of, 0, c, c + columns), scale,
+                     spread_take(&spread, has_part, &unit));
+    }
+    spread_free(&spread);
+    emu_free(mark);
+    return s;
+}
+
+/* Remembers where the blocks of x lie. */
+static enum emu_status remember(struct nn *nn, const struct feature *x, const struct fragments *all)
+{
+    uint32_t tiles = graph_arch(nn->g)->tiles;
+
+    emu_free(nn->pooled);
+    nn->pooled_c = x->c;
+    nn->pooled = emu_alloc(tiles, sizeof(*nn->pooled));
+    if (!nn->pooled)
+        return FAIL(NO_MEMORY, "%u tiles", tiles);
+    for (size_t i = 0; i < all->list.count; i++) {
+        const struct fragment *f = &all->list.at[i];
+        struct nn_range *r = &nn->pooled[fragment_tile(all, f)];
+        uint32_t end = f->block + f->blocks;
+
+        r->begin = r->end && r->begin < f->block ? r->begin : f->block;
+        r->end = r->end > end ? r->end : end;
+    }
+    return EMU_OK;
+}
+
+static enum emu_status pool(struct nn *nn, const struct feature *x, struct pool_parts *parts,
+                            struct feature *y)
+{
+    struct sums_plan plan;
+    struct fragments all;
+    enum emu_status s = fragments_of(nn, x, &all);
+
+    if (s == EMU_OK)
+        s = sum_fragments(nn, x, &all, parts);
+    if (s == EMU_OK)
+        s = remember(nn, x, &all);
+    fragments_free(&all);
+    TRY(s);
+    plan_sums(graph_arch(nn->g), most_parts(parts), nn_atoms(x->c) * x->n, &plan);
+    for (unsigned i = 0; i + 1 < plan.stages; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "stage%u", i);
+        TRY(add_groups(nn, parts, plan.fan_in[i], plan.columns[i], name));
+    }
+    TRY(add_means(nn, parts, plan.columns[plan.stages - 1], y, 1.0f / (float)(x->h * x->w)));
+    return graph_status(nn->g);
+}
+
+struct feature op_global_pool(struct nn *nn, struct feature x, const char *name)
+{
+    struct pool_parts parts = { 0 };
+    struct feature y = x;
+    enum emu_status s = graph_status(nn->g);
+
+    graph_push(nn->g, name);
+    if (s == EMU_OK) {
+        y = nn_feature(nn, x.n, x.c, 1, 1, "out");
+        s = pool(nn, &x, &parts, &y);
+    }
+    if (s != EMU_OK)
+        graph_fail(nn->g, s, "%s: %s", name, emu_error());
+    graph_pop(nn->g);
+    VEC_FREE(&parts);
+    return y;
+}
+
+/* ---- product with a value per channel ---- */
+
+struct feature op_channel_scale(struct nn *nn, struct feature x, struct feature s, const char *name)
+{
+    struct graph *g = nn->g;
+    struct fragments all;
+    enum emu_status st = fragments_of(nn, &x, &all);
+    uint32_t cs;
+
+    if (st != EMU_OK) {
+        graph_fail(g, st, "%s: %s", name, emu_error());
+        return x;
+    }
+    cs = op_compute_set(g, nn->seq, name);
+    for (size_t i = 0; i < all.list.count; i++) {
+        const struct fragment *f = &all.list.at[i];
+        uint32_t v = graph_vertex(g, cs, "scale_f16", fragment_tile(&all, f));
+
+        vertex_connect(g, v, "x", fragment_take(g, &all, f, x.t));
+        vertex_connect(g, v, "s", fragment_channels(g, f, s.t));
+        vertex_set_u32(g, v, "blocks", f->blocks);
+        vertex_set_u32(g, v, "f", f->f);
+    }
+    fragments_free(&all);
+    return x;
+}

@@ -1,0 +1,473 @@
+/* ops_reduce.c - reductions over the first dimension and over all elements.
+ *
+ * First every tile reduces the rows it has. What is left are pieces: columns [begin, end) of a
+ * partial result on a tile. Then stages of tiles with pieces of the same columns bring them
+ * together, each member of a group taking its share of the columns, until each column has one
+ * piece.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "programs/compiler/base/arena.h"
+#include "programs/library/reduce/reduce_partials.h"
+
+static const char *const reduce_names[] = { "sum", "max", "sumsq" };
+_Static_assert(EMU_COUNT_OF(reduce_names) == REDUCE_COUNT, "names of reductions");
+
+/* One vertex to be: `parts` pieces of the same columns into one on a tile. */
+struct job {
+    size_t first, parts; /* in the list of pieces */
+    uint64_t begin, end; /* columns of these pieces that it takes */
+    uint32_t tile;
+};
+
+struct piece_list {
+    VEC(struct reduce_piece);
+};
+
+struct reduction {
+    struct graph *g;
+    struct program seq;
+    const char *name;
+    enum reduce_op op; /* sum of squares only in the first stage */
+    enum elem to;
+    unsigned stage;
+    struct reduce_plan plan; /* of the last group; the next one is often alike */
+    size_t planned_count;
+    uint64_t planned_columns;
+    struct piece_list piece;
+    VEC(struct job) job;
+};
+
+static int by_tile_and_columns(const void *a, const void *b)
+{
+    const struct reduce_piece *x = a, *y = b;
+
+    if (x->tile != y->tile)
+        return x->tile < y->tile ? -1 : 1;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    if (x->end != y->end)
+        return x->end < y->end ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static int by_columns(const void *a, const void *b)
+{
+    const struct reduce_piece *x = a, *y = b;
+
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    if (x->tile != y->tile)
+        return x->tile < y->tile ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* ---- one compute set ---- */
+
+static struct tensor job_operand(struct reduction *r, const struct job *j)
+{
+    struct tensor *part = emu_alloc(j->parts, sizeof(*part)), all;
+
+    if (!part) {
+        graph_fail(r->g, EMU_NO_MEMORY, "%s: %zu partial results", r->name, j->parts);
+        return r->piece.at[j->first].t;
+    }
+    for (size_t k = 0; k < j->parts; k++) {
+        const struct reduce_piece *p = &r->piece.at[j->first + k];
+
+        part[k] = tensor_slice(r->g, p->t, 0, (uint32_t)(j->begin - p->begin),
+                               (uint32_t)(j->end - p->begin));
+    }
+    all = tensor_concat(r->g, part, (unsigned)j->parts, 0);
+    emu_free(part);
+    return all;
+}
+
+/* The type of what the jobs make. */
+static enum elem elem_after(const struct reduction *r)
+{
+    return tensor_elem(r->g, r->piece.at[0].t) == ELEM_F16 ? r->to : ELEM_F32;
+}
+
+/* One vertex, and its result as a piece. */
+static enum emu_status run_job(struct reduction *r, const struct job *j, uint32_t vertex,
+                               struct tensor out, struct piece_list *results)
+{
+    graph_map(r->g, out, j->tile);
+    vertex_connect(r->g, vertex, "partials", job_operand(r, j));
+    vertex_connect(r->g, vertex, "out", out);
+    vertex_set_u32(r->g, vertex, "p", (uint32_t)j->parts);
+    return VEC_PUSH(results,
+                    (struct reduce_piece){ out, j->begin, j->end, results->count, j->tile });
+}
+
+/* Runs the jobs in one compute set; their results become the pieces. */
+static enum emu_status run_jobs(struct reduction *r)
+{
+    uint64_t elements = 0, at = 0;
+    struct piece_list results = { 0 };
+    enum emu_status s = EMU_OK;
+    char codelet[40], name[64];
+    struct tensor all;
+    uint32_t cs, n;
+
+    for (size_t i = 0; i < r->job.count; i++)
+        elements += r->job.at[i].end - r->job.at[i].begin;
+    n = (uint32_t)elements;
+    if (elements > UINT32_MAX)
+        return FAIL(BAD_PROGRAM, "%llu partial results", (unsigned long long)elements);
+    snprintf(name, sizeof(name), "stage%u", r->stage++);
+    snprintf(codelet, sizeof(codelet), "reduce_%s_%s_%s", reduce_names[r->op],
+             elem_name(tensor_elem(r->g, r->piece.at[0].t)), elem_name(elem_after(r)));
+    all = graph_variable(r->g, elem_after(r), 1, &n, name);
+    cs = op_compute_set(r->g, r->seq, name);
+    for (size_t i = 0; i < r->job.count && s == EMU_OK; i++) {
+        const struct job *j = &r->job.at[i];
+        uint64_t end = at + j->end - j->begin;
+
+        s = run_job(r, j, graph_vertex(r->g, cs, codelet, j->tile),
+                    tensor_slice(r->g, all, 0, (uint32_t)at, (uint32_t)end), &results);
+        at = end;
+    }
+    VEC_FREE(&r->piece);
+    r->piece = results;
+    r->job.count = 0;
+    r->op = r->op == REDUCE_SUMSQ ? REDUCE_SUM : r->op;
+    return s;
+}
+
+/* ---- cuts ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* One piece cut at the edges, which are sorted and hold its own two. */
+static enum emu_status cut_piece(struct reduction *r, const struct reduce_piece *p,
+                                 const uint64_t *edge, size_t edges, struct piece_list *out)
+{
+    const uint64_t *e = bsearch(&p->begin, edge, edges, sizeof(*edge), by_value);
+
+    for (uint64_t from = p->begin; from < p->end; e++) {
+        struct tensor part;
+
+        if (*e <= from)
+            continue;
+        part = tensor_slice(r->g, p->t, 0, (uint32_t)(from - p->begin), (uint32_t)(*e - p->begin));
+        TRY(VEC_PUSH(out, (struct reduce_piece){ part, from, *e, p->row, p->tile }));
+        from = *e;
+    }
+    return EMU_OK;
+}
+
+/* Pieces [first, first + count) cut wherever one of them begins or ends, so that any two have equal
+ * columns or none in common; appended to out. */
+static enum emu_status cut_pieces(struct reduction *r, size_t first, size_t count,
+                                  struct piece_list *out)
+{
+    const struct reduce_piece *p = r->piece.at + first;
+    uint64_t *edge = emu_alloc(2 * count + 1, sizeof(*edge));
+    enum emu_status s = EMU_OK;
+
+    if (!edge)
+        return FAIL(NO_MEMORY, "%zu pieces", count);
+    for (size_t i = 0; i < count; i++) {
+        edge[2 * i] = p[i].begin;
+        edge[2 * i + 1] = p[i].end;
+    }
+    qsort(edge, 2 * count, sizeof(*edge), by_value);
+    for (size_t i = 0; i < count && s == EMU_OK; i++)
+        s = cut_piece(r, &p[i], edge, 2 * count, out);
+    emu_free(edge);
+    return s;
+}
+
+/* Makes cut pieces the pieces, in order; frees them when s is an error. */
+static enum emu_status take_pieces(struct reduction *r, struct piece_list *cut, enum emu_status s,
+                                   int (*order)(const void *, const void *))
+{
+    if (s != EMU_OK) {
+        VEC_FREE(cut);
+        return s;
+    }
+    VEC_FREE(&r->piece);
+    r->piece = *cut;
+    qsort(r->piece.at, r->piece.count, sizeof(*r->piece.at), order);
+    return EMU_OK;
+}
+
+/* ---- the first stage: rows of a tile ---- */
+
+static enum emu_status add_rows(struct reduction *r, struct tensor flat, const struct tile_run *run,
+                                uint32_t n)
+{
+    for (uint64_t e = run->begin; e < run->end;) {
+        uint64_t row = e / n, stop = (row + 1) * n < run->end ? (row + 1) * n : run->end;
+
+        TRY(VEC_PUSH(&r->piece, (struct reduce_piece){
+                                    tensor_slice(r->g, flat, 0, (uint32_t)e, (uint32_t)stop),
+                                    e - row * n, stop - row * n, row, run->tile }));
+        e = stop;
+    }
+    return EMU_OK;
+}
+
+/* Every share's pieces of rows, cut so that a tile has no columns twice but as a whole. */
+static enum emu_status rows_of_tiles(struct reduction *r, const struct shares *shares,
+                                     struct tensor t)
+{
+    struct tensor flat = tensor_flatten(r->g, t);
+    struct piece_list cut = { 0 };
+    enum emu_status s = EMU_OK;
+
+    for (size_t i = 0; i < shares->count && s == EMU_OK; i++) {
+        const struct share *share = &shares->at[i];
+        size_t first = r->piece.count;
+
+        for (uint32_t k = 0; k < share->runs && s == EMU_OK; k++)
+            s = add_rows(r, flat, &shares->run[share->first + k], tensor_shape(r->g, t)[1]);
+        if (s == EMU_OK)
+            s = cut_pieces(r, first, r->piece.count - first, &cut);
+    }
+    return take_pieces(r, &cut, s, by_tile_and_columns);
+}
+
+/* Whether the first stage would only copy: every tile has one row of each of its columns, in the
+ * type that is wanted. With more than one row there is another stage behind it. */
+static int has_nothing_local(const struct reduction *r, uint32_t rows)
+{
+    return rows > 1 && r->job.count == r->piece.count &&
+           elem_after(r) == tensor_elem(r->g, r->piece.at[0].t);
+}
+
+static enum emu_status local_stage(struct reduction *r, struct tensor t)
+{
+    struct shares shares;
+    enum emu_status s;
+
+    TRY(shares_of(r->g, t, &shares));
+    s = rows_of_tiles(r, &shares, t);
+    shares_free(&shares);
+    TRY(s);
+    for (size_t i = 0; i < r->piece.count; i++) {
+        const struct reduce_piece *p = &r->piece.at[i];
+        struct job *last = r->job.count ? &r->job.at[r->job.count - 1] : NULL;
+
+        if (last && last->tile == p->tile && last->begin == p->begin && last->end == p->end)
+            last->parts++;
+        else
+            TRY(VEC_PUSH(&r->job, (struct job){ i, 1, p->begin, p->end, p->tile }));
+    }
+    if (!has_nothing_local(r, tensor_shape(r->g, t)[0]))
+        return run_jobs(r);
+    r->job.count = 0;
+    return EMU_OK;
+}
+
+/* ---- stages between tiles ---- */
+
+/* One group of pieces of the same columns: its members share the columns, whole 8-byte vectors. */
+static enum emu_status add_group(struct reduction *r, size_t first, size_t parts)
+{
+    const struct reduce_piece *p = &r->piece.at[first];
+    uint64_t columns = p->end - p->begin, vector = 8 / elem_bytes(tensor_elem(r->g, p->t));
+    uint64_t vectors = (columns + vector - 1) / vector;
+    uint64_t share = (vectors + parts - 1) / parts * vector;
+
+    for (size_t k = 0; k * share < columns; k++) {
+        uint64_t begin = p->begin + k * share;
+        uint64_t end = begin + share < p->end ? begin + share : p->end;
+
+        TRY(VEC_PUSH(&r->job, (struct job){ first, parts, begin, end, p[k].tile }));
+    }
+    return EMU_OK;
+}
+
+/* Pieces [first, first + count) of the same columns, in groups of the plan's first fan-in. */
+static enum emu_status add_groups(struct reduction *r, size_t first, size_t count)
+{
+    const struct reduce_piece *p = &r->piece.at[first];
+    const struct arch *a = graph_arch(r->g);
+    size_t fan_in;
+
+    if (count == 1)
+        return VEC_PUSH(&r->job, (struct job){ first, 1, p->begin, p->end, p->tile });
+    /* A tile may hold several of those that reduce_pieces() was given. */
+    if (count != r->planned_count || p->end - p->begin != r->planned_columns)
+        TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin,
+                        count > a->tiles ? (uint32_t)count : a->tiles, &r->plan));
+    r->planned_count = count;
+    r->planned_columns = p->end - p->begin;
+    fan_in = r->plan.stages ? r->plan.fan_in[0] : count; /* no stages: the chip has one tile */
+    for (size_t i = 0; i < count; i += fan_in) {
+        size_t parts = count - i < fan_in ? count - i : fan_in;
+
+        TRY(add_group(r, first + i, parts));
+    }
+    return EMU_OK;
+}
+
+/* 1 when every column has one piece. */
+static int is_done(const struct reduction *r)
+{
+    for (size_t i = 1; i < r->piece.count; i++) {
+        if (r->piece.at[i].begin == r->piece.at[i - 1].begin)
+            return 0;
+    }
+    return 1;
+}
+
+static enum emu_status tile_stages(struct reduction *r)
+{
+    for (;;) {
+        struct piece_list cut = { 0 };
+
+        TRY(take_pieces(r, &cut, cut_pieces(r, 0, r->piece.count, &cut), by_columns));
+        if (is_done(r))
+            return EMU_OK;
+        for (size_t i = 0, k; i < r->piece.count; i = k) {
+            for (k = i + 1; k < r->piece.count && r->piece.at[k].begin == r->piece.at[i].begin;)
+                k++;
+            TRY(add_groups(r, i, k - i));
+        }
+        TRY(run_jobs(r));
+    }
+}
+
+static struct tensor join_pieces(struct reduction *r)
+{
+    struct tensor *part = emu_alloc(r->piece.count, sizeof(*part)), all = r->piece.at[0].t;
+
+    if (!part) {
+        graph_fail(r->g, EMU_NO_MEMORY, "%s: %zu pieces", r->name, r->piece.count);
+        return all;
+    }
+    for (size_t i = 0; i < r->piece.count; i++)
+        part[i] = r->piece.at[i].t;
+    all = tensor_concat(r->g, part, (unsigned)r->piece.count, 0);
+    emu_free(part);
+    return all;
+}
+
+/* Stages until each column has one piece; the result, by columns. */
+static struct tensor finish(struct reduction *r)
+{
+    struct tensor any = r->piece.at[0].t;
+    enum emu_status s = tile_stages(r);
+
+    if (s == EMU_OK)
+        return join_pieces(r);
+    graph_fail(r->g, s, "%s: %s", r->name, emu_error());
+    return any;
+}
+
+struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
+                        enum elem to, const char *name)
+{
+    /* f32 is rounded to f16 at the end only. */
+    struct reduction r = {
+        .g = g,
+        .seq = seq,
+        .name = name,
+        .op = op,
+        .to = tensor_elem(g, t) == ELEM_F16 ? to : ELEM_F32,
+    };
+    enum emu_status s = graph_status(g);
+    struct tensor out = t;
+
+    if (s == EMU_OK && (tensor_rank(g, t) != 2 || !tensor_elements(g, t)))
+        s = FAIL(BAD_PROGRAM,
+                 "expected a matrix that is not empty, got %u dimensions and %llu elements",
+                 tensor_rank(g, t), (unsigned long long)tensor_elements(g, t));
+    graph_push(g, name);
+    if (s == EMU_OK)
+        s = local_stage(&r, t);
+    if (s == EMU_OK)
+        s = graph_status(g);
+    if (s == EMU_OK)
+        out = finish(&r);
+    else
+        graph_fail(g, s, "%s: %s", name, emu_error());
+    if (graph_status(g) == EMU_OK && tensor_elem(g, out) != to)
+        out = op_cast(g, seq, out, to, "cast");
+    graph_pop(g);
+    VEC_FREE(&r.piece);
+    VEC_FREE(&r.job);
+    return out;
+}
+
+struct tensor reduce_pieces(struct graph *g, struct program seq, enum reduce_op op,
+                            const struct reduce_piece *piece, size_t pieces, const char *name)
+{
+    struct reduction r = { .g = g, .seq = seq, .name = name, .op = op, .to = ELEM_F32 };
+    struct tensor out = piece[0].t;
+    enum emu_status s = graph_status(g);
+
+    graph_push(g, name);
+    for (size_t i = 0; i < pieces && s == EMU_OK; i++) {
+        s = VEC_PUSH(&r.piece, piece[i]);
+        if (s == EMU_OK)
+            r.piece.at[i].row = i; /* their order, where a tile has several */
+    }
+    if (s == EMU_OK)
+        out = finish(&r);
+    else
+        graph_fail(g, s, "%s: %s", name, emu_error());
+    graph_pop(g);
+    VEC_FREE(&r.piece);
+    VEC_FREE(&r.job);
+    return out;
+}
+
+/* ---- all elements ---- */
+
+/* One vertex of a codelet that leaves a value per worker for each share of t: results [shares *
+ * workers], mapped share by share. */
+static struct tensor per_worker(struct graph *g, const struct shares *s, enum elem e,
+                                const char *name)
+{
+    uint32_t workers = graph_arch(g)->workers, n = (uint32_t)s->count * workers;
+    struct tensor t = graph_variable(g, e, 1, &n, name);
+
+    for (size_t i = 0; i < s->count; i++)
+        graph_map(g, tensor_slice(g, t, 0, (uint32_t)i * workers, (uint32_t)(i + 1) * workers),
+                  s->at[i].tile);
+    return t;
+}
+
+struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
+                       const char *name)
+{
+    char codelet[40], family[20];
+    struct shares s;
+    struct tensor partial = t;
+    uint32_t workers = graph_arch(g)->workers, cs;
+    enum emu_status st = shares_of(g, t, &s);
+
+    if (st != EMU_OK) {
+        graph_fail(g, st, "%s: %s", name, emu_error());
+        return t;
+    }
+    graph_push(g, name);
+    snprintf(family, sizeof(family), "total_%s", reduce_names[op]);
+    codelet_name(codelet, family, tensor_elem(g, t));
+    partial = per_worker(g, &s, ELEM_F32, "workers");
+    cs = op_compute_set(g, seq, "workers");
+    for (size_t i = 0; i < s.count; i++) {
+        uint32_t v = graph_vertex(g, cs, codelet, s.at[i].tile);
+
+        vertex_connect(g, v, "x", share_take(g, &s, i, t));
+        vertex_connect(
+            g, v, "out",
+            tensor_slice(g, partial, 0, (uint32_t)i * workers, (uint32_t)(i + 1) * workers));
+    }
+    partial = tensor_reshape(g, partial, 2, (const uint32_t[]){ (uint32_t)s.count * workers, 1 });
+    shares_free(&s);
+    partial = op_reduce(g, seq, op == REDUCE_SUMSQ ? REDUCE_SUM : op, partial, ELEM_F32, "tiles");
+    graph_pop(g);
+    return partial;
+}

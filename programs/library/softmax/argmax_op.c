@@ -1,0 +1,164 @@
+/* ops_argmax.c - the first maximum of a tensor: of each worker, of each tile, of all; and softmax,
+ * which is made of the operations next door.
+ */
+#include "programs/library/layout/tile_shares.h"
+
+/* Pairs (value, index), one range of them per share. */
+struct pairs {
+    struct tensor value, index;
+    uint32_t each; /* of a share */
+};
+
+static struct pairs pairs_new(struct graph *g, const struct shares *s, uint32_t each,
+                              const char *name)
+{
+    uint32_t n = (uint32_t)s->count * each;
+    struct pairs p = { .each = each };
+
+    graph_push(g, name);
+    p.value = graph_variable(g, ELEM_F32, 1, &n, "value");
+    p.index = graph_variable(g, ELEM_U32, 1, &n, "index");
+    graph_pop(g);
+    for (size_t i = 0; i < s->count; i++) {
+        uint32_t from = (uint32_t)i * each, to = from + each;
+
+        graph_map(g, tensor_slice(g, p.value, 0, from, to), s->at[i].tile);
+        graph_map(g, tensor_slice(g, p.index, 0, from, to), s->at[i].tile);
+    }
+    return p;
+}
+
+static void connect_pairs(struct graph *g, uint32_t v, const struct pairs *p, size_t share,
+                          const char *value, const char *index)
+{
+    uint32_t from = (uint32_t)share * p->each, to = from + p->each;
+
+    vertex_connect(g, v, value, tensor_slice(g, p->value, 0, from, to));
+    vertex_connect(g, v, index, tensor_slice(g, p->index, 0, from, to));
+}
+
+/* Shares of a tensor with one per run, so that the first index of each is known. */
+static enum emu_status runs_as_shares(struct graph *g, struct tensor t, struct shares *out)
+{
+    struct share *at;
+    size_t runs = 0;
+
+    TRY(shares_of(g, t, out));
+    for (size_t i = 0; i < out->count; i++)
+        runs += out->at[i].runs;
+    at = emu_alloc(runs + 1, sizeof(*at));
+    if (!at) {
+        shares_free(out);
+        return FAIL(NO_MEMORY, "%zu runs", runs);
+    }
+    for (size_t i = 0; i < runs; i++)
+        at[i] =
+            (struct share){ out->run[i].tile, (uint32_t)i, 1, out->run[i].end - out->run[i].begin };
+    emu_free(out->at);
+    out->at = at;
+    out->count = runs;
+    return EMU_OK;
+}
+
+struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, const char *name)
+{
+    struct shares s, one = { 0 };
+    struct share root;
+    struct pairs workers, tiles, best;
+    char codelet[40];
+    uint32_t cs, v;
+    enum emu_status st = runs_as_shares(g, t, &s);
+
+    if (st == EMU_OK && !s.count) {
+        shares_free(&s);
+        st = FAIL(BAD_PROGRAM, "no elements");
+    }
+    if (st != EMU_OK) {
+        graph_fail(g, st, "%s: %s", name, emu_error());
+        return t;
+    }
+    root = (struct share){ .tile = s.at[0].tile };
+    one.at = &root;
+    one.count = 1;
+    graph_push(g, name);
+    workers = pairs_new(g, &s, graph_arch(g)->workers, "workers");
+    tiles = pairs_new(g, &s, 1, "tiles");
+    best = pairs_new(g, &one, 1, "best");
+    cs = op_compute_set(g, seq, "workers");
+    codelet_name(codelet, "argmax", tensor_elem(g, t));
+    for (size_t i = 0; i < s.count; i++) {
+        v = graph_vertex(g, cs, codelet, s.at[i].tile);
+        vertex_connect(g, v, "x", share_take(g, &s, i, t));
+        vertex_set_u32(g, v, "base", (uint32_t)s.run[s.at[i].first].begin);
+        connect_pairs(g, v, &workers, i, "value", "index");
+    }
+    cs = op_compute_set(g, seq, "tiles");
+    for (size_t i = 0; i < s.count; i++) {
+        v = graph_vertex(g, cs, "argmax_final", s.at[i].tile);
+        connect_pairs(g, v, &workers, i, "value", "index");
+        connect_pairs(g, v, &tiles, i, "best_value", "best_index");
+    }
+    cs = op_compute_set(g, seq, "best");
+    v = graph_vertex(g, cs, "argmax_final", root.tile);
+    vertex_connect(g, v, "value", tiles.value);
+    vertex_connect(g, v, "index", tiles.index);
+    connect_pairs(g, v, &best, 0, "best_value", "best_index");
+    graph_pop(g);
+    shares_free(&s);
+    return best.index;
+}
+
+/* y = f(x, s[0]) on every share of x; f is a codelet family with fields x, s, y. */
+static struct tensor with_scalar(struct graph *g, struct program seq, const char *family,
+                                 struct tensor x, struct tensor scalar, const char *name)
+{
+    struct tensor y = op_like(g, x, tensor_elem(g, x), name);
+    char codelet[40];
+    struct shares s;
+    uint32_t cs;
+    enum emu_status st = shares_of(g, x, &s);
+
+    if (st != EMU_OK) {
+        graph_fail(g, st, "%s: %s", name, emu_error());
+        return y;
+    }
+    codelet_name(codelet, family, tensor_elem(g, x));
+    cs = op_compute_set(g, seq, name);
+    for (size_t i = 0; i < s.count; i++) {
+        uint32_t v = graph_vertex(g, cs, codelet, s.at[i].tile);
+
+        vertex_connect(g, v, "x", share_take(g, &s, i, x));
+        vertex_connect(g, v, "s", scalar);
+        vertex_connect(g, v, "y", share_take(g, &s, i, y));
+    }
+    shares_free(&s);
+    return y;
+}
+
+/* One element through reciprocal_f32, where it lies. */
+static struct tensor reciprocal(struct graph *g, struct program seq, struct tensor x,
+                                const char *name)
+{
+    struct tensor y = op_like(g, x, ELEM_F32, name);
+    uint32_t cs = op_compute_set(g, seq, name);
+    uint32_t v = graph_vertex(g, cs, "reciprocal_f32", graph_tile_of(g, x, 0));
+
+    vertex_connect(g, v, "x", x);
+    vertex_connect(g, v, "y", y);
+    return y;
+}
+
+struct tensor op_softmax(struct graph *g, struct program seq, struct tensor t, const char *name)
+{
+    struct tensor x = t, max, y, sum;
+
+    graph_push(g, name);
+    if (tensor_elem(g, t) != ELEM_F32)
+        x = op_cast(g, seq, t, ELEM_F32, "cast");
+    max = op_total(g, seq, REDUCE_MAX, x, "max");
+    y = with_scalar(g, seq, "exp_sub", x, max, "exp");
+    sum = reciprocal(g, seq, op_total(g, seq, REDUCE_SUM, y, "sum"), "reciprocal");
+    y = with_scalar(g, seq, "mul_by", y, sum, "scale");
+    graph_pop(g);
+    return y;
+}

@@ -1,0 +1,201 @@
+/* ops_scores.c - softmax of every picture: its classes are dealt out over some tiles, in steps of
+ * largest ones, exponentials and sums, quotients.
+ *
+ * Each step is on tiles of its own: what they need of their own results would be copied in a call
+ * that takes longer than to fetch all from others.
+ */
+#include "programs/library/layout/tile_choice.h"
+#include "programs/library/layout/plan_cost.h"
+
+enum { SCORES_VECTOR = 4 }; /* classes are dealt out in multiples of these */
+
+struct scores {
+    struct nn *nn;
+    struct feature x;
+    uint32_t vectors, parts; /* of a picture's classes */
+    struct tensor in;        /* [n][vectors][4] f16; the lowest number behind the last class */
+    struct tensor max;       /* [n][parts] f32 */
+    struct tensor exp;       /* [n][vectors][4] f32 */
+    struct tensor sum;       /* [n][parts][workers] f32 */
+    struct tensor out;       /* as exp */
+    uint8_t *holds;          /* owned; by tile: it has classes */
+};
+
+/* ---- how many parts ---- */
+
+/* Predicted cycles; of the exchange only what depends on the parts. */
+static uint64_t parts_cost(const struct arch *a, uint32_t vectors, uint32_t parts)
+{
+    uint32_t n = ceil_div(vectors, parts) * SCORES_VECTOR, sums = parts * a->workers;
+    const struct plan_field max[] = { { "x", n } };
+    const struct plan_field exp[] = { { "x", n }, { "max", parts + parts % 2 } };
+    const struct plan_field scale[] = { { "x", n }, { "sums", sums } };
+
+    return plan_cycles(a, "softmax_max_f16", max, EMU_COUNT_OF(max)) +
+           plan_cycles(a, "softmax_exp_f16", exp, EMU_COUNT_OF(exp)) +
+           plan_cycles(a, "softmax_scale_f32", scale, EMU_COUNT_OF(scale)) + 2 * n + parts +
+           sums; /* classes twice in f16, exponentials; largest ones, sums */
+}
+
+static uint32_t choose_parts(const struct arch *a, uint32_t n, uint32_t vectors)
+{
+    uint64_t best = UINT64_MAX;
+    uint32_t parts = 1;
+
+    for (uint32_t cut = 1; cut <= vectors; cut = next_cut(vectors, cut)) {
+        uint64_t cost = parts_cost(a, vectors, cut);
+
+        if (cut > 1 && (uint64_t)cut * n > a->tiles)
+            break;
+        if (cost >= best)
+            continue;
+        best = cost;
+        parts = cut;
+    }
+    return parts;
+}
+
+/* ---- steps ---- */
+
+/* Classes of a part of picture n of a tensor [n][vectors][4]. */
+static struct tensor take(struct scores *s, struct tensor t, uint32_t n, uint32_t part)
+{
+    const struct nn_range range[] = { { n, n + 1 },
+                                      nn_part(s->vectors, s->parts, part),
+                                      { 0, SCORES_VECTOR } };
+
+    return tensor_flatten(s->nn->g, nn_slice(s->nn->g, t, range));
+}
+
+static void connect(struct scores *s, uint32_t v, const char *field, struct tensor t, uint32_t tile)
+{
+    graph_map(s->nn->g, t, tile);
+    vertex_connect(s->nn->g, v, field, t);
+}
+
+static void max_part(struct scores *s, uint32_t cs, uint32_t n, uint32_t part, uint32_t tile)
+{
+    struct graph *g = s->nn->g;
+    uint32_t v = graph_vertex(g, cs, "softmax_max_f16", tile);
+
+    vertex_connect(g, v, "x", take(s, s->in, n, part));
+    connect(s, v, "out", tensor_slice(g, tensor_index(g, s->max, n), 0, part, part + 1), tile);
+}
+
+static void exp_part(struct scores *s, uint32_t cs, uint32_t n, uint32_t part, uint32_t tile)
+{
+    struct graph *g = s->nn->g;
+    uint32_t v = graph_vertex(g, cs, "softmax_exp_f16", tile);
+    struct tensor max[2] = { tensor_index(g, s->max, n) };
+
+    max[1] = tensor_slice(g, max[0], 0, 0, 1); /* the codelet wants an even number */
+    vertex_connect(g, v, "x", take(s, s->in, n, part));
+    vertex_connect(g, v, "max", s->parts % 2 ? tensor_concat(g, max, 2, 0) : max[0]);
+    connect(s, v, "y", take(s, s->exp, n, part), tile);
+    connect(s, v, "sum", tensor_index(g, tensor_index(g, s->sum, n), part), tile);
+}
+
+static void scale_part(struct scores *s, uint32_t cs, uint32_t n, uint32_t part, uint32_t tile)
+{
+    struct graph *g = s->nn->g;
+    uint32_t v = graph_vertex(g, cs, "softmax_scale_f32", tile);
+
+    vertex_connect(g, v, "x", take(s, s->exp, n, part));
+    vertex_connect(g, v, "sums", tensor_flatten(g, tensor_index(g, s->sum, n)));
+    connect(s, v, "y", take(s, s->out, n, part), tile);
+}
+
+static int holds(const void *ctx, uint32_t tile)
+{
+    return ((const uint8_t *)ctx)[tile];
+}
+
+typedef void score_step(struct scores *s, uint32_t cs, uint32_t n, uint32_t part, uint32_t tile);
+
+/* One step of all parts, away from the tiles of the one before and of the classes. */
+static enum emu_status add_step(struct scores *s, score_step *step, const char *name)
+{
+    uint32_t cs = op_compute_set(s->nn->g, s->nn->seq, name), parts = s->x.n * s->parts;
+    struct spread spread;
+
+    TRY(spread_new(s->nn, parts, &spread));
+    for (uint32_t k = 0; k < parts; k++)
+        step(s, cs, k / s->parts, k % s->parts, spread_take(&spread, holds, s->holds));
+    for (uint32_t t = 0; t < spread.tiles; t++)
+        s->holds[t] |= spread.taken[t];
+    spread_free(&spread);
+    return EMU_OK;
+}
+
+/* ---- the operation ---- */
+
+static enum emu_status find_holders(struct scores *s)
+{
+    struct shares shares;
+
+    s->holds = emu_alloc(graph_arch(s->nn->g)->tiles, 1);
+    if (!s->holds)
+        return FAIL(NO_MEMORY, "tiles");
+    TRY(shares_of(s->nn->g, s->x.t, &shares));
+    for (size_t i = 0; i < shares.count; i++)
+        s->holds[shares.at[i].tile] = 1;
+    shares_free(&shares);
+    return EMU_OK;
+}
+
+/* The classes, and what makes the last ones a whole vector. */
+static struct tensor whole_vectors(struct scores *s)
+{
+    struct graph *g = s->nn->g;
+    uint32_t more = s->vectors * SCORES_VECTOR - s->x.c, shape[2] = { 1, more };
+    const uint16_t lowest[SCORES_VECTOR] = { NN_HALF_LOWEST, NN_HALF_LOWEST, NN_HALF_LOWEST };
+    struct tensor part[2] = { nn_vectors(g, &s->x) };
+
+    part[0] = tensor_slice(g, part[0], 1, 0, s->x.c);
+    if (!more)
+        return part[0];
+    part[1] = graph_constant(g, ELEM_F16, 2, shape, lowest, "lowest");
+    graph_map(g, part[1], s->nn->turn);
+    part[1] = tensor_broadcast(g, part[1], 0, s->x.n);
+    return tensor_concat(g, part, 2, 1);
+}
+
+static enum emu_status build(struct scores *s)
+{
+    struct graph *g = s->nn->g;
+    uint32_t workers = graph_arch(g)->workers;
+    uint32_t shape[3] = { s->x.n, s->vectors, SCORES_VECTOR };
+    uint32_t sums[3] = { s->x.n, s->parts, workers };
+
+    TRY(graph_status(g));
+    TRY(find_holders(s));
+    s->in = tensor_reshape(g, whole_vectors(s), 3, shape);
+    s->max = graph_variable(g, ELEM_F32, 2, sums, "max");
+    s->exp = graph_variable(g, ELEM_F32, 3, shape, "exp");
+    s->sum = graph_variable(g, ELEM_F32, 3, sums, "sums");
+    s->out = graph_variable(g, ELEM_F32, 3, shape, "scores");
+    TRY(add_step(s, max_part, "max"));
+    TRY(add_step(s, exp_part, "exp"));
+    return add_step(s, scale_part, "scale");
+}
+
+struct tensor op_scores(struct nn *nn, struct feature x, const char *name)
+{
+    struct graph *g = nn->g;
+    struct scores s = { .nn = nn, .x = x };
+    enum emu_status st;
+
+    s.vectors = ceil_div(x.c, SCORES_VECTOR);
+    s.parts = choose_parts(graph_arch(g), x.n, s.vectors);
+    s.out = x.t;
+    graph_push(g, name);
+    st = build(&s);
+    graph_pop(g);
+    emu_free(s.holds);
+    if (st != EMU_OK) {
+        graph_fail(g, st, "%s: %s", name, emu_error());
+        return x.t;
+    }
+    s.out = tensor_reshape(g, s.out, 2, (const uint32_t[]){ x.n, s.vectors * SCORES_VECTOR });
+    return tensor_slice(g, s.out, 1, 0, x.c);
+}

@@ -1,0 +1,123 @@
+// transpose16_f16: every 16 x 16 block of f16 transposed.
+//
+// State: +0 x [blocks][16][16], +4 y, both 8-byte aligned and in different elements, +8 blocks. Workers take neighbouring
+// blocks. A block is 16 squares of 4 x 4, moved by the accumulators, four steps a square:
+//
+//   step 0, 1   two rows each enter, rows 2 and 3 of the square before leave transposed
+//   step 2, 3   rows 0 and 1 leave
+//
+// Every step also loads a row of a coming square and stores the one that left in the step before. Squares come in rows of
+// x, so in columns of y: row l of x is loaded three steps before its step, row q of y stored three steps behind. 64 steps a
+// block and four slots.
+
+#include "../kernel/worker.inc"
+
+#define wid      $m0
+#define x        $m1
+#define y        $m2
+#define blocks   $m3
+#define count    $m4
+#define first    $m5
+#define strides  $m6
+#define x_at     $m8
+#define y_at     $m9
+#define address  $m8:9
+#define row0     $a0:1
+#define row1     $a2:3
+#define row2     $a4:5
+#define row3     $a6:7
+#define left     $a8:9
+
+// Words: a row further; from the last row of a square to the first of the next in x; from the last of a column of squares to
+// the next column in y.
+#define ROW      4
+#define SQUARE   (1 - 3 * ROW)
+#define COLUMN   (1 - 15 * ROW)
+#define STRIDES  (ROW | (SQUARE & 0x3ff) << 10 | (COLUMN & 0x3ff) << 20)
+#define BLOCK_BYTES 512
+
+// selectors: what behind this row of x and of y
+#define X_ROW    1
+#define X_SQUARE 2
+#define X_LINE   0
+#define Y_ROW    (1 << 2)
+#define Y_COLUMN (3 << 2)
+
+.macro STEP into selectors insn:vararg
+        { ldst64pace \into, left, address+=, strides, \selectors
+          \insn }
+.endm
+// The four steps of a square, from the last one on: rows 2 and 3 of the square after the next, 0 and 1 of the one behind it.
+.macro SQUARE_STEPS behind y_behind
+        STEP row2, X_ROW | Y_ROW, f16v4stacc left, TSTACC_P1
+        STEP row3, \behind | Y_ROW, f16v4istacc left, row0, row1, TISTACC_P0
+        STEP row0, X_ROW | Y_ROW, f16v4istacc left, row2, row3, TISTACC_P1
+        STEP row1, X_ROW | \y_behind, f16v4stacc left, TSTACC_P0
+.endm
+
+ENTRY transpose16_f16
+        get wid, $WSR
+        ld32 blocks, $mvertex_base, $mzero, 2
+        ld32 x, $mvertex_base, $mzero, 0
+        ld32 y, $mvertex_base, $mzero, 1
+        and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
+        BLOCK first count blocks wid
+        add count, count, -1
+        brneg count, .Lnone
+        mul first, first, BLOCK_BYTES
+        add x, x, first
+        add y, y, first
+        add x_at, x, 8 * (1 + 2 * ROW)
+        tapack address, x_at, $mzero, y
+        ldconst strides, STRIDES
+        ld64 row0, x, $mzero, 0
+        ld64 row1, x, $mzero, ROW
+        EVEN ld64 row2, x, $mzero, 2 * ROW
+        { ld64 row3, x, $mzero, 3 * ROW
+          f16v4istacc left, row0, row1, TISTACC_P0 }
+        { ld64 row0, x, $mzero, 1
+          f16v4istacc left, row2, row3, TISTACC_P1 }
+        { ld64 row1, x, $mzero, 1 + ROW
+          f16v4stacc left, TSTACC_P0 }
+        { brz count, .Llast
+          fnop }
+        { add count, count, -1
+          fnop }
+.Lblock:
+        { rpt 4, 15
+          fnop }
+        SQUARE_STEPS X_SQUARE, Y_ROW
+        SQUARE_STEPS X_SQUARE, Y_ROW
+        SQUARE_STEPS X_LINE, Y_ROW
+        SQUARE_STEPS X_SQUARE, Y_COLUMN
+        { add y, y, BLOCK_BYTES
+          fnop }
+        { tapack address, x_at, y_at, y
+          fnop }
+        { brnzdec count, .Lblock
+          fnop }
+.Llast:
+        { rpt 3, 15
+          fnop }
+        SQUARE_STEPS X_SQUARE, Y_ROW
+        SQUARE_STEPS X_SQUARE, Y_ROW
+        SQUARE_STEPS X_LINE, Y_ROW
+        SQUARE_STEPS X_SQUARE, Y_COLUMN
+        SQUARE_STEPS X_SQUARE, Y_ROW
+        SQUARE_STEPS X_SQUARE, Y_ROW
+        STEP row2, X_ROW | Y_ROW, f16v4stacc left, TSTACC_P1
+        STEP row3, X_ROW | Y_ROW, f16v4istacc left, row0, row1, TISTACC_P0
+        { st64pace left, address+=, strides, 1
+          f16v4istacc left, row2, row3, TISTACC_P1 }
+        { st64pace left, address+=, strides, 1
+          f16v4stacc left, TSTACC_P0 }
+        { st64pace left, address+=, strides, 1
+          f16v4stacc left, TSTACC_P1 }
+        { st64pace left, address+=, strides, 1
+          f16v4istacc left, row0, row1, TISTACC_P0 }
+        { st64pace left, address+=, strides, 1
+          f16v4istacc left, row0, row1, TISTACC_P1 }
+        st64pace left, address+=, strides, 1
+.Lnone:
+        exitz $mzero
+.size transpose16_f16, .-transpose16_f16

@@ -1,0 +1,92 @@
+/* ops_transpose.c - moves a matrix into its transpose: every tile fetches a block and turns it.
+ *
+ * A block has rows of at least 8 words where the matrix allows, since each row of it is a message.
+ */
+#include "programs/library/layout/tile_shares.h"
+
+enum { MESSAGE_WORDS = 8 };
+
+/* Rows [r0, r1) and columns [c0, c1) of the source. */
+struct block {
+    uint32_t r0, r1, c0, c1;
+};
+
+/* Cuts rows, at least one, and columns in units, so that blocks are about square and at most
+ * `tiles`. */
+static void choose_grid(uint32_t rows, uint32_t columns, uint32_t unit, uint32_t tiles,
+                        uint32_t *by_rows, uint32_t *by_columns)
+{
+    uint64_t best = UINT64_MAX;
+
+    *by_rows = *by_columns = 1;
+    for (uint32_t c = 1; c <= tiles; c++) {
+        uint32_t units = (uint32_t)(((uint64_t)columns + unit - 1) / unit), r = tiles / c;
+        uint64_t width, height;
+
+        if (c > units)
+            break;
+        r = r > rows ? rows : r;
+        width = (uint64_t)((units + c - 1) / c) * unit;
+        height = ((uint64_t)rows + r - 1) / r;
+        /* words of a block, and a few cycles for each row of it, which is a message */
+        if (width * height + 3 * height < best) {
+            best = width * height + 3 * height;
+            *by_rows = r;
+            *by_columns = c;
+        }
+    }
+}
+
+static uint32_t cut(uint32_t n, uint32_t unit, uint32_t parts, uint32_t i)
+{
+    uint64_t units = ((uint64_t)n + unit - 1) / unit, at = units * i / parts * unit;
+
+    return at > n ? n : (uint32_t)at;
+}
+
+static void add_block(struct graph *g, uint32_t cs, struct tensor t, struct tensor out,
+                      const struct block *b, uint32_t tile)
+{
+    struct tensor from = tensor_slice(g, tensor_slice(g, t, 0, b->r0, b->r1), 1, b->c0, b->c1);
+    struct tensor to = tensor_slice(g, tensor_slice(g, out, 0, b->c0, b->c1), 1, b->r0, b->r1);
+    char codelet[40];
+    uint32_t v;
+
+    graph_map(g, to, tile);
+    v = graph_vertex(g, cs, codelet_name(codelet, "transpose", tensor_elem(g, t)), tile);
+    vertex_connect(g, v, "x", tensor_flatten(g, from));
+    vertex_connect(g, v, "y", tensor_flatten(g, to));
+    vertex_set_u32(g, v, "rows", b->r1 - b->r0);
+    vertex_set_u32(g, v, "cols", b->c1 - b->c0);
+}
+
+struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t, const char *name)
+{
+    uint32_t rows, columns, by_rows, by_columns, cs;
+    uint32_t unit = MESSAGE_WORDS * 4 / elem_bytes(tensor_elem(g, t)), tile = 0;
+    struct tensor out;
+
+    if (tensor_rank(g, t) != 2) {
+        graph_fail(g, EMU_BAD_PROGRAM, "%s: expected a matrix, got %u dimensions", name,
+                   tensor_rank(g, t));
+        return t;
+    }
+    rows = tensor_shape(g, t)[0];
+    columns = tensor_shape(g, t)[1];
+    out = graph_variable(g, tensor_elem(g, t), 2, (const uint32_t[]){ columns, rows }, name);
+    if (!rows || !columns)
+        return out;
+    cs = op_compute_set(g, seq, name);
+    choose_grid(rows, columns, unit, graph_arch(g)->tiles, &by_rows, &by_columns);
+    for (uint32_t i = 0; i < by_rows; i++) {
+        for (uint32_t k = 0; k < by_columns; k++) {
+            struct block b = { cut(rows, 2, by_rows, i), cut(rows, 2, by_rows, i + 1),
+                               cut(columns, unit, by_columns, k),
+                               cut(columns, unit, by_columns, k + 1) };
+
+            if (b.r0 < b.r1 && b.c0 < b.c1)
+                add_block(g, cs, t, out, &b, tile++);
+        }
+    }
+    return out;
+}

@@ -1,0 +1,133 @@
+/* transpose_ref.c - transpose16_f16, transpose_16, transpose_32: meaning and time. */
+#include <string.h>
+
+#include "programs/library/kernel/codelet_ref.h"
+
+enum { BLOCK_X, BLOCK_Y, BLOCKS };
+enum { X, Y, ROWS, COLS };
+enum { BLOCK = 16 };
+
+void transpose16_f16_ref(const struct codelet_call *call)
+{
+    const uint16_t *x = call->arg[BLOCK_X].data;
+    uint16_t *y = call->arg[BLOCK_Y].data;
+
+    for (uint32_t b = 0; b < call->arg[BLOCKS].value; b++) {
+        for (uint32_t i = 0; i < BLOCK * BLOCK; i++)
+            y[b * BLOCK * BLOCK + i % BLOCK * BLOCK + i / BLOCK] = x[b * BLOCK * BLOCK + i];
+    }
+}
+
+static uint64_t transpose16_slots(const void *shape, unsigned w)
+{
+    const struct codelet_call *call = shape;
+    uint64_t blocks = codelet_block(call->arch, call->arg[BLOCKS].value, w);
+
+    return blocks ? 14 + 7 + 3 + 4 + (blocks > 1) + (blocks - 1) * 68 + 1 + 48 + 10 + 7 : 14 + 1;
+}
+
+uint64_t transpose16_f16_cycles(const struct codelet_call *call)
+{
+    return codelet_workers_cycles(call->arch, transpose16_slots, call);
+}
+
+/* bytes: of an element */
+static void transpose(const struct codelet_call *call, unsigned bytes)
+{
+    size_t rows = call->arg[ROWS].value, cols = call->arg[COLS].value;
+    const uint8_t *x = call->arg[X].data;
+    uint8_t *y = call->arg[Y].data;
+
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < cols; c++)
+            memcpy(y + (c * rows + r) * bytes, x + (r * cols + c) * bytes, bytes);
+    }
+}
+
+void transpose_16_ref(const struct codelet_call *call)
+{
+    transpose(call, 2);
+}
+
+void transpose_32_ref(const struct codelet_call *call)
+{
+    transpose(call, 4);
+}
+
+void transpose_f16_ref(const struct codelet_call *call)
+{
+    transpose(call, 2);
+}
+
+void transpose_f32_ref(const struct codelet_call *call)
+{
+    transpose(call, 4);
+}
+
+/* ---- time: the instructions of transpose_32.inc and transpose_16.inc, counted ---- */
+
+struct transpose_shape {
+    const struct arch *arch;
+    uint64_t rows, cols;
+    int doubles; /* 4-byte elements: rows of y begin at multiples of 8 */
+};
+
+static uint64_t transpose_32_slots(const void *shape, unsigned w)
+{
+    const struct transpose_shape *s = shape;
+    uint64_t columns = codelet_share(s->arch, s->cols, w);
+    uint64_t slots = 7 + 4 + 2;
+
+    if (!columns)
+        return slots + 1;
+    slots += 5 + 3 + (s->rows % 2 ? 0 : 2);
+    return slots + columns * (5 + (s->doubles ? 3 * s->rows / 2 : 2 * s->rows)) + 1;
+}
+
+/* The longer of both ways. */
+uint64_t transpose_32_cycles(const struct codelet_call *call)
+{
+    struct transpose_shape s = { call->arch, call->arg[ROWS].value, call->arg[COLS].value, 0 };
+
+    return codelet_workers_cycles(call->arch, transpose_32_slots, &s);
+}
+
+uint64_t transpose_32_cycles_at(const struct codelet_call *call, uint32_t y)
+{
+    struct transpose_shape s = { call->arch, call->arg[ROWS].value, call->arg[COLS].value, 0 };
+
+    s.doubles = s.rows % 2 == 0 && y % 8 == 0;
+    return codelet_workers_cycles(call->arch, transpose_32_slots, &s);
+}
+
+static uint64_t transpose_16_slots(const void *shape, unsigned w)
+{
+    const struct transpose_shape *s = shape;
+    uint64_t pairs = codelet_share(s->arch, s->cols / 2, w), odd = s->rows % 2;
+    uint64_t words = s->rows < 2 ? 1 : 1 + 4 + 3 * (s->rows / 2 - 1);
+    uint64_t slots = 10 + 1 + 4 + 2 + s->cols % 2;
+
+    if (s->cols % 2 && w == s->arch->workers - 1)
+        slots += 5 + words + 1 + 4 * odd + 2;
+    slots += 2;
+    if (!pairs)
+        return slots + 1;
+    return slots + 5 + pairs * (1 + words + 1 + 4 * odd + 2 + odd + words + 3) + 1;
+}
+
+uint64_t transpose_16_cycles(const struct codelet_call *call)
+{
+    struct transpose_shape s = { call->arch, call->arg[ROWS].value, call->arg[COLS].value, 0 };
+
+    return codelet_workers_cycles(call->arch, transpose_16_slots, &s);
+}
+
+uint64_t transpose_f32_cycles(const struct codelet_call *call)
+{
+    return transpose_32_cycles(call);
+}
+
+uint64_t transpose_f16_cycles(const struct codelet_call *call)
+{
+    return transpose_16_cycles(call);
+}

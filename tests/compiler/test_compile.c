@@ -1,0 +1,325 @@
+/* test_compile.c - the driver: exchanges scheduled once and copied with the right objects, whole
+ * compilations, progress, errors with the name of their stage, out of memory as a result. */
+#include "tests/fixtures/place_rig.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "programs/compiler/compile_exchange.h"
+#include "programs/compiler/compiled.h"
+
+/* ---- exchanges ---- */
+
+enum { TILES = 8, BYTES = 64 };
+
+/* An exchange in which tile t sends to tile (t + step) % TILES, from objects from[] to to[]. */
+static void add_ring(struct place_rig *r, uint32_t op, uint32_t step, const uint32_t *from,
+                     const uint32_t *to)
+{
+    struct op *o = &r->l.op.at[op];
+
+    o->kind = OP_EXCHANGE;
+    o->first = (uint32_t)r->l.transfer.count;
+    o->count = TILES;
+    for (uint32_t t = 0; t < TILES; t++) {
+        struct transfer x = { from[t], 4 * t, BYTES / 2, (uint32_t)r->l.transfer_dest.count, 1 };
+
+        OK(VEC_PUSH(&r->l.transfer, x));
+        OK(VEC_PUSH(&r->l.transfer_dest, (struct transfer_dest){ to[(t + step) % TILES], 8 }));
+    }
+}
+
+/* Objects of four rows, one per tile in each. */
+static void add_rows(struct place_rig *r, uint32_t row[4][TILES])
+{
+    for (int i = 0; i < 4; i++)
+        for (uint32_t t = 0; t < TILES; t++)
+            row[i][t] = rig_object(r, t, BYTES, LIVE_ALWAYS, "row");
+}
+
+static int has_from(const struct plan_code *c)
+{
+    return c->op == PLAN_SEND || c->op == PLAN_SENDPICP;
+}
+
+static int has_to(const struct plan_code *c)
+{
+    return c->op == PLAN_SENDPIC || c->op == PLAN_SENDPICP || c->op == PLAN_DELAYPIC;
+}
+
+/* The same code; addresses of a are in rows from and to, those of b in the rows two behind. */
+static void assert_like(const struct exchange_schedule *a, const struct exchange_schedule *b,
+                        uint32_t row[4][TILES])
+{
+    assert_int_equal(a->tiles, TILES);
+    assert_int_equal(b->tiles, TILES);
+    assert_int_equal(a->events, b->events);
+    for (uint32_t t = 0; t < TILES; t++) {
+        const struct exchange_plan *p = &a->tile[t].plan, *q = &b->tile[t].plan;
+
+        assert_int_equal(p->count, q->count);
+        for (size_t i = 0; i < p->count; i++) {
+            const struct plan_code *x = &p->code[i], *y = &q->code[i];
+
+            assert_int_equal(x->op, y->op);
+            assert_int_equal(x->event, y->event);
+            assert_int_equal(x->source, y->source);
+            if (has_from(x)) {
+                assert_int_equal(a->object[x->from.base], row[0][a->tile[t].tile]);
+                assert_int_equal(b->object[y->from.base], row[2][a->tile[t].tile]);
+                assert_int_equal(x->from.bytes, y->from.bytes);
+            }
+            if (has_to(x)) {
+                assert_int_equal(a->object[x->to.base], row[1][a->tile[t].tile]);
+                assert_int_equal(b->object[y->to.base], row[3][a->tile[t].tile]);
+                assert_int_equal(x->to.bytes, y->to.bytes);
+            }
+        }
+    }
+}
+
+static void free_schedules(struct exchange_schedule *s, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        exchange_schedule_free(&s[i]);
+    memset(s, 0, n * sizeof(*s));
+}
+
+static void test_equal_exchanges_share_a_schedule(void **state)
+{
+    struct exchange_schedule s[4] = { { 0 } };
+    struct exchange_totals t;
+    struct place_rig r;
+    uint32_t row[4][TILES];
+
+    (void)state;
+    rig_init(&r, "toy16", TILES, 4, 1);
+    add_rows(&r, row);
+    add_ring(&r, 0, 3, row[0], row[1]);
+    add_ring(&r, 1, 2, row[0], row[1]);
+    add_ring(&r, 3, 3, row[2], row[3]);
+    for (int threads = 1; threads <= 2; threads++) {
+        OK(compile_exchanges(&r.l, EXCHANGE_CYCLES, threads, s, &t));
+        assert_int_equal(t.exchanges, 3);
+        assert_int_equal(t.different, 2);
+        assert_int_equal(t.messages, 3 * TILES);
+        assert_int_equal(s[2].tiles, 0);
+        assert_like(&s[0], &s[3], row);
+        assert_ptr_equal(s[0].tile, s[3].tile); /* two exchanges, one schedule */
+        assert_true(!s[0].shared && s[3].shared && !s[1].shared);
+        free_schedules(s, 4);
+    }
+    rig_free(&r);
+    assert_int_equal(alloc_live(), 0);
+}
+
+static void test_exchange_errors_name_the_operation(void **state)
+{
+    struct exchange_schedule s[3] = { { 0 } };
+    struct exchange_totals t;
+    struct place_rig r;
+    uint32_t row[4][TILES];
+
+    (void)state;
+    rig_init(&r, "toy16", TILES, 3, 1);
+    add_rows(&r, row);
+    add_ring(&r, 0, 1, row[0], row[1]);
+    add_ring(&r, 2, 1, row[0], row[1]);
+    r.l.transfer_dest.at[TILES + 1] = r.l.transfer_dest.at[TILES]; /* two words for one byte */
+    assert_int_equal(compile_exchanges(&r.l, EXCHANGE_CYCLES, 2, s, &t), EMU_BAD_EXCHANGE);
+    assert_non_null(strstr(emu_error(), "operation 2, 'op2': "));
+    free_schedules(s, 3);
+    rig_free(&r);
+    assert_int_equal(alloc_live(), 0);
+}
+
+static void test_exchanges_without_memory(void **state)
+{
+    struct place_rig r;
+    uint32_t row[4][TILES];
+    long nth = 0;
+
+    (void)state;
+    rig_init(&r, "toy16", TILES, 3, 1);
+    add_rows(&r, row);
+    add_ring(&r, 0, 3, row[0], row[1]);
+    add_ring(&r, 2, 3, row[2], row[3]);
+    for (;; nth++) {
+        struct exchange_schedule s[3] = { { 0 } };
+        struct exchange_totals t;
+        long live = alloc_live();
+        enum emu_status status;
+
+        alloc_test_fail_at(nth);
+        status = compile_exchanges(&r.l, EXCHANGE_CYCLES, 1, s, &t);
+        alloc_test_fail_at(-1);
+        free_schedules(s, 3);
+        assert_int_equal(alloc_live(), live);
+        if (status == EMU_OK)
+            break;
+        assert_int_equal(status, EMU_NO_MEMORY);
+    }
+    assert_true(nth > 10);
+    rig_free(&r);
+}
+
+/* ---- whole compilations ---- */
+
+/* Copies n elements spread over the tiles to one tile and back, twice. */
+static struct graph *make_graph(uint32_t n)
+{
+    struct graph *g;
+    struct tensor a, b;
+    struct program p;
+
+    OK(graph_new(arch_preset("toy16"), &g));
+    a = graph_variable(g, ELEM_F32, 1, &n, "spread");
+    b = graph_variable(g, ELEM_F32, 1, &n, "gathered");
+    graph_map_linear(g, a, 2, 2, 0, 16);
+    graph_map(g, b, 5);
+    graph_keep(g, a);
+    p = program_sequence(g);
+    for (int i = 0; i < 2; i++) {
+        program_add(g, p, program_copy(g, a, b));
+        program_add(g, p, program_copy(g, b, a));
+    }
+    graph_set_program(g, p);
+    return g;
+}
+
+/* The bytes of a file; emu_free them. */
+static uint8_t *read_all(const char *path, size_t *n)
+{
+    FILE *f = fopen(path, "rb");
+    uint8_t *data = emu_alloc(1 << 20, 1);
+
+    assert_non_null(f);
+    assert_non_null(data);
+    *n = fread(data, 1, 1 << 20, f);
+    fclose(f);
+    return data;
+}
+
+static void test_images_are_equal_for_any_threads(void **state)
+{
+    char path[2][64] = { "/tmp/superstep_test_compile_XXXXXX",
+                         "/tmp/superstep_test_compile_XXXXXX" };
+    uint8_t *data[2];
+    size_t n[2];
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct compile_options o = { .threads = 1 + i };
+        struct graph *g = make_graph(800);
+        struct compiled *c;
+        int fd = mkstemp(path[i]);
+
+        assert_true(fd >= 0);
+        close(fd);
+        OK(graph_compile(g, &o, &c));
+        assert_true(compiled_fits(c));
+        OK(image_write(compiled_image(c), path[i]));
+        data[i] = read_all(path[i], &n[i]);
+        unlink(path[i]);
+        compiled_free(c);
+        graph_free(g);
+    }
+    assert_true(n[0] == n[1] && n[0] > 1000);
+    assert_memory_equal(data[0], data[1], n[0]);
+    emu_free(data[0]);
+    emu_free(data[1]);
+    assert_int_equal(alloc_live(), 0);
+}
+
+static void test_progress_and_report(void **state)
+{
+    static const char *const stages[] = { "check",   "lower", "exchange", "codelets",
+                                          "measure", "place", "emit",     "account" };
+    char *progress, *report;
+    size_t n, m;
+    FILE *f = open_memstream(&progress, &n), *out = open_memstream(&report, &m);
+    struct compile_options o = { .progress = f };
+    struct graph *g = make_graph(800);
+    struct compiled *c;
+    const char *at;
+
+    (void)state;
+    OK(graph_compile(g, &o, &c));
+    compiled_report(c, out);
+    fclose(f);
+    fclose(out);
+    at = progress;
+    for (size_t i = 0; i < EMU_COUNT_OF(stages); i++) {
+        assert_memory_equal(at, stages[i], strlen(stages[i]));
+        at = strchr(at, '\n');
+        assert_non_null(at++);
+    }
+    assert_non_null(strstr(progress, "4 exchanges, 2 of them different"));
+    assert_non_null(strstr(report, "gathered"));
+    assert_non_null(strstr(report, "add up to its memory exactly"));
+    free(progress);
+    free(report);
+    compiled_free(c);
+    graph_free(g);
+    assert_int_equal(alloc_live(), 0);
+}
+
+/* 400,000 bytes on tile 5, which has 65,536. */
+static void test_out_of_memory_is_a_result(void **state)
+{
+    struct graph *g = make_graph(100000);
+    struct compiled *c;
+    char *report;
+    size_t n;
+    FILE *out = open_memstream(&report, &n);
+
+    (void)state;
+    OK(graph_compile(g, NULL, &c));
+    assert_false(compiled_fits(c));
+    assert_null(compiled_image(c));
+    compiled_report(c, out);
+    fclose(out);
+    assert_non_null(strstr(report, "OUT OF MEMORY"));
+    assert_non_null(
+        strstr(report, "Spread variable 'gathered' over more tiles: it sits on 1 of 16"));
+    free(report);
+    compiled_free(c);
+    graph_free(g);
+    assert_int_equal(alloc_live(), 0);
+}
+
+static void test_errors_name_the_stage(void **state)
+{
+    struct compiled *c = NULL;
+    uint32_t n = 8;
+    struct tensor a, b;
+    struct graph *g;
+
+    (void)state;
+    OK(graph_new(arch_preset("toy4"), &g));
+    a = graph_variable(g, ELEM_F32, 1, &n, "mapped");
+    b = graph_variable(g, ELEM_F32, 1, &n, "nowhere");
+    graph_map(g, a, 0);
+    graph_set_program(g, program_copy(g, a, b));
+    assert_int_equal(graph_compile(g, NULL, &c), EMU_BAD_PROGRAM);
+    assert_null(c);
+    assert_memory_equal(emu_error(), "check: ", 7);
+    assert_non_null(strstr(emu_error(), "nowhere"));
+    graph_free(g);
+    assert_int_equal(alloc_live(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_equal_exchanges_share_a_schedule),
+        cmocka_unit_test(test_exchange_errors_name_the_operation),
+        cmocka_unit_test(test_exchanges_without_memory),
+        cmocka_unit_test(test_images_are_equal_for_any_threads),
+        cmocka_unit_test(test_progress_and_report),
+        cmocka_unit_test(test_out_of_memory_is_a_result),
+        cmocka_unit_test(test_errors_name_the_stage),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

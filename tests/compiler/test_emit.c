@@ -1,0 +1,664 @@
+/* test_emit.c - the code of tiles: every construct, made by hand, against a model of the operations
+ * in C, on machines that check; how long it takes, how short it is, what the image says about it.
+ * test_emit_random.c has random programs.
+ */
+#include "tests/fixtures/emit_rig.h"
+
+/* Without the codelets. */
+static uint32_t own_code_bytes(const struct rig *r, uint32_t tile)
+{
+    return r->place.tile[tile].code_bytes - (r->codelets.bytes + 7) / 8 * 8;
+}
+
+/* The first instructions of a tile's own code are these. */
+static void expect_code(const struct rig *r, uint32_t tile, const uint16_t *op, size_t n)
+{
+    const struct image_tile *t = image_find_tile(r->im, 0, r->used[tile]);
+    const struct image_segment *s = image_segment_at(r->im, t->first_segment + 1);
+    uint32_t bytes, word[2] = { 0, 0 };
+    const uint8_t *code = image_blob_bytes(r->im, s->blob, &bytes);
+    struct insn in, aux;
+    int is_bundle;
+
+    assert_true(s->addr == t->entry && bytes >= 4 * n);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(word, code + 4 * i, 4);
+        isa_decode(word, &in, &aux, &is_bundle);
+        if (in.op != op[i])
+            fail_msg("word %zu of tile %u: %s, expected %s", i, tile, isa_op_form(in.op)->mnemonic,
+                     isa_op_form(op[i])->mnemonic);
+    }
+}
+
+/* ---- launches ---- */
+
+/* Many launches in a row, two codelets in turns: nothing but the launches costs time. */
+static void test_launches_lose_no_cycle(void **state)
+{
+    uint64_t cycles[2];
+
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        struct rig r;
+        uint32_t n;
+
+        rig_new(&r, "toy4", 1, 1, 4);
+        n = rig_notes(&r, 0);
+        rig_op(&r, OP_CALLS, 1, "work");
+        for (unsigned i = 0; i < 10 + 20 * k; i++) {
+            rig_call_value(&r, 0, i % 2 ? RIG_SET : RIG_ADD, n, i);
+            if (i % 4 == 1) /* the state of the call before once more */
+                r.l.call.at[i].state = r.l.call.at[i - 1].state;
+        }
+        rig_function(&r, "main");
+        rig_place(&r, 1);
+        rig_emit(&r, 1);
+        rig_compare(&r, 1, 1);
+        cycles[k] = machine_cycles(r.run->machine);
+        /* two entries; state (but for those that are there already), launch, wait; sync, jump */
+        assert_int_equal(own_code_bytes(&r, 0), 4 * (2 + (k ? 3 * 30 - 8 : 3 * 10 - 3) + 2));
+        if (k) {
+            /* worker 0 issues 7 slots in RIG_SET, 9 in RIG_ADD (docs/timing.md 4) */
+            uint64_t want =
+                10 * (codelet_multi_cycles(&r.g.arch, 7) + codelet_multi_cycles(&r.g.arch, 9));
+
+            want -= 20 * (r.g.arch.workers - 1); /* it is not the last one in its round */
+            assert_int_equal(cycles[1] - cycles[0], want);
+        }
+        rig_free(&r);
+    }
+}
+
+/* A loop that begins with a launch: an iteration is its codelets and a taken branch. */
+static void test_loops_lose_no_cycle(void **state)
+{
+    (void)state;
+    for (unsigned calls = 1; calls <= 2; calls++) {
+        uint64_t cycles[2], want = 0;
+
+        for (unsigned k = 0; k < 2; k++) {
+            struct rig r;
+            uint32_t n;
+
+            rig_new(&r, "toy4", 1, 1, 4);
+            n = rig_notes(&r, 0);
+            rig_repeat(&r, 1, 10 + 20 * k);
+            rig_op(&r, OP_CALLS, 1, "work");
+            for (unsigned i = 0; i < calls; i++)
+                rig_call_value(&r, 0, i % 2 ? RIG_SET : RIG_ADD, n, i);
+            rig_end(&r, 1);
+            rig_function(&r, "main");
+            rig_place(&r, 1);
+            rig_emit(&r, 1);
+            rig_compare(&r, 1, 1);
+            cycles[k] = machine_cycles(r.run->machine);
+            want = codelet_multi_cycles(&r.g.arch, 9) - (r.g.arch.workers - 1);
+            if (calls == 2)
+                want += codelet_multi_cycles(&r.g.arch, 7) - (r.g.arch.workers - 1);
+            want += r.g.arch.sup_branch_cycles;
+            rig_free(&r);
+        }
+        assert_int_equal(cycles[1] - cycles[0], 20 * want);
+    }
+}
+
+static void test_supervisor_codelets(void **state)
+{
+    struct rig r;
+    uint32_t n;
+
+    (void)state;
+    rig_new(&r, "toy4", 1, 1, 4);
+    n = rig_notes(&r, 0);
+    rig_op(&r, OP_CALLS, 1, "work");
+    for (unsigned i = 0; i < 12; i++)
+        rig_call_value(&r, 0, i % 3 ? RIG_NOTE_SUPER : RIG_NOTE, n, i);
+    rig_repeat(&r, 1, 3);
+    rig_op(&r, OP_CALLS, 1, "work");
+    rig_call_value(&r, 0, RIG_NOTE_SUPER, n, 77);
+    rig_call_value(&r, 0, RIG_NOTE, n, 78);
+    rig_end(&r, 1);
+    rig_function(&r, "main");
+    rig_place(&r, 1);
+    rig_emit(&r, 1);
+    rig_compare(&r, 1, 2);
+    rig_free(&r);
+}
+
+/* ---- loops ---- */
+
+/* Loops with counters, `depth` deep, with a call before and behind each inner loop. */
+static void nest(struct rig *r, const uint32_t *n, uint32_t depth, uint32_t value)
+{
+    static const uint32_t times[] = { 2, 3, 2, 1, 2, 3, 2, 2 };
+
+    rig_repeat(r, 1, times[depth]);
+    rig_op(r, OP_CALLS, 1, "work");
+    rig_call_value(r, 0, RIG_NOTE, n[0], value + depth);
+    rig_call_value(r, 1, RIG_NOTE, n[1], 3 * depth);
+    if (depth) {
+        nest(r, n, depth - 1, value);
+        rig_op(r, OP_CALLS, 1, "work");
+        rig_call_value(r, 0, RIG_NOTE_SUPER, n[0], 100 + depth);
+    }
+    rig_end(r, 1);
+}
+
+static void test_nested_loops(void **state)
+{
+    (void)state;
+    for (uint32_t depth = 0; depth < 8; depth++) {
+        struct rig r;
+        uint32_t n[2];
+
+        rig_new(&r, "toy4", 2, 1, 4);
+        n[0] = rig_notes(&r, 0);
+        n[1] = rig_notes(&r, 1);
+        nest(&r, n, depth, 5);
+        nest(&r, n, depth, 500);
+        rig_function(&r, "main");
+        rig_place(&r, 1);
+        rig_emit(&r, 1);
+        rig_compare(&r, 1, 2);
+        rig_free(&r);
+    }
+}
+
+/* Counts at the limits of the counter: none, one, and more than setzi can hold are compiled; the
+ * last is only looked at. */
+static void test_repeat_counts(void **state)
+{
+    static const uint32_t times[] = { 0, 1, 2, 300 };
+    struct rig r;
+    uint32_t bytes, n;
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(times); i++) {
+        rig_new(&r, "toy4", 1, 1, 4);
+        n = rig_notes(&r, 0);
+        rig_repeat(&r, 1, times[i]);
+        rig_op(&r, OP_CALLS, 1, "work");
+        rig_call_value(&r, 0, RIG_NOTE, n, 3);
+        rig_end(&r, 1);
+        rig_function(&r, "main");
+        rig_place(&r, 1);
+        rig_emit(&r, 1);
+        rig_compare(&r, 1, 2);
+        assert_int_equal(r.model[n][0], 1 + 2 * times[i]);
+        bytes = own_code_bytes(&r, 0);
+        /* setzi, setzi, runall, sync, host sync, jump; with a loop a counter and a branch */
+        assert_int_equal(bytes, 4 * (times[i] ? times[i] > 1 ? 8 : 6 : 2));
+        rig_free(&r);
+    }
+    rig_new(&r, "toy4", 1, 1, 4);
+    n = rig_notes(&r, 0);
+    rig_repeat(&r, 1, 0x12345679);
+    rig_op(&r, OP_CALLS, 1, "work");
+    rig_call_value(&r, 0, RIG_NOTE, n, 3);
+    rig_end(&r, 1);
+    rig_function(&r, "main");
+    rig_place(&r, 1);
+    rig_emit(&r, 1);
+    {
+        const struct image_segment *s = image_segment_at(r.im, 1);
+        uint32_t size, word[3];
+        struct insn in, aux;
+        int is_bundle;
+
+        memcpy(word, image_blob_bytes(r.im, s->blob, &size), sizeof(word));
+        isa_decode(&word[0], &in, &aux, &is_bundle);
+        assert_true(in.op == OP_setzi_m && in.d == 6 && in.i == 0x45678);
+        isa_decode(&word[1], &in, &aux, &is_bundle);
+        assert_true(in.op == OP_or_mh12 && in.d == 6 && in.a == 6 && in.i == 0x12300000);
+    }
+    rig_free(&r);
+}
+
+/* ---- tiles without a part ---- */
+
+/* 3 exchanges between tiles 0 and 1, 1,000 times; tile 2 has nothing to do but is in the group. */
+static void test_idle_tile_votes(void **state)
+{
+    static const uint32_t data[4] = { 9, 8, 7, 6 };
+    struct rig r;
+    uint32_t from, to, bytes;
+
+    (void)state;
+    rig_new(&r, "toy4", 3, 1, 4);
+    from = rig_object(&r, 0, 4, CATEGORY_VARIABLE, "from", data);
+    to = rig_object(&r, 1, 4, CATEGORY_VARIABLE, "to", data);
+    rig_repeat(&r, 1, 1000);
+    for (unsigned i = 0; i < 3; i++) {
+        rig_op(&r, OP_EXCHANGE, 1, "move");
+        rig_transfer(&r, from, 4 * i, 4);
+        rig_dest(&r, to, 12 - 4 * i);
+    }
+    rig_op(&r, OP_CALLS, 1, "work");
+    rig_call_value(&r, 0, RIG_NOTE, from, 1);
+    rig_end(&r, 1);
+    rig_function(&r, "main");
+    rig_place(&r, 1);
+    rig_emit(&r, 1);
+    rig_compare(&r, 1, 2);
+    bytes = own_code_bytes(&r, 2);
+    assert_int_equal(bytes, 4 * 4); /* sans 2999, sync ANS, sync of the host, jump */
+    assert_int_equal(machine_supersteps(r.run->machine, 0), 2 * 3001);
+    rig_free(&r);
+}
+
+/* Constants are loaded behind a vote and in front of what waits for it; one sync needs no vote. */
+static void test_votes_come_first(void **state)
+{
+    static const uint16_t two[] = { OP_sans,   OP_setzi_m, OP_setzi_m, OP_sync,
+                                    OP_runall, OP_sync,    OP_sync,    OP_bri };
+    static const uint16_t one[] = { OP_setzi_m, OP_setzi_m, OP_sync, OP_runall,
+                                    OP_sync,    OP_sync,    OP_bri };
+    static const uint32_t data[1] = { 9 };
+
+    (void)state;
+    for (unsigned k = 1; k <= 2; k++) {
+        struct rig r;
+        uint32_t from, to, n;
+
+        rig_new(&r, "toy4", 3, 1, 4);
+        from = rig_object(&r, 0, 1, CATEGORY_VARIABLE, "from", data);
+        to = rig_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
+        n = rig_notes(&r, 2);
+        for (unsigned i = 0; i < k; i++) {
+            rig_op(&r, OP_EXCHANGE, 1, "move");
+            rig_transfer(&r, from, 0, 4);
+            rig_dest(&r, to, 0);
+        }
+        rig_op(&r, OP_CALLS, 1, "work");
+        rig_call_value(&r, 2, RIG_NOTE, n, 5);
+        rig_function(&r, "main");
+        rig_place(&r, 1);
+        rig_emit(&r, 1);
+        rig_compare(&r, 1, 2);
+        expect_code(&r, 2, k == 1 ? one : two, k == 1 ? EMU_COUNT_OF(one) : EMU_COUNT_OF(two));
+        rig_free(&r);
+    }
+}
+
+/* More syncs than one sans can vote for: what is too much is said before the next, a loop of too
+ * many stays a loop. Only looked at: it would run for hours. */
+static void test_many_votes(void **state)
+{
+    static const uint32_t data[1] = { 9 };
+    struct rig r;
+    uint32_t from, to;
+
+    (void)state;
+    rig_new(&r, "toy4", 3, 1, 4);
+    from = rig_object(&r, 0, 1, CATEGORY_VARIABLE, "from", data);
+    to = rig_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
+    for (unsigned i = 0; i < 3; i++) {
+        rig_repeat(&r, 1, i < 2 ? 300000 : 1 << 20);
+        rig_op(&r, OP_EXCHANGE, 1, "move");
+        rig_transfer(&r, from, 0, 4);
+        rig_dest(&r, to, 0);
+        rig_end(&r, 1);
+    }
+    rig_function(&r, "main");
+    rig_place(&r, 1);
+    /* twice sans and sync ANS; counter, sync, branch; sync of the host, jump */
+    assert_int_equal(own_code_bytes(&r, 2), 4 * (4 + 3 + 2));
+    rig_free(&r);
+}
+
+/* Nobody has a part in an exchange: somebody must wait in it all the same. */
+static void test_empty_exchange(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        struct rig r;
+
+        rig_new(&r, "toy4", 3, 1, 4);
+        rig_repeat(&r, 1, 4);
+        rig_op(&r, k ? OP_HOST : OP_EXCHANGE, 1, "nothing");
+        rig_op(&r, k ? OP_HOST : OP_EXCHANGE, 1, "nothing");
+        rig_op(&r, k ? OP_HOST : OP_EXCHANGE, 2, "of a group that has no tiles");
+        rig_end(&r, 1);
+        rig_function(&r, "main");
+        rig_place(&r, 1);
+        rig_emit(&r, 1);
+        rig_compare(&r, 1, 2);
+        assert_int_equal(machine_supersteps(r.run->machine, 0), 2 * 9);
+        assert_int_equal(own_code_bytes(&r, 0), 4 * 6); /* counter, two syncs, branch; sync, jump */
+        assert_int_equal(own_code_bytes(&r, 1), 4 * 4); /* sans, sync ANS; sync, jump */
+        rig_free(&r);
+    }
+}
+
+/* ---- the host ---- */
+
+/* Rounds that some tiles do not take part in; the order on the link is that of rounds, then tiles.
+ */
+static void test_host_rounds(void **state)
+{
+    static const uint32_t data[32] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+    struct rig r;
+    uint32_t o[4];
+
+    (void)state;
+    rig_new(&r, "toy4", 4, 1, 4);
+    rig_streams(&r);
+    for (uint32_t i = 0; i < 4; i++)
+        o[i] = rig_object(&r, i, 32, CATEGORY_VARIABLE, "block", data);
+    rig_repeat(&r, 1, 3);
+    rig_op(&r, OP_HOST, 1, "read");
+    rig_request(&r, 0, 0, 0, o[0], 0, 4);
+    rig_request(&r, 0, 4, 0, o[0], 8, 12);
+    rig_request(&r, 1, 1, 0, o[1], 0, 16);
+    rig_request(&r, 3, 0, 0, o[3], 0, 20);
+    rig_request(&r, 3, 1, 0, o[3], 24, 4);
+    rig_request(&r, 3, 4, 0, o[3], 32, 64);
+    rig_op(&r, OP_CALLS, 1, "work");
+    rig_call_value(&r, 3, RIG_ADD, o[3], 11);
+    rig_op(&r, OP_HOST, 1, "write");
+    rig_request(&r, 0, 2, 1, o[0], 0, 64);
+    rig_request(&r, 1, 0, 1, o[1], 0, 16);
+    rig_request(&r, 3, 0, 1, o[3], 0, 128);
+    rig_request(&r, 3, 2, 1, o[3], 0, 4);
+    rig_end(&r, 1);
+    rig_function(&r, "main");
+    rig_place(&r, 1);
+    rig_emit(&r, 1);
+    rig_compare(&r, 1, 2);
+    assert_true(r.taken == 2 * 3 * 120 && r.given == 2 * 3 * 212);
+    assert_int_equal(image_stream_count(r.im), 2);
+    assert_string_equal(image_text(r.im, image_stream_at(r.im, 1)->name), "results");
+    assert_int_equal(image_stream_at(r.im, 0)->depth, 6); /* all requests of one transfer */
+    rig_free(&r);
+}
+
+/* ---- the image ---- */
+
+/* The owner of a byte by the map of the image; NULL in a gap. */
+static const char *owner_of(const struct rig *r, uint32_t tile, uint32_t addr,
+                            const char **category)
+{
+    const struct image_tile *t = image_find_tile(r->im, 0, r->used[tile]);
+    size_t n;
+    const struct image_range *m = image_map_of(r->im, t->map, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (m[i].addr <= addr && addr - m[i].addr < m[i].bytes) {
+            *category = image_text(r->im, m[i].category);
+            return image_text(r->im, m[i].owner);
+        }
+    }
+    *category = NULL;
+    return NULL;
+}
+
+static void test_map_and_symbols(void **state)
+{
+    static const uint32_t data[4] = { 9, 8, 7, 6 };
+    struct rig r;
+    uint32_t o, n, code, offset;
+    const struct image_tile *t;
+    const char *category;
+
+    (void)state;
+    rig_new(&r, "toy4", 2, 1, 4);
+    o = rig_object(&r, 0, 4, CATEGORY_VARIABLE, "net/weights", data);
+    n = rig_object(&r, 1, 4, CATEGORY_CONSTANT, "net/table", data);
+    rig_streams(&r);
+    rig_op(&r, OP_CALLS, 1, "net/first");
+    rig_call_value(&r, 0, RIG_NOTE, o, 3);
+    rig_op(&r, OP_EXCHANGE, 1, "net/second");
+    rig_transfer(&r, o, 0, 8);
+    rig_dest(&r, n, 8);
+    rig_op(&r, OP_HOST, 1, "net/third");
+    rig_request(&r, 0, 0, 1, o, 0, 16);
+    rig_op(&r, OP_CALL, 1, "net/fourth")->n = 1;
+    rig_function(&r, "program");
+    rig_op(&r, OP_CALL, 1, "net/fifth")->n = 2;
+    rig_function(&r, "outer");
+    rig_op(&r, OP_CALLS, 1, "net/sixth");
+    rig_call_value(&r, 0, RIG_NOTE, o, 3);
+    rig_function(&r, "inner");
+    rig_place(&r, 1);
+    rig_emit(&r, 1);
+    rig_compare(&r, 1, 2);
+    rig_check_maps(&r);
+    t = image_find_tile(r.im, 0, 0);
+    code = t->entry;
+    assert_int_equal(code, r.g.arch.mem_base + (r.codelets.bytes + 7) / 8 * 8);
+    assert_string_equal(owner_of(&r, 0, r.codelets.addr, &category), "rig");
+    assert_string_equal(category, "vertex code");
+    assert_string_equal(owner_of(&r, 0, code, &category), "program"); /* address of the stack */
+    assert_string_equal(owner_of(&r, 0, code + 4, &category), "net/first");
+    assert_string_equal(category, "control code");
+    assert_string_equal(owner_of(&r, 0, r.l.object.at[o].addr + 3, &category), "net/weights");
+    assert_string_equal(category, "variable");
+    assert_string_equal(owner_of(&r, 1, r.l.object.at[n].addr, &category), "net/table");
+    assert_string_equal(category, "constant");
+    assert_int_equal(image_category_bytes(r.im, t, image_find_string(r.im, "stack")), 4);
+    assert_int_equal(image_category_bytes(r.im, t, image_find_string(r.im, "host code")),
+                     8 + 3 * 4); /* header; sync, send, sync RECV */
+    assert_string_equal(image_symbolize(r.im, t, r.l.object.at[o].addr + 4, &offset),
+                        "net/weights");
+    assert_int_equal(offset, 4);
+    assert_string_equal(image_symbolize(r.im, t, code, &offset), "program");
+    assert_string_equal(image_symbolize(r.im, t, code + 4, &offset), "net/first");
+    assert_string_equal(image_symbolize(r.im, t, r.codelets.entry[r.codelet[RIG_SET]], &offset),
+                        "set");
+    assert_string_equal(image_source(r.im, t, r.codelets.addr, &offset), "rig.S");
+    rig_free(&r);
+}
+
+/* The codelets of the project: each is the owner of its code, no byte of it is without one. */
+static void test_map_of_real_codelets(void **state)
+{
+    struct rig r;
+    struct codelet_code own;
+    const char *category;
+    uint8_t *used;
+
+    (void)state;
+    for (unsigned with = 0; with < 2; with++) {
+        rig_new(&r, "toy4", 1, 1, 4);
+        own = r.codelets;
+        used = emu_alloc(codelet_count + 1, 1);
+        for (uint32_t i = 0; i < 2 * with; i++)
+            used[rig_kind(CODELET_MULTI, i)] = 1;
+        if (codelet_link(&r.g.arch, used, r.g.arch.mem_base, &r.codelets) != EMU_OK)
+            fail_msg("%s", emu_error());
+        rig_op(&r, OP_CALLS, 1, "nothing");
+        rig_function(&r, "main");
+        rig_place(&r, 1);
+        rig_emit(&r, 1);
+        rig_check_maps(&r);
+        for (uint32_t i = 0; i < 2 * with; i++) {
+            const struct codelet *c = &codelet_table[rig_kind(CODELET_MULTI, i)];
+            uint32_t entry = r.codelets.entry[rig_kind(CODELET_MULTI, i)];
+
+            assert_string_equal(owner_of(&r, 0, entry, &category), c->name);
+            assert_string_equal(category, "vertex code");
+        }
+        for (uint32_t k = 0; k < r.codelets.bytes; k += 4)
+            assert_non_null(owner_of(&r, 0, r.codelets.addr + k, &category));
+        codelet_code_free(&r.codelets);
+        r.codelets = own;
+        emu_free(used);
+        rig_free(&r);
+    }
+}
+
+/* Objects that share bytes: the one alive at the peak is named, where that is not there, the first.
+ */
+static void test_map_of_overlapping_objects(void **state)
+{
+    struct rig r;
+    struct object *o;
+    uint32_t first, second, top;
+    const char *category;
+
+    (void)state;
+    for (uint32_t peak = 0; peak < 2; peak++) {
+        rig_new(&r, "toy4", 1, 1, 4);
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(VEC_PUSH(&r.l.live_range, (struct live_range){ i, i + 1 }), EMU_OK);
+            assert_int_equal(VEC_PUSH(&r.l.live_set, (struct live_set){ i, 1 }), EMU_OK);
+        }
+        first = rig_object(&r, 0, 8, CATEGORY_MESSAGE_BUFFER, "first", NULL);
+        second = rig_object(&r, 0, 4, CATEGORY_VARIABLE, "second", NULL);
+        rig_op(&r, OP_CALLS, 1, "a");
+        rig_op(&r, OP_CALLS, 1, "b");
+        rig_function(&r, "main");
+        rig_place(&r, 1);
+        o = r.l.object.at;
+        top = o[first].addr;
+        o[first].live = 1;
+        o[second].live = 2;
+        o[second].addr = top + 8;
+        r.place.tile[0].peak_op = peak;
+        rig_emit(&r, 1);
+        assert_string_equal(owner_of(&r, 0, top + 4, &category), "first");
+        assert_string_equal(owner_of(&r, 0, top + 8, &category), peak ? "second" : "first");
+        assert_string_equal(owner_of(&r, 0, top + 23, &category), peak ? "second" : "first");
+        assert_string_equal(owner_of(&r, 0, top + 24, &category), "first");
+        assert_null(owner_of(&r, 0, top - 1, &category));
+        rig_free(&r);
+    }
+}
+
+/* Equal contents are stored once, numbers and addresses come out as they should. */
+static void test_contents(void **state)
+{
+    static uint32_t data[2048];
+    struct rig r;
+    uint32_t large[2], small, table, far;
+
+    (void)state;
+    for (uint32_t i = 0; i < EMU_COUNT_OF(data); i++)
+        data[i] = 3 * i + 1;
+    rig_new(&r, "toy4", 2, 1, 4);
+    rig_op(&r, OP_CALLS, 1, "nothing");
+    rig_function(&r, "main");
+    small = rig_object(&r, 0, 3, CATEGORY_CONSTANT, "small", data);
+    for (uint32_t i = 0; i < 2; i++)
+        large[i] = rig_object(&r, i, 2048, CATEGORY_CONSTANT, "large", data);
+    (void)rig_object(&r, 0, 5, CATEGORY_VARIABLE, "hole", NULL);
+    table = rig_state(&r, 0, large[0], (struct object_word){ small, 8 });
+    far = rig_object(&r, 0, 2, CATEGORY_CONSTANT, "far", data + 7);
+    rig_place(&r, 1);
+    r.l.object.at[far].addr -= 4096;
+    rig_emit(&r, 1);
+    rig_run(&r, 1, 1);
+    for (uint32_t i = 0; i < 2048; i++)
+        assert_true(rig_word(&r, large[0], i) == data[i] && rig_word(&r, large[1], i) == data[i]);
+    assert_int_equal(rig_word(&r, small, 2), data[2]);
+    assert_int_equal(rig_word(&r, table, 0), r.l.object.at[large[0]].addr);
+    assert_int_equal(rig_word(&r, table, 1), r.l.object.at[small].addr + 8);
+    assert_int_equal(rig_word(&r, far, 1), data[8]);
+    assert_int_equal(image_find_tile(r.im, 0, 0)->segments, 6); /* two of code, four of contents */
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct image_tile *t = image_find_tile(r.im, 0, i);
+        uint32_t blob[2] = { 0, 1 };
+
+        for (uint32_t k = 0; k < t->segments; k++) {
+            if (image_segment_at(r.im, t->first_segment + k)->addr == r.l.object.at[large[i]].addr)
+                blob[i] = image_segment_at(r.im, t->first_segment + k)->blob;
+        }
+        large[i] = blob[i];
+    }
+    assert_int_equal(large[0], large[1]);
+    rig_free(&r);
+}
+
+/* ---- refusals ---- */
+
+static void expect_failure(struct rig *r, enum emu_status want, const char *message)
+{
+    struct emit_input in;
+    uint32_t bytes[RIG_TILES];
+
+    r->schedule = emu_alloc(r->l.op.count + 1, sizeof(*r->schedule));
+    in = rig_input(r);
+    assert_int_equal(emit_measure(&in, 2, bytes), want);
+    if (!strstr(emu_error(), message))
+        fail_msg("'%s' instead of '%s'", emu_error(), message);
+    rig_free(r);
+}
+
+static void test_refusals(void **state)
+{
+    struct rig r;
+    struct image *im;
+    struct emit_input in;
+
+    (void)state;
+    rig_new(&r, "toy4", 2, 1, 4);
+    rig_op(&r, OP_CALL, 1, "call")->n = 1;
+    rig_function(&r, "main");
+    rig_op(&r, OP_CALL, 1, "call")->n = 1;
+    rig_function(&r, "again");
+    expect_failure(&r, EMU_BAD_PROGRAM, "function again calls itself");
+
+    rig_new(&r, "toy4", 2, 1, 4);
+    rig_repeat(&r, 1, 2);
+    rig_function(&r, "main");
+    expect_failure(&r, EMU_BAD_PROGRAM, "operation 0: no end");
+
+    rig_new(&r, "toy4", 2, 1, 4);
+    rig_op(&r, OP_IF, 1, "if");
+    rig_end(&r, 1);
+    rig_function(&r, "main");
+    expect_failure(&r, EMU_BAD_PROGRAM, "operation 1: an end of nothing");
+
+    rig_new(&r, "toy4", 3, 1, 2);
+    r.l.groups = 7;
+    rig_op(&r, OP_EXCHANGE, 3, "some");
+    rig_function(&r, "main");
+    expect_failure(&r, EMU_BAD_PROGRAM, "operation 0 (some): groups 0x3 of 0x7");
+
+    rig_new(&r, "toy4", 1, 1, 4);
+    rig_streams(&r);
+    rig_op(&r, OP_HOST, 1, "much");
+    rig_request(&r, 0, 0, 1, rig_object(&r, 0, 1, CATEGORY_VARIABLE, "x", NULL), 0, 1u << 21);
+    rig_function(&r, "main");
+    expect_failure(&r, EMU_BAD_PROGRAM, "stream results: a request of 2097152 bytes");
+
+    rig_new(&r, "toy4", 1, 1, 4);
+    rig_op(&r, OP_CALLS, 1, "nothing");
+    rig_function(&r, "main");
+    r.g.arch.mem_bytes = 0x180000;
+    r.g.arch.region0_bytes = 0xc0000;
+    expect_failure(&r, EMU_BAD_MACHINE, "code up to 0x10c000, expected at most 0x100000");
+
+    rig_new(&r, "toy4", 1, 1, 4);
+    rig_op(&r, OP_CALLS, 1, "nothing");
+    rig_function(&r, "main");
+    rig_place(&r, 1);
+    r.place.fits = 0;
+    in = rig_input(&r);
+    assert_int_equal(emit_image(&in, &r.place, 1, &im), EMU_USAGE);
+    assert_null(im);
+    rig_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_launches_lose_no_cycle),
+        cmocka_unit_test(test_loops_lose_no_cycle),
+        cmocka_unit_test(test_supervisor_codelets),
+        cmocka_unit_test(test_nested_loops),
+        cmocka_unit_test(test_repeat_counts),
+        cmocka_unit_test(test_idle_tile_votes),
+        cmocka_unit_test(test_votes_come_first),
+        cmocka_unit_test(test_many_votes),
+        cmocka_unit_test(test_empty_exchange),
+        cmocka_unit_test(test_host_rounds),
+        cmocka_unit_test(test_map_and_symbols),
+        cmocka_unit_test(test_map_of_real_codelets),
+        cmocka_unit_test(test_map_of_overlapping_objects),
+        cmocka_unit_test(test_contents),
+        cmocka_unit_test(test_refusals),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,586 @@
+/* test_graph.c - the builder: names, variables, mappings, vertices, programs, its errors, and the
+ * text of a graph.
+ */
+#include "tests/fixtures/graph_help.h"
+
+enum { MAPS = 300, MAP_ELEMENTS = 200 };
+
+static void names_are_paths(void **state)
+{
+    struct graph *g = help_graph("toy4");
+
+    (void)state;
+    graph_push(g, "block1");
+    graph_push(g, "a/b");
+    graph_variable(g, ELEM_F16, SHAPE(3), "w");
+    graph_pop(g);
+    graph_compute_set(g, "relu");
+    graph_pop(g);
+    graph_stream(g, STREAM_IN, ELEM_U8, 5, 1, "images");
+    assert_int_equal(graph_status(g), EMU_OK);
+    assert_string_equal(g->variable.at[0].name, "block1/a/b/w");
+    assert_string_equal(g->compute_set.at[0].name, "block1/relu");
+    assert_string_equal(g->stream.at[0].name, "images");
+    graph_pop(g);
+    help_builder_says(g, "graph_pop without graph_push");
+    graph_free(g);
+    graph_free(NULL);
+}
+
+/* The first error stays; what is built afterwards is harmless. */
+static void errors_are_sticky(void **state)
+{
+    struct graph *g = help_graph("toy4");
+    struct tensor t = graph_variable(g, ELEM_F16, SHAPE(4, 5), "net/x"), u;
+    struct program p;
+    uint32_t cs;
+
+    (void)state;
+    u = tensor_slice(g, t, 1, 2, 6);
+    help_builder_says(g, "tensor_slice of net/x [4,5]|[2, 6) of dimension 1|size 5");
+    assert_int_equal(tensor_elements(g, u), 1);
+    assert_int_equal(tensor_shape(g, u)[TENSOR_MAX_RANK - 1], 1);
+    assert_int_equal(tensor_rank(g, u), 0);
+    u = tensor_reshape(g, tensor_transpose(g, u, (unsigned[]){ 0 }), SHAPE(7));
+    u = tensor_concat(g, (struct tensor[]){ u, t }, 2, 0);
+    u = tensor_flatten(g, tensor_broadcast(g, tensor_index(g, u, 9), 3, 4));
+    graph_map(g, u, 99);
+    graph_map_linear(g, u, 0, 0, 0, 0);
+    graph_map_like(g, u, t);
+    assert_int_equal(graph_tile_of(g, t, 0), UINT32_MAX);
+    graph_keep(g, u);
+    graph_set_initial(g, u, "");
+    cs = graph_compute_set(g, "set");
+    vertex_connect(g, graph_vertex(g, cs, "nothing", 0), "in", u);
+    vertex_set_u32(g, 3, "n", 1);
+    vertex_set_words(g, 3, "n", NULL, 4);
+    p = program_sequence(g);
+    program_add(g, p, program_execute(g, cs));
+    program_add(g, p, program_copy(g, t, u));
+    program_add(g, p, program_if(g, u, p, p));
+    program_add(g, p, program_repeat(g, 2, program_call(g, graph_function(g, p, "f"))));
+    program_add(g, p, program_stream(g, graph_stream(g, STREAM_IN, ELEM_U8, 0, 0, "s"), t));
+    graph_set_program(g, program_together(g, (unsigned[]){ 0 }, &p, 1));
+    graph_pop(g);
+    help_builder_says(g, "tensor_slice of net/x");
+    assert_int_equal(graph_check(g), EMU_BAD_PROGRAM);
+    help_error_says("tensor_slice of net/x");
+    graph_free(g);
+}
+
+static void contents_and_keeping(void **state)
+{
+    struct graph *g = help_graph("toy4");
+    uint16_t data[6] = { 1, 2, 3, 4, 5, 6 };
+    struct tensor a = graph_variable(g, ELEM_F16, SHAPE(2, 3), "a");
+    struct tensor b = graph_variable(g, ELEM_F16, SHAPE(3), "b");
+    struct tensor c = graph_constant(g, ELEM_F16, SHAPE(2, 3), data, "c"), row;
+
+    (void)state;
+    graph_set_initial(g, tensor_flatten(g, a), data);
+    data[0] = 9; /* was copied */
+    assert_int_equal(((const uint16_t *)g->variable.at[0].initial)[0], 1);
+    assert_int_equal(((const uint16_t *)g->variable.at[2].initial)[5], 6);
+    assert_true(g->variable.at[2].constant && !g->variable.at[0].constant);
+    row = tensor_slice(g, a, 0, 0, 1);
+    graph_keep(g,
+               tensor_concat(g, (struct tensor[]){ row, tensor_reshape(g, b, SHAPE(1, 3)) }, 2, 0));
+    assert_true(g->variable.at[0].kept && g->variable.at[1].kept && !g->variable.at[2].kept);
+    assert_int_equal(graph_status(g), EMU_OK);
+    graph_set_initial(g, tensor_transpose(g, a, (unsigned[]){ 1, 0 }), data);
+    help_builder_says(g, "graph_set_initial(a [3,2])|whole variable a [2,3]");
+    graph_free(g);
+
+    g = help_graph("toy4");
+    c = graph_constant(g, ELEM_F16, SHAPE(6), data, "c");
+    graph_set_initial(g, c, data);
+    help_builder_says(g, "c is a constant");
+    graph_free(g);
+}
+
+static void one_copy_of_a_repeated_constant_is_kept(void **state)
+{
+    struct graph *g = help_graph("toy4");
+    uint16_t data[3] = { 1, 2, 3 }, got[5];
+    char *text = NULL;
+    size_t size;
+    FILE *f;
+    struct tensor c = graph_constant_repeated(g, ELEM_F16, SHAPE(4, 3), data, "c");
+    const struct variable *v = &g->variable.at[0];
+
+    (void)state;
+    data[0] = 9; /* was copied */
+    assert_int_equal(tensor_elements(g, c), 12);
+    assert_int_equal(v->initial_elements, 3);
+    assert_int_equal(((const uint16_t *)variable_contents(v, 3, 3))[0], 1);
+    assert_int_equal(((const uint16_t *)variable_contents(v, 10, 2))[0], 2);
+    assert_null(variable_contents(v, 10, 3)); /* would go on in the next copy */
+    variable_copy_contents(v, 5, 5, got);
+    assert_memory_equal(got, ((uint16_t[]){ 3, 1, 2, 3, 1 }), sizeof(got));
+    graph_map(g, c, 0);
+    graph_set_program(g, program_sequence(g));
+    assert_int_equal(graph_check(g), EMU_OK);
+    f = open_memstream(&text, &size);
+    graph_dump(g, f);
+    fclose(f);
+    assert_non_null(strstr(text, " 4 times\n"));
+    free(text);
+    graph_constant_repeated(g, ELEM_F16, 0, NULL, data, "scalar");
+    help_builder_says(g, "scalar has no copies");
+    graph_free(g);
+}
+
+/* ---- mapping ---- */
+
+static void check_map(struct graph *g, uint32_t var, const uint32_t *tile)
+{
+    const struct variable *v = &g->variable.at[var];
+    const struct map_run *run;
+    uint64_t at = 0;
+    size_t runs;
+
+    for (uint32_t i = 0; i < v->elements; i++) /* before and after normalisation */
+        assert_int_equal(graph_tile_of(g, v->whole, i), tile[i]);
+    assert_int_equal(variable_map(g, var, &run, &runs), EMU_OK);
+    for (size_t k = 0; k < runs; k++) {
+        assert_int_equal(run[k].begin, at);
+        assert_true(run[k].end > run[k].begin);
+        assert_true(!k || run[k - 1].tile != run[k].tile);
+        for (; at < run[k].end; at++)
+            assert_int_equal(run[k].tile, tile[at]);
+    }
+    assert_int_equal(at, v->elements);
+    for (uint32_t i = 0; i < v->elements; i++)
+        assert_int_equal(graph_tile_of(g, v->whole, i), tile[i]);
+}
+
+/* Random maps of slices, some as rows, some strided: what is mapped last counts. */
+static void the_last_mapping_wins(void **state)
+{
+    uint64_t seed = 5;
+    uint32_t tile[MAP_ELEMENTS];
+
+    (void)state;
+    for (unsigned round = 0; round < MAPS; round++) {
+        struct graph *g = help_graph("toy16");
+        struct tensor t = graph_variable(g, ELEM_F32, SHAPE(MAP_ELEMENTS), "t"), m;
+        unsigned times = help_below(&seed, 200);
+
+        m = tensor_reshape(g, t, SHAPE(10, MAP_ELEMENTS / 10));
+        memset(tile, 0xff, sizeof(tile));
+        for (unsigned k = 0; k < times; k++) {
+            uint32_t to = help_below(&seed, 16), begin, end;
+
+            begin = help_below(&seed, MAP_ELEMENTS / 10);
+            end = begin + help_below(&seed, MAP_ELEMENTS / 10 + 1 - begin);
+            if (help_below(&seed, 4)) {
+                graph_map(g, tensor_slice(g, t, 0, begin * 10, end * 10), to);
+                for (uint32_t i = 10 * begin; i < 10 * end; i++)
+                    tile[i] = to;
+            } else {
+                graph_map(g, tensor_slice(g, m, 1, begin, end), to);
+                for (uint32_t i = 0; i < MAP_ELEMENTS; i++)
+                    if (i % 20 >= begin && i % 20 < end)
+                        tile[i] = to;
+            }
+            if (!help_below(&seed, 50))
+                check_map(g, 0, tile);
+        }
+        check_map(g, 0, tile);
+        graph_free(g);
+    }
+}
+
+static void linear_mapping(void **state)
+{
+    static const struct {
+        uint32_t elements, grain, least, first, tiles;
+        uint32_t size, used; /* expected */
+    } cases[] = {
+        { 16, 1, 0, 0, 16, 1, 16 },   { 17, 1, 0, 0, 16, 2, 9 },    { 100, 8, 0, 2, 4, 32, 4 },
+        { 100, 8, 40, 0, 16, 40, 3 }, { 100, 8, 33, 0, 16, 40, 3 }, { 5, 8, 0, 15, 1, 8, 1 },
+        { 1, 1, 100, 3, 8, 100, 1 },  { 0, 4, 4, 0, 16, 4, 0 },
+    };
+
+    (void)state;
+    for (size_t k = 0; k < EMU_COUNT_OF(cases); k++) {
+        struct graph *g = help_graph("toy16");
+        struct tensor t = graph_variable(g, ELEM_F32, SHAPE(cases[k].elements), "t");
+
+        graph_map_linear(g, t, cases[k].grain, cases[k].least, cases[k].first, cases[k].tiles);
+        assert_int_equal(graph_status(g), EMU_OK);
+        assert_int_equal(g->variable.at[0].map.count, cases[k].used);
+        for (uint32_t i = 0; i < cases[k].elements; i++)
+            assert_int_equal(graph_tile_of(g, t, i), cases[k].first + i / cases[k].size);
+        graph_free(g);
+    }
+}
+
+static void mapping_like_another(void **state)
+{
+    struct graph *g = help_graph("toy16");
+    struct tensor a = graph_variable(g, ELEM_F32, SHAPE(8, 6), "a");
+    struct tensor b = graph_variable(g, ELEM_F16, SHAPE(6, 8), "b");
+    struct tensor c = graph_variable(g, ELEM_F16, SHAPE(4), "c");
+    struct tensor at = tensor_transpose(g, a, (unsigned[]){ 1, 0 });
+
+    (void)state;
+    graph_map_linear(g, a, 5, 0, 1, 12);
+    graph_map_like(g, b, at);
+    for (uint32_t i = 0; i < 48; i++)
+        assert_int_equal(graph_tile_of(g, b, i), graph_tile_of(g, at, i));
+    assert_int_equal(graph_tile_of(g, b, 1), 1 + 6 / 5);
+    assert_int_equal(graph_status(g), EMU_OK);
+    graph_map(g, tensor_slice(g, c, 0, 0, 3), 2);
+    graph_map_like(g, tensor_slice(g, tensor_flatten(g, a), 0, 0, 4), c);
+    help_builder_says(g, "graph_map_like|c[3]|no tile");
+    graph_free(g);
+}
+
+/* A map of half a million runs in random order. */
+static void mapping_is_fast(void **state)
+{
+    enum { RUNS = 1 << 19 };
+    struct graph *g = help_graph("mk2");
+    struct tensor t = graph_variable(g, ELEM_U8, SHAPE(RUNS, 2), "t"), flat = tensor_flatten(g, t);
+    const struct map_run *run;
+    size_t runs;
+
+    (void)state;
+    for (uint32_t k = 0; k < RUNS; k++) {
+        uint32_t i = k * 1234567u % RUNS; /* odd factor: each once */
+
+        graph_map(g, tensor_slice(g, flat, 0, 2 * i, 2 * i + 2), i % 1024);
+    }
+    assert_int_equal(variable_map(g, 0, &run, &runs), EMU_OK);
+    assert_int_equal(runs, RUNS);
+    assert_int_equal(graph_status(g), EMU_OK);
+    graph_free(g);
+}
+
+/* ---- vertices and programs ---- */
+
+static void fields_are_filled(void **state)
+{
+    struct graph *g = help_graph("toy4");
+    struct tensor t = graph_variable(g, ELEM_U32, SHAPE(64), "t");
+    struct tensor h = graph_variable(g, ELEM_F16, SHAPE(4), "h");
+    uint32_t cs = graph_compute_set(g, "cs"), v[2], f;
+    int src, dst;
+
+    (void)state;
+    f = graph_vertex(g, cs, "fill_f16", 3);
+    vertex_connect(g, f, "out", h);
+    vertex_set_f16(g, f, "value", 1.0f + 3 * 0x1p-12f); /* between 1 and 1 + 2^-10: up */
+    assert_int_equal(g->field.at[g->vertex.at[f].field + 1].value, 0x3c013c01);
+    /* Lists that grow in turn keep their order. */
+    v[0] = graph_vertex(g, cs, "copy_list_32", 0);
+    v[1] = graph_vertex(g, cs, "copy_list_32", 1);
+    for (uint32_t k = 0; k < 20; k++) {
+        for (unsigned i = 0; i < 2; i++) {
+            vertex_connect(g, v[i], "src", tensor_slice(g, t, 0, k + i, k + i + 1));
+            vertex_connect(g, v[i], "dst", tensor_slice(g, t, 0, 40 + k, 41 + k));
+        }
+    }
+    assert_int_equal(graph_status(g), EMU_OK);
+    src = codelet_field_find(g->vertex.at[v[0]].codelet, "src");
+    dst = codelet_field_find(g->vertex.at[v[0]].codelet, "dst");
+    for (unsigned i = 0; i < 2; i++) {
+        const struct vertex_field *s = &g->field.at[g->vertex.at[v[i]].field + (unsigned)src];
+        const struct vertex_field *d = &g->field.at[g->vertex.at[v[i]].field + (unsigned)dst];
+
+        assert_true(s->set && s->count == 20 && d->count == 20);
+        for (uint32_t k = 0; k < 20; k++) {
+            assert_int_equal(view_at(g, g->list.at[s->first + k], 0).offset, k + i);
+            assert_int_equal(view_at(g, g->list.at[d->first + k], 0).offset, 40 + k);
+        }
+    }
+    graph_free(g);
+}
+
+/* One mistake per line, in a graph with a few things in it. */
+struct mistake {
+    struct graph *g;
+    struct tensor f32, u32, half; /* [4], [1], [2,2] */
+    uint32_t cs, vertex, list, stream, function;
+    struct program seq, placed, loose;
+};
+
+static void mistake_new(struct mistake *m)
+{
+    struct graph *g = m->g = help_graph("toy4");
+
+    graph_push(g, "net");
+    m->f32 = graph_variable(g, ELEM_F32, SHAPE(4), "f");
+    m->u32 = graph_variable(g, ELEM_U32, SHAPE(1), "u");
+    m->half = graph_variable(g, ELEM_F16, SHAPE(2, 2), "h");
+    m->cs = graph_compute_set(g, "set");
+    m->vertex = graph_vertex(g, m->cs, "fill_f32", 2);
+    vertex_connect(g, m->vertex, "out", m->f32);
+    m->list = graph_vertex(g, m->cs, "copy_list_32", 1);
+    m->stream = graph_stream(g, STREAM_OUT, ELEM_F32, 4, 1, "s");
+    m->seq = program_sequence(g);
+    m->placed = program_execute(g, m->cs);
+    program_add(g, m->seq, m->placed);
+    m->loose = program_sequence(g);
+    m->function = graph_function(g, program_sequence(g), "f");
+    assert_int_equal(graph_status(g), EMU_OK);
+}
+
+#define MISTAKE(call, texts)                                                                       \
+    do {                                                                                           \
+        struct mistake m;                                                                          \
+        mistake_new(&m);                                                                           \
+        (void)(call);                                                                              \
+        help_builder_says(m.g, texts);                                                             \
+        graph_free(m.g);                                                                           \
+    } while (0)
+
+static void mistakes_in_tensors(void **state)
+{
+    (void)state;
+    MISTAKE(graph_variable(m.g, ELEM_COUNT, SHAPE(1), "v"), "net/v|no element type 5");
+    MISTAKE(graph_variable(m.g, ELEM_U8, 9, (uint32_t[9]){ 0 }, "v"), "net/v|rank 9|at most 8");
+    MISTAKE(graph_variable(m.g, ELEM_U8, SHAPE(1u << 24, 1u << 25), "v"), "net/v|2^48");
+    MISTAKE(graph_set_group(m.g, 3, 2, 1), "[3, 5)|the chip has 4");
+    MISTAKE(graph_set_group(m.g, 0, 1, 64), "sync group 64");
+    MISTAKE((graph_map(m.g, m.f32, 4), 0), "net/f [4]|tile 4|less than 4");
+    MISTAKE((graph_map_linear(m.g, m.f32, 0, 1, 0, 4), 0), "net/f [4]|grain 0");
+    MISTAKE((graph_map_linear(m.g, m.f32, 1, 1, 2, 3), 0), "net/f [4]|[2, 5)");
+    MISTAKE((graph_map_like(m.g, m.f32, m.u32), 0), "net/f [4] has 4 elements|1 like net/u [1]");
+    MISTAKE(tensor_slice(m.g, m.f32, 1, 0, 1), "net/f [4]|no dimension 1");
+    MISTAKE(tensor_index(m.g, m.half, 2), "net/h [2,2]|2, expected less than 2");
+    MISTAKE(tensor_concat(m.g, NULL, 0, 0), "no tensors");
+    MISTAKE(tensor_concat(m.g, (struct tensor[]){ m.f32, m.u32 }, 2, 0),
+            "tensor 1|net/u [1] of type u32|type f32");
+    MISTAKE(
+        tensor_concat(m.g, (struct tensor[]){ m.half, tensor_slice(m.g, m.half, 0, 0, 1) }, 2, 1),
+        "tensor 1|net/h [1,2]|size 2 in dimension 0");
+    MISTAKE(tensor_transpose(m.g, m.half, (unsigned[]){ 1, 1 }), "net/h [2,2]|order[1] is 1");
+    MISTAKE(tensor_reshape(m.g, m.half, SHAPE(5)), "net/h [2,2] to [5]|expected 4 elements");
+    MISTAKE(tensor_broadcast(m.g, m.half, 1, 3), "net/h [2,2]|dimension 1 has size 2");
+    MISTAKE(tensor_flatten(m.g, (struct tensor){ 1000 }), "not one of this graph");
+}
+
+static void mistakes_in_vertices(void **state)
+{
+    (void)state;
+    MISTAKE(graph_vertex(m.g, 7, "fill_f32", 0), "no compute set 7");
+    MISTAKE(graph_vertex(m.g, m.cs, "fil", 1), "net/set, tile 1|no codelet fil");
+    MISTAKE(graph_vertex(m.g, m.cs, "fill_f32", 4), "net/set|fill_f32 on tile 4|less than 4");
+    MISTAKE((vertex_connect(m.g, 9, "out", m.f32), 0), "no vertex 9");
+    MISTAKE((vertex_connect(m.g, m.vertex, "aut", m.f32), 0),
+            "vertex 0 (fill_f32 in compute set net/set on tile 2)|no field aut");
+    MISTAKE((vertex_connect(m.g, m.vertex, "out", m.f32), 0), "fill_f32|out is connected twice");
+    MISTAKE((vertex_connect(m.g, m.vertex, "value", m.f32), 0), "takes a f32, got a tensor");
+    MISTAKE((vertex_connect(m.g, m.vertex, "n", m.f32), 0), "n takes nothing|compiler");
+    MISTAKE((vertex_connect(m.g, m.list, "src", m.half), 0),
+            "copy_list_32|on tile 1|type u32, got net/h [2,2] of type f16");
+    MISTAKE((vertex_set_u32(m.g, m.vertex, "value", 1), 0), "value takes a f32, got a u32");
+    MISTAKE((vertex_set_f16(m.g, m.vertex, "out", 1), 0), "out takes a tensor, got a f16");
+    MISTAKE((vertex_set_words(m.g, m.vertex, "value", NULL, 0), 0), "a f32, got a list of words");
+}
+
+static void mistakes_in_programs(void **state)
+{
+    (void)state;
+    MISTAKE((program_add(m.g, m.placed, m.loose), 0), "node 1 is not a sequence");
+    MISTAKE((program_add(m.g, m.loose, m.loose), 0), "into itself");
+    MISTAKE((program_add(m.g, m.loose, m.placed), 0), "program_add|node 1|another place");
+    MISTAKE((program_add(m.g, m.loose, (struct program){ 77 }), 0), "not one of this graph");
+    MISTAKE(program_execute(m.g, 5), "no compute set 5");
+    MISTAKE(program_copy(m.g, m.f32, m.u32), "net/f [4] of type f32 to net/u [1] of type u32");
+    MISTAKE(program_copy(m.g, m.half, tensor_flatten(m.g, m.half)),
+            "net/h [2,2]|net/h [4]|same shape");
+    MISTAKE(program_repeat(m.g, 2, m.placed), "program_repeat|another place");
+    MISTAKE(program_if(m.g, m.f32, m.loose, program_sequence(m.g)),
+            "program_if: predicate net/f [4] of type f32|one element of type u32 or i32");
+    MISTAKE(program_while(m.g, m.loose, m.u32, m.loose), "program_while|another place");
+    MISTAKE(graph_function(m.g, m.placed, "f"), "graph_function|another place");
+    MISTAKE(program_call(m.g, 4), "no function 4");
+    MISTAKE(program_stream(m.g, 3, m.f32), "no stream 3");
+    MISTAKE(program_stream(m.g, m.stream, m.half),
+            "net/h [2,2] of type f16|4 elements of type f32|net/s");
+    MISTAKE(graph_stream(m.g, STREAM_IN, ELEM_U8, 3, 0, "q"), "stream net/q|depth 0");
+    MISTAKE(program_together(m.g, (unsigned[]){ 1, 1 }, (struct program[]){ m.loose, m.seq }, 2),
+            "two parts for sync group 1");
+    MISTAKE((graph_set_program(m.g, m.seq), graph_set_program(m.g, m.loose), 0), "called twice");
+}
+
+/* ---- dump and memory ---- */
+
+static struct graph *sample_graph(void)
+{
+    struct graph *g = help_graph("toy16");
+    float bias[2] = { 1, -1 };
+    struct tensor x, y, b, n, parts[2];
+    struct program all, body, io[2];
+    uint32_t cs, v, in, f;
+
+    graph_set_group(g, 12, 4, 1);
+    graph_push(g, "net");
+    x = graph_variable(g, ELEM_F32, SHAPE(4, 6), "x");
+    y = graph_variable(g, ELEM_U32, SHAPE(8), "y");
+    b = graph_constant(g, ELEM_F32, SHAPE(2), bias, "bias");
+    n = graph_variable(g, ELEM_U32, 0, NULL, "n");
+    graph_map_linear(g, x, 1, 0, 0, 7);
+    graph_map_linear(g, y, 2, 0, 12, 4);
+    graph_map(g, b, 0);
+    graph_keep(g, x);
+    cs = graph_compute_set(g, "fill");
+    for (uint32_t tile = 0; tile < 2; tile++) {
+        v = graph_vertex(g, cs, "fill_f32", tile);
+        vertex_connect(g, v, "out", tensor_slice(g, x, 1, tile, tile + 2));
+        vertex_set_f32(g, v, "value", 0.5f);
+    }
+    v = graph_vertex(g, cs, "copy_list_32", 3);
+    vertex_connect(g, v, "src", tensor_slice(g, y, 0, 0, 1));
+    vertex_connect(g, v, "src", tensor_slice(g, y, 0, 2, 4));
+    in = graph_stream(g, STREAM_IN, ELEM_U32, 8, 2, "numbers");
+    f = graph_function(g, program_execute(g, cs), "step");
+    graph_pop(g);
+    all = program_sequence(g);
+    body = program_sequence(g);
+    program_add(g, body, program_call(g, f));
+    parts[0] = tensor_slice(g, x, 0, 0, 1);
+    parts[1] = tensor_reshape(g, tensor_broadcast(g, tensor_reshape(g, b, SHAPE(1, 2)), 0, 3),
+                              SHAPE(1, 6));
+    program_add(g, body,
+                program_copy(g, tensor_concat(g, parts, 2, 0), tensor_slice(g, x, 0, 2, 4)));
+    program_add(g, all, program_repeat(g, 3, body));
+    io[0] = program_sequence(g);
+    io[1] = program_stream(g, in, y);
+    program_add(g, all, program_together(g, (unsigned[]){ 0, 1 }, io, 2));
+    body = program_sequence(g);
+    program_add(g, all, program_if(g, n, body, program_sequence(g)));
+    body = program_sequence(g);
+    program_add(g, all, program_while(g, body, n, program_sequence(g)));
+    graph_set_program(g, all);
+    return g;
+}
+
+static const char sample_dump[] = "machine toy16 tiles 16\n"
+                                  "group 0 tiles 0 to 11\n"
+                                  "group 1 tiles 12 to 15\n"
+                                  "variable 0 net/x f32 [4,6] kept\n"
+                                  "    [0:24] on tiles 0 to 5, 4 each\n"
+                                  "variable 1 net/y u32 [8]\n"
+                                  "    [0:8] on tiles 12 to 15, 2 each\n"
+                                  "constant 2 net/bias f32 [2] contents %016llx\n"
+                                  "    [0:2] on tile 0\n"
+                                  "variable 3 net/n u32 []\n"
+                                  "    [0:1] on no tile\n"
+                                  "stream 0 net/numbers in u32 [8] depth 2\n"
+                                  "compute set 0 net/fill\n"
+                                  "  vertex 0 fill_f32 on tile 0\n"
+                                  "    out = net/x[0 + 4 by 6 + 2 by 1]\n"
+                                  "    value = 0x3f000000 (0.5)\n"
+                                  "  vertex 1 fill_f32 on tile 1\n"
+                                  "    out = net/x[1 + 4 by 6 + 2 by 1]\n"
+                                  "    value = 0x3f000000 (0.5)\n"
+                                  "  vertex 2 copy_list_32 on tile 3\n"
+                                  "    src = net/y[0:1], net/y[2:4]\n"
+                                  "    dst = ?\n"
+                                  "function 0 net/step\n"
+                                  "  execute net/fill\n"
+                                  "program\n"
+                                  "  sequence\n"
+                                  "    repeat 3\n"
+                                  "      sequence\n"
+                                  "        call net/step\n"
+                                  "        copy concat(0: net/x[0:6] as [1,6], reshape([1,6]: "
+                                  "net/bias[0 + 3 by 0 + 2 by 1])) to net/x[12:24] as [2,6]\n"
+                                  "    together\n"
+                                  "      group 0\n"
+                                  "        sequence\n"
+                                  "      group 1\n"
+                                  "        stream net/numbers to net/y\n"
+                                  "    if net/n\n"
+                                  "      then\n"
+                                  "        sequence\n"
+                                  "      else\n"
+                                  "        sequence\n"
+                                  "    while net/n\n"
+                                  "      condition\n"
+                                  "        sequence\n"
+                                  "      body\n"
+                                  "        sequence\n";
+
+static void the_dump_says_everything(void **state)
+{
+    struct graph *g = sample_graph();
+    char expected[4096], *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    (void)state;
+    assert_int_equal(graph_status(g), EMU_OK);
+    graph_dump(g, f);
+    fclose(f);
+    snprintf(expected, sizeof(expected), sample_dump,
+             (unsigned long long)hash64((float[]){ 1, -1 }, 8));
+    assert_string_equal(text, expected);
+    free(text);
+    tensor_index(g, (struct tensor){ 0 }, 4);
+    text = NULL;
+    f = open_memstream(&text, &size);
+    graph_dump(g, f);
+    fclose(f);
+    assert_non_null(strstr(text, "error tensor_index of net/x [4,6]: 4, expected less than 4\n"));
+    free(text);
+    graph_free(g);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    long blocks = alloc_live();
+    unsigned failures = 0;
+
+    (void)state;
+    for (long n = 0;; n++) {
+        struct graph *g;
+        enum emu_status s;
+
+        alloc_test_fail_at(n);
+        s = graph_new(arch_preset("toy16"), &g);
+        alloc_test_fail_at(-1);
+        graph_free(g);
+        assert_int_equal(alloc_live(), blocks);
+        if (s != EMU_OK)
+            continue;
+        alloc_test_fail_at(n); /* the first one after graph_new() */
+        g = sample_graph();
+        s = graph_status(g);
+        alloc_test_fail_at(-1);
+        graph_free(g);
+        assert_int_equal(alloc_live(), blocks);
+        if (s == EMU_OK)
+            break;
+        assert_int_equal(s, EMU_NO_MEMORY);
+        failures++;
+    }
+    print_message("%u allocations failed in turn\n", failures);
+    assert_true(failures > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_paths),
+        cmocka_unit_test(errors_are_sticky),
+        cmocka_unit_test(contents_and_keeping),
+        cmocka_unit_test(one_copy_of_a_repeated_constant_is_kept),
+        cmocka_unit_test(the_last_mapping_wins),
+        cmocka_unit_test(linear_mapping),
+        cmocka_unit_test(mapping_like_another),
+        cmocka_unit_test(mapping_is_fast),
+        cmocka_unit_test(fields_are_filled),
+        cmocka_unit_test(mistakes_in_tensors),
+        cmocka_unit_test(mistakes_in_vertices),
+        cmocka_unit_test(mistakes_in_programs),
+        cmocka_unit_test(the_dump_says_everything),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

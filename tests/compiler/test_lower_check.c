@@ -1,0 +1,146 @@
+/* test_lower_check.c - lowered_check() finds damage, and the lowering survives any lack of memory.
+ */
+#include "tests/fixtures/lower_help.h"
+
+/* ---- damage ---- */
+
+/* Two copies, one of them by a vertex; `break_it` spoils the lowered program. */
+static void check_finds(void (*break_it)(struct lowered *l), const char *says)
+{
+    struct graph *g = help_graph("toy4");
+    struct tensor x = variable_on(g, ELEM_F16, 8, "x", 0), y = variable_on(g, ELEM_F16, 8, "y", 1),
+                  z = variable_on(g, ELEM_F16, 8, "z", 1);
+    struct lowered *l;
+
+    l = lower(g, SEQUENCE(g, fill_set(g, "a", 0, x),
+                          program_repeat(g, 3, SEQUENCE(g, program_copy(g, x, y))),
+                          copy_set(g, "b", 1, y, z)));
+    assert_ops(l, "crx.c");
+    break_it(l);
+    assert_int_equal(lowered_check(l), EMU_BAD_PROGRAM);
+    help_error_says(says);
+    done(g, l);
+}
+
+static void break_offset(struct lowered *l)
+{
+    l->transfer.at[0].offset = 4;
+}
+
+static void break_word(struct lowered *l)
+{
+    l->transfer.at[0].bytes = 14;
+}
+
+static void break_self(struct lowered *l)
+{
+    l->transfer_dest.at[0].object = object_of(l, "x", 0, 0);
+}
+
+static void break_life(struct lowered *l)
+{
+    l->live_range.at[l->live_set.at[l->object.at[object_of(l, "y", 1, 0)].live].first].end = 4;
+}
+
+static void break_end(struct lowered *l)
+{
+    l->op.at[3].kind = OP_ELSE;
+}
+
+static void break_state(struct lowered *l)
+{
+    l->call.at[1].tile = 0;
+}
+
+static void break_pointer(struct lowered *l)
+{
+    l->word.at[l->object.at[l->call.at[1].state].word].value = 16;
+}
+
+static void break_place(struct lowered *l)
+{
+    l->word.at[l->object.at[l->call.at[1].state].word].value = 3;
+}
+
+static void break_groups(struct lowered *l)
+{
+    l->op.at[2].groups = 2;
+}
+
+static void break_align(struct lowered *l)
+{
+    l->object.at[0].align = 12;
+}
+
+static void break_twice(struct lowered *l)
+{
+    struct transfer t = l->transfer.at[0];
+
+    assert_int_equal(VEC_PUSH(&l->transfer, t), EMU_OK);
+    l->op.at[2].count = 2;
+}
+
+static void break_storage(struct lowered *l)
+{
+    l->storage_run.at[1].begin = 1;
+}
+
+static void damage_is_found(void **state)
+{
+    (void)state;
+    check_finds(break_offset, "operation 2|copy to y|bytes 4 .. 20");
+    check_finds(break_word, "bytes 0 .. 14");
+    check_finds(break_self, "tile 0 twice");
+    check_finds(break_life, "operation 4 (b)|(y) is not alive");
+    check_finds(break_end, "operation 3");
+    check_finds(break_state, "copy_16 on tile 0");
+    check_finds(break_pointer, "points to byte 16");
+    check_finds(break_place, "field src needs multiples of 2, byte 3");
+    check_finds(break_groups, "groups 2");
+    check_finds(break_align, "multiples of 12");
+    check_finds(break_twice, "stored twice");
+    check_finds(break_storage, "y");
+}
+
+/* Whatever allocation fails, the lowering says so and leaves nothing behind. */
+static void failing_memory_is_reported(void **state)
+{
+    struct graph *g = help_graph("toy4");
+    struct tensor x = variable(g, ELEM_F16, 40, "x"), p = variable_on(g, ELEM_U32, 1, "p", 1);
+    uint32_t cs = graph_compute_set(g, "cs");
+    struct lowered *l = NULL;
+    long live;
+
+    (void)state;
+    graph_map_linear(g, x, 3, 1, 0, 4);
+    copy_vertex(g, cs, "copy_16", 2, slice(g, x, 1, 14), slice(g, x, 17, 30));
+    graph_set_program(
+        g, SEQUENCE(g, program_copy(g, slice(g, x, 0, 30), slice(g, x, 3, 33)),
+                    program_if(g, tensor_index(g, p, 0), program_execute(g, cs),
+                               program_call(g, graph_function(g, program_sequence(g), "f")))));
+    assert_int_equal(graph_check(g), EMU_OK);
+    live = alloc_live();
+    for (long n = 0;; n++) {
+        enum emu_status s;
+
+        alloc_test_fail_at(n);
+        s = lower_graph(g, &l);
+        alloc_test_fail_at(-1);
+        if (s == EMU_OK)
+            break;
+        assert_int_equal(s, EMU_NO_MEMORY);
+        assert_int_equal(alloc_live(), live);
+    }
+    done(g, l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damage_is_found),
+        cmocka_unit_test(failing_memory_is_reported),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("lower check", tests, NULL, NULL);
+}

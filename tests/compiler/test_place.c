@@ -1,0 +1,568 @@
+/* test_place.c - placements of random objects are proven pair by pair, byte by byte; planted
+ * violations are found; what does not fit says what it needs. */
+#include "tests/fixtures/place_rig.h"
+
+#include <string.h>
+
+#include "programs/compiler/place/place.h"
+
+/* ---- an own proof: slow and simple ---- */
+
+/* Whether an operation is in a live set. */
+static int in_use(const struct lowered *l, uint32_t set, uint32_t op)
+{
+    const struct live_set *s = &l->live_set.at[set];
+
+    for (uint32_t i = 0; i < s->count; i++)
+        if (op >= l->live_range.at[s->first + i].begin && op < l->live_range.at[s->first + i].end)
+            return 1;
+    return set == LIVE_ALWAYS;
+}
+
+static int used_together(const struct lowered *l, const struct object *x, const struct object *y)
+{
+    for (uint32_t op = 0; op < l->op.count; op++)
+        if (in_use(l, x->live, op) && in_use(l, y->live, op))
+            return 1;
+    return x->live == LIVE_ALWAYS || y->live == LIVE_ALWAYS;
+}
+
+/* Whether two objects have words in one element, or one pair of interleaved elements. */
+static int share_element(const struct arch *a, const struct object *x, const struct object *y)
+{
+    int first1 = (int)((a->mem_base + a->region0_bytes) / a->element_bytes);
+
+    for (uint32_t p = 0; p < x->bytes; p += 4)
+        for (uint32_t q = 0; q < y->bytes; q += 512) { /* no element is smaller than that */
+            int e = arch_element_of(a, x->addr + p), f = arch_element_of(a, y->addr + q);
+
+            if (e == f || (e >= first1 && f >= first1 && (e - first1) / 2 == (f - first1) / 2))
+                return 1;
+        }
+    return 0;
+}
+
+static void prove_object(const struct arch *a, const struct tile_place *p, const struct object *o)
+{
+    uint32_t region1 = a->mem_base + a->region0_bytes;
+
+    assert_int_equal(o->addr % o->align, 0);
+    assert_true(o->addr >= a->mem_base + p->code_bytes);
+    assert_true(o->addr + o->bytes <= a->mem_base + a->mem_bytes);
+    if (o->region == REGION0)
+        assert_true(o->addr + o->bytes <= region1);
+    if (o->region == REGION1)
+        assert_true(o->addr >= region1);
+}
+
+/* A placement that fits: all pairs of a tile. */
+static void prove(const struct place_rig *r, const struct placement *p)
+{
+    const struct lowered *l = &r->l;
+
+    assert_true(p->fits);
+    for (size_t i = 0; i < l->object.count; i++) {
+        const struct object *x = &l->object.at[i];
+
+        prove_object(&r->arch, &p->tile[l->tile_index[x->tile]], x);
+        for (size_t k = i + 1; k < l->object.count; k++) {
+            const struct object *y = &l->object.at[k];
+
+            if (x->tile == y->tile && x->addr < y->addr + y->bytes && y->addr < x->addr + x->bytes)
+                assert_false(used_together(l, x, y));
+        }
+    }
+    for (size_t i = 0; i < l->apart.count; i++) {
+        const struct object *x = &l->object.at[l->apart.at[i].a];
+        const struct object *y = &l->object.at[l->apart.at[i].b];
+
+        if (used_together(l, x, y))
+            assert_false(share_element(&r->arch, x, y) || share_element(&r->arch, y, x));
+    }
+}
+
+/* The figures of a tile, counted byte by byte and operation by operation. */
+static void prove_figures(const struct place_rig *r, const struct placement *p, uint32_t tile)
+{
+    const struct lowered *l = &r->l;
+    const struct tile_place *t = &p->tile[l->tile_index[tile]];
+    uint8_t *used = emu_alloc(r->arch.mem_bytes, 1);
+    uint32_t count = 0, peak = 0, peak_op = 0;
+
+    assert_non_null(used);
+    memset(used, 1, t->code_bytes);
+    for (uint32_t op = 0; op < l->op.count; op++) {
+        uint32_t now = t->code_bytes;
+
+        for (size_t i = 0; i < l->object.count; i++)
+            if (l->object.at[i].tile == tile && in_use(l, l->object.at[i].live, op))
+                now += l->object.at[i].bytes;
+        if (now > peak) {
+            peak = now;
+            peak_op = op;
+        }
+    }
+    for (size_t i = 0; i < l->object.count; i++)
+        if (l->object.at[i].tile == tile)
+            memset(used + (l->object.at[i].addr - r->arch.mem_base), 1, l->object.at[i].bytes);
+    for (uint32_t i = 0; i < r->arch.mem_bytes; i++)
+        count += used[i];
+    assert_int_equal(t->used_bytes, count);
+    assert_int_equal(t->peak_bytes, peak);
+    assert_int_equal(t->peak_op, peak_op);
+    assert_int_equal(t->need_bytes, t->used_bytes + t->gap_bytes);
+    assert_true(t->need_bytes <= r->arch.mem_bytes);
+    emu_free(used);
+}
+
+/* ---- random sets ---- */
+
+/* Objects on a tile: some always in use, some constrained, pairs of them apart. */
+static void add_random_objects(struct place_rig *r, uint32_t tile, uint32_t n, uint32_t most_bytes)
+{
+    static const uint16_t aligns[] = { 4, 4, 8, 8, 16, 64 };
+    uint32_t first = (uint32_t)r->l.object.count;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t bytes = 1 + rig_below(r, most_bytes) / (1 + rig_below(r, 16));
+        uint32_t live = rig_below(r, 4) ? rig_random_live(r) : LIVE_ALWAYS;
+        uint32_t id = rig_object(r, tile, bytes, live, "x");
+        uint32_t kind = rig_below(r, 10);
+
+        r->l.object.at[id].align = aligns[rig_below(r, EMU_COUNT_OF(aligns))];
+        if (kind < 2)
+            r->l.object.at[id].region = kind ? REGION1 : REGION0;
+        if (i > 0 && kind == 2)
+            OK(VEC_PUSH(&r->l.apart, (struct object_pair){ first + rig_below(r, i), id }));
+    }
+}
+
+static void test_random_objects(void **state)
+{
+    uint32_t seeds = 60, fit = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        struct place_rig r;
+        struct placement p;
+        uint32_t code[3];
+
+        rig_init(&r, seed % 2 ? "toy16" : "mk2", 3, 1 + (uint32_t)(seed * 7 % 40), seed);
+        for (uint32_t t = 0; t < 3; t++) {
+            code[t] = 8 * rig_below(&r, 1000);
+            add_random_objects(&r, t, 5 + rig_below(&r, 40), seed % 2 ? 4000 : 40000);
+        }
+        OK(place_objects(&r.l, code, 2, &p));
+        OK(placement_check(&r.l, &p));
+        if (p.fits) {
+            fit++;
+            prove(&r, &p);
+            for (uint32_t t = 0; t < 3; t++)
+                prove_figures(&r, &p, t);
+        }
+        placement_free(&p);
+        rig_free(&r);
+    }
+    assert_true(fit > seeds / 2);
+    assert_int_equal(alloc_live(), 0);
+}
+
+/* ---- rules ---- */
+
+/* Three arrays of 28,000 bytes in 64 KiB: they fit because two of them are never needed at once. */
+static void test_disjoint_lives_share(void **state)
+{
+    static const uint32_t early[] = { 0, 3 }, late[] = { 3, 6 };
+    struct place_rig r;
+    struct placement p;
+    uint32_t code[1] = { 8000 }, a, b;
+
+    (void)state;
+    rig_init(&r, "toy4", 1, 6, 1);
+    rig_object(&r, 0, 28000, LIVE_ALWAYS, "always");
+    a = rig_object(&r, 0, 28000, rig_live(&r, 1, early), "early");
+    b = rig_object(&r, 0, 27000, rig_live(&r, 1, late), "late");
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    assert_true(p.fits);
+    assert_true(r.l.object.at[a].addr < r.l.object.at[b].addr + 27000);
+    assert_true(r.l.object.at[b].addr < r.l.object.at[a].addr + 28000);
+    assert_int_equal(p.tile[0].used_bytes, 8000 + 28000 + 28000);
+    assert_int_equal(p.tile[0].peak_bytes, 8000 + 28000 + 28000);
+    assert_int_equal(p.tile[0].peak_op, 0);
+    placement_free(&p);
+    rig_free(&r);
+}
+
+/* Region 1 fills first, from the top; REGION0 objects lie above the code. */
+static void test_regions_fill_in_order(void **state)
+{
+    struct place_rig r;
+    struct placement p;
+    uint32_t code[1] = { 4096 }, any, zero, one, top;
+
+    (void)state;
+    rig_init(&r, "mk2", 1, 1, 1);
+    any = rig_object(&r, 0, 1000, LIVE_ALWAYS, "any");
+    zero = rig_object(&r, 0, 64, LIVE_ALWAYS, "zero");
+    one = rig_object(&r, 0, 512, LIVE_ALWAYS, "one");
+    r.l.object.at[zero].region = REGION0;
+    r.l.object.at[one].region = REGION1;
+    top = r.arch.mem_base + r.arch.mem_bytes;
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    assert_int_equal(r.l.object.at[one].addr, top - 512);
+    assert_int_equal(r.l.object.at[any].addr, top - 1512);
+    assert_int_equal(r.l.object.at[zero].addr, r.arch.mem_base + r.arch.region0_bytes - 64);
+    assert_int_equal(p.tile[0].gap_bytes, 0);
+    placement_free(&p);
+    rig_free(&r);
+}
+
+/* Two of 100 bytes apart go to different pairs of elements, unless they never meet. */
+static void test_apart(void **state)
+{
+    static const uint32_t early[] = { 0, 1 }, late[] = { 1, 2 };
+    struct place_rig r;
+    struct placement p;
+    uint32_t code[1] = { 0 }, a, b, c, d, block, region1;
+
+    (void)state;
+    rig_init(&r, "mk2", 1, 2, 1);
+    a = rig_object(&r, 0, 100, LIVE_ALWAYS, "a");
+    b = rig_object(&r, 0, 100, LIVE_ALWAYS, "b");
+    c = rig_object(&r, 0, 40, rig_live(&r, 1, early), "c");
+    d = rig_object(&r, 0, 40, rig_live(&r, 1, late), "d");
+    OK(VEC_PUSH(&r.l.apart, (struct object_pair){ a, b }));
+    OK(VEC_PUSH(&r.l.apart, (struct object_pair){ c, d }));
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    prove(&r, &p);
+    block = r.arch.region1_interleave * r.arch.element_bytes;
+    region1 = r.arch.mem_base + r.arch.region0_bytes;
+    assert_int_equal((r.l.object.at[a].addr - region1) / block,
+                     (r.l.object.at[b].addr - region1) / block + 1);
+    assert_int_equal(r.l.object.at[c].addr, r.l.object.at[d].addr);
+    placement_free(&p);
+    rig_free(&r);
+}
+
+/* What follows depends neither on threads nor on equal tiles being computed once. */
+static void test_threads_and_equal_tiles(void **state)
+{
+    struct place_rig r;
+    struct placement one, two;
+    uint32_t code[16] = { 0 }, *addr;
+    size_t per_tile;
+
+    (void)state;
+    rig_init(&r, "mk2", 16, 30, 5);
+    add_random_objects(&r, 0, 60, 30000);
+    per_tile = r.l.object.count;
+    for (uint32_t t = 1; t < 16; t++)
+        for (size_t i = 0; i < per_tile; i++) {
+            struct object o = r.l.object.at[i];
+
+            o.tile = t;
+            if (t >= 8 && i == 0)
+                o.bytes += 4 * t;
+            OK(VEC_PUSH(&r.l.object, o));
+        }
+    OK(place_objects(&r.l, code, 1, &one));
+    addr = emu_alloc(r.l.object.count, sizeof(*addr));
+    for (size_t i = 0; i < r.l.object.count; i++)
+        addr[i] = r.l.object.at[i].addr;
+    OK(place_objects(&r.l, code, 2, &two));
+    for (size_t i = 0; i < r.l.object.count; i++)
+        assert_int_equal(addr[i], r.l.object.at[i].addr);
+    assert_memory_equal(one.tile, two.tile, 16 * sizeof(*one.tile));
+    for (size_t i = 0; i < per_tile; i++)
+        assert_int_equal(addr[i + per_tile], addr[i + 2 * per_tile]); /* pairs: tile 0 only */
+    OK(placement_check(&r.l, &two));
+    emu_free(addr);
+    placement_free(&one);
+    placement_free(&two);
+    rig_free(&r);
+}
+
+/* ---- planted violations ---- */
+
+struct damage {
+    const char *words; /* in the message */
+    void (*plant)(struct place_rig *r, struct placement *p);
+};
+
+static void damage_align(struct place_rig *r, struct placement *p)
+{
+    (void)p;
+    r->l.object.at[2].addr -= 4;
+}
+static void damage_overlap(struct place_rig *r, struct placement *p)
+{
+    (void)p;
+    r->l.object.at[1].addr = r->l.object.at[0].addr + 96;
+}
+static void damage_region0(struct place_rig *r, struct placement *p)
+{
+    (void)p;
+    r->l.object.at[2].addr = r->arch.mem_base + r->arch.region0_bytes;
+}
+static void damage_region1(struct place_rig *r, struct placement *p)
+{
+    (void)p;
+    r->l.object.at[3].addr = r->arch.mem_base + r->arch.region0_bytes - 256;
+}
+static void damage_code(struct place_rig *r, struct placement *p)
+{
+    (void)p;
+    r->l.object.at[2].addr = r->arch.mem_base + 1008;
+}
+static void damage_end(struct place_rig *r, struct placement *p)
+{
+    (void)p;
+    r->l.object.at[0].addr = r->arch.mem_base + r->arch.mem_bytes - 96;
+}
+static void damage_apart(struct place_rig *r, struct placement *p)
+{
+    (void)p;
+    r->l.object.at[4].addr = r->l.object.at[0].addr - 1024;
+}
+static void damage_need(struct place_rig *r, struct placement *p)
+{
+    p->tile[0].need_bytes = (uint64_t)r->arch.mem_bytes + 4;
+}
+
+/* An object in a set of operations that meets another one's only in its second range. */
+static void damage_second_range(struct place_rig *r, struct placement *p)
+{
+    (void)p;
+    r->l.object.at[6].addr = r->l.object.at[5].addr;
+}
+
+static const struct damage damages[] = {
+    { "not aligned", damage_align },
+    { "share bytes", damage_overlap },
+    { "not in region 0", damage_region0 },
+    { "not in region 1", damage_region1 },
+    { "overlaps the code", damage_code },
+    { "outside the memory", damage_end },
+    { "share a memory element", damage_apart },
+    { "does not fit, but", damage_need },
+    { "share bytes", damage_second_range },
+};
+
+static void test_check_finds_violations(void **state)
+{
+    static const uint32_t two[] = { 0, 1, 4, 5 }, other[] = { 2, 3, 4, 6 };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(damages); i++) {
+        struct place_rig r;
+        struct placement p;
+        uint32_t code[1] = { 1024 };
+
+        rig_init(&r, "mk2", 1, 6, 1);
+        rig_object(&r, 0, 112, LIVE_ALWAYS, "a");
+        rig_object(&r, 0, 112, LIVE_ALWAYS, "b");
+        rig_object(&r, 0, 64, LIVE_ALWAYS, "low");
+        rig_object(&r, 0, 64, LIVE_ALWAYS, "high");
+        rig_object(&r, 0, 64, LIVE_ALWAYS, "apart");
+        rig_object(&r, 0, 64, rig_live(&r, 2, two), "first");
+        rig_object(&r, 0, 64, rig_live(&r, 2, other), "second");
+        for (size_t k = 0; k < 7; k++)
+            r.l.object.at[k].align = 16;
+        r.l.object.at[2].region = REGION0;
+        r.l.object.at[3].region = REGION1;
+        OK(VEC_PUSH(&r.l.apart, (struct object_pair){ 0, 4 }));
+        OK(place_objects(&r.l, code, 1, &p));
+        OK(placement_check(&r.l, &p));
+        damages[i].plant(&r, &p);
+        assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+        if (!strstr(emu_error(), damages[i].words))
+            fail_msg("damage %zu: \"%s\", expected \"%s\"", i, emu_error(), damages[i].words);
+        placement_free(&p);
+        rig_free(&r);
+    }
+}
+
+/* ---- memory that instructions cannot name ---- */
+
+/* A tile with twice the memory: the upper part is out of reach of sends. Objects of `bytes` each,
+ * of which the first `exchanged` are sent or received and one is a vertex state. */
+static void far_objects(struct place_rig *r, uint32_t objects, uint32_t exchanged, uint32_t bytes)
+{
+    rig_init(r, "mk2", 1, 4, 1);
+    OK(arch_set(&r->graph->arch, "mem_bytes=1277952"));
+    OK(arch_set(&r->graph->arch, "region0_bytes=425984"));
+    for (uint32_t i = 0; i < objects; i++)
+        rig_object(r, 0, bytes, LIVE_ALWAYS, "x");
+    for (uint32_t i = 0; i + 1 < exchanged; i += 2) {
+        uint32_t first = (uint32_t)r->l.transfer_dest.count;
+
+        OK(VEC_PUSH(&r->l.transfer_dest, (struct transfer_dest){ i + 1, 0 }));
+        OK(VEC_PUSH(&r->l.transfer, (struct transfer){ i, 0, 4, first, 1 }));
+    }
+    r->l.object.at[objects - 1].category = CATEGORY_VERTEX_STATE;
+}
+
+static void test_out_of_reach(void **state)
+{
+    enum { OBJECTS = 60, EXCHANGED = 20 };
+    uint32_t code[1] = { 30000 }, above = 0;
+    struct placement p;
+    struct place_rig r;
+
+    (void)state;
+    far_objects(&r, OBJECTS, EXCHANGED, 20000);
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    assert_true(p.fits);
+    for (uint32_t i = 0; i < OBJECTS; i++) {
+        const struct object *o = &r.l.object.at[i];
+        int beyond = o->addr + o->bytes > PLACE_REACH;
+
+        assert_false(beyond && (i < EXCHANGED || i + 1 == OBJECTS));
+        above += (uint32_t)beyond;
+    }
+    assert_true(above > 20); /* the rest takes the upper memory first */
+    r.l.object.at[0].addr = PLACE_REACH;
+    assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+    placement_free(&p);
+    rig_free(&r);
+    /* There is memory, but not where it would have to be. */
+    far_objects(&r, OBJECTS, OBJECTS, 16000);
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    assert_false(p.fits);
+    placement_free(&p);
+    rig_free(&r);
+}
+
+/* ---- out of memory ---- */
+
+/* The need of a tile is what it takes: in a memory of that size everything fits. */
+static void test_need_is_enough(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 100; seed < 120; seed++) {
+        uint32_t code[1] = { 30000 };
+        struct place_rig r;
+        struct placement p;
+        uint64_t need;
+
+        rig_init(&r, "toy16", 1, 20, seed);
+        for (uint32_t i = 0; i < 40; i++)
+            rig_object(&r, 0, 4 + 4 * rig_below(&r, 3000),
+                       rig_below(&r, 3) ? rig_random_live(&r) : LIVE_ALWAYS, "x");
+        OK(place_objects(&r.l, code, 1, &p));
+        OK(placement_check(&r.l, &p));
+        assert_false(p.fits);
+        need = p.tile[0].need_bytes;
+        assert_true(need > r.arch.mem_bytes && need >= p.tile[0].peak_bytes);
+        assert_true(need < p.tile[0].peak_bytes * 6ull / 5); /* first fit is not that bad */
+        placement_free(&p);
+        r.graph->arch.mem_bytes = (uint32_t)((need + 32767) / 32768 * 32768);
+        OK(place_objects(&r.l, code, 1, &p));
+        OK(placement_check(&r.l, &p));
+        assert_true(p.fits);
+        placement_free(&p);
+        rig_free(&r);
+    }
+}
+
+static void test_code_too_long(void **state)
+{
+    struct place_rig r;
+    struct placement p;
+    uint32_t code[2] = { 40000, 400 }, low;
+
+    (void)state;
+    rig_init(&r, "toy4", 2, 1, 1);
+    rig_object(&r, 0, 64, LIVE_ALWAYS, "high");
+    low = rig_object(&r, 1, 64, LIVE_ALWAYS, "low");
+    r.l.object.at[low].region = REGION0;
+    OK(place_objects(&r.l, code, 2, &p));
+    OK(placement_check(&r.l, &p));
+    assert_false(p.fits);
+    assert_int_equal(p.tile[0].code_need, 40000);
+    assert_int_equal(p.tile[0].need_bytes, 40064); /* of memory there is enough */
+    assert_int_equal(p.tile[1].need_bytes, 464);
+    placement_free(&p);
+    code[0] = 400;
+    code[1] = 32768 - 32; /* leaves no room for the object that must lie in region 0 */
+    OK(place_objects(&r.l, code, 2, &p));
+    OK(placement_check(&r.l, &p));
+    assert_false(p.fits);
+    assert_int_equal(p.tile[1].need_bytes, 65536 + 64);
+    placement_free(&p);
+    rig_free(&r);
+}
+
+/* Bytes beyond 32 bits in all: no wrong sum, no crash. */
+static void test_enormous(void **state)
+{
+    struct place_rig r;
+    struct placement p;
+    uint32_t code[1] = { 64 };
+
+    (void)state;
+    rig_init(&r, "toy4", 1, 2, 1);
+    for (uint32_t i = 0; i < 4; i++)
+        rig_object(&r, 0, 4000000000u, LIVE_ALWAYS, "huge");
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    assert_false(p.fits);
+    assert_true(p.tile[0].need_bytes == 16000000064u);
+    assert_true(p.tile[0].peak_bytes == UINT32_MAX);
+    placement_free(&p);
+    rig_free(&r);
+}
+
+static void test_no_memory(void **state)
+{
+    struct place_rig r;
+    struct placement p;
+    uint32_t code[2] = { 64, 64 };
+    long nth = 0;
+
+    (void)state;
+    rig_init(&r, "toy4", 2, 8, 3);
+    add_random_objects(&r, 0, 10, 1000);
+    add_random_objects(&r, 1, 10, 1000);
+    for (;; nth++) {
+        enum emu_status s;
+        long live = alloc_live();
+
+        alloc_test_fail_at(nth);
+        s = place_objects(&r.l, code, 1, &p);
+        if (s == EMU_OK)
+            s = placement_check(&r.l, &p);
+        alloc_test_fail_at(-1);
+        placement_free(&p);
+        assert_int_equal(alloc_live(), live);
+        if (s == EMU_OK)
+            break;
+        assert_int_equal(s, EMU_NO_MEMORY);
+    }
+    assert_true(nth > 15);
+    rig_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_objects),
+        cmocka_unit_test(test_disjoint_lives_share),
+        cmocka_unit_test(test_regions_fill_in_order),
+        cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_threads_and_equal_tiles),
+        cmocka_unit_test(test_check_finds_violations),
+        cmocka_unit_test(test_out_of_reach),
+        cmocka_unit_test(test_need_is_enough),
+        cmocka_unit_test(test_code_too_long),
+        cmocka_unit_test(test_enormous),
+        cmocka_unit_test(test_no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,553 @@
+/* test_random_graph.c - random graphs, compiled and run on the machine with all checks on, against
+ * the interpreter of the graph: every kept variable and every stream to the last bit.
+ *
+ * SUPERSTEP_LONG=1 runs 10,000 seeds. SUPERSTEP_SEED=n[,count] runs these; a single one prints the
+ * graph. When a seed fails, steps are left out as long as it still does, and what is left is
+ * printed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "emu/tile/tile_check.h"
+#include "programs/compiler/compiled.h"
+#include "tests/fixtures/random_program.h"
+
+enum {
+    SEEDS = 300,
+    SEEDS_LONG = 10000,
+    SECONDS = 60, /* at most, for one seed */
+    MAX_NODES = 100000,
+    TEXT_BYTES = 600,
+    RUNS_MAX = 2
+};
+
+enum outcome { SAME, DOES_NOT_FIT, INVALID, DIFFERS };
+
+struct trial {
+    uint64_t seed;
+    struct codelet_sources *sources; /* borrowed, of the small machines; or NULL */
+    struct random_graph *r;
+    struct interpreter *p;
+    struct compiled *c;
+    struct session *s;
+    void *fed[RUNS_MAX][RG_STREAMS]; /* borrowed by the interpreter */
+    unsigned runs;
+    char text[TEXT_BYTES]; /* what differs */
+};
+
+/* ---- one graph, both ways ---- */
+
+static enum outcome differs(struct trial *t, const char *what)
+{
+    snprintf(t->text, sizeof(t->text), "%s: %s", what, emu_error());
+    return DIFFERS;
+}
+
+/* Random contents of a view of a variable, or of all of it. */
+static enum outcome write_both(struct trial *t, struct tensor x)
+{
+    uint64_t n = tensor_elements(t->r->g, x);
+    enum elem e = tensor_elem(t->r->g, x);
+    void *data = emu_alloc(n, elem_bytes(e));
+    enum emu_status a, b;
+
+    assert_non_null(data);
+    rg_fill(t->r, e, n, data);
+    a = interpreter_write(t->p, x, data);
+    b = a == EMU_OK ? session_write(t->s, x, data) : a;
+    emu_free(data);
+    return b == EMU_OK ? SAME : differs(t, "write");
+}
+
+static int is_kept(const struct random_graph *r, unsigned i)
+{
+    return r->var[i].kept || r->var[i].initial;
+}
+
+/* Inputs have values before every run, kept variables before the first one; later the host changes
+ * some of them. */
+static enum outcome write_variables(struct trial *t)
+{
+    for (unsigned i = 0; i < t->r->vars; i++) {
+        struct tensor x = t->r->var[i].t;
+
+        if (t->r->var[i].input && write_both(t, x) != SAME)
+            return DIFFERS;
+        if (!is_kept(t->r, i) || (t->runs && rg_chance(t->r, 60)))
+            continue;
+        if (t->runs)
+            x = rg_view(t->r, x, 0);
+        if (write_both(t, x) != SAME)
+            return DIFFERS;
+    }
+    return SAME;
+}
+
+static enum outcome feed_streams(struct trial *t)
+{
+    for (unsigned i = 0; i < t->r->streams; i++) {
+        const struct rg_stream *x = &t->r->stream[i];
+        const struct stream *s = &t->r->g->stream.at[x->stream];
+        uint64_t n = s->elements * RG_TRANSFERS;
+        void *data = emu_alloc(n, elem_bytes(s->elem));
+
+        assert_non_null(data);
+        t->fed[t->runs][i] = data;
+        if (x->way != STREAM_IN)
+            continue;
+        rg_fill(t->r, s->elem, n, data);
+        if (interpreter_feed(t->p, x->stream, data, RG_TRANSFERS) != EMU_OK ||
+            session_feed(t->s, x->stream, data, RG_TRANSFERS) != EMU_OK)
+            return differs(t, "feed");
+    }
+    return SAME;
+}
+
+static enum outcome compare(struct trial *t, const char *name, enum elem e, uint64_t n,
+                            const uint8_t *want, const uint8_t *got)
+{
+    unsigned size = elem_bytes(e);
+    uint64_t bad = 0, first = 0;
+    uint32_t w = 0, g = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        if (memcmp(want + i * size, got + i * size, size) && !bad++)
+            first = i;
+    }
+    if (!bad)
+        return SAME;
+    memcpy(&w, want + first * size, size);
+    memcpy(&g, got + first * size, size);
+    snprintf(t->text, sizeof(t->text),
+             "run %u: %s: %" PRIu64 " of %" PRIu64 " elements differ, first %" PRIu64
+             ": 0x%x, expected 0x%x",
+             t->runs, name, bad, n, first, g, w);
+    return DIFFERS;
+}
+
+static enum outcome compare_tensor(struct trial *t, struct tensor x, const char *name)
+{
+    uint64_t n = tensor_elements(t->r->g, x);
+    enum elem e = tensor_elem(t->r->g, x);
+    uint8_t *want = emu_alloc(2 * n, elem_bytes(e)), *got = want + n * elem_bytes(e);
+    enum outcome o;
+
+    assert_non_null(want);
+    if (interpreter_read(t->p, x, want) != EMU_OK || session_read(t->s, x, got) != EMU_OK)
+        o = differs(t, "read");
+    else
+        o = compare(t, name, e, n, want, got);
+    emu_free(want);
+    return o;
+}
+
+static enum outcome compare_stream(struct trial *t, const struct rg_stream *x)
+{
+    const struct stream *s = &t->r->g->stream.at[x->stream];
+    uint64_t n, m;
+    const void *want = interpreter_output(t->p, x->stream, &n);
+    void *got;
+    enum outcome o = SAME;
+
+    if (session_output(t->s, x->stream, &got, &m) != EMU_OK)
+        return differs(t, "output");
+    if (n != m) {
+        snprintf(t->text, sizeof(t->text), "run %u: %s: %" PRIu64 " transfers, expected %" PRIu64,
+                 t->runs, s->name, m, n);
+        o = DIFFERS;
+    } else if (n) {
+        o = compare(t, s->name, s->elem, n * s->elements, want, got);
+    }
+    emu_free(got);
+    return o;
+}
+
+static enum outcome compare_all(struct trial *t)
+{
+    for (unsigned i = 0; i < t->r->vars; i++) {
+        struct tensor x = t->r->var[i].t;
+
+        if (!is_kept(t->r, i) && !t->r->var[i].constant)
+            continue;
+        if (compare_tensor(t, x, t->r->g->variable.at[i].name) != SAME ||
+            compare_tensor(t, rg_view(t->r, x, 1), t->r->g->variable.at[i].name) != SAME)
+            return DIFFERS;
+    }
+    for (unsigned i = 0; i < t->r->streams; i++) {
+        if (t->r->stream[i].way == STREAM_OUT && compare_stream(t, &t->r->stream[i]) != SAME)
+            return DIFFERS;
+    }
+    return SAME;
+}
+
+static enum outcome run_once(struct trial *t)
+{
+    if (write_variables(t) != SAME || feed_streams(t) != SAME)
+        return DIFFERS;
+    if (interpreter_run(t->p, MAX_NODES) != EMU_OK) {
+        differs(t, "interpreter");
+        return INVALID;
+    }
+    if (session_run(t->s) != EMU_OK)
+        return differs(t, "machine");
+    return compare_all(t);
+}
+
+/* Races, and stores where nobody may. Loads of bytes that nobody wrote are no mistake here: words
+ * are moved whole, with whatever lies beside an element, and vectors read behind the end. Copies
+ * read whole vectors of their source, and their target may lie beside it: no races, they drop these
+ * bytes. */
+static enum outcome check_reports(struct trial *t)
+{
+    struct run *run = session_run_image(t->s);
+
+    for (uint32_t i = 0; i < t->r->g->arch.tiles; i++) {
+        const struct tile *tile = machine_tile(run->machine, i);
+        const struct image_tile *where = image_find_tile(run->im, 0, i);
+
+        for (size_t k = 0; k < tile_check_count(tile); k++) {
+            const struct tile_check_report *x = tile_check_report(tile, k);
+            uint32_t offset = 0;
+            const char *name = image_symbolize(run->im, where, x->pc, &offset);
+
+            if (x->kind == TILE_CHECK_UNWRITTEN ||
+                (x->kind == TILE_CHECK_RACE && name && !strncmp(name, "copy_", 5)))
+                continue;
+            snprintf(t->text, sizeof(t->text), "check: %s at %s+0x%x, tile %u, w%u and w%u, 0x%x",
+                     tile_check_name(x->kind), name ? name : "?", offset, i, x->lane, x->other,
+                     x->addr);
+            return DIFFERS;
+        }
+    }
+    return SAME;
+}
+
+/* ---- the same again ---- */
+
+static int segments_equal(const struct image *a, const struct image *b, size_t tile)
+{
+    const struct image_tile *x = image_tile_at(a, tile), *y = image_tile_at(b, tile);
+
+    if (x->tile != y->tile || x->entry != y->entry || x->group != y->group ||
+        x->segments != y->segments)
+        return 0;
+    for (uint32_t i = 0; i < x->segments; i++) {
+        const struct image_segment *s = image_segment_at(a, x->first_segment + i);
+        const struct image_segment *t = image_segment_at(b, y->first_segment + i);
+        uint32_t n, m;
+        const uint8_t *p = image_blob_bytes(a, s->blob, &n), *q = image_blob_bytes(b, t->blob, &m);
+
+        if (s->addr != t->addr || s->bytes != t->bytes || n != m || (n && memcmp(p, q, n)))
+            return 0;
+    }
+    return 1;
+}
+
+/* Inputs are zero. */
+static enum emu_status clear_inputs(const struct random_graph *r, struct session *s)
+{
+    for (unsigned i = 0; i < r->vars; i++) {
+        struct tensor x = r->var[i].t;
+        enum emu_status status;
+        void *zero;
+
+        if (!r->var[i].input)
+            continue;
+        zero = emu_alloc(tensor_elements(r->g, x), elem_bytes(tensor_elem(r->g, x)));
+        assert_non_null(zero);
+        status = session_write(s, x, zero);
+        emu_free(zero);
+        TRY(status);
+    }
+    return EMU_OK;
+}
+
+/* Cycles and digest of a run in which nobody wrote anything else before. */
+static enum emu_status run_empty(const struct random_graph *r, const struct compiled *c,
+                                 unsigned threads, uint64_t *cycles, struct hash128 *digest)
+{
+    const struct session_options so = { .threads = threads };
+    struct session *s;
+    enum emu_status status = session_new(c, &so, &s);
+
+    if (status == EMU_OK)
+        status = clear_inputs(r, s);
+    if (status == EMU_OK)
+        status = session_run(s);
+    if (status == EMU_OK) {
+        *cycles = session_cycles(s);
+        *digest = machine_digest(session_run_image(s)->machine);
+    }
+    session_free(s);
+    return status;
+}
+
+static int runs_equal(struct trial *t, const struct compiled *other)
+{
+    struct hash128 digest[2];
+    uint64_t cycles[2];
+
+    for (unsigned i = 0; i < t->r->streams; i++) {
+        if (t->r->stream[i].way == STREAM_IN)
+            return 1; /* needs data */
+    }
+    return run_empty(t->r, t->c, 1, &cycles[0], &digest[0]) == EMU_OK &&
+           run_empty(t->r, other, 2, &cycles[1], &digest[1]) == EMU_OK && cycles[0] == cycles[1] &&
+           !memcmp(&digest[0], &digest[1], sizeof(digest[0]));
+}
+
+/* Compiled on two threads, from sources that were not kept, the image has the same bytes, and run
+ * on two threads it does the same. */
+static enum outcome run_again(struct trial *t, struct compile_options co)
+{
+    struct compiled *other;
+    int equal = 1;
+
+    co.threads = 2;
+    co.sources = NULL;
+    if (graph_compile(t->r->g, &co, &other) != EMU_OK)
+        return differs(t, "compiler, once more");
+    equal = other->image && image_tile_count(other->image) == image_tile_count(t->c->image);
+    for (size_t i = 0; equal && i < image_tile_count(other->image); i++)
+        equal = segments_equal(t->c->image, other->image, i);
+    if (!equal)
+        snprintf(t->text, sizeof(t->text), "the image of two threads is another one");
+    else if (!runs_equal(t, other))
+        snprintf(t->text, sizeof(t->text), "two threads run differently");
+    compiled_free(other);
+    return t->text[0] ? DIFFERS : SAME;
+}
+
+/* ---- one seed ---- */
+
+static enum outcome run_both(struct trial *t)
+{
+    struct compile_options co = { .threads = 1,
+                                  .sources = t->r->g->arch.tiles > 64 ? NULL : t->sources,
+                                  .exchange = t->seed % 3 ? EXCHANGE_CYCLES : EXCHANGE_MEMORY };
+    struct session_options so = { .threads = 1, .check = 1, .plain = t->seed % 16 == 0 };
+    unsigned runs = t->seed % 4 ? 1 : RUNS_MAX;
+    enum outcome o;
+
+    if (interpreter_new(t->r->g, &t->p) != EMU_OK) {
+        differs(t, "builder");
+        return INVALID;
+    }
+    if (graph_compile(t->r->g, &co, &t->c) != EMU_OK)
+        return differs(t, "compiler");
+    if (!compiled_fits(t->c))
+        return DOES_NOT_FIT;
+    if (session_new(t->c, &so, &t->s) != EMU_OK)
+        return differs(t, "session");
+    for (t->runs = 0; t->runs < runs; t->runs++) {
+        o = run_once(t);
+        if (o != SAME)
+            return o;
+    }
+    o = check_reports(t);
+    return o == SAME && t->seed % 32 == 5 ? run_again(t, co) : o;
+}
+
+/* What a seed gave, also when the process that ran it died. */
+struct report {
+    enum outcome outcome;
+    unsigned steps; /* that can be left out */
+    char text[TEXT_BYTES];
+};
+
+/* dump: NULL, or where the graph is printed before it runs. */
+static void try_seed(uint64_t seed, const uint8_t *drop, struct codelet_sources *sources,
+                     FILE *dump, struct report *out)
+{
+    long live = alloc_live();
+    struct trial t = { .seed = seed, .sources = sources, .r = random_graph_new(seed, drop) };
+    enum outcome o;
+
+    out->steps = t.r->step;
+    if (dump) {
+        graph_dump(t.r->g, dump);
+        fflush(dump);
+    }
+    o = run_both(&t);
+    memcpy(out->text, t.text, TEXT_BYTES);
+    session_free(t.s);
+    compiled_free(t.c);
+    interpreter_free(t.p);
+    for (unsigned i = 0; i < RUNS_MAX * RG_STREAMS; i++)
+        emu_free(t.fed[i / RG_STREAMS][i % RG_STREAMS]);
+    random_graph_free(t.r);
+    if (alloc_live() != live && o != DIFFERS) {
+        o = DIFFERS;
+        snprintf(out->text, TEXT_BYTES, "%ld blocks of memory are left", alloc_live() - live);
+    }
+    out->outcome = o;
+}
+
+/* The same in a process of its own, which may die or hang. */
+static struct report try_apart(uint64_t seed, const uint8_t *drop, struct codelet_sources *sources,
+                               FILE *dump)
+{
+    struct report *shared =
+        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct report out;
+    int status = 0;
+    pid_t child;
+
+    assert_true(shared != MAP_FAILED);
+    fflush(NULL);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        for (int s = 1; s < 32; s++)
+            signal(s, SIG_DFL); /* not to the test's own handlers */
+        alarm(SECONDS);
+        try_seed(seed, drop, sources, dump, shared);
+        fflush(NULL);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    out = *shared;
+    munmap(shared, sizeof(*shared));
+    if (WIFSIGNALED(status) || WEXITSTATUS(status)) {
+        out.outcome = DIFFERS;
+        snprintf(out.text, sizeof(out.text), "died: %s",
+                 WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit");
+    }
+    return out;
+}
+
+/* ---- the reducer ---- */
+
+/* The first words of a message: what kind of failure it is. */
+static int same_kind(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "0123456789");
+
+    return n == strcspn(b, "0123456789") && !memcmp(a, b, n);
+}
+
+/* Leaves out steps, many at a time at first, as long as the seed still fails in the same way. */
+static void reduce(uint64_t seed, const struct report *why, struct codelet_sources *sources)
+{
+    unsigned steps = why->steps ? why->steps : RG_STEPS;
+    uint8_t drop[RG_STEPS] = { 0 };
+    struct report last = *why;
+
+    for (unsigned n = steps; n; n /= 2) {
+        for (unsigned first = 0; first < steps && first < RG_STEPS; first += n) {
+            uint8_t before[RG_STEPS];
+            struct report now;
+
+            memcpy(before, drop, sizeof(drop));
+            for (unsigned i = first; i < first + n && i < RG_STEPS; i++)
+                drop[i] = 1;
+            if (!memcmp(before, drop, sizeof(drop)))
+                continue;
+            now = try_apart(seed, drop, sources, NULL);
+            if (now.outcome == DIFFERS && same_kind(now.text, why->text))
+                last = now;
+            else
+                memcpy(drop, before, sizeof(drop));
+        }
+    }
+    printf("seed %" PRIu64 ", reduced: %s\n", seed, last.text);
+    try_apart(seed, drop, sources, stdout);
+}
+
+/* ---- tests ---- */
+
+/* The sources of all codelets for the small machines, so that the processes that run the seeds
+ * inherit them. */
+static struct codelet_sources *read_sources(void)
+{
+    static const char *const machine[] = { "toy4", "toy16", "toy64" };
+    struct codelet_sources *sources = codelet_sources_new();
+    uint8_t *used = emu_alloc(codelet_count, 1);
+
+    assert_non_null(used);
+    assert_non_null(sources);
+    for (unsigned i = 0; i < EMU_COUNT_OF(machine) * codelet_count; i++) {
+        const struct arch *a = arch_preset(machine[i / codelet_count]);
+        struct codelet_code code;
+
+        used[i % codelet_count] = 1;
+        if (codelet_link_kept(a, used, a->mem_base, sources, &code) == EMU_OK)
+            codelet_code_free(&code);
+        else
+            printf("%s\n", emu_error());
+        used[i % codelet_count] = 0;
+    }
+    emu_free(used);
+    return sources;
+}
+
+static void run_seeds(uint64_t first, uint64_t count)
+{
+    unsigned outcomes[DIFFERS + 1] = { 0 };
+    int print = getenv("SUPERSTEP_VERBOSE") && count == 1;
+    struct codelet_sources *sources = count > 20 ? read_sources() : NULL;
+
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        struct report x = try_apart(seed, NULL, sources, print ? stdout : NULL);
+
+        outcomes[x.outcome]++;
+        if (x.outcome == DIFFERS || x.outcome == INVALID)
+            printf("seed %" PRIu64 ": %s\n", seed, x.text);
+        if (x.outcome == DIFFERS && outcomes[DIFFERS] == 1 && !getenv("SUPERSTEP_NO_REDUCE"))
+            reduce(seed, &x, sources);
+    }
+    codelet_sources_free(sources);
+    printf("%u the same, %u do not fit, %u invalid, %u differ\n", outcomes[SAME],
+           outcomes[DOES_NOT_FIT], outcomes[INVALID], outcomes[DIFFERS]);
+    assert_int_equal(outcomes[DIFFERS] + outcomes[INVALID], 0);
+    assert_true(count < 20 || outcomes[DOES_NOT_FIT] <= count / 20);
+}
+
+static void random_graphs_agree(void **state)
+{
+    const char *seeds = getenv("SUPERSTEP_SEED"), *comma = seeds ? strchr(seeds, ',') : NULL;
+    const char *all = getenv("SUPERSTEP_LONG");
+
+    (void)state;
+    if (seeds)
+        run_seeds(strtoull(seeds, NULL, 10), comma ? strtoull(comma + 1, NULL, 10) : 1);
+    else
+        run_seeds(1, all && *all == '1' ? SEEDS_LONG : SEEDS);
+}
+
+/* Every rule is for a codelet of the table; those of the table without a rule are named. */
+static void rules_follow_the_table(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(rg_rules); k++)
+        assert_non_null(codelet_find(rg_rules[k].codelet));
+    for (unsigned i = 0; i < codelet_count; i++) {
+        unsigned k = 0;
+
+        while (k < EMU_COUNT_OF(rg_rules) && strcmp(rg_rules[k].codelet, codelet_table[i].name))
+            k++;
+        if (k == EMU_COUNT_OF(rg_rules))
+            printf("# no random vertices of %s\n", codelet_table[i].name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_graphs_agree),
+        cmocka_unit_test(rules_follow_the_table),
+    };
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("random graph", tests, NULL, NULL);
+}

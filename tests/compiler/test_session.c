@@ -1,0 +1,426 @@
+/* test_session.c - compiled programs on a machine: variables in and out, streams, several runs,
+ * faults, and what happens when memory runs out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "emu/tile/tile.h"
+#include "programs/compiler/compiled.h"
+
+struct rig {
+    struct graph *g;
+    struct program main;
+    struct compiled *c;
+    struct session *s;
+    long live;
+};
+
+static void rig_new(struct rig *x)
+{
+    x->live = alloc_live();
+    x->c = NULL;
+    x->s = NULL;
+    assert_int_equal(graph_new(arch_preset("toy4"), &x->g), EMU_OK);
+    x->main = program_sequence(x->g);
+    graph_set_program(x->g, x->main);
+}
+
+static void rig_start(struct rig *x)
+{
+    const struct compile_options co = { .threads = 1 };
+    const struct session_options so = { .threads = 1, .check = 1, .record = 1 };
+
+    if (graph_compile(x->g, &co, &x->c) != EMU_OK)
+        fail_msg("%s", emu_error());
+    if (session_new(x->c, &so, &x->s) != EMU_OK)
+        fail_msg("%s", emu_error());
+}
+
+static void rig_run(struct rig *x)
+{
+    if (session_run(x->s) != EMU_OK)
+        fail_msg("%s", emu_error());
+}
+
+static void rig_free(struct rig *x)
+{
+    session_free(x->s);
+    compiled_free(x->c);
+    graph_free(x->g);
+    assert_int_equal(alloc_live(), x->live);
+}
+
+/* A kept variable in pieces of odd sizes, each on another tile than the one before. */
+static struct tensor scattered(struct rig *x, enum elem e, uint32_t n, const char *name)
+{
+    struct tensor t = graph_variable(x->g, e, 1, &n, name);
+
+    for (uint32_t at = 0, k = 0, end; at < n; at = end, k++) {
+        end = at + 1 + 2 * (k % 3) < n ? at + 1 + 2 * (k % 3) : n;
+        graph_map(x->g, tensor_slice(x->g, t, 0, at, end), k % 4);
+    }
+    graph_keep(x->g, t);
+    return t;
+}
+
+static struct program shift(struct rig *x, struct tensor t, uint32_t n)
+{
+    return program_copy(x->g, tensor_slice(x->g, t, 0, 0, n - 1), tensor_slice(x->g, t, 0, 1, n));
+}
+
+/* Of the first piece of a variable. */
+static const struct object *object_of(const struct rig *x, struct tensor t)
+{
+    const struct lowered *l = x->c->lowered;
+    uint32_t var = view_at(x->g, t.view, 0).var;
+
+    return &l->object.at[l->storage_run.at[l->storage.at[var].first].object];
+}
+
+static const struct live_set *live_set_of(const struct rig *x, struct tensor t)
+{
+    return &x->c->lowered->live_set.at[object_of(x, t)->live];
+}
+
+static void expect(struct rig *x, struct tensor t, const void *want, size_t bytes)
+{
+    uint8_t got[256];
+
+    assert_true(bytes <= sizeof(got));
+    assert_int_equal(session_read(x->s, t, got), EMU_OK);
+    assert_memory_equal(got, want, bytes);
+}
+
+static void count_up(void *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((uint8_t *)data)[i] = (uint8_t)(i * 7 + 1);
+}
+
+/* ---- variables ---- */
+
+static void all_types_come_back(void **state)
+{
+    const uint32_t n = 31;
+    uint8_t data[31 * 4 + ELEM_COUNT]; /* types read from different places */
+    struct tensor t[ELEM_COUNT];
+    struct rig x;
+
+    (void)state;
+    rig_new(&x);
+    for (unsigned e = 0; e < ELEM_COUNT; e++)
+        t[e] = scattered(&x, (enum elem)e, n, elem_name((enum elem)e));
+    rig_start(&x);
+    count_up(data, sizeof(data));
+    for (unsigned e = 0; e < ELEM_COUNT; e++)
+        assert_int_equal(session_write(x.s, t[e], data + e), EMU_OK);
+    for (unsigned run = 0; run < 3; run++) {
+        for (unsigned e = 0; e < ELEM_COUNT; e++)
+            expect(&x, t[e], data + e, (size_t)n * elem_bytes((enum elem)e));
+        rig_run(&x);
+    }
+    rig_free(&x);
+}
+
+static void views_are_written_in_their_order(void **state)
+{
+    const uint32_t shape[2] = { 4, 3 };
+    const unsigned order[2] = { 1, 0 };
+    uint16_t data[12], turned[12];
+    struct tensor t;
+    struct rig x;
+
+    (void)state;
+    rig_new(&x);
+    t = scattered(&x, ELEM_F16, 12, "t");
+    rig_start(&x);
+    count_up(data, sizeof(data));
+    for (unsigned i = 0; i < 12; i++)
+        turned[i % 4 * 3 + i / 4] = data[i];
+    assert_int_equal(
+        session_write(x.s, tensor_transpose(x.g, tensor_reshape(x.g, t, 2, shape), order), data),
+        EMU_OK);
+    expect(&x, t, turned, sizeof(turned));
+    rig_free(&x);
+}
+
+static void initial_values_and_constants_are_there(void **state)
+{
+    const uint32_t n = 5;
+    const uint8_t data[5] = { 1, 2, 3, 4, 5 };
+    struct tensor t, c, inner;
+    struct rig x;
+
+    (void)state;
+    rig_new(&x);
+    t = graph_variable(x.g, ELEM_U8, 1, &n, "start");
+    graph_set_initial(x.g, t, data);
+    graph_map_linear(x.g, t, 1, 1, 0, 4);
+    c = graph_constant(x.g, ELEM_U8, 1, &n, data, "fixed");
+    graph_map(x.g, c, 3);
+    inner = graph_variable(x.g, ELEM_U8, 1, &n, "inner");
+    graph_map(x.g, inner, 1);
+    program_add(x.g, x.main, program_copy(x.g, t, inner));
+    program_add(x.g, x.main, shift(&x, t, n));
+    program_add(x.g, x.main, program_copy(x.g, tensor_index(x.g, c, 4), tensor_index(x.g, t, 0)));
+    rig_start(&x);
+    expect(&x, t, data, n);
+    expect(&x, c, data, n);
+    rig_run(&x);
+    expect(&x, t, "\5\1\2\3\4", n);
+    rig_run(&x);
+    expect(&x, t, "\5\5\1\2\3", n);
+    expect(&x, c, data, n);
+    assert_int_equal(session_write(x.s, c, data), EMU_USAGE);
+    assert_non_null(strstr(emu_error(), "fixed"));
+    assert_int_equal(session_write(x.s, inner, data), EMU_USAGE);
+    assert_non_null(strstr(emu_error(), "inner"));
+    rig_free(&x);
+}
+
+/* ---- runs ---- */
+
+static void runs_follow_each_other(void **state)
+{
+    const uint32_t data[6] = { 1, 2, 3, 4, 5, 6 };
+    uint32_t want[6];
+    uint64_t cycles = 0;
+    struct record *record;
+    struct tensor t;
+    struct rig x;
+
+    (void)state;
+    rig_new(&x);
+    t = scattered(&x, ELEM_U32, 6, "t");
+    program_add(x.g, x.main, program_repeat(x.g, 2, shift(&x, t, 6)));
+    rig_start(&x);
+    assert_int_equal(session_write(x.s, t, data), EMU_OK);
+    for (unsigned run = 1; run <= 3; run++) {
+        rig_run(&x);
+        for (unsigned i = 0; i < 6; i++)
+            want[i] = i < 2 * run ? 1 : data[i - 2 * run];
+        expect(&x, t, want, sizeof(want));
+        assert_true(session_cycles(x.s) > cycles);
+        cycles = session_cycles(x.s);
+    }
+    record = session_run_image(x.s)->record;
+    assert_true(record_count(record) >= 6);
+    for (size_t i = 1; i < record_count(record); i++) /* each superstep once */
+        assert_int_equal(record_at(record, i)->index, record_at(record, i - 1)->index + 1);
+    rig_free(&x);
+}
+
+/* An input is there when the program begins, and its memory serves another one afterwards. */
+static void inputs_live_to_their_last_use(void **state)
+{
+    enum { N = 12 };
+    uint8_t data[N];
+    struct tensor in, later, end;
+    struct rig x;
+
+    (void)state;
+    rig_new(&x);
+    in = graph_variable(x.g, ELEM_U8, 1, &(uint32_t){ N }, "in");
+    later = graph_variable(x.g, ELEM_U8, 1, &(uint32_t){ N }, "later");
+    end = scattered(&x, ELEM_U8, N, "end");
+    graph_map(x.g, in, 1);
+    graph_map(x.g, later, 1);
+    graph_input(x.g, in);
+    program_add(x.g, x.main, program_copy(x.g, in, end));
+    program_add(x.g, x.main, program_copy(x.g, end, later));
+    program_add(x.g, x.main, program_copy(x.g, later, end));
+    rig_start(&x);
+    assert_int_equal(live_set_of(&x, in)->count, 1);
+    assert_int_equal(x.c->lowered->live_range.at[live_set_of(&x, in)->first].begin, 0);
+    assert_false(live_sets_meet(x.c->lowered, object_of(&x, in)->live, object_of(&x, later)->live));
+    assert_int_equal(session_run(x.s), EMU_USAGE);
+    assert_string_equal(emu_error(), "run 0: input in was not written");
+    for (unsigned run = 0; run < 2; run++) {
+        count_up(data, sizeof(data));
+        data[run] = 99;
+        assert_int_equal(session_write(x.s, in, data), EMU_OK);
+        rig_run(&x);
+        expect(&x, end, data, sizeof(data));
+        assert_int_equal(session_read(x.s, in, data), EMU_USAGE);
+        assert_int_equal(session_run(x.s), EMU_USAGE);
+    }
+    rig_free(&x);
+}
+
+static void a_fault_says_where(void **state)
+{
+    const struct image_tile *tile;
+    const uint32_t bad = 0xffffffff; /* an exchange instruction with reserved selectors */
+    struct tensor t;
+    struct rig x;
+
+    (void)state;
+    rig_new(&x);
+    t = scattered(&x, ELEM_U32, 6, "t");
+    program_add(x.g, x.main, shift(&x, t, 6));
+    rig_start(&x);
+    rig_run(&x);
+    tile = image_tile_at(x.c->image, 1);
+    assert_true(tile_write(machine_tile(session_run_image(x.s)->machine, tile->tile), tile->entry,
+                           &bad, sizeof(bad)));
+    assert_int_equal(session_run(x.s), EMU_FAULT);
+    assert_non_null(strstr(emu_error(), "run 1: EXERR: tile 1 at event "));
+    assert_non_null(strstr(emu_error(), "tile 1, superstep "));
+    assert_int_equal(session_run(x.s), EMU_FAULT);
+    assert_non_null(strstr(emu_error(), "stopped before"));
+    rig_free(&x);
+}
+
+static void what_does_not_fit_does_not_run(void **state)
+{
+    const struct compile_options co = { .threads = 1 };
+    const uint32_t n = arch_preset("toy4")->mem_bytes;
+    struct tensor t;
+    struct rig x;
+
+    (void)state;
+    rig_new(&x);
+    t = graph_variable(x.g, ELEM_U32, 1, &n, "huge");
+    graph_map(x.g, t, 2);
+    graph_keep(x.g, t);
+    assert_int_equal(graph_compile(x.g, &co, &x.c), EMU_OK);
+    assert_false(compiled_fits(x.c));
+    assert_int_equal(session_new(x.c, NULL, &x.s), EMU_USAGE);
+    assert_null(x.s);
+    rig_free(&x);
+}
+
+/* ---- streams ---- */
+
+static void expect_output(struct rig *x, uint32_t stream, const void *want, size_t bytes,
+                          uint64_t transfers)
+{
+    uint64_t n;
+    void *got;
+
+    assert_int_equal(session_output(x->s, stream, &got, &n), EMU_OK);
+    assert_int_equal(n, transfers);
+    assert_memory_equal(got, want, bytes);
+    emu_free(got);
+}
+
+/* Two transfers in and two out in every run; elements of odd pieces, so that words of the link are
+ * padded. */
+static void streams_go_on_from_run_to_run(void **state)
+{
+    enum { N = 23 };
+    uint8_t data[6 * N];
+    struct program body;
+    struct tensor t;
+    uint32_t in, out, unused;
+    struct rig x;
+
+    (void)state;
+    rig_new(&x);
+    t = scattered(&x, ELEM_U8, N, "t");
+    in = graph_stream(x.g, STREAM_IN, ELEM_U8, N, 2, "in");
+    out = graph_stream(x.g, STREAM_OUT, ELEM_U8, N, 1, "out");
+    unused = graph_stream(x.g, STREAM_IN, ELEM_U8, N, 1, "unused");
+    body = program_sequence(x.g);
+    program_add(x.g, body, program_stream(x.g, in, t));
+    program_add(x.g, body, program_stream(x.g, out, t));
+    program_add(x.g, x.main, program_repeat(x.g, 2, body));
+    rig_start(&x);
+    count_up(data, sizeof(data));
+    expect_output(&x, out, data, 0, 0);
+    assert_int_equal(session_feed(x.s, unused, data, 1), EMU_OK);
+    assert_int_equal(session_feed(x.s, in, data, 1), EMU_OK);
+    assert_int_equal(session_feed(x.s, in, data + N, 2), EMU_OK);
+    rig_run(&x);
+    expect_output(&x, out, data, 2 * N, 2);
+    assert_int_equal(session_feed(x.s, in, data + 3 * N, 1), EMU_OK); /* one is left of before */
+    rig_run(&x);
+    expect_output(&x, out, data, 4 * N, 4);
+    assert_int_equal(session_feed(x.s, out, data, 1), EMU_USAGE);
+    assert_int_equal(session_feed(x.s, 99, data, 1), EMU_USAGE);
+    assert_int_equal(session_feed(x.s, in, data + 4 * N, 1), EMU_OK);
+    assert_int_equal(session_run(x.s), EMU_FAULT); /* dry in its second round */
+    assert_non_null(strstr(emu_error(), "stream 0: the data end"));
+    rig_free(&x);
+}
+
+/* ---- out of memory ---- */
+
+static enum emu_status short_session(const struct compiled *c, struct tensor t, uint32_t in,
+                                     uint32_t out)
+{
+    const uint32_t data[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    uint32_t got[4];
+    void *output = NULL;
+    uint64_t n;
+    struct session *s;
+    enum emu_status status = session_new(c, NULL, &s);
+
+    if (status == EMU_OK)
+        status = session_feed(s, in, data, 1);
+    if (status == EMU_OK)
+        status = session_feed(s, in, data + 4, 1);
+    if (status == EMU_OK)
+        status = session_run(s);
+    if (status == EMU_OK)
+        status = session_read(s, t, got);
+    if (status == EMU_OK)
+        status = session_output(s, out, &output, &n);
+    if (status == EMU_OK)
+        assert_memory_equal(output, data, sizeof(got));
+    emu_free(output);
+    session_free(s);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    uint32_t in, out;
+    struct tensor t;
+    struct rig x;
+    long before, n = 0;
+    enum emu_status s;
+
+    (void)state;
+    rig_new(&x);
+    t = scattered(&x, ELEM_U32, 4, "t");
+    in = graph_stream(x.g, STREAM_IN, ELEM_U32, 4, 2, "in");
+    out = graph_stream(x.g, STREAM_OUT, ELEM_U32, 4, 1, "out");
+    program_add(x.g, x.main, program_stream(x.g, in, t));
+    program_add(x.g, x.main, program_stream(x.g, out, t));
+    rig_start(&x);
+    before = alloc_live();
+    do {
+        alloc_test_fail_at(n++);
+        s = short_session(x.c, t, in, out);
+        alloc_test_fail_at(-1);
+        if (s != EMU_OK && s != EMU_NO_MEMORY && s != EMU_FAULT) /* MEMERR is a fault of a tile */
+            fail_msg("allocation %ld: %s", n - 1, emu_error());
+        assert_int_equal(alloc_live(), before);
+    } while (s != EMU_OK);
+    assert_true(n > 20);
+    rig_free(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_types_come_back),
+        cmocka_unit_test(views_are_written_in_their_order),
+        cmocka_unit_test(initial_values_and_constants_are_there),
+        cmocka_unit_test(runs_follow_each_other),
+        cmocka_unit_test(inputs_live_to_their_last_use),
+        cmocka_unit_test(a_fault_says_where),
+        cmocka_unit_test(what_does_not_fit_does_not_run),
+        cmocka_unit_test(streams_go_on_from_run_to_run),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+}

@@ -1,0 +1,397 @@
+/* test_exchange_fault.c - every kind of fault of the fabric, planted once: wrong instructions, and
+ * phases that both resolvers must refuse for the same reason.
+ */
+#include "tests/fixtures/exchange_rig.h"
+
+/* --- planted damage: at issue --- */
+
+static void test_wrong_instructions(void **state)
+{
+    static const struct {
+        enum exchange_fault_kind kind;
+        struct insn in;
+    } wrong[] = {
+        { EXCHANGE_FAULT_SELF, { .op = OP_delayxpic, .k = 1 } },
+        { EXCHANGE_FAULT_SELF, { .op = OP_sendpicp, .n = 1, .o = BASE / 4 } },
+        { EXCHANGE_FAULT_HOST_SOURCE, { .op = OP_delayxpic, .k = 0x600 } },
+        { EXCHANGE_FAULT_HOST_SOURCE, { .op = OP_sendpic, .j = 0, .k = 0x63f } },
+        { EXCHANGE_FAULT_NO_SOURCE, { .op = OP_delayxpic, .k = 4 } },
+        { EXCHANGE_FAULT_NO_SOURCE, { .op = OP_delayxpic, .k = 0x641 } },
+        { EXCHANGE_FAULT_RESERVED, { .op = OP_sendpic, .j = 1, .k = 0 } },
+        { EXCHANGE_FAULT_RESERVED, { .op = OP_sendpic, .j = 3, .k = 0 } },
+        { EXCHANGE_FAULT_RESERVED, { .op = OP_sendpic, .j = 0, .k = 1 << 13 } },
+        { EXCHANGE_FAULT_RESERVED, { .op = OP_delaypic, .j = 1, .k = BASE / 4 } },
+        { EXCHANGE_FAULT_RESERVED, { .op = OP_delayxpic, .j = 1, .k = NULL_SOURCE } },
+        { EXCHANGE_FAULT_RESERVED, { .op = OP_sendpicp, .l = 1, .n = NULL_SOURCE, .o = BASE / 4 } },
+        { EXCHANGE_FAULT_RESERVED,
+          { .op = OP_sendpicp, .n = 1 << 13 | NULL_SOURCE, .o = BASE / 4 } },
+        { EXCHANGE_FAULT_WIDE, { .op = OP_send, .i = 0, .j = FROM, .k = 4 } },
+        { EXCHANGE_FAULT_WIDE, { .op = OP_send, .i = 1, .j = FROM, .k = 5 } },
+        { EXCHANGE_FAULT_WIDE, { .op = OP_sendoff, .i = 1, .k = 4 } },
+        { EXCHANGE_FAULT_WIDE,
+          { .op = OP_sendpicp, .j = FROM, .k = 7, .n = NULL_SOURCE, .o = BASE / 4 } },
+        { EXCHANGE_FAULT_SEND_OUTSIDE, { .op = OP_send, .i = 0, .j = BASE - 4, .k = 1 } },
+        { EXCHANGE_FAULT_SEND_OUTSIDE, { .op = OP_send, .i = 1, .j = BASE + 0xfffc, .k = 3 } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(wrong); i++) {
+        const struct exchange_fault *f;
+        char text[320];
+        struct rig r;
+
+        rig_new(&r, "toy4", 0, 0);
+        rig_begin(&r);
+        assert_int_equal(rig_issue_coded(&r, 1, 20, &wrong[i].in), FAULT_EXERR);
+        assert_int_equal(r.tile[1].fault.kind, FAULT_EXERR);
+        assert_int_equal(r.tile[1].fault.pc, BASE + 8 * 20);
+        assert_int_equal(r.tile[1].state[LANE_SUPER], CONTEXT_EXCEPTED);
+        f = exchange_last_fault(r.x);
+        assert_non_null(f);
+        assert_string_equal(exchange_fault_name(f->kind), exchange_fault_name(wrong[i].kind));
+        assert_string_equal(r.tile[1].fault.detail, exchange_fault_text(f->kind));
+        assert_int_equal(f->tile, 1);
+        assert_int_equal(f->event, 20);
+        assert_int_equal(f->cycle, RIG_RELEASE + 20);
+        exchange_fault_print(f, text, sizeof(text));
+        assert_non_null(strstr(text, "tile 1 at event 20 (cycle 1020): "));
+        rig_free(&r);
+    }
+}
+
+static void expect_issue_fault(struct rig *r, uint32_t event, struct insn in,
+                               enum exchange_fault_kind kind)
+{
+    assert_int_equal(rig_issue(r, 1, event, &in), FAULT_EXERR);
+    assert_int_equal(exchange_log_of(r->x, 1)->fault.kind, kind);
+    exchange_log_of(r->x, 1)->fault.kind = EXCHANGE_FAULT_NONE;
+}
+
+static void test_wrong_time(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_new(&r, "toy4", 0, 0);
+    assert_null(exchange_last_fault(r.x));
+    expect_issue_fault(&r, 0, in_send(1, FROM, 1), EXCHANGE_FAULT_OUTSIDE_PHASE);
+    issue(&r, 1, 0, (struct insn){ .op = OP_delay, .i = 9 }); /* does nothing, needs no RECV */
+    rig_begin(&r);
+    rig_begin(&r);
+    r.tile[1].state[5] = CONTEXT_ACTIVE;
+    expect_issue_fault(&r, 0, in_send(1, FROM, 1), EXCHANGE_FAULT_WORKERS);
+    expect_issue_fault(&r, 0, (struct insn){ .op = OP_delay, .i = 9 }, EXCHANGE_FAULT_WORKERS);
+    r.tile[1].state[5] = CONTEXT_INACTIVE;
+    expect_issue_fault(&r, EXCHANGE_EVENTS - 1, in_send(2, FROM, 1), EXCHANGE_FAULT_TOO_LATE);
+    r.tile[1].xcsr[XCSR_OUT_BASE] = 2;
+    expect_issue_fault(&r, 0, in_send(1, FROM, 1), EXCHANGE_FAULT_MISALIGNED);
+    r.tile[1].xcsr[XCSR_OUT_BASE] = 0;
+    issue(&r, 1, 5, in_send(1, FROM, 1));
+    rig_recv(&r, 30);
+    expect_issue_fault(&r, 31, in_send(1, FROM, 1), EXCHANGE_FAULT_OUTSIDE_PHASE);
+    rig_recv(&r, 40); /* nothing to end */
+    rig_free(&r);
+}
+
+static void test_missing_recv(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_new(&r, "toy4", 0, 0);
+    rig_begin(&r);
+    issue(&r, 3, 0, in_send(1, FROM, 1));
+    resolve(&r);
+    assert_int_equal(exchange_begin(r.x, &r.tile[0], 1300), FAULT_NONE);
+    r.tile[3].cycle = 1300;
+    assert_int_equal(exchange_begin(r.x, &r.tile[3], 1300), FAULT_EXERR);
+    assert_int_equal(exchange_last_fault(r.x)->kind, EXCHANGE_FAULT_MISSING_RECV);
+    assert_int_equal(exchange_last_fault(r.x)->tile, 3);
+    assert_int_equal(exchange_last_fault(r.x)->cycle, 1300);
+    rig_free(&r);
+}
+
+static void test_mux_at_recv(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_new(&r, "toy4", 0, 0);
+    rig_begin(&r);
+    issue(&r, 3, 4, in_delayxpic(1, 2));
+    r.tile[3].cycle = RIG_RELEASE + 50;
+    assert_int_equal(exchange_recv(r.x, &r.tile[3], 50), FAULT_EXERR);
+    assert_int_equal(exchange_last_fault(r.x)->kind, EXCHANGE_FAULT_MUX_LEFT_ON);
+    assert_int_equal(exchange_last_fault(r.x)->other, 2);
+    assert_int_equal(exchange_last_fault(r.x)->event, 50);
+    rig_free(&r);
+}
+
+/* --- planted damage: found by resolving --- */
+
+/* The phase has one fault; both resolvers must find it. */
+static void expect_fault(struct rig *r, enum exchange_fault_kind kind, uint32_t tile,
+                         uint32_t event, uint32_t other, uint32_t addr, uint32_t other_addr,
+                         const char *text)
+{
+    const struct exchange_phase *p;
+    const struct exchange_fault *f;
+    struct exchange_fault second;
+    const char *differ;
+
+    assert_int_equal(exchange_resolve(r->x, r->part, &p), EMU_FAULT);
+    f = exchange_last_fault(r->x);
+    assert_non_null(f);
+    assert_string_equal(exchange_fault_name(f->kind), exchange_fault_name(kind));
+    assert_int_equal(f->tile, tile);
+    assert_int_equal(f->event, event);
+    assert_int_equal(f->cycle, RIG_RELEASE + event);
+    assert_int_equal(f->other, other);
+    assert_int_equal(f->addr, addr);
+    assert_int_equal(f->other_addr, other_addr);
+    assert_string_equal(emu_error(), text);
+    assert_int_equal(r->tile[tile].fault.kind, FAULT_EXERR);
+    assert_int_equal(r->tile[tile].fault.cycle, RIG_RELEASE + event);
+    assert_string_equal(r->tile[tile].fault.detail, exchange_fault_text(kind));
+    assert_int_equal(exchange_check(r->x, r->part, NULL, &second, &differ), EMU_OK);
+    assert_true(exchange_fault_equal(f, &second));
+    rig_free(r);
+}
+
+static void damage_rig(struct rig *r)
+{
+    rig_new(r, "toy4", 0, 1);
+    rig_begin(r);
+}
+
+static void test_late_mux(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    damage_rig(&r);
+    issue(&r, 3, 110, in_send(4, FROM, 1));
+    issue(&r, 1, 121,
+          in_sendpicp(4, 0, 0, 3, TO)); /* one event late: the last word it wants is none */
+    issue(&r, 1, 125, in_delayxpic(1, NULL_SOURCE));
+    expect_fault(&r, EXCHANGE_FAULT_SILENT, 1, 124, 3, TO + 12, 0,
+                 "tile 1 listens to tile 3 at event 124 (cycle 1124) but it sends nothing then; "
+                 "the word would "
+                 "go to 0x4e00c");
+}
+
+static void test_early_mux(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    damage_rig(&r);
+    toy_message(&r, 0, 2, 5, 2, TO);
+    issue(&r, 3, 110, in_send(4, FROM, 1));
+    issue(&r, 1, 119, in_sendpicp(4, 0, 0, 3, TO));
+    issue(&r, 1, 123, in_delayxpic(1, NULL_SOURCE));
+    expect_fault(&r, EXCHANGE_FAULT_SILENT, 1, 119, 3, TO, 0,
+                 "tile 1 listens to tile 3 at event 119 (cycle 1119) but it sends nothing then; "
+                 "the word would "
+                 "go to 0x4e000");
+}
+
+/* A gap of one event between two sends of one message. */
+static void test_gap(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    damage_rig(&r);
+    issue(&r, 3, 10, in_send(4, FROM, 1));
+    issue(&r, 3, 15, in_sendoff(4, 0, 1));
+    issue(&r, 1, 20, in_sendpicp(8, 0, 0, 3, TO));
+    issue(&r, 1, 28, in_delayxpic(1, NULL_SOURCE));
+    expect_fault(&r, EXCHANGE_FAULT_SILENT, 1, 24, 3, TO + 16, 0,
+                 "tile 1 listens to tile 3 at event 24 (cycle 1024) but it sends nothing then; the "
+                 "word would "
+                 "go to 0x4e010");
+}
+
+/* The sender belongs to another group. */
+static void test_absent(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    damage_rig(&r);
+    toy_message(&r, 0, 2, 5, 2, TO);
+    r.part[0] = NULL;
+    expect_fault(&r, EXCHANGE_FAULT_SILENT, 2, 15, 0, TO, 0,
+                 "tile 2 listens to tile 0 at event 15 (cycle 1015) but it sends nothing then; the "
+                 "word would "
+                 "go to 0x4e000");
+}
+
+static void test_other_way(void **state)
+{
+    uint32_t source;
+    unsigned ways;
+    int delay;
+    struct rig r;
+
+    (void)state;
+    rig_new(&r, "mk2", 65536, 1);
+    rig_begin(&r);
+    source = arch_tile_physical(&r.arch, 17);
+    ways = arch_exchange_direction(&r.arch, source, 0);
+    delay = arch_exchange_delay(&r.arch, source, 0);
+    issue(&r, 17, (uint32_t)(300 - delay), in_send(1, FROM, 3));
+    issue(&r, 17, (uint32_t)(301 - delay), in_sendoff(1, 0, 3 - ways));
+    issue(&r, 0, 0, in_delaypic(1, TO));
+    issue(&r, 0, 300, in_delayxpic(1, source));
+    issue(&r, 0, 302, in_delayxpic(1, NULL_SOURCE));
+    expect_fault(&r, EXCHANGE_FAULT_OTHER_WAY, 0, 301, 17, TO + 4, FROM + 4,
+                 "tile 0 listens to tile 17 at event 301 (cycle 1301) but it sends the word at "
+                 "0x4d004 only into "
+                 "the other direction");
+}
+
+static void test_pointer_outside(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    damage_rig(&r);
+    toy_message(&r, 3, 2, 20, 3, BASE + 0x10000 - 8);
+    expect_fault(&r, EXCHANGE_FAULT_POINTER_OUTSIDE, 2, 32, 3, BASE + 0x10000, FROM + 8,
+                 "tile 2 receives a word of tile 3 (its 0x4d008) at event 32 (cycle 1032) for "
+                 "0x5c000, which is "
+                 "outside tile memory");
+}
+
+/* A pointer that was never set stands below the memory. */
+static void test_pointer_unset(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    damage_rig(&r);
+    issue(&r, 3, 20, in_send(1, FROM, 1));
+    issue(&r, 2, 30, in_delayxpic(1, 3));
+    issue(&r, 2, 31, in_delayxpic(1, NULL_SOURCE));
+    expect_fault(
+        &r, EXCHANGE_FAULT_POINTER_OUTSIDE, 2, 30, 3, 0, FROM,
+        "tile 2 receives a word of tile 3 (its 0x4d000) at event 30 (cycle 1030) for 0x0, which is "
+        "outside tile memory");
+}
+
+static void test_received_twice(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    damage_rig(&r);
+    toy_message(&r, 3, 2, 20, 8, TO);
+    toy_message(&r, 1, 2, 100, 8, TO - 20);
+    expect_fault(&r, EXCHANGE_FAULT_TWICE, 2, 115, 1, TO, FROM + 20,
+                 "tile 2 receives a second word for 0x4e000 at event 115 (cycle 1115), from "
+                 "0x4d014 of tile 1");
+}
+
+/* Tile 2 sends FROM .. FROM + 8 at events 40 .. 42; the last of 3 words from tile 3 replaces FROM +
+ * 8 at event `arrives`. */
+static void send_and_replace(struct rig *r, uint32_t arrives)
+{
+    rig_begin(r);
+    issue(r, 3, arrives - 12, in_send(3, BASE, 1));
+    if (arrives == 43) {
+        issue(r, 2, 39, in_delaypic(1, FROM));
+        issue(r, 2, 40, in_send(1, FROM, 1));
+        issue(r, 2, 41, in_sendpic_source(2, 3));
+        issue(r, 2, 43, in_delayxpic(2, NULL_SOURCE));
+        return;
+    }
+    issue(r, 2, arrives - 2, in_sendpicp(1, 0, 0, 3, FROM));
+    issue(r, 2, arrives + 1, in_delayxpic(1, NULL_SOURCE));
+    issue(r, 2, 40, in_send(3, FROM, 1));
+}
+
+static void test_replaced(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_new(&r, "toy4", 0, 1);
+    send_and_replace(&r, 43); /* each word is read one event before its replacement comes */
+    rig_recv(&r, 60);
+    assert_true(resolve(&r)->overlaps);
+    rig_begin(&r);
+    issue(&r, 3, 30, in_send(3, BASE, 1));
+    issue(&r, 2, 40, in_sendpicp(3, FROM, 1, 3, FROM)); /* in the same event */
+    issue(&r, 2, 43, in_delayxpic(1, NULL_SOURCE));
+    expect_fault(&r, EXCHANGE_FAULT_REPLACED, 2, 40, 3, FROM, BASE,
+                 "tile 2 sends its word at 0x4d000 at event 40 (cycle 1040) but the replacement, "
+                 "0x4c000 of tile "
+                 "3, has arrived by then");
+    rig_new(&r, "toy4", 0, 1);
+    send_and_replace(&r, 30); /* long before */
+    expect_fault(&r, EXCHANGE_FAULT_REPLACED, 2, 40, 3, FROM, BASE,
+                 "tile 2 sends its word at 0x4d000 at event 40 (cycle 1040) but the replacement, "
+                 "0x4c000 of tile "
+                 "3, has arrived by then");
+}
+
+static void test_mux_left_on(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    damage_rig(&r);
+    issue(&r, 3, 0, in_send(64, FROM, 1));
+    issue(&r, 2, 20, in_sendpicp(1, 0, 0, 3, TO));
+    expect_fault(&r, EXCHANGE_FAULT_MUX_LEFT_ON, 2, 20, 3, 0, 0,
+                 "tile 2 listens to tile 3 at event 20 (cycle 1020) and does not stop before the "
+                 "exchange ends");
+}
+
+/* Of many faults that of the lowest receiver is reported, and there the lowest event. */
+static void test_choice(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    damage_rig(&r);
+    issue(&r, 0, 0, in_send(8, FROM, 1));
+    issue(&r, 2, 9, in_sendpicp(1, 0, 0, 0, TO)); /* silent, earlier, but a higher tile */
+    issue(&r, 2, 10, in_delayxpic(1, NULL_SOURCE));
+    issue(&r, 1, 10, in_sendpicp(2, 0, 0, 0, TO));
+    issue(&r, 1, 12, in_delayxpic(1, NULL_SOURCE));
+    issue(&r, 1, 13, in_delaypic(1, TO + 4));
+    issue(&r, 1, 14, in_delayxpic(1, 0));
+    issue(&r, 1, 30,
+          in_send(1, TO, 1)); /* replaced long ago, but later than the second word for TO + 4 */
+    issue(&r, 1, 40, in_delayxpic(1, NULL_SOURCE)); /* silent from 18 on */
+    expect_fault(&r, EXCHANGE_FAULT_TWICE, 1, 14, 0, TO + 4, FROM + 16,
+                 "tile 1 receives a second word for 0x4e004 at event 14 (cycle 1014), from 0x4d010 "
+                 "of tile 0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_instructions),
+        cmocka_unit_test(test_wrong_time),
+        cmocka_unit_test(test_missing_recv),
+        cmocka_unit_test(test_mux_at_recv),
+        cmocka_unit_test(test_late_mux),
+        cmocka_unit_test(test_early_mux),
+        cmocka_unit_test(test_gap),
+        cmocka_unit_test(test_absent),
+        cmocka_unit_test(test_other_way),
+        cmocka_unit_test(test_pointer_outside),
+        cmocka_unit_test(test_pointer_unset),
+        cmocka_unit_test(test_received_twice),
+        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_mux_left_on),
+        cmocka_unit_test(test_choice),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

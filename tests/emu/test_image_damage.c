@@ -1,0 +1,582 @@
+/* test_image_damage.c - the reader of image files against damage, hostile files and lack of memory:
+ * whatever is wrong is refused with the place and the reason, and nothing is left behind.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "emu/base/alloc.h"
+#include "tests/fixtures/image_samples.h"
+
+static void assert_refused(const uint8_t *data, size_t bytes, const char *part)
+{
+    struct image *im = (struct image *)&im;
+    enum emu_status s = image_read_bytes(data, bytes, "hostile", &im);
+
+    if (s != EMU_BAD_IMAGE || strncmp(emu_error(), "hostile: offset ", 16) != 0 ||
+        !strstr(emu_error(), part))
+        fail_msg("%s: '%s', expected '%s'", emu_status_name(s), emu_error(), part);
+    assert_null(im);
+    assert_int_equal(alloc_live(), 0);
+}
+
+/* ---- chance ---- */
+
+static void test_every_byte_counts(void **state)
+{
+    struct image *im = sample_small();
+    struct sample_file f = sample_write(im);
+
+    (void)state;
+    image_free(im);
+    for (size_t i = 0; i < f.bytes; i++) {
+        uint8_t was = f.data[i];
+
+        f.data[i] = (uint8_t)~was;
+        assert_refused(f.data, f.bytes, "expected");
+        f.data[i] = was ^ (uint8_t)(1 << i % 8);
+        assert_refused(f.data, f.bytes, "expected");
+        f.data[i] = was;
+    }
+    free(f.data);
+}
+
+static void test_every_truncation_is_seen(void **state)
+{
+    struct image *im = sample_small();
+    struct sample_file f = sample_write(im);
+
+    (void)state;
+    image_free(im);
+    for (size_t n = 0; n < f.bytes; n++) {
+        uint8_t *exact = malloc(n ? n : 1); /* so that reading on is seen by the address checker */
+
+        memcpy(exact, f.data, n);
+        assert_refused(exact, n, "expected");
+        free(exact);
+    }
+    f.data = realloc(f.data, f.bytes + 8);
+    memset(f.data + f.bytes, 0, 8);
+    for (size_t n = 1; n <= 8; n++)
+        assert_refused(f.data, f.bytes + n, "behind the last section");
+    free(f.data);
+}
+
+/* Sections of another file, each right in itself, are not taken for this one's. */
+static void test_sections_of_two_files_do_not_mix(void **state)
+{
+    struct image *im = sample_small(), *other = sample_small();
+    struct sample_file f, g;
+    uint32_t id, fronts = 0;
+
+    (void)state;
+    OK(image_string(im, "one", &id));
+    OK(image_string(other, "two", &id));
+    f = sample_write(im);
+    g = sample_write(other);
+    assert_int_equal(f.bytes, g.bytes);
+    image_free(im);
+    image_free(other);
+    for (size_t at = IMAGE_FILE_HEADER_BYTES; at < f.bytes;) {
+        uint32_t stored;
+
+        memcpy(&stored, f.data + at + 12, 4);
+        at += IMAGE_SECTION_HEADER_BYTES + ((size_t)stored + 7) / 8 * 8 + 8;
+        memcpy(g.data, f.data, at); /* the front of one, the back of the other */
+        if (++fronts < 2 || at == f.bytes)
+            continue; /* the machines are equal: still all of one file */
+        assert_refused(g.data, g.bytes, "checksum");
+    }
+    assert_int_equal(fronts, 11);
+    free(f.data);
+    free(g.data);
+}
+
+/* ---- malice: checksums are right ---- */
+
+static struct sample_part *part_of(struct sample_parts *p, uint32_t type)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (p->part[i].type == type)
+            return &p->part[i];
+    }
+    fail_msg("no such section");
+    return NULL;
+}
+
+/* The small sample taken apart; its sections, sealed again, are good. */
+static struct sample_parts take_small_apart(void)
+{
+    struct image *im = sample_small(), *back;
+    struct sample_file f = sample_write(im), again;
+    struct sample_parts p;
+
+    assert_int_equal(sample_take_apart(f.data, f.bytes, 1 << 20, &p), 1);
+    again = sample_seal(&p);
+    OK(image_read_bytes(again.data, again.bytes, "sealed", &back));
+    assert_true(sample_same(im, back));
+    image_free(im);
+    image_free(back);
+    free(f.data);
+    free(again.data);
+    return p;
+}
+
+static void test_hostile_numbers_are_refused(void **state)
+{
+    const uint32_t base = arch_preset("toy4")->mem_base;
+    const struct {
+        uint32_t type;
+        uint32_t at; /* bytes into the section */
+        uint32_t value;
+        const char *why;
+    } bad[] = {
+        { IMAGE_MACH, 0, 0x5a5a5a5a, "machine:1:4" },
+        { IMAGE_TEXT, 0, 4, "item 4: expected 4 strings" },
+        { IMAGE_TEXT, 0, -1u, "expected 4294967295 strings" },
+        { IMAGE_TEXT, 0, 2, "behind the last string" },
+        { IMAGE_TEXT, 4, 0, "item 1: equals string 0" },
+        { IMAGE_TEXT, 9, 0x65646f63, "item 2: equals string 1" },
+        { IMAGE_MAPS, 0, -1u, "4294967295 lists" },
+        { IMAGE_MAPS, 0, 0, "behind the last list" },
+        { IMAGE_MAPS, 0, 2, "item 1: 2 entries, expected at most 1" },
+        { IMAGE_MAPS, 4, 0, "item 1: equals list 0" },
+        { IMAGE_MAPS, 4, 1, "16 bytes behind" },
+        { IMAGE_MAPS, 4, 0x10000000, "entries" },
+        { IMAGE_MAPS, 8, base - 1, "range 0" },
+        { IMAGE_MAPS, 12, 201, "or higher" },
+        { IMAGE_MAPS, 16, 4, "category 4" },
+        { IMAGE_MAPS, 20, 4, "owner 4" },
+        { IMAGE_SYMB, 4, 3, "3 entries" },
+        { IMAGE_SYMB, 8, 0xfffffff8, "symbol 0" },
+        { IMAGE_SYMB, 16, 0, "name 0" },
+        { IMAGE_LINE, 8, base + 9, "more than" },
+        { IMAGE_LINE, 12, 77, "file 77" },
+        { IMAGE_STRM, 0, 8192, "item 0: stream 8192" },
+        { IMAGE_STRM, 4, 9, "name 9" },
+        { IMAGE_STRM, 8, 2, "direction 2" },
+        { IMAGE_TIME, 0, 4, "item 0: timing key of tile 4" },
+        { IMAGE_TIME, 4, base + 2, "call" },
+        { IMAGE_TILE, 0, 4, "item 0: tile 4" },
+        { IMAGE_TILE, 0, 2, "item 1: tile 2 of chip 0: expected every tile once" },
+        { IMAGE_TILE, 4, 1, "chip 1" },
+        { IMAGE_TILE, 8, 64, "group 64" },
+        { IMAGE_TILE, 12, base + arch_preset("toy4")->region0_bytes, "entry" },
+        { IMAGE_TILE, 16, 4, "item 0: 4 segments, expected at most the 3" },
+        { IMAGE_TILE, 16, 1, "item 2: belongs to no tile" },
+        { IMAGE_TILE, 16, -1u, "segments" },
+        { IMAGE_TILE, 20, 2, "map 2" },
+        { IMAGE_TILE, 24, 2, "symbols 2" },
+        { IMAGE_TILE, 28, 2, "lines 2" },
+        { IMAGE_SEGM, 0, base - 1, "item 0: segment 0" },
+        { IMAGE_SEGM, 0, base + 60000, "segment 0" },
+        { IMAGE_SEGM, 12, base + 5999, "disjoint" },
+        { IMAGE_SEGM, 4, 6001, "at most the 6000" },
+        { IMAGE_SEGM, 8, 3, "blob 3" },
+        { IMAGE_BLOB, 0, -1u, "4294967295 blobs" },
+        { IMAGE_BLOB, 0, 3, "bytes, expected" },
+        { IMAGE_BLOB, 4, -1u, "4294967295 chunks" },
+        { IMAGE_BLOB, 4, 2, "for 2 blobs and 2 chunks" },
+        { IMAGE_BLOB, 8, -1u, "bytes, expected" },
+        { IMAGE_BLOB, 8, 8192, "section DATA: 6060 bytes, expected the 8252 of chunks 1 to 3" },
+        { IMAGE_BLOB, 12, 61, "section DATA: 6060 bytes, expected the 6061" },
+        { IMAGE_BLOB, 12, 4096, "section DATA" },
+        { IMAGE_BLOB, 16, 2, "page 0: chunk 2, expected at most 1" },
+        { IMAGE_BLOB, 20, 1, "page 1: chunk 1 of 4096 bytes, expected 1904" },
+        { IMAGE_BLOB, 24, 4, "page 0: chunk 4, expected at most 3" },
+        { IMAGE_BLOB, 24, 0, "3 chunks, expected the 2" },
+        { IMAGE_BLOB, 28, 0, "item 1: expected bytes with the hash" },
+        { IMAGE_DATA, 0, 0, "item 1: expected bytes with the hash" },
+        { IMAGE_DATA, 6000, 0, "item 3: expected bytes with the hash" },
+    };
+    struct sample_parts p = take_small_apart();
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
+        struct sample_part *s = part_of(&p, bad[i].type);
+        struct sample_file f;
+        uint32_t was;
+
+        if (bad[i].at + 4 > s->bytes)
+            fail_msg("row %zu: beyond the section", i);
+        memcpy(&was, s->data + bad[i].at, 4);
+        memcpy(s->data + bad[i].at, &bad[i].value, 4);
+        f = sample_seal(&p);
+        assert_refused(f.data, f.bytes, bad[i].why);
+        free(f.data);
+        memcpy(s->data + bad[i].at, &was, 4);
+    }
+    sample_parts_free(&p);
+}
+
+/* Every section one to nine bytes shorter and longer. */
+static void test_wrong_lengths_are_refused(void **state)
+{
+    struct sample_parts p = take_small_apart();
+
+    (void)state;
+    for (uint32_t i = 0; i < p.count; i++) {
+        struct sample_part *s = &p.part[i];
+        uint32_t bytes = s->bytes;
+
+        s->data = realloc(s->data, bytes + 9);
+        memset(s->data + bytes, 0, 9);
+        for (int d = -9; d <= 9; d++) {
+            struct sample_file f;
+
+            if (d == 0 || (s->type == IMAGE_MACH && d > 0))
+                continue; /* JSON may have what jansson skips behind it */
+            s->bytes = bytes + (uint32_t)d;
+            f = sample_seal(&p);
+            assert_refused(f.data, f.bytes, s->type == IMAGE_MACH ? "machine:" : "expected");
+            free(f.data);
+        }
+        s->bytes = bytes;
+    }
+    sample_parts_free(&p);
+}
+
+static void test_order_and_versions_are_fixed(void **state)
+{
+    struct sample_parts p = take_small_apart();
+    struct sample_file f;
+
+    (void)state;
+    for (uint32_t i = 0; i < p.count; i++) {
+        struct sample_part s = p.part[i];
+
+        p.part[i].version = 2;
+        f = sample_seal(&p);
+        assert_refused(f.data, f.bytes, "version 2, expected 1");
+        free(f.data);
+        p.part[i] = p.part[i ? 0 : 1];
+        f = sample_seal(&p);
+        assert_refused(f.data, f.bytes, "expected");
+        free(f.data);
+        p.part[i] = s;
+    }
+    p.header[12]++;
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "in a file of 12 sections, expected 11");
+    free(f.data);
+    p.header[8] = 2;
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "version 2 of the format");
+    free(f.data);
+    sample_parts_free(&p);
+}
+
+static void put_u32(struct sample_part *s, uint32_t at, uint32_t v)
+{
+    memcpy(s->data + at, &v, 4);
+}
+
+/* The blob table with other contents: what only its parts together make wrong. */
+static void test_twisted_blobs_are_refused(void **state)
+{
+    struct sample_parts p = take_small_apart();
+    struct sample_part *blob = part_of(&p, IMAGE_BLOB), *data = part_of(&p, IMAGE_DATA);
+    struct sample_part *segm = part_of(&p, IMAGE_SEGM);
+    struct hash128 h;
+    struct sample_file f;
+
+    (void)state;
+    /* two chunks of one content */
+    put_u32(blob, 12, 1904);
+    blob->data = realloc(blob->data, 100);
+    data->bytes = 6000 + 1904;
+    data->data = realloc(data->data, data->bytes);
+    memcpy(data->data + 6000, data->data + 4096, 1904);
+    h = hash128(data->data + 6000, 1904);
+    memcpy(blob->data + 28 + 32, &h, 16);
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "chunks 2 and 3 have one hash");
+    free(f.data);
+    /* a chunk of zeros */
+    memset(data->data + 6000, 0, 1904);
+    h = hash128(data->data + 6000, 1904);
+    memcpy(blob->data + 28 + 32, &h, 16);
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "item 3: all zeros");
+    free(f.data);
+    /* two blobs of one content: 60 bytes of chunk 1, twice */
+    memcpy(blob->data, (uint32_t[]){ 2, 1, 60, 60, 1, 1 }, 24);
+    h = hash128(data->data, 60);
+    memcpy(blob->data + 24, &h, 16);
+    blob->bytes = 40;
+    data->bytes = 60;
+    put_u32(segm, 4, 60);
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "item 2: equals blob 1");
+    free(f.data);
+    sample_parts_free(&p);
+}
+
+/* A blob of one chunk that is named again and again. */
+static void test_blobs_need_no_more_than_the_tiles_have(void **state)
+{
+    enum { BLOBS = 100, PAGES = 16 };
+    struct sample_parts p = take_small_apart();
+    struct sample_part *blob = part_of(&p, IMAGE_BLOB), *data = part_of(&p, IMAGE_DATA);
+    struct hash128 h;
+    struct sample_file f;
+
+    (void)state;
+    blob->bytes = 8 + 4 * BLOBS * (1 + PAGES) + 16;
+    blob->data = realloc(blob->data, blob->bytes);
+    put_u32(blob, 0, BLOBS);
+    put_u32(blob, 4, 1);
+    for (uint32_t i = 0; i < BLOBS; i++) {
+        put_u32(blob, 8 + 4 * i, PAGES * 4096);
+        for (uint32_t k = 0; k < PAGES; k++)
+            put_u32(blob, 8 + 4 * (BLOBS + i * PAGES + k), 1);
+    }
+    data->bytes = 4096;
+    h = hash128(data->data, 4096);
+    memcpy(blob->data + blob->bytes - 16, &h, 16);
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "blobs of 6553600 bytes, expected at most the 131072");
+    free(f.data);
+    /* the memory of two tiles would do, but no tile can hold it */
+    memset(blob->data, 0, blob->bytes);
+    put_u32(blob, 0, 1);
+    put_u32(blob, 8, PAGES * 4096 + 1);
+    blob->bytes = 8 + 4 * (1 + PAGES + 1);
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "in a file of 11 sections, expected 10");
+    free(f.data);
+    p.header[12]--;
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "item 1: a blob of 65537 bytes");
+    free(f.data);
+    sample_parts_free(&p);
+}
+
+/* The sample up to a section, and instead of that one this header and payload as the last. */
+static struct sample_file with_section(uint32_t type, uint32_t raw, uint32_t stored,
+                                       const uint8_t *payload, uint32_t payload_bytes)
+{
+    struct sample_parts p = take_small_apart();
+    struct sample_file f;
+    uint64_t sum;
+    size_t at;
+
+    while (p.part[p.count - 1].type != type)
+        free(p.part[--p.count].data);
+    free(p.part[--p.count].data);
+    f = sample_seal(&p);
+    at = f.bytes;
+    f.bytes += IMAGE_SECTION_HEADER_BYTES + (payload_bytes + 7) / 8 * 8 + 8;
+    f.data = realloc(f.data, f.bytes);
+    memset(f.data + at, 0, f.bytes - at);
+    memcpy(f.data + at, (uint32_t[]){ type, 1, raw, stored }, 16);
+    memcpy(f.data + at + 16, payload, payload_bytes);
+    sum = hash64(f.data + at - 8, f.bytes - 8 - (at - 8));
+    memcpy(f.data + f.bytes - 8, &sum, 8);
+    sample_parts_free(&p);
+    return f;
+}
+
+static void test_bombs_and_bad_frames_are_refused(void **state)
+{
+    static uint8_t zeros[4 << 20], frame[1 << 16];
+    uint32_t n = (uint32_t)ZSTD_compress(frame, 1000, zeros, 6060, 1);
+    uint32_t big =
+        (uint32_t)ZSTD_compress(frame + 1000, sizeof(frame) - 1000, zeros, sizeof(zeros), 1);
+    const uint32_t most = 262144 + 1024 * n;
+    const struct {
+        uint32_t type, raw, stored;
+        const uint8_t *payload;
+        uint32_t bytes;
+        const char *why;
+    } bad[] = {
+        { IMAGE_DATA, 6060, n, frame, n, "expected bytes with the hash" }, /* the frame is good */
+        { IMAGE_DATA, 6060, n - 1, frame, n - 1, "from zstd" },
+        { IMAGE_DATA, 6061, n, frame, n, "from zstd" },
+        { IMAGE_DATA, 6059, n, frame, n, "from zstd" },
+        { IMAGE_DATA, 6060, 5, frame + 1, 5, "from zstd" },
+        { IMAGE_DATA, 6060, 0, frame, 0, "from zstd" },
+        { IMAGE_DATA, 262144, big, frame + 1000, big, "from zstd" }, /* 4 MiB for 256 KiB */
+        { IMAGE_DATA, 262145, big, frame + 1000, big, "expected at most 262144" },
+        { IMAGE_DATA, 1u << 30, n, frame, n, "expected at most 262144" },
+        { IMAGE_DATA, 6060, 6060, zeros, 6040, "bytes stored" },
+        { IMAGE_DATA, 6060, -1u, zeros, 6060, "bytes stored" },
+        { IMAGE_DATA, 6060, 6061, zeros, 6061, "bytes stored" },
+        { IMAGE_DATA, -1u, -1u, zeros, 6061, "bytes stored" },
+        { IMAGE_MAPS, 6060, n, frame, n, "behind the last list" }, /* good, too */
+        { IMAGE_MAPS, most, n, frame, n, "from zstd" },
+        { IMAGE_MAPS, most + 1, n, frame, n, "262144 + 1024 per byte" },
+        { IMAGE_MAPS, (1u << 30) + 1, 1 << 20, zeros, 1 << 20, "expected at most 1073741824" },
+        { IMAGE_MACH, (1u << 20) + 1, 1 << 19, zeros, 1 << 19, "expected at most 1048576" },
+    };
+
+    (void)state;
+    assert_true(!ZSTD_isError(n) && !ZSTD_isError(big) && n < 100);
+    for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
+        struct sample_file f =
+            with_section(bad[i].type, bad[i].raw, bad[i].stored, bad[i].payload, bad[i].bytes);
+
+        assert_refused(f.data, f.bytes, bad[i].why);
+        free(f.data);
+    }
+}
+
+/* Nonzero bytes between a payload and its checksum. */
+static void test_padding_is_zero(void **state)
+{
+    struct sample_parts p = take_small_apart();
+    struct sample_part *s = &p.part[p.count - 1];
+    struct sample_file f;
+    uint64_t sum;
+    size_t from;
+
+    (void)state;
+    assert_int_equal(s->bytes % 8, 4);
+    f = sample_seal(&p);
+    f.data[f.bytes - 9] = 1;
+    from = f.bytes - 8 - 6064 - 16 - 8;
+    sum = hash64(f.data + from, f.bytes - 8 - from);
+    memcpy(f.data + f.bytes - 8, &sum, 8);
+    assert_refused(f.data, f.bytes, "expected zeros behind its bytes");
+    free(f.data);
+    sample_parts_free(&p);
+}
+
+/* ---- no memory ---- */
+
+static void test_every_allocation_of_the_builder_fails_once(void **state)
+{
+    static uint8_t data[300][40];
+    const struct arch *a = arch_preset("toy16");
+    struct image *im;
+    long n;
+
+    (void)state;
+    for (n = 0;; n++) {
+        alloc_test_fail_at(n);
+        if (image_new(a, &im) == EMU_OK)
+            break;
+        assert_null(im);
+        assert_int_equal(alloc_live(), 0);
+    }
+    alloc_test_fail_at(-1);
+    assert_in_range(n, 10, 20);
+    /* enough of everything that all arrays and indices grow; a failure changes nothing */
+    for (uint32_t i = 0; i < 300; i++) {
+        struct image_segment s[2] = { { a->mem_base + 40, 40, 0 }, { a->mem_base, 40, 0 } };
+        struct image_range r = { a->mem_base + i, 1, 1, 0 };
+        struct image_symbol y = { a->mem_base + i, 1, 1 };
+        struct image_line l = { a->mem_base + i, 1, 1 };
+        uint32_t id[5];
+        char text[8];
+
+        snprintf(text, sizeof(text), "s%u", i);
+        memcpy(data[i], &i, sizeof(i));
+        data[i][20] = 1;
+        for (n = 0;; n++) {
+            struct image_tile t = { .tile = i, .entry = a->mem_base };
+            size_t before = im->text.items + im->blob.items + im->map.items + im->symbols.items +
+                            im->lines.items + im->tiles + im->segments + im->streams + im->keys;
+            uint64_t blob_bytes = im->blob_bytes;
+            struct image_stream x = { i, 0, 0, 1, 0 };
+            struct image_timing_key k = { i % 16, a->mem_base + i / 16 * 4, 0 };
+            enum emu_status st;
+
+            alloc_test_fail_at(n);
+            if ((st = image_string(im, text, &id[0])) == EMU_OK &&
+                (st = image_blob(im, data[i], 40, &id[1])) == EMU_OK &&
+                (st = image_map(im, &r, 1, &id[2])) == EMU_OK &&
+                (st = image_symbols(im, &y, 1, &id[3])) == EMU_OK &&
+                (st = image_lines(im, &l, 1, &id[4])) == EMU_OK) {
+                s[0].blob = s[1].blob = id[1];
+                if (i < 16 && !image_find_tile(im, 0, i))
+                    st = image_add_tile(im, &t, s, 2);
+                if (st == EMU_OK && im->streams == i)
+                    st = image_add_stream(im, &x);
+                if (st == EMU_OK && im->keys == i && i < 256)
+                    st = image_add_timing_key(im, &k);
+            }
+            alloc_test_fail_at(-1);
+            if (st == EMU_OK)
+                break;
+            assert_int_equal(st, EMU_NO_MEMORY);
+            assert_true(im->text.items + im->blob.items + im->map.items + im->symbols.items +
+                            im->lines.items + im->tiles + im->segments + im->streams + im->keys <=
+                        before + 8);
+            assert_true(im->blob_bytes - blob_bytes <= 40);
+        }
+        for (int k = 0; k < 5; k++)
+            assert_int_equal(id[k], i + 1);
+    }
+    assert_int_equal(im->segments, 32);
+    assert_int_equal(im->streams, 300);
+    assert_int_equal(im->keys, 256);
+    assert_true(im->blob_bytes == 300 * 40);
+    image_free(im);
+    assert_int_equal(alloc_live(), 0);
+}
+
+static void test_every_allocation_of_the_files_fails_once(void **state)
+{
+    struct image *im = sample_image(4), *back;
+    struct sample_file f = sample_write(im);
+    long n, live = alloc_live();
+
+    (void)state;
+    for (n = 0;; n++) {
+        enum emu_status s;
+
+        alloc_test_fail_at(n);
+        s = image_read_bytes(f.data, f.bytes, "memory", &back);
+        alloc_test_fail_at(-1);
+        if (s == EMU_OK)
+            break;
+        assert_int_equal(s, EMU_NO_MEMORY);
+        assert_null(back);
+        assert_int_equal(alloc_live(), live);
+    }
+    assert_in_range(n, 30, 100);
+    assert_true(sample_same(im, back));
+    image_free(back);
+    for (n = 0;; n++) {
+        int fd = memfd_create("image", 0);
+        enum emu_status s;
+
+        alloc_test_fail_at(n);
+        s = image_write_fd(im, fd, "memory");
+        alloc_test_fail_at(-1);
+        close(fd);
+        assert_int_equal(alloc_live(), live);
+        if (s == EMU_OK)
+            break;
+        assert_int_equal(s, EMU_NO_MEMORY);
+    }
+    assert_true(n > 5);
+    image_free(im);
+    free(f.data);
+    assert_int_equal(alloc_live(), 0);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_byte_counts),
+        cmocka_unit_test(test_every_truncation_is_seen),
+        cmocka_unit_test(test_sections_of_two_files_do_not_mix),
+        cmocka_unit_test(test_hostile_numbers_are_refused),
+        cmocka_unit_test(test_wrong_lengths_are_refused),
+        cmocka_unit_test(test_order_and_versions_are_fixed),
+        cmocka_unit_test(test_twisted_blobs_are_refused),
+        cmocka_unit_test(test_blobs_need_no_more_than_the_tiles_have),
+        cmocka_unit_test(test_bombs_and_bad_frames_are_refused),
+        cmocka_unit_test(test_padding_is_zero),
+        cmocka_unit_test(test_every_allocation_of_the_builder_fails_once),
+        cmocka_unit_test(test_every_allocation_of_the_files_fails_once),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

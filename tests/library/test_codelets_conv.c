@@ -1,0 +1,481 @@
+/* test_codelets_conv.c - convolution codelets: sizes from one position on, all shapes of shares;
+ * bit by bit against the references, cycles against the formulas, results against plain
+ * convolutions.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "programs/library/kernel/codelet_ref.h"
+#include "programs/library/conv/conv_pack.h"
+#include "programs/library/conv/dw_work.h"
+#include "tests/fixtures/codelet_rig.h"
+
+enum { ATOM = 16 };
+
+static double f16_value(uint16_t h)
+{
+    struct fp_env env = { 0 };
+
+    return (double)fp_float(fp_f16_to_f32(h, &env));
+}
+
+/* Random finite f16 of the size of 1, and zeros. */
+static uint16_t random_half(struct codelet_rig *rig)
+{
+    return rig_random(rig) % 8 ? rig_random_f16(rig, 1) : 0;
+}
+
+static uint16_t *random_halves(struct codelet_rig *rig, size_t n)
+{
+    uint16_t *h = malloc((n + 8) * sizeof(*h));
+
+    for (size_t i = 0; i < n; i++)
+        h[i] = random_half(rig);
+    return h;
+}
+
+/* ---- depthwise ---- */
+
+enum { X, WEIGHTS, Y, SCRATCH, WORK, BLOCKS, HO, WO, HP, WP };
+
+struct dw_shape {
+    uint32_t k, stride, blocks, ho, wo, more_h,
+        more_w; /* rows and columns of x that are not needed */
+};
+
+static const char *dw_name(uint32_t k, uint32_t stride)
+{
+    return k == 3 ? stride == 1 ? "dw3_f16" : "dw3s2_f16" : stride == 1 ? "dw5_f16" : "dw5s2_f16";
+}
+
+/* The plain convolution. Every sum of a window and every one between windows may err by half a
+ * unit. */
+static void dw_compare(const struct codelet_rig *rig, const struct dw_shape *s, const uint16_t *w)
+{
+    const uint16_t *x = rig->call.arg[X].data, *y = rig->call.arg[Y].data;
+    uint32_t hp = rig->call.arg[HP].value, wp = rig->call.arg[WP].value;
+
+    for (uint32_t i = 0; i < s->blocks * s->ho * s->wo * ATOM; i++) {
+        uint32_t c = i % ATOM, column = i / ATOM % s->wo, row = i / ATOM / s->wo % s->ho;
+        uint32_t block = i / ATOM / s->wo / s->ho;
+        double sum = 0, size = 0;
+
+        for (uint32_t t = 0; t < s->k * s->k; t++) {
+            uint32_t r = row * s->stride + t / s->k, at = column * s->stride + t % s->k;
+            double p = f16_value(x[((block * hp + r) * wp + at) * ATOM + c]) *
+                       f16_value(w[(block * ATOM + c) * s->k * s->k + t]);
+
+            sum += p;
+            size += fabs(p);
+        }
+        if (fabs(f16_value(y[i]) - sum) > s->k * size * 0x1p-11 + 0x1p-24) {
+            fprintf(stderr, "%s: y[%u] is %g, the sum is %g\n", rig->codelet->name, i,
+                    f16_value(y[i]), sum);
+            fail();
+        }
+    }
+}
+
+/* Whether all workers have the same to do: then the formula is exact. */
+static int dw_is_even(const struct dw_shape *s, uint32_t wp)
+{
+    struct dw_plan p = dw_plan(s->k, s->stride, s->ho, s->wo, wp);
+    const struct dw_third *t = p.third;
+
+    for (uint32_t i = 1; i < DW_THIRDS; i++) {
+        if (t[i].positions != t->positions || t[i].end_row - t[i].row != t->end_row - t->row)
+            return 0;
+    }
+    return p.narrow ? s->ho % DW_THIRDS == 0 : t->positions > 0;
+}
+
+static void dw_call(struct codelet_rig *rig, struct codelet_case *c, const struct dw_shape *s,
+                    int special)
+{
+    uint32_t halves = dw_pack_halves(s->k, s->stride), taps = s->k * s->k, work[DW_WORK_WORDS];
+    uint32_t hp = (s->ho - 1) * s->stride + s->k + s->more_h;
+    uint32_t wp = (s->wo - 1) * s->stride + s->k + s->more_w;
+    uint16_t *w, *packed, *x;
+
+    c->seed++;
+    rig->random = c->seed;
+    c->layout = c->seed % 3 ? RIG_NEAR1 : RIG_NEAR0; /* too many edges that are apart for RIG_FAR */
+    w = random_halves(rig, s->blocks * ATOM * taps);
+    x = random_halves(rig, s->blocks * hp * wp * ATOM);
+    packed = malloc(s->blocks * halves * sizeof(*packed) + 8);
+    for (uint32_t b = 0; b < s->blocks; b++)
+        dw_pack(s->k, s->stride, w + b * ATOM * taps, packed + b * halves);
+    dw_work(s->k, s->stride, s->ho, s->wo, hp, wp, work);
+    c->elements[X] = s->blocks * hp * wp * ATOM;
+    c->elements[WEIGHTS] = s->blocks * halves;
+    c->elements[Y] = s->blocks * s->ho * s->wo * ATOM;
+    c->elements[SCRATCH] = dw_scratch_halves(s->k, s->stride, s->ho, s->wo, wp);
+    c->elements[WORK] = DW_WORK_WORDS;
+    c->data[X] = special ? NULL : x;
+    c->data[WEIGHTS] = packed;
+    c->data[WORK] = work;
+    c->value[BLOCKS] = s->blocks;
+    c->value[HO] = s->ho;
+    c->value[WO] = s->wo;
+    c->value[HP] = hp;
+    c->value[WP] = wp;
+    c->phase[X] = c->seed % 2 * 8;
+    /* Only x need be in other elements. */
+    c->behind[SCRATCH] = c->layout == RIG_NEAR1 ? 1 + Y : 0;
+    c->slack = 2 * s->blocks * s->k * 5 + 5;
+    codelet_rig_call(rig, c);
+    if (dw_is_even(s, wp))
+        assert_int_equal(rig->cycles, rig->formula);
+    if (!special)
+        dw_compare(rig, s, w);
+    free(w);
+    free(x);
+    free(packed);
+}
+
+static void dw_all(uint32_t k, uint32_t stride)
+{
+    static const uint32_t size[] = { 1, 2, 3, 5, 6, 7, 8, 11, 12, 13, 17, 18, 23, 24, 25, 31, 50 };
+    struct codelet_rig *rig = codelet_rig_new("mk2", dw_name(k, stride));
+    struct codelet_case c = codelet_case("dw", 1);
+
+    for (uint32_t i = 0; i < EMU_COUNT_OF(size) * EMU_COUNT_OF(size); i++) {
+        struct dw_shape s = { .k = k, .stride = stride, .blocks = 1 };
+
+        s.wo = size[i % EMU_COUNT_OF(size)];
+        s.ho = size[i / EMU_COUNT_OF(size)];
+        if (s.wo * s.ho > 110)
+            continue;
+        s.blocks = 1 + (s.ho * s.wo < 40 ? c.seed % 3 : 0);
+        s.more_w = c.seed % 5 == 0 ? 1 : 0;
+        s.more_h = c.seed % 7 == 0 ? 1 : 0;
+        dw_call(rig, &c, &s, c.seed % 11 == 0);
+    }
+    codelet_rig_free(rig);
+}
+
+static void test_dw3(void **state)
+{
+    (void)state;
+    dw_all(3, 1);
+}
+
+static void test_dw5(void **state)
+{
+    (void)state;
+    dw_all(5, 1);
+}
+
+static void test_dw3s2(void **state)
+{
+    (void)state;
+    dw_all(3, 2);
+}
+
+static void test_dw5s2(void **state)
+{
+    (void)state;
+    dw_all(5, 2);
+}
+
+/* Rates at shards of EfficientNet-B4. */
+static void test_dw_rate(void **state)
+{
+    static const struct dw_shape shapes[] = {
+        { 5, 1, 2, 4, 24, 0, 0 }, { 5, 1, 1, 12, 24, 0, 0 }, { 5, 1, 1, 1, 24, 0, 0 },
+        { 5, 1, 1, 3, 12, 0, 0 }, { 3, 1, 1, 10, 48, 0, 0 }, { 3, 1, 1, 1, 24, 0, 0 },
+        { 3, 1, 1, 4, 24, 0, 0 }, { 3, 2, 1, 10, 48, 0, 0 }, { 3, 2, 1, 4, 24, 0, 0 },
+        { 5, 2, 1, 4, 24, 0, 0 }, { 5, 2, 1, 3, 12, 0, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(shapes); i++) {
+        const struct dw_shape *s = &shapes[i];
+        struct codelet_rig *rig = codelet_rig_new("mk2", dw_name(s->k, s->stride));
+        struct codelet_case c = codelet_case("rate", i);
+        uint32_t macs = s->blocks * s->ho * s->wo * ATOM * s->k * s->k;
+
+        dw_call(rig, &c, s, 0);
+        print_message("%-9s [%u][%2u x %2u]: %6llu cycles, %.2f MAC a cycle\n", rig->codelet->name,
+                      s->blocks, s->ho, s->wo, (unsigned long long)rig->cycles,
+                      macs / (double)rig->cycles);
+        codelet_rig_free(rig);
+    }
+}
+
+/* ---- first layer ---- */
+
+/* Outputs of a block, and output i as a number: 16 in f16, or 8 in f32. */
+static uint32_t units_of(const struct codelet_rig *rig)
+{
+    return strstr(rig->codelet->name, "f32") ? ATOM / 2 : ATOM;
+}
+
+static double output_value(const struct codelet_rig *rig, unsigned field, uint32_t i)
+{
+    const void *out = rig->call.arg[field].data;
+    float v;
+
+    if (units_of(rig) == ATOM)
+        return f16_value(((const uint16_t *)out)[i]);
+    memcpy(&v, (const uint8_t *)out + 4 * i, sizeof(v));
+    return (double)v;
+}
+
+enum { F_PATCHES, F_Y, F_WEIGHTS, F_KB, F_NB, F_F, F_X, F_ROWS, F_HO, F_WO, F_HP, F_WP };
+
+struct first_shape {
+    uint32_t k, channels, nb, ho, wo, more_w;
+};
+
+static void first_compare(const struct codelet_rig *rig, const struct first_shape *s,
+                          const uint16_t *w)
+{
+    const uint16_t *x = rig->call.arg[F_X].data;
+    uint32_t wp = rig->call.arg[F_WP].value, taps = s->channels * s->k * s->k;
+    uint32_t units = units_of(rig);
+
+    for (uint32_t i = 0; i < s->nb * s->ho * s->wo * ATOM; i++) {
+        uint32_t column = i / units % s->wo, row = i / units / s->wo % s->ho;
+        uint32_t out = i / units / s->wo / s->ho * units + i % units;
+        double sum = 0, size = 0;
+
+        for (uint32_t t = 0; t < taps; t++) {
+            uint32_t r = 2 * row + t / s->k % s->k, c = 2 * column + t % s->k;
+            double p =
+                f16_value(x[(r * wp + c) * 4 + t / s->k / s->k]) * f16_value(w[out * taps + t]);
+
+            sum += p;
+            size += fabs(p);
+        }
+        size *= conv_first_blocks(s->k) * (units == ATOM ? 0x1p-11 : 4 * 0x1p-23);
+        if (fabs(output_value(rig, F_Y, i) - sum) > size + 0x1p-24) {
+            fprintf(stderr, "%s: y[%u] is %g, the sum is %g\n", rig->codelet->name, i,
+                    output_value(rig, F_Y, i), sum);
+            fail();
+        }
+    }
+}
+
+static void first_call(struct codelet_rig *rig, struct codelet_case *c, const struct first_shape *s)
+{
+    uint32_t hp = (s->ho - 1) * 2 + s->k, wp = (s->wo - 1) * 2 + s->k + s->more_w;
+    uint32_t kb = conv_first_blocks(s->k), f = s->ho * s->wo, halves = conv_first_pack_halves(s->k);
+    uint32_t taps = s->channels * s->k * s->k, *rows;
+    uint16_t *w, *packed, *x, *block;
+
+    c->seed++;
+    rig->random = c->seed;
+    c->layout = c->seed % 3 ? RIG_NEAR1 : RIG_NEAR0;
+    w = random_halves(rig, s->nb * ATOM * taps);
+    x = random_halves(rig, hp * wp * 4);
+    packed = malloc(s->nb * halves * sizeof(*packed) + 8);
+    block = malloc(halves * sizeof(*block));
+    rows = malloc(conv_first_row_words(s->k, s->ho) * sizeof(*rows));
+    for (uint32_t b = 0; b < s->nb; b++) {
+        conv_first_pack(s->k, s->channels, w + b * ATOM * taps, block);
+        if (units_of(rig) == ATOM)
+            memcpy(packed + b * halves, block, halves * sizeof(*block));
+        else
+            conv_pack_f32(kb, block, packed + b * halves);
+    }
+    free(block);
+    conv_first_rows(s->k, s->ho, s->wo, wp, rows);
+    c->elements[F_PATCHES] = kb * f * ATOM;
+    c->elements[F_Y] = s->nb * f * ATOM;
+    c->elements[F_WEIGHTS] = s->nb * halves;
+    c->elements[F_X] = hp * wp * 4;
+    c->elements[F_ROWS] = conv_first_row_words(s->k, s->ho);
+    c->data[F_WEIGHTS] = packed;
+    c->data[F_X] = x;
+    c->data[F_ROWS] = rows;
+    c->value[F_KB] = kb;
+    c->value[F_NB] = s->nb * (ATOM / units_of(rig));
+    c->value[F_F] = f;
+    c->value[F_HO] = s->ho;
+    c->value[F_WO] = s->wo;
+    c->value[F_HP] = hp;
+    c->value[F_WP] = wp;
+    c->phase[F_X] = c->seed % 2 * 8;
+    c->phase[F_Y] = c->seed / 2 % 2 * 8;
+    c->slack = (kb * c->value[F_NB] + 1) * 20;
+    codelet_rig_call(rig, c);
+    first_compare(rig, s, w);
+    free(w);
+    free(x);
+    free(packed);
+    free(rows);
+}
+
+static void first_all(struct codelet_rig *rig, struct codelet_case *c)
+{
+    static const uint32_t size[] = { 1, 2, 3, 5, 6, 8, 13, 24 };
+
+    for (uint32_t i = 0; i < EMU_COUNT_OF(size) * EMU_COUNT_OF(size); i++) {
+        struct first_shape s = { 3 + i % 5 / 4 * 4, 3 + i % 2,   1 + i % 3,
+                                 size[i % 8],       size[i / 8], i % 7 == 0 };
+
+        if (s.ho * s.wo <= 80)
+            first_call(rig, c, &s);
+    }
+}
+
+static void test_first_f32(void **state)
+{
+    struct codelet_rig *rig = codelet_rig_new("mk2", "conv_first_f16_f32");
+    struct codelet_case c = codelet_case("first layer", 1);
+
+    (void)state;
+    first_all(rig, &c);
+    codelet_rig_free(rig);
+}
+
+static void test_first(void **state)
+{
+    struct codelet_rig *rig = codelet_rig_new("mk2", "conv_first_f16");
+    struct codelet_case c = codelet_case("first layer", 1);
+    const struct first_shape stem = { 3, 3, 3, 5, 6, 0 };
+
+    (void)state;
+    first_all(rig, &c);
+    first_call(rig, &c, &stem);
+    print_message("conv_first_f16 5 x 6 x 48: %llu cycles, %.2f MAC a cycle\n",
+                  (unsigned long long)rig->cycles, 30 * 48 * 27 / (double)rig->cycles);
+    codelet_rig_free(rig);
+}
+
+/* ---- windows ---- */
+
+enum { W_IN, W_OUT, W_WEIGHTS, W_KB, W_NB, W_F, W_STEPS };
+
+struct window_shape {
+    uint32_t k, blocks, own, nb, ho, wo;
+};
+
+static void window_compare(const struct codelet_rig *rig, const struct window_shape *s)
+{
+    const uint16_t *in = rig->call.arg[W_IN].data, *w = rig->call.arg[W_WEIGHTS].data;
+    uint32_t hp = s->ho + s->k - 1, wp = s->wo + s->k - 1, f = rig->call.arg[W_F].value;
+    uint32_t taps = s->blocks * s->k * s->k, units = units_of(rig);
+
+    for (uint32_t i = 0; i < s->nb * f * units; i++) {
+        uint32_t n = i / units / f, row = i / units % f / wp, column = i / units % f % wp;
+        uint32_t first = s->own ? n * s->blocks : 0;
+        double sum = 0, size = 0;
+
+        if (column >= s->wo)
+            continue;
+        for (uint32_t t = 0; t < taps * ATOM; t++) {
+            uint32_t tap = t / ATOM, block = first + tap / s->k / s->k;
+            uint32_t at = (block * hp + row + tap / s->k % s->k) * wp + column + tap % s->k;
+            double p = f16_value(in[at * ATOM + t % ATOM]) *
+                       f16_value(w[((n * taps + tap) * units + i % units) * ATOM + t % ATOM]);
+
+            sum += p;
+            size += fabs(p);
+        }
+        /* In f32 a sum is rounded after every four products. */
+        size *= units == ATOM ? taps * 0x1p-11 : 4 * taps * 0x1p-23;
+        if (fabs(output_value(rig, W_OUT, i) - sum) > size + 0x1p-24) {
+            fprintf(stderr, "%s: out[%u] is %g, the sum is %g\n", rig->codelet->name, i,
+                    output_value(rig, W_OUT, i), sum);
+            fail();
+        }
+    }
+}
+
+static void window_call(struct codelet_rig *rig, struct codelet_case *c,
+                        const struct window_shape *s)
+{
+    uint32_t hp = s->ho + s->k - 1, wp = s->wo + s->k - 1, f = (s->ho - 1) * wp + s->wo;
+    uint32_t kb = s->blocks * s->k * s->k, in = (s->own ? s->nb : 1) * s->blocks * hp * wp * ATOM;
+    int32_t *steps = malloc(kb * sizeof(*steps));
+    uint32_t units = units_of(rig);
+    uint16_t *x, *w;
+
+    c->seed++;
+    rig->random = c->seed;
+    c->layout = (enum rig_layout)(c->seed % RIG_LAYOUTS);
+    x = random_halves(rig, in);
+    w = random_halves(rig, s->nb * kb * units * ATOM);
+    conv_window_steps(s->k, s->blocks, hp, wp, (int)s->own, steps);
+    c->elements[W_IN] = in;
+    c->elements[W_OUT] = s->nb * f * units;
+    c->elements[W_WEIGHTS] = s->nb * kb * units * ATOM;
+    c->elements[W_STEPS] = kb;
+    c->data[W_IN] = x;
+    c->data[W_WEIGHTS] = w;
+    c->data[W_STEPS] = steps;
+    c->value[W_KB] = kb;
+    c->value[W_NB] = s->nb;
+    c->value[W_F] = f;
+    c->phase[W_IN] = c->seed % 2 * 8;
+    c->phase[W_OUT] = c->seed / 2 % 2 * 8;
+    c->slack = (kb * s->nb + 1) * 20;
+    codelet_rig_call(rig, c);
+    if (f >= 3 * rig->arch.workers && f % rig->arch.workers == 0)
+        assert_int_equal(rig->cycles, rig->formula);
+    window_compare(rig, s);
+    free(x);
+    free(w);
+    free(steps);
+}
+
+static void window_all(struct codelet_rig *rig, struct codelet_case *c)
+{
+    static const uint32_t size[] = { 1, 2, 3, 5, 6, 12 };
+    static const struct window_shape many = { 2, 1, 0, 2, 28, 27 };
+
+    for (uint32_t i = 0; i < EMU_COUNT_OF(size) * EMU_COUNT_OF(size) * 2; i++) {
+        struct window_shape s = { 1 + c->seed % 3,         1 + c->seed / 3 % 2, c->seed / 2 % 2,
+                                  1 + c->seed % 4 / 3 * 2, size[i / 2 % 6],     size[i / 12] };
+
+        window_call(rig, c, &s);
+    }
+    window_call(rig, c, &many);
+}
+
+static void test_window_f32(void **state)
+{
+    struct codelet_rig *rig = codelet_rig_new("mk2", "conv_window_f16_f32");
+    struct codelet_case c = codelet_case("windows", 1);
+
+    (void)state;
+    window_all(rig, &c);
+    codelet_rig_free(rig);
+}
+
+static void test_window(void **state)
+{
+    static const struct window_shape g16 = { 3, 1, 1, 2, 6, 24 }, g16_5 = { 5, 1, 1, 2, 4, 24 };
+    struct codelet_rig *rig = codelet_rig_new("mk2", "conv_window_f16");
+    struct codelet_case c = codelet_case("windows", 1);
+
+    (void)state;
+    window_all(rig, &c);
+    window_call(rig, &c, &g16);
+    print_message("conv_window_f16 3 x 3, 2 groups of 16, 6 x 24: %llu cycles, %.1f MAC a cycle\n",
+                  (unsigned long long)rig->cycles,
+                  2 * 6 * 24 * 9 * ATOM * ATOM / (double)rig->cycles);
+    window_call(rig, &c, &g16_5);
+    print_message("conv_window_f16 5 x 5, 2 groups of 16, 4 x 24: %llu cycles, %.1f MAC a cycle\n",
+                  (unsigned long long)rig->cycles,
+                  2 * 4 * 24 * 25 * ATOM * ATOM / (double)rig->cycles);
+    codelet_rig_free(rig);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dw3),       cmocka_unit_test(test_dw5),
+        cmocka_unit_test(test_dw3s2),     cmocka_unit_test(test_dw5s2),
+        cmocka_unit_test(test_dw_rate),   cmocka_unit_test(test_first),
+        cmocka_unit_test(test_window),    cmocka_unit_test(test_window_f32),
+        cmocka_unit_test(test_first_f32),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,596 @@
+/* test_ops.c - whole operations on small machines: against plain C, and to the bit against the
+ * interpreter. Odd sizes, mappings in pieces that nothing is aligned to, few and many tiles.
+ */
+#include "tests/fixtures/ops_rig.h"
+
+static int group_setup(void **state)
+{
+    *state = codelet_sources_new();
+    return *state == NULL;
+}
+
+static int group_teardown(void **state)
+{
+    codelet_sources_free(*state);
+    return alloc_live() != 0;
+}
+
+static double plain_unary(enum unary_op op, double x)
+{
+    switch (op) {
+    case UNARY_RELU:
+        return x > 0 ? x : 0;
+    case UNARY_SIGMOID:
+        return 1 / (1 + exp(-x));
+    case UNARY_SWISH:
+        return x / (1 + exp(-x));
+    case UNARY_TANH:
+        return tanh(x);
+    case UNARY_EXP:
+        return exp(x);
+    case UNARY_SQRT:
+        return sqrt(x);
+    default:
+        return 1 / sqrt(x);
+    }
+}
+
+static double plain_binary(enum binary_op op, double a, double b)
+{
+    return op == BINARY_ADD   ? a + b
+           : op == BINARY_SUB ? a - b
+           : op == BINARY_MUL ? a * b
+                              : fmax(a, b);
+}
+
+/* ---- elementwise ---- */
+
+static void check_unary(const struct ops_output *y, enum elem e, enum unary_op op, const double *x)
+{
+    /* the f16 forms round what f32 made; a few units of f32 are lost on the way */
+    for (uint64_t i = 0; i < y->n; i++) {
+        double in = op >= UNARY_SQRT ? fabs(x[i]) + 0.25 : x[i];
+
+        ops_near("unary", i, e, y->value[i], plain_unary(op, in), 4);
+    }
+}
+
+static void one_elementwise(enum elem e, const uint32_t shape[2], enum ops_map map,
+                            struct codelet_sources *sources)
+{
+    uint32_t n = shape[0] * shape[1];
+    double *a = ops_numbers(n, n), *b = ops_numbers(n, n + 1), *positive = ops_numbers(n, n);
+    struct ops_output *unary[UNARY_COUNT], *binary[BINARY_COUNT], *scalar[BINARY_COUNT], *back, *y;
+    struct tensor ta, tb, tp, ty;
+    struct ops_rig r;
+    char name[20];
+
+    ops_rig_new(&r, "toy4", 0, sources);
+    for (uint32_t i = 0; i < n; i++)
+        positive[i] = fabs(a[i]) + 0.25;
+    ta = ops_input(&r, e, 2, shape, map, a);
+    tb = ops_input(&r, e, 2, shape, (map + 1) % MAP_COUNT, b);
+    tp = ops_input(&r, e, 2, shape, map, positive);
+    ty = ops_input(&r, e, 2, shape, (map + 2) % MAP_COUNT, b);
+    for (unsigned k = 0; k < UNARY_COUNT; k++) {
+        snprintf(name, sizeof(name), "unary%u", k);
+        unary[k] = ops_output(&r, op_unary(r.g, r.seq, k, k >= UNARY_SQRT ? tp : ta, name));
+    }
+    for (unsigned k = 0; k < BINARY_COUNT; k++) {
+        snprintf(name, sizeof(name), "binary%u", k);
+        binary[k] = ops_output(&r, op_binary(r.g, r.seq, k, ta, tb, name));
+        scalar[k] = ops_output(&r, op_binary_scalar(r.g, r.seq, k, ta, 0.75f, name));
+    }
+    op_axpy(r.g, r.seq, 0.5f, ta, ty, "axpy");
+    y = ops_output(&r, ty);
+    back = ops_output(&r, op_cast(r.g, r.seq, ta, e == ELEM_F16 ? ELEM_F32 : ELEM_F16, "cast"));
+    ops_run(&r);
+    for (unsigned k = 0; k < UNARY_COUNT; k++)
+        check_unary(unary[k], e, k, a);
+    for (uint32_t i = 0; i < n; i++) {
+        for (unsigned k = 0; k < BINARY_COUNT; k++) {
+            ops_near("binary", i, e, binary[k]->value[i], plain_binary(k, a[i], b[i]), 1);
+            ops_near("scalar", i, e, scalar[k]->value[i], plain_binary(k, a[i], 0.75), 1);
+        }
+        ops_near("axpy", i, e, y->value[i], 0.5 * a[i] + b[i], 1);
+        ops_near("cast", i, e, back->value[i], a[i], 0);
+    }
+    ops_rig_free(&r);
+    free(a);
+    free(b);
+    free(positive);
+}
+
+static void test_elementwise(void **state)
+{
+    static const uint32_t shapes[][2] = { { 1, 1 }, { 1, 3 }, { 2, 2 },  { 5, 1 },  { 1, 23 },
+                                          { 3, 8 }, { 7, 9 }, { 13, 5 }, { 20, 17 } };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(shapes); i++) {
+        for (unsigned map = 0; map < MAP_COUNT; map++)
+            one_elementwise((i + map) % 2 ? ELEM_F16 : ELEM_F32, shapes[i], map, *state);
+    }
+}
+
+static void test_fill_and_cast(void **state)
+{
+    static const enum elem types[] = { ELEM_F16, ELEM_F32, ELEM_U8 };
+    struct ops_rig r;
+    double x[77];
+
+    for (int i = 0; i < 77; i++)
+        x[i] = 3 * i % 256;
+    for (unsigned map = 0; map < MAP_COUNT; map++) {
+        struct ops_output *filled[3], *cast[2];
+        struct tensor bytes;
+
+        ops_rig_new(&r, "toy4", 0, *state);
+        for (unsigned k = 0; k < 3; k++) {
+            struct tensor t = ops_tensor(&r, types[k], SHAPE(7, 11), map);
+
+            op_fill(r.g, r.seq, t, 2.0f, "fill");
+            filled[k] = ops_output(&r, t);
+        }
+        bytes = ops_input(&r, ELEM_U8, SHAPE(7, 11), map, x);
+        cast[0] = ops_output(&r, op_cast(r.g, r.seq, bytes, ELEM_F16, "half"));
+        cast[1] = ops_output(&r, op_cast(r.g, r.seq, bytes, ELEM_F32, "single"));
+        ops_run(&r);
+        for (int i = 0; i < 77; i++) {
+            for (int k = 0; k < 3; k++)
+                assert_true(filled[k]->value[i] == 2);
+            assert_true(cast[0]->value[i] == x[i] && cast[1]->value[i] == x[i]);
+        }
+        ops_rig_free(&r);
+    }
+}
+
+/* ---- a value per channel ---- */
+
+static void one_channel(enum elem e, const uint32_t shape[3], enum ops_map map,
+                        struct codelet_sources *sources)
+{
+    uint32_t c = shape[2], n = shape[0] * shape[1] * c;
+    double *a = ops_numbers(n, n), *b = ops_numbers(c, c + 1);
+    struct ops_output *out[BINARY_COUNT];
+    struct tensor ta, tb;
+    struct ops_rig r;
+    char name[20];
+
+    ops_rig_new(&r, "toy4", 0, sources);
+    ta = ops_input(&r, e, 3, shape, map, a);
+    tb = ops_input(&r, e, 1, &c, (map + 1) % MAP_COUNT, b);
+    for (unsigned k = 0; k < BINARY_COUNT; k++) {
+        snprintf(name, sizeof(name), "channel%u", k);
+        out[k] = ops_output(&r, op_binary(r.g, r.seq, k, ta, tb, name));
+    }
+    ops_run(&r);
+    for (uint32_t i = 0; i < n; i++) {
+        for (unsigned k = 0; k < BINARY_COUNT; k++)
+            ops_near("channel", i, e, out[k]->value[i], plain_binary(k, a[i], b[i % c]), 1);
+    }
+    ops_rig_free(&r);
+    free(a);
+    free(b);
+}
+
+/* Whole rows on each tile use the codelet that knows channels, others a copy of the row for each;
+ * [1][1][c] has as many elements as its channels, but not their shape. */
+static void test_channels(void **state)
+{
+    static const uint32_t shapes[][3] = { { 1, 1, 5 }, { 2, 3, 4 },  { 4, 4, 8 },
+                                          { 3, 1, 6 }, { 4, 2, 12 }, { 2, 7, 3 } };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(shapes); i++) {
+        for (unsigned map = 0; map < MAP_COUNT; map++)
+            one_channel((i + map) % 2 ? ELEM_F16 : ELEM_F32, shapes[i], map, *state);
+    }
+}
+
+/* ---- reductions ---- */
+
+struct reduction_case {
+    const char *machine;
+    uint32_t tiles, p, n;
+    enum ops_map map;
+    enum elem from, to;
+};
+
+/* How far a sum of p terms may be off: f32 sums and at most `stages` roundings to f16. */
+static void check_reduced(const struct reduction_case *c, enum reduce_op op, const double *x,
+                          const struct ops_output *got)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        double want = op == REDUCE_MAX ? -INFINITY : 0, size = 0;
+
+        for (uint32_t k = 0; k < c->p; k++) {
+            double v = x[k * c->n + i];
+
+            want = op == REDUCE_MAX ? fmax(want, v) : want + (op == REDUCE_SUM ? v : v * v);
+            size += op == REDUCE_SUM ? fabs(v) : v * v;
+        }
+        /* numbers are multiples of 2^-6, squares of 2^-12: f32 sums below 2^11 are exact */
+        if (op != REDUCE_MAX && c->to == ELEM_F16)
+            assert_true(fabs(got->value[i] - want) <= 5 * size * 0x1p-11);
+        else if (got->value[i] != want)
+            fail_msg("%s [%u][%u] op %d: %.9g, plain C says %.9g", c->machine, c->p, c->n, op,
+                     got->value[i], want);
+    }
+}
+
+static void one_reduction(const struct reduction_case *c, struct codelet_sources *sources)
+{
+    double *x = ops_numbers((uint64_t)c->p * c->n, c->p + c->n);
+    struct ops_output *out[REDUCE_COUNT];
+    struct tensor t;
+    struct ops_rig r;
+
+    ops_rig_new(&r, c->machine, c->tiles, sources);
+    t = ops_input(&r, c->from, SHAPE(c->p, c->n), c->map, x);
+    for (unsigned op = 0; op < REDUCE_COUNT; op++) {
+        char name[20];
+
+        snprintf(name, sizeof(name), "reduce%u", op);
+        out[op] = ops_output(&r, op_reduce(r.g, r.seq, op, t, c->to, name));
+    }
+    ops_run(&r);
+    for (unsigned op = 0; op < REDUCE_COUNT; op++)
+        check_reduced(c, op, x, out[op]);
+    ops_rig_free(&r);
+    free(x);
+}
+
+static void test_reduce(void **state)
+{
+    static const uint32_t sizes[][2] = { { 1, 1 }, { 1, 9 }, { 2, 3 },  { 3, 16 },
+                                         { 5, 7 }, { 7, 2 }, { 40, 1 }, { 9, 33 } };
+    static const enum elem types[][2] = { { ELEM_F32, ELEM_F32 },
+                                          { ELEM_F16, ELEM_F32 },
+                                          { ELEM_F16, ELEM_F16 },
+                                          { ELEM_F32, ELEM_F16 } };
+    unsigned n = 0;
+
+    for (size_t i = 0; i < EMU_COUNT_OF(sizes); i++) {
+        for (unsigned map = 0; map < MAP_COUNT; map++, n++) {
+            struct reduction_case c = { .machine = n % 3 ? "toy4" : "toy16",
+                                        .tiles = n % 5 ? 0 : 1,
+                                        .p = sizes[i][0],
+                                        .n = sizes[i][1],
+                                        .map = map,
+                                        .from = types[(i + n) % 4][0],
+                                        .to = types[(i + n) % 4][1] };
+
+            one_reduction(&c, *state);
+        }
+    }
+}
+
+/* Rows that end in the middle of a tile's elements: parts of a tile overlap. */
+static void test_reduce_ragged(void **state)
+{
+    for (uint32_t n = 2; n <= 13; n++) {
+        struct reduction_case c = { "toy4", n % 4 + 1, 11, n, MAP_ODD, ELEM_F32, ELEM_F32 };
+
+        one_reduction(&c, *state);
+    }
+}
+
+/* The result is no view of the operand, not even of a single row. */
+static void test_reduce_copies(void **state)
+{
+    for (uint32_t rows = 1; rows <= 3; rows++) {
+        const double x[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+        struct ops_output *sum;
+        struct tensor t;
+        struct ops_rig r;
+
+        ops_rig_new(&r, "toy4", 0, *state);
+        t = ops_input(&r, ELEM_F32, SHAPE(rows, 3), MAP_EVEN, x);
+        sum = ops_output(&r, op_reduce(r.g, r.seq, REDUCE_SUM, t, ELEM_F32, "sum"));
+        op_fill(r.g, r.seq, t, 100, "fill");
+        ops_run(&r);
+        assert_true(sum->value[0] == (rows == 1 ? 1 : rows == 2 ? 5 : 12));
+        ops_rig_free(&r);
+    }
+}
+
+/* Enough tiles for several stages between them. */
+static void test_reduce_stages(void **state)
+{
+    struct reduce_plan plan;
+    struct reduction_case wide = { "mk2", 96, 192, 3, MAP_ODD, ELEM_F32, ELEM_F32 };
+    struct reduction_case long_one = { "mk2", 300, 600, 1, MAP_EVEN, ELEM_F32, ELEM_F32 };
+
+    assert_int_equal(plan_reduce(arch_preset("mk2"), 300, 1, 1472, &plan), EMU_OK);
+    assert_true(plan.stages >= 2);
+    one_reduction(&wide, *state);
+    one_reduction(&long_one, *state);
+}
+
+/* ---- over all elements ---- */
+
+static void one_total(enum elem e, const uint32_t shape[2], enum ops_map map,
+                      struct codelet_sources *sources)
+{
+    uint32_t n = shape[0] * shape[1];
+    double *x = ops_numbers(n, 7 * n), sum = 0, squares = 0, max = -INFINITY, all = 0;
+    struct ops_output *total[REDUCE_COUNT], *soft;
+    struct tensor t;
+    struct ops_rig r;
+    char name[20];
+
+    ops_rig_new(&r, n % 3 ? "toy4" : "toy16", 0, sources);
+    t = ops_input(&r, e, 2, shape, map, x);
+    for (unsigned op = 0; op < REDUCE_COUNT; op++) {
+        snprintf(name, sizeof(name), "total%u", op);
+        total[op] = ops_output(&r, op_total(r.g, r.seq, op, t, name));
+    }
+    soft = ops_output(&r, op_softmax(r.g, r.seq, t, "softmax"));
+    ops_run(&r);
+    for (uint32_t i = 0; i < n; i++) {
+        sum += x[i];
+        squares += x[i] * x[i];
+        max = fmax(max, x[i]);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        all += exp(x[i] - max);
+    assert_true(total[REDUCE_SUM]->value[0] == sum);
+    assert_true(total[REDUCE_SUMSQ]->value[0] == squares);
+    assert_true(total[REDUCE_MAX]->value[0] == max);
+    for (uint32_t i = 0; i < n; i++)
+        ops_near("softmax", i, ELEM_F32, soft->value[i], exp(x[i] - max) / all, 40);
+    ops_rig_free(&r);
+    free(x);
+}
+
+static void test_totals(void **state)
+{
+    static const uint32_t shapes[][2] = { { 1, 1 }, { 1, 5 }, { 3, 7 }, { 2, 24 }, { 11, 13 } };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(shapes); i++) {
+        for (unsigned map = 0; map < MAP_COUNT; map++)
+            one_total((i + map) % 2 ? ELEM_F16 : ELEM_F32, shapes[i], map, *state);
+    }
+}
+
+/* The first of equal maxima wins, wherever the others lie. */
+static void test_argmax(void **state)
+{
+    static const uint32_t sizes[] = { 1, 2, 13, 64, 131 };
+
+    for (size_t i = 0; i < 2 * EMU_COUNT_OF(sizes) * MAP_COUNT; i++) {
+        uint32_t n = sizes[i / 2 / MAP_COUNT], want = (uint32_t)(i * 37 % n);
+        double *x = ops_numbers(n, i);
+        struct ops_output *at;
+        struct ops_rig r;
+
+        for (uint32_t k = want; k < n; k += k == want ? 1 : 3)
+            x[k] = 2.5; /* above all others */
+        ops_rig_new(&r, "toy4", 0, *state);
+        at = ops_output(
+            &r, op_argmax(r.g, r.seq,
+                          ops_input(&r, i % 2 ? ELEM_F16 : ELEM_F32, 1, &n, i / 2 % MAP_COUNT, x),
+                          "argmax"));
+        ops_run(&r);
+        assert_int_equal((uint32_t)at->value[0], want);
+        ops_rig_free(&r);
+        free(x);
+    }
+}
+
+/* ---- moves ---- */
+
+static void test_transpose(void **state)
+{
+    static const uint32_t sizes[] = { 1, 2, 3, 8, 15, 16, 17, 33, 64 };
+    enum { SIZES = EMU_COUNT_OF(sizes) };
+
+    for (unsigned i = 0; i < SIZES * SIZES; i++) {
+        uint32_t rows = sizes[i / SIZES], cols = sizes[i % SIZES];
+        double *x = ops_numbers((uint64_t)rows * cols, i);
+        struct ops_output *y;
+        struct ops_rig r;
+
+        ops_rig_new(&r, i % 2 ? "toy4" : "toy16", i % 7 ? 0 : 3, *state);
+        y = ops_output(&r, op_transpose(r.g, r.seq,
+                                        ops_input(&r, i % 3 ? ELEM_F16 : ELEM_F32,
+                                                  SHAPE(rows, cols), i % MAP_COUNT, x),
+                                        "turned"));
+        ops_run(&r);
+        for (uint32_t k = 0; k < rows * cols; k++)
+            assert_true(y->value[k % cols * rows + k / cols] == x[k]);
+        ops_rig_free(&r);
+        free(x);
+    }
+}
+
+/* ---- matrix products ---- */
+
+/* Small whole numbers: every sum is exact in f16, in any order. */
+static void one_matmul(const struct matmul_plan *p, struct codelet_sources *sources)
+{
+    double *x = ops_numbers((uint64_t)p->m * p->k, 1), *y = ops_numbers((uint64_t)p->k * p->n, 2);
+    struct matmul_operand a, b;
+    struct ops_output *c;
+    struct ops_rig r;
+
+    for (uint32_t i = 0; i < p->m * p->k; i++)
+        x[i] = floor(x[i]);
+    for (uint32_t i = 0; i < p->k * p->n; i++)
+        y[i] = floor(y[i]);
+    ops_rig_new(&r, "toy64", 0, sources);
+    a = op_matmul_left(r.g, p, "a");
+    b = op_matmul_right(r.g, p, "b");
+    graph_keep(r.g, a.matrix);
+    graph_keep(r.g, b.matrix);
+    ops_fill(&r, a.matrix, x);
+    ops_fill(&r, b.matrix, y);
+    c = ops_output(&r, op_matmul(r.g, r.seq, p, a, b, "c"));
+    ops_run(&r);
+    for (uint32_t i = 0; i < p->m; i++) {
+        for (uint32_t j = 0; j < p->n; j++) {
+            double sum = 0;
+
+            for (uint32_t k = 0; k < p->k; k++)
+                sum += x[i * p->k + k] * y[k * p->n + j];
+            if (c->value[i * p->n + j] != sum)
+                fail_msg("%u x %u x %u in %u x %u x %u: c[%u][%u] is %g, expected %g", p->m, p->n,
+                         p->k, p->sm, p->sn, p->sk, i, j, c->value[i * p->n + j], sum);
+        }
+    }
+    ops_rig_free(&r);
+    free(x);
+    free(y);
+}
+
+static void test_matmul_cuts(void **state)
+{
+    static const uint32_t cuts[][3] = { { 1, 1, 1 }, { 5, 1, 1 }, { 1, 3, 1 }, { 1, 1, 5 },
+                                        { 2, 3, 1 }, { 3, 1, 4 }, { 1, 2, 3 }, { 4, 3, 5 },
+                                        { 5, 2, 2 }, { 7, 3, 2 } };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(cuts); i++) {
+        struct matmul_plan p = { 13, 48, 80,   cuts[i][0], cuts[i][1], cuts[i][2], (uint32_t)i % 3,
+                                 61, 0,  { 0 } };
+
+        one_matmul(&p, *state);
+    }
+}
+
+static void test_matmul_sizes(void **state)
+{
+    static const uint32_t sizes[][3] = {
+        { 1, 16, 16 }, { 2, 16, 48 }, { 6, 64, 16 }, { 37, 32, 64 }, { 100, 16, 80 }
+    };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(sizes); i++) {
+        const struct arch *a = arch_preset("toy64");
+        struct matmul_plan p;
+
+        OPS_OK(plan_matmul(a, sizes[i][0], sizes[i][1], sizes[i][2], 0, a->tiles, a->mem_bytes / 2,
+                           &p));
+        one_matmul(&p, *state);
+    }
+}
+
+/* ---- what is refused ---- */
+
+static void says(struct ops_rig *r, const char *texts)
+{
+    assert_int_not_equal(graph_status(r->g), EMU_OK);
+    help_error_says(texts);
+    ops_rig_free(r);
+}
+
+static void test_refused(void **state)
+{
+    struct matmul_plan p = { 4, 32, 32, 1, 3, 1, 0, 4, 0, { 0 } };
+    struct matmul_operand o;
+    struct ops_rig r;
+    struct tensor a, b, t;
+
+    (void)state;
+    ops_rig_new(&r, "toy4", 0, NULL);
+    a = ops_tensor(&r, ELEM_F32, SHAPE(3, 4), MAP_EVEN);
+    b = ops_tensor(&r, ELEM_F32, SHAPE(4, 3), MAP_EVEN);
+    op_binary(r.g, r.seq, BINARY_ADD, a, b, "sum");
+    says(&r, "sum: the second operand has neither the shape");
+    ops_rig_new(&r, "toy4", 0, NULL);
+    a = ops_tensor(&r, ELEM_F32, SHAPE(8), MAP_EVEN);
+    b = ops_tensor(&r, ELEM_F32, SHAPE(4), MAP_EVEN);
+    op_axpy(r.g, r.seq, 1, a, b, "axpy");
+    says(&r, "axpy: the operands have different shapes");
+    ops_rig_new(&r, "toy4", 0, NULL);
+    t = graph_variable(r.g, ELEM_F32, SHAPE(10), "t");
+    graph_map(r.g, tensor_slice(r.g, t, 0, 0, 7), 1);
+    op_total(r.g, r.seq, REDUCE_SUM, t, "total");
+    says(&r, "total: |elements [7, 10)|on no tile");
+    ops_rig_new(&r, "toy4", 0, NULL);
+    op_argmax(r.g, r.seq, graph_variable(r.g, ELEM_F32, SHAPE(0), "none"), "argmax");
+    says(&r, "argmax: |no elements");
+    ops_rig_new(&r, "toy4", 0, NULL);
+    op_reduce(r.g, r.seq, REDUCE_SUM, ops_tensor(&r, ELEM_F32, SHAPE(3), MAP_ONE), ELEM_F32, "r");
+    says(&r, "r: |expected a matrix that is not empty, got 1 dimensions");
+    ops_rig_new(&r, "toy4", 0, NULL);
+    op_transpose(r.g, r.seq, ops_tensor(&r, ELEM_F32, SHAPE(3), MAP_ONE), "turned");
+    says(&r, "turned: expected a matrix, got 1 dimensions");
+    ops_rig_new(&r, "toy4", 0, NULL);
+    op_unary(r.g, r.seq, UNARY_EXP, ops_tensor(&r, ELEM_U8, SHAPE(3), MAP_ONE), "exp");
+    says(&r, "exp_u8");
+    ops_rig_new(&r, "toy4", 0, NULL);
+    op_matmul_left(r.g, &p, "left");
+    says(&r, "left: |32 of a matrix product in 1 x 3 x 1 parts|block");
+    p.sn = 2;
+    ops_rig_new(&r, "toy4", 0, NULL);
+    o = op_matmul_left(r.g, &p, "left");
+    op_matmul(r.g, r.seq, &p, o, o, "product");
+    says(&r, "product: |not those of the plan");
+}
+
+/* Matrices without elements are nothing to do. */
+static void test_empty(void **state)
+{
+    struct ops_rig r;
+    struct tensor t;
+
+    ops_rig_new(&r, "toy4", 0, *state);
+    t = op_transpose(r.g, r.seq, ops_tensor(&r, ELEM_F32, SHAPE(0, 3), MAP_EVEN), "turned");
+    assert_int_equal(tensor_shape(r.g, t)[0], 3);
+    op_unary(r.g, r.seq, UNARY_EXP, ops_tensor(&r, ELEM_F32, SHAPE(0), MAP_EVEN), "exp");
+    ops_run(&r);
+    ops_rig_free(&r);
+}
+
+/* ---- every allocation fails once ---- */
+
+static void build_all(struct ops_rig *r, struct tensor t)
+{
+    struct matmul_plan p = { 3, 16, 32, 2, 1, 2, 0, 4, 0, { 0 } };
+    struct tensor y = op_binary(r->g, r->seq, BINARY_ADD, t, tensor_index(r->g, t, 0), "sum");
+
+    op_axpy(r->g, r->seq, 1, t, y, "axpy");
+    op_reduce(r->g, r->seq, REDUCE_SUM, y, ELEM_F16, "columns");
+    op_argmax(r->g, r->seq, y, "argmax");
+    op_softmax(r->g, r->seq, y, "softmax");
+    op_transpose(r->g, r->seq, y, "turned");
+    op_matmul(r->g, r->seq, &p, op_matmul_left(r->g, &p, "a"), op_matmul_right(r->g, &p, "b"), "c");
+}
+
+static void test_no_memory(void **state)
+{
+    long failures = 0;
+
+    (void)state;
+    for (;; failures++) {
+        struct ops_rig r;
+        struct tensor t;
+        enum emu_status s;
+
+        ops_rig_new(&r, "toy4", 0, NULL);
+        t = ops_tensor(&r, ELEM_F32, SHAPE(5, 7), MAP_ODD);
+        alloc_test_fail_at(failures);
+        build_all(&r, t);
+        alloc_test_fail_at(-1);
+        s = graph_status(r.g);
+        ops_rig_free(&r);
+        if (s == EMU_OK)
+            break;
+        assert_int_equal(s, EMU_NO_MEMORY);
+    }
+    assert_true(failures > 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_elementwise),   cmocka_unit_test(test_fill_and_cast),
+        cmocka_unit_test(test_channels),      cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_reduce_ragged), cmocka_unit_test(test_reduce_copies),
+        cmocka_unit_test(test_reduce_stages), cmocka_unit_test(test_totals),
+        cmocka_unit_test(test_argmax),        cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_matmul_cuts),   cmocka_unit_test(test_matmul_sizes),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}

@@ -1,0 +1,205 @@
+/* test_plan.c - plans: every cut can be carried out, the search finds the cheapest by its own costs
+ * and keeps to the memory it is given, and what it predicts is what the machine takes.
+ */
+#include "programs/library/layout/plan.h"
+#include "tests/fixtures/ops_rig.h"
+
+enum { BLOCK = 16 };
+
+struct problem {
+    uint32_t m, n, k, tiles;
+};
+
+static const struct problem problems[] = {
+    { 1, 16, 16, 1 },   { 1, 16, 16, 64 },   { 7, 48, 80, 5 },    { 64, 64, 64, 64 },
+    { 33, 16, 480, 9 }, { 500, 32, 16, 30 }, { 3, 1600, 16, 64 }, { 128, 128, 128, 17 },
+};
+
+static struct matmul_plan plan_of(const struct arch *a, const struct problem *q, uint64_t memory)
+{
+    struct matmul_plan p;
+
+    OPS_OK(plan_matmul(a, q->m, q->n, q->k, a->tiles - q->tiles, q->tiles, memory, &p));
+    OPS_OK(plan_matmul_check(a, &p));
+    return p;
+}
+
+/* Whether a cut costs less than the best so far, which is replaced. Cuts that fit in memory win
+ * over those that do not; of those that do not, the smallest. */
+static void prefer(const struct matmul_plan *p, uint64_t memory, struct matmul_plan *best)
+{
+    int fits = p->cost.tile_bytes <= memory, best_fits = best->cost.tile_bytes <= memory;
+    uint64_t x = fits ? p->cost.total : p->cost.tile_bytes;
+    uint64_t y = best_fits ? best->cost.total : best->cost.tile_bytes;
+
+    if (!best->sm || fits > best_fits || (fits == best_fits && x < y))
+        *best = *p;
+}
+
+/* All cuts into any number of parts. */
+static struct matmul_plan by_force(const struct arch *a, const struct problem *q, uint64_t memory)
+{
+    struct matmul_plan best = { 0 };
+
+    for (uint32_t sm = 1; sm <= q->m && sm <= q->tiles; sm++) {
+        for (uint32_t sn = 1; sn <= q->n / BLOCK && sm * sn <= q->tiles; sn++) {
+            for (uint32_t sk = 1; sk <= q->k / BLOCK && sm * sn * sk <= q->tiles; sk++) {
+                struct matmul_plan p = { q->m,     q->n, q->k, sm, sn, sk, a->tiles - q->tiles,
+                                         q->tiles, 0,    { 0 } };
+
+                OPS_OK(plan_matmul_check(a, &p));
+                plan_matmul_cost(a, &p);
+                prefer(&p, memory, &best);
+            }
+        }
+    }
+    return best;
+}
+
+static void check_cheapest(const struct arch *a, const struct problem *q)
+{
+    struct matmul_plan p = plan_of(a, q, UINT64_MAX), best = by_force(a, q, UINT64_MAX);
+
+    assert_int_equal(p.cost.total, best.cost.total);
+    assert_true(p.cost.total < 1000000);
+}
+
+static void test_cheapest(void **state)
+{
+    const struct arch *a = arch_preset("toy64");
+    uint64_t seed = 1;
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(problems); i++)
+        check_cheapest(a, &problems[i]);
+    for (int i = 0; i < 200; i++) {
+        struct problem q = { 1 + help_below(&seed, 300), BLOCK * (1 + help_below(&seed, 40)),
+                             BLOCK * (1 + help_below(&seed, 40)), 1 + help_below(&seed, 64) };
+
+        check_cheapest(a, &q);
+    }
+}
+
+/* From less than any cut needs to what the fastest needs. */
+static void test_memory_cap(void **state)
+{
+    const struct arch *a = arch_preset("toy64");
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(problems); i++) {
+        const struct problem *q = &problems[i];
+        uint64_t least = by_force(a, q, 0).cost.tile_bytes;
+        uint64_t most = plan_of(a, q, UINT64_MAX).cost.tile_bytes;
+
+        for (uint64_t memory = least - 1; memory <= most + 1; memory += (most - least) / 7 + 1) {
+            struct matmul_plan p = plan_of(a, q, memory), best = by_force(a, q, memory);
+
+            assert_true(memory < least || p.cost.tile_bytes <= memory);
+            assert_int_equal(p.cost.tile_bytes <= memory, best.cost.tile_bytes <= memory);
+            if (memory < least)
+                assert_int_equal(p.cost.tile_bytes, least);
+            else
+                assert_int_equal(p.cost.total, best.cost.total);
+        }
+    }
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        struct matmul_plan p;
+        const char *says;
+    } bad[] = {
+        { { 0, 16, 16, 1, 1, 1, 0, 1, 0, { 0 } }, "m 0|sizes above 0" },
+        { { 1, 24, 16, 1, 1, 1, 0, 1, 0, { 0 } }, "n 24|multiples of 16" },
+        { { 1, 16, 17, 1, 1, 1, 0, 1, 0, { 0 } }, "k 17|multiples of 16" },
+        { { 65536, 65536, 16, 1, 1, 1, 0, 1, 0, { 0 } }, "fewer than 2^32 elements" },
+        { { 1, 16, 16, 1, 1, 1, 0, 65, 0, { 0 } }, "65 tiles from 0 on|the chip has 64" },
+        { { 1, 16, 16, 1, 1, 1, UINT32_MAX, 2, 0, { 0 } }, "2 tiles from 4294967295 on" },
+        { { 1, 16, 16, 1, 1, 1, 0, 0, 0, { 0 } }, "0 tiles" },
+        { { 3, 16, 16, 4, 1, 1, 0, 8, 0, { 0 } }, "m 3|4 x 1 x 1 parts" },
+        { { 3, 32, 16, 1, 3, 1, 0, 8, 0, { 0 } }, "n 32|1 x 3 x 1 parts" },
+        { { 3, 16, 32, 1, 1, 3, 0, 8, 0, { 0 } }, "k 32|1 x 1 x 3 parts" },
+        { { 3, 16, 32, 1, 0, 1, 0, 8, 0, { 0 } }, "1 x 0 x 1 parts" },
+        { { 9, 64, 64, 3, 2, 2, 0, 8, 0, { 0 } }, "3 x 2 x 2 parts|on 8 tiles" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
+        assert_int_equal(plan_matmul_check(arch_preset("toy64"), &bad[i].p), EMU_USAGE);
+        help_error_says(bad[i].says);
+    }
+}
+
+/* Stages of a reduction reach all sources, are at least 2 wide, and cost no more than one stage. */
+static void test_reduce(void **state)
+{
+    static const uint32_t sources[] = { 2, 3, 4, 5, 16, 17, 63, 64, 300, 1471, 1472 };
+    static const uint64_t elements[] = { 1, 2, 7, 100, 5000 };
+    const struct arch *a = arch_preset("mk2");
+    struct reduce_plan p;
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(sources) * EMU_COUNT_OF(elements); i++) {
+        uint32_t n = sources[i % EMU_COUNT_OF(sources)];
+        uint64_t e = elements[i / EMU_COUNT_OF(sources)], reach = 1;
+
+        OPS_OK(plan_reduce(a, n, e, a->tiles, &p));
+        assert_in_range(p.stages, 1, PLAN_MAX_STAGES);
+        for (unsigned k = 0; k < p.stages; k++) {
+            assert_true(p.fan_in[k] >= 2);
+            reach *= p.fan_in[k];
+        }
+        assert_true(reach >= n);
+        assert_int_equal(p.cost.total, p.cost.exchange_partials + p.cost.reduce + p.cost.sync);
+        assert_true(p.cost.exchange_partials < 100000000 && p.cost.tile_bytes > 0);
+        if (n > 1000 && e == 1)
+            assert_true(p.stages > 1);
+    }
+    OPS_OK(plan_reduce(a, 1, 1, a->tiles, &p));
+    assert_int_equal(p.stages, 0);
+    assert_int_equal(plan_reduce(a, 0, 1, 4, &p), EMU_USAGE);
+    assert_int_equal(plan_reduce(a, 5, 1, 4, &p), EMU_USAGE);
+    assert_int_equal(plan_reduce(a, 4, 0, 4, &p), EMU_USAGE);
+}
+
+/* Predicted and executed cycles, on all tiles of mk2. tests/long/lab_full.sh has larger ones. */
+static void test_predicted(void **state)
+{
+    static const struct problem sizes[] = { { 256, 256, 256, 0 }, { 2000, 512, 64, 0 } };
+    const struct arch *a = arch_preset("mk2");
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(sizes); i++) {
+        const struct problem *q = &sizes[i];
+        struct matmul_operand x, y;
+        struct matmul_plan p;
+        struct ops_rig r;
+        double off;
+
+        ops_rig_new(&r, "mk2", 0, NULL);
+        OPS_OK(plan_matmul(a, q->m, q->n, q->k, 0, a->tiles, a->mem_bytes / 2, &p));
+        x = op_matmul_left(r.g, &p, "a");
+        y = op_matmul_right(r.g, &p, "b");
+        graph_keep(r.g, x.matrix);
+        graph_keep(r.g, y.matrix);
+        ops_output(&r, op_matmul(r.g, r.seq, &p, x, y, "c"));
+        ops_run(&r);
+        off = (double)p.cost.total / (double)r.cycles - 1;
+        print_message("%u x %u x %u: predicted %d, executed %d cycles\n", q->m, q->n, q->k,
+                      (int)p.cost.total, (int)r.cycles);
+        assert_true(fabs(off) < 0.15);
+        ops_rig_free(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cheapest),  cmocka_unit_test(test_memory_cap),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_predicted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,345 @@
+/* test_prefetch.c - sync groups with programs of their own, halves of transfers, and the loop that
+ * fetches batches while others are computed: against the interpreter, and in cycles. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "programs/compiler/compiled.h"
+
+enum { BATCHES = 7, ELEMENTS = 600, IO_TILES = 7 };
+
+struct rig {
+    struct arch arch;
+    struct prefetch_options o;
+    struct graph *g;
+    struct tensor in, out;
+    struct prefetch p;
+    struct compiled *c;
+    struct session *s;
+    float data[BATCHES * ELEMENTS];
+    uint32_t begin[PREFETCH_MAX_DEPTH], control[BATCHES + 1][2];
+    uint64_t done; /* batches of former runs */
+    long live;
+};
+
+/* A body of `rounds` supersteps on the tiles of group 0: out = in + rounds. */
+static struct program body(struct rig *x, uint32_t tiles, uint32_t rounds)
+{
+    const uint32_t shape[2] = { 20, ELEMENTS / 20 };
+    const unsigned order[2] = { 1, 0 };
+    struct program all = program_sequence(x->g), round = program_sequence(x->g);
+    struct tensor turned;
+
+    x->in = graph_variable(x->g, ELEM_F32, 2, shape, "in");
+    x->out = graph_variable(x->g, ELEM_F32, 2, shape, "out");
+    turned = graph_variable(x->g, ELEM_F32, 2, (const uint32_t[]){ shape[1], shape[0] }, "turned");
+    graph_map_linear(x->g, x->in, 4, 4, 0, tiles);
+    graph_map_linear(x->g, x->out, 4, 4, 0, tiles);
+    graph_map_linear(x->g, turned, 4, 4, 0, tiles);
+    program_add(x->g, all, program_copy(x->g, x->in, x->out));
+    program_add(x->g, round, program_copy(x->g, tensor_transpose(x->g, x->out, order), turned));
+    program_add(x->g, round, program_copy(x->g, tensor_transpose(x->g, turned, order), x->out));
+    program_add(
+        x->g, round,
+        program_copy(x->g, op_binary_scalar(x->g, round, BINARY_ADD, x->out, 1, "more"), x->out));
+    program_add(x->g, all, program_repeat(x->g, rounds, round));
+    return all;
+}
+
+/* What the host says with batches 0 .. n - 1. */
+static void fill_control(struct rig *x, uint32_t n)
+{
+    uint32_t depth = x->o.depth;
+
+    for (uint32_t k = 0; k < depth; k++)
+        x->begin[k] = k < n;
+    for (uint32_t b = 0; b <= n; b++) {
+        x->control[b][0] = (depth ? b + 1 : b) < n;
+        x->control[b][1] = b + depth < n;
+    }
+    for (uint32_t i = 0; i < n * ELEMENTS; i++)
+        x->data[i] = (float)(i % 1000) - 300;
+}
+
+static void rig_new(struct rig *x, const char *machine, uint32_t io, uint32_t depth,
+                    uint32_t rounds)
+{
+    const struct compile_options co = { .threads = 1 };
+    const struct session_options so = { .threads = 1, .check = 1, .record = 1 };
+    struct program loop;
+
+    x->live = alloc_live();
+    x->o = (struct prefetch_options){ io, depth };
+    if (!x->arch.tiles)
+        x->arch = *arch_preset(machine);
+    assert_int_equal(graph_new(&x->arch, &x->g), EMU_OK);
+    assert_int_equal(prefetch_reserve(x->g, &x->o), EMU_OK);
+    loop = body(x, graph_arch(x->g)->tiles - io, rounds);
+    if (op_prefetch(x->g, &x->o, x->in, loop, x->out, &loop, &x->p) != EMU_OK)
+        fail_msg("%s", emu_error());
+    graph_set_program(x->g, loop);
+    if (graph_compile(x->g, &co, &x->c) != EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_true(compiled_fits(x->c));
+    if (session_new(x->c, &so, &x->s) != EMU_OK)
+        fail_msg("%s", emu_error());
+}
+
+static void rig_free(struct rig *x)
+{
+    session_free(x->s);
+    compiled_free(x->c);
+    graph_free(x->g);
+    assert_int_equal(alloc_live(), x->live);
+}
+
+static void rig_run(struct rig *x, uint32_t n, uint32_t rounds)
+{
+    uint64_t transfers;
+    void *got;
+    json_t *report;
+
+    fill_control(x, n);
+    if (x->o.depth)
+        assert_int_equal(session_feed(x->s, x->p.begin, x->begin, 1), EMU_OK);
+    assert_int_equal(session_feed(x->s, x->p.control, x->control, n + !x->o.depth), EMU_OK);
+    assert_int_equal(session_feed(x->s, x->p.in, x->data, n), EMU_OK);
+    if (session_run(x->s) != EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_int_equal(session_output(x->s, x->p.out, &got, &transfers), EMU_OK);
+    assert_int_equal(transfers, x->done + n);
+    for (uint32_t i = 0; i < n * ELEMENTS; i++) {
+        if (((float *)got)[x->done * ELEMENTS + i] != x->data[i] + (float)rounds)
+            fail_msg("element %u", i);
+    }
+    x->done += n;
+    emu_free(got);
+    report = run_report(session_run_image(x->s), "ok", NULL, 0, 0);
+    assert_int_equal(json_integer_value(json_object_get(report, "check_reports")), 0);
+    json_decref(report);
+}
+
+/* The interpreter gives the same results. */
+static void rig_interpret(struct rig *x, uint32_t n, uint32_t rounds)
+{
+    struct interpreter *p;
+    uint64_t transfers;
+    const float *got;
+
+    fill_control(x, n);
+    assert_int_equal(interpreter_new(x->g, &p), EMU_OK);
+    if (x->o.depth)
+        assert_int_equal(interpreter_feed(p, x->p.begin, x->begin, 1), EMU_OK);
+    assert_int_equal(interpreter_feed(p, x->p.control, x->control, n + 1), EMU_OK);
+    assert_int_equal(interpreter_feed(p, x->p.in, x->data, n), EMU_OK);
+    if (interpreter_run(p, 1000000) != EMU_OK)
+        fail_msg("%s", emu_error());
+    got = interpreter_output(p, x->p.out, &transfers);
+    assert_int_equal(transfers, n);
+    for (uint32_t i = 0; i < n * ELEMENTS; i++)
+        assert_true(got[i] == x->data[i] + (float)rounds);
+    interpreter_free(p);
+}
+
+static void any_depth_and_number_of_batches(void **state)
+{
+    static const struct {
+        uint32_t io, depth;
+    } how[] = { { 0, 0 }, { 1, 0 }, { 3, 0 }, { 1, 1 }, { 3, 1 },
+                { 3, 2 }, { 7, 2 }, { 7, 3 }, { 8, 8 } };
+
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(how); k++) {
+        for (uint32_t n = 1; n <= BATCHES; n += n < 5 ? 1 : 2) {
+            struct rig x = { 0 };
+
+            rig_new(&x, "toy16", how[k].io, how[k].depth, 3);
+            rig_run(&x, n, 3);
+            rig_run(&x, n > 1 ? n - 1 : 2, 3); /* the program starts over */
+            rig_interpret(&x, n, 3);
+            rig_free(&x);
+        }
+    }
+}
+
+/* ---- time ---- */
+
+/* Cycles of a batch in the middle of a stream, at a rate of the link. */
+static uint64_t period(uint32_t depth, uint32_t rounds, uint32_t mbytes_per_s)
+{
+    uint64_t cycles[2];
+
+    for (uint32_t k = 0; k < 2; k++) {
+        struct rig x = { .arch = *arch_preset("toy16") };
+
+        x.arch.host_link_mbytes_per_s = mbytes_per_s;
+        rig_new(&x, NULL, IO_TILES, depth, rounds);
+        rig_run(&x, 4 + 3 * k, rounds);
+        cycles[k] = session_cycles(x.s);
+        rig_free(&x);
+    }
+    return (cycles[1] - cycles[0]) / 3;
+}
+
+/* Cycles that the bytes of a batch, and the control words that go with it, have the link. */
+static uint64_t transfer(uint32_t mbytes_per_s)
+{
+    return (ELEMENTS * 4 + 8) * (uint64_t)arch_preset("toy16")->clock_mhz / mbytes_per_s;
+}
+
+/* With three batches under way the period is the longer of computing and fetching, without any it
+ * is more than both together; one batch ahead hides computing but not the way to the host. */
+static void the_period_is_the_longer_of_both(void **state)
+{
+    enum { SLOW = 20, FAST = 2000, SHORT = 1, LONG = 40 };
+    uint64_t compute = period(3, LONG, FAST), fetch = period(3, SHORT, SLOW);
+    uint64_t latency =
+        2 * arch_cycles_from_ns(arch_preset("toy16"), arch_preset("toy16")->host_latency_ns);
+
+    (void)state;
+    assert_in_range(fetch, transfer(SLOW), transfer(SLOW) + transfer(SLOW) / 50);
+    assert_in_range(period(3, LONG, SLOW), transfer(SLOW), transfer(SLOW) + transfer(SLOW) / 50);
+    assert_in_range(compute, period(1, LONG, FAST) - compute / 50,
+                    period(1, LONG, FAST) + compute / 50);
+    assert_in_range(period(1, SHORT, SLOW), transfer(SLOW) + latency / 2,
+                    transfer(SLOW) + 2 * latency);
+    assert_in_range(period(0, LONG, SLOW), compute + 2 * transfer(SLOW), /* results go back */
+                    compute + 2 * transfer(SLOW) + 4 * latency);
+}
+
+/* ---- streams by calls ---- */
+
+struct calls {
+    struct rig *x;
+    uint64_t sent, taken, arrived, last; /* transfers; cycle of the last arrival */
+    uint64_t fail_at;
+};
+
+static enum emu_status say_begin(void *ctx, uint64_t n, void *data)
+{
+    struct calls *c = ctx;
+
+    assert_int_equal(n, 0);
+    memcpy(data, c->x->begin, c->x->o.depth * sizeof(uint32_t));
+    return EMU_OK;
+}
+
+static enum emu_status say_control(void *ctx, uint64_t n, void *data)
+{
+    memcpy(data, ((struct calls *)ctx)->x->control[n],
+           sizeof(((struct calls *)ctx)->x->control[n]));
+    return EMU_OK;
+}
+
+static enum emu_status send_batch(void *ctx, uint64_t n, void *data)
+{
+    struct calls *c = ctx;
+
+    assert_int_equal(n, c->sent);
+    if (c->fail_at && n == c->fail_at)
+        return FAIL(FAULT, "no batch");
+    memcpy(data, c->x->data + n * ELEMENTS, ELEMENTS * sizeof(float));
+    c->sent++;
+    return EMU_OK;
+}
+
+static void note_arrival(void *ctx, uint64_t n, const struct session_moment *when)
+{
+    struct calls *c = ctx;
+
+    assert_int_equal(n, c->arrived++);
+    assert_true(when->issued < when->begun && when->begun <= when->here && when->here > c->last);
+    c->last = when->here;
+}
+
+static enum emu_status take_results(void *ctx, uint64_t n, void *data)
+{
+    struct calls *c = ctx;
+
+    assert_int_equal(n, c->taken++);
+    for (uint32_t i = 0; i < ELEMENTS; i++)
+        assert_true(((float *)data)[i] == c->x->data[n * ELEMENTS + i] + 3);
+    return EMU_OK;
+}
+
+static void calls_answer_transfers(void **state)
+{
+    (void)state;
+    for (uint64_t fail_at = 0; fail_at < 6; fail_at += 5) {
+        struct rig x = { 0 };
+        struct calls c = { .x = &x, .fail_at = fail_at };
+        const struct session_calls begin = { &c, say_begin, NULL }, say = { &c, say_control, NULL },
+                                   in = { &c, send_batch, note_arrival },
+                                   out = { &c, take_results, NULL };
+
+        rig_new(&x, "toy16", IO_TILES, 3, 3);
+        fill_control(&x, BATCHES);
+        assert_int_equal(session_connect(x.s, x.p.begin, &begin), EMU_OK);
+        assert_int_equal(session_connect(x.s, x.p.control, &say), EMU_OK);
+        assert_int_equal(session_connect(x.s, x.p.in, &in), EMU_OK);
+        assert_int_equal(session_connect(x.s, x.p.in, &in), EMU_USAGE);
+        assert_int_equal(session_connect(x.s, x.p.out, &out), EMU_OK);
+        assert_int_equal(session_run(x.s), fail_at ? EMU_FAULT : EMU_OK);
+        assert_int_equal(c.sent, fail_at ? fail_at : BATCHES);
+        assert_int_equal(c.arrived, c.sent);
+        assert_true(fail_at ? c.taken < fail_at : c.taken == BATCHES);
+        rig_free(&x);
+    }
+}
+
+/* ---- sizes ---- */
+
+static enum emu_status try_size(uint32_t io, uint32_t depth, uint32_t elements, struct prefetch *p)
+{
+    const struct prefetch_options o = { io, depth };
+    struct graph *g;
+    struct tensor t, r;
+    struct program loop;
+    enum emu_status s;
+
+    assert_int_equal(graph_new(arch_preset("toy16"), &g), EMU_OK);
+    s = prefetch_reserve(g, &o);
+    if (s == EMU_OK) {
+        t = graph_variable(g, ELEM_U8, 1, &elements, "in");
+        r = graph_variable(g, ELEM_F32, 0, NULL, "out");
+        graph_map_linear(g, t, 4, 4, 0, 16 - io);
+        graph_map(g, r, 0);
+        s = op_prefetch(g, &o, t, program_sequence(g), r, &loop, p);
+    }
+    graph_free(g);
+    return s;
+}
+
+static void too_little_room_is_said(void **state)
+{
+    struct prefetch p;
+
+    (void)state;
+    assert_int_equal(try_size(2, 3, 1000, &p), EMU_USAGE);
+    assert_non_null(strstr(emu_error(), "expected at least 3"));
+    assert_int_equal(try_size(16, 3, 1000, &p), EMU_USAGE);
+    assert_int_equal(try_size(4, 9, 1000, &p), EMU_USAGE);
+    assert_int_equal(try_size(3, 3, 100000, &p), EMU_USAGE);
+    assert_non_null(strstr(emu_error(), "6 IO tiles are needed"));
+    assert_int_equal(p.needed_tiles, 6);
+    assert_int_equal(try_size(6, 3, 100000, &p), EMU_OK);
+    assert_int_equal(p.buffer_tiles, 2);
+    assert_int_equal(p.buffer_bytes, 50048);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+
+        cmocka_unit_test(any_depth_and_number_of_batches),
+        cmocka_unit_test(the_period_is_the_longer_of_both),
+        cmocka_unit_test(calls_answer_transfers),
+        cmocka_unit_test(too_little_room_is_said),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
