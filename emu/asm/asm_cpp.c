@@ -71,7 +71,7 @@ int asm_home_file(const char *file, char *out, size_t bytes)
     ssize_t n;
 
     if (home && *home)
-        return snprintf(out, bytes, "%s/%s", home, file) < (int)bytes;
+        return snprintf(out, bytes, "%s/%s", home, file) < (int)bytes && !access(out, R_OK);
     n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
     if (n <= 0)
         return 0;

@@ -25,7 +25,7 @@ static int is_faithful(const struct insn *in, uint32_t word, uint32_t second)
     uint32_t again[2];
     unsigned n;
 
-    if (in->op >= OP_COUNT)
+    if (in->op >= INSN_COUNT)
         return 0;
     n = isa_encode(in, again);
     return again[0] == word && (n == 1 || again[1] == second);
@@ -68,7 +68,7 @@ static int64_t target_of(const struct insn *in)
 {
     const struct insn_form *f;
 
-    if (in->op >= OP_COUNT)
+    if (in->op >= INSN_COUNT)
         return -1;
     f = isa_op_form(in->op);
     for (unsigned k = 0; k < f->operand_count && f->flags & INSN_CONTROL; k++) {

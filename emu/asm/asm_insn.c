@@ -24,7 +24,7 @@ static const char *operand_registers(const struct insn *in, const struct operand
         return NULL;
     if (o->kind == OPD_M2 || o->kind == OPD_A2)
         bits = 3;
-    if (strchr("xyp", o->letter) && o->suffix == SUFFIX_NONE && in->op != OP_brnzdec)
+    if (strchr("xyp", o->letter) && o->suffix == SUFFIX_NONE && in->op != INSN_brnzdec)
         return NULL;
     for (size_t i = 0; i < EMU_COUNT_OF(field); i++) {
         if (field[i].letter == o->letter)
@@ -43,7 +43,7 @@ static int add_writes(const struct insn *in, uint32_t written[2], char *name, si
 {
     const struct insn_form *f;
 
-    if (!in || in->op >= OP_COUNT)
+    if (!in || in->op >= INSN_COUNT)
         return 0;
     f = isa_op_form(in->op);
     for (unsigned k = 0; k < f->operand_count; k++) {
@@ -123,7 +123,7 @@ static int add_fixups(struct as *as, const struct insn_text *t, const struct mat
         if (!section_fixup(as, &f))
             return 0;
     }
-    if (as->any_repeat || (m->insn[0].op != OP_rpt_r && m->insn[0].op != OP_rpt_i))
+    if (as->any_repeat || (m->insn[0].op != INSN_rpt_r && m->insn[0].op != INSN_rpt_i))
         return 1;
     f.kind = FIXUP_REPEAT;
     f.item = (uint32_t)as->section->items - 1;

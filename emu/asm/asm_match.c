@@ -304,7 +304,7 @@ static int match_word(const struct attempt *a, struct match *out)
 
     memset(out, 0, sizeof(*out));
     isa_decode(word, &out->insn[0], &aux, &is_bundle);
-    if (isa_is_wide(word[0]) || out->insn[0].op >= OP_COUNT)
+    if (isa_is_wide(word[0]) || out->insn[0].op >= INSN_COUNT)
         return fail(a, a->text->at, "0x%08x is no instruction of one word", (unsigned)word[0]);
     out->form = isa_op_form(out->insn[0].op);
     out->insns = 1;

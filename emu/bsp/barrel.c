@@ -37,7 +37,7 @@ struct pending {
 
 static const char *supervisor_invalid(const struct insn *in, int is_bundle)
 {
-    if (in->op == OP_ILLEGAL)
+    if (in->op == INSN_ILLEGAL)
         return "no such instruction";
     if (is_bundle)
         return "a bundle in the supervisor";
@@ -92,34 +92,34 @@ static unsigned supervisor_cost(const struct tile *t, const struct pending *p)
     int taken = t->npc[LANE_SUPER] != t->pc[LANE_SUPER] + p->bytes;
 
     switch (p->in.op) {
-    case OP_br:
-    case OP_bri:
-    case OP_call:
+    case INSN_br:
+    case INSN_bri:
+    case INSN_call:
         return a->sup_branch_cycles;
-    case OP_brz:
-    case OP_brnz:
-    case OP_brneg:
-    case OP_brpos:
-    case OP_brnzdec:
+    case INSN_brz:
+    case INSN_brnz:
+    case INSN_brneg:
+    case INSN_brpos:
+    case INSN_brnzdec:
         return taken ? a->sup_branch_cycles : 1;
-    case OP_put:
+    case INSN_put:
         return a->sup_put_cycles;
-    case OP_ld64putcs:
-    case OP_ld128putcs:
+    case INSN_ld64putcs:
+    case INSN_ld128putcs:
         return a->sup_putcs_cycles;
-    case OP_run:
-    case OP_runall:
+    case INSN_run:
+    case INSN_runall:
         return a->sup_runall_cycles;
-    case OP_send:
+    case INSN_send:
         if ((p->in.k & SEND_WIDE) && (uint32_t)p->in.i + 1 < a->host_send_min_events)
             return a->host_send_min_events; /* a request to the host, the one use of this bit */
         return (unsigned)p->in.i + 1;
-    case OP_sendoff:
-    case OP_sendpic:
-    case OP_sendpicp:
-    case OP_delay:
-    case OP_delaypic:
-    case OP_delayxpic:
+    case INSN_sendoff:
+    case INSN_sendpic:
+    case INSN_sendpicp:
+    case INSN_delay:
+    case INSN_delaypic:
+    case INSN_delayxpic:
         return (unsigned)p->in.i + 1; /* one event a word, or a waited event */
     default:
         return 1;
@@ -150,7 +150,7 @@ static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
 static int supervisor_issue(struct barrel *b, struct tile *t, const struct pending *p,
                             uint64_t cycle)
 {
-    int starts = p->in.op == OP_run || p->in.op == OP_runall || p->in.op == OP_call;
+    int starts = p->in.op == INSN_run || p->in.op == INSN_runall || p->in.op == INSN_call;
 
     t->cycle = cycle;
     t->npc[LANE_SUPER] = t->pc[LANE_SUPER] + p->bytes;

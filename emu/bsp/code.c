@@ -9,8 +9,8 @@
 
 enum { CODE_BUCKETS = 4096, CODE_PAGE_BYTES = 1 << CODE_PAGE_BITS };
 
-static fast_fn *const fast_table[OP_COUNT] = {
-#define FAST(id) [OP_##id] = fast_##id,
+static fast_fn *const fast_table[INSN_COUNT] = {
+#define FAST(id) [INSN_##id] = fast_##id,
 #include "emu/bsp/fast.def"
 #undef FAST
 };
@@ -93,7 +93,7 @@ unsigned code_slots(const struct arch *arch, unsigned slots_class)
 
 static const char *invalid_for_worker(const struct code_slot *s)
 {
-    if (s->main.op == OP_ILLEGAL || (s->is_bundle && s->aux.op == OP_ILLEGAL))
+    if (s->main.op == INSN_ILLEGAL || (s->is_bundle && s->aux.op == INSN_ILLEGAL))
         return "no such instruction";
     if (!(isa_op_form(s->main.op)->context & CTX_W))
         return "a supervisor instruction in a worker";

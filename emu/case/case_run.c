@@ -74,8 +74,8 @@ static void stub_add(struct stub *s, const struct insn *in)
 
 static void stub_load(struct stub *s, uint8_t reg, uint32_t v)
 {
-    struct insn set = { .op = OP_setzi_m, .d = reg, .i = (int32_t)(v & 0xfffff) };
-    struct insn upper = { .op = OP_or_mh12, .d = reg, .a = reg, .i = (int32_t)(v & 0xfff00000u) };
+    struct insn set = { .op = INSN_setzi_m, .d = reg, .i = (int32_t)(v & 0xfffff) };
+    struct insn upper = { .op = INSN_or_mh12, .d = reg, .a = reg, .i = (int32_t)(v & 0xfff00000u) };
 
     stub_add(s, &set);
     if (v >> 20)
@@ -84,16 +84,16 @@ static void stub_load(struct stub *s, uint8_t reg, uint32_t v)
 
 static enum emu_status write_stub(struct case_run *r)
 {
-    struct insn sync = { .op = OP_sync, .i = SYNC_LOCAL };
+    struct insn sync = { .op = INSN_sync, .i = SYNC_LOCAL };
     struct stub s = { .count = 0 };
 
     if (r->as == CASE_SUPERVISOR) {
-        struct insn call = { .op = OP_call, .d = REG_LR, .i = (int32_t)r->entry };
+        struct insn call = { .op = INSN_call, .d = REG_LR, .i = (int32_t)r->entry };
 
         r->launch_pc = r->stub_at;
         stub_add(&s, &call);
     } else {
-        struct insn start = { .op = r->as == CASE_WORKER ? OP_run : OP_runall, .a = 0, .b = 1 };
+        struct insn start = { .op = r->as == CASE_WORKER ? INSN_run : INSN_runall, .a = 0, .b = 1 };
 
         stub_load(&s, 0, r->entry);
         stub_load(&s, 1, r->as == CASE_WORKER ? r->state_at - r->arch.mem_base : r->state_at);

@@ -286,8 +286,8 @@ static enum fault issue_delay_set(struct exchange_log *log, struct tile *t, cons
 
     if (in->j)
         return reserved(log, t, event, in->j);
-    return in->op == OP_delaypic ? set_pointer(log, t, last, in->k)
-                                 : set_source(log, t, last, in->k);
+    return in->op == INSN_delaypic ? set_pointer(log, t, last, in->k)
+                                   : set_source(log, t, last, in->k);
 }
 
 static enum fault issue_delay(struct exchange_log *log, struct tile *t)
@@ -313,26 +313,26 @@ enum fault exchange_issue(struct exchange_port *p, struct tile *t, const struct 
     uint32_t event;
     enum fault f;
 
-    if (in->op == OP_sans)
+    if (in->op == INSN_sans)
         return issue_sans(log, t, in);
-    if (in->op == OP_delay)
+    if (in->op == INSN_delay)
         return issue_delay(log, t);
-    if (in->op == OP_send && in->k == CTL_WIDE && in->i == HOST_HEADER_WORDS - 1)
+    if (in->op == INSN_send && in->k == CTL_WIDE && in->i == HOST_HEADER_WORDS - 1)
         return host_request(log, t, t->xcsr[XCSR_OUT_BASE] + in->j);
     f = enter(log, t, (uint32_t)in->i + 1, &event);
     if (f != FAULT_NONE)
         return f;
     switch (in->op) {
-    case OP_send:
+    case INSN_send:
         return issue_send(log, t, in, event);
-    case OP_sendoff:
+    case INSN_sendoff:
         return issue_sendoff(log, t, in, event);
-    case OP_sendpic:
+    case INSN_sendpic:
         return issue_sendpic(log, t, in, event);
-    case OP_sendpicp:
+    case INSN_sendpicp:
         return issue_sendpicp(log, t, in, event);
     default:
-        EMU_ASSERT(in->op == OP_delaypic || in->op == OP_delayxpic);
+        EMU_ASSERT(in->op == INSN_delaypic || in->op == INSN_delayxpic);
         return issue_delay_set(log, t, in, event);
     }
 }

@@ -4,8 +4,8 @@
 
 enum { ARF_REGS = 16 };
 
-exec_fn *const exec_table[OP_COUNT] = {
-#define INSN(id, mn, operands, lane, ctx, enc, slots, flags, esrc, msrc) [OP_##id] = exec_##id,
+exec_fn *const exec_table[INSN_COUNT] = {
+#define INSN(id, mn, operands, lane, ctx, enc, slots, flags, esrc, msrc) [INSN_##id] = exec_##id,
 #define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)
 #include "emu/isa/insn.def"
 #undef INSN
@@ -28,7 +28,7 @@ enum fault exec_bundle(struct tile *t, unsigned lane, const struct insn *main,
     uint32_t before[ARF_REGS], after_aux[ARF_REGS];
     enum fault aux_fault, main_fault;
 
-    if (main->op >= OP_COUNT || aux->op >= OP_COUNT)
+    if (main->op >= INSN_COUNT || aux->op >= INSN_COUNT)
         return tile_fault(t, lane, FAULT_INVALID_INSTR, t->pc[lane], "no such instruction");
     if (isa_registers(main).a_write & isa_registers(aux).a_write)
         return tile_fault(t, lane, FAULT_INVALID_OP, t->pc[lane],

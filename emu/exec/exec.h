@@ -26,7 +26,7 @@ typedef enum fault exec_fn(struct tile *t, unsigned lane, const struct insn *in)
 #undef INSN
 #undef ALIAS
 
-extern exec_fn *const exec_table[OP_COUNT];
+extern exec_fn *const exec_table[INSN_COUNT];
 
 /* Executes a bundle: both halves read before either writes. Both are attempted; when one faults the
  * other still completes. */

@@ -28,8 +28,8 @@ static const struct row {
 };
 
 static const uint16_t op_of_form[FORM_COUNT] = {
-#define INSN(id, mn, ops, lane, ctx, enc, sl, fl, es, ms) [FORM_##id] = OP_##id,
-#define ALIAS(id, mn, ops, lane, ctx, map, fl, ms)        [FORM_##id] = OP_ILLEGAL,
+#define INSN(id, mn, ops, lane, ctx, enc, sl, fl, es, ms) [FORM_##id] = INSN_##id,
+#define ALIAS(id, mn, ops, lane, ctx, map, fl, ms)        [FORM_##id] = INSN_ILLEGAL,
 #include "emu/isa/insn.def"
 #undef INSN
 #undef ALIAS
@@ -51,7 +51,7 @@ static const struct csr_row csr_rows[] = {
 enum { BUCKETS = 1024 };
 
 static struct insn_form forms[FORM_COUNT];
-static uint16_t form_of_op[OP_COUNT];
+static uint16_t form_of_op[INSN_COUNT];
 static uint16_t bucket_head[BUCKETS];  /* form + 1 of the first form of a mnemonic; 0 empty */
 static uint16_t next_form[FORM_COUNT]; /* form + 1 of the next form with the same mnemonic */
 
@@ -155,7 +155,7 @@ static unsigned find_op(const char *name, size_t len)
             return op_of_form[f];
     }
     EMU_ASSERT(!"alias of an unknown row in insn.def");
-    return OP_ILLEGAL;
+    return INSN_ILLEGAL;
 }
 
 static void init_form(unsigned i)
@@ -206,13 +206,13 @@ static void link_mnemonic(unsigned i)
 /* Runs before main(), so that readers need no lock. */
 __attribute__((constructor)) static void isa_tables(void)
 {
-    const char *encoding[OP_COUNT];
+    const char *encoding[INSN_COUNT];
 
     for (unsigned i = 0; i < FORM_COUNT; i++)
         init_form(i);
     for (unsigned i = 0; i < FORM_COUNT; i++)
         link_mnemonic(i);
-    for (unsigned op = 0; op < OP_COUNT; op++)
+    for (unsigned op = 0; op < INSN_COUNT; op++)
         encoding[op] = rows[form_of_op[op]].encoding;
     isa_code_init(encoding);
     isa_regs_init();
@@ -226,7 +226,7 @@ const struct insn_form *isa_form(unsigned form)
 
 const struct insn_form *isa_op_form(unsigned op)
 {
-    EMU_ASSERT(op < OP_COUNT);
+    EMU_ASSERT(op < INSN_COUNT);
     return &forms[form_of_op[op]];
 }
 
@@ -376,12 +376,12 @@ static unsigned build_ldconst(const struct insn_form *f, const int64_t *value, s
     uint32_t v = (uint32_t)(uint64_t)value[1];
     int aux = f->lane == LANE_A;
 
-    out[0].op = aux ? OP_setzi_a : OP_setzi_m;
+    out[0].op = aux ? INSN_setzi_a : INSN_setzi_m;
     out[0].d = (uint8_t)value[0];
     out[0].i = (int32_t)(v & 0xfffff);
     if (!(v >> 20))
         return 1;
-    out[1].op = aux ? OP_or_ah12 : OP_or_mh12;
+    out[1].op = aux ? INSN_or_ah12 : INSN_or_mh12;
     out[1].d = out[1].a = (uint8_t)value[0];
     out[1].i = (int32_t)(v & 0xfff00000u);
     return 2;
@@ -401,7 +401,7 @@ unsigned isa_form_build(const struct insn_form *f, const int64_t value[ISA_MAX_O
     if (f->is_alias) {
         apply_alias(f, value, &out[0]);
         if (f->form == FORM_sub_pseudo && out[0].i < 0)
-            out[0].op = OP_add_ms16;
+            out[0].op = INSN_add_ms16;
     } else {
         for (unsigned k = 0; k < f->operand_count; k++)
             set_field(&out[0], f->operand[k].letter, value[k]);

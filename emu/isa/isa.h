@@ -13,13 +13,13 @@
 /* Operations: one per INSN row. ALIAS rows are spellings of these and have no operation of their
  * own. */
 enum insn_op {
-#define INSN(id, mn, operands, lane, ctx, enc, slots, flags, esrc, msrc) OP_##id,
+#define INSN(id, mn, operands, lane, ctx, enc, slots, flags, esrc, msrc) INSN_##id,
 #define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)
 #include "emu/isa/insn.def"
 #undef INSN
 #undef ALIAS
-    OP_COUNT,
-    OP_ILLEGAL = OP_COUNT /* no row matches the word */
+    INSN_COUNT,
+    INSN_ILLEGAL = INSN_COUNT /* no row matches the word */
 };
 
 /* One number per row of insn.def, aliases included, in file order. */
@@ -118,8 +118,9 @@ struct insn_form {
     const char *alias_map; /* ALIAS rows: text behind the target name */
 };
 
-const struct insn_form *isa_form(unsigned form);  /* form < FORM_COUNT */
-const struct insn_form *isa_op_form(unsigned op); /* the INSN row of an operation; op < OP_COUNT */
+const struct insn_form *isa_form(unsigned form); /* form < FORM_COUNT */
+const struct insn_form *
+isa_op_form(unsigned op); /* the INSN row of an operation; op < INSN_COUNT */
 
 /* First form with this mnemonic, or NULL; isa_form_next() walks the others in table order, NULL at
  * the end. */
@@ -147,9 +148,9 @@ enum { ISA_WORD_BYTES = 4, ISA_BUNDLE_BYTES = 8, ISA_BUNDLE_BIT = 31 };
  * instruction.
  *
  * word    word[1] is read only when the item has two words
- * main    the main-lane or lone instruction; op is OP_ILLEGAL when no row matches
- * aux     the auxiliary half of a bundle; its op is OP_ILLEGAL with *is_bundle set when the second
- * word matches none, and without a bundle, where nothing else of it is set
+ * main    the main-lane or lone instruction; op is INSN_ILLEGAL when no row matches
+ * aux     the auxiliary half of a bundle; its op is INSN_ILLEGAL with *is_bundle set when the
+ * second word matches none, and without a bundle, where nothing else of it is set
  *
  * Returns the length in bytes, 4 or 8. Never faults, whatever the words. */
 unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux, int *is_bundle);

@@ -33,7 +33,7 @@ struct code {
     struct field field[MAX_FIELDS];
 };
 
-static struct code codes[OP_COUNT];
+static struct code codes[INSN_COUNT];
 
 /* Candidates by bits 30:24 of the first word: every row fixes at least the top bits of these seven.
  * Two groups are large and have a function field of their own: the auxiliary lane (0x5.) in bits
@@ -101,7 +101,7 @@ static void index_op(unsigned op)
 
 static void check_overlap(void)
 {
-    for (unsigned p = 0; p < OP_COUNT; p++) {
+    for (unsigned p = 0; p < INSN_COUNT; p++) {
         for (unsigned q = 0; q < p; q++) {
             uint64_t both = codes[p].mask & codes[q].mask;
 
@@ -185,9 +185,9 @@ static void bind_field(unsigned op, struct field *f)
     }
 }
 
-void isa_code_init(const char *const encoding[OP_COUNT])
+void isa_code_init(const char *const encoding[INSN_COUNT])
 {
-    for (unsigned op = 0; op < OP_COUNT; op++) {
+    for (unsigned op = 0; op < INSN_COUNT; op++) {
         compile(&codes[op], encoding[op]);
         for (unsigned k = 0; k < codes[op].fields; k++) {
             bind_field(op, &codes[op].field[k]);
@@ -196,7 +196,7 @@ void isa_code_init(const char *const encoding[OP_COUNT])
         }
     }
     check_overlap();
-    for (unsigned op = 0; op < OP_COUNT; op++)
+    for (unsigned op = 0; op < INSN_COUNT; op++)
         index_op(op);
 }
 
@@ -205,7 +205,7 @@ unsigned isa_encode(const struct insn *in, uint32_t word[2])
     const struct code *c;
     uint64_t w;
 
-    EMU_ASSERT(in->op < OP_COUNT);
+    EMU_ASSERT(in->op < INSN_COUNT);
     c = &codes[in->op];
     w = c->match;
     for (unsigned k = 0; k < c->fields; k++) {
@@ -271,7 +271,7 @@ static void decode_one(uint64_t w, struct insn *out)
     if (op1 && (w & codes[op1 - 1].mask) == codes[op1 - 1].match && fields_decode(op1 - 1, w, out))
         return;
     memset(out, 0, sizeof(*out));
-    out->op = OP_ILLEGAL;
+    out->op = INSN_ILLEGAL;
 }
 
 int isa_is_wide(uint32_t word)
@@ -283,7 +283,7 @@ int isa_is_wide(uint32_t word)
 unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux, int *is_bundle)
 {
     *is_bundle = 0;
-    aux->op = OP_ILLEGAL;
+    aux->op = INSN_ILLEGAL;
     if (!isa_is_wide(word[0])) {
         decode_one((uint64_t)word[0] << 32, main);
         return 4;
@@ -295,10 +295,10 @@ unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux,
     *is_bundle = 1;
     decode_one((uint64_t)(word[0] & 0x7fffffffu) << 32, main);
     decode_one((uint64_t)word[1] << 32, aux);
-    if (main->op != OP_ILLEGAL &&
+    if (main->op != INSN_ILLEGAL &&
         (isa_op_form(main->op)->lane != LANE_M || isa_op_form(main->op)->flags & INSN_SOLO))
-        main->op = OP_ILLEGAL;
-    if (aux->op != OP_ILLEGAL && isa_op_form(aux->op)->lane != LANE_A)
-        aux->op = OP_ILLEGAL;
+        main->op = INSN_ILLEGAL;
+    if (aux->op != INSN_ILLEGAL && isa_op_form(aux->op)->lane != LANE_A)
+        aux->op = INSN_ILLEGAL;
     return 8;
 }

@@ -6,7 +6,7 @@
 
 /* Compiles the encoding strings, one per operation, into masks and fields. Aborts when two rows
  * overlap. */
-void isa_code_init(const char *const encoding[OP_COUNT]);
+void isa_code_init(const char *const encoding[INSN_COUNT]);
 
 /* Lists the registers that each operation uses. */
 void isa_regs_init(void);

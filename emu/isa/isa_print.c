@@ -76,7 +76,7 @@ static void put_main_register(struct text *t, unsigned r)
 
 static void put_csr(struct text *t, const struct insn *in)
 {
-    char space = in->op == OP_uget || in->op == OP_uput ? 'U' : 0;
+    char space = in->op == INSN_uget || in->op == INSN_uput ? 'U' : 0;
     const struct csr_row *r = space ? isa_csr_at(space, (unsigned)in->i) : NULL;
 
     /* get and put do not say whose lower space they mean: the number is the same text for both */
@@ -153,8 +153,8 @@ static int assembles_to_other_row(const struct insn *in, const struct insn_form 
     for (unsigned k = 0; k < f->operand_count; k++) {
         const struct operand *o = &f->operand[k];
 
-        if (o->kind == OPD_SIMM && o->bits == 16 && in->i >= 0 && in->op != OP_mul_ms16 &&
-            in->op != OP_cmpslt_ms16)
+        if (o->kind == OPD_SIMM && o->bits == 16 && in->i >= 0 && in->op != INSN_mul_ms16 &&
+            in->op != INSN_cmpslt_ms16)
             return 1;
         if (o->kind == OPD_HIMM && in->i == 0)
             return 1;
@@ -169,7 +169,7 @@ int isa_print(const struct insn *in, const char *label, char *out, size_t bytes)
 
     if (bytes)
         out[0] = 0;
-    if (in->op >= OP_COUNT) {
+    if (in->op >= INSN_COUNT) {
         put(&t, "<illegal>");
         return t.len;
     }

@@ -15,7 +15,7 @@ struct use {
 static struct op_uses {
     uint8_t count;
     struct use use[ISA_MAX_OPERANDS];
-} uses[OP_COUNT];
+} uses[INSN_COUNT];
 
 static uint8_t span_bits(const struct operand *o)
 {
@@ -36,7 +36,7 @@ static uint8_t span_bits(const struct operand *o)
  * write, and so does brnzdec. */
 void isa_regs_init(void)
 {
-    for (unsigned op = 0; op < OP_COUNT; op++) {
+    for (unsigned op = 0; op < INSN_COUNT; op++) {
         const struct insn_form *f = isa_op_form(op);
 
         for (unsigned k = 0; k < f->operand_count; k++) {
@@ -49,8 +49,8 @@ void isa_regs_init(void)
                 .member = (uint8_t)isa_member(o->letter),
                 .bits = span_bits(o),
                 .aux_file = o->kind != OPD_M && o->kind != OPD_M2,
-                .reads = !destination || op == OP_movz || op == OP_movnz,
-                .writes = destination || o->suffix || op == OP_brnzdec,
+                .reads = !destination || op == INSN_movz || op == INSN_movnz,
+                .writes = destination || o->suffix || op == INSN_brnzdec,
             };
         }
     }
@@ -59,7 +59,7 @@ void isa_regs_init(void)
 struct insn_regs isa_registers(const struct insn *in)
 {
     uint32_t m_read = 0, m_write = 0, a_read = 0, a_write = 0;
-    const struct op_uses *u = in->op < OP_COUNT ? &uses[in->op] : NULL;
+    const struct op_uses *u = in->op < INSN_COUNT ? &uses[in->op] : NULL;
 
     for (unsigned k = 0; u && k < u->count; k++) {
         const struct use *s = &u->use[k];

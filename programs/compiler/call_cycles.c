@@ -75,7 +75,7 @@ enum emu_status compiled_op_cycles(const struct compiled *c, uint32_t op, uint64
     uint64_t sum = 0;
 
     *cycles = 0;
-    if (o->kind != OP_CALLS)
+    if (o->kind != STEP_CALLS)
         return EMU_OK;
     for (uint64_t i = 0; i < o->count; i++) { /* sorted by tile */
         const struct call *k = &c->lowered->call.at[o->first + i];

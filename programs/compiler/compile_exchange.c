@@ -32,7 +32,7 @@ struct exchanges {
     int threads;
     struct exchange_schedule *out; /* borrowed */
     struct problem *problem;       /* by thread; owned */
-    struct op_key *key;            /* OP_EXCHANGE only; later sorted: equal ones together */
+    struct op_key *key;            /* STEP_EXCHANGE only; later sorted: equal ones together */
     uint32_t keys;
     uint32_t *group; /* first entry of key of every different problem */
     uint32_t groups;
@@ -236,7 +236,7 @@ static enum emu_status exchanges_init(struct exchanges *x)
     for (int i = 0; i < x->threads; i++)
         TRY(problem_init(&x->problem[i], x->l->object.count));
     for (uint32_t op = 0; op < ops; op++)
-        if (x->l->op.at[op].kind == OP_EXCHANGE)
+        if (x->l->op.at[op].kind == STEP_EXCHANGE)
             x->key[x->keys++].op = op;
     return EMU_OK;
 }

@@ -11,7 +11,7 @@ struct exchange_totals {
     uint64_t events;     /* of all operations, each once */
 };
 
-/* Schedules every OP_EXCHANGE. out: by operation, zeroed, owned by the caller, who frees the
+/* Schedules every STEP_EXCHANGE. out: by operation, zeroed, owned by the caller, who frees the
  * entries also after an error. Bases of addresses are object numbers. Exchanges that differ only in
  * which objects they use are scheduled once; the rest is work for `threads` threads. Deterministic.
  * Errors: those of exchange_schedule(), of the first operation that fails. */

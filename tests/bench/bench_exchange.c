@@ -73,9 +73,9 @@ static void issue_round(struct bench *b, uint32_t tile, uint32_t to, uint32_t fr
     int delay = arch_exchange_delay(a, arch_tile_physical(a, tile), arch_tile_physical(a, to));
     uint32_t out = a->mem_base + 4 * WORDS * round, in = out + 4 * WORDS * ROUNDS;
     uint32_t at = (uint32_t)((int)when - delay);
-    const struct insn send = { .op = OP_send, .i = WORDS - 1, .j = out, .k = 3 };
-    const struct insn on = { .op = OP_sendpicp, .n = arch_tile_physical(a, from), .o = in / 4 };
-    const struct insn off = { .op = OP_delayxpic, .k = a->null_source };
+    const struct insn send = { .op = INSN_send, .i = WORDS - 1, .j = out, .k = 3 };
+    const struct insn on = { .op = INSN_sendpicp, .n = arch_tile_physical(a, from), .o = in / 4 };
+    const struct insn off = { .op = INSN_delayxpic, .k = a->null_source };
     int sends = !meets(a, tile, to);
 
     if (sends && at < when)

@@ -18,7 +18,7 @@ static void add_ring(struct place_rig *r, uint32_t op, uint32_t step, const uint
 {
     struct op *o = &r->l.op.at[op];
 
-    o->kind = OP_EXCHANGE;
+    o->kind = STEP_EXCHANGE;
     o->first = (uint32_t)r->l.transfer.count;
     o->count = TILES;
     for (uint32_t t = 0; t < TILES; t++) {

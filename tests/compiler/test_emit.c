@@ -44,7 +44,7 @@ static void test_launches_lose_no_cycle(void **state)
 
         rig_new(&r, "toy4", 1, 1, 4);
         n = rig_notes(&r, 0);
-        rig_op(&r, OP_CALLS, 1, "work");
+        rig_op(&r, STEP_CALLS, 1, "work");
         for (unsigned i = 0; i < 10 + 20 * k; i++) {
             rig_call_value(&r, 0, i % 2 ? RIG_SET : RIG_ADD, n, i);
             if (i % 4 == 1) /* the state of the call before once more */
@@ -83,7 +83,7 @@ static void test_loops_lose_no_cycle(void **state)
             rig_new(&r, "toy4", 1, 1, 4);
             n = rig_notes(&r, 0);
             rig_repeat(&r, 1, 10 + 20 * k);
-            rig_op(&r, OP_CALLS, 1, "work");
+            rig_op(&r, STEP_CALLS, 1, "work");
             for (unsigned i = 0; i < calls; i++)
                 rig_call_value(&r, 0, i % 2 ? RIG_SET : RIG_ADD, n, i);
             rig_end(&r, 1);
@@ -110,11 +110,11 @@ static void test_supervisor_codelets(void **state)
     (void)state;
     rig_new(&r, "toy4", 1, 1, 4);
     n = rig_notes(&r, 0);
-    rig_op(&r, OP_CALLS, 1, "work");
+    rig_op(&r, STEP_CALLS, 1, "work");
     for (unsigned i = 0; i < 12; i++)
         rig_call_value(&r, 0, i % 3 ? RIG_NOTE_SUPER : RIG_NOTE, n, i);
     rig_repeat(&r, 1, 3);
-    rig_op(&r, OP_CALLS, 1, "work");
+    rig_op(&r, STEP_CALLS, 1, "work");
     rig_call_value(&r, 0, RIG_NOTE_SUPER, n, 77);
     rig_call_value(&r, 0, RIG_NOTE, n, 78);
     rig_end(&r, 1);
@@ -133,12 +133,12 @@ static void nest(struct rig *r, const uint32_t *n, uint32_t depth, uint32_t valu
     static const uint32_t times[] = { 2, 3, 2, 1, 2, 3, 2, 2 };
 
     rig_repeat(r, 1, times[depth]);
-    rig_op(r, OP_CALLS, 1, "work");
+    rig_op(r, STEP_CALLS, 1, "work");
     rig_call_value(r, 0, RIG_NOTE, n[0], value + depth);
     rig_call_value(r, 1, RIG_NOTE, n[1], 3 * depth);
     if (depth) {
         nest(r, n, depth - 1, value);
-        rig_op(r, OP_CALLS, 1, "work");
+        rig_op(r, STEP_CALLS, 1, "work");
         rig_call_value(r, 0, RIG_NOTE_SUPER, n[0], 100 + depth);
     }
     rig_end(r, 1);
@@ -177,7 +177,7 @@ static void test_repeat_counts(void **state)
         rig_new(&r, "toy4", 1, 1, 4);
         n = rig_notes(&r, 0);
         rig_repeat(&r, 1, times[i]);
-        rig_op(&r, OP_CALLS, 1, "work");
+        rig_op(&r, STEP_CALLS, 1, "work");
         rig_call_value(&r, 0, RIG_NOTE, n, 3);
         rig_end(&r, 1);
         rig_function(&r, "main");
@@ -193,7 +193,7 @@ static void test_repeat_counts(void **state)
     rig_new(&r, "toy4", 1, 1, 4);
     n = rig_notes(&r, 0);
     rig_repeat(&r, 1, 0x12345679);
-    rig_op(&r, OP_CALLS, 1, "work");
+    rig_op(&r, STEP_CALLS, 1, "work");
     rig_call_value(&r, 0, RIG_NOTE, n, 3);
     rig_end(&r, 1);
     rig_function(&r, "main");
@@ -207,9 +207,9 @@ static void test_repeat_counts(void **state)
 
         memcpy(word, image_blob_bytes(r.im, s->blob, &size), sizeof(word));
         isa_decode(&word[0], &in, &aux, &is_bundle);
-        assert_true(in.op == OP_setzi_m && in.d == 6 && in.i == 0x45678);
+        assert_true(in.op == INSN_setzi_m && in.d == 6 && in.i == 0x45678);
         isa_decode(&word[1], &in, &aux, &is_bundle);
-        assert_true(in.op == OP_or_mh12 && in.d == 6 && in.a == 6 && in.i == 0x12300000);
+        assert_true(in.op == INSN_or_mh12 && in.d == 6 && in.a == 6 && in.i == 0x12300000);
     }
     rig_free(&r);
 }
@@ -229,11 +229,11 @@ static void test_idle_tile_votes(void **state)
     to = rig_object(&r, 1, 4, CATEGORY_VARIABLE, "to", data);
     rig_repeat(&r, 1, 1000);
     for (unsigned i = 0; i < 3; i++) {
-        rig_op(&r, OP_EXCHANGE, 1, "move");
+        rig_op(&r, STEP_EXCHANGE, 1, "move");
         rig_transfer(&r, from, 4 * i, 4);
         rig_dest(&r, to, 12 - 4 * i);
     }
-    rig_op(&r, OP_CALLS, 1, "work");
+    rig_op(&r, STEP_CALLS, 1, "work");
     rig_call_value(&r, 0, RIG_NOTE, from, 1);
     rig_end(&r, 1);
     rig_function(&r, "main");
@@ -249,10 +249,10 @@ static void test_idle_tile_votes(void **state)
 /* Constants are loaded behind a vote and in front of what waits for it; one sync needs no vote. */
 static void test_votes_come_first(void **state)
 {
-    static const uint16_t two[] = { OP_sans,   OP_setzi_m, OP_setzi_m, OP_sync,
-                                    OP_runall, OP_sync,    OP_sync,    OP_bri };
-    static const uint16_t one[] = { OP_setzi_m, OP_setzi_m, OP_sync, OP_runall,
-                                    OP_sync,    OP_sync,    OP_bri };
+    static const uint16_t two[] = { INSN_sans,   INSN_setzi_m, INSN_setzi_m, INSN_sync,
+                                    INSN_runall, INSN_sync,    INSN_sync,    INSN_bri };
+    static const uint16_t one[] = { INSN_setzi_m, INSN_setzi_m, INSN_sync, INSN_runall,
+                                    INSN_sync,    INSN_sync,    INSN_bri };
     static const uint32_t data[1] = { 9 };
 
     (void)state;
@@ -265,11 +265,11 @@ static void test_votes_come_first(void **state)
         to = rig_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
         n = rig_notes(&r, 2);
         for (unsigned i = 0; i < k; i++) {
-            rig_op(&r, OP_EXCHANGE, 1, "move");
+            rig_op(&r, STEP_EXCHANGE, 1, "move");
             rig_transfer(&r, from, 0, 4);
             rig_dest(&r, to, 0);
         }
-        rig_op(&r, OP_CALLS, 1, "work");
+        rig_op(&r, STEP_CALLS, 1, "work");
         rig_call_value(&r, 2, RIG_NOTE, n, 5);
         rig_function(&r, "main");
         rig_place(&r, 1);
@@ -294,7 +294,7 @@ static void test_many_votes(void **state)
     to = rig_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
     for (unsigned i = 0; i < 3; i++) {
         rig_repeat(&r, 1, i < 2 ? 300000 : 1 << 20);
-        rig_op(&r, OP_EXCHANGE, 1, "move");
+        rig_op(&r, STEP_EXCHANGE, 1, "move");
         rig_transfer(&r, from, 0, 4);
         rig_dest(&r, to, 0);
         rig_end(&r, 1);
@@ -315,9 +315,9 @@ static void test_empty_exchange(void **state)
 
         rig_new(&r, "toy4", 3, 1, 4);
         rig_repeat(&r, 1, 4);
-        rig_op(&r, k ? OP_HOST : OP_EXCHANGE, 1, "nothing");
-        rig_op(&r, k ? OP_HOST : OP_EXCHANGE, 1, "nothing");
-        rig_op(&r, k ? OP_HOST : OP_EXCHANGE, 2, "of a group that has no tiles");
+        rig_op(&r, k ? STEP_HOST : STEP_EXCHANGE, 1, "nothing");
+        rig_op(&r, k ? STEP_HOST : STEP_EXCHANGE, 1, "nothing");
+        rig_op(&r, k ? STEP_HOST : STEP_EXCHANGE, 2, "of a group that has no tiles");
         rig_end(&r, 1);
         rig_function(&r, "main");
         rig_place(&r, 1);
@@ -346,16 +346,16 @@ static void test_host_rounds(void **state)
     for (uint32_t i = 0; i < 4; i++)
         o[i] = rig_object(&r, i, 32, CATEGORY_VARIABLE, "block", data);
     rig_repeat(&r, 1, 3);
-    rig_op(&r, OP_HOST, 1, "read");
+    rig_op(&r, STEP_HOST, 1, "read");
     rig_request(&r, 0, 0, 0, o[0], 0, 4);
     rig_request(&r, 0, 4, 0, o[0], 8, 12);
     rig_request(&r, 1, 1, 0, o[1], 0, 16);
     rig_request(&r, 3, 0, 0, o[3], 0, 20);
     rig_request(&r, 3, 1, 0, o[3], 24, 4);
     rig_request(&r, 3, 4, 0, o[3], 32, 64);
-    rig_op(&r, OP_CALLS, 1, "work");
+    rig_op(&r, STEP_CALLS, 1, "work");
     rig_call_value(&r, 3, RIG_ADD, o[3], 11);
-    rig_op(&r, OP_HOST, 1, "write");
+    rig_op(&r, STEP_HOST, 1, "write");
     rig_request(&r, 0, 2, 1, o[0], 0, 64);
     rig_request(&r, 1, 0, 1, o[1], 0, 16);
     rig_request(&r, 3, 0, 1, o[3], 0, 128);
@@ -405,18 +405,18 @@ static void test_map_and_symbols(void **state)
     o = rig_object(&r, 0, 4, CATEGORY_VARIABLE, "net/weights", data);
     n = rig_object(&r, 1, 4, CATEGORY_CONSTANT, "net/table", data);
     rig_streams(&r);
-    rig_op(&r, OP_CALLS, 1, "net/first");
+    rig_op(&r, STEP_CALLS, 1, "net/first");
     rig_call_value(&r, 0, RIG_NOTE, o, 3);
-    rig_op(&r, OP_EXCHANGE, 1, "net/second");
+    rig_op(&r, STEP_EXCHANGE, 1, "net/second");
     rig_transfer(&r, o, 0, 8);
     rig_dest(&r, n, 8);
-    rig_op(&r, OP_HOST, 1, "net/third");
+    rig_op(&r, STEP_HOST, 1, "net/third");
     rig_request(&r, 0, 0, 1, o, 0, 16);
-    rig_op(&r, OP_CALL, 1, "net/fourth")->n = 1;
+    rig_op(&r, STEP_CALL, 1, "net/fourth")->n = 1;
     rig_function(&r, "program");
-    rig_op(&r, OP_CALL, 1, "net/fifth")->n = 2;
+    rig_op(&r, STEP_CALL, 1, "net/fifth")->n = 2;
     rig_function(&r, "outer");
-    rig_op(&r, OP_CALLS, 1, "net/sixth");
+    rig_op(&r, STEP_CALLS, 1, "net/sixth");
     rig_call_value(&r, 0, RIG_NOTE, o, 3);
     rig_function(&r, "inner");
     rig_place(&r, 1);
@@ -466,7 +466,7 @@ static void test_map_of_real_codelets(void **state)
             used[rig_kind(CODELET_MULTI, i)] = 1;
         if (codelet_link(&r.g.arch, used, r.g.arch.mem_base, &r.codelets) != EMU_OK)
             fail_msg("%s", emu_error());
-        rig_op(&r, OP_CALLS, 1, "nothing");
+        rig_op(&r, STEP_CALLS, 1, "nothing");
         rig_function(&r, "main");
         rig_place(&r, 1);
         rig_emit(&r, 1);
@@ -505,8 +505,8 @@ static void test_map_of_overlapping_objects(void **state)
         }
         first = rig_object(&r, 0, 8, CATEGORY_MESSAGE_BUFFER, "first", NULL);
         second = rig_object(&r, 0, 4, CATEGORY_VARIABLE, "second", NULL);
-        rig_op(&r, OP_CALLS, 1, "a");
-        rig_op(&r, OP_CALLS, 1, "b");
+        rig_op(&r, STEP_CALLS, 1, "a");
+        rig_op(&r, STEP_CALLS, 1, "b");
         rig_function(&r, "main");
         rig_place(&r, 1);
         o = r.l.object.at;
@@ -536,7 +536,7 @@ static void test_contents(void **state)
     for (uint32_t i = 0; i < EMU_COUNT_OF(data); i++)
         data[i] = 3 * i + 1;
     rig_new(&r, "toy4", 2, 1, 4);
-    rig_op(&r, OP_CALLS, 1, "nothing");
+    rig_op(&r, STEP_CALLS, 1, "nothing");
     rig_function(&r, "main");
     small = rig_object(&r, 0, 3, CATEGORY_CONSTANT, "small", data);
     for (uint32_t i = 0; i < 2; i++)
@@ -592,9 +592,9 @@ static void test_refusals(void **state)
 
     (void)state;
     rig_new(&r, "toy4", 2, 1, 4);
-    rig_op(&r, OP_CALL, 1, "call")->n = 1;
+    rig_op(&r, STEP_CALL, 1, "call")->n = 1;
     rig_function(&r, "main");
-    rig_op(&r, OP_CALL, 1, "call")->n = 1;
+    rig_op(&r, STEP_CALL, 1, "call")->n = 1;
     rig_function(&r, "again");
     expect_failure(&r, EMU_BAD_PROGRAM, "function again calls itself");
 
@@ -604,33 +604,33 @@ static void test_refusals(void **state)
     expect_failure(&r, EMU_BAD_PROGRAM, "operation 0: no end");
 
     rig_new(&r, "toy4", 2, 1, 4);
-    rig_op(&r, OP_IF, 1, "if");
+    rig_op(&r, STEP_IF, 1, "if");
     rig_end(&r, 1);
     rig_function(&r, "main");
     expect_failure(&r, EMU_BAD_PROGRAM, "operation 1: an end of nothing");
 
     rig_new(&r, "toy4", 3, 1, 2);
     r.l.groups = 7;
-    rig_op(&r, OP_EXCHANGE, 3, "some");
+    rig_op(&r, STEP_EXCHANGE, 3, "some");
     rig_function(&r, "main");
     expect_failure(&r, EMU_BAD_PROGRAM, "operation 0 (some): groups 0x3 of 0x7");
 
     rig_new(&r, "toy4", 1, 1, 4);
     rig_streams(&r);
-    rig_op(&r, OP_HOST, 1, "much");
+    rig_op(&r, STEP_HOST, 1, "much");
     rig_request(&r, 0, 0, 1, rig_object(&r, 0, 1, CATEGORY_VARIABLE, "x", NULL), 0, 1u << 21);
     rig_function(&r, "main");
     expect_failure(&r, EMU_BAD_PROGRAM, "stream results: a request of 2097152 bytes");
 
     rig_new(&r, "toy4", 1, 1, 4);
-    rig_op(&r, OP_CALLS, 1, "nothing");
+    rig_op(&r, STEP_CALLS, 1, "nothing");
     rig_function(&r, "main");
     r.g.arch.mem_bytes = 0x180000;
     r.g.arch.region0_bytes = 0xc0000;
     expect_failure(&r, EMU_BAD_MACHINE, "code up to 0x10c000, expected at most 0x100000");
 
     rig_new(&r, "toy4", 1, 1, 4);
-    rig_op(&r, OP_CALLS, 1, "nothing");
+    rig_op(&r, STEP_CALLS, 1, "nothing");
     rig_function(&r, "main");
     rig_place(&r, 1);
     r.place.fits = 0;

@@ -132,7 +132,7 @@ static void equal_sources_are_multicast(void **state)
     }
     l = lower(g, program_execute(g, cs));
     assert_ops(l, "xc");
-    assert_int_equal(op_at(l, 0, OP_EXCHANGE)->count, 1);
+    assert_int_equal(op_at(l, 0, STEP_EXCHANGE)->count, 1);
     assert_int_equal(l->transfer.at[0].dests, 3); /* one temporary serves both vertices */
     assert_int_equal(l->transfer.at[0].offset, 32);
     assert_int_equal(l->transfer.at[0].bytes, 64);
@@ -154,7 +154,7 @@ static void overlaps_are_cut(void **state)
         copy_vertex(g, cs, "copy_32", 2, slice(g, x, 64 - common, 128 - common),
                     variable_on(g, ELEM_U32, 64, "b", 2));
         l = lower(g, program_execute(g, cs));
-        assert_int_equal(op_at(l, 0, OP_EXCHANGE)->count, common == 32 ? 3 : 2);
+        assert_int_equal(op_at(l, 0, STEP_EXCHANGE)->count, common == 32 ? 3 : 2);
         if (common == 32) {
             assert_int_equal(l->transfer.at[1].dests, 2);
             assert_int_equal(l->transfer.at[1].bytes, 128);

@@ -44,7 +44,7 @@ static void break_life(struct lowered *l)
 
 static void break_end(struct lowered *l)
 {
-    l->op.at[3].kind = OP_ELSE;
+    l->op.at[3].kind = STEP_ELSE;
 }
 
 static void break_state(struct lowered *l)

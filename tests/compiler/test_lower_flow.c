@@ -85,7 +85,7 @@ static void branches_join(void **state)
     assert_live(l, "x", 1, "0-1,3-8");
     assert_live(l, "y", 1, "1-3,5-6");
     assert_live(l, "z", 1, "7-8");
-    assert_int_equal(l->predicate.at[op_at(l, 2, OP_IF)->predicate], object_of(l, "p", 1, 0));
+    assert_int_equal(l->predicate.at[op_at(l, 2, STEP_IF)->predicate], object_of(l, "p", 1, 0));
     done(g, l);
 }
 
@@ -163,7 +163,7 @@ static void predicates_reach_all_tiles(void **state)
     l = lower(
         g, program_while(g, fill_set(g, "a", 0, x), tensor_index(g, p, 0), fill_set(g, "b", 1, y)));
     assert_ops(l, "lcxbc.");
-    at = op_at(l, 3, OP_BREAK)->predicate;
+    at = op_at(l, 3, STEP_BREAK)->predicate;
     assert_int_equal(l->predicate.at[at + 2], object_of(l, "p", 2, 0));
     assert_int_equal(l->transfer.count, 1);
     assert_int_equal(l->transfer.at[0].dests, 2);
@@ -223,7 +223,7 @@ static void loops_of_a_group_stay_in_it(void **state)
     assert_ops(l, "clbc."); /* no exchange: decided by consensus */
     for (uint32_t i = 1; i < 5; i++)
         assert_true(l->op.at[i].groups == 2);
-    at = op_at(l, 2, OP_BREAK)->predicate;
+    at = op_at(l, 2, STEP_BREAK)->predicate;
     assert_int_equal(l->op.at[2].consensus, 1);
     assert_int_equal(l->predicate.at[at], LOWERED_NONE);
     assert_int_equal(l->predicate.at[at + 1], LOWERED_NONE);
@@ -292,7 +292,7 @@ static void streams_move_whole_words(void **state)
     out = graph_stream(g, STREAM_OUT, ELEM_U8, 10, 2, "out");
     l = lower(g, SEQUENCE(g, program_stream(g, in, x), program_stream(g, out, part)));
     assert_ops(l, "hh");
-    h = &l->host_request.at[op_at(l, 1, OP_HOST)->first];
+    h = &l->host_request.at[op_at(l, 1, STEP_HOST)->first];
     s = &l->stream_layout.at[l->op.at[1].n];
     assert_int_equal(h[0].tile, 1);
     assert_int_equal(h[0].bytes, 4);

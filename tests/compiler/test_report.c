@@ -301,7 +301,7 @@ static void make_oom(struct report_rig *x)
         add(x, t, CATEGORY_MESSAGE_BUFFER, 30000, live, "net/gather");
     }
     add(x, 2, CATEGORY_VARIABLE, 400, LIVE_ALWAYS, "small");
-    x->r.l.op.at[1].kind = OP_EXCHANGE;
+    x->r.l.op.at[1].kind = STEP_EXCHANGE;
     x->code[2] = 40000;
     x->c.schedule = emu_alloc(6, sizeof(*x->c.schedule));
     assert_non_null(x->c.schedule);

@@ -425,7 +425,7 @@ static void test_host_request(void **state)
 
 static void test_votes(void **state)
 {
-    struct insn sans = { .op = OP_sans, .i = 4 };
+    struct insn sans = { .op = INSN_sans, .i = 4 };
     struct rig r;
 
     (void)state;

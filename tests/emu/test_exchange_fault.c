@@ -11,27 +11,28 @@ static void test_wrong_instructions(void **state)
         enum exchange_fault_kind kind;
         struct insn in;
     } wrong[] = {
-        { EXCHANGE_FAULT_SELF, { .op = OP_delayxpic, .k = 1 } },
-        { EXCHANGE_FAULT_SELF, { .op = OP_sendpicp, .n = 1, .o = BASE / 4 } },
-        { EXCHANGE_FAULT_HOST_SOURCE, { .op = OP_delayxpic, .k = 0x600 } },
-        { EXCHANGE_FAULT_HOST_SOURCE, { .op = OP_sendpic, .j = 0, .k = 0x63f } },
-        { EXCHANGE_FAULT_NO_SOURCE, { .op = OP_delayxpic, .k = 4 } },
-        { EXCHANGE_FAULT_NO_SOURCE, { .op = OP_delayxpic, .k = 0x641 } },
-        { EXCHANGE_FAULT_RESERVED, { .op = OP_sendpic, .j = 1, .k = 0 } },
-        { EXCHANGE_FAULT_RESERVED, { .op = OP_sendpic, .j = 3, .k = 0 } },
-        { EXCHANGE_FAULT_RESERVED, { .op = OP_sendpic, .j = 0, .k = 1 << 13 } },
-        { EXCHANGE_FAULT_RESERVED, { .op = OP_delaypic, .j = 1, .k = BASE / 4 } },
-        { EXCHANGE_FAULT_RESERVED, { .op = OP_delayxpic, .j = 1, .k = NULL_SOURCE } },
-        { EXCHANGE_FAULT_RESERVED, { .op = OP_sendpicp, .l = 1, .n = NULL_SOURCE, .o = BASE / 4 } },
+        { EXCHANGE_FAULT_SELF, { .op = INSN_delayxpic, .k = 1 } },
+        { EXCHANGE_FAULT_SELF, { .op = INSN_sendpicp, .n = 1, .o = BASE / 4 } },
+        { EXCHANGE_FAULT_HOST_SOURCE, { .op = INSN_delayxpic, .k = 0x600 } },
+        { EXCHANGE_FAULT_HOST_SOURCE, { .op = INSN_sendpic, .j = 0, .k = 0x63f } },
+        { EXCHANGE_FAULT_NO_SOURCE, { .op = INSN_delayxpic, .k = 4 } },
+        { EXCHANGE_FAULT_NO_SOURCE, { .op = INSN_delayxpic, .k = 0x641 } },
+        { EXCHANGE_FAULT_RESERVED, { .op = INSN_sendpic, .j = 1, .k = 0 } },
+        { EXCHANGE_FAULT_RESERVED, { .op = INSN_sendpic, .j = 3, .k = 0 } },
+        { EXCHANGE_FAULT_RESERVED, { .op = INSN_sendpic, .j = 0, .k = 1 << 13 } },
+        { EXCHANGE_FAULT_RESERVED, { .op = INSN_delaypic, .j = 1, .k = BASE / 4 } },
+        { EXCHANGE_FAULT_RESERVED, { .op = INSN_delayxpic, .j = 1, .k = NULL_SOURCE } },
         { EXCHANGE_FAULT_RESERVED,
-          { .op = OP_sendpicp, .n = 1 << 13 | NULL_SOURCE, .o = BASE / 4 } },
-        { EXCHANGE_FAULT_WIDE, { .op = OP_send, .i = 0, .j = FROM, .k = 4 } },
-        { EXCHANGE_FAULT_WIDE, { .op = OP_send, .i = 1, .j = FROM, .k = 5 } },
-        { EXCHANGE_FAULT_WIDE, { .op = OP_sendoff, .i = 1, .k = 4 } },
+          { .op = INSN_sendpicp, .l = 1, .n = NULL_SOURCE, .o = BASE / 4 } },
+        { EXCHANGE_FAULT_RESERVED,
+          { .op = INSN_sendpicp, .n = 1 << 13 | NULL_SOURCE, .o = BASE / 4 } },
+        { EXCHANGE_FAULT_WIDE, { .op = INSN_send, .i = 0, .j = FROM, .k = 4 } },
+        { EXCHANGE_FAULT_WIDE, { .op = INSN_send, .i = 1, .j = FROM, .k = 5 } },
+        { EXCHANGE_FAULT_WIDE, { .op = INSN_sendoff, .i = 1, .k = 4 } },
         { EXCHANGE_FAULT_WIDE,
-          { .op = OP_sendpicp, .j = FROM, .k = 7, .n = NULL_SOURCE, .o = BASE / 4 } },
-        { EXCHANGE_FAULT_SEND_OUTSIDE, { .op = OP_send, .i = 0, .j = BASE - 4, .k = 1 } },
-        { EXCHANGE_FAULT_SEND_OUTSIDE, { .op = OP_send, .i = 1, .j = BASE + 0xfffc, .k = 3 } },
+          { .op = INSN_sendpicp, .j = FROM, .k = 7, .n = NULL_SOURCE, .o = BASE / 4 } },
+        { EXCHANGE_FAULT_SEND_OUTSIDE, { .op = INSN_send, .i = 0, .j = BASE - 4, .k = 1 } },
+        { EXCHANGE_FAULT_SEND_OUTSIDE, { .op = INSN_send, .i = 1, .j = BASE + 0xfffc, .k = 3 } },
     };
 
     (void)state;
@@ -75,12 +76,12 @@ static void test_wrong_time(void **state)
     rig_new(&r, "toy4", 0, 0);
     assert_null(exchange_last_fault(r.x));
     expect_issue_fault(&r, 0, in_send(1, FROM, 1), EXCHANGE_FAULT_OUTSIDE_PHASE);
-    issue(&r, 1, 0, (struct insn){ .op = OP_delay, .i = 9 }); /* does nothing, needs no RECV */
+    issue(&r, 1, 0, (struct insn){ .op = INSN_delay, .i = 9 }); /* does nothing, needs no RECV */
     rig_begin(&r);
     rig_begin(&r);
     r.tile[1].state[5] = CONTEXT_ACTIVE;
     expect_issue_fault(&r, 0, in_send(1, FROM, 1), EXCHANGE_FAULT_WORKERS);
-    expect_issue_fault(&r, 0, (struct insn){ .op = OP_delay, .i = 9 }, EXCHANGE_FAULT_WORKERS);
+    expect_issue_fault(&r, 0, (struct insn){ .op = INSN_delay, .i = 9 }, EXCHANGE_FAULT_WORKERS);
     r.tile[1].state[5] = CONTEXT_INACTIVE;
     expect_issue_fault(&r, EXCHANGE_EVENTS - 1, in_send(2, FROM, 1), EXCHANGE_FAULT_TOO_LATE);
     r.tile[1].xcsr[XCSR_OUT_BASE] = 2;

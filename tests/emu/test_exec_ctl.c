@@ -321,8 +321,8 @@ static struct insn make(enum insn_op op, unsigned d, unsigned a, unsigned b, int
 
 static void test_bundle(void **state)
 {
-    struct insn store = make(OP_st32_ai, 1, 1, 15, 0), load = make(OP_ld32_ai, 2, 1, 15, 0);
-    struct insn swap = make(OP_roll16_a, 1, 2, 2, 0), move = make(OP_atom, 4, 1, 0, 0);
+    struct insn store = make(INSN_st32_ai, 1, 1, 15, 0), load = make(INSN_ld32_ai, 2, 1, 15, 0);
+    struct insn swap = make(INSN_roll16_a, 1, 2, 2, 0), move = make(INSN_atom, 4, 1, 0, 0);
     uint32_t v;
 
     (void)state;
@@ -346,9 +346,10 @@ static void test_bundle(void **state)
 
 static void test_bundle_faults(void **state)
 {
-    struct insn bad_load = make(OP_ld32_ai, 2, 15, 15, 0), swap = make(OP_roll16_a, 1, 2, 2, 0);
-    struct insn load = make(OP_ld32_ai, 1, 1, 15, 0), illegal = make(OP_ILLEGAL, 0, 0, 0, 0);
-    struct insn zero_load = make(OP_ld64_ai, 14, 1, 15, 0), zero_or = make(OP_or_a, 15, 1, 1, 0);
+    struct insn bad_load = make(INSN_ld32_ai, 2, 15, 15, 0), swap = make(INSN_roll16_a, 1, 2, 2, 0);
+    struct insn load = make(INSN_ld32_ai, 1, 1, 15, 0), illegal = make(INSN_ILLEGAL, 0, 0, 0, 0);
+    struct insn zero_load = make(INSN_ld64_ai, 14, 1, 15, 0),
+                zero_or = make(INSN_or_a, 15, 1, 1, 0);
     struct tile before;
 
     (void)state;
@@ -374,9 +375,9 @@ static void test_bundle_faults(void **state)
 static void test_table(void **state)
 {
     (void)state;
-    for (unsigned op = 0; op < OP_COUNT; op++)
+    for (unsigned op = 0; op < INSN_COUNT; op++)
         assert_true(exec_table[op] != NULL);
-    assert_true(exec_table[OP_add_m] == exec_add_m && exec_table[OP_sans] == exec_sans);
+    assert_true(exec_table[INSN_add_m] == exec_add_m && exec_table[INSN_sans] == exec_sans);
 }
 
 int main(void)

@@ -85,45 +85,45 @@ static void check_samples(const struct sample *s, size_t n)
 static void test_f32(void **state)
 {
     static const struct sample sample[] = {
-        { OP_f32add, { ONE }, { TWO }, 1, { 0x40400000 }, 0 },
-        { OP_f32add, { MAX32 }, { MAX32 }, 1, { INF }, FP_OFLO },
-        { OP_f32add, { INF }, { INF | FP_F32_SIGN }, 1, { QNAN }, FP_INV },
-        { OP_f32add, { 0xffc12345 }, { ONE }, 1, { QNAN }, 0 },
-        { OP_f32add, { ONE }, { SNAN }, 1, { QNAN }, FP_INV },
-        { OP_f32add, { 1 }, { 0x007fffff }, 1, { 0 }, 0 },
-        { OP_f32v2add, { ONE, TWO }, { ONE, ONE }, 2, { TWO, 0x40400000 }, 0 },
-        { OP_f32v2add_b, { ONE, TWO }, { ONE, TWO }, 2, { TWO, 0x40400000 }, 0 },
-        { OP_f32sub, { ONE }, { TWO }, 1, { 0xbf800000 }, 0 },
-        { OP_f32v2sub, { ONE, TWO }, { ONE, ONE }, 2, { 0, ONE }, 0 },
-        { OP_f32v2sub_b, { TWO, ONE }, { TWO, ONE }, 2, { 0, ONE }, 0 },
-        { OP_f32mul, { 0x80000000 }, { 0 }, 1, { 0x80000000 }, 0 },
-        { OP_f32v2mul, { TWO, MAX32 }, { TWO, TWO }, 2, { 0x40800000, INF }, FP_OFLO },
-        { OP_f32v2mul_b, { TWO, ONE }, { ONE, TWO }, 2, { TWO, 0x40800000 }, 0 },
-        { OP_f32v2mul_bl, { TWO, ONE }, { ONE, TWO }, 2, { TWO, 0x40800000 }, 0 },
-        { OP_f32absadd, { 0xbf800000 }, { 0xc0000000 }, 1, { 0x40400000 }, 0 },
-        { OP_f32v2absadd, { 0xbf800000, ONE }, { ONE, 0xbf800000 }, 2, { TWO, TWO }, 0 },
-        { OP_f32absmax, { 0xc0000000 }, { ONE }, 1, { TWO }, 0 },
-        { OP_f32v2absmax, { 0xc0000000, 0 }, { ONE, 0x80000000 }, 2, { TWO, 0 }, 0 },
-        { OP_f32max, { 0x80000000 }, { 0 }, 1, { 0 }, 0 },
-        { OP_f32max, { QNAN }, { ONE }, 1, { ONE }, 0 },
-        { OP_f32v2max, { ONE, SNAN }, { TWO, ONE }, 2, { TWO, QNAN }, FP_INV },
-        { OP_f32min, { 0 }, { 0x80000000 }, 1, { 0x80000000 }, 0 },
-        { OP_f32v2min, { ONE, QNAN }, { TWO, 0xffffffff }, 2, { ONE, QNAN }, 0 },
-        { OP_f32clamp, { 0x40800000 }, { ONE, TWO }, 1, { TWO }, 0 },
-        { OP_f32clamp, { 0 }, { ONE, TWO }, 1, { ONE }, 0 },
-        { OP_f32clamp, { QNAN }, { ONE, TWO }, 1, { QNAN }, 0 },
-        { OP_f32v2clamp, { 0x3fc00000, 0xc0000000 }, { ONE, TWO }, 2, { 0x3fc00000, ONE }, 0 },
-        { OP_f32div, { ONE }, { TWO }, 1, { 0x3f000000 }, 0 },
-        { OP_f32div, { ONE }, { 0x80000000 }, 1, { 0xff800000 }, FP_DIV0 },
-        { OP_f32div, { 0 }, { 0 }, 1, { QNAN }, FP_INV },
-        { OP_f32sqrt, { 0x40800000 }, { 0 }, 1, { TWO }, 0 },
-        { OP_f32sqrt, { 0xbf800000 }, { 0 }, 1, { QNAN }, FP_INV },
-        { OP_f32oox, { TWO }, { 0 }, 1, { 0x3f000000 }, 0 },
-        { OP_f32oox, { 0 }, { 0 }, 1, { INF }, FP_DIV0 },
-        { OP_f32oorx, { 0x40800000 }, { 0 }, 1, { 0x3f000000 }, 0 },
-        { OP_f32class, { SNAN }, { 0 }, 1, { FP_CLASS_SNAN }, 0 },
-        { OP_f32class, { 0x80000000 }, { 0 }, 1, { 5 }, 0 },
-        { OP_f32v2class, { QNAN, ONE }, { 0 }, 1, { 2 | FP_CLASS_POS_NORMAL << 8 }, 0 },
+        { INSN_f32add, { ONE }, { TWO }, 1, { 0x40400000 }, 0 },
+        { INSN_f32add, { MAX32 }, { MAX32 }, 1, { INF }, FP_OFLO },
+        { INSN_f32add, { INF }, { INF | FP_F32_SIGN }, 1, { QNAN }, FP_INV },
+        { INSN_f32add, { 0xffc12345 }, { ONE }, 1, { QNAN }, 0 },
+        { INSN_f32add, { ONE }, { SNAN }, 1, { QNAN }, FP_INV },
+        { INSN_f32add, { 1 }, { 0x007fffff }, 1, { 0 }, 0 },
+        { INSN_f32v2add, { ONE, TWO }, { ONE, ONE }, 2, { TWO, 0x40400000 }, 0 },
+        { INSN_f32v2add_b, { ONE, TWO }, { ONE, TWO }, 2, { TWO, 0x40400000 }, 0 },
+        { INSN_f32sub, { ONE }, { TWO }, 1, { 0xbf800000 }, 0 },
+        { INSN_f32v2sub, { ONE, TWO }, { ONE, ONE }, 2, { 0, ONE }, 0 },
+        { INSN_f32v2sub_b, { TWO, ONE }, { TWO, ONE }, 2, { 0, ONE }, 0 },
+        { INSN_f32mul, { 0x80000000 }, { 0 }, 1, { 0x80000000 }, 0 },
+        { INSN_f32v2mul, { TWO, MAX32 }, { TWO, TWO }, 2, { 0x40800000, INF }, FP_OFLO },
+        { INSN_f32v2mul_b, { TWO, ONE }, { ONE, TWO }, 2, { TWO, 0x40800000 }, 0 },
+        { INSN_f32v2mul_bl, { TWO, ONE }, { ONE, TWO }, 2, { TWO, 0x40800000 }, 0 },
+        { INSN_f32absadd, { 0xbf800000 }, { 0xc0000000 }, 1, { 0x40400000 }, 0 },
+        { INSN_f32v2absadd, { 0xbf800000, ONE }, { ONE, 0xbf800000 }, 2, { TWO, TWO }, 0 },
+        { INSN_f32absmax, { 0xc0000000 }, { ONE }, 1, { TWO }, 0 },
+        { INSN_f32v2absmax, { 0xc0000000, 0 }, { ONE, 0x80000000 }, 2, { TWO, 0 }, 0 },
+        { INSN_f32max, { 0x80000000 }, { 0 }, 1, { 0 }, 0 },
+        { INSN_f32max, { QNAN }, { ONE }, 1, { ONE }, 0 },
+        { INSN_f32v2max, { ONE, SNAN }, { TWO, ONE }, 2, { TWO, QNAN }, FP_INV },
+        { INSN_f32min, { 0 }, { 0x80000000 }, 1, { 0x80000000 }, 0 },
+        { INSN_f32v2min, { ONE, QNAN }, { TWO, 0xffffffff }, 2, { ONE, QNAN }, 0 },
+        { INSN_f32clamp, { 0x40800000 }, { ONE, TWO }, 1, { TWO }, 0 },
+        { INSN_f32clamp, { 0 }, { ONE, TWO }, 1, { ONE }, 0 },
+        { INSN_f32clamp, { QNAN }, { ONE, TWO }, 1, { QNAN }, 0 },
+        { INSN_f32v2clamp, { 0x3fc00000, 0xc0000000 }, { ONE, TWO }, 2, { 0x3fc00000, ONE }, 0 },
+        { INSN_f32div, { ONE }, { TWO }, 1, { 0x3f000000 }, 0 },
+        { INSN_f32div, { ONE }, { 0x80000000 }, 1, { 0xff800000 }, FP_DIV0 },
+        { INSN_f32div, { 0 }, { 0 }, 1, { QNAN }, FP_INV },
+        { INSN_f32sqrt, { 0x40800000 }, { 0 }, 1, { TWO }, 0 },
+        { INSN_f32sqrt, { 0xbf800000 }, { 0 }, 1, { QNAN }, FP_INV },
+        { INSN_f32oox, { TWO }, { 0 }, 1, { 0x3f000000 }, 0 },
+        { INSN_f32oox, { 0 }, { 0 }, 1, { INF }, FP_DIV0 },
+        { INSN_f32oorx, { 0x40800000 }, { 0 }, 1, { 0x3f000000 }, 0 },
+        { INSN_f32class, { SNAN }, { 0 }, 1, { FP_CLASS_SNAN }, 0 },
+        { INSN_f32class, { 0x80000000 }, { 0 }, 1, { 5 }, 0 },
+        { INSN_f32v2class, { QNAN, ONE }, { 0 }, 1, { 2 | FP_CLASS_POS_NORMAL << 8 }, 0 },
     };
 
     (void)state;
@@ -134,114 +134,119 @@ static void test_f16(void **state)
 {
     /* halves: 3c00 1, 4000 2, 4200 3, 4400 4, 7bff 65504 */
     static const struct sample sample[] = {
-        { OP_f16v2add, { 0x40003c00 }, { 0x3c003c00 }, 1, { 0x42004000 }, 0 },
-        { OP_f16v2add_bl, { 0x40003c00 }, { 0x3c004000 }, 1, { 0x40004200 }, 0 },
-        { OP_f16v2add_bu, { 0x40003c00 }, { 0x3c004000 }, 1, { 0x42004400 }, 0 },
-        { OP_f16v4add,
+        { INSN_f16v2add, { 0x40003c00 }, { 0x3c003c00 }, 1, { 0x42004000 }, 0 },
+        { INSN_f16v2add_bl, { 0x40003c00 }, { 0x3c004000 }, 1, { 0x40004200 }, 0 },
+        { INSN_f16v2add_bu, { 0x40003c00 }, { 0x3c004000 }, 1, { 0x42004400 }, 0 },
+        { INSN_f16v4add,
           { 0x40003c00, 0x00010000 },
           { 0x3c003c00, 0x00018000 },
           2,
           { 0x42004000, 0x00020000 },
           0 },
-        { OP_f16v4add_bl,
+        { INSN_f16v4add_bl,
           { 0x40003c00, 0 },
           { 0x3c004000, 0x40003c00 },
           2,
           { 0x40004200, 0x42004000 },
           0 },
-        { OP_f16v4add_bu,
+        { INSN_f16v4add_bu,
           { 0x40003c00, 0 },
           { 0x3c004000, 0x40003c00 },
           2,
           { 0x42004400, 0x44004200 },
           0 },
-        { OP_f16v4add, { 0x7bff7bff, 0 }, { 0x7bff0000, 0 }, 2, { 0x7bff7bff, 0 }, FP_OFLO },
-        { OP_f16v4add, { 0, 0x7e010000 }, { 0, 0 }, 2, { 0, 0x7e000000 }, 0 },
-        { OP_f16v4add, { 0, 0x7c010000 }, { 0, 0 }, 2, { 0, 0x7e000000 }, FP_INV },
-        { OP_f16v2sub, { 0x40003c00 }, { 0x3c003c00 }, 1, { 0x3c000000 }, 0 },
-        { OP_f16v2sub_bl, { 0x40003c00 }, { 0x3c004000 }, 1, { 0x0000bc00 }, 0 },
-        { OP_f16v2sub_bu, { 0x40003c00 }, { 0x3c004000 }, 1, { 0x3c000000 }, 0 },
-        { OP_f16v4sub,
+        { INSN_f16v4add, { 0x7bff7bff, 0 }, { 0x7bff0000, 0 }, 2, { 0x7bff7bff, 0 }, FP_OFLO },
+        { INSN_f16v4add, { 0, 0x7e010000 }, { 0, 0 }, 2, { 0, 0x7e000000 }, 0 },
+        { INSN_f16v4add, { 0, 0x7c010000 }, { 0, 0 }, 2, { 0, 0x7e000000 }, FP_INV },
+        { INSN_f16v2sub, { 0x40003c00 }, { 0x3c003c00 }, 1, { 0x3c000000 }, 0 },
+        { INSN_f16v2sub_bl, { 0x40003c00 }, { 0x3c004000 }, 1, { 0x0000bc00 }, 0 },
+        { INSN_f16v2sub_bu, { 0x40003c00 }, { 0x3c004000 }, 1, { 0x3c000000 }, 0 },
+        { INSN_f16v4sub,
           { 0x40003c00, 0x42004000 },
           { 0x3c003c00, 0x3c003c00 },
           2,
           { 0x3c000000, 0x40003c00 },
           0 },
-        { OP_f16v4sub_bl, { 0x40003c00, 0 }, { 0x3c003c00, 0x40003c00 }, 2, { 0, 0xbc000000 }, 0 },
-        { OP_f16v4sub_bu,
+        { INSN_f16v4sub_bl,
+          { 0x40003c00, 0 },
+          { 0x3c003c00, 0x40003c00 },
+          2,
+          { 0, 0xbc000000 },
+          0 },
+        { INSN_f16v4sub_bu,
           { 0x40003c00, 0 },
           { 0x3c003c00, 0x40003c00 },
           2,
           { 0x3c003c00, 0x00003c00 },
           0 },
-        { OP_f16v2mul, { 0x40003c00 }, { 0x40004200 }, 1, { 0x44004200 }, 0 },
-        { OP_f16v2mul_bl, { 0x40003c00 }, { 0x40004200 }, 1, { 0x40004200 }, 0 },
-        { OP_f16v2mul_bu, { 0x40003c00 }, { 0x40003c00 }, 1, { 0x44004000 }, 0 },
-        { OP_f16v4mul,
+        { INSN_f16v2mul, { 0x40003c00 }, { 0x40004200 }, 1, { 0x44004200 }, 0 },
+        { INSN_f16v2mul_bl, { 0x40003c00 }, { 0x40004200 }, 1, { 0x40004200 }, 0 },
+        { INSN_f16v2mul_bu, { 0x40003c00 }, { 0x40003c00 }, 1, { 0x44004000 }, 0 },
+        { INSN_f16v4mul,
           { 0x40003c00, 0x80000001 },
           { 0x40004200, 0x00003800 },
           2,
           { 0x44004200, 0x80000000 },
           0 },
-        { OP_f16v4mul_bl,
+        { INSN_f16v4mul_bl,
           { 0x40003c00, 0 },
           { 0x40004200, 0x3c003c00 },
           2,
           { 0x40004200, 0x3c003c00 },
           0 },
-        { OP_f16v4mul_bu,
+        { INSN_f16v4mul_bu,
           { 0x40003c00, 0 },
           { 0x40003c00, 0x3c003c00 },
           2,
           { 0x44004000, 0x40004000 },
           0 },
-        { OP_f16v4mul_b,
+        { INSN_f16v4mul_b,
           { 0x40003c00, 0 },
           { 0x40004200, 0x3c003c00 },
           2,
           { 0x40004200, 0x3c003c00 },
           0 },
-        { OP_f16v2absadd, { 0xc000bc00 }, { 0x4000bc00 }, 1, { 0x44004000 }, 0 },
-        { OP_f16v4absadd,
+        { INSN_f16v2absadd, { 0xc000bc00 }, { 0x4000bc00 }, 1, { 0x44004000 }, 0 },
+        { INSN_f16v4absadd,
           { 0xc000bc00, 0xbc003c00 },
           { 0x4000bc00, 0 },
           2,
           { 0x44004000, 0x3c003c00 },
           0 },
-        { OP_f16v2absmax, { 0xc000bc00 }, { 0x3c003c00 }, 1, { 0x40003c00 }, 0 },
-        { OP_f16v4absmax,
+        { INSN_f16v2absmax, { 0xc000bc00 }, { 0x3c003c00 }, 1, { 0x40003c00 }, 0 },
+        { INSN_f16v4absmax,
           { 0xc000bc00, 0x80000000 },
           { 0x3c003c00, 0xbc000000 },
           2,
           { 0x40003c00, 0x3c000000 },
           0 },
-        { OP_f16v2max, { 0x8000bc00 }, { 0x00003c00 }, 1, { 0x00003c00 }, 0 },
-        { OP_f16v4max,
+        { INSN_f16v2max, { 0x8000bc00 }, { 0x00003c00 }, 1, { 0x00003c00 }, 0 },
+        { INSN_f16v4max,
           { 0x8000bc00, 0x7e00fc00 },
           { 0x00003c00, 0x3c003c00 },
           2,
           { 0x00003c00, 0x3c003c00 },
           0 },
-        { OP_f16v2min, { 0x0000bc00 }, { 0x80003c00 }, 1, { 0x8000bc00 }, 0 },
-        { OP_f16v4min,
+        { INSN_f16v2min, { 0x0000bc00 }, { 0x80003c00 }, 1, { 0x8000bc00 }, 0 },
+        { INSN_f16v4min,
           { 0x0000bc00, 0x7c01fc00 },
           { 0x80003c00, 0x3c003c00 },
           2,
           { 0x8000bc00, 0x7e00fc00 },
           FP_INV },
-        { OP_f16v2clamp, { 0x44000000 }, { 0x40003c00 }, 1, { 0x40003c00 }, 0 },
-        { OP_f16v4clamp,
+        { INSN_f16v2clamp, { 0x44000000 }, { 0x40003c00 }, 1, { 0x40003c00 }, 0 },
+        { INSN_f16v4clamp,
           { 0x44000000, 0x7e003e00 },
           { 0x40003c00, 0 },
           2,
           { 0x40003c00, 0x7e003e00 },
           0 },
-        { OP_f16v2class, { 0x80007c01 }, { 0 }, 1, { 0x0501 }, 0 },
-        { OP_f16v4class, { 0x80007e00, 0x00017c00 }, { 0 }, 1, { 0x070a0502 }, 0 },
-        { OP_f16v2sum, { 0x40003c00 }, { 0 }, 1, { 0x40400000 }, 0 },
-        { OP_f16v4sum, { 0x40003c00, 0x7bff0001 }, { 0 }, 2, { 0x40400000, 0x477fe000 }, 0 },
-        { OP_f16v2maxc, { 0x40003c00 }, { 0 }, 1, { 0x40004000 }, 0 },
-        { OP_f16v4maxc, { 0x40003c00, 0xbc008000 }, { 0 }, 1, { 0x80004000 }, 0 },
+        { INSN_f16v2class, { 0x80007c01 }, { 0 }, 1, { 0x0501 }, 0 },
+        { INSN_f16v4class, { 0x80007e00, 0x00017c00 }, { 0 }, 1, { 0x070a0502 }, 0 },
+        { INSN_f16v2sum, { 0x40003c00 }, { 0 }, 1, { 0x40400000 }, 0 },
+        { INSN_f16v4sum, { 0x40003c00, 0x7bff0001 }, { 0 }, 2, { 0x40400000, 0x477fe000 }, 0 },
+        { INSN_f16v2maxc, { 0x40003c00 }, { 0 }, 1, { 0x40004000 }, 0 },
+        { INSN_f16v4maxc, { 0x40003c00, 0xbc008000 }, { 0 }, 1, { 0x80004000 }, 0 },
     };
 
     (void)state;
@@ -257,9 +262,9 @@ struct compare {
 
 static const struct compare compares[] = {
 #define CMP(c, relations)                                                                          \
-    { OP_f16v2cmp##c, OP_f16v2cmp##c##_bl, OP_f16v2cmp##c##_bu,                                    \
-      OP_f16v4cmp##c, OP_f16v4cmp##c##_bl, OP_f16v4cmp##c##_bu,                                    \
-      OP_f32cmp##c,   OP_f32v2cmp##c,      OP_f32v2cmp##c##_b,                                     \
+    { INSN_f16v2cmp##c, INSN_f16v2cmp##c##_bl, INSN_f16v2cmp##c##_bu,                              \
+      INSN_f16v4cmp##c, INSN_f16v4cmp##c##_bl, INSN_f16v4cmp##c##_bu,                              \
+      INSN_f32cmp##c,   INSN_f32v2cmp##c,      INSN_f32v2cmp##c##_b,                               \
       relations },
     CMP(lt, 1) CMP(eq, 2) CMP(le, 3) CMP(gt, 4) CMP(ne, 5) CMP(ge, 6)
 #undef CMP
@@ -325,41 +330,41 @@ static void test_compare(void **state)
 static void test_convert(void **state)
 {
     static const struct sample sample[] = {
-        { OP_f32toi32, { 0xbfc00000 }, { 0 }, 1, { 0xfffffffe }, 0 },
-        { OP_f32toi32, { 0x4f000000 }, { 0 }, 1, { 0x7fffffff }, FP_INV },
-        { OP_f32toui32, { 0x4f000000 }, { 0 }, 1, { 0x80000000 }, 0 },
-        { OP_f32toui32, { 0xbf800000 }, { 0 }, 1, { 0 }, FP_INV },
-        { OP_f32toui32, { QNAN }, { 0 }, 1, { 0 }, FP_INV },
-        { OP_f32fromi32, { 0xffffffff }, { 0 }, 1, { 0xbf800000 }, 0 },
-        { OP_f32fromui32, { 0xffffffff }, { 0 }, 1, { 0x4f800000 }, 0 },
-        { OP_f16tof32, { 0x40003c00 }, { 0 }, 1, { ONE }, 0 },
-        { OP_f16tof32, { 0x7c010001 }, { 0 }, 1, { 0x33800000 }, 0 },
-        { OP_f16v2tof32, { 0x40003c00 }, { 0 }, 2, { ONE, TWO }, 0 },
-        { OP_f16v2tof32, { 0x7c010001 }, { 0 }, 2, { 0x33800000, QNAN }, FP_INV },
-        { OP_f32tof16, { ONE }, { 0 }, 1, { 0x3c003c00 }, 0 },
-        { OP_f32tof16, { 0xc7800000 }, { 0 }, 1, { 0xfbfffbff }, FP_OFLO },
-        { OP_f32tof16, { INF }, { 0 }, 1, { 0x7c007c00 }, 0 },
-        { OP_f32v2tof16, { ONE, TWO }, { 0 }, 1, { 0x40003c00 }, 0 },
-        { OP_f32sufromui, { 0 }, { 0 }, 1, { 0xbf000000 }, 0 },
-        { OP_f32sufromui, { 0x80000000 }, { 0 }, 1, { 0x2f000000 }, 0 },
-        { OP_f32v2sufromui, { 0x7fffffff, 0x80000000 }, { 0 }, 2, { 0xaf000000, 0x2f000000 }, 0 },
-        { OP_f16v2sufromui, { 0x8000ffff }, { 0 }, 1, { 0x00803800 }, 0 },
-        { OP_f16v4sufromui, { 0x80007fff, 0xffff0000 }, { 0 }, 2, { 0x00808080, 0x3800b800 }, 0 },
-        { OP_f32exp, { 0 }, { 0 }, 1, { ONE }, 0 },
-        { OP_f32exp, { 0x43000000 }, { 0 }, 1, { INF }, FP_OFLO },
-        { OP_f32exp2, { ONE }, { 0 }, 1, { TWO }, 0 },
-        { OP_f32ln, { ONE }, { 0 }, 1, { 0 }, 0 },
-        { OP_f32ln, { 0 }, { 0 }, 1, { 0xff800000 }, FP_DIV0 },
-        { OP_f32ln, { TWO }, { 0 }, 1, { 0x3f317218 }, 0 },
-        { OP_f32log2, { TWO }, { 0 }, 1, { ONE }, 0 },
-        { OP_f32tanh, { INF }, { 0 }, 1, { ONE }, 0 },
-        { OP_f32sigm, { 0 }, { 0 }, 1, { 0x3f000000 }, 0 },
-        { OP_f16v2exp, { 0xfc000000 }, { 0 }, 1, { 0x00003c00 }, 0 },
-        { OP_f16v2exp2, { 0x40003c00 }, { 0 }, 1, { 0x44004000 }, 0 },
-        { OP_f16v2ln, { 0x3c004000 }, { 0 }, 1, { 0x0000398c }, 0 },
-        { OP_f16v2log2, { 0x44004000 }, { 0 }, 1, { 0x40003c00 }, 0 },
-        { OP_f16v2tanh, { 0x7c00fc00 }, { 0 }, 1, { 0x3c00bc00 }, 0 },
-        { OP_f16v2sigm, { 0x7c000000 }, { 0 }, 1, { 0x3c003800 }, 0 },
+        { INSN_f32toi32, { 0xbfc00000 }, { 0 }, 1, { 0xfffffffe }, 0 },
+        { INSN_f32toi32, { 0x4f000000 }, { 0 }, 1, { 0x7fffffff }, FP_INV },
+        { INSN_f32toui32, { 0x4f000000 }, { 0 }, 1, { 0x80000000 }, 0 },
+        { INSN_f32toui32, { 0xbf800000 }, { 0 }, 1, { 0 }, FP_INV },
+        { INSN_f32toui32, { QNAN }, { 0 }, 1, { 0 }, FP_INV },
+        { INSN_f32fromi32, { 0xffffffff }, { 0 }, 1, { 0xbf800000 }, 0 },
+        { INSN_f32fromui32, { 0xffffffff }, { 0 }, 1, { 0x4f800000 }, 0 },
+        { INSN_f16tof32, { 0x40003c00 }, { 0 }, 1, { ONE }, 0 },
+        { INSN_f16tof32, { 0x7c010001 }, { 0 }, 1, { 0x33800000 }, 0 },
+        { INSN_f16v2tof32, { 0x40003c00 }, { 0 }, 2, { ONE, TWO }, 0 },
+        { INSN_f16v2tof32, { 0x7c010001 }, { 0 }, 2, { 0x33800000, QNAN }, FP_INV },
+        { INSN_f32tof16, { ONE }, { 0 }, 1, { 0x3c003c00 }, 0 },
+        { INSN_f32tof16, { 0xc7800000 }, { 0 }, 1, { 0xfbfffbff }, FP_OFLO },
+        { INSN_f32tof16, { INF }, { 0 }, 1, { 0x7c007c00 }, 0 },
+        { INSN_f32v2tof16, { ONE, TWO }, { 0 }, 1, { 0x40003c00 }, 0 },
+        { INSN_f32sufromui, { 0 }, { 0 }, 1, { 0xbf000000 }, 0 },
+        { INSN_f32sufromui, { 0x80000000 }, { 0 }, 1, { 0x2f000000 }, 0 },
+        { INSN_f32v2sufromui, { 0x7fffffff, 0x80000000 }, { 0 }, 2, { 0xaf000000, 0x2f000000 }, 0 },
+        { INSN_f16v2sufromui, { 0x8000ffff }, { 0 }, 1, { 0x00803800 }, 0 },
+        { INSN_f16v4sufromui, { 0x80007fff, 0xffff0000 }, { 0 }, 2, { 0x00808080, 0x3800b800 }, 0 },
+        { INSN_f32exp, { 0 }, { 0 }, 1, { ONE }, 0 },
+        { INSN_f32exp, { 0x43000000 }, { 0 }, 1, { INF }, FP_OFLO },
+        { INSN_f32exp2, { ONE }, { 0 }, 1, { TWO }, 0 },
+        { INSN_f32ln, { ONE }, { 0 }, 1, { 0 }, 0 },
+        { INSN_f32ln, { 0 }, { 0 }, 1, { 0xff800000 }, FP_DIV0 },
+        { INSN_f32ln, { TWO }, { 0 }, 1, { 0x3f317218 }, 0 },
+        { INSN_f32log2, { TWO }, { 0 }, 1, { ONE }, 0 },
+        { INSN_f32tanh, { INF }, { 0 }, 1, { ONE }, 0 },
+        { INSN_f32sigm, { 0 }, { 0 }, 1, { 0x3f000000 }, 0 },
+        { INSN_f16v2exp, { 0xfc000000 }, { 0 }, 1, { 0x00003c00 }, 0 },
+        { INSN_f16v2exp2, { 0x40003c00 }, { 0 }, 1, { 0x44004000 }, 0 },
+        { INSN_f16v2ln, { 0x3c004000 }, { 0 }, 1, { 0x0000398c }, 0 },
+        { INSN_f16v2log2, { 0x44004000 }, { 0 }, 1, { 0x40003c00 }, 0 },
+        { INSN_f16v2tanh, { 0x7c00fc00 }, { 0 }, 1, { 0x3c00bc00 }, 0 },
+        { INSN_f16v2sigm, { 0x7c000000 }, { 0 }, 1, { 0x3c003800 }, 0 },
     };
 
     (void)state;
@@ -368,7 +373,7 @@ static void test_convert(void **state)
     start(0);
     set2(A4, ONE, TWO);
     set2(A4 + 2, 0x40400000, 0x40800000);
-    assert_int_equal(run(OP_f32v4tof16, D4, A4, 0, 0), FAULT_NONE);
+    assert_int_equal(run(INSN_f32v4tof16, D4, A4, 0, 0), FAULT_NONE);
     CHECK("f32v4tof16", tile.a[D4][LANE], 0x40003c00);
     CHECK("f32v4tof16", tile.a[D4 + 1][LANE], 0x44004200);
 }
@@ -390,18 +395,18 @@ static void test_rounding_modes(void **state)
     for (size_t k = 0; k < EMU_COUNT_OF(want); k++) {
         start(0);
         set2(A, 0xbf000000, 0); /* -0.5 */
-        assert_int_equal(run(OP_f32int, D, A, 0, (int32_t)want[k].rnd), FAULT_NONE);
+        assert_int_equal(run(INSN_f32int, D, A, 0, (int32_t)want[k].rnd), FAULT_NONE);
         CHECK("f32int", tile.a[D][LANE], want[k].floor_of_half);
         start(want[k].rnd << FP_CTL_RND_SHIFT);
         set2(A, 0xbf000000, 0x3f800001);
-        run(OP_f32toi32, D, A, 0, 0);
+        run(INSN_f32toi32, D, A, 0, 0);
         CHECK("f32toi32", tile.a[D][LANE], want[k].i32_of_half);
-        run(OP_f32tof16, D, A + 1, 0, 0);
+        run(INSN_f32tof16, D, A + 1, 0, 0);
         CHECK("f32tof16", tile.a[D][LANE], want[k].f16_up);
     }
     start(FP_CTL_NANOO);
     set2(A, 0x7bff3c00, 0);
-    run(OP_f16v2add, D, A, A, 0);
+    run(INSN_f16v2add, D, A, A, 0);
     CHECK("NANOO", tile.a[D][LANE], 0x7e004000);
     CHECK("NANOO", tile.fp_sts[LANE], FP_OFLO);
 }
@@ -413,9 +418,9 @@ static void test_flags_stick(void **state)
     start(0);
     tile.fp_sts[LANE] = FP_DIV0;
     set2(A, MAX32, 0);
-    run(OP_f32add, D, A, A, 0);
+    run(INSN_f32add, D, A, A, 0);
     CHECK("sticky", tile.fp_sts[LANE], FP_DIV0 | FP_OFLO);
-    run(OP_f32add, D, A + 1, A + 1, 0);
+    run(INSN_f32add, D, A + 1, A + 1, 0);
     CHECK("sticky", tile.fp_sts[LANE], FP_DIV0 | FP_OFLO);
     CHECK("other worker", tile.fp_sts[LANE + 1], 0);
 }
@@ -429,31 +434,31 @@ static void test_traps(void **state)
         uint32_t a[2], b[2], flag;
         const char *detail;
     } trap[] = {
-        { OP_f32add, { MAX32 }, { MAX32 }, FP_OFLO, "overflow" },
-        { OP_f32v2add, { ONE, INF }, { ONE, 0xff800000 }, FP_INV, "invalid operation" },
-        { OP_f32div, { ONE }, { 0 }, FP_DIV0, "division by zero" },
-        { OP_f32v2max, { ONE, SNAN }, { ONE, ONE }, FP_INV, "invalid operation" },
-        { OP_f32v2cmpeq, { ONE, SNAN }, { ONE, ONE }, FP_INV, "invalid operation" },
-        { OP_f32v2clamp, { ONE, SNAN }, { ONE, ONE }, FP_INV, "invalid operation" },
-        { OP_f32sqrt, { 0xbf800000 }, { 0 }, FP_INV, "invalid operation" },
-        { OP_f32int, { SNAN }, { 0 }, FP_INV, "invalid operation" },
-        { OP_f16v4add,
+        { INSN_f32add, { MAX32 }, { MAX32 }, FP_OFLO, "overflow" },
+        { INSN_f32v2add, { ONE, INF }, { ONE, 0xff800000 }, FP_INV, "invalid operation" },
+        { INSN_f32div, { ONE }, { 0 }, FP_DIV0, "division by zero" },
+        { INSN_f32v2max, { ONE, SNAN }, { ONE, ONE }, FP_INV, "invalid operation" },
+        { INSN_f32v2cmpeq, { ONE, SNAN }, { ONE, ONE }, FP_INV, "invalid operation" },
+        { INSN_f32v2clamp, { ONE, SNAN }, { ONE, ONE }, FP_INV, "invalid operation" },
+        { INSN_f32sqrt, { 0xbf800000 }, { 0 }, FP_INV, "invalid operation" },
+        { INSN_f32int, { SNAN }, { 0 }, FP_INV, "invalid operation" },
+        { INSN_f16v4add,
           { 0x3c003c00, 0x7bff3c00 },
           { 0x3c003c00, 0x7bff3c00 },
           FP_OFLO,
           "overflow" },
-        { OP_f16v4max, { 0, 0x7c010000 }, { 0 }, FP_INV, "invalid operation" },
-        { OP_f16v4clamp, { 0, 0x7c010000 }, { 0 }, FP_INV, "invalid operation" },
-        { OP_f16v4sum, { 0, 0x7c01 }, { 0 }, FP_INV, "invalid operation" },
-        { OP_f16v4maxc, { 0, 0x7c01 }, { 0 }, FP_INV, "invalid operation" },
-        { OP_f32toi32, { QNAN }, { 0 }, FP_INV, "invalid operation" },
-        { OP_f32toui32, { INF }, { 0 }, FP_INV, "invalid operation" },
-        { OP_f16v2tof32, { 0x7c010000 }, { 0 }, FP_INV, "invalid operation" },
-        { OP_f32v2tof16, { ONE, 0x47800000 }, { 0 }, FP_OFLO, "overflow" },
-        { OP_f32tof16, { 0x47800000 }, { 0 }, FP_OFLO, "overflow" },
-        { OP_f32exp, { 0x43000000 }, { 0 }, FP_OFLO, "overflow" },
-        { OP_f32ln, { 0 }, { 0 }, FP_DIV0, "division by zero" },
-        { OP_f16v2ln, { 0xbc003c00 }, { 0 }, FP_INV, "invalid operation" },
+        { INSN_f16v4max, { 0, 0x7c010000 }, { 0 }, FP_INV, "invalid operation" },
+        { INSN_f16v4clamp, { 0, 0x7c010000 }, { 0 }, FP_INV, "invalid operation" },
+        { INSN_f16v4sum, { 0, 0x7c01 }, { 0 }, FP_INV, "invalid operation" },
+        { INSN_f16v4maxc, { 0, 0x7c01 }, { 0 }, FP_INV, "invalid operation" },
+        { INSN_f32toi32, { QNAN }, { 0 }, FP_INV, "invalid operation" },
+        { INSN_f32toui32, { INF }, { 0 }, FP_INV, "invalid operation" },
+        { INSN_f16v2tof32, { 0x7c010000 }, { 0 }, FP_INV, "invalid operation" },
+        { INSN_f32v2tof16, { ONE, 0x47800000 }, { 0 }, FP_OFLO, "overflow" },
+        { INSN_f32tof16, { 0x47800000 }, { 0 }, FP_OFLO, "overflow" },
+        { INSN_f32exp, { 0x43000000 }, { 0 }, FP_OFLO, "overflow" },
+        { INSN_f32ln, { 0 }, { 0 }, FP_DIV0, "division by zero" },
+        { INSN_f16v2ln, { 0xbc003c00 }, { 0 }, FP_INV, "invalid operation" },
     };
     struct tile before;
 
@@ -575,26 +580,26 @@ static void test_stochastic_lanes(void **state)
         for (unsigned i = 0; i < 4; i++)
             tile.a[A4 + i][LANE] = 0x3f800fff + i;
         prng_seed(&tile.prng[LANE], seed);
-        run(OP_f32v4tof16, D4, A4, 0, 0);
+        run(INSN_f32v4tof16, D4, A4, 0, 0);
         CHECK("f32v4tof16", tile.a[D4][LANE], fp_f16_pack(want[0], want[1]));
         CHECK("f32v4tof16", tile.a[D4 + 1][LANE], fp_f16_pack(want[2], want[3]));
         prng_seed(&tile.prng[LANE], seed);
-        run(OP_f32tof16, D, A4, 0, 0);
+        run(INSN_f32tof16, D, A4, 0, 0);
         CHECK("f32tof16", tile.a[D][LANE], fp_f16_pack(want[0], want[0]));
         prng_seed(&tile.prng[LANE], seed);
         set2(A, 0x3c013c01, 0x3c013c01);
         set2(B, 0x3cac3cab, 0x3cae3cad);
-        run(OP_f16v4mul, D, A, B, 0);
+        run(INSN_f16v4mul, D, A, B, 0);
         CHECK("f16v4mul", tile.a[D][LANE], fp_f16_pack(mul[0], mul[1]));
         CHECK("f16v4mul", tile.a[D + 1][LANE], fp_f16_pack(mul[2], mul[3]));
         prng_seed(&tile.prng[LANE], seed);
         set2(A, 0x12361235, 0x12381237);
-        run(OP_f16v4sufromui, D, A, 0, 0);
+        run(INSN_f16v4sufromui, D, A, 0, 0);
         CHECK("f16v4sufromui", tile.a[D][LANE], fp_f16_pack(suf[0], suf[1]));
         CHECK("f16v4sufromui", tile.a[D + 1][LANE], fp_f16_pack(suf[2], suf[3]));
         prng_seed(&tile.prng[LANE], seed);
         set2(A, 0x40014001, 0);
-        run(OP_f16v2ln, D, A, 0, 0);
+        run(INSN_f16v2ln, D, A, 0, 0);
         CHECK("f16v2ln", tile.a[D][LANE], fp_f16_pack(ln[0], ln[1]));
     }
 }
@@ -609,33 +614,33 @@ static void test_random(void **state)
     (void)state;
     start(0);
     p = tile.prng[LANE];
-    run(OP_urand64, D, 0, 0, 0);
+    run(INSN_urand64, D, 0, 0, 0);
     out = prng_next(&p);
     CHECK("urand64", tile.a[D][LANE], (uint32_t)out);
     CHECK("urand64", tile.a[D + 1][LANE], (uint32_t)(out >> 32));
-    run(OP_urand32, D, 0, 0, 0);
+    run(INSN_urand32, D, 0, 0, 0);
     CHECK("urand32", tile.a[D][LANE], (uint32_t)prng_next(&p));
     CHECK("urand32", tile.a[D + 1][LANE], (uint32_t)(out >> 32));
-    run(OP_f32v2grand, D, 0, 0, 0);
+    run(INSN_f32v2grand, D, 0, 0, 0);
     f0 = prng_grand_f32(&p);
     CHECK("f32v2grand", tile.a[D][LANE], f0);
     CHECK("f32v2grand", tile.a[D + 1][LANE], prng_grand_f32(&p));
-    run(OP_f16v2grand, D, 0, 0, 0);
+    run(INSN_f16v2grand, D, 0, 0, 0);
     h0 = prng_grand_f16(&p);
     CHECK("f16v2grand", tile.a[D][LANE], fp_f16_pack(h0, prng_grand_f16(&p)));
 
     set2(A, 0x22221111, 0x44443333);
     set2(B, 0x8000, 0);
-    run(OP_f16v4rmask, D, A, B, 0);
+    run(INSN_f16v4rmask, D, A, B, 0);
     out = prng_rmask_f16v4(prng_next(&p), 0x4444333322221111, 0x8000);
     CHECK("f16v4rmask", tile.a[D][LANE], (uint32_t)out);
     CHECK("f16v4rmask", tile.a[D + 1][LANE], (uint32_t)(out >> 32));
-    run(OP_f32v2rmask, D, A, B, 0);
+    run(INSN_f32v2rmask, D, A, B, 0);
     out = prng_rmask_f32v2(prng_next(&p), 0x4444333322221111, 0x8000);
     CHECK("f32v2rmask", tile.a[D][LANE], (uint32_t)out);
     CHECK("f32v2rmask", tile.a[D + 1][LANE], (uint32_t)(out >> 32));
     set2(B, 0x10000, 0);
-    run(OP_f16v4rmask, D, A, B, 0);
+    run(INSN_f16v4rmask, D, A, B, 0);
     CHECK("f16v4rmask keeps all", tile.a[D + 1][LANE], 0x44443333);
 }
 
@@ -646,15 +651,15 @@ static void test_overlap(void **state)
     (void)state;
     start(0);
     set2(A, 0x40003c00, 0x44004200);
-    run(OP_f16v2tof32, A, A, 0, 0);
+    run(INSN_f16v2tof32, A, A, 0, 0);
     CHECK("f16v2tof32", tile.a[A][LANE], ONE);
     CHECK("f16v2tof32", tile.a[A + 1][LANE], TWO);
-    run(OP_f32v2clamp, A, A, A, 0); /* bounds 1, 2 */
+    run(INSN_f32v2clamp, A, A, A, 0); /* bounds 1, 2 */
     CHECK("f32v2clamp", tile.a[A + 1][LANE], TWO);
-    run(OP_f32v2mul_b, A, A + 1, A, 0);
+    run(INSN_f32v2mul_b, A, A + 1, A, 0);
     CHECK("f32v2mul", tile.a[A][LANE], TWO);
     CHECK("f32v2mul", tile.a[A + 1][LANE], 0x40800000);
-    run(OP_f32v2sufromui, A, A, 0, 0);
+    run(INSN_f32v2sufromui, A, A, 0, 0);
     CHECK("f32v2sufromui", tile.a[A + 1][LANE], fp_f32_sufromui(0x40800000));
 
     for (unsigned k = 0; k < FORM_COUNT; k++) {

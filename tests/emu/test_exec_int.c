@@ -177,7 +177,7 @@ static const struct {
     exec_fn *fn;
     want_fn *want;
 } rows[] = {
-#define WANT(id, expr) { OP_##id, exec_##id, want_##id },
+#define WANT(id, expr) { INSN_##id, exec_##id, want_##id },
     WANT_M WANT_A
 #undef WANT
 };

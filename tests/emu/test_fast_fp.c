@@ -17,7 +17,7 @@ struct fast_row {
 };
 
 static const struct fast_row all_rows[] = {
-#define FAST(id) { OP_##id, fast_##id },
+#define FAST(id) { INSN_##id, fast_##id },
 #include "emu/bsp/fast.def"
 #undef FAST
 };
@@ -284,7 +284,7 @@ static void test_edge_pairs(void **state)
  * one of them is infinite or NaN, and has the plain bits. */
 static void test_all_halves(void **state)
 {
-    static const uint16_t op[] = { OP_f16v2tanh, OP_f16v2sigm };
+    static const uint16_t op[] = { INSN_f16v2tanh, INSN_f16v2sigm };
     struct fast_row row[MAX_FAST_ROWS];
     size_t n = aux_rows(row), found = 0;
 

@@ -99,12 +99,12 @@ static void test_no_word_confuses_the_decoder(void **state)
         char text[128];
 
         isa_decode(w, &main, &aux, &is_bundle);
-        if (main.op == OP_ILLEGAL)
+        if (main.op == INSN_ILLEGAL)
             continue;
         isa_encode(&main, back);
         if (is_bundle)
             back[0] |= 1u << ISA_BUNDLE_BIT;
-        if (main.op != OP_call) /* bit 19 of its field is ignored, as documented */
+        if (main.op != INSN_call) /* bit 19 of its field is ignored, as documented */
             assert_int_equal(back[0], w[0]);
         assert_true(isa_print(&main, NULL, text, sizeof(text)) < (int)sizeof(text));
     }
@@ -167,11 +167,11 @@ static void test_pseudo_instructions(void **state)
 
     (void)state;
     assert_int_equal(isa_form_build(isa_form(FORM_sub_pseudo), (int64_t[6]){ 1, 2, 5 }, in), 1);
-    assert_int_equal(in[0].op, OP_add_ms16);
+    assert_int_equal(in[0].op, INSN_add_ms16);
     assert_int_equal(in[0].i, -5);
     assert_int_equal(isa_form_build(isa_form(FORM_sub_pseudo), (int64_t[6]){ 1, 2, -40000 }, in),
                      1);
-    assert_int_equal(in[0].op, OP_add_mu16);
+    assert_int_equal(in[0].op, INSN_add_mu16);
     assert_int_equal(in[0].i, 40000);
     assert_int_equal(isa_form_build(isa_form(FORM_ldconst_m), (int64_t[6]){ 1, 0xfffff }, in), 1);
     assert_int_equal(isa_form_build(isa_form(FORM_ldconst_m), (int64_t[6]){ 1, 0xabc00001 }, in),

@@ -56,7 +56,7 @@ static void one(const uint32_t word[2])
     unsigned bytes = isa_decode(word, &main, &aux, &is_bundle);
 
     must(bytes == 4 || bytes == 8);
-    if (main.op == OP_ILLEGAL || (is_bundle && aux.op == OP_ILLEGAL))
+    if (main.op == INSN_ILLEGAL || (is_bundle && aux.op == INSN_ILLEGAL))
         return;
     isa_registers(&main);
     isa_encode(&main, again);
@@ -77,7 +77,7 @@ static void one(const uint32_t word[2])
                  ".allow_invalid_execution_mode\n.allow_invalid_repeat\n{ %s; %s }\n", half, other);
     }
     must(again[0] == word[0] && (bytes == 4 || again[1] == word[1]));
-    if (main.op != OP_rpt_r && main.op != OP_rpt_i) /* a repeat needs its body behind it */
+    if (main.op != INSN_rpt_r && main.op != INSN_rpt_i) /* a repeat needs its body behind it */
         assemble(text, word, bytes);
 }
 

@@ -342,7 +342,7 @@ static int text_contains_form(const struct isa_program *p)
 static int form_makes(const struct insn_form *f, unsigned op)
 {
     if (f->form == FORM_sub_pseudo)
-        return op == OP_add_mu16 || op == OP_add_ms16;
+        return op == INSN_add_mu16 || op == INSN_add_ms16;
     return f->op == op;
 }
 

@@ -184,7 +184,7 @@ static uint64_t run_theirs(struct codelet_rig *r, const struct codelet_case *c,
     rig_stub(r, write_state(r, c, &t, p->state));
     if (t.stride) {
         /* Third instruction of the stub: the workers' states lie one behind the other. */
-        struct insn launch = { .op = OP_runall, .a = 0, .b = 1, .i = (int32_t)t.stride };
+        struct insn launch = { .op = INSN_runall, .a = 0, .b = 1, .i = (int32_t)t.stride };
         uint32_t word[2];
 
         assert_int_equal(isa_encode(&launch, word), 1);

@@ -100,7 +100,7 @@ static const struct operand *address_operand(const struct insn *in)
     for (unsigned i = 0; i < f->operand_count; i++) {
         const struct operand *o = &f->operand[i];
 
-        if (o->kind == OPD_ADDR || (o->kind == OPD_UIMM && in->op == OP_setzi_m))
+        if (o->kind == OPD_ADDR || (o->kind == OPD_UIMM && in->op == INSN_setzi_m))
             return o;
     }
     return NULL;

@@ -82,7 +82,7 @@ static int range_calls(const struct walk *w, uint32_t first, uint32_t end)
     for (; part && part < &p->part[p->part_first[w->tile + 1]] && part->op < end; part++) {
         const struct op *o = &w->l->op.at[part->op];
 
-        for (uint32_t k = 0; k < part->count && o->kind == OP_CALLS; k++) {
+        for (uint32_t k = 0; k < part->count && o->kind == STEP_CALLS; k++) {
             const struct call *c = &w->l->call.at[part->first + k];
 
             if (codelet_table[c->codelet].kind == CODELET_SUPERVISOR)
@@ -108,7 +108,7 @@ static void emit_call(struct walk *w, const struct call *c, uint32_t owner)
         writer_object(&w->out, M_SUPERVISOR_STATE, c->state);
         writer_settle(&w->out);
         use_control(w, owner);
-        writer_insn(&w->out, (struct insn){ .op = OP_call,
+        writer_insn(&w->out, (struct insn){ .op = INSN_call,
                                             .d = M_RETURN,
                                             .i = (int32_t)w->p->in->codelets->entry[c->codelet] });
         writer_forget(&w->out);
@@ -119,7 +119,7 @@ static void emit_call(struct walk *w, const struct call *c, uint32_t owner)
     writer_object(&w->out, M_STATE, c->state);
     writer_settle(&w->out);
     use_control(w, owner);
-    writer_insn(&w->out, (struct insn){ .op = OP_runall, .a = (uint8_t)entry, .b = M_STATE });
+    writer_insn(&w->out, (struct insn){ .op = INSN_runall, .a = (uint8_t)entry, .b = M_STATE });
     writer_await(&w->out, WAIT_WORKERS, CATEGORY_CONTROL_CODE, owner);
 }
 
@@ -214,7 +214,7 @@ static void put_delay(struct walk *w, uint64_t n)
     while (n) {
         uint32_t part = n < DELAY_MAX ? (uint32_t)n : DELAY_MAX;
 
-        writer_insn(&w->out, (struct insn){ .op = OP_delay, .i = (int32_t)part - 1 });
+        writer_insn(&w->out, (struct insn){ .op = INSN_delay, .i = (int32_t)part - 1 });
         n -= part;
     }
 }
@@ -239,7 +239,7 @@ static void emit_host(struct walk *w, const struct tile_part *part, const struct
         round = r->round + 1;
         code_insn_label(
             w->out.b,
-            (struct insn){ .op = OP_send, .i = HOST_HEADER_WORDS - 1, .k = HOST_SEND_CTL },
+            (struct insn){ .op = INSN_send, .i = HOST_HEADER_WORDS - 1, .k = HOST_SEND_CTL },
             h.label);
         fail_sticky(w, VEC_PUSH(&w->header, h));
     }
@@ -269,7 +269,7 @@ static struct writer_loop loop_of(const struct walk *w, uint32_t first, uint32_t
     while (i < end && (!(w->l->op.at[i].groups >> w->group & 1) ||
                        !range_has_code(w, i, emit_plan_next(w->p, i))))
         i = emit_plan_next(w->p, i);
-    part = i < end && w->l->op.at[i].kind == OP_CALLS ? emit_plan_part(w->p, w->tile, i) : NULL;
+    part = i < end && w->l->op.at[i].kind == STEP_CALLS ? emit_plan_part(w->p, w->tile, i) : NULL;
     if (!part)
         return (struct writer_loop){ .launches = 0 };
     c = &w->l->call.at[part->first];
@@ -305,7 +305,7 @@ static void emit_counted_loop(struct walk *w, uint32_t op)
     writer_loop_end(&w->out, &loop);
     writer_settle(&w->out);
     use_control(w, o->name);
-    writer_branch(&w->out, OP_brnzdec, m, top);
+    writer_branch(&w->out, INSN_brnzdec, m, top);
 }
 
 static void emit_repeat(struct walk *w, uint32_t op)
@@ -334,7 +334,7 @@ static void emit_loop(struct walk *w, uint32_t op)
     writer_loop_end(&w->out, &loop);
     writer_settle(&w->out);
     use_control(w, o->name);
-    writer_branch(&w->out, OP_bri, 0, top);
+    writer_branch(&w->out, INSN_bri, 0, top);
     writer_label(&w->out, w->break_label);
     w->break_label = outer;
 }
@@ -353,17 +353,17 @@ static void put_consensus(struct walk *w, const struct op *o)
         writer_address(&w->out, M_SCRATCH, object);
         writer_load(&w->out, M_SCRATCH, M_SCRATCH, 0);
         writer_insn(&w->out,
-                    (struct insn){ .op = OP_cmpne, .d = M_SCRATCH, .a = M_SCRATCH, .b = M_ZERO });
-        writer_insn(&w->out, (struct insn){ .op = OP_add_mu16,
+                    (struct insn){ .op = INSN_cmpne, .d = M_SCRATCH, .a = M_SCRATCH, .b = M_ZERO });
+        writer_insn(&w->out, (struct insn){ .op = INSN_add_mu16,
                                             .d = M_SCRATCH,
                                             .a = M_SCRATCH,
                                             .i = CR_LC_CLR }); /* 1 clears it, 2 sets it */
     }
-    writer_insn(&w->out, (struct insn){ .op = OP_put, .i = CSR_S_CR, .a = M_SCRATCH });
+    writer_insn(&w->out, (struct insn){ .op = INSN_put, .i = CSR_S_CR, .a = M_SCRATCH });
     writer_sync(&w->out, emit_plan_zone(w->p, o));
-    writer_insn(&w->out, (struct insn){ .op = OP_get, .d = M_SCRATCH, .i = CSR_S_SSR });
+    writer_insn(&w->out, (struct insn){ .op = INSN_get, .d = M_SCRATCH, .i = CSR_S_SSR });
     writer_insn(&w->out,
-                (struct insn){ .op = OP_and_mu12, .d = M_SCRATCH, .a = M_SCRATCH, .i = SSR_GC });
+                (struct insn){ .op = INSN_and_mu12, .d = M_SCRATCH, .a = M_SCRATCH, .i = SSR_GC });
 }
 
 /* Branches on the predicate of an operation. */
@@ -393,15 +393,15 @@ static void emit_if(struct walk *w, uint32_t op)
     uint32_t to_else = code_label(w->out.b), to_end = code_label(w->out.b);
 
     if (has_then) {
-        put_test(w, o, OP_brz, to_else);
+        put_test(w, o, INSN_brz, to_else);
         walk_range(w, op + 1, other);
         writer_settle(&w->out);
         if (has_else) {
             use_control(w, o->name);
-            writer_branch(&w->out, OP_bri, 0, to_end);
+            writer_branch(&w->out, INSN_bri, 0, to_end);
         }
     } else {
-        put_test(w, o, OP_brnz, to_end);
+        put_test(w, o, INSN_brnz, to_end);
     }
     writer_label(&w->out, to_else);
     walk_range(w, other + 1, end);
@@ -412,7 +412,7 @@ static void emit_function_call(struct walk *w, const struct op *o)
 {
     writer_settle(&w->out);
     use_control(w, o->name);
-    code_insn_label(w->out.b, (struct insn){ .op = OP_call, .d = M_RETURN }, w->label[o->n]);
+    code_insn_label(w->out.b, (struct insn){ .op = INSN_call, .d = M_RETURN }, w->label[o->n]);
     if (!w->needed[o->n])
         w->needed[o->n] = 1;
     writer_forget(&w->out);
@@ -435,47 +435,47 @@ static void emit_op(struct walk *w, uint32_t i)
     const struct tile_part *part = emit_plan_part(w->p, w->tile, i);
 
     switch (o->kind) {
-    case OP_CALLS:
+    case STEP_CALLS:
         if (part)
             emit_calls(w, part, o);
         break;
-    case OP_EXCHANGE:
+    case STEP_EXCHANGE:
         if (part)
             emit_exchange(w, part, o, i);
         else
             emit_idle_sync(w, o);
         break;
-    case OP_HOST:
+    case STEP_HOST:
         if (part)
             emit_host(w, part, o);
         else
             emit_idle_sync(w, o);
         break;
-    case OP_AWAIT:
+    case STEP_AWAIT:
         if (part)
             emit_await(w, o);
         break;
-    case OP_REPEAT:
-    case OP_LOOP:
-    case OP_IF:
+    case STEP_REPEAT:
+    case STEP_LOOP:
+    case STEP_IF:
         if (vote_for(w, i, range_has_part(w, i + 1, emit_plan_next(w->p, i))))
             break;
-        if (o->kind == OP_REPEAT)
+        if (o->kind == STEP_REPEAT)
             emit_repeat(w, i);
-        else if (o->kind == OP_LOOP)
+        else if (o->kind == STEP_LOOP)
             emit_loop(w, i);
         else
             emit_if(w, i);
         break;
-    case OP_BREAK:
-        put_test(w, o, OP_brz, w->break_label);
+    case STEP_BREAK:
+        put_test(w, o, INSN_brz, w->break_label);
         break;
-    case OP_CALL:
+    case STEP_CALL:
         if (!vote_for(w, i, w->has_part[o->n]))
             emit_function_call(w, o);
         break;
-    case OP_ELSE:
-    case OP_END:
+    case STEP_ELSE:
+    case STEP_END:
         break;
     }
 }
@@ -499,12 +499,13 @@ static void emit_main(struct walk *w, int has_stack)
     use_control(w, f->name);
     writer_label(&w->out, start);
     if (has_stack)
-        code_insn_label(w->out.b, (struct insn){ .op = OP_setzi_m, .d = M_STACK }, w->stack_label);
+        code_insn_label(w->out.b, (struct insn){ .op = INSN_setzi_m, .d = M_STACK },
+                        w->stack_label);
     walk_range(w, f->first, f->first + f->count);
     writer_settle(&w->out);
     use_control(w, f->name);
     writer_sync(&w->out, SYNC_HOST);
-    writer_branch(&w->out, OP_bri, 0, start);
+    writer_branch(&w->out, INSN_bri, 0, start);
     code_unmark(w->out.b, mark);
 }
 
@@ -528,7 +529,7 @@ static void emit_function(struct walk *w, uint32_t number)
         writer_load(&w->out, M_RETURN, M_STACK, word);
     writer_settle(&w->out);
     use_control(w, f->name);
-    writer_insn(&w->out, (struct insn){ .op = OP_br, .a = M_RETURN });
+    writer_insn(&w->out, (struct insn){ .op = INSN_br, .a = M_RETURN });
     code_unmark(w->out.b, mark);
 }
 

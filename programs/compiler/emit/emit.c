@@ -252,7 +252,7 @@ static uint64_t stream_requests(const struct lowered *l, uint32_t stream)
         const struct op *o = &l->op.at[i];
         uint64_t n = 0;
 
-        for (uint64_t k = 0; o->kind == OP_HOST && k < o->count; k++)
+        for (uint64_t k = 0; o->kind == STEP_HOST && k < o->count; k++)
             n += l->host_request.at[o->first + k].stream == stream;
         if (most < n)
             most = n;

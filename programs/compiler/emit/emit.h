@@ -18,7 +18,7 @@
 struct emit_input {
     const struct lowered *lowered;
     const struct codelet_code *codelets;
-    /* By index of the operation; entries of operations other than OP_EXCHANGE are empty. Bases of
+    /* By index of the operation; entries of operations other than STEP_EXCHANGE are empty. Bases of
      * plan_addr are objects, or indices of the schedule's list of objects where it has one. */
     const struct exchange_schedule *schedule;
 };

@@ -14,16 +14,16 @@ unsigned emit_plan_group(const struct emit_plan *p, uint32_t tile)
 /* Whether a construct has a mate further on. */
 static int opens(enum op_kind k)
 {
-    return k == OP_REPEAT || k == OP_LOOP || k == OP_IF;
+    return k == STEP_REPEAT || k == STEP_LOOP || k == STEP_IF;
 }
 
 uint32_t emit_plan_next(const struct emit_plan *p, uint32_t i)
 {
     switch (p->l->op.at[i].kind) {
-    case OP_REPEAT:
-    case OP_LOOP:
+    case STEP_REPEAT:
+    case STEP_LOOP:
         return p->mate[i] + 1;
-    case OP_IF:
+    case STEP_IF:
         return p->mate[p->mate[i]] + 1;
     default:
         return i + 1;
@@ -42,13 +42,13 @@ static enum emu_status match_function(struct emit_plan *p, const struct lowered_
 
         if (opens(k)) {
             stack[depth++] = i;
-        } else if (k == OP_ELSE) {
-            if (!depth || p->l->op.at[stack[depth - 1]].kind != OP_IF)
+        } else if (k == STEP_ELSE) {
+            if (!depth || p->l->op.at[stack[depth - 1]].kind != STEP_IF)
                 return FAIL(BAD_PROGRAM, "operation %u: an else without an if", i);
             p->mate[stack[depth - 1]] = i;
             stack[depth - 1] = i;
-        } else if (k == OP_END) {
-            if (!depth || p->l->op.at[stack[depth - 1]].kind == OP_IF)
+        } else if (k == STEP_END) {
+            if (!depth || p->l->op.at[stack[depth - 1]].kind == STEP_IF)
                 return FAIL(BAD_PROGRAM, "operation %u: an end of nothing, or an if without else",
                             i);
             p->mate[stack[--depth]] = i;
@@ -74,7 +74,7 @@ static enum emu_status match_constructs(struct emit_plan *p)
         s = match_function(p, &l->function.at[f], stack);
     emu_free(stack);
     for (uint32_t i = 0; i < l->op.count; i++) {
-        if (l->op.at[i].kind != OP_CALL)
+        if (l->op.at[i].kind != STEP_CALL)
             continue;
         if (l->op.at[i].n >= l->function.count)
             return FAIL(BAD_PROGRAM, "operation %u: function %u of %zu", i, l->op.at[i].n,
@@ -101,7 +101,7 @@ static enum emu_status order_function(const struct emit_plan *p, uint32_t f, uin
         return EMU_OK;
     visit[f] = OPEN;
     for (uint32_t i = fn->first; i < fn->first + fn->count; i++) {
-        if (p->l->op.at[i].kind == OP_CALL)
+        if (p->l->op.at[i].kind == STEP_CALL)
             TRY(order_function(p, p->l->op.at[i].n, visit, order, ordered));
     }
     visit[f] = DONE;
@@ -129,15 +129,15 @@ static void note_depth(struct emit_plan *p, uint32_t first, uint32_t end, uint32
     for (uint32_t i = first; i < end; i = emit_plan_next(p, i)) {
         const struct op *o = &p->l->op.at[i];
 
-        if (o->kind == OP_REPEAT || o->kind == OP_LOOP) {
-            note_depth(p, i + 1, p->mate[i], depth + (o->kind == OP_REPEAT));
-        } else if (o->kind == OP_IF) {
+        if (o->kind == STEP_REPEAT || o->kind == STEP_LOOP) {
+            note_depth(p, i + 1, p->mate[i], depth + (o->kind == STEP_REPEAT));
+        } else if (o->kind == STEP_IF) {
             note_depth(p, i + 1, p->mate[i], depth);
             note_depth(p, p->mate[i] + 1, p->mate[p->mate[i]], depth);
-        } else if (o->kind == OP_CALL && p->depth[o->n] < depth) {
+        } else if (o->kind == STEP_CALL && p->depth[o->n] < depth) {
             p->depth[o->n] = depth;
         }
-        if (o->kind == OP_REPEAT && p->levels < depth + 1)
+        if (o->kind == STEP_REPEAT && p->levels < depth + 1)
             p->levels = depth + 1;
     }
 }
@@ -174,7 +174,7 @@ int32_t emit_plan_votes(const struct emit_plan *p, unsigned group, uint32_t firs
 /* Whether all tiles of the groups must wait in the sync of a branch. */
 static int is_consensus(const struct op *o)
 {
-    return (o->kind == OP_BREAK || o->kind == OP_IF) && o->consensus;
+    return (o->kind == STEP_BREAK || o->kind == STEP_IF) && o->consensus;
 }
 
 static int32_t op_votes(const struct emit_plan *p, unsigned group, uint32_t i)
@@ -187,18 +187,18 @@ static int32_t op_votes(const struct emit_plan *p, unsigned group, uint32_t i)
     if (is_consensus(o))
         return VOTES_UNKNOWN;
     switch (o->kind) {
-    case OP_EXCHANGE:
-    case OP_HOST:
+    case STEP_EXCHANGE:
+    case STEP_HOST:
         return emit_plan_zone(p, o) == SYNC_INTERNAL ? 1 : VOTES_UNKNOWN;
-    case OP_REPEAT:
+    case STEP_REPEAT:
         return votes_times(emit_plan_votes(p, group, i + 1, p->mate[i]), o->n);
-    case OP_LOOP:
+    case STEP_LOOP:
         return emit_plan_votes(p, group, i + 1, p->mate[i]) ? VOTES_UNKNOWN : 0;
-    case OP_IF:
+    case STEP_IF:
         a = emit_plan_votes(p, group, i + 1, p->mate[i]);
         b = emit_plan_votes(p, group, p->mate[i] + 1, p->mate[p->mate[i]]);
         return a == b ? a : VOTES_UNKNOWN;
-    case OP_CALL:
+    case STEP_CALL:
         return p->function_votes[group][o->n];
     default:
         return 0;
@@ -258,14 +258,14 @@ static void visit_runs(struct emit_plan *p, uint32_t i, part_visit *visit)
 
     while (k < end) {
         uint32_t first = k;
-        uint32_t tile = o->kind == OP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile;
+        uint32_t tile = o->kind == STEP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile;
 
         while (k < end &&
-               tile == (o->kind == OP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile))
+               tile == (o->kind == STEP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile))
             k++;
         visit(p, l->tile_index[tile], (struct tile_part){ i, first, k - first });
     }
-    if (!o->count && o->kind == OP_HOST)
+    if (!o->count && o->kind == STEP_HOST)
         visit_leader(p, i, visit);
 }
 
@@ -274,9 +274,9 @@ static void visit_parts(struct emit_plan *p, part_visit *visit)
     for (uint32_t i = 0; i < p->l->op.count; i++) {
         enum op_kind k = p->l->op.at[i].kind;
 
-        if (k == OP_EXCHANGE)
+        if (k == STEP_EXCHANGE)
             visit_exchange(p, i, visit);
-        else if (k == OP_CALLS || k == OP_HOST || k == OP_AWAIT)
+        else if (k == STEP_CALLS || k == STEP_HOST || k == STEP_AWAIT)
             visit_runs(p, i, visit);
     }
 }
@@ -379,7 +379,7 @@ static enum emu_status check_groups(const struct emit_plan *p)
         const struct op *o = &p->l->op.at[i];
         uint64_t own = o->groups & all;
 
-        if ((o->kind == OP_EXCHANGE || o->kind == OP_HOST || is_consensus(o)) && own != all &&
+        if ((o->kind == STEP_EXCHANGE || o->kind == STEP_HOST || is_consensus(o)) && own != all &&
             own & (own - 1))
             return FAIL(BAD_PROGRAM,
                         "operation %u (%s): groups 0x%llx of 0x%llx, expected one of them or all",

@@ -6,9 +6,9 @@
 
 #include "programs/compiler/emit/emit.h"
 
-/* A tile's part in an operation. OP_CALLS, OP_HOST, OP_AWAIT: entries [first, first + count) of the
- * list of the program. OP_EXCHANGE: entry `first` of the operation's schedule; count 0: the tile
- * only joins the sync, and must not vote ahead for it. */
+/* A tile's part in an operation. STEP_CALLS, STEP_HOST, STEP_AWAIT: entries [first, first + count)
+ * of the list of the program. STEP_EXCHANGE: entry `first` of the operation's schedule; count 0:
+ * the tile only joins the sync, and must not vote ahead for it. */
 struct tile_part {
     uint32_t op;
     uint32_t first, count;
@@ -34,7 +34,7 @@ struct emit_plan {
     uint32_t *order;         /* functions, callees first */
     uint32_t *depth;         /* by function: loops with counters around its calls, at most */
     uint32_t levels;         /* nested loops with counters in the whole program, at most */
-    uint32_t *call_op;       /* operations OP_CALL, ascending */
+    uint32_t *call_op;       /* operations STEP_CALL, ascending */
     uint32_t call_ops;
     int32_t *votes[EMIT_GROUPS]; /* by group, operation; NULL for groups that have no tiles */
     int32_t *function_votes[EMIT_GROUPS];
@@ -53,7 +53,7 @@ void emit_plan_free(struct emit_plan *p);
 
 /* Zone of the sync of an exchange or a host operation. */
 int emit_plan_zone(const struct emit_plan *p, const struct op *o);
-/* The first operation behind operation i: behind its OP_END for a construct. */
+/* The first operation behind operation i: behind its STEP_END for a construct. */
 uint32_t emit_plan_next(const struct emit_plan *p, uint32_t i);
 /* The part of a tile (index in used_tile) in an operation; NULL: none. */
 const struct tile_part *emit_plan_part(const struct emit_plan *p, uint32_t tile, uint32_t op);

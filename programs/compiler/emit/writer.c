@@ -12,7 +12,7 @@ void writer_insn(struct writer *w, struct insn in)
 
 void writer_sync(struct writer *w, int zone)
 {
-    writer_insn(w, (struct insn){ .op = OP_sync, .i = zone });
+    writer_insn(w, (struct insn){ .op = INSN_sync, .i = zone });
 }
 
 void writer_constant(struct writer *w, unsigned m, uint32_t value)
@@ -20,16 +20,16 @@ void writer_constant(struct writer *w, unsigned m, uint32_t value)
     uint32_t high = value >> SETZI_BITS << SETZI_BITS;
 
     writer_insn(w,
-                (struct insn){ .op = OP_setzi_m, .d = (uint8_t)m, .i = (int32_t)(value - high) });
+                (struct insn){ .op = INSN_setzi_m, .d = (uint8_t)m, .i = (int32_t)(value - high) });
     if (high)
         writer_insn(w,
                     (struct insn){
-                        .op = OP_or_mh12, .d = (uint8_t)m, .a = (uint8_t)m, .i = (int32_t)high });
+                        .op = INSN_or_mh12, .d = (uint8_t)m, .a = (uint8_t)m, .i = (int32_t)high });
 }
 
 static void put_address(struct writer *w, unsigned m, uint32_t addr)
 {
-    writer_insn(w, (struct insn){ .op = OP_setzi_m,
+    writer_insn(w, (struct insn){ .op = INSN_setzi_m,
                                   .d = (uint8_t)m,
                                   .i = (int32_t)(addr & ((1u << SETZI_BITS) - 1)) });
 }
@@ -46,7 +46,7 @@ void writer_address(struct writer *w, unsigned m, uint32_t object)
 
 void writer_load(struct writer *w, unsigned m, unsigned base, uint32_t word)
 {
-    writer_insn(w, (struct insn){ .op = OP_ld32_mi,
+    writer_insn(w, (struct insn){ .op = INSN_ld32_mi,
                                   .d = (uint8_t)m,
                                   .a = (uint8_t)base,
                                   .b = M_ZERO,
@@ -55,7 +55,7 @@ void writer_load(struct writer *w, unsigned m, unsigned base, uint32_t word)
 
 void writer_store(struct writer *w, unsigned m, unsigned base, uint32_t word)
 {
-    writer_insn(w, (struct insn){ .op = OP_st32_mi,
+    writer_insn(w, (struct insn){ .op = INSN_st32_mi,
                                   .s = (uint8_t)m,
                                   .a = (uint8_t)base,
                                   .b = M_ZERO,
@@ -64,7 +64,7 @@ void writer_store(struct writer *w, unsigned m, unsigned base, uint32_t word)
 
 void writer_nop(struct writer *w)
 {
-    writer_insn(w, (struct insn){ .op = OP_or_mu12, .d = M_ZERO, .a = M_ZERO });
+    writer_insn(w, (struct insn){ .op = INSN_or_mu12, .d = M_ZERO, .a = M_ZERO });
 }
 
 /* ---- what is known, what is awaited ---- */
@@ -137,7 +137,7 @@ void writer_await(struct writer *w, enum wait wait, enum category category, uint
 static void put_votes(struct writer *w)
 {
     code_range(w->b, CATEGORY_CONTROL_CODE, w->votes_owner);
-    writer_insn(w, (struct insn){ .op = OP_sans, .i = (int32_t)w->votes - 1 });
+    writer_insn(w, (struct insn){ .op = INSN_sans, .i = (int32_t)w->votes - 1 });
     w->votes = 0;
     writer_await(w, WAIT_VOTES, CATEGORY_CONTROL_CODE, w->votes_owner);
 }
@@ -201,7 +201,7 @@ void writer_branch(struct writer *w, enum insn_op op, unsigned m, uint32_t label
 {
     struct insn in = { .op = (uint16_t)op };
 
-    if (op == OP_brnzdec)
+    if (op == INSN_brnzdec)
         in.x = (uint8_t)m;
     else
         in.a = (uint8_t)m;

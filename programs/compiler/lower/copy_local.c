@@ -126,7 +126,7 @@ static enum emu_status add_calls(struct lowering *w, struct local_list *p, enum 
             end++;
         TRY(add_group(w, p->at + i, end - i, phase));
     }
-    step_set_op(w, phase, OP_CALLS, first, w->l->call.count - first);
+    step_set_op(w, phase, STEP_CALLS, first, w->l->call.count - first);
     return EMU_OK;
 }
 

@@ -220,6 +220,6 @@ enum emu_status transfers_build(struct lowering *w, struct move_list *m, enum ph
     }
     if (w->l->transfer_dest.count >= UINT32_MAX)
         return FAIL(BAD_PROGRAM, "lowering: too many transfers");
-    step_set_op(w, phase, OP_EXCHANGE, first, w->l->transfer.count - first);
+    step_set_op(w, phase, STEP_EXCHANGE, first, w->l->transfer.count - first);
     return EMU_OK;
 }

@@ -212,7 +212,7 @@ static enum emu_status build(struct host_job *j, uint32_t view)
             TRY(lower_touch(w, j->piece.at[k].object, j->piece.at[k].offset, j->piece.at[k].bytes,
                             PHASE_WORK, j->in));
     }
-    step_set_op(w, PHASE_WORK, OP_HOST, first, w->l->host_request.count - first);
+    step_set_op(w, PHASE_WORK, STEP_HOST, first, w->l->host_request.count - first);
     w->step.at[w->step.count - 1].op[PHASE_WORK].n = (uint32_t)w->l->stream_layout.count;
     w->step.at[w->step.count - 1].op[PHASE_WORK].begins = (uint8_t)j->begins;
     TRY(lay_out(j));
@@ -239,7 +239,7 @@ static enum emu_status build_await(struct host_job *j, uint32_t view)
                 &w->l->host_request,
                 (struct host_request){ p->tile, 0, j->stream, p->object, words, j->in ? 4 : 0 }));
     }
-    step_set_op(w, PHASE_WORK, OP_AWAIT, first, w->l->host_request.count - first);
+    step_set_op(w, PHASE_WORK, STEP_AWAIT, first, w->l->host_request.count - first);
     return EMU_OK;
 }
 

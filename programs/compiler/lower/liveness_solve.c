@@ -7,7 +7,7 @@
 
 struct nest {
     uint32_t begin;
-    uint32_t part; /* of an if its OP_ELSE; of a loop its last OP_BREAK, which leads to the one
+    uint32_t part; /* of an if its STEP_ELSE; of a loop its last STEP_BREAK, which leads to the one
                       before until the loop ends */
 };
 
@@ -20,11 +20,11 @@ static uint32_t behind(const struct flow_function *fn, uint32_t op)
 static void close_nest(struct flow *f, const struct flow_function *fn, struct nest n, uint32_t end)
 {
     switch (f->op[n.begin].kind) {
-    case OP_REPEAT:
+    case STEP_REPEAT:
         f->next[end][0] = n.begin + 1;
         f->next[end][1] = behind(fn, end);
         break;
-    case OP_LOOP:
+    case STEP_LOOP:
         f->next[end][0] = n.begin + 1;
         for (uint32_t p = n.part, before; p != FLOW_NOWHERE; p = before) {
             before = f->next[p][1];
@@ -47,23 +47,23 @@ static void link_function(struct flow *f, const struct flow_function *fn, struct
         f->next[p][0] = behind(fn, p);
         f->next[p][1] = FLOW_NOWHERE;
         switch (f->op[p].kind) {
-        case OP_REPEAT:
-        case OP_LOOP:
-        case OP_IF:
+        case STEP_REPEAT:
+        case STEP_LOOP:
+        case STEP_IF:
             nest[depth++] = (struct nest){ p, FLOW_NOWHERE };
             break;
-        case OP_BREAK:
-            for (k = depth; k && f->op[nest[k - 1].begin].kind != OP_LOOP;)
+        case STEP_BREAK:
+            for (k = depth; k && f->op[nest[k - 1].begin].kind != STEP_LOOP;)
                 k--;
             EMU_ASSERT(k);
             f->next[p][1] = nest[k - 1].part;
             nest[k - 1].part = p;
             break;
-        case OP_ELSE:
+        case STEP_ELSE:
             EMU_ASSERT(depth);
             nest[depth - 1].part = p;
             break;
-        case OP_END:
+        case STEP_END:
             EMU_ASSERT(depth);
             close_nest(f, fn, nest[--depth], p);
             break;
@@ -86,7 +86,7 @@ static void order_functions(struct flow *f, uint32_t *stack, uint32_t *at, uint8
         uint32_t fn = stack[depth - 1];
 
         while (at[fn] < f->function[fn].end &&
-               (f->op[at[fn]].kind != OP_CALL || seen[f->op[at[fn]].n]))
+               (f->op[at[fn]].kind != STEP_CALL || seen[f->op[at[fn]].n]))
             at[fn]++;
         if (at[fn] == f->function[fn].end) {
             f->order[done++] = fn;
@@ -182,7 +182,7 @@ static uint64_t solve_backward(struct flow *f, const struct flow_function *fn, u
             uint64_t out = needed_at(f, f->next[p][0], exit) | needed_at(f, f->next[p][1], exit);
             uint64_t in = f->read[p] | (out & ~f->kill[p]);
 
-            if (f->op[p].kind == OP_CALL)
+            if (f->op[p].kind == STEP_CALL)
                 in = f->read[p] | f->function[f->op[p].n].need |
                      (out & ~f->function[f->op[p].n].replace);
             again |= in != f->in[p];
@@ -206,7 +206,7 @@ static void solve_forward(struct flow *f, const struct flow_function *fn)
         for (uint32_t p = fn->first; p < fn->end; p++) {
             uint64_t after = f->before[p] | f->write[p];
 
-            if (f->op[p].kind == OP_CALL)
+            if (f->op[p].kind == STEP_CALL)
                 after |= f->function[f->op[p].n].write;
             for (int k = 0; k < 2; k++) {
                 uint32_t next = f->next[p][k];
@@ -228,7 +228,7 @@ static void sum_up(struct flow *f, struct flow_function *fn)
     fn->write = fn->entry = fn->exit = 0;
     for (uint32_t p = fn->first; p < fn->end; p++) {
         fn->write |= f->write[p];
-        if (f->op[p].kind == OP_CALL)
+        if (f->op[p].kind == STEP_CALL)
             fn->write |= f->function[f->op[p].n].write;
     }
 }
@@ -245,7 +245,7 @@ void flow_solve(struct flow *f)
         solve_backward(f, fn, fn->exit);
         solve_forward(f, fn);
         for (uint32_t p = fn->first; p < fn->end; p++) {
-            if (f->op[p].kind == OP_CALL) {
+            if (f->op[p].kind == STEP_CALL) {
                 f->function[f->op[p].n].exit |= f->out[p];
                 f->function[f->op[p].n].entry |= f->before[p];
             }
@@ -255,7 +255,7 @@ void flow_solve(struct flow *f)
 
 uint64_t flow_used(const struct flow *f, uint32_t op)
 {
-    if (f->op[op].kind == OP_CALL) /* what goes in or comes out is in use, too */
+    if (f->op[op].kind == STEP_CALL) /* what goes in or comes out is in use, too */
         return f->read[op] | (f->in[op] & f->before[op]) |
                (f->out[op] & (f->before[op] | f->function[f->op[op].n].write));
     return f->read[op] | f->write[op] | (f->in[op] & f->out[op] & f->before[op]);

@@ -110,38 +110,38 @@ static enum emu_status walk_repeat(struct lowering *w, const struct node *n, uin
 
     if (!n->a)
         return EMU_OK;
-    TRY(add_op(w, OP_REPEAT, n->a, groups, "repeat"));
+    TRY(add_op(w, STEP_REPEAT, n->a, groups, "repeat"));
     TRY(walk_body(w, n->child.at[0], groups));
     if (w->l->op.count == begin + 1) {
         w->l->op.count = begin;
         return EMU_OK;
     }
-    return add_op(w, OP_END, 0, groups, "repeat");
+    return add_op(w, STEP_END, 0, groups, "repeat");
 }
 
 static enum emu_status walk_while(struct lowering *w, const struct node *n, uint64_t groups)
 {
     uint32_t step;
 
-    TRY(add_op(w, OP_LOOP, 0, groups, "while"));
+    TRY(add_op(w, STEP_LOOP, 0, groups, "while"));
     TRY(walk_body(w, n->child.at[0], groups));
-    TRY(predicate_step(w, n->a, OP_BREAK, groups, &step));
+    TRY(predicate_step(w, n->a, STEP_BREAK, groups, &step));
     TRY(step_emit(w, step, groups));
     TRY(walk_body(w, n->child.at[1], groups));
-    return add_op(w, OP_END, 0, groups, "while");
+    return add_op(w, STEP_END, 0, groups, "while");
 }
 
 static enum emu_status walk_if(struct lowering *w, const struct node *n, uint64_t groups)
 {
     uint32_t step;
 
-    TRY(predicate_step(w, n->a, OP_IF, groups, &step));
+    TRY(predicate_step(w, n->a, STEP_IF, groups, &step));
     TRY(step_emit(w, step, groups));
     TRY(walk_body(w, n->child.at[0], groups));
-    TRY(add_op(w, OP_ELSE, 0, groups, "if"));
+    TRY(add_op(w, STEP_ELSE, 0, groups, "if"));
     if (n->child.count > 1)
         TRY(walk_body(w, n->child.at[1], groups));
-    return add_op(w, OP_END, 0, groups, "if");
+    return add_op(w, STEP_END, 0, groups, "if");
 }
 
 /* A function is lowered once for every set of groups that call it. */
@@ -154,7 +154,7 @@ static enum emu_status walk_call(struct lowering *w, uint32_t function, uint64_t
         i++;
     if (i == w->function.count)
         TRY(VEC_PUSH(&w->function, (struct function_copy){ function, groups }));
-    return add_op(w, OP_CALL, i + 1, groups, w->g->function.at[function].name);
+    return add_op(w, STEP_CALL, i + 1, groups, w->g->function.at[function].name);
 }
 
 static enum emu_status walk_together(struct lowering *w, const struct node *n, uint64_t groups)

@@ -464,7 +464,7 @@ enum emu_status edges_step(struct lowering *w, uint32_t compute_set, uint32_t *s
         s = lower_vertices(w, order, cs->vertex.count);
     emu_free(order);
     TRY(s);
-    step_set_op(w, PHASE_WORK, OP_CALLS, first, w->l->call.count - first);
+    step_set_op(w, PHASE_WORK, STEP_CALLS, first, w->l->call.count - first);
     TRY(moves_lower(w, &w->move, PHASE_FETCH, PHASE_GATHER, PHASE_GATHER));
     TRY(moves_lower(w, &w->back, PHASE_RETURN, PHASE_SCATTER, PHASE_SCATTER));
     w->set_step[compute_set] = *step;

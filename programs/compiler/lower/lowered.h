@@ -95,19 +95,20 @@ struct host_request {
 };
 
 enum op_kind {
-    OP_CALLS,    /* call[first ..], by tile; those of one tile in order. No sync */
-    OP_EXCHANGE, /* transfer[first ..]: sync, exchange, RECV */
-    OP_HOST,     /* host_request[first ..], by tile, then round: sync, requests, RECV unless it only
-                    begins */
-    OP_AWAIT,    /* RECV of the tiles of host_request[first ..]; bytes 0: the object may be dead. No
-                    sync */
-    OP_REPEAT,   /* n times up to its OP_END */
-    OP_LOOP,     /* for ever up to its OP_END, left by OP_BREAK */
-    OP_BREAK,    /* leaves the innermost OP_LOOP when the predicate is 0 */
-    OP_IF, /* predicate != 0: up to OP_ELSE (there always is one), else from there to OP_END */
-    OP_ELSE,
-    OP_END,
-    OP_CALL /* function n */
+    STEP_CALLS,    /* call[first ..], by tile; those of one tile in order. No sync */
+    STEP_EXCHANGE, /* transfer[first ..]: sync, exchange, RECV */
+    STEP_HOST,   /* host_request[first ..], by tile, then round: sync, requests, RECV unless it only
+                  begins */
+    STEP_AWAIT,  /* RECV of the tiles of host_request[first ..]; bytes 0: the object may be dead. No
+                  sync */
+    STEP_REPEAT, /* n times up to its STEP_END */
+    STEP_LOOP,   /* for ever up to its STEP_END, left by STEP_BREAK */
+    STEP_BREAK,  /* leaves the innermost STEP_LOOP when the predicate is 0 */
+    STEP_IF, /* predicate != 0: up to STEP_ELSE (there always is one), else from there to STEP_END
+              */
+    STEP_ELSE,
+    STEP_END,
+    STEP_CALL /* function n */
 };
 
 /* Predicates are words in the memory of every tile: predicate[index of the tile in used_tile]. */
@@ -118,7 +119,7 @@ struct op {
     uint32_t first;
     uint64_t count;
     uint64_t groups;   /* bit g: tiles of sync group g run it */
-    uint8_t begins;    /* host: OP_AWAIT is to follow */
+    uint8_t begins;    /* host: STEP_AWAIT is to follow */
     uint8_t consensus; /* break, if: a sync whose consensus is the predicate, which few tiles
                         * have: LOWERED_NONE on others; not 0 when it is not 0 on all */
     uint32_t name;     /* string: owner of its code in reports */
@@ -172,7 +173,7 @@ struct lowered {
     VEC(struct storage) storage;
     VEC(struct storage_run) storage_run;
     VEC(struct stream_piece) stream_piece;
-    VEC(struct stream_layout) stream_layout; /* one per OP_HOST, in order: op.n is its index */
+    VEC(struct stream_layout) stream_layout; /* one per STEP_HOST, in order: op.n is its index */
     uint8_t *codelet_used;                   /* by index in codelet_table */
 };
 

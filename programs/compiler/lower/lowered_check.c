@@ -22,7 +22,7 @@ struct check {
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
 /* Fails with the operation in front. */
-#define OP_FAIL(c, fmt, ...)                                                                       \
+#define STEP_FAIL(c, fmt, ...)                                                                     \
     FAIL(BAD_PROGRAM, "lowered: operation %u (%s): " fmt, (c)->op,                                 \
          strings_text(&(c)->l->strings, (c)->l->op.at[(c)->op].name), __VA_ARGS__)
 
@@ -159,16 +159,16 @@ static enum emu_status check_access(const struct check *c, uint32_t object, uint
     const struct object *o;
 
     if (object >= l->object.count)
-        return OP_FAIL(c, "object %u does not exist", object);
+        return STEP_FAIL(c, "object %u does not exist", object);
     o = &l->object.at[object];
     if ((offset | bytes) & 3 || !bytes || offset > o->bytes || bytes > o->bytes - offset)
-        return OP_FAIL(c, "bytes %u .. %llu of object %u, which has %u", offset,
-                       (unsigned long long)offset + bytes, object, o->bytes);
+        return STEP_FAIL(c, "bytes %u .. %llu of object %u, which has %u", offset,
+                         (unsigned long long)offset + bytes, object, o->bytes);
     if (!(l->op.at[c->op].groups >> l->graph->group[o->tile] & 1))
-        return OP_FAIL(c, "tile %u does not take part", o->tile);
+        return STEP_FAIL(c, "tile %u does not take part", o->tile);
     if (!is_live(l, object, c->op))
-        return OP_FAIL(c, "object %u (%s) is not alive", object,
-                       strings_text(&l->strings, o->owner));
+        return STEP_FAIL(c, "object %u (%s) is not alive", object,
+                         strings_text(&l->strings, o->owner));
     return EMU_OK;
 }
 
@@ -183,11 +183,12 @@ static enum emu_status check_pointer(const struct check *c, const struct codelet
     TRY(check_access(c, w->object, w->value & ~3u, 4));
     o = &c->l->object.at[w->object];
     if (w->value % f->align || o->align % f->align)
-        return OP_FAIL(c, "field %s needs multiples of %u, byte %u of object %u at multiples of %u",
-                       f->name, f->align, w->value, w->object, o->align);
+        return STEP_FAIL(c,
+                         "field %s needs multiples of %u, byte %u of object %u at multiples of %u",
+                         f->name, f->align, w->value, w->object, o->align);
     if (f->region != ANY && o->region != f->region)
-        return OP_FAIL(c, "field %s needs region %d, object %u", f->name, f->region - REGION0,
-                       w->object);
+        return STEP_FAIL(c, "field %s needs region %d, object %u", f->name, f->region - REGION0,
+                         w->object);
     return EMU_OK;
 }
 
@@ -224,21 +225,21 @@ static enum emu_status check_calls(const struct check *c, const struct op *op)
     const struct lowered *l = c->l;
 
     if (op->first > l->call.count || op->count > l->call.count - op->first)
-        return OP_FAIL(c, "has %llu calls", (unsigned long long)op->count);
+        return STEP_FAIL(c, "has %llu calls", (unsigned long long)op->count);
     for (uint64_t i = op->first; i < op->first + op->count; i++) {
         const struct call *x = &l->call.at[i];
         uint32_t bytes;
 
         if (x->codelet >= codelet_count || !l->codelet_used[x->codelet])
-            return OP_FAIL(c, "call %llu: codelet %u", (unsigned long long)i, x->codelet);
+            return STEP_FAIL(c, "call %llu: codelet %u", (unsigned long long)i, x->codelet);
         bytes = codelet_state_bytes(&codelet_table[x->codelet]);
         TRY(check_access(c, x->state, 0, bytes ? bytes : 4));
         if (l->object.at[x->state].tile != x->tile ||
             l->object.at[x->state].bytes != (bytes ? bytes : 4))
-            return OP_FAIL(c, "call %llu: the state of %s on tile %u", (unsigned long long)i,
-                           codelet_table[x->codelet].name, x->tile);
+            return STEP_FAIL(c, "call %llu: the state of %s on tile %u", (unsigned long long)i,
+                             codelet_table[x->codelet].name, x->tile);
         if (i > op->first && l->call.at[i - 1].tile > x->tile)
-            return OP_FAIL(c, "call %llu is not in the order of tiles", (unsigned long long)i);
+            return STEP_FAIL(c, "call %llu is not in the order of tiles", (unsigned long long)i);
         TRY(check_fields(c, x));
     }
     return EMU_OK;
@@ -266,8 +267,8 @@ static enum emu_status check_spans(struct check *c)
     qsort(c->stored.at, n, sizeof(*c->stored.at), by_place);
     for (size_t i = 1; i < n; i++) {
         if (spans_meet(&c->stored.at[i - 1], &c->stored.at[i]))
-            return OP_FAIL(c, "byte %u of object %u is stored twice", c->stored.at[i].begin,
-                           c->stored.at[i].object);
+            return STEP_FAIL(c, "byte %u of object %u is stored twice", c->stored.at[i].begin,
+                             c->stored.at[i].object);
     }
     for (size_t i = 0; i < c->sent.count; i++) {
         const struct span *x = &c->sent.at[i];
@@ -282,8 +283,8 @@ static enum emu_status check_spans(struct check *c)
                 high = k;
         }
         if (low < n && spans_meet(&c->stored.at[low], x))
-            return OP_FAIL(c, "bytes %u .. %u of object %u are sent and stored", x->begin, x->end,
-                           x->object);
+            return STEP_FAIL(c, "bytes %u .. %u of object %u are sent and stored", x->begin, x->end,
+                             x->object);
     }
     return EMU_OK;
 }
@@ -295,7 +296,7 @@ static enum emu_status check_transfer(struct check *c, const struct transfer *t,
     TRY(check_access(c, t->object, t->offset, t->bytes));
     if (!t->dests || t->first > l->transfer_dest.count ||
         t->dests > l->transfer_dest.count - t->first)
-        return OP_FAIL(c, "a transfer to %u places", t->dests);
+        return STEP_FAIL(c, "a transfer to %u places", t->dests);
     c->mark[l->object.at[t->object].tile] = ++c->marks;
     if (first_time)
         TRY(VEC_PUSH(&c->sent, (struct span){ t->object, t->offset, t->offset + t->bytes }));
@@ -304,8 +305,8 @@ static enum emu_status check_transfer(struct check *c, const struct transfer *t,
 
         TRY(check_access(c, d->object, d->offset, t->bytes));
         if (c->mark[l->object.at[d->object].tile] == c->marks)
-            return OP_FAIL(c, "a transfer that touches tile %u twice",
-                           l->object.at[d->object].tile);
+            return STEP_FAIL(c, "a transfer that touches tile %u twice",
+                             l->object.at[d->object].tile);
         c->mark[l->object.at[d->object].tile] = c->marks;
         if (first_time)
             TRY(VEC_PUSH(&c->stored, (struct span){ d->object, d->offset, d->offset + t->bytes }));
@@ -319,7 +320,7 @@ static enum emu_status check_exchange(struct check *c, const struct op *op)
     int first_time;
 
     if (!op->count || op->first > l->transfer.count || op->count > l->transfer.count - op->first)
-        return OP_FAIL(c, "has %llu transfers", (unsigned long long)op->count);
+        return STEP_FAIL(c, "has %llu transfers", (unsigned long long)op->count);
     first_time = !c->exchange_seen[op->first];
     c->exchange_seen[op->first] = 1;
     c->stored.count = c->sent.count = 0;
@@ -335,28 +336,28 @@ static enum emu_status check_host(const struct check *c, const struct op *op)
 
     if (!op->count || op->first > l->host_request.count ||
         op->count > l->host_request.count - op->first ||
-        (op->kind == OP_HOST && op->n >= l->stream_layout.count))
-        return OP_FAIL(c, "has %llu requests", (unsigned long long)op->count);
+        (op->kind == STEP_HOST && op->n >= l->stream_layout.count))
+        return STEP_FAIL(c, "has %llu requests", (unsigned long long)op->count);
     for (uint64_t i = op->first; i < op->first + op->count; i++) {
         const struct host_request *r = &l->host_request.at[i];
         int follows = i > op->first && r[-1].tile == r->tile;
 
         if (r->object >= l->object.count)
-            return OP_FAIL(c, "object %u does not exist", r->object);
-        if (op->kind == OP_HOST || r->bytes)
+            return STEP_FAIL(c, "object %u does not exist", r->object);
+        if (op->kind == STEP_HOST || r->bytes)
             TRY(check_access(c, r->object, r->offset, r->bytes));
         if (l->object.at[r->object].tile != r->tile || r->stream >= l->graph->stream.count ||
             r->round != (follows ? r[-1].round + 1 : 0) || (i > op->first && r[-1].tile > r->tile))
-            return OP_FAIL(c, "request %llu of tile %u", (unsigned long long)i, r->tile);
+            return STEP_FAIL(c, "request %llu of tile %u", (unsigned long long)i, r->tile);
         bytes += r->bytes;
     }
-    if (op->kind == OP_AWAIT)
+    if (op->kind == STEP_AWAIT)
         return EMU_OK;
     for (uint32_t i = 0; i < l->stream_layout.at[op->n].pieces; i++)
         bytes -= l->stream_piece.at[l->stream_layout.at[op->n].first + i].bytes;
     if (bytes)
-        return OP_FAIL(c, "the layout of stream %s has another length",
-                       l->graph->stream.at[l->stream_layout.at[op->n].stream].name);
+        return STEP_FAIL(c, "the layout of stream %s has another length",
+                         l->graph->stream.at[l->stream_layout.at[op->n].stream].name);
     return EMU_OK;
 }
 
@@ -366,7 +367,7 @@ static enum emu_status check_predicate(const struct check *c, const struct op *o
     uint32_t holders = 0;
 
     if (op->predicate > l->predicate.count || l->used_tiles > l->predicate.count - op->predicate)
-        return OP_FAIL(c, "has no predicates at %u", op->predicate);
+        return STEP_FAIL(c, "has no predicates at %u", op->predicate);
     for (uint32_t i = 0; i < l->used_tiles; i++) {
         uint32_t object = l->predicate.at[op->predicate + i], tile = l->used_tile[i];
         int takes_part = (int)(op->groups >> l->graph->group[tile] & 1);
@@ -375,11 +376,11 @@ static enum emu_status check_predicate(const struct check *c, const struct op *o
             continue;
         TRY(check_access(c, object, 0, 4));
         if (l->object.at[object].tile != tile)
-            return OP_FAIL(c, "the predicate of tile %u is on tile %u", tile,
-                           l->object.at[object].tile);
+            return STEP_FAIL(c, "the predicate of tile %u is on tile %u", tile,
+                             l->object.at[object].tile);
         holders++;
     }
-    return holders || !op->consensus ? EMU_OK : OP_FAIL(c, "has %u predicates", holders);
+    return holders || !op->consensus ? EMU_OK : STEP_FAIL(c, "has %u predicates", holders);
 }
 
 static enum emu_status check_op(struct check *c, uint32_t p)
@@ -388,26 +389,26 @@ static enum emu_status check_op(struct check *c, uint32_t p)
 
     c->op = p;
     if (!op->groups || op->groups & ~c->l->groups)
-        return OP_FAIL(c, "is for groups %llx", (unsigned long long)op->groups);
+        return STEP_FAIL(c, "is for groups %llx", (unsigned long long)op->groups);
     switch (op->kind) {
-    case OP_CALLS:
+    case STEP_CALLS:
         return check_calls(c, op);
-    case OP_EXCHANGE:
+    case STEP_EXCHANGE:
         return check_exchange(c, op);
-    case OP_HOST:
-    case OP_AWAIT:
+    case STEP_HOST:
+    case STEP_AWAIT:
         return check_host(c, op);
-    case OP_BREAK:
-    case OP_IF:
+    case STEP_BREAK:
+    case STEP_IF:
         return check_predicate(c, op);
-    case OP_REPEAT:
-        return op->n ? EMU_OK : OP_FAIL(c, "repeats %u times", op->n);
-    case OP_CALL:
+    case STEP_REPEAT:
+        return op->n ? EMU_OK : STEP_FAIL(c, "repeats %u times", op->n);
+    case STEP_CALL:
         return op->n && op->n < c->l->function.count ? EMU_OK
-                                                     : OP_FAIL(c, "calls function %u", op->n);
-    case OP_LOOP:
-    case OP_ELSE:
-    case OP_END:
+                                                     : STEP_FAIL(c, "calls function %u", op->n);
+    case STEP_LOOP:
+    case STEP_ELSE:
+    case STEP_END:
         break;
     }
     return EMU_OK;
@@ -425,19 +426,19 @@ static enum emu_status check_function(struct check *c, const struct lowered_func
         enum op_kind k = c->l->op.at[p].kind;
 
         TRY(check_op(c, p));
-        loops += k == OP_LOOP;
-        if (k == OP_BREAK && !loops)
-            return OP_FAIL(c, "leaves no loop of function %s",
-                           strings_text(&c->l->strings, f->name));
-        if (k == OP_REPEAT || k == OP_LOOP || k == OP_IF) {
+        loops += k == STEP_LOOP;
+        if (k == STEP_BREAK && !loops)
+            return STEP_FAIL(c, "leaves no loop of function %s",
+                             strings_text(&c->l->strings, f->name));
+        if (k == STEP_REPEAT || k == STEP_LOOP || k == STEP_IF) {
             open[depth++] = k;
-        } else if (k == OP_ELSE || k == OP_END) {
-            if (!depth || (k == OP_ELSE) != (open[depth - 1] == OP_IF))
-                return OP_FAIL(c, "is not expected in function %s",
-                               strings_text(&c->l->strings, f->name));
-            loops -= k == OP_END && open[depth - 1] == OP_LOOP;
-            if (k == OP_ELSE)
-                open[depth - 1] = OP_ELSE;
+        } else if (k == STEP_ELSE || k == STEP_END) {
+            if (!depth || (k == STEP_ELSE) != (open[depth - 1] == STEP_IF))
+                return STEP_FAIL(c, "is not expected in function %s",
+                                 strings_text(&c->l->strings, f->name));
+            loops -= k == STEP_END && open[depth - 1] == STEP_LOOP;
+            if (k == STEP_ELSE)
+                open[depth - 1] = STEP_ELSE;
             else
                 depth--;
         }
@@ -459,7 +460,7 @@ static enum emu_status check_recursion(const struct lowered *l, uint8_t *proven)
             uint32_t p = f->first;
 
             while (p < f->first + f->count &&
-                   (l->op.at[p].kind != OP_CALL || proven[l->op.at[p].n]))
+                   (l->op.at[p].kind != STEP_CALL || proven[l->op.at[p].n]))
                 p++;
             if (!proven[i] && p == f->first + f->count) {
                 proven[i] = 1;

@@ -96,7 +96,7 @@ static void dump_host(const struct lowered *l, const struct op *op, FILE *f)
                 "      tile %" PRIu32 " round %" PRIu32 " o%" PRIu32 "+%" PRIu32 " %" PRIu32 "\n",
                 r->tile, r->round, r->object, r->offset, r->bytes);
     }
-    if (op->kind == OP_AWAIT)
+    if (op->kind == STEP_AWAIT)
         return;
     s = &l->stream_layout.at[op->n];
     fprintf(f, "      layout");
@@ -113,16 +113,16 @@ static void dump_host(const struct lowered *l, const struct op *op, FILE *f)
 
 static void dump_contents(const struct lowered *l, const struct op *op, FILE *f)
 {
-    if (op->kind == OP_CALLS) {
+    if (op->kind == STEP_CALLS) {
         for (uint64_t i = op->first; i < op->first + op->count; i++)
             fprintf(f, "      tile %" PRIu32 " %s o%" PRIu32 "\n", l->call.at[i].tile,
                     codelet_table[l->call.at[i].codelet].name, l->call.at[i].state);
-    } else if (op->kind == OP_EXCHANGE) {
+    } else if (op->kind == STEP_EXCHANGE) {
         for (uint64_t i = op->first; i < op->first + op->count; i++)
             dump_transfer(l, &l->transfer.at[i], f);
-    } else if (op->kind == OP_HOST || op->kind == OP_AWAIT) {
+    } else if (op->kind == STEP_HOST || op->kind == STEP_AWAIT) {
         dump_host(l, op, f);
-    } else if (op->kind == OP_BREAK || op->kind == OP_IF) {
+    } else if (op->kind == STEP_BREAK || op->kind == STEP_IF) {
         fprintf(f, "      predicate");
         for (uint32_t i = 0; i < l->used_tiles; i++) {
             uint32_t object = l->predicate.at[op->predicate + i];
@@ -139,17 +139,17 @@ static void dump_contents(const struct lowered *l, const struct op *op, FILE *f)
 static void dump_op(const struct lowered *l, uint32_t p, FILE *f)
 {
     static const char *const kind[] = {
-        [OP_CALLS] = "calls",   [OP_EXCHANGE] = "exchange",
-        [OP_HOST] = "host",     [OP_AWAIT] = "await",
-        [OP_REPEAT] = "repeat", [OP_LOOP] = "loop",
-        [OP_BREAK] = "break",   [OP_IF] = "if",
-        [OP_ELSE] = "else",     [OP_END] = "end",
-        [OP_CALL] = "call",
+        [STEP_CALLS] = "calls",   [STEP_EXCHANGE] = "exchange",
+        [STEP_HOST] = "host",     [STEP_AWAIT] = "await",
+        [STEP_REPEAT] = "repeat", [STEP_LOOP] = "loop",
+        [STEP_BREAK] = "break",   [STEP_IF] = "if",
+        [STEP_ELSE] = "else",     [STEP_END] = "end",
+        [STEP_CALL] = "call",
     };
     const struct op *op = &l->op.at[p];
 
     fprintf(f, "  %" PRIu32 " %s", p, kind[op->kind]);
-    if (op->kind == OP_REPEAT || op->kind == OP_CALL)
+    if (op->kind == STEP_REPEAT || op->kind == STEP_CALL)
         fprintf(f, " %" PRIu32, op->n);
     if (op->begins)
         fprintf(f, " begins");

@@ -418,10 +418,10 @@ enum emu_status account_owners(const struct account *a, uint32_t tile, struct ow
 void describe_operation(const struct lowered *l, uint32_t op, char *out, size_t bytes)
 {
     static const char *const kinds[] = {
-        [OP_CALLS] = "compute", [OP_EXCHANGE] = "exchange", [OP_HOST] = "host stream",
-        [OP_REPEAT] = "repeat", [OP_LOOP] = "loop",         [OP_BREAK] = "loop",
-        [OP_IF] = "if",         [OP_ELSE] = "if",           [OP_END] = "end",
-        [OP_CALL] = "call",     [OP_AWAIT] = "host stream"
+        [STEP_CALLS] = "compute", [STEP_EXCHANGE] = "exchange", [STEP_HOST] = "host stream",
+        [STEP_REPEAT] = "repeat", [STEP_LOOP] = "loop",         [STEP_BREAK] = "loop",
+        [STEP_IF] = "if",         [STEP_ELSE] = "if",           [STEP_END] = "end",
+        [STEP_CALL] = "call",     [STEP_AWAIT] = "host stream"
     };
 
     if (op >= l->op.count)

@@ -90,8 +90,8 @@ static uint32_t end_of(const struct lowered *l, uint32_t op)
     for (uint32_t i = op;; i++) {
         enum op_kind k = l->op.at[i].kind;
 
-        depth += k == OP_REPEAT || k == OP_LOOP || k == OP_IF;
-        if (k == OP_END && !--depth)
+        depth += k == STEP_REPEAT || k == STEP_LOOP || k == STEP_IF;
+        if (k == STEP_END && !--depth)
             return i;
     }
 }
@@ -105,9 +105,9 @@ static enum emu_status trace_one(struct tracer *t, uint32_t op)
                             .max_tile = l->used_tile[t->full.tile[op]],
                             .max_tile_bytes = t->full.bytes[op] };
 
-    out.kind = o->kind == OP_EXCHANGE ? TRACE_EXCHANGE
-               : o->kind == OP_HOST   ? TRACE_HOST
-                                      : TRACE_COMPUTE;
+    out.kind = o->kind == STEP_EXCHANGE ? TRACE_EXCHANGE
+               : o->kind == STEP_HOST   ? TRACE_HOST
+                                        : TRACE_COMPUTE;
     t->superstep += out.kind != TRACE_COMPUTE;
     out.superstep = t->superstep;
     if (t->op.count >= TRACE_OPS_MAX)
@@ -132,22 +132,23 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
         const struct op *o = &l->op.at[i];
 
         if (!(o->groups & 1)) {
-            i = o->kind == OP_REPEAT || o->kind == OP_LOOP || o->kind == OP_IF ? end_of(l, i) : i;
+            i = o->kind == STEP_REPEAT || o->kind == STEP_LOOP || o->kind == STEP_IF ? end_of(l, i)
+                                                                                     : i;
             continue;
         }
         switch (o->kind) {
-        case OP_CALLS:
-        case OP_EXCHANGE:
-        case OP_HOST:
+        case STEP_CALLS:
+        case STEP_EXCHANGE:
+        case STEP_HOST:
             TRY(trace_one(t, i));
             break;
-        case OP_AWAIT:
+        case STEP_AWAIT:
             break;
-        case OP_REPEAT:
+        case STEP_REPEAT:
             TRY(trace_repeat(t, i, end_of(l, i)));
             i = end_of(l, i);
             break;
-        case OP_CALL: {
+        case STEP_CALL: {
             const struct lowered_function *f = &l->function.at[o->n];
 
             TRY(trace_range(t, f->first, f->first + f->count));
