@@ -65,7 +65,7 @@ $(O)/long/%: tests/long/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
 
-check: check-layers check-headers check-docs check-unit check-isa check-cases check-lab check-input ## everything a commit must pass
+check: check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-input ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
@@ -121,8 +121,14 @@ $(O)/fuzz/%: tests/fuzz/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
 
+# Headers that assembly includes are no C.
+C_FILES   = git ls-files '*.[ch]' ':!emu/asm/include' ':!programs/lab/overlap.h' ':!programs/lab/stream.h'
+
 format: ## clang-format on all C files
-	$(Q)clang-format -i -style=file $$(git ls-files '*.[ch]' ':!emu/asm/include' ':!programs/lab/overlap.h' ':!programs/lab/stream.h')
+	$(Q)clang-format -i -style=file $$($(C_FILES))
+
+check-format: ## what `make format` would change is an error
+	$(Q)clang-format --dry-run -Werror -style=file $$($(C_FILES))
 
 clean: ## remove everything that was built
 	rm -rf build
@@ -130,5 +136,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@awk -F': .*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all check check-layers check-headers check-docs check-unit check-isa check-cases check-lab check-input set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
+.PHONY: all check check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-input set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -97,8 +97,10 @@ awk '
     }' emu/isa/insn.def emu/isa/csr.def emu/exchange/exchange_fault.def emu/tile/fault.def emu/tile/tile_check.def \
     docs/encoding.md docs/machine.md docs/isa.md docs/arithmetic.md docs/matrix.md docs/exchange.md || exit 1
 
-# Links between pages, files that pages name as `emu/...`, and sections that pages and sources name as "page.md 3".
+# Links between pages, files that pages name as `emu/...`, sections that pages and sources name as "page.md 3", and the functions and
+# files that pages and comments name (check_names.sh).
 pages=$(git ls-files -co --exclude-standard -- '*.md')
+sources=$(git ls-files -co --exclude-standard -- '*.[chS]' '*.inc' '*.def' '*.isa')
 {
     grep -snoE '\]\([^)#]+' $pages | grep -v '://' | sed 's/\](//' | while IFS=: read -r file line link; do
         [ -e "$(dirname "$file")/$link" ] || echo "$file:$line: no page $link"
@@ -106,11 +108,12 @@ pages=$(git ls-files -co --exclude-standard -- '*.md')
     grep -snoE '`(emu|tests|programs|models|docs)/[^` ]*`' $pages | tr -d '`' | while IFS=: read -r file line name; do
         ls -d $name >/dev/null 2>&1 || echo "$file:$line: no file $name"
     done
-    grep -snoE '[a-z_]+\.md\)? [0-9]+(\.[0-9]+)?' $pages $(git ls-files -co --exclude-standard -- '*.[chS]' '*.def' '*.isa') |
-        sed 's/)//' | while IFS=: read -r file line section; do
-        page=docs/${section%% *}
-        [ ! -e "$page" ] || grep -qE "^##+ ${section#* }\\.? " "$page" || echo "$file:$line: no section $section"
+    grep -snoE '[a-z_]+\.md\)? [0-9]+(\.[0-9]+)?' $pages $sources | sed 's/)//' | while IFS=: read -r file line section; do
+        for page in docs/${section%% *} docs/programs/${section%% *}; do
+            [ ! -e "$page" ] || grep -qE "^##+ ${section#* }\\.? " "$page" || echo "$file:$line: no section $section"
+        done
     done
+    tests/check_names.sh
 } | {
     dead=$(cat)
     [ -z "$dead" ] || { printf '%s\n' "$dead"; exit 1; }

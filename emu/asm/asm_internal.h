@@ -56,7 +56,7 @@ void table_free(struct table *t);
 enum node_kind { NODE_NUMBER, NODE_PLACE, NODE_SYMBOL, NODE_UNARY, NODE_BINARY };
 
 struct node {
-    uint8_t kind, op; /* enum node_kind; operator character, or OP2() of two */
+    uint8_t kind, op; /* enum node_kind; operator character, or an OP2_ of two */
     uint16_t depth;
     uint32_t weight;
     int64_t number; /* NODE_NUMBER, and the offset of NODE_PLACE */

@@ -1,6 +1,6 @@
 /* stream_times.h - the times of batches, from what the machine and the link report as they go.
  *
- * With IO tiles all tiles meet in wide syncs, in an order that the program of ops_prefetch.c fixes:
+ * With IO tiles all tiles meet in wide syncs, in an order that the program of prefetch_op.c fixes:
  * per batch a join, then the consensus about the next one; with depth 0 the consensus, the join,
  * and an exchange for the results.
  */

@@ -1,4 +1,4 @@
-/* emit_plan.c - one look at the whole program before the tiles are walked one by one. */
+/* emit_index.c - one look at the whole program before the tiles are walked one by one. */
 #include "programs/compiler/emit/emit_index.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* emit_plan.h - what all tiles share while their code is written: where constructs end, which tile
+/* emit_index.h - what all tiles share while their code is written: where constructs end, which tile
  * has a part in which operation, how many syncs a construct makes, how deep loops lie.
  */
 #ifndef PROGRAMS_EMIT_PLAN_H

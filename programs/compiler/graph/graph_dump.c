@@ -1,5 +1,5 @@
 /* graph_dump.c - the whole graph as text: one line per thing, in the order of creation, the program
- * tree indented. Equal graphs give equal texts on every machine. The format: docs/programs.md 1.7.
+ * tree indented. Equal graphs give equal texts on every machine. The format: docs/graphs.md 7.
  */
 #include "programs/compiler/graph/graph_private.h"
 

@@ -1,4 +1,4 @@
-/* copy_calls.c - moves within tiles become calls of copy codelets: per tile and width one call, of
+/* copy_local.c - moves within tiles become calls of copy codelets: per tile and width one call, of
  * the list form when there are several runs.
  */
 #include "programs/compiler/lower/lower_private.h"

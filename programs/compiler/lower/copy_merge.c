@@ -1,5 +1,5 @@
-/* copies.c - steps of copies. Copies next to each other that do not depend on each other share one
- * step, and so one sync.
+/* copy_merge.c - steps of copies. Copies next to each other that do not depend on each other share
+ * one step, and so one sync.
  */
 #include "programs/compiler/lower/lower_private.h"
 

@@ -1,5 +1,5 @@
-/* transfers.c - moves of whole words between tiles become transfers: as long as possible, and sent
- * once where several tiles want the same.
+/* copy_messages.c - moves of whole words between tiles become transfers: as long as possible, and
+ * sent once where several tiles want the same.
  */
 #include "programs/compiler/lower/lower_private.h"
 

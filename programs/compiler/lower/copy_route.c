@@ -1,4 +1,4 @@
-/* moves.c - moves of bytes sorted into what they become: whole aligned words between tiles are
+/* copy_route.c - moves of bytes sorted into what they become: whole aligned words between tiles are
  * exchanged in place, other bytes between tiles go with the words around them through a buffer of
  * the receiving tile, bytes of one tile are copied.
  */

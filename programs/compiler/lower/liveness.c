@@ -1,7 +1,7 @@
 /* liveness.c - live sets of all objects.
  *
  * Temporaries live over their operations. Of the other objects those with equal uses (a variable's
- * objects on most tiles) make one class; the classes are solved 64 at a time (flow.h).
+ * objects on most tiles) make one class; the classes are solved 64 at a time (liveness_solve.h).
  */
 #include "programs/compiler/lower/liveness_solve.h"
 #include "programs/compiler/lower/lower_private.h"

@@ -1,4 +1,4 @@
-/* flow.c - dataflow over the operations (see flow.h). */
+/* liveness_solve.c - dataflow over the operations (see liveness_solve.h). */
 #include "programs/compiler/lower/liveness_solve.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* flow.h - when values live, for 64 sets of objects at a time.
+/* liveness_solve.h - when values live, for 64 sets of objects at a time.
  *
  * Bit k of a word belongs to set k. Backward: a value is needed before an operation that reads it,
  * or when it is needed behind and not replaced. Forward: it may have been written. Functions are

@@ -1,4 +1,4 @@
-/* lower_work.h - what the files of the lowering share: pieces, moves, steps, and the state.
+/* lower_private.h - what the files of the lowering share: pieces, moves, steps, and the state.
  *
  * A node of the program becomes a step: up to one operation per phase. The steps of a compute set
  * are made once and emitted wherever it is executed. While a step is made, whatever it does to an
@@ -142,7 +142,7 @@ enum emu_status object_add_temporary(struct lowering *w, uint32_t tile, uint64_t
                                      enum category c, uint32_t owner, uint32_t *out) EMU_MUST_CHECK;
 enum emu_status object_add_word(struct lowering *w, uint32_t object, uint32_t value) EMU_MUST_CHECK;
 
-/* ---- step.c ---- */
+/* ---- lower_step.c ---- */
 enum emu_status step_begin(struct lowering *w, const char *name, uint32_t *step) EMU_MUST_CHECK;
 enum emu_status lower_touch(struct lowering *w, uint32_t object, uint32_t offset, uint32_t bytes,
                             enum phase phase, int write) EMU_MUST_CHECK;
@@ -150,25 +150,25 @@ void step_set_op(struct lowering *w, enum phase p, enum op_kind kind, size_t fir
 enum emu_status step_end(struct lowering *w) EMU_MUST_CHECK;
 enum emu_status step_emit(struct lowering *w, uint32_t step, uint64_t groups) EMU_MUST_CHECK;
 
-/* ---- moves.c ---- */
+/* ---- copy_route.c ---- */
 /* Makes operations of moves: what crosses tiles in phase `exchange`, what does not in `local`,
  * copies out of buffers in `out`. The list is used up. */
 enum emu_status moves_lower(struct lowering *w, struct move_list *m, enum phase exchange,
                             enum phase local, enum phase out) EMU_MUST_CHECK;
 
-/* ---- copy_calls.c ---- */
+/* ---- copy_local.c ---- */
 /* Calls of copy codelets for moves within tiles; sorts them. */
 enum emu_status copy_calls_build(struct lowering *w, struct move_list *m,
                                  enum phase phase) EMU_MUST_CHECK;
 
-/* ---- transfers.c ---- */
+/* ---- copy_messages.c ---- */
 /* Sorts by target and joins neighbours that are contiguous on both sides. */
 enum emu_status moves_coalesce(struct move_list *m) EMU_MUST_CHECK;
 /* An exchange for moves of whole words between tiles; sorts them. */
 enum emu_status transfers_build(struct lowering *w, struct move_list *m,
                                 enum phase phase) EMU_MUST_CHECK;
 
-/* ---- edges.c ---- */
+/* ---- lower_vertices.c ---- */
 /* The step of a compute set, made when asked for first; LOWERED_NONE: it has no vertices. */
 enum emu_status edges_step(struct lowering *w, uint32_t compute_set, uint32_t *step) EMU_MUST_CHECK;
 
@@ -187,7 +187,7 @@ enum emu_status vertex_state_build(struct lowering *w, const struct codelet *c, 
                                    const struct vertex_field *field, const struct edge *edge,
                                    size_t edges, uint32_t owner, uint32_t *state) EMU_MUST_CHECK;
 
-/* ---- copies.c ---- */
+/* ---- copy_merge.c ---- */
 /* Steps for the copies that wait in w->copy, in order, several in one where they do not depend. */
 enum emu_status copies_flush(struct lowering *w, uint64_t groups) EMU_MUST_CHECK;
 

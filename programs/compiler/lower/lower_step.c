@@ -1,5 +1,5 @@
-/* step.c - steps: what one node of the program does, in up to one operation per phase, and what
- * that means for the objects it reads and writes.
+/* lower_step.c - steps: what one node of the program does, in up to one operation per phase, and
+ * what that means for the objects it reads and writes.
  */
 #include "programs/compiler/lower/lower_private.h"
 

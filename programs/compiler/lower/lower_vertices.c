@@ -1,4 +1,4 @@
-/* edges.c - the step of a compute set: where its vertices find their data.
+/* lower_vertices.c - the step of a compute set: where its vertices find their data.
  *
  * A codelet wants the elements of an edge in one run. They are used where they lie when they lie so
  * on the vertex's tile; otherwise a temporary is filled before and written back behind.

@@ -1,5 +1,5 @@
-/* oom.c - out of memory is a result: who needs how much, what fills the fullest tiles at their
- * worst moment, and what to change, each with the numbers it follows from.
+/* memory_advice.c - out of memory is a result: who needs how much, what fills the fullest tiles at
+ * their worst moment, and what to change, each with the numbers it follows from.
  */
 #include "programs/compiler/report/memory_advice.h"
 

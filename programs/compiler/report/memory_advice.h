@@ -1,4 +1,4 @@
-/* oom.h - what a program that does not fit would need, and what would help. */
+/* memory_advice.h - what a program that does not fit would need, and what would help. */
 #ifndef PROGRAMS_OOM_H
 #define PROGRAMS_OOM_H
 

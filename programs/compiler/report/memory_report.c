@@ -1,4 +1,4 @@
-/* account.c - adds up the memory of every tile (see account.h).
+/* memory_report.c - adds up the memory of every tile (see memory_report.h).
  *
  * Code is divided as the image says. Without an image, when something does not fit, it is codelets,
  * exchange code as scheduled, and the rest, which counts as control code.

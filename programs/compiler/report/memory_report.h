@@ -1,4 +1,5 @@
-/* account.h - what the bytes of every tile are for: by category, by owner, at the worst moment.
+/* memory_report.h - what the bytes of every tile are for: by category, by owner, at the worst
+ * moment.
  *
  * The memory of a tile is code and objects (every byte under one category; where objects share it,
  * that of the one alive at the worst moment, else of the first), gaps lost between them, and free

@@ -1,4 +1,4 @@
-/* plan_conv_cost.c - cycles and temporary memory of a cut, part by part. */
+/* conv_cost.c - cycles and temporary memory of a cut, part by part. */
 #include "programs/library/conv/conv_cost.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* plan_conv_cost.h - what a cut of a convolution costs: cycles of the largest shard by the
+/* conv_cost.h - what a cut of a convolution costs: cycles of the largest shard by the
  * codelets' own formulas, and its temporary memory. Private to programs/plan. */
 #ifndef PROGRAMS_PLAN_CONV_COST_H
 #define PROGRAMS_PLAN_CONV_COST_H

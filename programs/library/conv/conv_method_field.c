@@ -1,4 +1,4 @@
-/* ops_conv_field.c - convolutions that a tile makes of a piece of the field: depthwise, and the
+/* conv_method_field.c - convolutions that a tile makes of a piece of the field: depthwise, and the
  * first layer. Each tile fetches its rows and columns with the halo, zeros where the field ends.
  *
  * Tile (n, h, w, o): picture, rows, columns, blocks of output channels.

@@ -1,4 +1,4 @@
-/* ops_conv_gemm.c - a convolution of kernel 1 as a matrix product: positions times channels.
+/* conv_method_gemm.c - a convolution of kernel 1 as a matrix product: positions times channels.
  *
  * Tile (f, o, i) multiplies its positions f and input blocks i with its output blocks o. With the
  * input channels on one tile it adds bias and activation where the product lies; else the tiles of

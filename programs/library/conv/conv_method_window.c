@@ -1,5 +1,5 @@
-/* ops_conv_window.c - convolutions of k x k in groups of whole blocks of 16 channels, or dense: the
- * matrix unit on shifted windows of a tile's piece of the field.
+/* conv_method_window.c - convolutions of k x k in groups of whole blocks of 16 channels, or dense:
+ * the matrix unit on shifted windows of a tile's piece of the field.
  *
  * Tile (n, h, w, o, i): picture, rows, columns, units of the output (a block, or a group); input
  * blocks, or rows of the kernel where there are groups. Each fetches its rows and columns with halo

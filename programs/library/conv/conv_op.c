@@ -1,4 +1,4 @@
-/* ops_conv.c - a convolution: plans it, makes its result, hands over to the method. */
+/* conv_op.c - a convolution: plans it, makes its result, hands over to the method. */
 #include "programs/library/conv/conv.h"
 #include "programs/library/conv/conv_rotation.h"
 

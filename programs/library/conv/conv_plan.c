@@ -1,4 +1,4 @@
-/* plan_conv.c - cuts of a convolution over tiles: all cuts are tried that make the largest shard
+/* conv_plan.c - cuts of a convolution over tiles: all cuts are tried that make the largest shard
  * smaller.
  *
  * Every tile is charged its whole input: what lies on it already is not known here. Parameters stay

@@ -1,9 +1,9 @@
-/* plan_conv.h - how a convolution is cut over tiles.
+/* conv_plan.h - how a convolution is cut over tiles.
  *
  * GEMM: kernel 1 (or any kernel seen as shifted windows): positions, input channels, output
  * channels. DEPTHWISE: channels, rows, columns. FIRST: 3 or 4 input channels: rows, columns, output
  * channels. All cuts are tried; cost = input exchange (with halo) + compute by the codelets' own
- * formulas + exchange and reduction of partial results + syncs (lowering.md 3.4).
+ * formulas + exchange and reduction of partial results + syncs.
  */
 #ifndef PROGRAMS_PLAN_CONV_H
 #define PROGRAMS_PLAN_CONV_H

@@ -1,5 +1,5 @@
-/* conv_turn.c - counts for every turn of the pieces what would stay on its tile, and takes the turn
- * with the least: of those, the one that is nearest to none.
+/* conv_rotation.c - counts for every turn of the pieces what would stay on its tile, and takes the
+ * turn with the least: of those, the one that is nearest to none.
  */
 #include "programs/library/conv/conv_rotation.h"
 

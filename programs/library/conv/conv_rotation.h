@@ -1,6 +1,6 @@
-/* conv_turn.h - on which tiles the pieces of a plan lie: turned around the chip, so that no tile
- * needs data that it holds itself. Such data would be copied in calls of their own, at some 200
- * cycles; words from other tiles are part of an exchange that is made anyway.
+/* conv_rotation.h - on which tiles the pieces of a plan lie: turned around the chip, so that no
+ * tile needs data that it holds itself. Such data would be copied in calls of their own, at some
+ * 200 cycles; words from other tiles are part of an exchange that is made anyway.
  */
 #ifndef PROGRAMS_CONV_TURN_H
 #define PROGRAMS_CONV_TURN_H

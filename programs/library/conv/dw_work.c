@@ -1,4 +1,4 @@
-/* dw_plan.c - thirds of the output, windows, and the work list that tells both to dw.inc. */
+/* dw_work.c - thirds of the output, windows, and the work list that tells both to dw.inc. */
 #include "programs/library/conv/dw_work.h"
 
 #include <string.h>

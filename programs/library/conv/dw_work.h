@@ -1,4 +1,4 @@
-/* dw_plan.h - how a depthwise convolution is shared out over workers and cut into passes. What
+/* dw_work.h - how a depthwise convolution is shared out over workers and cut into passes. What
  * words mean: dw.inc.
  */
 #ifndef PROGRAMS_DW_PLAN_H

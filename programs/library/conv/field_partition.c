@@ -1,4 +1,4 @@
-/* pieces.c - cuts of a field, and inputs with halo and border. */
+/* field_partition.c - cuts of a field, and inputs with halo and border. */
 #include "programs/library/conv/field_partition.h"
 
 #include <string.h>

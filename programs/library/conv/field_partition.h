@@ -1,5 +1,5 @@
-/* pieces.h - a field cut into one piece a tile: what each computes, and the part of its input with
- * halo and border that it needs.
+/* field_partition.h - a field cut into one piece a tile: what each computes, and the part of its
+ * input with halo and border that it needs.
  */
 #ifndef PROGRAMS_PIECES_H
 #define PROGRAMS_PIECES_H

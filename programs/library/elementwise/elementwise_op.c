@@ -1,4 +1,4 @@
-/* ops_elementwise.c - operations that treat each element alone: one vertex per tile, on the tile
+/* elementwise_op.c - operations that treat each element alone: one vertex per tile, on the tile
  * where the first operand's elements lie.
  */
 #include "programs/library/layout/tile_shares.h"

@@ -1,4 +1,4 @@
-/* nn.c - the network under construction, and what its layers share. */
+/* network.c - the network under construction, and what its layers share. */
 #include "programs/library/layout/network.h"
 
 #include <string.h>

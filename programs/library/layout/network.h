@@ -1,4 +1,4 @@
-/* nn.h - what the layers of ops_nn.h share: the network under construction, cuts, zeros,
+/* network.h - what the layers of ops_nn.h share: the network under construction, cuts, zeros,
  * parameters.
  */
 #ifndef PROGRAMS_NN_H

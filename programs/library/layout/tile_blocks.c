@@ -1,4 +1,4 @@
-/* fragments.c - cuts the shares of an activation at blocks of channels and pictures. */
+/* tile_blocks.c - cuts the shares of an activation at blocks of channels and pictures. */
 #include "programs/library/layout/tile_blocks.h"
 
 #include <string.h>

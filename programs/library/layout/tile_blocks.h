@@ -1,5 +1,5 @@
-/* fragments.h - the part of an activation that lies on each tile, cut where a block of 16 channels
- * or a picture begins: what operations with a value per channel work on.
+/* tile_blocks.h - the part of an activation that lies on each tile, cut where a block of 16
+ * channels or a picture begins: what operations with a value per channel work on.
  */
 #ifndef PROGRAMS_FRAGMENTS_H
 #define PROGRAMS_FRAGMENTS_H

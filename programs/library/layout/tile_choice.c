@@ -1,4 +1,4 @@
-/* spread.c - strides over the tiles of the chip, and the next free tile from there. */
+/* tile_choice.c - strides over the tiles of the chip, and the next free tile from there. */
 #include "programs/library/layout/tile_choice.h"
 
 enum { SPREAD_TURN = 97 }; /* tiles between the first ones of two layers; prime */

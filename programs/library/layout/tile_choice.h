@@ -1,7 +1,7 @@
-/* spread.h - tiles for the parts of a small layer: spread over the chip, one part each as long as
- * there are tiles, away from the data that a part reads. What lies on its own tile is copied there
- * in a call of its own, which takes longer than the rest of the exchange; what comes from elsewhere
- * comes to its place.
+/* tile_choice.h - tiles for the parts of a small layer: spread over the chip, one part each as long
+ * as there are tiles, away from the data that a part reads. What lies on its own tile is copied
+ * there in a call of its own, which takes longer than the rest of the exchange; what comes from
+ * elsewhere comes to its place.
  */
 #ifndef PROGRAMS_SPREAD_H
 #define PROGRAMS_SPREAD_H

@@ -1,4 +1,5 @@
-/* share.c - sorts the runs of a tensor by tile, and takes the same elements out of another tensor.
+/* tile_shares.c - sorts the runs of a tensor by tile, and takes the same elements out of another
+ * tensor.
  */
 #include "programs/library/layout/tile_shares.h"
 

@@ -1,4 +1,5 @@
-/* share.h - the part of a tensor that lies on each tile: what operations cut their work by. */
+/* tile_shares.h - the part of a tensor that lies on each tile: what operations cut their work by.
+ */
 #ifndef PROGRAMS_SHARE_H
 #define PROGRAMS_SHARE_H
 

@@ -1,4 +1,4 @@
-/* ops_linear.c - fully connected layers: rows of the weights, cut over tiles by plan_linear(),
+/* linear_op.c - fully connected layers: rows of the weights, cut over tiles by plan_linear(),
  * times the vectors of all pictures; where rows are cut, too, a second step adds up partial
  * results.
  *

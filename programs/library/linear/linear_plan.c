@@ -1,4 +1,4 @@
-/* plan_linear.c - cuts of fully connected layers: all that make the largest part smaller; stages of
+/* linear_plan.c - cuts of fully connected layers: all that make the largest part smaller; stages of
  * sums: all fan-ins near the roots of the number of partial results.
  *
  * Every tile is charged all of its input. The parts of a layer are small: half of the time goes

@@ -1,4 +1,4 @@
-/* plan_linear.h - how a fully connected layer is cut over tiles, and sums of partial results that
+/* linear_plan.h - how a fully connected layer is cut over tiles, and sums of partial results that
  * lie on many tiles.
  *
  * Rows times vectors: cut_out parts of the rows, cut_in of each row. With cut_in of 1 a tile makes

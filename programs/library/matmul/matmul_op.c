@@ -1,4 +1,4 @@
-/* ops_matmul.c - a matrix product by its plan (plan_matmul.c).
+/* matmul_op.c - a matrix product by its plan (matmul_plan.c).
  *
  * Tile (ik, im, in) multiplies block (im, ik) of the left operand, [kb][rows][16] in memory, with
  * block (ik, in) of the right one, [nb][kb][16 columns][16 of the sum]. Tile numbers run fastest

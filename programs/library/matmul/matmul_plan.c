@@ -1,4 +1,4 @@
-/* plan_matmul.c - cuts of a matrix product over tiles: all of them are tried.
+/* matmul_plan.c - cuts of a matrix product over tiles: all of them are tried.
  *
  * A tile takes m' = m/sm rows, n' = n/sn columns and k' = k/sk of the sum. The m' x k' block of the
  * left operand lies spread over the sn tiles that need it, the k' x n' block of the right one over

@@ -1,4 +1,4 @@
-/* ops_norm.c - group norm: mean and variance of groups of channels of each picture, then
+/* norm_op.c - group norm: mean and variance of groups of channels of each picture, then
  * x scale + shift and an activation function in place.
  *
  * Every tile adds up what it has, channels first, then groups of channels: two numbers for each

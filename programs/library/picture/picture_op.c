@@ -1,4 +1,4 @@
-/* ops_colours.c - pictures as the host sends them, three colours a pixel, become what a first layer
+/* picture_op.c - pictures as the host sends them, three colours a pixel, become what a first layer
  * takes: f16, normalised, four numbers a pixel.
  */
 #include "programs/library/layout/network.h"

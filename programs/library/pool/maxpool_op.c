@@ -1,4 +1,4 @@
-/* ops_field.c - what a network does position by position besides convolutions: sums of two
+/* maxpool_op.c - what a network does position by position besides convolutions: sums of two
  * activations, and maxima of windows.
  */
 #include "programs/library/conv/conv_rotation.h"

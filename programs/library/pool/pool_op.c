@@ -1,4 +1,4 @@
-/* ops_pool.c - what a network does with whole channels: their mean, and the product with a value
+/* pool_op.c - what a network does with whole channels: their mean, and the product with a value
  * for each.
  *
  * A mean is made of sums on every tile, which are brought together in stages (plan_sums()); the

@@ -1,4 +1,4 @@
-/* ops_prefetch.h - a loop over batches that come from the host and whose results go back: IO tiles
+/* prefetch.h - a loop over batches that come from the host and whose results go back: IO tiles
  * fetch the next ones while the others compute.
  *
  *   compute tiles   | join | body of batch b        | join | body of b + 1 ...

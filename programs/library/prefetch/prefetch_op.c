@@ -1,5 +1,5 @@
-/* ops_prefetch.c - the programs of the compute tiles and of the IO tiles around a body (see
- * ops_prefetch.h): requests, joins, results, and the host's word about the end.
+/* prefetch_op.c - the programs of the compute tiles and of the IO tiles around a body (see
+ * prefetch.h): requests, joins, results, and the host's word about the end.
  */
 #include "programs/library/prefetch/prefetch.h"
 

@@ -1,4 +1,4 @@
-/* ops_reduce.c - reductions over the first dimension and over all elements.
+/* reduce_op.c - reductions over the first dimension and over all elements.
  *
  * First every tile reduces the rows it has. What is left are pieces: columns [begin, end) of a
  * partial result on a tile. Then stages of tiles with pieces of the same columns bring them

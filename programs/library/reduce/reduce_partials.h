@@ -1,4 +1,4 @@
-/* reduce_pieces.h - partial results that lie on many tiles, brought together. */
+/* reduce_partials.h - partial results that lie on many tiles, brought together. */
 #ifndef PROGRAMS_REDUCE_PIECES_H
 #define PROGRAMS_REDUCE_PIECES_H
 

@@ -1,4 +1,4 @@
-/* plan_reduce.c - stages of a reduction over tiles: every way to take 1 to 4 stages whose fan-ins
+/* reduce_plan.c - stages of a reduction over tiles: every way to take 1 to 4 stages whose fan-ins
  * are near the roots of the number of sources.
  *
  * A stage with fan-in f sends each tile's n elements to the tile that adds up f of them: f - 1

@@ -1,4 +1,4 @@
-/* ops_argmax.c - the first maximum of a tensor: of each worker, of each tile, of all; and softmax,
+/* argmax_op.c - the first maximum of a tensor: of each worker, of each tile, of all; and softmax,
  * which is made of the operations next door.
  */
 #include "programs/library/layout/tile_shares.h"

@@ -1,4 +1,4 @@
-/* ops_scores.c - softmax of every picture: its classes are dealt out over some tiles, in steps of
+/* softmax_op.c - softmax of every picture: its classes are dealt out over some tiles, in steps of
  * largest ones, exponentials and sums, quotients.
  *
  * Each step is on tiles of its own: what they need of their own results would be copied in a call

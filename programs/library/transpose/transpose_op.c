@@ -1,4 +1,4 @@
-/* ops_transpose.c - moves a matrix into its transpose: every tile fetches a block and turns it.
+/* transpose_op.c - moves a matrix into its transpose: every tile fetches a block and turns it.
  *
  * A block has rows of at least 8 words where the matrix allows, since each row of it is a message.
  */
