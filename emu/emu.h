@@ -3,6 +3,7 @@
  *
  * base: status, memory, hashes, arithmetic of one lane. arch: the numbers of a chip. isa and asm:
  * words of code. exchange_plan: timed code of one tile. load: images. bsp, host, run: execution.
+ * profile: where the cycles went.
  */
 #ifndef EMU_EMU_H
 #define EMU_EMU_H
@@ -25,6 +26,7 @@
 #include "emu/host/host.h"
 #include "emu/isa/isa.h"
 #include "emu/load/image.h"
+#include "emu/profile/bill.h"
 #include "emu/run/run_image.h"
 
 #endif

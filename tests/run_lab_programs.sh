@@ -34,6 +34,16 @@ same() {
     cmp -s "$1" "$2" || { fail "$3: $4"; return 1; }
 }
 
+# The parts of the bill are the cycles of the run.
+check_bill() {
+    sum=0
+    for part in host exchange compute wait sync; do
+        sum=$((sum + $(value "$tmp/one" bill.${part}_cycles)))
+    done
+    [ "$sum" = "$(value "$tmp/one" cycles)" ] && [ "$sum" = "$(value "$tmp/one" bill.total_cycles)" ] ||
+        { fail "$*: the parts of the bill are $sum cycles"; return 1; }
+}
+
 # Other ways to the same program; costs more, so for small machines.
 check_ways() {
     try "$tmp/two" run -q --exchange memory "$@" || return
@@ -52,6 +62,7 @@ check() {
     now="$(value "$tmp/one" cycles) $(value "$tmp/one" digest)"
     [ $set -eq 1 ] && printf '%8s %s %s\n' $now "$*" >>"$tmp/table"
     [ $set -eq 1 ] || [ "$now" = "$cycles $digest" ] || { fail "run $*: $now, expected $cycles $digest"; return; }
+    check_bill "$@" || return
     for threads in 2 3; do
         try "$tmp/two" run -q -j$threads --digests "$tmp/digests2" "$@" || return
         same "$tmp/one" "$tmp/two" "$*" "-j$threads says something else" || return

@@ -23,7 +23,7 @@ struct digests;
 struct machine_superstep {
     unsigned group;
     uint64_t index;    /* from 0 */
-    uint64_t release;  /* the earliest of its tiles' */
+    uint64_t release;  /* the one that began it; 0: the beginning */
     uint64_t received; /* the last tile was through with exchange */
     uint64_t arrived;  /* the last tile came to the sync that ends it */
     uint64_t end;      /* of that sync */

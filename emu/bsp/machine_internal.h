@@ -32,7 +32,9 @@ struct place {
     uint8_t received; /* the RECV of the current superstep is over, or none was needed */
     uint64_t release, received_at, arrived; /* cycles of the running superstep */
     uint64_t data_cycles;                   /* of the superstep: at a RECV, for host data */
-    uint32_t words_in, words_out;
+    uint64_t active_from;                   /* since when it has not waited at a sync */
+    uint64_t recorded_exchange;             /* of the superstep: cycles the record has already */
+    uint32_t words_in, words_out;           /* that the record does not have yet */
     uint8_t vote_gc;         /* consensus of the last sync the tile voted ahead for */
     struct arrival *arrival; /* owned queue */
     size_t arrivals, next_arrival, arrival_cap;
@@ -47,6 +49,8 @@ struct group {
     unsigned phase; /* lowest group that was released together with this one */
     int resolved;   /* the exchange since that release is done */
     uint64_t superstep;
+    uint64_t release; /* the last one, cycle */
+    uint64_t end;     /* of the last superstep in the record, cycle */
 };
 
 struct machine {

@@ -140,9 +140,9 @@ static const struct tile_step *entry_cost(const struct entry *e, uint32_t k)
     return &e->cost[e->index ? e->index[k] : 0];
 }
 
-struct tile_step record_tile(const struct record *r, size_t i, uint32_t tile)
+/* The place of a tile among those of e; e->step.tiles: it took no part. */
+static uint32_t find_tile(const struct entry *e, uint32_t tile)
 {
-    const struct entry *e = &r->entry[i];
     uint32_t low = 0, high = e->step.tiles;
 
     while (low < high) {
@@ -153,47 +153,34 @@ struct tile_step record_tile(const struct record *r, size_t i, uint32_t tile)
         else
             high = mid;
     }
-    if (low == e->step.tiles || entry_tile(e, low) != tile)
+    return low < e->step.tiles && entry_tile(e, low) == tile ? low : e->step.tiles;
+}
+
+int record_has_tile(const struct record *r, size_t i, uint32_t tile)
+{
+    EMU_ASSERT(i < r->entries);
+    return find_tile(&r->entry[i], tile) < r->entry[i].step.tiles;
+}
+
+struct tile_step record_tile(const struct record *r, size_t i, uint32_t tile)
+{
+    uint32_t k = find_tile(&r->entry[i], tile), same;
+
+    if (k == r->entry[i].step.tiles)
         return (struct tile_step){ 0 };
-    return *entry_cost(e, low);
+    return record_tile_at(r, i, k, &same);
+}
+
+struct tile_step record_tile_at(const struct record *r, size_t i, uint32_t k, uint32_t *tile)
+{
+    const struct entry *e = &r->entry[i];
+
+    EMU_ASSERT(i < r->entries && k < e->step.tiles);
+    *tile = entry_tile(e, k);
+    return *entry_cost(e, k);
 }
 
 size_t record_bytes(const struct record *r)
 {
     return r->bytes + r->cap * sizeof(*r->entry);
-}
-
-static void print_entry(const struct entry *e, FILE *f)
-{
-    uint64_t compute = 0, wait = 0, exchange = 0, n = e->step.tiles ? e->step.tiles : 1;
-    uint32_t most = 0, slowest = 0, h = 0, longest = 0;
-
-    for (uint32_t k = 0; k < e->step.tiles; k++) {
-        const struct tile_step *s = entry_cost(e, k);
-        uint32_t words = s->words_in > s->words_out ? s->words_in : s->words_out;
-
-        compute += s->compute_cycles;
-        wait += s->wait_cycles;
-        exchange += s->exchange_cycles;
-        if (s->compute_cycles > most || k == 0) {
-            most = s->compute_cycles;
-            slowest = entry_tile(e, k);
-        }
-        h = words > h ? words : h;
-        longest = s->exchange_cycles > longest ? s->exchange_cycles : longest;
-    }
-    fprintf(f, "%5u %9llu %12llu %6u %12llu %12u %8u %12llu %12u %9u %12llu\n", e->step.group,
-            (unsigned long long)e->step.index, (unsigned long long)e->step.release, e->step.tiles,
-            (unsigned long long)(compute / n), most, slowest, (unsigned long long)(exchange / n),
-            longest, h, (unsigned long long)(wait / n));
-}
-
-void record_print(const struct record *r, FILE *f)
-{
-    fprintf(f, "cycles of every superstep; h is the most words that one tile sends or receives\n");
-    fprintf(f, "%5s %9s %12s %6s %12s %12s %8s %12s %12s %9s %12s\n", "group", "superstep",
-            "starts", "tiles", "compute_mean", "compute_max", "slowest", "exch_mean", "exch_max",
-            "h_words", "wait_mean");
-    for (size_t i = 0; i < r->entries; i++)
-        print_entry(&r->entry[i], f);
 }

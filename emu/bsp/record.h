@@ -1,31 +1,37 @@
 /* record.h - what every superstep cost on every tile, kept compactly.
  *
- * Per superstep of a group the distinct tuples (exchange, compute, wait, words in, words out) are
- * stored once, and a 16-bit index per tile: a superstep in which all tiles do alike takes a few
- * bytes a tile.
+ * Per superstep of a group the distinct costs of tiles (struct tile_step) are stored once, and a
+ * 16-bit index per tile: a superstep in which all tiles do alike takes a few bytes a tile.
  */
 #ifndef EMU_RECORD_H
 #define EMU_RECORD_H
 
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "emu/base/status.h"
 
-/* One tile in one superstep; cycles are tile clock cycles. */
+/* One tile in one superstep of its group; cycles are tile clock cycles. exchange + compute + wait =
+ * end - release, on every tile: a tile that has voted ahead for the sync that ends the superstep
+ * goes on with its own work across it, and each superstep has the part of it that falls into it,
+ * exchange first. */
 struct tile_step {
     uint32_t exchange_cycles; /* release to the end of RECV; waits at later RECVs */
     uint32_t compute_cycles;  /* the rest up to the arrival at the next sync */
     uint32_t wait_cycles;     /* arrival to the next release */
     uint32_t words_in, words_out;
+    uint32_t arrival_cycles; /* release to the arrival at the sync, or to the vote for it */
 };
 
 struct record_step {
     unsigned group;
-    uint64_t index;   /* superstep of the group, from 0 */
-    uint64_t release; /* cycle */
-    uint64_t end;     /* cycle of the next release, or of the last arrival at the end of the run */
-    uint32_t tiles;   /* of the group that took part */
+    uint64_t index;       /* superstep of the group, from 0 */
+    uint64_t release;     /* cycle in which its group was released last; 0: the beginning */
+    uint64_t end;         /* cycle of the next release; at the end of a run of the last arrival */
+    uint32_t tiles;       /* of the group */
+    uint32_t sync_cycles; /* last arrival of all tiles that the sync joins to end; 0 at the end of a
+                             run */
+    uint64_t host_cycles; /* from the superstep before to release: the host's, between two runs */
 };
 
 struct record;
@@ -41,10 +47,10 @@ size_t record_count(const struct record *r);
 const struct record_step *record_at(const struct record *r, size_t i);
 /* Cost of a tile in superstep i; all zero when it took no part. */
 struct tile_step record_tile(const struct record *r, size_t i, uint32_t tile);
+/* Cost of the k-th tile of superstep i, k < tiles, and its logical number. */
+struct tile_step record_tile_at(const struct record *r, size_t i, uint32_t k, uint32_t *tile);
+/* Whether a tile took part in superstep i. */
+int record_has_tile(const struct record *r, size_t i, uint32_t tile);
 size_t record_bytes(const struct record *r); /* memory held */
-
-/* A table a student can read: per superstep compute mean and maximum with the slowest tile,
- * exchange, h (most words in or out of a tile), wait mean. */
-void record_print(const struct record *r, FILE *f);
 
 #endif

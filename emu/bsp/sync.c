@@ -114,17 +114,23 @@ static int resolve_phase(struct machine *m, unsigned phase)
  * ----------------------------------------------------------------------------------------------------------
  */
 
+/* Whether a tile has voted ahead for a sync of its group. */
+static int votes_ahead(const struct machine *m, uint32_t tile, enum tile_wait wait)
+{
+    return wait == WAIT_GROUP && exchange_log_of(m->exchange, tile)->votes > 0;
+}
+
 /* All tiles of a group wait in this kind of sync, or have voted ahead for it (group syncs only). */
 static int group_complete(const struct machine *m, const struct group *g, enum tile_wait wait,
                           uint64_t *latest)
 {
     for (uint32_t i = 0; i < g->tiles; i++) {
         const struct place *p = &m->place[g->tile[i]];
-        const struct exchange_log *log = exchange_log_of(m->exchange, g->tile[i]);
         uint64_t at;
 
-        if (wait == WAIT_GROUP && log->votes > 0)
-            at = log->vote_cycle; /* also when it stands at a later sync already */
+        if (votes_ahead(m, g->tile[i], wait))
+            at = exchange_log_of(m->exchange, g->tile[i])
+                     ->vote_cycle; /* also when it stands at a later sync already */
         else if (p->wait == wait)
             at = p->arrived;
         else
@@ -144,31 +150,64 @@ uint64_t sync_held_release(const struct machine *m, unsigned group)
     return latest + m->arch.sync_chip_cycles;
 }
 
-static int record_group(struct machine *m, const struct group *g, unsigned index, uint64_t release)
+static uint64_t cycles_between(uint64_t begin, uint64_t end)
 {
-    struct record_step s = {
-        .group = index, .index = g->superstep, .end = release, .tiles = g->tiles
-    };
+    return end > begin ? end - begin : 0;
+}
 
+/* Cycles of the tile's exchange that the record does not have yet, and of what it waits for at its
+ * RECV up to `end`. */
+static uint64_t exchange_to_record(const struct place *p, uint64_t end)
+{
+    uint64_t all = cycles_between(p->release, p->received_at) + p->data_cycles;
+
+    if (p->wait == WAIT_DATA)
+        all += cycles_between(p->arrived + 1, end);
+    return cycles_between(p->recorded_exchange, all);
+}
+
+/* What a tile did in the superstep of its group that ends in cycle `end` with a sync of this kind.
+ * A tile that voted ahead may still be at work then, or may have waited for long. */
+static struct tile_step step_of_tile(struct machine *m, const struct group *g, uint32_t tile,
+                                     uint64_t end, enum tile_wait wait)
+{
+    struct place *p = &m->place[tile];
+    int working = p->wait == WAIT_NOT || p->wait == WAIT_DATA;
+    uint64_t until = working || p->arrived > end ? end : p->arrived;
+    uint64_t from = p->active_from > g->release ? p->active_from : g->release;
+    uint64_t active = cycles_between(from, until), exchange = exchange_to_record(p, end);
+    uint64_t arrived =
+        votes_ahead(m, tile, wait) ? exchange_log_of(m->exchange, tile)->vote_cycle : until;
+    struct tile_step s = { .words_in = p->words_in, .words_out = p->words_out };
+
+    exchange = exchange < active ? exchange : active;
+    s.exchange_cycles = (uint32_t)exchange;
+    s.compute_cycles = (uint32_t)(active - exchange);
+    s.wait_cycles = (uint32_t)(end - g->release - active);
+    s.arrival_cycles = (uint32_t)cycles_between(g->release, arrived);
+    p->recorded_exchange += exchange;
+    p->words_in = p->words_out = 0;
+    return s;
+}
+
+/* latest: the last arrival of all tiles that the sync joins. */
+static int record_group(struct machine *m, struct group *g, unsigned index, uint64_t end,
+                        enum tile_wait wait, uint64_t latest)
+{
+    struct record_step s = { .group = index,
+                             .index = g->superstep,
+                             .release = g->release,
+                             .end = end,
+                             .tiles = g->tiles,
+                             .sync_cycles =
+                                 (uint32_t)(end - (latest > g->release ? latest : g->release)),
+                             .host_cycles = g->release - g->end };
+
+    g->end = end;
     if (!m->options.record)
         return 0;
-    s.release = UINT64_MAX;
-    for (uint32_t i = 0; i < g->tiles; i++) {
-        const struct place *p = &m->place[g->tile[i]];
-        uint64_t received = p->received_at > p->release ? p->received_at : p->release;
-
-        if (p->release < s.release)
-            s.release = p->release;
-        m->step[i] = (struct tile_step){
-            .exchange_cycles = (uint32_t)(received - p->release + p->data_cycles),
-            .compute_cycles = (uint32_t)(p->arrived > received + p->data_cycles
-                                             ? p->arrived - received - p->data_cycles
-                                             : 0),
-            .wait_cycles = (uint32_t)(release > p->arrived ? release - p->arrived : 0),
-            .words_in = p->words_in,
-            .words_out = p->words_out
-        };
-    }
+    for (uint32_t i = 0; i < g->tiles; i++)
+        m->step[i] = step_of_tile(m, g, g->tile[i], end, wait);
     return record_add(m->options.record, &s, g->tile, m->step) == EMU_OK ? 0 : -1;
 }
 
@@ -176,18 +215,18 @@ static int record_group(struct machine *m, const struct group *g, unsigned index
 static void watch_group(const struct machine *m, const struct group *g, unsigned index,
                         uint64_t end, enum tile_wait wait)
 {
-    struct machine_superstep s = { .group = index, .index = g->superstep, .release = end };
+    struct machine_superstep s = {
+        .group = index, .index = g->superstep, .release = g->release, .end = end
+    };
 
     if (!m->options.watch)
         return;
-    s.end = end;
     s.wide = wait != WAIT_GROUP;
     for (uint32_t i = 0; i < g->tiles; i++) {
         const struct place *p = &m->place[g->tile[i]];
 
-        if (wait == WAIT_GROUP && exchange_log_of(m->exchange, g->tile[i])->votes > 0)
+        if (votes_ahead(m, g->tile[i], wait))
             continue;
-        s.release = p->release < s.release ? p->release : s.release;
         s.received = p->received_at > s.received ? p->received_at : s.received;
         s.arrived = p->arrived > s.arrived ? p->arrived : s.arrived;
     }
@@ -216,9 +255,8 @@ static int release_tile(struct machine *m, uint32_t tile, uint64_t release, uint
     sync_set_consensus(t, consensus);
     p->wait = WAIT_NOT;
     p->received = 0;
-    p->release = p->received_at = release;
-    p->words_in = p->words_out = 0;
-    p->data_cycles = 0;
+    p->release = p->received_at = p->active_from = release;
+    p->data_cycles = p->recorded_exchange = 0;
     m->barrel[tile].cycle = release;
     t->cycle = release;
     if (exchange_begin(m->exchange, t, release) == FAULT_NONE)
@@ -240,27 +278,37 @@ static void use_vote(struct machine *m, uint32_t tile, uint64_t release, uint32_
         p->wait = WAIT_NOT;
         sync_set_consensus(&m->tile[tile], p->vote_gc);
         m->barrel[tile].cycle = release > p->arrived + 1 ? release : p->arrived + 1;
+        if (release > p->arrived + 1)
+            p->active_from = release;
     }
 }
 
-static int release_group(struct machine *m, unsigned index, enum tile_wait wait, uint64_t release,
-                         uint32_t consensus, unsigned phase)
+/* A complete sync: how its tiles arrived, and what it tells them. */
+struct complete_sync {
+    enum tile_wait wait;
+    uint64_t latest, release; /* last arrival; cycle in which all go on */
+    uint32_t consensus;
+    unsigned phase; /* struct group */
+};
+
+static int release_group(struct machine *m, unsigned index, const struct complete_sync *c)
 {
     struct group *g = &m->group[index];
 
     if (!m->finished) {
-        watch_group(m, g, index, release, wait);
-        if (record_group(m, g, index, release) < 0 ||
-            digest_group(m, g, index, release, wait != WAIT_GROUP) < 0)
+        watch_group(m, g, index, c->release, c->wait);
+        if (record_group(m, g, index, c->release, c->wait, c->latest) < 0 ||
+            digest_group(m, g, index, c->release, c->wait != WAIT_GROUP) < 0)
             return -1;
         g->superstep++;
     }
-    g->phase = phase;
+    g->phase = c->phase;
     g->resolved = 0;
+    g->release = c->release;
     for (uint32_t i = 0; i < g->tiles; i++) {
-        if (wait == WAIT_GROUP && exchange_log_of(m->exchange, g->tile[i])->votes > 0)
-            use_vote(m, g->tile[i], release, consensus);
-        else if (release_tile(m, g->tile[i], release, consensus) < 0)
+        if (votes_ahead(m, g->tile[i], c->wait))
+            use_vote(m, g->tile[i], c->release, c->consensus);
+        else if (release_tile(m, g->tile[i], c->release, c->consensus) < 0)
             return -1;
     }
     return 1;
@@ -273,7 +321,7 @@ static uint32_t group_consensus(const struct machine *m, const struct group *g, 
     for (uint32_t i = 0; i < g->tiles; i++) {
         const struct exchange_log *log = exchange_log_of(m->exchange, g->tile[i]);
 
-        lc &= wait == WAIT_GROUP && log->votes > 0 ? log->vote_lc : m->tile[g->tile[i]].ssr;
+        lc &= votes_ahead(m, g->tile[i], wait) ? log->vote_lc : m->tile[g->tile[i]].ssr;
     }
     return lc;
 }
@@ -284,12 +332,13 @@ static int release_internal(struct machine *m)
 
     for (unsigned k = 0; k < m->groups; k++) {
         struct group *g = &m->group[k];
-        uint64_t latest = 0;
+        struct complete_sync c = { .wait = WAIT_GROUP, .phase = k };
 
-        if (!g->tiles || !g->resolved || !group_complete(m, g, WAIT_GROUP, &latest))
+        if (!g->tiles || !g->resolved || !group_complete(m, g, WAIT_GROUP, &c.latest))
             continue;
-        if (release_group(m, k, WAIT_GROUP, latest + m->arch.sync_chip_cycles,
-                          group_consensus(m, g, WAIT_GROUP), k) < 0)
+        c.release = c.latest + m->arch.sync_chip_cycles;
+        c.consensus = group_consensus(m, g, WAIT_GROUP);
+        if (release_group(m, k, &c) < 0)
             return -1;
         moved = 1;
     }
@@ -299,25 +348,24 @@ static int release_internal(struct machine *m)
 /* A sync of all groups. cost in cycles after the last arrival. */
 static int release_all(struct machine *m, enum tile_wait wait, uint64_t cost)
 {
-    uint64_t latest = 0;
-    uint32_t consensus = SSR_LC;
-    unsigned phase = MACHINE_MAX_GROUPS;
+    struct complete_sync c = { .wait = wait, .consensus = SSR_LC, .phase = MACHINE_MAX_GROUPS };
 
     for (unsigned k = 0; k < m->groups; k++) {
         const struct group *g = &m->group[k];
 
         if (!g->tiles)
             continue;
-        if (!g->resolved || !group_complete(m, g, wait, &latest))
+        if (!g->resolved || !group_complete(m, g, wait, &c.latest))
             return 0;
-        consensus &= group_consensus(m, g, wait);
-        if (phase == MACHINE_MAX_GROUPS)
-            phase = k;
+        c.consensus &= group_consensus(m, g, wait);
+        if (c.phase == MACHINE_MAX_GROUPS)
+            c.phase = k;
     }
-    if (phase == MACHINE_MAX_GROUPS)
+    if (c.phase == MACHINE_MAX_GROUPS)
         return 0;
+    c.release = c.latest + cost;
     for (unsigned k = 0; k < m->groups; k++) {
-        if (m->group[k].tiles && release_group(m, k, wait, latest + cost, consensus, phase) < 0)
+        if (m->group[k].tiles && release_group(m, k, &c) < 0)
             return -1;
     }
     return 1;
@@ -359,8 +407,8 @@ enum emu_status sync_finish(struct machine *m)
         return EMU_OK;
     m->finished = 1;
     for (unsigned k = 0; k < m->groups; k++) {
-        const struct group *g = &m->group[k];
-        uint64_t latest = 0;
+        struct group *g = &m->group[k];
+        uint64_t latest = g->release;
 
         for (uint32_t i = 0; i < g->tiles; i++) {
             if (latest < m->place[g->tile[i]].arrived)
@@ -368,11 +416,11 @@ enum emu_status sync_finish(struct machine *m)
         }
         if (!g->tiles)
             continue;
-        if (record_group(m, g, k, latest) < 0)
+        if (record_group(m, g, k, latest, WAIT_HOST, latest) < 0)
             return EMU_NO_MEMORY;
         if (digest_group(m, g, k, latest, 1) < 0)
             return EMU_IO;
-        m->group[k].superstep++;
+        g->superstep++;
     }
     return EMU_OK;
 }

@@ -3,7 +3,7 @@
  *   run_new, run_stream_*, run_execute          run_image.c
  *   run_check                                   run_expect.c: what a manifest expects
  *   run_report, run_print                       run_report.c: the answer, as JSON or as `key value`
- * lines run_print_steps                             run_table.c: supersteps for people
+ *                                               lines
  */
 #ifndef EMU_RUN_IMAGE_H
 #define EMU_RUN_IMAGE_H
@@ -79,7 +79,7 @@ char *run_stop_text(const struct run *r);
 void run_print(const json_t *report, FILE *f);
 void run_print_json(const json_t *report, FILE *f); /* every command's --json */
 
-/* The table of supersteps; with tiles (may be NULL) also what each of them did in every superstep.
+/* The tables of supersteps; with tiles (may be NULL) also what each of them did in every superstep.
  */
 void run_print_steps(const struct run *r, const struct tile_list *tiles, FILE *f);
 /* The same as a new JSON array, NULL when out of memory. */

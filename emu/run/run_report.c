@@ -5,6 +5,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/case/case_run.h"
+#include "emu/profile/bill.h"
 #include "emu/run/run_image.h"
 #include "emu/tile/tile_check.h"
 
@@ -187,17 +188,14 @@ static json_t *checks_json(const struct run *r, uint64_t *total)
 
 static int put_words(const struct run *r, json_t *o)
 {
-    uint64_t in = 0, out = 0;
+    struct bill sum = { 0 }, b;
 
     for (size_t i = 0; i < record_count(r->record); i++) {
-        for (size_t k = 0; k < image_tile_count(r->im); k++) {
-            struct tile_step s = record_tile(r->record, i, image_tile_at(r->im, k)->tile);
-
-            in += s.words_in;
-            out += s.words_out;
-        }
+        b = bill_of_step(r->record, i);
+        bill_add(&sum, &b);
     }
-    return put_number(o, "words_sent", out) && put_number(o, "words_received", in);
+    return put_number(o, "words_sent", sum.words_out) &&
+           put_number(o, "words_received", sum.words_in);
 }
 
 static json_t *groups_json(const struct run *r)
@@ -283,6 +281,22 @@ json_t *run_report(struct run *r, const char *status, const json_t *differences,
         return o;
     json_decref(o);
     return NULL;
+}
+
+/* ---- supersteps ---- */
+
+void run_print_steps(const struct run *r, const struct tile_list *tiles, FILE *f)
+{
+    bill_print_steps(r->record, f);
+    if (!tiles || !tiles->count)
+        return;
+    fprintf(f, "\n");
+    bill_print_tiles(r->record, tiles->tile, tiles->count, f);
+}
+
+json_t *run_steps_json(const struct run *r, const struct tile_list *tiles)
+{
+    return bill_steps_json(r->record, tiles ? tiles->tile : NULL, tiles ? tiles->count : 0);
 }
 
 /* ---- lines ---- */

@@ -221,37 +221,6 @@ void layer_cycles_free(struct layer_cycles *k)
 
 /* ---- cycles ---- */
 
-/* One superstep over all tiles that have code. */
-struct step_cost {
-    uint64_t exchange, compute, sync, imbalance;
-};
-
-/* begin: the end of the superstep before. A tile that voted ahead is billed by the record from its
- * own last release on, in every superstep that it skips: it did its work in the first of them. */
-static struct step_cost cost_of(const struct run *r, size_t i, uint64_t begin)
-{
-    const struct record_step *s = record_at(r->record, i);
-    uint64_t exchange = 0, both = 0, compute = 0, tiles = image_tile_count(r->im);
-    struct step_cost c;
-
-    for (size_t k = 0; k < tiles; k++) {
-        struct tile_step t = record_tile(r->record, i, image_tile_at(r->im, k)->tile);
-        uint64_t sum = (uint64_t)t.exchange_cycles + t.compute_cycles;
-
-        if (sum + t.wait_cycles != s->end - begin)
-            continue;
-        exchange = t.exchange_cycles > exchange ? t.exchange_cycles : exchange;
-        both = sum > both ? sum : both;
-        compute += t.compute_cycles;
-    }
-    c.exchange = exchange;
-    c.compute = both - exchange;
-    c.sync = s->end - begin - both;
-    compute /= tiles ? tiles : 1;
-    c.imbalance = c.compute > compute ? c.compute - compute : 0;
-    return c;
-}
-
 /* Operations of one superstep, in the order of their execution. */
 struct step_ops {
     const struct trace_op *op;
@@ -300,7 +269,7 @@ static void bill_compute(struct layer_bill *b, uint64_t compute, uint64_t imbala
  * formulas of the codelets. What is left belongs to the last one. */
 static enum emu_status share_compute(const struct layer_cycles *k, const struct net_graph *ng,
                                      const struct compiled *c, const struct step_ops *s,
-                                     struct step_cost cost)
+                                     const struct bill *cost)
 {
     uint64_t all = 0, seen = 0, computed = 0, idle = 0, cycles;
 
@@ -317,8 +286,8 @@ static enum emu_status share_compute(const struct layer_cycles *k, const struct 
             continue;
         TRY(compiled_op_cycles(c, s->op[i].op, &cycles));
         seen += cycles;
-        compute = cost.compute * seen / all - computed;
-        imbalance = cost.imbalance * seen / all - idle;
+        compute = cost->compute * seen / all - computed;
+        imbalance = cost->imbalance * seen / all - idle;
         computed += compute;
         idle += imbalance;
         bill_compute(row_of(k, ng, s->op[i].name), compute, imbalance);
@@ -328,7 +297,7 @@ static enum emu_status share_compute(const struct layer_cycles *k, const struct 
 
 static enum emu_status bill_step(struct layer_cycles *k, const struct net_graph *ng,
                                  const struct compiled *c, const struct step_ops *s,
-                                 struct step_cost cost)
+                                 const struct bill *cost)
 {
     struct layer_bill *exchange = exchange_payer(k, ng, s), *compute;
     int alone;
@@ -338,14 +307,14 @@ static enum emu_status bill_step(struct layer_cycles *k, const struct net_graph 
         compute = exchange ? exchange : &k->row[k->rows - 1];
     if (!exchange)
         exchange = compute;
-    exchange->exchange += cost.exchange;
-    exchange->cycles += cost.exchange;
-    compute->sync += cost.sync;
-    compute->cycles += cost.sync;
+    exchange->exchange += cost->exchange;
+    exchange->cycles += cost->exchange;
+    compute->sync += cost->total - cost->exchange - cost->compute;
+    compute->cycles += cost->total - cost->exchange - cost->compute;
     compute->supersteps++;
     if (!alone)
         return share_compute(k, ng, c, s, cost);
-    bill_compute(compute, cost.compute, cost.imbalance);
+    bill_compute(compute, cost->compute, cost->imbalance);
     return EMU_OK;
 }
 
@@ -354,7 +323,6 @@ enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct net_graph
 {
     size_t steps = record_count(r->record), ops, at = 0;
     struct trace_op *op;
-    uint64_t begin = 0;
     enum emu_status s = EMU_OK;
 
     TRY(compiled_trace(c, &op, &ops));
@@ -362,14 +330,14 @@ enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct net_graph
         s = FAIL(BAD_PROGRAM, "the program has %u supersteps, the run %zu",
                  op[ops - 1].superstep + 1, steps);
     for (size_t i = 0, index = 0; i < steps && s == EMU_OK; i++) {
+        struct bill cost = bill_of_step(r->record, i);
         struct step_ops step = { op + at, 0 };
 
         if (record_at(r->record, i)->group)
             continue; /* the others work beside it */
         while (at < ops && op[at].superstep == index)
             at++, step.count++;
-        s = bill_step(k, ng, c, &step, cost_of(r, i, begin));
-        begin = record_at(r->record, i)->end;
+        s = bill_step(k, ng, c, &step, &cost);
         index++;
     }
     emu_free(op);

@@ -205,33 +205,12 @@ static const struct argp parser = {
 
 /* ---- the answer ---- */
 
-/* Where the cycles of all supersteps went: the slowest tile's exchange, what compute adds to the
- * slowest tile, and the rest, which is sync. */
-static json_t *bill(const struct run *r)
+/* Where the cycles of all supersteps of the tiles that compute went. */
+static json_t *bill_of_run(const struct run *r)
 {
-    uint64_t exchange = 0, compute = 0, total = 0, words = 0;
+    struct bill b = bill_of_group(r->record, 0);
 
-    for (size_t i = 0; i < record_count(r->record); i++) {
-        const struct record_step *s = record_at(r->record, i);
-        uint64_t e = 0, both = 0, h = 0;
-
-        for (size_t k = 0; k < image_tile_count(r->im); k++) {
-            struct tile_step t = record_tile(r->record, i, image_tile_at(r->im, k)->tile);
-            uint64_t sum = (uint64_t)t.exchange_cycles + t.compute_cycles;
-
-            e = t.exchange_cycles > e ? t.exchange_cycles : e;
-            both = sum > both ? sum : both;
-            h = t.words_in > h ? t.words_in : h;
-            h = t.words_out > h ? t.words_out : h;
-        }
-        exchange += e;
-        compute += both - e;
-        total += s->end - s->release;
-        words += h;
-    }
-    return json_pack("{s:I, s:I, s:I, s:I}", "exchange_cycles", (json_int_t)exchange,
-                     "compute_cycles", (json_int_t)compute, "sync_cycles",
-                     (json_int_t)(total - exchange - compute), "h_words", (json_int_t)words);
+    return bill_json(&b);
 }
 
 /* For people: what is not a number of bytes of all tiles is in --report. */
@@ -258,7 +237,8 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
     bad = json_object_set_new(o, "program", json_string(q->program->name)) ||
-          json_object_set_new(o, "bill", bill(run)) || json_object_set(o, "answer", answer) ||
+          json_object_set_new(o, "bill", bill_of_run(run)) ||
+          json_object_set(o, "answer", answer) ||
           json_object_set_new(o, "memory", compiled_report_json(c)) ||
           (q->json && q->steps && json_object_set_new(o, "steps", run_steps_json(run, NULL)));
     if (!bad && q->json) {

@@ -19,6 +19,7 @@
 
 #include "emu/tile/tile_check.h"
 #include "programs/compiler/compiled.h"
+#include "tests/fixtures/bill_check.h"
 #include "tests/fixtures/random_program.h"
 
 enum {
@@ -231,6 +232,14 @@ static enum outcome check_reports(struct trial *t)
     return SAME;
 }
 
+/* The parts of the bill are the cycles of the run. */
+static enum outcome check_bill(struct trial *t)
+{
+    struct run *run = session_run_image(t->s);
+
+    return bill_check(run->record, session_cycles(t->s), t->text, sizeof(t->text)) ? SAME : DIFFERS;
+}
+
 /* ---- the same again ---- */
 
 static int segments_equal(const struct image *a, const struct image *b, size_t tile)
@@ -334,7 +343,9 @@ static enum outcome run_both(struct trial *t)
     struct compile_options co = { .threads = 1,
                                   .sources = t->r->g->arch.tiles > 64 ? NULL : t->sources,
                                   .exchange = t->seed % 3 ? EXCHANGE_CYCLES : EXCHANGE_MEMORY };
-    struct session_options so = { .threads = 1, .check = 1, .plain = t->seed % 16 == 0 };
+    struct session_options so = {
+        .threads = 1, .check = 1, .record = 1, .plain = t->seed % 16 == 0
+    };
     unsigned runs = t->seed % 4 ? 1 : RUNS_MAX;
     enum outcome o;
 
@@ -354,6 +365,8 @@ static enum outcome run_both(struct trial *t)
             return o;
     }
     o = check_reports(t);
+    if (o == SAME)
+        o = check_bill(t);
     return o == SAME && t->seed % 32 == 5 ? run_again(t, co) : o;
 }
 

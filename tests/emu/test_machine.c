@@ -1,6 +1,7 @@
 /* test_machine.c - when syncs release, what they carry, how votes, deadlocks and mistakes end, and
  * what the record and the digests say of it. Cycles are counted by hand from docs/timing.md 3.
  */
+#include "tests/fixtures/bill_check.h"
 #include "tests/fixtures/chip_rig.h"
 
 #include "emu/exchange/exchange.h"
@@ -500,10 +501,13 @@ static void test_host_answers_late(void **state)
 
 /* --- the record --- */
 
+/* A tile arrives where its compute ends; want of a tile that voted says when it did that. */
 static void check_step(const struct chip *c, size_t i, uint32_t tile, struct tile_step want)
 {
     struct tile_step got = record_tile(c->record, i, tile);
 
+    if (!want.arrival_cycles)
+        want.arrival_cycles = want.exchange_cycles + want.compute_cycles;
     if (memcmp(&got, &want, sizeof(got)))
         fail_msg("superstep %zu, tile %u: exchange %u compute %u wait %u in %u out %u, not %u %u "
                  "%u %u %u",
@@ -521,6 +525,74 @@ static void check_record_step(const struct chip *c, size_t i, struct record_step
     assert_int_equal(got->release, want.release);
     assert_int_equal(got->end, want.end);
     assert_int_equal(got->tiles, want.tiles);
+    assert_int_equal(got->sync_cycles, want.sync_cycles);
+    assert_int_equal(got->host_cycles, want.host_cycles);
+}
+
+/* Tile 1 votes for two syncs and computes on beyond the second of them: each superstep has its part
+ * of that, and the vote does not delay what the others do. */
+static void test_record_of_votes(void **state)
+{
+    uint32_t sync = arch_preset("toy4")->sync_chip_cycles;
+    uint32_t first = (uint32_t)(START_CYCLES + busy(50)) + sync;
+    uint32_t second = (uint32_t)busy(60) + sync, last = (uint32_t)(START_CYCLES + busy(500)) + 1;
+    uint64_t join = last + 1 + sync;
+    struct chip c;
+    struct bill b;
+
+    (void)state;
+    chip_new(&c, "toy4", NULL);
+    chip_program(&c, 0, 0, START BUSY(50) "sync 3\n" BUSY(60) "sync 3\nsync 4\nsync 6\n");
+    chip_program(&c, 1, 0, START "sans 1\n" BUSY(500) "sync 1\nsync 4\nsync 6\n");
+    chip_stops(&c, MACHINE_HOST);
+    assert_int_equal(machine_finish(c.m), EMU_OK);
+    assert_int_equal(record_count(c.record), 4);
+    check_record_step(&c, 0, (struct record_step){ 0, 0, 0, first, 2, sync, 0 });
+    check_record_step(&c, 1, (struct record_step){ 0, 1, first, first + second, 2, sync, 0 });
+    check_record_step(&c, 2, (struct record_step){ 0, 2, first + second, join, 2, sync, 0 });
+    check_record_step(&c, 3, (struct record_step){ 0, 3, join, join, 2, 0, 0 });
+    check_step(&c, 0, 1, (struct tile_step){ 0, first, 0, 0, 0, START_CYCLES });
+    assert_int_equal(record_tile(c.record, 1, 1).compute_cycles, second);
+    assert_int_equal(record_tile(c.record, 1, 1).arrival_cycles, 0);
+    check_step(&c, 2, 1,
+               (struct tile_step){ 0, (uint32_t)(join - sync - first - second), sync, 0, 0, 0 });
+    b = bill_of_step(c.record, 1);
+    assert_int_equal(b.compute, busy(60));
+    assert_int_equal(b.imbalance, 0); /* on the mean the tiles computed longer than tile 0 */
+    b = bill_of_step(c.record, 2);
+    assert_int_equal(b.compute, join - sync - first - second);
+    assert_int_equal(b.imbalance, b.compute - b.compute / 2);
+    chip_free(&c);
+}
+
+/* Two runs: what the host takes between them is in the bill, too. Tile 1 is alone in its group and
+ * waits for tile 0. */
+static void test_record_of_two_runs(void **state)
+{
+    struct chip c;
+    struct bill b;
+    char text[200];
+
+    (void)state;
+    chip_new(&c, "toy4", NULL);
+    chip_program(&c, 0, 0, START "2: " BUSY(20) "sync 4\nsync 6\nbri 2b\n");
+    chip_program(&c, 1, 1, START "2: sync 4\nsync 6\nbri 2b\n");
+    chip_stops(&c, MACHINE_HOST);
+    assert_int_equal(machine_finish(c.m), EMU_OK);
+    machine_release_host(c.m);
+    chip_stops(&c, MACHINE_HOST);
+    assert_int_equal(machine_finish(c.m), EMU_OK);
+    assert_int_equal(record_count(c.record), 8);
+    if (!bill_check(c.record, machine_cycles(c.m), text, sizeof(text)))
+        fail_msg("%s", text);
+    b = bill_of_group(c.record, 0);
+    assert_int_equal(b.host, c.arch.sync_host_cycles);
+    assert_int_equal(b.wait, 0);
+    assert_int_equal(b.sync, 2 * c.arch.sync_chip_cycles);
+    b = bill_of_group(c.record, 1);
+    assert_int_equal(b.wait, 2 * busy(20));
+    assert_int_equal(b.exchange, 0);
+    chip_free(&c);
 }
 
 /* Two words from tile 0 to tile 2, then some work. Events of tile 0: send 0, 1; RECV 2, over at 3.
@@ -542,18 +614,18 @@ static void test_record(void **state)
     assert_int_equal(record_count(c.record), 2);
     assert_int_equal(machine_finish(c.m), EMU_OK);
     assert_int_equal(record_count(c.record), 3);
-    check_record_step(&c, 0, (struct record_step){ 0, 0, 0, first, 2 });
-    check_record_step(&c, 1, (struct record_step){ 0, 1, first, second, 2 });
-    check_record_step(&c, 2, (struct record_step){ 0, 2, second, second + busy(1), 2 });
-    check_step(&c, 0, 0, (struct tile_step){ 0, 1, (uint32_t)busy(20) + sync, 0, 0 });
-    check_step(&c, 0, 2, (struct tile_step){ 0, 1 + (uint32_t)busy(20), sync, 0, 0 });
-    check_step(&c, 1, 0, (struct tile_step){ 3, (uint32_t)busy(10), sync, 0, 2 });
-    check_step(&c, 1, 2, (struct tile_step){ 14, 0, (uint32_t)busy(10) - 11 + sync, 2, 0 });
-    check_step(&c, 2, 0, (struct tile_step){ 0, (uint32_t)busy(1), 0, 0, 0 });
-    check_step(&c, 2, 2, (struct tile_step){ 0, 0, (uint32_t)busy(1), 0, 0 });
+    check_record_step(&c, 0, (struct record_step){ 0, 0, 0, first, 2, sync, 0 });
+    check_record_step(&c, 1, (struct record_step){ 0, 1, first, second, 2, sync, 0 });
+    check_record_step(&c, 2, (struct record_step){ 0, 2, second, second + busy(1), 2, 0, 0 });
+    check_step(&c, 0, 0, (struct tile_step){ 0, 1, (uint32_t)busy(20) + sync, 0, 0, 0 });
+    check_step(&c, 0, 2, (struct tile_step){ 0, 1 + (uint32_t)busy(20), sync, 0, 0, 0 });
+    check_step(&c, 1, 0, (struct tile_step){ 3, (uint32_t)busy(10), sync, 0, 2, 0 });
+    check_step(&c, 1, 2, (struct tile_step){ 14, 0, (uint32_t)busy(10) - 11 + sync, 2, 0, 0 });
+    check_step(&c, 2, 0, (struct tile_step){ 0, (uint32_t)busy(1), 0, 0, 0, 0 });
+    check_step(&c, 2, 2, (struct tile_step){ 0, 0, (uint32_t)busy(1), 0, 0, 0 });
     for (size_t i = 0; i < 3; i++) {
-        check_step(&c, i, 1, (struct tile_step){ 0, 0, 0, 0, 0 });
-        check_step(&c, i, 3, (struct tile_step){ 0, 0, 0, 0, 0 });
+        check_step(&c, i, 1, (struct tile_step){ 0, 0, 0, 0, 0, 0 });
+        check_step(&c, i, 3, (struct tile_step){ 0, 0, 0, 0, 0, 0 });
     }
     chip_free(&c);
 }
@@ -678,6 +750,8 @@ int main(void)
         cmocka_unit_test(test_host_answers),
         cmocka_unit_test(test_host_answers_late),
         cmocka_unit_test(test_record),
+        cmocka_unit_test(test_record_of_votes),
+        cmocka_unit_test(test_record_of_two_runs),
         cmocka_unit_test(test_digests),
         cmocka_unit_test(test_digest_of_a_short_page),
     };

@@ -16,6 +16,7 @@
 #include "models/run/compare_layers.h"
 #include "models/run/model_chart.h"
 #include "models/run/model_report.h"
+#include "tests/fixtures/bill_check.h"
 
 enum { SIDE = 12, CLASSES = 10 };
 
@@ -180,6 +181,85 @@ static void test_cycles_add_up(void **state)
     assert_true(bill_of(r, "stem")->predicted > 0);
     /* What belongs to no layer is the wait for the host at the end. */
     assert_true(r->layers.row[r->layers.rows - 1].compute < 100);
+}
+
+static json_t *steps_of_image(const struct image *im)
+{
+    const uint32_t tiles[] = { 0, 17, 63 };
+    const struct run_options o = { .threads = 1, .max_cycles = UINT64_MAX };
+    struct run *r;
+    json_t *steps;
+
+    must(run_new(im, &o, &r));
+    must(run_execute(r));
+    steps = bill_steps_json(r->record, tiles, EMU_COUNT_OF(tiles));
+    assert_non_null(steps);
+    run_free(r);
+    return steps;
+}
+
+static uint64_t number_of(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+
+    assert_true(json_is_integer(v));
+    return (uint64_t)json_integer_value(v);
+}
+
+/* What the tiles of a superstep did is all of it. Returns how many only waited. */
+static unsigned check_tile_steps(const json_t *step)
+{
+    uint64_t span = number_of(step, "ends") - number_of(step, "starts");
+    unsigned waited = 0;
+    json_t *tile;
+    size_t i;
+
+    assert_int_equal(json_array_size(json_object_get(step, "tile_steps")), 3);
+    json_array_foreach(json_object_get(step, "tile_steps"), i, tile)
+    {
+        uint64_t wait = number_of(tile, "wait");
+
+        assert_int_equal(number_of(tile, "exchange") + number_of(tile, "compute") + wait, span);
+        waited += wait == span;
+    }
+    return waited;
+}
+
+/* Most tiles of a network have nothing to do in most supersteps, and vote ahead for their syncs:
+ * each superstep begins where the one before it ended all the same. */
+static void test_steps_of_an_image(void **state)
+{
+    struct rig *r = *state;
+    json_t *steps = steps_of_image(compiled_image(r->compiled)), *step;
+    uint64_t end = 0;
+    unsigned waited = 0;
+    size_t i;
+
+    assert_true(json_array_size(steps) > 10);
+    json_array_foreach(steps, i, step)
+    {
+        assert_int_equal(number_of(step, "starts"), end);
+        end = number_of(step, "ends");
+        assert_true(end > number_of(step, "starts"));
+        waited += check_tile_steps(step);
+    }
+    assert_true(waited > 0); /* some skipped whole supersteps */
+    assert_int_equal(end, session_cycles(r->session));
+    json_decref(steps);
+}
+
+static void test_bill_adds_up(void **state)
+{
+    struct rig *r = *state;
+    const struct record *record = session_run_image(r->session)->record;
+    struct bill b = bill_of_group(record, 0);
+    char text[200];
+
+    if (!bill_check(record, session_cycles(r->session), text, sizeof(text)))
+        fail_msg("%s", text);
+    assert_int_equal(b.compute, r->layers.total.compute);
+    assert_int_equal(b.exchange, r->layers.total.exchange);
+    assert_int_equal(b.imbalance, r->layers.total.imbalance);
 }
 
 /* 12 x 12 pictures: 6 x 6 x 24 results of 3 x 3 x 3 products, on 64 tiles. */
@@ -380,10 +460,16 @@ static void test_chart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cycles_add_up), cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_layers_agree),  cmocka_unit_test(test_wrong_weights_show),
-        cmocka_unit_test(test_top),           cmocka_unit_test(test_json),
-        cmocka_unit_test(test_text),          cmocka_unit_test(test_chart),
+        cmocka_unit_test(test_cycles_add_up),
+        cmocka_unit_test(test_bill_adds_up),
+        cmocka_unit_test(test_steps_of_an_image),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_layers_agree),
+        cmocka_unit_test(test_wrong_weights_show),
+        cmocka_unit_test(test_top),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_chart),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,0 +1,76 @@
+/* bill.c - from the cycles of every tile to the parts of a superstep (see bill.h). */
+#include "emu/profile/bill.h"
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+struct bill bill_of_step(const struct record *r, size_t i)
+{
+    const struct record_step *s = record_at(r, i);
+    struct bill b = { .host = s->host_cycles, .sync = s->sync_cycles };
+    uint64_t arrived = 0, computed = 0, mean, tile_exchange;
+
+    for (uint32_t k = 0; k < s->tiles; k++) {
+        uint32_t tile;
+        struct tile_step t = record_tile_at(r, i, k, &tile);
+
+        tile_exchange = t.exchange_cycles < t.arrival_cycles ? t.exchange_cycles : t.arrival_cycles;
+        b.exchange = larger(b.exchange, tile_exchange);
+        arrived = larger(arrived, t.arrival_cycles);
+        computed += t.compute_cycles;
+        b.h_words = larger(b.h_words, larger(t.words_in, t.words_out));
+        b.words_in += t.words_in;
+        b.words_out += t.words_out;
+    }
+    mean = computed / (s->tiles ? s->tiles : 1);
+    b.compute = arrived - b.exchange;
+    b.imbalance = b.compute > mean ? b.compute - mean : 0;
+    b.wait = s->end - s->release - b.sync - arrived;
+    b.total = b.host + b.exchange + b.compute + b.wait + b.sync;
+    return b;
+}
+
+void bill_add(struct bill *sum, const struct bill *b)
+{
+    sum->total += b->total;
+    sum->host += b->host;
+    sum->exchange += b->exchange;
+    sum->compute += b->compute;
+    sum->wait += b->wait;
+    sum->sync += b->sync;
+    sum->imbalance += b->imbalance;
+    sum->h_words += b->h_words;
+    sum->words_in += b->words_in;
+    sum->words_out += b->words_out;
+}
+
+struct bill bill_of_group(const struct record *r, unsigned group)
+{
+    struct bill sum = { 0 }, b;
+
+    for (size_t i = 0; i < record_count(r); i++) {
+        if (record_at(r, i)->group != group)
+            continue;
+        b = bill_of_step(r, i);
+        bill_add(&sum, &b);
+    }
+    return sum;
+}
+
+uint32_t bill_slowest_tile(const struct record *r, size_t i)
+{
+    uint32_t tiles = record_at(r, i)->tiles, slowest = 0, latest = 0;
+
+    for (uint32_t k = 0; k < tiles; k++) {
+        uint32_t tile;
+        struct tile_step t = record_tile_at(r, i, k, &tile);
+
+        if (k && t.arrival_cycles <= latest)
+            continue;
+        latest = t.arrival_cycles;
+        slowest = tile;
+    }
+    return slowest;
+}

@@ -1,0 +1,56 @@
+/* bill.h - where the cycles of supersteps went: the one place that turns what the machine recorded
+ * (emu/bsp/record.h) into parts that add up. Everything that prints cycles uses it.
+ *
+ * A superstep of a sync group lasts from the release that began it to the release that ends it, or,
+ * at the end of a run, to the last arrival. A tile counts up to its arrival at the sync that ends
+ * it; the arrival of a tile that has voted ahead is its vote. In this order:
+ *
+ *   host      from the end of the superstep before: what the host takes between two runs
+ *   exchange  the longest exchange of a tile: release to the end of its RECV, and host data
+ *   compute   what computing adds: from there to the last arrival of the group
+ *   wait      from there to the last arrival of all groups that the sync joins
+ *   sync      from there to the release: what the sync itself costs
+ *
+ * and host + exchange + compute + wait + sync is the whole time, exactly. imbalance is a part of
+ * compute: what is above the mean of what the tiles of the group computed meanwhile.
+ */
+#ifndef EMU_BILL_H
+#define EMU_BILL_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "emu/bsp/record.h"
+
+/* One superstep, or several together. Cycles of the tile clock, words of 4 bytes. */
+struct bill {
+    uint64_t total; /* host + exchange + compute + wait + sync */
+    uint64_t host, exchange, compute, wait, sync;
+    uint64_t imbalance;           /* part of compute */
+    uint64_t h_words;             /* most that one tile sends or receives in a superstep */
+    uint64_t words_in, words_out; /* of all tiles */
+};
+
+/* Superstep i < record_count(r). */
+struct bill bill_of_step(const struct record *r, size_t i);
+/* All supersteps of a group: the total is the cycle in which its last one ended. */
+struct bill bill_of_group(const struct record *r, unsigned group);
+void bill_add(struct bill *sum, const struct bill *b);
+/* The tile that arrived last at the end of superstep i, the first of several; 0: there was none. */
+uint32_t bill_slowest_tile(const struct record *r, size_t i);
+
+/* ---- bill_table.c: for people ---- */
+
+/* A line for every superstep, and a sum for every group. */
+void bill_print_steps(const struct record *r, FILE *f);
+/* A line for every superstep and each of these tiles that took part. */
+void bill_print_tiles(const struct record *r, const uint32_t *tile, size_t tiles, FILE *f);
+
+/* ---- bill_json.c; all return new objects, NULL when out of memory ---- */
+
+json_t *bill_json(const struct bill *b);
+/* An array of supersteps, each with what these tiles did. */
+json_t *bill_steps_json(const struct record *r, const uint32_t *tile, size_t tiles);
+
+#endif

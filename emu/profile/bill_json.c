@@ -1,0 +1,62 @@
+/* bill_json.c - bills and supersteps as JSON. */
+#include "emu/profile/bill.h"
+
+json_t *bill_json(const struct bill *b)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_cycles",
+                     (json_int_t)b->total, "exchange_cycles", (json_int_t)b->exchange,
+                     "compute_cycles", (json_int_t)b->compute, "wait_cycles", (json_int_t)b->wait,
+                     "sync_cycles", (json_int_t)b->sync, "host_cycles", (json_int_t)b->host,
+                     "imbalance_cycles", (json_int_t)b->imbalance, "h_words",
+                     (json_int_t)b->h_words);
+}
+
+static json_t *tile_json(uint32_t tile, const struct tile_step *t)
+{
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "tile", (int)tile, "exchange",
+                     (int)t->exchange_cycles, "compute", (int)t->compute_cycles, "wait",
+                     (int)t->wait_cycles, "words_in", (int)t->words_in, "words_out",
+                     (int)t->words_out);
+}
+
+/* NULL when out of memory. */
+static json_t *tiles_json(const struct record *r, size_t i, const uint32_t *tile, size_t tiles)
+{
+    json_t *list = json_array();
+
+    for (size_t k = 0; list && k < tiles; k++) {
+        struct tile_step t = record_tile(r, i, tile[k]);
+
+        if (!record_has_tile(r, i, tile[k]))
+            continue;
+        if (json_array_append_new(list, tile_json(tile[k], &t))) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *step_json(const struct record *r, size_t i, const uint32_t *tile, size_t tiles)
+{
+    const struct record_step *s = record_at(r, i);
+    struct bill b = bill_of_step(r, i);
+
+    return json_pack("{s:i, s:I, s:I, s:I, s:i, s:o, s:i, s:o}", "group", (int)s->group,
+                     "superstep", (json_int_t)s->index, "starts", (json_int_t)s->release, "ends",
+                     (json_int_t)s->end, "tiles", (int)s->tiles, "bill", bill_json(&b), "slowest",
+                     (int)bill_slowest_tile(r, i), "tile_steps", tiles_json(r, i, tile, tiles));
+}
+
+json_t *bill_steps_json(const struct record *r, const uint32_t *tile, size_t tiles)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < record_count(r); i++) {
+        if (json_array_append_new(list, step_json(r, i, tile, tiles))) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}

@@ -1,0 +1,72 @@
+/* bill_table.c - supersteps as tables: one line for each, or one for each of its tiles. */
+#include <inttypes.h>
+
+#include "emu/bsp/machine.h"
+#include "emu/profile/bill.h"
+
+#define PARTS " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64
+
+static void print_parts(const struct bill *b, uint64_t cycles, FILE *f)
+{
+    fprintf(f, PARTS, cycles, b->exchange, b->compute, b->wait, b->sync, b->imbalance);
+}
+
+static void print_step(const struct record *r, size_t i, FILE *f)
+{
+    const struct record_step *s = record_at(r, i);
+    struct bill b = bill_of_step(r, i);
+
+    fprintf(f, "%5u %9" PRIu64 " %12" PRIu64, s->group, s->index, s->release);
+    print_parts(&b, s->end - s->release, f);
+    fprintf(f, " %8" PRIu32 " %9" PRIu64 "\n", bill_slowest_tile(r, i), b.h_words);
+}
+
+static void print_sum(const struct record *r, unsigned group, FILE *f)
+{
+    struct bill b = bill_of_group(r, group);
+
+    if (!b.total)
+        return;
+    fprintf(f, "%5u %9s %12s", group, "all", "");
+    print_parts(&b, b.total - b.host, f);
+    fprintf(f, " %8s %9" PRIu64 "\n", "", b.h_words);
+}
+
+void bill_print_steps(const struct record *r, FILE *f)
+{
+    fprintf(f,
+            "cycles of every superstep: exchange + compute + wait + sync; imbalance is a part of "
+            "compute, h the most words that one tile sends or receives\n");
+    fprintf(f, "%5s %9s %12s %10s %10s %10s %10s %10s %10s %8s %9s\n", "group", "superstep",
+            "starts", "cycles", "exchange", "compute", "wait", "sync", "imbalance", "slowest",
+            "h_words");
+    for (size_t i = 0; i < record_count(r); i++)
+        print_step(r, i, f);
+    for (unsigned g = 0; g < MACHINE_MAX_GROUPS; g++)
+        print_sum(r, g, f);
+}
+
+static void print_tile(const struct record_step *s, uint32_t tile, const struct tile_step *t,
+                       FILE *f)
+{
+    fprintf(f,
+            "%5u %9" PRIu64 " %12" PRIu64 " %6" PRIu32 " %10" PRIu32 " %10" PRIu32 " %10" PRIu32
+            " %10" PRIu32 " %10" PRIu32 "\n",
+            s->group, s->index, s->release, tile, t->exchange_cycles, t->compute_cycles,
+            t->wait_cycles, t->words_in, t->words_out);
+}
+
+void bill_print_tiles(const struct record *r, const uint32_t *tile, size_t tiles, FILE *f)
+{
+    fprintf(f, "cycles and words of every tile; a superstep lasts exchange + compute + wait\n");
+    fprintf(f, "%5s %9s %12s %6s %10s %10s %10s %10s %10s\n", "group", "superstep", "starts",
+            "tile", "exchange", "compute", "wait", "words_in", "words_out");
+    for (size_t i = 0; i < record_count(r); i++) {
+        for (size_t k = 0; k < tiles; k++) {
+            struct tile_step t = record_tile(r, i, tile[k]);
+
+            if (record_has_tile(r, i, tile[k]))
+                print_tile(record_at(r, i), tile[k], &t, f);
+        }
+    }
+}
