@@ -34,8 +34,16 @@ struct tensor {
 
 /* ---- graph ---- */
 
-/* A graph for chips like arch, which is copied. Free with graph_free (NULL allowed). */
-enum emu_status graph_new(const struct arch *arch, struct graph **out) EMU_MUST_CHECK;
+/* A kernel: base/codelet.h; and where kernels come from. */
+struct codelet;
+struct codelet_library;
+/* The kernels of programs/library. */
+extern const struct codelet_library kernel_library;
+
+/* A graph for chips like arch, which is copied. library: finds codelets by name, copies data on
+ * tiles, links code; borrowed. Free with graph_free (NULL allowed). */
+enum emu_status graph_new(const struct arch *arch, const struct codelet_library *library,
+                          struct graph **out) EMU_MUST_CHECK;
 void graph_free(struct graph *g);
 const struct arch *graph_arch(const struct graph *g);
 
@@ -126,8 +134,12 @@ enum emu_status graph_tile_runs(struct graph *g, struct tensor t, struct tile_ru
 /* A compute set: vertices that may run at the same time. No element may be written by one and
  * accessed by another. */
 uint32_t graph_compute_set(struct graph *g, const char *name);
-/* One run of a codelet (codelets.def) on a tile. Data of other tiles is fetched before and brought
- * back after. Vertices of one tile run one after another in the order in which they were added. */
+/* One run of a codelet on a tile. Data of other tiles is fetched before and brought back after.
+ * Vertices of one tile run one after another in the order in which they were added. The codelet is
+ * borrowed. */
+uint32_t graph_vertex_of(struct graph *g, uint32_t compute_set, const struct codelet *codelet,
+                         uint32_t tile);
+/* The same with the name of a codelet of the graph's library. */
 uint32_t graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet, uint32_t tile);
 /* Connects an edge field; a list field takes any number of tensors, in the order of the calls.
  * Fields that count another one are filled by the compiler. */

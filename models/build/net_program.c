@@ -23,7 +23,7 @@ static enum emu_status build_once(const struct arch *a, const struct net *n,
     struct progress progress = progress_begin(o->compile.progress);
     const struct net_plans *plans;
 
-    TRY(graph_new(a, &p->graph));
+    TRY(graph_new(a, &kernel_library, &p->graph));
     if (o->prefetch)
         TRY(prefetch_reserve(p->graph, o->prefetch));
     TRY(net_graph_build(p->graph, n, w, &o->net, &p->net_graph));

@@ -370,7 +370,7 @@ static enum emu_status answer_request(const struct request *q, int *code)
     enum emu_status s;
 
     TRY(machine_choice_arch(&q->machine, "mk2", &a));
-    TRY(graph_new(&a, &g));
+    TRY(graph_new(&a, &kernel_library, &g));
     s = with_graph(q, g, code);
     graph_free(g);
     return s;

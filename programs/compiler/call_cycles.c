@@ -44,7 +44,7 @@ static void set_lengths(const struct codelet *c, struct codelet_call *call)
 static enum emu_status cycles_of(const struct compiled *c, const struct call *k, uint64_t *cycles)
 {
     const struct lowered *l = c->lowered;
-    const struct codelet *codelet = &codelet_table[k->codelet];
+    const struct codelet *codelet = l->codelet.at[k->codelet];
     struct codelet_call call = { .arch = graph_arch(c->graph) };
     struct codelet_run *list[CODELET_MAX_FIELDS] = { NULL };
     enum emu_status s = EMU_OK;

@@ -69,8 +69,8 @@ static enum emu_status stage_codelets(struct compiler *k)
     struct compiled *c = k->c;
     const struct arch *a = graph_arch(c->graph);
 
-    STAGE("codelets",
-          codelet_link_kept(a, c->lowered->codelet_used, a->mem_base, k->o.sources, &c->codelets));
+    STAGE("codelets", c->graph->library->link(a, c->lowered->codelet.at, c->lowered->codelet.count,
+                                              a->mem_base, k->o.sources, &c->codelets));
     progress_report(&k->progress, "codelets", "%s bytes", count_text(c->codelets.bytes).at);
     return EMU_OK;
 }

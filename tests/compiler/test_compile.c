@@ -172,7 +172,7 @@ static struct graph *make_graph(uint32_t n)
     struct tensor a, b;
     struct program p;
 
-    OK(graph_new(arch_preset("toy16"), &g));
+    OK(graph_new(arch_preset("toy16"), &kernel_library, &g));
     a = graph_variable(g, ELEM_F32, 1, &n, "spread");
     b = graph_variable(g, ELEM_F32, 1, &n, "gathered");
     graph_map_linear(g, a, 2, 2, 0, 16);
@@ -296,7 +296,7 @@ static void test_errors_name_the_stage(void **state)
     struct graph *g;
 
     (void)state;
-    OK(graph_new(arch_preset("toy4"), &g));
+    OK(graph_new(arch_preset("toy4"), &kernel_library, &g));
     a = graph_variable(g, ELEM_F32, 1, &n, "mapped");
     b = graph_variable(g, ELEM_F32, 1, &n, "nowhere");
     graph_map(g, a, 0);

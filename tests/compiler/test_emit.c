@@ -2,6 +2,7 @@
  * in C, on machines that check; how long it takes, how short it is, what the image says about it.
  * test_emit_random.c has random programs.
  */
+#include "programs/library/kernel/codelet_table.h"
 #include "tests/fixtures/emit_rig.h"
 
 /* Without the codelets. */
@@ -443,8 +444,7 @@ static void test_map_and_symbols(void **state)
     assert_int_equal(offset, 4);
     assert_string_equal(image_symbolize(r.im, t, code, &offset), "program");
     assert_string_equal(image_symbolize(r.im, t, code + 4, &offset), "net/first");
-    assert_string_equal(image_symbolize(r.im, t, r.codelets.entry[r.codelet[RIG_SET]], &offset),
-                        "set");
+    assert_string_equal(image_symbolize(r.im, t, r.codelets.entry[RIG_SET], &offset), "set");
     assert_string_equal(image_source(r.im, t, r.codelets.addr, &offset), "rig.S");
     rig_free(&r);
 }
@@ -452,19 +452,16 @@ static void test_map_and_symbols(void **state)
 /* The codelets of the project: each is the owner of its code, no byte of it is without one. */
 static void test_map_of_real_codelets(void **state)
 {
+    const struct codelet *set[] = { &codelet_table[1], &codelet_table[0] };
     struct rig r;
     struct codelet_code own;
     const char *category;
-    uint8_t *used;
 
     (void)state;
     for (unsigned with = 0; with < 2; with++) {
         rig_new(&r, "toy4", 1, 1, 4);
         own = r.codelets;
-        used = emu_alloc(codelet_count + 1, 1);
-        for (uint32_t i = 0; i < 2 * with; i++)
-            used[rig_kind(CODELET_MULTI, i)] = 1;
-        if (codelet_link(&r.g.arch, used, r.g.arch.mem_base, &r.codelets) != EMU_OK)
+        if (codelet_link(&r.g.arch, set, 2 * with, r.g.arch.mem_base, NULL, &r.codelets) != EMU_OK)
             fail_msg("%s", emu_error());
         rig_op(&r, STEP_CALLS, 1, "nothing");
         rig_function(&r, "main");
@@ -472,17 +469,15 @@ static void test_map_of_real_codelets(void **state)
         rig_emit(&r, 1);
         rig_check_maps(&r);
         for (uint32_t i = 0; i < 2 * with; i++) {
-            const struct codelet *c = &codelet_table[rig_kind(CODELET_MULTI, i)];
-            uint32_t entry = r.codelets.entry[rig_kind(CODELET_MULTI, i)];
+            const char *owner = owner_of(&r, 0, r.codelets.entry[i], &category);
 
-            assert_string_equal(owner_of(&r, 0, entry, &category), c->name);
+            assert_string_equal(owner, set[i]->name);
             assert_string_equal(category, "vertex code");
         }
         for (uint32_t k = 0; k < r.codelets.bytes; k += 4)
             assert_non_null(owner_of(&r, 0, r.codelets.addr + k, &category));
         codelet_code_free(&r.codelets);
         r.codelets = own;
-        emu_free(used);
         rig_free(&r);
     }
 }

@@ -542,7 +542,7 @@ static void every_allocation_may_fail(void **state)
         enum emu_status s;
 
         alloc_test_fail_at(n);
-        s = graph_new(arch_preset("toy16"), &g);
+        s = graph_new(arch_preset("toy16"), &kernel_library, &g);
         alloc_test_fail_at(-1);
         graph_free(g);
         assert_int_equal(alloc_live(), blocks);

@@ -106,7 +106,8 @@ static void local_edges_are_direct(void **state)
     assert_int_equal(l->word.at[s->word + 2].value, 4);
     assert_int_equal(s->category, CATEGORY_VERTEX_STATE);
     assert_int_equal(s->live, LIVE_ALWAYS);
-    assert_int_equal(l->codelet_used[l->call.at[0].codelet], 1);
+    assert_int_equal(l->codelet.count, 1);
+    assert_string_equal(l->codelet.at[l->call.at[0].codelet]->name, "copy_32");
     done(g, l);
 }
 
@@ -313,7 +314,7 @@ static void copies_need_no_sync_on_one_tile(void **state)
 
     (void)state;
     assert_ops(l, "c");
-    assert_string_equal(codelet_table[l->call.at[0].codelet].name, "copy_64");
+    assert_string_equal(l->codelet.at[l->call.at[0].codelet]->name, "copy_64");
     done(g, l);
 }
 

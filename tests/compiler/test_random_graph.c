@@ -484,22 +484,18 @@ static struct codelet_sources *read_sources(void)
 {
     static const char *const machine[] = { "toy4", "toy16", "toy64" };
     struct codelet_sources *sources = codelet_sources_new();
-    uint8_t *used = emu_alloc(codelet_count, 1);
 
-    assert_non_null(used);
     assert_non_null(sources);
     for (unsigned i = 0; i < EMU_COUNT_OF(machine) * codelet_count; i++) {
         const struct arch *a = arch_preset(machine[i / codelet_count]);
+        const struct codelet *c = &codelet_table[i % codelet_count];
         struct codelet_code code;
 
-        used[i % codelet_count] = 1;
-        if (codelet_link_kept(a, used, a->mem_base, sources, &code) == EMU_OK)
+        if (codelet_link(a, &c, 1, a->mem_base, sources, &code) == EMU_OK)
             codelet_code_free(&code);
         else
             printf("%s\n", emu_error());
-        used[i % codelet_count] = 0;
     }
-    emu_free(used);
     return sources;
 }
 

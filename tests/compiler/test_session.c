@@ -25,7 +25,7 @@ static void rig_new(struct rig *x)
     x->live = alloc_live();
     x->c = NULL;
     x->s = NULL;
-    assert_int_equal(graph_new(arch_preset("toy4"), &x->g), EMU_OK);
+    assert_int_equal(graph_new(arch_preset("toy4"), &kernel_library, &x->g), EMU_OK);
     x->main = program_sequence(x->g);
     graph_set_program(x->g, x->main);
 }

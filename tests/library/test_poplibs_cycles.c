@@ -180,7 +180,7 @@ static uint64_t run_theirs(struct codelet_rig *r, const struct codelet_case *c,
     for (unsigned w = 0; w < r->arch.workers; w++)
         r->tile->worker_base[w] = ((t.free + 7) & ~7u) + w * SCRATCH_BYTES;
     t.free = ((t.free + 7) & ~7u) + r->arch.workers * SCRATCH_BYTES;
-    r->code.entry[r->codelet - codelet_table] = (uint32_t)symbol->value;
+    r->code.entry[0] = (uint32_t)symbol->value;
     rig_stub(r, write_state(r, c, &t, p->state));
     if (t.stride) {
         /* Third instruction of the stub: the workers' states lie one behind the other. */

@@ -76,7 +76,7 @@ static void rig_new(struct rig *x, const char *machine, uint32_t io, uint32_t de
     x->o = (struct prefetch_options){ io, depth };
     if (!x->arch.tiles)
         x->arch = *arch_preset(machine);
-    assert_int_equal(graph_new(&x->arch, &x->g), EMU_OK);
+    assert_int_equal(graph_new(&x->arch, &kernel_library, &x->g), EMU_OK);
     assert_int_equal(prefetch_reserve(x->g, &x->o), EMU_OK);
     loop = body(x, graph_arch(x->g)->tiles - io, rounds);
     if (op_prefetch(x->g, &x->o, x->in, loop, x->out, &loop, &x->p) != EMU_OK)
@@ -301,7 +301,7 @@ static enum emu_status try_size(uint32_t io, uint32_t depth, uint32_t elements, 
     struct program loop;
     enum emu_status s;
 
-    assert_int_equal(graph_new(arch_preset("toy16"), &g), EMU_OK);
+    assert_int_equal(graph_new(arch_preset("toy16"), &kernel_library, &g), EMU_OK);
     s = prefetch_reserve(g, &o);
     if (s == EMU_OK) {
         t = graph_variable(g, ELEM_U8, 1, &elements, "in");

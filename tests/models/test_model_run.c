@@ -105,7 +105,7 @@ static void rig_new(struct rig *r)
     must(weights_new(r->net, &r->weights));
     weights_seed(r->weights, r->net, 3);
     must(weights_calibrate(r->weights, r->net, 2));
-    must(graph_new(&r->arch, &r->graph));
+    must(graph_new(&r->arch, &kernel_library, &r->graph));
     must(net_graph_build(r->graph, r->net, r->weights, &o, &r->ng));
     must(graph_compile(r->graph, NULL, &r->compiled));
     assert_true(compiled_fits(r->compiled));

@@ -235,7 +235,7 @@ static void test_estimate(void **state)
     (void)state;
     must(weights_new(n, &w));
     weights_seed(w, n, 1);
-    must(graph_new(&a, &g));
+    must(graph_new(&a, &kernel_library, &g));
     must(net_graph_build(g, n, w, &o, &ng));
     must(graph_compile(g, &co, &c));
     assert_true(compiled_fits(c));

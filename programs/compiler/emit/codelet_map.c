@@ -7,9 +7,11 @@
 /* The path of a source below the project, so that an image does not depend on where that is. */
 static const char *short_path(const char *file)
 {
-    static const char folder[] = "programs/codelets/";
-    const char *below = strstr(file, folder), *slash = strrchr(file, '/');
+    static const char folder[] = "/programs/";
+    const char *below = NULL, *slash = strrchr(file, '/');
 
+    for (const char *p = strstr(file, folder); p; p = strstr(p + 1, folder))
+        below = p + 1;
     return below ? below : slash ? slash + 1 : file;
 }
 

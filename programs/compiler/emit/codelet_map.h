@@ -4,7 +4,7 @@
 #ifndef PROGRAMS_CODELET_MAP_H
 #define PROGRAMS_CODELET_MAP_H
 
-#include "programs/library/kernel/codelet.h"
+#include "programs/compiler/base/codelet.h"
 
 struct codelet_map {
     struct image_segment segment; /* no bytes: there are no codelets */

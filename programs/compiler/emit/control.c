@@ -85,7 +85,7 @@ static int range_calls(const struct walk *w, uint32_t first, uint32_t end)
         for (uint32_t k = 0; k < part->count && o->kind == STEP_CALLS; k++) {
             const struct call *c = &w->l->call.at[part->first + k];
 
-            if (codelet_table[c->codelet].kind == CODELET_SUPERVISOR)
+            if (w->l->codelet.at[c->codelet]->kind == CODELET_SUPERVISOR)
                 return 1;
         }
     }
@@ -103,7 +103,7 @@ static void emit_call(struct walk *w, const struct call *c, uint32_t owner)
     unsigned entry;
 
     writer_prepare(&w->out);
-    if (codelet_table[c->codelet].kind == CODELET_SUPERVISOR) {
+    if (w->l->codelet.at[c->codelet]->kind == CODELET_SUPERVISOR) {
         use_control(w, owner);
         writer_object(&w->out, M_SUPERVISOR_STATE, c->state);
         writer_settle(&w->out);
@@ -273,7 +273,7 @@ static struct writer_loop loop_of(const struct walk *w, uint32_t first, uint32_t
     if (!part)
         return (struct writer_loop){ .launches = 0 };
     c = &w->l->call.at[part->first];
-    return (struct writer_loop){ .launches = codelet_table[c->codelet].kind == CODELET_MULTI,
+    return (struct writer_loop){ .launches = w->l->codelet.at[c->codelet]->kind == CODELET_MULTI,
                                  .codelet = c->codelet,
                                  .state = c->state };
 }

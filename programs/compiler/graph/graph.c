@@ -60,7 +60,8 @@ enum emu_status graph_status(const struct graph *g)
 
 /* ---- the graph ---- */
 
-enum emu_status graph_new(const struct arch *arch, struct graph **out)
+enum emu_status graph_new(const struct arch *arch, const struct codelet_library *library,
+                          struct graph **out)
 {
     struct graph *g;
 
@@ -69,6 +70,7 @@ enum emu_status graph_new(const struct arch *arch, struct graph **out)
     if (!g)
         return FAIL(NO_MEMORY, "a graph");
     g->arch = *arch;
+    g->library = library;
     g->program = GRAPH_NONE;
     g->group = emu_alloc(arch->tiles, sizeof(*g->group));
     g->path = emu_alloc(1, 1);

@@ -8,7 +8,7 @@
 #define PROGRAMS_GRAPH_H
 
 #include "programs/compiler/base/arena.h"
-#include "programs/library/kernel/codelet.h"
+#include "programs/compiler/base/codelet.h"
 #include "programs/programs.h"
 
 enum { GRAPH_NONE = UINT32_MAX };
@@ -143,6 +143,7 @@ struct stream {
 
 struct graph {
     struct arch arch;
+    const struct codelet_library *library; /* borrowed */
     struct prog_arena arena;
     enum emu_status status;
     char *error; /* emu_error() of the first failure, owned */

@@ -27,29 +27,38 @@ static enum emu_status add_fields(struct graph *g, const struct codelet *c)
     return EMU_OK;
 }
 
-uint32_t graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet, uint32_t tile)
+/* Whether there may be a vertex of such a codelet; c: NULL if there is none of that name. */
+static int vertex_allowed(struct graph *g, uint32_t compute_set, const struct codelet *c,
+                          const char *name, uint32_t tile)
 {
-    struct vertex v = { codelet_find(codelet), compute_set, tile, (uint32_t)g->field.count };
-    uint32_t id = (uint32_t)g->vertex.count;
     const char *set;
 
-    if (!graph_works(g))
-        return GRAPH_NONE;
     if (compute_set >= g->compute_set.count) {
-        GRAPH_FAIL(g, "graph_vertex(%s): there is no compute set %u", codelet, compute_set);
-        return GRAPH_NONE;
+        GRAPH_FAIL(g, "graph_vertex(%s): there is no compute set %u", name, compute_set);
+        return 0;
     }
     set = g->compute_set.at[compute_set].name;
-    if (!v.codelet) {
-        GRAPH_FAIL(g, "compute set %s, tile %u: there is no codelet %s", set, tile, codelet);
-        return GRAPH_NONE;
+    if (!c) {
+        GRAPH_FAIL(g, "compute set %s, tile %u: there is no codelet %s", set, tile, name);
+        return 0;
     }
     if (tile >= g->arch.tiles) {
-        GRAPH_FAIL(g, "compute set %s: a vertex %s on tile %u, expected less than %u", set, codelet,
+        GRAPH_FAIL(g, "compute set %s: a vertex %s on tile %u, expected less than %u", set, name,
                    tile, g->arch.tiles);
-        return GRAPH_NONE;
+        return 0;
     }
-    if (g->field.count > GRAPH_NONE - CODELET_MAX_FIELDS || add_fields(g, v.codelet) != EMU_OK ||
+    return 1;
+}
+
+static uint32_t add_vertex(struct graph *g, uint32_t compute_set, const struct codelet *c,
+                           const char *name, uint32_t tile)
+{
+    struct vertex v = { c, compute_set, tile, (uint32_t)g->field.count };
+    uint32_t id = (uint32_t)g->vertex.count;
+
+    if (!graph_works(g) || !vertex_allowed(g, compute_set, c, name, tile))
+        return GRAPH_NONE;
+    if (g->field.count > GRAPH_NONE - CODELET_MAX_FIELDS || add_fields(g, c) != EMU_OK ||
         VEC_PUSH(&g->vertex, v) != EMU_OK ||
         VEC_PUSH(&g->compute_set.at[compute_set].vertex, id) != EMU_OK) {
         graph_fail_memory(g, "a vertex");
@@ -58,7 +67,18 @@ uint32_t graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet
     return id;
 }
 
-/* A field by name; NULL after an error. *type is its row in the table of codelets. */
+uint32_t graph_vertex_of(struct graph *g, uint32_t compute_set, const struct codelet *codelet,
+                         uint32_t tile)
+{
+    return add_vertex(g, compute_set, codelet, codelet->name, tile);
+}
+
+uint32_t graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet, uint32_t tile)
+{
+    return add_vertex(g, compute_set, g->library->find(codelet), codelet, tile);
+}
+
+/* A field by name; NULL after an error. *type is what the codelet says of it. */
 static struct vertex_field *field_of(struct graph *g, uint32_t vertex, const char *field,
                                      const struct codelet_field **type)
 {

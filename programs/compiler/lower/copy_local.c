@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-enum { WIDTHS = 4 };
-/* All workers share a run of copy_*, each run of copy_list_* is for one: runs from this length on
+/* All workers share a run of copy, each run of copy_list is for one: runs from this length on
  * get a call of their own when there are not enough to keep all workers busy with lists. */
 enum { LONG_BYTES = 256, LIST_RUNS = 2 };
 
@@ -35,19 +34,6 @@ static uint32_t width_of(const struct lowering *w, const struct move *m)
 
 /* ---- calls ---- */
 
-static enum emu_status find_codelet(unsigned width, int list, const struct codelet **out)
-{
-    static const char *const name[2][WIDTHS] = {
-        { "copy_8", "copy_16", "copy_32", "copy_64" },
-        { "copy_list_8", "copy_list_16", "copy_list_32", "copy_list_64" },
-    };
-
-    *out = codelet_find(name[list][width]);
-    if (!*out)
-        return FAIL(BAD_PROGRAM, "lowering: there is no codelet %s", name[list][width]);
-    return EMU_OK;
-}
-
 /* Edges of a copy codelet for n runs: those of its field `out` or those of its other one. */
 static void fill_edges(const struct codelet *c, const struct local_move *m, size_t n, int out,
                        struct edge *e)
@@ -74,11 +60,11 @@ static enum emu_status add_call(struct lowering *w, const struct local_move *m, 
                                 enum phase phase)
 {
     uint32_t owner = w->step.at[w->step.count - 1].name, first_field, state;
-    const struct codelet *c;
+    const struct codelet_library *lib = w->g->library;
+    const struct codelet *c = n > 1 ? lib->copy_list[m->width] : lib->copy[m->width];
     struct edge *e, swap;
     enum emu_status s;
 
-    TRY(find_codelet(m->width, n > 1, &c));
     for (size_t i = 0; i < n; i++)
         TRY(lower_touch(w, m[i].m.from, m[i].m.from_at, m[i].m.bytes, phase, 0));
     for (size_t i = 0; i < n; i++)
@@ -96,8 +82,7 @@ static enum emu_status add_call(struct lowering *w, const struct local_move *m, 
     s = vertex_state_build(w, c, m->tile, NULL, e, 2 * n, owner, &state);
     emu_free(e);
     TRY(s);
-    w->l->codelet_used[c - codelet_table] = 1;
-    return VEC_PUSH(&w->l->call, (struct call){ m->tile, (uint32_t)(c - codelet_table), state });
+    return call_add(w, c, m->tile, state);
 }
 
 /* Calls for all moves of one tile and width. */

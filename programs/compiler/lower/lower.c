@@ -264,13 +264,11 @@ static enum emu_status lowering_begin(struct lowering *w)
 
     l->graph = g;
     l->tile_index = prog_alloc(&l->arena, g->arch.tiles + 1, sizeof(*l->tile_index));
-    l->codelet_used = prog_alloc(&l->arena, codelet_count + 1, 1);
     w->tile_mark = emu_alloc(g->arch.tiles + 1, sizeof(*w->tile_mark));
     w->tile_value = emu_alloc(g->arch.tiles + 1, sizeof(*w->tile_value));
     w->hint = emu_alloc(g->variable.count + 1, sizeof(*w->hint));
     w->set_step = emu_alloc(g->compute_set.count + 1, sizeof(*w->set_step));
-    if (!l->tile_index || !l->codelet_used || !w->tile_mark || !w->tile_value || !w->hint ||
-        !w->set_step)
+    if (!l->tile_index || !w->tile_mark || !w->tile_value || !w->hint || !w->set_step)
         return FAIL(NO_MEMORY, "lowering");
     memset(l->tile_index, 0xff, (g->arch.tiles + 1) * sizeof(*l->tile_index));
     memset(w->set_step, 0xff, (g->compute_set.count + 1) * sizeof(*w->set_step));
@@ -293,6 +291,7 @@ static void lowering_end(struct lowering *w)
     VEC_FREE(&w->function);
     index_table_free(&w->fetched_table);
     index_table_free(&w->work_table);
+    index_table_free(&w->codelet_numbers);
     emu_free(w->hint);
     emu_free(w->tile_mark);
     emu_free(w->tile_value);
@@ -343,6 +342,7 @@ void lowered_free(struct lowered *l)
     VEC_FREE(&l->object);
     VEC_FREE(&l->word);
     VEC_FREE(&l->call);
+    VEC_FREE(&l->codelet);
     VEC_FREE(&l->predicate);
     VEC_FREE(&l->live_set);
     VEC_FREE(&l->live_range);

@@ -122,6 +122,7 @@ struct lowering {
     struct move_list back; /* of the writes back */
     VEC(struct work_list) work_list;
     struct index_table work_table;
+    struct index_table codelet_numbers; /* to lowered.codelet */
 
     uint32_t *set_step; /* of every compute set; LOWERED_NONE: not made */
     VEC(uint32_t) copy; /* nodes of copies that wait for others next to them */
@@ -186,6 +187,10 @@ struct edge {
 enum emu_status vertex_state_build(struct lowering *w, const struct codelet *c, uint32_t tile,
                                    const struct vertex_field *field, const struct edge *edge,
                                    size_t edges, uint32_t owner, uint32_t *state) EMU_MUST_CHECK;
+
+/* Adds a call with such a state. */
+enum emu_status call_add(struct lowering *w, const struct codelet *c, uint32_t tile,
+                         uint32_t state) EMU_MUST_CHECK;
 
 /* ---- copy_merge.c ---- */
 /* Steps for the copies that wait in w->copy, in order, several in one where they do not depend. */

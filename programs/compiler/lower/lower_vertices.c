@@ -387,7 +387,7 @@ static enum emu_status add_pairs(struct lowering *w, const struct site *s, int a
 static enum emu_status lower_vertex(struct lowering *w, struct site *s)
 {
     const struct codelet *c = s->v->codelet;
-    uint32_t index = (uint32_t)(c - codelet_table), state;
+    uint32_t state;
 
     TRY(find_edges(w, s));
     part_from_outputs(w, s);
@@ -405,8 +405,7 @@ static enum emu_status lower_vertex(struct lowering *w, struct site *s)
     TRY(touch_edges(w, s));
     TRY(vertex_state_build(w, c, s->v->tile, s->field, s->edge.at, s->edge.count, s->owner,
                            &state));
-    w->l->codelet_used[index] = 1;
-    return VEC_PUSH(&w->l->call, (struct call){ s->v->tile, index, state });
+    return call_add(w, c, s->v->tile, state);
 }
 
 /* ---- a compute set ---- */

@@ -73,7 +73,7 @@ struct object_pair {
 /* A vertex, or a copy made by the lowering. */
 struct call {
     uint32_t tile;
-    uint32_t codelet; /* index in codelet_table */
+    uint32_t codelet; /* index in lowered.codelet */
     uint32_t state;   /* object */
 };
 
@@ -174,7 +174,7 @@ struct lowered {
     VEC(struct storage_run) storage_run;
     VEC(struct stream_piece) stream_piece;
     VEC(struct stream_layout) stream_layout; /* one per STEP_HOST, in order: op.n is its index */
-    uint8_t *codelet_used;                   /* by index in codelet_table */
+    VEC(const struct codelet *) codelet; /* that calls use, each once; borrowed from the graph */
 };
 
 /* Lowers a graph that graph_check() passed. Errors: EMU_BAD_PROGRAM for what cannot be lowered (a

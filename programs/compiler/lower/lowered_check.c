@@ -210,7 +210,7 @@ static enum emu_status check_field(const struct check *c, const struct codelet_f
 
 static enum emu_status check_fields(const struct check *c, const struct call *x)
 {
-    const struct codelet *k = &codelet_table[x->codelet];
+    const struct codelet *k = c->l->codelet.at[x->codelet];
     const struct object_word *w = &c->l->word.at[c->l->object.at[x->state].word];
 
     for (unsigned f = 0; f < k->fields; f++) {
@@ -230,14 +230,14 @@ static enum emu_status check_calls(const struct check *c, const struct op *op)
         const struct call *x = &l->call.at[i];
         uint32_t bytes;
 
-        if (x->codelet >= codelet_count || !l->codelet_used[x->codelet])
+        if (x->codelet >= l->codelet.count)
             return STEP_FAIL(c, "call %llu: codelet %u", (unsigned long long)i, x->codelet);
-        bytes = codelet_state_bytes(&codelet_table[x->codelet]);
+        bytes = codelet_state_bytes(l->codelet.at[x->codelet]);
         TRY(check_access(c, x->state, 0, bytes ? bytes : 4));
         if (l->object.at[x->state].tile != x->tile ||
             l->object.at[x->state].bytes != (bytes ? bytes : 4))
             return STEP_FAIL(c, "call %llu: the state of %s on tile %u", (unsigned long long)i,
-                             codelet_table[x->codelet].name, x->tile);
+                             l->codelet.at[x->codelet]->name, x->tile);
         if (i > op->first && l->call.at[i - 1].tile > x->tile)
             return STEP_FAIL(c, "call %llu is not in the order of tiles", (unsigned long long)i);
         TRY(check_fields(c, x));

@@ -116,7 +116,7 @@ static void dump_contents(const struct lowered *l, const struct op *op, FILE *f)
     if (op->kind == STEP_CALLS) {
         for (uint64_t i = op->first; i < op->first + op->count; i++)
             fprintf(f, "      tile %" PRIu32 " %s o%" PRIu32 "\n", l->call.at[i].tile,
-                    codelet_table[l->call.at[i].codelet].name, l->call.at[i].state);
+                    l->codelet.at[l->call.at[i].codelet]->name, l->call.at[i].state);
     } else if (op->kind == STEP_EXCHANGE) {
         for (uint64_t i = op->first; i < op->first + op->count; i++)
             dump_transfer(l, &l->transfer.at[i], f);

@@ -1,5 +1,5 @@
 /* vertex_state.c - the words a codelet finds its fields in: addresses, tables of runs, work lists,
- * numbers.
+ * numbers; and the call that gets them.
  */
 #include "programs/compiler/lower/lower_private.h"
 
@@ -166,4 +166,27 @@ enum emu_status vertex_state_build(struct lowering *w, const struct codelet *c, 
     for (uint32_t f = 0; f < c->fields; f++)
         TRY(add_field(w, c, f, field, edge, edges, part[f]));
     return EMU_OK;
+}
+
+/* The number of a codelet in the lowered program, which it gets with its first call. */
+static enum emu_status number_codelet(struct lowering *w, const struct codelet *c, uint32_t *out)
+{
+    uint64_t hash = hash64(&c, sizeof(c));
+    uint32_t probe = 0;
+
+    while (index_table_next(&w->codelet_numbers, hash, &probe, out)) {
+        if (w->l->codelet.at[*out] == c)
+            return EMU_OK;
+    }
+    *out = (uint32_t)w->l->codelet.count;
+    TRY(index_table_add(&w->codelet_numbers, hash, *out));
+    return VEC_PUSH(&w->l->codelet, c);
+}
+
+enum emu_status call_add(struct lowering *w, const struct codelet *c, uint32_t tile, uint32_t state)
+{
+    struct call call = { .tile = tile, .state = state };
+
+    TRY(number_codelet(w, c, &call.codelet));
+    return VEC_PUSH(&w->l->call, call);
 }

@@ -76,20 +76,18 @@ static enum emu_status advise_exchange_code(const struct account *a, uint32_t ti
 static enum emu_status advise_code(const struct account *a, struct advice *v)
 {
     const struct lowered *l = a->c->lowered;
-    uint32_t tile = longest_code(a), number = l->used_tile[tile], codelets = 0;
+    uint32_t tile = longest_code(a), number = l->used_tile[tile];
     const uint64_t *bytes = a->tile[tile].category;
     uint64_t code = a->c->place.tile[tile].code_bytes;
     uint64_t control = bytes[CATEGORY_CONTROL_CODE] + bytes[CATEGORY_HOST_CODE];
 
-    for (unsigned i = 0; l->codelet_used && i < codelet_count; i++)
-        codelets += l->codelet_used[i];
     if (bytes[CATEGORY_EXCHANGE_CODE] >= code / CODE_SHARE)
         TRY(advise_exchange_code(a, tile, bytes[CATEGORY_EXCHANGE_CODE], code, v));
     if (bytes[CATEGORY_VERTEX_CODE] >= code / CODE_SHARE)
         TRY(advise(v,
                    "Use fewer different codelets: %u of them take %s bytes of region 0 on every "
                    "tile.",
-                   codelets, count_text(bytes[CATEGORY_VERTEX_CODE]).at));
+                   (unsigned)l->codelet.count, count_text(bytes[CATEGORY_VERTEX_CODE]).at));
     if (control >= code / CODE_SHARE)
         TRY(advise(v,
                    "Write repeated parts of the program as functions or loops: control code takes "

@@ -73,29 +73,50 @@ static enum emu_status copy_sections(const struct asm_image *image, uint32_t add
     return EMU_OK;
 }
 
-static enum emu_status find_entries(const struct asm_image *image, const uint8_t *used,
-                                    struct codelet_code *out)
+static enum emu_status find_entries(const struct asm_image *image, const struct codelet *const *set,
+                                    size_t n, struct codelet_code *out)
 {
-    for (unsigned i = 0; i < codelet_count; i++) {
-        const struct asm_symbol *s = used[i] ? asm_symbol_find(image, codelet_table[i].name) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        const struct asm_symbol *s = asm_symbol_find(image, set[i]->name);
 
-        if (used[i] && !s)
-            return FAIL(BAD_ASM, "%s.S: no entry point %s", codelet_table[i].name,
-                        codelet_table[i].name);
-        out->entry[i] = s ? (uint32_t)s->value : 0;
+        if (!s)
+            return FAIL(BAD_ASM, "%s.S: no entry point %s", set[i]->name, set[i]->name);
+        out->entry[i] = (uint32_t)s->value;
+    }
+    return EMU_OK;
+}
+
+/* Adds the sources of a set to the unit, in the order of the table. row: scratch, one byte of 0 for
+ * each row. */
+static enum emu_status add_set(struct asm_unit *u, const struct arch *arch,
+                               const struct codelet *const *set, size_t n,
+                               struct codelet_sources *sources, uint8_t *row)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (codelet_find(set[i]->name) != set[i])
+            return FAIL(BAD_PROGRAM, "%s is no codelet of the library", set[i]->name);
+        row[set[i] - codelet_table] = 1;
+    }
+    for (unsigned i = 0; i < codelet_count; i++) {
+        if (row[i])
+            TRY(add_codelet(u, arch, i, sources));
     }
     return EMU_OK;
 }
 
 static enum emu_status link_into(struct codelet_code *out, const struct arch *arch,
-                                 const uint8_t *used, struct codelet_sources *sources)
+                                 const struct codelet *const *set, size_t n,
+                                 struct codelet_sources *sources)
 {
     struct asm_layout layout = { .code_addr = out->addr };
+    uint8_t *row = emu_alloc(codelet_count, 1);
+    enum emu_status s;
 
-    for (unsigned i = 0; i < codelet_count; i++) {
-        if (used[i])
-            TRY(add_codelet(out->unit, arch, i, sources));
-    }
+    if (!row)
+        return FAIL(NO_MEMORY, "a set of %zu codelets", n);
+    s = add_set(out->unit, arch, set, n, sources, row);
+    emu_free(row);
+    TRY(s);
     if (asm_unit_link(out->unit, &layout) != EMU_OK) {
         const struct asm_diag *d = asm_diag_count(out->unit) ? asm_diag_at(out->unit, 0) : NULL;
 
@@ -103,38 +124,25 @@ static enum emu_status link_into(struct codelet_code *out, const struct arch *ar
                     d ? d->text : emu_error());
     }
     TRY(copy_sections(asm_unit_image(out->unit), out->addr, out));
-    return find_entries(asm_unit_image(out->unit), used, out);
+    return find_entries(asm_unit_image(out->unit), set, n, out);
 }
 
-enum emu_status codelet_link(const struct arch *arch, const uint8_t *used, uint32_t addr,
+enum emu_status codelet_link(const struct arch *arch, const struct codelet *const *set, size_t n,
+                             uint32_t addr, struct codelet_sources *sources,
                              struct codelet_code *out)
-{
-    return codelet_link_kept(arch, used, addr, NULL, out);
-}
-
-enum emu_status codelet_link_kept(const struct arch *arch, const uint8_t *used, uint32_t addr,
-                                  struct codelet_sources *sources, struct codelet_code *out)
 {
     struct asm_options o = { .arch = arch, .preprocessed = sources != NULL };
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
     out->addr = addr;
-    out->entry = emu_alloc(codelet_count + 1, sizeof(*out->entry));
+    out->entry = emu_alloc(n + 1, sizeof(*out->entry));
     if (!out->entry)
         return FAIL(NO_MEMORY, "the entries of codelets");
     s = asm_unit_new(&o, &out->unit);
     if (s == EMU_OK)
-        s = link_into(out, arch, used, sources);
+        s = link_into(out, arch, set, n, sources);
     if (s != EMU_OK)
         codelet_code_free(out);
     return s;
-}
-
-void codelet_code_free(struct codelet_code *c)
-{
-    asm_unit_free(c->unit);
-    emu_free((void *)c->code);
-    emu_free(c->entry);
-    memset(c, 0, sizeof(*c));
 }

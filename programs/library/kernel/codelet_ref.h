@@ -4,7 +4,7 @@
 #ifndef PROGRAMS_CODELET_REF_H
 #define PROGRAMS_CODELET_REF_H
 
-#include "programs/library/kernel/codelet.h"
+#include "programs/library/kernel/codelet_table.h"
 
 #define CODELET(name, kind, time, text, ...)                                                       \
     void name##_ref(const struct codelet_call *call);                                              \

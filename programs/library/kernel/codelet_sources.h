@@ -1,9 +1,9 @@
-/* codelet_sources.h - what codelet_code.c takes from kept sources; public is codelet.h. */
+/* codelet_sources.h - what codelet_code.c takes from kept sources; public is codelet_table.h. */
 #ifndef PROGRAMS_CODELET_SOURCES_H
 #define PROGRAMS_CODELET_SOURCES_H
 
 #include "programs/compiler/base/arena.h"
-#include "programs/library/kernel/codelet.h"
+#include "programs/library/kernel/codelet_table.h"
 
 /* The text of a codelet, whose file is `path`, after the preprocessor; borrowed from s. Errors: as
  * asm_unit_preprocess(). */

@@ -1,11 +1,13 @@
-/* codelet.h - the table of codelets: what a vertex state looks like, the C reference and the time
- * of each, and their assembled code.
+/* codelet.h - what the compiler knows of a kernel: what a vertex state looks like, the C meaning
+ * and the time of a codelet; and what it asks of the library that the kernels come from.
  *
- * A codelet is a row of codelets.def, the entry point NAME of NAME.S in this folder, and two C
- * functions: NAME_ref (its meaning) and NAME_cycles (its time). Vertex state: one 32-bit word per
- * field, in the order of the row; MULTI codelets get its address in $mvertex_base (`runall`),
- * SUPERVISOR codelets in $m0, and are called with the return address in $lr; they may change $m0 to
- * $m5 and launch workers themselves. No codelet uses a stack or keeps anything in registers.
+ * Vertex state: one 32-bit word per field, in the order of the fields; MULTI codelets get its
+ * address in $mvertex_base (`runall`), SUPERVISOR codelets in $m0, and are called with the return
+ * address in $lr; they may change $m0 to $m5 and launch workers themselves. No codelet uses a stack
+ * or keeps anything in registers.
+ *
+ * A codelet is known by its address alone: where it comes from, and whether it is a row of a table,
+ * is the business of its library.
  */
 #ifndef PROGRAMS_CODELET_H
 #define PROGRAMS_CODELET_H
@@ -77,10 +79,6 @@ struct codelet {
     uint64_t (*cycles)(const struct codelet_call *call);
 };
 
-extern const struct codelet codelet_table[]; /* in the order of codelets.def */
-extern const unsigned codelet_count;
-
-const struct codelet *codelet_find(const char *name); /* NULL if there is none */
 /* Index of a field, or -1. */
 int codelet_field_find(const struct codelet *c, const char *name);
 /* Bytes of the vertex state; and the byte of a field's word in it (APART has none: -1). */
@@ -90,29 +88,40 @@ int field_is_edge(enum field_kind k); /* IN, OUT, INOUT */
 int field_is_list(enum field_kind k);
 int field_is_written(enum field_kind k);
 
-/* Cycles of a MULTI call whose slowest worker issues `slots` slots, exit included. */
-uint64_t codelet_multi_cycles(const struct arch *a, uint64_t slots);
-
 /* ---- code ---- */
 
 /* The code of a set of codelets, linked for one address. */
 struct codelet_code {
     uint32_t addr, bytes;
     const uint8_t *code;   /* owned, like the following */
-    uint32_t *entry;       /* by index in codelet_table; 0: not in the set */
+    uint32_t *entry;       /* of each codelet of the set, in its order */
     struct asm_unit *unit; /* symbols and lines */
 };
 
-/* Assembles NAME.S of all codelets with used[index] set, and links them at addr. Files come from
- * programs/codelets, found from the executable upwards or below $SUPERSTEP_HOME. Errors:
- * EMU_BAD_ASM with the first diagnostic, EMU_IO, EMU_NO_MEMORY. */
-enum emu_status codelet_link(const struct arch *arch, const uint8_t *used, uint32_t addr,
-                             struct codelet_code *out) EMU_MUST_CHECK;
-/* The same with sources that are kept from one call to the next (programs.h); NULL: they are not.
- */
-enum emu_status codelet_link_kept(const struct arch *arch, const uint8_t *used, uint32_t addr,
-                                  struct codelet_sources *sources,
-                                  struct codelet_code *out) EMU_MUST_CHECK;
 void codelet_code_free(struct codelet_code *c);
+
+/* ---- library ---- */
+
+/* Codelets that copy are numbered by the log2 of the bytes that both edges are aligned to. */
+enum { COPY_WIDTHS = 4 };
+
+/* What the compiler asks of a library of kernels; graph_new() is told which one it is. */
+struct codelet_library {
+    /* The codelet of a name, for callers that use names; NULL: there is none. */
+    const struct codelet *(*find)(const char *name);
+    /* What the compiler itself needs to copy on a tile. Fields: one edge that is read, one that is
+     * written, of one element type, and their lengths. The widest one copies words at multiples of
+     * 8 bytes, others copy elements of their width. copy: one run. copy_list: the edges are lists
+     * of as many runs, none of them empty, in the order of the addresses they are written to. */
+    const struct codelet *copy[COPY_WIDTHS], *copy_list[COPY_WIDTHS];
+    /* Links the code of the codelets of a set, each of them once, for addr; how the code is ordered
+     * is up to the library. sources: kept from one call to the next (programs.h); NULL: they are
+     * not. out: free with codelet_code_free; empty after an error. Errors: EMU_BAD_PROGRAM for a
+     * codelet that the library cannot link, EMU_BAD_ASM with the first diagnostic, EMU_IO,
+     * EMU_NO_MEMORY. */
+    enum emu_status (*link)(const struct arch *arch, const struct codelet *const *set, size_t n,
+                            uint32_t addr, struct codelet_sources *sources,
+                            struct codelet_code *out);
+};
 
 #endif

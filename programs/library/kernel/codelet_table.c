@@ -1,5 +1,5 @@
-/* codelet.c - the table of codelets, made of codelets.def. */
-#include "programs/library/kernel/codelet.h"
+/* codelet_table.c - the table of codelets, made of codelets.def. */
+#include "programs/library/kernel/codelet_table.h"
 
 #include <string.h>
 
@@ -90,50 +90,6 @@ const struct codelet *codelet_find(const char *name)
     return row ? &codelet_table[row - 1] : NULL;
 }
 
-int codelet_field_find(const struct codelet *c, const char *name)
-{
-    for (unsigned i = 0; i < c->fields; i++) {
-        if (c->field[i].kind != FIELD_APART && !strcmp(c->field[i].name, name))
-            return (int)i;
-    }
-    return -1;
-}
-
-unsigned codelet_state_bytes(const struct codelet *c)
-{
-    unsigned words = 0;
-
-    for (unsigned i = 0; i < c->fields; i++)
-        words += c->field[i].kind != FIELD_APART;
-    return 4 * words;
-}
-
-int codelet_field_offset(const struct codelet *c, unsigned field)
-{
-    int offset = 0;
-
-    if (c->field[field].kind == FIELD_APART)
-        return -1;
-    for (unsigned i = 0; i < field; i++)
-        offset += c->field[i].kind == FIELD_APART ? 0 : 4;
-    return offset;
-}
-
-int field_is_edge(enum field_kind k)
-{
-    return k == FIELD_IN || k == FIELD_OUT || k == FIELD_INOUT;
-}
-
-int field_is_list(enum field_kind k)
-{
-    return k == FIELD_IN_LIST || k == FIELD_OUT_LIST;
-}
-
-int field_is_written(enum field_kind k)
-{
-    return k == FIELD_OUT || k == FIELD_INOUT || k == FIELD_OUT_LIST;
-}
-
 uint64_t codelet_multi_cycles(const struct arch *a, uint64_t slots)
 {
     /* docs/timing.md 4: launch, the worker's slots, the last worker's slot, its exit, sync LOCAL.
@@ -141,3 +97,20 @@ uint64_t codelet_multi_cycles(const struct arch *a, uint64_t slots)
     return a->launch_cycles + a->workers * (slots - 1) + (a->workers - 1) + a->exit_seen_cycles +
            a->sup_sync_local_cycles;
 }
+
+/* ---- the library as the compiler sees it ---- */
+
+enum codelet_row {
+#define CODELET(name, kind, time, text, ...) ROW_##name,
+#include "programs/library/kernel/codelets.def"
+#undef CODELET
+};
+
+#define ROW(name) &codelet_table[ROW_##name]
+
+const struct codelet_library kernel_library = {
+    .find = codelet_find,
+    .copy = { ROW(copy_8), ROW(copy_16), ROW(copy_32), ROW(copy_64) },
+    .copy_list = { ROW(copy_list_8), ROW(copy_list_16), ROW(copy_list_32), ROW(copy_list_64) },
+    .link = codelet_link,
+};

@@ -1,0 +1,27 @@
+/* codelet_table.h - the codelets of this library as a table, and their code.
+ *
+ * A codelet is a row of codelets.def, the entry point NAME of NAME.S in the folder of its family,
+ * and two C functions: NAME_ref (its meaning) and NAME_cycles (its time). What the compiler sees of
+ * all that is kernel_library (programs.h).
+ */
+#ifndef PROGRAMS_CODELET_TABLE_H
+#define PROGRAMS_CODELET_TABLE_H
+
+#include "programs/compiler/base/codelet.h"
+
+extern const struct codelet codelet_table[]; /* in the order of codelets.def */
+extern const unsigned codelet_count;
+
+const struct codelet *codelet_find(const char *name); /* NULL if there is none */
+
+/* Cycles of a MULTI call whose slowest worker issues `slots` slots, exit included. */
+uint64_t codelet_multi_cycles(const struct arch *a, uint64_t slots);
+
+/* Assembles NAME.S of all codelets of a set, and links them at addr in the order of the table; as
+ * codelet_library.link. Files come from programs/library, found from the executable upwards or
+ * below $SUPERSTEP_HOME. */
+enum emu_status codelet_link(const struct arch *arch, const struct codelet *const *set, size_t n,
+                             uint32_t addr, struct codelet_sources *sources,
+                             struct codelet_code *out) EMU_MUST_CHECK;
+
+#endif
