@@ -5,15 +5,8 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/hash.h"
-#include "emu/bsp/fast.h"
 
 enum { CODE_BUCKETS = 4096, CODE_PAGE_BYTES = 1 << CODE_PAGE_BITS };
-
-static fast_fn *const fast_table[INSN_COUNT] = {
-#define FAST(id) [INSN_##id] = fast_##id,
-#include "emu/bsp/fast.def"
-#undef FAST
-};
 
 struct entry {
     struct hash128 key;

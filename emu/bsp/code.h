@@ -8,15 +8,11 @@
 #ifndef EMU_CODE_H
 #define EMU_CODE_H
 
+#include "emu/fast/fast.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile.h"
 
 enum { CODE_PAGE_WORDS = 1 << (CODE_PAGE_BITS - 2) };
-
-/* Executes one instruction for all lanes of the mask at once and returns 1, or changes nothing and
- * returns 0: then the plain exec_ function must run lane by lane. Same bits as the plain function,
- * $FP_STS included. See fast.h. */
-typedef int fast_fn(struct tile *t, uint32_t lanes, const struct insn *in);
 
 /* How the halves of a bundle are run one after the other so that both see the registers as they
  * were. */

@@ -8,7 +8,7 @@
  */
 #include "emu/bsp/round.h"
 
-#include "emu/bsp/fast.h"
+#include "emu/fast/fast_rows.h"
 #include "emu/exec/exec.h"
 
 /* What a group of workers does in one round. */

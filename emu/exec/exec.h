@@ -1,8 +1,8 @@
 /* exec.h - what each instruction means: one plain function per row of insn.def, grouped by family
  * in exec_*.c.
  *
- * These functions are the reference. The fast path of emu/bsp computes the same for all workers at
- * once and is tested against them. A row whose exec_ function does not exist does not link.
+ * These functions are the reference. emu/fast computes the same for all workers at once and is
+ * tested against them. A row whose exec_ function does not exist does not link.
  */
 #ifndef EMU_EXEC_H
 #define EMU_EXEC_H

@@ -74,8 +74,8 @@ struct acc_bounds {
     int32_t lsb;
 };
 
-/* The weights once more, converted for the fast AMP path; filled and read by emu/bsp/fast_weights.h
- * only. */
+/* The weights once more, converted for the fast AMP path; filled and read by
+ * emu/fast/fast_weights.h only. */
 struct weight_cache {
     uint32_t key;            /* what it holds and for which units; 0: nothing */
     uint32_t generation;     /* weight_generation it was made from */
@@ -87,7 +87,7 @@ struct weight_cache {
     };
 };
 
-/* Ranges that the operands of recent f16 steps stayed in; emu/bsp/fast_amp.c compares with them
+/* Ranges that the operands of recent f16 steps stayed in; emu/fast/fast_amp.c compares with them
  * instead of measuring each time. Elements of an array are all the same. Minima are of nonzero
  * magnitudes and less 1. */
 struct amp_window {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "emu/bsp/fast.h"
+#include "emu/fast/fast.h"
 #include "emu/exec/exec.h"
 
 enum { ROUNDS = 301, CALLS = 2000 };

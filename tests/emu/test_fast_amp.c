@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "emu/arch/arch.h"
-#include "emu/bsp/fast.h"
+#include "emu/fast/fast.h"
 #include "emu/exec/exec.h"
 
 struct form {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/bsp/fast.h"
+#include "emu/fast/fast.h"
 #include "emu/exec/exec.h"
 
 enum { ROUNDS = 100000, MAX_FAST_ROWS = 512 };
@@ -18,7 +18,7 @@ struct fast_row {
 
 static const struct fast_row all_rows[] = {
 #define FAST(id) { INSN_##id, fast_##id },
-#include "emu/bsp/fast.def"
+#include "emu/fast/fast.def"
 #undef FAST
 };
 

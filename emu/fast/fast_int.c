@@ -1,6 +1,7 @@
 /* fast_int.c - integer, move and byte-permutation instructions for all workers at once. Plain
  * meaning: emu/exec/exec_int.c. */
-#include "emu/bsp/fast.h"
+#include "emu/fast/fast.h"
+#include "emu/fast/fast_rows.h"
 
 static inline int set(struct tile *t, uint32_t lanes, const struct insn *in, v8u v)
 {

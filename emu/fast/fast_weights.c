@@ -2,9 +2,9 @@
  * units and columns (n, lane), or a 16x8 matrix of f32, columns are phases; the cache has them
  * transposed.
  */
-#include "emu/bsp/fast_weights.h"
+#include "emu/fast/fast_weights.h"
 
-#include "emu/bsp/fast_amp.h"
+#include "emu/fast/fast_amp.h"
 
 /* Transposes an 8x8 matrix of 16-bit words. */
 static inline void transpose_u16(__m128i r[8])

@@ -4,7 +4,8 @@
  * Addresses are computed and checked as vectors; if any lane would fault, nothing is done and the
  * plain functions find out which. Stores are done in the order of the slots of the round.
  */
-#include "emu/bsp/fast.h"
+#include "emu/fast/fast.h"
+#include "emu/fast/fast_rows.h"
 
 static inline v8u splat(uint32_t v)
 {

@@ -3,7 +3,7 @@
  *
  * Only exponents matter, so windows are widened to whole binades and soon stop changing.
  */
-#include "emu/bsp/fast_amp.h"
+#include "emu/fast/fast_amp.h"
 
 /* Magnitudes of f16 values: bits of the largest, bits of the smallest nonzero less 1 (0xffff: all
  * zero). */

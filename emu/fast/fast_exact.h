@@ -25,7 +25,7 @@
 #ifndef EMU_FAST_EXACT_H
 #define EMU_FAST_EXACT_H
 
-#include "emu/bsp/fast_fp.h"
+#include "emu/fast/fast_fp.h"
 
 /* Whether four f32 accumulators satisfy the condition above. NaN and infinities do not. */
 FAST_INLINE int exact_acc_ok(__m128 acc)

@@ -1,4 +1,4 @@
-/* fast_fp.h - what the fast functions of the auxiliary lane share. Private to emu/bsp/fast_*.c.
+/* fast_fp.h - what the fast functions of the auxiliary lane share. Private to emu/fast/fast_*.c.
  *
  * They compute the common case for all lanes and mark in `rare` every lane (or half of one) whose
  * result may carry an exception, a NaN or an overflow; one marked participating lane sends the
@@ -10,7 +10,8 @@
 
 #include <immintrin.h>
 
-#include "emu/bsp/fast.h"
+#include "emu/fast/fast.h"
+#include "emu/fast/fast_rows.h"
 
 typedef float v8f __attribute__((vector_size(32)));
 typedef int16_t v16s __attribute__((vector_size(32)));

@@ -1,6 +1,6 @@
 /* fast_aux_bits.c - the auxiliary lane's raw-bit instructions for all workers at once. They have no
  * rare cases. */
-#include "emu/bsp/fast_fp.h"
+#include "emu/fast/fast_fp.h"
 
 typedef v8u bits_fn(v8u a, v8u b);
 

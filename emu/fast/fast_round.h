@@ -9,7 +9,7 @@
 #include <immintrin.h>
 
 #include "emu/base/fp.h"
-#include "emu/bsp/fast_fp.h"
+#include "emu/fast/fast_fp.h"
 
 /* Two neighbouring f32 of every worker. */
 struct f32_pairs {

@@ -6,7 +6,7 @@
  * the second rounding to be harmless (Figueroa 1995), and sums below the normal range of f16 are
  * exact. Compared once with the plain sum and product for all pairs of finite operands. Other
  * rounding modes and stochastic rounding go to the plain functions. */
-#include "emu/bsp/fast_fp.h"
+#include "emu/fast/fast_fp.h"
 
 typedef v8u f16_lanes_fn(v8u a, v8u b);
 

@@ -4,9 +4,9 @@
  * are collected first: if one is NaN or infinite nothing is changed and the plain functions find
  * the exceptions.
  */
-#include "emu/bsp/fast_amp.h"
-#include "emu/bsp/fast_round.h"
-#include "emu/bsp/fast_weights.h"
+#include "emu/fast/fast_amp.h"
+#include "emu/fast/fast_round.h"
+#include "emu/fast/fast_weights.h"
 
 /* Which of the eight units of a set take part, how their chain moves and where the pair enters. */
 struct units {

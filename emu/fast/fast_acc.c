@@ -5,8 +5,8 @@
  * accumulators of each worker, pairs two, octets eight. A new accumulator that is NaN or infinite
  * leaves the instruction to the plain functions.
  */
-#include "emu/bsp/fast_exact.h"
-#include "emu/bsp/fast_round.h"
+#include "emu/fast/fast_exact.h"
+#include "emu/fast/fast_round.h"
 
 /* ---- four values of every worker ---- */
 

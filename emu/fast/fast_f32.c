@@ -3,7 +3,7 @@
  * Host operations in round-to-nearest give the bits of emu/base/fp.h once operands and results are
  * flushed; results that are infinite or NaN, and NaN operands of the others, go to the plain
  * functions. */
-#include "emu/bsp/fast_fp.h"
+#include "emu/fast/fast_fp.h"
 
 /* One f32 in each worker lane; operands are flushed. Marks in *rare what the plain function must
  * decide. */

@@ -1,8 +1,8 @@
 /* fast_acc_move.c - instructions that move accumulators in and out along the chains, and the 4x4
  * transposition, for all workers at once. Plain meaning: emu/exec/exec_acc.c.
  */
-#include "emu/bsp/fast_amp.h"
-#include "emu/bsp/fast_round.h"
+#include "emu/fast/fast_amp.h"
+#include "emu/fast/fast_round.h"
 
 /* Moves `from` of each worker into `to`; pair[lane] enters. */
 FAST_INLINE void move_chains(struct tile *t, uint32_t lanes, unsigned to, unsigned from,

@@ -17,8 +17,8 @@
 #define EMU_FAST_AMP_H
 
 #include "emu/base/fp.h"
-#include "emu/bsp/fast_fp.h"
-#include "emu/bsp/fast_weights.h"
+#include "emu/fast/fast_fp.h"
+#include "emu/fast/fast_weights.h"
 
 /* Indices into acc[lane]: acc_index(0, 0) and acc_index(0, 1). */
 enum { CHAIN_E = 0, CHAIN_O = 16, SET_UNITS = 8 };

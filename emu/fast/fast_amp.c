@@ -5,10 +5,10 @@
  * is left to the plain functions: NaN, infinities, results beyond f16, rounding modes other than
  * nearest and stochastic, accumulators of 2^34 and above or with bits below 2^-64.
  */
-#include "emu/bsp/fast_amp.h"
+#include "emu/fast/fast_amp.h"
 
-#include "emu/bsp/fast_amp_step.h"
-#include "emu/bsp/fast_round.h"
+#include "emu/fast/fast_amp_step.h"
+#include "emu/fast/fast_round.h"
 
 /* What an instruction is; constant wherever it is used. */
 struct amp_form {

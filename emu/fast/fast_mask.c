@@ -1,5 +1,5 @@
-/* fast_mask.c - lane masks as vectors (see fast.h). */
-#include "emu/bsp/fast.h"
+/* fast_mask.c - lane masks as vectors (see fast_rows.h). */
+#include "emu/fast/fast_rows.h"
 
 #define BIT(n, k) (1u << (k) & (n) ? 0xffffffffu : 0)
 #define ROW(n)                                                                                     \

@@ -1,7 +1,7 @@
 /* fast_convert.c - f16 to f32 and back for all workers at once: F16C, with NaN, overflow and other
  * roundings left to the plain functions. f32 subnormals need no flush here: the nearest f16 is zero
  * anyway. */
-#include "emu/bsp/fast_fp.h"
+#include "emu/fast/fast_fp.h"
 
 /* The low and the high halves of all lanes, each as eight consecutive f16. */
 FAST_INLINE void split_halves(v8u x, __m128i *low, __m128i *high)

@@ -1,6 +1,6 @@
 /* fast_round.c - stochastic rounding to f16 for all workers at once.
  */
-#include "emu/bsp/fast_round.h"
+#include "emu/fast/fast_round.h"
 
 /* Draws once for each worker of the mask, if all of them round stochastically. */
 bool fast_rounding_draw(const struct tile *t, uint32_t lanes, struct fast_rounding *r)

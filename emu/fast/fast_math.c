@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "emu/base/fp_math.h"
-#include "emu/bsp/fast_fp.h"
+#include "emu/fast/fast_fp.h"
 
 enum { HALVES = 1 << 16 };
 

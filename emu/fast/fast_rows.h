@@ -1,25 +1,15 @@
-/* fast.h - instructions executed for all workers in lock step at once (host vectors over lanes).
- * See code.h, fast_fn.
- *
- * fast.def lists the rows that have one: FAST(id). The plain exec_ functions are the reference;
- * tests/emu/test_fast_*.c compare.
- */
-#ifndef EMU_FAST_H
-#define EMU_FAST_H
+/* fast_rows.h - host vectors over register rows: eight 32-bit lanes, of which six are workers and
+ * one the supervisor. */
+#ifndef EMU_FAST_ROWS_H
+#define EMU_FAST_ROWS_H
 
 #include <immintrin.h>
 
-#include "emu/bsp/code.h"
-
-#define FAST(id) fast_fn fast_##id;
-#include "emu/bsp/fast.def"
-#undef FAST
+#include "emu/fast/fast.h"
 
 /* Eight 32-bit lanes of a register row. */
 typedef uint32_t v8u __attribute__((vector_size(32)));
 typedef int32_t v8i __attribute__((vector_size(32)));
-
-enum { LANES_ALL = 0x3f };
 
 static inline v8u fast_load(const uint32_t row[TILE_LANES])
 {

@@ -8,7 +8,7 @@
 #ifndef EMU_FAST_AMP_STEP_H
 #define EMU_FAST_AMP_STEP_H
 
-#include "emu/bsp/fast_amp.h"
+#include "emu/fast/fast_amp.h"
 
 /* Where the chains of a step stand: the one that accumulates, the one that moves, and where it
  * moves to. In a sliding step moving comes first. */

@@ -1,8 +1,8 @@
 /* fast_amp_wide.c - a step of the f16 matrix path by the wide method of fast_exact.h: wherever the
  * ranges of values are too far apart for f64, and for few units.
  */
-#include "emu/bsp/fast_amp.h"
-#include "emu/bsp/fast_exact.h"
+#include "emu/fast/fast_amp.h"
+#include "emu/fast/fast_exact.h"
 
 /* Lanes of a vector of eight units: those that take part, and those where a pair enters. */
 struct few {

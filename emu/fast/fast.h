@@ -1,0 +1,26 @@
+/* fast.h - instructions executed for all workers in lock step at once (host vectors over lanes).
+ *
+ * fast.def lists the rows that have one: FAST(id). The plain exec_ functions are the reference;
+ * tests/emu/test_fast_*.c compare.
+ */
+#ifndef EMU_FAST_H
+#define EMU_FAST_H
+
+#include "emu/isa/isa.h"
+#include "emu/tile/tile.h"
+
+enum { LANES_ALL = 0x3f }; /* of the workers */
+
+/* Executes one instruction for all lanes of the mask at once and returns 1, or changes nothing and
+ * returns 0: then the plain exec_ function must run lane by lane. Same bits as the plain function,
+ * $FP_STS included. */
+typedef int fast_fn(struct tile *t, uint32_t lanes, const struct insn *in);
+
+#define FAST(id) fast_fn fast_##id;
+#include "emu/fast/fast.def"
+#undef FAST
+
+/* By enum insn_op; NULL where there is only the plain function. */
+extern fast_fn *const fast_table[INSN_COUNT];
+
+#endif
