@@ -31,11 +31,11 @@ awk '
     }
 
     # --- the tables ---
-    FILENAME ~ /insn\.def$/ && /^(INSN|ALIAS)\(/ {
+    FILENAME ~ /insn\.def$/ && /^(INSN|LANES|ALIAS)\(/ {
         n = split($0, q, "\"")
-        id = q[1]; sub(/^[A-Z]+\(/, "", id); sub(/[ ,].*/, "", id)
+        id = q[1]; sub(/^LANES\([a-z0-9_]+, */, "", id); sub(/^[A-Z]+\(/, "", id); sub(/[ ,].*/, "", id)
         mnemonic[q[2]] = 1
-        if (/^INSN/) {
+        if (!/^ALIAS/) {
             code[id] = q[6]; gsub(/ /, "", code[id])
             public_code[id] = q[7] ~ /PUBLIC/
         }

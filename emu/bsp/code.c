@@ -130,13 +130,13 @@ static void decode_slot(const struct arch *arch, const uint32_t word[2], struct 
         return;
     s->flags = isa_op_form(s->main.op)->flags;
     s->slots = (uint16_t)code_slots(arch, isa_op_form(s->main.op)->slots);
-    s->fast_main = fast_table[s->main.op];
+    s->fast_main = fast_find(s->main.op);
     if (is_bundle) {
         unsigned slots = code_slots(arch, isa_op_form(s->aux.op)->slots);
 
         s->flags |= isa_op_form(s->aux.op)->flags;
         s->slots = (uint16_t)(slots > s->slots ? slots : s->slots);
-        s->fast_aux = fast_table[s->aux.op];
+        s->fast_aux = fast_find(s->aux.op);
         choose_order(s);
     }
 }

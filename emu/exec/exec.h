@@ -1,8 +1,9 @@
-/* exec.h - what each instruction means: one plain function per row of insn.def, grouped by family
- * in exec_*.c.
+/* exec.h - what each instruction means: a plain function per row of insn.def. Rows INSN have their
+ * own, grouped by family in exec_*.c; those of rows LANES are instantiated in exec_lanes.c from the
+ * operation that lanes.def names.
  *
  * These functions are the reference. emu/fast computes the same for all workers at once and is
- * tested against them. A row whose exec_ function does not exist does not link.
+ * tested against them. A row whose function does not exist does not link.
  */
 #ifndef EMU_EXEC_H
 #define EMU_EXEC_H
@@ -22,7 +23,9 @@ typedef enum fault exec_fn(struct tile *t, unsigned lane, const struct insn *in)
 
 #define INSN(id, mn, operands, lane, ctx, enc, slots, flags, esrc, msrc) exec_fn exec_##id;
 #define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)
+#define LANES(operation, ...) INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
+#undef LANES
 #undef INSN
 #undef ALIAS
 

@@ -1,48 +1,87 @@
-/* exec_convert.c - conversions between f32, f16 and integers, and the uniform numbers made of
- * random integers. */
+/* exec_convert.c - floating-point instructions that are not the same operation in every lane: class
+ * codes, maxima across halves, conversions between formats; and the pieces of emu/base/fp.h that
+ * lanes.def needs in another form. */
 #include "emu/exec/exec_fp.h"
+#include "emu/exec/exec_lanes.h"
 
-/* f32toi32 $aD, $aA */
-enum fault exec_f32toi32(struct tile *t, unsigned lane, const struct insn *in)
+uint32_t f32_class_code(uint32_t a)
+{
+    return (uint32_t)fp_f32_class(a);
+}
+
+/* One code per byte, lane 0 lowest; the upper half is 0 [ASSUMED]. */
+uint32_t f16_class_pair(uint32_t a)
+{
+    return (uint32_t)fp_f16_class(fp_f16_lo(a)) | (uint32_t)fp_f16_class(fp_f16_hi(a)) << 8;
+}
+
+uint32_t f16_sum_pair(uint32_t a, struct fp_env *env)
+{
+    return fp_f32_sum_exact_f16(fp_f16_lo(a), fp_f16_hi(a), env);
+}
+
+/* The maximum of both halves, in both [ASSUMED for the upper one]. */
+uint32_t f16_max_pair(uint32_t a, struct fp_env *env)
+{
+    uint16_t h = fp_f16_max(fp_f16_lo(a), fp_f16_hi(a), env);
+
+    return fp_f16_pack(h, h);
+}
+
+/* The low half. */
+uint32_t f16_widen(uint32_t a, struct fp_env *env)
+{
+    return fp_f16_to_f32(fp_f16_lo(a), env);
+}
+
+uint32_t f32_from_signed(uint32_t a, struct fp_env *env)
+{
+    return fp_f32_from_i32(a, env);
+}
+
+uint32_t f32_from_unsigned(uint32_t a, struct fp_env *env)
+{
+    return fp_f32_from_u32(a, env);
+}
+
+/* f32v2class $aD, $aA:A+1
+ *
+ * One code per byte, as f16v2class; the packing is ASSUMED. */
+enum fault exec_f32v2class(struct tile *t, unsigned lane, const struct insn *in)
+{
+    uint32_t lo = f32_class_code(tile_a(t, lane, in->a));
+    uint32_t hi = f32_class_code(tile_a(t, lane, in->a + 1));
+
+    tile_set_a(t, lane, in->d, lo | hi << 8);
+    return FAULT_NONE;
+}
+
+/* f16v4class $aD, $aA:A+1 */
+enum fault exec_f16v4class(struct tile *t, unsigned lane, const struct insn *in)
+{
+    uint32_t lo = f16_class_pair(tile_a(t, lane, in->a));
+    uint32_t hi = f16_class_pair(tile_a(t, lane, in->a + 1));
+
+    tile_set_a(t, lane, in->d, lo | hi << 16);
+    return FAULT_NONE;
+}
+
+/* f16v4maxc $aD, $aA:A+1 */
+enum fault exec_f16v4maxc(struct tile *t, unsigned lane, const struct insn *in)
 {
     struct fp_env env = fp_env_begin(t, lane, 0);
-    uint32_t r = fp_f32_to_i32(tile_a(t, lane, in->a), &env);
+    uint32_t lo = f16_max_pair(tile_a(t, lane, in->a), &env);
+    uint32_t hi = f16_max_pair(tile_a(t, lane, in->a + 1), &env);
+    uint32_t r = fp_f16_pack(fp_f16_lo(lo), fp_f16_lo(hi));
 
     return fp_finish(t, lane, &env, in->d, &r, 1);
 }
 
-/* f32toui32 $aD, $aA */
-enum fault exec_f32toui32(struct tile *t, unsigned lane, const struct insn *in)
+/* f32int $aD, $aA, mode */
+enum fault exec_f32int(struct tile *t, unsigned lane, const struct insn *in)
 {
     struct fp_env env = fp_env_begin(t, lane, 0);
-    uint32_t r = fp_f32_to_u32(tile_a(t, lane, in->a), &env);
-
-    return fp_finish(t, lane, &env, in->d, &r, 1);
-}
-
-/* f32fromi32 $aD, $aA */
-enum fault exec_f32fromi32(struct tile *t, unsigned lane, const struct insn *in)
-{
-    struct fp_env env = fp_env_begin(t, lane, 0);
-
-    tile_set_a(t, lane, in->d, fp_f32_from_i32(tile_a(t, lane, in->a), &env));
-    return FAULT_NONE;
-}
-
-/* f32fromui32 $aD, $aA */
-enum fault exec_f32fromui32(struct tile *t, unsigned lane, const struct insn *in)
-{
-    struct fp_env env = fp_env_begin(t, lane, 0);
-
-    tile_set_a(t, lane, in->d, fp_f32_from_u32(tile_a(t, lane, in->a), &env));
-    return FAULT_NONE;
-}
-
-/* f16tof32 $aD, $aA */
-enum fault exec_f16tof32(struct tile *t, unsigned lane, const struct insn *in)
-{
-    struct fp_env env = fp_env_begin(t, lane, 0);
-    uint32_t r = fp_f16_to_f32(fp_f16_lo(tile_a(t, lane, in->a)), &env);
+    uint32_t r = fp_f32_int(tile_a(t, lane, in->a), (unsigned)in->i, &env);
 
     return fp_finish(t, lane, &env, in->d, &r, 1);
 }
@@ -95,50 +134,4 @@ enum fault exec_f32v2tof16(struct tile *t, unsigned lane, const struct insn *in)
 enum fault exec_f32v4tof16(struct tile *t, unsigned lane, const struct insn *in)
 {
     return f32_to_f16(t, lane, in, 2);
-}
-
-/* f32sufromui $aD, $aA */
-enum fault exec_f32sufromui(struct tile *t, unsigned lane, const struct insn *in)
-{
-    tile_set_a(t, lane, in->d, fp_f32_sufromui(tile_a(t, lane, in->a)));
-    return FAULT_NONE;
-}
-
-/* f32v2sufromui $aD:D+1, $aA:A+1 */
-enum fault exec_f32v2sufromui(struct tile *t, unsigned lane, const struct insn *in)
-{
-    uint32_t lo = fp_f32_sufromui(tile_a(t, lane, in->a));
-    uint32_t hi = fp_f32_sufromui(tile_a(t, lane, in->a + 1));
-
-    tile_set_a(t, lane, in->d, lo);
-    tile_set_a(t, lane, in->d + 1, hi);
-    return FAULT_NONE;
-}
-
-static inline enum fault f16_sufromui(struct tile *t, unsigned lane, const struct insn *in,
-                                      unsigned words)
-{
-    struct fp_env env = fp_env_begin(t, lane, 1);
-    uint32_t r[2];
-
-    for (unsigned k = 0; k < words; k++) {
-        uint32_t a = tile_a(t, lane, in->a + k);
-        uint16_t lo = fp_f16_sufromui(fp_f16_lo(a), 2 * k, &env);
-        uint16_t hi = fp_f16_sufromui(fp_f16_hi(a), 2 * k + 1, &env);
-
-        r[k] = fp_f16_pack(lo, hi);
-    }
-    return fp_finish(t, lane, &env, in->d, r, words);
-}
-
-/* f16v2sufromui $aD, $aA */
-enum fault exec_f16v2sufromui(struct tile *t, unsigned lane, const struct insn *in)
-{
-    return f16_sufromui(t, lane, in, 1);
-}
-
-/* f16v4sufromui $aD:D+1, $aA:A+1 */
-enum fault exec_f16v4sufromui(struct tile *t, unsigned lane, const struct insn *in)
-{
-    return f16_sufromui(t, lane, in, 2);
 }

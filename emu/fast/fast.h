@@ -1,6 +1,7 @@
 /* fast.h - instructions executed for all workers in lock step at once (host vectors over lanes).
  *
- * fast.def lists the rows that have one: FAST(id). The plain exec_ functions are the reference;
+ * Rows LANES of insn.def have a fast function where emu/exec/lanes.def names a vector function;
+ * fast.def lists the rows INSN that have their own. The plain exec_ functions are the reference;
  * tests/emu/test_fast_*.c compare.
  */
 #ifndef EMU_FAST_H
@@ -20,7 +21,10 @@ typedef int fast_fn(struct tile *t, uint32_t lanes, const struct insn *in);
 #include "emu/fast/fast.def"
 #undef FAST
 
-/* By enum insn_op; NULL where there is only the plain function. */
-extern fast_fn *const fast_table[INSN_COUNT];
+/* The rows LANES; NULL elsewhere. */
+extern fast_fn *const fast_lanes[INSN_COUNT];
+
+/* The fast function of an operation, or NULL where there is only the plain one. */
+fast_fn *fast_find(unsigned op);
 
 #endif

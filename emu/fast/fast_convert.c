@@ -1,42 +1,6 @@
-/* fast_convert.c - f16 to f32 and back for all workers at once: F16C, with NaN, overflow and other
- * roundings left to the plain functions. f32 subnormals need no flush here: the nearest f16 is zero
- * anyway. */
-#include "emu/fast/fast_fp.h"
-
-/* The low and the high halves of all lanes, each as eight consecutive f16. */
-FAST_INLINE void split_halves(v8u x, __m128i *low, __m128i *high)
-{
-    const __m256i by_half = _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15,
-                                             0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
-    __m256i v = _mm256_permute4x64_epi64(_mm256_shuffle_epi8((__m256i)x, by_half), 0xd8);
-
-    *low = _mm256_castsi256_si128(v);
-    *high = _mm256_extracti128_si256(v, 1);
-}
-
-/* Eight times {low, high}. */
-FAST_INLINE v8u join_halves(__m128i low, __m128i high)
-{
-    return (v8u)_mm256_set_m128i(_mm_unpackhi_epi16(low, high), _mm_unpacklo_epi16(low, high));
-}
-
-FAST_INLINE __m128i narrow(v8u x)
-{
-    return _mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT);
-}
-
-int fast_f16tof32(struct tile *t, uint32_t lanes, const struct insn *in)
-{
-    __m128i low, high;
-    v8u r;
-
-    split_halves(fast_a(t, in->a), &low, &high);
-    r = (v8u)_mm256_cvtph_ps(low);
-    if (is_rare(f32_nan(r), lanes))
-        return 0;
-    put_a(t, lanes, in->d, 1, r, r);
-    return 1;
-}
+/* fast_convert.c - conversions of several halves for all workers at once (see fast_convert.h).
+ * Plain meaning: emu/exec/exec_convert.c. */
+#include "emu/fast/fast_convert.h"
 
 int fast_f16v2tof32(struct tile *t, uint32_t lanes, const struct insn *in)
 {

@@ -1,4 +1,4 @@
-/* fast_fp.h - what the fast functions of the auxiliary lane share. Private to emu/fast/fast_*.c.
+/* fast_fp.h - what the fast functions share. Private to emu/fast.
  *
  * They compute the common case for all lanes and mark in `rare` every lane (or half of one) whose
  * result may carry an exception, a NaN or an overflow; one marked participating lane sends the

@@ -19,6 +19,11 @@ static inline v8u fast_load(const uint32_t row[TILE_LANES])
     return v;
 }
 
+static inline v8u fast_splat(uint32_t v)
+{
+    return (v8u){ 0 } + v;
+}
+
 /* All ones in the lanes of a mask, for the 64 masks of six workers. */
 extern const uint32_t fast_masks[1 << TILE_WORKERS][TILE_LANES];
 

@@ -22,7 +22,9 @@ static const struct row {
 #define INSN(id, mn, ops, lane, ctx, enc, sl, fl, es, ms)                                          \
     { #id, mn, ops, 0, lane, ctx, fl, SLOTS_##sl, enc },
 #define ALIAS(id, mn, ops, lane, ctx, map, fl, ms) { #id, mn, ops, 1, lane, ctx, fl, 0, map },
+#define LANES(operation, ...)                      INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
+#undef LANES
 #undef INSN
 #undef ALIAS
 };
@@ -30,7 +32,9 @@ static const struct row {
 static const uint16_t op_of_form[FORM_COUNT] = {
 #define INSN(id, mn, ops, lane, ctx, enc, sl, fl, es, ms) [FORM_##id] = INSN_##id,
 #define ALIAS(id, mn, ops, lane, ctx, map, fl, ms)        [FORM_##id] = INSN_ILLEGAL,
+#define LANES(operation, ...)                             INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
+#undef LANES
 #undef INSN
 #undef ALIAS
 };

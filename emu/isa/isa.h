@@ -15,7 +15,9 @@
 enum insn_op {
 #define INSN(id, mn, operands, lane, ctx, enc, slots, flags, esrc, msrc) INSN_##id,
 #define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)
+#define LANES(operation, ...) INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
+#undef LANES
 #undef INSN
 #undef ALIAS
     INSN_COUNT,
@@ -26,7 +28,9 @@ enum insn_op {
 enum insn_form_id {
 #define INSN(id, mn, operands, lane, ctx, enc, slots, flags, esrc, msrc) FORM_##id,
 #define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)             FORM_##id,
+#define LANES(operation, ...)                                            INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
+#undef LANES
 #undef INSN
 #undef ALIAS
     FORM_COUNT

@@ -16,12 +16,6 @@ struct fast_row {
     fast_fn *fast;
 };
 
-static const struct fast_row all_rows[] = {
-#define FAST(id) { INSN_##id, fast_##id },
-#include "emu/fast/fast.def"
-#undef FAST
-};
-
 static uint64_t seed;
 
 static uint32_t draw(void)
@@ -184,11 +178,11 @@ static size_t aux_rows(struct fast_row out[MAX_FAST_ROWS])
 {
     size_t n = 0;
 
-    for (size_t k = 0; k < EMU_COUNT_OF(all_rows); k++) {
-        const struct insn_form *f = isa_op_form(all_rows[k].op);
+    for (unsigned op = 0; op < INSN_COUNT; op++) {
+        const struct insn_form *f = isa_op_form(op);
 
-        if (f->lane == LANE_A && !touches_accumulators(f->name))
-            out[n++] = all_rows[k];
+        if (fast_find(op) && f->lane == LANE_A && !touches_accumulators(f->name))
+            out[n++] = (struct fast_row){ (uint16_t)op, fast_find(op) };
     }
     return n;
 }

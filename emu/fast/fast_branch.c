@@ -1,0 +1,90 @@
+/* fast_branch.c - branches, conditional moves and permutations of register pairs for all workers at
+ * once. Plain meaning: emu/exec/exec_ctl.c and exec_bits.c. */
+#include "emu/fast/fast_fp.h"
+
+FAST_INLINE v8u choose(v8u mask, v8u yes, v8u no)
+{
+    return (yes & mask) | (no & ~mask);
+}
+
+int fast_movz(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    v8u take = (v8u)(fast_m(t, in->a) == 0);
+
+    fast_set_m(t, lanes, in->d, choose(take, fast_m(t, in->b), fast_m(t, in->d)));
+    return 1;
+}
+
+int fast_movnz(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    v8u take = (v8u)(fast_m(t, in->a) != 0);
+
+    fast_set_m(t, lanes, in->d, choose(take, fast_m(t, in->b), fast_m(t, in->d)));
+    return 1;
+}
+
+int fast_roll32(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    put_a(t, lanes, in->d, 2, fast_a(t, in->a + 1u), fast_a(t, in->b));
+    return 1;
+}
+
+int fast_sort4x32lo(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    put_a(t, lanes, in->d, 2, fast_a(t, in->a), fast_a(t, in->b));
+    return 1;
+}
+
+int fast_sort4x32hi(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    put_a(t, lanes, in->d, 2, fast_a(t, in->a + 1u), fast_a(t, in->b + 1u));
+    return 1;
+}
+
+/* Control: next addresses of all lanes; t->npc holds the fall-through on entry. */
+
+FAST_INLINE int branch(struct tile *t, uint32_t lanes, v8u taken, v8u target)
+{
+    fast_store(t->npc, lanes, choose(taken, target, fast_load(t->npc)));
+    return 1;
+}
+
+int fast_br(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    fast_store(t->npc, lanes, fast_m(t, in->a));
+    return 1;
+}
+
+int fast_bri(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    fast_store(t->npc, lanes, fast_splat((uint32_t)in->i));
+    return 1;
+}
+
+int fast_brz(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return branch(t, lanes, (v8u)(fast_m(t, in->a) == 0), fast_splat((uint32_t)in->i));
+}
+
+int fast_brnz(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return branch(t, lanes, (v8u)(fast_m(t, in->a) != 0), fast_splat((uint32_t)in->i));
+}
+
+int fast_brneg(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return branch(t, lanes, (v8u)((v8i)fast_m(t, in->a) < 0), fast_splat((uint32_t)in->i));
+}
+
+int fast_brpos(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return branch(t, lanes, (v8u)((v8i)fast_m(t, in->a) >= 0), fast_splat((uint32_t)in->i));
+}
+
+int fast_brnzdec(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    v8u x = fast_m(t, in->x), taken = (v8u)(x != 0);
+
+    fast_set_m(t, lanes, in->x, x + taken); /* all ones is -1 */
+    return branch(t, lanes, taken, fast_splat((uint32_t)in->i));
+}
