@@ -65,7 +65,7 @@ $(O)/long/%: tests/long/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
 
-check: check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-input ## everything a commit must pass
+check: check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-outcomes check-input ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
@@ -91,6 +91,9 @@ check-cases: $(B)/superstep ## whole programs on one tile
 check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, then graphs
 	$(Q)tests/run_lab.sh $(B)/superstep programs/lab/*.bsp.json
 	$(Q)tests/run_lab_programs.sh $(B)/superstep tests/programs/lab.expect
+
+check-outcomes: $(B)/superstep ## how runs end: status, exit status, what they say
+	$(Q)tests/run_outcomes.sh $(B)/superstep
 
 check-input: $(B)/superstep ## bad command lines, files and machines: one clear line, exit status 2
 	$(Q)tests/run_bad_input.sh $(B)/superstep
@@ -136,5 +139,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@awk -F': .*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all check check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-input set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
+.PHONY: all check check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-outcomes check-input set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -14,7 +14,7 @@ fail() {
 
 # Everything but what only one way of running prints.
 plain_text() {
-    grep -vE '^(expectations|unmet|check_reports|checks|differences)' "$1"
+    grep -vE '^(expectations|unmet|check|differences)' "$1"
 }
 
 check() {

@@ -18,7 +18,8 @@ enum tile_wait {
     WAIT_CHIP,
     WAIT_CHIPS,
     WAIT_HOST,
-    WAIT_FAULT
+    WAIT_FAULT,
+    WAIT_KINDS
 };
 
 struct arrival {

@@ -398,29 +398,67 @@ static enum emu_status collect_groups(struct machine *m)
     return EMU_OK;
 }
 
-static enum machine_stop deadlock(struct machine *m)
+/* What tiles can wait for, in the order of enum tile_wait; NULL: they do not wait. */
+static const char *const waits[WAIT_KINDS] = {
+    [WAIT_RECV] = "for the end of their exchange (RECV)",
+    [WAIT_DATA] = "for host data (RECV)",
+    [WAIT_ANS] = "for the syncs voted ahead (ANS)",
+    [WAIT_GROUP] = "for a sync of the group",
+    [WAIT_CHIP] = "for a sync of the chip",
+    [WAIT_CHIPS] = "for a sync of all chips",
+    [WAIT_HOST] = "for a sync with the host",
+};
+
+/* How many tiles of a group (all groups: MACHINE_MAX_GROUPS) wait so, and the first of them. */
+static uint32_t count_waiting(const struct machine *m, unsigned wait, unsigned group,
+                              uint32_t *first)
 {
-    static const char *const what[] = { "",
-                                        "the machine",
-                                        "RECV",
-                                        "host data",
-                                        "syncs it voted",
-                                        "a sync of its group",
-                                        "a sync of the chip",
-                                        "a sync of all chips",
-                                        "the host",
-                                        "" };
+    uint32_t n = 0;
 
     for (uint32_t i = 0; i < m->arch.tiles; i++) {
         const struct place *p = &m->place[i];
 
-        if (p->wait != WAIT_UNUSED && p->wait != WAIT_HOST) {
-            emu_fail(EMU_FAULT, "deadlock: tile %u (group %u) waits for %s since cycle %llu", i,
-                     p->group, what[p->wait], (unsigned long long)p->arrived);
-            return MACHINE_DEADLOCK;
-        }
+        if (p->wait != wait || (group < MACHINE_MAX_GROUPS && p->group != group))
+            continue;
+        if (!n++)
+            *first = i;
     }
-    emu_fail(EMU_FAULT, "deadlock: no tile is in use");
+    return n;
+}
+
+/* "; 3 tiles (the first: tile 1 of group 0, since cycle 20) wait for a sync of the chip" */
+static size_t print_waiting(const struct machine *m, unsigned wait, unsigned group, char *out,
+                            size_t room)
+{
+    uint32_t first = 0, n = count_waiting(m, wait, group, &first);
+    const struct place *p = &m->place[first];
+    int length;
+
+    if (!n)
+        return 0;
+    length = n == 1
+                 ? snprintf(out, room, "; tile %u (group %u) waits %s since cycle %llu", first,
+                            p->group, waits[wait], (unsigned long long)p->arrived)
+                 : snprintf(out, room,
+                            "; %u tiles (the first: tile %u, group %u, since cycle %llu) wait %s",
+                            n, first, p->group, (unsigned long long)p->arrived, waits[wait]);
+    return (size_t)length < room ? (size_t)length : room - 1;
+}
+
+/* Says of every kind of wait how many tiles are in it; of group syncs, of every group. */
+static enum machine_stop deadlock(struct machine *m)
+{
+    char text[800] = "";
+    size_t n = 0;
+
+    for (unsigned wait = 0; wait < WAIT_KINDS; wait++) {
+        unsigned groups = wait == WAIT_GROUP ? m->groups : 1;
+
+        for (unsigned g = 0; waits[wait] && g < groups; g++)
+            n += print_waiting(m, wait, wait == WAIT_GROUP ? g : MACHINE_MAX_GROUPS, text + n,
+                               sizeof(text) - n);
+    }
+    emu_fail(EMU_FAULT, "deadlock: %s", n ? text + 2 : "no tile is in use");
     return MACHINE_DEADLOCK;
 }
 
@@ -452,12 +490,30 @@ static int anybody_awaits(const struct machine *m)
     return 0;
 }
 
+/* Whether a tile has come to its host sync without the RECV that its exchange needs. */
+static int anybody_without_recv(struct machine *m)
+{
+    for (uint32_t i = 0; i < m->arch.tiles; i++) {
+        struct place *p = &m->place[i];
+
+        if (p->wait != WAIT_HOST ||
+            exchange_end(m->exchange, &m->tile[i], p->arrived) == FAULT_NONE)
+            continue;
+        p->wait = WAIT_FAULT;
+        machine_note_fault(m, i, exchange_last_fault(m->exchange));
+        return 1;
+    }
+    return 0;
+}
+
 /* Every tile waits in a host sync: memory is to hold what has arrived until the last of them got
  * there. */
 static enum machine_stop stop_at_host(struct machine *m)
 {
     uint64_t latest = machine_cycles(m);
 
+    if (anybody_without_recv(m))
+        return MACHINE_FAULT;
     if (!m->has_host)
         return MACHINE_HOST;
     if (m->host.advance(m->host.ctx, m, latest + 1) != EMU_OK)

@@ -8,6 +8,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
 #include "emu/case/case_value.h"
+#include "emu/tile/tile_check.h"
 
 struct differ {
     struct case_run *r;
@@ -217,11 +218,25 @@ enum emu_status case_compare(struct case_run *r, json_t **differences, uint64_t 
     return s;
 }
 
+/* CONFLICT does not count: it is a fault, and whether that was expected is another question. */
+static int has_reports(const struct case_run *r)
+{
+    size_t n = r->options.check ? tile_check_count(&r->tile) : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (tile_check_report(&r->tile, i)->kind != TILE_CHECK_CONFLICT)
+            return 1;
+    }
+    return 0;
+}
+
 enum case_status case_verdict(const struct case_run *r, uint64_t differences)
 {
     if (r->stop == BARREL_LIMIT)
         return CASE_TIMEOUT;
     if (r->stop == BARREL_FAULT && r->c->expect_fault < 0)
         return CASE_FAULT;
-    return differences ? CASE_FAIL : CASE_PASS;
+    if (differences)
+        return CASE_FAIL;
+    return has_reports(r) ? CASE_CHECK : CASE_PASS;
 }

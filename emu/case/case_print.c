@@ -248,7 +248,7 @@ static enum emu_status print_counts(const struct case_run *r, FILE *f)
 
 enum emu_status case_print(struct case_run *r, const json_t *differences, uint64_t total, FILE *f)
 {
-    static const char *const names[] = { "pass", "fail", "fault", "timeout" };
+    static const char *const names[] = { "pass", "fail", "fault", "timeout", "check" };
 
     fprintf(f, "{\n  \"status\": \"%s\"", names[case_verdict(r, total)]);
     TRY(print_counts(r, f));

@@ -14,7 +14,7 @@
 #include "emu/case/case_place.h"
 #include "emu/tile/tile.h"
 
-enum case_status { CASE_PASS, CASE_FAIL, CASE_FAULT, CASE_TIMEOUT };
+enum case_status { CASE_PASS, CASE_FAIL, CASE_FAULT, CASE_TIMEOUT, CASE_CHECK };
 
 struct case_options {
     const char *machine;    /* overrides the case's, NULL: does not */

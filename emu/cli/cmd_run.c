@@ -47,6 +47,8 @@ static error_t parse_figure(int key, char *arg, struct argp_state *state)
     struct request *r = state->input;
     uint64_t n = option_number(state, arg, key == KEY_THREADS ? 4096 : INT64_MAX);
 
+    if (key == KEY_MAX_CYCLES && !n)
+        argp_error(state, "--max-cycles is at least 1");
     if (key == KEY_THREADS)
         r->run.threads = (unsigned)n;
     else if (key == KEY_MAX_CYCLES)
@@ -121,7 +123,8 @@ static const struct argp_option options[] = {
       "report reads of memory nobody wrote and races, and resolve the exchange twice (slow)", 0 },
     { "plain", KEY_PLAIN, NULL, 0, "use only the plain reference functions; same answer, slower",
       0 },
-    { "max-cycles", KEY_MAX_CYCLES, "N", 0, "stop at this cycle", 0 },
+    { "max-cycles", KEY_MAX_CYCLES, "N", 0,
+      "stop at this cycle, from 1 on (default: the manifest's limit, else none)", 0 },
     { "runs", KEY_RUNS, "N", 0, "how often the host answers the host sync", 0 },
     { "stream", KEY_STREAM, "ID=FILE", 0, "connect a stream of an image to a file; may be repeated",
       0 },
@@ -138,9 +141,8 @@ static const struct argp parser = {
     .doc = "Run a program on a whole machine. A source file runs on all tiles, from its label main "
            "on. A NAME is one of the programs that `superstep --help` lists; `superstep run NAME "
            "--help` says what it takes.\v"
-           "Exit status: 0 ran and met its expectations, 1 fault, deadlock or unmet expectations, "
-           "2 bad usage or bad "
-           "file, 3 stopped at --max-cycles.",
+           "Exit status: 0 ran and met its expectations, 1 fault, deadlock, unmet expectations or "
+           "reports of --check, 2 bad usage or bad file, 3 stopped at --max-cycles.",
 };
 
 /* ---- what is run ---- */
@@ -206,7 +208,11 @@ static const char *status_of(const struct run *r, const struct manifest *m, uint
 
     if (r->stop != MACHINE_HOST && !expected)
         return stops[r->stop];
-    return unmet ? "failed" : "ok";
+    if (unmet)
+        return "failed";
+    if (run_check_reports(r))
+        return "check";
+    return expected ? "ok: faulted as expected" : "ok";
 }
 
 /* The tiles of --tiles; empty when it was not given. */
@@ -269,7 +275,7 @@ static enum emu_status execute(const struct request *q, struct run *run, const s
     if (m && (run->stop == MACHINE_HOST || run->stop == MACHINE_FAULT))
         TRY(run_check(run, m, own_machine, &differences, &unmet, &checked));
     status = status_of(run, m, unmet);
-    *code = !strcmp(status, "ok")      ? EXIT_RAN
+    *code = !strncmp(status, "ok", 2)  ? EXIT_RAN
             : !strcmp(status, "limit") ? EXIT_PARTIAL
                                        : EXIT_FAULTED;
     s = answer(q, run, status, differences, unmet, checked);

@@ -89,7 +89,8 @@ static const struct argp parser = {
     .children = children,
     .args_doc = "[FILE]",
     .doc = "Run one codelet on one tile and print registers, memory and cycles as JSON.\v"
-           "Exit status: 0 pass, 1 fail, fault or timeout, 2 bad usage or bad file.",
+           "Exit status: 0 pass, 1 fail, fault, timeout or reports of --check, 2 bad usage or bad "
+           "file.",
 };
 
 static enum emu_status run_and_print(struct case_run *r, enum case_status *verdict)

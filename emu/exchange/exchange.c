@@ -29,7 +29,9 @@ static enum emu_status fill(struct exchange *x)
 {
     x->log = emu_alloc(x->tiles, sizeof(*x->log));
     x->log_key = emu_alloc(x->tiles, sizeof(*x->log_key));
-    if (!x->log || !x->log_key)
+    if (x->options.check)
+        x->unheard = emu_alloc(x->tiles, sizeof(*x->unheard));
+    if (!x->log || !x->log_key || (x->options.check && !x->unheard))
         return FAIL(NO_MEMORY, "exchange logs of %u tiles", x->tiles);
     for (uint32_t i = 0; i < x->tiles; i++) {
         x->log[i].port.issue = exchange_issue;
@@ -86,6 +88,7 @@ void exchange_free(struct exchange *x)
     exchange_resolver_free(x);
     emu_free(x->log);
     emu_free(x->log_key);
+    emu_free(x->unheard);
     emu_free(x->physical);
     emu_free(x->lag);
     emu_free(x->logical);
@@ -138,18 +141,24 @@ static enum fault begin_listening(struct exchange *x, struct exchange_log *log, 
     return exchange_raise(log, t, &f);
 }
 
+enum fault exchange_end(struct exchange *x, struct tile *t, uint64_t cycle)
+{
+    struct exchange_log *log = log_of_tile(x, t);
+    const struct exchange_fault f = { .kind = EXCHANGE_FAULT_MISSING_RECV,
+                                      .event = (uint32_t)(cycle - log->release),
+                                      .other = EXCHANGE_NOBODY };
+
+    log->fault.kind = EXCHANGE_FAULT_NONE;
+    return log->open ? exchange_raise(log, t, &f) : FAULT_NONE;
+}
+
 enum fault exchange_begin(struct exchange *x, struct tile *t, uint64_t release)
 {
     struct exchange_log *log = log_of_tile(x, t);
+    enum fault wrong = exchange_end(x, t, release);
 
-    log->fault.kind = EXCHANGE_FAULT_NONE;
-    if (log->open) {
-        const struct exchange_fault f = { .kind = EXCHANGE_FAULT_MISSING_RECV,
-                                          .event = (uint32_t)(release - log->release),
-                                          .other = EXCHANGE_NOBODY };
-
-        return exchange_raise(log, t, &f);
-    }
+    if (wrong != FAULT_NONE)
+        return wrong;
     forget(log);
     log->release = release;
     log->running = 1;
@@ -177,6 +186,11 @@ enum fault exchange_recv(struct exchange *x, struct tile *t, uint32_t event)
     }
     log->open = log->running = 0;
     return FAULT_NONE;
+}
+
+uint64_t exchange_unheard_words(const struct exchange *x, uint32_t tile)
+{
+    return x->unheard ? x->unheard[tile] : 0;
 }
 
 struct exchange_counts exchange_counts(const struct exchange *x)
@@ -209,7 +223,7 @@ static enum emu_status compare(struct exchange *x, struct tile *const *tile,
     struct exchange_fault second;
     const char *differ;
 
-    TRY(exchange_check(x, tile, p, &second, &differ));
+    TRY(exchange_check(x, tile, p, &second, &differ, f->kind ? NULL : x->unheard));
     EMU_ASSERT(differ == NULL);
     EMU_ASSERT(exchange_fault_equal(f, &second) || (!f->kind && !second.kind));
     return EMU_OK;

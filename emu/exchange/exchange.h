@@ -140,6 +140,11 @@ enum fault exchange_begin(struct exchange *x, struct tile *t, uint64_t release);
  * thread, one per tile. */
 enum fault exchange_recv(struct exchange *x, struct tile *t, uint32_t event);
 
+/* The superstep of a tile is over at this cycle. Returns FAULT_EXERR through the tile when it
+ * issued exchange instructions and no RECV. exchange_begin() asks this, too; the end of a run,
+ * after which nothing begins, asks it alone. */
+enum fault exchange_end(struct exchange *x, struct tile *t, uint64_t cycle);
+
 /* Resolves what the tiles of a phase logged, forgets it, and moves their $INCOMING_DELTA on.
  *
  * tile    [arch->tiles], NULL for tiles that take no part
@@ -179,6 +184,10 @@ int exchange_fault_print(const struct exchange_fault *f, char *out, size_t bytes
 
 /* Forgets the host requests of a tile, after the caller has used them. */
 void exchange_take_requests(struct exchange *x, uint32_t tile);
+
+/* Words that a tile has sent in resolved phases and no tile has received; 0 without checking mode.
+ */
+uint64_t exchange_unheard_words(const struct exchange *x, uint32_t tile);
 
 struct exchange_counts exchange_counts(const struct exchange *x);
 

@@ -8,9 +8,11 @@
 
 #include "emu/base/alloc.h"
 
-/* What one tile puts on the fabric: byte address | ctl by event, 0 where it sends nothing. */
+/* What one tile puts on the fabric: byte address | ctl by event, 0 where it sends nothing; and
+ * whether a tile has received it. */
 struct wire {
     uint32_t *word;
+    uint8_t *heard;
     uint32_t events;
 };
 
@@ -57,7 +59,8 @@ static enum emu_status fill_wire(struct wire *w, const struct exchange_log *log)
         w->events = end > w->events ? end : w->events;
     }
     w->word = emu_alloc(w->events, sizeof(*w->word));
-    if (!w->word)
+    w->heard = emu_alloc(w->events, sizeof(*w->heard));
+    if (!w->word || !w->heard)
         return FAIL(NO_MEMORY, "%u events of a tile", w->events);
     for (size_t i = 0; i < log->sends; i++) {
         const struct exchange_send *s = &log->send[i];
@@ -131,8 +134,8 @@ static int hear(struct stepper *s, uint32_t source, uint32_t event)
 {
     uint32_t me = arch_tile_physical(s->a, s->tile),
              from = (uint32_t)arch_tile_logical(s->a, source);
-    uint32_t word =
-        wire_word(&s->wire[from], (int64_t)event - arch_exchange_delay(s->a, source, me));
+    int64_t sent = (int64_t)event - arch_exchange_delay(s->a, source, me);
+    uint32_t word = wire_word(&s->wire[from], sent);
 
     if (!word) {
         fault_at(s, EXCHANGE_FAULT_SILENT, event, from, s->pointer, 0);
@@ -142,6 +145,7 @@ static int hear(struct stepper *s, uint32_t source, uint32_t event)
         fault_at(s, EXCHANGE_FAULT_OTHER_WAY, event, from, s->pointer, word & ~3u);
         return 0;
     }
+    s->wire[from].heard[sent] = 1;
     return store_word(s, event, from, word & ~3u);
 }
 
@@ -263,9 +267,15 @@ static enum emu_status check_all(struct stepper *s, struct tile *const *tile)
     return EMU_OK;
 }
 
+static void count_unheard(const struct wire *w, uint64_t *unheard)
+{
+    for (uint32_t e = 0; e < w->events; e++)
+        *unheard += w->word[e] && !w->heard[e];
+}
+
 enum emu_status exchange_check(const struct exchange *x, struct tile *const *tile,
                                const struct exchange_phase *p, struct exchange_fault *fault,
-                               const char **differ)
+                               const char **differ, uint64_t *unheard)
 {
     struct stepper s = { .a = x->arch, .x = x, .phase = p, .differ = differ, .fault = fault };
     enum emu_status status;
@@ -278,8 +288,12 @@ enum emu_status exchange_check(const struct exchange *x, struct tile *const *til
         status = check_all(&s, tile);
     else
         status = FAIL(NO_MEMORY, "the word-by-word exchange of %u tiles", x->tiles);
-    for (uint32_t i = 0; s.wire && i < x->tiles; i++)
+    for (uint32_t i = 0; s.wire && i < x->tiles; i++) {
+        if (unheard && status == EMU_OK && fault->kind == EXCHANGE_FAULT_NONE)
+            count_unheard(&s.wire[i], &unheard[i]);
         emu_free(s.wire[i].word);
+        emu_free(s.wire[i].heard);
+    }
     emu_free(s.wire);
     emu_free(s.arrival);
     return status;

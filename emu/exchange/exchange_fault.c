@@ -73,8 +73,8 @@ static int print_what(const struct exchange_fault *f, char *out, size_t bytes)
                         "listens to tile %u %s and does not stop before the exchange ends",
                         f->other, when);
     case EXCHANGE_FAULT_MISSING_RECV:
-        return snprintf(out, bytes, "is released again %s but has not ended its exchange with RECV",
-                        when);
+        return snprintf(out, bytes,
+                        "ends its superstep %s but has not ended its exchange with RECV", when);
     case EXCHANGE_FAULT_SEND_OUTSIDE:
     case EXCHANGE_FAULT_HOST_HEADER:
         return snprintf(out, bytes, "%s: %s: %u words from 0x%x", when, rows[f->kind].text,

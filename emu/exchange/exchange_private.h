@@ -55,6 +55,7 @@ struct exchange {
     int32_t *logical;         /* [physicals]; -1: no tile of this machine */
     int32_t *lag;             /* [tiles] events from mux to pointer */
     struct exchange_resolver resolver;
+    uint64_t *unheard; /* [tiles] in checking mode, else NULL: words nobody has received */
     struct exchange_log_key *log_key; /* [tiles], filled anew for every phase */
     struct exchange_cached *bucket[EXCHANGE_CACHE_BUCKETS];
     struct exchange_counts counts;
@@ -94,10 +95,11 @@ enum emu_status exchange_resolve_tile(struct exchange *x, struct tile *const *ti
 /* exchange_check.c: word by word. Compares with p unless it is NULL.
  *
  * fault    as above, found independently
- * differ   NULL, or static text that says in what p differs */
+ * differ   NULL, or static text that says in what p differs
+ * unheard  [tiles], grows by the words of each sender that no tile received; NULL: not counted */
 enum emu_status exchange_check(const struct exchange *x, struct tile *const *tile,
                                const struct exchange_phase *p, struct exchange_fault *fault,
-                               const char **differ) EMU_MUST_CHECK;
+                               const char **differ, uint64_t *unheard) EMU_MUST_CHECK;
 
 /* exchange_cache.c */
 struct hash128 exchange_key(struct exchange *x, struct tile *const *tile);

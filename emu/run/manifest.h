@@ -43,9 +43,10 @@ struct manifest_memory {
 struct manifest_program {
     const char **source; /* owned list of borrowed paths, relative to the manifest */
     size_t sources;
-    const char *text;  /* assembly in the manifest, or NULL */
-    const char *entry; /* symbol */
-    char **define;     /* owned list of owned "NAME=VALUE" */
+    const char *text;   /* assembly in the manifest, or NULL */
+    uint32_t text_line; /* of the manifest, where it stands; 0: not known */
+    const char *entry;  /* symbol */
+    char **define;      /* owned list of owned "NAME=VALUE" */
     size_t defines;
     struct tile_list tiles;
     uint32_t group;

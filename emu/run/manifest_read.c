@@ -7,12 +7,18 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/json_line.h"
 #include "emu/bsp/machine.h"
 #include "emu/exchange/host_header.h"
 #include "emu/run/manifest.h"
 #include "emu/tile/tile.h"
 
-enum { MAX_LIST = 1 << 16, MAX_DEPTH_TRANSFERS = 1 << 16, MAX_ALIGN = 1 << 20 };
+enum {
+    MAX_LIST = 1 << 16,
+    MAX_DEPTH_TRANSFERS = 1 << 16,
+    MAX_ALIGN = 1 << 20,
+    FILE_BYTES = 1 << 14
+};
 
 #define DEFAULT_MAX_CYCLES ((uint64_t)1000000000)
 
@@ -614,26 +620,15 @@ static enum emu_status read_tree(json_t *root, const json_error_t *error, const 
     return EMU_OK;
 }
 
-enum emu_status manifest_read(const char *path, const struct manifest_options *o,
-                              struct manifest **out)
+/* Where the assembly of each program stands in the text of the manifest. */
+static void find_lines(struct manifest *m, const char *text, size_t bytes)
 {
-    json_error_t error;
-    json_t *root;
-    FILE *f = fopen(path, "r");
-    int bad;
+    for (size_t i = 0; i < m->programs; i++) {
+        const struct json_step step[] = { { "programs", 0 }, { NULL, i }, { "asm", 0 } };
 
-    *out = NULL;
-    if (!f)
-        return FAIL(IO, "%s: %s", path, strerror(errno));
-    errno = 0;
-    root = json_loadf(f, JSON_REJECT_DUPLICATES, &error);
-    bad = ferror(f) ? errno : 0;
-    fclose(f);
-    if (bad) {
-        json_decref(root);
-        return FAIL(IO, "%s: %s", path, strerror(bad));
+        if (m->program[i].text)
+            m->program[i].text_line = json_line(text, bytes, step, EMU_COUNT_OF(step));
     }
-    return read_tree(root, &error, path, o, out);
 }
 
 enum emu_status manifest_read_text(const char *text, size_t bytes, const char *name,
@@ -642,7 +637,50 @@ enum emu_status manifest_read_text(const char *text, size_t bytes, const char *n
     json_error_t error;
     json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
 
-    return read_tree(root, &error, name, o, out);
+    TRY(read_tree(root, &error, name, o, out));
+    find_lines(*out, text, bytes);
+    return EMU_OK;
+}
+
+/* All of a file that may be a pipe. *text is owned by the caller, also on failure. */
+static enum emu_status read_file(const char *path, FILE *f, char **text, size_t *bytes)
+{
+    size_t room = 0;
+
+    *text = NULL;
+    *bytes = 0;
+    errno = 0;
+    do {
+        if (*bytes == room) {
+            char *grown = emu_realloc(*text, 2 * room + FILE_BYTES, 1);
+
+            if (!grown)
+                return FAIL(NO_MEMORY, "%s: %zu bytes", path, room);
+            *text = grown;
+            room = 2 * room + FILE_BYTES;
+        }
+        *bytes += fread(*text + *bytes, 1, room - *bytes, f);
+    } while (!feof(f) && !ferror(f));
+    return ferror(f) ? FAIL(IO, "%s: %s", path, strerror(errno)) : EMU_OK;
+}
+
+enum emu_status manifest_read(const char *path, const struct manifest_options *o,
+                              struct manifest **out)
+{
+    FILE *f = fopen(path, "r");
+    enum emu_status s;
+    size_t bytes;
+    char *text;
+
+    *out = NULL;
+    if (!f)
+        return FAIL(IO, "%s: %s", path, strerror(errno));
+    s = read_file(path, f, &text, &bytes);
+    fclose(f);
+    if (s == EMU_OK)
+        s = manifest_read_text(text, bytes, path, o, out);
+    emu_free(text);
+    return s;
 }
 
 enum emu_status manifest_for_source(const char *path, const struct manifest_options *o,

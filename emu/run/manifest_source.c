@@ -38,6 +38,22 @@ static struct asm_options unit_options(const struct manifest *m, const struct ma
                                  .define_count = p->defines };
 }
 
+/* What messages call a source: its path, or "x.bsp.json:6: asm", to which they add their line. */
+static char *source_name(const struct program_text *t, const char *path, const char *text)
+{
+    size_t bytes = strlen(t->m->path) + 32;
+    char *name;
+
+    if (!text)
+        return manifest_path(t->m, path);
+    name = emu_alloc(bytes, 1);
+    if (name && t->p->text_line)
+        snprintf(name, bytes, "%s:%" PRIu32 ": asm", t->m->path, t->p->text_line);
+    else if (name)
+        snprintf(name, bytes, "%s: asm", t->m->path);
+    return name;
+}
+
 static enum emu_status preprocess_one(struct program_text *t, const char *path, const char *text,
                                       FILE *messages)
 {
@@ -46,7 +62,7 @@ static enum emu_status preprocess_one(struct program_text *t, const char *path, 
     enum emu_status s;
     size_t i = t->texts;
 
-    t->name[i] = text ? emu_strdup(t->m->path) : manifest_path(t->m, path);
+    t->name[i] = source_name(t, path, text);
     if (!t->name[i])
         return FAIL(NO_MEMORY, "a path");
     TRY(asm_unit_new(&o, &u));

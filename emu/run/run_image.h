@@ -72,6 +72,9 @@ enum emu_status run_check(struct run *r, const struct manifest *m, int own_machi
  * memory. */
 json_t *run_report(struct run *r, const char *status, const json_t *differences, uint64_t total,
                    uint64_t checked);
+/* What checking mode has to say against the program: its reports but CONFLICT, which is a fault
+ * anyway. Words that nobody received do not count. */
+uint64_t run_check_reports(const struct run *r);
 /* Why a run that did not end in a host sync stopped, in one line, like "INVALID_ADDR (...): tile 3,
  * superstep 5, w2 at 0x4c010 (main+0x10)"; NULL when out of memory. Free with emu_free. */
 char *run_stop_text(const struct run *r);

@@ -184,6 +184,52 @@ static json_t *checks_json(const struct run *r, uint64_t *total)
     return list;
 }
 
+uint64_t run_check_reports(const struct run *r)
+{
+    uint64_t n = 0;
+
+    for (uint32_t tile = 0; r->options.check && tile < image_arch(r->im)->tiles; tile++) {
+        const struct tile *t = machine_tile(r->machine, tile);
+
+        for (size_t i = 0; i < tile_check_count(t); i++)
+            n += tile_check_report(t, i)->kind != TILE_CHECK_CONFLICT;
+    }
+    return n;
+}
+
+/* The tiles that sent words which no tile received; *total counts those words. */
+static json_t *unheard_json(const struct run *r, uint64_t *total)
+{
+    json_t *list = json_array();
+
+    *total = 0;
+    for (uint32_t tile = 0; list && tile < image_arch(r->im)->tiles; tile++) {
+        uint64_t words = exchange_unheard_words(machine_exchange(r->machine), tile);
+
+        *total += words;
+        if (words && json_array_size(list) < MAX_REPORTS &&
+            json_array_append_new(list, json_pack("{s:I, s:I}", "tile", (json_int_t)tile, "words",
+                                                  (json_int_t)words))) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static int put_checks(const struct run *r, json_t *o)
+{
+    uint64_t reports = 0, unheard = 0;
+    json_t *checks = checks_json(r, &reports), *senders = unheard_json(r, &unheard);
+    int ok = put_number(o, "check_reports", reports) && put(o, "checks", checks);
+
+    if (!unheard) {
+        json_decref(senders);
+        return ok && senders;
+    }
+    return put_number(o, "check_unheard_words", unheard) && put(o, "check_unheard", senders) && ok;
+}
+
 /* ---- the rest ---- */
 
 static int put_words(const struct run *r, json_t *o)
@@ -258,8 +304,7 @@ static int put_figures(const struct run *r, json_t *o)
 json_t *run_report(struct run *r, const char *status, const json_t *differences, uint64_t total,
                    uint64_t checked)
 {
-    json_t *o = json_object(), *checks = NULL;
-    uint64_t reports = 0;
+    json_t *o = json_object();
     int ok = o && put(o, "status", json_string(status));
 
     if (r->error)
@@ -273,10 +318,8 @@ json_t *run_report(struct run *r, const char *status, const json_t *differences,
         ok = ok && put_number(o, "expectations", checked) && put_number(o, "unmet", total) &&
              json_object_set(o, "differences", (json_t *)(uintptr_t)differences) == 0;
     }
-    if (r->options.check) {
-        checks = checks_json(r, &reports);
-        ok = ok && put_number(o, "check_reports", reports) && put(o, "checks", checks);
-    }
+    if (r->options.check)
+        ok = ok && put_checks(r, o);
     if (ok)
         return o;
     json_decref(o);

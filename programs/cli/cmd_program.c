@@ -199,7 +199,8 @@ static const struct argp parser = {
     .args_doc = "NAME",
     .doc = "Compile a program that is known by name, run it and compare its results with a plain "
            "calculation.\v"
-           "Exit status: 0 ran, 1 fault, wrong results or too little memory, 2 bad usage or file.",
+           "Exit status: 0 ran, 1 fault, wrong results, reports of --check or too little memory, "
+           "2 bad usage or file.",
     .help_filter = help_filter,
 };
 
@@ -262,6 +263,7 @@ static enum emu_status run_and_print(const struct request *q, const struct compi
                                      struct session *s, void *state, json_t *answer, int *code)
 {
     enum emu_status wrong = q->program->before ? q->program->before(s, state) : EMU_OK;
+    const char *status;
 
     if (wrong == EMU_OK)
         wrong = session_run(s);
@@ -271,8 +273,11 @@ static enum emu_status run_and_print(const struct request *q, const struct compi
         return wrong;
     if (wrong == EMU_FAULT)
         fprintf(stderr, "superstep run: %s: %s\n", q->program->name, emu_error());
-    *code = wrong == EMU_OK ? EXIT_RAN : EXIT_FAULTED;
-    return print_answer(q, s, answer, c, wrong == EMU_OK ? "ok" : "failed");
+    status = wrong == EMU_OK ? "ok" : "failed";
+    if (wrong == EMU_OK && run_check_reports(session_run_image(s)))
+        status = "check";
+    *code = strcmp(status, "ok") ? EXIT_FAULTED : EXIT_RAN;
+    return print_answer(q, s, answer, c, status);
 }
 
 static enum emu_status run_session(const struct request *q, const struct compiled *c,

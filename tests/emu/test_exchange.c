@@ -625,7 +625,7 @@ static void test_check_compares(void **state)
         default:
             break;
         }
-        assert_int_equal(exchange_check(r.x, r.part, &p, &f, &differ), EMU_OK);
+        assert_int_equal(exchange_check(r.x, r.part, &p, &f, &differ, NULL), EMU_OK);
         assert_int_equal(f.kind, EXCHANGE_FAULT_NONE);
         if (damage)
             assert_non_null(differ);

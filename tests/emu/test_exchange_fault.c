@@ -154,7 +154,7 @@ static void expect_fault(struct rig *r, enum exchange_fault_kind kind, uint32_t 
     assert_int_equal(r->tile[tile].fault.kind, FAULT_EXERR);
     assert_int_equal(r->tile[tile].fault.cycle, RIG_RELEASE + event);
     assert_string_equal(r->tile[tile].fault.detail, exchange_fault_text(kind));
-    assert_int_equal(exchange_check(r->x, r->part, NULL, &second, &differ), EMU_OK);
+    assert_int_equal(exchange_check(r->x, r->part, NULL, &second, &differ, NULL), EMU_OK);
     assert_true(exchange_fault_equal(f, &second));
     rig_free(r);
 }

@@ -298,19 +298,24 @@ static void test_deadlock(void **state)
     } cases[] = {
         { { START "sync 3\n", START "sync 4\n" },
           0,
-          "deadlock: tile 1 (group 0) waits for a sync of its group since cycle 1" },
+          "deadlock: tile 1 (group 0) waits for a sync of the group since cycle 1; tile 3 (group "
+          "0) waits for a sync of the chip since cycle 1" },
         { { START BUSY(2) "sync 12\n", START "sync 13\n" },
           1,
-          "deadlock: tile 1 (group 0) waits for a sync of the chip since cycle 20" },
+          "waits for a sync of the chip since cycle 20; tile 3 (group 1) waits for a sync of all "
+          "chips since cycle 1" },
         { { START "sync 5\n", START "sync 6\n" },
           0,
-          "deadlock: tile 1 (group 0) waits for a sync of all chips since cycle 1" },
+          "waits for a sync of all chips since cycle 1; tile 3 (group 0) waits for a sync with the "
+          "host since cycle 1" },
         { { START "sync 6\n", START "sync 3\nsync 3\nsync 4\n" },
           9,
-          "deadlock: tile 3 (group 9) waits for a sync of the chip since cycle 241" },
+          "deadlock: tile 3 (group 9) waits for a sync of the chip since cycle 241; tile 1 (group "
+          "0) waits for a sync with the host since cycle 1" },
         { { START "sans 0\nsync 1\n", START "sync 6\n" },
           0,
-          "deadlock: tile 1 (group 0) waits for syncs it voted since cycle 2" },
+          "deadlock: tile 1 (group 0) waits for the syncs voted ahead (ANS) since cycle 2; tile 3 "
+          "(group 0) waits for a sync with the host since cycle 1" },
     };
 
     (void)state;
@@ -370,6 +375,9 @@ static void test_exchange_without_recv(void **state)
           START "sync 4\n" LISTEN "sync 0\nsync 4\nsync 6\n", 1, EXCHANGE_FAULT_MUX_LEFT_ON },
         { START "sync 4\nsync 4\nsync 4\nsync 6\n",
           START "sync 4\nsync 4\n" SEND_TWO "sync 4\nsync 6\n", 3, EXCHANGE_FAULT_MISSING_RECV },
+        /* and at the last host sync, after which nothing begins */
+        { START "sync 4\nsync 6\n", START "sync 4\n" SEND_TWO "sync 6\n", 1,
+          EXCHANGE_FAULT_MISSING_RECV },
         { START "sync 4\nsync 6\n", START "sync 4\nsync 0\n" SEND_TWO "sync 6\n", 1,
           EXCHANGE_FAULT_OUTSIDE_PHASE },
         { START "sync 4\nsync 6\n", START "sync 4\n" LISTEN LISTEN_NO_MORE "sync 0\nsync 6\n", 1,

@@ -358,11 +358,16 @@ static void builds_that_fail(void **state)
     refuse_build("{\"machine\":\"toy4\",\"programs\":[{\"asm\":\"start: sync 6\",\"tiles\":0}]}",
                  EMU_BAD_FILE, "programs[0].entry: no label \"main\"");
     refuse_build("{\"machine\":\"toy4\",\"programs\":[{\"asm\":\"main: sink 6\",\"tiles\":0}]}",
-                 EMU_BAD_ASM, "dir/test.bsp.json:1");
+                 EMU_BAD_ASM, "dir/test.bsp.json:1: asm:1");
     refuse_build(
         "{\"machine\":\"toy4\",\"programs\":[{\"asm\":\"main:\\n.if TILE == 2\\noops\\n.endif\\n"
         "sync 6\",\"tiles\":\"all\"}]}",
-        EMU_BAD_ASM, "for tile 2: 1 error, the first: dir/test.bsp.json:3");
+        EMU_BAD_ASM, "for tile 2: 1 error, the first: dir/test.bsp.json:1: asm:3");
+    /* the line of the manifest, then that of the text */
+    refuse_build("{\n\"note\": \"[{\\\"asm\\\":\",\n\"machine\":\"toy4\",\n\"programs\":[\n"
+                 "{\"asm\":\"main: sync 6\",\"tiles\":0},\n"
+                 "{\"tiles\":[1, 2],\n\"asm\":\"main: sync 6\\n sink 6\"}]}",
+                 EMU_BAD_ASM, "dir/test.bsp.json:7: asm:2");
     refuse_build(MEMORY("{\"name\":\"x\",\"bytes\":99999}"), EMU_BAD_FILE,
                  "do not fit into region 1");
     refuse_build(

@@ -1,0 +1,86 @@
+#!/bin/sh
+# run_outcomes.sh SUPERSTEP: how runs of small programs end: status, exit status and what they say. What the machine lets pass but a
+# program should not do is an outcome of its own.
+program=$1
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+
+# ends STATUS TEXT ARGUMENTS...: exits so and prints TEXT.
+ends() {
+    status=$1 text=$2
+    shift 2
+    "$program" "$@" >"$tmp/out" 2>&1 </dev/null
+    got=$?
+    if [ $got -ne "$status" ] || ! grep -qF -- "$text" "$tmp/out"; then
+        failed=$((failed + 1))
+        echo "FAILED: $*: exit status $got, expected $status and '$text'"
+        head -n 12 "$tmp/out"
+        return
+    fi
+    passed=$((passed + 1))
+}
+
+# tile NAME ASSEMBLY...: a case for six workers with one memory that they share.
+tile() {
+    cat >"$tmp/$1.json" <<END
+{ "asm": ".worker\\ne: ld32 \$m0, \$m13, 0\\n $2 exitz \$mzero\\n", "entry": "e", "as": "workers",
+  "memory": [ { "name": "x", $3 } ], "state": [ "x" ] }
+END
+}
+
+# manifest NAME ASSEMBLY [MORE]: the same program on all tiles of a toy; MORE are further keys.
+manifest() {
+    cat >"$tmp/$1.bsp.json" <<END
+{
+  "machine": "toy4",
+  "programs": [ { "tiles": "all", "memory": [ { "name": "x", "u32": [1, 2, 3, 4] } ],
+    "asm": "#include <superstep/bsp.h>\\n.supervisor\\nmain: sync SYNC_CHIP\\n$2\\n" } ] $3
+}
+END
+}
+
+# ---- one tile
+
+tile good 'ld32 $m1, $m0, 0\n' '"u32": [7]'
+tile race 'st32 $mzero, $m0, 0\n' '"u32": [7]'
+tile unwritten 'ld32 $m1, $m0, 0\n' '"bytes": 4'
+for case in good race unwritten; do
+    ends 0 '"status": "pass"' tile "$tmp/$case.json"
+done
+ends 0 '"status": "pass"' tile --check "$tmp/good.json"
+ends 1 '"status": "check"' tile --check "$tmp/race.json"
+ends 1 '"kind":"RACE"' tile --check "$tmp/race.json"
+ends 1 '"status": "check"' tile --check "$tmp/unwritten.json"
+
+# ---- a machine
+
+manifest unwritten 'setzi $m0, MEM_BASE + 60000\nld32 $m1, $m0, $mzero, 0\nsync SYNC_HOST'
+ends 0 "status ok" run "$tmp/unwritten.bsp.json"
+ends 1 "status check" run --check "$tmp/unwritten.bsp.json"
+ends 1 "checks[0].name UNWRITTEN" run --check "$tmp/unwritten.bsp.json"
+
+manifest deadlock '.if TILE == 2\nsync SYNC_HOST\n.else\nsync SYNC_CHIP\n.endif'
+ends 1 "status deadlock" run "$tmp/deadlock.bsp.json"
+ends 1 "3 tiles (the first: tile 0, group 0" run "$tmp/deadlock.bsp.json"
+ends 1 "; tile 2 (group 0) waits for a sync with the host since cycle" run "$tmp/deadlock.bsp.json"
+
+exchange='.exchange TILE\n.if TILE == 1\n.send x, 4, 0\n.elseif TILE == 3\n.receive x, 3, 0, 1\n.endif\n.endexchange'
+manifest no_recv "$exchange\\n.if TILE != 3\\nsync SYNC_RECV\\n.endif\\nsync SYNC_HOST"
+ends 1 "fault.exchange MISSING_RECV" run "$tmp/no_recv.bsp.json"
+ends 1 "tile 3 ends its superstep" run "$tmp/no_recv.bsp.json"
+
+manifest unheard "$exchange\\nsync SYNC_RECV\\nsync SYNC_HOST"
+ends 0 "words_sent 4" run "$tmp/unheard.bsp.json"
+ends 0 "check_unheard_words 1" run --check "$tmp/unheard.bsp.json"
+ends 0 "check_unheard[0].tile 1" run --check "$tmp/unheard.bsp.json"
+"$program" run "$tmp/unheard.bsp.json" | grep -q unheard && failed=$((failed + 1)) && echo "FAILED: unheard words without --check"
+
+ends 0 "status ok: faulted as expected" lab mistake_silent
+ends 0 "mistake_silent.bsp.json:6: asm:10" lab mistake_silent
+ends 0 "status ok" lab ring
+ends 2 "--max-cycles is at least 1" run "$tmp/unheard.bsp.json" --max-cycles 0
+ends 3 "status limit" run "$tmp/unheard.bsp.json" --max-cycles 1
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
