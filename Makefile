@@ -24,7 +24,7 @@ CFLAGS   += -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=un
 endif
 
 LIB_SRC  := $(wildcard emu/*/*.c programs/*/*.c programs/*/*/*.c models/*/*.c)
-LIB_OBJ  := $(patsubst %.c,$(O)/%.o,$(filter-out models/cli/main.c,$(LIB_SRC)))
+LIB_OBJ  := $(patsubst %.c,$(O)/%.o,$(filter-out models/cli/main.c,$(LIB_SRC))) $(O)/embedded.o
 LIB      := $(O)/libsuperstep.a
 UNIT_SRC := $(wildcard tests/emu/test_*.c tests/compiler/test_*.c tests/library/test_*.c tests/models/test_*.c)
 UNIT_BIN := $(patsubst tests/%.c,$(O)/tests/%,$(UNIT_SRC))
@@ -37,6 +37,23 @@ $(B)/superstep: $(O)/models/cli/main.o $(LIB)
 
 $(LIB): $(LIB_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
+
+# Files that are part of the program (emu/base/embedded.h): the kernels, assembled by a tool made of the assembler.
+TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c) tools/embed_kernels.c)
+KERNELS  := $(wildcard programs/library/*/*.S)
+EMBEDDED := kernels=$(O)/kernels.object
+
+$(O)/embed_kernels: $(TOOL_OBJ)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+
+$(O)/kernels.object: $(O)/embed_kernels $(KERNELS) $(wildcard programs/library/*/*.inc programs/library/*/*.def emu/asm/include/*/*)
+	$(Q)$< $@ $(KERNELS)
+
+$(O)/embedded.S: tools/embed_files.sh $(lastword $(subst =, ,$(EMBEDDED))) Makefile
+	$(Q)tools/embed_files.sh $(EMBEDDED) > $@
+
+$(O)/embedded.o: $(O)/embedded.S
+	$(Q)$(CC) -c -o $@ $<
 
 $(O)/%.o: %.c Makefile
 	@mkdir -p $(@D)

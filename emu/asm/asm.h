@@ -28,6 +28,7 @@ struct asm_options {
     int raw;                /* no C preprocessor */
     int preprocessed;       /* texts come from asm_unit_preprocess: no C preprocessor, but its line
                                markers count */
+    int any_machine;        /* what differs between machines stays a symbol (asm_object.h) */
     int no_files;           /* refuse .include and .incbin */
     size_t expansion_bytes; /* limit of the text that macros and repeats may produce; 0: 64 MiB */
 };

@@ -109,19 +109,24 @@ static void command_add(struct command *c, const char *fmt, ...)
         c->argv[c->n++] = unit_copy(c->u, span_of(text, (size_t)n)).s;
 }
 
-/* What the headers of emu/asm/include say about the machine. */
+/* What the headers of emu/asm/include say about the machine: first what all machines have in
+ * common. */
 static void command_add_machine(struct command *c)
 {
     const struct arch *a = &c->u->arch;
 
     command_add(c, "-D__IPU__=1");
-    command_add(c, "-D__IPU_ARCH_VERSION__=%d", strcmp(a->base, "mk1") ? 2 : 1);
-    command_add(c, "-DSUPERSTEP_MEM_BASE=0x%x", a->mem_base);
-    command_add(c, "-DSUPERSTEP_REGION0_BYTES=0x%x", a->region0_bytes);
-    command_add(c, "-DSUPERSTEP_ELEMENT_BYTES=0x%x", a->element_bytes);
     command_add(c, "-DSUPERSTEP_ADDRESS_BITS=%u", a->address_bits);
     command_add(c, "-DSUPERSTEP_ADDRESS_MASK=0x%x", (1u << a->address_bits) - 1);
     command_add(c, "-DSUPERSTEP_WORKERS=%u", a->workers);
+    if (c->u->options.any_machine)
+        return;
+    command_add(c, "-D__IPU_ARCH_VERSION__=%d", strcmp(a->base, "mk1") ? 2 : 1);
+    command_add(c, "-DSUPERSTEP_MEM_BASE=0x%x", a->mem_base);
+    command_add(c, "-DSUPERSTEP_REGION0_BYTES=0x%x", a->region0_bytes);
+    command_add(c, "-DSUPERSTEP_REGION1_BASE=0x%x", a->mem_base + a->region0_bytes);
+    command_add(c, "-DSUPERSTEP_ELEMENT_BYTES=0x%x", a->element_bytes);
+    command_add(c, "-DSUPERSTEP_ELEMENT_PAIR_BYTES=0x%x", 2 * a->element_bytes);
     command_add(c, "-DSUPERSTEP_RPT_COUNT_MASK=0x%x", (1u << a->rpt_count_bits) - 1);
 }
 
@@ -137,7 +142,7 @@ static const char *const *command_build(struct asm_unit *u, const char *path)
         "-fno-diagnostics-show-caret",
         "-fdiagnostics-color=never",
     };
-    enum { MACHINE_ARGS = 8, OTHER_ARGS = 4 };
+    enum { MACHINE_ARGS = 11, OTHER_ARGS = 4 };
     const struct asm_options *o = &u->options;
     struct command c = { u, NULL, 0, 0 };
     char headers[PATH_MAX + 32];

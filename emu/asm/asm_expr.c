@@ -236,6 +236,30 @@ struct value expr_eval(const struct node *n, int linked)
     return eval(&e, n);
 }
 
+int expr_external(const struct node *n, struct symbol **symbol, int64_t *addend)
+{
+    const struct node *left = n->u.left;
+    struct value v;
+
+    if (n->kind == NODE_SYMBOL) {
+        *symbol = n->u.symbol;
+        *addend = 0;
+        return n->u.symbol->state == SYMBOL_UNDEFINED;
+    }
+    if (n->kind != NODE_BINARY || (n->op != '+' && n->op != '-'))
+        return 0;
+    v = expr_eval(n->right, 0);
+    if (v.kind == VALUE_NUMBER && expr_external(left, symbol, addend)) {
+        *addend = wrap((uint64_t)*addend + (n->op == '+' ? 1 : -1) * (uint64_t)v.number);
+        return 1;
+    }
+    v = expr_eval(left, 0);
+    if (n->op != '+' || v.kind != VALUE_NUMBER || !expr_external(n->right, symbol, addend))
+        return 0;
+    *addend = wrap((uint64_t)*addend + (uint64_t)v.number);
+    return 1;
+}
+
 /* ---- building ---- */
 
 const struct node *expr_number(struct as *as, int64_t v)

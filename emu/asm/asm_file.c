@@ -388,6 +388,7 @@ void asm_image_free(struct asm_image *image)
         emu_free((void *)image->section[i].name);
         emu_free((void *)image->section[i].file);
         emu_free((void *)image->section[i].bytes);
+        emu_free((void *)image->section[i].lines);
     }
     for (size_t i = 0; i < image->symbol_count; i++) {
         emu_free((void *)image->symbol[i].name);

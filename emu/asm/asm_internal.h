@@ -340,6 +340,8 @@ int expr_parse_value(struct as *as, struct loc *at, struct value *out);
 /* The same for a number that must be known; `what` names it in the message. */
 int expr_parse_number(struct as *as, const char *what, int64_t *out);
 struct value expr_eval(const struct node *n, int linked);
+/* Whether an expression is one undefined symbol plus a number. */
+int expr_external(const struct node *n, struct symbol **symbol, int64_t *addend);
 /* left OP right, folded where it can be; NULL after an error, and when a side is NULL. */
 const struct node *expr_binary(struct as *as, struct loc at, char op, const struct node *left,
                                const struct node *right);
@@ -445,6 +447,14 @@ int exchange_function(struct as *as, struct span name, const struct node **out);
 data_fn exchange_open_block, exchange_message, exchange_close_block;
 void exchange_finish(struct as *as);
 void exchange_drop_block(struct as *as);
+
+/* ---- asm_link.c ---- */
+
+/* Fills in what had to wait. linked: all addresses are known, else only what does not need them. */
+int fixup_data(struct asm_unit *u, struct section *s, const struct fixup *f, int linked);
+int fixup_insn(struct asm_unit *u, struct section *s, const struct fixup *f, int linked);
+/* The body of a rpt: whole bundles, aligned, without control and system instructions. */
+int fixup_check_repeat(struct asm_unit *u, const struct section *s, const struct fixup *f);
 
 /* ---- asm_image.c ---- */
 

@@ -168,27 +168,27 @@ static int resolve(struct link *l)
 
 /* ---- fixups ---- */
 
-static int fix_data(struct link *l, struct section *s, const struct fixup *f)
+int fixup_data(struct asm_unit *u, struct section *s, const struct fixup *f, int linked)
 {
-    struct value v = expr_eval(f->expr, 1);
+    struct value v = expr_eval(f->expr, linked);
     int64_t limit = f->bytes < 8 ? INT64_C(1) << 8 * f->bytes : INT64_MAX;
 
     if (v.kind != VALUE_NUMBER)
-        return unit_diag(l->u, ASM_ERROR, f->at, "%s", v.why ? v.why : "not a number");
+        return unit_diag(u, ASM_ERROR, f->at, "%s", v.why ? v.why : "not a number");
     if (f->bytes < 8 && (v.number >= limit || v.number < -limit / 2))
-        return unit_diag(l->u, ASM_ERROR, f->at, "%lld does not fit in %u bytes",
-                         (long long)v.number, f->bytes);
+        return unit_diag(u, ASM_ERROR, f->at, "%lld does not fit in %u bytes", (long long)v.number,
+                         f->bytes);
     for (unsigned i = 0; i < f->bytes; i++)
         s->bytes[f->offset + i] = (uint8_t)((uint64_t)v.number >> 8 * i);
     return 1;
 }
 
-static int fix_insn(struct link *l, struct section *s, const struct fixup *f)
+int fixup_insn(struct asm_unit *u, struct section *s, const struct fixup *f, int linked)
 {
     uint32_t word[2] = { 0, asm_nop_word() }, old, scratch[2];
     struct match m;
 
-    if (!insn_match(l->u, NULL, f->insn, 1, &m))
+    if (!insn_match(u, NULL, f->insn, linked, &m))
         return 0;
     EMU_ASSERT(m.insns * sizeof(word[0]) <= f->bytes);
     if (isa_encode(&m.insn[0], scratch) == 2)
@@ -204,16 +204,14 @@ static int fix_insn(struct link *l, struct section *s, const struct fixup *f)
     return 1;
 }
 
-static int repeat_fault(struct link *l, struct section *s, const struct fixup *f,
-                        const struct item *bad, const char *why)
+static int repeat_fault(struct asm_unit *u, const struct fixup *f, const struct item *bad,
+                        const char *why)
 {
-    (void)s;
-    unit_diag(l->u, ASM_ERROR, (struct loc){ bad->file, bad->line, 0 }, "%s", why);
-    return unit_diag(l->u, ASM_NOTE, f->at, "in the body of this repeat");
+    unit_diag(u, ASM_ERROR, (struct loc){ bad->file, bad->line, 0 }, "%s", why);
+    return unit_diag(u, ASM_NOTE, f->at, "in the body of this repeat");
 }
 
-/* The body of a rpt: whole bundles, aligned, without control and system instructions. */
-static int check_repeat(struct link *l, struct section *s, const struct fixup *f)
+int fixup_check_repeat(struct asm_unit *u, const struct section *s, const struct fixup *f)
 {
     size_t first = (size_t)f->item + 1;
     uint32_t word[2] = { 0, 0 };
@@ -223,18 +221,18 @@ static int check_repeat(struct link *l, struct section *s, const struct fixup *f
     memcpy(word, s->bytes + f->offset, s->size - f->offset < 8 ? 4 : 8);
     isa_decode(word, &rpt, &aux, &is_bundle);
     if (first < s->items && s->item[first].offset % 8)
-        return unit_diag(l->u, ASM_ERROR, f->at,
+        return unit_diag(u, ASM_ERROR, f->at,
                          "the body of a repeat must start at a multiple of 8, not at 0x%x",
                          (unsigned)(s->addr + s->item[first].offset));
     for (size_t i = first; i <= first + rpt.j; i++) {
         if (i >= s->items)
-            return unit_diag(l->u, ASM_ERROR, f->at,
+            return unit_diag(u, ASM_ERROR, f->at,
                              "the body of %u bundles runs past the end of section '%s'",
                              (unsigned)rpt.j + 1, s->n.name);
         if (!(s->item[i].kind & ITEM_BUNDLE))
-            return repeat_fault(l, s, f, &s->item[i], "only bundles can be repeated");
+            return repeat_fault(u, f, &s->item[i], "only bundles can be repeated");
         if (s->item[i].kind & ITEM_NO_REPEAT)
-            return repeat_fault(l, s, f, &s->item[i],
+            return repeat_fault(u, f, &s->item[i],
                                 "control and system instructions cannot be repeated");
     }
     return 1;
@@ -246,13 +244,13 @@ static void fix_section(struct link *l, struct section *s)
         const struct fixup *f = &s->fixup[i];
 
         if (f->kind == FIXUP_DATA)
-            fix_data(l, s, f);
+            fixup_data(l->u, s, f, 1);
         else if (f->kind == FIXUP_INSN)
-            fix_insn(l, s, f);
+            fixup_insn(l->u, s, f, 1);
     }
     for (size_t i = 0; i < s->fixups && l->u->errors <= MAX_ERRORS; i++) {
         if (s->fixup[i].kind == FIXUP_REPEAT)
-            check_repeat(l, s, &s->fixup[i]);
+            fixup_check_repeat(l->u, s, &s->fixup[i]);
     }
 }
 
