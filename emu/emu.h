@@ -10,8 +10,10 @@
 
 #include "emu/arch/arch.h"
 #include "emu/asm/asm.h"
+#include "emu/asm/asm_object.h"
 #include "emu/isa/exchange_encode.h"
 #include "emu/base/alloc.h"
+#include "emu/base/embedded.h"
 #include "emu/base/fp.h"
 #include "emu/base/fp_math.h"
 #include "emu/base/hash.h"

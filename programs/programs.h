@@ -225,18 +225,10 @@ enum emu_status interpreter_run(struct interpreter *p, uint64_t max_steps) EMU_M
 
 enum exchange_target { EXCHANGE_CYCLES, EXCHANGE_MEMORY };
 
-/* Sources of codelets, kept from one graph_compile() to the next: reading them and running the C
- * preprocessor takes more time than all the rest of a small graph. Not for two threads at a time.
- */
-struct codelet_sources;
-struct codelet_sources *codelet_sources_new(void); /* NULL when out of memory */
-void codelet_sources_free(struct codelet_sources *s);
-
 struct compile_options {
     enum exchange_target exchange;
-    unsigned threads;                /* 0: all cores */
-    FILE *progress;                  /* borrowed; NULL: quiet */
-    struct codelet_sources *sources; /* borrowed; NULL: none are kept */
+    unsigned threads; /* 0: all cores */
+    FILE *progress;   /* borrowed; NULL: quiet */
 };
 
 struct compiled;

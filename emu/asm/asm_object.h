@@ -72,13 +72,15 @@ enum emu_status asm_object_read(const void *data, size_t bytes,
 struct object_request {
     const struct arch *arch;
     uint32_t addr;           /* of the first section; data follows the code */
-    const char *const *root; /* names of sections, placed in this order */
+    const char *prefix;      /* of the names that follow */
+    const char *const *root; /* names of sections without it; placed in this order */
     size_t roots;
 };
 
 /* Places the sections of the request and those they refer to, and fills in their relocations.
  * Symbols that no section defines are those of the machine: SUPERSTEP_REGION1_BASE,
- * SUPERSTEP_ELEMENT_PAIR_BYTES. *out is freed with asm_image_free().
+ * SUPERSTEP_ELEMENT_PAIR_BYTES. *out is freed with asm_image_free();
+ * its lines borrow names of files from the object.
  *
  * Errors  EMU_BAD_ASM    no such section or symbol; a value that does not fit; code outside the
  *                        executable memory

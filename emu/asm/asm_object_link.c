@@ -65,15 +65,20 @@ static void take(struct object_link *l, uint32_t section)
     l->order[l->taken++] = section;
 }
 
-static enum emu_status take_root(struct object_link *l, const char *name)
+static enum emu_status take_root(struct object_link *l, const char *root)
 {
+    const char *prefix = l->request->prefix;
+    size_t n = strlen(prefix);
+
     for (uint32_t k = 0; k < l->o->sections; k++) {
-        if (!strcmp(text_of(l->o, l->o->section[k].name), name)) {
+        const char *name = text_of(l->o, l->o->section[k].name);
+
+        if (!strncmp(name, prefix, n) && !strcmp(name + n, root)) {
             take(l, k);
             return EMU_OK;
         }
     }
-    return FAIL(BAD_ASM, "no section '%s'", name);
+    return FAIL(BAD_ASM, "no section '%s%s'", prefix, root);
 }
 
 static enum emu_status take_all(struct object_link *l)

@@ -70,7 +70,7 @@ static enum emu_status stage_codelets(struct compiler *k)
     const struct arch *a = graph_arch(c->graph);
 
     STAGE("codelets", c->graph->library->link(a, c->lowered->codelet.at, c->lowered->codelet.count,
-                                              a->mem_base, k->o.sources, &c->codelets));
+                                              a->mem_base, &c->codelets));
     progress_report(&k->progress, "codelets", "%s bytes", count_text(c->codelets.bytes).at);
     return EMU_OK;
 }

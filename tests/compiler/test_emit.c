@@ -461,7 +461,7 @@ static void test_map_of_real_codelets(void **state)
     for (unsigned with = 0; with < 2; with++) {
         rig_new(&r, "toy4", 1, 1, 4);
         own = r.codelets;
-        if (codelet_link(&r.g.arch, set, 2 * with, r.g.arch.mem_base, NULL, &r.codelets) != EMU_OK)
+        if (codelet_link(&r.g.arch, set, 2 * with, r.g.arch.mem_base, &r.codelets) != EMU_OK)
             fail_msg("%s", emu_error());
         rig_op(&r, STEP_CALLS, 1, "nothing");
         rig_function(&r, "main");

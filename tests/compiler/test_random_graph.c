@@ -35,7 +35,6 @@ enum outcome { SAME, DOES_NOT_FIT, INVALID, DIFFERS };
 
 struct trial {
     uint64_t seed;
-    struct codelet_sources *sources; /* borrowed, of the small machines; or NULL */
     struct random_graph *r;
     struct interpreter *p;
     struct compiled *c;
@@ -314,7 +313,7 @@ static int runs_equal(struct trial *t, const struct compiled *other)
            !memcmp(&digest[0], &digest[1], sizeof(digest[0]));
 }
 
-/* Compiled on two threads, from sources that were not kept, the image has the same bytes, and run
+/* Compiled on two threads the image has the same bytes, and run
  * on two threads it does the same. */
 static enum outcome run_again(struct trial *t, struct compile_options co)
 {
@@ -322,7 +321,6 @@ static enum outcome run_again(struct trial *t, struct compile_options co)
     int equal = 1;
 
     co.threads = 2;
-    co.sources = NULL;
     if (graph_compile(t->r->g, &co, &other) != EMU_OK)
         return differs(t, "compiler, once more");
     equal = other->image && image_tile_count(other->image) == image_tile_count(t->c->image);
@@ -341,7 +339,6 @@ static enum outcome run_again(struct trial *t, struct compile_options co)
 static enum outcome run_both(struct trial *t)
 {
     struct compile_options co = { .threads = 1,
-                                  .sources = t->r->g->arch.tiles > 64 ? NULL : t->sources,
                                   .exchange = t->seed % 3 ? EXCHANGE_CYCLES : EXCHANGE_MEMORY };
     struct session_options so = {
         .threads = 1, .check = 1, .record = 1, .plain = t->seed % 16 == 0
@@ -378,11 +375,10 @@ struct report {
 };
 
 /* dump: NULL, or where the graph is printed before it runs. */
-static void try_seed(uint64_t seed, const uint8_t *drop, struct codelet_sources *sources,
-                     FILE *dump, struct report *out)
+static void try_seed(uint64_t seed, const uint8_t *drop, FILE *dump, struct report *out)
 {
     long live = alloc_live();
-    struct trial t = { .seed = seed, .sources = sources, .r = random_graph_new(seed, drop) };
+    struct trial t = { .seed = seed, .r = random_graph_new(seed, drop) };
     enum outcome o;
 
     out->steps = t.r->step;
@@ -406,8 +402,7 @@ static void try_seed(uint64_t seed, const uint8_t *drop, struct codelet_sources 
 }
 
 /* The same in a process of its own, which may die or hang. */
-static struct report try_apart(uint64_t seed, const uint8_t *drop, struct codelet_sources *sources,
-                               FILE *dump)
+static struct report try_apart(uint64_t seed, const uint8_t *drop, FILE *dump)
 {
     struct report *shared =
         mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -423,7 +418,7 @@ static struct report try_apart(uint64_t seed, const uint8_t *drop, struct codele
         for (int s = 1; s < 32; s++)
             signal(s, SIG_DFL); /* not to the test's own handlers */
         alarm(SECONDS);
-        try_seed(seed, drop, sources, dump, shared);
+        try_seed(seed, drop, dump, shared);
         fflush(NULL);
         _exit(0);
     }
@@ -449,7 +444,7 @@ static int same_kind(const char *a, const char *b)
 }
 
 /* Leaves out steps, many at a time at first, as long as the seed still fails in the same way. */
-static void reduce(uint64_t seed, const struct report *why, struct codelet_sources *sources)
+static void reduce(uint64_t seed, const struct report *why)
 {
     unsigned steps = why->steps ? why->steps : RG_STEPS;
     uint8_t drop[RG_STEPS] = { 0 };
@@ -465,7 +460,7 @@ static void reduce(uint64_t seed, const struct report *why, struct codelet_sourc
                 drop[i] = 1;
             if (!memcmp(before, drop, sizeof(drop)))
                 continue;
-            now = try_apart(seed, drop, sources, NULL);
+            now = try_apart(seed, drop, NULL);
             if (now.outcome == DIFFERS && same_kind(now.text, why->text))
                 last = now;
             else
@@ -473,48 +468,25 @@ static void reduce(uint64_t seed, const struct report *why, struct codelet_sourc
         }
     }
     printf("seed %" PRIu64 ", reduced: %s\n", seed, last.text);
-    try_apart(seed, drop, sources, stdout);
+    try_apart(seed, drop, stdout);
 }
 
 /* ---- tests ---- */
-
-/* The sources of all codelets for the small machines, so that the processes that run the seeds
- * inherit them. */
-static struct codelet_sources *read_sources(void)
-{
-    static const char *const machine[] = { "toy4", "toy16", "toy64" };
-    struct codelet_sources *sources = codelet_sources_new();
-
-    assert_non_null(sources);
-    for (unsigned i = 0; i < EMU_COUNT_OF(machine) * codelet_count; i++) {
-        const struct arch *a = arch_preset(machine[i / codelet_count]);
-        const struct codelet *c = &codelet_table[i % codelet_count];
-        struct codelet_code code;
-
-        if (codelet_link(a, &c, 1, a->mem_base, sources, &code) == EMU_OK)
-            codelet_code_free(&code);
-        else
-            printf("%s\n", emu_error());
-    }
-    return sources;
-}
 
 static void run_seeds(uint64_t first, uint64_t count)
 {
     unsigned outcomes[DIFFERS + 1] = { 0 };
     int print = getenv("SUPERSTEP_VERBOSE") && count == 1;
-    struct codelet_sources *sources = count > 20 ? read_sources() : NULL;
 
     for (uint64_t seed = first; seed < first + count; seed++) {
-        struct report x = try_apart(seed, NULL, sources, print ? stdout : NULL);
+        struct report x = try_apart(seed, NULL, print ? stdout : NULL);
 
         outcomes[x.outcome]++;
         if (x.outcome == DIFFERS || x.outcome == INVALID)
             printf("seed %" PRIu64 ": %s\n", seed, x.text);
         if (x.outcome == DIFFERS && outcomes[DIFFERS] == 1 && !getenv("SUPERSTEP_NO_REDUCE"))
-            reduce(seed, &x, sources);
+            reduce(seed, &x);
     }
-    codelet_sources_free(sources);
     printf("%u the same, %u do not fit, %u invalid, %u differ\n", outcomes[SAME],
            outcomes[DOES_NOT_FIT], outcomes[INVALID], outcomes[DIFFERS]);
     assert_int_equal(outcomes[DIFFERS] + outcomes[INVALID], 0);

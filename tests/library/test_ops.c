@@ -3,18 +3,6 @@
  */
 #include "tests/fixtures/ops_rig.h"
 
-static int group_setup(void **state)
-{
-    *state = codelet_sources_new();
-    return *state == NULL;
-}
-
-static int group_teardown(void **state)
-{
-    codelet_sources_free(*state);
-    return alloc_live() != 0;
-}
-
 static double plain_unary(enum unary_op op, double x)
 {
     switch (op) {
@@ -55,8 +43,7 @@ static void check_unary(const struct ops_output *y, enum elem e, enum unary_op o
     }
 }
 
-static void one_elementwise(enum elem e, const uint32_t shape[2], enum ops_map map,
-                            struct codelet_sources *sources)
+static void one_elementwise(enum elem e, const uint32_t shape[2], enum ops_map map)
 {
     uint32_t n = shape[0] * shape[1];
     double *a = ops_numbers(n, n), *b = ops_numbers(n, n + 1), *positive = ops_numbers(n, n);
@@ -65,7 +52,7 @@ static void one_elementwise(enum elem e, const uint32_t shape[2], enum ops_map m
     struct ops_rig r;
     char name[20];
 
-    ops_rig_new(&r, "toy4", 0, sources);
+    ops_rig_new(&r, "toy4", 0);
     for (uint32_t i = 0; i < n; i++)
         positive[i] = fabs(a[i]) + 0.25;
     ta = ops_input(&r, e, 2, shape, map, a);
@@ -106,9 +93,10 @@ static void test_elementwise(void **state)
     static const uint32_t shapes[][2] = { { 1, 1 }, { 1, 3 }, { 2, 2 },  { 5, 1 },  { 1, 23 },
                                           { 3, 8 }, { 7, 9 }, { 13, 5 }, { 20, 17 } };
 
+    (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(shapes); i++) {
         for (unsigned map = 0; map < MAP_COUNT; map++)
-            one_elementwise((i + map) % 2 ? ELEM_F16 : ELEM_F32, shapes[i], map, *state);
+            one_elementwise((i + map) % 2 ? ELEM_F16 : ELEM_F32, shapes[i], map);
     }
 }
 
@@ -118,13 +106,14 @@ static void test_fill_and_cast(void **state)
     struct ops_rig r;
     double x[77];
 
+    (void)state;
     for (int i = 0; i < 77; i++)
         x[i] = 3 * i % 256;
     for (unsigned map = 0; map < MAP_COUNT; map++) {
         struct ops_output *filled[3], *cast[2];
         struct tensor bytes;
 
-        ops_rig_new(&r, "toy4", 0, *state);
+        ops_rig_new(&r, "toy4", 0);
         for (unsigned k = 0; k < 3; k++) {
             struct tensor t = ops_tensor(&r, types[k], SHAPE(7, 11), map);
 
@@ -146,8 +135,7 @@ static void test_fill_and_cast(void **state)
 
 /* ---- a value per channel ---- */
 
-static void one_channel(enum elem e, const uint32_t shape[3], enum ops_map map,
-                        struct codelet_sources *sources)
+static void one_channel(enum elem e, const uint32_t shape[3], enum ops_map map)
 {
     uint32_t c = shape[2], n = shape[0] * shape[1] * c;
     double *a = ops_numbers(n, n), *b = ops_numbers(c, c + 1);
@@ -156,7 +144,7 @@ static void one_channel(enum elem e, const uint32_t shape[3], enum ops_map map,
     struct ops_rig r;
     char name[20];
 
-    ops_rig_new(&r, "toy4", 0, sources);
+    ops_rig_new(&r, "toy4", 0);
     ta = ops_input(&r, e, 3, shape, map, a);
     tb = ops_input(&r, e, 1, &c, (map + 1) % MAP_COUNT, b);
     for (unsigned k = 0; k < BINARY_COUNT; k++) {
@@ -180,9 +168,10 @@ static void test_channels(void **state)
     static const uint32_t shapes[][3] = { { 1, 1, 5 }, { 2, 3, 4 },  { 4, 4, 8 },
                                           { 3, 1, 6 }, { 4, 2, 12 }, { 2, 7, 3 } };
 
+    (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(shapes); i++) {
         for (unsigned map = 0; map < MAP_COUNT; map++)
-            one_channel((i + map) % 2 ? ELEM_F16 : ELEM_F32, shapes[i], map, *state);
+            one_channel((i + map) % 2 ? ELEM_F16 : ELEM_F32, shapes[i], map);
     }
 }
 
@@ -217,14 +206,14 @@ static void check_reduced(const struct reduction_case *c, enum reduce_op op, con
     }
 }
 
-static void one_reduction(const struct reduction_case *c, struct codelet_sources *sources)
+static void one_reduction(const struct reduction_case *c)
 {
     double *x = ops_numbers((uint64_t)c->p * c->n, c->p + c->n);
     struct ops_output *out[REDUCE_COUNT];
     struct tensor t;
     struct ops_rig r;
 
-    ops_rig_new(&r, c->machine, c->tiles, sources);
+    ops_rig_new(&r, c->machine, c->tiles);
     t = ops_input(&r, c->from, SHAPE(c->p, c->n), c->map, x);
     for (unsigned op = 0; op < REDUCE_COUNT; op++) {
         char name[20];
@@ -249,6 +238,7 @@ static void test_reduce(void **state)
                                           { ELEM_F32, ELEM_F16 } };
     unsigned n = 0;
 
+    (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(sizes); i++) {
         for (unsigned map = 0; map < MAP_COUNT; map++, n++) {
             struct reduction_case c = { .machine = n % 3 ? "toy4" : "toy16",
@@ -259,7 +249,7 @@ static void test_reduce(void **state)
                                         .from = types[(i + n) % 4][0],
                                         .to = types[(i + n) % 4][1] };
 
-            one_reduction(&c, *state);
+            one_reduction(&c);
         }
     }
 }
@@ -270,7 +260,8 @@ static void test_reduce_ragged(void **state)
     for (uint32_t n = 2; n <= 13; n++) {
         struct reduction_case c = { "toy4", n % 4 + 1, 11, n, MAP_ODD, ELEM_F32, ELEM_F32 };
 
-        one_reduction(&c, *state);
+        (void)state;
+        one_reduction(&c);
     }
 }
 
@@ -283,7 +274,8 @@ static void test_reduce_copies(void **state)
         struct tensor t;
         struct ops_rig r;
 
-        ops_rig_new(&r, "toy4", 0, *state);
+        (void)state;
+        ops_rig_new(&r, "toy4", 0);
         t = ops_input(&r, ELEM_F32, SHAPE(rows, 3), MAP_EVEN, x);
         sum = ops_output(&r, op_reduce(r.g, r.seq, REDUCE_SUM, t, ELEM_F32, "sum"));
         op_fill(r.g, r.seq, t, 100, "fill");
@@ -300,16 +292,16 @@ static void test_reduce_stages(void **state)
     struct reduction_case wide = { "mk2", 96, 192, 3, MAP_ODD, ELEM_F32, ELEM_F32 };
     struct reduction_case long_one = { "mk2", 300, 600, 1, MAP_EVEN, ELEM_F32, ELEM_F32 };
 
+    (void)state;
     assert_int_equal(plan_reduce(arch_preset("mk2"), 300, 1, 1472, &plan), EMU_OK);
     assert_true(plan.stages >= 2);
-    one_reduction(&wide, *state);
-    one_reduction(&long_one, *state);
+    one_reduction(&wide);
+    one_reduction(&long_one);
 }
 
 /* ---- over all elements ---- */
 
-static void one_total(enum elem e, const uint32_t shape[2], enum ops_map map,
-                      struct codelet_sources *sources)
+static void one_total(enum elem e, const uint32_t shape[2], enum ops_map map)
 {
     uint32_t n = shape[0] * shape[1];
     double *x = ops_numbers(n, 7 * n), sum = 0, squares = 0, max = -INFINITY, all = 0;
@@ -318,7 +310,7 @@ static void one_total(enum elem e, const uint32_t shape[2], enum ops_map map,
     struct ops_rig r;
     char name[20];
 
-    ops_rig_new(&r, n % 3 ? "toy4" : "toy16", 0, sources);
+    ops_rig_new(&r, n % 3 ? "toy4" : "toy16", 0);
     t = ops_input(&r, e, 2, shape, map, x);
     for (unsigned op = 0; op < REDUCE_COUNT; op++) {
         snprintf(name, sizeof(name), "total%u", op);
@@ -346,9 +338,10 @@ static void test_totals(void **state)
 {
     static const uint32_t shapes[][2] = { { 1, 1 }, { 1, 5 }, { 3, 7 }, { 2, 24 }, { 11, 13 } };
 
+    (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(shapes); i++) {
         for (unsigned map = 0; map < MAP_COUNT; map++)
-            one_total((i + map) % 2 ? ELEM_F16 : ELEM_F32, shapes[i], map, *state);
+            one_total((i + map) % 2 ? ELEM_F16 : ELEM_F32, shapes[i], map);
     }
 }
 
@@ -357,6 +350,7 @@ static void test_argmax(void **state)
 {
     static const uint32_t sizes[] = { 1, 2, 13, 64, 131 };
 
+    (void)state;
     for (size_t i = 0; i < 2 * EMU_COUNT_OF(sizes) * MAP_COUNT; i++) {
         uint32_t n = sizes[i / 2 / MAP_COUNT], want = (uint32_t)(i * 37 % n);
         double *x = ops_numbers(n, i);
@@ -365,7 +359,7 @@ static void test_argmax(void **state)
 
         for (uint32_t k = want; k < n; k += k == want ? 1 : 3)
             x[k] = 2.5; /* above all others */
-        ops_rig_new(&r, "toy4", 0, *state);
+        ops_rig_new(&r, "toy4", 0);
         at = ops_output(
             &r, op_argmax(r.g, r.seq,
                           ops_input(&r, i % 2 ? ELEM_F16 : ELEM_F32, 1, &n, i / 2 % MAP_COUNT, x),
@@ -384,13 +378,14 @@ static void test_transpose(void **state)
     static const uint32_t sizes[] = { 1, 2, 3, 8, 15, 16, 17, 33, 64 };
     enum { SIZES = EMU_COUNT_OF(sizes) };
 
+    (void)state;
     for (unsigned i = 0; i < SIZES * SIZES; i++) {
         uint32_t rows = sizes[i / SIZES], cols = sizes[i % SIZES];
         double *x = ops_numbers((uint64_t)rows * cols, i);
         struct ops_output *y;
         struct ops_rig r;
 
-        ops_rig_new(&r, i % 2 ? "toy4" : "toy16", i % 7 ? 0 : 3, *state);
+        ops_rig_new(&r, i % 2 ? "toy4" : "toy16", i % 7 ? 0 : 3);
         y = ops_output(&r, op_transpose(r.g, r.seq,
                                         ops_input(&r, i % 3 ? ELEM_F16 : ELEM_F32,
                                                   SHAPE(rows, cols), i % MAP_COUNT, x),
@@ -406,7 +401,7 @@ static void test_transpose(void **state)
 /* ---- matrix products ---- */
 
 /* Small whole numbers: every sum is exact in f16, in any order. */
-static void one_matmul(const struct matmul_plan *p, struct codelet_sources *sources)
+static void one_matmul(const struct matmul_plan *p)
 {
     double *x = ops_numbers((uint64_t)p->m * p->k, 1), *y = ops_numbers((uint64_t)p->k * p->n, 2);
     struct matmul_operand a, b;
@@ -417,7 +412,7 @@ static void one_matmul(const struct matmul_plan *p, struct codelet_sources *sour
         x[i] = floor(x[i]);
     for (uint32_t i = 0; i < p->k * p->n; i++)
         y[i] = floor(y[i]);
-    ops_rig_new(&r, "toy64", 0, sources);
+    ops_rig_new(&r, "toy64", 0);
     a = op_matmul_left(r.g, p, "a");
     b = op_matmul_right(r.g, p, "b");
     graph_keep(r.g, a.matrix);
@@ -448,11 +443,12 @@ static void test_matmul_cuts(void **state)
                                         { 2, 3, 1 }, { 3, 1, 4 }, { 1, 2, 3 }, { 4, 3, 5 },
                                         { 5, 2, 2 }, { 7, 3, 2 } };
 
+    (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(cuts); i++) {
         struct matmul_plan p = { 13, 48, 80,   cuts[i][0], cuts[i][1], cuts[i][2], (uint32_t)i % 3,
                                  61, 0,  { 0 } };
 
-        one_matmul(&p, *state);
+        one_matmul(&p);
     }
 }
 
@@ -462,13 +458,14 @@ static void test_matmul_sizes(void **state)
         { 1, 16, 16 }, { 2, 16, 48 }, { 6, 64, 16 }, { 37, 32, 64 }, { 100, 16, 80 }
     };
 
+    (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(sizes); i++) {
         const struct arch *a = arch_preset("toy64");
         struct matmul_plan p;
 
         OPS_OK(plan_matmul(a, sizes[i][0], sizes[i][1], sizes[i][2], 0, a->tiles, a->mem_bytes / 2,
                            &p));
-        one_matmul(&p, *state);
+        one_matmul(&p);
     }
 }
 
@@ -489,38 +486,38 @@ static void test_refused(void **state)
     struct tensor a, b, t;
 
     (void)state;
-    ops_rig_new(&r, "toy4", 0, NULL);
+    ops_rig_new(&r, "toy4", 0);
     a = ops_tensor(&r, ELEM_F32, SHAPE(3, 4), MAP_EVEN);
     b = ops_tensor(&r, ELEM_F32, SHAPE(4, 3), MAP_EVEN);
     op_binary(r.g, r.seq, BINARY_ADD, a, b, "sum");
     says(&r, "sum: the second operand has neither the shape");
-    ops_rig_new(&r, "toy4", 0, NULL);
+    ops_rig_new(&r, "toy4", 0);
     a = ops_tensor(&r, ELEM_F32, SHAPE(8), MAP_EVEN);
     b = ops_tensor(&r, ELEM_F32, SHAPE(4), MAP_EVEN);
     op_axpy(r.g, r.seq, 1, a, b, "axpy");
     says(&r, "axpy: the operands have different shapes");
-    ops_rig_new(&r, "toy4", 0, NULL);
+    ops_rig_new(&r, "toy4", 0);
     t = graph_variable(r.g, ELEM_F32, SHAPE(10), "t");
     graph_map(r.g, tensor_slice(r.g, t, 0, 0, 7), 1);
     op_total(r.g, r.seq, REDUCE_SUM, t, "total");
     says(&r, "total: |elements [7, 10)|on no tile");
-    ops_rig_new(&r, "toy4", 0, NULL);
+    ops_rig_new(&r, "toy4", 0);
     op_argmax(r.g, r.seq, graph_variable(r.g, ELEM_F32, SHAPE(0), "none"), "argmax");
     says(&r, "argmax: |no elements");
-    ops_rig_new(&r, "toy4", 0, NULL);
+    ops_rig_new(&r, "toy4", 0);
     op_reduce(r.g, r.seq, REDUCE_SUM, ops_tensor(&r, ELEM_F32, SHAPE(3), MAP_ONE), ELEM_F32, "r");
     says(&r, "r: |expected a matrix that is not empty, got 1 dimensions");
-    ops_rig_new(&r, "toy4", 0, NULL);
+    ops_rig_new(&r, "toy4", 0);
     op_transpose(r.g, r.seq, ops_tensor(&r, ELEM_F32, SHAPE(3), MAP_ONE), "turned");
     says(&r, "turned: expected a matrix, got 1 dimensions");
-    ops_rig_new(&r, "toy4", 0, NULL);
+    ops_rig_new(&r, "toy4", 0);
     op_unary(r.g, r.seq, UNARY_EXP, ops_tensor(&r, ELEM_U8, SHAPE(3), MAP_ONE), "exp");
     says(&r, "exp_u8");
-    ops_rig_new(&r, "toy4", 0, NULL);
+    ops_rig_new(&r, "toy4", 0);
     op_matmul_left(r.g, &p, "left");
     says(&r, "left: |32 of a matrix product in 1 x 3 x 1 parts|block");
     p.sn = 2;
-    ops_rig_new(&r, "toy4", 0, NULL);
+    ops_rig_new(&r, "toy4", 0);
     o = op_matmul_left(r.g, &p, "left");
     op_matmul(r.g, r.seq, &p, o, o, "product");
     says(&r, "product: |not those of the plan");
@@ -532,7 +529,8 @@ static void test_empty(void **state)
     struct ops_rig r;
     struct tensor t;
 
-    ops_rig_new(&r, "toy4", 0, *state);
+    (void)state;
+    ops_rig_new(&r, "toy4", 0);
     t = op_transpose(r.g, r.seq, ops_tensor(&r, ELEM_F32, SHAPE(0, 3), MAP_EVEN), "turned");
     assert_int_equal(tensor_shape(r.g, t)[0], 3);
     op_unary(r.g, r.seq, UNARY_EXP, ops_tensor(&r, ELEM_F32, SHAPE(0), MAP_EVEN), "exp");
@@ -565,7 +563,7 @@ static void test_no_memory(void **state)
         struct tensor t;
         enum emu_status s;
 
-        ops_rig_new(&r, "toy4", 0, NULL);
+        ops_rig_new(&r, "toy4", 0);
         t = ops_tensor(&r, ELEM_F32, SHAPE(5, 7), MAP_ODD);
         alloc_test_fail_at(failures);
         build_all(&r, t);
@@ -592,5 +590,5 @@ int main(void)
         cmocka_unit_test(test_no_memory),
     };
 
-    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,7 +177,7 @@ static void test_predicted(void **state)
         struct ops_rig r;
         double off;
 
-        ops_rig_new(&r, "mk2", 0, NULL);
+        ops_rig_new(&r, "mk2", 0);
         OPS_OK(plan_matmul(a, q->m, q->n, q->k, 0, a->tiles, a->mem_bytes / 2, &p));
         x = op_matmul_left(r.g, &p, "a");
         y = op_matmul_right(r.g, &p, "b");

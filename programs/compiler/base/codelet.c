@@ -49,7 +49,7 @@ int field_is_written(enum field_kind k)
 
 void codelet_code_free(struct codelet_code *c)
 {
-    asm_unit_free(c->unit);
+    asm_image_free(&c->image);
     emu_free((void *)c->code);
     emu_free(c->entry);
     memset(c, 0, sizeof(*c));

@@ -93,9 +93,9 @@ int field_is_written(enum field_kind k);
 /* The code of a set of codelets, linked for one address. */
 struct codelet_code {
     uint32_t addr, bytes;
-    const uint8_t *code;   /* owned, like the following */
-    uint32_t *entry;       /* of each codelet of the set, in its order */
-    struct asm_unit *unit; /* symbols and lines */
+    const uint8_t *code;    /* owned, like the following */
+    uint32_t *entry;        /* of each codelet of the set, in its order */
+    struct asm_image image; /* sections, symbols and lines; a section .text.NAME for codelet NAME */
 };
 
 void codelet_code_free(struct codelet_code *c);
@@ -115,13 +115,11 @@ struct codelet_library {
      * of as many runs, none of them empty, in the order of the addresses they are written to. */
     const struct codelet *copy[COPY_WIDTHS], *copy_list[COPY_WIDTHS];
     /* Links the code of the codelets of a set, each of them once, for addr; how the code is ordered
-     * is up to the library. sources: kept from one call to the next (programs.h); NULL: they are
-     * not. out: free with codelet_code_free; empty after an error. Errors: EMU_BAD_PROGRAM for a
-     * codelet that the library cannot link, EMU_BAD_ASM with the first diagnostic, EMU_IO,
-     * EMU_NO_MEMORY. */
+     * is up to the library. out: free with codelet_code_free; empty after an error. Errors:
+     * EMU_BAD_PROGRAM for a codelet that the library cannot link, EMU_BAD_ASM with the first
+     * diagnostic, EMU_IO, EMU_NO_MEMORY. */
     enum emu_status (*link)(const struct arch *arch, const struct codelet *const *set, size_t n,
-                            uint32_t addr, struct codelet_sources *sources,
-                            struct codelet_code *out);
+                            uint32_t addr, struct codelet_code *out);
 };
 
 #endif

@@ -4,32 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The path of a source below the project, so that an image does not depend on where that is. */
+/* Sources of the project keep their path in it, of others only the name counts: an image does not
+ * depend on where it was made. */
 static const char *short_path(const char *file)
 {
-    static const char folder[] = "/programs/";
-    const char *below = NULL, *slash = strrchr(file, '/');
+    static const char folder[] = "programs/";
+    const char *slash = strrchr(file, '/');
 
-    for (const char *p = strstr(file, folder); p; p = strstr(p + 1, folder))
-        below = p + 1;
-    return below ? below : slash ? slash + 1 : file;
+    return !strncmp(file, folder, strlen(folder)) || !slash ? file : slash + 1;
 }
 
-/* The codelet of a source: its file name without folder and ending. */
-static enum emu_status owner_of(struct image *im, const char *file, uint32_t *id)
+/* The codelet of a section: .text.NAME. */
+static enum emu_status owner_of(struct image *im, const char *section, uint32_t *id)
 {
-    const char *slash = strrchr(file, '/'), *dot;
-    char *name = emu_strdup(slash ? slash + 1 : file);
-    enum emu_status s;
+    const char *dot = strrchr(section, '.');
 
-    if (!name)
-        return FAIL(NO_MEMORY, "the name of a codelet");
-    dot = strrchr(name, '.');
-    if (dot)
-        name[dot - name] = 0;
-    s = image_string(im, name, id);
-    emu_free(name);
-    return s;
+    return image_string(im, dot ? dot + 1 : section, id);
 }
 
 static int by_range(const void *x, const void *y)
@@ -43,7 +33,7 @@ static int by_range(const void *x, const void *y)
 static enum emu_status add_ranges(const struct codelet_code *c, struct image *im, uint32_t category,
                                   uint32_t end, struct codelet_map *m)
 {
-    const struct asm_image *a = asm_unit_image(c->unit);
+    const struct asm_image *a = &c->image;
 
     m->range = emu_alloc(a->section_count + 1, sizeof(*m->range));
     if (!m->range)
@@ -55,7 +45,7 @@ static enum emu_status add_ranges(const struct codelet_code *c, struct image *im
         if (!s->size)
             continue;
         *r = (struct image_range){ .addr = s->addr, .category = category };
-        TRY(owner_of(im, s->file, &r->owner));
+        TRY(owner_of(im, s->name, &r->owner));
         m->ranges++;
     }
     qsort(m->range, m->ranges, sizeof(*m->range), by_range);
@@ -67,7 +57,7 @@ static enum emu_status add_ranges(const struct codelet_code *c, struct image *im
 static enum emu_status add_symbols(const struct codelet_code *c, struct image *im,
                                    struct codelet_map *m)
 {
-    const struct asm_image *a = asm_unit_image(c->unit);
+    const struct asm_image *a = &c->image;
 
     m->symbol = emu_alloc(a->symbol_count + 1, sizeof(*m->symbol));
     if (!m->symbol)
@@ -103,7 +93,7 @@ static enum emu_status add_section_lines(const struct asm_section *s, struct ima
 static enum emu_status add_lines(const struct codelet_code *c, struct image *im,
                                  struct codelet_map *m)
 {
-    const struct asm_image *a = asm_unit_image(c->unit);
+    const struct asm_image *a = &c->image;
     struct image_line *line;
     size_t lines = 0, room = 1;
     enum emu_status s = EMU_OK;
