@@ -35,6 +35,15 @@ $(B)/superstep: $(O)/models/cli/main.o $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
+# The commit for --version; written only when it is another one.
+$(O)/commit.h: FORCE
+	@mkdir -p $(@D)
+	@c=$$(git describe --always --dirty 2>/dev/null || echo unknown); \
+	echo "#define SUPERSTEP_COMMIT \"$$c\"" | cmp -s - $@ || echo "#define SUPERSTEP_COMMIT \"$$c\"" >$@
+
+$(O)/models/cli/main.o: $(O)/commit.h
+$(O)/models/cli/main.o: CPPFLAGS += -include $(O)/commit.h
+
 $(LIB): $(LIB_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
@@ -156,5 +165,7 @@ clean: ## remove everything that was built
 help: ## this list
 	@awk -F': .*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all check check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-outcomes check-input set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
+FORCE:
+
+.PHONY: all FORCE check check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-outcomes check-input set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

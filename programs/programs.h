@@ -335,7 +335,7 @@ struct graph *session_graph(const struct session *s); /* that was compiled; borr
 
 /* ---- programs with a name ---- */
 
-/* A number that a user may change: `superstep run NAME --steps 100`, or -D steps=100. */
+/* A number that a user may change: `superstep run NAME --n 100`, or -D n=100. */
 struct program_param {
     const char *name;
     uint64_t value, min, max;
@@ -371,15 +371,11 @@ struct named_program {
 /* The programs of programs/lab; ends with NULL. */
 extern const struct named_program *const lab_programs[];
 
-/* `superstep run` and `superstep compile` for a name of one of the tables (a NULL ends their list);
- * argv[0] is "run" or "compile". Returns the exit code of commands.h, or -1 when what is to be run
- * is a file. */
+/* `superstep run` and `superstep compile` for a name of one of the tables (a NULL ends their list):
+ * the command of a program that brings its own; argv[0] is "run" or "compile". Returns the exit
+ * code: 0 ran, 1 fault, wrong results or too little memory, 2 bad usage or file. */
 int program_command(int argc, char **argv, const struct named_program *const *const *tables);
 
-/* Other commands of this floor; ends with a row whose name is NULL. */
-extern const struct command program_commands[];
-
-#include "programs/cli/run_choice.h"
 #include "programs/compiler/report/count_text.h"
 #include "programs/library/ops.h"
 #include "programs/library/layout/plan.h"

@@ -20,7 +20,7 @@ refuse() {
     shift
     "$program" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     got=$?
-    if [ $got -ne 2 ] || [ -s "$tmp/out" ] || [ "$(wc -l <"$tmp/err")" -ne 1 ] || ! grep -q '^superstep' "$tmp/err" ||
+    if [ $got -ne 2 ] || [ -s "$tmp/out" ] || [ "$(wc -l <"$tmp/err")" -ne 1 ] || ! grep -q "^superstep\\( $1\\)\\?: " "$tmp/err" ||
         ! grep -qF -- "$text" "$tmp/err"; then
         fail "$*: exit status $got, expected 2 and one line with '$text'"
         return
@@ -69,14 +69,65 @@ refuse "--exchange is cycles or memory, not 'fast'" $net --exchange fast
 refuse "--padding is same or torch, not 'none'" models resnet-50 --padding none
 refuse "norm: expected batch or group, got 'none'" models resnet-50 --norm none
 refuse "compile writes an image: -o FILE.img" compile -q efficientnet-b0
-refuse "--compare-layers needs" compile -q efficientnet-b0 -o "$tmp/a" --compare-layers
+refuse "--compare-layers does nothing here: it is for superstep run" compile -q efficientnet-b0 -o "$tmp/a" --compare-layers
 refuse "either --weights or --seed" $net --weights "$tmp/a" --seed 1
 refuse "neither a built-in machine" $net --machine nosuch
+
+refuse "which program? superstep run" run -q
+refuse "which case?" tile
+refuse "one case at a time" tile a --case b
+refuse "one machine at a time: 'b' is one too many" machines a b
+refuse "--set changes a machine" machines --set tiles=3
+refuse "which files?" diff "$tmp/a"
+refuse "which network?" stream
+refuse "which file?" asm
+refuse "--trace is i, not 'x'" tile --trace x a
+refuse "--code: 'x' is not a number" asm --code x a.S
+refuse "weights of which network?" models -o "$tmp/a"
+
+# ---- options that what is run cannot take, or that do not go together
+
+refuse "--chart does nothing for a manifest; it is for networks" run programs/lab/ring.bsp.json --chart "$tmp/a"
+refuse "--stream does nothing for a manifest; it is for images" run ring --stream 0=a
+refuse "--steps does nothing for a network; it is for manifests" $net --steps
+refuse "--layers does nothing for a program; it is for networks" run softmax --layers
+refuse "--threads does nothing for the list of programs" lab --threads 3
+refuse "--digests does nothing here: it is for superstep run" compile softmax -o "$tmp/a" --digests "$tmp/b"
+for option in json "chart a" "logits a" plan report "digests a" "output a"; do
+    refuse "either --compare-layers or --${option%% *}, not both" $net --compare-layers --$option
+done
+for option in json "chart a" plan report compare-layers; do
+    refuse "either --layers or --${option%% *}, not both" $net --layers --$option
+done
+refuse "either --plan or --json, not both" $net --plan --json
+refuse "either --dump or --json, not both" run softmax --dump --json
+refuse "chips 2: one chip is emulated" $net --set chips=2
+refuse "chips 2: one chip is emulated" run ring --set chips=2
+refuse "'--m' is ambiguous" run softmax --m 1
+
+# ---- options and parameters of one name
+
+refuse "'4' is one too many: --steps is an option; -D steps=4 sets the parameter of stencil" run stencil --steps 4
+expect 0 "cycles of every superstep" run stencil --steps -q --machine toy4 --width 34 -D steps=4
+expect 0 '"steps"' run stencil --steps --json -q --machine toy4 --width 34 -D steps=4
+expect 0 "only with -D: --steps is an" run stencil --help
+expect 0 "status ok" run matmul --m 64 --n=64 --k 64 --machine toy4 -q
+refuse "m: '0' is not a number from 1 to 8192" run matmul --m 0
+
+# ---- help
+
+expect 0 "superstep 1" --version
+for command in run compile lab diff asm dis tile machines models stream; do
+    for help in "help $command" "$command --help" "$command -h"; do
+        expect 0 "Usage: superstep $command" $help
+    done
+done
+expect 0 "Parameters of conv" help run conv
 
 stream="stream -q efficientnet-b0 --resolution 32 --no-calibration --set tiles=128"
 refuse "--input-type is u8, f16 or f32" $stream --input-type u4 models/pictures
 refuse "unrecognized option '--nosuch'" $stream --nosuch
-refuse "--resume goes on with results" $stream --resume models/pictures
+refuse "--resume does nothing without --output" $stream --resume models/pictures
 refuse "results are CSV or JSON lines" $stream -o "$tmp/a.txt" models/pictures
 refuse "which network?" stream --io-tiles 4
 refuse "is no network" stream models/pictures
@@ -147,15 +198,47 @@ for picture in cut.jpg cut.png bad.jpg bad.png huge.png none.png; do
 done
 expect 0 "Best classes of $tmp/one.png" $net --image "$tmp/one.png"
 refuse "dir: Is a directory" run "$tmp/dir"
+for what in nosuch dir empty other; do
+    refuse "$what" tile "$tmp/$what"
+    refuse "$what" machines "$tmp/$what"
+    refuse "$what" asm --raw --machine "$tmp/$what" programs/lab/ring.S
+    refuse "$what" dis "$tmp/$what"
+done
+refuse "cut.jpg is a JPEG picture: superstep run NETWORK --image" run "$tmp/cut.jpg"
+refuse "cut.png is a PNG picture: superstep run NETWORK --image" run "$tmp/cut.png"
+printf '\010\007\022\007pytorch' >"$tmp/onnx"
+refuse "onnx is an ONNX model" run "$tmp/onnx"
+printf 'PK\003\004' >"$tmp/model.pth"
+refuse "model.pth is a zip archive" compile "$tmp/model.pth" -o "$tmp/a"
+refuse "ring.S is assembly; a case says how to enter it" tile programs/lab/ring.S
 refuse "empty:1:" run "$tmp/empty"
 refuse "nosuch.img: No such file" run "$tmp/nosuch.img"
 refuse "nosuch: No such file" diff "$tmp/nosuch" "$tmp/empty"
+
+# ---- pipes
+
+piped() {
+    text=$1
+    shift
+    sed "s#ring.S#$PWD/programs/lab/ring.S#" programs/lab/ring.bsp.json | "$program" "$@" >"$tmp/out" 2>"$tmp/err"
+    grep -qF -- "$text" "$tmp/out" "$tmp/err" && passed=$((passed + 1)) || fail "a manifest | $*: expected '$text'"
+}
+piped "status ok" run -
+piped "status ok" run /dev/stdin
+piped "image $tmp/ring.img" compile - -o "$tmp/ring.img"
+refuse "ring.img is an image already" compile "$tmp/ring.img" -o "$tmp/a"
+refuse "--machine does nothing for an image" run "$tmp/ring.img" --machine toy4
+expect 0 "status ok" run "$tmp/ring.img"
+"$program" run - <"$tmp/ring.img" >"$tmp/out" 2>"$tmp/err" && passed=$((passed + 1)) || fail "run - of an image"
+printf 'main: sync 1\n bri main\n' | "$program" run - --machine toy4 --max-cycles 99 >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 3 ] && passed=$((passed + 1)) || fail "run - of a source"
 
 # ---- parameters of another network, cut short, in another shape
 
 if "$program" models efficientnet-b0 --resolution 32 -o "$tmp/b0" 2>"$tmp/err" >"$tmp/out"; then
     head -c 1000000 "$tmp/b0" >"$tmp/cut"
     refuse "cut: tensor" $net --weights "$tmp/cut"
+    refuse "b0 is a safetensors file: superstep run NETWORK --weights" run "$tmp/b0"
     expect 2 "missing features.1.1.block.0.0.weight" models efficientnet-b1 --weights "$tmp/b0"
     expect 2 "unexpected features.8.1.weight" models resnet-50 --weights "$tmp/b0"
     expect 2 "misshapen classifier.1.weight: expected [10, 1280]" models efficientnet-b0 --classes 10 --weights "$tmp/b0"

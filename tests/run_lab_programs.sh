@@ -100,14 +100,14 @@ refuse 0 "do not fit" run -q vector-add --set tiles=64 --allow-oom
 refuse 1 '"fits": false' run -q --json vector-add --set tiles=64
 refuse 2 "matmul has no parameter 'size'" run -q matmul -D size=3
 refuse 2 "-D m: expected NAME=VALUE" run -q matmul -D m
-refuse 2 "m is at least 1" run -q matmul -D m=0
-refuse 2 "'9999' is not a number from 0 to 8192" run -q matmul -D m=9999
+refuse 2 "m: '0' is not a number from 1 to 8192" run -q matmul -D m=0
+refuse 2 "'9999' is not a number from 1 to 8192" run -q matmul -D m=9999
 refuse 2 "unrecognized option '--nosuch'" run -q matmul --nosuch
 refuse 2 "no file and no program 'matmull'; programs are" run -q matmull
 refuse 2 "'stencil' is one too many" run -q matmul stencil
 refuse 2 "partials is not 'f64': expected f16, f32" run -q conv --partials f64
 refuse 2 "layer is not 'nosuch'" run -q conv --layer nosuch
-refuse 2 "width is at least" run -q stencil --width 1
+refuse 2 "width: '1' is not a number from 4" run -q stencil --width 1
 refuse 2 "-D in: expected NAME=VALUE" run -q conv -D in
 refuse 2 "'' is not a number" run -q conv --in
 refuse 2 "kernel 9 is larger than the padded field of 2 x 2" run -q conv --field 2 --kernel 9 --pad 0

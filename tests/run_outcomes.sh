@@ -79,7 +79,7 @@ ends 0 "check_unheard[0].tile 1" run --check "$tmp/unheard.bsp.json"
 ends 0 "status ok: faulted as expected" lab mistake_silent
 ends 0 "mistake_silent.bsp.json:6: asm:10" lab mistake_silent
 ends 0 "status ok" lab ring
-ends 2 "--max-cycles is at least 1" run "$tmp/unheard.bsp.json" --max-cycles 0
+ends 2 "--max-cycles: '0' is not a number from 1" run "$tmp/unheard.bsp.json" --max-cycles 0
 ends 3 "status limit" run "$tmp/unheard.bsp.json" --max-cycles 1
 
 echo "$passed passed, $failed failed"

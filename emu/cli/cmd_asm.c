@@ -1,102 +1,13 @@
 /* cmd_asm.c - assembles and links files as one unit; prints a listing, or writes the unit. */
-#include "emu/cli/cmd_asm.h"
+#include "emu/cli/emu_commands.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "emu/asm/asm.h"
-#include "emu/base/alloc.h"
-#include "emu/cli/command_line.h"
 #include "emu/cli/commands.h"
-
-struct request {
-    const char *machine, *output;
-    const char **include, **define, **file; /* owned arrays of borrowed strings */
-    size_t includes, defines, files, capacity;
-    struct asm_layout layout;
-    int raw;
-};
-
-static error_t parse_address(struct argp_state *state, const char *arg, uint32_t *out)
-{
-    char *end;
-    unsigned long long v;
-
-    errno = 0;
-    v = strtoull(arg, &end, 0);
-    if (*end || errno || !v || v > UINT32_MAX) {
-        argp_error(state, "'%s' is not an address", arg);
-        return EINVAL;
-    }
-    *out = (uint32_t)v;
-    return 0;
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct request *r = state->input;
-
-    switch (key) {
-    case 'I':
-        r->include[r->includes++] = arg;
-        return 0;
-    case 'D':
-        r->define[r->defines++] = arg;
-        return 0;
-    case 'm':
-        r->machine = arg;
-        return 0;
-    case 'o':
-        r->output = arg;
-        return 0;
-    case 'r':
-        r->raw = 1;
-        return 0;
-    case 'u':
-        r->layout.allow_undefined = 1;
-        return 0;
-    case 't':
-        return parse_address(state, arg, &r->layout.code_addr);
-    case 'd':
-        return parse_address(state, arg, &r->layout.data_addr);
-    case ARGP_KEY_ARG:
-        r->file[r->files++] = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (r->files)
-            return 0;
-        argp_error(state, "nothing to assemble");
-        return EINVAL;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option options[] = {
-    { "include", 'I', "DIR", 0, "look for included files in DIR; may be repeated", 0 },
-    { "define", 'D', "NAME[=VALUE]", 0, "define a macro of the C preprocessor; may be repeated",
-      0 },
-    { "machine", 'm', "NAME|FILE", 0, "machine to assemble for (default mk2)", 0 },
-    { "output", 'o', "FILE", 0, "write the unit to FILE instead of a listing to stdout", 0 },
-    { "raw", 'r', NULL, 0, "do not run the C preprocessor", 0 },
-    { "allow-undefined", 'u', NULL, 0, "undefined symbols are warnings and count as 0", 0 },
-    { "code", 't', "ADDRESS", 0, "address of the first executable section", 0 },
-    { "data", 'd', "ADDRESS", 0, "address of the first other section", 0 },
-    { 0 },
-};
-
-static const struct argp parser = {
-    .options = options,
-    .parser = parse_option,
-    .args_doc = "FILE.S...",
-    .doc = "Assemble and link tile assembly as one unit.\vThe listing shows address, words, text "
-           "and source line of "
-           "every instruction, then the symbols. `dis` reads what -o writes.",
-};
 
 /* ---- listing ---- */
 
@@ -192,65 +103,51 @@ static enum emu_status write_unit(const struct asm_image *image, const char *pat
     return st;
 }
 
-static enum emu_status assemble(struct asm_unit *u, const struct request *r)
+static enum emu_status assemble(struct asm_unit *u, const struct request *q)
 {
+    const struct asm_layout layout = { .code_addr = (uint32_t)q->code,
+                                       .data_addr = (uint32_t)q->data,
+                                       .allow_undefined = q->undefined };
     enum emu_status st = EMU_OK;
 
     /* all files are read even if one is wrong: one run shows what there is to mend */
-    for (size_t i = 0; i < r->files; i++) {
-        enum emu_status one = asm_unit_add_file(u, r->file[i]);
+    for (size_t i = 0; i < q->argument.count; i++) {
+        enum emu_status one = asm_unit_add_file(u, q->argument.item[i]);
 
         if (one != EMU_OK && one != EMU_BAD_ASM)
             return one;
         st = one;
     }
     TRY(st);
-    TRY(asm_unit_link(u, &r->layout));
-    if (r->output)
-        return write_unit(asm_unit_image(u), r->output);
+    TRY(asm_unit_link(u, &layout));
+    if (q->output)
+        return write_unit(asm_unit_image(u), q->output);
     list(asm_unit_image(u));
     return fflush(stdout) || ferror(stdout) ? FAIL(IO, "standard output: %s", strerror(errno))
                                             : EMU_OK;
 }
 
-static enum emu_status run(const struct request *r)
+static enum emu_status run(const struct request *q)
 {
-    struct asm_options o = { .include_dirs = r->include,
-                             .include_dir_count = r->includes,
-                             .defines = r->define,
-                             .define_count = r->defines,
-                             .raw = r->raw };
+    struct asm_options o = { .include_dirs = q->include.item,
+                             .include_dir_count = q->include.count,
+                             .defines = q->define.item,
+                             .define_count = q->define.count,
+                             .raw = q->raw };
     struct asm_unit *u = NULL;
     enum emu_status st;
     struct arch arch;
 
-    TRY(arch_from_name_or_file(r->machine, &arch));
+    TRY(request_machine(q, "mk2", &arch));
     o.arch = &arch;
     TRY(asm_unit_new(&o, &u));
-    st = assemble(u, r);
+    st = assemble(u, q);
     asm_diag_print(u, stderr);
     asm_unit_free(u);
     return st;
 }
 
-int cmd_asm(int argc, char **argv)
+int cmd_asm(const struct request *q)
 {
-    struct request r = { .machine = "mk2" };
-    size_t n = (size_t)argc + 1;
-    enum emu_status st;
-
-    r.include = emu_alloc(n, sizeof(*r.include));
-    r.define = emu_alloc(n, sizeof(*r.define));
-    r.file = emu_alloc(n, sizeof(*r.file));
-    if (!r.include || !r.define || !r.file) {
-        st = FAIL(NO_MEMORY, "the command line");
-    } else {
-        st = command_line_parse(&parser, argc, argv, &r) ? FAIL(USAGE, "see --help") : run(&r);
-    }
-    if (st != EMU_OK)
-        fprintf(stderr, "superstep asm: %s\n", emu_error());
-    emu_free(r.include);
-    emu_free(r.define);
-    emu_free(r.file);
-    return st == EMU_OK ? EXIT_RAN : EXIT_BAD;
+    return run(q) == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
 }

@@ -1,46 +1,11 @@
 /* cmd_diff.c - compares two files written by `superstep run --digests`. */
-#include "emu/cli/cmd_diff.h"
+#include "emu/cli/emu_commands.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "emu/cli/command_line.h"
 #include "emu/cli/commands.h"
 #include "emu/run/digest_diff.h"
-
-struct request {
-    const char *path[2];
-    unsigned paths;
-};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct request *r = state->input;
-
-    switch (key) {
-    case ARGP_KEY_ARG:
-        if (r->paths == 2)
-            argp_error(state, "two files at a time: '%s' is one too many", arg);
-        else
-            r->path[r->paths++] = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (r->paths < 2)
-            argp_error(state, "which files? diff A B");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp parser = {
-    .parser = parse_option,
-    .args_doc = "A B",
-    .doc = "Name the first superstep and tile in which two runs differ, from the files that `run "
-           "--digests` wrote.\v"
-           "Exit status: 0 equal, 1 different, 2 bad usage or bad file.",
-};
 
 static void print_line(const char *key, const struct digest_line *l)
 {
@@ -63,7 +28,7 @@ static void print(const struct digest_diff *d, const struct request *r)
     if (d->kind == DIGESTS_EQUAL)
         return;
     if (d->kind == DIGESTS_LENGTH) {
-        printf("longer %s\n", r->path[d->longer]);
+        printf("longer %s\n", r->argument.item[d->longer]);
         print_line("next", &d->line[0]);
         return;
     }
@@ -74,17 +39,12 @@ static void print(const struct digest_diff *d, const struct request *r)
     print_line("b", &d->line[1]);
 }
 
-int cmd_diff(int argc, char **argv)
+int cmd_diff(const struct request *q)
 {
-    struct request r = { .paths = 0 };
     struct digest_diff d;
 
-    if (command_line_parse(&parser, argc, argv, &r) || r.paths < 2)
-        return EXIT_BAD;
-    if (digest_diff(r.path[0], r.path[1], &d) != EMU_OK) {
-        fprintf(stderr, "superstep diff: %s\n", emu_error());
-        return EXIT_BAD;
-    }
-    print(&d, &r);
+    if (digest_diff(q->argument.item[0], q->argument.item[1], &d) != EMU_OK)
+        return request_failed(q, NULL);
+    print(&d, q);
     return d.kind == DIGESTS_EQUAL ? EXIT_RAN : EXIT_FAULTED;
 }

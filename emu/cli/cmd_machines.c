@@ -1,70 +1,12 @@
 /* cmd_machines.c - lists the built-in machines, prints one machine with units and sources, or as a
  * machine file. */
-#include "emu/cli/cmd_machines.h"
+#include "emu/cli/emu_commands.h"
 
-#include <argp.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "emu/arch/arch.h"
 #include "emu/base/alloc.h"
-#include "emu/cli/command_line.h"
 #include "emu/cli/commands.h"
-#include "emu/cli/machine_choice.h"
-
-struct request {
-    struct machine_choice machine; /* no name: all presets */
-    int json;
-};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct request *r = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &r->machine;
-        return 0;
-    case 'j':
-        r->json = 1;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (r->machine.name) {
-            argp_error(state, "one machine at a time: '%s' is one too many", arg);
-            return EINVAL;
-        }
-        r->machine.name = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!r->machine.name && r->machine.sets) {
-            argp_error(state,
-                       "--set needs a machine to change, as in: machines mk2 --set tiles=736");
-            return EINVAL;
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option options[] = {
-    { "json", 'j', NULL, 0, "print a machine file (without a machine: a list of them)", 0 },
-    { 0 },
-};
-
-static const struct argp_child children[] = { { &machine_choice_argp, 0, NULL, 0 }, { 0 } };
-
-static const struct argp parser = {
-    .options = options,
-    .parser = parse_option,
-    .children = children,
-    .args_doc = "[NAME|FILE]",
-    .doc =
-        "List the built-in machines, or print every field of one with value, unit, certainty and "
-        "source.\vA machine file is a JSON object: {\"base\": \"mk2\", \"name\": \"half\", "
-        "\"tiles\": 736}. Write one with --json, edit it, and pass it wherever a machine is "
-        "expected.",
-};
 
 /* One line: name, what it is, and what users compare. */
 static void print_summary(const struct arch *a)
@@ -109,32 +51,25 @@ static enum emu_status print_presets(int json)
     return EMU_OK;
 }
 
-static enum emu_status answer(const struct request *r)
+static enum emu_status answer(const struct request *q)
 {
+    const char *name = q->what ? q->what : q->machine;
     struct arch a;
 
-    if (!r->machine.name)
-        return print_presets(r->json);
-    TRY(machine_choice_arch(&r->machine, r->machine.name, &a));
-    TRY(print_machine(&a, r->json));
-    if (r->json)
+    if (q->what && q->machine)
+        return FAIL(USAGE, "one machine at a time: '%s' is one too many", q->machine);
+    if (!name && q->set.count)
+        return FAIL(USAGE, "--set changes a machine, as in: machines mk2 --set tiles=736");
+    if (!name)
+        return print_presets(q->json);
+    TRY(request_machine(q, name, &a));
+    TRY(print_machine(&a, q->json));
+    if (q->json)
         fputc('\n', stdout);
     return EMU_OK;
 }
 
-int cmd_machines(int argc, char **argv)
+int cmd_machines(const struct request *q)
 {
-    struct request r = { 0 };
-    error_t bad;
-
-    bad = command_line_parse(&parser, argc, argv, &r);
-    if (bad) {
-        fprintf(stderr, "machines: %s\n", strerror(bad));
-        return EXIT_BAD;
-    }
-    if (answer(&r) != EMU_OK) {
-        fprintf(stderr, "machines: %s\n", emu_error());
-        return EXIT_BAD;
-    }
-    return EXIT_RAN;
+    return answer(q) == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
 }

@@ -1,21 +1,191 @@
-/* command_line.c - argp, with the name under which a command is called, and without the hint that
- * argp adds to a complaint.
+/* command_line.c - argp, fed from the table of options: what a command takes, in groups by what the
+ * options are for; with the parameters of a named program, whose exact names win over options that
+ * are cut short.
  */
-#include "emu/cli/command_line.h"
-
-#include <stdio.h>
+#include <argp.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
+#include "emu/cli/request_store.h"
 
-enum { NAME_MAX_BYTES = 64 };
+enum { NAME_MAX_BYTES = 64, KEY_HELP = 'h', KEY_ROW = 0x100, OPTIONS_MAX = 2 * OPTION_COUNT + 64 };
 
+/* What is at work while a command line is read. */
 struct command_line {
-    void *input; /* borrowed */
+    struct request *q; /* borrowed */
     FILE *complaints;
-    int hinted; /* the hint began */
+    int hinted;                             /* argp's hint began */
+    struct argp_option option[OPTIONS_MAX]; /* of the command, with titles of groups */
+    char title[OPTION_COUNT][160];
+    size_t options, titles;
+    char **argv; /* owned list of owned texts: parameters as --define */
+    int argc;
 };
+
+/* ---- the options of a command, for argp ---- */
+
+static void add_title(struct command_line *c, unsigned uses, int group)
+{
+    char *title = c->title[c->titles++], things[128];
+
+    uses_print(uses, things, sizeof(things));
+    snprintf(title, sizeof(c->title[0]), "For %s:", things);
+    c->option[c->options++] = (struct argp_option){ .doc = title, .group = group };
+}
+
+static void add_option(struct command_line *c, const struct option_row *o, int group)
+{
+    unsigned shown = c->q->use ? c->q->use : c->q->command->uses;
+    int optional = o->arg && o->arg[0] == '[';
+
+    c->option[c->options++] =
+        (struct argp_option){ .name = o->name,
+                              .key = o->letter ? o->letter : KEY_ROW + (int)(o - option_rows),
+                              .arg = optional ? "LIST" : o->arg,
+                              .flags = (optional ? OPTION_ARG_OPTIONAL : 0) |
+                                       (o->uses & shown ? 0 : OPTION_HIDDEN),
+                              .doc = o->help,
+                              .group = group };
+}
+
+static void add_group(struct command_line *c, unsigned uses, int group)
+{
+    for (const struct option_row *o = option_rows; o->name; o++) {
+        if ((o->uses & c->q->command->uses) == uses)
+            add_option(c, o, group);
+    }
+}
+
+/* Those for everything that the command takes first, then a group for each set of things; without
+ * titles where it is known what the command was given, and what is for other things is hidden. */
+static void list_options(struct command_line *c)
+{
+    const struct request *q = c->q;
+    unsigned all = q->command->uses;
+    int group = 0;
+
+    add_group(c, all, 0);
+    for (const struct option_row *o = option_rows; o->name; o++) {
+        const struct option_row *first = option_rows;
+        unsigned uses = o->uses & all;
+
+        while (first < o && (first->uses & all) != uses)
+            first++;
+        if (!uses || uses == all || first < o)
+            continue;
+        if (!q->use)
+            add_title(c, uses, ++group);
+        add_group(c, uses, group);
+    }
+    for (const struct option_row *o = option_rows; o->name; o++) {
+        if (!(o->uses & all) && o->uses & q->command->others)
+            add_option(c, o, group);
+    }
+    c->option[c->options++] = (struct argp_option){ .key = KEY_HELP, .flags = OPTION_HIDDEN };
+}
+
+/* Uses whose options are known, if only to be refused. */
+static unsigned known_uses(const struct request *q)
+{
+    return q->command->uses | q->command->others;
+}
+
+/* ---- what argp calls ---- */
+
+static void add_argument(struct command_line *c, const char *arg, struct argp_state *state)
+{
+    struct request *q = c->q;
+    const struct command *command = q->command;
+    const char **item = emu_realloc(q->argument.item, q->argument.count + 1, sizeof(*item));
+
+    if (!item) {
+        argp_error(state, "out of host memory: the command line");
+        return;
+    }
+    q->argument.item = item;
+    item[q->argument.count++] = arg;
+    if (q->argument.count <= command->max)
+        return;
+    for (const struct option_row *o = option_rows; o->name && command->is_parameter; o++) {
+        if (q->given[o->number] && q->known && command->is_parameter(q, o->name, strlen(o->name)))
+            argp_error(state,
+                       "'%s' is one too many: --%s is an option; -D %s=%s sets the parameter of %s",
+                       arg, o->name, o->name, arg, q->what);
+    }
+    argp_error(state, "%s at a time: '%s' is one too many", command->noun, arg);
+}
+
+static void finish(struct command_line *c, struct argp_state *state)
+{
+    struct request *q = c->q;
+    const struct command *command = q->command;
+
+    if (q->argument.count < command->min)
+        argp_error(state, "which %s? superstep %s %s",
+                   command->noun + strcspn(command->noun, " ") + 1, command->name, command->args);
+    if (!q->what && q->argument.count)
+        q->what = q->argument.item[0];
+    if (!q->use)
+        q->use = command->uses;
+    if (request_check(q) != EMU_OK)
+        argp_error(state, "%s", emu_error());
+}
+
+static const struct option_row *row_of(const struct command_line *c, int key)
+{
+    return key >= KEY_ROW ? &option_rows[key - KEY_ROW]
+                          : option_find_letter((char)key, known_uses(c->q));
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct command_line *c = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        if (c->complaints)
+            state->err_stream = c->complaints;
+        return 0;
+    case ARGP_KEY_ARG:
+        add_argument(c, arg, state);
+        return 0;
+    case ARGP_KEY_END:
+        finish(c, state);
+        return 0;
+    case KEY_HELP:
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
+    default:
+        if (key <= 0 || key >= KEY_ROW + OPTION_COUNT * 2 || !row_of(c, key))
+            return ARGP_ERR_UNKNOWN;
+        if (request_store(c->q, row_of(c, key), arg) != EMU_OK)
+            argp_error(state, "%s", emu_error());
+        return 0;
+    }
+}
+
+/* The parameters of the program, after the options. argp frees the text. */
+static char *help_filter(int key, const char *text, void *input)
+{
+    const struct command_line *c = input;
+    const struct request *q = c ? c->q : NULL;
+    char *out = NULL;
+    size_t bytes = 0;
+    FILE *f;
+
+    if (key != ARGP_KEY_HELP_POST_DOC || !q || !q->known || !q->command->print_parameters)
+        return (char *)text;
+    f = open_memstream(&out, &bytes);
+    if (!f)
+        return (char *)text;
+    fprintf(f, "%s\n\n", text ? text : "");
+    q->command->print_parameters(q, f);
+    fclose(f);
+    return out;
+}
 
 /* What argp says, line by line, up to the hint "Try `NAME --help' ...", which comes last. */
 static ssize_t write_complaint(void *cookie, const char *text, size_t bytes)
@@ -29,45 +199,127 @@ static ssize_t write_complaint(void *cookie, const char *text, size_t bytes)
     return (ssize_t)bytes;
 }
 
-static error_t begin(int key, char *arg, struct argp_state *state)
-{
-    struct command_line *c = state->input;
+/* ---- before argp: what it is about, and its parameters ---- */
 
-    (void)arg;
-    if (key != ARGP_KEY_INIT)
-        return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = c->input;
-    if (c->complaints)
-        state->err_stream = c->complaints;
-    return 0;
+/* The arguments that are neither options nor their values, as far as that is known; owned. */
+static enum emu_status list_candidates(const struct request *q, int argc, char **argv,
+                                       struct option_list *out)
+{
+    int options = 1;
+
+    out->item = emu_alloc((size_t)argc + 1, sizeof(*out->item));
+    if (!out->item)
+        return FAIL(NO_MEMORY, "the command line");
+    for (int i = 1; i < argc; i++) {
+        int is_option = options && argv[i][0] == '-' && argv[i][1];
+
+        if (!is_option)
+            out->item[out->count++] = argv[i];
+        else if (!strcmp(argv[i], "--"))
+            options = 0;
+        else
+            i += option_takes_next(argv[i], known_uses(q));
+    }
+    return EMU_OK;
 }
 
-static int parse_named(const struct argp *parser, int argc, char **argv, struct command_line *c)
+/* Whether "--name" or "--name=value" is a parameter of what is known, and no option of its own. */
+static int is_parameter(const struct request *q, const char *arg)
 {
-    const struct argp_child children[] = { { parser, 0, NULL, 0 }, { 0 } };
-    const struct argp root = { .parser = begin, .children = children };
-    char name[NAME_MAX_BYTES], *command = argv[0];
-    int bad;
+    size_t length = strcspn(arg, "=");
 
-    snprintf(name, sizeof(name), "superstep %s", command);
-    argv[0] = name; /* what argp begins its complaints with */
-    bad = argp_parse(&root, argc, argv, 0, NULL, c);
-    argv[0] = command;
-    return bad;
+    return q->known && q->command->is_parameter && !strncmp(arg, "--", 2) && length > 2 &&
+           !option_find(arg + 2, length - 2, q->use) &&
+           q->command->is_parameter(q, arg + 2, length - 2);
 }
 
-int command_line_parse(const struct argp *parser, int argc, char **argv, void *input)
+/* What argp knows: "--m 4" and "--m=4" become "--define=m=4" where m is a parameter. */
+static enum emu_status name_parameters(struct command_line *c, int argc, char **argv)
+{
+    c->argv = emu_alloc((size_t)argc + 1, sizeof(*c->argv));
+    for (int i = 0; c->argv && i < argc; i++) {
+        const char *name = argv[i] + 2, *equals = strchr(argv[i], '=');
+        const char *value = equals ? equals + 1 : i + 1 < argc ? argv[i + 1] : "";
+        size_t bytes = strlen(argv[i]) + strlen(value) + sizeof("--define==");
+        char *text = NULL;
+
+        if (!i || !is_parameter(c->q, argv[i])) {
+            text = emu_strdup(argv[i]);
+        } else if ((text = emu_alloc(bytes, 1))) {
+            snprintf(text, bytes, "--define=%.*s=%s", (int)strcspn(name, "="), name, value);
+            i += !equals;
+        }
+        c->argv[c->argc++] = text;
+        if (!text)
+            return FAIL(NO_MEMORY, "the command line");
+    }
+    return c->argv ? EMU_OK : FAIL(NO_MEMORY, "the command line");
+}
+
+static enum emu_status look(struct request *q, int argc, char **argv)
+{
+    struct option_list candidates = { .count = 0 };
+    enum emu_status s;
+
+    if (!q->command->look) {
+        q->use = q->command->uses;
+        return EMU_OK;
+    }
+    s = list_candidates(q, argc, argv, &candidates);
+    if (s == EMU_OK)
+        s = q->command->look(q, &candidates);
+    emu_free(candidates.item);
+    return s;
+}
+
+/* ---- the command ---- */
+
+static int parse(struct command_line *c)
 {
     static const cookie_io_functions_t io = { .write = write_complaint };
-    struct command_line c = { .input = input };
+    const struct command *command = c->q->command;
+    const struct argp argp = { .options = c->option,
+                               .parser = parse_option,
+                               .args_doc = command->args,
+                               .doc = command->doc,
+                               .help_filter = help_filter };
+    char name[NAME_MAX_BYTES], *old = c->argv[0];
     int bad;
 
-    c.complaints = fopencookie(&c, "w", io);
-    if (c.complaints)
-        setvbuf(c.complaints, NULL, _IOLBF, 0);
+    c->complaints = fopencookie(c, "w", io);
+    if (c->complaints)
+        setvbuf(c->complaints, NULL, _IOLBF, 0);
+    snprintf(name, sizeof(name), "superstep %s", command->name);
+    c->argv[0] = name; /* what argp begins its complaints with */
     argp_err_exit_status = EXIT_BAD;
-    bad = parse_named(parser, argc, argv, &c);
-    if (c.complaints)
-        fclose(c.complaints);
+    bad = argp_parse(&argp, c->argc, c->argv, 0, NULL, c);
+    c->argv[0] = old;
+    if (c->complaints)
+        fclose(c->complaints);
     return bad;
+}
+
+static int answer(struct command_line *c, int argc, char **argv)
+{
+    struct request *q = c->q;
+
+    q->given = emu_alloc(OPTION_COUNT, 1);
+    if ((q->given ? look(q, argc, argv) : FAIL(NO_MEMORY, "the command line")) != EMU_OK ||
+        name_parameters(c, argc, argv) != EMU_OK)
+        return request_failed(q, NULL);
+    list_options(c);
+    return parse(c) ? EXIT_BAD : q->command->run(q);
+}
+
+int command_main(const struct command *command, int argc, char **argv)
+{
+    struct request q = { .command = command };
+    struct command_line c = { .q = &q };
+    int code = answer(&c, argc, argv);
+
+    for (int i = 0; i < c.argc; i++)
+        emu_free(c.argv[i]);
+    emu_free(c.argv);
+    request_free(&q);
+    return code;
 }

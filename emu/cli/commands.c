@@ -1,23 +1,78 @@
-/* commands.c - the table of the machine's commands. */
+/* commands.c - the table of the machine's commands; `run` and `compile`, which take more, are in
+ * models/cli/front.c. */
 #include "emu/cli/commands.h"
 
 #include <stddef.h>
+#include <string.h>
 
-#include "emu/cli/cmd_asm.h"
-#include "emu/cli/cmd_compile.h"
-#include "emu/cli/cmd_diff.h"
-#include "emu/cli/cmd_dis.h"
-#include "emu/cli/cmd_machines.h"
-#include "emu/cli/cmd_run.h"
-#include "emu/cli/cmd_tile.h"
+#include "emu/cli/emu_commands.h"
+
+enum { ANY = 1 << 30 };
 
 const struct command emu_commands[] = {
-    { "run", cmd_run, "run a program on a whole machine: a manifest, an image or a name" },
-    { "compile", cmd_compile, "write the image of a manifest or of a program with a name" },
-    { "diff", cmd_diff, "name the first superstep and tile in which two runs differ" },
-    { "asm", cmd_asm, "assemble and link tile assembly" },
-    { "dis", cmd_dis, "disassemble what asm wrote" },
-    { "tile", cmd_tile, "run one codelet on one tile from a case file" },
-    { "machines", cmd_machines, "list the built-in machines, or print one" },
-    { NULL, NULL, NULL },
+    { .name = "diff",
+      .help = "name the first superstep and tile in which two runs differ",
+      .uses = USE_DIFF,
+      .run = cmd_diff,
+      .noun = "two files",
+      .min = 2,
+      .max = 2,
+      .args = "A B",
+      .doc = "Name the first superstep and tile in which two runs differ, from the files that `run "
+             "--digests` wrote.\v"
+             "Exit status: 0 equal, 1 different, 2 bad usage or bad file." },
+    { .name = "asm",
+      .help = "assemble and link tile assembly",
+      .uses = USE_ASM,
+      .run = cmd_asm,
+      .noun = "one file",
+      .min = 1,
+      .max = ANY,
+      .args = "FILE.S...",
+      .doc = "Assemble and link tile assembly as one unit.\v"
+             "The listing shows address, words, text and source line of every instruction, then "
+             "the symbols. `dis` reads what -o writes." },
+    { .name = "dis",
+      .help = "disassemble what asm wrote",
+      .uses = USE_DIS,
+      .run = cmd_dis,
+      .noun = "one unit",
+      .min = 1,
+      .max = 1,
+      .args = "UNIT",
+      .doc = "Print a unit written by `asm -o` as assembly.\v"
+             "`asm --raw` turns the text into the same words again." },
+    { .name = "tile",
+      .help = "run one codelet on one tile from a case file",
+      .uses = USE_TILE,
+      .run = cmd_tile,
+      .noun = "one case",
+      .max = 1,
+      .args = "FILE.json",
+      .doc =
+          "Run one codelet on one tile and print registers, memory and cycles as JSON.\v"
+          "Exit status: 0 pass, 1 fail, fault, timeout or reports of --check, 2 bad usage or bad "
+          "file." },
+    { .name = "machines",
+      .help = "list the built-in machines, or print one",
+      .uses = USE_MACHINES,
+      .run = cmd_machines,
+      .noun = "one machine",
+      .max = 1,
+      .args = "[NAME|FILE]",
+      .doc =
+          "List the built-in machines, or print every field of one with value, unit, certainty "
+          "and source.\vA machine file is a JSON object: {\"base\": \"mk2\", \"name\": \"half\", "
+          "\"tiles\": 736}. Write one with --json, edit it, and pass it wherever a machine is "
+          "expected." },
+    { .name = NULL },
 };
+
+const struct command *command_find(const struct command *table, const char *name)
+{
+    for (const struct command *c = table; c->name; c++) {
+        if (!strcmp(c->name, name))
+            return c;
+    }
+    return NULL;
+}

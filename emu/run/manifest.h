@@ -118,8 +118,10 @@ enum emu_status manifest_read(const char *path, const struct manifest_options *o
 enum emu_status manifest_read_text(const char *text, size_t bytes, const char *name,
                                    const struct manifest_options *o,
                                    struct manifest **out) EMU_MUST_CHECK;
-/* The manifest of a source file that runs on all tiles from `main` on. */
-enum emu_status manifest_for_source(const char *path, const struct manifest_options *o,
+/* The manifest of a source file that runs on all tiles from `main` on; of its text, where that is
+ * not NULL. */
+enum emu_status manifest_for_source(const char *path, const char *text,
+                                    const struct manifest_options *o,
                                     struct manifest **out) EMU_MUST_CHECK;
 void manifest_free(struct manifest *m); /* NULL allowed */
 

@@ -683,15 +683,19 @@ enum emu_status manifest_read(const char *path, const struct manifest_options *o
     return s;
 }
 
-enum emu_status manifest_for_source(const char *path, const struct manifest_options *o,
-                                    struct manifest **out)
+enum emu_status manifest_for_source(const char *path, const char *text,
+                                    const struct manifest_options *o, struct manifest **out)
 {
     const char *slash = strrchr(path, '/');
     json_error_t error = { .line = 1 };
-    json_t *root = json_pack("{s:[{s:s, s:s}]}", "programs", "source", slash ? slash + 1 : path,
+    json_t *root = json_pack("{s:[{s:s, s:s}]}", "programs", text ? "asm" : "source",
+                             text    ? text
+                             : slash ? slash + 1
+                                     : path,
                              "tiles", "all");
 
     if (!root)
-        snprintf(error.text, sizeof(error.text), "the name of a source that is no UTF-8");
+        snprintf(error.text, sizeof(error.text), "%s that is no UTF-8",
+                 text ? "source" : "the name of a source");
     return read_tree(root, &error, path, o, out);
 }

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emu/cli/commands.h"
 #include "models/cli/commands_models.h"
 #include "models/net/net.h"
-#include "models/run/model_run.h"
-#include "programs/programs.h"
 
-static const struct command *const tables[] = { emu_commands, program_commands, model_commands };
-static const struct named_program *const *const programs[] = { lab_programs, NULL };
+#ifndef SUPERSTEP_COMMIT
+#define SUPERSTEP_COMMIT "unknown"
+#endif
+
+static const struct command *const tables[] = { front_commands, emu_commands, model_commands };
 
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
 
@@ -25,28 +25,17 @@ static void usage(FILE *f)
         for (const struct command *c = tables[i]; c->name; c++)
             fprintf(f, "  %-10s %s\n", c->name, c->help);
     }
-    fprintf(f, "\nPrograms that run and compile know by name:\n\n");
-    for (const struct named_program *const *const *t = programs; *t; t++) {
+    fprintf(f, "\nPrograms that run and compile know by name (and those of superstep lab):\n\n");
+    for (const struct named_program *const *const *t = front_programs; *t; t++) {
         for (const struct named_program *const *p = *t; *p; p++)
             fprintf(f, "  %-15s %s\n", (*p)->name, (*p)->text);
     }
     fprintf(f, "\nNetworks that they know:\n\n");
     for (unsigned i = 0; net_name(i); i++)
         fprintf(f, "  %-19s %s\n", net_name(i), net_text(i));
-    fprintf(f, "\nEach command explains itself: superstep COMMAND --help\n"
+    fprintf(f, "\nEach command explains itself: superstep help COMMAND\n"
                "Exit codes: 0 ran, 1 the emulated program faulted or failed, 2 bad usage or file, "
                "3 finished partially\n");
-}
-
-/* `run` and `compile` take names, too; -1 when argv has none. */
-static int run_program(int argc, char **argv)
-{
-    int code;
-
-    if (strcmp(argv[0], "run") && strcmp(argv[0], "compile"))
-        return -1;
-    code = model_command(argc, argv);
-    return code >= 0 ? code : program_command(argc, argv, programs);
 }
 
 /* At the end, whoever ends the program: an answer that did not arrive was no success. */
@@ -70,9 +59,35 @@ static void keep_standard_files(void)
     }
 }
 
+static int run_command(int argc, char **argv)
+{
+    for (size_t i = 0; i < TABLES; i++) {
+        const struct command *c = command_find(tables[i], argv[0]);
+
+        if (c)
+            return command_main(c, argc, argv);
+    }
+    fprintf(stderr, "superstep: no command '%s'; superstep --help lists them\n", argv[0]);
+    return EXIT_BAD;
+}
+
+/* `help`, `help COMMAND`, and `help run WHAT`. */
+static int help(int argc, char **argv)
+{
+    char option[] = "--help", *line[4] = { argv[1], argv[argc - 1], option, NULL };
+
+    if (argc == 1) {
+        usage(stdout);
+        return EXIT_RAN;
+    }
+    if (argc == 2)
+        line[1] = option;
+    return run_command(argc == 2 ? 2 : 3, line);
+}
+
 int main(int argc, char **argv)
 {
-    int code;
+    const char *first = argc > 1 ? argv[1] : "";
 
     keep_standard_files();
     atexit(check_output);
@@ -80,19 +95,13 @@ int main(int argc, char **argv)
         usage(stderr);
         return EXIT_BAD;
     }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        usage(stdout);
+    if (!strcmp(first, "--version")) {
+        printf("superstep 1.0 (commit %s)\n", SUPERSTEP_COMMIT);
         return EXIT_RAN;
     }
-    code = run_program(argc - 1, argv + 1);
-    if (code >= 0)
-        return code;
-    for (size_t i = 0; i < TABLES; i++) {
-        for (const struct command *c = tables[i]; c->name; c++) {
-            if (!strcmp(c->name, argv[1]))
-                return c->run(argc - 1, argv + 1);
-        }
-    }
-    fprintf(stderr, "superstep: no command '%s'; superstep --help lists them\n", argv[1]);
-    return EXIT_BAD;
+    if (!strcmp(first, "--help") || !strcmp(first, "-h"))
+        return help(1, argv);
+    if (!strcmp(first, "help"))
+        return help(argc - 1, argv + 1);
+    return run_command(argc - 1, argv + 1);
 }

@@ -3,11 +3,11 @@
 #define MODELS_MODEL_REPORT_H
 
 #include "models/run/layer_cycles.h"
-#include "models/run/model_options.h"
+#include "models/run/network_choice.h"
 
 /* Everything is borrowed. */
 struct model_answer {
-    const struct model_request *request;
+    const struct request *request;
     const struct net *net;
     const struct net_graph *graph;
     const struct compiled *compiled;

@@ -142,7 +142,7 @@ static int put_run(const struct model_answer *m, json_t *o)
            put(o, "mac_efficiency", json_real(model_efficiency(m))) &&
            put(o, "phases", phases_json(&m->layers->total)) &&
            put(o, "digest", json_string(digest)) &&
-           put(o, "engine", json_string(m->request->run.plain ? "plain" : "fast"));
+           put(o, "engine", json_string(m->request->plain ? "plain" : "fast"));
 }
 
 json_t *model_report_json(const struct model_answer *m)

@@ -14,19 +14,21 @@
 #include "models/run/model_report.h"
 #include "models/run/model_weights.h"
 #include "models/run/net_result.h"
+#include "programs/cli/program_request.h"
 
-enum { TEXT_MAX = 512, COMPARE_HALVINGS = 3 };
+enum { TEXT_MAX = 512, COMPARE_HALVINGS = 3, SHIPPED = 2 };
 
 /* Everything that is made on the way; owned unless it says otherwise. */
 struct model_run {
-    struct model_request q;
+    const struct request *q; /* borrowed */
+    struct network_choice choice;
     struct arch arch;
     struct net *net;
     struct weights *weights;
     char weights_text[TEXT_MAX];
-    char *picture_path[MODEL_IMAGES_MAX]; /* found files of Superstep */
-    const char **picture;                 /* borrowed names, by picture of the batch */
-    float *input;                         /* [batch][3][h][w] */
+    char *picture_path[SHIPPED]; /* found files of Superstep */
+    const char **picture;        /* borrowed names, by picture of the batch */
+    float *input;                /* [batch][3][h][w] */
     struct net_program p;
     struct session *session;
     struct layer_cycles layers;
@@ -43,7 +45,7 @@ static void model_run_free(struct model_run *m)
     net_program_free(&m->p);
     emu_free(m->input);
     emu_free(m->picture);
-    for (unsigned i = 0; i < MODEL_IMAGES_MAX; i++)
+    for (unsigned i = 0; i < SHIPPED; i++)
         emu_free(m->picture_path[i]);
     weights_free(m->weights);
     net_free(m->net);
@@ -53,11 +55,11 @@ static void model_run_free(struct model_run *m)
 
 static enum emu_status find_shipped(struct model_run *m, unsigned i, const char **path)
 {
-    static const char *const file[] = { "models/pictures/cat.jpg",
-                                        "models/pictures/landscape.png" };
+    static const char *const file[SHIPPED] = { "models/pictures/cat.jpg",
+                                               "models/pictures/landscape.png" };
     char found[PATH_MAX];
 
-    i %= EMU_COUNT_OF(file);
+    i %= SHIPPED;
     if (!m->picture_path[i]) {
         if (!asm_home_file(file[i], found, sizeof(found)))
             return FAIL(IO,
@@ -77,8 +79,8 @@ static enum emu_status read_picture(struct model_run *m, uint32_t i)
     struct picture whole, cut;
     enum emu_status s;
 
-    if (m->q.images)
-        m->picture[i] = m->q.image[i % m->q.images];
+    if (m->q->image.count)
+        m->picture[i] = m->q->image.item[i % m->q->image.count];
     else
         TRY(find_shipped(m, i, &m->picture[i]));
     TRY(picture_read(m->picture[i], &whole));
@@ -102,7 +104,8 @@ static enum emu_status read_pictures(struct model_run *m)
         return FAIL(NO_MEMORY, "%u pictures", n->batch);
     for (uint32_t i = 0; i < n->batch; i++)
         TRY(read_picture(m, i));
-    different = m->q.images && m->q.images < n->batch ? m->q.images : n->batch;
+    different =
+        m->q->image.count && m->q->image.count < n->batch ? (uint32_t)m->q->image.count : n->batch;
     progress_report(&m->progress, "pictures", "%s%s", m->picture[0],
                     different > 1 ? " and more" : "");
     return EMU_OK;
@@ -134,7 +137,7 @@ static enum emu_status write_input(struct model_run *m)
 
 static enum emu_status print_answer(struct model_run *m)
 {
-    struct model_answer a = { .request = &m->q,
+    struct model_answer a = { .request = m->q,
                               .net = m->net,
                               .graph = m->p.net_graph,
                               .compiled = m->p.compiled,
@@ -146,9 +149,9 @@ static enum emu_status print_answer(struct model_run *m)
                               .scores = m->scores };
     json_t *o;
 
-    if (m->q.chart)
-        TRY(model_chart(&a, m->q.chart));
-    if (!m->q.json) {
+    if (m->q->chart)
+        TRY(model_chart(&a, m->q->chart));
+    if (!m->q->json) {
         model_report(&a, stdout);
         return EMU_OK;
     }
@@ -165,12 +168,12 @@ static enum emu_status report_fault(struct model_run *m)
 {
     json_t *o;
 
-    fprintf(stderr, "superstep %s: %s: %s\n", m->q.command, m->q.network.name, emu_error());
+    request_failed(m->q, m->choice.name);
     m->code = EXIT_FAULTED;
     o = run_report(session_run_image(m->session), "failed", NULL, 0, 0);
     if (!o)
         return FAIL(NO_MEMORY, "the answer");
-    if (m->q.json) {
+    if (m->q->json) {
         run_print_json(o, stdout);
     } else {
         run_print(o, stdout);
@@ -212,11 +215,11 @@ static enum emu_status run_machine(struct model_run *m)
     TRY(s);
     progress_report(&m->progress, "execute", "%s cycles",
                     count_text(session_cycles(m->session)).at);
-    if (m->q.run.check)
+    if (m->q->check)
         print_checks(m);
     TRY(read_scores(m));
-    if (m->q.logits)
-        TRY(net_logits_write(m->p.net_graph, m->session, m->input, m->q.logits));
+    if (m->q->logits)
+        TRY(net_logits_write(m->p.net_graph, m->session, m->input, m->q->logits));
     TRY(layer_cycles_bill(&m->layers, m->p.net_graph, m->p.compiled,
                           session_run_image(m->session)));
     return print_answer(m);
@@ -224,14 +227,14 @@ static enum emu_status run_machine(struct model_run *m)
 
 static enum emu_status execute(struct model_run *m)
 {
-    struct session_options o = m->q.run;
+    struct session_options o = session_options_of(m->q);
     enum emu_status s;
 
     o.record = 1;
-    if (m->q.digests) {
-        o.digests = fopen(m->q.digests, "w");
+    if (m->q->digests) {
+        o.digests = fopen(m->q->digests, "w");
         if (!o.digests)
-            return FAIL(IO, "%s: %s", m->q.digests, strerror(errno));
+            return FAIL(IO, "%s: %s", m->q->digests, strerror(errno));
     }
     s = session_new(m->p.compiled, &o, &m->session);
     if (s == EMU_OK)
@@ -239,16 +242,29 @@ static enum emu_status execute(struct model_run *m)
     if (s == EMU_OK)
         s = run_machine(m);
     if (o.digests && fclose(o.digests) && s == EMU_OK)
-        s = FAIL(IO, "%s: %s", m->q.digests, strerror(errno));
+        s = FAIL(IO, "%s: %s", m->q->digests, strerror(errno));
     return s;
+}
+
+/* Files that only a program that fits has. */
+static void report_unwritten(const struct request *q)
+{
+    const char *const file[] = { q->chart, q->logits, q->digests, q->output };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(file); i++) {
+        if (file[i])
+            fprintf(stderr, "superstep %s: %s is not written: the program does not fit\n",
+                    q->command->name, file[i]);
+    }
 }
 
 static enum emu_status report_oom(struct model_run *m)
 {
     json_t *o;
 
-    m->code = m->q.allow_oom ? EXIT_RAN : EXIT_FAULTED;
-    if (!m->q.json) {
+    m->code = m->q->allow_oom ? EXIT_RAN : EXIT_FAULTED;
+    report_unwritten(m->q);
+    if (!m->q->json) {
         compiled_report(m->p.compiled, stdout);
         return EMU_OK;
     }
@@ -265,10 +281,10 @@ static enum emu_status with_compiled(struct model_run *m)
     if (!compiled_fits(m->p.compiled))
         return report_oom(m);
     m->code = EXIT_RAN;
-    if (m->q.output)
-        TRY(image_write(compiled_image(m->p.compiled), m->q.output));
+    if (m->q->output)
+        TRY(image_write(compiled_image(m->p.compiled), m->q->output));
     TRY(layer_cycles_init(m->p.net_graph, m->p.compiled, &m->arch, &m->layers));
-    return strcmp(m->q.command, "compile") ? execute(m) : print_answer(m);
+    return m->q->use & USE_RUN ? execute(m) : print_answer(m);
 }
 
 static void drop_program(struct model_run *m)
@@ -283,11 +299,11 @@ static enum emu_status build_and_compile(struct model_run *m, uint32_t keep_begi
                                          uint32_t keep_end)
 {
     const struct net_program_options o = {
-        .net = { .memory_proportion = m->q.network.memory_proportion,
-                 .parameter_proportion = m->q.network.parameter_proportion,
+        .net = { .memory_proportion = m->choice.memory_proportion,
+                 .parameter_proportion = m->choice.parameter_proportion,
                  .keep_begin = keep_begin,
                  .keep_end = keep_end },
-        .compile = m->q.compile,
+        .compile = compile_options_of(m->q),
     };
 
     TRY(net_program_new(&m->arch, m->net, m->weights, &o, &m->p));
@@ -313,7 +329,9 @@ static uint32_t middle_of(const struct net *n, uint32_t begin, uint32_t end)
 static enum emu_status run_and_compare(struct model_run *m, uint32_t begin, uint32_t end,
                                        struct layer_comparison *sum)
 {
-    TRY(session_new(m->p.compiled, &m->q.run, &m->session));
+    const struct session_options o = session_options_of(m->q);
+
+    TRY(session_new(m->p.compiled, &o, &m->session));
     TRY(write_input(m));
     TRY(session_run(m->session));
     progress_report(&m->progress, "execute", "%s cycles",
@@ -357,49 +375,45 @@ static enum emu_status compare_all(struct model_run *m)
         s = compare_layers_end(&sum);
     if (s != EMU_FAULT)
         return s;
-    fprintf(stderr, "superstep run: %s: %s\n", m->q.network.name, emu_error());
+    request_failed(m->q, m->choice.name);
     m->code = EXIT_FAULTED;
     return EMU_OK;
 }
 
 static enum emu_status answer_request(struct model_run *m)
 {
+    int compiles = !(m->q->use & USE_RUN);
     uint32_t keep;
 
-    TRY(machine_choice_arch(&m->q.machine, "mk2", &m->arch));
-    TRY(net_new(m->q.network.name, &m->q.network.net, &m->net));
-    if (m->q.layers) {
+    if (compiles && !m->q->output && !m->q->allow_oom && !m->q->layers && !m->q->plan &&
+        !m->q->report)
+        return FAIL(USAGE, "compile writes an image: -o FILE.img");
+    TRY(request_arch(m->q, "mk2", &m->arch));
+    TRY(net_new(m->choice.name, &m->choice.net, &m->net));
+    if (m->q->layers) {
         net_print(m->net, stdout);
         m->code = EXIT_RAN;
         return EMU_OK;
     }
-    m->progress = progress_begin(m->q.compile.progress);
-    if (strcmp(m->q.command, "compile"))
+    m->progress = progress_begin(m->q->quiet ? NULL : stderr);
+    if (!compiles)
         TRY(read_pictures(m));
-    TRY(model_weights_get(&m->q.network, m->net, &m->weights, m->weights_text,
+    TRY(model_weights_get(&m->choice, m->net, &m->weights, m->weights_text,
                           sizeof(m->weights_text)));
     progress_report(&m->progress, "weights", "%s", m->weights_text);
-    if (m->q.compare)
+    if (m->q->compare_layers)
         return compare_all(m);
-    keep = m->q.logits ? net_classifier(m->net) : 0;
-    TRY(build_and_compile(m, keep, m->q.logits ? keep + 1 : 0));
+    keep = m->q->logits ? net_classifier(m->net) : 0;
+    TRY(build_and_compile(m, keep, m->q->logits ? keep + 1 : 0));
     return with_compiled(m);
 }
 
-int model_command(int argc, char **argv)
+int model_run(const struct request *q)
 {
-    struct model_run m = { .code = EXIT_BAD };
-    enum emu_status s;
+    struct model_run m = { .q = q, .choice = network_choice_of(q), .code = EXIT_BAD };
 
-    if (!network_name_find(argc, argv))
-        return -1;
-    if (model_options_parse(argc, argv, &m.q))
-        return EXIT_BAD;
-    s = answer_request(&m);
-    if (s != EMU_OK) {
-        fprintf(stderr, "superstep %s: %s: %s\n", m.q.command, m.q.network.name, emu_error());
-        m.code = EXIT_BAD;
-    }
+    if (answer_request(&m) != EMU_OK)
+        m.code = request_failed(q, m.choice.name);
     model_run_free(&m);
     return m.code;
 }

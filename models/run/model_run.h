@@ -4,8 +4,9 @@
 #ifndef MODELS_MODEL_RUN_H
 #define MODELS_MODEL_RUN_H
 
-/* argv[0] is "run" or "compile". The exit code of commands.h, or -1 when no argument is the name of
- * a network. */
-int model_command(int argc, char **argv);
+#include "emu/cli/request.h"
+
+/* Runs or compiles the network q->what. Returns the exit code. */
+int model_run(const struct request *q);
 
 #endif

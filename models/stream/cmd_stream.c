@@ -24,7 +24,9 @@ struct pending {
 };
 
 struct streaming {
-    struct stream_request q;
+    const struct request *q; /* borrowed */
+    struct network_choice choice;
+    struct stream_options options;
     struct arch arch;
     struct net *net; /* owned, like the following */
     struct weights *weights;
@@ -35,9 +37,12 @@ struct streaming {
     const char **path;       /* borrowed names */
     struct pending *pending; /* ring of pending_cap */
     size_t pending_cap;
-    uint64_t earlier;       /* results of the run that is resumed */
-    uint64_t taken, put;    /* pictures: from the feed, results */
-    enum emu_status failed; /* why a call ended the run; its message in text */
+    size_t paths;            /* of pictures */
+    const char *const *file; /* borrowed: the arguments, or path */
+    uint64_t limit;          /* pictures, at most, resumed ones included; 0: all */
+    uint64_t earlier;        /* results of the run that is resumed */
+    uint64_t taken, put;     /* pictures: from the feed, results */
+    enum emu_status failed;  /* why a call ended the run; its message in text */
     char text[TEXT_MAX];
     int code;
 };
@@ -86,7 +91,7 @@ static enum emu_status take_picture(struct streaming *x, uint8_t *rgb, int *more
     const char *name;
 
     EMU_ASSERT(x->taken - x->put < x->pending_cap);
-    *more = !x->q.limit || x->earlier + x->taken < x->q.limit;
+    *more = !x->limit || x->earlier + x->taken < x->limit;
     if (!*more)
         return EMU_OK;
     TRY(feed_next(x->feed, rgb, &name, &p->index, more));
@@ -136,9 +141,9 @@ static enum emu_status use_shipped(struct streaming *x)
                                         "models/pictures/landscape.png" };
     char found[PATH_MAX];
 
-    if (!x->q.limit)
-        x->q.limit = SHIPPED_PICTURES;
-    x->path = emu_alloc(x->q.limit, sizeof(*x->path));
+    if (!x->limit)
+        x->limit = SHIPPED_PICTURES;
+    x->path = emu_alloc(x->limit, sizeof(*x->path));
     if (!x->path)
         return FAIL(NO_MEMORY, "names of pictures");
     for (size_t i = 0; i < EMU_COUNT_OF(file); i++) {
@@ -148,20 +153,20 @@ static enum emu_status use_shipped(struct streaming *x)
         if (!x->shipped[i])
             return FAIL(NO_MEMORY, "the name of a picture");
     }
-    for (uint64_t i = 0; i < x->q.limit; i++)
+    for (uint64_t i = 0; i < x->limit; i++)
         x->path[i] = x->shipped[i % EMU_COUNT_OF(file)];
-    x->q.path = x->path;
-    x->q.paths = x->q.limit;
+    x->file = x->path;
+    x->paths = x->limit;
     return EMU_OK;
 }
 
 static enum emu_status open_results(struct streaming *x)
 {
-    const struct results_options o = { .format = RESULTS_BY_NAME, .resume = x->q.resume };
+    const struct results_options o = { .format = RESULTS_BY_NAME, .resume = x->q->resume };
 
-    if (!x->q.output)
+    if (!x->q->output)
         return EMU_OK;
-    TRY(results_open(x->q.output, &o, &x->results));
+    TRY(results_open(x->q->output, &o, &x->results));
     x->earlier = results_kept(x->results);
     return EMU_OK;
 }
@@ -170,14 +175,14 @@ static enum emu_status open_feed(struct streaming *x)
 {
     const struct feed_options o = { .side = x->net->resolution,
                                     .crop = x->net->crop,
-                                    .threads = x->q.decoders,
-                                    .queue = x->q.queue,
+                                    .threads = (unsigned)x->q->decoders,
+                                    .queue = (unsigned)x->q->queue,
                                     .skip = x->results ? results_done(x->results) : 0 };
     const char *last;
 
-    if (!x->q.paths)
+    if (!x->paths)
         TRY(use_shipped(x));
-    TRY(feed_open(x->q.path, x->q.paths, &o, &x->feed));
+    TRY(feed_open(x->file, x->paths, &o, &x->feed));
     last = feed_skipped(x->feed);
     return last ? results_check_last(x->results, last) : EMU_OK;
 }
@@ -187,15 +192,15 @@ static enum emu_status open_feed(struct streaming *x)
 static enum emu_status compile(struct streaming *x)
 {
     char text[TEXT_MAX];
-    size_t batches = 2 * x->q.stream.prefetch.depth + 4u;
+    size_t batches = 2 * x->options.prefetch.depth + 4u;
     struct progress progress;
 
-    TRY(machine_choice_arch(&x->q.machine, "mk2", &x->arch));
-    if (x->q.host_mbytes_per_s) {
-        snprintf(text, sizeof(text), "host_link_mbytes_per_s=%u", x->q.host_mbytes_per_s);
+    TRY(request_arch(x->q, "mk2", &x->arch));
+    if (x->q->host_bandwidth) {
+        snprintf(text, sizeof(text), "host_link_mbytes_per_s=%" PRIu64, x->q->host_bandwidth);
         TRY(arch_set(&x->arch, text));
     }
-    TRY(net_new(x->q.network.name, &x->q.network.net, &x->net));
+    TRY(net_new(x->choice.name, &x->choice.net, &x->net));
     x->pending_cap = batches * x->net->batch;
     x->pending = emu_alloc(x->pending_cap, sizeof(*x->pending));
     if (!x->pending)
@@ -204,24 +209,22 @@ static enum emu_status compile(struct streaming *x)
      * pictures are left; they are changed only when the network is ready to make others. */
     TRY(open_results(x));
     TRY(open_feed(x));
-    progress = progress_begin(x->q.stream.compile.progress);
-    TRY(model_weights_get(&x->q.network, x->net, &x->weights, text, sizeof(text)));
+    progress = progress_begin(x->options.compile.progress);
+    TRY(model_weights_get(&x->choice, x->net, &x->weights, text, sizeof(text)));
     progress_report(&progress, "weights", "%s", text);
-    x->q.stream.memory_proportion = x->q.network.memory_proportion;
-    x->q.stream.parameter_proportion = x->q.network.parameter_proportion;
-    return stream_new(x->net, x->weights, &x->arch, &x->q.stream, &x->stream);
+    return stream_new(x->net, x->weights, &x->arch, &x->options, &x->stream);
 }
 
 /* Where the answer goes: not between the results. */
 static FILE *answer_file(const struct streaming *x)
 {
-    return x->q.output && !strcmp(x->q.output, "-") ? stderr : stdout;
+    return x->q->output && !strcmp(x->q->output, "-") ? stderr : stdout;
 }
 
 static enum emu_status print_answer(struct streaming *x)
 {
     struct stream_answer a = {
-        x->net, &x->arch, &x->q.stream, stream_prefetch(x->stream), stream_record(x->stream), ""
+        x->net, &x->arch, &x->options, stream_prefetch(x->stream), stream_record(x->stream), ""
     };
     FILE *f = answer_file(x);
     char digest[33];
@@ -229,7 +232,7 @@ static enum emu_status print_answer(struct streaming *x)
 
     hash128_text(machine_digest(session_run_image(stream_session(x->stream))->machine), digest);
     a.digest = digest;
-    if (!x->q.json) {
+    if (!x->q->json) {
         stream_report(&a, f);
         return EMU_OK;
     }
@@ -290,26 +293,38 @@ static enum emu_status run(struct streaming *x)
     TRY(feed_report(x->feed, stderr));
     if (x->code == EXIT_BAD)
         return EMU_OK;
-    if (x->q.stream.session.check)
+    if (x->options.session.check)
         TRY(print_checks(x));
     return print_answer(x);
 }
 
-int cmd_stream(int argc, char **argv)
+/* The first argument is the network, the others are pictures. */
+static enum emu_status begin(struct streaming *x, const struct request *q)
+{
+    if (!network_find(q->what))
+        return FAIL(USAGE, "'%s' is no network; superstep models lists them", q->what);
+    x->q = q;
+    x->choice = network_choice_of(q);
+    x->options = stream_options_of(q);
+    x->limit = q->limit;
+    x->file = q->argument.item + 1;
+    x->paths = q->argument.count - 1;
+    return EMU_OK;
+}
+
+int cmd_stream(const struct request *q)
 {
     struct streaming x = { .code = EXIT_BAD };
     enum emu_status s;
 
-    if (stream_options_parse(argc, argv, &x.q))
-        return EXIT_BAD;
+    if (begin(&x, q) != EMU_OK)
+        return request_failed(q, NULL);
     prepare_signals();
     s = compile(&x);
     if (s == EMU_OK)
         s = run(&x);
-    if (s != EMU_OK) {
-        fprintf(stderr, "superstep stream: %s: %s\n", x.q.network.name, emu_error());
-        x.code = EXIT_BAD;
-    }
+    if (s != EMU_OK)
+        x.code = request_failed(q, x.choice.name);
     interrupt_release();
     streaming_free(&x);
     return x.code;

@@ -2,6 +2,8 @@
 #ifndef MODELS_CMD_STREAM_H
 #define MODELS_CMD_STREAM_H
 
-int cmd_stream(int argc, char **argv);
+#include "emu/cli/commands.h"
+
+int cmd_stream(const struct request *q);
 
 #endif

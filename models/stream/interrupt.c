@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/cli/commands.h"
+
 /* timeout(1) signals a process and then its group: what comes so soon is no second wish. */
 enum { SAME_MS = 100 };
 

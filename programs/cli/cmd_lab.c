@@ -1,17 +1,17 @@
-/* cmd_lab.c - `superstep lab`: lists the programs of programs/lab, and runs one.
- *
- * There are two kinds: manifests of assembly written by hand (NAME.bsp.json), which `run` takes as
- * files, and graphs, which it knows by name. Here both have names.
+/* cmd_lab.c - the programs of programs/lab by name: graphs, and manifests of assembly written by
+ * hand (NAME.bsp.json).
  */
+#include "programs/cli/cmd_lab.h"
+
 #include <glob.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "emu/cli/commands.h"
 #include "programs/programs.h"
 
 static const char suffix[] = ".bsp.json";
-static const struct named_program *const *const graphs[] = { lab_programs, NULL };
 
 /* One line of the table, or one object of the array. */
 static enum emu_status add_row(json_t *list, const char *name, size_t length, const char *kind,
@@ -68,13 +68,13 @@ static enum emu_status list_programs(json_t **out)
     return s;
 }
 
-static int print_list(int json)
+int lab_list(const struct request *q)
 {
     json_t *list, *row;
     enum emu_status s = list_programs(&list);
     size_t i;
 
-    if (s == EMU_OK && json) {
+    if (s == EMU_OK && q->json) {
         json_dumpf(list, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         printf("\n");
     } else if (s == EMU_OK) {
@@ -84,43 +84,10 @@ static int print_list(int json)
                    json_string_value(json_object_get(row, "text")));
     }
     json_decref(list);
-    if (s == EMU_OK)
-        return EXIT_RAN;
-    fprintf(stderr, "superstep lab: %s\n", emu_error());
-    return EXIT_BAD;
+    return s == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
 }
 
-static int usage(FILE *f)
-{
-    fprintf(f, "usage: superstep lab [--json]\n"
-               "       superstep lab NAME [OPTIONS]\n\n"
-               "Without a name: list the programs of the lab. With one: what `superstep run` does "
-               "with it;\n`superstep lab NAME --help` tells its options. docs/lab.md says what "
-               "each program shows.\n");
-    return f == stdout ? EXIT_RAN : EXIT_BAD;
-}
-
-/* A command of the machine. */
-static int run_command(int argc, char **argv)
-{
-    for (const struct command *c = emu_commands; c->name; c++) {
-        if (!strcmp(c->name, argv[0]))
-            return c->run(argc, argv);
-    }
-    return EXIT_BAD;
-}
-
-static int is_graph(const char *name)
-{
-    for (const struct named_program *const *p = lab_programs; *p; p++) {
-        if (!strcmp((*p)->name, name))
-            return 1;
-    }
-    return 0;
-}
-
-/* The path of the manifest of that name; 0 when there is none. */
-static int find_manifest(const char *name, char *out, size_t bytes)
+int lab_find_manifest(const char *name, char *out, size_t bytes)
 {
     char file[NAME_MAX];
     int n = snprintf(file, sizeof(file), "programs/lab/%s%s", name, suffix);
@@ -128,31 +95,3 @@ static int find_manifest(const char *name, char *out, size_t bytes)
     return !strchr(name, '/') && n < (int)sizeof(file) && asm_home_file(file, out, bytes) &&
            !access(out, R_OK);
 }
-
-static int cmd_lab(int argc, char **argv)
-{
-    char run[] = "run", path[PATH_MAX], *given[2];
-    int code = EXIT_BAD;
-
-    if (argc == 1 || (argc == 2 && !strcmp(argv[1], "--json")))
-        return print_list(argc == 2);
-    if (argv[1][0] == '-')
-        return usage(strcmp(argv[1], "--help") && strcmp(argv[1], "-?") ? stderr : stdout);
-    memcpy(given, argv, sizeof(given));
-    argv[0] = run;
-    if (is_graph(argv[1])) {
-        code = program_command(argc, argv, graphs);
-    } else if (find_manifest(argv[1], path, sizeof(path))) {
-        argv[1] = path;
-        code = run_command(argc, argv);
-    } else {
-        fprintf(stderr, "superstep lab: no program '%s'; `superstep lab` lists them\n", argv[1]);
-    }
-    memcpy(argv, given, sizeof(given));
-    return code;
-}
-
-const struct command program_commands[] = {
-    { "lab", cmd_lab, "list the programs of the lab, or run one by its name" },
-    { NULL, NULL, NULL },
-};

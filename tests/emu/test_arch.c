@@ -12,7 +12,7 @@
 
 #include "emu/arch/arch.h"
 #include "emu/base/alloc.h"
-#include "emu/cli/cmd_machines.h"
+#include "emu/cli/commands.h"
 
 /* ---- the built-in machines ---- */
 
@@ -564,7 +564,7 @@ static int run_command(char **argv, char **text)
     fflush(stdout);
     dup2(fileno(file), 1);
     dup2(fileno(file), 2);
-    code = cmd_machines(argc, argv);
+    code = command_main(command_find(emu_commands, "machines"), argc, argv);
     fflush(stdout);
     dup2(out, 1);
     dup2(err, 2);

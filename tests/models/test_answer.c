@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/run/model_run.h"
+#include "models/cli/commands_models.h"
 #include "programs/programs.h"
 
 /* What a command writes to stdout; free() it. */
@@ -30,7 +30,7 @@ static char *answer_to(int argc, char **argv)
     assert_non_null(f);
     fflush(stdout);
     dup2(fileno(f), STDOUT_FILENO);
-    code = model_command(argc, argv);
+    code = command_main(command_find(front_commands, "run"), argc, argv);
     fflush(stdout);
     dup2(saved, STDOUT_FILENO);
     close(saved);

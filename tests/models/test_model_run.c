@@ -327,7 +327,7 @@ static void test_wrong_weights_show(void **state)
 
 /* ---- the answer ---- */
 
-static struct model_answer answer_of(struct rig *r, const struct model_request *q,
+static struct model_answer answer_of(struct rig *r, const struct request *q,
                                      const char *const *picture)
 {
     return (struct model_answer){ .request = q,
@@ -345,7 +345,7 @@ static struct model_answer answer_of(struct rig *r, const struct model_request *
 static void test_top(void **state)
 {
     struct rig *r = *state;
-    struct model_request q = { .command = "run" };
+    const struct request q = { .use = USE_RUN };
     const char *picture = "made";
     struct model_answer m = answer_of(r, &q, &picture);
     const float scores[2 * CLASSES] = { 0, 0, 0, 0, 0, 0,    0, 0,    0,   0,
@@ -370,7 +370,7 @@ static void test_json(void **state)
                                        "assumed",        "published" };
     static const char *const layer_key[] = { "name",     "op",   "cycles", "compute",
                                              "exchange", "sync", "macs",   "max_tile_bytes" };
-    struct model_request q = { .command = "run" };
+    const struct request q = { .use = USE_RUN };
     struct rig *r = *state;
     const char *picture = "made";
     struct model_answer m = answer_of(r, &q, &picture);
@@ -395,7 +395,7 @@ static void test_json(void **state)
 
 static void test_text(void **state)
 {
-    struct model_request q = { .command = "run", .plan = 1 };
+    struct request q = { .use = USE_RUN, .plan = 1 };
     struct rig *r = *state;
     const char *picture = "made";
     struct model_answer m = answer_of(r, &q, &picture);
@@ -426,7 +426,7 @@ static double bar_height(const char *svg, const char *title)
 
 static void test_chart(void **state)
 {
-    struct model_request q = { .command = "run" };
+    const struct request q = { .use = USE_RUN };
     struct rig *r = *state;
     const char *picture = "made";
     struct model_answer m = answer_of(r, &q, &picture);

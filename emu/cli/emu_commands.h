@@ -1,0 +1,32 @@
+/* emu_commands.h - the commands of the machine. Each answers a request on stdout and returns its
+ * exit code; what is wrong is one line on stderr.
+ */
+#ifndef EMU_EMU_COMMANDS_H
+#define EMU_EMU_COMMANDS_H
+
+#include "emu/cli/request.h"
+
+/* `run` and `compile` for manifests, source files and images; the image of a manifest goes to
+ * --output. */
+int run_file(const struct request *q);
+int compile_file(const struct request *q);
+
+/* Where two runs begin to differ, from what --digests wrote: 0 equal, 1 different. */
+int cmd_diff(const struct request *q);
+
+/* Assembles and links files as one unit. Without --output a listing goes to stdout, else the unit
+ * to a file. Diagnostics go to stderr. 0, or 2 also for source with errors. */
+int cmd_asm(const struct request *q);
+
+/* Prints a unit that `asm -o` wrote as assembly, which `asm --raw` turns into the same words again.
+ */
+int cmd_dis(const struct request *q);
+
+/* One codelet on one tile: prints one JSON object. The trace, and what the assembler has to say, go
+ * to stderr. 0 pass (an expected fault included), 1 fail, fault or timeout. */
+int cmd_tile(const struct request *q);
+
+/* All machines that are built in, or every field of one. */
+int cmd_machines(const struct request *q);
+
+#endif

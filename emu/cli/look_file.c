@@ -1,0 +1,149 @@
+/* look_file.c - kinds of files, by their first bytes; source files by their name, too. */
+#include "emu/cli/look_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "emu/base/alloc.h"
+
+enum { HEAD_BYTES = 512, CHUNK_BYTES = 1 << 16 };
+#define PIPE_BYTES_MAX ((size_t)1 << 30)
+
+/* What others take: bytes at an offset, what that is, what to do with it. */
+static const struct {
+    size_t at, bytes;
+    const char *start, *is, *instead;
+} others[] = {
+    { 0, 3, "\xff\xd8\xff", "a JPEG picture", "superstep run NETWORK --image FILE" },
+    { 0, 8, "\x89PNG\r\n\x1a\n", "a PNG picture", "superstep run NETWORK --image FILE" },
+    { 4, 5, "\0\0\0\0{", "a safetensors file", "superstep run NETWORK --weights FILE" },
+    { 0, 4, "PK\3\4", "a zip archive, perhaps a checkpoint of PyTorch",
+      "save its weights as safetensors for superstep run NETWORK --weights FILE" },
+    { 0, 4, "GGUF", "a GGUF file",
+      "save its weights as safetensors for superstep run NETWORK --weights FILE" },
+    { 0, 18, "superstep-digests ", "what --digests wrote", "superstep diff FILE OTHER" },
+    { 0, 15, "superstep-unit ", "a unit of assembled code", "superstep dis FILE" },
+};
+
+static int ends_with(const char *path, const char *end)
+{
+    size_t n = strlen(path), m = strlen(end);
+
+    return n > m && !strcmp(path + n - m, end);
+}
+
+/* A protocol buffer that begins as an ONNX model does: with the version, then the producer or the
+ * model itself. */
+static int is_onnx(const char *path, const char *head, size_t n)
+{
+    return ends_with(path, ".onnx") || (n > 3 && head[0] == 8 && head[1] > 0 && head[1] < 32 &&
+                                        (head[2] == 0x12 || head[2] == 0x3a));
+}
+
+static enum emu_status refuse_others(const struct request *q, const char *head, size_t n)
+{
+    const char *name = look_file_name(q);
+
+    for (size_t i = 0; i < EMU_COUNT_OF(others); i++) {
+        if (n >= others[i].at + others[i].bytes &&
+            !memcmp(head + others[i].at, others[i].start, others[i].bytes))
+            return FAIL(USAGE, "%s is %s: %s", name, others[i].is, others[i].instead);
+    }
+    if (is_onnx(q->what, head, n))
+        return FAIL(USAGE,
+                    "%s is an ONNX model: networks are known by name (superstep models), and their "
+                    "weights are read from safetensors files",
+                    name);
+    return EMU_OK;
+}
+
+/* A manifest begins with a brace; what is text without one is assembly when it comes through a
+ * pipe or is called so. */
+static enum emu_status kind_of(const struct request *q, const char *head, size_t n, unsigned *thing)
+{
+    size_t at = 0;
+
+    TRY(refuse_others(q, head, n));
+    while (at < n && strchr(" \t\r\n", head[at]) && head[at])
+        at++;
+    if (n && head[0] == '\x89')
+        *thing = THING_IMAGE;
+    else if (ends_with(q->what, ".S") || ends_with(q->what, ".s"))
+        *thing = THING_SOURCE;
+    else if (q->bytes && at < n && head[at] != '{' && !memchr(head, 0, n))
+        *thing = THING_SOURCE;
+    else
+        *thing = THING_MANIFEST;
+    return EMU_OK;
+}
+
+static enum emu_status read_pipe(struct request *q, FILE *f)
+{
+    size_t n = CHUNK_BYTES, capacity = 0;
+
+    while (n == CHUNK_BYTES) {
+        if (capacity < q->byte_count + CHUNK_BYTES + 1) {
+            char *bytes = emu_realloc(q->bytes, 2 * capacity + CHUNK_BYTES + 1, 1);
+
+            if (!bytes)
+                return FAIL(NO_MEMORY, "%s", look_file_name(q));
+            q->bytes = bytes;
+            capacity = 2 * capacity + CHUNK_BYTES + 1;
+        }
+        n = fread(q->bytes + q->byte_count, 1, CHUNK_BYTES, f);
+        q->byte_count += n;
+        if (n && !q->bytes[0])
+            break; /* nothing that is read here; a device may go on for ever */
+        if (q->byte_count > PIPE_BYTES_MAX)
+            return FAIL(IO, "%s: more than %zu bytes", look_file_name(q), PIPE_BYTES_MAX);
+    }
+    q->bytes[q->byte_count] = 0;
+    return EMU_OK;
+}
+
+static int is_file(FILE *f)
+{
+    struct stat st;
+
+    return f != stdin && (fstat(fileno(f), &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+}
+
+static enum emu_status look_open(struct request *q, FILE *f, unsigned *thing)
+{
+    char head[HEAD_BYTES];
+    size_t n;
+
+    errno = 0;
+    if (is_file(f)) {
+        n = fread(head, 1, sizeof(head), f);
+    } else {
+        TRY(read_pipe(q, f));
+        n = q->byte_count < sizeof(head) ? q->byte_count : sizeof(head);
+        memcpy(head, q->bytes, n);
+    }
+    if (ferror(f))
+        return FAIL(IO, "%s: %s", look_file_name(q), strerror(errno));
+    return kind_of(q, head, n, thing);
+}
+
+enum emu_status look_file(struct request *q, const char *path, unsigned *thing)
+{
+    int is_input = !strcmp(path, "-");
+    FILE *f = is_input ? stdin : fopen(path, "rb");
+    enum emu_status s;
+
+    q->what = path;
+    if (!f)
+        return FAIL(IO, "%s: %s", path, strerror(errno));
+    s = look_open(q, f, thing);
+    if (!is_input)
+        fclose(f);
+    return s;
+}
+
+const char *look_file_name(const struct request *q)
+{
+    return strcmp(q->what, "-") ? q->what : "standard input";
+}

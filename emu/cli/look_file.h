@@ -1,0 +1,16 @@
+/* look_file.h - what a file that `run` or `compile` was given is. */
+#ifndef EMU_LOOK_FILE_H
+#define EMU_LOOK_FILE_H
+
+#include "emu/cli/request.h"
+
+/* Looks at the first bytes of a file ("-": standard input) and sets q->what, and *thing to
+ * THING_MANIFEST, THING_SOURCE or THING_IMAGE. What is no regular file is read whole, into
+ * q->bytes, as it cannot be read twice. Errors: EMU_IO; EMU_USAGE for what another command takes,
+ * with its name; EMU_NO_MEMORY. */
+enum emu_status look_file(struct request *q, const char *path, unsigned *thing) EMU_MUST_CHECK;
+
+/* What messages call it. */
+const char *look_file_name(const struct request *q);
+
+#endif

@@ -1,0 +1,37 @@
+/* manifest_request.c - the manifest that a request is about. */
+#include "emu/cli/manifest_request.h"
+
+#include "emu/cli/look_file.h"
+
+static int is_source(const struct request *q)
+{
+    return (q->use & (THING_SOURCE | THING_SOURCE << USE_COMPILE_SHIFT)) != 0;
+}
+
+static enum emu_status read_any(const struct request *q, const struct manifest_options *o,
+                                struct manifest **out)
+{
+    const char *name = look_file_name(q), *path = q->path ? q->path : q->what;
+
+    if (is_source(q))
+        return manifest_for_source(name, q->bytes, o, out);
+    return q->bytes ? manifest_read_text(q->bytes, q->byte_count, name, o, out)
+                    : manifest_read(path, o, out);
+}
+
+enum emu_status manifest_of_request(const struct request *q, struct manifest **out)
+{
+    const struct manifest_options o = { .machine = q->machine,
+                                        .set = q->set.item,
+                                        .sets = q->set.count };
+    enum emu_status s;
+
+    *out = NULL;
+    TRY(read_any(q, &o, out));
+    s = request_check_arch(&(*out)->arch);
+    if (s == EMU_OK)
+        return EMU_OK;
+    manifest_free(*out);
+    *out = NULL;
+    return s;
+}

@@ -1,0 +1,129 @@
+/* options.c - the table of options, and what can be asked of it. */
+#include "emu/cli/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/base/status.h"
+
+const struct option_row option_rows[] = {
+#define OPTION(field, kind, letter, name, arg, low, high, uses, help)                              \
+    { OPTION_##field,                                                                              \
+      KIND_##kind,                                                                                 \
+      letter,                                                                                      \
+      name,                                                                                        \
+      arg,                                                                                         \
+      low,                                                                                         \
+      high,                                                                                        \
+      uses,                                                                                        \
+      help,                                                                                        \
+      offsetof(struct request, field) },
+#define ALSO OPTION
+#include "emu/cli/options.def"
+    { .name = NULL },
+};
+
+const struct option_rule option_either[] = {
+#define EITHER(uses, a, b) { uses, OPTION_##a, OPTION_##b },
+#include "emu/cli/options.def"
+    { .uses = 0 },
+};
+
+const struct option_rule option_needs[] = {
+#define NEEDS(uses, a, b) { uses, OPTION_##a, OPTION_##b },
+#include "emu/cli/options.def"
+    { .uses = 0 },
+};
+
+const struct option_row *option_find(const char *name, size_t length, unsigned uses)
+{
+    for (const struct option_row *o = option_rows; o->name; o++) {
+        if (o->uses & uses && strlen(o->name) == length && !strncmp(o->name, name, length))
+            return o;
+    }
+    return NULL;
+}
+
+const struct option_row *option_find_letter(char letter, unsigned uses)
+{
+    for (const struct option_row *o = option_rows; o->name; o++) {
+        if (o->uses & uses && o->letter == letter)
+            return o;
+    }
+    return NULL;
+}
+
+static int takes_value(const struct option_row *o)
+{
+    return o && o->arg && o->arg[0] != '[';
+}
+
+int option_takes_next(const char *arg, unsigned uses)
+{
+    size_t length = strlen(arg + 1) - 1;
+
+    if (arg[1] == '-') {
+        if (!length || option_find(arg + 2, length, uses))
+            return length && takes_value(option_find(arg + 2, length, uses));
+        for (const struct option_row *o = option_rows; o->name; o++) {
+            if (o->uses & uses && takes_value(o) && !strncmp(o->name, arg + 2, length))
+                return 1;
+        }
+        return 0;
+    }
+    for (const char *c = arg + 1; *c; c++) {
+        if (takes_value(option_find_letter(*c, uses)))
+            return !c[1];
+    }
+    return 0;
+}
+
+const char *option_name(enum option_id o, unsigned use)
+{
+    for (const struct option_row *r = option_rows; r->name; r++) {
+        if (r->number == o && r->uses & use)
+            return r->name;
+    }
+    return "";
+}
+
+/* ---- uses in words ---- */
+
+static const struct {
+    unsigned uses;
+    const char *one, *many;
+} words[] = {
+    { THING_MANIFEST | THING_MANIFEST << USE_COMPILE_SHIFT, "a manifest", "manifests" },
+    { THING_SOURCE | THING_SOURCE << USE_COMPILE_SHIFT, "a source file", "source files" },
+    { THING_IMAGE | THING_IMAGE << USE_COMPILE_SHIFT, "an image", "images" },
+    { THING_PROGRAM | THING_PROGRAM << USE_COMPILE_SHIFT, "a program", "programs" },
+    { THING_NETWORK | THING_NETWORK << USE_COMPILE_SHIFT, "a network", "networks" },
+    { USE_LAB, "the list of programs", "the list of programs" },
+};
+
+const char *use_name(unsigned use)
+{
+    for (size_t i = 0; i < EMU_COUNT_OF(words); i++) {
+        if (words[i].uses & use)
+            return words[i].one;
+    }
+    return "this command";
+}
+
+void uses_print(unsigned uses, char *out, size_t bytes)
+{
+    size_t n = 0, left = 0;
+
+    out[0] = 0;
+    for (size_t i = 0; i < EMU_COUNT_OF(words); i++)
+        left += (words[i].uses & uses) != 0;
+    for (size_t i = 0; i < EMU_COUNT_OF(words) && n < bytes; i++) {
+        if (!(words[i].uses & uses))
+            continue;
+        left--;
+        n += (size_t)snprintf(out + n, bytes - n, "%s%s", words[i].many,
+                              left > 1    ? ", "
+                              : left == 1 ? " and "
+                                          : "");
+    }
+}

@@ -1,0 +1,47 @@
+/* options.h - the rows of options.def as a table, for what reads command lines and explains them.
+ */
+#ifndef EMU_OPTIONS_H
+#define EMU_OPTIONS_H
+
+#include "emu/cli/request.h"
+
+enum option_kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_PART, KIND_WORD, KIND_LIST };
+
+struct option_row {
+    enum option_id number;
+    enum option_kind kind;
+    char letter;      /* 0: none */
+    const char *name; /* without dashes */
+    const char *arg;  /* NULL: none; in brackets: may be left out */
+    uint64_t low, high;
+    unsigned uses;
+    const char *help;
+    size_t offset; /* in struct request */
+};
+
+/* Two options that are refused together, or of which the first needs the second. */
+struct option_rule {
+    unsigned uses;
+    enum option_id a, b;
+};
+
+/* They end with a row without a name, and rules without uses. */
+extern const struct option_row option_rows[];
+extern const struct option_rule option_either[], option_needs[];
+
+/* The row of an option for one of these uses: by its name, `length` characters long, or by its
+ * letter. NULL: there is none. */
+const struct option_row *option_find(const char *name, size_t length, unsigned uses);
+const struct option_row *option_find_letter(char letter, unsigned uses);
+/* Whether the next argument is the value of this one: `-o FILE`, `-kD n=1`, `--set tiles=4`; of a
+ * name that is cut short, whether it may be. */
+int option_takes_next(const char *arg, unsigned uses);
+/* The name that the option has for a use. */
+const char *option_name(enum option_id o, unsigned use);
+
+/* "an image" for the one thing of a use; "networks" or "manifests, source files and images" for the
+ * things of several. */
+const char *use_name(unsigned use);
+void uses_print(unsigned uses, char *out, size_t bytes);
+
+#endif

@@ -1,0 +1,189 @@
+/* request.c - the values of a request: how options of each kind are stored, what may stand
+ * together, and how its failure is told.
+ */
+#include "emu/cli/request.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/base/alloc.h"
+#include "emu/cli/commands.h"
+#include "emu/cli/options.h"
+#include "emu/cli/request_store.h"
+
+int request_has(const struct request *q, enum option_id o)
+{
+    return q->given && q->given[o];
+}
+
+int request_failed(const struct request *q, const char *subject)
+{
+    fprintf(stderr, "superstep %s: %s%s%s\n", q->command->name, subject ? subject : "",
+            subject ? ": " : "", emu_error());
+    return EXIT_BAD;
+}
+
+int request_number(const char *text, uint64_t low, uint64_t high, uint64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(text, &end, 0);
+    return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *out >= low && *out <= high;
+}
+
+/* ---- one option ---- */
+
+static enum emu_status store_number(const struct option_row *o, const char *arg, uint64_t *out)
+{
+    if (request_number(arg, o->low, o->high, out))
+        return EMU_OK;
+    return FAIL(USAGE, "--%s: '%s' is not a number from %" PRIu64 " to %" PRIu64, o->name, arg,
+                o->low, o->high);
+}
+
+static enum emu_status store_part(const struct option_row *o, const char *arg, double *out)
+{
+    char *end;
+
+    *out = strtod(arg, &end);
+    if (end != arg && !*end && *out > 0 && *out <= 1)
+        return EMU_OK;
+    return FAIL(USAGE, "--%s: '%s' is not a number above 0 and at most 1", o->name, arg);
+}
+
+/* Writes "u8, f16 or f32" for "u8|f16|f32". */
+static void print_words(const char *words, char *out, size_t bytes)
+{
+    size_t n = 0;
+
+    for (const char *at = words; *at && n + 5 < bytes; at++) {
+        if (*at == '|')
+            n += (size_t)sprintf(out + n, "%s", strchr(at + 1, '|') ? ", " : " or ");
+        else
+            out[n++] = *at;
+    }
+    out[n] = 0;
+}
+
+static enum emu_status store_word(const struct option_row *o, const char *arg, unsigned *out)
+{
+    size_t length = strlen(arg);
+    char text[120];
+
+    *out = 0;
+    for (const char *at = o->arg; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
+        if (length && !strncmp(at, arg, length) && (!at[length] || at[length] == '|'))
+            return EMU_OK;
+        ++*out;
+    }
+    print_words(o->arg, text, sizeof(text));
+    return FAIL(USAGE, "--%s is %s, not '%s'", o->name, text, arg);
+}
+
+static enum emu_status store_item(const struct option_row *o, const char *arg,
+                                  struct option_list *list)
+{
+    const char **item;
+
+    if (list->count == o->high)
+        return FAIL(USAGE, "more than %" PRIu64 " --%s options", o->high, o->name);
+    item = emu_realloc(list->item, list->count + 1, sizeof(*item));
+    if (!item)
+        return FAIL(NO_MEMORY, "the command line");
+    list->item = item;
+    item[list->count++] = arg;
+    return EMU_OK;
+}
+
+enum emu_status request_store(struct request *q, const struct option_row *o, const char *arg)
+{
+    void *field = (char *)q + o->offset;
+
+    q->given[o->number] = 1;
+    switch (o->kind) {
+    case KIND_FLAG:
+        *(int *)field = 1;
+        return EMU_OK;
+    case KIND_TEXT:
+        *(const char **)field = arg ? arg : "";
+        return EMU_OK;
+    case KIND_NUMBER:
+        return store_number(o, arg, field);
+    case KIND_PART:
+        return store_part(o, arg, field);
+    case KIND_WORD:
+        return store_word(o, arg, field);
+    case KIND_LIST:
+        return store_item(o, arg, field);
+    }
+    return EMU_OK;
+}
+
+/* ---- the whole ---- */
+
+/* All uses of an option, whatever its rows. */
+static unsigned uses_of(enum option_id number)
+{
+    unsigned uses = 0;
+
+    for (const struct option_row *o = option_rows; o->name; o++) {
+        if (o->number == number)
+            uses |= o->uses;
+    }
+    return uses;
+}
+
+/* Refuses an option that is not for what the request is about. */
+static enum emu_status check_uses(const struct request *q, enum option_id number)
+{
+    unsigned uses = uses_of(number), here = uses & q->command->uses;
+    char text[160];
+
+    if (uses & q->use)
+        return EMU_OK;
+    if (!here)
+        return FAIL(USAGE, "--%s does nothing here: it is for superstep %s",
+                    option_name(number, uses), uses & USE_RUN ? "run" : "compile");
+    uses_print(here, text, sizeof(text));
+    return FAIL(USAGE, "--%s does nothing for %s; it is for %s", option_name(number, here),
+                use_name(q->use), text);
+}
+
+enum emu_status request_check(const struct request *q)
+{
+    for (unsigned o = 0; o < OPTION_COUNT; o++) {
+        if (q->given[o])
+            TRY(check_uses(q, (enum option_id)o));
+    }
+    for (const struct option_rule *r = option_either; r->uses; r++) {
+        if (r->uses & q->use && q->given[r->a] && q->given[r->b])
+            return FAIL(USAGE, "either --%s or --%s, not both", option_name(r->a, q->use),
+                        option_name(r->b, q->use));
+    }
+    for (const struct option_rule *r = option_needs; r->uses; r++) {
+        if (r->uses & q->use && q->given[r->a] && !q->given[r->b])
+            return FAIL(USAGE, "--%s does nothing without --%s", option_name(r->a, q->use),
+                        option_name(r->b, q->use));
+    }
+    return EMU_OK;
+}
+
+void request_free(struct request *q)
+{
+    for (const struct option_row *o = option_rows; o->name; o++) {
+        struct option_list *list = (struct option_list *)((char *)q + o->offset);
+
+        if (o->kind != KIND_LIST)
+            continue;
+        emu_free(list->item);
+        list->item = NULL;
+    }
+    emu_free(q->argument.item);
+    emu_free(q->given);
+    emu_free(q->path);
+    emu_free(q->bytes);
+}

@@ -1,0 +1,161 @@
+/* front.c - the front door: what `run`, `compile` and `lab` were given, and the floor that it is
+ * for.
+ *
+ * A name of a network, of a program or of a manifest of the lab wins over a file of that name; a
+ * path with a slash is always a file.
+ */
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu/base/alloc.h"
+#include "emu/cli/emu_commands.h"
+#include "emu/cli/look_file.h"
+#include "models/cli/commands_models.h"
+#include "models/run/model_run.h"
+#include "models/run/network_choice.h"
+#include "programs/cli/cmd_lab.h"
+#include "programs/cli/program_request.h"
+
+const struct named_program *const *const front_programs[] = { lab_programs, NULL };
+
+/* ---- what it is ---- */
+
+static int is_compile(const struct request *q)
+{
+    return (q->command->uses & USE_COMPILE) != 0;
+}
+
+static void found(struct request *q, const char *what, unsigned thing)
+{
+    q->what = what;
+    q->use = is_compile(q) ? thing << USE_COMPILE_SHIFT : thing;
+}
+
+/* A manifest of the lab; `file` keeps its path. */
+static enum emu_status look_manifest(struct request *q, const char *name)
+{
+    char path[PATH_MAX];
+
+    if (!lab_find_manifest(name, path, sizeof(path)))
+        return EMU_OK;
+    q->path = emu_strdup(path);
+    if (!q->path)
+        return FAIL(NO_MEMORY, "a path");
+    found(q, name, THING_MANIFEST);
+    return EMU_OK;
+}
+
+static void look_program(struct request *q, const char *name)
+{
+    q->known = program_find(name, front_programs);
+    if (q->known)
+        found(q, name, THING_PROGRAM);
+}
+
+/* Sets q->use when one of the candidates is a name. */
+static enum emu_status look_names(struct request *q, const struct option_list *candidates)
+{
+    for (size_t i = 0; i < candidates->count && !q->use; i++) {
+        if (network_find(candidates->item[i]))
+            found(q, candidates->item[i], THING_NETWORK);
+        else
+            look_program(q, candidates->item[i]);
+    }
+    return EMU_OK;
+}
+
+static enum emu_status look(struct request *q, const struct option_list *candidates)
+{
+    const char *first = candidates->count ? candidates->item[0] : NULL;
+    unsigned thing = 0;
+
+    TRY(look_names(q, candidates));
+    if (q->use || !first)
+        return EMU_OK;
+    TRY(look_manifest(q, first));
+    if (q->use)
+        return EMU_OK;
+    if (strcmp(first, "-") && !strpbrk(first, "./") && access(first, F_OK))
+        return program_refuse(first, front_programs);
+    TRY(look_file(q, first, &thing));
+    found(q, first, thing);
+    if (is_compile(q) && thing == THING_IMAGE)
+        return FAIL(USAGE, "%s is an image already", first);
+    return EMU_OK;
+}
+
+static enum emu_status look_lab(struct request *q, const struct option_list *candidates)
+{
+    q->use = candidates->count ? 0 : USE_LAB;
+    for (size_t i = 0; i < candidates->count && !q->use; i++)
+        look_program(q, candidates->item[i]);
+    if (!q->use)
+        TRY(look_manifest(q, candidates->item[0]));
+    return q->use ? EMU_OK
+                  : FAIL(USAGE, "no program '%s'; `superstep lab` lists them", candidates->item[0]);
+}
+
+/* ---- who runs it ---- */
+
+static int run(const struct request *q)
+{
+    if (q->use == USE_LAB)
+        return lab_list(q);
+    if (q->use & (THING_NETWORK | THING_NETWORK << USE_COMPILE_SHIFT))
+        return model_run(q);
+    if (q->use & (THING_PROGRAM | THING_PROGRAM << USE_COMPILE_SHIFT))
+        return program_run(q);
+    return is_compile(q) ? compile_file(q) : run_file(q);
+}
+
+const struct command front_commands[] = {
+    { .name = "run",
+      .help = "run a program on a whole machine: a manifest, a source file, an image or a name",
+      .uses = USE_RUN,
+      .others = USE_COMPILE,
+      .run = run,
+      .noun = "one program",
+      .min = 1,
+      .max = 1,
+      .args = "NETWORK|PROGRAM|FILE.bsp.json|FILE.img|FILE.S|-",
+      .doc =
+          "Run a program on a whole machine: a network or a program that `superstep --help` "
+          "lists (compiled first), a manifest, an image, or a source file, which runs on all "
+          "tiles from its label main on; - reads one of these files from standard input. "
+          "`superstep run WHAT --help` says what WHAT takes.\v"
+          "Exit status: 0 ran and met its expectations, 1 fault, deadlock, wrong results, reports "
+          "of --check or too little memory, 2 bad usage or bad file, 3 stopped at --max-cycles.",
+      .look = look,
+      .is_parameter = program_is_parameter,
+      .print_parameters = program_print_parameters },
+    { .name = "compile",
+      .help = "write the image of a manifest, a source file or a name",
+      .uses = USE_COMPILE,
+      .others = USE_RUN,
+      .run = run,
+      .noun = "one program",
+      .min = 1,
+      .max = 1,
+      .args = "NETWORK|PROGRAM|FILE.bsp.json|FILE.S|- -o FILE.img",
+      .doc = "Compile or assemble a whole-machine program and write its image. `superstep compile "
+             "WHAT --help` says what WHAT takes.\v"
+             "Exit status: 0, 1 too little memory, 2 bad usage or bad file.",
+      .look = look,
+      .is_parameter = program_is_parameter,
+      .print_parameters = program_print_parameters },
+    { .name = "lab",
+      .help = "list the programs of the lab, or run one by its name",
+      .uses = USE_RUN | USE_LAB,
+      .run = run,
+      .noun = "one program",
+      .max = 1,
+      .args = "[NAME]",
+      .doc = "Without a name: list the programs of the lab. With one: what `superstep run` does "
+             "with it; `superstep lab NAME --help` says what it takes. docs/lab.md says what each "
+             "program shows.",
+      .look = look_lab,
+      .is_parameter = program_is_parameter,
+      .print_parameters = program_print_parameters },
+    { .name = NULL },
+};

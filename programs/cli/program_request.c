@@ -1,0 +1,166 @@
+/* program_request.c - options for compiling and running; names and parameters of programs. */
+#include "programs/cli/program_request.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "emu/cli/options.h"
+
+struct compile_options compile_options_of(const struct request *q)
+{
+    return (struct compile_options){ .exchange = q->exchange ? EXCHANGE_MEMORY : EXCHANGE_CYCLES,
+                                     .threads = (unsigned)q->threads,
+                                     .progress = q->quiet ? NULL : stderr };
+}
+
+struct session_options session_options_of(const struct request *q)
+{
+    return (struct session_options){ .threads = (unsigned)q->threads,
+                                     .plain = q->plain,
+                                     .check = q->check };
+}
+
+/* ---- names ---- */
+
+const struct named_program *program_find(const char *name,
+                                         const struct named_program *const *const *tables)
+{
+    for (; *tables; tables++) {
+        for (const struct named_program *const *p = *tables; *p; p++) {
+            if (!strcmp((*p)->name, name))
+                return *p;
+        }
+    }
+    return NULL;
+}
+
+enum emu_status program_refuse(const char *name, const struct named_program *const *const *tables)
+{
+    char names[600] = "";
+    size_t n = 0;
+
+    for (; *tables; tables++) {
+        for (const struct named_program *const *p = *tables; *p && n < sizeof(names); p++)
+            n += (size_t)snprintf(names + n, sizeof(names) - n, " %s", (*p)->name);
+    }
+    return FAIL(USAGE,
+                "no file and no program '%.200s'; programs are%s; superstep --help lists all names",
+                name, names);
+}
+
+/* ---- parameters ---- */
+
+/* The parameter of a name that is `length` characters long; params: there is none. */
+static unsigned find_param(const struct named_program *n, const char *name, size_t length)
+{
+    unsigned k = 0;
+
+    while (k < n->params &&
+           (strlen(n->param[k].name) != length || strncmp(n->param[k].name, name, length)))
+        k++;
+    return k;
+}
+
+int program_is_parameter(const struct request *q, const char *name, size_t length)
+{
+    const struct named_program *n = q->known;
+
+    return find_param(n, name, length) < n->params;
+}
+
+/* The words of parameter k; NULL: it is a number. */
+static const char *const *words_of(const struct named_program *n, unsigned k)
+{
+    for (const struct param_words *w = n->words; w && w->param; w++) {
+        if (!strcmp(w->param, n->param[k].name))
+            return w->word;
+    }
+    return NULL;
+}
+
+static enum emu_status set_value(const struct named_program *n, unsigned k, const char *text,
+                                 uint64_t *out)
+{
+    const char *const *word = words_of(n, k);
+    const struct program_param *p = &n->param[k];
+
+    for (*out = 0; word && *out <= p->max; ++*out) {
+        if (!strcmp(word[*out], text))
+            return EMU_OK;
+    }
+    if (word)
+        return FAIL(USAGE, "%s is not '%s': expected %s, %s%s", p->name, text, word[0], word[1],
+                    p->max > 1 ? " or another word that --help lists" : "");
+    if (request_number(text, p->min, p->max, out))
+        return EMU_OK;
+    return FAIL(USAGE, "%s: '%s' is not a number from %" PRIu64 " to %" PRIu64, p->name, text,
+                p->min, p->max);
+}
+
+/* "56", or "56x28" for a parameter and its pair. */
+static enum emu_status set_param(const struct named_program *n, unsigned k, const char *text,
+                                 uint64_t *value)
+{
+    int pair = n->pair[0] && !strcmp(n->pair[0], n->param[k].name);
+    const char *x = pair ? strchr(text, 'x') : NULL;
+    char first[24] = "";
+
+    if (x && (size_t)(x - text) < sizeof(first)) {
+        unsigned other = find_param(n, n->pair[1], strlen(n->pair[1]));
+
+        memcpy(first, text, (size_t)(x - text));
+        TRY(set_value(n, other, x + 1, &value[other]));
+        text = first;
+    }
+    return set_value(n, k, text, &value[k]);
+}
+
+enum emu_status program_values(const struct request *q, uint64_t *value)
+{
+    const struct named_program *n = q->known;
+
+    for (unsigned k = 0; k < n->params; k++)
+        value[k] = n->param[k].value;
+    for (size_t i = 0; i < q->define.count; i++) {
+        const char *text = q->define.item[i];
+        size_t length = strcspn(text, "=");
+        unsigned k = find_param(n, text, length);
+
+        if (!text[length])
+            return FAIL(USAGE, "-D %s: expected NAME=VALUE", text);
+        if (k == n->params)
+            return FAIL(USAGE, "%s has no parameter '%.*s'; `superstep run %s --help` lists them",
+                        n->name, (int)length, text, n->name);
+        TRY(set_param(n, k, text + length + 1, value));
+    }
+    return EMU_OK;
+}
+
+static void print_param(const struct request *q, unsigned k, FILE *f)
+{
+    const struct named_program *n = q->known;
+    const struct program_param *p = &n->param[k];
+    const char *const *word = words_of(n, k);
+
+    fprintf(f, "  %s: %s", p->name, p->text);
+    if (word) {
+        fprintf(f, " (default %s; of", word[p->value]);
+        for (uint64_t i = 0; i <= p->max; i++)
+            fprintf(f, "%s %s", i ? "," : "", word[i]);
+    } else {
+        fprintf(f, " (default %" PRIu64 ", %" PRIu64 " to %" PRIu64, p->value, p->min, p->max);
+    }
+    fprintf(f, ")");
+    if (option_find(p->name, strlen(p->name), q->use))
+        fprintf(f, "; only with -D: --%s is an option", p->name);
+    fprintf(f, "\n");
+}
+
+void program_print_parameters(const struct request *q, FILE *f)
+{
+    const struct named_program *n = q->known;
+
+    fprintf(f, "Parameters of %s (--NAME VALUE, or -D NAME=VALUE):\n", n->name);
+    for (unsigned k = 0; k < n->params; k++)
+        print_param(q, k, f);
+}

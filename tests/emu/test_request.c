@@ -1,0 +1,205 @@
+/* test_request.c - the command line as a request: what options of every kind take, which belong to
+ * what is run, and what the table of options must not hold. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "emu/base/alloc.h"
+#include "emu/cli/commands.h"
+#include "emu/cli/request_store.h"
+
+static const struct command run = { .name = "run", .uses = USE_RUN, .others = USE_COMPILE };
+
+static struct request request_for(unsigned use)
+{
+    struct request q = { .command = &run, .use = use, .given = emu_alloc(OPTION_COUNT, 1) };
+
+    assert_non_null(q.given);
+    return q;
+}
+
+static enum emu_status give(struct request *q, const char *name, const char *arg)
+{
+    const struct option_row *o = option_find(name, strlen(name), ~0u);
+
+    assert_non_null(o);
+    return request_store(q, o, arg);
+}
+
+static void refused(enum emu_status s, const char *why)
+{
+    assert_int_equal(s, EMU_USAGE);
+    if (!strstr(emu_error(), why))
+        fail_msg("'%s', expected '%s'", emu_error(), why);
+}
+
+static void numbers(void **state)
+{
+    static const char *const bad[] = { "0",  "4097", "-1",
+                                       "",   "x",    "1x",
+                                       " 1", "1.5",  "99999999999999999999" };
+    struct request q = request_for(THING_NETWORK);
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(bad); i++)
+        refused(give(&q, "batch", bad[i]), "is not a number from 1 to 4096");
+    refused(give(&q, "batch", "-1"), "--batch: '-1'");
+    assert_int_equal(give(&q, "batch", "0x10"), EMU_OK);
+    assert_int_equal(q.batch, 16);
+    assert_int_equal(give(&q, "seed", "18446744073709551615"), EMU_OK);
+    assert_true(q.seed == UINT64_MAX && request_has(&q, OPTION_seed));
+    assert_false(request_has(&q, OPTION_resolution));
+    request_free(&q);
+}
+
+static void kinds(void **state)
+{
+    struct request q = request_for(THING_NETWORK);
+
+    (void)state;
+    refused(give(&q, "memory-proportion", "0"), "above 0 and at most 1");
+    refused(give(&q, "memory-proportion", "1.01"), "above 0 and at most 1");
+    refused(give(&q, "memory-proportion", "nan"), "above 0 and at most 1");
+    assert_int_equal(give(&q, "memory-proportion", "0.5"), EMU_OK);
+    assert_true(q.memory_proportion == 0.5);
+    refused(give(&q, "input-type", "u"), "--input-type is u8, f16 or f32, not 'u'");
+    refused(give(&q, "exchange", ""), "--exchange is cycles or memory, not ''");
+    assert_int_equal(give(&q, "input-type", "f32"), EMU_OK);
+    assert_int_equal(q.input_type, 2);
+    assert_int_equal(give(&q, "tiles", NULL), EMU_OK);
+    assert_string_equal(q.tiles, "");
+    for (size_t i = 0; i < 64; i++)
+        assert_int_equal(give(&q, "image", "a.jpg"), EMU_OK);
+    refused(give(&q, "image", "b.jpg"), "more than 64 --image options");
+    assert_int_equal(q.image.count, 64);
+    request_free(&q);
+}
+
+/* given, then checked for a use */
+static void check(const char *name, unsigned use, const char *why)
+{
+    struct request q = request_for(use);
+
+    assert_int_equal(give(&q, name, "1"), EMU_OK);
+    if (why)
+        refused(request_check(&q), why);
+    else
+        assert_int_equal(request_check(&q), EMU_OK);
+    request_free(&q);
+}
+
+static void belong(void **state)
+{
+    (void)state;
+    check("chart", THING_NETWORK, NULL);
+    check("chart", THING_IMAGE, "--chart does nothing for an image; it is for networks");
+    check("max-cycles", THING_PROGRAM,
+          "--max-cycles does nothing for a program; it is for manifests, source files and images");
+    check("machine", THING_IMAGE, "--machine does nothing for an image");
+    check("threads", THING_IMAGE, NULL);
+}
+
+static void together(void **state)
+{
+    struct request q = request_for(THING_NETWORK);
+
+    (void)state;
+    assert_int_equal(give(&q, "compare-layers", NULL), EMU_OK);
+    assert_int_equal(request_check(&q), EMU_OK);
+    assert_int_equal(give(&q, "chart", "a.svg"), EMU_OK);
+    refused(request_check(&q), "either --compare-layers or --chart, not both");
+    request_free(&q);
+}
+
+static void arguments(void **state)
+{
+    (void)state;
+    assert_true(option_takes_next("--digests", USE_RUN));
+    assert_true(option_takes_next("--dig", USE_RUN));
+    assert_true(option_takes_next("-o", USE_RUN));
+    assert_true(option_takes_next("-kD", USE_RUN));
+    assert_false(option_takes_next("-oFILE", USE_RUN));
+    assert_false(option_takes_next("--digests=a", USE_RUN));
+    assert_false(option_takes_next("--steps", USE_RUN));
+    assert_false(option_takes_next("--tiles", USE_RUN));
+    assert_false(option_takes_next("--nosuch", USE_RUN));
+    assert_false(option_takes_next("--", USE_RUN));
+}
+
+/* No command has two options of one name or letter, and every row says what it is for. */
+static void table(void **state)
+{
+    (void)state;
+    for (const struct option_row *a = option_rows; a->name; a++) {
+        assert_true(a->uses && a->help[0] && a->low <= a->high);
+        assert_int_equal(a->kind == KIND_FLAG, !a->arg);
+        for (const struct option_row *b = a + 1; b->name; b++) {
+            if (!(a->uses & b->uses))
+                continue;
+            if (!strcmp(a->name, b->name) || (a->letter && a->letter == b->letter))
+                fail_msg("--%s and --%s", a->name, b->name);
+        }
+    }
+}
+
+static int parameters(const struct request *q, const char *name, size_t length)
+{
+    (void)q;
+    return (length == 1 && name[0] == 'm') || (length == 5 && !strncmp(name, "steps", 5));
+}
+
+static enum emu_status look_known(struct request *q, const struct option_list *candidates)
+{
+    assert_int_equal(candidates->count, 1); /* 4 is not one: --m may be cut short and take it */
+    q->use = THING_PROGRAM;
+    q->what = candidates->item[0];
+    q->known = q;
+    return EMU_OK;
+}
+
+static int seen(const struct request *q)
+{
+    assert_int_equal(q->argument.count, 1);
+    assert_int_equal(q->define.count, 2);
+    assert_string_equal(q->define.item[0], "m=4");
+    assert_string_equal(q->define.item[1], "steps=6");
+    assert_true(q->steps && q->threads == 3 && !q->machine);
+    return 77;
+}
+
+/* An exact parameter wins over an option cut short, an option over a parameter of its name. */
+static void parameters_and_options(void **state)
+{
+    static const struct command c = { .name = "run",
+                                      .uses = USE_RUN,
+                                      .run = seen,
+                                      .noun = "one program",
+                                      .min = 1,
+                                      .max = 1,
+                                      .look = look_known,
+                                      .is_parameter = parameters };
+    char *argv[] = { "run", "name", "--m", "4", "--steps", "-D", "steps=6", "--thr=3", NULL };
+
+    (void)state;
+    assert_int_equal(command_main(&c, 8, argv), 77);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(kinds),
+        cmocka_unit_test(belong),
+        cmocka_unit_test(together),
+        cmocka_unit_test(arguments),
+        cmocka_unit_test(table),
+        cmocka_unit_test(parameters_and_options),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
