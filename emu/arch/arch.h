@@ -91,7 +91,7 @@ enum emu_status arch_from_name_or_file(const char *name_or_path, struct arch *ou
  * "exchange_kind=flat".
  *
  * Setting tiles above what the rows hold makes the rows grow, and moves the host and null sources
- * behind the physical tiles. Only the limits of the field itself are checked: call arch_check()
+ * after the physical tiles. Only the limits of the field itself are checked: call arch_check()
  * after the last one. Errors EMU_BAD_MACHINE; a is then unchanged. */
 enum emu_status arch_set(struct arch *a, const char *field_equals_value) EMU_MUST_CHECK;
 

@@ -34,7 +34,7 @@ const char *arch_kind_name(unsigned kind); /* "flat" */
 /* ", did you mean 'x'?" or "". */
 void arch_suggest(const char *unknown, char *out, size_t bytes);
 
-/* More rows when tiles exceed them; host and null sources behind the last physical id. */
+/* More rows when tiles exceed them; host and null sources after the last physical id. */
 void arch_exchange_make_room(struct arch *a);
 
 #endif

@@ -33,10 +33,10 @@ struct asm_options {
     size_t expansion_bytes; /* limit of the text that macros and repeats may produce; 0: 64 MiB */
 };
 
-/* Where sections go. NULL or all zero: code from the start of the memory, data behind it. */
+/* Where sections go. NULL or all zero: code from the start of the memory, data after it. */
 struct asm_layout {
     uint32_t code_addr;  /* first executable section, 0: arch->mem_base */
-    uint32_t data_addr;  /* first other section, 0: behind the code */
+    uint32_t data_addr;  /* first other section, 0: after the code */
     int allow_undefined; /* unresolved symbols are warnings and count as 0 */
 };
 

@@ -22,7 +22,7 @@ static int param_qualifier(struct as *as, struct param *p)
     else if (span_is(word, "vararg"))
         p->rest = 1;
     else
-        return as_error(as, at, "expected req or vararg behind ':'");
+        return as_error(as, at, "expected req or vararg after ':'");
     return 1;
 }
 
@@ -288,7 +288,7 @@ static void join_failed_paste(const struct as *as, struct growing *g)
         g->used = n;
 }
 
-/* What stands behind the backslash at s.s[0]. Returns the characters used up, 0 to keep the
+/* What stands after the backslash at s.s[0]. Returns the characters used up, 0 to keep the
  * backslash. */
 static size_t substitute_one(struct as *as, struct growing *g, struct span s,
                              const struct param *param, const struct span *value, size_t n)

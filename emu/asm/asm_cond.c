@@ -179,7 +179,7 @@ static int cond_else(struct as *as, struct span name, struct loc at, int has_tes
         return 0;
     if (c->is_else) {
         c->active = 0;
-        return as_error(as, at, "%.*s behind .else", (int)name.n, name.s);
+        return as_error(as, at, "%.*s after .else", (int)name.n, name.s);
     }
     c->is_else = (uint8_t)!has_test;
     c->active = 0;

@@ -265,7 +265,7 @@ static enum emu_status cpp_finish(struct asm_unit *u, const char *path, int code
     return fd_read(fd[1], "output of cpp", out, len);
 }
 
-/* Text is passed on standard input, behind a directive that names it. */
+/* Text is passed on standard input, after a directive that names it. */
 static int input_write(int fd, const char *name, struct span text)
 {
     return dprintf(fd, "#line 1 \"%s\"\n", name) > 0 &&

@@ -136,7 +136,7 @@ static int do_equ(struct as *as, struct loc at, int argument)
     const struct node *n;
 
     (void)argument;
-    if (!lex_name(as, &name) || !lex_expect(as, ',', " behind the name"))
+    if (!lex_name(as, &name) || !lex_expect(as, ',', " after the name"))
         return 0;
     n = expr_parse(as);
     return n && symbol_assign(as, name, n, at);
@@ -171,7 +171,7 @@ static int do_size(struct as *as, struct loc at, int argument)
 
     (void)at;
     (void)argument;
-    if (!lex_name(as, &name) || !lex_expect(as, ',', " behind the name"))
+    if (!lex_name(as, &name) || !lex_expect(as, ',', " after the name"))
         return 0;
     s = symbol_get(as, name);
     if (!s)
@@ -190,7 +190,7 @@ static int do_stack_usage(struct as *as, struct loc at, int argument)
     int64_t bytes;
 
     (void)argument;
-    if (!lex_name(as, &name) || !lex_expect(as, ',', " behind the name"))
+    if (!lex_name(as, &name) || !lex_expect(as, ',', " after the name"))
         return 0;
     if (name.n > 6 &&
         !memcmp(name.s, ".text.", 6)) /* PopLibs names the section of some functions */

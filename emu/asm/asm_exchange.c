@@ -3,11 +3,11 @@
  * instructions that do it.
  *
  *   .exchange TILE[, event]                 the code begins at an event of this exchange, 0 right
- * behind the sync .send address, words, event[, tile]     sends from `event` on, both ways round or
+ * after the sync .send address, words, event[, tile]     sends from `event` on, both ways round or
  * towards a tile .receive address, words, event, tile    what `tile` sends from its `event` on
  *   .endexchange
  *
- * Lines of a block may stand in any order. The RECV that ends the exchange is written behind it.
+ * Lines of a block may stand in any order. The RECV that ends the exchange is written after it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -124,7 +124,7 @@ static const struct node *logical_of(struct as *as)
                  as->u->arch.name, physical);
         return NULL;
     }
-    return lex_expect(as, ')', " behind the number") ? expr_number(as, tile) : NULL;
+    return lex_expect(as, ')', " after the number") ? expr_number(as, tile) : NULL;
 }
 
 int exchange_function(struct as *as, struct span name, const struct node **out)
@@ -148,7 +148,7 @@ int exchange_function(struct as *as, struct span name, const struct node **out)
             return 1;
         physical[i] = arch_tile_physical(&as->u->arch, tile);
     }
-    if (lex_expect(as, ')', " behind the tiles"))
+    if (lex_expect(as, ')', " after the tiles"))
         *out = expr_number(as, function_value(as->u, f, physical));
     return 1;
 }

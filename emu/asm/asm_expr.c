@@ -432,7 +432,7 @@ static const struct node *parse_character(struct as *as)
         f->p++;
     v = f->p[-1] == '\\' && *f->p == 'n' ? '\n' : (unsigned char)*f->p;
     f->p++;
-    return lex_expect(as, '\'', " behind the character") ? expr_number(as, v) : NULL;
+    return lex_expect(as, '\'', " after the character") ? expr_number(as, v) : NULL;
 }
 
 static const struct node *parse_level(struct as *as, unsigned level);

@@ -440,7 +440,7 @@ void source_assemble(struct as *as);
 
 /* ---- asm_exchange.c ---- */
 
-/* At the '(' behind a name: if it is a function of the exchange, reads its arguments and returns 1;
+/* At the '(' after a name: if it is a function of the exchange, reads its arguments and returns 1;
  * *out is NULL after an error.
  */
 int exchange_function(struct as *as, struct span name, const struct node **out);

@@ -266,7 +266,7 @@ static int hex_digit(int c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* One character of a string; *p stands behind a backslash. */
+/* One character of a string; *p stands after a backslash. */
 static char unescape(const char **p, const char *end)
 {
     static const char from[] = "nrtbfva", to[] = "\n\r\t\b\f\v\a";

@@ -55,7 +55,7 @@ static int register_word(struct span word, struct operand_text *o)
     return 0;
 }
 
-/* Behind a colon: the last register of a range, or a broadcast. */
+/* After a colon: the last register of a range, or a broadcast. */
 static int register_range(struct as *as, struct operand_text *o)
 {
     struct loc at;

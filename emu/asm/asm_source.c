@@ -24,7 +24,7 @@ static int numbered_label(struct as *as, struct loc at)
     }
     if (digits.n > 10)
         return as_error(as, at, "label number too long");
-    return lex_expect(as, ':', " behind a number") && define_label(as, digits, at);
+    return lex_expect(as, ':', " after a number") && define_label(as, digits, at);
 }
 
 static int assignment(struct as *as, struct span name, struct loc at)
@@ -57,7 +57,7 @@ static int named_statement(struct as *as, struct loc at)
     if (lex_peek(as) == '=' && (f->end - f->p < 2 || f->p[1] != '='))
         return assignment(as, name, at);
     if (quoted)
-        return as_error(as, at, "expected ':' or '=' behind a name in quotes");
+        return as_error(as, at, "expected ':' or '=' after a name in quotes");
     m = macro_find(as, name);
     if (m)
         return macro_invoke(as, m, at);
@@ -142,7 +142,7 @@ static void finish(struct as *as)
             const struct symbol *next = ((struct numbered *)n)->next;
 
             if (next)
-                as_error(as, next->first_use, "no label '%s:' behind this", n->name);
+                as_error(as, next->first_use, "no label '%s:' after this", n->name);
         }
     }
 }

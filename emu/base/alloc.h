@@ -25,7 +25,7 @@ void emu_free(void *p);
 char *emu_strdup(const char *s);            /* NULL when out of memory */
 char *emu_strndup(const char *s, size_t n); /* at most n bytes */
 
-/* Gives freed memory back to the system, also what other threads freed: behind a stage that needed
+/* Gives freed memory back to the system, also what other threads freed: after a stage that needed
  * much of it. Has no effect on results. */
 void emu_trim(void);
 

@@ -204,7 +204,7 @@ static uint32_t collect_runnable(struct machine *m)
 }
 
 /* No request of this tile comes before that cycle. A tile in a sync that is not complete can only
- * go on behind others, which are looked at themselves. held: also look at tiles that only wait for
+ * go on after others, which are looked at themselves. held: also look at tiles that only wait for
  * an exchange to be resolved. */
 static uint64_t tile_earliest(const struct machine *m, uint32_t tile, uint64_t next_of_host,
                               int held)

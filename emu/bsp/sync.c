@@ -63,7 +63,7 @@ static void deliver(struct machine *m, const struct exchange_phase *x)
         exchange_deliver(x, m->member, from, from + chunk < n ? from + chunk : n);
 }
 
-/* Lets the tiles of a resolved phase go on behind their RECV. */
+/* Lets the tiles of a resolved phase go on after their RECV. */
 static void finish_receive(struct machine *m, const struct exchange_phase *x)
 {
     for (uint32_t i = 0; i < m->arch.tiles; i++) {

@@ -259,7 +259,7 @@ static enum emu_status make_staging(struct exchange *x, const struct exchange_ph
     return EMU_OK;
 }
 
-/* The phase is over for its tiles: the incoming pointers stand behind the last words. */
+/* The phase is over for its tiles: the incoming pointers stand after the last words. */
 static void finish(struct exchange *x, struct tile *const *tile, const struct exchange_phase *p)
 {
     for (uint32_t i = 0; i < x->tiles; i++) {

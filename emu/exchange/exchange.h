@@ -98,7 +98,7 @@ struct exchange_phase {
     const uint32_t *first_copy;       /* [tiles + 1]: copies of tile d are [d] .. [d + 1] - 1 */
     const uint32_t *first_word;       /* [tiles + 1]: words received by all tiles before this one */
     /* Per tile, [tiles]. end_event: when the last word is in memory, 0 if none comes. pointer: byte
-     * address of the incoming pointer behind the last word, where words_in is not 0. */
+     * address of the incoming pointer after the last word, where words_in is not 0. */
     const uint32_t *end_event, *words_in, *words_out, *pointer;
     int overlaps;      /* some tile receives into bytes it sends: gather all words, then store */
     uint32_t *staging; /* when overlaps: room for all words; owned by the fabric */

@@ -228,7 +228,7 @@ static void compare_figures(struct stepper *s, uint32_t d)
     if (p->first_word[d + 1] - p->first_word[d] != s->words_in)
         differs(s, "the place of the words in the staging area");
     if (s->words_in && p->pointer[d] != s->pointer)
-        differs(s, "the pointer behind the phase");
+        differs(s, "the pointer after the phase");
     if (p->end_event[d] !=
         (s->words_in ? s->last_event + arch_pic_lag(s->a, arch_tile_physical(s->a, d)) : 0))
         differs(s, "the event at which the last word is in memory");

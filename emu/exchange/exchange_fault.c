@@ -38,7 +38,7 @@ int exchange_fault_equal(const struct exchange_fault *a, const struct exchange_f
            a->value == b->value && a->pc == b->pc && a->cycle == b->cycle;
 }
 
-/* The part behind "tile 17 ". */
+/* The part after "tile 17 ". */
 static int print_what(const struct exchange_fault *f, char *out, size_t bytes)
 {
     char when[64];

@@ -14,7 +14,7 @@
 
 /* Executes one instruction in a lane (worker 0..5, or LANE_SUPER).
  *
- * Before the call t->pc[lane] is its address and t->npc[lane] the address behind it (behind the
+ * Before the call t->pc[lane] is its address and t->npc[lane] the address after it (after the
  * bundle in a bundle); a branch overwrites npc. The two halves of a bundle are executed so that
  * both see the registers as they were before it; see exec_bundle(). An instruction reads all its
  * operands before it writes any, and writes nothing when it faults. Time is not its business.

@@ -63,7 +63,7 @@ enum fault exec_brnzdec(struct tile *t, unsigned lane, const struct insn *in)
     return branch_if(t, lane, in, n != 0);
 }
 
-/* call $mD, addr20: the link is the address behind the instruction, or behind its bundle */
+/* call $mD, addr20: the link is the address after the instruction, or after its bundle */
 enum fault exec_call(struct tile *t, unsigned lane, const struct insn *in)
 {
     uint32_t link = t->npc[lane];
@@ -73,7 +73,7 @@ enum fault exec_call(struct tile *t, unsigned lane, const struct insn *in)
     return FAULT_NONE;
 }
 
-/* Repeats the bundles behind this instruction; length is their number less one. A count of 0 skips
+/* Repeats the bundles after this instruction; length is their number less one. A count of 0 skips
  * them. */
 static enum fault repeat(struct tile *t, unsigned lane, uint32_t count, uint32_t length)
 {

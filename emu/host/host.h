@@ -37,10 +37,11 @@ struct host_options {
 
 /* What happened on one stream. Cycles are tile clock cycles. */
 struct host_stream_record {
-    uint64_t transfers;          /* whose last packet the link has carried */
-    uint64_t bytes, packets;     /* that the link has carried */
-    uint64_t busy_cycles;        /* the link carried packets of this stream, rounded up */
-    uint64_t waiting_cycles;     /* back-pressure: sum of what requests stood behind the depth */
+    uint64_t transfers;      /* whose last packet the link has carried */
+    uint64_t bytes, packets; /* that the link has carried */
+    uint64_t busy_cycles;    /* the link carried packets of this stream, rounded up */
+    uint64_t
+        waiting_cycles; /* back-pressure: how long requests waited beyond the depth, summed up */
     uint64_t starved_cycles;     /* a transfer was asked for and not complete, but the link carried
                                   * nothing of the stream: latency, depth, other streams' turns */
     uint64_t latency_cycles_max; /* request to last arrival or confirmation */
@@ -57,7 +58,7 @@ void host_free(struct host *h);
  * id      below HOST_MAX_STREAMS, not used before
  * depth   1 .. HOST_MAX_DEPTH transfers in flight, from acceptance by the host to the last arrival
  * data    borrowed. Transfers take their bytes from it in the order in which they were issued
- *         (equal cycles: lower tile first). Behind its end it starts over when repeat is set, else
+ *         (equal cycles: lower tile first). After its end it starts over when repeat is set, else
  *         the run fails with EMU_FAULT; emu_error() names stream, tile and cycle.
  * Errors  EMU_USAGE: id or depth; EMU_NO_MEMORY */
 enum emu_status host_stream_from_memory(struct host *h, uint32_t id, uint32_t depth,

@@ -80,7 +80,7 @@ static enum emu_status catch_up(struct host_link *l, uint64_t now)
     return EMU_OK;
 }
 
-/* The stream whose packet has just ended joins the ring behind those that came meanwhile. */
+/* The stream whose packet has just ended joins the ring after those that came meanwhile. */
 static enum emu_status end_turn(struct host_link *l)
 {
     struct host_stream *s = l->sending;

@@ -1,7 +1,7 @@
 /* exchange_encode.c - merges the sends and settings of one tile into instructions (see
  * exchange_encode.h).
  *
- * First the settings: the mux changes at the first word of a message and behind the last one, the
+ * First the settings: the mux changes at the first word of a message and after the last one, the
  * pointer somewhere in the gap that the pointer lag leaves for it. Then a walk over the events at
  * which anything begins, ends or changes; each stretch between two of them becomes one instruction,
  * more where its count field is too small.
@@ -43,7 +43,7 @@ struct planner {
     size_t muxes, pics;
     struct exchange_plan *out;
     uint32_t bytes;     /* of the code so far, from a multiple of 8 */
-    size_t behind_wide; /* first instruction behind the last two-word one */
+    size_t behind_wide; /* first instruction after the last two-word one */
     uint32_t event;     /* the code so far ends here, but for `idle` events */
     uint32_t idle;      /* waited events that are not in the code yet */
     int quiet;          /* the stream is known to send nothing: sendpic sets, then waits */
@@ -317,7 +317,7 @@ static struct plan_code wide_code(const struct planner *p, uint32_t event, uint3
     return c;
 }
 
-/* Cuts the instruction at index i behind its first event, or one that waits first before its last.
+/* Cuts the instruction at index i after its first event, or one that waits first before its last.
  */
 static enum emu_status split_code(struct planner *p, size_t i)
 {
@@ -410,7 +410,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 }
 
 /* A stretch of `events` events from `event` on during which nothing is sent; at the first of them
- * these settings change. What can wait behind its change covers the stretch. */
+ * these settings change. What can wait after its change covers the stretch. */
 static enum emu_status emit_waiting(struct planner *p, uint32_t event, uint32_t events,
                                     const struct mux_change *mux, const struct pointer_change *pic)
 {

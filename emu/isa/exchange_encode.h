@@ -19,7 +19,7 @@
  * knows all addresses). */
 struct plan_addr {
     uint32_t base;
-    uint32_t bytes; /* a multiple of 4; modulo 2^32, so a base may lie behind the address */
+    uint32_t bytes; /* a multiple of 4; modulo 2^32, so a base may lie after the address */
 };
 
 /* `words` words from addr, one per event, from `event` on, into the directions of ctl (1, 2, 3). */
@@ -64,13 +64,13 @@ struct plan_options {
     uint32_t pic_lag;     /* of this tile */
     uint32_t
         first_event; /* event of the first instruction; the tile does something else before it */
-    int misaligned;  /* the first instruction stands 4 bytes behind a multiple of 8 */
+    int misaligned;  /* the first instruction stands 4 bytes after a multiple of 8 */
 };
 
 struct exchange_plan {
     struct plan_code *code; /* owned */
     size_t count, capacity;
-    uint32_t end_event; /* event behind the last instruction */
+    uint32_t end_event; /* event after the last instruction */
 };
 
 /* Plans one exchange.

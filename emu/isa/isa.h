@@ -119,7 +119,7 @@ struct insn_form {
     uint8_t lane, context, flags, slots;
     uint8_t operand_count;
     struct operand operand[ISA_MAX_OPERANDS];
-    const char *alias_map; /* ALIAS rows: text behind the target name */
+    const char *alias_map; /* ALIAS rows: text after the target name */
 };
 
 const struct insn_form *isa_form(unsigned form); /* form < FORM_COUNT */

@@ -18,7 +18,7 @@ enum {
 
 struct arena_slab {
     struct arena_slab *before;
-    size_t bytes; /* behind this header */
+    size_t bytes; /* after this header */
     _Alignas(ARENA_ALIGN) uint8_t data[];
 };
 

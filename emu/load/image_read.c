@@ -99,7 +99,7 @@ static enum emu_status read_text(struct reader *r)
         at += strlen(text) + 1;
     }
     if (at != s->bytes)
-        return refuse(r, s, NO_ITEM, "%zu bytes behind the last string, expected none",
+        return refuse(r, s, NO_ITEM, "%zu bytes after the last string, expected none",
                       s->bytes - at);
     return EMU_OK;
 }
@@ -141,7 +141,7 @@ static enum emu_status read_lists(struct reader *r, uint32_t type, size_t item_b
         at += n * (uint64_t)item_bytes;
     }
     if (at != s->bytes)
-        return refuse(r, s, NO_ITEM, "%llu bytes behind the last list, expected none",
+        return refuse(r, s, NO_ITEM, "%llu bytes after the last list, expected none",
                       (unsigned long long)(s->bytes - at));
     return EMU_OK;
 }
@@ -178,7 +178,7 @@ static enum emu_status read_streams_and_keys(struct reader *r)
     return EMU_OK;
 }
 
-/* Tiles can be added only when the sizes of blobs are known: section BLOB comes behind them,
+/* Tiles can be added only when the sizes of blobs are known: section BLOB comes after them,
  * because the number of tiles limits what blobs may need. */
 static enum emu_status add_tiles(struct reader *r)
 {
@@ -421,7 +421,7 @@ static enum emu_status read_all(struct reader *r)
     TRY(read_blobs(r));
     if (r->src.at != r->src.bytes)
         return FAIL(BAD_IMAGE,
-                    "%.200s: offset %llu: %llu bytes behind the last section, expected "
+                    "%.200s: offset %llu: %llu bytes after the last section, expected "
                     "none",
                     r->src.name, (unsigned long long)r->src.at,
                     (unsigned long long)(r->src.bytes - r->src.at));

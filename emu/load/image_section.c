@@ -194,7 +194,7 @@ enum emu_status section_read(struct section_source *src, uint32_t type, size_t b
                     src->name, (unsigned long long)offset, text,
                     (unsigned long long)hash64(p, FRONT + padded));
     if (!bytes_are_zero(p + FRONT + h.stored_bytes, padded - h.stored_bytes))
-        return FAIL(BAD_IMAGE, "%.200s: offset %llu: section %s: expected zeros behind its bytes",
+        return FAIL(BAD_IMAGE, "%.200s: offset %llu: section %s: expected zeros after its bytes",
                     src->name, (unsigned long long)offset, text);
     memcpy(src->before, p + FRONT + padded, IMAGE_CHECKSUM_BYTES);
     return unpack(src, &h, p + FRONT, out);

@@ -118,7 +118,7 @@ struct tile {
     uint32_t
         rpt_count[TILE_LANES]; /* iterations left, the running one included; 0 outside a repeat */
     uint32_t rpt_first[TILE_LANES]; /* first bundle of the body */
-    uint32_t rpt_end[TILE_LANES];   /* address behind the last bundle of the body */
+    uint32_t rpt_end[TILE_LANES];   /* address after the last bundle of the body */
     uint32_t fp_ctl[TILE_LANES], fp_sts[TILE_LANES], tas[TILE_LANES];
     uint32_t dbg_data[TILE_LANES], dbg_brk_id[TILE_LANES];
     struct prng prng[TILE_LANES];
@@ -132,14 +132,14 @@ struct tile {
     /* what the last supervisor or exit instruction asks of the barrel; taken and cleared there */
     uint8_t launched;   /* bit n: worker n was started by run or runall */
     uint8_t exited;     /* bit n: worker n executed an exit */
-    uint8_t late_lanes; /* workers whose slot comes behind those of the others in a round: the
+    uint8_t late_lanes; /* workers whose slot comes after those of the others in a round: the
                            lowest few; set by the barrel */
     int8_t sync_zone;   /* zone of a sync that was issued, -1 none */
 
     uint8_t *mem; /* borrowed: mem_bytes, first byte at address mem_base */
     uint32_t mem_base, mem_bytes, region0_bytes;
     uint32_t
-        code_end; /* offset behind the highest decoded code page; stores below it may hit code */
+        code_end; /* offset after the highest decoded code page; stores below it may hit code */
     struct code_page *
         *page;      /* owned: region0_bytes >> CODE_PAGE_BITS entries, NULL where not decoded */
     uint8_t *dirty; /* owned: 1 per 4 KiB page written since the caller last cleared it */

@@ -46,7 +46,7 @@ struct feed {
     struct slot *slot;        /* owned; [o.queue] */
     uint64_t head, tail;      /* files passed by the caller; files named */
     int naming;               /* a thread is taking a name: names belongs to it */
-    int ended;                /* there are no names behind tail */
+    int ended;                /* there are no names after tail */
     struct feed_names *names; /* owned */
     uint64_t other;           /* of names, when they were at their end */
 

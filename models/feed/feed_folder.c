@@ -61,7 +61,7 @@ static enum emu_status add_entry(struct folder *f, const struct dirent *d, size_
     return EMU_OK;
 }
 
-/* All names behind `after`. */
+/* All names after `after`. */
 static enum emu_status read_entries(struct folder *f, DIR *dir, const char *after, size_t most)
 {
     const char *limit = NULL;

@@ -18,7 +18,7 @@ struct folder {
     ino_t inode;
     struct folder_entry *entry; /* owned; sorted by the bytes of the names */
     size_t count, cap, next;    /* next: of entry, to be used */
-    int more;                   /* there are names behind the last one */
+    int more;                   /* there are names after the last one */
 };
 
 void folder_free(struct folder *f);

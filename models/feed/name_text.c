@@ -49,7 +49,7 @@ int text_equal(const struct text_line *a, const struct text_line *b)
 }
 
 /* Bytes of the character at s, which ends with a zero; 0 when it is not UTF-8. Neither longer forms
- * than necessary nor surrogates nor what is behind U+10FFFF count. */
+ * than necessary nor surrogates nor what is after U+10FFFF count. */
 static size_t character(const char *s)
 {
     const unsigned char *u = (const unsigned char *)s;

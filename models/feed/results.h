@@ -21,7 +21,7 @@ enum results_format { RESULTS_BY_NAME, RESULTS_CSV, RESULTS_JSONL };
 
 struct results_options {
     enum results_format format; /* BY_NAME: .csv or .jsonl; "-" is CSV */
-    int resume;                 /* go on behind the results that the file holds */
+    int resume;                 /* go on after the results that the file holds */
 };
 
 struct results;

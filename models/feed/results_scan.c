@@ -55,7 +55,7 @@ static enum emu_status scan_file(int fd, const char *path, enum results_format f
     return n < 0 ? scan_failed(path) : EMU_OK;
 }
 
-/* Bytes [begin, end) and a zero behind them. */
+/* Bytes [begin, end) and a zero after them. */
 static enum emu_status read_part(int fd, const char *path, uint64_t begin, uint64_t end,
                                  struct text_line *out)
 {

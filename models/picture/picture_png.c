@@ -7,7 +7,7 @@
 #include "models/picture/picture_decode.h"
 
 enum { PNG_CHUNK_BYTES_MAX = 8 << 20 };
-enum { SIZE_AT = 16 }; /* width and height, behind the signature and the head of the first chunk */
+enum { SIZE_AT = 16 }; /* width and height, after the signature and the head of the first chunk */
 
 /* State of one file. What must survive a longjmp is in here. */
 struct png_reader {

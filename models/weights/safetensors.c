@@ -133,7 +133,7 @@ static enum emu_status check_cover(const struct safetensors *f, const char *file
         at += f->tensor[i].bytes;
     }
     if ((uint64_t)(at - data) != bytes)
-        return FAIL(BAD_FILE, "%s: %" PRIu64 " bytes behind the last tensor", file,
+        return FAIL(BAD_FILE, "%s: %" PRIu64 " bytes after the last tensor", file,
                     bytes - (uint64_t)(at - data));
     return EMU_OK;
 }

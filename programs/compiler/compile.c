@@ -1,4 +1,4 @@
-/* compile.c - graph_compile(): one stage after the other, a proof behind each, every result kept.
+/* compile.c - graph_compile(): one stage after the other, a proof after each, every result kept.
  *
  *   check, lower, exchange schedules, codelets, measure, place, emit, account
  *

@@ -47,7 +47,7 @@ static int has_to(const struct plan_code *c)
     return c->op == PLAN_SENDPIC || c->op == PLAN_SENDPICP || c->op == PLAN_DELAYPIC;
 }
 
-/* The same code; addresses of a are in rows from and to, those of b in the rows two behind. */
+/* The same code; addresses of a are in rows from and to, those of b in the rows two after. */
 static void assert_like(const struct exchange_schedule *a, const struct exchange_schedule *b,
                         uint32_t row[4][TILES])
 {

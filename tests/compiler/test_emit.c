@@ -128,7 +128,7 @@ static void test_supervisor_codelets(void **state)
 
 /* ---- loops ---- */
 
-/* Loops with counters, `depth` deep, with a call before and behind each inner loop. */
+/* Loops with counters, `depth` deep, with a call before and after each inner loop. */
 static void nest(struct rig *r, const uint32_t *n, uint32_t depth, uint32_t value)
 {
     static const uint32_t times[] = { 2, 3, 2, 1, 2, 3, 2, 2 };
@@ -247,7 +247,7 @@ static void test_idle_tile_votes(void **state)
     rig_free(&r);
 }
 
-/* Constants are loaded behind a vote and in front of what waits for it; one sync needs no vote. */
+/* Constants are loaded after a vote and in front of what waits for it; one sync needs no vote. */
 static void test_votes_come_first(void **state)
 {
     static const uint16_t two[] = { INSN_sans,   INSN_setzi_m, INSN_setzi_m, INSN_sync,

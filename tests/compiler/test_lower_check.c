@@ -102,7 +102,7 @@ static void damage_is_found(void **state)
     check_finds(break_storage, "y");
 }
 
-/* Whatever allocation fails, the lowering says so and leaves nothing behind. */
+/* Whatever allocation fails, the lowering says so and leaves nothing after. */
 static void failing_memory_is_reported(void **state)
 {
     struct graph *g = help_graph("toy4");

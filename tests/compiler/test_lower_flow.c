@@ -89,7 +89,7 @@ static void branches_join(void **state)
     done(g, l);
 }
 
-/* What one caller needs behind a function lives in it, but not at the other caller. */
+/* What one caller needs after a function lives in it, but not at the other caller. */
 static void functions_keep_callers_apart(void **state)
 {
     struct graph *g = help_graph("toy4");
@@ -103,7 +103,7 @@ static void functions_keep_callers_apart(void **state)
                           fill_set(g, "c", 1, u), program_call(g, f), copy_set(g, "d", 1, u, v)));
     assert_ops(l, "cfccfc|c");
     assert_live(l, "x", 1, "0-5,6-7"); /* read by both calls */
-    assert_live(l, "y", 1, "1-3,6-7"); /* nobody wants it behind the second */
+    assert_live(l, "y", 1, "1-3,6-7"); /* nobody wants it after the second */
     assert_live(l, "u", 1, "3-7");     /* through the second call, and so in the function */
     assert_live(l, "v", 1, "2-3,5-6");
     done(g, l);

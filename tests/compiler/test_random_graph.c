@@ -203,7 +203,7 @@ static enum outcome run_once(struct trial *t)
 }
 
 /* Races, and stores where nobody may. Loads of bytes that nobody wrote are no mistake here: words
- * are moved whole, with whatever lies beside an element, and vectors read behind the end. Copies
+ * are moved whole, with whatever lies beside an element, and vectors read after the end. Copies
  * read whole vectors of their source, and their target may lie beside it: no races, they drop these
  * bytes. */
 static enum outcome check_reports(struct trial *t)

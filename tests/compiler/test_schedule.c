@@ -177,7 +177,7 @@ static void test_memory(void **state)
 
 /* ---- on the machine ---- */
 
-/* Code at the start of memory, what is sent in the second quarter, what comes in behind it. */
+/* Code at the start of memory, what is sent in the second quarter, what comes in after it. */
 enum { FROM_QUARTER = 1, TO_QUARTER = 2, CODE_WORDS_MAX = 0x7000 };
 
 static uint32_t address(void *context, struct plan_addr a)

@@ -147,7 +147,7 @@ static const struct reception *reception_before(const struct plan *p, uint32_t e
     return best;
 }
 
-/* Chooses where the words go: behind the last ones (so that the pointer need not be set), or
+/* Chooses where the words go: after the last ones (so that the pointer need not be set), or
  * anywhere. */
 static int place_words(struct world *w, const struct plan *p, uint32_t event, uint32_t words,
                        uint32_t *to)
@@ -253,7 +253,7 @@ static int by_send_event(const void *x, const void *y)
     return a->event < b->event ? -1 : a->event > b->event;
 }
 
-/* Decides when each pointer is set: behind the last word of the reception before, in time for the
+/* Decides when each pointer is set: after the last word of the reception before, in time for the
  * first of its own. */
 static void plan_pointers(struct world *w, uint32_t d)
 {

@@ -214,7 +214,7 @@ static void test_depth(void **state)
 struct reference_transfer {
     uint64_t issued, reach, ready, done;
     uint32_t tile, stream, bytes, sent;
-    int state;               /* 0 on its way or behind another, 1 waits for its turn, 2 sent */
+    int state;               /* 0 on its way or after another, 1 waits for its turn, 2 sent */
     unsigned __int128 since; /* its turn is counted from here, in parts of a cycle */
     uint32_t kind, tie; /* equal since: 0 held by depth, 1 just asked, 2 had a turn; then tie */
 };
@@ -242,21 +242,21 @@ static int later_issue(const void *x, const void *y)
 }
 
 /* When transfer i could begin, from those of its stream before it; UINT64_MAX: not known yet.
- * *behind: end of the transfer before it, in parts. */
+ * *after: end of the transfer before it, in parts. */
 static uint64_t reference_ready(struct reference *f, uint32_t i, const unsigned __int128 *end,
-                                unsigned __int128 *behind)
+                                unsigned __int128 *after)
 {
     uint32_t seen = 0, s = f->t[i].stream;
     uint64_t ready = f->t[i].reach;
 
-    *behind = 0;
+    *after = 0;
     for (uint32_t k = i; k-- > 0;) {
         if (f->t[k].stream != s)
             continue;
         if (f->t[k].state != 2)
             return UINT64_MAX;
         if (!seen++)
-            *behind = end[k];
+            *after = end[k];
         if (seen == f->depth[s] && f->t[k].done > ready)
             ready = f->t[k].done;
     }
@@ -276,11 +276,11 @@ static void reference_run(struct reference *f, int to_host)
 
         for (uint32_t i = 0; i < f->transfers; i++) {
             struct reference_transfer *t = &f->t[i];
-            unsigned __int128 behind;
+            unsigned __int128 after;
 
             if ((t->stream >= 100) != to_host || t->state)
                 continue;
-            t->ready = reference_ready(f, i, end, &behind);
+            t->ready = reference_ready(f, i, end, &after);
             if (t->ready == UINT64_MAX || (unsigned __int128)t->ready * rate > free) {
                 next = t->ready < next ? t->ready : next;
                 continue;
@@ -289,8 +289,8 @@ static void reference_run(struct reference *f, int to_host)
             t->since = (unsigned __int128)t->ready * rate;
             t->kind = t->ready > t->reach ? 0 : 1;
             t->tie = t->kind ? t->tile : t->stream;
-            if (behind > t->since || (behind && behind == t->since)) {
-                t->since = behind;
+            if (after > t->since || (after && after == t->since)) {
+                t->since = after;
                 t->kind = 2;
             }
         }

@@ -264,7 +264,7 @@ static void test_words_arrive_during_compute(void **state)
     for (uint32_t tile = 1; tile <= 2; tile++) {
         /* Before the first packet of tile 1 goes one of tile 0 at most; that of tile 2 follows the
            four of tile 1 on the same stream and four of tile 0. A look takes three instructions of
-           six cycles; the workers begin behind send (18) and a few more. */
+           six cycles; the workers begin after send (18) and a few more. */
         uint64_t others = tile == 1 ? 1 : 8;
 
         first = transfer_cycles(&r.arch, 1024);
@@ -277,7 +277,7 @@ static void test_words_arrive_during_compute(void **state)
     assert_true(buffer_holds(&r, 1, pattern, 4096));
     assert_true(buffer_holds(&r, 2, pattern + 4096, 8192));
     assert_true(buffer_holds(&r, 0, pattern + 19 * 3000, 3000));
-    /* 18 cycles to issue the next request, or 6 behind the branch */
+    /* 18 cycles to issue the next request, or 6 after the branch */
     assert_in_range(note(&r, 0, 0), 20 * (transfer_cycles(&r.arch, 3000) + 1),
                     20 * (transfer_cycles(&r.arch, 3000) + 13) + 4 * 248);
     assert_int_equal(host_record(r.h, STREAM_IN)->transfers, 20);

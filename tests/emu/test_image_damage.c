@@ -61,7 +61,7 @@ static void test_every_truncation_is_seen(void **state)
     f.data = realloc(f.data, f.bytes + 8);
     memset(f.data + f.bytes, 0, 8);
     for (size_t n = 1; n <= 8; n++)
-        assert_refused(f.data, f.bytes + n, "behind the last section");
+        assert_refused(f.data, f.bytes + n, "after the last section");
     free(f.data);
 }
 
@@ -137,14 +137,14 @@ static void test_hostile_numbers_are_refused(void **state)
         { IMAGE_MACH, 0, 0x5a5a5a5a, "machine:1:4" },
         { IMAGE_TEXT, 0, 4, "item 4: expected 4 strings" },
         { IMAGE_TEXT, 0, -1u, "expected 4294967295 strings" },
-        { IMAGE_TEXT, 0, 2, "behind the last string" },
+        { IMAGE_TEXT, 0, 2, "after the last string" },
         { IMAGE_TEXT, 4, 0, "item 1: equals string 0" },
         { IMAGE_TEXT, 9, 0x65646f63, "item 2: equals string 1" },
         { IMAGE_MAPS, 0, -1u, "4294967295 lists" },
-        { IMAGE_MAPS, 0, 0, "behind the last list" },
+        { IMAGE_MAPS, 0, 0, "after the last list" },
         { IMAGE_MAPS, 0, 2, "item 1: 2 entries, expected at most 1" },
         { IMAGE_MAPS, 4, 0, "item 1: equals list 0" },
-        { IMAGE_MAPS, 4, 1, "16 bytes behind" },
+        { IMAGE_MAPS, 4, 1, "16 bytes after" },
         { IMAGE_MAPS, 4, 0x10000000, "entries" },
         { IMAGE_MAPS, 8, base - 1, "range 0" },
         { IMAGE_MAPS, 12, 201, "or higher" },
@@ -228,7 +228,7 @@ static void test_wrong_lengths_are_refused(void **state)
             struct sample_file f;
 
             if (d == 0 || (s->type == IMAGE_MACH && d > 0))
-                continue; /* JSON may have what jansson skips behind it */
+                continue; /* JSON may have what jansson skips after it */
             s->bytes = bytes + (uint32_t)d;
             f = sample_seal(&p);
             assert_refused(f.data, f.bytes, s->type == IMAGE_MACH ? "machine:" : "expected");
@@ -406,7 +406,7 @@ static void test_bombs_and_bad_frames_are_refused(void **state)
         { IMAGE_DATA, 6060, -1u, zeros, 6060, "bytes stored" },
         { IMAGE_DATA, 6060, 6061, zeros, 6061, "bytes stored" },
         { IMAGE_DATA, -1u, -1u, zeros, 6061, "bytes stored" },
-        { IMAGE_MAPS, 6060, n, frame, n, "behind the last list" }, /* good, too */
+        { IMAGE_MAPS, 6060, n, frame, n, "after the last list" }, /* good, too */
         { IMAGE_MAPS, most, n, frame, n, "from zstd" },
         { IMAGE_MAPS, most + 1, n, frame, n, "262144 + 1024 per byte" },
         { IMAGE_MAPS, (1u << 30) + 1, 1 << 20, zeros, 1 << 20, "expected at most 1073741824" },
@@ -440,7 +440,7 @@ static void test_padding_is_zero(void **state)
     from = f.bytes - 8 - 6064 - 16 - 8;
     sum = hash64(f.data + from, f.bytes - 8 - from);
     memcpy(f.data + f.bytes - 8, &sum, 8);
-    assert_refused(f.data, f.bytes, "expected zeros behind its bytes");
+    assert_refused(f.data, f.bytes, "expected zeros after its bytes");
     free(f.data);
     sample_parts_free(&p);
 }

@@ -180,7 +180,7 @@ static void test_stack(void **state)
     store(&t, 1, 3, 0x1140, 8);          /* its own stack */
     store(&t, 1, 4, 0x1178, 8);
     store(&t, 1, 5, 0x400, 8);  /* elsewhere */
-    store(&t, 5, 6, 0x1290, 8); /* behind the guard */
+    store(&t, 5, 6, 0x1290, 8); /* after the guard */
     assert_int_equal(tile_check_count(&t), 0);
 
     tile_set_m(&t, LANE_SUPER, 11, base + 0xff0);

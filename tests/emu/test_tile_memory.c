@@ -279,7 +279,7 @@ static void test_code_pages(void **state)
     assert_null(t.page[1]);
     assert_non_null(t.page[2]);
     assert_int_equal(tile_store32(&t, 0, a->mem_base + 4 * 1024, 1), FAULT_NONE);
-    assert_non_null(t.page[4]); /* behind code_end: nothing is decoded there */
+    assert_non_null(t.page[4]); /* after code_end: nothing is decoded there */
     assert_int_equal(t.dirty[0], 1);
     assert_int_equal(t.dirty[1], 1);
     assert_int_equal(t.dirty[2], 0);

@@ -1,5 +1,5 @@
 /* isa_program.c - the program around the instructions of a block: all shapes in one unit, each
- * behind its own label.
+ * after its own label.
  *
  *   isa_lone    the code as written, then exitz
  *   isa_bundle  the single instruction with a companion in the other lane, then exitz

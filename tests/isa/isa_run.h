@@ -49,7 +49,7 @@ enum emu_status isa_program_check(const struct isa_program *p) EMU_MUST_CHECK;
 int isa_token_value(const struct isa_program *p, const char *text, enum isa_shape shape, int super,
                     uint64_t *out);
 
-/* Runs row i (in CREW_MIXED with the rows behind it on the other workers). Returns 1 if everything
+/* Runs row i (in CREW_MIXED with the rows after it on the other workers). Returns 1 if everything
  * is as expected, else 0 with the first difference in why. */
 int isa_run_row(struct isa_program *p, size_t row, struct isa_mode m, char *why, size_t bytes);
 

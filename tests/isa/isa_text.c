@@ -161,7 +161,7 @@ static enum emu_status parse_row(struct cursor *c, struct isa_block *b, enum isa
     TRY(parse_tokens(c, r->in, b->in_count));
     s = word(c);
     if (!s || strcmp(s, "->"))
-        return wrong(c, "expected -> behind the inputs", s);
+        return wrong(c, "expected -> after the inputs", s);
     if (kind != ROW_FAULT)
         return parse_tokens(c, r->out, b->out_count);
     TRY(parse_tokens(c, &r->address, 1));
@@ -214,7 +214,7 @@ static enum emu_status parse_memory(struct cursor *c, struct case_memory *m)
             return parse_values(c, m, type);
         v = word(c);
         if (!v)
-            return wrong(c, "expected a value behind", s);
+            return wrong(c, "expected a value after", s);
         if (!strcmp(s, "region")) {
             m->region = (uint32_t)strtoul(v, NULL, 0);
         } else if (!strcmp(s, "align")) {

@@ -2,7 +2,7 @@
 # The planner's prediction against executed cycles, layer by layer, of whole networks at full size. Goal: on efficientnet-b4 at batch 1
 # nine planned layers in ten within 10 %.
 #
-#   SUPERSTEP_PLANS="resnet-50 'efficientnet-b4 --batch 3'"  only these; what stands behind a name are options of `superstep run`
+#   SUPERSTEP_PLANS="resnet-50 'efficientnet-b4 --batch 3'"  only these; what stands after a name are options of `superstep run`
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 make -s -j2 all || exit 2

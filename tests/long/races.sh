@@ -69,7 +69,7 @@ watch() { # name, program and arguments
 }
 
 planted "planted: a race" "" 66
-planted "planted: the same behind a barrier" "_Pragma(\"omp barrier\")" 0
+planted "planted: the same after a barrier" "_Pragma(\"omp barrier\")" 0
 make -s -j2 CC="$clang" MODE=$mode OPT="-O1 -fsanitize=thread" all build/obj/$mode/tests/emu/test_threads >"$tmp/log" 2>&1 ||
     { tail -n 20 "$tmp/log"; say "everything builds" FAILED; echo "$passed passed, $failed failed"; exit 1; }
 for program in programs/lab/*.bsp.json; do

@@ -1,5 +1,5 @@
 /* test_results.c - CSV and JSON lines of odd names, the best classes, and files that end too early:
- * a full device, a limit, a killed process, and going on behind them.
+ * a full device, a limit, a killed process, and going on after them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

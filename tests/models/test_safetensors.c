@@ -89,7 +89,7 @@ static void lies(void **state)
     refuse("{\"a\":" T("F32", "[1]", "-4", "0") "}", 4, "expected [begin, end]");
     refuse("{\"a\":" T("F32", "[1]", "0", "18446744073709551620") "}", 4, "header");
     refuse("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,8]}}", 8, "expected [");
-    refuse("{\"a\":" T("F32", "[1]", "0", "4") "}", 8, "4 bytes behind");
+    refuse("{\"a\":" T("F32", "[1]", "0", "4") "}", 8, "4 bytes after");
     refuse("{\"a\":" T("F32", "[1]", "4", "8") "}", 8, "begins at byte 4 of the data, expected 0");
     refuse("{\"a\":" T("F32", "[2]", "0", "8") ",\"b\":" T("F32", "[1]", "4", "8") "}", 8,
            "begins at byte 4 of the data, expected 8");

@@ -8,7 +8,7 @@
 
 enum { HOST_SEND_CTL = 4, HOST_HEADER_WORDS = 2, DELAY_MAX = 1 << 19 };
 
-/* The header of a request, written behind the code. */
+/* The header of a request, written after the code. */
 struct host_header_place {
     uint32_t request, label, owner;
 };
@@ -196,7 +196,7 @@ static void emit_exchange(struct walk *w, const struct tile_part *part, const st
 
     if (s && has_two_word_code(&s->plan) && at % 2) {
         code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
-        writer_nop(&w->out); /* hidden behind what is awaited */
+        writer_nop(&w->out); /* hidden after what is awaited */
     }
     writer_settle(&w->out);
     code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
@@ -248,7 +248,7 @@ static void emit_host(struct walk *w, const struct tile_part *part, const struct
     code_unmark(w->out.b, mark);
 }
 
-/* What requests before it have begun is over behind it. */
+/* What requests before it have begun is over after it. */
 static void emit_await(struct walk *w, const struct op *o)
 {
     writer_settle(&w->out);
@@ -551,7 +551,7 @@ static void emit_functions(struct walk *w)
     } while (more);
 }
 
-/* ---- data behind the code ---- */
+/* ---- data after the code ---- */
 
 static void emit_header(struct walk *w, const struct host_header_place *h)
 {

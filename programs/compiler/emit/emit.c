@@ -17,7 +17,7 @@ static int thread_count(unsigned threads)
     return threads ? (int)threads : omp_get_max_threads();
 }
 
-/* Where the code of tiles begins, behind the codelets. */
+/* Where the code of tiles begins, after the codelets. */
 static uint32_t code_base(const struct emit_plan *p)
 {
     const struct codelet_code *c = p->in->codelets;

@@ -205,7 +205,7 @@ static int32_t op_votes(const struct emit_plan *p, unsigned group, uint32_t i)
     }
 }
 
-/* Inner constructs stand behind outer ones, and callees come first in p->order. */
+/* Inner constructs stand after outer ones, and callees come first in p->order. */
 static enum emu_status count_votes(struct emit_plan *p, unsigned group)
 {
     size_t functions = p->l->function.count;
@@ -340,7 +340,7 @@ static enum emu_status list_objects(struct emit_plan *p)
     return EMU_OK;
 }
 
-/* The first part at operation `op` or behind it; end of the list if there is none. */
+/* The first part at operation `op` or after it; end of the list if there is none. */
 static const struct tile_part *part_from(const struct emit_plan *p, uint32_t tile, uint32_t op)
 {
     uint32_t lo = p->part_first[tile], hi = p->part_first[tile + 1];

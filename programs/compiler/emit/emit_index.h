@@ -53,7 +53,7 @@ void emit_plan_free(struct emit_plan *p);
 
 /* Zone of the sync of an exchange or a host operation. */
 int emit_plan_zone(const struct emit_plan *p, const struct op *o);
-/* The first operation behind operation i: behind its STEP_END for a construct. */
+/* The first operation after operation i: after its STEP_END for a construct. */
 uint32_t emit_plan_next(const struct emit_plan *p, uint32_t i);
 /* The part of a tile (index in used_tile) in an operation; NULL: none. */
 const struct tile_part *emit_plan_part(const struct emit_plan *p, uint32_t tile, uint32_t op);

@@ -32,7 +32,7 @@ struct variable {
     /* The mapping: sorted, disjoint, without gaps, neighbours differ in tile. What was mapped last
      * counts. variable_map() brings it into this form. */
     VEC(struct map_run) map;
-    size_t unsorted; /* entries of map behind the normalised ones */
+    size_t unsorted; /* entries of map after the normalised ones */
 };
 
 /* It has its value before, in and after every run; other inputs have theirs before only. */

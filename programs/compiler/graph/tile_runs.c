@@ -21,7 +21,7 @@ static enum emu_status add_run(struct collector *c, uint64_t elements, uint32_t 
     return VEC_PUSH(&c->run, (struct tile_run){ c->at - elements, c->at, tile });
 }
 
-/* The first run of a mapping that ends behind element e. */
+/* The first run of a mapping that ends after element e. */
 static size_t find_run(const struct map_run *map, size_t runs, uint64_t e)
 {
     size_t low = 0, high = runs;

@@ -456,7 +456,7 @@ static int reshape_strides(const struct view *v, unsigned rank, const uint32_t *
 }
 
 /* Reshapes the parts of a concatenation where its edges are edges of a new dimension, too: where
- * the dimensions before it have the same product, and whole slices of what is behind it make up
+ * the dimensions before it have the same product, and whole slices of what is after it make up
  * each part. Tells whether it could; *made is NO_VIEW after an error. */
 static int reshape_concat(struct graph *g, const struct view *v, unsigned rank,
                           const uint32_t *shape, uint32_t *made)

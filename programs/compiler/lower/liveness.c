@@ -55,7 +55,7 @@ static enum emu_status live_set_of(struct life_work *x, const struct live_range 
     return index_table_add(&x->sets, hash, *set);
 }
 
-/* Adds [begin, end) behind the others, which end at begin or before. */
+/* Adds [begin, end) after the others, which end at begin or before. */
 static enum emu_status add_range(struct range_vec *v, uint32_t begin, uint32_t end)
 {
     struct live_range *last = v->count ? &v->at[v->count - 1] : NULL;

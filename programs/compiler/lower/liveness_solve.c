@@ -11,7 +11,7 @@ struct nest {
                       before until the loop ends */
 };
 
-static uint32_t behind(const struct flow_function *fn, uint32_t op)
+static uint32_t after(const struct flow_function *fn, uint32_t op)
 {
     return op + 1 < fn->end ? op + 1 : FLOW_EXIT;
 }
@@ -22,20 +22,20 @@ static void close_nest(struct flow *f, const struct flow_function *fn, struct ne
     switch (f->op[n.begin].kind) {
     case STEP_REPEAT:
         f->next[end][0] = n.begin + 1;
-        f->next[end][1] = behind(fn, end);
+        f->next[end][1] = after(fn, end);
         break;
     case STEP_LOOP:
         f->next[end][0] = n.begin + 1;
         for (uint32_t p = n.part, before; p != FLOW_NOWHERE; p = before) {
             before = f->next[p][1];
-            f->next[p][1] = behind(fn, end);
+            f->next[p][1] = after(fn, end);
         }
         break;
     default:
         EMU_ASSERT(n.part != FLOW_NOWHERE);
         f->next[n.begin][1] = n.part + 1;
         f->next[n.part][0] = end;
-        f->next[end][0] = behind(fn, end);
+        f->next[end][0] = after(fn, end);
     }
 }
 
@@ -44,7 +44,7 @@ static void link_function(struct flow *f, const struct flow_function *fn, struct
     uint32_t depth = 0, k;
 
     for (uint32_t p = fn->first; p < fn->end; p++) {
-        f->next[p][0] = behind(fn, p);
+        f->next[p][0] = after(fn, p);
         f->next[p][1] = FLOW_NOWHERE;
         switch (f->op[p].kind) {
         case STEP_REPEAT:
@@ -170,7 +170,7 @@ static uint64_t needed_at(const struct flow *f, uint32_t op, uint64_t exit)
     return op == FLOW_EXIT ? exit : f->in[op];
 }
 
-/* What a function needs at its first operation when `exit` is needed behind it. */
+/* What a function needs at its first operation when `exit` is needed after it. */
 static uint64_t solve_backward(struct flow *f, const struct flow_function *fn, uint64_t exit)
 {
     int again = fn->end > fn->first;

@@ -53,7 +53,7 @@ struct step {
 enum life { LIFE_ALWAYS, LIFE_FLOW, LIFE_INPUT, LIFE_STEP };
 
 struct object_note {
-    uint32_t data_bytes; /* without the padding behind */
+    uint32_t data_bytes; /* without the padding after */
     uint32_t step;       /* of a temporary, with its first and last phase */
     uint8_t life, first, last;
 };

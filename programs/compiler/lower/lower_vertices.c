@@ -1,7 +1,7 @@
 /* lower_vertices.c - the step of a compute set: where its vertices find their data.
  *
  * A codelet wants the elements of an edge in one run. They are used where they lie when they lie so
- * on the vertex's tile; otherwise a temporary is filled before and written back behind.
+ * on the vertex's tile; otherwise a temporary is filled before and written back after.
  */
 #include "programs/compiler/lower/lower_private.h"
 
@@ -292,7 +292,7 @@ static enum emu_status place_single(struct lowering *w, struct site *s, struct e
 
 /* ---- a vertex ---- */
 
-/* What a field needs of the object behind it. */
+/* What a field needs of the object after it. */
 static void fit_object(struct lowering *w, const struct codelet_field *f, uint32_t object)
 {
     struct object *o = lower_object(w, object);

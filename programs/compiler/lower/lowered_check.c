@@ -489,7 +489,7 @@ static enum emu_status check_program(struct check *c)
         next = f->first + f->count;
     }
     if (s == EMU_OK && (next != l->op.count || !l->function.count))
-        s = FAIL(BAD_PROGRAM, "lowered: operations behind the last function");
+        s = FAIL(BAD_PROGRAM, "lowered: operations after the last function");
     if (s == EMU_OK)
         s = check_recursion(l, proven);
     emu_free(open);

@@ -156,7 +156,7 @@ struct pieces_ctx {
     size_t floor; /* pieces before this belong to others */
 };
 
-/* The storage run of an element: the last one found, or the one behind it, or by halving. */
+/* The storage run of an element: the last one found, or the one after it, or by halving. */
 static uint32_t find_run(struct lowering *w, uint32_t var, uint64_t element)
 {
     const struct storage *s = &w->l->storage.at[var];

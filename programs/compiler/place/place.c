@@ -163,7 +163,7 @@ static void find_groups(struct placer *p)
 
 /* ---- placement ---- */
 
-/* Addresses behind what a word can say stay at its end; such a tile does not fit anyway. */
+/* Addresses after what a word can say stay at its end; such a tile does not fit anyway. */
 static void set_addresses(struct placer *p, uint32_t t, const uint64_t *addr)
 {
     for (size_t k = p->item_first[t]; k < p->item_first[t + 1]; k++) {

@@ -2,7 +2,7 @@
  *
  * Code lies at the bottom of region 0; objects are packed from the top of the memory downwards,
  * region 1 first, over each other where their live sets allow. What does not fit gets addresses
- * behind the end of the memory, so that the need of the tile is known.
+ * after the end of the memory, so that the need of the tile is known.
  */
 #ifndef PROGRAMS_PLACE_H
 #define PROGRAMS_PLACE_H

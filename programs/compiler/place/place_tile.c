@@ -54,7 +54,7 @@ static uint64_t coordinate_of(const struct trial *t, uint64_t addr, uint64_t byt
     return t->down ? t->top - (addr + bytes) : addr;
 }
 
-/* The first aligned place at or behind p; NOWHERE below address 0. */
+/* The first aligned place at or after p; NOWHERE below address 0. */
 static uint64_t align_place(const struct trial *t, uint64_t p, const struct place_item *it)
 {
     uint64_t mask = it->align - 1u;
@@ -151,7 +151,7 @@ static int place_item(struct trial *t, uint32_t item)
         c = find_place(t, item, t->top - to, t->top - from);
     } else {
         c = find_place(t, item, from, to);
-        if (c == NOWHERE) /* no room where it must be; anywhere behind the memory says so */
+        if (c == NOWHERE) /* no room where it must be; anywhere after the memory says so */
             c = find_place(t, item, t->top > from ? t->top : from, FAR_AWAY);
     }
     if (c == NOWHERE)
@@ -191,7 +191,7 @@ static void sort_items(const struct place_job *job, unsigned order, struct order
     qsort(out, job->items, sizeof(*out), compare_keys);
 }
 
-/* Places everything in one order and direction. The address behind the highest item, or NOWHERE. */
+/* Places everything in one order and direction. The address after the highest item, or NOWHERE. */
 static uint64_t try_order(const struct place_job *job, struct place_scratch *w, unsigned order,
                           int down)
 {

@@ -52,7 +52,7 @@ enum emu_status place_scratch_init(struct place_scratch *w, uint32_t items, uint
                                    uint32_t ops) EMU_MUST_CHECK;
 void place_scratch_free(struct place_scratch *w);
 
-/* Decides all addresses; the result is w->best, byte addresses, which may lie behind the memory. */
+/* Decides all addresses; the result is w->best, byte addresses, which may lie after the memory. */
 void place_tile(const struct place_job *job, struct place_scratch *w);
 /* The figures of a tile whose addresses are w->best. */
 struct tile_place place_tile_measure(const struct place_job *job, struct place_scratch *w);

@@ -75,7 +75,7 @@ static enum emu_status check_object(const struct checker *c, uint32_t t,
     if (tile_fits(c, t) && x->end > top)
         return refuse(c, x->object, "outside the memory of a tile that is said to fit");
     if (x->end > base + place->need_bytes && x->end > top)
-        return refuse(c, x->object, "behind what the tile is said to need");
+        return refuse(c, x->object, "after what the tile is said to need");
     if (o->region == REGION0 && x->end > region1 && x->begin < top)
         return refuse(c, x->object, "not in region 0");
     if (o->region == REGION1 && x->begin < region1)
@@ -88,7 +88,7 @@ static enum emu_status check_object(const struct checker *c, uint32_t t,
 /* ---- two objects ---- */
 
 /* Number of the block of elements of an address: an element of region 0, or the interleaved ones of
- * region 1; ascends with the address, also behind the memory. */
+ * region 1; ascends with the address, also after the memory. */
 static uint64_t block_of(const struct arch *a, uint64_t addr)
 {
     uint64_t off = addr - a->mem_base, elements0 = a->region0_bytes / a->element_bytes;

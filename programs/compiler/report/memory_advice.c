@@ -227,15 +227,15 @@ static uint64_t region0_need(const struct account *a)
 
     for (uint32_t t = 0; t < a->tiles; t++) {
         uint64_t need = a->c->place.tile[t].code_need, objects = 0;
-        int behind = need > arch->region0_bytes;
+        int after = need > arch->region0_bytes;
 
         for (size_t i = a->first[t]; i < a->first[t + 1]; i++) {
             const struct object *o = &l->object.at[a->object[i]];
 
             objects += o->region == REGION0 ? o->bytes : 0;
-            behind |= o->region == REGION0 && o->addr >= top;
+            after |= o->region == REGION0 && o->addr >= top;
         }
-        if (behind && need + objects > most)
+        if (after && need + objects > most)
             most = need + objects;
     }
     return most;

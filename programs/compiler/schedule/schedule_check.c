@@ -279,7 +279,7 @@ static enum emu_status prove_with(struct paper *w, const struct exchange_schedul
     TRY(list_wanted(w));
     for (uint32_t i = 0; i < s->tiles; i++) {
         if (i && s->tile[i].tile <= s->tile[i - 1].tile)
-            return FAIL(BAD_EXCHANGE, "tile %u stands behind tile %u", s->tile[i].tile,
+            return FAIL(BAD_EXCHANGE, "tile %u stands after tile %u", s->tile[i].tile,
                         s->tile[i - 1].tile);
         TRY(run_code(&w->tile[s->tile[i].tile], &s->tile[i]));
     }

@@ -420,11 +420,11 @@ static enum emu_status bound_events(struct schedule *s)
 
         for (uint32_t k = job->first; k < job->first + job->dests; k++) {
             const struct job_dest *d = &l->dest[k];
-            int32_t behind = d->delay + (int32_t)s->point[d->point].lag;
+            int32_t after = d->delay + (int32_t)s->point[d->point].lag;
 
             in[d->point] = d->delay < in[d->point] ? d->delay : in[d->point];
-            most = behind > most ? behind : most;
-            soonest = behind < soonest ? behind : soonest;
+            most = after > most ? after : most;
+            soonest = after < soonest ? after : soonest;
         }
         out[job->point] = most < out[job->point] ? most : out[job->point];
     }

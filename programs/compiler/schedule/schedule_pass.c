@@ -136,17 +136,17 @@ static void use_forward(struct search *f)
 }
 
 /* Reversed time: event 0 of a receiver is the last from which a word is in memory before `events`;
- * event 0 of a sender lies behind the last that matters. Returns the sender's event -1 of reversed
+ * event 0 of a sender lies after the last that matters. Returns the sender's event -1 of reversed
  * time in forward time. */
 static int32_t use_backward(struct search *f, uint32_t events)
 {
     const struct job_list *l = f->l;
-    int32_t behind = 0;
+    int32_t after = 0;
 
     for (uint32_t k = 0; k < l->dests; k++) {
         int32_t end = (int32_t)(events + 1 - f->s->point[l->dest[k].point].lag) - l->dest[k].delay;
 
-        behind = end > behind ? end : behind;
+        after = end > after ? end : after;
     }
     for (uint32_t j = 0; j < l->jobs; j++) {
         const struct job *job = &l->job[j];
@@ -159,10 +159,10 @@ static int32_t use_backward(struct search *f, uint32_t events)
             *use++ =
                 (struct timeline_use){ .port = f->s->points + d->point,
                                        .shift = (int32_t)(events + 1 - f->s->point[d->point].lag) -
-                                                behind - d->delay };
+                                                after - d->delay };
         }
     }
-    return behind;
+    return after;
 }
 
 /* The first event of a job at which nothing that was placed before comes in later, anywhere. */
@@ -188,9 +188,9 @@ static void note_arrival(struct search *f, const struct job *job, uint32_t event
     }
 }
 
-/* Gives the jobs their times in the order of the keys. behind: 0, or what use_backward() returned.
+/* Gives the jobs their times in the order of the keys. after: 0, or what use_backward() returned.
  * f->hopeless: an order that must be kept takes far too long. */
-static enum emu_status fit_all(struct search *f, const struct attempt *a, int32_t behind)
+static enum emu_status fit_all(struct search *f, const struct attempt *a, int32_t after)
 {
     const struct job_list *l = f->l;
     struct timeline_grid grid = { .unit = a->on_grid ? f->unit : 1 };
@@ -204,10 +204,9 @@ static enum emu_status fit_all(struct search *f, const struct attempt *a, int32_
         const struct job *job = &l->job[j];
 
         if (grid.unit > 1) /* all words are multiples of the unit */
-            grid.phase =
-                (behind ? (uint32_t)behind + f->unit - f->phase[j] : f->phase[j]) % f->unit;
+            grid.phase = (after ? (uint32_t)after + f->unit - f->phase[j] : f->phase[j]) % f->unit;
         TRY(timelines_fit(&f->ports, &f->use[job->first + j], job->dests + 1, job->words,
-                          a->in_order && !behind ? behind_all(f, job) : 0, grid, &event));
+                          a->in_order && !after ? behind_all(f, job) : 0, grid, &event));
         if (a->in_order)
             note_arrival(f, job, event);
         f->start[j] = (int32_t)event;
@@ -224,9 +223,9 @@ static uint32_t job_end(const struct search *f, uint32_t j)
 
     for (uint32_t k = job->first; k < job->first + job->dests; k++) {
         const struct job_dest *d = &f->l->dest[k];
-        int32_t behind = d->delay + (int32_t)f->s->point[d->point].lag;
+        int32_t after = d->delay + (int32_t)f->s->point[d->point].lag;
 
-        most = behind > most ? behind : most;
+        most = after > most ? after : most;
     }
     return (uint32_t)(f->start[j] + most + (int32_t)job->words - 1);
 }
@@ -274,17 +273,17 @@ static enum emu_status pass_forward(struct search *f, const struct attempt *a, u
 static enum emu_status pass_backward(struct search *f, const struct attempt *a, uint32_t events)
 {
     uint32_t n = f->l->jobs;
-    int32_t behind;
+    int32_t after;
 
     for (uint32_t i = 0; i < n; i++)
         f->key[i].key = events - job_end(f, f->key[i].job);
     order_sort(f->key, f->scratch, n);
-    behind = use_backward(f, events);
-    TRY(fit_all(f, a, behind));
+    after = use_backward(f, events);
+    TRY(fit_all(f, a, after));
     for (uint32_t i = 0; i < n; i++) {
         uint32_t j = f->key[i].job;
 
-        f->start[j] = behind - (int32_t)f->l->job[j].words - f->start[j];
+        f->start[j] = after - (int32_t)f->l->job[j].words - f->start[j];
         f->key[i].key = (uint64_t)((int64_t)f->start[j] - INT32_MIN);
     }
     order_sort(f->key, f->scratch, n);

@@ -120,7 +120,7 @@ struct search {
     uint32_t *end;   /* owned; [parts] events of each in this pass, */
     uint32_t *least; /* owned; [parts] and in f->best */
     uint32_t parts;
-    uint32_t *arrived; /* owned; [points] event behind what came in so far, where order counts */
+    uint32_t *arrived; /* owned; [points] event after what came in so far, where order counts */
     uint32_t *phase;   /* owned; [jobs] (schedule_grid) */
     uint32_t unit;     /* of the grid */
     uint32_t passes;   /* that may still be made */

@@ -2,7 +2,7 @@
  *
  * The search looks at 64 events of all ports at a time: the shifted ORs of their bits. Short
  * messages fold the free bits onto each other, long ones look from their last event backwards and
- * jump behind what they meet. Per port and size class a lower limit of where free runs begin is
+ * jump after what they meet. Per port and size class a lower limit of where free runs begin is
  * kept, so that the full part of a timeline is not looked at again for every message.
  */
 #include "programs/compiler/schedule/timeline.h"

@@ -3,7 +3,7 @@
 #ifndef SUPERSTEP_BSP_H
 #define SUPERSTEP_BSP_H
 
-/* `sync` with one of these. Only GROUP and what stands behind it begin a superstep. */
+/* `sync` with one of these. Only GROUP and what stands after it begin a superstep. */
 #define SYNC_RECV  0 /* the exchange of this superstep is over: wait until the last word is in memory */
 #define SYNC_ANS   1 /* wait for the group syncs that `sans` voted for ahead */
 #define SYNC_LOCAL 2 /* wait until the workers of this tile have exited */
