@@ -91,39 +91,27 @@ static unsigned supervisor_cost(const struct tile *t, const struct pending *p)
     const struct arch *a = t->arch;
     int taken = t->npc[LANE_SUPER] != t->pc[LANE_SUPER] + p->bytes;
 
-    switch (p->in.op) {
-    case INSN_br:
-    case INSN_bri:
-    case INSN_call:
+    switch ((enum insn_cost)isa_op_form(p->in.op)->cost) {
+    case COST_JUMP:
         return a->sup_branch_cycles;
-    case INSN_brz:
-    case INSN_brnz:
-    case INSN_brneg:
-    case INSN_brpos:
-    case INSN_brnzdec:
+    case COST_BRANCH:
         return taken ? a->sup_branch_cycles : 1;
-    case INSN_put:
+    case COST_PUT:
         return a->sup_put_cycles;
-    case INSN_ld64putcs:
-    case INSN_ld128putcs:
+    case COST_PUTCS:
         return a->sup_putcs_cycles;
-    case INSN_run:
-    case INSN_runall:
+    case COST_RUN:
         return a->sup_runall_cycles;
-    case INSN_send:
+    case COST_SEND:
         if ((p->in.k & SEND_WIDE) && (uint32_t)p->in.i + 1 < a->host_send_min_events)
             return a->host_send_min_events; /* a request to the host, the one use of this bit */
         return (unsigned)p->in.i + 1;
-    case INSN_sendoff:
-    case INSN_sendpic:
-    case INSN_sendpicp:
-    case INSN_delay:
-    case INSN_delaypic:
-    case INSN_delayxpic:
+    case COST_EVENTS:
         return (unsigned)p->in.i + 1; /* one event a word, or a waited event */
-    default:
-        return 1;
+    case COST_ONE:
+        break;
     }
+    return 1;
 }
 
 /* Gives their slots to the workers that run or runall has started. */

@@ -2,6 +2,7 @@
 #include "emu/bsp/code.h"
 
 #include <pthread.h>
+#include <stddef.h>
 
 #include "emu/base/alloc.h"
 #include "emu/base/hash.h"
@@ -52,36 +53,31 @@ size_t code_cache_pages(struct code_cache *c)
     return c->pages;
 }
 
-unsigned code_slots(const struct arch *arch, unsigned slots_class)
+/* Where struct arch has the issue slots of an operation; 0: it takes one. */
+static const uint16_t slots_field[INSN_COUNT] = {
+#define ONE                                               0
+#define COST(class)                                       0
+#define SLOTS(field)                                      offsetof(struct arch, slots_##field)
+#define INSN(id, mn, operands, lane, ctx, enc, time, ...) [INSN_##id] = time,
+#define LANES(operation, ...)                             INSN(__VA_ARGS__)
+#define ALIAS(...)
+#include "emu/isa/insn.def"
+#undef ONE
+#undef COST
+#undef SLOTS
+#undef INSN
+#undef LANES
+#undef ALIAS
+};
+
+/* Worker issue slots of an operation on a machine. */
+static unsigned code_slots(const struct arch *arch, unsigned op)
 {
-    switch (slots_class) {
-    case SLOTS_F32DIV:
-        return arch->slots_f32div;
-    case SLOTS_F32EXP:
-        return arch->slots_f32exp;
-    case SLOTS_F32LOG:
-        return arch->slots_f32log;
-    case SLOTS_F32TANH:
-        return arch->slots_f32tanh;
-    case SLOTS_F32SIGM:
-        return arch->slots_f32sigm;
-    case SLOTS_F32SQRT:
-        return arch->slots_f32sqrt;
-    case SLOTS_F32OORX:
-        return arch->slots_f32oorx;
-    case SLOTS_F32OOX:
-        return arch->slots_f32oox;
-    case SLOTS_F16EXP:
-        return arch->slots_f16exp;
-    case SLOTS_F16LOG:
-        return arch->slots_f16log;
-    case SLOTS_F16TANH:
-        return arch->slots_f16tanh;
-    case SLOTS_F16SIGM:
-        return arch->slots_f16sigm;
-    default:
-        return 1;
-    }
+    uint32_t slots = 1;
+
+    if (slots_field[op])
+        memcpy(&slots, (const uint8_t *)arch + slots_field[op], sizeof(slots));
+    return slots;
 }
 
 static const char *invalid_for_worker(const struct code_slot *s)
@@ -129,10 +125,10 @@ static void decode_slot(const struct arch *arch, const uint32_t word[2], struct 
     if (s->invalid)
         return;
     s->flags = isa_op_form(s->main.op)->flags;
-    s->slots = (uint16_t)code_slots(arch, isa_op_form(s->main.op)->slots);
+    s->slots = (uint16_t)code_slots(arch, s->main.op);
     s->fast_main = fast_find(s->main.op);
     if (is_bundle) {
-        unsigned slots = code_slots(arch, isa_op_form(s->aux.op)->slots);
+        unsigned slots = code_slots(arch, s->aux.op);
 
         s->flags |= isa_op_form(s->aux.op)->flags;
         s->slots = (uint16_t)(slots > s->slots ? slots : s->slots);

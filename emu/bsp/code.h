@@ -52,7 +52,4 @@ size_t code_cache_pages(struct code_cache *c);
  * only when out of memory. */
 const struct code_page *code_page_get(struct code_cache *c, struct tile *t, uint32_t pc);
 
-/* Worker issue slots of a class on a machine. */
-unsigned code_slots(const struct arch *arch, unsigned slots_class);
-
 #endif

@@ -16,23 +16,29 @@ enum { SOLO = INSN_SOLO, CONTROL = INSN_CONTROL, SYSTEM = INSN_SYSTEM };
 /* The rows as written; alias rows carry "target: map". */
 static const struct row {
     const char *name, *mnemonic, *operands;
-    uint8_t is_alias, lane, context, flags, slots;
+    uint8_t is_alias, lane, context, flags, cost;
     const char *encoding;
 } rows[FORM_COUNT] = {
-#define INSN(id, mn, ops, lane, ctx, enc, sl, fl, es, ms)                                          \
-    { #id, mn, ops, 0, lane, ctx, fl, SLOTS_##sl, enc },
+#define ONE          COST_ONE
+#define SLOTS(field) COST_ONE
+#define COST(class)  COST_##class
+#define INSN(id, mn, ops, lane, ctx, enc, time, fl, es, ms)                                        \
+    { #id, mn, ops, 0, lane, ctx, fl, time, enc },
 #define ALIAS(id, mn, ops, lane, ctx, map, fl, ms) { #id, mn, ops, 1, lane, ctx, fl, 0, map },
 #define LANES(operation, ...)                      INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
 #undef LANES
 #undef INSN
 #undef ALIAS
+#undef ONE
+#undef SLOTS
+#undef COST
 };
 
 static const uint16_t op_of_form[FORM_COUNT] = {
-#define INSN(id, mn, ops, lane, ctx, enc, sl, fl, es, ms) [FORM_##id] = INSN_##id,
-#define ALIAS(id, mn, ops, lane, ctx, map, fl, ms)        [FORM_##id] = INSN_ILLEGAL,
-#define LANES(operation, ...)                             INSN(__VA_ARGS__)
+#define INSN(id, mn, ops, lane, ctx, enc, time, fl, es, ms) [FORM_##id] = INSN_##id,
+#define ALIAS(id, mn, ops, lane, ctx, map, fl, ms)          [FORM_##id] = INSN_ILLEGAL,
+#define LANES(operation, ...)                               INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
 #undef LANES
 #undef INSN
@@ -175,7 +181,7 @@ static void init_form(unsigned i)
     f->lane = r->lane;
     f->context = r->context;
     f->flags = r->flags;
-    f->slots = r->slots;
+    f->cost = r->cost;
     f->op = op_of_form[i];
     if (r->is_alias) {
         size_t n = strcspn(r->encoding, ":|");

@@ -13,7 +13,7 @@
 /* Operations: one per INSN row. ALIAS rows are spellings of these and have no operation of their
  * own. */
 enum insn_op {
-#define INSN(id, mn, operands, lane, ctx, enc, slots, flags, esrc, msrc) INSN_##id,
+#define INSN(id, mn, operands, lane, ctx, enc, time, flags, esrc, msrc) INSN_##id,
 #define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)
 #define LANES(operation, ...) INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
@@ -26,9 +26,9 @@ enum insn_op {
 
 /* One number per row of insn.def, aliases included, in file order. */
 enum insn_form_id {
-#define INSN(id, mn, operands, lane, ctx, enc, slots, flags, esrc, msrc) FORM_##id,
-#define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)             FORM_##id,
-#define LANES(operation, ...)                                            INSN(__VA_ARGS__)
+#define INSN(id, mn, operands, lane, ctx, enc, time, flags, esrc, msrc) FORM_##id,
+#define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)            FORM_##id,
+#define LANES(operation, ...)                                           INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
 #undef LANES
 #undef INSN
@@ -40,23 +40,17 @@ enum insn_lane { LANE_M, LANE_A };
 enum insn_context { CTX_W = 1, CTX_S = 2, CTX_B = 3 };
 enum insn_flags { INSN_SOLO = 1, INSN_CONTROL = 2, INSN_SYSTEM = 4 };
 
-/* Classes of worker issue slots; struct arch has the number of each (slots_f32div ...), SLOTS_ONE
- * is 1. */
-enum insn_slots {
-    SLOTS_ONE,
-    SLOTS_F32DIV,
-    SLOTS_F32EXP,
-    SLOTS_F32LOG,
-    SLOTS_F32TANH,
-    SLOTS_F32SIGM,
-    SLOTS_F32SQRT,
-    SLOTS_F32OORX,
-    SLOTS_F32OOX,
-    SLOTS_F16EXP,
-    SLOTS_F16LOG,
-    SLOTS_F16TANH,
-    SLOTS_F16SIGM,
-    SLOTS_CLASS_COUNT
+/* Classes of what an instruction costs the supervisor; the cycles are decided in emu/bsp/barrel.c.
+ */
+enum insn_cost {
+    COST_ONE,
+    COST_JUMP,   /* goes elsewhere */
+    COST_BRANCH, /* goes elsewhere or on */
+    COST_PUT,
+    COST_PUTCS,
+    COST_RUN,
+    COST_EVENTS, /* as many events as its first immediate says, and one */
+    COST_SEND    /* the same; a request to the host has a minimum */
 };
 
 /* A decoded instruction. Registers are the first number of a pair or quad; fields that the form
@@ -116,7 +110,8 @@ struct insn_form {
     uint16_t form;        /* enum insn_form_id */
     uint16_t op; /* INSN rows: the operation; ALIAS rows: the (first) operation it is written as */
     uint8_t is_alias;
-    uint8_t lane, context, flags, slots;
+    uint8_t lane, context, flags;
+    uint8_t cost; /* enum insn_cost */
     uint8_t operand_count;
     struct operand operand[ISA_MAX_OPERANDS];
     const char *alias_map; /* ALIAS rows: text after the target name */
