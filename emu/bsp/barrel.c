@@ -121,7 +121,7 @@ static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
 
     if (!b->running) {
         b->phase = (unsigned)(earliest % BARREL_SLOTS);
-        t->late_lanes = (uint8_t)((1u << b->phase) - 1);
+        fast_begin_rounds(t, (1u << b->phase) - 1);
     }
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         if (!(t->launched >> lane & 1))
@@ -304,7 +304,7 @@ static enum barrel_stop stopped(const struct barrel *b, const struct tile *t, ui
 
 enum barrel_stop barrel_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
 {
-    b->plain = b->options.plain || b->options.trace_issue || t->check;
+    b->plain = b->options.plain || b->options.trace_issue || t->check || !fast_begin(t);
     for (;;) {
         if (b->waiting && !b->running)
             finish_wait(b, t);

@@ -1,7 +1,7 @@
 /* superstep.c - runs tiles in parallel until all of them wait, and feeds them what the host sends.
  *
  * Determinism: between two syncs a tile touches nothing but itself, so the order of tiles in a pass
- * does not matter (tests/stress/). The host answers a request no sooner than its latency, and only
+ * does not matter. The host answers a request no sooner than its latency, and only
  * to the tile that asked. So a tile that awaits nothing runs freely until it asks; one that does
  * goes no further than the latency beyond the earliest cycle in which any tile may still ask,
  * because packets share the link.

@@ -14,7 +14,7 @@ static uint32_t even(const struct tile *t, unsigned lane, unsigned unit)
 static void set_even(struct tile *t, unsigned lane, unsigned unit, uint32_t v)
 {
     t->acc[lane][acc_index(unit, 0)] = v;
-    acc_forget(t);
+    acc_changed(t);
 }
 
 /* Ends an instruction that changes E(0) .. E(n - 1) and writes `words` registers from d on. */

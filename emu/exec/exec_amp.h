@@ -32,7 +32,7 @@ static inline void amp_set_store(struct tile *t, unsigned lane, unsigned set,
         t->acc[lane][acc_index(AMP_UNITS * set + m, 0)] = s->even[m];
         t->acc[lane][acc_index(AMP_UNITS * set + m, 1)] = s->odd[m];
     }
-    acc_forget(t);
+    acc_changed(t);
 }
 
 /* Whether the machine has a set: mk1 has one. */

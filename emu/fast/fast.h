@@ -7,6 +7,8 @@
 #ifndef EMU_FAST_H
 #define EMU_FAST_H
 
+#include <stdbool.h>
+
 #include "emu/isa/isa.h"
 #include "emu/tile/tile.h"
 
@@ -23,6 +25,14 @@ typedef int fast_fn(struct tile *t, uint32_t lanes, const struct insn *in);
 
 /* The rows LANES; NULL elsewhere. */
 extern fast_fn *const fast_lanes[INSN_COUNT];
+
+/* Before any fast function of a tile is called: makes t->fast if there is none. False when out of
+ * memory: then only the plain functions may be used. */
+bool fast_begin(struct tile *t);
+
+/* Which workers' slots come after those of the others in a round: the lowest few. Stores of one
+ * round are done in the order of its slots. Does nothing without t->fast. */
+void fast_begin_rounds(struct tile *t, uint32_t late_lanes);
 
 /* The fast function of an operation, or NULL where there is only the plain one. */
 fast_fn *fast_find(unsigned op);

@@ -89,7 +89,7 @@ FAST_INLINE int set_even(struct tile *t, uint32_t lanes, struct quads q)
         if (lanes >> (2 * k + 1) & 1)
             _mm_storeu_si128((__m128i *)t->acc[2 * k + 1], _mm256_extracti128_si256(v, 1));
     }
-    acc_forget(t);
+    acc_changed(t);
     return 1;
 }
 
@@ -194,7 +194,7 @@ FAST_INLINE int accumulate_octets(struct tile *t, uint32_t lanes, const struct i
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
         if (lanes >> lane & 1)
             _mm256_storeu_si256((__m256i *)t->acc[lane], (__m256i)f32_flush(sum[lane]));
-    acc_forget(t);
+    acc_changed(t);
     return 1;
 }
 
@@ -244,7 +244,7 @@ FAST_INLINE int set_even_rows(struct tile *t, uint32_t lanes, const v8u *row, un
             if (lanes >> lane & 1)
                 t->acc[lane][k] = v[lane];
     }
-    acc_forget(t);
+    acc_changed(t);
     return 1;
 }
 

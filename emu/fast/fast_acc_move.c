@@ -38,7 +38,7 @@ int fast_f32v2gina(struct tile *t, uint32_t lanes, const struct insn *in)
     leaving = fast_acc_pairs(t, chain_of(in));
     fast_store_pairs(pair, fast_a(t, in->a), fast_a(t, in->a + 1));
     move_chains(t, lanes, chain_of(in), chain_of(in), pair);
-    acc_forget(t);
+    acc_changed(t);
     fast_set_pairs(t, lanes, in->d, leaving);
     return 1;
 }
@@ -56,7 +56,7 @@ int fast_f16v2gina(struct tile *t, uint32_t lanes, const struct insn *in)
     _mm256_store_ps((float *)pair, f16_widen_low(enter));
     _mm256_store_ps((float *)(pair + 4), f16_widen_high(enter));
     move_chains(t, lanes, chain_of(in), chain_of(in), pair);
-    acc_forget(t);
+    acc_changed(t);
     fast_rounding_end(t, lanes, &rounding);
     put_a(t, lanes, in->d, 1, row, row);
     return 1;
@@ -70,7 +70,7 @@ FAST_INLINE void transpose_shift(struct tile *t, uint32_t lanes, const struct in
     struct f32_pairs leaving = fast_acc_pairs(t, from);
 
     move_chains(t, lanes, CHAIN_O, from, zero);
-    acc_forget(t);
+    acc_changed(t);
     fast_set_pairs(t, lanes, in->d, leaving);
 }
 

@@ -8,6 +8,7 @@
 #define EMU_FAST_ACCESS_H
 
 #include "emu/fast/fast_fp.h"
+#include "emu/fast/fast_state.h"
 
 /* Lanes in which an access of `bytes` (a power of two) is misaligned, out of memory or below
  * `lowest`. */
@@ -165,9 +166,9 @@ FAST_INLINE int store32(struct tile *t, uint32_t lanes, v8u addr, const uint32_t
 
     if (!offsets(t, lanes, addr, 4, 0, off))
         return 0;
-    FOR_LANES(lane, lanes & ~t->late_lanes)
+    FOR_LANES(lane, lanes & ~t->fast->late_lanes)
         put32(t, off[lane], row[lane]);
-    FOR_LANES(lane, lanes & t->late_lanes)
+    FOR_LANES(lane, lanes & t->fast->late_lanes)
         put32(t, off[lane], row[lane]);
     return 1;
 }
@@ -175,9 +176,9 @@ FAST_INLINE int store32(struct tile *t, uint32_t lanes, v8u addr, const uint32_t
 FAST_INLINE void put_pairs(struct tile *t, uint32_t lanes, const uint32_t *off, const uint32_t *lo,
                            const uint32_t *hi)
 {
-    FOR_LANES(lane, lanes & ~t->late_lanes)
+    FOR_LANES(lane, lanes & ~t->fast->late_lanes)
         put64(t, off[lane], lo[lane], hi[lane]);
-    FOR_LANES(lane, lanes & t->late_lanes)
+    FOR_LANES(lane, lanes & t->fast->late_lanes)
         put64(t, off[lane], lo[lane], hi[lane]);
 }
 

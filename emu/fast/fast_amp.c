@@ -37,7 +37,7 @@ FAST_INLINE __m256i magnitudes(const struct tile *t, unsigned reg, __m256i mask)
 FAST_INLINE bool in_windows(const struct tile *t, uint32_t lanes, const struct insn *in,
                             struct amp_form form)
 {
-    const struct amp_window *win = &t->amp_window;
+    const struct amp_window *win = &t->fast->window;
     const __m256i ones = _mm256_set1_epi16(-1);
     __m256i mask = (__m256i)fast_mask(lanes), mask16, a, b, out, min;
 
@@ -103,13 +103,19 @@ struct chains {
 
 FAST_INLINE struct acc_bounds bounds_get(const struct tile *t, unsigned odd)
 {
-    return (struct acc_bounds){ t->acc_bounds[odd].max, t->acc_bounds[odd].lsb };
+    return (struct acc_bounds){ t->fast->bounds[odd].max, t->fast->bounds[odd].lsb };
 }
 
 FAST_INLINE void bounds_put(struct tile *t, unsigned odd, struct acc_bounds b)
 {
-    t->acc_bounds[odd].max = b.max;
-    t->acc_bounds[odd].lsb = b.lsb;
+    t->fast->bounds[odd].max = b.max;
+    t->fast->bounds[odd].lsb = b.lsb;
+}
+
+/* Whether bounds_get() is true of the accumulators of these sets. */
+FAST_INLINE bool bounds_known(const struct tile *t, unsigned sets)
+{
+    return t->fast->acc_sets == sets && t->fast->acc_generation == t->acc_generation;
 }
 
 /* What is known where nothing was believed: one look at both chains. */
@@ -117,7 +123,8 @@ static void look(struct tile *t, unsigned sets)
 {
     bounds_put(t, 0, amp_measure(t, CHAIN_E, sets));
     bounds_put(t, 1, amp_measure(t, CHAIN_O, sets));
-    t->acc_bounded = sets;
+    t->fast->acc_sets = sets;
+    t->fast->acc_generation = t->acc_generation;
 }
 
 FAST_INLINE struct acc_bounds running(const struct tile *t, const struct chains *c,
@@ -126,7 +133,7 @@ FAST_INLINE struct acc_bounds running(const struct tile *t, const struct chains 
     struct acc_bounds b = motion == AMP_FIRST ? c->odd : c->even;
 
     if (form.slides)
-        b = bounds_join(b, form.half_in ? t->amp_window.half : t->amp_window.single);
+        b = bounds_join(b, form.half_in ? t->fast->window.half : t->fast->window.single);
     return b;
 }
 
@@ -134,7 +141,7 @@ FAST_INLINE struct acc_bounds running(const struct tile *t, const struct chains 
 FAST_INLINE void record(struct tile *t, uint32_t lanes, struct chains c, struct acc_bounds run,
                         enum amp_motion motion, struct amp_form form)
 {
-    struct acc_bounds enter = form.half_in ? t->amp_window.half : t->amp_window.single;
+    struct acc_bounds enter = form.half_in ? t->fast->window.half : t->fast->window.single;
 
     if (EMU_UNLIKELY(lanes != LANES_ALL)) { /* the other workers keep what they had */
         run = bounds_join(run, c.even);
@@ -198,7 +205,7 @@ static int wide_step(struct tile *t, uint32_t lanes, const struct insn *in, stru
 {
     const enum amp_motion motion = form.slides ? AMP_SLIC : n ? AMP_NEXT : AMP_FIRST;
     struct amp_operands operands;
-    const struct amp_wide j = { t,         &operands, t->weight_cache.f64[n], lanes, motion,
+    const struct amp_wide j = { t,         &operands, t->fast->weights.f64[n], lanes, motion,
                                 form.sets, units };
 
     load_operands(&operands, t, in, form);
@@ -206,7 +213,7 @@ static int wide_step(struct tile *t, uint32_t lanes, const struct insn *in, stru
         !hand_out(t, lanes, in, leaving_chain(motion), __builtin_inff(), form))
         return 0;
     amp_step_wide(&j);
-    acc_forget(t);
+    acc_changed(t);
     return 1;
 }
 
@@ -230,7 +237,7 @@ FAST_INLINE enum method choose(struct tile *t, uint32_t lanes, const struct insn
                                struct amp_form form)
 {
     unsigned n = (unsigned)in->i;
-    bool known = t->acc_bounded == form.sets;
+    bool known = bounds_known(t, form.sets);
 
     if (EMU_UNLIKELY(!in_windows(t, lanes, in, form)) &&
         !amp_window_fit(t, lanes, sources_of(in, form), n, false))
@@ -240,7 +247,7 @@ FAST_INLINE enum method choose(struct tile *t, uint32_t lanes, const struct insn
     for (int retried = 0;; retried++) {
         *c = (struct chains){ bounds_get(t, 0), bounds_get(t, 1) };
         *run = running(t, c, motion, form);
-        if (EMU_LIKELY(amp_exact(run, &t->amp_window, n)))
+        if (EMU_LIKELY(amp_exact(run, &t->fast->window, n)))
             return METHOD_F64;
         if (retried)
             return METHOD_WIDE;

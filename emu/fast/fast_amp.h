@@ -23,7 +23,7 @@
 /* Indices into acc[lane]: acc_index(0, 0) and acc_index(0, 1). */
 enum { CHAIN_E = 0, CHAIN_O = 16, SET_UNITS = 8 };
 
-/* What moves in a step, by the names of isa/amp.md. */
+/* What moves in a step, by the names of docs/matrix.md. */
 enum amp_motion {
     AMP_FIRST, /* phase 0: O accumulates into E, E moves to O */
     AMP_NEXT,  /* later phases: E accumulates, O moves */

@@ -1,4 +1,4 @@
-/* fast_amp32.c - the f32 matrix instructions for all workers at once (isa/amp.md 3).
+/* fast_amp32.c - the f32 matrix instructions for all workers at once.
  *
  * A host FMA is the definition itself, once subnormals are flushed before and after it. New sums
  * are collected first: if one is NaN or infinite nothing is changed and the plain functions find
@@ -113,7 +113,7 @@ FAST_INLINE void commit(struct job32 *j, unsigned sets)
                    load8(&j->sum[lane][SET_UNITS * set]));
         }
     }
-    acc_forget(j->t);
+    acc_changed(j->t);
 }
 
 /* Immediates 0..7: eight units, phase; 8..11: four; 12: two units, phase 2. */

@@ -165,17 +165,17 @@ static void fit_single(struct amp_window *win, const v8u row[2], bool anew)
 
 bool amp_window_fit(struct tile *t, uint32_t lanes, struct amp_sources from, unsigned n, bool anew)
 {
-    struct amp_window *win = &t->amp_window;
+    struct amp_window *win = &t->fast->window;
     v8u mask = fast_mask(lanes);
     const v8u x[2] = { fast_a(t, from.a) & mask, fast_a(t, from.a + 1) & mask };
     const v8u p[2] = { fast_a(t, from.b) & mask, fast_a(t, from.b + !from.single_b) & mask };
 
-    bool ok = t->weight_cache.max[n] < FP_F16_INF && fit_x(win, x, anew);
+    bool ok = t->fast->weights.max[n] < FP_F16_INF && fit_x(win, x, anew);
 
     if (ok && from.f32)
         fit_single(win, p, anew);
     else if (ok)
         ok = fit_half(win, p, anew);
-    amp_window_products(win, &t->weight_cache);
+    amp_window_products(win, &t->fast->weights);
     return ok;
 }

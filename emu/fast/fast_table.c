@@ -1,5 +1,7 @@
-/* fast_table.c - which instructions have a fast function (see fast.h). */
-#include "emu/fast/fast.h"
+/* fast_table.c - the fast engine as seen from outside: which instructions have a fast function, and
+ * the state of a tile (see fast.h). */
+#include "emu/base/alloc.h"
+#include "emu/fast/fast_state.h"
 
 static fast_fn *const own[INSN_COUNT] = {
 #define FAST(id) [INSN_##id] = fast_##id,
@@ -10,4 +12,17 @@ static fast_fn *const own[INSN_COUNT] = {
 fast_fn *fast_find(unsigned op)
 {
     return own[op] ? own[op] : fast_lanes[op];
+}
+
+bool fast_begin(struct tile *t)
+{
+    if (EMU_UNLIKELY(!t->fast))
+        t->fast = emu_alloc_aligned(1, sizeof(*t->fast), _Alignof(struct fast_state));
+    return t->fast != NULL;
+}
+
+void fast_begin_rounds(struct tile *t, uint32_t late_lanes)
+{
+    if (t->fast)
+        t->fast->late_lanes = (uint8_t)late_lanes;
 }

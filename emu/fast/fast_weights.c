@@ -64,7 +64,7 @@ static void refresh_f16(struct tile *t, unsigned units, unsigned sets)
     static const uint64_t first[3][2] = { { 0xffffffff, 0 },
                                           { UINT64_MAX, 0 },
                                           { UINT64_MAX, UINT64_MAX } };
-    struct weight_cache *c = &t->weight_cache;
+    struct weight_cache *c = &t->fast->weights;
     const __m128i part = _mm_loadu_si128((const __m128i *)first[units / 4]);
     const __m128i magnitude = _mm_set1_epi16(0x7fff), one = _mm_set1_epi16(1);
 
@@ -118,7 +118,7 @@ static void refresh_f32_set(struct tile *t, unsigned set)
         b[4 * k + 3] = _mm256_shuffle_ps(a[4 * k + 1], a[4 * k + 3], 0xee);
     }
     for (unsigned k = 0; k < 4; k++) {
-        float(*out)[16] = t->weight_cache.f32;
+        float(*out)[16] = t->fast->weights.f32;
 
         _mm256_store_ps(&out[k][8 * set], _mm256_permute2f128_ps(b[k], b[k + 4], 0x20));
         _mm256_store_ps(&out[k + 4][8 * set], _mm256_permute2f128_ps(b[k], b[k + 4], 0x31));
@@ -142,7 +142,7 @@ void fast_weights_refresh(struct tile *t, enum weights_key key)
         refresh_f16(t, shape[key].units, shape[key].sets);
     }
     if (key != WEIGHTS_F32)
-        amp_window_products(&t->amp_window, &t->weight_cache);
-    t->weight_cache.key = key;
-    t->weight_cache.generation = t->weight_generation;
+        amp_window_products(&t->fast->window, &t->fast->weights);
+    t->fast->weights.key = key;
+    t->fast->weights.generation = t->weight_generation;
 }

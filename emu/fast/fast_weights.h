@@ -4,7 +4,7 @@
 #ifndef EMU_FAST_WEIGHTS_H
 #define EMU_FAST_WEIGHTS_H
 
-#include "emu/tile/tile.h"
+#include "emu/fast/fast_state.h"
 
 /* What a cache can hold: f16 weights with the ranges of the first 2, 4 or 8 units of one set or of
  * both, or f32 weights. */
@@ -29,10 +29,10 @@ void fast_weights_refresh(struct tile *t, enum weights_key key);
 /* The cache, valid for key. About 350 host cycles after the weights changed, else a comparison. */
 static inline const struct weight_cache *fast_weights(struct tile *t, enum weights_key key)
 {
-    if (EMU_UNLIKELY(t->weight_cache.key != key ||
-                     t->weight_cache.generation != t->weight_generation))
+    if (EMU_UNLIKELY(t->fast->weights.key != key ||
+                     t->fast->weights.generation != t->weight_generation))
         fast_weights_refresh(t, key);
-    return &t->weight_cache;
+    return &t->fast->weights;
 }
 
 #endif

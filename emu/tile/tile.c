@@ -35,8 +35,10 @@ void tile_free(struct tile *t)
 {
     emu_free(t->page);
     emu_free(t->dirty);
+    emu_free(t->fast);
     t->page = NULL;
     t->dirty = NULL;
+    t->fast = NULL;
 }
 
 void tile_launch(struct tile *t, unsigned worker, uint32_t entry, uint32_t vertex_base)

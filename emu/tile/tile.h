@@ -17,12 +17,10 @@
 
 enum {
     TILE_WORKERS = 6,
-    LANE_SUPER = 6,    /* the supervisor's lane */
-    TILE_LANES = 8,    /* a host vector of 32-bit lanes; lane 7 is unused */
-    TILE_ACC = 32,     /* accumulators per worker */
-    TILE_WEIGHTS = 64, /* 64-bit entries of the common weight state */
-    REG_M_NULL = 16,   /* rows that swallow writes to read-only registers in the fast path */
-    REG_A_NULL = 16,
+    LANE_SUPER = 6,      /* the supervisor's lane */
+    TILE_LANES = 8,      /* a host vector of 32-bit lanes; lane 7 is unused */
+    TILE_ACC = 32,       /* accumulators per worker */
+    TILE_WEIGHTS = 64,   /* 64-bit entries of the common weight state */
     CODE_PAGE_BITS = 10, /* code is decoded and cached in pages of 1 KiB */
     DIRTY_PAGE_BITS = 12 /* writes are noted per 4 KiB */
 };
@@ -59,6 +57,8 @@ struct tile_check;
 struct exchange_port;
 /* Decoded code pages (emu/bsp). */
 struct code_page;
+/* What the fast engine remembers of a tile (emu/fast). */
+struct fast_state;
 
 /* Where accumulator AACC[2 * unit + odd] of a worker stands in acc[]: the even ones of units 0..15,
  * then the odd ones, so that the chains of one set are host vectors. */
@@ -67,51 +67,15 @@ static inline unsigned acc_index(unsigned unit, unsigned odd)
     return 16 * odd + unit;
 }
 
-/* What the fast AMP path knows about the even or the odd accumulators of all workers: no magnitude
- * is above max, all are multiples of 2^lsb. */
-struct acc_bounds {
-    float max;
-    int32_t lsb;
-};
-
-/* The weights once more, converted for the fast AMP path; filled and read by
- * emu/fast/fast_weights.h only. */
-struct weight_cache {
-    uint32_t key;            /* what it holds and for which units; 0: nothing */
-    uint32_t generation;     /* weight_generation it was made from */
-    uint16_t max[4], min[4]; /* f16, per n: largest magnitude; smallest nonzero one less 1, 0xffff
-                                if all are zero */
-    _Alignas(64) union {
-        double f64[4][4][16]; /* f16 weights: [n][lane][unit] */
-        float f32[8][16];     /* f32 weights: [phase][unit], subnormals flushed */
-    };
-};
-
-/* Ranges that the operands of recent f16 steps stayed in; emu/fast/fast_amp.c compares with them
- * instead of measuring each time. Elements of an array are all the same. Minima are of nonzero
- * magnitudes and less 1. */
-struct amp_window {
-    _Alignas(32) uint16_t x_max[16], x_min[16];
-    uint16_t half_max[16];                 /* f16 partial sums */
-    uint32_t single_max[8], single_min[8]; /* f32 partial sums */
-    struct acc_bounds half, single;        /* what they say of partial sums */
-    float product_max[4]; /* with the weights of each n: above the sum of four products */
-    int32_t product_lsb[4];
-};
-
 struct tile {
-    _Alignas(64) uint32_t m[REG_M_NULL + 2][TILE_LANES];
-    uint32_t a[REG_A_NULL + 4][TILE_LANES];
+    _Alignas(64) uint32_t m[16][TILE_LANES];
+    uint32_t a[16][TILE_LANES];
     uint32_t acc[TILE_WORKERS][TILE_ACC]; /* f32 bits, at acc_index(); any pattern is kept (istacc
                                              moves raw halves) */
-    struct acc_bounds acc_bounds[2];      /* even, odd; zeroing accumulators keeps them true, */
-    uint32_t
-        acc_bounded; /* sets they are true of, 0 none: who stores in acc[] calls acc_forget() */
+    uint64_t acc_generation;              /* changes with every write to acc[]: acc_changed() */
     uint64_t weight[TILE_WEIGHTS]; /* entry 4 * unit + n = $CWEI_unit_n; four f16 (lane 0 lowest) or
                                       two f32 */
     uint32_t weight_generation;    /* changes with every write to weight[] */
-    struct weight_cache weight_cache;
-    struct amp_window amp_window;
 
     uint32_t pc[TILE_LANES];  /* instruction being executed */
     uint32_t npc[TILE_LANES]; /* set to pc + length before exec_; a taken branch overwrites it */
@@ -130,11 +94,9 @@ struct tile {
     uint32_t xcsr[12]; /* 0xa0..0xab, exchange */
 
     /* what the last supervisor or exit instruction asks of the barrel; taken and cleared there */
-    uint8_t launched;   /* bit n: worker n was started by run or runall */
-    uint8_t exited;     /* bit n: worker n executed an exit */
-    uint8_t late_lanes; /* workers whose slot comes after those of the others in a round: the
-                           lowest few; set by the barrel */
-    int8_t sync_zone;   /* zone of a sync that was issued, -1 none */
+    uint8_t launched; /* bit n: worker n was started by run or runall */
+    uint8_t exited;   /* bit n: worker n executed an exit */
+    int8_t sync_zone; /* zone of a sync that was issued, -1 none */
 
     uint8_t *mem; /* borrowed: mem_bytes, first byte at address mem_base */
     uint32_t mem_base, mem_bytes, region0_bytes;
@@ -152,12 +114,13 @@ struct tile {
     struct fault_record fault;
     struct tile_check *check;       /* borrowed or NULL */
     struct exchange_port *exchange; /* borrowed or NULL */
+    struct fast_state *fast;        /* owned: one block without pointers, or NULL; fast_begin() */
 };
 
-/* To be called after a store into acc[], by whatever part. */
-static inline void acc_forget(struct tile *t)
+/* To be called after a store into acc[]. */
+static inline void acc_changed(struct tile *t)
 {
-    t->acc_bounded = 0;
+    t->acc_generation++;
 }
 
 /* AACC[n] of a worker, n < TILE_ACC, for those that look from outside. */
@@ -169,7 +132,7 @@ static inline uint32_t tile_acc(const struct tile *t, unsigned lane, unsigned n)
 static inline void tile_set_acc(struct tile *t, unsigned lane, unsigned n, uint32_t v)
 {
     t->acc[lane][acc_index(n / 2, n % 2)] = v;
-    acc_forget(t);
+    acc_changed(t);
 }
 
 /* Fills a tile for a machine; mem is borrowed and at least arch->mem_bytes long. All contexts are
@@ -209,7 +172,7 @@ static inline void tile_set_a(struct tile *t, unsigned lane, unsigned r, uint32_
         t->a[r][lane] = v;
 }
 
-/* Launches worker n: what run and runall do to the worker (isa/state.md 1). Sets the bit in
+/* Launches worker n: what run and runall do to the worker. Sets the bit in
  * t->launched. */
 void tile_launch(struct tile *t, unsigned worker, uint32_t entry, uint32_t vertex_base);
 
@@ -228,8 +191,8 @@ enum fault tile_load128(struct tile *t, unsigned lane, uint32_t addr, uint32_t o
 enum fault tile_store32(struct tile *t, unsigned lane, uint32_t addr, uint32_t v);
 enum fault tile_store64(struct tile *t, unsigned lane, uint32_t addr, const uint32_t v[2]);
 
-/* Raises CONFLICT when two simultaneous accesses of one instruction fall into one memory element
- * (isa/memory.md 3). */
+/* Raises CONFLICT when two simultaneous accesses of one instruction fall into one memory element.
+ */
 enum fault tile_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t addr2);
 
 /* Host access: no alignment, no checks of the program, no faults; 0 when the range is not in
@@ -253,7 +216,7 @@ static inline void tile_written(struct tile *t, uint32_t off, uint32_t bytes)
 uint32_t tile_csr_get(struct tile *t, unsigned lane, char space, unsigned index);
 void tile_csr_put(struct tile *t, unsigned lane, char space, unsigned index, uint32_t v);
 
-/* Sync zones, the operand of sync (isa/encodings.md). */
+/* Sync zones, the operand of sync. */
 enum { SYNC_RECV = 0, SYNC_ANS = 1, SYNC_LOCAL = 2, SYNC_INTERNAL = 3 };
 
 /* $SSR bits */

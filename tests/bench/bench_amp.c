@@ -159,7 +159,7 @@ int main(void)
     static uint8_t mem[1 << 20];
     double cycle_ns = 1e9;
 
-    if (tile_init(&t, arch_preset("mk2"), 0, mem) != EMU_OK)
+    if (tile_init(&t, arch_preset("mk2"), 0, mem) != EMU_OK || !fast_begin(&t))
         return 2;
     for (int r = 0; r < ROUNDS; r++) {
         double ns = add_chain_ns();

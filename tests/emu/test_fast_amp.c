@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "emu/arch/arch.h"
-#include "emu/fast/fast.h"
+#include "emu/fast/fast_state.h"
 #include "emu/exec/exec.h"
 
 struct form {
@@ -252,8 +252,12 @@ static void compare(const struct form *f, const struct insn *in, uint32_t lanes,
 /* What the fast path believes of the accumulators must be true of all of them. */
 static void check_bounds(const struct form *f)
 {
-    for (unsigned n = 0; n < 16 * g.fast.acc_bounded; n++) {
-        const struct acc_bounds *b = &g.fast.acc_bounds[n % 2];
+    const struct fast_state *known = g.fast.fast;
+
+    if (known->acc_generation != g.fast.acc_generation)
+        return;
+    for (unsigned n = 0; n < 16 * known->acc_sets; n++) {
+        const struct acc_bounds *b = &known->bounds[n % 2];
 
         if (b->max == __builtin_inff())
             continue;
@@ -313,6 +317,7 @@ static void init(uint64_t seed, const char *machine)
     g.seed = seed;
     assert_int_equal(tile_init(&g.plain, arch_preset(machine), 0, g.mem[0]), EMU_OK);
     assert_int_equal(tile_init(&g.fast, arch_preset(machine), 0, g.mem[1]), EMU_OK);
+    assert_true(fast_begin(&g.fast));
     clear_faults(&g.plain);
     clear_faults(&g.fast);
 }
