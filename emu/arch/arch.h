@@ -16,6 +16,10 @@
 
 enum { ARCH_TEXT_MAX = 64 }; /* bytes of a text field, the final zero included */
 
+/* Worker contexts of a tile, and so slots of its barrel: field workers of every machine. Register
+ * lanes, split arithmetic of programs and $WSR all rest on it. */
+enum { TILE_WORKERS = 6 };
+
 enum arch_exchange_kind {
     ARCH_EXCHANGE_FLAT,    /* physical = logical, the same T for every pair */
     ARCH_EXCHANGE_COLUMNS, /* rows of 16 groups of four tiles, as on the chips */

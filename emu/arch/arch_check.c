@@ -6,7 +6,6 @@
 #include <string.h>
 
 enum {
-    BARREL_WORKERS = 6,   /* register lanes, split arithmetic of programs and $WSR all rest on it */
     MAC_F16_PER_UNIT = 4, /* one AMP unit: a dot product of four f16, or one f32 product */
     FORMULA_COLUMNS = 16, /* arch_exchange.c knows T for this many */
     MUX_BITS = 13         /* width of the source field in exchange instructions */
@@ -87,7 +86,7 @@ static int find_compute(const struct arch *a, struct arch_problem *p)
 {
     uint32_t units = a->amp_sets * a->amp_units;
 
-    if (a->workers != BARREL_WORKERS)
+    if (a->workers != TILE_WORKERS)
         REFUSE(workers, workers,
                "%u, but the machine runs six: the barrel has six slots and "
                "programs split work by six",

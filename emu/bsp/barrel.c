@@ -120,14 +120,14 @@ static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
     uint64_t earliest = cycle + t->arch->launch_cycles;
 
     if (!b->running) {
-        b->phase = (unsigned)(earliest % BARREL_SLOTS);
+        b->phase = (unsigned)(earliest % TILE_WORKERS);
         fast_begin_rounds(t, (1u << b->phase) - 1);
     }
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         if (!(t->launched >> lane & 1))
             continue;
         b->next[lane] =
-            earliest + (lane + BARREL_SLOTS - (unsigned)(earliest % BARREL_SLOTS)) % BARREL_SLOTS;
+            earliest + (lane + TILE_WORKERS - (unsigned)(earliest % TILE_WORKERS)) % TILE_WORKERS;
         b->running |= (uint8_t)(1u << lane);
     }
     t->launched = 0;
@@ -183,8 +183,8 @@ static void finish_wait(struct barrel *b, struct tile *t)
  * barrel_run must stop. */
 static int mixed_round(struct barrel *b, struct tile *t, uint64_t round, uint32_t stop_pc)
 {
-    for (uint64_t cycle = round; cycle < round + BARREL_SLOTS; cycle++) {
-        unsigned lane = (unsigned)(cycle % BARREL_SLOTS);
+    for (uint64_t cycle = round; cycle < round + TILE_WORKERS; cycle++) {
+        unsigned lane = (unsigned)(cycle % TILE_WORKERS);
         struct pending p;
 
         if (b->running >> lane & 1) {
@@ -204,11 +204,11 @@ static int mixed_round(struct barrel *b, struct tile *t, uint64_t round, uint32_
             continue;
         if (!supervisor_issue(b, t, &p, cycle))
             return 0;
-        if (b->phase != round % BARREL_SLOTS)
+        if (b->phase != round % TILE_WORKERS)
             return 1; /* a launch with no worker running began a new count of rounds */
     }
-    if (b->cycle < round + BARREL_SLOTS)
-        b->cycle = round + BARREL_SLOTS; /* every slot of this round was offered */
+    if (b->cycle < round + TILE_WORKERS)
+        b->cycle = round + TILE_WORKERS; /* every slot of this round was offered */
     return !t->fault.kind;
 }
 
@@ -219,10 +219,10 @@ static uint64_t next_free_slot(const struct barrel *b, uint64_t cycle)
 
     if (EMU_LIKELY(cycle >= b->all_free))
         return cycle;
-    for (unsigned slot = 0; slot < BARREL_SLOTS; slot++) {
+    for (unsigned slot = 0; slot < TILE_WORKERS; slot++) {
         uint64_t from = cycle > b->freed[slot] ? cycle : b->freed[slot];
 
-        from += (slot + BARREL_SLOTS - (unsigned)(from % BARREL_SLOTS)) % BARREL_SLOTS;
+        from += (slot + TILE_WORKERS - (unsigned)(from % TILE_WORKERS)) % TILE_WORKERS;
         if (from < least)
             least = from;
     }

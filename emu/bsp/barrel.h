@@ -9,8 +9,6 @@
 
 #include "emu/bsp/code.h"
 
-enum { BARREL_SLOTS = 6 };
-
 struct barrel_options {
     int plain; /* 1: only the plain exec_ functions; same results, for tests and as reference */
     /* Called for every issue, in order, when not NULL; aux is NULL for a lone instruction. Switches

@@ -73,8 +73,8 @@ static inline const struct code_slot *fetch(struct barrel *b, struct tile *t,
 static void half_plain(struct barrel *b, struct tile *t, uint32_t lanes, uint64_t round,
                        const struct insn *in)
 {
-    for (unsigned k = 0; k < BARREL_SLOTS; k++) {
-        unsigned lane = (b->phase + k) % BARREL_SLOTS;
+    for (unsigned k = 0; k < TILE_WORKERS; k++) {
+        unsigned lane = (b->phase + k) % TILE_WORKERS;
 
         if (!(lanes >> lane & 1))
             continue;
@@ -132,8 +132,8 @@ static void issue_plain(struct barrel *b, struct tile *t, struct issue *is,
                         const struct code_slot *s)
 {
     prepare_plain(t, is, s);
-    for (unsigned k = 0; k < BARREL_SLOTS; k++) {
-        unsigned lane = (b->phase + k) % BARREL_SLOTS;
+    for (unsigned k = 0; k < TILE_WORKERS; k++) {
+        unsigned lane = (b->phase + k) % TILE_WORKERS;
 
         if (!(is->lanes >> lane & 1))
             continue;
@@ -195,7 +195,7 @@ static void take_exits(struct barrel *b, struct tile *t, uint64_t round)
         if (!(t->exited >> lane & 1))
             continue;
         b->running &= (uint8_t) ~(1u << lane);
-        b->freed[lane] = cycle + BARREL_SLOTS;
+        b->freed[lane] = cycle + TILE_WORKERS;
         if (b->all_free < b->freed[lane])
             b->all_free = b->freed[lane];
         if (b->exit_seen < cycle + t->arch->exit_seen_cycles)
@@ -233,7 +233,7 @@ static void issue_group(struct barrel *b, struct tile *t, uint32_t lanes, uint32
             continue;
         b->issued[lane] += s->slots;
         b->instructions[lane] += s->instructions;
-        b->next[lane] += (uint64_t)s->slots * BARREL_SLOTS;
+        b->next[lane] += (uint64_t)s->slots * TILE_WORKERS;
         advance_lane(t, lane);
     }
     if (t->exited)
@@ -251,14 +251,14 @@ void round_run(struct barrel *b, struct tile *t, uint64_t round)
     unsigned k = 0;
 
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        if (b->running >> lane & 1 && b->next[lane] < round + BARREL_SLOTS)
+        if (b->running >> lane & 1 && b->next[lane] < round + TILE_WORKERS)
             due |= 1u << lane;
     }
     while (due) {
         uint32_t lanes = 0, pc = 0, repeats = 0;
 
-        for (; k < BARREL_SLOTS; k++) {
-            unsigned lane = (b->phase + k) % BARREL_SLOTS;
+        for (; k < TILE_WORKERS; k++) {
+            unsigned lane = (b->phase + k) % TILE_WORKERS;
 
             if (!(due >> lane & 1))
                 continue;
@@ -331,7 +331,7 @@ static void convoy_leave(struct barrel *b, struct tile *t, const struct convoy *
         if (!(c->is.lanes >> lane & 1))
             continue;
         b->next[lane] = c->is.round + round_offset(b, lane);
-        b->issued[lane] += (c->is.round - c->start) / BARREL_SLOTS;
+        b->issued[lane] += (c->is.round - c->start) / TILE_WORKERS;
         b->instructions[lane] += c->instructions;
     }
 }
@@ -343,7 +343,7 @@ static inline void convoy_issue(struct barrel *b, struct tile *t, struct convoy 
     c->is.pcs_set = 0;
     issue(b, t, &c->is, s);
     c->instructions += s->instructions;
-    c->is.round += (uint64_t)s->slots * BARREL_SLOTS;
+    c->is.round += (uint64_t)s->slots * TILE_WORKERS;
 }
 
 /* The body from the convoy's address to its end. Returns 0 when the convoy stops inside it. */

@@ -8,13 +8,13 @@
 /* Slot of a lane within its round, 0..5: how many cycles after the round begins it issues. */
 static inline unsigned round_offset(const struct barrel *b, unsigned lane)
 {
-    return lane >= b->phase ? lane - b->phase : lane + BARREL_SLOTS - b->phase;
+    return lane >= b->phase ? lane - b->phase : lane + TILE_WORKERS - b->phase;
 }
 
 /* Start of the round that contains a cycle at or after the first launch. */
 static inline uint64_t round_start(const struct barrel *b, uint64_t cycle)
 {
-    return cycle - (cycle + BARREL_SLOTS - b->phase) % BARREL_SLOTS;
+    return cycle - (cycle + TILE_WORKERS - b->phase) % TILE_WORKERS;
 }
 
 /* Issues the due items of the round that starts at `round`; in barrel order, workers with equal PC

@@ -12,7 +12,7 @@
 #include "emu/isa/isa.h"
 #include "emu/tile/tile.h"
 
-enum { LANES_ALL = 0x3f }; /* of the workers */
+enum { LANES_ALL = (1 << TILE_WORKERS) - 1 }; /* of the workers */
 
 /* Executes one instruction for all lanes of the mask at once and returns 1, or changes nothing and
  * returns 0: then the plain exec_ function must run lane by lane. Same bits as the plain function,

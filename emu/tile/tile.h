@@ -16,13 +16,12 @@
 #include "emu/base/status.h"
 
 enum {
-    TILE_WORKERS = 6,
-    LANE_SUPER = 6,      /* the supervisor's lane */
-    TILE_LANES = 8,      /* a host vector of 32-bit lanes; lane 7 is unused */
-    TILE_ACC = 32,       /* accumulators per worker */
-    TILE_WEIGHTS = 64,   /* 64-bit entries of the common weight state */
-    CODE_PAGE_BITS = 10, /* code is decoded and cached in pages of 1 KiB */
-    DIRTY_PAGE_BITS = 12 /* writes are noted per 4 KiB */
+    LANE_SUPER = TILE_WORKERS, /* the supervisor's lane */
+    TILE_LANES = 8,            /* a host vector of 32-bit lanes; lane 7 is unused */
+    TILE_ACC = 32,             /* accumulators per worker */
+    TILE_WEIGHTS = 64,         /* 64-bit entries of the common weight state */
+    CODE_PAGE_BITS = 10,       /* code is decoded and cached in pages of 1 KiB */
+    DIRTY_PAGE_BITS = 12       /* writes are noted per 4 KiB */
 };
 
 enum fault {

@@ -356,13 +356,13 @@ static void test_last_slot_stays(void **state)
     char program[1024];
 
     (void)state;
-    for (unsigned phase = 0; phase < BARREL_SLOTS; phase++) {
+    for (unsigned phase = 0; phase < TILE_WORKERS; phase++) {
         struct tile_rig *r;
 
         snprintf(program, sizeof(program), text, 5 + phase);
         r = rig_new("mk2", program);
         for (int plain = 0; plain < 2; plain++) {
-            uint32_t last = (phase + BARREL_SLOTS - 1) % BARREL_SLOTS;
+            uint32_t last = (phase + TILE_WORKERS - 1) % TILE_WORKERS;
 
             rig_reset(r, &(struct barrel_options){ .plain = plain });
             assert_int_equal(rig_run(r), BARREL_HALT);
