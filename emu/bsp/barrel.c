@@ -30,19 +30,25 @@ void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel
 /* The supervisor's next instruction and the cycle from which all its operands can be read. */
 struct pending {
     struct insn in;
+    enum insn_cost cost;
     struct insn_regs regs;
     unsigned bytes;
     uint64_t ready;
 };
 
-static const char *supervisor_invalid(const struct insn *in, int is_bundle)
+/* Why a supervisor may not execute the instruction, or NULL; then its cost is noted. */
+static const char *supervisor_invalid(struct pending *p, int is_bundle)
 {
-    if (in->op == INSN_ILLEGAL)
+    const struct insn_form *form;
+
+    if (p->in.op == INSN_ILLEGAL)
         return "no such instruction";
     if (is_bundle)
         return "a bundle in the supervisor";
-    if (!(isa_op_form(in->op)->context & CTX_S))
+    form = isa_op_form(p->in.op);
+    if (!(form->context & CTX_S))
         return "a worker instruction in the supervisor";
+    p->cost = (enum insn_cost)form->cost;
     return NULL;
 }
 
@@ -70,7 +76,7 @@ static int supervisor_peek(const struct barrel *b, struct tile *t, struct pendin
     if (!is_bundle && p->bytes == 8 && (pc & 7))
         return supervisor_fault(t, b, FAULT_INVALID_PC,
                                 "a two-word instruction must be 8-byte aligned");
-    invalid = supervisor_invalid(&p->in, is_bundle);
+    invalid = supervisor_invalid(p, is_bundle);
     if (invalid)
         return supervisor_fault(t, b, FAULT_INVALID_INSTR, invalid);
     p->regs = isa_registers(&p->in);
@@ -91,7 +97,7 @@ static unsigned supervisor_cost(const struct tile *t, const struct pending *p)
     const struct arch *a = t->arch;
     int taken = t->npc[LANE_SUPER] != t->pc[LANE_SUPER] + p->bytes;
 
-    switch ((enum insn_cost)isa_op_form(p->in.op)->cost) {
+    switch (p->cost) {
     case COST_JUMP:
         return a->sup_branch_cycles;
     case COST_BRANCH:
