@@ -43,7 +43,7 @@ compare() {
         {\"name\": \"out\", \"align\": 16, \"bytes\": $((nb * f * 32))},
         {\"name\": \"w\", \"align\": 16, \"bytes\": $((kb * nb * block))}"
     cat >"$tmp/ours.json" <<END
-{ "source": "$here/programs/codelets/$ours.S", "entry": "$ours", "as": "supervisor", "memory": [ $memory ],
+{ "source": "$here/programs/library/matmul/matmul.S", "entry": "$ours", "as": "supervisor", "memory": [ $memory ],
   "state": ["in", "out", "w", $kb, $nb, $f] }
 END
     cat >"$tmp/theirs.json" <<END

@@ -3,12 +3,14 @@
 //   in       [n][16] f16        out   [n][16] f16, in a different memory element or with the other 64-bit parity than in
 //   weights  [16 out][16 in] f16, region 1, 16-byte aligned; consumed in memory order (ld128putcs)
 //
-// Supervisor codelet. State: +0 in, +4 out, +8 weights, +12 n (below 65536). All pointers 8-byte aligned.
+// Supervisor codelet. State: in, out, weights, n (below 65536). All pointers 8-byte aligned.
 // Work: worker w takes n / 6 positions, the first n % 6 workers one more. Per position four bundles, one per phase:
 //   { load four inputs, store four results of the position before ; matrix step }
 // Results of a position leave while the next one is computed: four warm-up and four drain bundles a worker.
 // Time: docs/timing.md 5. Stack: none.
 
+#define FAMILY "../conv/conv.def"
+#include "../kernel/fields.inc"
 #include <poplar/StackSizeDefs.hpp>
 #include <poplar/TileConstants.hpp>
 
@@ -31,7 +33,7 @@ DEF_STACK_USAGE 0 conv1x1_f16
 .supervisor
 .align 8
 conv1x1_f16:
-        ld32 $weights, $state, $mzero, 2
+        ld32 $weights, $state, $mzero, conv1x1__weights
         setzi $entry, conv1x1_f16_worker
         put $CCCSLOAD, $weights
         LOAD_BLOCK 0
@@ -64,7 +66,7 @@ conv1x1_f16:
 .align 8
 conv1x1_f16_worker:
         get $wid, $WSR
-        ld32 $count, $mvertex_base, $mzero, 3
+        ld32 $count, $mvertex_base, $mzero, conv1x1__n
         and $wid, $wid, CSR_W_WSR__CTXTID_M1__MASK
         setzi $share, 43691                     // n / 6 = n * 43691 >> 18 for n below 98,304
         mul $share, $count, $share
@@ -78,8 +80,8 @@ conv1x1_f16_worker:
         brz $count, .Lconv1x1_f16_none
         add $first, $first, $rest
         shl $first, $first, 5                   // 32 bytes a position
-        ld32 $in, $mvertex_base, $mzero, 0
-        ld32 $out, $mvertex_base, $mzero, 1
+        ld32 $in, $mvertex_base, $mzero, conv1x1__in
+        ld32 $out, $mvertex_base, $mzero, conv1x1__out
         add $in, $in, $first
         add $out, $out, $first
         add $first, $in, 56                     // the first load of the loop: position 1, inputs 12..15

@@ -2,16 +2,22 @@
 #include "programs/library/kernel/codelet_ref.h"
 #include "programs/library/conv/conv_pack.h"
 
-enum { PATCHES, Y, WEIGHTS, KB, NB, F, X, ROWS, HO, WO, HP, WP };
+_Static_assert((int)conv_first__patches == matmul__in && (int)conv_first__y == matmul__out &&
+                   (int)conv_first__weights == matmul__weights &&
+                   (int)conv_first__kb == matmul__kb && (int)conv_first__nb == matmul__nb &&
+                   (int)conv_first__f == matmul__f,
+               "patches times weights is a call of matmul");
+
 enum { BLOCK_BYTES = 32, PIXEL_BYTES = 8, STRIDE = 2 };
 
 /* Copies what the list says, positions of 4 pixels that begin 2 pixels apart. */
 static void copy_patches(const struct codelet_call *call)
 {
-    uint32_t rows = call->arg[KB].value * call->arg[HO].value, wo = call->arg[WO].value;
-    const uint32_t *row = call->arg[ROWS].data;
-    const uint8_t *x = call->arg[X].data;
-    uint8_t *patches = call->arg[PATCHES].data;
+    uint32_t rows = call->arg[conv_first__kb].value * call->arg[conv_first__ho].value,
+             wo = call->arg[conv_first__wo].value;
+    const uint32_t *row = call->arg[conv_first__rows].data;
+    const uint8_t *x = call->arg[conv_first__x].data;
+    uint8_t *patches = call->arg[conv_first__patches].data;
 
     for (uint32_t i = 0; i < rows; i++) {
         for (uint32_t c = 0; c < wo; c++)
@@ -39,12 +45,13 @@ static uint64_t conv_first_cycles(const struct codelet_call *call,
 {
     const struct arch *a = call->arch;
     struct codelet_call product = *call;
-    uint64_t ho = call->arg[HO].value, wo = call->arg[WO].value, rows, slots;
-    uint32_t k = call->arg[HP].value - STRIDE * ((uint32_t)ho - 1);
+    uint64_t ho = call->arg[conv_first__ho].value, wo = call->arg[conv_first__wo].value, rows,
+             slots;
+    uint32_t k = call->arg[conv_first__hp].value - STRIDE * ((uint32_t)ho - 1);
 
-    product.arg[KB].value = conv_first_blocks(k);
-    product.arg[F].value = (uint32_t)(ho * wo);
-    rows = codelet_share(a, product.arg[KB].value * ho, 0);
+    product.arg[conv_first__kb].value = conv_first_blocks(k);
+    product.arg[conv_first__f].value = (uint32_t)(ho * wo);
+    rows = codelet_share(a, product.arg[conv_first__kb].value * ho, 0);
     slots = !rows ? 16 : !wo ? 17 : 23 + rows * (10 + 4 * wo);
     return a->sup_result_cycles + codelet_multi_cycles(a, slots) + matmul(&product);
 }

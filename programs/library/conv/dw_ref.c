@@ -3,8 +3,6 @@
 #include "programs/library/conv/conv_pack.h"
 #include "programs/library/conv/dw_work.h"
 
-enum { X, WEIGHTS, Y, SCRATCH, WORK, BLOCKS, HO, WO, HP, WP };
-
 /* A call, and where a pass of it works. */
 struct dw {
     const struct codelet_call *call;
@@ -48,11 +46,11 @@ static const uint16_t *input_at(const struct dw *d, uint32_t row, uint32_t colum
                                 uint32_t left, uint32_t second)
 {
     const struct dw_plan *p = &d->plan;
-    const uint16_t *x = d->call->arg[X].data;
+    const uint16_t *x = d->call->arg[dw__x].data;
     uint32_t within = i < left ? i : left;
     uint32_t r = row + (column + within) / p->pitch;
     uint32_t c = (column + within) % p->pitch + i - within;
-    int64_t at = (int64_t)d->block * d->call->arg[HP].value * p->wp + d->window.base;
+    int64_t at = (int64_t)d->block * d->call->arg[dw__hp].value * p->wp + d->window.base;
 
     at += (int64_t)p->stride * (r * p->wp + c) + second * d->window.second_base;
     return x + at * DW_ATOM + d->channel;
@@ -84,7 +82,7 @@ static void window_at(const struct dw *d, uint32_t row, uint32_t column, uint32_
 static uint16_t *result_at(const struct dw *d, uint32_t row, uint32_t column)
 {
     const struct dw_plan *p = &d->plan;
-    uint16_t *y = d->call->arg[Y].data;
+    uint16_t *y = d->call->arg[dw__y].data;
 
     return y + ((d->block * p->ho + row) * p->wo + column) * DW_ATOM + d->channel;
 }
@@ -140,19 +138,20 @@ static void dw(const struct codelet_call *call, uint32_t k, uint32_t stride)
 {
     uint32_t quads = DW_ATOM / DW_LANES, values = dw_pack_halves(k, stride);
     uint32_t passes = dw_passes(k, stride);
-    uint16_t *scratch = call->arg[SCRATCH].data;
+    uint16_t *scratch = call->arg[dw__scratch].data;
     struct dw d = { .call = call };
 
     EMU_ASSERT(call->arch->workers == DW_HALVES * DW_THIRDS);
-    d.plan = dw_plan(k, stride, call->arg[HO].value, call->arg[WO].value, call->arg[WP].value);
-    for (uint32_t i = 0; i < call->arg[BLOCKS].value * quads * passes * DW_THIRDS; i++) {
+    d.plan = dw_plan(k, stride, call->arg[dw__ho].value, call->arg[dw__wo].value,
+                     call->arg[dw__wp].value);
+    for (uint32_t i = 0; i < call->arg[dw__blocks].value * quads * passes * DW_THIRDS; i++) {
         uint32_t third = i % DW_THIRDS, quad = i / DW_THIRDS / passes % quads;
 
         d.pass = i / DW_THIRDS % passes;
         d.block = i / DW_THIRDS / passes / quads;
         d.channel = quad * DW_LANES;
         d.window = dw_window(k, stride, d.plan.wp, d.pass);
-        d.weights = (const uint16_t *)call->arg[WEIGHTS].data + (size_t)d.block * values +
+        d.weights = (const uint16_t *)call->arg[dw__weights].data + (size_t)d.block * values +
                     weights_before(k, stride, quad / DW_HALVES, d.pass);
         if (d.plan.narrow)
             pass_narrow(&d, third, !d.pass);
@@ -248,9 +247,9 @@ static uint64_t dw_cycles(const struct codelet_call *call, uint32_t k, uint32_t 
     uint64_t branch = a->sup_branch_cycles, hidden = a->exit_seen_cycles - 1;
     uint64_t cycles = branch + a->sup_result_cycles + a->sup_put_cycles + 2;
     uint64_t launch, pair = 1, passes = dw_passes(k, stride);
-    uint32_t blocks = call->arg[BLOCKS].value;
-    struct dw_plan p =
-        dw_plan(k, stride, call->arg[HO].value, call->arg[WO].value, call->arg[WP].value);
+    uint32_t blocks = call->arg[dw__blocks].value;
+    struct dw_plan p = dw_plan(k, stride, call->arg[dw__ho].value, call->arg[dw__wo].value,
+                               call->arg[dw__wp].value);
 
     cycles += a->sup_put_cycles;
     if (!blocks)

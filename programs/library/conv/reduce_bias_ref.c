@@ -1,10 +1,8 @@
 /* reduce_bias_ref.c - reduce_bias_f16 and _f32, with relu, with swish: meaning, and time as
- * reduce_bias.inc and reduce_bias_f32.inc have it. The sum begins with the bias, in f32, and is
+ * reduce_bias_f16.inc and reduce_bias_f32.inc have it. The sum begins with the bias, in f32, and is
  * rounded once.
  */
 #include "programs/library/elementwise/positions_ref.h"
-
-enum { PARTIALS, BIAS, OUT, N, P };
 
 static uint16_t activate(uint16_t x, enum activation_f16 act, struct fp_env *env)
 {
@@ -20,15 +18,16 @@ static uint16_t activate(uint16_t x, enum activation_f16 act, struct fp_env *env
 
 static void reduce_bias(const struct codelet_call *call, enum activation_f16 act)
 {
-    const uint16_t *partials = call->arg[PARTIALS].data, *bias = call->arg[BIAS].data;
-    uint32_t n = call->arg[N].value;
-    uint16_t *out = call->arg[OUT].data;
+    const uint16_t *partials = call->arg[reduce_bias__partials].data,
+                   *bias = call->arg[reduce_bias__bias].data;
+    uint32_t n = call->arg[reduce_bias__n].value;
+    uint16_t *out = call->arg[reduce_bias__out].data;
     struct fp_env env = { 0 };
 
     for (uint32_t i = 0; i < n; i++) {
         uint32_t sum = fp_f16_to_f32(bias[i % 16], &env);
 
-        for (uint32_t k = 0; k < call->arg[P].value; k++)
+        for (uint32_t k = 0; k < call->arg[reduce_bias__p].value; k++)
             sum = fp_f32_add(sum, fp_f16_to_f32(partials[(size_t)k * n + i], &env), &env);
         out[i] = activate(fp_f16_from_f32(sum, 0, &env), act, &env);
     }
@@ -59,7 +58,8 @@ static uint64_t reduce_bias_slots(const void *shape, unsigned w)
 
 static uint64_t reduce_bias_cycles(const struct codelet_call *call, enum activation_f16 act)
 {
-    struct reduce_bias_shape s = { call->arch, call->arg[N].value, call->arg[P].value, act };
+    struct reduce_bias_shape s = { call->arch, call->arg[reduce_bias__n].value,
+                                   call->arg[reduce_bias__p].value, act };
 
     return codelet_workers_cycles(call->arch, reduce_bias_slots, &s);
 }
@@ -82,17 +82,17 @@ REDUCE_BIAS(reduce_bias_swish_f16, SWISH)
 
 static void reduce_bias_f32(const struct codelet_call *call, enum activation_f16 act)
 {
-    const uint32_t *partials = call->arg[PARTIALS].data;
-    const uint16_t *bias = call->arg[BIAS].data;
-    uint32_t n = call->arg[N].value;
-    uint16_t *out = call->arg[OUT].data;
+    const uint32_t *partials = call->arg[reduce_bias__partials].data;
+    const uint16_t *bias = call->arg[reduce_bias__bias].data;
+    uint32_t n = call->arg[reduce_bias__n].value;
+    uint16_t *out = call->arg[reduce_bias__out].data;
     struct fp_env env = { 0 };
 
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = i % 16 / 8 * (n / 2) + i / 16 * 8 + i % 8;
         uint32_t sum = fp_f32_add(0, fp_f16_to_f32(bias[i % 16], &env), &env);
 
-        for (uint32_t k = 0; k < call->arg[P].value; k++)
+        for (uint32_t k = 0; k < call->arg[reduce_bias__p].value; k++)
             sum = fp_f32_add(sum, partials[(size_t)k * n + at], &env);
         out[i] = activate(fp_f16_from_f32(sum, 0, &env), act, &env);
     }
@@ -111,7 +111,8 @@ static uint64_t reduce_bias_f32_slots(const void *shape, unsigned w)
 
 static uint64_t reduce_bias_f32_cycles_of(const struct codelet_call *call, enum activation_f16 act)
 {
-    struct reduce_bias_shape s = { call->arch, call->arg[N].value, call->arg[P].value, act };
+    struct reduce_bias_shape s = { call->arch, call->arg[reduce_bias__n].value,
+                                   call->arg[reduce_bias__p].value, act };
 
     return codelet_workers_cycles(call->arch, reduce_bias_f32_slots, &s);
 }

@@ -3,12 +3,11 @@
 
 #include "programs/library/kernel/codelet_ref.h"
 
-enum { SRC, DST, N };
-
 static void copy_list(const struct codelet_call *call, unsigned bytes)
 {
-    for (uint32_t k = 0; k < call->arg[N].value; k++) {
-        const struct codelet_run *src = &call->arg[SRC].list[k], *dst = &call->arg[DST].list[k];
+    for (uint32_t k = 0; k < call->arg[copy_list__n].value; k++) {
+        const struct codelet_run *src = &call->arg[copy_list__src].list[k],
+                                 *dst = &call->arg[copy_list__dst].list[k];
 
         memcpy(dst->data, src->data, (size_t)src->elements * bytes);
     }
@@ -281,8 +280,8 @@ uint64_t copy_list_cycles_at(const struct arch *a, unsigned bits, const uint32_t
 
 static uint64_t copy_list_cycles(const struct codelet_call *call, unsigned bits)
 {
-    struct list_shape s = { call->arch, bits, call->arg[N].value, NULL,
-                            NULL,       NULL, call->arg[SRC].list };
+    struct list_shape s = { call->arch, bits, call->arg[copy_list__n].value, NULL,
+                            NULL,       NULL, call->arg[copy_list__src].list };
 
     return list_cycles(&s);
 }

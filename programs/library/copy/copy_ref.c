@@ -3,12 +3,11 @@
 
 #include "programs/library/kernel/codelet_ref.h"
 
-enum { SRC, DST, N };
-
 static void copy(const struct codelet_call *call, unsigned bits)
 {
-    if (call->arg[N].value)
-        memcpy(call->arg[DST].data, call->arg[SRC].data, (size_t)call->arg[N].value * (bits / 8));
+    if (call->arg[copy__n].value)
+        memcpy(call->arg[copy__dst].data, call->arg[copy__src].data,
+               (size_t)call->arg[copy__n].value * (bits / 8));
 }
 
 void copy_8_ref(const struct codelet_call *call)
@@ -31,9 +30,9 @@ void copy_64_ref(const struct codelet_call *call)
     copy(call, 32);
 }
 
-/* ---- time: the instructions of copy.inc, counted ---- */
+/* ---- time: the instructions of copy.S, counted ---- */
 
-enum { PACED_LEAST = 13 }; /* as in copy.inc */
+enum { PACED_LEAST = 13 }; /* as in copy.S */
 
 /* What a worker finds out about vectors of src and dst that begin at multiples of 8. */
 enum copy_place { COPY_SLOW, COPY_FAR, COPY_PACED, COPY_CROSS, COPY_PLACES };
@@ -171,7 +170,7 @@ static uint64_t copy_cycles(const struct codelet_call *call, unsigned bits)
     struct copy_shape s = { .arch = call->arch, .bits = bits };
     uint64_t most = 0;
 
-    s.bytes = copy_bytes(bits, call->arg[N].value);
+    s.bytes = copy_bytes(bits, call->arg[copy__n].value);
     for (s.dst = 8; s.dst < 16; s.dst += bits / 8) {
         for (s.src = 8; s.src < 16; s.src += bits / 8) {
             for (unsigned place = 0; place < COPY_PLACES; place++) {

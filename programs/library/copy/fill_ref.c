@@ -3,30 +3,29 @@
 
 #include "programs/library/kernel/codelet_ref.h"
 
-enum { OUT, VALUE, N };
-
 void fill_u8_ref(const struct codelet_call *call)
 {
-    memset(call->arg[OUT].data, (int)(call->arg[VALUE].value & 0xff), call->arg[N].value);
+    memset(call->arg[fill_u8__out].data, (int)(call->arg[fill_u8__value].value & 0xff),
+           call->arg[fill_u8__n].value);
 }
 
 void fill_f16_ref(const struct codelet_call *call)
 {
-    uint16_t *out = call->arg[OUT].data;
+    uint16_t *out = call->arg[fill__out].data;
 
-    for (uint32_t i = 0; i < call->arg[N].value; i++)
-        out[i] = (uint16_t)call->arg[VALUE].value;
+    for (uint32_t i = 0; i < call->arg[fill__n].value; i++)
+        out[i] = (uint16_t)call->arg[fill__value].value;
 }
 
 void fill_f32_ref(const struct codelet_call *call)
 {
-    uint32_t *out = call->arg[OUT].data;
+    uint32_t *out = call->arg[fill__out].data;
 
-    for (uint32_t i = 0; i < call->arg[N].value; i++)
-        out[i] = call->arg[VALUE].value;
+    for (uint32_t i = 0; i < call->arg[fill__n].value; i++)
+        out[i] = call->arg[fill__value].value;
 }
 
-/* ---- time: the instructions of fill.inc, counted ---- */
+/* ---- time: the instructions of fill.S, counted ---- */
 
 struct fill_shape {
     const struct arch *arch;
@@ -106,7 +105,7 @@ static uint64_t fill_cycles(const struct codelet_call *call, unsigned bits)
     uint64_t most = 0;
 
     for (uint32_t out = 0; out < 8; out += bits / 8) {
-        uint64_t cycles = fill_cycles_at(call->arch, bits, out, call->arg[N].value);
+        uint64_t cycles = fill_cycles_at(call->arch, bits, out, call->arg[fill__n].value);
 
         most = cycles > most ? cycles : most;
     }

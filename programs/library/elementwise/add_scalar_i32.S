@@ -1,4 +1,6 @@
-// add_scalar_i32: x += b. State: +0 x, +4 b, +8 n. Workers take every sixth word.
+// add_scalar_i32: x += b. State: x, b, n. Workers take every sixth word.
+#define FAMILY "../elementwise/elementwise.def"
+#include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 
 #define wid    $m0
@@ -10,9 +12,9 @@
 
 ENTRY add_scalar_i32
         get wid, $WSR
-        ld32 x, $mvertex_base, $mzero, 0
-        ld32 b, $mvertex_base, $mzero, 1
-        ld32 count, $mvertex_base, $mzero, 2
+        ld32 x, $mvertex_base, $mzero, add_scalar_i32__x
+        ld32 b, $mvertex_base, $mzero, add_scalar_i32__b
+        ld32 count, $mvertex_base, $mzero, add_scalar_i32__n
         and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
         sub last, LAST_WORKER, wid
         SHARE count, count, last, t

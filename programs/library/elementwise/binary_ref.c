@@ -65,40 +65,37 @@ static void each_f32(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32
         out[i] = f(a[i], b[i % period], &env);
 }
 
-enum { A, B, OUT, N };
-enum { INPLACE_N = 2 };
-enum { CHANNEL_C = 4 };
-
 /* The four codelets of an operation on a type. A scalar f16 is in both halves of its word: the low
  * one is read here. */
 #define BINARY(op, type, word)                                                                     \
     void op##_##type##_ref(const struct codelet_call *call)                                        \
     {                                                                                              \
-        uint32_t n = call->arg[N].value;                                                           \
+        uint32_t n = call->arg[binary__n].value;                                                   \
                                                                                                    \
-        each_##type(call->arg[OUT].data, call->arg[A].data, call->arg[B].data, n, n ? n : 1,       \
-                    op##_##type);                                                                  \
+        each_##type(call->arg[binary__out].data, call->arg[binary__a].data,                        \
+                    call->arg[binary__b].data, n, n ? n : 1, op##_##type);                         \
     }                                                                                              \
     void op##_inplace_##type##_ref(const struct codelet_call *call)                                \
     {                                                                                              \
-        uint32_t n = call->arg[INPLACE_N].value;                                                   \
+        uint32_t n = call->arg[inplace__n].value;                                                  \
                                                                                                    \
-        each_##type(call->arg[A].data, call->arg[A].data, call->arg[B].data, n, n ? n : 1,         \
-                    op##_##type);                                                                  \
+        each_##type(call->arg[inplace__a].data, call->arg[inplace__a].data,                        \
+                    call->arg[inplace__b].data, n, n ? n : 1, op##_##type);                        \
     }                                                                                              \
     void op##_scalar_##type##_ref(const struct codelet_call *call)                                 \
     {                                                                                              \
-        word b = (word)call->arg[B].value;                                                         \
+        word b = (word)call->arg[scalar__b].value;                                                 \
                                                                                                    \
-        each_##type(call->arg[OUT].data, call->arg[A].data, &b, call->arg[N].value, 1,             \
-                    op##_##type);                                                                  \
+        each_##type(call->arg[scalar__out].data, call->arg[scalar__a].data, &b,                    \
+                    call->arg[scalar__n].value, 1, op##_##type);                                   \
     }                                                                                              \
     void op##_channel_##type##_ref(const struct codelet_call *call)                                \
     {                                                                                              \
-        uint32_t c = call->arg[CHANNEL_C].value;                                                   \
+        uint32_t c = call->arg[channel__c].value;                                                  \
                                                                                                    \
-        each_##type(call->arg[OUT].data, call->arg[A].data, call->arg[B].data, call->arg[N].value, \
-                    c ? c : 1, op##_##type);                                                       \
+        each_##type(call->arg[channel__out].data, call->arg[channel__a].data,                      \
+                    call->arg[channel__b].data, call->arg[channel__n].value, c ? c : 1,            \
+                    op##_##type);                                                                  \
     }                                                                                              \
     ELEMENTWISE_CYCLES(op##_##type)                                                                \
     ELEMENTWISE_CYCLES(op##_inplace_##type)                                                        \
@@ -116,16 +113,14 @@ BINARY(max, f32, uint32_t)
 
 /* ---- axpy ---- */
 
-enum { AXPY_A, AXPY_X, AXPY_Y, AXPY_N };
-
 void axpy_f16_ref(const struct codelet_call *call)
 {
-    const uint16_t scale[2] = { 0x3c00, (uint16_t)call->arg[AXPY_A].value };
-    const uint16_t *x = call->arg[AXPY_X].data;
-    uint16_t *y = call->arg[AXPY_Y].data;
+    const uint16_t scale[2] = { 0x3c00, (uint16_t)call->arg[axpy__a].value };
+    const uint16_t *x = call->arg[axpy__x].data;
+    uint16_t *y = call->arg[axpy__y].data;
     struct fp_env env = { 0 };
 
-    for (uint32_t i = 0; i < call->arg[AXPY_N].value; i++) {
+    for (uint32_t i = 0; i < call->arg[axpy__n].value; i++) {
         const uint16_t yx[2] = { y[i], x[i] };
 
         y[i] = fp_f16_from_f32(fp_f32_sum_exact_f16_products(yx, scale, 2, &env), 0, &env);
@@ -134,12 +129,12 @@ void axpy_f16_ref(const struct codelet_call *call)
 
 void axpy_f32_ref(const struct codelet_call *call)
 {
-    const uint32_t *x = call->arg[AXPY_X].data;
-    uint32_t *y = call->arg[AXPY_Y].data;
+    const uint32_t *x = call->arg[axpy__x].data;
+    uint32_t *y = call->arg[axpy__y].data;
     struct fp_env env = { 0 };
 
-    for (uint32_t i = 0; i < call->arg[AXPY_N].value; i++)
-        y[i] = fp_f32_fma(call->arg[AXPY_A].value, x[i], y[i], &env);
+    for (uint32_t i = 0; i < call->arg[axpy__n].value; i++)
+        y[i] = fp_f32_fma(call->arg[axpy__a].value, x[i], y[i], &env);
 }
 
 ELEMENTWISE_CYCLES(axpy_f16)

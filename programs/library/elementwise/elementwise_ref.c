@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { FAST_LEAST = 8, FAST_ROWS = 5, STEP_MOST = 511 }; /* as in elementwise.inc, channel.inc */
+enum { FAST_LEAST = 8, FAST_ROWS = 5, STEP_MOST = 511 }; /* as in elementwise.inc, channel.S */
 
 #define SLOTS(field) offsetof(struct arch, slots_##field)
 #define PLAIN(name, kind, width)                                                                   \
@@ -116,13 +116,13 @@ static uint64_t operation_tail_slots(const struct elementwise_shape *s, unsigned
     return slots + (rest & 1 ? 2 + (unsigned)two_inputs + op + 2 : 0);
 }
 
-/* TAIL_STORE of cast.inc: `rest` f16, the branch back included. */
+/* TAIL_STORE of cast.S: `rest` f16, the branch back included. */
 static unsigned store_slots(unsigned rest)
 {
     return rest == 1 ? 1 + 4 : rest == 2 ? 1 + 2 : 1 + 3 + 4;
 }
 
-/* The tails of cast.inc, the branch back included. */
+/* The tails of cast.S, the branch back included. */
 static uint64_t cast_tail_slots(const struct elementwise_shape *s, unsigned rest)
 {
     unsigned words = (rest + 3) / 4;
@@ -191,7 +191,7 @@ static uint64_t binary_slots(const struct elementwise_shape *s, uint64_t count)
     return slots + 6 + (two ? 2 : 5) + (count - 3) + 3;
 }
 
-/* Codelets of cast.inc, from the test behind that whether there are any vectors to the exit. */
+/* Codelets of cast.S, from the test behind that whether there are any vectors to the exit. */
 static uint64_t cast_slots(const struct elementwise_shape *s, uint64_t count)
 {
     uint64_t try = count >= FAST_LEAST ? 9 : 2;

@@ -1,10 +1,9 @@
 /* positions_ref.c - codelets on [blocks][f][16] f16 with operands [blocks][16]: bias_*, scale_f16,
- * scale_shift_*: meaning, and time as positions.inc, bias.inc and scale_shift.inc have it.
+ * scale_shift_*: meaning, and time as positions.inc, bias.S and scale_shift.S have it.
  */
 #include "programs/library/elementwise/positions_ref.h"
 
-enum { X, OPERAND, BLOCKS, F };
-enum { PACED_LEAST = 4 }; /* as in bias.inc */
+enum { PACED_LEAST = 4 }; /* as in bias.S */
 
 typedef uint16_t operation_f16(uint16_t x, uint16_t operand, struct fp_env *env);
 
@@ -38,14 +37,18 @@ static uint16_t sum_swish(uint16_t a, uint16_t b, struct fp_env *env)
     return fp_f16_add(fp_f16_mul(h, fp_f16_tanh(h, 0, env), 0, env), h, 0, env);
 }
 
+_Static_assert((int)scale__scale == bias__bias && (int)scale__blocks == bias__blocks &&
+                   (int)scale__f == bias__f,
+               "a scale stands where a bias does");
+
 static void each_channel(const struct codelet_call *call, operation_f16 *op)
 {
-    const uint16_t *operand = call->arg[OPERAND].data;
-    uint16_t *x = call->arg[X].data;
+    const uint16_t *operand = call->arg[bias__bias].data;
+    uint16_t *x = call->arg[bias__x].data;
     struct fp_env env = { 0 };
 
-    for (uint32_t b = 0; b < call->arg[BLOCKS].value; b++, operand += 16) {
-        for (uint32_t p = 0; p < call->arg[F].value; p++, x += 16) {
+    for (uint32_t b = 0; b < call->arg[bias__blocks].value; b++, operand += 16) {
+        for (uint32_t p = 0; p < call->arg[bias__f].value; p++, x += 16) {
             for (unsigned c = 0; c < 16; c++)
                 x[c] = op(x[c], operand[c], &env);
         }
@@ -102,7 +105,8 @@ static uint64_t bias_slots(const void *shape, unsigned w)
 
 static uint64_t bias_cycles(const struct codelet_call *call, enum activation_f16 act)
 {
-    struct bias_shape s = { call->arch, call->arg[BLOCKS].value, call->arg[F].value, act };
+    struct bias_shape s = { call->arch, call->arg[bias__blocks].value, call->arg[bias__f].value,
+                            act };
 
     return codelet_workers_cycles(call->arch, bias_slots, &s);
 }
@@ -125,13 +129,12 @@ BIAS(scale_f16, mul, NONE)
 
 /* ---- scale_shift ---- */
 
-enum { SCALE = 1, SHIFT, SHIFT_BLOCKS, SHIFT_F };
-
 static void scale_shift(const struct codelet_call *call, operation_f16 *sum)
 {
-    const uint16_t *scale = call->arg[SCALE].data, *shift = call->arg[SHIFT].data;
-    uint64_t f = call->arg[SHIFT_F].value, n = call->arg[SHIFT_BLOCKS].value * f * 16;
-    uint16_t *x = call->arg[X].data;
+    const uint16_t *scale = call->arg[scale_shift__scale].data,
+                   *shift = call->arg[scale_shift__shift].data;
+    uint64_t f = call->arg[scale_shift__f].value, n = call->arg[scale_shift__blocks].value * f * 16;
+    uint16_t *x = call->arg[scale_shift__x].data;
     struct fp_env env = { 0 };
 
     for (uint64_t i = 0; i < n; i++) {
@@ -157,8 +160,8 @@ static uint64_t scale_shift_slots(const void *shape, unsigned w)
 
 static uint64_t scale_shift_cycles(const struct codelet_call *call, enum activation_f16 act)
 {
-    struct bias_shape s = { call->arch, call->arg[SHIFT_BLOCKS].value, call->arg[SHIFT_F].value,
-                            act };
+    struct bias_shape s = { call->arch, call->arg[scale_shift__blocks].value,
+                            call->arg[scale_shift__f].value, act };
 
     return codelet_workers_cycles(call->arch, scale_shift_slots, &s);
 }

@@ -3,8 +3,6 @@
  */
 #include "programs/library/elementwise/elementwise_ref.h"
 
-enum { X, Y, N };
-
 typedef uint16_t unary_f16(uint16_t x, struct fp_env *env);
 typedef uint32_t unary_f32(uint32_t x, struct fp_env *env);
 
@@ -80,21 +78,21 @@ static uint32_t rsqrt_f32(uint32_t x, struct fp_env *env)
 
 static void each_f16(const struct codelet_call *call, unary_f16 *f)
 {
-    const uint16_t *x = call->arg[X].data;
-    uint16_t *y = call->arg[Y].data;
+    const uint16_t *x = call->arg[unary__x].data;
+    uint16_t *y = call->arg[unary__y].data;
     struct fp_env env = { 0 };
 
-    for (uint32_t i = 0; i < call->arg[N].value; i++)
+    for (uint32_t i = 0; i < call->arg[unary__n].value; i++)
         y[i] = f(x[i], &env);
 }
 
 static void each_f32(const struct codelet_call *call, unary_f32 *f)
 {
-    const uint32_t *x = call->arg[X].data;
-    uint32_t *y = call->arg[Y].data;
+    const uint32_t *x = call->arg[unary__x].data;
+    uint32_t *y = call->arg[unary__y].data;
     struct fp_env env = { 0 };
 
-    for (uint32_t i = 0; i < call->arg[N].value; i++)
+    for (uint32_t i = 0; i < call->arg[unary__n].value; i++)
         y[i] = f(x[i], &env);
 }
 
@@ -122,22 +120,19 @@ UNARY(rsqrt, f32)
 
 /* ---- control flow ---- */
 
-enum { ADD_X, ADD_B, ADD_N };
-enum { LESS_A, LESS_B, LESS_OUT };
-
 void add_scalar_i32_ref(const struct codelet_call *call)
 {
-    uint32_t *x = call->arg[ADD_X].data;
+    uint32_t *x = call->arg[add_scalar_i32__x].data;
 
-    for (uint32_t i = 0; i < call->arg[ADD_N].value; i++)
-        x[i] += call->arg[ADD_B].value;
+    for (uint32_t i = 0; i < call->arg[add_scalar_i32__n].value; i++)
+        x[i] += call->arg[add_scalar_i32__b].value;
 }
 
 static uint64_t add_scalar_slots(const void *shape, unsigned w)
 {
     const struct codelet_call *call = shape;
 
-    return 13 + 1 + 3 * codelet_share(call->arch, call->arg[ADD_N].value, w);
+    return 13 + 1 + 3 * codelet_share(call->arch, call->arg[add_scalar_i32__n].value, w);
 }
 
 uint64_t add_scalar_i32_cycles(const struct codelet_call *call)
@@ -147,10 +142,10 @@ uint64_t add_scalar_i32_cycles(const struct codelet_call *call)
 
 void less_scalar_u32_ref(const struct codelet_call *call)
 {
-    const uint32_t *a = call->arg[LESS_A].data;
-    uint32_t *out = call->arg[LESS_OUT].data;
+    const uint32_t *a = call->arg[less_scalar_u32__a].data;
+    uint32_t *out = call->arg[less_scalar_u32__out].data;
 
-    out[0] = a[0] < call->arg[LESS_B].value;
+    out[0] = a[0] < call->arg[less_scalar_u32__b].value;
 }
 
 /* call, three results waited for (the address of a, a, the comparison), st32, br. */

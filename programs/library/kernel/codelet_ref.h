@@ -5,12 +5,14 @@
 #define PROGRAMS_CODELET_REF_H
 
 #include "programs/library/kernel/codelet_table.h"
+#include "programs/library/kernel/fields.h"
 
-#define CODELET(name, kind, time, text, ...)                                                       \
+#define STATE(...)
+#define KERNEL(name, ...)                                                                          \
     void name##_ref(const struct codelet_call *call);                                              \
     uint64_t name##_cycles(const struct codelet_call *call);
-#include "programs/library/kernel/codelets.def"
-#undef CODELET
+#include "programs/library/kernel/families.def"
+#include "programs/library/kernel/rows_end.def"
 
 /* Issue slots of a worker, its exit included. */
 typedef uint64_t worker_slots(const void *shape, unsigned worker);

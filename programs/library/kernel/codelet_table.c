@@ -1,52 +1,36 @@
-/* codelet_table.c - the table of codelets, made of codelets.def. */
-#include "programs/library/kernel/codelet_table.h"
+/* codelet_table.c - the table of codelets, made of families.def. */
+#include "programs/library/kernel/codelet_ref.h"
 
 #include <string.h>
 
-#define CODELET(name, kind, time, text, ...)                                                       \
-    void name##_ref(const struct codelet_call *call);                                              \
-    uint64_t name##_cycles(const struct codelet_call *call);
-#include "programs/library/kernel/codelets.def"
-#undef CODELET
-
 #define EDGE(kind, field, elem, align, region)                                                     \
-    {                                                                                              \
-        FIELD_##kind, #field, ELEM_##elem, align, region, NULL                                     \
-    }
-#define PLAIN(kind, field)                                                                         \
-    {                                                                                              \
-        FIELD_##kind, #field, ELEM_U32, 4, ANY, NULL                                               \
-    }
-#define IN(field, elem, align, region)       EDGE(IN, field, elem, align, region)
-#define OUT(field, elem, align, region)      EDGE(OUT, field, elem, align, region)
-#define INOUT(field, elem, align, region)    EDGE(INOUT, field, elem, align, region)
-#define IN_LIST(field, elem, align, region)  EDGE(IN_LIST, field, elem, align, region)
-#define OUT_LIST(field, elem, align, region) EDGE(OUT_LIST, field, elem, align, region)
-#define WORDS(field)                         PLAIN(WORDS, field)
-#define U32(field)                           PLAIN(U32, field)
-#define F32(field)                           PLAIN(F32, field)
-#define F16(field)                           PLAIN(F16, field)
-#define LENGTH(field, of)                                                                          \
-    {                                                                                              \
-        FIELD_LENGTH, #field, ELEM_U32, 4, ANY, #of                                                \
-    }
-#define APART(a, b)                                                                                \
-    {                                                                                              \
-        FIELD_APART, #a, ELEM_U32, 4, ANY, #b                                                      \
-    }
+    { FIELD_##kind, #field, ELEM_##elem, align, region, NULL },
+#define PLAIN(kind, field, other)               { FIELD_##kind, #field, ELEM_U32, 4, ANY, other },
+#define IN(s, field, elem, align, region)       EDGE(IN, field, elem, align, region)
+#define OUT(s, field, elem, align, region)      EDGE(OUT, field, elem, align, region)
+#define INOUT(s, field, elem, align, region)    EDGE(INOUT, field, elem, align, region)
+#define IN_LIST(s, field, elem, align, region)  EDGE(IN_LIST, field, elem, align, region)
+#define OUT_LIST(s, field, elem, align, region) EDGE(OUT_LIST, field, elem, align, region)
+#define WORDS(s, field)                         PLAIN(WORDS, field, NULL)
+#define U32(s, field)                           PLAIN(U32, field, NULL)
+#define F32(s, field)                           PLAIN(F32, field, NULL)
+#define F16(s, field)                           PLAIN(F16, field, NULL)
+#define LENGTH(s, field, of)                    PLAIN(LENGTH, field, #of)
+#define APART(s, a, b)                          PLAIN(APART, a, #b)
 
-#define CODELET(name, kind, time, text, ...)                                                       \
-    static const struct codelet_field name##_fields[] = { __VA_ARGS__ };                           \
+#define STATE(...)
+#define KERNEL(name, state, kind, time, text, ...)                                                 \
+    static const struct codelet_field name##_fields[] = { FIELDS_##state(state, ##__VA_ARGS__) };  \
     _Static_assert(EMU_COUNT_OF(name##_fields) <= CODELET_MAX_FIELDS, "fields of " #name);
-#include "programs/library/kernel/codelets.def"
-#undef CODELET
+#include "programs/library/kernel/families.def"
+#undef KERNEL
 
 const struct codelet codelet_table[] = {
-#define CODELET(name, kind, time, text, ...)                                                       \
+#define KERNEL(name, state, kind, time, text, ...)                                                 \
     { #name,      CODELET_##kind, TIME_##time, text, name##_fields, EMU_COUNT_OF(name##_fields),   \
       name##_ref, name##_cycles },
-#include "programs/library/kernel/codelets.def"
-#undef CODELET
+#include "programs/library/kernel/families.def"
+#undef KERNEL
     { 0 },
 };
 
@@ -101,10 +85,10 @@ uint64_t codelet_multi_cycles(const struct arch *a, uint64_t slots)
 /* ---- the library as the compiler sees it ---- */
 
 enum codelet_row {
-#define CODELET(name, kind, time, text, ...) ROW_##name,
-#include "programs/library/kernel/codelets.def"
-#undef CODELET
+#define KERNEL(name, ...) ROW_##name,
+#include "programs/library/kernel/families.def"
 };
+#include "programs/library/kernel/rows_end.def"
 
 #define ROW(name) &codelet_table[ROW_##name]
 

@@ -1,6 +1,6 @@
 /* codelet_table.h - the codelets of this library as a table, and their code.
  *
- * A codelet is a row of codelets.def, the section .text.NAME of a .S in the folder of its family,
+ * A codelet is a row of families.def, the section .text.NAME of a .S in the folder of its family,
  * and two C functions: NAME_ref (its meaning) and NAME_cycles (its time). What the compiler sees of
  * all that is kernel_library (programs.h).
  */
@@ -9,7 +9,7 @@
 
 #include "programs/compiler/base/codelet.h"
 
-extern const struct codelet codelet_table[]; /* in the order of codelets.def */
+extern const struct codelet codelet_table[]; /* in the order of families.def */
 extern const unsigned codelet_count;
 
 const struct codelet *codelet_find(const char *name); /* NULL if there is none */

@@ -1,9 +1,6 @@
 /* dot_ref.c - dot_{f16,f32}, matvec_{f16,f32}: meaning and time. */
 #include "programs/library/kernel/codelet_ref.h"
 
-enum { DOT_X, DOT_Y, DOT_OUT, DOT_N };
-enum { A, X, Y, M, K };
-
 /* The two sums of a worker: a vector of 8 bytes of each. */
 static void add_products(uint32_t *acc, unsigned bits, const void *x, const void *y, size_t i,
                          struct fp_env *env)
@@ -26,9 +23,9 @@ static uint32_t element(const void *data, unsigned bits, size_t i, struct fp_env
 
 static void dot(const struct codelet_call *call, unsigned bits)
 {
-    const void *x = call->arg[DOT_X].data, *y = call->arg[DOT_Y].data;
+    const void *x = call->arg[dot__x].data, *y = call->arg[dot__y].data;
     unsigned workers = call->arch->workers, lanes = 64 / bits;
-    uint32_t n = call->arg[DOT_N].value, full = n / lanes * lanes;
+    uint32_t n = call->arg[dot__n].value, full = n / lanes * lanes;
     struct fp_env env = { 0 };
 
     for (unsigned w = 0; w < workers; w++) {
@@ -42,26 +39,27 @@ static void dot(const struct codelet_call *call, unsigned bits)
                                 fp_f32_mul(element(x, bits, full + w, &env),
                                            element(y, bits, full + w, &env), &env),
                                 &env);
-        ((uint32_t *)call->arg[DOT_OUT].data)[w] = acc[0];
+        ((uint32_t *)call->arg[dot__out].data)[w] = acc[0];
     }
 }
 
 static void matvec(const struct codelet_call *call, unsigned bits)
 {
-    uint32_t m = call->arg[M].value, k = call->arg[K].value;
+    uint32_t m = call->arg[matvec__m].value, k = call->arg[matvec__k].value;
     struct fp_env env = { 0 };
 
     for (uint32_t i = 0; i < m; i++) {
-        const uint8_t *row = (const uint8_t *)call->arg[A].data + (size_t)i * k * (bits / 8);
+        const uint8_t *row =
+            (const uint8_t *)call->arg[matvec__a].data + (size_t)i * k * (bits / 8);
         uint32_t acc[2] = { 0, 0 };
 
         for (uint32_t j = 0; j < k; j += 64 / bits)
-            add_products(acc, bits, row, call->arg[X].data, j, &env);
+            add_products(acc, bits, row, call->arg[matvec__x].data, j, &env);
         acc[0] = fp_f32_add(acc[0], acc[1], &env);
         if (bits == 16)
-            ((uint16_t *)call->arg[Y].data)[i] = fp_f16_from_f32(acc[0], 0, &env);
+            ((uint16_t *)call->arg[matvec__y].data)[i] = fp_f16_from_f32(acc[0], 0, &env);
         else
-            ((uint32_t *)call->arg[Y].data)[i] = acc[0];
+            ((uint32_t *)call->arg[matvec__y].data)[i] = acc[0];
     }
 }
 
@@ -84,7 +82,7 @@ static uint64_t dot_slots(const void *shape, unsigned w)
 
 static uint64_t dot_cycles(const struct codelet_call *call, unsigned bits)
 {
-    struct dot_shape s = { call->arch, bits, 1, call->arg[DOT_N].value };
+    struct dot_shape s = { call->arch, bits, 1, call->arg[dot__n].value };
 
     return codelet_workers_cycles(call->arch, dot_slots, &s);
 }
@@ -107,7 +105,8 @@ static uint64_t matvec_slots(const void *shape, unsigned w)
 
 static uint64_t matvec_cycles(const struct codelet_call *call, unsigned bits)
 {
-    struct dot_shape s = { call->arch, bits, call->arg[M].value, call->arg[K].value };
+    struct dot_shape s = { call->arch, bits, call->arg[matvec__m].value,
+                           call->arg[matvec__k].value };
 
     return codelet_workers_cycles(call->arch, matvec_slots, &s);
 }

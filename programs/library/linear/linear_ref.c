@@ -45,18 +45,17 @@ struct linear {
 
 static struct linear linear_of(const struct codelet_call *call, int biased, enum activation_f16 act)
 {
-    const struct codelet_arg *y = &call->arg[biased ? 3 : 2];
+    const struct codelet_arg *arg = call->arg;
+    struct linear l = { .arch = call->arch, .unit = biased ? 2 : 1, .act = act };
 
-    return (struct linear){ .arch = call->arch,
-                            .a = call->arg[0].data,
-                            .x = call->arg[1].data,
-                            .bias = biased ? call->arg[2].data : NULL,
-                            .y = y[0].data,
-                            .k = y[1].value,
-                            .m = y[2].value,
-                            .n = y[3].value,
-                            .unit = biased ? 2 : 1,
-                            .act = act };
+    l.a = arg[biased ? (int)linear__a : (int)linear_sums__a].data;
+    l.x = arg[biased ? (int)linear__x : (int)linear_sums__x].data;
+    l.bias = biased ? arg[linear__bias].data : NULL;
+    l.y = arg[biased ? (int)linear__y : (int)linear_sums__y].data;
+    l.k = arg[biased ? (int)linear__k : (int)linear_sums__k].value;
+    l.m = arg[biased ? (int)linear__m : (int)linear_sums__m].value;
+    l.n = arg[biased ? (int)linear__n : (int)linear_sums__n].value;
+    return l;
 }
 
 static uint32_t row_sum(const uint16_t *a, const uint16_t *x, uint64_t k, struct fp_env *env)
@@ -142,22 +141,24 @@ LINEAR(linear_sigmoid_f16, SIGMOID)
 
 /* ---- sums of partial results ---- */
 
-enum { PARTIALS, BIAS, OUT, N, P };
+_Static_assert((int)sum_scale__scale == sum_bias__bias && (int)sum_scale__p == sum_bias__p,
+               "a scale stands where a bias does");
 
 static void sum_bias(const struct codelet_call *call, int scaled, enum activation_f16 act)
 {
-    const uint32_t *partials = call->arg[PARTIALS].data, *bias = call->arg[BIAS].data;
-    uint32_t n = call->arg[N].value;
-    uint16_t *out = call->arg[OUT].data;
+    const uint32_t *partials = call->arg[sum_bias__partials].data,
+                   *bias = call->arg[sum_bias__bias].data;
+    uint32_t n = call->arg[sum_bias__n].value;
+    uint16_t *out = call->arg[sum_bias__out].data;
     struct fp_env env = { 0 };
 
     for (uint32_t i = 0; i < n; i++) {
         uint32_t sum = 0;
 
-        for (uint32_t k = 0; k < call->arg[P].value; k++)
+        for (uint32_t k = 0; k < call->arg[sum_bias__p].value; k++)
             sum = fp_f32_add(sum, partials[(size_t)k * n + i], &env);
-        sum =
-            scaled ? fp_f32_mul(call->arg[BIAS].value, sum, &env) : fp_f32_add(sum, bias[i], &env);
+        sum = scaled ? fp_f32_mul(call->arg[sum_bias__bias].value, sum, &env)
+                     : fp_f32_add(sum, bias[i], &env);
         out[i] = activate(fp_f16_from_f32(sum, 0, &env), act, &env);
     }
 }
@@ -180,7 +181,8 @@ static uint64_t sum_slots(const void *shape, unsigned w)
 
 static uint64_t sum_cycles(const struct codelet_call *call, int scaled, enum activation_f16 act)
 {
-    struct sum_shape s = { call->arch, call->arg[N].value, call->arg[P].value, scaled, act };
+    struct sum_shape s = { call->arch, call->arg[sum_bias__n].value, call->arg[sum_bias__p].value,
+                           scaled, act };
 
     return codelet_workers_cycles(call->arch, sum_slots, &s);
 }

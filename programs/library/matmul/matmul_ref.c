@@ -3,7 +3,6 @@
  */
 #include "programs/library/kernel/codelet_ref.h"
 
-enum { IN, OUT, WEIGHTS, KB, NB, F };
 enum { BLOCK = 16, STEP = 4 }; /* inputs of a block; of a step of the matrix unit */
 enum { UNITS_F16 = 16, UNITS_F32 = 8 };
 
@@ -43,17 +42,19 @@ static void block_pass_f32(const uint16_t *in, const uint16_t *weights, uint32_t
 
 static void matmul(const struct codelet_call *call, unsigned units, int add)
 {
-    uint32_t kb = call->arg[KB].value, nb = call->arg[NB].value, f = call->arg[F].value;
-    const uint16_t *in = call->arg[IN].data, *weights = call->arg[WEIGHTS].data;
+    uint32_t kb = call->arg[matmul__kb].value, nb = call->arg[matmul__nb].value,
+             f = call->arg[matmul__f].value;
+    const uint16_t *in = call->arg[matmul__in].data, *weights = call->arg[matmul__weights].data;
 
     for (size_t n = 0; n < nb; n++) {
         for (size_t k = 0; k < kb; k++) {
             const uint16_t *block = weights + (n * kb + k) * units * BLOCK, *x = in + k * f * BLOCK;
 
             if (units == UNITS_F16)
-                block_pass(x, block, (uint16_t *)call->arg[OUT].data + n * f * units, f, add || k);
+                block_pass(x, block, (uint16_t *)call->arg[matmul__out].data + n * f * units, f,
+                           add || k);
             else
-                block_pass_f32(x, block, (uint32_t *)call->arg[OUT].data + n * f * units, f,
+                block_pass_f32(x, block, (uint32_t *)call->arg[matmul__out].data + n * f * units, f,
                                add || k);
         }
     }
@@ -79,19 +80,17 @@ void matmul_add_f16_f32_ref(const struct codelet_call *call)
     matmul(call, UNITS_F32, 1);
 }
 
-enum { CONV_N = 3 };
-
 void conv1x1_f16_ref(const struct codelet_call *call)
 {
-    block_pass(call->arg[IN].data, call->arg[WEIGHTS].data, call->arg[OUT].data,
-               call->arg[CONV_N].value, 0);
+    block_pass(call->arg[conv1x1__in].data, call->arg[conv1x1__weights].data,
+               call->arg[conv1x1__out].data, call->arg[conv1x1__n].value, 0);
 }
 
 /* docs/timing.md 5 */
 uint64_t conv1x1_f16_cycles(const struct codelet_call *call)
 {
     const struct arch *a = call->arch;
-    uint64_t n = (call->arg[CONV_N].value + a->workers - 1) / a->workers;
+    uint64_t n = (call->arg[conv1x1__n].value + a->workers - 1) / a->workers;
     uint64_t slots = n > 1 ? 4 * n + 32 : n ? 34 : 14;
 
     return 2 * a->sup_branch_cycles + a->sup_result_cycles + a->sup_put_cycles + 32 +
@@ -236,9 +235,9 @@ static uint64_t matmul_cycles(const struct codelet_call *call, unsigned units, i
     uint64_t result = a->sup_result_cycles, branch = a->sup_branch_cycles, cycles, late;
     uint64_t chunk, most;
     struct product p = { .arch = a,
-                         .kb = call->arg[KB].value,
-                         .nb = call->arg[NB].value,
-                         .f = call->arg[F].value,
+                         .kb = call->arg[matmul__kb].value,
+                         .nb = call->arg[matmul__nb].value,
+                         .f = call->arg[matmul__f].value,
                          .add = add,
                          .window = window,
                          .loads = units * BLOCK / 8 };
@@ -286,15 +285,20 @@ uint64_t matmul_add_f16_f32_cycles(const struct codelet_call *call)
 
 /* ---- windows ---- */
 
-enum { STEPS = 6, RESULT_BYTES = 32 }; /* of a position: 16 f16 or 8 f32 */
+_Static_assert((int)conv_window__kb == matmul__kb && (int)conv_window__nb == matmul__nb &&
+                   (int)conv_window__f == matmul__f,
+               "matmul_cycles() takes calls of conv_window, too");
+
+enum { RESULT_BYTES = 32 }; /* of a position: 16 f16 or 8 f32 */
 
 static void conv_window(const struct codelet_call *call, unsigned units)
 {
-    uint32_t kb = call->arg[KB].value, nb = call->arg[NB].value, f = call->arg[F].value;
-    const uint8_t *in = call->arg[IN].data;
-    const uint16_t *weights = call->arg[WEIGHTS].data;
-    const int32_t *step = call->arg[STEPS].data;
-    uint8_t *out = call->arg[OUT].data;
+    uint32_t kb = call->arg[conv_window__kb].value, nb = call->arg[conv_window__nb].value,
+             f = call->arg[conv_window__f].value;
+    const uint8_t *in = call->arg[conv_window__in].data;
+    const uint16_t *weights = call->arg[conv_window__weights].data;
+    const int32_t *step = call->arg[conv_window__steps].data;
+    uint8_t *out = call->arg[conv_window__out].data;
 
     for (size_t i = 0; i < (size_t)nb * kb; i++) {
         const uint16_t *block = weights + i * units * BLOCK;

@@ -1,9 +1,11 @@
 // norm_fold_f32: sums of channels become sums of groups of channels: totals[g][k] = sum over the channels of group g of sum
 // (k = 0), sumsq (k = 1).
 //
-// State: +0 sum, +4 sumsq, +8 totals, +12 first, +16 each, +20 channels, +24 n = 2 groups. Groups have `each` channels; `first`
+// State: sum, sumsq, totals, first, each, channels, n = 2 groups. Groups have `each` channels; `first`
 // of the first one lie before sum[0], what is behind `channels` is left out. Workers take totals in turn, a slot a channel.
 
+#define FAMILY "../norm/norm.def"
+#include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 
 #define task     $m0
@@ -19,14 +21,14 @@
 
 ENTRY norm_fold_f32
         get task, $WSR
-        ld32 n, $mvertex_base, $mzero, 6
+        ld32 n, $mvertex_base, $mzero, norm_fold__n
         and task, task, CSR_W_WSR__CTXTID_M1__MASK
         cmpult t, task, n
         brz t, .Lnone
-        ld32 out, $mvertex_base, $mzero, 2
-        ld32 first, $mvertex_base, $mzero, 3
-        ld32 each, $mvertex_base, $mzero, 4
-        ld32 channels, $mvertex_base, $mzero, 5
+        ld32 out, $mvertex_base, $mzero, norm_fold__totals
+        ld32 first, $mvertex_base, $mzero, norm_fold__first
+        ld32 each, $mvertex_base, $mzero, norm_fold__each
+        ld32 channels, $mvertex_base, $mzero, norm_fold__channels
 .Lnext:
         shr t, task, 1
         mul begin, t, each

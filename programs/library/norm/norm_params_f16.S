@@ -1,11 +1,13 @@
 // norm_params_f16: scale and shift of every channel, f16, from the partial sums of its group: scale = gamma / root(variance + eps),
 // shift = beta - mean scale with scale as rounded. All in f32 but the results.
 //
-// State: +0 totals [groups][p][2], +4 gamma, +8 beta, +12 scale, +16 shift, +20 inverse, +24 eps, +28 first, +32 each, +36 p,
-// +40 groups, +44 n. totals: sums and sums of squares; inverse: 1 / how many values a sum has. Groups have `each` channels, `first`
+// State: totals [groups][p][2], gamma, beta, scale, shift, inverse, eps, first, each, p,
+// groups, n. totals: sums and sums of squares; inverse: 1 / how many values a sum has. Groups have `each` channels, `first`
 // of the first one lie before gamma[0]; the last one has no end. n is even. Workers take blocks of neighbouring pairs of
 // channels, and find mean and deviation of each group that they meet. Slots: norm_ref.c.
 
+#define FAMILY "../norm/norm.def"
+#include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 
 #define t        $m0
@@ -33,9 +35,9 @@
         REPEAT t, 1
         { ld64step $a0:1, $mzero, total+=, 1
           f32v2add $a2:3, $a2:3, $a0:1 }
-        { ld32 $a0, $mvertex_base, $mzero, 5
+        { ld32 $a0, $mvertex_base, $mzero, norm_params__inverse
           f32v2add $a2:3, $a2:3, $a0:1 }
-        { ld32 $a1, $mvertex_base, $mzero, 6
+        { ld32 $a1, $mvertex_base, $mzero, norm_params__eps
           f32v2mul $a4:5, $a0:B, $a2:3 }
         { setzi t, ENDLESS
           f32mul $a0, mean, mean }
@@ -48,23 +50,23 @@
 
 ENTRY norm_params_f16
         get u, $WSR
-        ld32 t, $mvertex_base, $mzero, 11
+        ld32 t, $mvertex_base, $mzero, norm_params__n
         and u, u, CSR_W_WSR__CTXTID_M1__MASK
         shr t, t, 1
         BLOCK left, count, t, u
         add count, count, -1
         brneg count, .Lnone
-        ld32 more, $mvertex_base, $mzero, 10
-        ld32 t, $mvertex_base, $mzero, 7
+        ld32 more, $mvertex_base, $mzero, norm_params__groups
+        ld32 t, $mvertex_base, $mzero, norm_params__first
         shl u, left, 1
         add t, t, u
-        ld32 each, $mvertex_base, $mzero, 8
-        ld32 p, $mvertex_base, $mzero, 9
-        ld32 total, $mvertex_base, $mzero, 0
-        ld32 gamma, $mvertex_base, $mzero, 1
-        ld32 beta, $mvertex_base, $mzero, 2
-        ld32 scale, $mvertex_base, $mzero, 3
-        ld32 shift, $mvertex_base, $mzero, 4
+        ld32 each, $mvertex_base, $mzero, norm_params__each
+        ld32 p, $mvertex_base, $mzero, norm_params__p
+        ld32 total, $mvertex_base, $mzero, norm_params__totals
+        ld32 gamma, $mvertex_base, $mzero, norm_params__gamma
+        ld32 beta, $mvertex_base, $mzero, norm_params__beta
+        ld32 scale, $mvertex_base, $mzero, norm_params__scale
+        ld32 shift, $mvertex_base, $mzero, norm_params__shift
         shl u, left, 3
         add gamma, gamma, u
         add beta, beta, u

@@ -3,30 +3,28 @@
 
 /* ---- sums of channels to sums of groups ---- */
 
-enum { SUM, SUMSQ, TOTALS, FOLD_FIRST, FOLD_EACH, CHANNELS, FOLD_N };
-
 /* Channels [begin, end) of group g. */
 static uint32_t group_begin(const struct codelet_call *call, uint32_t g)
 {
-    uint32_t at = g * call->arg[FOLD_EACH].value, first = call->arg[FOLD_FIRST].value;
+    uint32_t at = g * call->arg[norm_fold__each].value, first = call->arg[norm_fold__first].value;
 
     return at > first ? at - first : 0;
 }
 
 static uint32_t group_end(const struct codelet_call *call, uint32_t g)
 {
-    uint32_t end = (g + 1) * call->arg[FOLD_EACH].value - call->arg[FOLD_FIRST].value;
+    uint32_t end = (g + 1) * call->arg[norm_fold__each].value - call->arg[norm_fold__first].value;
 
-    return end < call->arg[CHANNELS].value ? end : call->arg[CHANNELS].value;
+    return end < call->arg[norm_fold__channels].value ? end : call->arg[norm_fold__channels].value;
 }
 
 void norm_fold_f32_ref(const struct codelet_call *call)
 {
-    uint32_t *totals = call->arg[TOTALS].data;
+    uint32_t *totals = call->arg[norm_fold__totals].data;
     struct fp_env env = { 0 };
 
-    for (uint32_t i = 0; i < call->arg[FOLD_N].value; i++) {
-        const uint32_t *x = call->arg[i % 2 ? SUMSQ : SUM].data;
+    for (uint32_t i = 0; i < call->arg[norm_fold__n].value; i++) {
+        const uint32_t *x = call->arg[i % 2 ? norm_fold__sumsq : norm_fold__sum].data;
 
         totals[i] = 0;
         for (uint32_t c = group_begin(call, i / 2); c < group_end(call, i / 2); c++)
@@ -37,11 +35,11 @@ void norm_fold_f32_ref(const struct codelet_call *call)
 static uint64_t fold_slots(const void *shape, unsigned w)
 {
     const struct codelet_call *call = shape;
-    uint64_t slots = 4 + (w < call->arg[FOLD_N].value ? 1 : 2);
+    uint64_t slots = 4 + (w < call->arg[norm_fold__n].value ? 1 : 2);
 
-    for (uint32_t i = w; i < call->arg[FOLD_N].value; i += call->arch->workers)
+    for (uint32_t i = w; i < call->arg[norm_fold__n].value; i += call->arch->workers)
         slots += 17 + group_end(call, i / 2) - group_begin(call, i / 2);
-    return slots + (w < call->arg[FOLD_N].value ? 5 : 0);
+    return slots + (w < call->arg[norm_fold__n].value ? 5 : 0);
 }
 
 uint64_t norm_fold_f32_cycles(const struct codelet_call *call)
@@ -51,37 +49,39 @@ uint64_t norm_fold_f32_cycles(const struct codelet_call *call)
 
 /* ---- scale and shift ---- */
 
-enum { PARTIALS, GAMMA, BETA, SCALE, SHIFT, INVERSE, EPS, FIRST, EACH, P, GROUPS, N };
-
 static uint32_t group_of(const struct codelet_call *call, uint32_t channel)
 {
-    uint32_t g = (channel + call->arg[FIRST].value) / call->arg[EACH].value;
+    uint32_t g =
+        (channel + call->arg[norm_params__first].value) / call->arg[norm_params__each].value;
 
-    return g < call->arg[GROUPS].value ? g : call->arg[GROUPS].value - 1;
+    return g < call->arg[norm_params__groups].value ? g : call->arg[norm_params__groups].value - 1;
 }
 
 /* Of a group. */
 static void moments(const struct codelet_call *call, uint32_t g, uint32_t *mean, uint32_t *rstd)
 {
-    uint32_t p = call->arg[P].value, inverse = call->arg[INVERSE].value, sum[2] = { 0 }, v;
-    const uint32_t *x = (const uint32_t *)call->arg[PARTIALS].data + (size_t)g * p * 2;
+    uint32_t p = call->arg[norm_params__p].value, inverse = call->arg[norm_params__inverse].value,
+             sum[2] = { 0 }, v;
+    const uint32_t *x = (const uint32_t *)call->arg[norm_params__totals].data + (size_t)g * p * 2;
     struct fp_env env = { 0 };
 
     for (uint32_t i = 0; i < 2 * p; i++)
         sum[i % 2] = fp_f32_add(sum[i % 2], x[i], &env);
     *mean = fp_f32_mul(inverse, sum[0], &env);
     v = fp_f32_sub(fp_f32_mul(inverse, sum[1], &env), fp_f32_mul(*mean, *mean, &env), &env);
-    v = fp_f32_add(fp_f32_max(v, 0, &env), call->arg[EPS].value, &env);
+    v = fp_f32_add(fp_f32_max(v, 0, &env), call->arg[norm_params__eps].value, &env);
     *rstd = fp_f32_oorx(v, &env);
 }
 
 void norm_params_f16_ref(const struct codelet_call *call)
 {
-    const uint32_t *gamma = call->arg[GAMMA].data, *beta = call->arg[BETA].data;
-    uint16_t *scale = call->arg[SCALE].data, *shift = call->arg[SHIFT].data;
+    const uint32_t *gamma = call->arg[norm_params__gamma].data,
+                   *beta = call->arg[norm_params__beta].data;
+    uint16_t *scale = call->arg[norm_params__scale].data,
+             *shift = call->arg[norm_params__shift].data;
     struct fp_env env = { 0 };
 
-    for (uint32_t c = 0; c < call->arg[N].value; c++) {
+    for (uint32_t c = 0; c < call->arg[norm_params__n].value; c++) {
         uint32_t mean, rstd, s;
 
         moments(call, group_of(call, c), &mean, &rstd);
@@ -95,8 +95,9 @@ static uint64_t params_slots(const void *shape, unsigned w)
 {
     const struct codelet_call *call = shape;
     const struct arch *a = call->arch;
-    uint64_t pairs = call->arg[N].value / 2, most = (pairs + a->workers - 1) / a->workers;
-    uint64_t group = 8 + call->arg[P].value + a->slots_f32oorx, slots;
+    uint64_t pairs = call->arg[norm_params__n].value / 2,
+             most = (pairs + a->workers - 1) / a->workers;
+    uint64_t group = 8 + call->arg[norm_params__p].value + a->slots_f32oorx, slots;
     uint32_t c = (uint32_t)(2 * most * w), end, g;
 
     if (2 * pairs <= c)
@@ -104,7 +105,8 @@ static uint64_t params_slots(const void *shape, unsigned w)
     end = c + 2 * (uint32_t)codelet_block(a, pairs, w);
     g = group_of(call, c);
     slots = 35 + 7 * (uint64_t)g + group;
-    if (c + call->arg[FIRST].value >= call->arg[GROUPS].value * call->arg[EACH].value)
+    if (c + call->arg[norm_params__first].value >=
+        call->arg[norm_params__groups].value * call->arg[norm_params__each].value)
         slots++; /* the search ends behind the last group */
     for (; c < end; c += 2) {
         uint32_t now = group_of(call, c), next = group_of(call, c + 1);

@@ -19,7 +19,7 @@
         st32step t, $mzero, out+=, 1
 .endm
 
-        PIXELS_HEAD pixels_f16, 24, 1
+        PIXELS_HEAD pixels_f16, 24, pixels
 .Lpixels_f16_next:
         PAIR 1
         PAIR 6 * CTXT_WORKERS - 5

@@ -17,7 +17,7 @@
           roll16 $a7, $a7, $azero }
 .endm
 
-        PIXELS_HEAD pixels_f32, 48, 1
+        PIXELS_HEAD pixels_f32, 48, pixels
 .Lpixels_f32_next:
         ld64step $a0:1, $mzero, in+=, 1
         PAIR 1

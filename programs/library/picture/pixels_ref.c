@@ -1,17 +1,15 @@
 /* pixels_ref.c - pictures of three colours to four f16 a pixel: meaning and time. */
 #include "programs/library/kernel/codelet_ref.h"
 
-enum { X, TABLE, Y_U8, N_U8 };
-enum { Y = 1, N };
 enum { COLOURS = 3, BYTES = 256, LANES = 4, GROUP = 4 * LANES /* elements of y */ };
 
 void pixels_u8_ref(const struct codelet_call *call)
 {
-    const uint8_t *x = call->arg[X].data;
-    const uint16_t *table = call->arg[TABLE].data;
-    uint16_t *y = call->arg[Y_U8].data;
+    const uint8_t *x = call->arg[pixels__x].data;
+    const uint16_t *table = call->arg[pixels_u8__table].data;
+    uint16_t *y = call->arg[pixels_u8__y].data;
 
-    for (uint32_t i = 0; i < call->arg[N_U8].value; i++) {
+    for (uint32_t i = 0; i < call->arg[pixels_u8__n].value; i++) {
         uint32_t c = i % LANES;
 
         y[i] = c < COLOURS ? table[BYTES * c + x[i / LANES * COLOURS + c]] : 0;
@@ -20,20 +18,20 @@ void pixels_u8_ref(const struct codelet_call *call)
 
 void pixels_f16_ref(const struct codelet_call *call)
 {
-    const uint16_t *x = call->arg[X].data;
-    uint16_t *y = call->arg[Y].data;
+    const uint16_t *x = call->arg[pixels__x].data;
+    uint16_t *y = call->arg[pixels__y].data;
 
-    for (uint32_t i = 0; i < call->arg[N].value; i++)
+    for (uint32_t i = 0; i < call->arg[pixels__n].value; i++)
         y[i] = i % LANES < COLOURS ? x[i / LANES * COLOURS + i % LANES] : 0;
 }
 
 void pixels_f32_ref(const struct codelet_call *call)
 {
-    const uint32_t *x = call->arg[X].data;
-    uint16_t *y = call->arg[Y].data;
+    const uint32_t *x = call->arg[pixels__x].data;
+    uint16_t *y = call->arg[pixels__y].data;
     struct fp_env env = { 0 };
 
-    for (uint32_t i = 0; i < call->arg[N].value; i++)
+    for (uint32_t i = 0; i < call->arg[pixels__n].value; i++)
         y[i] =
             i % LANES < COLOURS ? fp_f16_from_f32(x[i / LANES * COLOURS + i % LANES], 0, &env) : 0;
 }
@@ -64,15 +62,15 @@ static uint64_t pixels_cycles(const struct codelet_call *call, uint32_t n, uint3
 
 uint64_t pixels_u8_cycles(const struct codelet_call *call)
 {
-    return pixels_cycles(call, call->arg[N_U8].value, 3, 4 * 9 + 1);
+    return pixels_cycles(call, call->arg[pixels_u8__n].value, 3, 4 * 9 + 1);
 }
 
 uint64_t pixels_f16_cycles(const struct codelet_call *call)
 {
-    return pixels_cycles(call, call->arg[N].value, 0, 2 * 10 + 2);
+    return pixels_cycles(call, call->arg[pixels__n].value, 0, 2 * 10 + 2);
 }
 
 uint64_t pixels_f32_cycles(const struct codelet_call *call)
 {
-    return pixels_cycles(call, call->arg[N].value, 0, 1 + 6 + 2 + 6 + 2);
+    return pixels_cycles(call, call->arg[pixels__n].value, 0, 1 + 6 + 2 + 6 + 2);
 }

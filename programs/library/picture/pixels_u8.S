@@ -24,8 +24,8 @@
         st32step c, $mzero, out+=, \ystep
 .endm
 
-        PIXELS_HEAD pixels_u8, 12, 2
-        ld32 red, $mvertex_base, $mzero, 1
+        PIXELS_HEAD pixels_u8, 12, pixels_u8
+        ld32 red, $mvertex_base, $mzero, pixels_u8__table
         add green, red, TABLE_BYTES
         add blue, green, TABLE_BYTES
 .Lpixels_u8_next:

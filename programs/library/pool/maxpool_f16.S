@@ -1,22 +1,14 @@
 // maxpool_f16: y[b][i][j] = the largest of x[b][stride i ... + k - 1][stride j ... + k - 1], 16 channels a position.
 //
-// State: +0 x [blocks][hp][wp][16], +4 y [blocks][ho][wo][16], +8 blocks, +12 ho, +16 wo, +20 hp, +24 wp, +28 k, +32 stride.
+// State: x [blocks][hp][wp][16], y [blocks][ho][wo][16], blocks, ho, wo, hp, wp, k, stride.
 // Workers take positions of y in turn, counted through all blocks. A position takes a slot for every vector of its window, 3 for
 // each row of that, 9, and 5 for every row of y between it and the worker's position before.
 
+#define FAMILY "../pool/pool.def"
+#include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 
 #define POSITION_BYTES  32
-
-#define STATE_X       0
-#define STATE_Y       1
-#define STATE_BLOCKS  2
-#define STATE_HO      3
-#define STATE_WO      4
-#define STATE_HP      5
-#define STATE_WP      6
-#define STATE_K       7
-#define STATE_STRIDE  8
 
 #define wid      $m0
 #define in       $m1                       // the window
@@ -37,11 +29,11 @@
 
 ENTRY maxpool_f16
         get wid, $WSR
-        { ld32 t, $mvertex_base, $mzero, STATE_BLOCKS
+        { ld32 t, $mvertex_base, $mzero, maxpool__blocks
           setzi $a12, 0xfc00 }
-        { ld32 left, $mvertex_base, $mzero, STATE_HO
+        { ld32 left, $mvertex_base, $mzero, maxpool__ho
           or $a12, $a12, 0xfc000000 }
-        { ld32 column, $mvertex_base, $mzero, STATE_WO
+        { ld32 column, $mvertex_base, $mzero, maxpool__wo
           mov $a13, $a12 }
         { and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
           mov x, lowest }
@@ -52,13 +44,13 @@ ENTRY maxpool_f16
         { sub at, LAST_WORKER, wid
           mov $a8:9, lowest }
         SHARE count, t, at, in
-        { ld32 in, $mvertex_base, $mzero, STATE_X
+        { ld32 in, $mvertex_base, $mzero, maxpool__x
           mov $a10:11, lowest }
         brz count, .Lnone
-        ld32 out, $mvertex_base, $mzero, STATE_Y
-        ld32 k, $mvertex_base, $mzero, STATE_K
-        ld32 t, $mvertex_base, $mzero, STATE_STRIDE
-        ld32 under, $mvertex_base, $mzero, STATE_WP
+        ld32 out, $mvertex_base, $mzero, maxpool__y
+        ld32 k, $mvertex_base, $mzero, maxpool__k
+        ld32 t, $mvertex_base, $mzero, maxpool__stride
+        ld32 under, $mvertex_base, $mzero, maxpool__wp
         add left, left, -1
         shl t, t, 5
         sub down, under, column
@@ -109,14 +101,14 @@ ENTRY maxpool_f16
 
         // The next row of y, perhaps of the next block.
 .Lwrap:
-        ld32 t, $mvertex_base, $mzero, STATE_WO
+        ld32 t, $mvertex_base, $mzero, maxpool__wo
         add in, in, down
         sub column, column, t
         brnzdec left, .Lnext
-        ld32 left, $mvertex_base, $mzero, STATE_HO
-        ld32 t, $mvertex_base, $mzero, STATE_STRIDE
-        ld32 at, $mvertex_base, $mzero, STATE_HP
-        ld32 row, $mvertex_base, $mzero, STATE_WP
+        ld32 left, $mvertex_base, $mzero, maxpool__ho
+        ld32 t, $mvertex_base, $mzero, maxpool__stride
+        ld32 at, $mvertex_base, $mzero, maxpool__hp
+        ld32 row, $mvertex_base, $mzero, maxpool__wp
         mul t, t, left
         sub at, at, t
         mul at, at, row

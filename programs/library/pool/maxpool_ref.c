@@ -1,9 +1,8 @@
-/* maxpool_ref.c - maxpool_f16, add_relu_f16: meaning, and time as maxpool_f16.S and binary.inc have
+/* maxpool_ref.c - maxpool_f16, add_relu_f16: meaning, and time as maxpool_f16.S and binary.S have
  * it.
  */
 #include "programs/library/elementwise/positions_ref.h"
 
-enum { X, Y, BLOCKS, HO, WO, HP, WP, K, STRIDE };
 enum { CHANNELS = 16 };
 
 static uint16_t window_max(const uint16_t *x, uint32_t wp, uint32_t k, struct fp_env *env)
@@ -19,26 +18,29 @@ static uint16_t window_max(const uint16_t *x, uint32_t wp, uint32_t k, struct fp
 
 void maxpool_f16_ref(const struct codelet_call *call)
 {
-    uint32_t ho = call->arg[HO].value, wo = call->arg[WO].value, wp = call->arg[WP].value;
-    size_t n = (size_t)call->arg[BLOCKS].value * ho * wo * CHANNELS;
-    const uint16_t *x = call->arg[X].data;
-    uint16_t *y = call->arg[Y].data;
+    uint32_t ho = call->arg[maxpool__ho].value, wo = call->arg[maxpool__wo].value,
+             wp = call->arg[maxpool__wp].value;
+    size_t n = (size_t)call->arg[maxpool__blocks].value * ho * wo * CHANNELS;
+    const uint16_t *x = call->arg[maxpool__x].data;
+    uint16_t *y = call->arg[maxpool__y].data;
     struct fp_env env = { 0 };
 
     for (size_t i = 0; i < n; i++) {
         size_t position = i / CHANNELS, row = position / wo, block = row / ho;
-        size_t at = block * call->arg[HP].value + row % ho * call->arg[STRIDE].value;
+        size_t at =
+            block * call->arg[maxpool__hp].value + row % ho * call->arg[maxpool__stride].value;
 
-        at = at * wp + position % wo * call->arg[STRIDE].value;
-        y[i] = window_max(x + at * CHANNELS + i % CHANNELS, wp, call->arg[K].value, &env);
+        at = at * wp + position % wo * call->arg[maxpool__stride].value;
+        y[i] = window_max(x + at * CHANNELS + i % CHANNELS, wp, call->arg[maxpool__k].value, &env);
     }
 }
 
 static uint64_t maxpool_slots(const void *shape, unsigned w)
 {
     const struct codelet_call *call = shape;
-    uint64_t ho = call->arg[HO].value, wo = call->arg[WO].value, k = call->arg[K].value;
-    uint64_t n = codelet_share(call->arch, call->arg[BLOCKS].value * ho * wo, w), rows;
+    uint64_t ho = call->arg[maxpool__ho].value, wo = call->arg[maxpool__wo].value,
+             k = call->arg[maxpool__k].value;
+    uint64_t n = codelet_share(call->arch, call->arg[maxpool__blocks].value * ho * wo, w), rows;
 
     if (!n)
         return 14 + 1;
@@ -53,15 +55,13 @@ uint64_t maxpool_f16_cycles(const struct codelet_call *call)
 
 /* ---- add_relu ---- */
 
-enum { ADD_A, ADD_B, ADD_N };
-
 void add_relu_f16_ref(const struct codelet_call *call)
 {
-    const uint16_t *b = call->arg[ADD_B].data;
-    uint16_t *a = call->arg[ADD_A].data;
+    const uint16_t *b = call->arg[inplace__b].data;
+    uint16_t *a = call->arg[inplace__a].data;
     struct fp_env env = { 0 };
 
-    for (uint32_t i = 0; i < call->arg[ADD_N].value; i++)
+    for (uint32_t i = 0; i < call->arg[inplace__n].value; i++)
         a[i] = fp_f16_max(fp_f16_add(a[i], b[i], 0, &env), 0, &env);
 }
 
@@ -75,7 +75,7 @@ uint64_t add_relu_cycles_at(const struct arch *a, uint32_t n, enum elementwise_p
 
 uint64_t add_relu_f16_cycles(const struct codelet_call *call)
 {
-    uint32_t n = call->arg[ADD_N].value;
+    uint32_t n = call->arg[inplace__n].value;
     uint64_t near = add_relu_cycles_at(call->arch, n, PLACE_NEAR);
     uint64_t far = add_relu_cycles_at(call->arch, n, PLACE_FAR);
 

@@ -268,7 +268,7 @@ struct feature op_channel_scale(struct nn *nn, struct feature x, struct feature 
         uint32_t v = graph_vertex(g, cs, "scale_f16", fragment_tile(&all, f));
 
         vertex_connect(g, v, "x", fragment_take(g, &all, f, x.t));
-        vertex_connect(g, v, "s", fragment_channels(g, f, s.t));
+        vertex_connect(g, v, "scale", fragment_channels(g, f, s.t));
         vertex_set_u32(g, v, "blocks", f->blocks);
         vertex_set_u32(g, v, "f", f->f);
     }

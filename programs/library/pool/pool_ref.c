@@ -16,13 +16,15 @@ struct pool {
 
 static struct pool pool_of(const struct codelet_call *call, unsigned sums)
 {
-    struct pool p = { .arch = call->arch, .x = call->arg[0].data, .sums = sums };
+    const struct codelet_arg *arg = call->arg;
+    struct pool p = { .arch = call->arch, .sums = sums };
 
-    for (unsigned s = 0; s < sums; s++)
-        p.out[s] = call->arg[1 + s].data;
-    p.scratch = call->arg[sums + 1].data;
-    p.blocks = call->arg[sums + 2].value;
-    p.f = call->arg[sums + 3].value;
+    p.x = arg[sums == 2 ? (int)stats__x : (int)pool__x].data;
+    p.out[0] = arg[sums == 2 ? (int)stats__sum : (int)pool__sum].data;
+    p.out[1] = sums == 2 ? arg[stats__sumsq].data : NULL;
+    p.scratch = arg[sums == 2 ? (int)stats__scratch : (int)pool__scratch].data;
+    p.blocks = arg[sums == 2 ? (int)stats__blocks : (int)pool__blocks].value;
+    p.f = arg[sums == 2 ? (int)stats__f : (int)pool__f].value;
     p.parts = p.f < 32 * (p.blocks + 1) ? 1 : call->arch->workers / 2;
     return p;
 }

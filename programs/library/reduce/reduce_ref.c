@@ -1,13 +1,11 @@
 /* reduce_ref.c - reduce_{sum,sumsq,max}_{f16_f16,f16_f32,f32_f32}: meaning and time. */
 #include "programs/library/reduce/fold_ref.h"
 
-enum { PARTIALS, OUT, N, P };
-
 /* Sums are f32, maxima of the type of the partials. */
 static void reduce(const struct codelet_call *call, enum fold_op op, unsigned in, unsigned out)
 {
-    uint32_t n = call->arg[N].value, p = call->arg[P].value;
-    const void *x = call->arg[PARTIALS].data;
+    uint32_t n = call->arg[reduce__n].value, p = call->arg[reduce__p].value;
+    const void *x = call->arg[reduce__partials].data;
     struct fp_env env = { 0 };
 
     for (uint32_t i = 0; i < n; i++) {
@@ -21,9 +19,9 @@ static void reduce(const struct codelet_call *call, enum fold_op op, unsigned in
         else if (op != FOLD_MAX && out == 16)
             acc = fp_f16_from_f32(acc, 0, &env);
         if (out == 16)
-            ((uint16_t *)call->arg[OUT].data)[i] = (uint16_t)acc;
+            ((uint16_t *)call->arg[reduce__out].data)[i] = (uint16_t)acc;
         else
-            ((uint32_t *)call->arg[OUT].data)[i] = acc;
+            ((uint32_t *)call->arg[reduce__out].data)[i] = acc;
     }
 }
 
@@ -80,8 +78,8 @@ static uint64_t reduce_cycles(const struct codelet_call *call, enum fold_op op, 
                               unsigned out)
 {
     const struct arch *a = call->arch;
-    uint32_t n = call->arg[N].value, row = n * in / 8;
-    struct reduce_shape s = { a, op, in, out, 2, n, call->arg[P].value };
+    uint32_t n = call->arg[reduce__n].value, row = n * in / 8;
+    struct reduce_shape s = { a, op, in, out, 2, n, call->arg[reduce__p].value };
 
     if (row % 8 == 0)
         s.width = op != FOLD_MAX && row % 16 == 0 ? 16 : 8;

@@ -3,8 +3,6 @@
 
 #include "programs/library/reduce/fold_ref.h"
 
-enum { X, OUT, N };
-
 enum { VECTOR_BYTES_SUM = 16, VECTOR_BYTES_MAX = 8, LANES = 8 };
 
 static unsigned vector_elements(enum fold_op op, unsigned bits)
@@ -42,9 +40,10 @@ static uint32_t total_worker(const struct codelet_call *call, enum fold_op op, u
                              unsigned w)
 {
     unsigned workers = call->arch->workers, lanes = vector_elements(op, bits);
-    uint32_t n = call->arg[N].value, lane[LANES], lowest = bits == 16 ? 0xfc00 : 0xff800000, acc;
+    uint32_t n = call->arg[total__n].value, lane[LANES], lowest = bits == 16 ? 0xfc00 : 0xff800000,
+             acc;
     uint32_t full = n / lanes * lanes;
-    const void *x = call->arg[X].data;
+    const void *x = call->arg[total__x].data;
     struct fp_env env = { 0 };
 
     for (unsigned k = 0; k < LANES; k++)
@@ -74,7 +73,7 @@ static uint32_t total_worker(const struct codelet_call *call, enum fold_op op, u
 static void total(const struct codelet_call *call, enum fold_op op, unsigned bits)
 {
     for (unsigned w = 0; w < call->arch->workers; w++)
-        ((uint32_t *)call->arg[OUT].data)[w] = total_worker(call, op, bits, w);
+        ((uint32_t *)call->arg[total__out].data)[w] = total_worker(call, op, bits, w);
 }
 
 /* ---- time: the instructions of total.inc, counted ---- */
@@ -103,7 +102,7 @@ static uint64_t total_slots(const void *shape, unsigned w)
 static uint64_t total_cycles_of(const struct codelet_call *call, enum fold_op op, unsigned bits,
                                 int wide)
 {
-    struct total_shape s = { call->arch, op, bits, wide, call->arg[N].value };
+    struct total_shape s = { call->arch, op, bits, wide, call->arg[total__n].value };
 
     return codelet_workers_cycles(call->arch, total_slots, &s);
 }

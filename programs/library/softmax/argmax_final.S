@@ -1,9 +1,11 @@
 // argmax_final: best_value = largest of n values, best_index = the lowest of the indices of these.
 //
-// State: +0 value f32 [n], 8-byte aligned, +4 index [n], +8 best_value, +12 best_index, +16 n. The work of worker 0: the maximum, one
+// State: value f32 [n], 8-byte aligned, index [n], best_value, best_index, n. The work of worker 0: the maximum, one
 // slot for two values, then the pairs that hold it are looked for, eight slots each and three for an equal value.
 // -infinity and 0xffffffff where there is no number.
 
+#define FAMILY "../softmax/softmax.def"
+#include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 
 #define wid      $m0
@@ -20,13 +22,13 @@
 
 ENTRY argmax_final
         get wid, $WSR
-        ld32 n, $mvertex_base, $mzero, 4
+        ld32 n, $mvertex_base, $mzero, argmax_final__n
         and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
         { brnz wid, .Lnone
           or $a4, $azero, 0xff800000 }
-        { ld32 at, $mvertex_base, $mzero, 0
+        { ld32 at, $mvertex_base, $mzero, argmax_final__value
           mov $a5, $a4 }
-        { ld32 index, $mvertex_base, $mzero, 1
+        { ld32 index, $mvertex_base, $mzero, argmax_final__index
           mov x, best }
         shr pairs, n, 1
         and odd, n, 1
@@ -70,8 +72,8 @@ ENTRY argmax_final
         cmpult t, u, lowest
         movnz lowest, t, u
 .Lstore:
-        ld32 t, $mvertex_base, $mzero, 2
-        ld32 u, $mvertex_base, $mzero, 3
+        ld32 t, $mvertex_base, $mzero, argmax_final__best_value
+        ld32 u, $mvertex_base, $mzero, argmax_final__best_index
         st32 $a0, t, $mzero, 0
         st32 lowest, u, $mzero, 0
 .Lnone:

@@ -128,7 +128,7 @@ static struct tensor with_scalar(struct graph *g, struct program seq, const char
         uint32_t v = graph_vertex(g, cs, codelet, s.at[i].tile);
 
         vertex_connect(g, v, "x", share_take(g, &s, i, x));
-        vertex_connect(g, v, "s", scalar);
+        vertex_connect(g, v, "by", scalar);
         vertex_connect(g, v, "y", share_take(g, &s, i, y));
     }
     shares_free(&s);

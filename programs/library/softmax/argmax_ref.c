@@ -1,8 +1,6 @@
 /* argmax_ref.c - argmax_f16, argmax_f32, argmax_final: meaning and time. */
 #include "programs/library/kernel/codelet_ref.h"
 
-enum { X, VALUE, INDEX, BASE, N };
-enum { FINAL_VALUE, FINAL_INDEX, FINAL_BEST_VALUE, FINAL_BEST_INDEX, FINAL_N };
 enum { NO_INDEX = 0xffffffff };
 
 static const uint32_t lowest[] = { 0xfc00, 0xff800000 }; /* -infinity */
@@ -50,8 +48,8 @@ static uint32_t largest(const void *x, unsigned bits, uint32_t first, uint32_t s
 
 static void argmax(const struct codelet_call *call, unsigned bits)
 {
-    const void *x = call->arg[X].data;
-    uint32_t n = call->arg[N].value, lanes = 64 / bits, full = n / lanes * lanes;
+    const void *x = call->arg[argmax__x].data;
+    uint32_t n = call->arg[argmax__n].value, lanes = 64 / bits, full = n / lanes * lanes;
     unsigned workers = call->arch->workers;
     struct fp_env env = { 0 };
 
@@ -67,10 +65,10 @@ static void argmax(const struct codelet_call *call, unsigned bits)
             if (k / lanes % workers == w && equal(bits, element(x, bits, k), best, &env))
                 at = k;
         }
-        ((uint32_t *)call->arg[VALUE].data)[w] =
+        ((uint32_t *)call->arg[argmax__value].data)[w] =
             bits == 16 ? fp_f16_to_f32((uint16_t)best, &env) : best;
-        ((uint32_t *)call->arg[INDEX].data)[w] =
-            at == NO_INDEX ? NO_INDEX : at + call->arg[BASE].value;
+        ((uint32_t *)call->arg[argmax__index].data)[w] =
+            at == NO_INDEX ? NO_INDEX : at + call->arg[argmax__base].value;
     }
 }
 
@@ -86,8 +84,9 @@ void argmax_f32_ref(const struct codelet_call *call)
 
 void argmax_final_ref(const struct codelet_call *call)
 {
-    uint32_t n = call->arg[FINAL_N].value, at = NO_INDEX, best;
-    const uint32_t *value = call->arg[FINAL_VALUE].data, *index = call->arg[FINAL_INDEX].data;
+    uint32_t n = call->arg[argmax_final__n].value, at = NO_INDEX, best;
+    const uint32_t *value = call->arg[argmax_final__value].data,
+                   *index = call->arg[argmax_final__index].data;
     struct fp_env env = { 0 };
 
     best = largest(value, 32, 0, 1, n & ~1u, n & 1 ? n - 1 : UINT32_MAX, &env);
@@ -95,8 +94,8 @@ void argmax_final_ref(const struct codelet_call *call)
         if (equal(32, value[i], best, &env) && index[i] < at)
             at = index[i];
     }
-    *(uint32_t *)call->arg[FINAL_BEST_VALUE].data = best;
-    *(uint32_t *)call->arg[FINAL_BEST_INDEX].data = at;
+    *(uint32_t *)call->arg[argmax_final__best_value].data = best;
+    *(uint32_t *)call->arg[argmax_final__best_index].data = at;
 }
 
 /* ---- time: the instructions of argmax.inc and argmax_final.S, counted; the most there can be ----
@@ -122,7 +121,7 @@ static uint64_t argmax_slots(const void *shape, unsigned w)
 
 static uint64_t argmax_cycles(const struct codelet_call *call, unsigned bits)
 {
-    struct argmax_shape s = { call->arch, bits, call->arg[N].value };
+    struct argmax_shape s = { call->arch, bits, call->arg[argmax__n].value };
 
     return codelet_workers_cycles(call->arch, argmax_slots, &s);
 }
@@ -139,7 +138,7 @@ uint64_t argmax_f32_cycles(const struct codelet_call *call)
 
 uint64_t argmax_final_cycles(const struct codelet_call *call)
 {
-    uint64_t n = call->arg[FINAL_N].value, pairs = n / 2, odd = n % 2;
+    uint64_t n = call->arg[argmax_final__n].value, pairs = n / 2, odd = n % 2;
 
     return codelet_multi_cycles(call->arch, 10 + pairs + 1 + 2 * odd + 3 + (pairs ? 1 : 0) +
                                                 14 * pairs + 1 + 7 * odd + 5);

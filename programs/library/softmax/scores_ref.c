@@ -9,23 +9,24 @@ enum { VECTOR = 4 };
 
 void softmax_max_f16_ref(const struct codelet_call *call)
 {
-    const uint16_t *x = call->arg[0].data;
+    const uint16_t *x = call->arg[softmax_max__x].data;
     struct fp_env env = { 0 };
     uint16_t lane[VECTOR];
 
     for (unsigned k = 0; k < VECTOR; k++) {
         lane[k] = x[k]; /* meets itself, so that a signalling NaN becomes quiet */
-        for (uint32_t i = k; i < call->arg[2].value; i += VECTOR)
+        for (uint32_t i = k; i < call->arg[softmax_max__n].value; i += VECTOR)
             lane[k] = fp_f16_max(lane[k], x[i], &env);
     }
     lane[0] = fp_f16_max(lane[0], lane[2], &env);
     lane[1] = fp_f16_max(lane[1], lane[3], &env);
-    *(uint32_t *)call->arg[1].data = fp_f16_to_f32(fp_f16_max(lane[0], lane[1], &env), &env);
+    *(uint32_t *)call->arg[softmax_max__out].data =
+        fp_f16_to_f32(fp_f16_max(lane[0], lane[1], &env), &env);
 }
 
 uint64_t softmax_max_f16_cycles(const struct codelet_call *call)
 {
-    return codelet_multi_cycles(call->arch, call->arg[2].value / VECTOR + 16);
+    return codelet_multi_cycles(call->arch, call->arg[softmax_max__n].value / VECTOR + 16);
 }
 
 /* ---- exponentials ---- */
@@ -41,15 +42,17 @@ static uint32_t largest(const uint32_t *max, uint32_t n, struct fp_env *env)
 
 void softmax_exp_f16_ref(const struct codelet_call *call)
 {
-    const uint16_t *x = call->arg[0].data;
-    uint32_t *y = call->arg[2].data, *sum = call->arg[3].data;
+    const uint16_t *x = call->arg[softmax_exp__x].data;
+    uint32_t *y = call->arg[softmax_exp__y].data, *sum = call->arg[softmax_exp__sum].data;
     struct fp_env env = { 0 };
-    uint32_t max = largest(call->arg[1].data, call->arg[5].value, &env);
+    uint32_t max =
+        largest(call->arg[softmax_exp__max].data, call->arg[softmax_exp__maxima].value, &env);
 
     for (unsigned w = 0; w < call->arch->workers; w++) {
         uint32_t own[2] = { 0, 0 };
 
-        for (uint32_t i = w * VECTOR; i < call->arg[4].value; i += call->arch->workers * VECTOR) {
+        for (uint32_t i = w * VECTOR; i < call->arg[softmax_exp__n].value;
+             i += call->arch->workers * VECTOR) {
             for (uint32_t k = i; k < i + VECTOR; k++) {
                 y[k] = fp_f32_exp(fp_f32_sub(fp_f16_to_f32(x[k], &env), max, &env), &env);
                 own[k % 2] = fp_f32_add(own[k % 2], y[k], &env);
@@ -62,9 +65,9 @@ void softmax_exp_f16_ref(const struct codelet_call *call)
 static uint64_t exp_slots(const void *shape, unsigned w)
 {
     const struct codelet_call *call = shape;
-    uint64_t vectors = codelet_share(call->arch, call->arg[4].value / VECTOR, w);
+    uint64_t vectors = codelet_share(call->arch, call->arg[softmax_exp__n].value / VECTOR, w);
 
-    return 15 + call->arg[5].value / 2 - 1 +
+    return 15 + call->arg[softmax_exp__maxima].value / 2 - 1 +
            (vectors ? 6 + vectors * (3 + 2 * (3 + 2 * (uint64_t)call->arch->slots_f32exp)) : 0) + 3;
 }
 
@@ -91,20 +94,22 @@ static uint32_t total(const uint32_t *sums, uint32_t n, struct fp_env *env)
 
 void softmax_scale_f32_ref(const struct codelet_call *call)
 {
-    const uint32_t *x = call->arg[0].data;
-    uint32_t *y = call->arg[2].data;
+    const uint32_t *x = call->arg[softmax_scale__x].data;
+    uint32_t *y = call->arg[softmax_scale__y].data;
     struct fp_env env = { 0 };
-    uint32_t scale = fp_f32_oox(total(call->arg[1].data, call->arg[4].value, &env), &env);
+    uint32_t scale = fp_f32_oox(
+        total(call->arg[softmax_scale__sums].data, call->arg[softmax_scale__parts].value, &env),
+        &env);
 
-    for (uint32_t i = 0; i < call->arg[3].value; i++)
+    for (uint32_t i = 0; i < call->arg[softmax_scale__n].value; i++)
         y[i] = fp_f32_mul(scale, x[i], &env);
 }
 
 static uint64_t scale_slots(const void *shape, unsigned w)
 {
     const struct codelet_call *call = shape;
-    uint64_t vectors = codelet_share(call->arch, call->arg[3].value / VECTOR, w);
-    uint64_t sums = call->arg[4].value;
+    uint64_t vectors = codelet_share(call->arch, call->arg[softmax_scale__n].value / VECTOR, w);
+    uint64_t sums = call->arg[softmax_scale__parts].value;
 
     if (!vectors)
         return 8 + 1;

@@ -1,8 +1,10 @@
 // softmax_exp_f16: y[i] = e^(x[i] - M) in f32, M the largest of max; sum[w] = the sum of worker w's share of y.
 //
-// State: +0 x, +4 max, +8 y, all 8-byte aligned, +12 sum [workers], +16 elements of x, a multiple of 4, +20 of max, even, not 0.
+// State: x, max, y, all 8-byte aligned, sum [workers], elements of x, a multiple of 4, of max, even, not 0.
 // Workers take vectors of four elements in turn; of the four two are added to each of two sums. Slots: scores_ref.c.
 
+#define FAMILY "../softmax/softmax.def"
+#include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 
 #define wid      $m0
@@ -26,9 +28,9 @@
 
 ENTRY softmax_exp_f16
         get wid, $WSR
-        ld32 max, $mvertex_base, $mzero, 1
-        ld32 more, $mvertex_base, $mzero, 5
-        ld32 left, $mvertex_base, $mzero, 4
+        ld32 max, $mvertex_base, $mzero, softmax_exp__max
+        ld32 more, $mvertex_base, $mzero, softmax_exp__maxima
+        ld32 left, $mvertex_base, $mzero, softmax_exp__n
         and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
         shr more, more, 1
         add more, more, -1
@@ -43,11 +45,11 @@ ENTRY softmax_exp_f16
           f32max $a2, $a2, $a3 }
         { add left, left, -1
           mov $a3, $a2 }
-        { ld32 sum, $mvertex_base, $mzero, 3
+        { ld32 sum, $mvertex_base, $mzero, softmax_exp__sum
           zero $a6:7 }
         brneg left, .Lend
-        ld32 x, $mvertex_base, $mzero, 0
-        ld32 y, $mvertex_base, $mzero, 2
+        ld32 x, $mvertex_base, $mzero, softmax_exp__x
+        ld32 y, $mvertex_base, $mzero, softmax_exp__y
         shl t, wid, 3
         add x, x, t
         shl t, wid, 4

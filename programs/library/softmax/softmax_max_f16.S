@@ -1,7 +1,9 @@
 // softmax_max_f16: out[0] = the largest of x, in f32.
 //
-// State: +0 x, 8-byte aligned, +4 out, +8 n, a multiple of 4, not 0. One worker does it: there are few. n / 4 + 16 slots.
+// State: x, 8-byte aligned, out, n, a multiple of 4, not 0. One worker does it: there are few. n / 4 + 16 slots.
 
+#define FAMILY "../softmax/softmax.def"
+#include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 
 #define t        $m0
@@ -11,11 +13,11 @@
 
 ENTRY softmax_max_f16
         get t, $WSR
-        ld32 count, $mvertex_base, $mzero, 2
+        ld32 count, $mvertex_base, $mzero, softmax_max__n
         and t, t, CSR_W_WSR__CTXTID_M1__MASK
         brnz t, .Lnone
-        ld32 x, $mvertex_base, $mzero, 0
-        ld32 out, $mvertex_base, $mzero, 1
+        ld32 x, $mvertex_base, $mzero, softmax_max__x
+        ld32 out, $mvertex_base, $mzero, softmax_max__out
         shr count, count, 2
         add count, count, -1
         ld64step $a0:1, $mzero, x+=, 1

@@ -1,31 +1,28 @@
 /* softmax_ref.c - exp_sub_{f16,f32}, mul_by_{f16,f32}, reciprocal_f32: meaning and time. */
 #include "programs/library/elementwise/elementwise_ref.h"
 
-enum { X, S, Y, N };
-enum { ONE_Y = 1, ONE_N = 2 }; /* fields without a scalar */
-
 typedef uint32_t with_scalar(uint32_t x, uint32_t s, struct fp_env *env);
 
 static void each_f32(const struct codelet_call *call, with_scalar *f)
 {
-    const uint32_t *x = call->arg[X].data, *s = call->arg[S].data;
-    uint32_t *y = call->arg[Y].data, scalar = *s;
+    const uint32_t *x = call->arg[score__x].data, *s = call->arg[score__by].data;
+    uint32_t *y = call->arg[score__y].data, scalar = *s;
     struct fp_env env = { 0 };
 
-    for (uint32_t i = 0; i < call->arg[N].value; i++)
+    for (uint32_t i = 0; i < call->arg[score__n].value; i++)
         y[i] = f(x[i], scalar, &env);
 }
 
 /* f in f32, its result rounded to f16 */
 static void each_f16(const struct codelet_call *call, with_scalar *f)
 {
-    const uint16_t *x = call->arg[X].data;
-    const uint32_t *s = call->arg[S].data;
+    const uint16_t *x = call->arg[score__x].data;
+    const uint32_t *s = call->arg[score__by].data;
     uint32_t scalar = *s;
-    uint16_t *y = call->arg[Y].data;
+    uint16_t *y = call->arg[score__y].data;
     struct fp_env env = { 0 };
 
-    for (uint32_t i = 0; i < call->arg[N].value; i++)
+    for (uint32_t i = 0; i < call->arg[score__n].value; i++)
         y[i] = fp_f16_from_f32(f(fp_f16_to_f32(x[i], &env), scalar, &env), 0, &env);
 }
 
@@ -51,11 +48,11 @@ void exp_sub_f32_ref(const struct codelet_call *call)
 
 void exp_sub_f16_ref(const struct codelet_call *call)
 {
-    uint16_t *y = call->arg[Y].data;
+    uint16_t *y = call->arg[score__y].data;
     struct fp_env env = { 0 };
 
     each_f16(call, difference);
-    for (uint32_t i = 0; i < call->arg[N].value; i++)
+    for (uint32_t i = 0; i < call->arg[score__n].value; i++)
         y[i] = fp_f16_exp(y[i], 0, &env);
 }
 
@@ -71,11 +68,11 @@ void mul_by_f16_ref(const struct codelet_call *call)
 
 void reciprocal_f32_ref(const struct codelet_call *call)
 {
-    const uint32_t *x = call->arg[X].data;
-    uint32_t *y = call->arg[ONE_Y].data;
+    const uint32_t *x = call->arg[score__x].data;
+    uint32_t *y = call->arg[unary__y].data;
     struct fp_env env = { 0 };
 
-    for (uint32_t i = 0; i < call->arg[ONE_N].value; i++)
+    for (uint32_t i = 0; i < call->arg[unary__n].value; i++)
         y[i] = fp_f32_oox(x[i], &env);
 }
 
@@ -103,14 +100,16 @@ static const struct elementwise reciprocal_f32_steps = {
 static uint64_t scalar_cycles(const struct codelet_call *call, const struct elementwise *e,
                               enum elementwise_place place)
 {
-    return elementwise_cycles_at(call->arch, e, call->arg[N].value, 0, place) + call->arch->workers;
+    return elementwise_cycles_at(call->arch, e, call->arg[score__n].value, 0, place) +
+           call->arch->workers;
 }
 
 uint64_t mul_by_f32_cycles_at(const struct codelet_call *call, uint32_t x, uint32_t y)
 {
     const struct elementwise *e = &mul_by_f32_steps;
 
-    return scalar_cycles(call, e, elementwise_place(call->arch, e, x, y, call->arg[N].value, 0));
+    return scalar_cycles(call, e,
+                         elementwise_place(call->arch, e, x, y, call->arg[score__n].value, 0));
 }
 
 uint64_t mul_by_f32_cycles(const struct codelet_call *call)
@@ -138,6 +137,6 @@ uint64_t mul_by_f16_cycles(const struct codelet_call *call)
 
 uint64_t reciprocal_f32_cycles(const struct codelet_call *call)
 {
-    return elementwise_cycles_at(call->arch, &reciprocal_f32_steps, call->arg[ONE_N].value, 0,
+    return elementwise_cycles_at(call->arch, &reciprocal_f32_steps, call->arg[unary__n].value, 0,
                                  PLACE_NEAR);
 }

@@ -1,9 +1,11 @@
 // softmax_scale_f32: y = x / S, S the sum of sums.
 //
-// State: +0 x, 8-byte aligned, +4 sums, 16-byte aligned in region 1, +8 y, 8-byte aligned, +12 elements of x, a multiple of 4, +16
+// State: x, 8-byte aligned, sums, 16-byte aligned in region 1, y, 8-byte aligned, elements of x, a multiple of 4, +16
 // of sums, even, 4 at least. Every worker adds up all sums: four chains, then pairs of these, two that are left, and the two. Then workers take
 // vectors of four elements in turn. Slots: scores_ref.c.
 
+#define FAMILY "../softmax/softmax.def"
+#include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 
 #define wid      $m0
@@ -16,18 +18,18 @@
 
 ENTRY softmax_scale_f32
         get wid, $WSR
-        { ld32 count, $mvertex_base, $mzero, 4
+        { ld32 count, $mvertex_base, $mzero, softmax_scale__parts
           setzi $a7, 1 << CSR_W_FP_CLR__ZAACC__SHIFT }
-        { ld32 left, $mvertex_base, $mzero, 3
+        { ld32 left, $mvertex_base, $mzero, softmax_scale__n
           uput $FP_CLR, $a7 }
         and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
         shr left, left, 2
         sub left, left, wid
         add left, left, -1
         brneg left, .Lnone
-        ld32 sums, $mvertex_base, $mzero, 1
-        ld32 x, $mvertex_base, $mzero, 0
-        ld32 y, $mvertex_base, $mzero, 2
+        ld32 sums, $mvertex_base, $mzero, softmax_scale__sums
+        ld32 x, $mvertex_base, $mzero, softmax_scale__x
+        ld32 y, $mvertex_base, $mzero, softmax_scale__y
         and t, count, 2
         shr count, count, 2
         add count, count, -1

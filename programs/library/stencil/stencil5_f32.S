@@ -3,8 +3,10 @@
 //
 //   y[r][c] = c0 x[r + 1][c] + c1 ((x[r + 1][c - 1] + x[r + 1][c + 1]) + (x[r][c] + x[r + 2][c]))
 //
-// State: +0 x [h + 2][w], +4 y [h][w], +8 c0, +12 c1, +16 h, +20 w (even). A worker takes a block of neighbouring pairs of
+// State: x [h + 2][w], y [h][w], c0, c1, h, w (even). A worker takes a block of neighbouring pairs of
 // columns in all rows: nine bundles a pair, 18 to 31 slots more a row.
+#define FAMILY "../stencil/stencil.def"
+#include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 
 #define bytes   $m0                        // of the worker's part of a row
@@ -36,20 +38,20 @@
 
 ENTRY stencil5_f32
         get s, $WSR
-        ld32 outer, $mvertex_base, $mzero, 5
+        ld32 outer, $mvertex_base, $mzero, stencil5__w
         and s, s, CSR_W_WSR__CTXTID_M1__MASK
         shl skip, outer, 2
         shr outer, outer, 1
         BLOCK inner count outer s
         sub outer, outer, count            // BLOCK left the pairs from inner on
         cmpslt t, $mzero, count
-        ld32 rows, $mvertex_base, $mzero, 4
+        ld32 rows, $mvertex_base, $mzero, stencil5__h
         brz t, .Lstencil5_none
         brz rows, .Lstencil5_none
-        ld32 north, $mvertex_base, $mzero, 0
-        ld32 to, $mvertex_base, $mzero, 1
-        ld32 c0, $mvertex_base, $mzero, 2
-        ld32 c1, $mvertex_base, $mzero, 3
+        ld32 north, $mvertex_base, $mzero, stencil5__x
+        ld32 to, $mvertex_base, $mzero, stencil5__y
+        ld32 c0, $mvertex_base, $mzero, stencil5__c0
+        ld32 c1, $mvertex_base, $mzero, stencil5__c1
         shl s, inner, 3
         add north, north, s
         add to, to, s

@@ -1,8 +1,6 @@
 /* stencil_ref.c - stencil5_f32: meaning and time. */
 #include "programs/library/kernel/codelet_ref.h"
 
-enum { X, Y, C0, C1, H, W };
-
 /* One element, in the order in which the codelet rounds. */
 static uint32_t point(const uint32_t *north, const uint32_t *row, const uint32_t *south, uint32_t c,
                       uint32_t c0, uint32_t c1)
@@ -16,15 +14,17 @@ static uint32_t point(const uint32_t *north, const uint32_t *row, const uint32_t
 
 void stencil5_f32_ref(const struct codelet_call *call)
 {
-    const uint32_t *x = call->arg[X].data;
-    uint32_t *y = call->arg[Y].data, h = call->arg[H].value, w = call->arg[W].value;
+    const uint32_t *x = call->arg[stencil5__x].data;
+    uint32_t *y = call->arg[stencil5__y].data, h = call->arg[stencil5__h].value,
+             w = call->arg[stencil5__w].value;
 
     for (uint32_t r = 0; r < h && w; r++) {
         const uint32_t *row = x + (size_t)(r + 1) * w;
 
         y[0] = row[0];
         for (uint32_t c = 1; c + 1 < w; c++)
-            y[c] = point(row - w, row, row + w, c, call->arg[C0].value, call->arg[C1].value);
+            y[c] = point(row - w, row, row + w, c, call->arg[stencil5__c0].value,
+                         call->arg[stencil5__c1].value);
         y[w - 1] = row[w - 1];
         y += w;
     }
@@ -52,7 +52,8 @@ static uint64_t stencil_slots(const void *shape, unsigned worker)
 
 uint64_t stencil5_f32_cycles(const struct codelet_call *call)
 {
-    struct stencil_shape s = { call->arch, call->arg[H].value, call->arg[W].value };
+    struct stencil_shape s = { call->arch, call->arg[stencil5__h].value,
+                               call->arg[stencil5__w].value };
 
     return codelet_workers_cycles(call->arch, stencil_slots, &s);
 }

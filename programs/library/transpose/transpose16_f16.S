@@ -1,6 +1,6 @@
 // transpose16_f16: every 16 x 16 block of f16 transposed.
 //
-// State: +0 x [blocks][16][16], +4 y, both 8-byte aligned and in different elements, +8 blocks. Workers take neighbouring
+// State: x [blocks][16][16], y, both 8-byte aligned and in different elements, blocks. Workers take neighbouring
 // blocks. A block is 16 squares of 4 x 4, moved by the accumulators, four steps a square:
 //
 //   step 0, 1   two rows each enter, rows 2 and 3 of the square before leave transposed
@@ -10,6 +10,8 @@
 // x, so in columns of y: row l of x is loaded three steps before its step, row q of y stored three steps behind. 64 steps a
 // block and four slots.
 
+#define FAMILY "../transpose/transpose.def"
+#include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 
 #define wid      $m0
@@ -57,9 +59,9 @@
 
 ENTRY transpose16_f16
         get wid, $WSR
-        ld32 blocks, $mvertex_base, $mzero, 2
-        ld32 x, $mvertex_base, $mzero, 0
-        ld32 y, $mvertex_base, $mzero, 1
+        ld32 blocks, $mvertex_base, $mzero, transpose16__blocks
+        ld32 x, $mvertex_base, $mzero, transpose16__x
+        ld32 y, $mvertex_base, $mzero, transpose16__y
         and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
         BLOCK first count blocks wid
         add count, count, -1

@@ -3,16 +3,14 @@
 
 #include "programs/library/kernel/codelet_ref.h"
 
-enum { BLOCK_X, BLOCK_Y, BLOCKS };
-enum { X, Y, ROWS, COLS };
 enum { BLOCK = 16 };
 
 void transpose16_f16_ref(const struct codelet_call *call)
 {
-    const uint16_t *x = call->arg[BLOCK_X].data;
-    uint16_t *y = call->arg[BLOCK_Y].data;
+    const uint16_t *x = call->arg[transpose16__x].data;
+    uint16_t *y = call->arg[transpose16__y].data;
 
-    for (uint32_t b = 0; b < call->arg[BLOCKS].value; b++) {
+    for (uint32_t b = 0; b < call->arg[transpose16__blocks].value; b++) {
         for (uint32_t i = 0; i < BLOCK * BLOCK; i++)
             y[b * BLOCK * BLOCK + i % BLOCK * BLOCK + i / BLOCK] = x[b * BLOCK * BLOCK + i];
     }
@@ -21,7 +19,7 @@ void transpose16_f16_ref(const struct codelet_call *call)
 static uint64_t transpose16_slots(const void *shape, unsigned w)
 {
     const struct codelet_call *call = shape;
-    uint64_t blocks = codelet_block(call->arch, call->arg[BLOCKS].value, w);
+    uint64_t blocks = codelet_block(call->arch, call->arg[transpose16__blocks].value, w);
 
     return blocks ? 14 + 7 + 3 + 4 + (blocks > 1) + (blocks - 1) * 68 + 1 + 48 + 10 + 7 : 14 + 1;
 }
@@ -34,9 +32,9 @@ uint64_t transpose16_f16_cycles(const struct codelet_call *call)
 /* bytes: of an element */
 static void transpose(const struct codelet_call *call, unsigned bytes)
 {
-    size_t rows = call->arg[ROWS].value, cols = call->arg[COLS].value;
-    const uint8_t *x = call->arg[X].data;
-    uint8_t *y = call->arg[Y].data;
+    size_t rows = call->arg[transpose__rows].value, cols = call->arg[transpose__cols].value;
+    const uint8_t *x = call->arg[transpose__x].data;
+    uint8_t *y = call->arg[transpose__y].data;
 
     for (size_t r = 0; r < rows; r++) {
         for (size_t c = 0; c < cols; c++)
@@ -87,14 +85,16 @@ static uint64_t transpose_32_slots(const void *shape, unsigned w)
 /* The longer of both ways. */
 uint64_t transpose_32_cycles(const struct codelet_call *call)
 {
-    struct transpose_shape s = { call->arch, call->arg[ROWS].value, call->arg[COLS].value, 0 };
+    struct transpose_shape s = { call->arch, call->arg[transpose__rows].value,
+                                 call->arg[transpose__cols].value, 0 };
 
     return codelet_workers_cycles(call->arch, transpose_32_slots, &s);
 }
 
 uint64_t transpose_32_cycles_at(const struct codelet_call *call, uint32_t y)
 {
-    struct transpose_shape s = { call->arch, call->arg[ROWS].value, call->arg[COLS].value, 0 };
+    struct transpose_shape s = { call->arch, call->arg[transpose__rows].value,
+                                 call->arg[transpose__cols].value, 0 };
 
     s.doubles = s.rows % 2 == 0 && y % 8 == 0;
     return codelet_workers_cycles(call->arch, transpose_32_slots, &s);
@@ -117,7 +117,8 @@ static uint64_t transpose_16_slots(const void *shape, unsigned w)
 
 uint64_t transpose_16_cycles(const struct codelet_call *call)
 {
-    struct transpose_shape s = { call->arch, call->arg[ROWS].value, call->arg[COLS].value, 0 };
+    struct transpose_shape s = { call->arch, call->arg[transpose__rows].value,
+                                 call->arg[transpose__cols].value, 0 };
 
     return codelet_workers_cycles(call->arch, transpose_16_slots, &s);
 }

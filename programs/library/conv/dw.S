@@ -1,0 +1,28 @@
+// dw.S: depthwise convolutions.
+#include "../kernel/worker.inc"
+#define FAMILY "../conv/conv.def"
+#include "../kernel/fields.inc"
+
+#define NAME   dw3_f16
+#define FIELDS dw
+#define KERNEL 3
+#define STRIDE 1
+#include "dw.inc"
+
+#define NAME   dw3s2_f16
+#define FIELDS dw
+#define KERNEL 3
+#define STRIDE 2
+#include "dw.inc"
+
+#define NAME   dw5_f16
+#define FIELDS dw
+#define KERNEL 5
+#define STRIDE 1
+#include "dw.inc"
+
+#define NAME   dw5s2_f16
+#define FIELDS dw
+#define KERNEL 5
+#define STRIDE 2
+#include "dw.inc"

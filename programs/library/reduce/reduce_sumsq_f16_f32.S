@@ -1,6 +1,0 @@
-// reduce_sumsq_f16_f32: the sum of squares of p values for each of n elements.
-#define NAME     reduce_sumsq_f16_f32
-#define IN_BITS  16
-#define OUT_BITS 32
-#define ADD      f16v8sqacc
-#include "reduce.inc"
