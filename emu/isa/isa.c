@@ -11,7 +11,7 @@
 
 enum { M = LANE_M, A = LANE_A };
 enum { W = CTX_W, S = CTX_S, B = CTX_B };
-enum { SOLO = INSN_SOLO, CONTROL = INSN_CONTROL, SYSTEM = INSN_SYSTEM };
+enum { SOLO = INSN_SOLO, CONTROL = INSN_CONTROL, SYSTEM = INSN_SYSTEM, TWO_SETS = INSN_TWO_SETS };
 
 /* The rows as written; alias rows carry "target: map". */
 static const struct row {

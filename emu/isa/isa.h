@@ -38,7 +38,8 @@ enum insn_form_id {
 
 enum insn_lane { LANE_M, LANE_A };
 enum insn_context { CTX_W = 1, CTX_S = 2, CTX_B = 3 };
-enum insn_flags { INSN_SOLO = 1, INSN_CONTROL = 2, INSN_SYSTEM = 4 };
+/* TWO_SETS: needs both sets of AMP units (arch.amp_sets). */
+enum insn_flags { INSN_SOLO = 1, INSN_CONTROL = 2, INSN_SYSTEM = 4, INSN_TWO_SETS = 8 };
 
 /* Classes of what an instruction costs the supervisor; the cycles are decided in emu/bsp/barrel.c.
  */

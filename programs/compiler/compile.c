@@ -32,6 +32,14 @@ struct compiler {
 
 /* ---- stages ---- */
 
+/* Whether the machine can run all kernels of the program. */
+static enum emu_status check_machine(const struct compiled *c)
+{
+    for (size_t i = 0; i < c->lowered->codelet.count; i++)
+        TRY(codelet_check(c->graph->library, graph_arch(c->graph), c->lowered->codelet.at[i]));
+    return EMU_OK;
+}
+
 static enum emu_status stage_lower(struct compiler *k)
 {
     struct compiled *c = k->c;
@@ -40,6 +48,7 @@ static enum emu_status stage_lower(struct compiler *k)
     progress_report(&k->progress, "check", "%s variables, %s vertices",
                     count_text(c->graph->variable.count).at, count_text(c->graph->vertex.count).at);
     STAGE("lower", lower_graph(c->graph, &c->lowered));
+    TRY(check_machine(c));
     STAGE("lower", lowered_check(c->lowered));
     progress_report(&k->progress, "lower", "%s operations, %s objects on %s tiles, %s transfers",
                     count_text(c->lowered->op.count).at, count_text(c->lowered->object.count).at,

@@ -122,4 +122,10 @@ struct codelet_library {
                             uint32_t addr, struct codelet_code *out);
 };
 
+/* Whether a machine has what the instructions of a kernel need. EMU_USAGE names kernel, instruction
+ * and what is missing; else the errors of link(). Nothing is linked for a machine that has
+ * everything. */
+enum emu_status codelet_check(const struct codelet_library *library, const struct arch *a,
+                              const struct codelet *c) EMU_MUST_CHECK;
+
 #endif

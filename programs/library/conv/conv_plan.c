@@ -10,6 +10,7 @@
 #include "programs/compiler/base/arena.h"
 #include "programs/library/conv/conv_pack.h"
 #include "programs/library/conv/conv_cost.h"
+#include "programs/library/kernel/codelet_table.h"
 
 enum { MEMORY_STEPS = 256 }; /* of a tile: finer differences do not make a choice of plans */
 
@@ -56,6 +57,38 @@ static enum emu_status check_shape(const struct conv_shape *s)
                     "multiples of %d",
                     in, out, ATOM);
     return EMU_OK;
+}
+
+/* The kernel that multiplies. */
+static void kernel_of(const struct conv_shape *s, char out[40])
+{
+    static const char *const name[] = { [CONV_GEMM] = "matmul_f16",
+                                        [CONV_WINDOW] = "conv_window_f16",
+                                        [CONV_FIRST] = "conv_first_f16" };
+    enum conv_method m = method_of(s);
+
+    if (m != CONV_DEPTHWISE)
+        snprintf(out, 40, "%s%s", name[m], s->f32 ? "_f32" : "");
+    else if (s->stride == 1)
+        snprintf(out, 40, "dw%u_f16", s->kernel);
+    else
+        snprintf(out, 40, "dw%us%u_f16", s->kernel, s->stride);
+}
+
+enum emu_status conv_check(const struct arch *a, const struct conv_shape *s)
+{
+    const struct codelet *c;
+    char kernel[40];
+
+    TRY(check_shape(s));
+    kernel_of(s, kernel);
+    c = codelet_find(kernel);
+    if (!c)
+        return FAIL(USAGE,
+                    "no kernel for depthwise windows of %u x %u, stride %u: expected 3 or 5, "
+                    "stride 1 or 2",
+                    s->kernel, s->kernel, s->stride);
+    return codelet_check(&kernel_library, a, c);
 }
 
 /* ---- what is kept ---- */

@@ -70,6 +70,10 @@ uint32_t conv_share_with(const struct conv_shares *s, uint32_t row);
  * stride. */
 int conv_is_first(const struct conv_shape *s);
 
+/* Whether there is a way to make a convolution on a machine. EMU_USAGE: a shape that no method
+ * takes, or a kernel with an instruction that the machine has not, named. */
+enum emu_status conv_check(const struct arch *a, const struct conv_shape *s) EMU_MUST_CHECK;
+
 /* The cheapest plan, the price of its parameters included, on tiles [first_tile, first_tile +
  * tiles) within memory_bytes of temporary memory a tile, else the one that needs least. EMU_USAGE
  * for shapes that no method takes. */
