@@ -37,6 +37,10 @@ struct feature {
  * Linear over all tiles; an input: written before every run. */
 struct feature op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, const char *name);
 
+/* A picture [n][h][w][4] as an activation, for convolutions that are no first layer as above
+ * (stride 1, say). */
+struct feature op_picture_blocks(struct nn *nn, struct feature picture, const char *name);
+
 /* How pictures come: three colours of a type. */
 struct colours {
     enum elem elem;         /* u8, f16, f32 */
@@ -55,7 +59,8 @@ enum conv_partials { PARTIALS_F16, PARTIALS_F32 };
 
 /* A convolution with everything that can be fused behind it. */
 struct conv_layer {
-    uint32_t out_c, kernel, stride, groups; /* groups: 1, the input's channels, or groups of 16 */
+    /* groups: of any number of channels; joined where 16 does not divide it and it is not 1. */
+    uint32_t out_c, kernel, stride, groups;
     uint32_t pad_top, pad_bottom, pad_left, pad_right;
     const float *weights; /* [out_c][in_c / groups][kernel][kernel], borrowed during the call */
     const float *bias;    /* [out_c]; NULL: 0 */

@@ -67,6 +67,25 @@ static void test_window_groups(void **state)
     conv_all(t, EMU_COUNT_OF(t));
 }
 
+/* Groups that are no whole blocks of 16 channels: joined in pairs, in fours, to one. */
+static void test_joined_groups(void **state)
+{
+    static const struct conv_test t[] = {
+        { "toy16", 0, 1, 40, 7, 6, 40, 3, 1, 2, 1, 1, ACT_SWISH, 0 },
+        { "toy16", 0, 3, 56, 6, 6, 56, 3, 2, 2, 0, 1, ACT_NONE, 0 },
+        { "toy16", 0, 1, 64, 6, 5, 64, 3, 1, 8, 1, 1, ACT_RELU, 0 },
+        { "toy64", 0, 2, 160, 5, 5, 80, 3, 1, 8, 1, 1, ACT_NONE, 0 },
+        { "toy16", 0, 1, 32, 5, 5, 32, 1, 1, 4, 0, 0, ACT_NONE, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++) {
+        uint32_t groups = conv(&t[i]).shape.groups;
+
+        assert_true(groups < t[i].groups && (groups == 1 || t[i].c / groups % 16 == 0));
+    }
+}
+
 /* Small fields of large kernels: tiles take rows of the kernel. */
 static void test_window_rows(void **state)
 {
@@ -128,10 +147,10 @@ static void test_f32_partials(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),         cmocka_unit_test(test_depthwise),
-        cmocka_unit_test(test_first),        cmocka_unit_test(test_window_groups),
-        cmocka_unit_test(test_window_rows),  cmocka_unit_test(test_window_dense),
-        cmocka_unit_test(test_f32_partials),
+        cmocka_unit_test(test_gemm),          cmocka_unit_test(test_depthwise),
+        cmocka_unit_test(test_first),         cmocka_unit_test(test_window_groups),
+        cmocka_unit_test(test_joined_groups), cmocka_unit_test(test_window_rows),
+        cmocka_unit_test(test_window_dense),  cmocka_unit_test(test_f32_partials),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* conv_op.c - a convolution: plans it, makes its result, hands over to the method. */
 #include "programs/library/conv/conv.h"
+#include "programs/library/conv/conv_groups.h"
 #include "programs/library/conv/conv_rotation.h"
 
 #include <string.h>
@@ -107,7 +108,7 @@ struct conv_shape conv_layer_shape(const struct feature *x, const struct conv_la
     s.out_c = l->out_c;
     s.kernel = l->kernel;
     s.stride = l->stride;
-    s.groups = l->groups;
+    s.groups = conv_whole_groups(x->c, l->out_c, l->groups);
     s.out_h = out_size(x->h, l->pad_top, l->pad_bottom, l->kernel, l->stride);
     s.out_w = out_size(x->w, l->pad_left, l->pad_right, l->kernel, l->stride);
     s.swish = l->act == ACT_SWISH;
@@ -160,6 +161,24 @@ static struct feature conv_then_add(struct nn *nn, struct feature x, const struc
     return op_feature_add(nn, y, *layer->add, layer->act, name);
 }
 
+/* Groups that are no whole blocks of channels are joined. */
+static struct feature conv_joined(struct nn *nn, struct feature x, const struct conv_layer *layer,
+                                  uint32_t groups, struct conv_plan *plan, const char *name)
+{
+    struct conv_layer whole = *layer;
+    float *weights = conv_join_groups(x.c, layer, groups);
+    struct feature y = x;
+
+    whole.groups = groups;
+    whole.weights = weights;
+    if (weights)
+        y = op_conv(nn, x, &whole, plan, name);
+    else
+        graph_fail(nn->g, EMU_NO_MEMORY, "%s: weights", name);
+    emu_free(weights);
+    return y;
+}
+
 struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer *layer,
                        struct conv_plan *plan, const char *name)
 {
@@ -174,7 +193,10 @@ struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer 
     struct conv_plan p;
     struct feature y = x;
     enum emu_status st = graph_status(nn->g);
+    uint32_t groups = conv_whole_groups(x.c, layer->out_c, layer->groups);
 
+    if (groups != layer->groups)
+        return conv_joined(nn, x, layer, groups, plan, name);
     if (layer->add && layer->partials == PARTIALS_F32)
         return conv_then_add(nn, x, layer, plan, name);
     if (is_zero(layer->bias, layer->out_c))

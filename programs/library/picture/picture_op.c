@@ -71,3 +71,41 @@ struct feature op_colours(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
     f.t = tensor_reshape(g, tensor_slice(g, all, 0, 0, pixels * LANES), 4, shape);
     return f;
 }
+
+/* ---- as an activation ---- */
+
+static void fill_zeros(struct nn *nn, struct tensor t)
+{
+    uint32_t cs = op_compute_set(nn->g, nn->seq, "zeros");
+    struct tile_run *run;
+    size_t runs;
+
+    if (graph_tile_runs(nn->g, t, &run, &runs) != EMU_OK)
+        return;
+    t = tensor_flatten(nn->g, t);
+    for (size_t i = 0; i < runs; i++) {
+        uint32_t v = graph_vertex(nn->g, cs, "fill_f16", run[i].tile);
+
+        vertex_connect(nn->g, v, "out",
+                       tensor_slice(nn->g, t, 0, (uint32_t)run[i].begin, (uint32_t)run[i].end));
+        vertex_set_f16(nn->g, v, "value", 0);
+    }
+    emu_free(run);
+}
+
+struct feature op_picture_blocks(struct nn *nn, struct feature picture, const char *name)
+{
+    struct graph *g = nn->g;
+    uint32_t shape[5] = { 1, picture.n, picture.h, picture.w, LANES };
+    struct feature y;
+
+    graph_push(g, name);
+    y = nn_feature(nn, picture.n, picture.c, picture.h, picture.w, "blocks");
+    graph_map_linear(g, y.t, GRAIN * NN_ATOM, GRAIN * NN_ATOM, 0, graph_compute_tiles(g));
+    fill_zeros(nn, y.t);
+    program_add(
+        g, nn->seq,
+        program_copy(g, tensor_reshape(g, picture.t, 5, shape), tensor_slice(g, y.t, 4, 0, LANES)));
+    graph_pop(g);
+    return y;
+}
