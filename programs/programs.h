@@ -248,6 +248,9 @@ uint64_t compiled_need_bytes(const struct compiled *c);
 /* Memory by category and owner, fullest tiles, the worst moment; when it does not fit, what fills
  * the fullest tiles and what would help. */
 void compiled_report(const struct compiled *c, FILE *f);
+/* Of a program that does not fit, on one screen: what is missing, what fills the fullest tile, what
+ * would help. Nothing for one that fits. */
+void compiled_shortage(const struct compiled *c, FILE *f);
 json_t *compiled_report_json(const struct compiled *c); /* new; NULL when out of memory */
 
 /* What runs, one operation after the other. */

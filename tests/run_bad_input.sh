@@ -72,6 +72,10 @@ refuse "compile writes an image: -o FILE.img" compile -q efficientnet-b0
 refuse "--compare-layers does nothing here: it is for superstep run" compile -q efficientnet-b0 -o "$tmp/a" --compare-layers
 refuse "either --weights or --seed" $net --weights "$tmp/a" --seed 1
 refuse "neither a built-in machine" $net --machine nosuch
+refuse "layer stem: kernel conv_first_f16: its instruction f16v4hihov4amp needs two sets of AMP units, and machine mk1" run efficientnet-b4 -m mk1
+refuse "layer stem: kernel conv_first_f16" stream -q efficientnet-b4 -m mk1
+refuse "kernel conv_window_f16: its instruction f16v4hihov4amp needs two sets" run -q conv -m mk1
+refuse "2 pictures for a batch of 1: --batch 2 takes them all" $net --image models/pictures/cat.jpg --image models/pictures/landscape.png
 
 refuse "which program? superstep run" run -q
 refuse "which case?" tile
@@ -196,7 +200,7 @@ done
 for picture in cut.jpg cut.png bad.jpg bad.png huge.png none.png; do
     refuse "$picture: " $net --image "$tmp/$picture"
 done
-expect 0 "Best classes of $tmp/one.png" $net --image "$tmp/one.png"
+expect 0 "one.png: class" $net --image "$tmp/one.png"
 refuse "dir: Is a directory" run "$tmp/dir"
 for what in nosuch dir empty other; do
     refuse "$what" tile "$tmp/$what"
@@ -240,7 +244,7 @@ if "$program" models efficientnet-b0 --resolution 32 -o "$tmp/b0" 2>"$tmp/err" >
     refuse "cut: tensor" $net --weights "$tmp/cut"
     refuse "b0 is a safetensors file: superstep run NETWORK --weights" run "$tmp/b0"
     expect 2 "missing features.1.1.block.0.0.weight" models efficientnet-b1 --weights "$tmp/b0"
-    expect 2 "unexpected features.8.1.weight" models resnet-50 --weights "$tmp/b0"
+    expect 2 "these are weights of efficientnet-b0, not of resnet-50" models resnet-50 --weights "$tmp/b0"
     expect 2 "misshapen classifier.1.weight: expected [10, 1280]" models efficientnet-b0 --classes 10 --weights "$tmp/b0"
     expect 0 "all 311 tensors are there" models efficientnet-b0 --weights "$tmp/b0"
 else

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/build/fusion.h"
+#include "models/build/net_check.h"
 
 /* The walk. */
 struct builder {
@@ -157,12 +158,41 @@ static enum emu_status build_norm(struct builder *b, uint32_t i, uint32_t *last)
     const struct param *beta = weights_find(b->weights, i, "bias");
     enum activation act = fusion_activation(b->net, b->users, i, 0);
 
-    if (l->norm != NORM_GROUP)
-        return build_error(l, "a batch norm that follows no convolution");
+    EMU_ASSERT(l->norm == NORM_GROUP); /* net_check() */
     *last += act != ACT_NONE;
     set_result(b, i, *last,
                op_group_norm(b->nn, result_to_change(b, l->input[0], l->name), l->norm_groups,
                              (float)l->eps, gamma->data, beta->data, act, l->name));
+    return graph_status(b->g);
+}
+
+/* Whether all that read the picture are first layers, which take it as it comes. */
+static int is_for_first_layers(const struct builder *b, uint32_t input)
+{
+    for (uint32_t i = input + 1; i < b->net->layers; i++) {
+        const struct layer *l = layer_at(b, i);
+        const struct conv_shape s = {
+            .in_c = l->in_c, .groups = l->groups, .kernel = l->kernel, .stride = l->stride
+        };
+
+        if ((l->input[0] == input || l->input[1] == input) &&
+            (l->op != LAYER_CONV || !conv_is_first(&s)))
+            return 0;
+    }
+    return 1;
+}
+
+static enum emu_status build_input(struct builder *b, uint32_t i)
+{
+    const struct layer *l = layer_at(b, i);
+    struct net_graph *ng = b->out;
+
+    ng->picture = b->colours ? op_colours(b->nn, b->net->batch, l->out_h, l->out_w, b->colours,
+                                          &ng->raw, "picture")
+                             : op_picture(b->nn, b->net->batch, l->out_h, l->out_w, "picture");
+    set_result(b, i, i,
+               is_for_first_layers(b, i) ? ng->picture
+                                         : op_picture_blocks(b->nn, ng->picture, l->name));
     return graph_status(b->g);
 }
 
@@ -173,11 +203,7 @@ static enum emu_status build_layer(struct builder *b, uint32_t i, uint32_t *last
 
     switch (l->op) {
     case LAYER_INPUT:
-        ng->picture = b->colours ? op_colours(b->nn, b->net->batch, l->out_h, l->out_w, b->colours,
-                                              &ng->raw, "picture")
-                                 : op_picture(b->nn, b->net->batch, l->out_h, l->out_w, "picture");
-        set_result(b, i, i, ng->picture);
-        return graph_status(b->g);
+        return build_input(b, i);
     case LAYER_CONV:
         return build_conv(b, i, last);
     case LAYER_LINEAR:
@@ -208,7 +234,8 @@ static enum emu_status build_layer(struct builder *b, uint32_t i, uint32_t *last
         ng->layer[i].into = i;
         return graph_status(b->g);
     default:
-        return build_error(l, "an activation that follows nothing it could be fused with");
+        EMU_ASSERT(0 && "an activation that net_check() has refused");
+        return EMU_OK;
     }
 }
 
@@ -234,7 +261,9 @@ static enum emu_status build_all(struct builder *b)
         last = i;
         TRY(build_layer(b, i, &last));
         b->out->layer[i].kept = is_kept(b, i, last);
-        if (b->out->layer[i].kept && b->out->layer[i].has_result)
+        if (b->out->layer[i].kept && layer_at(b, i)->op == LAYER_INPUT)
+            graph_keep(b->g, b->out->picture.t);
+        else if (b->out->layer[i].kept && b->out->layer[i].has_result)
             graph_keep(b->g, b->out->layer[i].result.t);
     }
     b->out->program = b->seq;
@@ -251,6 +280,7 @@ enum emu_status net_graph_build(struct graph *g, const struct net *n, const stru
     enum emu_status s = EMU_OK;
 
     *out = NULL;
+    TRY(net_check(graph_arch(g), n));
     b.out = emu_alloc(1, sizeof(*b.out));
     b.users = emu_alloc(n->layers + 1, sizeof(*b.users));
     if (b.out)

@@ -63,7 +63,7 @@ static void chooser_free(struct chooser *c)
 
 /* ---- what there is to choose from ---- */
 
-static struct conv_shape shape_of(const struct net *n, const uint32_t *users, uint32_t i)
+struct conv_shape net_conv_shape(const struct net *n, const uint32_t *users, uint32_t i)
 {
     const struct layer *l = &n->layer[i];
     struct fusion f = fusion_of_conv(n, users, i);
@@ -114,7 +114,7 @@ static enum emu_status collect(struct chooser *c, const uint32_t *users, const u
         if (l->op == LAYER_LINEAR)
             linear += 2 * layer_params(l);
         if (l->op == LAYER_CONV) {
-            struct conv_shape s = shape_of(c->n, users, i);
+            struct conv_shape s = net_conv_shape(c->n, users, i);
             struct conv *conv = &c->conv[c->convs++];
 
             *conv = (struct conv){ .layer = i, .live = bytes };

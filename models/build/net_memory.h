@@ -27,6 +27,9 @@ struct net_plans {
     int fits;        /* peak_bytes are there; else these are the plans that need least */
 };
 
+/* The shape of convolution i with what is fused with it. users: of fusion_count_users(). */
+struct conv_shape net_conv_shape(const struct net *n, const uint32_t *users, uint32_t i);
+
 /* For the first tiles of a chip. Errors: of plan_conv, EMU_NO_MEMORY. Free with net_plans_free. */
 enum emu_status net_plans_choose(const struct arch *a, uint32_t tiles, const struct net *n,
                                  const struct net_graph_options *o,

@@ -36,6 +36,8 @@ static enum emu_status build_once(const struct arch *a, const struct net *n,
                     n->layers, count_text(graph_compute_tiles(p->graph)).at, plans->fetched,
                     plans->convs, count_text(plans->resident_bytes).at,
                     count_text(plans->peak_bytes).at);
+    if (o->give_up && !plans->fits && plans->peak_bytes >= NET_HOPELESS * (uint64_t)a->mem_bytes)
+        return EMU_OK;
     return graph_compile(p->graph, &o->compile, &p->compiled);
 }
 
@@ -48,6 +50,8 @@ static enum emu_status build_to_fit(const struct arch *a, const struct net *n,
         uint64_t need;
 
         TRY(build_once(a, n, w, &o, p));
+        if (!p->compiled)
+            return EMU_OK;
         need = compiled_need_bytes(p->compiled);
         if (need <= a->mem_bytes || !p->net_graph->plans.fits || attempt == ATTEMPTS_MAX)
             return EMU_OK;

@@ -11,13 +11,17 @@ struct net_program_options {
     /* With net.colours: a loop over batches that IO tiles fetch. NULL: one batch. */
     const struct prefetch_options *prefetch; /* borrowed */
     struct compile_options compile;
+    /* 1: a network that is expected to need NET_HOPELESS times the memory is not compiled. */
+    int give_up;
 };
+
+enum { NET_HOPELESS = 2 };
 
 struct net_program { /* all owned */
     struct graph *graph;
     struct net_graph *net_graph;
     struct prefetch prefetch;
-    struct compiled *compiled; /* may not fit: compiled_fits() */
+    struct compiled *compiled; /* may not fit: compiled_fits(); NULL: given up, see the plans */
 };
 
 /* Free with net_program_free. n and w are borrowed. Errors: of graphs and plans; EMU_USAGE for IO

@@ -72,16 +72,22 @@ uint32_t build_input(struct net_builder *b, uint32_t channels, uint32_t side)
     return index_of(b, l);
 }
 
+struct window {
+    int torch; /* pad on all sides, else SAME */
+    uint32_t kernel, stride, pad;
+};
+
 /* Output size of one dimension, and the padding before and after it. SAME gives ceil(in / stride)
  * outputs and puts the odd element of padding after. */
-static uint32_t window_size(int torch, uint32_t in, uint32_t kernel, uint32_t stride,
-                            uint32_t *before, uint32_t *after)
+static uint32_t window_size(const struct window *win, uint32_t in, uint32_t *before,
+                            uint32_t *after)
 {
-    uint32_t out, need;
+    uint32_t kernel = win->kernel, stride = win->stride, out, need;
 
-    if (torch) {
-        *before = *after = kernel / 2;
-        return (in + 2 * (kernel / 2) - kernel) / stride + 1;
+    if (win->torch) {
+        EMU_ASSERT(2 * win->pad <= kernel && in + 2 * win->pad >= kernel);
+        *before = *after = win->pad;
+        return (in + 2 * win->pad - kernel) / stride + 1;
     }
     out = (in + stride - 1) / stride;
     need = (out - 1) * stride + kernel;
@@ -91,12 +97,12 @@ static uint32_t window_size(int torch, uint32_t in, uint32_t kernel, uint32_t st
     return out;
 }
 
-static void set_window(int torch, struct layer *l, uint32_t kernel, uint32_t stride)
+static void set_window(const struct window *win, struct layer *l)
 {
-    l->kernel = kernel;
-    l->stride = stride;
-    l->out_h = window_size(torch, l->in_h, kernel, stride, &l->pad.before_h, &l->pad.after_h);
-    l->out_w = window_size(torch, l->in_w, kernel, stride, &l->pad.before_w, &l->pad.after_w);
+    l->kernel = win->kernel;
+    l->stride = win->stride;
+    l->out_h = window_size(win, l->in_h, &l->pad.before_h, &l->pad.after_h);
+    l->out_w = window_size(win, l->in_w, &l->pad.before_w, &l->pad.after_w);
 }
 
 uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, const char *param,
@@ -109,7 +115,7 @@ uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, cons
         l->out_c = s.out_c;
         l->groups = s.groups;
         l->weight_rank = 4;
-        set_window(b->torch_padding, l, s.kernel, s.stride);
+        set_window(&(struct window){ b->torch_padding, s.kernel, s.stride, s.kernel / 2 }, l);
     }
     return index_of(b, l);
 }
@@ -129,12 +135,12 @@ uint32_t build_norm(struct net_builder *b, uint32_t from, const char *name, cons
 }
 
 uint32_t build_maxpool(struct net_builder *b, uint32_t from, const char *name, uint32_t kernel,
-                       uint32_t stride)
+                       uint32_t stride, uint32_t pad)
 {
     struct layer *l = append(b, LAYER_MAXPOOL, from, name, NULL);
 
     if (l)
-        set_window(b->torch_padding, l, kernel, stride);
+        set_window(&(struct window){ b->torch_padding, kernel, stride, pad }, l);
     return index_of(b, l);
 }
 
@@ -187,7 +193,7 @@ static void resize_layer(const struct net *n, struct layer *l)
     l->in_h = l->out_h = from->out_h;
     l->in_w = l->out_w = from->out_w;
     if (l->op == LAYER_CONV || l->op == LAYER_MAXPOOL)
-        set_window(n->torch_padding, l, l->kernel, l->stride);
+        set_window(&(struct window){ n->torch_padding, l->kernel, l->stride, l->pad.before_h }, l);
     if (l->op == LAYER_AVGPOOL)
         l->out_h = l->out_w = 1;
 }

@@ -30,8 +30,10 @@ uint32_t build_input(struct net_builder *b, uint32_t channels, uint32_t side);
 uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, const char *param,
                     struct build_kernels s);
 uint32_t build_norm(struct net_builder *b, uint32_t from, const char *name, const char *param);
+/* pad: rows and columns on each side, where the network has torch's padding (MaxPool2d(2, 2): 0);
+ * else SAME says how many. */
 uint32_t build_maxpool(struct net_builder *b, uint32_t from, const char *name, uint32_t kernel,
-                       uint32_t stride);
+                       uint32_t stride, uint32_t pad);
 /* rank: of its weight in files, 2 or 4. */
 uint32_t build_linear(struct net_builder *b, uint32_t from, const char *name, const char *param,
                       uint32_t out_c, unsigned rank);

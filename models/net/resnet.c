@@ -49,7 +49,7 @@ void build_resnet50(struct net_builder *b, unsigned variant)
     x = build_conv(b, x, "", "conv1", (struct build_kernels){ STEM_CHANNELS, 7, 2, 1 });
     x = build_norm(b, x, ".norm", "bn1");
     x = build_unary(b, LAYER_RELU, x, ".act");
-    x = build_maxpool(b, x, ".pool", 3, 2);
+    x = build_maxpool(b, x, ".pool", 3, 2, 1);
     for (unsigned i = 0; i < EMU_COUNT_OF(stage); i++) {
         for (uint32_t k = 0; k < stage[i].blocks; k++) {
             char block[LAYER_NAME_MAX], prefix[LAYER_NAME_MAX];

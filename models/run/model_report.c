@@ -195,39 +195,6 @@ void model_report_plans(const struct model_answer *m, FILE *f)
     print_prediction(m, f);
 }
 
-/* ---- memory ---- */
-
-static uint64_t number(const json_t *o, const char *key)
-{
-    return (uint64_t)json_integer_value(json_object_get(o, key));
-}
-
-static void print_memory(const struct model_answer *m, FILE *f)
-{
-    json_t *o = compiled_report_json(m->compiled), *category;
-    const char *name;
-
-    if (!o) {
-        fprintf(f, "\nmemory: %s\n", emu_error());
-        return;
-    }
-    fprintf(f, "\nMemory of %s tiles, %s bytes each: %s used, at most %s on a tile\n",
-            count_text(number(o, "tiles_used")).at, count_text(number(o, "tile_bytes")).at,
-            count_text(number(o, "total_bytes")).at, count_text(number(o, "max_tile_bytes")).at);
-    json_object_foreach(json_object_get(o, "by_category"), name, category)
-    {
-        if (number(category, "total_bytes"))
-            fprintf(f, "  %-16s %14s on all tiles, %10s mean, %10s most (tile %" PRIu64 ")\n", name,
-                    count_text(number(category, "total_bytes")).at,
-                    count_text(number(category, "mean_bytes")).at,
-                    count_text(number(category, "max_bytes")).at, number(category, "max_tile"));
-    }
-    fprintf(f, "  %-16s %14s on all tiles\n", "lost in gaps",
-            count_text(number(o, "gap_bytes")).at);
-    fprintf(f, "  %-16s %14s on all tiles\n", "free", count_text(number(o, "free_bytes")).at);
-    json_decref(o);
-}
-
 /* ---- assumptions ---- */
 
 void model_assumed(const struct arch *a, assumed_visit *visit, void *ctx)
@@ -261,12 +228,8 @@ void model_report(const struct model_answer *m, FILE *f)
         model_report_plans(m, f);
     else
         print_prediction(m, f);
-    if (m->request->report) {
-        fputc('\n', f);
-        compiled_report(m->compiled, f);
-    } else {
-        print_memory(m, f);
-    }
+    fputc('\n', f);
+    compiled_report(m->compiled, f);
     if (m->run)
         model_report_published(m, f);
     fprintf(f, "\nAssumed of the machine\n");

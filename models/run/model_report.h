@@ -35,11 +35,18 @@ void model_bill_op(const struct model_answer *m, const struct layer_bill *b, cha
                    size_t bytes);
 const char *model_bill_name(const struct model_answer *m, const struct layer_bill *b);
 
+/* The answer on one screen: at most 40 lines of 100 columns, classes and cycles last. */
+void model_summary(const struct model_answer *m, FILE *f);
+/* Everything, layer by layer. */
 void model_report(const struct model_answer *m, FILE *f);
 /* How every convolution is cut, with predicted and, after a run, executed cycles. */
 void model_report_plans(const struct model_answer *m, FILE *f);
 /* Published figures that bear on the run, and how far it is from them. */
 void model_report_published(const struct model_answer *m, FILE *f);
+/* Of a network that was given up before it was compiled (struct net_program_options): what its
+ * plans need, and what would help. */
+void model_hopeless(const struct net_graph *ng, const struct arch *a, FILE *f);
+json_t *model_hopeless_json(const struct net_graph *ng, const struct arch *a); /* as below */
 json_t *model_report_json(const struct model_answer *m); /* new; NULL when out of memory */
 json_t *model_published_json(const struct model_answer *m);
 

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "models/build/net_check.h"
 #include "models/build/net_program.h"
 #include "models/picture/picture.h"
 #include "models/run/compare_layers.h"
@@ -96,8 +97,15 @@ static enum emu_status read_picture(struct model_run *m, uint32_t i)
 static enum emu_status read_pictures(struct model_run *m)
 {
     const struct net *n = m->net;
+    size_t given = m->q->image.count;
     uint32_t different;
 
+    if (given > n->batch)
+        return FAIL(USAGE, "%zu pictures for a batch of %u: --batch %zu takes them all", given,
+                    n->batch, given);
+    if (given && given < n->batch)
+        fprintf(stderr, "superstep run: %zu picture%s for a batch of %u: repeated in turn\n", given,
+                given > 1 ? "s" : "", n->batch);
     m->picture = emu_alloc(n->batch, sizeof(*m->picture));
     m->input = emu_alloc(n->batch, (size_t)3 * n->resolution * n->resolution * sizeof(*m->input));
     if (!m->picture || !m->input)
@@ -135,6 +143,18 @@ static enum emu_status write_input(struct model_run *m)
 
 /* ---- answer ---- */
 
+/* One screen, and what was asked for besides. */
+static void print_text(const struct model_answer *a)
+{
+    if (a->request->report) {
+        model_report(a, stdout);
+        return;
+    }
+    if (a->request->plan)
+        model_report_plans(a, stdout);
+    model_summary(a, stdout);
+}
+
 static enum emu_status print_answer(struct model_run *m)
 {
     struct model_answer a = { .request = m->q,
@@ -152,7 +172,7 @@ static enum emu_status print_answer(struct model_run *m)
     if (m->q->chart)
         TRY(model_chart(&a, m->q->chart));
     if (!m->q->json) {
-        model_report(&a, stdout);
+        print_text(&a);
         return EMU_OK;
     }
     o = model_report_json(&a);
@@ -265,7 +285,7 @@ static enum emu_status report_oom(struct model_run *m)
     m->code = m->q->allow_oom ? EXIT_RAN : EXIT_FAULTED;
     report_unwritten(m->q);
     if (!m->q->json) {
-        compiled_report(m->p.compiled, stdout);
+        (m->q->report ? compiled_report : compiled_shortage)(m->p.compiled, stdout);
         return EMU_OK;
     }
     o = compiled_report_json(m->p.compiled);
@@ -276,8 +296,29 @@ static enum emu_status report_oom(struct model_run *m)
     return EMU_OK;
 }
 
+/* The plans alone need far more than there is. */
+static enum emu_status report_hopeless(struct model_run *m)
+{
+    json_t *o;
+
+    m->code = EXIT_FAULTED;
+    report_unwritten(m->q);
+    if (!m->q->json) {
+        model_hopeless(m->p.net_graph, &m->arch, stdout);
+        return EMU_OK;
+    }
+    o = model_hopeless_json(m->p.net_graph, &m->arch);
+    if (!o)
+        return FAIL(NO_MEMORY, "the report");
+    run_print_json(o, stdout);
+    json_decref(o);
+    return EMU_OK;
+}
+
 static enum emu_status with_compiled(struct model_run *m)
 {
+    if (!m->p.compiled)
+        return report_hopeless(m);
     if (!compiled_fits(m->p.compiled))
         return report_oom(m);
     m->code = EXIT_RAN;
@@ -304,6 +345,7 @@ static enum emu_status build_and_compile(struct model_run *m, uint32_t keep_begi
                  .keep_begin = keep_begin,
                  .keep_end = keep_end },
         .compile = compile_options_of(m->q),
+        .give_up = !m->q->compare_layers && !m->q->report && !m->q->allow_oom,
     };
 
     TRY(net_program_new(&m->arch, m->net, m->weights, &o, &m->p));
@@ -395,6 +437,7 @@ static enum emu_status answer_request(struct model_run *m)
         m->code = EXIT_RAN;
         return EMU_OK;
     }
+    TRY(net_check(&m->arch, m->net)); /* before parameters, which take longer */
     m->progress = progress_begin(m->q->quiet ? NULL : stderr);
     if (!compiles)
         TRY(read_pictures(m));

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "models/build/net_check.h"
 #include "models/feed/feed.h"
 #include "models/feed/results.h"
 #include "models/run/model_weights.h"
@@ -201,6 +202,7 @@ static enum emu_status compile(struct streaming *x)
         TRY(arch_set(&x->arch, text));
     }
     TRY(net_new(x->choice.name, &x->choice.net, &x->net));
+    TRY(net_check(&x->arch, x->net));
     x->pending_cap = batches * x->net->batch;
     x->pending = emu_alloc(x->pending_cap, sizeof(*x->pending));
     if (!x->pending)

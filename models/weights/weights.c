@@ -52,22 +52,34 @@ static uint32_t list_params(const struct net *n, struct param *p)
     return count;
 }
 
-enum emu_status weights_new(const struct net *n, struct weights **out)
+enum emu_status weights_new_shapes(const struct net *n, struct weights **out)
 {
     struct weights *w = emu_alloc(1, sizeof(*w));
-    uint64_t elements = 0, at = 0;
 
     *out = NULL;
     if (!w)
         return FAIL(NO_MEMORY, "weights");
     w->params = list_params(n, NULL);
     w->param = emu_alloc(w->params, sizeof(*w->param));
-    if (w->param) {
-        list_params(n, w->param);
-        for (uint32_t i = 0; i < w->params; i++)
-            elements += w->param[i].elements;
-        w->data = emu_alloc_aligned(elements, sizeof(*w->data), 64);
+    if (!w->param) {
+        weights_free(w);
+        return FAIL(NO_MEMORY, "%u weights of %s", list_params(n, NULL), n->name);
     }
+    list_params(n, w->param);
+    *out = w;
+    return EMU_OK;
+}
+
+enum emu_status weights_new(const struct net *n, struct weights **out)
+{
+    struct weights *w;
+    uint64_t elements = 0, at = 0;
+
+    *out = NULL;
+    TRY(weights_new_shapes(n, &w));
+    for (uint32_t i = 0; i < w->params; i++)
+        elements += w->param[i].elements;
+    w->data = emu_alloc_aligned(elements, sizeof(*w->data), 64);
     if (!w->data) {
         weights_free(w);
         return FAIL(NO_MEMORY, "%llu weights of %s", (unsigned long long)elements, n->name);

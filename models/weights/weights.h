@@ -25,8 +25,12 @@ struct weights {
     const char *names; /* whose names the file had: "torchvision", "timm"; NULL: not from a file */
 };
 
+enum { WEIGHTS_LISTED = 20 };
+
 /* All parameters of a network, zero. */
 enum emu_status weights_new(const struct net *n, struct weights **out) EMU_MUST_CHECK;
+/* The same without values: names and shapes only; data of all is NULL. */
+enum emu_status weights_new_shapes(const struct net *n, struct weights **out) EMU_MUST_CHECK;
 void weights_free(struct weights *w); /* NULL allowed */
 /* The parameter of a layer with this suffix ("weight"), NULL if it has none. */
 struct param *weights_find(const struct weights *w, uint32_t layer, const char *suffix);
@@ -46,8 +50,9 @@ struct param *weights_find(const struct weights *w, uint32_t layer, const char *
 void weights_seed(struct weights *w, const struct net *n, uint64_t seed);
 
 /* Reads all parameters from a safetensors file (F32, F16, BF16) with the names of torchvision or of
- * timm. Nothing is guessed: EMU_BAD_FILE lists every missing, unexpected and misshapen tensor, and
- * those with values that are not finite (to `list`, one line each; NULL: only counted), and changes
+ * timm. Nothing is guessed: EMU_BAD_FILE counts the missing, unexpected and misshapen tensors and
+ * those with values that are not finite, lists the first WEIGHTS_LISTED of them (to `list`, one
+ * line each; NULL: none), says so when these are the weights of another network, and changes
  * nothing. Only num_batches_tracked of a batch norm may be there for nothing. EMU_IO,
  * EMU_NO_MEMORY. */
 enum emu_status weights_read(struct weights *w, const struct net *n, const char *path,

@@ -18,7 +18,8 @@ struct reading {
     const struct safetensor **match;  /* owned; of each parameter */
     size_t tensors;
     enum name_scheme scheme;
-    FILE *list; /* NULL allowed */
+    FILE *list;      /* NULL allowed */
+    uint32_t listed; /* lines that were asked for, whether they had room or not */
     uint32_t missing, unexpected, misshapen, unfit;
 };
 
@@ -62,11 +63,12 @@ static enum name_scheme detect(const struct reading *r)
     return hits[NAMES_TIMM] > hits[NAMES_TORCHVISION] ? NAMES_TIMM : NAMES_TORCHVISION;
 }
 
-EMU_PRINTF(2, 3) static void say(const struct reading *r, const char *fmt, ...)
+/* A line of the list, while there is room in it. */
+EMU_PRINTF(2, 3) static void say(struct reading *r, const char *fmt, ...)
 {
     va_list ap;
 
-    if (!r->list)
+    if (!r->list || r->listed++ >= WEIGHTS_LISTED)
         return;
     va_start(ap, fmt);
     vfprintf(r->list, fmt, ap);
@@ -192,6 +194,72 @@ static enum emu_status check_unexpected(struct reading *r)
     return EMU_OK;
 }
 
+/* ---- whose they are ---- */
+
+static int is_classifier(const struct net *n, const struct param *p)
+{
+    return p->layer == net_classifier(n);
+}
+
+/* Whether the file has all parameters of a network, of any number of classes, and nothing else. */
+static int is_of(const struct reading *r, const struct net *n, const struct weights *w)
+{
+    struct reading other = { .net = n, .w = w, .tensor = r->tensor, .tensors = r->tensors };
+    size_t rest = r->tensors;
+    char name[96];
+
+    other.scheme = detect(&other);
+    for (size_t i = 0; i < r->tensors; i++)
+        rest -= is_counter(&other, r->tensor[i]) != 0;
+    if (rest != w->params)
+        return 0;
+    for (uint32_t i = 0; i < w->params; i++) {
+        const struct safetensor *t;
+
+        param_name(&other, &w->param[i], other.scheme, name);
+        t = find(&other, name);
+        if (!t || (!same_shape(&w->param[i], t) && !is_classifier(n, &w->param[i])))
+            return 0;
+    }
+    return 1;
+}
+
+/* The network that a file's tensors are of; NULL when none of the table has them. */
+static const char *find_owner(const struct reading *r)
+{
+    const char *owner = NULL;
+
+    for (unsigned i = 0; net_name(i) && !owner; i++) {
+        struct weights *w = NULL;
+        struct net *n = NULL;
+
+        if (net_new(net_name(i), NULL, &n) == EMU_OK && weights_new_shapes(n, &w) == EMU_OK &&
+            is_of(r, n, w))
+            owner = net_name(i);
+        weights_free(w);
+        net_free(n);
+    }
+    return owner;
+}
+
+static enum emu_status refuse(struct reading *r, const char *name)
+{
+    const char *owner = find_owner(r);
+
+    if (r->list && r->listed > WEIGHTS_LISTED)
+        fprintf(r->list, "and %u more\n", r->listed - WEIGHTS_LISTED);
+    if (owner && strcmp(owner, r->net->name))
+        return FAIL(BAD_FILE,
+                    "%s: these are weights of %s, not of %s: %u tensors missing, %u unexpected, %u "
+                    "misshapen",
+                    name, owner, r->net->name, r->missing, r->unexpected, r->misshapen);
+    return FAIL(BAD_FILE,
+                "%s: no weights of %s as %s names them: %u tensors missing, %u unexpected, %u "
+                "misshapen, %u with unfit values",
+                name, r->net->name, names_text(r->scheme), r->missing, r->unexpected, r->misshapen,
+                r->unfit);
+}
+
 static enum emu_status check_all(struct reading *r, const char *name)
 {
     r->scheme = detect(r);
@@ -200,11 +268,7 @@ static enum emu_status check_all(struct reading *r, const char *name)
     TRY(check_unexpected(r));
     if (!(r->missing | r->unexpected | r->misshapen | r->unfit))
         return EMU_OK;
-    return FAIL(BAD_FILE,
-                "%s: no weights of %s as %s names them: %u tensors missing, %u unexpected, %u "
-                "misshapen, %u with unfit values",
-                name, r->net->name, names_text(r->scheme), r->missing, r->unexpected, r->misshapen,
-                r->unfit);
+    return refuse(r, name);
 }
 
 enum emu_status weights_read_bytes(struct weights *w, const struct net *n, const void *data,

@@ -11,7 +11,7 @@ tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 failed=0
 
-"$superstep" run -q efficientnet-b7 --resolution 600 --batch 8 --no-calibration >"$tmp/report" 2>"$tmp/error"
+"$superstep" run -q efficientnet-b7 --resolution 600 --batch 8 --no-calibration --report >"$tmp/report" 2>"$tmp/error"
 status=$?
 [ $status -eq 1 ] || { echo "FAILED: exit status $status, expected 1"; head -n 5 "$tmp/error"; failed=1; }
 while read -r words; do

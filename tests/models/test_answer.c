@@ -18,8 +18,8 @@
 #include "models/cli/commands_models.h"
 #include "programs/programs.h"
 
-/* What a command writes to stdout; free() it. */
-static char *answer_to(int argc, char **argv)
+/* What a command that ends with this code writes to stdout; free() it. */
+static char *answer_with(int expected, int argc, char **argv)
 {
     FILE *f = tmpfile();
     int saved = dup(STDOUT_FILENO), code;
@@ -34,12 +34,17 @@ static char *answer_to(int argc, char **argv)
     fflush(stdout);
     dup2(saved, STDOUT_FILENO);
     close(saved);
-    assert_int_equal(code, EXIT_RAN);
+    assert_int_equal(code, expected);
     rewind(f);
     got = getdelim(&text, &size, 0, f);
     assert_true(got > 0);
     fclose(f);
     return text;
+}
+
+static char *answer_to(int argc, char **argv)
+{
+    return answer_with(EXIT_RAN, argc, argv);
 }
 
 static int run_json(void **state)
@@ -288,12 +293,100 @@ static void test_text(void **state)
     free(t);
 }
 
+/* ---- one screen ---- */
+
+enum { SCREEN_LINES = 40, SCREEN_COLUMNS = 100 };
+
+static void assert_screen(const char *text)
+{
+    unsigned lines = 0;
+
+    for (const char *at = text; *at; lines++) {
+        size_t n = strcspn(at, "\n");
+
+        if (n > SCREEN_COLUMNS)
+            fail_msg("%zu columns: %.*s", n, (int)n, at);
+        at += n + (at[n] != 0);
+    }
+    assert_in_range(lines, 10, SCREEN_LINES);
+}
+
+static void assert_says(const char *text, const char *const *said, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!strstr(text, said[i]))
+            fail_msg("the answer does not say '%s'", said[i]);
+    }
+}
+
+/* Without --report: one screen with the same numbers as --json, a line for each of the pictures
+ * that have room. */
+static void test_screen(void **state)
+{
+    static const char *const said[] = { "Slowest layers", "Memory: ",      "Phases: compute ",
+                                        "Best classes",   "cat.jpg: ",     "landscape.png: ",
+                                        " images/s",      "More: --report" };
+    char *argv[] = { "run",
+                     "-q",
+                     "efficientnet-b0",
+                     "--set",
+                     "tiles=256",
+                     "--resolution",
+                     "32",
+                     "--no-calibration",
+                     "--batch",
+                     "2",
+                     NULL };
+    char *t = answer_to(EMU_COUNT_OF(argv) - 1, argv), cycles[64];
+
+    assert_screen(t);
+    assert_says(t, said, EMU_COUNT_OF(said));
+    snprintf(cycles, sizeof(cycles), "\n%s cycles, ", count_text(number(*state, "cycles")).at);
+    assert_non_null(strstr(t, cycles));
+    assert_non_null(strstr(t, text(*state, "digest")));
+    free(t);
+}
+
+/* Too few tiles by a little: compiled, and the screen says what is missing. */
+static void test_shortage(void **state)
+{
+    static const char *const said[] = { "OUT OF MEMORY: 18 of 18 tiles", "are missing.",
+                                        "All tiles together need", "What fills tile ",
+                                        "What would help\n  1. The program is too large" };
+    char *argv[] = { "run",          "-q", "efficientnet-b0",  "--set", "tiles=18",
+                     "--resolution", "32", "--no-calibration", NULL };
+    char *t = answer_with(EXIT_FAULTED, EMU_COUNT_OF(argv) - 1, argv);
+
+    (void)state;
+    assert_screen(t);
+    assert_says(t, said, EMU_COUNT_OF(said));
+    free(t);
+}
+
+/* Too few by far: the plans know it, nothing is compiled. */
+static void test_hopeless(void **state)
+{
+    char *argv[] = { "run",          "-q", "efficientnet-b0",  "--set",  "tiles=8",
+                     "--resolution", "32", "--no-calibration", "--json", NULL };
+    char *t = answer_with(EXIT_FAULTED, EMU_COUNT_OF(argv) - 1, argv);
+    json_t *o = json_loads(t, 0, NULL);
+
+    (void)state;
+    assert_false(json_is_true(json_object_get(o, "fits")));
+    assert_true(number(o, "expected_max_tile_bytes") > 2 * number(o, "tile_bytes"));
+    assert_true(json_array_size(json_object_get(o, "advice")) > 0);
+    json_decref(o);
+    free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_head),          cmocka_unit_test(test_top5),
         cmocka_unit_test(test_layers),        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_fullest_tiles), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_screen),        cmocka_unit_test(test_shortage),
+        cmocka_unit_test(test_hopeless),
     };
 
     return cmocka_run_group_tests(tests, run_json, drop_json);

@@ -308,6 +308,33 @@ static void faults_are_listed(void **state)
     net_free(n);
 }
 
+/* A file of another network: the message says whose it is, the list stops at some point. */
+static void others_are_named(void **state)
+{
+    struct net *n = make("efficientnet-b1", NULL), *from = make("efficientnet-b0", NULL);
+    struct weights *w = seeded(n, 1), *file = seeded(from, 9);
+    char list[4000] = "", path[] = "/tmp/test_weights_XXXXXX";
+    FILE *f = fmemopen(list, sizeof(list), "w");
+    unsigned lines = 0;
+
+    (void)state;
+    close(mkstemp(path));
+    assert_int_equal(weights_write(file, from, path), EMU_OK);
+    assert_int_equal(weights_read(w, n, path, f), EMU_BAD_FILE);
+    fclose(f);
+    unlink(path);
+    assert_non_null(strstr(emu_error(), "these are weights of efficientnet-b0, not of "
+                                        "efficientnet-b1"));
+    for (const char *at = list; (at = strchr(at, '\n')); at++)
+        lines++;
+    assert_int_equal(lines, WEIGHTS_LISTED + 1);
+    assert_non_null(strstr(list, "\nand "));
+    weights_free(w);
+    weights_free(file);
+    net_free(n);
+    net_free(from);
+}
+
 static void either_family(void **state)
 {
     static const char *const name[] = { "efficientnet-b0", "efficientnet-b1-g16" };
@@ -379,10 +406,15 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters),      cmocka_unit_test(seeds),
-        cmocka_unit_test(tamed),           cmocka_unit_test(known_names),
-        cmocka_unit_test(written_is_read), cmocka_unit_test(faults_are_listed),
-        cmocka_unit_test(either_family),   cmocka_unit_test(folding),
+        cmocka_unit_test(parameters),
+        cmocka_unit_test(seeds),
+        cmocka_unit_test(tamed),
+        cmocka_unit_test(known_names),
+        cmocka_unit_test(written_is_read),
+        cmocka_unit_test(faults_are_listed),
+        cmocka_unit_test(others_are_named),
+        cmocka_unit_test(either_family),
+        cmocka_unit_test(folding),
         cmocka_unit_test(out_of_memory),
     };
 

@@ -279,6 +279,23 @@ static enum emu_status advise_machine(const struct account *a, struct advice *v)
 
 /* ---- all of it ---- */
 
+/* More than all tiles have together: then no placement helps, and that is the news. */
+static enum emu_status advise_total(const struct account *a, struct advice *v)
+{
+    const struct arch *arch = graph_arch(a->c->graph);
+    uint64_t need = 0, memory = (uint64_t)arch->tiles * arch->mem_bytes;
+
+    for (uint32_t t = 0; t < a->tiles; t++)
+        need += a->c->place.tile[t].need_bytes;
+    if (need <= memory)
+        return EMU_OK;
+    return advise(v,
+                  "The program is too large for this machine: its tiles need %s bytes together, "
+                  "%.1f times the %s bytes of all tiles. Make it smaller (fewer pictures in a "
+                  "batch, smaller ones), or use a machine with more tiles or memory.",
+                  count_text(need).at, (double)need / (double)memory, count_text(memory).at);
+}
+
 static enum emu_status advise_balance(const struct account *a, uint32_t tile, struct advice *v)
 {
     const struct arch *arch = graph_arch(a->c->graph);
@@ -311,6 +328,7 @@ enum emu_status oom_advice(const struct account *a, struct advice *out)
     *out = (struct advice){ 0 };
     if (!a->over)
         return EMU_OK;
+    TRY(advise_total(a, out));
     if (a->c->place.tile[longest_code(a)].code_need > arch->region0_bytes)
         TRY(advise_code(a, out));
     if (a->c->place.tile[worst].need_bytes > arch->mem_bytes) {

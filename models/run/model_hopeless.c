@@ -1,0 +1,70 @@
+/* model_hopeless.c - a network whose plans need far more memory than the machine has, and which
+ * was not compiled for that reason: how much is missing, and what would help.
+ */
+#include <inttypes.h>
+
+#include "models/run/model_report.h"
+
+enum { ADVICE_MAX = 3, TEXT_MAX = 256 };
+
+struct help {
+    char line[ADVICE_MAX][TEXT_MAX];
+    unsigned count;
+};
+
+static void find_help(const struct net_graph *ng, const struct arch *a, struct help *h)
+{
+    const struct net *n = ng->net;
+    int pictures = ng->plans.peak_bytes > 2 * ng->plans.resident_bytes; /* take most of it */
+
+    h->count = 0;
+    if (pictures && n->batch > 1)
+        snprintf(h->line[h->count++], TEXT_MAX, "A smaller batch: --batch %u instead of %u.",
+                 n->batch / 2, n->batch);
+    if (pictures && n->resolution > NET_SIDE_MIN)
+        snprintf(h->line[h->count++], TEXT_MAX, "Smaller pictures: --resolution %u instead of %u.",
+                 n->resolution / 2 > NET_SIDE_MIN ? n->resolution / 2 : NET_SIDE_MIN,
+                 n->resolution);
+    snprintf(h->line[h->count++], TEXT_MAX,
+             "A machine with more tiles or memory: %s has %s tiles of %s bytes.", a->name,
+             count_text(a->tiles).at, count_text(a->mem_bytes).at);
+}
+
+void model_hopeless(const struct net_graph *ng, const struct arch *a, FILE *f)
+{
+    const struct net_plans *p = &ng->plans;
+    const struct net *n = ng->net;
+    struct help h;
+
+    find_help(ng, a, &h);
+    fprintf(f,
+            "OUT OF MEMORY: %s, %ux%u, batch %u, on %s was not compiled\n"
+            "  It is expected to need %s bytes on the fullest tile, %.1f times the %s there are;\n"
+            "  %s of them are parameters of convolutions that stay there.\n"
+            "\nWhat would help\n",
+            n->name, n->resolution, n->resolution, n->batch, a->name, count_text(p->peak_bytes).at,
+            (double)p->peak_bytes / a->mem_bytes, count_text(a->mem_bytes).at,
+            count_text(p->resident_bytes).at);
+    for (unsigned i = 0; i < h.count; i++)
+        fprintf(f, "  %u. %s\n", i + 1, h.line[i]);
+    fprintf(f, "More: --report compiles it all the same and says what every tile would need.\n");
+}
+
+json_t *model_hopeless_json(const struct net_graph *ng, const struct arch *a)
+{
+    const struct net_plans *p = &ng->plans;
+    json_t *o = json_pack("{s:b, s:s, s:s, s:I, s:I, s:I, s:[]}", "fits", 0, "model", ng->net->name,
+                          "machine", a->name, "tile_bytes", (json_int_t)a->mem_bytes,
+                          "expected_max_tile_bytes", (json_int_t)p->peak_bytes,
+                          "resident_tile_bytes", (json_int_t)p->resident_bytes, "advice");
+    struct help h;
+
+    find_help(ng, a, &h);
+    for (unsigned i = 0; o && i < h.count; i++) {
+        if (json_array_append_new(json_object_get(o, "advice"), json_string(h.line[i]))) {
+            json_decref(o);
+            return NULL;
+        }
+    }
+    return o;
+}
