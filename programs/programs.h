@@ -53,9 +53,16 @@ enum emu_status graph_status(const struct graph *g) EMU_MUST_CHECK;
 /* Makes s the error of the graph, unless there is one already: for who builds on the builder. */
 void graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...) EMU_PRINTF(3, 4);
 
-/* Names of what is made between push and pop begin with "name/". */
-void graph_push(struct graph *g, const char *name);
+/* Opens a scope: names of what is made between push and pop begin with "name/", and operations,
+ * memory and cycles of it can be told by the scope's number. The same name in the same scope is the
+ * same scope again. 0 after an error; that is the number of the graph's own scope. */
+uint32_t graph_push(struct graph *g, const char *name);
 void graph_pop(struct graph *g);
+/* Numbers are below graph_scopes(); parents have smaller ones, 0 is its own. Paths ("block1a/dw",
+ * "" of 0) are borrowed. */
+uint32_t graph_scopes(const struct graph *g);
+uint32_t graph_scope_parent(const struct graph *g, uint32_t scope);
+const char *graph_scope_path(const struct graph *g, uint32_t scope);
 
 /* Puts tiles [first, first + tiles) into a sync group (0 before). Groups other than 0 exist for IO
  * tiles; see program_together(). */
@@ -240,6 +247,7 @@ enum emu_status graph_compile(struct graph *g, const struct compile_options *o,
                               struct compiled **out) EMU_MUST_CHECK;
 void compiled_free(struct compiled *c);
 int compiled_fits(const struct compiled *c);
+const struct graph *compiled_graph(const struct compiled *c); /* borrowed */
 const struct image *
 compiled_image(const struct compiled *c); /* borrowed; NULL when it does not fit */
 /* What the tile needs that needs most, code included: more than its memory where it does not fit.
@@ -253,6 +261,12 @@ void compiled_report(const struct compiled *c, FILE *f);
 void compiled_shortage(const struct compiled *c, FILE *f);
 json_t *compiled_report_json(const struct compiled *c); /* new; NULL when out of memory */
 
+/* Bytes that copies of one scope move, of several copies that are one operation. */
+struct scope_share {
+    uint32_t scope;
+    uint64_t bytes;
+};
+
 /* What runs, one operation after the other. */
 enum trace_kind { TRACE_COMPUTE, TRACE_EXCHANGE, TRACE_HOST };
 struct trace_op {
@@ -260,8 +274,11 @@ struct trace_op {
     const char *name;   /* borrowed: the path of a compute set, or "copy to PATH" */
     uint32_t superstep; /* of sync group 0: exchanges and host transfers begin a new one, from 1 */
     uint32_t op;        /* operation of the program */
-    uint32_t max_tile;  /* the fullest tile meanwhile, */
-    uint64_t max_tile_bytes; /* and the bytes in use there, code included */
+    uint32_t scope;     /* where it was made; of several copies in one, the first one's */
+    const struct scope_share *share; /* borrowed; by which these divide its cycles */
+    uint32_t shares;                 /* 0: they are all the scope's */
+    uint32_t max_tile;               /* the fullest tile meanwhile, */
+    uint64_t max_tile_bytes;         /* and the bytes in use there, code included */
 };
 /* The operations of sync group 0 in the order of their execution; functions where they are called,
  * repeated ones every time. *out: emu_free it. Errors: EMU_USAGE for a program whose order depends
@@ -275,8 +292,12 @@ enum emu_status compiled_op_cycles(const struct compiled *c, uint32_t op,
 
 /* Calls back for everything that is in the memory of a tile from beginning to end: code, constants,
  * state, variables that are kept. Tile by tile; the same owner may come several times. */
-typedef void held_visit(void *ctx, uint32_t tile, const char *owner, const char *category,
-                        uint64_t bytes);
+struct held_bytes {
+    const char *owner, *category; /* borrowed */
+    uint32_t scope;               /* in which the owner was made */
+    uint64_t bytes;
+};
+typedef void held_visit(void *ctx, uint32_t tile, const struct held_bytes *h);
 enum emu_status compiled_held(const struct compiled *c, held_visit *visit,
                               void *ctx) EMU_MUST_CHECK;
 

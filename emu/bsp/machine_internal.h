@@ -50,8 +50,9 @@ struct group {
     unsigned phase; /* lowest group that was released together with this one */
     int resolved;   /* the exchange since that release is done */
     uint64_t superstep;
-    uint64_t release; /* the last one, cycle */
-    uint64_t end;     /* of the last superstep in the record, cycle */
+    uint64_t release;        /* the last one, cycle */
+    uint64_t end;            /* of the last superstep in the record, cycle */
+    uint32_t at_tile, at_pc; /* a tile that the last release released, and its sync */
 };
 
 struct machine {

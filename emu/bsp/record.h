@@ -32,6 +32,8 @@ struct record_step {
     uint32_t sync_cycles; /* last arrival of all tiles that the sync joins to end; 0 at the end of a
                              run */
     uint64_t host_cycles; /* from the superstep before to release: the host's, between two runs */
+    uint32_t tile, pc;    /* where the sync that began it stands, on one of the tiles that waited in
+                             it; at the beginning, where that tile starts */
 };
 
 struct record;

@@ -390,6 +390,10 @@ static enum emu_status collect_groups(struct machine *m)
             if (!g->tile)
                 return FAIL(NO_MEMORY, "the tiles of a sync group");
         }
+        if (!g->tiles) {
+            g->at_tile = i;
+            g->at_pc = m->tile[i].pc[LANE_SUPER];
+        }
         g->tile[g->tiles++] = i;
     }
     for (unsigned k = 0; k < m->groups; k++)

@@ -199,6 +199,8 @@ static int record_group(struct machine *m, struct group *g, unsigned index, uint
                              .release = g->release,
                              .end = end,
                              .tiles = g->tiles,
+                             .tile = g->at_tile,
+                             .pc = g->at_pc,
                              .sync_cycles =
                                  (uint32_t)(end - (latest > g->release ? latest : g->release)),
                              .host_cycles = g->release - g->end };
@@ -283,6 +285,18 @@ static void use_vote(struct machine *m, uint32_t tile, uint64_t release, uint32_
     }
 }
 
+/* Notes where the sync stands in the program. */
+static void note_place(struct machine *m, struct group *g, enum tile_wait wait)
+{
+    for (uint32_t i = 0; i < g->tiles; i++) {
+        if (votes_ahead(m, g->tile[i], wait))
+            continue;
+        g->at_tile = g->tile[i];
+        g->at_pc = m->tile[g->at_tile].pc[LANE_SUPER] - ISA_WORD_BYTES; /* it stands after it */
+        return;
+    }
+}
+
 /* A complete sync: how its tiles arrived, and what it tells them. */
 struct complete_sync {
     enum tile_wait wait;
@@ -305,6 +319,7 @@ static int release_group(struct machine *m, unsigned index, const struct complet
     g->phase = c->phase;
     g->resolved = 0;
     g->release = c->release;
+    note_place(m, g, c->wait);
     for (uint32_t i = 0; i < g->tiles; i++) {
         if (votes_ahead(m, g->tile[i], c->wait))
             use_vote(m, g->tile[i], c->release, c->consensus);

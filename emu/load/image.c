@@ -56,10 +56,10 @@ void image_free(struct image *im)
     emu_free(im->tile);
     emu_free(im->segment);
     emu_free(im->stream);
-    emu_free(im->key);
+    emu_free(im->scope);
+    emu_free(im->owner);
     index_free(&im->tile_index);
     index_free(&im->stream_index);
-    index_free(&im->key_index);
     emu_free(im);
 }
 
@@ -331,7 +331,7 @@ enum emu_status image_add_tile(struct image *im, const struct image_tile *t,
     return EMU_OK;
 }
 
-/* ---- streams and timing keys ---- */
+/* ---- streams ---- */
 
 enum emu_status image_add_stream(struct image *im, const struct image_stream *s)
 {
@@ -358,47 +358,33 @@ enum emu_status image_add_stream(struct image *im, const struct image_stream *s)
     return EMU_OK;
 }
 
-/* Whether a key of im has this tile and call. Keys that were added in ascending order need no
- * index; the first other one has it made. */
-static enum emu_status find_key(struct image *im, const struct image_timing_key *k, int *found)
+/* ---- scopes ---- */
+
+enum emu_status image_add_scope(struct image *im, const struct image_scope *s)
 {
-    const struct image_timing_key *last = im->keys ? &im->key[im->keys - 1] : NULL;
-    size_t cursor = 0;
-    uint32_t i;
-
-    *found = 0;
-    if (!im->key_index.used && (!last || last->tile < k->tile ||
-                                (last->tile == k->tile && last->call_addr < k->call_addr)))
-        return EMU_OK;
-    while (im->key_index.used < im->keys) {
-        const struct image_timing_key *old = &im->key[im->key_index.used];
-
-        TRY(index_reserve(&im->key_index));
-        index_add(&im->key_index, tile_hash(old->tile, old->call_addr),
-                  (uint32_t)im->key_index.used);
-    }
-    while ((i = index_next(&im->key_index, tile_hash(k->tile, k->call_addr), &cursor)) !=
-           INDEX_NONE)
-        *found |= im->key[i].tile == k->tile && im->key[i].call_addr == k->call_addr;
+    if (!s->path || s->path >= im->text.items || s->parent > im->scopes)
+        return FAIL(BAD_IMAGE,
+                    "scope %zu: path %u, parent %u: expected a string below %zu and a scope before "
+                    "it",
+                    im->scopes + 1, s->path, s->parent, im->text.items);
+    if (im->scopes >= IMAGE_LIST_ITEMS_MAX)
+        return FAIL(BAD_IMAGE, "more than %d scopes", IMAGE_LIST_ITEMS_MAX);
+    TRY(emu_grow((void **)&im->scope, im->scopes, &im->scope_cap, sizeof(*im->scope)));
+    im->scope[im->scopes++] = *s;
     return EMU_OK;
 }
 
-enum emu_status image_add_timing_key(struct image *im, const struct image_timing_key *k)
+enum emu_status image_add_owner(struct image *im, const struct image_owner *o)
 {
-    int found;
+    uint32_t last = im->owners ? im->owner[im->owners - 1].name : 0;
 
-    if (k->tile >= im->arch.tiles || !is_code_address(&im->arch, k->call_addr))
-        return FAIL(BAD_IMAGE,
-                    "timing key of tile %u, call 0x%x: expected a tile below %u, a call in "
-                    "executable memory",
-                    k->tile, k->call_addr, im->arch.tiles);
-    TRY(find_key(im, k, &found));
-    if (found)
-        return FAIL(BAD_IMAGE, "timing key of tile %u, call 0x%x: expected every call once",
-                    k->tile, k->call_addr);
-    if (im->keys >= INDEX_NONE)
-        return FAIL(BAD_IMAGE, "more than %u timing keys", INDEX_NONE);
-    TRY(emu_grow((void **)&im->key, im->keys, &im->key_cap, sizeof(*im->key)));
-    im->key[im->keys++] = *k;
+    if (o->name <= last || o->name >= im->text.items)
+        return FAIL(BAD_IMAGE, "owner %zu: name %u, expected a string above %u and below %zu",
+                    im->owners, o->name, last, im->text.items);
+    if (!o->scope || o->scope > im->scopes)
+        return FAIL(BAD_IMAGE, "owner %zu: scope %u, expected 1 to %zu", im->owners, o->scope,
+                    im->scopes);
+    TRY(emu_grow((void **)&im->owner, im->owners, &im->owner_cap, sizeof(*im->owner)));
+    im->owner[im->owners++] = *o;
     return EMU_OK;
 }

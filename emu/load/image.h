@@ -65,10 +65,17 @@ struct image_stream {
     uint64_t bytes;     /* of one run; 0: unknown */
 };
 
-/* Key of a call for the timing engine: 64 bits over all that its time depends on. */
-struct image_timing_key {
-    uint32_t tile, call_addr;
-    uint64_t key;
+/* A part of the program, such as a layer of a network; its number is its place in the list, from 1.
+ * 0 is the program itself. */
+struct image_scope {
+    uint32_t path;   /* string id */
+    uint32_t parent; /* a smaller number */
+};
+
+/* The scope of an owner of ranges: that of the operation, variable or codelet of this name. */
+struct image_owner {
+    uint32_t name; /* string id */
+    uint32_t scope;
 };
 
 /* Builder. All functions: EMU_NO_MEMORY, or EMU_BAD_IMAGE for what the rules above forbid; the
@@ -77,8 +84,8 @@ struct image_timing_key {
  * Limits: a string below 1 MiB, a blob at most the memory of a tile, all blobs 8 GiB; a list 2^24
  * entries; a stream depth 65,536. Ranges and segments are not empty, lie in tile memory and are
  * disjoint (segments may come in any order); a range has a category other than "". Lines ascend
- * strictly, symbols may share an address. An entry or a call is a multiple of 4 in region 0. Tiles,
- * streams and the calls of timing keys are unique.
+ * strictly, symbols may share an address. An entry is a multiple of 4 in region 0. Tiles and
+ * streams are unique. Parents are added before their scopes; the string ids of owners ascend.
  *
  * arch is copied; one that arch_check() refuses gives EMU_BAD_MACHINE. */
 enum emu_status image_new(const struct arch *arch, struct image **out) EMU_MUST_CHECK;
@@ -97,11 +104,11 @@ enum emu_status image_lines(struct image *im, const struct image_line *l, size_t
 enum emu_status image_add_tile(struct image *im, const struct image_tile *t,
                                const struct image_segment *s, size_t n) EMU_MUST_CHECK;
 enum emu_status image_add_stream(struct image *im, const struct image_stream *s) EMU_MUST_CHECK;
-enum emu_status image_add_timing_key(struct image *im,
-                                     const struct image_timing_key *k) EMU_MUST_CHECK;
+enum emu_status image_add_scope(struct image *im, const struct image_scope *s) EMU_MUST_CHECK;
+enum emu_status image_add_owner(struct image *im, const struct image_owner *o) EMU_MUST_CHECK;
 
 /* Views; borrowed from the image. Texts, blobs and lists stay where they are as long as the image;
- * tiles, segments, streams and keys until the next one is added. Ids and indices must exist
+ * tiles, segments, streams and scopes until the next one is added. Ids and indices must exist
  * (EMU_ASSERT). Empty lists and the empty blob may be NULL. */
 const struct arch *image_arch(const struct image *im);
 size_t image_tile_count(const struct image *im);
@@ -114,8 +121,14 @@ const struct image_symbol *image_symbols_of(const struct image *im, uint32_t sym
 const struct image_line *image_lines_of(const struct image *im, uint32_t lines, size_t *n);
 size_t image_stream_count(const struct image *im);
 const struct image_stream *image_stream_at(const struct image *im, size_t i);
-size_t image_timing_key_count(const struct image *im);
-const struct image_timing_key *image_timing_key_at(const struct image *im, size_t i);
+uint32_t image_scope_count(const struct image *im); /* with 0, the program itself */
+/* 0 < scope < image_scope_count(). */
+const struct image_scope *image_scope_at(const struct image *im, uint32_t scope);
+/* The scope of an owner (a string id); 0: the program itself, or nothing is known. */
+uint32_t image_scope_of(const struct image *im, uint32_t owner);
+/* The range of a tile's map that has this byte; NULL: it is in a gap. */
+const struct image_range *image_range_at(const struct image *im, const struct image_tile *t,
+                                         uint32_t addr);
 
 /* The symbol at or below addr, NULL if none; *offset is the distance. And the source line of a code
  * address (0 if unknown). */

@@ -18,7 +18,7 @@ enum {
     IMAGE_GROUP_CHUNKS = 64, /* chunks of one DATA section */
     IMAGE_GROUP_BYTES = IMAGE_GROUP_CHUNKS * IMAGE_PAGE_BYTES,
     IMAGE_FIXED_SECTIONS = 10,
-    IMAGE_FORMAT_VERSION = 1,
+    IMAGE_FORMAT_VERSION = 2,
     IMAGE_FILE_HEADER_BYTES = 16,
     IMAGE_SECTION_HEADER_BYTES = 16,
     IMAGE_CHECKSUM_BYTES = 8,
@@ -47,7 +47,8 @@ enum image_section_type {
     IMAGE_SYMB = IMAGE_FOURCC('S', 'Y', 'M', 'B'),
     IMAGE_LINE = IMAGE_FOURCC('L', 'I', 'N', 'E'),
     IMAGE_STRM = IMAGE_FOURCC('S', 'T', 'R', 'M'),
-    IMAGE_TIME = IMAGE_FOURCC('T', 'I', 'M', 'E'),
+    IMAGE_SCOP = IMAGE_FOURCC('S', 'C', 'O', 'P'),
+    IMAGE_TIME = IMAGE_FOURCC('T', 'I', 'M', 'E'), /* of version 1, instead of SCOP */
     IMAGE_TILE = IMAGE_FOURCC('T', 'I', 'L', 'E'),
     IMAGE_SEGM = IMAGE_FOURCC('S', 'E', 'G', 'M'),
     IMAGE_BLOB = IMAGE_FOURCC('B', 'L', 'O', 'B'),
@@ -104,10 +105,11 @@ struct image {
     size_t segments, segment_cap;
     struct image_stream *stream;
     size_t streams, stream_cap;
-    struct image_timing_key *key;
-    size_t keys, key_cap;
+    struct image_scope *scope; /* of scope 1 on */
+    size_t scopes, scope_cap;
+    struct image_owner *owner; /* names ascend */
+    size_t owners, owner_cap;
     struct image_index tile_index, stream_index;
-    struct image_index key_index; /* of the first keys; made when one comes out of order */
 };
 
 /* bytes of zeros, aligned to 16; NULL when out of memory. */
@@ -172,7 +174,7 @@ struct section_source {
     const uint8_t *memory;
     int fd;
     uint64_t bytes, at;
-    uint32_t sections; /* the file header says so */
+    uint32_t version, sections; /* the file header says so */
     uint8_t
         before[IMAGE_CHECKSUM_BYTES]; /* the bytes in front of `at`; every checksum covers them */
     struct byte_buffer stored;

@@ -158,10 +158,9 @@ static enum emu_status read_records(struct reader *r, uint32_t type, size_t reco
     return EMU_OK;
 }
 
-static enum emu_status read_streams_and_keys(struct reader *r)
+static enum emu_status read_streams(struct reader *r)
 {
     struct section *s = &r->section;
-    struct image_timing_key key;
     struct image_stream stream;
     size_t n = 0;
 
@@ -170,12 +169,45 @@ static enum emu_status read_streams_and_keys(struct reader *r)
         memcpy(&stream, s->raw.data + i * sizeof(stream), sizeof(stream));
         TRY(refused(r, s, (long long)i, image_add_stream(r->im, &stream)));
     }
-    TRY(read_records(r, IMAGE_TIME, sizeof(key), s, &n));
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&key, s->raw.data + i * sizeof(key), sizeof(key));
-        TRY(refused(r, s, (long long)i, image_add_timing_key(r->im, &key)));
+    return EMU_OK;
+}
+
+static enum emu_status add_scopes(struct reader *r, uint32_t scopes, uint32_t owners)
+{
+    struct section *s = &r->section;
+    const uint8_t *at = s->raw.data + 8;
+    struct image_scope scope;
+    struct image_owner owner;
+
+    for (uint32_t i = 0; i < scopes; i++, at += sizeof(scope)) {
+        memcpy(&scope, at, sizeof(scope));
+        TRY(refused(r, s, (long long)i, image_add_scope(r->im, &scope)));
+    }
+    for (uint32_t i = 0; i < owners; i++, at += sizeof(owner)) {
+        memcpy(&owner, at, sizeof(owner));
+        TRY(refused(r, s, (long long)i, image_add_owner(r->im, &owner)));
     }
     return EMU_OK;
+}
+
+/* Files of version 1 have keys of times instead, which nothing ever used. */
+static enum emu_status read_scopes(struct reader *r)
+{
+    enum { TIME_RECORD_BYTES = 16 };
+    struct section *s = &r->section;
+    uint32_t count[2];
+    size_t keys = 0;
+
+    if (r->src.version == 1)
+        return read_records(r, IMAGE_TIME, TIME_RECORD_BYTES, s, &keys);
+    TRY(section_read(&r->src, IMAGE_SCOP, IMAGE_SECTION_BYTES_MAX, s));
+    if (s->bytes < sizeof(count))
+        return refuse(r, s, NO_ITEM, "%zu bytes, expected two counts", s->bytes);
+    memcpy(count, s->raw.data, sizeof(count));
+    if (s->bytes != 8 + 8 * ((uint64_t)count[0] + count[1]))
+        return refuse(r, s, NO_ITEM, "%zu bytes, expected those of %u scopes and %u owners",
+                      s->bytes, count[0], count[1]);
+    return add_scopes(r, count[0], count[1]);
 }
 
 /* Tiles can be added only when the sizes of blobs are known: section BLOB comes after them,
@@ -415,7 +447,8 @@ static enum emu_status read_all(struct reader *r)
     TRY(read_lists(r, IMAGE_MAPS, sizeof(struct image_range)));
     TRY(read_lists(r, IMAGE_SYMB, sizeof(struct image_symbol)));
     TRY(read_lists(r, IMAGE_LINE, sizeof(struct image_line)));
-    TRY(read_streams_and_keys(r));
+    TRY(read_streams(r));
+    TRY(read_scopes(r));
     TRY(read_records(r, IMAGE_TILE, 4 * TILE_RECORD_WORDS, &r->tile, &n));
     TRY(read_records(r, IMAGE_SEGM, sizeof(struct image_segment), &r->segm, &n));
     TRY(read_blobs(r));

@@ -70,15 +70,47 @@ const struct image_stream *image_stream_at(const struct image *im, size_t i)
     return &im->stream[i];
 }
 
-size_t image_timing_key_count(const struct image *im)
+uint32_t image_scope_count(const struct image *im)
 {
-    return im->keys;
+    return (uint32_t)im->scopes + 1;
 }
 
-const struct image_timing_key *image_timing_key_at(const struct image *im, size_t i)
+const struct image_scope *image_scope_at(const struct image *im, uint32_t scope)
 {
-    EMU_ASSERT(i < im->keys);
-    return &im->key[i];
+    EMU_ASSERT(scope && scope <= im->scopes);
+    return &im->scope[scope - 1];
+}
+
+uint32_t image_scope_of(const struct image *im, uint32_t owner)
+{
+    size_t low = 0, high = im->owners;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (im->owner[mid].name < owner)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < im->owners && im->owner[low].name == owner ? im->owner[low].scope : 0;
+}
+
+const struct image_range *image_range_at(const struct image *im, const struct image_tile *t,
+                                         uint32_t addr)
+{
+    size_t n, low = 0;
+    const struct image_range *r = image_map_of(im, t->map, &n);
+
+    while (low < n) { /* ranges [0, low) begin at or below addr, [n, ...) above it */
+        size_t mid = low + (n - low) / 2;
+
+        if (r[mid].addr <= addr)
+            low = mid + 1;
+        else
+            n = mid;
+    }
+    return low && addr - r[low - 1].addr < r[low - 1].bytes ? &r[low - 1] : NULL;
 }
 
 const char *image_symbolize(const struct image *im, const struct image_tile *t, uint32_t addr,

@@ -190,6 +190,19 @@ static enum emu_status write_records(struct writer *w, uint32_t type, const void
     return raw_write(w, type, LEVEL_TABLES);
 }
 
+static enum emu_status write_scopes(struct writer *w)
+{
+    const struct image *im = w->im;
+
+    TRY(raw_start(w, 8 + im->scopes * (uint64_t)sizeof(*im->scope) +
+                         im->owners * (uint64_t)sizeof(*im->owner)));
+    raw_put_u32(w, (uint32_t)im->scopes);
+    raw_put_u32(w, (uint32_t)im->owners);
+    raw_put(w, im->scope, im->scopes * sizeof(*im->scope));
+    raw_put(w, im->owner, im->owners * sizeof(*im->owner));
+    return raw_write(w, IMAGE_SCOP, LEVEL_TABLES);
+}
+
 static enum emu_status write_tiles(struct writer *w)
 {
     const struct image *im = w->im;
@@ -305,7 +318,7 @@ static enum emu_status write_sections(struct writer *w)
     TRY(write_lists(w, IMAGE_SYMB, &im->symbols, sizeof(struct image_symbol)));
     TRY(write_lists(w, IMAGE_LINE, &im->lines, sizeof(struct image_line)));
     TRY(write_records(w, IMAGE_STRM, im->stream, im->streams, sizeof(*im->stream)));
-    TRY(write_records(w, IMAGE_TIME, im->key, im->keys, sizeof(*im->key)));
+    TRY(write_scopes(w));
     TRY(write_tiles(w));
     TRY(write_blob_table(w));
     return write_chunks(w);

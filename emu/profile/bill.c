@@ -74,3 +74,16 @@ uint32_t bill_slowest_tile(const struct record *r, size_t i)
     }
     return slowest;
 }
+
+struct bill_name bill_name_of_step(const struct record *r, size_t i, const struct image *im)
+{
+    const struct record_step *s = record_at(r, i);
+    const struct image_tile *t = image_find_tile(im, 0, s->tile);
+    const struct image_range *range = t ? image_range_at(im, t, s->pc) : NULL;
+    uint32_t scope = range ? image_scope_of(im, range->owner) : 0;
+
+    return (struct bill_name){
+        .operation = range ? image_text(im, range->owner) : "",
+        .scope = scope ? image_text(im, image_scope_at(im, scope)->path) : "",
+    };
+}

@@ -22,6 +22,7 @@
 #include <jansson.h>
 
 #include "emu/bsp/record.h"
+#include "emu/load/image.h"
 
 /* One superstep, or several together. Cycles of the tile clock, words of 4 bytes. */
 struct bill {
@@ -40,10 +41,18 @@ void bill_add(struct bill *sum, const struct bill *b);
 /* The tile that arrived last at the end of superstep i, the first of several; 0: there was none. */
 uint32_t bill_slowest_tile(const struct record *r, size_t i);
 
+/* What begins superstep i of a run of an image, and the scope it was made in, as the image calls
+ * them: the operation that its first sync belongs to, or the program itself at the beginning.
+ * "": the image does not say. */
+struct bill_name {
+    const char *operation, *scope; /* borrowed from the image */
+};
+struct bill_name bill_name_of_step(const struct record *r, size_t i, const struct image *im);
+
 /* ---- bill_table.c: for people ---- */
 
-/* A line for every superstep, and a sum for every group. */
-void bill_print_steps(const struct record *r, FILE *f);
+/* A line for every superstep of a run of an image, and a sum for every group. */
+void bill_print_steps(const struct record *r, const struct image *im, FILE *f);
 /* A line for every superstep and each of these tiles that took part. */
 void bill_print_tiles(const struct record *r, const uint32_t *tile, size_t tiles, FILE *f);
 
@@ -51,6 +60,7 @@ void bill_print_tiles(const struct record *r, const uint32_t *tile, size_t tiles
 
 json_t *bill_json(const struct bill *b);
 /* An array of supersteps, each with what these tiles did. */
-json_t *bill_steps_json(const struct record *r, const uint32_t *tile, size_t tiles);
+json_t *bill_steps_json(const struct record *r, const struct image *im, const uint32_t *tile,
+                        size_t tiles);
 
 #endif

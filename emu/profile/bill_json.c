@@ -37,23 +37,35 @@ static json_t *tiles_json(const struct record *r, size_t i, const uint32_t *tile
     return list;
 }
 
-static json_t *step_json(const struct record *r, size_t i, const uint32_t *tile, size_t tiles)
+/* Names of an image may have any bytes: what is no text is left out. */
+static json_t *text_json(const char *text)
+{
+    json_t *t = json_string(text);
+
+    return t ? t : json_string("");
+}
+
+static json_t *step_json(const struct record *r, size_t i, const struct image *im,
+                         const uint32_t *tile, size_t tiles)
 {
     const struct record_step *s = record_at(r, i);
     struct bill b = bill_of_step(r, i);
+    struct bill_name name = bill_name_of_step(r, i, im);
 
-    return json_pack("{s:i, s:I, s:I, s:I, s:i, s:o, s:i, s:o}", "group", (int)s->group,
-                     "superstep", (json_int_t)s->index, "starts", (json_int_t)s->release, "ends",
+    return json_pack("{s:i, s:I, s:o, s:o, s:I, s:I, s:i, s:o, s:i, s:o}", "group", (int)s->group,
+                     "superstep", (json_int_t)s->index, "operation", text_json(name.operation),
+                     "scope", text_json(name.scope), "starts", (json_int_t)s->release, "ends",
                      (json_int_t)s->end, "tiles", (int)s->tiles, "bill", bill_json(&b), "slowest",
                      (int)bill_slowest_tile(r, i), "tile_steps", tiles_json(r, i, tile, tiles));
 }
 
-json_t *bill_steps_json(const struct record *r, const uint32_t *tile, size_t tiles)
+json_t *bill_steps_json(const struct record *r, const struct image *im, const uint32_t *tile,
+                        size_t tiles)
 {
     json_t *list = json_array();
 
     for (size_t i = 0; list && i < record_count(r); i++) {
-        if (json_array_append_new(list, step_json(r, i, tile, tiles))) {
+        if (json_array_append_new(list, step_json(r, i, im, tile, tiles))) {
             json_decref(list);
             return NULL;
         }

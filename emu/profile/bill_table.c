@@ -11,14 +11,18 @@ static void print_parts(const struct bill *b, uint64_t cycles, FILE *f)
     fprintf(f, PARTS, cycles, b->exchange, b->compute, b->wait, b->sync, b->imbalance);
 }
 
-static void print_step(const struct record *r, size_t i, FILE *f)
+static void print_step(const struct record *r, size_t i, const struct image *im, FILE *f)
 {
     const struct record_step *s = record_at(r, i);
     struct bill b = bill_of_step(r, i);
+    struct bill_name name = bill_name_of_step(r, i, im);
 
     fprintf(f, "%5u %9" PRIu64 " %12" PRIu64, s->group, s->index, s->release);
     print_parts(&b, s->end - s->release, f);
-    fprintf(f, " %8" PRIu32 " %9" PRIu64 "\n", bill_slowest_tile(r, i), b.h_words);
+    fprintf(f, " %8" PRIu32 " %9" PRIu64, bill_slowest_tile(r, i), b.h_words);
+    if (*name.operation)
+        fprintf(f, "  %s", name.operation);
+    fprintf(f, "\n");
 }
 
 static void print_sum(const struct record *r, unsigned group, FILE *f)
@@ -32,7 +36,7 @@ static void print_sum(const struct record *r, unsigned group, FILE *f)
     fprintf(f, " %8s %9" PRIu64 "\n", "", b.h_words);
 }
 
-void bill_print_steps(const struct record *r, FILE *f)
+void bill_print_steps(const struct record *r, const struct image *im, FILE *f)
 {
     fprintf(f,
             "cycles of every superstep: exchange + compute + wait + sync; imbalance is a part of "
@@ -41,7 +45,7 @@ void bill_print_steps(const struct record *r, FILE *f)
             "starts", "cycles", "exchange", "compute", "wait", "sync", "imbalance", "slowest",
             "h_words");
     for (size_t i = 0; i < record_count(r); i++)
-        print_step(r, i, f);
+        print_step(r, i, im, f);
     for (unsigned g = 0; g < MACHINE_MAX_GROUPS; g++)
         print_sum(r, g, f);
 }

@@ -330,7 +330,7 @@ json_t *run_report(struct run *r, const char *status, const json_t *differences,
 
 void run_print_steps(const struct run *r, const struct tile_list *tiles, FILE *f)
 {
-    bill_print_steps(r->record, f);
+    bill_print_steps(r->record, r->im, f);
     if (!tiles || !tiles->count)
         return;
     fprintf(f, "\n");
@@ -339,7 +339,7 @@ void run_print_steps(const struct run *r, const struct tile_list *tiles, FILE *f
 
 json_t *run_steps_json(const struct run *r, const struct tile_list *tiles)
 {
-    return bill_steps_json(r->record, tiles ? tiles->tile : NULL, tiles ? tiles->count : 0);
+    return bill_steps_json(r->record, r->im, tiles ? tiles->tile : NULL, tiles ? tiles->count : 0);
 }
 
 /* ---- lines ---- */

@@ -239,6 +239,15 @@ static enum emu_status build_layer(struct builder *b, uint32_t i, uint32_t *last
     }
 }
 
+/* The scope that operations of the layer open. */
+static uint32_t scope_of(struct builder *b, uint32_t layer)
+{
+    uint32_t scope = graph_push(b->g, layer_at(b, layer)->name);
+
+    graph_pop(b->g);
+    return scope;
+}
+
 /* Whether somebody wants to see the result of layers first .. last after the run. */
 static int is_kept(const struct builder *b, uint32_t first, uint32_t last)
 {
@@ -259,6 +268,7 @@ static enum emu_status build_all(struct builder *b)
 {
     for (uint32_t i = 0, last; i < b->net->layers; i = last + 1) {
         last = i;
+        b->out->layer[i].scope = scope_of(b, i);
         TRY(build_layer(b, i, &last));
         b->out->layer[i].kept = is_kept(b, i, last);
         if (b->out->layer[i].kept && layer_at(b, i)->op == LAYER_INPUT)

@@ -9,6 +9,7 @@
 
 /* What became of a layer. */
 struct layer_graph {
+    uint32_t scope;        /* of the graph: all that was made for the layer */
     uint32_t into;         /* the layer whose result holds this one's, itself if it was not fused */
     struct feature result; /* of layers that have one */
     int has_result;

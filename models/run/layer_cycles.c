@@ -1,5 +1,5 @@
-/* layer_cycles.c - matches the supersteps of a run with the layers of a network, by the names of
- * the operations: everything a layer adds to a graph is named "layer" or "layer/...".
+/* layer_cycles.c - matches the supersteps of a run with the layers of a network: every operation
+ * and every owner of memory has the scope of the graph in which it was made, and a layer has one.
  */
 #include "models/run/layer_cycles.h"
 
@@ -7,35 +7,10 @@
 
 /* ---- rows ---- */
 
-/* The row of a name: "block1a.dw/finish", "copy to block1a.dw/out and 3 more". */
-static struct layer_bill *row_of(const struct layer_cycles *k, const struct net_graph *ng,
-                                 const char *name)
+/* The row of what was made in a scope. */
+static struct layer_bill *row_of(const struct layer_cycles *k, uint32_t scope)
 {
-    static const char copy[] = "copy to ";
-    char layer[LAYER_NAME_MAX];
-    uint32_t i, low = 0, high = k->rows - 1;
-    size_t length;
-
-    if (!strncmp(name, copy, sizeof(copy) - 1))
-        name += sizeof(copy) - 1;
-    length = strcspn(name, "/ ");
-    if (length >= LAYER_NAME_MAX)
-        return &k->row[k->rows - 1];
-    memcpy(layer, name, length);
-    layer[length] = 0;
-    i = net_find(ng->net, layer);
-    if (i == LAYER_NONE)
-        return &k->row[k->rows - 1];
-    i = ng->layer[i].into;
-    while (low < high) { /* rows ascend by layer */
-        uint32_t middle = low + (high - low) / 2;
-
-        if (k->row[middle].layer < i)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return &k->row[k->row[low].layer == i ? low : k->rows - 1];
+    return &k->row[scope < k->scopes ? k->row_of_scope[scope] : k->rows - 1];
 }
 
 double layer_bound(const struct arch *a, const struct layer *l, uint32_t batch)
@@ -94,32 +69,40 @@ static enum emu_status make_rows(struct layer_cycles *k, const struct net_graph 
     return EMU_OK;
 }
 
+/* Scopes inside that of a layer are the layer's. */
+static enum emu_status match_scopes(struct layer_cycles *k, const struct net_graph *ng,
+                                    const struct graph *g)
+{
+    uint32_t row = 0;
+
+    k->scopes = graph_scopes(g);
+    k->row_of_scope = emu_alloc(k->scopes + 1, sizeof(*k->row_of_scope));
+    if (!k->row_of_scope)
+        return FAIL(NO_MEMORY, "%u scopes", k->scopes);
+    for (uint32_t i = 1; i < k->scopes; i++)
+        k->row_of_scope[i] = k->rows; /* not known yet */
+    k->row_of_scope[0] = k->rows - 1;
+    for (uint32_t i = 0; i < ng->net->layers; i++) {
+        if (ng->net->layer[i].op == LAYER_INPUT || !ng->layer[i].scope)
+            continue;
+        while (k->row[row].last < i)
+            row++;
+        k->row_of_scope[ng->layer[i].scope] = row;
+    }
+    for (uint32_t i = 1; i < k->scopes; i++) { /* parents come first */
+        if (k->row_of_scope[i] == k->rows)
+            k->row_of_scope[i] = k->row_of_scope[graph_scope_parent(g, i)];
+    }
+    return EMU_OK;
+}
+
 /* ---- memory ---- */
-
-enum { MEMO_NAMES = 1 << 16 };
-
-struct owner_row {
-    const char *owner; /* borrowed; NULL: free */
-    uint32_t row;
-};
 
 struct holder {
     struct layer_cycles *k;
-    const struct net_graph *ng;
-    uint64_t *bytes;        /* owned; of the tile, by row */
-    struct owner_row *memo; /* owned; what was found last, by address of the name */
+    uint64_t *bytes; /* owned; of the tile, by row */
     uint32_t tile;
 };
-
-/* row_of() for names that come again on a thousand tiles, at the same address. */
-static uint32_t row_of_owner(struct holder *h, const char *owner)
-{
-    struct owner_row *m = &h->memo[(uintptr_t)owner / 16 % MEMO_NAMES];
-
-    if (m->owner != owner)
-        *m = (struct owner_row){ owner, (uint32_t)(row_of(h->k, h->ng, owner) - h->k->row) };
-    return m->row;
-}
 
 static void finish_tile(struct holder *h)
 {
@@ -138,31 +121,26 @@ static void finish_tile(struct holder *h)
         h->k->total.held_tile_bytes = all;
 }
 
-static void hold(void *ctx, uint32_t tile, const char *owner, const char *category, uint64_t bytes)
+static void hold(void *ctx, uint32_t tile, const struct held_bytes *b)
 {
     struct holder *h = ctx;
 
-    (void)category;
     if (tile != h->tile)
         finish_tile(h);
     h->tile = tile;
-    h->bytes[row_of_owner(h, owner)] += bytes;
+    h->bytes[row_of(h->k, b->scope) - h->k->row] += b->bytes;
 }
 
-static enum emu_status add_held(struct layer_cycles *k, const struct net_graph *ng,
-                                const struct compiled *c)
+static enum emu_status add_held(struct layer_cycles *k, const struct compiled *c)
 {
-    struct holder h = { .k = k, .ng = ng, .bytes = emu_alloc(k->rows, sizeof(*h.bytes)) };
-    enum emu_status s = EMU_OK;
+    struct holder h = { .k = k, .bytes = emu_alloc(k->rows, sizeof(*h.bytes)) };
+    enum emu_status s;
 
-    h.memo = emu_alloc(MEMO_NAMES, sizeof(*h.memo));
-    if (!h.bytes || !h.memo)
-        s = FAIL(NO_MEMORY, "memory by layer");
-    if (s == EMU_OK)
-        s = compiled_held(c, hold, &h);
+    if (!h.bytes)
+        return FAIL(NO_MEMORY, "memory by layer");
+    s = compiled_held(c, hold, &h);
     if (s == EMU_OK)
         finish_tile(&h);
-    emu_free(h.memo);
     emu_free(h.bytes);
     return s;
 }
@@ -192,23 +170,34 @@ static void add_total(struct layer_cycles *k)
     }
 }
 
-enum emu_status layer_cycles_init(const struct net_graph *ng, const struct compiled *c,
-                                  const struct arch *a, struct layer_cycles *k)
+static void note_bytes(struct layer_bill *b, uint64_t bytes)
+{
+    b->max_tile_bytes = bytes > b->max_tile_bytes ? bytes : b->max_tile_bytes;
+}
+
+static enum emu_status add_fullest(struct layer_cycles *k, const struct compiled *c)
 {
     struct trace_op *op;
     size_t ops;
 
-    memset(k, 0, sizeof(*k));
-    TRY(make_rows(k, ng, a));
     TRY(compiled_trace(c, &op, &ops));
     for (size_t i = 0; i < ops; i++) {
-        struct layer_bill *b = row_of(k, ng, op[i].name);
-
-        if (op[i].max_tile_bytes > b->max_tile_bytes)
-            b->max_tile_bytes = op[i].max_tile_bytes;
+        note_bytes(row_of(k, op[i].scope), op[i].max_tile_bytes);
+        for (uint32_t j = 0; j < op[i].shares; j++)
+            note_bytes(row_of(k, op[i].share[j].scope), op[i].max_tile_bytes);
     }
     emu_free(op);
-    TRY(add_held(k, ng, c));
+    return EMU_OK;
+}
+
+enum emu_status layer_cycles_init(const struct net_graph *ng, const struct compiled *c,
+                                  const struct arch *a, struct layer_cycles *k)
+{
+    memset(k, 0, sizeof(*k));
+    TRY(make_rows(k, ng, a));
+    TRY(match_scopes(k, ng, compiled_graph(c)));
+    TRY(add_fullest(k, c));
+    TRY(add_held(k, c));
     add_total(k);
     return EMU_OK;
 }
@@ -216,6 +205,7 @@ enum emu_status layer_cycles_init(const struct net_graph *ng, const struct compi
 void layer_cycles_free(struct layer_cycles *k)
 {
     emu_free(k->row);
+    emu_free(k->row_of_scope);
     memset(k, 0, sizeof(*k));
 }
 
@@ -227,99 +217,139 @@ struct step_ops {
     size_t count;
 };
 
-/* Who pays for the exchange of a superstep; NULL: nobody. */
-static struct layer_bill *exchange_payer(const struct layer_cycles *k, const struct net_graph *ng,
-                                         const struct step_ops *s)
-{
-    struct layer_bill *b = NULL;
+/* A number that is divided by weights: the parts add up to it. The sum of the weights times the
+ * number must fit 64 bits. */
+struct division {
+    uint64_t number, weights; /* sum of the weights */
+    uint64_t seen, given;
+};
 
-    for (size_t i = 0; i < s->count; i++) {
-        if (s->op[i].kind != TRACE_COMPUTE)
-            b = row_of(k, ng, s->op[i].name);
-    }
-    return b;
+static uint64_t next_part(struct division *d, uint64_t weight)
+{
+    uint64_t part;
+
+    d->seen += weight;
+    part = d->number * d->seen / d->weights - d->given;
+    d->given += part;
+    return part;
 }
 
-/* The first that computes; NULL: nobody. *alone: no other layer does. */
-static struct layer_bill *compute_payer(const struct layer_cycles *k, const struct net_graph *ng,
-                                        const struct step_ops *s, int *alone)
+static void pay(struct layer_bill *b, const struct bill *cost)
 {
-    struct layer_bill *b = NULL;
-
-    *alone = 1;
-    for (size_t i = 0; i < s->count; i++) {
-        struct layer_bill *next = row_of(k, ng, s->op[i].name);
-
-        if (s->op[i].kind != TRACE_COMPUTE)
-            continue;
-        *alone = *alone && (!b || b == next);
-        b = b ? b : next;
-    }
-    return b;
+    b->exchange += cost->exchange;
+    b->compute += cost->compute;
+    b->imbalance += cost->imbalance;
+    b->sync += cost->sync;
+    b->cycles += cost->exchange + cost->compute + cost->sync;
 }
 
-static void bill_compute(struct layer_bill *b, uint64_t compute, uint64_t imbalance)
+/* Several copies in one operation divide its cost by the bytes they move. */
+static void pay_op(const struct layer_cycles *k, const struct trace_op *op, const struct bill *cost)
 {
-    b->compute += compute;
-    b->cycles += compute;
-    b->imbalance += imbalance;
+    struct division d[] = { { .number = cost->exchange },
+                            { .number = cost->compute },
+                            { .number = cost->imbalance },
+                            { .number = cost->sync } };
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < op->shares; i++)
+        bytes += op->share[i].bytes;
+    if (!bytes) {
+        pay(row_of(k, op->scope), cost);
+        return;
+    }
+    for (size_t i = 0; i < EMU_COUNT_OF(d); i++)
+        d[i].weights = bytes;
+    for (uint32_t i = 0; i < op->shares; i++) {
+        uint64_t weight = op->share[i].bytes;
+        struct bill part = { .exchange = next_part(&d[0], weight),
+                             .compute = next_part(&d[1], weight),
+                             .imbalance = next_part(&d[2], weight),
+                             .sync = next_part(&d[3], weight) };
+
+        pay(row_of(k, op->share[i].scope), &part);
+    }
 }
 
-/* Layers that compute in one superstep share its cycles as their operations take them, by the
- * formulas of the codelets. What is left belongs to the last one. */
-static enum emu_status share_compute(const struct layer_cycles *k, const struct net_graph *ng,
-                                     const struct compiled *c, const struct step_ops *s,
-                                     const struct bill *cost)
+/* Cycles of an operation by the formulas of its codelets; 0 when it computes nothing. */
+static enum emu_status weight_of(const struct compiled *c, const struct trace_op *op,
+                                 uint64_t *cycles)
 {
-    uint64_t all = 0, seen = 0, computed = 0, idle = 0, cycles;
+    *cycles = 0;
+    return op->kind == TRACE_COMPUTE ? compiled_op_cycles(c, op->op, cycles) : EMU_OK;
+}
+
+/* Operations that compute in one superstep divide its cycles as their codelets take them. */
+static enum emu_status pay_compute(const struct layer_cycles *k, const struct compiled *c,
+                                   const struct step_ops *s, const struct trace_op *first,
+                                   const struct bill *cost)
+{
+    struct division compute = { .number = cost->compute }, idle = { .number = cost->imbalance };
+    uint64_t all = 0, weight;
 
     for (size_t i = 0; i < s->count; i++) {
-        cycles = 0;
-        if (s->op[i].kind == TRACE_COMPUTE)
-            TRY(compiled_op_cycles(c, s->op[i].op, &cycles));
-        all += cycles;
+        TRY(weight_of(c, &s->op[i], &weight));
+        all += weight;
     }
-    for (size_t i = 0; i < s->count && all; i++) {
-        uint64_t compute, imbalance;
-
-        if (s->op[i].kind != TRACE_COMPUTE)
-            continue;
-        TRY(compiled_op_cycles(c, s->op[i].op, &cycles));
-        seen += cycles;
-        compute = cost->compute * seen / all - computed;
-        imbalance = cost->imbalance * seen / all - idle;
-        computed += compute;
-        idle += imbalance;
-        bill_compute(row_of(k, ng, s->op[i].name), compute, imbalance);
+    if (!all) {
+        pay_op(k, first, &(struct bill){ .compute = cost->compute, .imbalance = cost->imbalance });
+        return EMU_OK;
+    }
+    compute.weights = idle.weights = all;
+    for (size_t i = 0; i < s->count; i++) {
+        TRY(weight_of(c, &s->op[i], &weight));
+        pay_op(k, &s->op[i],
+               &(struct bill){ .compute = next_part(&compute, weight),
+                               .imbalance = next_part(&idle, weight) });
     }
     return EMU_OK;
 }
 
-static enum emu_status bill_step(struct layer_cycles *k, const struct net_graph *ng,
-                                 const struct compiled *c, const struct step_ops *s,
-                                 const struct bill *cost)
+/* Whether all that computes belongs to one layer. */
+static int is_alone(const struct layer_cycles *k, const struct step_ops *s,
+                    const struct trace_op *first)
 {
-    struct layer_bill *exchange = exchange_payer(k, ng, s), *compute;
-    int alone;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->op[i].kind == TRACE_COMPUTE &&
+            (s->op[i].shares || row_of(k, s->op[i].scope) != row_of(k, first->scope)))
+            return 0;
+    }
+    return 1;
+}
 
-    compute = compute_payer(k, ng, s, &alone);
+/* The exchange is paid by the operation that exchanges, compute by those that compute, the rest by
+ * the first of these. */
+static enum emu_status bill_step(struct layer_cycles *k, const struct compiled *c,
+                                 const struct step_ops *s, const struct bill *cost)
+{
+    static const struct trace_op nobody = { .scope = 0 };
+    const struct trace_op *exchange = NULL, *compute = NULL;
+    struct bill rest = { .sync = cost->total - cost->exchange - cost->compute };
+
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->op[i].kind != TRACE_COMPUTE)
+            exchange = &s->op[i];
+        else if (!compute)
+            compute = &s->op[i];
+    }
     if (!compute)
-        compute = exchange ? exchange : &k->row[k->rows - 1];
+        compute = exchange ? exchange : &nobody;
     if (!exchange)
         exchange = compute;
-    exchange->exchange += cost->exchange;
-    exchange->cycles += cost->exchange;
-    compute->sync += cost->total - cost->exchange - cost->compute;
-    compute->cycles += cost->total - cost->exchange - cost->compute;
-    compute->supersteps++;
-    if (!alone)
-        return share_compute(k, ng, c, s, cost);
-    bill_compute(compute, cost->compute, cost->imbalance);
-    return EMU_OK;
+    pay_op(k, exchange, &(struct bill){ .exchange = cost->exchange });
+    row_of(k, compute->scope)->supersteps++;
+    if (is_alone(k, s, compute)) {
+        rest.compute = cost->compute;
+        rest.imbalance = cost->imbalance;
+        pay_op(k, compute, &rest);
+        return EMU_OK;
+    }
+    pay_op(k, compute, &rest);
+    return pay_compute(k, c, s, compute, cost);
 }
 
-enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct net_graph *ng,
-                                  const struct compiled *c, const struct run *r)
+enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct compiled *c,
+                                  const struct run *r)
 {
     size_t steps = record_count(r->record), ops, at = 0;
     struct trace_op *op;
@@ -337,7 +367,7 @@ enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct net_graph
             continue; /* the others work beside it */
         while (at < ops && op[at].superstep == index)
             at++, step.count++;
-        s = bill_step(k, ng, c, &step, &cost);
+        s = bill_step(k, c, &step, &cost);
         index++;
     }
     emu_free(op);

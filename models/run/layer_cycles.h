@@ -1,9 +1,10 @@
 /* layer_cycles.h - cycles and memory of a run by layer of the network.
  *
- * A superstep is an exchange and the compute behind it. Its exchange belongs to the layer that
- * fetches or returns, its compute and its sync to the layer that computes; where several layers
- * compute in one superstep, they share its compute as the formulas of their codelets say. Layers
- * that were fused are billed together, under the first of them.
+ * A superstep is an exchange and the compute after it, as emu/profile/bill.h divides it. Its
+ * exchange belongs to the layer that fetches or returns, its compute and its sync to the layer that
+ * computes; where several layers compute in one superstep, they divide its compute as the formulas
+ * of their codelets say, and where copies of several layers are one operation, by the bytes they
+ * move. Layers that were fused are billed together, under the first of them.
  */
 #ifndef MODELS_LAYER_CYCLES_H
 #define MODELS_LAYER_CYCLES_H
@@ -29,6 +30,8 @@ struct layer_bill {
 struct layer_cycles {
     struct layer_bill *row; /* owned; in the order of the network, what belongs to none last */
     uint32_t rows;
+    uint32_t *row_of_scope; /* owned; of every scope of the graph */
+    uint32_t scopes;
     struct layer_bill total; /* macs, cycles ..; max_tile_bytes: the largest */
 };
 
@@ -37,8 +40,8 @@ struct layer_cycles {
 enum emu_status layer_cycles_init(const struct net_graph *ng, const struct compiled *c,
                                   const struct arch *a, struct layer_cycles *out) EMU_MUST_CHECK;
 /* Adds the cycles of a run that was recorded. EMU_BAD_PROGRAM: the record does not fit. */
-enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct net_graph *ng,
-                                  const struct compiled *c, const struct run *r) EMU_MUST_CHECK;
+enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct compiled *c,
+                                  const struct run *r) EMU_MUST_CHECK;
 void layer_cycles_free(struct layer_cycles *k);
 
 /* Cycles of a layer on all tiles of a chip at the full rate of its units: multiply-adds in the

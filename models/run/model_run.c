@@ -240,8 +240,7 @@ static enum emu_status run_machine(struct model_run *m)
     TRY(read_scores(m));
     if (m->q->logits)
         TRY(net_logits_write(m->p.net_graph, m->session, m->input, m->q->logits));
-    TRY(layer_cycles_bill(&m->layers, m->p.net_graph, m->p.compiled,
-                          session_run_image(m->session)));
+    TRY(layer_cycles_bill(&m->layers, m->p.compiled, session_run_image(m->session)));
     return print_answer(m);
 }
 

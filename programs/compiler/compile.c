@@ -226,3 +226,8 @@ const struct image *compiled_image(const struct compiled *c)
 {
     return c->image;
 }
+
+const struct graph *compiled_graph(const struct compiled *c)
+{
+    return c->graph;
+}

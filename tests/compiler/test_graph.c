@@ -27,6 +27,41 @@ static void names_are_paths(void **state)
     graph_free(NULL);
 }
 
+/* What is made between push and pop belongs to its scope; the same name is the same scope again. */
+static void scopes_have_numbers(void **state)
+{
+    struct graph *g = help_graph("toy4");
+    uint32_t block = graph_push(g, "block1"), conv = graph_push(g, "conv"), other;
+    struct tensor t = graph_variable(g, ELEM_F16, SHAPE(3), "w");
+
+    (void)state;
+    graph_compute_set(g, "multiply");
+    graph_pop(g);
+    assert_int_equal(program_copy(g, t, t).node, 0);
+    graph_pop(g);
+    other = graph_push(g, "conv");
+    graph_pop(g);
+    assert_int_equal(graph_push(g, "block1"), block);
+    assert_int_equal(graph_push(g, "conv"), conv);
+    assert_int_equal(graph_scopes(g), 4);
+    assert_true(block > 0 && conv > block && other > conv);
+    assert_int_equal(graph_scope_parent(g, conv), block);
+    assert_int_equal(graph_scope_parent(g, block), 0);
+    assert_string_equal(graph_scope_path(g, conv), "block1/conv");
+    assert_string_equal(graph_scope_path(g, other), "conv");
+    assert_string_equal(graph_scope_path(g, 0), "");
+    assert_int_equal(g->variable.at[0].scope, conv);
+    assert_int_equal(g->compute_set.at[0].scope, conv);
+    assert_int_equal(g->node.at[0].scope, block);
+    assert_int_equal(graph_status(g), EMU_OK);
+    graph_pop(g);
+    graph_pop(g);
+    graph_pop(g);
+    assert_int_equal(graph_push(g, "more"), 0);
+    help_builder_says(g, "graph_pop without graph_push");
+    graph_free(g);
+}
+
 /* The first error stays; what is built afterwards is harmless. */
 static void errors_are_sticky(void **state)
 {
@@ -567,6 +602,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_paths),
+        cmocka_unit_test(scopes_have_numbers),
         cmocka_unit_test(errors_are_sticky),
         cmocka_unit_test(contents_and_keeping),
         cmocka_unit_test(one_copy_of_a_repeated_constant_is_kept),

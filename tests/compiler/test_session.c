@@ -215,6 +215,59 @@ static void runs_follow_each_other(void **state)
     rig_free(&x);
 }
 
+/* A copy of n words from tile 0 to another, in a scope of its own, whose number it returns. */
+static uint32_t copy_in_scope(struct rig *x, const char *scope, uint32_t n, uint32_t tile)
+{
+    uint32_t id = graph_push(x->g, scope);
+    struct tensor from = graph_variable(x->g, ELEM_U32, 1, &n, "from");
+    struct tensor to = graph_variable(x->g, ELEM_U32, 1, &n, "to");
+
+    graph_map(x->g, from, 0);
+    graph_map(x->g, to, tile);
+    graph_keep(x->g, from);
+    graph_keep(x->g, to);
+    program_add(x->g, x->main, program_copy(x->g, from, to));
+    graph_pop(x->g);
+    return id;
+}
+
+/* Copies of two scopes that become one exchange divide it by their bytes, and the image knows where
+ * it was made. */
+static void supersteps_know_their_scope(void **state)
+{
+    const struct image *im;
+    struct bill_name name;
+    struct trace_op *op;
+    uint32_t a, b;
+    size_t ops;
+    struct rig x;
+
+    (void)state;
+    rig_new(&x);
+    a = copy_in_scope(&x, "a", 12, 1);
+    b = copy_in_scope(&x, "b", 4, 2);
+    rig_start(&x);
+    rig_run(&x);
+    assert_int_equal(compiled_trace(x.c, &op, &ops), EMU_OK);
+    assert_int_equal(ops, 1);
+    assert_int_equal(op[0].kind, TRACE_EXCHANGE);
+    assert_int_equal(op[0].scope, a);
+    assert_int_equal(op[0].shares, 2);
+    assert_int_equal(op[0].share[0].scope, a);
+    assert_int_equal(op[0].share[0].bytes, 48);
+    assert_int_equal(op[0].share[1].scope, b);
+    assert_int_equal(op[0].share[1].bytes, 16);
+    emu_free(op);
+    im = compiled_image(x.c);
+    assert_int_equal(image_scope_of(im, image_find_string(im, "b/to")), b);
+    assert_string_equal(image_text(im, image_scope_at(im, b)->path), "b");
+    assert_int_equal(record_count(session_run_image(x.s)->record), 2);
+    name = bill_name_of_step(session_run_image(x.s)->record, 1, im);
+    assert_string_equal(name.operation, "copy to a/to and 1 more");
+    assert_string_equal(name.scope, "a");
+    rig_free(&x);
+}
+
 /* An input is there when the program begins, and its memory serves another one afterwards. */
 static void inputs_live_to_their_last_use(void **state)
 {
@@ -414,6 +467,7 @@ int main(void)
         cmocka_unit_test(views_are_written_in_their_order),
         cmocka_unit_test(initial_values_and_constants_are_there),
         cmocka_unit_test(runs_follow_each_other),
+        cmocka_unit_test(supersteps_know_their_scope),
         cmocka_unit_test(inputs_live_to_their_last_use),
         cmocka_unit_test(a_fault_says_where),
         cmocka_unit_test(what_does_not_fit_does_not_run),

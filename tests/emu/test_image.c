@@ -136,8 +136,17 @@ static void test_views_say_what_was_built(void **state)
     assert_int_equal(image_segment_at(im, 1)->bytes, 60);
     assert_int_equal(image_stream_count(im), 1);
     assert_int_equal(image_stream_at(im, 0)->depth, 2);
-    assert_int_equal(image_timing_key_count(im), 1);
-    assert_true(image_timing_key_at(im, 0)->key == 0x123456789);
+    assert_int_equal(image_scope_count(im), 3);
+    assert_string_equal(image_text(im, image_scope_at(im, 2)->path), "heap");
+    assert_int_equal(image_scope_at(im, 2)->parent, 1);
+    assert_int_equal(image_scope_of(im, image_find_string(im, "a.S")), 2);
+    assert_int_equal(image_scope_of(im, code), 0);
+    assert_int_equal(image_scope_of(im, 0), 0);
+    assert_int_equal(image_range_at(im, t, base + 99)->category, code);
+    assert_null(image_range_at(im, t, base + 100));
+    assert_null(image_range_at(im, t, base - 1));
+    assert_int_equal(image_range_at(im, t, base + 249)->addr, base + 200);
+    assert_null(image_range_at(im, t, base + 250));
     image_free(im);
 }
 
@@ -302,7 +311,7 @@ static void test_the_rest_is_checked(void **state)
 {
     struct image *im = sample_small();
     struct arch wrong = im->arch;
-    uint32_t b = im->arch.mem_base, id;
+    uint32_t id;
     struct image *none;
     char *text = malloc(IMAGE_TEXT_BYTES_MAX + 1);
 
@@ -321,45 +330,19 @@ static void test_the_rest_is_checked(void **state)
     refused(image_add_stream(im, &(struct image_stream){ 6, 9, 0, 1, 0 }), "name 9");
     refused(image_add_stream(im, &(struct image_stream){ 6, 1, 2, 1, 0 }), "direction 2");
     refused(image_add_stream(im, &(struct image_stream){ 6, 1, 0, 65537, 0 }), "depth 65537");
-    refused(image_add_timing_key(im, &(struct image_timing_key){ 4, b, 0 }), "tile 4");
-    refused(image_add_timing_key(im, &(struct image_timing_key){ 0, b - 4, 0 }), "call");
-    refused(image_add_timing_key(im, &(struct image_timing_key){ 0, b + 1, 0 }), "call");
-    refused(image_add_timing_key(im, &(struct image_timing_key){ 1, b + 4, 9 }), "once");
+    refused(image_add_scope(im, &(struct image_scope){ 0, 0 }), "path 0");
+    refused(image_add_scope(im, &(struct image_scope){ 9, 0 }), "path 9");
+    refused(image_add_scope(im, &(struct image_scope){ 1, 3 }), "parent 3");
+    refused(image_add_owner(im, &(struct image_owner){ 3, 1 }), "above 3");
+    refused(image_add_owner(im, &(struct image_owner){ 9, 1 }), "name 9");
+    im->owners = 0;
+    refused(image_add_owner(im, &(struct image_owner){ 0, 1 }), "name 0");
+    refused(image_add_owner(im, &(struct image_owner){ 1, 0 }), "scope 0");
+    refused(image_add_owner(im, &(struct image_owner){ 1, 3 }), "scope 3");
     wrong.mem_bytes = 12345;
     assert_int_equal(image_new(&wrong, &none), EMU_BAD_MACHINE);
     assert_null(none);
     image_free(im);
-}
-
-/* Descending, mixed, and ascending with one that comes early. */
-static void test_timing_keys_are_unique_in_any_order(void **state)
-{
-    enum { N = 1000 };
-    static const uint32_t steps[] = { 1, N - 1, 7, 501 };
-    struct image *im;
-
-    (void)state;
-    OK(image_new(arch_preset("toy16"), &im));
-    for (uint32_t i = 0; i < N; i++)
-        OK(image_add_timing_key(im, &(struct image_timing_key){ 1, im->arch.mem_base + 4 * i, i }));
-    assert_int_equal(im->key_index.used, 0); /* in order: nothing to look up */
-    refused(image_add_timing_key(im, image_timing_key_at(im, N / 2)), "once");
-    image_free(im);
-    for (size_t s = 0; s < EMU_COUNT_OF(steps); s++) {
-        uint32_t k = s == 0 ? N - 1 : 0;
-
-        OK(image_new(arch_preset("toy16"), &im));
-        for (uint32_t i = 0; i < N; i++, k = (k + steps[s]) % N) {
-            struct image_timing_key key = { k / 100, im->arch.mem_base + k % 100 * 4, k };
-
-            OK(image_add_timing_key(im, &key));
-            refused(image_add_timing_key(im, &key), "once");
-        }
-        for (uint32_t i = 0; i < N; i++)
-            refused(image_add_timing_key(im, image_timing_key_at(im, i)), "once");
-        assert_int_equal(image_timing_key_count(im), N);
-        image_free(im);
-    }
 }
 
 /* ---- files ---- */
@@ -595,7 +578,6 @@ int main(void)
         cmocka_unit_test(test_tiles_are_checked),
         cmocka_unit_test(test_tiles_can_be_made_like_others),
         cmocka_unit_test(test_the_rest_is_checked),
-        cmocka_unit_test(test_timing_keys_are_unique_in_any_order),
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_a_read_image_can_grow),
         cmocka_unit_test(test_near_equal_tiles_share),

@@ -158,8 +158,15 @@ static void test_hostile_numbers_are_refused(void **state)
         { IMAGE_STRM, 0, 8192, "item 0: stream 8192" },
         { IMAGE_STRM, 4, 9, "name 9" },
         { IMAGE_STRM, 8, 2, "direction 2" },
-        { IMAGE_TIME, 0, 4, "item 0: timing key of tile 4" },
-        { IMAGE_TIME, 4, base + 2, "call" },
+        { IMAGE_SCOP, 0, 3, "3 scopes and 1 owners" },
+        { IMAGE_SCOP, 4, -1u, "2 scopes and 4294967295 owners" },
+        { IMAGE_SCOP, 0, 0, "0 scopes and 1 owners" },
+        { IMAGE_SCOP, 8, 0, "item 0: scope 1: path 0" },
+        { IMAGE_SCOP, 16, 4, "item 1: scope 2: path 4" },
+        { IMAGE_SCOP, 20, 2, "parent 2" },
+        { IMAGE_SCOP, 24, 4, "item 0: owner 0: name 4" },
+        { IMAGE_SCOP, 24, 0, "name 0" },
+        { IMAGE_SCOP, 28, 3, "scope 3, expected 1 to 2" },
         { IMAGE_TILE, 0, 4, "item 0: tile 4" },
         { IMAGE_TILE, 0, 2, "item 1: tile 2 of chip 0: expected every tile once" },
         { IMAGE_TILE, 4, 1, "chip 1" },
@@ -262,9 +269,47 @@ static void test_order_and_versions_are_fixed(void **state)
     f = sample_seal(&p);
     assert_refused(f.data, f.bytes, "in a file of 12 sections, expected 11");
     free(f.data);
-    p.header[8] = 2;
+    p.header[8] = 3;
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "version 2 of the format");
+    assert_refused(f.data, f.bytes, "version 3 of the format");
+    free(f.data);
+    sample_parts_free(&p);
+}
+
+static uint32_t find_part(const struct sample_parts *p, uint32_t type)
+{
+    uint32_t i = 0;
+
+    while (i < p->count && p->part[i].type != type)
+        i++;
+    assert_true(i < p->count);
+    return i;
+}
+
+/* Files of version 1 have section TIME where newer ones have SCOP: records of 16 bytes. */
+static void test_version_1_is_read(void **state)
+{
+    struct sample_parts p = take_small_apart();
+    uint32_t scop = find_part(&p, IMAGE_SCOP);
+    struct sample_file f;
+    struct image *im;
+
+    (void)state;
+    p.part[scop].type = IMAGE_TIME;
+    assert_int_equal(p.part[scop].bytes, 2 * 16);
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "section TIME, expected SCOP");
+    free(f.data);
+    p.header[8] = 1;
+    f = sample_seal(&p);
+    OK(image_read_bytes(f.data, f.bytes, "version 1", &im));
+    assert_int_equal(image_tile_count(im), 2);
+    assert_int_equal(image_scope_count(im), 1);
+    image_free(im);
+    free(f.data);
+    p.part[scop].bytes = 8;
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "expected a multiple of 16");
     free(f.data);
     sample_parts_free(&p);
 }
@@ -479,10 +524,12 @@ static void test_every_allocation_of_the_builder_fails_once(void **state)
         for (n = 0;; n++) {
             struct image_tile t = { .tile = i, .entry = a->mem_base };
             size_t before = im->text.items + im->blob.items + im->map.items + im->symbols.items +
-                            im->lines.items + im->tiles + im->segments + im->streams + im->keys;
+                            im->lines.items + im->tiles + im->segments + im->streams + im->scopes +
+                            im->owners;
             uint64_t blob_bytes = im->blob_bytes;
             struct image_stream x = { i, 0, 0, 1, 0 };
-            struct image_timing_key k = { i % 16, a->mem_base + i / 16 * 4, 0 };
+            struct image_scope k = { i + 1, i };
+            struct image_owner o = { i + 1, i + 1 };
             enum emu_status st;
 
             alloc_test_fail_at(n);
@@ -496,16 +543,19 @@ static void test_every_allocation_of_the_builder_fails_once(void **state)
                     st = image_add_tile(im, &t, s, 2);
                 if (st == EMU_OK && im->streams == i)
                     st = image_add_stream(im, &x);
-                if (st == EMU_OK && im->keys == i && i < 256)
-                    st = image_add_timing_key(im, &k);
+                if (st == EMU_OK && im->scopes == i)
+                    st = image_add_scope(im, &k);
+                if (st == EMU_OK && im->owners == i)
+                    st = image_add_owner(im, &o);
             }
             alloc_test_fail_at(-1);
             if (st == EMU_OK)
                 break;
             assert_int_equal(st, EMU_NO_MEMORY);
             assert_true(im->text.items + im->blob.items + im->map.items + im->symbols.items +
-                            im->lines.items + im->tiles + im->segments + im->streams + im->keys <=
-                        before + 8);
+                            im->lines.items + im->tiles + im->segments + im->streams + im->scopes +
+                            im->owners <=
+                        before + 9);
             assert_true(im->blob_bytes - blob_bytes <= 40);
         }
         for (int k = 0; k < 5; k++)
@@ -513,7 +563,8 @@ static void test_every_allocation_of_the_builder_fails_once(void **state)
     }
     assert_int_equal(im->segments, 32);
     assert_int_equal(im->streams, 300);
-    assert_int_equal(im->keys, 256);
+    assert_int_equal(im->scopes, 300);
+    assert_int_equal(im->owners, 300);
     assert_true(im->blob_bytes == 300 * 40);
     image_free(im);
     assert_int_equal(alloc_live(), 0);
@@ -569,6 +620,7 @@ int main(void)
         cmocka_unit_test(test_hostile_numbers_are_refused),
         cmocka_unit_test(test_wrong_lengths_are_refused),
         cmocka_unit_test(test_order_and_versions_are_fixed),
+        cmocka_unit_test(test_version_1_is_read),
         cmocka_unit_test(test_twisted_blobs_are_refused),
         cmocka_unit_test(test_blobs_need_no_more_than_the_tiles_have),
         cmocka_unit_test(test_bombs_and_bad_frames_are_refused),

@@ -555,10 +555,10 @@ static void test_record_of_votes(void **state)
     chip_stops(&c, MACHINE_HOST);
     assert_int_equal(machine_finish(c.m), EMU_OK);
     assert_int_equal(record_count(c.record), 4);
-    check_record_step(&c, 0, (struct record_step){ 0, 0, 0, first, 2, sync, 0 });
-    check_record_step(&c, 1, (struct record_step){ 0, 1, first, first + second, 2, sync, 0 });
-    check_record_step(&c, 2, (struct record_step){ 0, 2, first + second, join, 2, sync, 0 });
-    check_record_step(&c, 3, (struct record_step){ 0, 3, join, join, 2, 0, 0 });
+    check_record_step(&c, 0, (struct record_step){ 0, 0, 0, first, 2, sync, 0, 0, 0 });
+    check_record_step(&c, 1, (struct record_step){ 0, 1, first, first + second, 2, sync, 0, 0, 0 });
+    check_record_step(&c, 2, (struct record_step){ 0, 2, first + second, join, 2, sync, 0, 0, 0 });
+    check_record_step(&c, 3, (struct record_step){ 0, 3, join, join, 2, 0, 0, 0, 0 });
     check_step(&c, 0, 1, (struct tile_step){ 0, first, 0, 0, 0, START_CYCLES });
     assert_int_equal(record_tile(c.record, 1, 1).compute_cycles, second);
     assert_int_equal(record_tile(c.record, 1, 1).arrival_cycles, 0);
@@ -622,9 +622,9 @@ static void test_record(void **state)
     assert_int_equal(record_count(c.record), 2);
     assert_int_equal(machine_finish(c.m), EMU_OK);
     assert_int_equal(record_count(c.record), 3);
-    check_record_step(&c, 0, (struct record_step){ 0, 0, 0, first, 2, sync, 0 });
-    check_record_step(&c, 1, (struct record_step){ 0, 1, first, second, 2, sync, 0 });
-    check_record_step(&c, 2, (struct record_step){ 0, 2, second, second + busy(1), 2, 0, 0 });
+    check_record_step(&c, 0, (struct record_step){ 0, 0, 0, first, 2, sync, 0, 0, 0 });
+    check_record_step(&c, 1, (struct record_step){ 0, 1, first, second, 2, sync, 0, 0, 0 });
+    check_record_step(&c, 2, (struct record_step){ 0, 2, second, second + busy(1), 2, 0, 0, 0, 0 });
     check_step(&c, 0, 0, (struct tile_step){ 0, 1, (uint32_t)busy(20) + sync, 0, 0, 0 });
     check_step(&c, 0, 2, (struct tile_step){ 0, 1 + (uint32_t)busy(20), sync, 0, 0, 0 });
     check_step(&c, 1, 0, (struct tile_step){ 3, (uint32_t)busy(10), sync, 0, 2, 0 });

@@ -44,16 +44,15 @@ struct held {
     uint64_t bytes, most;
 };
 
-static void add_weights(void *ctx, uint32_t tile, const char *owner, const char *category,
-                        uint64_t bytes)
+static void add_weights(void *ctx, uint32_t tile, const struct held_bytes *x)
 {
     struct held *h = ctx;
 
     (void)tile;
-    if (strcmp(owner, "conv/weights") || strcmp(category, "constant"))
+    if (strcmp(x->owner, "conv/weights") || strcmp(x->category, "constant"))
         return;
-    h->bytes += bytes;
-    h->most = bytes > h->most ? bytes : h->most;
+    h->bytes += x->bytes;
+    h->most = x->bytes > h->most ? x->bytes : h->most;
 }
 
 static struct held weights_held(uint32_t kib_price, struct conv_plan *p)

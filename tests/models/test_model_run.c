@@ -111,7 +111,7 @@ static void rig_new(struct rig *r)
     assert_true(compiled_fits(r->compiled));
     must(layer_cycles_init(r->ng, r->compiled, &r->arch, &r->layers));
     run(r);
-    must(layer_cycles_bill(&r->layers, r->ng, r->compiled, session_run_image(r->session)));
+    must(layer_cycles_bill(&r->layers, r->compiled, session_run_image(r->session)));
 }
 
 static void rig_free(struct rig *r)
@@ -192,7 +192,7 @@ static json_t *steps_of_image(const struct image *im)
 
     must(run_new(im, &o, &r));
     must(run_execute(r));
-    steps = bill_steps_json(r->record, tiles, EMU_COUNT_OF(tiles));
+    steps = bill_steps_json(r->record, im, tiles, EMU_COUNT_OF(tiles));
     assert_non_null(steps);
     run_free(r);
     return steps;
@@ -244,6 +244,8 @@ static void test_steps_of_an_image(void **state)
         waited += check_tile_steps(step);
     }
     assert_true(waited > 0); /* some skipped whole supersteps */
+    assert_string_equal(json_string_value(json_object_get(json_array_get(steps, 1), "scope")),
+                        "stem");
     assert_int_equal(end, session_cycles(r->session));
     json_decref(steps);
 }

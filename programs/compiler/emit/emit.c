@@ -279,10 +279,41 @@ static enum emu_status add_streams(struct emission *e)
     return EMU_OK;
 }
 
+/* Scopes have the numbers of the graph's. Names of the program are interned in the order of their
+ * ids, but some may be known to the image before. */
+static enum emu_status add_scopes(struct emission *e)
+{
+    const struct lowered *l = e->p->l;
+    uint32_t *scope_of; /* by string of the image */
+    uint32_t most = 0;
+    enum emu_status s = EMU_OK;
+
+    for (uint32_t i = 1; i < graph_scopes(l->graph); i++) {
+        struct image_scope x = { .parent = graph_scope_parent(l->graph, i) };
+
+        TRY(image_string(e->im, graph_scope_path(l->graph, i), &x.path));
+        TRY(image_add_scope(e->im, &x));
+    }
+    for (uint32_t i = 0; i < l->strings.count; i++)
+        most = e->text[i] > most ? e->text[i] : most;
+    scope_of = emu_alloc((size_t)most + 1, sizeof(*scope_of));
+    if (!scope_of)
+        return FAIL(NO_MEMORY, "%u names", most);
+    for (uint32_t i = 1; i < l->strings.count; i++)
+        scope_of[e->text[i]] = lowered_scope(l, i);
+    for (uint32_t i = 1; i <= most && s == EMU_OK; i++) {
+        if (scope_of[i])
+            s = image_add_owner(e->im, &(struct image_owner){ i, scope_of[i] });
+    }
+    emu_free(scope_of);
+    return s;
+}
+
 static enum emu_status emit_all(struct emission *e, unsigned threads)
 {
     TRY(image_new(e->p->arch, &e->im));
     TRY(add_texts(e));
+    TRY(add_scopes(e));
     TRY(codelet_map_init(e->p->in->codelets, e->im, e->category[CATEGORY_VERTEX_CODE],
                          code_base(e->p), &e->codelets));
     TRY(add_tiles(e, threads));

@@ -60,6 +60,11 @@ enum emu_status graph_status(const struct graph *g)
 
 /* ---- the graph ---- */
 
+static enum emu_status scope_add(struct graph *g, const char *path, uint32_t parent)
+{
+    return path ? VEC_PUSH(&g->scope, (struct scope){ path, parent }) : EMU_NO_MEMORY;
+}
+
 enum emu_status graph_new(const struct arch *arch, const struct codelet_library *library,
                           struct graph **out)
 {
@@ -73,8 +78,7 @@ enum emu_status graph_new(const struct arch *arch, const struct codelet_library 
     g->library = library;
     g->program = GRAPH_NONE;
     g->group = emu_alloc(arch->tiles, sizeof(*g->group));
-    g->path = emu_alloc(1, 1);
-    if (!g->group || !g->path) {
+    if (!g->group || scope_add(g, "", 0) != EMU_OK) {
         graph_free(g);
         return FAIL(NO_MEMORY, "a graph for %u tiles", arch->tiles);
     }
@@ -103,10 +107,9 @@ void graph_free(struct graph *g)
     VEC_FREE(&g->node);
     VEC_FREE(&g->function);
     VEC_FREE(&g->stream);
-    VEC_FREE(&g->pushed);
+    VEC_FREE(&g->scope);
     prog_arena_free(&g->arena);
     emu_free(g->error);
-    emu_free(g->path);
     emu_free(g->group);
     emu_free(g);
 }
@@ -116,49 +119,64 @@ const struct arch *graph_arch(const struct graph *g)
     return &g->arch;
 }
 
-void graph_push(struct graph *g, const char *name)
-{
-    size_t n = strlen(name);
-    char *path;
+/* ---- scopes ---- */
 
-    if (!graph_works(g))
-        return;
-    path = emu_realloc(g->path, g->path_length + n + 2, 1);
-    if (path)
-        g->path = path;
-    if (!path || VEC_PUSH(&g->pushed, g->path_length) != EMU_OK) {
+uint32_t graph_push(struct graph *g, const char *name)
+{
+    const char *path = graph_works(g) ? graph_path(g, name) : NULL;
+    uint32_t id = g->open_scope + 1;
+
+    if (!path)
+        return 0;
+    while (id < g->scope.count &&
+           (g->scope.at[id].parent != g->open_scope || strcmp(g->scope.at[id].path, path)))
+        id++;
+    if (id == g->scope.count && scope_add(g, path, g->open_scope) != EMU_OK) {
         graph_fail_memory(g, "a name");
-        return;
+        return 0;
     }
-    memcpy(path + g->path_length, name, n);
-    g->path_length += n + 1;
-    path[g->path_length - 1] = '/';
-    path[g->path_length] = 0;
+    g->open_scope = id;
+    return id;
 }
 
 void graph_pop(struct graph *g)
 {
     if (!graph_works(g))
         return;
-    if (!g->pushed.count) {
+    if (g->open_scope)
+        g->open_scope = g->scope.at[g->open_scope].parent;
+    else
         GRAPH_FAIL(g, "graph_pop without graph_push");
-        return;
-    }
-    g->path_length = g->pushed.at[--g->pushed.count];
-    g->path[g->path_length] = 0;
+}
+
+uint32_t graph_scopes(const struct graph *g)
+{
+    return (uint32_t)g->scope.count;
+}
+
+uint32_t graph_scope_parent(const struct graph *g, uint32_t scope)
+{
+    EMU_ASSERT(scope < g->scope.count);
+    return g->scope.at[scope].parent;
+}
+
+const char *graph_scope_path(const struct graph *g, uint32_t scope)
+{
+    EMU_ASSERT(scope < g->scope.count);
+    return g->scope.at[scope].path;
 }
 
 const char *graph_path(struct graph *g, const char *name)
 {
-    size_t n = strlen(name);
-    char *s = prog_alloc(&g->arena, g->path_length + n + 1, 1);
+    const char *scope = g->scope.at[g->open_scope].path;
+    size_t bytes = strlen(scope) + strlen(name) + 2;
+    char *s = prog_alloc(&g->arena, bytes, 1);
 
     if (!s) {
         graph_fail_memory(g, "a name");
         return NULL;
     }
-    memcpy(s, g->path, g->path_length);
-    memcpy(s + g->path_length, name, n + 1);
+    snprintf(s, bytes, "%s%s%s", scope, *scope ? "/" : "", name);
     return s;
 }
 
@@ -205,7 +223,9 @@ uint64_t shape_elements(unsigned rank, const uint32_t *shape)
 static struct variable *variable_add(struct graph *g, enum elem e, unsigned rank,
                                      const uint32_t *shape, const char *name)
 {
-    struct variable v = { .name = graph_path(g, name), .elem = e, .rank = rank };
+    struct variable v = {
+        .name = graph_path(g, name), .scope = g->open_scope, .elem = e, .rank = rank
+    };
     uint32_t var = (uint32_t)g->variable.count;
 
     if (!v.name)
@@ -358,7 +378,9 @@ void graph_input(struct graph *g, struct tensor t)
 uint32_t graph_stream(struct graph *g, enum stream_way way, enum elem e, uint64_t elements,
                       uint32_t depth, const char *name)
 {
-    struct stream s = { .way = way, .elem = e, .elements = elements, .depth = depth };
+    struct stream s = {
+        .scope = g->open_scope, .way = way, .elem = e, .elements = elements, .depth = depth
+    };
 
     if (!graph_works(g))
         return GRAPH_NONE;

@@ -21,6 +21,7 @@ struct map_run {
 
 struct variable {
     const char *name;
+    uint32_t scope;
     enum elem elem;
     unsigned rank;
     uint32_t shape[TENSOR_MAX_RANK];
@@ -101,8 +102,15 @@ struct vertex {
     uint32_t field; /* first of its codelet->fields entries in graph.field */
 };
 
+/* A name between graph_push() and graph_pop(). */
+struct scope {
+    const char *path; /* with the names of its parents; "" of the graph's own */
+    uint32_t parent;
+};
+
 struct compute_set {
     const char *name;
+    uint32_t scope;
     VEC(uint32_t) vertex;
 };
 
@@ -123,6 +131,7 @@ enum node_kind {
 struct node {
     enum node_kind kind;
     uint32_t a, b;
+    uint32_t scope;
     uint8_t placed; /* has a parent, is a function's body or the program */
     VEC(uint32_t) child;
     const unsigned *groups;
@@ -135,6 +144,7 @@ struct function {
 
 struct stream {
     const char *name;
+    uint32_t scope;
     enum stream_way way;
     enum elem elem;
     uint64_t elements;
@@ -146,10 +156,9 @@ struct graph {
     const struct codelet_library *library; /* borrowed */
     struct prog_arena arena;
     enum emu_status status;
-    char *error; /* emu_error() of the first failure, owned */
-    char *path;  /* current prefix with its trailing '/', owned */
-    size_t path_length;
-    VEC(size_t) pushed; /* lengths of the path before each graph_push() */
+    char *error;             /* emu_error() of the first failure, owned */
+    VEC(struct scope) scope; /* the first one is that of the graph; parents come first */
+    uint32_t open_scope;     /* what is made belongs to it */
     VEC(struct variable) variable;
     VEC(struct view) view;
     struct view_layouts layouts;

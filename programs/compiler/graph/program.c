@@ -7,7 +7,8 @@ static struct program node_add(struct graph *g, enum node_kind kind, uint32_t a,
 {
     if (!graph_works(g))
         return no_program;
-    if (VEC_PUSH(&g->node, (struct node){ .kind = kind, .a = a, .b = b }) != EMU_OK) {
+    if (VEC_PUSH(&g->node, (struct node){ .kind = kind, .a = a, .b = b, .scope = g->open_scope }) !=
+        EMU_OK) {
         graph_fail_memory(g, "a program");
         return no_program;
     }

@@ -5,7 +5,7 @@
 
 uint32_t graph_compute_set(struct graph *g, const char *name)
 {
-    struct compute_set c = { 0 };
+    struct compute_set c = { .scope = g->open_scope };
 
     if (!graph_works(g))
         return GRAPH_NONE;

@@ -162,10 +162,27 @@ static enum emu_status add_moves(struct lowering *w, const struct node *n, struc
     return add_ranges(read, p->at, from_end, 0, 0);
 }
 
+/* Bytes of the moves from `first` on, of a copy made in a scope. */
+static enum emu_status add_share(struct lowering *w, uint32_t scope, size_t first)
+{
+    uint64_t bytes = 0;
+    size_t i = w->first_share;
+
+    for (; first < w->move.count; first++)
+        bytes += w->move.at[first].bytes;
+    while (i < w->l->share.count && w->l->share.at[i].scope != scope)
+        i++;
+    if (i == w->l->share.count)
+        TRY(VEC_PUSH(&w->l->share, (struct scope_share){ .scope = scope }));
+    w->l->share.at[i].bytes += bytes;
+    return EMU_OK;
+}
+
 static enum emu_status copies_begin(struct lowering *w, size_t first, size_t end, uint32_t *step)
 {
     const struct node *n = &w->g->node.at[w->copy.at[first]];
     struct view_run to = view_at(w->g, n->b, 0);
+    struct step *s;
     char text[512];
 
     if (end - first > 1)
@@ -173,7 +190,15 @@ static enum emu_status copies_begin(struct lowering *w, size_t first, size_t end
                  end - first - 1);
     else
         snprintf(text, sizeof(text), "copy to %s", w->g->variable.at[to.var].name);
-    return step_begin(w, text, step);
+    TRY(step_begin(w, text, n->scope, step));
+    s = &w->step.at[*step];
+    s->share = (uint32_t)w->first_share;
+    s->shares = (uint32_t)(w->l->share.count - w->first_share);
+    if (s->shares == 1) { /* which is the scope's */
+        s->shares = 0;
+        w->l->share.count--;
+    }
+    return EMU_OK;
 }
 
 static enum emu_status lower_copies(struct lowering *w, size_t first, size_t end, uint64_t groups,
@@ -184,10 +209,18 @@ static enum emu_status lower_copies(struct lowering *w, size_t first, size_t end
 
     w->move.count = 0;
     read->count = 0;
-    for (size_t i = first; i < end; i++)
-        TRY(add_moves(w, &w->g->node.at[w->copy.at[i]], read));
-    if (!w->move.count)
+    w->first_share = w->l->share.count;
+    for (size_t i = first; i < end; i++) {
+        const struct node *n = &w->g->node.at[w->copy.at[i]];
+        size_t moves = w->move.count;
+
+        TRY(add_moves(w, n, read));
+        TRY(add_share(w, n->scope, moves));
+    }
+    if (!w->move.count) {
+        w->l->share.count = w->first_share;
         return EMU_OK;
+    }
     TRY(merge_ranges(read));
     for (size_t i = 0; i < w->move.count; i++) {
         if (ranges_meet(read, &w->move.at[i])) {

@@ -254,7 +254,7 @@ enum emu_status host_await_step(struct lowering *w, uint32_t stream, uint32_t vi
     *step = LOWERED_NONE;
     if (!w->g->view.at[view].elements)
         return EMU_OK;
-    TRY(step_begin(w, x->name, step));
+    TRY(step_begin(w, x->name, x->scope, step));
     s = build_await(&j, view);
     VEC_FREE(&j.piece);
     TRY(s);
@@ -276,7 +276,7 @@ enum emu_status host_step(struct lowering *w, uint32_t stream, uint32_t view, in
     if (!w->g->view.at[view].elements)
         return EMU_OK;
     w->move.count = 0;
-    TRY(step_begin(w, x->name, step));
+    TRY(step_begin(w, x->name, x->scope, step));
     s = build(&j, view);
     VEC_FREE(&j.piece);
     VEC_FREE(&j.range);

@@ -82,15 +82,13 @@ static enum emu_status walk_body(struct lowering *w, uint32_t node, uint64_t gro
     return copies_flush(w, groups);
 }
 
-static enum emu_status add_op(struct lowering *w, enum op_kind kind, uint32_t n, uint64_t groups,
-                              const char *name)
+/* An operation that needs no step: the kind of op with its n, made for node. */
+static enum emu_status add_op(struct lowering *w, const struct node *node, struct op op,
+                              uint64_t groups, const char *name)
 {
-    struct op op = {
-        .kind = kind, .n = n, .groups = groups, .name = strings_id(&w->l->strings, name)
-    };
-
-    if (op.name == UINT32_MAX)
-        return FAIL(NO_MEMORY, "name of an operation");
+    op.groups = groups;
+    op.scope = node->scope;
+    TRY(lower_owner(w, name, op.scope, &op.name));
     if (w->l->op.count >= UINT32_MAX - 1)
         return FAIL(BAD_PROGRAM, "lowering: too many operations");
     return VEC_PUSH(&w->l->op, op);
@@ -110,51 +108,52 @@ static enum emu_status walk_repeat(struct lowering *w, const struct node *n, uin
 
     if (!n->a)
         return EMU_OK;
-    TRY(add_op(w, STEP_REPEAT, n->a, groups, "repeat"));
+    TRY(add_op(w, n, (struct op){ .kind = STEP_REPEAT, .n = n->a }, groups, "repeat"));
     TRY(walk_body(w, n->child.at[0], groups));
     if (w->l->op.count == begin + 1) {
         w->l->op.count = begin;
         return EMU_OK;
     }
-    return add_op(w, STEP_END, 0, groups, "repeat");
+    return add_op(w, n, (struct op){ .kind = STEP_END }, groups, "repeat");
 }
 
 static enum emu_status walk_while(struct lowering *w, const struct node *n, uint64_t groups)
 {
     uint32_t step;
 
-    TRY(add_op(w, STEP_LOOP, 0, groups, "while"));
+    TRY(add_op(w, n, (struct op){ .kind = STEP_LOOP }, groups, "while"));
     TRY(walk_body(w, n->child.at[0], groups));
-    TRY(predicate_step(w, n->a, STEP_BREAK, groups, &step));
+    TRY(predicate_step(w, n, STEP_BREAK, groups, &step));
     TRY(step_emit(w, step, groups));
     TRY(walk_body(w, n->child.at[1], groups));
-    return add_op(w, STEP_END, 0, groups, "while");
+    return add_op(w, n, (struct op){ .kind = STEP_END }, groups, "while");
 }
 
 static enum emu_status walk_if(struct lowering *w, const struct node *n, uint64_t groups)
 {
     uint32_t step;
 
-    TRY(predicate_step(w, n->a, STEP_IF, groups, &step));
+    TRY(predicate_step(w, n, STEP_IF, groups, &step));
     TRY(step_emit(w, step, groups));
     TRY(walk_body(w, n->child.at[0], groups));
-    TRY(add_op(w, STEP_ELSE, 0, groups, "if"));
+    TRY(add_op(w, n, (struct op){ .kind = STEP_ELSE }, groups, "if"));
     if (n->child.count > 1)
         TRY(walk_body(w, n->child.at[1], groups));
-    return add_op(w, STEP_END, 0, groups, "if");
+    return add_op(w, n, (struct op){ .kind = STEP_END }, groups, "if");
 }
 
 /* A function is lowered once for every set of groups that call it. */
-static enum emu_status walk_call(struct lowering *w, uint32_t function, uint64_t groups)
+static enum emu_status walk_call(struct lowering *w, const struct node *n, uint64_t groups)
 {
-    uint32_t i = 0;
+    uint32_t i = 0, function = n->a;
 
     while (i < w->function.count &&
            (w->function.at[i].function != function || w->function.at[i].groups != groups))
         i++;
     if (i == w->function.count)
         TRY(VEC_PUSH(&w->function, (struct function_copy){ function, groups }));
-    return add_op(w, STEP_CALL, i + 1, groups, w->g->function.at[function].name);
+    return add_op(w, n, (struct op){ .kind = STEP_CALL, .n = i + 1 }, groups,
+                  w->g->function.at[function].name);
 }
 
 static enum emu_status walk_together(struct lowering *w, const struct node *n, uint64_t groups)
@@ -203,7 +202,7 @@ static enum emu_status walk(struct lowering *w, uint32_t node, uint64_t groups)
     case NODE_IF:
         return walk_if(w, n, groups);
     case NODE_CALL:
-        return walk_call(w, n->a, groups);
+        return walk_call(w, n, groups);
     case NODE_TOGETHER:
         return walk_together(w, n, groups);
     case NODE_STREAM:
@@ -353,5 +352,7 @@ void lowered_free(struct lowered *l)
     VEC_FREE(&l->storage_run);
     VEC_FREE(&l->stream_piece);
     VEC_FREE(&l->stream_layout);
+    VEC_FREE(&l->share);
+    VEC_FREE(&l->owner_scope);
     emu_free(l);
 }

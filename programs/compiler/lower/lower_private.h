@@ -46,6 +46,8 @@ struct step {
     struct op op[PHASES];
     uint8_t has[PHASES];
     uint32_t name;            /* string */
+    uint32_t scope;           /* of the graph */
+    uint32_t share, shares;   /* in lowered.share */
     uint32_t first_use, uses; /* in lowering.use */
 };
 
@@ -126,6 +128,7 @@ struct lowering {
 
     uint32_t *set_step; /* of every compute set; LOWERED_NONE: not made */
     VEC(uint32_t) copy; /* nodes of copies that wait for others next to them */
+    size_t first_share; /* in lowered.share, of the copies being merged */
     VEC(struct function_copy) function;
     uint32_t *predicate_object; /* of every used tile; LOWERED_NONE: not made */
 };
@@ -144,7 +147,11 @@ enum emu_status object_add_temporary(struct lowering *w, uint32_t tile, uint64_t
 enum emu_status object_add_word(struct lowering *w, uint32_t object, uint32_t value) EMU_MUST_CHECK;
 
 /* ---- lower_step.c ---- */
-enum emu_status step_begin(struct lowering *w, const char *name, uint32_t *step) EMU_MUST_CHECK;
+/* The string of an owner of memory or of an operation that was made in a scope. */
+enum emu_status lower_owner(struct lowering *w, const char *name, uint32_t scope,
+                            uint32_t *owner) EMU_MUST_CHECK;
+enum emu_status step_begin(struct lowering *w, const char *name, uint32_t scope,
+                           uint32_t *step) EMU_MUST_CHECK;
 enum emu_status lower_touch(struct lowering *w, uint32_t object, uint32_t offset, uint32_t bytes,
                             enum phase phase, int write) EMU_MUST_CHECK;
 void step_set_op(struct lowering *w, enum phase p, enum op_kind kind, size_t first, size_t count);
@@ -205,8 +212,9 @@ enum emu_status host_await_step(struct lowering *w, uint32_t stream, uint32_t vi
                                 uint32_t *step) EMU_MUST_CHECK;
 
 /* ---- predicates.c ---- */
-/* A step that brings a predicate to all tiles of the groups and ends with the branch `kind`. */
-enum emu_status predicate_step(struct lowering *w, uint32_t view, enum op_kind kind,
+/* A step that brings the predicate of an if or while to all tiles of the groups and ends with the
+ * branch `kind`. */
+enum emu_status predicate_step(struct lowering *w, const struct node *n, enum op_kind kind,
                                uint64_t groups, uint32_t *step) EMU_MUST_CHECK;
 
 /* ---- liveness.c ---- */

@@ -5,12 +5,31 @@
 
 #include <string.h>
 
-enum emu_status step_begin(struct lowering *w, const char *name, uint32_t *step)
+uint32_t lowered_scope(const struct lowered *l, uint32_t owner)
 {
-    struct step s = { .name = strings_id(&w->l->strings, name) };
+    return owner < l->owner_scope.count ? l->owner_scope.at[owner] : 0;
+}
 
-    if (s.name == UINT32_MAX)
-        return FAIL(NO_MEMORY, "name of a step");
+enum emu_status lower_owner(struct lowering *w, const char *name, uint32_t scope, uint32_t *owner)
+{
+    struct lowered *l = w->l;
+    uint32_t known = l->strings.count;
+
+    *owner = strings_id(&l->strings, name);
+    if (*owner == UINT32_MAX)
+        return FAIL(NO_MEMORY, "the name %.200s", name);
+    while (l->owner_scope.count < l->strings.count)
+        TRY(VEC_PUSH(&l->owner_scope, 0));
+    if (*owner >= known)
+        l->owner_scope.at[*owner] = scope;
+    return EMU_OK;
+}
+
+enum emu_status step_begin(struct lowering *w, const char *name, uint32_t scope, uint32_t *step)
+{
+    struct step s = { .scope = scope };
+
+    TRY(lower_owner(w, name, scope, &s.name));
     w->access.count = 0;
     *step = (uint32_t)w->step.count;
     return VEC_PUSH(&w->step, s);
@@ -43,8 +62,13 @@ void step_set_op(struct lowering *w, enum phase p, enum op_kind kind, size_t fir
 {
     struct step *s = &w->step.at[w->step.count - 1];
 
-    s->op[p] =
-        (struct op){ .kind = kind, .first = (uint32_t)first, .count = count, .name = s->name };
+    s->op[p] = (struct op){ .kind = kind,
+                            .first = (uint32_t)first,
+                            .count = count,
+                            .name = s->name,
+                            .scope = s->scope,
+                            .share = s->share,
+                            .shares = s->shares };
     s->has[p] = 1;
 }
 

@@ -230,8 +230,7 @@ static enum emu_status temporary_owner(struct lowering *w, const struct site *s,
 
     snprintf(text, sizeof(text), "%s/%s", strings_text(&w->l->strings, s->owner),
              field_of(s, e)->name);
-    *owner = strings_id(&w->l->strings, text);
-    return *owner == UINT32_MAX ? FAIL(NO_MEMORY, "name of a temporary") : EMU_OK;
+    return lower_owner(w, text, lowered_scope(w->l, s->owner), owner);
 }
 
 /* The place of an edge in a temporary filled up to `fill`: at its alignment, in a word of its own
@@ -455,7 +454,7 @@ enum emu_status edges_step(struct lowering *w, uint32_t compute_set, uint32_t *s
     *step = w->set_step[compute_set];
     if (*step != LOWERED_NONE || !cs->vertex.count)
         return EMU_OK;
-    TRY(step_begin(w, cs->name, step));
+    TRY(step_begin(w, cs->name, cs->scope, step));
     w->piece.count = w->move.count = w->back.count = w->fetched.count = 0;
     index_table_clear(&w->fetched_table);
     s = sort_vertices(w, cs, &order);

@@ -118,11 +118,13 @@ struct op {
     uint32_t predicate; /* break, if: first in lowered.predicate */
     uint32_t first;
     uint64_t count;
-    uint64_t groups;   /* bit g: tiles of sync group g run it */
-    uint8_t begins;    /* host: STEP_AWAIT is to follow */
-    uint8_t consensus; /* break, if: a sync whose consensus is the predicate, which few tiles
-                        * have: LOWERED_NONE on others; not 0 when it is not 0 on all */
-    uint32_t name;     /* string: owner of its code in reports */
+    uint64_t groups;        /* bit g: tiles of sync group g run it */
+    uint8_t begins;         /* host: STEP_AWAIT is to follow */
+    uint8_t consensus;      /* break, if: a sync whose consensus is the predicate, which few tiles
+                             * have: LOWERED_NONE on others; not 0 when it is not 0 on all */
+    uint32_t name;          /* string: owner of its code in reports */
+    uint32_t scope;         /* of the graph, in which it was made */
+    uint32_t share, shares; /* in lowered.share: of copies of several scopes; else 0 */
 };
 
 /* Code: operations [first, first + count). Function 0 is the program. */
@@ -175,6 +177,8 @@ struct lowered {
     VEC(struct stream_piece) stream_piece;
     VEC(struct stream_layout) stream_layout; /* one per STEP_HOST, in order: op.n is its index */
     VEC(const struct codelet *) codelet; /* that calls use, each once; borrowed from the graph */
+    VEC(struct scope_share) share;
+    VEC(uint32_t) owner_scope; /* by string: the scope in which the name was given; 0 beyond them */
 };
 
 /* Lowers a graph that graph_check() passed. Errors: EMU_BAD_PROGRAM for what cannot be lowered (a
@@ -189,6 +193,9 @@ void lowered_free_work(struct lowered *l);
 enum emu_status lowered_check(const struct lowered *l) EMU_MUST_CHECK;
 /* Deterministic text. */
 void lowered_dump(const struct lowered *l, FILE *f);
+
+/* The scope in which the owner of memory was made; a name that several have is the first one's. */
+uint32_t lowered_scope(const struct lowered *l, uint32_t owner);
 
 /* Whether two live sets have an operation in common. */
 int live_sets_meet(const struct lowered *l, uint32_t a, uint32_t b);

@@ -13,20 +13,18 @@ static enum emu_status predicate_word(struct lowering *w, uint32_t index, uint32
                         .bytes = 4,
                         .align = 4,
                         .region = ANY,
-                        .category = CATEGORY_MESSAGE_BUFFER,
-                        .owner = strings_id(&w->l->strings, "predicate") };
+                        .category = CATEGORY_MESSAGE_BUFFER };
 
     *object = w->predicate_object[index];
     if (*object != LOWERED_NONE)
         return EMU_OK;
-    if (o.owner == UINT32_MAX)
-        return FAIL(NO_MEMORY, "name of a predicate");
+    TRY(lower_owner(w, "predicate", 0, &o.owner));
     TRY(object_add(w, &o, LIFE_FLOW, object));
     w->predicate_object[index] = *object;
     return EMU_OK;
 }
 
-enum emu_status predicate_step(struct lowering *w, uint32_t view, enum op_kind kind,
+enum emu_status predicate_step(struct lowering *w, const struct node *n, enum op_kind kind,
                                uint64_t groups, uint32_t *step)
 {
     struct piece p;
@@ -34,8 +32,8 @@ enum emu_status predicate_step(struct lowering *w, uint32_t view, enum op_kind k
     int consensus = (w->l->groups & (w->l->groups - 1)) != 0;
 
     w->piece.count = w->move.count = 0;
-    TRY(step_begin(w, "predicate", step));
-    TRY(storage_pieces(w, view, &w->piece));
+    TRY(step_begin(w, "predicate", n->scope, step));
+    TRY(storage_pieces(w, n->a, &w->piece));
     if (w->piece.count != 1 || w->piece.at[0].bytes != 4)
         return FAIL(BAD_PROGRAM, "a predicate must be one element of 32 bits");
     p = w->piece.at[0];

@@ -117,14 +117,13 @@ static enum emu_status add_contents(struct lowering *w, const struct variable *v
 static enum emu_status build_variable(struct lowering *w, uint32_t var)
 {
     const struct variable *v = &w->g->variable.at[var];
-    uint32_t owner = strings_id(&w->l->strings, v->name);
+    uint32_t owner;
     struct storage s = { (uint32_t)w->l->storage_run.count, 0 };
     const struct map_run *run;
     size_t runs;
 
     TRY(variable_map(w->g, var, &run, &runs));
-    if (owner == UINT32_MAX)
-        return FAIL(NO_MEMORY, "name of a variable");
+    TRY(lower_owner(w, v->name, v->scope, &owner));
     w->mark++;
     for (size_t i = 0; i < runs; i++)
         TRY(add_run(w, v, owner, &run[i]));

@@ -102,6 +102,9 @@ static enum emu_status trace_one(struct tracer *t, uint32_t op)
     const struct op *o = &l->op.at[op];
     struct trace_op out = { .name = strings_text(&l->strings, o->name),
                             .op = op,
+                            .scope = o->scope,
+                            .share = o->shares ? &l->share.at[o->share] : NULL,
+                            .shares = o->shares,
                             .max_tile = l->used_tile[t->full.tile[op]],
                             .max_tile_bytes = t->full.bytes[op] };
 
@@ -193,8 +196,11 @@ static void visit_code(const struct compiled *c, uint32_t tile, held_visit *visi
     const struct image_range *r = it ? image_map_of(c->image, it->map, &n) : NULL;
 
     for (size_t i = 0; i < n && r[i].addr < end; i++)
-        visit(ctx, tile, image_text(c->image, r[i].owner), image_text(c->image, r[i].category),
-              r[i].bytes);
+        visit(ctx, tile,
+              &(struct held_bytes){ .owner = image_text(c->image, r[i].owner),
+                                    .category = image_text(c->image, r[i].category),
+                                    .scope = image_scope_of(c->image, r[i].owner),
+                                    .bytes = r[i].bytes });
 }
 
 enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void *ctx)
@@ -210,8 +216,11 @@ enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void 
             const struct object *o = &l->object.at[a.object[i]];
 
             if (o->live == LIVE_ALWAYS)
-                visit(ctx, l->used_tile[t], strings_text(&l->strings, o->owner),
-                      category_name((enum category)o->category), o->bytes);
+                visit(ctx, l->used_tile[t],
+                      &(struct held_bytes){ .owner = strings_text(&l->strings, o->owner),
+                                            .category = category_name((enum category)o->category),
+                                            .scope = lowered_scope(l, o->owner),
+                                            .bytes = o->bytes });
         }
     }
     account_free(&a);

@@ -10,14 +10,17 @@ static void add_shares(struct nn *nn, const struct shares *shares, struct featur
                        struct feature b, const char *codelet, const char *name)
 {
     struct graph *g = nn->g;
-    uint32_t cs = op_compute_set(g, nn->seq, name);
+    uint32_t cs;
 
+    graph_push(g, name);
+    cs = op_compute_set(g, nn->seq, "add");
     for (size_t i = 0; i < shares->count; i++) {
         uint32_t v = graph_vertex(g, cs, codelet, shares->at[i].tile);
 
         vertex_connect(g, v, "a", share_take(g, shares, i, a.t));
         vertex_connect(g, v, "b", share_take(g, shares, i, b.t));
     }
+    graph_pop(g);
 }
 
 struct feature op_feature_add(struct nn *nn, struct feature a, struct feature b,

@@ -262,7 +262,8 @@ struct feature op_channel_scale(struct nn *nn, struct feature x, struct feature 
         graph_fail(g, st, "%s: %s", name, emu_error());
         return x;
     }
-    cs = op_compute_set(g, nn->seq, name);
+    graph_push(g, name);
+    cs = op_compute_set(g, nn->seq, "multiply");
     for (size_t i = 0; i < all.list.count; i++) {
         const struct fragment *f = &all.list.at[i];
         uint32_t v = graph_vertex(g, cs, "scale_f16", fragment_tile(&all, f));
@@ -272,6 +273,7 @@ struct feature op_channel_scale(struct nn *nn, struct feature x, struct feature 
         vertex_set_u32(g, v, "blocks", f->blocks);
         vertex_set_u32(g, v, "f", f->f);
     }
+    graph_pop(g);
     fragments_free(&all);
     return x;
 }
