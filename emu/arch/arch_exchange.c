@@ -16,7 +16,7 @@ enum {
 };
 
 /* Where a physical tile lies. */
-struct place {
+struct tile_position {
     int row, column, half, fold; /* fold: column counted from the fold of its half */
     int side, lane;              /* lowest bit; lowest two bits of the id */
 };
@@ -79,10 +79,10 @@ int arch_tile_logical(const struct arch *a, uint32_t physical)
     return logical < a->tiles ? (int)logical : -1;
 }
 
-static struct place place_of(const struct arch *a, uint32_t physical)
+static struct tile_position place_of(const struct arch *a, uint32_t physical)
 {
     int columns = (int)a->exchange_columns;
-    struct place p;
+    struct tile_position p;
 
     p.row = (int)(physical / row_tiles(a));
     p.column = (int)(physical % row_tiles(a) / GROUP_TILES);
@@ -94,7 +94,7 @@ static struct place place_of(const struct arch *a, uint32_t physical)
 }
 
 /* Signed way from s to d; its sign decides the direction, its size is part of the delay. */
-static int way(const struct place *s, const struct place *d)
+static int way(const struct tile_position *s, const struct tile_position *d)
 {
     int entry;
 
@@ -105,7 +105,8 @@ static int way(const struct place *s, const struct place *d)
     return FOLD_CYCLES * (d->fold - s->fold - (s->half ^ s->side)) + entry;
 }
 
-static int delay_between(const struct arch *a, const struct place *s, const struct place *d)
+static int delay_between(const struct arch *a, const struct tile_position *s,
+                         const struct tile_position *d)
 {
     int half = (int)a->exchange_columns / 2, w = way(s, d);
     int in_half = s->column % half;
@@ -119,7 +120,7 @@ static int delay_between(const struct arch *a, const struct place *s, const stru
 
 int arch_exchange_delay(const struct arch *a, uint32_t s_physical, uint32_t d_physical)
 {
-    struct place s, d;
+    struct tile_position s, d;
 
     EMU_ASSERT(s_physical < arch_physical_count(a) && d_physical < arch_physical_count(a));
     if (a->exchange_kind == ARCH_EXCHANGE_FLAT)
@@ -131,7 +132,7 @@ int arch_exchange_delay(const struct arch *a, uint32_t s_physical, uint32_t d_ph
 
 unsigned arch_exchange_direction(const struct arch *a, uint32_t s_physical, uint32_t d_physical)
 {
-    struct place s, d;
+    struct tile_position s, d;
 
     EMU_ASSERT(s_physical < arch_physical_count(a) && d_physical < arch_physical_count(a));
     if (a->exchange_kind == ARCH_EXCHANGE_FLAT)

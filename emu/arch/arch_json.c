@@ -16,7 +16,7 @@
 enum { FILE_BYTES_MAX = 1 << 20 };
 
 /* A text being read. */
-struct source {
+struct arch_source {
     const char *text, *file;
     size_t bytes;
 };
@@ -26,7 +26,7 @@ struct position {
 };
 
 /* Position of key number `index` of the outermost object. The text is known to be valid JSON. */
-static struct position key_position(const struct source *src, size_t index)
+static struct position key_position(const struct arch_source *src, size_t index)
 {
     struct position here = { 1, 1 }, start = { 1, 1 };
     int in_string = 0, depth = 0, expects_key = 0;
@@ -88,7 +88,7 @@ static size_t key_index(json_t *root, const char *name, int *found)
 
 /* FAIL with "file:line:column: " of key number index in front. */
 EMU_PRINTF(3, 4)
-static enum emu_status refuse(const struct source *src, size_t index, const char *fmt, ...)
+static enum emu_status refuse(const struct arch_source *src, size_t index, const char *fmt, ...)
 {
     struct position at = key_position(src, index);
     char why[800];
@@ -151,7 +151,7 @@ static int store_json(struct arch *a, size_t field, const json_t *v)
     return -1;
 }
 
-static enum emu_status read_field(const struct source *src, json_t *root, const char *key,
+static enum emu_status read_field(const struct arch_source *src, json_t *root, const char *key,
                                   const json_t *value, struct arch *a)
 {
     const struct arch_field *f = arch_field_find(key);
@@ -178,7 +178,7 @@ static void list_presets(char *out, size_t bytes)
         at += (size_t)snprintf(out + at, bytes - at, "%s%s", i ? ", " : "", arch_preset_name(i));
 }
 
-static enum emu_status read_base(const struct source *src, json_t *root, struct arch *a)
+static enum emu_status read_base(const struct arch_source *src, json_t *root, struct arch *a)
 {
     const json_t *base = json_object_get(root, "base");
     const struct arch *preset = json_is_string(base) ? arch_preset(json_string_value(base)) : NULL;
@@ -199,7 +199,7 @@ static enum emu_status read_base(const struct source *src, json_t *root, struct 
 }
 
 /* Blames the key that is in the file: a base cannot be wrong by itself. */
-static enum emu_status check_combination(const struct source *src, json_t *root,
+static enum emu_status check_combination(const struct arch_source *src, json_t *root,
                                          const struct arch *a)
 {
     struct arch_problem p;
@@ -214,7 +214,7 @@ static enum emu_status check_combination(const struct source *src, json_t *root,
     return refuse(src, index, "%s: %s", arch_field_at(p.field)->name, p.why);
 }
 
-static enum emu_status read_object(const struct source *src, json_t *root, struct arch *out)
+static enum emu_status read_object(const struct arch_source *src, json_t *root, struct arch *out)
 {
     /* These move rows and sources, so they go first: explicit values of those prevail. */
     static const char *const early[] = { "exchange_kind", "tiles" };
@@ -242,7 +242,7 @@ static enum emu_status read_object(const struct source *src, json_t *root, struc
 
 enum emu_status arch_load_text(const char *text, size_t n, const char *file, struct arch *out)
 {
-    struct source src = { text, file, n };
+    struct arch_source src = { text, file, n };
     enum emu_status s;
     json_error_t error;
     json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);

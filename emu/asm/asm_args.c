@@ -12,7 +12,7 @@
 
 /* ---- parameters ---- */
 
-static int param_qualifier(struct as *as, struct param *p)
+static int param_qualifier(struct as *as, struct macro_param *p)
 {
     struct loc at = lex_here(as);
     struct span word = lex_word(as);
@@ -26,7 +26,7 @@ static int param_qualifier(struct as *as, struct param *p)
     return 1;
 }
 
-static int param_parse(struct as *as, struct param *p, struct args *a)
+static int param_parse(struct as *as, struct macro_param *p, struct args *a)
 {
     struct loc at = lex_here(as);
     struct span word = lex_word(as);
@@ -53,7 +53,7 @@ static int param_parse(struct as *as, struct param *p, struct args *a)
 int args_params(struct as *as, struct macro *m)
 {
     enum { MAX_PARAMS = 100 };
-    struct param *param = emu_alloc(MAX_PARAMS, sizeof(*param));
+    struct macro_param *param = emu_alloc(MAX_PARAMS, sizeof(*param));
     struct args a;
     int ok = args_begin(as, &a) && param;
 
@@ -256,7 +256,7 @@ static void grow_put(struct growing *g, const char *s, size_t n)
 
 /* The parameter named at s: the longest run of name characters, or that run cut before a '.' or
  * '$'. */
-static const struct span *find_param(struct span s, const struct param *param,
+static const struct span *find_param(struct span s, const struct macro_param *param,
                                      const struct span *value, size_t n, size_t *len)
 {
     size_t end = 0;
@@ -291,7 +291,7 @@ static void join_failed_paste(const struct as *as, struct growing *g)
 /* What stands after the backslash at s.s[0]. Returns the characters used up, 0 to keep the
  * backslash. */
 static size_t substitute_one(struct as *as, struct growing *g, struct span s,
-                             const struct param *param, const struct span *value, size_t n)
+                             const struct macro_param *param, const struct span *value, size_t n)
 {
     const struct span *found;
     size_t blanks = 1, len;
@@ -314,7 +314,7 @@ static size_t substitute_one(struct as *as, struct growing *g, struct span s,
     return blanks + len;
 }
 
-int args_substitute(struct as *as, struct span body, const struct param *param,
+int args_substitute(struct as *as, struct span body, const struct macro_param *param,
                     const struct span *value, size_t n, char **out, size_t *len)
 {
     struct growing g = { NULL, 0, 0, as->u->options.expansion_bytes - as->expanded, 0, 0 };

@@ -85,16 +85,16 @@ int asm_home_file(const char *file, char *out, size_t bytes)
 }
 
 /* Arguments of cpp; strings are in the arena of the unit. */
-struct command {
+struct cpp_command {
     struct asm_unit *u;
     const char **argv;
     size_t n;
     int failed;
 };
 
-static void command_add(struct command *c, const char *fmt, ...) EMU_PRINTF(2, 3);
+static void command_add(struct cpp_command *c, const char *fmt, ...) EMU_PRINTF(2, 3);
 
-static void command_add(struct command *c, const char *fmt, ...)
+static void command_add(struct cpp_command *c, const char *fmt, ...)
 {
     char text[PATH_MAX + 16];
     va_list ap;
@@ -111,7 +111,7 @@ static void command_add(struct command *c, const char *fmt, ...)
 
 /* What the headers of emu/asm/include say about the machine: first what all machines have in
  * common. */
-static void command_add_machine(struct command *c)
+static void command_add_machine(struct cpp_command *c)
 {
     const struct arch *a = &c->u->arch;
 
@@ -144,7 +144,7 @@ static const char *const *command_build(struct asm_unit *u, const char *path)
     };
     enum { MACHINE_ARGS = 11, OTHER_ARGS = 4 };
     const struct asm_options *o = &u->options;
-    struct command c = { u, NULL, 0, 0 };
+    struct cpp_command c = { u, NULL, 0, 0 };
     char headers[PATH_MAX + 32];
 
     c.argv = unit_alloc(

@@ -170,7 +170,7 @@ int data_align(struct as *as, struct loc at, int power)
 /* .org place[, byte], and `. = place`: only forward, within the section */
 int data_org(struct as *as, struct loc at, int argument)
 {
-    const struct node *n = expr_parse(as);
+    const struct expr_node *n = expr_parse(as);
     int64_t byte = 0;
     struct value v;
     int given;

@@ -133,7 +133,7 @@ static int do_binding(struct as *as, struct loc at, int argument)
 static int do_equ(struct as *as, struct loc at, int argument)
 {
     struct span name;
-    const struct node *n;
+    const struct expr_node *n;
 
     (void)argument;
     if (!lex_name(as, &name) || !lex_expect(as, ',', " after the name"))

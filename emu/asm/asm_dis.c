@@ -32,13 +32,13 @@ static int is_faithful(const struct insn *in, uint32_t word, uint32_t second)
 }
 
 /* What stands at a word-aligned offset. */
-struct piece {
+struct dis_part {
     unsigned bytes;
     int is_code, is_bundle;
     struct insn main, aux;
 };
 
-static void read_piece(const struct asm_section *s, uint32_t offset, struct piece *p)
+static void read_piece(const struct asm_section *s, uint32_t offset, struct dis_part *p)
 {
     uint32_t word[2] = { word_at(s, offset), 0 };
     int fits = s->size - offset >= 8;
@@ -78,7 +78,7 @@ static int64_t target_of(const struct insn *in)
     return -1;
 }
 
-static unsigned print_piece(const struct asm_section *s, uint32_t offset, const struct piece *p,
+static unsigned print_piece(const struct asm_section *s, uint32_t offset, const struct dis_part *p,
                             const char *label, char *out, size_t bytes)
 {
     char main[160], aux[160];
@@ -100,7 +100,7 @@ static unsigned print_piece(const struct asm_section *s, uint32_t offset, const 
 unsigned asm_print_item(const struct asm_section *s, uint32_t offset, const char *label, char *out,
                         size_t bytes)
 {
-    struct piece p;
+    struct dis_part p;
 
     if (offset >= s->size || offset % 4 || s->size - offset < 4) {
         snprintf(out, bytes, "?");
@@ -136,7 +136,7 @@ static void mark(struct listing *l, int target)
 {
     for (size_t i = 0; i < l->image->section_count; i++) {
         const struct asm_section *s = &l->image->section[i];
-        struct piece p;
+        struct dis_part p;
 
         for (uint32_t at = 0; s->flags & ASM_EXEC && s->size - at >= 4; at += p.bytes) {
             uint8_t *m;
@@ -208,7 +208,7 @@ static void print_code(struct listing *l, size_t index)
 {
     const struct asm_section *s = &l->image->section[index];
     uint32_t at;
-    struct piece p;
+    struct dis_part p;
 
     for (at = 0; s->size - at >= 4; at += p.bytes) {
         uint8_t *m;

@@ -43,7 +43,15 @@ struct exchange_block {
 
 /* ---- functions ---- */
 
-enum function { F_DELAY, F_DIRECTION, F_PHYSICAL, F_PIC_LAG, F_LOGICAL, F_DELAY_MIN, F_DELAY_MAX };
+enum exchange_function {
+    F_DELAY,
+    F_DIRECTION,
+    F_PHYSICAL,
+    F_PIC_LAG,
+    F_LOGICAL,
+    F_DELAY_MIN,
+    F_DELAY_MAX
+};
 
 static const struct {
     const char *name;
@@ -64,7 +72,8 @@ static const int *delay_span(struct asm_unit *u)
     return u->delay_span;
 }
 
-static int64_t function_value(struct asm_unit *u, enum function f, const uint32_t physical[2])
+static int64_t function_value(struct asm_unit *u, enum exchange_function f,
+                              const uint32_t physical[2])
 {
     const struct arch *a = &u->arch;
 
@@ -106,7 +115,7 @@ static int parse_tile(struct as *as, uint32_t *out)
 }
 
 /* logical(p): the tile with a physical number. */
-static const struct node *logical_of(struct as *as)
+static const struct expr_node *logical_of(struct as *as)
 {
     struct loc at;
     int64_t physical;
@@ -127,7 +136,7 @@ static const struct node *logical_of(struct as *as)
     return lex_expect(as, ')', " after the number") ? expr_number(as, tile) : NULL;
 }
 
-int exchange_function(struct as *as, struct span name, const struct node **out)
+int exchange_function(struct as *as, struct span name, const struct expr_node **out)
 {
     unsigned f = 0;
     uint32_t physical[2];
@@ -286,10 +295,10 @@ int exchange_message(struct as *as, struct loc at, int is_send)
 
 /* ---- code ---- */
 
-static const struct node *addr_node(struct as *as, struct plan_addr a, int in_words)
+static const struct expr_node *addr_node(struct as *as, struct plan_addr a, int in_words)
 {
     int32_t bytes = (int32_t)a.bytes; /* as parse_address() had it */
-    const struct node *n;
+    const struct expr_node *n;
 
     if (!a.base)
         return expr_number(as, in_words ? bytes / 4 : bytes);
@@ -298,7 +307,7 @@ static const struct node *addr_node(struct as *as, struct plan_addr a, int in_wo
 }
 
 /* Appends an operand; NULL where memory ran out. */
-static void operand_add(struct insn_text *t, const struct node *n)
+static void operand_add(struct insn_text *t, const struct expr_node *n)
 {
     struct operand_text *o = &t->operand[t->count++];
 

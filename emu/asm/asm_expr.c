@@ -24,7 +24,7 @@ enum {
     OP2_OR = 'O'
 };
 
-static const struct infix {
+static const struct asm_infix {
     char text[3];
     char op;
     uint8_t level;
@@ -145,7 +145,7 @@ static struct value binary_places(char op, struct value a, struct value b)
     return unknown();
 }
 
-static struct value eval(struct evaluation *e, const struct node *n);
+static struct value eval(struct evaluation *e, const struct expr_node *n);
 
 static struct value eval_symbol(struct evaluation *e, struct symbol *s)
 {
@@ -184,7 +184,7 @@ static struct value eval_unary(char op, struct value v)
     }
 }
 
-static struct value eval_binary(struct evaluation *e, const struct node *n)
+static struct value eval_binary(struct evaluation *e, const struct expr_node *n)
 {
     struct value a = eval(e, n->u.left), b = eval(e, n->right);
 
@@ -199,7 +199,7 @@ static struct value eval_binary(struct evaluation *e, const struct node *n)
     return binary_places((char)n->op, a, b);
 }
 
-static struct value eval(struct evaluation *e, const struct node *n)
+static struct value eval(struct evaluation *e, const struct expr_node *n)
 {
     struct value v;
 
@@ -229,16 +229,16 @@ static struct value eval(struct evaluation *e, const struct node *n)
     return v;
 }
 
-struct value expr_eval(const struct node *n, int linked)
+struct value expr_eval(const struct expr_node *n, int linked)
 {
     struct evaluation e = { linked, MAX_NODE_WEIGHT, 0 };
 
     return eval(&e, n);
 }
 
-int expr_external(const struct node *n, struct symbol **symbol, int64_t *addend)
+int expr_external(const struct expr_node *n, struct symbol **symbol, int64_t *addend)
 {
-    const struct node *left = n->u.left;
+    const struct expr_node *left = n->u.left;
     struct value v;
 
     if (n->kind == NODE_SYMBOL) {
@@ -262,32 +262,33 @@ int expr_external(const struct node *n, struct symbol **symbol, int64_t *addend)
 
 /* ---- building ---- */
 
-const struct node *expr_number(struct as *as, int64_t v)
+const struct expr_node *expr_number(struct as *as, int64_t v)
 {
-    struct node *n = unit_alloc(as->u, 1, sizeof(*n));
+    struct expr_node *n = unit_alloc(as->u, 1, sizeof(*n));
 
     if (n)
-        *n = (struct node){ .kind = NODE_NUMBER, .number = v, .weight = 1 };
+        *n = (struct expr_node){ .kind = NODE_NUMBER, .number = v, .weight = 1 };
     return n;
 }
 
-const struct node *expr_place(struct as *as, struct section *s, int64_t offset)
+const struct expr_node *expr_place(struct as *as, struct section *s, int64_t offset)
 {
-    struct node *n = unit_alloc(as->u, 1, sizeof(*n));
+    struct expr_node *n = unit_alloc(as->u, 1, sizeof(*n));
 
     if (n)
-        *n = (struct node){ .kind = NODE_PLACE, .number = offset, .weight = 1, .u.section = s };
+        *n =
+            (struct expr_node){ .kind = NODE_PLACE, .number = offset, .weight = 1, .u.section = s };
     return n;
 }
 
 /* An inner node, or what it folds to. right is NULL for unary operators. */
-static const struct node *make(struct as *as, struct loc at, char op, const struct node *left,
-                               const struct node *right)
+static const struct expr_node *make(struct as *as, struct loc at, char op,
+                                    const struct expr_node *left, const struct expr_node *right)
 {
-    struct node n = {
+    struct expr_node n = {
         .kind = right ? NODE_BINARY : NODE_UNARY, .op = (uint8_t)op, .u.left = left, .right = right
     };
-    struct node *copy;
+    struct expr_node *copy;
     struct value v;
 
     n.weight = 1 + left->weight + (right ? right->weight : 0);
@@ -312,15 +313,15 @@ static const struct node *make(struct as *as, struct loc at, char op, const stru
     return copy;
 }
 
-const struct node *expr_binary(struct as *as, struct loc at, char op, const struct node *left,
-                               const struct node *right)
+const struct expr_node *expr_binary(struct as *as, struct loc at, char op,
+                                    const struct expr_node *left, const struct expr_node *right)
 {
     return left && right ? make(as, at, op, left, right) : NULL;
 }
 
-static const struct node *make_symbol(struct as *as, struct symbol *s, struct loc at)
+static const struct expr_node *make_symbol(struct as *as, struct symbol *s, struct loc at)
 {
-    struct node *n;
+    struct expr_node *n;
 
     if (!s)
         return NULL;
@@ -332,7 +333,7 @@ static const struct node *make_symbol(struct as *as, struct symbol *s, struct lo
         s->first_use = at;
     n = unit_alloc(as->u, 1, sizeof(*n));
     if (n)
-        *n = (struct node){ .kind = NODE_SYMBOL, .weight = 1, .u.symbol = s };
+        *n = (struct expr_node){ .kind = NODE_SYMBOL, .weight = 1, .u.symbol = s };
     return n;
 }
 
@@ -355,7 +356,7 @@ static int digits_value(struct span s, unsigned base, uint64_t *out)
 }
 
 /* Decimal digits with a point or an exponent and the suffix h: the bits of the f16 value. */
-static const struct node *half_number(struct as *as, struct span s, struct loc at)
+static const struct expr_node *half_number(struct as *as, struct span s, struct loc at)
 {
     struct fp_env env = { 0 };
     char text[64];
@@ -394,7 +395,7 @@ static struct span number_text(struct as *as)
     return span_of(start, (size_t)(f->p - start));
 }
 
-static const struct node *parse_number(struct as *as)
+static const struct expr_node *parse_number(struct as *as)
 {
     struct loc at = lex_here(as);
     struct span s = number_text(as);
@@ -417,7 +418,7 @@ static const struct node *parse_number(struct as *as)
     return NULL;
 }
 
-static const struct node *parse_character(struct as *as)
+static const struct expr_node *parse_character(struct as *as)
 {
     struct frame *f = as->top;
     struct loc at = lex_here(as);
@@ -435,11 +436,11 @@ static const struct node *parse_character(struct as *as)
     return lex_expect(as, '\'', " after the character") ? expr_number(as, v) : NULL;
 }
 
-static const struct node *parse_level(struct as *as, unsigned level);
+static const struct expr_node *parse_level(struct as *as, unsigned level);
 
 /* -1.0h flips the sign bit of the f16; any other minus is arithmetic. */
-static const struct node *parse_minus(struct as *as, const struct node *n, struct loc at,
-                                      const char *start)
+static const struct expr_node *parse_minus(struct as *as, const struct expr_node *n, struct loc at,
+                                           const char *start)
 {
     struct span s = span_of(start, (size_t)(as->top->p - start));
     int literal = s.n > 1 && *start >= '0' && *start <= '9' && s.s[s.n - 1] == 'h';
@@ -449,10 +450,10 @@ static const struct node *parse_minus(struct as *as, const struct node *n, struc
     return make(as, at, '-', n, NULL);
 }
 
-static const struct node *parse_name(struct as *as)
+static const struct expr_node *parse_name(struct as *as)
 {
     struct loc at = lex_here(as);
-    const struct node *n;
+    const struct expr_node *n;
     struct span name;
 
     if (!lex_name(as, &name))
@@ -471,11 +472,11 @@ static const struct node *parse_name(struct as *as)
     return make_symbol(as, symbol_get(as, name), at);
 }
 
-static const struct node *parse_unary(struct as *as)
+static const struct expr_node *parse_unary(struct as *as)
 {
     struct loc at;
     const char *start;
-    const struct node *n;
+    const struct expr_node *n;
     int c;
 
     lex_blank(as);
@@ -516,7 +517,7 @@ static const struct node *parse_unary(struct as *as)
     return NULL;
 }
 
-static const struct infix *peek_operator(struct as *as)
+static const struct asm_infix *peek_operator(struct as *as)
 {
     const struct frame *f;
 
@@ -535,10 +536,10 @@ static const struct infix *peek_operator(struct as *as)
     return NULL;
 }
 
-static const struct node *parse_level(struct as *as, unsigned level)
+static const struct expr_node *parse_level(struct as *as, unsigned level)
 {
-    const struct node *left, *right;
-    const struct infix *o;
+    const struct expr_node *left, *right;
+    const struct asm_infix *o;
 
     if (as->expr_depth > MAX_EXPR_DEPTH) {
         as_error(as, lex_here(as), "expression too deep");
@@ -557,14 +558,14 @@ static const struct node *parse_level(struct as *as, unsigned level)
     return left;
 }
 
-const struct node *expr_parse(struct as *as)
+const struct expr_node *expr_parse(struct as *as)
 {
     return parse_level(as, 1);
 }
 
 int expr_parse_value(struct as *as, struct loc *at, struct value *out)
 {
-    const struct node *n;
+    const struct expr_node *n;
 
     lex_blank(as);
     *at = lex_here(as);

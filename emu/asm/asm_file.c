@@ -102,26 +102,26 @@ enum emu_status asm_image_write(const struct asm_image *image, FILE *f)
 
 /* ---- reading ---- */
 
-struct reader {
+struct asm_file_reader {
     const char *file, *p, *end;
     unsigned line;
     struct asm_image *image;
     size_t section_capacity, symbol_capacity;
 };
 
-static enum emu_status bad(const struct reader *r, const char *why)
+static enum emu_status bad(const struct asm_file_reader *r, const char *why)
 {
     return FAIL(BAD_FILE, "%s:%u: %s", r->file, r->line, why);
 }
 
-static void skip_blanks(struct reader *r)
+static void skip_blanks(struct asm_file_reader *r)
 {
     while (r->p < r->end && (*r->p == ' ' || *r->p == '\t' || *r->p == '\r'))
         r->p++;
 }
 
 /* The next word of the line; empty at its end. */
-static struct span read_word(struct reader *r)
+static struct span read_word(struct asm_file_reader *r)
 {
     const char *start;
 
@@ -132,7 +132,7 @@ static struct span read_word(struct reader *r)
     return span_of(start, (size_t)(r->p - start));
 }
 
-static enum emu_status read_number(struct reader *r, uint64_t limit, uint64_t *out)
+static enum emu_status read_number(struct asm_file_reader *r, uint64_t limit, uint64_t *out)
 {
     struct span s = read_word(r);
     char text[24], *end;
@@ -154,7 +154,7 @@ static int hex_value(int c)
 }
 
 /* A name in quotes into memory of its own. */
-static enum emu_status read_name(struct reader *r, const char **out)
+static enum emu_status read_name(struct asm_file_reader *r, const char **out)
 {
     const char *close;
     char *text;
@@ -186,7 +186,7 @@ static enum emu_status read_name(struct reader *r, const char **out)
     return EMU_OK;
 }
 
-static enum emu_status read_line_end(struct reader *r)
+static enum emu_status read_line_end(struct asm_file_reader *r)
 {
     skip_blanks(r);
     if (r->p < r->end && *r->p != '\n')
@@ -195,7 +195,7 @@ static enum emu_status read_line_end(struct reader *r)
 }
 
 /* To the start of the next line that says something. */
-static void next_line(struct reader *r)
+static void next_line(struct asm_file_reader *r)
 {
     for (;;) {
         skip_blanks(r);
@@ -213,7 +213,7 @@ static void next_line(struct reader *r)
     }
 }
 
-static enum emu_status read_flags(struct reader *r, const char *known, unsigned *out)
+static enum emu_status read_flags(struct asm_file_reader *r, const char *known, unsigned *out)
 {
     struct span s = read_word(r);
 
@@ -230,7 +230,7 @@ static enum emu_status read_flags(struct reader *r, const char *known, unsigned 
     return s.n ? EMU_OK : bad(r, "expected flags");
 }
 
-static enum emu_status read_bytes(struct reader *r, struct asm_section *s)
+static enum emu_status read_bytes(struct asm_file_reader *r, struct asm_section *s)
 {
     uint8_t *bytes = emu_alloc(s->size, 1);
     uint32_t n = 0;
@@ -259,7 +259,7 @@ static enum emu_status read_bytes(struct reader *r, struct asm_section *s)
     return read_line_end(r);
 }
 
-static enum emu_status read_section(struct reader *r)
+static enum emu_status read_section(struct asm_file_reader *r)
 {
     enum { MAX_SECTION_BYTES = 1 << 22 };
     struct asm_image *image = r->image;
@@ -288,7 +288,7 @@ static enum emu_status read_section(struct reader *r)
     return read_bytes(r, s);
 }
 
-static enum emu_status read_symbol(struct reader *r)
+static enum emu_status read_symbol(struct asm_file_reader *r)
 {
     enum { GLOBAL = 1, WEAK = 2, FUNCTION = 4, OBJECT = 8, NUMBER = 16 };
     struct asm_image *image = r->image;
@@ -326,7 +326,7 @@ static enum emu_status read_symbol(struct reader *r)
     return read_line_end(r);
 }
 
-static enum emu_status read_image(struct reader *r)
+static enum emu_status read_image(struct asm_file_reader *r)
 {
     struct span word;
     int symbols = 0;
@@ -357,7 +357,7 @@ static enum emu_status read_image(struct reader *r)
 enum emu_status asm_image_read_text(const char *name, const char *text, size_t len,
                                     struct asm_image *out)
 {
-    struct reader r = { name, text, text + len, 1, out, 0, 0 };
+    struct asm_file_reader r = { name, text, text + len, 1, out, 0, 0 };
     enum emu_status st;
 
     memset(out, 0, sizeof(*out));

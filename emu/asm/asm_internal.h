@@ -53,19 +53,19 @@ void table_free(struct table *t);
 
 /* ---- expressions (asm_expr.c) ---- */
 
-enum node_kind { NODE_NUMBER, NODE_PLACE, NODE_SYMBOL, NODE_UNARY, NODE_BINARY };
+enum expr_node_kind { NODE_NUMBER, NODE_PLACE, NODE_SYMBOL, NODE_UNARY, NODE_BINARY };
 
-struct node {
-    uint8_t kind, op; /* enum node_kind; operator character, or an OP2_ of two */
+struct expr_node {
+    uint8_t kind, op; /* enum expr_node_kind; operator character, or an OP2_ of two */
     uint16_t depth;
     uint32_t weight;
     int64_t number; /* NODE_NUMBER, and the offset of NODE_PLACE */
     union {
         struct section *section;
         struct symbol *symbol;
-        const struct node *left;
+        const struct expr_node *left;
     } u;
-    const struct node *right;
+    const struct expr_node *right;
 };
 
 enum value_kind { VALUE_NUMBER, VALUE_PLACE, VALUE_UNKNOWN, VALUE_WRONG };
@@ -87,8 +87,8 @@ struct symbol {
     uint8_t state, type, global, weak, numbered, visiting;
     uint32_t offset; /* SYMBOL_LABEL */
     struct section *section;
-    const struct node *value; /* SYMBOL_VARIABLE */
-    const struct node *size;
+    const struct expr_node *value; /* SYMBOL_VARIABLE */
+    const struct expr_node *size;
     uint32_t stack_bytes;
     uint32_t uses;
     struct loc first_use, defined;
@@ -118,7 +118,7 @@ struct fixup {
     uint32_t offset;
     uint32_t item;                /* FIXUP_REPEAT: index of the item with the rpt */
     const struct insn_text *insn; /* FIXUP_INSN */
-    const struct node *expr;      /* FIXUP_DATA */
+    const struct expr_node *expr; /* FIXUP_DATA */
     struct loc at;
 };
 
@@ -152,7 +152,7 @@ struct operand_text {
     uint8_t reg, count;   /* first register, number of registers */
     uint8_t broadcast;
     int16_t csr[3]; /* index in the spaces W, U, S; -1: no such name */
-    const struct node *expr;
+    const struct expr_node *expr;
     struct loc at;
     struct span text; /* as written; empty once the statement is done */
 };
@@ -184,14 +184,14 @@ struct bundle {
 
 /* ---- input (asm_lex.c, asm_macro.c) ---- */
 
-struct param {
+struct macro_param {
     struct span name, value; /* value: the default */
     int required, rest;
 };
 
 struct macro {
     struct named n;
-    struct param *param;
+    struct macro_param *param;
     size_t params;
     struct span body;
     const char *file;
@@ -201,8 +201,8 @@ struct macro {
 /* .rept, .irp, .irpc: the body is expanded once for each value */
 struct repeat {
     struct span body;
-    struct param param; /* name is empty for .rept */
-    struct span *value; /* NULL for .rept */
+    struct macro_param param; /* name is empty for .rept */
+    struct span *value;       /* NULL for .rept */
     size_t values, next;
     const char *file;
     uint32_t line;
@@ -332,19 +332,19 @@ int lex_is_name(int c);
 
 /* ---- asm_expr.c ---- */
 
-const struct node *expr_parse(struct as *as);
-const struct node *expr_number(struct as *as, int64_t v);
-const struct node *expr_place(struct as *as, struct section *s, int64_t offset);
+const struct expr_node *expr_parse(struct as *as);
+const struct expr_node *expr_number(struct as *as, int64_t v);
+const struct expr_node *expr_place(struct as *as, struct section *s, int64_t offset);
 /* Reads an expression. 0 after an error; the value may be unknown yet. at: where it stands. */
 int expr_parse_value(struct as *as, struct loc *at, struct value *out);
 /* The same for a number that must be known; `what` names it in the message. */
 int expr_parse_number(struct as *as, const char *what, int64_t *out);
-struct value expr_eval(const struct node *n, int linked);
+struct value expr_eval(const struct expr_node *n, int linked);
 /* Whether an expression is one undefined symbol plus a number. */
-int expr_external(const struct node *n, struct symbol **symbol, int64_t *addend);
+int expr_external(const struct expr_node *n, struct symbol **symbol, int64_t *addend);
 /* left OP right, folded where it can be; NULL after an error, and when a side is NULL. */
-const struct node *expr_binary(struct as *as, struct loc at, char op, const struct node *left,
-                               const struct node *right);
+const struct expr_node *expr_binary(struct as *as, struct loc at, char op,
+                                    const struct expr_node *left, const struct expr_node *right);
 
 /* ---- asm_section.c ---- */
 
@@ -353,7 +353,7 @@ struct symbol *symbol_find(const struct source *s, struct span name);
 int symbol_define_label(struct as *as, struct span name, struct loc at);
 int symbol_define_numbered(struct as *as, struct span digits, struct loc at);
 struct symbol *symbol_numbered(struct as *as, struct span digits, int forward, struct loc at);
-int symbol_assign(struct as *as, struct span name, const struct node *value, struct loc at);
+int symbol_assign(struct as *as, struct span name, const struct expr_node *value, struct loc at);
 struct section *section_get(struct as *as, struct span name, uint32_t flags, struct loc at);
 int section_emit(struct as *as, const void *bytes, size_t n, unsigned kind, struct loc at);
 int section_fill(struct as *as, uint64_t count, unsigned width, uint64_t value, struct loc at);
@@ -390,7 +390,7 @@ int args_parse(struct as *as, struct args *a, const struct macro *m, struct span
 
 /* A body with its parameters replaced; \@ becomes the number of this invocation. *out is owned by
  * the caller, always. */
-int args_substitute(struct as *as, struct span body, const struct param *param,
+int args_substitute(struct as *as, struct span body, const struct macro_param *param,
                     const struct span *value, size_t n, char **out, size_t *len);
 
 /* ---- asm_cond.c ---- */
@@ -443,7 +443,7 @@ void source_assemble(struct as *as);
 /* At the '(' after a name: if it is a function of the exchange, reads its arguments and returns 1;
  * *out is NULL after an error.
  */
-int exchange_function(struct as *as, struct span name, const struct node **out);
+int exchange_function(struct as *as, struct span name, const struct expr_node **out);
 data_fn exchange_open_block, exchange_message, exchange_close_block;
 void exchange_finish(struct as *as);
 void exchange_drop_block(struct as *as);

@@ -12,7 +12,7 @@
 #include "emu/asm/asm_internal.h"
 
 /* One attempt to read an instruction. */
-struct attempt {
+struct match_attempt {
     struct asm_unit *u;
     struct as *as; /* NULL in the linker */
     const struct insn_text *text;
@@ -25,9 +25,10 @@ enum fit {
     FIT_YES
 }; /* FIT_KIND: the right sort of operand, but its value does not fit */
 
-static int fail(const struct attempt *a, struct loc at, const char *fmt, ...) EMU_PRINTF(3, 4);
+static int fail(const struct match_attempt *a, struct loc at, const char *fmt, ...)
+    EMU_PRINTF(3, 4);
 
-static int fail(const struct attempt *a, struct loc at, const char *fmt, ...)
+static int fail(const struct match_attempt *a, struct loc at, const char *fmt, ...)
 {
     char text[400];
     va_list ap;
@@ -95,7 +96,7 @@ static int csr_value(const struct insn_form *f, const struct insn_text *t,
 }
 
 /* How operand k of the text fits the form; *out is the value to build it with. */
-static enum fit operand_fits(const struct attempt *a, const struct insn_form *f, unsigned k,
+static enum fit operand_fits(const struct match_attempt *a, const struct insn_form *f, unsigned k,
                              int64_t *out)
 {
     const struct operand *o = &f->operand[k];
@@ -197,7 +198,7 @@ static void describe(const struct operand *o, char *out, size_t bytes)
     }
 }
 
-static int say_count(const struct attempt *a)
+static int say_count(const struct match_attempt *a)
 {
     struct list l = { .count = 0 };
     const struct insn_text *t = a->text;
@@ -212,7 +213,7 @@ static int say_count(const struct attempt *a)
                 !strcmp(l.text, "1") ? "" : "s", t->count);
 }
 
-static int say_csr(const struct attempt *a, const struct operand_text *t)
+static int say_csr(const struct match_attempt *a, const struct operand_text *t)
 {
     static const char *const owner[] = { "the lower space of workers",
                                          "the upper space of workers (uget and uput)",
@@ -226,7 +227,7 @@ static int say_csr(const struct attempt *a, const struct operand_text *t)
 }
 
 /* No form fits: the furthest operand that any form reached is the culprit. */
-static int say_mismatch(const struct attempt *a, unsigned k, enum fit best)
+static int say_mismatch(const struct match_attempt *a, unsigned k, enum fit best)
 {
     const struct operand_text *t = &a->text->operand[k];
     struct list l = { .count = 0 };
@@ -257,7 +258,7 @@ static int say_mismatch(const struct attempt *a, unsigned k, enum fit best)
 
 /* ---- the instruction ---- */
 
-static int check_mode(const struct attempt *a, const struct insn_form *f)
+static int check_mode(const struct match_attempt *a, const struct insn_form *f)
 {
     const struct insn_text *t = a->text;
 
@@ -268,7 +269,7 @@ static int check_mode(const struct attempt *a, const struct insn_form *f)
                 t->mode == MODE_WORKER ? "worker" : "supervisor");
 }
 
-static int build(const struct attempt *a, const struct insn_form *f, const int64_t *value,
+static int build(const struct match_attempt *a, const struct insn_form *f, const int64_t *value,
                  struct match *out)
 {
     out->form = f;
@@ -281,7 +282,7 @@ static int build(const struct attempt *a, const struct insn_form *f, const int64
 }
 
 /* Numbers of the operands that are expressions; all others count as the number 0. */
-static int evaluate(struct attempt *a, int linked)
+static int evaluate(struct match_attempt *a, int linked)
 {
     for (unsigned k = 0; k < a->text->count; k++) {
         const struct operand_text *t = &a->text->operand[k];
@@ -296,7 +297,7 @@ static int evaluate(struct attempt *a, int linked)
 }
 
 /* .insn: a word that says it all. */
-static int match_word(const struct attempt *a, struct match *out)
+static int match_word(const struct match_attempt *a, struct match *out)
 {
     uint32_t word[2] = { a->text->word, 0 };
     struct insn aux;
@@ -314,7 +315,7 @@ static int match_word(const struct attempt *a, struct match *out)
 int insn_match(struct asm_unit *u, struct as *as, const struct insn_text *t, int linked,
                struct match *out)
 {
-    struct attempt a = { .u = u, .as = as, .text = t };
+    struct match_attempt a = { .u = u, .as = as, .text = t };
     enum fit best = FIT_NO, fit;
     unsigned furthest = 0, forms = 0;
 

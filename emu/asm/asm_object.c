@@ -170,7 +170,7 @@ static uint32_t undefined_symbol(struct object_writer *w, const struct symbol *s
 
 /* ---- relocations ---- */
 
-static int add_reloc(struct object_writer *w, const struct fixup *f, const struct node *expr,
+static int add_reloc(struct object_writer *w, const struct fixup *f, const struct expr_node *expr,
                      struct object_reloc r)
 {
     struct value v = expr_eval(expr, 0);

@@ -106,7 +106,7 @@ struct symbol *symbol_numbered(struct as *as, struct span digits, int forward, s
     return n->next;
 }
 
-int symbol_assign(struct as *as, struct span name, const struct node *value, struct loc at)
+int symbol_assign(struct as *as, struct span name, const struct expr_node *value, struct loc at)
 {
     struct symbol *s = symbol_get(as, name);
 

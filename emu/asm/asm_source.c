@@ -29,7 +29,7 @@ static int numbered_label(struct as *as, struct loc at)
 
 static int assignment(struct as *as, struct span name, struct loc at)
 {
-    const struct node *n;
+    const struct expr_node *n;
 
     as->top->p++;
     if (span_is(name, "."))

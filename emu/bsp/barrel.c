@@ -28,7 +28,7 @@ void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel
 }
 
 /* The supervisor's next instruction and the cycle from which all its operands can be read. */
-struct pending {
+struct pending_wait {
     struct insn in;
     enum insn_cost cost;
     struct insn_regs regs;
@@ -37,7 +37,7 @@ struct pending {
 };
 
 /* Why a supervisor may not execute the instruction, or NULL; then its cost is noted. */
-static const char *supervisor_invalid(struct pending *p, int is_bundle)
+static const char *supervisor_invalid(struct pending_wait *p, int is_bundle)
 {
     const struct insn_form *form;
 
@@ -61,7 +61,7 @@ static int supervisor_fault(struct tile *t, const struct barrel *b, enum fault k
 }
 
 /* Decodes at the supervisor's PC. Returns 0 after recording a fault. */
-static int supervisor_peek(const struct barrel *b, struct tile *t, struct pending *p)
+static int supervisor_peek(const struct barrel *b, struct tile *t, struct pending_wait *p)
 {
     uint32_t pc = t->pc[LANE_SUPER], off = pc - t->mem_base, word[2] = { 0, 0 };
     struct insn aux;
@@ -92,7 +92,7 @@ static int supervisor_peek(const struct barrel *b, struct tile *t, struct pendin
 
 /* Cycles from the issue of a supervisor instruction to the next one that does not wait for its
  * result. */
-static unsigned supervisor_cost(const struct tile *t, const struct pending *p)
+static unsigned supervisor_cost(const struct tile *t, const struct pending_wait *p)
 {
     const struct arch *a = t->arch;
     int taken = t->npc[LANE_SUPER] != t->pc[LANE_SUPER] + p->bytes;
@@ -141,7 +141,7 @@ static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
 
 /* Issues one supervisor instruction at `cycle`. Returns 0 when barrel_run must stop: fault or outer
  * sync. */
-static int supervisor_issue(struct barrel *b, struct tile *t, const struct pending *p,
+static int supervisor_issue(struct barrel *b, struct tile *t, const struct pending_wait *p,
                             uint64_t cycle)
 {
     int starts = p->in.op == INSN_run || p->in.op == INSN_runall || p->in.op == INSN_call;
@@ -191,7 +191,7 @@ static int mixed_round(struct barrel *b, struct tile *t, uint64_t round, uint32_
 {
     for (uint64_t cycle = round; cycle < round + TILE_WORKERS; cycle++) {
         unsigned lane = (unsigned)(cycle % TILE_WORKERS);
-        struct pending p;
+        struct pending_wait p;
 
         if (b->running >> lane & 1) {
             if (b->next[lane] == cycle)
@@ -240,7 +240,7 @@ static uint64_t next_free_slot(const struct barrel *b, uint64_t cycle)
 static int supervisor_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
 {
     while (!b->running && !b->waiting && b->cycle < max_cycle) {
-        struct pending p;
+        struct pending_wait p;
         uint64_t cycle;
 
         if (t->pc[LANE_SUPER] == stop_pc) {

@@ -9,9 +9,9 @@
 
 enum { CODE_BUCKETS = 4096, CODE_PAGE_BYTES = 1 << CODE_PAGE_BITS };
 
-struct entry {
+struct code_entry {
     struct hash128 key;
-    struct entry *next;
+    struct code_entry *next;
     struct code_page page;
 };
 
@@ -19,7 +19,7 @@ struct code_cache {
     pthread_mutex_t lock;
     const struct arch *arch; /* borrowed */
     size_t pages;
-    struct entry *bucket[CODE_BUCKETS]; /* owned lists */
+    struct code_entry *bucket[CODE_BUCKETS]; /* owned lists */
 };
 
 enum emu_status code_cache_new(const struct arch *arch, struct code_cache **out)
@@ -39,7 +39,7 @@ void code_cache_free(struct code_cache *c)
     if (!c)
         return;
     for (size_t i = 0; i < CODE_BUCKETS; i++) {
-        for (struct entry *e = c->bucket[i], *next; e; e = next) {
+        for (struct code_entry *e = c->bucket[i], *next; e; e = next) {
             next = e->next;
             emu_free(e);
         }
@@ -137,9 +137,10 @@ static void decode_slot(const struct arch *arch, const uint32_t word[2], struct 
     }
 }
 
-static struct entry *decode_page(const struct arch *arch, const uint32_t *word, struct hash128 key)
+static struct code_entry *decode_page(const struct arch *arch, const uint32_t *word,
+                                      struct hash128 key)
 {
-    struct entry *e = emu_alloc(1, sizeof(*e));
+    struct code_entry *e = emu_alloc(1, sizeof(*e));
 
     if (!e)
         return NULL;
@@ -157,7 +158,7 @@ const struct code_page *code_page_get(struct code_cache *c, struct tile *t, uint
         0
     }; /* and the second half of a bundle in the last word */
     struct hash128 key;
-    struct entry *e;
+    struct code_entry *e;
 
     memcpy(word, t->mem + off,
            end < t->region0_bytes ? CODE_PAGE_BYTES + 4 : t->region0_bytes - off);

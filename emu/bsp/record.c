@@ -7,7 +7,7 @@
 #include "emu/base/hash.h"
 
 /* One superstep: distinct costs, and which of them each of its tiles had. */
-struct entry {
+struct record_entry {
     struct record_step step;
     struct tile_step *cost; /* owned [costs] */
     uint32_t costs;
@@ -18,7 +18,7 @@ struct entry {
 
 struct record {
     uint32_t tiles;
-    struct entry *entry; /* owned */
+    struct record_entry *entry; /* owned */
     size_t entries, cap, bytes;
     uint32_t *bucket;       /* scratch: cost number + 1 */
     uint32_t buckets;       /* power of two */
@@ -48,7 +48,7 @@ enum emu_status record_new(uint32_t tiles, struct record **out)
     return EMU_OK;
 }
 
-static void entry_free(struct entry *e)
+static void entry_free(struct record_entry *e)
 {
     emu_free(e->cost);
     emu_free(e->tile);
@@ -96,7 +96,7 @@ static void *copy_of(struct record *r, const void *data, size_t count, size_t si
 enum emu_status record_add(struct record *r, const struct record_step *s, const uint32_t *tile,
                            const struct tile_step *step)
 {
-    struct entry e = { .step = *s };
+    struct record_entry e = { .step = *s };
     int consecutive = s->tiles && tile[s->tiles - 1] - tile[0] == s->tiles - 1;
 
     EMU_ASSERT(s->tiles <= r->tiles);
@@ -130,18 +130,18 @@ const struct record_step *record_at(const struct record *r, size_t i)
     return &r->entry[i].step;
 }
 
-static uint32_t entry_tile(const struct entry *e, uint32_t k)
+static uint32_t entry_tile(const struct record_entry *e, uint32_t k)
 {
     return e->tile ? e->tile[k] : e->first_tile + k;
 }
 
-static const struct tile_step *entry_cost(const struct entry *e, uint32_t k)
+static const struct tile_step *entry_cost(const struct record_entry *e, uint32_t k)
 {
     return &e->cost[e->index ? e->index[k] : 0];
 }
 
 /* The place of a tile among those of e; e->step.tiles: it took no part. */
-static uint32_t find_tile(const struct entry *e, uint32_t tile)
+static uint32_t find_tile(const struct record_entry *e, uint32_t tile)
 {
     uint32_t low = 0, high = e->step.tiles;
 
@@ -173,7 +173,7 @@ struct tile_step record_tile(const struct record *r, size_t i, uint32_t tile)
 
 struct tile_step record_tile_at(const struct record *r, size_t i, uint32_t k, uint32_t *tile)
 {
-    const struct entry *e = &r->entry[i];
+    const struct record_entry *e = &r->entry[i];
 
     EMU_ASSERT(i < r->entries && k < e->step.tiles);
     *tile = entry_tile(e, k);

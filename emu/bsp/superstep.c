@@ -284,7 +284,7 @@ static enum emu_status begin_pass(struct machine *m, uint64_t max_cycle)
     return m->host.advance(m->host.ctx, m, m->known);
 }
 
-struct request {
+struct tile_request {
     uint64_t cycle;
     uint32_t tile;
     const struct exchange_host_request *r;
@@ -292,7 +292,7 @@ struct request {
 
 static int request_order(const void *x, const void *y)
 {
-    const struct request *a = x, *b = y;
+    const struct tile_request *a = x, *b = y;
 
     if (a->cycle != b->cycle)
         return a->cycle < b->cycle ? -1 : 1;
@@ -307,7 +307,7 @@ static uint32_t header_words(const uint32_t word[2])
 }
 
 /* Hands n requests over in order of cycle, then tile. */
-static enum emu_status forward_list(struct machine *m, struct request *list, size_t n)
+static enum emu_status forward_list(struct machine *m, struct tile_request *list, size_t n)
 {
     if (!m->has_host)
         return FAIL(
@@ -325,7 +325,7 @@ static enum emu_status forward_list(struct machine *m, struct request *list, siz
 /* What the n tiles that ran have asked of the host. */
 static enum emu_status forward_requests(struct machine *m, uint32_t n)
 {
-    struct request *list;
+    struct tile_request *list;
     size_t count = 0, k = 0;
     enum emu_status s;
 
@@ -340,7 +340,8 @@ static enum emu_status forward_requests(struct machine *m, uint32_t n)
         struct exchange_log *log = exchange_log_of(m->exchange, m->runnable[i]);
 
         for (size_t j = 0; j < log->requests; j++)
-            list[k++] = (struct request){ log->request[j].cycle, m->runnable[i], &log->request[j] };
+            list[k++] =
+                (struct tile_request){ log->request[j].cycle, m->runnable[i], &log->request[j] };
     }
     qsort(list, count, sizeof(*list), request_order);
     s = forward_list(m, list, count);

@@ -17,7 +17,7 @@ struct wire {
 };
 
 /* What arrived for one word of memory in this phase. */
-struct arrival {
+struct heard_word {
     uint32_t event, from, from_addr;
     int any;
 };
@@ -25,8 +25,8 @@ struct arrival {
 struct stepper {
     const struct arch *a;
     const struct exchange *x;
-    struct wire *wire;       /* [tiles] */
-    struct arrival *arrival; /* [words of memory] of the tile being stepped */
+    struct wire *wire;          /* [tiles] */
+    struct heard_word *arrival; /* [words of memory] of the tile being stepped */
     const struct exchange_phase *phase;
     const char **differ;
     int overlaps; /* some tile sends a word that is replaced */
@@ -110,7 +110,7 @@ static void compare_word(struct stepper *s, uint32_t from, uint32_t from_addr, u
 static int store_word(struct stepper *s, uint32_t event, uint32_t from, uint32_t from_addr)
 {
     uint32_t word = (s->pointer - s->a->mem_base) / 4;
-    struct arrival *there;
+    struct heard_word *there;
 
     if (s->pointer < s->a->mem_base || word >= s->a->mem_bytes / 4) {
         fault_at(s, EXCHANGE_FAULT_POINTER_OUTSIDE, event, from, s->pointer, from_addr);
@@ -121,7 +121,7 @@ static int store_word(struct stepper *s, uint32_t event, uint32_t from, uint32_t
         fault_at(s, EXCHANGE_FAULT_TWICE, event, from, s->pointer, from_addr);
         return 0;
     }
-    *there = (struct arrival){ .event = event, .from = from, .from_addr = from_addr, .any = 1 };
+    *there = (struct heard_word){ .event = event, .from = from, .from_addr = from_addr, .any = 1 };
     compare_word(s, from, from_addr, s->pointer);
     s->pointer += 4;
     s->words_in++;
@@ -188,7 +188,7 @@ static void check_own_sends(struct stepper *s)
 
     for (uint32_t event = 0; event < w->events; event++) {
         uint32_t addr = w->word[event] & ~3u;
-        const struct arrival *there;
+        const struct heard_word *there;
 
         if (!w->word[event])
             continue;

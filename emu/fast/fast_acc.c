@@ -95,7 +95,7 @@ FAST_INLINE int set_even(struct tile *t, uint32_t lanes, struct quads q)
 
 /* ---- arithmetic on lanes ---- */
 
-enum term { TERM_PLAIN, TERM_ABS, TERM_SQUARE };
+enum fast_term { TERM_PLAIN, TERM_ABS, TERM_SQUARE };
 
 FAST_INLINE v8u add8(v8u a, v8u b)
 {
@@ -114,7 +114,7 @@ FAST_INLINE v8u fma8(v8u a, v8u b, v8u c)
 
 /* acc + term(x), rounded once. The square of a widened f16 is exact in f32, so that this holds for
  * both formats. */
-FAST_INLINE v8u accumulate8(v8u acc, v8u x, enum term term)
+FAST_INLINE v8u accumulate8(v8u acc, v8u x, enum fast_term term)
 {
     acc = f32_flush(acc);
     if (term == TERM_SQUARE)
@@ -124,7 +124,7 @@ FAST_INLINE v8u accumulate8(v8u acc, v8u x, enum term term)
 
 /* ---- f32v4acc, f16v4acc and their variants ---- */
 
-FAST_INLINE int accumulate4(struct tile *t, uint32_t lanes, struct quads x, enum term term)
+FAST_INLINE int accumulate4(struct tile *t, uint32_t lanes, struct quads x, enum fast_term term)
 {
     struct quads q = quads_even(t);
 
@@ -134,7 +134,7 @@ FAST_INLINE int accumulate4(struct tile *t, uint32_t lanes, struct quads x, enum
 }
 
 FAST_INLINE int f32_accumulate(struct tile *t, uint32_t lanes, const struct insn *in,
-                               enum term term)
+                               enum fast_term term)
 {
     v8u r[4];
 
@@ -172,7 +172,7 @@ int fast_f16v4absacc(struct tile *t, uint32_t lanes, const struct insn *in)
 /* ---- f16v8acc and its variants: a vector per worker ---- */
 
 FAST_INLINE int accumulate_octets(struct tile *t, uint32_t lanes, const struct insn *in,
-                                  enum term term)
+                                  enum fast_term term)
 {
     struct quads words = quads_of_rows(fast_a(t, in->a), fast_a(t, in->a + 1), fast_a(t, in->a + 2),
                                        fast_a(t, in->a + 3));

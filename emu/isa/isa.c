@@ -14,7 +14,7 @@ enum { W = CTX_W, S = CTX_S, B = CTX_B };
 enum { SOLO = INSN_SOLO, CONTROL = INSN_CONTROL, SYSTEM = INSN_SYSTEM, TWO_SETS = INSN_TWO_SETS };
 
 /* The rows as written; alias rows carry "target: map". */
-static const struct row {
+static const struct insn_row {
     const char *name, *mnemonic, *operands;
     uint8_t is_alias, lane, context, flags, cost;
     const char *encoding;
@@ -170,7 +170,7 @@ static unsigned find_op(const char *name, size_t len)
 
 static void init_form(unsigned i)
 {
-    const struct row *r = &rows[i];
+    const struct insn_row *r = &rows[i];
     struct insn_form *f = &forms[i];
 
     f->name = r->name;

@@ -11,7 +11,7 @@
 enum { MAX_FIELDS = 10, SPLIT_LOW_BITS = 6 };
 
 /* How the bits of a field become a member of struct insn. */
-enum field_kind {
+enum code_field_kind {
     FIELD_REGISTER, /* a byte; `align` low bits must be 0 (pairs, quads) */
     FIELD_UNSIGNED,
     FIELD_SIGNED, /* sign-extended */
@@ -19,7 +19,7 @@ enum field_kind {
 };
 
 /* A run of bits of one letter within the word pair; bit 63 is bit 31 of the first word. */
-struct field {
+struct code_field {
     char letter;
     uint8_t shift, bits;
     uint8_t kind, align, scale;
@@ -27,13 +27,13 @@ struct field {
     uint8_t joins;  /* an earlier field is the other part of the member */
 };
 
-struct code {
+struct insn_code {
     uint64_t mask, match; /* fixed bits of both words, of the second only for wide rows */
     uint8_t wide, fields;
-    struct field field[MAX_FIELDS];
+    struct code_field field[MAX_FIELDS];
 };
 
-static struct code codes[INSN_COUNT];
+static struct insn_code codes[INSN_COUNT];
 
 /* Candidates by bits 30:24 of the first word: every row fixes at least the top bits of these seven.
  * Two groups are large and have a function field of their own: the auxiliary lane (0x5.) in bits
@@ -44,9 +44,9 @@ static uint8_t top_count[128];
 static uint16_t aux_by_function[256];  /* op + 1 */
 static uint16_t main_by_function[256]; /* op + 1 */
 
-static void add_bit(struct code *c, char letter, unsigned pos)
+static void add_bit(struct insn_code *c, char letter, unsigned pos)
 {
-    struct field *f = c->fields ? &c->field[c->fields - 1] : NULL;
+    struct code_field *f = c->fields ? &c->field[c->fields - 1] : NULL;
 
     if (letter == '0' || letter == '1') {
         c->mask |= UINT64_C(1) << pos;
@@ -59,10 +59,11 @@ static void add_bit(struct code *c, char letter, unsigned pos)
         return;
     }
     EMU_ASSERT(c->fields < MAX_FIELDS);
-    c->field[c->fields++] = (struct field){ .letter = letter, .shift = (uint8_t)pos, .bits = 1 };
+    c->field[c->fields++] =
+        (struct code_field){ .letter = letter, .shift = (uint8_t)pos, .bits = 1 };
 }
 
-static void compile(struct code *c, const char *pattern)
+static void compile(struct insn_code *c, const char *pattern)
 {
     unsigned pos = 63;
 
@@ -78,7 +79,7 @@ static void compile(struct code *c, const char *pattern)
 
 static void index_op(unsigned op)
 {
-    const struct code *c = &codes[op];
+    const struct insn_code *c = &codes[op];
     unsigned mask = (unsigned)(c->mask >> 56) & 0x7f, match = (unsigned)(c->match >> 56) & 0x7f;
     uint16_t *entry = NULL;
 
@@ -163,7 +164,7 @@ size_t isa_member(char letter)
     }
 }
 
-static void bind_field(unsigned op, struct field *f)
+static void bind_field(unsigned op, struct code_field *f)
 {
     const struct operand *o = field_operand(op, f->letter);
 
@@ -202,14 +203,14 @@ void isa_code_init(const char *const encoding[INSN_COUNT])
 
 unsigned isa_encode(const struct insn *in, uint32_t word[2])
 {
-    const struct code *c;
+    const struct insn_code *c;
     uint64_t w;
 
     EMU_ASSERT(in->op < INSN_COUNT);
     c = &codes[in->op];
     w = c->match;
     for (unsigned k = 0; k < c->fields; k++) {
-        const struct field *f = &c->field[k];
+        const struct code_field *f = &c->field[k];
         const uint8_t *member = (const uint8_t *)in + f->member;
         uint32_t v = *member;
 
@@ -227,12 +228,12 @@ unsigned isa_encode(const struct insn *in, uint32_t word[2])
 /* Returns 0 when a pair or quad does not begin where it must. */
 static int fields_decode(unsigned op, uint64_t w, struct insn *out)
 {
-    const struct code *c = &codes[op];
+    const struct insn_code *c = &codes[op];
 
     memset(out, 0, sizeof(*out));
     out->op = (uint16_t)op;
     for (unsigned k = 0; k < c->fields; k++) {
-        const struct field *f = &c->field[k];
+        const struct code_field *f = &c->field[k];
         uint8_t *member = (uint8_t *)out + f->member;
         uint32_t v = (uint32_t)(w >> f->shift) & (uint32_t)((UINT64_C(1) << f->bits) - 1), old;
 

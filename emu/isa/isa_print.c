@@ -6,13 +6,13 @@
 #include "emu/isa/isa.h"
 
 /* snprintf into what is left of a buffer; len may run past the end, as snprintf's result does. */
-struct text {
+struct printed_insn {
     char *out;
     size_t bytes;
     int len;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void put(struct printed_insn *t, const char *fmt, ...)
 {
     size_t used = (size_t)t->len < t->bytes ? (size_t)t->len : t->bytes;
     va_list ap;
@@ -66,7 +66,7 @@ static uint32_t imm_of(const struct insn *in, char letter)
     }
 }
 
-static void put_main_register(struct text *t, unsigned r)
+static void put_main_register(struct printed_insn *t, unsigned r)
 {
     if (r == 15)
         put(t, "$mzero");
@@ -74,7 +74,7 @@ static void put_main_register(struct text *t, unsigned r)
         put(t, "$m%u", r);
 }
 
-static void put_csr(struct text *t, const struct insn *in)
+static void put_csr(struct printed_insn *t, const struct insn *in)
 {
     char space = in->op == INSN_uget || in->op == INSN_uput ? 'U' : 0;
     const struct csr_row *r = space ? isa_csr_at(space, (unsigned)in->i) : NULL;
@@ -86,7 +86,7 @@ static void put_csr(struct text *t, const struct insn *in)
         put(t, "%d", (int)in->i);
 }
 
-static void put_operand(struct text *t, const struct insn *in, const struct operand *o,
+static void put_operand(struct printed_insn *t, const struct insn *in, const struct operand *o,
                         const char *label)
 {
     static const char *const suffix[] = { "", "+=", "++", "@", ">>" };
@@ -164,7 +164,7 @@ static int assembles_to_other_row(const struct insn *in, const struct insn_form 
 
 int isa_print(const struct insn *in, const char *label, char *out, size_t bytes)
 {
-    struct text t = { out, bytes, 0 };
+    struct printed_insn t = { out, bytes, 0 };
     const struct insn_form *f;
 
     if (bytes)

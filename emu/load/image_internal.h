@@ -71,12 +71,12 @@ struct arena {
 
 /* Hash index of 32-bit ids. Who looks up compares candidates himself: only 32 bits of hash are
  * kept. */
-struct index_slot {
+struct image_index_slot {
     uint32_t hash, id_plus_1; /* 0: free */
 };
 
 struct image_index {
-    struct index_slot *slot; /* owned; a power of two of them, or NULL */
+    struct image_index_slot *slot; /* owned; a power of two of them, or NULL */
     size_t slots, used;
 };
 
@@ -161,7 +161,7 @@ enum emu_status byte_buffer_need(struct byte_buffer *b, size_t bytes) EMU_MUST_C
 void byte_buffer_free(struct byte_buffer *b);
 
 /* A section as the file means it: decompressed, its checksum proven. */
-struct section {
+struct image_section {
     uint32_t type;
     uint64_t offset;        /* of its header in the file */
     struct byte_buffer raw; /* owned; reused by the next section_read() into it */
@@ -187,7 +187,7 @@ void section_source_free(struct section_source *src);
 
 /* Reads the next section, which must be of this type and decompress to at most bytes_max. */
 enum emu_status section_read(struct section_source *src, uint32_t type, size_t bytes_max,
-                             struct section *out) EMU_MUST_CHECK;
+                             struct image_section *out) EMU_MUST_CHECK;
 
 /* The four letters of a type and a NUL. */
 void section_type_text(uint32_t type, char out[5]);

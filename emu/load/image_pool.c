@@ -67,7 +67,7 @@ uint32_t index_next(const struct image_index *x, uint64_t hash, size_t *cursor)
     uint32_t h = (uint32_t)hash;
 
     while (*cursor < x->slots) {
-        const struct index_slot *s = &x->slot[(h + *cursor) & (x->slots - 1)];
+        const struct image_index_slot *s = &x->slot[(h + *cursor) & (x->slots - 1)];
 
         (*cursor)++;
         if (!s->id_plus_1)
@@ -78,7 +78,7 @@ uint32_t index_next(const struct image_index *x, uint64_t hash, size_t *cursor)
     return INDEX_NONE;
 }
 
-static void index_place(struct index_slot *slot, size_t slots, struct index_slot s)
+static void index_place(struct image_index_slot *slot, size_t slots, struct image_index_slot s)
 {
     size_t i = s.hash & (slots - 1);
 
@@ -90,7 +90,7 @@ static void index_place(struct index_slot *slot, size_t slots, struct index_slot
 enum emu_status index_reserve(struct image_index *x)
 {
     size_t slots = x->slots ? 2 * x->slots : INDEX_SLOTS_MIN;
-    struct index_slot *slot;
+    struct image_index_slot *slot;
 
     if (3 * (x->used + 1) <= 2 * x->slots)
         return EMU_OK;
@@ -110,7 +110,7 @@ enum emu_status index_reserve(struct image_index *x)
 void index_add(struct image_index *x, uint64_t hash, uint32_t id)
 {
     EMU_ASSERT(x->used < x->slots && id != INDEX_NONE);
-    index_place(x->slot, x->slots, (struct index_slot){ (uint32_t)hash, id + 1 });
+    index_place(x->slot, x->slots, (struct image_index_slot){ (uint32_t)hash, id + 1 });
     x->used++;
 }
 

@@ -32,10 +32,10 @@ struct blob_table {
     struct chunk_place *place; /* owned, one per chunk */
 };
 
-struct reader {
+struct image_reader {
     struct section_source src;
-    struct section section; /* the one being looked at, or DATA */
-    struct section tile, segm, blob;
+    struct image_section section; /* the one being looked at, or DATA */
+    struct image_section tile, segm, blob;
     struct blob_table table;
     struct image_index hashes;
     struct image *im;
@@ -43,8 +43,8 @@ struct reader {
 
 /* "file: offset: section, item: why" with EMU_BAD_IMAGE. */
 EMU_PRINTF(4, 5)
-static enum emu_status refuse(const struct reader *r, const struct section *s, long long item,
-                              const char *fmt, ...)
+static enum emu_status refuse(const struct image_reader *r, const struct image_section *s,
+                              long long item, const char *fmt, ...)
 {
     char why[700], number[32] = "", type[5];
     va_list ap;
@@ -60,17 +60,17 @@ static enum emu_status refuse(const struct reader *r, const struct section *s, l
 }
 
 /* What a builder function said about an item of a section. */
-static enum emu_status refused(const struct reader *r, const struct section *s, long long item,
-                               enum emu_status status)
+static enum emu_status refused(const struct image_reader *r, const struct image_section *s,
+                               long long item, enum emu_status status)
 {
     if (status == EMU_OK || status == EMU_NO_MEMORY)
         return status;
     return refuse(r, s, item, "%s", emu_error());
 }
 
-static enum emu_status read_machine(struct reader *r)
+static enum emu_status read_machine(struct image_reader *r)
 {
-    struct section *s = &r->section;
+    struct image_section *s = &r->section;
     struct arch a;
 
     TRY(section_read(&r->src, IMAGE_MACH, IMAGE_MACHINE_BYTES_MAX, s));
@@ -78,9 +78,9 @@ static enum emu_status read_machine(struct reader *r)
     return refused(r, s, NO_ITEM, image_new(&a, &r->im));
 }
 
-static enum emu_status read_text(struct reader *r)
+static enum emu_status read_text(struct image_reader *r)
 {
-    struct section *s = &r->section;
+    struct image_section *s = &r->section;
     uint32_t count, id;
     size_t at = sizeof(count);
 
@@ -116,9 +116,9 @@ static enum emu_status add_list(struct image *im, uint32_t type, const uint8_t *
     return image_lines(im, p, n, id);
 }
 
-static enum emu_status read_lists(struct reader *r, uint32_t type, size_t item_bytes)
+static enum emu_status read_lists(struct image_reader *r, uint32_t type, size_t item_bytes)
 {
-    struct section *s = &r->section;
+    struct image_section *s = &r->section;
     uint32_t lists, id, n;
     uint64_t at;
 
@@ -147,8 +147,8 @@ static enum emu_status read_lists(struct reader *r, uint32_t type, size_t item_b
 }
 
 /* Reads a section of equal records. */
-static enum emu_status read_records(struct reader *r, uint32_t type, size_t record_bytes,
-                                    struct section *s, size_t *n)
+static enum emu_status read_records(struct image_reader *r, uint32_t type, size_t record_bytes,
+                                    struct image_section *s, size_t *n)
 {
     TRY(section_read(&r->src, type, IMAGE_SECTION_BYTES_MAX, s));
     if (s->bytes % record_bytes)
@@ -158,9 +158,9 @@ static enum emu_status read_records(struct reader *r, uint32_t type, size_t reco
     return EMU_OK;
 }
 
-static enum emu_status read_streams(struct reader *r)
+static enum emu_status read_streams(struct image_reader *r)
 {
-    struct section *s = &r->section;
+    struct image_section *s = &r->section;
     struct image_stream stream;
     size_t n = 0;
 
@@ -172,9 +172,9 @@ static enum emu_status read_streams(struct reader *r)
     return EMU_OK;
 }
 
-static enum emu_status add_scopes(struct reader *r, uint32_t scopes, uint32_t owners)
+static enum emu_status add_scopes(struct image_reader *r, uint32_t scopes, uint32_t owners)
 {
-    struct section *s = &r->section;
+    struct image_section *s = &r->section;
     const uint8_t *at = s->raw.data + 8;
     struct image_scope scope;
     struct image_owner owner;
@@ -191,10 +191,10 @@ static enum emu_status add_scopes(struct reader *r, uint32_t scopes, uint32_t ow
 }
 
 /* Files of version 1 have keys of times instead, which nothing ever used. */
-static enum emu_status read_scopes(struct reader *r)
+static enum emu_status read_scopes(struct image_reader *r)
 {
     enum { TIME_RECORD_BYTES = 16 };
-    struct section *s = &r->section;
+    struct image_section *s = &r->section;
     uint32_t count[2];
     size_t keys = 0;
 
@@ -212,7 +212,7 @@ static enum emu_status read_scopes(struct reader *r)
 
 /* Tiles can be added only when the sizes of blobs are known: section BLOB comes after them,
  * because the number of tiles limits what blobs may need. */
-static enum emu_status add_tiles(struct reader *r)
+static enum emu_status add_tiles(struct image_reader *r)
 {
     size_t tiles = r->tile.bytes / (4 * TILE_RECORD_WORDS), at = 0;
     size_t segments = r->segm.bytes / sizeof(struct image_segment);
@@ -257,9 +257,9 @@ static uint32_t page_bytes(uint32_t blob_bytes, size_t page)
 }
 
 /* Finds the parts of section BLOB and holds its sizes against each other. */
-static enum emu_status split_table(struct reader *r)
+static enum emu_status split_table(struct image_reader *r)
 {
-    struct section *s = &r->blob;
+    struct image_section *s = &r->blob;
     struct blob_table *t = &r->table;
     uint64_t need, refs = 0, total = 0;
     uint64_t room = r->tile.bytes / (4 * TILE_RECORD_WORDS) * (uint64_t)r->im->arch.mem_bytes;
@@ -291,7 +291,7 @@ static enum emu_status split_table(struct reader *r)
 }
 
 /* Notes where chunks go first. They are numbered in the order of their first use. */
-static enum emu_status place_chunks(struct reader *r, uint32_t blob, const uint32_t *ref,
+static enum emu_status place_chunks(struct image_reader *r, uint32_t blob, const uint32_t *ref,
                                     uint8_t *data, uint32_t *next)
 {
     struct blob_table *t = &r->table;
@@ -314,7 +314,7 @@ static enum emu_status place_chunks(struct reader *r, uint32_t blob, const uint3
     return EMU_OK;
 }
 
-static enum emu_status reserve_blobs(struct reader *r)
+static enum emu_status reserve_blobs(struct image_reader *r)
 {
     struct blob_table *t = &r->table;
     const uint32_t *ref = t->ref;
@@ -348,7 +348,7 @@ static struct hash128 chunk_hash(const struct blob_table *t, uint32_t chunk)
     return h;
 }
 
-static enum emu_status note_hash(struct reader *r, uint32_t chunk)
+static enum emu_status note_hash(struct image_reader *r, uint32_t chunk)
 {
     struct hash128 h = chunk_hash(&r->table, chunk);
     size_t cursor = 0;
@@ -365,10 +365,10 @@ static enum emu_status note_hash(struct reader *r, uint32_t chunk)
 }
 
 /* Fills chunks [first, end) from one section DATA. */
-static enum emu_status read_group(struct reader *r, uint32_t first, uint32_t end)
+static enum emu_status read_group(struct image_reader *r, uint32_t first, uint32_t end)
 {
     const struct blob_table *t = &r->table;
-    struct section *s = &r->section;
+    struct image_section *s = &r->section;
     size_t at = 0, want = 0;
 
     for (uint32_t c = first; c < end; c++)
@@ -392,7 +392,7 @@ static enum emu_status read_group(struct reader *r, uint32_t first, uint32_t end
 }
 
 /* Copies chunks to their other places and makes the blobs findable. */
-static enum emu_status finish_blobs(struct reader *r)
+static enum emu_status finish_blobs(struct image_reader *r)
 {
     const struct blob_table *t = &r->table;
     const uint32_t *ref = t->ref;
@@ -414,7 +414,7 @@ static enum emu_status finish_blobs(struct reader *r)
     return EMU_OK;
 }
 
-static enum emu_status read_blobs(struct reader *r)
+static enum emu_status read_blobs(struct image_reader *r)
 {
     struct blob_table *t = &r->table;
     uint32_t groups;
@@ -437,7 +437,7 @@ static enum emu_status read_blobs(struct reader *r)
 
 /* ---- the file ---- */
 
-static enum emu_status read_all(struct reader *r)
+static enum emu_status read_all(struct image_reader *r)
 {
     size_t n;
 
@@ -461,7 +461,7 @@ static enum emu_status read_all(struct reader *r)
     return EMU_OK;
 }
 
-static enum emu_status read_source(struct reader *r, struct image **out)
+static enum emu_status read_source(struct image_reader *r, struct image **out)
 {
     enum emu_status s = read_all(r);
 
@@ -483,7 +483,7 @@ static enum emu_status read_source(struct reader *r, struct image **out)
 enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
                                  struct image **out)
 {
-    struct reader r = {
+    struct image_reader r = {
         .src = { .name = name_for_messages, .memory = data ? data : "", .fd = -1, .bytes = bytes }
     };
 
@@ -492,7 +492,7 @@ enum emu_status image_read_bytes(const void *data, size_t bytes, const char *nam
 
 enum emu_status image_read(const char *path, struct image **out)
 {
-    struct reader r = { .src = { .name = path } };
+    struct image_reader r = { .src = { .name = path } };
     enum emu_status s;
     struct stat st;
 

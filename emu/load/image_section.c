@@ -141,7 +141,7 @@ static enum emu_status check_header(const struct section_source *src, uint32_t t
 }
 
 static enum emu_status unpack(struct section_source *src, const struct section_header *h,
-                              const uint8_t *stored, struct section *out)
+                              const uint8_t *stored, struct image_section *out)
 {
     char type[5];
     size_t n;
@@ -164,7 +164,7 @@ static enum emu_status unpack(struct section_source *src, const struct section_h
 }
 
 enum emu_status section_read(struct section_source *src, uint32_t type, size_t bytes_max,
-                             struct section *out)
+                             struct image_section *out)
 {
     enum { FRONT = IMAGE_CHECKSUM_BYTES + IMAGE_SECTION_HEADER_BYTES };
     uint64_t offset = src->at, sum;

@@ -22,13 +22,13 @@
 enum { LEVEL_DATA = 1, LEVEL_TABLES = 3, NAMES_TRIED = 100 };
 
 /* A page of a blob that is not all zeros. */
-struct chunk {
+struct image_chunk {
     struct hash128 hash;
     const uint8_t *data; /* borrowed from the first blob that has it */
     uint32_t bytes;
 };
 
-struct writer {
+struct image_writer {
     const struct image *im;
     const char *name;
     int fd;
@@ -36,8 +36,8 @@ struct writer {
     ZSTD_CCtx *zstd;
     struct byte_buffer raw; /* a section being filled */
     size_t raw_bytes;
-    struct byte_buffer out; /* the checksum in front, header, payload, checksum */
-    struct chunk *chunk;    /* owned */
+    struct byte_buffer out;    /* the checksum in front, header, payload, checksum */
+    struct image_chunk *chunk; /* owned */
     size_t chunks, chunk_cap;
     struct image_index chunk_index;
     uint32_t *ref; /* owned; of every page of every blob: chunk + 1, or 0 */
@@ -46,7 +46,7 @@ struct writer {
 
 /* ---- bytes out ---- */
 
-static enum emu_status write_bytes(struct writer *w, const void *data, size_t bytes)
+static enum emu_status write_bytes(struct image_writer *w, const void *data, size_t bytes)
 {
     size_t done = 0;
 
@@ -65,7 +65,7 @@ static enum emu_status write_bytes(struct writer *w, const void *data, size_t by
     return EMU_OK;
 }
 
-static enum emu_status raw_start(struct writer *w, uint64_t bytes)
+static enum emu_status raw_start(struct image_writer *w, uint64_t bytes)
 {
     w->raw_bytes = 0;
     if (bytes > IMAGE_SECTION_BYTES_MAX)
@@ -74,7 +74,7 @@ static enum emu_status raw_start(struct writer *w, uint64_t bytes)
     return byte_buffer_need(&w->raw, bytes);
 }
 
-static void raw_put(struct writer *w, const void *data, size_t bytes)
+static void raw_put(struct image_writer *w, const void *data, size_t bytes)
 {
     EMU_ASSERT(bytes <= w->raw.cap - w->raw_bytes);
     if (bytes)
@@ -82,13 +82,13 @@ static void raw_put(struct writer *w, const void *data, size_t bytes)
     w->raw_bytes += bytes;
 }
 
-static void raw_put_u32(struct writer *w, uint32_t v)
+static void raw_put_u32(struct image_writer *w, uint32_t v)
 {
     raw_put(w, &v, sizeof(v));
 }
 
 /* Writes what is in w->raw. The first bytes of w->out are the eight that precede the section. */
-static enum emu_status raw_write(struct writer *w, uint32_t type, int level)
+static enum emu_status raw_write(struct image_writer *w, uint32_t type, int level)
 {
     enum { FRONT = IMAGE_CHECKSUM_BYTES + IMAGE_SECTION_HEADER_BYTES };
     size_t bound = ZSTD_compressBound(w->raw_bytes), n, padded;
@@ -121,7 +121,7 @@ static enum emu_status raw_write(struct writer *w, uint32_t type, int level)
     return EMU_OK;
 }
 
-static enum emu_status write_file_header(struct writer *w)
+static enum emu_status write_file_header(struct image_writer *w)
 {
     size_t groups = (w->chunks + IMAGE_GROUP_CHUNKS - 1) / IMAGE_GROUP_CHUNKS;
     uint32_t number[2] = { IMAGE_FORMAT_VERSION, (uint32_t)(IMAGE_FIXED_SECTIONS + groups) };
@@ -134,7 +134,7 @@ static enum emu_status write_file_header(struct writer *w)
 
 /* ---- tables ---- */
 
-static enum emu_status write_machine(struct writer *w)
+static enum emu_status write_machine(struct image_writer *w)
 {
     char *text = arch_to_json(&w->im->arch);
     enum emu_status s;
@@ -159,7 +159,7 @@ static uint64_t pool_bytes(const struct image_pool *p)
     return sum;
 }
 
-static enum emu_status write_text(struct writer *w)
+static enum emu_status write_text(struct image_writer *w)
 {
     const struct image_pool *p = &w->im->text;
 
@@ -170,8 +170,8 @@ static enum emu_status write_text(struct writer *w)
     return raw_write(w, IMAGE_TEXT, LEVEL_TABLES);
 }
 
-static enum emu_status write_lists(struct writer *w, uint32_t type, const struct image_pool *p,
-                                   size_t item_bytes)
+static enum emu_status write_lists(struct image_writer *w, uint32_t type,
+                                   const struct image_pool *p, size_t item_bytes)
 {
     TRY(raw_start(w, 4 * (uint64_t)p->items + pool_bytes(p)));
     raw_put_u32(w, (uint32_t)(p->items - 1));
@@ -182,15 +182,15 @@ static enum emu_status write_lists(struct writer *w, uint32_t type, const struct
     return raw_write(w, type, LEVEL_TABLES);
 }
 
-static enum emu_status write_records(struct writer *w, uint32_t type, const void *records, size_t n,
-                                     size_t record_bytes)
+static enum emu_status write_records(struct image_writer *w, uint32_t type, const void *records,
+                                     size_t n, size_t record_bytes)
 {
     TRY(raw_start(w, n * (uint64_t)record_bytes));
     raw_put(w, records, n * record_bytes);
     return raw_write(w, type, LEVEL_TABLES);
 }
 
-static enum emu_status write_scopes(struct writer *w)
+static enum emu_status write_scopes(struct image_writer *w)
 {
     const struct image *im = w->im;
 
@@ -203,7 +203,7 @@ static enum emu_status write_scopes(struct writer *w)
     return raw_write(w, IMAGE_SCOP, LEVEL_TABLES);
 }
 
-static enum emu_status write_tiles(struct writer *w)
+static enum emu_status write_tiles(struct image_writer *w)
 {
     const struct image *im = w->im;
 
@@ -222,14 +222,14 @@ static enum emu_status write_tiles(struct writer *w)
 /* ---- blobs ---- */
 
 /* The number of a chunk with these bytes, new if there is none. */
-static enum emu_status find_chunk(struct writer *w, const uint8_t *data, uint32_t bytes,
+static enum emu_status find_chunk(struct image_writer *w, const uint8_t *data, uint32_t bytes,
                                   uint32_t *chunk)
 {
     struct hash128 h = hash128(data, bytes);
     size_t cursor = 0;
 
     while ((*chunk = index_next(&w->chunk_index, h.lo, &cursor)) != INDEX_NONE) {
-        const struct chunk *c = &w->chunk[*chunk];
+        const struct image_chunk *c = &w->chunk[*chunk];
 
         if (!hash128_equal(c->hash, h))
             continue;
@@ -241,11 +241,11 @@ static enum emu_status find_chunk(struct writer *w, const uint8_t *data, uint32_
     TRY(emu_grow((void **)&w->chunk, w->chunks, &w->chunk_cap, sizeof(*w->chunk)));
     index_add(&w->chunk_index, h.lo, (uint32_t)w->chunks);
     *chunk = (uint32_t)w->chunks;
-    w->chunk[w->chunks++] = (struct chunk){ h, data, bytes };
+    w->chunk[w->chunks++] = (struct image_chunk){ h, data, bytes };
     return EMU_OK;
 }
 
-static enum emu_status find_chunks(struct writer *w)
+static enum emu_status find_chunks(struct image_writer *w)
 {
     const struct image_pool *p = &w->im->blob;
 
@@ -265,7 +265,7 @@ static enum emu_status find_chunks(struct writer *w)
     return EMU_OK;
 }
 
-static enum emu_status write_blob_table(struct writer *w)
+static enum emu_status write_blob_table(struct image_writer *w)
 {
     const struct image_pool *p = &w->im->blob;
 
@@ -283,7 +283,7 @@ static enum emu_status write_blob_table(struct writer *w)
     return raw_write(w, IMAGE_BLOB, LEVEL_TABLES);
 }
 
-static enum emu_status write_chunks(struct writer *w)
+static enum emu_status write_chunks(struct image_writer *w)
 {
     TRY(byte_buffer_need(&w->raw, IMAGE_GROUP_BYTES));
     for (size_t c = 0; c < w->chunks;) {
@@ -299,7 +299,7 @@ static enum emu_status write_chunks(struct writer *w)
 
 /* ---- the file ---- */
 
-static enum emu_status write_sections(struct writer *w)
+static enum emu_status write_sections(struct image_writer *w)
 {
     const struct image *im = w->im;
 
@@ -326,7 +326,7 @@ static enum emu_status write_sections(struct writer *w)
 
 enum emu_status image_write_fd(const struct image *im, int fd, const char *name)
 {
-    struct writer w = { .im = im, .name = name, .fd = fd };
+    struct image_writer w = { .im = im, .name = name, .fd = fd };
     enum emu_status s = write_sections(&w);
 
     ZSTD_freeCCtx(w.zstd);

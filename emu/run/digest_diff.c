@@ -13,7 +13,7 @@
 
 enum { LINE_BYTES = 256, HASH_DIGITS = 32 };
 
-struct reader {
+struct digest_reader {
     FILE *f;
     const char *name;
     uint64_t line;
@@ -21,14 +21,14 @@ struct reader {
     int end;
 };
 
-static enum emu_status bad(const struct reader *r, const char *expected)
+static enum emu_status bad(const struct digest_reader *r, const char *expected)
 {
     return FAIL(BAD_FILE, "%s:%" PRIu64 ": expected %s, got \"%.60s\"", r->name, r->line, expected,
                 r->text);
 }
 
 /* Reads one line without its end. */
-static enum emu_status next_line(struct reader *r)
+static enum emu_status next_line(struct digest_reader *r)
 {
     size_t n;
 
@@ -50,17 +50,17 @@ static int is_hash(const char *s)
     return strlen(s) == HASH_DIGITS && strspn(s, "0123456789abcdef") == HASH_DIGITS;
 }
 
-static int is_step(const struct reader *r)
+static int is_step(const struct digest_reader *r)
 {
     return !r->end && !strncmp(r->text, "step ", 5);
 }
 
-static int is_tile(const struct reader *r)
+static int is_tile(const struct digest_reader *r)
 {
     return !r->end && !strncmp(r->text, "tile ", 5);
 }
 
-static enum emu_status parse_step(const struct reader *r, struct digest_line *out)
+static enum emu_status parse_step(const struct digest_reader *r, struct digest_line *out)
 {
     char rest;
 
@@ -71,7 +71,7 @@ static enum emu_status parse_step(const struct reader *r, struct digest_line *ou
     return EMU_OK;
 }
 
-static enum emu_status parse_tile(const struct reader *r, uint32_t *tile, char hash[33])
+static enum emu_status parse_tile(const struct digest_reader *r, uint32_t *tile, char hash[33])
 {
     char rest;
 
@@ -81,7 +81,7 @@ static enum emu_status parse_tile(const struct reader *r, uint32_t *tile, char h
 }
 
 /* The two lines at the top, into text; the cursor is left on the first step. */
-static enum emu_status read_head(struct reader *r, char *machine)
+static enum emu_status read_head(struct digest_reader *r, char *machine)
 {
     TRY(next_line(r));
     if (r->end || strcmp(r->text, "superstep-digests 1"))
@@ -94,7 +94,7 @@ static enum emu_status read_head(struct reader *r, char *machine)
 }
 
 /* The first tile whose hash differs behind two steps that differ. */
-static enum emu_status find_tile(struct reader *a, struct reader *b, int64_t *tile)
+static enum emu_status find_tile(struct digest_reader *a, struct digest_reader *b, int64_t *tile)
 {
     *tile = -1;
     TRY(next_line(a));
@@ -116,7 +116,7 @@ static enum emu_status find_tile(struct reader *a, struct reader *b, int64_t *ti
 }
 
 /* To the next step: lines of tiles are checked and passed over. */
-static enum emu_status skip_tiles(struct reader *r)
+static enum emu_status skip_tiles(struct digest_reader *r)
 {
     TRY(next_line(r));
     while (is_tile(r)) {
@@ -129,7 +129,8 @@ static enum emu_status skip_tiles(struct reader *r)
     return EMU_OK;
 }
 
-static enum emu_status compare_step(struct reader *a, struct reader *b, struct digest_diff *out)
+static enum emu_status compare_step(struct digest_reader *a, struct digest_reader *b,
+                                    struct digest_diff *out)
 {
     struct digest_line *x = &out->line[0], *y = &out->line[1];
 
@@ -146,7 +147,8 @@ static enum emu_status compare_step(struct reader *a, struct reader *b, struct d
     return EMU_OK;
 }
 
-static enum emu_status compare_steps(struct reader *a, struct reader *b, struct digest_diff *out)
+static enum emu_status compare_steps(struct digest_reader *a, struct digest_reader *b,
+                                     struct digest_diff *out)
 {
     for (;; out->steps++) {
         if (!a->end && !is_step(a))
@@ -173,7 +175,7 @@ static enum emu_status compare_steps(struct reader *a, struct reader *b, struct 
 enum emu_status digest_diff_files(FILE *a, const char *name_a, FILE *b, const char *name_b,
                                   struct digest_diff *out)
 {
-    struct reader ra = { .f = a, .name = name_a }, rb = { .f = b, .name = name_b };
+    struct digest_reader ra = { .f = a, .name = name_a }, rb = { .f = b, .name = name_b };
     char machine[2][LINE_BYTES];
 
     *out = (struct digest_diff){ .kind = DIGESTS_EQUAL, .tile = -1 };

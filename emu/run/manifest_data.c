@@ -9,7 +9,7 @@
 
 enum { MAX_ELEMENTS = 1 << 24, EXPR_VARIABLES = 5 };
 
-enum form { FORM_PLAIN, FORM_PER_TILE, FORM_SEQUENCE };
+enum data_form { FORM_PLAIN, FORM_PER_TILE, FORM_SEQUENCE };
 
 static const char *const suffixes[] = { "", "_per_tile", "_sequence" };
 
@@ -27,7 +27,7 @@ uint32_t manifest_data_bytes(const struct manifest_data *d)
 }
 
 /* Whether a key names a typed value: a type and one of the suffixes. */
-static int typed_key(const char *key, enum case_type *type, enum form *form)
+static int typed_key(const char *key, enum case_type *type, enum data_form *form)
 {
     char name[16];
 
@@ -40,18 +40,18 @@ static int typed_key(const char *key, enum case_type *type, enum form *form)
         name[n - tail] = 0;
         if (!case_type_find(name, type) || (f && *type == CASE_BYTES))
             continue;
-        *form = (enum form)f;
+        *form = (enum data_form)f;
         return 1;
     }
     return 0;
 }
 
 static enum emu_status find_typed(const struct case_reader *r, const struct case_path *at,
-                                  const json_t *obj, enum case_type *type, enum form *form,
+                                  const json_t *obj, enum case_type *type, enum data_form *form,
                                   const char **key)
 {
     enum case_type t;
-    enum form f;
+    enum data_form f;
     const char *k;
     json_t *v;
 
@@ -233,7 +233,7 @@ enum emu_status manifest_read_data(const struct case_reader *r, const struct cas
                                    struct manifest_data *out)
 {
     enum case_type type = CASE_U32;
-    enum form form = FORM_PLAIN;
+    enum data_form form = FORM_PLAIN;
     const char *key = NULL;
     const json_t *v;
 

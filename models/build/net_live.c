@@ -11,7 +11,7 @@ struct stored {
     int kept;      /* to the end */
 };
 
-struct walk {
+struct live_walk {
     const struct net *n;
     uint32_t keep_begin, keep_end;
     uint32_t *users;       /* owned; [layers] */
@@ -29,7 +29,7 @@ static uint64_t stored_bytes(const struct net *n, const struct layer *l)
 }
 
 /* Whether a layer, with what is fused behind it, stays to the end. */
-static int is_kept(const struct walk *w, uint32_t first, uint32_t last)
+static int is_kept(const struct live_walk *w, uint32_t first, uint32_t last)
 {
     for (uint32_t i = w->keep_begin; i < w->keep_end; i++) {
         if (i >= first && i <= last)
@@ -50,7 +50,7 @@ static int is_in_place(enum layer_op op)
     return op == LAYER_SCALE || op == LAYER_ADD || op == LAYER_NORM;
 }
 
-static void store(struct walk *w, uint32_t first, uint32_t last)
+static void store(struct live_walk *w, uint32_t first, uint32_t last)
 {
     const struct layer *l = &w->n->layer[first];
     uint32_t at = first;
@@ -72,7 +72,7 @@ static void store(struct walk *w, uint32_t first, uint32_t last)
     w->stored[at].last = first;
 }
 
-static void add_up(const struct walk *w, uint64_t *live)
+static void add_up(const struct live_walk *w, uint64_t *live)
 {
     for (uint32_t i = 0; i < w->n->layers; i++) {
         live[i] = 0;
@@ -89,7 +89,7 @@ static void add_up(const struct walk *w, uint64_t *live)
 enum emu_status net_live_bytes(const struct net *n, uint32_t keep_begin, uint32_t keep_end,
                                uint64_t *live)
 {
-    struct walk w = { .n = n, .keep_begin = keep_begin, .keep_end = keep_end };
+    struct live_walk w = { .n = n, .keep_begin = keep_begin, .keep_end = keep_end };
     enum emu_status s = EMU_OK;
 
     w.users = emu_alloc(n->layers + 1, sizeof(*w.users));

@@ -34,7 +34,7 @@ struct slot {
     uint64_t other;     /* feed_names_other() when this name came */
 };
 
-struct feed {
+struct picture_feed {
     struct feed_options o; /* defaults filled in */
     pthread_t *thread;     /* owned */
     unsigned threads;      /* that run */
@@ -67,7 +67,7 @@ static void note_reason(struct slot *s)
 
 /* Takes the next name into the slot at tail; 0: there is none. The lock is held before and after,
  * not meanwhile. */
-static int take_name(struct feed *f, struct slot *slot)
+static int take_name(struct picture_feed *f, struct slot *slot)
 {
     struct feed_name n;
     int more = 0;
@@ -91,7 +91,7 @@ static int take_name(struct feed *f, struct slot *slot)
 }
 
 /* One file, with the lock held before and after. */
-static void work(struct feed *f)
+static void work(struct picture_feed *f)
 {
     struct slot *slot = &f->slot[f->tail % f->o.queue];
 
@@ -117,7 +117,7 @@ static void work(struct feed *f)
 
 static void *run_thread(void *arg)
 {
-    struct feed *f = arg;
+    struct picture_feed *f = arg;
 
     pthread_mutex_lock(&f->lock);
     while (!atomic_load(&f->stop) && !f->ended) {
@@ -139,7 +139,7 @@ static void slot_free(struct slot *s)
 }
 
 /* Waits a little: feed_stop() wakes nobody, as signal handlers may not. */
-static void wait_done(struct feed *f)
+static void wait_done(struct picture_feed *f)
 {
     struct timespec t;
 
@@ -151,7 +151,7 @@ static void wait_done(struct feed *f)
 }
 
 /* The file at head, which becomes the caller's; 0: there is none left. */
-static int take_slot(struct feed *f, struct slot *out)
+static int take_slot(struct picture_feed *f, struct slot *out)
 {
     int got = 0, end = 0;
 
@@ -177,7 +177,7 @@ static int take_slot(struct feed *f, struct slot *out)
     return got;
 }
 
-static void give_picture(struct feed *f, struct slot *s, uint8_t *rgb, const char **name)
+static void give_picture(struct picture_feed *f, struct slot *s, uint8_t *rgb, const char **name)
 {
     memcpy(rgb, s->cut.rgb, (size_t)f->o.side * f->o.side * 3);
     emu_free(f->name);
@@ -188,7 +188,7 @@ static void give_picture(struct feed *f, struct slot *s, uint8_t *rgb, const cha
 }
 
 /* What to say when there is nothing more. */
-static enum emu_status end_feed(struct feed *f)
+static enum emu_status end_feed(struct picture_feed *f)
 {
     const char *name, *reason;
 
@@ -209,8 +209,8 @@ static enum emu_status end_feed(struct feed *f)
 }
 
 /* A slot that was taken: a picture for the caller (*more = 1), a bad file, or the end. */
-static enum emu_status use_slot(struct feed *f, struct slot *s, uint8_t *rgb, const char **name,
-                                int *more)
+static enum emu_status use_slot(struct picture_feed *f, struct slot *s, uint8_t *rgb,
+                                const char **name, int *more)
 {
     if (s->status == EMU_NO_MEMORY)
         return FAIL(NO_MEMORY, "%.400s: %s", s->name ? s->name : "names", s->reason);
@@ -224,7 +224,7 @@ static enum emu_status use_slot(struct feed *f, struct slot *s, uint8_t *rgb, co
     return EMU_OK;
 }
 
-enum emu_status feed_next(struct feed *f, uint8_t *rgb, const char **name, uint64_t *index,
+enum emu_status feed_next(struct picture_feed *f, uint8_t *rgb, const char **name, uint64_t *index,
                           int *more)
 {
     struct slot s;
@@ -247,12 +247,12 @@ enum emu_status feed_next(struct feed *f, uint8_t *rgb, const char **name, uint6
     return EMU_OK;
 }
 
-void feed_stop(struct feed *f)
+void feed_stop(struct picture_feed *f)
 {
     atomic_store(&f->stop, 1);
 }
 
-struct feed_counts feed_count(struct feed *f)
+struct feed_counts feed_count(struct picture_feed *f)
 {
     struct feed_counts c = f->count;
 
@@ -262,19 +262,20 @@ struct feed_counts feed_count(struct feed *f)
     return c;
 }
 
-const char *feed_skipped(const struct feed *f)
+const char *feed_skipped(const struct picture_feed *f)
 {
     return f->skipped;
 }
 
-enum emu_status feed_bad(struct feed *f, uint64_t i, const char **name, const char **reason)
+enum emu_status feed_bad(struct picture_feed *f, uint64_t i, const char **name, const char **reason)
 {
     if (i >= f->count.bad)
         return FAIL(USAGE, "bad file %" PRIu64 " of %" PRIu64, i, f->count.bad);
     return bad_files_get(&f->bad, i, name, reason);
 }
 
-static enum emu_status write_bad(struct feed *f, uint64_t i, struct text_line *line, FILE *to)
+static enum emu_status write_bad(struct picture_feed *f, uint64_t i, struct text_line *line,
+                                 FILE *to)
 {
     const char *name, *reason;
 
@@ -292,7 +293,7 @@ static enum emu_status write_bad(struct feed *f, uint64_t i, struct text_line *l
     return EMU_OK;
 }
 
-enum emu_status feed_report(struct feed *f, FILE *to)
+enum emu_status feed_report(struct picture_feed *f, FILE *to)
 {
     struct text_line line = { 0 };
     enum emu_status s = EMU_OK;
@@ -337,7 +338,7 @@ static void fill_options(struct feed_options *o)
         o->pixels_max = PIXELS_DEFAULT;
 }
 
-static enum emu_status skip_names(struct feed *f)
+static enum emu_status skip_names(struct picture_feed *f)
 {
     struct feed_name n;
     int more;
@@ -359,7 +360,7 @@ static enum emu_status skip_names(struct feed *f)
 }
 
 /* Signals are for the other threads of the program. As many threads as there are, at least one. */
-static enum emu_status start_threads(struct feed *f)
+static enum emu_status start_threads(struct picture_feed *f)
 {
     sigset_t all, before;
     int error = 0;
@@ -374,7 +375,7 @@ static enum emu_status start_threads(struct feed *f)
     return f->threads ? EMU_OK : FAIL(NO_MEMORY, "a thread: %s", strerror(error));
 }
 
-static void init_locks(struct feed *f)
+static void init_locks(struct picture_feed *f)
 {
     pthread_condattr_t clock;
 
@@ -386,7 +387,7 @@ static void init_locks(struct feed *f)
     pthread_condattr_destroy(&clock);
 }
 
-static enum emu_status open_all(struct feed *f, const char *const *path, size_t paths)
+static enum emu_status open_all(struct picture_feed *f, const char *const *path, size_t paths)
 {
     f->thread = emu_alloc(f->o.threads, sizeof(*f->thread));
     f->slot = emu_alloc(f->o.queue, sizeof(*f->slot));
@@ -398,9 +399,9 @@ static enum emu_status open_all(struct feed *f, const char *const *path, size_t 
 }
 
 enum emu_status feed_open(const char *const *path, size_t paths, const struct feed_options *o,
-                          struct feed **out)
+                          struct picture_feed **out)
 {
-    struct feed *f;
+    struct picture_feed *f;
     enum emu_status s;
 
     *out = NULL;
@@ -419,7 +420,7 @@ enum emu_status feed_open(const char *const *path, size_t paths, const struct fe
     return s;
 }
 
-void feed_close(struct feed *f)
+void feed_close(struct picture_feed *f)
 {
     if (!f)
         return;

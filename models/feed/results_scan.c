@@ -15,13 +15,14 @@ static enum emu_status scan_failed(const char *path)
 }
 
 /* Where the last whole line begins and ends, and how many there are. */
-struct scan {
+struct result_scan {
     uint64_t at, begin, end, lines;
     uint64_t next; /* line; where the present one begins */
     int quoted;    /* CSV: between quotes */
 };
 
-static void scan_bytes(struct scan *s, const char *data, size_t n, enum results_format format)
+static void scan_bytes(struct result_scan *s, const char *data, size_t n,
+                       enum results_format format)
 {
     for (size_t i = 0; i < n; i++) {
         s->at++;
@@ -36,7 +37,7 @@ static void scan_bytes(struct scan *s, const char *data, size_t n, enum results_
 }
 
 static enum emu_status scan_file(int fd, const char *path, enum results_format format,
-                                 struct scan *s)
+                                 struct result_scan *s)
 {
     char *data = emu_alloc(SCAN_BYTES, 1);
     ssize_t n = -1;
@@ -140,7 +141,7 @@ enum emu_status results_scan(int fd, const char *path, enum results_format forma
 {
     int csv = format == RESULTS_CSV;
     struct text_line line = { 0 };
-    struct scan s = { 0 };
+    struct result_scan s = { 0 };
     enum emu_status st;
 
     TRY(scan_file(fd, path, format, &s));

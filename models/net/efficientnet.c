@@ -3,7 +3,7 @@
 #include "models/net/net_build.h"
 
 /* Stages of B0. */
-static const struct stage {
+static const struct efficientnet_stage {
     uint32_t kernel, stride, out_c, blocks;
 } stage[] = {
     { 3, 1, 16, 1 },  { 3, 2, 24, 2 },  { 5, 2, 40, 2 },  { 3, 2, 80, 3 },
@@ -62,8 +62,8 @@ static uint32_t groups_of(uint32_t channels)
 
 /* One inverted bottleneck block. torchvision numbers its parts; without expansion they begin with
  * the depthwise convolution. */
-static uint32_t mbconv(struct net_builder *b, uint32_t x, const struct stage *s, uint32_t expand,
-                       uint32_t out_c, int g16)
+static uint32_t mbconv(struct net_builder *b, uint32_t x, const struct efficientnet_stage *s,
+                       uint32_t expand, uint32_t out_c, int g16)
 {
     static const char *const conv[] = { ".0.0", ".1.0", ".2.0", ".3.0" };
     static const char *const norm[] = { ".0.1", ".1.1", ".2.1", ".3.1" };
@@ -102,7 +102,7 @@ static uint32_t stages(struct net_builder *b, uint32_t x, const struct scaling *
     for (unsigned i = 0; i < EMU_COUNT_OF(stage); i++) {
         uint32_t blocks = (stage[i].blocks * z->depth10 + 9) / 10;
         uint32_t out_c = round_channels(stage[i].out_c, z->width10);
-        struct stage s = stage[i];
+        struct efficientnet_stage s = stage[i];
 
         for (uint32_t k = 0; k < blocks; k++) {
             char block[LAYER_NAME_MAX], prefix[LAYER_NAME_MAX];

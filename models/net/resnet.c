@@ -2,7 +2,7 @@
  * has it; the parameter names are torchvision's and timm's alike. */
 #include "models/net/net_build.h"
 
-static const struct stage {
+static const struct resnet_stage {
     uint32_t width, blocks, stride;
 } stage[] = { { 64, 3, 1 }, { 128, 4, 2 }, { 256, 6, 2 }, { 512, 3, 2 } };
 

@@ -200,17 +200,17 @@ void ref_layer(const struct net *n, const struct weights *w, uint32_t layer,
 /* ---- whole networks ---- */
 
 /* Outputs that later layers still read, and which layer is the last to do so. */
-struct walk {
+struct ref_walk {
     const struct net *net;
     double **out;   /* owned, and what it points to */
     uint32_t *last; /* owned; by layer */
 };
 
-static enum emu_status walk_new(const struct net *n, struct walk *k)
+static enum emu_status walk_new(const struct net *n, struct ref_walk *k)
 {
-    *k = (struct walk){ .net = n,
-                        .out = emu_alloc(n->layers, sizeof(*k->out)),
-                        .last = emu_alloc(n->layers, sizeof(*k->last)) };
+    *k = (struct ref_walk){ .net = n,
+                            .out = emu_alloc(n->layers, sizeof(*k->out)),
+                            .last = emu_alloc(n->layers, sizeof(*k->last)) };
     if (!k->out || !k->last)
         return FAIL(NO_MEMORY, "the reference of %s", n->name);
     for (uint32_t i = 0; i < n->layers; i++) {
@@ -222,7 +222,7 @@ static enum emu_status walk_new(const struct net *n, struct walk *k)
     return EMU_OK;
 }
 
-static void walk_free(struct walk *k)
+static void walk_free(struct ref_walk *k)
 {
     for (uint32_t i = 0; k->out && i < k->net->layers; i++)
         emu_free(k->out[i]);
@@ -231,7 +231,7 @@ static void walk_free(struct walk *k)
 }
 
 /* Makes the output of a layer. */
-static enum emu_status walk_layer(struct walk *k, const struct weights *w, uint32_t i,
+static enum emu_status walk_layer(struct ref_walk *k, const struct weights *w, uint32_t i,
                                   const float *input)
 {
     const struct layer *l = &k->net->layer[i];
@@ -253,7 +253,7 @@ static enum emu_status walk_layer(struct walk *k, const struct weights *w, uint3
 }
 
 /* Drops what no later layer reads. */
-static void walk_drop(struct walk *k, uint32_t i)
+static void walk_drop(struct ref_walk *k, uint32_t i)
 {
     const struct layer *l = &k->net->layer[i];
 
@@ -270,7 +270,7 @@ static void walk_drop(struct walk *k, uint32_t i)
 enum emu_status ref_walk(const struct net *n, const struct weights *w, const float *input,
                          ref_visit *visit, void *arg)
 {
-    struct walk k;
+    struct ref_walk k;
     enum emu_status s = walk_new(n, &k);
 
     for (uint32_t i = 0; s == EMU_OK && i < n->layers; i++) {
@@ -292,7 +292,7 @@ enum emu_status ref_walk(const struct net *n, const struct weights *w, const flo
 enum emu_status ref_run(const struct net *n, const struct weights *w, const float *input, int keep,
                         struct ref *out)
 {
-    struct walk k;
+    struct ref_walk k;
     enum emu_status s = walk_new(n, &k);
 
     *out = (struct ref){ 0 };

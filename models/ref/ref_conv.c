@@ -15,13 +15,13 @@ typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 typedef double gathered[TERMS][POSITIONS];
 
 /* A part of one group's sums: which outputs, and which terms of them. */
-struct part {
+struct ref_part {
     uint32_t first, count; /* positions; count <= POSITIONS */
     uint32_t term, terms;  /* terms <= TERMS */
 };
 
 /* The inputs of some outputs, terms in the order of the weights. in: the group's channels. */
-static void gather(const struct layer *l, const double *in, const struct part *p, gathered got)
+static void gather(const struct layer *l, const double *in, const struct ref_part *p, gathered got)
 {
     uint32_t taps = l->kernel * l->kernel;
     size_t plane = (size_t)l->in_h * l->in_w;
@@ -47,7 +47,7 @@ static void gather(const struct layer *l, const double *in, const struct part *p
 }
 
 /* A full part of a 1x1 convolution: its inputs lie side by side. */
-static void gather_pointwise(const struct layer *l, const double *in, const struct part *p,
+static void gather_pointwise(const struct layer *l, const double *in, const struct ref_part *p,
                              gathered got)
 {
     size_t plane = (size_t)l->in_h * l->in_w;
@@ -81,7 +81,7 @@ static void multiply(const float *const weight[CHANNELS], const gathered got, ui
 /* Adds a part to all channels of a group. Sums wait in the output between parts; channels beyond
  * the last are computed from its weights and dropped. */
 static void add_part(const struct layer *l, const float *weight, const gathered got,
-                     const struct part *p, double *out)
+                     const struct ref_part *p, double *out)
 {
     uint32_t channels = l->out_c / l->groups, plane = l->out_h * l->out_w;
     size_t terms = (size_t)(l->in_c / l->groups) * l->kernel * l->kernel;
@@ -167,7 +167,7 @@ static void dense_item(const struct layer *l, int64_t i, const float *weight, co
     size_t g = (size_t)(i / blocks) % l->groups, n = (size_t)(i / blocks) / l->groups;
     size_t in_c = l->in_c / l->groups, out_c = l->out_c / l->groups;
     uint32_t all = (uint32_t)in_c * l->kernel * l->kernel;
-    struct part p = { .first = (uint32_t)(i % blocks) * POSITIONS };
+    struct ref_part p = { .first = (uint32_t)(i % blocks) * POSITIONS };
     gathered got;
 
     in += (n * l->in_c + g * in_c) * l->in_h * l->in_w;

@@ -12,12 +12,12 @@ enum { OCTAVES = 5, CELLS = 3, COLOURS = 3, SHAPES = 12 };
 static const double black = -2.1, white = 2.6;
 
 /* What is drawn; a picture has the kind of its number. */
-enum kind { FIELDS, COLLAGE, SOFT, STROKES, STRIPES, FLAT, NOISE, GRADIENT, KINDS };
+enum synthetic_kind { FIELDS, COLLAGE, SOFT, STROKES, STRIPES, FLAT, NOISE, GRADIENT, KINDS };
 
 /* How one picture is drawn. */
 struct style {
     uint64_t field; /* number of the first of its random fields */
-    enum kind kind;
+    enum synthetic_kind kind;
     double fade;                      /* amplitude of one size of detail over the size before */
     double contrast, offset[COLOURS]; /* of the ground */
     double noise;                     /* deviation */

@@ -31,8 +31,8 @@ struct streaming {
     struct arch arch;
     struct net *net; /* owned, like the following */
     struct weights *weights;
-    struct stream *stream;
-    struct feed *feed;
+    struct picture_stream *stream;
+    struct picture_feed *feed;
     struct results *results; /* NULL: not kept */
     char *shipped[2];
     const char **path;       /* borrowed names */

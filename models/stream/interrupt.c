@@ -13,7 +13,7 @@
 /* timeout(1) signals a process and then its group: what comes so soon is no second wish. */
 enum { SAME_MS = 100 };
 
-static struct feed *_Atomic deferred_for; /* NULL: nothing is done yet */
+static struct picture_feed *_Atomic deferred_for; /* NULL: nothing is done yet */
 static atomic_int came;
 static atomic_llong came_ms;
 
@@ -28,7 +28,7 @@ static long long now_ms(void)
 static void handle(int signal_number)
 {
     static const char text[] = "superstep stream: interrupted before the first picture\n";
-    struct feed *f = atomic_load(&deferred_for);
+    struct picture_feed *f = atomic_load(&deferred_for);
 
     if (!f) {
         ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
@@ -55,7 +55,7 @@ void interrupt_catch(void)
         sigaction(SIGINT, &a, NULL);
 }
 
-void interrupt_defer(struct feed *f)
+void interrupt_defer(struct picture_feed *f)
 {
     atomic_store(&deferred_for, f);
 }

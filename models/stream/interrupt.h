@@ -9,7 +9,7 @@
 void interrupt_catch(void);
 /* From now on SIGINT stops the feed and is remembered; a second one, 100 ms later
  * or more, ends the process at once. */
-void interrupt_defer(struct feed *f);
+void interrupt_defer(struct picture_feed *f);
 /* From now on SIGINT ends the process at once, and the feed may be closed. */
 void interrupt_release(void);
 int interrupt_came(void); /* while deferred */

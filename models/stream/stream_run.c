@@ -12,7 +12,7 @@
 /* Batches between the request of the first and the results of the last that are under way. */
 enum { UNDER_WAY = 2 * PREFETCH_MAX_DEPTH + 4 };
 
-struct stream {
+struct picture_stream {
     const struct net *net; /* borrowed, like arch */
     struct arch arch;
     struct stream_options o;
@@ -28,7 +28,7 @@ struct stream {
 
 /* ---- construction ---- */
 
-static enum emu_status build(struct stream *s, const struct weights *w)
+static enum emu_status build(struct picture_stream *s, const struct weights *w)
 {
     struct colours c = stream_input_colours(s->net, s->o.input);
     const struct net_program_options o = {
@@ -47,9 +47,9 @@ static enum emu_status build(struct stream *s, const struct weights *w)
 }
 
 enum emu_status stream_new(const struct net *net, const struct weights *w, const struct arch *a,
-                           const struct stream_options *o, struct stream **out)
+                           const struct stream_options *o, struct picture_stream **out)
 {
-    struct stream *s = emu_alloc(1, sizeof(*s));
+    struct picture_stream *s = emu_alloc(1, sizeof(*s));
     enum emu_status status;
 
     *out = NULL;
@@ -68,7 +68,7 @@ enum emu_status stream_new(const struct net *net, const struct weights *w, const
     return EMU_OK;
 }
 
-void stream_free(struct stream *s)
+void stream_free(struct picture_stream *s)
 {
     if (!s)
         return;
@@ -79,22 +79,22 @@ void stream_free(struct stream *s)
     emu_free(s);
 }
 
-const struct compiled *stream_compiled(const struct stream *s)
+const struct compiled *stream_compiled(const struct picture_stream *s)
 {
     return s->p.compiled;
 }
 
-const struct prefetch *stream_prefetch(const struct stream *s)
+const struct prefetch *stream_prefetch(const struct picture_stream *s)
 {
     return &s->p.prefetch;
 }
 
-struct session *stream_session(struct stream *s)
+struct session *stream_session(struct picture_stream *s)
 {
     return s->session;
 }
 
-const struct stream_record *stream_record(const struct stream *s)
+const struct stream_record *stream_record(const struct picture_stream *s)
 {
     return &s->record;
 }
@@ -103,7 +103,7 @@ const struct stream_record *stream_record(const struct stream *s)
 
 static enum emu_status send_begin(void *ctx, uint64_t n, void *data)
 {
-    struct stream *s = ctx;
+    struct picture_stream *s = ctx;
     uint32_t *there = data;
     int has;
 
@@ -117,7 +117,7 @@ static enum emu_status send_begin(void *ctx, uint64_t n, void *data)
 
 static enum emu_status send_control(void *ctx, uint64_t n, void *data)
 {
-    struct stream *s = ctx;
+    struct picture_stream *s = ctx;
     uint32_t *word = data, depth = s->o.prefetch.depth;
     int go, ask = 0;
 
@@ -131,7 +131,7 @@ static enum emu_status send_control(void *ctx, uint64_t n, void *data)
 
 static enum emu_status send_batch(void *ctx, uint64_t n, void *data)
 {
-    struct stream *s = ctx;
+    struct picture_stream *s = ctx;
     uint32_t *pictures = &s->count[n % UNDER_WAY];
 
     memcpy(data, stream_input_batch(&s->input, n, pictures), s->record.batch_bytes);
@@ -140,22 +140,22 @@ static enum emu_status send_batch(void *ctx, uint64_t n, void *data)
 
 static void batch_arrived(void *ctx, uint64_t n, const struct session_moment *when)
 {
-    stream_times_arrived(&((struct stream *)ctx)->times, n, when);
+    stream_times_arrived(&((struct picture_stream *)ctx)->times, n, when);
 }
 
 static void results_left(void *ctx, uint64_t n, const struct session_moment *when)
 {
-    stream_times_left(&((struct stream *)ctx)->times, n, when);
+    stream_times_left(&((struct picture_stream *)ctx)->times, n, when);
 }
 
-static int is_stopped(const struct stream *s)
+static int is_stopped(const struct picture_stream *s)
 {
     return s->calls->stop && s->calls->stop(s->calls->ctx);
 }
 
 static enum emu_status take_scores(void *ctx, uint64_t n, void *data)
 {
-    struct stream *s = ctx;
+    struct picture_stream *s = ctx;
     const float *scores = data;
     uint32_t pictures = s->count[n % UNDER_WAY];
 
@@ -169,7 +169,7 @@ static enum emu_status take_scores(void *ctx, uint64_t n, void *data)
                : FAIL(FAULT, "stopped after %llu pictures", (unsigned long long)s->pictures);
 }
 
-static enum emu_status connect(struct stream *s)
+static enum emu_status connect(struct picture_stream *s)
 {
     const struct session_calls begin = { .ctx = s, .transfer = send_begin };
     const struct session_calls control = { .ctx = s, .transfer = send_control };
@@ -183,7 +183,7 @@ static enum emu_status connect(struct stream *s)
     return session_connect(s->session, s->p.prefetch.out, &out);
 }
 
-static void close_record(struct stream *s)
+static void close_record(struct picture_stream *s)
 {
     const struct host *h = session_run_image(s->session)->host;
 
@@ -195,7 +195,7 @@ static void close_record(struct stream *s)
     stream_times_sum(&s->times);
 }
 
-enum emu_status stream_run(struct stream *s, const struct stream_calls *calls)
+enum emu_status stream_run(struct picture_stream *s, const struct stream_calls *calls)
 {
     struct session_options so = s->o.session;
     enum emu_status status;

@@ -64,20 +64,23 @@ struct stream_record {
     enum stream_bound bound;
 };
 
-struct stream;
+struct picture_stream;
 
 /* Plans and compiles. net, w, a: borrowed. EMU_USAGE for IO tiles that are too few (emu_error()
  * says how many are needed), and the errors of graphs. */
 enum emu_status stream_new(const struct net *net, const struct weights *w, const struct arch *a,
-                           const struct stream_options *o, struct stream **out) EMU_MUST_CHECK;
-void stream_free(struct stream *s);
-const struct compiled *stream_compiled(const struct stream *s); /* may not fit: compiled_fits() */
-const struct prefetch *stream_prefetch(const struct stream *s);
-struct session *stream_session(struct stream *s); /* NULL before stream_run() */
+                           const struct stream_options *o,
+                           struct picture_stream **out) EMU_MUST_CHECK;
+void stream_free(struct picture_stream *s);
+const struct compiled *
+stream_compiled(const struct picture_stream *s); /* may not fit: compiled_fits() */
+const struct prefetch *stream_prefetch(const struct picture_stream *s);
+struct session *stream_session(struct picture_stream *s); /* NULL before stream_run() */
 
 /* Runs until the pictures end. Once. Also on an error, and when stopped, the record says what was
  * done; EMU_FAULT: the machine faulted. */
-enum emu_status stream_run(struct stream *s, const struct stream_calls *calls) EMU_MUST_CHECK;
-const struct stream_record *stream_record(const struct stream *s);
+enum emu_status stream_run(struct picture_stream *s,
+                           const struct stream_calls *calls) EMU_MUST_CHECK;
+const struct stream_record *stream_record(const struct picture_stream *s);
 
 #endif

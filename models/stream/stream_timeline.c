@@ -10,7 +10,7 @@ struct lane {
     char text[COLUMNS + 1];
 };
 
-struct window {
+struct timeline_window {
     uint64_t begin, end;
 };
 
@@ -21,7 +21,7 @@ static void lane_clear(struct lane *l)
 }
 
 /* A mark from `begin` to `end`, at least one column wide. */
-static void lane_draw(struct lane *l, const struct window *w, uint64_t begin, uint64_t end,
+static void lane_draw(struct lane *l, const struct timeline_window *w, uint64_t begin, uint64_t end,
                       char mark)
 {
     uint64_t span = w->end - w->begin, from, to;
@@ -42,7 +42,7 @@ static char digit_of(size_t batch)
 void stream_timeline(const struct stream_record *r, FILE *f)
 {
     struct lane link, io, compute;
-    struct window w;
+    struct timeline_window w;
     size_t first = r->first, end = first + BATCHES < r->end ? first + BATCHES : r->end;
 
     if (first >= end)

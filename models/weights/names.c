@@ -14,7 +14,7 @@ const char *names_text(enum name_scheme s)
 
 /* Parts of a block of EfficientNet; a block without expansion is another class in timm, with other
  * numbers. */
-static const struct part {
+static const struct name_part {
     const char *layer, *expanded, *plain;
 } part[] = {
     { ".expand", "conv_pw", NULL },

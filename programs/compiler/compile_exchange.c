@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The problem of one operation; reused for the next by the same thread. */
-struct problem {
+struct phase_problem {
     VEC(struct message) message;
     VEC(struct message_dest) dest;
     VEC(uint32_t) base; /* objects, by number in the problem */
@@ -31,7 +31,7 @@ struct exchanges {
     enum exchange_target target;
     int threads;
     struct exchange_schedule *out; /* borrowed */
-    struct problem *problem;       /* by thread; owned */
+    struct phase_problem *problem; /* by thread; owned */
     struct op_key *key;            /* STEP_EXCHANGE only; later sorted: equal ones together */
     uint32_t keys;
     uint32_t *group; /* first entry of key of every different problem */
@@ -43,7 +43,7 @@ struct exchanges {
 
 /* ---- one problem ---- */
 
-static enum emu_status number_of(struct problem *p, uint32_t object, uint32_t *out)
+static enum emu_status number_of(struct phase_problem *p, uint32_t object, uint32_t *out)
 {
     if (p->stamp[object] != p->build) {
         p->stamp[object] = p->build;
@@ -54,7 +54,8 @@ static enum emu_status number_of(struct problem *p, uint32_t object, uint32_t *o
     return EMU_OK;
 }
 
-static enum emu_status add_text(struct problem *p, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+static enum emu_status add_text(struct phase_problem *p, uint32_t a, uint32_t b, uint32_t c,
+                                uint32_t d)
 {
     TRY(VEC_PUSH(&p->text, a));
     TRY(VEC_PUSH(&p->text, b));
@@ -63,7 +64,7 @@ static enum emu_status add_text(struct problem *p, uint32_t a, uint32_t b, uint3
 }
 
 static enum emu_status add_transfer(const struct lowered *l, const struct transfer *t,
-                                    struct problem *p)
+                                    struct phase_problem *p)
 {
     struct message m = { .tile = l->object.at[t->object].tile,
                          .words = t->bytes / 4,
@@ -87,7 +88,7 @@ static enum emu_status add_transfer(const struct lowered *l, const struct transf
     return EMU_OK;
 }
 
-static enum emu_status build_problem(const struct lowered *l, uint32_t op, struct problem *p)
+static enum emu_status build_problem(const struct lowered *l, uint32_t op, struct phase_problem *p)
 {
     const struct op *o = &l->op.at[op];
 
@@ -98,14 +99,14 @@ static enum emu_status build_problem(const struct lowered *l, uint32_t op, struc
     return EMU_OK;
 }
 
-static enum emu_status problem_init(struct problem *p, size_t objects)
+static enum emu_status problem_init(struct phase_problem *p, size_t objects)
 {
     p->number = emu_alloc(objects + 1, sizeof(*p->number));
     p->stamp = emu_alloc(objects + 1, sizeof(*p->stamp));
     return p->number && p->stamp ? EMU_OK : FAIL(NO_MEMORY, "exchange of %zu objects", objects);
 }
 
-static void problem_free(struct problem *p)
+static void problem_free(struct phase_problem *p)
 {
     VEC_FREE(&p->message);
     VEC_FREE(&p->dest);
@@ -148,7 +149,7 @@ static void hash_problems(struct exchanges *x)
 {
 #pragma omp parallel for schedule(dynamic, 4) num_threads(x->threads)
     for (uint32_t i = 0; i < x->keys; i++) {
-        struct problem *p = &x->problem[omp_get_thread_num()];
+        struct phase_problem *p = &x->problem[omp_get_thread_num()];
         struct op_key *k = &x->key[i];
 
         keep_error(x, k->op, build_problem(x->l, k->op, p));
@@ -164,7 +165,7 @@ static void hash_problems(struct exchanges *x)
 /* ---- schedules ---- */
 
 /* The objects of a problem are what the numbers in its schedule stand for. */
-static enum emu_status keep_objects(const struct problem *p, struct exchange_schedule *out)
+static enum emu_status keep_objects(const struct phase_problem *p, struct exchange_schedule *out)
 {
     size_t bytes = p->base.count * sizeof(*p->base.at);
 
@@ -176,7 +177,7 @@ static enum emu_status keep_objects(const struct problem *p, struct exchange_sch
 }
 
 /* The other operations of a group share the first one's schedule, with objects of their own. */
-static enum emu_status schedule_group(struct exchanges *x, uint32_t g, struct problem *p)
+static enum emu_status schedule_group(struct exchanges *x, uint32_t g, struct phase_problem *p)
 {
     uint32_t first = x->group[g], op = x->key[first].op;
     struct exchange_problem e = { .arch = &x->arch };

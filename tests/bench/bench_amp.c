@@ -16,7 +16,7 @@ enum { ROUNDS = 301, CALLS = 2000 };
 
 enum variant { ORDINARY, RELOAD /* new weights every 16 calls */, STOCHASTIC, WIDE };
 
-struct bench {
+struct amp_bench {
     const char *name;
     fast_fn *fast; /* NULL: the plain function, lane by lane */
     exec_fn *plain;
@@ -33,7 +33,7 @@ struct bench {
     { #id, fast_##id, NULL, immediates, macs, ORDINARY, 1, 1, { 0 } }
 /* clang-format on */
 
-static struct bench benches[] = {
+static struct amp_bench benches[] = {
     F16(f16v4hihov4amp, 4, 64, 0),
     { "  new weights every 16 calls", fast_f16v4hihov4amp, NULL, 4, 64, RELOAD, 0, 0, { 0 } },
     { "  stochastic rounding", fast_f16v4hihov4amp, NULL, 4, 64, STOCHASTIC, 0, 0, { 0 } },
@@ -95,7 +95,7 @@ static uint32_t noise_word(uint64_t *seed, double scale, int f32)
     return fp_f16_pack(lo, fp_f16_from_f64(noise(seed) * scale, 0, &env));
 }
 
-static void fill(struct tile *t, const struct bench *b)
+static void fill(struct tile *t, const struct amp_bench *b)
 {
     uint64_t seed = 1;
 
@@ -119,7 +119,7 @@ static void fill(struct tile *t, const struct bench *b)
 
 /* ns per call for all six workers. Registers a0:1 and a4:5 x in turn, a2:3 partials, a8:9 results.
  */
-static double run_round(struct tile *t, const struct bench *b)
+static double run_round(struct tile *t, const struct amp_bench *b)
 {
     struct insn in = { .b = 2, .d = 8 };
     double start;
@@ -171,7 +171,7 @@ int main(void)
     }
     printf("# %-32s %10s %10s %10s\n", "GMAC/s of one core", "median", "fastest", "cycles");
     for (size_t k = 0; k < EMU_COUNT_OF(benches); k++) {
-        struct bench *b = &benches[k];
+        struct amp_bench *b = &benches[k];
         double macs = b->macs * TILE_WORKERS;
 
         qsort(b->ns, ROUNDS, sizeof(b->ns[0]), by_value);

@@ -15,7 +15,7 @@
 
 enum { ROUNDS = 77, WORDS = 4, ROUND_EVENTS = 240, RUNS = 9 };
 
-struct bench {
+struct exchange_bench {
     const struct arch *arch;
     struct exchange *x;
     struct tile *tile, **part;
@@ -49,7 +49,7 @@ static void die(const char *what)
     exit(1);
 }
 
-static void issue(struct bench *b, uint32_t tile, uint32_t event, const struct insn *in)
+static void issue(struct exchange_bench *b, uint32_t tile, uint32_t event, const struct insn *in)
 {
     b->tile[tile].cycle = event;
     if (exchange_issue(b->tile[tile].exchange, &b->tile[tile], in) != FAULT_NONE)
@@ -66,8 +66,8 @@ static int meets(const struct arch *a, uint32_t s, uint32_t d)
 
 /* A tile receives from `from` at event `when`, and sends to `to` so that the words are there at
  * `when`. */
-static void issue_round(struct bench *b, uint32_t tile, uint32_t to, uint32_t from, uint32_t when,
-                        uint32_t round)
+static void issue_round(struct exchange_bench *b, uint32_t tile, uint32_t to, uint32_t from,
+                        uint32_t when, uint32_t round)
 {
     const struct arch *a = b->arch;
     int delay = arch_exchange_delay(a, arch_tile_physical(a, tile), arch_tile_physical(a, to));
@@ -88,7 +88,7 @@ static void issue_round(struct bench *b, uint32_t tile, uint32_t to, uint32_t fr
         issue(b, tile, at, &send);
 }
 
-static void issue_phase(struct bench *b)
+static void issue_phase(struct exchange_bench *b)
 {
     uint32_t n = b->arch->tiles;
 
@@ -109,11 +109,11 @@ static void issue_phase(struct bench *b)
     }
 }
 
-static void bench_new(struct bench *b, const char *machine)
+static void bench_new(struct exchange_bench *b, const char *machine)
 {
     struct arch *a = calloc(1, sizeof(*a));
 
-    *b = (struct bench){ .arch = a };
+    *b = (struct exchange_bench){ .arch = a };
     if (!a)
         exit(1);
     *a = *arch_preset(machine);
@@ -130,7 +130,7 @@ static void bench_new(struct bench *b, const char *machine)
     }
 }
 
-static void bench_free(struct bench *b)
+static void bench_free(struct exchange_bench *b)
 {
     for (uint32_t i = 0; i < b->arch->tiles; i++)
         tile_free(&b->tile[i]);
@@ -141,7 +141,7 @@ static void bench_free(struct bench *b)
     free(b->mem);
 }
 
-static double timed_resolve(struct bench *b, const struct exchange_phase **p)
+static double timed_resolve(struct exchange_bench *b, const struct exchange_phase **p)
 {
     double start = now_ms();
 
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
 {
     double logged[RUNS], resolved[RUNS], replayed[RUNS], delivered[RUNS];
     const struct exchange_phase *p = NULL;
-    struct bench b;
+    struct exchange_bench b;
 
     bench_new(&b, argc > 1 ? argv[1] : "mk2");
     for (int i = 0; i < RUNS; i++) {

@@ -7,14 +7,14 @@
 #include "tests/fixtures/graph_help.h"
 
 /* A graph that is right: two tiles scale pieces of a matrix, group 1 takes a stream. */
-struct sample {
+struct check_sample {
     struct graph *g;
     struct tensor x, y, w, u, io; /* x, y [8,4], w constant [8,4], u [1], io [16] in group 1 */
     uint32_t cs, copy, fill, list, in;
     struct program all, together[2];
 };
 
-static void sample_new(struct sample *s)
+static void sample_new(struct check_sample *s)
 {
     static const uint32_t zeros[32];
     struct graph *g = s->g = help_graph("toy16");
@@ -52,13 +52,13 @@ static void sample_new(struct sample *s)
     assert_int_equal(graph_status(g), EMU_OK);
 }
 
-static struct tensor rows(struct sample *s, struct tensor t, uint32_t begin, uint32_t end)
+static struct tensor rows(struct check_sample *s, struct tensor t, uint32_t begin, uint32_t end)
 {
     return tensor_slice(s->g, t, 0, begin, end);
 }
 
 /* Another vertex of the compute set: dst = src. */
-static void add_copy(struct sample *s, struct tensor src, struct tensor dst)
+static void add_copy(struct check_sample *s, struct tensor src, struct tensor dst)
 {
     uint32_t v = graph_vertex(s->g, s->cs, "copy_32", 7);
 
@@ -66,19 +66,19 @@ static void add_copy(struct sample *s, struct tensor src, struct tensor dst)
     vertex_connect(s->g, v, "dst", dst);
 }
 
-static void then(struct sample *s, struct program p)
+static void then(struct check_sample *s, struct program p)
 {
     program_add(s->g, s->all, p);
 }
 
-static void in_part(struct sample *s, unsigned part, struct program p)
+static void in_part(struct check_sample *s, unsigned part, struct program p)
 {
     program_add(s->g, s->together[part], p);
 }
 
 #define PASSES(...)                                                                                \
     do {                                                                                           \
-        struct sample s;                                                                           \
+        struct check_sample s;                                                                     \
         sample_new(&s);                                                                            \
         __VA_ARGS__;                                                                               \
         if (graph_check(s.g) != EMU_OK)                                                            \
@@ -89,7 +89,7 @@ static void in_part(struct sample *s, unsigned part, struct program p)
 
 #define REFUSED(texts, ...)                                                                        \
     do {                                                                                           \
-        struct sample s;                                                                           \
+        struct check_sample s;                                                                     \
         sample_new(&s);                                                                            \
         __VA_ARGS__;                                                                               \
         assert_int_equal(graph_status(s.g), EMU_OK);                                               \
@@ -345,7 +345,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     for (long n = 0;; n++) {
-        struct sample s;
+        struct check_sample s;
         enum emu_status status;
         long blocks;
 

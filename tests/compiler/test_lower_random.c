@@ -18,7 +18,7 @@
 
 enum { SEEDS = 150, SEEDS_LONG = 10000, MAX_NODES = 100000 };
 
-struct trial {
+struct lower_trial {
     struct random_graph *r;
     struct interpreter *p;
     struct lowered *l;
@@ -38,7 +38,7 @@ static char *dump_text(const struct lowered *l)
     return text;
 }
 
-static void check_deterministic(const struct trial *t)
+static void check_deterministic(const struct lower_trial *t)
 {
     struct lowered *again;
     char *a, *b;
@@ -52,7 +52,7 @@ static void check_deterministic(const struct trial *t)
     lowered_free(again);
 }
 
-static void write_both(struct trial *t)
+static void write_both(struct lower_trial *t)
 {
     for (unsigned i = 0; i < t->r->vars; i++) {
         const struct rg_variable *v = &t->r->var[i];
@@ -83,7 +83,7 @@ static void write_both(struct trial *t)
     }
 }
 
-static int same_variables(struct trial *t)
+static int same_variables(struct lower_trial *t)
 {
     int same = 1;
 
@@ -107,7 +107,7 @@ static int same_variables(struct trial *t)
     return same;
 }
 
-static int same_streams(struct trial *t)
+static int same_streams(struct lower_trial *t)
 {
     for (unsigned i = 0; i < t->r->streams; i++) {
         const struct rg_stream *x = &t->r->stream[i];
@@ -131,7 +131,7 @@ static int same_streams(struct trial *t)
 /* Whether a seed runs alike both ways. */
 static int run_seed(uint64_t seed, FILE *dump)
 {
-    struct trial t = { .r = random_graph_new(seed, NULL) };
+    struct lower_trial t = { .r = random_graph_new(seed, NULL) };
     int same = 1;
 
     if (dump)

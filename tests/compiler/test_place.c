@@ -287,7 +287,7 @@ static void test_threads_and_equal_tiles(void **state)
 
 /* ---- planted violations ---- */
 
-struct damage {
+struct placement_damage {
     const char *words; /* in the message */
     void (*plant)(struct place_rig *r, struct placement *p);
 };
@@ -339,7 +339,7 @@ static void damage_second_range(struct place_rig *r, struct placement *p)
     r->l.object.at[6].addr = r->l.object.at[5].addr;
 }
 
-static const struct damage damages[] = {
+static const struct placement_damage damages[] = {
     { "not aligned", damage_align },
     { "share bytes", damage_overlap },
     { "not in region 0", damage_region0 },

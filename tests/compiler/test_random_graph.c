@@ -31,7 +31,7 @@ enum {
     RUNS_MAX = 2
 };
 
-enum outcome { SAME, DOES_NOT_FIT, INVALID, DIFFERS };
+enum graph_outcome { SAME, DOES_NOT_FIT, INVALID, DIFFERS };
 
 struct trial {
     uint64_t seed;
@@ -46,14 +46,14 @@ struct trial {
 
 /* ---- one graph, both ways ---- */
 
-static enum outcome differs(struct trial *t, const char *what)
+static enum graph_outcome differs(struct trial *t, const char *what)
 {
     snprintf(t->text, sizeof(t->text), "%s: %s", what, emu_error());
     return DIFFERS;
 }
 
 /* Random contents of a view of a variable, or of all of it. */
-static enum outcome write_both(struct trial *t, struct tensor x)
+static enum graph_outcome write_both(struct trial *t, struct tensor x)
 {
     uint64_t n = tensor_elements(t->r->g, x);
     enum elem e = tensor_elem(t->r->g, x);
@@ -75,7 +75,7 @@ static int is_kept(const struct random_graph *r, unsigned i)
 
 /* Inputs have values before every run, kept variables before the first one; later the host changes
  * some of them. */
-static enum outcome write_variables(struct trial *t)
+static enum graph_outcome write_variables(struct trial *t)
 {
     for (unsigned i = 0; i < t->r->vars; i++) {
         struct tensor x = t->r->var[i].t;
@@ -92,7 +92,7 @@ static enum outcome write_variables(struct trial *t)
     return SAME;
 }
 
-static enum outcome feed_streams(struct trial *t)
+static enum graph_outcome feed_streams(struct trial *t)
 {
     for (unsigned i = 0; i < t->r->streams; i++) {
         const struct rg_stream *x = &t->r->stream[i];
@@ -112,8 +112,8 @@ static enum outcome feed_streams(struct trial *t)
     return SAME;
 }
 
-static enum outcome compare(struct trial *t, const char *name, enum elem e, uint64_t n,
-                            const uint8_t *want, const uint8_t *got)
+static enum graph_outcome compare(struct trial *t, const char *name, enum elem e, uint64_t n,
+                                  const uint8_t *want, const uint8_t *got)
 {
     unsigned size = elem_bytes(e);
     uint64_t bad = 0, first = 0;
@@ -134,12 +134,12 @@ static enum outcome compare(struct trial *t, const char *name, enum elem e, uint
     return DIFFERS;
 }
 
-static enum outcome compare_tensor(struct trial *t, struct tensor x, const char *name)
+static enum graph_outcome compare_tensor(struct trial *t, struct tensor x, const char *name)
 {
     uint64_t n = tensor_elements(t->r->g, x);
     enum elem e = tensor_elem(t->r->g, x);
     uint8_t *want = emu_alloc(2 * n, elem_bytes(e)), *got = want + n * elem_bytes(e);
-    enum outcome o;
+    enum graph_outcome o;
 
     assert_non_null(want);
     if (interpreter_read(t->p, x, want) != EMU_OK || session_read(t->s, x, got) != EMU_OK)
@@ -150,13 +150,13 @@ static enum outcome compare_tensor(struct trial *t, struct tensor x, const char 
     return o;
 }
 
-static enum outcome compare_stream(struct trial *t, const struct rg_stream *x)
+static enum graph_outcome compare_stream(struct trial *t, const struct rg_stream *x)
 {
     const struct stream *s = &t->r->g->stream.at[x->stream];
     uint64_t n, m;
     const void *want = interpreter_output(t->p, x->stream, &n);
     void *got;
-    enum outcome o = SAME;
+    enum graph_outcome o = SAME;
 
     if (session_output(t->s, x->stream, &got, &m) != EMU_OK)
         return differs(t, "output");
@@ -171,7 +171,7 @@ static enum outcome compare_stream(struct trial *t, const struct rg_stream *x)
     return o;
 }
 
-static enum outcome compare_all(struct trial *t)
+static enum graph_outcome compare_all(struct trial *t)
 {
     for (unsigned i = 0; i < t->r->vars; i++) {
         struct tensor x = t->r->var[i].t;
@@ -189,7 +189,7 @@ static enum outcome compare_all(struct trial *t)
     return SAME;
 }
 
-static enum outcome run_once(struct trial *t)
+static enum graph_outcome run_once(struct trial *t)
 {
     if (write_variables(t) != SAME || feed_streams(t) != SAME)
         return DIFFERS;
@@ -206,7 +206,7 @@ static enum outcome run_once(struct trial *t)
  * are moved whole, with whatever lies beside an element, and vectors read after the end. Copies
  * read whole vectors of their source, and their target may lie beside it: no races, they drop these
  * bytes. */
-static enum outcome check_reports(struct trial *t)
+static enum graph_outcome check_reports(struct trial *t)
 {
     struct run *run = session_run_image(t->s);
 
@@ -232,7 +232,7 @@ static enum outcome check_reports(struct trial *t)
 }
 
 /* The parts of the bill are the cycles of the run. */
-static enum outcome check_bill(struct trial *t)
+static enum graph_outcome check_bill(struct trial *t)
 {
     struct run *run = session_run_image(t->s);
 
@@ -315,7 +315,7 @@ static int runs_equal(struct trial *t, const struct compiled *other)
 
 /* Compiled on two threads the image has the same bytes, and run
  * on two threads it does the same. */
-static enum outcome run_again(struct trial *t, struct compile_options co)
+static enum graph_outcome run_again(struct trial *t, struct compile_options co)
 {
     struct compiled *other;
     int equal = 1;
@@ -336,7 +336,7 @@ static enum outcome run_again(struct trial *t, struct compile_options co)
 
 /* ---- one seed ---- */
 
-static enum outcome run_both(struct trial *t)
+static enum graph_outcome run_both(struct trial *t)
 {
     struct compile_options co = { .threads = 1,
                                   .exchange = t->seed % 3 ? EXCHANGE_CYCLES : EXCHANGE_MEMORY };
@@ -344,7 +344,7 @@ static enum outcome run_both(struct trial *t)
         .threads = 1, .check = 1, .record = 1, .plain = t->seed % 16 == 0
     };
     unsigned runs = t->seed % 4 ? 1 : RUNS_MAX;
-    enum outcome o;
+    enum graph_outcome o;
 
     if (interpreter_new(t->r->g, &t->p) != EMU_OK) {
         differs(t, "builder");
@@ -369,7 +369,7 @@ static enum outcome run_both(struct trial *t)
 
 /* What a seed gave, also when the process that ran it died. */
 struct report {
-    enum outcome outcome;
+    enum graph_outcome outcome;
     unsigned steps; /* that can be left out */
     char text[TEXT_BYTES];
 };
@@ -379,7 +379,7 @@ static void try_seed(uint64_t seed, const uint8_t *drop, FILE *dump, struct repo
 {
     long live = alloc_live();
     struct trial t = { .seed = seed, .r = random_graph_new(seed, drop) };
-    enum outcome o;
+    enum graph_outcome o;
 
     out->steps = t.r->step;
     if (dump) {

@@ -13,7 +13,7 @@
 #include "emu/case/case_run.h"
 #include "emu/tile/tile_check.h"
 
-struct outcome {
+struct case_outcome {
     struct tile_case *c;
     struct case_run *r;
     json_t *differences;
@@ -27,9 +27,9 @@ static struct case_options raw_options(void)
 }
 
 /* Reads, builds, runs and compares. Fails the test when that is not possible. */
-static struct outcome run(const char *text, struct case_options options)
+static struct case_outcome run(const char *text, struct case_options options)
 {
-    struct outcome o = { 0 };
+    struct case_outcome o = { 0 };
 
     if (case_read_text(text, strlen(text), "t.json", &o.c) != EMU_OK ||
         case_build(o.c, &options, &o.r) != EMU_OK || case_load(o.r) != EMU_OK)
@@ -40,7 +40,7 @@ static struct outcome run(const char *text, struct case_options options)
     return o;
 }
 
-static void end(struct outcome *o)
+static void end(struct case_outcome *o)
 {
     json_decref(o->differences);
     case_run_free(o->r);
@@ -57,7 +57,7 @@ static void one_worker(void **state)
                                "[\"x\"], \"registers\": {\"a3\": 9},"
                                " \"expect_registers\": {\"m1\": 8, \"m2\": 0, \"a3\": 9}, "
                                "\"expect_slots\": 5, \"expect_instructions\": 5}";
-    struct outcome o = run(text, raw_options());
+    struct case_outcome o = run(text, raw_options());
     uint32_t word = 0;
 
     (void)state;
@@ -82,7 +82,7 @@ static void six_workers(void **state)
         " \"registers\": {\"w4.m7\": 4, \"m6\": 1}, \"expect_registers\": {\"w4.m7\": 4, "
         "\"w3.m7\": 0, \"m6\": 1},"
         " \"expect_slots\": 4, \"expect_instructions\": 24}";
-    struct outcome o = run(text, raw_options());
+    struct case_outcome o = run(text, raw_options());
 
     (void)state;
     assert_int_equal(o.verdict, CASE_PASS);
@@ -100,7 +100,7 @@ static void a_supervisor(void **state)
         " \"registers\": {\"m3\": 3}, \"expect_registers\": {\"m1\": 5, \"m3\": 3, \"w2.m5\": 5},"
         " \"expect_slots\": [2, 2, 2, 2, 2, 2], \"expect_instructions\": 19, \"expect_fault\": "
         "\"INVALID_ADDR\"}";
-    struct outcome o = run(text, raw_options());
+    struct case_outcome o = run(text, raw_options());
 
     (void)state;
     assert_int_equal(o.r->stop, BARREL_HALT);
@@ -129,7 +129,7 @@ static void faults_and_limits(void **state)
     static const char outer[] =
         "{\"asm\": \".supervisor\\ne: sync 3\\n br $lr\\n\", \"entry\": \"e\","
         " \"as\": \"supervisor\", \"expect_fault\": \"EXERR\"}";
-    struct outcome o = run(fault, raw_options());
+    struct case_outcome o = run(fault, raw_options());
 
     (void)state;
     assert_int_equal(o.verdict, CASE_FAULT);
@@ -161,7 +161,7 @@ static void differences_are_listed(void **state)
         " \"registers\": {\"m1\": 5, \"a2\": {\"f32\": 1}, \"a3\": \"0x40000000\"},"
         " \"expect_registers\": {\"m1\": 6}, \"expect_cycles\": 1, \"expect_slots\": [2, 0, 0, 0, "
         "0, 0]}";
-    struct outcome o = run(text, raw_options());
+    struct case_outcome o = run(text, raw_options());
     static const char *const want[] = {
         "x[1]", "x[2]", "x[3]", "x[1]", "m1", "cycles", "slots[0]"
     };
@@ -184,7 +184,7 @@ static void runs_again(void **state)
         " exitz $mzero\\n\", \"entry\": \"e\", \"as\": \"worker\", \"memory\": [{\"name\": \"x\", "
         "\"u32\": [1]}],"
         " \"state\": [\"x\"], \"expect\": [{\"name\": \"x\", \"u32\": [2]}]}";
-    struct outcome o = run(text, raw_options());
+    struct case_outcome o = run(text, raw_options());
     uint64_t cycles = o.r->cycles;
 
     (void)state;
@@ -206,7 +206,7 @@ static void the_checking_mode_reports(void **state)
                                "st32 $m1, $m0, 1\\n exitz $mzero\\n\","
                                " \"entry\": \"e\", \"as\": \"workers\", \"memory\": [{\"name\": "
                                "\"x\", \"bytes\": 8}], \"state\": [\"x\"]}";
-    struct outcome o = run(text, (struct case_options){ .raw = 1, .check = 1 });
+    struct case_outcome o = run(text, (struct case_options){ .raw = 1, .check = 1 });
 
     (void)state;
     assert_int_equal(o.verdict, CASE_CHECK);
@@ -224,7 +224,7 @@ static void the_answer_is_json(void **state)
                                " \"as\": \"worker\", \"memory\": [{\"name\": \"x\", \"f32\": [0.1, "
                                "\"nan\", \"0x7fa00001\", -0.0]},"
                                " {\"name\": \"b\", \"bytes\": 2}]}";
-    struct outcome o = run(text, (struct case_options){ .raw = 1, .check = 1 });
+    struct case_outcome o = run(text, (struct case_options){ .raw = 1, .check = 1 });
     char *out = NULL;
     size_t bytes = 0;
     FILE *f = open_memstream(&out, &bytes);

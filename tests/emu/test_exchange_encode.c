@@ -9,13 +9,13 @@
 enum { EVENTS = 8192, NULL_SOURCE = 1600, MESSAGES = 40 };
 
 /* What happens at every event of a tile that executes a plan. */
-struct paper {
+struct encode_paper {
     int32_t sent[EVENTS]; /* word address, -1: nothing */
     uint32_t ctl[EVENTS], source[EVENTS];
     int32_t pic[EVENTS]; /* pointer written at this event, in words; -1: none */
 };
 
-static struct paper paper;
+static struct encode_paper paper;
 
 /* Executes the code as docs/exchange.md 3 says; checks that events and addresses of the code fit.
  */

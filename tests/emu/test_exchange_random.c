@@ -9,7 +9,7 @@
 
 enum { EVENTS = 3000, SENDS_MAX = 256, RECEIVERS_MAX = 1 << 16, TRIES = 12 };
 
-struct message {
+struct random_message {
     uint32_t event, addr, words, ctl;
 };
 
@@ -20,7 +20,7 @@ struct reception {
 };
 
 struct plan {
-    struct message *send;
+    struct random_message *send;
     struct reception *take;
     uint32_t sends, takes;
     uint8_t *out, *in;        /* [EVENTS] port in use */
@@ -28,7 +28,7 @@ struct plan {
     uint32_t pointer;         /* before the phase */
 };
 
-struct world {
+struct exchange_world {
     struct rig rig;
     struct plan *plan;
     uint64_t random;
@@ -37,24 +37,25 @@ struct world {
     uint32_t messages;
 };
 
-static uint32_t pick(struct world *w, uint32_t below)
+static uint32_t pick(struct exchange_world *w, uint32_t below)
 {
     return help_random_below(&w->random, below);
 }
 
-static uint32_t physical(const struct world *w, uint32_t tile)
+static uint32_t physical(const struct exchange_world *w, uint32_t tile)
 {
     return w->rig.x->physical[tile];
 }
 
-static int delay(const struct world *w, uint32_t s, uint32_t d)
+static int delay(const struct exchange_world *w, uint32_t s, uint32_t d)
 {
     return arch_exchange_delay(&w->rig.arch, physical(w, s), physical(w, d));
 }
 
-static void world_new(struct world *w, const char *machine, uint32_t tiles, uint32_t mem_bytes)
+static void world_new(struct exchange_world *w, const char *machine, uint32_t tiles,
+                      uint32_t mem_bytes)
 {
-    *w = (struct world){ .random = 1, .words = mem_bytes / 4 };
+    *w = (struct exchange_world){ .random = 1, .words = mem_bytes / 4 };
     rig_new_sized(&w->rig, machine, tiles, mem_bytes, 1);
     w->rig.x->options.cache_bytes = 1 << 20;
     w->plan = calloc(w->rig.arch.tiles, sizeof(*w->plan));
@@ -71,7 +72,7 @@ static void world_new(struct world *w, const char *machine, uint32_t tiles, uint
     w->expected = calloc(w->rig.arch.tiles, mem_bytes);
 }
 
-static void world_free(struct world *w)
+static void world_free(struct exchange_world *w)
 {
     for (uint32_t i = 0; i < w->rig.arch.tiles; i++) {
         struct plan *p = &w->plan[i];
@@ -88,7 +89,7 @@ static void world_free(struct world *w)
     rig_free(&w->rig);
 }
 
-static void forget_plans(struct world *w)
+static void forget_plans(struct exchange_world *w)
 {
     w->messages = 0;
     for (uint32_t i = 0; i < w->rig.arch.tiles; i++) {
@@ -149,8 +150,8 @@ static const struct reception *reception_before(const struct plan *p, uint32_t e
 
 /* Chooses where the words go: after the last ones (so that the pointer need not be set), or
  * anywhere. */
-static int place_words(struct world *w, const struct plan *p, uint32_t event, uint32_t words,
-                       uint32_t *to)
+static int place_words(struct exchange_world *w, const struct plan *p, uint32_t event,
+                       uint32_t words, uint32_t *to)
 {
     const struct reception *before = reception_before(p, event);
     uint32_t base = w->rig.arch.mem_base;
@@ -167,7 +168,7 @@ static int place_words(struct world *w, const struct plan *p, uint32_t event, ui
     return 0;
 }
 
-static void commit_reception(struct world *w, uint32_t d, struct reception r)
+static void commit_reception(struct exchange_world *w, uint32_t d, struct reception r)
 {
     struct plan *p = &w->plan[d];
 
@@ -178,7 +179,7 @@ static void commit_reception(struct world *w, uint32_t d, struct reception r)
     p->take[p->takes++] = r;
 }
 
-static void commit_send(struct world *w, uint32_t s, const struct message *m)
+static void commit_send(struct exchange_world *w, uint32_t s, const struct random_message *m)
 {
     struct plan *p = &w->plan[s];
 
@@ -194,10 +195,10 @@ static void commit_send(struct world *w, uint32_t s, const struct message *m)
 
 /* One message to up to `fan` receivers at the first event from `from` on where all ports are free.
  */
-static void plan_message(struct world *w, uint32_t s, uint32_t fan, uint32_t from)
+static void plan_message(struct exchange_world *w, uint32_t s, uint32_t fan, uint32_t from)
 {
     uint32_t to[16], n = 0, words = pick(w, 4) ? 1 + pick(w, 12) : 1 + pick(w, 150);
-    struct message m = { .words = words };
+    struct random_message m = { .words = words };
     struct plan *p = &w->plan[s];
     uint32_t word = pick(w, w->words - words + 1);
 
@@ -248,14 +249,14 @@ static int by_event(const void *x, const void *y)
 
 static int by_send_event(const void *x, const void *y)
 {
-    const struct message *a = x, *b = y;
+    const struct random_message *a = x, *b = y;
 
     return a->event < b->event ? -1 : a->event > b->event;
 }
 
 /* Decides when each pointer is set: after the last word of the reception before, in time for the
  * first of its own. */
-static void plan_pointers(struct world *w, uint32_t d)
+static void plan_pointers(struct exchange_world *w, uint32_t d)
 {
     struct plan *p = &w->plan[d];
     uint32_t lag = arch_pic_lag(&w->rig.arch, physical(w, d)), from = 0, pointer = p->pointer;
@@ -277,20 +278,20 @@ static void plan_pointers(struct world *w, uint32_t d)
 
 /* What happens at one event of a tile. */
 struct change {
-    const struct message *send; /* begins */
-    int stop;                   /* a send ends */
+    const struct random_message *send; /* begins */
+    int stop;                          /* a send ends */
     int mux, pic;
     uint32_t source, pointer;
 };
 
 struct emitter {
-    struct world *w;
+    struct exchange_world *w;
     struct plan *p;
     uint32_t tile, lag;
     struct change *at; /* [EVENTS + lag room] */
     uint32_t events;   /* last change + 1 */
     uint32_t idle;     /* from here on nothing has been issued yet */
-    const struct message *sending;
+    const struct random_message *sending;
     uint32_t sent, ctl;                    /* words sent of it; stream state C */
     uint32_t source, pic_event, pic_value; /* settings in force */
 };
@@ -382,7 +383,7 @@ static void emit_settings(struct emitter *e, uint32_t event, uint32_t next, cons
 /* Issues sends from `event` to `next`, the first of them with the settings of c. */
 static void emit_sends(struct emitter *e, uint32_t event, uint32_t next, const struct change *c)
 {
-    const struct message *m = e->sending;
+    const struct random_message *m = e->sending;
     int set = c->mux + c->pic;
 
     for (; event < next; set = 0) {
@@ -417,7 +418,7 @@ static void emit_sends(struct emitter *e, uint32_t event, uint32_t next, const s
     e->idle = event;
 }
 
-static void emit_tile(struct world *w, uint32_t tile)
+static void emit_tile(struct exchange_world *w, uint32_t tile)
 {
     static struct change at[EVENTS + 1000];
     struct emitter e = { .w = w, .p = &w->plan[tile], .tile = tile, .at = at };
@@ -455,13 +456,13 @@ static void emit_tile(struct world *w, uint32_t tile)
 
 /* --- running a phase --- */
 
-static uint32_t *memory_of(struct world *w, uint32_t *all, uint32_t tile)
+static uint32_t *memory_of(struct exchange_world *w, uint32_t *all, uint32_t tile)
 {
     return all + (size_t)tile * w->words;
 }
 
 /* The model: every reception is found at its sender by source and event. */
-static void apply_messages(struct world *w)
+static void apply_messages(struct exchange_world *w)
 {
     uint32_t tiles = w->rig.arch.tiles, base = w->rig.arch.mem_base;
     uint32_t *now = (uint32_t *)w->rig.mem;
@@ -482,7 +483,7 @@ static void apply_messages(struct world *w)
     }
 }
 
-static void plan_phase(struct world *w, uint32_t messages)
+static void plan_phase(struct exchange_world *w, uint32_t messages)
 {
     uint32_t tiles = w->rig.arch.tiles;
 
@@ -496,7 +497,7 @@ static void plan_phase(struct world *w, uint32_t messages)
         plan_pointers(w, i);
 }
 
-static void issue_phase(struct world *w)
+static void issue_phase(struct exchange_world *w)
 {
     for (uint32_t i = 0; i < w->rig.arch.tiles; i++)
         w->rig.tile[i].xcsr[XCSR_DELTA] = w->plan[i].pointer / 4;
@@ -506,7 +507,7 @@ static void issue_phase(struct world *w)
     rig_recv(&w->rig, EVENTS + 1000);
 }
 
-static void check_pointers(struct world *w)
+static void check_pointers(struct exchange_world *w)
 {
     for (uint32_t i = 0; i < w->rig.arch.tiles; i++) {
         const struct plan *p = &w->plan[i];
@@ -521,7 +522,7 @@ static void run_phases(const char *machine, uint32_t mem_bytes, uint32_t phases,
                        uint64_t seed)
 {
     uint32_t planned = 0, overlapping = 0;
-    struct world w;
+    struct exchange_world w;
 
     world_new(&w, machine, 0, mem_bytes);
     w.random = seed;
@@ -575,7 +576,8 @@ static int settings_in_order(const struct exchange_set *s, size_t n)
 
 /* Damages one tile's log, within what a supervisor could have issued. Returns 0 when it would not.
  */
-static int damage_settings(struct world *w, struct exchange_set *s, size_t n, uint32_t value)
+static int damage_settings(struct exchange_world *w, struct exchange_set *s, size_t n,
+                           uint32_t value)
 {
     uint32_t i = pick(w, (uint32_t)n);
     struct exchange_set old = s[i];
@@ -590,7 +592,7 @@ static int damage_settings(struct world *w, struct exchange_set *s, size_t n, ui
     return 0;
 }
 
-static int damage_send(struct world *w, struct exchange_log *log)
+static int damage_send(struct exchange_world *w, struct exchange_log *log)
 {
     uint32_t i = pick(w, (uint32_t)log->sends);
     struct exchange_send *s = &log->send[i];
@@ -616,7 +618,7 @@ static int damage_send(struct world *w, struct exchange_log *log)
     }
 }
 
-static int damage_log(struct world *w)
+static int damage_log(struct exchange_world *w)
 {
     uint32_t tiles = w->rig.arch.tiles, d = pick(w, tiles);
     struct exchange_log *log = exchange_log_of(w->rig.x, d);
@@ -639,7 +641,7 @@ static int damage_log(struct world *w)
 static void damage_phases(const char *machine, uint32_t tiles, uint32_t phases,
                           uint32_t seen[EXCHANGE_FAULT_KINDS])
 {
-    struct world w;
+    struct exchange_world w;
 
     world_new(&w, machine, tiles, 4096);
     for (uint32_t k = 0; k < phases; k++) {

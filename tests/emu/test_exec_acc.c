@@ -90,10 +90,10 @@ static void issue(exec_fn *fn, int immediate)
 
 /* ---- sums ---- */
 
-enum kind { PLAIN, ABSOLUTE, SQUARE };
+enum acc_kind { PLAIN, ABSOLUTE, SQUARE };
 
 /* E(i) += term of x, where x is lane i of $a0.. */
-static void check_sums(exec_fn *fn, unsigned lanes, int half, enum kind kind)
+static void check_sums(exec_fn *fn, unsigned lanes, int half, enum acc_kind kind)
 {
     for (int times = 0; times < TIMES; times++) {
         uint32_t want[8];
@@ -195,14 +195,14 @@ static void test_cmac(void **state)
 }
 
 /* E(k) = c + x * y, where the operands are given by accumulator number. */
-struct product {
+struct acc_product {
     exec_fn *fn;
     unsigned accumulators;
     int axpy; /* x = $TAS, c = B */
     unsigned x[4], y[4];
 };
 
-static void check_products(const struct product *p)
+static void check_products(const struct acc_product *p)
 {
     for (int times = 0; times < TIMES; times++) {
         uint32_t want[4], old[2] = { 0, 0 };
@@ -232,7 +232,7 @@ static void check_products(const struct product *p)
 
 static void test_products(void **state)
 {
-    static const struct product row[] = {
+    static const struct acc_product row[] = {
         { exec_f32mac, 1, 0, { 0 }, { 0 } },
         { exec_f32v2mac, 2, 0, { 0, 1 }, { 0, 1 } },
         { exec_f32v2axpy, 2, 1, { 0 }, { 0 } },

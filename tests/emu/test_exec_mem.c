@@ -89,7 +89,7 @@ static uint64_t little_endian(const uint8_t *p, unsigned bytes)
     ROW(st64step_ai, 8, STORE, 'a', 'I')       ROW(st64step_ar, 8, STORE, 'a', 'T')
 /* clang-format on */
 
-static const struct row {
+static const struct mem_row {
     const char *name;
     exec_fn *fn;
     unsigned bytes, how;
@@ -103,14 +103,14 @@ static const struct row {
 /* Registers m1 base, m2 delta, m3 index, m5 or a4.. data. */
 static const struct insn operands = { .d = 4, .a = 1, .b = 2, .c = 3, .s = 4, .t = 3, .x = 2 };
 
-static int is_step(const struct row *r)
+static int is_step(const struct mem_row *r)
 {
     return r->index == 'I' || r->index == 'T';
 }
 
 /* Sets registers so that the access falls on addr and the index, if a register or immediate, is n.
  */
-static struct insn aim(const struct row *r, unsigned lane, uint32_t addr, int32_t n)
+static struct insn aim(const struct mem_row *r, unsigned lane, uint32_t addr, int32_t n)
 {
     struct insn in = operands;
 
@@ -121,12 +121,12 @@ static struct insn aim(const struct row *r, unsigned lane, uint32_t addr, int32_
     return in;
 }
 
-static uint32_t data_register(const struct row *r, unsigned lane, unsigned k)
+static uint32_t data_register(const struct mem_row *r, unsigned lane, unsigned k)
 {
     return r->file == 'm' ? tile_m(&t, lane, 4) : tile_a(&t, lane, 4 + k);
 }
 
-static uint64_t extended(const struct row *r, uint64_t v)
+static uint64_t extended(const struct mem_row *r, uint64_t v)
 {
     unsigned bits = 8 * r->bytes;
 
@@ -135,7 +135,7 @@ static uint64_t extended(const struct row *r, uint64_t v)
     return r->how == LOAD_SIGN && v >> (bits - 1) & 1 ? v | (UINT32_MAX & ~0ull << bits) : v;
 }
 
-static void check_data(const struct row *r, unsigned lane, uint32_t addr)
+static void check_data(const struct mem_row *r, unsigned lane, uint32_t addr)
 {
     for (unsigned k = 0; k == 0 || 4 * k < r->bytes; k++) {
         uint64_t mem = little_endian(at(addr + 4 * k), r->bytes < 4 ? r->bytes : 4);
@@ -151,7 +151,7 @@ static void test_random_access(void **state)
 {
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(rows); i++) {
-        const struct row *r = &rows[i];
+        const struct mem_row *r = &rows[i];
 
         for (int k = 0; k < 300; k++) {
             unsigned lane = random32() % (r->file == 'm' ? 7 : 6);
@@ -176,7 +176,7 @@ static void test_fault_writes_nothing(void **state)
 {
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(rows); i++) {
-        const struct row *r = &rows[i];
+        const struct mem_row *r = &rows[i];
         struct insn in = aim(r, 2, t.mem_base + t.mem_bytes, 5);
         struct tile before = t;
 

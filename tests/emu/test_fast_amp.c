@@ -17,7 +17,7 @@
 #include "emu/fast/fast_state.h"
 #include "emu/exec/exec.h"
 
-struct form {
+struct form_sample {
     const char *name;
     fast_fn *fast;
     exec_fn *plain;
@@ -31,7 +31,7 @@ struct form {
 #id, fast_##id, exec_##id, d, a, b, immediates, common                                     \
     }
 
-static const struct form forms[] = {
+static const struct form_sample forms[] = {
     FORM(f16v4hihoamp, 1, 2, 1, 8, 4),  FORM(f16v4sihoamp, 1, 2, 2, 8, 4),
     FORM(f16v4sisoamp, 2, 2, 2, 8, 4),  FORM(f16v4hihov4amp, 2, 2, 2, 8, 4),
     FORM(f32sisoamp, 2, 1, 2, 14, 8),   FORM(f32sisov2amp, 2, 1, 2, 14, 8),
@@ -223,7 +223,8 @@ static void run_plain(struct tile *t, uint32_t lanes, const struct insn *in, exe
             plain(t, lane, in);
 }
 
-static void compare(const struct form *f, const struct insn *in, uint32_t lanes, uint64_t seed)
+static void compare(const struct form_sample *f, const struct insn *in, uint32_t lanes,
+                    uint64_t seed)
 {
     const struct tile *p = &g.plain, *q = &g.fast;
 
@@ -250,7 +251,7 @@ static void compare(const struct form *f, const struct insn *in, uint32_t lanes,
 }
 
 /* What the fast path believes of the accumulators must be true of all of them. */
-static void check_bounds(const struct form *f)
+static void check_bounds(const struct form_sample *f)
 {
     const struct fast_state *known = g.fast.fast;
 
@@ -285,7 +286,7 @@ static void one(int form, uint32_t lanes, bool common)
 {
     uint64_t seed = g.seed;
     unsigned n = form < 0 ? rnd(FORMS) : (unsigned)form;
-    const struct form *f = &forms[n];
+    const struct form_sample *f = &forms[n];
     struct insn in = { 0 };
 
     in.d = (uint8_t)random_register(f->words_d);
@@ -405,7 +406,7 @@ static void test_f32_partials(void **state)
     new_weights(NETWORK, false);
     new_accumulators(NETWORK);
     for (int i = 0; i < 20000; i++) {
-        const struct form *f = &forms[rnd(2) ? 2 : 8]; /* f16v4sisoamp, f16v4sisoslic */
+        const struct form_sample *f = &forms[rnd(2) ? 2 : 8]; /* f16v4sisoamp, f16v4sisoslic */
         struct insn in = { .a = 0, .b = 2, .d = 4, .i = i % 2 };
         int taken;
 
@@ -546,7 +547,7 @@ static void test_ties(void **state)
             }
         }
         for (int k = 0; k < 4; k++) {
-            const struct form *f = &forms[rnd(10)];
+            const struct form_sample *f = &forms[rnd(10)];
             struct insn in = { .a = 0, .b = 2, .d = 8, .i = (int32_t)rnd((unsigned)f->common) };
 
             if (!strncmp(f->name, "f32", 3))

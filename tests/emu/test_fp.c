@@ -24,9 +24,9 @@
 #define HSNAN   0xfc01
 #define ALL_RND 4
 
-enum op { ADD, SUB_, MUL, ABSADD, DIV, MAX, MIN, ABSMAX, SQRT, OOX, OORX };
+enum fp_operation { ADD, SUB_, MUL, ABSADD, DIV, MAX, MIN, ABSMAX, SQRT, OOX, OORX };
 
-static uint32_t f32_op(enum op op, uint32_t a, uint32_t b, struct fp_env *env)
+static uint32_t f32_op(enum fp_operation op, uint32_t a, uint32_t b, struct fp_env *env)
 {
     switch (op) {
     case ADD:
@@ -57,7 +57,7 @@ static uint32_t f32_op(enum op op, uint32_t a, uint32_t b, struct fp_env *env)
 static void test_f32_arithmetic(void **state)
 {
     static const struct {
-        enum op op;
+        enum fp_operation op;
         uint32_t a, b, want;
         unsigned flags;
     } t[] = {

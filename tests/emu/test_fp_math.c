@@ -24,7 +24,7 @@
  * nonzero if that is inexact. */
 typedef int truth_fn(mpfr_t r, const mpfr_t x);
 
-struct function {
+struct math_function {
     const char *name;
     uint32_t (*f32)(uint32_t x, struct fp_env *env);
     uint16_t (*f16)(uint16_t x, unsigned lane, struct fp_env *env);
@@ -77,7 +77,7 @@ static long double host_sigm(long double x)
     return 1 / (1 + expl(-x));
 }
 
-static const struct function functions[] = {
+static const struct math_function functions[] = {
     { "exp", fp_f32_exp, fp_f16_exp, fp_exp_fast, fp_exp_dd, truth_exp, expl, false, 150 },
     { "exp2", fp_f32_exp2, fp_f16_exp2, fp_exp2_fast, fp_exp2_dd, truth_exp2, exp2l, false, 150 },
     { "ln", fp_f32_ln, fp_f16_ln, fp_ln_fast, fp_ln_dd, truth_ln, logl, true, FLT_MAX },
@@ -103,19 +103,19 @@ static uint64_t random_next(uint64_t *state)
 enum { TRUTH_BITS = 256 };
 
 /* Scratch numbers of one thread. */
-struct oracle {
+struct math_oracle {
     mpfr_t x, truth, rounded;
     uint64_t mpfr_calls;
 };
 
-static void oracle_init(struct oracle *o)
+static void oracle_init(struct math_oracle *o)
 {
     mpfr_inits2(TRUTH_BITS, o->x, o->truth, (mpfr_ptr)NULL);
     mpfr_init2(o->rounded, 24);
     o->mpfr_calls = 0;
 }
 
-static void oracle_clear(struct oracle *o)
+static void oracle_clear(struct math_oracle *o)
 {
     mpfr_clears(o->x, o->truth, o->rounded, (mpfr_ptr)NULL);
     mpfr_free_cache();
@@ -127,7 +127,7 @@ struct expected {
 };
 
 /* The two results that are infinite or NaN by definition rather than by rounding. */
-static bool expected_singular(const struct function *f, bool nan, bool snan, bool zero,
+static bool expected_singular(const struct math_function *f, bool nan, bool snan, bool zero,
                               bool negative, struct expected *e)
 {
     if (nan || (f->is_log && negative && !zero)) {
@@ -142,7 +142,8 @@ static bool expected_singular(const struct function *f, bool nan, bool snan, boo
 }
 
 /* Rounds by MPFR with the exponent range of f32, subnormals included, and then flushes those. */
-static struct expected expected_f32(const struct function *f, uint32_t x, struct oracle *o)
+static struct expected expected_f32(const struct math_function *f, uint32_t x,
+                                    struct math_oracle *o)
 {
     mpfr_exp_t emin = mpfr_get_emin(), emax = mpfr_get_emax();
     struct expected e = { 0, 0 };
@@ -170,7 +171,8 @@ static struct expected expected_f32(const struct function *f, uint32_t x, struct
 
 /* As expected_f32, by long double where that is certain to agree: glibc states errors of at most a
  * few units of 2^-64, and 1024 of them are allowed here. */
-static struct expected expected_f32_quick(const struct function *f, uint32_t x, struct oracle *o)
+static struct expected expected_f32_quick(const struct math_function *f, uint32_t x,
+                                          struct math_oracle *o)
 {
     uint32_t flushed = fp_f32_flush(x), low, high;
     long double y;
@@ -195,7 +197,8 @@ struct f16_truth {
     bool sticky;            /* something was cut */
 };
 
-static struct f16_truth f16_truth_of(const struct function *f, uint16_t x, struct oracle *o)
+static struct f16_truth f16_truth_of(const struct math_function *f, uint16_t x,
+                                     struct math_oracle *o)
 {
     struct f16_truth t = { 0 };
     int inexact;
@@ -299,7 +302,7 @@ static void test_special_operands(void **state)
     }
 }
 
-static void f16_compare(const struct function *f, uint16_t x, const struct f16_truth *t,
+static void f16_compare(const struct math_function *f, uint16_t x, const struct f16_truth *t,
                         unsigned lane, const struct fp_env *mode)
 {
     struct expected want = expected_f16(t, lane, mode);
@@ -317,7 +320,7 @@ static void test_f16_all(void **state)
 {
     static const uint64_t edge_random[] = { 0, 0x1fff1fff1fff1fff, 0x0001100010010fff };
     uint64_t seed = 0x5eed;
-    struct oracle o;
+    struct math_oracle o;
 
     (void)state;
     oracle_init(&o);
@@ -363,7 +366,8 @@ static uint32_t sample_operand(uint32_t n, uint64_t *seed)
     }
 }
 
-static void f32_compare(const struct function *f, uint32_t x, struct expected want, uint8_t rnd)
+static void f32_compare(const struct math_function *f, uint32_t x, struct expected want,
+                        uint8_t rnd)
 {
     struct fp_env env = { .rnd = rnd & 3, .stochastic = rnd >> 2 & 1, .random = 0x1fff };
     uint32_t got = f->f32(x, &env);
@@ -381,12 +385,12 @@ static void test_f32_samples(void **state)
                                        0x42b17218, 0x42fc0000, 0x43000000, 0x43150000, 0x43160000,
                                        0x7f7fffff, 0x7f800000, 0x7fc00000 };
     uint64_t seed = 0xf32;
-    struct oracle o;
+    struct math_oracle o;
 
     (void)state;
     oracle_init(&o);
     for (size_t i = 0; i < FUNCTION_COUNT; i++) {
-        const struct function *f = &functions[i];
+        const struct math_function *f = &functions[i];
 
         for (size_t c = 0; c < 2 * EMU_COUNT_OF(corner); c++)
             for (uint32_t d = 0; d < 256; d++) {
@@ -430,12 +434,12 @@ static double error_bits(const mpfr_t truth, double hi, double lo)
 static void test_core_errors(void **state)
 {
     uint64_t seed = 0xdd;
-    struct oracle o;
+    struct math_oracle o;
 
     (void)state;
     oracle_init(&o);
     for (size_t i = 0; i < FUNCTION_COUNT; i++) {
-        const struct function *f = &functions[i];
+        const struct math_function *f = &functions[i];
 
         for (uint32_t n = 0; n < 20000; n++) {
             uint32_t bits = sample_operand(n, &seed) & (f->is_log ? ~FP_F32_SIGN : ~0u);
@@ -486,7 +490,7 @@ static void test_round_odd(void **state)
 enum { BLOCK = 1 << 16 }; /* never crosses a sign, the subnormals or the infinities */
 
 /* Counts wrong results in the block from first on; *bad is one of them. */
-static uint64_t block_sweep(const struct function *f, uint32_t first, struct oracle *o,
+static uint64_t block_sweep(const struct math_function *f, uint32_t first, struct math_oracle *o,
                             uint32_t *bad)
 {
     struct expected head = expected_f32(f, first, o), tail = expected_f32(f, first + BLOCK - 1, o);
@@ -523,7 +527,7 @@ static void test_f32_all(void **state)
 
     (void)state;
     for (size_t i = 0; i < FUNCTION_COUNT; i++) {
-        const struct function *f = &functions[i];
+        const struct math_function *f = &functions[i];
         uint64_t wrong = 0, calls = 0;
         uint32_t bad = 0;
 
@@ -531,7 +535,7 @@ static void test_f32_all(void **state)
             continue;
 #pragma omp parallel reduction(+ : wrong, calls)
         {
-            struct oracle o;
+            struct math_oracle o;
             uint32_t bad_here = 0;
 
             oracle_init(&o);

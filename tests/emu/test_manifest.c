@@ -230,11 +230,11 @@ static void expressions(void **state)
 
 /* ---- builds and runs ---- */
 
-struct outcome {
+struct manifest_outcome {
     json_t *report, *differences;
 };
 
-static void run_text(const char *text, unsigned threads, struct outcome *out)
+static void run_text(const char *text, unsigned threads, struct manifest_outcome *out)
 {
     struct manifest *m = read_text(text);
     struct run_options o = { .threads = threads, .max_cycles = m->max_cycles, .runs = m->runs };
@@ -253,7 +253,7 @@ static void run_text(const char *text, unsigned threads, struct outcome *out)
     manifest_free(m);
 }
 
-static void outcome_free(struct outcome *o)
+static void outcome_free(struct manifest_outcome *o)
 {
     json_decref(o->report);
     json_decref(o->differences);
@@ -281,7 +281,7 @@ static int64_t number_of(const json_t *o, const char *key)
 
 static void ring_runs(void **state)
 {
-    struct outcome o, again;
+    struct manifest_outcome o, again;
 
     (void)state;
     run_text(RING "],\"expect_cycles\":134,\"expect_supersteps\":2}", 1, &o);
@@ -297,7 +297,7 @@ static void ring_runs(void **state)
 
 static void unmet_expectations(void **state)
 {
-    struct outcome o;
+    struct manifest_outcome o;
 
     (void)state;
     run_text(RING
@@ -316,7 +316,7 @@ static void unmet_expectations(void **state)
 /* One tile reads two words from the host, adds them and sends the sum back, twice. */
 static void streams_run(void **state)
 {
-    struct outcome o;
+    struct manifest_outcome o;
 
     (void)state;
     run_text(

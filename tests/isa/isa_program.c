@@ -69,13 +69,13 @@ int isa_block_is_single(const struct isa_block *b)
 
 /* ---- text ---- */
 
-struct text {
+struct isa_text {
     char *s;
     size_t n, cap;
     int failed;
 };
 
-static void text_add(struct text *t, const char *s, size_t n)
+static void text_add(struct isa_text *t, const char *s, size_t n)
 {
     while (!t->failed && t->n + n + 1 > t->cap) {
         char *grown = emu_realloc(t->s, t->cap ? 2 * t->cap : 4096, 1);
@@ -93,7 +93,7 @@ static void text_add(struct text *t, const char *s, size_t n)
     t->s[t->n] = 0;
 }
 
-static void text_puts(struct text *t, const char *s)
+static void text_puts(struct isa_text *t, const char *s)
 {
     text_add(t, s, strlen(s));
 }
@@ -112,7 +112,7 @@ static const char *replacement(const struct isa_block *b, const struct isa_row *
     return NULL;
 }
 
-static void text_code(struct text *t, const struct isa_block *b, const struct isa_row *row,
+static void text_code(struct isa_text *t, const struct isa_block *b, const struct isa_row *row,
                       const char *code, int shape)
 {
     char number[4];
@@ -139,7 +139,7 @@ static void text_code(struct text *t, const struct isa_block *b, const struct is
     }
 }
 
-static void text_bundle(struct text *t, const struct isa_block *b, const struct isa_row *row,
+static void text_bundle(struct isa_text *t, const struct isa_block *b, const struct isa_row *row,
                         int shape)
 {
     char companion[64];
@@ -159,7 +159,7 @@ static void text_bundle(struct text *t, const struct isa_block *b, const struct 
     text_puts(t, "\t}\n\texitz $mzero\n");
 }
 
-static void text_program(struct text *t, const struct isa_block *b, const struct isa_row *row)
+static void text_program(struct isa_text *t, const struct isa_block *b, const struct isa_row *row)
 {
     if (b->only & ONLY_WORKER) {
         text_puts(t, "\t.worker\n\t.align 8\nisa_lone:\n");
@@ -190,7 +190,7 @@ enum emu_status isa_program_new(const struct isa_block *b, const struct isa_row 
 {
     struct isa_program *p = emu_alloc(1, sizeof(*p));
     struct case_options options = { .raw = 1, .messages = stderr };
-    struct text t = { 0 };
+    struct isa_text t = { 0 };
     enum emu_status s;
 
     *out = NULL;

@@ -17,7 +17,7 @@
 enum { CALL_AND_RETURN_CYCLES = 12, REG_LR = 10 };
 
 /* One run, while it is prepared and judged. */
-struct trial {
+struct isa_trial {
     struct isa_program *p;
     struct case_run *r;
     struct isa_mode mode;
@@ -210,7 +210,7 @@ int isa_token_value(const struct isa_program *p, const char *s, enum isa_shape s
 
 /* ---- places in a tile ---- */
 
-static int is_super(const struct trial *t)
+static int is_super(const struct isa_trial *t)
 {
     return t->mode.crew == CREW_SUPER;
 }
@@ -254,7 +254,7 @@ static uint32_t *csr_word(struct tile *t, unsigned lane, char space, unsigned in
     }
 }
 
-static const struct csr_row *find_csr(const struct trial *t, const struct isa_place *p)
+static const struct csr_row *find_csr(const struct isa_trial *t, const struct isa_place *p)
 {
     const char *s = strchr(p->name, '.') ? strchr(p->name, '.') + 1 : p->name;
     const char *spaces = is_super(t) && p->lane < 0 ? "SUW" : "UWS";
@@ -270,7 +270,7 @@ static const struct csr_row *find_csr(const struct trial *t, const struct isa_pl
 }
 
 /* Stores what a place must hold into a plain copy of the tile: no side effects. */
-static void expect_csr(const struct trial *t, struct tile *tile, unsigned lane,
+static void expect_csr(const struct isa_trial *t, struct tile *tile, unsigned lane,
                        const struct isa_place *p, uint32_t v)
 {
     const struct csr_row *row = find_csr(t, p);
@@ -287,7 +287,7 @@ static void expect_csr(const struct trial *t, struct tile *tile, unsigned lane,
         EMU_ASSERT(!"a test expects a value in a register that cannot be compared");
 }
 
-static void expect_register(const struct trial *t, struct tile *tile, unsigned lane,
+static void expect_register(const struct isa_trial *t, struct tile *tile, unsigned lane,
                             const struct isa_place *p, uint64_t v)
 {
     switch (p->file) {
@@ -310,7 +310,7 @@ static void expect_register(const struct trial *t, struct tile *tile, unsigned l
 }
 
 /* The same place with the value that the tile has, where the row does not care. */
-static void ignore_register(const struct trial *t, struct tile *tile, const struct tile *got,
+static void ignore_register(const struct isa_trial *t, struct tile *tile, const struct tile *got,
                             unsigned lane, const struct isa_place *p)
 {
     if (p->file == 'm') {
@@ -334,7 +334,7 @@ static void ignore_register(const struct trial *t, struct tile *tile, const stru
     }
 }
 
-static void put_initial(struct trial *t, unsigned lane, const struct isa_place *p, uint64_t v)
+static void put_initial(struct isa_trial *t, unsigned lane, const struct isa_place *p, uint64_t v)
 {
     struct tile *tile = &t->r->tile;
     const struct csr_row *row;
@@ -354,7 +354,7 @@ static void put_initial(struct trial *t, unsigned lane, const struct isa_place *
 }
 
 /* First and last lane of a place. */
-static void lane_span(const struct trial *t, const struct isa_place *p, unsigned *first,
+static void lane_span(const struct isa_trial *t, const struct isa_place *p, unsigned *first,
                       unsigned *last)
 {
     *first = *last = p->lane >= 0 ? (unsigned)p->lane : is_super(t) ? LANE_SUPER : 0u;
@@ -362,12 +362,12 @@ static void lane_span(const struct trial *t, const struct isa_place *p, unsigned
         *last = TILE_WORKERS - 1;
 }
 
-static const struct isa_row *row_of(const struct trial *t, unsigned lane)
+static const struct isa_row *row_of(const struct isa_trial *t, unsigned lane)
 {
     return t->row[lane < TILE_WORKERS ? lane : 0];
 }
 
-static int value_of(const struct trial *t, const struct isa_token *token, uint64_t *v)
+static int value_of(const struct isa_trial *t, const struct isa_token *token, uint64_t *v)
 {
     return isa_token_value(t->p, token->text, t->mode.shape, is_super(t), v);
 }
@@ -393,13 +393,13 @@ static void fill_pattern(struct tile *t)
         t->m[k][LANE_SUPER] = 0x53000000u | k << 8 | 0x4d;
 }
 
-static int wrong_row(struct trial *t, const char *what, const char *name)
+static int wrong_row(struct isa_trial *t, const char *what, const char *name)
 {
     snprintf(t->why, t->bytes, "%s '%s'", what, name);
     return 0;
 }
 
-static int write_word(struct trial *t, const char *where, uint64_t v, uint8_t *mem)
+static int write_word(struct isa_trial *t, const char *where, uint64_t v, uint8_t *mem)
 {
     const struct arch *a = &t->r->arch;
     uint64_t address;
@@ -413,7 +413,7 @@ static int write_word(struct trial *t, const char *where, uint64_t v, uint8_t *m
 }
 
 /* Sets one input, unless its token is "?". */
-static int put_input(struct trial *t, const struct isa_place *p, const struct isa_token *fixed,
+static int put_input(struct isa_trial *t, const struct isa_place *p, const struct isa_token *fixed,
                      unsigned column)
 {
     unsigned first, last;
@@ -437,7 +437,7 @@ static int put_input(struct trial *t, const struct isa_place *p, const struct is
     return 1;
 }
 
-static int prepare(struct trial *t)
+static int prepare(struct isa_trial *t)
 {
     static const char *const entries[] = { "isa_lone", "isa_bundle", "isa_rpt" };
     const struct isa_block *b = t->p->block;
@@ -475,7 +475,8 @@ static int prepare(struct trial *t)
 
 /* ---- after the run ---- */
 
-static int differs(struct trial *t, const char *what, unsigned lane, uint64_t want, uint64_t got)
+static int differs(struct isa_trial *t, const char *what, unsigned lane, uint64_t want,
+                   uint64_t got)
 {
     snprintf(t->why, t->bytes, "%s %s is 0x%llx, expected 0x%llx", case_lane_name(lane), what,
              (unsigned long long)got, (unsigned long long)want);
@@ -483,7 +484,7 @@ static int differs(struct trial *t, const char *what, unsigned lane, uint64_t wa
 }
 
 /* What a launch sets in every worker that it starts. */
-static void expect_launch(struct trial *t)
+static void expect_launch(struct isa_trial *t)
 {
     const struct tile *got = &t->r->tile;
     unsigned count = t->mode.crew == CREW_ONE ? 1 : TILE_WORKERS;
@@ -501,7 +502,7 @@ static void expect_launch(struct trial *t)
 }
 
 /* The companion of a bundle, for each running worker. */
-static void expect_companion(struct trial *t)
+static void expect_companion(struct isa_trial *t)
 {
     struct isa_companion c = isa_companion_of(t->p->block);
     unsigned count = t->mode.crew == CREW_ONE ? 1 : TILE_WORKERS;
@@ -520,7 +521,7 @@ static void expect_companion(struct trial *t)
 
 /* Applies the outputs of the rows to `want` and, for words of memory, to the image; old receives
  * what the image had there. */
-static int expect_outputs(struct trial *t, uint32_t old[ISA_MAX_COLUMNS])
+static int expect_outputs(struct isa_trial *t, uint32_t old[ISA_MAX_COLUMNS])
 {
     const struct isa_block *b = t->p->block;
 
@@ -555,7 +556,7 @@ static int expect_outputs(struct trial *t, uint32_t old[ISA_MAX_COLUMNS])
     return 1;
 }
 
-static int compare_counts(struct trial *t)
+static int compare_counts(struct isa_trial *t)
 {
     const struct isa_block *b = t->p->block;
     unsigned first, last;
@@ -584,7 +585,7 @@ static int compare_counts(struct trial *t)
 }
 
 /* Compares one array of per-lane words unless it is free. */
-static int compare_lanes(struct trial *t, const char *name, const uint32_t *want,
+static int compare_lanes(struct isa_trial *t, const char *name, const uint32_t *want,
                          const uint32_t *got, unsigned lanes)
 {
     for (unsigned lane = 0; lane < lanes; lane++) {
@@ -594,7 +595,7 @@ static int compare_lanes(struct trial *t, const char *name, const uint32_t *want
     return 1;
 }
 
-static int compare_files(struct trial *t)
+static int compare_files(struct isa_trial *t)
 {
     const struct tile *w = &t->want, *g = &t->r->tile;
     char name[16];
@@ -622,7 +623,7 @@ static int compare_files(struct trial *t)
     return 1;
 }
 
-static int compare_csrs(struct trial *t)
+static int compare_csrs(struct isa_trial *t)
 {
     const struct tile *w = &t->want, *g = &t->r->tile;
     int has_rpt = t->mode.shape == SHAPE_RPT || strstr(t->p->text, "rpt ") != NULL;
@@ -656,7 +657,7 @@ static int compare_csrs(struct trial *t)
            (has_rpt || compare_lanes(t, "REPEAT_COUNT", w->rpt_count, g->rpt_count, TILE_WORKERS));
 }
 
-static int compare_memory(struct trial *t)
+static int compare_memory(struct isa_trial *t)
 {
     uint32_t i = 0;
 
@@ -670,7 +671,7 @@ static int compare_memory(struct trial *t)
 }
 
 /* Everything against `want`. The image is put back afterwards. */
-static int compare_all(struct trial *t, int with_outputs)
+static int compare_all(struct isa_trial *t, int with_outputs)
 {
     const struct isa_block *b = t->p->block;
     uint32_t old[ISA_MAX_COLUMNS], in_old[ISA_MAX_COLUMNS];
@@ -700,7 +701,7 @@ static int compare_all(struct trial *t, int with_outputs)
     return ok;
 }
 
-static int judge_fault(struct trial *t)
+static int judge_fault(struct isa_trial *t)
 {
     const struct fault_record *f = &t->r->tile.fault;
     const struct isa_row *row = t->row[0];
@@ -722,7 +723,7 @@ static int judge_fault(struct trial *t)
     return compare_all(t, row->has_out);
 }
 
-static int judge(struct trial *t)
+static int judge(struct isa_trial *t)
 {
     const struct fault_record *f = &t->r->tile.fault;
 
@@ -751,7 +752,7 @@ static int shares_csrs(const struct isa_block *b, const struct isa_row *x, const
     return y->kind != ROW_FAULT;
 }
 
-static void choose_rows(struct trial *t, size_t row)
+static void choose_rows(struct isa_trial *t, size_t row)
 {
     const struct isa_block *b = t->p->block;
     size_t next = row;
@@ -768,7 +769,7 @@ static void choose_rows(struct trial *t, size_t row)
 
 int isa_run_row(struct isa_program *p, size_t row, struct isa_mode m, char *why, size_t bytes)
 {
-    struct trial t = { .p = p, .r = p->run, .mode = m, .why = why, .bytes = bytes };
+    struct isa_trial t = { .p = p, .r = p->run, .mode = m, .why = why, .bytes = bytes };
 
     if (m.crew == CREW_MIXED && p->block->row[row].kind == ROW_FAULT)
         return 1;

@@ -20,16 +20,16 @@ enum { SIDE = 8, PIXELS = SIDE * SIDE * 3 };
 
 static const struct feed_options plain = { .side = SIDE, .crop = 0.875 };
 
-static struct feed *open_feed(const char *path, const struct feed_options *o)
+static struct picture_feed *open_feed(const char *path, const struct feed_options *o)
 {
-    struct feed *f;
+    struct picture_feed *f;
 
     assert_int_equal(feed_open(&path, 1, o, &f), EMU_OK);
     return f;
 }
 
 /* Takes one picture, whose name must end so. */
-static void expect_next(struct feed *f, const char *ending, uint64_t number)
+static void expect_next(struct picture_feed *f, const char *ending, uint64_t number)
 {
     uint8_t rgb[PIXELS];
     const char *name;
@@ -43,7 +43,7 @@ static void expect_next(struct feed *f, const char *ending, uint64_t number)
     assert_int_equal(index, number);
 }
 
-static void expect_end(struct feed *f)
+static void expect_end(struct picture_feed *f)
 {
     uint8_t rgb[PIXELS];
     const char *name;
@@ -54,7 +54,7 @@ static void expect_end(struct feed *f)
     assert_int_equal(more, 0);
 }
 
-static void expect_bad(struct feed *f, uint64_t i, const char *ending, const char *why)
+static void expect_bad(struct picture_feed *f, uint64_t i, const char *ending, const char *why)
 {
     const char *name, *reason;
 
@@ -68,7 +68,7 @@ static void expect_bad(struct feed *f, uint64_t i, const char *ending, const cha
 /* The feed ends with an error that has this in its message. */
 static void expect_nothing(const char *path, const char *why)
 {
-    struct feed *f = open_feed(path, &plain);
+    struct picture_feed *f = open_feed(path, &plain);
     uint8_t rgb[PIXELS];
     const char *name;
     uint64_t index;
@@ -122,7 +122,7 @@ static void check_order(const struct test_folder *d, unsigned threads, unsigned 
 {
     struct feed_options o = plain;
     uint8_t rgb[PIXELS];
-    struct feed *f;
+    struct picture_feed *f;
     const char *name;
     uint64_t index;
     int more;
@@ -165,7 +165,7 @@ static void test_order(void **state)
 static void test_counts_in_order(void **state)
 {
     struct test_folder d;
-    struct feed *f;
+    struct picture_feed *f;
 
     (void)state;
     folder_new(&d);
@@ -194,7 +194,7 @@ static void test_queue(void **state)
 {
     struct feed_options o = plain;
     struct test_folder d;
-    struct feed *f;
+    struct picture_feed *f;
 
     (void)state;
     folder_new(&d);
@@ -245,7 +245,7 @@ static long most_blocks(const struct test_folder *d, uint32_t lines)
     long live = alloc_live(), most = 0;
     const char *name;
     uint64_t index;
-    struct feed *f;
+    struct picture_feed *f;
     int more = 1;
 
     write_list(path_in(d, "list"), path_in(d, "tiny.png"), lines);
@@ -370,7 +370,7 @@ static const char *const bad[][2] = {
 static void check_bad(const struct test_folder *d, unsigned threads)
 {
     struct feed_options o = plain;
-    struct feed *f;
+    struct picture_feed *f;
     char *text = NULL;
     size_t bytes = 0;
     FILE *to = open_memstream(&text, &bytes);
@@ -415,7 +415,7 @@ static void test_many_bad(void **state)
 {
     enum { MANY = 9000 };
     struct test_folder d;
-    struct feed *f;
+    struct picture_feed *f;
     FILE *list;
     const char *at;
     char *text = NULL;
@@ -502,7 +502,7 @@ static void test_bad_in_turns(void **state)
 static void test_report_names(void **state)
 {
     struct test_folder d;
-    struct feed *f;
+    struct picture_feed *f;
     char *text = NULL;
     size_t bytes = 0;
     FILE *to = open_memstream(&text, &bytes);
@@ -531,7 +531,7 @@ static void test_nothing(void **state)
 {
     long live = alloc_live();
     struct test_folder d;
-    struct feed *f;
+    struct picture_feed *f;
     const char *paths[2] = { "x", "@/nowhere/list" };
 
     (void)state;
@@ -565,7 +565,7 @@ static void test_options(void **state)
         { .side = 8, .crop = 1, .queue = FEED_QUEUE_MAX + 1 },
     };
     const char *path = "/tmp";
-    struct feed *f;
+    struct picture_feed *f;
 
     (void)state;
     for (unsigned i = 0; i < EMU_COUNT_OF(wrong); i++) {
@@ -578,7 +578,7 @@ static void test_skip(void **state)
 {
     struct feed_options o = plain;
     struct test_folder d;
-    struct feed *f;
+    struct picture_feed *f;
     const char *path = d.path;
 
     (void)state;
@@ -606,7 +606,7 @@ static void test_skip(void **state)
 static void test_stop(void **state)
 {
     struct test_folder d;
-    struct feed *f;
+    struct picture_feed *f;
 
     (void)state;
     folder_new(&d);
@@ -634,7 +634,7 @@ static void test_stdin(void **state)
 {
     int saved = dup(STDIN_FILENO), ends[2];
     struct test_folder d;
-    struct feed *f;
+    struct picture_feed *f;
 
     (void)state;
     folder_new(&d);
@@ -670,7 +670,7 @@ static enum emu_status run_without(const char *path, long nth)
     uint8_t rgb[PIXELS];
     enum emu_status s;
     const char *name;
-    struct feed *f;
+    struct picture_feed *f;
     uint64_t index;
     int more = 1;
 

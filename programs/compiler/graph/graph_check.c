@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Elements of a variable that one field of a vertex reads or writes. */
-struct access {
+struct element_access {
     uint64_t begin; /* elements of all variables are numbered through: access_check.base */
     uint32_t elements;
     uint32_t position; /* of the first of them in the field */
@@ -22,8 +22,8 @@ struct access_check {
     struct graph *g;
     uint64_t *base;  /* of each variable; owned, like the next */
     uint32_t *stamp; /* of each variable: 1 + the last compute set that writes it */
-    VEC(struct access) access;
-    struct access *spare; /* for sorting; owned */
+    VEC(struct element_access) access;
+    struct element_access *spare; /* for sorting; owned */
     size_t spares;
 };
 
@@ -56,7 +56,7 @@ static enum emu_status check_begin(struct access_check *c, struct graph *g)
 /* Which accesses view_runs() adds, and where it is. */
 struct adding {
     struct access_check *c;
-    struct access next;
+    struct element_access next;
     uint32_t stamp; /* only variables with this one; 0: all */
 };
 
@@ -104,7 +104,7 @@ static enum emu_status sort_accesses(struct access_check *c)
     }
     for (unsigned shift = 0; shift < 64 && (high - low) >> shift; shift += BITS) {
         size_t first[BUCKETS + 1] = { 0 }, cap = c->access.cap;
-        struct access *from = c->access.at, *to = c->spare;
+        struct element_access *from = c->access.at, *to = c->spare;
 
         for (size_t k = 0; k < n; k++)
             first[1 + ((from[k].begin - low) >> shift) % BUCKETS]++;
@@ -136,21 +136,22 @@ static uint32_t var_of(const struct access_check *c, uint64_t at)
     return low;
 }
 
-static struct graph_text access_element(const struct access_check *c, const struct access *a)
+static struct graph_text access_element(const struct access_check *c,
+                                        const struct element_access *a)
 {
     uint32_t var = var_of(c, a->begin);
 
     return element_text(c->g, var, a->begin - c->base[var]);
 }
 
-static const char *access_field(const struct access_check *c, const struct access *a)
+static const char *access_field(const struct access_check *c, const struct element_access *a)
 {
     return c->g->vertex.at[a->vertex].codelet->field[a->field].name;
 }
 
 /* a and b overlap, at the beginning of b. */
-static enum emu_status conflict(const struct access_check *c, const struct access *a,
-                                const struct access *b)
+static enum emu_status conflict(const struct access_check *c, const struct element_access *a,
+                                const struct element_access *b)
 {
     if (b->vertex == a->vertex && b->written && a->written && a->field == b->field)
         return FAIL(BAD_PROGRAM, "%s: field %s holds %s twice, expected every element written once",
@@ -170,25 +171,25 @@ static enum emu_status conflict(const struct access_check *c, const struct acces
 }
 
 /* Whether b may access elements of a: one vertex may read and write the same place. */
-static int in_place(const struct access *a, const struct access *b)
+static int in_place(const struct element_access *a, const struct element_access *b)
 {
     return a->vertex == b->vertex && !(a->written && b->written) &&
            b->begin - a->begin == (uint64_t)b->position - a->position;
 }
 
 /* What reached furthest so far: a write, a read, and a read of another vertex than that one's. */
-struct reach {
-    const struct access *write, *read, *other;
+struct group_reach {
+    const struct element_access *write, *read, *other;
 };
 
-static uint64_t access_end(const struct access *a)
+static uint64_t access_end(const struct element_access *a)
 {
     return a ? a->begin + a->elements : 0;
 }
 
 /* Of accesses that may overlap b, *a is one. */
-static enum emu_status check_pair(const struct access_check *c, const struct access *a,
-                                  const struct access *b)
+static enum emu_status check_pair(const struct access_check *c, const struct element_access *a,
+                                  const struct element_access *b)
 {
     if (access_end(a) <= b->begin || in_place(a, b))
         return EMU_OK;
@@ -197,10 +198,10 @@ static enum emu_status check_pair(const struct access_check *c, const struct acc
 
 static enum emu_status sweep_accesses(const struct access_check *c)
 {
-    struct reach r = { 0 };
+    struct group_reach r = { 0 };
 
     for (size_t k = 0; k < c->access.count; k++) {
-        const struct access *a = &c->access.at[k];
+        const struct element_access *a = &c->access.at[k];
 
         TRY(check_pair(c, r.write, a));
         if (a->written) {

@@ -29,7 +29,7 @@ void view_fold(const struct view *v, struct view_fold *f)
 /* ---- chunks ---- */
 
 /* Elements [at, at + elements) of a part, which are consecutive in the view, too. */
-struct chunk {
+struct view_chunk {
     uint32_t part;
     uint64_t at, elements;
 };
@@ -44,7 +44,7 @@ static uint64_t inner_elements(const struct view *v, unsigned dim)
 }
 
 /* The part has size 1 in the dimension that is repeated. */
-static void chunk_broadcast(const struct view *v, uint64_t i, struct chunk *c)
+static void chunk_broadcast(const struct view *v, uint64_t i, struct view_chunk *c)
 {
     uint64_t inner = inner_elements(v, v->dim), period = inner * v->shape[v->dim];
 
@@ -52,7 +52,8 @@ static void chunk_broadcast(const struct view *v, uint64_t i, struct chunk *c)
     c->elements = inner - i % inner;
 }
 
-static void chunk_slice(const struct graph *g, const struct view *v, uint64_t i, struct chunk *c)
+static void chunk_slice(const struct graph *g, const struct view *v, uint64_t i,
+                        struct view_chunk *c)
 {
     uint64_t inner = inner_elements(v, v->dim), period = inner * v->shape[v->dim];
     uint64_t whole = inner * g->view.at[v->part[0]].shape[v->dim];
@@ -61,7 +62,7 @@ static void chunk_slice(const struct graph *g, const struct view *v, uint64_t i,
     c->elements = period - i % period;
 }
 
-static void chunk_concat(const struct view *v, uint64_t i, struct chunk *c)
+static void chunk_concat(const struct view *v, uint64_t i, struct view_chunk *c)
 {
     uint64_t inner = inner_elements(v, v->dim), period = inner * v->shape[v->dim];
     uint64_t outer = i / period, rest = i % period;
@@ -82,7 +83,7 @@ static void chunk_concat(const struct view *v, uint64_t i, struct chunk *c)
 
 /* Trailing dimensions that stay where they are move as one. */
 static void chunk_transpose(const struct graph *g, const struct view *v, uint64_t i,
-                            struct chunk *c)
+                            struct view_chunk *c)
 {
     const uint32_t *shape = g->view.at[v->part[0]].shape;
     uint64_t step[TENSOR_MAX_RANK], inner = 1, outer;
@@ -100,9 +101,9 @@ static void chunk_transpose(const struct graph *g, const struct view *v, uint64_
 }
 
 /* The chunk that begins with element i of a view that is not a block. */
-static struct chunk chunk_at(const struct graph *g, const struct view *v, uint64_t i)
+static struct view_chunk chunk_at(const struct graph *g, const struct view *v, uint64_t i)
 {
-    struct chunk c = { v->part[0], i, v->elements - i };
+    struct view_chunk c = { v->part[0], i, v->elements - i };
 
     switch (v->kind) {
     case VIEW_CONCAT:
@@ -125,19 +126,19 @@ static struct chunk chunk_at(const struct graph *g, const struct view *v, uint64
 
 /* ---- runs ---- */
 
-struct walk {
+struct view_walk {
     const struct graph *g;
     view_visit *visit;
     void *ctx;
     struct view_run run; /* not reported yet; elements 0: none */
 };
 
-static enum emu_status walk_flush(struct walk *w)
+static enum emu_status walk_flush(struct view_walk *w)
 {
     return w->run.elements ? w->visit(w->ctx, &w->run) : EMU_OK;
 }
 
-static inline enum emu_status walk_run(struct walk *w, uint32_t var, uint64_t offset,
+static inline enum emu_status walk_run(struct view_walk *w, uint32_t var, uint64_t offset,
                                        uint64_t elements)
 {
     if (w->run.elements && w->run.var == var && w->run.offset + w->run.elements == offset) {
@@ -171,7 +172,7 @@ static uint64_t fold_index(const struct view *v, const struct view_fold *f, unsi
     return offset;
 }
 
-static enum emu_status walk_block(struct walk *w, const struct view *v, uint64_t begin,
+static enum emu_status walk_block(struct view_walk *w, const struct view *v, uint64_t begin,
                                   uint64_t end)
 {
     uint64_t index[TENSOR_MAX_RANK], offset, row, at, n;
@@ -200,11 +201,11 @@ static enum emu_status walk_block(struct walk *w, const struct view *v, uint64_t
     }
 }
 
-static enum emu_status walk_view(struct walk *w, uint32_t view, uint64_t begin, uint64_t end)
+static enum emu_status walk_view(struct view_walk *w, uint32_t view, uint64_t begin, uint64_t end)
 {
     while (begin < end) {
         const struct view *v = &w->g->view.at[view]; /* again: a visitor may have made views */
-        struct chunk c;
+        struct view_chunk c;
 
         if (v->kind == VIEW_BLOCK)
             return walk_block(w, v, begin, end);
@@ -220,7 +221,7 @@ static enum emu_status walk_view(struct walk *w, uint32_t view, uint64_t begin, 
 enum emu_status view_runs(const struct graph *g, uint32_t view, uint64_t begin, uint64_t end,
                           view_visit *visit, void *ctx)
 {
-    struct walk w = { .g = g, .visit = visit, .ctx = ctx };
+    struct view_walk w = { .g = g, .visit = visit, .ctx = ctx };
 
     EMU_ASSERT(view < g->view.count && begin <= end && end <= g->view.at[view].elements);
     TRY(walk_view(&w, view, begin, end));
@@ -237,7 +238,7 @@ struct view_run view_at(const struct graph *g, uint32_t view, uint64_t i)
     EMU_ASSERT(i < v->elements);
     limit = v->elements - i;
     while (v->kind != VIEW_BLOCK) {
-        struct chunk c = chunk_at(g, v, i);
+        struct view_chunk c = chunk_at(g, v, i);
 
         if (c.elements < limit)
             limit = c.elements;

@@ -6,31 +6,31 @@
 #include <string.h>
 
 /* What a copy reads or writes of an object. */
-struct range {
+struct copy_range {
     uint32_t object, begin, end, copy, write;
 };
 struct range_list {
-    struct range *at;
+    struct copy_range *at;
     size_t count, cap;
 };
 
 /* ---- which copies depend on which ---- */
 
 /* Adds what pieces cover, as few ranges as possible; the pieces are sorted for that. */
-static enum emu_status add_ranges(struct range_list *out, struct piece *p, size_t n, uint32_t copy,
-                                  uint32_t write)
+static enum emu_status add_ranges(struct range_list *out, struct memory_run *p, size_t n,
+                                  uint32_t copy, uint32_t write)
 {
     size_t floor = out->count;
 
-    TRY(lower_sort(p, n, sizeof(*p), offsetof(struct piece, object), 2));
+    TRY(lower_sort(p, n, sizeof(*p), offsetof(struct memory_run, object), 2));
     for (size_t i = 0; i < n; i++) {
-        struct range *last = out->count > floor ? &out->at[out->count - 1] : NULL;
+        struct copy_range *last = out->count > floor ? &out->at[out->count - 1] : NULL;
         uint32_t end = p[i].offset + p[i].bytes;
 
         if (last && last->object == p[i].object && p[i].offset <= last->end)
             last->end = end > last->end ? end : last->end;
         else
-            TRY(VEC_PUSH(out, (struct range){ p[i].object, p[i].offset, end, copy, write }));
+            TRY(VEC_PUSH(out, (struct copy_range){ p[i].object, p[i].offset, end, copy, write }));
     }
     return EMU_OK;
 }
@@ -39,13 +39,13 @@ static enum emu_status add_view_ranges(struct lowering *w, uint32_t view, uint32
                                        uint32_t write, struct range_list *out)
 {
     w->piece.count = 0;
-    TRY(storage_pieces(w, view, &w->piece));
+    TRY(storage_runs(w, view, &w->piece));
     return add_ranges(out, w->piece.at, w->piece.count, copy, write);
 }
 
 /* Ranges sorted by place: of each object those still open are compared with the next one. before[k]
  * becomes 1 + the last copy that must be complete before copy k. */
-static void find_conflicts(struct range *r, size_t n, uint32_t *open, uint32_t *before)
+static void find_conflicts(struct copy_range *r, size_t n, uint32_t *open, uint32_t *before)
 {
     size_t opened = 0;
 
@@ -55,7 +55,7 @@ static void find_conflicts(struct range *r, size_t n, uint32_t *open, uint32_t *
         if (i && !memcmp(&r[i - 1], &r[i], sizeof(*r)))
             continue;
         for (size_t k = 0; k < opened; k++) {
-            const struct range *o = &r[open[k]];
+            const struct copy_range *o = &r[open[k]];
             uint32_t first, second;
 
             if (o->object != r[i].object || o->end <= r[i].begin)
@@ -83,7 +83,7 @@ static enum emu_status find_order(struct lowering *w, struct range_list *r, uint
         TRY(add_view_ranges(w, n->a, i, 0, r));
         TRY(add_view_ranges(w, n->b, i, 1, r));
     }
-    TRY(LOWER_SORT(r, struct range, object, 2));
+    TRY(LOWER_SORT(r, struct copy_range, object, 2));
     open = emu_alloc(r->count + 1, sizeof(*open));
     if (!open)
         return FAIL(NO_MEMORY, "%zu ranges", r->count);
@@ -99,9 +99,9 @@ static enum emu_status merge_ranges(struct range_list *r)
 {
     size_t kept = 0;
 
-    TRY(LOWER_SORT(r, struct range, object, 2));
+    TRY(LOWER_SORT(r, struct copy_range, object, 2));
     for (size_t i = 0; i < r->count; i++) {
-        struct range *last = kept ? &r->at[kept - 1] : NULL;
+        struct copy_range *last = kept ? &r->at[kept - 1] : NULL;
 
         if (last && last->object == r->at[i].object && r->at[i].begin <= last->end)
             last->end = r->at[i].end > last->end ? r->at[i].end : last->end;
@@ -118,7 +118,7 @@ static int ranges_meet(const struct range_list *r, const struct move *m)
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct range *x = &r->at[middle];
+        const struct copy_range *x = &r->at[middle];
 
         if (x->object < m->to || (x->object == m->to && x->end <= m->to_at))
             low = middle + 1;
@@ -131,16 +131,16 @@ static int ranges_meet(const struct range_list *r, const struct move *m)
 /* Moves of one copy: the pieces of both views side by side. What lies there already stays. */
 static enum emu_status add_moves(struct lowering *w, const struct node *n, struct range_list *read)
 {
-    struct piece_list *p = &w->piece;
+    struct memory_run_list *p = &w->piece;
     size_t from, to, from_end;
     uint32_t from_done = 0, to_done = 0;
 
     p->count = 0;
-    TRY(storage_pieces(w, n->a, p));
+    TRY(storage_runs(w, n->a, p));
     from_end = p->count;
-    TRY(storage_pieces(w, n->b, p));
+    TRY(storage_runs(w, n->b, p));
     for (from = 0, to = from_end; from < from_end && to < p->count;) {
-        struct piece a = p->at[from], b = p->at[to];
+        struct memory_run a = p->at[from], b = p->at[to];
         uint32_t left_a = a.bytes - from_done, left_b = b.bytes - to_done;
         struct move m = { a.object,
                           a.offset + from_done,

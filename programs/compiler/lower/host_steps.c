@@ -37,9 +37,9 @@ static enum emu_status find_pieces(struct host_job *j, uint32_t view)
     uint64_t element = 0;
 
     w->piece.count = 0;
-    TRY(storage_pieces(w, view, &w->piece));
+    TRY(storage_runs(w, view, &w->piece));
     for (size_t i = 0; i < w->piece.count; i++) {
-        struct piece p = w->piece.at[i];
+        struct memory_run p = w->piece.at[i];
 
         TRY(VEC_PUSH(&j->piece, (struct host_piece){ lower_object(w, p.object)->tile, p.object,
                                                      p.offset, p.bytes, element }));

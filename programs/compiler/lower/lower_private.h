@@ -10,11 +10,11 @@
 #include "programs/compiler/lower/lowered.h"
 
 /* Bytes of an object. */
-struct piece {
+struct memory_run {
     uint32_t object, offset, bytes;
 };
-struct piece_list {
-    struct piece *at;
+struct memory_run_list {
+    struct memory_run *at;
     size_t count, cap;
 };
 
@@ -117,7 +117,7 @@ struct lowering {
     VEC(struct object_use) use;
     VEC(struct occurrence) occurrence;
 
-    struct piece_list piece; /* scratch of the step being made */
+    struct memory_run_list piece; /* scratch of the step being made */
     VEC(struct fetched) fetched;
     struct index_table fetched_table;
     struct move_list move; /* of the fetches of a compute set, or of a copy */
@@ -136,8 +136,8 @@ struct lowering {
 /* ---- storage.c ---- */
 enum emu_status storage_build(struct lowering *w) EMU_MUST_CHECK;
 /* Adds where the elements of a view lie, in order, as few pieces as possible. */
-enum emu_status storage_pieces(struct lowering *w, uint32_t view,
-                               struct piece_list *out) EMU_MUST_CHECK;
+enum emu_status storage_runs(struct lowering *w, uint32_t view,
+                             struct memory_run_list *out) EMU_MUST_CHECK;
 /* Adds an object; bytes is rounded up to words. data_bytes is what counts as its contents. */
 enum emu_status object_add(struct lowering *w, const struct object *o, enum life life,
                            uint32_t *out) EMU_MUST_CHECK;

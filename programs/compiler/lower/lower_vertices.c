@@ -40,7 +40,7 @@ static int region_fits(const struct object *o, const struct codelet_field *f)
 static int lies_right(const struct lowering *w, const struct site *s, const struct edge *e)
 {
     const struct codelet_field *f = field_of(s, e);
-    const struct piece *p = &w->piece.at[e->first];
+    const struct memory_run *p = &w->piece.at[e->first];
     const struct object *o;
 
     if (e->pieces != 1)
@@ -59,7 +59,7 @@ static enum emu_status add_edge(struct lowering *w, struct site *s, uint32_t fie
         return FAIL(BAD_PROGRAM, "%s: %llu bytes for field %s on tile %u",
                     strings_text(&w->l->strings, s->owner), (unsigned long long)bytes,
                     s->v->codelet->field[field].name, s->v->tile);
-    TRY(storage_pieces(w, view, &w->piece));
+    TRY(storage_runs(w, view, &w->piece));
     if (w->piece.count > UINT32_MAX / 2)
         return FAIL(BAD_PROGRAM, "lowering: too many pieces in one compute set");
     e.pieces = (uint32_t)w->piece.count - e.first;
@@ -91,7 +91,7 @@ static enum emu_status find_edges(struct lowering *w, struct site *s)
     return EMU_OK;
 }
 
-static int pieces_meet(const struct piece *a, const struct piece *b)
+static int pieces_meet(const struct memory_run *a, const struct memory_run *b)
 {
     return a->object == b->object && a->offset < b->offset + b->bytes &&
            b->offset < a->offset + a->bytes;
@@ -156,7 +156,7 @@ static int fields_apart(const struct codelet *c, uint32_t a, uint32_t b)
 
 static uint64_t pieces_hash(const struct lowering *w, const struct site *s, const struct edge *e)
 {
-    return hash64(&w->piece.at[e->first], e->pieces * sizeof(struct piece)) +
+    return hash64(&w->piece.at[e->first], e->pieces * sizeof(struct memory_run)) +
            s->v->tile * UINT64_C(0x9e3779b97f4a7c15);
 }
 
@@ -174,7 +174,7 @@ static int find_fetched(const struct lowering *w, const struct site *s, struct e
         if (x->tile != s->v->tile || x->pieces != e->pieces || x->offset % f->align ||
             !region_fits(lower_object(w, x->object), f) ||
             memcmp(&w->piece.at[x->first], &w->piece.at[e->first],
-                   e->pieces * sizeof(struct piece)) != 0)
+                   e->pieces * sizeof(struct memory_run)) != 0)
             continue;
         for (size_t k = 0; k < s->edge.count; k++)
             apart |= s->edge.at[k].object == x->object &&
@@ -195,7 +195,7 @@ static enum emu_status add_moves(struct lowering *w, const struct site *s, const
     uint32_t at = e->offset;
 
     for (uint32_t i = 0; i < e->pieces; i++) {
-        struct piece p = w->piece.at[e->first + i];
+        struct memory_run p = w->piece.at[e->first + i];
         uint32_t flags =
             (i == 0 ? MOVE_FREE_BEFORE : 0) | (i + 1 == e->pieces ? MOVE_FREE_BEHIND : 0);
 
@@ -309,7 +309,7 @@ static size_t place_direct(struct lowering *w, const struct site *s, struct edge
     size_t missing = 0;
 
     for (; n; n--, e++) {
-        const struct piece *p = &w->piece.at[e->first];
+        const struct memory_run *p = &w->piece.at[e->first];
 
         if (e->direct)
             e->direct = (uint8_t)region_fits(lower_object(w, p->object), f);

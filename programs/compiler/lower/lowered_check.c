@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Bytes of an object that an exchange stores or sends. */
-struct span {
+struct checked_span {
     uint32_t object, begin, end;
 };
 
@@ -14,8 +14,8 @@ struct check {
     uint32_t *mark; /* of every tile; owned, like what follows */
     uint32_t marks;
     uint8_t *exchange_seen; /* of every transfer: an exchange that begins there was proven */
-    VEC(struct span) stored;
-    VEC(struct span) sent;
+    VEC(struct checked_span) stored;
+    VEC(struct checked_span) sent;
     uint32_t op; /* the one being looked at, for messages */
 };
 
@@ -247,14 +247,14 @@ static enum emu_status check_calls(const struct check *c, const struct op *op)
 
 static int by_place(const void *x, const void *y)
 {
-    const struct span *a = x, *b = y;
+    const struct checked_span *a = x, *b = y;
 
     if (a->object != b->object)
         return COMPARE(a->object, b->object);
     return a->begin != b->begin ? COMPARE(a->begin, b->begin) : COMPARE(a->end, b->end);
 }
 
-static int spans_meet(const struct span *a, const struct span *b)
+static int spans_meet(const struct checked_span *a, const struct checked_span *b)
 {
     return a->object == b->object && a->begin < b->end && b->begin < a->end;
 }
@@ -271,7 +271,7 @@ static enum emu_status check_spans(struct check *c)
                              c->stored.at[i].object);
     }
     for (size_t i = 0; i < c->sent.count; i++) {
-        const struct span *x = &c->sent.at[i];
+        const struct checked_span *x = &c->sent.at[i];
         size_t low = 0, high = n;
 
         while (low < high) {
@@ -299,7 +299,8 @@ static enum emu_status check_transfer(struct check *c, const struct transfer *t,
         return STEP_FAIL(c, "a transfer to %u places", t->dests);
     c->mark[l->object.at[t->object].tile] = ++c->marks;
     if (first_time)
-        TRY(VEC_PUSH(&c->sent, (struct span){ t->object, t->offset, t->offset + t->bytes }));
+        TRY(VEC_PUSH(&c->sent,
+                     (struct checked_span){ t->object, t->offset, t->offset + t->bytes }));
     for (uint32_t i = t->first; i < t->first + t->dests; i++) {
         const struct transfer_dest *d = &l->transfer_dest.at[i];
 
@@ -309,7 +310,8 @@ static enum emu_status check_transfer(struct check *c, const struct transfer *t,
                              l->object.at[d->object].tile);
         c->mark[l->object.at[d->object].tile] = c->marks;
         if (first_time)
-            TRY(VEC_PUSH(&c->stored, (struct span){ d->object, d->offset, d->offset + t->bytes }));
+            TRY(VEC_PUSH(&c->stored,
+                         (struct checked_span){ d->object, d->offset, d->offset + t->bytes }));
     }
     return EMU_OK;
 }

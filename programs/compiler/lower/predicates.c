@@ -27,13 +27,13 @@ static enum emu_status predicate_word(struct lowering *w, uint32_t index, uint32
 enum emu_status predicate_step(struct lowering *w, const struct node *n, enum op_kind kind,
                                uint64_t groups, uint32_t *step)
 {
-    struct piece p;
+    struct memory_run p;
     uint32_t first = (uint32_t)w->l->predicate.count;
     int consensus = (w->l->groups & (w->l->groups - 1)) != 0;
 
     w->piece.count = w->move.count = 0;
     TRY(step_begin(w, "predicate", n->scope, step));
-    TRY(storage_pieces(w, n->a, &w->piece));
+    TRY(storage_runs(w, n->a, &w->piece));
     if (w->piece.count != 1 || w->piece.at[0].bytes != 4)
         return FAIL(BAD_PROGRAM, "a predicate must be one element of 32 bits");
     p = w->piece.at[0];

@@ -151,7 +151,7 @@ enum emu_status storage_build(struct lowering *w)
 
 struct pieces_ctx {
     struct lowering *w;
-    struct piece_list *out;
+    struct memory_run_list *out;
     size_t floor; /* pieces before this belong to others */
 };
 
@@ -190,9 +190,9 @@ static enum emu_status add_pieces(void *ctx, const struct view_run *v)
     for (; at < end; i++) {
         const struct storage_run *r = &c->w->l->storage_run.at[i];
         uint64_t stop = end < r->end ? end : r->end;
-        struct piece p = { r->object, r->offset + (uint32_t)((at - r->begin) * unit),
-                           (uint32_t)((stop - at) * unit) };
-        struct piece *last = c->out->count > c->floor ? &c->out->at[c->out->count - 1] : NULL;
+        struct memory_run p = { r->object, r->offset + (uint32_t)((at - r->begin) * unit),
+                                (uint32_t)((stop - at) * unit) };
+        struct memory_run *last = c->out->count > c->floor ? &c->out->at[c->out->count - 1] : NULL;
 
         if (last && last->object == p.object && last->offset + last->bytes == p.offset &&
             last->bytes + (uint64_t)p.bytes < UINT32_MAX)
@@ -205,7 +205,7 @@ static enum emu_status add_pieces(void *ctx, const struct view_run *v)
     return EMU_OK;
 }
 
-enum emu_status storage_pieces(struct lowering *w, uint32_t view, struct piece_list *out)
+enum emu_status storage_runs(struct lowering *w, uint32_t view, struct memory_run_list *out)
 {
     struct pieces_ctx c = { w, out, out->count };
 

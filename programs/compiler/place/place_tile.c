@@ -17,7 +17,7 @@ enum { ORDER_SIZE, ORDER_ALWAYS_FIRST, ORDER_TIME, ORDERS };
 #define NOWHERE  UINT64_MAX
 #define FAR_AWAY (UINT64_MAX / 4)
 
-struct trial {
+struct place_trial {
     const struct place_job *job;
     struct place_scratch *w;
     int down;
@@ -49,13 +49,13 @@ uint64_t place_block_high(const struct arch *a, uint64_t end)
 
 /* ---- one item ---- */
 
-static uint64_t coordinate_of(const struct trial *t, uint64_t addr, uint64_t bytes)
+static uint64_t coordinate_of(const struct place_trial *t, uint64_t addr, uint64_t bytes)
 {
     return t->down ? t->top - (addr + bytes) : addr;
 }
 
 /* The first aligned place at or after p; NOWHERE below address 0. */
-static uint64_t align_place(const struct trial *t, uint64_t p, const struct place_item *it)
+static uint64_t align_place(const struct place_trial *t, uint64_t p, const struct place_item *it)
 {
     uint64_t mask = it->align - 1u;
 
@@ -67,7 +67,7 @@ static uint64_t align_place(const struct trial *t, uint64_t p, const struct plac
 }
 
 /* The first place from p on that is free of the items in use together with it. */
-static uint64_t find_free(const struct trial *t, uint64_t p, const struct place_item *it)
+static uint64_t find_free(const struct place_trial *t, uint64_t p, const struct place_item *it)
 {
     uint64_t c = align_place(t, p, it);
 
@@ -85,7 +85,7 @@ static uint64_t find_free(const struct trial *t, uint64_t p, const struct place_
 
 /* Where the blocks end that an item at c would share with one it must be apart from; c if there are
  * none. */
-static uint64_t skip_partners(const struct trial *t, uint64_t c, uint32_t item)
+static uint64_t skip_partners(const struct place_trial *t, uint64_t c, uint32_t item)
 {
     const struct place_item *it = &t->job->item[item];
     const struct place_scratch *w = t->w;
@@ -106,7 +106,7 @@ static uint64_t skip_partners(const struct trial *t, uint64_t c, uint32_t item)
 }
 
 /* A place for an item in [low, high) of the coordinates, or NOWHERE. */
-static uint64_t find_place(const struct trial *t, uint32_t item, uint64_t low, uint64_t high)
+static uint64_t find_place(const struct place_trial *t, uint32_t item, uint64_t low, uint64_t high)
 {
     const struct place_item *it = &t->job->item[item];
 
@@ -122,7 +122,7 @@ static uint64_t find_place(const struct trial *t, uint32_t item, uint64_t low, u
     }
 }
 
-static void add_placed(struct trial *t, uint32_t item, uint64_t c)
+static void add_placed(struct place_trial *t, uint32_t item, uint64_t c)
 {
     struct placed_item *p = t->w->placed;
     uint32_t bytes = t->job->item[item].bytes, i = t->count++;
@@ -134,7 +134,7 @@ static void add_placed(struct trial *t, uint32_t item, uint64_t c)
 }
 
 /* Gives an item its place; 0 when there is none, which happens downwards only. */
-static int place_item(struct trial *t, uint32_t item)
+static int place_item(struct place_trial *t, uint32_t item)
 {
     enum field_region r = t->job->item[item].region;
     uint64_t from = t->code_end, to = t->down ? t->top : FAR_AWAY, c;
@@ -164,7 +164,7 @@ static int place_item(struct trial *t, uint32_t item)
 
 static int compare_keys(const void *x, const void *y)
 {
-    const struct order_key *a = x, *b = y;
+    const struct place_key *a = x, *b = y;
 
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
@@ -184,10 +184,10 @@ static uint64_t key_of(const struct place_job *job, unsigned order, const struct
     return key | (uint64_t)((it->limits & ITEM_CONSTRAINED) == 0) << 63;
 }
 
-static void sort_items(const struct place_job *job, unsigned order, struct order_key *out)
+static void sort_items(const struct place_job *job, unsigned order, struct place_key *out)
 {
     for (uint32_t i = 0; i < job->items; i++)
-        out[i] = (struct order_key){ key_of(job, order, &job->item[i]), i };
+        out[i] = (struct place_key){ key_of(job, order, &job->item[i]), i };
     qsort(out, job->items, sizeof(*out), compare_keys);
 }
 
@@ -196,14 +196,14 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
                           int down)
 {
     const struct arch *a = job->arch;
-    struct trial t = { .job = job,
-                       .w = w,
-                       .down = down,
-                       .base = a->mem_base,
-                       .code_end = (uint64_t)a->mem_base + job->code_bytes,
-                       .region1 = (uint64_t)a->mem_base + a->region0_bytes,
-                       .reach = PLACE_REACH,
-                       .top = (uint64_t)a->mem_base + a->mem_bytes };
+    struct place_trial t = { .job = job,
+                             .w = w,
+                             .down = down,
+                             .base = a->mem_base,
+                             .code_end = (uint64_t)a->mem_base + job->code_bytes,
+                             .region1 = (uint64_t)a->mem_base + a->region0_bytes,
+                             .reach = PLACE_REACH,
+                             .top = (uint64_t)a->mem_base + a->mem_bytes };
     uint64_t end = t.code_end;
 
     sort_items(job, order, w->order);
@@ -325,7 +325,7 @@ static void find_holes(const struct place_job *job, struct place_scratch *w, str
     uint64_t largest[2] = { 0, 0 }, lost = 0;
 
     for (uint32_t i = 0; i < job->items; i++) {
-        w->order[i] = (struct order_key){ w->best[i], i };
+        w->order[i] = (struct place_key){ w->best[i], i };
         if (w->best[i] + job->item[i].bytes > end)
             end = w->best[i] + job->item[i].bytes;
     }

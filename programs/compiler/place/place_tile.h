@@ -33,14 +33,14 @@ struct placed_item {
     uint32_t item;
 };
 
-struct order_key {
+struct place_key {
     uint64_t key;
     uint32_t item;
 };
 
 /* Room for the work on one tile; one per thread. */
 struct place_scratch {
-    struct order_key *order;
+    struct place_key *order;
     struct placed_item *placed; /* by low */
     uint64_t *addr, *best;      /* by item; best: the result */
     uint32_t *partner_first;    /* by item, and one more: in partner */

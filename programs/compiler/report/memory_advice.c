@@ -99,15 +99,15 @@ static enum emu_status advise_code(const struct account *a, struct advice *v)
 /* ---- data ---- */
 
 /* How the bytes of an owner are spread over the tiles of the chip. */
-struct spread {
+struct owner_tiles {
     uint64_t bytes, most;
     uint32_t tiles;
 };
 
-static struct spread spread_of(const struct account *a, const struct owner_bytes *o)
+static struct owner_tiles spread_of(const struct account *a, const struct owner_bytes *o)
 {
     const struct lowered *l = a->c->lowered;
-    struct spread s = { 0, 0, 0 };
+    struct owner_tiles s = { 0, 0, 0 };
 
     for (uint32_t t = 0; t < a->tiles; t++) {
         uint64_t here = 0;
@@ -130,7 +130,7 @@ static enum emu_status advise_variable(const struct account *a, uint32_t tile,
                                        const struct owner_bytes *o, struct advice *v)
 {
     uint32_t tiles = graph_arch(a->c->graph)->tiles, number = a->c->lowered->used_tile[tile];
-    struct spread s = spread_of(a, o);
+    struct owner_tiles s = spread_of(a, o);
     uint64_t each = (s.bytes + tiles - 1) / tiles;
 
     if (s.most > each + each / 4)

@@ -99,14 +99,14 @@ static enum emu_status list_code(const struct compiled *c, uint32_t tile, struct
 /* ---- objects ---- */
 
 /* An object on its way into the account. The lowest rank gets the bytes. */
-struct claim {
+struct byte_claim {
     uint64_t begin, end, rank;
     uint32_t object;
 };
 
 static int compare_claims(const void *x, const void *y)
 {
-    const struct claim *a = x, *b = y;
+    const struct byte_claim *a = x, *b = y;
 
     if (a->begin != b->begin)
         return a->begin < b->begin ? -1 : 1;
@@ -115,7 +115,7 @@ static int compare_claims(const void *x, const void *y)
 
 /* Divides [from, to) of the memory, which all of n active claims reach over, and forgets those that
  * end there. Returns how many are left. */
-static size_t divide(const struct lowered *l, struct claim *active, size_t n, uint64_t from,
+static size_t divide(const struct lowered *l, struct byte_claim *active, size_t n, uint64_t from,
                      uint64_t to, struct tile_account *t)
 {
     while (n && from < to) {
@@ -139,8 +139,8 @@ static size_t divide(const struct lowered *l, struct claim *active, size_t n, ui
 }
 
 /* Bytes by category of objects with addresses. active: room for n claims. */
-static void count_claims(const struct lowered *l, struct claim *claim, size_t n,
-                         struct claim *active, struct tile_account *t)
+static void count_claims(const struct lowered *l, struct byte_claim *claim, size_t n,
+                         struct byte_claim *active, struct tile_account *t)
 {
     size_t open = 0;
 
@@ -160,7 +160,7 @@ static int has_addresses(const struct compiled *c, uint32_t tile)
     return c->place.tile[tile].need_bytes < UINT32_MAX - graph_arch(c->graph)->mem_base;
 }
 
-static void count_objects(const struct account *a, uint32_t tile, struct claim *room,
+static void count_objects(const struct account *a, uint32_t tile, struct byte_claim *room,
                           struct tile_account *t)
 {
     const struct lowered *l = a->c->lowered;
@@ -173,8 +173,8 @@ static void count_objects(const struct account *a, uint32_t tile, struct claim *
 
         if (alive)
             t->peak[o->category] += o->bytes;
-        room[i] =
-            (struct claim){ o->addr, (uint64_t)o->addr + o->bytes, (uint64_t)!alive << 32 | k, k };
+        room[i] = (struct byte_claim){ o->addr, (uint64_t)o->addr + o->bytes,
+                                       (uint64_t)!alive << 32 | k, k };
     }
     if (has_addresses(a->c, tile))
         count_claims(l, room, n, room + n, t);
@@ -230,7 +230,7 @@ static enum emu_status prove_tile(const struct compiled *c, uint32_t tile,
     return c->image ? compare_image(c, tile, t) : EMU_OK;
 }
 
-static enum emu_status count_tile(const struct account *a, uint32_t tile, struct claim *room,
+static enum emu_status count_tile(const struct account *a, uint32_t tile, struct byte_claim *room,
                                   struct owner_list *code)
 {
     const struct compiled *c = a->c;
@@ -328,7 +328,7 @@ static size_t most_objects(const struct account *a)
 enum emu_status account_init(const struct compiled *c, struct account *out)
 {
     struct owner_list code = { 0 };
-    struct claim *room;
+    struct byte_claim *room;
     size_t objects = c->lowered->object.count;
     enum emu_status s = EMU_OK;
 

@@ -9,7 +9,7 @@
 enum { NOBODY = UINT32_MAX };
 
 /* A place where words arrive, to find two for one address. */
-struct arrival {
+struct received_run {
     uint32_t tile, message, dest; /* dest: in exchange_problem.dest */
     struct plan_addr to;
     uint32_t words;
@@ -31,7 +31,7 @@ static int addr_compare(const struct plan_addr *a, const struct plan_addr *b)
 
 static int arrival_order(const void *x, const void *y)
 {
-    const struct arrival *a = x, *b = y;
+    const struct received_run *a = x, *b = y;
     int c = addr_compare(&a->to, &b->to);
 
     return c ? c : a->message < b->message ? -1 : a->message > b->message;
@@ -69,11 +69,11 @@ static enum emu_status check_message(const struct exchange_problem *p, size_t i)
 }
 
 /* Sorts the arrivals of one tile by address and compares neighbours. */
-static enum emu_status check_arrivals(struct arrival *a, uint32_t n, uint32_t *rank)
+static enum emu_status check_arrivals(struct received_run *a, uint32_t n, uint32_t *rank)
 {
     qsort(a, n, sizeof(*a), arrival_order);
     for (uint32_t i = 0; i < n; i++) {
-        const struct arrival *b = &a[i - (i > 0)];
+        const struct received_run *b = &a[i - (i > 0)];
 
         rank[a[i].dest] = i;
         if (!i || a[i].to.base != b->to.base ||
@@ -89,7 +89,7 @@ static enum emu_status check_arrivals(struct arrival *a, uint32_t n, uint32_t *r
 static enum emu_status check_all_arrivals(struct schedule *s, const uint32_t *point_of)
 {
     const struct exchange_problem *p = s->p;
-    struct arrival *a = emu_alloc(p->dest_count, sizeof(*a));
+    struct received_run *a = emu_alloc(p->dest_count, sizeof(*a));
     uint32_t *next = emu_alloc(s->points + 1, sizeof(*next)), sum = 0;
     enum emu_status st;
 
@@ -105,11 +105,11 @@ static enum emu_status check_all_arrivals(struct schedule *s, const uint32_t *po
         for (uint32_t k = 0; k < m->dests; k++) {
             const struct message_dest *d = &p->dest[m->first + k];
 
-            a[next[point_of[d->tile]]++] = (struct arrival){ .tile = d->tile,
-                                                             .message = (uint32_t)i,
-                                                             .dest = m->first + k,
-                                                             .to = d->to,
-                                                             .words = m->words };
+            a[next[point_of[d->tile]]++] = (struct received_run){ .tile = d->tile,
+                                                                  .message = (uint32_t)i,
+                                                                  .dest = m->first + k,
+                                                                  .to = d->to,
+                                                                  .words = m->words };
         }
     }
     for (uint32_t k = 0; st == EMU_OK && k < s->points; k++)
