@@ -40,4 +40,14 @@ if git ls-files -co --exclude-standard -- 'emu/*.[ch]' 'programs/*.[ch]' 'models
     echo "numbers of a chip outside emu/arch/"
     exit 1
 fi
+# The compiler knows no kernel, not even by name.
+names=$(sed -n 's/^ *KERNEL(\([a-z0-9_]*\),.*/\1/p' programs/library/*/*.def)
+if [ -z "$names" ]; then
+    echo "no kernels in programs/library/*/*.def"
+    exit 1
+fi
+if git ls-files -co --exclude-standard -- 'programs/compiler/*.[ch]' | xargs grep -nwF "$names" /dev/null; then
+    echo "names of kernels in programs/compiler/"
+    exit 1
+fi
 exit 0

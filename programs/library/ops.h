@@ -3,13 +3,13 @@
  *
  * Results of elementwise operations lie where their first operand lies (follow the producer);
  * pieces of a tile that are consecutive in memory become one vertex. Types f16 and f32. Errors are
- * those of the builder (programs.h).
+ * those of the builder (compiler.h).
  */
 #ifndef PROGRAMS_OPS_H
 #define PROGRAMS_OPS_H
 
 #include "programs/library/layout/plan.h"
-#include "programs/programs.h"
+#include "programs/compiler/compiler.h"
 
 enum unary_op {
     UNARY_RELU,

@@ -11,7 +11,7 @@
 #define PROGRAMS_OPS_NN_H
 
 #include "programs/library/conv/conv_plan.h"
-#include "programs/programs.h"
+#include "programs/compiler/compiler.h"
 
 enum activation { ACT_NONE, ACT_RELU, ACT_SWISH, ACT_SIGMOID };
 

@@ -3,6 +3,7 @@
 #define PROGRAMS_SESSION_INTERNAL_H
 
 #include "programs/compiler/compiled.h"
+#include "programs/session/session.h"
 
 /* One stream of the graph. */
 struct session_stream {

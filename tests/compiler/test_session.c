@@ -11,6 +11,7 @@
 
 #include "emu/tile/tile.h"
 #include "programs/compiler/compiled.h"
+#include "programs/programs.h"
 
 struct rig {
     struct graph *g;

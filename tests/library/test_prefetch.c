@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "programs/compiler/compiled.h"
+#include "programs/programs.h"
 
 enum { BATCHES = 7, ELEMENTS = 600, IO_TILES = 7 };
 

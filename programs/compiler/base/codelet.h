@@ -13,7 +13,7 @@
 #define PROGRAMS_CODELET_H
 
 #include "emu/emu.h"
-#include "programs/programs.h"
+#include "programs/compiler/compiler.h"
 
 enum codelet_kind { CODELET_MULTI, CODELET_SUPERVISOR };
 enum codelet_time { TIME_FIXED, TIME_DATA };
@@ -112,7 +112,8 @@ struct codelet_library {
     /* What the compiler itself needs to copy on a tile. Fields: one edge that is read, one that is
      * written, of one element type, and their lengths. The widest one copies words at multiples of
      * 8 bytes, others copy elements of their width. copy: one run. copy_list: the edges are lists
-     * of as many runs, none of them empty, in the order of the addresses they are written to. */
+     * of as many runs, none of them empty, in the order of the addresses they are written to. NULL:
+     * programs that need it do not compile. */
     const struct codelet *copy[COPY_WIDTHS], *copy_list[COPY_WIDTHS];
     /* Links the code of the codelets of a set, each of them once, for addr; how the code is ordered
      * is up to the library. out: free with codelet_code_free; empty after an error. Errors:

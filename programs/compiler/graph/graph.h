@@ -1,5 +1,5 @@
 /* graph.h - what a graph consists of: read by checks, interpreter and lowering; changed only by the
- * builder (programs.h).
+ * builder (compiler.h).
  *
  * Everything is numbered from 0 in the order of creation: variables, views, compute sets, vertices,
  * nodes, functions, streams. Names are full paths ("block1/conv/out").
@@ -9,7 +9,7 @@
 
 #include "programs/compiler/base/arena.h"
 #include "programs/compiler/base/codelet.h"
-#include "programs/programs.h"
+#include "programs/compiler/compiler.h"
 
 enum { GRAPH_NONE = UINT32_MAX };
 

@@ -54,17 +54,29 @@ static void fill_edges(const struct codelet *c, const struct local_move *m, size
     }
 }
 
+/* The library's codelet for a run or a list of runs; width: log2 of bytes. */
+static enum emu_status find_codelet(const struct codelet_library *l, uint32_t width, int list,
+                                    const struct codelet **out)
+{
+    *out = list ? l->copy_list[width] : l->copy[width];
+    if (!*out)
+        return FAIL(BAD_PROGRAM,
+                    "lowering: the library has no codelet that copies %s at multiples of %u bytes",
+                    list ? "lists of runs" : "a run", 1u << width);
+    return EMU_OK;
+}
+
 /* One call for moves of one tile and width; lists are in the order of target addresses, which lets
  * the codelets write parts of words that neighbouring runs share. */
 static enum emu_status add_call(struct lowering *w, const struct local_move *m, size_t n,
                                 enum phase phase)
 {
     uint32_t owner = w->step.at[w->step.count - 1].name, first_field, state;
-    const struct codelet_library *lib = w->g->library;
-    const struct codelet *c = n > 1 ? lib->copy_list[m->width] : lib->copy[m->width];
+    const struct codelet *c;
     struct edge *e, swap;
     enum emu_status s;
 
+    TRY(find_codelet(w->g->library, m->width, n > 1, &c));
     for (size_t i = 0; i < n; i++)
         TRY(lower_touch(w, m[i].m.from, m[i].m.from_at, m[i].m.bytes, phase, 0));
     for (size_t i = 0; i < n; i++)

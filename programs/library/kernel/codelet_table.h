@@ -2,12 +2,13 @@
  *
  * A codelet is a row of families.def, the section .text.NAME of a .S in the folder of its family,
  * and two C functions: NAME_ref (its meaning) and NAME_cycles (its time). What the compiler sees of
- * all that is kernel_library (programs.h).
+ * all that is kernel_library (library.h).
  */
 #ifndef PROGRAMS_CODELET_TABLE_H
 #define PROGRAMS_CODELET_TABLE_H
 
 #include "programs/compiler/base/codelet.h"
+#include "programs/library/library.h"
 
 extern const struct codelet codelet_table[]; /* in the order of families.def */
 extern const unsigned codelet_count;

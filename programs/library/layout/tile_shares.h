@@ -3,7 +3,8 @@
 #ifndef PROGRAMS_SHARE_H
 #define PROGRAMS_SHARE_H
 
-#include "programs/programs.h"
+#include "programs/library/ops.h"
+#include "programs/library/ops_nn.h"
 
 struct share {
     uint32_t tile;

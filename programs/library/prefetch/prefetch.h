@@ -13,7 +13,7 @@
 #ifndef PROGRAMS_OPS_PREFETCH_H
 #define PROGRAMS_OPS_PREFETCH_H
 
-#include "programs/programs.h"
+#include "programs/compiler/compiler.h"
 
 enum { PREFETCH_MAX_DEPTH = 8 };
 

@@ -1,0 +1,307 @@
+/* compiler.h - tensors, vertices and control flow in, an image for every tile out: all that users
+ * of the compiler include.
+ *
+ *   graph_new, graph_variable, tensor_..., graph_map...   variables, views of them, where they live
+ *   graph_compute_set, graph_vertex, vertex_...           work on tiles
+ *   program_...                                           what happens in which order
+ *   graph_compile                                         image, memory, report
+ *
+ * Errors of the builder are sticky: the first one is kept in the graph, later calls do nothing and
+ * return harmless values, graph_status() and graph_compile() report it. So networks can be written
+ * down without a test after every line. Nothing here is thread-safe for one graph; different graphs
+ * are independent.
+ */
+#ifndef PROGRAMS_COMPILER_H
+#define PROGRAMS_COMPILER_H
+
+#include "emu/emu.h"
+
+enum { TENSOR_MAX_RANK = 8 };
+
+enum elem { ELEM_U8, ELEM_F16, ELEM_F32, ELEM_I32, ELEM_U32, ELEM_COUNT };
+
+unsigned elem_bytes(enum elem e);
+const char *elem_name(enum elem e); /* "f16" */
+
+struct graph;
+
+/* A view of variables: shape, and for every element which element of which variable it is. A plain
+ * value; lives as long as its graph. Views are never copied data. */
+struct tensor {
+    uint32_t view;
+};
+
+/* ---- graph ---- */
+
+/* A kernel, and where kernels come from: compiler/base/codelet.h. */
+struct codelet;
+struct codelet_library;
+
+/* A graph for chips like arch, which is copied. library: finds codelets by name, copies data on
+ * tiles, links code; borrowed. Free with graph_free (NULL allowed). */
+enum emu_status graph_new(const struct arch *arch, const struct codelet_library *library,
+                          struct graph **out) EMU_MUST_CHECK;
+void graph_free(struct graph *g);
+const struct arch *graph_arch(const struct graph *g);
+
+/* The first error of a builder call, made again for emu_error(); EMU_OK if there was none. */
+enum emu_status graph_status(const struct graph *g) EMU_MUST_CHECK;
+
+/* Makes s the error of the graph, unless there is one already: for who builds on the builder. */
+void graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...) EMU_PRINTF(3, 4);
+
+/* Opens a scope: names of what is made between push and pop begin with "name/", and operations,
+ * memory and cycles of it can be told by the scope's number. The same name in the same scope is the
+ * same scope again. 0 after an error; that is the number of the graph's own scope. */
+uint32_t graph_push(struct graph *g, const char *name);
+void graph_pop(struct graph *g);
+/* Numbers are below graph_scopes(); parents have smaller ones, 0 is its own. Paths ("block1a/dw",
+ * "" of 0) are borrowed. */
+uint32_t graph_scopes(const struct graph *g);
+uint32_t graph_scope_parent(const struct graph *g, uint32_t scope);
+const char *graph_scope_path(const struct graph *g, uint32_t scope);
+
+/* Puts tiles [first, first + tiles) into a sync group (0 before). Groups other than 0 exist for IO
+ * tiles; see program_together(). */
+void graph_set_group(struct graph *g, uint32_t first, uint32_t tiles, unsigned group);
+/* Tiles in front of the first one of another group than 0: those that networks use. */
+uint32_t graph_compute_tiles(const struct graph *g);
+
+/* ---- variables ---- */
+
+/* shape: rank numbers, row major; rank 0 is a scalar. Every element must be mapped before
+ * compilation. Contents are undefined until written. */
+struct tensor graph_variable(struct graph *g, enum elem e, unsigned rank, const uint32_t *shape,
+                             const char *name);
+/* Never written by the program; in memory from the start. data: all elements, copied. */
+struct tensor graph_constant(struct graph *g, enum elem e, unsigned rank, const uint32_t *shape,
+                             const void *data, const char *name);
+/* A constant of shape[0] equal copies; rank is at least 1. data: one copy, which the host keeps
+ * once; on the tiles there are as many as the mapping says. */
+struct tensor graph_constant_repeated(struct graph *g, enum elem e, unsigned rank,
+                                      const uint32_t *shape, const void *data, const char *name);
+/* Contents at the start, copied; the variable stays alive from the start on. t is a whole variable.
+ */
+void graph_set_initial(struct graph *g, struct tensor t, const void *data);
+/* The host may write the variable before and read it after a run: alive all the time. */
+void graph_keep(struct graph *g, struct tensor t);
+/* The host writes the variable before every run, and cannot read it: alive from the start of the
+ * program to its last use, so that its memory serves others then. */
+void graph_input(struct graph *g, struct tensor t);
+
+/* ---- views ---- */
+
+enum elem tensor_elem(const struct graph *g, struct tensor t);
+unsigned tensor_rank(const struct graph *g, struct tensor t);
+const uint32_t *tensor_shape(const struct graph *g, struct tensor t); /* borrowed from the graph */
+uint64_t tensor_elements(const struct graph *g, struct tensor t);
+
+struct tensor tensor_slice(struct graph *g, struct tensor t, unsigned dim, uint32_t begin,
+                           uint32_t end);
+/* t[i]: the slice of dimension 0 without that dimension. */
+struct tensor tensor_index(struct graph *g, struct tensor t, uint32_t i);
+/* Tensors of one type and of equal shape except in dim. */
+struct tensor tensor_concat(struct graph *g, const struct tensor *t, unsigned n, unsigned dim);
+/* Dimension k of the result is dimension order[k] of t. */
+struct tensor tensor_transpose(struct graph *g, struct tensor t, const unsigned *order);
+struct tensor tensor_reshape(struct graph *g, struct tensor t, unsigned rank,
+                             const uint32_t *shape);
+struct tensor tensor_flatten(struct graph *g, struct tensor t);
+/* Repeats dimension dim, which must have size 1, n times. Such a view can be read only. */
+struct tensor tensor_broadcast(struct graph *g, struct tensor t, unsigned dim, uint32_t n);
+
+/* ---- tile mapping ---- */
+
+void graph_map(struct graph *g, struct tensor t, uint32_t tile);
+/* Deals the elements out in order: runs of equal size, multiples of grain elements (the last one
+ * may be shorter), one per tile, over `tiles` tiles from first on; fewer tiles when that leaves
+ * less than least elements on one. */
+void graph_map_linear(struct graph *g, struct tensor t, uint32_t grain, uint32_t least,
+                      uint32_t first, uint32_t tiles);
+/* Element k of t goes where element k of like lies; equal numbers of elements. */
+void graph_map_like(struct graph *g, struct tensor t, struct tensor like);
+/* The tile of one element; UINT32_MAX when it is not mapped. */
+uint32_t graph_tile_of(const struct graph *g, struct tensor t, uint64_t element);
+
+/* Elements [begin, end) of a tensor, in its order, lie on one tile. */
+struct tile_run {
+    uint64_t begin, end;
+    uint32_t tile; /* UINT32_MAX: not mapped */
+};
+/* All of t, in order, as long as possible each. *out: emu_free it. EMU_NO_MEMORY, or the error of
+ * the graph. */
+enum emu_status graph_tile_runs(struct graph *g, struct tensor t, struct tile_run **out,
+                                size_t *runs) EMU_MUST_CHECK;
+
+/* ---- vertices ---- */
+
+/* A compute set: vertices that may run at the same time. No element may be written by one and
+ * accessed by another. */
+uint32_t graph_compute_set(struct graph *g, const char *name);
+/* One run of a codelet on a tile. Data of other tiles is fetched before and brought back after.
+ * Vertices of one tile run one after another in the order in which they were added. The codelet is
+ * borrowed. */
+uint32_t graph_vertex_of(struct graph *g, uint32_t compute_set, const struct codelet *codelet,
+                         uint32_t tile);
+/* The same with the name of a codelet of the graph's library. */
+uint32_t graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet, uint32_t tile);
+/* Connects an edge field; a list field takes any number of tensors, in the order of the calls.
+ * Fields that count another one are filled by the compiler. */
+void vertex_connect(struct graph *g, uint32_t vertex, const char *field, struct tensor t);
+void vertex_set_u32(struct graph *g, uint32_t vertex, const char *field, uint32_t value);
+void vertex_set_f32(struct graph *g, uint32_t vertex, const char *field, float value);
+/* A f16 field: value is rounded to nearest even. */
+void vertex_set_f16(struct graph *g, uint32_t vertex, const char *field, float value);
+/* A work list field: n words, copied; equal lists of a tile are stored once. */
+void vertex_set_words(struct graph *g, uint32_t vertex, const char *field, const uint32_t *words,
+                      uint32_t n);
+
+/* ---- programs ---- */
+
+/* A node of the program tree; valid for the life of the graph. A node stands in one place. */
+struct program {
+    uint32_t node;
+};
+
+struct program program_sequence(struct graph *g);
+void program_add(struct graph *g, struct program sequence, struct program p);
+struct program program_execute(struct graph *g, uint32_t compute_set);
+/* Equal shapes and types. Every element is read before any is written. */
+struct program program_copy(struct graph *g, struct tensor from, struct tensor to);
+struct program program_repeat(struct graph *g, uint32_t times, struct program body);
+/* condition runs, then body, as long as the predicate is not zero after condition. predicate: one
+ * u32 or i32 element. */
+struct program program_while(struct graph *g, struct program condition, struct tensor predicate,
+                             struct program body);
+struct program program_if(struct graph *g, struct tensor predicate, struct program then_part,
+                          struct program else_part);
+/* Code that is stored once and called from several places; no recursion. */
+uint32_t graph_function(struct graph *g, struct program body, const char *name);
+struct program program_call(struct graph *g, uint32_t function);
+/* Each sync group runs its own part at its own pace; parts[k] is for groups[k]. They meet in the
+ * next exchange of all. Parts may use tiles of their group only. Other nodes are run by all. */
+struct program program_together(struct graph *g, const unsigned *groups,
+                                const struct program *parts, unsigned n);
+
+/* A host stream of transfers of one tensor each. depth: transfers the host keeps in flight. */
+enum stream_way { STREAM_IN, STREAM_OUT };
+uint32_t graph_stream(struct graph *g, enum stream_way way, enum elem e, uint64_t elements,
+                      uint32_t depth, const char *name);
+/* Moves one transfer between stream and tensor (its elements in order). */
+struct program program_stream(struct graph *g, uint32_t stream, struct tensor t);
+/* The two halves of it: the transfer is under way from the first on and over behind the second; the
+ * program goes on between them. There nothing may touch t of a stream in, of which each tile must
+ * hold one run of whole words; t of a stream out has been read when the first half is over. A tile
+ * counts only how much is missing: at its next exchange or host transfer, and at any second half of
+ * t's tiles, it waits for all it has begun. */
+struct program program_stream_begin(struct graph *g, uint32_t stream, struct tensor t);
+struct program program_stream_end(struct graph *g, uint32_t stream, struct tensor t);
+
+/* What the machine runs, once per session_run(). */
+void graph_set_program(struct graph *g, struct program p);
+
+/* Proves what can be proven before compilation: everything mapped, one writer per element and
+ * compute set, fields connected and of the right type. graph_compile() calls it. EMU_BAD_PROGRAM;
+ * emu_error() names variable or vertex with its path, the tile, and what was expected. */
+enum emu_status graph_check(struct graph *g) EMU_MUST_CHECK;
+/* Text for people and tests: deterministic, everything in the graph. */
+void graph_dump(const struct graph *g, FILE *f);
+
+/* ---- plain interpreter ---- */
+
+/* Runs the program of a graph on host memory, with the C references of the codelets: what the
+ * machine must compute, to the bit. Needs neither mapping nor tiles. */
+struct interpreter;
+enum emu_status interpreter_new(struct graph *g, struct interpreter **out) EMU_MUST_CHECK;
+void interpreter_free(struct interpreter *p);
+/* All elements of a kept or initialised tensor, in its order; elem_bytes each. */
+enum emu_status interpreter_write(struct interpreter *p, struct tensor t,
+                                  const void *data) EMU_MUST_CHECK;
+enum emu_status interpreter_read(struct interpreter *p, struct tensor t, void *data) EMU_MUST_CHECK;
+/* data of a stream in: elements x transfers; borrowed. Output of a stream out: appended. */
+enum emu_status interpreter_feed(struct interpreter *p, uint32_t stream, const void *data,
+                                 uint64_t transfers) EMU_MUST_CHECK;
+const void *interpreter_output(struct interpreter *p, uint32_t stream, uint64_t *transfers);
+/* EMU_FAULT when a stream runs dry or max_steps program nodes were run. */
+enum emu_status interpreter_run(struct interpreter *p, uint64_t max_steps) EMU_MUST_CHECK;
+
+/* ---- compiler ---- */
+
+enum exchange_target { EXCHANGE_CYCLES, EXCHANGE_MEMORY };
+
+struct compile_options {
+    enum exchange_target exchange;
+    unsigned threads; /* 0: all cores */
+    FILE *progress;   /* borrowed; NULL: quiet */
+};
+
+struct compiled;
+
+/* Compiles the program of a graph. A program that needs more memory than the tiles have gives
+ * EMU_OK, too: compiled_fits() is 0 then, compiled_image() NULL, and the report says what each tile
+ * would need. g is borrowed and must outlive *out. */
+enum emu_status graph_compile(struct graph *g, const struct compile_options *o,
+                              struct compiled **out) EMU_MUST_CHECK;
+void compiled_free(struct compiled *c);
+int compiled_fits(const struct compiled *c);
+const struct graph *compiled_graph(const struct compiled *c); /* borrowed */
+const struct image *
+compiled_image(const struct compiled *c); /* borrowed; NULL when it does not fit */
+/* What the tile needs that needs most, code included: more than its memory where it does not fit.
+ */
+uint64_t compiled_need_bytes(const struct compiled *c);
+/* Memory by category and owner, fullest tiles, the worst moment; when it does not fit, what fills
+ * the fullest tiles and what would help. */
+void compiled_report(const struct compiled *c, FILE *f);
+/* Of a program that does not fit, on one screen: what is missing, what fills the fullest tile, what
+ * would help. Nothing for one that fits. */
+void compiled_shortage(const struct compiled *c, FILE *f);
+json_t *compiled_report_json(const struct compiled *c); /* new; NULL when out of memory */
+
+/* Bytes that copies of one scope move, of several copies that are one operation. */
+struct scope_share {
+    uint32_t scope;
+    uint64_t bytes;
+};
+
+/* What runs, one operation after the other. */
+enum trace_kind { TRACE_COMPUTE, TRACE_EXCHANGE, TRACE_HOST };
+struct trace_op {
+    enum trace_kind kind;
+    const char *name;   /* borrowed: the path of a compute set, or "copy to PATH" */
+    uint32_t superstep; /* of sync group 0: exchanges and host transfers begin a new one, from 1 */
+    uint32_t op;        /* operation of the program */
+    uint32_t scope;     /* where it was made; of several copies in one, the first one's */
+    const struct scope_share *share; /* borrowed; by which these divide its cycles */
+    uint32_t shares;                 /* 0: they are all the scope's */
+    uint32_t max_tile;               /* the fullest tile meanwhile, */
+    uint64_t max_tile_bytes;         /* and the bytes in use there, code included */
+};
+/* The operations of sync group 0 in the order of their execution; functions where they are called,
+ * repeated ones every time. *out: emu_free it. Errors: EMU_USAGE for a program whose order depends
+ * on data or that takes too many steps, EMU_NO_MEMORY. */
+enum emu_status compiled_trace(const struct compiled *c, struct trace_op **out,
+                               size_t *ops) EMU_MUST_CHECK;
+
+/* Cycles of an operation that computes on its busiest tile, by the formulas of the codelets. */
+enum emu_status compiled_op_cycles(const struct compiled *c, uint32_t op,
+                                   uint64_t *cycles) EMU_MUST_CHECK;
+
+/* Calls back for everything that is in the memory of a tile from beginning to end: code, constants,
+ * state, variables that are kept. Tile by tile; the same owner may come several times. */
+struct held_bytes {
+    const char *owner, *category; /* borrowed */
+    uint32_t scope;               /* in which the owner was made */
+    uint64_t bytes;
+};
+typedef void held_visit(void *ctx, uint32_t tile, const struct held_bytes *h);
+enum emu_status compiled_held(const struct compiled *c, held_visit *visit,
+                              void *ctx) EMU_MUST_CHECK;
+
+/* Calls back for every tile that is used: its bytes by category, as in the report. */
+typedef void tile_bytes_visit(void *ctx, uint32_t tile, const uint64_t *bytes);
+enum emu_status compiled_tiles(const struct compiled *c, tile_bytes_visit *visit,
+                               void *ctx) EMU_MUST_CHECK;
+const char *compiled_category(unsigned i); /* its name; NULL behind the last */
+
+#endif

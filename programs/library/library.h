@@ -1,0 +1,11 @@
+/* library.h - the kernels of this library, for graph_new(). */
+#ifndef PROGRAMS_LIBRARY_H
+#define PROGRAMS_LIBRARY_H
+
+#include "programs/compiler/compiler.h"
+
+/* Finds the kernels of all families by name, copies with those of the family `copy`, and links the
+ * code of what a program uses. */
+extern const struct codelet_library kernel_library;
+
+#endif

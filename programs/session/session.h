@@ -1,0 +1,55 @@
+/* session.h - a machine with the image of a compiled graph: write, run, read. */
+#ifndef PROGRAMS_SESSION_H
+#define PROGRAMS_SESSION_H
+
+#include "programs/compiler/compiler.h"
+
+struct session_options {
+    unsigned threads; /* 0: all cores */
+    int plain, check;
+    int record;    /* keep the bill of every superstep (session_run_image()->record) */
+    FILE *digests; /* borrowed; NULL: none */
+    struct host_options host;
+    void (*watch)(void *ctx, const struct machine_superstep *s); /* of every group; NULL: nobody */
+    void *watch_ctx;
+};
+
+struct session;
+/* A machine with the image of c, which is borrowed, loaded. EMU_USAGE when it did not fit. */
+enum emu_status session_new(const struct compiled *c, const struct session_options *o,
+                            struct session **out) EMU_MUST_CHECK;
+void session_free(struct session *s);
+/* Whole contents of a kept or initialised tensor view, or of an input, in its order. Before or
+ * after a run; inputs before every run. */
+enum emu_status session_write(struct session *s, struct tensor t, const void *data) EMU_MUST_CHECK;
+enum emu_status session_read(struct session *s, struct tensor t, void *data) EMU_MUST_CHECK;
+/* As interpreter_feed and _output. */
+enum emu_status session_feed(struct session *s, uint32_t stream, const void *data,
+                             uint64_t transfers) EMU_MUST_CHECK;
+enum emu_status session_output(struct session *s, uint32_t stream, void **data,
+                               uint64_t *transfers) EMU_MUST_CHECK; /* *data: emu_free it */
+/* The other end of a stream, transfer by transfer, so that a stream may be longer than memory.
+ * Calls come from session_run(), in the order of transfers; an error of theirs ends the run with
+ * it. */
+struct session_moment {
+    uint64_t issued, begun, here; /* cycles: first request; first bytes, and last ones, arrived */
+};
+struct session_calls {
+    void *ctx;
+    /* Stream in: fill data with transfer n = 0, 1 .., the elements of its tensor in order;
+     * EMU_FAULT with a message: there is none. Stream out: take it. Data is borrowed for the call.
+     */
+    enum emu_status (*transfer)(void *ctx, uint64_t n, void *data);
+    /* Transfer n is complete (stream out: transfer() comes next). NULL: nobody wants to know. */
+    void (*arrived)(void *ctx, uint64_t n, const struct session_moment *when);
+};
+/* Before the first run, instead of session_feed() or session_output(); c is copied. */
+enum emu_status session_connect(struct session *s, uint32_t stream,
+                                const struct session_calls *c) EMU_MUST_CHECK;
+/* Runs the program once. EMU_FAULT: the machine faulted or hangs; emu_error() says where. */
+enum emu_status session_run(struct session *s) EMU_MUST_CHECK;
+uint64_t session_cycles(const struct session *s);     /* of all runs so far */
+struct run *session_run_image(struct session *s);     /* borrowed: record, machine, host */
+struct graph *session_graph(const struct session *s); /* that was compiled; borrowed */
+
+#endif

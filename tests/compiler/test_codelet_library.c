@@ -1,0 +1,301 @@
+/* test_codelet_library.c - the compiler with a library that is not the project's: two codelets that
+ * stand in no table, one of which nobody finds by name, and copies and a linker of the test's own.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "programs/compiler/base/codelet.h"
+#include "programs/programs.h"
+
+enum { WORDS = 12 };
+
+/* ---- the library ---- */
+
+/* out[i] = in[i] + add; worker 0 does it all. State: in, out, n; of `add_word` add, too. */
+static const char source[] = ".macro ADD name add\n"
+                             ".section .text.\\name\n.worker\n.align 8\n\\name:\n"
+                             "get $m0, $WSR\nand $m0, $m0, 7\nbrz $m0, 1f\nexitz $mzero\n1:\n"
+                             "ld32 $m1, $mvertex_base, $mzero, 0\n"
+                             "ld32 $m2, $mvertex_base, $mzero, 1\n"
+                             "ld32 $m3, $mvertex_base, $mzero, 2\n"
+                             "setzi $m4, 0\n\\add\n"
+                             "2:\nbrz $m3, 3f\n"
+                             "ld32step $m5, $mzero, $m1+=, 1\nadd $m5, $m5, $m4\n"
+                             "st32step $m5, $mzero, $m2+=, 1\nadd $m3, $m3, -1\nbri 2b\n"
+                             "3:\nexitz $mzero\n"
+                             ".endm\n"
+                             "ADD move_words, \"\"\n"
+                             "ADD add_word, \"ld32 $m4, $mvertex_base, $mzero, 3\"\n";
+
+static const struct codelet_field fields[] = {
+    { FIELD_IN, "in", ELEM_U32, 4, ANY, NULL },
+    { FIELD_OUT, "out", ELEM_U32, 4, ANY, NULL },
+    { FIELD_LENGTH, "n", ELEM_U32, 4, ANY, "in" },
+    { FIELD_U32, "add", ELEM_U32, 4, ANY, NULL },
+};
+
+static void meaning(const struct codelet_call *call, uint32_t add)
+{
+    const uint32_t *in = call->arg[0].data;
+    uint32_t *out = call->arg[1].data;
+
+    for (uint32_t i = 0; i < call->arg[0].elements; i++)
+        out[i] = in[i] + add;
+}
+
+static void move_words_ref(const struct codelet_call *call)
+{
+    meaning(call, 0);
+}
+
+static void add_word_ref(const struct codelet_call *call)
+{
+    meaning(call, call->arg[3].value);
+}
+
+static uint64_t no_cycles(const struct codelet_call *call)
+{
+    return call->arg[2].value;
+}
+
+static const struct codelet move_words = { .name = "move_words",
+                                           .kind = CODELET_MULTI,
+                                           .text = "out = in",
+                                           .field = fields,
+                                           .fields = 3,
+                                           .ref = move_words_ref,
+                                           .cycles = no_cycles };
+static const struct codelet add_word = { .name = "add_word",
+                                         .kind = CODELET_MULTI,
+                                         .text = "out = in + add",
+                                         .field = fields,
+                                         .fields = 4,
+                                         .ref = add_word_ref,
+                                         .cycles = no_cycles };
+
+static const struct codelet *find(const char *name)
+{
+    return strcmp(name, "move_words") ? NULL : &move_words;
+}
+
+static void check_set(const struct codelet *const *set, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        assert_true(set[i] == &move_words || set[i] == &add_word);
+        for (size_t k = 0; k < i; k++)
+            assert_ptr_not_equal(set[i], set[k]);
+    }
+}
+
+/* The object of the source lives as long as the code that was linked of it. */
+static uint8_t *assembled; /* owned */
+
+static size_t assemble(void)
+{
+    struct asm_options o = { .raw = 1 };
+    struct asm_unit *u;
+    size_t bytes;
+
+    assert_int_equal(asm_unit_new(&o, &u), EMU_OK);
+    if (asm_unit_add_text(u, "own.S", source, strlen(source)) != EMU_OK ||
+        asm_unit_object(u, &assembled, &bytes) != EMU_OK) {
+        asm_diag_print(u, stderr);
+        fail();
+    }
+    asm_unit_free(u);
+    return bytes;
+}
+
+static void copy_code(struct codelet_code *out)
+{
+    uint8_t *code = emu_alloc(4096, 1);
+
+    assert_non_null(code);
+    out->code = code;
+    for (size_t i = 0; i < out->image.section_count; i++) {
+        const struct asm_section *s = &out->image.section[i];
+        uint32_t at = s->addr - out->addr;
+
+        assert_true(at + s->size <= 4096);
+        memcpy(code + at, s->bytes, s->size);
+        out->bytes = at + s->size > out->bytes ? at + s->size : out->bytes;
+    }
+}
+
+static enum emu_status link_set(const struct arch *arch, const struct codelet *const *set, size_t n,
+                                uint32_t addr, struct codelet_code *out)
+{
+    const char *root[2];
+    struct object_request q = {
+        .arch = arch, .addr = addr, .prefix = ".text.", .root = root, .roots = n
+    };
+    struct asm_object object;
+    size_t bytes;
+
+    check_set(set, n);
+    assert_true(n <= 2);
+    for (size_t i = 0; i < n; i++)
+        root[i] = set[i]->name;
+    bytes = assemble();
+    assert_int_equal(asm_object_read(assembled, bytes, &object), EMU_OK);
+    *out = (struct codelet_code){ .addr = addr, .entry = emu_alloc(n, sizeof(*out->entry)) };
+    assert_non_null(out->entry);
+    assert_int_equal(asm_object_link(&object, &q, &out->image), EMU_OK);
+    copy_code(out);
+    for (size_t i = 0; i < n; i++)
+        out->entry[i] = (uint32_t)asm_symbol_find(&out->image, set[i]->name)->value;
+    return EMU_OK;
+}
+
+/* Graphs of the test copy words, one run at a time. */
+static const struct codelet_library own_library = {
+    .find = find,
+    .copy = { [2] = &move_words, [3] = &move_words },
+    .link = link_set,
+};
+
+/* ---- graphs ---- */
+
+struct case_graph {
+    struct graph *g;
+    struct program main;
+    struct tensor x, y, z; /* y = x + 5 on another tile; z = x on the same */
+};
+
+static struct tensor kept(struct graph *g, enum elem e, const char *name, uint32_t tile)
+{
+    const uint32_t shape[] = { WORDS };
+    struct tensor t = graph_variable(g, e, 1, shape, name);
+
+    graph_map(g, t, tile);
+    graph_keep(g, t);
+    return t;
+}
+
+static void add_vertex_of(struct case_graph *c, const struct codelet *codelet)
+{
+    uint32_t set = graph_compute_set(c->g, "add"), v = graph_vertex_of(c->g, set, codelet, 1);
+
+    vertex_connect(c->g, v, "in", c->x);
+    vertex_connect(c->g, v, "out", c->y);
+    vertex_set_u32(c->g, v, "add", 5);
+    program_add(c->g, c->main, program_execute(c->g, set));
+}
+
+static struct case_graph build(const struct codelet_library *library)
+{
+    struct case_graph c;
+
+    assert_int_equal(graph_new(arch_preset("toy4"), library, &c.g), EMU_OK);
+    c.main = program_sequence(c.g);
+    c.x = kept(c.g, ELEM_U32, "x", 0);
+    c.y = kept(c.g, ELEM_U32, "y", 1);
+    c.z = kept(c.g, ELEM_U32, "z", 0);
+    add_vertex_of(&c, &add_word);
+    program_add(c.g, c.main, program_copy(c.g, c.x, c.z));
+    graph_set_program(c.g, c.main);
+    return c;
+}
+
+static void check_result(struct session *s, const struct case_graph *c)
+{
+    uint32_t x[WORDS], y[WORDS], z[WORDS];
+
+    for (uint32_t i = 0; i < WORDS; i++)
+        x[i] = 1000 * i + 7;
+    assert_int_equal(session_write(s, c->x, x), EMU_OK);
+    if (session_run(s) != EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_int_equal(session_read(s, c->y, y), EMU_OK);
+    assert_int_equal(session_read(s, c->z, z), EMU_OK);
+    for (uint32_t i = 0; i < WORDS; i++) {
+        assert_int_equal(y[i], x[i] + 5);
+        assert_int_equal(z[i], x[i]);
+    }
+}
+
+/* ---- tests ---- */
+
+static void a_library_of_the_callers_own_runs(void **state)
+{
+    const struct compile_options co = { .threads = 1 };
+    const struct session_options so = { .threads = 1, .check = 1 };
+    struct case_graph c = build(&own_library);
+    struct compiled *compiled;
+    struct session *s;
+
+    (void)state;
+    if (graph_compile(c.g, &co, &compiled) != EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_int_equal(session_new(compiled, &so, &s), EMU_OK);
+    check_result(s, &c);
+    session_free(s);
+    compiled_free(compiled);
+    emu_free(assembled);
+    graph_free(c.g);
+    assert_int_equal(alloc_live(), 0);
+}
+
+static void names_are_those_of_the_library(void **state)
+{
+    struct case_graph c = build(&own_library);
+    uint32_t set = graph_compute_set(c.g, "more");
+
+    (void)state;
+    assert_int_not_equal(graph_vertex(c.g, set, "move_words", 0), UINT32_MAX);
+    assert_int_equal(graph_status(c.g), EMU_OK);
+    assert_int_equal(graph_vertex(c.g, set, "add_f32", 0), UINT32_MAX); /* of the other library */
+    assert_int_equal(graph_status(c.g), EMU_BAD_PROGRAM);
+    assert_non_null(strstr(emu_error(), "there is no codelet add_f32"));
+    graph_free(c.g);
+}
+
+/* A copy that the library has no codelet for. */
+static void a_missing_copy_is_named(void **state)
+{
+    const struct compile_options co = { .threads = 1 };
+    struct case_graph c = build(&own_library);
+    struct tensor bytes = kept(c.g, ELEM_U8, "bytes", 0), to = kept(c.g, ELEM_U8, "to", 0);
+    struct compiled *compiled;
+
+    (void)state;
+    program_add(
+        c.g, c.main,
+        program_copy(c.g, tensor_slice(c.g, bytes, 0, 1, 2), tensor_slice(c.g, to, 0, 1, 2)));
+    assert_int_equal(graph_compile(c.g, &co, &compiled), EMU_BAD_PROGRAM);
+    assert_non_null(strstr(emu_error(), "no codelet that copies a run at multiples of 1 byte"));
+    graph_free(c.g);
+    assert_int_equal(alloc_live(), 0);
+}
+
+/* What a library cannot link is an error that names it, not code of something else. */
+static void a_library_refuses_what_is_not_its_own(void **state)
+{
+    const struct compile_options co = { .threads = 1 };
+    struct case_graph c = build(&kernel_library);
+    struct compiled *compiled;
+
+    (void)state;
+    assert_int_equal(graph_compile(c.g, &co, &compiled), EMU_BAD_PROGRAM);
+    assert_non_null(strstr(emu_error(), "add_word is no codelet of the library"));
+    assert_null(compiled);
+    graph_free(c.g);
+    assert_int_equal(alloc_live(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_library_of_the_callers_own_runs),
+        cmocka_unit_test(names_are_those_of_the_library),
+        cmocka_unit_test(a_missing_copy_is_named),
+        cmocka_unit_test(a_library_refuses_what_is_not_its_own),
+    };
+
+    return cmocka_run_group_tests_name("codelet library", tests, NULL, NULL);
+}
