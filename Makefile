@@ -50,7 +50,7 @@ $(LIB): $(LIB_OBJ)
 # Files that are part of the program (emu/base/embedded.h): the kernels, assembled by a tool made of the assembler.
 TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c) tools/embed_kernels.c)
 KERNELS  := $(wildcard programs/library/*/*.S)
-EMBEDDED := kernels=$(O)/kernels.object
+EMBEDDED := kernels=$(O)/kernels.object $(wildcard models/pictures/* emu/asm/include/*/* programs/lab/*.json programs/lab/*.S) programs/lab/overlap.h programs/lab/stream.h
 
 $(O)/embed_kernels: $(TOOL_OBJ)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
@@ -58,7 +58,7 @@ $(O)/embed_kernels: $(TOOL_OBJ)
 $(O)/kernels.object: $(O)/embed_kernels $(KERNELS) $(wildcard programs/library/*/*.inc programs/library/*/*.def emu/asm/include/*/*)
 	$(Q)$< $@ $(KERNELS)
 
-$(O)/embedded.S: tools/embed_files.sh $(lastword $(subst =, ,$(EMBEDDED))) Makefile
+$(O)/embedded.S: tools/embed_files.sh $(patsubst kernels=%,%,$(EMBEDDED)) Makefile
 	$(Q)tools/embed_files.sh $(EMBEDDED) > $@
 
 $(O)/embedded.o: $(O)/embedded.S
@@ -91,7 +91,7 @@ $(O)/long/%: tests/long/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
 
-check: check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-outcomes check-input ## everything a commit must pass
+check: check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
@@ -121,6 +121,9 @@ check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, t
 check-outcomes: $(B)/superstep ## how runs end: status, exit status, what they say
 	$(Q)tests/run_outcomes.sh $(B)/superstep
 
+check-alone: $(B)/superstep ## the program alone, in an empty root
+	$(Q)tests/self_contained.sh $(B)/superstep
+
 check-input: $(B)/superstep ## bad command lines, files and machines: one clear line, exit status 2
 	$(Q)tests/run_bad_input.sh $(B)/superstep
 
@@ -129,6 +132,7 @@ set-lab-expect: $(B)/superstep ## write today's cycles and digests into tests/pr
 
 check-long: check ## all of tests/long (tests/README.md): networks at full size, sanitizers, compilers, PopLibs sources
 	$(Q)for t in tests/long/*.sh; do echo "== $$t"; $$t || exit 1; done
+	$(Q)tests/self_contained.sh $(B)/superstep big
 
 bench-codelets: $(O)/bench/bench_codelets ## cycles and bytes of every codelet
 	$(Q)$<
@@ -167,5 +171,5 @@ help: ## this list
 
 FORCE:
 
-.PHONY: all FORCE check check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-outcomes check-input set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
+.PHONY: all FORCE check check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

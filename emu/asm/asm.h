@@ -94,10 +94,6 @@ struct asm_image {
     size_t symbol_count;
 };
 
-/* The path of a file of the project ("emu/asm/include"), found from the executable upwards or below
- * $SUPERSTEP_HOME. 0 when there is none or out is too small. */
-int asm_home_file(const char *file, char *out, size_t bytes);
-
 /* Starts an empty unit. Errors: EMU_NO_MEMORY. Free with asm_unit_free, which accepts NULL. */
 enum emu_status asm_unit_new(const struct asm_options *options,
                              struct asm_unit **out) EMU_MUST_CHECK;
@@ -105,9 +101,8 @@ void asm_unit_free(struct asm_unit *u);
 
 /* Assembles one more source file into the unit.
  *
- * Unless options.raw is set the text first goes through `cpp`, run as a child process. The headers
- * of emu/asm/include are found from the directory of the executable upwards, or below
- * $SUPERSTEP_HOME.
+ * Unless options.raw is set, text with preprocessor directives goes through `cpp` first, which runs
+ * as a child process; it finds the headers of emu/asm/include, which are part of the program.
  *
  * Errors  EMU_BAD_ASM    the unit has error diagnostics (also from earlier files)
  *         EMU_IO         the file cannot be read, cpp cannot be run

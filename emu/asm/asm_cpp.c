@@ -1,8 +1,8 @@
 /* asm_cpp.c - files in: reading them, and running the C preprocessor as a child process.
  *
- * cpp runs without a shell, with an empty environment but for the search path, and writes into
- * anonymous files, so that neither locale nor include variables of the user change the result. Its
- * line markers stay in the text.
+ * It is only asked where the text has directives. It runs without a shell, with an empty
+ * environment but for the search path, and writes into anonymous files, so that neither locale nor
+ * include variables of the user change the result. Its line markers stay in the text.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "emu/asm/asm_headers.h"
 #include "emu/asm/asm_internal.h"
 #include "emu/base/alloc.h"
-
-#define HEADERS "emu/asm/include"
+#include "emu/base/embedded.h"
 
 /* Reads a whole regular file from its start. */
 static enum emu_status fd_read(int fd, const char *path, char **out, size_t *len)
@@ -52,7 +52,7 @@ static enum emu_status fd_read(int fd, const char *path, char **out, size_t *len
 
 enum emu_status file_read(const char *path, char **out, size_t *len)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = embedded_open(path, O_NONBLOCK);
     enum emu_status st;
 
     *out = NULL;
@@ -64,22 +64,27 @@ enum emu_status file_read(const char *path, char **out, size_t *len)
     return st;
 }
 
-int asm_home_file(const char *file, char *out, size_t bytes)
+static int has(struct span text, const char *what)
 {
-    const char *home = getenv("SUPERSTEP_HOME");
-    char exe[PATH_MAX];
-    ssize_t n;
+    return text.n && memmem(text.s, text.n, what, strlen(what)) != NULL;
+}
 
-    if (home && *home)
-        return snprintf(out, bytes, "%s/%s", home, file) < (int)bytes && !access(out, R_OK);
-    n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-    if (n <= 0)
-        return 0;
-    exe[n] = 0;
-    for (char *slash = strrchr(exe, '/'); slash; slash = strrchr(exe, '/')) {
-        *slash = 0;
-        if (snprintf(out, bytes, "%s/%s", exe, file) < (int)bytes && !access(out, R_OK))
+/* Whether a text needs the preprocessor: it has a directive, or what only the preprocessor knows.
+ */
+static int needs_cpp(const struct asm_unit *u, struct span text)
+{
+    const char *end = text.s + text.n;
+
+    if (u->options.define_count || has(text, "SUPERSTEP_") || has(text, "__IPU") ||
+        has(text, "\\\n"))
+        return 1;
+    for (const char *p = text.s; p < end;) {
+        while (p < end && (*p == ' ' || *p == '\t'))
+            p++;
+        if (p < end && *p == '#')
             return 1;
+        p = memchr(p, '\n', (size_t)(end - p));
+        p = p ? p + 1 : end;
     }
     return 0;
 }
@@ -130,7 +135,9 @@ static void command_add_machine(struct cpp_command *c)
     command_add(c, "-DSUPERSTEP_RPT_COUNT_MASK=0x%x", (1u << a->rpt_count_bits) - 1);
 }
 
-static const char *const *command_build(struct asm_unit *u, const char *path)
+/* path: the source; it comes on standard input instead when is_text is set. */
+static const char *const *command_build(struct asm_unit *u, const char *path, int is_text,
+                                        const struct header_folder *headers)
 {
     static const char *const fixed[] = {
         "cpp",
@@ -142,10 +149,10 @@ static const char *const *command_build(struct asm_unit *u, const char *path)
         "-fno-diagnostics-show-caret",
         "-fdiagnostics-color=never",
     };
-    enum { MACHINE_ARGS = 11, OTHER_ARGS = 4 };
+    enum { MACHINE_ARGS = 11, OTHER_ARGS = 4 /* two folders, the source, the end */ };
     const struct asm_options *o = &u->options;
     struct cpp_command c = { u, NULL, 0, 0 };
-    char headers[PATH_MAX + 32];
+    const char *slash = strrchr(path, '/');
 
     c.argv = unit_alloc(
         u, EMU_COUNT_OF(fixed) + MACHINE_ARGS + OTHER_ARGS + o->define_count + o->include_dir_count,
@@ -159,32 +166,40 @@ static const char *const *command_build(struct asm_unit *u, const char *path)
         command_add(&c, "-D%s", o->defines[i]);
     for (size_t i = 0; i < o->include_dir_count; i++)
         command_add(&c, "-I%s", o->include_dirs[i]);
-    if (asm_home_file(HEADERS, headers, sizeof(headers)))
-        command_add(&c, "-I%s", headers);
-    command_add(&c, "%s%s", path[0] == '-' && path[1] ? "./" : "", path);
+    command_add(&c, "-I%s/emu/asm/include", headers->path);
+    if (slash && embedded_find(path)) /* what stands beside it */
+        command_add(&c, "-I%s/%.*s", headers->path, (int)(slash - path), path);
+    command_add(&c, "%s%s", !is_text && path[0] == '-' && path[1] ? "./" : "",
+                is_text ? "-" : path);
     for (size_t i = 0; i < c.n; i++)
         c.failed |= !c.argv[i];
     return c.failed ? NULL : c.argv;
 }
 
-/* Runs argv with the three streams given. Returns the exit status, or -1 with errno. */
-static int child_run(const char *const *argv, const int fd[3])
+/* Runs argv with the three streams and the signal mask given. Returns the exit status, or -1 with
+ * errno. */
+static int child_run(const char *const *argv, const int fd[3], const sigset_t *signals)
 {
     char path[PATH_MAX];
     char locale[] = "LC_ALL=C";
     char *env[] = { path, locale, NULL };
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     const char *search = getenv("PATH");
     int status = 0, error;
     pid_t pid;
 
     snprintf(path, sizeof(path), "PATH=%s", search && *search ? search : "/usr/bin:/bin");
     error = posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, signals);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     for (int i = 0; i < 3 && !error; i++)
         error = posix_spawn_file_actions_adddup2(&actions, fd[i], i);
     if (!error)
-        error = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, env);
+        error = posix_spawnp(&pid, argv[0], &actions, &attributes, (char *const *)argv, env);
     posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
     while (!error && waitpid(pid, &status, 0) < 0)
         error = errno == EINTR ? 0 : errno;
     errno = error;
@@ -246,23 +261,30 @@ static void diag_lines(struct asm_unit *u, const char *text, size_t len)
 }
 
 static enum emu_status cpp_finish(struct asm_unit *u, const char *path, int code, const int fd[3],
-                                  char **out, size_t *len)
+                                  const struct header_folder *headers, char **out, size_t *len)
 {
     char *messages = NULL;
     size_t n = 0, errors = u->errors;
     enum emu_status st;
 
+    if (code < 0 && errno == ENOENT)
+        return FAIL(IO, "%s: it has preprocessor directives, and no program cpp is installed",
+                    path);
     if (code < 0)
         return FAIL(IO, "cannot run cpp: %s", strerror(errno));
     st = fd_read(fd[2], "messages of cpp", &messages, &n);
-    if (st == EMU_OK)
+    if (st == EMU_OK) {
+        headers_forget(headers, messages, &n);
         diag_lines(u, messages, n);
+    }
     emu_free(messages);
     TRY(st);
     if (code && u->errors == errors)
         unit_diag(u, ASM_ERROR, (struct loc){ path, 0, 0 }, "cpp failed with status %d", code);
     TRY(unit_status(u));
-    return fd_read(fd[1], "output of cpp", out, len);
+    TRY(fd_read(fd[1], "output of cpp", out, len));
+    headers_forget(headers, *out, len);
+    return EMU_OK;
 }
 
 /* Text is passed on standard input, after a directive that names it. */
@@ -272,30 +294,78 @@ static int input_write(int fd, const char *name, struct span text)
            write(fd, text.s, text.n) == (ssize_t)text.n && !lseek(fd, 0, SEEK_SET);
 }
 
-enum emu_status cpp_run(struct asm_unit *u, const char *path, struct span text, char **out,
-                        size_t *len)
+/* Runs cpp on the file, or on text if there is one. */
+static enum emu_status run_with(struct asm_unit *u, const char *path, struct span text,
+                                const struct header_folder *headers, char **out, size_t *len)
 {
-    const char *const *argv = command_build(u, text.s ? "-" : path);
+    const char *const *argv = command_build(u, path, text.s != NULL, headers);
     int fd[3] = { -1, -1, -1 };
     enum emu_status st;
 
-    *out = NULL;
-    *len = 0;
     if (!argv)
         return u->no_memory ? FAIL(NO_MEMORY, "arguments of cpp")
                             : FAIL(IO, "an argument of cpp is too long");
-    if (!text.s && access(path, R_OK))
-        return FAIL(IO, "%s: %s", path, strerror(errno));
-    fd[0] = text.s ? memfd_create("input", MFD_CLOEXEC) : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    fd[0] = memfd_create("input", MFD_CLOEXEC);
     fd[1] = memfd_create("output", MFD_CLOEXEC);
     fd[2] = memfd_create("messages", MFD_CLOEXEC);
     if (fd[0] < 0 || fd[1] < 0 || fd[2] < 0 || (text.s && !input_write(fd[0], path, text)))
         st = FAIL(IO, "temporary files of cpp: %s", strerror(errno));
     else
-        st = cpp_finish(u, path, child_run(argv, fd), fd, out, len);
+        st = cpp_finish(u, path, child_run(argv, fd, &headers->signals), fd, headers, out, len);
     for (int i = 0; i < 3; i++) {
         if (fd[i] >= 0)
             close(fd[i]);
     }
     return st;
+}
+
+static enum emu_status preprocess(struct asm_unit *u, const char *path, struct span text,
+                                  char **out, size_t *len)
+{
+    struct header_folder headers;
+    enum emu_status s = headers_write(&headers);
+
+    if (s == EMU_OK)
+        s = run_with(u, path, text, &headers, out, len);
+    headers_remove(&headers);
+    return s;
+}
+
+/* What cpp would write for a text without directives: the text, after a marker of its first line.
+ */
+static enum emu_status mark_text(const char *path, struct span text, char **out, size_t *len)
+{
+    size_t room = strlen(path) + sizeof("# 1 \"\"\n"), n;
+
+    *out = emu_alloc(room + text.n, 1);
+    if (!*out)
+        return FAIL(NO_MEMORY, "%s", path);
+    n = (size_t)snprintf(*out, room, "# 1 \"%s\"\n", path);
+    memcpy(*out + n, text.s, text.n);
+    *len = n + text.n;
+    return EMU_OK;
+}
+
+enum emu_status cpp_run(struct asm_unit *u, const char *path, struct span text, char **out,
+                        size_t *len)
+{
+    struct span given = text;
+    char *read = NULL;
+    enum emu_status s;
+
+    *out = NULL;
+    *len = 0;
+    if (!text.s) {
+        TRY(file_read(path, &read, &given.n));
+        given.s = read;
+    }
+    if (needs_cpp(u, given)) {
+        if (access(path, R_OK))
+            text = given; /* no file, so one of the program */
+        s = preprocess(u, path, text, out, len);
+    } else {
+        s = mark_text(path, given, out, len);
+    }
+    emu_free(read);
+    return s;
 }

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct embedded_file {
     const char *name;    /* path in the source tree */
@@ -16,5 +17,10 @@ struct embedded_file {
 extern const struct embedded_file embedded_files[]; /* ends with a row without a name */
 
 const struct embedded_file *embedded_find(const char *name); /* NULL: there is none */
+
+/* open(path, O_RDONLY | flags); where no file has that path but an embedded one has the name, that
+ * one. Returns -1 with errno like open(). */
+int embedded_open(const char *path, int flags);
+FILE *embedded_fopen(const char *path); /* the same as a stream; NULL with errno */
 
 #endif

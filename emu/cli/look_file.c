@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/embedded.h"
 
 enum { HEAD_BYTES = 512, CHUNK_BYTES = 1 << 16 };
 #define PIPE_BYTES_MAX ((size_t)1 << 30)
@@ -131,7 +132,7 @@ static enum emu_status look_open(struct request *q, FILE *f, unsigned *thing)
 enum emu_status look_file(struct request *q, const char *path, unsigned *thing)
 {
     int is_input = !strcmp(path, "-");
-    FILE *f = is_input ? stdin : fopen(path, "rb");
+    FILE *f = is_input ? stdin : embedded_fopen(path);
     enum emu_status s;
 
     q->what = path;

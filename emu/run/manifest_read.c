@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/embedded.h"
 #include "emu/base/json_line.h"
 #include "emu/bsp/machine.h"
 #include "emu/exchange/host_header.h"
@@ -667,7 +668,7 @@ static enum emu_status read_file(const char *path, FILE *f, char **text, size_t 
 enum emu_status manifest_read(const char *path, const struct manifest_options *o,
                               struct manifest **out)
 {
-    FILE *f = fopen(path, "r");
+    FILE *f = embedded_fopen(path);
     enum emu_status s;
     size_t bytes;
     char *text;

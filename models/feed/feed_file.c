@@ -88,7 +88,7 @@ static enum emu_status read_open(int fd, uint64_t most, uint8_t **data, size_t *
 
 static enum emu_status read_bytes(const char *path, uint64_t most, uint8_t **data, size_t *bytes)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = embedded_open(path, O_NONBLOCK | O_NOCTTY);
     enum emu_status s;
 
     *data = NULL;

@@ -102,7 +102,7 @@ static enum emu_status read_all(FILE *f, const char *path, uint8_t **data, size_
 
 enum emu_status picture_read(const char *path, struct picture *out)
 {
-    FILE *f = fopen(path, "rb");
+    FILE *f = embedded_fopen(path);
     uint8_t *data = NULL;
     size_t bytes = 0;
     enum emu_status s;

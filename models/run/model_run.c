@@ -17,7 +17,7 @@
 #include "models/run/net_result.h"
 #include "programs/cli/program_request.h"
 
-enum { TEXT_MAX = 512, COMPARE_HALVINGS = 3, SHIPPED = 2 };
+enum { TEXT_MAX = 512, COMPARE_HALVINGS = 3 };
 
 /* Everything that is made on the way; owned unless it says otherwise. */
 struct model_run {
@@ -27,9 +27,8 @@ struct model_run {
     struct net *net;
     struct weights *weights;
     char weights_text[TEXT_MAX];
-    char *picture_path[SHIPPED]; /* found files of Superstep */
-    const char **picture;        /* borrowed names, by picture of the batch */
-    float *input;                /* [batch][3][h][w] */
+    const char **picture; /* borrowed names, by picture of the batch */
+    float *input;         /* [batch][3][h][w] */
     struct net_program p;
     struct session *session;
     struct layer_cycles layers;
@@ -46,33 +45,14 @@ static void model_run_free(struct model_run *m)
     net_program_free(&m->p);
     emu_free(m->input);
     emu_free(m->picture);
-    for (unsigned i = 0; i < SHIPPED; i++)
-        emu_free(m->picture_path[i]);
     weights_free(m->weights);
     net_free(m->net);
 }
 
 /* ---- pictures ---- */
 
-static enum emu_status find_shipped(struct model_run *m, unsigned i, const char **path)
-{
-    static const char *const file[SHIPPED] = { "models/pictures/cat.jpg",
-                                               "models/pictures/landscape.png" };
-    char found[PATH_MAX];
-
-    i %= SHIPPED;
-    if (!m->picture_path[i]) {
-        if (!asm_home_file(file[i], found, sizeof(found)))
-            return FAIL(IO,
-                        "%s: not found from the executable upwards; SUPERSTEP_HOME can say where",
-                        file[i]);
-        m->picture_path[i] = emu_strdup(found);
-        if (!m->picture_path[i])
-            return FAIL(NO_MEMORY, "the name of a picture");
-    }
-    *path = m->picture_path[i];
-    return EMU_OK;
-}
+/* Pictures of the program itself. */
+static const char *const shipped[] = { "models/pictures/cat.jpg", "models/pictures/landscape.png" };
 
 static enum emu_status read_picture(struct model_run *m, uint32_t i)
 {
@@ -80,10 +60,8 @@ static enum emu_status read_picture(struct model_run *m, uint32_t i)
     struct picture whole, cut;
     enum emu_status s;
 
-    if (m->q->image.count)
-        m->picture[i] = m->q->image.item[i % m->q->image.count];
-    else
-        TRY(find_shipped(m, i, &m->picture[i]));
+    m->picture[i] = m->q->image.count ? m->q->image.item[i % m->q->image.count]
+                                      : shipped[i % EMU_COUNT_OF(shipped)];
     TRY(picture_read(m->picture[i], &whole));
     s = picture_crop(&whole, side, m->net->crop, &cut);
     picture_free(&whole);

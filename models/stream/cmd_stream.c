@@ -34,7 +34,6 @@ struct streaming {
     struct picture_stream *stream;
     struct picture_feed *feed;
     struct results *results; /* NULL: not kept */
-    char *shipped[2];
     const char **path;       /* borrowed names */
     struct pending *pending; /* ring of pending_cap */
     size_t pending_cap;
@@ -68,8 +67,6 @@ static void streaming_free(struct streaming *x)
         emu_free(x->pending[i].name);
     emu_free(x->pending);
     emu_free(x->path);
-    emu_free(x->shipped[0]);
-    emu_free(x->shipped[1]);
     weights_free(x->weights);
     net_free(x->net);
 }
@@ -140,22 +137,14 @@ static enum emu_status use_shipped(struct streaming *x)
 {
     static const char *const file[] = { "models/pictures/cat.jpg",
                                         "models/pictures/landscape.png" };
-    char found[PATH_MAX];
 
     if (!x->limit)
         x->limit = SHIPPED_PICTURES;
     x->path = emu_alloc(x->limit, sizeof(*x->path));
     if (!x->path)
         return FAIL(NO_MEMORY, "names of pictures");
-    for (size_t i = 0; i < EMU_COUNT_OF(file); i++) {
-        if (!asm_home_file(file[i], found, sizeof(found)))
-            return FAIL(IO, "%s: not found; SUPERSTEP_HOME can say where", file[i]);
-        x->shipped[i] = emu_strdup(found);
-        if (!x->shipped[i])
-            return FAIL(NO_MEMORY, "the name of a picture");
-    }
     for (uint64_t i = 0; i < x->limit; i++)
-        x->path[i] = x->shipped[i % EMU_COUNT_OF(file)];
+        x->path[i] = file[i % EMU_COUNT_OF(file)];
     x->file = x->path;
     x->paths = x->limit;
     return EMU_OK;

@@ -3,15 +3,12 @@
  */
 #include "programs/cli/cmd_lab.h"
 
-#include <glob.h>
-#include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "emu/cli/commands.h"
 #include "programs/programs.h"
 
-static const char suffix[] = ".bsp.json";
+static const char folder[] = "programs/lab/", suffix[] = ".bsp.json";
 
 /* One line of the table, or one object of the array. */
 static enum emu_status add_row(json_t *list, const char *name, size_t length, const char *kind,
@@ -25,37 +22,35 @@ static enum emu_status add_row(json_t *list, const char *name, size_t length, co
 }
 
 /* A manifest says in its note what it shows. */
-static enum emu_status add_manifest(json_t *list, const char *path)
+static enum emu_status add_manifest(json_t *list, const struct embedded_file *f)
 {
-    const char *base = strrchr(path, '/') + 1;
+    const char *base = strrchr(f->name, '/') + 1;
     json_error_t error;
-    json_t *root = json_load_file(path, 0, &error);
+    json_t *root = json_loadb((const char *)f->data, f->bytes, 0, &error);
     const char *note = json_string_value(json_object_get(root, "note"));
     enum emu_status s;
 
     if (!root)
-        return FAIL(BAD_FILE, "%s:%d: %s", path, error.line, error.text);
+        return FAIL(BAD_FILE, "%s:%d: %s", f->name, error.line, error.text);
     s = add_row(list, base, strlen(base) - strlen(suffix), "assembly", note ? note : "");
     json_decref(root);
     return s;
 }
 
+static int is_manifest(const char *name)
+{
+    size_t n = strlen(name), end = strlen(suffix);
+
+    return !strncmp(name, folder, strlen(folder)) && n > end && !strcmp(name + n - end, suffix);
+}
+
 static enum emu_status add_manifests(json_t *list)
 {
-    char pattern[PATH_MAX];
-    enum emu_status s = EMU_OK;
-    glob_t found;
-
-    if (!asm_home_file("programs/lab", pattern, sizeof(pattern) - sizeof(suffix) - 2))
-        return FAIL(IO, "programs/lab: not found from the executable upwards; SUPERSTEP_HOME can "
-                        "say where");
-    strcat(strcat(pattern, "/*"), suffix);
-    if (glob(pattern, 0, NULL, &found))
-        return FAIL(IO, "%s: no such files", pattern);
-    for (size_t i = 0; i < found.gl_pathc && s == EMU_OK; i++)
-        s = add_manifest(list, found.gl_pathv[i]);
-    globfree(&found);
-    return s;
+    for (const struct embedded_file *f = embedded_files; f->name; f++) {
+        if (is_manifest(f->name))
+            TRY(add_manifest(list, f));
+    }
+    return EMU_OK;
 }
 
 static enum emu_status list_programs(json_t **out)
@@ -89,9 +84,7 @@ int lab_list(const struct request *q)
 
 int lab_find_manifest(const char *name, char *out, size_t bytes)
 {
-    char file[NAME_MAX];
-    int n = snprintf(file, sizeof(file), "programs/lab/%s%s", name, suffix);
+    int n = snprintf(out, bytes, "%s%s%s", folder, name, suffix);
 
-    return !strchr(name, '/') && n < (int)sizeof(file) && asm_home_file(file, out, bytes) &&
-           !access(out, R_OK);
+    return !strchr(name, '/') && n < (int)bytes && embedded_find(out);
 }

@@ -56,7 +56,6 @@ static int run_json(void **state)
     json_error_t error;
     char *text;
 
-    setenv("SUPERSTEP_HOME", ".", 0);
     text = answer_to(EMU_COUNT_OF(argv) - 1, argv);
     *state = json_loads(text, 0, &error);
     free(text);

@@ -97,7 +97,6 @@ static void rig_new(struct rig *r)
     struct net_graph_options o = { 0 };
 
     memset(r, 0, sizeof(*r));
-    setenv("SUPERSTEP_HOME", ".", 0);
     r->arch = *arch_preset("mk2");
     must(arch_set(&r->arch, "tiles=64"));
     r->net = small_net();

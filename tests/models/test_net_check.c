@@ -116,7 +116,6 @@ static void test_machine(void **state)
     struct net n;
 
     (void)state;
-    setenv("SUPERSTEP_HOME", ".", 0);
     build_vgg(&n);
     must(net_check(arch_preset("mk2"), &n));
     must(net_check(arch_preset("toy4"), &n));
