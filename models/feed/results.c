@@ -25,6 +25,7 @@ struct results {
     uint64_t done;         /* files that an earlier run has dealt with */
     struct text_line last; /* of an earlier run: the name of its last result, as it is written */
     struct text_line line;
+    const struct results_maker *maker; /* borrowed; NULL: not said */
 };
 
 /* ---- lines ---- */
@@ -271,8 +272,20 @@ static enum emu_status open_file(struct results *r, int resumes)
     return resumes ? scan(r) : EMU_OK;
 }
 
+enum emu_status results_made_by(struct results *r, const struct results_maker *m)
+{
+    if (!r->regular)
+        return EMU_OK;
+    if (r->kept)
+        TRY(results_maker_check(r->path, m));
+    r->maker = m;
+    return EMU_OK;
+}
+
 enum emu_status results_begin(struct results *r)
 {
+    if (r->maker)
+        TRY(results_maker_write(r->path, r->maker));
     if (r->regular &&
         (ftruncate(r->fd, (off_t)r->bytes) || lseek(r->fd, (off_t)r->bytes, SEEK_SET) < 0))
         return FAIL(IO, "%.400s: %s", r->path, strerror(errno));

@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "models/feed/results_maker.h"
 #include "programs/programs.h"
 
 enum { RESULTS_TOP = 5 };
@@ -35,6 +36,11 @@ struct results;
  * arrives as an error here instead of ending the process. */
 enum emu_status results_open(const char *path, const struct results_options *o,
                              struct results **out) EMU_MUST_CHECK;
+
+/* Before results_begin(), which writes it down beside the file: what makes the results from here
+ * on; borrowed until then. EMU_BAD_FILE where the file that is resumed was made by something else.
+ * Means nothing for stdout, devices and pipes. */
+enum emu_status results_made_by(struct results *r, const struct results_maker *m) EMU_MUST_CHECK;
 
 /* Before the first put: empties the file, or, with resume, removes a line without an end, which a
  * crash has left; writes the header. EMU_IO, EMU_NO_MEMORY. */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/build/net_check.h"
@@ -16,7 +17,7 @@
 #include "models/stream/stream_options.h"
 #include "models/stream/stream_report.h"
 
-enum { SHIPPED_PICTURES = 8, TEXT_MAX = 512 };
+enum { SHIPPED_PICTURES = 8, TEXT_MAX = 512, MAKER_TEXT = 160 };
 
 /* A picture whose results are still to come. */
 struct pending {
@@ -37,12 +38,14 @@ struct streaming {
     const char **path;       /* borrowed names */
     struct pending *pending; /* ring of pending_cap */
     size_t pending_cap;
-    size_t paths;            /* of pictures */
-    const char *const *file; /* borrowed: the arguments, or path */
-    uint64_t limit;          /* pictures, at most, resumed ones included; 0: all */
-    uint64_t earlier;        /* results of the run that is resumed */
-    uint64_t taken, put;     /* pictures: from the feed, results */
-    enum emu_status failed;  /* why a call ended the run; its message in text */
+    size_t paths;                /* of pictures */
+    const char *const *file;     /* borrowed: the arguments, or path */
+    uint64_t limit;              /* pictures, at most, resumed ones included; 0: all */
+    char made_by[3][MAKER_TEXT]; /* network, weights, machine */
+    struct results_maker maker;  /* of these texts */
+    uint64_t earlier;            /* results of the run that is resumed */
+    uint64_t taken, put;         /* pictures: from the feed, results */
+    enum emu_status failed;      /* why a call ended the run; its message in text */
     char text[TEXT_MAX];
     int code;
 };
@@ -177,6 +180,56 @@ static enum emu_status open_feed(struct streaming *x)
     return last ? results_check_last(x->results, last) : EMU_OK;
 }
 
+/* ---- what makes the results ---- */
+
+/* A name, and the hash of all that it stands for. */
+static void name_maker(char out[MAKER_TEXT], const char *name, const void *data, size_t bytes)
+{
+    char digits[33];
+
+    hash128_text(hash128(data, bytes), digits);
+    snprintf(out, MAKER_TEXT, "%.80s (%s)", name, digits);
+}
+
+static enum emu_status name_network(struct streaming *x)
+{
+    char name[MAKER_TEXT], *text = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+
+    if (!f)
+        return FAIL(NO_MEMORY, "a description of the network");
+    net_print(x->net, f);
+    fclose(f);
+    snprintf(name, sizeof(name), "%s at %ux%u", x->net->name, x->net->resolution,
+             x->net->resolution);
+    name_maker(x->made_by[0], name, text, bytes);
+    free(text); /* allocated by open_memstream */
+    return EMU_OK;
+}
+
+/* Network, weights and machine, for the note beside the results. */
+static enum emu_status say_maker(struct streaming *x)
+{
+    uint64_t values = 0;
+    char *machine;
+
+    if (!x->results)
+        return EMU_OK;
+    TRY(name_network(x));
+    for (uint32_t i = 0; i < x->weights->params; i++)
+        values += x->weights->param[i].elements;
+    name_maker(x->made_by[1], x->choice.weights ? "of a file" : "of a seed", x->weights->data,
+               values * sizeof(float));
+    machine = arch_to_json(&x->arch);
+    if (!machine)
+        return FAIL(NO_MEMORY, "a machine as text");
+    name_maker(x->made_by[2], x->arch.name, machine, strlen(machine));
+    emu_free(machine);
+    x->maker = (struct results_maker){ x->made_by[0], x->made_by[1], x->made_by[2] };
+    return results_made_by(x->results, &x->maker);
+}
+
 /* ---- stages ---- */
 
 static enum emu_status compile(struct streaming *x)
@@ -203,6 +256,7 @@ static enum emu_status compile(struct streaming *x)
     progress = progress_begin(x->options.compile.progress);
     TRY(model_weights_get(&x->choice, x->net, &x->weights, text, sizeof(text)));
     progress_report(&progress, "weights", "%s", text);
+    TRY(say_maker(x));
     return stream_new(x->net, x->weights, &x->arch, &x->options, &x->stream);
 }
 

@@ -466,6 +466,60 @@ static void test_resume_other(void **state)
     folder_remove(&d);
 }
 
+/* Opens with resume, says who makes the results, begins; the status. */
+static enum emu_status resume_by(const char *path, const struct results_maker *m)
+{
+    struct results_options o = { .resume = 1 };
+    enum emu_status s;
+    struct results *r;
+
+    assert_int_equal(results_open(path, &o, &r), EMU_OK);
+    s = results_made_by(r, m);
+    if (s == EMU_OK) {
+        assert_int_equal(results_begin(r), EMU_OK);
+        put(r, "x", results_done(r));
+    }
+    assert_int_equal(results_close(r), EMU_OK);
+    return s;
+}
+
+/* Another network, other weights or another machine do not go on with a file; one of an earlier
+ * release, without a note, gets its note. */
+static void test_made_by(void **state)
+{
+    static const struct results_maker first = { "b0 (1)", "of a seed (2)", "mk2 (3)" };
+    static const struct results_maker other[] = { { "b1 (1)", "of a seed (2)", "mk2 (3)" },
+                                                  { "b0 (1)", "of a seed (4)", "mk2 (3)" },
+                                                  { "b0 (1)", "of a seed (2)", "bow (3)" } };
+    static const char *const said[] = { "network b0 (1), now it is b1 (1)",
+                                        "weights of a seed (2), now it is of a seed (4)",
+                                        "machine mk2 (3), now it is bow (3)" };
+    const char *path, *note;
+    struct test_folder d;
+    char *before;
+
+    (void)state;
+    folder_new(&d);
+    path = path_in(&d, "r.csv");
+    note = path_in(&d, "r.csv.run");
+    assert_int_equal(resume_by(path, &first), EMU_OK); /* nothing there yet */
+    assert_int_equal(resume_by(path, &first), EMU_OK);
+    expect_file(note, "network b0 (1)\nweights of a seed (2)\nmachine mk2 (3)\n");
+    read_file(path, &before);
+    for (unsigned i = 0; i < EMU_COUNT_OF(other); i++) {
+        assert_int_equal(resume_by(path, &other[i]), EMU_BAD_FILE);
+        expect_error("not resumed", said[i]);
+        expect_file(path, before);
+    }
+    unlink(note);
+    assert_int_equal(resume_by(path, &other[0]), EMU_OK);
+    expect_file(note, "network b1 (1)\nweights of a seed (2)\nmachine mk2 (3)\n");
+    write_bytes(note, "network b1 (1)\n", 15);
+    assert_int_equal(resume_by(path, &other[0]), EMU_BAD_FILE);
+    free(before);
+    folder_remove(&d);
+}
+
 /* A command that is refused, or whose network does not fit, has opened its results for nothing. */
 static void test_not_begun(void **state)
 {
@@ -535,7 +589,8 @@ int main(void)
         cmocka_unit_test(test_full_device), cmocka_unit_test(test_limit),
         cmocka_unit_test(test_pipe),        cmocka_unit_test(test_killed),
         cmocka_unit_test(test_resume),      cmocka_unit_test(test_resume_other),
-        cmocka_unit_test(test_not_begun),   cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_made_by),     cmocka_unit_test(test_not_begun),
+        cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
