@@ -237,6 +237,29 @@ expect 0 "status ok" run "$tmp/ring.img"
 printf 'main: sync 1\n bri main\n' | "$program" run - --machine toy4 --max-cycles 99 >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 3 ] && passed=$((passed + 1)) || fail "run - of a source"
 
+# ---- images carry what the host writes
+
+digest() { sed -n 's/^ *"digest": "\([0-9a-f]*\)",*$/\1/p' "$tmp/$1" | head -n 1; }
+if "$program" $net --image "$tmp/one.png" --json -o "$tmp/net.img" >"$tmp/named" 2>"$tmp/err" &&
+    "$program" run "$tmp/net.img" --json >"$tmp/imaged" 2>"$tmp/err" && [ -n "$(digest named)" ] &&
+    [ "$(digest named)" = "$(digest imaged)" ]; then
+    passed=$((passed + 1))
+else
+    fail "an image of a network has another digest"
+fi
+head -c 8192 /dev/zero >"$tmp/black" # 32 x 32 x 4 x f16
+if "$program" run "$tmp/net.img" --json --input "picture=$tmp/black" >"$tmp/black.json" 2>"$tmp/err" &&
+    [ "$(digest black.json)" != "$(digest named)" ]; then
+    passed=$((passed + 1))
+else
+    fail "--input of an image"
+fi
+refuse "no input 'nosuch'; it has picture (4096 x f16)" run "$tmp/net.img" --input nosuch=/dev/null
+refuse "input picture takes 4096 x f16, 8192 bytes: it ends too early" run "$tmp/net.img" --input picture=/dev/null
+refuse "it goes on after the last element" run "$tmp/net.img" --input picture=/dev/zero
+refuse "is not NAME=FILE" run "$tmp/net.img" --input picture
+refuse "--input does nothing" run programs/lab/ring.bsp.json --input picture=/dev/null
+
 # ---- parameters of another network, cut short, in another shape
 
 if "$program" models efficientnet-b0 --resolution 32 -o "$tmp/b0" 2>"$tmp/err" >"$tmp/out"; then

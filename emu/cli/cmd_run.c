@@ -24,6 +24,20 @@ static enum emu_status connect_stream(struct run *run, const char *text)
     return run_stream_file(run, (uint32_t)id, equals + 1, 0);
 }
 
+static enum emu_status write_inputs(const struct request *q, struct run *run)
+{
+    for (size_t i = 0; i < q->input.count; i++) {
+        const char *text = q->input.item[i], *equals = strchr(text, '=');
+        char name[128];
+
+        if (!equals || (size_t)(equals - text) >= sizeof(name))
+            return FAIL(USAGE, "--input '%s' is not NAME=FILE", text);
+        snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
+        TRY(run_input_file(run, name, equals + 1));
+    }
+    return EMU_OK;
+}
+
 /* Streams of the command line; those to the host that nobody connected go into memory. */
 static enum emu_status connect_streams(const struct request *q, struct run *run)
 {
@@ -113,6 +127,7 @@ static enum emu_status execute(const struct request *q, struct run *run, const s
     const char *status;
     enum emu_status s;
 
+    TRY(write_inputs(q, run));
     TRY(m ? run_manifest_streams(run, m) : connect_streams(q, run));
     TRY(run_execute(run));
     if (m && (run->stop == MACHINE_HOST || run->stop == MACHINE_FAULT))

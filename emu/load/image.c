@@ -58,6 +58,8 @@ void image_free(struct image *im)
     emu_free(im->stream);
     emu_free(im->scope);
     emu_free(im->owner);
+    emu_free(im->input);
+    emu_free(im->input_part);
     index_free(&im->tile_index);
     index_free(&im->stream_index);
     emu_free(im);

@@ -78,6 +78,19 @@ struct image_owner {
     uint32_t scope;
 };
 
+/* What the host writes before a run: the elements in order, cut into parts. The machine knows
+ * no networks: names and types ("f16") are text. */
+struct image_input {
+    uint32_t name, type; /* string ids; name is not 0 */
+    uint32_t elem_bytes;
+    uint32_t parts, first_part; /* in the list of parts; the first is set by image_add_input */
+    uint64_t elements;
+};
+struct image_input_part {
+    uint32_t chip, tile, addr, bytes;
+    uint32_t blob; /* what it holds if the host writes nothing else; 0: it must */
+};
+
 /* Builder. All functions: EMU_NO_MEMORY, or EMU_BAD_IMAGE for what the rules above forbid; the
  * image is then as before.
  *
@@ -106,6 +119,9 @@ enum emu_status image_add_tile(struct image *im, const struct image_tile *t,
 enum emu_status image_add_stream(struct image *im, const struct image_stream *s) EMU_MUST_CHECK;
 enum emu_status image_add_scope(struct image *im, const struct image_scope *s) EMU_MUST_CHECK;
 enum emu_status image_add_owner(struct image *im, const struct image_owner *o) EMU_MUST_CHECK;
+/* p: [in->parts], on tiles that were added, together as many bytes as the elements have. */
+enum emu_status image_add_input(struct image *im, const struct image_input *in,
+                                const struct image_input_part *p) EMU_MUST_CHECK;
 
 /* Views; borrowed from the image. Texts, blobs and lists stay where they are as long as the image;
  * tiles, segments, streams and scopes until the next one is added. Ids and indices must exist
@@ -129,6 +145,9 @@ uint32_t image_scope_of(const struct image *im, uint32_t owner);
 /* The range of a tile's map that has this byte; NULL: it is in a gap. */
 const struct image_range *image_range_at(const struct image *im, const struct image_tile *t,
                                          uint32_t addr);
+size_t image_input_count(const struct image *im);
+const struct image_input *image_input_at(const struct image *im, size_t i);
+const struct image_input_part *image_input_part_at(const struct image *im, size_t i);
 
 /* The symbol at or below addr, NULL if none; *offset is the distance. And the source line of a code
  * address (0 if unknown). */
@@ -161,7 +180,8 @@ enum emu_status image_read(const char *path, struct image **out) EMU_MUST_CHECK;
 enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
                                  struct image **out) EMU_MUST_CHECK;
 
-/* Puts a program into a machine: memory of its tiles, entries and groups. The machine must be new
+/* Puts a program into a machine: memory of its tiles, entries, groups, and what
+ * inputs hold. The machine must be new
  * and arch_equal to the image's; else EMU_BAD_IMAGE. Pages of zeros are not touched. image_load is
  * for programs of one chip; image_load_chip takes the tiles of one of several. */
 struct machine;

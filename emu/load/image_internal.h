@@ -18,7 +18,9 @@ enum {
     IMAGE_GROUP_CHUNKS = 64, /* chunks of one DATA section */
     IMAGE_GROUP_BYTES = IMAGE_GROUP_CHUNKS * IMAGE_PAGE_BYTES,
     IMAGE_FIXED_SECTIONS = 10,
-    IMAGE_FORMAT_VERSION = 2,
+    IMAGE_INPUT_SECTIONS = 2, /* more, in images with inputs */
+    IMAGE_FORMAT_VERSION = 2, /* of an image without inputs; 1 is read, too */
+    IMAGE_FORMAT_INPUTS = 3,
     IMAGE_FILE_HEADER_BYTES = 16,
     IMAGE_SECTION_HEADER_BYTES = 16,
     IMAGE_CHECKSUM_BYTES = 8,
@@ -52,6 +54,8 @@ enum image_section_type {
     IMAGE_TILE = IMAGE_FOURCC('T', 'I', 'L', 'E'),
     IMAGE_SEGM = IMAGE_FOURCC('S', 'E', 'G', 'M'),
     IMAGE_BLOB = IMAGE_FOURCC('B', 'L', 'O', 'B'),
+    IMAGE_INPT = IMAGE_FOURCC('I', 'N', 'P', 'T'),
+    IMAGE_PART = IMAGE_FOURCC('P', 'A', 'R', 'T'),
     IMAGE_DATA = IMAGE_FOURCC('D', 'A', 'T', 'A')
 };
 
@@ -109,6 +113,10 @@ struct image {
     size_t scopes, scope_cap;
     struct image_owner *owner; /* names ascend */
     size_t owners, owner_cap;
+    struct image_input *input;
+    size_t inputs, input_cap;
+    struct image_input_part *input_part;
+    size_t input_parts, input_part_cap;
     struct image_index tile_index, stream_index;
 };
 

@@ -49,6 +49,18 @@ static enum emu_status check_machine(const struct image *im, const struct machin
                 im->arch.base, a->base);
 }
 
+/* What the host wrote when the image was made. */
+static void load_inputs(const struct image *im, uint32_t chip, struct machine *m)
+{
+    for (size_t i = 0; i < im->input_parts; i++) {
+        const struct image_input_part *p = &im->input_part[i];
+
+        if (p->chip == chip && p->blob)
+            EMU_ASSERT(tile_write(machine_tile(m, p->tile), p->addr, im->blob.item[p->blob].data,
+                                  p->bytes)); /* zeros, too, as the host does */
+    }
+}
+
 enum emu_status image_load_chip(const struct image *im, uint32_t chip, struct machine *m)
 {
     TRY(check_machine(im, m));
@@ -69,6 +81,7 @@ enum emu_status image_load_chip(const struct image *im, uint32_t chip, struct ma
         }
         machine_use(m, t->tile, t->entry, t->group);
     }
+    load_inputs(im, chip, m);
     return EMU_OK;
 }
 

@@ -16,7 +16,7 @@
 
 #include "emu/base/alloc.h"
 
-enum { TILE_RECORD_WORDS = 8, HASH_BYTES = 16, NO_ITEM = -1 };
+enum { TILE_RECORD_WORDS = 8, INPUT_RECORD_BYTES = 24, HASH_BYTES = 16, NO_ITEM = -1 };
 
 /* Where a chunk goes first; other places copy it from there. */
 struct chunk_place {
@@ -35,7 +35,7 @@ struct blob_table {
 struct image_reader {
     struct section_source src;
     struct image_section section; /* the one being looked at, or DATA */
-    struct image_section tile, segm, blob;
+    struct image_section tile, segm, blob, part;
     struct blob_table table;
     struct image_index hashes;
     struct image *im;
@@ -414,6 +414,47 @@ static enum emu_status finish_blobs(struct image_reader *r)
     return EMU_OK;
 }
 
+/* Section BLOB's sizes are known, and the tiles. */
+static enum emu_status read_inputs(struct image_reader *r)
+{
+    struct image_section *s = &r->section;
+    size_t inputs = 0, parts = 0, at = 0;
+    const struct image_input_part *part;
+    const void *raw;
+
+    if (r->src.version < IMAGE_FORMAT_INPUTS)
+        return EMU_OK;
+    TRY(read_records(r, IMAGE_INPT, INPUT_RECORD_BYTES, s, &inputs));
+    TRY(read_records(r, IMAGE_PART, sizeof(*part), &r->part, &parts));
+    raw = r->part.raw.data;
+    part = raw;
+    for (size_t i = 0; i < inputs; i++) {
+        struct image_input in = { 0 };
+        uint32_t w[4];
+
+        memcpy(w, s->raw.data + i * INPUT_RECORD_BYTES, sizeof(w));
+        memcpy(&in.elements, s->raw.data + i * INPUT_RECORD_BYTES + sizeof(w), 8);
+        in.name = w[0];
+        in.type = w[1];
+        in.elem_bytes = w[2];
+        in.parts = w[3];
+        if (in.parts > parts - at)
+            return refuse(r, s, (long long)i, "%u parts, expected at most the %zu left", in.parts,
+                          parts - at);
+        TRY(refused(r, s, (long long)i, image_add_input(r->im, &in, part + at)));
+        at += in.parts;
+    }
+    if (at != parts || !inputs)
+        return refuse(r, &r->part, (long long)at, "belongs to no input, expected %zu parts", at);
+    return EMU_OK;
+}
+
+static uint32_t fixed_sections(const struct image_reader *r)
+{
+    return IMAGE_FIXED_SECTIONS +
+           (r->src.version == IMAGE_FORMAT_INPUTS ? IMAGE_INPUT_SECTIONS : 0);
+}
+
 static enum emu_status read_blobs(struct image_reader *r)
 {
     struct blob_table *t = &r->table;
@@ -422,11 +463,12 @@ static enum emu_status read_blobs(struct image_reader *r)
     TRY(section_read(&r->src, IMAGE_BLOB, IMAGE_SECTION_BYTES_MAX, &r->blob));
     TRY(split_table(r));
     groups = t->chunks / IMAGE_GROUP_CHUNKS + (t->chunks % IMAGE_GROUP_CHUNKS != 0);
-    if (r->src.sections != IMAGE_FIXED_SECTIONS + groups)
+    if (r->src.sections != fixed_sections(r) + groups)
         return refuse(r, &r->blob, NO_ITEM, "%u chunks in a file of %u sections, expected %u",
-                      t->chunks, r->src.sections, IMAGE_FIXED_SECTIONS + groups);
+                      t->chunks, r->src.sections, fixed_sections(r) + groups);
     TRY(reserve_blobs(r));
     TRY(add_tiles(r));
+    TRY(read_inputs(r));
     for (uint32_t c = 0; c < t->chunks; c += IMAGE_GROUP_CHUNKS) {
         uint32_t left = t->chunks - c;
 
@@ -471,6 +513,7 @@ static enum emu_status read_source(struct image_reader *r, struct image **out)
     byte_buffer_free(&r->tile.raw);
     byte_buffer_free(&r->segm.raw);
     byte_buffer_free(&r->blob.raw);
+    byte_buffer_free(&r->part.raw);
     emu_free(r->table.place);
     index_free(&r->hashes);
     if (s != EMU_OK)

@@ -126,6 +126,10 @@ static enum emu_status write_file_header(struct image_writer *w)
     size_t groups = (w->chunks + IMAGE_GROUP_CHUNKS - 1) / IMAGE_GROUP_CHUNKS;
     uint32_t number[2] = { IMAGE_FORMAT_VERSION, (uint32_t)(IMAGE_FIXED_SECTIONS + groups) };
 
+    if (w->im->inputs) {
+        number[0] = IMAGE_FORMAT_INPUTS;
+        number[1] += IMAGE_INPUT_SECTIONS;
+    }
     TRY(byte_buffer_need(&w->out, sizeof(number)));
     memcpy(w->out.data, number, sizeof(number));
     TRY(write_bytes(w, IMAGE_MAGIC, 8));
@@ -297,6 +301,27 @@ static enum emu_status write_chunks(struct image_writer *w)
     return EMU_OK;
 }
 
+/* ---- inputs ---- */
+
+/* Only in images that have some: others are files of version 2. */
+static enum emu_status write_inputs(struct image_writer *w)
+{
+    const struct image *im = w->im;
+
+    if (!im->inputs)
+        return EMU_OK;
+    TRY(raw_start(w, im->inputs * (uint64_t)24));
+    for (size_t i = 0; i < im->inputs; i++) {
+        const struct image_input *in = &im->input[i];
+        uint32_t record[4] = { in->name, in->type, in->elem_bytes, in->parts };
+
+        raw_put(w, record, sizeof(record));
+        raw_put(w, &in->elements, sizeof(in->elements));
+    }
+    TRY(raw_write(w, IMAGE_INPT, LEVEL_TABLES));
+    return write_records(w, IMAGE_PART, im->input_part, im->input_parts, sizeof(*im->input_part));
+}
+
 /* ---- the file ---- */
 
 static enum emu_status write_sections(struct image_writer *w)
@@ -321,6 +346,7 @@ static enum emu_status write_sections(struct image_writer *w)
     TRY(write_scopes(w));
     TRY(write_tiles(w));
     TRY(write_blob_table(w));
+    TRY(write_inputs(w));
     return write_chunks(w);
 }
 

@@ -55,6 +55,11 @@ enum emu_status run_stream_data(struct run *r, uint32_t id, uint8_t *data, uint6
 /* All streams of a manifest. */
 enum emu_status run_manifest_streams(struct run *r, const struct manifest *m) EMU_MUST_CHECK;
 
+/* Writes the elements of an input of the image, as they are in a file, into tile memory; before the
+ * run. Without it the input holds what it held when the image was made. EMU_USAGE for a name the
+ * image does not have, with those it has; EMU_BAD_FILE for a file of another size; EMU_IO. */
+enum emu_status run_input_file(struct run *r, const char *name, const char *path) EMU_MUST_CHECK;
+
 /* Runs to the end: a host sync that is not answered, a fault, a deadlock, the limit. r->stop says
  * which. After a host sync it may be called again, with more answers in r->options.runs. Errors:
  * EMU_IO when streams or digests cannot be written, EMU_NO_MEMORY. */

@@ -50,11 +50,21 @@ void tile_launch(struct tile *t, unsigned worker, uint32_t entry, uint32_t verte
     t->npc[worker] = entry;
     t->rpt_count[worker] = 0;
     t->fp_ctl[worker] = t->fp_ictl;
+    t->fp_seen |= t->fp_sts[worker];
     t->fp_sts[worker] = 0;
     t->state[worker] = CONTEXT_ACTIVE;
     t->launched |= (uint8_t)(1u << worker);
     if (EMU_UNLIKELY(t->check != NULL))
         tile_check_launch(t);
+}
+
+uint32_t tile_exceptions(const struct tile *t)
+{
+    uint32_t seen = t->fp_seen;
+
+    for (unsigned lane = 0; lane < TILE_LANES; lane++)
+        seen |= t->fp_sts[lane];
+    return seen;
 }
 
 int tile_read(const struct tile *t, uint32_t addr, void *out, uint32_t bytes)

@@ -83,6 +83,7 @@ struct tile {
     uint32_t rpt_first[TILE_LANES]; /* first bundle of the body */
     uint32_t rpt_end[TILE_LANES];   /* address after the last bundle of the body */
     uint32_t fp_ctl[TILE_LANES], fp_sts[TILE_LANES], tas[TILE_LANES];
+    uint32_t fp_seen; /* bits of $FP_STS that launches have cleared; no program sees them */
     uint32_t dbg_data[TILE_LANES], dbg_brk_id[TILE_LANES];
     struct prng prng[TILE_LANES];
     uint8_t state[TILE_LANES]; /* enum context_state */
@@ -174,6 +175,8 @@ static inline void tile_set_a(struct tile *t, unsigned lane, unsigned r, uint32_
 /* Launches worker n: what run and runall do to the worker. Sets the bit in
  * t->launched. */
 void tile_launch(struct tile *t, unsigned worker, uint32_t entry, uint32_t vertex_base);
+/* The exceptions that instructions of the tile have raised so far, as bits of $FP_STS. */
+uint32_t tile_exceptions(const struct tile *t);
 
 /* Memory access of a running program, little endian; addr must be aligned to the size (16: region 1
  * only).

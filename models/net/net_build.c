@@ -72,15 +72,15 @@ uint32_t build_input(struct net_builder *b, uint32_t channels, uint32_t side)
     return index_of(b, l);
 }
 
-struct window {
+struct window_size {
     int torch; /* pad on all sides, else SAME */
     uint32_t kernel, stride, pad;
 };
 
 /* Output size of one dimension, and the padding before and after it. SAME gives ceil(in / stride)
  * outputs and puts the odd element of padding after. */
-static uint32_t window_size(const struct window *win, uint32_t in, uint32_t *before,
-                            uint32_t *after)
+static uint32_t window_extent(const struct window_size *win, uint32_t in, uint32_t *before,
+                              uint32_t *after)
 {
     uint32_t kernel = win->kernel, stride = win->stride, out, need;
 
@@ -97,12 +97,12 @@ static uint32_t window_size(const struct window *win, uint32_t in, uint32_t *bef
     return out;
 }
 
-static void set_window(const struct window *win, struct layer *l)
+static void set_window(const struct window_size *win, struct layer *l)
 {
     l->kernel = win->kernel;
     l->stride = win->stride;
-    l->out_h = window_size(win, l->in_h, &l->pad.before_h, &l->pad.after_h);
-    l->out_w = window_size(win, l->in_w, &l->pad.before_w, &l->pad.after_w);
+    l->out_h = window_extent(win, l->in_h, &l->pad.before_h, &l->pad.after_h);
+    l->out_w = window_extent(win, l->in_w, &l->pad.before_w, &l->pad.after_w);
 }
 
 uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, const char *param,
@@ -115,7 +115,7 @@ uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, cons
         l->out_c = s.out_c;
         l->groups = s.groups;
         l->weight_rank = 4;
-        set_window(&(struct window){ b->torch_padding, s.kernel, s.stride, s.kernel / 2 }, l);
+        set_window(&(struct window_size){ b->torch_padding, s.kernel, s.stride, s.kernel / 2 }, l);
     }
     return index_of(b, l);
 }
@@ -140,7 +140,7 @@ uint32_t build_maxpool(struct net_builder *b, uint32_t from, const char *name, u
     struct layer *l = append(b, LAYER_MAXPOOL, from, name, NULL);
 
     if (l)
-        set_window(&(struct window){ b->torch_padding, kernel, stride, pad }, l);
+        set_window(&(struct window_size){ b->torch_padding, kernel, stride, pad }, l);
     return index_of(b, l);
 }
 
@@ -193,7 +193,8 @@ static void resize_layer(const struct net *n, struct layer *l)
     l->in_h = l->out_h = from->out_h;
     l->in_w = l->out_w = from->out_w;
     if (l->op == LAYER_CONV || l->op == LAYER_MAXPOOL)
-        set_window(&(struct window){ n->torch_padding, l->kernel, l->stride, l->pad.before_h }, l);
+        set_window(&(struct window_size){ n->torch_padding, l->kernel, l->stride, l->pad.before_h },
+                   l);
     if (l->op == LAYER_AVGPOOL)
         l->out_h = l->out_w = 1;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "models/build/net_check.h"
@@ -97,15 +98,16 @@ static enum emu_status read_pictures(struct model_run *m)
     return EMU_OK;
 }
 
-/* [n][h][w][4] in f16, to the nearest: three colours and 0. */
-static enum emu_status write_input(struct model_run *m)
+/* What the host writes: [n][h][w][4] in f16, to the nearest: three colours and 0. Owned by the
+ * caller. */
+static enum emu_status make_input(const struct model_run *m, uint16_t **out)
 {
     const struct net *n = m->net;
     struct fp_env nearest = { 0 };
     size_t pixels = (size_t)n->resolution * n->resolution;
     uint16_t *at = emu_alloc(n->batch * pixels, 4 * sizeof(*at));
-    enum emu_status s;
 
+    *out = at;
     if (!at)
         return FAIL(NO_MEMORY, "%u pictures", n->batch);
     for (size_t i = 0; i < n->batch * pixels; i++) {
@@ -114,9 +116,30 @@ static enum emu_status write_input(struct model_run *m)
         for (size_t c = 0; c < 3; c++)
             at[4 * i + c] = fp_f16_from_f64((double)from[c * pixels], 0, &nearest);
     }
-    s = session_write(m->session, m->p.net_graph->picture.t, at);
-    emu_free(at);
+    return EMU_OK;
+}
+
+static enum emu_status write_input(struct model_run *m)
+{
+    enum emu_status s;
+    uint16_t *data;
+
+    TRY(make_input(m, &data));
+    s = session_write(m->session, m->p.net_graph->picture.t, data);
+    emu_free(data);
     return s;
+}
+
+/* The image, with the pictures as its input. */
+static enum emu_status write_image(struct model_run *m)
+{
+    enum emu_status s;
+    uint16_t *data;
+
+    TRY(make_input(m, &data));
+    s = compiled_add_input(m->p.compiled, m->p.net_graph->picture.t, "picture", data);
+    emu_free(data);
+    return s == EMU_OK ? image_write(compiled_image(m->p.compiled), m->q->output) : s;
 }
 
 /* ---- answer ---- */
@@ -204,6 +227,47 @@ static enum emu_status read_scores(struct model_run *m)
     return session_read(m->session, m->p.net_graph->scores, m->scores);
 }
 
+/* The layer that computes in a superstep, or what else is done there; the text is borrowed from the
+ * trace. */
+static int name_superstep(const struct trace_op *op, size_t ops, uint64_t superstep, char out[96])
+{
+    for (size_t i = 0; i < ops; i++) {
+        if (op[i].superstep == superstep && op[i].kind == TRACE_COMPUTE) {
+            snprintf(out, 96, "%.*s", (int)strcspn(op[i].name, "/"), op[i].name);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Scores that are no numbers, and sums that f16 did not hold, one line each on stderr. */
+static enum emu_status warn_of_range(struct model_run *m)
+{
+    struct session_overflow o = session_overflow(m->session);
+    uint64_t bad = 0, scores = (uint64_t)m->net->batch * m->net->classes;
+    struct trace_op *op;
+    char layer[96];
+    size_t ops;
+
+    for (uint64_t i = 0; i < scores; i++)
+        bad += !isfinite(m->scores[i]);
+    if (bad)
+        fprintf(stderr,
+                "superstep run: warning: %" PRIu64 " of %" PRIu64 " scores are no numbers\n", bad,
+                scores);
+    if (!o.tiles)
+        return EMU_OK;
+    TRY(compiled_trace(m->p.compiled, &op, &ops));
+    if (!name_superstep(op, ops, o.superstep, layer))
+        snprintf(layer, sizeof(layer), "(no layer)");
+    emu_free(op);
+    fprintf(stderr,
+            "superstep run: warning: results beyond the range of f16 were clipped, first in layer "
+            "%s (superstep %" PRIu64 ", %u tiles); --compare-layers shows all\n",
+            layer, o.superstep, o.tiles);
+    return EMU_OK;
+}
+
 static enum emu_status run_machine(struct model_run *m)
 {
     enum emu_status s = session_run(m->session);
@@ -216,6 +280,7 @@ static enum emu_status run_machine(struct model_run *m)
     if (m->q->check)
         print_checks(m);
     TRY(read_scores(m));
+    TRY(warn_of_range(m));
     if (m->q->logits)
         TRY(net_logits_write(m->p.net_graph, m->session, m->input, m->q->logits));
     TRY(layer_cycles_bill(&m->layers, m->p.compiled, session_run_image(m->session)));
@@ -227,7 +292,7 @@ static enum emu_status execute(struct model_run *m)
     struct session_options o = session_options_of(m->q);
     enum emu_status s;
 
-    o.record = 1;
+    o.record = o.overflow = 1;
     if (m->q->digests) {
         o.digests = fopen(m->q->digests, "w");
         if (!o.digests)
@@ -300,7 +365,7 @@ static enum emu_status with_compiled(struct model_run *m)
         return report_oom(m);
     m->code = EXIT_RAN;
     if (m->q->output)
-        TRY(image_write(compiled_image(m->p.compiled), m->q->output));
+        TRY(write_image(m));
     TRY(layer_cycles_init(m->p.net_graph, m->p.compiled, &m->arch, &m->layers));
     return m->q->use & USE_RUN ? execute(m) : print_answer(m);
 }
@@ -416,7 +481,7 @@ static enum emu_status answer_request(struct model_run *m)
     }
     TRY(net_check(&m->arch, m->net)); /* before parameters, which take longer */
     m->progress = progress_begin(m->q->quiet ? NULL : stderr);
-    if (!compiles)
+    if (!compiles || m->q->output || m->q->image.count)
         TRY(read_pictures(m));
     TRY(model_weights_get(&m->choice, m->net, &m->weights, m->weights_text,
                           sizeof(m->weights_text)));

@@ -247,6 +247,11 @@ int compiled_fits(const struct compiled *c);
 const struct graph *compiled_graph(const struct compiled *c); /* borrowed */
 const struct image *
 compiled_image(const struct compiled *c); /* borrowed; NULL when it does not fit */
+/* Makes a kept or initialised view, or an input, an input of the image (emu/load/image.h) with a
+ * name and what the host writes before a run: its elements in order. An image file then runs as a
+ * session does that writes the same. EMU_USAGE when it does not fit, or as session_write(). */
+enum emu_status compiled_add_input(struct compiled *c, struct tensor t, const char *name,
+                                   const void *data) EMU_MUST_CHECK;
 /* What the tile needs that needs most, code included: more than its memory where it does not fit.
  */
 uint64_t compiled_need_bytes(const struct compiled *c);

@@ -12,6 +12,32 @@
 
 #include "programs/compiler/graph/host_view.h"
 
+/* ---- overflow ---- */
+
+/* Before the machine is there, and after it was found, nothing is looked at. */
+static void look_for_overflow(struct session *s, const struct machine_superstep *step)
+{
+    if (!s->run || s->overflow.tiles || step->group)
+        return;
+    for (uint32_t i = 0; i < graph_arch(s->c->graph)->tiles; i++)
+        s->overflow.tiles += (tile_exceptions(machine_tile(s->run->machine, i)) & FP_OFLO) != 0;
+    s->overflow.superstep = step->index;
+}
+
+static void watch(void *ctx, const struct machine_superstep *step)
+{
+    struct session *s = ctx;
+
+    look_for_overflow(s, step);
+    if (s->options.watch)
+        s->options.watch(s->options.watch_ctx, step);
+}
+
+struct session_overflow session_overflow(const struct session *s)
+{
+    return s->overflow;
+}
+
 /* ---- construction ---- */
 
 enum emu_status session_new(const struct compiled *c, const struct session_options *o,
@@ -38,6 +64,11 @@ enum emu_status session_new(const struct compiled *c, const struct session_optio
     if (!s)
         return FAIL(NO_MEMORY, "a session");
     s->c = c;
+    if (o && o->overflow) {
+        s->options = *o;
+        ro.watch = watch;
+        ro.watch_ctx = s;
+    }
     s->written = emu_alloc(c->graph->variable.count + 1, 1);
     status = s->written ? run_new(c->image, &ro, &s->run) : FAIL(NO_MEMORY, "a session");
     if (status == EMU_OK)
@@ -62,23 +93,12 @@ void session_free(struct session *s)
 
 /* ---- variables ---- */
 
-/* A transfer between host memory and a view, run by run. */
-struct transport {
-    struct session *s;
-    uint8_t *at; /* next byte of the host */
-    int write;
+/* Calls back for every piece of a view in tile memory, in the order of its elements. */
+struct piece_walk {
+    const struct compiled *c;
+    enum emu_status (*visit)(void *ctx, const struct object *o, uint32_t offset, uint32_t bytes);
+    void *ctx;
 };
-
-/* Bytes of one object. */
-static void move_bytes(struct transport *x, const struct object *o, uint32_t offset, uint32_t bytes)
-{
-    struct tile *t = machine_tile(x->s->run->machine, o->tile);
-    int ok = x->write ? tile_write(t, o->addr + offset, x->at, bytes)
-                      : tile_read(t, o->addr + offset, x->at, bytes);
-
-    EMU_ASSERT(ok); /* the placement was proven to lie in memory */
-    x->at += bytes;
-}
 
 /* The run of a variable's storage that holds an element; ascending, so by halving. */
 static const struct storage_run *find_storage(const struct lowered *l, uint32_t var, uint64_t e)
@@ -99,15 +119,14 @@ static const struct storage_run *find_storage(const struct lowered *l, uint32_t 
     return &l->storage_run.at[low];
 }
 
-static enum emu_status move_run(void *ctx, const struct view_run *run)
+static enum emu_status walk_run(void *ctx, const struct view_run *run)
 {
-    struct transport *x = ctx;
-    const struct lowered *l = x->s->c->lowered;
+    const struct piece_walk *w = ctx;
+    const struct lowered *l = w->c->lowered;
     const struct variable *v = &l->graph->variable.at[run->var];
     uint64_t at = run->offset, end = run->offset + run->elements;
     unsigned size = elem_bytes(v->elem);
 
-    x->s->written[run->var] |= x->write != 0;
     while (at < end) {
         const struct storage_run *r = find_storage(l, run->var, at);
         uint64_t stop;
@@ -115,20 +134,55 @@ static enum emu_status move_run(void *ctx, const struct view_run *run)
         if (!r)
             return FAIL(USAGE, "variable %s has no memory for element %" PRIu64, v->name, at);
         stop = r->end < end ? r->end : end;
-        move_bytes(x, &l->object.at[r->object], r->offset + (uint32_t)(at - r->begin) * size,
-                   (uint32_t)(stop - at) * size);
+        TRY(w->visit(w->ctx, &l->object.at[r->object], r->offset + (uint32_t)(at - r->begin) * size,
+                     (uint32_t)(stop - at) * size));
         at = stop;
     }
+    return EMU_OK;
+}
+
+static enum emu_status walk_pieces(const struct piece_walk *w, struct tensor t, int write)
+{
+    const struct graph *g = w->c->graph;
+
+    TRY(graph_host_view(g, t, write));
+    return view_runs(g, t.view, 0, g->view.at[t.view].elements, walk_run, (void *)(uintptr_t)w);
+}
+
+/* A transfer between host memory and a view, piece by piece. */
+struct transport {
+    struct session *s;
+    uint8_t *at; /* next byte of the host */
+    int write;
+};
+
+static enum emu_status move_bytes(void *ctx, const struct object *o, uint32_t offset,
+                                  uint32_t bytes)
+{
+    struct transport *x = ctx;
+    struct tile *t = machine_tile(x->s->run->machine, o->tile);
+    int ok = x->write ? tile_write(t, o->addr + offset, x->at, bytes)
+                      : tile_read(t, o->addr + offset, x->at, bytes);
+
+    EMU_ASSERT(ok); /* the placement was proven to lie in memory */
+    x->at += bytes;
+    return EMU_OK;
+}
+
+static enum emu_status note_written(void *ctx, const struct view_run *run)
+{
+    ((struct session *)ctx)->written[run->var] = 1;
     return EMU_OK;
 }
 
 static enum emu_status transport(struct session *s, struct tensor t, uint8_t *data, int write)
 {
     struct transport x = { s, data, write };
+    const struct piece_walk w = { s->c, move_bytes, &x };
     const struct graph *g = s->c->graph;
 
-    TRY(graph_host_view(g, t, write));
-    return view_runs(g, t.view, 0, g->view.at[t.view].elements, move_run, &x);
+    TRY(walk_pieces(&w, t, write));
+    return write ? view_runs(g, t.view, 0, g->view.at[t.view].elements, note_written, s) : EMU_OK;
 }
 
 enum emu_status session_write(struct session *s, struct tensor t, const void *data)
@@ -139,6 +193,48 @@ enum emu_status session_write(struct session *s, struct tensor t, const void *da
 enum emu_status session_read(struct session *s, struct tensor t, void *data)
 {
     return transport(s, t, data, 0);
+}
+
+/* ---- inputs of an image ---- */
+
+struct input_parts {
+    struct image *im;
+    const uint8_t *data; /* the next byte */
+    VEC(struct image_input_part) part;
+};
+
+static enum emu_status add_part(void *ctx, const struct object *o, uint32_t offset, uint32_t bytes)
+{
+    struct input_parts *x = ctx;
+    struct image_input_part p = { .tile = o->tile, .addr = o->addr + offset, .bytes = bytes };
+
+    TRY(image_blob(x->im, x->data, bytes, &p.blob));
+    x->data += bytes;
+    return VEC_PUSH(&x->part, p);
+}
+
+enum emu_status compiled_add_input(struct compiled *c, struct tensor t, const char *name,
+                                   const void *data)
+{
+    struct input_parts x = { .im = c->image, .data = data };
+    const struct piece_walk w = { c, add_part, &x };
+    enum elem e = tensor_elem(c->graph, t);
+    struct image_input in = { .elem_bytes = elem_bytes(e),
+                              .elements = tensor_elements(c->graph, t) };
+    enum emu_status s;
+
+    if (!c->image)
+        return FAIL(USAGE, "the program does not fit: there is no image");
+    s = walk_pieces(&w, t, 1);
+    in.parts = (uint32_t)x.part.count;
+    if (s == EMU_OK)
+        s = image_string(c->image, name, &in.name);
+    if (s == EMU_OK)
+        s = image_string(c->image, elem_name(e), &in.type);
+    if (s == EMU_OK)
+        s = image_add_input(c->image, &in, x.part.at);
+    VEC_FREE(&x.part);
+    return s;
 }
 
 /* ---- runs ---- */

@@ -8,6 +8,7 @@ struct session_options {
     unsigned threads; /* 0: all cores */
     int plain, check;
     int record;    /* keep the bill of every superstep (session_run_image()->record) */
+    int overflow;  /* look for session_overflow() after every superstep */
     FILE *digests; /* borrowed; NULL: none */
     struct host_options host;
     void (*watch)(void *ctx, const struct machine_superstep *s); /* of every group; NULL: nobody */
@@ -48,7 +49,15 @@ enum emu_status session_connect(struct session *s, uint32_t stream,
                                 const struct session_calls *c) EMU_MUST_CHECK;
 /* Runs the program once. EMU_FAULT: the machine faulted or hangs; emu_error() says where. */
 enum emu_status session_run(struct session *s) EMU_MUST_CHECK;
-uint64_t session_cycles(const struct session *s);     /* of all runs so far */
+uint64_t session_cycles(const struct session *s); /* of all runs so far */
+/* Where arithmetic on finite numbers first gave one that its type does not hold (f16: it was
+ * clipped, or became NaN; f32: infinity): the exception OFLO. */
+struct session_overflow {
+    uint64_t superstep; /* of sync group 0, from 0: at its end it was there */
+    uint32_t tiles;     /* by then; 0: it did not happen */
+};
+/* Of all runs so far; looked for where session_options.overflow is set. */
+struct session_overflow session_overflow(const struct session *s);
 struct run *session_run_image(struct session *s);     /* borrowed: record, machine, host */
 struct graph *session_graph(const struct session *s); /* that was compiled; borrowed */
 

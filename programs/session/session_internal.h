@@ -28,6 +28,8 @@ struct session {
     struct session_stream *stream; /* owned, by number in the graph */
     uint8_t *written;              /* of every variable: since the last run; owned */
     uint64_t runs;
+    struct session_options options; /* as given, where overflow is looked for */
+    struct session_overflow overflow;
     int stopped; /* by a fault, or for another reason that allows no further run */
 };
 

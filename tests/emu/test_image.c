@@ -345,6 +345,41 @@ static void test_the_rest_is_checked(void **state)
     image_free(im);
 }
 
+static void test_inputs_are_checked(void **state)
+{
+    struct image *im = sample_small();
+    uint32_t b = im->arch.mem_base, end = (uint32_t)image_mem_end(&im->arch);
+    const struct {
+        struct image_input in;
+        struct image_input_part part[2];
+        const char *why;
+    } bad[] = {
+        { { 0, 1, 2, 1, 0, 8 }, { { 0, 1, b, 16, 0 } }, "expected strings" },
+        { { 1, 9, 2, 1, 0, 8 }, { { 0, 1, b, 16, 0 } }, "expected strings" },
+        { { 1, 2, 0, 1, 0, 8 }, { { 0, 1, b, 16, 0 } }, "elements of 0 bytes" },
+        { { 1, 2, 2, 1, 0, 9 }, { { 0, 1, b, 16, 0 } }, "parts of 16 bytes, expected the 18" },
+        { { 1, 2, 2, 0, 0, 0 }, { { 0 } }, "parts of 0 bytes" },
+        { { 1, 2, 2, 1, 0, 8 }, { { 0, 3, b, 16, 0 } }, "takes no part" },
+        { { 1, 2, 2, 1, 0, 8 }, { { 0, 1, end - 8, 16, 0 } }, "expected some of memory" },
+        { { 1, 2, 2, 1, 0, 8 }, { { 0, 1, b - 4, 16, 0 } }, "expected some of memory" },
+        { { 1, 2, 2, 1, 0, 40 }, { { 0, 1, b, 80, 2 } }, "blob 2" },
+        { { 1, 2, 2, 1, 0, 8 }, { { 0, 1, b, 16, 9 } }, "blob 9" },
+    };
+    const struct image_input good = { 1, 2, 2, 2, 0, 16 };
+    const struct image_input_part part[] = { { 0, 1, b, 16, 2 }, { 0, 2, b + 64, 16, 0 } };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(bad); i++)
+        refused(image_add_input(im, &bad[i].in, bad[i].part), bad[i].why);
+    assert_int_equal(image_input_count(im), 0);
+    OK(image_add_input(im, &good, part));
+    refused(image_add_input(im, &good, part), "two inputs are called code");
+    assert_int_equal(image_input_count(im), 1);
+    assert_int_equal(image_input_at(im, 0)->parts, 2);
+    assert_int_equal(image_input_part_at(im, 1)->tile, 2);
+    image_free(im);
+}
+
 /* ---- files ---- */
 
 static void test_round_trips(void **state)
@@ -578,6 +613,7 @@ int main(void)
         cmocka_unit_test(test_tiles_are_checked),
         cmocka_unit_test(test_tiles_can_be_made_like_others),
         cmocka_unit_test(test_the_rest_is_checked),
+        cmocka_unit_test(test_inputs_are_checked),
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_a_read_image_can_grow),
         cmocka_unit_test(test_near_equal_tiles_share),

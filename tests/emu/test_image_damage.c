@@ -269,9 +269,9 @@ static void test_order_and_versions_are_fixed(void **state)
     f = sample_seal(&p);
     assert_refused(f.data, f.bytes, "in a file of 12 sections, expected 11");
     free(f.data);
-    p.header[8] = 3;
+    p.header[8] = 4;
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "version 3 of the format");
+    assert_refused(f.data, f.bytes, "version 4 of the format");
     free(f.data);
     sample_parts_free(&p);
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "models/cli/commands_models.h"
+#include "models/weights/weights.h"
 #include "programs/programs.h"
 
 /* What a command that ends with this code writes to stdout; free() it. */
@@ -378,6 +379,71 @@ static void test_hopeless(void **state)
     free(t);
 }
 
+/* ---- the range of f16 ---- */
+
+/* What a command that ends well writes to stderr; free() it. */
+static char *errors_of(int argc, char **argv)
+{
+    FILE *f = tmpfile();
+    int saved = dup(STDERR_FILENO);
+    char *text = NULL;
+    size_t size = 0;
+
+    assert_non_null(f);
+    dup2(fileno(f), STDERR_FILENO);
+    free(answer_to(argc, argv));
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    rewind(f);
+    if (getdelim(&text, &size, 0, f) < 0) {
+        free(text);
+        text = calloc(1, 1);
+    }
+    fclose(f);
+    return text;
+}
+
+/* Weights of which one layer is multiplied by a factor, as a file. */
+static void write_scaled(const char *path, const char *layer, float factor)
+{
+    struct weights *w;
+    struct param *p;
+    struct net *n;
+
+    assert_int_equal(net_new("efficientnet-b0", NULL, &n), EMU_OK);
+    assert_int_equal(weights_new(n, &w), EMU_OK);
+    weights_seed(w, n, 1);
+    p = weights_find(w, net_find(n, layer), "weight");
+    for (uint64_t i = 0; i < p->elements; i++)
+        p->data[i] *= factor;
+    assert_int_equal(weights_write(w, n, path), EMU_OK);
+    weights_free(w);
+    net_free(n);
+}
+
+/* Sums that f16 does not hold are named by their layer, without being asked for; others are not. */
+static void test_overflow(void **state)
+{
+    char path[] = "/tmp/test_answer_XXXXXX";
+    char *argv[] = { "run",          "-q", "efficientnet-b0", "--set", "tiles=256",
+                     "--resolution", "32", "--weights",       path,    NULL };
+    char *said;
+
+    (void)state;
+    close(mkstemp(path));
+    write_scaled(path, "block3a.expand", 1);
+    said = errors_of(EMU_COUNT_OF(argv) - 1, argv);
+    assert_string_equal(said, "");
+    free(said);
+    write_scaled(path, "block3a.expand", 1e5f);
+    said = errors_of(EMU_COUNT_OF(argv) - 1, argv);
+    if (!strstr(said, "beyond the range of f16 were clipped, first in layer block3a.expand "))
+        fail_msg("'%s' does not name the layer", said);
+    free(said);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,7 +451,7 @@ int main(void)
         cmocka_unit_test(test_layers),        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_fullest_tiles), cmocka_unit_test(test_text),
         cmocka_unit_test(test_screen),        cmocka_unit_test(test_shortage),
-        cmocka_unit_test(test_hopeless),
+        cmocka_unit_test(test_hopeless),      cmocka_unit_test(test_overflow),
     };
 
     return cmocka_run_group_tests(tests, run_json, drop_json);
