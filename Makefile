@@ -91,7 +91,7 @@ $(O)/long/%: tests/long/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
 
-check: check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone ## everything a commit must pass
+check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
@@ -101,6 +101,9 @@ check-headers: $(O)/headers.ok ## every header compiles by itself; source files 
 $(O)/headers.ok: tests/check_headers.sh $(wildcard emu/*/*.h programs/*.h programs/*/*.h programs/*/*/*.h models/*/*.h tests/*/*.h)
 	@mkdir -p $(@D)
 	$(Q)CC="$(CC)" CPPFLAGS="$(CPPFLAGS)" tests/check_headers.sh && touch $@
+
+check-fields: ## fields of kernels that are misspelt, missing or of another type do not compile
+	$(Q)CC="$(CC)" CPPFLAGS="$(CPPFLAGS)" tests/check_fields.sh
 
 check-docs: ## the pages of docs/ agree with the tables of emu/, and their links lead somewhere
 	$(Q)tests/check_docs.sh
@@ -171,5 +174,5 @@ help: ## this list
 
 FORCE:
 
-.PHONY: all FORCE check check-layers check-format check-headers check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
+.PHONY: all FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

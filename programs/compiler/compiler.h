@@ -155,6 +155,12 @@ void vertex_set_f16(struct graph *g, uint32_t vertex, const char *field, float v
 /* A work list field: n words, copied; equal lists of a tile are stored once. */
 void vertex_set_words(struct graph *g, uint32_t vertex, const char *field, const uint32_t *words,
                       uint32_t n);
+/* The same with the number of the field in its codelet; a float field is f32 or f16. */
+void vertex_connect_field(struct graph *g, uint32_t vertex, unsigned field, struct tensor t);
+void vertex_set_field_u32(struct graph *g, uint32_t vertex, unsigned field, uint32_t value);
+void vertex_set_field_float(struct graph *g, uint32_t vertex, unsigned field, float value);
+void vertex_set_field_words(struct graph *g, uint32_t vertex, unsigned field, const uint32_t *words,
+                            uint32_t n);
 
 /* ---- programs ---- */
 

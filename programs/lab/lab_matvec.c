@@ -5,6 +5,7 @@
  * tile needs k / columns of x and sends partial results of m / rows, which are then added up.
  */
 #include "programs/lab/lab.h"
+#include "programs/library/kernel/vertex_fields.h"
 
 static const struct program_param rows_param[] = {
     { "m", 4096, 1, 16384, "rows of the matrix" },
@@ -28,10 +29,11 @@ static void note_model(json_t *answer, const char *key, uint64_t w, uint64_t h, 
 
 static uint64_t matvec_cycles(const struct arch *a, uint64_t m, uint64_t k)
 {
-    return plan_cycles(a, "matvec_f32",
-                       (const struct plan_field[]){
-                           { "a", (uint32_t)(m * k) }, { "x", (uint32_t)k }, { "y", (uint32_t)m } },
-                       3);
+    const struct plan_field field[] = { { matvec__a, (uint32_t)(m * k) },
+                                        { matvec__x, (uint32_t)k },
+                                        { matvec__y, (uint32_t)m } };
+
+    return plan_cycles(a, KERNEL_ROW(matvec_f32), field, EMU_COUNT_OF(field));
 }
 
 /* ---- the host's side, the same for both ---- */
@@ -107,13 +109,9 @@ static enum emu_status new_operands(struct graph *g, const uint64_t *value, stru
 static void add_product(struct graph *g, uint32_t cs, struct tensor a, struct tensor x,
                         struct tensor y, uint32_t tile)
 {
-    uint32_t v = graph_vertex(g, cs, "matvec_f32", tile);
-
     graph_map(g, a, tile);
     graph_map(g, y, tile);
-    vertex_connect(g, v, "a", tensor_flatten(g, a));
-    vertex_connect(g, v, "x", x);
-    vertex_connect(g, v, "y", y);
+    VERTEX(matvec_f32, g, cs, tile, .a = tensor_flatten(g, a), .x = x, .y = y);
 }
 
 /* ---- by rows ---- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "programs/lab/lab.h"
+#include "programs/library/kernel/vertex_fields.h"
 
 static const struct program_param param[] = {
     { "steps", 2000, 2, 1000000, "steps, even" },
@@ -56,15 +57,11 @@ static struct program step(struct graph *g, const struct lab *l, struct tensor f
     uint32_t cs = graph_compute_set(g, name);
 
     for (uint32_t i = 0; i < tiles; i++) {
-        uint32_t v = graph_vertex(g, cs, "stencil5_f32", i);
         struct tensor y = tensor_slice(g, tensor_index(g, to, i), 0, 1, rows + 1);
 
-        vertex_connect(g, v, "x", tensor_flatten(g, tensor_index(g, from, i)));
-        vertex_connect(g, v, "y", tensor_flatten(g, y));
-        vertex_set_f32(g, v, "c0", c0);
-        vertex_set_f32(g, v, "c1", c1);
-        vertex_set_u32(g, v, "h", rows);
-        vertex_set_u32(g, v, "w", (uint32_t)l->size[WIDTH]);
+        VERTEX(stencil5_f32, g, cs, i, .x = tensor_flatten(g, tensor_index(g, from, i)),
+               .y = tensor_flatten(g, y), .c0 = c0, .c1 = c1, .h = rows,
+               .w = (uint32_t)l->size[WIDTH]);
     }
     program_add(g, seq, fetch_edges(g, l, from));
     program_add(g, seq, program_execute(g, cs));

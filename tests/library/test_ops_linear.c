@@ -307,8 +307,8 @@ static void test_plans(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(t); i++) {
-        struct linear_shape s = { t[i].n, t[i].in, t[i].out, "linear_swish_f16",
-                                  "sum_bias_swish_f16" };
+        struct linear_shape s = { t[i].n, t[i].in, t[i].out, KERNEL_ROW(linear_swish_f16),
+                                  KERNEL_ROW(sum_bias_swish_f16) };
         struct linear_plan p;
         uint64_t weights = (uint64_t)t[i].in * t[i].out;
 
@@ -322,7 +322,7 @@ static void test_plans(void **state)
 
 static void test_plan_errors(void **state)
 {
-    struct linear_shape s = { 0, 16, 16, "linear_f16", "sum_bias_f16" };
+    struct linear_shape s = { 0, 16, 16, KERNEL_ROW(linear_f16), KERNEL_ROW(sum_bias_f16) };
     struct linear_plan p;
 
     (void)state;

@@ -78,27 +78,35 @@ uint32_t graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet
     return add_vertex(g, compute_set, g->library->find(codelet), codelet, tile);
 }
 
-/* A field by name; NULL after an error. *type is what the codelet says of it. */
-static struct vertex_field *field_of(struct graph *g, uint32_t vertex, const char *field,
+/* Field k of a vertex; NULL after an error. *type is what the codelet says of it. */
+static struct vertex_field *field_at(struct graph *g, uint32_t vertex, unsigned k,
                                      const struct codelet_field **type)
 {
     const struct vertex *v;
+
+    if (!graph_works(g) || vertex >= g->vertex.count)
+        return NULL;
+    v = &g->vertex.at[vertex];
+    EMU_ASSERT(k < v->codelet->fields);
+    *type = &v->codelet->field[k];
+    return &g->field.at[v->field + k];
+}
+
+/* The number of a field; -1 after an error. */
+static int field_number(struct graph *g, uint32_t vertex, const char *field)
+{
     int k;
 
     if (!graph_works(g))
-        return NULL;
+        return -1;
     if (vertex >= g->vertex.count) {
         GRAPH_FAIL(g, "field %s: there is no vertex %u", field, vertex);
-        return NULL;
+        return -1;
     }
-    v = &g->vertex.at[vertex];
-    k = codelet_field_find(v->codelet, field);
-    if (k < 0) {
+    k = codelet_field_find(g->vertex.at[vertex].codelet, field);
+    if (k < 0)
         GRAPH_FAIL(g, "%s: the codelet has no field %s", vertex_text(g, vertex).text, field);
-        return NULL;
-    }
-    *type = &v->codelet->field[k];
-    return &g->field.at[v->field + (unsigned)k];
+    return k;
 }
 
 /* What a field takes, for messages. */
@@ -125,11 +133,11 @@ static const char *kind_text(enum field_kind k)
     }
 }
 
-static void wrong_kind(struct graph *g, uint32_t vertex, const char *field, enum field_kind kind,
+static void wrong_kind(struct graph *g, uint32_t vertex, const struct codelet_field *field,
                        const char *got)
 {
-    GRAPH_FAIL(g, "%s: field %s takes %s, got %s", vertex_text(g, vertex).text, field,
-               kind_text(kind), got);
+    GRAPH_FAIL(g, "%s: field %s takes %s, got %s", vertex_text(g, vertex).text, field->name,
+               kind_text(field->kind), got);
 }
 
 /* Appends a view to the list of a field. Lists lie in graph.list with room for a power of two, so
@@ -153,24 +161,24 @@ static enum emu_status list_add(struct graph *g, struct vertex_field *f, uint32_
     return EMU_OK;
 }
 
-void vertex_connect(struct graph *g, uint32_t vertex, const char *field, struct tensor t)
+void vertex_connect_field(struct graph *g, uint32_t vertex, unsigned field, struct tensor t)
 {
     const struct codelet_field *type;
-    struct vertex_field *f = field_of(g, vertex, field, &type);
+    struct vertex_field *f = field_at(g, vertex, field, &type);
     enum elem e;
 
     if (!f || !graph_has_view(g, t, "vertex_connect"))
         return;
     e = tensor_elem(g, t);
     if (!field_is_edge(type->kind) && !field_is_list(type->kind))
-        wrong_kind(g, vertex, field, type->kind, "a tensor");
+        wrong_kind(g, vertex, type, "a tensor");
     else if (type->elem != e)
         GRAPH_FAIL(g, "%s: field %s takes elements of type %s, got %s of type %s",
-                   vertex_text(g, vertex).text, field, elem_name(type->elem),
+                   vertex_text(g, vertex).text, type->name, elem_name(type->elem),
                    view_text(g, t.view).text, elem_name(e));
     else if (field_is_edge(type->kind) && f->set)
         GRAPH_FAIL(g, "%s: field %s is connected twice, to %s and %s", vertex_text(g, vertex).text,
-                   field, view_text(g, f->view).text, view_text(g, t.view).text);
+                   type->name, view_text(g, f->view).text, view_text(g, t.view).text);
     else if (field_is_edge(type->kind))
         f->view = t.view;
     else if (list_add(g, f, t.view) != EMU_OK)
@@ -178,48 +186,55 @@ void vertex_connect(struct graph *g, uint32_t vertex, const char *field, struct 
     f->set = 1;
 }
 
-static void set_scalar(struct graph *g, uint32_t vertex, const char *field, enum field_kind kind,
+static void set_scalar(struct graph *g, uint32_t vertex, unsigned field, enum field_kind kind,
                        uint32_t bits)
 {
     const struct codelet_field *type;
-    struct vertex_field *f = field_of(g, vertex, field, &type);
+    struct vertex_field *f = field_at(g, vertex, field, &type);
 
     if (!f)
         return;
     if (type->kind != kind)
-        wrong_kind(g, vertex, field, type->kind, kind_text(kind));
+        wrong_kind(g, vertex, type, kind_text(kind));
     f->value = bits;
     f->set = 1;
 }
 
-void vertex_set_u32(struct graph *g, uint32_t vertex, const char *field, uint32_t value)
-{
-    set_scalar(g, vertex, field, FIELD_U32, value);
-}
-
-void vertex_set_f32(struct graph *g, uint32_t vertex, const char *field, float value)
-{
-    set_scalar(g, vertex, field, FIELD_F32, fp_bits(value));
-}
-
-void vertex_set_f16(struct graph *g, uint32_t vertex, const char *field, float value)
+static uint32_t f16_bits(float value)
 {
     struct fp_env env = { .rnd = FP_RND_NEAREST, .nanoo = 1 };
     uint16_t half = fp_f16_from_f64(value, 0, &env); /* from_f64: f32 subnormals are kept */
 
-    set_scalar(g, vertex, field, FIELD_F16, fp_f16_pack(half, half));
+    return fp_f16_pack(half, half);
 }
 
-void vertex_set_words(struct graph *g, uint32_t vertex, const char *field, const uint32_t *words,
-                      uint32_t n)
+void vertex_set_field_u32(struct graph *g, uint32_t vertex, unsigned field, uint32_t value)
+{
+    set_scalar(g, vertex, field, FIELD_U32, value);
+}
+
+void vertex_set_field_float(struct graph *g, uint32_t vertex, unsigned field, float value)
 {
     const struct codelet_field *type;
-    struct vertex_field *f = field_of(g, vertex, field, &type);
+
+    if (!field_at(g, vertex, field, &type))
+        return;
+    if (type->kind == FIELD_F16)
+        set_scalar(g, vertex, field, FIELD_F16, f16_bits(value));
+    else
+        set_scalar(g, vertex, field, FIELD_F32, fp_bits(value));
+}
+
+void vertex_set_field_words(struct graph *g, uint32_t vertex, unsigned field, const uint32_t *words,
+                            uint32_t n)
+{
+    const struct codelet_field *type;
+    struct vertex_field *f = field_at(g, vertex, field, &type);
 
     if (!f)
         return;
     if (type->kind != FIELD_WORDS) {
-        wrong_kind(g, vertex, field, type->kind, kind_text(FIELD_WORDS));
+        wrong_kind(g, vertex, type, kind_text(FIELD_WORDS));
         return;
     }
     f->set = 1;
@@ -230,4 +245,47 @@ void vertex_set_words(struct graph *g, uint32_t vertex, const char *field, const
     for (uint32_t k = 0; k < n && graph_works(g); k++)
         if (VEC_PUSH(&g->words, words[k]) != EMU_OK)
             graph_fail_memory(g, "a list of words");
+}
+
+/* ---- the same by name ---- */
+
+void vertex_connect(struct graph *g, uint32_t vertex, const char *field, struct tensor t)
+{
+    int k = field_number(g, vertex, field);
+
+    if (k >= 0)
+        vertex_connect_field(g, vertex, (unsigned)k, t);
+}
+
+static void set_named(struct graph *g, uint32_t vertex, const char *field, enum field_kind kind,
+                      uint32_t bits)
+{
+    int k = field_number(g, vertex, field);
+
+    if (k >= 0)
+        set_scalar(g, vertex, (unsigned)k, kind, bits);
+}
+
+void vertex_set_u32(struct graph *g, uint32_t vertex, const char *field, uint32_t value)
+{
+    set_named(g, vertex, field, FIELD_U32, value);
+}
+
+void vertex_set_f32(struct graph *g, uint32_t vertex, const char *field, float value)
+{
+    set_named(g, vertex, field, FIELD_F32, fp_bits(value));
+}
+
+void vertex_set_f16(struct graph *g, uint32_t vertex, const char *field, float value)
+{
+    set_named(g, vertex, field, FIELD_F16, f16_bits(value));
+}
+
+void vertex_set_words(struct graph *g, uint32_t vertex, const char *field, const uint32_t *words,
+                      uint32_t n)
+{
+    int k = field_number(g, vertex, field);
+
+    if (k >= 0)
+        vertex_set_field_words(g, vertex, (unsigned)k, words, n);
 }

@@ -7,15 +7,15 @@
 static uint64_t finish_cycles(const struct arch *a, const struct conv_shape *s, uint64_t blocks,
                               uint64_t positions)
 {
-    const struct plan_field field[] = { { "x", (uint32_t)(blocks * positions * ATOM) },
-                                        { "bias", (uint32_t)(blocks * ATOM) },
-                                        { "blocks", (uint32_t)blocks },
-                                        { "f", (uint32_t)positions } };
+    const struct plan_field field[] = { { bias__x, (uint32_t)(blocks * positions * ATOM) },
+                                        { bias__bias, (uint32_t)(blocks * ATOM) },
+                                        { bias__blocks, (uint32_t)blocks },
+                                        { bias__f, (uint32_t)positions } };
 
     return plan_cycles(a,
-                       s->swish  ? "bias_swish_f16"
-                       : s->relu ? "bias_relu_f16"
-                                 : "bias_f16",
+                       s->swish  ? KERNEL_ROW(bias_swish_f16)
+                       : s->relu ? KERNEL_ROW(bias_relu_f16)
+                                 : KERNEL_ROW(bias_f16),
                        field, EMU_COUNT_OF(field));
 }
 
@@ -63,22 +63,28 @@ uint32_t conv_share_with(const struct conv_shares *s, uint32_t row)
     return first + part_with(s->positions, parts, row % s->positions);
 }
 
+static const struct codelet *sum_codelet(const struct conv_shape *s, uint32_t f32)
+{
+    if (f32)
+        return s->swish  ? KERNEL_ROW(reduce_bias_swish_f32)
+               : s->relu ? KERNEL_ROW(reduce_bias_relu_f32)
+                         : KERNEL_ROW(reduce_bias_f32);
+    return s->swish  ? KERNEL_ROW(reduce_bias_swish_f16)
+           : s->relu ? KERNEL_ROW(reduce_bias_relu_f16)
+                     : KERNEL_ROW(reduce_bias_f16);
+}
+
 /* What a tile with so many rows of a sum in so many calls has to do. */
 static struct conv_shares share_cost(const struct arch *a, const struct conv_plan *p, uint64_t rows,
                                      uint64_t calls)
 {
     uint64_t terms = p->cut_in + p->shape.add, each = ceil_div(rows, calls);
-    const struct plan_field field[] = { { "partials", (uint32_t)(each * ATOM * terms) },
-                                        { "bias", ATOM },
-                                        { "out", (uint32_t)(each * ATOM) },
-                                        { "p", (uint32_t)terms } };
-    char codelet[40];
+    const struct plan_field field[] = { { reduce_bias__partials, (uint32_t)(each * ATOM * terms) },
+                                        { reduce_bias__bias, ATOM },
+                                        { reduce_bias__out, (uint32_t)(each * ATOM) },
+                                        { reduce_bias__p, (uint32_t)terms } };
+    const struct codelet *codelet = sum_codelet(&p->shape, sums_f32(p));
 
-    snprintf(codelet, sizeof(codelet), "reduce_bias%s_%s",
-             p->shape.swish  ? "_swish"
-             : p->shape.relu ? "_relu"
-                             : "",
-             sums_f32(p) ? "f32" : "f16");
     return (struct conv_shares){ .words = rows * ATOM_WORDS * (1 + sums_f32(p)),
                                  .calls = calls,
                                  .cycles =
@@ -150,18 +156,18 @@ static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh, u
                             int add)
 {
     const struct plan_field field[] = {
-        { "in", (uint32_t)(sh->h * sh->in * ATOM) },
-        { "weights", (uint32_t)(sh->out * sh->in * ATOM * ATOM) },
-        { "out", (uint32_t)(sh->out * sh->h * ATOM) },
-        { "kb", (uint32_t)sh->in },
-        { "nb", (uint32_t)sh->out << f32 },
-        { "f", (uint32_t)sh->h },
+        { matmul__in, (uint32_t)(sh->h * sh->in * ATOM) },
+        { matmul__weights, (uint32_t)(sh->out * sh->in * ATOM * ATOM) },
+        { matmul__out, (uint32_t)(sh->out * sh->h * ATOM) },
+        { matmul__kb, (uint32_t)sh->in },
+        { matmul__nb, (uint32_t)sh->out << f32 },
+        { matmul__f, (uint32_t)sh->h },
     };
 
     return plan_cycles(a,
-                       f32   ? "matmul_f16_f32"
-                       : add ? "matmul_add_f16"
-                             : "matmul_f16",
+                       f32   ? KERNEL_ROW(matmul_f16_f32)
+                       : add ? KERNEL_ROW(matmul_add_f16)
+                             : KERNEL_ROW(matmul_f16),
                        field, EMU_COUNT_OF(field));
 }
 
@@ -178,42 +184,48 @@ static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
     uint64_t groups = s->groups > 1 ? atoms(s->in_c / s->groups) : sh->in;
     uint64_t kb = groups * sh->rows * s->kernel, f = window_positions(s, sh);
     uint64_t nb = sh->out / sh->calls;
-    const struct plan_field field[] = { { "in", (uint32_t)(sh->in * sh->in_h * sh->in_w * ATOM) },
-                                        { "weights", (uint32_t)(nb * kb * ATOM * ATOM) },
-                                        { "out", (uint32_t)(nb * f * ATOM) },
-                                        { "steps", (uint32_t)kb },
-                                        { "kb", (uint32_t)kb },
-                                        { "nb", (uint32_t)nb << s->f32 },
-                                        { "f", (uint32_t)f } };
+    const struct plan_field field[] = { { conv_window__in,
+                                          (uint32_t)(sh->in * sh->in_h * sh->in_w * ATOM) },
+                                        { conv_window__weights, (uint32_t)(nb * kb * ATOM * ATOM) },
+                                        { conv_window__out, (uint32_t)(nb * f * ATOM) },
+                                        { conv_window__steps, (uint32_t)kb },
+                                        { conv_window__kb, (uint32_t)kb },
+                                        { conv_window__nb, (uint32_t)nb << s->f32 },
+                                        { conv_window__f, (uint32_t)f } };
 
-    return sh->calls * plan_cycles(a, s->f32 ? "conv_window_f16_f32" : "conv_window_f16", field,
-                                   EMU_COUNT_OF(field));
+    return sh->calls *
+           plan_cycles(a, s->f32 ? KERNEL_ROW(conv_window_f16_f32) : KERNEL_ROW(conv_window_f16),
+                       field, EMU_COUNT_OF(field));
+}
+
+const struct codelet *dw_codelet(uint32_t k, uint32_t stride)
+{
+    if (k == 3)
+        return stride == 1 ? KERNEL_ROW(dw3_f16) : KERNEL_ROW(dw3s2_f16);
+    return stride == 1 ? KERNEL_ROW(dw5_f16) : KERNEL_ROW(dw5s2_f16);
 }
 
 static uint64_t depthwise_cycles(const struct arch *a, const struct conv_shape *s,
                                  const struct conv_shard *sh)
 {
-    char codelet[16];
-    const struct plan_field field[] = { { "blocks", (uint32_t)sh->out },
-                                        { "ho", (uint32_t)sh->h },
-                                        { "wo", (uint32_t)sh->w },
-                                        { "hp", (uint32_t)sh->in_h },
-                                        { "wp", (uint32_t)sh->in_w } };
+    const struct plan_field field[] = { { dw__blocks, (uint32_t)sh->out },
+                                        { dw__ho, (uint32_t)sh->h },
+                                        { dw__wo, (uint32_t)sh->w },
+                                        { dw__hp, (uint32_t)sh->in_h },
+                                        { dw__wp, (uint32_t)sh->in_w } };
 
-    snprintf(codelet, sizeof(codelet), s->stride == 1 ? "dw%u_f16" : "dw%us%u_f16", s->kernel,
-             s->stride);
-    return plan_cycles(a, codelet, field, EMU_COUNT_OF(field));
+    return plan_cycles(a, dw_codelet(s->kernel, s->stride), field, EMU_COUNT_OF(field));
 }
 
 static uint64_t first_cycles(const struct arch *a, const struct conv_shard *sh, uint32_t f32)
 {
-    const struct plan_field field[] = { { "nb", (uint32_t)sh->out << f32 },
-                                        { "ho", (uint32_t)sh->h },
-                                        { "wo", (uint32_t)sh->w },
-                                        { "hp", (uint32_t)sh->in_h },
-                                        { "wp", (uint32_t)sh->in_w } };
+    const struct plan_field field[] = { { conv_first__nb, (uint32_t)sh->out << f32 },
+                                        { conv_first__ho, (uint32_t)sh->h },
+                                        { conv_first__wo, (uint32_t)sh->w },
+                                        { conv_first__hp, (uint32_t)sh->in_h },
+                                        { conv_first__wp, (uint32_t)sh->in_w } };
 
-    return plan_cycles(a, f32 ? "conv_first_f16_f32" : "conv_first_f16", field,
+    return plan_cycles(a, f32 ? KERNEL_ROW(conv_first_f16_f32) : KERNEL_ROW(conv_first_f16), field,
                        EMU_COUNT_OF(field));
 }
 
@@ -221,12 +233,13 @@ static uint64_t pool_cycles(const struct arch *a, const struct conv_shape *s,
                             const struct conv_shard *sh)
 {
     const struct plan_field field[] = {
-        { "blocks", (uint32_t)sh->out }, { "ho", (uint32_t)sh->h },    { "wo", (uint32_t)sh->w },
-        { "hp", (uint32_t)sh->in_h },    { "wp", (uint32_t)sh->in_w }, { "k", s->kernel },
-        { "stride", s->stride },
+        { maxpool__blocks, (uint32_t)sh->out }, { maxpool__ho, (uint32_t)sh->h },
+        { maxpool__wo, (uint32_t)sh->w },       { maxpool__hp, (uint32_t)sh->in_h },
+        { maxpool__wp, (uint32_t)sh->in_w },    { maxpool__k, s->kernel },
+        { maxpool__stride, s->stride },
     };
 
-    return plan_cycles(a, "maxpool_f16", field, EMU_COUNT_OF(field));
+    return plan_cycles(a, KERNEL_ROW(maxpool_f16), field, EMU_COUNT_OF(field));
 }
 
 /* Tiles that take the same input: those that make different outputs of it. */

@@ -7,6 +7,9 @@
 #include "programs/library/layout/plan_cost.h"
 
 enum { ATOM = 16, ATOM_BYTES = 32, ATOM_WORDS = 8 };
+/* The codelet of a depthwise convolution: kernel k x k, 3 or 5, and a stride of 1 or 2. */
+const struct codelet *dw_codelet(uint32_t k, uint32_t stride);
+
 /* What conv_first takes. */
 enum { FIRST_CHANNELS = 4, FIRST_STRIDE = 2, FIRST_KERNEL_MIN = 3, FIRST_KERNEL_MAX = 7 };
 

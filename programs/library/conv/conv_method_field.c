@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_pack.h"
 #include "programs/library/conv/conv_parts.h"
 #include "programs/library/conv/field_partition.h"
@@ -31,24 +32,30 @@ static struct tensor weights_of(const struct field *d, const struct piece *p)
     return tensor_flatten(g, t);
 }
 
-/* What a depthwise codelet needs besides its tensors. */
-static void add_depthwise(const struct field *d, uint32_t v, const struct piece *p, uint32_t hp,
-                          uint32_t wp)
+/* One call: a piece of a picture. */
+struct field_call {
+    uint32_t cs;
+    const struct codelet *codelet;
+    struct tensor x, weights, y;
+    uint32_t hp, wp; /* rows and columns of x */
+};
+
+static void add_depthwise(const struct field *d, const struct field_call *c, const struct piece *p)
 {
     struct graph *g = d->nn->g;
     uint32_t k = d->layer->kernel, stride = d->layer->stride, ho = nn_size(p->h);
-    uint32_t wo = nn_size(p->w), n = dw_scratch_halves(k, stride, ho, wo, wp);
+    uint32_t wo = nn_size(p->w), n = dw_scratch_halves(k, stride, ho, wo, c->wp);
     uint32_t work[DW_WORK_WORDS];
     struct tensor scratch = graph_variable(g, ELEM_F16, 1, &n, "window sums");
 
     graph_map(g, scratch, p->tile);
-    vertex_connect(g, v, "scratch", scratch);
-    dw_work(k, stride, ho, wo, hp, wp, work);
-    vertex_set_words(g, v, "work", work, DW_WORK_WORDS);
+    dw_work(k, stride, ho, wo, c->hp, c->wp, work);
+    VERTEX_OF(dw, c->codelet, g, c->cs, p->tile, .x = c->x, .weights = c->weights, .y = c->y,
+              .scratch = scratch, .work = word_list(work, DW_WORK_WORDS), .blocks = nn_size(p->o),
+              .ho = ho, .wo = wo, .hp = c->hp, .wp = c->wp);
 }
 
-/* And the codelet of first layers. */
-static void add_first(const struct field *d, uint32_t v, const struct piece *p, uint32_t wp)
+static void add_first(const struct field *d, const struct field_call *c, const struct piece *p)
 {
     struct graph *g = d->nn->g;
     uint32_t k = d->layer->kernel, ho = nn_size(p->h), wo = nn_size(p->w);
@@ -61,11 +68,11 @@ static void add_first(const struct field *d, uint32_t v, const struct piece *p, 
         return;
     }
     graph_map(g, patches, p->tile);
-    vertex_connect(g, v, "patches", tensor_flatten(g, patches));
-    conv_first_rows(k, ho, wo, wp, rows);
-    vertex_set_words(g, v, "rows", rows, words);
-    vertex_set_u32(g, v, "kb", kb);
-    vertex_set_u32(g, v, "f", ho * wo);
+    conv_first_rows(k, ho, wo, c->wp, rows);
+    VERTEX_OF(conv_first, c->codelet, g, c->cs, p->tile, .patches = tensor_flatten(g, patches),
+              .y = c->y, .weights = c->weights, .kb = kb,
+              .nb = nn_size(p->o) * conv_halves(d->layer), .f = ho * wo, .x = c->x,
+              .rows = word_list(rows, words), .ho = ho, .wo = wo, .hp = c->hp, .wp = c->wp);
     emu_free(rows);
 }
 
@@ -87,7 +94,7 @@ static struct tensor result_of(const struct field *d, const struct piece *p, uin
 }
 
 /* All pictures of a piece; result: of each. */
-static void add_piece(const struct field *d, uint32_t cs, const char *codelet, const char *blocks,
+static void add_piece(const struct field *d, uint32_t cs, const struct codelet *codelet,
                       const struct piece *p, struct tensor *result)
 {
     struct graph *g = d->nn->g;
@@ -96,26 +103,19 @@ static void add_piece(const struct field *d, uint32_t cs, const char *codelet, c
         k,           k, d->layer->stride, (int32_t)d->layer->pad_top, (int32_t)d->layer->pad_left,
         d->nn->zeros
     };
-    struct tensor weights = weights_of(d, p);
+    struct field_call c = { .cs = cs, .codelet = codelet, .weights = weights_of(d, p) };
 
     for (uint32_t n = p->n.begin; n < p->n.end; n++) {
-        uint32_t v = graph_vertex(g, cs, codelet, p->tile), rows, columns;
-        struct tensor x = piece_input(d->nn, &d->x, &win, p, p->o, n, &rows, &columns);
+        struct tensor x = piece_input(d->nn, &d->x, &win, p, p->o, n, &c.hp, &c.wp);
         struct tensor y = result_of(d, p, n);
 
         result[n - p->n.begin] = y;
-        vertex_connect(g, v, "x", tensor_flatten(g, x));
-        vertex_connect(g, v, "weights", weights);
-        vertex_connect(g, v, "y", tensor_flatten(g, y));
-        vertex_set_u32(g, v, blocks, nn_size(p->o) * (has_sums(d) ? conv_halves(d->layer) : 1));
-        vertex_set_u32(g, v, "ho", nn_size(p->h));
-        vertex_set_u32(g, v, "wo", nn_size(p->w));
-        vertex_set_u32(g, v, "hp", rows);
-        vertex_set_u32(g, v, "wp", columns);
+        c.x = tensor_flatten(g, x);
+        c.y = tensor_flatten(g, y);
         if (d->plan->method == CONV_DEPTHWISE)
-            add_depthwise(d, v, p, rows, columns);
+            add_depthwise(d, &c, p);
         else
-            add_first(d, v, p, columns);
+            add_first(d, &c, p);
     }
 }
 
@@ -149,7 +149,7 @@ static void finish_sums(const struct field *d, struct conv_finish *finish, const
     conv_add_up(finish, &s);
 }
 
-static void run_pieces(const struct field *d, const char *codelet, const char *blocks)
+static void run_pieces(const struct field *d, const struct codelet *codelet)
 {
     const struct conv_plan *p = d->plan;
     uint32_t pieces = p->cut_n * p->cut_h * p->cut_w * p->cut_out;
@@ -164,7 +164,7 @@ static void run_pieces(const struct field *d, const char *codelet, const char *b
     for (uint32_t i = 0; i < pieces; i++) {
         struct piece at = piece_at(p, &d->y, d->blocks, i, 0);
 
-        add_piece(d, cs, codelet, blocks, &at, result + (size_t)i * d->y.n);
+        add_piece(d, cs, codelet, &at, result + (size_t)i * d->y.n);
     }
     if (conv_finish_begin(d->nn, d->layer, pieces / p->cut_out, &finish) == EMU_OK) {
         for (uint32_t i = 0; i < pieces; i++) {
@@ -230,7 +230,6 @@ void conv_depthwise(struct nn *nn, struct feature x, const struct conv_layer *la
 {
     struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
     uint16_t block[WEIGHTS_MAX], *packed;
-    char codelet[40];
 
     d.blocks = nn_atoms(y.c);
     d.values = dw_pack_halves(layer->kernel, layer->stride);
@@ -240,9 +239,7 @@ void conv_depthwise(struct nn *nn, struct feature x, const struct conv_layer *la
         dw_pack(layer->kernel, layer->stride, block, packed + (size_t)b * d.values);
     }
     d.weights = new_weights(&d, packed);
-    snprintf(codelet, sizeof(codelet), layer->stride == 1 ? "dw%u_f16" : "dw%us%u_f16",
-             layer->kernel, layer->stride);
-    run_pieces(&d, codelet, "blocks");
+    run_pieces(&d, dw_codelet(layer->kernel, layer->stride));
 }
 
 void conv_first(struct nn *nn, struct feature x, const struct conv_layer *layer,
@@ -268,5 +265,5 @@ void conv_first(struct nn *nn, struct feature x, const struct conv_layer *layer,
         graph_fail(nn->g, EMU_NO_MEMORY, "weights");
     emu_free(whole);
     d.weights = new_weights(&d, packed);
-    run_pieces(&d, has_sums(&d) ? "conv_first_f16_f32" : "conv_first_f16", "nb");
+    run_pieces(&d, has_sums(&d) ? KERNEL_ROW(conv_first_f16_f32) : KERNEL_ROW(conv_first_f16));
 }

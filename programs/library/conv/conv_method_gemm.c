@@ -49,20 +49,16 @@ static void multiply_on(const struct gemm *m, uint32_t cs, struct tensor y, uint
     struct graph *g = m->nn->g;
     struct nn_range in = conv_in_blocks(&m->weights, i), out = o_range(m, o), at = f_range(m, f);
     uint32_t tile = tile_of(m, i, f, o);
-    uint32_t v = graph_vertex(g, cs,
-                              m->layer->partials == PARTIALS_F32 ? "matmul_f16_f32"
-                              : accumulate                       ? "matmul_add_f16"
-                                                                 : "matmul_f16",
-                              tile);
+    const struct codelet *codelet = m->layer->partials == PARTIALS_F32 ? KERNEL_ROW(matmul_f16_f32)
+                                    : accumulate                       ? KERNEL_ROW(matmul_add_f16)
+                                                                       : KERNEL_ROW(matmul_f16);
 
     y = conv_sums_of(g, m->layer, y, out, at);
     graph_map(g, y, tile);
-    vertex_connect(g, v, "in", tensor_flatten(g, part_of(m, m->x, in, at)));
-    vertex_connect(g, v, "out", tensor_flatten(g, y));
-    vertex_connect(g, v, "weights", conv_weights_on(&m->weights, i, o, f, tile));
-    vertex_set_u32(g, v, "kb", in.end - in.begin);
-    vertex_set_u32(g, v, "nb", (out.end - out.begin) * conv_halves(m->layer));
-    vertex_set_u32(g, v, "f", at.end - at.begin);
+    VERTEX_OF(matmul, codelet, g, cs, tile, .in = tensor_flatten(g, part_of(m, m->x, in, at)),
+              .out = tensor_flatten(g, y), .weights = conv_weights_on(&m->weights, i, o, f, tile),
+              .kb = in.end - in.begin, .nb = (out.end - out.begin) * conv_halves(m->layer),
+              .f = at.end - at.begin);
 }
 
 /* Products into out [cut_in][out][positions][16]. */

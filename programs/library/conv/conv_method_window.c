@@ -108,9 +108,9 @@ static struct tensor input_of(const struct window *m, const struct planes *l, co
 }
 
 /* Bytes from window to window, through all input blocks, then to the first one of the next outputs:
- * the same blocks, or their own. */
-static void set_steps(const struct window *m, const struct planes *l, uint32_t v, uint32_t blocks,
-                      int own)
+ * the same blocks, or their own. Owned by the caller; NULL, and the error of the graph, without
+ * memory. */
+static uint32_t *new_steps(const struct window *m, const struct planes *l, uint32_t blocks, int own)
 {
     uint32_t k = m->layer->kernel, s = l->win.stride, n = blocks * l->win.rows * k, here = 0;
     uint32_t block_size = l->plane_rows * l->plane_columns * l->rows * l->columns;
@@ -118,7 +118,7 @@ static void set_steps(const struct window *m, const struct planes *l, uint32_t v
 
     if (!step) {
         graph_fail(m->nn->g, EMU_NO_MEMORY, "windows");
-        return;
+        return NULL;
     }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t next = (i + 1) % n, row = next / k % l->win.rows, column = next % k;
@@ -131,8 +131,7 @@ static void set_steps(const struct window *m, const struct planes *l, uint32_t v
         step[i] = (to - here) * POSITION_BYTES;
         here = to;
     }
-    vertex_set_words(m->nn->g, v, "steps", step, n);
-    emu_free(step);
+    return step;
 }
 
 /* ---- products ---- */
@@ -145,20 +144,18 @@ static void multiply_units(const struct window *m, uint32_t cs, const struct pie
 {
     struct graph *g = m->nn->g;
     int f32 = m->layer->partials == PARTIALS_F32;
-    uint32_t v = graph_vertex(g, cs, f32 ? "conv_window_f16_f32" : "conv_window_f16", p->tile);
     struct nn_range in = conv_in_blocks(&m->weights, i);
     struct planes l = planes_of(m, p, i);
-    uint32_t each = nn_size(in);
+    uint32_t each = nn_size(in), kb = each * l.win.rows * l.win.columns;
+    uint32_t *step = new_steps(m, &l, each, m->layer->groups > 1 && m->weights.unit == 1 && !f32);
 
     if (m->layer->groups > 1)
         in = (struct nn_range){ units.begin * each, units.end * each };
-    vertex_connect(g, v, "in", input_of(m, &l, p, in, n));
-    vertex_connect(g, v, "out", out);
-    vertex_connect(g, v, "weights", weights);
-    set_steps(m, &l, v, each, m->layer->groups > 1 && m->weights.unit == 1 && !f32);
-    vertex_set_u32(g, v, "kb", each * l.win.rows * l.win.columns);
-    vertex_set_u32(g, v, "nb", nn_size(out_blocks(m, units)) * conv_halves(m->layer));
-    vertex_set_u32(g, v, "f", result_size(m, p));
+    VERTEX_OF(conv_window, f32 ? KERNEL_ROW(conv_window_f16_f32) : KERNEL_ROW(conv_window_f16), g,
+              cs, p->tile, .in = input_of(m, &l, p, in, n), .out = out, .weights = weights,
+              .kb = kb, .nb = nn_size(out_blocks(m, units)) * conv_halves(m->layer),
+              .f = result_size(m, p), .steps = word_list(step, kb));
+    emu_free(step);
 }
 
 /* A result [blocks][f][16], or [2 blocks][f][8], without what stands between rows:

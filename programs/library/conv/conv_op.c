@@ -80,17 +80,12 @@ void conv_finish_add(struct conv_finish *f, uint32_t copy, struct nn_range block
 {
     struct tensor bias = conv_finish_map(f, copy, blocks, tile);
     struct graph *g = f->nn->g;
-    char codelet[40];
-    uint32_t v;
 
     if (!f->layer->bias && f->layer->act == ACT_NONE)
         return;
     conv_finish_start(f, "finish");
-    v = graph_vertex(g, f->cs, nn_codelet(codelet, "bias", f->layer->act), tile);
-    vertex_connect(g, v, "x", x);
-    vertex_connect(g, v, "bias", bias);
-    vertex_set_u32(g, v, "blocks", blocks.end - blocks.begin);
-    vertex_set_u32(g, v, "f", positions);
+    VERTEX_OF(bias, nn_codelet(g, "bias", f->layer->act, ELEM_F16), g, f->cs, tile, .x = x,
+              .bias = bias, .blocks = blocks.end - blocks.begin, .f = positions);
 }
 
 /* ---- the layer ---- */

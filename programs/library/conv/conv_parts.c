@@ -163,21 +163,19 @@ static struct tensor terms_of(struct graph *g, const struct conv_layer *layer,
 }
 
 /* Positions `at` of block b on a tile. */
-static void add_block(struct conv_finish *f, const struct conv_sum *s, const char *codelet,
-                      uint32_t i, uint32_t b, struct nn_range at)
+static void add_block(struct conv_finish *f, const struct conv_sum *s,
+                      const struct codelet *codelet, uint32_t i, uint32_t b, struct nn_range at)
 {
     struct graph *g = f->nn->g;
     uint32_t tile = conv_plan_tile(s->plan, s->first_piece + i);
-    uint32_t v = graph_vertex(g, f->cs, codelet, tile);
     struct tensor y =
         nn_slice(g, s->y, (const struct nn_range[]){ { b, b + 1 }, at, { 0, NN_ATOM } });
     struct nn_range block = { s->blocks.begin + b, s->blocks.begin + b + 1 };
 
     graph_map(g, y, tile);
-    vertex_connect(g, v, "partials", terms_of(g, f->layer, s, b, at));
-    vertex_connect(g, v, "bias", conv_finish_bias(f, s->first_copy + i * s->copy_step, block));
-    vertex_connect(g, v, "out", tensor_flatten(g, y));
-    vertex_set_u32(g, v, "p", s->parts + (s->adds != 0));
+    VERTEX_OF(reduce_bias, codelet, g, f->cs, tile, .partials = terms_of(g, f->layer, s, b, at),
+              .bias = conv_finish_bias(f, s->first_copy + i * s->copy_step, block),
+              .out = tensor_flatten(g, y), .p = s->parts + (s->adds != 0));
 }
 
 void conv_add_up(struct conv_finish *f, const struct conv_sum *s)
@@ -185,12 +183,10 @@ void conv_add_up(struct conv_finish *f, const struct conv_sum *s)
     uint32_t wide = tensor_shape(f->nn->g, s->y)[1];
     struct conv_shares shares =
         conv_shares(graph_arch(f->nn->g), s->plan, nn_size(s->blocks), wide);
-    char codelet[40];
+    enum elem e = f->layer->partials == PARTIALS_F32 ? ELEM_F32 : ELEM_F16;
+    const struct codelet *codelet = nn_codelet(f->nn->g, "reduce_bias", f->layer->act, e);
 
     conv_finish_start(f, "add");
-    nn_codelet(codelet, "reduce_bias", f->layer->act);
-    if (f->layer->partials == PARTIALS_F32)
-        memcpy(strrchr(codelet, '_'), "_f32", sizeof("_f32"));
     for (uint32_t i = 0; i < s->parts; i++) {
         struct nn_range share = { conv_share_begin(&shares, i), conv_share_begin(&shares, i + 1) };
 

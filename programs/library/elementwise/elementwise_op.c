@@ -10,33 +10,44 @@ static const char *const binary_names[] = { "add", "sub", "mul", "max" };
 _Static_assert(EMU_COUNT_OF(unary_names) == UNARY_COUNT, "names of unary operations");
 _Static_assert(EMU_COUNT_OF(binary_names) == BINARY_COUNT, "names of binary operations");
 
-/* An operand of an elementwise operation: a field and the tensor it takes its share of. */
-struct operand_field {
-    const char *field;
-    struct tensor t;
-    int whole; /* every vertex gets all of t */
-};
-
-/* What the vertices of an operation have in common besides the operands. */
+/* An operation: the operands and the result, of which a codelet uses what its state has. */
 struct elementwise {
-    const char *codelet;
-    struct operand_field operand[3];
-    unsigned operands;
-    const char *scalar; /* field; NULL: none */
-    enum elem scalar_elem;
-    float value;
+    const struct codelet *codelet;
+    struct tensor a, b, out;
+    float value; /* of a scalar operand */
 };
 
-static void set_scalar(struct graph *g, uint32_t v, const struct elementwise *e)
+/* The vertex of share i. */
+static void add_vertex(struct graph *g, uint32_t cs, const struct elementwise *e,
+                       const struct shares *s, size_t i)
 {
-    if (!e->scalar)
-        return;
-    if (e->scalar_elem == ELEM_F16)
-        vertex_set_f16(g, v, e->scalar, e->value);
-    else if (e->scalar_elem == ELEM_F32)
-        vertex_set_f32(g, v, e->scalar, e->value);
-    else
-        vertex_set_u32(g, v, e->scalar, (uint32_t)(int64_t)e->value);
+    const struct codelet *c = e->codelet;
+    struct tensor a = share_take(g, s, i, e->a), out = share_take(g, s, i, e->out);
+    uint32_t tile = s->at[i].tile;
+
+    switch (codelet_state(c)) {
+    case STATE_fill_u8:
+        VERTEX_OF(fill_u8, c, g, cs, tile, .out = out, .value = (uint32_t)(int64_t)e->value);
+        break;
+    case STATE_fill:
+        VERTEX_OF(fill, c, g, cs, tile, .out = out, .value = e->value);
+        break;
+    case STATE_unary:
+        VERTEX_OF(unary, c, g, cs, tile, .x = a, .y = out);
+        break;
+    case STATE_scalar:
+        VERTEX_OF(scalar, c, g, cs, tile, .a = a, .b = e->value, .out = out);
+        break;
+    case STATE_binary:
+        VERTEX_OF(binary, c, g, cs, tile, .a = a, .b = share_take(g, s, i, e->b), .out = out);
+        break;
+    case STATE_channel: /* all of b */
+        VERTEX_OF(channel, c, g, cs, tile, .a = a, .b = e->b, .out = out);
+        break;
+    default:
+        EMU_ASSERT(codelet_state(c) == STATE_axpy);
+        VERTEX_OF(axpy, c, g, cs, tile, .a = e->value, .x = a, .y = out);
+    }
 }
 
 /* One vertex per share of `like`. */
@@ -45,35 +56,23 @@ static void run_elementwise(struct graph *g, struct program seq, const struct el
 {
     struct shares s;
     uint32_t cs;
-    enum emu_status st = shares_of(g, like, &s);
+    enum emu_status st = e->codelet ? shares_of(g, like, &s) : graph_status(g);
 
     if (st != EMU_OK) {
         graph_fail(g, st, "%s: %s", name, emu_error());
         return;
     }
     cs = op_compute_set(g, seq, name);
-    for (size_t i = 0; i < s.count; i++) {
-        uint32_t v = graph_vertex(g, cs, e->codelet, s.at[i].tile);
-
-        for (unsigned k = 0; k < e->operands; k++) {
-            const struct operand_field *o = &e->operand[k];
-
-            vertex_connect(g, v, o->field, o->whole ? o->t : share_take(g, &s, i, o->t));
-        }
-        set_scalar(g, v, e);
-    }
+    for (size_t i = 0; i < s.count; i++)
+        add_vertex(g, cs, e, &s, i);
     shares_free(&s);
 }
 
 void op_fill(struct graph *g, struct program seq, struct tensor t, float value, const char *name)
 {
-    char codelet[40];
-    enum elem type = tensor_elem(g, t);
-    struct elementwise e = { .codelet = codelet_name(codelet, "fill", type),
-                             .operand = { { "out", t, 0 } },
-                             .operands = 1,
-                             .scalar = "value",
-                             .scalar_elem = type,
+    struct elementwise e = { .codelet = codelet_named(g, "fill_%s", elem_name(tensor_elem(g, t))),
+                             .a = t,
+                             .out = t,
                              .value = value };
 
     run_elementwise(g, seq, &e, t, name);
@@ -83,12 +82,11 @@ struct tensor op_cast(struct graph *g, struct program seq, struct tensor t, enum
                       const char *name)
 {
     struct tensor out = op_like(g, t, to, name);
-    char codelet[40];
-    struct elementwise e = { .codelet = codelet,
-                             .operand = { { "x", t, 0 }, { "y", out, 0 } },
-                             .operands = 2 };
+    struct elementwise e = { .codelet = codelet_named(g, "cast_%s_%s", elem_name(tensor_elem(g, t)),
+                                                      elem_name(to)),
+                             .a = t,
+                             .out = out };
 
-    snprintf(codelet, sizeof(codelet), "cast_%s_%s", elem_name(tensor_elem(g, t)), elem_name(to));
     run_elementwise(g, seq, &e, t, name);
     return out;
 }
@@ -96,11 +94,11 @@ struct tensor op_cast(struct graph *g, struct program seq, struct tensor t, enum
 struct tensor op_unary(struct graph *g, struct program seq, enum unary_op op, struct tensor t,
                        const char *name)
 {
-    struct tensor out = op_like(g, t, tensor_elem(g, t), name);
-    char codelet[40];
-    struct elementwise e = { .codelet = codelet_name(codelet, unary_names[op], tensor_elem(g, t)),
-                             .operand = { { "x", t, 0 }, { "y", out, 0 } },
-                             .operands = 2 };
+    enum elem type = tensor_elem(g, t);
+    struct tensor out = op_like(g, t, type, name);
+    struct elementwise e = { .codelet = codelet_named(g, "%s_%s", unary_names[op], elem_name(type)),
+                             .a = t,
+                             .out = out };
 
     run_elementwise(g, seq, &e, t, name);
     return out;
@@ -141,10 +139,8 @@ struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, 
 {
     struct tensor out = op_like(g, a, tensor_elem(g, a), name);
     unsigned rank = tensor_rank(g, a);
-    char codelet[40], family[20];
-    struct elementwise e = { .codelet = codelet,
-                             .operand = { { "a", a, 0 }, { "b", b, 0 }, { "out", out, 0 } },
-                             .operands = 3 };
+    struct elementwise e = { .a = a, .b = b, .out = out };
+    int channel = 0;
 
     if (!op_has_shape_of(g, a, b)) {
         if (!rank || tensor_rank(g, b) != 1 ||
@@ -155,12 +151,12 @@ struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, 
                        name);
             return out;
         }
-        e.operand[1].whole = has_whole_rows(g, a, tensor_shape(g, b)[0]);
-        if (!e.operand[1].whole)
-            e.operand[1].t = spread(g, a, b);
+        channel = has_whole_rows(g, a, tensor_shape(g, b)[0]);
+        if (!channel)
+            e.b = spread(g, a, b);
     }
-    snprintf(family, sizeof(family), e.operand[1].whole ? "%s_channel" : "%s", binary_names[op]);
-    codelet_name(codelet, family, tensor_elem(g, a));
+    e.codelet = codelet_named(g, channel ? "%s_channel_%s" : "%s_%s", binary_names[op],
+                              elem_name(tensor_elem(g, a)));
     run_elementwise(g, seq, &e, a, name);
     return out;
 }
@@ -170,16 +166,12 @@ struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_
 {
     enum elem type = tensor_elem(g, a);
     struct tensor out = op_like(g, a, type, name);
-    char codelet[40], family[20];
-    struct elementwise e = { .codelet = codelet,
-                             .operand = { { "a", a, 0 }, { "out", out, 0 } },
-                             .operands = 2,
-                             .scalar = "b",
-                             .scalar_elem = type,
+    struct elementwise e = { .codelet = codelet_named(g, "%s_scalar_%s", binary_names[op],
+                                                      elem_name(type)),
+                             .a = a,
+                             .out = out,
                              .value = b };
 
-    snprintf(family, sizeof(family), "%s_scalar", binary_names[op]);
-    codelet_name(codelet, family, type);
     run_elementwise(g, seq, &e, a, name);
     return out;
 }
@@ -187,13 +179,9 @@ struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_
 void op_axpy(struct graph *g, struct program seq, float a, struct tensor x, struct tensor y,
              const char *name)
 {
-    enum elem type = tensor_elem(g, y);
-    char codelet[40];
-    struct elementwise e = { .codelet = codelet_name(codelet, "axpy", type),
-                             .operand = { { "x", x, 0 }, { "y", y, 0 } },
-                             .operands = 2,
-                             .scalar = "a",
-                             .scalar_elem = type,
+    struct elementwise e = { .codelet = codelet_named(g, "axpy_%s", elem_name(tensor_elem(g, y))),
+                             .a = x,
+                             .out = y,
                              .value = a };
 
     if (!op_has_shape_of(g, x, y))

@@ -34,6 +34,17 @@ const struct codelet codelet_table[] = {
     { 0 },
 };
 
+static const uint8_t state_of_row[] = {
+#define KERNEL(name, state, ...) STATE_##state,
+#include "programs/library/kernel/families.def"
+};
+#include "programs/library/kernel/rows_end.def"
+
+enum kernel_state codelet_state(const struct codelet *c)
+{
+    return (enum kernel_state)state_of_row[c - codelet_table];
+}
+
 const unsigned codelet_count = EMU_COUNT_OF(codelet_table) - 1;
 
 /* Rows by the hash of their names: planners look up codelets a million times. */
@@ -84,17 +95,10 @@ uint64_t codelet_multi_cycles(const struct arch *a, uint64_t slots)
 
 /* ---- the library as the compiler sees it ---- */
 
-enum codelet_row {
-#define KERNEL(name, ...) ROW_##name,
-#include "programs/library/kernel/families.def"
-};
-#include "programs/library/kernel/rows_end.def"
-
-#define ROW(name) &codelet_table[ROW_##name]
-
 const struct codelet_library kernel_library = {
     .find = codelet_find,
-    .copy = { ROW(copy_8), ROW(copy_16), ROW(copy_32), ROW(copy_64) },
-    .copy_list = { ROW(copy_list_8), ROW(copy_list_16), ROW(copy_list_32), ROW(copy_list_64) },
+    .copy = { KERNEL_ROW(copy_8), KERNEL_ROW(copy_16), KERNEL_ROW(copy_32), KERNEL_ROW(copy_64) },
+    .copy_list = { KERNEL_ROW(copy_list_8), KERNEL_ROW(copy_list_16), KERNEL_ROW(copy_list_32),
+                   KERNEL_ROW(copy_list_64) },
     .link = codelet_link,
 };

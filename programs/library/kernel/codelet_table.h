@@ -10,10 +10,30 @@
 #include "programs/compiler/base/codelet.h"
 #include "programs/library/library.h"
 
+enum codelet_row {
+#define STATE(...)
+#define KERNEL(name, ...) ROW_##name,
+#include "programs/library/kernel/families.def"
+    CODELET_ROWS
+};
+#undef STATE
+#undef KERNEL
+
+/* What kernels with the same fields have in common. */
+enum kernel_state {
+#define STATE(state, ...) STATE_##state,
+#define KERNEL(...)
+#include "programs/library/kernel/families.def"
+};
+#include "programs/library/kernel/rows_end.def"
+
 extern const struct codelet codelet_table[]; /* in the order of families.def */
 extern const unsigned codelet_count;
 
-const struct codelet *codelet_find(const char *name); /* NULL if there is none */
+#define KERNEL_ROW(name) (&codelet_table[ROW_##name])
+
+const struct codelet *codelet_find(const char *name);     /* NULL if there is none */
+enum kernel_state codelet_state(const struct codelet *c); /* of a row of the table */
 
 /* Cycles of a MULTI call whose slowest worker issues `slots` slots, exit included. */
 uint64_t codelet_multi_cycles(const struct arch *a, uint64_t slots);

@@ -148,10 +148,10 @@ uint32_t nn_holder(struct nn *nn, const struct conv_plan *p, uint32_t o, uint32_
     return best;
 }
 
-const char *nn_codelet(char out[40], const char *family, enum activation act)
+const struct codelet *nn_codelet(struct graph *g, const char *family, enum activation act,
+                                 enum elem e)
 {
     static const char *const infix[] = { "", "_relu", "_swish", "_sigmoid" };
 
-    snprintf(out, 40, "%s%s_f16", family, infix[act]);
-    return out;
+    return codelet_named(g, "%s%s_%s", family, infix[act], elem_name(e));
 }

@@ -69,7 +69,8 @@ struct tensor nn_constant(struct nn *nn, const uint16_t *value, uint32_t n, cons
 uint32_t nn_holder(struct nn *nn, const struct conv_plan *p, uint32_t o, uint32_t i,
                    uint64_t bytes);
 
-/* "bias_f16", "bias_relu_f16", ... */
-const char *nn_codelet(char out[40], const char *family, enum activation act);
+/* bias_f16, bias_relu_f16, ...; NULL, and the error of the graph, if there is none. */
+const struct codelet *nn_codelet(struct graph *g, const char *family, enum activation act,
+                                 enum elem e);
 
 #endif

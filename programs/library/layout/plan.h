@@ -59,16 +59,19 @@ struct plan_port plan_port(const struct arch *a);
  * and the schedule has holes. */
 uint64_t plan_port_cycles(const struct plan_port *p, uint64_t words, uint64_t fan_out);
 
-/* A field of a codelet: elements of an edge or list, or the value of a scalar. */
+/* A field of a codelet by its number (kernel/fields.h): elements of an edge or list, or the value
+ * of a scalar. */
 struct plan_field {
-    const char *name;
+    unsigned field;
     uint32_t n;
 };
 
-/* Cycles of one call by the codelet's own formula; lengths follow from the edges. The codelet and
- * its fields must exist (EMU_ASSERT). */
-uint64_t plan_cycles(const struct arch *a, const char *codelet, const struct plan_field *field,
-                     unsigned fields);
+struct codelet;
+
+/* Cycles of one call by the codelet's own formula; lengths follow from the edges, other fields are
+ * 0. */
+uint64_t plan_cycles(const struct arch *a, const struct codelet *codelet,
+                     const struct plan_field *field, unsigned fields);
 
 /* Stages of a reduction of p partials of n elements each that lie on `sources` tiles: fan-in of
  * each stage, the product at least sources. At most PLAN_MAX_STAGES. */

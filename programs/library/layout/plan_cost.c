@@ -38,18 +38,16 @@ uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words)
     return words ? a->sync_chip_cycles + words + plan_exchange_latency(a) : 0;
 }
 
-uint64_t plan_cycles(const struct arch *a, const char *codelet, const struct plan_field *field,
+uint64_t plan_cycles(const struct arch *a, const struct codelet *c, const struct plan_field *field,
                      unsigned fields)
 {
-    const struct codelet *c = codelet_find(codelet);
     struct codelet_call call = { .arch = a };
 
-    EMU_ASSERT(c);
     for (unsigned i = 0; i < fields; i++) {
-        int k = codelet_field_find(c, field[i].name);
+        struct codelet_arg *arg = &call.arg[field[i].field];
 
-        EMU_ASSERT(k >= 0);
-        call.arg[k].elements = call.arg[k].value = field[i].n;
+        EMU_ASSERT(field[i].field < c->fields);
+        arg->elements = arg->value = field[i].n;
     }
     for (unsigned i = 0; i < c->fields; i++) {
         int of = c->field[i].kind == FIELD_LENGTH ? codelet_field_find(c, c->field[i].other) : -1;
@@ -62,8 +60,8 @@ uint64_t plan_cycles(const struct arch *a, const char *codelet, const struct pla
 
 uint64_t plan_copy_cycles(const struct arch *a, uint64_t bytes)
 {
-    const struct plan_field field[] = { { "src", (uint32_t)(bytes / 4) },
-                                        { "dst", (uint32_t)(bytes / 4) } };
+    const struct plan_field field[] = { { copy__src, (uint32_t)(bytes / 4) },
+                                        { copy__dst, (uint32_t)(bytes / 4) } };
 
-    return bytes ? plan_cycles(a, "copy_64", field, EMU_COUNT_OF(field)) : 0;
+    return bytes ? plan_cycles(a, KERNEL_ROW(copy_64), field, EMU_COUNT_OF(field)) : 0;
 }

@@ -95,13 +95,14 @@ static struct tensor channel_variable(struct graph *g, const struct fragments *a
     return graph_variable(g, ELEM_F32, 1, &elements, name);
 }
 
-static void connect_part(struct graph *g, uint32_t v, const char *field, struct tensor all,
-                         struct nn_range part, uint32_t tile)
+/* A part of a variable, mapped to a tile. */
+static struct tensor part_on(struct graph *g, struct tensor all, uint32_t begin, uint32_t end,
+                             uint32_t tile)
 {
-    struct tensor t = tensor_slice(g, all, 0, part.begin, part.end);
+    struct tensor t = tensor_slice(g, all, 0, begin, end);
 
     graph_map(g, t, tile);
-    vertex_connect(g, v, field, t);
+    return t;
 }
 
 void fragments_sum(struct nn *nn, const struct feature *x, const struct fragments *all,
@@ -118,16 +119,17 @@ void fragments_sum(struct nn *nn, const struct feature *x, const struct fragment
     for (size_t i = 0; i < all->list.count; i++) {
         const struct fragment *f = &all->list.at[i];
         uint32_t tile = fragment_tile(all, f), end = at + f->blocks * NN_ATOM;
-        uint32_t v = graph_vertex(g, cs, squares ? "stats_f16" : "pool_f16", tile);
+        struct tensor part = fragment_take(g, all, f, x->t);
+        struct tensor own = part_on(g, *sum, at, end, tile);
+        struct tensor sumsq = squares ? part_on(g, *squares, at, end, tile) : own;
+        struct tensor work = part_on(g, scratch, at * workers, end * workers, tile);
 
-        vertex_connect(g, v, "x", fragment_take(g, all, f, x->t));
-        connect_part(g, v, "sum", *sum, (struct nn_range){ at, end }, tile);
         if (squares)
-            connect_part(g, v, "sumsq", *squares, (struct nn_range){ at, end }, tile);
-        connect_part(g, v, "scratch", scratch, (struct nn_range){ at * workers, end * workers },
-                     tile);
-        vertex_set_u32(g, v, "blocks", f->blocks);
-        vertex_set_u32(g, v, "f", f->f);
+            VERTEX(stats_f16, g, cs, tile, .x = part, .sum = own, .sumsq = sumsq, .scratch = work,
+                   .blocks = f->blocks, .f = f->f);
+        else
+            VERTEX(pool_f16, g, cs, tile, .x = part, .sum = own, .scratch = work,
+                   .blocks = f->blocks, .f = f->f);
         at = end;
     }
 }

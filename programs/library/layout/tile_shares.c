@@ -77,12 +77,6 @@ struct tensor share_take(struct graph *g, const struct shares *s, size_t i, stru
     return all;
 }
 
-const char *codelet_name(char out[40], const char *family, enum elem e)
-{
-    snprintf(out, 40, "%s_%s", family, elem_name(e));
-    return out;
-}
-
 uint32_t op_compute_set(struct graph *g, struct program seq, const char *name)
 {
     uint32_t cs = graph_compute_set(g, name);

@@ -3,6 +3,7 @@
 #ifndef PROGRAMS_SHARE_H
 #define PROGRAMS_SHARE_H
 
+#include "programs/library/kernel/vertex_fields.h"
 #include "programs/library/ops.h"
 #include "programs/library/ops_nn.h"
 

@@ -18,7 +18,7 @@ struct linear {
     struct tensor bias;  /* f32 [1 or n][out] */
     struct tensor parts; /* f32 [cut_in][n][out] */
     uint8_t *holds;      /* owned; by tile: it has something that the step reads */
-    char whole[40], sum[40];
+    const struct codelet *whole, *sum;
 };
 
 static struct nn_range rows_of(const struct linear *l, uint32_t o)
@@ -136,31 +136,33 @@ static enum emu_status find_holders(struct linear *l, uint32_t *others)
 
 /* ---- steps ---- */
 
-static void connect(struct linear *l, uint32_t vertex, const char *field, struct tensor t,
-                    uint32_t tile)
+static struct tensor on_tile(struct linear *l, struct tensor t, uint32_t tile)
 {
     graph_map(l->nn->g, t, tile);
-    vertex_connect(l->nn->g, vertex, field, t);
+    return t;
 }
 
 /* Part k: rows of it times the vectors; results of whole rows, or partial ones. */
 static void multiply_part(struct linear *l, uint32_t cs, uint32_t k, uint32_t at, uint32_t tile)
 {
     struct graph *g = l->nn->g;
-    struct nn_range rows = rows_of(l, k % l->plan.cut_out), n = { 0, l->x.n };
+    struct nn_range rows = rows_of(l, k % l->plan.cut_out), n = { 0, l->x.n }, one = { 0, 1 };
     struct nn_range in = inputs_of(l, k / l->plan.cut_out);
-    uint32_t v = graph_vertex(g, cs, l->plan.columns ? "linear_f16_f32" : l->whole, tile);
+    struct tensor a = tensor_slice(g, l->rows, 0, at, at + nn_size(rows) * nn_size(in));
+    struct tensor x = take(g, nn_vectors(g, &l->x), n, in);
+    struct tensor y = take(
+        g, l->plan.columns ? tensor_index(g, l->parts, k / l->plan.cut_out) : nn_vectors(g, &l->y),
+        n, rows);
 
-    connect(l, v, "a", tensor_slice(g, l->rows, 0, at, at + nn_size(rows) * nn_size(in)), tile);
-    vertex_connect(g, v, "x", take(g, nn_vectors(g, &l->x), n, in));
-    if (l->plan.columns) {
-        connect(l, v, "y", take(g, tensor_index(g, l->parts, k / l->plan.cut_out), n, rows), tile);
-    } else {
-        connect(l, v, "bias", take(g, l->bias, (struct nn_range){ 0, 1 }, rows), tile);
-        connect(l, v, "y", take(g, nn_vectors(g, &l->y), n, rows), tile);
-    }
-    vertex_set_u32(g, v, "k", nn_size(in));
-    vertex_set_u32(g, v, "m", nn_size(rows));
+    graph_map(g, a, tile);
+    graph_map(g, y, tile);
+    if (l->plan.columns)
+        VERTEX(linear_f16_f32, g, cs, tile, .a = a, .x = x, .y = y, .k = nn_size(in),
+               .m = nn_size(rows));
+    else
+        VERTEX_OF(linear, l->whole, g, cs, tile, .a = a, .x = x,
+                  .bias = on_tile(l, take(g, l->bias, one, rows), tile), .y = y, .k = nn_size(in),
+                  .m = nn_size(rows));
 }
 
 /* Leaves in holds the tiles that have results. */
@@ -192,12 +194,12 @@ static void add_columns(struct linear *l, uint32_t cs, uint32_t n, struct nn_ran
     struct graph *g = l->nn->g;
     struct nn_range picture = { n, n + 1 };
     struct nn_range all[] = { { 0, l->plan.cut_in }, picture, columns };
-    uint32_t v = graph_vertex(g, cs, l->sum, tile);
 
-    vertex_connect(g, v, "partials", tensor_flatten(g, nn_slice(g, l->parts, all)));
-    connect(l, v, "bias", take(g, l->bias, picture, columns), tile);
-    connect(l, v, "out", take(g, nn_vectors(g, &l->y), picture, columns), tile);
-    vertex_set_u32(g, v, "p", l->plan.cut_in);
+    VERTEX_OF(sum_bias, l->sum, g, cs, tile,
+              .partials = tensor_flatten(g, nn_slice(g, l->parts, all)),
+              .bias = on_tile(l, take(g, l->bias, picture, columns), tile),
+              .out = on_tile(l, take(g, nn_vectors(g, &l->y), picture, columns), tile),
+              .p = l->plan.cut_in);
 }
 
 static enum emu_status add_partials(struct linear *l)
@@ -226,10 +228,11 @@ static enum emu_status plan(struct linear *l, uint32_t out, enum activation act)
     uint32_t others, tiles = graph_compute_tiles(l->nn->g);
     struct linear_shape s = { .n = l->x.n,
                               .in = (l->x.c + LINEAR_IN - 1) / LINEAR_IN * LINEAR_IN,
-                              .out = nn_atoms(out) * NN_ATOM,
-                              .whole = nn_codelet(l->whole, "linear", act),
-                              .sum = nn_codelet(l->sum, "sum_bias", act) };
+                              .out = nn_atoms(out) * NN_ATOM };
 
+    l->whole = s.whole = nn_codelet(l->nn->g, "linear", act, ELEM_F16);
+    l->sum = s.sum = nn_codelet(l->nn->g, "sum_bias", act, ELEM_F16);
+    TRY(graph_status(l->nn->g));
     TRY(find_holders(l, &others));
     return plan_linear(a, &s, others > tiles / 2 ? others : tiles, &l->plan);
 }

@@ -21,25 +21,41 @@ struct search {
     struct linear_plan best;
 };
 
-static uint64_t multiply_cycles(const struct search *f, const char *codelet, uint64_t rows,
-                                uint64_t in)
+/* The same with and without a bias. */
+static uint64_t multiply_cycles(const struct search *f, int biased, uint64_t rows, uint64_t in)
 {
-    const struct plan_field field[] = { { "a", (uint32_t)(rows * in) },
-                                        { "x", (uint32_t)(f->s.n * in) },
-                                        { "y", (uint32_t)(f->s.n * rows) },
-                                        { "k", (uint32_t)in },
-                                        { "m", (uint32_t)rows } };
+    uint32_t a = (uint32_t)(rows * in), x = (uint32_t)(f->s.n * in), y = (uint32_t)(f->s.n * rows);
+    const struct plan_field whole[] = { { linear__a, a },
+                                        { linear__x, x },
+                                        { linear__y, y },
+                                        { linear__k, (uint32_t)in },
+                                        { linear__m, (uint32_t)rows } };
+    const struct plan_field sums[] = { { linear_sums__a, a },
+                                       { linear_sums__x, x },
+                                       { linear_sums__y, y },
+                                       { linear_sums__k, (uint32_t)in },
+                                       { linear_sums__m, (uint32_t)rows } };
 
-    return plan_cycles(f->a, codelet, field, EMU_COUNT_OF(field));
+    return biased ? plan_cycles(f->a, f->s.whole, whole, EMU_COUNT_OF(whole))
+                  : plan_cycles(f->a, KERNEL_ROW(linear_f16_f32), sums, EMU_COUNT_OF(sums));
 }
 
-static uint64_t sum_cycles(const struct arch *a, const char *codelet, uint64_t p, uint64_t n)
+/* Sums of p partials of n elements: reduce, or one with a bias or a scale. */
+static uint64_t sum_cycles(const struct arch *a, const struct codelet *codelet, uint64_t p,
+                           uint64_t n)
 {
-    const struct plan_field field[] = { { "partials", (uint32_t)(p * n) },
-                                        { "out", (uint32_t)n },
-                                        { "p", (uint32_t)p } };
+    const struct plan_field plain[] = { { reduce__partials, (uint32_t)(p * n) },
+                                        { reduce__out, (uint32_t)n },
+                                        { reduce__p, (uint32_t)p } };
+    const struct plan_field bias[] = { { sum_bias__partials, (uint32_t)(p * n) },
+                                       { sum_bias__out, (uint32_t)n },
+                                       { sum_bias__p, (uint32_t)p } };
 
-    return plan_cycles(a, codelet, field, EMU_COUNT_OF(field));
+    _Static_assert((int)sum_scale__out == sum_bias__out && (int)sum_scale__p == sum_bias__p,
+                   "a scale stands where a bias does");
+    return codelet_state(codelet) == STATE_reduce
+               ? plan_cycles(a, codelet, plain, EMU_COUNT_OF(plain))
+               : plan_cycles(a, codelet, bias, EMU_COUNT_OF(bias));
 }
 
 /* The second step of a plan that cuts rows: the best number of columns. */
@@ -80,7 +96,7 @@ static void try_cut(struct search *f, const struct linear_plan *second, uint32_t
     /* The products alone, at four a cycle. */
     if (p.cost.total + f->s.n * rows * in / LINEAR_IN >= f->best.cost.total)
         return;
-    p.cost.compute = multiply_cycles(f, p.columns ? "linear_f16_f32" : f->s.whole, rows, in);
+    p.cost.compute = multiply_cycles(f, !p.columns, rows, in);
     p.cost.total += p.cost.compute;
     p.cost.tile_bytes = bytes > p.cost.tile_bytes ? bytes : p.cost.tile_bytes;
     if (p.cost.total < f->best.cost.total)
@@ -117,8 +133,8 @@ enum emu_status plan_linear(const struct arch *a, const struct linear_shape *s, 
 /* ---- sums ---- */
 
 /* One stage with fan-in f over `groups` sums: the best number of columns. */
-static void add_stage(const struct arch *a, uint64_t latency, const char *codelet, uint32_t f,
-                      uint32_t groups, struct sums_plan *p)
+static void add_stage(const struct arch *a, uint64_t latency, const struct codelet *codelet,
+                      uint32_t f, uint32_t groups, struct sums_plan *p)
 {
     uint64_t best = UINT64_MAX;
 
@@ -164,8 +180,9 @@ void plan_sums(const struct arch *a, uint32_t p, uint32_t groups, struct sums_pl
             uint32_t f = root(left, stages - i);
 
             left = ceil_div(left, f);
-            add_stage(a, latency, i + 1 < stages ? "reduce_sum_f32_f32" : "sum_scale_f16", f,
-                      groups * left, &plan);
+            add_stage(a, latency,
+                      i + 1 < stages ? KERNEL_ROW(reduce_sum_f32_f32) : KERNEL_ROW(sum_scale_f16),
+                      f, groups * left, &plan);
         }
         if (!out->stages || plan.cost.total < out->cost.total)
             *out = plan;

@@ -15,7 +15,7 @@ struct linear_shape {
     uint32_t n;       /* vectors: pictures */
     uint32_t in, out; /* multiples of LINEAR_IN and of 16 */
     /* Codelets of whole rows and of the sum of partial results. */
-    const char *whole, *sum;
+    const struct codelet *whole, *sum;
 };
 
 struct linear_plan {

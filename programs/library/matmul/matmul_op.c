@@ -168,15 +168,12 @@ static struct tensor multiply(struct graph *g, struct program seq, const struct 
         uint32_t la = left_at(p, ik, im), ra = right_at(p, ik, in);
         uint32_t oa = out_at(p, im, in);
         struct tensor o = tensor_slice(g, tensor_index(g, out, ik), 0, oa, oa + nb * rows * BLOCK);
-        uint32_t v = graph_vertex(g, cs, "matmul_f16", tile);
+        struct tensor l = tensor_slice(g, a, 0, la, la + kb * rows * BLOCK);
+        struct tensor r = tensor_slice(g, b, 0, ra, ra + kb * nb * BLOCK * BLOCK);
 
         graph_map(g, o, tile);
-        vertex_connect(g, v, "in", tensor_slice(g, a, 0, la, la + kb * rows * BLOCK));
-        vertex_connect(g, v, "weights", tensor_slice(g, b, 0, ra, ra + kb * nb * BLOCK * BLOCK));
-        vertex_connect(g, v, "out", o);
-        vertex_set_u32(g, v, "kb", kb);
-        vertex_set_u32(g, v, "nb", nb);
-        vertex_set_u32(g, v, "f", rows);
+        VERTEX(matmul_f16, g, cs, tile, .in = l, .weights = r, .out = o, .kb = kb, .nb = nb,
+               .f = rows);
     }
     return out;
 }
@@ -197,17 +194,15 @@ static void add_up(struct graph *g, uint32_t cs, const struct matmul_plan *p,
         uint32_t from = at + cut_at(rows, p->sk, ik) * BLOCK;
         uint32_t to = at + cut_at(rows, p->sk, ik + 1) * BLOCK;
         struct tensor share = tensor_slice(g, out, 0, from, to);
-        uint32_t tile = tile_of(p, ik, im, in), v;
+        uint32_t tile = tile_of(p, ik, im, in);
 
         if (from == to)
             continue;
         for (uint32_t k = 0; k < p->sk; k++)
             part[k] = tensor_slice(g, tensor_index(g, partials, k), 0, from, to);
-        v = graph_vertex(g, cs, "reduce_sum_f16_f16", tile);
         graph_map(g, share, tile);
-        vertex_connect(g, v, "partials", tensor_concat(g, part, p->sk, 0));
-        vertex_connect(g, v, "out", share);
-        vertex_set_u32(g, v, "p", p->sk);
+        VERTEX(reduce_sum_f16_f16, g, cs, tile, .partials = tensor_concat(g, part, p->sk, 0),
+               .out = share, .p = p->sk);
     }
     emu_free(part);
 }

@@ -92,18 +92,15 @@ static enum emu_status fold(struct norm *m, struct tensor sum, struct tensor squ
     for (uint32_t i = 0; i < m->all.list.count; i++) {
         const struct fragment *f = &m->all.list.at[i];
         uint32_t tile = fragment_tile(&m->all, f), end = channel + f->blocks * NN_ATOM;
-        uint32_t v = graph_vertex(g, cs, "norm_fold_f32", tile);
         uint32_t channels = m->x.c - f->block * NN_ATOM;
         struct nn_range r = touched(m, f);
         struct tensor own = tensor_slice(g, totals, 0, at, at + 2 * (r.end - r.begin));
 
         graph_map(g, own, tile);
-        vertex_connect(g, v, "sum", tensor_slice(g, sum, 0, channel, end));
-        vertex_connect(g, v, "sumsq", tensor_slice(g, squares, 0, channel, end));
-        vertex_connect(g, v, "totals", own);
-        vertex_set_u32(g, v, "first", before(m, f));
-        vertex_set_u32(g, v, "each", m->each);
-        vertex_set_u32(g, v, "channels", channels < end - channel ? channels : end - channel);
+        VERTEX(norm_fold_f32, g, cs, tile, .sum = tensor_slice(g, sum, 0, channel, end),
+               .sumsq = tensor_slice(g, squares, 0, channel, end), .totals = own,
+               .first = before(m, f), .each = m->each,
+               .channels = channels < end - channel ? channels : end - channel);
         TRY(add_parts(m, i, own));
         at += 2 * (r.end - r.begin);
         channel = end;
@@ -150,19 +147,21 @@ static uint64_t parts_cycles(const struct norm *m, uint32_t shares, uint32_t par
 {
     const struct arch *a = graph_arch(m->g);
     uint32_t share = ceil_div(shares, parts);
-    const struct plan_field add[] = { { "partials", 2 * share }, { "out", 2 }, { "p", share } };
-    const struct plan_field make[] = { { "totals", 2 * parts * touches },
-                                       { "scale", NN_ATOM },
-                                       { "each", NN_ATOM },
-                                       { "groups", touches },
-                                       { "p", parts } };
+    const struct plan_field add[] = { { reduce__partials, 2 * share },
+                                      { reduce__out, 2 },
+                                      { reduce__p, share } };
+    const struct plan_field make[] = { { norm_params__totals, 2 * parts * touches },
+                                       { norm_params__scale, NN_ATOM },
+                                       { norm_params__each, NN_ATOM },
+                                       { norm_params__groups, touches },
+                                       { norm_params__p, parts } };
     uint64_t words = 2 * (uint64_t)parts * touches;
-    uint64_t cycles =
-        m->phase_cycles + words + plan_cycles(a, "norm_params_f16", make, EMU_COUNT_OF(make));
+    uint64_t cycles = m->phase_cycles + words +
+                      plan_cycles(a, KERNEL_ROW(norm_params_f16), make, EMU_COUNT_OF(make));
 
     if (parts < shares)
         cycles += m->phase_cycles + 2 * (uint64_t)share +
-                  plan_cycles(a, "reduce_sum_f32_f32", add, EMU_COUNT_OF(add));
+                  plan_cycles(a, KERNEL_ROW(reduce_sum_f32_f32), add, EMU_COUNT_OF(add));
     return cycles;
 }
 
@@ -197,7 +196,6 @@ static void add_on_tile(const struct norm *m, uint32_t cs, const struct share_of
 {
     struct graph *g = m->g;
     uint32_t tile = p[cut_at(n, m->groups, (uint32_t)(p->group % m->groups))].tile;
-    uint32_t v = graph_vertex(g, cs, "reduce_sum_f32_f32", tile);
     struct tensor *part = emu_alloc(n, sizeof(*part));
 
     graph_map(g, out, tile);
@@ -207,9 +205,8 @@ static void add_on_tile(const struct norm *m, uint32_t cs, const struct share_of
     }
     for (uint32_t i = 0; i < n; i++)
         part[i] = p[i].sums;
-    vertex_connect(g, v, "partials", tensor_concat(g, part, n, 0));
-    vertex_connect(g, v, "out", out);
-    vertex_set_u32(g, v, "p", n);
+    VERTEX(reduce_sum_f32_f32, g, cs, tile, .partials = tensor_concat(g, part, n, 0), .out = out,
+           .p = n);
     emu_free(part);
 }
 
@@ -290,23 +287,19 @@ static struct tensor on_tile(struct graph *g, struct tensor t, uint32_t begin, u
 static void make_params(const struct norm *m, uint32_t cs, const struct fragment *f,
                         uint32_t channel, const struct tensor t[4], struct tensor sums)
 {
-    static const char *const field[] = { "gamma", "beta", "scale", "shift" };
     struct graph *g = m->g;
-    uint32_t tile = fragment_tile(&m->all, f), v = graph_vertex(g, cs, "norm_params_f16", tile);
+    uint32_t tile = fragment_tile(&m->all, f), group = f->n * m->groups;
+    uint32_t end = channel + f->blocks * NN_ATOM;
     struct nn_range r = touched(m, f);
-    uint32_t group = f->n * m->groups;
+    struct tensor totals = tensor_slice(g, sums, 0, group + r.begin, group + r.end);
 
-    vertex_connect(g, v, "totals",
-                   tensor_flatten(g, tensor_slice(g, sums, 0, group + r.begin, group + r.end)));
-    for (int k = 0; k < 4; k++)
-        vertex_connect(g, v, field[k],
-                       on_tile(g, t[k], channel, channel + f->blocks * NN_ATOM, tile));
-    vertex_set_f32(g, v, "inverse", 1.0f / ((float)m->each * (float)(m->x.h * m->x.w)));
-    vertex_set_f32(g, v, "eps", m->eps);
-    vertex_set_u32(g, v, "first", before(m, f));
-    vertex_set_u32(g, v, "each", m->each);
-    vertex_set_u32(g, v, "p", m->parts);
-    vertex_set_u32(g, v, "groups", r.end - r.begin);
+    VERTEX(norm_params_f16, g, cs, tile, .totals = tensor_flatten(g, totals),
+           .gamma = on_tile(g, t[0], channel, end, tile),
+           .beta = on_tile(g, t[1], channel, end, tile),
+           .scale = on_tile(g, t[2], channel, end, tile),
+           .shift = on_tile(g, t[3], channel, end, tile),
+           .inverse = 1.0f / ((float)m->each * (float)(m->x.h * m->x.w)), .eps = m->eps,
+           .first = before(m, f), .each = m->each, .p = m->parts, .groups = r.end - r.begin);
 }
 
 static void apply(const struct norm *m, uint32_t channels, struct tensor sums)
@@ -315,24 +308,21 @@ static void apply(const struct norm *m, uint32_t channels, struct tensor sums)
     struct tensor params = new_params(m, channels), t[4];
     uint32_t make = op_compute_set(g, m->nn->seq, "params"), at = 0;
     uint32_t use = op_compute_set(g, m->nn->seq, "apply");
-    char codelet[40];
+    const struct codelet *codelet = nn_codelet(g, "scale_shift", m->act, ELEM_F16);
 
     t[0] = tensor_index(g, params, 0);
     t[1] = tensor_index(g, params, 1);
     t[2] = graph_variable(g, ELEM_F16, 1, &channels, "scale");
     t[3] = graph_variable(g, ELEM_F16, 1, &channels, "shift");
-    nn_codelet(codelet, "scale_shift", m->act);
     for (size_t i = 0; i < m->all.list.count; i++) {
         const struct fragment *f = &m->all.list.at[i];
-        uint32_t v = graph_vertex(g, use, codelet, fragment_tile(&m->all, f));
         uint32_t end = at + f->blocks * NN_ATOM;
 
         make_params(m, make, f, at, t, sums);
-        vertex_connect(g, v, "x", fragment_take(g, &m->all, f, m->x.t));
-        vertex_connect(g, v, "scale", tensor_slice(g, t[2], 0, at, end));
-        vertex_connect(g, v, "shift", tensor_slice(g, t[3], 0, at, end));
-        vertex_set_u32(g, v, "blocks", f->blocks);
-        vertex_set_u32(g, v, "f", f->f);
+        VERTEX_OF(scale_shift, codelet, g, use, fragment_tile(&m->all, f),
+                  .x = fragment_take(g, &m->all, f, m->x.t),
+                  .scale = tensor_slice(g, t[2], 0, at, end),
+                  .shift = tensor_slice(g, t[3], 0, at, end), .blocks = f->blocks, .f = f->f);
         at = end;
     }
 }

@@ -6,11 +6,6 @@
 enum { COLOURS = 3, LANES = 4, GROUP = 4 /* pixels of a vertex: multiples of it */ };
 enum { GRAIN = 16 /* pixels of a tile: multiples of it */ };
 
-static const char *codelet_of(enum elem e)
-{
-    return e == ELEM_U8 ? "pixels_u8" : e == ELEM_F16 ? "pixels_f16" : "pixels_f32";
-}
-
 /* The table on each tile. */
 static struct tensor make_tables(struct nn *nn, const struct colours *c, uint32_t tiles)
 {
@@ -34,21 +29,24 @@ static void add_vertices(struct nn *nn, const struct colours *c, struct tensor r
     struct graph *g = nn->g;
     uint32_t tiles = graph_compute_tiles(g), cs = op_compute_set(g, nn->seq, "cast");
     struct tensor tables = c->elem == ELEM_U8 ? make_tables(nn, c, tiles) : nn->zeros;
+    const struct codelet *floats =
+        c->elem == ELEM_F16 ? KERNEL_ROW(pixels_f16) : KERNEL_ROW(pixels_f32);
     struct tile_run *run;
     size_t runs;
 
     if (graph_tile_runs(g, all, &run, &runs) != EMU_OK)
         return;
     for (size_t i = 0; i < runs; i++) {
-        uint32_t v = graph_vertex(g, cs, codelet_of(c->elem), run[i].tile);
         uint32_t begin = (uint32_t)(run[i].begin / LANES), end = (uint32_t)(run[i].end / LANES);
         struct tensor x = tensor_slice(g, raw, 0, begin * COLOURS, end * COLOURS);
+        struct tensor y = tensor_slice(g, all, 0, begin * LANES, end * LANES);
 
         graph_map(g, x, run[i].tile);
-        vertex_connect(g, v, "x", x);
         if (c->elem == ELEM_U8)
-            vertex_connect(g, v, "table", tensor_index(g, tables, run[i].tile));
-        vertex_connect(g, v, "y", tensor_slice(g, all, 0, begin * LANES, end * LANES));
+            VERTEX(pixels_u8, g, cs, run[i].tile, .x = x,
+                   .table = tensor_index(g, tables, run[i].tile), .y = y);
+        else
+            VERTEX_OF(pixels, floats, g, cs, run[i].tile, .x = x, .y = y);
     }
     emu_free(run);
 }
@@ -84,11 +82,10 @@ static void fill_zeros(struct nn *nn, struct tensor t)
         return;
     t = tensor_flatten(nn->g, t);
     for (size_t i = 0; i < runs; i++) {
-        uint32_t v = graph_vertex(nn->g, cs, "fill_f16", run[i].tile);
 
-        vertex_connect(nn->g, v, "out",
-                       tensor_slice(nn->g, t, 0, (uint32_t)run[i].begin, (uint32_t)run[i].end));
-        vertex_set_f16(nn->g, v, "value", 0);
+        VERTEX(fill_f16, nn->g, cs, run[i].tile,
+               .out = tensor_slice(nn->g, t, 0, (uint32_t)run[i].begin, (uint32_t)run[i].end),
+               .value = 0);
     }
     emu_free(run);
 }

@@ -7,19 +7,16 @@
 /* ---- sums ---- */
 
 static void add_shares(struct nn *nn, const struct shares *shares, struct feature a,
-                       struct feature b, const char *codelet, const char *name)
+                       struct feature b, const struct codelet *codelet, const char *name)
 {
     struct graph *g = nn->g;
     uint32_t cs;
 
     graph_push(g, name);
     cs = op_compute_set(g, nn->seq, "add");
-    for (size_t i = 0; i < shares->count; i++) {
-        uint32_t v = graph_vertex(g, cs, codelet, shares->at[i].tile);
-
-        vertex_connect(g, v, "a", share_take(g, shares, i, a.t));
-        vertex_connect(g, v, "b", share_take(g, shares, i, b.t));
-    }
+    for (size_t i = 0; i < shares->count; i++)
+        VERTEX_OF(inplace, codelet, g, cs, shares->at[i].tile, .a = share_take(g, shares, i, a.t),
+                  .b = share_take(g, shares, i, b.t));
     graph_pop(g);
 }
 
@@ -37,7 +34,8 @@ struct feature op_feature_add(struct nn *nn, struct feature a, struct feature b,
     if (s == EMU_OK)
         s = shares_of(nn->g, a.t, &shares);
     if (s == EMU_OK)
-        add_shares(nn, &shares, a, b, act == ACT_RELU ? "add_relu_f16" : "add_inplace_f16", name);
+        add_shares(nn, &shares, a, b,
+                   act == ACT_RELU ? KERNEL_ROW(add_relu_f16) : KERNEL_ROW(add_inplace_f16), name);
     else
         graph_fail(nn->g, s, "%s: %s", name, emu_error());
     shares_free(&shares);
@@ -73,20 +71,14 @@ static void pool_piece(struct nn *nn, uint32_t cs, const struct feature *x, cons
     struct graph *g = nn->g;
 
     for (uint32_t n = p->n.begin; n < p->n.end; n++) {
-        uint32_t v = graph_vertex(g, cs, "maxpool_f16", p->tile), rows, columns;
+        uint32_t rows, columns;
         struct tensor in = piece_input(nn, x, win, p, p->o, n, &rows, &columns);
         struct tensor out = piece_output(nn, y, p, n);
 
         graph_map(g, out, p->tile);
-        vertex_connect(g, v, "x", tensor_flatten(g, in));
-        vertex_connect(g, v, "y", tensor_flatten(g, out));
-        vertex_set_u32(g, v, "blocks", nn_size(p->o));
-        vertex_set_u32(g, v, "ho", nn_size(p->h));
-        vertex_set_u32(g, v, "wo", nn_size(p->w));
-        vertex_set_u32(g, v, "hp", rows);
-        vertex_set_u32(g, v, "wp", columns);
-        vertex_set_u32(g, v, "k", win->rows);
-        vertex_set_u32(g, v, "stride", win->stride);
+        VERTEX(maxpool_f16, g, cs, p->tile, .x = tensor_flatten(g, in), .y = tensor_flatten(g, out),
+               .blocks = nn_size(p->o), .ho = nn_size(p->h), .wo = nn_size(p->w), .hp = rows,
+               .wp = columns, .k = win->rows, .stride = win->stride);
     }
 }
 

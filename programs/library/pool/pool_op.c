@@ -70,22 +70,21 @@ static uint32_t most_parts(const struct pool_parts *p)
     return most;
 }
 
-/* One vertex: the sum of columns of parts [0, parts) on a tile. */
-static void add_parts(struct nn *nn, uint32_t v, const struct pool_part *p, uint32_t parts,
-                      struct nn_range columns, struct tensor out)
+/* Columns of parts [0, parts), one after the other. */
+static struct tensor columns_of(struct nn *nn, const struct pool_part *p, uint32_t parts,
+                                struct nn_range columns)
 {
-    struct tensor *t = emu_alloc(parts, sizeof(*t));
+    struct tensor *t = emu_alloc(parts, sizeof(*t)), all = nn->zeros;
 
     if (!t) {
         graph_fail(nn->g, EMU_NO_MEMORY, "%u sums", parts);
-        return;
+        return all;
     }
     for (uint32_t i = 0; i < parts; i++)
         t[i] = tensor_slice(nn->g, p[i].t, 0, columns.begin, columns.end);
-    vertex_connect(nn->g, v, "partials", tensor_concat(nn->g, t, parts, 0));
-    vertex_connect(nn->g, v, "out", out);
-    vertex_set_u32(nn->g, v, "p", parts);
+    all = tensor_concat(nn->g, t, parts, 0);
     emu_free(t);
+    return all;
 }
 
 /* The part behind the group that begins with part i: of one unit, at most fan_in parts. */
@@ -118,13 +117,14 @@ static enum emu_status add_groups(struct nn *nn, struct pool_parts *p, uint32_t 
         k = group_end(p, i, fan_in);
         for (uint32_t c = 0, tile; c < NN_ATOM; c += columns) {
             struct tensor part = tensor_slice(g, out, 0, c, c + columns);
-            uint32_t v;
+            uint32_t parts = (uint32_t)(k - i);
 
-            tile = p->at[i + c / columns % (k - i)].tile;
-            v = graph_vertex(g, cs, "reduce_sum_f32_f32", tile);
+            tile = p->at[i + c / columns % parts].tile;
             graph_map(g, part, tile);
-            add_parts(nn, v, &p->at[i], (uint32_t)(k - i), (struct nn_range){ c, c + columns },
-                      part);
+            VERTEX(reduce_sum_f32_f32, g, cs, tile,
+                   .partials =
+                       columns_of(nn, &p->at[i], parts, (struct nn_range){ c, c + columns }),
+                   .out = part, .p = parts);
         }
         s = VEC_PUSH(&next, (struct pool_part){ out, p->at[i].unit, p->at[i].tile });
     }
@@ -150,11 +150,9 @@ static int has_part(const void *ctx, uint32_t tile)
 static void add_mean(struct nn *nn, uint32_t cs, const struct pool_part *p, uint32_t parts,
                      struct nn_range columns, struct tensor out, float scale, uint32_t tile)
 {
-    uint32_t v = graph_vertex(nn->g, cs, "sum_scale_f16", tile);
-
     graph_map(nn->g, out, tile);
-    vertex_set_f32(nn->g, v, "scale", scale);
-    add_parts(nn, v, p, parts, columns, out);
+    VERTEX(sum_scale_f16, nn->g, cs, tile, .partials = columns_of(nn, p, parts, columns),
+           .scale = scale, .out = out, .p = parts);
 }
 
 /* The last stage: means of all channels, on tiles that have no part of them. */
@@ -266,12 +264,8 @@ struct feature op_channel_scale(struct nn *nn, struct feature x, struct feature 
     cs = op_compute_set(g, nn->seq, "multiply");
     for (size_t i = 0; i < all.list.count; i++) {
         const struct fragment *f = &all.list.at[i];
-        uint32_t v = graph_vertex(g, cs, "scale_f16", fragment_tile(&all, f));
-
-        vertex_connect(g, v, "x", fragment_take(g, &all, f, x.t));
-        vertex_connect(g, v, "scale", fragment_channels(g, f, s.t));
-        vertex_set_u32(g, v, "blocks", f->blocks);
-        vertex_set_u32(g, v, "f", f->f);
+        VERTEX(scale_f16, g, cs, fragment_tile(&all, f), .x = fragment_take(g, &all, f, x.t),
+               .scale = fragment_channels(g, f, s.t), .blocks = f->blocks, .f = f->f);
     }
     graph_pop(g);
     fragments_free(&all);

@@ -91,13 +91,13 @@ static enum elem elem_after(const struct reduction *r)
 }
 
 /* One vertex, and its result as a piece. */
-static enum emu_status run_job(struct reduction *r, const struct job *j, uint32_t vertex,
-                               struct tensor out, struct piece_list *results)
+static enum emu_status run_job(struct reduction *r, const struct job *j, uint32_t cs,
+                               const struct codelet *codelet, struct tensor out,
+                               struct piece_list *results)
 {
     graph_map(r->g, out, j->tile);
-    vertex_connect(r->g, vertex, "partials", job_operand(r, j));
-    vertex_connect(r->g, vertex, "out", out);
-    vertex_set_u32(r->g, vertex, "p", (uint32_t)j->parts);
+    VERTEX_OF(reduce, codelet, r->g, cs, j->tile, .partials = job_operand(r, j), .out = out,
+              .p = (uint32_t)j->parts);
     return VEC_PUSH(results,
                     (struct reduce_piece){ out, j->begin, j->end, results->count, j->tile });
 }
@@ -108,7 +108,8 @@ static enum emu_status run_jobs(struct reduction *r)
     uint64_t elements = 0, at = 0;
     struct piece_list results = { 0 };
     enum emu_status s = EMU_OK;
-    char codelet[40], name[64];
+    const struct codelet *codelet;
+    char name[64];
     struct tensor all;
     uint32_t cs, n;
 
@@ -118,16 +119,17 @@ static enum emu_status run_jobs(struct reduction *r)
     if (elements > UINT32_MAX)
         return FAIL(BAD_PROGRAM, "%llu partial results", (unsigned long long)elements);
     snprintf(name, sizeof(name), "stage%u", r->stage++);
-    snprintf(codelet, sizeof(codelet), "reduce_%s_%s_%s", reduce_names[r->op],
-             elem_name(tensor_elem(r->g, r->piece.at[0].t)), elem_name(elem_after(r)));
+    codelet =
+        codelet_named(r->g, "reduce_%s_%s_%s", reduce_names[r->op],
+                      elem_name(tensor_elem(r->g, r->piece.at[0].t)), elem_name(elem_after(r)));
     all = graph_variable(r->g, elem_after(r), 1, &n, name);
     cs = op_compute_set(r->g, r->seq, name);
     for (size_t i = 0; i < r->job.count && s == EMU_OK; i++) {
         const struct job *j = &r->job.at[i];
         uint64_t end = at + j->end - j->begin;
 
-        s = run_job(r, j, graph_vertex(r->g, cs, codelet, j->tile),
-                    tensor_slice(r->g, all, 0, (uint32_t)at, (uint32_t)end), &results);
+        s = run_job(r, j, cs, codelet, tensor_slice(r->g, all, 0, (uint32_t)at, (uint32_t)end),
+                    &results);
         at = end;
     }
     VEC_FREE(&r->piece);
@@ -442,7 +444,7 @@ static struct tensor per_worker(struct graph *g, const struct shares *s, enum el
 struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
                        const char *name)
 {
-    char codelet[40], family[20];
+    const struct codelet *codelet;
     struct shares s;
     struct tensor partial = t;
     uint32_t workers = graph_arch(g)->workers, cs;
@@ -453,18 +455,13 @@ struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, s
         return t;
     }
     graph_push(g, name);
-    snprintf(family, sizeof(family), "total_%s", reduce_names[op]);
-    codelet_name(codelet, family, tensor_elem(g, t));
+    codelet = codelet_named(g, "total_%s_%s", reduce_names[op], elem_name(tensor_elem(g, t)));
     partial = per_worker(g, &s, ELEM_F32, "workers");
     cs = op_compute_set(g, seq, "workers");
-    for (size_t i = 0; i < s.count; i++) {
-        uint32_t v = graph_vertex(g, cs, codelet, s.at[i].tile);
-
-        vertex_connect(g, v, "x", share_take(g, &s, i, t));
-        vertex_connect(
-            g, v, "out",
-            tensor_slice(g, partial, 0, (uint32_t)i * workers, (uint32_t)(i + 1) * workers));
-    }
+    for (size_t i = 0; i < s.count; i++)
+        VERTEX_OF(
+            total, codelet, g, cs, s.at[i].tile, .x = share_take(g, &s, i, t),
+            .out = tensor_slice(g, partial, 0, (uint32_t)i * workers, (uint32_t)(i + 1) * workers));
     partial = tensor_reshape(g, partial, 2, (const uint32_t[]){ (uint32_t)s.count * workers, 1 });
     shares_free(&s);
     partial = op_reduce(g, seq, op == REDUCE_SUMSQ ? REDUCE_SUM : op, partial, ELEM_F32, "tiles");

@@ -28,13 +28,14 @@ static struct pairs pairs_new(struct graph *g, const struct shares *s, uint32_t 
     return p;
 }
 
-static void connect_pairs(struct graph *g, uint32_t v, const struct pairs *p, size_t share,
-                          const char *value, const char *index)
+/* What a share of pairs has. */
+static struct pairs pairs_take(struct graph *g, const struct pairs *p, size_t share)
 {
     uint32_t from = (uint32_t)share * p->each, to = from + p->each;
 
-    vertex_connect(g, v, value, tensor_slice(g, p->value, 0, from, to));
-    vertex_connect(g, v, index, tensor_slice(g, p->index, 0, from, to));
+    return (struct pairs){ .value = tensor_slice(g, p->value, 0, from, to),
+                           .index = tensor_slice(g, p->index, 0, from, to),
+                           .each = p->each };
 }
 
 /* Shares of a tensor with one per run, so that the first index of each is known. */
@@ -65,8 +66,8 @@ struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, co
     struct shares s, one = { 0 };
     struct share root;
     struct pairs workers, tiles, best;
-    char codelet[40];
-    uint32_t cs, v;
+    const struct codelet *codelet = codelet_named(g, "argmax_%s", elem_name(tensor_elem(g, t)));
+    uint32_t cs;
     enum emu_status st = runs_as_shares(g, t, &s);
 
     if (st == EMU_OK && !s.count) {
@@ -85,35 +86,33 @@ struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, co
     tiles = pairs_new(g, &s, 1, "tiles");
     best = pairs_new(g, &one, 1, "best");
     cs = op_compute_set(g, seq, "workers");
-    codelet_name(codelet, "argmax", tensor_elem(g, t));
     for (size_t i = 0; i < s.count; i++) {
-        v = graph_vertex(g, cs, codelet, s.at[i].tile);
-        vertex_connect(g, v, "x", share_take(g, &s, i, t));
-        vertex_set_u32(g, v, "base", (uint32_t)s.run[s.at[i].first].begin);
-        connect_pairs(g, v, &workers, i, "value", "index");
+        struct pairs own = pairs_take(g, &workers, i);
+
+        VERTEX_OF(argmax, codelet, g, cs, s.at[i].tile, .x = share_take(g, &s, i, t),
+                  .base = (uint32_t)s.run[s.at[i].first].begin, .value = own.value,
+                  .index = own.index);
     }
     cs = op_compute_set(g, seq, "tiles");
     for (size_t i = 0; i < s.count; i++) {
-        v = graph_vertex(g, cs, "argmax_final", s.at[i].tile);
-        connect_pairs(g, v, &workers, i, "value", "index");
-        connect_pairs(g, v, &tiles, i, "best_value", "best_index");
+        struct pairs of = pairs_take(g, &workers, i), to = pairs_take(g, &tiles, i);
+
+        VERTEX(argmax_final, g, cs, s.at[i].tile, .value = of.value, .index = of.index,
+               .best_value = to.value, .best_index = to.index);
     }
     cs = op_compute_set(g, seq, "best");
-    v = graph_vertex(g, cs, "argmax_final", root.tile);
-    vertex_connect(g, v, "value", tiles.value);
-    vertex_connect(g, v, "index", tiles.index);
-    connect_pairs(g, v, &best, 0, "best_value", "best_index");
+    VERTEX(argmax_final, g, cs, root.tile, .value = tiles.value, .index = tiles.index,
+           .best_value = best.value, .best_index = best.index);
     graph_pop(g);
     shares_free(&s);
     return best.index;
 }
 
-/* y = f(x, s[0]) on every share of x; f is a codelet family with fields x, s, y. */
-static struct tensor with_scalar(struct graph *g, struct program seq, const char *family,
+/* y = f(x, scalar[0]) on every share of x. */
+static struct tensor with_scalar(struct graph *g, struct program seq, const struct codelet *f,
                                  struct tensor x, struct tensor scalar, const char *name)
 {
     struct tensor y = op_like(g, x, tensor_elem(g, x), name);
-    char codelet[40];
     struct shares s;
     uint32_t cs;
     enum emu_status st = shares_of(g, x, &s);
@@ -122,14 +121,10 @@ static struct tensor with_scalar(struct graph *g, struct program seq, const char
         graph_fail(g, st, "%s: %s", name, emu_error());
         return y;
     }
-    codelet_name(codelet, family, tensor_elem(g, x));
     cs = op_compute_set(g, seq, name);
     for (size_t i = 0; i < s.count; i++) {
-        uint32_t v = graph_vertex(g, cs, codelet, s.at[i].tile);
-
-        vertex_connect(g, v, "x", share_take(g, &s, i, x));
-        vertex_connect(g, v, "by", scalar);
-        vertex_connect(g, v, "y", share_take(g, &s, i, y));
+        VERTEX_OF(score, f, g, cs, s.at[i].tile, .x = share_take(g, &s, i, x), .by = scalar,
+                  .y = share_take(g, &s, i, y));
     }
     shares_free(&s);
     return y;
@@ -141,10 +136,8 @@ static struct tensor reciprocal(struct graph *g, struct program seq, struct tens
 {
     struct tensor y = op_like(g, x, ELEM_F32, name);
     uint32_t cs = op_compute_set(g, seq, name);
-    uint32_t v = graph_vertex(g, cs, "reciprocal_f32", graph_tile_of(g, x, 0));
 
-    vertex_connect(g, v, "x", x);
-    vertex_connect(g, v, "y", y);
+    VERTEX(reciprocal_f32, g, cs, graph_tile_of(g, x, 0), .x = x, .y = y);
     return y;
 }
 
@@ -156,9 +149,9 @@ struct tensor op_softmax(struct graph *g, struct program seq, struct tensor t, c
     if (tensor_elem(g, t) != ELEM_F32)
         x = op_cast(g, seq, t, ELEM_F32, "cast");
     max = op_total(g, seq, REDUCE_MAX, x, "max");
-    y = with_scalar(g, seq, "exp_sub", x, max, "exp");
+    y = with_scalar(g, seq, KERNEL_ROW(exp_sub_f32), x, max, "exp");
     sum = reciprocal(g, seq, op_total(g, seq, REDUCE_SUM, y, "sum"), "reciprocal");
-    y = with_scalar(g, seq, "mul_by", y, sum, "scale");
+    y = with_scalar(g, seq, KERNEL_ROW(mul_by_f32), y, sum, "scale");
     graph_pop(g);
     return y;
 }

@@ -27,14 +27,15 @@ struct scores {
 static uint64_t parts_cost(const struct arch *a, uint32_t vectors, uint32_t parts)
 {
     uint32_t n = ceil_div(vectors, parts) * SCORES_VECTOR, sums = parts * a->workers;
-    const struct plan_field max[] = { { "x", n } };
-    const struct plan_field exp[] = { { "x", n }, { "max", parts + parts % 2 } };
-    const struct plan_field scale[] = { { "x", n }, { "sums", sums } };
+    const struct plan_field max[] = { { softmax_max__x, n } };
+    const struct plan_field exp[] = { { softmax_exp__x, n },
+                                      { softmax_exp__max, parts + parts % 2 } };
+    const struct plan_field scale[] = { { softmax_scale__x, n }, { softmax_scale__sums, sums } };
 
-    return plan_cycles(a, "softmax_max_f16", max, EMU_COUNT_OF(max)) +
-           plan_cycles(a, "softmax_exp_f16", exp, EMU_COUNT_OF(exp)) +
-           plan_cycles(a, "softmax_scale_f32", scale, EMU_COUNT_OF(scale)) + 2 * n + parts +
-           sums; /* classes twice in f16, exponentials; largest ones, sums */
+    return plan_cycles(a, KERNEL_ROW(softmax_max_f16), max, EMU_COUNT_OF(max)) +
+           plan_cycles(a, KERNEL_ROW(softmax_exp_f16), exp, EMU_COUNT_OF(exp)) +
+           plan_cycles(a, KERNEL_ROW(softmax_scale_f32), scale, EMU_COUNT_OF(scale)) + 2 * n +
+           parts + sums; /* classes twice in f16, exponentials; largest ones, sums */
 }
 
 static uint32_t choose_parts(const struct arch *a, uint32_t n, uint32_t vectors)
@@ -67,42 +68,40 @@ static struct tensor take(struct scores *s, struct tensor t, uint32_t n, uint32_
     return tensor_flatten(s->nn->g, nn_slice(s->nn->g, t, range));
 }
 
-static void connect(struct scores *s, uint32_t v, const char *field, struct tensor t, uint32_t tile)
+static struct tensor on_tile(struct scores *s, struct tensor t, uint32_t tile)
 {
     graph_map(s->nn->g, t, tile);
-    vertex_connect(s->nn->g, v, field, t);
+    return t;
 }
 
 static void max_part(struct scores *s, uint32_t cs, uint32_t n, uint32_t part, uint32_t tile)
 {
     struct graph *g = s->nn->g;
-    uint32_t v = graph_vertex(g, cs, "softmax_max_f16", tile);
+    struct tensor out = tensor_slice(g, tensor_index(g, s->max, n), 0, part, part + 1);
 
-    vertex_connect(g, v, "x", take(s, s->in, n, part));
-    connect(s, v, "out", tensor_slice(g, tensor_index(g, s->max, n), 0, part, part + 1), tile);
+    VERTEX(softmax_max_f16, g, cs, tile, .x = take(s, s->in, n, part),
+           .out = on_tile(s, out, tile));
 }
 
 static void exp_part(struct scores *s, uint32_t cs, uint32_t n, uint32_t part, uint32_t tile)
 {
     struct graph *g = s->nn->g;
-    uint32_t v = graph_vertex(g, cs, "softmax_exp_f16", tile);
     struct tensor max[2] = { tensor_index(g, s->max, n) };
+    struct tensor sum = tensor_index(g, tensor_index(g, s->sum, n), part);
 
     max[1] = tensor_slice(g, max[0], 0, 0, 1); /* the codelet wants an even number */
-    vertex_connect(g, v, "x", take(s, s->in, n, part));
-    vertex_connect(g, v, "max", s->parts % 2 ? tensor_concat(g, max, 2, 0) : max[0]);
-    connect(s, v, "y", take(s, s->exp, n, part), tile);
-    connect(s, v, "sum", tensor_index(g, tensor_index(g, s->sum, n), part), tile);
+    VERTEX(softmax_exp_f16, g, cs, tile, .x = take(s, s->in, n, part),
+           .max = s->parts % 2 ? tensor_concat(g, max, 2, 0) : max[0],
+           .y = on_tile(s, take(s, s->exp, n, part), tile), .sum = on_tile(s, sum, tile));
 }
 
 static void scale_part(struct scores *s, uint32_t cs, uint32_t n, uint32_t part, uint32_t tile)
 {
     struct graph *g = s->nn->g;
-    uint32_t v = graph_vertex(g, cs, "softmax_scale_f32", tile);
 
-    vertex_connect(g, v, "x", take(s, s->exp, n, part));
-    vertex_connect(g, v, "sums", tensor_flatten(g, tensor_index(g, s->sum, n)));
-    connect(s, v, "y", take(s, s->out, n, part), tile);
+    VERTEX(softmax_scale_f32, g, cs, tile, .x = take(s, s->exp, n, part),
+           .sums = tensor_flatten(g, tensor_index(g, s->sum, n)),
+           .y = on_tile(s, take(s, s->out, n, part), tile));
 }
 
 static int holds(const void *ctx, uint32_t tile)

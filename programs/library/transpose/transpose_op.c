@@ -49,15 +49,11 @@ static void add_block(struct graph *g, uint32_t cs, struct tensor t, struct tens
 {
     struct tensor from = tensor_slice(g, tensor_slice(g, t, 0, b->r0, b->r1), 1, b->c0, b->c1);
     struct tensor to = tensor_slice(g, tensor_slice(g, out, 0, b->c0, b->c1), 1, b->r0, b->r1);
-    char codelet[40];
-    uint32_t v;
+    const struct codelet *codelet = codelet_named(g, "transpose_%s", elem_name(tensor_elem(g, t)));
 
     graph_map(g, to, tile);
-    v = graph_vertex(g, cs, codelet_name(codelet, "transpose", tensor_elem(g, t)), tile);
-    vertex_connect(g, v, "x", tensor_flatten(g, from));
-    vertex_connect(g, v, "y", tensor_flatten(g, to));
-    vertex_set_u32(g, v, "rows", b->r1 - b->r0);
-    vertex_set_u32(g, v, "cols", b->c1 - b->c0);
+    VERTEX_OF(transpose, codelet, g, cs, tile, .x = tensor_flatten(g, from),
+              .y = tensor_flatten(g, to), .rows = b->r1 - b->r0, .cols = b->c1 - b->c0);
 }
 
 struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t, const char *name)
