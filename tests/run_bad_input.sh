@@ -214,6 +214,10 @@ printf '\010\007\022\007pytorch' >"$tmp/onnx"
 refuse "onnx is an ONNX model" run "$tmp/onnx"
 printf 'PK\003\004' >"$tmp/model.pth"
 refuse "model.pth is a zip archive" compile "$tmp/model.pth" -o "$tmp/a"
+"$program" machines mk2 --json >"$tmp/machine.json"
+refuse "this is a case of one tile: superstep tile FILE" run tests/cases/sum_worker.json
+refuse "this is a machine: superstep run WHAT --machine FILE" run "$tmp/machine.json"
+refuse "this is a manifest: superstep run FILE" tile programs/lab/ring.bsp.json
 refuse "ring.S is assembly; a case says how to enter it" tile programs/lab/ring.S
 refuse "empty:1:" run "$tmp/empty"
 refuse "nosuch.img: No such file" run "$tmp/nosuch.img"

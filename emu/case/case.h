@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "emu/base/status.h"
+#include "emu/base/json_read.h"
 
 /* How the codelet is entered. */
 enum case_as {
@@ -60,11 +60,16 @@ struct case_data {
     size_t reloc_count, reloc_cap;
 };
 
-struct case_memory {
+/* Where a memory lies. */
+struct case_place {
     const char *name; /* borrowed */
     uint32_t region, align;
     int is_fixed;
     uint32_t address; /* "at", where is_fixed */
+};
+
+struct case_memory {
+    struct case_place place;
     struct case_data init;
 };
 
@@ -87,11 +92,6 @@ struct case_memory_expect {
     struct case_data value;
     double tolerance,
         relative; /* |got - want| <= tolerance + relative |want|; both 0: equal bits */
-};
-
-struct case_range {
-    int is_set;
-    uint64_t low, high;
 };
 
 enum { CASE_WORKER_COUNT = 6 };
@@ -122,8 +122,8 @@ struct tile_case {
     size_t expect_count;
     struct case_register *expect_register;
     size_t expect_register_count;
-    struct case_range expect_cycles;
-    struct case_range expect_slots[CASE_WORKER_COUNT], expect_instructions;
+    struct json_range expect_cycles;
+    struct json_range expect_slots[CASE_WORKER_COUNT], expect_instructions;
     int expect_fault; /* enum fault, -1: none is expected */
     uint64_t max_cycles;
     uint32_t stack_bytes, scratch_bytes;

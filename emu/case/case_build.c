@@ -127,16 +127,16 @@ static enum emu_status place_memories(struct case_run *r)
     for (size_t i = 0; i < c->memory_count; i++) {
         const struct case_memory *m = &c->memory[i];
 
-        if (m->is_fixed)
-            TRY(case_layout_fix(&r->layout, m->address, m->init.bytes, m->name));
+        if (m->place.is_fixed)
+            TRY(case_layout_fix(&r->layout, m->place.address, m->init.bytes, m->place.name));
     }
     for (size_t i = 0; i < c->memory_count; i++) {
         const struct case_memory *m = &c->memory[i];
 
-        r->memory_at[i] = m->address;
-        if (!m->is_fixed)
-            TRY(case_layout_fit(&r->layout, m->region ? CASE_REGION1 : CASE_REGION0, m->init.bytes,
-                                m->align, m->name, &r->memory_at[i]));
+        r->memory_at[i] = m->place.address;
+        if (!m->place.is_fixed)
+            TRY(case_layout_fit(&r->layout, m->place.region ? CASE_REGION1 : CASE_REGION0,
+                                m->init.bytes, m->place.align, m->place.name, &r->memory_at[i]));
     }
     return EMU_OK;
 }
@@ -184,7 +184,7 @@ static enum emu_status check_names(struct case_run *r)
                     c->entry);
     TRY(check_symbols(r, &c->state, "state"));
     for (size_t i = 0; i < c->memory_count; i++)
-        TRY(check_symbols(r, &c->memory[i].init, c->memory[i].name));
+        TRY(check_symbols(r, &c->memory[i].init, c->memory[i].place.name));
     for (size_t i = 0; i < c->set_count; i++)
         TRY(check_symbols(r, &c->set[i].value, c->set[i].name));
     for (size_t i = 0; i < c->expect_count; i++)
@@ -252,7 +252,7 @@ int case_symbol(const struct case_run *r, const char *name, size_t len, uint32_t
     char *text;
 
     for (size_t i = 0; i < r->c->memory_count; i++) {
-        if (!strncmp(r->c->memory[i].name, name, len) && !r->c->memory[i].name[len]) {
+        if (!strncmp(r->c->memory[i].place.name, name, len) && !r->c->memory[i].place.name[len]) {
             *address = r->memory_at[i];
             return 1;
         }

@@ -116,7 +116,7 @@ static enum emu_status compare_memories(struct differ *d)
         const struct case_memory_expect *e = &c->expect[i];
         uint32_t at = d->r->memory_at[e->memory] + e->from * case_type_bytes(e->value.type);
 
-        TRY(compare_elements(d, c->memory[e->memory].name, e->from, &e->value,
+        TRY(compare_elements(d, c->memory[e->memory].place.name, e->from, &e->value,
                              d->r->mem + (at - d->r->arch.mem_base), e->tolerance, e->relative));
     }
     return EMU_OK;
@@ -161,7 +161,7 @@ static enum emu_status compare_registers(struct differ *d)
 }
 
 static enum emu_status compare_range(struct differ *d, const char *what,
-                                     const struct case_range *range, uint64_t got)
+                                     const struct json_range *range, uint64_t got)
 {
     json_t *want;
 

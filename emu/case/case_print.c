@@ -90,7 +90,7 @@ static json_t *memory_json(const struct case_run *r, size_t i)
         json_decref(list);
         list = NULL;
     }
-    return list ? json_pack("{s:s, s:o, s:o}", "name", m->name, "address",
+    return list ? json_pack("{s:s, s:o, s:o}", "name", m->place.name, "address",
                             hex_json(r->memory_at[i]), case_type_name(now.type), list)
                 : NULL;
 }

@@ -138,7 +138,7 @@ static enum emu_status load_memory(struct case_run *r)
             EMU_ASSERT(tile_write(&r->tile, s->addr, s->bytes, s->size));
     }
     for (size_t i = 0; i < c->memory_count; i++)
-        TRY(load_data(r, &c->memory[i].init, r->memory_at[i], c->memory[i].name));
+        TRY(load_data(r, &c->memory[i].init, r->memory_at[i], c->memory[i].place.name));
     return load_data(r, &c->state, r->state_at, "state");
 }
 

@@ -6,7 +6,6 @@
 #include "emu/case/case_value.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,72 +56,6 @@ int case_type_find(const char *name, enum case_type *out)
         }
     }
     return 0;
-}
-
-/* Writes "memory[2].align". */
-static void path_print(const struct case_path *at, char *out, size_t bytes)
-{
-    size_t n;
-
-    if (!at) {
-        out[0] = 0;
-        return;
-    }
-    path_print(at->up, out, bytes);
-    n = strlen(out);
-    if (at->key)
-        snprintf(out + n, bytes - n, "%s%.60s", n ? "." : "", at->key);
-    else
-        snprintf(out + n, bytes - n, "[%zu]", at->index);
-}
-
-enum emu_status case_wrong(const struct case_reader *r, const struct case_path *at,
-                           const json_t *got, const char *fmt, ...)
-{
-    char path[300], why[400], *text = NULL;
-    enum emu_status s;
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(why, sizeof(why), fmt, ap);
-    va_end(ap);
-    path_print(at, path, sizeof(path));
-    if (got)
-        text = json_dumps(got, JSON_ENCODE_ANY | JSON_COMPACT);
-    if (text && strlen(text) > 60)
-        strcpy(text + 56, " ...");
-    s = FAIL(BAD_FILE, "%s: %s%s%s%s%s", r->file, path, path[0] ? ": " : "", why,
-             text ? ", got " : "", text ? text : "");
-    free(text); /* allocated by jansson */
-    return s;
-}
-
-enum emu_status case_read_string(const struct case_reader *r, const struct case_path *at,
-                                 const json_t *v, const char **out)
-{
-    if (!json_is_string(v) || !json_string_value(v)[0])
-        return case_wrong(r, at, v, "expected a string that is not empty");
-    *out = json_string_value(v);
-    return EMU_OK;
-}
-
-enum emu_status case_read_integer(const struct case_reader *r, const struct case_path *at,
-                                  const json_t *v, uint64_t low, uint64_t high, uint64_t *out)
-{
-    int ok = json_is_integer(v) && json_integer_value(v) >= 0;
-    uint64_t n = ok ? (uint64_t)json_integer_value(v) : 0;
-
-    if (json_is_string(v) && !strncmp(json_string_value(v), "0x", 2)) {
-        const char *s = json_string_value(v) + 2;
-
-        ok = s[0] && strlen(s) <= 16 && strspn(s, "0123456789abcdefABCDEF") == strlen(s);
-        n = ok ? strtoull(s, NULL, 16) : 0;
-    }
-    if (!ok || n < low || n > high)
-        return case_wrong(r, at, v, "expected an integer from %llu to %llu",
-                          (unsigned long long)low, (unsigned long long)high);
-    *out = n;
-    return EMU_OK;
 }
 
 void case_data_free(struct case_data *d)
@@ -207,7 +140,7 @@ static enum emu_status add_reloc(struct case_data *d, uint32_t offset, uint32_t 
 }
 
 /* One element; the data array already has room for it. */
-static enum emu_status read_element(const struct case_reader *r, const struct case_path *at,
+static enum emu_status read_element(const struct json_reader *r, const struct json_path *at,
                                     const json_t *v, uint32_t index, struct case_data *d)
 {
     enum case_type t = d->type;
@@ -220,7 +153,7 @@ static enum emu_status read_element(const struct case_reader *r, const struct ca
         if (!parse_raw_bits(s, t, &bits) &&
             !(types[t].is_float ? parse_float_name(s, t, &bits)
                                 : types[t].bytes == 4 && (len = parse_address(s, &bits))))
-            return case_wrong(r, at, v, "expected a number or a string such as %s",
+            return json_wrong(r, at, v, "expected a number or a string such as %s",
                               types[t].is_float     ? "\"nan\", \"-inf\" or \"0x7e00\""
                               : types[t].bytes == 4 ? "\"0xff\" or \"symbol+8\""
                                                     : "\"0xff\"");
@@ -228,36 +161,36 @@ static enum emu_status read_element(const struct case_reader *r, const struct ca
             TRY(add_reloc(d, offset, index, s, len));
     } else if (types[t].is_float && json_is_number(v)) {
         if (!float_bits(json_number_value(v), t, &bits))
-            return case_wrong(r, at, v, "expected a value in the range of %s, or \"inf\"",
+            return json_wrong(r, at, v, "expected a value in the range of %s, or \"inf\"",
                               types[t].name);
     } else if (json_is_integer(v)) {
         json_int_t i = json_integer_value(v);
 
         if (i < types[t].low || i > types[t].high)
-            return case_wrong(r, at, v, "expected a %s: %lld to %lld", types[t].name,
+            return json_wrong(r, at, v, "expected a %s: %lld to %lld", types[t].name,
                               (long long)types[t].low, (long long)types[t].high);
         bits = (uint32_t)(uint64_t)i;
     } else {
-        return case_wrong(r, at, v, "expected %s", types[t].is_float ? "a number" : "an integer");
+        return json_wrong(r, at, v, "expected %s", types[t].is_float ? "a number" : "an integer");
     }
     for (unsigned k = 0; k < types[t].bytes; k++)
         d->data[offset + k] = (uint8_t)(bits >> 8 * k);
     return EMU_OK;
 }
 
-enum emu_status case_read_data(const struct case_reader *r, const struct case_path *at,
+enum emu_status case_read_data(const struct json_reader *r, const struct json_path *at,
                                const json_t *v, enum case_type type, struct case_data *out)
 {
     size_t n = json_is_array(v) ? json_array_size(v) : 1;
 
     out->type = type;
     if (n > MAX_ELEMENTS)
-        return case_wrong(r, at, NULL, "expected at most %d elements", MAX_ELEMENTS);
+        return json_wrong(r, at, NULL, "expected at most %d elements", MAX_ELEMENTS);
     if (type == CASE_BYTES) {
         json_int_t bytes = json_integer_value(v); /* 0 for what is no integer */
 
         if (!json_is_integer(v) || bytes < 0 || bytes > INT32_MAX)
-            return case_wrong(r, at, v, "expected a number of bytes");
+            return json_wrong(r, at, v, "expected a number of bytes");
         out->count = out->bytes = (uint32_t)bytes;
         return EMU_OK;
     }
@@ -269,14 +202,14 @@ enum emu_status case_read_data(const struct case_reader *r, const struct case_pa
     if (!json_is_array(v))
         return read_element(r, at, v, 0, out);
     for (size_t i = 0; i < n; i++) {
-        struct case_path here = { at, NULL, i };
+        struct json_path here = { at, NULL, i };
 
         TRY(read_element(r, &here, json_array_get(v, i), (uint32_t)i, out));
     }
     return EMU_OK;
 }
 
-enum emu_status case_read_word(const struct case_reader *r, const struct case_path *at,
+enum emu_status case_read_word(const struct json_reader *r, const struct json_path *at,
                                const json_t *v, struct case_data *out)
 {
     enum case_type type;
@@ -287,17 +220,17 @@ enum emu_status case_read_word(const struct case_reader *r, const struct case_pa
         int negative = json_is_integer(v) && json_integer_value(v) < 0;
 
         if (json_is_array(v))
-            return case_wrong(r, at, NULL, "expected one number, not an array");
+            return json_wrong(r, at, NULL, "expected one number, not an array");
         return case_read_data(r, at, v, negative ? CASE_I32 : CASE_U32, out);
     }
     key = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)v));
     if (json_object_size(v) != 1 || !case_type_find(key, &type) || type == CASE_BYTES)
-        return case_wrong(r, at, v, "expected an object with one typed value, {\"f32\": 0.5}");
+        return json_wrong(r, at, v, "expected an object with one typed value, {\"f32\": 0.5}");
     typed = json_object_get(v, key);
-    struct case_path here = { at, key, 0 };
+    struct json_path here = { at, key, 0 };
     TRY(case_read_data(r, &here, typed, type, out));
     if (out->bytes % 4 || !out->bytes)
-        return case_wrong(r, &here, typed, "expected whole 32-bit words");
+        return json_wrong(r, &here, typed, "expected whole 32-bit words");
     return EMU_OK;
 }
 
@@ -354,7 +287,7 @@ static uint8_t default_lane(const struct tile_case *c)
     return c->as == CASE_WORKER ? 0 : c->as == CASE_SUPERVISOR ? LANE_SUPER : CASE_LANE_RUNNING;
 }
 
-enum emu_status case_read_register_name(const struct case_reader *r, const struct case_path *at,
+enum emu_status case_read_register_name(const struct json_reader *r, const struct json_path *at,
                                         const char *name, int to_write, struct case_register *out)
 {
     const char *s = lane_prefix(name, &out->lane), *digits;
@@ -362,7 +295,7 @@ enum emu_status case_read_register_name(const struct case_reader *r, const struc
     char *end;
 
     if (!s)
-        return case_wrong(r, at, NULL, "expected a worker w0 to w%d", TILE_WORKERS - 1);
+        return json_wrong(r, at, NULL, "expected a worker w0 to w%d", TILE_WORKERS - 1);
     if (!strncmp(s, "acc", 3)) {
         out->file = 'c';
         digits = s + 3;
@@ -375,15 +308,15 @@ enum emu_status case_read_register_name(const struct case_reader *r, const struc
     n = strtoul(digits, &end, 10);
     if (!out->file || !strchr("mac", out->file) || digits[0] < '0' || digits[0] > '9' || *end ||
         n > limit)
-        return case_wrong(
+        return json_wrong(
             r, at, NULL,
             "expected a register that can be %s: m0 to m%d, a0 to a%d, acc0 to acc%d, with "
             "or without a context such as \"w3.\" or \"s.\"",
             to_write ? "written" : "read", to_write ? 11 : 15, to_write ? 13 : 15, TILE_ACC - 1);
     if (out->lane == CASE_LANE_RUNNING)
-        out->lane = default_lane(r->c);
+        out->lane = default_lane(r->ctx);
     if (out->lane == LANE_SUPER && out->file != 'm')
-        return case_wrong(r, at, NULL, "expected a worker: the supervisor has only m registers");
+        return json_wrong(r, at, NULL, "expected a worker: the supervisor has only m registers");
     out->number = (uint8_t)n;
     out->name = name;
     return EMU_OK;
@@ -410,7 +343,7 @@ static const struct csr_row *find_csr(const struct tile_case *c, const char *s, 
     return worker;
 }
 
-enum emu_status case_read_csr_name(const struct case_reader *r, const struct case_path *at,
+enum emu_status case_read_csr_name(const struct json_reader *r, const struct json_path *at,
                                    const char *name, int to_write, struct case_register *out)
 {
     const char *s = lane_prefix(name, &out->lane);
@@ -419,15 +352,86 @@ enum emu_status case_read_csr_name(const struct case_reader *r, const struct cas
     /* What a worker finds in $FP_CTL is what the launch copies there. */
     if (to_write && s == name && !strcmp(name, "FP_CTL"))
         s = "FP_ICTL";
-    row = s ? find_csr(r->c, s, &out->lane) : NULL;
+    row = s ? find_csr(r->ctx, s, &out->lane) : NULL;
     if (!row || !(row->access & (to_write ? 2 : 1)))
-        return case_wrong(r, at, NULL, "expected a CSR that can be %s, such as FP_ICTL or w3.TAS",
+        return json_wrong(r, at, NULL, "expected a CSR that can be %s, such as FP_ICTL or w3.TAS",
                           to_write ? "written" : "read");
     if (to_write && row->space == 'U' && row->index == CSR_U_FP_CTL)
-        return case_wrong(r, at, NULL,
+        return json_wrong(r, at, NULL,
                           "expected FP_CTL without a worker: the launch copies it from FP_ICTL");
     out->file = row->space;
     out->number = row->index;
     out->name = name;
     return EMU_OK;
+}
+
+/* Finds the one key of obj that names an element type. */
+static enum emu_status find_typed(const struct json_reader *r, const struct json_path *at,
+                                  const json_t *obj, enum case_type *type, const char **key)
+{
+    const char *k;
+    json_t *v;
+
+    *key = NULL;
+    json_object_foreach((json_t *)(uintptr_t)obj, k, v)
+    {
+        if (!case_type_find(k, type))
+            continue;
+        if (*key)
+            return json_wrong(r, at, NULL, "expected one array, found \"%s\" and \"%s\"", *key, k);
+        *key = k;
+    }
+    if (!*key)
+        return json_wrong(r, at, NULL,
+                          "expected an array \"f16\", \"f32\", \"u32\", \"i32\", \"u16\", \"i16\", "
+                          "\"u8\" or \"i8\"");
+    case_type_find(*key, type);
+    return EMU_OK;
+}
+
+enum emu_status case_read_typed(const struct json_reader *r, const struct json_path *at,
+                                const json_t *obj, struct case_data *out)
+{
+    enum case_type type = CASE_U32;
+    const char *key = NULL;
+
+    TRY(find_typed(r, at, obj, &type, &key));
+    struct json_path here = { at, key, 0 };
+    return case_read_data(r, &here, json_object_get(obj, key), type, out);
+}
+
+enum emu_status case_read_place(const struct json_reader *r, const struct json_path *at,
+                                const json_t *v, struct case_place *out)
+{
+    struct json_path name_at = { at, "name", 0 }, align_at = { at, "align", 0 };
+    struct json_path fixed_at = { at, "at", 0 };
+
+    *out = (struct case_place){ .region = 1, .align = 8 };
+    TRY(json_read_string(r, &name_at, json_object_get(v, "name"), &out->name));
+    if (!json_is_name(out->name))
+        return json_wrong(r, &name_at, json_object_get(v, "name"),
+                          "expected letters, digits, '_', '.' or '$'");
+    TRY(json_optional_u32(r, at, v, "region", 0, 1, &out->region));
+    TRY(json_optional_u32(r, at, v, "align", 1, 1 << 20, &out->align));
+    if (out->align & (out->align - 1))
+        return json_wrong(r, &align_at, json_object_get(v, "align"), "expected a power of two");
+    TRY(json_optional_u32(r, at, v, "at", 0, UINT32_MAX, &out->address));
+    out->is_fixed = json_object_get(v, "at") != NULL;
+    if (out->is_fixed && json_object_get(v, "region"))
+        return json_wrong(r, &fixed_at, NULL, "expected \"at\" or \"region\", not both");
+    return EMU_OK;
+}
+
+enum emu_status case_read_fault(const struct json_reader *r, const struct json_path *at,
+                                const json_t *v, int *out)
+{
+    const char *name = json_is_string(v) ? json_string_value(v) : "";
+
+    for (int f = FAULT_NONE + 1; f < FAULT_COUNT; f++) {
+        if (!strcmp(name, fault_name((enum fault)f))) {
+            *out = f;
+            return EMU_OK;
+        }
+    }
+    return json_wrong(r, at, v, "expected the name of a fault, such as \"CONFLICT\"");
 }

@@ -76,7 +76,7 @@ static const char *status_of(const struct run *r, const struct manifest *m, uint
 static enum emu_status list_tiles(const struct request *q, const struct run *run,
                                   struct tile_list *out)
 {
-    struct case_reader reader = { .file = "--tiles" };
+    struct json_reader reader = { .file = "--tiles" };
     json_t *text;
     enum emu_status s;
 

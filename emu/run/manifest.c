@@ -19,7 +19,7 @@ const struct manifest_memory *manifest_find_memory(const struct manifest_program
                                                    const char *name)
 {
     for (size_t i = 0; i < p->memories; i++) {
-        if (!strcmp(p->memory[i].name, name))
+        if (!strcmp(p->memory[i].place.name, name))
             return &p->memory[i];
     }
     return NULL;

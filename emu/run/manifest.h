@@ -33,10 +33,7 @@ struct manifest_data {
 };
 
 struct manifest_memory {
-    const char *name;
-    uint32_t region, align;
-    int is_fixed;
-    uint32_t address; /* where is_fixed; else where manifest_build placed it */
+    struct case_place place; /* address, where not is_fixed: where manifest_build placed it */
     struct manifest_data init;
 };
 
@@ -94,7 +91,7 @@ struct manifest {
     uint64_t max_cycles;
     struct manifest_expect *expect; /* owned */
     size_t expects;
-    struct case_range expect_cycles, expect_supersteps;
+    struct json_range expect_cycles, expect_supersteps;
     struct manifest_fault expect_fault;
     const char *expect_digest; /* 32 hex digits, or NULL */
     const char *note;
@@ -150,7 +147,7 @@ const struct manifest_program *manifest_program_of(const struct manifest *m, uin
  * tiles, index, count and i or a list of lists (one for each tile), "u32_sequence" an expression of
  * i; expressions take "count" elements, default 1. tiles is NULL where values cannot differ between
  * tiles. */
-enum emu_status manifest_read_data(const struct case_reader *r, const struct case_path *at,
+enum emu_status manifest_read_data(const struct json_reader *r, const struct json_path *at,
                                    const json_t *obj, const struct tile_list *tiles,
                                    struct manifest_data *out) EMU_MUST_CHECK;
 void manifest_data_free(struct manifest_data *d);
@@ -183,7 +180,7 @@ int expr_evaluate(const char *text, const struct expr_variable *v, size_t variab
 
 /* Reads 5, "all", "0-15", "0-31:2" (every second), "4-" (to the last), "1,3,8-11", or a list of
  * these. */
-enum emu_status tile_list_read(const struct case_reader *r, const struct case_path *at,
+enum emu_status tile_list_read(const struct json_reader *r, const struct json_path *at,
                                const json_t *v, const struct arch *arch,
                                struct tile_list *out) EMU_MUST_CHECK;
 void tile_list_free(struct tile_list *l);

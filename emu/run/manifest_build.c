@@ -24,16 +24,17 @@ static enum emu_status place_memories(const struct manifest *m, struct manifest_
     for (size_t i = 0; i < p->memories; i++) {
         struct manifest_memory *mem = &p->memory[i];
 
-        if (mem->is_fixed)
-            TRY(case_layout_fix(l, mem->address, manifest_data_bytes(&mem->init), mem->name));
+        if (mem->place.is_fixed)
+            TRY(case_layout_fix(l, mem->place.address, manifest_data_bytes(&mem->init),
+                                mem->place.name));
     }
     for (size_t i = 0; i < p->memories; i++) {
         struct manifest_memory *mem = &p->memory[i];
 
-        if (!mem->is_fixed)
-            TRY(case_layout_fit(l, mem->region ? CASE_REGION1 : CASE_REGION0,
-                                manifest_data_bytes(&mem->init), mem->align, mem->name,
-                                &mem->address));
+        if (!mem->place.is_fixed)
+            TRY(case_layout_fit(l, mem->place.region ? CASE_REGION1 : CASE_REGION0,
+                                manifest_data_bytes(&mem->init), mem->place.align, mem->place.name,
+                                &mem->place.address));
     }
     return EMU_OK;
 }
@@ -170,7 +171,7 @@ static enum emu_status resolve(const struct parts *t, const struct manifest_memo
             return FAIL(BAD_FILE, "%s: programs[%zu].memory[%zu]: no memory or symbol \"%s\"",
                         t->m->path, (size_t)(t->p - t->m->program), (size_t)(mem - t->p->memory),
                         name);
-        base = found ? found->address : (uint32_t)symbol->value;
+        base = found ? found->place.address : (uint32_t)symbol->value;
         memcpy(&word, data + r->offset, sizeof(word));
         word += base;
         memcpy(data + r->offset, &word, sizeof(word));
@@ -188,12 +189,12 @@ static enum emu_status add_memory(struct parts *t, const struct manifest_memory 
     enum emu_status s;
     uint8_t *data;
 
-    TRY(add_range(t, mem->address, bytes, "memory", mem->name));
+    TRY(add_range(t, mem->place.address, bytes, "memory", mem->place.name));
     if (mem->init.data.type == CASE_BYTES)
         return EMU_OK; /* nobody has written it: the checking mode shall see that */
     data = emu_alloc(bytes + 1, 1);
     if (!data)
-        return FAIL(NO_MEMORY, "%u bytes of %s", bytes, mem->name);
+        return FAIL(NO_MEMORY, "%u bytes of %s", bytes, mem->place.name);
     s = manifest_data_fill(&mem->init, &place, data);
     if (s == EMU_BAD_FILE)
         s = FAIL(BAD_FILE, "%s: programs[%zu].memory[%zu]: %s", t->m->path,
@@ -201,7 +202,7 @@ static enum emu_status add_memory(struct parts *t, const struct manifest_memory 
     if (s == EMU_OK)
         s = resolve(t, mem, data);
     if (s == EMU_OK)
-        s = add_segment(t, mem->address, data, bytes);
+        s = add_segment(t, mem->place.address, data, bytes);
     emu_free(data);
     return s;
 }
@@ -222,9 +223,9 @@ static enum emu_status add_symbols(struct parts *t)
     for (size_t i = 0; i < t->p->memories; i++) {
         struct image_symbol *s = &t->symbol[t->symbols++];
 
-        s->addr = t->p->memory[i].address;
+        s->addr = t->p->memory[i].place.address;
         s->bytes = manifest_data_bytes(&t->p->memory[i].init);
-        TRY(image_string(t->im, t->p->memory[i].name, &s->name));
+        TRY(image_string(t->im, t->p->memory[i].place.name, &s->name));
     }
     return EMU_OK;
 }

@@ -46,7 +46,7 @@ static int typed_key(const char *key, enum case_type *type, enum data_form *form
     return 0;
 }
 
-static enum emu_status find_typed(const struct case_reader *r, const struct case_path *at,
+static enum emu_status find_typed(const struct json_reader *r, const struct json_path *at,
                                   const json_t *obj, enum case_type *type, enum data_form *form,
                                   const char **key)
 {
@@ -61,14 +61,14 @@ static enum emu_status find_typed(const struct case_reader *r, const struct case
         if (!typed_key(k, &t, &f))
             continue;
         if (*key)
-            return case_wrong(r, at, NULL, "expected one array, found \"%s\" and \"%s\"", *key, k);
+            return json_wrong(r, at, NULL, "expected one array, found \"%s\" and \"%s\"", *key, k);
         *key = k;
         *type = t;
         *form = f;
     }
     if (*key)
         return EMU_OK;
-    return case_wrong(r, at, NULL,
+    return json_wrong(r, at, NULL,
                       "expected an array such as \"u32\", \"f32\" or \"f16\", or "
                       "\"u32_per_tile\"");
 }
@@ -157,23 +157,23 @@ enum emu_status manifest_data_fill(const struct manifest_data *d, const struct d
 
 /* ---- reading ---- */
 
-static enum emu_status read_count(const struct case_reader *r, const struct case_path *at,
+static enum emu_status read_count(const struct json_reader *r, const struct json_path *at,
                                   const json_t *obj, uint32_t *out)
 {
-    struct case_path here = { at, "count", 0 };
+    struct json_path here = { at, "count", 0 };
     const json_t *v = json_object_get(obj, "count");
 
     *out = 1;
     if (!v)
         return EMU_OK;
     if (!json_is_integer(v) || json_integer_value(v) < 1 || json_integer_value(v) > MAX_ELEMENTS)
-        return case_wrong(r, &here, v, "expected an integer from 1 to %d", MAX_ELEMENTS);
+        return json_wrong(r, &here, v, "expected an integer from 1 to %d", MAX_ELEMENTS);
     *out = (uint32_t)json_integer_value(v);
     return EMU_OK;
 }
 
 /* The expression is tried once, so that a mistake is found before any tile needs it. */
-static enum emu_status read_expr(const struct case_reader *r, const struct case_path *at,
+static enum emu_status read_expr(const struct json_reader *r, const struct json_path *at,
                                  const json_t *v, struct manifest_data *out)
 {
     const struct data_place probe = { .count = 1 };
@@ -182,13 +182,13 @@ static enum emu_status read_expr(const struct case_reader *r, const struct case_
 
     out->expr = json_string_value(v);
     if (evaluate(out->expr, &probe, 0, &value, &why) != EMU_OK && strcmp(why, "division by zero"))
-        return case_wrong(r, at, v, "expected an expression of tile, tiles, index, count and i: %s",
+        return json_wrong(r, at, v, "expected an expression of tile, tiles, index, count and i: %s",
                           why);
     return EMU_OK;
 }
 
 /* [[1, 2], [3, 4]]: one list for each tile, all of the same length. */
-static enum emu_status read_lists(const struct case_reader *r, const struct case_path *at,
+static enum emu_status read_lists(const struct json_reader *r, const struct json_path *at,
                                   const json_t *v, const struct tile_list *tiles,
                                   struct manifest_data *out)
 {
@@ -196,25 +196,25 @@ static enum emu_status read_lists(const struct case_reader *r, const struct case
     uint32_t bytes = 0;
 
     if (!json_is_array(v) || json_array_size(v) != tiles->count)
-        return case_wrong(r, at, NULL,
+        return json_wrong(r, at, NULL,
                           "expected an expression, or a list with one entry for each of the %zu "
                           "tiles",
                           tiles->count);
     for (size_t k = 0; k < tiles->count; k++) {
-        struct case_path here = { at, NULL, k };
+        struct json_path here = { at, NULL, k };
         struct case_data one = { .type = type };
         enum emu_status s = case_read_data(r, &here, json_array_get(v, k), type, &one);
 
         if (s == EMU_OK && one.reloc_count)
-            s = case_wrong(r, &here, NULL, "expected numbers: addresses cannot differ by tile");
+            s = json_wrong(r, &here, NULL, "expected numbers: addresses cannot differ by tile");
         if (s == EMU_OK && k && one.count != out->per_tile_count)
-            s = case_wrong(r, &here, NULL, "expected %u elements, as for the first tile",
+            s = json_wrong(r, &here, NULL, "expected %u elements, as for the first tile",
                            out->per_tile_count);
         if (s == EMU_OK && !k) {
             bytes = one.bytes;
             out->per_tile_count = out->elements = one.count;
             if ((uint64_t)bytes * tiles->count > UINT32_MAX || !bytes)
-                s = case_wrong(r, &here, NULL, "expected some elements, and below 4 GiB in all");
+                s = json_wrong(r, &here, NULL, "expected some elements, and below 4 GiB in all");
             else if (!(out->data.data = emu_alloc(tiles->count, bytes)))
                 s = FAIL(NO_MEMORY, "values of %zu tiles", tiles->count);
         }
@@ -228,7 +228,7 @@ static enum emu_status read_lists(const struct case_reader *r, const struct case
     return EMU_OK;
 }
 
-enum emu_status manifest_read_data(const struct case_reader *r, const struct case_path *at,
+enum emu_status manifest_read_data(const struct json_reader *r, const struct json_path *at,
                                    const json_t *obj, const struct tile_list *tiles,
                                    struct manifest_data *out)
 {
@@ -238,11 +238,11 @@ enum emu_status manifest_read_data(const struct case_reader *r, const struct cas
     const json_t *v;
 
     TRY(find_typed(r, at, obj, &type, &form, &key));
-    struct case_path here = { at, key, 0 };
+    struct json_path here = { at, key, 0 };
     v = json_object_get(obj, key);
     out->data.type = type;
     if (form == FORM_PLAIN && json_object_get(obj, "count"))
-        return case_wrong(r, at, NULL,
+        return json_wrong(r, at, NULL,
                           "expected \"count\" only where the values are an expression");
     if (form == FORM_PLAIN) {
         TRY(case_read_data(r, &here, v, type, &out->data));
@@ -250,16 +250,16 @@ enum emu_status manifest_read_data(const struct case_reader *r, const struct cas
         return EMU_OK;
     }
     if ((form == FORM_PER_TILE) != (tiles != NULL))
-        return case_wrong(r, &here, NULL, "expected \"%s%s\" here", case_type_name(type),
+        return json_wrong(r, &here, NULL, "expected \"%s%s\" here", case_type_name(type),
                           tiles ? "_per_tile" : "_sequence");
     if (json_is_string(v)) {
         TRY(read_count(r, at, obj, &out->elements));
         return read_expr(r, &here, v, out);
     }
     if (json_object_get(obj, "count"))
-        return case_wrong(r, at, NULL,
+        return json_wrong(r, at, NULL,
                           "expected \"count\" only where the values are an expression");
     if (!tiles)
-        return case_wrong(r, &here, v, "expected an expression of i");
+        return json_wrong(r, &here, v, "expected an expression of i");
     return read_lists(r, &here, v, tiles, out);
 }

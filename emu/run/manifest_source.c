@@ -138,14 +138,14 @@ static char *make_symbols(const struct program_text *t, size_t index)
     for (size_t i = 0; i < EMU_COUNT_OF(symbols); i++)
         bytes += strlen(symbols[i].name) + EQU_BYTES;
     for (size_t i = 0; i < p->memories; i++)
-        bytes += strlen(p->memory[i].name) + EQU_BYTES;
+        bytes += strlen(p->memory[i].place.name) + EQU_BYTES;
     out = emu_alloc(bytes, 1);
     if (!out)
         return NULL;
     for (size_t i = 0; i < EMU_COUNT_OF(symbols); i++)
         n += add_equ(out + n, bytes - n, symbols[i].name, symbols[i].value);
     for (size_t i = 0; i < p->memories; i++)
-        n += add_equ(out + n, bytes - n, p->memory[i].name, p->memory[i].address);
+        n += add_equ(out + n, bytes - n, p->memory[i].place.name, p->memory[i].place.address);
     return out;
 }
 

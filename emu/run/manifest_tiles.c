@@ -8,21 +8,21 @@
 
 /* A set under construction. */
 struct adder {
-    const struct case_reader *r;
+    const struct json_reader *r;
     const struct arch *arch;
     struct tile_list *out;
     size_t capacity;
     uint8_t *seen; /* owned [arch->tiles] */
 };
 
-static enum emu_status add_tile(struct adder *a, const struct case_path *at, const json_t *v,
+static enum emu_status add_tile(struct adder *a, const struct json_path *at, const json_t *v,
                                 uint64_t tile)
 {
     if (tile >= a->arch->tiles)
-        return case_wrong(a->r, at, v, "expected tiles below %" PRIu32 ", the tiles of %s",
+        return json_wrong(a->r, at, v, "expected tiles below %" PRIu32 ", the tiles of %s",
                           a->arch->tiles, a->arch->name);
     if (a->seen[tile])
-        return case_wrong(a->r, at, v, "expected every tile once, found tile %" PRIu64 " again",
+        return json_wrong(a->r, at, v, "expected every tile once, found tile %" PRIu64 " again",
                           tile);
     a->seen[tile] = 1;
     TRY(emu_grow((void **)&a->out->tile, a->out->count, &a->capacity, sizeof(*a->out->tile)));
@@ -41,7 +41,7 @@ static int take_number(const char **p, uint64_t *out)
 }
 
 /* "7", "0-15", "0-31:2", "4-" */
-static enum emu_status add_range(struct adder *a, const struct case_path *at, const json_t *v,
+static enum emu_status add_range(struct adder *a, const struct json_path *at, const json_t *v,
                                  const char **p)
 {
     uint64_t first, last, step = 1;
@@ -59,7 +59,7 @@ static enum emu_status add_range(struct adder *a, const struct case_path *at, co
         }
     }
     if (!ok || (**p && **p != ',') || first > last || !step)
-        return case_wrong(a->r, at, v,
+        return json_wrong(a->r, at, v,
                           "expected tiles such as 5, \"all\", \"0-15\", \"0-31:2\", \"4-\" or "
                           "\"1,3,8-11\"");
     for (uint64_t tile = first; tile <= last; tile += step)
@@ -67,7 +67,7 @@ static enum emu_status add_range(struct adder *a, const struct case_path *at, co
     return EMU_OK;
 }
 
-static enum emu_status add_text(struct adder *a, const struct case_path *at, const json_t *v,
+static enum emu_status add_text(struct adder *a, const struct json_path *at, const json_t *v,
                                 const char *p)
 {
     if (!strcmp(p, "all"))
@@ -80,26 +80,26 @@ static enum emu_status add_text(struct adder *a, const struct case_path *at, con
     }
 }
 
-static enum emu_status add_value(struct adder *a, const struct case_path *at, const json_t *v)
+static enum emu_status add_value(struct adder *a, const struct json_path *at, const json_t *v)
 {
     if (json_is_integer(v) && json_integer_value(v) >= 0)
         return add_tile(a, at, v, (uint64_t)json_integer_value(v));
     return add_text(a, at, v, json_is_string(v) ? json_string_value(v) : "");
 }
 
-static enum emu_status add_all(struct adder *a, const struct case_path *at, const json_t *v)
+static enum emu_status add_all(struct adder *a, const struct json_path *at, const json_t *v)
 {
     if (!json_is_array(v))
         return add_value(a, at, v);
     for (size_t i = 0; i < json_array_size(v); i++) {
-        struct case_path here = { at, NULL, i };
+        struct json_path here = { at, NULL, i };
 
         TRY(add_value(a, &here, json_array_get(v, i)));
     }
     return EMU_OK;
 }
 
-enum emu_status tile_list_read(const struct case_reader *r, const struct case_path *at,
+enum emu_status tile_list_read(const struct json_reader *r, const struct json_path *at,
                                const json_t *v, const struct arch *arch, struct tile_list *out)
 {
     struct adder a = { .r = r, .arch = arch, .out = out };
@@ -108,10 +108,10 @@ enum emu_status tile_list_read(const struct case_reader *r, const struct case_pa
     a.seen = emu_alloc(arch->tiles, 1);
     if (!a.seen)
         return FAIL(NO_MEMORY, "a set of tiles");
-    s = v ? add_all(&a, at, v) : case_wrong(r, at, NULL, "expected tiles, such as \"all\"");
+    s = v ? add_all(&a, at, v) : json_wrong(r, at, NULL, "expected tiles, such as \"all\"");
     emu_free(a.seen);
     if (s == EMU_OK && !out->count)
-        s = case_wrong(r, at, v, "expected at least one tile");
+        s = json_wrong(r, at, v, "expected at least one tile");
     return s;
 }
 

@@ -65,7 +65,7 @@ static enum emu_status find_place(const struct differ *d, const struct manifest_
     const struct image_symbol *s = t ? image_symbols_of(d->r->im, t->symbols, &n) : NULL;
 
     if (mem) {
-        *addr = mem->address;
+        *addr = mem->place.address;
         *bytes = manifest_data_bytes(&mem->init);
         return EMU_OK;
     }
@@ -151,14 +151,14 @@ static enum emu_status expect_stream(struct differ *d, const struct manifest_str
 
 /* ---- figures ---- */
 
-static json_t *range_json(const struct case_range *r)
+static json_t *range_json(const struct json_range *r)
 {
     if (r->low == r->high)
         return json_integer((json_int_t)r->low);
     return json_pack("[I, I]", (json_int_t)r->low, (json_int_t)r->high);
 }
 
-static enum emu_status expect_range(struct differ *d, const char *what, const struct case_range *r,
+static enum emu_status expect_range(struct differ *d, const char *what, const struct json_range *r,
                                     uint64_t got)
 {
     if (!r->is_set)

@@ -57,10 +57,10 @@ static void everything_is_read(void **state)
     assert_string_equal(c->define[1], "B=x y");
     assert_int_equal(c->as, CASE_WORKERS);
     assert_int_equal(c->memory_count, 2);
-    assert_int_equal(c->memory[0].region, 0);
+    assert_int_equal(c->memory[0].place.region, 0);
     assert_int_equal(c->memory[0].init.bytes, 4);
     assert_memory_equal(c->memory[0].init.data, "\x00\x3c\x00\xc1", 4);
-    assert_true(c->memory[1].is_fixed && c->memory[1].address == 0x80000);
+    assert_true(c->memory[1].place.is_fixed && c->memory[1].place.address == 0x80000);
     assert_null(c->memory[1].init.data);
     /* 1, -1, x+8, {3, 4}, 0.5 */
     assert_int_equal(c->state.bytes, 20);

@@ -56,7 +56,7 @@ static void wrong_shapes(void **state)
     refuse("{\"machine\":\"toy4\",\"programs\":[{\"tiles\":0}]}",
            " programs[0]: ", "either \"source\" or \"asm\"");
     refuse("{\"machine\":\"toy4\",\"programs\":[{\"source\":[],\"tiles\":0}]}",
-           " programs[0].source: ", "files");
+           " programs[0].source: ", "file");
     refuse("{\"machine\":\"toy4\",\"programs\":[{\"source\":[\"a\",3],\"tiles\":0}]}",
            " programs[0].source[1]: ", "expected a string");
     refuse("{\"machine\":\"toy4\",\"programs\":[{\"asm\":\"\",\"tiles\":0}]}",
@@ -112,7 +112,7 @@ static void wrong_values(void **state)
     refuse(MEMORY("{\"name\":\"x\",\"u32\":1,\"region\":2}"),
            " programs[0].memory[0].region: ", "0 to 1");
     refuse(MEMORY("{\"name\":\"x\",\"u32\":1,\"at\":4,\"region\":1}"),
-           " programs[0].memory[0]: ", "both");
+           " programs[0].memory[0].at: ", "both");
     refuse(MEMORY("{\"name\":\"x\",\"u32_per_tile\":\"tile +\"}"),
            " programs[0].memory[0].u32_per_tile: ", "expected a number");
     refuse(MEMORY("{\"name\":\"x\",\"u32_per_tile\":\"tail\"}"),

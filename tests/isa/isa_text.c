@@ -202,10 +202,10 @@ static enum emu_status parse_memory(struct cursor *c, struct case_memory *m)
     enum case_type type;
 
     memset(m, 0, sizeof(*m));
-    m->region = 1;
-    m->align = 8;
-    m->name = name ? emu_strdup(name) : NULL;
-    if (!m->name)
+    m->place.region = 1;
+    m->place.align = 8;
+    m->place.name = name ? emu_strdup(name) : NULL;
+    if (!m->place.name)
         return wrong(c, "expected a name", NULL);
     for (char *s; (s = word(c));) {
         char *v;
@@ -216,12 +216,12 @@ static enum emu_status parse_memory(struct cursor *c, struct case_memory *m)
         if (!v)
             return wrong(c, "expected a value after", s);
         if (!strcmp(s, "region")) {
-            m->region = (uint32_t)strtoul(v, NULL, 0);
+            m->place.region = (uint32_t)strtoul(v, NULL, 0);
         } else if (!strcmp(s, "align")) {
-            m->align = (uint32_t)strtoul(v, NULL, 0);
+            m->place.align = (uint32_t)strtoul(v, NULL, 0);
         } else if (!strcmp(s, "at")) {
-            m->is_fixed = 1;
-            m->address = (uint32_t)strtoul(v, NULL, 0);
+            m->place.is_fixed = 1;
+            m->place.address = (uint32_t)strtoul(v, NULL, 0);
         } else {
             return wrong(c, "expected region, align, at or a type", s);
         }
@@ -232,9 +232,9 @@ static enum emu_status parse_memory(struct cursor *c, struct case_memory *m)
 static enum emu_status copy_memory(const struct case_memory *from, struct case_memory *to)
 {
     *to = *from;
-    to->name = emu_strdup(from->name);
+    to->place.name = emu_strdup(from->place.name);
     to->init.data = emu_alloc(from->init.bytes + 1, 1);
-    if (!to->name || !to->init.data)
+    if (!to->place.name || !to->init.data)
         return FAIL(NO_MEMORY, "a memory");
     if (from->init.bytes)
         memcpy(to->init.data, from->init.data, from->init.bytes);
@@ -461,7 +461,7 @@ enum emu_status isa_file_read(const char *path, struct isa_file *out)
 static void free_memories(struct case_memory *m, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        emu_free((void *)(uintptr_t)m[i].name);
+        emu_free((void *)(uintptr_t)m[i].place.name);
         emu_free(m[i].init.data);
     }
     emu_free(m);
