@@ -1,11 +1,10 @@
-/* exchange_encode.h - from what one tile sends and receives in an exchange to the instructions that
- * do it.
+/* exchange_encode.h - turns what one tile sends and receives in an exchange into instructions.
  *
- * The caller says when (events of this tile) and where; the plan merges sends, changes of the
+ * The caller says when (in events of this tile) and where. The plan merges sends, changes of the
  * incoming mux (XPIC) and of the incoming pointer (PIC) into one sequence in which every
- * instruction covers the events it should, and puts two-word instructions on addresses that are
- * multiples of 8 (docs/encoding.md 1). It knows nothing about other tiles: when a word
- * reaches the mux is for the caller to add up (arch_exchange_delay).
+ * instruction covers the right events, and puts two-word instructions on addresses that are
+ * multiples of 8 (docs/encoding.md 1). It knows nothing about other tiles: the caller computes when
+ * a word reaches the mux (arch_exchange_delay).
  */
 #ifndef EMU_EXCHANGE_ENCODE_H
 #define EMU_EXCHANGE_ENCODE_H
@@ -15,14 +14,15 @@
 
 #include "emu/base/status.h"
 
-/* An address in tile memory: bytes from a base that the caller numbers (a section, say; 0 when he
- * knows all addresses). */
+/* An address in tile memory: bytes from a base, which the caller numbers (one per section, say;
+ * always 0 if the caller knows all addresses). */
 struct plan_addr {
     uint32_t base;
     uint32_t bytes; /* a multiple of 4; modulo 2^32, so a base may lie after the address */
 };
 
-/* `words` words from addr, one per event, from `event` on, into the directions of ctl (1, 2, 3). */
+/* Sends `words` words from addr, one per event, the first at `event`, in the directions given by
+ * ctl (1, 2, 3). */
 struct plan_send {
     int64_t event;
     uint32_t words, ctl;
@@ -48,20 +48,20 @@ enum plan_op {
     PLAN_DELAYPIC   /* delaypic events - 1, 0, to / 4 */
 };
 
-/* One instruction: covers `events` events from `event` on. Fields that the operation does not use
- * are 0. Networks have ten million of them. */
+/* One instruction, which covers `events` events from `event` on. Fields that the operation does not
+ * use are 0. A network has ten million of these. */
 struct plan_code {
     uint8_t op;    /* enum plan_op */
-    uint8_t ctl;   /* directions, as of plan_send */
-    uint16_t zero; /* instead of padding, so that equal instructions have equal bytes */
+    uint8_t ctl;   /* directions, as in plan_send */
+    uint16_t zero; /* always 0; replaces padding, so that equal instructions have equal bytes */
     uint32_t event, events;
     uint32_t source;
     struct plan_addr from, to;
 };
 
 struct plan_options {
-    uint32_t null_source; /* mux value that means nobody */
-    uint32_t pic_lag;     /* of this tile */
+    uint32_t null_source; /* mux value that selects no tile */
+    uint32_t pic_lag;     /* arch_pic_lag() of this tile */
     uint32_t
         first_event; /* event of the first instruction; the tile does something else before it */
     int misaligned;  /* the first instruction stands 4 bytes after a multiple of 8 */
@@ -75,12 +75,16 @@ struct exchange_plan {
 
 /* Plans one exchange.
  *
- * send, receive   in any order; both lists are sorted in place
- * out             owned by the caller, free with exchange_encode_free; empty on failure
- * culprit         on EMU_BAD_EXCHANGE the message that is to blame: its index in the (sorted) list
- * of receives, or, with the number of receives added, of sends Errors          EMU_BAD_EXCHANGE
- * messages that overlap, begin too early or have no words; emu_error() says which events
+ * send, receive   in any order; the function sorts both lists in place
+ * out             the plan; free it with exchange_encode_free(). Empty on failure
+ * culprit         written on EMU_BAD_EXCHANGE: the message to blame. If it is below `receives`, it
+ *                 is an index into the sorted receives; otherwise subtract `receives` from it to
+ *                 get an index into the sorted sends
+ *
+ * Errors          EMU_BAD_EXCHANGE   messages overlap, begin too early or have no words;
+ *                                    emu_error() says which events
  *                 EMU_NO_MEMORY
+ *
  * Cost            O(n log n) */
 enum emu_status exchange_plan(const struct plan_options *o, struct plan_send *send, size_t sends,
                               struct plan_receive *receive, size_t receives,

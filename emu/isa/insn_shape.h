@@ -1,6 +1,6 @@
-/* insn_shape.h - what the operands of a row LANES of insn.def say of its lanes: registers, sources,
- * broadcast, address. A function of the text, so that it is known when a function is instantiated
- * for a row.
+/* insn_shape.h - what the operands of a LANES row of insn.def say about its lanes: registers,
+ * sources, broadcast, address. It is computed from the text of the row, so that the compiler knows
+ * it where it instantiates a function for that row.
  */
 #ifndef EMU_INSN_SHAPE_H
 #define EMU_INSN_SHAPE_H
@@ -12,7 +12,7 @@
 enum insn_source {
     SOURCE_NONE,
     SOURCE_M, /* register A or B of the main file */
-    SOURCE_A, /* of the auxiliary file */
+    SOURCE_A, /* register of the auxiliary file */
     SOURCE_IMMEDIATE
 };
 
@@ -28,7 +28,7 @@ struct insn_shape {
 
 #define INSN_SHAPE_INLINE static inline __attribute__((always_inline))
 
-/* comma: that before the operand, or NULL. */
+/* comma: the one before the operand, or NULL. */
 INSN_SHAPE_INLINE enum insn_source insn_source_after(const char *comma)
 {
     if (!comma)
@@ -43,7 +43,7 @@ INSN_SHAPE_INLINE enum insn_broadcast insn_broadcast_after(const char *comma)
     return comma[6] == 'U' ? BROADCAST_HIGH : BROADCAST_LOW;
 }
 
-/* operands: the column of insn.def. */
+/* operands: the text of that column of insn.def. */
 INSN_SHAPE_INLINE struct insn_shape insn_shape(const char *operands)
 {
     const char *first = strchr(operands, ','), *second = first ? strchr(first + 1, ',') : NULL;

@@ -41,17 +41,16 @@ enum insn_context { CTX_W = 1, CTX_S = 2, CTX_B = 3 };
 /* TWO_SETS: needs both sets of AMP units (arch.amp_sets). */
 enum insn_flags { INSN_SOLO = 1, INSN_CONTROL = 2, INSN_SYSTEM = 4, INSN_TWO_SETS = 8 };
 
-/* Classes of what an instruction costs the supervisor; the cycles are decided in emu/bsp/barrel.c.
- */
+/* What an instruction costs the supervisor, by class; emu/bsp/barrel.c decides the cycles. */
 enum insn_cost {
     COST_ONE,
-    COST_JUMP,   /* goes elsewhere */
-    COST_BRANCH, /* goes elsewhere or on */
+    COST_JUMP,   /* always jumps */
+    COST_BRANCH, /* jumps or continues */
     COST_PUT,
     COST_PUTCS,
     COST_RUN,
-    COST_EVENTS, /* as many events as its first immediate says, and one */
-    COST_SEND    /* the same; a request to the host has a minimum */
+    COST_EVENTS, /* one event more than its first immediate says */
+    COST_SEND    /* the same; a request to the host takes a minimum */
 };
 
 /* A decoded instruction. Registers are the first number of a pair or quad; fields that the form
@@ -120,7 +119,7 @@ struct insn_form {
 
 const struct insn_form *isa_form(unsigned form); /* form < FORM_COUNT */
 const struct insn_form *
-isa_op_form(unsigned op); /* the INSN row of an operation; op < INSN_COUNT */
+isa_op_form(unsigned op); /* the INSN row of an operation, op < INSN_COUNT */
 
 /* First form with this mnemonic, or NULL; isa_form_next() walks the others in table order, NULL at
  * the end. */
@@ -150,7 +149,7 @@ enum { ISA_WORD_BYTES = 4, ISA_BUNDLE_BYTES = 8, ISA_BUNDLE_BIT = 31 };
  * word    word[1] is read only when the item has two words
  * main    the main-lane or lone instruction; op is INSN_ILLEGAL when no row matches
  * aux     the auxiliary half of a bundle; its op is INSN_ILLEGAL with *is_bundle set when the
- * second word matches none, and without a bundle, where nothing else of it is set
+ *         second word matches no row. Without a bundle, op is INSN_ILLEGAL and nothing else is set
  *
  * Returns the length in bytes, 4 or 8. Never faults, whatever the words. */
 unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux, int *is_bundle);
