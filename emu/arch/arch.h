@@ -2,8 +2,8 @@
  *
  * arch_fields.def lists the fields with unit, source and certainty, arch_presets.def the built-in
  * values. A machine file is a JSON object {"base": "mk2", "name": "...", field: value, ...}: a
- * preset and what differs from it. struct arch is a plain value: copy it by assignment, nothing to
- * free.
+ * preset and the fields that differ from it. struct arch is a plain value: copy it by assignment;
+ * there is nothing to free.
  */
 #ifndef EMU_ARCH_H
 #define EMU_ARCH_H
@@ -16,8 +16,9 @@
 
 enum { ARCH_TEXT_MAX = 64 }; /* bytes of a text field, the final zero included */
 
-/* Worker contexts of a tile, and so slots of its barrel: field workers of every machine. Register
- * lanes, split arithmetic of programs and $WSR all rest on it. */
+/* Worker contexts of a tile, which is also the number of slots of its barrel and the value of the
+ * field `workers` in every machine. Register lanes, the division of work in programs, and $WSR all
+ * rely on it. */
 enum { TILE_WORKERS = 6 };
 
 enum arch_exchange_kind {
@@ -49,7 +50,7 @@ enum arch_field_id {
 
 enum arch_type { ARCH_TYPE_text, ARCH_TYPE_u32, ARCH_TYPE_hex, ARCH_TYPE_kind, ARCH_TYPE_u64 };
 
-/* One row of arch_fields.def; see there. Valid forever. */
+/* One row of arch_fields.def, which explains the members. Valid forever. */
 struct arch_field {
     const char *name, *unit, *source, *doc;
     enum arch_type type;
@@ -78,9 +79,11 @@ char arch_field_mark(const struct arch *a, size_t i);
 /* Reads a machine file of at most 1 MiB.
  *
  * out     written only on EMU_OK
- * Errors  EMU_IO           cannot be read
+ * Errors  EMU_IO           the file cannot be read
  *         EMU_BAD_MACHINE  syntax, duplicate or unknown key, wrong type, value out of range,
- * impossible combination; emu_error() is "file:line:column: field: what was expected" EMU_NO_MEMORY
+ *                          impossible combination; emu_error() is
+ *                          "file:line:column: field: what was expected"
+ *         EMU_NO_MEMORY
  */
 enum emu_status arch_load_file(const char *path, struct arch *out) EMU_MUST_CHECK;
 
@@ -94,12 +97,12 @@ enum emu_status arch_from_name_or_file(const char *name_or_path, struct arch *ou
 /* Sets one field from text: "tiles=736", "mem_base=0x4c000", "mem_bytes=960Ki" (also Mi, Gi),
  * "exchange_kind=flat".
  *
- * Setting tiles above what the rows hold makes the rows grow, and moves the host and null sources
+ * Setting more tiles than the rows hold makes the rows longer, and moves the host and null sources
  * after the physical tiles. Only the limits of the field itself are checked: call arch_check()
- * after the last one. Errors EMU_BAD_MACHINE; a is then unchanged. */
+ * after the last arch_set(). Errors: EMU_BAD_MACHINE; a is then unchanged. */
 enum emu_status arch_set(struct arch *a, const char *field_equals_value) EMU_MUST_CHECK;
 
-/* Refuses values out of range and impossible combinations with EMU_BAD_MACHINE; emu_error() names
+/* Returns EMU_BAD_MACHINE for values out of range and impossible combinations; emu_error() names
  * the field and the reason. */
 enum emu_status arch_check(const struct arch *a) EMU_MUST_CHECK;
 
@@ -110,8 +113,8 @@ int arch_equal(const struct arch *a, const struct arch *b);
  * differs from the preset. Headings and derived figures start with '#'. */
 void arch_print(const struct arch *a, FILE *f);
 
-/* The machine as a JSON machine file with every field, which reads back arch_equal. Owned by the
- * caller, free it with emu_free(); NULL when out of memory. */
+/* The machine as a JSON machine file with every field; reading it gives an arch_equal machine.
+ * Owned by the caller, free it with emu_free(); NULL when out of memory. */
 char *arch_to_json(const struct arch *a);
 
 /* Derived peaks of one chip, per second. A multiply-add counts as two operations. */
@@ -160,8 +163,8 @@ int arch_exchange_delay(const struct arch *a, uint32_t s_physical, uint32_t d_ph
  * O(tiles). */
 void arch_exchange_delay_span(const struct arch *a, int *min, int *max);
 
-/* Bits of a send's ctl that reach d from s: 1 or 2 by the way round, 3 (either) on a flat exchange.
- */
+/* Bits of a send's ctl that reach d from s: 1 or 2 by the direction of travel; 3 (either) on a
+ * flat exchange. */
 unsigned arch_exchange_direction(const struct arch *a, uint32_t s_physical, uint32_t d_physical);
 
 /* Events from the receiver's mux to its incoming pointer. */

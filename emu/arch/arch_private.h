@@ -13,11 +13,13 @@ struct arch_problem {
     char why[ARCH_WHY_MAX];
 };
 
-/* 1 and *p filled when the machine is impossible, else 0. The first problem in a fixed order. */
+/* Returns 1 and fills *p when the machine is impossible, else returns 0. Fields are checked in a
+ * fixed order; the first problem is reported. */
 int arch_find_problem(const struct arch *a, struct arch_problem *p);
 
-/* Stores a value after checking the limits of the field: 0, or -1 with a untouched. Never
- * allocates. Setting tiles also calls for room in the exchange (arch_exchange_make_room). */
+/* Stores a value after checking the limits of the field. Returns 0, or -1 and leaves *a as it was.
+ * Never allocates. A change of `tiles` also makes room in the exchange
+ * (arch_exchange_make_room). */
 int arch_field_store_number(struct arch *a, size_t i, uint64_t v);
 int arch_field_store_text(struct arch *a, size_t i, const char *s,
                           size_t n); /* n bytes; text and kind fields */
@@ -25,8 +27,8 @@ int arch_field_store_text(struct arch *a, size_t i, const char *s,
 /* "an integer from 1 to 8064 (tiles)", "flat or columns": what a field accepts. */
 void arch_field_expected(size_t i, char *out, size_t bytes);
 
-/* Parses all of s[0..n) as an unsigned integer: decimal or 0x..., optionally Ki, Mi or Gi. 0, or
- * -1. */
+/* Parses all of s[0..n) as an unsigned integer: decimal or 0x..., optionally with Ki, Mi or Gi.
+ * Returns 0, or -1 when it is none. */
 int arch_parse_number(const char *s, size_t n, uint64_t *out);
 
 const char *arch_kind_name(unsigned kind); /* "flat" */
@@ -34,7 +36,8 @@ const char *arch_kind_name(unsigned kind); /* "flat" */
 /* ", did you mean 'x'?" or "". */
 void arch_suggest(const char *unknown, char *out, size_t bytes);
 
-/* More rows when tiles exceed them; host and null sources after the last physical id. */
+/* Adds rows when there are more tiles than they hold, and moves the host and null sources after the
+ * last physical id. */
 void arch_exchange_make_room(struct arch *a);
 
 #endif
