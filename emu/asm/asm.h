@@ -1,9 +1,10 @@
-/* asm.h - the assembler: source files to one linked unit of tile code, and back to text.
+/* asm.h - the assembler: turns source files into one linked unit of tile code, and code back into
+ * text.
  *
  * A unit is filled with files, then linked; the result is a struct asm_image: sections with
- * addresses and bytes, and symbols. Syntax: docs/assembly.md. Everything wrong with the source
- * becomes a diagnostic of the unit; nothing is printed. A unit may be used by one thread at a time;
- * different units are independent.
+ * addresses and bytes, and symbols. Syntax: docs/assembly.md. Every mistake in the source becomes a
+ * diagnostic of the unit; nothing is printed. A unit may be used by one thread at a time; different
+ * units are independent.
  */
 #ifndef EMU_ASM_H
 #define EMU_ASM_H
@@ -17,23 +18,24 @@
 
 struct asm_unit;
 
-/* How sources are read. All pointers are borrowed for the life of the unit; all zero is a good
- * default. */
+/* How sources are read. All pointers are borrowed for the life of the unit; with all members zero
+ * the defaults hold. */
 struct asm_options {
     const struct arch *arch; /* NULL: mk2 */
     const char *const *include_dirs;
     size_t include_dir_count;
     const char *const *defines; /* "NAME=VALUE" or "NAME" */
     size_t define_count;
-    int raw;                /* no C preprocessor */
-    int preprocessed;       /* texts come from asm_unit_preprocess: no C preprocessor, but its line
-                               markers count */
-    int any_machine;        /* what differs between machines stays a symbol (asm_object.h) */
-    int no_files;           /* refuse .include and .incbin */
+    int raw;          /* no C preprocessor */
+    int preprocessed; /* texts come from asm_unit_preprocess: the C preprocessor is not run again,
+                         but its line markers count */
+    int any_machine;  /* numbers that differ between machines stay symbols (asm_object.h) */
+    int no_files;     /* refuse .include and .incbin */
     size_t expansion_bytes; /* limit of the text that macros and repeats may produce; 0: 64 MiB */
 };
 
-/* Where sections go. NULL or all zero: code from the start of the memory, data after it. */
+/* Where sections go. With NULL, or all members zero, code begins at the start of the memory and
+ * data follows it. */
 struct asm_layout {
     uint32_t code_addr;  /* first executable section, 0: arch->mem_base */
     uint32_t data_addr;  /* first other section, 0: after the code */
@@ -43,8 +45,8 @@ struct asm_layout {
 enum asm_diag_kind { ASM_ERROR, ASM_WARNING, ASM_NOTE };
 
 /* One message. Notes belong to the message before them. line and column count from 1; 0: none. The
- * column counts in the line as the C preprocessor or a macro made it. Inside a macro, file and line
- * are those of its body. */
+ * column refers to the line as the C preprocessor or a macro produced it. Inside a macro, file and
+ * line are those of the macro's body. */
 struct asm_diag {
     enum asm_diag_kind kind;
     const char *file;
@@ -54,7 +56,7 @@ struct asm_diag {
 
 enum asm_section_flags { ASM_ALLOC = 1, ASM_EXEC = 2, ASM_WRITE = 4 };
 
-/* Bytes from offset on, up to the next entry, come from this source line. Sorted by offset. */
+/* The bytes from offset up to the next entry come from this source line. Sorted by offset. */
 struct asm_line {
     uint32_t offset, line;
     const char *file;
@@ -109,19 +111,19 @@ void asm_unit_free(struct asm_unit *u);
  *         EMU_NO_MEMORY */
 enum emu_status asm_unit_add_file(struct asm_unit *u, const char *path) EMU_MUST_CHECK;
 
-/* The same for len bytes of text; name stands for the file in messages. */
+/* The same for len bytes of text; messages use name as the name of the file. */
 enum emu_status asm_unit_add_text(struct asm_unit *u, const char *name, const char *text,
                                   size_t len) EMU_MUST_CHECK;
 
 /* Runs only the C preprocessor, on the file at `path` or, if text is not NULL, on len bytes of text
  * that `path` stands for. *out is zero-terminated and owned by the caller, free it with emu_free().
- * For sources that are assembled many times: once through this, then through units with
- * options.preprocessed. Errors: as asm_unit_add_file. */
+ * Use it for a source that is assembled many times: preprocess it once, then give the text to units
+ * with options.preprocessed. Errors: as asm_unit_add_file. */
 enum emu_status asm_unit_preprocess(struct asm_unit *u, const char *path, const char *text,
                                     size_t len, char **out, size_t *out_len) EMU_MUST_CHECK;
 
-/* Places the sections, resolves symbols across files, checks every operand that was not known
- * before, and repeat bodies. May be called again with another layout. Errors: as asm_unit_add_file,
+/* Places the sections, resolves symbols across files, and checks repeat bodies and every operand
+ * that was not known before. May be called again with another layout. Errors: as asm_unit_add_file,
  * without EMU_IO. */
 enum emu_status asm_unit_link(struct asm_unit *u, const struct asm_layout *layout) EMU_MUST_CHECK;
 

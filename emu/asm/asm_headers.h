@@ -10,15 +10,16 @@
 struct header_folder {
     char path[256];
     int made;
-    sigset_t signals; /* that were blocked before */
+    sigset_t signals; /* signals that were blocked before */
 };
 
-/* Writes all embedded headers below a new folder, under their names. headers_remove() it, also
- * after an error: EMU_IO. */
+/* Writes all embedded headers into a new folder, under their own names. Call headers_remove()
+ * afterwards, also after an error. Errors: EMU_IO. */
 enum emu_status headers_write(struct header_folder *h) EMU_MUST_CHECK;
 void headers_remove(struct header_folder *h);
 
-/* Takes the folder out of all paths in a text, of which one byte more than *len is there. */
+/* Removes the folder's path from all file names in a text of *len bytes, which has room for one
+ * byte more. */
 void headers_forget(const struct header_folder *h, char *text, size_t *len);
 
 #endif

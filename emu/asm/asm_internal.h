@@ -1,8 +1,9 @@
 /* asm_internal.h - what the files of the assembler share.
  *
- * Functions that can find something wrong return 1, or 0 after a diagnostic was recorded or memory
- * ran out; the caller then gives up the statement. Everything that lives as long as the unit comes
- * from its arena; only growing arrays and the text of expansions are allocated one by one.
+ * Functions that can fail return 1 on success. They return 0 after recording a diagnostic or
+ * running out of memory; the caller then abandons the statement. Whatever lives as long as the unit
+ * is allocated from the unit's arena; only growing arrays and the text of expansions are allocated
+ * one by one.
  */
 #ifndef EMU_ASM_INTERNAL_H
 #define EMU_ASM_INTERNAL_H
@@ -16,7 +17,7 @@ enum {
     MAX_EXPR_DEPTH = 100,   /* nested parentheses and operators while parsing */
     MAX_NODE_DEPTH = 300,   /* tree made of trees kept by .equ */
     MAX_NODE_WEIGHT = 4000, /* nodes visited to evaluate it */
-    MAX_ERRORS = 50,        /* of one unit; then it stops */
+    MAX_ERRORS = 50,        /* of one unit; assembly then stops */
     MAX_ALIGN = 1 << 16,
     MAX_FILE_BYTES = 1 << 26,
     MIN_SECTION_ALIGN =
@@ -112,7 +113,7 @@ struct item {
 
 enum fixup_kind { FIXUP_DATA, FIXUP_INSN, FIXUP_REPEAT };
 
-/* A place whose bytes depend on what is known only at the end. */
+/* A place whose bytes depend on a value that is known only at the end of assembly. */
 struct fixup {
     uint8_t kind, bytes; /* FIXUP_DATA: 1, 2, 4 or 8; FIXUP_INSN: room for the instruction */
     uint32_t offset;
@@ -335,14 +336,15 @@ int lex_is_name(int c);
 const struct expr_node *expr_parse(struct as *as);
 const struct expr_node *expr_number(struct as *as, int64_t v);
 const struct expr_node *expr_place(struct as *as, struct section *s, int64_t offset);
-/* Reads an expression. 0 after an error; the value may be unknown yet. at: where it stands. */
+/* Reads an expression. Returns 0 after an error. The value may still be unknown. *at receives its
+ * place. */
 int expr_parse_value(struct as *as, struct loc *at, struct value *out);
 /* The same for a number that must be known; `what` names it in the message. */
 int expr_parse_number(struct as *as, const char *what, int64_t *out);
 struct value expr_eval(const struct expr_node *n, int linked);
 /* Whether an expression is one undefined symbol plus a number. */
 int expr_external(const struct expr_node *n, struct symbol **symbol, int64_t *addend);
-/* left OP right, folded where it can be; NULL after an error, and when a side is NULL. */
+/* left OP right, folded where possible. NULL after an error, or when one side is NULL. */
 const struct expr_node *expr_binary(struct as *as, struct loc at, char op,
                                     const struct expr_node *left, const struct expr_node *right);
 
@@ -388,8 +390,8 @@ int args_params(struct as *as, struct macro *m);
 int args_parse(struct as *as, struct args *a, const struct macro *m, struct span *value,
                unsigned char *given, struct loc at);
 
-/* A body with its parameters replaced; \@ becomes the number of this invocation. *out is owned by
- * the caller, always. */
+/* Writes a body with its parameters replaced; \@ becomes the number of this invocation. The caller
+ * owns *out, also after an error. */
 int args_substitute(struct as *as, struct span body, const struct macro_param *param,
                     const struct span *value, size_t n, char **out, size_t *len);
 
@@ -415,17 +417,19 @@ data_fn data_integers, data_floats, data_strings, data_space, data_fill, data_al
 
 int operand_parse(struct as *as, struct operand_text *o);
 
-/* Finds the form for an instruction and builds it. Diagnostics go to the unit; as may be NULL
- * (linker). */
+/* Finds the form for an instruction and builds it. Diagnostics go to the unit. The linker passes
+ * NULL for as. */
 int insn_match(struct asm_unit *u, struct as *as, const struct insn_text *t, int linked,
                struct match *out);
-/* Whether two results go to one register; aux may be NULL. name receives the register. */
+/* Whether two results are written to the same register; aux may be NULL. name receives the
+ * register's name. */
 int insn_writes_twice(const struct insn *main, const struct insn *aux, char *name, size_t bytes);
 
-/* Whether two legal instructions cannot be a bundle. why receives some text. */
+/* Whether two legal instructions must not form a bundle. why receives the reason. */
 int insn_bundle_fault(const struct insn *main, const struct insn *aux, char *why, size_t bytes);
 int insn_statement(struct as *as, struct span mnemonic, struct loc at);
-int insn_emit(struct as *as, struct insn_text *t); /* one that was not read from the source */
+/* Emits an instruction that was not read from the source. */
+int insn_emit(struct as *as, struct insn_text *t);
 int insn_bundle_open(struct as *as, struct loc at);
 int insn_bundle_close(struct as *as, struct loc at);
 
@@ -440,8 +444,8 @@ void source_assemble(struct as *as);
 
 /* ---- asm_exchange.c ---- */
 
-/* At the '(' after a name: if it is a function of the exchange, reads its arguments and returns 1;
- * *out is NULL after an error.
+/* Called at the '(' after a name. If the name is a function of the exchange, reads its arguments
+ * and returns 1; *out is then NULL after an error.
  */
 int exchange_function(struct as *as, struct span name, const struct expr_node **out);
 data_fn exchange_open_block, exchange_message, exchange_close_block;
@@ -450,10 +454,11 @@ void exchange_drop_block(struct as *as);
 
 /* ---- asm_link.c ---- */
 
-/* Fills in what had to wait. linked: all addresses are known, else only what does not need them. */
+/* Fills in the bytes of a fixup. With linked set all addresses are known; without it, only fixups
+ * that need no address are filled in. */
 int fixup_data(struct asm_unit *u, struct section *s, const struct fixup *f, int linked);
 int fixup_insn(struct asm_unit *u, struct section *s, const struct fixup *f, int linked);
-/* The body of a rpt: whole bundles, aligned, without control and system instructions. */
+/* Checks the body of a rpt: whole bundles, aligned, without control and system instructions. */
 int fixup_check_repeat(struct asm_unit *u, const struct section *s, const struct fixup *f);
 
 /* ---- asm_image.c ---- */
