@@ -1,8 +1,8 @@
 /* barrel.h - time on one tile: six issue slots, six workers, the supervisor in the slots that no
  * worker owns.
  *
- * All rules of docs/timing.md that concern a tile live in barrel.c; the meaning of instructions
- * does not know them.
+ * All rules of docs/timing.md that concern a tile are in barrel.c; the functions that execute
+ * instructions know nothing about time.
  */
 #ifndef EMU_BARREL_H
 #define EMU_BARREL_H
@@ -10,17 +10,17 @@
 #include "emu/bsp/code.h"
 
 struct barrel_options {
-    int plain; /* 1: only the plain exec_ functions; same results, for tests and as reference */
-    /* Called for every issue, in order, when not NULL; aux is NULL for a lone instruction. Switches
-     * to plain functions. */
+    int plain; /* 1: only the plain exec_ functions. Same results; for tests, as a reference */
+    /* If not NULL, called for every issue, in order; aux is NULL for a lone instruction. Tracing
+     * uses the plain functions. */
     void (*trace_issue)(void *ctx, const struct tile *t, unsigned lane, uint64_t cycle,
                         const struct insn *main, const struct insn *aux);
     void *trace_ctx;
 };
 
 enum barrel_stop {
-    BARREL_FAULT, /* t->fault says why; the six-cycle round of a worker's fault has been completed
-                     by the other workers */
+    BARREL_FAULT, /* t->fault says why. If a worker faulted, the others have completed that round of
+                     six cycles */
     BARREL_SYNC,  /* the supervisor issued a sync other than LOCAL; t->sync_zone has it, b->cycle is
                      its issue cycle */
     BARREL_HALT,  /* the supervisor is about to issue at stop_pc, at b->cycle */
@@ -30,7 +30,7 @@ enum barrel_stop {
 /* Issue state of one tile. Plain data; zero is not a valid state, use barrel_init. */
 struct barrel {
     struct barrel_options options;
-    int plain;                /* options.plain, or tracing or checking needs it */
+    int plain; /* options.plain is set, or tracing or checking needs plain functions */
     struct code_cache *cache; /* borrowed */
 
     uint64_t cycle;         /* first cycle in which the supervisor may issue its next instruction */
@@ -62,7 +62,7 @@ void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel
  * cycle of release and calls again. */
 enum barrel_stop barrel_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle);
 
-/* No context issues before this cycle: what barrel_run holds against max_cycle. */
+/* No context issues before this cycle. barrel_run compares it with max_cycle. */
 uint64_t barrel_clock(const struct barrel *b);
 
 #endif

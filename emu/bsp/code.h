@@ -1,9 +1,9 @@
-/* code.h - worker code decoded ahead: pages of 1 KiB, one slot per word, shared by all tiles that
- * hold the same bytes.
+/* code.h - worker code, decoded in advance: pages of 1 KiB with one slot per word, shared by all
+ * tiles that hold the same bytes.
  *
- * A page depends on its bytes and the machine only. Tiles point to pages (t->page[]); a write to a
- * page drops the pointer (tile_code_written) and the next fetch decodes again. Pages live until the
- * cache is freed, so a stale pointer stays readable.
+ * A page depends only on its bytes and on the machine. Tiles point to pages (t->page[]); a write to
+ * a page drops the pointer (tile_code_written) and the next fetch decodes again. Pages live until
+ * the cache is freed, so a stale pointer stays readable.
  */
 #ifndef EMU_CODE_H
 #define EMU_CODE_H
@@ -14,8 +14,8 @@
 
 enum { CODE_PAGE_WORDS = 1 << (CODE_PAGE_BITS - 2) };
 
-/* How the halves of a bundle are run one after the other so that both see the registers as they
- * were. */
+/* In which order the halves of a bundle are run, so that both see the registers as they were before
+ * the bundle. */
 enum bundle_order {
     ORDER_AUX_FIRST,
     ORDER_MAIN_FIRST,

@@ -1,10 +1,10 @@
 /* machine.h - a whole chip: tiles, their sync groups and clocks, supersteps on all host threads.
  *
- * A superstep of a group begins when a sync releases its tiles, goes on with exchange until RECV
- * and compute until the next sync. Tiles run independently from release to RECV and from RECV to
- * the next sync, in parallel; what they logged is resolved between. Results never depend on the
- * number of threads: a tile is run by one thread at a time, copies are proven to have one meaning,
- * and everything else happens in tile order on one thread.
+ * A superstep of a group begins when a sync releases its tiles; they exchange until RECV, then
+ * compute until the next sync. From release to RECV, and from RECV to the next sync, tiles run
+ * independently and in parallel; the exchange that they logged is resolved in between. Results
+ * never depend on the number of threads: a tile is run by one thread at a time, copies are proven
+ * to have one meaning, and everything else happens in tile order on one thread.
  */
 #ifndef EMU_MACHINE_H
 #define EMU_MACHINE_H
@@ -19,25 +19,25 @@ struct machine;
 struct record;
 struct digests;
 
-/* A superstep of a group that is over. Cycles. */
+/* A completed superstep of a group. All times are cycles. */
 struct machine_superstep {
     unsigned group;
     uint64_t index;    /* from 0 */
-    uint64_t release;  /* the one that began it; 0: the beginning */
-    uint64_t received; /* the last tile was through with exchange */
-    uint64_t arrived;  /* the last tile came to the sync that ends it */
-    uint64_t end;      /* of that sync */
-    int wide;          /* it waited for all groups */
+    uint64_t release;  /* of the sync that began it; 0: the start of the run */
+    uint64_t received; /* when the last tile had finished its exchange */
+    uint64_t arrived;  /* when the last tile arrived at the sync that ends it */
+    uint64_t end;      /* release of that sync */
+    int wide;          /* that sync waited for all groups */
 };
 
 struct machine_options {
-    unsigned threads;        /* 0: as many as cores; never more than that */
+    unsigned threads;        /* 0: one per core, which is also the maximum */
     int plain;               /* plain exec_ functions only */
     int check;               /* checking mode of tiles and of the fabric */
     struct record *record;   /* borrowed; NULL: supersteps are not recorded (record.h) */
     struct digests *digests; /* borrowed; NULL: only machine_digest() at the end (digest.h) */
-    /* Called at the end of every superstep of a group, by the thread that runs the machine; NULL:
-     * nobody. */
+    /* Called at the end of every superstep of a group, by the thread that runs the machine; may be
+     * NULL. */
     void (*watch)(void *ctx, const struct machine_superstep *s);
     void *watch_ctx;
 };
@@ -47,13 +47,13 @@ struct machine_options {
 struct machine_host {
     void *ctx;
 
-    /* A request issued at c causes no arrival before c + latency_cycles; at least 1. */
+    /* A request issued at cycle c causes no arrival before c + latency_cycles. At least 1. */
     uint64_t latency_cycles;
 
     /* The tile issued a two-word header at `cycle`; for a transfer to the host, data holds its
      * bytes as they were then, borrowed for the call. Requests do not come in order of cycles, but
-     * none before the last `until` - latency_cycles; except where tiles wait for each other in a
-     * circle (superstep.c), then such a late request counts as made there. */
+     * none is earlier than the last `until` - latency_cycles. Where tiles wait for each other in a
+     * circle (superstep.c), a request may be earlier; it then counts as made at that cycle. */
     enum emu_status (*request)(void *ctx, uint32_t tile, uint64_t cycle, const uint32_t header[2],
                                const uint8_t *data);
 
@@ -69,7 +69,7 @@ struct machine_host {
 enum machine_stop {
     MACHINE_HOST,  /* every used tile waits in a host sync: the run is over unless the host releases
                       them */
-    MACHINE_FAULT, /* machine_fault() */
+    MACHINE_FAULT, /* machine_fault() says which */
     MACHINE_DEADLOCK, /* tiles wait for each other for ever; emu_error() says for what */
     MACHINE_LIMIT,    /* max_cycle */
     MACHINE_ERROR     /* out of memory or a failing host; emu_error() */
@@ -92,7 +92,7 @@ const struct arch *machine_arch(const struct machine *m);
 struct tile *machine_tile(struct machine *m, uint32_t tile);
 struct barrel *machine_barrel(struct machine *m, uint32_t tile);
 struct exchange *machine_exchange(struct machine *m);
-/* host is copied. Before the first run. */
+/* host is copied. Call it before the first run. */
 void machine_set_host(struct machine *m, const struct machine_host *host);
 
 /* Makes a tile take part: its supervisor starts at entry in cycle 0, in a sync group. */
@@ -101,21 +101,22 @@ void machine_use(struct machine *m, uint32_t tile, uint32_t entry, unsigned grou
 /* Runs until the host is needed or nothing more can happen. */
 enum machine_stop machine_run(struct machine *m, uint64_t max_cycle);
 
-/* Answers the host sync: all tiles are released sync_host_cycles after the last arrival. */
+/* Answers the host sync: releases all tiles, sync_host_cycles after the last arrival. */
 void machine_release_host(struct machine *m);
 
-/* After a machine_run that stopped at the host: the superstep that ended there enters the record
- * and the digests. When the host answers after all, its next release does not enter it again. */
+/* Call it after a machine_run that stopped at the host: it adds the superstep that ended there to
+ * the record and the digests. If the host answers the sync later, the release does not add it
+ * again. */
 enum emu_status machine_finish(struct machine *m) EMU_MUST_CHECK;
 
-/* A packet of the host that is in the memory of a tile from `cycle` on, in answer to a request of
- * this tile. data is copied; what is kept is what has not arrived yet. words: by how much
- * $INCOMING_DCOUNT falls. Arrivals of one tile come in order of cycles. EMU_NO_MEMORY only. */
+/* Queues a packet of the host, which is in the memory of the tile from `cycle` on and answers a
+ * request of this tile. data is copied, and kept until the packet arrives. $INCOMING_DCOUNT falls
+ * by `words`. Arrivals of one tile must be given in order of cycles. Errors: EMU_NO_MEMORY. */
 enum emu_status machine_arrival(struct machine *m, uint32_t tile, uint64_t cycle, uint32_t addr,
                                 const uint8_t *data, uint32_t bytes, uint32_t words) EMU_MUST_CHECK;
 
 struct machine_fault machine_fault(const struct machine *m);
-uint64_t machine_cycles(const struct machine *m); /* of the last sync arrival, or the latest */
+uint64_t machine_cycles(const struct machine *m); /* of the last arrival at a sync, or the latest */
 uint64_t machine_supersteps(const struct machine *m, unsigned group);
 int machine_tile_used(const struct machine *m, uint32_t tile);
 unsigned machine_tile_group(const struct machine *m, uint32_t tile);

@@ -7,7 +7,7 @@
 #include "emu/bsp/record.h"
 #include "emu/tile/tile_check.h"
 
-/* What a tile does when it does not run. */
+/* What a tile waits for while it does not run. */
 enum tile_wait {
     WAIT_UNUSED,
     WAIT_NOT,   /* runs, or could */
@@ -33,9 +33,9 @@ struct place {
     uint8_t received; /* the RECV of the current superstep is over, or none was needed */
     uint64_t release, received_at, arrived; /* cycles of the running superstep */
     uint64_t data_cycles;                   /* of the superstep: at a RECV, for host data */
-    uint64_t active_from;                   /* since when it has not waited at a sync */
+    uint64_t active_from;                   /* cycle at which it last stopped waiting at a sync */
     uint64_t recorded_exchange;             /* of the superstep: cycles the record has already */
-    uint32_t words_in, words_out;           /* that the record does not have yet */
+    uint32_t words_in, words_out;           /* not in the record yet */
     uint8_t vote_gc;         /* consensus of the last sync the tile voted ahead for */
     struct arrival *arrival; /* owned queue */
     size_t arrivals, next_arrival, arrival_cap;
@@ -52,7 +52,7 @@ struct group {
     uint64_t superstep;
     uint64_t release;        /* the last one, cycle */
     uint64_t end;            /* of the last superstep in the record, cycle */
-    uint32_t at_tile, at_pc; /* a tile that the last release released, and its sync */
+    uint32_t at_tile, at_pc; /* one of the tiles released last, and its sync */
 };
 
 struct machine {
@@ -89,20 +89,20 @@ enum { PLACE_DCOUNT = CSR_S_INCOMING_DCOUNT - CSR_S_INCOMING_MUX };
 
 /* arrival.c */
 uint64_t place_next_arrival(const struct place *p); /* cycle; UINT64_MAX: the queue is empty */
-/* The next of the queue, which is not empty; all of it before `until`. */
+/* Applies the next arrival of the queue, which must not be empty; or all those before `until`. */
 void place_apply_one(struct machine *m, uint32_t tile);
 void place_apply_arrivals(struct machine *m, uint32_t tile, uint64_t until);
 
 /* superstep.c */
 uint64_t place_clock(const struct machine *m, uint32_t tile);
 
-/* sync.c: resolves finished exchanges and releases complete syncs. Returns 1 when anything moved, 0
- * when not, -1 on a fault or error. */
+/* sync.c: resolves finished exchanges and releases complete syncs. Returns 1 when it did
+ * either, 0 when there was nothing to do, -1 on a fault or error. */
 int sync_advance(struct machine *m);
-/* The release of a group sync to which nothing is missing but the outcome of an exchange;
- * UINT64_MAX when there is no such. */
+/* The release cycle of a group sync that lacks only the outcome of an exchange; UINT64_MAX when
+ * there is no such sync. */
 uint64_t sync_held_release(const struct machine *m, unsigned group);
-/* Ends the last superstep of all groups, in the record and in the digests. */
+/* Adds the last superstep of all groups to the record and to the digests. */
 enum emu_status sync_finish(struct machine *m);
 void sync_release_host(struct machine *m);
 /* Writes $SSR.GC. */

@@ -1,7 +1,8 @@
-/* record.h - what every superstep cost on every tile, kept compactly.
+/* record.h - a compact record of what every superstep cost on every tile.
  *
- * Per superstep of a group the distinct costs of tiles (struct tile_step) are stored once, and a
- * 16-bit index per tile: a superstep in which all tiles do alike takes a few bytes a tile.
+ * For each superstep of a group, the distinct costs of tiles (struct tile_step) are stored once,
+ * with a 16-bit index per tile: a superstep in which all tiles do the same takes a few bytes per
+ * tile.
  */
 #ifndef EMU_RECORD_H
 #define EMU_RECORD_H
@@ -13,8 +14,8 @@
 
 /* One tile in one superstep of its group; cycles are tile clock cycles. exchange + compute + wait =
  * end - release, on every tile: a tile that has voted ahead for the sync that ends the superstep
- * goes on with its own work across it, and each superstep has the part of it that falls into it,
- * exchange first. */
+ * continues its own work across that sync, and each superstep is charged with the part of the work
+ * that falls into it, exchange first. */
 struct tile_step {
     uint32_t exchange_cycles; /* release to the end of RECV; waits at later RECVs */
     uint32_t compute_cycles;  /* the rest up to the arrival at the next sync */
@@ -27,11 +28,12 @@ struct record_step {
     unsigned group;
     uint64_t index;       /* superstep of the group, from 0 */
     uint64_t release;     /* cycle in which its group was released last; 0: the beginning */
-    uint64_t end;         /* cycle of the next release; at the end of a run of the last arrival */
+    uint64_t end;         /* cycle of the next release; at the end of a run, of the last arrival */
     uint32_t tiles;       /* of the group */
-    uint32_t sync_cycles; /* last arrival of all tiles that the sync joins to end; 0 at the end of a
-                             run */
-    uint64_t host_cycles; /* from the superstep before to release: the host's, between two runs */
+    uint32_t sync_cycles; /* from the last arrival of all tiles that the sync joins, to end; 0 at
+                             the end of a run */
+    uint64_t host_cycles; /* between two runs: from the end of the superstep before to release,
+                             spent by the host */
     uint32_t tile, pc;    /* where the sync that began it stands, on one of the tiles that waited in
                              it; at the beginning, where that tile starts */
 };
