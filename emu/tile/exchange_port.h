@@ -1,7 +1,7 @@
 /* exchange_port.h - the plug through which a supervisor reaches the exchange fabric.
  *
- * The tile knows no fabric: whoever owns one (emu/exchange, a test) puts a port first in a struct
- * of its own and lends it to struct tile.
+ * The tile does not know the fabric. The owner of a fabric (emu/exchange, or a test) makes a port
+ * the first member of its own struct and lends it to struct tile.
  */
 #ifndef EMU_EXCHANGE_PORT_H
 #define EMU_EXCHANGE_PORT_H

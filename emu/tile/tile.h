@@ -2,8 +2,8 @@
  *
  * Registers are kept lane by lane (struct of arrays): lane 0..5 is worker 0..5, lane 6 the
  * supervisor, so that one host vector operation can serve all workers that execute the same
- * instruction. Exec functions reach them by tile_m(), tile_set_m() and friends; nobody else relies
- * on the order. Time is not kept here: emu/bsp/barrel.c decides who issues when.
+ * instruction. Exec functions reach them by tile_m(), tile_set_m() and friends; no other code
+ * relies on the order. Time is not kept here: emu/bsp/barrel.c decides which context issues when.
  */
 #ifndef EMU_TILE_H
 #define EMU_TILE_H
@@ -35,7 +35,7 @@ const char *fault_name(enum fault f); /* "INVALID_ADDR" */
 const char *fault_text(enum fault f);
 unsigned fault_etype(enum fault f); /* ETYPE field of $WSR and $SSR */
 
-/* The first fault of a tile. detail is static text that says which rule was broken. */
+/* The first fault of a tile. detail is a static text that says which rule was broken. */
 struct fault_record {
     enum fault kind;
     const char *detail;
@@ -59,7 +59,7 @@ struct code_page;
 /* What the fast engine remembers of a tile (emu/fast). */
 struct fast_state;
 
-/* Where accumulator AACC[2 * unit + odd] of a worker stands in acc[]: the even ones of units 0..15,
+/* The index in acc[] of a worker's accumulator AACC[2 * unit + odd]: the even ones of units 0..15,
  * then the odd ones, so that the chains of one set are host vectors. */
 static inline unsigned acc_index(unsigned unit, unsigned odd)
 {
@@ -93,10 +93,11 @@ struct tile {
     uint32_t dbg_ctl, dbg_ecsr, dbg_eclr, ibrk0, dbrk0;
     uint32_t xcsr[12]; /* 0xa0..0xab, exchange */
 
-    /* what the last supervisor or exit instruction asks of the barrel; taken and cleared there */
+    /* requests of the last supervisor or exit instruction to the barrel, which takes and clears
+     * them */
     uint8_t launched; /* bit n: worker n was started by run or runall */
     uint8_t exited;   /* bit n: worker n executed an exit */
-    int8_t sync_zone; /* zone of a sync that was issued, -1 none */
+    int8_t sync_zone; /* zone of a sync that was issued; -1: none */
 
     uint8_t *mem; /* borrowed: mem_bytes, first byte at address mem_base */
     uint32_t mem_base, mem_bytes, region0_bytes;
@@ -117,13 +118,13 @@ struct tile {
     struct fast_state *fast;        /* owned: one block without pointers, or NULL; fast_begin() */
 };
 
-/* To be called after a store into acc[]. */
+/* Call it after every store into acc[]. */
 static inline void acc_changed(struct tile *t)
 {
     t->acc_generation++;
 }
 
-/* AACC[n] of a worker, n < TILE_ACC, for those that look from outside. */
+/* AACC[n] of a worker, n < TILE_ACC, for code outside the matrix unit. */
 static inline uint32_t tile_acc(const struct tile *t, unsigned lane, unsigned n)
 {
     return t->acc[lane][acc_index(n / 2, n % 2)];
@@ -142,14 +143,15 @@ enum emu_status tile_init(struct tile *t, const struct arch *arch, uint32_t id,
                           uint8_t *mem) EMU_MUST_CHECK;
 void tile_free(struct tile *t);
 
-/* Records a fault, marks the lane excepted and returns kind. Of several faults the one of the
- * lowest cycle stays, in one cycle that of the auxiliary half. addr 0 where it says nothing. */
+/* Records a fault, marks the lane excepted and returns kind. Of several faults the tile keeps the
+ * one with the lowest cycle; within one cycle, that of the auxiliary half. Pass addr 0 where an
+ * address means nothing. */
 enum fault tile_fault(struct tile *t, unsigned lane, enum fault kind, uint32_t addr,
                       const char *detail);
 
 /* Registers. Reads of $m15, $a14, $a15 give 0. Writes to $m12..$m15 and $a14, $a15 are dropped.
- * $m12 and $m13 of a worker hold its bases (written by launch through t->m directly), of the
- * supervisor 0. */
+ * $m12 and $m13 hold the bases of a worker (a launch writes them to t->m directly), and 0 for the
+ * supervisor. */
 static inline uint32_t tile_m(const struct tile *t, unsigned lane, unsigned r)
 {
     return t->m[r][lane];
@@ -172,14 +174,13 @@ static inline void tile_set_a(struct tile *t, unsigned lane, unsigned r, uint32_
         t->a[r][lane] = v;
 }
 
-/* Launches worker n: what run and runall do to the worker. Sets the bit in
- * t->launched. */
+/* Launches a worker as run and runall do, and sets its bit in t->launched. */
 void tile_launch(struct tile *t, unsigned worker, uint32_t entry, uint32_t vertex_base);
 /* The exceptions that instructions of the tile have raised so far, as bits of $FP_STS. */
 uint32_t tile_exceptions(const struct tile *t);
 
-/* Memory access of a running program, little endian; addr must be aligned to the size (16: region 1
- * only).
+/* Memory access by a running program, little endian. addr must be aligned to the size; accesses of
+ * 16 bytes are possible in region 1 only.
  *
  * out    written only on success
  * Returns FAULT_NONE, or records and returns FAULT_INVALID_ADDR. Costs no cycles: timing lives in
@@ -197,14 +198,14 @@ enum fault tile_store64(struct tile *t, unsigned lane, uint32_t addr, const uint
  */
 enum fault tile_conflict(struct tile *t, unsigned lane, uint32_t addr1, uint32_t addr2);
 
-/* Host access: no alignment, no checks of the program, no faults; 0 when the range is not in
- * memory. */
+/* Access by the host: needs no alignment, does not count as an access of the program and raises no
+ * faults. Returns 0 when the range is not in memory. */
 int tile_read(const struct tile *t, uint32_t addr, void *out, uint32_t bytes);
 int tile_write(struct tile *t, uint32_t addr, const void *data, uint32_t bytes);
 
-/* A write to [off, off + bytes) of memory: notes dirty pages, drops decoded code, tells the
- * checking mode. Every writer calls one of the two; tile_written() takes at most 16 bytes that lie
- * in one dirty page. */
+/* Must be called after a write to [off, off + bytes) of memory: marks dirty pages, drops decoded
+ * code, tells the checking mode. Every writer calls one of these two functions; tile_written()
+ * takes at most 16 bytes, within one dirty page. */
 void tile_code_written(struct tile *t, uint32_t off, uint32_t bytes);
 static inline void tile_written(struct tile *t, uint32_t off, uint32_t bytes)
 {

@@ -6,8 +6,8 @@
  *
  * A run is the time from the launch of the first worker until the supervisor has waited for the
  * last one (sync LOCAL). Accesses in one run are ordered by the barrel alone, so two lanes that
- * touch the same byte, one of them writing, are a race even if the order happens to be right.
- * Between runs nothing is remembered but which bytes were ever written.
+ * touch the same byte, one of them writing, are a race even if the order happens to be right. From
+ * one run to the next only one thing is remembered: which bytes were ever written.
  */
 #ifndef EMU_TILE_CHECK_H
 #define EMU_TILE_CHECK_H
@@ -29,10 +29,10 @@ enum {
     TILE_CHECK_NOBODY = 0xff
 };
 
-/* All occurrences of one kind at one pc; everything but count is that of the first. */
+/* All occurrences of one kind at one pc; all members except count describe the first. */
 struct tile_check_report {
     enum tile_check_kind kind;
-    uint8_t lane;  /* that executed the access */
+    uint8_t lane;  /* which executed the access */
     uint8_t other; /* RACE*: lowest lane that touched the bytes before; STACK: owner of the range;
                       else TILE_CHECK_NOBODY */
     uint32_t pc;
@@ -46,18 +46,18 @@ struct tile_check_report {
 const char *tile_check_name(enum tile_check_kind k); /* "UNWRITTEN" */
 const char *tile_check_text(enum tile_check_kind k);
 
-/* Switches the mode on: t->check, owned by the caller until tile_check_free(). Memory counts as
- * unwritten from here on, so call it before the program is loaded. Costs 2 bytes and a bit of host
+/* Switches the mode on: t->check, owned by the caller until tile_check_free(). All memory then
+ * counts as unwritten, so call it before the program is loaded. Costs 2 bytes and one bit of host
  * memory per byte of tile memory, touched only where used. */
 enum emu_status tile_check_new(struct tile *t) EMU_MUST_CHECK;
-void tile_check_free(struct tile *t); /* switches it off; does nothing when it is */
+void tile_check_free(struct tile *t); /* switches it off; does nothing when it is off */
 
-/* Declares [low, high) to be the stack of a lane, or with TILE_CHECK_GUARD a range nobody may store
- * to. low == high: none.
+/* Declares [low, high) to be the stack of a lane, or, with TILE_CHECK_GUARD, a range that no lane
+ * may store to. low == high: there is none.
  *
  * Reported are a supervisor's store to [$sp, low) when its $sp is below low, a worker's store into
- * the stack of another worker, and any store into the guard. A worker's other stores say nothing:
- * the base register of an access is not known here. */
+ * the stack of another worker, and any store into the guard. A worker's other stores are not
+ * judged: the base register of an access is not known here. */
 void tile_check_stack(struct tile *t, unsigned lane, uint32_t low, uint32_t high);
 
 /* Reports in order of first occurrence, i < tile_check_count(); borrowed until tile_check_free().

@@ -1,4 +1,4 @@
-/* tile_range.h - ranges of tile memory: whether they lie in it, and the pages they are counted in.
+/* tile_range.h - ranges of bytes: whether they lie in tile memory, and in which pages.
  *
  * Offsets are counted from mem_base; an address below it wraps to an offset beyond the end.
  */
@@ -7,7 +7,7 @@
 
 #include "emu/tile/tile.h"
 
-/* Whether bytes from an offset on lie in memory; a range of 0 bytes may stand at its end. */
+/* Whether bytes from an offset on lie in memory; a range of 0 bytes may begin at its end. */
 static inline int tile_has(const struct tile *t, uint32_t off, uint32_t bytes)
 {
     return off <= t->mem_bytes && bytes <= t->mem_bytes - off;
