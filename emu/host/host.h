@@ -1,8 +1,8 @@
 /* host.h - the host and its link to one chip: streams between files or host memory and tiles.
  *
  * A tile asks for a transfer with `send 1, addr, 4` of a two-word header (exchange/host_header.h)
- * and awaits it with RECV: $INCOMING_DCOUNT rises by the words of the transfer at the request and
- * falls as packets arrive (for a transfer to the host: when the host confirms all of it).
+ * and waits for it with RECV: $INCOMING_DCOUNT rises by the words of the transfer at the request
+ * and falls as packets arrive (for a transfer to the host: when the host confirms all of it).
  *
  * Time, in tile clock cycles [ASSUMED: one queue in the middle of the link]:
  *   a request issued at c reaches the host at c + host_route_cycles + half of host_latency_ns
@@ -10,9 +10,9 @@
  *   its packets of host_packet_bytes take turns with those of other streams, one packet each; the
  *   link carries one at a time in each direction, n bytes for n x clock / bandwidth cycles, exactly
  *   a packet is in tile memory the other half of the latency after its end, rounded up, + jitter
- * To the host the packets take the same way against the current, and the confirmation of the last
- * one arrives the other half of the latency after its end. Headers and confirmations take no
- * bandwidth. A stream's packets arrive in order, also with jitter.
+ * Transfers to the host send their packets the same way in the other direction; the confirmation of
+ * the last packet arrives half the latency after its end. Headers and confirmations take no
+ * bandwidth. A stream's packets arrive in order, even with jitter.
  */
 #ifndef EMU_HOST_H
 #define EMU_HOST_H
@@ -32,18 +32,18 @@ struct host;
 
 struct host_options {
     uint64_t seed;      /* of the jitter */
-    uint32_t jitter_ns; /* each packet is late by a random 0 .. jitter_ns; 0: none */
+    uint32_t jitter_ns; /* each packet is delayed by a random 0 .. jitter_ns; 0: no jitter */
 };
 
 /* What happened on one stream. Cycles are tile clock cycles. */
 struct host_stream_record {
-    uint64_t transfers;      /* whose last packet the link has carried */
-    uint64_t bytes, packets; /* that the link has carried */
+    uint64_t transfers;      /* complete: the link has carried the last packet */
+    uint64_t bytes, packets; /* carried by the link */
     uint64_t busy_cycles;    /* the link carried packets of this stream, rounded up */
-    uint64_t
-        waiting_cycles; /* back-pressure: how long requests waited beyond the depth, summed up */
-    uint64_t starved_cycles;     /* a transfer was asked for and not complete, but the link carried
-                                  * nothing of the stream: latency, depth, other streams' turns */
+    uint64_t waiting_cycles; /* back-pressure: how long requests waited because `depth` others were
+                                in flight, summed up */
+    uint64_t starved_cycles; /* a transfer was requested and incomplete, but the link carried none
+                                of its packets: latency, depth, other streams' turns */
     uint64_t latency_cycles_max; /* request to last arrival or confirmation */
 };
 
@@ -65,35 +65,38 @@ enum emu_status host_stream_from_memory(struct host *h, uint32_t id, uint32_t de
                                         const void *data, uint64_t bytes,
                                         int repeat) EMU_MUST_CHECK;
 
-/* Between runs: from now on a stream from memory takes its bytes from data, from its start; what
- * was left of the data before is dropped. Errors: EMU_USAGE for any other stream. */
+/* Call it between runs. From now on the stream, which must be one from memory, takes its bytes from
+ * the start of data; what was left of the earlier data is dropped. Errors: EMU_USAGE for any other
+ * stream. */
 enum emu_status host_stream_refill(struct host *h, uint32_t id, const void *data,
                                    uint64_t bytes) EMU_MUST_CHECK;
 
 /* When bytes crossed the link. */
 struct host_moment {
     uint64_t issued; /* cycle of the tile's request */
-    uint64_t here;   /* to tiles: the packet is in memory; to the host: the request is there */
+    uint64_t here;   /* to tiles: when the packet is in memory; to the host: when the request has
+                        arrived */
     uint32_t tile;
 };
 
-/* The next n bytes of a stream to tiles; EMU_FAULT: there are no more. Called by the thread that
- * runs the machine, packet by packet in the order of arrivals. */
+/* Supplies the next n bytes of a stream to tiles; returns EMU_FAULT when there are no more. Called
+ * by the thread that runs the machine, packet by packet in the order of arrivals. */
 typedef enum emu_status host_fetch(void *ctx, uint8_t *out, uint32_t n,
                                    const struct host_moment *when);
-/* n bytes that a tile sent, one request each, in the order in which they reached the host. */
+/* Takes n bytes that a tile sent: all bytes of one request. Called in the order in which requests
+ * reached the host. */
 typedef enum emu_status host_store(void *ctx, const uint8_t *data, uint32_t n,
                                    const struct host_moment *when);
 
-/* Between runs: from now on a stream from or to memory takes its bytes from calls, or hands them to
- * calls. Errors: EMU_USAGE for any other stream. */
+/* Call them between runs. From now on a stream from memory gets its bytes from calls of fetch, and
+ * a stream to memory hands them to calls of store. Errors: EMU_USAGE for any other stream. */
 enum emu_status host_stream_set_fetch(struct host *h, uint32_t id, host_fetch *fetch,
                                       void *ctx) EMU_MUST_CHECK;
 enum emu_status host_stream_set_store(struct host *h, uint32_t id, host_store *store,
                                       void *ctx) EMU_MUST_CHECK;
 
-/* The same as host_stream_from_memory from a file, read as it is needed. EMU_IO: it cannot be
- * opened. With repeat it must be seekable. */
+/* Like host_stream_from_memory, but from a file that is read as needed; with repeat it must be
+ * seekable. EMU_IO when it cannot be opened. */
 enum emu_status host_stream_from_file(struct host *h, uint32_t id, uint32_t depth, const char *path,
                                       int repeat) EMU_MUST_CHECK;
 
@@ -106,7 +109,7 @@ enum emu_status host_stream_to_file(struct host *h, uint32_t id, uint32_t depth,
 /* Plugs the host into a machine (machine_set_host). Both must live until the last machine_run. */
 void host_attach(struct host *h, struct machine *m);
 
-/* To be called after machine_run: what tiles have sent so far is in memory or in files then, which
+/* Call it after machine_run. All that tiles have sent so far is then in memory or in files, which
  * are flushed. More runs may follow. EMU_IO when a file could not be written completely. */
 enum emu_status host_finish(struct host *h) EMU_MUST_CHECK;
 

@@ -10,8 +10,8 @@
 
 struct host_stream;
 
-/* Something that happens in a cycle: a request reaches the host, a stream may go on, a packet
- * arrives. Of one cycle, lower rank first, then lower order. */
+/* Something that happens in a cycle: a request reaches the host, a stream may continue, a packet
+ * arrives. Events of one cycle are ordered by rank, then by `order`, lower first. */
 struct host_event {
     uint64_t cycle;
     uint64_t order;
@@ -20,7 +20,8 @@ struct host_event {
     struct host_stream *stream;
     uint32_t rank;
     uint32_t tile, addr;
-    uint32_t bytes; /* request: of the transfer, 0 for a stream that may go on; arrival: to store */
+    uint32_t
+        bytes; /* request: of the transfer, 0 for a stream that may continue; arrival: to store */
     uint32_t words; /* arrival: by how much $INCOMING_DCOUNT falls */
 };
 
@@ -65,7 +66,8 @@ struct host_sink {
 };
 
 enum emu_status host_source_open(struct host_source *s, const char *path) EMU_MUST_CHECK;
-/* Takes the next n bytes. EMU_FAULT: the data end, without a message; EMU_IO: they cannot be read.
+/* Takes the next n bytes. Returns EMU_FAULT, without a message, when the data end before that;
+ * EMU_IO when they cannot be read.
  */
 enum emu_status host_source_read(struct host_source *s, uint8_t *out, uint32_t n,
                                  const struct host_moment *when) EMU_MUST_CHECK;
@@ -100,7 +102,8 @@ struct host_stream {
     struct host_stream_record record;
 };
 
-/* host_link.c: one direction. Decisions, which packet goes next, fall when the link is free. */
+/* host_link.c: one direction of the link. Whenever the link is free it is decided which packet goes
+ * next. */
 struct host_link {
     uint32_t rate, clock; /* MB/s, MHz: a byte takes clock / rate cycles */
     uint32_t packet_bytes;
@@ -109,18 +112,18 @@ struct host_link {
     uint64_t jitter_cycles, seed;
     struct host_time free; /* end of the last packet */
     struct host_stream
-        *sending; /* whose packet that was; joins the ring again at the next decision */
+        *sending; /* the stream of that packet; joins the ring again at the next decision */
     struct host_stream *first, *last; /* ring of streams that may send now, in the order of turns */
     struct host_heap ahead;           /* requests under way, streams held by their depth */
     uint64_t packets;
 };
 
-/* A request under way: cycle, issued, stream, tile, addr, bytes and data of e; data is taken over
- * on success. */
+/* Adds a request that is under way. Uses cycle, issued, stream, tile, addr, bytes and data of e; on
+ * success the link owns data. */
 enum emu_status host_link_request(struct host_link *l, const struct host_event *e) EMU_MUST_CHECK;
 
-/* Takes all decisions that fall before a cycle. No later decision causes an arrival before
- * that cycle + 1 + arrival_cycles. */
+/* Takes all decisions that are due before a cycle. No later decision causes an arrival before that
+ * cycle + 1 + arrival_cycles. */
 enum emu_status host_link_advance(struct host_link *l, uint64_t before,
                                   struct host_heap *arrivals) EMU_MUST_CHECK;
 
