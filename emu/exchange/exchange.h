@@ -1,11 +1,11 @@
-/* exchange.h - the fabric of a chip: what supervisors issue between a sync and RECV, gathered per
- * tile and resolved at once.
+/* exchange.h - the fabric of a chip: gathers what the supervisors issue between a sync and RECV,
+ * tile by tile, and resolves all of it at once.
  *
- * A phase is what the tiles released by one sync do until their RECV. While it runs, each tile only
- * logs: sends, changes of its mux (XPIC) and of its incoming pointer (PIC), all in events (cycles
- * since the release). When every tile of the phase has reached RECV or its next sync,
- * exchange_resolve() turns the logs into copies, on intervals, and proves them:
- * docs/exchange.md 4.
+ * A phase is what the tiles released by one sync do until their RECV. During a phase each tile only
+ * logs its sends, changes of its mux (XPIC) and of its incoming pointer (PIC), all in events
+ * (cycles since the release). When every tile of the phase has reached RECV or its next sync,
+ * exchange_resolve() turns the logs into copies, working on intervals of events, and proves that
+ * they are valid (docs/exchange.md 4).
  */
 #ifndef EMU_EXCHANGE_H
 #define EMU_EXCHANGE_H
@@ -13,7 +13,7 @@
 #include "emu/base/hash.h"
 #include "emu/tile/exchange_port.h"
 
-/* What can go wrong in the fabric. In the tile it is FAULT_EXERR (NO_HOST_MEMORY: FAULT_MEMERR)
+/* What can go wrong in the fabric. The tile records FAULT_EXERR (for NO_HOST_MEMORY: FAULT_MEMERR)
  * with the row's text as fault_record.detail. */
 enum exchange_fault_kind {
 #define EXCHANGE_FAULT(name, text) EXCHANGE_FAULT_##name,
@@ -24,12 +24,12 @@ enum exchange_fault_kind {
 
 enum { EXCHANGE_NOBODY = 0xffffffff };
 
-/* One fault, free of anything that differs between supersteps but the cycle. Tiles are logical
- * numbers; addr and other_addr are byte addresses in the memory of tile and other, 0 where they say
- * nothing. */
+/* One fault. Only the cycle differs when it happens again in another superstep. Tiles are logical
+ * numbers; addr and other_addr are byte addresses in the memory of tile and other, 0 where they
+ * have no meaning. */
 struct exchange_fault {
     enum exchange_fault_kind kind;
-    uint32_t tile;  /* that is at fault: the receiver, or the one that issued */
+    uint32_t tile;  /* the tile at fault: the receiver, or the one that issued the instruction */
     uint32_t other; /* the tile at the other end, or EXCHANGE_NOBODY */
     uint32_t event; /* of `tile` */
     uint32_t addr, other_addr;
@@ -38,8 +38,8 @@ struct exchange_fault {
     uint64_t cycle; /* release of `tile` + event */
 };
 
-/* Words from a byte address on, one per event, into the directions of ctl (1, 2, 3). Neighbours
- * that simply continue are joined. */
+/* Words sent from a byte address on, one per event, in the directions of ctl (1, 2, 3). A send that
+ * simply continues the one before is joined with it. */
 struct exchange_send {
     uint32_t event, addr, words, ctl;
 };
@@ -54,7 +54,7 @@ struct exchange_set {
 struct exchange_host_request {
     uint64_t cycle;   /* issue of the header's first word */
     uint32_t word[2]; /* the header, host_header.h */
-    uint8_t *data;    /* owned: for a transfer to the host its bytes as they were then, else NULL */
+    uint8_t *data;    /* owned: for a transfer to the host its bytes at that cycle, else NULL */
 };
 
 /* What one tile has issued in the running phase. Owned by the fabric; plain arrays that keep their
@@ -68,13 +68,13 @@ struct exchange_log {
     size_t sends, muxes, pics, send_cap, mux_cap, pic_cap;
     uint32_t stream_addr; /* stream state A, bytes before $OUTGOING_BASE is added, and C */
     uint32_t stream_ctl;
-    struct exchange_host_request *request; /* to the host, since the caller last took them */
+    struct exchange_host_request *request; /* to the host, not yet taken by the caller */
     size_t requests, request_cap;
     int32_t votes;       /* group syncs voted ahead by sans and not yet used */
     uint64_t vote_cycle; /* issue of the last sans */
     uint32_t vote_lc;    /* $SSR.LC as it was then: the tile's part in the consensus */
 
-    struct exchange *fabric;     /* borrowed: whose log this is */
+    struct exchange *fabric;     /* borrowed: the fabric that owns this log */
     uint32_t tile;               /* logical number */
     int running;                 /* between exchange_begin() and exchange_recv() */
     uint32_t pointer;            /* incoming pointer as the phase begins, byte address */
@@ -109,43 +109,44 @@ struct exchange; /* the fabric of one chip: logs, geometry, cache of resolved ph
 
 struct exchange_options {
     int check; /* also resolve word by word with the simple second implementation, and compare */
-    size_t cache_bytes; /* bound of the cached phases, 0: 256 MiB; that in use is always kept */
+    size_t
+        cache_bytes; /* bound of the cached phases, 0: 256 MiB; the phase in use is always kept */
 };
 
 struct exchange_counts {
-    uint64_t resolved, replayed; /* phases worked out, and found in the cache */
+    uint64_t resolved, replayed; /* phases resolved anew, and phases found in the cache */
     uint64_t evictions;          /* times the cache was emptied because it was full */
     size_t cache_bytes, cache_phases;
 };
 
-/* arch is borrowed. EMU_NO_MEMORY only. */
+/* arch is borrowed. Errors: EMU_NO_MEMORY. */
 enum emu_status exchange_new(const struct arch *arch, const struct exchange_options *o,
                              struct exchange **out) EMU_MUST_CHECK;
 void exchange_free(struct exchange *x);
 
 struct exchange_log *exchange_log_of(struct exchange *x, uint32_t tile);
 
-/* Attaches tile t: t->exchange leads to x, which is borrowed. Sets its mux to the null source. */
+/* Attaches tile t to x, which t->exchange borrows. Sets the tile's mux to the null source. */
 void exchange_attach(struct exchange *x, uint32_t tile, struct tile *t);
 
-/* Begins a phase for one tile at its release. Returns FAULT_EXERR through the tile when the last
- * phase was left open.
+/* Begins a phase for one tile at its release. Records and returns FAULT_EXERR when the tile left
+ * its last phase open.
  *
  * Before the first call, and between RECV and the next call, instructions that send or set fault.
- * Any thread, one per tile. */
+ * May be called from any thread, but from one per tile at a time. */
 enum fault exchange_begin(struct exchange *x, struct tile *t, uint64_t release);
 
-/* The tile has issued sync RECV at an event of its phase: ends what it may log. Returns FAULT_EXERR
- * through the tile when the mux still listens. A RECV without anything to end does nothing. Any
- * thread, one per tile. */
+/* The tile has issued sync RECV at an event of its phase, and may log no more. Records and returns
+ * FAULT_EXERR when the mux still listens. Does nothing when no phase is running. Threads: as
+ * exchange_begin(). */
 enum fault exchange_recv(struct exchange *x, struct tile *t, uint32_t event);
 
-/* The superstep of a tile is over at this cycle. Returns FAULT_EXERR through the tile when it
- * issued exchange instructions and no RECV. exchange_begin() asks this, too; the end of a run,
- * after which nothing begins, asks it alone. */
+/* The superstep of a tile is over at this cycle. Records and returns FAULT_EXERR when the tile
+ * issued exchange instructions but no RECV. exchange_begin() checks this, too; call this function
+ * at the end of a run, where no phase follows. */
 enum fault exchange_end(struct exchange *x, struct tile *t, uint64_t cycle);
 
-/* Resolves what the tiles of a phase logged, forgets it, and moves their $INCOMING_DELTA on.
+/* Resolves the logs of the tiles of a phase, empties them, and advances the tiles' $INCOMING_DELTA.
  *
  * tile    [arch->tiles], NULL for tiles that take no part
  * out     set on EMU_OK only
@@ -160,9 +161,9 @@ enum emu_status exchange_resolve(struct exchange *x, struct tile *const *tile,
                                  const struct exchange_phase **out) EMU_MUST_CHECK;
 
 /* Performs the copies into tiles from .. to - 1. Calls for disjoint ranges may run on different
- * threads when !phase->overlaps; when it overlaps, one call must cover all tiles, or two steps be
- * taken: exchange_gather() for all tiles, then exchange_store(), each of which may be split over
- * threads. */
+ * threads when !phase->overlaps; when copies overlap, either one call must cover all tiles, or the
+ * caller takes two steps, each of which may be split over threads: exchange_gather() for all tiles,
+ * then exchange_store(). */
 void exchange_deliver(const struct exchange_phase *p, struct tile *const *tile, uint32_t from,
                       uint32_t to);
 void exchange_gather(const struct exchange_phase *p, struct tile *const *tile, uint32_t from,
@@ -170,9 +171,9 @@ void exchange_gather(const struct exchange_phase *p, struct tile *const *tile, u
 void exchange_store(const struct exchange_phase *p, struct tile *const *tile, uint32_t from,
                     uint32_t to);
 
-/* The fault of the last exchange_resolve() that failed, else that of the lowest tile whose
- * instructions, begin or RECV were wrong; NULL when there is none. Borrowed, until the next
- * exchange_resolve() or exchange_begin(). */
+/* The fault of the last exchange_resolve(), if that failed; else the fault of the lowest tile whose
+ * instructions, begin or RECV were wrong; else NULL. Borrowed until the next exchange_resolve() or
+ * exchange_begin(). */
 const struct exchange_fault *exchange_last_fault(struct exchange *x);
 
 const char *exchange_fault_name(enum exchange_fault_kind k); /* "SILENT" */

@@ -1,5 +1,5 @@
-/* exchange_private.h - the fabric from inside: what the files of emu/exchange share, and what their
- * tests look at.
+/* exchange_private.h - the inside of the fabric: what the files of emu/exchange share, and what
+ * their tests inspect.
  */
 #ifndef EMU_EXCHANGE_PRIVATE_H
 #define EMU_EXCHANGE_PRIVATE_H
@@ -40,7 +40,7 @@ struct exchange_cached {
     struct exchange_phase phase; /* its arrays follow in the same block */
 };
 
-/* What enters the key of a phase for one tile. */
+/* What one tile contributes to the key of a phase. */
 struct exchange_log_key {
     uint32_t tile, pointer, sends, muxes, pics, zero;
     struct hash128 send, mux, pic;
@@ -55,7 +55,7 @@ struct exchange {
     int32_t *logical;         /* [physicals]; -1: no tile of this machine */
     int32_t *lag;             /* [tiles] events from mux to pointer */
     struct exchange_resolver resolver;
-    uint64_t *unheard; /* [tiles] in checking mode, else NULL: words nobody has received */
+    uint64_t *unheard; /* [tiles] in checking mode, else NULL: words that no tile has received */
     struct exchange_log_key *log_key; /* [tiles], filled anew for every phase */
     struct exchange_cached *bucket[EXCHANGE_CACHE_BUCKETS];
     struct exchange_counts counts;
@@ -64,8 +64,8 @@ struct exchange {
     struct exchange_fault fault; /* of the last exchange_resolve(); kind NONE when it found none */
 };
 
-/* exchange_port.c: the port of every tile; begin's check of a mux value that was put before the
- * phase. */
+/* exchange_port.c: the port of every tile; also checks, when a phase begins, a mux value that was
+ * written before it. */
 enum fault exchange_issue(struct exchange_port *p, struct tile *t, const struct insn *in);
 enum exchange_fault_kind exchange_source_error(const struct exchange *x, uint32_t tile,
                                                uint32_t value);
@@ -75,10 +75,10 @@ enum emu_status exchange_log_mux(struct exchange_log *log, uint32_t event, uint3
 /* The mux value at the end of the log. */
 uint32_t exchange_log_source(const struct exchange_log *log);
 
-/* exchange_fault.c: records a fault of the tile's own in log and tile; f needs kind, event, and
- * what else is known. Returns what tile_fault() does. */
+/* exchange_fault.c: records a fault of the tile itself in its log and in the tile; f needs kind,
+ * event, and what else is known. Returns what tile_fault() returns. */
 enum fault exchange_raise(struct exchange_log *log, struct tile *t, const struct exchange_fault *f);
-/* Whether a is to be reported rather than b (kind NONE: nothing yet), both of one tile. */
+/* Whether to report a rather than b, two faults of one tile (kind NONE: no fault yet). */
 int exchange_fault_before(const struct exchange_fault *a, const struct exchange_fault *b);
 int exchange_fault_equal(const struct exchange_fault *a, const struct exchange_fault *b);
 
@@ -88,7 +88,7 @@ enum emu_status exchange_resolver_new(struct exchange *x) EMU_MUST_CHECK;
 void exchange_resolver_free(struct exchange *x);
 enum emu_status exchange_resolve_intervals(struct exchange *x, struct tile *const *tile,
                                            struct exchange_fault *fault) EMU_MUST_CHECK;
-/* The same for what one tile receives, appended to what was found before. */
+/* The same for the words that one tile receives; appends to the copies found before. */
 enum emu_status exchange_resolve_tile(struct exchange *x, struct tile *const *tile, uint32_t d,
                                       struct exchange_fault *fault) EMU_MUST_CHECK;
 

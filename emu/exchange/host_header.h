@@ -28,8 +28,8 @@ static inline void host_header_pack(const struct host_header *h, uint32_t word[2
     word[1] = h->stream << HOST_HEADER_WORDS_BITS | h->bytes / 4;
 }
 
-/* Returns 0 when a reserved bit is set or the address is misaligned. Whether the bytes lie in
- * memory is for the caller to see. */
+/* Returns 0 when a reserved bit is set or the address is misaligned. The caller checks whether the
+ * bytes lie in memory. */
 static inline int host_header_unpack(const uint32_t word[2], struct host_header *out)
 {
     uint32_t rest = word[0] & 0x7fffffffu;
