@@ -25,8 +25,8 @@ void emu_free(void *p);
 char *emu_strdup(const char *s);            /* NULL when out of memory */
 char *emu_strndup(const char *s, size_t n); /* at most n bytes */
 
-/* Gives freed memory back to the system, also what other threads freed: after a stage that needed
- * much of it. Has no effect on results. */
+/* Gives freed memory back to the system, including memory that other threads freed. Call it after a
+ * stage that needed much memory. Has no effect on results. */
 void emu_trim(void);
 
 /* Address space of `bytes` zero bytes that costs no host memory until it is touched. NULL on
@@ -37,7 +37,7 @@ void emu_unreserve(void *p, size_t bytes);
 /* Makes room for one more element: doubles *p (owned, element size `size`) when len == *cap. */
 enum emu_status emu_grow(void **p, size_t len, size_t *cap, size_t size) EMU_MUST_CHECK;
 
-/* Tests: the nth allocation from now (0 = next) fails; -1 switches this off. */
+/* For tests: makes the nth allocation from now fail (0: the next one); -1 switches this off. */
 void alloc_test_fail_at(long nth);
 long alloc_live(void); /* blocks allocated and not yet freed */
 

@@ -18,8 +18,8 @@ extern const struct embedded_file embedded_files[]; /* ends with a row without a
 
 const struct embedded_file *embedded_find(const char *name); /* NULL: there is none */
 
-/* open(path, O_RDONLY | flags); where no file has that path but an embedded one has the name, that
- * one. Returns -1 with errno like open(). */
+/* Does open(path, O_RDONLY | flags). If there is no such file, opens the embedded file of that
+ * name, if there is one. Returns -1 with errno like open(). */
 int embedded_open(const char *path, int flags);
 FILE *embedded_fopen(const char *path); /* the same as a stream; NULL with errno */
 

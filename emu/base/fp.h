@@ -5,13 +5,13 @@
  * them. They use only IEEE operations of the host in its default rounding, so their bits depend on
  * neither compiler nor libm, and MXCSR is never read or written.
  *
- * Rules shared by all (docs/arithmetic.md 1 to 3; docs/facts.md, rows "fp:", lists what is defined
- * here and not published):
+ * Rules shared by all (docs/arithmetic.md 1 to 3; docs/facts.md, rows "fp:", lists what is not
+ * published and therefore defined here):
  *
  * - f32 operands: subnormals are read as zero of the same sign, except by fp_f32_class().
  * - f32 results: the IEEE result, rounded to nearest even at subnormal precision, then replaced by
- *   zero of the same sign if it is subnormal; so what rounds up to 2^-126 stays 2^-126. Never
- *   stochastic, never by RND (integers to f32 excepted).
+ *   zero of the same sign if it is subnormal; so a value that rounds up to 2^-126 stays 2^-126.
+ * Rounding is never stochastic and never by RND, except from integers to f32.
  * - f16: subnormals are ordinary operands and results.
  * - NaN: results are FP_F32_NAN or FP_F16_NAN, whatever the operands' payloads.
  * - INV: a NaN made of operands that are not NaN, or any signalling operand. A quiet NaN raises
@@ -166,7 +166,7 @@ static inline uint32_t fp_f16_pack(uint16_t lo, uint16_t hi)
 
 /* What a host result r becomes when it is NaN, infinite, subnormal or zero. a, b, c: the operands
  * as the operation saw them (flushed), 0 where it has fewer. Raises INV and OFLO by the rules
- * above; DIV0 is the business of the divisions. */
+ * above; the functions that divide raise DIV0. */
 uint32_t fp_f32_settle(uint32_t r, uint32_t a, uint32_t b, uint32_t c, struct fp_env *env);
 
 /* Exponent field neither 0 nor 255: nothing to flush, nothing to raise. */
@@ -247,7 +247,8 @@ static inline uint32_t fp_f32_absmax(uint32_t a, uint32_t b, struct fp_env *env)
     return fp_f32_max(fp_f32_abs(a), fp_f32_abs(b), env);
 }
 
-/* min(max(a, lo), hi); NaN for a NaN a. A quiet NaN bound does not bound. hi wins if lo > hi. */
+/* min(max(a, lo), hi); NaN for a NaN a. A bound that is a quiet NaN has no effect. hi wins if lo >
+ * hi. */
 uint32_t fp_f32_clamp(uint32_t a, uint32_t lo, uint32_t hi, struct fp_env *env);
 
 /* -1, 0, 1 for a <, ==, > b; FP_UNORDERED if either is NaN. Raises INV for signalling operands
@@ -353,8 +354,8 @@ uint32_t fp_f16_to_f32(uint16_t h, struct fp_env *env);
  * nothing. NaN gives FP_F16_NAN.
  *
  * from_f32 flushes subnormal x to zero first; a signalling x raises INV. from_f64 takes an exact
- * result (or one rounded to odd at 53 bits) and raises nothing for NaN: the operation that made it
- * knows why. */
+ * result (or one rounded to odd at 53 bits) and raises nothing for NaN: the operation that made the
+ * NaN has raised what is due. */
 uint16_t fp_f16_from_f32(uint32_t x, unsigned lane, struct fp_env *env);
 uint16_t fp_f16_from_f64(double exact, unsigned lane, struct fp_env *env);
 

@@ -1,8 +1,9 @@
 /* fp_dd.h - double-double arithmetic: an unevaluated sum hi + lo with |lo| <= ulp(hi) / 2.
  *
- * Used only where one double cannot decide a rounding, so it is written for its error bounds: each
- * operation is off by at most 2^-100 of its result. It needs IEEE binary64 in round-to-nearest, a
- * fused multiply-add and no contraction; then the bits are the same on every host.
+ * It is used only where one double cannot decide a rounding, so error bounds matter more than
+ * speed: each operation has a relative error of at most 2^-100. It needs IEEE binary64 in
+ * round-to-nearest, a fused multiply-add and no contraction; then the bits are the same on every
+ * host.
  */
 #ifndef EMU_FP_DD_H
 #define EMU_FP_DD_H

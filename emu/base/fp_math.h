@@ -1,14 +1,15 @@
 /* fp_math.h - exp, exp2, ln, log2, tanh and sigm on bit patterns, for f32 and for one lane of f16.
  *
- * The chip's own bits are not published. Defined here: the result is the true value, rounded once;
- * so it depends on no libm, compiler or host. Operands, NaN and exceptions follow emu/base/fp.h.
+ * The chip's own bits are not published. Here the result is defined as the true value, rounded
+ * once; so it depends on no libm, compiler or host. Operands, NaN and exceptions follow
+ * emu/base/fp.h.
  */
 #ifndef EMU_FP_MATH_H
 #define EMU_FP_MATH_H
 
 #include "emu/base/fp.h"
 
-/* f32: rounded to nearest even; env->rnd and env->stochastic are not looked at.
+/* f32: rounded to nearest even; env->rnd and env->stochastic are ignored.
  *
  *   function  means           special operands
  *   exp       e^x             -inf: +0     overflow: +inf and OFLO

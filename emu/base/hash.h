@@ -1,4 +1,4 @@
-/* hash.h - XXH3 behind two functions; nothing else in emu/ includes <xxhash.h>. */
+/* hash.h - two functions that compute XXH3 hashes; only their source file includes <xxhash.h>. */
 #ifndef EMU_HASH_H
 #define EMU_HASH_H
 

@@ -1,5 +1,5 @@
-/* json_line.h - the line of a JSON text on which a value stands; the tree that jansson makes of it
- * no longer knows. */
+/* json_line.h - finds the line of a JSON text on which a value begins; the tree that jansson parses
+ * does not record it. */
 #ifndef EMU_JSON_LINE_H
 #define EMU_JSON_LINE_H
 
@@ -11,9 +11,9 @@ struct json_step {
     size_t index;    /* of the array */
 };
 
-/* The line (from 1 on) on which the value begins that `steps` lead to from the root; 0 if there is
- * none. text need not end with a zero and has been accepted by jansson; keys with escapes are not
- * found. Cost: linear in the text. */
+/* The line, counted from 1, on which a value begins; 0 if there is no such value. The steps lead
+ * from the root to the value. text must have been accepted by jansson and need not end with a zero.
+ * Keys with escapes are not found. Cost: linear in the text. */
 unsigned json_line(const char *text, size_t bytes, const struct json_step *step, size_t steps);
 
 #endif

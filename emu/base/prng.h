@@ -1,5 +1,5 @@
-/* prng.h - the generator of a worker, xoroshiro128aox, and what the random instructions make of its
- * outputs.
+/* prng.h - the random number generator of a worker, xoroshiro128aox, and how the random
+ * instructions use its outputs.
  *
  * Source of the generator: IEEE Transactions on Computers 2022, arXiv 2203.04058; seeding:
  * $PRNG_SEED, docs/machine.md 6.2. How outputs become samples and masks is ASSUMED (docs/facts.md).

@@ -1,5 +1,5 @@
-/* progress.h - lines on stderr, or nowhere, that say what a long command has done, and how long
- * each took. For people only: no result depends on them.
+/* progress.h - lines on stderr that say which stages a long command has completed, and how long
+ * each took; a quiet command prints none. They are for people only: no result depends on them.
  */
 #ifndef EMU_PROGRESS_H
 #define EMU_PROGRESS_H
@@ -18,7 +18,7 @@ struct progress {
 struct progress progress_begin(FILE *f);
 /* "stage      1.234 s   what was done": with the seconds since the line before. */
 void progress_report(struct progress *p, const char *stage, const char *fmt, ...) EMU_PRINTF(3, 4);
-/* The next stage begins now: others have reported meanwhile. */
+/* Starts the clock of the next stage now: other code has reported the time until here. */
 void progress_skip(struct progress *p);
 
 #endif
