@@ -1,10 +1,10 @@
 /* image.h - a program for a whole machine: bytes of every tile, where each tile starts, streams,
- * symbols, and what every byte is for.
+ * symbols, and the purpose of every byte.
  *
  * The same structure is built by hand (lab programs), by the compiler, and by the reader of image
- * files. Memory comes in segments; equal bytes of different tiles are stored once. The machine
- * treats categories, owners and symbols as text for people. Strings and blobs are interned: ids are
- * small integers, valid for the life of the image.
+ * files. Memory comes in segments; equal bytes of different tiles are stored once. Categories,
+ * owners and symbols are text for people; the machine does not interpret them. Strings and blobs
+ * are interned: ids are small integers, valid for the life of the image.
  */
 #ifndef EMU_IMAGE_H
 #define EMU_IMAGE_H
@@ -22,10 +22,10 @@ enum stream_direction { STREAM_TO_TILES, STREAM_TO_HOST };
 /* A part of the initial memory of a tile. */
 struct image_segment {
     uint32_t addr, bytes;
-    uint32_t blob; /* bytes of it, from its start */
+    uint32_t blob; /* id of the blob whose first bytes they are */
 };
 
-/* What a byte range of a tile is for. Ranges of a tile do not overlap; what no range names is a
+/* The purpose of a byte range of a tile. Ranges of a tile do not overlap; bytes in no range are a
  * gap. */
 struct image_range {
     uint32_t addr, bytes;
@@ -38,14 +38,14 @@ struct image_symbol {
     uint32_t name; /* string id */
 };
 
-/* Address of code to source line; a run lasts to the next entry. */
+/* Maps code addresses to source lines; an entry holds up to the address of the next one. */
 struct image_line {
     uint32_t addr;
     uint32_t file; /* string id; 0 where nothing is known */
     uint32_t line;
 };
 
-/* One tile that takes part. Tables are shared: many tiles name the same one. */
+/* One tile that takes part. Many tiles may name the same table. */
 struct image_tile {
     uint32_t tile; /* logical number in its chip */
     uint32_t chip;
@@ -65,21 +65,21 @@ struct image_stream {
     uint64_t bytes;     /* of one run; 0: unknown */
 };
 
-/* A part of the program, such as a layer of a network; its number is its place in the list, from 1.
- * 0 is the program itself. */
+/* A part of the program, such as a layer of a network. Its number is its place in the list, counted
+ * from 1; scope 0 is the program itself. */
 struct image_scope {
     uint32_t path;   /* string id */
     uint32_t parent; /* a smaller number */
 };
 
-/* The scope of an owner of ranges: that of the operation, variable or codelet of this name. */
+/* The scope of an owner of ranges, that is, of the operation, variable or codelet of this name. */
 struct image_owner {
     uint32_t name; /* string id */
     uint32_t scope;
 };
 
 /* What the host writes before a run: the elements in order, cut into parts. The machine knows
- * no networks: names and types ("f16") are text. */
+ * nothing of networks: names and types ("f16") are text. */
 struct image_input {
     uint32_t name, type; /* string ids; name is not 0 */
     uint32_t elem_bytes;
@@ -88,11 +88,12 @@ struct image_input {
 };
 struct image_input_part {
     uint32_t chip, tile, addr, bytes;
-    uint32_t blob; /* what it holds if the host writes nothing else; 0: it must */
+    uint32_t
+        blob; /* what it holds unless the host writes something else; 0: the host must write it */
 };
 
-/* Builder. All functions: EMU_NO_MEMORY, or EMU_BAD_IMAGE for what the rules above forbid; the
- * image is then as before.
+/* The builder. All functions return EMU_NO_MEMORY, or EMU_BAD_IMAGE for what the rules above or the
+ * limits below forbid, and then leave the image as it was.
  *
  * Limits: a string below 1 MiB, a blob at most the memory of a tile, all blobs 8 GiB; a list 2^24
  * entries; a stream depth 65,536. Ranges and segments are not empty, lie in tile memory and are
@@ -105,7 +106,8 @@ enum emu_status image_new(const struct arch *arch, struct image **out) EMU_MUST_
 void image_free(struct image *im);
 enum emu_status image_string(struct image *im, const char *text,
                              uint32_t *id) EMU_MUST_CHECK; /* "" is 0 */
-/* Copied, stored once; no bytes are 0. Pages of zeros cost no host memory. */
+/* The bytes are copied, and equal blobs stored once; a blob of no bytes has id 0. Pages of zeros
+ * cost no host memory. */
 enum emu_status image_blob(struct image *im, const void *data, uint32_t bytes,
                            uint32_t *id) EMU_MUST_CHECK;
 enum emu_status image_map(struct image *im, const struct image_range *r, size_t n,
@@ -119,12 +121,13 @@ enum emu_status image_add_tile(struct image *im, const struct image_tile *t,
 enum emu_status image_add_stream(struct image *im, const struct image_stream *s) EMU_MUST_CHECK;
 enum emu_status image_add_scope(struct image *im, const struct image_scope *s) EMU_MUST_CHECK;
 enum emu_status image_add_owner(struct image *im, const struct image_owner *o) EMU_MUST_CHECK;
-/* p: [in->parts], on tiles that were added, together as many bytes as the elements have. */
+/* p has in->parts entries, on tiles that were added before; together they have as many bytes as the
+ * elements. */
 enum emu_status image_add_input(struct image *im, const struct image_input *in,
                                 const struct image_input_part *p) EMU_MUST_CHECK;
 
-/* Views; borrowed from the image. Texts, blobs and lists stay where they are as long as the image;
- * tiles, segments, streams and scopes until the next one is added. Ids and indices must exist
+/* Views; borrowed from the image. Texts, blobs and lists stay valid as long as the image; tiles,
+ * segments, streams and scopes until the next one is added. Ids and indices must exist
  * (EMU_ASSERT). Empty lists and the empty blob may be NULL. */
 const struct arch *image_arch(const struct image *im);
 size_t image_tile_count(const struct image *im);
@@ -140,17 +143,17 @@ const struct image_stream *image_stream_at(const struct image *im, size_t i);
 uint32_t image_scope_count(const struct image *im); /* with 0, the program itself */
 /* 0 < scope < image_scope_count(). */
 const struct image_scope *image_scope_at(const struct image *im, uint32_t scope);
-/* The scope of an owner (a string id); 0: the program itself, or nothing is known. */
+/* The scope of an owner (a string id); 0 for the program itself, or when the scope is not known. */
 uint32_t image_scope_of(const struct image *im, uint32_t owner);
-/* The range of a tile's map that has this byte; NULL: it is in a gap. */
+/* The range of a tile's map that contains this byte; NULL when it is in a gap. */
 const struct image_range *image_range_at(const struct image *im, const struct image_tile *t,
                                          uint32_t addr);
 size_t image_input_count(const struct image *im);
 const struct image_input *image_input_at(const struct image *im, size_t i);
 const struct image_input_part *image_input_part_at(const struct image *im, size_t i);
 
-/* The symbol at or below addr, NULL if none; *offset is the distance. And the source line of a code
- * address (0 if unknown). */
+/* image_symbolize() gives the symbol at or below addr, NULL if there is none; *offset is the
+ * distance. image_source() gives the source file and line of a code address (line 0 if unknown). */
 const char *image_symbolize(const struct image *im, const struct image_tile *t, uint32_t addr,
                             uint32_t *offset);
 const char *image_source(const struct image *im, const struct image_tile *t, uint32_t addr,
@@ -161,29 +164,31 @@ const struct image_tile *image_find_tile(const struct image *im, uint32_t chip, 
 /* Proves that the ranges of a tile and the gaps between them add up to its memory exactly; else
  * EMU_BAD_IMAGE. */
 enum emu_status image_check_map(const struct image *im, const struct image_tile *t) EMU_MUST_CHECK;
-/* Bytes of a tile's memory in ranges of a category (a string id); 0: bytes in gaps. */
+/* How many bytes of a tile's memory are in ranges of a category (a string id); for category 0, how
+ * many are in gaps. */
 uint32_t image_category_bytes(const struct image *im, const struct image_tile *t,
                               uint32_t category);
-/* The id of a string the image has, UINT32_MAX when it has none like it. */
+/* The id of a string in the image, UINT32_MAX when the image does not have it. */
 uint32_t image_find_string(const struct image *im, const char *text);
 
 /* Files. Format: docs/image.md.
  *
  * The writer is deterministic: equal images give equal files (with one release of zstd). It writes
- * beside path and renames, so a failure leaves what was there; a device or pipe is written to
- * directly. EMU_IO when it cannot write, EMU_BAD_IMAGE when the blobs need more than the memory of
- * all tiles or a table more than 1 GiB. The reader trusts nothing: a damaged, truncated, oversized
- * or hostile file gives EMU_BAD_IMAGE with file, offset and what was expected. It needs the image's
- * memory and one section of at most 256 KiB of blobs, or of one table, at a time. */
+ * a new file next to path and then renames it, so a failure leaves the old file alone; it writes to
+ * a device or pipe directly. EMU_IO when it cannot write, EMU_BAD_IMAGE when the blobs need more
+ * than the memory of all tiles or a table more than 1 GiB. The reader trusts nothing: a damaged,
+ * truncated, oversized or hostile file gives EMU_BAD_IMAGE with file, offset and what was expected.
+ * It needs the image's memory and one section of at most 256 KiB of blobs, or of one table, at a
+ * time. */
 enum emu_status image_write(const struct image *im, const char *path) EMU_MUST_CHECK;
 enum emu_status image_read(const char *path, struct image **out) EMU_MUST_CHECK;
 enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
                                  struct image **out) EMU_MUST_CHECK;
 
-/* Puts a program into a machine: memory of its tiles, entries, groups, and what
- * inputs hold. The machine must be new
- * and arch_equal to the image's; else EMU_BAD_IMAGE. Pages of zeros are not touched. image_load is
- * for programs of one chip; image_load_chip takes the tiles of one of several. */
+/* Puts a program into a machine: the memory of its tiles, their entries and groups, and the
+ * contents of inputs. The machine must be new and arch_equal to the image's machine; else
+ * EMU_BAD_IMAGE. Pages of zeros are not touched. image_load is for programs of one chip;
+ * image_load_chip takes the tiles of one of several. */
 struct machine;
 enum emu_status image_load(const struct image *im, struct machine *m) EMU_MUST_CHECK;
 enum emu_status image_load_chip(const struct image *im, uint32_t chip,

@@ -1,9 +1,9 @@
-/* image_internal.h - what the files of emu/load share: the structure behind struct image, and the
+/* image_internal.h - what the files of emu/load share: the definition of struct image, and the
  * constants of the file format (docs/image.md).
  *
  * Text, blobs and lists live in an arena and never move, so borrowed pointers stay valid as long as
- * the image; a hash index over each kind stores equal ones once. Nothing is written into arena
- * memory that is zero anyway: empty pages of blobs cost no host memory.
+ * the image; a hash index over each kind stores equal ones once. Zeros are never written into arena
+ * memory, which is zero already: empty pages of blobs cost no host memory.
  */
 #ifndef EMU_IMAGE_INTERNAL_H
 #define EMU_IMAGE_INTERNAL_H
@@ -59,7 +59,7 @@ enum image_section_type {
     IMAGE_DATA = IMAGE_FOURCC('D', 'A', 'T', 'A')
 };
 
-/* The machine's memory ends, as 64 bits where sums may not wrap. */
+/* The end of the machine's memory, as 64 bits so that sums do not wrap. */
 static inline uint64_t image_mem_end(const struct arch *a)
 {
     return (uint64_t)a->mem_base + a->mem_bytes;
@@ -73,8 +73,8 @@ struct arena {
     size_t used, total_bytes;
 };
 
-/* Hash index of 32-bit ids. Who looks up compares candidates himself: only 32 bits of hash are
- * kept. */
+/* Hash index of 32-bit ids. The caller compares the candidates that a look-up gives, because only
+ * 32 bits of each hash are kept. */
 struct image_index_slot {
     uint32_t hash, id_plus_1; /* 0: free */
 };
@@ -124,7 +124,8 @@ struct image {
 void *arena_alloc(struct arena *a, size_t bytes);
 void arena_free(struct arena *a);
 
-/* First and next candidate for a hash; start with *cursor = 0. INDEX_NONE when there is no more. */
+/* The first or next candidate for a hash; start with *cursor = 0. INDEX_NONE when there are no
+ * more. */
 uint32_t index_next(const struct image_index *x, uint64_t hash, size_t *cursor);
 /* Makes room for one more entry, so that index_add cannot fail. */
 enum emu_status index_reserve(struct image_index *x) EMU_MUST_CHECK;
@@ -142,33 +143,33 @@ uint32_t pool_find(const struct image_pool *p, const void *data, uint32_t bytes)
  * pool is as before. */
 enum emu_status pool_intern(struct image_pool *p, struct arena *a, const void *data, uint32_t bytes,
                             uint32_t *id) EMU_MUST_CHECK;
-/* A new thing of zeros that only pool_index_item() makes findable: the reader fills it in between.
+/* Appends a thing of zeros. The reader fills it in; then pool_index_item() makes it findable.
  */
 enum emu_status pool_append_blank(struct image_pool *p, struct arena *a, uint32_t bytes,
                                   uint8_t **data) EMU_MUST_CHECK;
-/* Makes item id findable; if an indexed one equals it, *equal is that one's id and nothing changes,
- * else *equal is id. */
+/* Makes item `id` findable, and sets *equal to id. If an equal item is findable already, sets
+ * *equal to the id of that one and changes nothing else. */
 enum emu_status pool_index_item(struct image_pool *p, uint32_t id, uint32_t *equal) EMU_MUST_CHECK;
 void pool_free(struct image_pool *p);
 
 /* ---- image.c ---- */
 
-/* Whether one more blob of so many bytes is within the limits; else EMU_BAD_IMAGE. */
+/* Returns EMU_BAD_IMAGE when one more blob of `bytes` bytes would exceed the limits. */
 enum emu_status image_blob_room(const struct image *im, uint32_t bytes) EMU_MUST_CHECK;
 
 /* ---- image_section.c ---- */
 
-/* Bytes that grow; zero it before the first use. */
+/* A buffer that grows. Zero it before the first use. */
 struct byte_buffer {
     uint8_t *data; /* owned */
     size_t cap;
 };
 
-/* Makes room for so many bytes; what was in it may be lost. data is not NULL afterwards. */
+/* Makes room for `bytes` bytes; the old contents may be lost. data is not NULL afterwards. */
 enum emu_status byte_buffer_need(struct byte_buffer *b, size_t bytes) EMU_MUST_CHECK;
 void byte_buffer_free(struct byte_buffer *b);
 
-/* A section as the file means it: decompressed, its checksum proven. */
+/* A section after decompression and after its checksum was verified. */
 struct image_section {
     uint32_t type;
     uint64_t offset;        /* of its header in the file */
