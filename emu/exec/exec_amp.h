@@ -35,13 +35,13 @@ static inline void amp_set_store(struct tile *t, unsigned lane, unsigned set,
     acc_changed(t);
 }
 
-/* Whether the machine has a set: mk1 has one. */
+/* Whether the machine has this set: mk1 has only one. */
 static inline bool amp_set_exists(const struct tile *t, unsigned set)
 {
     return t->arch->accumulators >= 2 * AMP_UNITS * (set + 1);
 }
 
-/* What a chain of `units` holds after it has moved by one pair: to may be from. */
+/* What a chain of `units` units holds after it has moved by one pair. `to` may equal `from`. */
 static inline void amp_shift(uint32_t *to, const uint32_t *from, unsigned units,
                              const uint32_t in[2])
 {

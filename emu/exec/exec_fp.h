@@ -5,8 +5,8 @@
 
 #include "emu/exec/exec.h"
 
-/* Ends the instruction: records its exceptions, then writes `words` registers from d on; an enabled
- * exception leaves them alone. */
+/* Ends the instruction: records its exceptions, then writes `words` registers from d on; if an
+ * exception is enabled, they stay unchanged. */
 static inline enum fault fp_finish(struct tile *t, unsigned lane, const struct fp_env *env,
                                    unsigned d, const uint32_t *r, unsigned words)
 {

@@ -126,7 +126,7 @@ static inline uint32_t bits_clz(uint32_t a)
     return a ? (uint32_t)__builtin_clz(a) : 32;
 }
 
-/* How many bits directly below the sign equal it, 0..31. */
+/* The number of bits directly below the sign bit that equal it, 0..31. */
 static inline uint32_t bits_cms(uint32_t a)
 {
     return bits_clz(a >> 31 ? ~a : a) - 1;
