@@ -1,8 +1,9 @@
-/* fast.h - instructions executed for all workers in lock step at once (host vectors over lanes).
+/* fast.h - executes an instruction for all workers in lock step at once, with host vectors over
+ * lanes.
  *
- * Rows LANES of insn.def have a fast function where emu/exec/lanes.def names a vector function;
- * fast.def lists the rows INSN that have their own. The plain exec_ functions are the reference;
- * tests/emu/test_fast_*.c compare.
+ * LANES rows of insn.def have a fast function where emu/exec/lanes.def names a vector function;
+ * fast.def lists the INSN rows that have one of their own. The plain exec_ functions are the
+ * reference; tests/emu/test_fast_*.c compare the two.
  */
 #ifndef EMU_FAST_H
 #define EMU_FAST_H
@@ -15,26 +16,26 @@
 enum { LANES_ALL = (1 << TILE_WORKERS) - 1 }; /* of the workers */
 
 /* Executes one instruction for all lanes of the mask at once and returns 1, or changes nothing and
- * returns 0: then the plain exec_ function must run lane by lane. Same bits as the plain function,
- * $FP_STS included. */
+ * returns 0; the caller then runs the plain exec_ function lane by lane. Gives the same bits as the
+ * plain function, $FP_STS included. */
 typedef int fast_fn(struct tile *t, uint32_t lanes, const struct insn *in);
 
 #define FAST(id) fast_fn fast_##id;
 #include "emu/fast/fast.def"
 #undef FAST
 
-/* The rows LANES; NULL elsewhere. */
+/* The fast functions of LANES rows; NULL for other rows. */
 extern fast_fn *const fast_lanes[INSN_COUNT];
 
-/* Before any fast function of a tile is called: makes t->fast if there is none. False when out of
- * memory: then only the plain functions may be used. */
+/* Call it before any fast function on a tile: makes t->fast if there is none. Returns false when
+ * out of memory; then only the plain functions may be used. */
 bool fast_begin(struct tile *t);
 
-/* Which workers' slots come after those of the others in a round: the lowest few. Stores of one
- * round are done in the order of its slots. Does nothing without t->fast. */
+/* Sets which workers, always the lowest few, issue after the others in a round: fast functions
+ * store in the order of a round's slots. Does nothing without t->fast. */
 void fast_begin_rounds(struct tile *t, uint32_t late_lanes);
 
-/* The fast function of an operation, or NULL where there is only the plain one. */
+/* The fast function of an operation, or NULL when there is only a plain one. */
 fast_fn *fast_find(unsigned op);
 
 #endif

@@ -1,8 +1,8 @@
 /* fast_access.h - loads and stores for all workers at once: addresses checked as vectors, values
  * gathered and scattered, and the vector functions that lanes.def names.
  *
- * If any lane would fault, nothing is done and the plain functions find out which. Stores are done
- * in the order of the slots of the round.
+ * If any lane would fault, nothing is done, and the plain functions find out which lane it is.
+ * Stores are done in the order of the slots of the round.
  */
 #ifndef EMU_FAST_ACCESS_H
 #define EMU_FAST_ACCESS_H
@@ -79,9 +79,9 @@ typedef uint32_t get_fn(const struct tile *t, uint32_t off);
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++)                                           \
         if ((lanes) >> lane & 1)
 
-/* Loads one value per lane into a register row; row NULL: a zero register, the access alone counts.
- * The row is written as one vector: a row written lane by lane could not be forwarded to the vector
- * load that comes next. */
+/* Loads one value per lane into a register row; row is NULL for a zero register: only the access
+ * itself has an effect. The row is written as one vector: a row written lane by lane could not be
+ * forwarded to the vector load that comes next. */
 FAST_INLINE int load_row(struct tile *t, uint32_t lanes, v8u addr, uint32_t bytes, uint32_t *row,
                          get_fn *get)
 {
@@ -133,7 +133,7 @@ FAST_INLINE void get64(const uint8_t *mem, const uint32_t *off, v8u *lo, v8u *hi
         _mm256_castps_si256(_mm256_shuffle_ps(first, last, 0xdd)), order);
 }
 
-/* A pair of registers from d per lane; $a14:15 swallows it. */
+/* Loads a pair of registers from d on, per lane; a load to $a14:15 is dropped. */
 FAST_INLINE void load_pair(struct tile *t, uint32_t lanes, const uint32_t *off, uint32_t more,
                            unsigned d)
 {

@@ -1,5 +1,5 @@
-/* fast_amp.h - parts of the fast matrix path that its files share: one step of all workers as a
- * job, and the ranges that decide how it is computed. Private to emu/bsp.
+/* fast_amp.h - parts of the fast matrix path that its files share: the operands of one step of all
+ * workers, and the ranges that decide how the step is computed. Private to emu/fast.
  *
  * Why f64 gives the bits of one rounding. A step computes RNE_f32(acc + sum of four f16 products).
  * Let all terms be multiples of 2^q and the sum of their magnitudes at most 2^(q + 53). Then so is
@@ -30,7 +30,7 @@ enum amp_motion {
     AMP_SLIC   /* E moves, then accumulates */
 };
 
-/* Operands of all workers. What belongs to one that does not take part is rubbish and not used. */
+/* Operands of all workers. Those of a worker that does not take part are undefined and not used. */
 struct amp_operands {
     _Alignas(64) double x[2][TILE_LANES][2];   /* lanes 0, 1 and lanes 2, 3 of x, by worker */
     _Alignas(32) uint64_t pair[2][TILE_LANES]; /* what enters each set, two f32 by worker */
@@ -50,7 +50,7 @@ FAST_INLINE struct acc_bounds bounds_join(struct acc_bounds a, struct acc_bounds
 }
 
 /* Whether sums of accumulators within *acc and four products with the weights of n are exact in
- * f64; if so, *acc becomes what the results are within. */
+ * f64; if so, *acc becomes the bounds of the results. */
 FAST_INLINE bool amp_exact(struct acc_bounds *acc, const struct amp_window *win, unsigned n)
 {
     float sum = acc->max + win->product_max[n];

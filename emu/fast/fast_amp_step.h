@@ -1,16 +1,16 @@
 /* fast_amp_step.h - the inner loop of the f16 matrix path: one step of all workers whose terms are
  * exact in f64 (fast_amp.h).
  *
- * Several workers are computed together, so that twelve independent chains of multiply-adds stand
- * side by side: with fewer the host waits for its own latency. AVX-512 was tried and gains less
- * than a tenth.
+ * Several workers are computed together, so that the host has twelve independent chains of
+ * multiply-adds: with fewer it waits for the latency of its own units. AVX-512 was tried and gains
+ * less than a tenth.
  */
 #ifndef EMU_FAST_AMP_STEP_H
 #define EMU_FAST_AMP_STEP_H
 
 #include "emu/fast/fast_amp.h"
 
-/* Where the chains of a step stand: the one that accumulates, the one that moves, and where it
+/* Where the chains of a step are: the one that accumulates, the one that moves, and where that one
  * moves to. In a sliding step moving comes first. */
 struct amp_route {
     unsigned from, leaving, moved;
@@ -39,7 +39,7 @@ FAST_INLINE void amp_move(struct tile *restrict t, const struct amp_operands *re
 }
 
 /* Workers lane .. lane + n - 1; four units per vector. Loads come first, then the chains move, then
- * the sums are stored: so no chain needs to be held back, whichever it is. */
+ * the sums are stored: so no chain needs a copy, whichever one it is. */
 FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_operands *restrict j,
                              const double (*w)[16], unsigned lane, unsigned n, unsigned sets,
                              enum amp_motion motion)

@@ -1,5 +1,5 @@
 /* fast_exact.h - the wide method for acc + a sum of up to four f16 products, rounded once to f32,
- * four units at a time. Private to emu/bsp.
+ * four units at a time. Private to emu/fast.
  *
  * Terms: products of finite f16, multiples of 2^-48, each below 2^32; acc a multiple of 2^-64,
  * |acc| < 2^34. So all partial sums are below 2^35.

@@ -4,8 +4,8 @@
  * Arithmetic is done in f32 and rounded a second time. That gives the bits of one rounding: a
  * product of two f16 is exact in f32; a sum that is not has 24 = 2 * 11 + 2 bits in f32, enough for
  * the second rounding to be harmless (Figueroa 1995), and sums below the normal range of f16 are
- * exact. Compared once with the plain sum and product for all pairs of finite operands. Other
- * rounding modes and stochastic rounding go to the plain functions. */
+ * exact. It was compared once with the plain sum and product for all pairs of finite operands.
+ * Other rounding modes and stochastic rounding go to the plain functions. */
 #ifndef EMU_FAST_F16_H
 #define EMU_FAST_F16_H
 

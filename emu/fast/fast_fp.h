@@ -2,8 +2,8 @@
  *
  * They compute the common case for all lanes and mark in `rare` every lane (or half of one) whose
  * result may carry an exception, a NaN or an overflow; one marked participating lane sends the
- * whole group to the plain functions. So flags need no thought here: a fast function never raises
- * any.
+ * whole group to the plain functions. So these functions need no code for exceptions: a fast
+ * function never raises any.
  */
 #ifndef EMU_FAST_FP_H
 #define EMU_FAST_FP_H
@@ -17,7 +17,7 @@ typedef float v8f __attribute__((vector_size(32)));
 typedef int16_t v16s __attribute__((vector_size(32)));
 typedef uint16_t v16u __attribute__((vector_size(32)));
 
-/* The helpers take the lane operation as a constant and must melt into each fast function. */
+/* The helpers take the lane operation as a constant and must be inlined into each fast function. */
 #define FAST_INLINE static inline __attribute__((always_inline))
 
 /* Writes one register, or two when words is 2. */
@@ -42,7 +42,7 @@ FAST_INLINE v8u f32_flush(v8u x)
     return x & ~(tiny >> 1);
 }
 
-/* Marks infinities and NaN: results of arithmetic that ordinary operands do not have. */
+/* Marks infinities and NaN, which arithmetic on ordinary operands does not give. */
 FAST_INLINE v8u f32_special(v8u x)
 {
     return (v8u)((x & 0x7f800000) == 0x7f800000);
@@ -63,7 +63,7 @@ FAST_INLINE v8u f16_nan(v8u x)
     return (v8u)(((v16s)x & 0x7fff) > 0x7c00);
 }
 
-/* Whether a lane of the group rounds to f16 otherwise than to nearest even. */
+/* Whether some lane of the group rounds to f16 in another mode than to nearest even. */
 FAST_INLINE int f16_rounds_otherwise(const struct tile *t, uint32_t lanes)
 {
     return is_rare(fast_load(t->fp_ctl) & (7u << FP_CTL_RND_SHIFT | FP_CTL_ESR), lanes);

@@ -1,5 +1,5 @@
-/* fast_round.h - accumulators of all workers on their way to and from registers: pairs of f32, and
- * f16 rounded to nearest or stochastically with the bits of fp_f16_from_f32(). Private to emu/bsp.
+/* fast_round.h - moves accumulators of all workers to and from registers, as pairs of f32 or as f16
+ * rounded to nearest or stochastically, with the bits of fp_f16_from_f32(). Private to emu/fast.
  *
  * Other rounding modes, NaN, infinities and results beyond f16 are left to the plain functions.
  */
@@ -33,7 +33,7 @@ static inline v8u fast_odd_words(__m256i a, __m256i b)
     return (v8u)_mm256_permute4x64_epi64(_mm256_castps_si256(v), 0xd8);
 }
 
-/* How this instruction rounds. The PRNGs have moved on only in here until fast_rounding_end(). */
+/* How this instruction rounds. The advanced PRNG states are kept here until fast_rounding_end(). */
 struct fast_rounding {
     v8u random[2]; /* PRNG output of each worker: low and high word */
     struct prng prng[TILE_WORKERS];
@@ -69,7 +69,7 @@ static inline void fast_store_pairs(uint64_t out[TILE_LANES], v8u a, v8u b)
 
 bool fast_rounding_draw(const struct tile *t, uint32_t lanes, struct fast_rounding *r);
 
-/* Reads $FP_CTL. False where the plain functions must do it. */
+/* Reads $FP_CTL. Returns false where the plain functions must round. */
 static inline bool fast_rounding_begin(const struct tile *t, uint32_t lanes,
                                        struct fast_rounding *r)
 {
@@ -100,8 +100,8 @@ static inline v8u fast_round_nearest(struct f32_pairs v)
     return (v8u)_mm256_set_m128i(high, low);
 }
 
-/* The pairs as f16x2 words; k = 0 or 1: rounding lanes 0, 1 or 2, 3. False, *row undefined, where
- * the plain functions must do it. */
+/* The pairs as f16x2 words; k = 0 or 1: rounding lanes 0, 1 or 2, 3. Returns false, and leaves *row
+ * undefined, where the plain functions must round. */
 static inline bool fast_round_pairs(const struct fast_rounding *r, struct f32_pairs v, unsigned k,
                                     uint32_t lanes, v8u *row)
 {

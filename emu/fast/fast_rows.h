@@ -33,7 +33,7 @@ static inline v8u fast_mask(uint32_t lanes)
 }
 
 /* Writes v to the lanes of a row; the supervisor's lane and workers outside the mask keep their
- * value. Almost always all workers take part: then the mask is a constant. */
+ * value. Almost always all workers take part, and the mask is then a constant. */
 static inline void fast_store(uint32_t row[TILE_LANES], uint32_t lanes, v8u v)
 {
     __m256i old = (__m256i)fast_load(row), new;

@@ -13,8 +13,8 @@ struct acc_bounds {
     int32_t lsb;
 };
 
-/* The weights once more, converted for the fast AMP path; filled and read by
- * emu/fast/fast_weights.h only. */
+/* A converted copy of the weights for the fast AMP path; only emu/fast/fast_weights.h fills and
+ * reads it. */
 struct weight_cache {
     uint32_t key;            /* what it holds and for which units; 0: nothing */
     uint32_t generation;     /* weight_generation it was made from */
@@ -26,14 +26,14 @@ struct weight_cache {
     };
 };
 
-/* Ranges that the operands of recent f16 steps stayed in; fast_amp.c compares with them
- * instead of measuring each time. Elements of an array are all the same. Minima are of nonzero
- * magnitudes and less 1. */
+/* Ranges that contain the operands of recent f16 steps; fast_amp.c compares with them instead of
+ * measuring each time. All elements of an array are equal. A minimum is the smallest nonzero
+ * magnitude, less 1. */
 struct amp_window {
     _Alignas(32) uint16_t x_max[16], x_min[16];
     uint16_t half_max[16];                 /* f16 partial sums */
     uint32_t single_max[8], single_min[8]; /* f32 partial sums */
-    struct acc_bounds half, single;        /* what they say of partial sums */
+    struct acc_bounds half, single;        /* what they imply for partial sums */
     float product_max[4]; /* with the weights of each n: above the sum of four products */
     int32_t product_lsb[4];
 };

@@ -1,5 +1,6 @@
-/* fast_weights.h - the weights of a tile as the fast matrix path wants them: converted, transposed
- * so that units are neighbours, with the range of their magnitudes. Refreshed when they changed.
+/* fast_weights.h - the weights of a tile as the fast matrix path needs them: converted, transposed
+ * so that units are neighbours, with the range of their magnitudes. They are converted again when
+ * the weights have changed.
  */
 #ifndef EMU_FAST_WEIGHTS_H
 #define EMU_FAST_WEIGHTS_H
@@ -26,7 +27,8 @@ static inline enum weights_key weights_key(unsigned units, unsigned sets)
 
 void fast_weights_refresh(struct tile *t, enum weights_key key);
 
-/* The cache, valid for key. About 350 host cycles after the weights changed, else a comparison. */
+/* The cache, valid for key. Takes about 350 host cycles after the weights have changed, else only a
+ * comparison. */
 static inline const struct weight_cache *fast_weights(struct tile *t, enum weights_key key)
 {
     if (EMU_UNLIKELY(t->fast->weights.key != key ||
