@@ -1,8 +1,8 @@
 /* schedule.c - searches for times at which all jobs of an exchange can be sent, and keeps the best.
  *
- * For cycles: attempts with several orders until one is good, then, where multicasts stand in each
- * other's way, the same with parts of them. For memory: a single pass of each order, judged by its
- * code.
+ * For cycles it attempts several orders until one is good; where multicasts stand in each other's
+ * way, it then tries the same with multicasts split into parts. For memory it makes a single pass
+ * with each order and compares the sizes of the code.
  */
 #include "programs/compiler/schedule/schedule_private.h"
 
@@ -15,9 +15,9 @@ enum {
 
 /* ---- cycles ---- */
 
-/* The best schedule so far, and the jobs it is for. */
+/* The best schedule so far and its jobs. */
 struct choice {
-    struct job_list list; /* owned, unless it is that of the schedule itself */
+    struct job_list list; /* owned, unless it is the list of the schedule itself */
     struct timing timing; /* owned */
 };
 
@@ -53,7 +53,8 @@ static enum emu_status search_cycles(struct search *f)
     return EMU_OK;
 }
 
-/* Searches with a list of jobs, which it takes, and keeps the better schedule. */
+/* Searches times for a list of jobs, of which it becomes the owner, and keeps the better schedule.
+ */
 static enum emu_status choose(const struct schedule *s, const struct job_list *l,
                               struct choice *best)
 {

@@ -1,13 +1,13 @@
 /* schedule.h - messages between tiles in, timed exchange code of every tile out.
  *
  * Conflict-free by construction: no tile sends or receives two words at one event, and every word
- * is at the mux when its receiver listens. Addresses are symbolic (a base the caller numbers, and
- * bytes from it), so the length of the code is known before anything is placed; the pointer runs on
- * without a new instruction only inside one base.
+ * is at the mux when its receiver listens. Addresses are symbolic (a base numbered by the caller,
+ * and an offset in bytes), so the length of the code is known before anything is placed. The
+ * pointer runs on without a new instruction only within one base.
  *
- * The caller sees to it that no tile receives into words that it sends in the same exchange: the
+ * The caller makes sure that no tile receives into words that it sends in the same exchange: the
  * fabric faults when such a word leaves after its replacement has arrived (docs/exchange.md 4), and
- * bases may turn out to overlap only when they are placed.
+ * whether bases overlap is known only once they are placed.
  */
 #ifndef PROGRAMS_SCHEDULE_H
 #define PROGRAMS_SCHEDULE_H
@@ -20,7 +20,7 @@ struct message_dest {
     struct plan_addr to;
 };
 
-/* `words` words of a tile for one or more others; each destination once. */
+/* `words` words that a tile sends to one or more others, each destination once. */
 struct message {
     uint32_t tile, words;
     struct plan_addr from;
@@ -35,7 +35,8 @@ struct exchange_problem {
     size_t dest_count;
 };
 
-/* What one tile does, from event 0 (its release by the sync) up to, not including, `sync` RECV. */
+/* What one tile does from event 0 (its release by the sync) up to, but not including, `sync` RECV.
+ */
 struct tile_schedule {
     uint32_t tile;
     struct exchange_plan plan; /* owned */
@@ -49,11 +50,13 @@ struct exchange_schedule {
         *tile; /* ascending, only tiles that send or receive; owned unless shared */
     uint32_t tiles;
     uint32_t events; /* release to the last word in memory, over all tiles */
-    uint32_t bound;  /* B: the most words in, words out, or both where a group listens to itself */
+    uint32_t bound;  /* B: the largest of words in and words out of a tile, or of all words in a
+                        group that listens to itself */
     uint64_t code_bytes;
     /* Equal exchanges of different objects share one schedule (compile_exchange.c): */
-    uint32_t *object; /* owned; what each base of the plans stands for. NULL: for itself */
-    uint8_t shared;   /* tile belongs to another schedule, which is freed last */
+    uint32_t *object; /* owned; the object that each base of the plans stands for. NULL: each base
+                         is the object */
+    uint8_t shared;   /* tile is owned by another schedule, which must be freed last */
 };
 
 /* Schedules one exchange. target: EXCHANGE_CYCLES may split multicasts and repeat sends for fewer
@@ -66,7 +69,7 @@ enum emu_status exchange_schedule(const struct exchange_problem *p, enum exchang
                                   struct exchange_schedule *out) EMU_MUST_CHECK;
 void exchange_schedule_free(struct exchange_schedule *s);
 
-/* NULL when the tile does nothing. */
+/* The schedule of a tile; NULL when the tile does nothing. */
 const struct tile_schedule *exchange_schedule_of(const struct exchange_schedule *s, uint32_t tile);
 
 #endif

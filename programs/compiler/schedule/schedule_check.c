@@ -1,9 +1,9 @@
 /* schedule_check.c - a second opinion on a schedule, from the plans alone.
  *
- * The instructions of every tile are executed on paper into lists of what it sends, whom it listens
- * to and where its pointer goes. Then every event at which a tile listens is looked up at the tile
- * it listens to, and what it hears is held against the messages of the problem. Nothing is shared
- * with the search but the geometry of the machine.
+ * The instructions of every tile are executed on paper, which gives lists of what it sends, which
+ * tile it listens to and where its pointer goes. Then, for every event at which a tile listens,
+ * what its source sends then is looked up and compared with the messages of the problem. This code
+ * shares nothing with the search but the geometry of the machine.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,10 +26,10 @@ struct pointer_set {
     struct plan_addr to;
 };
 
-/* What the problem wants stored. */
+/* What the problem wants to be stored. */
 struct wanted {
     struct plan_addr to, from;
-    uint32_t words, tile; /* tile: that sends them */
+    uint32_t words, tile; /* tile: the sender */
     uint32_t first_word;  /* words of this tile that lie at lower addresses */
 };
 

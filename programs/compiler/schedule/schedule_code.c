@@ -28,7 +28,7 @@ static enum emu_status lists_alloc(struct plan_lists *l, uint32_t points, const 
     return FAIL(NO_MEMORY, "the code of an exchange");
 }
 
-/* Counts into [k + 2], so that the filling below leaves first[k] after. */
+/* Counts into [k + 2], so that the filling below leaves the right first[k]. */
 static void lists_count(struct plan_lists *l, uint32_t points, const struct job_list *j)
 {
     for (uint32_t i = 0; i < j->jobs; i++)

@@ -1,8 +1,8 @@
 /* schedule_colour.c - the jobs of an exchange dealt into rounds in which every tile sends and
  * receives at most one: an edge colouring of the graph between senders and receivers.
  *
- * With as many colours as the largest number of jobs of a tile it always works (Konig): where no
- * colour is free on both sides, two colours are exchanged along the path of jobs that have them.
+ * As many colours as the largest number of jobs of a tile are always enough (Konig): where no
+ * colour is free on both sides, two colours are swapped along the path of jobs that have them.
  */
 #include "programs/compiler/schedule/schedule_private.h"
 
@@ -59,8 +59,8 @@ static uint32_t job_at(const struct colouring *c, uint32_t port, uint32_t colour
     return c->job[(size_t)port * c->colours + colour];
 }
 
-/* Frees colour a, which is used at a port, by exchanging it with b along the path that begins
- * there. b is free at the port. */
+/* Frees colour a, which is used at a port, by swapping it with b along the path that begins there.
+ * b is free at the port. */
 static void flip_path(struct colouring *c, uint32_t port, uint32_t a, uint32_t b)
 {
     uint32_t job = job_at(c, port, a);

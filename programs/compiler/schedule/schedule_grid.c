@@ -1,9 +1,9 @@
 /* schedule_grid.c - a common clock for jobs that go the same way round the fabric.
  *
- * Among such jobs the delay from s to d is a part of s plus a part of d. When every job begins at a
- * multiple of the common size on a clock that has the part of s taken off, all of them fit each
- * other without gaps. Jobs of different ways have different clocks; only where a tile changes from
- * one way to another some events are lost.
+ * Among such jobs the delay from s to d is the sum of a part that depends on s only and a part that
+ * depends on d only. Take the part of s off the clock of s: when every job begins at a multiple of
+ * the common size on these clocks, they all fit each other without gaps. Each way has clocks of its
+ * own; only where a tile changes from one way to another are some events lost.
  */
 #include "programs/compiler/schedule/schedule_private.h"
 
@@ -16,8 +16,8 @@ enum {
 };
 
 struct ways {
-    uint32_t far[WAYS];  /* physical places that everybody sends to in the same way */
-    int32_t delay[WAYS]; /* the largest to there */
+    uint32_t far[WAYS];  /* the physical place with which the delays of a way are measured */
+    int32_t delay[WAYS]; /* the largest delay to that place */
 };
 
 static uint32_t greatest_divisor(uint32_t a, uint32_t b)
@@ -39,7 +39,7 @@ static uint32_t half_of(const struct arch *a, uint32_t physical)
     return physical % row >= row / 2;
 }
 
-/* By the direction and the half of the receiver. */
+/* The way of a job: its direction and the half of the receiver. */
 static uint32_t way_of(const struct arch *a, uint32_t from, uint32_t to)
 {
     uint32_t last = arch_exchange_direction(a, from, to) == TOWARDS_LAST;

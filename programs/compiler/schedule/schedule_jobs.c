@@ -8,7 +8,7 @@
 
 enum { NOBODY = UINT32_MAX };
 
-/* A place where words arrive, to find two for one address. */
+/* A place where words arrive, for finding two words for one address. */
 struct received_run {
     uint32_t tile, message, dest; /* dest: in exchange_problem.dest */
     struct plan_addr to;
@@ -193,7 +193,8 @@ static int addr_follows(struct plan_addr a, uint32_t words, struct plan_addr b)
     return a.base == b.base && a.bytes + 4 * (int64_t)words == b.bytes;
 }
 
-/* Whether a message goes on where a job of `words` words that began with another one ends. */
+/* Whether a message continues, in all memories, a job of `words` words that began with another
+ * message. */
 static int message_follows(const struct exchange_problem *p, const struct message *first,
                            uint32_t words, const struct message *m)
 {
@@ -268,7 +269,7 @@ static uint32_t parts_of(const struct job *job, uint32_t receivers)
     return (job->dests + receivers - 1) / receivers;
 }
 
-/* Decides for every job in how many parts it goes, and counts them all. room: [points] words that a
+/* Decides into how many parts every job is split, and counts all parts. room: [points] words that a
  * tile may still send. */
 static uint32_t choose_parts(const struct schedule *s, uint32_t receivers, uint32_t *room,
                              uint32_t *parts)
@@ -342,8 +343,8 @@ enum emu_status schedule_split(const struct schedule *s, uint32_t receivers, str
 
 /* ---- bounds ---- */
 
-/* The words of all messages within one set of tiles in which every member but the sender listens:
- * with three tiles or more no two of them can be on their way at once. */
+/* The words of all messages within a set of tiles in which every message goes from one member to
+ * all others. With three tiles or more, no two such messages can be on their way at once. */
 struct closed_set {
     uint64_t hash; /* of the sender and the receivers, in any order */
     uint64_t words;
@@ -399,8 +400,8 @@ static enum emu_status bound_sets(struct schedule *s)
     return EMU_OK;
 }
 
-/* No word reaches a mux before the least delay of its tile; none is in memory sooner after its send
- * than the least delay and lag; and the words of B follow each other somewhere. */
+/* No word reaches a mux before the least delay of its tile; no word is in memory sooner after its
+ * send than the least delay plus lag; and the words of B follow each other somewhere. */
 static enum emu_status bound_events(struct schedule *s)
 {
     const struct job_list *l = &s->list;

@@ -2,7 +2,7 @@
  *
  * Earliest fit is only as good as its order. ORDER_SHIFT suits everything regular: jobs that go the
  * same way follow each other, so that delays cancel and no tile waits for two. ORDER_LOAD suits
- * irregular loads: what is hard to place goes first.
+ * irregular loads: the jobs that are hard to place go first.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* schedule_pass.c - one order of jobs in, times out.
  *
  * A pass gives the jobs their times one after the other, each the earliest at which its sender and
- * all its receivers are free; so it never takes an event of a port twice. In a round the schedule
- * is pushed to its end in reversed time, latest jobs first, and back again in the order of the
- * starts, which closes gaps.
+ * all its receivers are free; so it never takes an event of a port twice. A round pushes the
+ * schedule towards its end in reversed time, latest jobs first, and then back again in the order of
+ * the starts, which closes gaps.
  */
 #include <string.h>
 
@@ -12,9 +12,9 @@
 enum {
     PASSES_MIN = 3,        /* of a large exchange */
     PASSES_MAX = 40,       /* of a small one */
-    PASS_WORK = 1 << 20,   /* receivers of all passes together, about */
-    PASS_EVENTS = 1 << 12, /* on so many events one receiver costs as much again */
-    HOPELESS = 4           /* times the least events: a pass is given up */
+    PASS_WORK = 1 << 20,   /* about so many receivers in all passes together */
+    PASS_EVENTS = 1 << 12, /* over so many events one receiver costs as much again */
+    HOPELESS = 4           /* a pass is given up at so many times the least events */
 };
 
 void search_free(struct search *f)
@@ -43,7 +43,7 @@ static uint32_t root_of(uint32_t *above, uint32_t port)
     return port;
 }
 
-/* Joins the ports of every job, and numbers what hangs together. above: [2 * points]. */
+/* Joins the ports of every job and numbers the connected parts. above: [2 * points]. */
 static void number_parts(struct search *f, uint32_t *above, uint32_t *number)
 {
     const struct job_list *l = f->l;
@@ -65,7 +65,7 @@ static void number_parts(struct search *f, uint32_t *above, uint32_t *number)
     }
 }
 
-/* Groups of tiles that have nothing to do with each other are judged one by one. */
+/* Parts of the exchange that have no port in common are judged separately. */
 static enum emu_status find_parts(struct search *f)
 {
     uint32_t *above = emu_alloc(2 * (size_t)f->s->points, sizeof(*above));
@@ -135,9 +135,9 @@ static void use_forward(struct search *f)
     }
 }
 
-/* Reversed time: event 0 of a receiver is the last from which a word is in memory before `events`;
- * event 0 of a sender lies after the last that matters. Returns the sender's event -1 of reversed
- * time in forward time. */
+/* Sets the ports' clocks to reversed time. There, event 0 of a receiver is the last event at which
+ * an arriving word is still in memory before `events`, and event 0 of a sender is later than any
+ * event that matters. Returns, in forward time, what is the sender's event -1 in reversed time. */
 static int32_t use_backward(struct search *f, uint32_t events)
 {
     const struct job_list *l = f->l;
@@ -165,7 +165,8 @@ static int32_t use_backward(struct search *f, uint32_t events)
     return after;
 }
 
-/* The first event of a job at which nothing that was placed before comes in later, anywhere. */
+/* The first event at which a job can be sent so that it comes in after everything placed before it,
+ * at all its receivers. */
 static uint32_t behind_all(const struct search *f, const struct job *job)
 {
     uint32_t from = 0;
@@ -189,7 +190,7 @@ static void note_arrival(struct search *f, const struct job *job, uint32_t event
 }
 
 /* Gives the jobs their times in the order of the keys. after: 0, or what use_backward() returned.
- * f->hopeless: an order that must be kept takes far too long. */
+ * Sets f->hopeless when an order that must be kept takes far too long. */
 static enum emu_status fit_all(struct search *f, const struct attempt *a, int32_t after)
 {
     const struct job_list *l = f->l;
@@ -230,15 +231,15 @@ static uint32_t job_end(const struct search *f, uint32_t j)
     return (uint32_t)(f->start[j] + most + (int32_t)job->words - 1);
 }
 
-/* Whether this pass is what a part should do. One that was good already stays: orders that were
- * tried first take less code. */
+/* Whether a part should take its times from this pass. Times that were already good stay, because
+ * the orders that are tried first take less code. */
 static int is_better(const struct search *f, uint32_t part)
 {
     return f->end[part] < f->least[part] &&
            !schedule_is_within(f->s, f->least[part], SCHEDULE_GOOD_PERCENT);
 }
 
-/* Takes over the parts that are better than before. */
+/* Takes over the times of the parts that are better than before. */
 static void keep_best(struct search *f)
 {
     for (uint32_t j = 0; j < f->l->jobs; j++) {
@@ -269,7 +270,8 @@ static enum emu_status pass_forward(struct search *f, const struct attempt *a, u
     return EMU_OK;
 }
 
-/* Pushes a schedule of `events` events to its end, and leaves the jobs in order of their starts. */
+/* Pushes a schedule of `events` events towards its end and leaves the jobs in the order of their
+ * starts. */
 static enum emu_status pass_backward(struct search *f, const struct attempt *a, uint32_t events)
 {
     uint32_t n = f->l->jobs;

@@ -1,9 +1,10 @@
 /* timeline.c - bit timelines of ports (see timeline.h).
  *
  * The search looks at 64 events of all ports at a time: the shifted ORs of their bits. Short
- * messages fold the free bits onto each other, long ones look from their last event backwards and
- * jump after what they meet. Per port and size class a lower limit of where free runs begin is
- * kept, so that the full part of a timeline is not looked at again for every message.
+ * messages fold the free bits onto each other, long ones look backwards from their last event and
+ * jump past the first taken event they meet. For each port and size class the timeline keeps an
+ * event before which no free run begins, so that its full part is not looked at again for every
+ * message.
  */
 #include "programs/compiler/schedule/timeline.h"
 
@@ -143,7 +144,7 @@ static uint32_t find(const struct timelines *t, const struct timeline_use *use, 
                                    : find_long(t, use, uses, words, from, grid);
 }
 
-/* Where runs of at least 2^c <= words free events begin at the earliest on one port. */
+/* The earliest event at which a run of at least 2^c <= words free events can begin on one port. */
 static uint32_t first_run(struct timelines *t, uint32_t port, uint32_t words)
 {
     uint32_t c = 31 - (uint32_t)__builtin_clz(words), *known;
@@ -186,7 +187,7 @@ enum emu_status timelines_fit(struct timelines *t, const struct timeline_use *us
     }
     if (from < (uint32_t)-least)
         from = (uint32_t)-least;
-    end = (uint64_t)t->top + (uint32_t)-least; /* here it fits at the latest */
+    end = (uint64_t)t->top + (uint32_t)-least; /* here, at the latest, it fits */
     end = (from > end ? from : end) + grid.unit + (uint32_t)most + words + READ_AHEAD;
     if (end > (uint64_t)t->stride * WORD_EVENTS)
         TRY(grow(t, end));

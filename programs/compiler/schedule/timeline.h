@@ -25,7 +25,7 @@ struct timeline_use {
     int32_t shift;
 };
 
-/* Where a message may begin: at events that leave `phase` when divided by `unit`, at least 1. */
+/* Where a message may begin: at events e with e % unit == phase. unit is at least 1. */
 struct timeline_grid {
     uint32_t unit, phase;
 };
