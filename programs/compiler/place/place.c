@@ -48,7 +48,7 @@ static void add_up(size_t *first, uint32_t tiles)
         first[t] += first[t - 1];
 }
 
-/* What only codelets and the host touch may lie anywhere. */
+/* Objects that only codelets and the host access may lie anywhere. */
 static int is_anywhere(uint8_t category)
 {
     return category == CATEGORY_VARIABLE || category == CATEGORY_CONSTANT ||
@@ -163,7 +163,8 @@ static void find_groups(struct placer *p)
 
 /* ---- placement ---- */
 
-/* Addresses after what a word can say stay at its end; such a tile does not fit anyway. */
+/* Addresses too large for 32 bits are stored as the largest one; such a tile does not fit anyway.
+ */
 static void set_addresses(struct placer *p, uint32_t t, const uint64_t *addr)
 {
     for (size_t k = p->item_first[t]; k < p->item_first[t + 1]; k++) {

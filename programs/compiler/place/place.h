@@ -1,22 +1,23 @@
 /* place.h - addresses for the objects of every tile.
  *
- * Code lies at the bottom of region 0; objects are packed from the top of the memory downwards,
- * region 1 first, over each other where their live sets allow. What does not fit gets addresses
- * after the end of the memory, so that the need of the tile is known.
+ * Code lies at the bottom of region 0. Objects are packed from the top of the memory downwards,
+ * region 1 first, and overlap where their live sets allow it. Objects that do not fit get addresses
+ * past the end of the memory, so that the need of the tile is known.
  */
 #ifndef PROGRAMS_PLACE_H
 #define PROGRAMS_PLACE_H
 
 #include "programs/compiler/lower/lowered.h"
 
-/* send, the pointer field of receives and setzi hold addresses of 20 bits. Where the memory of a
- * tile ends above, what they name lies below: everything that is exchanged, states, predicates. */
+/* The instructions send and setzi and the pointer field of receives hold addresses of 20 bits.
+ * Where the memory of a tile is larger, the objects that they name must lie below this limit:
+ * everything that is exchanged, vertex states, predicates. */
 enum { PLACE_REACH = 1 << 20 };
-/* near[object] becomes 1 for those. near: [objects], zeros. */
+/* Sets near[object] to 1 for objects that must lie below PLACE_REACH. near: [objects], zeroed. */
 void place_mark_near(const struct lowered *l, uint8_t *near);
 
 struct tile_place {
-    uint32_t code_bytes; /* as given: [mem_base, mem_base + code_bytes) */
+    uint32_t code_bytes; /* as given; code is [mem_base, mem_base + code_bytes) */
     uint32_t used_bytes; /* code and objects, overlapped ones once */
     uint32_t gap_bytes;  /* lost to alignment, regions and element constraints */
     uint64_t need_bytes; /* memory the tile would need; over arch->mem_bytes: it does not fit */
@@ -31,14 +32,15 @@ struct placement {
     int fits;
 };
 
-/* code_bytes: code of each used tile. Sets object.addr of all objects. Deterministic, for any
- * number of threads (0: all cores). EMU_NO_MEMORY only. */
+/* Sets object.addr of all objects. code_bytes: bytes of code of each used tile. The result is the
+ * same for any number of threads (0: all cores). The only error is EMU_NO_MEMORY. */
 enum emu_status place_objects(struct lowered *l, const uint32_t *code_bytes, unsigned threads,
                               struct placement *out) EMU_MUST_CHECK;
 void placement_free(struct placement *p);
 
-/* Proves a placement: inside memory (where it fits), aligned, in its region, apart where demanded,
- * no two objects in use at the same time share a byte. EMU_BAD_PROGRAM names both, tile and bytes.
+/* Proves a placement: every object lies inside the memory (where the tile fits), aligned, in its
+ * region, and apart from others where demanded; no two objects that are in use at the same time
+ * share a byte. EMU_BAD_PROGRAM names both objects, the tile and the bytes.
  */
 enum emu_status placement_check(const struct lowered *l, const struct placement *p) EMU_MUST_CHECK;
 

@@ -1,7 +1,8 @@
 /* place_live.h - which live sets meet, answered from a table.
  *
- * The lists of ranges of a lowered program are compared once, all against all, when there are few
- * enough of them; otherwise at every question, after a look at the first and last operation.
+ * If a lowered program has few enough lists of ranges, they are compared once, all against all.
+ * Otherwise two lists are compared whenever it is asked, after a look at their first and last
+ * operations.
  */
 #ifndef PROGRAMS_PLACE_LIVE_H
 #define PROGRAMS_PLACE_LIVE_H
@@ -22,7 +23,7 @@ struct live_table {
 enum emu_status live_table_init(struct live_table *t, const struct lowered *l,
                                 int threads) EMU_MUST_CHECK;
 void live_table_free(struct live_table *t);
-/* The comparison itself: no look at the table. */
+/* Compares two sets without the table. */
 int live_ranges_meet(const struct live_table *t, uint32_t a, uint32_t b);
 
 /* Whether two sets share an operation. Set 0 meets every other. */

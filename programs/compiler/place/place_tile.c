@@ -1,6 +1,6 @@
 /* place_tile.c - addresses for the objects of one tile: first fit, in several orders.
  *
- * An item takes the first place that is free of all placed items it is ever in use together with.
+ * An item takes the first place that overlaps no placed item with which it is ever in use together.
  * First trials go downwards from the top of the memory, so that region 1 fills first and region 0
  * stays free for what needs it. If none of them fits, the same orders are tried upwards from the
  * code, in a memory without end: the lowest result says what the tile needs, and fits if that is no
@@ -66,7 +66,7 @@ static uint64_t align_place(const struct place_trial *t, uint64_t p, const struc
     return coordinate_of(t, (t->top - p - it->bytes) & ~mask, it->bytes);
 }
 
-/* The first place from p on that is free of the items in use together with it. */
+/* The first place from p on that overlaps no item in use together with this one. */
 static uint64_t find_free(const struct place_trial *t, uint64_t p, const struct place_item *it)
 {
     uint64_t c = align_place(t, p, it);
@@ -83,8 +83,8 @@ static uint64_t find_free(const struct place_trial *t, uint64_t p, const struct 
     return c;
 }
 
-/* Where the blocks end that an item at c would share with one it must be apart from; c if there are
- * none. */
+/* The end of the blocks that an item at c would share with an item it must be apart from; c if it
+ * shares none. */
 static uint64_t skip_partners(const struct place_trial *t, uint64_t c, uint32_t item)
 {
     const struct place_item *it = &t->job->item[item];
@@ -151,7 +151,7 @@ static int place_item(struct place_trial *t, uint32_t item)
         c = find_place(t, item, t->top - to, t->top - from);
     } else {
         c = find_place(t, item, from, to);
-        if (c == NOWHERE) /* no room where it must be; anywhere after the memory says so */
+        if (c == NOWHERE) /* no room where it must be; a place past the memory tells */
             c = find_place(t, item, t->top > from ? t->top : from, FAR_AWAY);
     }
     if (c == NOWHERE)
@@ -171,8 +171,8 @@ static int compare_keys(const void *x, const void *y)
     return a->item < b->item ? -1 : a->item > b->item;
 }
 
-/* Constrained items go first, then large ones; between the two, depending on the order, those that
- * are always in use, or early ones. */
+/* Constrained items go first and large ones later. Depending on the order, items that are always in
+ * use, or early ones, go between the two. */
 static uint64_t key_of(const struct place_job *job, unsigned order, const struct place_item *it)
 {
     uint64_t key = UINT32_MAX - it->bytes, first = job->live->span[it->live].first;
@@ -191,7 +191,8 @@ static void sort_items(const struct place_job *job, unsigned order, struct place
     qsort(out, job->items, sizeof(*out), compare_keys);
 }
 
-/* Places everything in one order and direction. The address after the highest item, or NOWHERE. */
+/* Places everything in one order and direction. Returns the address after the highest item, or
+ * NOWHERE. */
 static uint64_t try_order(const struct place_job *job, struct place_scratch *w, unsigned order,
                           int down)
 {
@@ -221,7 +222,7 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
     return end;
 }
 
-/* Lists for every item those it must be apart from. */
+/* Lists for every item the items it must be apart from. */
 static void list_partners(const struct place_job *job, struct place_scratch *w)
 {
     uint32_t *first = w->partner_first;
@@ -303,7 +304,8 @@ static void find_peak(const struct place_job *job, struct place_scratch *w, stru
     p->peak_bytes = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
-/* Adds a hole to what is lost, except for the largest one of its region, which is free. */
+/* Adds a hole to the lost bytes, except for the largest hole of its region, which counts as free.
+ */
 static void add_hole(uint64_t low, uint64_t high, uint64_t *largest, uint64_t *lost)
 {
     uint64_t bytes = high > low ? high - low : 0;

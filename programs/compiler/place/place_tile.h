@@ -5,8 +5,8 @@
 #include "programs/compiler/place/place.h"
 #include "programs/compiler/place/place_live.h"
 
-/* What placement knows of an object; one block of memory per tile is hashed, so there is no
- * padding. */
+/* What placement knows of an object. The items of a tile are hashed as one block of memory, so the
+ * struct has no padding. */
 struct place_item {
     uint32_t bytes, live;
     uint16_t align;
@@ -18,7 +18,8 @@ enum {
     ITEM_NEAR = 2         /* below PLACE_REACH */
 };
 
-/* Everything the placement of a tile depends on. Numbers of items are places in its list. */
+/* Everything that the placement of a tile depends on. The number of an item is its index in the
+ * list. */
 struct place_job {
     const struct arch *arch;
     const struct live_table *live;
@@ -38,7 +39,7 @@ struct place_key {
     uint32_t item;
 };
 
-/* Room for the work on one tile; one per thread. */
+/* Scratch memory for the work on one tile; one per thread. */
 struct place_scratch {
     struct place_key *order;
     struct placed_item *placed; /* by low */
@@ -52,13 +53,15 @@ enum emu_status place_scratch_init(struct place_scratch *w, uint32_t items, uint
                                    uint32_t ops) EMU_MUST_CHECK;
 void place_scratch_free(struct place_scratch *w);
 
-/* Decides all addresses; the result is w->best, byte addresses, which may lie after the memory. */
+/* Decides all addresses. The result is w->best: byte addresses, which may lie past the end of the
+ * memory. */
 void place_tile(const struct place_job *job, struct place_scratch *w);
 /* The figures of a tile whose addresses are w->best. */
 struct tile_place place_tile_measure(const struct place_job *job, struct place_scratch *w);
 
-/* First and, rounded up, last address of the block of elements that holds an address: one element
- * of region 0, the interleaved ones of region 1. Two addresses of different blocks never collide.
+/* The first address of the block of memory elements that holds addr, and the end of the block that
+ * holds the byte before `end`. A block is one element of region 0, or the interleaved elements of
+ * region 1. Accesses to different blocks never collide.
  */
 uint64_t place_block_low(const struct arch *a, uint64_t addr);
 uint64_t place_block_high(const struct arch *a, uint64_t end);

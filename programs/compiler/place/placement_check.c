@@ -1,5 +1,6 @@
-/* placement_check.c - proves a placement: every object where it may be, and no two of them in each
- * other's way. Shares no code with the search; needs the addresses, the objects and the machine.
+/* placement_check.c - proves a placement: every object lies where it may, and no two are in each
+ * other's way. Shares no code with the search; needs only the addresses, the objects and the
+ * machine.
  */
 #include "programs/compiler/place/place.h"
 
@@ -29,7 +30,7 @@ static int compare_placed(const void *x, const void *y)
     return a->object < b->object ? -1 : a->object > b->object;
 }
 
-/* FAIL with tile, name, category and place of an object; why is text with the machine's figures. */
+/* Fails with tile, name, category and place of an object. why: text with the machine's figures. */
 static enum emu_status refuse(const struct checker *c, uint32_t object, const char *why)
 {
     const struct object *o = &c->l->object.at[object];
@@ -87,8 +88,8 @@ static enum emu_status check_object(const struct checker *c, uint32_t t,
 
 /* ---- two objects ---- */
 
-/* Number of the block of elements of an address: an element of region 0, or the interleaved ones of
- * region 1; ascends with the address, also after the memory. */
+/* The number of the block of memory elements that holds an address: an element of region 0, or the
+ * interleaved ones of region 1. It ascends with the address, also past the end of the memory. */
 static uint64_t block_of(const struct arch *a, uint64_t addr)
 {
     uint64_t off = addr - a->mem_base, elements0 = a->region0_bytes / a->element_bytes;
@@ -128,8 +129,7 @@ static enum emu_status check_tile(const struct checker *c, uint32_t t)
     return EMU_OK;
 }
 
-/* Whether all addresses of a tile could be written down (those of one that does not fit may not).
- */
+/* Whether all addresses of a tile fit 32 bits. Those of a tile that does not fit may not. */
 static int has_addresses(const struct checker *c, uint32_t t)
 {
     return c->p->tile[t].need_bytes < UINT32_MAX - c->arch->mem_base;
