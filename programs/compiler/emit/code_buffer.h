@@ -1,5 +1,5 @@
-/* code_buffer.h - the words of a piece of code while it is written: labels and the words that name
- * them, what each word is for, and names of places.
+/* code_buffer.h - the words of a piece of code while it is written: its labels and the words that
+ * refer to them, the purpose of each word, and names of places.
  *
  * Errors are sticky: after the first one nothing more is stored, and code_buffer_link() reports it.
  * The buffer begins at a multiple of 8 bytes of tile memory.
@@ -18,7 +18,7 @@ struct code_range {
 
 struct code_mark {
     uint32_t word;
-    uint32_t words; /* to the place where code_unmark() closed it */
+    uint32_t words; /* up to where code_unmark() closed it */
     uint32_t name;  /* string of the lowered program */
 };
 
@@ -32,14 +32,14 @@ struct code_buffer {
     VEC(struct code_range) range;
     VEC(struct code_mark) mark;
     VEC(struct code_fix) fix;
-    VEC(uint32_t) label; /* word it stands for */
+    VEC(uint32_t) label; /* the word at which it is placed */
     enum emu_status status;
 };
 
 /* Frees what the buffer owns and empties it. */
 void code_buffer_free(struct code_buffer *b);
 
-/* What the following words are for. */
+/* Sets category and owner of the following words. */
 void code_range(struct code_buffer *b, enum category category, uint32_t owner);
 /* Opens a name for the following words; the result closes it. */
 uint32_t code_mark(struct code_buffer *b, uint32_t name);
@@ -51,14 +51,16 @@ void code_insn(struct code_buffer *b, const struct insn *in);
 /* The same with the address of a label as operand: setzi, a branch, a call, send. */
 void code_insn_label(struct code_buffer *b, struct insn in, uint32_t label);
 
-/* A new label, and where it is. Every label that is named must be placed before linking. */
+/* code_label() makes a label, code_place() puts it here. Every label that is used must be placed
+ * before linking. */
 uint32_t code_label(struct code_buffer *b);
 void code_place(struct code_buffer *b, uint32_t label);
 /* Byte address of a placed label. */
 uint32_t code_label_addr(const struct code_buffer *b, uint32_t label, uint32_t base);
 
-/* Fills in the addresses of labels for code that begins at byte address base. EMU_BAD_PROGRAM when
- * an address does not fit its instruction; the first error of the functions above. */
+/* Fills in the addresses of labels for code that begins at byte address base. Errors:
+ * EMU_BAD_PROGRAM when an address does not fit its instruction; else the first error of the
+ * functions above. */
 enum emu_status code_buffer_link(struct code_buffer *b, uint32_t base) EMU_MUST_CHECK;
 
 #endif

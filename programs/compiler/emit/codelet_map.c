@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sources of the project keep their path in it, of others only the name counts: an image does not
- * depend on where it was made. */
+/* Sources of the project keep their path within it; of other sources only the file name counts. So
+ * an image does not depend on where it was made. */
 static const char *short_path(const char *file)
 {
     static const char folder[] = "programs/";
@@ -29,7 +29,7 @@ static int by_range(const void *x, const void *y)
     return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
-/* A range lasts to the next one: what lies between fills up to its alignment. */
+/* A range extends to the next one: the bytes between are padding for the next one's alignment. */
 static enum emu_status add_ranges(const struct codelet_code *c, struct image *im, uint32_t category,
                                   uint32_t end, struct codelet_map *m)
 {

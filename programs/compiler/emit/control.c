@@ -21,7 +21,7 @@ struct walk {
     unsigned group;
     uint32_t break_label, depth;
     uint8_t *has_part; /* by function; owned */
-    uint8_t *needed;   /* functions called so far, 2: written; owned */
+    uint8_t *needed;   /* by function: 1 called so far, 2 also written; owned */
     uint32_t *label;   /* of functions; owned */
     uint32_t stack_label, stack_words;
     VEC(uint32_t) stack_owner;            /* of its words; owned */
@@ -73,7 +73,8 @@ static int range_has_code(const struct walk *w, uint32_t first, uint32_t end)
     return range_has_part(w, first, end) || emit_plan_votes(w->p, w->group, first, end) != 0;
 }
 
-/* Whether the code of [first, end) will change the return address: at least when it does. */
+/* Whether the code of [first, end) may change the return address: 1 whenever it does, perhaps also
+ * when it does not. */
 static int range_calls(const struct walk *w, uint32_t first, uint32_t end)
 {
     const struct emit_plan *p = w->p;
@@ -196,7 +197,7 @@ static void emit_exchange(struct walk *w, const struct tile_part *part, const st
 
     if (s && has_two_word_code(&s->plan) && at % 2) {
         code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
-        writer_nop(&w->out); /* hidden after what is awaited */
+        writer_nop(&w->out); /* costs nothing: it runs during the wait */
     }
     writer_settle(&w->out);
     code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
@@ -248,7 +249,7 @@ static void emit_host(struct walk *w, const struct tile_part *part, const struct
     code_unmark(w->out.b, mark);
 }
 
-/* What requests before it have begun is over after it. */
+/* Waits for the end of what earlier requests have begun. */
 static void emit_await(struct walk *w, const struct op *o)
 {
     writer_settle(&w->out);
@@ -339,7 +340,8 @@ static void emit_loop(struct walk *w, uint32_t op)
     w->break_label = outer;
 }
 
-/* The tile's LC is the predicate where it has it, else 1; after the sync M_SCRATCH is their AND. */
+/* Sets the tile's LC to the predicate if the tile has it, else to 1; after the sync, M_SCRATCH is
+ * the AND of all. */
 static void put_consensus(struct walk *w, const struct op *o)
 {
     uint32_t object = w->l->predicate.at[o->predicate + w->tile];
@@ -418,7 +420,8 @@ static void emit_function_call(struct walk *w, const struct op *o)
     writer_forget(&w->out);
 }
 
-/* A construct in which the tile has no part. 0: its syncs must be made one by one. */
+/* Skips a construct in which the tile has no part. Returns 0 if its syncs must be made one by one.
+ */
 static int vote_for(struct walk *w, uint32_t op, int has_part)
 {
     int32_t votes = w->p->votes[w->group][op];
@@ -589,7 +592,7 @@ static void emit_data(struct walk *w)
 
 /* ---- a tile ---- */
 
-/* Which functions concern the tile; callees come first in the order of the plan. */
+/* Finds out which functions concern the tile; in the order of the plan, callees come first. */
 static void find_parts(struct walk *w)
 {
     for (size_t k = 0; k < w->l->function.count; k++) {
@@ -600,7 +603,7 @@ static void find_parts(struct walk *w)
     }
 }
 
-/* Whether words of the stack may be needed: at least when they are. */
+/* Whether words of the stack may be needed: 1 whenever they are, perhaps also when they are not. */
 static int needs_stack(const struct walk *w)
 {
     if (w->p->levels > M_COUNTERS)

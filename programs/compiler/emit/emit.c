@@ -91,7 +91,7 @@ static enum emu_status make_tile(const struct emit_plan *p, const struct placeme
 
 /* ---- the image ---- */
 
-/* What is the same for all tiles, and room for the lists of one. */
+/* Data shared by all tiles, and room for the lists of one. */
 struct emission {
     const struct emit_plan *p;
     const struct placement *place;
@@ -242,7 +242,8 @@ static enum emu_status add_tiles(struct emission *e, unsigned threads)
     return s;
 }
 
-/* Requests of a stream in one operation, at most: all of them belong to one transfer of the graph.
+/* The largest number of requests of a stream in one operation. All of them belong to one transfer
+ * of the graph.
  */
 static uint64_t stream_requests(const struct lowered *l, uint32_t stream)
 {
@@ -279,8 +280,8 @@ static enum emu_status add_streams(struct emission *e)
     return EMU_OK;
 }
 
-/* Scopes have the numbers of the graph's. Names of the program are interned in the order of their
- * ids, but some may be known to the image before. */
+/* Scopes keep their numbers of the graph. Names of the program are interned in the order of their
+ * ids, but the image may already know some of them. */
 static enum emu_status add_scopes(struct emission *e)
 {
     const struct lowered *l = e->p->l;

@@ -19,18 +19,18 @@ struct emit_input {
     const struct lowered *lowered;
     const struct codelet_code *codelets;
     /* By index of the operation; entries of operations other than STEP_EXCHANGE are empty. Bases of
-     * plan_addr are objects, or indices of the schedule's list of objects where it has one. */
+     * plan_addr are objects, or indices into the schedule's list of objects if it has one. */
     const struct exchange_schedule *schedule;
 };
 
 /* Bytes of code of every used tile, codelets included; code_bytes has used_tiles entries. The
- * length does not depend on addresses. Cost: that of emitting. */
+ * length does not depend on addresses. Costs as much as emitting. */
 enum emu_status emit_measure(const struct emit_input *in, unsigned threads,
                              uint32_t *code_bytes) EMU_MUST_CHECK;
 
 /* The image: bytes, entries, groups, streams, symbols of codelets and variables, and a map in which
- * every byte of every used tile is a range or a gap. Where objects overlap in time, the map names
- * the one alive at the tile's peak operation, else the first. */
+ * every byte of every used tile is a range or a gap. Where several objects use a byte at different
+ * times, the map names the one alive at the tile's peak operation, else the first. */
 enum emu_status emit_image(const struct emit_input *in, const struct placement *place,
                            unsigned threads, struct image **out) EMU_MUST_CHECK;
 

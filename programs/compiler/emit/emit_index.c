@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* send, the pointer field of receives and setzi hold addresses of 20 bits. */
+/* The instructions send and setzi and the pointer field of receives hold addresses of 20 bits. */
 enum { ADDRESS_END = 1 << 20 };
 
 unsigned emit_plan_group(const struct emit_plan *p, uint32_t tile)
@@ -227,10 +227,11 @@ static enum emu_status count_votes(struct emit_plan *p, unsigned group)
 
 /* ---- parts ---- */
 
-/* Calls back for every part of every operation, in order of operations, tiles within ascending. */
+/* Calls back for every part of every operation, in the order of operations and, within each, of
+ * tiles. */
 typedef void part_visit(struct emit_plan *p, uint32_t tile, struct tile_part part);
 
-/* Nobody has anything to do in a sync of one group, but not all of its tiles may vote ahead. */
+/* No tile has anything to do in a sync of one group, but not all of its tiles may vote ahead. */
 static void visit_leader(struct emit_plan *p, uint32_t i, part_visit *visit)
 {
     const struct op *o = &p->l->op.at[i];
@@ -292,7 +293,8 @@ static void store_part(struct emit_plan *p, uint32_t tile, struct tile_part part
     p->part[p->part_first[tile]++] = part;
 }
 
-/* Lists by tile: counted, then stored, then the beginnings that storing has moved set back. */
+/* Makes the lists by tile: counts their entries, stores them, and then sets back the beginnings
+ * that storing has moved. */
 static void sum_up(uint32_t *first, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -340,7 +342,7 @@ static enum emu_status list_objects(struct emit_plan *p)
     return EMU_OK;
 }
 
-/* The first part at operation `op` or after it; end of the list if there is none. */
+/* The first part at operation `op` or later; the end of the list if there is none. */
 static const struct tile_part *part_from(const struct emit_plan *p, uint32_t tile, uint32_t op)
 {
     uint32_t lo = p->part_first[tile], hi = p->part_first[tile + 1];

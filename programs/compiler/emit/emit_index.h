@@ -14,7 +14,7 @@ struct tile_part {
     uint32_t first, count;
 };
 
-/* Syncs of a group's tiles in a construct of which they have no part. */
+/* The number of syncs that a group's tiles make in a construct in which they have no part. */
 enum {
     VOTES_UNKNOWN = -1, /* depends on data, or wider than the group: they must be made one by one */
     VOTES_MAX = 1 << 19 /* as many as one sans can say; more counts as unknown */
@@ -30,23 +30,24 @@ struct emit_plan {
     const struct lowered *l;
     const struct arch *arch;
     struct prog_arena arena; /* owns all arrays */
-    uint32_t *mate;          /* by operation: of REPEAT, LOOP, ELSE the END; of IF the ELSE */
+    uint32_t *mate;          /* by operation: for REPEAT, LOOP and ELSE the END; for IF the ELSE */
     uint32_t *order;         /* functions, callees first */
-    uint32_t *depth;         /* by function: loops with counters around its calls, at most */
-    uint32_t levels;         /* nested loops with counters in the whole program, at most */
+    uint32_t *depth;         /* by function: the most loops with counters around a call of it */
+    uint32_t levels;         /* the most nested loops with counters in the whole program */
     uint32_t *call_op;       /* operations STEP_CALL, ascending */
     uint32_t call_ops;
     int32_t *votes[EMIT_GROUPS]; /* by group, operation; NULL for groups that have no tiles */
     int32_t *function_votes[EMIT_GROUPS];
-    uint32_t leader[EMIT_GROUPS]; /* index in used_tile: who waits where all others have no part */
-    uint32_t *part_first;         /* by index in used_tile, and one more */
-    struct tile_part *part;       /* of each tile ascending by operation */
-    uint32_t *object_first;       /* by index in used_tile, and one more */
-    uint32_t *object;             /* objects of each tile, ascending */
+    uint32_t
+        leader[EMIT_GROUPS]; /* index in used_tile: the tile that waits when no tile has a part */
+    uint32_t *part_first;    /* by index in used_tile, and one more */
+    struct tile_part *part;  /* of each tile ascending by operation */
+    uint32_t *object_first;  /* by index in used_tile, and one more */
+    uint32_t *object;        /* objects of each tile, ascending */
 };
 
-/* Errors: EMU_BAD_PROGRAM for control flow that does not match, recursion, an exchange of some but
- * not all of several groups; EMU_NO_MEMORY. in is borrowed. Free with emit_plan_free, also on
+/* Errors: EMU_BAD_PROGRAM for control flow that does not match, for recursion, and for an exchange
+ * of several but not all groups; EMU_NO_MEMORY. in is borrowed. Free with emit_plan_free, also on
  * failure. */
 enum emu_status emit_plan_init(const struct emit_input *in, struct emit_plan *out) EMU_MUST_CHECK;
 void emit_plan_free(struct emit_plan *p);
@@ -60,7 +61,7 @@ const struct tile_part *emit_plan_part(const struct emit_plan *p, uint32_t tile,
 /* The first part of a tile in operations [first, end); NULL: none. */
 const struct tile_part *emit_plan_first_part(const struct emit_plan *p, uint32_t tile,
                                              uint32_t first, uint32_t end);
-/* Syncs of operations [first, end) for the tiles of a group; VOTES_UNKNOWN. */
+/* The number of syncs in operations [first, end) for the tiles of a group, or VOTES_UNKNOWN. */
 int32_t emit_plan_votes(const struct emit_plan *p, unsigned group, uint32_t first, uint32_t end);
 /* The sync group of a tile. */
 unsigned emit_plan_group(const struct emit_plan *p, uint32_t tile);

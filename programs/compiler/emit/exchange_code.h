@@ -1,4 +1,4 @@
-/* exchange_code.h - the words of the machine for the plan of an exchange. */
+/* exchange_code.h - encodes the plan of an exchange as machine words. */
 #ifndef PROGRAMS_EXCHANGE_CODE_H
 #define PROGRAMS_EXCHANGE_CODE_H
 

@@ -1,15 +1,16 @@
 /* memory_map.c - ranges, symbols and initial contents of one tile.
  *
- * Objects that are never in use together may share bytes. A byte belongs to the one that is alive
- * at the tile's peak; where there is none, or where several are, to the first.
+ * Objects that are never in use together may share bytes. A byte belongs to the object that is
+ * alive at the tile's peak; if none is, or several are, to the first.
  */
 #include "programs/compiler/emit/memory_map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Contents at most so far apart become one piece, zeros between them; a large object is a piece of
- * its own, so that the image stores it once for all tiles that have it. A piece costs 28 bytes. */
+/* Contents at most so many bytes apart become one piece, with zeros between them. A large object is
+ * a piece of its own, so that the image stores it once for all tiles that have it. A piece costs 28
+ * bytes. */
 enum { GAP_BYTES = 16, LARGE_BYTES = 1024 };
 
 /* An object on its way into the map. */
@@ -204,7 +205,7 @@ static void write_contents(const struct lowered *l, const struct object *o, uint
     }
 }
 
-/* Room for the contents of all objects but those that stay where they are. */
+/* Bytes of room for the contents of all objects except those that are used where they are. */
 static size_t buffer_bytes(const struct lowered *l, const struct claims *c)
 {
     size_t bytes = 1;

@@ -22,18 +22,18 @@ struct memory_piece {
     const uint8_t *data; /* borrowed: from the memory's buffer or from an object */
 };
 
-/* Codelets are no part of it: they are the same on all tiles. */
+/* The memory of one tile without the codelets, which are the same on all tiles. */
 struct tile_memory {
     VEC(struct memory_range) range;   /* ascending, disjoint */
-    VEC(struct memory_symbol) symbol; /* by address; of one address, the outer one first */
+    VEC(struct memory_symbol) symbol; /* by address; at equal addresses the outer one first */
     VEC(struct memory_piece) piece;   /* disjoint; code first */
     uint8_t *buffer;                  /* owned */
 };
 
-/* Describes the memory of a tile (index in used_tile) whose linked code lies at `base`. peak_op:
- * where objects share bytes, the one alive then is named. b is borrowed and must outlive *out.
- * EMU_NO_MEMORY only. Free with tile_memory_free, also on failure. Cost: objects times the
- * logarithm of their number. */
+/* Describes the memory of a tile (index in used_tile) whose linked code lies at `base`. Where
+ * objects share bytes, the one alive at operation peak_op is named. b is borrowed and must outlive
+ * *out. The only error is EMU_NO_MEMORY. Free with tile_memory_free, also on failure. Cost: objects
+ * times the logarithm of their number. */
 enum emu_status tile_memory_init(const struct emit_plan *p, uint32_t tile,
                                  const struct code_buffer *b, uint32_t base, uint32_t peak_op,
                                  struct tile_memory *out) EMU_MUST_CHECK;

@@ -90,7 +90,7 @@ void writer_object(struct writer *w, unsigned m, uint32_t object)
     w->known[m] = k;
 }
 
-/* A register for an entry: a free one, else each in its turn. */
+/* A register for an entry: a free one if there is any, else the registers in turn. */
 static unsigned choose_entry(struct writer *w)
 {
     unsigned m;

@@ -1,10 +1,10 @@
-/* writer.h - the layer between operations and words: instructions, addresses that are in registers
- * already, waits that are written late, votes for syncs.
+/* writer.h - the layer between operations and words. It writes instructions, remembers which
+ * addresses are in registers already, writes waits as late as possible and counts votes for syncs.
  *
- * What a launch, an exchange or a vote has to wait for is kept until something that needs it, so
- * that constants of what follows are loaded before the wait, while workers or the fabric are busy.
- * Syncs in which the tile has no part are counted and become one `sans`. Both are settled before
- * any label and any branch.
+ * The wait for the end of a launch, an exchange or a vote is written only when something needs that
+ * end. So the constants for the following code are loaded before the wait, while workers or the
+ * fabric are busy. Syncs in which the tile has no part are counted and become one `sans`. Both are
+ * settled before any label and any branch.
  */
 #ifndef PROGRAMS_WRITER_H
 #define PROGRAMS_WRITER_H
@@ -41,7 +41,7 @@ struct writer {
     const struct object *object; /* NULL: none has an address yet */
     const uint32_t *entry;       /* of codelets */
     struct known known[M_CACHED];
-    unsigned next_entry; /* of M_ENTRIES, the one to be given away next */
+    unsigned next_entry; /* which of M_ENTRIES is given away next */
     enum wait wait;
     struct code_range wait_for; /* category and owner of the wait */
     uint32_t votes, votes_owner;
@@ -60,29 +60,31 @@ void writer_branch(struct writer *w, enum insn_op op, unsigned m, uint32_t label
 
 /* ---- addresses ---- */
 
-uint32_t writer_address_of(const struct writer *w, uint32_t object); /* 0 as long as it has none */
-/* $m = address of an object; $m is not one that is remembered. */
+uint32_t writer_address_of(const struct writer *w, uint32_t object); /* 0 while it has none */
+/* $m = address of an object. $m must be a register whose contents are not remembered. */
 void writer_address(struct writer *w, unsigned m, uint32_t object);
-/* The same for one that is: nothing is written if it holds the address. */
+/* The same for a register whose contents are remembered: writes nothing if it already holds the
+ * address. */
 void writer_object(struct writer *w, unsigned m, uint32_t object);
 /* The register that holds the entry of a codelet. */
 unsigned writer_entry(struct writer *w, uint32_t codelet);
-/* After code that may change the registers. */
+/* Forgets what registers hold; call it after code that may change them. */
 void writer_forget(struct writer *w);
 
 /* ---- waits ---- */
 
-/* Something has begun that must be over before what follows. */
+/* Something has begun that must be over before the following code needs it. */
 void writer_await(struct writer *w, enum wait wait, enum category category, uint32_t owner);
 /* The tile has no part in that many syncs of its group, at most VOTES_MAX. */
 void writer_vote(struct writer *w, int32_t votes, uint32_t owner);
-/* To be called before constants of what follows are loaded: votes are given first, so that nobody
- * waits for those constants. */
+/* Call this before loading the constants of the following code: it gives the votes first, so that
+ * no other tile waits while constants are loaded. */
 void writer_prepare(struct writer *w);
-/* Everything is over when what follows begins. */
+/* Writes all waits and votes that are still open, so that everything is over when the following
+ * code begins. */
 void writer_settle(struct writer *w);
-uint32_t writer_settle_words(const struct writer *w); /* that it will write */
-/* Settles, and places a label: what registers hold is not known there. */
+uint32_t writer_settle_words(const struct writer *w); /* the words it will write */
+/* Settles and places a label, after which it is unknown what registers hold. */
 void writer_label(struct writer *w, uint32_t label);
 
 /* ---- loops ---- */
@@ -90,13 +92,13 @@ void writer_label(struct writer *w, uint32_t label);
 /* A loop that begins with a launch. Its addresses are loaded in front of the loop and again at its
  * end, so that they are there when the workers can be launched. */
 struct writer_loop {
-    int launches; /* 0: it begins with something else, and the functions only do the label */
+    int launches; /* 0: it begins with something else, and the functions only handle the label */
     uint32_t codelet, state;
     unsigned entry; /* register; set by writer_loop_begin */
 };
 
 void writer_loop_begin(struct writer *w, uint32_t label, struct writer_loop *l);
-/* To be called before the last settling and the branch to the label. */
+/* Call this before the last writer_settle() and the branch to the label. */
 void writer_loop_end(struct writer *w, const struct writer_loop *l);
 
 #endif
