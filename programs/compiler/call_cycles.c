@@ -1,11 +1,12 @@
-/* call_cycles.c - what the calls of an operation take on their busiest tile: their fields are read
- * back from the vertex states, and the codelets' own formulas asked.
+/* call_cycles.c - cycles of the calls of an operation on their busiest tile. The fields of each
+ * call are read back from its vertex state and given to the codelet's own formula.
  */
 #include <string.h>
 
 #include "programs/compiler/compiled.h"
 
-/* Word w of an object with words; *object: the one it points to, NULL for a number. */
+/* Word w of an object with words; *object becomes the object it points to, NULL if the word is a
+ * number. */
 static uint32_t word_at(const struct lowered *l, const struct object *o, uint32_t w,
                         const struct object **object)
 {
@@ -15,7 +16,7 @@ static uint32_t word_at(const struct lowered *l, const struct object *o, uint32_
     return x->value;
 }
 
-/* The runs of a table {address, elements}; *out: emu_free it. */
+/* The runs of a table {address, elements}. Free *out with emu_free. */
 static enum emu_status read_list(const struct lowered *l, const struct object *table,
                                  struct codelet_run **out, uint32_t *runs)
 {
@@ -30,7 +31,7 @@ static enum emu_status read_list(const struct lowered *l, const struct object *t
     return EMU_OK;
 }
 
-/* Elements of edges, as the fields that count them say. */
+/* Fills in the number of elements of edges from the fields that count them. */
 static void set_lengths(const struct codelet *c, struct codelet_call *call)
 {
     for (unsigned f = 0; f < c->fields; f++) {

@@ -125,7 +125,7 @@ static void free_schedules(struct compiled *c)
     c->schedule = NULL;
 }
 
-/* Where there is an image, it says all that schedules and transfers did, in a tenth of the memory.
+/* Once there is an image, it tells all that schedules and transfers did, in a tenth of the memory.
  */
 static enum emu_status stage_emit(struct compiler *k)
 {

@@ -129,7 +129,8 @@ static int compare_op_keys(const void *x, const void *y)
     return a->op < b->op ? -1 : a->op > b->op;
 }
 
-/* Groups in the order of their first operations: no order of hashes shows outside. */
+/* Groups in the order of their first operations: the result does not depend on the order of hashes.
+ */
 static int compare_groups(const void *x, const void *y, void *keys)
 {
     const struct op_key *key = keys;
@@ -176,7 +177,7 @@ static enum emu_status keep_objects(const struct phase_problem *p, struct exchan
     return EMU_OK;
 }
 
-/* The other operations of a group share the first one's schedule, with objects of their own. */
+/* The other operations of a group share the schedule of the first, each with objects of its own. */
 static enum emu_status schedule_group(struct exchanges *x, uint32_t g, struct phase_problem *p)
 {
     uint32_t first = x->group[g], op = x->key[first].op;
@@ -210,7 +211,7 @@ static void schedule_groups(struct exchanges *x)
                    schedule_group(x, g, &x->problem[omp_get_thread_num()]));
 }
 
-/* The first error of an operation, made again for emu_error(). */
+/* The first error of an operation, with its message set again for emu_error(). */
 static enum emu_status first_error(const struct exchanges *x)
 {
     const struct lowered *l = x->l;

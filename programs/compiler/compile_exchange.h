@@ -11,10 +11,10 @@ struct exchange_totals {
     uint64_t events;     /* of all operations, each once */
 };
 
-/* Schedules every STEP_EXCHANGE. out: by operation, zeroed, owned by the caller, who frees the
- * entries also after an error. Bases of addresses are object numbers. Exchanges that differ only in
- * which objects they use are scheduled once; the rest is work for `threads` threads. Deterministic.
- * Errors: those of exchange_schedule(), of the first operation that fails. */
+/* Schedules every STEP_EXCHANGE. out: one entry per operation, zeroed; the caller owns the entries
+ * and frees them, also after an error. Bases of addresses are object numbers. Exchanges that differ
+ * only in which objects they use are scheduled once. `threads` threads share the work.
+ * Deterministic. Errors: those of exchange_schedule() for the first operation that fails. */
 enum emu_status compile_exchanges(const struct lowered *l, enum exchange_target target, int threads,
                                   struct exchange_schedule *out,
                                   struct exchange_totals *totals) EMU_MUST_CHECK;

@@ -1,5 +1,5 @@
-/* compiler.h - tensors, vertices and control flow in, an image for every tile out: all that users
- * of the compiler include.
+/* compiler.h - tensors, vertices and control flow in, an image for every tile out. Users of the
+ * compiler include only this.
  *
  *   graph_new, graph_variable, tensor_..., graph_map...   variables, views of them, where they live
  *   graph_compute_set, graph_vertex, vertex_...           work on tiles
@@ -7,9 +7,9 @@
  *   graph_compile                                         image, memory, report
  *
  * Errors of the builder are sticky: the first one is kept in the graph, later calls do nothing and
- * return harmless values, graph_status() and graph_compile() report it. So networks can be written
- * down without a test after every line. Nothing here is thread-safe for one graph; different graphs
- * are independent.
+ * return harmless values, graph_status() and graph_compile() report it. So a network can be written
+ * without a test after every line. Nothing here is thread-safe for one graph; different graphs are
+ * independent.
  */
 #ifndef PROGRAMS_COMPILER_H
 #define PROGRAMS_COMPILER_H
@@ -25,8 +25,8 @@ const char *elem_name(enum elem e); /* "f16" */
 
 struct graph;
 
-/* A view of variables: shape, and for every element which element of which variable it is. A plain
- * value; lives as long as its graph. Views are never copied data. */
+/* A view of variables: a shape and, for every element, which element of which variable it is. A
+ * plain value that lives as long as its graph. A view never holds a copy of the data. */
 struct tensor {
     uint32_t view;
 };
@@ -37,26 +37,29 @@ struct tensor {
 struct codelet;
 struct codelet_library;
 
-/* A graph for chips like arch, which is copied. library: finds codelets by name, copies data on
- * tiles, links code; borrowed. Free with graph_free (NULL allowed). */
+/* A graph for chips like arch, which is copied. library finds codelets by name, copies data on
+ * tiles and links code; it is borrowed. Free with graph_free (NULL allowed). */
 enum emu_status graph_new(const struct arch *arch, const struct codelet_library *library,
                           struct graph **out) EMU_MUST_CHECK;
 void graph_free(struct graph *g);
 const struct arch *graph_arch(const struct graph *g);
 
-/* The first error of a builder call, made again for emu_error(); EMU_OK if there was none. */
+/* The first error of any builder call, with its message set again for emu_error(); EMU_OK if there
+ * was none. */
 enum emu_status graph_status(const struct graph *g) EMU_MUST_CHECK;
 
-/* Makes s the error of the graph, unless there is one already: for who builds on the builder. */
+/* Makes s the error of the graph unless it already has one. For code built on top of these
+ * functions. */
 void graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...) EMU_PRINTF(3, 4);
 
-/* Opens a scope: names of what is made between push and pop begin with "name/", and operations,
- * memory and cycles of it can be told by the scope's number. The same name in the same scope is the
- * same scope again. 0 after an error; that is the number of the graph's own scope. */
+/* Opens a scope: the names of everything made between push and pop begin with "name/", and its
+ * operations, memory and cycles are identified by the scope's number. The same name within the same
+ * scope gives the same scope again. Returns 0, the number of the graph's own scope, after an error.
+ */
 uint32_t graph_push(struct graph *g, const char *name);
 void graph_pop(struct graph *g);
-/* Numbers are below graph_scopes(); parents have smaller ones, 0 is its own. Paths ("block1a/dw",
- * "" of 0) are borrowed. */
+/* Scope numbers are below graph_scopes(). A parent's number is smaller than its child's; scope 0 is
+ * its own parent. Paths ("block1a/dw", "" for scope 0) are borrowed. */
 uint32_t graph_scopes(const struct graph *g);
 uint32_t graph_scope_parent(const struct graph *g, uint32_t scope);
 const char *graph_scope_path(const struct graph *g, uint32_t scope);
@@ -64,7 +67,7 @@ const char *graph_scope_path(const struct graph *g, uint32_t scope);
 /* Puts tiles [first, first + tiles) into a sync group (0 before). Groups other than 0 exist for IO
  * tiles; see program_together(). */
 void graph_set_group(struct graph *g, uint32_t first, uint32_t tiles, unsigned group);
-/* Tiles in front of the first one of another group than 0: those that networks use. */
+/* The number of tiles before the first one in a group other than 0: the tiles that networks use. */
 uint32_t graph_compute_tiles(const struct graph *g);
 
 /* ---- variables ---- */
@@ -73,11 +76,12 @@ uint32_t graph_compute_tiles(const struct graph *g);
  * compilation. Contents are undefined until written. */
 struct tensor graph_variable(struct graph *g, enum elem e, unsigned rank, const uint32_t *shape,
                              const char *name);
-/* Never written by the program; in memory from the start. data: all elements, copied. */
+/* A variable that the program never writes and that is in memory from the start. data: all
+ * elements, copied. */
 struct tensor graph_constant(struct graph *g, enum elem e, unsigned rank, const uint32_t *shape,
                              const void *data, const char *name);
-/* A constant of shape[0] equal copies; rank is at least 1. data: one copy, which the host keeps
- * once; on the tiles there are as many as the mapping says. */
+/* A constant of shape[0] equal copies; rank is at least 1. data: one copy, which the host stores
+ * once; the tiles hold as many as the mapping says. */
 struct tensor graph_constant_repeated(struct graph *g, enum elem e, unsigned rank,
                                       const uint32_t *shape, const void *data, const char *name);
 /* Contents at the start, copied; the variable stays alive from the start on. t is a whole variable.
@@ -86,7 +90,7 @@ void graph_set_initial(struct graph *g, struct tensor t, const void *data);
 /* The host may write the variable before and read it after a run: alive all the time. */
 void graph_keep(struct graph *g, struct tensor t);
 /* The host writes the variable before every run, and cannot read it: alive from the start of the
- * program to its last use, so that its memory serves others then. */
+ * program to its last use, after which its memory can be used for others. */
 void graph_input(struct graph *g, struct tensor t);
 
 /* ---- views ---- */
@@ -113,12 +117,12 @@ struct tensor tensor_broadcast(struct graph *g, struct tensor t, unsigned dim, u
 /* ---- tile mapping ---- */
 
 void graph_map(struct graph *g, struct tensor t, uint32_t tile);
-/* Deals the elements out in order: runs of equal size, multiples of grain elements (the last one
- * may be shorter), one per tile, over `tiles` tiles from first on; fewer tiles when that leaves
- * less than least elements on one. */
+/* Distributes the elements in order over `tiles` tiles from first on, one run per tile. The runs
+ * have equal size, a multiple of grain elements (the last one may be shorter). Uses fewer tiles
+ * where a tile would otherwise get fewer than least elements. */
 void graph_map_linear(struct graph *g, struct tensor t, uint32_t grain, uint32_t least,
                       uint32_t first, uint32_t tiles);
-/* Element k of t goes where element k of like lies; equal numbers of elements. */
+/* Element k of t goes to the tile of element k of like. Both have the same number of elements. */
 void graph_map_like(struct graph *g, struct tensor t, struct tensor like);
 /* The tile of one element; UINT32_MAX when it is not mapped. */
 uint32_t graph_tile_of(const struct graph *g, struct tensor t, uint64_t element);
@@ -128,8 +132,8 @@ struct tile_run {
     uint64_t begin, end;
     uint32_t tile; /* UINT32_MAX: not mapped */
 };
-/* All of t, in order, as long as possible each. *out: emu_free it. EMU_NO_MEMORY, or the error of
- * the graph. */
+/* The runs of all of t, in order, each as long as possible. Free *out with emu_free. Errors:
+ * EMU_NO_MEMORY, or the error of the graph. */
 enum emu_status graph_tile_runs(struct graph *g, struct tensor t, struct tile_run **out,
                                 size_t *runs) EMU_MUST_CHECK;
 
@@ -138,15 +142,15 @@ enum emu_status graph_tile_runs(struct graph *g, struct tensor t, struct tile_ru
 /* A compute set: vertices that may run at the same time. No element may be written by one and
  * accessed by another. */
 uint32_t graph_compute_set(struct graph *g, const char *name);
-/* One run of a codelet on a tile. Data of other tiles is fetched before and brought back after.
- * Vertices of one tile run one after another in the order in which they were added. The codelet is
- * borrowed. */
+/* One run of a codelet on a tile. Data on other tiles is fetched before the run and written back
+ * after it. Vertices of one tile run one after another in the order in which they were added. The
+ * codelet is borrowed. */
 uint32_t graph_vertex_of(struct graph *g, uint32_t compute_set, const struct codelet *codelet,
                          uint32_t tile);
 /* The same with the name of a codelet of the graph's library. */
 uint32_t graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet, uint32_t tile);
 /* Connects an edge field; a list field takes any number of tensors, in the order of the calls.
- * Fields that count another one are filled by the compiler. */
+ * Fields that count the elements of another field are filled in by the compiler. */
 void vertex_connect(struct graph *g, uint32_t vertex, const char *field, struct tensor t);
 void vertex_set_u32(struct graph *g, uint32_t vertex, const char *field, uint32_t value);
 void vertex_set_f32(struct graph *g, uint32_t vertex, const char *field, float value);
@@ -175,8 +179,8 @@ struct program program_execute(struct graph *g, uint32_t compute_set);
 /* Equal shapes and types. Every element is read before any is written. */
 struct program program_copy(struct graph *g, struct tensor from, struct tensor to);
 struct program program_repeat(struct graph *g, uint32_t times, struct program body);
-/* condition runs, then body, as long as the predicate is not zero after condition. predicate: one
- * u32 or i32 element. */
+/* Runs condition, then body, again and again, until the predicate is zero after condition.
+ * predicate: one u32 or i32 element. */
 struct program program_while(struct graph *g, struct program condition, struct tensor predicate,
                              struct program body);
 struct program program_if(struct graph *g, struct tensor predicate, struct program then_part,
@@ -185,7 +189,8 @@ struct program program_if(struct graph *g, struct tensor predicate, struct progr
 uint32_t graph_function(struct graph *g, struct program body, const char *name);
 struct program program_call(struct graph *g, uint32_t function);
 /* Each sync group runs its own part at its own pace; parts[k] is for groups[k]. They meet in the
- * next exchange of all. Parts may use tiles of their group only. Other nodes are run by all. */
+ * next exchange of all groups. A part may only use tiles of its group. All other nodes are run by
+ * all groups. */
 struct program program_together(struct graph *g, const unsigned *groups,
                                 const struct program *parts, unsigned n);
 
@@ -195,11 +200,11 @@ uint32_t graph_stream(struct graph *g, enum stream_way way, enum elem e, uint64_
                       uint32_t depth, const char *name);
 /* Moves one transfer between stream and tensor (its elements in order). */
 struct program program_stream(struct graph *g, uint32_t stream, struct tensor t);
-/* The two halves of it: the transfer is under way from the first on and over behind the second; the
- * program goes on between them. There nothing may touch t of a stream in, of which each tile must
- * hold one run of whole words; t of a stream out has been read when the first half is over. A tile
- * counts only how much is missing: at its next exchange or host transfer, and at any second half of
- * t's tiles, it waits for all it has begun. */
+/* program_stream() in two halves: the first begins the transfer, and the program goes on until the
+ * second waits for its end. For a stream in, nothing may access t between the halves, and each tile
+ * must hold one run of whole words of t. For a stream out, t has been read when the first half is
+ * over. A tile counts only how many words are missing, so at its next exchange or host transfer,
+ * and at the second half of any transfer that involves it, it waits for everything it has begun. */
 struct program program_stream_begin(struct graph *g, uint32_t stream, struct tensor t);
 struct program program_stream_end(struct graph *g, uint32_t stream, struct tensor t);
 
@@ -208,15 +213,15 @@ void graph_set_program(struct graph *g, struct program p);
 
 /* Proves what can be proven before compilation: everything mapped, one writer per element and
  * compute set, fields connected and of the right type. graph_compile() calls it. EMU_BAD_PROGRAM;
- * emu_error() names variable or vertex with its path, the tile, and what was expected. */
+ * emu_error() names the variable or vertex with its path, the tile, and what was expected. */
 enum emu_status graph_check(struct graph *g) EMU_MUST_CHECK;
-/* Text for people and tests: deterministic, everything in the graph. */
+/* Writes everything in the graph as text, for people and tests. Deterministic. */
 void graph_dump(const struct graph *g, FILE *f);
 
 /* ---- plain interpreter ---- */
 
-/* Runs the program of a graph on host memory, with the C references of the codelets: what the
- * machine must compute, to the bit. Needs neither mapping nor tiles. */
+/* Runs the program of a graph on host memory, with the C references of the codelets. The machine
+ * must compute the same, to the bit. Needs neither mapping nor tiles. */
 struct interpreter;
 enum emu_status interpreter_new(struct graph *g, struct interpreter **out) EMU_MUST_CHECK;
 void interpreter_free(struct interpreter *p);
@@ -224,7 +229,8 @@ void interpreter_free(struct interpreter *p);
 enum emu_status interpreter_write(struct interpreter *p, struct tensor t,
                                   const void *data) EMU_MUST_CHECK;
 enum emu_status interpreter_read(struct interpreter *p, struct tensor t, void *data) EMU_MUST_CHECK;
-/* data of a stream in: elements x transfers; borrowed. Output of a stream out: appended. */
+/* Feeds a stream in: data holds elements x transfers and is borrowed. interpreter_output() returns
+ * all that a stream out has delivered so far. */
 enum emu_status interpreter_feed(struct interpreter *p, uint32_t stream, const void *data,
                                  uint64_t transfers) EMU_MUST_CHECK;
 const void *interpreter_output(struct interpreter *p, uint32_t stream, uint64_t *transfers);
@@ -243,8 +249,8 @@ struct compile_options {
 
 struct compiled;
 
-/* Compiles the program of a graph. A program that needs more memory than the tiles have gives
- * EMU_OK, too: compiled_fits() is 0 then, compiled_image() NULL, and the report says what each tile
+/* Compiles the program of a graph. A program that needs more memory than the tiles have also gives
+ * EMU_OK: compiled_fits() is then 0, compiled_image() is NULL, and the report says what each tile
  * would need. g is borrowed and must outlive *out. */
 enum emu_status graph_compile(struct graph *g, const struct compile_options *o,
                               struct compiled **out) EMU_MUST_CHECK;
@@ -254,22 +260,24 @@ const struct graph *compiled_graph(const struct compiled *c); /* borrowed */
 const struct image *
 compiled_image(const struct compiled *c); /* borrowed; NULL when it does not fit */
 /* Makes a kept or initialised view, or an input, an input of the image (emu/load/image.h) with a
- * name and what the host writes before a run: its elements in order. An image file then runs as a
- * session does that writes the same. EMU_USAGE when it does not fit, or as session_write(). */
+ * name and what the host writes before a run: its elements in order. The image file then runs like
+ * a session that writes the same data. EMU_USAGE when the program does not fit; otherwise the
+ * errors of session_write(). */
 enum emu_status compiled_add_input(struct compiled *c, struct tensor t, const char *name,
                                    const void *data) EMU_MUST_CHECK;
-/* What the tile needs that needs most, code included: more than its memory where it does not fit.
+/* The bytes needed by the tile that needs most, code included; more than its memory if the program
+ * does not fit.
  */
 uint64_t compiled_need_bytes(const struct compiled *c);
-/* Memory by category and owner, fullest tiles, the worst moment; when it does not fit, what fills
- * the fullest tiles and what would help. */
+/* Reports memory by category and owner, the fullest tiles and the worst moment; if the program does
+ * not fit, also what fills the fullest tiles and what would help. */
 void compiled_report(const struct compiled *c, FILE *f);
-/* Of a program that does not fit, on one screen: what is missing, what fills the fullest tile, what
- * would help. Nothing for one that fits. */
+/* For a program that does not fit, on one screen: what is missing, what fills the fullest tile,
+ * what would help. Prints nothing for one that fits. */
 void compiled_shortage(const struct compiled *c, FILE *f);
 json_t *compiled_report_json(const struct compiled *c); /* new; NULL when out of memory */
 
-/* Bytes that copies of one scope move, of several copies that are one operation. */
+/* When several copies have become one operation: the bytes that those of one scope move. */
 struct scope_share {
     uint32_t scope;
     uint64_t bytes;
@@ -282,24 +290,25 @@ struct trace_op {
     const char *name;   /* borrowed: the path of a compute set, or "copy to PATH" */
     uint32_t superstep; /* of sync group 0: exchanges and host transfers begin a new one, from 1 */
     uint32_t op;        /* operation of the program */
-    uint32_t scope;     /* where it was made; of several copies in one, the first one's */
-    const struct scope_share *share; /* borrowed; by which these divide its cycles */
-    uint32_t shares;                 /* 0: they are all the scope's */
-    uint32_t max_tile;               /* the fullest tile meanwhile, */
-    uint64_t max_tile_bytes;         /* and the bytes in use there, code included */
+    uint32_t scope;     /* where it was made; if several copies were merged, that of the first */
+    const struct scope_share
+        *share;              /* borrowed; how the scopes of merged copies divide its cycles */
+    uint32_t shares;         /* 0: all cycles belong to `scope` */
+    uint32_t max_tile;       /* the fullest tile meanwhile, */
+    uint64_t max_tile_bytes; /* and the bytes in use there, code included */
 };
-/* The operations of sync group 0 in the order of their execution; functions where they are called,
- * repeated ones every time. *out: emu_free it. Errors: EMU_USAGE for a program whose order depends
- * on data or that takes too many steps, EMU_NO_MEMORY. */
+/* The operations of sync group 0 in the order of execution: those of a function wherever it is
+ * called, repeated ones every time. Free *out with emu_free. Errors: EMU_USAGE for a program whose
+ * order depends on data or that takes too many steps, EMU_NO_MEMORY. */
 enum emu_status compiled_trace(const struct compiled *c, struct trace_op **out,
                                size_t *ops) EMU_MUST_CHECK;
 
-/* Cycles of an operation that computes on its busiest tile, by the formulas of the codelets. */
+/* Cycles that a compute operation takes on its busiest tile, by the formulas of the codelets. */
 enum emu_status compiled_op_cycles(const struct compiled *c, uint32_t op,
                                    uint64_t *cycles) EMU_MUST_CHECK;
 
-/* Calls back for everything that is in the memory of a tile from beginning to end: code, constants,
- * state, variables that are kept. Tile by tile; the same owner may come several times. */
+/* Calls back for everything that stays in the memory of a tile throughout the run: code, constants,
+ * state, kept variables. Goes tile by tile; the same owner may be reported several times. */
 struct held_bytes {
     const char *owner, *category; /* borrowed */
     uint32_t scope;               /* in which the owner was made */
@@ -309,10 +318,10 @@ typedef void held_visit(void *ctx, uint32_t tile, const struct held_bytes *h);
 enum emu_status compiled_held(const struct compiled *c, held_visit *visit,
                               void *ctx) EMU_MUST_CHECK;
 
-/* Calls back for every tile that is used: its bytes by category, as in the report. */
+/* Calls back for every used tile with its bytes by category, as in the report. */
 typedef void tile_bytes_visit(void *ctx, uint32_t tile, const uint64_t *bytes);
 enum emu_status compiled_tiles(const struct compiled *c, tile_bytes_visit *visit,
                                void *ctx) EMU_MUST_CHECK;
-const char *compiled_category(unsigned i); /* its name; NULL behind the last */
+const char *compiled_category(unsigned i); /* its name; NULL after the last */
 
 #endif
