@@ -1,9 +1,9 @@
 /* session.c - a compiled program on a machine: variables in and out of tile memory, the bytes of
  * streams in the order of the link, one run after another.
  *
- * Where a variable lies is lowered.storage; in which order a transfer crosses the link is its
- * stream_layout (lowered.h). The tiles' programs begin again when the host answers their host sync,
- * so run n is what happens up to the nth host sync.
+ * Where a variable lies is lowered.storage; its stream_layout says in which order a transfer
+ * crosses the link (lowered.h). The tiles' programs begin again when the host answers their host
+ * sync, so run n is what happens up to the nth host sync.
  */
 #include "programs/session/session_internal.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- overflow ---- */
 
-/* Before the machine is there, and after it was found, nothing is looked at. */
+/* Looks at nothing before the machine exists and after an overflow was found. */
 static void look_for_overflow(struct session *s, const struct machine_superstep *step)
 {
     if (!s->run || s->overflow.tiles || step->group)
@@ -100,7 +100,7 @@ struct piece_walk {
     void *ctx;
 };
 
-/* The run of a variable's storage that holds an element; ascending, so by halving. */
+/* The run of a variable's storage that holds an element. Runs ascend, so it is found by halving. */
 static const struct storage_run *find_storage(const struct lowered *l, uint32_t var, uint64_t e)
 {
     const struct storage *s = &l->storage.at[var];
@@ -239,7 +239,7 @@ enum emu_status compiled_add_input(struct compiled *c, struct tensor t, const ch
 
 /* ---- runs ---- */
 
-/* What is left of an input by an earlier run is of no use. */
+/* Inputs must be written anew: what an earlier run leaves of them is of no use. */
 static enum emu_status check_inputs(struct session *s)
 {
     const struct graph *g = s->c->graph;

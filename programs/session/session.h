@@ -8,57 +8,61 @@ struct session_options {
     unsigned threads; /* 0: all cores */
     int plain, check;
     int record;    /* keep the bill of every superstep (session_run_image()->record) */
-    int overflow;  /* look for session_overflow() after every superstep */
+    int overflow;  /* look for overflows after every superstep, for session_overflow() */
     FILE *digests; /* borrowed; NULL: none */
     struct host_options host;
-    void (*watch)(void *ctx, const struct machine_superstep *s); /* of every group; NULL: nobody */
+    void (*watch)(
+        void *ctx,
+        const struct machine_superstep *s); /* called for supersteps of every group; NULL allowed */
     void *watch_ctx;
 };
 
 struct session;
-/* A machine with the image of c, which is borrowed, loaded. EMU_USAGE when it did not fit. */
+/* A machine with the image of c loaded. c is borrowed. EMU_USAGE when the program did not fit. */
 enum emu_status session_new(const struct compiled *c, const struct session_options *o,
                             struct session **out) EMU_MUST_CHECK;
 void session_free(struct session *s);
-/* Whole contents of a kept or initialised tensor view, or of an input, in its order. Before or
- * after a run; inputs before every run. */
+/* Write or read all elements of a kept or initialised view in its order, before or after a run.
+ * Inputs can only be written, and must be before every run. */
 enum emu_status session_write(struct session *s, struct tensor t, const void *data) EMU_MUST_CHECK;
 enum emu_status session_read(struct session *s, struct tensor t, void *data) EMU_MUST_CHECK;
-/* As interpreter_feed and _output. */
+/* Like interpreter_feed() and interpreter_output(). */
 enum emu_status session_feed(struct session *s, uint32_t stream, const void *data,
                              uint64_t transfers) EMU_MUST_CHECK;
 enum emu_status session_output(struct session *s, uint32_t stream, void **data,
                                uint64_t *transfers) EMU_MUST_CHECK; /* *data: emu_free it */
 /* The other end of a stream, transfer by transfer, so that a stream may be longer than memory.
- * Calls come from session_run(), in the order of transfers; an error of theirs ends the run with
- * it. */
+ * Calls come from session_run(), in the order of transfers; an error from a call ends the run with
+ * that error. */
 struct session_moment {
     uint64_t issued, begun, here; /* cycles: first request; first bytes, and last ones, arrived */
 };
 struct session_calls {
     void *ctx;
-    /* Stream in: fill data with transfer n = 0, 1 .., the elements of its tensor in order;
-     * EMU_FAULT with a message: there is none. Stream out: take it. Data is borrowed for the call.
+    /* Stream in: fill data with transfer n = 0, 1 .., the elements of its tensor in order; return
+     * EMU_FAULT with a message when there is none. Stream out: take transfer n from data. Data is
+     * borrowed for the call.
      */
     enum emu_status (*transfer)(void *ctx, uint64_t n, void *data);
-    /* Transfer n is complete (stream out: transfer() comes next). NULL: nobody wants to know. */
+    /* Transfer n is complete (stream out: transfer() comes next). NULL allowed. */
     void (*arrived)(void *ctx, uint64_t n, const struct session_moment *when);
 };
-/* Before the first run, instead of session_feed() or session_output(); c is copied. */
+/* Connects a stream to calls, instead of session_feed() or session_output(). Call it before the
+ * first run; c is copied. */
 enum emu_status session_connect(struct session *s, uint32_t stream,
                                 const struct session_calls *c) EMU_MUST_CHECK;
 /* Runs the program once. EMU_FAULT: the machine faulted or hangs; emu_error() says where. */
 enum emu_status session_run(struct session *s) EMU_MUST_CHECK;
 uint64_t session_cycles(const struct session *s); /* of all runs so far */
-/* Where arithmetic on finite numbers first gave one that its type does not hold (f16: it was
+/* Where arithmetic on finite numbers first gave a result that its type cannot hold (f16: it was
  * clipped, or became NaN; f32: infinity): the exception OFLO. */
 struct session_overflow {
-    uint64_t superstep; /* of sync group 0, from 0: at its end it was there */
-    uint32_t tiles;     /* by then; 0: it did not happen */
+    uint64_t superstep; /* of sync group 0, from 0: the first at whose end it was seen */
+    uint32_t tiles;     /* that had one by then; 0: no overflow */
 };
-/* Of all runs so far; looked for where session_options.overflow is set. */
+/* The first overflow of all runs so far, if session_options.overflow is set. */
 struct session_overflow session_overflow(const struct session *s);
 struct run *session_run_image(struct session *s);     /* borrowed: record, machine, host */
-struct graph *session_graph(const struct session *s); /* that was compiled; borrowed */
+struct graph *session_graph(const struct session *s); /* the graph that was compiled; borrowed */
 
 #endif

@@ -1,4 +1,4 @@
-/* session_internal.h - a session from inside; shared by the files of programs/session. */
+/* session_internal.h - the inside of a session; shared by the files of programs/session. */
 #ifndef PROGRAMS_SESSION_INTERNAL_H
 #define PROGRAMS_SESSION_INTERNAL_H
 
@@ -33,7 +33,7 @@ struct session {
     int stopped; /* by a fault, or for another reason that allows no further run */
 };
 
-/* Connects all streams of the image to host memory. The data of streams in come by
+/* Connects all streams of the image to host memory. The data of streams in comes from
  * session_feed(). Errors: EMU_BAD_PROGRAM when two places of the program move a stream in different
  * orders, EMU_NO_MEMORY. */
 enum emu_status session_open_streams(struct session *s) EMU_MUST_CHECK;

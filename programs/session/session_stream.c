@@ -174,7 +174,7 @@ static unsigned elem_size_of(const struct session_stream *x)
     return elem_bytes(x->session->c->graph->stream.at[x->layout->stream].elem);
 }
 
-/* The next bytes of the transfer in the buffer, behind its end those of a new one. */
+/* Takes the next bytes of the transfer in the buffer and, past its end, those of a new one. */
 static enum emu_status fetch_bytes(void *ctx, uint8_t *out, uint32_t n,
                                    const struct host_moment *when)
 {
