@@ -1,6 +1,6 @@
-/* programs.h - all that models/ may include of this floor, and what a program of one's own needs:
- * graphs and the compiler, the library of kernels and operations, machines that run the result,
- * programs with a name.
+/* programs.h - all that models/ may include of programs/, and all that you need to write a program
+ * of your own: graphs and the compiler, the library of kernels and operations, machines that run
+ * the result, named programs.
  */
 #ifndef PROGRAMS_H
 #define PROGRAMS_H

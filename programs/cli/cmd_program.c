@@ -23,7 +23,7 @@ static json_t *bill_of_run(const struct run *r)
     return bill_json(&b);
 }
 
-/* For people: what is not a number of bytes of all tiles is in --report. */
+/* For the text answer: keeps only the numbers of bytes of all tiles; --report has the rest. */
 static void short_memory(json_t *memory)
 {
     const char *key;

@@ -26,7 +26,7 @@ struct named_program {
     const struct program_param *param;
     unsigned params;
     const struct param_words *words; /* ends with a row without param; NULL: all are numbers */
-    const char *pair[2]; /* "56x28" for the first parameter is 28 for the second; NULL: none */
+    const char *pair[2]; /* "56x28" for the first parameter sets the second to 28; NULL: no pair */
     /* Builds the graph; value[k] belongs to param[k]. *state: owned by the program, released by
      * done(). */
     enum emu_status (*build)(struct graph *g, const uint64_t *value, void **state);
@@ -42,8 +42,9 @@ struct named_program {
 extern const struct named_program *const lab_programs[];
 
 /* `superstep run` and `superstep compile` for a name of one of the tables (a NULL ends their list):
- * the command of a program that brings its own; argv[0] is "run" or "compile". Returns the exit
- * code: 0 ran, 1 fault, wrong results or too little memory, 2 bad usage or file. */
+ * the command line of an executable that brings tables of its own. argv[0] is "run" or "compile".
+ * Returns the exit code: 0 ran; 1 fault, wrong results or too little memory; 2 bad usage or file.
+ */
 int program_command(int argc, char **argv, const struct named_program *const *const *tables);
 
 #endif

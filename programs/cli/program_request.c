@@ -50,7 +50,7 @@ enum emu_status program_refuse(const char *name, const struct named_program *con
 
 /* ---- parameters ---- */
 
-/* The parameter of a name that is `length` characters long; params: there is none. */
+/* The index of the parameter whose name has `length` characters; params if there is none. */
 static unsigned find_param(const struct named_program *n, const char *name, size_t length)
 {
     unsigned k = 0;
@@ -68,7 +68,7 @@ int program_is_parameter(const struct request *q, const char *name, size_t lengt
     return find_param(n, name, length) < n->params;
 }
 
-/* The words of parameter k; NULL: it is a number. */
+/* The words of parameter k; NULL if it is a number. */
 static const char *const *words_of(const struct named_program *n, unsigned k)
 {
     for (const struct param_words *w = n->words; w && w->param; w++) {

@@ -1,5 +1,5 @@
 /* program_request.h - what a request means for compiling and running, the same for programs and
- * networks; and for named programs.
+ * networks; and what it means for named programs.
  */
 #ifndef PROGRAMS_PROGRAM_REQUEST_H
 #define PROGRAMS_PROGRAM_REQUEST_H
@@ -7,14 +7,15 @@
 #include "emu/cli/commands.h"
 #include "programs/programs.h"
 
-/* --exchange, --threads, --quiet; --threads, --check, --plain. */
+/* The options of the compiler: --exchange, --threads, --quiet; and those of a session: --threads,
+ * --check, --plain. */
 struct compile_options compile_options_of(const struct request *q);
 struct session_options session_options_of(const struct request *q);
 
-/* The program of a name; NULL: none of the tables (a NULL ends their list) has it. */
+/* The program of a name; NULL if none of the tables has it. A NULL ends the list of tables. */
 const struct named_program *program_find(const char *name,
                                          const struct named_program *const *const *tables);
-/* EMU_USAGE: what is neither a program nor a file. */
+/* Always fails: EMU_USAGE, because name is neither a program nor a file. */
 enum emu_status program_refuse(const char *name,
                                const struct named_program *const *const *tables) EMU_MUST_CHECK;
 
@@ -22,8 +23,8 @@ enum emu_status program_refuse(const char *name,
 int program_is_parameter(const struct request *q, const char *name, size_t length);
 void program_print_parameters(const struct request *q, FILE *f);
 
-/* The parameters, with what -D says. value: [PROGRAM_MAX_PARAMS]. EMU_USAGE names the one that is
- * wrong. */
+/* The values of the parameters, with those that -D sets. value: [PROGRAM_MAX_PARAMS]. EMU_USAGE
+ * names the one that is wrong. */
 enum emu_status program_values(const struct request *q, uint64_t *value) EMU_MUST_CHECK;
 
 /* Runs or compiles q->known. Returns the exit code. */
