@@ -30,6 +30,7 @@ UNIT_SRC := $(wildcard tests/emu/test_*.c tests/compiler/test_*.c tests/library/
 UNIT_BIN := $(patsubst tests/%.c,$(O)/tests/%,$(UNIT_SRC))
 
 all: $(B)/superstep ## build build/superstep
+	@echo "built $<; next: $< run efficientnet-b4, or make help"
 
 $(B)/superstep: $(O)/models/cli/main.o $(LIB)
 	@mkdir -p $(@D)
@@ -91,7 +92,7 @@ $(O)/long/%: tests/long/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
 
-check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone ## everything a commit must pass
+check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone check-install ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
@@ -123,6 +124,18 @@ check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, t
 
 check-outcomes: $(B)/superstep ## how runs end: status, exit status, what they say
 	$(Q)tests/run_outcomes.sh $(B)/superstep
+
+VERSION := 0.1
+PREFIX  ?= /usr/local
+
+install: $(B)/superstep ## install program, library, headers and man page below PREFIX (and DESTDIR)
+	$(Q)DESTDIR="$(DESTDIR)" CC="$(CC)" tools/install.sh $(PREFIX) $(VERSION) $(B)/superstep $(LIB)
+
+uninstall: ## remove what install put below PREFIX
+	$(Q)cd $(DESTDIR)$(PREFIX) && rm -rf include/superstep && rm -f bin/superstep lib/libsuperstep.a lib/pkgconfig/superstep.pc share/man/man1/superstep.1
+
+check-install: $(B)/superstep ## install into an empty folder, build a program against it in C and C++, uninstall
+	$(Q)CC="$(CC)" tests/installed.sh MODE=$(MODE) OPT="$(OPT)" CC="$(CC)"
 
 check-alone: $(B)/superstep ## the program alone, in an empty root
 	$(Q)tests/self_contained.sh $(B)/superstep
@@ -174,5 +187,5 @@ help: ## this list
 
 FORCE:
 
-.PHONY: all FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
+.PHONY: all FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone check-install install uninstall set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
