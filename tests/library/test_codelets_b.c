@@ -167,7 +167,7 @@ static void total_all(const char *name)
         c.phase[0] = i % 2 * 8;
         c.phase[1] = i % 4 * 4;
         cycles = codelet_rig_call(rig, &c);
-        assert_int_equal(cycles, total_cycles_at(&rig->call, name, codelet_rig_at(rig, 0)));
+        assert_int_equal(cycles, total_cycles_at(&rig->call, rig->codelet, codelet_rig_at(rig, 0)));
     }
     codelet_rig_free(rig);
 }

@@ -191,7 +191,7 @@ static void test_reduce_bias(void **state)
 static void test_add_relu(void **state)
 {
     static const uint32_t sizes[] = { 0, 1, 2, 3, 4, 5, 7, 16, 25, 96, 191, 192, 193, 255, 1600 };
-    const struct elementwise e = { "add_relu_f16", ELEMENTWISE_BINARY, 4, 2, { 0 }, 2, { 0 } };
+    const struct elementwise e = { ELEMENTWISE_BINARY, 4, 2, { 0 }, 2, { 0 } };
     struct codelet_rig *rig = codelet_rig_new("mk2", "add_relu_f16");
     struct codelet_case c = codelet_case("elements", 1);
 

@@ -3,53 +3,34 @@
  */
 #include "programs/library/elementwise/elementwise_ref.h"
 
-#include <string.h>
-
 enum { FAST_LEAST = 8, FAST_ROWS = 5, STEP_MOST = 511 }; /* as in elementwise.inc, channel.S */
 
-#define SLOTS(field) offsetof(struct arch, slots_##field)
-#define PLAIN(name, kind, width)                                                                   \
-    {                                                                                              \
-#name, ELEMENTWISE_##kind, width, 1, { 0 }, 1,                                             \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
-    }
+#define SLOTS(field)             offsetof(struct arch, slots_##field)
+#define PLAIN(name, kind, width) [ROW_##name] = { ELEMENTWISE_##kind, width, 1, { 0 }, 1, { 0 } }
 #define BINARY(op)                                                                                 \
     PLAIN(op##_f16, BINARY, 4), PLAIN(op##_f32, BINARY, 2), PLAIN(op##_inplace_f16, INPLACE, 4),   \
         PLAIN(op##_inplace_f32, INPLACE, 2), PLAIN(op##_scalar_f16, SCALAR, 4),                    \
         PLAIN(op##_scalar_f32, SCALAR, 2), PLAIN(op##_channel_f16, CHANNEL, 4),                    \
         PLAIN(op##_channel_f32, CHANNEL, 2)
-#define UNARY(name, width, slots)                                                                  \
-    {                                                                                              \
-#name, ELEMENTWISE_UNARY, width, 2, { SLOTS(slots), SLOTS(slots) }, 1,                     \
-        {                                                                                          \
-            SLOTS(slots)                                                                           \
-        }                                                                                          \
-    }
-#define SWISH(name, width, slots)                                                                  \
-    {                                                                                              \
-#name, ELEMENTWISE_UNARY, width, 3, { SLOTS(slots), SLOTS(slots) }, 2,                     \
-        {                                                                                          \
-            SLOTS(slots)                                                                           \
-        }                                                                                          \
-    }
+/* steps: instructions of a vector, of which the first two take `slots`; tail: those of the tail,
+ * the first takes `slots`. */
+#define STEPS(name, kind, width, steps, slots, tail)                                               \
+    [ROW_##name] = { ELEMENTWISE_##kind, width, steps, { slots, slots }, tail, { slots } }
+#define UNARY(name, width, slots) STEPS(name, UNARY, width, 2, SLOTS(slots), 1)
+#define SWISH(name, width, slots) STEPS(name, UNARY, width, 3, SLOTS(slots), 2)
+#define FOUR(slots)               SLOTS(slots), SLOTS(slots), SLOTS(slots), SLOTS(slots)
 #define ROOT_F16(name, slots)                                                                      \
-    {                                                                                              \
-#name, ELEMENTWISE_UNARY, 4, 7,                                                            \
-            { 0, 0, SLOTS(slots), SLOTS(slots), SLOTS(slots), SLOTS(slots), 0 }, 4,                \
-        {                                                                                          \
-            0, SLOTS(slots), SLOTS(slots), 0                                                       \
-        }                                                                                          \
-    }
+    [ROW_##name] = { ELEMENTWISE_UNARY,        4, 7,                                               \
+                     { 0, 0, FOUR(slots), 0 }, 4, { 0, SLOTS(slots), SLOTS(slots), 0 } }
 
-static const struct elementwise elementwise_table[] = {
+/* By row of the table of codelets; width 0: it is none of these. */
+static const struct elementwise elementwise_table[CODELET_ROWS] = {
     BINARY(add),
     BINARY(sub),
     BINARY(mul),
     BINARY(max),
-    { "axpy_f16", ELEMENTWISE_AXPY, 4, 2, { 0 }, 3, { 0 } },
-    { "axpy_f32", ELEMENTWISE_AXPY, 2, 2, { 0 }, 3, { 0 } },
+    STEPS(axpy_f16, AXPY, 4, 2, 0, 3),
+    STEPS(axpy_f32, AXPY, 2, 2, 0, 3),
     PLAIN(relu_f16, UNARY, 4),
     PLAIN(relu_f32, UNARY, 2),
     UNARY(sigmoid_f16, 4, f16sigm),
@@ -64,21 +45,19 @@ static const struct elementwise elementwise_table[] = {
     ROOT_F16(rsqrt_f16, f32oorx),
     UNARY(sqrt_f32, 2, f32sqrt),
     UNARY(rsqrt_f32, 2, f32oorx),
-    { "cast_i32_f32", ELEMENTWISE_UNARY, 2, 2, { 0 }, 1, { 0 } },
-    { "cast_f32_i32", ELEMENTWISE_UNARY, 2, 4, { 0 }, 2, { 0 } },
+    STEPS(cast_i32_f32, UNARY, 2, 2, 0, 1),
+    STEPS(cast_f32_i32, UNARY, 2, 4, 0, 2),
     PLAIN(cast_f16_f32, WIDEN, 4),
     PLAIN(cast_f32_f16, NARROW, 4),
     PLAIN(cast_u8_f16, U8_F16, 8),
     PLAIN(cast_u8_f32, U8_F32, 8),
 };
 
-const struct elementwise *elementwise_find(const char *codelet)
+const struct elementwise *elementwise_find(const struct codelet *codelet)
 {
-    for (size_t i = 0; i < EMU_COUNT_OF(elementwise_table); i++) {
-        if (!strcmp(elementwise_table[i].name, codelet))
-            return &elementwise_table[i];
-    }
-    return NULL;
+    const struct elementwise *e = &elementwise_table[codelet - codelet_table];
+
+    return e->width ? e : NULL;
 }
 
 struct elementwise_shape {
@@ -289,23 +268,33 @@ uint64_t elementwise_cycles_at(const struct arch *a, const struct elementwise *e
     return codelet_workers_cycles(a, slots, &s);
 }
 
-static uint32_t length_of(const struct codelet_call *call, const struct codelet *row,
-                          const char *field)
+/* How many elements the first edge has. */
+static uint32_t elements_of(const struct codelet_call *call, const struct codelet *codelet)
 {
-    int i = codelet_field_find(row, field);
-
-    return i < 0 ? 0 : call->arg[i].value;
+    switch (codelet_state(codelet)) {
+    case STATE_unary:
+        return call->arg[unary__n].value;
+    case STATE_binary:
+        return call->arg[binary__n].value;
+    case STATE_inplace:
+        return call->arg[inplace__n].value;
+    case STATE_scalar:
+        return call->arg[scalar__n].value;
+    case STATE_channel:
+        return call->arg[channel__n].value;
+    default:
+        EMU_ASSERT(codelet_state(codelet) == STATE_axpy);
+        return call->arg[axpy__n].value;
+    }
 }
 
-uint64_t elementwise_cycles(const struct codelet_call *call, const char *codelet)
+uint64_t elementwise_cycles(const struct codelet_call *call, const struct codelet *codelet)
 {
-    const struct codelet *row = codelet_find(codelet);
     const struct elementwise *e = elementwise_find(codelet);
-    uint32_t n = length_of(call, row, "n"), c = 0;
+    uint32_t n = elements_of(call, codelet);
+    uint32_t c = e->kind == ELEMENTWISE_CHANNEL ? call->arg[channel__c].value : 0;
     uint64_t most = 0;
 
-    if (e->kind == ELEMENTWISE_CHANNEL)
-        c = length_of(call, row, "c");
     for (unsigned place = 0; place < PLACES; place++) {
         uint64_t cycles = elementwise_cycles_at(call->arch, e, n, c, (enum elementwise_place)place);
 

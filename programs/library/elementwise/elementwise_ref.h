@@ -34,7 +34,6 @@ enum elementwise_place {
 /* A codelet: instructions of the auxiliary lane a vector takes, each with the field of struct arch
  * that has its slots, or 0: one slot. */
 struct elementwise {
-    const char *name;
     enum elementwise_kind kind;
     unsigned width; /* elements of a vector */
     unsigned steps;
@@ -44,14 +43,14 @@ struct elementwise {
 };
 
 /* NULL if the codelet is none of these. */
-const struct elementwise *elementwise_find(const char *codelet);
+const struct elementwise *elementwise_find(const struct codelet *codelet);
 
 /* n: elements of the first edge; c: of b, of channel codelets. */
 uint64_t elementwise_cycles_at(const struct arch *a, const struct elementwise *e, uint32_t n,
                                uint32_t c, enum elementwise_place place);
 
 /* The longest of them; counts are taken from the fields of the row. */
-uint64_t elementwise_cycles(const struct codelet_call *call, const char *codelet);
+uint64_t elementwise_cycles(const struct codelet_call *call, const struct codelet *codelet);
 
 /* How edges at addresses p and q lie; p is the edge that is read and written, if there is one. */
 enum elementwise_place elementwise_place(const struct arch *a, const struct elementwise *e,
@@ -60,7 +59,7 @@ enum elementwise_place elementwise_place(const struct arch *a, const struct elem
 #define ELEMENTWISE_CYCLES(name)                                                                   \
     uint64_t name##_cycles(const struct codelet_call *call)                                        \
     {                                                                                              \
-        return elementwise_cycles(call, #name);                                                    \
+        return elementwise_cycles(call, KERNEL_ROW(name));                                         \
     }
 
 #endif

@@ -53,7 +53,8 @@ uint64_t copy_cycles_at(const struct arch *a, unsigned bits, uint32_t src, uint3
 uint64_t copy_list_cycles_at(const struct arch *a, unsigned bits, const uint32_t *src,
                              const uint32_t *dst, const uint32_t *elements, uint32_t n);
 /* total_*: x at that byte address. */
-uint64_t total_cycles_at(const struct codelet_call *call, const char *name, uint32_t x);
+uint64_t total_cycles_at(const struct codelet_call *call, const struct codelet *codelet,
+                         uint32_t x);
 /* transpose_32: y at that byte address. */
 uint64_t transpose_32_cycles_at(const struct codelet_call *call, uint32_t y);
 uint64_t mul_by_f32_cycles_at(const struct codelet_call *call, uint32_t x, uint32_t y);

@@ -68,7 +68,7 @@ void add_relu_f16_ref(const struct codelet_call *call)
 /* BINARY of two instructions, without the load of an address of its result. */
 uint64_t add_relu_cycles_at(const struct arch *a, uint32_t n, enum elementwise_place place)
 {
-    const struct elementwise e = { "add_relu_f16", ELEMENTWISE_BINARY, 4, 2, { 0 }, 2, { 0 } };
+    const struct elementwise e = { ELEMENTWISE_BINARY, 4, 2, { 0 }, 2, { 0 } };
 
     return elementwise_cycles_at(a, &e, n, 0, place) - a->workers;
 }

@@ -1,6 +1,4 @@
 /* total_ref.c - total_{sum,sumsq,max}_{f16,f32}: meaning and time. */
-#include <string.h>
-
 #include "programs/library/reduce/fold_ref.h"
 
 enum { VECTOR_BYTES_SUM = 16, VECTOR_BYTES_MAX = 8, LANES = 8 };
@@ -114,14 +112,23 @@ static uint64_t total_cycles_most(const struct codelet_call *call, enum fold_op 
     return a > b ? a : b;
 }
 
-uint64_t total_cycles_at(const struct codelet_call *call, const char *name, uint32_t x)
+/* What a codelet does, by its row. */
+static const struct total_kind {
+    enum fold_op op;
+    unsigned bits;
+} total_kinds[CODELET_ROWS] = {
+    [ROW_total_sum_f16] = { FOLD_SUM, 16 },     [ROW_total_sum_f32] = { FOLD_SUM, 32 },
+    [ROW_total_sumsq_f16] = { FOLD_SUMSQ, 16 }, [ROW_total_sumsq_f32] = { FOLD_SUMSQ, 32 },
+    [ROW_total_max_f16] = { FOLD_MAX, 16 },     [ROW_total_max_f32] = { FOLD_MAX, 32 },
+};
+
+uint64_t total_cycles_at(const struct codelet_call *call, const struct codelet *codelet, uint32_t x)
 {
-    enum fold_op op = strstr(name, "sumsq") ? FOLD_SUMSQ
-                      : strstr(name, "sum") ? FOLD_SUM
-                                            : FOLD_MAX;
+    const struct total_kind *k = &total_kinds[codelet - codelet_table];
     int wide = x % 16 == 0 && x >= call->arch->mem_base + call->arch->region0_bytes;
 
-    return total_cycles_of(call, op, strstr(name, "16") ? 16 : 32, wide);
+    EMU_ASSERT(k->bits);
+    return total_cycles_of(call, k->op, k->bits, wide);
 }
 
 #define TOTAL(name, op, bits)                                                                      \

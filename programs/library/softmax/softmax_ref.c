@@ -81,20 +81,16 @@ void reciprocal_f32_ref(const struct codelet_call *call)
 #define SLOTS(field) offsetof(struct arch, slots_##field)
 
 static const struct elementwise exp_sub_f32_steps = {
-    "", ELEMENTWISE_SCALAR, 2, 3, { 0, SLOTS(f32exp), SLOTS(f32exp) }, 2, { 0, SLOTS(f32exp) }
+    ELEMENTWISE_SCALAR, 2, 3, { 0, SLOTS(f32exp), SLOTS(f32exp) }, 2, { 0, SLOTS(f32exp) }
 };
 static const struct elementwise exp_sub_f16_steps = {
-    "", ELEMENTWISE_SCALAR,        4, 7, { 0, 0, 0, 0, 0, SLOTS(f16exp), SLOTS(f16exp) },
-    4,  { 0, 0, 0, SLOTS(f16exp) }
+    ELEMENTWISE_SCALAR,        4, 7, { 0, 0, 0, 0, 0, SLOTS(f16exp), SLOTS(f16exp) }, 4,
+    { 0, 0, 0, SLOTS(f16exp) }
 };
-static const struct elementwise mul_by_f32_steps = {
-    "", ELEMENTWISE_SCALAR, 2, 1, { 0 }, 1, { 0 }
-};
-static const struct elementwise mul_by_f16_steps = {
-    "", ELEMENTWISE_SCALAR, 4, 5, { 0 }, 3, { 0 }
-};
+static const struct elementwise mul_by_f32_steps = { ELEMENTWISE_SCALAR, 2, 1, { 0 }, 1, { 0 } };
+static const struct elementwise mul_by_f16_steps = { ELEMENTWISE_SCALAR, 4, 5, { 0 }, 3, { 0 } };
 static const struct elementwise reciprocal_f32_steps = {
-    "", ELEMENTWISE_UNARY, 2, 2, { SLOTS(f32oox), SLOTS(f32oox) }, 1, { SLOTS(f32oox) }
+    ELEMENTWISE_UNARY, 2, 2, { SLOTS(f32oox), SLOTS(f32oox) }, 1, { SLOTS(f32oox) }
 };
 
 static uint64_t scalar_cycles(const struct codelet_call *call, const struct elementwise *e,
