@@ -11,7 +11,7 @@
  * - f32 operands: subnormals are read as zero of the same sign, except by fp_f32_class().
  * - f32 results: the IEEE result, rounded to nearest even at subnormal precision, then replaced by
  *   zero of the same sign if it is subnormal; so a value that rounds up to 2^-126 stays 2^-126.
- * Rounding is never stochastic and never by RND, except from integers to f32.
+ *   Rounding is never stochastic and never by RND, except from integers to f32.
  * - f16: subnormals are ordinary operands and results.
  * - NaN: results are FP_F32_NAN or FP_F16_NAN, whatever the operands' payloads.
  * - INV: a NaN made of operands that are not NaN, or any signalling operand. A quiet NaN raises
