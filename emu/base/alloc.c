@@ -1,4 +1,4 @@
-/* alloc.c - counted, breakable allocation (see alloc.h). */
+/* alloc.c - allocation that is counted, and that tests can make fail (see alloc.h). */
 #include "emu/base/alloc.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* embedded.c - files of the program by name. */
+/* embedded.c - finds and opens embedded files by name. */
 #include "emu/base/embedded.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
  * unit.
  *
  * Every f16 product is an integer multiple of 2^-48 below 2^32, so a sum of four has 82 bits and
- * lives exactly in 128. The accumulator is aligned to it, unless it is so large that the products
- * cannot change it, or so small that its far end only counts as "and a little more". */
+ * lives exactly in 128. The accumulator is aligned to that sum, unless it is so large that the
+ * products cannot change it, or so small that its low bits only count as "and a little more". */
 #include "emu/base/fp.h"
 
 typedef __int128 int128;

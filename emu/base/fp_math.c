@@ -3,9 +3,8 @@
  * A fast double whose error is known decides almost every rounding: if both ends of its error
  * interval round alike, so does the true value (Ziv's test). Otherwise a double-double decides.
  * Apart from results that are short exactly (2^integer, log2 of a power of two, operands 0 and 1)
- * the true value is transcendental or irrational, so it never is a midpoint, and no f32 or f16
- * operand brings it as near to one as the error of the double-double: the exhaustive tests show
- * that.
+ * the true value is transcendental or irrational, so it is never a midpoint. No f32 or f16 operand
+ * brings it as near to a midpoint as the error of the double-double, as the exhaustive tests show.
  */
 #include "emu/base/fp_math.h"
 

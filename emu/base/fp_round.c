@@ -1,5 +1,5 @@
-/* fp_round.c - f32 to and from integers. The rounding of an integer magnitude is done here in
- * integers, for the four modes alike: the host's modes are never switched. */
+/* fp_round.c - f32 to and from integers. All four rounding modes are computed here on integers; the
+ * host's rounding mode is never switched. */
 #include "emu/base/fp.h"
 
 /* m >> shift, rounded; shift at least 1, m below 2^62. */

@@ -1,4 +1,4 @@
-/* json_line.c - walks a JSON text that is known to be right, counting lines. */
+/* json_line.c - walks a JSON text that is known to be valid, and counts its lines. */
 #include "emu/base/json_line.h"
 
 #include <string.h>

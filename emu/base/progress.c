@@ -1,4 +1,4 @@
-/* progress.c - named stages with their seconds. */
+/* progress.c - prints named stages and how many seconds they took. */
 #include "emu/base/progress.h"
 
 #include <stdarg.h>
