@@ -1,5 +1,5 @@
-/* arch_check.c - which machines are impossible: limits of each field, then what fields demand of
- * each other. */
+/* arch_check.c - which machines are impossible: checks the limits of each field, then the rules
+ * between fields. */
 #include "emu/arch/arch_private.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
-/* arch_json.c - machine files: JSON in and out.
+/* arch_json.c - reads and writes machine files, which are JSON.
  *
- * jansson gives line and column of syntax errors and duplicate keys. For what it accepts and we
- * refuse, the position is that of the key: keys come back in file order, so key number i of the
- * object is key number i of the text.
+ * jansson gives line and column of syntax errors and duplicate keys. Where jansson accepts a value
+ * that we refuse, the position reported is that of the key: keys come back in file order, so key
+ * number i of the object is key number i of the text.
  */
 #include "emu/arch/arch_private.h"
 
