@@ -1,10 +1,10 @@
 /* exchange_encode.c - merges the sends and settings of one tile into instructions (see
  * exchange_encode.h).
  *
- * First the settings: the mux changes at the first word of a message and after the last one, the
- * pointer somewhere in the gap that the pointer lag leaves for it. Then a walk over the events at
- * which anything begins, ends or changes; each stretch between two of them becomes one instruction,
- * more where its count field is too small.
+ * The settings come first: the mux changes at the first word of a message and after the last one,
+ * the pointer somewhere in the gap that the pointer lag leaves for it. A walk then visits the
+ * events at which anything begins, ends or changes. Each stretch between two of them becomes one
+ * instruction, or more where the count field is too small for it.
  */
 #include "emu/isa/exchange_encode.h"
 

@@ -1,5 +1,5 @@
-/* isa.c - the form table: insn.def and csr.def expanded and parsed once; operand checks; forms to
- * instructions. */
+/* isa.c - the form table: insn.def and csr.def are expanded and parsed once. Checks operands and
+ * builds instructions from forms. */
 #include "emu/isa/isa.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* isa_code.c - words to instructions and back. The encoding strings of insn.def are compiled once
- * into fixed bits and fields. */
+/* isa_code.c - decodes words into instructions and encodes them again. The encoding strings of
+ * insn.def are compiled once into fixed bits and fields. */
 #include <stddef.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* isa_print.c - instructions to assembly text that assembles to the same words. */
+/* isa_print.c - prints instructions as assembly text that assembles to the same words. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
