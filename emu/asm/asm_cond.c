@@ -1,5 +1,5 @@
-/* asm_cond.c - conditional assembly. Each .if belongs to the text it stands in: a macro cannot
- * close one of its caller. */
+/* asm_cond.c - conditional assembly. Each .if belongs to the text that contains it: a macro cannot
+ * close an .if of its caller. */
 #include <string.h>
 
 #include "emu/asm/asm_internal.h"

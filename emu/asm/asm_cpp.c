@@ -1,8 +1,8 @@
-/* asm_cpp.c - files in: reading them, and running the C preprocessor as a child process.
+/* asm_cpp.c - reads source files, and runs the C preprocessor as a child process.
  *
- * It is only asked where the text has directives. It runs without a shell, with an empty
- * environment but for the search path, and writes into anonymous files, so that neither locale nor
- * include variables of the user change the result. Its line markers stay in the text.
+ * It runs only where a text has directives, without a shell, with an empty
+ * environment but for the search path, and writes into anonymous files, so that neither the locale
+ * nor the include variables of the user can change the result. Its line markers stay in the text.
  */
 #include <errno.h>
 #include <fcntl.h>

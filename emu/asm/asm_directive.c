@@ -1,4 +1,4 @@
-/* asm_directive.c - directives: one row each in a table, and those that do not produce data. */
+/* asm_directive.c - the table of all directives, and the functions of those that make no data. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* asm_dis.c - linked units back to assembly text that assembles to the same words.
+/* asm_dis.c - turns linked units back into assembly text that assembles to the same words.
  *
  * Words that are no instruction, and pairs that the assembler would refuse as a bundle, become
  * .int. Branch targets get labels named after their address.

@@ -1,13 +1,16 @@
 /* asm_exchange.c - the exchange for people who write assembly: functions that know the geometry of
  * the fabric, and .exchange blocks, which say what a tile sends and receives and become the
- * instructions that do it.
+ * instructions for it.
  *
- *   .exchange TILE[, event]                 the code begins at an event of this exchange, 0 right
- * after the sync .send address, words, event[, tile]     sends from `event` on, both ways round or
- * towards a tile .receive address, words, event, tile    what `tile` sends from its `event` on
+ *   .exchange TILE[, event]
+ *       the code begins at this event; without it at event 0, right after the sync
+ *   .send address, words, event[, tile]
+ *       sends from `event` on, in both directions or only towards a tile
+ *   .receive address, words, event, tile
+ *       receives the words that `tile` sends from its event `event` on
  *   .endexchange
  *
- * Lines of a block may stand in any order. The RECV that ends the exchange is written after it.
+ * Lines of a block may come in any order. The RECV that ends the exchange is written after it.
  */
 #include <inttypes.h>
 #include <string.h>

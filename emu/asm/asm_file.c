@@ -7,9 +7,9 @@
  *   symbol VALUE FLAGS BYTES STACK_BYTES "NAME" "SOURCE"
  *   end
  *
- * After the line of a section stand its words in hexadecimal; bytes that make no word have two
- * digits each. Section flags: a loaded, x executable, w writable. Symbol flags: g global, w weak,
- * f function, o object, n a plain number; - if none. Blank lines and lines that begin with # are
+ * The words of a section follow its line in hexadecimal; bytes that do not fill a word have two
+ * digits each. Section flags: a loaded, x executable, w writable. Symbol flags: g global, w weak, f
+ * function, o object, n a plain number; - if none. Blank lines and lines that begin with # are
  * skipped.
  */
 #include <ctype.h>

@@ -1,6 +1,6 @@
-/* asm_headers.c - the headers that are part of the program, as files where the C preprocessor finds
- * them: a folder of their own for the time it runs. Signals that end the program wait meanwhile, so
- * that nothing stays behind.
+/* asm_headers.c - writes the embedded headers as files where the C preprocessor finds them, in a
+ * folder of their own that exists only while it runs. Signals that would end the program are
+ * blocked meanwhile, so that the folder is always removed.
  */
 #include <errno.h>
 #include <limits.h>

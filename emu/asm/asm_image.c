@@ -1,4 +1,4 @@
-/* asm_image.c - questions about a linked unit: symbols by name and address, source lines. */
+/* asm_image.c - look-ups in a linked unit: symbols by name and by address, source lines. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* asm_insn.c - instruction statements and bundles: what may stand together, and the words they
- * become. */
+/* asm_insn.c - instruction statements and bundles: which instructions may form a bundle, and their
+ * words. */
 #include <stdio.h>
 #include <string.h>
 

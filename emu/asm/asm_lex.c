@@ -1,5 +1,5 @@
-/* asm_lex.c - characters to words: blanks, comments, ends of statements, names, strings, line
- * markers of cpp.
+/* asm_lex.c - splits characters into words: blanks, comments, ends of statements, names, strings,
+ * line markers of cpp.
  *
  * There is no token stream: text after macro substitution has no meaning before its statement is
  * known, so each parser reads what it expects at the cursor of the top frame.

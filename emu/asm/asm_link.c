@@ -1,5 +1,5 @@
-/* asm_link.c - places the sections of a unit, resolves its symbols, and fills in what had to wait
- * for addresses. */
+/* asm_link.c - places the sections of a unit, resolves its symbols, and fills in the bytes that
+ * depend on addresses. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

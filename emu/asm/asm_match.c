@@ -1,5 +1,5 @@
-/* asm_match.c - which form of a mnemonic the operands mean, and what to say when it is none of
- * them.
+/* asm_match.c - finds the form of a mnemonic that fits the operands, and the message when none
+ * does.
  *
  * The first form in table order wins, so the order of insn.def decides between zero- and
  * sign-extended immediates. An operand that is not known yet fits every immediate; the linker

@@ -4,8 +4,8 @@
  *   6 x u32    sections, symbols, relocations, lines, bytes of strings, bytes of content
  *   the arrays in this order, each begins at a multiple of 4; all numbers little endian
  *
- * A relocation is one symbol and a number. That is enough for what code refers to: whatever two
- * places of one section make together, their distance for instance, is known here already.
+ * A relocation is one symbol and a number. That is enough for every reference in code: a value made
+ * of two places of one section, such as their distance, is known already.
  */
 #include "emu/asm/asm_object.h"
 

@@ -1,4 +1,5 @@
-/* asm_object_link.c - the sections of an object that a program needs, placed and filled in. */
+/* asm_object_link.c - places the sections of an object that a program needs, and fills in their
+ * relocations. */
 #include <string.h>
 
 #include "emu/asm/asm_internal.h"
