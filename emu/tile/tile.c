@@ -1,4 +1,4 @@
-/* tile.c - birth of a tile, launch of its workers, and the host's access to its memory.
+/* tile.c - creates a tile, launches its workers, and gives the host access to its memory.
  */
 #include "emu/tile/tile.h"
 
