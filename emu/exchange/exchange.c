@@ -1,5 +1,5 @@
-/* exchange.c - the fabric of a chip: birth, attachment of tiles, begin and end of a phase, and the
- * way from logs to a phase.
+/* exchange.c - the fabric of a chip: creates it, attaches tiles, begins and ends a phase, and
+ * resolves logs.
  */
 #include "emu/exchange/exchange_private.h"
 

@@ -1,8 +1,8 @@
-/* exchange_cache.c - phases that have been resolved, found again by the hash of their logs.
+/* exchange_cache.c - keeps resolved phases and finds them again by the hash of their logs.
  *
- * The key covers what the tiles of the phase logged, with the tiles' numbers, and for a tile that
- * may receive before it sets its pointer also where that pointer stood. A pointer that is set first
- * is left out: loops end with other pointers than they began.
+ * The key covers what the tiles of the phase logged, with the tiles' numbers, and, for a tile that
+ * may receive before it sets its pointer, the initial pointer, too. A pointer that is set first is
+ * left out, because loops end with other pointers than they began with.
  */
 #include "emu/exchange/exchange_private.h"
 

@@ -1,8 +1,9 @@
-/* exchange_check.c - the exchange once more, literally: one word, one event, one address at a time.
+/* exchange_check.c - resolves an exchange a second time, literally: one word, one event, one
+ * address at a time.
  *
  * Written from docs/exchange.md alone and sharing nothing with the interval resolver but the logs:
- * every sender's words stand in an array by event, every receiver is stepped event by event. Used
- * by checking mode and by the tests, slow and simple on purpose.
+ * it keeps every sender's words in an array by event and steps every receiver event by event.
+ * Checking mode and the tests use it; it is slow and simple on purpose.
  */
 #include "emu/exchange/exchange_private.h"
 

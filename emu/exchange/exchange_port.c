@@ -1,8 +1,8 @@
 /* exchange_port.c - issue of the exchange instructions: what each of them adds to the log of its
  * tile.
  *
- * Nothing here looks at another tile, so tiles may issue on different threads. Time has been kept
- * by the barrel: an instruction that covers n + 1 events has the tile for as many cycles, therefore
+ * Nothing here looks at another tile, so tiles may issue on different threads. The barrel keeps the
+ * time: an instruction that covers n + 1 events occupies the supervisor for as many cycles, so
  * sends of one tile never overlap and changes come in order.
  */
 #include "emu/exchange/exchange_private.h"

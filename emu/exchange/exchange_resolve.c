@@ -1,10 +1,11 @@
-/* exchange_resolve.c - from logs to copies, on intervals: what each tile listened to is cut by the
- * sends of its sources and by the changes of its pointer.
+/* exchange_resolve.c - turns logs into copies, working on intervals: the time in which a tile
+ * listens is cut at the sends of its sources and at the changes of its pointer.
  *
- * Tiles are worked out one after the other, so memory beside the copies is that of one tile: a bit
- * per word received, which finds words received twice and words that are both sent and received.
- * Only where the latter happens are the copies of the tile sorted by address. Of the faults of the
- * lowest tile the one with the lowest event is reported, so the search for it may be slow.
+ * Tiles are resolved one after the other, so apart from the copies only one tile needs memory: a
+ * bit per word received, which finds words received twice and words that are both sent and
+ * received. Only where the latter happens are the copies of the tile sorted by address. Only one
+ * fault is reported, that of the lowest tile and there the one with the lowest event, so the search
+ * for it may be slow.
  */
 #include "emu/exchange/exchange_private.h"
 
