@@ -1,8 +1,8 @@
-/* host.c - streams, what tiles may ask of them, and the meeting of the two directions of the link.
+/* host.c - streams, the requests of tiles for them, and the two directions of the link together.
  *
- * Machine and host agree on one promise: a request issued at c causes no arrival before
- * c + host_latency_cycles(). So when the machine asks for all arrivals before `until`, requests up
- * to until - latency are all there, which is as far as the link's decisions need them.
+ * Machine and host agree on one promise: a request issued at c causes no arrival before c +
+ * host_latency_cycles(). So when the machine asks for all arrivals before `until`, all requests up
+ * to until - latency are known, and the link's decisions need no later ones.
  */
 #include "emu/host/host_private.h"
 

@@ -1,4 +1,4 @@
-/* host_file.c - the ends of streams in the host: memory that is read or grows, and files.
+/* host_file.c - the host's ends of streams: memory that is read or grows, and files.
  */
 #include "emu/host/host_private.h"
 

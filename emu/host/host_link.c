@@ -1,4 +1,5 @@
-/* host_link.c - one direction of the link: which stream's packet goes when, and when it arrives.
+/* host_link.c - one direction of the link: when which stream sends a packet, and when the packet
+ * arrives.
  *
  * Whenever the link is free it is the turn of the stream that has waited longest. Requests that
  * reach the host in the very cycle of a decision count, so a decision in cycle s needs all requests
