@@ -1,5 +1,5 @@
-/* image.c - builds and reads the structure of a program: every rule an image must keep stands here,
- * so that images made by hand, by a program and by the reader of files obey the same ones.
+/* image.c - builds and reads the structure of a program: every rule for images is checked here, so
+ * that images made by hand, by a program and by the reader of files obey the same rules.
  */
 #include "emu/load/image_internal.h"
 

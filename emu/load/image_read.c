@@ -1,8 +1,8 @@
 /* image_read.c - builds an image from the sections of a file.
  *
  * Everything goes through the functions a program would build with, so every rule of image.c holds
- * for files too; a failure gets file, offset and item in front. Only blobs take another way: their
- * chunks are decompressed straight to where they belong.
+ * for files too; the message of a failure begins with file, offset and item. Only blobs are
+ * different: their chunks are decompressed directly into place.
  */
 #include "emu/load/image_internal.h"
 

@@ -1,4 +1,4 @@
-/* image_view.c - what an image says: its parts, symbols and lines by address, memory by category.
+/* image_view.c - look-ups in an image: its parts, symbols and lines by address, memory by category.
  */
 #include "emu/load/image_internal.h"
 

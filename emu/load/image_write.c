@@ -1,5 +1,5 @@
-/* image_write.c - writes an image as a file: what is equal in blobs once, every section under a
- * checksum, the file under its name only when it is whole.
+/* image_write.c - writes an image as a file: equal chunks of blobs once, every section with a
+ * checksum, and the file under its own name only when it is complete.
  *
  * The bytes depend on nothing but the image and the release of zstd: ids are written as they were
  * given, chunks are numbered in the order of their first use.
