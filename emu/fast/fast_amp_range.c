@@ -1,5 +1,5 @@
 /* fast_amp_range.c - ranges of operands and accumulators of the f16 matrix path, measured where the
- * windows that were good so far do not hold. See fast_amp.h for what they are good for.
+ * current windows do not hold. fast_amp.h explains what they are used for.
  *
  * Only exponents matter, so windows are widened to whole binades and soon stop changing.
  */

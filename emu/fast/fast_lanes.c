@@ -1,8 +1,8 @@
-/* fast_lanes.c - the rows LANES of insn.def for all workers at once: one function per rule of
- * emu/exec/lanes.def brings the registers to a vector function, and its results back. Plain
+/* fast_lanes.c - the LANES rows of insn.def for all workers at once: one function per rule of
+ * emu/exec/lanes.def passes registers to a vector function and writes its results back. Plain
  * meaning: emu/exec/exec_lanes.c.
  *
- * Everything here melts into one function per row, in which shape, rule and operation are
+ * Everything here is inlined into one function per row, in which shape, rule and operation are
  * constants.
  */
 #include "emu/fast/fast_access.h"

@@ -1,4 +1,4 @@
-/* fast_table.c - the fast engine as seen from outside: which instructions have a fast function, and
+/* fast_table.c - the entry points of the fast engine: which instructions have a fast function, and
  * the state of a tile (see fast.h). */
 #include "emu/base/alloc.h"
 #include "emu/fast/fast_state.h"

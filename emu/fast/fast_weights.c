@@ -1,4 +1,4 @@
-/* fast_weights.c - refresh of the weight cache. The 64 entries are a 16x16 matrix of f16, rows are
+/* fast_weights.c - refreshes the weight cache. The 64 entries are a 16x16 matrix of f16, rows are
  * units and columns (n, lane), or a 16x8 matrix of f32, columns are phases; the cache has them
  * transposed.
  */
