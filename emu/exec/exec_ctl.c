@@ -1,9 +1,9 @@
 /* exec_ctl.c - control: branches, repeat, exit, launch of workers, sync, traps, CSR moves, loading
  * of the weight state.
  *
- * Whether a new PC can be executed is found out by whoever issues there; a branch itself never
- * faults. What concerns time (a sync that waits, slots that change hands) is left in struct tile
- * for emu/bsp/barrel.c.
+ * The next issue checks whether a new PC can be executed; a branch itself never faults. Requests
+ * that concern time (a sync that waits, slots that change owner) are left in struct tile for
+ * emu/bsp/barrel.c.
  */
 #include "emu/exec/exec.h"
 

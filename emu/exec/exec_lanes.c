@@ -1,5 +1,5 @@
-/* exec_lanes.c - the rows LANES of insn.def: one function per rule of lanes.def brings the operands
- * of an instruction to what one lane does, and its results to the registers.
+/* exec_lanes.c - the LANES rows of insn.def: one function per rule of lanes.def passes the operands
+ * of an instruction to the function of one lane, and writes its results to registers.
  *
  * Functions that round to f16 draw one PRNG output for all their lanes when $FP_CTL.ESR is set.
  */

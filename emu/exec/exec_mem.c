@@ -1,5 +1,5 @@
 /* exec_mem.c - the two stores that address memory by words; all other loads and stores with one
- * address are rows LANES (exec_lanes.c). */
+ * address are LANES rows (exec_lanes.c). */
 #include "emu/exec/exec.h"
 
 /* stm32 $mS, $mA, $mB: the second register counts words */

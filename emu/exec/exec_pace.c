@@ -3,7 +3,7 @@
  *
  * A packed triple lives in a register pair: address 0 in bits 20:0 of the low register, address 1
  * in bits 20:0 of the high one, address 2 in the 22 bits above them: its bits 10:0 in low[31:21],
- * its bits 20:11 in high[30:21]; high[31] is nobody's [ASSUMED, docs/isa.md 6]. Every load is
+ * its bits 20:11 in high[30:21]; high[31] is not used [ASSUMED, docs/isa.md 6]. Every load is
  * checked, then the element conflicts, then a store; registers are written last.
  */
 #include "emu/exec/exec.h"

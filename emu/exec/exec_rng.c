@@ -1,6 +1,6 @@
-/* exec_rng.c - random numbers and random masks from the worker's generator. Each of them advances
- * it by a fixed number of outputs, whatever its operands: that keeps the streams of workers
- * comparable. */
+/* exec_rng.c - random numbers and random masks from the worker's generator. Each instruction
+ * advances the generator by a fixed number of outputs, independent of its operands; so the streams
+ * of workers stay comparable. */
 #include "emu/exec/exec.h"
 
 /* urand32 $aD */
