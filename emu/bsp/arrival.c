@@ -1,7 +1,7 @@
-/* arrival.c - packets of the host on their way into the memory of a tile.
+/* arrival.c - queues packets of the host until they reach the memory of a tile.
  *
- * What the host hands over is copied into a queue of the tile and applied when the tile's clock
- * gets there, also while it waits in a sync. A queue has room for at most twice what it ever held
+ * Packets are copied into a queue of the tile and applied when the tile's clock reaches their
+ * cycle, also while the tile waits in a sync. A queue has room for at most twice what it ever held
  * at a time.
  */
 #include "emu/base/alloc.h"

@@ -1,5 +1,5 @@
-/* barrel.c - the rules of time on one tile: who issues in which cycle, and what the supervisor's
- * instructions cost.
+/* barrel.c - the rules of time on one tile: which context issues in which cycle, and what the
+ * supervisor's instructions cost.
  *
  * Slot n (cycle mod 6) belongs to worker n from the issue of the run or runall that starts it until
  * six cycles after the issue of its exit; in all other slots the supervisor may issue. Numbers come

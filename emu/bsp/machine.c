@@ -1,5 +1,5 @@
-/* machine.c - builds a chip and answers questions about it; superstep.c runs it, sync.c decides who
- * goes on. */
+/* machine.c - builds a chip and answers questions about it; superstep.c runs it, sync.c decides
+ * which tiles continue. */
 #include "emu/bsp/machine_internal.h"
 
 #include <omp.h>

@@ -1,14 +1,14 @@
 /* superstep.c - runs tiles in parallel until all of them wait, and feeds them what the host sends.
  *
  * Determinism: between two syncs a tile touches nothing but itself, so the order of tiles in a pass
- * does not matter. The host answers a request no sooner than its latency, and only
- * to the tile that asked. So a tile that awaits nothing runs freely until it asks; one that does
- * goes no further than the latency beyond the earliest cycle in which any tile may still ask,
- * because packets share the link.
+ * does not matter. The host answers a request no sooner than its latency, and only to the tile that
+ * asked. So a tile that waits for no host data runs freely until it makes a request; one that does
+ * wait runs no further than the latency after the earliest cycle in which any tile may still make a
+ * request, because packets share the link.
  *
- * Tiles may wait in a circle: one awaits data and computes without a RECV, another stands at the
- * RECV of the same exchange, which cannot be resolved before. Then the first goes on, and what the
- * second asks later reaches the host late (ASSUMED to be rare).
+ * Tiles may wait in a circle: one waits for data and computes without a RECV, another is at the
+ * RECV of the same exchange, which cannot be resolved until the first gets there. Then the first
+ * continues, and later requests of the second reach the host late (ASSUMED to be rare).
  */
 #include <stdlib.h>
 
