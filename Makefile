@@ -24,7 +24,7 @@ CFLAGS   += -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=un
 endif
 
 LIB_SRC  := $(wildcard emu/*/*.c programs/*/*.c programs/*/*/*.c models/*/*.c)
-LIB_OBJ  := $(patsubst %.c,$(O)/%.o,$(filter-out models/cli/main.c,$(LIB_SRC))) $(O)/embedded.o
+LIB_OBJ  := $(patsubst %.c,$(O)/%.o,$(filter-out models/cli/main.c emu/asm/embed_kernels.c,$(LIB_SRC))) $(O)/embedded.o
 LIB      := $(O)/libsuperstep.a
 UNIT_SRC := $(wildcard tests/emu/test_*.c tests/compiler/test_*.c tests/library/test_*.c tests/models/test_*.c)
 UNIT_BIN := $(patsubst tests/%.c,$(O)/tests/%,$(UNIT_SRC))
@@ -49,7 +49,7 @@ $(LIB): $(LIB_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 # Files that are part of the program (emu/base/embedded.h): the kernels, assembled by a tool made of the assembler.
-TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c) tools/embed_kernels.c)
+TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c))
 KERNELS  := $(wildcard programs/library/*/*.S)
 EMBEDDED := kernels=$(O)/kernels.object $(wildcard models/pictures/* emu/asm/include/*/* programs/lab/*.json programs/lab/*.S) programs/lab/overlap.h programs/lab/stream.h
 
@@ -59,8 +59,8 @@ $(O)/embed_kernels: $(TOOL_OBJ)
 $(O)/kernels.object: $(O)/embed_kernels $(KERNELS) $(wildcard programs/library/*/*.inc programs/library/*/*.def emu/asm/include/*/*)
 	$(Q)$< $@ $(KERNELS)
 
-$(O)/embedded.S: tools/embed_files.sh $(patsubst kernels=%,%,$(EMBEDDED)) Makefile
-	$(Q)tools/embed_files.sh $(EMBEDDED) > $@
+$(O)/embedded.S: emu/base/embed_files.sh $(patsubst kernels=%,%,$(EMBEDDED)) Makefile
+	$(Q)emu/base/embed_files.sh $(EMBEDDED) > $@
 
 $(O)/embedded.o: $(O)/embedded.S
 	$(Q)$(CC) -c -o $@ $<
@@ -129,7 +129,7 @@ VERSION := 0.1
 PREFIX  ?= /usr/local
 
 install: $(B)/superstep ## install program, library, headers and man page below PREFIX (and DESTDIR)
-	$(Q)DESTDIR="$(DESTDIR)" CC="$(CC)" tools/install.sh $(PREFIX) $(VERSION) $(B)/superstep $(LIB)
+	$(Q)DESTDIR="$(DESTDIR)" CC="$(CC)" models/cli/install.sh $(PREFIX) $(VERSION) $(B)/superstep $(LIB)
 
 uninstall: ## remove what install put below PREFIX
 	$(Q)cd $(DESTDIR)$(PREFIX) && rm -rf include/superstep && rm -f bin/superstep lib/libsuperstep.a lib/pkgconfig/superstep.pc share/man/man1/superstep.1

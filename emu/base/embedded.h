@@ -1,5 +1,5 @@
 /* embedded.h - files that are part of the program, so that it needs nothing beside it. The Makefile
- * lists them; tools/embed_files.sh makes the table.
+ * lists them; embed_files.sh makes the table.
  */
 #ifndef EMU_EMBEDDED_H
 #define EMU_EMBEDDED_H

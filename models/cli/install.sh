@@ -3,7 +3,7 @@
 #   install.sh PREFIX VERSION PROGRAM LIBRARY.a      below $DESTDIR
 # The installed library is one object in which only the names that the headers declare are global.
 set -e
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 prefix=$1 version=$2 program=$3 library=$4
 to=$DESTDIR$prefix
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
