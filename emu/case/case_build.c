@@ -1,7 +1,7 @@
 /* case_build.c - assembles a case and lays it out: code, stub, fixed memories, named memories,
  * vertex state, stacks.
  *
- * The stub is the supervisor program that starts the codelet. It lies in region 0 behind the code
+ * The stub is the supervisor program that starts the codelet. It lies in region 0 after the code
  * and is written by case_load().
  */
 #include "emu/case/case_run.h"

@@ -5,7 +5,7 @@
  *   supervisor  call $lr, entry
  *
  * setzi is followed by or where an address has more than 20 bits. The run ends when the supervisor
- * could issue behind the stub.
+ * could issue after the stub.
  */
 #include "emu/case/case_run.h"
 
@@ -187,7 +187,7 @@ static void load_check_ranges(struct case_run *r)
 
         if (!(s->flags & ASM_EXEC) || !s->size)
             continue;
-        low = s->addr < low ? s->addr : low; /* code lies together, data behind it */
+        low = s->addr < low ? s->addr : low; /* code lies together, data after it */
         high = s->addr + s->size > high || high == r->stub_at ? s->addr + s->size : high;
     }
     tile_check_stack(&r->tile, TILE_CHECK_GUARD, low, high);

@@ -93,7 +93,7 @@ static enum emu_status read_head(struct digest_reader *r, char *machine)
     return next_line(r);
 }
 
-/* The first tile whose hash differs behind two steps that differ. */
+/* The first tile whose hash differs after two steps that differ. */
 static enum emu_status find_tile(struct digest_reader *a, struct digest_reader *b, int64_t *tile)
 {
     *tile = -1;

@@ -1,7 +1,7 @@
 /* manifest_build.c - from a manifest to an image: places memories, assembles for every tile,
  * collects what a tile holds.
  *
- * Code begins at the start of the memory and may take code_bytes; memories of region 0 lie behind
+ * Code begins at the start of the memory and may take code_bytes; memories of region 0 lie after
  * that, all others in region 1. A memory has one address on all tiles of its program.
  */
 #include <inttypes.h>
@@ -143,7 +143,7 @@ static enum emu_status add_sections(struct parts *t)
             t->lines += k + 1 == s->line_count || s->lines[k + 1].offset > s->lines[k].offset;
         }
         if (s->line_count && s->size) {
-            t->line[t->lines].addr = s->addr + s->size; /* nothing is known behind it */
+            t->line[t->lines].addr = s->addr + s->size; /* nothing is known after it */
             t->line[t->lines].file = t->line[t->lines].line = 0;
             t->lines++;
         }

@@ -68,7 +68,7 @@ static int64_t number(struct parser *q)
         base = 16;
         q->p += 2;
         if (digit_value(*q->p) >= base)
-            return fail(q, "expected digits behind 0x");
+            return fail(q, "expected digits after 0x");
     }
     for (; digit_value(*q->p) < base; q->p++) {
         if (__builtin_mul_overflow(v, (uint64_t)base, &v) ||

@@ -6,7 +6,7 @@
 #include "emu/case/case_run.h"
 #include "emu/run/run_image.h"
 
-struct differ {
+struct expect_differ {
     struct run *r;
     const struct manifest *m;
     json_t *list; /* borrowed */
@@ -14,7 +14,8 @@ struct differ {
 };
 
 /* Takes want and got over. */
-static enum emu_status differ_add(struct differ *d, const char *what, json_t *want, json_t *got)
+static enum emu_status differ_add(struct expect_differ *d, const char *what, json_t *want,
+                                  json_t *got)
 {
     json_t *entry;
 
@@ -30,7 +31,7 @@ static enum emu_status differ_add(struct differ *d, const char *what, json_t *wa
 }
 
 /* Elements of one type; where names them in the report, from is the number of the first. */
-static enum emu_status compare(struct differ *d, const char *where, enum case_type type,
+static enum emu_status compare(struct expect_differ *d, const char *where, enum case_type type,
                                uint32_t from, uint32_t count, const uint8_t *want,
                                const uint8_t *got, double tolerance, double relative)
 {
@@ -55,7 +56,7 @@ static enum emu_status compare(struct differ *d, const char *where, enum case_ty
 
 /* Address of what an expectation names on a tile, and how many bytes belong to it (0: not known).
  */
-static enum emu_status find_place(const struct differ *d, const struct manifest_expect *e,
+static enum emu_status find_place(const struct expect_differ *d, const struct manifest_expect *e,
                                   uint32_t tile, uint32_t *addr, uint32_t *bytes)
 {
     const struct manifest_program *p = manifest_program_of(d->m, tile);
@@ -81,8 +82,8 @@ static enum emu_status find_place(const struct differ *d, const struct manifest_
 }
 
 /* want and got have room for the values of one tile. */
-static enum emu_status expect_tile(struct differ *d, const struct manifest_expect *e, size_t index,
-                                   uint8_t *want, uint8_t *got)
+static enum emu_status expect_tile(struct expect_differ *d, const struct manifest_expect *e,
+                                   size_t index, uint8_t *want, uint8_t *got)
 {
     uint32_t tile = e->tiles.tile[index], addr = 0, room = 0;
     uint32_t bytes = manifest_data_bytes(&e->value), from = 0;
@@ -105,7 +106,7 @@ static enum emu_status expect_tile(struct differ *d, const struct manifest_expec
                    bytes / case_type_bytes(type), want, got, e->tolerance, e->relative);
 }
 
-static enum emu_status expect_memory(struct differ *d, const struct manifest_expect *e)
+static enum emu_status expect_memory(struct expect_differ *d, const struct manifest_expect *e)
 {
     uint32_t bytes = manifest_data_bytes(&e->value);
     uint8_t *want = emu_alloc((size_t)bytes + 4, 1), *got = emu_alloc((size_t)bytes + 4, 1);
@@ -120,7 +121,7 @@ static enum emu_status expect_memory(struct differ *d, const struct manifest_exp
 
 /* ---- streams ---- */
 
-static enum emu_status expect_stream(struct differ *d, const struct manifest_stream *s)
+static enum emu_status expect_stream(struct expect_differ *d, const struct manifest_stream *s)
 {
     const struct data_place place = { .arch = NULL };
     uint32_t bytes = manifest_data_bytes(&s->expect);
@@ -158,8 +159,8 @@ static json_t *range_json(const struct json_range *r)
     return json_pack("[I, I]", (json_int_t)r->low, (json_int_t)r->high);
 }
 
-static enum emu_status expect_range(struct differ *d, const char *what, const struct json_range *r,
-                                    uint64_t got)
+static enum emu_status expect_range(struct expect_differ *d, const char *what,
+                                    const struct json_range *r, uint64_t got)
 {
     if (!r->is_set)
         return EMU_OK;
@@ -169,7 +170,7 @@ static enum emu_status expect_range(struct differ *d, const char *what, const st
     return differ_add(d, what, range_json(r), json_integer((json_int_t)got));
 }
 
-static enum emu_status expect_figures(struct differ *d)
+static enum emu_status expect_figures(struct expect_differ *d)
 {
     const struct manifest *m = d->m;
     char text[33];
@@ -190,7 +191,7 @@ static enum emu_status expect_figures(struct differ *d)
     return differ_add(d, "digest", json_string(m->expect_digest), json_string(text));
 }
 
-static enum emu_status expect_fault(struct differ *d)
+static enum emu_status expect_fault(struct expect_differ *d)
 {
     const struct manifest_fault *f = &d->m->expect_fault;
     struct machine_fault got;
@@ -217,7 +218,7 @@ static enum emu_status expect_fault(struct differ *d)
     return EMU_OK;
 }
 
-static enum emu_status check_all(struct differ *d, int own_machine)
+static enum emu_status check_all(struct expect_differ *d, int own_machine)
 {
     const struct manifest *m = d->m;
 
@@ -232,7 +233,7 @@ static enum emu_status check_all(struct differ *d, int own_machine)
 enum emu_status run_check(struct run *r, const struct manifest *m, int own_machine, json_t **list,
                           uint64_t *total, uint64_t *checked)
 {
-    struct differ d = { .r = r, .m = m, .list = json_array() };
+    struct expect_differ d = { .r = r, .m = m, .list = json_array() };
     enum emu_status s = d.list ? check_all(&d, own_machine) : FAIL(NO_MEMORY, "a list");
 
     *total = d.total;

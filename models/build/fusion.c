@@ -18,8 +18,8 @@ int fusion_follows(const struct net *n, const uint32_t *users, uint32_t i, enum 
     return next && next->op == op && users[i] == 1 && (next->input[0] == i || next->input[1] == i);
 }
 
-enum activation fusion_activation(const struct net *n, const uint32_t *users, uint32_t i,
-                                  int sigmoid)
+enum activation_function fusion_activation(const struct net *n, const uint32_t *users, uint32_t i,
+                                           int sigmoid)
 {
     if (fusion_follows(n, users, i, LAYER_SWISH))
         return ACT_SWISH;

@@ -24,16 +24,16 @@ static const struct layer *layer_at(const struct builder *b, uint32_t i)
     return &b->net->layer[i];
 }
 
-static struct feature result_of(const struct builder *b, uint32_t layer)
+static struct activation result_of(const struct builder *b, uint32_t layer)
 {
     return b->out->layer[b->out->layer[layer].into].result;
 }
 
 /* What a layer may work on in place: the result of another or, where the host shall read that after
  * the run, a copy. */
-static struct feature result_to_change(struct builder *b, uint32_t layer, const char *name)
+static struct activation result_to_change(struct builder *b, uint32_t layer, const char *name)
 {
-    struct feature x = result_of(b, layer), y = x;
+    struct activation x = result_of(b, layer), y = x;
 
     if (!b->out->layer[b->out->layer[layer].into].kept)
         return x;
@@ -46,7 +46,7 @@ static struct feature result_to_change(struct builder *b, uint32_t layer, const 
     return y;
 }
 
-static void set_result(struct builder *b, uint32_t layer, uint32_t last, struct feature f)
+static void set_result(struct builder *b, uint32_t layer, uint32_t last, struct activation f)
 {
     for (uint32_t i = layer; i <= last; i++)
         b->out->layer[i].into = layer;
@@ -65,7 +65,7 @@ static enum emu_status build_error(const struct layer *l, const char *what)
 struct fused {
     struct fusion layers;
     float *weights, *bias; /* owned */
-    struct feature add;
+    struct activation add;
 };
 
 /* Weights and biases, those of the norm included. */
@@ -140,7 +140,7 @@ static enum emu_status build_linear(struct builder *b, uint32_t i, uint32_t *las
     const struct layer *l = layer_at(b, i);
     const struct param *w = weights_find(b->weights, i, "weight");
     const struct param *bias = weights_find(b->weights, i, "bias");
-    enum activation act = fusion_activation(b->net, b->users, i, 1);
+    enum activation_function act = fusion_activation(b->net, b->users, i, 1);
 
     if (!w)
         return build_error(l, "it has no weights");
@@ -156,7 +156,7 @@ static enum emu_status build_norm(struct builder *b, uint32_t i, uint32_t *last)
     const struct layer *l = layer_at(b, i);
     const struct param *gamma = weights_find(b->weights, i, "weight");
     const struct param *beta = weights_find(b->weights, i, "bias");
-    enum activation act = fusion_activation(b->net, b->users, i, 0);
+    enum activation_function act = fusion_activation(b->net, b->users, i, 0);
 
     EMU_ASSERT(l->norm == NORM_GROUP); /* net_check() */
     *last += act != ACT_NONE;
@@ -187,8 +187,8 @@ static enum emu_status build_input(struct builder *b, uint32_t i)
     const struct layer *l = layer_at(b, i);
     struct net_graph *ng = b->out;
 
-    ng->picture = b->colours ? op_colours(b->nn, b->net->batch, l->out_h, l->out_w, b->colours,
-                                          &ng->raw, "picture")
+    ng->picture = b->colours ? op_pixels(b->nn, b->net->batch, l->out_h, l->out_w, b->colours,
+                                         &ng->raw, "picture")
                              : op_picture(b->nn, b->net->batch, l->out_h, l->out_w, "picture");
     set_result(b, i, i,
                is_for_first_layers(b, i) ? ng->picture
@@ -225,8 +225,8 @@ static enum emu_status build_layer(struct builder *b, uint32_t i, uint32_t *last
         return graph_status(b->g);
     case LAYER_ADD:
         set_result(b, i, i,
-                   op_feature_add(b->nn, result_to_change(b, l->input[0], l->name),
-                                  result_of(b, l->input[1]), ACT_NONE, l->name));
+                   op_activation_add(b->nn, result_to_change(b, l->input[0], l->name),
+                                     result_of(b, l->input[1]), ACT_NONE, l->name));
         return graph_status(b->g);
     case LAYER_SOFTMAX:
         ng->scores = op_scores(b->nn, result_of(b, l->input[0]), l->name);

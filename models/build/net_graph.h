@@ -9,9 +9,9 @@
 
 /* What became of a layer. */
 struct layer_graph {
-    uint32_t scope;        /* of the graph: all that was made for the layer */
-    uint32_t into;         /* the layer whose result holds this one's, itself if it was not fused */
-    struct feature result; /* of layers that have one */
+    uint32_t scope; /* of the graph: all that was made for the layer */
+    uint32_t into;  /* the layer whose result holds this one's, itself if it was not fused */
+    struct activation result; /* of layers that have one */
     int has_result;
     int kept;              /* the host may read the result after the run */
     struct conv_plan plan; /* convolutions; plan.cut_n is 0 for others */
@@ -20,10 +20,10 @@ struct layer_graph {
 struct net_graph {
     const struct net *net;     /* borrowed */
     struct layer_graph *layer; /* owned; by layer */
-    struct feature picture;    /* the input, [n][h][w][4] */
+    struct activation picture; /* the input, [n][h][w][4] */
     struct tensor scores;      /* [n][classes] f32 */
     struct program program;    /* of one batch */
-    struct tensor raw;         /* with colours: what op_colours() takes */
+    struct tensor raw;         /* with colours: what op_pixels() takes */
     struct net_plans plans;    /* owned; of convolutions, and the memory expected with them */
 };
 

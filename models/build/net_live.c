@@ -28,7 +28,7 @@ static uint64_t stored_bytes(const struct net *n, const struct layer *l)
     return field * ((l->out_c + ATOM - 1) / ATOM) * ATOM;
 }
 
-/* Whether a layer, with what is fused behind it, stays to the end. */
+/* Whether a layer, with what is fused after it, stays to the end. */
 static int is_kept(const struct live_walk *w, uint32_t first, uint32_t last)
 {
     for (uint32_t i = w->keep_begin; i < w->keep_end; i++) {

@@ -67,9 +67,9 @@ struct conv_shape net_conv_shape(const struct net *n, const uint32_t *users, uin
 {
     const struct layer *l = &n->layer[i];
     struct fusion f = fusion_of_conv(n, users, i);
-    struct feature other = { .n = n->batch };
+    struct activation other = { .n = n->batch };
     float bias = 0;
-    const struct feature x = { .n = n->batch, .c = l->in_c, .h = l->in_h, .w = l->in_w };
+    const struct activation x = { .n = n->batch, .c = l->in_c, .h = l->in_h, .w = l->in_w };
     const struct conv_layer c = { .out_c = l->out_c,
                                   .kernel = l->kernel,
                                   .stride = l->stride,
@@ -169,7 +169,7 @@ static int is_cheaper(const struct conv_plan *p, const struct conv_plan *q,
            (r->cost.total - p->cost.total) * (p->resident_bytes - q->resident_bytes);
 }
 
-/* Plans behind the present one are slower. */
+/* Plans after the present one are slower. */
 static void find_next(const struct chooser *c, struct conv *conv)
 {
     const struct conv_choice *all = choice_of(c, conv);

@@ -5,8 +5,8 @@
 
 enum { ATOM = 16 };
 
-/* [c16][n][h][w][16] into [n][c][h][w]. 0 where the padding behind the last channel is not zero. */
-static int unpack(const struct feature *x, const uint16_t *from, double *to)
+/* [c16][n][h][w][16] into [n][c][h][w]. 0 where the padding after the last channel is not zero. */
+static int unpack(const struct activation *x, const uint16_t *from, double *to)
 {
     uint64_t plane = (uint64_t)x->h * x->w, blocks = (x->c + ATOM - 1) / ATOM;
     int clean = 1;
@@ -23,8 +23,8 @@ static int unpack(const struct feature *x, const uint16_t *from, double *to)
     return clean;
 }
 
-static enum emu_status read_feature(struct session *session, const struct feature *x, double *to,
-                                    int *clean)
+static enum emu_status read_activation(struct session *session, const struct activation *x,
+                                       double *to, int *clean)
 {
     uint64_t n = (uint64_t)(x->c + ATOM - 1) / ATOM * ATOM * x->n * x->h * x->w;
     uint16_t *raw = emu_alloc(n, sizeof(*raw));
@@ -40,7 +40,7 @@ static enum emu_status read_feature(struct session *session, const struct featur
 }
 
 /* The picture, [n][h][w][4]. */
-static enum emu_status read_picture(struct session *session, const struct feature *x, double *to)
+static enum emu_status read_picture(struct session *session, const struct activation *x, double *to)
 {
     uint64_t plane = (uint64_t)x->h * x->w;
     uint16_t *raw = emu_alloc(x->n * plane, 4 * sizeof(*raw));
@@ -80,7 +80,7 @@ enum emu_status net_result_read(const struct net_graph *ng, struct session *s, u
     case LAYER_SOFTMAX:
         return read_scores(ng, s, out);
     default:
-        return read_feature(s, &ng->layer[layer].result, out, clean);
+        return read_activation(s, &ng->layer[layer].result, out, clean);
     }
 }
 

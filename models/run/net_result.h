@@ -5,7 +5,7 @@
 #include "models/build/net_graph.h"
 
 /* Result of a layer that was built to be kept (struct net_graph_options), the first of those that
- * were fused: [batch][c][h][w] numbers. *clean: whether the padding behind the last channel is 0;
+ * were fused: [batch][c][h][w] numbers. *clean: whether the padding after the last channel is 0;
  * 1 where there is none. Errors: of session_read, EMU_NO_MEMORY. */
 enum emu_status net_result_read(const struct net_graph *ng, struct session *s, uint32_t layer,
                                 double *out, int *clean) EMU_MUST_CHECK;

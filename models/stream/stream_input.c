@@ -94,7 +94,7 @@ const void *stream_input_batch(const struct stream_input *x, uint64_t batch, uin
     return x->data + batch % x->slots * batch_bytes(x);
 }
 
-struct colours stream_input_colours(const struct net *net, enum elem elem)
+struct colours stream_input_pixels(const struct net *net, enum elem elem)
 {
     struct colours c = { .elem = elem };
 

@@ -10,7 +10,7 @@ struct stream_input {
     const struct net *net; /* borrowed, like calls */
     const struct stream_calls *calls;
     enum elem elem;
-    size_t batch_elements; /* rounded up: what is behind the pictures is 0 */
+    size_t batch_elements; /* rounded up: what is after the pictures is 0 */
     uint32_t slots;
     uint8_t *data;      /* owned [slots] batches */
     uint32_t *pictures; /* owned [slots] */
@@ -25,10 +25,10 @@ void stream_input_free(struct stream_input *x);
 
 /* Whether there is a batch of this number; loads it, and those before it. */
 enum emu_status stream_input_has(struct stream_input *x, uint64_t batch, int *has) EMU_MUST_CHECK;
-/* Of a batch that is there and at most slots - 1 behind the last one loaded. */
+/* Of a batch that is there and at most slots - 1 after the last one loaded. */
 const void *stream_input_batch(const struct stream_input *x, uint64_t batch, uint32_t *pictures);
 
 /* How the chip is told of pictures of this type; u8 become there what f16 are here, to the bit. */
-struct colours stream_input_colours(const struct net *net, enum elem elem);
+struct colours stream_input_pixels(const struct net *net, enum elem elem);
 
 #endif

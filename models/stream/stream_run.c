@@ -30,7 +30,7 @@ struct picture_stream {
 
 static enum emu_status build(struct picture_stream *s, const struct weights *w)
 {
-    struct colours c = stream_input_colours(s->net, s->o.input);
+    struct colours c = stream_input_pixels(s->net, s->o.input);
     const struct net_program_options o = {
         .net = { .memory_proportion = s->o.memory_proportion,
                  .parameter_proportion = s->o.parameter_proportion,

@@ -140,7 +140,7 @@ static uint64_t begin_of(const struct stream_times *t, const struct stream_batch
     return t->o->depth ? b->joined : b->asked;
 }
 
-/* Batches from one behind the depth on, when nothing is left of the beginning; the last one has no
+/* Batches from one after the depth on, when nothing is left of the beginning; the last one has no
  * successor. */
 static void find_steady(struct stream_times *t)
 {

@@ -148,10 +148,10 @@ static enum emu_status stage_emit(struct compiler *k)
 /* Every byte of every tile has one use. */
 static enum emu_status stage_account(struct compiler *k)
 {
-    struct account a;
-    enum emu_status s = account_init(k->c, &a);
+    struct memory_report a;
+    enum emu_status s = memory_report_init(k->c, &a);
 
-    account_free(&a);
+    memory_report_free(&a);
     STAGE("account", s);
     progress_report(&k->progress, "account", "every byte of %s tiles has one use",
                     count_text(k->c->lowered->used_tiles).at);

@@ -59,7 +59,7 @@ static const struct program_param param[] = {
     [GROUPS] = { "groups", 1, 1, CHANNELS_MAX, "groups of channels; with in 1, out 1: depthwise" },
     [BATCH] = { "batch", 1, 1, 64, "pictures" },
     [PARTIALS] = { "partials", 0, 0, 1, "type of partial sums" },
-    [ACT] = { "act", 0, 0, 2, "activation function behind it" },
+    [ACT] = { "act", 0, 0, 2, "activation function after it" },
     [SEED] = { "seed", 1, 0, UINT32_MAX, "of inputs and weights" },
 };
 
@@ -74,7 +74,7 @@ static const struct param_words words[] = {
 struct conv_lab {
     uint64_t value[EMU_COUNT_OF(param)];
     struct conv_plan plan;
-    struct feature x, y;
+    struct activation x, y;
     struct conv_layer layer;
     float *in, *weights; /* owned: [n][c][h][w]; [out][in of a group][k][k] */
 };
@@ -112,16 +112,16 @@ static void take_layer(uint64_t *value)
 }
 
 /* Channels that are in memory: blocks of 16, or 4 of a picture. */
-static struct feature new_input(struct graph *g, struct nn *nn, const uint64_t *value)
+static struct activation new_input(struct graph *g, struct nn *nn, const uint64_t *value)
 {
     struct conv_shape s = { .in_c = (uint32_t)(value[IN] * value[GROUPS]),
                             .groups = (uint32_t)value[GROUPS],
                             .kernel = (uint32_t)value[KERNEL],
                             .stride = (uint32_t)value[STRIDE] };
-    struct feature x = { .n = (uint32_t)value[BATCH],
-                         .c = s.in_c,
-                         .h = (uint32_t)value[FIELD],
-                         .w = (uint32_t)value[WIDTH] };
+    struct activation x = { .n = (uint32_t)value[BATCH],
+                            .c = s.in_c,
+                            .h = (uint32_t)value[FIELD],
+                            .w = (uint32_t)value[WIDTH] };
     uint32_t shape[5] = { (x.c + ATOM - 1) / ATOM, x.n, x.h, x.w, ATOM };
 
     if (conv_is_first(&s)) {
@@ -178,7 +178,7 @@ static enum emu_status conv_build(struct graph *g, const uint64_t *value, void *
                                     .pad_bottom = (uint32_t)v[PAD],
                                     .pad_right = (uint32_t)v[PAD],
                                     .weights = l->weights,
-                                    .act = (enum activation)v[ACT],
+                                    .act = (enum activation_function)v[ACT],
                                     .partials = (enum conv_partials)v[PARTIALS] };
     TRY(nn_new(g, seq, 0, &nn));
     l->x = new_input(g, nn, v);
@@ -192,7 +192,7 @@ static enum emu_status conv_build(struct graph *g, const uint64_t *value, void *
 /* ---- numbers ---- */
 
 /* Where channel c of position i of picture n lies in the memory of f. */
-static size_t place_of(const struct graph *g, const struct feature *f, uint32_t n, uint32_t c,
+static size_t place_of(const struct graph *g, const struct activation *f, uint32_t n, uint32_t c,
                        uint32_t i)
 {
     size_t positions = (size_t)f->h * f->w;
@@ -276,7 +276,7 @@ static void add_part(const struct channel_sums *s, uint32_t begin, uint32_t end,
         s->sum[i] += s->part[i];
 }
 
-static double activate(double v, enum activation act)
+static double activate(double v, enum activation_function act)
 {
     return act == ACT_RELU ? fmax(v, 0) : act == ACT_SWISH ? v / (1 + exp(-v)) : v;
 }

@@ -116,14 +116,14 @@ static void fill_random(struct report_rig *x, uint32_t tiles)
 static void test_sums(void **state)
 {
     struct report_rig x;
-    struct account a;
+    struct memory_report a;
 
     (void)state;
     report_rig_init(&x, "toy16", 8, 20);
     fill_random(&x, 8);
     place(&x);
     assert_true(x.c.place.fits);
-    OK(account_init(&x.c, &a));
+    OK(memory_report_init(&x.c, &a));
     assert_int_equal(a.over, 0);
     for (uint32_t t = 0; t < 8; t++) {
         uint64_t bytes[CATEGORY_COUNT], sum = 0;
@@ -137,7 +137,7 @@ static void test_sums(void **state)
         for (int i = 0; i < CATEGORY_COUNT; i++)
             sum += bytes[i];
         assert_int_equal(sum + a.tile[t].gap + a.tile[t].free, x.r.arch.mem_bytes);
-        OK(account_owners(&a, t, &o, &n));
+        OK(memory_report_owners(&a, t, &o, &n));
         sum = 0;
         for (size_t i = 0; i < n; i++) {
             sum += o[i].bytes;
@@ -150,7 +150,7 @@ static void test_sums(void **state)
     for (uint32_t i = 1; i < FULLEST_TILES; i++)
         assert_true(a.tile[a.fullest[i - 1]].used >= a.tile[a.fullest[i]].used);
     assert_int_equal(a.used.most, a.tile[a.fullest[0]].used);
-    account_free(&a);
+    memory_report_free(&a);
     report_rig_free(&x);
 }
 
@@ -203,7 +203,7 @@ static void test_image_says_the_same(void **state)
     (void)state;
     for (int damage = 0; damage < 4; damage++) {
         struct report_rig x;
-        struct account a;
+        struct memory_report a;
 
         report_rig_init(&x, "toy4", 1, 4);
         add(&x, 0, CATEGORY_VARIABLE, 4000, LIVE_ALWAYS, "v");
@@ -211,16 +211,16 @@ static void test_image_says_the_same(void **state)
         place(&x);
         make_image(&x, damage);
         if (damage) {
-            assert_int_equal(account_init(&x.c, &a), EMU_BAD_PROGRAM);
+            assert_int_equal(memory_report_init(&x.c, &a), EMU_BAD_PROGRAM);
             assert_says(emu_error(), "tile 0");
             assert_says(emu_error(), damage == 1 ? "'constant'" : "in the image");
         } else {
-            OK(account_init(&x.c, &a));
+            OK(memory_report_init(&x.c, &a));
             assert_int_equal(a.tile[0].category[CATEGORY_VERTEX_CODE], 256);
             assert_int_equal(a.tile[0].category[CATEGORY_EXCHANGE_CODE], 768);
             assert_int_equal(a.tile[0].category[CATEGORY_VARIABLE], 4000);
         }
-        account_free(&a);
+        memory_report_free(&a);
         report_rig_free(&x);
     }
 }
@@ -231,7 +231,7 @@ static void test_wrong_figures_are_found(void **state)
     (void)state;
     for (int damage = 0; damage < 3; damage++) {
         struct report_rig x;
-        struct account a;
+        struct memory_report a;
 
         report_rig_init(&x, "toy16", 2, 6);
         fill_random(&x, 2);
@@ -239,9 +239,9 @@ static void test_wrong_figures_are_found(void **state)
         x.c.place.tile[1].used_bytes += damage == 0 ? 4 : 0;
         x.c.place.tile[1].peak_bytes -= damage == 1 ? 4 : 0;
         x.c.place.tile[1].gap_bytes += damage == 2 ? 4 : 0;
-        assert_int_equal(account_init(&x.c, &a), EMU_BAD_PROGRAM);
+        assert_int_equal(memory_report_init(&x.c, &a), EMU_BAD_PROGRAM);
         assert_says(emu_error(), "tile 1");
-        account_free(&a);
+        memory_report_free(&a);
         report_rig_free(&x);
     }
 }
@@ -344,7 +344,7 @@ static void test_oom_report(void **state)
 static void test_oom_advice_is_enough(void **state)
 {
     struct report_rig x;
-    struct account a;
+    struct memory_report a;
     struct advice v;
     unsigned bytes = 0;
 
@@ -354,7 +354,7 @@ static void test_oom_advice_is_enough(void **state)
         fill_random(&x, 8);
     place(&x);
     assert_false(x.c.place.fits);
-    OK(account_init(&x.c, &a));
+    OK(memory_report_init(&x.c, &a));
     OK(oom_advice(&a, &v));
     assert_true(v.line.count > 0);
     assert_says(v.line.at[0], "is large by itself");
@@ -362,7 +362,7 @@ static void test_oom_advice_is_enough(void **state)
                             "A machine with more memory: --set mem_bytes=%u", &bytes),
                      1);
     advice_free(&v);
-    account_free(&a);
+    memory_report_free(&a);
     placement_free(&x.c.place);
     x.r.graph->arch.mem_bytes = bytes;
     OK(arch_check(&x.r.graph->arch));
@@ -417,7 +417,7 @@ static void test_enormous_need(void **state)
 static void test_no_memory(void **state)
 {
     struct report_rig x;
-    struct account a;
+    struct memory_report a;
     long nth = 0;
 
     (void)state;
@@ -428,12 +428,12 @@ static void test_no_memory(void **state)
         enum emu_status s;
 
         alloc_test_fail_at(nth);
-        s = account_init(&x.c, &a);
+        s = memory_report_init(&x.c, &a);
         if (s == EMU_OK)
             s = oom_advice(&a, &v);
         alloc_test_fail_at(-1);
         advice_free(&v);
-        account_free(&a);
+        memory_report_free(&a);
         assert_int_equal(alloc_live(), live);
         if (s == EMU_OK)
             break;

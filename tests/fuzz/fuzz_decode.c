@@ -77,7 +77,7 @@ static void one(const uint32_t word[2])
                  ".allow_invalid_execution_mode\n.allow_invalid_repeat\n{ %s; %s }\n", half, other);
     }
     must(again[0] == word[0] && (bytes == 4 || again[1] == word[1]));
-    if (main.op != INSN_rpt_r && main.op != INSN_rpt_i) /* a repeat needs its body behind it */
+    if (main.op != INSN_rpt_r && main.op != INSN_rpt_i) /* a repeat needs its body after it */
         assemble(text, word, bytes);
 }
 

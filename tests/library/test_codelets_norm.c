@@ -56,7 +56,7 @@ static void test_params(void **state)
         uint32_t first = i % 3 * (each - 1) / 2, groups = (first + n + each - 1) / each;
         uint32_t p = 1 + i % 5;
 
-        /* Channels behind the last group: padding. */
+        /* Channels after the last group: padding. */
         if (i % 6 > 2 && groups > 1)
             groups--;
         next_case(&c);

@@ -59,7 +59,7 @@ static struct held weights_held(uint32_t kib_price, struct conv_plan *p)
 {
     enum { C = 64, SIDE = 12 };
     struct nn_rig r = nn_rig_new("toy64", 0);
-    struct feature x = input(&r, 1, C, SIDE, SIDE), y;
+    struct activation x = input(&r, 1, C, SIDE, SIDE), y;
     float *w = numbers(&r, C * C);
     struct conv_layer l = { .out_c = C, .kernel = 1, .stride = 1, .groups = 1, .weights = w };
     struct compile_options o = { .threads = 1 };

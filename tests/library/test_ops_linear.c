@@ -10,8 +10,8 @@
 #include "programs/library/linear/linear_plan.h"
 #include "tests/fixtures/nn_rig.h"
 
-/* What is behind the last channel is zero. */
-static void zero_behind(const struct feature *y, const double *got)
+/* What is after the last channel is zero. */
+static void zero_behind(const struct activation *y, const double *got)
 {
     for (size_t k = 0; k < values(y); k++)
         assert_true(k / 16 / (y->h * y->w) / y->n * 16 + k % 16 < y->c || got[k] == 0);
@@ -22,7 +22,7 @@ static void zero_behind(const struct feature *y, const double *got)
 struct linear_test {
     const char *machine;
     uint32_t tiles, n, in, out;
-    enum activation act;
+    enum activation_function act;
     int bias;
 };
 
@@ -39,7 +39,7 @@ static double plain_row(const struct linear_test *t, const float *w, const float
 static void linear(const struct linear_test *t)
 {
     struct nn_rig r = nn_rig_new(t->machine, t->tiles);
-    struct feature x = input(&r, t->n, t->in, 1, 1), y;
+    struct activation x = input(&r, t->n, t->in, 1, 1), y;
     float *in = numbers(&r, t->n * t->in), *w = numbers(&r, (size_t)t->out * t->in);
     float *bias = numbers(&r, t->out);
     double *got;
@@ -88,7 +88,7 @@ static void test_linear_errors(void **state)
 {
     float one[256] = { 0 };
     struct nn_rig r = nn_rig_new("toy4", 0);
-    struct feature x = input(&r, 1, 16, 2, 2);
+    struct activation x = input(&r, 1, 16, 2, 2);
 
     (void)state;
     op_linear(r.nn, x, 16, one, NULL, ACT_NONE, "fc");
@@ -106,7 +106,7 @@ struct mean_test {
 static void mean(const struct mean_test *t)
 {
     struct nn_rig r = nn_rig_new(t->machine, t->tiles);
-    struct feature x = input(&r, t->n, t->c, t->h, t->w), y;
+    struct activation x = input(&r, t->n, t->c, t->h, t->w), y;
     uint32_t field = t->h * t->w;
     float *in = numbers(&r, (size_t)t->n * t->c * field);
     double *got;
@@ -140,11 +140,11 @@ static void test_mean(void **state)
 }
 
 /* Squeeze and excite: y = x s(mean of x), in place. */
-static void squeeze(const char *machine, uint32_t tiles, struct feature s, uint32_t mid_c)
+static void squeeze(const char *machine, uint32_t tiles, struct activation s, uint32_t mid_c)
 {
     uint32_t field = s.h * s.w;
     struct nn_rig r = nn_rig_new(machine, tiles);
-    struct feature x = input(&r, s.n, s.c, s.h, s.w), y;
+    struct activation x = input(&r, s.n, s.c, s.h, s.w), y;
     float *in = numbers(&r, s.n * s.c * field), *w1 = numbers(&r, mid_c * s.c),
           *b1 = numbers(&r, mid_c);
     float *w2 = numbers(&r, s.c * mid_c), *b2 = numbers(&r, s.c);
@@ -190,8 +190,8 @@ static void squeeze(const char *machine, uint32_t tiles, struct feature s, uint3
 static void test_squeeze(void **state)
 {
     (void)state;
-    squeeze("toy16", 0, (struct feature){ .n = 2, .c = 40, .h = 5, .w = 7 }, 12);
-    squeeze("mk2", 100, (struct feature){ .n = 3, .c = 72, .h = 6, .w = 5 }, 10);
+    squeeze("toy16", 0, (struct activation){ .n = 2, .c = 40, .h = 5, .w = 7 }, 12);
+    squeeze("mk2", 100, (struct activation){ .n = 3, .c = 72, .h = 6, .w = 5 }, 10);
 }
 
 /* ---- scores ---- */
@@ -199,7 +199,7 @@ static void test_squeeze(void **state)
 static void scores(const char *machine, uint32_t tiles, uint32_t n, uint32_t c, float factor)
 {
     struct nn_rig r = nn_rig_new(machine, tiles);
-    struct feature x = input(&r, n, c, 1, 1);
+    struct activation x = input(&r, n, c, 1, 1);
     struct compile_options co = { .threads = 1 };
     struct session_options so = { .threads = 1, .check = 1 };
     float *in = numbers(&r, n * c), *got = calloc(n * c, sizeof(*got));
@@ -274,19 +274,19 @@ static void test_spread(void **state)
 {
     struct nn_rig r = nn_rig_new("toy16", 0);
     uint32_t parts[16] = { 0 };
-    struct spread s;
+    struct tile_choice s;
 
     (void)state;
-    must(spread_new(r.nn, 5, &s));
+    must(tile_choice_new(r.nn, 5, &s));
     for (uint32_t k = 0; k < 17; k++) {
-        uint32_t tile = spread_take(&s, is_even, NULL);
+        uint32_t tile = tile_choice_take(&s, is_even, NULL);
 
         assert_true(tile < 16);
         assert_true(k >= 8 || tile % 2 == 1);
         assert_true(k >= 16 || !parts[tile]);
         parts[tile]++;
     }
-    spread_free(&s);
+    tile_choice_free(&s);
     nn_rig_free(&r);
 }
 

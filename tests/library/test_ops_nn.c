@@ -8,13 +8,13 @@
 
 #include "tests/fixtures/nn_rig.h"
 
-static size_t plain_at(const struct feature *f, uint32_t n, uint32_t c, uint32_t i)
+static size_t plain_at(const struct activation *f, uint32_t n, uint32_t c, uint32_t i)
 {
     return ((size_t)n * f->c + c) * f->h * f->w + i;
 }
 
 /* Compares y with want [n][c][h][w]. */
-static void compare(const struct feature *y, const double *got, const double *want,
+static void compare(const struct activation *y, const double *got, const double *want,
                     double tolerance, const char *what)
 {
     for (uint32_t n = 0; n < y->n; n++)
@@ -27,7 +27,7 @@ static void compare(const struct feature *y, const double *got, const double *wa
                     fail();
                 }
             }
-    /* What is behind the last channel stays zero. */
+    /* What is after the last channel stays zero. */
     for (size_t k = 0; k < values(y); k++)
         assert_true(k / 16 / (y->h * y->w) / y->n * 16 + k % 16 < y->c || got[k] == 0);
 }
@@ -37,7 +37,7 @@ static void compare(const struct feature *y, const double *got, const double *wa
 struct norm_test {
     const char *machine;
     uint32_t n, c, h, w, groups;
-    enum activation act;
+    enum activation_function act;
     float offset; /* of the mean, in deviations */
 };
 
@@ -69,7 +69,7 @@ static double *plain_norm(const struct norm_test *t, const float *in, const floa
 static void norm(const struct norm_test *t)
 {
     struct nn_rig r = nn_rig_new(t->machine, 0);
-    struct feature x = input(&r, t->n, t->c, t->h, t->w), y;
+    struct activation x = input(&r, t->n, t->c, t->h, t->w), y;
     size_t n = (size_t)t->n * t->c * t->h * t->w;
     float *in = numbers(&r, n), *gamma = numbers(&r, t->c), *beta = numbers(&r, t->c);
     double *got, *want;
@@ -116,7 +116,7 @@ static void test_norm_errors(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct nn_rig r = nn_rig_new("toy4", 0);
-        struct feature x = input(&r, 1, 48, 4, 4);
+        struct activation x = input(&r, 1, 48, 4, 4);
 
         op_group_norm(r.nn, x, i ? 4 : 5, 1e-3f, one, one, i ? ACT_SIGMOID : ACT_NONE, "norm");
         assert_int_equal(graph_status(r.g), EMU_USAGE);
@@ -129,21 +129,21 @@ static void test_norm_errors(void **state)
 struct sum_test {
     const char *machine;
     uint32_t n, c, h, w;
-    enum activation act;
+    enum activation_function act;
 };
 
 static void sum(const struct sum_test *t)
 {
     struct nn_rig r = nn_rig_new(t->machine, 0);
-    struct feature a = input(&r, t->n, t->c, t->h, t->w), y;
-    struct feature b = nn_feature(r.nn, t->n, t->c, t->h, t->w, "b");
+    struct activation a = input(&r, t->n, t->c, t->h, t->w), y;
+    struct activation b = nn_activation(r.nn, t->n, t->c, t->h, t->w, "b");
     size_t count = (size_t)t->n * t->c * t->h * t->w;
     float *x = numbers(&r, count), *x2 = numbers(&r, count);
     double *want = calloc(count, sizeof(*want)), *got;
 
     graph_map_linear(r.g, b.t, 16, 32, 1, r.arch.tiles - 1);
     graph_keep(r.g, b.t);
-    y = op_feature_add(r.nn, a, b, t->act, "sum");
+    y = op_activation_add(r.nn, a, b, t->act, "sum");
     must(graph_status(r.g));
     got = run(&r, a, x, &b, x2, y);
     for (size_t i = 0; i < count; i++)
@@ -173,9 +173,9 @@ static void test_sum_errors(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct nn_rig r = nn_rig_new("toy4", 0);
-        struct feature a = input(&r, 1, 32, 4, 4), b = input(&r, 1, 32, 4, i ? 4 : 5);
+        struct activation a = input(&r, 1, 32, 4, 4), b = input(&r, 1, 32, 4, i ? 4 : 5);
 
-        op_feature_add(r.nn, a, b, i ? ACT_SWISH : ACT_NONE, "sum");
+        op_activation_add(r.nn, a, b, i ? ACT_SWISH : ACT_NONE, "sum");
         assert_int_equal(graph_status(r.g), EMU_USAGE);
         nn_rig_free(&r);
     }
@@ -188,8 +188,8 @@ struct pool_test {
     uint32_t n, c, h, w, kernel, stride, pad;
 };
 
-static double *plain_pool(const struct pool_test *t, const struct feature *x,
-                          const struct feature *y, const float *in)
+static double *plain_pool(const struct pool_test *t, const struct activation *x,
+                          const struct activation *y, const float *in)
 {
     double *want = calloc((size_t)y->n * y->c * y->h * y->w, sizeof(*want));
 
@@ -213,7 +213,7 @@ static double *plain_pool(const struct pool_test *t, const struct feature *x,
 static void max_pool(const struct pool_test *t)
 {
     struct nn_rig r = nn_rig_new(t->machine, 0);
-    struct feature x = input(&r, t->n, t->c, t->h, t->w), y;
+    struct activation x = input(&r, t->n, t->c, t->h, t->w), y;
     float *in = numbers(&r, (size_t)x.n * x.c * x.h * x.w);
     double *got, *want;
 

@@ -5,22 +5,23 @@
 
 /* ---- predicted and executed ---- */
 
-/* A convolution behind one of kernel 1 to `middle` channels: its input lies where a plan put it. */
-struct behind {
+/* A convolution after one of kernel 1 to `middle` channels: its input lies where a plan put it. */
+struct after {
     uint32_t n, c, side, middle;
     uint32_t out_c, kernel, stride, groups;
-    enum activation act;
+    enum activation_function act;
     enum conv_method method;
 };
 
-static struct feature add_conv(struct nn_rig *r, struct feature x, const struct conv_layer *like,
-                               struct conv_plan *plan, const char *name)
+static struct activation add_conv(struct nn_rig *r, struct activation x,
+                                  const struct conv_layer *like, struct conv_plan *plan,
+                                  const char *name)
 {
     uint32_t k = like->kernel;
     struct conv_layer l = *like;
     float *w = numbers(r, (size_t)l.out_c * (x.c / l.groups) * k * k);
     float *bias = numbers(r, l.out_c);
-    struct feature y;
+    struct activation y;
 
     l.pad_top = l.pad_left = l.pad_bottom = l.pad_right = k / 2;
     l.weights = w;
@@ -32,7 +33,7 @@ static struct feature add_conv(struct nn_rig *r, struct feature x, const struct 
     return y;
 }
 
-/* From the release before the first operation of "second" to the end, the sync behind it included.
+/* From the release before the first operation of "second" to the end, the sync after it included.
  * *copies: calls of it that only move data within a tile, which have the name of what follows;
  * *calls: what its calls take by the formulas of their codelets. */
 static uint64_t cycles_of_second(const struct arch *a, const struct compiled *c,
@@ -61,12 +62,12 @@ static uint64_t cycles_of_second(const struct arch *a, const struct compiled *c,
     return record_at(record, last)->end - record_at(record, first - 1)->end + a->sync_chip_cycles;
 }
 
-static void predict(const struct behind *t)
+static void predict(const struct after *t)
 {
     struct compile_options co = { .threads = 1 };
     struct session_options so = { .threads = 1, .record = 1 };
     struct nn_rig r = nn_rig_new("mk2", 0);
-    struct feature x = input(&r, t->n, t->c, t->side, t->side), y;
+    struct activation x = input(&r, t->n, t->c, t->side, t->side), y;
     float *in = numbers(&r, (size_t)t->n * t->c * t->side * t->side);
     uint16_t *data = to_layout(&x, in);
     struct conv_plan plan;
@@ -110,7 +111,7 @@ static void predict(const struct behind *t)
 
 static void test_predicted(void **state)
 {
-    static const struct behind t[] = {
+    static const struct after t[] = {
         { 1, 32, 24, 96, 96, 3, 1, 96, ACT_SWISH, CONV_DEPTHWISE },
         { 2, 32, 24, 96, 96, 5, 2, 96, ACT_SWISH, CONV_DEPTHWISE },
         { 1, 32, 24, 192, 48, 1, 1, 1, ACT_NONE, CONV_GEMM },

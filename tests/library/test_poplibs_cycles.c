@@ -65,7 +65,7 @@ static uint32_t part_of(const struct codelet_rig *r, const struct codelet_case *
     return worker == workers - 1 || n - first < most ? n - first : most;
 }
 
-/* One value of a vertex state: see poplibs_rows.def. Moves *text behind it. */
+/* One value of a vertex state: see poplibs_rows.def. Moves *text after it. */
 static uint32_t read_value(struct codelet_rig *r, const struct codelet_case *c, struct theirs *t,
                            unsigned worker, const char **text)
 {
@@ -183,7 +183,7 @@ static uint64_t run_theirs(struct codelet_rig *r, const struct codelet_case *c,
     r->code.entry[0] = (uint32_t)symbol->value;
     rig_stub(r, write_state(r, c, &t, p->state));
     if (t.stride) {
-        /* Third instruction of the stub: the workers' states lie one behind the other. */
+        /* Third instruction of the stub: the workers' states lie one after the other. */
         struct insn launch = { .op = INSN_runall, .a = 0, .b = 1, .i = (int32_t)t.stride };
         uint32_t word[2];
 

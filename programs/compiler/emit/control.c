@@ -78,7 +78,7 @@ static int range_has_code(const struct walk *w, uint32_t first, uint32_t end)
 static int range_calls(const struct walk *w, uint32_t first, uint32_t end)
 {
     const struct emit_plan *p = w->p;
-    const struct tile_part *part = emit_plan_first_part(p, w->tile, first, end);
+    const struct tile_steps *part = emit_plan_first_part(p, w->tile, first, end);
 
     for (; part && part < &p->part[p->part_first[w->tile + 1]] && part->op < end; part++) {
         const struct op *o = &w->l->op.at[part->op];
@@ -124,7 +124,7 @@ static void emit_call(struct walk *w, const struct call *c, uint32_t owner)
     writer_await(&w->out, WAIT_WORKERS, CATEGORY_CONTROL_CODE, owner);
 }
 
-static void emit_calls(struct walk *w, const struct tile_part *part, const struct op *o)
+static void emit_calls(struct walk *w, const struct tile_steps *part, const struct op *o)
 {
     uint32_t mark = code_mark(w->out.b, o->name);
 
@@ -188,7 +188,7 @@ static int has_two_word_code(const struct exchange_plan *p)
     return 0;
 }
 
-static void emit_exchange(struct walk *w, const struct tile_part *part, const struct op *o,
+static void emit_exchange(struct walk *w, const struct tile_steps *part, const struct op *o,
                           uint32_t op)
 {
     const struct tile_schedule *s = part->count ? &w->p->in->schedule[op].tile[part->first] : NULL;
@@ -221,7 +221,7 @@ static void put_delay(struct walk *w, uint64_t n)
 }
 
 /* All tiles issue their request of a round at the same event. */
-static void emit_host(struct walk *w, const struct tile_part *part, const struct op *o)
+static void emit_host(struct walk *w, const struct tile_steps *part, const struct op *o)
 {
     uint32_t mark = code_mark(w->out.b, o->name);
     uint64_t step = w->p->arch->host_send_min_events;
@@ -264,7 +264,7 @@ static void walk_range(struct walk *w, uint32_t first, uint32_t end);
 static struct writer_loop loop_of(const struct walk *w, uint32_t first, uint32_t end)
 {
     uint32_t i = first;
-    const struct tile_part *part;
+    const struct tile_steps *part;
     const struct call *c;
 
     while (i < end && (!(w->l->op.at[i].groups >> w->group & 1) ||
@@ -435,7 +435,7 @@ static int vote_for(struct walk *w, uint32_t op, int has_part)
 static void emit_op(struct walk *w, uint32_t i)
 {
     const struct op *o = &w->l->op.at[i];
-    const struct tile_part *part = emit_plan_part(w->p, w->tile, i);
+    const struct tile_steps *part = emit_plan_part(w->p, w->tile, i);
 
     switch (o->kind) {
     case STEP_CALLS:

@@ -229,7 +229,7 @@ static enum emu_status count_votes(struct emit_plan *p, unsigned group)
 
 /* Calls back for every part of every operation, in the order of operations and, within each, of
  * tiles. */
-typedef void part_visit(struct emit_plan *p, uint32_t tile, struct tile_part part);
+typedef void part_visit(struct emit_plan *p, uint32_t tile, struct tile_steps part);
 
 /* No tile has anything to do in a sync of one group, but not all of its tiles may vote ahead. */
 static void visit_leader(struct emit_plan *p, uint32_t i, part_visit *visit)
@@ -238,7 +238,7 @@ static void visit_leader(struct emit_plan *p, uint32_t i, part_visit *visit)
     uint64_t own = o->groups & p->l->groups;
 
     if (own && emit_plan_zone(p, o) == SYNC_INTERNAL)
-        visit(p, p->leader[__builtin_ctzll(own)], (struct tile_part){ i, 0, 0 });
+        visit(p, p->leader[__builtin_ctzll(own)], (struct tile_steps){ i, 0, 0 });
 }
 
 static void visit_exchange(struct emit_plan *p, uint32_t i, part_visit *visit)
@@ -246,7 +246,7 @@ static void visit_exchange(struct emit_plan *p, uint32_t i, part_visit *visit)
     const struct exchange_schedule *s = &p->in->schedule[i];
 
     for (uint32_t k = 0; k < s->tiles; k++)
-        visit(p, p->l->tile_index[s->tile[k].tile], (struct tile_part){ i, k, 1 });
+        visit(p, p->l->tile_index[s->tile[k].tile], (struct tile_steps){ i, k, 1 });
     if (!s->tiles)
         visit_leader(p, i, visit);
 }
@@ -264,7 +264,7 @@ static void visit_runs(struct emit_plan *p, uint32_t i, part_visit *visit)
         while (k < end &&
                tile == (o->kind == STEP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile))
             k++;
-        visit(p, l->tile_index[tile], (struct tile_part){ i, first, k - first });
+        visit(p, l->tile_index[tile], (struct tile_steps){ i, first, k - first });
     }
     if (!o->count && o->kind == STEP_HOST)
         visit_leader(p, i, visit);
@@ -282,13 +282,13 @@ static void visit_parts(struct emit_plan *p, part_visit *visit)
     }
 }
 
-static void count_part(struct emit_plan *p, uint32_t tile, struct tile_part part)
+static void count_part(struct emit_plan *p, uint32_t tile, struct tile_steps part)
 {
     (void)part;
     p->part_first[tile + 1]++;
 }
 
-static void store_part(struct emit_plan *p, uint32_t tile, struct tile_part part)
+static void store_part(struct emit_plan *p, uint32_t tile, struct tile_steps part)
 {
     p->part[p->part_first[tile]++] = part;
 }
@@ -343,7 +343,7 @@ static enum emu_status list_objects(struct emit_plan *p)
 }
 
 /* The first part at operation `op` or later; the end of the list if there is none. */
-static const struct tile_part *part_from(const struct emit_plan *p, uint32_t tile, uint32_t op)
+static const struct tile_steps *part_from(const struct emit_plan *p, uint32_t tile, uint32_t op)
 {
     uint32_t lo = p->part_first[tile], hi = p->part_first[tile + 1];
 
@@ -358,15 +358,15 @@ static const struct tile_part *part_from(const struct emit_plan *p, uint32_t til
     return &p->part[lo];
 }
 
-const struct tile_part *emit_plan_first_part(const struct emit_plan *p, uint32_t tile,
-                                             uint32_t first, uint32_t end)
+const struct tile_steps *emit_plan_first_part(const struct emit_plan *p, uint32_t tile,
+                                              uint32_t first, uint32_t end)
 {
-    const struct tile_part *part = part_from(p, tile, first);
+    const struct tile_steps *part = part_from(p, tile, first);
 
     return part < &p->part[p->part_first[tile + 1]] && part->op < end ? part : NULL;
 }
 
-const struct tile_part *emit_plan_part(const struct emit_plan *p, uint32_t tile, uint32_t op)
+const struct tile_steps *emit_plan_part(const struct emit_plan *p, uint32_t tile, uint32_t op)
 {
     return emit_plan_first_part(p, tile, op, op + 1);
 }

@@ -9,7 +9,7 @@
 /* A tile's part in an operation. STEP_CALLS, STEP_HOST, STEP_AWAIT: entries [first, first + count)
  * of the list of the program. STEP_EXCHANGE: entry `first` of the operation's schedule; count 0:
  * the tile only joins the sync, and must not vote ahead for it. */
-struct tile_part {
+struct tile_steps {
     uint32_t op;
     uint32_t first, count;
 };
@@ -41,7 +41,7 @@ struct emit_plan {
     uint32_t
         leader[EMIT_GROUPS]; /* index in used_tile: the tile that waits when no tile has a part */
     uint32_t *part_first;    /* by index in used_tile, and one more */
-    struct tile_part *part;  /* of each tile ascending by operation */
+    struct tile_steps *part; /* of each tile ascending by operation */
     uint32_t *object_first;  /* by index in used_tile, and one more */
     uint32_t *object;        /* objects of each tile, ascending */
 };
@@ -57,10 +57,10 @@ int emit_plan_zone(const struct emit_plan *p, const struct op *o);
 /* The first operation after operation i: after its STEP_END for a construct. */
 uint32_t emit_plan_next(const struct emit_plan *p, uint32_t i);
 /* The part of a tile (index in used_tile) in an operation; NULL: none. */
-const struct tile_part *emit_plan_part(const struct emit_plan *p, uint32_t tile, uint32_t op);
+const struct tile_steps *emit_plan_part(const struct emit_plan *p, uint32_t tile, uint32_t op);
 /* The first part of a tile in operations [first, end); NULL: none. */
-const struct tile_part *emit_plan_first_part(const struct emit_plan *p, uint32_t tile,
-                                             uint32_t first, uint32_t end);
+const struct tile_steps *emit_plan_first_part(const struct emit_plan *p, uint32_t tile,
+                                              uint32_t first, uint32_t end);
 /* The number of syncs in operations [first, end) for the tiles of a group, or VOTES_UNKNOWN. */
 int32_t emit_plan_votes(const struct emit_plan *p, unsigned group, uint32_t first, uint32_t end);
 /* The sync group of a tile. */

@@ -44,7 +44,7 @@ static enum emu_status EMU_PRINTF(2, 3) advise(struct advice *v, const char *fmt
 /* ---- code ---- */
 
 /* The tile with the most code. */
-static uint32_t longest_code(const struct account *a)
+static uint32_t longest_code(const struct memory_report *a)
 {
     uint32_t most = 0;
 
@@ -54,8 +54,8 @@ static uint32_t longest_code(const struct account *a)
     return most;
 }
 
-static enum emu_status advise_exchange_code(const struct account *a, uint32_t tile, uint64_t bytes,
-                                            uint64_t code, struct advice *v)
+static enum emu_status advise_exchange_code(const struct memory_report *a, uint32_t tile,
+                                            uint64_t bytes, uint64_t code, struct advice *v)
 {
     uint32_t number = a->c->lowered->used_tile[tile];
 
@@ -73,7 +73,7 @@ static enum emu_status advise_exchange_code(const struct account *a, uint32_t ti
         count_text(bytes).at, count_text(code).at, number);
 }
 
-static enum emu_status advise_code(const struct account *a, struct advice *v)
+static enum emu_status advise_code(const struct memory_report *a, struct advice *v)
 {
     const struct lowered *l = a->c->lowered;
     uint32_t tile = longest_code(a), number = l->used_tile[tile];
@@ -104,7 +104,7 @@ struct owner_tiles {
     uint32_t tiles;
 };
 
-static struct owner_tiles spread_of(const struct account *a, const struct owner_bytes *o)
+static struct owner_tiles spread_of(const struct memory_report *a, const struct owner_bytes *o)
 {
     const struct lowered *l = a->c->lowered;
     struct owner_tiles s = { 0, 0, 0 };
@@ -126,7 +126,7 @@ static struct owner_tiles spread_of(const struct account *a, const struct owner_
     return s;
 }
 
-static enum emu_status advise_variable(const struct account *a, uint32_t tile,
+static enum emu_status advise_variable(const struct memory_report *a, uint32_t tile,
                                        const struct owner_bytes *o, struct advice *v)
 {
     uint32_t tiles = graph_arch(a->c->graph)->tiles, number = a->c->lowered->used_tile[tile];
@@ -146,7 +146,7 @@ static enum emu_status advise_variable(const struct account *a, uint32_t tile,
                   count_text(s.tiles).at, count_text(tiles).at, count_text(o->bytes).at, number);
 }
 
-static enum emu_status advise_owner(const struct account *a, uint32_t tile,
+static enum emu_status advise_owner(const struct memory_report *a, uint32_t tile,
                                     const struct owner_bytes *o, struct advice *v)
 {
     uint32_t number = a->c->lowered->used_tile[tile];
@@ -175,8 +175,8 @@ static enum emu_status advise_owner(const struct account *a, uint32_t tile,
 }
 
 /* Nothing is large by itself: says how many things are in use at once, and when. */
-static enum emu_status advise_small_owners(const struct account *a, uint32_t tile, size_t owners,
-                                           struct advice *v)
+static enum emu_status advise_small_owners(const struct memory_report *a, uint32_t tile,
+                                           size_t owners, struct advice *v)
 {
     const struct tile_place *p = &a->c->place.tile[tile];
     char moment[160];
@@ -190,13 +190,13 @@ static enum emu_status advise_small_owners(const struct account *a, uint32_t til
                   count_text(graph_arch(a->c->graph)->tiles).at);
 }
 
-static enum emu_status advise_owners(const struct account *a, uint32_t tile, struct advice *v)
+static enum emu_status advise_owners(const struct memory_report *a, uint32_t tile, struct advice *v)
 {
     uint64_t least = graph_arch(a->c->graph)->mem_bytes / OWNER_SHARE;
     struct owner_bytes *owner;
     unsigned named = 0;
     size_t n, before;
-    enum emu_status s = account_owners(a, tile, &owner, &n);
+    enum emu_status s = memory_report_owners(a, tile, &owner, &n);
 
     TRY(s);
     for (size_t i = 0; i < n && owner[i].bytes >= least && named < OWNERS_NAMED && s == EMU_OK;
@@ -219,7 +219,7 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 }
 
 /* The most bytes of region 0 a tile asks for: code, and objects that must lie there. */
-static uint64_t region0_need(const struct account *a)
+static uint64_t region0_need(const struct memory_report *a)
 {
     const struct lowered *l = a->c->lowered;
     const struct arch *arch = graph_arch(a->c->graph);
@@ -241,7 +241,7 @@ static uint64_t region0_need(const struct account *a)
     return most;
 }
 
-static enum emu_status advise_machine(const struct account *a, struct advice *v)
+static enum emu_status advise_machine(const struct memory_report *a, struct advice *v)
 {
     struct arch arch = *graph_arch(a->c->graph);
     const struct tile_place *p = a->c->place.tile;
@@ -280,7 +280,7 @@ static enum emu_status advise_machine(const struct account *a, struct advice *v)
 /* ---- all of it ---- */
 
 /* More than all tiles have together: then no placement helps, and that is the news. */
-static enum emu_status advise_total(const struct account *a, struct advice *v)
+static enum emu_status advise_total(const struct memory_report *a, struct advice *v)
 {
     const struct arch *arch = graph_arch(a->c->graph);
     uint64_t need = 0, memory = (uint64_t)arch->tiles * arch->mem_bytes;
@@ -296,7 +296,8 @@ static enum emu_status advise_total(const struct account *a, struct advice *v)
                   count_text(need).at, (double)need / (double)memory, count_text(memory).at);
 }
 
-static enum emu_status advise_balance(const struct account *a, uint32_t tile, struct advice *v)
+static enum emu_status advise_balance(const struct memory_report *a, uint32_t tile,
+                                      struct advice *v)
 {
     const struct arch *arch = graph_arch(a->c->graph);
     const struct tile_place *p = &a->c->place.tile[tile];
@@ -320,7 +321,7 @@ static enum emu_status advise_balance(const struct account *a, uint32_t tile, st
     return EMU_OK;
 }
 
-enum emu_status oom_advice(const struct account *a, struct advice *out)
+enum emu_status oom_advice(const struct memory_report *a, struct advice *out)
 {
     const struct arch *arch = graph_arch(a->c->graph);
     uint32_t worst = a->fullest[0];
@@ -357,7 +358,7 @@ static int compare_over(const void *x, const void *y)
     return a->tile < b->tile ? -1 : a->tile > b->tile;
 }
 
-struct over_tile *oom_tiles(const struct account *a)
+struct over_tile *oom_tiles(const struct memory_report *a)
 {
     struct over_tile *o = emu_alloc((size_t)a->over + 1, sizeof(*o));
     uint32_t n = 0;
@@ -376,7 +377,8 @@ struct over_tile *oom_tiles(const struct account *a)
 }
 
 /* "0-735, 800": n tiles in ascending order. */
-static void print_ranges(const struct account *a, const struct over_tile *o, size_t n, FILE *f)
+static void print_ranges(const struct memory_report *a, const struct over_tile *o, size_t n,
+                         FILE *f)
 {
     const uint32_t *number = a->c->lowered->used_tile;
     unsigned shown = 0;
@@ -394,7 +396,7 @@ static void print_ranges(const struct account *a, const struct over_tile *o, siz
     }
 }
 
-enum emu_status oom_print_tiles(const struct account *a, FILE *f)
+enum emu_status oom_print_tiles(const struct memory_report *a, FILE *f)
 {
     const struct arch *arch = graph_arch(a->c->graph);
     struct over_tile *o = oom_tiles(a);

@@ -18,7 +18,7 @@ int object_is_alive(const struct lowered *l, const struct object *o, uint32_t op
     return o->live == LIVE_ALWAYS;
 }
 
-int tile_fits(const struct account *a, uint32_t tile)
+int tile_fits(const struct memory_report *a, uint32_t tile)
 {
     const struct arch *arch = graph_arch(a->c->graph);
     const struct tile_place *p = &a->c->place.tile[tile];
@@ -160,7 +160,7 @@ static int has_addresses(const struct compiled *c, uint32_t tile)
     return c->place.tile[tile].need_bytes < UINT32_MAX - graph_arch(c->graph)->mem_base;
 }
 
-static void count_objects(const struct account *a, uint32_t tile, struct byte_claim *room,
+static void count_objects(const struct memory_report *a, uint32_t tile, struct byte_claim *room,
                           struct tile_account *t)
 {
     const struct lowered *l = a->c->lowered;
@@ -230,8 +230,8 @@ static enum emu_status prove_tile(const struct compiled *c, uint32_t tile,
     return c->image ? compare_image(c, tile, t) : EMU_OK;
 }
 
-static enum emu_status count_tile(const struct account *a, uint32_t tile, struct byte_claim *room,
-                                  struct owner_list *code)
+static enum emu_status count_tile(const struct memory_report *a, uint32_t tile,
+                                  struct byte_claim *room, struct owner_list *code)
 {
     const struct compiled *c = a->c;
     const struct tile_place *p = &c->place.tile[tile];
@@ -266,13 +266,13 @@ static void add_total(struct category_total *c, uint64_t bytes, uint32_t tile)
 }
 
 /* Keeps the fullest tiles, by need where one does not fit, else by use; of equal ones the first. */
-static uint64_t fullness(const struct account *a, uint32_t tile)
+static uint64_t fullness(const struct memory_report *a, uint32_t tile)
 {
     return tile_fits(a, tile) ? a->tile[tile].used
                               : (UINT64_C(1) << 40) + a->c->place.tile[tile].need_bytes;
 }
 
-static void note_fullest(struct account *a, uint32_t tile)
+static void note_fullest(struct memory_report *a, uint32_t tile)
 {
     uint32_t i = a->fullest_count;
 
@@ -286,7 +286,7 @@ static void note_fullest(struct account *a, uint32_t tile)
     a->fullest[i] = tile;
 }
 
-static void add_up(struct account *a)
+static void add_up(struct memory_report *a)
 {
     for (uint32_t k = 0; k < a->tiles; k++) {
         const struct tile_account *t = &a->tile[k];
@@ -302,7 +302,7 @@ static void add_up(struct account *a)
     }
 }
 
-static void list_objects(struct account *a)
+static void list_objects(struct memory_report *a)
 {
     const struct lowered *l = a->c->lowered;
 
@@ -315,7 +315,7 @@ static void list_objects(struct account *a)
 }
 
 /* On one tile. */
-static size_t most_objects(const struct account *a)
+static size_t most_objects(const struct memory_report *a)
 {
     size_t most = 0;
 
@@ -325,14 +325,14 @@ static size_t most_objects(const struct account *a)
     return most;
 }
 
-enum emu_status account_init(const struct compiled *c, struct account *out)
+enum emu_status memory_report_init(const struct compiled *c, struct memory_report *out)
 {
     struct owner_list code = { 0 };
     struct byte_claim *room;
     size_t objects = c->lowered->object.count;
     enum emu_status s = EMU_OK;
 
-    *out = (struct account){ .c = c, .tiles = c->lowered->used_tiles };
+    *out = (struct memory_report){ .c = c, .tiles = c->lowered->used_tiles };
     out->tile = emu_alloc((size_t)out->tiles + 1, sizeof(*out->tile));
     out->first = emu_alloc((size_t)out->tiles + 2, sizeof(*out->first));
     out->object = emu_alloc(objects + 1, sizeof(*out->object));
@@ -351,12 +351,12 @@ enum emu_status account_init(const struct compiled *c, struct account *out)
     return s;
 }
 
-void account_free(struct account *a)
+void memory_report_free(struct memory_report *a)
 {
     emu_free(a->tile);
     emu_free(a->first);
     emu_free(a->object);
-    *a = (struct account){ 0 };
+    *a = (struct memory_report){ 0 };
 }
 
 /* ---- owners ---- */
@@ -392,8 +392,8 @@ static size_t merge_owners(struct owner_bytes *o, size_t n)
     return kept;
 }
 
-enum emu_status account_owners(const struct account *a, uint32_t tile, struct owner_bytes **out,
-                               size_t *owners)
+enum emu_status memory_report_owners(const struct memory_report *a, uint32_t tile,
+                                     struct owner_bytes **out, size_t *owners)
 {
     const struct lowered *l = a->c->lowered;
     struct owner_list list = { 0 };
@@ -431,7 +431,7 @@ void describe_operation(const struct lowered *l, uint32_t op, char *out, size_t 
                  strings_text(&l->strings, l->op.at[op].name), kinds[l->op.at[op].kind]);
 }
 
-uint64_t account_histogram(const struct account *a, uint32_t bin[ACCOUNT_BINS])
+uint64_t memory_report_histogram(const struct memory_report *a, uint32_t bin[ACCOUNT_BINS])
 {
     uint64_t memory = graph_arch(a->c->graph)->mem_bytes;
     uint64_t width = (memory + ACCOUNT_BINS - 1) / ACCOUNT_BINS;

@@ -3,7 +3,8 @@
  *
  * The memory of a tile is code and objects (every byte under one category; where objects share it,
  * that of the one alive at the worst moment, else of the first), gaps lost between them, and free
- * bytes. account_init() proves that these add up to the memory exactly, and agree with the image.
+ * bytes. memory_report_init() proves that these add up to the memory exactly, and agree with the
+ * image.
  */
 #ifndef PROGRAMS_ACCOUNT_H
 #define PROGRAMS_ACCOUNT_H
@@ -25,7 +26,7 @@ struct category_total {
 
 enum { FULLEST_TILES = 5 };
 
-struct account {
+struct memory_report {
     const struct compiled *c;  /* borrowed */
     struct tile_account *tile; /* by index in used_tile; owned */
     uint32_t tiles;
@@ -38,9 +39,10 @@ struct account {
 };
 
 /* Errors: EMU_BAD_PROGRAM where the sums do not agree (a fault of the compiler; emu_error() names
- * the tile), EMU_NO_MEMORY. c is borrowed. Free with account_free, also on failure. */
-enum emu_status account_init(const struct compiled *c, struct account *out) EMU_MUST_CHECK;
-void account_free(struct account *a);
+ * the tile), EMU_NO_MEMORY. c is borrowed. Free with memory_report_free, also on failure. */
+enum emu_status memory_report_init(const struct compiled *c,
+                                   struct memory_report *out) EMU_MUST_CHECK;
+void memory_report_free(struct memory_report *a);
 
 /* Bytes of one owner and category of a tile. */
 struct owner_bytes {
@@ -50,17 +52,17 @@ struct owner_bytes {
 };
 /* What is in use on a tile (index in used_tile) at its worst moment, code included; the largest
  * first. *out: emu_free it. EMU_NO_MEMORY only. */
-enum emu_status account_owners(const struct account *a, uint32_t tile, struct owner_bytes **out,
-                               size_t *owners) EMU_MUST_CHECK;
+enum emu_status memory_report_owners(const struct memory_report *a, uint32_t tile,
+                                     struct owner_bytes **out, size_t *owners) EMU_MUST_CHECK;
 
 enum { ACCOUNT_BINS = 16 };
 /* Tiles that fit, by bytes used: bin i has those from i width on, below (i + 1) width. Returns the
  * width. */
-uint64_t account_histogram(const struct account *a, uint32_t bin[ACCOUNT_BINS]);
+uint64_t memory_report_histogram(const struct memory_report *a, uint32_t bin[ACCOUNT_BINS]);
 
 /* Whether an object is in use at an operation. */
 int object_is_alive(const struct lowered *l, const struct object *o, uint32_t op);
-int tile_fits(const struct account *a, uint32_t tile);
+int tile_fits(const struct memory_report *a, uint32_t tile);
 /* "operation 12 'conv/multiply' (exchange)" */
 void describe_operation(const struct lowered *l, uint32_t op, char *out, size_t bytes);
 

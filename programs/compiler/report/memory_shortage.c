@@ -9,7 +9,7 @@
 
 enum { OWNERS_SHOWN = 4, ADVICE_SHOWN = 5, COLUMNS = 98, INDENT = 5 };
 
-static uint64_t need_of(const struct account *a, uint32_t tile)
+static uint64_t need_of(const struct memory_report *a, uint32_t tile)
 {
     const struct tile_place *p = &a->c->place.tile[tile];
     uint64_t region0 = graph_arch(a->c->graph)->region0_bytes;
@@ -18,7 +18,7 @@ static uint64_t need_of(const struct account *a, uint32_t tile)
     return p->code_need > region0 && p->code_need > p->need_bytes ? p->code_need : p->need_bytes;
 }
 
-static void print_need(const struct account *a, uint32_t worst, FILE *f)
+static void print_need(const struct memory_report *a, uint32_t worst, FILE *f)
 {
     const struct arch *arch = graph_arch(a->c->graph);
     const struct tile_place *p = &a->c->place.tile[worst];
@@ -40,14 +40,14 @@ static void print_need(const struct account *a, uint32_t worst, FILE *f)
             (double)arch->tiles * arch->mem_bytes / 1e6);
 }
 
-static enum emu_status print_owners(const struct account *a, uint32_t worst, FILE *f)
+static enum emu_status print_owners(const struct memory_report *a, uint32_t worst, FILE *f)
 {
     struct owner_bytes *o;
     char moment[160];
     size_t n;
 
     describe_operation(a->c->lowered, a->c->place.tile[worst].peak_op, moment, sizeof(moment));
-    TRY(account_owners(a, worst, &o, &n));
+    TRY(memory_report_owners(a, worst, &o, &n));
     fprintf(f, "\nWhat fills tile %u at %.60s\n", a->c->lowered->used_tile[worst], moment);
     for (size_t i = 0; i < n && i < OWNERS_SHOWN; i++)
         fprintf(f, "  %14s bytes  %-16s %.60s\n", count_text(o[i].bytes).at,
@@ -78,7 +78,7 @@ static void print_wrapped(const char *text, FILE *f)
     fputc('\n', f);
 }
 
-static enum emu_status print_advice(const struct account *a, FILE *f)
+static enum emu_status print_advice(const struct memory_report *a, FILE *f)
 {
     struct advice v;
     enum emu_status s = oom_advice(a, &v);
@@ -93,7 +93,7 @@ static enum emu_status print_advice(const struct account *a, FILE *f)
     return s;
 }
 
-static enum emu_status print_shortage(const struct account *a, FILE *f)
+static enum emu_status print_shortage(const struct memory_report *a, FILE *f)
 {
     uint32_t worst = a->fullest[0];
 
@@ -106,12 +106,12 @@ static enum emu_status print_shortage(const struct account *a, FILE *f)
 
 void compiled_shortage(const struct compiled *c, FILE *f)
 {
-    struct account a;
-    enum emu_status s = account_init(c, &a);
+    struct memory_report a;
+    enum emu_status s = memory_report_init(c, &a);
 
     if (s == EMU_OK && a.over)
         s = print_shortage(&a, f);
     if (s != EMU_OK)
         fprintf(f, "report: %s\n", emu_error());
-    account_free(&a);
+    memory_report_free(&a);
 }

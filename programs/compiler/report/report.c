@@ -23,8 +23,8 @@ static double percent(uint64_t part, uint64_t whole)
 
 /* ---- categories ---- */
 
-static void print_total(const struct account *a, const char *name, const struct category_total *c,
-                        FILE *f)
+static void print_total(const struct memory_report *a, const char *name,
+                        const struct category_total *c, FILE *f)
 {
     uint64_t tiles = a->tiles ? a->tiles : 1;
 
@@ -37,7 +37,7 @@ static void print_total(const struct account *a, const char *name, const struct 
     fprintf(f, " %9.1f %%\n", percent(c->bytes, tiles * graph_arch(a->c->graph)->mem_bytes));
 }
 
-static void print_categories(const struct account *a, FILE *f)
+static void print_categories(const struct memory_report *a, FILE *f)
 {
     uint64_t total = 0, tiles = a->tiles ? a->tiles : 1;
 
@@ -76,11 +76,11 @@ static void print_bin(const char *from, const char *to, uint32_t n, uint32_t mos
     print_bar(n, most, f);
 }
 
-static void print_histogram(const struct account *a, FILE *f)
+static void print_histogram(const struct memory_report *a, FILE *f)
 {
     const struct arch *arch = graph_arch(a->c->graph);
     uint32_t bin[ACCOUNT_BINS], most = a->over, unused = arch->tiles - a->tiles;
-    uint64_t width = account_histogram(a, bin);
+    uint64_t width = memory_report_histogram(a, bin);
 
     for (int i = 0; i < ACCOUNT_BINS; i++)
         most = bin[i] > most ? bin[i] : most;
@@ -101,7 +101,7 @@ static void print_histogram(const struct account *a, FILE *f)
 
 /* ---- fullest tiles ---- */
 
-static void print_tile_head(const struct account *a, uint32_t tile, FILE *f)
+static void print_tile_head(const struct memory_report *a, uint32_t tile, FILE *f)
 {
     const struct arch *arch = graph_arch(a->c->graph);
     const struct tile_place *p = &a->c->place.tile[tile];
@@ -130,13 +130,13 @@ static void print_tile_categories(const struct tile_account *t, FILE *f)
                     count_text(t->category[i]).at, count_text(t->peak[i]).at);
 }
 
-static enum emu_status print_owners(const struct account *a, uint32_t tile, FILE *f)
+static enum emu_status print_owners(const struct memory_report *a, uint32_t tile, FILE *f)
 {
     struct owner_bytes *o;
     uint64_t rest = 0;
     size_t n;
 
-    TRY(account_owners(a, tile, &o, &n));
+    TRY(memory_report_owners(a, tile, &o, &n));
     fprintf(f, "      largest at the worst moment\n");
     for (size_t i = 0; i < n && i < OWNERS_SHOWN; i++)
         fprintf(f, "      %14s bytes   %-16s %s\n", count_text(o[i].bytes).at,
@@ -151,14 +151,14 @@ static enum emu_status print_owners(const struct account *a, uint32_t tile, FILE
 }
 
 /* Many programs do the same on many tiles; once is enough then. */
-static int is_like(const struct account *a, uint32_t x, uint32_t y)
+static int is_like(const struct memory_report *a, uint32_t x, uint32_t y)
 {
     return !memcmp(a->tile[x].category, a->tile[y].category, sizeof(a->tile[x].category)) &&
            !memcmp(a->tile[x].peak, a->tile[y].peak, sizeof(a->tile[x].peak)) &&
            a->c->place.tile[x].peak_op == a->c->place.tile[y].peak_op;
 }
 
-static enum emu_status print_fullest(const struct account *a, FILE *f)
+static enum emu_status print_fullest(const struct memory_report *a, FILE *f)
 {
     uint32_t shown = 0; /* the last tile that was printed in full */
 
@@ -180,7 +180,7 @@ static enum emu_status print_fullest(const struct account *a, FILE *f)
 
 /* ---- all of it ---- */
 
-static enum emu_status print_advice(const struct account *a, FILE *f)
+static enum emu_status print_advice(const struct memory_report *a, FILE *f)
 {
     struct advice v;
     enum emu_status s = oom_advice(a, &v);
@@ -193,7 +193,7 @@ static enum emu_status print_advice(const struct account *a, FILE *f)
     return s;
 }
 
-static enum emu_status print_report(const struct account *a, FILE *f)
+static enum emu_status print_report(const struct memory_report *a, FILE *f)
 {
     const struct arch *arch = graph_arch(a->c->graph);
 
@@ -213,12 +213,12 @@ static enum emu_status print_report(const struct account *a, FILE *f)
 
 void compiled_report(const struct compiled *c, FILE *f)
 {
-    struct account a;
-    enum emu_status s = account_init(c, &a);
+    struct memory_report a;
+    enum emu_status s = memory_report_init(c, &a);
 
     if (s == EMU_OK)
         s = print_report(&a, f);
     if (s != EMU_OK)
         fprintf(f, "report: %s\n", emu_error());
-    account_free(&a);
+    memory_report_free(&a);
 }

@@ -17,14 +17,14 @@ static int put(json_t *o, const char *key, json_t *value)
     return json_object_set_new(o, key, value) == 0;
 }
 
-static json_t *total_json(const struct account *a, const struct category_total *c)
+static json_t *total_json(const struct memory_report *a, const struct category_total *c)
 {
     return json_pack("{s:I, s:I, s:I, s:I}", "total_bytes", (json_int_t)c->bytes, "mean_bytes",
                      (json_int_t)(c->bytes / (a->tiles ? a->tiles : 1)), "max_bytes",
                      (json_int_t)c->most, "max_tile", (json_int_t)c->most_tile);
 }
 
-static json_t *categories_json(const struct account *a)
+static json_t *categories_json(const struct memory_report *a)
 {
     json_t *o = json_object();
 
@@ -48,12 +48,12 @@ static json_t *tile_categories(const uint64_t *bytes)
     return o;
 }
 
-static json_t *owners_json(const struct account *a, uint32_t tile)
+static json_t *owners_json(const struct memory_report *a, uint32_t tile)
 {
     struct owner_bytes *o = NULL;
     json_t *list = json_array();
     size_t n = 0;
-    int bad = !list || account_owners(a, tile, &o, &n) != EMU_OK;
+    int bad = !list || memory_report_owners(a, tile, &o, &n) != EMU_OK;
 
     for (size_t i = 0; i < n && i < OWNERS_LISTED && !bad; i++)
         bad = json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "owner", o[i].owner,
@@ -66,7 +66,7 @@ static json_t *owners_json(const struct account *a, uint32_t tile)
     return NULL;
 }
 
-static json_t *tile_json(const struct account *a, uint32_t tile)
+static json_t *tile_json(const struct memory_report *a, uint32_t tile)
 {
     const struct tile_place *p = &a->c->place.tile[tile];
     const struct tile_account *t = &a->tile[tile];
@@ -91,7 +91,7 @@ static json_t *tile_json(const struct account *a, uint32_t tile)
     return NULL;
 }
 
-static json_t *tiles_json(const struct account *a)
+static json_t *tiles_json(const struct memory_report *a)
 {
     json_t *list = json_array();
 
@@ -105,7 +105,7 @@ static json_t *tiles_json(const struct account *a)
 
 /* ---- out of memory ---- */
 
-static json_t *over_json(const struct account *a)
+static json_t *over_json(const struct memory_report *a)
 {
     struct over_tile *o = oom_tiles(a);
     json_t *list = json_array();
@@ -123,7 +123,7 @@ static json_t *over_json(const struct account *a)
     return NULL;
 }
 
-static json_t *advice_json(const struct account *a)
+static json_t *advice_json(const struct memory_report *a)
 {
     struct advice v;
     json_t *list = json_array();
@@ -140,10 +140,10 @@ static json_t *advice_json(const struct account *a)
 }
 
 /* All tiles that fit, by bytes used; the last byte of a bin belongs to it. */
-static json_t *histogram_json(const struct account *a)
+static json_t *histogram_json(const struct memory_report *a)
 {
     uint32_t bin[ACCOUNT_BINS];
-    uint64_t width = account_histogram(a, bin);
+    uint64_t width = memory_report_histogram(a, bin);
     json_t *list = json_array();
 
     for (unsigned i = 0; list && i < ACCOUNT_BINS; i++) {
@@ -158,7 +158,7 @@ static json_t *histogram_json(const struct account *a)
     return list;
 }
 
-static json_t *report_json(const struct account *a)
+static json_t *report_json(const struct memory_report *a)
 {
     const struct arch *arch = graph_arch(a->c->graph);
     json_t *o = json_object();
@@ -189,9 +189,9 @@ static json_t *report_json(const struct account *a)
 
 json_t *compiled_report_json(const struct compiled *c)
 {
-    struct account a;
-    json_t *o = account_init(c, &a) == EMU_OK ? report_json(&a) : NULL;
+    struct memory_report a;
+    json_t *o = memory_report_init(c, &a) == EMU_OK ? report_json(&a) : NULL;
 
-    account_free(&a);
+    memory_report_free(&a);
     return o;
 }

@@ -37,7 +37,8 @@ static void add_object(const struct lowered *l, const struct object *o, int64_t 
     }
 }
 
-static void note_tile(const struct account *a, uint32_t tile, int64_t *change, struct fullness *f)
+static void note_tile(const struct memory_report *a, uint32_t tile, int64_t *change,
+                      struct fullness *f)
 {
     const struct lowered *l = a->c->lowered;
     int64_t use = a->c->place.tile[tile].code_bytes;
@@ -58,7 +59,7 @@ static enum emu_status fullness_init(const struct compiled *c, struct fullness *
 {
     size_t ops = c->lowered->op.count;
     int64_t *change = emu_alloc(ops + 1, sizeof(*change));
-    struct account a = { 0 };
+    struct memory_report a = { 0 };
     enum emu_status s = EMU_OK;
 
     f->bytes = emu_alloc(ops + 1, sizeof(*f->bytes));
@@ -66,10 +67,10 @@ static enum emu_status fullness_init(const struct compiled *c, struct fullness *
     if (!change || !f->bytes || !f->tile)
         s = FAIL(NO_MEMORY, "%zu operations", ops);
     if (s == EMU_OK)
-        s = account_init(c, &a);
+        s = memory_report_init(c, &a);
     for (uint32_t t = 0; t < a.tiles && s == EMU_OK; t++)
         note_tile(&a, t, change, f);
-    account_free(&a);
+    memory_report_free(&a);
     emu_free(change);
     return s;
 }
@@ -206,8 +207,8 @@ static void visit_code(const struct compiled *c, uint32_t tile, held_visit *visi
 enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void *ctx)
 {
     const struct lowered *l = c->lowered;
-    struct account a;
-    enum emu_status s = account_init(c, &a);
+    struct memory_report a;
+    enum emu_status s = memory_report_init(c, &a);
 
     for (uint32_t t = 0; t < l->used_tiles && s == EMU_OK; t++) {
         if (c->image)
@@ -223,18 +224,18 @@ enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void 
                                             .bytes = o->bytes });
         }
     }
-    account_free(&a);
+    memory_report_free(&a);
     return s;
 }
 
 enum emu_status compiled_tiles(const struct compiled *c, tile_bytes_visit *visit, void *ctx)
 {
-    struct account a;
-    enum emu_status s = account_init(c, &a);
+    struct memory_report a;
+    enum emu_status s = memory_report_init(c, &a);
 
     for (uint32_t t = 0; t < a.tiles && s == EMU_OK; t++)
         visit(ctx, c->lowered->used_tile[t], a.tile[t].category);
-    account_free(&a);
+    memory_report_free(&a);
     return s;
 }
 

@@ -1,4 +1,4 @@
-/* conv.h - what the methods of a convolution share: bias and activation behind it, and every second
+/* conv.h - what the methods of a convolution share: bias and activation after it, and every second
  * position before it. */
 #ifndef PROGRAMS_CONV_H
 #define PROGRAMS_CONV_H
@@ -6,14 +6,14 @@
 #include "programs/library/layout/network.h"
 
 /* One file per method. y has its shape; the method maps it. */
-void conv_gemm(struct nn *nn, struct feature x, const struct conv_layer *layer,
-               const struct conv_plan *plan, struct feature y);
-void conv_depthwise(struct nn *nn, struct feature x, const struct conv_layer *layer,
-                    const struct conv_plan *plan, struct feature y);
-void conv_window(struct nn *nn, struct feature x, const struct conv_layer *layer,
-                 const struct conv_plan *plan, struct feature y);
-void conv_first(struct nn *nn, struct feature x, const struct conv_layer *layer,
-                const struct conv_plan *plan, struct feature y);
+void conv_gemm(struct nn *nn, struct activation x, const struct conv_layer *layer,
+               const struct conv_plan *plan, struct activation y);
+void conv_depthwise(struct nn *nn, struct activation x, const struct conv_layer *layer,
+                    const struct conv_plan *plan, struct activation y);
+void conv_window(struct nn *nn, struct activation x, const struct conv_layer *layer,
+                 const struct conv_plan *plan, struct activation y);
+void conv_first(struct nn *nn, struct activation x, const struct conv_layer *layer,
+                const struct conv_plan *plan, struct activation y);
 
 /* Every stride-th row and column of [c16][n][h][w][16], from the first on. */
 struct tensor conv_every(struct graph *g, struct tensor t, uint32_t stride);

@@ -15,13 +15,13 @@ struct field {
     struct nn *nn;
     const struct conv_layer *layer;
     const struct conv_plan *plan;
-    struct feature x, y;
+    struct activation x, y;
     struct tensor weights; /* constant [copies][blocks][values] */
     uint32_t blocks, values;
 };
 
 /* The parameters of a piece, put on its tile. */
-static struct tensor weights_of(const struct field *d, const struct piece *p)
+static struct tensor weights_of(const struct field *d, const struct field_part *p)
 {
     struct graph *g = d->nn->g;
     struct tensor t = tensor_index(g, d->weights, d->plan->fetched ? 0 : p->copy);
@@ -40,7 +40,8 @@ struct field_call {
     uint32_t hp, wp; /* rows and columns of x */
 };
 
-static void add_depthwise(const struct field *d, const struct field_call *c, const struct piece *p)
+static void add_depthwise(const struct field *d, const struct field_call *c,
+                          const struct field_part *p)
 {
     struct graph *g = d->nn->g;
     uint32_t k = d->layer->kernel, stride = d->layer->stride, ho = nn_size(p->h);
@@ -55,12 +56,12 @@ static void add_depthwise(const struct field *d, const struct field_call *c, con
               .ho = ho, .wo = wo, .hp = c->hp, .wp = c->wp);
 }
 
-static void add_first(const struct field *d, const struct field_call *c, const struct piece *p)
+static void add_first(const struct field *d, const struct field_call *c, const struct field_part *p)
 {
     struct graph *g = d->nn->g;
     uint32_t k = d->layer->kernel, ho = nn_size(p->h), wo = nn_size(p->w);
     uint32_t kb = conv_first_blocks(k), words = conv_first_row_words(k, ho);
-    uint32_t shape[3] = { kb, ho * wo, NN_ATOM }, *rows = emu_alloc(words, sizeof(*rows));
+    uint32_t shape[3] = { kb, ho * wo, CHANNEL_BLOCK }, *rows = emu_alloc(words, sizeof(*rows));
     struct tensor patches = graph_variable(g, ELEM_F16, 3, shape, "patches");
 
     if (!rows) {
@@ -82,12 +83,12 @@ static int has_sums(const struct field *d)
 }
 
 /* Where the result of picture n of a piece goes: its part of y, or sums in f32. */
-static struct tensor result_of(const struct field *d, const struct piece *p, uint32_t n)
+static struct tensor result_of(const struct field *d, const struct field_part *p, uint32_t n)
 {
     uint32_t halves = conv_halves(d->layer), units = conv_units(d->layer);
     uint32_t shape[3] = { nn_size(p->o) * halves, nn_size(p->h) * nn_size(p->w), units };
     struct tensor y = has_sums(d) ? graph_variable(d->nn->g, ELEM_F32, 3, shape, "sums")
-                                  : piece_output(d->nn, &d->y, p, n);
+                                  : field_part_output(d->nn, &d->y, p, n);
 
     graph_map(d->nn->g, y, p->tile);
     return y;
@@ -95,7 +96,7 @@ static struct tensor result_of(const struct field *d, const struct piece *p, uin
 
 /* All pictures of a piece; result: of each. */
 static void add_piece(const struct field *d, uint32_t cs, const struct codelet *codelet,
-                      const struct piece *p, struct tensor *result)
+                      const struct field_part *p, struct tensor *result)
 {
     struct graph *g = d->nn->g;
     uint32_t k = d->layer->kernel;
@@ -106,7 +107,7 @@ static void add_piece(const struct field *d, uint32_t cs, const struct codelet *
     struct field_call c = { .cs = cs, .codelet = codelet, .weights = weights_of(d, p) };
 
     for (uint32_t n = p->n.begin; n < p->n.end; n++) {
-        struct tensor x = piece_input(d->nn, &d->x, &win, p, p->o, n, &c.hp, &c.wp);
+        struct tensor x = field_part_input(d->nn, &d->x, &win, p, p->o, n, &c.hp, &c.wp);
         struct tensor y = result_of(d, p, n);
 
         result[n - p->n.begin] = y;
@@ -120,9 +121,9 @@ static void add_piece(const struct field *d, uint32_t cs, const struct codelet *
 }
 
 static void finish_in_place(const struct field *d, struct conv_finish *finish,
-                            const struct piece *p)
+                            const struct field_part *p)
 {
-    const struct nn_range part[] = { p->o, p->n, p->h, p->w, { 0, NN_ATOM } };
+    const struct nn_range part[] = { p->o, p->n, p->h, p->w, { 0, CHANNEL_BLOCK } };
 
     conv_finish_add(finish, p->copy, p->o, p->tile,
                     tensor_flatten(d->nn->g, nn_slice(d->nn->g, d->y.t, part)),
@@ -130,13 +131,13 @@ static void finish_in_place(const struct field *d, struct conv_finish *finish,
 }
 
 /* Piece `index`: sums of its pictures to y. */
-static void finish_sums(const struct field *d, struct conv_finish *finish, const struct piece *p,
-                        uint32_t index, const struct tensor *picture)
+static void finish_sums(const struct field *d, struct conv_finish *finish,
+                        const struct field_part *p, uint32_t index, const struct tensor *picture)
 {
     struct graph *g = d->nn->g;
-    const struct nn_range part[] = { p->o, p->n, p->h, p->w, { 0, NN_ATOM } };
+    const struct nn_range part[] = { p->o, p->n, p->h, p->w, { 0, CHANNEL_BLOCK } };
     uint32_t positions = nn_size(p->n) * nn_size(p->h) * nn_size(p->w);
-    uint32_t shape[3] = { nn_size(p->o), positions, NN_ATOM };
+    uint32_t shape[3] = { nn_size(p->o), positions, CHANNEL_BLOCK };
     struct tensor sums = tensor_concat(g, picture, nn_size(p->n), 1);
     struct conv_sum s = { .plan = d->plan,
                           .parts = 1,
@@ -162,13 +163,13 @@ static void run_pieces(const struct field *d, const struct codelet *codelet)
         return;
     }
     for (uint32_t i = 0; i < pieces; i++) {
-        struct piece at = piece_at(p, &d->y, d->blocks, i, 0);
+        struct field_part at = field_part_at(p, &d->y, d->blocks, i, 0);
 
         add_piece(d, cs, codelet, &at, result + (size_t)i * d->y.n);
     }
     if (conv_finish_begin(d->nn, d->layer, pieces / p->cut_out, &finish) == EMU_OK) {
         for (uint32_t i = 0; i < pieces; i++) {
-            struct piece at = piece_at(p, &d->y, d->blocks, i, 0);
+            struct field_part at = field_part_at(p, &d->y, d->blocks, i, 0);
 
             if (has_sums(d))
                 finish_sums(d, &finish, &at, i, result + (size_t)i * d->y.n);
@@ -213,20 +214,20 @@ static struct tensor new_weights(const struct field *d, uint16_t *packed)
     return t;
 }
 
-/* f16 weights of 16 output channels from `first` on, n each; zero behind the last channel. */
+/* f16 weights of 16 output channels from `first` on, n each; zero after the last channel. */
 static void gather_block(const struct conv_layer *l, uint32_t first, uint32_t n, uint16_t *out)
 {
-    memset(out, 0, (size_t)NN_ATOM * n * sizeof(*out));
-    for (uint32_t c = 0; c < NN_ATOM && first + c < l->out_c; c++) {
+    memset(out, 0, (size_t)CHANNEL_BLOCK * n * sizeof(*out));
+    for (uint32_t c = 0; c < CHANNEL_BLOCK && first + c < l->out_c; c++) {
         for (uint32_t k = 0; k < n; k++)
             out[c * n + k] = nn_half(l->weights[(size_t)(first + c) * n + k]);
     }
 }
 
-enum { WEIGHTS_MAX = NN_ATOM * 4 * 7 * 7 }; /* of a block: the largest kernel, 4 channels */
+enum { WEIGHTS_MAX = CHANNEL_BLOCK * 4 * 7 * 7 }; /* of a block: the largest kernel, 4 channels */
 
-void conv_depthwise(struct nn *nn, struct feature x, const struct conv_layer *layer,
-                    const struct conv_plan *plan, struct feature y)
+void conv_depthwise(struct nn *nn, struct activation x, const struct conv_layer *layer,
+                    const struct conv_plan *plan, struct activation y)
 {
     struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
     uint16_t block[WEIGHTS_MAX], *packed;
@@ -235,15 +236,15 @@ void conv_depthwise(struct nn *nn, struct feature x, const struct conv_layer *la
     d.values = dw_pack_halves(layer->kernel, layer->stride);
     packed = emu_alloc((size_t)d.blocks * d.values, sizeof(*packed));
     for (uint32_t b = 0; packed && b < d.blocks; b++) {
-        gather_block(layer, b * NN_ATOM, layer->kernel * layer->kernel, block);
+        gather_block(layer, b * CHANNEL_BLOCK, layer->kernel * layer->kernel, block);
         dw_pack(layer->kernel, layer->stride, block, packed + (size_t)b * d.values);
     }
     d.weights = new_weights(&d, packed);
     run_pieces(&d, dw_codelet(layer->kernel, layer->stride));
 }
 
-void conv_first(struct nn *nn, struct feature x, const struct conv_layer *layer,
-                const struct conv_plan *plan, struct feature y)
+void conv_first(struct nn *nn, struct activation x, const struct conv_layer *layer,
+                const struct conv_plan *plan, struct activation y)
 {
     struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
     uint16_t block[WEIGHTS_MAX], *packed, *whole;
@@ -254,7 +255,7 @@ void conv_first(struct nn *nn, struct feature x, const struct conv_layer *layer,
     packed = emu_alloc((size_t)d.blocks * d.values, sizeof(*packed));
     whole = emu_alloc(d.values, sizeof(*whole));
     for (uint32_t b = 0; packed && whole && b < d.blocks; b++) {
-        gather_block(layer, b * NN_ATOM, x.c * k * k, block);
+        gather_block(layer, b * CHANNEL_BLOCK, x.c * k * k, block);
         conv_first_pack(k, x.c, block, whole);
         if (has_sums(&d))
             conv_pack_f32(conv_first_blocks(k), whole, packed + (size_t)b * d.values);

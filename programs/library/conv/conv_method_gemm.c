@@ -38,7 +38,8 @@ static struct nn_range o_range(const struct gemm *m, uint32_t o)
 static struct tensor part_of(const struct gemm *m, struct tensor t, struct nn_range blocks,
                              struct nn_range positions)
 {
-    return nn_slice(m->nn->g, t, (const struct nn_range[]){ blocks, positions, { 0, NN_ATOM } });
+    return nn_slice(m->nn->g, t,
+                    (const struct nn_range[]){ blocks, positions, { 0, CHANNEL_BLOCK } });
 }
 
 /* One tile's products into y [out][positions][16], or in f32 [2 out][positions][8]; accumulate: on
@@ -117,7 +118,7 @@ static void add_up(const struct gemm *m, struct tensor partials)
         struct nn_range blocks = o_range(m, o), at = f_range(m, f);
         struct conv_sum s = { .parts = p->cut_in,
                               .plan = p,
-                              .first_piece = (k + p->sum_turn) % groups * p->cut_in,
+                              .first_piece = (k + p->sum_rotation) % groups * p->cut_in,
                               .first_copy = f,
                               .copy_step = p->cut_h,
                               .blocks = blocks,
@@ -137,11 +138,11 @@ static void add_up(const struct gemm *m, struct tensor partials)
 static struct tensor by_positions(struct graph *g, struct tensor t, uint32_t blocks,
                                   uint32_t positions)
 {
-    return tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, positions, NN_ATOM });
+    return tensor_reshape(g, t, 3, (const uint32_t[]){ blocks, positions, CHANNEL_BLOCK });
 }
 
-void conv_gemm(struct nn *nn, struct feature x, const struct conv_layer *layer,
-               const struct conv_plan *plan, struct feature y)
+void conv_gemm(struct nn *nn, struct activation x, const struct conv_layer *layer,
+               const struct conv_plan *plan, struct activation y)
 {
     struct graph *g = nn->g;
     struct gemm m = { .nn = nn,
@@ -160,7 +161,7 @@ void conv_gemm(struct nn *nn, struct feature x, const struct conv_layer *layer,
     if (layer->add)
         m.add = by_positions(g, layer->add->t, m.out, m.positions);
     if (plan->cut_in == 1 && layer->partials == PARTIALS_F16) {
-        uint32_t shape[4] = { 1, m.out, m.positions, NN_ATOM };
+        uint32_t shape[4] = { 1, m.out, m.positions, CHANNEL_BLOCK };
 
         /* The residual lies below the products from the start. */
         if (layer->add)

@@ -4,21 +4,21 @@
  * Tile (n, h, w, o, i): picture, rows, columns, units of the output (a block, or a group); input
  * blocks, or rows of the kernel where there are groups. Each fetches its rows and columns with halo
  * and border; for stride 2 every second row and column apart (planes), so that windows are runs of
- * neighbours there, too. Rows of a result have the length of rows of the input: what is behind the
+ * neighbours there, too. Rows of a result have the length of rows of the input: what is after the
  * width of the piece is left out when the result is copied together, or added up with those of
  * other input blocks.
  */
 #include "programs/library/conv/conv_parts.h"
 #include "programs/library/conv/field_partition.h"
 
-enum { POSITION_BYTES = 2 * NN_ATOM };
+enum { POSITION_BYTES = 2 * CHANNEL_BLOCK };
 
 /* A convolution under construction. */
 struct window {
     struct nn *nn;
     const struct conv_layer *layer;
     const struct conv_plan *plan;
-    struct feature x, y;
+    struct activation x, y;
     struct conv_weights weights;
     uint32_t pieces;
     struct tensor products; /* what the matrix unit makes, all tiles, flat */
@@ -38,7 +38,7 @@ static uint32_t row_size(const struct window *m, uint32_t columns)
 }
 
 /* Positions of a result, those between rows included. */
-static uint32_t result_size(const struct window *m, const struct piece *p)
+static uint32_t result_size(const struct window *m, const struct field_part *p)
 {
     return (nn_size(p->h) - 1) * row_size(m, nn_size(p->w)) + nn_size(p->w);
 }
@@ -49,7 +49,7 @@ struct planes {
     uint32_t plane_rows, plane_columns, rows, columns;
 };
 
-static struct planes planes_of(const struct window *m, const struct piece *p, uint32_t i)
+static struct planes planes_of(const struct window *m, const struct field_part *p, uint32_t i)
 {
     const struct conv_layer *l = m->layer;
     struct nn_range kernel = conv_rows(&m->weights, i);
@@ -82,17 +82,17 @@ static struct tensor plane_of(const struct window *m, const struct planes *l, ui
     t = tensor_slice(g, t, 2, row, tensor_shape(g, t)[2]);
     t = tensor_slice(g, t, 3, column, tensor_shape(g, t)[3]);
     t = conv_every(g, t, l->win.stride);
-    t = piece_add_border(m->nn, border, t, 3, 0, l->columns - tensor_shape(g, t)[3]);
-    return piece_add_border(m->nn, border, t, 2, 0, l->rows - tensor_shape(g, t)[2]);
+    t = field_part_add_border(m->nn, border, t, 3, 0, l->columns - tensor_shape(g, t)[3]);
+    return field_part_add_border(m->nn, border, t, 2, 0, l->rows - tensor_shape(g, t)[2]);
 }
 
 /* Input blocks of picture n, [blocks][planes][rows][columns][16], flat. */
-static struct tensor input_of(const struct window *m, const struct planes *l, const struct piece *p,
-                              struct nn_range blocks, uint32_t n)
+static struct tensor input_of(const struct window *m, const struct planes *l,
+                              const struct field_part *p, struct nn_range blocks, uint32_t n)
 {
     struct graph *g = m->nn->g;
     uint32_t rows, columns, planes = l->plane_rows * l->plane_columns;
-    struct tensor t = piece_input(m->nn, &m->x, &l->win, p, blocks, n, &rows, &columns);
+    struct tensor t = field_part_input(m->nn, &m->x, &l->win, p, blocks, n, &rows, &columns);
     struct tensor *part = emu_alloc(planes, sizeof(*part));
 
     if (!part) {
@@ -138,8 +138,8 @@ static uint32_t *new_steps(const struct window *m, const struct planes *l, uint3
 
 /* One call: outputs of units [begin, end) of a piece of picture n, from part i of the input. Each
  * unit takes its own input blocks, if there are groups. */
-static void multiply_units(const struct window *m, uint32_t cs, const struct piece *p, uint32_t n,
-                           uint32_t i, struct nn_range units, struct tensor weights,
+static void multiply_units(const struct window *m, uint32_t cs, const struct field_part *p,
+                           uint32_t n, uint32_t i, struct nn_range units, struct tensor weights,
                            struct tensor out)
 {
     struct graph *g = m->nn->g;
@@ -160,8 +160,8 @@ static void multiply_units(const struct window *m, uint32_t cs, const struct pie
 
 /* A result [blocks][f][16], or [2 blocks][f][8], without what stands between rows:
  * [blocks][1][h][w][16]. */
-static struct tensor without_gaps(const struct window *m, const struct piece *p, uint32_t blocks,
-                                  struct tensor t)
+static struct tensor without_gaps(const struct window *m, const struct field_part *p,
+                                  uint32_t blocks, struct tensor t)
 {
     struct graph *g = m->nn->g;
     uint32_t h = nn_size(p->h), w = nn_size(p->w), f = result_size(m, p);
@@ -181,9 +181,9 @@ static struct tensor without_gaps(const struct window *m, const struct piece *p,
 }
 
 /* Room for the result of a piece of a picture, on its tile. */
-static struct tensor new_product(struct window *m, const struct piece *p, uint32_t blocks)
+static struct tensor new_product(struct window *m, const struct field_part *p, uint32_t blocks)
 {
-    uint32_t n = blocks * result_size(m, p) * NN_ATOM;
+    uint32_t n = blocks * result_size(m, p) * CHANNEL_BLOCK;
     struct tensor t = tensor_slice(m->nn->g, m->products, 0, m->made, m->made + n);
 
     m->made += n;
@@ -191,23 +191,23 @@ static struct tensor new_product(struct window *m, const struct piece *p, uint32
     return t;
 }
 
-static struct piece piece_of(const struct window *m, uint32_t i, uint32_t index)
+static struct field_part piece_of(const struct window *m, uint32_t i, uint32_t index)
 {
-    return piece_at(m->plan, &m->y, m->weights.units, index, i);
+    return field_part_at(m->plan, &m->y, m->weights.units, index, i);
 }
 
 /* All calls of tile (i, index). Groups of several blocks of outputs take a call each. */
 static void multiply_piece(struct window *m, uint32_t cs, uint32_t i, uint32_t index)
 {
     struct graph *g = m->nn->g;
-    struct piece p = piece_of(m, i, index);
+    struct field_part p = piece_of(m, i, index);
     uint32_t blocks = nn_size(out_blocks(m, p.o)), pictures = nn_size(p.n);
     uint32_t group_blocks = m->weights.unit * conv_halves(m->layer);
     uint32_t units = m->layer->groups > 1 && group_blocks > 1 ? 1 : nn_size(p.o);
     struct tensor weights =
         conv_weights_on(&m->weights, i, index % m->plan->cut_out, p.copy, p.tile);
     uint32_t weights_size = (uint32_t)tensor_elements(g, weights) / nn_size(p.o);
-    uint32_t unit_size = m->weights.unit * result_size(m, &p) * NN_ATOM;
+    uint32_t unit_size = m->weights.unit * result_size(m, &p) * CHANNEL_BLOCK;
     struct tensor *picture = emu_alloc(pictures, sizeof(*picture));
 
     if (!picture) {
@@ -235,9 +235,9 @@ static uint32_t products_size(const struct window *m)
     uint32_t n = 0;
 
     for (uint32_t k = 0; k < m->pieces; k++) {
-        struct piece p = piece_of(m, 0, k);
+        struct field_part p = piece_of(m, 0, k);
 
-        n += nn_size(out_blocks(m, p.o)) * nn_size(p.n) * result_size(m, &p) * NN_ATOM;
+        n += nn_size(out_blocks(m, p.o)) * nn_size(p.n) * result_size(m, &p) * CHANNEL_BLOCK;
     }
     return n * m->plan->cut_in;
 }
@@ -258,9 +258,9 @@ static void multiply(struct window *m)
 /* ---- results ---- */
 
 /* A piece of an activation like y, [blocks][n][h][w][16]. */
-static struct tensor part_of(const struct window *m, const struct piece *p, struct tensor t)
+static struct tensor part_of(const struct window *m, const struct field_part *p, struct tensor t)
 {
-    const struct nn_range r[] = { out_blocks(m, p->o), p->n, p->h, p->w, { 0, NN_ATOM } };
+    const struct nn_range r[] = { out_blocks(m, p->o), p->n, p->h, p->w, { 0, CHANNEL_BLOCK } };
 
     return nn_slice(m->nn->g, t, r);
 }
@@ -284,7 +284,7 @@ static enum emu_status finish_in_place(const struct window *m)
     if (!to)
         return FAIL(NO_MEMORY, "%u pieces", m->pieces);
     for (uint32_t k = 0; k < m->pieces; k++) {
-        struct piece p = piece_of(m, 0, k);
+        struct field_part p = piece_of(m, 0, k);
 
         to[k] = part_of(m, &p, m->y.t);
         graph_map(g, to[k], p.tile);
@@ -297,7 +297,7 @@ static enum emu_status finish_in_place(const struct window *m)
     emu_free(to);
     TRY(conv_finish_begin(m->nn, m->layer, m->pieces / m->plan->cut_out, &finish));
     for (uint32_t k = 0; k < m->pieces; k++) {
-        struct piece p = piece_of(m, 0, k);
+        struct field_part p = piece_of(m, 0, k);
 
         conv_finish_add(&finish, p.copy, out_blocks(m, p.o), p.tile,
                         tensor_flatten(g, part_of(m, &p, m->y.t)),
@@ -309,7 +309,7 @@ static enum emu_status finish_in_place(const struct window *m)
 /* The output piece whose tiles add up the parts of piece k. */
 static uint32_t sum_group(const struct window *m, uint32_t k)
 {
-    return (k + m->plan->sum_turn) % m->pieces;
+    return (k + m->plan->sum_rotation) % m->pieces;
 }
 
 /* Partial sums, or a residual, or sums in f32. */
@@ -324,7 +324,7 @@ static enum emu_status add_up(const struct window *m)
     if (s == EMU_OK)
         s = conv_finish_begin(m->nn, m->layer, parts * copies, &finish);
     for (uint32_t k = 0; s == EMU_OK && k < m->pieces; k++) {
-        struct piece p = piece_of(m, 0, k);
+        struct field_part p = piece_of(m, 0, k);
         struct conv_sum sum = { .parts = parts,
                                 .plan = m->plan,
                                 .first_piece = sum_group(m, k) * parts,
@@ -345,8 +345,8 @@ static enum emu_status add_up(const struct window *m)
     return s;
 }
 
-void conv_window(struct nn *nn, struct feature x, const struct conv_layer *layer,
-                 const struct conv_plan *plan, struct feature y)
+void conv_window(struct nn *nn, struct activation x, const struct conv_layer *layer,
+                 const struct conv_plan *plan, struct activation y)
 {
     struct window m = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
     uint32_t blocks = nn_atoms(y.c);

@@ -37,7 +37,7 @@ struct tensor conv_every(struct graph *g, struct tensor t, uint32_t stride)
 enum emu_status conv_finish_begin(struct nn *nn, const struct conv_layer *layer, uint32_t copies,
                                   struct conv_finish *out)
 {
-    uint32_t n = nn_atoms(layer->out_c) * NN_ATOM;
+    uint32_t n = nn_atoms(layer->out_c) * CHANNEL_BLOCK;
     uint16_t *bias = emu_alloc(n, sizeof(*bias));
 
     *out = (struct conv_finish){ .nn = nn, .layer = layer };
@@ -62,8 +62,8 @@ void conv_finish_start(struct conv_finish *f, const char *name)
 
 struct tensor conv_finish_bias(struct conv_finish *f, uint32_t copy, struct nn_range blocks)
 {
-    return tensor_slice(f->nn->g, tensor_index(f->nn->g, f->bias, copy), 0, blocks.begin * NN_ATOM,
-                        blocks.end * NN_ATOM);
+    return tensor_slice(f->nn->g, tensor_index(f->nn->g, f->bias, copy), 0,
+                        blocks.begin * CHANNEL_BLOCK, blocks.end * CHANNEL_BLOCK);
 }
 
 struct tensor conv_finish_map(struct conv_finish *f, uint32_t copy, struct nn_range blocks,
@@ -96,7 +96,7 @@ static uint32_t out_size(uint32_t in, uint32_t before, uint32_t after, uint32_t 
     return in + before + after < kernel ? 0 : (in + before + after - kernel) / stride + 1;
 }
 
-struct conv_shape conv_layer_shape(const struct feature *x, const struct conv_layer *l)
+struct conv_shape conv_layer_shape(const struct activation *x, const struct conv_layer *l)
 {
     struct conv_shape s = { .n = x->n, .in_c = x->c, .in_h = x->h, .in_w = x->w };
 
@@ -115,7 +115,7 @@ struct conv_shape conv_layer_shape(const struct feature *x, const struct conv_la
 }
 
 /* The plan of the layer, or the cheapest one. */
-static enum emu_status plan_layer(struct nn *nn, const struct feature *x,
+static enum emu_status plan_layer(struct nn *nn, const struct activation *x,
                                   const struct conv_layer *layer, struct conv_plan *p)
 {
     struct conv_shape s = conv_layer_shape(x, layer);
@@ -143,26 +143,28 @@ static int is_zero(const float *bias, uint32_t n)
     return 1;
 }
 
-/* Sums in f32 take no residual: it is added behind them. */
-static struct feature conv_then_add(struct nn *nn, struct feature x, const struct conv_layer *layer,
-                                    struct conv_plan *plan, const char *name)
+/* Sums in f32 take no residual: it is added after them. */
+static struct activation conv_then_add(struct nn *nn, struct activation x,
+                                       const struct conv_layer *layer, struct conv_plan *plan,
+                                       const char *name)
 {
     struct conv_layer alone = *layer;
-    struct feature y;
+    struct activation y;
 
     alone.add = NULL;
     alone.act = ACT_NONE;
     y = op_conv(nn, x, &alone, plan, name);
-    return op_feature_add(nn, y, *layer->add, layer->act, name);
+    return op_activation_add(nn, y, *layer->add, layer->act, name);
 }
 
 /* Groups that are no whole blocks of channels are joined. */
-static struct feature conv_joined(struct nn *nn, struct feature x, const struct conv_layer *layer,
-                                  uint32_t groups, struct conv_plan *plan, const char *name)
+static struct activation conv_joined(struct nn *nn, struct activation x,
+                                     const struct conv_layer *layer, uint32_t groups,
+                                     struct conv_plan *plan, const char *name)
 {
     struct conv_layer whole = *layer;
     float *weights = conv_join_groups(x.c, layer, groups);
-    struct feature y = x;
+    struct activation y = x;
 
     whole.groups = groups;
     whole.weights = weights;
@@ -174,11 +176,11 @@ static struct feature conv_joined(struct nn *nn, struct feature x, const struct 
     return y;
 }
 
-struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer *layer,
-                       struct conv_plan *plan, const char *name)
+struct activation op_conv(struct nn *nn, struct activation x, const struct conv_layer *layer,
+                          struct conv_plan *plan, const char *name)
 {
-    static void (*const method[])(struct nn *, struct feature, const struct conv_layer *,
-                                  const struct conv_plan *, struct feature) = {
+    static void (*const method[])(struct nn *, struct activation, const struct conv_layer *,
+                                  const struct conv_plan *, struct activation) = {
         [CONV_GEMM] = conv_gemm,
         [CONV_WINDOW] = conv_window,
         [CONV_DEPTHWISE] = conv_depthwise,
@@ -186,7 +188,7 @@ struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer 
     };
     struct conv_layer fused = *layer;
     struct conv_plan p;
-    struct feature y = x;
+    struct activation y = x;
     enum emu_status st = graph_status(nn->g);
     uint32_t groups = conv_whole_groups(x.c, layer->out_c, layer->groups);
 
@@ -203,13 +205,13 @@ struct feature op_conv(struct nn *nn, struct feature x, const struct conv_layer 
                   "pictures [n][h][w][4] are for first layers, which take nothing else: up to "
                   "4 channels, stride 2");
     if (st == EMU_OK)
-        st = conv_turn_choose(nn, &x, layer->add, layer->pad_top, layer->pad_left, &p);
+        st = conv_rotation_choose(nn, &x, layer->add, layer->pad_top, layer->pad_left, &p);
     if (st != EMU_OK) {
         graph_fail(nn->g, st, "%s: %s", name, emu_error());
         return x;
     }
     graph_push(nn->g, name);
-    y = nn_feature(nn, x.n, layer->out_c, p.shape.out_h, p.shape.out_w, "out");
+    y = nn_activation(nn, x.n, layer->out_c, p.shape.out_h, p.shape.out_w, "out");
     if (p.method < EMU_COUNT_OF(method) && method[p.method])
         method[p.method](nn, x, &fused, &p, y);
     else

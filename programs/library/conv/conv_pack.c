@@ -62,7 +62,7 @@ void conv_pack_f32(uint32_t kb, const uint16_t *packed, uint16_t *out)
 enum { PIXELS = 4, CHANNELS = 4, PIXEL_BYTES = 8, BLOCK_BYTES = PIXELS * PIXEL_BYTES };
 
 /* Block b of a kernel row: 4 pixels from column first_column() on. The last block of a row is full
- * and shares pixels with the one before, so that nothing behind the kernel is read; if it is the
+ * and shares pixels with the one before, so that nothing after the kernel is read; if it is the
  * only one it begins before the row, but for the first row. */
 static uint32_t row_blocks(uint32_t k)
 {

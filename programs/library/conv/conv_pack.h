@@ -38,7 +38,7 @@ void conv_first_rows(uint32_t k, uint32_t ho, uint32_t wo, uint32_t wp, uint32_t
 /* Windows, conv_window_f16: kernel k x k, stride 1, on in [blocks][hp][wp][16]. */
 
 /* The words of `steps`, blocks k k of them. Every output block is made of the same `blocks` blocks
- * of in; or, with own, of as many of its own, those of the next outputs being behind them. Weights
+ * of in; or, with own, of as many of its own, those of the next outputs being after them. Weights
  * are [nb][blocks][k][k][16][16]. */
 void conv_window_steps(uint32_t k, uint32_t blocks, uint32_t hp, uint32_t wp, int own,
                        int32_t *steps);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { BLOCK = NN_ATOM * NN_ATOM };
+enum { BLOCK = CHANNEL_BLOCK * CHANNEL_BLOCK };
 
 struct tensor conv_sums_of(struct graph *g, const struct conv_layer *l, struct tensor sums,
                            struct nn_range blocks, struct nn_range positions)
@@ -75,12 +75,12 @@ static void pack_part(const struct conv_weights *w, uint32_t i, uint32_t o, uint
 {
     struct nn_range ib = conv_in_blocks(w, i), ob = conv_out_blocks(w, o), r = conv_rows(w, i);
     uint32_t in = nn_size(ib), kernel = w->layer->kernel, taps = nn_size(r) * kernel;
-    uint32_t n = part_size(w, i, o), units = conv_units(w->layer), block = units * NN_ATOM;
+    uint32_t n = part_size(w, i, o), units = conv_units(w->layer), block = units * CHANNEL_BLOCK;
 
     for (uint32_t k = 0; k < n; k++) {
         uint32_t tap = r.begin * kernel + k / block % taps, b = k / block / taps;
-        uint32_t row = ob.begin * NN_ATOM + b / in * units + k / NN_ATOM % units;
-        uint32_t column = (ib.begin + b % in) * NN_ATOM + k % NN_ATOM;
+        uint32_t row = ob.begin * CHANNEL_BLOCK + b / in * units + k / CHANNEL_BLOCK % units;
+        uint32_t column = (ib.begin + b % in) * CHANNEL_BLOCK + k % CHANNEL_BLOCK;
         size_t at = ((size_t)row * w->channels + column) * kernel * kernel + tap;
 
         if (row < w->layer->out_c && column < w->channels)
@@ -169,7 +169,7 @@ static void add_block(struct conv_finish *f, const struct conv_sum *s,
     struct graph *g = f->nn->g;
     uint32_t tile = conv_plan_tile(s->plan, s->first_piece + i);
     struct tensor y =
-        nn_slice(g, s->y, (const struct nn_range[]){ { b, b + 1 }, at, { 0, NN_ATOM } });
+        nn_slice(g, s->y, (const struct nn_range[]){ { b, b + 1 }, at, { 0, CHANNEL_BLOCK } });
     struct nn_range block = { s->blocks.begin + b, s->blocks.begin + b + 1 };
 
     graph_map(g, y, tile);

@@ -10,11 +10,11 @@
  * there is one of 16 else. */
 static inline uint32_t conv_units(const struct conv_layer *l)
 {
-    return l->partials == PARTIALS_F32 ? NN_ATOM / 2 : NN_ATOM;
+    return l->partials == PARTIALS_F32 ? CHANNEL_BLOCK / 2 : CHANNEL_BLOCK;
 }
 static inline uint32_t conv_halves(const struct conv_layer *l)
 {
-    return NN_ATOM / conv_units(l);
+    return CHANNEL_BLOCK / conv_units(l);
 }
 /* Some blocks of 16 channels of sums [blocks][positions][16] or [2 blocks][positions][8]. */
 struct tensor conv_sums_of(struct graph *g, const struct conv_layer *l, struct tensor sums,

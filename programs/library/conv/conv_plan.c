@@ -94,7 +94,7 @@ enum emu_status conv_check(const struct arch *a, const struct conv_shape *s)
 /* ---- what is kept ---- */
 
 /* A search: for the cheapest plan, or for all that are worth choosing from. */
-struct search {
+struct conv_search {
     const struct arch *a;
     uint64_t memory;        /* for the cheapest */
     struct conv_plan *best; /* borrowed; NULL: all */
@@ -150,7 +150,7 @@ static enum emu_status keep(struct plan_list *all, const struct conv_plan *p, ui
     return VEC_PUSH(all, *p);
 }
 
-static void offer(struct search *s, const struct conv_plan *p)
+static void offer(struct conv_search *s, const struct conv_plan *p)
 {
     if (!s->best && s->status == EMU_OK)
         s->status = keep(&s->all, p, s->a->mem_bytes / MEMORY_STEPS + 1);
@@ -207,7 +207,7 @@ static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_shard 
 }
 
 /* The same cut with parameters that every tile holds, and with fetched ones. */
-static void try_parameters(struct search *s, const struct conv_shard *sh, struct conv_plan *p)
+static void try_parameters(struct conv_search *s, const struct conv_shard *sh, struct conv_plan *p)
 {
     uint64_t parts = (uint64_t)p->cut_in * p->cut_out;
     uint64_t users = (uint64_t)p->cut_n * p->cut_h * p->cut_w;
@@ -224,7 +224,7 @@ static void try_parameters(struct search *s, const struct conv_shard *sh, struct
     offer(s, p);
 }
 
-static void try_cut(struct search *search, struct conv_plan p)
+static void try_cut(struct conv_search *search, struct conv_plan p)
 {
     const struct conv_shape *s = &p.shape;
     struct conv_shard sh = { .n = ceil_div(s->n, p.cut_n) };
@@ -244,7 +244,7 @@ static void try_cut(struct search *search, struct conv_plan p)
     try_parameters(search, &sh, &p);
 }
 
-static void search_gemm(struct search *search, struct conv_plan p)
+static void search_gemm(struct conv_search *search, struct conv_plan p)
 {
     const struct conv_shape *s = &p.shape;
     uint32_t positions = s->n * s->out_h * s->out_w;
@@ -261,7 +261,7 @@ static void search_gemm(struct search *search, struct conv_plan p)
 }
 
 /* Cuts of the field and of the output channels. */
-static void search_field(struct search *search, struct conv_plan p)
+static void search_field(struct conv_search *search, struct conv_plan p)
 {
     const struct conv_shape *s = &p.shape;
     uint32_t units = output_units(&p);
@@ -281,7 +281,7 @@ static void search_field(struct search *search, struct conv_plan p)
 }
 
 /* The same, and cuts of what is added up: input channels, or rows of the kernel. */
-static void search_window(struct search *search, struct conv_plan p)
+static void search_window(struct conv_search *search, struct conv_plan p)
 {
     const struct conv_shape *s = &p.shape;
     uint32_t n = s->groups > 1 ? s->kernel : atoms(s->in_c);
@@ -290,7 +290,7 @@ static void search_window(struct search *search, struct conv_plan p)
         search_field(search, p);
 }
 
-static void search_all(struct search *search, const struct conv_plan *p)
+static void search_all(struct conv_search *search, const struct conv_plan *p)
 {
     if (p->method == CONV_GEMM)
         search_gemm(search, *p);
@@ -326,7 +326,7 @@ static enum emu_status begin_conv(const struct arch *a, const struct conv_shape 
 enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
                           uint32_t tiles, uint64_t memory_bytes, struct conv_plan *out)
 {
-    struct search search = { .a = a, .memory = memory_bytes, .best = out };
+    struct conv_search search = { .a = a, .memory = memory_bytes, .best = out };
     struct conv_plan p;
 
     memset(out, 0, sizeof(*out));
@@ -338,7 +338,7 @@ enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint
 enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
                           uint32_t tiles, uint64_t memory_bytes, struct conv_plan *out)
 {
-    struct search search = { .a = a, .memory = memory_bytes, .best = out };
+    struct conv_search search = { .a = a, .memory = memory_bytes, .best = out };
     struct conv_plan p;
 
     memset(out, 0, sizeof(*out));
@@ -365,7 +365,7 @@ static int compare_plans(const void *a, const void *b)
 enum emu_status plan_conv_choice(const struct arch *a, const struct conv_shape *s,
                                  uint32_t first_tile, uint32_t tiles, struct conv_choice *out)
 {
-    struct search search = { .a = a };
+    struct conv_search search = { .a = a };
     struct conv_plan p;
 
     memset(out, 0, sizeof(*out));

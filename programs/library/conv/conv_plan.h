@@ -33,9 +33,10 @@ struct conv_plan {
     uint32_t cut_n, cut_h, cut_w, cut_out, cut_in;
     uint32_t first_tile, tiles;
     /* Piece k lies on tile number k + turn of these, around the end; partial sums of a group of
-     * cut_in tiles are added up on the group sum_turn further on. So that what a tile needs comes
-     * from others: what lies there already would be copied, at a higher cost than an exchange. */
-    uint32_t turn, sum_turn;
+     * cut_in tiles are added up on the group sum_rotation further on. So that what a tile needs
+     * comes from others: what lies there already would be copied, at a higher cost than an
+     * exchange. */
+    uint32_t turn, sum_rotation;
     struct plan_port port;
     /* Parameters: held by every tile that uses them for the whole program, or fetched: each part is
      * on one of those tiles, and sent to the others together with their input. */
@@ -61,7 +62,7 @@ struct conv_shares {
 };
 struct conv_shares conv_shares(const struct arch *a, const struct conv_plan *p, uint32_t blocks,
                                uint32_t positions);
-/* First row of share i; of `parts`: behind the last. */
+/* First row of share i; of `parts`: after the last. */
 uint32_t conv_share_begin(const struct conv_shares *s, uint32_t i);
 /* The share that a row belongs to. */
 uint32_t conv_share_with(const struct conv_shares *s, uint32_t row);

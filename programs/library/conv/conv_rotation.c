@@ -6,7 +6,7 @@
 /* Pieces and their input. */
 struct turns {
     const struct conv_plan *plan;
-    const struct feature *x;
+    const struct activation *x;
     uint32_t pad_top, pad_left;
     uint64_t *stays; /* owned; [plan->tiles], positions that stay on their tile, by turn */
 };
@@ -101,8 +101,8 @@ static void note_columns(struct turns *t, uint32_t b, uint32_t n, uint32_t h, ui
 /* Elements of x that lie on a tile, row by row. */
 static void note_run(struct turns *t, const struct tile_run *run)
 {
-    const struct feature *x = t->x;
-    uint64_t atom = t->plan->method == CONV_FIRST ? 4 : NN_ATOM;
+    const struct activation *x = t->x;
+    uint64_t atom = t->plan->method == CONV_FIRST ? 4 : CHANNEL_BLOCK;
     uint64_t at = run->begin / atom, end = (run->end + atom - 1) / atom, stop;
 
     for (; at < end; at = stop) {
@@ -128,7 +128,8 @@ static void note_added(const struct arch *a, const struct conv_plan *p, const st
     uint32_t blocks = nn_atoms(s->out_c);
     struct conv_shares shares = { 0 };
 
-    for (uint64_t at = run->begin / NN_ATOM; at < (run->end + NN_ATOM - 1) / NN_ATOM; at++) {
+    for (uint64_t at = run->begin / CHANNEL_BLOCK;
+         at < (run->end + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK; at++) {
         uint32_t b = (uint32_t)(at / positions), f = (uint32_t)(at % positions);
         uint32_t o = part_with(blocks, p->cut_out, b), h = part_with(positions, p->cut_h, f);
         struct nn_range out = nn_part(blocks, p->cut_out, o), in = nn_part(positions, p->cut_h, h);
@@ -162,18 +163,18 @@ static uint32_t least_of(const uint64_t *stays, uint32_t first, uint32_t n)
     return best;
 }
 
-static enum emu_status choose_sum_turn(struct nn *nn, const struct feature *add,
-                                       struct conv_plan *p)
+static enum emu_status choose_sum_rotation(struct nn *nn, const struct activation *add,
+                                           struct conv_plan *p)
 {
     uint32_t groups = p->cut_h * p->cut_w * p->cut_n * p->cut_out;
     struct tile_run *run = NULL;
     uint64_t *stays;
     size_t runs = 0;
 
-    p->sum_turn = 0;
+    p->sum_rotation = 0;
     if (p->cut_in == 1 || groups == 1)
         return EMU_OK;
-    p->sum_turn = 1;
+    p->sum_rotation = 1;
     if (!add || p->method != CONV_GEMM)
         return EMU_OK;
     TRY(graph_tile_runs(nn->g, add->t, &run, &runs));
@@ -181,14 +182,15 @@ static enum emu_status choose_sum_turn(struct nn *nn, const struct feature *add,
     for (size_t k = 0; k < runs && stays; k++)
         note_added(graph_arch(nn->g), p, &run[k], stays);
     if (stays)
-        p->sum_turn = least_of(stays, 1, groups);
+        p->sum_rotation = least_of(stays, 1, groups);
     emu_free(run);
     emu_free(stays);
     return stays ? EMU_OK : FAIL(NO_MEMORY, "turns of %u groups", groups);
 }
 
-enum emu_status conv_turn_choose(struct nn *nn, const struct feature *x, const struct feature *add,
-                                 uint32_t pad_top, uint32_t pad_left, struct conv_plan *p)
+enum emu_status conv_rotation_choose(struct nn *nn, const struct activation *x,
+                                     const struct activation *add, uint32_t pad_top,
+                                     uint32_t pad_left, struct conv_plan *p)
 {
     struct turns t = { p, x, pad_top, pad_left, emu_alloc(p->tiles, sizeof(*t.stays)) };
     struct tile_run *run = NULL;
@@ -205,5 +207,5 @@ enum emu_status conv_turn_choose(struct nn *nn, const struct feature *x, const s
         p->turn = least_of(t.stays, 0, p->tiles);
     emu_free(run);
     emu_free(t.stays);
-    return s == EMU_OK ? choose_sum_turn(nn, add, p) : s;
+    return s == EMU_OK ? choose_sum_rotation(nn, add, p) : s;
 }

@@ -7,11 +7,11 @@
 
 #include "programs/library/layout/network.h"
 
-/* Sets p->turn for input x, and p->sum_turn for what is added up besides partial results (NULL:
+/* Sets p->turn for input x, and p->sum_rotation for what is added up besides partial results (NULL:
  * nothing): to those with the least data that stay on their tile. pad_top and pad_left: of the
  * input. Errors: of the graph, EMU_NO_MEMORY. */
-enum emu_status conv_turn_choose(struct nn *nn, const struct feature *x, const struct feature *add,
-                                 uint32_t pad_top, uint32_t pad_left,
-                                 struct conv_plan *p) EMU_MUST_CHECK;
+enum emu_status conv_rotation_choose(struct nn *nn, const struct activation *x,
+                                     const struct activation *add, uint32_t pad_top,
+                                     uint32_t pad_left, struct conv_plan *p) EMU_MUST_CHECK;
 
 #endif

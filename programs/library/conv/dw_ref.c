@@ -40,7 +40,7 @@ static void add_tap(const struct dw *d, const uint16_t *in, uint32_t tap, uint32
             fp_f32_add_exact_f16_products(acc[c], in, weights_at(d, tap, c, second), DW_LANES, env);
 }
 
-/* The four inputs at place i of the stream behind (row, column), `second` or not. Behind the last
+/* The four inputs at place i of the stream behind (row, column), `second` or not. After the last
  * position, which is `left` places on, no row ends. */
 static const uint16_t *input_at(const struct dw *d, uint32_t row, uint32_t column, uint32_t i,
                                 uint32_t left, uint32_t second)
@@ -57,7 +57,7 @@ static const uint16_t *input_at(const struct dw *d, uint32_t row, uint32_t colum
 }
 
 /* One position of the stream: a row of the output and a column of its row in the stream. `left`
- * positions of its worker come behind it, and p->real places with inputs. */
+ * positions of its worker come after it, and p->real places with inputs. */
 static void window_at(const struct dw *d, uint32_t row, uint32_t column, uint32_t left,
                       const uint16_t *sum, uint16_t *out)
 {
@@ -258,7 +258,7 @@ static uint64_t dw_cycles(const struct codelet_call *call, uint32_t k, uint32_t 
     for (uint32_t i = 1; i < passes; i++)
         pair += 1 + TAP_LOADS * dw_taps_loaded(k, stride, i) +
                 pass_cycles(a, &p, i + 1 < passes ? PASS_MIDDLE : PASS_FINAL);
-    /* Instructions between a launch and its sync count beyond those that hide behind the exits. */
+    /* Instructions between a launch and its sync count beyond those that hide after the exits. */
     cycles += 3 + launch + branch + 1 - hidden + pass_cycles(a, &p, PASS_SETUP);
     cycles += 2 * blocks * pair;
     cycles += blocks * (1 + branch - hidden + branch + launch + pass_cycles(a, &p, PASS_NEXT_PAIR));

@@ -17,7 +17,7 @@ uint32_t dw_passes(uint32_t k, uint32_t stride)
     return two_rows(k, stride) ? 2 : k;
 }
 
-/* Two rows: the third is seen from one position before, so that nothing behind x is read. */
+/* Two rows: the third is seen from one position before, so that nothing after x is read. */
 static void window_two_rows(uint32_t wp, uint32_t pass, struct dw_window *w)
 {
     if (pass) {
@@ -74,18 +74,18 @@ uint32_t dw_taps_loaded(uint32_t k, uint32_t stride, uint32_t pass)
 /* ---- thirds ---- */
 
 /* A place between positions: the position (row, column) or the end of the row before it. */
-struct place {
+struct dw_place {
     uint32_t row, column;
 };
 
 /* Where a third may end, near position `at` of the stream. */
-static struct place legal_place(const struct dw_plan *p, uint32_t at)
+static struct dw_place legal_place(const struct dw_plan *p, uint32_t at)
 {
-    struct place c = { at / p->pitch, at % p->pitch };
+    struct dw_place c = { at / p->pitch, at % p->pitch };
     uint32_t most = p->stride == 1 ? p->wo - 1 : p->pitch - DW_SHORT;
 
     if (c.column >= p->wo)
-        return (struct place){ c.row + 1, 0 };
+        return (struct dw_place){ c.row + 1, 0 };
     if (c.column && c.column < DW_SHORT)
         c.column = c.column > DW_SHORT / 2 && DW_SHORT <= most ? DW_SHORT : 0;
     if (c.column > most)
@@ -93,7 +93,8 @@ static struct place legal_place(const struct dw_plan *p, uint32_t at)
     return c;
 }
 
-static struct dw_third third_between(const struct dw_plan *p, struct place from, struct place to)
+static struct dw_third third_between(const struct dw_plan *p, struct dw_place from,
+                                     struct dw_place to)
 {
     struct dw_third t = { from.row, from.column, to.row, to.column, 0 };
 
@@ -117,7 +118,7 @@ static int third_fits(const struct dw_plan *p, const struct dw_third *t)
 }
 
 /* Cuts at places[1] and [2]; returns what the slowest third costs, or nothing fits. */
-static uint32_t try_places(struct dw_plan *p, const struct place place[DW_THIRDS + 1])
+static uint32_t try_places(struct dw_plan *p, const struct dw_place place[DW_THIRDS + 1])
 {
     uint32_t most = 0;
 
@@ -140,18 +141,18 @@ static uint32_t try_places(struct dw_plan *p, const struct place place[DW_THIRDS
 static uint32_t try_parts(struct dw_plan *p, uint32_t parts)
 {
     uint32_t all = (p->ho - 1) * p->pitch + p->wo;
-    struct place place[DW_THIRDS + 1] = { { 0, 0 } };
+    struct dw_place place[DW_THIRDS + 1] = { { 0, 0 } };
 
     for (uint32_t t = 1; t <= DW_THIRDS; t++)
-        place[t] =
-            t < parts ? legal_place(p, (all * t + parts - 1) / parts) : (struct place){ p->ho, 0 };
+        place[t] = t < parts ? legal_place(p, (all * t + parts - 1) / parts)
+                             : (struct dw_place){ p->ho, 0 };
     return try_places(p, place);
 }
 
 static uint32_t try_rows(struct dw_plan *p)
 {
     uint32_t rows = (p->ho + DW_THIRDS - 1) / DW_THIRDS;
-    struct place place[DW_THIRDS + 1] = { { 0, 0 } };
+    struct dw_place place[DW_THIRDS + 1] = { { 0, 0 } };
 
     for (uint32_t t = 1; t <= DW_THIRDS; t++)
         place[t].row = rows * t < p->ho ? rows * t : p->ho;

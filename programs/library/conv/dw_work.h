@@ -18,7 +18,7 @@ enum {
 };
 
 /* Output positions from (row, column) on up to but not including (end_row, end_column), the
- * position behind the last one: in rows of the output, end_column at least 1. */
+ * position after the last one: in rows of the output, end_column at least 1. */
 struct dw_third {
     uint32_t row, column, end_row, end_column;
     uint32_t positions; /* of the stream, gaps between rows included; 0: nothing */
@@ -27,15 +27,15 @@ struct dw_third {
 struct dw_plan {
     uint32_t k, stride, ho, wo, wp;
     uint32_t pitch;   /* positions of a row of the stream */
-    uint32_t real;    /* inputs that enter behind the last position */
+    uint32_t real;    /* inputs that enter after the last position */
     int narrow;       /* position by position: third t has rows t, t + 3, ... */
     uint32_t longest; /* positions of a third */
     struct dw_third third[DW_THIRDS];
 };
 
-/* A pass: a window of the sliding unit, base positions of x behind that of an output's first kernel
+/* A pass: a window of the sliding unit, base positions of x after that of an output's first kernel
  * position, tap j at kernel column column[j] of row; and one of the matrix unit, second_base
- * positions behind the first, tap j at second[j] of second_row. Negative columns: weight 0. */
+ * positions after the first, tap j at second[j] of second_row. Negative columns: weight 0. */
 struct dw_window {
     int32_t base;
     uint32_t row, second_row, second_base;

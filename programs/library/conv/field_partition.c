@@ -3,23 +3,23 @@
 
 #include <string.h>
 
-struct piece piece_at(const struct conv_plan *plan, const struct feature *y, uint32_t blocks,
-                      uint32_t index, uint32_t i)
+struct field_part field_part_at(const struct conv_plan *plan, const struct activation *y,
+                                uint32_t blocks, uint32_t index, uint32_t i)
 {
     uint64_t k = (uint64_t)index * plan->cut_in + i;
     uint32_t o = index % plan->cut_out, rest = index / plan->cut_out;
     uint32_t w = rest % plan->cut_w, h = rest / plan->cut_w % plan->cut_h;
 
-    return (struct piece){ .tile = conv_plan_tile(plan, k),
-                           .copy = rest,
-                           .border = conv_plan_tile(plan, k + plan->tiles / 2),
-                           .n = nn_part(y->n, plan->cut_n, rest / plan->cut_w / plan->cut_h),
-                           .h = nn_part(y->h, plan->cut_h, h),
-                           .w = nn_part(y->w, plan->cut_w, w),
-                           .o = nn_part(blocks, plan->cut_out, o) };
+    return (struct field_part){ .tile = conv_plan_tile(plan, k),
+                                .copy = rest,
+                                .border = conv_plan_tile(plan, k + plan->tiles / 2),
+                                .n = nn_part(y->n, plan->cut_n, rest / plan->cut_w / plan->cut_h),
+                                .h = nn_part(y->h, plan->cut_h, h),
+                                .w = nn_part(y->w, plan->cut_w, w),
+                                .o = nn_part(blocks, plan->cut_out, o) };
 }
 
-/* Input positions of a dimension: [begin, end) of the field, and how many stand before and behind
+/* Input positions of a dimension: [begin, end) of the field, and how many stand before and after
  * it. */
 struct reach {
     struct nn_range in;
@@ -48,8 +48,8 @@ static uint32_t reach_size(const struct reach *r)
     return nn_size(r->in) + r->before + r->behind;
 }
 
-struct tensor piece_add_border(struct nn *nn, struct tensor border, struct tensor t, unsigned dim,
-                               uint32_t before, uint32_t behind)
+struct tensor field_part_add_border(struct nn *nn, struct tensor border, struct tensor t,
+                                    unsigned dim, uint32_t before, uint32_t behind)
 {
     unsigned rank = tensor_rank(nn->g, t), parts = 0;
     uint32_t shape[TENSOR_MAX_RANK];
@@ -74,16 +74,17 @@ static struct tensor reach_take(struct nn *nn, struct tensor border, struct tens
     uint32_t shape[TENSOR_MAX_RANK];
 
     if (nn_size(r->in))
-        return piece_add_border(nn, border, tensor_slice(nn->g, t, dim, r->in.begin, r->in.end),
-                                dim, r->before, r->behind);
+        return field_part_add_border(nn, border,
+                                     tensor_slice(nn->g, t, dim, r->in.begin, r->in.end), dim,
+                                     r->before, r->behind);
     memcpy(shape, tensor_shape(nn->g, t), rank * sizeof(*shape));
     shape[dim] = reach_size(r);
     return nn_repeat(nn, border, rank, shape);
 }
 
-struct tensor piece_input(struct nn *nn, const struct feature *x, const struct windows *win,
-                          const struct piece *p, struct nn_range blocks, uint32_t n, uint32_t *rows,
-                          uint32_t *columns)
+struct tensor field_part_input(struct nn *nn, const struct activation *x, const struct windows *win,
+                               const struct field_part *p, struct nn_range blocks, uint32_t n,
+                               uint32_t *rows, uint32_t *columns)
 {
     struct graph *g = nn->g;
     struct reach h = reach_of(win->rows, win->stride, win->pad_top, p->h, x->h);
@@ -101,9 +102,10 @@ struct tensor piece_input(struct nn *nn, const struct feature *x, const struct w
     return t;
 }
 
-struct tensor piece_output(struct nn *nn, const struct feature *y, const struct piece *p,
-                           uint32_t n)
+struct tensor field_part_output(struct nn *nn, const struct activation *y,
+                                const struct field_part *p, uint32_t n)
 {
-    return nn_slice(nn->g, y->t,
-                    (const struct nn_range[]){ p->o, { n, n + 1 }, p->h, p->w, { 0, NN_ATOM } });
+    return nn_slice(
+        nn->g, y->t,
+        (const struct nn_range[]){ p->o, { n, n + 1 }, p->h, p->w, { 0, CHANNEL_BLOCK } });
 }

@@ -1,7 +1,7 @@
 // fill.S: out[i] = value for a run that begins anywhere an element may.
 //
 // State: out, value, n. Workers take every sixth of the aligned 8-byte vectors inside the run. If it begins at a multiple
-// of 8 the last worker, which never has more vectors than the others, writes what lies behind them; else the last worker writes
+// of 8 the last worker, which never has more vectors than the others, writes what lies after them; else the last worker writes
 // what lies before them, and the last but one what lies behind (of a run within one vector the last writes all). Words that
 // belong to the run in part are read, changed and written back.
 
@@ -76,7 +76,7 @@
         st32 $a0, out, $mzero, 0
 .endm
 
-// What lies behind the vectors of a run that begins at a multiple of 8; end: its bytes.
+// What lies after the vectors of a run that begins at a multiple of 8; end: its bytes.
 .macro FILL_TAIL_8 name
         andc s, end, 7
         and t, end, 4

@@ -56,7 +56,7 @@ static unsigned edge_slots(unsigned bits, uint32_t at, uint32_t end)
     }
 }
 
-/* What lies behind the vectors of a run that begins at a multiple of 8. */
+/* What lies after the vectors of a run that begins at a multiple of 8. */
 static unsigned tail_slots(unsigned bits, uint32_t bytes)
 {
     unsigned slots = 2 + (bytes & 4 ? 2 : 0);

@@ -2,11 +2,11 @@
 //
 // State: BINARY a, b, out, n; BINARY_INPLACE a, b, n, a is out; AXPY scalar, and x and y, n,
 // y is out. Workers take every sixth 8-byte vector (4 f16, 2 f32), in place a block of neighbours; the last worker, which
-// never has more than the others, also does the elements behind the last whole vector.
+// never has more than the others, also does the elements after the last whole vector.
 //
 // An operation makes $a4:5 from the vectors in $a0:1 and $a2:3: one instruction, or two if it goes through the accumulators.
 // A vector takes 3 slots, 2 where a and b are so far apart that one instruction can load both. In place it takes 1 where a
-// lies in region 1 besides: a store an odd number of vectors behind a load is in the other element of the pair.
+// lies in region 1 besides: a store an odd number of vectors after a load is in the other element of the pair.
 
 #define FAMILY "../elementwise/elementwise.def"
 #include "../kernel/fields.inc"
@@ -120,7 +120,7 @@
 .size \name, .-\name
 .endm
 
-// Vectors of b and a in $a0:1 and $a2:3, results in $a4:5 and $a6:7 in turn, so that a store is three vectors behind its load.
+// Vectors of b and a in $a0:1 and $a2:3, results in $a4:5 and $a6:7 in turn, so that a store is three vectors after its load.
 .macro PACED_BINARY name op
 .L\name\()_paced:
         add $m8, pa, in

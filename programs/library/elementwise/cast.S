@@ -1,7 +1,7 @@
 // cast.S: y = x between f16 and f32, and from u8.
 //
 // State: x, y, n. Workers take every sixth vector of 4 elements (u8: 8); the last worker, which never has more than
-// the others, also does the elements behind the last whole vector. f16 to f32 and back take 3 slots a vector, 2 where x and y
+// the others, also does the elements after the last whole vector. f16 to f32 and back take 3 slots a vector, 2 where x and y
 // are so far apart that one instruction can load and store.
 
 #define FAMILY "../elementwise/elementwise.def"
@@ -20,7 +20,7 @@
 // How far apart: loads run ahead three vectors, and one address moves twice as fast as the other.
 #define CAST_APART  (ELEMENT_PAIR + 3 * 2 * CTXT_WORKERS * VECTOR_BYTES)
 
-// 1 to 3 f16 behind the last whole vector, if there are: where they begin, whether there are two, and one.
+// 1 to 3 f16 after the last whole vector, if there are: where they begin, whether there are two, and one.
 .macro TAIL_FIND main
         and t, n, 3
         brz t, \main

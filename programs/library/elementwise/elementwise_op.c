@@ -1,7 +1,7 @@
 /* elementwise_op.c - operations that treat each element alone: one vertex per tile, on the tile
  * where the first operand's elements lie.
  */
-#include "programs/library/layout/tile_shares.h"
+#include "programs/library/layout/tile_parts.h"
 
 static const char *const unary_names[] = { "relu", "sigmoid", "swish", "tanh",
                                            "exp",  "sqrt",    "rsqrt" };
@@ -11,18 +11,18 @@ _Static_assert(EMU_COUNT_OF(unary_names) == UNARY_COUNT, "names of unary operati
 _Static_assert(EMU_COUNT_OF(binary_names) == BINARY_COUNT, "names of binary operations");
 
 /* An operation: the operands and the result, of which a codelet uses what its state has. */
-struct elementwise {
+struct elementwise_op {
     const struct codelet *codelet;
     struct tensor a, b, out;
     float value; /* of a scalar operand */
 };
 
 /* The vertex of share i. */
-static void add_vertex(struct graph *g, uint32_t cs, const struct elementwise *e,
-                       const struct shares *s, size_t i)
+static void add_vertex(struct graph *g, uint32_t cs, const struct elementwise_op *e,
+                       const struct tile_parts *s, size_t i)
 {
     const struct codelet *c = e->codelet;
-    struct tensor a = share_take(g, s, i, e->a), out = share_take(g, s, i, e->out);
+    struct tensor a = tile_part_take(g, s, i, e->a), out = tile_part_take(g, s, i, e->out);
     uint32_t tile = s->at[i].tile;
 
     switch (codelet_state(c)) {
@@ -39,7 +39,7 @@ static void add_vertex(struct graph *g, uint32_t cs, const struct elementwise *e
         VERTEX_OF(scalar, c, g, cs, tile, .a = a, .b = e->value, .out = out);
         break;
     case STATE_binary:
-        VERTEX_OF(binary, c, g, cs, tile, .a = a, .b = share_take(g, s, i, e->b), .out = out);
+        VERTEX_OF(binary, c, g, cs, tile, .a = a, .b = tile_part_take(g, s, i, e->b), .out = out);
         break;
     case STATE_channel: /* all of b */
         VERTEX_OF(channel, c, g, cs, tile, .a = a, .b = e->b, .out = out);
@@ -51,12 +51,12 @@ static void add_vertex(struct graph *g, uint32_t cs, const struct elementwise *e
 }
 
 /* One vertex per share of `like`. */
-static void run_elementwise(struct graph *g, struct program seq, const struct elementwise *e,
+static void run_elementwise(struct graph *g, struct program seq, const struct elementwise_op *e,
                             struct tensor like, const char *name)
 {
-    struct shares s;
+    struct tile_parts s;
     uint32_t cs;
-    enum emu_status st = e->codelet ? shares_of(g, like, &s) : graph_status(g);
+    enum emu_status st = e->codelet ? tile_parts_of(g, like, &s) : graph_status(g);
 
     if (st != EMU_OK) {
         graph_fail(g, st, "%s: %s", name, emu_error());
@@ -65,15 +65,16 @@ static void run_elementwise(struct graph *g, struct program seq, const struct el
     cs = op_compute_set(g, seq, name);
     for (size_t i = 0; i < s.count; i++)
         add_vertex(g, cs, e, &s, i);
-    shares_free(&s);
+    tile_parts_free(&s);
 }
 
 void op_fill(struct graph *g, struct program seq, struct tensor t, float value, const char *name)
 {
-    struct elementwise e = { .codelet = codelet_named(g, "fill_%s", elem_name(tensor_elem(g, t))),
-                             .a = t,
-                             .out = t,
-                             .value = value };
+    struct elementwise_op e = { .codelet =
+                                    codelet_named(g, "fill_%s", elem_name(tensor_elem(g, t))),
+                                .a = t,
+                                .out = t,
+                                .value = value };
 
     run_elementwise(g, seq, &e, t, name);
 }
@@ -82,10 +83,10 @@ struct tensor op_cast(struct graph *g, struct program seq, struct tensor t, enum
                       const char *name)
 {
     struct tensor out = op_like(g, t, to, name);
-    struct elementwise e = { .codelet = codelet_named(g, "cast_%s_%s", elem_name(tensor_elem(g, t)),
-                                                      elem_name(to)),
-                             .a = t,
-                             .out = out };
+    struct elementwise_op e = { .codelet = codelet_named(
+                                    g, "cast_%s_%s", elem_name(tensor_elem(g, t)), elem_name(to)),
+                                .a = t,
+                                .out = out };
 
     run_elementwise(g, seq, &e, t, name);
     return out;
@@ -96,9 +97,9 @@ struct tensor op_unary(struct graph *g, struct program seq, enum unary_op op, st
 {
     enum elem type = tensor_elem(g, t);
     struct tensor out = op_like(g, t, type, name);
-    struct elementwise e = { .codelet = codelet_named(g, "%s_%s", unary_names[op], elem_name(type)),
-                             .a = t,
-                             .out = out };
+    struct elementwise_op e = {
+        .codelet = codelet_named(g, "%s_%s", unary_names[op], elem_name(type)), .a = t, .out = out
+    };
 
     run_elementwise(g, seq, &e, t, name);
     return out;
@@ -139,7 +140,7 @@ struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, 
 {
     struct tensor out = op_like(g, a, tensor_elem(g, a), name);
     unsigned rank = tensor_rank(g, a);
-    struct elementwise e = { .a = a, .b = b, .out = out };
+    struct elementwise_op e = { .a = a, .b = b, .out = out };
     int channel = 0;
 
     if (!op_has_shape_of(g, a, b)) {
@@ -166,11 +167,11 @@ struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_
 {
     enum elem type = tensor_elem(g, a);
     struct tensor out = op_like(g, a, type, name);
-    struct elementwise e = { .codelet = codelet_named(g, "%s_scalar_%s", binary_names[op],
-                                                      elem_name(type)),
-                             .a = a,
-                             .out = out,
-                             .value = b };
+    struct elementwise_op e = { .codelet = codelet_named(g, "%s_scalar_%s", binary_names[op],
+                                                         elem_name(type)),
+                                .a = a,
+                                .out = out,
+                                .value = b };
 
     run_elementwise(g, seq, &e, a, name);
     return out;
@@ -179,10 +180,11 @@ struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_
 void op_axpy(struct graph *g, struct program seq, float a, struct tensor x, struct tensor y,
              const char *name)
 {
-    struct elementwise e = { .codelet = codelet_named(g, "axpy_%s", elem_name(tensor_elem(g, y))),
-                             .a = x,
-                             .out = y,
-                             .value = a };
+    struct elementwise_op e = { .codelet =
+                                    codelet_named(g, "axpy_%s", elem_name(tensor_elem(g, y))),
+                                .a = x,
+                                .out = y,
+                                .value = a };
 
     if (!op_has_shape_of(g, x, y))
         graph_fail(g, EMU_BAD_PROGRAM, "%s: the operands have different shapes", name);

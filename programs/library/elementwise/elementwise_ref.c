@@ -76,7 +76,7 @@ static uint64_t slots_of(const struct arch *a, const size_t *field, unsigned n)
     return slots;
 }
 
-/* ---- elements behind the last whole vector, n modulo its width of them ---- */
+/* ---- elements after the last whole vector, n modulo its width of them ---- */
 
 /* UNARY_TAIL, BINARY_TAIL: without the exit. */
 static uint64_t operation_tail_slots(const struct elementwise_shape *s, unsigned rest)
@@ -170,7 +170,7 @@ static uint64_t binary_slots(const struct elementwise_shape *s, uint64_t count)
     return slots + 6 + (two ? 2 : 5) + (count - 3) + 3;
 }
 
-/* Codelets of cast.S, from the test behind that whether there are any vectors to the exit. */
+/* Codelets of cast.S, from the test after that whether there are any vectors to the exit. */
 static uint64_t cast_slots(const struct elementwise_shape *s, uint64_t count)
 {
     uint64_t try = count >= FAST_LEAST ? 9 : 2;

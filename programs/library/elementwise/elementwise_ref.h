@@ -38,7 +38,7 @@ struct elementwise {
     unsigned width; /* elements of a vector */
     unsigned steps;
     size_t slots[ELEMENTWISE_STEPS];
-    unsigned tail_steps; /* the same of its tail, of what is behind the last whole vector */
+    unsigned tail_steps; /* the same of its tail, of what is after the last whole vector */
     size_t tail[ELEMENTWISE_TAIL];
 };
 

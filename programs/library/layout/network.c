@@ -46,31 +46,31 @@ void nn_set_price(struct nn *nn, uint32_t kib_price)
     nn->kib_price = kib_price;
 }
 
-struct feature nn_feature(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
-                          const char *name)
+struct activation nn_activation(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
+                                const char *name)
 {
-    uint32_t shape[5] = { nn_atoms(c), n, h, w, NN_ATOM };
+    uint32_t shape[5] = { nn_atoms(c), n, h, w, CHANNEL_BLOCK };
 
-    return (struct feature){ graph_variable(nn->g, ELEM_F16, 5, shape, name), n, c, h, w };
+    return (struct activation){ graph_variable(nn->g, ELEM_F16, 5, shape, name), n, c, h, w };
 }
 
-struct feature op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, const char *name)
+struct activation op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, const char *name)
 {
     uint32_t shape[4] = { n, h, w, 4 };
-    struct feature f = { graph_variable(nn->g, ELEM_F16, 4, shape, name), n, 3, h, w };
+    struct activation f = { graph_variable(nn->g, ELEM_F16, 4, shape, name), n, 3, h, w };
 
     graph_map_linear(nn->g, f.t, 64, 64, 0, graph_compute_tiles(nn->g));
     graph_input(nn->g, f.t);
     return f;
 }
 
-struct tensor nn_vectors(struct graph *g, const struct feature *x)
+struct tensor nn_vectors(struct graph *g, const struct activation *x)
 {
     uint32_t atoms = nn_atoms(x->c);
-    struct tensor t = tensor_reshape(g, x->t, 3, (const uint32_t[]){ atoms, x->n, NN_ATOM });
+    struct tensor t = tensor_reshape(g, x->t, 3, (const uint32_t[]){ atoms, x->n, CHANNEL_BLOCK });
 
     t = tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 });
-    return tensor_reshape(g, t, 2, (const uint32_t[]){ x->n, atoms * NN_ATOM });
+    return tensor_reshape(g, t, 2, (const uint32_t[]){ x->n, atoms * CHANNEL_BLOCK });
 }
 
 struct tensor nn_repeat(struct nn *nn, struct tensor t, unsigned rank, const uint32_t *shape)
@@ -148,7 +148,7 @@ uint32_t nn_holder(struct nn *nn, const struct conv_plan *p, uint32_t o, uint32_
     return best;
 }
 
-const struct codelet *nn_codelet(struct graph *g, const char *family, enum activation act,
+const struct codelet *nn_codelet(struct graph *g, const char *family, enum activation_function act,
                                  enum elem e)
 {
     static const char *const infix[] = { "", "_relu", "_swish", "_sigmoid" };

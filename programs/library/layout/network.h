@@ -4,9 +4,9 @@
 #ifndef PROGRAMS_NN_H
 #define PROGRAMS_NN_H
 
-#include "programs/library/layout/tile_shares.h"
+#include "programs/library/layout/tile_parts.h"
 
-enum { NN_ATOM = 16, NN_HALF_LOWEST = 0xfbff };
+enum { CHANNEL_BLOCK = 16, NN_HALF_LOWEST = 0xfbff };
 
 struct nn_range {
     uint32_t begin, end;
@@ -30,7 +30,7 @@ enum { NN_ZEROS = 256 };
 
 static inline uint32_t nn_atoms(uint32_t channels)
 {
-    return (channels + NN_ATOM - 1) / NN_ATOM;
+    return (channels + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK;
 }
 
 static inline struct nn_range nn_part(uint32_t n, uint32_t parts, uint32_t i)
@@ -43,11 +43,11 @@ static inline uint32_t nn_size(struct nn_range r)
 }
 
 /* A new activation variable, not mapped. */
-struct feature nn_feature(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
-                          const char *name);
+struct activation nn_activation(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
+                                const char *name);
 
 /* [n][channels] of a feature of one position, channels in whole blocks. */
-struct tensor nn_vectors(struct graph *g, const struct feature *x);
+struct tensor nn_vectors(struct graph *g, const struct activation *x);
 
 /* The values of t over and over, in a shape. */
 struct tensor nn_repeat(struct nn *nn, struct tensor t, unsigned rank, const uint32_t *shape);
@@ -70,7 +70,7 @@ uint32_t nn_holder(struct nn *nn, const struct conv_plan *p, uint32_t o, uint32_
                    uint64_t bytes);
 
 /* bias_f16, bias_relu_f16, ...; NULL, and the error of the graph, if there is none. */
-const struct codelet *nn_codelet(struct graph *g, const char *family, enum activation act,
+const struct codelet *nn_codelet(struct graph *g, const char *family, enum activation_function act,
                                  enum elem e);
 
 #endif

@@ -14,7 +14,7 @@ static inline uint32_t ceil_div(uint64_t n, uint64_t d)
     return (uint32_t)((n + d - 1) / d);
 }
 
-/* The next larger number of parts for which the largest part of n is smaller; UINT32_MAX behind
+/* The next larger number of parts for which the largest part of n is smaller; UINT32_MAX after
  * n parts. So cuts 1, 2, ... that make no difference are left out. */
 static inline uint32_t next_cut(uint32_t n, uint32_t parts)
 {

@@ -5,9 +5,9 @@
 
 /* Adds f positions of block b, picture n; they join the fragment before where that is one more
  * block of the same kind. */
-static enum emu_status add_fragment(struct fragments *out, const struct fragment *f, int join)
+static enum emu_status add_fragment(struct tile_blocks *out, const struct tile_block *f, int join)
 {
-    struct fragment *last = out->list.count ? &out->list.at[out->list.count - 1] : NULL;
+    struct tile_block *last = out->list.count ? &out->list.at[out->list.count - 1] : NULL;
 
     if (join && last && last->share == f->share && last->block + last->blocks == f->block &&
         last->f == f->f) {
@@ -18,11 +18,11 @@ static enum emu_status add_fragment(struct fragments *out, const struct fragment
 }
 
 /* Splits the runs of a share where a new block or picture begins. */
-static enum emu_status cut_share(const struct feature *x, size_t share, struct fragments *out)
+static enum emu_status cut_share(const struct activation *x, size_t share, struct tile_blocks *out)
 {
-    const struct share *s = &out->shares.at[share];
-    uint64_t field = (uint64_t)x->h * x->w * NN_ATOM, at = 0;
-    struct fragment now = { .share = share };
+    const struct tile_part *s = &out->shares.at[share];
+    uint64_t field = (uint64_t)x->h * x->w * CHANNEL_BLOCK, at = 0;
+    struct tile_block now = { .share = share };
     uint64_t unit = UINT64_MAX;
 
     for (uint32_t k = 0; k < s->runs; k++) {
@@ -34,64 +34,65 @@ static enum emu_status cut_share(const struct feature *x, size_t share, struct f
                 if (unit != UINT64_MAX)
                     TRY(add_fragment(out, &now, x->n == 1));
                 unit = e / field;
-                now = (struct fragment){ .share = share,
-                                         .at = at,
-                                         .block = (uint32_t)(unit / x->n),
-                                         .blocks = 1,
-                                         .n = (uint32_t)(unit % x->n) };
+                now = (struct tile_block){ .share = share,
+                                           .at = at,
+                                           .block = (uint32_t)(unit / x->n),
+                                           .blocks = 1,
+                                           .n = (uint32_t)(unit % x->n) };
             }
-            now.f += (uint32_t)((stop - e) / NN_ATOM);
+            now.f += (uint32_t)((stop - e) / CHANNEL_BLOCK);
             at += stop - e;
         }
     }
     return unit == UINT64_MAX ? EMU_OK : add_fragment(out, &now, x->n == 1);
 }
 
-enum emu_status fragments_of(struct nn *nn, const struct feature *x, struct fragments *out)
+enum emu_status tile_blocks_of(struct nn *nn, const struct activation *x, struct tile_blocks *out)
 {
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
-    s = shares_of(nn->g, x->t, &out->shares);
+    s = tile_parts_of(nn->g, x->t, &out->shares);
     for (size_t i = 0; s == EMU_OK && i < out->shares.count; i++)
         s = cut_share(x, i, out);
     return s;
 }
 
-void fragments_free(struct fragments *f)
+void tile_blocks_free(struct tile_blocks *f)
 {
-    shares_free(&f->shares);
+    tile_parts_free(&f->shares);
     VEC_FREE(&f->list);
 }
 
-struct tensor fragment_take(struct graph *g, const struct fragments *all, const struct fragment *f,
-                            struct tensor t)
+struct tensor tile_block_take(struct graph *g, const struct tile_blocks *all,
+                              const struct tile_block *f, struct tensor t)
 {
-    uint32_t n = f->blocks * f->f * NN_ATOM;
+    uint32_t n = f->blocks * f->f * CHANNEL_BLOCK;
 
-    return tensor_slice(g, share_take(g, &all->shares, f->share, t), 0, (uint32_t)f->at,
+    return tensor_slice(g, tile_part_take(g, &all->shares, f->share, t), 0, (uint32_t)f->at,
                         (uint32_t)f->at + n);
 }
 
-struct tensor fragment_channels(struct graph *g, const struct fragment *f, struct tensor t)
+struct tensor tile_block_channels(struct graph *g, const struct tile_block *f, struct tensor t)
 {
     const uint32_t *shape = tensor_shape(g, t);
-    struct tensor part = tensor_reshape(g, t, 3, (const uint32_t[]){ shape[0], shape[1], NN_ATOM });
+    struct tensor part =
+        tensor_reshape(g, t, 3, (const uint32_t[]){ shape[0], shape[1], CHANNEL_BLOCK });
 
     return tensor_flatten(g, nn_slice(g, part,
                                       (const struct nn_range[]){ { f->block, f->block + f->blocks },
                                                                  { f->n, f->n + 1 },
-                                                                 { 0, NN_ATOM } }));
+                                                                 { 0, CHANNEL_BLOCK } }));
 }
 
 /* A variable of n elements for each channel of every fragment. */
-static struct tensor channel_variable(struct graph *g, const struct fragments *all, uint32_t n,
+static struct tensor channel_variable(struct graph *g, const struct tile_blocks *all, uint32_t n,
                                       const char *name)
 {
     uint32_t elements = 0;
 
     for (size_t i = 0; i < all->list.count; i++)
-        elements += all->list.at[i].blocks * NN_ATOM * n;
+        elements += all->list.at[i].blocks * CHANNEL_BLOCK * n;
     return graph_variable(g, ELEM_F32, 1, &elements, name);
 }
 
@@ -105,8 +106,8 @@ static struct tensor part_on(struct graph *g, struct tensor all, uint32_t begin,
     return t;
 }
 
-void fragments_sum(struct nn *nn, const struct feature *x, const struct fragments *all,
-                   struct tensor *sum, struct tensor *squares)
+void tile_blocks_sum(struct nn *nn, const struct activation *x, const struct tile_blocks *all,
+                     struct tensor *sum, struct tensor *squares)
 {
     struct graph *g = nn->g;
     uint32_t workers = graph_arch(g)->workers, at = 0;
@@ -117,9 +118,9 @@ void fragments_sum(struct nn *nn, const struct feature *x, const struct fragment
     if (squares)
         *squares = channel_variable(g, all, 1, "squares");
     for (size_t i = 0; i < all->list.count; i++) {
-        const struct fragment *f = &all->list.at[i];
-        uint32_t tile = fragment_tile(all, f), end = at + f->blocks * NN_ATOM;
-        struct tensor part = fragment_take(g, all, f, x->t);
+        const struct tile_block *f = &all->list.at[i];
+        uint32_t tile = tile_block_tile(all, f), end = at + f->blocks * CHANNEL_BLOCK;
+        struct tensor part = tile_block_take(g, all, f, x->t);
         struct tensor own = part_on(g, *sum, at, end, tile);
         struct tensor sumsq = squares ? part_on(g, *squares, at, end, tile) : own;
         struct tensor work = part_on(g, scratch, at * workers, end * workers, tile);

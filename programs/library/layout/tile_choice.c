@@ -3,25 +3,25 @@
 
 enum { SPREAD_TURN = 97 }; /* tiles between the first ones of two layers; prime */
 
-enum emu_status spread_new(struct nn *nn, uint32_t parts, struct spread *out)
+enum emu_status tile_choice_new(struct nn *nn, uint32_t parts, struct tile_choice *out)
 {
     uint32_t tiles = graph_compute_tiles(nn->g);
 
     nn->turn = (nn->turn + SPREAD_TURN) % tiles;
-    *out = (struct spread){ .tiles = tiles,
-                            .step = parts < tiles ? tiles / parts : 1,
-                            .at = nn->turn,
-                            .taken = emu_alloc(tiles, 1) };
+    *out = (struct tile_choice){ .tiles = tiles,
+                                 .step = parts < tiles ? tiles / parts : 1,
+                                 .at = nn->turn,
+                                 .taken = emu_alloc(tiles, 1) };
     return out->taken ? EMU_OK : FAIL(NO_MEMORY, "%u tiles", tiles);
 }
 
-void spread_free(struct spread *s)
+void tile_choice_free(struct tile_choice *s)
 {
     emu_free(s->taken);
     s->taken = NULL;
 }
 
-uint32_t spread_take(struct spread *s, spread_avoid *avoid, const void *ctx)
+uint32_t tile_choice_take(struct tile_choice *s, tile_choice_avoid *avoid, const void *ctx)
 {
     uint32_t best = s->at, free_tile = s->tiles;
 

@@ -2,7 +2,7 @@
  * times the vectors of all pictures; where rows are cut, too, a second step adds up partial
  * results.
  *
- * Results are [n][c] in memory, so that a tile's rows of several pictures are one run. Rows behind
+ * Results are [n][c] in memory, so that a tile's rows of several pictures are one run. Rows after
  * the last channel are zero and have results of zero.
  */
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "programs/library/layout/tile_choice.h"
 #include "programs/library/linear/linear_plan.h"
 
-struct linear {
+struct linear_layer {
     struct nn *nn;
     struct linear_plan plan;
-    struct feature x, y;
+    struct activation x, y;
     struct tensor rows;  /* f16: weights, tile after tile */
     struct tensor bias;  /* f32 [1 or n][out] */
     struct tensor parts; /* f32 [cut_in][n][out] */
@@ -21,14 +21,14 @@ struct linear {
     const struct codelet *whole, *sum;
 };
 
-static struct nn_range rows_of(const struct linear *l, uint32_t o)
+static struct nn_range rows_of(const struct linear_layer *l, uint32_t o)
 {
     struct nn_range pairs = nn_part(l->plan.shape.out / LINEAR_ROWS, l->plan.cut_out, o);
 
     return (struct nn_range){ pairs.begin * LINEAR_ROWS, pairs.end * LINEAR_ROWS };
 }
 
-static struct nn_range inputs_of(const struct linear *l, uint32_t i)
+static struct nn_range inputs_of(const struct linear_layer *l, uint32_t i)
 {
     struct nn_range quads = nn_part(l->plan.shape.in / LINEAR_IN, l->plan.cut_in, i);
 
@@ -46,7 +46,7 @@ static struct tensor take(struct graph *g, struct tensor t, struct nn_range rows
 
 /* ---- parameters ---- */
 
-static void add_weights(struct linear *l, const float *weights)
+static void add_weights(struct linear_layer *l, const float *weights)
 {
     uint32_t out = l->plan.shape.out, in = l->plan.shape.in, n = out * in;
     uint16_t *m = emu_alloc(n, sizeof(*m)), *to = m;
@@ -68,7 +68,7 @@ static void add_weights(struct linear *l, const float *weights)
 }
 
 /* A copy for every picture where their sums are made on different tiles. */
-static void add_biases(struct linear *l, const float *bias, enum activation act)
+static void add_biases(struct linear_layer *l, const float *bias, enum activation_function act)
 {
     uint32_t shape[2] = { l->plan.columns ? l->y.n : 1, l->plan.shape.out };
     float *b = emu_alloc(shape[1], sizeof(*b));
@@ -89,15 +89,15 @@ static void add_biases(struct linear *l, const float *bias, enum activation act)
 /* ---- tiles ---- */
 
 /* A part that makes results of some rows. */
-struct part {
-    const struct linear *l;
+struct linear_part {
+    const struct linear_layer *l;
     struct nn_range blocks; /* of 16 rows; of partial results none */
 };
 
 /* Whether a tile has something that the part reads, or would read its results as factors. */
 static int avoids(const void *ctx, uint32_t tile)
 {
-    const struct part *p = ctx;
+    const struct linear_part *p = ctx;
     const struct nn *nn = p->l->nn;
 
     if (p->l->holds[tile])
@@ -106,44 +106,45 @@ static int avoids(const void *ctx, uint32_t tile)
            p->blocks.begin < nn->pooled[tile].end;
 }
 
-static uint32_t take_tile(const struct linear *l, struct spread *s, struct nn_range rows,
+static uint32_t take_tile(const struct linear_layer *l, struct tile_choice *s, struct nn_range rows,
                           int results)
 {
-    struct part p = { .l = l };
+    struct linear_part p = { .l = l };
 
     if (results)
-        p.blocks = (struct nn_range){ rows.begin / NN_ATOM, nn_atoms(rows.end) };
-    return spread_take(s, avoids, &p);
+        p.blocks = (struct nn_range){ rows.begin / CHANNEL_BLOCK, nn_atoms(rows.end) };
+    return tile_choice_take(s, avoids, &p);
 }
 
 /* The tiles that have some of x. Returns how many have nothing. */
-static enum emu_status find_holders(struct linear *l, uint32_t *others)
+static enum emu_status find_holders(struct linear_layer *l, uint32_t *others)
 {
     uint32_t tiles = graph_compute_tiles(l->nn->g);
-    struct shares s;
+    struct tile_parts s;
 
     *others = tiles;
     l->holds = emu_alloc(tiles, 1);
     if (!l->holds)
         return FAIL(NO_MEMORY, "%u tiles", tiles);
-    TRY(shares_of(l->nn->g, l->x.t, &s));
+    TRY(tile_parts_of(l->nn->g, l->x.t, &s));
     for (size_t i = 0; i < s.count; i++)
         l->holds[s.at[i].tile] = 1;
     *others -= (uint32_t)s.count;
-    shares_free(&s);
+    tile_parts_free(&s);
     return EMU_OK;
 }
 
 /* ---- steps ---- */
 
-static struct tensor on_tile(struct linear *l, struct tensor t, uint32_t tile)
+static struct tensor on_tile(struct linear_layer *l, struct tensor t, uint32_t tile)
 {
     graph_map(l->nn->g, t, tile);
     return t;
 }
 
 /* Part k: rows of it times the vectors; results of whole rows, or partial ones. */
-static void multiply_part(struct linear *l, uint32_t cs, uint32_t k, uint32_t at, uint32_t tile)
+static void multiply_part(struct linear_layer *l, uint32_t cs, uint32_t k, uint32_t at,
+                          uint32_t tile)
 {
     struct graph *g = l->nn->g;
     struct nn_range rows = rows_of(l, k % l->plan.cut_out), n = { 0, l->x.n }, one = { 0, 1 };
@@ -166,14 +167,14 @@ static void multiply_part(struct linear *l, uint32_t cs, uint32_t k, uint32_t at
 }
 
 /* Leaves in holds the tiles that have results. */
-static enum emu_status multiply(struct linear *l)
+static enum emu_status multiply(struct linear_layer *l)
 {
     uint32_t shape[3] = { l->plan.cut_in, l->x.n, l->plan.shape.out }, at = 0;
     uint32_t parts = l->plan.cut_in * l->plan.cut_out;
     uint32_t cs = op_compute_set(l->nn->g, l->nn->seq, "multiply");
-    struct spread s;
+    struct tile_choice s;
 
-    TRY(spread_new(l->nn, parts, &s));
+    TRY(tile_choice_new(l->nn, parts, &s));
     if (l->plan.columns)
         l->parts = graph_variable(l->nn->g, ELEM_F32, 3, shape, "partials");
     for (uint32_t k = 0; k < parts; k++) {
@@ -183,12 +184,12 @@ static enum emu_status multiply(struct linear *l)
         at += nn_size(rows) * nn_size(inputs_of(l, k / l->plan.cut_out));
     }
     memcpy(l->holds, s.taken, s.tiles);
-    spread_free(&s);
+    tile_choice_free(&s);
     return EMU_OK;
 }
 
 /* Partial results of so many columns of a picture. */
-static void add_columns(struct linear *l, uint32_t cs, uint32_t n, struct nn_range columns,
+static void add_columns(struct linear_layer *l, uint32_t cs, uint32_t n, struct nn_range columns,
                         uint32_t tile)
 {
     struct graph *g = l->nn->g;
@@ -202,33 +203,33 @@ static void add_columns(struct linear *l, uint32_t cs, uint32_t n, struct nn_ran
               .p = l->plan.cut_in);
 }
 
-static enum emu_status add_partials(struct linear *l)
+static enum emu_status add_partials(struct linear_layer *l)
 {
     uint32_t out = l->plan.shape.out, step = l->plan.columns;
     uint32_t parts = (out + step - 1) / step, cs = op_compute_set(l->nn->g, l->nn->seq, "sum");
-    struct spread s;
+    struct tile_choice s;
 
-    TRY(spread_new(l->nn, parts * l->y.n, &s));
+    TRY(tile_choice_new(l->nn, parts * l->y.n, &s));
     for (uint32_t k = 0; k < parts * l->y.n; k++) {
         struct nn_range columns = { k % parts * step, (k % parts + 1) * step };
 
         columns.end = columns.end < out ? columns.end : out;
         add_columns(l, cs, k / parts, columns, take_tile(l, &s, columns, 1));
     }
-    spread_free(&s);
+    tile_choice_free(&s);
     return EMU_OK;
 }
 
 /* ---- the layer ---- */
 
 /* On tiles that have nothing of x, if those are most. */
-static enum emu_status plan(struct linear *l, uint32_t out, enum activation act)
+static enum emu_status plan(struct linear_layer *l, uint32_t out, enum activation_function act)
 {
     const struct arch *a = graph_arch(l->nn->g);
     uint32_t others, tiles = graph_compute_tiles(l->nn->g);
     struct linear_shape s = { .n = l->x.n,
                               .in = (l->x.c + LINEAR_IN - 1) / LINEAR_IN * LINEAR_IN,
-                              .out = nn_atoms(out) * NN_ATOM };
+                              .out = nn_atoms(out) * CHANNEL_BLOCK };
 
     l->whole = s.whole = nn_codelet(l->nn->g, "linear", act, ELEM_F16);
     l->sum = s.sum = nn_codelet(l->nn->g, "sum_bias", act, ELEM_F16);
@@ -238,20 +239,20 @@ static enum emu_status plan(struct linear *l, uint32_t out, enum activation act)
 }
 
 /* [n][c16][16] in memory. */
-static void add_result(struct linear *l, uint32_t out)
+static void add_result(struct linear_layer *l, uint32_t out)
 {
     struct graph *g = l->nn->g;
     uint32_t n = l->x.n, atoms = nn_atoms(out);
     struct tensor t =
-        graph_variable(g, ELEM_F16, 3, (const uint32_t[]){ n, atoms, NN_ATOM }, "out");
+        graph_variable(g, ELEM_F16, 3, (const uint32_t[]){ n, atoms, CHANNEL_BLOCK }, "out");
 
     t = tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 });
-    t = tensor_reshape(g, t, 5, (const uint32_t[]){ atoms, n, 1, 1, NN_ATOM });
-    l->y = (struct feature){ t, n, out, 1, 1 };
+    t = tensor_reshape(g, t, 5, (const uint32_t[]){ atoms, n, 1, 1, CHANNEL_BLOCK });
+    l->y = (struct activation){ t, n, out, 1, 1 };
 }
 
-static enum emu_status build(struct linear *l, uint32_t out, const float *weights,
-                             const float *bias, enum activation act)
+static enum emu_status build(struct linear_layer *l, uint32_t out, const float *weights,
+                             const float *bias, enum activation_function act)
 {
     TRY(graph_status(l->nn->g));
     if (l->x.h != 1 || l->x.w != 1)
@@ -264,10 +265,10 @@ static enum emu_status build(struct linear *l, uint32_t out, const float *weight
     return l->plan.columns ? add_partials(l) : EMU_OK;
 }
 
-struct feature op_linear(struct nn *nn, struct feature x, uint32_t out, const float *weights,
-                         const float *bias, enum activation act, const char *name)
+struct activation op_linear(struct nn *nn, struct activation x, uint32_t out, const float *weights,
+                            const float *bias, enum activation_function act, const char *name)
 {
-    struct linear l = { .nn = nn, .x = x, .y = x };
+    struct linear_layer l = { .nn = nn, .x = x, .y = x };
     enum emu_status s;
 
     graph_push(nn->g, name);

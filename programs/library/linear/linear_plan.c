@@ -13,7 +13,7 @@
 enum { F16_WORD = 2, SUM_COLUMNS = 4 };
 
 /* The search. */
-struct search {
+struct linear_search {
     const struct arch *a;
     struct linear_shape s;
     uint32_t tiles;
@@ -22,7 +22,8 @@ struct search {
 };
 
 /* The same with and without a bias. */
-static uint64_t multiply_cycles(const struct search *f, int biased, uint64_t rows, uint64_t in)
+static uint64_t multiply_cycles(const struct linear_search *f, int biased, uint64_t rows,
+                                uint64_t in)
 {
     uint32_t a = (uint32_t)(rows * in), x = (uint32_t)(f->s.n * in), y = (uint32_t)(f->s.n * rows);
     const struct plan_field whole[] = { { linear__a, a },
@@ -59,7 +60,7 @@ static uint64_t sum_cycles(const struct arch *a, const struct codelet *codelet, 
 }
 
 /* The second step of a plan that cuts rows: the best number of columns. */
-static void plan_columns(const struct search *f, struct linear_plan *p)
+static void plan_columns(const struct linear_search *f, struct linear_plan *p)
 {
     uint32_t vectors = f->s.out / SUM_COLUMNS;
     uint64_t best = UINT64_MAX;
@@ -82,7 +83,7 @@ static void plan_columns(const struct search *f, struct linear_plan *p)
 }
 
 /* Adds the step of the multiplication to second, the plan of what follows. */
-static void try_cut(struct search *f, const struct linear_plan *second, uint32_t cut_out)
+static void try_cut(struct linear_search *f, const struct linear_plan *second, uint32_t cut_out)
 {
     struct linear_plan p = *second;
     uint64_t rows = (uint64_t)ceil_div(f->s.out / LINEAR_ROWS, cut_out) * LINEAR_ROWS;
@@ -106,7 +107,7 @@ static void try_cut(struct search *f, const struct linear_plan *second, uint32_t
 enum emu_status plan_linear(const struct arch *a, const struct linear_shape *s, uint32_t tiles,
                             struct linear_plan *out)
 {
-    struct search f = { .a = a, .s = *s, .tiles = tiles };
+    struct linear_search f = { .a = a, .s = *s, .tiles = tiles };
     uint32_t pairs = s->out / LINEAR_ROWS, quads = s->in / LINEAR_IN;
 
     memset(out, 0, sizeof(*out));

@@ -4,7 +4,7 @@
  * block (ik, in) of the right one, [nb][kb][16 columns][16 of the sum]. Tile numbers run fastest
  * over in: the tiles that share a left block are neighbours.
  */
-#include "programs/library/layout/tile_shares.h"
+#include "programs/library/layout/tile_parts.h"
 
 enum { BLOCK = 16 };
 

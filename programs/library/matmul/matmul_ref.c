@@ -101,7 +101,7 @@ uint64_t conv1x1_f16_cycles(const struct codelet_call *call)
  *
  * Exact for f from 18 on that is a multiple of the workers; else a call may be some cycles a pass
  * shorter: its slowest worker need not be the last of its round, and what the supervisor does
- * between a launch and `sync` hides behind the slowest workers. */
+ * between a launch and `sync` hides after the slowest workers. */
 
 enum {
     LEAST = 3,   /* positions of a worker */
@@ -194,15 +194,15 @@ static uint64_t chunk_cycles(const struct product *p, uint64_t late)
 
     for (uint64_t n = 0; n < p->nb; n++) {
         for (uint64_t k = 0; k < p->kb; k++) {
-            uint64_t behind = k + 1 == p->kb ? 1 : k + 2 == p->kb ? 2 : branch;
+            uint64_t after = k + 1 == p->kb ? 1 : k + 2 == p->kb ? 2 : branch;
 
             if (!k)
-                behind = n || !late ? (p->kb == 1   ? 2 + branch
-                                       : p->kb == 2 ? 3 + branch
-                                                    : a->sup_result_cycles + 1)
-                                    : late;
+                after = n || !late ? (p->kb == 1   ? 2 + branch
+                                      : p->kb == 2 ? 3 + branch
+                                                   : a->sup_result_cycles + 1)
+                                   : late;
             cycles += codelet_multi_cycles(a, pass_slots(p, n, k));
-            cycles += behind > hidden ? behind - hidden : 0;
+            cycles += after > hidden ? after - hidden : 0;
             cycles += k + 1 < p->kb ? p->loads + (k + 2 == p->kb) : 0;
         }
         cycles += n + 1 < p->nb ? branch + p->loads + 3 : 1;

@@ -2,7 +2,7 @@
 // (k = 0), sumsq (k = 1).
 //
 // State: sum, sumsq, totals, first, each, channels, n = 2 groups. Groups have `each` channels; `first`
-// of the first one lie before sum[0], what is behind `channels` is left out. Workers take totals in turn, a slot a channel.
+// of the first one lie before sum[0], what is after `channels` is left out. Workers take totals in turn, a slot a channel.
 
 #define FAMILY "../norm/norm.def"
 #include "../kernel/fields.inc"

@@ -24,31 +24,31 @@ struct share_of_group {
 struct norm {
     struct nn *nn;
     struct graph *g;
-    struct feature x;
+    struct activation x;
     uint32_t groups, each; /* each: channels of a group */
     float eps;
     const float *gamma, *beta;
-    enum activation act;
-    struct fragments all;
+    enum activation_function act;
+    struct tile_blocks all;
     VEC(struct share_of_group) part; /* by group, then by fragment */
-    size_t *first;                   /* owned; of each group in part, and behind the last */
+    size_t *first;                   /* owned; of each group in part, and after the last */
     uint32_t parts;                  /* of a group, when tiles make their parameters */
     uint64_t phase_cycles;           /* of an exchange besides its words */
 };
 
 /* Groups [begin, end) that a fragment touches. */
-static struct nn_range touched(const struct norm *m, const struct fragment *f)
+static struct nn_range touched(const struct norm *m, const struct tile_block *f)
 {
-    uint32_t end = (f->block + f->blocks) * NN_ATOM;
+    uint32_t end = (f->block + f->blocks) * CHANNEL_BLOCK;
 
     end = end < m->x.c ? end : m->x.c;
-    return (struct nn_range){ f->block * NN_ATOM / m->each, (end - 1) / m->each + 1 };
+    return (struct nn_range){ f->block * CHANNEL_BLOCK / m->each, (end - 1) / m->each + 1 };
 }
 
 /* Channels of its first group that lie before it. */
-static uint32_t before(const struct norm *m, const struct fragment *f)
+static uint32_t before(const struct norm *m, const struct tile_block *f)
 {
-    return f->block * NN_ATOM % m->each;
+    return f->block * CHANNEL_BLOCK % m->each;
 }
 
 /* ---- sums of groups of channels ---- */
@@ -67,7 +67,7 @@ static uint32_t totals_count(const struct norm *m)
 
 static enum emu_status add_parts(struct norm *m, uint32_t i, struct tensor totals)
 {
-    const struct fragment *f = &m->all.list.at[i];
+    const struct tile_block *f = &m->all.list.at[i];
     struct nn_range r = touched(m, f);
 
     for (uint32_t k = r.begin; k < r.end; k++) {
@@ -76,7 +76,7 @@ static enum emu_status add_parts(struct norm *m, uint32_t i, struct tensor total
         TRY(VEC_PUSH(&m->part,
                      (struct share_of_group){ .group = (uint64_t)f->n * m->groups + k,
                                               .fragment = i,
-                                              .tile = fragment_tile(&m->all, f),
+                                              .tile = tile_block_tile(&m->all, f),
                                               .sums = tensor_slice(m->g, totals, 0, at, at + 2) }));
     }
     return EMU_OK;
@@ -90,9 +90,9 @@ static enum emu_status fold(struct norm *m, struct tensor sum, struct tensor squ
     struct tensor totals = graph_variable(g, ELEM_F32, 1, &n, "totals");
 
     for (uint32_t i = 0; i < m->all.list.count; i++) {
-        const struct fragment *f = &m->all.list.at[i];
-        uint32_t tile = fragment_tile(&m->all, f), end = channel + f->blocks * NN_ATOM;
-        uint32_t channels = m->x.c - f->block * NN_ATOM;
+        const struct tile_block *f = &m->all.list.at[i];
+        uint32_t tile = tile_block_tile(&m->all, f), end = channel + f->blocks * CHANNEL_BLOCK;
+        uint32_t channels = m->x.c - f->block * CHANNEL_BLOCK;
         struct nn_range r = touched(m, f);
         struct tensor own = tensor_slice(g, totals, 0, at, at + 2 * (r.end - r.begin));
 
@@ -151,8 +151,8 @@ static uint64_t parts_cycles(const struct norm *m, uint32_t shares, uint32_t par
                                       { reduce__out, 2 },
                                       { reduce__p, share } };
     const struct plan_field make[] = { { norm_params__totals, 2 * parts * touches },
-                                       { norm_params__scale, NN_ATOM },
-                                       { norm_params__each, NN_ATOM },
+                                       { norm_params__scale, CHANNEL_BLOCK },
+                                       { norm_params__each, CHANNEL_BLOCK },
                                        { norm_params__groups, touches },
                                        { norm_params__p, parts } };
     uint64_t words = 2 * (uint64_t)parts * touches;
@@ -260,10 +260,10 @@ static struct tensor new_params(const struct norm *m, uint32_t channels)
         return t;
     }
     for (size_t i = 0; i < m->all.list.count; i++) {
-        const struct fragment *f = &m->all.list.at[i];
+        const struct tile_block *f = &m->all.list.at[i];
 
-        for (uint32_t c = 0; c < f->blocks * NN_ATOM; c++, at++) {
-            uint32_t channel = f->block * NN_ATOM + c;
+        for (uint32_t c = 0; c < f->blocks * CHANNEL_BLOCK; c++, at++) {
+            uint32_t channel = f->block * CHANNEL_BLOCK + c;
 
             v[at] = channel < m->x.c ? m->gamma[channel] : 0;
             v[channels + at] = channel < m->x.c ? m->beta[channel] : 0;
@@ -284,12 +284,12 @@ static struct tensor on_tile(struct graph *g, struct tensor t, uint32_t begin, u
 }
 
 /* One fragment's scale and shift. channel: of all fragments', where it begins. */
-static void make_params(const struct norm *m, uint32_t cs, const struct fragment *f,
+static void make_params(const struct norm *m, uint32_t cs, const struct tile_block *f,
                         uint32_t channel, const struct tensor t[4], struct tensor sums)
 {
     struct graph *g = m->g;
-    uint32_t tile = fragment_tile(&m->all, f), group = f->n * m->groups;
-    uint32_t end = channel + f->blocks * NN_ATOM;
+    uint32_t tile = tile_block_tile(&m->all, f), group = f->n * m->groups;
+    uint32_t end = channel + f->blocks * CHANNEL_BLOCK;
     struct nn_range r = touched(m, f);
     struct tensor totals = tensor_slice(g, sums, 0, group + r.begin, group + r.end);
 
@@ -315,12 +315,12 @@ static void apply(const struct norm *m, uint32_t channels, struct tensor sums)
     t[2] = graph_variable(g, ELEM_F16, 1, &channels, "scale");
     t[3] = graph_variable(g, ELEM_F16, 1, &channels, "shift");
     for (size_t i = 0; i < m->all.list.count; i++) {
-        const struct fragment *f = &m->all.list.at[i];
-        uint32_t end = at + f->blocks * NN_ATOM;
+        const struct tile_block *f = &m->all.list.at[i];
+        uint32_t end = at + f->blocks * CHANNEL_BLOCK;
 
         make_params(m, make, f, at, t, sums);
-        VERTEX_OF(scale_shift, codelet, g, use, fragment_tile(&m->all, f),
-                  .x = fragment_take(g, &m->all, f, m->x.t),
+        VERTEX_OF(scale_shift, codelet, g, use, tile_block_tile(&m->all, f),
+                  .x = tile_block_take(g, &m->all, f, m->x.t),
                   .scale = tensor_slice(g, t[2], 0, at, end),
                   .shift = tensor_slice(g, t[3], 0, at, end), .blocks = f->blocks, .f = f->f);
         at = end;
@@ -335,7 +335,7 @@ static enum emu_status check(const struct norm *m)
         return FAIL(USAGE, "a group norm of %u channels in %u groups: expected equal groups",
                     m->x.c, m->groups);
     if (m->act == ACT_SIGMOID)
-        return FAIL(USAGE, "a group norm with a sigmoid behind: expected none, relu or swish");
+        return FAIL(USAGE, "a group norm with a sigmoid after: expected none, relu or swish");
     return EMU_OK;
 }
 
@@ -347,8 +347,8 @@ static enum emu_status norm(struct norm *m)
     TRY(graph_status(m->g));
     TRY(check(m));
     m->each = m->x.c / m->groups;
-    TRY(fragments_of(m->nn, &m->x, &m->all));
-    fragments_sum(m->nn, &m->x, &m->all, &sum, &squares);
+    TRY(tile_blocks_of(m->nn, &m->x, &m->all));
+    tile_blocks_sum(m->nn, &m->x, &m->all, &sum, &squares);
     TRY(fold(m, sum, squares));
     TRY(sort_parts(m, &most, &least));
     m->parts = choose_parts(m, most, least);
@@ -356,9 +356,9 @@ static enum emu_status norm(struct norm *m)
     return graph_status(m->g);
 }
 
-struct feature op_group_norm(struct nn *nn, struct feature x, uint32_t groups, float eps,
-                             const float *gamma, const float *beta, enum activation act,
-                             const char *name)
+struct activation op_group_norm(struct nn *nn, struct activation x, uint32_t groups, float eps,
+                                const float *gamma, const float *beta, enum activation_function act,
+                                const char *name)
 {
     struct norm m = { .nn = nn,
                       .g = nn->g,
@@ -376,7 +376,7 @@ struct feature op_group_norm(struct nn *nn, struct feature x, uint32_t groups, f
     if (s != EMU_OK)
         graph_fail(nn->g, s, "%s: %s", name, emu_error());
     graph_pop(nn->g);
-    fragments_free(&m.all);
+    tile_blocks_free(&m.all);
     VEC_FREE(&m.part);
     emu_free(m.first);
     return x;

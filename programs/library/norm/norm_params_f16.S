@@ -13,7 +13,7 @@
 #define t        $m0
 #define count    $m1                       // pairs still to come
 #define left     $m2                       // channels of this group still to come
-#define more     $m3                       // groups behind it
+#define more     $m3                       // groups after it
 #define total    $m4                       // of the next group
 #define each     $m5
 #define p        $m6

@@ -107,7 +107,7 @@ static uint64_t params_slots(const void *shape, unsigned w)
     slots = 35 + 7 * (uint64_t)g + group;
     if (c + call->arg[norm_params__first].value >=
         call->arg[norm_params__groups].value * call->arg[norm_params__each].value)
-        slots++; /* the search ends behind the last group */
+        slots++; /* the search ends after the last group */
     for (; c < end; c += 2) {
         uint32_t now = group_of(call, c), next = group_of(call, c + 1);
 

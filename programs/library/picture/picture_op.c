@@ -51,14 +51,14 @@ static void add_vertices(struct nn *nn, const struct colours *c, struct tensor r
     emu_free(run);
 }
 
-struct feature op_colours(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
-                          const struct colours *c, struct tensor *raw, const char *name)
+struct activation op_pixels(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
+                            const struct colours *c, struct tensor *raw, const char *name)
 {
     struct graph *g = nn->g;
     uint32_t shape[4] = { n, h, w, LANES }, pixels = n * h * w;
     uint32_t padded = (pixels + GROUP - 1) / GROUP * GROUP, elements = padded * LANES;
     uint32_t bytes = padded * COLOURS;
-    struct feature f = { .n = n, .c = COLOURS, .h = h, .w = w };
+    struct activation f = { .n = n, .c = COLOURS, .h = h, .w = w };
     struct tensor all = graph_variable(g, ELEM_F16, 1, &elements, name);
 
     graph_map_linear(g, all, GRAIN * LANES, GRAIN * LANES, 0, graph_compute_tiles(g));
@@ -90,15 +90,16 @@ static void fill_zeros(struct nn *nn, struct tensor t)
     emu_free(run);
 }
 
-struct feature op_picture_blocks(struct nn *nn, struct feature picture, const char *name)
+struct activation op_picture_blocks(struct nn *nn, struct activation picture, const char *name)
 {
     struct graph *g = nn->g;
     uint32_t shape[5] = { 1, picture.n, picture.h, picture.w, LANES };
-    struct feature y;
+    struct activation y;
 
     graph_push(g, name);
-    y = nn_feature(nn, picture.n, picture.c, picture.h, picture.w, "blocks");
-    graph_map_linear(g, y.t, GRAIN * NN_ATOM, GRAIN * NN_ATOM, 0, graph_compute_tiles(g));
+    y = nn_activation(nn, picture.n, picture.c, picture.h, picture.w, "blocks");
+    graph_map_linear(g, y.t, GRAIN * CHANNEL_BLOCK, GRAIN * CHANNEL_BLOCK, 0,
+                     graph_compute_tiles(g));
     fill_zeros(nn, y.t);
     program_add(
         g, nn->seq,

@@ -15,7 +15,7 @@
 #define out      $m2
 #define count    $m3                       // positions to come
 #define column   $m4                       // of y, less wo
-#define left     $m5                       // rows of y in this block behind this one
+#define left     $m5                       // rows of y in this block after this one
 #define k        $m6
 #define row      $m7                       // rows of the window to come
 #define at       $m8

@@ -6,8 +6,8 @@
 
 /* ---- sums ---- */
 
-static void add_shares(struct nn *nn, const struct shares *shares, struct feature a,
-                       struct feature b, const struct codelet *codelet, const char *name)
+static void add_shares(struct nn *nn, const struct tile_parts *shares, struct activation a,
+                       struct activation b, const struct codelet *codelet, const char *name)
 {
     struct graph *g = nn->g;
     uint32_t cs;
@@ -15,30 +15,30 @@ static void add_shares(struct nn *nn, const struct shares *shares, struct featur
     graph_push(g, name);
     cs = op_compute_set(g, nn->seq, "add");
     for (size_t i = 0; i < shares->count; i++)
-        VERTEX_OF(inplace, codelet, g, cs, shares->at[i].tile, .a = share_take(g, shares, i, a.t),
-                  .b = share_take(g, shares, i, b.t));
+        VERTEX_OF(inplace, codelet, g, cs, shares->at[i].tile,
+                  .a = tile_part_take(g, shares, i, a.t), .b = tile_part_take(g, shares, i, b.t));
     graph_pop(g);
 }
 
-struct feature op_feature_add(struct nn *nn, struct feature a, struct feature b,
-                              enum activation act, const char *name)
+struct activation op_activation_add(struct nn *nn, struct activation a, struct activation b,
+                                    enum activation_function act, const char *name)
 {
-    struct shares shares = { 0 };
+    struct tile_parts shares = { 0 };
     enum emu_status s = graph_status(nn->g);
 
     if (s == EMU_OK && (a.n != b.n || a.c != b.c || a.h != b.h || a.w != b.w))
         s = FAIL(USAGE, "the sum of %u x %u x %u x %u and %u x %u x %u x %u values", a.n, a.c, a.h,
                  a.w, b.n, b.c, b.h, b.w);
     if (s == EMU_OK && act != ACT_NONE && act != ACT_RELU)
-        s = FAIL(USAGE, "a sum with this activation behind: expected none, or relu");
+        s = FAIL(USAGE, "a sum with this activation after: expected none, or relu");
     if (s == EMU_OK)
-        s = shares_of(nn->g, a.t, &shares);
+        s = tile_parts_of(nn->g, a.t, &shares);
     if (s == EMU_OK)
         add_shares(nn, &shares, a, b,
                    act == ACT_RELU ? KERNEL_ROW(add_relu_f16) : KERNEL_ROW(add_inplace_f16), name);
     else
         graph_fail(nn->g, s, "%s: %s", name, emu_error());
-    shares_free(&shares);
+    tile_parts_free(&shares);
     return a;
 }
 
@@ -65,15 +65,16 @@ static struct tensor new_lowest(struct nn *nn)
     return t;
 }
 
-static void pool_piece(struct nn *nn, uint32_t cs, const struct feature *x, const struct feature *y,
-                       const struct windows *win, const struct piece *p)
+static void pool_piece(struct nn *nn, uint32_t cs, const struct activation *x,
+                       const struct activation *y, const struct windows *win,
+                       const struct field_part *p)
 {
     struct graph *g = nn->g;
 
     for (uint32_t n = p->n.begin; n < p->n.end; n++) {
         uint32_t rows, columns;
-        struct tensor in = piece_input(nn, x, win, p, p->o, n, &rows, &columns);
-        struct tensor out = piece_output(nn, y, p, n);
+        struct tensor in = field_part_input(nn, x, win, p, p->o, n, &rows, &columns);
+        struct tensor out = field_part_output(nn, y, p, n);
 
         graph_map(g, out, p->tile);
         VERTEX(maxpool_f16, g, cs, p->tile, .x = tensor_flatten(g, in), .y = tensor_flatten(g, out),
@@ -87,15 +88,15 @@ static uint32_t pool_size(uint32_t in, uint32_t kernel, uint32_t stride, uint32_
     return in + 2 * pad < kernel || !stride ? 0 : (in + 2 * pad - kernel) / stride + 1;
 }
 
-struct feature op_max_pool(struct nn *nn, struct feature x, uint32_t kernel, uint32_t stride,
-                           uint32_t pad, const char *name)
+struct activation op_max_pool(struct nn *nn, struct activation x, uint32_t kernel, uint32_t stride,
+                              uint32_t pad, const char *name)
 {
     struct graph *g = nn->g;
     const struct arch *a = graph_arch(g);
     struct conv_shape s = { .n = x.n, .in_c = x.c, .in_h = x.h, .in_w = x.w, .out_c = x.c };
     struct windows win = { kernel, kernel, stride, (int32_t)pad, (int32_t)pad, nn->zeros };
     enum emu_status st = graph_status(g);
-    struct feature y = x;
+    struct activation y = x;
     struct conv_plan p;
     uint32_t cs, pieces;
 
@@ -109,19 +110,19 @@ struct feature op_max_pool(struct nn *nn, struct feature x, uint32_t kernel, uin
     if (st == EMU_OK)
         st = plan_pool(a, &s, 0, graph_compute_tiles(nn->g), nn->memory_bytes, &p);
     if (st == EMU_OK)
-        st = conv_turn_choose(nn, &x, NULL, pad, pad, &p);
+        st = conv_rotation_choose(nn, &x, NULL, pad, pad, &p);
     if (st != EMU_OK) {
         graph_fail(g, st, "%s: %s", name, emu_error());
         return x;
     }
     graph_push(g, name);
     pieces = p.cut_n * p.cut_h * p.cut_w * p.cut_out;
-    y = nn_feature(nn, x.n, x.c, s.out_h, s.out_w, "out");
+    y = nn_activation(nn, x.n, x.c, s.out_h, s.out_w, "out");
     if (pad)
         win.border = new_lowest(nn);
     cs = op_compute_set(g, nn->seq, "pool");
     for (uint32_t i = 0; i < pieces; i++) {
-        struct piece at = piece_at(&p, &y, nn_atoms(x.c), i, 0);
+        struct field_part at = field_part_at(&p, &y, nn_atoms(x.c), i, 0);
 
         pool_piece(nn, cs, &x, &y, &win, &at);
     }

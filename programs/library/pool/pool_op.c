@@ -24,17 +24,17 @@ struct pool_parts {
 };
 
 /* Sums of every fragment, in the order of channels and pictures, then of tiles. */
-static enum emu_status sum_fragments(struct nn *nn, const struct feature *x,
-                                     const struct fragments *all, struct pool_parts *out)
+static enum emu_status sum_fragments(struct nn *nn, const struct activation *x,
+                                     const struct tile_blocks *all, struct pool_parts *out)
 {
     uint32_t units = nn_atoms(x->c) * x->n, *first = emu_alloc(units + 1, sizeof(*first)), at = 0;
     struct tensor sum;
 
     if (!first)
         return FAIL(NO_MEMORY, "%u sums", units);
-    fragments_sum(nn, x, all, &sum, NULL);
+    tile_blocks_sum(nn, x, all, &sum, NULL);
     for (size_t i = 0; i < all->list.count; i++) {
-        const struct fragment *f = &all->list.at[i];
+        const struct tile_block *f = &all->list.at[i];
 
         for (uint32_t b = 0; b < f->blocks; b++)
             first[(f->block + b) * x->n + f->n + 1]++;
@@ -44,14 +44,14 @@ static enum emu_status sum_fragments(struct nn *nn, const struct feature *x,
         first[u + 1] += first[u];
     out->at = emu_alloc(out->count + 1, sizeof(*out->at));
     for (size_t i = 0; out->at && i < all->list.count; i++) {
-        const struct fragment *f = &all->list.at[i];
+        const struct tile_block *f = &all->list.at[i];
 
-        for (uint32_t b = 0; b < f->blocks; b++, at += NN_ATOM) {
+        for (uint32_t b = 0; b < f->blocks; b++, at += CHANNEL_BLOCK) {
             uint32_t unit = (f->block + b) * x->n + f->n;
 
             out->at[first[unit]++] =
-                (struct pool_part){ tensor_slice(nn->g, sum, 0, at, at + NN_ATOM), unit,
-                                    fragment_tile(all, f) };
+                (struct pool_part){ tensor_slice(nn->g, sum, 0, at, at + CHANNEL_BLOCK), unit,
+                                    tile_block_tile(all, f) };
         }
     }
     emu_free(first);
@@ -87,7 +87,7 @@ static struct tensor columns_of(struct nn *nn, const struct pool_part *p, uint32
     return all;
 }
 
-/* The part behind the group that begins with part i: of one unit, at most fan_in parts. */
+/* The part after the group that begins with part i: of one unit, at most fan_in parts. */
 static size_t group_end(const struct pool_parts *p, size_t i, uint32_t fan_in)
 {
     size_t end = i + 1;
@@ -103,7 +103,7 @@ static enum emu_status add_groups(struct nn *nn, struct pool_parts *p, uint32_t 
                                   uint32_t columns, const char *name)
 {
     struct graph *g = nn->g;
-    uint32_t shape[2] = { 0, NN_ATOM }, cs = op_compute_set(g, nn->seq, name);
+    uint32_t shape[2] = { 0, CHANNEL_BLOCK }, cs = op_compute_set(g, nn->seq, name);
     struct pool_parts next = { 0 };
     enum emu_status s = EMU_OK;
     struct tensor sums;
@@ -115,7 +115,7 @@ static enum emu_status add_groups(struct nn *nn, struct pool_parts *p, uint32_t 
         struct tensor out = tensor_index(g, sums, (uint32_t)next.count);
 
         k = group_end(p, i, fan_in);
-        for (uint32_t c = 0, tile; c < NN_ATOM; c += columns) {
+        for (uint32_t c = 0, tile; c < CHANNEL_BLOCK; c += columns) {
             struct tensor part = tensor_slice(g, out, 0, c, c + columns);
             uint32_t parts = (uint32_t)(k - i);
 
@@ -157,14 +157,14 @@ static void add_mean(struct nn *nn, uint32_t cs, const struct pool_part *p, uint
 
 /* The last stage: means of all channels, on tiles that have no part of them. */
 static enum emu_status add_means(struct nn *nn, const struct pool_parts *p, uint32_t columns,
-                                 struct feature *y, float scale)
+                                 struct activation *y, float scale)
 {
     struct graph *g = nn->g;
     uint32_t units = nn_atoms(y->c) * y->n, tiles = graph_compute_tiles(g);
     uint32_t cs = op_compute_set(g, nn->seq, "mean"), *mark = emu_alloc(tiles, sizeof(*mark));
-    struct tensor out = tensor_reshape(g, y->t, 2, (const uint32_t[]){ units, NN_ATOM });
-    struct spread spread = { 0 };
-    enum emu_status s = spread_new(nn, units * (NN_ATOM / columns), &spread);
+    struct tensor out = tensor_reshape(g, y->t, 2, (const uint32_t[]){ units, CHANNEL_BLOCK });
+    struct tile_choice spread = { 0 };
+    enum emu_status s = tile_choice_new(nn, units * (CHANNEL_BLOCK / columns), &spread);
 
     if (s == EMU_OK && !mark)
         s = FAIL(NO_MEMORY, "%u tiles", tiles);
@@ -174,18 +174,19 @@ static enum emu_status add_means(struct nn *nn, const struct pool_parts *p, uint
 
         for (k = i; k < p->count && p->at[k].unit == unit.unit; k++)
             mark[p->at[k].tile] = unit.unit + 1;
-        for (uint32_t c = 0; c < NN_ATOM; c += columns)
+        for (uint32_t c = 0; c < CHANNEL_BLOCK; c += columns)
             add_mean(nn, cs, &p->at[i], (uint32_t)(k - i), (struct nn_range){ c, c + columns },
                      tensor_slice(g, of, 0, c, c + columns), scale,
-                     spread_take(&spread, has_part, &unit));
+                     tile_choice_take(&spread, has_part, &unit));
     }
-    spread_free(&spread);
+    tile_choice_free(&spread);
     emu_free(mark);
     return s;
 }
 
 /* Remembers where the blocks of x lie. */
-static enum emu_status remember(struct nn *nn, const struct feature *x, const struct fragments *all)
+static enum emu_status remember(struct nn *nn, const struct activation *x,
+                                const struct tile_blocks *all)
 {
     uint32_t tiles = graph_arch(nn->g)->tiles;
 
@@ -195,8 +196,8 @@ static enum emu_status remember(struct nn *nn, const struct feature *x, const st
     if (!nn->pooled)
         return FAIL(NO_MEMORY, "%u tiles", tiles);
     for (size_t i = 0; i < all->list.count; i++) {
-        const struct fragment *f = &all->list.at[i];
-        struct nn_range *r = &nn->pooled[fragment_tile(all, f)];
+        const struct tile_block *f = &all->list.at[i];
+        struct nn_range *r = &nn->pooled[tile_block_tile(all, f)];
         uint32_t end = f->block + f->blocks;
 
         r->begin = r->end && r->begin < f->block ? r->begin : f->block;
@@ -205,18 +206,18 @@ static enum emu_status remember(struct nn *nn, const struct feature *x, const st
     return EMU_OK;
 }
 
-static enum emu_status pool(struct nn *nn, const struct feature *x, struct pool_parts *parts,
-                            struct feature *y)
+static enum emu_status pool(struct nn *nn, const struct activation *x, struct pool_parts *parts,
+                            struct activation *y)
 {
     struct sums_plan plan;
-    struct fragments all;
-    enum emu_status s = fragments_of(nn, x, &all);
+    struct tile_blocks all;
+    enum emu_status s = tile_blocks_of(nn, x, &all);
 
     if (s == EMU_OK)
         s = sum_fragments(nn, x, &all, parts);
     if (s == EMU_OK)
         s = remember(nn, x, &all);
-    fragments_free(&all);
+    tile_blocks_free(&all);
     TRY(s);
     plan_sums(graph_arch(nn->g), most_parts(parts), nn_atoms(x->c) * x->n, &plan);
     for (unsigned i = 0; i + 1 < plan.stages; i++) {
@@ -229,15 +230,15 @@ static enum emu_status pool(struct nn *nn, const struct feature *x, struct pool_
     return graph_status(nn->g);
 }
 
-struct feature op_global_pool(struct nn *nn, struct feature x, const char *name)
+struct activation op_global_pool(struct nn *nn, struct activation x, const char *name)
 {
     struct pool_parts parts = { 0 };
-    struct feature y = x;
+    struct activation y = x;
     enum emu_status s = graph_status(nn->g);
 
     graph_push(nn->g, name);
     if (s == EMU_OK) {
-        y = nn_feature(nn, x.n, x.c, 1, 1, "out");
+        y = nn_activation(nn, x.n, x.c, 1, 1, "out");
         s = pool(nn, &x, &parts, &y);
     }
     if (s != EMU_OK)
@@ -249,11 +250,12 @@ struct feature op_global_pool(struct nn *nn, struct feature x, const char *name)
 
 /* ---- product with a value per channel ---- */
 
-struct feature op_channel_scale(struct nn *nn, struct feature x, struct feature s, const char *name)
+struct activation op_channel_scale(struct nn *nn, struct activation x, struct activation s,
+                                   const char *name)
 {
     struct graph *g = nn->g;
-    struct fragments all;
-    enum emu_status st = fragments_of(nn, &x, &all);
+    struct tile_blocks all;
+    enum emu_status st = tile_blocks_of(nn, &x, &all);
     uint32_t cs;
 
     if (st != EMU_OK) {
@@ -263,11 +265,11 @@ struct feature op_channel_scale(struct nn *nn, struct feature x, struct feature 
     graph_push(g, name);
     cs = op_compute_set(g, nn->seq, "multiply");
     for (size_t i = 0; i < all.list.count; i++) {
-        const struct fragment *f = &all.list.at[i];
-        VERTEX(scale_f16, g, cs, fragment_tile(&all, f), .x = fragment_take(g, &all, f, x.t),
-               .scale = fragment_channels(g, f, s.t), .blocks = f->blocks, .f = f->f);
+        const struct tile_block *f = &all.list.at[i];
+        VERTEX(scale_f16, g, cs, tile_block_tile(&all, f), .x = tile_block_take(g, &all, f, x.t),
+               .scale = tile_block_channels(g, f, s.t), .blocks = f->blocks, .f = f->f);
     }
     graph_pop(g);
-    fragments_free(&all);
+    tile_blocks_free(&all);
     return x;
 }

@@ -218,7 +218,7 @@ static void add_wait(struct prefetching *x, struct program seq, uint32_t k)
     program_add(x->g, seq, program_stream_end(x->g, x->p->out, x->result[k]));
 }
 
-/* The first batches are asked for; the first of them is there behind it. */
+/* The first batches are asked for; the first of them is there after it. */
 static struct program begin_all(struct prefetching *x)
 {
     struct graph *g = x->g;
@@ -241,7 +241,7 @@ static struct program end_loop(struct prefetching *x, uint32_t k)
                                   tensor_index(x->g, x->control[0], GO)));
 }
 
-/* Computes the batch of buffer k and joins the next one; then the steps of the buffers behind it.
+/* Computes the batch of buffer k and joins the next one; then the steps of the buffers after it.
  */
 static struct program step_from(struct prefetching *x, uint32_t k)
 {

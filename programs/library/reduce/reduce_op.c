@@ -15,13 +15,13 @@ static const char *const reduce_names[] = { "sum", "max", "sumsq" };
 _Static_assert(EMU_COUNT_OF(reduce_names) == REDUCE_COUNT, "names of reductions");
 
 /* One vertex to be: `parts` pieces of the same columns into one on a tile. */
-struct job {
+struct reduce_job {
     size_t first, parts; /* in the list of pieces */
     uint64_t begin, end; /* columns of these pieces that it takes */
     uint32_t tile;
 };
 
-struct piece_list {
+struct partial_list {
     VEC(struct reduce_piece);
 };
 
@@ -35,8 +35,8 @@ struct reduction {
     struct reduce_plan plan; /* of the last group; the next one is often alike */
     size_t planned_count;
     uint64_t planned_columns;
-    struct piece_list piece;
-    VEC(struct job) job;
+    struct partial_list piece;
+    VEC(struct reduce_job) job;
 };
 
 static int by_tile_and_columns(const void *a, const void *b)
@@ -65,7 +65,7 @@ static int by_columns(const void *a, const void *b)
 
 /* ---- one compute set ---- */
 
-static struct tensor job_operand(struct reduction *r, const struct job *j)
+static struct tensor job_operand(struct reduction *r, const struct reduce_job *j)
 {
     struct tensor *part = emu_alloc(j->parts, sizeof(*part)), all;
 
@@ -91,9 +91,9 @@ static enum elem elem_after(const struct reduction *r)
 }
 
 /* One vertex, and its result as a piece. */
-static enum emu_status run_job(struct reduction *r, const struct job *j, uint32_t cs,
+static enum emu_status run_job(struct reduction *r, const struct reduce_job *j, uint32_t cs,
                                const struct codelet *codelet, struct tensor out,
-                               struct piece_list *results)
+                               struct partial_list *results)
 {
     graph_map(r->g, out, j->tile);
     VERTEX_OF(reduce, codelet, r->g, cs, j->tile, .partials = job_operand(r, j), .out = out,
@@ -106,7 +106,7 @@ static enum emu_status run_job(struct reduction *r, const struct job *j, uint32_
 static enum emu_status run_jobs(struct reduction *r)
 {
     uint64_t elements = 0, at = 0;
-    struct piece_list results = { 0 };
+    struct partial_list results = { 0 };
     enum emu_status s = EMU_OK;
     const struct codelet *codelet;
     char name[64];
@@ -125,7 +125,7 @@ static enum emu_status run_jobs(struct reduction *r)
     all = graph_variable(r->g, elem_after(r), 1, &n, name);
     cs = op_compute_set(r->g, r->seq, name);
     for (size_t i = 0; i < r->job.count && s == EMU_OK; i++) {
-        const struct job *j = &r->job.at[i];
+        const struct reduce_job *j = &r->job.at[i];
         uint64_t end = at + j->end - j->begin;
 
         s = run_job(r, j, cs, codelet, tensor_slice(r->g, all, 0, (uint32_t)at, (uint32_t)end),
@@ -150,7 +150,7 @@ static int by_value(const void *a, const void *b)
 
 /* One piece cut at the edges, which are sorted and hold its own two. */
 static enum emu_status cut_piece(struct reduction *r, const struct reduce_piece *p,
-                                 const uint64_t *edge, size_t edges, struct piece_list *out)
+                                 const uint64_t *edge, size_t edges, struct partial_list *out)
 {
     const uint64_t *e = bsearch(&p->begin, edge, edges, sizeof(*edge), by_value);
 
@@ -169,7 +169,7 @@ static enum emu_status cut_piece(struct reduction *r, const struct reduce_piece 
 /* Pieces [first, first + count) cut wherever one of them begins or ends, so that any two have equal
  * columns or none in common; appended to out. */
 static enum emu_status cut_pieces(struct reduction *r, size_t first, size_t count,
-                                  struct piece_list *out)
+                                  struct partial_list *out)
 {
     const struct reduce_piece *p = r->piece.at + first;
     uint64_t *edge = emu_alloc(2 * count + 1, sizeof(*edge));
@@ -189,7 +189,7 @@ static enum emu_status cut_pieces(struct reduction *r, size_t first, size_t coun
 }
 
 /* Makes cut pieces the pieces, in order; frees them when s is an error. */
-static enum emu_status take_pieces(struct reduction *r, struct piece_list *cut, enum emu_status s,
+static enum emu_status take_pieces(struct reduction *r, struct partial_list *cut, enum emu_status s,
                                    int (*order)(const void *, const void *))
 {
     if (s != EMU_OK) {
@@ -219,15 +219,15 @@ static enum emu_status add_rows(struct reduction *r, struct tensor flat, const s
 }
 
 /* Every share's pieces of rows, cut so that a tile has no columns twice but as a whole. */
-static enum emu_status rows_of_tiles(struct reduction *r, const struct shares *shares,
+static enum emu_status rows_of_tiles(struct reduction *r, const struct tile_parts *shares,
                                      struct tensor t)
 {
     struct tensor flat = tensor_flatten(r->g, t);
-    struct piece_list cut = { 0 };
+    struct partial_list cut = { 0 };
     enum emu_status s = EMU_OK;
 
     for (size_t i = 0; i < shares->count && s == EMU_OK; i++) {
-        const struct share *share = &shares->at[i];
+        const struct tile_part *share = &shares->at[i];
         size_t first = r->piece.count;
 
         for (uint32_t k = 0; k < share->runs && s == EMU_OK; k++)
@@ -239,7 +239,7 @@ static enum emu_status rows_of_tiles(struct reduction *r, const struct shares *s
 }
 
 /* Whether the first stage would only copy: every tile has one row of each of its columns, in the
- * type that is wanted. With more than one row there is another stage behind it. */
+ * type that is wanted. With more than one row there is another stage after it. */
 static int has_nothing_local(const struct reduction *r, uint32_t rows)
 {
     return rows > 1 && r->job.count == r->piece.count &&
@@ -248,21 +248,21 @@ static int has_nothing_local(const struct reduction *r, uint32_t rows)
 
 static enum emu_status local_stage(struct reduction *r, struct tensor t)
 {
-    struct shares shares;
+    struct tile_parts shares;
     enum emu_status s;
 
-    TRY(shares_of(r->g, t, &shares));
+    TRY(tile_parts_of(r->g, t, &shares));
     s = rows_of_tiles(r, &shares, t);
-    shares_free(&shares);
+    tile_parts_free(&shares);
     TRY(s);
     for (size_t i = 0; i < r->piece.count; i++) {
         const struct reduce_piece *p = &r->piece.at[i];
-        struct job *last = r->job.count ? &r->job.at[r->job.count - 1] : NULL;
+        struct reduce_job *last = r->job.count ? &r->job.at[r->job.count - 1] : NULL;
 
         if (last && last->tile == p->tile && last->begin == p->begin && last->end == p->end)
             last->parts++;
         else
-            TRY(VEC_PUSH(&r->job, (struct job){ i, 1, p->begin, p->end, p->tile }));
+            TRY(VEC_PUSH(&r->job, (struct reduce_job){ i, 1, p->begin, p->end, p->tile }));
     }
     if (!has_nothing_local(r, tensor_shape(r->g, t)[0]))
         return run_jobs(r);
@@ -284,7 +284,7 @@ static enum emu_status add_group(struct reduction *r, size_t first, size_t parts
         uint64_t begin = p->begin + k * share;
         uint64_t end = begin + share < p->end ? begin + share : p->end;
 
-        TRY(VEC_PUSH(&r->job, (struct job){ first, parts, begin, end, p[k].tile }));
+        TRY(VEC_PUSH(&r->job, (struct reduce_job){ first, parts, begin, end, p[k].tile }));
     }
     return EMU_OK;
 }
@@ -297,7 +297,7 @@ static enum emu_status add_groups(struct reduction *r, size_t first, size_t coun
     size_t fan_in;
 
     if (count == 1)
-        return VEC_PUSH(&r->job, (struct job){ first, 1, p->begin, p->end, p->tile });
+        return VEC_PUSH(&r->job, (struct reduce_job){ first, 1, p->begin, p->end, p->tile });
     /* A tile may hold several of those that reduce_pieces() was given. */
     if (count != r->planned_count || p->end - p->begin != r->planned_columns)
         TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin,
@@ -326,7 +326,7 @@ static int is_done(const struct reduction *r)
 static enum emu_status tile_stages(struct reduction *r)
 {
     for (;;) {
-        struct piece_list cut = { 0 };
+        struct partial_list cut = { 0 };
 
         TRY(take_pieces(r, &cut, cut_pieces(r, 0, r->piece.count, &cut), by_columns));
         if (is_done(r))
@@ -429,7 +429,7 @@ struct tensor reduce_pieces(struct graph *g, struct program seq, enum reduce_op 
 
 /* One vertex of a codelet that leaves a value per worker for each share of t: results [shares *
  * workers], mapped share by share. */
-static struct tensor per_worker(struct graph *g, const struct shares *s, enum elem e,
+static struct tensor per_worker(struct graph *g, const struct tile_parts *s, enum elem e,
                                 const char *name)
 {
     uint32_t workers = graph_arch(g)->workers, n = (uint32_t)s->count * workers;
@@ -445,10 +445,10 @@ struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, s
                        const char *name)
 {
     const struct codelet *codelet;
-    struct shares s;
+    struct tile_parts s;
     struct tensor partial = t;
     uint32_t workers = graph_arch(g)->workers, cs;
-    enum emu_status st = shares_of(g, t, &s);
+    enum emu_status st = tile_parts_of(g, t, &s);
 
     if (st != EMU_OK) {
         graph_fail(g, st, "%s: %s", name, emu_error());
@@ -460,10 +460,10 @@ struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, s
     cs = op_compute_set(g, seq, "workers");
     for (size_t i = 0; i < s.count; i++)
         VERTEX_OF(
-            total, codelet, g, cs, s.at[i].tile, .x = share_take(g, &s, i, t),
+            total, codelet, g, cs, s.at[i].tile, .x = tile_part_take(g, &s, i, t),
             .out = tensor_slice(g, partial, 0, (uint32_t)i * workers, (uint32_t)(i + 1) * workers));
     partial = tensor_reshape(g, partial, 2, (const uint32_t[]){ (uint32_t)s.count * workers, 1 });
-    shares_free(&s);
+    tile_parts_free(&s);
     partial = op_reduce(g, seq, op == REDUCE_SUMSQ ? REDUCE_SUM : op, partial, ELEM_F32, "tiles");
     graph_pop(g);
     return partial;

@@ -2,7 +2,7 @@
 #ifndef PROGRAMS_REDUCE_PIECES_H
 #define PROGRAMS_REDUCE_PIECES_H
 
-#include "programs/library/layout/tile_shares.h"
+#include "programs/library/layout/tile_parts.h"
 
 /* Columns [begin, end) of a partial result, or of a row that is still to be reduced. */
 struct reduce_piece {

@@ -8,7 +8,7 @@ static unsigned vector_elements(enum fold_op op, unsigned bits)
     return (op == FOLD_MAX ? VECTOR_BYTES_MAX : VECTOR_BYTES_SUM) * 8 / bits;
 }
 
-/* An element behind the vectors meets the sum of all lanes. */
+/* An element after the vectors meets the sum of all lanes. */
 static uint32_t fold_rest(enum fold_op op, unsigned bits, uint32_t acc, uint32_t x,
                           struct fp_env *env)
 {

@@ -1,7 +1,7 @@
 /* argmax_op.c - the first maximum of a tensor: of each worker, of each tile, of all; and softmax,
  * which is made of the operations next door.
  */
-#include "programs/library/layout/tile_shares.h"
+#include "programs/library/layout/tile_parts.h"
 
 /* Pairs (value, index), one range of them per share. */
 struct pairs {
@@ -9,7 +9,7 @@ struct pairs {
     uint32_t each; /* of a share */
 };
 
-static struct pairs pairs_new(struct graph *g, const struct shares *s, uint32_t each,
+static struct pairs pairs_new(struct graph *g, const struct tile_parts *s, uint32_t each,
                               const char *name)
 {
     uint32_t n = (uint32_t)s->count * each;
@@ -39,22 +39,22 @@ static struct pairs pairs_take(struct graph *g, const struct pairs *p, size_t sh
 }
 
 /* Shares of a tensor with one per run, so that the first index of each is known. */
-static enum emu_status runs_as_shares(struct graph *g, struct tensor t, struct shares *out)
+static enum emu_status runs_as_shares(struct graph *g, struct tensor t, struct tile_parts *out)
 {
-    struct share *at;
+    struct tile_part *at;
     size_t runs = 0;
 
-    TRY(shares_of(g, t, out));
+    TRY(tile_parts_of(g, t, out));
     for (size_t i = 0; i < out->count; i++)
         runs += out->at[i].runs;
     at = emu_alloc(runs + 1, sizeof(*at));
     if (!at) {
-        shares_free(out);
+        tile_parts_free(out);
         return FAIL(NO_MEMORY, "%zu runs", runs);
     }
     for (size_t i = 0; i < runs; i++)
-        at[i] =
-            (struct share){ out->run[i].tile, (uint32_t)i, 1, out->run[i].end - out->run[i].begin };
+        at[i] = (struct tile_part){ out->run[i].tile, (uint32_t)i, 1,
+                                    out->run[i].end - out->run[i].begin };
     emu_free(out->at);
     out->at = at;
     out->count = runs;
@@ -63,22 +63,22 @@ static enum emu_status runs_as_shares(struct graph *g, struct tensor t, struct s
 
 struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, const char *name)
 {
-    struct shares s, one = { 0 };
-    struct share root;
+    struct tile_parts s, one = { 0 };
+    struct tile_part root;
     struct pairs workers, tiles, best;
     const struct codelet *codelet = codelet_named(g, "argmax_%s", elem_name(tensor_elem(g, t)));
     uint32_t cs;
     enum emu_status st = runs_as_shares(g, t, &s);
 
     if (st == EMU_OK && !s.count) {
-        shares_free(&s);
+        tile_parts_free(&s);
         st = FAIL(BAD_PROGRAM, "no elements");
     }
     if (st != EMU_OK) {
         graph_fail(g, st, "%s: %s", name, emu_error());
         return t;
     }
-    root = (struct share){ .tile = s.at[0].tile };
+    root = (struct tile_part){ .tile = s.at[0].tile };
     one.at = &root;
     one.count = 1;
     graph_push(g, name);
@@ -89,7 +89,7 @@ struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, co
     for (size_t i = 0; i < s.count; i++) {
         struct pairs own = pairs_take(g, &workers, i);
 
-        VERTEX_OF(argmax, codelet, g, cs, s.at[i].tile, .x = share_take(g, &s, i, t),
+        VERTEX_OF(argmax, codelet, g, cs, s.at[i].tile, .x = tile_part_take(g, &s, i, t),
                   .base = (uint32_t)s.run[s.at[i].first].begin, .value = own.value,
                   .index = own.index);
     }
@@ -104,7 +104,7 @@ struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, co
     VERTEX(argmax_final, g, cs, root.tile, .value = tiles.value, .index = tiles.index,
            .best_value = best.value, .best_index = best.index);
     graph_pop(g);
-    shares_free(&s);
+    tile_parts_free(&s);
     return best.index;
 }
 
@@ -113,9 +113,9 @@ static struct tensor with_scalar(struct graph *g, struct program seq, const stru
                                  struct tensor x, struct tensor scalar, const char *name)
 {
     struct tensor y = op_like(g, x, tensor_elem(g, x), name);
-    struct shares s;
+    struct tile_parts s;
     uint32_t cs;
-    enum emu_status st = shares_of(g, x, &s);
+    enum emu_status st = tile_parts_of(g, x, &s);
 
     if (st != EMU_OK) {
         graph_fail(g, st, "%s: %s", name, emu_error());
@@ -123,10 +123,10 @@ static struct tensor with_scalar(struct graph *g, struct program seq, const stru
     }
     cs = op_compute_set(g, seq, name);
     for (size_t i = 0; i < s.count; i++) {
-        VERTEX_OF(score, f, g, cs, s.at[i].tile, .x = share_take(g, &s, i, x), .by = scalar,
-                  .y = share_take(g, &s, i, y));
+        VERTEX_OF(score, f, g, cs, s.at[i].tile, .x = tile_part_take(g, &s, i, x), .by = scalar,
+                  .y = tile_part_take(g, &s, i, y));
     }
-    shares_free(&s);
+    tile_parts_free(&s);
     return y;
 }
 

@@ -21,7 +21,7 @@ static int equal(unsigned bits, uint32_t a, uint32_t b, struct fp_env *env)
                       : fp_f32_cmpeq(a, b, env) != 0;
 }
 
-/* The maximum of vectors first, first + step, ... of 8 bytes and an element behind the last full
+/* The maximum of vectors first, first + step, ... of 8 bytes and an element after the last full
  * one (UINT32_MAX: none), in the order of the codelets: a maximum per lane, lane 0 (and 1) with the
  * element, then all. */
 static uint32_t largest(const void *x, unsigned bits, uint32_t first, uint32_t step, uint32_t full,
@@ -113,10 +113,10 @@ static uint64_t argmax_slots(const void *shape, unsigned w)
     unsigned lanes = 64 / s->bits;
     uint64_t vectors = codelet_share(s->arch, s->n / lanes, w), rest = w < s->n % lanes;
     uint64_t start = 21 + vectors + 1 + 2 * rest + (s->bits == 16 ? 3 : 2) + 6 + 6 * vectors;
-    uint64_t behind = 2 + (rest ? 6 : 0);
+    uint64_t after = 2 + (rest ? 6 : 0);
     uint64_t found = vectors ? 6 + (s->bits == 16 ? 3 : 0) - 1 + 1 : 0;
 
-    return start + (behind > found ? behind : found) + 4;
+    return start + (after > found ? after : found) + 4;
 }
 
 static uint64_t argmax_cycles(const struct codelet_call *call, unsigned bits)

@@ -12,7 +12,7 @@
 #define max      $m2
 #define y        $m3
 #define sum      $m4
-#define left     $m5                       // vectors behind this one
+#define left     $m5                       // vectors after this one
 #define more     $m6
 #define t        $m7
 

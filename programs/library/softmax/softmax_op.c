@@ -11,9 +11,9 @@ enum { SCORES_VECTOR = 4 }; /* classes are dealt out in multiples of these */
 
 struct scores {
     struct nn *nn;
-    struct feature x;
+    struct activation x;
     uint32_t vectors, parts; /* of a picture's classes */
-    struct tensor in;        /* [n][vectors][4] f16; the lowest number behind the last class */
+    struct tensor in;        /* [n][vectors][4] f16; the lowest number after the last class */
     struct tensor max;       /* [n][parts] f32 */
     struct tensor exp;       /* [n][vectors][4] f32 */
     struct tensor sum;       /* [n][parts][workers] f32 */
@@ -115,14 +115,14 @@ typedef void score_step(struct scores *s, uint32_t cs, uint32_t n, uint32_t part
 static enum emu_status add_step(struct scores *s, score_step *step, const char *name)
 {
     uint32_t cs = op_compute_set(s->nn->g, s->nn->seq, name), parts = s->x.n * s->parts;
-    struct spread spread;
+    struct tile_choice spread;
 
-    TRY(spread_new(s->nn, parts, &spread));
+    TRY(tile_choice_new(s->nn, parts, &spread));
     for (uint32_t k = 0; k < parts; k++)
-        step(s, cs, k / s->parts, k % s->parts, spread_take(&spread, holds, s->holds));
+        step(s, cs, k / s->parts, k % s->parts, tile_choice_take(&spread, holds, s->holds));
     for (uint32_t t = 0; t < spread.tiles; t++)
         s->holds[t] |= spread.taken[t];
-    spread_free(&spread);
+    tile_choice_free(&spread);
     return EMU_OK;
 }
 
@@ -130,15 +130,15 @@ static enum emu_status add_step(struct scores *s, score_step *step, const char *
 
 static enum emu_status find_holders(struct scores *s)
 {
-    struct shares shares;
+    struct tile_parts shares;
 
     s->holds = emu_alloc(graph_arch(s->nn->g)->tiles, 1);
     if (!s->holds)
         return FAIL(NO_MEMORY, "tiles");
-    TRY(shares_of(s->nn->g, s->x.t, &shares));
+    TRY(tile_parts_of(s->nn->g, s->x.t, &shares));
     for (size_t i = 0; i < shares.count; i++)
         s->holds[shares.at[i].tile] = 1;
-    shares_free(&shares);
+    tile_parts_free(&shares);
     return EMU_OK;
 }
 
@@ -178,7 +178,7 @@ static enum emu_status build(struct scores *s)
     return add_step(s, scale_part, "scale");
 }
 
-struct tensor op_scores(struct nn *nn, struct feature x, const char *name)
+struct tensor op_scores(struct nn *nn, struct activation x, const char *name)
 {
     struct graph *g = nn->g;
     struct scores s = { .nn = nn, .x = x };

@@ -12,7 +12,7 @@
 #define bytes   $m0                        // of the worker's part of a row
 #define north   $m1
 #define south   $m2
-#define next    $m3                        // in the middle row, behind what is loaded
+#define next    $m3                        // in the middle row, after what is loaded
 #define to      $m4
 #define count   $m5
 #define rows    $m6
@@ -24,7 +24,7 @@
 #define x01     $a0:1                      // the pair in work
 #define x0      $a0
 #define x1      $a1
-#define x23     $a2:3                      // the one behind it
+#define x23     $a2:3                      // the one after it
 #define x2      $a2
 #define before  $a4
 #define sum     $a6:7

@@ -7,7 +7,7 @@
 //   step 2, 3   rows 0 and 1 leave
 //
 // Every step also loads a row of a coming square and stores the one that left in the step before. Squares come in rows of
-// x, so in columns of y: row l of x is loaded three steps before its step, row q of y stored three steps behind. 64 steps a
+// x, so in columns of y: row l of x is loaded three steps before its step, row q of y stored three steps after. 64 steps a
 // block and four slots.
 
 #define FAMILY "../transpose/transpose.def"
@@ -38,7 +38,7 @@
 #define STRIDES  (ROW | (SQUARE & 0x3ff) << 10 | (COLUMN & 0x3ff) << 20)
 #define BLOCK_BYTES 512
 
-// selectors: what behind this row of x and of y
+// selectors: what after this row of x and of y
 #define X_ROW    1
 #define X_SQUARE 2
 #define X_LINE   0
@@ -49,10 +49,10 @@
         { ldst64pace \into, left, address+=, strides, \selectors
           \insn }
 .endm
-// The four steps of a square, from the last one on: rows 2 and 3 of the square after the next, 0 and 1 of the one behind it.
-.macro SQUARE_STEPS behind y_behind
+// The four steps of a square, from the last one on: rows 2 and 3 of the square after the next, 0 and 1 of the one after it.
+.macro SQUARE_STEPS after y_behind
         STEP row2, X_ROW | Y_ROW, f16v4stacc left, TSTACC_P1
-        STEP row3, \behind | Y_ROW, f16v4istacc left, row0, row1, TISTACC_P0
+        STEP row3, \after | Y_ROW, f16v4istacc left, row0, row1, TISTACC_P0
         STEP row0, X_ROW | Y_ROW, f16v4istacc left, row2, row3, TISTACC_P1
         STEP row1, X_ROW | \y_behind, f16v4stacc left, TSTACC_P0
 .endm

@@ -2,7 +2,7 @@
  *
  * A block has rows of at least 8 words where the matrix allows, since each row of it is a message.
  */
-#include "programs/library/layout/tile_shares.h"
+#include "programs/library/layout/tile_parts.h"
 
 enum { MESSAGE_WORDS = 8 };
 

@@ -1,7 +1,7 @@
-/* tile_shares.c - sorts the runs of a tensor by tile, and takes the same elements out of another
+/* tile_parts.c - sorts the runs of a tensor by tile, and takes the same elements out of another
  * tensor.
  */
-#include "programs/library/layout/tile_shares.h"
+#include "programs/library/layout/tile_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static int by_tile(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-enum emu_status shares_of(struct graph *g, struct tensor t, struct shares *out)
+enum emu_status tile_parts_of(struct graph *g, struct tensor t, struct tile_parts *out)
 {
     size_t runs;
 
@@ -26,22 +26,22 @@ enum emu_status shares_of(struct graph *g, struct tensor t, struct shares *out)
         qsort(out->run, runs, sizeof(*out->run), by_tile);
     out->at = emu_alloc(runs + 1, sizeof(*out->at));
     if (!out->at) {
-        shares_free(out);
+        tile_parts_free(out);
         return FAIL(NO_MEMORY, "the shares of %zu runs", runs);
     }
     if (runs && out->run[runs - 1].tile == UINT32_MAX) { /* the largest number: sorted to the end */
         struct tile_run r = out->run[runs - 1];
 
-        shares_free(out);
+        tile_parts_free(out);
         return FAIL(BAD_PROGRAM, "elements [%llu, %llu) of the operand are on no tile",
                     (unsigned long long)r.begin, (unsigned long long)r.end);
     }
     for (size_t i = 0; i < runs; i++) {
-        struct share *s = out->count ? &out->at[out->count - 1] : NULL;
+        struct tile_part *s = out->count ? &out->at[out->count - 1] : NULL;
 
         if (!s || s->tile != out->run[i].tile) {
             s = &out->at[out->count++];
-            *s = (struct share){ .tile = out->run[i].tile, .first = (uint32_t)i };
+            *s = (struct tile_part){ .tile = out->run[i].tile, .first = (uint32_t)i };
         }
         s->runs++;
         s->elements += out->run[i].end - out->run[i].begin;
@@ -49,16 +49,16 @@ enum emu_status shares_of(struct graph *g, struct tensor t, struct shares *out)
     return EMU_OK;
 }
 
-void shares_free(struct shares *s)
+void tile_parts_free(struct tile_parts *s)
 {
     emu_free(s->at);
     emu_free(s->run);
     memset(s, 0, sizeof(*s));
 }
 
-struct tensor share_take(struct graph *g, const struct shares *s, size_t i, struct tensor t)
+struct tensor tile_part_take(struct graph *g, const struct tile_parts *s, size_t i, struct tensor t)
 {
-    const struct share *share = &s->at[i];
+    const struct tile_part *share = &s->at[i];
     const struct tile_run *run = &s->run[share->first];
     struct tensor flat = tensor_flatten(g, t), all = flat;
     struct tensor *part;
