@@ -17,6 +17,7 @@
 #include "emu/base/fp.h"
 #include "emu/base/fp_math.h"
 #include "emu/base/hash.h"
+#include "emu/base/output_file.h"
 #include "emu/base/prng.h"
 #include "emu/base/progress.h"
 #include "emu/base/status.h"

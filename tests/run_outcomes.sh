@@ -82,5 +82,74 @@ ends 0 "status ok" lab ring
 ends 2 "--max-cycles: '0' is not a number from 1" run "$tmp/unheard.bsp.json" --max-cycles 0
 ends 3 "status limit" run "$tmp/unheard.bsp.json" --max-cycles 1
 
+# ---- files that are written
+
+# refused TEXT ARGUMENTS...: before the work: within a second, nothing printed, nothing left beside the file.
+refused() {
+    text=$1
+    shift
+    timeout 5 "$program" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    if [ $got -ne 2 ] || [ -s "$tmp/out" ] || ! grep -qF -- "$text" "$tmp/err"; then
+        failed=$((failed + 1))
+        echo "FAILED: $*: exit status $got, expected 2 and '$text'"
+        head -n 5 "$tmp/err"
+        return
+    fi
+    passed=$((passed + 1))
+}
+
+# holds TEXT FILES: what the folder of outputs has in it, and the first line of its file `kept`.
+holds() {
+    if [ "$(ls "$tmp/files" | tr '\n' ' ')" = "$2" ] && [ "$(head -n 1 "$tmp/files/kept")" = "$1" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: expected the files $2 and '$1' in kept, got $(ls "$tmp/files")"
+    fi
+}
+
+mkdir "$tmp/files"
+echo old >"$tmp/files/kept"
+ring=programs/lab/ring.bsp.json
+net="run -q efficientnet-b7"
+for option in --output --digests --chart --logits --write-weights; do
+    refused "No such file or directory" $net $option "$tmp/nosuch/x"
+    refused "Is a directory" $net $option "$tmp/files"
+    refused "the same file as the input" $net --weights "$tmp/good.json" $option "$tmp/good.json"
+done
+refused "No such file or directory" models efficientnet-b7 -o "$tmp/nosuch/x"
+refused "No such file or directory" run -q matmul --digests "$tmp/nosuch/x"
+refused "No such file or directory" run $ring --digests "$tmp/nosuch/x"
+refused "the same file as the input" run "$tmp/unheard.bsp.json" --digests "$tmp/unheard.bsp.json"
+refused "the same file as the input" compile "$tmp/unheard.bsp.json" -o "$tmp/unheard.bsp.json"
+refused "the same file as the input" asm programs/lab/allreduce.S -o programs/lab/allreduce.S
+holds old "kept "
+
+# What cannot be written at the end is said after the answer.
+small="run -q efficientnet-b0 --resolution 32 --no-calibration --set tiles=128"
+if [ -c /dev/full ]; then
+    ends 2 "No space left on device" $small --chart /dev/full --logits "$tmp/files/logits"
+    ends 2 "cycles" $small --chart /dev/full --digests "$tmp/files/digests"
+    ends 2 "status ok" run $ring --digests /dev/full
+    ends 2 "status ok" run -q softmax -D n=100 --machine toy4 --digests /dev/full
+fi
+ends 1 "do not fit" run -q vector-add --set tiles=64 -o "$tmp/files/image" --digests "$tmp/files/kept"
+holds old "digests kept logits "
+ends 0 "status ok" run $ring --digests "$tmp/files/kept"
+holds "superstep-digests 1" "digests kept logits "
+
+# A signal while weights are measured and an output is open (what runs in the background ignores some signals, but not this one).
+"$program" models efficientnet-b7 -o "$tmp/files/weights" >/dev/null 2>&1 &
+pid=$!
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    ls "$tmp/files" | grep -q tmp && break
+    sleep 0.2
+done
+ls "$tmp/files" | grep -q tmp || { failed=$((failed + 1)) && echo "FAILED: no temporary file"; }
+kill -TERM $pid
+wait $pid 2>/dev/null
+holds "superstep-digests 1" "digests kept logits "
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -235,17 +235,17 @@ static void watch_group(const struct machine *m, const struct group *g, unsigned
     m->options.watch(m->options.watch_ctx, &s);
 }
 
-static int digest_group(struct machine *m, const struct group *g, unsigned index, uint64_t release,
-                        int each)
+static void digest_group(struct machine *m, const struct group *g, unsigned index, uint64_t release,
+                         int each)
 {
     struct digests *d = m->options.digests;
 
     if (!d)
-        return 0;
+        return;
 #pragma omp parallel for schedule(dynamic, 16) num_threads((int)m->threads)
     for (uint32_t i = 0; i < g->tiles; i++)
         digest_tile(d, g->tile[i], &m->tile[g->tile[i]]);
-    return digest_step(d, index, g->superstep, release, g->tile, g->tiles, each) == EMU_OK ? 0 : -1;
+    digest_step(d, index, g->superstep, release, g->tile, g->tiles, each);
 }
 
 static int release_tile(struct machine *m, uint32_t tile, uint64_t release, uint32_t consensus)
@@ -311,9 +311,9 @@ static int release_group(struct machine *m, unsigned index, const struct complet
 
     if (!m->finished) {
         watch_group(m, g, index, c->release, c->wait);
-        if (record_group(m, g, index, c->release, c->wait, c->latest) < 0 ||
-            digest_group(m, g, index, c->release, c->wait != WAIT_GROUP) < 0)
+        if (record_group(m, g, index, c->release, c->wait, c->latest) < 0)
             return -1;
+        digest_group(m, g, index, c->release, c->wait != WAIT_GROUP);
         g->superstep++;
     }
     g->phase = c->phase;
@@ -433,8 +433,7 @@ enum emu_status sync_finish(struct machine *m)
             continue;
         if (record_group(m, g, k, latest, WAIT_HOST, latest) < 0)
             return EMU_NO_MEMORY;
-        if (digest_group(m, g, k, latest, 1) < 0)
-            return EMU_IO;
+        digest_group(m, g, k, latest, 1);
         g->superstep++;
     }
     return EMU_OK;

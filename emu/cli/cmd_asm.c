@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emu/asm/asm.h"
+#include "emu/base/output_file.h"
 #include "emu/cli/commands.h"
 
 /* ---- listing ---- */
@@ -90,20 +91,7 @@ static void list(const struct asm_image *image)
 
 /* ---- the command ---- */
 
-static enum emu_status write_unit(const struct asm_image *image, const char *path)
-{
-    FILE *f = fopen(path, "w");
-    enum emu_status st;
-
-    if (!f)
-        return FAIL(IO, "%s: %s", path, strerror(errno));
-    st = asm_image_write(image, f);
-    if (fclose(f) && st == EMU_OK)
-        st = FAIL(IO, "%s: %s", path, strerror(errno));
-    return st;
-}
-
-static enum emu_status assemble(struct asm_unit *u, const struct request *q)
+static enum emu_status assemble(struct asm_unit *u, const struct request *q, FILE *out)
 {
     const struct asm_layout layout = { .code_addr = (uint32_t)q->code,
                                        .data_addr = (uint32_t)q->data,
@@ -120,11 +108,18 @@ static enum emu_status assemble(struct asm_unit *u, const struct request *q)
     }
     TRY(st);
     TRY(asm_unit_link(u, &layout));
-    if (q->output)
-        return write_unit(asm_unit_image(u), q->output);
+    if (out)
+        return asm_image_write(asm_unit_image(u), out);
     list(asm_unit_image(u));
     return fflush(stdout) || ferror(stdout) ? FAIL(IO, "standard output: %s", strerror(errno))
                                             : EMU_OK;
+}
+
+static enum emu_status open_output(const struct request *q, struct output_file **out)
+{
+    for (size_t i = 0; i < q->argument.count; i++)
+        TRY(output_not_input(q->output, q->argument.item[i]));
+    return output_open(q->output, out);
 }
 
 static enum emu_status run(const struct request *q)
@@ -134,14 +129,18 @@ static enum emu_status run(const struct request *q)
                              .defines = q->define.item,
                              .define_count = q->define.count,
                              .raw = q->raw };
+    struct output_file *out;
     struct asm_unit *u = NULL;
     enum emu_status st;
     struct arch arch;
 
     TRY(request_machine(q, "mk2", &arch));
     o.arch = &arch;
-    TRY(asm_unit_new(&o, &u));
-    st = assemble(u, q);
+    TRY(open_output(q, &out));
+    st = asm_unit_new(&o, &u);
+    if (st == EMU_OK)
+        st = assemble(u, q, output_stream(out));
+    st = output_end(out, st);
     asm_diag_print(u, stderr);
     asm_unit_free(u);
     return st;

@@ -23,14 +23,19 @@ static enum emu_status compile(const struct request *q)
 {
     struct manifest *m;
     struct image *im = NULL;
+    struct output_file *out;
     enum emu_status s;
 
     if (!q->output)
         return FAIL(USAGE, "compile writes an image: -o FILE.img");
+    TRY(output_not_input(q->output, q->what));
     TRY(manifest_of_request(q, &m));
-    s = manifest_build(m, (unsigned)q->threads, stderr, &im);
+    s = output_open(q->output, &out);
     if (s == EMU_OK)
-        s = image_write(im, q->output);
+        s = manifest_build(m, (unsigned)q->threads, stderr, &im);
+    if (s == EMU_OK)
+        s = image_write_to(im, out);
+    s = output_end(out, s);
     if (s == EMU_OK)
         print(im, q->output);
     image_free(im);

@@ -1,12 +1,12 @@
 /* cmd_run.c - runs a manifest or an image on a whole machine and prints what came out. */
 #include "emu/cli/emu_commands.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/output_file.h"
 #include "emu/cli/commands.h"
 #include "emu/cli/look_file.h"
 #include "emu/cli/manifest_request.h"
@@ -165,36 +165,19 @@ static enum emu_status run_it(const struct request *q, const struct image *im,
     return s;
 }
 
-static enum emu_status with_digests(const struct request *q, const struct image *im,
-                                    const struct manifest *m, int *code)
-{
-    FILE *f = NULL;
-    enum emu_status s;
-
-    if (q->digests) {
-        f = fopen(q->digests, "w");
-        if (!f)
-            return FAIL(IO, "%s: %s", q->digests, strerror(errno));
-    }
-    s = run_it(q, im, m, f, code);
-    if (f && fclose(f) && s == EMU_OK)
-        s = FAIL(IO, "%s: %s", q->digests, strerror(errno));
-    return s;
-}
-
-static enum emu_status run_image_file(const struct request *q, int *code)
+static enum emu_status run_image_file(const struct request *q, FILE *digests, int *code)
 {
     struct image *im;
     enum emu_status s;
 
     TRY(q->bytes ? image_read_bytes(q->bytes, q->byte_count, look_file_name(q), &im)
                  : image_read(q->what, &im));
-    s = with_digests(q, im, NULL, code);
+    s = run_it(q, im, NULL, digests, code);
     image_free(im);
     return s;
 }
 
-static enum emu_status run_manifest_file(const struct request *q, int *code)
+static enum emu_status run_manifest_file(const struct request *q, FILE *digests, int *code)
 {
     struct manifest *m;
     struct image *im = NULL;
@@ -203,17 +186,28 @@ static enum emu_status run_manifest_file(const struct request *q, int *code)
     TRY(manifest_of_request(q, &m));
     s = manifest_build(m, (unsigned)q->threads, stderr, &im);
     if (s == EMU_OK)
-        s = with_digests(q, im, m, code);
+        s = run_it(q, im, m, digests, code);
     image_free(im);
     manifest_free(m);
     return s;
 }
 
+/* The digests come into their place after the answer, which they cannot take away. */
+static enum emu_status with_digests(const struct request *q, int *code)
+{
+    struct output_file *digests;
+    FILE *f;
+
+    TRY(output_not_input(q->digests, q->path ? q->path : q->what));
+    TRY(output_open(q->digests, &digests));
+    f = output_stream(digests);
+    return output_end(digests, q->use & THING_IMAGE ? run_image_file(q, f, code)
+                                                    : run_manifest_file(q, f, code));
+}
+
 int run_file(const struct request *q)
 {
     int code = EXIT_BAD;
-    enum emu_status s =
-        q->use & THING_IMAGE ? run_image_file(q, &code) : run_manifest_file(q, &code);
 
-    return s == EMU_OK ? code : request_failed(q, NULL);
+    return with_digests(q, &code) == EMU_OK ? code : request_failed(q, NULL);
 }

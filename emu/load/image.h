@@ -14,6 +14,7 @@
 
 #include "emu/arch/arch.h"
 #include "emu/base/hash.h"
+#include "emu/base/output_file.h"
 
 struct image;
 
@@ -181,6 +182,9 @@ uint32_t image_find_string(const struct image *im, const char *text);
  * It needs the image's memory and one section of at most 256 KiB of blobs, or of one table, at a
  * time. */
 enum emu_status image_write(const struct image *im, const char *path) EMU_MUST_CHECK;
+/* The same into an output that was opened before; the caller commits it. */
+enum emu_status image_write_to(const struct image *im,
+                               const struct output_file *out) EMU_MUST_CHECK;
 enum emu_status image_read(const char *path, struct image **out) EMU_MUST_CHECK;
 enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
                                  struct image **out) EMU_MUST_CHECK;

@@ -7,19 +7,16 @@
 #include "emu/load/image_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "emu/base/alloc.h"
 
 /* Level 1 for tile memory, where more costs time and gains little; 3 for tables. */
-enum { LEVEL_DATA = 1, LEVEL_TABLES = 3, NAMES_TRIED = 100 };
+enum { LEVEL_DATA = 1, LEVEL_TABLES = 3 };
 
 /* A page of a blob that is not all zeros. */
 struct image_chunk {
@@ -364,55 +361,15 @@ enum emu_status image_write_fd(const struct image *im, int fd, const char *name)
     return s;
 }
 
-/* Writes and closes fd. */
-static enum emu_status write_and_close(const struct image *im, int fd, const char *name)
+enum emu_status image_write_to(const struct image *im, const struct output_file *out)
 {
-    enum emu_status s = image_write_fd(im, fd, name);
-
-    if (close(fd) != 0 && s == EMU_OK)
-        s = FAIL(IO, "%.200s: %s on closing", name, strerror(errno));
-    return s;
-}
-
-/* Creates a file of a new name beside path. */
-static int open_beside(const char *path, char *name, size_t name_bytes)
-{
-    int fd = -1;
-
-    for (int i = 0; i < NAMES_TRIED && fd < 0; i++) {
-        snprintf(name, name_bytes, "%s.%ld-%d.tmp", path, (long)getpid(), i);
-        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
-    return fd;
+    return image_write_fd(im, fileno(output_stream(out)), output_path(out));
 }
 
 enum emu_status image_write(const struct image *im, const char *path)
 {
-    char target[PATH_MAX], part[PATH_MAX + 64];
-    enum emu_status s;
-    struct stat st;
-    int fd;
+    struct output_file *out;
 
-    /* A link keeps pointing where it does; a device or pipe must not be replaced by a file. */
-    if (strlen(path) >= sizeof(target))
-        return FAIL(IO, "%.200s...: %s", path, strerror(ENAMETOOLONG));
-    if (!realpath(path, target))
-        strcpy(target, path);
-    if (stat(target, &st) == 0 && !S_ISREG(st.st_mode)) {
-        fd = open(target, O_WRONLY | O_CLOEXEC);
-        if (fd < 0)
-            return FAIL(IO, "%.200s: %s", path, strerror(errno));
-        return write_and_close(im, fd, path);
-    }
-    fd = open_beside(target, part, sizeof(part));
-    if (fd < 0)
-        return FAIL(IO, "%.200s: %s", path, strerror(errno));
-    s = write_and_close(im, fd, path);
-    if (s == EMU_OK && rename(part, target) != 0)
-        s = FAIL(IO, "%.200s: %s on renaming %.200s", path, strerror(errno), part);
-    if (s != EMU_OK)
-        unlink(part);
-    return s;
+    TRY(output_open(path, &out));
+    return output_end(out, image_write_to(im, out));
 }

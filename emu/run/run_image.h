@@ -62,7 +62,8 @@ enum emu_status run_input_file(struct run *r, const char *name, const char *path
 
 /* Runs to the end: a host sync that is not answered, a fault, a deadlock, the limit. r->stop says
  * which. After a host sync it may be called again, with more answers in r->options.runs. Errors:
- * EMU_IO when streams or digests cannot be written, EMU_NO_MEMORY. */
+ * EMU_IO when streams cannot be written, EMU_NO_MEMORY. Whether all digests have reached their file
+ * is for who opened it to ask. */
 enum emu_status run_execute(struct run *r) EMU_MUST_CHECK;
 
 /* Compares with what the manifest expects. *list receives a new JSON array with at most

@@ -39,16 +39,21 @@ static enum emu_status make_weights(const struct request *q, const struct net *n
 
 static enum emu_status handle_weights(const struct request *q, const struct net *n)
 {
+    struct output_file *out;
     struct weights *w;
     enum emu_status s;
 
+    TRY(output_not_input(q->output, q->weights));
     TRY(weights_new(n, &w));
-    s = make_weights(q, n, w);
+    s = output_open(q->output, &out);
+    if (s == EMU_OK)
+        s = make_weights(q, n, w);
     if (s == EMU_OK && w->names)
         printf("%s: all %u tensors are there, named as %s names them\n", q->weights, w->params,
                w->names);
-    if (s == EMU_OK && q->output)
-        s = weights_write(w, n, q->output);
+    if (s == EMU_OK && out)
+        s = weights_write_to(w, out);
+    s = output_end(out, s);
     weights_free(w);
     return s;
 }

@@ -6,7 +6,6 @@
  */
 #include "models/run/model_chart.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -331,19 +330,4 @@ enum emu_status model_chart_draw(const struct model_answer *m, FILE *f)
     TRY(draw_memory(&c));
     fprintf(f, "</svg>\n");
     return EMU_OK;
-}
-
-enum emu_status model_chart(const struct model_answer *m, const char *path)
-{
-    FILE *f = fopen(path, "w");
-    enum emu_status s;
-
-    if (!f)
-        return FAIL(IO, "%s: %s", path, strerror(errno));
-    s = model_chart_draw(m, f);
-    if (s == EMU_OK && fflush(f))
-        s = FAIL(IO, "%s: %s", path, strerror(errno));
-    if (fclose(f) && s == EMU_OK)
-        s = FAIL(IO, "%s: %s", path, strerror(errno));
-    return s;
 }

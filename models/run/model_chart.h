@@ -7,10 +7,8 @@
 
 #include "models/run/model_report.h"
 
-/* Creates or replaces a file. Without a run only memory is drawn. Errors: EMU_IO (the message names
- * file and reason; nothing else is lost), EMU_NO_MEMORY. */
-enum emu_status model_chart(const struct model_answer *m, const char *path) EMU_MUST_CHECK;
-/* The same into an open file, which may have an error afterwards. */
+/* Into an open file, which may have an error afterwards. Without a run only memory is drawn.
+ * Errors: EMU_NO_MEMORY. */
 enum emu_status model_chart_draw(const struct model_answer *m, FILE *f) EMU_MUST_CHECK;
 
 #endif

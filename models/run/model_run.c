@@ -2,7 +2,6 @@
  */
 #include "models/run/model_run.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -35,11 +34,16 @@ struct model_run {
     struct layer_cycles layers;
     float *scores;
     struct progress progress;
-    int code; /* to exit with */
+    struct output_file *image, *digests, *chart, *logits; /* NULL: not wanted, or in its place */
+    int code;                                             /* to exit with */
 };
 
 static void model_run_free(struct model_run *m)
 {
+    output_discard(m->image);
+    output_discard(m->digests);
+    output_discard(m->chart);
+    output_discard(m->logits);
     emu_free(m->scores);
     layer_cycles_free(&m->layers);
     session_free(m->session);
@@ -139,7 +143,9 @@ static enum emu_status write_image(struct model_run *m)
     TRY(make_input(m, &data));
     s = compiled_add_input(m->p.compiled, m->p.net_graph->picture.t, "picture", data);
     emu_free(data);
-    return s == EMU_OK ? image_write(compiled_image(m->p.compiled), m->q->output) : s;
+    if (s == EMU_OK)
+        s = image_write_to(compiled_image(m->p.compiled), m->image);
+    return output_finish(&m->image, s);
 }
 
 /* ---- answer ---- */
@@ -156,22 +162,25 @@ static void print_text(const struct model_answer *a)
     model_summary(a, stdout);
 }
 
-static enum emu_status print_answer(struct model_run *m)
+static struct model_answer answer_of(const struct model_run *m)
 {
-    struct model_answer a = { .request = m->q,
-                              .net = m->net,
-                              .graph = m->p.net_graph,
-                              .compiled = m->p.compiled,
-                              .arch = m->arch,
-                              .layers = &m->layers,
-                              .weights = m->weights_text,
-                              .picture = m->picture,
-                              .run = m->session ? session_run_image(m->session) : NULL,
-                              .scores = m->scores };
+    return (struct model_answer){ .request = m->q,
+                                  .net = m->net,
+                                  .graph = m->p.net_graph,
+                                  .compiled = m->p.compiled,
+                                  .arch = m->arch,
+                                  .layers = &m->layers,
+                                  .weights = m->weights_text,
+                                  .picture = m->picture,
+                                  .run = m->session ? session_run_image(m->session) : NULL,
+                                  .scores = m->scores };
+}
+
+static enum emu_status print_answer(const struct model_run *m)
+{
+    struct model_answer a = answer_of(m);
     json_t *o;
 
-    if (m->q->chart)
-        TRY(model_chart(&a, m->q->chart));
     if (!m->q->json) {
         print_text(&a);
         return EMU_OK;
@@ -182,6 +191,28 @@ static enum emu_status print_answer(struct model_run *m)
     run_print_json(o, stdout);
     json_decref(o);
     return EMU_OK;
+}
+
+/* What cannot be written is said; the answer has been printed, and other files are written. */
+static void note_failure(struct model_run *m, enum emu_status s)
+{
+    if (s != EMU_OK)
+        m->code = request_failed(m->q, m->choice.name);
+}
+
+static void write_chart(struct model_run *m)
+{
+    struct model_answer a = answer_of(m);
+
+    if (m->chart)
+        note_failure(m, output_finish(&m->chart, model_chart_draw(&a, output_stream(m->chart))));
+}
+
+static void write_logits(struct model_run *m)
+{
+    if (m->logits)
+        note_failure(m, output_finish(&m->logits, net_logits_write(m->p.net_graph, m->session,
+                                                                   m->input, m->logits)));
 }
 
 /* The machine stopped before the end: cycles are those until then, layers are not billed. */
@@ -281,10 +312,11 @@ static enum emu_status run_machine(struct model_run *m)
         print_checks(m);
     TRY(read_scores(m));
     TRY(warn_of_range(m));
-    if (m->q->logits)
-        TRY(net_logits_write(m->p.net_graph, m->session, m->input, m->q->logits));
     TRY(layer_cycles_bill(&m->layers, m->p.compiled, session_run_image(m->session)));
-    return print_answer(m);
+    TRY(print_answer(m));
+    write_chart(m);
+    write_logits(m);
+    return EMU_OK;
 }
 
 static enum emu_status execute(struct model_run *m)
@@ -293,19 +325,13 @@ static enum emu_status execute(struct model_run *m)
     enum emu_status s;
 
     o.record = o.overflow = 1;
-    if (m->q->digests) {
-        o.digests = fopen(m->q->digests, "w");
-        if (!o.digests)
-            return FAIL(IO, "%s: %s", m->q->digests, strerror(errno));
-    }
+    o.digests = output_stream(m->digests);
     s = session_new(m->p.compiled, &o, &m->session);
     if (s == EMU_OK)
         s = write_input(m);
     if (s == EMU_OK)
         s = run_machine(m);
-    if (o.digests && fclose(o.digests) && s == EMU_OK)
-        s = FAIL(IO, "%s: %s", m->q->digests, strerror(errno));
-    return s;
+    return output_finish(&m->digests, s);
 }
 
 /* Files that only a program that fits has. */
@@ -364,10 +390,14 @@ static enum emu_status with_compiled(struct model_run *m)
     if (!compiled_fits(m->p.compiled))
         return report_oom(m);
     m->code = EXIT_RAN;
-    if (m->q->output)
+    if (m->image)
         TRY(write_image(m));
     TRY(layer_cycles_init(m->p.net_graph, m->p.compiled, &m->arch, &m->layers));
-    return m->q->use & USE_RUN ? execute(m) : print_answer(m);
+    if (m->q->use & USE_RUN)
+        return execute(m);
+    TRY(print_answer(m));
+    write_chart(m);
+    return EMU_OK;
 }
 
 static void drop_program(struct model_run *m)
@@ -464,6 +494,24 @@ static enum emu_status compare_all(struct model_run *m)
     return EMU_OK;
 }
 
+static enum emu_status open_output(const struct request *q, const char *path,
+                                   struct output_file **out)
+{
+    for (size_t i = 0; i < q->image.count; i++)
+        TRY(output_not_input(path, q->image.item[i]));
+    TRY(output_not_input(path, q->weights));
+    return output_open(path, out);
+}
+
+/* A file that cannot be written is found before the work. */
+static enum emu_status open_outputs(struct model_run *m)
+{
+    TRY(open_output(m->q, m->q->output, &m->image));
+    TRY(open_output(m->q, m->q->digests, &m->digests));
+    TRY(open_output(m->q, m->q->chart, &m->chart));
+    return open_output(m->q, m->q->logits, &m->logits);
+}
+
 static enum emu_status answer_request(struct model_run *m)
 {
     int compiles = !(m->q->use & USE_RUN);
@@ -472,6 +520,7 @@ static enum emu_status answer_request(struct model_run *m)
     if (compiles && !m->q->output && !m->q->allow_oom && !m->q->layers && !m->q->plan &&
         !m->q->report)
         return FAIL(USAGE, "compile writes an image: -o FILE.img");
+    TRY(open_outputs(m));
     TRY(request_arch(m->q, "mk2", &m->arch));
     TRY(net_new(m->choice.name, &m->choice.net, &m->net));
     if (m->q->layers) {

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { CACHE_PATH_MAX = 4096 };
 
@@ -134,30 +133,27 @@ static int cache_read(const char *path, const struct hash128 *key, const struct 
     return good;
 }
 
-/* Beside path, then renamed; a failure costs time in the next run only. */
-static void cache_write(const char *path, const struct hash128 *key, const struct net *n,
-                        struct weights *w)
+/* Whether it worked; a failure costs time in the next run only. */
+static int cache_write(const char *path, const struct hash128 *key, const struct net *n,
+                       struct weights *w)
 {
     struct cache_head h = { .key = *key,
                             .values = measured_count(n, w),
                             .classifier_gain = w->classifier_gain };
     float *value = emu_alloc(h.values, sizeof(*value));
-    char beside[CACHE_PATH_MAX + 32];
-    FILE *f;
-    int good;
+    struct output_file *out = NULL;
 
-    snprintf(beside, sizeof(beside), "%s.%ld", path, (long)getpid());
-    f = value ? fopen(beside, "wb") : NULL;
-    if (f) {
+    if (value && output_open(path, &out) == EMU_OK) {
+        FILE *f = output_stream(out);
+
         memcpy(h.magic, cache_magic, sizeof(h.magic));
         move_measured(n, w, value, 1);
         h.content = hash128(value, h.values * sizeof(*value));
-        good = fwrite(&h, sizeof(h), 1, f) == 1 &&
-               fwrite(value, sizeof(*value), h.values, f) == h.values;
-        if (fclose(f) || !good || rename(beside, path))
-            unlink(beside);
+        fwrite(&h, sizeof(h), 1, f);
+        fwrite(value, sizeof(*value), h.values, f);
     }
     emu_free(value);
+    return out && output_commit(out) == EMU_OK;
 }
 
 /* ---- the three ways ---- */
@@ -199,7 +195,22 @@ static enum emu_status fill(const struct network_choice *c, const struct net *n,
             TRY(calibrate(w, n, &how));
         snprintf(text, bytes, "seed %" PRIu64 "%s", c->seed, how);
     }
-    return c->write_weights ? weights_write(w, n, c->write_weights) : EMU_OK;
+    return EMU_OK;
+}
+
+/* --write-weights: opened before the weights are measured. */
+static enum emu_status fill_and_write(const struct network_choice *c, const struct net *n,
+                                      struct weights *w, char *text, size_t bytes)
+{
+    struct output_file *out;
+    enum emu_status s;
+
+    TRY(output_not_input(c->write_weights, c->weights));
+    TRY(output_open(c->write_weights, &out));
+    s = fill(c, n, w, text, bytes);
+    if (s == EMU_OK && out)
+        s = weights_write_to(w, out);
+    return output_end(out, s);
 }
 
 enum emu_status model_weights_get(const struct network_choice *c, const struct net *n,
@@ -208,7 +219,7 @@ enum emu_status model_weights_get(const struct network_choice *c, const struct n
     enum emu_status s;
 
     TRY(weights_new(n, out));
-    s = fill(c, n, *out, text, bytes);
+    s = fill_and_write(c, n, *out, text, bytes);
     if (s != EMU_OK) {
         weights_free(*out);
         *out = NULL;

@@ -87,7 +87,7 @@ enum emu_status net_result_read(const struct net_graph *ng, struct session *s, u
 /* ---- logits ---- */
 
 static enum emu_status write_tensors(const struct net *n, const float *input, const float *logits,
-                                     const char *path)
+                                     const struct output_file *out)
 {
     struct safetensor t[2] = {
         { .name = "input",
@@ -106,11 +106,11 @@ static enum emu_status write_tensors(const struct net *n, const float *input, co
 
     for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
         t[i].bytes = t[i].elements * sizeof(float);
-    return safetensors_write(t, EMU_COUNT_OF(t), path);
+    return safetensors_write_to(t, EMU_COUNT_OF(t), out);
 }
 
 enum emu_status net_logits_write(const struct net_graph *ng, struct session *s, const float *input,
-                                 const char *path)
+                                 const struct output_file *out)
 {
     const struct net *n = ng->net;
     uint64_t count = (uint64_t)n->batch * n->classes;
@@ -124,7 +124,7 @@ enum emu_status net_logits_write(const struct net_graph *ng, struct session *s, 
     if (st == EMU_OK) {
         for (uint64_t i = 0; i < count; i++)
             logits[i] = (float)value[i]; /* exact: they are f16 */
-        st = write_tensors(n, input, logits, path);
+        st = write_tensors(n, input, logits, out);
     }
     emu_free(value);
     emu_free(logits);

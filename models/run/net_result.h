@@ -12,8 +12,8 @@ enum emu_status net_result_read(const struct net_graph *ng, struct session *s, u
 
 /* Writes what went in, [batch][3][h][w], and the classifier's results, [batch][classes], as the
  * tensors "input" and "logits" of a safetensors file, in F32. The classifier's result is kept.
- * EMU_IO, EMU_NO_MEMORY. */
+ * The caller commits the output. EMU_IO, EMU_NO_MEMORY. */
 enum emu_status net_logits_write(const struct net_graph *ng, struct session *s, const float *input,
-                                 const char *path) EMU_MUST_CHECK;
+                                 const struct output_file *out) EMU_MUST_CHECK;
 
 #endif

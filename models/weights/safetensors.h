@@ -55,5 +55,8 @@ void safetensors_text(const struct safetensor *t, char out[200]);
  * EMU_NO_MEMORY. */
 enum emu_status safetensors_write(const struct safetensor *t, size_t tensors,
                                   const char *path) EMU_MUST_CHECK;
+/* The same into an output that was opened before; the caller commits it. */
+enum emu_status safetensors_write_to(const struct safetensor *t, size_t tensors,
+                                     const struct output_file *out) EMU_MUST_CHECK;
 
 #endif

@@ -1,12 +1,8 @@
-/* safetensors_write.c - writes tensors as a safetensors file, beside its place first. */
+/* safetensors_write.c - writes tensors as a safetensors file. */
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "models/weights/safetensors.h"
 
@@ -70,63 +66,26 @@ static int put(const char *header, uint64_t bytes, const struct safetensor *t, s
     return fflush(f);
 }
 
-/* Writes and closes f. */
-static int put_and_close(const char *header, uint64_t bytes, const struct safetensor *t,
-                         size_t tensors, FILE *f)
+enum emu_status safetensors_write_to(const struct safetensor *t, size_t tensors,
+                                     const struct output_file *out)
 {
-    int bad = put(header, bytes, t, tensors, f) ? errno : 0;
+    uint64_t bytes = 0;
+    char *header = header_text(t, tensors, &bytes);
+    enum emu_status s = EMU_OK;
 
-    return fclose(f) && !bad ? errno : bad;
-}
-
-/* A device or pipe must not be replaced by a file. */
-static enum emu_status write_through(const char *header, uint64_t bytes, const struct safetensor *t,
-                                     size_t tensors, const char *path)
-{
-    FILE *f = fopen(path, "wb");
-    int bad = f ? put_and_close(header, bytes, t, tensors, f) : errno;
-
-    return bad ? FAIL(IO, "%.200s: %s", path, strerror(bad)) : EMU_OK;
-}
-
-static enum emu_status write_beside(const char *header, uint64_t bytes, const struct safetensor *t,
-                                    size_t tensors, const char *path)
-{
-    char part[PATH_MAX];
-    int fd, bad;
-    FILE *f;
-
-    if ((size_t)snprintf(part, sizeof(part), "%s.%ld.part", path, (long)getpid()) >= sizeof(part))
-        return FAIL(IO, "%.200s...: %s", path, strerror(ENAMETOOLONG));
-    fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    f = fd < 0 ? NULL : fdopen(fd, "wb");
-    if (!f) {
-        if (fd >= 0)
-            close(fd);
-        return FAIL(IO, "%.200s: %s", path, strerror(errno));
-    }
-    bad = put_and_close(header, bytes, t, tensors, f);
-    if (!bad && rename(part, path))
-        bad = errno;
-    if (!bad)
-        return EMU_OK;
-    unlink(part);
-    return FAIL(IO, "%.200s: %s", path, strerror(bad));
+    if (!header)
+        return FAIL(NO_MEMORY, "%.200s: a header for %zu tensors", output_path(out), tensors);
+    errno = 0;
+    if (put(header, bytes, t, tensors, output_stream(out)))
+        s = FAIL(IO, "%.200s: %s", output_path(out), strerror(errno ? errno : EIO));
+    free(header);
+    return s;
 }
 
 enum emu_status safetensors_write(const struct safetensor *t, size_t tensors, const char *path)
 {
-    uint64_t bytes = 0;
-    char *header = header_text(t, tensors, &bytes);
-    enum emu_status s;
-    struct stat st;
+    struct output_file *out;
 
-    if (!header)
-        return FAIL(NO_MEMORY, "%.200s: a header for %zu tensors", path, tensors);
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        s = write_through(header, bytes, t, tensors, path);
-    else
-        s = write_beside(header, bytes, t, tensors, path);
-    free(header);
-    return s;
+    TRY(output_open(path, &out));
+    return output_end(out, safetensors_write_to(t, tensors, out));
 }

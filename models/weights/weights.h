@@ -63,6 +63,9 @@ enum emu_status weights_read_bytes(struct weights *w, const struct net *n, const
 /* Writes them as F32 with torchvision's names; beside path, then renamed. EMU_IO. */
 enum emu_status weights_write(const struct weights *w, const struct net *n,
                               const char *path) EMU_MUST_CHECK;
+/* The same into an output that was opened before; the caller commits it. */
+enum emu_status weights_write_to(const struct weights *w,
+                                 const struct output_file *out) EMU_MUST_CHECK;
 
 /* What a norm layer in inference does to channel c: y = scale[c] x + shift[c]; from gamma, beta,
  * running statistics and eps. Batch norm only. Arrays of out_c values, owned by the caller. */

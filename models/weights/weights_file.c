@@ -338,12 +338,11 @@ enum emu_status weights_read(struct weights *w, const struct net *n, const char 
     return s;
 }
 
-enum emu_status weights_write(const struct weights *w, const struct net *n, const char *path)
+enum emu_status weights_write_to(const struct weights *w, const struct output_file *out)
 {
     struct safetensor *t = emu_alloc(w->params + 1u, sizeof(*t));
     enum emu_status s;
 
-    (void)n;
     if (!t)
         return FAIL(NO_MEMORY, "%u tensors", w->params);
     for (uint32_t i = 0; i < w->params; i++) {
@@ -358,7 +357,16 @@ enum emu_status weights_write(const struct weights *w, const struct net *n, cons
         for (unsigned k = 0; k < p->rank; k++)
             t[i].shape[k] = p->shape[k];
     }
-    s = safetensors_write(t, w->params, path);
+    s = safetensors_write_to(t, w->params, out);
     emu_free(t);
     return s;
+}
+
+enum emu_status weights_write(const struct weights *w, const struct net *n, const char *path)
+{
+    struct output_file *out;
+
+    (void)n;
+    TRY(output_open(path, &out));
+    return output_end(out, weights_write_to(w, out));
 }

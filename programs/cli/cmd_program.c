@@ -1,12 +1,16 @@
 /* cmd_program.c - `run` and `compile` of a named program: builds its graph, compiles it, runs it,
  * and says what came out.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "programs/cli/program_request.h"
 #include "programs/programs.h"
+
+/* Opened before the work; NULL: not wanted, or in its place. */
+struct outputs {
+    struct output_file *image, *digests;
+};
 
 static const struct named_program *program(const struct request *q)
 {
@@ -103,25 +107,19 @@ static enum emu_status run_session(const struct request *q, const struct compile
 }
 
 static enum emu_status execute(const struct request *q, const struct compiled *c, void *state,
-                               int *code)
+                               struct outputs *files, int *code)
 {
     struct session_options o = session_options_of(q);
     struct session *s = NULL;
     enum emu_status st;
 
     o.record = 1;
-    if (q->digests) {
-        o.digests = fopen(q->digests, "w");
-        if (!o.digests)
-            return FAIL(IO, "%s: %s", q->digests, strerror(errno));
-    }
+    o.digests = output_stream(files->digests);
     st = session_new(c, &o, &s);
     if (st == EMU_OK)
         st = run_session(q, c, s, state, code);
     session_free(s);
-    if (o.digests && fclose(o.digests) && st == EMU_OK)
-        st = FAIL(IO, "%s: %s", q->digests, strerror(errno));
-    return st;
+    return output_finish(&files->digests, st);
 }
 
 static enum emu_status print_memory(const struct request *q, const struct compiled *c)
@@ -141,21 +139,22 @@ static enum emu_status print_memory(const struct request *q, const struct compil
 }
 
 static enum emu_status with_compiled(const struct request *q, const struct compiled *c, void *state,
-                                     int *code)
+                                     struct outputs *files, int *code)
 {
     if (!compiled_fits(c)) {
         *code = q->allow_oom ? EXIT_RAN : EXIT_FAULTED;
         return print_memory(q, c);
     }
     *code = EXIT_RAN;
-    if (q->output)
-        TRY(image_write(compiled_image(c), q->output));
+    if (files->image)
+        TRY(output_finish(&files->image, image_write_to(compiled_image(c), files->image)));
     if (q->use & USE_RUN)
-        return execute(q, c, state, code);
+        return execute(q, c, state, files, code);
     return print_memory(q, c);
 }
 
-static enum emu_status with_graph(const struct request *q, struct graph *g, int *code)
+static enum emu_status with_graph(const struct request *q, struct graph *g, struct outputs *files,
+                                  int *code)
 {
     struct compiled *c = NULL;
     void *state = NULL;
@@ -175,7 +174,7 @@ static enum emu_status with_graph(const struct request *q, struct graph *g, int 
 
         s = graph_compile(g, &o, &c);
         if (s == EMU_OK)
-            s = with_compiled(q, c, state, code);
+            s = with_compiled(q, c, state, files, code);
     }
     compiled_free(c);
     if (program(q)->done && state)
@@ -183,7 +182,7 @@ static enum emu_status with_graph(const struct request *q, struct graph *g, int 
     return s;
 }
 
-static enum emu_status answer_request(const struct request *q, int *code)
+static enum emu_status build_and_answer(const struct request *q, struct outputs *files, int *code)
 {
     struct graph *g = NULL;
     struct arch a;
@@ -193,8 +192,23 @@ static enum emu_status answer_request(const struct request *q, int *code)
         return FAIL(USAGE, "compile writes an image: -o FILE.img");
     TRY(request_arch(q, "mk2", &a));
     TRY(graph_new(&a, &kernel_library, &g));
-    s = with_graph(q, g, code);
+    s = with_graph(q, g, files, code);
     graph_free(g);
+    return s;
+}
+
+/* An output that cannot be written is found before the work. */
+static enum emu_status answer_request(const struct request *q, int *code)
+{
+    struct outputs files = { NULL, NULL };
+    enum emu_status s = output_open(q->output, &files.image);
+
+    if (s == EMU_OK)
+        s = output_open(q->digests, &files.digests);
+    if (s == EMU_OK)
+        s = build_and_answer(q, &files, code);
+    output_discard(files.image);
+    output_discard(files.digests);
     return s;
 }
 
