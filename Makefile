@@ -29,12 +29,15 @@ LIB      := $(O)/libsuperstep.a
 UNIT_SRC := $(wildcard tests/emu/test_*.c tests/compiler/test_*.c tests/library/test_*.c tests/models/test_*.c)
 UNIT_BIN := $(patsubst tests/%.c,$(O)/tests/%,$(UNIT_SRC))
 
+# gcc's OpenMP inside the program: then main.c can say how its threads wait before it asks. clang's asks later.
+GOMP     := $(if $(findstring clang,$(CC)),,$(wildcard $(shell $(CC) -print-file-name=libgomp.a)))
+
 all: $(B)/superstep ## build build/superstep
 	@echo "built $<; next: $< run efficientnet-b4, or make help"
 
 $(B)/superstep: $(O)/models/cli/main.o $(LIB)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) $(GOMP)
 
 # The commit for --version; written only when it is another one.
 $(O)/commit.h: FORCE

@@ -4,7 +4,6 @@
 program=$1
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
-export OMP_WAIT_POLICY=passive # threads that wait leave the cores to other work
 passed=0 failed=0
 net="run -q efficientnet-b0 --resolution 32 --no-calibration --set tiles=128"
 

@@ -151,5 +151,14 @@ kill -TERM $pid
 wait $pid 2>/dev/null
 holds "superstep-digests 1" "digests kept logits "
 
+# Threads that wait sleep, unless the user says otherwise (gcc's OpenMP prints what it has read).
+env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT OMP_DISPLAY_ENV=verbose "$program" machines >/dev/null 2>"$tmp/err"
+if grep -q GOMP_SPINCOUNT "$tmp/err" && ! grep -q "GOMP_SPINCOUNT = '1000'" "$tmp/err"; then
+    failed=$((failed + 1))
+    echo "FAILED: waiting threads spin: $(grep GOMP_SPINCOUNT "$tmp/err")"
+fi
+OMP_WAIT_POLICY=active OMP_DISPLAY_ENV=verbose "$program" machines >/dev/null 2>"$tmp/err"
+grep -q "GOMP_SPINCOUNT = '1000'" "$tmp/err" && failed=$((failed + 1)) && echo "FAILED: OMP_WAIT_POLICY=active is not heard"
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -85,6 +85,15 @@ static int help(int argc, char **argv)
     return run_command(argc == 2 ? 2 : 3, line);
 }
 
+/* Threads that wait spin for some 20 us and then sleep: what they wait for is the slowest tile, and
+ * on a host with other work spinning takes the core from the thread that runs it. gcc's OpenMP
+ * reads the environment in a constructor, this one comes before it; what the user has set stays. */
+__attribute__((constructor(101))) static void let_waiting_threads_sleep(void)
+{
+    if (!getenv("OMP_WAIT_POLICY"))
+        setenv("GOMP_SPINCOUNT", "1000", 0);
+}
+
 int main(int argc, char **argv)
 {
     const char *first = argc > 1 ? argv[1] : "";

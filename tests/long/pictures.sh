@@ -14,7 +14,6 @@ tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 tool=build/obj/release/long/pictures
 make -s -j2 build/superstep $tool || exit 2
-export OMP_WAIT_POLICY=passive # threads that wait leave the cores to other work
 $tool draw "$tmp" || exit 2
 files=("$tmp"/*.png)
 failed=0

@@ -8,7 +8,6 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 superstep=${SUPERSTEP:-build/superstep}
 [ -n "${SUPERSTEP:-}" ] || make -s -j2 all || exit 2
-export OMP_WAIT_POLICY=passive # threads that wait leave the cores to other work
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 failed=0

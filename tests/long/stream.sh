@@ -6,7 +6,6 @@ S=${1:-build/superstep}
 NET="efficientnet-b0 --resolution 32 --no-calibration --set tiles=128 --quiet"
 D=$(mktemp -d)
 trap 'rm -rf "$D"' EXIT
-export OMP_WAIT_POLICY=passive # threads that wait leave the cores to other work
 stream() { "$S" stream $NET --threads 1 "$@"; }
 number() { sed -n "s/^ *\"$1\": \"*\([0-9a-f.]*\).*/\1/p" "$D/$2" | head -1; }
 fail() { echo "not ok: $1"; exit 1; }

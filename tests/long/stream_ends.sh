@@ -6,7 +6,6 @@ S=${1:-build/superstep}
 NET="efficientnet-b0 --resolution 32 --no-calibration --set tiles=128 --quiet --threads 1 --io-tiles 6"
 D=$(mktemp -d)
 trap 'rm -rf "$D"' EXIT
-export OMP_WAIT_POLICY=passive # threads that wait leave the cores to other work
 stream() { "$S" stream $NET "$@" > "$D/out" 2> "$D/err"; }
 fail() { echo "not ok: $1"; head -n 3 "$D/err"; exit 1; }
 is() { [ "$1" -eq "$2" ] || fail "$3: exit status $1, expected $2"; }

@@ -14,7 +14,6 @@ tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 tool=build/obj/release/long/pictures
 make -s -j2 build/superstep $tool || exit 2
-export OMP_WAIT_POLICY=passive
 mkdir "$tmp/files" && $tool draw "$tmp/files" "$pictures" || exit 2
 failed=0
 

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit 2
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 make -s -j2 build/superstep || exit 2
-export XDG_CACHE_HOME="$tmp/cache" OMP_WAIT_POLICY=passive
+export XDG_CACHE_HOME="$tmp/cache"
 failed=0
 
 digest() { # options: the digest of a run of $net
