@@ -53,6 +53,9 @@ ends 1 '"status": "check"' tile --check "$tmp/race.json"
 ends 1 '"kind":"RACE"' tile --check "$tmp/race.json"
 ends 1 '"status": "check"' tile --check "$tmp/unwritten.json"
 
+sed 's/exitz [$]mzero/nop/' "$tmp/good.json" >"$tmp/no_exitz.json"
+ends 1 "ran past the end of e (asm:4): exitz missing?" tile "$tmp/no_exitz.json"
+
 # ---- a machine
 
 manifest unwritten 'setzi $m0, MEM_BASE + 60000\nld32 $m1, $m0, $mzero, 0\nsync SYNC_HOST'
@@ -81,6 +84,19 @@ ends 0 "mistake_silent.bsp.json:6: asm:10" lab mistake_silent
 ends 0 "status ok" lab ring
 ends 2 "--max-cycles: '0' is not a number from 1" run "$tmp/unheard.bsp.json" --max-cycles 0
 ends 3 "status limit" run "$tmp/unheard.bsp.json" --max-cycles 1
+
+# ---- other machines
+
+for machine in toy4 toy16 toy64; do
+    for name in ring broadcast total_exchange mistake_recv; do
+        ends 0 "status ok" lab $name --machine $machine
+    done
+done
+ends 2 "this program needs a machine with 1472 tiles, toy16 has 16" lab allreduce --machine toy16
+ends 2 "this program needs a machine with 1472 tiles, toy64 has 64" lab overlap --machine toy64
+ends 2 "this program needs a machine with 2 to 64 tiles, mk2 has 1472" lab total_exchange --machine mk2
+ends 0 "status ok" lab stream --machine toy64
+ends 2 "needs a machine with 16 to" lab stream --machine toy4
 
 # ---- files that are written
 

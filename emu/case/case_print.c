@@ -15,6 +15,7 @@
 
 /* Nine digits bring every f32 back exactly. */
 enum { JSON_FLAGS = JSON_COMPACT | JSON_ENCODE_ANY | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9) };
+enum { MAX_PADDING = 16 };
 
 /* Prints a value and drops it. Fails when v is NULL. */
 static enum emu_status print_value(FILE *f, const char *lead, json_t *v)
@@ -60,12 +61,41 @@ static json_t *source_json(const struct case_run *r, uint32_t pc)
     return l ? json_sprintf("%s:%u", l->file, l->line) : json_null();
 }
 
+/* The address of the last instruction before pc, which no code of the case holds; 0 if that is not
+ * so. Up to MAX_PADDING bytes may lie between. */
+static uint32_t run_past(const struct case_run *r, uint32_t pc)
+{
+    if (asm_section_of(r->image, pc))
+        return 0;
+    for (uint32_t at = pc - 4; pc - at <= MAX_PADDING; at -= 4) {
+        if (asm_section_of(r->image, at))
+            return asm_line_of(r->image, at) ? at : 0;
+    }
+    return 0;
+}
+
+/* What the fault says; of a worker that has left its code also where. */
+static json_t *detail_json(const struct case_run *r)
+{
+    const struct fault_record *x = &r->tile.fault;
+    const char *detail = x->detail ? x->detail : "";
+    int left = x->kind == FAULT_INVALID_INSTR && x->lane != LANE_SUPER;
+    uint32_t at = left ? run_past(r, x->pc) : 0, offset;
+    const struct asm_symbol *s = at ? asm_symbolize(r->image, at, &offset) : NULL;
+    const struct asm_line *l = at ? asm_line_of(r->image, at) : NULL;
+
+    if (!s)
+        return json_string(detail);
+    return json_sprintf("%s: ran past the end of %s (%s:%u): exitz missing?", detail, s->name,
+                        l->file, l->line);
+}
+
 static enum emu_status print_fault(const struct case_run *r, FILE *f)
 {
     const struct fault_record *x = &r->tile.fault;
-    json_t *v = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:I}", "name", fault_name(x->kind),
-                          "detail", x->detail ? x->detail : "", "context", case_lane_name(x->lane),
-                          "pc", hex_json(x->pc), "symbol", symbol_json(r, x->pc), "source",
+    json_t *v = json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:I}", "name", fault_name(x->kind),
+                          "detail", detail_json(r), "context", case_lane_name(x->lane), "pc",
+                          hex_json(x->pc), "symbol", symbol_json(r, x->pc), "source",
                           source_json(r, x->pc), "cycle", (json_int_t)x->cycle);
 
     if (v && (x->addr || x->kind == FAULT_INVALID_ADDR || x->kind == FAULT_CONFLICT))
