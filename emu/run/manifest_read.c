@@ -3,6 +3,7 @@
  * Everything is checked that can be checked without an assembler. Unknown keys are refused, because
  * a misspelt "expect_cylces" would otherwise pass every time.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "emu/base/alloc.h"
@@ -375,6 +376,25 @@ static enum emu_status read_machine(const struct json_reader *r, const json_t *r
     return arch_check(&m->arch);
 }
 
+/* "needs_tiles": what a program that was written for some machines says before it is assembled for
+ * another. */
+static enum emu_status check_tiles(const struct json_reader *r, const json_t *root)
+{
+    struct json_path at = { NULL, "needs_tiles", 0 };
+    struct json_range tiles = { .is_set = 0 };
+    const struct arch *a = &manifest_of(r)->arch;
+
+    TRY(json_read_range(r, &at, json_object_get(root, "needs_tiles"), &tiles));
+    if (!tiles.is_set || (a->tiles >= tiles.low && a->tiles <= tiles.high))
+        return EMU_OK;
+    if (tiles.low == tiles.high)
+        return FAIL(BAD_FILE, "%s: this program needs a machine with %" PRIu64 " tiles, %s has %u",
+                    r->file, tiles.low, a->name, a->tiles);
+    return FAIL(BAD_FILE,
+                "%s: this program needs a machine with %" PRIu64 " to %" PRIu64 " tiles, %s has %u",
+                r->file, tiles.low, tiles.high, a->name, a->tiles);
+}
+
 /* ---- the whole ---- */
 
 static enum emu_status read_include(const struct json_reader *r, const struct json_path *at,
@@ -408,11 +428,11 @@ static enum emu_status refuse_others(const struct json_reader *r, const json_t *
 
 static enum emu_status read_all(const struct json_reader *r)
 {
-    static const char *const keys[] = { "machine",           "set",     "include",
-                                        "programs",          "streams", "runs",
-                                        "max_cycles",        "expect",  "expect_cycles",
-                                        "expect_fault",      "note",    "expect_digest",
-                                        "expect_supersteps", NULL };
+    static const char *const keys[] = { "machine",           "set",         "include",
+                                        "programs",          "streams",     "runs",
+                                        "max_cycles",        "expect",      "expect_cycles",
+                                        "expect_fault",      "note",        "expect_digest",
+                                        "expect_supersteps", "needs_tiles", NULL };
     struct json_path include_at = { NULL, "include", 0 }, programs_at = { NULL, "programs", 0 };
     struct json_path streams_at = { NULL, "streams", 0 };
     struct manifest *m = manifest_of(r);
@@ -422,6 +442,7 @@ static enum emu_status read_all(const struct json_reader *r)
     TRY(json_refuse_unknown(r, NULL, root, keys, NULL));
     TRY(json_optional_string(r, NULL, root, "note", &m->note));
     TRY(read_machine(r, root));
+    TRY(check_tiles(r, root));
     TRY(read_list(r, &include_at, json_object_get(root, "include"), sizeof(*m->include),
                   (void **)&m->include, read_include));
     if (!json_array_size(json_object_get(root, "programs")))
