@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "programs/programs.h"
 
@@ -77,21 +76,12 @@ enum emu_status results_maker_check(const char *path, const struct results_maker
 
 enum emu_status results_maker_write(const char *path, const struct results_maker *m)
 {
-    char note[PATH_BYTES], part[PATH_BYTES];
-    int bad = 0;
-    FILE *f;
+    char note[PATH_BYTES];
+    struct output_file *out;
 
     TRY(note_path(path, ".run", note));
-    TRY(note_path(path, ".run.tmp", part));
-    f = fopen(part, "w");
-    if (!f)
-        return FAIL(IO, "%.400s: %s", part, strerror(errno));
+    TRY(output_open(note, &out));
     for (size_t i = 0; i < EMU_COUNT_OF(key); i++)
-        bad |= fprintf(f, "%s %s\n", key[i], value_of(m, i)) < 0;
-    bad |= fclose(f) != 0;
-    if (!bad && !rename(part, note))
-        return EMU_OK;
-    bad = errno;
-    unlink(part);
-    return FAIL(IO, "%.400s: %s", note, strerror(bad));
+        fprintf(output_stream(out), "%s %s\n", key[i], value_of(m, i));
+    return output_commit(out);
 }
