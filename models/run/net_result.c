@@ -1,4 +1,4 @@
-/* net_result.c - reads results of layers from tile memory, out of the layouts of programs/ops. */
+/* net_result.c - reads results of layers from tile memory, in the layouts of programs/library. */
 #include "models/run/net_result.h"
 
 #include "models/weights/safetensors.h"
