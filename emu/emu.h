@@ -2,8 +2,8 @@
  * models/ may include.
  *
  * base: status, memory, hashes, arithmetic of one lane. arch: the numbers of a chip. isa and asm:
- * words of code. exchange_plan: timed code of one tile. load: images. bsp, host, run: execution.
- * profile: where the cycles went.
+ * words of code. exchange_sequence: timed code of one tile. load: images. bsp, host, run:
+ * execution. profile: where the cycles went.
  */
 #ifndef EMU_EMU_H
 #define EMU_EMU_H
@@ -11,7 +11,7 @@
 #include "emu/arch/arch.h"
 #include "emu/asm/asm.h"
 #include "emu/asm/asm_object.h"
-#include "emu/isa/exchange_encode.h"
+#include "emu/isa/exchange_sequence.h"
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
 #include "emu/base/fp.h"

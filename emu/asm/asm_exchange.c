@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "emu/asm/asm_internal.h"
-#include "emu/isa/exchange_encode.h"
+#include "emu/isa/exchange_sequence.h"
 #include "emu/base/alloc.h"
 
 enum { BOTH_WAYS = 3, NO_TILE = -1, MAX_MESSAGES = 1 << 20 };
@@ -25,7 +25,7 @@ enum { BOTH_WAYS = 3, NO_TILE = -1, MAX_MESSAGES = 1 << 20 };
 struct exchange_line {
     struct exchange_line *next;
     struct loc at;
-    struct plan_addr addr;
+    struct symbolic_addr addr;
     int64_t event;
     uint32_t words;
     int32_t tile; /* logical, NO_TILE: none was given */
@@ -37,7 +37,7 @@ struct exchange_block {
     uint32_t tile, first_event;
     struct section *section;
     size_t section_bytes;  /* when the block began */
-    struct section **base; /* owned; plan_addr.base - 1 is an index in it */
+    struct section **base; /* owned; symbolic_addr.base - 1 is an index in it */
     size_t bases, base_capacity;
     struct exchange_line *line, **line_end;
     size_t sends, receives;
@@ -213,7 +213,7 @@ static int find_base(struct as *as, struct section *s, uint32_t *base)
     return 1;
 }
 
-static int parse_address(struct as *as, struct plan_addr *out)
+static int parse_address(struct as *as, struct symbolic_addr *out)
 {
     struct value v;
     struct loc at;
@@ -298,7 +298,7 @@ int exchange_message(struct as *as, struct loc at, int is_send)
 
 /* ---- code ---- */
 
-static const struct expr_node *addr_node(struct as *as, struct plan_addr a, int in_words)
+static const struct expr_node *addr_node(struct as *as, struct symbolic_addr a, int in_words)
 {
     int32_t bytes = (int32_t)a.bytes; /* as parse_address() had it */
     const struct expr_node *n;
@@ -320,32 +320,33 @@ static void operand_add(struct insn_text *t, const struct expr_node *n)
     o->text = span_of("", 0);
 }
 
-static int emit_code(struct as *as, const struct plan_code *c, struct loc at)
+static int emit_code(struct as *as, const struct exchange_insn *c, struct loc at)
 {
     static const char *const mnemonic[] = {
-        [PLAN_SEND] = "send",           [PLAN_SENDOFF] = "sendoff",   [PLAN_SENDXPIC] = "sendpic",
-        [PLAN_SENDPIC] = "sendpic",     [PLAN_SENDPICP] = "sendpicp", [PLAN_DELAY] = "delay",
-        [PLAN_DELAYXPIC] = "delayxpic", [PLAN_DELAYPIC] = "delaypic",
+        [EXCHANGE_SEND] = "send",           [EXCHANGE_SENDOFF] = "sendoff",
+        [EXCHANGE_SENDXPIC] = "sendpic",    [EXCHANGE_SENDPIC] = "sendpic",
+        [EXCHANGE_SENDPICP] = "sendpicp",   [EXCHANGE_DELAY] = "delay",
+        [EXCHANGE_DELAYXPIC] = "delayxpic", [EXCHANGE_DELAYPIC] = "delaypic",
     };
     struct insn_text t = { .mode = as->mode, .any_mode = as->any_mode, .at = at };
     const char *m = mnemonic[c->op];
 
     t.first = isa_form_find(m, strlen(m));
     operand_add(&t, expr_number(as, (int64_t)c->events - 1));
-    if (c->op == PLAN_SEND || c->op == PLAN_SENDPICP)
+    if (c->op == EXCHANGE_SEND || c->op == EXCHANGE_SENDPICP)
         operand_add(&t, addr_node(as, c->from, 0));
-    if (c->op == PLAN_SENDOFF || c->op == PLAN_SENDXPIC || c->op == PLAN_DELAYXPIC ||
-        c->op == PLAN_DELAYPIC)
+    if (c->op == EXCHANGE_SENDOFF || c->op == EXCHANGE_SENDXPIC || c->op == EXCHANGE_DELAYXPIC ||
+        c->op == EXCHANGE_DELAYPIC)
         operand_add(&t, expr_number(as, 0));
-    if (c->op == PLAN_SENDPIC)
+    if (c->op == EXCHANGE_SENDPIC)
         operand_add(&t, expr_number(as, 2));
-    if (c->op == PLAN_SEND || c->op == PLAN_SENDOFF || c->op == PLAN_SENDPICP)
+    if (c->op == EXCHANGE_SEND || c->op == EXCHANGE_SENDOFF || c->op == EXCHANGE_SENDPICP)
         operand_add(&t, expr_number(as, c->ctl));
-    if (c->op == PLAN_SENDPICP)
+    if (c->op == EXCHANGE_SENDPICP)
         operand_add(&t, expr_number(as, 0));
-    if (c->op == PLAN_SENDPICP || c->op == PLAN_SENDXPIC || c->op == PLAN_DELAYXPIC)
+    if (c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_SENDXPIC || c->op == EXCHANGE_DELAYXPIC)
         operand_add(&t, expr_number(as, c->source));
-    if (c->op == PLAN_SENDPICP || c->op == PLAN_SENDPIC || c->op == PLAN_DELAYPIC)
+    if (c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_SENDPIC || c->op == EXCHANGE_DELAYPIC)
         operand_add(&t, addr_node(as, c->to, 1));
     for (unsigned k = 0; k < t.count; k++) {
         if (!t.operand[k].expr)
@@ -355,7 +356,8 @@ static int emit_code(struct as *as, const struct plan_code *c, struct loc at)
 }
 
 /* The lines of a block as two lists. */
-static void list_messages(const struct as *as, struct plan_send *send, struct plan_receive *receive)
+static void list_messages(const struct as *as, struct timed_send *send,
+                          struct timed_receive *receive)
 {
     const struct exchange_block *b = as->exchange;
     const struct arch *a = &as->u->arch;
@@ -366,24 +368,24 @@ static void list_messages(const struct as *as, struct plan_send *send, struct pl
         uint32_t other = l->tile == NO_TILE ? 0 : arch_tile_physical(a, (uint32_t)l->tile);
 
         if (l->is_send)
-            send[s++] = (struct plan_send){ .event = l->event,
-                                            .words = l->words,
-                                            .ctl = l->tile == NO_TILE
-                                                       ? BOTH_WAYS
-                                                       : arch_exchange_direction(a, own, other),
-                                            .addr = l->addr };
+            send[s++] = (struct timed_send){ .event = l->event,
+                                             .words = l->words,
+                                             .ctl = l->tile == NO_TILE
+                                                        ? BOTH_WAYS
+                                                        : arch_exchange_direction(a, own, other),
+                                             .addr = l->addr };
         else
             receive[r++] =
-                (struct plan_receive){ .event = l->event + arch_exchange_delay(a, other, own),
-                                       .words = l->words,
-                                       .source = other,
-                                       .addr = l->addr };
+                (struct timed_receive){ .event = l->event + arch_exchange_delay(a, other, own),
+                                        .words = l->words,
+                                        .source = other,
+                                        .addr = l->addr };
     }
 }
 
-/* The line that became a message of the plan, for the place of an error. */
-static struct loc find_line(const struct as *as, const struct plan_send *send,
-                            const struct plan_receive *receive, size_t culprit)
+/* The line that became a message of the sequence, for the place of an error. */
+static struct loc find_line(const struct as *as, const struct timed_send *send,
+                            const struct timed_receive *receive, size_t culprit)
 {
     const struct exchange_block *b = as->exchange;
     const struct arch *a = &as->u->arch;
@@ -408,28 +410,28 @@ static int emit_block(struct as *as, struct loc at)
 {
     const struct exchange_block *b = as->exchange;
     const struct arch *a = &as->u->arch;
-    const struct plan_options o = { .null_source = a->null_source,
-                                    .pic_lag = arch_pic_lag(a, arch_tile_physical(a, b->tile)),
-                                    .first_event = b->first_event,
-                                    .misaligned = as->section->size % 8 != 0 };
-    struct plan_send *send = emu_alloc(b->sends + 1, sizeof(*send));
-    struct plan_receive *receive = emu_alloc(b->receives + 1, sizeof(*receive));
-    struct exchange_plan plan = { .code = NULL };
+    const struct sequence_options o = { .null_source = a->null_source,
+                                        .pic_lag = arch_pic_lag(a, arch_tile_physical(a, b->tile)),
+                                        .first_event = b->first_event,
+                                        .misaligned = as->section->size % 8 != 0 };
+    struct timed_send *send = emu_alloc(b->sends + 1, sizeof(*send));
+    struct timed_receive *receive = emu_alloc(b->receives + 1, sizeof(*receive));
+    struct exchange_sequence sequence = { .code = NULL };
     size_t culprit = 0;
     enum emu_status st = EMU_NO_MEMORY;
     int ok = 0;
 
     if (send && receive) {
         list_messages(as, send, receive);
-        st = exchange_plan(&o, send, b->sends, receive, b->receives, &plan, &culprit);
+        st = exchange_sequence(&o, send, b->sends, receive, b->receives, &sequence, &culprit);
     }
     if (st == EMU_BAD_EXCHANGE)
         as_error(as, find_line(as, send, receive, culprit), "%s", emu_error());
     else
         ok = st == EMU_OK || unit_no_memory(as->u);
-    for (size_t i = 0; ok && i < plan.count; i++)
-        ok = emit_code(as, &plan.code[i], at);
-    exchange_encode_free(&plan);
+    for (size_t i = 0; ok && i < sequence.count; i++)
+        ok = emit_code(as, &sequence.code[i], at);
+    exchange_sequence_free(&sequence);
     emu_free(send);
     emu_free(receive);
     return ok;

@@ -277,7 +277,7 @@ static int workers_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint6
     if (b->waiting || b->running == (1u << TILE_WORKERS) - 1) {
         uint8_t before = b->running;
 
-        round_run_convoy(b, t, max_cycle);
+        round_run_lockstep(b, t, max_cycle);
         if (b->running != before || t->fault.kind)
             return !t->fault.kind;
         round = round_start(b, next_worker_cycle(b));

@@ -276,7 +276,7 @@ void round_run(struct barrel *b, struct tile *t, uint64_t round)
 /* --- lock step: what all running workers do together
  * ------------------------------------------------------------------- */
 
-struct convoy {
+struct lockstep {
     struct issue is;       /* where all lanes are; pc is void when parted */
     uint64_t start;        /* first round: the slots issued are the rounds since */
     uint64_t instructions; /* not yet added to the lanes' counters */
@@ -301,7 +301,7 @@ static int common_body(const struct tile *t, uint32_t lanes)
 
 /* Whether all running workers are at one PC, due in one round and agree on the repeat they are in.
  */
-static int convoy_form(const struct barrel *b, const struct tile *t, struct convoy *c)
+static int lockstep_form(const struct barrel *b, const struct tile *t, struct lockstep *c)
 {
     unsigned lead;
     int body;
@@ -316,14 +316,14 @@ static int convoy_form(const struct barrel *b, const struct tile *t, struct conv
             return 0;
     }
     body = common_body(t, b->running);
-    *c = (struct convoy){ .is = { b->running, t->pc[lead], round_start(b, b->next[lead]), 0 },
-                          .repeating = body > 0 };
+    *c = (struct lockstep){ .is = { b->running, t->pc[lead], round_start(b, b->next[lead]), 0 },
+                            .repeating = body > 0 };
     c->start = c->is.round;
     return body >= 0;
 }
 
-/* Writes the convoy's clock, counters and address back to its lanes. */
-static void convoy_leave(struct barrel *b, struct tile *t, const struct convoy *c)
+/* Writes the group's clock, counters and address back to its lanes. */
+static void lockstep_leave(struct barrel *b, struct tile *t, const struct lockstep *c)
 {
     if (!c->parted)
         set_pcs(t, c->is.lanes, c->is.pc, c->is.pc);
@@ -336,9 +336,9 @@ static void convoy_leave(struct barrel *b, struct tile *t, const struct convoy *
     }
 }
 
-/* Issues the item at the convoy's address and counts it; the address is left to the caller. */
-static inline void convoy_issue(struct barrel *b, struct tile *t, struct convoy *c,
-                                const struct code_slot *s)
+/* Issues the item at the group's address and counts it; the address is left to the caller. */
+static inline void lockstep_issue(struct barrel *b, struct tile *t, struct lockstep *c,
+                                  const struct code_slot *s)
 {
     c->is.pcs_set = 0;
     issue(b, t, &c->is, s);
@@ -346,8 +346,8 @@ static inline void convoy_issue(struct barrel *b, struct tile *t, struct convoy 
     c->is.round += (uint64_t)s->slots * TILE_WORKERS;
 }
 
-/* The body from the convoy's address to its end. Returns 0 when the convoy stops inside it. */
-static int repeat_once(struct barrel *b, struct tile *t, struct convoy *c, uint32_t end,
+/* The body from the group's address to its end. Returns 0 when the group stops inside it. */
+static int repeat_once(struct barrel *b, struct tile *t, struct lockstep *c, uint32_t end,
                        uint64_t max_cycle)
 {
     while (c->is.pc != end) {
@@ -362,15 +362,15 @@ static int repeat_once(struct barrel *b, struct tile *t, struct convoy *c, uint3
             fetch_fault(b, t, &c->is, FAULT_INVALID_INSTR, not_in_body);
             return 0;
         }
-        convoy_issue(b, t, c, s);
+        lockstep_issue(b, t, c, s);
         c->is.pc += 8;
     }
     return 1;
 }
 
-/* Runs the repeat body as often as every lane wants it. Returns 0 when the convoy ends here: it
+/* Runs the repeat body as often as every lane wants it. Returns 0 when the group ends here: it
  * stopped inside the body, or some lanes go on repeating while others are done. */
-static int convoy_repeat(struct barrel *b, struct tile *t, struct convoy *c, uint64_t max_cycle)
+static int lockstep_repeat(struct barrel *b, struct tile *t, struct lockstep *c, uint64_t max_cycle)
 {
     unsigned lead = (unsigned)__builtin_ctz(c->is.lanes);
     uint32_t first = t->rpt_first[lead], end = t->rpt_end[lead], least = UINT32_MAX, done = 0;
@@ -399,8 +399,8 @@ static int convoy_repeat(struct barrel *b, struct tile *t, struct convoy *c, uin
 }
 
 /* After a control or system instruction: take the lanes' own next addresses. Returns 0 when the
- * convoy ends here. */
-static int convoy_follow(struct tile *t, struct convoy *c)
+ * group ends here. */
+static int lockstep_follow(struct tile *t, struct lockstep *c)
 {
     v8u zero = { 0 }, npc = fast_load(t->npc);
     int body;
@@ -416,41 +416,41 @@ static int convoy_follow(struct tile *t, struct convoy *c)
     return body >= 0;
 }
 
-/* One item, or one whole repeat. Returns 0 when the convoy ends after it. */
-static inline int convoy_step(struct barrel *b, struct tile *t, struct convoy *c,
-                              uint64_t max_cycle)
+/* One item, or one whole repeat. Returns 0 when the group ends after it. */
+static inline int lockstep_step(struct barrel *b, struct tile *t, struct lockstep *c,
+                                uint64_t max_cycle)
 {
     const struct code_slot *s;
     uint64_t round = c->is.round;
 
     if (c->repeating)
-        return convoy_repeat(b, t, c, max_cycle);
+        return lockstep_repeat(b, t, c, max_cycle);
     s = fetch(b, t, &c->is);
     if (EMU_UNLIKELY(!s))
         return 0;
-    convoy_issue(b, t, c, s);
+    lockstep_issue(b, t, c, s);
     if (EMU_LIKELY(!s->flags)) {
         c->is.pc += s->bytes;
         return !t->fault.kind;
     }
     if (EMU_UNLIKELY(t->exited)) {
-        convoy_follow(t, c);
+        lockstep_follow(t, c);
         c->parted = 1;
-        convoy_leave(b, t, c);
+        lockstep_leave(b, t, c);
         take_exits(b, t, round);
         c->is.lanes = 0;
         return 0;
     }
-    return convoy_follow(t, c) && !t->fault.kind;
+    return lockstep_follow(t, c) && !t->fault.kind;
 }
 
-void round_run_convoy(struct barrel *b, struct tile *t, uint64_t max_cycle)
+void round_run_lockstep(struct barrel *b, struct tile *t, uint64_t max_cycle)
 {
-    struct convoy c;
+    struct lockstep c;
 
-    if (!convoy_form(b, t, &c))
+    if (!lockstep_form(b, t, &c))
         return;
-    while (c.is.round < max_cycle && convoy_step(b, t, &c, max_cycle))
+    while (c.is.round < max_cycle && lockstep_step(b, t, &c, max_cycle))
         ;
-    convoy_leave(b, t, &c);
+    lockstep_leave(b, t, &c);
 }

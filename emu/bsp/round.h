@@ -28,6 +28,6 @@ void round_issue_lane(struct barrel *b, struct tile *t, unsigned lane);
 /* Runs rounds while all running workers stay in lock step: same PC, same round. Stops after the
  * round in which a worker exits or faults, when their PCs diverge, or at max_cycle. Returns at once
  * when they are not in lock step. */
-void round_run_convoy(struct barrel *b, struct tile *t, uint64_t max_cycle);
+void round_run_lockstep(struct barrel *b, struct tile *t, uint64_t max_cycle);
 
 #endif

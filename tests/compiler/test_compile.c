@@ -37,14 +37,14 @@ static void add_rows(struct place_rig *r, uint32_t row[4][TILES])
             row[i][t] = rig_object(r, t, BYTES, LIVE_ALWAYS, "row");
 }
 
-static int has_from(const struct plan_code *c)
+static int has_from(const struct exchange_insn *c)
 {
-    return c->op == PLAN_SEND || c->op == PLAN_SENDPICP;
+    return c->op == EXCHANGE_SEND || c->op == EXCHANGE_SENDPICP;
 }
 
-static int has_to(const struct plan_code *c)
+static int has_to(const struct exchange_insn *c)
 {
-    return c->op == PLAN_SENDPIC || c->op == PLAN_SENDPICP || c->op == PLAN_DELAYPIC;
+    return c->op == EXCHANGE_SENDPIC || c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_DELAYPIC;
 }
 
 /* The same code; addresses of a are in rows from and to, those of b in the rows two after. */
@@ -55,11 +55,11 @@ static void assert_like(const struct exchange_schedule *a, const struct exchange
     assert_int_equal(b->tiles, TILES);
     assert_int_equal(a->events, b->events);
     for (uint32_t t = 0; t < TILES; t++) {
-        const struct exchange_plan *p = &a->tile[t].plan, *q = &b->tile[t].plan;
+        const struct exchange_sequence *p = &a->tile[t].sequence, *q = &b->tile[t].sequence;
 
         assert_int_equal(p->count, q->count);
         for (size_t i = 0; i < p->count; i++) {
-            const struct plan_code *x = &p->code[i], *y = &q->code[i];
+            const struct exchange_insn *x = &p->code[i], *y = &q->code[i];
 
             assert_int_equal(x->op, y->op);
             assert_int_equal(x->event, y->event);

@@ -50,7 +50,7 @@ static void check_bytes(const struct pattern *p, const struct exchange_schedule 
         if (t->bytes > allowed[t->tile])
             fail_msg("%s: %u bytes on tile %u, %u allowed", p->name, t->bytes, t->tile,
                      (unsigned)allowed[t->tile]);
-        assert_int_equal(t->bytes, exchange_code_bytes(&t->plan));
+        assert_int_equal(t->bytes, exchange_code_bytes(&t->sequence));
         sum += t->bytes;
     }
     assert_int_equal(sum, s->code_bytes);
@@ -180,7 +180,7 @@ static void test_memory(void **state)
 /* Code at the start of memory, what is sent in the second quarter, what comes in after it. */
 enum { FROM_QUARTER = 1, TO_QUARTER = 2, CODE_WORDS_MAX = 0x7000 };
 
-static uint32_t address(void *context, struct plan_addr a)
+static uint32_t address(void *context, struct symbolic_addr a)
 {
     const struct arch *arch = context;
     uint32_t quarter = a.base == PATTERN_FROM ? FROM_QUARTER : TO_QUARTER;
@@ -190,7 +190,7 @@ static uint32_t address(void *context, struct plan_addr a)
 
 static uint32_t place(struct chip *c, uint32_t base, uint32_t index)
 {
-    return address(&c->arch, (struct plan_addr){ .base = base, .bytes = 4 * (int64_t)index });
+    return address(&c->arch, (struct symbolic_addr){ .base = base, .bytes = 4 * (int64_t)index });
 }
 
 static uint32_t word_of(const struct insn_form *f, int64_t operand)
@@ -204,7 +204,7 @@ static uint32_t word_of(const struct insn_form *f, int64_t operand)
     return word[0];
 }
 
-/* A tile that joins a sync, exchanges, and waits for the host; plan NULL: it only joins. */
+/* A tile that joins a sync, exchanges, and waits for the host; t NULL: it only joins. */
 static void load_code(struct chip *c, uint32_t tile, const struct tile_schedule *t)
 {
     static uint32_t word[CODE_WORDS_MAX];
@@ -213,7 +213,7 @@ static void load_code(struct chip *c, uint32_t tile, const struct tile_schedule 
     word[1] = word_of(isa_form(FORM_sync), 3);
     if (t) {
         assert_true(t->bytes / 4 + 4 < CODE_WORDS_MAX);
-        assert_int_equal(exchange_encode(&t->plan, address, &c->arch, word + n), EMU_OK);
+        assert_int_equal(exchange_encode(&t->sequence, address, &c->arch, word + n), EMU_OK);
         n += t->bytes / 4;
         word[n++] = word_of(isa_form(FORM_sync), 0);
     }
@@ -294,8 +294,9 @@ static void run_pattern(const struct pattern *p, enum exchange_target target)
 
         if (ts && step.exchange_cycles > events)
             events = step.exchange_cycles;
-        if (ts && ts->plan.end_event + 1 > want) /* RECV takes a cycle, even when all is there */
-            want = ts->plan.end_event + 1;
+        if (ts &&
+            ts->sequence.end_event + 1 > want) /* RECV takes a cycle, even when all is there */
+            want = ts->sequence.end_event + 1;
         assert_int_equal(step.words_in, ts ? ts->words_in : 0);
         assert_int_equal(step.words_out, ts ? ts->words_out : 0);
     }
@@ -509,9 +510,9 @@ static void test_same_again(void **state)
     schedule(&p, EXCHANGE_CYCLES, &b);
     assert_int_equal(a.tiles, b.tiles);
     for (uint32_t i = 0; i < a.tiles; i++) {
-        assert_int_equal(a.tile[i].plan.count, b.tile[i].plan.count);
-        assert_memory_equal(a.tile[i].plan.code, b.tile[i].plan.code,
-                            a.tile[i].plan.count * sizeof(*a.tile[i].plan.code));
+        assert_int_equal(a.tile[i].sequence.count, b.tile[i].sequence.count);
+        assert_memory_equal(a.tile[i].sequence.code, b.tile[i].sequence.code,
+                            a.tile[i].sequence.count * sizeof(*a.tile[i].sequence.code));
     }
     exchange_schedule_free(&a);
     exchange_schedule_free(&b);
@@ -524,24 +525,25 @@ static void test_same_again(void **state)
 static int damage(struct pattern *p, struct exchange_schedule *s)
 {
     struct tile_schedule *t = &s->tile[pattern_pick(p, s->tiles)];
-    struct plan_code *c = &t->plan.code[pattern_pick(p, (uint32_t)t->plan.count)];
-    int waits = c->op == PLAN_DELAY || c->op == PLAN_DELAYPIC || c->op == PLAN_DELAYXPIC;
+    struct exchange_insn *c = &t->sequence.code[pattern_pick(p, (uint32_t)t->sequence.count)];
+    int waits =
+        c->op == EXCHANGE_DELAY || c->op == EXCHANGE_DELAYPIC || c->op == EXCHANGE_DELAYXPIC;
 
     switch (pattern_pick(p, 4)) {
     case 0:
-        if (c->op != PLAN_SENDXPIC && c->op != PLAN_DELAYXPIC && c->op != PLAN_SENDPICP)
+        if (c->op != EXCHANGE_SENDXPIC && c->op != EXCHANGE_DELAYXPIC && c->op != EXCHANGE_SENDPICP)
             return 0;
         c->source = c->source == p->arch.null_source ? arch_tile_physical(&p->arch, 0)
                                                      : p->arch.null_source;
         return 1;
     case 1:
-        if (c->op != PLAN_SENDPIC && c->op != PLAN_DELAYPIC)
+        if (c->op != EXCHANGE_SENDPIC && c->op != EXCHANGE_DELAYPIC)
             return 0;
-        for (size_t i = t->plan.count; i--;) /* sendpicp may repeat it */
-            t->plan.code[i].to.bytes += 4;
+        for (size_t i = t->sequence.count; i--;) /* sendpicp may repeat it */
+            t->sequence.code[i].to.bytes += 4;
         return 1;
     case 2:
-        if (c->op != PLAN_SEND)
+        if (c->op != EXCHANGE_SEND)
             return 0;
         c->from.bytes -= 4;
         return 1;

@@ -14,7 +14,7 @@ struct host_header_place {
 };
 
 struct walk {
-    const struct emit_plan *p;
+    const struct emit_index *p;
     const struct lowered *l;
     struct writer out;
     uint32_t tile; /* index in used_tile */
@@ -53,9 +53,9 @@ static uint32_t stack_word(struct walk *w, uint32_t owner)
 
 static int range_has_part(const struct walk *w, uint32_t first, uint32_t end)
 {
-    const struct emit_plan *p = w->p;
+    const struct emit_index *p = w->p;
 
-    if (emit_plan_first_part(p, w->tile, first, end))
+    if (emit_index_first_part(p, w->tile, first, end))
         return 1;
     for (uint32_t k = 0; k < p->call_ops; k++) {
         const struct op *o = &w->l->op.at[p->call_op[k]];
@@ -70,15 +70,15 @@ static int range_has_part(const struct walk *w, uint32_t first, uint32_t end)
 /* Whether [first, end) becomes code on this tile. */
 static int range_has_code(const struct walk *w, uint32_t first, uint32_t end)
 {
-    return range_has_part(w, first, end) || emit_plan_votes(w->p, w->group, first, end) != 0;
+    return range_has_part(w, first, end) || emit_index_votes(w->p, w->group, first, end) != 0;
 }
 
 /* Whether the code of [first, end) may change the return address: 1 whenever it does, perhaps also
  * when it does not. */
 static int range_calls(const struct walk *w, uint32_t first, uint32_t end)
 {
-    const struct emit_plan *p = w->p;
-    const struct tile_steps *part = emit_plan_first_part(p, w->tile, first, end);
+    const struct emit_index *p = w->p;
+    const struct tile_steps *part = emit_index_first_part(p, w->tile, first, end);
 
     for (; part && part < &p->part[p->part_first[w->tile + 1]] && part->op < end; part++) {
         const struct op *o = &w->l->op.at[part->op];
@@ -136,7 +136,7 @@ static void emit_calls(struct walk *w, const struct tile_steps *part, const stru
 /* A sync in which the tile has no part. */
 static void emit_idle_sync(struct walk *w, const struct op *o)
 {
-    if (emit_plan_zone(w->p, o) == SYNC_INTERNAL) {
+    if (emit_index_zone(w->p, o) == SYNC_INTERNAL) {
         writer_vote(&w->out, 1, o->name);
         return;
     }
@@ -145,14 +145,14 @@ static void emit_idle_sync(struct walk *w, const struct op *o)
     writer_sync(&w->out, SYNC_CHIP);
 }
 
-struct plan_place {
+struct code_place {
     const struct walk *w;
     const uint32_t *object; /* by base; NULL: bases are objects */
 };
 
-static uint32_t plan_address(void *context, struct plan_addr a)
+static uint32_t code_address(void *context, struct symbolic_addr a)
 {
-    const struct plan_place *p = context;
+    const struct code_place *p = context;
     uint32_t object = p->object ? p->object[a.base] : a.base;
 
     return writer_address_of(&p->w->out, object) + a.bytes;
@@ -161,28 +161,28 @@ static uint32_t plan_address(void *context, struct plan_addr a)
 static void emit_exchange_words(struct walk *w, const struct tile_schedule *s,
                                 const uint32_t *object)
 {
-    struct plan_place place = { w, object };
-    uint32_t words = exchange_code_bytes(&s->plan) / ISA_WORD_BYTES;
+    struct code_place place = { w, object };
+    uint32_t words = exchange_code_bytes(&s->sequence) / ISA_WORD_BYTES;
     uint32_t *word;
 
-    EMU_ASSERT(exchange_code_bytes(&s->plan) == s->bytes);
+    EMU_ASSERT(exchange_code_bytes(&s->sequence) == s->bytes);
     word = emu_alloc(words + 1, sizeof(*word));
     if (!word) {
         fail_sticky(w, FAIL(NO_MEMORY, "the code of an exchange"));
         return;
     }
     if (w->out.object)
-        fail_sticky(w, exchange_encode(&s->plan, plan_address, &place, word));
+        fail_sticky(w, exchange_encode(&s->sequence, code_address, &place, word));
     for (uint32_t i = 0; i < words; i++)
         code_word(w->out.b, word[i]);
     emu_free(word);
 }
 
 /* Whether the code must begin at a multiple of 8. */
-static int has_two_word_code(const struct exchange_plan *p)
+static int has_two_word_code(const struct exchange_sequence *p)
 {
     for (size_t i = 0; i < p->count; i++) {
-        if (p->code[i].op == PLAN_SENDPICP)
+        if (p->code[i].op == EXCHANGE_SENDPICP)
             return 1;
     }
     return 0;
@@ -195,13 +195,13 @@ static void emit_exchange(struct walk *w, const struct tile_steps *part, const s
     uint32_t mark = code_mark(w->out.b, o->name);
     size_t at = w->out.b->word.count + writer_settle_words(&w->out) + 1;
 
-    if (s && has_two_word_code(&s->plan) && at % 2) {
+    if (s && has_two_word_code(&s->sequence) && at % 2) {
         code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
         writer_nop(&w->out); /* costs nothing: it runs during the wait */
     }
     writer_settle(&w->out);
     code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
-    writer_sync(&w->out, emit_plan_zone(w->p, o));
+    writer_sync(&w->out, emit_index_zone(w->p, o));
     if (s) {
         emit_exchange_words(w, s, w->p->in->schedule[op].object);
         writer_await(&w->out, WAIT_WORDS, CATEGORY_EXCHANGE_CODE, o->name);
@@ -231,7 +231,7 @@ static void emit_host(struct walk *w, const struct tile_steps *part, const struc
         step = HOST_HEADER_WORDS;
     writer_settle(&w->out);
     code_range(w->out.b, CATEGORY_HOST_CODE, o->name);
-    writer_sync(&w->out, emit_plan_zone(w->p, o));
+    writer_sync(&w->out, emit_index_zone(w->p, o));
     for (uint32_t k = 0; k < part->count; k++) {
         const struct host_request *r = &w->l->host_request.at[part->first + k];
         struct host_header_place h = { part->first + k, code_label(w->out.b), o->name };
@@ -268,9 +268,9 @@ static struct writer_loop loop_of(const struct walk *w, uint32_t first, uint32_t
     const struct call *c;
 
     while (i < end && (!(w->l->op.at[i].groups >> w->group & 1) ||
-                       !range_has_code(w, i, emit_plan_next(w->p, i))))
-        i = emit_plan_next(w->p, i);
-    part = i < end && w->l->op.at[i].kind == STEP_CALLS ? emit_plan_part(w->p, w->tile, i) : NULL;
+                       !range_has_code(w, i, emit_index_next(w->p, i))))
+        i = emit_index_next(w->p, i);
+    part = i < end && w->l->op.at[i].kind == STEP_CALLS ? emit_index_part(w->p, w->tile, i) : NULL;
     if (!part)
         return (struct writer_loop){ .launches = 0 };
     c = &w->l->call.at[part->first];
@@ -282,7 +282,7 @@ static struct writer_loop loop_of(const struct walk *w, uint32_t first, uint32_t
 static void emit_counted_loop(struct walk *w, uint32_t op)
 {
     const struct op *o = &w->l->op.at[op];
-    struct writer_loop loop = loop_of(w, op + 1, w->p->mate[op]);
+    struct writer_loop loop = loop_of(w, op + 1, w->p->match[op]);
     uint32_t top = code_label(w->out.b), level = w->depth, word = 0;
     int in_memory = level >= M_COUNTERS;
     unsigned m = in_memory ? M_SCRATCH : M_COUNTER + level;
@@ -297,7 +297,7 @@ static void emit_counted_loop(struct walk *w, uint32_t op)
         writer_store(&w->out, m, M_STACK, word);
     }
     w->depth++;
-    walk_range(w, op + 1, w->p->mate[op]);
+    walk_range(w, op + 1, w->p->match[op]);
     w->depth--;
     writer_prepare(&w->out);
     use_control(w, o->name);
@@ -314,22 +314,22 @@ static void emit_repeat(struct walk *w, uint32_t op)
     const struct op *o = &w->l->op.at[op];
 
     if (o->n == 1)
-        walk_range(w, op + 1, w->p->mate[op]);
-    else if (o->n && range_has_code(w, op + 1, w->p->mate[op]))
+        walk_range(w, op + 1, w->p->match[op]);
+    else if (o->n && range_has_code(w, op + 1, w->p->match[op]))
         emit_counted_loop(w, op);
 }
 
 static void emit_loop(struct walk *w, uint32_t op)
 {
     const struct op *o = &w->l->op.at[op];
-    struct writer_loop loop = loop_of(w, op + 1, w->p->mate[op]);
+    struct writer_loop loop = loop_of(w, op + 1, w->p->match[op]);
     uint32_t top = code_label(w->out.b), outer = w->break_label;
 
     w->break_label = code_label(w->out.b);
     writer_prepare(&w->out);
     use_control(w, o->name);
     writer_loop_begin(&w->out, top, &loop);
-    walk_range(w, op + 1, w->p->mate[op]);
+    walk_range(w, op + 1, w->p->match[op]);
     writer_prepare(&w->out);
     use_control(w, o->name);
     writer_loop_end(&w->out, &loop);
@@ -362,7 +362,7 @@ static void put_consensus(struct walk *w, const struct op *o)
                                             .i = CR_LC_CLR }); /* 1 clears it, 2 sets it */
     }
     writer_insn(&w->out, (struct insn){ .op = INSN_put, .i = CSR_S_CR, .a = M_SCRATCH });
-    writer_sync(&w->out, emit_plan_zone(w->p, o));
+    writer_sync(&w->out, emit_index_zone(w->p, o));
     writer_insn(&w->out, (struct insn){ .op = INSN_get, .d = M_SCRATCH, .i = CSR_S_SSR });
     writer_insn(&w->out,
                 (struct insn){ .op = INSN_and_mu12, .d = M_SCRATCH, .a = M_SCRATCH, .i = SSR_GC });
@@ -390,7 +390,7 @@ static void put_test(struct walk *w, const struct op *o, enum insn_op branch, ui
 static void emit_if(struct walk *w, uint32_t op)
 {
     const struct op *o = &w->l->op.at[op];
-    uint32_t other = w->p->mate[op], end = w->p->mate[other];
+    uint32_t other = w->p->match[op], end = w->p->match[other];
     int has_then = range_has_code(w, op + 1, other), has_else = range_has_code(w, other + 1, end);
     uint32_t to_else = code_label(w->out.b), to_end = code_label(w->out.b);
 
@@ -435,7 +435,7 @@ static int vote_for(struct walk *w, uint32_t op, int has_part)
 static void emit_op(struct walk *w, uint32_t i)
 {
     const struct op *o = &w->l->op.at[i];
-    const struct tile_steps *part = emit_plan_part(w->p, w->tile, i);
+    const struct tile_steps *part = emit_index_part(w->p, w->tile, i);
 
     switch (o->kind) {
     case STEP_CALLS:
@@ -461,7 +461,7 @@ static void emit_op(struct walk *w, uint32_t i)
     case STEP_REPEAT:
     case STEP_LOOP:
     case STEP_IF:
-        if (vote_for(w, i, range_has_part(w, i + 1, emit_plan_next(w->p, i))))
+        if (vote_for(w, i, range_has_part(w, i + 1, emit_index_next(w->p, i))))
             break;
         if (o->kind == STEP_REPEAT)
             emit_repeat(w, i);
@@ -485,7 +485,7 @@ static void emit_op(struct walk *w, uint32_t i)
 
 static void walk_range(struct walk *w, uint32_t first, uint32_t end)
 {
-    for (uint32_t i = first; i < end && w->out.b->status == EMU_OK; i = emit_plan_next(w->p, i)) {
+    for (uint32_t i = first; i < end && w->out.b->status == EMU_OK; i = emit_index_next(w->p, i)) {
         if (w->l->op.at[i].groups >> w->group & 1)
             emit_op(w, i);
     }
@@ -592,7 +592,7 @@ static void emit_data(struct walk *w)
 
 /* ---- a tile ---- */
 
-/* Finds out which functions concern the tile; in the order of the plan, callees come first. */
+/* Finds out which functions concern the tile; in the order of the index, callees come first. */
 static void find_parts(struct walk *w)
 {
     for (size_t k = 0; k < w->l->function.count; k++) {
@@ -629,7 +629,7 @@ static void emit_tile(struct walk *w)
     emit_data(w);
 }
 
-enum emu_status control_emit(const struct emit_plan *p, uint32_t tile, enum control_mode mode,
+enum emu_status control_emit(const struct emit_index *p, uint32_t tile, enum control_mode mode,
                              struct code_buffer *out)
 {
     size_t functions = p->l->function.count;
@@ -638,7 +638,7 @@ enum emu_status control_emit(const struct emit_plan *p, uint32_t tile, enum cont
     w.out.b = out;
     w.out.object = mode == CONTROL_FINAL ? p->l->object.at : NULL;
     w.out.entry = p->in->codelets->entry;
-    w.group = emit_plan_group(p, p->l->used_tile[tile]);
+    w.group = emit_index_group(p, p->l->used_tile[tile]);
     w.has_part = emu_alloc(functions + 1, 1);
     w.needed = emu_alloc(functions + 1, 1);
     w.label = emu_alloc(functions + 1, sizeof(*w.label));

@@ -13,7 +13,7 @@ enum control_mode { CONTROL_MEASURE, CONTROL_FINAL };
  * included. code_buffer_link() fills in the addresses of labels later. The entry is word 0. out
  * must be empty; free it with code_buffer_free. Errors: EMU_BAD_PROGRAM, EMU_BAD_EXCHANGE for
  * addresses and counts that do not fit an instruction, EMU_NO_MEMORY. */
-enum emu_status control_emit(const struct emit_plan *p, uint32_t tile, enum control_mode mode,
+enum emu_status control_emit(const struct emit_index *p, uint32_t tile, enum control_mode mode,
                              struct code_buffer *out) EMU_MUST_CHECK;
 
 #endif

@@ -18,7 +18,7 @@ static int thread_count(unsigned threads)
 }
 
 /* Where the code of tiles begins, after the codelets. */
-static uint32_t code_base(const struct emit_plan *p)
+static uint32_t code_base(const struct emit_index *p)
 {
     const struct codelet_code *c = p->in->codelets;
     uint32_t end = c->bytes ? c->addr + c->bytes : p->arch->mem_base;
@@ -26,14 +26,14 @@ static uint32_t code_base(const struct emit_plan *p)
     return (end + CODE_ALIGN - 1) / CODE_ALIGN * CODE_ALIGN;
 }
 
-static uint32_t code_bytes(const struct emit_plan *p, const struct code_buffer *b)
+static uint32_t code_bytes(const struct emit_index *p, const struct code_buffer *b)
 {
     return code_base(p) - p->arch->mem_base + ISA_WORD_BYTES * (uint32_t)b->word.count;
 }
 
 /* ---- measuring ---- */
 
-static enum emu_status measure_tile(const struct emit_plan *p, uint32_t tile, uint32_t *bytes)
+static enum emu_status measure_tile(const struct emit_index *p, uint32_t tile, uint32_t *bytes)
 {
     struct code_buffer b = { .status = EMU_OK };
     enum emu_status s = control_emit(p, tile, CONTROL_MEASURE, &b);
@@ -45,8 +45,8 @@ static enum emu_status measure_tile(const struct emit_plan *p, uint32_t tile, ui
 
 enum emu_status emit_measure(const struct emit_input *in, unsigned threads, uint32_t *bytes)
 {
-    struct emit_plan p;
-    enum emu_status s = emit_plan_init(in, &p);
+    struct emit_index p;
+    enum emu_status s = emit_index_init(in, &p);
     uint32_t tiles = in->lowered->used_tiles, failed = tiles;
 
     if (s == EMU_OK) {
@@ -60,7 +60,7 @@ enum emu_status emit_measure(const struct emit_input *in, unsigned threads, uint
         if (failed < tiles) /* again: messages belong to threads */
             s = measure_tile(&p, failed, &bytes[failed]);
     }
-    emit_plan_free(&p);
+    emit_index_free(&p);
     return s;
 }
 
@@ -78,7 +78,7 @@ static void tile_image_free(struct tile_image *t)
     tile_memory_free(&t->memory);
 }
 
-static enum emu_status make_tile(const struct emit_plan *p, const struct placement *place,
+static enum emu_status make_tile(const struct emit_index *p, const struct placement *place,
                                  uint32_t tile, struct tile_image *out)
 {
     uint32_t base = code_base(p);
@@ -93,7 +93,7 @@ static enum emu_status make_tile(const struct emit_plan *p, const struct placeme
 
 /* Data shared by all tiles, and room for the lists of one. */
 struct emission {
-    const struct emit_plan *p;
+    const struct emit_index *p;
     const struct placement *place;
     struct image *im; /* owned until it is handed out */
     struct codelet_map codelets;
@@ -195,7 +195,7 @@ static enum emu_status add_tile(struct emission *e, uint32_t tile, const struct 
 {
     uint32_t number = e->p->l->used_tile[tile];
     struct image_tile out = { .tile = number,
-                              .group = emit_plan_group(e->p, number),
+                              .group = emit_index_group(e->p, number),
                               .entry = code_base(e->p),
                               .lines = e->codelets.lines };
     size_t segments;
@@ -324,7 +324,7 @@ static enum emu_status emit_all(struct emission *e, unsigned threads)
 enum emu_status emit_image(const struct emit_input *in, const struct placement *place,
                            unsigned threads, struct image **out)
 {
-    struct emit_plan p = { .in = NULL };
+    struct emit_index p = { .in = NULL };
     struct emission e = { .p = &p, .place = place };
     enum emu_status s;
 
@@ -332,7 +332,7 @@ enum emu_status emit_image(const struct emit_input *in, const struct placement *
     if (!place->fits)
         return FAIL(USAGE, "a program that does not fit into the memory of its tiles");
     EMU_ASSERT(place->tiles == in->lowered->used_tiles);
-    s = emit_plan_init(in, &p);
+    s = emit_index_init(in, &p);
     if (s == EMU_OK)
         s = emit_all(&e, threads);
     if (s == EMU_OK) {
@@ -340,6 +340,6 @@ enum emu_status emit_image(const struct emit_input *in, const struct placement *
         e.im = NULL;
     }
     emission_free(&e);
-    emit_plan_free(&p);
+    emit_index_free(&p);
     return s;
 }

@@ -19,7 +19,7 @@ struct emit_input {
     const struct lowered *lowered;
     const struct codelet_code *codelets;
     /* By index of the operation; entries of operations other than STEP_EXCHANGE are empty. Bases of
-     * plan_addr are objects, or indices into the schedule's list of objects if it has one. */
+     * symbolic_addr are objects, or indices into the schedule's list of objects if it has one. */
     const struct exchange_schedule *schedule;
 };
 

@@ -6,25 +6,25 @@
 /* The instructions send and setzi and the pointer field of receives hold addresses of 20 bits. */
 enum { ADDRESS_END = 1 << 20 };
 
-unsigned emit_plan_group(const struct emit_plan *p, uint32_t tile)
+unsigned emit_index_group(const struct emit_index *p, uint32_t tile)
 {
     return p->l->graph->group[tile];
 }
 
-/* Whether a construct has a mate further on. */
+/* Whether a construct has a match further on. */
 static int opens(enum op_kind k)
 {
     return k == STEP_REPEAT || k == STEP_LOOP || k == STEP_IF;
 }
 
-uint32_t emit_plan_next(const struct emit_plan *p, uint32_t i)
+uint32_t emit_index_next(const struct emit_index *p, uint32_t i)
 {
     switch (p->l->op.at[i].kind) {
     case STEP_REPEAT:
     case STEP_LOOP:
-        return p->mate[i] + 1;
+        return p->match[i] + 1;
     case STEP_IF:
-        return p->mate[p->mate[i]] + 1;
+        return p->match[p->match[i]] + 1;
     default:
         return i + 1;
     }
@@ -32,7 +32,7 @@ uint32_t emit_plan_next(const struct emit_plan *p, uint32_t i)
 
 /* ---- constructs ---- */
 
-static enum emu_status match_function(struct emit_plan *p, const struct lowered_function *f,
+static enum emu_status match_function(struct emit_index *p, const struct lowered_function *f,
                                       uint32_t *stack)
 {
     uint32_t depth = 0;
@@ -45,28 +45,28 @@ static enum emu_status match_function(struct emit_plan *p, const struct lowered_
         } else if (k == STEP_ELSE) {
             if (!depth || p->l->op.at[stack[depth - 1]].kind != STEP_IF)
                 return FAIL(BAD_PROGRAM, "operation %u: an else without an if", i);
-            p->mate[stack[depth - 1]] = i;
+            p->match[stack[depth - 1]] = i;
             stack[depth - 1] = i;
         } else if (k == STEP_END) {
             if (!depth || p->l->op.at[stack[depth - 1]].kind == STEP_IF)
                 return FAIL(BAD_PROGRAM, "operation %u: an end of nothing, or an if without else",
                             i);
-            p->mate[stack[--depth]] = i;
+            p->match[stack[--depth]] = i;
         }
     }
     return depth ? FAIL(BAD_PROGRAM, "operation %u: no end", stack[depth - 1]) : EMU_OK;
 }
 
-static enum emu_status match_constructs(struct emit_plan *p)
+static enum emu_status match_constructs(struct emit_index *p)
 {
     const struct lowered *l = p->l;
     uint32_t *stack;
     enum emu_status s = EMU_OK;
 
-    p->mate = prog_alloc(&p->arena, l->op.count, sizeof(*p->mate));
+    p->match = prog_alloc(&p->arena, l->op.count, sizeof(*p->match));
     p->call_op = prog_alloc(&p->arena, l->op.count, sizeof(*p->call_op));
     stack = emu_alloc(l->op.count + 1, sizeof(*stack));
-    if (!p->mate || !p->call_op || !stack) {
+    if (!p->match || !p->call_op || !stack) {
         emu_free(stack);
         return FAIL(NO_MEMORY, "%zu operations", l->op.count);
     }
@@ -89,7 +89,7 @@ static enum emu_status match_constructs(struct emit_plan *p)
 enum visit { NEW, OPEN, DONE };
 
 /* Callees first. */
-static enum emu_status order_function(const struct emit_plan *p, uint32_t f, uint8_t *visit,
+static enum emu_status order_function(const struct emit_index *p, uint32_t f, uint8_t *visit,
                                       uint32_t *order, uint32_t *ordered)
 {
     const struct lowered_function *fn = &p->l->function.at[f];
@@ -109,7 +109,7 @@ static enum emu_status order_function(const struct emit_plan *p, uint32_t f, uin
     return EMU_OK;
 }
 
-static enum emu_status order_functions(struct emit_plan *p)
+static enum emu_status order_functions(struct emit_index *p)
 {
     uint32_t n = (uint32_t)p->l->function.count, ordered = 0;
     uint8_t *visit = prog_alloc(&p->arena, n, 1);
@@ -124,16 +124,16 @@ static enum emu_status order_functions(struct emit_plan *p)
 }
 
 /* Loops with counters around the operations [first, end): `depth`. */
-static void note_depth(struct emit_plan *p, uint32_t first, uint32_t end, uint32_t depth)
+static void note_depth(struct emit_index *p, uint32_t first, uint32_t end, uint32_t depth)
 {
-    for (uint32_t i = first; i < end; i = emit_plan_next(p, i)) {
+    for (uint32_t i = first; i < end; i = emit_index_next(p, i)) {
         const struct op *o = &p->l->op.at[i];
 
         if (o->kind == STEP_REPEAT || o->kind == STEP_LOOP) {
-            note_depth(p, i + 1, p->mate[i], depth + (o->kind == STEP_REPEAT));
+            note_depth(p, i + 1, p->match[i], depth + (o->kind == STEP_REPEAT));
         } else if (o->kind == STEP_IF) {
-            note_depth(p, i + 1, p->mate[i], depth);
-            note_depth(p, p->mate[i] + 1, p->mate[p->mate[i]], depth);
+            note_depth(p, i + 1, p->match[i], depth);
+            note_depth(p, p->match[i] + 1, p->match[p->match[i]], depth);
         } else if (o->kind == STEP_CALL && p->depth[o->n] < depth) {
             p->depth[o->n] = depth;
         }
@@ -144,7 +144,7 @@ static void note_depth(struct emit_plan *p, uint32_t first, uint32_t end, uint32
 
 /* ---- syncs that a tile may vote for ahead ---- */
 
-int emit_plan_zone(const struct emit_plan *p, const struct op *o)
+int emit_index_zone(const struct emit_index *p, const struct op *o)
 {
     uint64_t all = p->l->groups;
 
@@ -159,11 +159,11 @@ static int32_t votes_times(int32_t votes, uint64_t times)
                                                                : VOTES_UNKNOWN;
 }
 
-int32_t emit_plan_votes(const struct emit_plan *p, unsigned group, uint32_t first, uint32_t end)
+int32_t emit_index_votes(const struct emit_index *p, unsigned group, uint32_t first, uint32_t end)
 {
     int32_t sum = 0;
 
-    for (uint32_t i = first; i < end && sum >= 0; i = emit_plan_next(p, i)) {
+    for (uint32_t i = first; i < end && sum >= 0; i = emit_index_next(p, i)) {
         int32_t v = p->votes[group][i];
 
         sum = v < 0 || v > VOTES_MAX - sum ? VOTES_UNKNOWN : sum + v;
@@ -177,7 +177,7 @@ static int is_consensus(const struct op *o)
     return (o->kind == STEP_BREAK || o->kind == STEP_IF) && o->consensus;
 }
 
-static int32_t op_votes(const struct emit_plan *p, unsigned group, uint32_t i)
+static int32_t op_votes(const struct emit_index *p, unsigned group, uint32_t i)
 {
     const struct op *o = &p->l->op.at[i];
     int32_t a, b;
@@ -189,14 +189,14 @@ static int32_t op_votes(const struct emit_plan *p, unsigned group, uint32_t i)
     switch (o->kind) {
     case STEP_EXCHANGE:
     case STEP_HOST:
-        return emit_plan_zone(p, o) == SYNC_INTERNAL ? 1 : VOTES_UNKNOWN;
+        return emit_index_zone(p, o) == SYNC_INTERNAL ? 1 : VOTES_UNKNOWN;
     case STEP_REPEAT:
-        return votes_times(emit_plan_votes(p, group, i + 1, p->mate[i]), o->n);
+        return votes_times(emit_index_votes(p, group, i + 1, p->match[i]), o->n);
     case STEP_LOOP:
-        return emit_plan_votes(p, group, i + 1, p->mate[i]) ? VOTES_UNKNOWN : 0;
+        return emit_index_votes(p, group, i + 1, p->match[i]) ? VOTES_UNKNOWN : 0;
     case STEP_IF:
-        a = emit_plan_votes(p, group, i + 1, p->mate[i]);
-        b = emit_plan_votes(p, group, p->mate[i] + 1, p->mate[p->mate[i]]);
+        a = emit_index_votes(p, group, i + 1, p->match[i]);
+        b = emit_index_votes(p, group, p->match[i] + 1, p->match[p->match[i]]);
         return a == b ? a : VOTES_UNKNOWN;
     case STEP_CALL:
         return p->function_votes[group][o->n];
@@ -206,7 +206,7 @@ static int32_t op_votes(const struct emit_plan *p, unsigned group, uint32_t i)
 }
 
 /* Inner constructs stand after outer ones, and callees come first in p->order. */
-static enum emu_status count_votes(struct emit_plan *p, unsigned group)
+static enum emu_status count_votes(struct emit_index *p, unsigned group)
 {
     size_t functions = p->l->function.count;
 
@@ -220,7 +220,7 @@ static enum emu_status count_votes(struct emit_plan *p, unsigned group)
         for (uint32_t i = f->first + f->count; i-- > f->first;)
             p->votes[group][i] = op_votes(p, group, i);
         p->function_votes[group][p->order[k]] =
-            emit_plan_votes(p, group, f->first, f->first + f->count);
+            emit_index_votes(p, group, f->first, f->first + f->count);
     }
     return EMU_OK;
 }
@@ -229,19 +229,19 @@ static enum emu_status count_votes(struct emit_plan *p, unsigned group)
 
 /* Calls back for every part of every operation, in the order of operations and, within each, of
  * tiles. */
-typedef void part_visit(struct emit_plan *p, uint32_t tile, struct tile_steps part);
+typedef void part_visit(struct emit_index *p, uint32_t tile, struct tile_steps part);
 
 /* No tile has anything to do in a sync of one group, but not all of its tiles may vote ahead. */
-static void visit_leader(struct emit_plan *p, uint32_t i, part_visit *visit)
+static void visit_leader(struct emit_index *p, uint32_t i, part_visit *visit)
 {
     const struct op *o = &p->l->op.at[i];
     uint64_t own = o->groups & p->l->groups;
 
-    if (own && emit_plan_zone(p, o) == SYNC_INTERNAL)
+    if (own && emit_index_zone(p, o) == SYNC_INTERNAL)
         visit(p, p->leader[__builtin_ctzll(own)], (struct tile_steps){ i, 0, 0 });
 }
 
-static void visit_exchange(struct emit_plan *p, uint32_t i, part_visit *visit)
+static void visit_exchange(struct emit_index *p, uint32_t i, part_visit *visit)
 {
     const struct exchange_schedule *s = &p->in->schedule[i];
 
@@ -251,7 +251,7 @@ static void visit_exchange(struct emit_plan *p, uint32_t i, part_visit *visit)
         visit_leader(p, i, visit);
 }
 
-static void visit_runs(struct emit_plan *p, uint32_t i, part_visit *visit)
+static void visit_runs(struct emit_index *p, uint32_t i, part_visit *visit)
 {
     const struct lowered *l = p->l;
     const struct op *o = &l->op.at[i];
@@ -270,7 +270,7 @@ static void visit_runs(struct emit_plan *p, uint32_t i, part_visit *visit)
         visit_leader(p, i, visit);
 }
 
-static void visit_parts(struct emit_plan *p, part_visit *visit)
+static void visit_parts(struct emit_index *p, part_visit *visit)
 {
     for (uint32_t i = 0; i < p->l->op.count; i++) {
         enum op_kind k = p->l->op.at[i].kind;
@@ -282,13 +282,13 @@ static void visit_parts(struct emit_plan *p, part_visit *visit)
     }
 }
 
-static void count_part(struct emit_plan *p, uint32_t tile, struct tile_steps part)
+static void count_part(struct emit_index *p, uint32_t tile, struct tile_steps part)
 {
     (void)part;
     p->part_first[tile + 1]++;
 }
 
-static void store_part(struct emit_plan *p, uint32_t tile, struct tile_steps part)
+static void store_part(struct emit_index *p, uint32_t tile, struct tile_steps part)
 {
     p->part[p->part_first[tile]++] = part;
 }
@@ -307,7 +307,7 @@ static void set_back(uint32_t *first, uint32_t n)
     first[0] = 0;
 }
 
-static enum emu_status list_parts(struct emit_plan *p)
+static enum emu_status list_parts(struct emit_index *p)
 {
     uint32_t tiles = p->l->used_tiles;
 
@@ -324,7 +324,7 @@ static enum emu_status list_parts(struct emit_plan *p)
     return EMU_OK;
 }
 
-static enum emu_status list_objects(struct emit_plan *p)
+static enum emu_status list_objects(struct emit_index *p)
 {
     const struct lowered *l = p->l;
     uint32_t tiles = l->used_tiles;
@@ -343,7 +343,7 @@ static enum emu_status list_objects(struct emit_plan *p)
 }
 
 /* The first part at operation `op` or later; the end of the list if there is none. */
-static const struct tile_steps *part_from(const struct emit_plan *p, uint32_t tile, uint32_t op)
+static const struct tile_steps *part_from(const struct emit_index *p, uint32_t tile, uint32_t op)
 {
     uint32_t lo = p->part_first[tile], hi = p->part_first[tile + 1];
 
@@ -358,22 +358,22 @@ static const struct tile_steps *part_from(const struct emit_plan *p, uint32_t ti
     return &p->part[lo];
 }
 
-const struct tile_steps *emit_plan_first_part(const struct emit_plan *p, uint32_t tile,
-                                              uint32_t first, uint32_t end)
+const struct tile_steps *emit_index_first_part(const struct emit_index *p, uint32_t tile,
+                                               uint32_t first, uint32_t end)
 {
     const struct tile_steps *part = part_from(p, tile, first);
 
     return part < &p->part[p->part_first[tile + 1]] && part->op < end ? part : NULL;
 }
 
-const struct tile_steps *emit_plan_part(const struct emit_plan *p, uint32_t tile, uint32_t op)
+const struct tile_steps *emit_index_part(const struct emit_index *p, uint32_t tile, uint32_t op)
 {
-    return emit_plan_first_part(p, tile, op, op + 1);
+    return emit_index_first_part(p, tile, op, op + 1);
 }
 
 /* ---- all of it ---- */
 
-static enum emu_status check_groups(const struct emit_plan *p)
+static enum emu_status check_groups(const struct emit_index *p)
 {
     uint64_t all = p->l->groups;
 
@@ -391,11 +391,11 @@ static enum emu_status check_groups(const struct emit_plan *p)
     return EMU_OK;
 }
 
-enum emu_status emit_plan_init(const struct emit_input *in, struct emit_plan *out)
+enum emu_status emit_index_init(const struct emit_input *in, struct emit_index *out)
 {
-    struct emit_plan *p = out;
+    struct emit_index *p = out;
 
-    *out = (struct emit_plan){ .in = in, .l = in->lowered, .arch = &in->lowered->graph->arch };
+    *out = (struct emit_index){ .in = in, .l = in->lowered, .arch = &in->lowered->graph->arch };
     if ((uint64_t)p->arch->mem_base + p->arch->region0_bytes > PLACE_REACH)
         return FAIL(BAD_MACHINE,
                     "machine %.64s has code up to 0x%llx, expected at most 0x%x: "
@@ -411,7 +411,7 @@ enum emu_status emit_plan_init(const struct emit_input *in, struct emit_plan *ou
         note_depth(p, f->first, f->first + f->count, p->depth[p->order[k]]);
     }
     for (uint32_t i = p->l->used_tiles; i-- > 0;)
-        p->leader[emit_plan_group(p, p->l->used_tile[i])] = i;
+        p->leader[emit_index_group(p, p->l->used_tile[i])] = i;
     for (unsigned g = 0; g < EMIT_GROUPS; g++) {
         if (p->l->groups >> g & 1)
             TRY(count_votes(p, g));
@@ -420,7 +420,7 @@ enum emu_status emit_plan_init(const struct emit_input *in, struct emit_plan *ou
     return list_objects(p);
 }
 
-void emit_plan_free(struct emit_plan *p)
+void emit_index_free(struct emit_index *p)
 {
     prog_arena_free(&p->arena);
 }

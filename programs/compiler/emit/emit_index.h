@@ -1,8 +1,8 @@
 /* emit_index.h - what all tiles share while their code is written: where constructs end, which tile
  * has a part in which operation, how many syncs a construct makes, how deep loops lie.
  */
-#ifndef PROGRAMS_EMIT_PLAN_H
-#define PROGRAMS_EMIT_PLAN_H
+#ifndef PROGRAMS_EMIT_INDEX_H
+#define PROGRAMS_EMIT_INDEX_H
 
 #include "programs/compiler/emit/emit.h"
 
@@ -25,12 +25,12 @@ enum { SYNC_CHIP = 4, SYNC_HOST = 6 };
 
 enum { EMIT_GROUPS = 64 };
 
-struct emit_plan {
+struct emit_index {
     const struct emit_input *in;
     const struct lowered *l;
     const struct arch *arch;
     struct prog_arena arena; /* owns all arrays */
-    uint32_t *mate;          /* by operation: for REPEAT, LOOP and ELSE the END; for IF the ELSE */
+    uint32_t *match;         /* by operation: for REPEAT, LOOP and ELSE the END; for IF the ELSE */
     uint32_t *order;         /* functions, callees first */
     uint32_t *depth;         /* by function: the most loops with counters around a call of it */
     uint32_t levels;         /* the most nested loops with counters in the whole program */
@@ -47,23 +47,23 @@ struct emit_plan {
 };
 
 /* Errors: EMU_BAD_PROGRAM for control flow that does not match, for recursion, and for an exchange
- * of several but not all groups; EMU_NO_MEMORY. in is borrowed. Free with emit_plan_free, also on
+ * of several but not all groups; EMU_NO_MEMORY. in is borrowed. Free with emit_index_free, also on
  * failure. */
-enum emu_status emit_plan_init(const struct emit_input *in, struct emit_plan *out) EMU_MUST_CHECK;
-void emit_plan_free(struct emit_plan *p);
+enum emu_status emit_index_init(const struct emit_input *in, struct emit_index *out) EMU_MUST_CHECK;
+void emit_index_free(struct emit_index *p);
 
 /* Zone of the sync of an exchange or a host operation. */
-int emit_plan_zone(const struct emit_plan *p, const struct op *o);
+int emit_index_zone(const struct emit_index *p, const struct op *o);
 /* The first operation after operation i: after its STEP_END for a construct. */
-uint32_t emit_plan_next(const struct emit_plan *p, uint32_t i);
+uint32_t emit_index_next(const struct emit_index *p, uint32_t i);
 /* The part of a tile (index in used_tile) in an operation; NULL: none. */
-const struct tile_steps *emit_plan_part(const struct emit_plan *p, uint32_t tile, uint32_t op);
+const struct tile_steps *emit_index_part(const struct emit_index *p, uint32_t tile, uint32_t op);
 /* The first part of a tile in operations [first, end); NULL: none. */
-const struct tile_steps *emit_plan_first_part(const struct emit_plan *p, uint32_t tile,
-                                              uint32_t first, uint32_t end);
+const struct tile_steps *emit_index_first_part(const struct emit_index *p, uint32_t tile,
+                                               uint32_t first, uint32_t end);
 /* The number of syncs in operations [first, end) for the tiles of a group, or VOTES_UNKNOWN. */
-int32_t emit_plan_votes(const struct emit_plan *p, unsigned group, uint32_t first, uint32_t end);
+int32_t emit_index_votes(const struct emit_index *p, unsigned group, uint32_t first, uint32_t end);
 /* The sync group of a tile. */
-unsigned emit_plan_group(const struct emit_plan *p, uint32_t tile);
+unsigned emit_index_group(const struct emit_index *p, uint32_t tile);
 
 #endif

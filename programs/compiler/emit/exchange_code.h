@@ -1,20 +1,20 @@
-/* exchange_code.h - encodes the plan of an exchange as machine words. */
+/* exchange_code.h - encodes a tile's instructions of an exchange as machine words. */
 #ifndef PROGRAMS_EXCHANGE_CODE_H
 #define PROGRAMS_EXCHANGE_CODE_H
 
 #include "emu/emu.h"
 
-/* The byte address in tile memory of an address of a plan. */
-typedef uint32_t exchange_address(void *context, struct plan_addr a);
+/* The byte address in tile memory of a symbolic address. */
+typedef uint32_t exchange_address(void *context, struct symbolic_addr a);
 
-/* Bytes of the code of a plan: a multiple of 4. */
-uint32_t exchange_code_bytes(const struct exchange_plan *p);
+/* Bytes of the encoded instructions: a multiple of 4. */
+uint32_t exchange_code_bytes(const struct exchange_sequence *p);
 
 /* Writes exchange_code_bytes(p) / 4 words, for code that begins at a multiple of 8. $INCOMING_BASE
  * and $OUTGOING_BASE are 0 when it runs.
  *
  * Errors: EMU_BAD_EXCHANGE: an address is not a multiple of 4 or too large for its field. */
-enum emu_status exchange_encode(const struct exchange_plan *p, exchange_address *address,
+enum emu_status exchange_encode(const struct exchange_sequence *p, exchange_address *address,
                                 void *context, uint32_t *word) EMU_MUST_CHECK;
 
 #endif

@@ -50,7 +50,7 @@ static int by_address(const void *x, const void *y)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static enum emu_status list_claims(const struct emit_plan *p, uint32_t tile, uint32_t peak_op,
+static enum emu_status list_claims(const struct emit_index *p, uint32_t tile, uint32_t peak_op,
                                    struct claims *c)
 {
     uint32_t first = p->object_first[tile], n = p->object_first[tile + 1] - first;
@@ -259,7 +259,7 @@ static enum emu_status add_contents(const struct lowered *l, const struct claims
 
 /* ---- all of it ---- */
 
-static enum emu_status describe(const struct emit_plan *p, uint32_t tile,
+static enum emu_status describe(const struct emit_index *p, uint32_t tile,
                                 const struct code_buffer *b, uint32_t base, uint32_t peak_op,
                                 struct claims *c, struct tile_memory *out)
 {
@@ -274,7 +274,7 @@ static enum emu_status describe(const struct emit_plan *p, uint32_t tile,
     return add_object_ranges(p->l, c, out);
 }
 
-enum emu_status tile_memory_init(const struct emit_plan *p, uint32_t tile,
+enum emu_status tile_memory_init(const struct emit_index *p, uint32_t tile,
                                  const struct code_buffer *b, uint32_t base, uint32_t peak_op,
                                  struct tile_memory *out)
 {

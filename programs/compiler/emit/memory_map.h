@@ -34,7 +34,7 @@ struct tile_memory {
  * objects share bytes, the one alive at operation peak_op is named. b is borrowed and must outlive
  * *out. The only error is EMU_NO_MEMORY. Free with tile_memory_free, also on failure. Cost: objects
  * times the logarithm of their number. */
-enum emu_status tile_memory_init(const struct emit_plan *p, uint32_t tile,
+enum emu_status tile_memory_init(const struct emit_index *p, uint32_t tile,
                                  const struct code_buffer *b, uint32_t base, uint32_t peak_op,
                                  struct tile_memory *out) EMU_MUST_CHECK;
 void tile_memory_free(struct tile_memory *m);

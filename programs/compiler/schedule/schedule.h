@@ -17,13 +17,13 @@
 /* One receiver of a message: where its words go. Never the sender. */
 struct message_dest {
     uint32_t tile;
-    struct plan_addr to;
+    struct symbolic_addr to;
 };
 
 /* `words` words that a tile sends to one or more others, each destination once. */
 struct message {
     uint32_t tile, words;
-    struct plan_addr from;
+    struct symbolic_addr from;
     uint32_t first, dests; /* in exchange_problem.dest */
 };
 
@@ -39,8 +39,8 @@ struct exchange_problem {
  */
 struct tile_schedule {
     uint32_t tile;
-    struct exchange_plan plan; /* owned */
-    uint32_t bytes;            /* of its code; begins at a multiple of 8 */
+    struct exchange_sequence sequence; /* owned */
+    uint32_t bytes;                    /* of its code; begins at a multiple of 8 */
     uint32_t words_in, words_out;
     uint32_t messages_in, messages_out; /* out: a multicast counts as often as it is sent */
 };
@@ -54,8 +54,8 @@ struct exchange_schedule {
                         group that listens to itself */
     uint64_t code_bytes;
     /* Equal exchanges of different objects share one schedule (compile_exchange.c): */
-    uint32_t *object; /* owned; the object that each base of the plans stands for. NULL: each base
-                         is the object */
+    uint32_t *object; /* owned; the object that each base in the sequences stands for. NULL: each
+                         base is the object */
     uint8_t shared;   /* tile is owned by another schedule, which must be freed last */
 };
 

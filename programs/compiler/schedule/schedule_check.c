@@ -1,4 +1,4 @@
-/* schedule_check.c - a second opinion on a schedule, from the plans alone.
+/* schedule_check.c - a second opinion on a schedule, from the instructions alone.
  *
  * The instructions of every tile are executed on paper, which gives lists of what it sends, which
  * tile it listens to and where its pointer goes. Then, for every event at which a tile listens,
@@ -14,7 +14,7 @@
 /* Words on the fabric, or a change of the mux or the pointer, from an event on. */
 struct sent_run {
     uint32_t event, words, ctl;
-    struct plan_addr from;
+    struct symbolic_addr from;
 };
 
 struct mux_set {
@@ -23,12 +23,12 @@ struct mux_set {
 
 struct pointer_set {
     uint32_t event;
-    struct plan_addr to;
+    struct symbolic_addr to;
 };
 
 /* What the problem wants to be stored. */
 struct wanted {
-    struct plan_addr to, from;
+    struct symbolic_addr to, from;
     uint32_t words, tile; /* tile: the sender */
     uint32_t first_word;  /* words of this tile that lie at lower addresses */
 };
@@ -104,17 +104,18 @@ static enum emu_status list_wanted(struct paper *w)
 
 /* ---- execution on paper ---- */
 
-static enum emu_status check_length(const struct plan_code *c, uint32_t tile, uint32_t byte)
+static enum emu_status check_length(const struct exchange_insn *c, uint32_t tile, uint32_t byte)
 {
     static const uint32_t most[] = {
-        [PLAN_SEND] = 64,     [PLAN_SENDOFF] = 4096,  [PLAN_SENDXPIC] = 64,    [PLAN_SENDPIC] = 64,
-        [PLAN_SENDPICP] = 64, [PLAN_DELAY] = 1 << 19, [PLAN_DELAYXPIC] = 4096, [PLAN_DELAYPIC] = 128
+        [EXCHANGE_SEND] = 64,        [EXCHANGE_SENDOFF] = 4096, [EXCHANGE_SENDXPIC] = 64,
+        [EXCHANGE_SENDPIC] = 64,     [EXCHANGE_SENDPICP] = 64,  [EXCHANGE_DELAY] = 1 << 19,
+        [EXCHANGE_DELAYXPIC] = 4096, [EXCHANGE_DELAYPIC] = 128
     };
 
     if (!c->events || c->events > most[c->op])
         return FAIL(BAD_EXCHANGE, "tile %u, event %u: an instruction of %u events", tile, c->event,
                     c->events);
-    if (c->op == PLAN_SENDPICP && byte % 8)
+    if (c->op == EXCHANGE_SENDPICP && byte % 8)
         return FAIL(BAD_EXCHANGE, "tile %u, event %u: sendpicp at byte %u", tile, c->event, byte);
     return EMU_OK;
 }
@@ -123,24 +124,25 @@ static enum emu_status run_code(struct paper_tile *tile, const struct tile_sched
 {
     uint32_t event = 0, byte = 0, ctl = 0;
     int has_stream = 0;
-    struct plan_addr stream = { .base = 0 };
+    struct symbolic_addr stream = { .base = 0 };
 
-    for (size_t i = 0; i < t->plan.count; i++) {
-        const struct plan_code *c = &t->plan.code[i];
-        int waits = c->op == PLAN_DELAY || c->op == PLAN_DELAYXPIC || c->op == PLAN_DELAYPIC;
+    for (size_t i = 0; i < t->sequence.count; i++) {
+        const struct exchange_insn *c = &t->sequence.code[i];
+        int waits =
+            c->op == EXCHANGE_DELAY || c->op == EXCHANGE_DELAYXPIC || c->op == EXCHANGE_DELAYPIC;
         uint32_t change = waits ? event + c->events - 1 : event;
 
         TRY(check_length(c, t->tile, byte));
-        byte += c->op == PLAN_SENDPICP ? 8 : 4;
-        if (c->op == PLAN_SEND || c->op == PLAN_SENDPICP) {
+        byte += c->op == EXCHANGE_SENDPICP ? 8 : 4;
+        if (c->op == EXCHANGE_SEND || c->op == EXCHANGE_SENDPICP) {
             stream = c->from;
             has_stream = 1;
         }
-        if (c->op == PLAN_SEND || c->op == PLAN_SENDPICP || c->op == PLAN_SENDOFF)
+        if (c->op == EXCHANGE_SEND || c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_SENDOFF)
             ctl = c->ctl;
-        if (c->op == PLAN_SENDXPIC || c->op == PLAN_SENDPICP || c->op == PLAN_DELAYXPIC)
+        if (c->op == EXCHANGE_SENDXPIC || c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_DELAYXPIC)
             TRY(VEC_PUSH(&tile->mux, (struct mux_set){ change, c->source }));
-        if (c->op == PLAN_SENDPIC || c->op == PLAN_SENDPICP || c->op == PLAN_DELAYPIC)
+        if (c->op == EXCHANGE_SENDPIC || c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_DELAYPIC)
             TRY(VEC_PUSH(&tile->pointer, (struct pointer_set){ change, c->to }));
         if (!waits && !has_stream)
             return FAIL(BAD_EXCHANGE, "tile %u, event %u: sends from nowhere", t->tile, event);
@@ -150,7 +152,7 @@ static enum emu_status run_code(struct paper_tile *tile, const struct tile_sched
             stream.bytes += 4 * (int64_t)c->events;
         event += c->events;
     }
-    if (byte != t->bytes || event != t->plan.end_event)
+    if (byte != t->bytes || event != t->sequence.end_event)
         return FAIL(BAD_EXCHANGE, "tile %u: code of %u bytes and %u events", t->tile, byte, event);
     return EMU_OK;
 }
@@ -174,7 +176,7 @@ static const struct sent_run *run_at(const struct paper_tile *tile, int64_t even
     return &tile->sent.at[low - 1];
 }
 
-static struct wanted *wanted_at(const struct paper_tile *tile, struct plan_addr to)
+static struct wanted *wanted_at(const struct paper_tile *tile, struct symbolic_addr to)
 {
     size_t low = 0, high = tile->wanted.count;
     struct wanted *x;
@@ -196,7 +198,8 @@ static struct wanted *wanted_at(const struct paper_tile *tile, struct plan_addr 
 
 /* One word: `from` of tile `source` stored at `to`. */
 static enum emu_status store_word(struct paper_tile *tile, uint32_t t, uint32_t event,
-                                  uint32_t source, struct plan_addr from, struct plan_addr to)
+                                  uint32_t source, struct symbolic_addr from,
+                                  struct symbolic_addr to)
 {
     const struct wanted *x = wanted_at(tile, to);
     int64_t offset = x ? to.bytes - x->to.bytes : 0;
@@ -220,7 +223,7 @@ static enum emu_status store_word(struct paper_tile *tile, uint32_t t, uint32_t 
 
 /* Events [from, to) of tile t, during which it listens to one source. */
 static enum emu_status listen(struct paper *w, uint32_t t, uint32_t physical, uint32_t from,
-                              uint32_t to, struct plan_addr *pointer, size_t *next)
+                              uint32_t to, struct symbolic_addr *pointer, size_t *next)
 {
     const struct arch *a = w->p->arch;
     uint32_t own = arch_tile_physical(a, t), lag = arch_pic_lag(a, own);
@@ -235,7 +238,7 @@ static enum emu_status listen(struct paper *w, uint32_t t, uint32_t physical, ui
     for (uint32_t e = from; e < to; e++) {
         int64_t sent = (int64_t)e - delay;
         const struct sent_run *r = run_at(&w->tile[source], sent);
-        struct plan_addr word;
+        struct symbolic_addr word;
 
         if (!r || !(r->ctl & direction))
             return FAIL(BAD_EXCHANGE, "tile %u, event %u: tile %d sends nothing this way", t, e,
@@ -254,7 +257,7 @@ static enum emu_status prove_tile(struct paper *w, uint32_t t, uint32_t events)
 {
     const struct arch *a = w->p->arch;
     struct paper_tile *tile = &w->tile[t];
-    struct plan_addr pointer = { .base = UINT32_MAX };
+    struct symbolic_addr pointer = { .base = UINT32_MAX };
     size_t next = 0;
 
     for (size_t i = 0; i < tile->mux.count; i++) {

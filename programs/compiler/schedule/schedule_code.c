@@ -1,15 +1,15 @@
-/* schedule_code.c - from the times of all jobs to the plan of every tile, and its size.
+/* schedule_code.c - from the times of all jobs to the instructions of every tile, and its size.
  */
 #include "programs/compiler/schedule/schedule_private.h"
 
 /* The sends and receives of all tiles, those of one tile together. */
-struct plan_lists {
-    struct plan_send *send;       /* owned; [first_send[k] .. first_send[k + 1]) of endpoint k */
-    struct plan_receive *receive; /* owned */
+struct tile_lists {
+    struct timed_send *send;       /* owned; [first_send[k] .. first_send[k + 1]) of endpoint k */
+    struct timed_receive *receive; /* owned */
     uint32_t *first_send, *first_receive; /* owned; [points + 1] */
 };
 
-static void lists_free(struct plan_lists *l)
+static void lists_free(struct tile_lists *l)
 {
     emu_free(l->send);
     emu_free(l->receive);
@@ -17,7 +17,7 @@ static void lists_free(struct plan_lists *l)
     emu_free(l->first_receive);
 }
 
-static enum emu_status lists_alloc(struct plan_lists *l, uint32_t points, const struct job_list *j)
+static enum emu_status lists_alloc(struct tile_lists *l, uint32_t points, const struct job_list *j)
 {
     l->send = emu_alloc(j->jobs, sizeof(*l->send));
     l->receive = emu_alloc(j->dests, sizeof(*l->receive));
@@ -29,7 +29,7 @@ static enum emu_status lists_alloc(struct plan_lists *l, uint32_t points, const 
 }
 
 /* Counts into [k + 2], so that the filling below leaves the right first[k]. */
-static void lists_count(struct plan_lists *l, uint32_t points, const struct job_list *j)
+static void lists_count(struct tile_lists *l, uint32_t points, const struct job_list *j)
 {
     for (uint32_t i = 0; i < j->jobs; i++)
         l->first_send[j->job[i].point + 2]++;
@@ -41,7 +41,7 @@ static void lists_count(struct plan_lists *l, uint32_t points, const struct job_
     }
 }
 
-static void lists_fill(struct plan_lists *l, const struct schedule *s, const struct job_list *j,
+static void lists_fill(struct tile_lists *l, const struct schedule *s, const struct job_list *j,
                        const struct timing *t)
 {
     const struct arch *a = s->p->arch;
@@ -49,39 +49,39 @@ static void lists_fill(struct plan_lists *l, const struct schedule *s, const str
     for (uint32_t i = 0; i < j->jobs; i++) {
         const struct job *job = &j->job[i];
         uint32_t source = s->point[job->point].physical;
-        struct plan_send *send = &l->send[l->first_send[job->point + 1]++];
+        struct timed_send *send = &l->send[l->first_send[job->point + 1]++];
 
-        *send = (struct plan_send){ .event = t->start[i],
-                                    .words = job->words,
-                                    .addr = s->p->message[job->message].from };
+        *send = (struct timed_send){ .event = t->start[i],
+                                     .words = job->words,
+                                     .addr = s->p->message[job->message].from };
         for (uint32_t k = job->first; k < job->first + job->dests; k++) {
             const struct job_dest *d = &j->dest[k];
 
             send->ctl |= arch_exchange_direction(a, source, s->point[d->point].physical);
             l->receive[l->first_receive[d->point + 1]++] =
-                (struct plan_receive){ .event = (int64_t)t->start[i] + d->delay,
-                                       .words = job->words,
-                                       .source = source,
-                                       .addr = d->to };
+                (struct timed_receive){ .event = (int64_t)t->start[i] + d->delay,
+                                        .words = job->words,
+                                        .source = source,
+                                        .addr = d->to };
         }
     }
 }
 
-static uint32_t code_bytes(const struct exchange_plan *p)
+static uint32_t code_bytes(const struct exchange_sequence *p)
 {
     uint32_t bytes = 0;
 
     for (size_t i = 0; i < p->count; i++)
-        bytes += p->code[i].op == PLAN_SENDPICP ? 8 : 4;
+        bytes += p->code[i].op == EXCHANGE_SENDPICP ? 8 : 4;
     return bytes;
 }
 
-static enum emu_status plan_tile(const struct schedule *s, uint32_t k, struct plan_lists *l,
-                                 struct tile_schedule *out)
+static enum emu_status sequence_tile(const struct schedule *s, uint32_t k, struct tile_lists *l,
+                                     struct tile_schedule *out)
 {
     const struct endpoint *e = &s->point[k];
     uint32_t sends = l->first_send[k + 1] - l->first_send[k];
-    const struct plan_options o = { .null_source = s->p->arch->null_source, .pic_lag = e->lag };
+    const struct sequence_options o = { .null_source = s->p->arch->null_source, .pic_lag = e->lag };
     size_t culprit;
     uint32_t words_out = 0;
 
@@ -92,14 +92,14 @@ static enum emu_status plan_tile(const struct schedule *s, uint32_t k, struct pl
                                    .words_out = words_out,
                                    .messages_in = e->messages_in,
                                    .messages_out = e->messages_out + sends - e->jobs };
-    TRY(exchange_plan(&o, l->send + l->first_send[k], sends, l->receive + l->first_receive[k],
-                      l->first_receive[k + 1] - l->first_receive[k], &out->plan, &culprit));
-    out->bytes = code_bytes(&out->plan);
+    TRY(exchange_sequence(&o, l->send + l->first_send[k], sends, l->receive + l->first_receive[k],
+                          l->first_receive[k + 1] - l->first_receive[k], &out->sequence, &culprit));
+    out->bytes = code_bytes(&out->sequence);
     return EMU_OK;
 }
 
 static enum emu_status code_with(const struct schedule *s, const struct job_list *j,
-                                 const struct timing *t, struct plan_lists *l,
+                                 const struct timing *t, struct tile_lists *l,
                                  struct exchange_schedule *out)
 {
     TRY(lists_alloc(l, s->points, j));
@@ -110,7 +110,7 @@ static enum emu_status code_with(const struct schedule *s, const struct job_list
         return FAIL(NO_MEMORY, "the code of an exchange");
     out->tiles = s->points;
     for (uint32_t k = 0; k < s->points; k++) {
-        TRY(plan_tile(s, k, l, &out->tile[k]));
+        TRY(sequence_tile(s, k, l, &out->tile[k]));
         out->code_bytes += out->tile[k].bytes;
     }
     out->events = t->events;
@@ -121,7 +121,7 @@ static enum emu_status code_with(const struct schedule *s, const struct job_list
 enum emu_status schedule_code(const struct schedule *s, const struct job_list *j,
                               const struct timing *t, struct exchange_schedule *out)
 {
-    struct plan_lists l = { .send = NULL };
+    struct tile_lists l = { .send = NULL };
     enum emu_status st;
 
     *out = (struct exchange_schedule){ .tile = NULL };

@@ -11,7 +11,7 @@ enum { NOBODY = UINT32_MAX };
 /* A place where words arrive, for finding two words for one address. */
 struct received_run {
     uint32_t tile, message, dest; /* dest: in exchange_problem.dest */
-    struct plan_addr to;
+    struct symbolic_addr to;
     uint32_t words;
 };
 
@@ -22,7 +22,7 @@ static enum emu_status no_memory(void)
 
 /* ---- checks ---- */
 
-static int addr_compare(const struct plan_addr *a, const struct plan_addr *b)
+static int addr_compare(const struct symbolic_addr *a, const struct symbolic_addr *b)
 {
     if (a->base != b->base)
         return a->base < b->base ? -1 : 1;
@@ -188,7 +188,7 @@ static enum emu_status count_words(struct schedule *s, const uint32_t *point_of)
 
 /* ---- jobs ---- */
 
-static int addr_follows(struct plan_addr a, uint32_t words, struct plan_addr b)
+static int addr_follows(struct symbolic_addr a, uint32_t words, struct symbolic_addr b)
 {
     return a.base == b.base && a.bytes + 4 * (int64_t)words == b.bytes;
 }

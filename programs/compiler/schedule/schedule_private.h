@@ -22,7 +22,7 @@ struct job_dest {
     uint32_t point; /* endpoint */
     int32_t delay;  /* T from the sender */
     uint32_t rank;  /* of its address among all that the endpoint receives at */
-    struct plan_addr to;
+    struct symbolic_addr to;
 };
 
 /* What is sent in one go: messages that follow each other in the memories of sender and receivers,
@@ -155,16 +155,16 @@ uint32_t schedule_grid(const struct schedule *s, const struct job_list *l, uint3
 
 /* ---- schedule_code.c ---- */
 
-/* The plans of all tiles for these times. out: as in exchange_schedule(). */
+/* The instructions of all tiles for these times. out: as in exchange_schedule(). */
 enum emu_status schedule_code(const struct schedule *s, const struct job_list *l,
                               const struct timing *t, struct exchange_schedule *out) EMU_MUST_CHECK;
 
 /* ---- schedule_check.c ---- */
 
-/* Proves a schedule word by word and event by event, from its plans alone: every tile that listens
- * hears the word that the problem wants at that address, the right way round, and no word is
- * missing. EMU_BAD_EXCHANGE with the place of the first mistake. For tests: costs about as much as
- * running the exchange. */
+/* Proves a schedule word by word and event by event, from its instructions alone: every tile that
+ * listens hears the word that the problem wants at that address, the right way round, and no word
+ * is missing. EMU_BAD_EXCHANGE with the place of the first mistake. For tests: costs about as much
+ * as running the exchange. */
 enum emu_status schedule_prove(const struct exchange_problem *p,
                                const struct exchange_schedule *s) EMU_MUST_CHECK;
 

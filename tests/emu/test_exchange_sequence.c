@@ -1,14 +1,14 @@
-/* test_exchange_encode.c - plans are executed on paper and held against the messages they were made
- * from. */
+/* test_exchange_sequence.c - sequences are executed on paper and held against the messages they
+ * were made from. */
 #include "tests/fixtures/tile_help.h"
 
 #include <string.h>
 
-#include "emu/isa/exchange_encode.h"
+#include "emu/isa/exchange_sequence.h"
 
 enum { EVENTS = 8192, NULL_SOURCE = 1600, MESSAGES = 40 };
 
-/* What happens at every event of a tile that executes a plan. */
+/* What happens at every event of a tile that executes a sequence. */
 struct encode_paper {
     int32_t sent[EVENTS]; /* word address, -1: nothing */
     uint32_t ctl[EVENTS], source[EVENTS];
@@ -19,7 +19,7 @@ static struct encode_paper paper;
 
 /* Executes the code as docs/exchange.md 3 says; checks that events and addresses of the code fit.
  */
-static void execute(const struct exchange_plan *p, const struct plan_options *o)
+static void execute(const struct exchange_sequence *p, const struct sequence_options *o)
 {
     uint32_t event = o->first_event, bytes = o->misaligned ? 4 : 0, source = NULL_SOURCE;
     int64_t stream = 0;
@@ -29,36 +29,38 @@ static void execute(const struct exchange_plan *p, const struct plan_options *o)
     for (uint32_t e = 0; e < EVENTS; e++)
         paper.source[e] = NULL_SOURCE;
     for (size_t i = 0; i < p->count; i++) {
-        const struct plan_code *c = &p->code[i];
-        int waits = c->op == PLAN_DELAY || c->op == PLAN_DELAYXPIC || c->op == PLAN_DELAYPIC;
+        const struct exchange_insn *c = &p->code[i];
+        int waits =
+            c->op == EXCHANGE_DELAY || c->op == EXCHANGE_DELAYXPIC || c->op == EXCHANGE_DELAYPIC;
         uint32_t change = waits ? event + c->events - 1 : event;
 
         assert_int_equal(c->event, event);
         assert_true(c->events >= 1);
-        if (c->op == PLAN_SENDPICP)
+        if (c->op == EXCHANGE_SENDPICP)
             assert_int_equal(bytes % 8, 0);
-        bytes += c->op == PLAN_SENDPICP ? 8 : 4;
-        if (c->op == PLAN_SEND || c->op == PLAN_SENDPICP) {
+        bytes += c->op == EXCHANGE_SENDPICP ? 8 : 4;
+        if (c->op == EXCHANGE_SEND || c->op == EXCHANGE_SENDPICP) {
             stream = c->from.bytes / 4;
             ctl = c->ctl;
             assert_true(c->events <= 64);
         }
-        if (c->op == PLAN_SENDOFF) {
+        if (c->op == EXCHANGE_SENDOFF) {
             ctl = c->ctl;
             assert_true(c->events <= 4096);
         }
-        if (c->op == PLAN_SENDXPIC || c->op == PLAN_SENDPIC)
+        if (c->op == EXCHANGE_SENDXPIC || c->op == EXCHANGE_SENDPIC)
             assert_true(c->events <= 64);
-        if (c->op == PLAN_DELAYXPIC)
+        if (c->op == EXCHANGE_DELAYXPIC)
             assert_true(c->events <= 4096);
-        if (c->op == PLAN_DELAYPIC)
+        if (c->op == EXCHANGE_DELAYPIC)
             assert_true(c->events <= 128);
-        if (c->op == PLAN_SENDPICP || c->op == PLAN_SENDXPIC || c->op == PLAN_DELAYXPIC) {
+        if (c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_SENDXPIC ||
+            c->op == EXCHANGE_DELAYXPIC) {
             for (uint32_t e = change; e < EVENTS; e++)
                 paper.source[e] = c->source;
             source = c->source;
         }
-        if (c->op == PLAN_SENDPICP || c->op == PLAN_SENDPIC || c->op == PLAN_DELAYPIC)
+        if (c->op == EXCHANGE_SENDPICP || c->op == EXCHANGE_SENDPIC || c->op == EXCHANGE_DELAYPIC)
             paper.pic[change] = (int32_t)(c->to.bytes / 4);
         for (uint32_t k = 0; k < c->events; k++, event++) {
             if (waits || !ctl)
@@ -75,7 +77,7 @@ static void execute(const struct exchange_plan *p, const struct plan_options *o)
         assert_int_equal(source, NULL_SOURCE);
 }
 
-static void compare_sends(const struct plan_send *send, size_t sends)
+static void compare_sends(const struct timed_send *send, size_t sends)
 {
     static int32_t want[EVENTS];
 
@@ -91,7 +93,7 @@ static void compare_sends(const struct plan_send *send, size_t sends)
     assert_memory_equal(want, paper.sent, sizeof(want));
 }
 
-static void compare_receives(const struct plan_receive *receive, size_t receives, int lag)
+static void compare_receives(const struct timed_receive *receive, size_t receives, int lag)
 {
     static uint32_t source[EVENTS];
     int32_t pointer = -1;
@@ -115,12 +117,12 @@ static void compare_receives(const struct plan_receive *receive, size_t receives
     assert_memory_equal(source, paper.source, sizeof(source));
 }
 
-static enum emu_status try_plan(const struct plan_options *o, struct plan_send *send, size_t sends,
-                                struct plan_receive *receive, size_t receives)
+static enum emu_status try_sequence(const struct sequence_options *o, struct timed_send *send,
+                                    size_t sends, struct timed_receive *receive, size_t receives)
 {
-    struct exchange_plan p;
+    struct exchange_sequence p;
     size_t culprit;
-    enum emu_status s = exchange_plan(o, send, sends, receive, receives, &p, &culprit);
+    enum emu_status s = exchange_sequence(o, send, sends, receive, receives, &p, &culprit);
 
     if (s != EMU_OK) {
         assert_null(p.code);
@@ -129,25 +131,25 @@ static enum emu_status try_plan(const struct plan_options *o, struct plan_send *
     execute(&p, o);
     compare_sends(send, sends);
     compare_receives(receive, receives, (int)o->pic_lag);
-    exchange_encode_free(&p);
+    exchange_sequence_free(&p);
     return EMU_OK;
 }
 
-static void random_plans(void **state)
+static void random_sequences(void **state)
 {
     static const uint32_t lags[] = { 0, 1, 52, 96 };
     uint64_t r = 1;
-    unsigned planned = 0, refused = 0;
+    unsigned built = 0, refused = 0;
 
     (void)state;
     for (unsigned round = 0; round < 3000; round++) {
-        struct plan_send send[MESSAGES];
-        struct plan_receive receive[MESSAGES];
-        struct plan_options o = { .null_source = NULL_SOURCE,
-                                  .pic_lag = lags[help_random_below(&r, 4)],
-                                  .first_event =
-                                      help_random_below(&r, 3) ? 0 : help_random_below(&r, 9),
-                                  .misaligned = (int)help_random_below(&r, 2) };
+        struct timed_send send[MESSAGES];
+        struct timed_receive receive[MESSAGES];
+        struct sequence_options o = { .null_source = NULL_SOURCE,
+                                      .pic_lag = lags[help_random_below(&r, 4)],
+                                      .first_event =
+                                          help_random_below(&r, 3) ? 0 : help_random_below(&r, 9),
+                                      .misaligned = (int)help_random_below(&r, 2) };
         size_t sends = help_random_below(&r, MESSAGES), receives = help_random_below(&r, MESSAGES);
         uint32_t gap = 1 + help_random_below(&r, 4), longest = help_random_below(&r, 4) ? 6 : 150;
         int64_t event = o.first_event;
@@ -156,7 +158,7 @@ static void random_plans(void **state)
         for (size_t i = 0; i < sends; i++) {
             event += help_random_below(&r, gap);
             addr = help_random_below(&r, 3) ? 4 * help_random_below(&r, 9999) : addr;
-            send[i] = (struct plan_send){ .event = event, .ctl = 1 + help_random_below(&r, 3) };
+            send[i] = (struct timed_send){ .event = event, .ctl = 1 + help_random_below(&r, 3) };
             send[i].words = 1 + help_random_below(&r, longest);
             send[i].addr.bytes = addr;
             event += send[i].words;
@@ -167,46 +169,46 @@ static void random_plans(void **state)
             event += help_random_below(&r, gap);
             addr = help_random_below(&r, 3) ? 4 * help_random_below(&r, 9999) : addr;
             receive[i] =
-                (struct plan_receive){ .event = event, .source = help_random_below(&r, 16) };
+                (struct timed_receive){ .event = event, .source = help_random_below(&r, 16) };
             receive[i].words = 1 + help_random_below(&r, longest);
             receive[i].addr.bytes = addr;
             event += receive[i].words;
             addr += 4 * receive[i].words;
         }
-        if (try_plan(&o, send, sends, receive, receives) == EMU_OK) {
-            planned++;
+        if (try_sequence(&o, send, sends, receive, receives) == EMU_OK) {
+            built++;
         } else {
             assert_true(o.misaligned);
             assert_non_null(strstr(emu_error(), "nop"));
             refused++;
         }
     }
-    assert_true(planned > 2000);
+    assert_true(built > 2000);
     assert_true(refused > 0); /* the one case that only its caller can mend */
 }
 
 static void long_waits_and_sends(void **state)
 {
-    struct plan_options o = { .null_source = NULL_SOURCE, .pic_lag = 5 };
-    struct plan_send send[] = { { .event = 10, .words = 5000, .ctl = 3 } };
-    struct plan_receive receive[] = { { .event = 6000, .words = 1500, .source = 7 } };
+    struct sequence_options o = { .null_source = NULL_SOURCE, .pic_lag = 5 };
+    struct timed_send send[] = { { .event = 10, .words = 5000, .ctl = 3 } };
+    struct timed_receive receive[] = { { .event = 6000, .words = 1500, .source = 7 } };
 
     (void)state;
-    assert_int_equal(try_plan(&o, send, 1, receive, 1), EMU_OK);
+    assert_int_equal(try_sequence(&o, send, 1, receive, 1), EMU_OK);
     receive[0].event = 10;
-    send[0] = (struct plan_send){ .event = 6500, .words = 1, .ctl = 1 };
-    assert_int_equal(try_plan(&o, send, 1, receive, 1), EMU_OK);
-    assert_int_equal(try_plan(&o, send, 0, receive, 0), EMU_OK);
+    send[0] = (struct timed_send){ .event = 6500, .words = 1, .ctl = 1 };
+    assert_int_equal(try_sequence(&o, send, 1, receive, 1), EMU_OK);
+    assert_int_equal(try_sequence(&o, send, 0, receive, 0), EMU_OK);
 }
 
-static void refuse(struct plan_send *send, size_t sends, struct plan_receive *receive,
+static void refuse(struct timed_send *send, size_t sends, struct timed_receive *receive,
                    size_t receives, size_t want, const char *text)
 {
-    struct plan_options o = { .null_source = NULL_SOURCE, .pic_lag = 5 };
-    struct exchange_plan p;
+    struct sequence_options o = { .null_source = NULL_SOURCE, .pic_lag = 5 };
+    struct exchange_sequence p;
     size_t culprit;
 
-    assert_int_equal(exchange_plan(&o, send, sends, receive, receives, &p, &culprit),
+    assert_int_equal(exchange_sequence(&o, send, sends, receive, receives, &p, &culprit),
                      EMU_BAD_EXCHANGE);
     assert_int_equal(culprit, want);
     assert_non_null(strstr(emu_error(), text));
@@ -215,10 +217,10 @@ static void refuse(struct plan_send *send, size_t sends, struct plan_receive *re
 
 static void mistakes(void **state)
 {
-    struct plan_send send[] = { { .event = 8, .words = 4, .ctl = 3 },
-                                { .event = 3, .words = 6, .ctl = 3 } };
-    struct plan_receive receive[] = { { .event = 0, .words = 4, .source = 1 },
-                                      { .event = 3, .words = 1, .source = 2 } };
+    struct timed_send send[] = { { .event = 8, .words = 4, .ctl = 3 },
+                                 { .event = 3, .words = 6, .ctl = 3 } };
+    struct timed_receive receive[] = { { .event = 0, .words = 4, .source = 1 },
+                                       { .event = 3, .words = 1, .source = 2 } };
 
     (void)state;
     refuse(send, 2, receive, 1, 2, "lasts to event 8");
@@ -227,29 +229,29 @@ static void mistakes(void **state)
     refuse(send, 1, receive, 1, 0, "28 events too early");
     send[0].words = 0;
     refuse(send, 1, receive, 0, 0, "no words to send");
-    send[0] = (struct plan_send){ .event = INT64_C(1) << 30, .words = 1, .ctl = 1 };
+    send[0] = (struct timed_send){ .event = INT64_C(1) << 30, .words = 1, .ctl = 1 };
     refuse(send, 1, receive, 0, 0, "later than any exchange");
 }
 
 static void no_memory(void **state)
 {
-    struct plan_options o = { .null_source = NULL_SOURCE };
-    struct plan_send send = { .event = 0, .words = 4, .ctl = 3 };
-    struct plan_receive receive = { .event = 2, .words = 4, .source = 1 };
+    struct sequence_options o = { .null_source = NULL_SOURCE };
+    struct timed_send send = { .event = 0, .words = 4, .ctl = 3 };
+    struct timed_receive receive = { .event = 2, .words = 4, .source = 1 };
 
     (void)state;
     for (long n = 0;; n++) {
-        struct exchange_plan p;
+        struct exchange_sequence p;
         long live = alloc_live();
         size_t culprit;
         enum emu_status s;
 
         alloc_test_fail_at(n);
-        s = exchange_plan(&o, &send, 1, &receive, 1, &p, &culprit);
+        s = exchange_sequence(&o, &send, 1, &receive, 1, &p, &culprit);
         alloc_test_fail_at(-1);
         if (s == EMU_OK) {
             assert_true(n >= 3);
-            exchange_encode_free(&p);
+            exchange_sequence_free(&p);
             break;
         }
         assert_int_equal(s, EMU_NO_MEMORY);
@@ -260,7 +262,7 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_plans),
+        cmocka_unit_test(random_sequences),
         cmocka_unit_test(long_waits_and_sends),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(no_memory),

@@ -1,12 +1,12 @@
-/* exchange_encode.c - merges the sends and settings of one tile into instructions (see
- * exchange_encode.h).
+/* exchange_sequence.c - merges the sends and settings of one tile into instructions (see
+ * exchange_sequence.h).
  *
  * The settings come first: the mux changes at the first word of a message and after the last one,
  * the pointer somewhere in the gap that the pointer lag leaves for it. A walk then visits the
  * events at which anything begins, ends or changes. Each stretch between two of them becomes one
  * instruction, or more where the count field is too small for it.
  */
-#include "emu/isa/exchange_encode.h"
+#include "emu/isa/exchange_sequence.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,18 +30,18 @@ struct mux_change {
 
 struct pointer_change {
     uint32_t event;
-    struct plan_addr to;
+    struct symbolic_addr to;
 };
 
-struct planner {
-    const struct plan_options *o;
-    const struct plan_send *send;
-    const struct plan_receive *receive;
+struct sequencer {
+    const struct sequence_options *o;
+    const struct timed_send *send;
+    const struct timed_receive *receive;
     size_t sends, receives;
     struct mux_change *mux;     /* owned, ascending */
     struct pointer_change *pic; /* owned, ascending */
     size_t muxes, pics;
-    struct exchange_plan *out;
+    struct exchange_sequence *out;
     uint32_t bytes;     /* of the code so far, from a multiple of 8 */
     size_t behind_wide; /* first instruction after the last two-word one */
     uint32_t event;     /* the code so far ends here, but for `idle` events */
@@ -58,17 +58,18 @@ static int compare(int64_t a, int64_t b)
 
 static int send_order(const void *a, const void *b)
 {
-    return compare(((const struct plan_send *)a)->event, ((const struct plan_send *)b)->event);
+    return compare(((const struct timed_send *)a)->event, ((const struct timed_send *)b)->event);
 }
 
 static int receive_order(const void *a, const void *b)
 {
-    return compare(((const struct plan_receive *)a)->event,
-                   ((const struct plan_receive *)b)->event);
+    return compare(((const struct timed_receive *)a)->event,
+                   ((const struct timed_receive *)b)->event);
 }
 
-static enum emu_status check_message(const struct plan_options *o, int64_t event, uint32_t words,
-                                     int64_t free_from, const char *what, const char *where)
+static enum emu_status check_message(const struct sequence_options *o, int64_t event,
+                                     uint32_t words, int64_t free_from, const char *what,
+                                     const char *where)
 {
     int64_t first = o->first_event;
 
@@ -89,12 +90,12 @@ static enum emu_status check_message(const struct plan_options *o, int64_t event
     return EMU_OK;
 }
 
-static enum emu_status check_messages(const struct planner *p, size_t *culprit)
+static enum emu_status check_messages(const struct sequencer *p, size_t *culprit)
 {
     int64_t free_from = 0;
 
     for (*culprit = 0; *culprit < p->receives; ++*culprit) {
-        const struct plan_receive *r = &p->receive[*culprit];
+        const struct timed_receive *r = &p->receive[*culprit];
 
         TRY(check_message(p->o, r->event, r->words, free_from, "receive",
                           "the first word arrives"));
@@ -102,7 +103,7 @@ static enum emu_status check_messages(const struct planner *p, size_t *culprit)
     }
     free_from = 0;
     for (; *culprit < p->receives + p->sends; ++*culprit) {
-        const struct plan_send *s = &p->send[*culprit - p->receives];
+        const struct timed_send *s = &p->send[*culprit - p->receives];
 
         TRY(check_message(p->o, s->event, s->words, free_from, "send", "the first word is sent"));
         free_from = s->event + s->words;
@@ -110,25 +111,25 @@ static enum emu_status check_messages(const struct planner *p, size_t *culprit)
     return EMU_OK;
 }
 
-static struct plan_addr addr_plus(struct plan_addr a, int64_t words)
+static struct symbolic_addr addr_plus(struct symbolic_addr a, int64_t words)
 {
     a.bytes += 4 * (uint32_t)words;
     return a;
 }
 
-static int addr_equal(struct plan_addr a, struct plan_addr b)
+static int addr_equal(struct symbolic_addr a, struct symbolic_addr b)
 {
     return a.base == b.base && a.bytes == b.bytes;
 }
 
 /* ---- the settings ---- */
 
-static void list_mux_changes(struct planner *p)
+static void list_mux_changes(struct sequencer *p)
 {
     uint32_t null = p->o->null_source, source = null;
 
     for (size_t k = 0; k < p->receives; k++) {
-        const struct plan_receive *r = &p->receive[k];
+        const struct timed_receive *r = &p->receive[k];
         uint32_t end = (uint32_t)r->event + r->words;
         int more = k + 1 < p->receives && p->receive[k + 1].event == end;
 
@@ -142,7 +143,7 @@ static void list_mux_changes(struct planner *p)
     }
 }
 
-static int has_mux_change(const struct planner *p, uint32_t event)
+static int has_mux_change(const struct sequencer *p, uint32_t event)
 {
     size_t low = 0, high = p->muxes;
 
@@ -160,7 +161,7 @@ static int has_mux_change(const struct planner *p, uint32_t event)
 }
 
 /* The last send that begins at or before an event, NULL if there is none. */
-static const struct plan_send *send_before(const struct planner *p, uint32_t event)
+static const struct timed_send *send_before(const struct sequencer *p, uint32_t event)
 {
     size_t low = 0, high = p->sends;
 
@@ -176,32 +177,32 @@ static const struct plan_send *send_before(const struct planner *p, uint32_t eve
 }
 
 /* The send that is under way at an event, or NULL. */
-static const struct plan_send *send_during(const struct planner *p, uint32_t event)
+static const struct timed_send *send_during(const struct sequencer *p, uint32_t event)
 {
-    const struct plan_send *s = send_before(p, event);
+    const struct timed_send *s = send_before(p, event);
 
     return s && event - s->event < s->words ? s : NULL;
 }
 
 /* Whether a send simply goes on where the stream stands. */
-static int send_continues(const struct planner *p, const struct plan_send *s)
+static int send_continues(const struct sequencer *p, const struct timed_send *s)
 {
     return s > p->send && s[-1].event + s[-1].words == s->event && s[-1].ctl == s->ctl &&
            addr_equal(addr_plus(s[-1].addr, s[-1].words), s->addr);
 }
 
-static int begins_send(const struct planner *p, uint32_t event)
+static int begins_send(const struct sequencer *p, uint32_t event)
 {
-    const struct plan_send *s = send_before(p, event);
+    const struct timed_send *s = send_before(p, event);
 
     return s && s->event == event && !send_continues(p, s);
 }
 
 /* The last event of a wait for a send, in [low, high], at which nothing changes; -1: there is none.
  * A pointer change there costs nothing: the wait needs an instruction anyway. */
-static int64_t wait_end(const struct planner *p, int64_t low, int64_t high)
+static int64_t wait_end(const struct sequencer *p, int64_t low, int64_t high)
 {
-    const struct plan_send *s = send_before(p, (uint32_t)low), *end = p->send + p->sends;
+    const struct timed_send *s = send_before(p, (uint32_t)low), *end = p->send + p->sends;
 
     for (s = s ? s + 1 : p->send; s < end && s->event - 1 <= high; s++) {
         uint32_t event = (uint32_t)s->event - 1;
@@ -217,12 +218,12 @@ static int64_t wait_end(const struct planner *p, int64_t low, int64_t high)
 /* Pointer changes lie between the last word of a message and the first of the next, as far behind
  * their arrival at the mux as the pointer is down the pipe. An event where nothing else changes
  * costs one word of code at most. */
-static enum emu_status list_pointer_changes(struct planner *p, size_t *culprit)
+static enum emu_status list_pointer_changes(struct sequencer *p, size_t *culprit)
 {
     int64_t lag = p->o->pic_lag, low = p->o->first_event;
 
     for (size_t k = 0; k < p->receives; k++) {
-        const struct plan_receive *r = &p->receive[k];
+        const struct timed_receive *r = &p->receive[k];
         int64_t high = r->event + lag, event;
 
         *culprit = k;
@@ -244,7 +245,7 @@ static enum emu_status list_pointer_changes(struct planner *p, size_t *culprit)
     return EMU_OK;
 }
 
-static uint32_t source_at(const struct planner *p, uint32_t event)
+static uint32_t source_at(const struct sequencer *p, uint32_t event)
 {
     uint32_t source = p->o->null_source;
 
@@ -263,10 +264,10 @@ static uint32_t source_at(const struct planner *p, uint32_t event)
 
 /* Where the next word goes that a pointer change at this event would act on: writing just that
  * changes nothing. */
-static struct plan_addr pointer_at(const struct planner *p, uint32_t event)
+static struct symbolic_addr pointer_at(const struct sequencer *p, uint32_t event)
 {
     int64_t reached = (int64_t)event - p->o->pic_lag; /* the mux */
-    const struct plan_receive *r;
+    const struct timed_receive *r;
     size_t low = 0, high = p->receives;
 
     while (low < high) {
@@ -287,26 +288,26 @@ static struct plan_addr pointer_at(const struct planner *p, uint32_t event)
 
 /* ---- instructions ---- */
 
-static enum emu_status add_code(struct planner *p, size_t at, const struct plan_code *c)
+static enum emu_status add_code(struct sequencer *p, size_t at, const struct exchange_insn *c)
 {
-    struct exchange_plan *out = p->out;
+    struct exchange_sequence *out = p->out;
 
     TRY(emu_grow((void **)&out->code, out->count, &out->capacity, sizeof(*out->code)));
     for (size_t i = out->count++; i > at; i--)
         out->code[i] = out->code[i - 1];
     out->code[at] = *c;
-    if (at + 1 == out->count && c->op <= PLAN_SENDPICP && c->op != PLAN_SENDXPIC &&
-        c->op != PLAN_SENDPIC)
+    if (at + 1 == out->count && c->op <= EXCHANGE_SENDPICP && c->op != EXCHANGE_SENDXPIC &&
+        c->op != EXCHANGE_SENDPIC)
         p->quiet = !c->ctl;
-    p->bytes += c->op == PLAN_SENDPICP ? WIDE_BYTES : WIDE_BYTES / 2;
+    p->bytes += c->op == EXCHANGE_SENDPICP ? WIDE_BYTES : WIDE_BYTES / 2;
     return EMU_OK;
 }
 
 /* What sets both at one event, and sends what is under way then. */
-static struct plan_code wide_code(const struct planner *p, uint32_t event, uint32_t events)
+static struct exchange_insn wide_code(const struct sequencer *p, uint32_t event, uint32_t events)
 {
-    const struct plan_send *s = send_during(p, event);
-    struct plan_code c = { .op = PLAN_SENDPICP, .event = event, .events = events };
+    const struct timed_send *s = send_during(p, event);
+    struct exchange_insn c = { .op = EXCHANGE_SENDPICP, .event = event, .events = events };
 
     c.source = source_at(p, event);
     c.to = pointer_at(p, event);
@@ -319,19 +320,21 @@ static struct plan_code wide_code(const struct planner *p, uint32_t event, uint3
 
 /* Cuts the instruction at index i after its first event, or one that waits first before its last.
  */
-static enum emu_status split_code(struct planner *p, size_t i)
+static enum emu_status split_code(struct sequencer *p, size_t i)
 {
-    struct plan_code *c = &p->out->code[i], rest = *c;
-    const struct plan_send *s = send_during(p, c->event);
+    struct exchange_insn *c = &p->out->code[i], rest = *c;
+    const struct timed_send *s = send_during(p, c->event);
 
-    if (c->op == PLAN_DELAY || c->op == PLAN_DELAYXPIC || c->op == PLAN_DELAYPIC) {
-        *c = (struct plan_code){ .op = PLAN_DELAY, .event = c->event, .events = c->events - 1 };
+    if (c->op == EXCHANGE_DELAY || c->op == EXCHANGE_DELAYXPIC || c->op == EXCHANGE_DELAYPIC) {
+        *c = (struct exchange_insn){ .op = EXCHANGE_DELAY,
+                                     .event = c->event,
+                                     .events = c->events - 1 };
         rest.event += c->events;
         rest.events = 1;
     } else {
-        rest = (struct plan_code){ .op = PLAN_DELAY, .event = c->event + 1 };
+        rest = (struct exchange_insn){ .op = EXCHANGE_DELAY, .event = c->event + 1 };
         if (s) {
-            rest.op = PLAN_SENDOFF;
+            rest.op = EXCHANGE_SENDOFF;
             rest.ctl = s->ctl;
         }
         rest.events = c->events - 1;
@@ -341,9 +344,9 @@ static enum emu_status split_code(struct planner *p, size_t i)
 }
 
 /* Makes the next instruction stand on a multiple of 8. */
-static enum emu_status align_code(struct planner *p)
+static enum emu_status align_code(struct sequencer *p)
 {
-    struct exchange_plan *out = p->out;
+    struct exchange_sequence *out = p->out;
     uint32_t bytes = p->behind_wide || !p->o->misaligned ? 0 : WIDE_BYTES / 2;
 
     if (p->bytes % WIDE_BYTES == 0)
@@ -363,23 +366,23 @@ static enum emu_status align_code(struct planner *p)
                               "not stand on a multiple of 8: put a nop before its sync");
 }
 
-static enum emu_status emit(struct planner *p, const struct plan_code *c)
+static enum emu_status emit(struct sequencer *p, const struct exchange_insn *c)
 {
-    if (c->op == PLAN_SENDPICP)
+    if (c->op == EXCHANGE_SENDPICP)
         TRY(align_code(p));
     TRY(add_code(p, p->out->count, c));
-    if (c->op == PLAN_SENDPICP)
+    if (c->op == EXCHANGE_SENDPICP)
         p->behind_wide = p->out->count;
     p->event += c->events;
     return EMU_OK;
 }
 
 /* Writes waited events into the code until at most `keep` of them are left. */
-static enum emu_status emit_idle(struct planner *p, uint32_t keep)
+static enum emu_status emit_idle(struct sequencer *p, uint32_t keep)
 {
     while (p->idle > keep) {
         uint32_t n = p->idle - keep < DELAY_EVENTS_MAX ? p->idle - keep : DELAY_EVENTS_MAX;
-        struct plan_code c = { .op = PLAN_DELAY, .event = p->event, .events = n };
+        struct exchange_insn c = { .op = EXCHANGE_DELAY, .event = p->event, .events = n };
 
         TRY(emit(p, &c));
         p->idle -= n;
@@ -388,10 +391,10 @@ static enum emu_status emit_idle(struct planner *p, uint32_t keep)
 }
 
 /* One setting while nothing is sent: the delay before it and the setting are one instruction. */
-static enum emu_status emit_delayed(struct planner *p, const struct mux_change *mux,
+static enum emu_status emit_delayed(struct sequencer *p, const struct mux_change *mux,
                                     const struct pointer_change *pic)
 {
-    struct plan_code c = { .op = mux ? PLAN_DELAYXPIC : PLAN_DELAYPIC };
+    struct exchange_insn c = { .op = mux ? EXCHANGE_DELAYXPIC : EXCHANGE_DELAYPIC };
 
     TRY(emit_idle(p, (mux ? DELAYXPIC_EVENTS_MAX : DELAYPIC_EVENTS_MAX) - 1));
     c.event = p->event;
@@ -411,10 +414,10 @@ static uint32_t least(uint32_t a, uint32_t b)
 
 /* A stretch of `events` events from `event` on during which nothing is sent; at the first of them
  * these settings change. What can wait after its change covers the stretch. */
-static enum emu_status emit_waiting(struct planner *p, uint32_t event, uint32_t events,
+static enum emu_status emit_waiting(struct sequencer *p, uint32_t event, uint32_t events,
                                     const struct mux_change *mux, const struct pointer_change *pic)
 {
-    struct plan_code c = { .event = event, .events = least(events, SEND_WORDS_MAX) };
+    struct exchange_insn c = { .event = event, .events = least(events, SEND_WORDS_MAX) };
 
     if (!mux && !pic) {
         p->idle += events;
@@ -424,7 +427,7 @@ static enum emu_status emit_waiting(struct planner *p, uint32_t event, uint32_t 
         TRY(emit_idle(p, 0));
         c = wide_code(p, event, c.events);
     } else if (p->quiet && !p->idle) {
-        c.op = mux ? PLAN_SENDXPIC : PLAN_SENDPIC;
+        c.op = mux ? EXCHANGE_SENDXPIC : EXCHANGE_SENDPIC;
         if (mux)
             c.source = mux->source;
         else
@@ -440,28 +443,29 @@ static enum emu_status emit_waiting(struct planner *p, uint32_t event, uint32_t 
 }
 
 /* What the first instruction of a stretch in which s is sent has to do. */
-static struct plan_code sending_code(const struct planner *p, const struct plan_send *s,
-                                     uint32_t event, uint32_t events, const struct mux_change *mux,
-                                     const struct pointer_change *pic)
+static struct exchange_insn sending_code(const struct sequencer *p, const struct timed_send *s,
+                                         uint32_t event, uint32_t events,
+                                         const struct mux_change *mux,
+                                         const struct pointer_change *pic)
 {
     int begins = begins_send(p, event);
-    struct plan_code c = { .event = event };
+    struct exchange_insn c = { .event = event };
 
     c.events = events < SEND_WORDS_MAX ? events : SEND_WORDS_MAX;
     if ((mux && pic) || (begins && (mux || pic)))
         return wide_code(p, event, c.events);
     if (mux) {
-        c.op = PLAN_SENDXPIC;
+        c.op = EXCHANGE_SENDXPIC;
         c.source = mux->source;
     } else if (pic) {
-        c.op = PLAN_SENDPIC;
+        c.op = EXCHANGE_SENDPIC;
         c.to = pic->to;
     } else if (begins) {
-        c.op = PLAN_SEND;
+        c.op = EXCHANGE_SEND;
         c.from = s->addr;
         c.ctl = s->ctl;
     } else {
-        c.op = PLAN_SENDOFF;
+        c.op = EXCHANGE_SENDOFF;
         c.ctl = s->ctl;
         c.events = events < SENDOFF_WORDS_MAX ? events : SENDOFF_WORDS_MAX;
     }
@@ -469,11 +473,11 @@ static struct plan_code sending_code(const struct planner *p, const struct plan_
 }
 
 /* A stretch during which s is sent. */
-static enum emu_status emit_sending(struct planner *p, const struct plan_send *s, uint32_t event,
+static enum emu_status emit_sending(struct sequencer *p, const struct timed_send *s, uint32_t event,
                                     uint32_t events, const struct mux_change *mux,
                                     const struct pointer_change *pic)
 {
-    struct plan_code c = sending_code(p, s, event, events, mux, pic);
+    struct exchange_insn c = sending_code(p, s, event, events, mux, pic);
 
     TRY(emit_idle(p, 0));
     for (;;) {
@@ -481,13 +485,13 @@ static enum emu_status emit_sending(struct planner *p, const struct plan_send *s
         events -= c.events;
         if (!events)
             return EMU_OK;
-        c = (struct plan_code){ .op = PLAN_SENDOFF, .event = p->event, .ctl = s->ctl };
+        c = (struct exchange_insn){ .op = EXCHANGE_SENDOFF, .event = p->event, .ctl = s->ctl };
         c.events = events < SENDOFF_WORDS_MAX ? events : SENDOFF_WORDS_MAX;
     }
 }
 
 /* The walk over all events at which anything begins, ends or changes. */
-static enum emu_status emit_all(struct planner *p)
+static enum emu_status emit_all(struct sequencer *p)
 {
     uint32_t event = p->o->first_event, end = event;
     size_t mux = 0, pic = 0, send = 0;
@@ -502,7 +506,7 @@ static enum emu_status emit_all(struct planner *p)
     while (event < end) {
         const struct mux_change *m = NULL;
         const struct pointer_change *c = NULL;
-        const struct plan_send *s = send_during(p, event);
+        const struct timed_send *s = send_during(p, event);
         uint32_t next = end;
 
         if (mux < p->muxes && p->mux[mux].event == event)
@@ -528,14 +532,14 @@ static enum emu_status emit_all(struct planner *p)
     return EMU_OK;
 }
 
-static enum emu_status plan(struct planner *p, size_t *culprit)
+static enum emu_status build(struct sequencer *p, size_t *culprit)
 {
     TRY(check_messages(p, culprit));
     *culprit = 0;
     p->mux = emu_alloc(2 * p->receives + 1, sizeof(*p->mux));
     p->pic = emu_alloc(p->receives + 1, sizeof(*p->pic));
     if (!p->mux || !p->pic)
-        return FAIL(NO_MEMORY, "the plan of an exchange");
+        return FAIL(NO_MEMORY, "the instructions of an exchange");
     list_mux_changes(p);
     TRY(list_pointer_changes(p, culprit));
     *culprit = 0;
@@ -543,9 +547,9 @@ static enum emu_status plan(struct planner *p, size_t *culprit)
 }
 
 /* Gives back the room for instructions that did not come; if that fails it stays. */
-static void trim(struct exchange_plan *p)
+static void trim(struct exchange_sequence *p)
 {
-    struct plan_code *code = p->count ? emu_realloc(p->code, p->count, sizeof(*code)) : NULL;
+    struct exchange_insn *code = p->count ? emu_realloc(p->code, p->count, sizeof(*code)) : NULL;
 
     if (code) {
         p->code = code;
@@ -553,36 +557,36 @@ static void trim(struct exchange_plan *p)
     }
 }
 
-enum emu_status exchange_plan(const struct plan_options *o, struct plan_send *send, size_t sends,
-                              struct plan_receive *receive, size_t receives,
-                              struct exchange_plan *out, size_t *culprit)
+enum emu_status exchange_sequence(const struct sequence_options *o, struct timed_send *send,
+                                  size_t sends, struct timed_receive *receive, size_t receives,
+                                  struct exchange_sequence *out, size_t *culprit)
 {
-    struct planner p = { .o = o,
-                         .send = send,
-                         .receive = receive,
-                         .sends = sends,
-                         .receives = receives,
-                         .out = out,
-                         .bytes = o->misaligned ? WIDE_BYTES / 2 : 0 };
+    struct sequencer p = { .o = o,
+                           .send = send,
+                           .receive = receive,
+                           .sends = sends,
+                           .receives = receives,
+                           .out = out,
+                           .bytes = o->misaligned ? WIDE_BYTES / 2 : 0 };
     enum emu_status s;
 
-    *out = (struct exchange_plan){ .code = NULL };
+    *out = (struct exchange_sequence){ .code = NULL };
     if (sends)
         qsort(send, sends, sizeof(*send), send_order);
     if (receives)
         qsort(receive, receives, sizeof(*receive), receive_order);
-    s = plan(&p, culprit);
+    s = build(&p, culprit);
     emu_free(p.mux);
     emu_free(p.pic);
     if (s != EMU_OK)
-        exchange_encode_free(out);
+        exchange_sequence_free(out);
     else
         trim(out);
     return s;
 }
 
-void exchange_encode_free(struct exchange_plan *p)
+void exchange_sequence_free(struct exchange_sequence *p)
 {
     emu_free(p->code);
-    *p = (struct exchange_plan){ .code = NULL };
+    *p = (struct exchange_sequence){ .code = NULL };
 }
