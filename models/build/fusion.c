@@ -1,4 +1,4 @@
-/* fusion.c - finds the layers that a convolution takes along. */
+/* fusion.c - finds the layers that are fused with the one before them. */
 #include "models/build/fusion.h"
 
 void fusion_count_users(const struct net *n, uint32_t *users)

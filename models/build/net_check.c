@@ -1,4 +1,4 @@
-/* net_check.c - what a network asks for that cannot be lowered, found before anything is made. */
+/* net_check.c - finds layers that cannot be lowered before any time is spent on the network. */
 #include "models/build/net_check.h"
 
 #include "models/build/fusion.h"

@@ -4,8 +4,9 @@
 
 #include "models/net/net.h"
 
-/* Takes no time. EMU_USAGE names the first layer that no operation takes, or whose kernel the
- * machine cannot run, with the instruction; EMU_NO_MEMORY. */
+/* Cheap: nothing is planned. EMU_USAGE names the first layer that no operation supports, or whose
+ * kernel needs an instruction that the machine does not have, and that instruction;
+ * EMU_NO_MEMORY. */
 enum emu_status net_check(const struct arch *a, const struct net *n) EMU_MUST_CHECK;
 
 #endif

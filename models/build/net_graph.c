@@ -29,8 +29,8 @@ static struct activation result_of(const struct builder *b, uint32_t layer)
     return b->out->layer[b->out->layer[layer].into].result;
 }
 
-/* What a layer may work on in place: the result of another or, where the host shall read that after
- * the run, a copy. */
+/* The operand of a layer that works in place: the result of another layer, or a copy of it if the
+ * host is to read that result after the run. */
 static struct activation result_to_change(struct builder *b, uint32_t layer, const char *name)
 {
     struct activation x = result_of(b, layer), y = x;
@@ -61,14 +61,14 @@ static enum emu_status build_error(const struct layer *l, const char *what)
 
 /* ---- convolutions ---- */
 
-/* A convolution with what it takes along. */
+/* A convolution with the layers fused with it. */
 struct fused {
     struct fusion layers;
     float *weights, *bias; /* owned */
     struct activation add;
 };
 
-/* Weights and biases, those of the norm included. */
+/* Makes weights and biases, with the norm folded into them. */
 static enum emu_status fold(struct builder *b, uint32_t i, struct fused *f)
 {
     const struct layer *l = layer_at(b, i);
@@ -166,7 +166,7 @@ static enum emu_status build_norm(struct builder *b, uint32_t i, uint32_t *last)
     return graph_status(b->g);
 }
 
-/* Whether all that read the picture are first layers, which take it as it comes. */
+/* Whether the picture is read only by first layers, which take it as it comes. */
 static int is_for_first_layers(const struct builder *b, uint32_t input)
 {
     for (uint32_t i = input + 1; i < b->net->layers; i++) {
@@ -239,7 +239,7 @@ static enum emu_status build_layer(struct builder *b, uint32_t i, uint32_t *last
     }
 }
 
-/* The scope that operations of the layer open. */
+/* The scope in which the operations of the layer are made. */
 static uint32_t scope_of(struct builder *b, uint32_t layer)
 {
     uint32_t scope = graph_push(b->g, layer_at(b, layer)->name);
@@ -248,7 +248,7 @@ static uint32_t scope_of(struct builder *b, uint32_t layer)
     return scope;
 }
 
-/* Whether somebody wants to see the result of layers first .. last after the run. */
+/* Whether the result of fused layers first .. last can be read after the run. */
 static int is_kept(const struct builder *b, uint32_t first, uint32_t last)
 {
     for (uint32_t i = b->keep_begin; i < b->keep_end; i++) {

@@ -9,12 +9,12 @@
 
 /* What became of a layer. */
 struct layer_graph {
-    uint32_t scope; /* of the graph: all that was made for the layer */
-    uint32_t into;  /* the layer whose result holds this one's, itself if it was not fused */
+    uint32_t scope; /* the graph's scope of everything that was made for the layer */
+    uint32_t into;  /* the layer whose result holds this one's; itself if it was not fused */
     struct activation result; /* of layers that have one */
     int has_result;
     int kept;              /* the host may read the result after the run */
-    struct conv_plan plan; /* convolutions; plan.cut_n is 0 for others */
+    struct conv_plan plan; /* of a convolution; plan.cut_n is 0 for other layers */
 };
 
 struct net_graph {
@@ -22,15 +22,15 @@ struct net_graph {
     struct layer_graph *layer; /* owned; by layer */
     struct activation picture; /* the input, [n][h][w][4] */
     struct tensor scores;      /* [n][classes] f32 */
-    struct program program;    /* of one batch */
-    struct tensor raw;         /* with colours: what op_pixels() takes */
-    struct net_plans plans;    /* owned; of convolutions, and the memory expected with them */
+    struct program program;    /* computes one batch */
+    struct tensor raw;         /* if the options have colours: the input of op_pixels() */
+    struct net_plans plans;    /* owned; plans of all convolutions, and the memory they need */
 };
 
-/* Adds the network's program to a graph and makes it the graph's. The host may read the results of
- * layers [o->keep_begin, o->keep_end) and what these layers read. Errors: of the graph and of
- * plans, EMU_USAGE for a layer that cannot be lowered (named), EMU_NO_MEMORY. Free with
- * net_graph_free. */
+/* Builds the network's program in g and makes it the program of g. After a run the host may read
+ * the results of layers [o->keep_begin, o->keep_end) and of the layers that these read. Errors:
+ * those of the graph and of plans; EMU_USAGE, which names a layer that cannot be lowered;
+ * EMU_NO_MEMORY. Free with net_graph_free. */
 enum emu_status net_graph_build(struct graph *g, const struct net *n, const struct weights *w,
                                 const struct net_graph_options *o,
                                 struct net_graph **out) EMU_MUST_CHECK;

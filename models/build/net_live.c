@@ -1,4 +1,4 @@
-/* net_live.c - how much of a network's activations is needed later, layer by layer. */
+/* net_live.c - bytes of activations that are live while each layer runs. */
 #include "models/build/fusion.h"
 #include "models/build/net_memory.h"
 

@@ -1,5 +1,5 @@
-/* net_memory.c - shares out the memory of a tile between parameters that stay and what layers need
- * for a time.
+/* net_memory.c - divides the memory of a tile between parameters, which stay, and what each layer
+ * needs while it runs.
  *
  * At any moment a tile holds code, the parameters that stay (R bytes), activations that are needed
  * later, and the temporaries of the layer that runs: its copy of the input, its result, partial
@@ -35,10 +35,10 @@ struct shape_choice {
 /* A convolution. */
 struct conv {
     uint32_t layer, shape; /* in shapes */
-    uint64_t live;         /* bytes on the fullest tile meanwhile, besides its own */
+    uint64_t live;         /* bytes live on the fullest tile while it runs, besides its own */
     uint64_t cap;          /* on its temporaries */
     size_t at;             /* the plan: in the choice of the shape */
-    size_t next;           /* the cheapest step to less parameters; SIZE_MAX: there is none */
+    size_t next;           /* the cheapest plan with fewer bytes of parameters; SIZE_MAX: none */
 };
 
 struct chooser {

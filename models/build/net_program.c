@@ -1,9 +1,10 @@
-/* net_program.c - plan, build, compile, and once more for less memory (see net_program.h). */
+/* net_program.c - plans, builds and compiles; again for less memory if the result does not fit. */
 #include "models/build/net_program.h"
 
 #include <string.h>
 
-/* Of planning for less memory, each time at least by this part of a tile's. */
+/* How often a network is planned at most, and the least reduction from one attempt to the next: one
+ * RESERVE_STEPS-th of a tile's memory. */
 enum { ATTEMPTS_MAX = 4, RESERVE_STEPS = 64 };
 
 static enum emu_status add_loop(struct net_program *p, const struct prefetch_options *o)

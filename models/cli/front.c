@@ -1,5 +1,5 @@
-/* front.c - the front door: what `run`, `compile` and `lab` were given, and the floor that it is
- * for.
+/* front.c - the front door: finds out what `run`, `compile` or `lab` was given, and hands it to the
+ * floor that runs such things.
  *
  * A name of a network, of a program or of a manifest of the lab wins over a file of that name; a
  * path with a slash is always a file.

@@ -38,7 +38,7 @@ static void usage(FILE *f)
                "3 finished partially\n");
 }
 
-/* At the end, whoever ends the program: an answer that did not arrive was no success. */
+/* Runs at every exit: an answer that could not be written is a failure. */
 static void check_output(void)
 {
     errno = 0;
@@ -49,8 +49,8 @@ static void check_output(void)
     _exit(EXIT_BAD);
 }
 
-/* A file must not get the number of a closed stdout, which would put the answer into it. What
- * stands in for one fails as a closed one does. */
+/* If stdout is closed, the next file to be opened would get its number, and the answer would go
+ * into that file. So a stand-in is opened that fails like a closed file. */
 static void keep_standard_files(void)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++) {

@@ -29,7 +29,7 @@ static enum emu_status add_held(struct bad_files *b, const char *name, const cha
     return EMU_OK;
 }
 
-/* The buffer is written out each time, so that a full disk is noticed now. */
+/* Flushes the buffer each time, so that a full disk is noticed now. */
 static int write_record(FILE *f, const char *name, const char *reason)
 {
     return !fseeko(f, 0, SEEK_END) && fwrite(name, strlen(name) + 1, 1, f) == 1 &&

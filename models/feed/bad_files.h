@@ -1,5 +1,5 @@
-/* bad_files.h - names of files that could not be used, and why: thousands in memory, any number in
- * a temporary file.
+/* bad_files.h - names of files that could not be used, and why: the first BAD_FILES_HELD in memory,
+ * the others in a temporary file.
  */
 #ifndef MODELS_BAD_FILES_H
 #define MODELS_BAD_FILES_H
@@ -17,17 +17,18 @@ struct bad_files {
         char *name, *reason; /* owned */
     } held[BAD_FILES_HELD];
     uint64_t count;
-    FILE *more;    /* owned; from number BAD_FILES_HELD on: name, 0, reason, 0 */
-    uint64_t next; /* the number at `at` of more, which is read next */
+    FILE *more;    /* owned; entries from BAD_FILES_HELD on, each: name, 0, reason, 0 */
+    uint64_t next; /* the entry that begins at byte `at` of more */
     off_t at;
-    struct text_line record; /* the last one that was read */
+    struct text_line record; /* the entry of more that was read last */
 };
 
 void bad_files_free(struct bad_files *b);
-/* Errors: EMU_NO_MEMORY; EMU_IO, whose message has the name, when the file cannot be written. */
+/* Errors: EMU_NO_MEMORY; EMU_IO when the temporary file cannot be written; its message has the
+ * name of the bad file. */
 enum emu_status bad_files_add(struct bad_files *b, const char *name,
                               const char *reason) EMU_MUST_CHECK;
-/* i < count. Texts are borrowed until the next call. Cheap when i goes up. */
+/* i < count. Texts are borrowed until the next call. Cheap if i goes up from call to call. */
 enum emu_status bad_files_get(struct bad_files *b, uint64_t i, const char **name,
                               const char **reason) EMU_MUST_CHECK;
 

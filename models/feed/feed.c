@@ -45,16 +45,16 @@ struct picture_feed {
     pthread_cond_t done;      /* a slot is done, or the end is known */
     struct slot *slot;        /* owned; [o.queue] */
     uint64_t head, tail;      /* files passed by the caller; files named */
-    int naming;               /* a thread is taking a name: names belongs to it */
+    int naming;               /* a thread is taking a name, and alone uses `names` */
     int ended;                /* there are no names after tail */
     struct feed_names *names; /* owned */
-    uint64_t other;           /* of names, when they were at their end */
+    uint64_t other;           /* names of no pictures, counted when `names` had ended */
 
-    struct feed_counts count; /* the caller's, with all below */
+    struct feed_counts count; /* only the caller uses this and what follows */
     struct bad_files bad;
-    char *name;    /* owned; of the picture that was given last */
+    char *name;    /* owned; of the picture that was handed out last */
     char *skipped; /* owned */
-    int over;      /* nothing more is given */
+    int over;      /* no more pictures are handed out */
 };
 
 /* ---- threads ---- */
@@ -65,8 +65,8 @@ static void note_reason(struct slot *s)
         snprintf(s->reason, sizeof(s->reason), "%s", emu_error());
 }
 
-/* Takes the next name into the slot at tail; 0: there is none. The lock is held before and after,
- * not meanwhile. */
+/* Takes the next name into the slot at tail; returns 0 when there is none. The lock is held at the
+ * call and the return, but not while the name is looked for. */
 static int take_name(struct picture_feed *f, struct slot *slot)
 {
     struct feed_name n;
@@ -90,7 +90,7 @@ static int take_name(struct picture_feed *f, struct slot *slot)
     return more || slot->status != EMU_OK;
 }
 
-/* One file, with the lock held before and after. */
+/* Names and decodes one file. The lock is held at the call and the return. */
 static void work(struct picture_feed *f)
 {
     struct slot *slot = &f->slot[f->tail % f->o.queue];
@@ -138,7 +138,8 @@ static void slot_free(struct slot *s)
     picture_free(&s->cut);
 }
 
-/* Waits a little: feed_stop() wakes nobody, as signal handlers may not. */
+/* Waits a little and no longer, because feed_stop(), which a signal handler may call, cannot wake a
+ * thread. */
 static void wait_done(struct picture_feed *f)
 {
     struct timespec t;
@@ -150,7 +151,7 @@ static void wait_done(struct picture_feed *f)
     pthread_cond_timedwait(&f->done, &f->lock, &t);
 }
 
-/* The file at head, which becomes the caller's; 0: there is none left. */
+/* Moves the file at head into *out; returns 0 when there is none left. */
 static int take_slot(struct picture_feed *f, struct slot *out)
 {
     int got = 0, end = 0;
@@ -187,7 +188,7 @@ static void give_picture(struct picture_feed *f, struct slot *s, uint8_t *rgb, c
     f->count.good++;
 }
 
-/* What to say when there is nothing more. */
+/* The status of a feed that has ended. */
 static enum emu_status end_feed(struct picture_feed *f)
 {
     const char *name, *reason;
@@ -208,7 +209,7 @@ static enum emu_status end_feed(struct picture_feed *f)
     return FAIL(BAD_FILE, "no pictures: empty directories or lists");
 }
 
-/* A slot that was taken: a picture for the caller (*more = 1), a bad file, or the end. */
+/* Uses a slot that was taken: hands its picture out (*more = 1), or notes a bad file or the end. */
 static enum emu_status use_slot(struct picture_feed *f, struct slot *s, uint8_t *rgb,
                                 const char **name, int *more)
 {
@@ -359,7 +360,8 @@ static enum emu_status skip_names(struct picture_feed *f)
     return EMU_OK;
 }
 
-/* Signals are for the other threads of the program. As many threads as there are, at least one. */
+/* Starts as many of the wanted threads as the host allows, at least one. They block all signals, so
+ * that other threads of the program get them. */
 static enum emu_status start_threads(struct picture_feed *f)
 {
     sigset_t all, before;

@@ -1,11 +1,11 @@
 /* feed.h - pictures from files, directories and lists, decoded by threads ahead of need, handed out
  * in order.
  *
- * The order is that of the arguments; a directory is walked with its names sorted byte by byte,
- * folders among them. What comes out does not depend on the number of threads, on which file is
+ * The order is that of the arguments. In a directory files and subdirectories come in the order of
+ * their names' bytes. What comes out does not depend on the number of threads, on which file is
  * decoded first or on the order in which a file system lists its names. Memory: the queue, one
- * picture and its file per thread (feed_options.pixels_max), and a bounded number of names; not
- * more for more files.
+ * picture and its file per thread (feed_options.pixels_max), and a bounded number of names; it does
+ * not grow with the number of files.
  */
 #ifndef MODELS_FEED_H
 #define MODELS_FEED_H
@@ -18,58 +18,63 @@
 enum { FEED_THREADS_MAX = 4096, FEED_QUEUE_MAX = 1 << 16 };
 
 struct feed_options {
-    uint32_t side;       /* of the pictures handed out */
+    uint32_t side;       /* of the pictures handed out, in pixels */
     double crop;         /* side of the cut over the shorter side of the resized picture */
-    unsigned threads;    /* 0: all cores */
-    unsigned queue;      /* pictures decoded and not yet taken, at most; 0: 2 threads + 8 */
-    uint64_t pixels_max; /* of a file; larger ones are bad; 0: 2^26 (200 MB decoded) */
-    uint64_t skip;       /* files to pass over, as an earlier run has dealt with them */
+    unsigned threads;    /* that decode; 0: one per core */
+    unsigned queue;      /* most pictures that are decoded but not taken; 0: 2 threads + 8 */
+    uint64_t pixels_max; /* a file with more pixels is bad; 0: 2^26 (200 MB decoded) */
+    uint64_t skip;       /* so many files were dealt with by an earlier run: pass over them */
 };
 
 struct picture_feed;
 
-/* Starts the threads. path: a file; a directory, of which all files called .jpg, .jpeg or .png are
- * taken (links are followed, other names are counted); "@LIST", a file of names, one per line, of
- * files and directories; "-", such names from stdin. A file that is called so: "./-". Strings are
- * copied. Errors: EMU_USAGE, EMU_IO for a list that cannot be read, EMU_BAD_FILE when there are
- * fewer than `skip` files, EMU_NO_MEMORY. */
+/* Starts the threads. Each path is one of:
+ *
+ *   a file        (one that is called "-" or begins with "@" is written "./-", "./@...")
+ *   a directory   all files in it called .jpg, .jpeg or .png; links are followed, files with other
+ *                 names are counted
+ *   "@LIST"       a text file with one file or directory per line
+ *   "-"           such lines from stdin
+ *
+ * Strings are copied. Errors: EMU_USAGE; EMU_IO when a list cannot be read; EMU_BAD_FILE when there
+ * are fewer than `skip` files; EMU_NO_MEMORY. */
 enum emu_status feed_open(const char *const *path, size_t paths, const struct feed_options *o,
                           struct picture_feed **out) EMU_MUST_CHECK;
 
-/* The next good picture: rgb [side][side][3], its name (borrowed, until the next call), and its
- * number among all files, good and bad, skipped ones included. *more = 0: there is none left (or
- * feed_stop() was called), and nothing is written. Bad files on the way are skipped and remembered.
- * Errors: EMU_BAD_FILE when the feed ends without a single good picture (and nothing was skipped
- * or stopped), EMU_NO_MEMORY, EMU_IO; after an error there is nothing more. One thread at a time.
- */
+/* Waits for the next good picture: rgb [side][side][3], its name (borrowed until the next call),
+ * and its number among all files, bad and skipped ones included. *more = 0: there is none left, or
+ * feed_stop() was called; then nothing else is written. Bad files on the way are passed over and
+ * remembered. Errors: EMU_BAD_FILE when the feed ends without a single good picture, unless files
+ * were skipped or the feed was stopped; EMU_NO_MEMORY, EMU_IO. After an error no more pictures
+ * come. To be called by one thread at a time. */
 enum emu_status feed_next(struct picture_feed *f, uint8_t *rgb, const char **name, uint64_t *index,
                           int *more) EMU_MUST_CHECK;
 
-/* No more pictures after the present ones: feed_next() gives *more = 0 soon. From any thread, and
- * from a signal handler. */
+/* Ends the feed: feed_next() soon gives *more = 0. May be called from any thread, and from a signal
+ * handler. */
 void feed_stop(struct picture_feed *f);
 
-/* Joins the threads; NULL allowed. */
+/* Joins the threads and frees f; NULL allowed. */
 void feed_close(struct picture_feed *f);
 
-/* Of the part of the order that feed_next() has passed. */
+/* Counts of the files that feed_next() has passed. */
 struct feed_counts {
     uint64_t good, bad;
-    uint64_t other; /* names in directories that do not end like a picture's; not tried */
-    uint64_t ahead; /* pictures that are decoded, or being decoded, and not yet taken */
+    uint64_t other; /* files in directories whose names are not those of pictures: not tried */
+    uint64_t ahead; /* pictures that are decoded, or being decoded, but not taken */
 };
 struct feed_counts feed_count(struct picture_feed *f);
 
-/* The name of the last file passed over by feed_options.skip; NULL if none was. Borrowed. */
+/* The name of the last file that feed_options.skip passed over, borrowed; NULL if there is none. */
 const char *feed_skipped(const struct picture_feed *f);
 
-/* Bad file i of feed_count().bad, in order; texts are borrowed until the next call. Thousands are
- * held in memory, more in a temporary file, which makes calls in order cheap. EMU_IO: it cannot be
- * read. */
+/* Bad file i of feed_count().bad, in the order of the feed; texts are borrowed until the next call.
+ * The first thousands are in memory, the others in a temporary file that is read cheaply in
+ * order. EMU_IO when that file cannot be read. */
 enum emu_status feed_bad(struct picture_feed *f, uint64_t i, const char **name,
                          const char **reason) EMU_MUST_CHECK;
-/* A line with the counts, and one for every bad file: name (odd bytes escaped), reason. Nothing
- * when all files are good and none was left out. */
+/* Prints a line with the counts, and one for every bad file: its name, with odd bytes escaped, and
+ * the reason. Prints nothing when all files were good and none was left out. */
 enum emu_status feed_report(struct picture_feed *f, FILE *to) EMU_MUST_CHECK;
 
 #endif

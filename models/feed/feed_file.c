@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Compressed pixels of real files are well below this; a small file may have more than pixels. */
+/* A file may have so many bytes a pixel, far more than real ones have; or, whatever its picture, be
+ * as small as SMALL_BYTES. */
 enum { PIXEL_BYTES_MAX = 4, SMALL_BYTES = 1 << 20, READ_BYTES = 1 << 16 };
 
 static const char *kind_of(mode_t mode)
@@ -25,7 +26,7 @@ static const char *kind_of(mode_t mode)
     }
 }
 
-/* The reason of errno for a path that cannot be opened. */
+/* Says why a path could not be opened; errno is set. */
 static enum emu_status fail_open(const char *path)
 {
     int error = errno;
@@ -38,10 +39,10 @@ static enum emu_status fail_open(const char *path)
     return FAIL(IO, "%s", strerror(error));
 }
 
-/* Everything up to the end of a file that says it has `bytes` bytes, and may be wrong. */
+/* Reads to the end of a file whose size is said to be `bytes` bytes, which may be wrong. */
 static enum emu_status read_whole(int fd, size_t bytes, uint64_t most, uint8_t **data, size_t *got)
 {
-    size_t cap = bytes + 1; /* so that the end is seen without more room */
+    size_t cap = bytes + 1; /* one more, so that the end is seen before the buffer must grow */
 
     *got = 0;
     *data = emu_alloc(cap, 1);

@@ -1,13 +1,14 @@
-/* feed_file.h - a picture from a file that may be anything: never waits, never takes more memory
- * than a picture may need.
+/* feed_file.h - reads a picture from a file that may turn out to be anything, without ever waiting
+ * for it or taking more memory than a picture may need.
  */
 #ifndef MODELS_FEED_FILE_H
 #define MODELS_FEED_FILE_H
 
 #include "models/picture/picture.h"
 
-/* Opens, reads, decodes, resizes and cuts. Messages say what is wrong, without the path. Errors:
- * EMU_IO, EMU_BAD_FILE: the file is bad; EMU_NO_MEMORY. cut: free it with picture_free. */
+/* Opens, reads, decodes, resizes and cuts. Messages say what is wrong without naming the file.
+ * Errors: EMU_IO and EMU_BAD_FILE mean that the file is bad; EMU_NO_MEMORY. Free *cut with
+ * picture_free. */
 enum emu_status feed_file_read(const char *path, uint32_t side, double crop, uint64_t pixels_max,
                                struct picture *cut) EMU_MUST_CHECK;
 

@@ -30,7 +30,7 @@ static int by_name(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-/* Sorts, and keeps the first `most`. */
+/* Sorts the entries and keeps the first `most`. */
 static void cut(struct folder *f, size_t most)
 {
     if (f->count)
@@ -41,7 +41,7 @@ static void cut(struct folder *f, size_t most)
     }
 }
 
-/* *limit: the last one of `most` names that are there already; NULL: there are fewer. */
+/* *limit: once there are `most` entries, the last of their names; NULL: there are fewer. */
 static enum emu_status add_entry(struct folder *f, const struct dirent *d, size_t most,
                                  const char **limit)
 {

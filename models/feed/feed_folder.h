@@ -1,4 +1,4 @@
-/* feed_folder.h - the names of one directory in order, a part at a time. */
+/* feed_folder.h - the names in one directory, sorted, some at a time. */
 #ifndef MODELS_FEED_FOLDER_H
 #define MODELS_FEED_FOLDER_H
 
@@ -13,18 +13,19 @@ struct folder_entry {
 };
 
 struct folder {
-    size_t base; /* bytes of its path, the slash at the end included */
+    size_t base; /* bytes of its path, including the slash at the end */
     dev_t device;
     ino_t inode;
     struct folder_entry *entry; /* owned; sorted by the bytes of the names */
-    size_t count, cap, next;    /* next: of entry, to be used */
-    int more;                   /* there are names after the last one */
+    size_t count, cap, next;    /* next: the entry to be used next */
+    int more;                   /* the directory has names after the last entry */
 };
 
 void folder_free(struct folder *f);
-/* Replaces the names by those that follow the last one (the first ones if there is none), at most
- * `most`. path: of the directory. Also sets device and inode. Errors: EMU_IO (emu_error() does not
- * have the path), EMU_NO_MEMORY; f holds no names then. */
+/* Reads the directory `path` and replaces the entries by the up to `most` names that follow the
+ * last entry; if there is none, by the first names. Sets device and inode, too. Cost: one pass over
+ * the directory. Errors: EMU_IO (without the path in emu_error()), EMU_NO_MEMORY; then f holds no
+ * names. */
 enum emu_status folder_read(struct folder *f, const char *path, size_t most) EMU_MUST_CHECK;
 
 #endif

@@ -1,6 +1,4 @@
-/* feed_list.c - reads lines by itself, because a stream of the C library could not be left while it
- * waits for a pipe.
- */
+/* feed_list.c - reads lines without stdio: a read from a pipe must end when the feed is stopped. */
 #include "models/feed/feed_list.h"
 
 #include <errno.h>
@@ -25,7 +23,7 @@ int list_open(struct feed_list *l, const char *name)
 {
     l->name = name;
     l->lines = l->begin = l->end = 0;
-    /* A pipe without a writer is opened at once, too, and waited for in list_next(). */
+    /* Does not block on a pipe that has no writer yet; list_next() waits for it. */
     l->fd = strcmp(name, "-") ? open(name + 1, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : STDIN_FILENO;
     l->error = errno;
     return l->fd >= 0;
@@ -38,7 +36,7 @@ void list_close(struct feed_list *l)
     l->fd = -1;
 }
 
-/* More bytes. LIST_NAME: there are some. */
+/* Reads more bytes. Returns LIST_NAME if there are some. */
 static enum list_line fill(struct feed_list *l, const atomic_int *stop)
 {
     struct pollfd p = { .fd = l->fd, .events = POLLIN };
@@ -62,7 +60,7 @@ static enum list_line fill(struct feed_list *l, const atomic_int *stop)
 /* Bytes up to the end of a line, as they come. */
 struct line_rest {
     char *to;
-    size_t bytes; /* also those for which there was no room */
+    size_t bytes; /* of the line, including those for which there was no room */
     int zero;
 };
 

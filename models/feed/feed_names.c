@@ -24,9 +24,9 @@ struct feed_names {
     const atomic_int *stop; /* borrowed */
     struct feed_list list;  /* of the last argument that named one */
     struct folder folder[FEED_NAMES_DEEP];
-    unsigned depth;                     /* folders that are open */
-    size_t held;                        /* names, at most */
-    char path[PATH_MAX + NAME_MAX + 2]; /* of the innermost folder, and what is in it */
+    unsigned depth;                     /* number of open folders */
+    size_t held;                        /* most names that may be held */
+    char path[PATH_MAX + NAME_MAX + 2]; /* of the innermost folder, or of an entry in it */
     char reason[REASON_BYTES];
     uint64_t other;
     char *other_first; /* owned */
@@ -62,7 +62,7 @@ static void EMU_PRINTF(4, 5)
 
 /* ---- directories ---- */
 
-/* Names that the innermost folder may hold: half of what the others leave. */
+/* How many names the innermost folder may hold: half of what the outer ones leave. */
 static size_t folder_share(const struct feed_names *n)
 {
     size_t used = 0, share;
@@ -73,7 +73,8 @@ static size_t folder_share(const struct feed_names *n)
     return share > FOLDER_NAMES_LEAST ? share : FOLDER_NAMES_LEAST;
 }
 
-/* An outer folder that is the innermost one again; NULL: there is none. */
+/* The outer folder that is the same directory as the innermost one (a link leads back to it); NULL
+ * if there is none. */
 static const struct folder *find_loop(const struct feed_names *n)
 {
     const struct folder *f = &n->folder[n->depth - 1];
@@ -90,7 +91,8 @@ static void leave_folder(struct feed_names *n)
     folder_free(&n->folder[--n->depth]);
 }
 
-/* The innermost folder's next names. *given: the answer is a reason, and the folder is left. */
+/* Reads the next names of the innermost folder. *given = 1: that failed; the folder is left, and
+ * *out says why. */
 static enum emu_status read_folder(struct feed_names *n, struct feed_name *out, int *given)
 {
     struct folder *f = &n->folder[n->depth - 1];
@@ -112,7 +114,7 @@ static enum emu_status read_folder(struct feed_names *n, struct feed_name *out, 
     return EMU_OK;
 }
 
-/* n->path is a directory. */
+/* Opens n->path, which is a directory, as the innermost folder. */
 static enum emu_status enter_folder(struct feed_names *n, struct feed_name *out, int *given)
 {
     size_t length = strlen(n->path);
@@ -130,8 +132,8 @@ static enum emu_status enter_folder(struct feed_names *n, struct feed_name *out,
 
 /* ---- files ---- */
 
-/* A file, a directory, or nothing at all: n->path, which is not longer than a path may be. What is
- * not there counts as a file: whoever opens it says why it cannot be read. */
+/* Gives n->path, which is not too long for a path. If it is a directory, opens that. A path that
+ * does not exist is given as a file; opening it will tell why it cannot be read. */
 static enum emu_status give_path(struct feed_names *n, struct feed_name *out, int *given)
 {
     struct stat st;
@@ -179,7 +181,7 @@ static enum emu_status give_entry(struct feed_names *n, const struct folder_entr
     }
     if (type == DT_LNK || type == DT_UNKNOWN) {
         if (stat(n->path, &st))
-            type = DT_LNK; /* it could have been anything: not passed over */
+            type = DT_LNK; /* of an unknown type: to be looked at */
         else
             type = S_ISDIR(st.st_mode) ? DT_DIR : DT_REG;
     }

@@ -48,8 +48,8 @@ int text_equal(const struct text_line *a, const struct text_line *b)
     return a->count == b->count && (!a->count || !memcmp(a->at, b->at, a->count));
 }
 
-/* Bytes of the character at s, which ends with a zero; 0 when it is not UTF-8. Neither longer forms
- * than necessary nor surrogates nor what is after U+10FFFF count. */
+/* Bytes of the character at s, a text that ends with a zero; 0 when it is not UTF-8. Overlong
+ * forms, surrogates and code points above U+10FFFF are not UTF-8. */
 static size_t character(const char *s)
 {
     const unsigned char *u = (const unsigned char *)s;
@@ -123,7 +123,7 @@ void name_add_json(struct text_line *t, const char *name)
 
 void name_add_csv(struct text_line *t, const char *name)
 {
-    /* Spaces at the ends are part of the name, which not every reader knows without quotes. */
+    /* Some readers drop spaces at the ends of a field unless it is quoted. */
     int quoted =
         strpbrk(name, "\",\r\n") || name[0] == ' ' || (*name && name[strlen(name) - 1] == ' ');
 

@@ -1,4 +1,5 @@
-/* results.c - lines of results, each by one write; what a file holds of an earlier run.
+/* results.c - writes each result with one write; finds out what an earlier run has left in the
+ * file.
  */
 #include "models/feed/results.h"
 
@@ -21,9 +22,9 @@ struct results {
     int created;           /* by results_open() */
     int begun;             /* the file ends with its header or whole lines */
     int failed;            /* nothing more is written */
-    uint64_t bytes, kept;  /* whole lines in the file: bytes (also the header's), results */
+    uint64_t bytes, kept;  /* of whole lines in the file: bytes, the header included; results */
     uint64_t done;         /* files that an earlier run has dealt with */
-    struct text_line last; /* of an earlier run: the name of its last result, as it is written */
+    struct text_line last; /* of an earlier run: the name in its last result, as written there */
     struct text_line line;
     const struct results_maker *maker; /* borrowed; NULL: not said */
 };
@@ -108,7 +109,7 @@ static const char *name_of(const struct results *r)
     return r->fd == STDOUT_FILENO ? "stdout" : r->path;
 }
 
-/* Why a line did not get out whole, after `written` bytes of it; takes them back if that can be. */
+/* Only `written` bytes of a line could be written: removes them if possible, and says why. */
 static enum emu_status fail_write(struct results *r, int error, size_t written)
 {
     int torn = written && (!r->regular || ftruncate(r->fd, (off_t)r->bytes) ||
@@ -119,7 +120,7 @@ static enum emu_status fail_write(struct results *r, int error, size_t written)
                 r->kept, torn ? ", and a part of one more" : "");
 }
 
-/* The line, all of it or nothing. */
+/* Writes the whole line or nothing. */
 static enum emu_status write_line(struct results *r)
 {
     size_t written = 0;
@@ -241,7 +242,7 @@ static enum emu_status choose_format(struct results *r, enum results_format want
     return EMU_OK;
 }
 
-/* A file that is not there yet is made; it goes again if nothing is begun. */
+/* Creates a file that does not exist; it is removed again if results_begin() is never called. */
 static int open_or_create(struct results *r)
 {
     int fd = open(r->path, O_RDWR | O_CLOEXEC);
@@ -265,7 +266,7 @@ static enum emu_status open_file(struct results *r, int resumes)
     r->fd = to_stdout ? STDOUT_FILENO : open_or_create(r);
     if (r->fd < 0 || fstat(r->fd, &st))
         return FAIL(IO, "%.400s: %s", r->path, strerror(errno));
-    /* stdout may be a file with something in front. */
+    /* stdout may be a file that already holds something else. */
     r->regular = S_ISREG(st.st_mode) && !to_stdout;
     if (resumes && !r->regular)
         return FAIL(USAGE, "%.400s: not a file; its results cannot be resumed", r->path);

@@ -1,4 +1,4 @@
-/* results_maker.c - the note beside a file of results: three lines that say what made them. */
+/* results_maker.c - the note beside a file of results: three lines, each a key and a text. */
 #include "models/feed/results_maker.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static enum emu_status note_path(const char *path, const char *ending, char out[
                : FAIL(IO, "%.200s...: %s", path, strerror(ENAMETOOLONG));
 }
 
-/* The next line of a note, without its end and its key; NULL: it is none of this kind. */
+/* The text of the next line of a note, without its key and end; NULL if it has another key. */
 static const char *read_value(FILE *f, size_t i, char line[LINE_BYTES])
 {
     size_t n = strlen(key[i]);

@@ -1,5 +1,5 @@
-/* results_maker.h - what made a file of results, in a note FILE.run beside it, so that no other
- * network, weights or machine goes on with the file.
+/* results_maker.h - the note FILE.run beside a file of results, which says what made them, so that
+ * a run with another network, other weights or another machine does not go on with the file.
  */
 #ifndef MODELS_RESULTS_MAKER_H
 #define MODELS_RESULTS_MAKER_H
@@ -11,10 +11,10 @@ struct results_maker {
     const char *network, *weights, *machine;
 };
 
-/* Whether the note of a file says the same. EMU_BAD_FILE says what differs, and both; a file
- * without a note gives a warning on stderr. EMU_IO. */
+/* Compares m with the note of the file `path`. EMU_BAD_FILE says what differs, with both values; a
+ * missing note is a warning on stderr. EMU_IO. */
 enum emu_status results_maker_check(const char *path, const struct results_maker *m) EMU_MUST_CHECK;
-/* Writes the note, or replaces it. EMU_IO. */
+/* Writes or replaces the note. EMU_IO. */
 enum emu_status results_maker_write(const char *path, const struct results_maker *m) EMU_MUST_CHECK;
 
 #endif

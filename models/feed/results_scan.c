@@ -1,4 +1,5 @@
-/* results_scan.c - finds the end of the last whole result: in CSV a name may have ends of lines. */
+/* results_scan.c - finds the end of the last whole result. In CSV a quoted name may have newlines.
+ */
 #include "models/feed/results_scan.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ static enum emu_status scan_failed(const char *path)
 /* Where the last whole line begins and ends, and how many there are. */
 struct result_scan {
     uint64_t at, begin, end, lines;
-    uint64_t next; /* line; where the present one begins */
+    uint64_t next; /* number of whole lines so far; where the next one begins */
     int quoted;    /* CSV: between quotes */
 };
 
@@ -56,7 +57,7 @@ static enum emu_status scan_file(int fd, const char *path, enum results_format f
     return n < 0 ? scan_failed(path) : EMU_OK;
 }
 
-/* Bytes [begin, end) and a zero after them. */
+/* Reads bytes [begin, end) and adds a zero. */
 static enum emu_status read_part(int fd, const char *path, uint64_t begin, uint64_t end,
                                  struct text_line *out)
 {
@@ -80,7 +81,7 @@ static enum emu_status read_part(int fd, const char *path, uint64_t begin, uint6
     return out->failed ? FAIL(NO_MEMORY, "a line of results") : EMU_OK;
 }
 
-/* The end of a field of CSV, or of a text of JSON, at s; NULL: there is none. */
+/* The end of the CSV field or the JSON string that begins at s; NULL if it has none. */
 static const char *end_of_name(const char *s, enum results_format format)
 {
     if (format == RESULTS_CSV && *s != '"')
@@ -98,7 +99,7 @@ static const char *end_of_name(const char *s, enum results_format format)
     return NULL;
 }
 
-/* 0: not a line of results. */
+/* Returns 0 if this is not a line of results. */
 static int parse_line(const char *line, enum results_format format, struct text_line *name,
                       uint64_t *index)
 {
@@ -120,8 +121,8 @@ static int parse_line(const char *line, enum results_format format, struct text_
     return *end >= '0' && *end <= '9' && *rest == ',' && !errno && *index < UINT64_MAX;
 }
 
-/* Whether the file begins as its format does; a file that ends within that beginning holds nothing.
- */
+/* Checks that the file begins as its format does. A file that ends within that beginning holds no
+ * results. */
 static enum emu_status check_begin(int fd, const char *path, const char *begin, uint64_t lines)
 {
     char text[sizeof(RESULTS_CSV_HEADER)];

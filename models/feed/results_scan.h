@@ -1,4 +1,4 @@
-/* results_scan.h - how lines of results begin, and what a file of them holds. */
+/* results_scan.h - the format of files of results, and how many whole results a file holds. */
 #ifndef MODELS_RESULTS_SCAN_H
 #define MODELS_RESULTS_SCAN_H
 
@@ -11,13 +11,14 @@
 #define RESULTS_JSON_INDEX ", \"index\": "
 
 struct results_found {
-    uint64_t bytes;      /* of whole lines, the header included */
-    uint64_t results;    /* whole ones */
-    uint64_t last_index; /* of the last result */
+    uint64_t bytes;      /* of all whole lines, the header included */
+    uint64_t results;    /* number of whole results */
+    uint64_t last_index; /* the index in the last result */
 };
 
-/* Reads the file from its beginning, with memory for one line. last_name: as it is written. Errors:
- * EMU_BAD_FILE for another kind of file, EMU_IO, EMU_NO_MEMORY. */
+/* Reads the file from its beginning, with memory for one line only. last_name: the name in the last
+ * result, as written there. Errors: EMU_BAD_FILE for another kind of file, EMU_IO, EMU_NO_MEMORY.
+ */
 enum emu_status results_scan(int fd, const char *path, enum results_format format,
                              struct text_line *last_name, struct results_found *out) EMU_MUST_CHECK;
 

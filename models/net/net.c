@@ -88,7 +88,7 @@ static enum emu_status check_range(const char *what, uint32_t v, uint32_t min, u
     return EMU_OK;
 }
 
-/* The numbers of a network before it has layers. */
+/* Sets everything but the layers. */
 static enum emu_status choose(const struct network *w, const struct net_options *o, struct net *n,
                               struct net_builder *b)
 {

@@ -1,9 +1,9 @@
-/* net.h - a network as a list of layers: shapes, parameters and where values come from. No tiles,
- * no numbers.
+/* net.h - a network as a list of layers: their shapes, their inputs and the names of their
+ * parameters; no values, no tiles.
  *
- * Layers are in order of execution; each has one or two inputs that are earlier layers (or the
- * picture), and one output [batch][channels][height][width]. Parameters have the names that
- * torchvision or timm give them, so that files of either can be read.
+ * Layers are in order of execution. Each has one or two inputs, which are earlier layers, and one
+ * output [batch][channels][height][width]; the first layer is the picture. Parameters have
+ * torchvision's names; models/weights/names.h derives timm's.
  */
 #ifndef MODELS_NET_H
 #define MODELS_NET_H
@@ -48,14 +48,14 @@ struct layer {
     enum norm_kind norm;
     uint32_t norm_groups; /* group norm only, else 0 */
     double eps;           /* norm */
-    int bias;             /* conv and linear: it has one */
+    int bias;             /* 1: a linear layer with a bias */
     unsigned weight_rank; /* of its weight in files: 4; classifier 2, norm 1, others 0 */
 };
 
 struct net {
     char name[LAYER_NAME_MAX];
     uint32_t batch, resolution, classes;
-    double mean[3], std[3]; /* of the input's normalisation */
+    double mean[3], std[3]; /* by colour: the picture is normalised with them */
     double crop;            /* side of the cut over the shorter side of the resized picture */
     int torch_padding;      /* as in struct net_options */
     struct layer *layer;    /* owned */
@@ -64,12 +64,12 @@ struct net {
 
 enum { NET_BATCH_MAX = 4096, NET_SIDE_MIN = 8, NET_SIDE_MAX = 4096, NET_CLASSES_MAX = 1 << 16 };
 
-/* What a user may choose; zeros are the network's own (batch 1, 1000 classes).
+/* What a user may choose; 0 means the network's own value (batch 1, 1000 classes).
  *
- * The two public families of EfficientNet differ in padding and, with it, in the eps of batch norm:
- * TensorFlow pads as SAME, eps 1e-3; torchvision and timm's own k / 2 on both sides, eps 1e-5 for
- * B0 to B4. ResNet-50 is only known with torch padding and always has it. Group norm: 4 groups,
- * eps 1e-3.
+ * The two public families of EfficientNet differ in padding and in the eps of batch norm:
+ * TensorFlow pads as SAME, with eps 1e-3; torchvision and timm's own weights pad k / 2 on both
+ * sides, with eps 1e-5 for B0 to B4. ResNet-50 exists with torch padding only and always has it.
+ * Group norm has 4 groups and eps 1e-3.
  */
 struct net_options {
     uint32_t batch, resolution, classes;
@@ -83,20 +83,20 @@ struct net_options {
 enum emu_status net_new(const char *name, const struct net_options *o,
                         struct net **out) EMU_MUST_CHECK;
 void net_free(struct net *n);
-/* The same network, with the same parameters, for pictures of another size. EMU_NO_MEMORY. Free
- * with net_free. */
+/* The same network, with the same parameters, for another size and number of pictures.
+ * EMU_NO_MEMORY. Free with net_free. */
 enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t batch,
                             struct net **out) EMU_MUST_CHECK;
-/* (v / 255 - mean) / std of a byte of colour 0 to 2, in f32. */
+/* (v / 255 - mean) / std for a byte of colour 0, 1 or 2, in f32. */
 float net_normalise(const struct net *n, unsigned colour, uint8_t v);
-/* Names of all networks, NULL at the end, and one line about each. */
+/* The name of network i, and one line about it; NULL after the last one. */
 const char *net_name(unsigned i);
 const char *net_text(unsigned i);
 
 /* The first layer with this name; LAYER_NONE if there is none. */
 uint32_t net_find(const struct net *n, const char *layer);
 
-/* The layer whose numbers are the logits; LAYER_NONE if there is none. */
+/* The layer whose output is the logits; LAYER_NONE if there is none. */
 uint32_t net_classifier(const struct net *n);
 
 /* Multiply-adds of a layer for one picture, and its trainable parameters. */

@@ -6,7 +6,7 @@
 enum { GROUP_NORM_GROUPS = 4 };
 static const double group_norm_eps = 1e-3;
 
-/* Joins stem and suffix by the rule of net_build.h; too long a name is an error of this program. */
+/* Joins stem and suffix by the rule of net_build.h. A name that is too long is a bug. */
 static void name_join(char out[LAYER_NAME_MAX], const char *stem, const char *suffix)
 {
     int n;
@@ -73,7 +73,7 @@ uint32_t build_input(struct net_builder *b, uint32_t channels, uint32_t side)
 }
 
 struct window_size {
-    int torch; /* pad on all sides, else SAME */
+    int torch; /* 1: pad cells on all sides; 0: SAME */
     uint32_t kernel, stride, pad;
 };
 

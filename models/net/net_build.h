@@ -1,8 +1,8 @@
-/* net_build.h - writing a network down layer by layer; private to models/net.
+/* net_build.h - describes a network layer by layer; private to models/net.
  *
- * The first error sticks: later calls do nothing and return LAYER_NONE, which every call accepts.
- * Names: a suffix that begins with '.' is appended to the block's name (parameters: to the block's
- * prefix), "" is the block's name itself, anything else stands alone.
+ * The first error is kept: later calls do nothing and return LAYER_NONE, which every call accepts.
+ * `name` and `param`: a text that begins with '.' is appended to the block's name or prefix, "" is
+ * the block's name or prefix itself, any other text is the whole name.
  */
 #ifndef MODELS_NET_BUILD_H
 #define MODELS_NET_BUILD_H
@@ -30,30 +30,30 @@ uint32_t build_input(struct net_builder *b, uint32_t channels, uint32_t side);
 uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, const char *param,
                     struct build_kernels s);
 uint32_t build_norm(struct net_builder *b, uint32_t from, const char *name, const char *param);
-/* pad: rows and columns on each side, where the network has torch's padding (MaxPool2d(2, 2): 0);
- * else SAME says how many. */
+/* pad: rows and columns on each side if the network has torch's padding (MaxPool2d(2, 2): 0); with
+ * SAME padding it is not used. */
 uint32_t build_maxpool(struct net_builder *b, uint32_t from, const char *name, uint32_t kernel,
                        uint32_t stride, uint32_t pad);
 /* rank: of its weight in files, 2 or 4. */
 uint32_t build_linear(struct net_builder *b, uint32_t from, const char *name, const char *param,
                       uint32_t out_c, unsigned rank);
-/* Swish, relu, sigmoid, softmax, average pool. */
+/* A swish, relu, sigmoid, softmax or average pool. */
 uint32_t build_unary(struct net_builder *b, enum layer_op op, uint32_t from, const char *name);
-/* Scale and add. */
+/* A scale or an add. */
 uint32_t build_binary(struct net_builder *b, enum layer_op op, uint32_t x, uint32_t y,
                       const char *name);
 
-/* What a network is published with, besides its layers. */
+/* Published properties of a network besides its layers. */
 struct net_traits {
-    uint32_t side; /* of its pictures */
-    double crop;   /* net.crop */
+    uint32_t side; /* of its pictures, in pixels */
+    double crop;   /* as net.crop */
     enum norm_kind norm;
-    int torch_only;        /* it is known with torch padding only */
-    double eps, torch_eps; /* of batch norm, in the family of each padding */
+    int torch_only;        /* 1: it exists with torch padding only */
+    double eps, torch_eps; /* of batch norm with SAME padding, with torch padding */
 };
 
-/* The networks. Variant of EfficientNet: 0..7, + 16 for groups of 16. A builder finds the user's
- * options filled in, none is zero. */
+/* The networks. A variant of EfficientNet is 0..7, + EFFICIENTNET_G16 for groups of 16. The user's
+ * options are in b->net, with defaults in place of zeros. */
 enum { EFFICIENTNET_G16 = 16 };
 struct net_traits efficientnet_traits(unsigned variant);
 void build_efficientnet(struct net_builder *b, unsigned variant);

@@ -1,6 +1,6 @@
-/* net_count.c - multiply-adds and parameters, counted as the published tables do: convolutions and
- * linear layers have multiply-adds, padding counts like data; running statistics are no parameters.
- */
+/* net_count.c - multiply-adds and parameters, counted as published tables do: only convolutions and
+ * linear layers have multiply-adds, those with padding count, running statistics are not
+ * parameters. */
 #include "models/net/net.h"
 
 uint64_t layer_elements(const struct layer *l)

@@ -71,7 +71,7 @@ enum emu_status picture_read_bytes(const void *data, size_t bytes, const char *n
 
 enum { FILE_BYTES_MAX = 1 << 30, READ_BYTES = 1 << 16 };
 
-/* All bytes up to the end; works for pipes, too. */
+/* Reads all bytes up to the end; f may be a pipe. */
 static enum emu_status read_all(FILE *f, const char *path, uint8_t **data, size_t *bytes)
 {
     size_t cap = 0;

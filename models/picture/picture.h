@@ -1,4 +1,4 @@
-/* picture.h - JPEG and PNG files in, [3][h][w] numbers out. */
+/* picture.h - reads JPEG and PNG files, cuts and normalises them. */
 #ifndef MODELS_PICTURE_H
 #define MODELS_PICTURE_H
 
@@ -12,24 +12,25 @@ struct picture {
 
 enum { PICTURE_SIDE_MAX = 16384 };
 
-/* Reads a JPEG (any subsampling, grey, CMYK) or PNG (any depth, palette, alpha over black), told by
- * its content. Errors: EMU_BAD_FILE with the decoder's words, EMU_IO, EMU_NO_MEMORY. Free with
- * picture_free. */
+/* Reads a JPEG (any subsampling, grey, CMYK) or PNG (any depth, palette, alpha over black); which
+ * of them is seen from the content. Errors: EMU_BAD_FILE with the decoder's message, EMU_IO,
+ * EMU_NO_MEMORY. Free with picture_free. */
 enum emu_status picture_read(const char *path, struct picture *out) EMU_MUST_CHECK;
 enum emu_status picture_read_bytes(const void *data, size_t bytes, const char *name,
                                    struct picture *out) EMU_MUST_CHECK;
-/* The same of at most pixels_max pixels, which is known before memory is taken; its messages do not
- * begin with a name. */
+/* The same, but refuses a picture of more than pixels_max pixels before taking memory for it, and
+ * without a name in its messages. */
 enum emu_status picture_decode(const void *data, size_t bytes, uint64_t pixels_max,
                                struct picture *out) EMU_MUST_CHECK;
 void picture_free(struct picture *p);
 
-/* The usual recipe of evaluation: the shorter side resized (bicubic, antialiased, as PIL does) to
- * side / crop, the centre side x side cut out. out owns side x side pixels. crop: 0.922 for B4. */
+/* The usual recipe of evaluation: resizes the shorter side (bicubic, antialiased, as PIL does) to
+ * side / crop, then cuts out the centre. *out has side x side pixels; free with picture_free. crop:
+ * 0.922 for B4. */
 enum emu_status picture_crop(const struct picture *p, uint32_t side, double crop,
                              struct picture *out) EMU_MUST_CHECK;
 
-/* (v / 255 - mean) / std of a picture of the net's resolution: [3][h][w], 3 x h x w floats. */
+/* (v / 255 - mean) / std of a picture of the net's resolution. out: [3][h][w], the caller's. */
 void picture_normalise(const struct picture *p, const struct net *n, float *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* picture_crop.c - resizes and cuts as PIL and torchvision do, to the bit: bicubic (a = -0.5) with
- * its width grown to the step when shrinking, weights of 22 fractional bits, columns first, 8 bits
- * between the passes. Only what the cut keeps is calculated.
+/* picture_crop.c - resizes and cuts as PIL and torchvision do, to the bit: bicubic (a = -0.5), the
+ * kernel widened by the scale when shrinking, weights with 22 fractional bits, first along rows,
+ * then along columns, with 8 bits between the passes. Only what the cut keeps is computed.
  *
  * Source: Pillow, src/libImaging/Resample.c; torchvision, transforms/functional.py (size of the
  * longer side, place of the cut).
@@ -64,7 +64,7 @@ static void fill_result(struct resampling *r, uint32_t k, uint32_t in, double ce
         r->weight[(size_t)k * r->most + i] = weight;
         largest += (uint32_t)abs(weight);
     }
-    /* Negative lobes add less than half to the sum of 1, so that 32 bits hold it. */
+    /* The negative lobes add less than half to the sum of 1, so sums fit 32 bits. */
     EMU_ASSERT(largest < (uint64_t)(INT32_MAX - (1 << WEIGHT_BITS)) / 255);
 }
 
@@ -167,7 +167,7 @@ static enum emu_status resize(const struct picture *p, const struct resampling *
     return EMU_OK;
 }
 
-/* (length - side) / 2, a half to the even side. */
+/* (length - side) / 2, rounded to nearest, halves to even. */
 static uint64_t cut_begin(uint64_t length, uint32_t side)
 {
     uint64_t twice = length - side;

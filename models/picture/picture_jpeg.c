@@ -13,10 +13,10 @@
 
 #include "models/picture/picture_decode.h"
 
-/* A progressive file may go over all pixels in every scan; real ones have about ten. */
+/* Every scan of a progressive file may go over all pixels; real files have about ten scans. */
 enum { JPEG_SCANS_MAX = 256, JPEG_MEMORY_MAX = 1 << 30 };
 
-/* State of one file. What must survive a longjmp is in here. */
+/* State of one file, with everything that must survive a longjmp. */
 struct jpeg_reader {
     struct jpeg_decompress_struct d;
     struct jpeg_error_mgr errors;
@@ -70,7 +70,7 @@ static void on_progress(j_common_ptr d)
 
 /* ---- pixels ---- */
 
-/* Files with Adobe's marker hold ink inverted: 255 is no ink. */
+/* Files with Adobe's marker are inverted: 255 means no ink. */
 static void cmyk_to_rgb(const uint8_t *cmyk, uint32_t width, int inverted, uint8_t *rgb)
 {
     for (uint32_t x = 0; x < width; x++, cmyk += 4, rgb += 3) {
@@ -124,7 +124,7 @@ static void decode(struct jpeg_reader *r, const uint8_t *data, size_t bytes)
     jpeg_finish_decompress(d);
 }
 
-/* Apart from jpeg_decode(), so that a longjmp leaves nothing of r undefined. */
+/* A function of its own, so that r is defined after a longjmp. */
 static void decode_guarded(struct jpeg_reader *r, const uint8_t *data, size_t bytes)
 {
     if (setjmp(r->back))

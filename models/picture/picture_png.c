@@ -9,7 +9,7 @@
 enum { PNG_CHUNK_BYTES_MAX = 8 << 20 };
 enum { SIZE_AT = 16 }; /* width and height, after the signature and the head of the first chunk */
 
-/* State of one file. What must survive a longjmp is in here. */
+/* State of one file, with everything that must survive a longjmp. */
 struct png_reader {
     png_structp png;
     png_infop info;
@@ -86,7 +86,7 @@ static void decode(struct png_reader *r)
     png_read_end(r->png, NULL);
 }
 
-/* Apart from png_decode(), so that a longjmp leaves nothing of r undefined. */
+/* A function of its own, so that r is defined after a longjmp. */
 static void decode_guarded(struct png_reader *r)
 {
     if (!setjmp(png_jmpbuf(r->png)))
@@ -98,7 +98,8 @@ enum emu_status png_decode(const uint8_t *data, size_t bytes, uint64_t pixels_ma
 {
     struct png_reader r = { .at = data, .left = bytes, .pixels_max = pixels_max, .p = p };
 
-    /* The size stands first in a PNG: said before the library only finds the header invalid. */
+    /* The size comes first in a PNG: checked here, because the library would only call the header
+     * invalid. */
     if (bytes >= SIZE_AT + 8)
         TRY(picture_check_size(png_get_uint_32(data + SIZE_AT), png_get_uint_32(data + SIZE_AT + 4),
                                pixels_max));

@@ -1,19 +1,18 @@
-/* calibrate.c - what trained networks have learned from their pictures, measured on drawn ones:
- * running statistics of batch norms, and the mean that the classifier takes away. Layer by layer:
- * each norm is measured on inputs that went through the calibrated norms before it.
- */
+/* calibrate.c - measures on drawn pictures what trained networks learn from theirs: running
+ * statistics of batch norms, and the mean that the classifier subtracts. Layer by layer: the input
+ * of each norm has gone through the calibrated norms before it. */
 #include <string.h>
 
 #include "models/ref/ref_layers.h"
 
 static const uint64_t calibration_seed = 0x5eed;
 
-/* Part of a layer's mean variance that is added to that of each channel: a channel that these
- * pictures hardly move cannot become a loud one with another picture. */
+/* The part of a layer's mean variance that is added to the variance of each channel, so that a
+ * channel which these pictures hardly move is not amplified for another picture. */
 static const double variance_floor = 0.1;
 
-/* Mean deviation of a picture's logits from those of all pictures; photographs, and still more
- * pictures that are flat or nothing but edges, have up to twice as much. */
+/* Mean deviation of a picture's logits from the mean of all pictures. Photographs have up to twice
+ * as much, most of all those that are flat or all edges. */
 static const double logit_deviation = 2;
 
 struct calibration {
@@ -23,8 +22,9 @@ struct calibration {
 
 /* ---- norms ---- */
 
-/* Mean and variance over all pictures of each channel. Pictures are equally large, so the mean of
- * means is the mean, and the variance is the mean of variances plus that of the means. */
+/* Mean and variance of each channel over all pictures. Pictures are equally large, so the mean is
+ * the mean of their means, and the variance is the mean of their variances plus the variance of
+ * their means. */
 static void measure(const struct layer *l, uint32_t batch, const double *in, float *mean,
                     float *var)
 {
@@ -61,7 +61,8 @@ static void raise_variances(const struct layer *l, float *var)
 
 /* ---- classifier ---- */
 
-/* Takes the mean of a batch from each of its in_c numbers. mean: in_c numbers, written. */
+/* Subtracts the mean over the batch from each of the in_c numbers of a picture. mean: in_c numbers,
+ * written. */
 static void centre(const struct layer *l, uint32_t batch, const double *in, double *mean,
                    double *out)
 {
@@ -85,7 +86,7 @@ static double product(const struct layer *l, const float *row, const double *x)
     return sum;
 }
 
-/* Mean over pictures of the deviation of their logits. in: centred. */
+/* The deviation of a picture's logits, averaged over pictures. in: centred. */
 static double spread(const struct layer *l, uint32_t batch, const float *weight, const double *in)
 {
     double sum = 0;
@@ -135,7 +136,7 @@ static enum emu_status fit_classifier(struct calibration *k, uint32_t layer, con
 
 /* ---- walk ---- */
 
-/* A layer has run: what will read it gets its statistics. */
+/* A layer has run: sets the statistics of the norms, and of the classifier, that read it. */
 static enum emu_status measure_readers(void *arg, uint32_t layer, const double *const in[2],
                                        const double *out)
 {

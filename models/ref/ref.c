@@ -84,7 +84,7 @@ static void activation(enum layer_op op, int64_t n, const double *in, double *ou
     }
 }
 
-/* The greatest value in the window; padding is not looked at. */
+/* The largest value in the window; padding does not count. */
 static double window_max(const struct layer *l, const double *in, uint32_t y, uint32_t x)
 {
     int64_t top = (int64_t)y * l->stride - l->pad.before_h;
@@ -252,7 +252,7 @@ static enum emu_status walk_layer(struct ref_walk *k, const struct weights *w, u
     return EMU_OK;
 }
 
-/* Drops what no later layer reads. */
+/* Frees the outputs that no later layer reads. */
 static void walk_drop(struct ref_walk *k, uint32_t i)
 {
     const struct layer *l = &k->net->layer[i];

@@ -8,19 +8,20 @@
 
 #include "models/ref/ref_layers.h"
 
-/* Positions gathered together, terms of a sum gathered together (16 KiB, so that they stay near),
- * and what is computed together: 4 channels x 8 positions of sums fit in registers. */
+/* Positions and terms that are gathered together (16 KiB, which stay in the first-level cache), and
+ * sums that are computed together: 4 channels x 8 positions fit in registers. */
 enum { POSITIONS = 16, TERMS = 128, LANES = 4, VECTORS = 2, CHANNELS = 4 };
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 typedef double gathered[TERMS][POSITIONS];
 
-/* A part of one group's sums: which outputs, and which terms of them. */
+/* A part of one group's sums: some outputs, and some terms of each. */
 struct ref_part {
     uint32_t first, count; /* positions; count <= POSITIONS */
     uint32_t term, terms;  /* terms <= TERMS */
 };
 
-/* The inputs of some outputs, terms in the order of the weights. in: the group's channels. */
+/* Gathers the inputs of some outputs, terms in the order of the weights. in: the group's channels.
+ */
 static void gather(const struct layer *l, const double *in, const struct ref_part *p, gathered got)
 {
     uint32_t taps = l->kernel * l->kernel;
@@ -46,7 +47,7 @@ static void gather(const struct layer *l, const double *in, const struct ref_par
     }
 }
 
-/* A full part of a 1x1 convolution: its inputs lie side by side. */
+/* The same for a full part of a 1x1 convolution, whose inputs lie side by side. */
 static void gather_pointwise(const struct layer *l, const double *in, const struct ref_part *p,
                              gathered got)
 {
@@ -78,8 +79,8 @@ static void multiply(const float *const weight[CHANNELS], const gathered got, ui
     memcpy(sum, s, sizeof(s));
 }
 
-/* Adds a part to all channels of a group. Sums wait in the output between parts; channels beyond
- * the last are computed from its weights and dropped. */
+/* Adds a part to all channels of a group. Between parts the sums are kept in the output. Beyond the
+ * last channel its weights are used again, and the sums dropped. */
 static void add_part(const struct layer *l, const float *weight, const gathered got,
                      const struct ref_part *p, double *out)
 {

@@ -1,7 +1,7 @@
 /* ref_layers.h - one function of the reference for each kind of layer; private to models/ref.
  *
  * Tensors are [batch][c][h][w] in f64. Each number of an output is computed by one thread, in an
- * order that depends on the layer only, so bits do not depend on threads.
+ * order that depends on the layer only, so bits do not depend on the number of threads.
  */
 #ifndef MODELS_REF_LAYERS_H
 #define MODELS_REF_LAYERS_H
@@ -11,7 +11,7 @@
 
 #include "models/ref/ref.h"
 
-/* Less work than so many operations is done sooner than other threads are awake. */
+/* Fewer operations than this are done before other threads would be awake. */
 enum { REF_SMALL = 1 << 16 };
 
 /* bias: NULL where there is none. */

@@ -5,7 +5,8 @@
 
 #include "models/ref/ref.h"
 
-/* Sizes of detail: 3, 6, 12, 24 and 48 cells a side, each fainter than the one before. */
+/* A field has details of five sizes, 3, 6, 12, 24 and 48 cells a side, each fainter than the one
+ * before. */
 enum { OCTAVES = 5, CELLS = 3, COLOURS = 3, SHAPES = 12 };
 
 /* Black and white of a normalised photograph. */
@@ -26,7 +27,7 @@ struct style {
 
 /* ---- random numbers and fields ---- */
 
-/* A uniform number of -1..1 for a grid point of a field; splitmix64 of all that names it. */
+/* A uniform number in -1..1 for a grid point of a field: splitmix64 of the point's coordinates. */
 static double lattice(uint64_t field, uint32_t octave, uint32_t y, uint32_t x)
 {
     uint64_t z = field * 0x9e3779b97f4a7c15 + ((uint64_t)octave << 56 | (uint64_t)y << 28 | x);
@@ -73,7 +74,7 @@ static double field_at(uint64_t field, double fade, double y, double x)
 
 /* ---- kinds ---- */
 
-/* A number of 0..1 that the picture has for one purpose. */
+/* A random number in 0..1 for one purpose in a picture. */
 static double choice(uint64_t field, uint32_t purpose, uint32_t i)
 {
     return 0.5 + 0.5 * lattice(field, 200 + purpose, i, 0);
@@ -107,7 +108,7 @@ static int is_stroke(const struct style *s, uint32_t iy, uint32_t ix)
            (lattice(s->field, 211, row, column) > 0.2 && iy % pitch % (pitch / 3) < thick);
 }
 
-/* The part that all colours share, and each colour's own, of deviation about 1 in all. */
+/* A part that all colours share plus a part of each colour's own; deviation about 1 together. */
 static double fields(const struct style *s, double y, double x, uint32_t c)
 {
     return 0.8 * field_at(s->field, s->fade, y, x) +

@@ -1,9 +1,8 @@
 /* compare_layers.c - every layer of a run against the reference.
  *
- * Layers that were fused are compared as one. A result that a later layer overwrote in place (a
- * scaled or normalised one) is not there any more: whoever read it is fed with the reference's
- * numbers instead, and their bound goes into the reader's.
- */
+ * * Fused layers are compared as one. A result that a later layer has overwritten in place (scaled
+ * or normalised) can no longer be read: layers that took it get the reference's numbers instead,
+ * and their bounds include the bounds of those numbers. */
 #include "models/run/compare_layers.h"
 
 #include <math.h>
@@ -18,9 +17,10 @@ struct comparer {
     const struct net_graph *ng;
     struct session *s;
     struct layer_bounds bounds;
-    struct layer_value *value; /* owned; of the first layer of those fused, as long as it is read */
-    uint32_t *last_reader;     /* owned; of the same */
-    uint32_t begin, end;       /* layers */
+    struct layer_value
+        *value;            /* owned; by first layer of those fused; freed after its last reader */
+    uint32_t *last_reader; /* owned; by the same */
+    uint32_t begin, end;   /* layers */
     struct layer_comparison *sum; /* borrowed */
 };
 
@@ -34,7 +34,7 @@ static uint64_t elements(const struct comparer *c, uint32_t layer)
     return layer_elements(&c->ng->net->layer[layer]) * c->ng->net->batch;
 }
 
-/* Whether a later layer has its result where this one had it. */
+/* Whether a later layer has overwritten the result of this one. */
 static int is_overwritten(const struct comparer *c, uint32_t first)
 {
     const struct layer_graph *at = c->ng->layer;
@@ -53,7 +53,7 @@ struct difference {
         worst; /* largest value; of the worst number: error, bound, ratio */
     double square_error, square;
     uint64_t at; /* the worst */
-    int lost;    /* the reference itself is not finite: its inputs were not */
+    int lost;    /* the reference itself is not finite, because its inputs were not */
 };
 
 static struct difference differ(const struct layer_value *want, const double *got, uint64_t n)
@@ -112,7 +112,7 @@ static void print_difference(struct comparer *c, uint32_t first, uint32_t last,
              (uint32_t)(at % l->out_w), d->error, d->bound, clean ? "" : ", padding not zero");
 }
 
-/* Keeps what later layers shall be fed with: got, or the reference's where that is gone. */
+/* Keeps the inputs of later layers: got, or the reference's numbers if got was overwritten. */
 static void keep(struct comparer *c, uint32_t first, struct layer_value *want, double *got)
 {
     if (got) {
@@ -123,7 +123,7 @@ static void keep(struct comparer *c, uint32_t first, struct layer_value *want, d
     }
 }
 
-/* Layers first .. last, each on the one before and on kept values. */
+/* Computes layers first .. last, each from the one before and from kept values. */
 static enum emu_status calculate(struct comparer *c, uint32_t first, uint32_t last,
                                  struct layer_value *out)
 {
@@ -146,7 +146,7 @@ static enum emu_status calculate(struct comparer *c, uint32_t first, uint32_t la
     return EMU_OK;
 }
 
-/* Reads what the machine has of a result; NULL where it was overwritten. */
+/* Reads a result from the machine; *got is NULL if it was overwritten. */
 static enum emu_status read_kept(struct comparer *c, uint32_t first, uint32_t last, double **got,
                                  int *clean)
 {

@@ -1,13 +1,12 @@
-/* layer_cycles.c - matches the supersteps of a run with the layers of a network: every operation
- * and every owner of memory has the scope of the graph in which it was made, and a layer has one.
- */
+/* layer_cycles.c - matches supersteps and memory with the layers of a network: every operation and
+ * every object knows the scope of the graph in which it was made, and each layer has a scope. */
 #include "models/run/layer_cycles.h"
 
 #include <string.h>
 
 /* ---- rows ---- */
 
-/* The row of what was made in a scope. */
+/* The row that a scope belongs to. */
 static struct layer_bill *row_of(const struct layer_cycles *k, uint32_t scope)
 {
     return &k->row[scope < k->scopes ? k->row_of_scope[scope] : k->rows - 1];
@@ -42,7 +41,7 @@ double layer_bound(const struct arch *a, const struct layer *l, uint32_t batch)
     }
 }
 
-/* Layers into the row of the first one they were fused with. */
+/* Makes a row for every layer that is not fused with an earlier one. */
 static enum emu_status make_rows(struct layer_cycles *k, const struct net_graph *ng,
                                  const struct arch *a)
 {
@@ -69,7 +68,7 @@ static enum emu_status make_rows(struct layer_cycles *k, const struct net_graph 
     return EMU_OK;
 }
 
-/* Scopes inside that of a layer are the layer's. */
+/* Finds the row of every scope; a scope inside that of a layer belongs to the layer. */
 static enum emu_status match_scopes(struct layer_cycles *k, const struct net_graph *ng,
                                     const struct graph *g)
 {
@@ -100,7 +99,7 @@ static enum emu_status match_scopes(struct layer_cycles *k, const struct net_gra
 
 struct holder {
     struct layer_cycles *k;
-    uint64_t *bytes; /* owned; of the tile, by row */
+    uint64_t *bytes; /* owned; by row: on the tile in hand */
     uint32_t tile;
 };
 
@@ -217,8 +216,8 @@ struct step_ops {
     size_t count;
 };
 
-/* A number that is divided by weights: the parts add up to it. The sum of the weights times the
- * number must fit 64 bits. */
+/* A number divided in proportion to weights, so that the parts add up to it. The sum of the weights
+ * times the number must fit 64 bits. */
 struct division {
     uint64_t number, weights; /* sum of the weights */
     uint64_t seen, given;
@@ -243,7 +242,7 @@ static void pay(struct layer_bill *b, const struct bill *cost)
     b->cycles += cost->exchange + cost->compute + cost->sync;
 }
 
-/* Several copies in one operation divide its cost by the bytes they move. */
+/* Bills an operation; if it merges several copies, in proportion to the bytes they move. */
 static void pay_op(const struct layer_cycles *k, const struct trace_op *op, const struct bill *cost)
 {
     struct division d[] = { { .number = cost->exchange },
@@ -271,7 +270,7 @@ static void pay_op(const struct layer_cycles *k, const struct trace_op *op, cons
     }
 }
 
-/* Cycles of an operation by the formulas of its codelets; 0 when it computes nothing. */
+/* The cycles of an operation by the formulas of its codelets; 0 when it computes nothing. */
 static enum emu_status weight_of(const struct compiled *c, const struct trace_op *op,
                                  uint64_t *cycles)
 {
@@ -279,7 +278,7 @@ static enum emu_status weight_of(const struct compiled *c, const struct trace_op
     return op->kind == TRACE_COMPUTE ? compiled_op_cycles(c, op->op, cycles) : EMU_OK;
 }
 
-/* Operations that compute in one superstep divide its cycles as their codelets take them. */
+/* Divides the compute of a superstep among its operations, in proportion to their formulas. */
 static enum emu_status pay_compute(const struct layer_cycles *k, const struct compiled *c,
                                    const struct step_ops *s, const struct trace_op *first,
                                    const struct bill *cost)
@@ -305,7 +304,7 @@ static enum emu_status pay_compute(const struct layer_cycles *k, const struct co
     return EMU_OK;
 }
 
-/* Whether all that computes belongs to one layer. */
+/* Whether all operations that compute belong to one layer. */
 static int is_alone(const struct layer_cycles *k, const struct step_ops *s,
                     const struct trace_op *first)
 {
@@ -317,8 +316,8 @@ static int is_alone(const struct layer_cycles *k, const struct step_ops *s,
     return 1;
 }
 
-/* The exchange is paid by the operation that exchanges, compute by those that compute, the rest by
- * the first of these. */
+/* Bills a superstep: its exchange to the operation that exchanges, its compute to those that
+ * compute, the rest to the first of these. */
 static enum emu_status bill_step(struct layer_cycles *k, const struct compiled *c,
                                  const struct step_ops *s, const struct bill *cost)
 {

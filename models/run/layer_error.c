@@ -46,7 +46,7 @@ static uint64_t in_elements(const struct net *n, const struct layer *l)
 
 /* ---- sums of products ---- */
 
-/* e: |weights| times |inputs|, and |weights| times the inputs' bounds, into bounds. */
+/* Turns e, |weights| times |inputs| and |weights| times the inputs' bounds, into bounds. */
 static enum emu_status product_error(const struct layer_bounds *b, uint32_t layer,
                                      const struct layer_value *in, struct layer_value *out,
                                      uint64_t n)
@@ -102,7 +102,7 @@ static enum emu_status fold_error(const struct layer_bounds *b, uint32_t layer,
     return EMU_OK;
 }
 
-/* A group of one picture: n values of `plane` each channel from number `at` on. */
+/* A group of channels of one picture: n numbers from number `at` on, `plane` of each channel. */
 static void group_error(const struct layer *l, const float *gamma, const float *beta,
                         const struct layer_value *in, struct layer_value *out, uint64_t at,
                         uint64_t n)

@@ -1,7 +1,8 @@
-/* layer_error.h - a layer in f64 together with a bound of the error that the machine may make.
+/* layer_error.h - a layer in f64, with a bound for the error that the machine may make.
  *
- * A value is a number of the reference and how far the machine's may be from it. u = 2^-11 is the
- * relative error of a rounding to f16, t = 2^-25 its absolute error among subnormals.
+ * A value is a number of the reference and the largest distance that the machine's number may have
+ * from it. u = 2^-11 is the relative error of a rounding to f16, t = 2^-25 its absolute error among
+ * subnormals.
  *
  *   convolution, linear  weights are rounded once; a partial sum is rounded to f16 at most once for
  *                        every 16 input channels and place of the window, and up to four times more
@@ -21,7 +22,7 @@
 
 struct layer_value {
     double *v; /* [batch][c][h][w] */
-    double *e; /* bound of the error of each; NULL: exact */
+    double *e; /* bound of the error of each number; NULL: all are exact */
 };
 
 struct layer_bounds {
@@ -35,7 +36,7 @@ enum emu_status layer_bounds_init(struct layer_bounds *b, const struct net *n,
                                   const struct weights *w) EMU_MUST_CHECK;
 void layer_bounds_free(struct layer_bounds *b);
 
-/* One layer on given inputs. out owns both arrays: layer_value_free(). EMU_NO_MEMORY. */
+/* Computes one layer on given inputs. Free *out with layer_value_free. EMU_NO_MEMORY. */
 enum emu_status layer_value(const struct layer_bounds *b, uint32_t layer,
                             const struct layer_value in[2], struct layer_value *out) EMU_MUST_CHECK;
 void layer_value_free(struct layer_value *x);

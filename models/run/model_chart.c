@@ -1,9 +1,8 @@
 /* model_chart.c - the picture of an answer, drawn as SVG.
  *
- * Above, a bar for every block of the network: its cycles by phase, and a line where the lower
- * bound is. Below, the tiles from the fullest on: their bytes by category. Neighbouring tiles share
- * a column, which shows their mean.
- */
+ * * The upper panel has a bar for every block of the network: its cycles by phase, and a line at
+ * the lower bound. The lower panel has the tiles from the fullest to the emptiest: their bytes by
+ * category; neighbours share a column, which shows their mean. */
 #include "models/run/model_chart.h"
 
 #include <inttypes.h>
@@ -14,7 +13,7 @@
 enum { WIDTH = 1200, LEFT = 90, RIGHT = 1030, LEGEND = 1050, LINE = 20 };
 enum { BARS_TOP = 110, PANEL = 260, BARS_NAMES = 90, COLUMNS = 184, TICKS = 5 };
 
-/* Distinguishable also by who sees no red or green (Okabe and Ito's palette, and greys). */
+/* Okabe and Ito's palette, which colour-blind readers can tell apart, and greys. */
 static const char *const colour[] = { "#0072b2", "#e69f00", "#56b4e9", "#009e73",
                                       "#d55e00", "#cc79a7", "#f0e442", "#444444",
                                       "#999999", "#882255", "#cccccc" };
@@ -22,7 +21,7 @@ static const char *const colour[] = { "#0072b2", "#e69f00", "#56b4e9", "#009e73"
 struct chart {
     const struct model_answer *m;
     FILE *f;
-    uint32_t top; /* of the panel that is drawn, pixels from above */
+    uint32_t top; /* of the panel in hand, in pixels from above */
 };
 
 /* ---- parts of both panels ---- */
@@ -54,7 +53,7 @@ static void draw_legend(const struct chart *c, unsigned line, unsigned i, const 
     draw_text(c, LEGEND + 18, y + 11, "", name);
 }
 
-/* A round number of at most `most` that is a fifth to a half of it. */
+/* A round number between a fifth and a half of `most`. */
 static uint64_t tick_of(uint64_t most)
 {
     uint64_t tick = 1;
@@ -217,8 +216,8 @@ static double column_mean(const struct tile_table *t, uint32_t first, uint32_t e
     return end > first ? sum / (end - first) : 0;
 }
 
-/* The area below the sum of categories 0 to k, as steps. Drawn from the last category to the first,
- * each covers the next. */
+/* Draws the area below the sum of categories 0 to k, as steps. Areas are drawn from the last
+ * category to the first, each over the one before. */
 static void draw_area(const struct chart *c, const struct tile_table *t, unsigned k, uint64_t most)
 {
     uint32_t columns = t->tiles < COLUMNS ? t->tiles : COLUMNS;

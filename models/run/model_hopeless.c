@@ -1,6 +1,5 @@
-/* model_hopeless.c - a network whose plans need far more memory than the machine has, and which
- * was not compiled for that reason: how much is missing, and what would help.
- */
+/* model_hopeless.c - reports a network that was not compiled because its plans need far more memory
+ * than the machine has: how much is missing, and what would help. */
 #include <inttypes.h>
 
 #include "models/run/model_report.h"

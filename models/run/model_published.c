@@ -1,4 +1,4 @@
-/* model_published.c - published figures beside those of a run. */
+/* model_published.c - compares a run with published figures. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,13 +24,13 @@ static const struct published {
 #undef PUBLISHED
 };
 
-/* "efficientnet-b4" bears on efficientnet-b4, not on efficientnet-b4-g16. */
+/* Whether a figure is about this network: "efficientnet-b4" is not about efficientnet-b4-g16. */
 static int bears(const struct published *p, const struct net *n)
 {
     return !p->network[0] || !strcmp(p->network, n->name);
 }
 
-/* What the run has to say to a figure, in words. */
+/* Compares the run with a figure, in words. */
 static void compare(const struct model_answer *m, const struct published *p, char *out,
                     size_t bytes)
 {

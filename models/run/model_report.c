@@ -155,7 +155,7 @@ static void print_layers(const struct model_answer *m, FILE *f)
                "always there,\non all tiles and on the tile with most of them.\n");
 }
 
-/* Of layers the planner was asked about: how many were executed within a tenth of its word. */
+/* Of the layers that were planned: how many took the predicted cycles, to within a tenth. */
 static void print_prediction(const struct model_answer *m, FILE *f)
 {
     uint32_t asked = 0, near = 0;

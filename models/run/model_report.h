@@ -1,4 +1,4 @@
-/* model_report.h - what a compilation and a run of a network came to, for people and as JSON. */
+/* model_report.h - the results of compiling and running a network, as text and as JSON. */
 #ifndef MODELS_MODEL_REPORT_H
 #define MODELS_MODEL_REPORT_H
 
@@ -13,16 +13,15 @@ struct model_answer {
     const struct compiled *compiled;
     struct arch arch;
     const struct layer_cycles *layers;
-    const char *weights;        /* where they came from, one line */
-    const char *const *picture; /* names, by picture of the batch */
-    struct run *run;            /* NULL: it was compiled only */
-    const float *scores;        /* [batch][classes]; NULL: there are none */
+    const char *weights;        /* one line that says where they came from */
+    const char *const *picture; /* [batch] names */
+    struct run *run;            /* NULL: the network was only compiled */
+    const float *scores;        /* [batch][classes]; NULL without a run */
 };
 
 enum { MODEL_TOP = 5 };
 
-/* Class of the k-th best score of a picture, k from 0: the smaller number first where scores are
- * equal. */
+/* The classes with the best scores of a picture, best first; of equal scores the lower class. */
 void model_top(const struct model_answer *m, uint32_t picture, uint32_t top[MODEL_TOP]);
 
 uint64_t model_cycles(const struct model_answer *m);
@@ -30,27 +29,28 @@ double model_seconds(const struct model_answer *m); /* on the chip, at its clock
 double
 model_efficiency(const struct model_answer *m); /* of the matrix unit's multiply-adds, 0..1 */
 
-/* "conv+norm+swish": the layers that were fused. */
+/* The kinds of the layers that were fused: "conv+norm+swish". */
 void model_bill_op(const struct model_answer *m, const struct layer_bill *b, char *out,
                    size_t bytes);
 const char *model_bill_name(const struct model_answer *m, const struct layer_bill *b);
 
-/* The answer on one screen: at most 40 lines of 100 columns, classes and cycles last. */
+/* Prints the answer on one screen: at most 40 lines of 100 columns, classes and cycles last. */
 void model_summary(const struct model_answer *m, FILE *f);
-/* Everything, layer by layer. */
+/* Prints everything, layer by layer. */
 void model_report(const struct model_answer *m, FILE *f);
-/* How every convolution is cut, with predicted and, after a run, executed cycles. */
+/* Prints how every convolution is cut, with predicted and, after a run, executed cycles. */
 void model_report_plans(const struct model_answer *m, FILE *f);
-/* Published figures that bear on the run, and how far it is from them. */
+/* Prints the published figures about such a run, and how far it is from them. */
 void model_report_published(const struct model_answer *m, FILE *f);
-/* Of a network that was given up before it was compiled (struct net_program_options): what its
- * plans need, and what would help. */
+/* Prints what the plans of a network need that was given up before it was compiled (struct
+ * net_program_options), and what would help. */
 void model_hopeless(const struct net_graph *ng, const struct arch *a, FILE *f);
-json_t *model_hopeless_json(const struct net_graph *ng, const struct arch *a); /* as below */
-json_t *model_report_json(const struct model_answer *m); /* new; NULL when out of memory */
+/* The same as JSON: new objects; NULL when out of memory. */
+json_t *model_hopeless_json(const struct net_graph *ng, const struct arch *a);
+json_t *model_report_json(const struct model_answer *m);
 json_t *model_published_json(const struct model_answer *m);
 
-/* Calls back for every field of the machine whose value is assumed; text: "name = value unit". */
+/* Calls visit for every field of the machine whose value is assumed; text: "name = value unit". */
 typedef void assumed_visit(void *ctx, const char *text, const char *doc);
 void model_assumed(const struct arch *a, assumed_visit *visit, void *ctx);
 

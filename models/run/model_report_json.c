@@ -8,7 +8,7 @@ static json_t *integer(uint64_t n)
     return json_integer((json_int_t)n);
 }
 
-/* Takes value; 0 when it, or the key, could not be stored. */
+/* Takes over value; returns 0 when it is NULL or could not be stored. */
 static int put(json_t *o, const char *key, json_t *value)
 {
     return json_object_set_new(o, key, value) == 0;

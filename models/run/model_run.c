@@ -1,5 +1,5 @@
-/* model_run.c - the way of a network: layers, parameters, pictures, graph, image, machine, answer.
- */
+/* model_run.c - takes a network from its name to the answer: layers, parameters, pictures, graph,
+ * image, machine. */
 #include "models/run/model_run.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 
 enum { TEXT_MAX = 512, COMPARE_HALVINGS = 3 };
 
-/* Everything that is made on the way; owned unless it says otherwise. */
+/* Everything that is made on the way; owned unless a member says otherwise. */
 struct model_run {
     const struct request *q; /* borrowed */
     struct network_choice choice;
@@ -34,8 +34,9 @@ struct model_run {
     struct layer_cycles layers;
     float *scores;
     struct progress progress;
-    struct output_file *image, *digests, *chart, *logits; /* NULL: not wanted, or in its place */
-    int code;                                             /* to exit with */
+    struct output_file *image, *digests, *chart,
+        *logits; /* NULL: not wanted, or already committed */
+    int code;    /* to exit with */
 };
 
 static void model_run_free(struct model_run *m)
@@ -56,7 +57,7 @@ static void model_run_free(struct model_run *m)
 
 /* ---- pictures ---- */
 
-/* Pictures of the program itself. */
+/* Pictures that come with the program. */
 static const char *const shipped[] = { "models/pictures/cat.jpg", "models/pictures/landscape.png" };
 
 static enum emu_status read_picture(struct model_run *m, uint32_t i)
@@ -102,8 +103,8 @@ static enum emu_status read_pictures(struct model_run *m)
     return EMU_OK;
 }
 
-/* What the host writes: [n][h][w][4] in f16, to the nearest: three colours and 0. Owned by the
- * caller. */
+/* Makes what the host writes: [n][h][w][4] in f16, three colours rounded to nearest, and 0. The
+ * caller frees it. */
 static enum emu_status make_input(const struct model_run *m, uint16_t **out)
 {
     const struct net *n = m->net;
@@ -150,7 +151,7 @@ static enum emu_status write_image(struct model_run *m)
 
 /* ---- answer ---- */
 
-/* One screen, and what was asked for besides. */
+/* Prints one screen, and the reports that were asked for. */
 static void print_text(const struct model_answer *a)
 {
     if (a->request->report) {
@@ -193,7 +194,8 @@ static enum emu_status print_answer(const struct model_run *m)
     return EMU_OK;
 }
 
-/* What cannot be written is said; the answer has been printed, and other files are written. */
+/* Reports a file that could not be written; the answer has been printed by then, and the other
+ * files are still written. */
 static void note_failure(struct model_run *m, enum emu_status s)
 {
     if (s != EMU_OK)
@@ -215,7 +217,7 @@ static void write_logits(struct model_run *m)
                                                                    m->input, m->logits)));
 }
 
-/* The machine stopped before the end: cycles are those until then, layers are not billed. */
+/* The machine stopped before the end: reports the cycles until then, but no bill of layers. */
 static enum emu_status report_fault(struct model_run *m)
 {
     json_t *o;
@@ -271,7 +273,7 @@ static int name_superstep(const struct trace_op *op, size_t ops, uint64_t supers
     return 0;
 }
 
-/* Scores that are no numbers, and sums that f16 did not hold, one line each on stderr. */
+/* Warns on stderr, one line each, of scores that are NaN and of sums that overflowed in f16. */
 static enum emu_status warn_of_range(struct model_run *m)
 {
     struct session_overflow o = session_overflow(m->session);
@@ -334,7 +336,7 @@ static enum emu_status execute(struct model_run *m)
     return output_finish(&m->digests, s);
 }
 
-/* Files that only a program that fits has. */
+/* Says which files are not written because the program does not fit. */
 static void report_unwritten(const struct request *q)
 {
     const char *const file[] = { q->chart, q->logits, q->digests, q->output };
@@ -364,7 +366,7 @@ static enum emu_status report_oom(struct model_run *m)
     return EMU_OK;
 }
 
-/* The plans alone need far more than there is. */
+/* The plans alone need far more memory than there is. */
 static enum emu_status report_hopeless(struct model_run *m)
 {
     json_t *o;
@@ -407,7 +409,7 @@ static void drop_program(struct model_run *m)
     net_program_free(&m->p);
 }
 
-/* keep_begin, keep_end: layers whose results can be read after the run. */
+/* The results of layers [keep_begin, keep_end) can be read after the run. */
 static enum emu_status build_and_compile(struct model_run *m, uint32_t keep_begin,
                                          uint32_t keep_end)
 {
@@ -427,7 +429,7 @@ static enum emu_status build_and_compile(struct model_run *m, uint32_t keep_begi
 
 /* ---- comparison ---- */
 
-/* The layer that halves the results of [begin, end). */
+/* The layer before which half of the results of layers [begin, end) lie, by size. */
 static uint32_t middle_of(const struct net *n, uint32_t begin, uint32_t end)
 {
     uint64_t all = 0, half = 0;
@@ -456,8 +458,8 @@ static enum emu_status run_and_compare(struct model_run *m, uint32_t begin, uint
     return EMU_OK;
 }
 
-/* A program that keeps the results of layers [begin, end); of a part of them at a time where there
- * is not enough memory. */
+/* Compiles a program that keeps the results of layers [begin, end), and compares them; where memory
+ * does not suffice, one half of the layers after the other. */
 static enum emu_status compare_part(struct model_run *m, uint32_t begin, uint32_t end,
                                     unsigned halvings, struct layer_comparison *sum)
 {
@@ -503,7 +505,7 @@ static enum emu_status open_output(const struct request *q, const char *path,
     return output_open(path, out);
 }
 
-/* A file that cannot be written is found before the work. */
+/* Opens the outputs first, so that one that cannot be written is found before the work. */
 static enum emu_status open_outputs(struct model_run *m)
 {
     TRY(open_output(m->q, m->q->output, &m->image));

@@ -1,6 +1,5 @@
-/* model_summary.c - the answer on one screen: at most 40 lines of 100 columns, the result last.
- * What has no room here is in model_report().
- */
+/* model_summary.c - the answer on one screen: at most 40 lines of 100 columns, the result last. The
+ * rest is in model_report(). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@ enum {
     NAME_COLUMNS = 40 /* of a file's name, its end */
 };
 
-/* Shares of a layer's cycles from which they are called its reason. */
+/* From these shares of a layer's cycles on, exchange, sync or imbalance is named as the reason. */
 static const double much_exchange = 0.4, much_sync = 0.3, much_imbalance = 0.3, near_bound = 0.5;
 
 static double share(double part, double whole)
@@ -21,7 +20,7 @@ static double share(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-/* The end of a long name, so that a row keeps to the screen. */
+/* The end of a name that is too long for its column. */
 static const char *name_end(const char *name)
 {
     size_t n = strlen(name);
@@ -57,8 +56,8 @@ static uint64_t weight_of(const struct model_answer *m, const struct layer_bill 
     return m->run ? b->cycles : b->max_tile_bytes;
 }
 
-/* The rows with the most cycles (without a run: with the fullest tile), first rows first where they
- * are equal. Returns how many. */
+/* Picks the rows with the most cycles; without a run, those with the fullest tile. Of equal rows
+ * the earlier comes first. Returns how many there are. */
 static uint32_t pick_rows(const struct model_answer *m, const struct layer_bill *top[SLOWEST])
 {
     const struct layer_cycles *k = m->layers;

@@ -1,7 +1,6 @@
-/* model_weights.c - parameters of a run. What calibration measures is kept in a file of the user's
- * cache, since measuring takes seconds; its key is a hash of the network that was measured and of
- * all seeded parameters, and a file that is not exactly what is expected is not used.
- */
+/* model_weights.c - parameters of a run. Calibration takes seconds, so its results are kept in the
+ * user's cache. The name of the file is a hash of the network and of all seeded parameters; a file
+ * that is not exactly as expected is ignored. */
 #include "models/run/model_weights.h"
 
 #include <errno.h>
@@ -25,7 +24,7 @@ struct cache_head {
 
 /* ---- key and place ---- */
 
-/* n: as it was measured. */
+/* n: the network that is calibrated. */
 static enum emu_status make_key(const struct net *n, const struct weights *w, struct hash128 *key)
 {
     struct hash128 part[2] = { { 0 } };
@@ -49,7 +48,7 @@ static enum emu_status make_key(const struct net *n, const struct weights *w, st
     return EMU_OK;
 }
 
-/* A file below the cache, whose folders are made; 0 when there is no place for one. */
+/* The path of a file in the cache; makes its folders. Returns 0 when there is no cache. */
 static int cache_path(const struct hash128 *key, char out[CACHE_PATH_MAX])
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -94,7 +93,7 @@ static uint64_t measured_count(const struct net *n, const struct weights *w)
     return count;
 }
 
-/* All measured values, one after the other, into or out of `at`. */
+/* Copies all measured values, one after the other, into the weights or out of them. */
 static void move_measured(const struct net *n, struct weights *w, float *at, int into)
 {
     for (uint32_t i = 0; i < w->params; i++) {
@@ -110,7 +109,7 @@ static void move_measured(const struct net *n, struct weights *w, float *at, int
     }
 }
 
-/* 1 when the file was there and good. */
+/* Returns 1 when the file exists and is good. */
 static int cache_read(const char *path, const struct hash128 *key, const struct net *n,
                       struct weights *w)
 {
@@ -133,7 +132,7 @@ static int cache_read(const char *path, const struct hash128 *key, const struct 
     return good;
 }
 
-/* Whether it worked; a failure costs time in the next run only. */
+/* Returns whether it worked; a failure only costs the next run some time. */
 static int cache_write(const char *path, const struct hash128 *key, const struct net *n,
                        struct weights *w)
 {
@@ -198,7 +197,7 @@ static enum emu_status fill(const struct network_choice *c, const struct net *n,
     return EMU_OK;
 }
 
-/* --write-weights: opened before the weights are measured. */
+/* With --write-weights, opens the file before the weights are calibrated. */
 static enum emu_status fill_and_write(const struct network_choice *c, const struct net *n,
                                       struct weights *w, char *text, size_t bytes)
 {

@@ -1,11 +1,12 @@
-/* net_result.c - reads results of layers from tile memory, in the layouts of programs/library. */
+/* net_result.c - turns the layouts of programs/library into torch's. */
 #include "models/run/net_result.h"
 
 #include "models/weights/safetensors.h"
 
 enum { ATOM = 16 };
 
-/* [c16][n][h][w][16] into [n][c][h][w]. 0 where the padding after the last channel is not zero. */
+/* Turns [c16][n][h][w][16] into [n][c][h][w]. Returns 0 if the padding after the last channel is
+ * not all zero. */
 static int unpack(const struct activation *x, const uint16_t *from, double *to)
 {
     uint64_t plane = (uint64_t)x->h * x->w, blocks = (x->c + ATOM - 1) / ATOM;
@@ -39,7 +40,7 @@ static enum emu_status read_activation(struct session *session, const struct act
     return s;
 }
 
-/* The picture, [n][h][w][4]. */
+/* Turns the picture [n][h][w][4] into [n][3][h][w]. */
 static enum emu_status read_picture(struct session *session, const struct activation *x, double *to)
 {
     uint64_t plane = (uint64_t)x->h * x->w;

@@ -1,5 +1,5 @@
-/* network_choice.h - which network a request is about, the same for every command that compiles
- * one: its shape, its parameters, the memory it may take.
+/* network_choice.h - which network a request means: its name and shape, its parameters, the memory
+ * it may take. The same for every command that compiles a network.
  */
 #ifndef MODELS_NETWORK_CHOICE_H
 #define MODELS_NETWORK_CHOICE_H
@@ -10,16 +10,16 @@
 struct network_choice {
     const char *name;
     struct net_options net;
-    const char *weights, *write_weights; /* files; NULL: not given */
-    uint64_t seed;                       /* of parameters when there are no weights */
-    int uncalibrated;
-    double memory_proportion, parameter_proportion; /* of a tile; 0: not given */
+    const char *weights, *write_weights;            /* files; NULL: not given */
+    uint64_t seed;                                  /* of the parameters, if no file has them */
+    int uncalibrated;                               /* 1: seeded parameters are not calibrated */
+    double memory_proportion, parameter_proportion; /* as in struct net_graph_options */
 };
 
-/* The choice of a request; texts are borrowed. */
+/* The choice in a request; texts are borrowed from it. */
 struct network_choice network_choice_of(const struct request *q);
 
-/* The network of that name, as net_name() spells it; NULL: there is none. */
+/* The name as net_name() spells it; NULL if no network has it. */
 const char *network_find(const char *name);
 
 #endif

@@ -1,6 +1,5 @@
-/* cmd_stream.c - `superstep stream`: the feed of pictures, the network, the results, and an end at
- * any time.
- */
+/* cmd_stream.c - `superstep stream`: connects the feed of pictures, the network and the file of
+ * results, and can be stopped at any time. */
 #include "models/stream/cmd_stream.h"
 
 #include <inttypes.h>
@@ -19,7 +18,7 @@
 
 enum { SHIPPED_PICTURES = 8, TEXT_MAX = 512, MAKER_TEXT = 160 };
 
-/* A picture whose results are still to come. */
+/* A picture that was taken from the feed and has no result yet. */
 struct pending {
     char *name; /* owned */
     uint64_t index;
@@ -40,12 +39,12 @@ struct streaming {
     size_t pending_cap;
     size_t paths;                /* of pictures */
     const char *const *file;     /* borrowed: the arguments, or path */
-    uint64_t limit;              /* pictures, at most, resumed ones included; 0: all */
+    uint64_t limit;              /* most pictures, those of earlier runs included; 0: all */
     char made_by[3][MAKER_TEXT]; /* network, weights, machine */
-    struct results_maker maker;  /* of these texts */
-    uint64_t earlier;            /* results of the run that is resumed */
-    uint64_t taken, put;         /* pictures: from the feed, results */
-    enum emu_status failed;      /* why a call ended the run; its message in text */
+    struct results_maker maker;  /* points to these texts */
+    uint64_t earlier;            /* results of the earlier runs that are resumed */
+    uint64_t taken, put;         /* pictures taken from the feed; results written */
+    enum emu_status failed; /* the error with which a call ended the run; text has its message */
     char text[TEXT_MAX];
     int code;
 };
@@ -64,7 +63,7 @@ static void close_results(struct streaming *x)
 static void streaming_free(struct streaming *x)
 {
     feed_close(x->feed);
-    close_results(x); /* only an earlier error has left them open */
+    close_results(x); /* still open only after an earlier error */
     stream_free(x->stream);
     for (size_t i = 0; i < x->pending_cap; i++)
         emu_free(x->pending[i].name);
@@ -76,7 +75,7 @@ static void streaming_free(struct streaming *x)
 
 /* ---- calls ---- */
 
-/* The first error of a call; the run ends with another message. */
+/* Keeps the first error of a call, because the run itself ends with another message. */
 static enum emu_status keep_error(struct streaming *x, enum emu_status s)
 {
     if (s != EMU_OK && x->failed == EMU_OK) {
@@ -182,7 +181,7 @@ static enum emu_status open_feed(struct streaming *x)
 
 /* ---- what makes the results ---- */
 
-/* A name, and the hash of all that it stands for. */
+/* A name, and a hash of what it stands for. */
 static void name_maker(char out[MAKER_TEXT], const char *name, const void *data, size_t bytes)
 {
     char digits[33];
@@ -208,7 +207,7 @@ static enum emu_status name_network(struct streaming *x)
     return EMU_OK;
 }
 
-/* Network, weights and machine, for the note beside the results. */
+/* Describes network, weights and machine for the note beside the results. */
 static enum emu_status say_maker(struct streaming *x)
 {
     uint64_t values = 0;
@@ -249,8 +248,9 @@ static enum emu_status compile(struct streaming *x)
     x->pending = emu_alloc(x->pending_cap, sizeof(*x->pending));
     if (!x->pending)
         return FAIL(NO_MEMORY, "%zu pictures under way", x->pending_cap);
-    /* Files first, as mistakes in them show in no time. Results of an earlier run say which
-     * pictures are left; they are changed only when the network is ready to make others. */
+    /* Files come first, because mistakes in them show at once. The file of an earlier run says
+     * which pictures are left; it is not changed before the network is ready to make more results.
+     */
     TRY(open_results(x));
     TRY(open_feed(x));
     progress = progress_begin(x->options.compile.progress);
@@ -260,7 +260,7 @@ static enum emu_status compile(struct streaming *x)
     return stream_new(x->net, x->weights, &x->arch, &x->options, &x->stream);
 }
 
-/* Where the answer goes: not between the results. */
+/* The file for the answer: not the one in which results go. */
 static FILE *answer_file(const struct streaming *x)
 {
     return x->q->output && !strcmp(x->q->output, "-") ? stderr : stdout;
@@ -289,7 +289,7 @@ static enum emu_status print_answer(struct streaming *x)
     return EMU_OK;
 }
 
-/* What the run ended with, and what that means for the exit code. */
+/* Says how the run ended, and sets the exit code. */
 static void judge(struct streaming *x, enum emu_status s)
 {
     x->code = EXIT_RAN;

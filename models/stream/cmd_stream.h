@@ -1,4 +1,5 @@
-/* cmd_stream.h - `superstep stream`: pictures from files through a network, results into a file. */
+/* cmd_stream.h - `superstep stream`: runs pictures from files through a network, and writes the
+ * results into a file. */
 #ifndef MODELS_CMD_STREAM_H
 #define MODELS_CMD_STREAM_H
 

@@ -1,6 +1,5 @@
-/* interrupt.c - what a signal handler knows is of the process, so it is kept in variables of this
- * file.
- */
+/* interrupt.c - a signal handler has no arguments of its own, so what it needs is in variables of
+ * this file. */
 #include "models/stream/interrupt.h"
 
 #include <signal.h>
@@ -10,7 +9,8 @@
 
 #include "emu/cli/commands.h"
 
-/* timeout(1) signals a process and then its group: what comes so soon is no second wish. */
+/* timeout(1) signals a process and then its group: so soon after the first, a signal is the same
+ * one. */
 enum { SAME_MS = 100 };
 
 static struct picture_feed *_Atomic deferred_for; /* NULL: nothing is done yet */

@@ -1,4 +1,4 @@
-/* stream_input.c - pictures become batches (see stream_input.h). */
+/* stream_input.c - asks for pictures and converts them into batches (see stream_input.h). */
 #include "models/stream/stream_input.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* stream_input.h - batches of pictures in the order and type in which they cross the link, ahead of
- * need.
+/* stream_input.h - loads pictures ahead of need, as batches in the layout and type in which they
+ * cross the host link.
  */
 #ifndef MODELS_STREAM_INPUT_H
 #define MODELS_STREAM_INPUT_H
@@ -10,25 +10,30 @@ struct stream_input {
     const struct net *net; /* borrowed, like calls */
     const struct stream_calls *calls;
     enum elem elem;
-    size_t batch_elements; /* rounded up: what is after the pictures is 0 */
-    uint32_t slots;
-    uint8_t *data;      /* owned [slots] batches */
-    uint32_t *pictures; /* owned [slots] */
-    uint8_t *rgb;       /* owned: one picture */
-    uint64_t loaded;    /* batches */
-    int end;
+    size_t batch_elements; /* of a batch on the link; elements after its last picture are 0 */
+    uint32_t slots;        /* batch b is in slot b % slots */
+    uint8_t *data;         /* owned; [slots] batches */
+    uint32_t *pictures;    /* owned; [slots]: how many pictures the batch has */
+    uint8_t *rgb;          /* owned; one picture */
+    uint64_t loaded;       /* batches loaded so far */
+    int end;               /* there are no more pictures */
 };
 
+/* The caller sets x->calls afterwards. EMU_NO_MEMORY. Free with stream_input_free, also on
+ * failure. */
 enum emu_status stream_input_init(struct stream_input *x, const struct net *net, enum elem elem,
                                   size_t batch_elements, uint32_t slots) EMU_MUST_CHECK;
 void stream_input_free(struct stream_input *x);
 
-/* Whether there is a batch of this number; loads it, and those before it. */
+/* Loads batches up to number `batch`. *has: whether there is such a batch. Errors: those of
+ * calls->next(). */
 enum emu_status stream_input_has(struct stream_input *x, uint64_t batch, int *has) EMU_MUST_CHECK;
-/* Of a batch that is there and at most slots - 1 after the last one loaded. */
+/* The elements of one of the last `slots` batches loaded, borrowed until its slot is used again;
+ * *pictures: how many it has. */
 const void *stream_input_batch(const struct stream_input *x, uint64_t batch, uint32_t *pictures);
 
-/* How the chip is told of pictures of this type; u8 become there what f16 are here, to the bit. */
+/* How the chip reads pictures of this type. From u8 it makes the same f16, to the bit, that the
+ * host makes when elem is f16. */
 struct colours stream_input_pixels(const struct net *net, enum elem elem);
 
 #endif

@@ -1,4 +1,4 @@
-/* stream_options.h - what a request means for a stream. */
+/* stream_options.h - the options of a stream from those of the command line. */
 #ifndef MODELS_STREAM_OPTIONS_H
 #define MODELS_STREAM_OPTIONS_H
 

@@ -12,7 +12,8 @@ static double seconds(const struct arch *a, double cycles)
     return cycles / (1e6 * a->clock_mhz);
 }
 
-/* How much of the shorter of the two, fetching and computing, went on beside the other. */
+/* Which part of the shorter of the two, fetching and computing, ran at the same time as the other.
+ */
 static double overlap_of(const struct stream_record *r)
 {
     double fetch = r->rule[STREAM_BY_HOST], work = r->rule[STREAM_BY_COMPUTE];
@@ -149,7 +150,7 @@ static json_t *rows_json(const struct stream_record *r)
     return list;
 }
 
-/* What runs on what. */
+/* Which network runs on which machine. */
 static json_t *head_json(const struct stream_answer *a)
 {
     const struct prefetch_options *o = &a->options->prefetch;

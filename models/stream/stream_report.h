@@ -1,4 +1,4 @@
-/* stream_report.h - what a stream of pictures took, for people and as JSON. */
+/* stream_report.h - the cycles and bytes of a stream of pictures, as text and as JSON. */
 #ifndef MODELS_STREAM_REPORT_H
 #define MODELS_STREAM_REPORT_H
 

@@ -1,6 +1,5 @@
-/* stream_run.c - the loop of a network over batches: graph, image, machine, and the calls by which
- * the host answers its transfers (see stream_run.h).
- */
+/* stream_run.c - compiles a network as a loop over batches, runs it, and answers its host transfers
+ * (see stream_run.h). */
 #include "models/stream/stream_run.h"
 
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "models/stream/stream_input.h"
 #include "models/stream/stream_times.h"
 
-/* Batches between the request of the first and the results of the last that are under way. */
+/* More than the batches that can be under way at a time, from request to results. */
 enum { UNDER_WAY = 2 * PREFETCH_MAX_DEPTH + 4 };
 
 struct picture_stream {
@@ -21,8 +20,8 @@ struct picture_stream {
     struct stream_input input;
     struct stream_record record;
     struct stream_times times;
-    const struct stream_calls *calls; /* borrowed, of the run */
-    uint64_t pictures;                /* whose results were handed over */
+    const struct stream_calls *calls; /* borrowed during the run */
+    uint64_t pictures;                /* that the caller has results of */
     uint32_t count[UNDER_WAY];        /* pictures of batch n, at n % UNDER_WAY */
 };
 

@@ -20,7 +20,7 @@ static void lane_clear(struct lane *l)
     l->text[COLUMNS] = 0;
 }
 
-/* A mark from `begin` to `end`, at least one column wide. */
+/* Draws a mark from cycle `begin` to `end`, at least one column wide. */
 static void lane_draw(struct lane *l, const struct timeline_window *w, uint64_t begin, uint64_t end,
                       char mark)
 {

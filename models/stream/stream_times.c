@@ -1,4 +1,5 @@
-/* stream_times.c - the times of batches (see stream_times.h), their means, and what bounds them. */
+/* stream_times.c - when each batch was where (see stream_times.h), the means, and what bounds them.
+ */
 #include "models/stream/stream_times.h"
 
 #include <string.h>
@@ -78,8 +79,9 @@ static void note_consensus(struct stream_times *t, const struct machine_superste
         b->computing = s->end;
 }
 
-/* Joins and consensuses in turn. At the end there may be two consensuses: one leaves the steps of
- * the buffers, one the loop around them; no superstep of the network is between them. */
+/* With buffers: a join, a consensus, and so on in turn. At the end two consensuses may follow each
+ * other, with no superstep of the network between them: the first leaves the steps of the buffers,
+ * the second the loop around them. */
 static void watch_ahead(struct stream_times *t, const struct machine_superstep *s)
 {
     int again = t->consensus && s->release == t->last;
@@ -93,7 +95,7 @@ static void watch_ahead(struct stream_times *t, const struct machine_superstep *
     t->consensus = again || (t->wide && !t->consensus);
 }
 
-/* Consensus, join, results. */
+/* With depth 0: consensus, join, results. */
 static void watch_in_turn(struct stream_times *t, const struct machine_superstep *s)
 {
     struct stream_batch *b = t->joins ? row_of(t, t->joins - 1) : NULL;
@@ -121,7 +123,7 @@ void stream_times_watch(void *ctx, const struct machine_superstep *s)
     if (s->group || !t->o->tiles)
         return;
     if (!t->o->depth && b && !b->computing && s->release == b->joined)
-        b->computing = s->received; /* the superstep that begins with the join */
+        b->computing = s->received; /* this superstep began with the join's release */
     if (!s->wide)
         return;
     if (t->o->depth)
@@ -134,14 +136,14 @@ void stream_times_watch(void *ctx, const struct machine_superstep *s)
 
 /* ---- means ---- */
 
-/* From when on a batch has the machine. */
+/* The cycle in which the time of a batch begins. */
 static uint64_t begin_of(const struct stream_times *t, const struct stream_batch *b)
 {
     return t->o->depth ? b->joined : b->asked;
 }
 
-/* Batches from one after the depth on, when nothing is left of the beginning; the last one has no
- * successor. */
+/* The steady part begins one batch after the first `depth` ones, when the start no longer has an
+ * effect, and ends before the last batch, which has no successor to measure a period to. */
 static void find_steady(struct stream_times *t)
 {
     struct stream_record *r = t->record;
@@ -153,7 +155,7 @@ static void find_steady(struct stream_times *t)
         r->first = r->end ? r->end - 1 : 0;
 }
 
-/* A round trip of the smallest request. */
+/* The round trip of the smallest request. */
 static double latency_of(const struct arch *a)
 {
     return (double)(a->host_route_cycles + arch_cycles_from_ns(a, a->host_latency_ns));
@@ -180,7 +182,7 @@ static void apply_rule(struct stream_times *t)
     r->expected = most;
     for (unsigned k = 0; k < STREAM_BOUNDS; k++)
         r->expected = r->rule[k] > r->expected ? r->rule[k] : r->expected;
-    if (!t->o->depth) /* a batch, its results, and the word about the next one, one by one */
+    if (!t->o->depth) /* the batch, its results, and whether there is a next one: in turn */
         r->expected = in + out + r->rule[STREAM_BY_COMPUTE] + 3 * latency_of(a);
 }
 

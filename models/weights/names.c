@@ -12,8 +12,8 @@ const char *names_text(enum name_scheme s)
     return s == NAMES_TIMM ? "timm" : "torchvision";
 }
 
-/* Parts of a block of EfficientNet; a block without expansion is another class in timm, with other
- * numbers. */
+/* Parts of a block of EfficientNet. A block without expansion is another class in timm, and its
+ * parts are numbered differently. */
 static const struct name_part {
     const char *layer, *expanded, *plain;
 } part[] = {
@@ -35,7 +35,8 @@ static const struct outer {
     { "head.norm", "bn2" },  { "fc", "classifier" },
 };
 
-/* "block3b" is block 1 of stage 2; the first stage does not expand. */
+/* timm's prefix for a layer in a block: "block3b" is block 1 of stage 2, and blocks of stage 0 have
+ * no expansion. Returns 0 if the layer has no parameters. */
 static int timm_block(const struct layer *l, char out[96])
 {
     unsigned stage = (unsigned)(l->block[5] - '1'), index = (unsigned)(l->block[6] - 'a');

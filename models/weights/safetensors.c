@@ -106,7 +106,8 @@ static enum emu_status read_tensor(const json_t *o, const char *file, const uint
 
 /* ---- the file ---- */
 
-/* By place; empty tensors, which share their place with others, first, then by name. */
+/* By place in the data. Of tensors at one place the empty ones come first, in the order of their
+ * names. */
 static int by_place(const void *a, const void *b)
 {
     const struct safetensor *x = a, *y = b;
@@ -119,7 +120,7 @@ static int by_place(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Tensors fill the data, one after the other. */
+/* Checks that the tensors lie one after the other and fill the data. */
 static enum emu_status check_cover(const struct safetensors *f, const char *file,
                                    const uint8_t *data, uint64_t bytes)
 {

@@ -21,7 +21,8 @@ static json_t *tensor_json(const struct safetensor *t, uint64_t begin)
                      shape, "data_offsets", (json_int_t)begin, (json_int_t)(begin + t->bytes));
 }
 
-/* The header's text, filled up with spaces so that the data begin at a multiple of 8; free() it. */
+/* The text of the header, padded with spaces so that the data begin at a multiple of 8. The caller
+ * must free() it. */
 static char *header_text(const struct safetensor *t, size_t tensors, uint64_t *bytes)
 {
     json_t *root = json_object();

@@ -1,4 +1,4 @@
-/* weights.c - which parameters a network has, where they are, and folded batch norms. */
+/* weights.c - lists the parameters of a network, finds them, and folds batch norms. */
 #include "models/weights/weights.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static void set_shape(struct param *p, const struct layer *l, unsigned suffix)
         p->shape[i] = 0;
 }
 
-/* Fills p unless it is NULL; the number of parameters. */
+/* Returns the number of parameters; fills p unless it is NULL. */
 static uint32_t list_params(const struct net *n, struct param *p)
 {
     uint32_t count = 0;

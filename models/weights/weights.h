@@ -10,7 +10,7 @@
 
 struct param {
     char name[96];
-    uint32_t layer; /* that uses it */
+    uint32_t layer; /* the layer that uses it */
     unsigned rank;
     uint32_t shape[4];
     uint64_t elements;
@@ -20,14 +20,15 @@ struct param {
 struct weights {
     struct param *param; /* owned; by layer, then weight, bias, running_mean, running_var */
     uint32_t params;
-    float *data;           /* owned; all parameters, one after the other */
-    float classifier_gain; /* that weights_calibrate() has multiplied the classifier by; else 0 */
-    const char *names; /* whose names the file had: "torchvision", "timm"; NULL: not from a file */
+    float *data; /* owned; all parameters, one after the other */
+    float
+        classifier_gain; /* by which weights_calibrate() multiplied the classifier; 0: it did not */
+    const char *names;   /* the names in the file: "torchvision", "timm"; NULL: there is no file */
 };
 
 enum { WEIGHTS_LISTED = 20 };
 
-/* All parameters of a network, zero. */
+/* All parameters of a network, set to zero. */
 enum emu_status weights_new(const struct net *n, struct weights **out) EMU_MUST_CHECK;
 /* The same without values: names and shapes only; data of all is NULL. */
 enum emu_status weights_new_shapes(const struct net *n, struct weights **out) EMU_MUST_CHECK;
@@ -35,40 +36,41 @@ void weights_free(struct weights *w); /* NULL allowed */
 /* The parameter of a layer with this suffix ("weight"), NULL if it has none. */
 struct param *weights_find(const struct weights *w, uint32_t layer, const char *suffix);
 
-/* Deterministic values that behave like trained ones: no picture makes a layer run away, and none
- * is lost among stronger ones.
+/* Sets deterministic values that behave like trained ones: activations neither grow nor fade from
+ * layer to layer, whatever the picture.
  *
- * Convolutions are normal with variance 2 / fan-out, the classifier 64 / fan-in. Norms are near 1
- * and 0 (deviation a tenth), so that a mistaken channel shows; the last of a residual branch is
- * scaled by 0.3, so that blocks change little of what goes past them. Squeeze and excitation is a
- * gain control: beside a random part all squeezed numbers grow with the mean of the field, and all
- * gates fall with them, from 0.7 for nothing to a half for an ordinary field and less for a strong
- * one; without it every block would make strong pictures stronger and weak ones weaker, since swish
- * does. Networks without it have shifts of deviation 1 instead. Running statistics are 0 and 1
- * until weights_calibrate(). The bits depend on the seed, the parameter's name and shape, and on
- * where in the network it is. */
+ * Weights of convolutions are normally distributed with variance 2 / fan-out, those of the
+ * classifier with 64 / fan-in. Norms have scales near 1 and shifts near 0 (deviation 0.1), so that
+ * swapped channels show; the last norm of a residual branch is scaled by 0.3, so that a block
+ * changes little of its shortcut. Squeeze and excitation controls the gain: besides a random part,
+ * all squeezed numbers grow with the mean of the field, and all gates fall with them, from 0.7 for
+ * an empty field to a half for an ordinary field and less for a strong one. Without that every
+ * block would make strong pictures stronger and weak ones weaker, since swish does. Networks
+ * without squeeze and excitation have shifts of deviation 1 instead. Running statistics are 0 and 1
+ * until weights_calibrate(). The bits depend on the seed, on the parameter's name and shape, and on
+ * its place in the network. */
 void weights_seed(struct weights *w, const struct net *n, uint64_t seed);
 
-/* Reads all parameters from a safetensors file (F32, F16, BF16) with the names of torchvision or of
- * timm. Nothing is guessed: EMU_BAD_FILE counts the missing, unexpected and misshapen tensors and
- * those with values that are not finite, lists the first WEIGHTS_LISTED of them (to `list`, one
- * line each; NULL: none), says so when these are the weights of another network, and changes
- * nothing. Only num_batches_tracked of a batch norm may be there for nothing. EMU_IO,
- * EMU_NO_MEMORY. */
+/* Reads all parameters from a safetensors file (F32, F16, BF16) with torchvision's or timm's names.
+ * The file must match the network exactly, except that num_batches_tracked of batch norms is
+ * ignored. If it does not, w stays as it was, and the message of EMU_BAD_FILE counts the tensors
+ * that are missing, unexpected, of another shape or not finite, and names the network whose weights
+ * these are, if it is another. The first WEIGHTS_LISTED such tensors are printed to `list`, one
+ * line each (NULL: nowhere). EMU_IO, EMU_NO_MEMORY. */
 enum emu_status weights_read(struct weights *w, const struct net *n, const char *path,
                              FILE *list) EMU_MUST_CHECK;
 /* The same from memory; name is for messages. */
 enum emu_status weights_read_bytes(struct weights *w, const struct net *n, const void *data,
                                    size_t bytes, const char *name, FILE *list) EMU_MUST_CHECK;
-/* Writes them as F32 with torchvision's names; beside path, then renamed. EMU_IO. */
+/* Writes them as F32 with torchvision's names. The file appears whole or not at all. EMU_IO. */
 enum emu_status weights_write(const struct weights *w, const struct net *n,
                               const char *path) EMU_MUST_CHECK;
 /* The same into an output that was opened before; the caller commits it. */
 enum emu_status weights_write_to(const struct weights *w,
                                  const struct output_file *out) EMU_MUST_CHECK;
 
-/* What a norm layer in inference does to channel c: y = scale[c] x + shift[c]; from gamma, beta,
- * running statistics and eps. Batch norm only. Arrays of out_c values, owned by the caller. */
+/* A batch norm in inference as y = scale[c] x + shift[c] for each channel c, from gamma, beta,
+ * running statistics and eps. Arrays of out_c values, the caller's. */
 void weights_fold(const struct weights *w, const struct net *n, uint32_t layer, float *scale,
                   float *shift);
 

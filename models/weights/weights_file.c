@@ -1,5 +1,5 @@
-/* weights_file.c - parameters from and to safetensors files. A file is checked as a whole before a
- * single value is taken from it. */
+/* weights_file.c - reads and writes parameters as safetensors files. A file is checked as a whole
+ * before a single value is taken from it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -19,7 +19,7 @@ struct reading {
     size_t tensors;
     enum name_scheme scheme;
     FILE *list;      /* NULL allowed */
-    uint32_t listed; /* lines that were asked for, whether they had room or not */
+    uint32_t listed; /* lines of the list, including those for which it had no room */
     uint32_t missing, unexpected, misshapen, unfit;
 };
 
@@ -48,7 +48,7 @@ static void param_name(const struct reading *r, const struct param *p, enum name
     names_make(r->net, s, p->layer, suffix_of(p), out);
 }
 
-/* The scheme of which the file has most names; torchvision's where they are even. */
+/* The scheme of most names in the file; torchvision's if both have equally many. */
 static enum name_scheme detect(const struct reading *r)
 {
     uint32_t hits[NAMES_SCHEMES] = { 0 };
@@ -63,7 +63,7 @@ static enum name_scheme detect(const struct reading *r)
     return hits[NAMES_TIMM] > hits[NAMES_TORCHVISION] ? NAMES_TIMM : NAMES_TORCHVISION;
 }
 
-/* A line of the list, while there is room in it. */
+/* Adds a line to the list while there is room in it. */
 EMU_PRINTF(2, 3) static void say(struct reading *r, const char *fmt, ...)
 {
     va_list ap;
@@ -95,7 +95,7 @@ static void shape_text(const struct param *p, char out[64])
     snprintf(out + n, 64 - (size_t)n, "]");
 }
 
-/* NULL, or why the network cannot use these values. */
+/* Why the network cannot use this tensor; NULL: it can. */
 static const char *unfit(const struct param *p, const struct safetensor *t)
 {
     int variance = !strcmp(suffix_of(p), "running_var");
@@ -143,7 +143,8 @@ static void check_param(struct reading *r, uint32_t i)
     }
 }
 
-/* Counters that torch keeps beside running statistics: no parameter, and of no use here. */
+/* Whether a tensor is one of torch's num_batches_tracked, which are no parameters and not needed.
+ */
 static int is_counter(const struct reading *r, const struct safetensor *t)
 {
     const char *suffix = strrchr(t->name, '.');
@@ -171,7 +172,8 @@ static int compare_pointers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What no parameter asked for. Sorts the matches, which are needed by parameter again later. */
+/* Finds tensors that are no parameters of the network. Looks them up in a sorted copy, because the
+ * matches themselves must stay in the order of parameters. */
 static enum emu_status check_unexpected(struct reading *r)
 {
     const struct safetensor **used = emu_alloc(r->w->params + 1u, sizeof(const void *));
@@ -201,7 +203,7 @@ static int is_classifier(const struct net *n, const struct param *p)
     return p->layer == net_classifier(n);
 }
 
-/* Whether the file has all parameters of a network, of any number of classes, and nothing else. */
+/* Whether the file has exactly the parameters of a network, with any number of classes. */
 static int is_of(const struct reading *r, const struct net *n, const struct weights *w)
 {
     struct reading other = { .net = n, .w = w, .tensor = r->tensor, .tensors = r->tensors };
@@ -224,7 +226,7 @@ static int is_of(const struct reading *r, const struct net *n, const struct weig
     return 1;
 }
 
-/* The network that a file's tensors are of; NULL when none of the table has them. */
+/* The name of the network that has these tensors; NULL if no network of the table does. */
 static const char *find_owner(const struct reading *r)
 {
     const char *owner = NULL;
@@ -301,7 +303,7 @@ enum emu_status weights_read_bytes(struct weights *w, const struct net *n, const
     return s;
 }
 
-/* The whole file; emu_free *out. */
+/* Reads the whole file. The caller must emu_free(*out). */
 static enum emu_status read_file(const char *path, uint8_t **out, size_t *bytes)
 {
     FILE *f = fopen(path, "rb");

@@ -1,13 +1,14 @@
-/* weights_seed.c - weights from a seed: the same bits on every host, whatever else is seeded. */
+/* weights_seed.c - draws weights from a seed. The bits of a parameter are the same on every host
+ * and do not depend on other parameters. */
 #include <math.h>
 #include <string.h>
 
 #include "models/weights/weights.h"
 
-/* weights.h says why. Variances times fan-out or fan-in; deviations. */
+/* weights.h says why these. Variances times fan-out and fan-in; a deviation. */
 static const double conv_gain = 2.0, classifier_gain = 64.0, small = 0.1;
-/* Scale of a branch that is added to what goes past it, and shifts where nothing but they tames a
- * strong picture. */
+/* The scale of a residual branch; the deviation of shifts in networks without squeeze and
+ * excitation. */
 static const double branch = 0.3, ungated_shift = 1;
 /* Squeeze and excitation: sums of the means, and variances times fan-in. Pooled numbers are about
  * 0.2, so the squeezed ones are about 2, and gates are open as far as 1 - 0.6 x 1.8 says: half. */
@@ -68,7 +69,7 @@ static int leads_to(const struct net *n, uint32_t layer, enum layer_op op)
     return layer + 1 < n->layers && n->layer[layer + 1].op == op;
 }
 
-/* Whether it is added to what went past it, the second input of an addition. */
+/* Whether the layer ends a residual branch: an addition takes its output and the shortcut. */
 static int ends_branch(const struct net *n, uint32_t layer)
 {
     for (uint32_t i = layer + 1; i < n->layers; i++) {
