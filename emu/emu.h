@@ -27,6 +27,6 @@
 #include "emu/isa/isa.h"
 #include "emu/load/image.h"
 #include "emu/profile/bill.h"
-#include "emu/run/run_image.h"
+#include "emu/job/run_image.h"
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "emu/cli/commands.h"
-#include "emu/run/digest_diff.h"
+#include "emu/job/digest_diff.h"
 
 static void print_line(const char *key, const struct digest_line *l)
 {

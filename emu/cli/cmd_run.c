@@ -10,7 +10,7 @@
 #include "emu/cli/commands.h"
 #include "emu/cli/look_file.h"
 #include "emu/cli/manifest_request.h"
-#include "emu/run/run_image.h"
+#include "emu/job/run_image.h"
 
 static enum emu_status connect_stream(struct run *run, const char *text)
 {

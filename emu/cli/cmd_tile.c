@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emu/case/case_run.h"
+#include "emu/job/case_run.h"
 #include "emu/cli/commands.h"
 
 static int is_source(const char *path)

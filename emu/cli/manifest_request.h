@@ -3,7 +3,7 @@
 #define EMU_MANIFEST_REQUEST_H
 
 #include "emu/cli/request.h"
-#include "emu/run/manifest.h"
+#include "emu/job/manifest.h"
 
 /* The manifest or source file q->what, or what came through a pipe, for the machine of the request.
  * *out is owned by the caller. Errors: those of manifest_read(), request_check_arch(). */

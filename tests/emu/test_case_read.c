@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/case/case_value.h"
+#include "emu/job/case_value.h"
 #include "emu/tile/tile.h"
 
 static const char head[] = "\"asm\": \"x\", \"entry\": \"e\", \"as\": \"worker\"";

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/case/case_run.h"
+#include "emu/job/case_run.h"
 #include "emu/tile/tile_check.h"
 
 struct case_outcome {

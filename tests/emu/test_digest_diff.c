@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "emu/run/digest_diff.h"
+#include "emu/job/digest_diff.h"
 
 #define HEAD "superstep-digests 1\nmachine toy4 tiles 4\n"
 #define A    "00000000000000000000000000000000"

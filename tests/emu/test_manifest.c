@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "emu/base/alloc.h"
-#include "emu/run/manifest.h"
-#include "emu/run/run_image.h"
+#include "emu/job/manifest.h"
+#include "emu/job/run_image.h"
 
 static struct manifest *read_text(const char *text)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/case/case_run.h"
+#include "emu/job/case_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "emu/run/digest_diff.h"
+#include "emu/job/digest_diff.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/run/manifest.h"
+#include "emu/job/manifest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_ISA_RUN_H
 #define TESTS_ISA_RUN_H
 
-#include "emu/case/case_run.h"
+#include "emu/job/case_run.h"
 #include "tests/isa/isa_text.h"
 
 /* How the code stands in the program. The supervisor has only the first. */

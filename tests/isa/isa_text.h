@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "emu/base/status.h"
-#include "emu/case/case.h"
+#include "emu/job/case.h"
 #include "emu/isa/isa.h"
 
 enum { ISA_MAX_COLUMNS = 48, ISA_NAME = 48 };

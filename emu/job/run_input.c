@@ -1,5 +1,5 @@
 /* run_input.c - what the host writes into tile memory before a run, from files. */
-#include "emu/run/run_image.h"
+#include "emu/job/run_image.h"
 
 #include <errno.h>
 #include <inttypes.h>

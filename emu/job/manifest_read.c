@@ -10,7 +10,7 @@
 #include "emu/base/json_line.h"
 #include "emu/bsp/machine.h"
 #include "emu/exchange/host_header.h"
-#include "emu/run/manifest.h"
+#include "emu/job/manifest.h"
 #include "emu/tile/tile.h"
 
 enum { MAX_DEPTH_TRANSFERS = 1 << 16 };

@@ -3,13 +3,13 @@
  * Memories are printed in the notation of case files, so that an answer can be pasted into
  * "expect".
  */
-#include "emu/case/case_run.h"
+#include "emu/job/case_run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/case/case_value.h"
+#include "emu/job/case_value.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile_check.h"
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/case/case_place.h"
-#include "emu/run/manifest_internal.h"
+#include "emu/job/case_place.h"
+#include "emu/job/manifest_internal.h"
 
 enum { TILES_AT_ONCE = 32 };
 

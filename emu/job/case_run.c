@@ -7,7 +7,7 @@
  * setzi is followed by or where an address has more than 20 bits. The run ends when the supervisor
  * could issue after the stub.
  */
-#include "emu/case/case_run.h"
+#include "emu/job/case_run.h"
 
 #include <string.h>
 

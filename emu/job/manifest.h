@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "emu/arch/arch.h"
-#include "emu/case/case_value.h"
+#include "emu/job/case_value.h"
 #include "emu/load/image.h"
 
 /* Tiles in the order in which they were named. */

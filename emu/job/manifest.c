@@ -1,5 +1,5 @@
 /* manifest.c - lookups in a manifest, and its end. */
-#include "emu/run/manifest.h"
+#include "emu/job/manifest.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* case_compare.c - what a run left behind against what the case expects; every difference as one
  * JSON object. */
-#include "emu/case/case_run.h"
+#include "emu/job/case_run.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
-#include "emu/case/case_value.h"
+#include "emu/job/case_value.h"
 #include "emu/tile/tile_check.h"
 
 struct differ {

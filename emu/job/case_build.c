@@ -4,7 +4,7 @@
  * The stub is the supervisor program that starts the codelet. It lies in region 0 after the code
  * and is written by case_load().
  */
-#include "emu/case/case_run.h"
+#include "emu/job/case_run.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* run_image.c - an image, a machine and a host together, from loading to the last host sync. */
-#include "emu/run/run_image.h"
+#include "emu/job/run_image.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* case_place.c - first fit over the used ranges of one tile. */
-#include "emu/case/case_place.h"
+#include "emu/job/case_place.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define EMU_CASE_VALUE_H
 
 #include "emu/base/json_read.h"
-#include "emu/case/case.h"
+#include "emu/job/case.h"
 
 /* Reads an array of numbers, or one number as an array of length 1. out->data is owned by the
  * caller also on failure.

@@ -3,7 +3,7 @@
  * Every message names the file, the JSON path and what was expected there. Strings that are not
  * numbers become relocations: an address is known only after placing.
  */
-#include "emu/case/case_value.h"
+#include "emu/job/case_value.h"
 
 #include <math.h>
 #include <stdlib.h>

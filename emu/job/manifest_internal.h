@@ -4,7 +4,7 @@
 #define EMU_MANIFEST_INTERNAL_H
 
 #include "emu/asm/asm.h"
-#include "emu/run/manifest.h"
+#include "emu/job/manifest.h"
 
 /* The sources of a program after the C preprocessor, which ran once for all its tiles. */
 struct program_text {

@@ -3,13 +3,13 @@
  * Everything is checked that can be checked without a machine or an assembler: keys, types, ranges,
  * register names.
  */
-#include "emu/case/case.h"
+#include "emu/job/case.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/case/case_value.h"
+#include "emu/job/case_value.h"
 #include "emu/tile/tile.h"
 
 enum { DEFAULT_MAX_CYCLES = 100000000, DEFAULT_STACK = 1024, DEFAULT_SCRATCH = 512 };

@@ -10,8 +10,8 @@
 #include "emu/arch/arch.h"
 #include "emu/asm/asm.h"
 #include "emu/bsp/barrel.h"
-#include "emu/case/case.h"
-#include "emu/case/case_place.h"
+#include "emu/job/case.h"
+#include "emu/job/case_place.h"
 #include "emu/tile/tile.h"
 
 enum case_status { CASE_PASS, CASE_FAIL, CASE_FAULT, CASE_TIMEOUT, CASE_CHECK };

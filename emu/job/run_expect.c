@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/case/case_run.h"
-#include "emu/run/run_image.h"
+#include "emu/job/case_run.h"
+#include "emu/job/run_image.h"
 
 struct expect_differ {
     struct run *r;

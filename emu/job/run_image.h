@@ -12,7 +12,7 @@
 #include "emu/bsp/machine.h"
 #include "emu/bsp/record.h"
 #include "emu/host/host.h"
-#include "emu/run/manifest.h"
+#include "emu/job/manifest.h"
 
 struct run_options {
     unsigned threads; /* 0: all cores */

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/case/case_run.h"
+#include "emu/job/case_run.h"
 #include "emu/profile/bill.h"
-#include "emu/run/run_image.h"
+#include "emu/job/run_image.h"
 #include "emu/tile/tile_check.h"
 
 enum { MAX_REPORTS = 20, KEY_BYTES = 160 };

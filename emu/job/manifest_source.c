@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/run/manifest_internal.h"
+#include "emu/job/manifest_internal.h"
 
 enum { EQU_BYTES = 32 };
 

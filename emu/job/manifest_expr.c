@@ -2,7 +2,7 @@
  * no tree. */
 #include <string.h>
 
-#include "emu/run/manifest.h"
+#include "emu/job/manifest.h"
 
 enum { MAX_DEPTH = 64 };
 

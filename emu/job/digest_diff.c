@@ -5,7 +5,7 @@
  *   step GROUP SUPERSTEP CYCLE ROOT
  *   tile NUMBER HASH                  any number, belonging to the step before
  */
-#include "emu/run/digest_diff.h"
+#include "emu/job/digest_diff.h"
 
 #include <errno.h>
 #include <inttypes.h>
