@@ -232,9 +232,14 @@ static void linear_mapping(void **state)
         uint32_t elements, grain, least, first, tiles;
         uint32_t size, used; /* expected */
     } cases[] = {
-        { 16, 1, 0, 0, 16, 1, 16 },   { 17, 1, 0, 0, 16, 2, 9 },    { 100, 8, 0, 2, 4, 32, 4 },
-        { 100, 8, 40, 0, 16, 40, 3 }, { 100, 8, 33, 0, 16, 40, 3 }, { 5, 8, 0, 15, 1, 8, 1 },
-        { 1, 1, 100, 3, 8, 100, 1 },  { 0, 4, 4, 0, 16, 4, 0 },
+        { .elements = 16, .grain = 1, .tiles = 16, .size = 1, .used = 16 },
+        { .elements = 17, .grain = 1, .tiles = 16, .size = 2, .used = 9 },
+        { .elements = 100, .grain = 8, .first = 2, .tiles = 4, .size = 32, .used = 4 },
+        { .elements = 100, .grain = 8, .least = 40, .tiles = 16, .size = 40, .used = 3 },
+        { .elements = 100, .grain = 8, .least = 33, .tiles = 16, .size = 40, .used = 3 },
+        { .elements = 5, .grain = 8, .first = 15, .tiles = 1, .size = 8, .used = 1 },
+        { .elements = 1, .grain = 1, .least = 100, .first = 3, .tiles = 8, .size = 100, .used = 1 },
+        { .elements = 0, .grain = 4, .least = 4, .tiles = 16, .size = 4, .used = 0 },
     };
 
     (void)state;

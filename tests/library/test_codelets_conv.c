@@ -39,11 +39,9 @@ static uint16_t *random_halves(struct codelet_rig *rig, size_t n)
 
 /* ---- depthwise ---- */
 
-enum { X, WEIGHTS, Y, SCRATCH, WORK, BLOCKS, HO, WO, HP, WP };
-
 struct dw_shape {
-    uint32_t k, stride, blocks, ho, wo, more_h,
-        more_w; /* rows and columns of x that are not needed */
+    uint32_t k, stride, blocks, ho, wo;
+    uint32_t more_h, more_w; /* rows and columns of x that are not needed */
 };
 
 static const char *dw_name(uint32_t k, uint32_t stride)
@@ -55,8 +53,8 @@ static const char *dw_name(uint32_t k, uint32_t stride)
  * unit. */
 static void dw_compare(const struct codelet_rig *rig, const struct dw_shape *s, const uint16_t *w)
 {
-    const uint16_t *x = rig->call.arg[X].data, *y = rig->call.arg[Y].data;
-    uint32_t hp = rig->call.arg[HP].value, wp = rig->call.arg[WP].value;
+    const uint16_t *x = rig->call.arg[dw__x].data, *y = rig->call.arg[dw__y].data;
+    uint32_t hp = rig->call.arg[dw__hp].value, wp = rig->call.arg[dw__wp].value;
 
     for (uint32_t i = 0; i < s->blocks * s->ho * s->wo * ATOM; i++) {
         uint32_t c = i % ATOM, column = i / ATOM % s->wo, row = i / ATOM / s->wo % s->ho;
@@ -109,22 +107,22 @@ static void dw_call(struct codelet_rig *rig, struct codelet_case *c, const struc
     for (uint32_t b = 0; b < s->blocks; b++)
         dw_pack(s->k, s->stride, w + b * ATOM * taps, packed + b * halves);
     dw_work(s->k, s->stride, s->ho, s->wo, hp, wp, work);
-    c->elements[X] = s->blocks * hp * wp * ATOM;
-    c->elements[WEIGHTS] = s->blocks * halves;
-    c->elements[Y] = s->blocks * s->ho * s->wo * ATOM;
-    c->elements[SCRATCH] = dw_scratch_halves(s->k, s->stride, s->ho, s->wo, wp);
-    c->elements[WORK] = DW_WORK_WORDS;
-    c->data[X] = special ? NULL : x;
-    c->data[WEIGHTS] = packed;
-    c->data[WORK] = work;
-    c->value[BLOCKS] = s->blocks;
-    c->value[HO] = s->ho;
-    c->value[WO] = s->wo;
-    c->value[HP] = hp;
-    c->value[WP] = wp;
-    c->phase[X] = c->seed % 2 * 8;
+    c->elements[dw__x] = s->blocks * hp * wp * ATOM;
+    c->elements[dw__weights] = s->blocks * halves;
+    c->elements[dw__y] = s->blocks * s->ho * s->wo * ATOM;
+    c->elements[dw__scratch] = dw_scratch_halves(s->k, s->stride, s->ho, s->wo, wp);
+    c->elements[dw__work] = DW_WORK_WORDS;
+    c->data[dw__x] = special ? NULL : x;
+    c->data[dw__weights] = packed;
+    c->data[dw__work] = work;
+    c->value[dw__blocks] = s->blocks;
+    c->value[dw__ho] = s->ho;
+    c->value[dw__wo] = s->wo;
+    c->value[dw__hp] = hp;
+    c->value[dw__wp] = wp;
+    c->phase[dw__x] = c->seed % 2 * 8;
     /* Only x need be in other elements. */
-    c->behind[SCRATCH] = c->layout == RIG_NEAR1 ? 1 + Y : 0;
+    c->behind[dw__scratch] = c->layout == RIG_NEAR1 ? 1 + dw__y : 0;
     c->slack = 2 * s->blocks * s->k * 5 + 5;
     codelet_rig_call(rig, c);
     if (dw_is_even(s, wp))
@@ -185,10 +183,17 @@ static void test_dw5s2(void **state)
 static void test_dw_rate(void **state)
 {
     static const struct dw_shape shapes[] = {
-        { 5, 1, 2, 4, 24, 0, 0 }, { 5, 1, 1, 12, 24, 0, 0 }, { 5, 1, 1, 1, 24, 0, 0 },
-        { 5, 1, 1, 3, 12, 0, 0 }, { 3, 1, 1, 10, 48, 0, 0 }, { 3, 1, 1, 1, 24, 0, 0 },
-        { 3, 1, 1, 4, 24, 0, 0 }, { 3, 2, 1, 10, 48, 0, 0 }, { 3, 2, 1, 4, 24, 0, 0 },
-        { 5, 2, 1, 4, 24, 0, 0 }, { 5, 2, 1, 3, 12, 0, 0 },
+        { .k = 5, .stride = 1, .blocks = 2, .ho = 4, .wo = 24 },
+        { .k = 5, .stride = 1, .blocks = 1, .ho = 12, .wo = 24 },
+        { .k = 5, .stride = 1, .blocks = 1, .ho = 1, .wo = 24 },
+        { .k = 5, .stride = 1, .blocks = 1, .ho = 3, .wo = 12 },
+        { .k = 3, .stride = 1, .blocks = 1, .ho = 10, .wo = 48 },
+        { .k = 3, .stride = 1, .blocks = 1, .ho = 1, .wo = 24 },
+        { .k = 3, .stride = 1, .blocks = 1, .ho = 4, .wo = 24 },
+        { .k = 3, .stride = 2, .blocks = 1, .ho = 10, .wo = 48 },
+        { .k = 3, .stride = 2, .blocks = 1, .ho = 4, .wo = 24 },
+        { .k = 5, .stride = 2, .blocks = 1, .ho = 4, .wo = 24 },
+        { .k = 5, .stride = 2, .blocks = 1, .ho = 3, .wo = 12 },
     };
 
     (void)state;
@@ -225,17 +230,16 @@ static double output_value(const struct codelet_rig *rig, unsigned field, uint32
     return (double)v;
 }
 
-enum { F_PATCHES, F_Y, F_WEIGHTS, F_KB, F_NB, F_F, F_X, F_ROWS, F_HO, F_WO, F_HP, F_WP };
-
 struct first_shape {
-    uint32_t k, channels, nb, ho, wo, more_w;
+    uint32_t k, channels, nb, ho, wo;
+    uint32_t more_w; /* columns of x that are not needed */
 };
 
 static void first_compare(const struct codelet_rig *rig, const struct first_shape *s,
                           const uint16_t *w)
 {
-    const uint16_t *x = rig->call.arg[F_X].data;
-    uint32_t wp = rig->call.arg[F_WP].value, taps = s->channels * s->k * s->k;
+    const uint16_t *x = rig->call.arg[conv_first__x].data;
+    uint32_t wp = rig->call.arg[conv_first__wp].value, taps = s->channels * s->k * s->k;
     uint32_t units = units_of(rig);
 
     for (uint32_t i = 0; i < s->nb * s->ho * s->wo * ATOM; i++) {
@@ -252,9 +256,9 @@ static void first_compare(const struct codelet_rig *rig, const struct first_shap
             size += fabs(p);
         }
         size *= conv_first_blocks(s->k) * (units == ATOM ? 0x1p-11 : 4 * 0x1p-23);
-        if (fabs(output_value(rig, F_Y, i) - sum) > size + 0x1p-24) {
+        if (fabs(output_value(rig, conv_first__y, i) - sum) > size + 0x1p-24) {
             fprintf(stderr, "%s: y[%u] is %g, the sum is %g\n", rig->codelet->name, i,
-                    output_value(rig, F_Y, i), sum);
+                    output_value(rig, conv_first__y, i), sum);
             fail();
         }
     }
@@ -284,24 +288,24 @@ static void first_call(struct codelet_rig *rig, struct codelet_case *c, const st
     }
     free(block);
     conv_first_rows(s->k, s->ho, s->wo, wp, rows);
-    c->elements[F_PATCHES] = kb * f * ATOM;
-    c->elements[F_Y] = s->nb * f * ATOM;
-    c->elements[F_WEIGHTS] = s->nb * halves;
-    c->elements[F_X] = hp * wp * 4;
-    c->elements[F_ROWS] = conv_first_row_words(s->k, s->ho);
-    c->data[F_WEIGHTS] = packed;
-    c->data[F_X] = x;
-    c->data[F_ROWS] = rows;
-    c->value[F_KB] = kb;
-    c->value[F_NB] = s->nb * (ATOM / units_of(rig));
-    c->value[F_F] = f;
-    c->value[F_HO] = s->ho;
-    c->value[F_WO] = s->wo;
-    c->value[F_HP] = hp;
-    c->value[F_WP] = wp;
-    c->phase[F_X] = c->seed % 2 * 8;
-    c->phase[F_Y] = c->seed / 2 % 2 * 8;
-    c->slack = (kb * c->value[F_NB] + 1) * 20;
+    c->elements[conv_first__patches] = kb * f * ATOM;
+    c->elements[conv_first__y] = s->nb * f * ATOM;
+    c->elements[conv_first__weights] = s->nb * halves;
+    c->elements[conv_first__x] = hp * wp * 4;
+    c->elements[conv_first__rows] = conv_first_row_words(s->k, s->ho);
+    c->data[conv_first__weights] = packed;
+    c->data[conv_first__x] = x;
+    c->data[conv_first__rows] = rows;
+    c->value[conv_first__kb] = kb;
+    c->value[conv_first__nb] = s->nb * (ATOM / units_of(rig));
+    c->value[conv_first__f] = f;
+    c->value[conv_first__ho] = s->ho;
+    c->value[conv_first__wo] = s->wo;
+    c->value[conv_first__hp] = hp;
+    c->value[conv_first__wp] = wp;
+    c->phase[conv_first__x] = c->seed % 2 * 8;
+    c->phase[conv_first__y] = c->seed / 2 % 2 * 8;
+    c->slack = (kb * c->value[conv_first__nb] + 1) * 20;
     codelet_rig_call(rig, c);
     first_compare(rig, s, w);
     free(w);
@@ -315,8 +319,12 @@ static void first_all(struct codelet_rig *rig, struct codelet_case *c)
     static const uint32_t size[] = { 1, 2, 3, 5, 6, 8, 13, 24 };
 
     for (uint32_t i = 0; i < EMU_COUNT_OF(size) * EMU_COUNT_OF(size); i++) {
-        struct first_shape s = { 3 + i % 5 / 4 * 4, 3 + i % 2,   1 + i % 3,
-                                 size[i % 8],       size[i / 8], i % 7 == 0 };
+        struct first_shape s = { .k = 3 + i % 5 / 4 * 4,
+                                 .channels = 3 + i % 2,
+                                 .nb = 1 + i % 3,
+                                 .ho = size[i % 8],
+                                 .wo = size[i / 8],
+                                 .more_w = i % 7 == 0 };
 
         if (s.ho * s.wo <= 80)
             first_call(rig, c, &s);
@@ -337,7 +345,7 @@ static void test_first(void **state)
 {
     struct codelet_rig *rig = codelet_rig_new("mk2", "conv_first_f16");
     struct codelet_case c = codelet_case("first layer", 1);
-    const struct first_shape stem = { 3, 3, 3, 5, 6, 0 };
+    const struct first_shape stem = { .k = 3, .channels = 3, .nb = 3, .ho = 5, .wo = 6 };
 
     (void)state;
     first_all(rig, &c);
@@ -349,16 +357,16 @@ static void test_first(void **state)
 
 /* ---- windows ---- */
 
-enum { W_IN, W_OUT, W_WEIGHTS, W_KB, W_NB, W_F, W_STEPS };
-
 struct window_shape {
-    uint32_t k, blocks, own, nb, ho, wo;
+    uint32_t k, blocks, nb, ho, wo;
+    uint32_t own; /* every output has blocks of its own */
 };
 
 static void window_compare(const struct codelet_rig *rig, const struct window_shape *s)
 {
-    const uint16_t *in = rig->call.arg[W_IN].data, *w = rig->call.arg[W_WEIGHTS].data;
-    uint32_t hp = s->ho + s->k - 1, wp = s->wo + s->k - 1, f = rig->call.arg[W_F].value;
+    const uint16_t *in = rig->call.arg[conv_window__in].data,
+                   *w = rig->call.arg[conv_window__weights].data;
+    uint32_t hp = s->ho + s->k - 1, wp = s->wo + s->k - 1, f = rig->call.arg[conv_window__f].value;
     uint32_t taps = s->blocks * s->k * s->k, units = units_of(rig);
 
     for (uint32_t i = 0; i < s->nb * f * units; i++) {
@@ -379,9 +387,9 @@ static void window_compare(const struct codelet_rig *rig, const struct window_sh
         }
         /* In f32 a sum is rounded after every four products. */
         size *= units == ATOM ? taps * 0x1p-11 : 4 * taps * 0x1p-23;
-        if (fabs(output_value(rig, W_OUT, i) - sum) > size + 0x1p-24) {
+        if (fabs(output_value(rig, conv_window__out, i) - sum) > size + 0x1p-24) {
             fprintf(stderr, "%s: out[%u] is %g, the sum is %g\n", rig->codelet->name, i,
-                    output_value(rig, W_OUT, i), sum);
+                    output_value(rig, conv_window__out, i), sum);
             fail();
         }
     }
@@ -402,18 +410,18 @@ static void window_call(struct codelet_rig *rig, struct codelet_case *c,
     x = random_halves(rig, in);
     w = random_halves(rig, s->nb * kb * units * ATOM);
     conv_window_steps(s->k, s->blocks, hp, wp, (int)s->own, steps);
-    c->elements[W_IN] = in;
-    c->elements[W_OUT] = s->nb * f * units;
-    c->elements[W_WEIGHTS] = s->nb * kb * units * ATOM;
-    c->elements[W_STEPS] = kb;
-    c->data[W_IN] = x;
-    c->data[W_WEIGHTS] = w;
-    c->data[W_STEPS] = steps;
-    c->value[W_KB] = kb;
-    c->value[W_NB] = s->nb;
-    c->value[W_F] = f;
-    c->phase[W_IN] = c->seed % 2 * 8;
-    c->phase[W_OUT] = c->seed / 2 % 2 * 8;
+    c->elements[conv_window__in] = in;
+    c->elements[conv_window__out] = s->nb * f * units;
+    c->elements[conv_window__weights] = s->nb * kb * units * ATOM;
+    c->elements[conv_window__steps] = kb;
+    c->data[conv_window__in] = x;
+    c->data[conv_window__weights] = w;
+    c->data[conv_window__steps] = steps;
+    c->value[conv_window__kb] = kb;
+    c->value[conv_window__nb] = s->nb;
+    c->value[conv_window__f] = f;
+    c->phase[conv_window__in] = c->seed % 2 * 8;
+    c->phase[conv_window__out] = c->seed / 2 % 2 * 8;
     c->slack = (kb * s->nb + 1) * 20;
     codelet_rig_call(rig, c);
     if (f >= 3 * rig->arch.workers && f % rig->arch.workers == 0)
@@ -427,11 +435,15 @@ static void window_call(struct codelet_rig *rig, struct codelet_case *c,
 static void window_all(struct codelet_rig *rig, struct codelet_case *c)
 {
     static const uint32_t size[] = { 1, 2, 3, 5, 6, 12 };
-    static const struct window_shape many = { 2, 1, 0, 2, 28, 27 };
+    static const struct window_shape many = { .k = 2, .blocks = 1, .nb = 2, .ho = 28, .wo = 27 };
 
     for (uint32_t i = 0; i < EMU_COUNT_OF(size) * EMU_COUNT_OF(size) * 2; i++) {
-        struct window_shape s = { 1 + c->seed % 3,         1 + c->seed / 3 % 2, c->seed / 2 % 2,
-                                  1 + c->seed % 4 / 3 * 2, size[i / 2 % 6],     size[i / 12] };
+        struct window_shape s = { .k = 1 + c->seed % 3,
+                                  .blocks = 1 + c->seed / 3 % 2,
+                                  .own = c->seed / 2 % 2,
+                                  .nb = 1 + c->seed % 4 / 3 * 2,
+                                  .ho = size[i / 2 % 6],
+                                  .wo = size[i / 12] };
 
         window_call(rig, c, &s);
     }
@@ -450,7 +462,12 @@ static void test_window_f32(void **state)
 
 static void test_window(void **state)
 {
-    static const struct window_shape g16 = { 3, 1, 1, 2, 6, 24 }, g16_5 = { 5, 1, 1, 2, 4, 24 };
+    static const struct window_shape g16 = {
+        .k = 3, .blocks = 1, .own = 1, .nb = 2, .ho = 6, .wo = 24
+    };
+    static const struct window_shape g16_5 = {
+        .k = 5, .blocks = 1, .own = 1, .nb = 2, .ho = 4, .wo = 24
+    };
     struct codelet_rig *rig = codelet_rig_new("mk2", "conv_window_f16");
     struct codelet_case c = codelet_case("windows", 1);
 

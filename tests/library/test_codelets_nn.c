@@ -222,11 +222,24 @@ struct maxpool_shape {
 static void test_maxpool(void **state)
 {
     static const struct maxpool_shape shapes[] = {
-        { 0, 3, 3, 3, 2, 0 }, { 1, 0, 3, 3, 2, 0 }, { 1, 3, 0, 3, 2, 0 }, { 1, 1, 1, 3, 2, 0 },
-        { 1, 1, 5, 3, 2, 1 }, { 1, 5, 1, 3, 2, 0 }, { 3, 1, 1, 2, 2, 0 }, { 9, 1, 1, 3, 1, 1 },
-        { 1, 2, 3, 3, 2, 0 }, { 2, 2, 3, 3, 2, 1 }, { 3, 4, 4, 3, 2, 0 }, { 1, 7, 8, 3, 2, 2 },
-        { 2, 5, 7, 2, 2, 0 }, { 2, 5, 7, 1, 1, 0 }, { 2, 5, 7, 5, 1, 3 }, { 1, 3, 40, 3, 2, 0 },
-        { 4, 9, 2, 2, 3, 0 }, { 7, 2, 2, 3, 3, 1 },
+        { .blocks = 0, .ho = 3, .wo = 3, .k = 3, .stride = 2 },
+        { .blocks = 1, .ho = 0, .wo = 3, .k = 3, .stride = 2 },
+        { .blocks = 1, .ho = 3, .wo = 0, .k = 3, .stride = 2 },
+        { .blocks = 1, .ho = 1, .wo = 1, .k = 3, .stride = 2 },
+        { .blocks = 1, .ho = 1, .wo = 5, .k = 3, .stride = 2, .more = 1 },
+        { .blocks = 1, .ho = 5, .wo = 1, .k = 3, .stride = 2 },
+        { .blocks = 3, .ho = 1, .wo = 1, .k = 2, .stride = 2 },
+        { .blocks = 9, .ho = 1, .wo = 1, .k = 3, .stride = 1, .more = 1 },
+        { .blocks = 1, .ho = 2, .wo = 3, .k = 3, .stride = 2 },
+        { .blocks = 2, .ho = 2, .wo = 3, .k = 3, .stride = 2, .more = 1 },
+        { .blocks = 3, .ho = 4, .wo = 4, .k = 3, .stride = 2 },
+        { .blocks = 1, .ho = 7, .wo = 8, .k = 3, .stride = 2, .more = 2 },
+        { .blocks = 2, .ho = 5, .wo = 7, .k = 2, .stride = 2 },
+        { .blocks = 2, .ho = 5, .wo = 7, .k = 1, .stride = 1 },
+        { .blocks = 2, .ho = 5, .wo = 7, .k = 5, .stride = 1, .more = 3 },
+        { .blocks = 1, .ho = 3, .wo = 40, .k = 3, .stride = 2 },
+        { .blocks = 4, .ho = 9, .wo = 2, .k = 2, .stride = 3 },
+        { .blocks = 7, .ho = 2, .wo = 2, .k = 3, .stride = 3, .more = 1 },
     };
     struct codelet_rig *rig = codelet_rig_new("mk2", "maxpool_f16");
     struct codelet_case c = codelet_case("windows", 1);

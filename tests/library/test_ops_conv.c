@@ -1,4 +1,5 @@
-/* test_ops_conv.c - every method of a convolution on small machines against plain C. */
+/* test_ops_conv.c - every method of a convolution on small machines against plain C: sums in f16
+ * and f32, parameters held and fetched. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,16 +7,141 @@
 
 #include "tests/fixtures/nn_rig.h"
 
+/* ---- one convolution ---- */
+
+/* A convolution and where it runs. Comments say what holds for a row that leaves a field out. */
+struct conv_test {
+    const char *on;                       /* toy16; for depthwise ones 16 tiles of mk2 */
+    uint32_t n, c, h, w;                  /* one picture, as wide as high */
+    uint32_t out, kernel, stride, groups; /* as many channels as there are; 1, 1, 1 */
+    int uneven; /* kernel / 2 zeros are around the picture; if uneven, one fewer above and left */
+    int add;    /* no residual is added */
+    enum activation_function act; /* none */
+    enum conv_partials partials;  /* f16 */
+    uint32_t kib_price;           /* parameters cost nothing */
+};
+
+static struct conv_test with_defaults(struct conv_test t)
+{
+    t.n = t.n ? t.n : 1;
+    t.w = t.w ? t.w : t.h;
+    t.out = t.out ? t.out : t.c;
+    t.kernel = t.kernel ? t.kernel : 1;
+    t.stride = t.stride ? t.stride : 1;
+    t.groups = t.groups ? t.groups : 1;
+    return t;
+}
+
+static struct nn_rig machine_of(const struct conv_test *t)
+{
+    if (t->groups == t->c)
+        return nn_rig_new("mk2", 16);
+    return nn_rig_new(t->on ? t->on : "toy16", 0);
+}
+
+/* One number of the result, without residual and activation function. */
+static double convolve(const struct activation *x, const float *in, const struct conv_layer *l,
+                       uint32_t n, uint32_t o, uint32_t oy, uint32_t ox)
+{
+    uint32_t each = x->c / l->groups, k = l->kernel, group = o / (l->out_c / l->groups);
+    double sum = (double)l->bias[o];
+
+    for (uint32_t c = 0; c < each; c++)
+        for (uint32_t i = 0; i < k * k; i++) {
+            int64_t y = (int64_t)oy * l->stride + i / k - l->pad_top;
+            int64_t q = (int64_t)ox * l->stride + i % k - l->pad_left;
+
+            if (y >= 0 && q >= 0 && y < x->h && q < x->w)
+                sum +=
+                    (double)l->weights[((size_t)o * each + c) * k * k + i] *
+                    (double)in[((n * (size_t)x->c + group * each + c) * x->h + (size_t)y) * x->w +
+                               (size_t)q];
+        }
+    return sum;
+}
+
+/* Compares y with plain C. residual: [n][c][h][w] or NULL. */
+static void check(const struct activation *x, const float *in, const struct conv_layer *l,
+                  const float *residual, const struct activation *y, const double *got,
+                  const char *method)
+{
+    uint32_t field = y->h * y->w, each = x->c / l->groups;
+
+    for (uint32_t k = 0; k < y->n * y->c * field; k++) {
+        uint32_t n = k / field / y->c, o = k / field % y->c, oy = k % field / y->w, ox = k % y->w;
+        double want = convolve(x, in, l, n, o, oy, ox), g = got[at(y, n, o, oy, ox)];
+
+        want = activate(want + (residual ? (double)residual[k] : 0), l->act);
+        if (!(fabs(g - want) <= 0.01 * (1 + fabs(want) + each * 0.1)))
+            fail_msg("%s %ux%u k%u s%u: [%u][%u][%u][%u] is %g, plain C says %g", method, x->h,
+                     x->w, l->kernel, l->stride, n, o, oy, ox, g, want);
+    }
+}
+
+/* Compiles, runs and compares a row, and returns how it was cut. */
+static struct conv_plan conv(const struct conv_test *row)
+{
+    const struct conv_test t = with_defaults(*row);
+    uint32_t after = t.kernel / 2, before = after - (t.uneven != 0);
+    struct nn_rig r = machine_of(&t);
+    struct activation x = input(&r, t.n, t.c, t.h, t.w), y, add = { .n = 0 };
+    float *in = numbers(&r, (size_t)t.n * t.c * t.h * t.w), *residual = NULL;
+    float *w = numbers(&r, (size_t)t.out * (t.c / t.groups) * t.kernel * t.kernel);
+    float *bias = numbers(&r, t.out);
+    struct conv_layer l = { .out_c = t.out,
+                            .kernel = t.kernel,
+                            .stride = t.stride,
+                            .groups = t.groups,
+                            .pad_top = before,
+                            .pad_left = before,
+                            .pad_bottom = after,
+                            .pad_right = after,
+                            .weights = w,
+                            .bias = bias,
+                            .act = t.act,
+                            .partials = t.partials };
+    struct conv_plan plan;
+    double *got;
+
+    if (t.add) {
+        add = nn_activation(r.nn, t.n, t.out, t.h, t.w, "add");
+        graph_map_linear(r.g, add.t, 16, 16, 0, r.arch.tiles);
+        graph_keep(r.g, add.t);
+        residual = numbers(&r, (size_t)t.n * t.out * t.h * t.w);
+        l.add = &add;
+    }
+    nn_set_price(r.nn, t.kib_price);
+    y = op_conv(r.nn, x, &l, &plan, "conv");
+    must(graph_status(r.g));
+    got = run(&r, x, in, t.add ? &add : NULL, residual, y);
+    check(&x, in, &l, residual, &y, got, conv_method_name(plan.method));
+    free(got);
+    free(in);
+    free(w);
+    free(bias);
+    free(residual);
+    nn_rig_free(&r);
+    return plan;
+}
+
+static void conv_all(const struct conv_test *t, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)conv(&t[i]);
+}
+
+/* ---- matrix products, depthwise, first layers ---- */
+
 static void test_gemm(void **state)
 {
     static const struct conv_test t[] = {
-        { "toy4", 0, 1, 16, 3, 4, 16, 1, 1, 1, 0, 0, ACT_NONE, 0 },
-        { "toy16", 0, 1, 40, 6, 5, 24, 1, 1, 1, 0, 0, ACT_SWISH, 0 },
-        { "toy16", 0, 2, 48, 5, 5, 80, 1, 1, 1, 0, 0, ACT_RELU, 0 },
-        { "toy64", 0, 1, 160, 6, 6, 48, 1, 1, 1, 0, 0, ACT_NONE, 1 },
-        { "toy64", 0, 1, 512, 3, 3, 32, 1, 1, 1, 0, 0, ACT_SWISH, 1 },
-        { "toy4", 0, 1, 16, 7, 7, 32, 1, 1, 1, 0, 0, ACT_NONE, 1 },
-        { "toy16", 0, 1, 32, 7, 7, 32, 1, 2, 1, 0, 0, ACT_NONE, 0 },
+        { .on = "toy4", .c = 16, .h = 3, .w = 4 },
+        { .c = 40, .h = 6, .w = 5, .out = 24, .act = ACT_SWISH },
+        { .n = 2, .c = 48, .h = 5, .out = 80, .act = ACT_RELU },
+        { .on = "toy64", .c = 160, .h = 6, .out = 48, .add = 1 },
+        { .on = "toy64", .c = 512, .h = 3, .out = 32, .act = ACT_SWISH, .add = 1 },
+        { .on = "toy4", .c = 16, .h = 7, .out = 32, .add = 1 },
+        { .c = 32, .h = 7, .stride = 2 },
     };
 
     (void)state;
@@ -25,11 +151,11 @@ static void test_gemm(void **state)
 static void test_depthwise(void **state)
 {
     static const struct conv_test t[] = {
-        { "mk2", 16, 1, 16, 6, 6, 16, 3, 1, 16, 1, 1, ACT_NONE, 0 },
-        { "mk2", 16, 1, 40, 9, 7, 40, 3, 1, 40, 1, 1, ACT_SWISH, 0 },
-        { "mk2", 16, 2, 32, 8, 8, 32, 5, 1, 32, 2, 2, ACT_SWISH, 0 },
-        { "mk2", 16, 1, 32, 8, 8, 32, 3, 2, 32, 0, 1, ACT_NONE, 0 },
-        { "mk2", 16, 1, 48, 11, 11, 48, 5, 2, 48, 2, 2, ACT_SWISH, 0 },
+        { .c = 16, .h = 6, .kernel = 3, .groups = 16 },
+        { .c = 40, .h = 9, .w = 7, .kernel = 3, .groups = 40, .act = ACT_SWISH },
+        { .n = 2, .c = 32, .h = 8, .kernel = 5, .groups = 32, .act = ACT_SWISH },
+        { .c = 32, .h = 8, .kernel = 3, .stride = 2, .groups = 32, .uneven = 1 },
+        { .c = 48, .h = 11, .kernel = 5, .stride = 2, .groups = 48, .act = ACT_SWISH },
     };
 
     (void)state;
@@ -39,9 +165,9 @@ static void test_depthwise(void **state)
 static void test_first(void **state)
 {
     static const struct conv_test t[] = {
-        { "toy4", 0, 1, 3, 8, 8, 16, 3, 2, 1, 0, 1, ACT_NONE, 0 },
-        { "toy16", 0, 2, 3, 13, 12, 48, 3, 2, 1, 1, 1, ACT_SWISH, 0 },
-        { "toy16", 0, 1, 3, 17, 19, 32, 7, 2, 1, 3, 3, ACT_RELU, 0 },
+        { .on = "toy4", .c = 3, .h = 8, .out = 16, .kernel = 3, .stride = 2, .uneven = 1 },
+        { .n = 2, .c = 3, .h = 13, .w = 12, .out = 48, .kernel = 3, .stride = 2, .act = ACT_SWISH },
+        { .c = 3, .h = 17, .w = 19, .out = 32, .kernel = 7, .stride = 2, .act = ACT_RELU },
     };
 
     (void)state;
@@ -53,14 +179,21 @@ static void test_first(void **state)
 static void test_window_groups(void **state)
 {
     static const struct conv_test t[] = {
-        { "toy4", 0, 1, 32, 6, 6, 32, 3, 1, 2, 1, 1, ACT_NONE, 0 },
-        { "toy16", 0, 1, 48, 9, 7, 48, 3, 1, 3, 1, 1, ACT_SWISH, 0 },
-        { "toy16", 0, 2, 64, 8, 8, 64, 5, 1, 4, 2, 2, ACT_NONE, 0 },
-        { "toy16", 0, 1, 32, 8, 8, 32, 3, 2, 2, 0, 1, ACT_SWISH, 0 },
-        { "toy64", 0, 1, 48, 11, 10, 48, 5, 2, 3, 2, 2, ACT_RELU, 0 },
-        { "toy16", 0, 1, 64, 5, 5, 64, 3, 1, 2, 1, 1, ACT_NONE, 0 },
-        { "toy16", 0, 1, 32, 5, 5, 64, 3, 1, 2, 1, 1, ACT_NONE, 0 },
-        { "toy16", 0, 1, 64, 7, 7, 64, 1, 2, 4, 0, 0, ACT_NONE, 0 },
+        { .on = "toy4", .c = 32, .h = 6, .kernel = 3, .groups = 2 },
+        { .c = 48, .h = 9, .w = 7, .kernel = 3, .groups = 3, .act = ACT_SWISH },
+        { .n = 2, .c = 64, .h = 8, .kernel = 5, .groups = 4 },
+        { .c = 32, .h = 8, .kernel = 3, .stride = 2, .groups = 2, .act = ACT_SWISH, .uneven = 1 },
+        { .on = "toy64",
+          .c = 48,
+          .h = 11,
+          .w = 10,
+          .kernel = 5,
+          .stride = 2,
+          .groups = 3,
+          .act = ACT_RELU },
+        { .c = 64, .h = 5, .kernel = 3, .groups = 2 },
+        { .c = 32, .h = 5, .out = 64, .kernel = 3, .groups = 2 },
+        { .c = 64, .h = 7, .stride = 2, .groups = 4 },
     };
 
     (void)state;
@@ -71,11 +204,11 @@ static void test_window_groups(void **state)
 static void test_joined_groups(void **state)
 {
     static const struct conv_test t[] = {
-        { "toy16", 0, 1, 40, 7, 6, 40, 3, 1, 2, 1, 1, ACT_SWISH, 0 },
-        { "toy16", 0, 3, 56, 6, 6, 56, 3, 2, 2, 0, 1, ACT_NONE, 0 },
-        { "toy16", 0, 1, 64, 6, 5, 64, 3, 1, 8, 1, 1, ACT_RELU, 0 },
-        { "toy64", 0, 2, 160, 5, 5, 80, 3, 1, 8, 1, 1, ACT_NONE, 0 },
-        { "toy16", 0, 1, 32, 5, 5, 32, 1, 1, 4, 0, 0, ACT_NONE, 0 },
+        { .c = 40, .h = 7, .w = 6, .kernel = 3, .groups = 2, .act = ACT_SWISH },
+        { .n = 3, .c = 56, .h = 6, .kernel = 3, .stride = 2, .groups = 2, .uneven = 1 },
+        { .c = 64, .h = 6, .w = 5, .kernel = 3, .groups = 8, .act = ACT_RELU },
+        { .on = "toy64", .n = 2, .c = 160, .h = 5, .out = 80, .kernel = 3, .groups = 8 },
+        { .c = 32, .h = 5, .groups = 4 },
     };
 
     (void)state;
@@ -90,9 +223,9 @@ static void test_joined_groups(void **state)
 static void test_window_rows(void **state)
 {
     static const struct conv_test t[] = {
-        { "toy64", 0, 1, 32, 4, 4, 32, 5, 1, 2, 2, 2, ACT_SWISH, 0 },
-        { "toy64", 0, 1, 64, 3, 3, 64, 5, 1, 2, 2, 2, ACT_NONE, 1 },
-        { "toy64", 0, 1, 32, 7, 7, 32, 5, 2, 2, 2, 2, ACT_RELU, 0 },
+        { .on = "toy64", .c = 32, .h = 4, .kernel = 5, .groups = 2, .act = ACT_SWISH },
+        { .on = "toy64", .c = 64, .h = 3, .kernel = 5, .groups = 2, .add = 1 },
+        { .on = "toy64", .c = 32, .h = 7, .kernel = 5, .stride = 2, .groups = 2, .act = ACT_RELU },
     };
 
     (void)state;
@@ -103,13 +236,13 @@ static void test_window_rows(void **state)
 static void test_window_dense(void **state)
 {
     static const struct conv_test t[] = {
-        { "toy4", 0, 1, 16, 6, 6, 16, 3, 1, 1, 1, 1, ACT_RELU, 0 },
-        { "toy16", 0, 2, 40, 7, 5, 24, 3, 1, 1, 1, 1, ACT_NONE, 0 },
-        { "toy64", 0, 1, 128, 4, 4, 32, 3, 1, 1, 1, 1, ACT_RELU, 0 },
-        { "toy64", 0, 1, 96, 8, 8, 32, 3, 2, 1, 1, 1, ACT_RELU, 0 },
-        { "toy16", 0, 1, 32, 6, 6, 32, 3, 1, 1, 1, 1, ACT_RELU, 1 },
-        { "toy64", 0, 1, 192, 3, 3, 16, 3, 1, 1, 1, 1, ACT_NONE, 1 },
-        { "toy16", 0, 1, 20, 1, 9, 20, 3, 1, 1, 1, 1, ACT_NONE, 0 },
+        { .on = "toy4", .c = 16, .h = 6, .kernel = 3, .act = ACT_RELU },
+        { .n = 2, .c = 40, .h = 7, .w = 5, .out = 24, .kernel = 3 },
+        { .on = "toy64", .c = 128, .h = 4, .out = 32, .kernel = 3, .act = ACT_RELU },
+        { .on = "toy64", .c = 96, .h = 8, .out = 32, .kernel = 3, .stride = 2, .act = ACT_RELU },
+        { .c = 32, .h = 6, .kernel = 3, .act = ACT_RELU, .add = 1 },
+        { .on = "toy64", .c = 192, .h = 3, .out = 16, .kernel = 3, .add = 1 },
+        { .c = 20, .h = 1, .w = 9, .kernel = 3 },
     };
 
     (void)state;
@@ -123,34 +256,77 @@ static void test_window_dense(void **state)
 static void test_f32_partials(void **state)
 {
     static const struct conv_test t[] = {
-        { "toy4", 0, 1, 16, 3, 4, 16, 1, 1, 1, 0, 0, ACT_NONE, 0 },
-        { "toy16", 0, 2, 48, 5, 5, 80, 1, 1, 1, 0, 0, ACT_RELU, 0 },
-        { "toy64", 0, 1, 512, 3, 3, 40, 1, 1, 1, 0, 0, ACT_SWISH, 0 },
-        { "toy64", 0, 1, 160, 6, 6, 48, 1, 1, 1, 0, 0, ACT_RELU, 1 },
-        { "toy16", 0, 1, 32, 7, 7, 32, 1, 2, 1, 0, 0, ACT_NONE, 0 },
-        { "toy16", 0, 1, 32, 6, 7, 32, 3, 1, 1, 1, 1, ACT_NONE, 0 },
-        { "toy16", 0, 2, 32, 7, 6, 48, 3, 2, 1, 1, 1, ACT_SWISH, 0 },
-        { "toy64", 0, 1, 128, 4, 4, 32, 3, 1, 1, 1, 1, ACT_NONE, 0 },
-        { "toy16", 0, 1, 64, 6, 6, 64, 3, 1, 4, 1, 1, ACT_NONE, 0 },
-        { "toy16", 0, 1, 64, 6, 6, 64, 3, 1, 2, 1, 1, ACT_RELU, 0 },
-        { "toy64", 0, 1, 16, 3, 3, 16, 5, 1, 1, 2, 2, ACT_NONE, 0 },
-        { "toy16", 0, 2, 3, 13, 12, 48, 3, 2, 1, 1, 1, ACT_SWISH, 0 },
-        { "toy16", 0, 1, 4, 17, 19, 32, 7, 2, 1, 3, 3, ACT_NONE, 0 },
-        { "mk2", 16, 1, 32, 8, 8, 32, 3, 2, 32, 0, 1, ACT_NONE, 0 },
+        { .on = "toy4", .c = 16, .h = 3, .w = 4 },
+        { .n = 2, .c = 48, .h = 5, .out = 80, .act = ACT_RELU },
+        { .on = "toy64", .c = 512, .h = 3, .out = 40, .act = ACT_SWISH },
+        { .on = "toy64", .c = 160, .h = 6, .out = 48, .act = ACT_RELU, .add = 1 },
+        { .c = 32, .h = 7, .stride = 2 },
+        { .c = 32, .h = 6, .w = 7, .kernel = 3 },
+        { .n = 2, .c = 32, .h = 7, .w = 6, .out = 48, .kernel = 3, .stride = 2, .act = ACT_SWISH },
+        { .on = "toy64", .c = 128, .h = 4, .out = 32, .kernel = 3 },
+        { .c = 64, .h = 6, .kernel = 3, .groups = 4 },
+        { .c = 64, .h = 6, .kernel = 3, .groups = 2, .act = ACT_RELU },
+        { .on = "toy64", .c = 16, .h = 3, .kernel = 5 },
+        { .n = 2, .c = 3, .h = 13, .w = 12, .out = 48, .kernel = 3, .stride = 2, .act = ACT_SWISH },
+        { .c = 4, .h = 17, .w = 19, .out = 32, .kernel = 7, .stride = 2 },
+        { .c = 32, .h = 8, .kernel = 3, .stride = 2, .groups = 32, .uneven = 1 },
     };
 
     (void)state;
-    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        (void)conv_with(&t[i], PARTIALS_F32);
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++) {
+        struct conv_test row = t[i];
+
+        row.partials = PARTIALS_F32;
+        (void)conv(&row);
+    }
+}
+
+/* ---- parameters on one tile each ---- */
+
+enum { DEAR = 1 << 20 }; /* cycles per KiB: nothing is held twice at that price */
+
+/* They are fetched by all tiles that use them, unless only one does. */
+static void test_fetched_parameters(void **state)
+{
+    static const struct conv_test t[] = {
+        { .c = 40, .h = 6, .w = 5, .out = 24, .act = ACT_SWISH },
+        { .on = "toy64", .c = 160, .h = 6, .out = 48, .add = 1 },
+        { .n = 3, .c = 32, .h = 7, .stride = 2, .act = ACT_RELU },
+        { .c = 40, .h = 9, .w = 7, .kernel = 3, .groups = 40, .act = ACT_SWISH },
+        { .n = 2, .c = 48, .h = 11, .kernel = 5, .stride = 2, .groups = 48, .act = ACT_SWISH },
+        { .n = 2, .c = 3, .h = 13, .w = 12, .out = 48, .kernel = 3, .stride = 2, .act = ACT_SWISH },
+        { .n = 2, .c = 64, .h = 8, .kernel = 5, .groups = 4 },
+        { .c = 64, .h = 5, .kernel = 3, .groups = 2 },
+        { .on = "toy64", .c = 64, .h = 3, .kernel = 5, .groups = 2, .add = 1 },
+        { .n = 2, .c = 40, .h = 7, .w = 5, .out = 24, .kernel = 3 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++) {
+        struct conv_test row = t[i];
+        struct conv_plan p;
+
+        row.kib_price = DEAR;
+        p = conv(&row);
+        if ((uint64_t)p.cut_n * p.cut_h * p.cut_w > 1)
+            assert_true(p.fetched);
+        else
+            assert_false(p.fetched);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),          cmocka_unit_test(test_depthwise),
-        cmocka_unit_test(test_first),         cmocka_unit_test(test_window_groups),
-        cmocka_unit_test(test_joined_groups), cmocka_unit_test(test_window_rows),
-        cmocka_unit_test(test_window_dense),  cmocka_unit_test(test_f32_partials),
+        cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_depthwise),
+        cmocka_unit_test(test_first),
+        cmocka_unit_test(test_window_groups),
+        cmocka_unit_test(test_joined_groups),
+        cmocka_unit_test(test_window_rows),
+        cmocka_unit_test(test_window_dense),
+        cmocka_unit_test(test_f32_partials),
+        cmocka_unit_test(test_fetched_parameters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

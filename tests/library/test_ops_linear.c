@@ -11,7 +11,7 @@
 #include "tests/fixtures/nn_rig.h"
 
 /* What is after the last channel is zero. */
-static void zero_behind(const struct activation *y, const double *got)
+static void zero_after_channels(const struct activation *y, const double *got)
 {
     for (size_t k = 0; k < values(y); k++)
         assert_true(k / 16 / (y->h * y->w) / y->n * 16 + k % 16 < y->c || got[k] == 0);
@@ -20,16 +20,17 @@ static void zero_behind(const struct activation *y, const double *got)
 /* ---- fully connected ---- */
 
 struct linear_test {
-    const char *machine;
-    uint32_t tiles, n, in, out;
+    const char *on; /* machine */
+    uint32_t tiles; /* of it; 0: all */
+    uint32_t n, in, out;
     enum activation_function act;
-    int bias;
+    int no_bias;
 };
 
 static double plain_row(const struct linear_test *t, const float *w, const float *bias,
                         const float *x, uint32_t n, uint32_t c)
 {
-    double sum = t->bias ? (double)bias[c] : 0;
+    double sum = t->no_bias ? 0 : (double)bias[c];
 
     for (uint32_t i = 0; i < t->in; i++)
         sum += (double)w[(size_t)c * t->in + i] * (double)x[n * t->in + i];
@@ -38,13 +39,13 @@ static double plain_row(const struct linear_test *t, const float *w, const float
 
 static void linear(const struct linear_test *t)
 {
-    struct nn_rig r = nn_rig_new(t->machine, t->tiles);
+    struct nn_rig r = nn_rig_new(t->on, t->tiles);
     struct activation x = input(&r, t->n, t->in, 1, 1), y;
     float *in = numbers(&r, t->n * t->in), *w = numbers(&r, (size_t)t->out * t->in);
     float *bias = numbers(&r, t->out);
     double *got;
 
-    y = op_linear(r.nn, x, t->out, w, t->bias ? bias : NULL, t->act, "fc");
+    y = op_linear(r.nn, x, t->out, w, t->no_bias ? NULL : bias, t->act, "fc");
     must(graph_status(r.g));
     assert_int_equal(y.c, t->out);
     assert_int_equal(y.n, t->n);
@@ -54,13 +55,13 @@ static void linear(const struct linear_test *t)
             double want = plain_row(t, w, bias, in, n, c), g = got[at(&y, n, c, 0, 0)];
 
             if (!(fabs(g - want) <= 0.002 * (1 + fabs(want)))) {
-                print_error("%s, %u to %u: [%u][%u] is %g, plain C says %g\n", t->machine, t->in,
-                            t->out, n, c, g, want);
+                print_error("%s, %u to %u: [%u][%u] is %g, plain C says %g\n", t->on, t->in, t->out,
+                            n, c, g, want);
                 fail();
             }
         }
     }
-    zero_behind(&y, got);
+    zero_after_channels(&y, got);
     free(got);
     free(in);
     free(w);
@@ -71,12 +72,18 @@ static void linear(const struct linear_test *t)
 static void test_linear(void **state)
 {
     static const struct linear_test t[] = {
-        { "toy4", 0, 1, 16, 16, ACT_NONE, 1 },      { "toy4", 0, 3, 40, 12, ACT_SWISH, 1 },
-        { "toy16", 0, 1, 7, 5, ACT_RELU, 1 },       { "toy16", 0, 5, 21, 33, ACT_SIGMOID, 0 },
-        { "toy64", 0, 1, 400, 20, ACT_SWISH, 1 },   { "toy64", 0, 2, 403, 70, ACT_SIGMOID, 1 },
-        { "toy64", 0, 1, 640, 10, ACT_NONE, 0 },    { "toy64", 0, 32, 34, 50, ACT_RELU, 1 },
-        { "mk2", 200, 1, 960, 40, ACT_SWISH, 1 },   { "mk2", 200, 3, 960, 40, ACT_SIGMOID, 1 },
-        { "mk2", 200, 1, 40, 960, ACT_SIGMOID, 1 }, { "mk2", 200, 4, 512, 100, ACT_NONE, 1 },
+        { .on = "toy4", .n = 1, .in = 16, .out = 16 },
+        { .on = "toy4", .n = 3, .in = 40, .out = 12, .act = ACT_SWISH },
+        { .on = "toy16", .n = 1, .in = 7, .out = 5, .act = ACT_RELU },
+        { .on = "toy16", .n = 5, .in = 21, .out = 33, .act = ACT_SIGMOID, .no_bias = 1 },
+        { .on = "toy64", .n = 1, .in = 400, .out = 20, .act = ACT_SWISH },
+        { .on = "toy64", .n = 2, .in = 403, .out = 70, .act = ACT_SIGMOID },
+        { .on = "toy64", .n = 1, .in = 640, .out = 10, .no_bias = 1 },
+        { .on = "toy64", .n = 32, .in = 34, .out = 50, .act = ACT_RELU },
+        { .on = "mk2", .tiles = 200, .n = 1, .in = 960, .out = 40, .act = ACT_SWISH },
+        { .on = "mk2", .tiles = 200, .n = 3, .in = 960, .out = 40, .act = ACT_SIGMOID },
+        { .on = "mk2", .tiles = 200, .n = 1, .in = 40, .out = 960, .act = ACT_SIGMOID },
+        { .on = "mk2", .tiles = 200, .n = 4, .in = 512, .out = 100 },
     };
 
     (void)state;
@@ -99,13 +106,14 @@ static void test_linear_errors(void **state)
 /* ---- mean and factors ---- */
 
 struct mean_test {
-    const char *machine;
-    uint32_t tiles, n, c, h, w;
+    const char *on; /* machine */
+    uint32_t tiles; /* of it; 0: all */
+    uint32_t n, c, h, w;
 };
 
 static void mean(const struct mean_test *t)
 {
-    struct nn_rig r = nn_rig_new(t->machine, t->tiles);
+    struct nn_rig r = nn_rig_new(t->on, t->tiles);
     struct activation x = input(&r, t->n, t->c, t->h, t->w), y;
     uint32_t field = t->h * t->w;
     float *in = numbers(&r, (size_t)t->n * t->c * field);
@@ -121,7 +129,7 @@ static void mean(const struct mean_test *t)
             want += (double)in[(size_t)k * field + i] / field;
         assert_true(fabs(got[at(&y, k / t->c, k % t->c, 0, 0)] - want) < 0.0006);
     }
-    zero_behind(&y, got);
+    zero_after_channels(&y, got);
     free(got);
     free(in);
     nn_rig_free(&r);
@@ -130,8 +138,12 @@ static void mean(const struct mean_test *t)
 static void test_mean(void **state)
 {
     static const struct mean_test t[] = {
-        { "toy4", 0, 1, 16, 4, 4 },   { "toy16", 0, 3, 24, 5, 3 },   { "toy64", 0, 1, 16, 24, 24 },
-        { "toy64", 0, 2, 40, 9, 11 }, { "mk2", 150, 1, 20, 40, 40 }, { "toy16", 0, 20, 16, 2, 2 },
+        { .on = "toy4", .n = 1, .c = 16, .h = 4, .w = 4 },
+        { .on = "toy16", .n = 3, .c = 24, .h = 5, .w = 3 },
+        { .on = "toy64", .n = 1, .c = 16, .h = 24, .w = 24 },
+        { .on = "toy64", .n = 2, .c = 40, .h = 9, .w = 11 },
+        { .on = "mk2", .tiles = 150, .n = 1, .c = 20, .h = 40, .w = 40 },
+        { .on = "toy16", .n = 20, .c = 16, .h = 2, .w = 2 },
     };
 
     (void)state;
@@ -177,7 +189,7 @@ static void squeeze(const char *machine, uint32_t tiles, struct activation s, ui
         }
         free(mid);
     }
-    zero_behind(&y, got);
+    zero_after_channels(&y, got);
     free(got);
     free(in);
     free(w1);
@@ -298,11 +310,13 @@ static void test_plans(void **state)
     static const struct {
         uint32_t n, in, out;
         uint64_t most; /* cycles */
-    } t[] = { { 1, 1632, 80, 1400 },
-              { 1, 80, 1632, 900 },
-              { 1, 48, 16, 800 },
-              { 1, 1792, 1008, 1600 },
-              { 32, 1632, 80, 4500 } };
+    } t[] = {
+        { .n = 1, .in = 1632, .out = 80, .most = 1400 },
+        { .n = 1, .in = 80, .out = 1632, .most = 900 },
+        { .n = 1, .in = 48, .out = 16, .most = 800 },
+        { .n = 1, .in = 1792, .out = 1008, .most = 1600 },
+        { .n = 32, .in = 1632, .out = 80, .most = 4500 },
+    };
     const struct arch *a = arch_preset("mk2");
 
     (void)state;
@@ -322,7 +336,11 @@ static void test_plans(void **state)
 
 static void test_plan_errors(void **state)
 {
-    struct linear_shape s = { 0, 16, 16, KERNEL_ROW(linear_f16), KERNEL_ROW(sum_bias_f16) };
+    struct linear_shape s = { .n = 0,
+                              .in = 16,
+                              .out = 16,
+                              .whole = KERNEL_ROW(linear_f16),
+                              .sum = KERNEL_ROW(sum_bias_f16) };
     struct linear_plan p;
 
     (void)state;

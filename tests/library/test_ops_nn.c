@@ -35,7 +35,7 @@ static void compare(const struct activation *y, const double *got, const double 
 /* ---- group norm ---- */
 
 struct norm_test {
-    const char *machine;
+    const char *on; /* machine */
     uint32_t n, c, h, w, groups;
     enum activation_function act;
     float offset; /* of the mean, in deviations */
@@ -68,7 +68,7 @@ static double *plain_norm(const struct norm_test *t, const float *in, const floa
 
 static void norm(const struct norm_test *t)
 {
-    struct nn_rig r = nn_rig_new(t->machine, 0);
+    struct nn_rig r = nn_rig_new(t->on, 0);
     struct activation x = input(&r, t->n, t->c, t->h, t->w), y;
     size_t n = (size_t)t->n * t->c * t->h * t->w;
     float *in = numbers(&r, n), *gamma = numbers(&r, t->c), *beta = numbers(&r, t->c);
@@ -97,11 +97,16 @@ static void norm(const struct norm_test *t)
 static void test_group_norm(void **state)
 {
     static const struct norm_test t[] = {
-        { "toy4", 1, 16, 4, 4, 4, ACT_NONE, 0 },    { "toy4", 1, 32, 5, 3, 1, ACT_RELU, 0 },
-        { "toy16", 1, 48, 7, 6, 4, ACT_SWISH, 0 },  { "toy16", 2, 24, 5, 5, 4, ACT_SWISH, 0 },
-        { "toy16", 3, 56, 3, 3, 4, ACT_NONE, 0 },   { "toy64", 1, 160, 6, 6, 4, ACT_SWISH, 0 },
-        { "toy64", 1, 40, 20, 20, 8, ACT_RELU, 0 }, { "toy16", 1, 48, 7, 6, 4, ACT_NONE, 4 },
-        { "toy64", 2, 20, 9, 9, 20, ACT_NONE, 0 },  { "toy16", 1, 18, 4, 4, 6, ACT_NONE, 0 },
+        { .on = "toy4", .n = 1, .c = 16, .h = 4, .w = 4, .groups = 4 },
+        { .on = "toy4", .n = 1, .c = 32, .h = 5, .w = 3, .groups = 1, .act = ACT_RELU },
+        { .on = "toy16", .n = 1, .c = 48, .h = 7, .w = 6, .groups = 4, .act = ACT_SWISH },
+        { .on = "toy16", .n = 2, .c = 24, .h = 5, .w = 5, .groups = 4, .act = ACT_SWISH },
+        { .on = "toy16", .n = 3, .c = 56, .h = 3, .w = 3, .groups = 4 },
+        { .on = "toy64", .n = 1, .c = 160, .h = 6, .w = 6, .groups = 4, .act = ACT_SWISH },
+        { .on = "toy64", .n = 1, .c = 40, .h = 20, .w = 20, .groups = 8, .act = ACT_RELU },
+        { .on = "toy16", .n = 1, .c = 48, .h = 7, .w = 6, .groups = 4, .offset = 4 },
+        { .on = "toy64", .n = 2, .c = 20, .h = 9, .w = 9, .groups = 20 },
+        { .on = "toy16", .n = 1, .c = 18, .h = 4, .w = 4, .groups = 6 },
     };
 
     (void)state;
@@ -127,14 +132,14 @@ static void test_norm_errors(void **state)
 /* ---- sums ---- */
 
 struct sum_test {
-    const char *machine;
+    const char *on; /* machine */
     uint32_t n, c, h, w;
     enum activation_function act;
 };
 
 static void sum(const struct sum_test *t)
 {
-    struct nn_rig r = nn_rig_new(t->machine, 0);
+    struct nn_rig r = nn_rig_new(t->on, 0);
     struct activation a = input(&r, t->n, t->c, t->h, t->w), y;
     struct activation b = nn_activation(r.nn, t->n, t->c, t->h, t->w, "b");
     size_t count = (size_t)t->n * t->c * t->h * t->w;
@@ -159,8 +164,8 @@ static void sum(const struct sum_test *t)
 static void test_sum(void **state)
 {
     static const struct sum_test t[] = {
-        { "toy4", 1, 16, 5, 5, ACT_NONE },
-        { "toy16", 2, 40, 5, 3, ACT_RELU },
+        { .on = "toy4", .n = 1, .c = 16, .h = 5, .w = 5 },
+        { .on = "toy16", .n = 2, .c = 40, .h = 5, .w = 3, .act = ACT_RELU },
     };
 
     (void)state;
@@ -184,7 +189,7 @@ static void test_sum_errors(void **state)
 /* ---- maxima ---- */
 
 struct pool_test {
-    const char *machine;
+    const char *on; /* machine */
     uint32_t n, c, h, w, kernel, stride, pad;
 };
 
@@ -212,7 +217,7 @@ static double *plain_pool(const struct pool_test *t, const struct activation *x,
 
 static void max_pool(const struct pool_test *t)
 {
-    struct nn_rig r = nn_rig_new(t->machine, 0);
+    struct nn_rig r = nn_rig_new(t->on, 0);
     struct activation x = input(&r, t->n, t->c, t->h, t->w), y;
     float *in = numbers(&r, (size_t)x.n * x.c * x.h * x.w);
     double *got, *want;
@@ -231,10 +236,10 @@ static void max_pool(const struct pool_test *t)
 static void test_max_pool(void **state)
 {
     static const struct pool_test t[] = {
-        { "toy4", 1, 16, 6, 6, 2, 2, 0 },
-        { "toy16", 2, 40, 9, 8, 3, 2, 1 },
-        { "toy64", 1, 64, 16, 16, 3, 2, 1 },
-        { "toy16", 1, 32, 7, 5, 3, 1, 1 },
+        { .on = "toy4", .n = 1, .c = 16, .h = 6, .w = 6, .kernel = 2, .stride = 2 },
+        { .on = "toy16", .n = 2, .c = 40, .h = 9, .w = 8, .kernel = 3, .stride = 2, .pad = 1 },
+        { .on = "toy64", .n = 1, .c = 64, .h = 16, .w = 16, .kernel = 3, .stride = 2, .pad = 1 },
+        { .on = "toy16", .n = 1, .c = 32, .h = 7, .w = 5, .kernel = 3, .stride = 1, .pad = 1 },
     };
 
     (void)state;

@@ -1,17 +1,35 @@
 /* test_plan_conv.c - plans of convolutions: prediction against execution on all tiles of mk2, turns
- * after which nothing is copied on its own tile, shares of partial sums.
+ * after which nothing is copied on its own tile, shares of partial sums, where parameters lie and
+ * when a plan has them fetched.
  */
 #include "tests/fixtures/nn_rig.h"
 
+enum { DEAR = 1 << 20 }; /* cycles per KiB: nothing is held twice at that price */
+
 /* ---- predicted and executed ---- */
 
-/* A convolution after one of kernel 1 to `middle` channels: its input lies where a plan put it. */
-struct after {
-    uint32_t n, c, side, middle;
-    uint32_t out_c, kernel, stride, groups;
+/* A convolution of squares, padded by half the kernel. What a row leaves out is 1; of out, c. */
+struct conv_row {
+    uint32_t n, c, side, out, kernel, stride, groups;
+    uint32_t from; /* channels of which a convolution of kernel 1 makes the input; 32 if left out */
     enum activation_function act;
-    enum conv_method method;
 };
+
+static struct conv_shape shape_of(const struct conv_row *t)
+{
+    uint32_t stride = t->stride ? t->stride : 1;
+
+    return (struct conv_shape){ .n = t->n ? t->n : 1,
+                                .in_c = t->c,
+                                .in_h = t->side,
+                                .in_w = t->side,
+                                .out_c = t->out ? t->out : t->c,
+                                .out_h = t->side / stride,
+                                .out_w = t->side / stride,
+                                .kernel = t->kernel ? t->kernel : 1,
+                                .stride = stride,
+                                .groups = t->groups ? t->groups : 1 };
+}
 
 static struct activation add_conv(struct nn_rig *r, struct activation x,
                                   const struct conv_layer *like, struct conv_plan *plan,
@@ -62,13 +80,15 @@ static uint64_t cycles_of_second(const struct arch *a, const struct compiled *c,
     return record_at(record, last)->end - record_at(record, first - 1)->end + a->sync_chip_cycles;
 }
 
-static void predict(const struct after *t)
+static void predict(const struct conv_row *t, enum conv_method method)
 {
+    uint32_t from = t->from ? t->from : 32;
     struct compile_options co = { .threads = 1 };
     struct session_options so = { .threads = 1, .record = 1 };
+    const struct conv_shape shape = shape_of(t);
     struct nn_rig r = nn_rig_new("mk2", 0);
-    struct activation x = input(&r, t->n, t->c, t->side, t->side), y;
-    float *in = numbers(&r, (size_t)t->n * t->c * t->side * t->side);
+    struct activation x = input(&r, shape.n, from, t->side, t->side), y;
+    float *in = numbers(&r, (size_t)shape.n * from * t->side * t->side);
     uint16_t *data = to_layout(&x, in);
     struct conv_plan plan;
     struct compiled *c;
@@ -76,13 +96,14 @@ static void predict(const struct after *t)
     unsigned copies;
     uint64_t cycles, calls;
 
-    y = add_conv(&r, x, &(struct conv_layer){ .out_c = t->middle, .kernel = 1, 1, 1 }, NULL,
+    y = add_conv(&r, x,
+                 &(struct conv_layer){ .out_c = t->c, .kernel = 1, .stride = 1, .groups = 1 }, NULL,
                  "first");
     y = add_conv(&r, y,
-                 &(struct conv_layer){ .out_c = t->out_c,
-                                       .kernel = t->kernel,
-                                       .stride = t->stride,
-                                       .groups = t->groups,
+                 &(struct conv_layer){ .out_c = shape.out_c,
+                                       .kernel = shape.kernel,
+                                       .stride = shape.stride,
+                                       .groups = shape.groups,
                                        .act = t->act },
                  &plan, "second");
     graph_keep(r.g, y.t);
@@ -93,9 +114,9 @@ static void predict(const struct after *t)
     must(session_run(s));
     cycles = cycles_of_second(&r.arch, c, session_run_image(s)->record, &copies, &calls);
     print_message("%-9s %u x %u x %u, kernel %u, stride %u: predicted %d, executed %d cycles\n",
-                  conv_method_name(plan.method), t->side, t->side, t->middle, t->kernel, t->stride,
+                  conv_method_name(plan.method), t->side, t->side, t->c, shape.kernel, shape.stride,
                   (int)plan.cost.total, (int)cycles);
-    assert_int_equal(plan.method, t->method);
+    assert_int_equal(plan.method, method);
     assert_int_equal(copies, 0);
     assert_true(fabs((double)plan.cost.total / (double)cycles - 1) < 0.1);
     /* The largest shard is one that some tile has. Rows of windows may be brought together by
@@ -111,17 +132,22 @@ static void predict(const struct after *t)
 
 static void test_predicted(void **state)
 {
-    static const struct after t[] = {
-        { 1, 32, 24, 96, 96, 3, 1, 96, ACT_SWISH, CONV_DEPTHWISE },
-        { 2, 32, 24, 96, 96, 5, 2, 96, ACT_SWISH, CONV_DEPTHWISE },
-        { 1, 32, 24, 192, 48, 1, 1, 1, ACT_NONE, CONV_GEMM },
-        { 1, 64, 14, 64, 64, 3, 1, 1, ACT_RELU, CONV_WINDOW },
-        { 1, 32, 24, 64, 64, 3, 1, 4, ACT_SWISH, CONV_WINDOW },
+    static const struct conv_row depthwise[] = {
+        { .c = 96, .side = 24, .kernel = 3, .groups = 96, .act = ACT_SWISH },
+        { .n = 2, .c = 96, .side = 24, .kernel = 5, .stride = 2, .groups = 96, .act = ACT_SWISH },
+    };
+    static const struct conv_row gemm = { .c = 192, .side = 24, .out = 48 };
+    static const struct conv_row window[] = {
+        { .from = 64, .c = 64, .side = 14, .kernel = 3, .act = ACT_RELU },
+        { .c = 64, .side = 24, .kernel = 3, .groups = 4, .act = ACT_SWISH },
     };
 
     (void)state;
-    for (size_t i = 0; i < EMU_COUNT_OF(t); i++)
-        predict(&t[i]);
+    for (size_t i = 0; i < EMU_COUNT_OF(depthwise); i++)
+        predict(&depthwise[i], CONV_DEPTHWISE);
+    predict(&gemm, CONV_GEMM);
+    for (size_t i = 0; i < EMU_COUNT_OF(window); i++)
+        predict(&window[i], CONV_WINDOW);
 }
 
 /* Fewer holes where words go to several tiles; never faster than the words or the longest way. */
@@ -193,12 +219,156 @@ static void test_shares(void **state)
     assert_in_range(by_block, 100, 1900);
 }
 
+/* ---- where parameters lie: on all tiles that use them, or on one that sends them ---- */
+
+struct held {
+    uint64_t bytes, most;
+};
+
+static void add_weights(void *ctx, uint32_t tile, const struct held_bytes *x)
+{
+    struct held *h = ctx;
+
+    (void)tile;
+    if (strcmp(x->owner, "conv/weights") || strcmp(x->category, "constant"))
+        return;
+    h->bytes += x->bytes;
+    h->most = x->bytes > h->most ? x->bytes : h->most;
+}
+
+static struct held weights_held(uint32_t kib_price, struct conv_plan *p)
+{
+    enum { C = 64, SIDE = 12 };
+    struct nn_rig r = nn_rig_new("toy64", 0);
+    struct activation x = input(&r, 1, C, SIDE, SIDE), y;
+    float *w = numbers(&r, C * C);
+    struct conv_layer l = { .out_c = C, .kernel = 1, .stride = 1, .groups = 1, .weights = w };
+    struct compile_options o = { .threads = 1 };
+    struct held h = { 0 };
+    struct compiled *c;
+
+    nn_set_price(r.nn, kib_price);
+    y = op_conv(r.nn, x, &l, p, "conv");
+    graph_keep(r.g, y.t);
+    graph_set_program(r.g, r.seq);
+    must(graph_compile(r.g, &o, &c));
+    assert_true(compiled_fits(c));
+    must(compiled_held(c, add_weights, &h));
+    compiled_free(c);
+    free(w);
+    nn_rig_free(&r);
+    return h;
+}
+
+/* Once on the whole chip, a part on a tile; held by all who use them otherwise. */
+static void test_one_copy(void **state)
+{
+    enum { BYTES = 64 * 64 * 2 };
+    struct conv_plan p;
+    struct held h = weights_held(DEAR, &p);
+
+    (void)state;
+    assert_true(p.fetched);
+    assert_int_equal(h.bytes, BYTES);
+    assert_int_equal(h.most, p.weight_bytes);
+    assert_int_equal(p.resident_bytes, (BYTES + 63) / 64);
+    h = weights_held(0, &p);
+    assert_false(p.fetched);
+    assert_int_equal(h.bytes, (uint64_t)BYTES * p.cut_h);
+    assert_int_equal(h.most, p.resident_bytes);
+}
+
+/* Of the tiles that use a part, that which holds least. */
+static void test_holders(void **state)
+{
+    struct nn_rig r = nn_rig_new("toy16", 0);
+    const struct conv_plan p = {
+        .cut_n = 1, .cut_h = 4, .cut_w = 1, .cut_out = 2, .cut_in = 2, .tiles = 16, .turn = 3
+    };
+
+    (void)state;
+    /* User u of part (1, 0) is piece 4 u + 2. */
+    assert_int_equal(nn_holder(r.nn, &p, 1, 0, 100), 5);
+    assert_int_equal(nn_holder(r.nn, &p, 1, 0, 10), 9);
+    assert_int_equal(nn_holder(r.nn, &p, 1, 0, 10), 13);
+    assert_int_equal(nn_holder(r.nn, &p, 1, 0, 10), 1);
+    assert_int_equal(nn_holder(r.nn, &p, 1, 0, 10), 9);
+    assert_int_equal(nn_holder(r.nn, &p, 0, 1, 10), 4);
+    nn_rig_free(&r);
+}
+
+static const struct conv_row choices[] = {
+    { .c = 64, .side = 12, .out = 96 },
+    { .n = 2, .c = 40, .side = 9, .kernel = 3, .groups = 40 },
+    { .n = 3, .c = 64, .side = 8, .kernel = 5, .stride = 2, .groups = 4 },
+    { .c = 48, .side = 7, .out = 32, .kernel = 3 },
+    { .n = 2, .c = 3, .side = 20, .out = 32, .kernel = 3, .stride = 2 },
+};
+
+static uint64_t price_of(const struct conv_plan *p, uint32_t kib_price)
+{
+    return p->cost.total + p->resident_bytes * kib_price / 1024;
+}
+
+/* Whatever the price, the best plan, or one as good up to a step of memory, is one of
+ * those to choose from. */
+static void test_choice(void **state)
+{
+    static const uint32_t prices[] = { 0, 10, 100, 255, 256, 300, 2000 };
+    const struct arch *a = arch_preset("toy64");
+    uint64_t step = a->mem_bytes / 256 + 1;
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(choices) * EMU_COUNT_OF(prices); i++) {
+        struct conv_shape s = shape_of(&choices[i / EMU_COUNT_OF(prices)]);
+        uint64_t best = UINT64_MAX;
+        struct conv_choice all;
+        struct conv_plan p;
+
+        s.kib_price = prices[i % EMU_COUNT_OF(prices)];
+        must(plan_conv(a, &s, 0, a->tiles, UINT64_MAX, &p));
+        must(plan_conv_choice(a, &s, 0, a->tiles, &all));
+        for (size_t k = 0; k < all.count; k++) {
+            uint64_t cycles = price_of(&all.plan[k], s.kib_price);
+
+            best = cycles < best ? cycles : best;
+            assert_true(!k || all.plan[k - 1].cost.total <= all.plan[k].cost.total);
+        }
+        assert_true(best >= price_of(&p, s.kib_price));
+        assert_true(best <= price_of(&p, s.kib_price) + step * s.kib_price / 1024);
+        conv_choice_free(&all);
+    }
+}
+
+/* Words that arrive are charged, so below the price of an exchange nothing is fetched. */
+static void test_price_of_an_exchange(void **state)
+{
+    const struct arch *a = arch_preset("mk2");
+    struct conv_shape s = shape_of(&(struct conv_row){ .c = 96, .side = 24 });
+    struct conv_plan held, fetched;
+
+    (void)state;
+    s.kib_price = 128;
+    must(plan_conv(a, &s, 0, a->tiles, UINT64_MAX, &held));
+    assert_false(held.fetched);
+    s.kib_price = 512;
+    must(plan_conv(a, &s, 0, a->tiles, UINT64_MAX, &fetched));
+    assert_true(fetched.fetched);
+    assert_true(fetched.cost.exchange_in > fetched.weight_bytes / 4);
+    assert_true(fetched.cost.total > held.cost.total);
+    assert_true(fetched.resident_bytes < held.resident_bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_predicted),
         cmocka_unit_test(test_port),
         cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_one_copy),
+        cmocka_unit_test(test_holders),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_price_of_an_exchange),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
