@@ -11,8 +11,10 @@ struct problem {
 };
 
 static const struct problem problems[] = {
-    { 1, 16, 16, 1 },   { 1, 16, 16, 64 },   { 7, 48, 80, 5 },    { 64, 64, 64, 64 },
-    { 33, 16, 480, 9 }, { 500, 32, 16, 30 }, { 3, 1600, 16, 64 }, { 128, 128, 128, 17 },
+    { .m = 1, .n = 16, .k = 16, .tiles = 1 },    { .m = 1, .n = 16, .k = 16, .tiles = 64 },
+    { .m = 7, .n = 48, .k = 80, .tiles = 5 },    { .m = 64, .n = 64, .k = 64, .tiles = 64 },
+    { .m = 33, .n = 16, .k = 480, .tiles = 9 },  { .m = 500, .n = 32, .k = 16, .tiles = 30 },
+    { .m = 3, .n = 1600, .k = 16, .tiles = 64 }, { .m = 128, .n = 128, .k = 128, .tiles = 17 },
 };
 
 static struct matmul_plan plan_of(const struct arch *a, const struct problem *q, uint64_t memory)
@@ -44,8 +46,14 @@ static struct matmul_plan by_force(const struct arch *a, const struct problem *q
     for (uint32_t sm = 1; sm <= q->m && sm <= q->tiles; sm++) {
         for (uint32_t sn = 1; sn <= q->n / BLOCK && sm * sn <= q->tiles; sn++) {
             for (uint32_t sk = 1; sk <= q->k / BLOCK && sm * sn * sk <= q->tiles; sk++) {
-                struct matmul_plan p = { q->m,     q->n, q->k, sm, sn, sk, a->tiles - q->tiles,
-                                         q->tiles, 0,    { 0 } };
+                struct matmul_plan p = { .m = q->m,
+                                         .n = q->n,
+                                         .k = q->k,
+                                         .sm = sm,
+                                         .sn = sn,
+                                         .sk = sk,
+                                         .first_tile = a->tiles - q->tiles,
+                                         .tiles = q->tiles };
 
                 OPS_OK(plan_matmul_check(a, &p));
                 plan_matmul_cost(a, &p);
@@ -110,18 +118,35 @@ static void test_refused(void **state)
         struct matmul_plan p;
         const char *says;
     } bad[] = {
-        { { 0, 16, 16, 1, 1, 1, 0, 1, 0, { 0 } }, "m 0|sizes above 0" },
-        { { 1, 24, 16, 1, 1, 1, 0, 1, 0, { 0 } }, "n 24|multiples of 16" },
-        { { 1, 16, 17, 1, 1, 1, 0, 1, 0, { 0 } }, "k 17|multiples of 16" },
-        { { 65536, 65536, 16, 1, 1, 1, 0, 1, 0, { 0 } }, "fewer than 2^32 elements" },
-        { { 1, 16, 16, 1, 1, 1, 0, 65, 0, { 0 } }, "65 tiles from 0 on|the chip has 64" },
-        { { 1, 16, 16, 1, 1, 1, UINT32_MAX, 2, 0, { 0 } }, "2 tiles from 4294967295 on" },
-        { { 1, 16, 16, 1, 1, 1, 0, 0, 0, { 0 } }, "0 tiles" },
-        { { 3, 16, 16, 4, 1, 1, 0, 8, 0, { 0 } }, "m 3|4 x 1 x 1 parts" },
-        { { 3, 32, 16, 1, 3, 1, 0, 8, 0, { 0 } }, "n 32|1 x 3 x 1 parts" },
-        { { 3, 16, 32, 1, 1, 3, 0, 8, 0, { 0 } }, "k 32|1 x 1 x 3 parts" },
-        { { 3, 16, 32, 1, 0, 1, 0, 8, 0, { 0 } }, "1 x 0 x 1 parts" },
-        { { 9, 64, 64, 3, 2, 2, 0, 8, 0, { 0 } }, "3 x 2 x 2 parts|on 8 tiles" },
+        { { .m = 0, .n = 16, .k = 16, .sm = 1, .sn = 1, .sk = 1, .tiles = 1 },
+          "m 0|sizes above 0" },
+        { { .m = 1, .n = 24, .k = 16, .sm = 1, .sn = 1, .sk = 1, .tiles = 1 },
+          "n 24|multiples of 16" },
+        { { .m = 1, .n = 16, .k = 17, .sm = 1, .sn = 1, .sk = 1, .tiles = 1 },
+          "k 17|multiples of 16" },
+        { { .m = 65536, .n = 65536, .k = 16, .sm = 1, .sn = 1, .sk = 1, .tiles = 1 },
+          "fewer than 2^32 elements" },
+        { { .m = 1, .n = 16, .k = 16, .sm = 1, .sn = 1, .sk = 1, .tiles = 65 },
+          "65 tiles from 0 on|the chip has 64" },
+        { { .m = 1,
+            .n = 16,
+            .k = 16,
+            .sm = 1,
+            .sn = 1,
+            .sk = 1,
+            .first_tile = UINT32_MAX,
+            .tiles = 2 },
+          "2 tiles from 4294967295 on" },
+        { { .m = 1, .n = 16, .k = 16, .sm = 1, .sn = 1, .sk = 1, .tiles = 0 }, "0 tiles" },
+        { { .m = 3, .n = 16, .k = 16, .sm = 4, .sn = 1, .sk = 1, .tiles = 8 },
+          "m 3|4 x 1 x 1 parts" },
+        { { .m = 3, .n = 32, .k = 16, .sm = 1, .sn = 3, .sk = 1, .tiles = 8 },
+          "n 32|1 x 3 x 1 parts" },
+        { { .m = 3, .n = 16, .k = 32, .sm = 1, .sn = 1, .sk = 3, .tiles = 8 },
+          "k 32|1 x 1 x 3 parts" },
+        { { .m = 3, .n = 16, .k = 32, .sm = 1, .sn = 0, .sk = 1, .tiles = 8 }, "1 x 0 x 1 parts" },
+        { { .m = 9, .n = 64, .k = 64, .sm = 3, .sn = 2, .sk = 2, .tiles = 8 },
+          "3 x 2 x 2 parts|on 8 tiles" },
     };
 
     (void)state;
@@ -166,7 +191,8 @@ static void test_reduce(void **state)
 /* Predicted and executed cycles, on all tiles of mk2. tests/long/lab_full.sh has larger ones. */
 static void test_predicted(void **state)
 {
-    static const struct problem sizes[] = { { 256, 256, 256, 0 }, { 2000, 512, 64, 0 } };
+    static const struct problem sizes[] = { { .m = 256, .n = 256, .k = 256 },
+                                            { .m = 2000, .n = 512, .k = 64 } };
     const struct arch *a = arch_preset("mk2");
 
     (void)state;

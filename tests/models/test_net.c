@@ -188,11 +188,15 @@ static void paddings(void **state)
         const char *layer;
         uint32_t before, after, torch;
     } want[] = {
-        { "stem", 0, 1, 1 },       /* 380 -> 190, 3x3 stride 2 */
-        { "block1a.dw", 1, 1, 1 }, /* stride 1 */
-        { "block3a.dw", 2, 2, 2 }, /* 95 -> 48, 5x5 stride 2: 47 * 2 + 5 - 95 = 4 */
-        { "block6a.dw", 1, 2, 2 }, /* 24 -> 12, 5x5 stride 2: 11 * 2 + 5 - 24 = 3 */
-        { "head", 0, 0, 0 },
+        /* 380 -> 190, 3x3 stride 2 */
+        { "stem", .before = 0, .after = 1, .torch = 1 },
+        /* stride 1 */
+        { "block1a.dw", .before = 1, .after = 1, .torch = 1 },
+        /* 95 -> 48, 5x5 stride 2: 47 * 2 + 5 - 95 = 4 */
+        { "block3a.dw", .before = 2, .after = 2, .torch = 2 },
+        /* 24 -> 12, 5x5 stride 2: 11 * 2 + 5 - 24 = 3 */
+        { "block6a.dw", .before = 1, .after = 2, .torch = 2 },
+        { "head", .before = 0, .after = 0, .torch = 0 },
     };
 
     (void)state;

@@ -38,11 +38,25 @@ static void exponential(void **state)
 
 /* ---- convolutions ---- */
 
+/* What rows leave out: as many outputs as inputs, 1 for the others, half the kernel around. */
 struct conv_case {
     uint32_t in_c, out_c, kernel, stride, groups, h, w;
     struct padding pad;
     int bias;
 };
+
+static struct conv_case with_defaults(struct conv_case t)
+{
+    uint32_t side = t.kernel / 2;
+
+    t.out_c = t.out_c ? t.out_c : t.in_c;
+    t.kernel = t.kernel ? t.kernel : 1;
+    t.stride = t.stride ? t.stride : 1;
+    t.groups = t.groups ? t.groups : 1;
+    if (!t.pad.after_h)
+        t.pad = (struct padding){ side, side, side, side };
+    return t;
+}
 
 /* The other way: the picture is padded first, then each window becomes a column. */
 static void conv_by_columns(const struct conv_case *t, const struct layer *l, uint32_t batch,
@@ -100,8 +114,9 @@ static struct layer conv_layer(const struct conv_case *t)
     };
 }
 
-static void try_conv(const struct conv_case *t)
+static void try_conv(struct conv_case row)
 {
+    const struct conv_case *t = &row;
     enum { BATCH = 2 };
     struct layer l = conv_layer(t);
     size_t in = BATCH * (size_t)t->in_c * t->h * t->w, out = BATCH * layer_elements(&l);
@@ -135,26 +150,60 @@ static void try_conv(const struct conv_case *t)
 static void convolutions(void **state)
 {
     static const struct conv_case kinds[] = {
-        { 3, 48, 3, 2, 1, 20, 20, { 0, 1, 0, 1 }, 0 },  /* stem, SAME */
-        { 3, 16, 3, 2, 1, 20, 17, { 1, 1, 1, 1 }, 0 },  /* stem, torch */
-        { 3, 8, 7, 2, 1, 15, 16, { 3, 3, 3, 3 }, 0 },   /* ResNet's stem */
-        { 24, 144, 1, 1, 1, 9, 11, { 0 }, 0 },          /* expand */
-        { 300, 5, 1, 1, 1, 4, 4, { 0 }, 1 },            /* several parts of a sum */
-        { 16, 32, 1, 2, 1, 9, 8, { 0 }, 0 },            /* ResNet's shortcut */
-        { 12, 12, 3, 1, 12, 7, 9, { 1, 1, 1, 1 }, 0 },  /* depthwise */
-        { 12, 12, 5, 2, 12, 9, 7, { 2, 2, 2, 2 }, 1 },  /* depthwise, stride 2 */
-        { 12, 12, 5, 2, 12, 8, 8, { 1, 2, 1, 2 }, 0 },  /* the same, SAME on an even field */
-        { 6, 6, 5, 1, 6, 1, 2, { 2, 2, 2, 2 }, 0 },     /* a window greater than the field */
-        { 64, 64, 3, 1, 4, 6, 7, { 1, 1, 1, 1 }, 0 },   /* groups of 16 */
-        { 64, 32, 5, 2, 4, 11, 10, { 2, 2, 1, 2 }, 0 }, /* groups of unlike widths */
-        { 24, 24, 3, 1, 1, 33, 5, { 1, 1, 1, 1 }, 0 },  /* dense */
-        { 40, 7, 1, 1, 1, 1, 1, { 0 }, 1 },             /* linear */
-        { 6, 12, 3, 1, 6, 5, 5, { 1, 1, 1, 1 }, 0 },    /* two outputs for each input */
+        /* stem, SAME */
+        { .in_c = 3,
+          .out_c = 48,
+          .h = 20,
+          .w = 20,
+          .kernel = 3,
+          .stride = 2,
+          .pad = { 0, 1, 0, 1 } },
+        /* stem, torch */
+        { .in_c = 3, .out_c = 16, .h = 20, .w = 17, .kernel = 3, .stride = 2 },
+        /* ResNet's stem */
+        { .in_c = 3, .out_c = 8, .h = 15, .w = 16, .kernel = 7, .stride = 2 },
+        /* expand */
+        { .in_c = 24, .out_c = 144, .h = 9, .w = 11 },
+        /* several parts of a sum */
+        { .in_c = 300, .out_c = 5, .h = 4, .w = 4, .bias = 1 },
+        /* ResNet's shortcut */
+        { .in_c = 16, .out_c = 32, .h = 9, .w = 8, .stride = 2 },
+        /* depthwise */
+        { .in_c = 12, .h = 7, .w = 9, .kernel = 3, .groups = 12 },
+        /* depthwise, stride 2 */
+        { .in_c = 12, .h = 9, .w = 7, .kernel = 5, .stride = 2, .groups = 12, .bias = 1 },
+        /* the same, SAME on an even field */
+        { .in_c = 12,
+          .h = 8,
+          .w = 8,
+          .kernel = 5,
+          .stride = 2,
+          .groups = 12,
+          .pad = { 1, 2, 1, 2 } },
+        /* a window greater than the field */
+        { .in_c = 6, .h = 1, .w = 2, .kernel = 5, .groups = 6 },
+        /* groups of 16 */
+        { .in_c = 64, .h = 6, .w = 7, .kernel = 3, .groups = 4 },
+        /* groups of unlike widths */
+        { .in_c = 64,
+          .out_c = 32,
+          .h = 11,
+          .w = 10,
+          .kernel = 5,
+          .stride = 2,
+          .groups = 4,
+          .pad = { 2, 2, 1, 2 } },
+        /* dense */
+        { .in_c = 24, .h = 33, .w = 5, .kernel = 3 },
+        /* linear */
+        { .in_c = 40, .out_c = 7, .h = 1, .w = 1, .bias = 1 },
+        /* two outputs for each input */
+        { .in_c = 6, .out_c = 12, .h = 5, .w = 5, .kernel = 3, .groups = 6 },
     };
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(kinds); i++)
-        try_conv(&kinds[i]);
+        try_conv(with_defaults(kinds[i]));
     assert_int_equal(alloc_live(), 0);
 }
 

@@ -146,8 +146,20 @@ static void written_is_read(void **state)
     static const float a[6] = { 1, 2, 3, 4, 5, 6 };
     static const uint8_t b[3] = { 7, 8, 9 };
     const struct safetensor t[] = {
-        { "a.weight", SAFETENSORS_F32, 2, { 2, 3 }, 6, 24, a },
-        { "a \"name\"", SAFETENSORS_U8, 1, { 3 }, 3, 3, b },
+        { .name = "a.weight",
+          .type = SAFETENSORS_F32,
+          .rank = 2,
+          .shape = { 2, 3 },
+          .elements = 6,
+          .bytes = 24,
+          .data = a },
+        { .name = "a \"name\"",
+          .type = SAFETENSORS_U8,
+          .rank = 1,
+          .shape = { 3 },
+          .elements = 3,
+          .bytes = 3,
+          .data = b },
     };
     char path[] = "/tmp/test_safetensors_XXXXXX";
     uint8_t file[1000];

@@ -1,153 +1,26 @@
-/* test_codelets_a.c - fill, copy, cast, binary, axpy, unary and the helpers of control flow: every
- * size and place that matters, bit by bit against the references, cycles against the formulas.
+/* test_codelets_elementwise.c - unary, binary, cast, axpy, a number per channel, the helpers of
+ * control flow: every size and place that matters, bit by bit against the references, cycles
+ * against the formulas.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <math.h>
 
 #include "programs/library/elementwise/elementwise_ref.h"
+#include "programs/library/elementwise/positions_ref.h"
+#include "programs/library/kernel/fields.h"
 #include "tests/fixtures/codelet_rig.h"
 
 static const uint32_t sizes[] = { 0,  1,  2,  3,  4,  5,   6,   7,   8,   11,  13,  23,   24,  25,
                                   47, 49, 64, 96, 97, 144, 150, 192, 193, 217, 251, 1001, 4099 };
 
-/* ---- fill ---- */
-
-static void fill_all(const char *name, unsigned bits)
-{
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
-    struct codelet_case c = codelet_case("fill", bits);
-
-    for (size_t s = 0; s < EMU_COUNT_OF(sizes); s++) {
-        for (c.phase[0] = 0; c.phase[0] < 8; c.phase[0] += bits / 8) {
-            uint64_t cycles;
-
-            c.seed++;
-            c.elements[0] = sizes[s];
-            c.value[1] = bits == 16 ? 0x7c017c01 : (uint32_t)c.seed * 0x9e3779b9;
-            cycles = codelet_rig_call(rig, &c);
-            assert_int_equal(cycles,
-                             fill_cycles_at(&rig->arch, bits, codelet_rig_at(rig, 0), sizes[s]));
-        }
-    }
-    codelet_rig_free(rig);
-}
-
-static void test_fill(void **state)
-{
-    (void)state;
-    fill_all("fill_u8", 8);
-    fill_all("fill_f16", 16);
-    fill_all("fill_f32", 32);
-}
-
-/* ---- copy ---- */
-
-static void copy_all(const char *name, unsigned bits)
-{
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
-    struct codelet_case c = codelet_case("copy", bits);
-
-    for (size_t s = 0; s < EMU_COUNT_OF(sizes); s++) {
-        for (uint32_t phase = 0; phase < 64; phase++) {
-            uint64_t cycles;
-
-            c.phase[0] = phase % 8;
-            c.phase[1] = phase / 8;
-            if ((c.phase[0] | c.phase[1]) % (bits / 8))
-                continue;
-            c.seed++;
-            c.phase[1] += c.seed / RIG_LAYOUTS % 2 * 8;
-            c.layout = (enum rig_layout)(c.seed % RIG_LAYOUTS);
-            c.elements[0] = c.elements[1] = sizes[s];
-            cycles = codelet_rig_call(rig, &c);
-            assert_int_equal(cycles, copy_cycles_at(&rig->arch, bits, codelet_rig_at(rig, 0),
-                                                    codelet_rig_at(rig, 1), sizes[s]));
-        }
-    }
-    codelet_rig_free(rig);
-}
-
-static void test_copy(void **state)
-{
-    (void)state;
-    copy_all("copy_64", 64);
-    copy_all("copy_32", 32);
-    copy_all("copy_16", 16);
-    copy_all("copy_8", 8);
-}
-
-/* ---- copy_list ---- */
-
-enum { LIST_MOST = 700 };
-
-struct list_case {
-    uint32_t run[LIST_MOST], src_gap[LIST_MOST], dst_gap[LIST_MOST];
-    uint32_t src[LIST_MOST], dst[LIST_MOST];
-};
-
-/* Runs of 1 to `longest` elements, with gaps of 0 to 2 elements between; all at multiples of 8
- * bytes for bits 64. */
-static void list_make(struct list_case *l, struct codelet_rig *rig, unsigned bits, uint32_t n,
-                      uint32_t longest)
-{
-    uint32_t unit = bits == 64 ? 4 : bits / 8;
-
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t pad;
-
-        l->run[k] = 1 + rig_random(rig) % longest;
-        pad = bits == 64 ? l->run[k] % 2 * 4 : 0;
-        l->src_gap[k] = pad + rig_random(rig) % 3 * (bits == 64 ? 8 : unit);
-        l->dst_gap[k] = pad + rig_random(rig) % 3 * (bits == 64 ? 8 : unit);
-    }
-}
-
-static void list_all(const char *name, unsigned bits)
-{
-    static const uint32_t runs[] = { 0, 1, 2, 5, 6, 7, 12, 13, 30, 64, 699 };
-    static const uint32_t longest[] = { 1, 2, 5, 40 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
-    struct list_case *l = calloc(1, sizeof(*l));
-    struct codelet_case c = codelet_case("list", bits);
-
-    c.run[0] = c.run[1] = l->run;
-    c.gap[0] = l->src_gap;
-    c.gap[1] = l->dst_gap;
-    for (unsigned i = 0; i < 8 * EMU_COUNT_OF(runs) * EMU_COUNT_OF(longest); i++) {
-        uint32_t n = runs[i / 8 % EMU_COUNT_OF(runs)], unit = bits / 8;
-        uint64_t cycles;
-
-        c.seed++;
-        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
-        c.phase[0] = i % 8 / unit * unit;
-        c.phase[1] = c.seed * 5 % 8 / unit * unit;
-        list_make(l, rig, bits, n, longest[i / 8 / EMU_COUNT_OF(runs)]);
-        c.elements[0] = c.elements[1] = n;
-        cycles = codelet_rig_call(rig, &c);
-        for (uint32_t k = 0; k < n; k++) {
-            l->src[k] = rig->field[0].run[k].at;
-            l->dst[k] = rig->field[1].run[k].at;
-        }
-        assert_int_equal(cycles, copy_list_cycles_at(&rig->arch, bits, l->src, l->dst, l->run, n));
-    }
-    free(l);
-    codelet_rig_free(rig);
-}
-
-static void test_copy_list(void **state)
-{
-    (void)state;
-    list_all("copy_list_64", 64);
-    list_all("copy_list_32", 32);
-    list_all("copy_list_16", 16);
-    list_all("copy_list_8", 8);
-}
-
 /* ---- unary, binary, cast ---- */
 
-/* Fields of a row by what they are; -1: none. */
+enum { NONE = -1 };
+
+/* Fields of a row by what they are, or NONE. */
 struct element_fields {
     int in, second, scalar, out, same; /* same: the edge that is read and written */
 };
@@ -156,16 +29,31 @@ static struct element_fields element_fields(const struct elementwise *e)
 {
     switch (e->kind) {
     case ELEMENTWISE_SCALAR:
-        return (struct element_fields){ 0, -1, 1, 2, -1 };
+        return (struct element_fields){
+            .in = scalar__a, .second = NONE, .scalar = scalar__b, .out = scalar__out, .same = NONE
+        };
     case ELEMENTWISE_BINARY:
+        return (struct element_fields){
+            .in = binary__a, .second = binary__b, .scalar = NONE, .out = binary__out, .same = NONE
+        };
     case ELEMENTWISE_CHANNEL:
-        return (struct element_fields){ 0, 1, -1, 2, -1 };
+        return (struct element_fields){ .in = channel__a,
+                                        .second = channel__b,
+                                        .scalar = NONE,
+                                        .out = channel__out,
+                                        .same = NONE };
     case ELEMENTWISE_INPLACE:
-        return (struct element_fields){ 0, 1, -1, -1, 0 };
+        return (struct element_fields){
+            .in = inplace__a, .second = inplace__b, .scalar = NONE, .out = NONE, .same = inplace__a
+        };
     case ELEMENTWISE_AXPY:
-        return (struct element_fields){ 2, 1, 0, -1, 2 };
+        return (struct element_fields){
+            .in = axpy__y, .second = axpy__x, .scalar = axpy__a, .out = NONE, .same = axpy__y
+        };
     default:
-        return (struct element_fields){ 0, -1, -1, 1, -1 };
+        return (struct element_fields){
+            .in = unary__x, .second = NONE, .scalar = NONE, .out = unary__y, .same = NONE
+        };
     }
 }
 
@@ -243,10 +131,10 @@ static void test_all_f16(void **state)
         struct codelet_rig *rig = codelet_rig_new("mk2", names[k]);
         struct codelet_case c = codelet_case("every f16", 1);
 
-        c.elements[0] = c.elements[1] = 0x8000;
+        c.elements[unary__x] = c.elements[unary__y] = 0x8000;
         c.layout = RIG_NEAR1;
         for (unsigned half = 0; half < 2; half++) {
-            c.data[0] = values + 0x8000 * half;
+            c.data[unary__x] = values + 0x8000 * half;
             codelet_rig_call(rig, &c);
         }
         codelet_rig_free(rig);
@@ -277,10 +165,11 @@ static void test_channels(void **state)
         for (unsigned k = 0; k < 4 * EMU_COUNT_OF(shape); k++) {
             c.seed++;
             c.layout = (enum rig_layout)(k % RIG_LAYOUTS);
-            c.elements[1] = shape[k / 4][1] * e->width;
-            c.elements[0] = c.elements[2] = shape[k / 4][0] * c.elements[1];
-            c.same[2] = k % 4 == 3;
-            element_call(rig, &c, e, &f, c.elements[1]);
+            c.elements[channel__b] = shape[k / 4][1] * e->width;
+            c.elements[channel__a] = c.elements[channel__out] =
+                shape[k / 4][0] * c.elements[channel__b];
+            c.same[channel__out] = k % 4 == 3;
+            element_call(rig, &c, e, &f, c.elements[channel__b]);
         }
         codelet_rig_free(rig);
     }
@@ -303,7 +192,7 @@ static void test_machines(void **state)
             for (unsigned k = 0; k < rig->codelet->fields; k++)
                 c.elements[k] = 480;
             if (!strcmp(names[i], "mul_channel_f16"))
-                c.elements[1] = 32;
+                c.elements[channel__b] = 32;
             for (c.layout = RIG_NEAR0; c.layout <= RIG_NEAR1; c.layout++)
                 codelet_rig_call(rig, &c);
             codelet_rig_free(rig);
@@ -322,20 +211,137 @@ static void test_control(void **state)
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(sizes); i++) {
         c.seed++;
-        c.elements[0] = sizes[i];
-        c.phase[0] = i % 2 * 4;
-        c.value[1] = value[i % EMU_COUNT_OF(value)];
+        c.elements[add_scalar_i32__x] = sizes[i];
+        c.phase[add_scalar_i32__x] = i % 2 * 4;
+        c.value[add_scalar_i32__b] = value[i % EMU_COUNT_OF(value)];
         codelet_rig_call(rig, &c);
     }
     codelet_rig_free(rig);
     rig = codelet_rig_new("mk2", "less_scalar_u32");
     c = codelet_case("less", 1);
-    c.elements[0] = c.elements[2] = 1;
+    c.elements[less_scalar_u32__a] = c.elements[less_scalar_u32__out] = 1;
     for (size_t i = 0; i < EMU_COUNT_OF(value) * EMU_COUNT_OF(value); i++) {
-        c.data[0] = &value[i % EMU_COUNT_OF(value)];
-        c.value[1] = value[i / EMU_COUNT_OF(value)];
+        c.data[less_scalar_u32__a] = &value[i % EMU_COUNT_OF(value)];
+        c.value[less_scalar_u32__b] = value[i / EMU_COUNT_OF(value)];
         codelet_rig_call(rig, &c);
         assert_int_equal(rig->cycles, rig->formula);
+    }
+    codelet_rig_free(rig);
+}
+
+/* ---- x [blocks][f][16] with one or two operands [blocks][16] ---- */
+
+static const uint32_t fields[] = { 0, 1, 5, 6, 7, 13, 64, 100 };
+
+static double number_f16(uint16_t h, struct fp_env *env)
+{
+    uint32_t bits = fp_f16_to_f32(h, env);
+    float f;
+
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+static void positions_call(struct codelet_rig *rig, struct codelet_case *c, uint32_t blocks,
+                           uint32_t f)
+{
+    for (unsigned i = 0; i < rig->codelet->fields; i++) {
+        const struct codelet_field *field = &rig->codelet->field[i];
+
+        c->elements[i] = strcmp(field->name, "x") ? 16 * blocks : 16 * blocks * f;
+        c->phase[i] = c->seed >> i & 1 ? 8 : 0;
+        c->value[i] = strcmp(field->name, "blocks") ? f : blocks;
+    }
+    codelet_rig_call(rig, c);
+    assert_int_equal(rig->cycles, rig->formula);
+}
+
+static void positions_all(const char *name)
+{
+    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct codelet_case c = codelet_case("positions", 1);
+
+    for (unsigned i = 0; i < 4 * EMU_COUNT_OF(fields); i++) {
+        c.seed++;
+        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        positions_call(rig, &c, i / EMU_COUNT_OF(fields), fields[i % EMU_COUNT_OF(fields)]);
+    }
+    for (uint32_t blocks = 4; blocks < 20; blocks++) {
+        c.seed++;
+        positions_call(rig, &c, blocks, 1 + blocks * 7 % 5);
+    }
+    positions_call(rig, &c, 1, 1001);
+    for (unsigned i = 0; i < 60; i++) {
+        uint64_t draw = (i + 1) * 0x9e3779b97f4a7c15u;
+
+        c.seed++;
+        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        positions_call(rig, &c, 1 + (uint32_t)(draw >> 56) % 9, 1 + (uint32_t)(draw >> 40) % 40);
+    }
+    codelet_rig_free(rig);
+}
+
+static void test_positions(void **state)
+{
+    (void)state;
+    positions_all("bias_f16");
+    positions_all("bias_relu_f16");
+    positions_all("bias_swish_f16");
+    positions_all("bias_sigmoid_f16");
+    positions_all("scale_f16");
+    positions_all("scale_shift_f16");
+    positions_all("scale_shift_relu_f16");
+    positions_all("scale_shift_swish_f16");
+}
+
+/* The error of swish for every f16, as positions.inc states it. */
+static void test_swish_error(void **state)
+{
+    const struct codelet *swish = codelet_find("bias_swish_f16");
+    struct fp_env env = { 0 };
+
+    (void)state;
+    for (uint32_t h = 0; h < 0x10000; h += 16) {
+        uint16_t x[16], bias[16] = { 0 };
+        struct codelet_call call = { .arg = { [bias__x].data = x, [bias__bias].data = bias } };
+
+        call.arg[bias__blocks].value = call.arg[bias__f].value = 1;
+        for (uint32_t i = 0; i < 16; i++)
+            x[i] = (uint16_t)(h + i);
+        if ((h & 0x7c00) == 0x7c00)
+            continue;
+        swish->ref(&call);
+        for (uint32_t i = 0; i < 16; i++) {
+            double z = number_f16((uint16_t)(h + i), &env), y = number_f16(x[i], &env);
+
+            assert_true(fabs(y - z / (1 + exp(-z))) <= fabs(z) * 1.61 * 0x1p-11 + 0x1p-24);
+        }
+    }
+}
+
+/* ---- add_relu ---- */
+
+static void test_add_relu(void **state)
+{
+    static const uint32_t lengths[] = { 0, 1, 2, 3, 4, 5, 7, 16, 25, 96, 191, 192, 193, 255, 1600 };
+    const struct elementwise e = { ELEMENTWISE_BINARY, 4, 2, { 0 }, 2, { 0 } };
+    struct codelet_rig *rig = codelet_rig_new("mk2", "add_relu_f16");
+    struct codelet_case c = codelet_case("elements", 1);
+
+    (void)state;
+    for (unsigned i = 0; i < 6 * EMU_COUNT_OF(lengths); i++) {
+        uint32_t n = lengths[i / 6];
+        enum elementwise_place place;
+
+        c.seed++;
+        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.elements[inplace__a] = c.elements[inplace__b] = n;
+        c.phase[inplace__a] = i / 3 % 2 * 8;
+        c.same[inplace__b] = i % 6 == 5;
+        codelet_rig_call(rig, &c);
+        place = elementwise_place(&rig->arch, &e, codelet_rig_at(rig, inplace__a),
+                                  codelet_rig_at(rig, inplace__b), n, 0);
+        assert_int_equal(rig->cycles, add_relu_cycles_at(&rig->arch, n, place));
     }
     codelet_rig_free(rig);
 }
@@ -343,10 +349,10 @@ static void test_control(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fill),      cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_copy_list), cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_all_f16),   cmocka_unit_test(test_channels),
-        cmocka_unit_test(test_machines),  cmocka_unit_test(test_control),
+        cmocka_unit_test(test_elements),    cmocka_unit_test(test_all_f16),
+        cmocka_unit_test(test_channels),    cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_control),     cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_swish_error), cmocka_unit_test(test_add_relu),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

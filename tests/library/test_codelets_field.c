@@ -1,0 +1,261 @@
+/* test_codelets_field.c - what goes over the positions of a field: sums, maxima of windows, group
+ * norm, stencils, pixels; bit by bit against the references, cycles against the formulas.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "programs/library/kernel/fields.h"
+#include "tests/fixtures/codelet_rig.h"
+
+/* ---- sums over positions ---- */
+
+static const uint32_t positions[] = { 0, 1, 5, 6, 7, 13, 64, 100 };
+
+static void sums_call(struct codelet_rig *rig, struct codelet_case *c, uint32_t blocks, uint32_t f)
+{
+    for (unsigned i = 0; i < rig->codelet->fields; i++) {
+        const struct codelet_field *field = &rig->codelet->field[i];
+
+        c->elements[i] = !strcmp(field->name, "x")         ? 16 * blocks * f
+                         : !strcmp(field->name, "scratch") ? 16 * blocks * rig->arch.workers
+                                                           : 16 * blocks;
+        c->phase[i] = field->align == 8 && c->seed >> i & 1 ? 8 : 0;
+        c->value[i] = strcmp(field->name, "blocks") ? f : blocks;
+    }
+    c->slack = f < 32 * (blocks + 1) ? 0 : 2 * (rig->arch.workers - 1);
+    codelet_rig_call(rig, c);
+}
+
+static void sums_all(const char *name)
+{
+    static const uint32_t many[] = { 63, 65, 95, 96, 127, 128, 129, 160, 289, 301 };
+    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct codelet_case c = codelet_case("sums", 1);
+
+    for (unsigned i = 0; i < 4 * EMU_COUNT_OF(positions); i++) {
+        c.seed++;
+        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.tame = c.seed % 2;
+        sums_call(rig, &c, i / EMU_COUNT_OF(positions), positions[i % EMU_COUNT_OF(positions)]);
+    }
+    for (uint32_t blocks = 4; blocks < 20; blocks++) {
+        c.seed++;
+        sums_call(rig, &c, blocks, 1 + blocks * 7 % 5);
+    }
+    for (unsigned i = 0; i < 3 * EMU_COUNT_OF(many); i++) {
+        c.seed++;
+        c.tame = c.seed % 2;
+        sums_call(rig, &c, i / EMU_COUNT_OF(many) * 2 + 1, many[i % EMU_COUNT_OF(many)]);
+    }
+    codelet_rig_free(rig);
+}
+
+static void test_sums(void **state)
+{
+    (void)state;
+    sums_all("pool_f16");
+    sums_all("stats_f16");
+}
+
+/* ---- maxima of windows ---- */
+
+struct maxpool_shape {
+    uint32_t blocks, ho, wo, k, stride, more; /* more: rows and columns of x that no window needs */
+};
+
+static void test_maxpool(void **state)
+{
+    static const struct maxpool_shape shapes[] = {
+        { .blocks = 0, .ho = 3, .wo = 3, .k = 3, .stride = 2 },
+        { .blocks = 1, .ho = 0, .wo = 3, .k = 3, .stride = 2 },
+        { .blocks = 1, .ho = 3, .wo = 0, .k = 3, .stride = 2 },
+        { .blocks = 1, .ho = 1, .wo = 1, .k = 3, .stride = 2 },
+        { .blocks = 1, .ho = 1, .wo = 5, .k = 3, .stride = 2, .more = 1 },
+        { .blocks = 1, .ho = 5, .wo = 1, .k = 3, .stride = 2 },
+        { .blocks = 3, .ho = 1, .wo = 1, .k = 2, .stride = 2 },
+        { .blocks = 9, .ho = 1, .wo = 1, .k = 3, .stride = 1, .more = 1 },
+        { .blocks = 1, .ho = 2, .wo = 3, .k = 3, .stride = 2 },
+        { .blocks = 2, .ho = 2, .wo = 3, .k = 3, .stride = 2, .more = 1 },
+        { .blocks = 3, .ho = 4, .wo = 4, .k = 3, .stride = 2 },
+        { .blocks = 1, .ho = 7, .wo = 8, .k = 3, .stride = 2, .more = 2 },
+        { .blocks = 2, .ho = 5, .wo = 7, .k = 2, .stride = 2 },
+        { .blocks = 2, .ho = 5, .wo = 7, .k = 1, .stride = 1 },
+        { .blocks = 2, .ho = 5, .wo = 7, .k = 5, .stride = 1, .more = 3 },
+        { .blocks = 1, .ho = 3, .wo = 40, .k = 3, .stride = 2 },
+        { .blocks = 4, .ho = 9, .wo = 2, .k = 2, .stride = 3 },
+        { .blocks = 7, .ho = 2, .wo = 2, .k = 3, .stride = 3, .more = 1 },
+    };
+    struct codelet_rig *rig = codelet_rig_new("mk2", "maxpool_f16");
+    struct codelet_case c = codelet_case("windows", 1);
+
+    (void)state;
+    for (unsigned i = 0; i < 3 * EMU_COUNT_OF(shapes); i++) {
+        const struct maxpool_shape *s = &shapes[i / 3];
+        uint32_t hp = (s->ho - 1) * s->stride + s->k + s->more;
+        uint32_t wp = (s->wo - 1) * s->stride + s->k + s->more;
+        const uint32_t value[] = { s->blocks, s->ho, s->wo, hp, wp, s->k, s->stride };
+
+        c.seed++;
+        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        memcpy(&c.value[maxpool__blocks], value, sizeof(value));
+        c.elements[maxpool__x] = s->ho && s->wo ? s->blocks * hp * wp * 16 : 0;
+        c.elements[maxpool__y] = s->blocks * s->ho * s->wo * 16;
+        c.phase[maxpool__x] = c.seed % 2 * 8;
+        c.phase[maxpool__y] = c.seed / 2 % 2 * 8;
+        codelet_rig_call(rig, &c);
+        assert_int_equal(rig->cycles, rig->formula);
+    }
+    codelet_rig_free(rig);
+}
+
+/* ---- group norm: groups begin and end anywhere ---- */
+
+static const uint32_t group_sizes[] = { 1, 2, 3, 5, 6, 8, 12, 16, 17, 28, 100 };
+
+static void norm_case(struct codelet_case *c)
+{
+    c->seed++;
+    c->layout = c->seed % 2 ? RIG_NEAR0 : RIG_NEAR1;
+    c->tame = c->seed / 2 % 2;
+}
+
+static void test_norm_fold(void **state)
+{
+    static const uint32_t channels[] = { 1, 2, 16, 31, 48 };
+    struct codelet_rig *rig = codelet_rig_new("mk2", "norm_fold_f32");
+    struct codelet_case c = codelet_case("fold", 1);
+
+    (void)state;
+    for (uint32_t i = 0; i < EMU_COUNT_OF(group_sizes) * EMU_COUNT_OF(channels) * 3; i++) {
+        uint32_t each = group_sizes[i / 3 % EMU_COUNT_OF(group_sizes)];
+        uint32_t n = channels[i / 3 / EMU_COUNT_OF(group_sizes)];
+        uint32_t first = i % 3 * (each - 1) / 2;
+
+        norm_case(&c);
+        c.elements[norm_fold__sum] = c.elements[norm_fold__sumsq] = (n + 15) / 16 * 16;
+        c.elements[norm_fold__totals] = (first + n + each - 1) / each * 2;
+        c.phase[norm_fold__totals] = i % 4 * 4;
+        c.value[norm_fold__first] = first;
+        c.value[norm_fold__each] = each;
+        c.value[norm_fold__channels] = n;
+        codelet_rig_call(rig, &c);
+    }
+    c.elements[norm_fold__totals] = 0;
+    codelet_rig_call(rig, &c);
+    codelet_rig_free(rig);
+}
+
+static void test_norm_params(void **state)
+{
+    static const uint32_t blocks[] = { 1, 2, 5 };
+    struct codelet_rig *rig = codelet_rig_new("mk2", "norm_params_f16");
+    struct codelet_case c = codelet_case("params", 1);
+
+    (void)state;
+    for (uint32_t i = 0; i < EMU_COUNT_OF(group_sizes) * EMU_COUNT_OF(blocks) * 6; i++) {
+        uint32_t each = group_sizes[i / 6 % EMU_COUNT_OF(group_sizes)];
+        uint32_t n = blocks[i / 6 / EMU_COUNT_OF(group_sizes)] * 16;
+        uint32_t first = i % 3 * (each - 1) / 2, groups = (first + n + each - 1) / each;
+        uint32_t p = 1 + i % 5;
+
+        /* Channels after the last group: padding. */
+        if (i % 6 > 2 && groups > 1)
+            groups--;
+        norm_case(&c);
+        c.elements[norm_params__totals] = groups * p * 2;
+        for (unsigned k = norm_params__gamma; k <= norm_params__shift; k++)
+            c.elements[k] = n;
+        c.phase[norm_params__scale] = i % 4 * 4;
+        c.value[norm_params__inverse] = 0x3e000000 - i * 1000;
+        c.value[norm_params__eps] = 0x3a83126f; /* 1e-3 */
+        c.value[norm_params__first] = first;
+        c.value[norm_params__each] = each;
+        c.value[norm_params__p] = p;
+        c.value[norm_params__groups] = groups;
+        codelet_rig_call(rig, &c);
+    }
+    for (unsigned k = norm_params__gamma; k <= norm_params__shift; k++)
+        c.elements[k] = 0;
+    codelet_rig_call(rig, &c);
+    codelet_rig_free(rig);
+}
+
+/* ---- stencils ---- */
+
+static void test_stencil5(void **state)
+{
+    static const uint32_t heights[] = { 0, 1, 2, 3, 7 };
+    static const uint32_t widths[] = { 0, 2, 4, 10, 12, 14, 22, 24, 26, 64, 130 };
+    struct codelet_rig *rig = codelet_rig_new("mk2", "stencil5_f32");
+    struct codelet_case c = codelet_case("stencil", 1);
+
+    (void)state;
+    c.value[stencil5__c0] = 0x3f000000;
+    c.value[stencil5__c1] = 0x3e000000;
+    for (size_t i = 0; i < EMU_COUNT_OF(heights) * EMU_COUNT_OF(widths); i++) {
+        uint32_t h = heights[i % EMU_COUNT_OF(heights)], w = widths[i / EMU_COUNT_OF(heights)];
+
+        c.seed++;
+        c.tame = i % 2;
+        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.value[stencil5__h] = h;
+        c.value[stencil5__w] = w;
+        c.elements[stencil5__x] = (h + 2) * w;
+        c.elements[stencil5__y] = h * w;
+        codelet_rig_call(rig, &c);
+    }
+    codelet_rig_free(rig);
+}
+
+/* ---- pixels ---- */
+
+static const uint32_t pixel_groups[] = { 0, 1, 2, 5, 6, 7, 11, 12, 13, 25, 100, 401 };
+
+static void test_pixels(void **state)
+{
+    enum { TABLE = 3 * 256 };
+    static uint16_t table[TABLE];
+    static const struct {
+        const char *codelet;
+        unsigned y; /* field */
+    } which[] = { { "pixels_u8", pixels_u8__y },
+                  { "pixels_f16", pixels__y },
+                  { "pixels_f32", pixels__y } };
+
+    (void)state;
+    for (unsigned i = 0; i < TABLE; i++)
+        table[i] = (uint16_t)(0x2c00 + 7 * i);
+    for (unsigned k = 0; k < EMU_COUNT_OF(which); k++) {
+        struct codelet_rig *rig = codelet_rig_new("mk2", which[k].codelet);
+
+        for (unsigned i = 0; i < EMU_COUNT_OF(pixel_groups); i++) {
+            for (unsigned layout = 0; layout < RIG_LAYOUTS; layout++) {
+                struct codelet_case c = { .what = "pixels", .seed = 10 * i + layout };
+
+                c.layout = (enum rig_layout)layout;
+                c.elements[pixels__x] = 12 * pixel_groups[i];
+                c.elements[which[k].y] = 16 * pixel_groups[i];
+                c.phase[pixels__x] = k == 2 ? 8 * (i % 2) : 4 * (i % 4);
+                if (!k) {
+                    c.elements[pixels_u8__table] = TABLE;
+                    c.data[pixels_u8__table] = table;
+                }
+                codelet_rig_call(rig, &c);
+            }
+        }
+        codelet_rig_free(rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums),      cmocka_unit_test(test_maxpool),
+        cmocka_unit_test(test_norm_fold), cmocka_unit_test(test_norm_params),
+        cmocka_unit_test(test_stencil5),  cmocka_unit_test(test_pixels),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
