@@ -4,8 +4,8 @@
 
 #include "programs/compiler/compiler.h"
 
-/* Finds the kernels of all families by name, copies with those of the family `copy`, and links the
- * code of what a program uses. */
+/* Finds the kernels of all families by name, names those of the family `copy` that copy on a tile,
+ * and links the code of the kernels that a program uses. */
 extern const struct codelet_library kernel_library;
 
 #endif

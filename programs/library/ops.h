@@ -1,9 +1,8 @@
-/* ops.h - whole operations on tensors: each adds compute sets and copies to a sequence and returns
- * its result.
+/* ops.h - operations on tensors: each adds compute sets and copies to the sequence `seq` and
+ * returns its result. `name` is for reports.
  *
- * Results of elementwise operations lie where their first operand lies (follow the producer);
- * pieces of a tile that are consecutive in memory become one vertex. Types f16 and f32. Errors are
- * those of the builder (compiler.h).
+ * Results of elementwise operations lie where their first operand lies; each tile has one vertex.
+ * Types are f16 and f32. Errors become the error of the graph (compiler.h).
  */
 #ifndef PROGRAMS_OPS_H
 #define PROGRAMS_OPS_H
@@ -29,39 +28,39 @@ struct tensor op_cast(struct graph *g, struct program seq, struct tensor t, enum
                       const char *name);
 struct tensor op_unary(struct graph *g, struct program seq, enum unary_op op, struct tensor t,
                        const char *name);
-/* b has the shape of a; or is one dimension, the last one of a (a value per channel). Both of one
- * type. */
+/* b has the shape of a, or one dimension as long as the last one of a (a value per channel). Both
+ * have the same type. */
 struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, struct tensor a,
                         struct tensor b, const char *name);
 struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_op op,
                                struct tensor a, float b, const char *name);
-/* y += a x, in place; equal shapes and types. */
+/* y += a x, in place. x and y have equal shapes and types. */
 void op_axpy(struct graph *g, struct program seq, float a, struct tensor x, struct tensor y,
              const char *name);
 
-/* t [p][n] -> [n] of type `to`, over dimension 0. Sums are f32 inside a stage. Stages are chosen by
- * cost (plan_reduce). */
+/* t [p][n] -> [n] of type `to`, over dimension 0. Sums are f32 within a stage; the stages are
+ * chosen by cost (plan_reduce()). */
 struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
                         enum elem to, const char *name);
-/* All elements -> one f32. */
+/* All elements of t -> one f32. */
 struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
                        const char *name);
-/* All elements -> the index (u32, one element) of the first maximum. */
+/* All elements of t -> the index (u32, one element) of the first maximum. */
 struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, const char *name);
-/* Over all elements; f32 out. */
+/* Softmax over all elements of t, in f32. */
 struct tensor op_softmax(struct graph *g, struct program seq, struct tensor t, const char *name);
-/* [r][c] -> [c][r], really moved: the result lies in blocks, one per tile. */
+/* [r][c] -> [c][r]. Moves the data, unlike a view: the result lies in blocks, one per tile. */
 struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t, const char *name);
 
-/* An operand of a matrix product, in the layout and on the tiles its plan wants: as a matrix, and
- * as the plan's blocks in order (what the product reads; flat). */
+/* An operand of a matrix product, in the layout and on the tiles that its plan wants. Two views of
+ * one variable: the matrix, and the plan's blocks in order, flat, which the product reads. */
 struct matmul_operand {
     struct tensor matrix, blocks;
 };
 
-/* Matrix product in f16, c [m][n] = a [m][k] b [k][n], by a plan of plan_matmul(). Tiles that share
- * an operand's block hold a part of it each. The result is a view that looks like [m][n], whatever
- * the layout. */
+/* Matrix product in f16, c [m][n] = a [m][k] b [k][n], by a plan of plan_matmul(): the first two
+ * calls make the operands, the third the result. Tiles that need the same block of an operand hold
+ * a part of it each. The result is a view [m][n], whatever its layout. */
 struct matmul_operand op_matmul_left(struct graph *g, const struct matmul_plan *plan,
                                      const char *name);
 struct matmul_operand op_matmul_right(struct graph *g, const struct matmul_plan *plan,

@@ -1,11 +1,11 @@
 /* ops_nn.h - layers of convolutional networks: each adds compute sets to a sequence and returns its
  * result.
  *
- * Activations are f16 [c16][n][h][w][16]: 16 channels are the atom, c16 = ceil(c / 16), what is
- * after the last channel is zero and stays zero. A layer's result lies where its plan computes it;
- * the next layer fetches what it needs. Parameters are constants: every tile that uses them holds
- * them, or, where the plan of a convolution says so, one of these tiles does, and the others fetch
- * them with their input.
+ * Activations are f16 [c16][n][h][w][16]: channels lie in blocks of 16, c16 = ceil(c / 16), and
+ * channels after the last one are zero and stay zero. A layer's result lies where its plan computes
+ * it; the next layer fetches what it needs. Parameters are constants: every tile that uses them
+ * holds them, or, if the plan of a convolution says so, one of these tiles holds them, and the
+ * others fetch them with their input.
  */
 #ifndef PROGRAMS_OPS_NN_H
 #define PROGRAMS_OPS_NN_H
@@ -18,13 +18,13 @@ enum activation_function { ACT_NONE, ACT_RELU, ACT_SWISH, ACT_SIGMOID };
 /* A network under construction. */
 struct nn;
 
-/* seq: layers are added to it. memory_bytes: cap on the temporary memory of a layer on a tile; 0:
- * no cap. EMU_NO_MEMORY, or the graph's error. */
+/* Layers are added to seq. memory_bytes: the most temporary memory that a layer may take on a tile;
+ * 0: no limit. Errors: EMU_NO_MEMORY, or the graph's error. */
 enum emu_status nn_new(struct graph *g, struct program seq, uint64_t memory_bytes,
                        struct nn **out) EMU_MUST_CHECK;
 void nn_free(struct nn *nn);
-/* What a KiB of a convolution's parameters on a tile is worth, in cycles (0 before): makes plans
- * slower and the program smaller. */
+/* Sets the price of a KiB of a convolution's parameters on a tile, in cycles; at first 0. A higher
+ * price makes plans slower and the program smaller. */
 void nn_set_price(struct nn *nn, uint32_t kib_price);
 
 /* An activation tensor and how many of its channels are real. */
@@ -33,48 +33,48 @@ struct activation {
     uint32_t n, c, h, w;
 };
 
-/* A variable for pictures of 3 or 4 channels, [n][h][w][4]: what op_conv() takes as a first layer.
- * Linear over all tiles; an input: written before every run. */
+/* An input variable for pictures of 3 or 4 channels, [n][h][w][4], which the host writes before
+ * every run; op_conv() takes it as a first layer. Mapped linearly over all tiles. */
 struct activation op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, const char *name);
 
-/* A picture [n][h][w][4] as an activation, for convolutions that are no first layer as above
- * (stride 1, say). */
+/* Turns a picture [n][h][w][4] into an activation, for convolutions that the kernel of first layers
+ * cannot do (stride 1, for example). */
 struct activation op_picture_blocks(struct nn *nn, struct activation picture, const char *name);
 
-/* How pictures come: three colours of a type. */
+/* The format in which pictures arrive: three colours per pixel. */
 struct colours {
-    enum elem elem;         /* u8, f16, f32 */
-    uint16_t table[3][256]; /* u8: what each byte of each colour means, in f16 */
+    enum elem elem;         /* u8, f16 or f32 */
+    uint16_t table[3][256]; /* of u8: the f16 for each byte of each colour */
 };
-/* The same made of *raw, [pixels][3] of n pictures row by row, rounded up to 4 pixels with zeros,
- * flat: by the first compute set of the network. */
+/* As op_picture(), but the network's first compute set makes it out of *raw: the three colours of
+ * all pixels of n pictures, row by row, padded with zeros to a multiple of 4 pixels; flat. */
 struct activation op_pixels(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
                             const struct colours *c, struct tensor *raw, const char *name);
 
-/* In what sums of products wait for the next block of 16 input channels, and travel to the tile
- * that adds them up. F32 costs twice the time in the matrix unit and twice the words. Depthwise
- * convolutions know one way only, whatever is asked for: sums of a row of the kernel in f32, f16
- * between rows. */
+/* The type of partial sums, between two blocks of 16 input channels and on their way to the tile
+ * that adds them up. F32 takes twice the time in the matrix unit and twice the words in exchanges.
+ * Depthwise convolutions ignore it: they sum a row of the kernel in f32, and rows in f16. */
 enum conv_partials { PARTIALS_F16, PARTIALS_F32 };
 
 /* A convolution with everything that can be fused after it. */
 struct conv_layer {
-    /* groups: of any number of channels; joined where 16 does not divide it and it is not 1. */
+    /* Groups may have any number of channels; unless that is 1 or a multiple of 16, neighbouring
+     * groups are joined. */
     uint32_t out_c, kernel, stride, groups;
     uint32_t pad_top, pad_bottom, pad_left, pad_right;
     const float *weights; /* [out_c][in_c / groups][kernel][kernel], borrowed during the call */
-    const float *bias;    /* [out_c]; NULL: 0 */
+    const float *bias;    /* [out_c], borrowed during the call; NULL: all 0 */
     enum activation_function act; /* none, relu or swish */
     enum conv_partials partials;
     const struct activation *add; /* added before the activation; NULL: nothing */
-    const struct conv_plan *plan; /* borrowed; for conv_layer_shape(); NULL: the cheapest one */
+    const struct conv_plan *plan; /* borrowed; made for conv_layer_shape(). NULL: the cheapest */
 };
 
-/* What there is to plan; of x the sizes count, of weights, bias and add only whether there is one.
- */
+/* The shape to be planned. Of x only the sizes matter; of weights, bias and add only whether they
+ * are NULL. */
 struct conv_shape conv_layer_shape(const struct activation *x, const struct conv_layer *l);
 
-/* plan: what was chosen, with its predicted cycles; NULL allowed. */
+/* plan: gets the plan that was used, with its predicted cycles; NULL allowed. */
 struct activation op_conv(struct nn *nn, struct activation x, const struct conv_layer *layer,
                           struct conv_plan *plan, const char *name);
 
@@ -86,16 +86,17 @@ struct activation op_linear(struct nn *nn, struct activation x, uint32_t out, co
 /* x times s [c16][n][1][1][16], in place; returns x. */
 struct activation op_channel_scale(struct nn *nn, struct activation x, struct activation s,
                                    const char *name);
-/* a + b, where a lies. */
+/* act(a + b), on the tiles where a lies. */
 struct activation op_activation_add(struct nn *nn, struct activation a, struct activation b,
                                     enum activation_function act, const char *name);
 struct activation op_max_pool(struct nn *nn, struct activation x, uint32_t kernel, uint32_t stride,
                               uint32_t pad, const char *name);
-/* Group norm over groups of channels of each picture, then act, in place. gamma, beta: [c]. */
+/* Group norm of each picture, with channels in `groups` groups, then act, in place. gamma, beta:
+ * [c], borrowed during the call. */
 struct activation op_group_norm(struct nn *nn, struct activation x, uint32_t groups, float eps,
                                 const float *gamma, const float *beta, enum activation_function act,
                                 const char *name);
-/* [n][c] in f32 of [c16][n][1][1][16]: softmax of each picture. */
+/* Softmax of each picture: [n][c] in f32, from [c16][n][1][1][16]. */
 struct tensor op_scores(struct nn *nn, struct activation x, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* host_view.c - which tensors the host may reach before and after a run. */
+/* host_view.c - which tensors the host may write before a run and read after it. */
 #include "programs/compiler/graph/host_view.h"
 
 struct host_view {

@@ -1,12 +1,14 @@
-/* predicates.c - a predicate goes to a word of every tile before the branch that reads it.
+/* predicates.c - brings the predicate of a branch to all tiles.
  *
- * With several sync groups the branch is decided by consensus instead: the tile that has the
- * predicate puts it into its LC, all others a one, and after a sync everybody reads GC. The end of
- * an exchange would wait for host data that a tile has under way, too; a sync does not.
+ * With one sync group it is sent to a word on every tile, before the branch that reads it. With
+ * several groups consensus decides: the tile that has the predicate sets its LC to it, all others
+ * set theirs to one, and after a sync all tiles read GC. An exchange would not do, because it does
+ * not end on a tile before all host data that the tile has asked for is there; a sync does not wait
+ * for that.
  */
 #include "programs/compiler/lower/lower_private.h"
 
-/* The word of a used tile; one for all branches of the program. */
+/* The word on a used tile that gets predicates: the same for all branches of the program. */
 static enum emu_status predicate_word(struct lowering *w, uint32_t index, uint32_t *object)
 {
     struct object o = { .tile = w->l->used_tile[index],

@@ -1,9 +1,9 @@
-/* conv_cost.c - cycles and temporary memory of a cut, part by part. */
+/* conv_cost.c - cycles and temporary memory of a cut, phase by phase. */
 #include "programs/library/conv/conv_cost.h"
 
 #include <string.h>
 
-/* What follows the multiplication on a tile that has whole sums: bias and activation in place. */
+/* Cycles after the multiplication on a tile that has whole sums: bias and activation in place. */
 static uint64_t finish_cycles(const struct arch *a, const struct conv_shape *s, uint64_t blocks,
                               uint64_t positions)
 {
@@ -19,7 +19,7 @@ static uint64_t finish_cycles(const struct arch *a, const struct conv_shape *s, 
                        field, EMU_COUNT_OF(field));
 }
 
-/* Sums leave the matrix unit in f32, and become f16 with bias and activation. */
+/* 1 if sums leave the matrix unit in f32 (and become f16 with bias and activation), else 0. */
 static uint32_t sums_f32(const struct conv_plan *p)
 {
     return p->shape.f32 && p->method != CONV_DEPTHWISE && p->method != CONV_POOL;
@@ -27,7 +27,7 @@ static uint32_t sums_f32(const struct conv_plan *p)
 
 /* ---- partial results ---- */
 
-/* The part of n things cut in `parts` that thing k belongs to, and where a part begins. */
+/* If n things are cut into `parts` parts: the part of thing k, and where a part begins. */
 static uint32_t part_with(uint32_t n, uint32_t parts, uint32_t k)
 {
     return (uint32_t)((((uint64_t)k + 1) * parts - 1) / n);
@@ -74,7 +74,7 @@ static const struct codelet *sum_codelet(const struct conv_shape *s, uint32_t f3
                      : KERNEL_ROW(reduce_bias_f16);
 }
 
-/* What a tile with so many rows of a sum in so many calls has to do. */
+/* The work of a tile that adds up so many rows of a sum in so many calls. */
 static struct conv_shares share_cost(const struct arch *a, const struct conv_plan *p, uint64_t rows,
                                      uint64_t calls)
 {
@@ -91,7 +91,7 @@ static struct conv_shares share_cost(const struct arch *a, const struct conv_pla
                                      calls * plan_cycles(a, codelet, field, EMU_COUNT_OF(field)) };
 }
 
-/* Blocks that an even share of so many rows reaches into, at most. */
+/* The most blocks of channels that an even share of all rows may reach into. */
 static uint64_t blocks_of_share(uint32_t blocks, uint32_t positions, uint32_t parts)
 {
     uint64_t rows = (uint64_t)blocks * positions, share = ceil_div(rows, parts);
@@ -124,16 +124,19 @@ struct conv_shares conv_shares(const struct arch *a, const struct conv_plan *p, 
     return s;
 }
 
-/* Partial results of cut_in tiles: each adds up its share of the rows. */
+/* The cost of adding up the partial results of cut_in tiles: each tile adds its share of the rows.
+ */
 static void cost_partials(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
 {
     struct conv_shares s = conv_shares(a, p, (uint32_t)sh->out, (uint32_t)(sh->n * sh->h * sh->w));
     uint64_t terms = p->cut_in + p->shape.add, from_others = terms;
 
-    /* With one group of tiles each has its own part of the sum already, and copies it. */
+    /* With only one group of tiles, each tile has its own part of the sum already, and copies it.
+     */
     if ((uint64_t)p->cut_n * p->cut_h * p->cut_w * p->cut_out == 1 || p->cut_in == 1) {
         from_others--;
-        /* Products lie as f32 sums are read, but windows have gaps between rows. */
+        /* f32 sums are read where they lie, except those of windows, which have gaps between rows.
+         */
         if (!sums_f32(p) || p->cut_in > 1 || p->method == CONV_WINDOW)
             p->cost.rearrange += plan_copy_cycles(a, s.words * 4);
     }
@@ -145,7 +148,7 @@ static void cost_partials(const struct arch *a, const struct conv_shard *sh, str
     p->cost.tile_bytes += s.words * 4 * terms;
 }
 
-/* The residual lies below the products from the start: it is fetched in a phase of its own. */
+/* Products are added to the residual, which is fetched before them in a phase of its own. */
 static void cost_residual(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
 {
     p->cost.exchange_partials = plan_port_cycles(&p->port, sh->out * sh->h * ATOM_WORDS, 1);
@@ -171,13 +174,13 @@ static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh, u
                        field, EMU_COUNT_OF(field));
 }
 
-/* Positions of a result of windows, with those between its rows. */
+/* Positions of a result of CONV_WINDOW, including the gaps between its rows. */
 static uint64_t window_positions(const struct conv_shape *s, const struct conv_shard *sh)
 {
     return (sh->h - 1) * (sh->w + ceil_div(s->kernel, s->stride) - 1) + sh->w;
 }
 
-/* Of a picture. */
+/* Cycles of CONV_WINDOW for one picture. */
 static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
                               const struct conv_shard *sh)
 {
@@ -242,7 +245,7 @@ static uint64_t pool_cycles(const struct arch *a, const struct conv_shape *s,
     return plan_cycles(a, KERNEL_ROW(maxpool_f16), field, EMU_COUNT_OF(field));
 }
 
-/* Tiles that take the same input: those that make different outputs of it. */
+/* How many tiles take the same input: those that compute different output channels from it. */
 static uint64_t fan_out(const struct conv_plan *p)
 {
     return p->method == CONV_FIRST || p->shape.groups == 1 ? p->cut_out : 1;
@@ -262,7 +265,7 @@ void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct co
     case CONV_WINDOW:
         p->cost.compute = sh->n * window_cycles(a, s, sh);
         p->cost.tile_bytes = (sh->n * sh->out * window_positions(s, sh) * ATOM_BYTES) << s->f32;
-        /* Sums of rows are brought together. */
+        /* Rows are copied together. */
         if (p->cut_in == 1 && !s->add && !s->f32)
             p->cost.rearrange = plan_copy_cycles(a, out_bytes);
         break;

@@ -1,4 +1,4 @@
-/* conv_first_ref.c - conv_first_f16, conv_first_f16_f32: meaning and time. */
+/* conv_first_ref.c - conv_first_f16, conv_first_f16_f32: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 #include "programs/library/conv/conv_pack.h"
 
@@ -10,7 +10,8 @@ _Static_assert((int)conv_first__patches == matmul__in && (int)conv_first__y == m
 
 enum { BLOCK_BYTES = 32, PIXEL_BYTES = 8, STRIDE = 2 };
 
-/* Copies what the list says, positions of 4 pixels that begin 2 pixels apart. */
+/* Copies the rows that the list names: each position has 4 pixels, and begins 2 pixels after the
+ * one before. */
 static void copy_patches(const struct codelet_call *call)
 {
     uint32_t rows = call->arg[conv_first__kb].value * call->arg[conv_first__ho].value,
@@ -38,8 +39,8 @@ void conv_first_f16_f32_ref(const struct codelet_call *call)
     matmul_f16_f32_ref(call);
 }
 
-/* The instructions of conv_first.inc, counted; then as `matmul`. The kernel is what hp says, so
- * that blocks and positions need not be given. */
+/* The instructions of conv_first.inc, counted; then as `matmul`. Takes the size of the kernel from
+ * hp, so that the fields of blocks and positions need not be given. */
 static uint64_t conv_first_cycles(const struct codelet_call *call,
                                   uint64_t (*matmul)(const struct codelet_call *call))
 {

@@ -1,6 +1,6 @@
-/* conv_groups.c - groups of channels that are no whole blocks of 16: neighbours are joined until
- * they are, or until there is one group, with zeros where an output takes nothing of a channel.
- * Adding products with zero changes no sum.
+/* conv_groups.c - joins neighbouring groups of channels until they are whole blocks of 16, or until
+ * there is one group. An output gets weights of zero for the channels it did not read before;
+ * adding these products changes no sum.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@ uint32_t conv_whole_groups(uint32_t in_c, uint32_t out_c, uint32_t groups)
     uint32_t in = groups ? in_c / groups : 0, out = groups ? out_c / groups : 0;
 
     if (!groups || in_c % groups || out_c % groups || (in == 1 && out == 1))
-        return groups; /* no groups of channels, or depthwise: one channel each */
+        return groups; /* no groups, or depthwise: one channel each */
     for (uint32_t join = 1; join < groups; join++) {
         if (groups % join == 0 && join * in % ATOM == 0 && join * out % ATOM == 0)
             return groups / join;
@@ -27,7 +27,8 @@ float *conv_join_groups(uint32_t in_c, const struct conv_layer *l, uint32_t join
     float *w = emu_alloc((size_t)l->out_c * wide * taps, sizeof(*w));
 
     for (uint32_t o = 0; w && o < l->out_c; o++) {
-        uint32_t first = o / out % join * in; /* of the channels that it takes, in its new group */
+        uint32_t first =
+            o / out % join * in; /* the first channel that it reads, counted in its new group */
 
         memcpy(w + ((size_t)o * wide + first) * taps, l->weights + (size_t)o * in * taps,
                (size_t)in * taps * sizeof(*w));

@@ -1,8 +1,8 @@
-/* conv_method_field.c - convolutions that a tile makes of a piece of the field: depthwise, and the
- * first layer. Each tile fetches its rows and columns with the halo, zeros where the field ends.
+/* conv_method_field.c - convolutions in which a tile computes a piece of the field: depthwise ones,
+ * and the first layer. Each tile fetches its rows and columns with the halo, and zeros where the
+ * field ends.
  *
- * Tile (n, h, w, o): picture, rows, columns, blocks of output channels.
- */
+ * Tiles are numbered (n, h, w, o): picture, rows, columns, blocks of output channels. */
 #include <string.h>
 
 #include "programs/library/conv/conv_cost.h"
@@ -20,7 +20,7 @@ struct field {
     uint32_t blocks, values;
 };
 
-/* The parameters of a piece, put on its tile. */
+/* The parameters of a piece; puts them on its tile. */
 static struct tensor weights_of(const struct field *d, const struct field_part *p)
 {
     struct graph *g = d->nn->g;
@@ -32,7 +32,7 @@ static struct tensor weights_of(const struct field *d, const struct field_part *
     return tensor_flatten(g, t);
 }
 
-/* One call: a piece of a picture. */
+/* One call of the codelet: a piece of a picture. */
 struct field_call {
     uint32_t cs;
     const struct codelet *codelet;
@@ -82,7 +82,7 @@ static int has_sums(const struct field *d)
     return d->plan->method == CONV_FIRST && d->layer->partials == PARTIALS_F32;
 }
 
-/* Where the result of picture n of a piece goes: its part of y, or sums in f32. */
+/* Where picture n of a piece is computed: in its part of y, or as sums in f32. */
 static struct tensor result_of(const struct field *d, const struct field_part *p, uint32_t n)
 {
     uint32_t halves = conv_halves(d->layer), units = conv_units(d->layer);
@@ -94,7 +94,7 @@ static struct tensor result_of(const struct field *d, const struct field_part *p
     return y;
 }
 
-/* All pictures of a piece; result: of each. */
+/* Adds the calls for all pictures of a piece; result: one tensor for each. */
 static void add_piece(const struct field *d, uint32_t cs, const struct codelet *codelet,
                       const struct field_part *p, struct tensor *result)
 {
@@ -130,7 +130,7 @@ static void finish_in_place(const struct field *d, struct conv_finish *finish,
                     nn_size(p->n) * nn_size(p->h) * nn_size(p->w));
 }
 
-/* Piece `index`: sums of its pictures to y. */
+/* Turns the f32 sums of piece `index` into its part of y. */
 static void finish_sums(const struct field *d, struct conv_finish *finish,
                         const struct field_part *p, uint32_t index, const struct tensor *picture)
 {
@@ -180,7 +180,7 @@ static void run_pieces(const struct field *d, const struct codelet *codelet)
     emu_free(result);
 }
 
-/* Each part of the only copy on one of the tiles that use it. */
+/* Puts each part of the only copy on one of the tiles that use it. */
 static void place_parts(const struct field *d, struct tensor t)
 {
     const struct conv_plan *p = d->plan;
@@ -195,7 +195,8 @@ static void place_parts(const struct field *d, struct tensor t)
     }
 }
 
-/* All blocks' parameters, once per copy. packed: [blocks][values], taken over. */
+/* The constant with the parameters of all blocks, once per copy. Takes over packed
+ * [blocks][values]. */
 static struct tensor new_weights(const struct field *d, uint16_t *packed)
 {
     const struct conv_plan *p = d->plan;
@@ -214,7 +215,8 @@ static struct tensor new_weights(const struct field *d, uint16_t *packed)
     return t;
 }
 
-/* f16 weights of 16 output channels from `first` on, n each; zero after the last channel. */
+/* Gathers the weights of 16 output channels from `first` on as f16, n of each; zeros after the last
+ * channel. */
 static void gather_block(const struct conv_layer *l, uint32_t first, uint32_t n, uint16_t *out)
 {
     memset(out, 0, (size_t)CHANNEL_BLOCK * n * sizeof(*out));

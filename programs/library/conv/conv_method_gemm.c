@@ -1,13 +1,12 @@
 /* conv_method_gemm.c - a convolution of kernel 1 as a matrix product: positions times channels.
  *
- * Tile (f, o, i) multiplies its positions f and input blocks i with its output blocks o. With the
- * input channels on one tile it adds bias and activation where the product lies; else the tiles of
- * (f, o) have partial results each and add up a share of the positions, bias, residual and
- * activation included. Sums in f32 always go that way, be it on one tile.
- */
+ * * Tile (f, o, i) multiplies positions f of input blocks i by the weights of output blocks o. If
+ * the input channels are not cut, it adds bias and activation where the product lies. Else the
+ * tiles (f, o, ..) have partial results, and each adds up a share of the positions, with bias,
+ * residual and activation. Sums in f32 are always finished that way, even on a single tile. */
 #include "programs/library/conv/conv_parts.h"
 
-/* A GEMM under construction. */
+/* A convolution under construction. */
 struct gemm {
     struct nn *nn;
     const struct conv_layer *layer;
@@ -34,7 +33,7 @@ static struct nn_range o_range(const struct gemm *m, uint32_t o)
     return nn_part(m->out, m->plan->cut_out, o);
 }
 
-/* [blocks][positions][16], a part of it. */
+/* A part of t [blocks][positions][16]. */
 static struct tensor part_of(const struct gemm *m, struct tensor t, struct nn_range blocks,
                              struct nn_range positions)
 {
@@ -42,8 +41,8 @@ static struct tensor part_of(const struct gemm *m, struct tensor t, struct nn_ra
                     (const struct nn_range[]){ blocks, positions, { 0, CHANNEL_BLOCK } });
 }
 
-/* One tile's products into y [out][positions][16], or in f32 [2 out][positions][8]; accumulate: on
- * top of what is there. */
+/* Adds the vertex that writes one tile's products into y [out][positions][16], or, in f32, [2
+ * out][positions][8]. accumulate: adds them to what y holds. */
 static void multiply_on(const struct gemm *m, uint32_t cs, struct tensor y, uint32_t i, uint32_t f,
                         uint32_t o, int accumulate)
 {
@@ -62,7 +61,7 @@ static void multiply_on(const struct gemm *m, uint32_t cs, struct tensor y, uint
               .f = at.end - at.begin);
 }
 
-/* Products into out [cut_in][out][positions][16]. */
+/* Multiplies on all tiles, into out [cut_in][out][positions][16]. */
 static void multiply(const struct gemm *m, struct tensor out, int accumulate)
 {
     const struct conv_plan *p = m->plan;
@@ -163,7 +162,7 @@ void conv_gemm(struct nn *nn, struct activation x, const struct conv_layer *laye
     if (plan->cut_in == 1 && layer->partials == PARTIALS_F16) {
         uint32_t shape[4] = { 1, m.out, m.positions, CHANNEL_BLOCK };
 
-        /* The residual lies below the products from the start. */
+        /* Products are added to the residual, which is copied first. */
         if (layer->add)
             program_add(g, nn->seq, program_copy(g, layer->add->t, y.t));
         multiply(&m, tensor_reshape(g, m.y, 4, shape), layer->add != NULL);

@@ -1,13 +1,12 @@
-/* conv_method_window.c - convolutions of k x k in groups of whole blocks of 16 channels, or dense:
+/* conv_method_window.c - convolutions of k x k, dense or in groups of whole blocks of 16 channels:
  * the matrix unit on shifted windows of a tile's piece of the field.
  *
- * Tile (n, h, w, o, i): picture, rows, columns, units of the output (a block, or a group); input
- * blocks, or rows of the kernel where there are groups. Each fetches its rows and columns with halo
- * and border; for stride 2 every second row and column apart (planes), so that windows are runs of
- * neighbours there, too. Rows of a result have the length of rows of the input: what is after the
- * width of the piece is left out when the result is copied together, or added up with those of
- * other input blocks.
- */
+ * Tiles are numbered (n, h, w, o, i): picture, rows, columns, units of the output (a block, or a
+ * group), and input blocks, with groups rows of the kernel. Each tile fetches its rows and columns
+ * with halo and border. For stride 2 even and odd rows and columns are kept apart, in planes, so
+ * that a window is again a run of neighbours. Rows of a result are as long as rows of the input;
+ * the gap after the width of the piece is left out when the result is copied together, or added up
+ * with those of other input blocks. */
 #include "programs/library/conv/conv_parts.h"
 #include "programs/library/conv/field_partition.h"
 
@@ -21,8 +20,8 @@ struct window {
     struct activation x, y;
     struct conv_weights weights;
     uint32_t pieces;
-    struct tensor products; /* what the matrix unit makes, all tiles, flat */
-    uint32_t made;          /* elements of it so far */
+    struct tensor products; /* results of the matrix unit, of all tiles, flat */
+    uint32_t made;          /* elements of it that are used so far */
     struct tensor *result;  /* owned; [cut_in][pieces], each [blocks][n][h][w][16] of products */
 };
 
@@ -31,19 +30,19 @@ static uint32_t round_up_div(uint32_t n, uint32_t d)
     return (n + d - 1) / d;
 }
 
-/* Columns of the input in a row of a result of so many. */
+/* How many columns of input a row of a result with so many columns has. */
 static uint32_t row_size(const struct window *m, uint32_t columns)
 {
     return columns + round_up_div(m->layer->kernel, m->layer->stride) - 1;
 }
 
-/* Positions of a result, those between rows included. */
+/* Positions of a result, including the gaps between rows. */
 static uint32_t result_size(const struct window *m, const struct field_part *p)
 {
     return (nn_size(p->h) - 1) * row_size(m, nn_size(p->w)) + nn_size(p->w);
 }
 
-/* The input of a tile: windows of part i, as planes [plane_rows][plane_columns][rows][columns]. */
+/* The input of a tile for part i, as planes [plane_rows][plane_columns][rows][columns]. */
 struct planes {
     struct windows win;
     uint32_t plane_rows, plane_columns, rows, columns;
@@ -71,8 +70,7 @@ static struct nn_range out_blocks(const struct window *m, struct nn_range units)
 
 /* ---- input ---- */
 
-/* Every stride-th row from `row` on, every stride-th column from `column` on, as long as a plane.
- */
+/* One plane: every stride-th row from `row` on, of it every stride-th column from `column` on. */
 static struct tensor plane_of(const struct window *m, const struct planes *l, uint32_t from,
                               struct tensor t, uint32_t row, uint32_t column)
 {
@@ -107,9 +105,9 @@ static struct tensor input_of(const struct window *m, const struct planes *l,
     return tensor_flatten(g, t);
 }
 
-/* Bytes from window to window, through all input blocks, then to the first one of the next outputs:
- * the same blocks, or their own. Owned by the caller; NULL, and the error of the graph, without
- * memory. */
+/* The byte distance from each window to the next, through all input blocks, then to the first
+ * window of the next outputs, which read the same blocks or blocks of their own. The caller frees
+ * them; NULL, and the error of the graph, when out of memory. */
 static uint32_t *new_steps(const struct window *m, const struct planes *l, uint32_t blocks, int own)
 {
     uint32_t k = m->layer->kernel, s = l->win.stride, n = blocks * l->win.rows * k, here = 0;
@@ -136,8 +134,8 @@ static uint32_t *new_steps(const struct window *m, const struct planes *l, uint3
 
 /* ---- products ---- */
 
-/* One call: outputs of units [begin, end) of a piece of picture n, from part i of the input. Each
- * unit takes its own input blocks, if there are groups. */
+/* Adds one call: units [begin, end) of the output of a piece of picture n, from part i of the
+ * input. With groups each unit reads its own input blocks. */
 static void multiply_units(const struct window *m, uint32_t cs, const struct field_part *p,
                            uint32_t n, uint32_t i, struct nn_range units, struct tensor weights,
                            struct tensor out)
@@ -158,7 +156,7 @@ static void multiply_units(const struct window *m, uint32_t cs, const struct fie
     emu_free(step);
 }
 
-/* A result [blocks][f][16], or [2 blocks][f][8], without what stands between rows:
+/* A result [blocks][f][16], or [2 blocks][f][8], without the gaps between its rows:
  * [blocks][1][h][w][16]. */
 static struct tensor without_gaps(const struct window *m, const struct field_part *p,
                                   uint32_t blocks, struct tensor t)
@@ -180,7 +178,7 @@ static struct tensor without_gaps(const struct window *m, const struct field_par
     return tensor_concat(g, part, 2, 2);
 }
 
-/* Room for the result of a piece of a picture, on its tile. */
+/* The part of products that gets the result of a piece of a picture; puts it on the tile. */
 static struct tensor new_product(struct window *m, const struct field_part *p, uint32_t blocks)
 {
     uint32_t n = blocks * result_size(m, p) * CHANNEL_BLOCK;
@@ -196,7 +194,8 @@ static struct field_part piece_of(const struct window *m, uint32_t i, uint32_t i
     return field_part_at(m->plan, &m->y, m->weights.units, index, i);
 }
 
-/* All calls of tile (i, index). Groups of several blocks of outputs take a call each. */
+/* Adds all calls of the tile of piece `index` and part i. A group with several blocks of outputs
+ * takes a call of its own. */
 static void multiply_piece(struct window *m, uint32_t cs, uint32_t i, uint32_t index)
 {
     struct graph *g = m->nn->g;
@@ -229,7 +228,7 @@ static void multiply_piece(struct window *m, uint32_t cs, uint32_t i, uint32_t i
     emu_free(picture);
 }
 
-/* Elements of all results. */
+/* How many elements all results have. */
 static uint32_t products_size(const struct window *m)
 {
     uint32_t n = 0;
@@ -257,7 +256,7 @@ static void multiply(struct window *m)
 
 /* ---- results ---- */
 
-/* A piece of an activation like y, [blocks][n][h][w][16]. */
+/* Piece p of an activation with the shape of y, [blocks][n][h][w][16]. */
 static struct tensor part_of(const struct window *m, const struct field_part *p, struct tensor t)
 {
     const struct nn_range r[] = { out_blocks(m, p->o), p->n, p->h, p->w, { 0, CHANNEL_BLOCK } };
@@ -274,7 +273,7 @@ static struct tensor by_positions(struct graph *g, struct tensor t)
     return tensor_reshape(g, t, 3, shape);
 }
 
-/* Whole sums: brings the rows together, then bias and activation in place. */
+/* Finishes whole sums: copies their rows together, then adds bias and activation in place. */
 static enum emu_status finish_in_place(const struct window *m)
 {
     struct graph *g = m->nn->g;
@@ -306,13 +305,13 @@ static enum emu_status finish_in_place(const struct window *m)
     return EMU_OK;
 }
 
-/* The output piece whose tiles add up the parts of piece k. */
+/* The piece whose tiles add up the partial results of piece k. */
 static uint32_t sum_group(const struct window *m, uint32_t k)
 {
     return (k + m->plan->sum_rotation) % m->pieces;
 }
 
-/* Partial sums, or a residual, or sums in f32. */
+/* Finishes partial sums, sums with a residual, or sums in f32. */
 static enum emu_status add_up(const struct window *m)
 {
     struct graph *g = m->nn->g;

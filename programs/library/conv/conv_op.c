@@ -1,4 +1,4 @@
-/* conv_op.c - a convolution: plans it, makes its result, hands over to the method. */
+/* conv_op.c - a convolution: plans it, makes its result, and lets the method compute it. */
 #include "programs/library/conv/conv.h"
 #include "programs/library/conv/conv_groups.h"
 #include "programs/library/conv/conv_rotation.h"
@@ -16,7 +16,7 @@ struct tensor conv_every(struct graph *g, struct tensor t, uint32_t stride)
             t = tensor_slice(g, t, dim, 0, 1);
             continue;
         }
-        /* Whole groups of stride, of which the first is taken; then the first of the rest. */
+        /* The first of every whole group of `stride`, then the first of what is left. */
         memcpy(shape, tensor_shape(g, t), 5 * sizeof(shape[0]));
         memmove(shape + dim + 2, shape + dim + 1, (4 - dim) * sizeof(shape[0]));
         shape[dim] = whole;
@@ -128,7 +128,8 @@ static enum emu_status plan_layer(struct nn *nn, const struct activation *x,
     }
     *p = *layer->plan;
     s.kib_price = p->shape.kib_price;
-    s.bias = p->shape.bias; /* changes what is best, not what is right */
+    s.bias =
+        p->shape.bias; /* may differ: it changes which plan is best, not whether one is right */
     if (memcmp(&s, &p->shape, sizeof(s)) != 0 || p->first_tile + p->tiles > tiles)
         return FAIL(USAGE, "its plan is for another convolution");
     return EMU_OK;
@@ -143,7 +144,7 @@ static int is_zero(const float *bias, uint32_t n)
     return 1;
 }
 
-/* Sums in f32 take no residual: it is added after them. */
+/* Sums in f32 cannot include a residual, so it is added after them. */
 static struct activation conv_then_add(struct nn *nn, struct activation x,
                                        const struct conv_layer *layer, struct conv_plan *plan,
                                        const char *name)
@@ -157,7 +158,7 @@ static struct activation conv_then_add(struct nn *nn, struct activation x,
     return op_activation_add(nn, y, *layer->add, layer->act, name);
 }
 
-/* Groups that are no whole blocks of channels are joined. */
+/* Joins groups that are not whole blocks of channels. */
 static struct activation conv_joined(struct nn *nn, struct activation x,
                                      const struct conv_layer *layer, uint32_t groups,
                                      struct conv_plan *plan, const char *name)

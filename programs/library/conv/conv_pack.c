@@ -1,4 +1,4 @@
-/* conv_pack.c - weights of the convolution codelets. */
+/* conv_pack.c - weights in the order in which the codelets of convolutions read them. */
 #include "programs/library/conv/conv_pack.h"
 
 #include <string.h>
@@ -14,8 +14,8 @@ uint32_t dw_pack_halves(uint32_t k, uint32_t stride)
     return taps * DW_ATOM * DW_LANES;
 }
 
-/* Packed: [pairs][passes][taps][4 channels][windows][2 halves of the pair][4 inputs] of what is
- * loaded for a pass; each channel has a weight for its own input only. */
+/* Packed: [pairs][passes][taps][4 channels][windows][2 halves of the pair][4 inputs], only the taps
+ * that are loaded for a pass. Of the 4 inputs a channel's weight is not zero for its own only. */
 void dw_pack(uint32_t k, uint32_t stride, const uint16_t *w, uint16_t *packed)
 {
     uint32_t pairs = DW_ATOM / DW_LANES / DW_HALVES, passes = dw_passes(k, stride);
@@ -61,9 +61,9 @@ void conv_pack_f32(uint32_t kb, const uint16_t *packed, uint16_t *out)
 
 enum { PIXELS = 4, CHANNELS = 4, PIXEL_BYTES = 8, BLOCK_BYTES = PIXELS * PIXEL_BYTES };
 
-/* Block b of a kernel row: 4 pixels from column first_column() on. The last block of a row is full
- * and shares pixels with the one before, so that nothing after the kernel is read; if it is the
- * only one it begins before the row, but for the first row. */
+/* Block b of a kernel row has 4 pixels, from column first_column() on. The last block of a row
+ * shares pixels with the one before, so that nothing after the kernel is read. If a row has one
+ * block only, it begins before the row, except in the first row. */
 static uint32_t row_blocks(uint32_t k)
 {
     return (k + PIXELS - 1) / PIXELS;
@@ -96,7 +96,7 @@ void conv_first_pack(uint32_t k, uint32_t channels, const uint16_t *w, uint16_t 
         uint32_t out = i / channels / PIXELS % DW_ATOM, block = i / channels / PIXELS / DW_ATOM;
         uint32_t row = block / row_blocks(k);
         int32_t column = first_column(k, block) + (int32_t)pixel;
-        /* Pixels of the block before come first. */
+        /* Its first pixels belong to the block before. */
         int shared = block % row_blocks(k) && column < (int32_t)(block % row_blocks(k) * PIXELS);
 
         if (column >= 0 && column < (int32_t)k && !shared)

@@ -1,4 +1,4 @@
-/* conv_parts.c - weights in blocks, and sums of partial results. */
+/* conv_parts.c - weights in blocks, and the adding up of partial results. */
 #include "programs/library/conv/conv_parts.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ struct nn_range conv_out_blocks(const struct conv_weights *w, uint32_t o)
     return (struct nn_range){ r.begin * w->unit, r.end * w->unit };
 }
 
-/* Weight blocks of an output block in part i, counted from those of part 0 on. */
+/* Which weight blocks of an output block are in part i. */
 static struct nn_range span_of(const struct conv_weights *w, uint32_t i)
 {
     struct nn_range in = conv_in_blocks(w, i), rows = conv_rows(w, i);
@@ -56,7 +56,7 @@ static struct nn_range span_of(const struct conv_weights *w, uint32_t i)
     return (struct nn_range){ in.begin * each, in.end * each };
 }
 
-/* Values of part (i, o), and before it in a copy: parts lie i by i, o by o. */
+/* How many values part (i, o) has, and how many are before it in a copy; o runs fastest. */
 static uint32_t part_size(const struct conv_weights *w, uint32_t i, uint32_t o)
 {
     return nn_size(span_of(w, i)) * nn_size(conv_out_blocks(w, o)) * BLOCK;
@@ -69,8 +69,8 @@ static uint32_t part_at(const struct conv_weights *w, uint32_t i, uint32_t o)
     return (span.begin * w->units * w->unit + nn_size(span) * conv_out_blocks(w, o).begin) * BLOCK;
 }
 
-/* Part (i, o) in the order of the matrix unit: [out][in][rows][columns][16][16], or [2 out] and [8]
- * for sums in f32. */
+/* Writes part (i, o) in the order of the matrix unit: [out][in][rows][columns][16][16], or, for
+ * sums in f32, [2 out][in][rows][columns][8][16]. */
 static void pack_part(const struct conv_weights *w, uint32_t i, uint32_t o, uint16_t *out)
 {
     struct nn_range ib = conv_in_blocks(w, i), ob = conv_out_blocks(w, o), r = conv_rows(w, i);
@@ -88,7 +88,7 @@ static void pack_part(const struct conv_weights *w, uint32_t i, uint32_t o, uint
     }
 }
 
-/* Each part of the only copy on one of the tiles that use it. */
+/* Puts each part of the only copy on one of the tiles that use it. */
 static void place_parts(const struct conv_weights *w)
 {
     struct graph *g = w->nn->g;
@@ -142,7 +142,7 @@ struct tensor conv_weights_on(const struct conv_weights *w, uint32_t i, uint32_t
 
 /* ---- partial results ---- */
 
-/* Positions `at` of block b of a sum, all partial results and the residual. */
+/* What is added up for positions `at` of block b: all partial results and the residual. */
 static struct tensor terms_of(struct graph *g, const struct conv_layer *layer,
                               const struct conv_sum *s, uint32_t b, struct nn_range at)
 {
@@ -162,7 +162,7 @@ static struct tensor terms_of(struct graph *g, const struct conv_layer *layer,
     return all;
 }
 
-/* Positions `at` of block b on a tile. */
+/* Adds up positions `at` of block b on a tile. */
 static void add_block(struct conv_finish *f, const struct conv_sum *s,
                       const struct codelet *codelet, uint32_t i, uint32_t b, struct nn_range at)
 {

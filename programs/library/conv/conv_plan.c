@@ -1,8 +1,8 @@
-/* conv_plan.c - cuts of a convolution over tiles: all cuts are tried that make the largest shard
+/* conv_plan.c - searches the cuts of a convolution over tiles: all that make the largest part
  * smaller.
  *
- * Every tile is charged its whole input: what lies on it already is not known here. Parameters stay
- * on the tiles that use them, or are fetched like input.
+ * Every tile is charged for its whole input, because it is not known here what lies on the tile
+ * already. Parameters stay on the tiles that use them, or are fetched like input.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/kernel/codelet_table.h"
 
-enum { MEMORY_STEPS = 256 }; /* of a tile: finer differences do not make a choice of plans */
+enum { MEMORY_STEPS = 256 }; /* of a tile's memory: plans that differ by less are not kept apart */
 
 struct plan_list {
     struct conv_plan *at; /* owned */
@@ -59,7 +59,7 @@ static enum emu_status check_shape(const struct conv_shape *s)
     return EMU_OK;
 }
 
-/* The kernel that multiplies. */
+/* The name of the kernel that multiplies. */
 static void kernel_of(const struct conv_shape *s, char out[40])
 {
     static const char *const name[] = { [CONV_GEMM] = "matmul_f16",
@@ -93,7 +93,7 @@ enum emu_status conv_check(const struct arch *a, const struct conv_shape *s)
 
 /* ---- what is kept ---- */
 
-/* A search: for the cheapest plan, or for all that are worth choosing from. */
+/* A search for the cheapest plan, or for all plans that are worth choosing from. */
 struct conv_search {
     const struct arch *a;
     uint64_t memory;        /* for the cheapest */
@@ -102,13 +102,13 @@ struct conv_search {
     enum emu_status status; /* of keeping all */
 };
 
-/* Cycles, and what its parameters are worth. */
+/* The cycles of a plan plus the price of its parameters. */
 static uint64_t price(const struct conv_plan *p)
 {
     return p->cost.total + p->resident_bytes * p->shape.kib_price / 1024;
 }
 
-/* Whether p is better than *best: it fits and is cheaper, or nothing fits and it needs less. */
+/* Whether p is better than *best: it fits and is cheaper, or neither fits and it needs less. */
 static int is_better(const struct conv_plan *p, const struct conv_plan *best, uint64_t memory)
 {
     int fits = p->cost.tile_bytes <= memory, best_fits = best->cost.tile_bytes <= memory;
@@ -120,14 +120,16 @@ static int is_better(const struct conv_plan *p, const struct conv_plan *best, ui
     return fits ? price(p) < price(best) : p->cost.tile_bytes < best->cost.tile_bytes;
 }
 
-/* Whether nothing speaks for q where there is p; steps: of memory, in bytes. */
+/* Whether p is at least as good as q in everything; step: of memory, in bytes. */
 static int is_as_good(const struct conv_plan *p, const struct conv_plan *q, uint64_t step)
 {
     return p->cost.total <= q->cost.total && p->resident_bytes / step <= q->resident_bytes / step &&
            p->cost.tile_bytes / step <= q->cost.tile_bytes / step;
 }
 
-/* Keeps p in place of the plans that it is as good as, unless one is as good as p. */
+/* Drops p if a plan in the list is as good; else adds p and removes the plans that it is as good
+ * as.
+ */
 static enum emu_status keep(struct plan_list *all, const struct conv_plan *p, uint64_t step)
 {
     size_t kept = 0;
@@ -137,7 +139,7 @@ static enum emu_status keep(struct plan_list *all, const struct conv_plan *p, ui
 
         if (!is_as_good(&first, p, step))
             continue;
-        /* What drops one plan often drops the next one, too. */
+        /* A plan that drops one often drops the next, too: it is tried first. */
         memmove(all->at + 1, all->at, i * sizeof(first));
         all->at[0] = first;
         return EMU_OK;
@@ -160,8 +162,8 @@ static void offer(struct conv_search *s, const struct conv_plan *p)
 
 /* ---- the search ---- */
 
-/* What the output channels are cut into: groups, where they take several blocks each, else blocks.
- */
+/* Between how many units the output channels may be cut: groups, if each has several blocks, else
+ * blocks. */
 static uint32_t output_units(const struct conv_plan *p)
 {
     const struct conv_shape *s = &p->shape;
@@ -175,7 +177,8 @@ static void shard_channels(const struct conv_plan *p, struct conv_shard *sh)
     uint32_t units = output_units(p), unit = atoms(s->out_c) / units;
 
     sh->out = (uint64_t)ceil_div(units, p->cut_out) * unit;
-    /* In f32 a group of 16 channels is two blocks of outputs, which read the same input. */
+    /* With sums in f32 a group of 16 channels is two blocks of outputs, which read the same input.
+     */
     sh->calls =
         unit > 1 || (s->f32 && p->method == CONV_WINDOW && s->groups > 1) ? sh->out / unit : 1;
     if (p->method == CONV_GEMM || (p->method == CONV_WINDOW && s->groups == 1))
@@ -186,7 +189,7 @@ static void shard_channels(const struct conv_plan *p, struct conv_shard *sh)
         sh->in = sh->out;
 }
 
-/* As conv_pack.h has them where they are not blocks of 16 x 16. */
+/* Bytes of the weights of a part; conv_pack.h has those that are not blocks of 16 x 16. */
 static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_shard *sh)
 {
     const struct conv_shape *s = &p->shape;
@@ -206,7 +209,7 @@ static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_shard 
     return 0;
 }
 
-/* The same cut with parameters that every tile holds, and with fetched ones. */
+/* Tries a cut with parameters that every tile holds, and with fetched ones. */
 static void try_parameters(struct conv_search *s, const struct conv_shard *sh, struct conv_plan *p)
 {
     uint64_t parts = (uint64_t)p->cut_in * p->cut_out;
@@ -260,7 +263,7 @@ static void search_gemm(struct conv_search *search, struct conv_plan p)
     }
 }
 
-/* Cuts of the field and of the output channels. */
+/* Tries cuts of the field and of the output channels. */
 static void search_field(struct conv_search *search, struct conv_plan p)
 {
     const struct conv_shape *s = &p.shape;
@@ -280,7 +283,7 @@ static void search_field(struct conv_search *search, struct conv_plan p)
     }
 }
 
-/* The same, and cuts of what is added up: input channels, or rows of the kernel. */
+/* Tries these, and cuts of what is added up: input channels, or rows of the kernel. */
 static void search_window(struct conv_search *search, struct conv_plan p)
 {
     const struct conv_shape *s = &p.shape;
@@ -350,7 +353,8 @@ enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, uint
 
 /* ---- choices ---- */
 
-/* Fastest first; of equal ones that which needs less, first the kind that lasts longer. */
+/* Fastest first; of equally fast plans the one that needs less for parameters, then the one that
+ * needs less temporary memory. */
 static int compare_plans(const void *a, const void *b)
 {
     const struct conv_plan *p = a, *q = b;
@@ -359,7 +363,9 @@ static int compare_plans(const void *a, const void *b)
         return p->cost.total < q->cost.total ? -1 : 1;
     if (p->resident_bytes != q->resident_bytes)
         return p->resident_bytes < q->resident_bytes ? -1 : 1;
-    return p->cost.tile_bytes < q->cost.tile_bytes ? -1 : 1; /* all three equal: one is dropped */
+    return p->cost.tile_bytes < q->cost.tile_bytes
+               ? -1
+               : 1; /* not all three are equal: keep() would have dropped one */
 }
 
 enum emu_status plan_conv_choice(const struct arch *a, const struct conv_shape *s,

@@ -1,12 +1,17 @@
 /* conv_plan.h - how a convolution is cut over tiles.
  *
- * GEMM: kernel 1 (or any kernel seen as shifted windows): positions, input channels, output
- * channels. DEPTHWISE: channels, rows, columns. FIRST: 3 or 4 input channels: rows, columns, output
- * channels. All cuts are tried; cost = input exchange (with halo) + compute by the codelets' own
- * formulas + exchange and reduction of partial results + syncs.
+ *   method      for                             cut by, besides pictures
+ *   GEMM        kernel 1                        positions, input channels, output channels
+ *   WINDOW      larger kernels, groups          rows, columns, output channels or groups, input
+ *                                               channels or rows of the kernel
+ *   DEPTHWISE   one channel a group             rows, columns, channels
+ *   FIRST       3 or 4 input channels           rows, columns, output channels
+ *
+ * All cuts are tried. The cost of a cut is that of the exchange of its input (with halo), of
+ * compute by the codelets' own formulas, of exchanging and adding up partial results, and of syncs.
  */
-#ifndef PROGRAMS_PLAN_CONV_H
-#define PROGRAMS_PLAN_CONV_H
+#ifndef PROGRAMS_CONV_PLAN_H
+#define PROGRAMS_CONV_PLAN_H
 
 #include "programs/library/layout/plan.h"
 
@@ -15,87 +20,89 @@ const char *conv_method_name(enum conv_method m);
 
 struct conv_shape {
     uint32_t n, in_c, in_h, in_w, out_c, out_h, out_w, kernel, stride, groups;
-    uint32_t pad;         /* rows or columns of zeros on the wider side: the halo of a border */
+    uint32_t pad;         /* rows or columns of zeros on the side that has more of them */
     uint32_t swish, relu; /* 1: that activation function follows */
     uint32_t add;         /* 1: another activation is added */
     uint32_t bias;        /* 1: there are biases that are not zero */
     uint32_t f32;         /* 1: partial sums in f32 */
-    /* Cycles that a KiB of parameters on a tile is worth: they stay there for the whole program. */
-    uint32_t kib_price;
+    uint32_t kib_price;   /* cycles charged for a KiB of parameters that stays on a tile */
 };
 
 struct conv_plan {
     struct conv_shape shape;
     enum conv_method method;
-    /* Parts of: pictures, rows of the output (GEMM: positions), columns, blocks of 16 output
-     * channels (or of groups), blocks of 16 input channels (groups: rows of the kernel). Their
-     * product is the tiles used. */
+    /* Into how many parts are cut: pictures, rows of the output (GEMM: positions), columns, blocks
+     * of 16 output channels (or groups), blocks of 16 input channels (with groups: rows of the
+     * kernel). Their product is the number of tiles used. */
     uint32_t cut_n, cut_h, cut_w, cut_out, cut_in;
     uint32_t first_tile, tiles;
-    /* Piece k lies on tile number k + turn of these, around the end; partial sums of a group of
-     * cut_in tiles are added up on the group sum_rotation further on. So that what a tile needs
-     * comes from others: what lies there already would be copied, at a higher cost than an
-     * exchange. */
+    /* Piece k lies on tile (k + turn) mod tiles of these; the partial sums of a group of cut_in
+     * tiles are added up by the group that is sum_rotation groups further on. Chosen so that tiles
+     * get what they need from others: data that lies on its tile already would have to be copied,
+     * which costs more than the exchange. */
     uint32_t turn, sum_rotation;
     struct plan_port port;
-    /* Parameters: held by every tile that uses them for the whole program, or fetched: each part is
-     * on one of those tiles, and sent to the others together with their input. */
+    /* Parameters. 0: every tile that uses a part holds it for the whole program. 1: one of these
+     * tiles holds it and sends it to the others together with their input. */
     int fetched;
-    uint64_t weight_bytes;   /* that the busiest tile uses */
-    uint64_t resident_bytes; /* that it holds; fetched: on average */
+    uint64_t weight_bytes;   /* used by the busiest tile */
+    uint64_t resident_bytes; /* held by the busiest tile; if fetched, by a tile on average */
     struct plan_cost cost;
 };
 
-/* The tile of piece k of a plan: (output piece) x cut_in + part of the input. */
+/* The tile of piece k of a plan; k = (number of the output piece) x cut_in + part of the input. */
 static inline uint32_t conv_plan_tile(const struct conv_plan *p, uint64_t k)
 {
     return p->first_tile + (uint32_t)((k + p->turn) % p->tiles);
 }
 
-/* How the tiles with partial results of the same output share the rows of 16 values of their sum,
- * numbered position by position, block by block: evenly, or each within one block, which saves a
- * call where even shares would reach into a second one. */
+/* How tiles with partial results of the same output share the work of adding them up. The sum has
+ * rows of 16 values, numbered block by block, in a block position by position. Shares are even, or
+ * each lies within one block, which saves a call if even shares would reach into a second block. */
 struct conv_shares {
     uint32_t blocks, positions, parts;
     int by_block;
-    uint64_t words, calls, cycles; /* of the largest share: words of each term; of the codelet */
+    /* Of the largest share: words of each term, calls of the codelet and their cycles. */
+    uint64_t words, calls, cycles;
 };
+/* The cheaper of both ways. */
 struct conv_shares conv_shares(const struct arch *a, const struct conv_plan *p, uint32_t blocks,
                                uint32_t positions);
-/* First row of share i; of `parts`: after the last. */
+/* The first row of share i; for i = parts the number of all rows. */
 uint32_t conv_share_begin(const struct conv_shares *s, uint32_t i);
-/* The share that a row belongs to. */
+/* The share that has a row. */
 uint32_t conv_share_with(const struct conv_shares *s, uint32_t row);
 
-/* Whether a convolution is a first layer: of pictures [n][h][w][4]. Needs in_c, groups, kernel,
- * stride. */
+/* Whether the kernel of first layers, which reads pictures [n][h][w][4], can do a convolution.
+ * Reads in_c, groups, kernel and stride of s only. */
 int conv_is_first(const struct conv_shape *s);
 
-/* Whether there is a way to make a convolution on a machine. EMU_USAGE: a shape that no method
- * takes, or a kernel with an instruction that the machine has not, named. */
+/* Checks that a machine can do a convolution. EMU_USAGE for a shape that no method supports, or
+ * when the machine lacks an instruction of the kernel; the message names both. */
 enum emu_status conv_check(const struct arch *a, const struct conv_shape *s) EMU_MUST_CHECK;
 
-/* The cheapest plan, the price of its parameters included, on tiles [first_tile, first_tile +
- * tiles) within memory_bytes of temporary memory a tile, else the one that needs least. EMU_USAGE
- * for shapes that no method takes. */
+/* The cheapest plan, including the price of its parameters, on tiles [first_tile, first_tile +
+ * tiles) that takes at most memory_bytes of temporary memory on a tile; if there is none, the plan
+ * that takes least. EMU_USAGE for shapes that no method supports. */
 enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
                           uint32_t tiles, uint64_t memory_bytes,
                           struct conv_plan *out) EMU_MUST_CHECK;
 
-/* The same for maxima of windows: as a convolution of in_c = out_c = groups channels. */
+/* The same for a max pool, described as a convolution with in_c = out_c = groups. */
 enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
                           uint32_t tiles, uint64_t memory_bytes,
                           struct conv_plan *out) EMU_MUST_CHECK;
 
-/* Plans of a shape, fastest first: for every other plan there is one here that is no slower and
- * needs no more memory of either kind (in steps of a 256th of a tile's). */
+/* The plans of a shape worth choosing from, fastest first. For every other plan there is one here
+ * that is no slower and needs no more temporary memory and no more memory for parameters (in steps
+ * of 1 / 256 of a tile's memory). */
 struct conv_choice {
     struct conv_plan *plan; /* owned */
     size_t count;
 };
 
-/* All plans worth choosing from; kib_price of the shape is not looked at. Errors: as plan_conv, and
- * EMU_NO_MEMORY. Free with conv_choice_free. */
+/* Finds them; ignores the kib_price of the shape. Errors: those of plan_conv(), and EMU_NO_MEMORY.
+ * Free with conv_choice_free. */
 enum emu_status plan_conv_choice(const struct arch *a, const struct conv_shape *s,
                                  uint32_t first_tile, uint32_t tiles,
                                  struct conv_choice *out) EMU_MUST_CHECK;

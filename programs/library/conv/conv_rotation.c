@@ -1,23 +1,22 @@
-/* conv_rotation.c - counts for every turn of the pieces what would stay on its tile, and takes the
- * turn with the least: of those, the one that is nearest to none.
- */
+/* conv_rotation.c - counts for every rotation of the pieces how much data would stay on its tile,
+ * and takes the rotation with the least; of equal ones the nearest to none. */
 #include "programs/library/conv/conv_rotation.h"
 
-/* Pieces and their input. */
+/* Counts positions that stay, for the pieces of a plan and their input. */
 struct turns {
     const struct conv_plan *plan;
     const struct activation *x;
     uint32_t pad_top, pad_left;
-    uint64_t *stays; /* owned; [plan->tiles], positions that stay on their tile, by turn */
+    uint64_t *stays; /* owned; by rotation, [plan->tiles]: positions that stay on their tile */
 };
 
-/* The part of n things, cut in parts, to which thing i belongs (inverse of nn_part). */
+/* The part that thing i belongs to if n things are cut into parts (the inverse of nn_part). */
 static uint32_t part_with(uint32_t n, uint32_t parts, uint32_t i)
 {
     return (uint32_t)((((uint64_t)i + 1) * parts - 1) / n);
 }
 
-/* Parts of a dimension of the output, cut in parts, that read [begin, end) of the input. */
+/* The parts of a dimension of the output that read [begin, end) of the input. */
 static struct nn_range parts_reading(const struct conv_shape *s, uint32_t size, uint32_t pad,
                                      uint32_t parts, uint32_t begin, uint32_t end)
 {
@@ -30,7 +29,7 @@ static struct nn_range parts_reading(const struct conv_shape *s, uint32_t size, 
     return (struct nn_range){ part_with(size, parts, first), part_with(size, parts, last) + 1 };
 }
 
-/* The piece would lie where its data are if it were turned so. */
+/* Notes that data of a piece lies on a tile: counts for the rotation that puts the piece there. */
 static void note(struct turns *t, uint64_t piece, uint32_t tile, uint32_t positions)
 {
     const struct conv_plan *p = t->plan;
@@ -39,7 +38,7 @@ static void note(struct turns *t, uint64_t piece, uint32_t tile, uint32_t positi
         t->stays[(tile - p->first_tile + p->tiles - piece % p->tiles) % p->tiles] += positions;
 }
 
-/* Which outputs and which parts of the input block b belongs to. */
+/* The parts of the output that read input block b, and the parts of the input that have it. */
 static void channels_with(const struct conv_plan *p, uint32_t b, struct nn_range *o,
                           struct nn_range *i)
 {
@@ -63,7 +62,7 @@ static void channels_with(const struct conv_plan *p, uint32_t b, struct nn_range
     *o = (struct nn_range){ at, at + 1 };
 }
 
-/* Columns [w, end) of a row of block b of picture n lie on a tile. */
+/* Notes that columns [w, end) of row h of block b of picture n lie on a tile. */
 static void note_columns(struct turns *t, uint32_t b, uint32_t n, uint32_t h, uint32_t w,
                          uint32_t end, uint32_t tile)
 {
@@ -98,7 +97,7 @@ static void note_columns(struct turns *t, uint32_t b, uint32_t n, uint32_t h, ui
     }
 }
 
-/* Elements of x that lie on a tile, row by row. */
+/* Notes elements of x that lie on a tile, row by row. */
 static void note_run(struct turns *t, const struct tile_run *run)
 {
     const struct activation *x = t->x;
@@ -118,8 +117,8 @@ static void note_run(struct turns *t, const struct tile_run *run)
 
 /* ---- sums ---- */
 
-/* What is added lies on a tile, [begin, end) of its elements: stays[s] grows for the turns of
- * groups that bring the sum there. GEMM only: blocks and positions are cut in parts. */
+/* Notes that elements of the residual lie on a tile: counts for the rotations of groups that bring
+ * their sum there. GEMM only, where blocks and positions are cut into parts. */
 static void note_added(const struct arch *a, const struct conv_plan *p, const struct tile_run *run,
                        uint64_t *stays)
 {
@@ -148,7 +147,7 @@ static void note_added(const struct arch *a, const struct conv_plan *p, const st
 
 /* ---- choice ---- */
 
-/* The first of [first, n) with the least; of equal ones that which is nearest to 0, around the end.
+/* The rotation in [first, n) with the least; of equal ones the nearest to 0, in either direction.
  */
 static uint32_t least_of(const uint64_t *stays, uint32_t first, uint32_t n)
 {

@@ -1,4 +1,4 @@
-/* dw_ref.c - depthwise convolutions: meaning, window by window, and time. */
+/* dw_ref.c - depthwise convolutions: meaning, window by window, and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 #include "programs/library/conv/conv_pack.h"
 #include "programs/library/conv/dw_work.h"
@@ -12,7 +12,7 @@ struct dw {
     const uint16_t *weights; /* of the pass: [taps][4 channels][windows][2 halves][4], dw_pack() */
 };
 
-/* The weights of a channel's tap for its four inputs. */
+/* The four weights of a tap of a channel, one for each input. */
 static const uint16_t *weights_at(const struct dw *d, uint32_t tap, uint32_t lane, uint32_t second)
 {
     static const uint16_t zeros[DW_LANES];
@@ -31,7 +31,7 @@ static const uint16_t *weights_at(const struct dw *d, uint32_t tap, uint32_t lan
     return d->weights + (entry * DW_HALVES + half) * DW_LANES;
 }
 
-/* Adds the products of four inputs with the weights of a tap, all at once, rounded to f32. */
+/* Adds the products of four inputs with the weights of a tap: an exact sum, rounded once to f32. */
 static void add_tap(const struct dw *d, const uint16_t *in, uint32_t tap, uint32_t second,
                     uint32_t acc[DW_LANES], struct fp_env *env)
 {
@@ -40,8 +40,8 @@ static void add_tap(const struct dw *d, const uint16_t *in, uint32_t tap, uint32
             fp_f32_add_exact_f16_products(acc[c], in, weights_at(d, tap, c, second), DW_LANES, env);
 }
 
-/* The four inputs at place i of the stream behind (row, column), `second` or not. After the last
- * position, which is `left` places on, no row ends. */
+/* The four inputs that enter i places after position (row, column) of the stream, for the second
+ * window if `second`. The last position is `left` places on; after it no row ends. */
 static const uint16_t *input_at(const struct dw *d, uint32_t row, uint32_t column, uint32_t i,
                                 uint32_t left, uint32_t second)
 {
@@ -56,8 +56,8 @@ static const uint16_t *input_at(const struct dw *d, uint32_t row, uint32_t colum
     return x + at * DW_ATOM + d->channel;
 }
 
-/* One position of the stream: a row of the output and a column of its row in the stream. `left`
- * positions of its worker come after it, and p->real places with inputs. */
+/* Computes one position of the stream, column `column` of row `row`. Its worker has `left`
+ * positions after it, and then p->real places with inputs. */
 static void window_at(const struct dw *d, uint32_t row, uint32_t column, uint32_t left,
                       const uint16_t *sum, uint16_t *out)
 {
@@ -101,7 +101,7 @@ static void pass_narrow(const struct dw *d, uint32_t third, int first)
     }
 }
 
-/* Window i of n. area: of the third. */
+/* A pass over a third: window i of n. area: the scratch of the third. */
 static void pass_wide(const struct dw *d, uint32_t third, uint32_t i, uint32_t n, uint16_t *area)
 {
     const struct dw_plan *p = &d->plan;
@@ -124,7 +124,7 @@ static void pass_wide(const struct dw *d, uint32_t third, uint32_t i, uint32_t n
     }
 }
 
-/* Where the weights of a pass begin, of a block's two pairs. */
+/* Where the weights of a pass of a pair begin in those of the block. */
 static uint32_t weights_before(uint32_t k, uint32_t stride, uint32_t pair, uint32_t pass)
 {
     uint32_t taps = 0, passes = dw_passes(k, stride);
@@ -180,13 +180,14 @@ void dw5s2_f16_ref(const struct codelet_call *call)
     dw(call, 5, 2);
 }
 
-/* ---- time: the instructions of dw.inc, counted ----
+/* ---- cycles: the instructions of dw.inc, counted ----
  *
- * Exact if the slowest worker of every pass is the last of its round, else some cycles a pass less.
+ * Exact if in every pass the slowest worker is the last of its round; else a pass may take some
+ * cycles less.
  */
 
 enum pass { PASS_SETUP, PASS_NEXT_BLOCK, PASS_NEXT_PAIR, PASS_MIDDLE, PASS_FINAL };
-enum { TAP_LOADS = DW_LANES, PLACE_SLOTS = 14 }; /* a load has both halves of a channel */
+enum { TAP_LOADS = DW_LANES, PLACE_SLOTS = 14 }; /* a load has a channel of both halves */
 
 static uint64_t wide_slots(const struct dw_plan *p, const struct dw_third *t, enum pass pass)
 {
@@ -258,7 +259,8 @@ static uint64_t dw_cycles(const struct codelet_call *call, uint32_t k, uint32_t 
     for (uint32_t i = 1; i < passes; i++)
         pair += 1 + TAP_LOADS * dw_taps_loaded(k, stride, i) +
                 pass_cycles(a, &p, i + 1 < passes ? PASS_MIDDLE : PASS_FINAL);
-    /* Instructions between a launch and its sync count beyond those that hide after the exits. */
+    /* Instructions between a launch and its sync count, except those that run while workers exit.
+     */
     cycles += 3 + launch + branch + 1 - hidden + pass_cycles(a, &p, PASS_SETUP);
     cycles += 2 * blocks * pair;
     cycles += blocks * (1 + branch - hidden + branch + launch + pass_cycles(a, &p, PASS_NEXT_PAIR));

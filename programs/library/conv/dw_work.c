@@ -1,4 +1,4 @@
-/* dw_work.c - thirds of the output, windows, and the work list that tells both to dw.inc. */
+/* dw_work.c - thirds of the output, windows, and the work list that tells dw.inc both. */
 #include "programs/library/conv/dw_work.h"
 
 #include <string.h>
@@ -17,7 +17,8 @@ uint32_t dw_passes(uint32_t k, uint32_t stride)
     return two_rows(k, stride) ? 2 : k;
 }
 
-/* Two rows: the third is seen from one position before, so that nothing after x is read. */
+/* Pass 0 has kernel rows 0 and 1, pass 1 row 2, whose window begins a position earlier, so that
+ * nothing after x is read. */
 static void window_two_rows(uint32_t wp, uint32_t pass, struct dw_window *w)
 {
     if (pass) {
@@ -56,7 +57,7 @@ int dw_tap_is_loaded(uint32_t k, uint32_t stride, uint32_t pass, uint32_t tap, i
 {
     struct dw_window w = dw_window(k, stride, 0, pass);
 
-    /* The third row uses other taps than the first. */
+    /* Rows 0 and 2 use different taps, so all are loaded. */
     if (two_rows(k, stride) && !second)
         return 1;
     return (second ? w.second : w.column)[tap] >= 0;
@@ -73,12 +74,13 @@ uint32_t dw_taps_loaded(uint32_t k, uint32_t stride, uint32_t pass)
 
 /* ---- thirds ---- */
 
-/* A place between positions: the position (row, column) or the end of the row before it. */
+/* A boundary between thirds: before the position (row, column), or, in column 0, at the end of the
+ * row above. */
 struct dw_place {
     uint32_t row, column;
 };
 
-/* Where a third may end, near position `at` of the stream. */
+/* The boundary nearest to position `at` of the stream at which a third may end. */
 static struct dw_place legal_place(const struct dw_plan *p, uint32_t at)
 {
     struct dw_place c = { at / p->pitch, at % p->pitch };
@@ -117,7 +119,8 @@ static int third_fits(const struct dw_plan *p, const struct dw_third *t)
     return t->end_column >= DW_SHORT && (p->stride == 1 || t->column + DW_SHORT <= p->pitch);
 }
 
-/* Cuts at places[1] and [2]; returns what the slowest third costs, or nothing fits. */
+/* Cuts the output at place[1] and place[2]. Returns the cost of the slowest third; UINT32_MAX if
+ * these cuts are not possible. */
 static uint32_t try_places(struct dw_plan *p, const struct dw_place place[DW_THIRDS + 1])
 {
     uint32_t most = 0;
@@ -137,7 +140,7 @@ static uint32_t try_places(struct dw_plan *p, const struct dw_place place[DW_THI
     return most;
 }
 
-/* Equal parts of the stream, 3 or 2; or whole rows. */
+/* Cuts the stream into equal parts, 3 or 2. */
 static uint32_t try_parts(struct dw_plan *p, uint32_t parts)
 {
     uint32_t all = (p->ho - 1) * p->pitch + p->wo;
@@ -197,7 +200,7 @@ uint32_t dw_scratch_halves(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo
 {
     struct dw_plan p = dw_plan(k, stride, ho, wo, wp);
 
-    return p.longest ? DW_THIRDS * p.longest * DW_AREA : DW_AREA; /* no edge is empty */
+    return p.longest ? DW_THIRDS * p.longest * DW_AREA : DW_AREA; /* an edge must not be empty */
 }
 
 /* ---- the work list ---- */

@@ -19,8 +19,8 @@ struct field_part field_part_at(const struct conv_plan *plan, const struct activ
                                 .o = nn_part(blocks, plan->cut_out, o) };
 }
 
-/* Input positions of a dimension: [begin, end) of the field, and how many stand before and after
- * it. */
+/* The input positions that a piece needs in a dimension: [begin, end) of the field, and how many
+ * border elements before and after that. */
 struct reach {
     struct nn_range in;
     uint32_t before, behind;
@@ -66,7 +66,7 @@ struct tensor field_part_add_border(struct nn *nn, struct tensor border, struct 
     return parts > 1 ? tensor_concat(nn->g, part, parts, dim) : t;
 }
 
-/* What r reaches in a dimension of t; only border, if it lies beside t. */
+/* The elements of r in a dimension of t; only border, if r lies outside t. */
 static struct tensor reach_take(struct nn *nn, struct tensor border, struct tensor t, unsigned dim,
                                 const struct reach *r)
 {

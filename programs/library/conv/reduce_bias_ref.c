@@ -1,7 +1,6 @@
-/* reduce_bias_ref.c - reduce_bias_f16 and _f32, with relu, with swish: meaning, and time as
- * reduce_bias_f16.inc and reduce_bias_f32.inc have it. The sum begins with the bias, in f32, and is
- * rounded once.
- */
+/* reduce_bias_ref.c - reduce_bias_f16 and _f32, alone, with relu and with swish: meaning, and the
+ * cycles of reduce_bias_f16.inc and reduce_bias_f32.inc. A sum begins with the bias, in f32, and is
+ * rounded once. */
 #include "programs/library/elementwise/positions_ref.h"
 
 static uint16_t activate(uint16_t x, enum activation_f16 act, struct fp_env *env)

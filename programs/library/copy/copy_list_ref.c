@@ -1,4 +1,4 @@
-/* copy_list_ref.c - copy_list_64, _32, _16, _8: meaning and time. */
+/* copy_list_ref.c - copy_list_64, _32, _16, _8: meaning and cycles. */
 #include <string.h>
 
 #include "programs/library/kernel/codelet_ref.h"
@@ -33,9 +33,10 @@ void copy_list_8_ref(const struct codelet_call *call)
     copy_list(call, 1);
 }
 
-/* ---- time: the instructions of copy_list.inc, counted ---- */
+/* ---- cycles: the instructions of copy_list.inc, counted ---- */
 
-/* A run, from the load of its row to the branch to the next. src and dst count modulo 8. */
+/* Slots of a run, from the load of its row to the branch to the next one. src and dst matter modulo
+ * 8. */
 static uint64_t run_slots_32(uint32_t src, uint32_t dst, uint32_t n)
 {
     uint64_t slots = 3 + 2;
@@ -128,7 +129,7 @@ static uint64_t run_slots(unsigned bits, uint32_t src, uint32_t dst, uint32_t n)
     }
 }
 
-/* The most over all places of a run. */
+/* The most slots that a run may take, wherever it lies. */
 static uint64_t run_slots_most(unsigned bits, uint32_t n)
 {
     uint64_t most = 0;
@@ -147,8 +148,9 @@ struct list_shape {
     const struct arch *arch;
     unsigned bits;
     uint32_t n;
-    const uint32_t *src, *dst, *elements; /* NULL: the most over all places, lengths in list */
-    const struct codelet_run *list;       /* NULL: runs of one element */
+    const uint32_t *src, *dst,
+        *elements; /* NULL: not known; then the worst case counts, with lengths from list */
+    const struct codelet_run *list; /* NULL: runs of one element */
 };
 
 static uint64_t shape_run_slots(const struct list_shape *s, uint32_t k)
@@ -158,7 +160,7 @@ static uint64_t shape_run_slots(const struct list_shape *s, uint32_t k)
     return run_slots_most(s->bits, s->list ? s->list[k].elements : 1);
 }
 
-/* What a run of n halves may take longer when its first half is another worker's. */
+/* How many slots more a run of n halves may take if its first half belongs to another worker. */
 static uint64_t clip_slots(uint32_t n)
 {
     uint64_t whole = run_slots_most(16, n), clipped = n ? run_slots_most(16, n - 1) : 0;
@@ -176,7 +178,8 @@ static uint64_t share_slots(const void *shape, unsigned w)
     return slots ? 12 + 3 + slots + 1 : 12 + 1;
 }
 
-/* Bytes: where the block that begins at row k really begins; *slots: what finding it takes. */
+/* copy_list_8: where the block that should begin at row k really begins; *slots: the cost of
+ * finding that out. */
 static uint32_t boundary(const struct list_shape *s, uint32_t k, uint64_t *slots)
 {
     *slots = 0;
@@ -192,7 +195,7 @@ static uint32_t boundary(const struct list_shape *s, uint32_t k, uint64_t *slots
     }
 }
 
-/* Without addresses as if all runs were linked: one worker takes them all. */
+/* copy_list_8: without addresses the worst case is that one worker must take all runs. */
 static uint64_t block_8_slots(const void *shape, unsigned w)
 {
     const struct list_shape *s = shape;
@@ -211,14 +214,14 @@ static uint64_t block_8_slots(const void *shape, unsigned w)
     return slots + 1;
 }
 
-/* Whether row k begins in the upper half of the word in which the row before ends. */
+/* copy_list_16: whether row k begins in the upper half of the word in which the row before ends. */
 static int halves_meet(const struct list_shape *s, uint32_t k)
 {
     return s->dst[k] % 4 == 2 && s->dst[k - 1] + 2 * s->elements[k - 1] == s->dst[k];
 }
 
-/* What a worker does beside its runs [k, end). *clip: the first half of the first is not its own.
- */
+/* copy_list_16: slots of a worker besides its runs [k, end). *clip: whether the first half of the
+ * first run belongs to another worker. */
 static uint64_t block_16_extra(const struct list_shape *s, unsigned w, uint32_t k, uint32_t end,
                                int *clip)
 {
@@ -236,7 +239,7 @@ static uint64_t block_16_extra(const struct list_shape *s, unsigned w, uint32_t 
     slots += length == 1; /* the branch from the code of single halves */
     if (end == s->n)
         return slots + 1;
-    /* Its last half is the lower one of a word, or alone. */
+    /* The last half is the lower half of a word, or the only one. */
     odd = length == 1 || (length && (s->dst[end - 1] + 2 * s->elements[end - 1]) % 4);
     return slots + 2 + (odd ? 4 : 0) + (halves_meet(s, end) ? 5 : 0) + 1;
 }

@@ -1,4 +1,4 @@
-/* copy_ref.c - copy_8, copy_16, copy_32, copy_64: meaning and time. */
+/* copy_ref.c - copy_8, copy_16, copy_32, copy_64: meaning and cycles. */
 #include <string.h>
 
 #include "programs/library/kernel/codelet_ref.h"
@@ -30,11 +30,11 @@ void copy_64_ref(const struct codelet_call *call)
     copy(call, 32);
 }
 
-/* ---- time: the instructions of copy.S, counted ---- */
+/* ---- cycles: the instructions of copy.S, counted ---- */
 
 enum { PACED_LEAST = 13 }; /* as in copy.S */
 
-/* What a worker finds out about vectors of src and dst that begin at multiples of 8. */
+/* What a worker finds out about src and dst if both begin at multiples of 8. */
 enum copy_place { COPY_SLOW, COPY_FAR, COPY_PACED, COPY_CROSS, COPY_PLACES };
 
 struct copy_shape {
@@ -42,10 +42,11 @@ struct copy_shape {
     unsigned bits;
     uint32_t src, dst, bytes;
     enum copy_place place;
-    int placed; /* src and dst are real; else only their places in a vector, and place counts */
+    int placed; /* 1: src and dst are addresses; 0: only their places in a vector, and `place`
+                   counts */
 };
 
-/* Pieces [at, end) of a vector, the branch back included. */
+/* Slots for bytes [at, end) of a vector, the branch back included. */
 static unsigned edge_slots(unsigned bits, uint32_t at, uint32_t end)
 {
     unsigned slots = 3;
@@ -81,8 +82,8 @@ static enum copy_place place_of(const struct copy_shape *s, uint32_t src, uint32
     return (src ^ dst) & 8 ? COPY_CROSS : COPY_PACED;
 }
 
-/* count vectors from byte at of dst on, from the test whether one instruction can load and store to
- * the exit. */
+/* Slots for `count` vectors from byte `at` of dst on, from the test whether one instruction can
+ * both load and store, to the exit. */
 static uint64_t aligned_slots(const struct copy_shape *s, uint32_t at, uint64_t count)
 {
     enum copy_place place = s->placed ? place_of(s, at + (s->src - s->dst), at) : s->place;
@@ -164,7 +165,7 @@ uint64_t copy_cycles_at(const struct arch *a, unsigned bits, uint32_t src, uint3
     return copy_cycles_of(&s);
 }
 
-/* The most over all places of both runs. */
+/* The most cycles that a call may take, wherever both runs lie. */
 static uint64_t copy_cycles(const struct codelet_call *call, unsigned bits)
 {
     struct copy_shape s = { .arch = call->arch, .bits = bits };

@@ -1,4 +1,4 @@
-/* fill_ref.c - fill_u8, fill_f16, fill_f32: meaning and time. */
+/* fill_ref.c - fill_u8, fill_f16, fill_f32: meaning and cycles. */
 #include <string.h>
 
 #include "programs/library/kernel/codelet_ref.h"
@@ -25,15 +25,15 @@ void fill_f32_ref(const struct codelet_call *call)
         out[i] = call->arg[fill__value].value;
 }
 
-/* ---- time: the instructions of fill.S, counted ---- */
+/* ---- cycles: the instructions of fill.S, counted ---- */
 
 struct fill_shape {
     const struct arch *arch;
     unsigned bits;
-    uint32_t begin, end; /* bytes; what matters is their place in a vector */
+    uint32_t begin, end; /* bytes; only their places in a vector matter */
 };
 
-/* Pieces [at, end) of a vector, the branch back included. */
+/* Slots for bytes [at, end) of a vector, the branch back included. */
 static unsigned edge_slots(unsigned bits, uint32_t at, uint32_t end)
 {
     unsigned slots = 3;
@@ -56,7 +56,7 @@ static unsigned edge_slots(unsigned bits, uint32_t at, uint32_t end)
     }
 }
 
-/* What lies after the vectors of a run that begins at a multiple of 8. */
+/* Slots for what is left after the whole vectors of a run that begins at a multiple of 8. */
 static unsigned tail_slots(unsigned bits, uint32_t bytes)
 {
     unsigned slots = 2 + (bytes & 4 ? 2 : 0);
@@ -99,7 +99,7 @@ uint64_t fill_cycles_at(const struct arch *a, unsigned bits, uint32_t out, uint3
     return codelet_workers_cycles(a, fill_slots, &s);
 }
 
-/* The most over all places where the run may begin. */
+/* The most cycles that a call may take, wherever the run begins. */
 static uint64_t fill_cycles(const struct codelet_call *call, unsigned bits)
 {
     uint64_t most = 0;

@@ -65,8 +65,8 @@ static void each_f32(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32
         out[i] = f(a[i], b[i % period], &env);
 }
 
-/* The four codelets of an operation on a type. A scalar f16 is in both halves of its word: the low
- * one is read here. */
+/* The four codelets of an operation on a type. A scalar f16 is in both halves of its word; the
+ * meaning reads the low one. */
 #define BINARY(op, type, word)                                                                     \
     void op##_##type##_ref(const struct codelet_call *call)                                        \
     {                                                                                              \

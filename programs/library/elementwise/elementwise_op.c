@@ -1,6 +1,5 @@
-/* elementwise_op.c - operations that treat each element alone: one vertex per tile, on the tile
- * where the first operand's elements lie.
- */
+/* elementwise_op.c - operations that treat each element alone: one vertex on each tile that has
+ * elements of the first operand. */
 #include "programs/library/layout/tile_parts.h"
 
 static const char *const unary_names[] = { "relu", "sigmoid", "swish", "tanh",
@@ -10,14 +9,14 @@ static const char *const binary_names[] = { "add", "sub", "mul", "max" };
 _Static_assert(EMU_COUNT_OF(unary_names) == UNARY_COUNT, "names of unary operations");
 _Static_assert(EMU_COUNT_OF(binary_names) == BINARY_COUNT, "names of binary operations");
 
-/* An operation: the operands and the result, of which a codelet uses what its state has. */
+/* An operation with its operands and result; a codelet uses those that its state has. */
 struct elementwise_op {
     const struct codelet *codelet;
     struct tensor a, b, out;
     float value; /* of a scalar operand */
 };
 
-/* The vertex of share i. */
+/* Adds the vertex for part i. */
 static void add_vertex(struct graph *g, uint32_t cs, const struct elementwise_op *e,
                        const struct tile_parts *s, size_t i)
 {
@@ -50,7 +49,7 @@ static void add_vertex(struct graph *g, uint32_t cs, const struct elementwise_op
     }
 }
 
-/* One vertex per share of `like`. */
+/* Adds a vertex for each part of `like`. */
 static void run_elementwise(struct graph *g, struct program seq, const struct elementwise_op *e,
                             struct tensor like, const char *name)
 {
@@ -105,7 +104,8 @@ struct tensor op_unary(struct graph *g, struct program seq, enum unary_op op, st
     return out;
 }
 
-/* Whether every tile has whole rows of c elements of t, and the codelet takes rows of that size. */
+/* Whether every tile has whole rows of c elements of t, and the codelet supports rows of that size.
+ */
 static int has_whole_rows(struct graph *g, struct tensor t, uint32_t c)
 {
     unsigned vector = 8 / elem_bytes(tensor_elem(g, t));

@@ -1,6 +1,5 @@
-/* elementwise_ref.c - the time of unary, binary, channel and cast codelets: the instructions of
- * their .inc files, counted.
- */
+/* elementwise_ref.c - the cycles of unary, binary, channel and cast codelets: the instructions of
+ * their .inc files, counted. */
 #include "programs/library/elementwise/elementwise_ref.h"
 
 enum { FAST_LEAST = 8, FAST_ROWS = 5, STEP_MOST = 511 }; /* as in elementwise.inc, channel.S */
@@ -12,8 +11,8 @@ enum { FAST_LEAST = 8, FAST_ROWS = 5, STEP_MOST = 511 }; /* as in elementwise.in
         PLAIN(op##_inplace_f32, INPLACE, 2), PLAIN(op##_scalar_f16, SCALAR, 4),                    \
         PLAIN(op##_scalar_f32, SCALAR, 2), PLAIN(op##_channel_f16, CHANNEL, 4),                    \
         PLAIN(op##_channel_f32, CHANNEL, 2)
-/* steps: instructions of a vector, of which the first two take `slots`; tail: those of the tail,
- * the first takes `slots`. */
+/* steps: how many instructions a vector takes; the first two take `slots` slots. tail: how many the
+ * tail takes; the first takes `slots`. */
 #define STEPS(name, kind, width, steps, slots, tail)                                               \
     [ROW_##name] = { ELEMENTWISE_##kind, width, steps, { slots, slots }, tail, { slots } }
 #define UNARY(name, width, slots) STEPS(name, UNARY, width, 2, SLOTS(slots), 1)
@@ -23,7 +22,7 @@ enum { FAST_LEAST = 8, FAST_ROWS = 5, STEP_MOST = 511 }; /* as in elementwise.in
     [ROW_##name] = { ELEMENTWISE_UNARY,        4, 7,                                               \
                      { 0, 0, FOUR(slots), 0 }, 4, { 0, SLOTS(slots), SLOTS(slots), 0 } }
 
-/* By row of the table of codelets; width 0: it is none of these. */
+/* By row of the table of codelets; width 0: not an elementwise codelet. */
 static const struct elementwise elementwise_table[CODELET_ROWS] = {
     BINARY(add),
     BINARY(sub),
@@ -78,7 +77,7 @@ static uint64_t slots_of(const struct arch *a, const size_t *field, unsigned n)
 
 /* ---- elements after the last whole vector, n modulo its width of them ---- */
 
-/* UNARY_TAIL, BINARY_TAIL: without the exit. */
+/* UNARY_TAIL and BINARY_TAIL, without the exit. */
 static uint64_t operation_tail_slots(const struct elementwise_shape *s, unsigned rest)
 {
     int two_inputs = s->e->kind == ELEMENTWISE_BINARY || s->e->kind == ELEMENTWISE_INPLACE ||
@@ -124,7 +123,7 @@ static uint64_t cast_tail_slots(const struct elementwise_shape *s, unsigned rest
 
 /* ---- whole vectors ---- */
 
-/* The instructions of the operation from the second on. */
+/* Slots of all instructions of the operation but the first. */
 static uint64_t rest_slots(const struct elementwise_shape *s)
 {
     return slots_of(s->arch, s->e->slots + 1, s->e->steps - 1);
@@ -141,7 +140,7 @@ static unsigned try_slots(uint64_t count)
     return count >= FAST_LEAST ? 6 : 3;
 }
 
-/* UNARY: count vectors, from the test whether there are any to the last store. */
+/* UNARY: slots for `count` vectors, from the test whether there are any to the last store. */
 static uint64_t unary_slots(const struct elementwise_shape *s, uint64_t count)
 {
     uint64_t first = slots_of(s->arch, s->e->slots, 1), rest = rest_slots(s);
@@ -170,7 +169,8 @@ static uint64_t binary_slots(const struct elementwise_shape *s, uint64_t count)
     return slots + 6 + (two ? 2 : 5) + (count - 3) + 3;
 }
 
-/* Codelets of cast.S, from the test after that whether there are any vectors to the exit. */
+/* Codelets of cast.S: slots from the instruction after the test whether there are any vectors, to
+ * the exit. */
 static uint64_t cast_slots(const struct elementwise_shape *s, uint64_t count)
 {
     uint64_t try = count >= FAST_LEAST ? 9 : 2;
@@ -220,7 +220,7 @@ static uint64_t worker_operation_slots(const void *shape, unsigned w)
 
 /* ---- channels ---- */
 
-/* What a worker does with all of `rows` rows of `columns` columns, to the exit. */
+/* Slots of a worker for its `rows` rows of `columns` columns, up to the exit. */
 static uint64_t columns_slots(uint64_t rows, uint64_t columns, int far)
 {
     uint64_t slots = (far ? 2 : 0) + 1;

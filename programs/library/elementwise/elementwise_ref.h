@@ -1,7 +1,7 @@
-/* elementwise_ref.h - the time of unary, binary, channel and cast codelets.
+/* elementwise_ref.h - the cycles of unary, binary, channel and cast codelets.
  *
- * The fast loops of some need two edges that are so far apart that one instruction can access both,
- * which the formulas of the table cannot know: they give the longest time.
+ * Some of them have a fast loop, for two edges that lie so far apart that one instruction can
+ * access both. The formulas in the table do not know addresses, so they give the longest time.
  */
 #ifndef PROGRAMS_ELEMENTWISE_REF_H
 #define PROGRAMS_ELEMENTWISE_REF_H
@@ -23,36 +23,37 @@ enum elementwise_kind {
 
 enum { ELEMENTWISE_STEPS = 7, ELEMENTWISE_TAIL = 4 };
 
-/* How two edges lie: a and b (binary), y and x (axpy), input and output (others). */
+/* How two edges lie to each other: a and b (binary), y and x (axpy), input and output (others). */
 enum elementwise_place {
     PLACE_NEAR,
-    PLACE_FAR,   /* an instruction can access both */
-    PLACE_PACED, /* besides, the edge of an operation in place lies in region 1 */
+    PLACE_FAR,   /* one instruction can access both */
+    PLACE_PACED, /* the same, and the edge that an operation changes in place lies in region 1 */
     PLACES
 };
 
-/* A codelet: instructions of the auxiliary lane a vector takes, each with the field of struct arch
- * that has its slots, or 0: one slot. */
+/* A codelet: how many instructions of the auxiliary lane a vector takes; slots: for each the offset
+ * of the member of struct arch that has its slots, or 0 for one slot. */
 struct elementwise {
     enum elementwise_kind kind;
     unsigned width; /* elements of a vector */
     unsigned steps;
     size_t slots[ELEMENTWISE_STEPS];
-    unsigned tail_steps; /* the same of its tail, of what is after the last whole vector */
+    unsigned tail_steps; /* the same for the tail, the elements after the last whole vector */
     size_t tail[ELEMENTWISE_TAIL];
 };
 
 /* NULL if the codelet is none of these. */
 const struct elementwise *elementwise_find(const struct codelet *codelet);
 
-/* n: elements of the first edge; c: of b, of channel codelets. */
+/* The cycles of a call. n: elements of the first edge; c: channel codelets: elements of b. */
 uint64_t elementwise_cycles_at(const struct arch *a, const struct elementwise *e, uint32_t n,
                                uint32_t c, enum elementwise_place place);
 
-/* The longest of them; counts are taken from the fields of the row. */
+/* The longest of these times; n and c are taken from the call's fields. */
 uint64_t elementwise_cycles(const struct codelet_call *call, const struct codelet *codelet);
 
-/* How edges at addresses p and q lie; p is the edge that is read and written, if there is one. */
+/* How edges at byte addresses p and q lie. If an edge is changed in place, p must be its address.
+ */
 enum elementwise_place elementwise_place(const struct arch *a, const struct elementwise *e,
                                          uint32_t p, uint32_t q, uint32_t n, uint32_t c);
 

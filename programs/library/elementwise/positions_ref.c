@@ -1,6 +1,6 @@
-/* positions_ref.c - codelets on [blocks][f][16] f16 with operands [blocks][16]: bias_*, scale_f16,
- * scale_shift_*: meaning, and time as positions.inc, bias.S and scale_shift.S have it.
- */
+/* positions_ref.c - codelets on [blocks][f][16] f16 with operands [blocks][16], which are bias_*,
+ * scale_f16 and scale_shift_*: meaning, and the cycles of positions.inc, bias.S and
+ * scale_shift.S. */
 #include "programs/library/elementwise/positions_ref.h"
 
 enum { PACED_LEAST = 4 }; /* as in bias.S */
@@ -27,7 +27,7 @@ static uint16_t mul(uint16_t x, uint16_t s, struct fp_env *env)
     return fp_f16_mul(x, s, 0, env);
 }
 
-/* Swish of a + b as f16v4mix and f16v2tanh make it: of h, half of that. */
+/* Swish of a + b as f16v4mix and f16v2tanh compute it, from h = (a + b) / 2. */
 static uint16_t sum_swish(uint16_t a, uint16_t b, struct fp_env *env)
 {
     static const uint16_t half[2] = { 0x3800, 0x3800 };
@@ -75,7 +75,7 @@ struct bias_shape {
     enum activation_f16 act;
 };
 
-/* BIAS, from the choice of the loop to the exit. */
+/* Slots of BIAS, from the choice of the loop to the exit. */
 static uint64_t plain_slots(const struct positions *p)
 {
     if (p->count < PACED_LEAST)

@@ -1,13 +1,12 @@
-/* codelet_code.c - links the codelets a program uses for one address.
+/* codelet_code.c - links the codelets that a program uses for one address.
  *
- * They were assembled when the library was built: one relocatable object (emu/asm/asm_object.h), in
- * which the code of codelet NAME is section .text.NAME, is part of the program.
- */
+ * The codelets are assembled when this library is built. The result, one relocatable object
+ * (emu/asm/asm_object.h) in which the code of codelet NAME is section .text.NAME, is embedded. */
 #include <string.h>
 
 #include "programs/library/kernel/codelet_table.h"
 
-/* The code has no writable parts, so all is one block. */
+/* Copies all sections into one block: code has no writable parts. */
 static enum emu_status copy_sections(const struct asm_image *image, struct codelet_code *out)
 {
     uint8_t *code;
@@ -41,7 +40,7 @@ static enum emu_status find_entries(const struct asm_image *image, const struct 
     return EMU_OK;
 }
 
-/* The names of a set, in the order of the table. root has room for all rows. */
+/* The names of the codelets in a set, in the order of the table. root has room for all rows. */
 static enum emu_status order_set(const struct codelet *const *set, size_t n, const char **root,
                                  size_t *roots)
 {

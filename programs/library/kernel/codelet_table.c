@@ -1,4 +1,4 @@
-/* codelet_table.c - the table of codelets, made of families.def. */
+/* codelet_table.c - the table of codelets, made from families.def. */
 #include "programs/library/kernel/codelet_ref.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ static unsigned name_hash(const char *name)
     return h;
 }
 
-/* The slot of a name: of its row, or the free one where it belongs. */
+/* The slot that has the row of a name, or the free slot in which it belongs. */
 static uint16_t *name_find(const char *name)
 {
     for (unsigned i = name_hash(name);; i++) {

@@ -19,7 +19,7 @@ enum codelet_row {
 #undef STATE
 #undef KERNEL
 
-/* What kernels with the same fields have in common. */
+/* The states: kernels with the same fields have the same state. */
 enum kernel_state {
 #define STATE(state, ...) STATE_##state,
 #define KERNEL(...)
@@ -38,8 +38,8 @@ enum kernel_state codelet_state(const struct codelet *c); /* of a row of the tab
 /* Cycles of a MULTI call whose slowest worker issues `slots` slots, exit included. */
 uint64_t codelet_multi_cycles(const struct arch *a, uint64_t slots);
 
-/* Links the code of a set of codelets at addr, in the order of the table; as codelet_library.link.
- */
+/* Links the code of a set of codelets at addr, in the order of the table, as codelet_library.link()
+ * must. */
 enum emu_status codelet_link(const struct arch *arch, const struct codelet *const *set, size_t n,
                              uint32_t addr, struct codelet_code *out) EMU_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* vertex_fields.c - vertices of kernels that are chosen while the program runs. */
+/* vertex_fields.c - vertices of codelets that are chosen at run time. */
 #include "programs/library/kernel/vertex_fields.h"
 
 #include <stdarg.h>

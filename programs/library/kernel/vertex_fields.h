@@ -1,13 +1,13 @@
-/* vertex_fields.h - vertices with all their fields, checked by the compiler of C.
+/* vertex_fields.h - adds vertices with all their fields; the C compiler checks them.
  *
  *   VERTEX(norm_fold_f32, g, cs, tile, .sum = s, .sumsq = q, .totals = t, .first = 0, .each = 16,
  * .channels = 64); VERTEX_OF(binary, codelet, g, cs, tile, .a = x, .b = y, .out = z);
  *
- * The first is for a kernel that is known, the second for one of the kernels that share a state.
- * Each adds a vertex to compute set cs and returns its number. Fields are tensors, float (F32,
- * F16), uint32_t (U32), struct word_list and struct tensor_list; lengths are filled by the compiler
- * of graphs. A field that does not exist, is missing, is given twice, or is of another type does
- * not compile.
+ * The first is for a kernel that is known, the second for a codelet that is chosen at run time
+ * among kernels with the same state. Each adds a vertex to compute set cs and returns its number.
+ * Fields are tensors, float (F32, F16), uint32_t (U32), struct word_list and struct tensor_list;
+ * lengths are filled in when the graph is compiled. A field that does not exist, is missing, is
+ * given twice or has another type is an error of the C compiler.
  */
 #ifndef PROGRAMS_VERTEX_FIELDS_H
 #define PROGRAMS_VERTEX_FIELDS_H
@@ -16,7 +16,7 @@
 #include "programs/library/kernel/fields.h"
 
 struct word_list {
-    const uint32_t *at; /* copied */
+    const uint32_t *at; /* borrowed during the call */
     uint32_t n;
 };
 
@@ -30,10 +30,11 @@ struct tensor_list {
     size_t n;
 };
 
-/* A codelet whose name is made as by printf. NULL: there is none, and the graph says so. */
+/* Finds a codelet by a name that is made as by printf(). NULL, and the error of the graph, if there
+ * is none. */
 const struct codelet *codelet_named(struct graph *g, const char *fmt, ...) EMU_PRINTF(2, 3);
 
-/* A vertex of a codelet that has that state; NULL is no codelet, and no vertex. */
+/* Adds a vertex of a codelet, which must have that state. A NULL codelet adds none. */
 uint32_t vertex_of_state(struct graph *g, uint32_t compute_set, const struct codelet *codelet,
                          enum kernel_state state, uint32_t tile);
 
@@ -125,8 +126,8 @@ static inline void vertex_connect_list(struct graph *g, uint32_t vertex, unsigne
 #define FIELDS_GIVEN(...)                                         FIELDS_GIVEN_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
 #define FIELDS_GIVEN_(a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
 
-/* In these lines a number that is no tensor, or loses something on its way into a field, is an
- * error. */
+/* Between FIELDS_STRICT and FIELDS_LAX it is an error to give a number for a tensor, or a number
+ * that its field cannot hold. */
 #ifdef __clang__
 #define FIELDS_EXTRA _Pragma("clang diagnostic error \"-Wliteral-conversion\"")
 #else

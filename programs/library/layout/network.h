@@ -1,8 +1,8 @@
-/* network.h - what the layers of ops_nn.h share: the network under construction, cuts, zeros,
- * parameters.
+/* network.h - what the layers of ops_nn.h share: the network under construction, and functions for
+ * cuts, zeros and parameters.
  */
-#ifndef PROGRAMS_NN_H
-#define PROGRAMS_NN_H
+#ifndef PROGRAMS_NETWORK_H
+#define PROGRAMS_NETWORK_H
 
 #include "programs/library/layout/tile_parts.h"
 
@@ -16,14 +16,14 @@ struct nn {
     struct graph *g; /* borrowed */
     struct program seq;
     uint64_t memory_bytes;
-    uint32_t kib_price;  /* of parameters, struct conv_shape */
+    uint32_t kib_price;  /* as in struct conv_shape */
     struct tensor zeros; /* constant [tiles][NN_ZEROS] f16 */
-    uint32_t turn;       /* first tile of the last small layer that was spread */
-    /* The last activation whose mean was taken: its channels, and by tile the blocks that it has of
-     * them. Factors for these are made elsewhere. Owned; NULL: there was none. */
+    uint32_t turn;       /* the first tile of the last small layer (tile_choice.h) */
+    /* Of the last activation whose mean was taken: its channels, and the blocks of them on each
+     * tile. Factors for these channels are computed on other tiles. Owned; NULL: no mean so far. */
     uint32_t pooled_c;
     struct nn_range *pooled;
-    uint64_t *held; /* owned; [tiles] bytes of parameters that others fetch, on each */
+    uint64_t *held; /* owned; by tile: bytes of parameters that it holds for others to fetch */
 };
 
 enum { NN_ZEROS = 256 };
@@ -46,30 +46,31 @@ static inline uint32_t nn_size(struct nn_range r)
 struct activation nn_activation(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
                                 const char *name);
 
-/* [n][channels] of a feature of one position, channels in whole blocks. */
+/* An activation of one position as [n][channels], channels rounded up to whole blocks. */
 struct tensor nn_vectors(struct graph *g, const struct activation *x);
 
-/* The values of t over and over, in a shape. */
+/* A view of that shape which repeats the values of t. */
 struct tensor nn_repeat(struct nn *nn, struct tensor t, unsigned rank, const uint32_t *shape);
-/* Zeros of a shape that lie on a tile. */
+/* A view of that shape with zeros that lie on the tile. */
 struct tensor nn_zeros(struct nn *nn, uint32_t tile, unsigned rank, const uint32_t *shape);
 
-/* t [..] sliced in several dimensions at once. */
+/* t sliced in all dimensions at once. range: one for each dimension. */
 struct tensor nn_slice(struct graph *g, struct tensor t, const struct nn_range *range);
 
-/* f32 to the nearest f16. */
+/* v rounded to the nearest f16. */
 uint16_t nn_half(float v);
 
-/* A constant of `copies` equal parts of n values each, part i on tile[i]. */
+/* A constant with `copies` copies of n values; copy i lies on tile[i]. */
 struct tensor nn_constant(struct nn *nn, const uint16_t *value, uint32_t n, const uint32_t *tile,
                           uint32_t copies, const char *name);
 
-/* The tile that holds part (o, i) of the parameters of a plan that are fetched: of those that use
- * it the one that holds least so far. bytes: of the part. */
+/* Chooses the tile that holds part (o, i) of a plan's parameters if they are fetched: among the
+ * tiles that use the part the one that holds least so far. bytes: size of the part. */
 uint32_t nn_holder(struct nn *nn, const struct conv_plan *p, uint32_t o, uint32_t i,
                    uint64_t bytes);
 
-/* bias_f16, bias_relu_f16, ...; NULL, and the error of the graph, if there is none. */
+/* The codelet of a family for an activation function and a type: bias_f16, bias_relu_f16, ... NULL,
+ * and the error of the graph, if there is none. */
 const struct codelet *nn_codelet(struct graph *g, const char *family, enum activation_function act,
                                  enum elem e);
 

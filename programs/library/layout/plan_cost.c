@@ -1,11 +1,11 @@
-/* plan_cost.c - costs that every plan counts: exchange phases and calls of codelets. */
+/* plan_cost.c - the costs that all plans are made of: exchange phases and calls of codelets. */
 #include "programs/library/layout/plan_cost.h"
 
 #include <string.h>
 
-/* Where all tiles send and receive all the time, to and from changing others, schedules have holes:
- * events without the lag are 1.16 to 1.22 of the words (bench_schedule: irregular 32 x 8, 68 x 8,
- * 20 x 64). One hole in so many words: */
+/* If all tiles send and receive all the time, to and from changing partners, schedules have gaps: a
+ * phase takes 1.16 to 1.22 events a word besides the lag (bench_schedule: irregular 32 x 8, 68 x 8,
+ * 20 x 64). One gap in so many words: */
 enum { FULL_LOAD_HOLES = 5 };
 
 struct plan_port plan_port(const struct arch *a)

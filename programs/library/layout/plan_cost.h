@@ -1,4 +1,4 @@
-/* plan_cost.h - what the planners share: cuts of a size, and copies. */
+/* plan_cost.h - what the planners share: which cuts of a size to try, and the cost of copies. */
 #ifndef PROGRAMS_PLAN_COST_H
 #define PROGRAMS_PLAN_COST_H
 
@@ -14,8 +14,8 @@ static inline uint32_t ceil_div(uint64_t n, uint64_t d)
     return (uint32_t)((n + d - 1) / d);
 }
 
-/* The next larger number of parts for which the largest part of n is smaller; UINT32_MAX after
- * n parts. So cuts 1, 2, ... that make no difference are left out. */
+/* The next larger number of parts that makes the largest part of n smaller; UINT32_MAX when there
+ * is none. Numbers of parts between these would make no difference. */
 static inline uint32_t next_cut(uint32_t n, uint32_t parts)
 {
     uint32_t part = ceil_div(n, parts);

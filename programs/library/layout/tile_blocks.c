@@ -1,10 +1,10 @@
-/* tile_blocks.c - cuts the shares of an activation at blocks of channels and pictures. */
+/* tile_blocks.c - cuts the parts of an activation where blocks of channels and pictures begin. */
 #include "programs/library/layout/tile_blocks.h"
 
 #include <string.h>
 
-/* Adds f positions of block b, picture n; they join the fragment before where that is one more
- * block of the same kind. */
+/* Adds a tile block; joins it to the one before if that continues it with one more block of
+ * channels. */
 static enum emu_status add_fragment(struct tile_blocks *out, const struct tile_block *f, int join)
 {
     struct tile_block *last = out->list.count ? &out->list.at[out->list.count - 1] : NULL;
@@ -17,7 +17,7 @@ static enum emu_status add_fragment(struct tile_blocks *out, const struct tile_b
     return VEC_PUSH(&out->list, *f);
 }
 
-/* Splits the runs of a share where a new block or picture begins. */
+/* Splits the runs of a part where a block or picture begins. */
 static enum emu_status cut_share(const struct activation *x, size_t share, struct tile_blocks *out)
 {
     const struct tile_part *s = &out->shares.at[share];
@@ -85,7 +85,7 @@ struct tensor tile_block_channels(struct graph *g, const struct tile_block *f, s
                                                                  { 0, CHANNEL_BLOCK } }));
 }
 
-/* A variable of n elements for each channel of every fragment. */
+/* A variable of n elements for each channel of every tile block. */
 static struct tensor channel_variable(struct graph *g, const struct tile_blocks *all, uint32_t n,
                                       const char *name)
 {

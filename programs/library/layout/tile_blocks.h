@@ -1,5 +1,5 @@
-/* tile_blocks.h - the part of an activation that lies on each tile, cut where a block of 16
- * channels or a picture begins: what operations with a value per channel work on.
+/* tile_blocks.h - the part of an activation on each tile, cut wherever a block of 16 channels or a
+ * picture begins. Operations with a value per channel work on the results, tile blocks.
  */
 #ifndef PROGRAMS_TILE_BLOCKS_H
 #define PROGRAMS_TILE_BLOCKS_H
@@ -7,26 +7,27 @@
 #include "programs/compiler/base/arena.h"
 #include "programs/library/layout/network.h"
 
-/* Positions of neighbouring blocks of 16 channels of one picture on a tile, consecutive in its
- * memory: [blocks][f][16]. */
+/* f positions of neighbouring blocks of 16 channels of picture n, consecutive in the memory of a
+ * tile: [blocks][f][16]. */
 struct tile_block {
-    size_t share;
-    uint64_t at; /* elements of the share before it */
-    uint32_t block, blocks, n, f;
+    size_t share;                 /* the part of the tensor it belongs to, in tile_blocks.shares */
+    uint64_t at;                  /* elements of that part before it */
+    uint32_t block, blocks, n, f; /* block: the first */
 };
 
 struct tile_blocks {
-    struct tile_parts shares;
+    struct tile_parts shares; /* the parts of the tensor, by tile */
     VEC(struct tile_block) list;
 };
 
-/* Of an activation [c16][n][h][w][16], in the order of tiles, then of blocks and pictures. Errors:
- * of the graph, EMU_NO_MEMORY. Free with tile_blocks_free, also after an error. */
+/* The tile blocks of an activation [c16][n][h][w][16], in the order of tiles, then of blocks and
+ * pictures. Errors: those of the graph, EMU_NO_MEMORY. Free with tile_blocks_free, also after an
+ * error. */
 enum emu_status tile_blocks_of(struct nn *nn, const struct activation *x,
                                struct tile_blocks *out) EMU_MUST_CHECK;
 void tile_blocks_free(struct tile_blocks *f);
 
-/* [blocks][f][16] of a fragment, flat. */
+/* The elements [blocks][f][16] of a tile block in t, which has the activation's shape; flat. */
 struct tensor tile_block_take(struct graph *g, const struct tile_blocks *all,
                               const struct tile_block *f, struct tensor t);
 static inline uint32_t tile_block_tile(const struct tile_blocks *all, const struct tile_block *f)
@@ -34,11 +35,12 @@ static inline uint32_t tile_block_tile(const struct tile_blocks *all, const stru
     return all->shares.at[f->share].tile;
 }
 
-/* The values of its channels in t, [c16][n][16] or of a shape like it; flat. */
+/* The values of its channels in t, which is [c16][n][16] in any shape; flat. */
 struct tensor tile_block_channels(struct graph *g, const struct tile_block *f, struct tensor t);
 
-/* Sums over the positions of every fragment on its tile, f32 [16] for each block, in the order of
- * fragments; squares: of squares, too, NULL: not wanted. One compute set. */
+/* Adds one compute set with sums over the positions of every tile block, on its tile: f32 [16] for
+ * each block of channels, in the order of the list. squares: gets sums of squares, too; NULL: not
+ * wanted. */
 void tile_blocks_sum(struct nn *nn, const struct activation *x, const struct tile_blocks *all,
                      struct tensor *sum, struct tensor *squares);
 

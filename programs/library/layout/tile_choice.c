@@ -1,7 +1,7 @@
-/* tile_choice.c - strides over the tiles of the chip, and the next free tile from there. */
+/* tile_choice.c - steps over the chip in equal strides, and takes the next free tile from there. */
 #include "programs/library/layout/tile_choice.h"
 
-enum { SPREAD_TURN = 97 }; /* tiles between the first ones of two layers; prime */
+enum { SPREAD_TURN = 97 }; /* tiles from the first tile of a layer to that of the next; prime */
 
 enum emu_status tile_choice_new(struct nn *nn, uint32_t parts, struct tile_choice *out)
 {

@@ -1,7 +1,7 @@
-/* dot_ref.c - dot_{f16,f32}, matvec_{f16,f32}: meaning and time. */
+/* dot_ref.c - dot_{f16,f32}, matvec_{f16,f32}: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 
-/* The two sums of a worker: a vector of 8 bytes of each. */
+/* Adds the products of a vector of 8 bytes of each operand to the two sums of a worker. */
 static void add_products(uint32_t *acc, unsigned bits, const void *x, const void *y, size_t i,
                          struct fp_env *env)
 {
@@ -63,7 +63,7 @@ static void matvec(const struct codelet_call *call, unsigned bits)
     }
 }
 
-/* ---- time: the instructions of dot.inc and matvec.inc, counted ---- */
+/* ---- cycles: the instructions of dot.inc and matvec.inc, counted ---- */
 
 struct dot_shape {
     const struct arch *arch;

@@ -1,10 +1,9 @@
-/* linear_op.c - fully connected layers: rows of the weights, cut over tiles by plan_linear(),
- * times the vectors of all pictures; where rows are cut, too, a second step adds up partial
+/* linear_op.c - fully connected layers: the rows of the weights, cut over tiles by plan_linear(),
+ * times the vectors of all pictures. If rows themselves are cut, a second step adds up partial
  * results.
  *
- * Results are [n][c] in memory, so that a tile's rows of several pictures are one run. Rows after
- * the last channel are zero and have results of zero.
- */
+ * Results are [n][c] in memory, so that the rows of a tile are one run for each picture. Rows after
+ * the last channel are zero, and so are their results. */
 #include <string.h>
 
 #include "programs/library/layout/tile_choice.h"
@@ -17,7 +16,7 @@ struct linear_layer {
     struct tensor rows;  /* f16: weights, tile after tile */
     struct tensor bias;  /* f32 [1 or n][out] */
     struct tensor parts; /* f32 [cut_in][n][out] */
-    uint8_t *holds;      /* owned; by tile: it has something that the step reads */
+    uint8_t *holds;      /* owned; by tile: 1 if it holds something that the step reads */
     const struct codelet *whole, *sum;
 };
 
@@ -35,7 +34,7 @@ static struct nn_range inputs_of(const struct linear_layer *l, uint32_t i)
     return (struct nn_range){ quads.begin * LINEAR_IN, quads.end * LINEAR_IN };
 }
 
-/* Columns of rows of a matrix, one after the other. */
+/* Some columns of some rows of a matrix, row by row. */
 static struct tensor take(struct graph *g, struct tensor t, struct nn_range rows,
                           struct nn_range columns)
 {
@@ -67,7 +66,7 @@ static void add_weights(struct linear_layer *l, const float *weights)
     emu_free(m);
 }
 
-/* A copy for every picture where their sums are made on different tiles. */
+/* Makes the biases; one copy for every picture if their sums are made on different tiles. */
 static void add_biases(struct linear_layer *l, const float *bias, enum activation_function act)
 {
     uint32_t shape[2] = { l->plan.columns ? l->y.n : 1, l->plan.shape.out };
@@ -76,7 +75,7 @@ static void add_biases(struct linear_layer *l, const float *bias, enum activatio
     for (uint32_t c = 0; b && c < shape[1]; c++) {
         if (c < l->y.c)
             b[c] = bias ? bias[c] : 0;
-        else if (act == ACT_SIGMOID) /* of the lowest number: zero */
+        else if (act == ACT_SIGMOID) /* the sigmoid of the lowest number is zero */
             b[c] = (float)fp_f16_value(NN_HALF_LOWEST);
     }
     if (b)
@@ -88,13 +87,14 @@ static void add_biases(struct linear_layer *l, const float *bias, enum activatio
 
 /* ---- tiles ---- */
 
-/* A part that makes results of some rows. */
+/* A part that computes some rows. */
 struct linear_part {
     const struct linear_layer *l;
-    struct nn_range blocks; /* of 16 rows; of partial results none */
+    struct nn_range blocks; /* of 16 rows; empty for partial results */
 };
 
-/* Whether a tile has something that the part reads, or would read its results as factors. */
+/* Whether a tile holds something that the part reads, or will read the part's results as factors.
+ */
 static int avoids(const void *ctx, uint32_t tile)
 {
     const struct linear_part *p = ctx;
@@ -116,7 +116,7 @@ static uint32_t take_tile(const struct linear_layer *l, struct tile_choice *s, s
     return tile_choice_take(s, avoids, &p);
 }
 
-/* The tiles that have some of x. Returns how many have nothing. */
+/* Finds the tiles that hold some of x. *others: how many hold nothing. */
 static enum emu_status find_holders(struct linear_layer *l, uint32_t *others)
 {
     uint32_t tiles = graph_compute_tiles(l->nn->g);
@@ -142,7 +142,7 @@ static struct tensor on_tile(struct linear_layer *l, struct tensor t, uint32_t t
     return t;
 }
 
-/* Part k: rows of it times the vectors; results of whole rows, or partial ones. */
+/* Adds part k: some rows times the vectors, with whole or partial results. */
 static void multiply_part(struct linear_layer *l, uint32_t cs, uint32_t k, uint32_t at,
                           uint32_t tile)
 {
@@ -166,7 +166,7 @@ static void multiply_part(struct linear_layer *l, uint32_t cs, uint32_t k, uint3
                   .m = nn_size(rows));
 }
 
-/* Leaves in holds the tiles that have results. */
+/* Adds the multiplication; afterwards `holds` has the tiles with its results. */
 static enum emu_status multiply(struct linear_layer *l)
 {
     uint32_t shape[3] = { l->plan.cut_in, l->x.n, l->plan.shape.out }, at = 0;
@@ -188,7 +188,7 @@ static enum emu_status multiply(struct linear_layer *l)
     return EMU_OK;
 }
 
-/* Partial results of so many columns of a picture. */
+/* Adds up the partial results of some columns of picture n. */
 static void add_columns(struct linear_layer *l, uint32_t cs, uint32_t n, struct nn_range columns,
                         uint32_t tile)
 {
@@ -222,7 +222,7 @@ static enum emu_status add_partials(struct linear_layer *l)
 
 /* ---- the layer ---- */
 
-/* On tiles that have nothing of x, if those are most. */
+/* Plans for the tiles that hold nothing of x, if those are the majority; else for all. */
 static enum emu_status plan(struct linear_layer *l, uint32_t out, enum activation_function act)
 {
     const struct arch *a = graph_arch(l->nn->g);
@@ -238,7 +238,7 @@ static enum emu_status plan(struct linear_layer *l, uint32_t out, enum activatio
     return plan_linear(a, &s, others > tiles / 2 ? others : tiles, &l->plan);
 }
 
-/* [n][c16][16] in memory. */
+/* Makes the variable of the result, [n][c16][16] in memory. */
 static void add_result(struct linear_layer *l, uint32_t out)
 {
     struct graph *g = l->nn->g;

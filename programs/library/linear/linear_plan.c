@@ -1,8 +1,9 @@
-/* linear_plan.c - cuts of fully connected layers: all that make the largest part smaller; stages of
- * sums: all fan-ins near the roots of the number of partial results.
+/* linear_plan.c - searches cuts of fully connected layers, all that make the largest part smaller,
+ * and stages of sums, all fan-ins near the roots of the number of partial results.
  *
- * Every tile is charged all of its input. The parts of a layer are small: half of the time goes
- * into syncs, latencies and launches, so a cut that makes a step shorter rarely pays for one more.
+ * Every tile is charged for its whole input. The parts of a layer are small, and half of the time
+ * goes into syncs, latencies and launches; so a cut that shortens a step rarely pays for another
+ * step.
  */
 #include "programs/library/linear/linear_plan.h"
 
@@ -21,7 +22,7 @@ struct linear_search {
     struct linear_plan best;
 };
 
-/* The same with and without a bias. */
+/* Cycles of a part of the multiplication, with or without a bias. */
 static uint64_t multiply_cycles(const struct linear_search *f, int biased, uint64_t rows,
                                 uint64_t in)
 {
@@ -41,7 +42,8 @@ static uint64_t multiply_cycles(const struct linear_search *f, int biased, uint6
                   : plan_cycles(f->a, KERNEL_ROW(linear_f16_f32), sums, EMU_COUNT_OF(sums));
 }
 
-/* Sums of p partials of n elements: reduce, or one with a bias or a scale. */
+/* Cycles of adding up p partial results of n elements: by a reduce codelet, or by one that adds a
+ * bias or multiplies by a scale. */
 static uint64_t sum_cycles(const struct arch *a, const struct codelet *codelet, uint64_t p,
                            uint64_t n)
 {
@@ -59,7 +61,7 @@ static uint64_t sum_cycles(const struct arch *a, const struct codelet *codelet, 
                : plan_cycles(a, codelet, bias, EMU_COUNT_OF(bias));
 }
 
-/* The second step of a plan that cuts rows: the best number of columns. */
+/* Plans the second step, which a plan with cut rows needs: finds the best number of columns. */
 static void plan_columns(const struct linear_search *f, struct linear_plan *p)
 {
     uint32_t vectors = f->s.out / SUM_COLUMNS;
@@ -82,7 +84,7 @@ static void plan_columns(const struct linear_search *f, struct linear_plan *p)
     p->cost.sync = f->a->sync_chip_cycles;
 }
 
-/* Adds the step of the multiplication to second, the plan of what follows. */
+/* Adds the multiplication to `second`, the plan of the step after it. */
 static void try_cut(struct linear_search *f, const struct linear_plan *second, uint32_t cut_out)
 {
     struct linear_plan p = *second;
@@ -94,7 +96,7 @@ static void try_cut(struct linear_search *f, const struct linear_plan *second, u
     p.cost.exchange_in = f->s.n * in / F16_WORD + f->latency;
     p.cost.sync += f->a->sync_chip_cycles;
     p.cost.total = p.cost.exchange_in + p.cost.exchange_partials + p.cost.reduce + p.cost.sync;
-    /* The products alone, at four a cycle. */
+    /* The products alone, four a cycle, would take too long already. */
     if (p.cost.total + f->s.n * rows * in / LINEAR_IN >= f->best.cost.total)
         return;
     p.cost.compute = multiply_cycles(f, !p.columns, rows, in);
@@ -133,7 +135,7 @@ enum emu_status plan_linear(const struct arch *a, const struct linear_shape *s, 
 
 /* ---- sums ---- */
 
-/* One stage with fan-in f over `groups` sums: the best number of columns. */
+/* Adds a stage with fan-in f for `groups` sums: finds the best number of columns. */
 static void add_stage(const struct arch *a, uint64_t latency, const struct codelet *codelet,
                       uint32_t f, uint32_t groups, struct sums_plan *p)
 {

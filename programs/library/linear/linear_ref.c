@@ -1,6 +1,5 @@
-/* linear_ref.c - linear_f16_f32, linear_*_f16, sum_bias_*_f16, sum_scale_f16: meaning, and time as
- * linear.inc and sum_bias.inc have it.
- */
+/* linear_ref.c - linear_f16_f32, linear_*_f16, sum_bias_*_f16, sum_scale_f16: meaning, and the
+ * cycles of linear.inc and sum_bias.inc. */
 #include "programs/library/elementwise/positions_ref.h"
 
 static uint16_t activate(uint16_t x, enum activation_f16 act, struct fp_env *env)
@@ -33,7 +32,7 @@ static uint64_t activation_slots(const struct arch *a, enum activation_f16 act, 
 
 /* ---- rows times vectors ---- */
 
-/* Arguments of either kind: bias NULL and unit 1, or pairs of rows. */
+/* The arguments of both kinds of codelets: without a bias (NULL, unit 1), or by pairs of rows. */
 struct linear {
     const struct arch *arch;
     const uint16_t *a, *x;

@@ -1,9 +1,8 @@
 /* matmul_op.c - a matrix product by its plan (matmul_plan.c).
  *
- * Tile (ik, im, in) multiplies block (im, ik) of the left operand, [kb][rows][16] in memory, with
- * block (ik, in) of the right one, [nb][kb][16 columns][16 of the sum]. Tile numbers run fastest
- * over in: the tiles that share a left block are neighbours.
- */
+ * Tile (ik, im, in) multiplies block (im, ik) of the left operand, which is [kb][rows][16] in
+ * memory, by block (ik, in) of the right one, [nb][kb][16 columns][16 terms of the sum]. `in` runs
+ * fastest in tile numbers, so the tiles that share a left block are neighbours. */
 #include "programs/library/layout/tile_parts.h"
 
 enum { BLOCK = 16 };
@@ -13,7 +12,7 @@ static uint32_t tile_of(const struct matmul_plan *p, uint32_t ik, uint32_t im, u
     return p->first_tile + (ik * p->sm + im) * p->sn + in;
 }
 
-/* Elements before block (im, ik) of the left operand; blocks lie ik by ik, im by im. */
+/* Elements before block (im, ik) of the left operand; im runs fastest. */
 static uint32_t left_at(const struct matmul_plan *p, uint32_t ik, uint32_t im)
 {
     uint32_t kb = cut_at(p->k / BLOCK, p->sk, ik), size = cut_size(p->k / BLOCK, p->sk, ik);
@@ -28,7 +27,7 @@ static uint32_t right_at(const struct matmul_plan *p, uint32_t ik, uint32_t in)
     return (kb * (p->n / BLOCK) + size * cut_at(p->n / BLOCK, p->sn, in)) * BLOCK * BLOCK;
 }
 
-/* Elements before the result of tiles (., im, in), of one of the sk partial results. */
+/* Elements before block (im, in) in a result, or in one of the sk partial results. */
 static uint32_t out_at(const struct matmul_plan *p, uint32_t im, uint32_t in)
 {
     uint32_t row = cut_at(p->m, p->sm, im), rows = cut_size(p->m, p->sm, im);
@@ -36,7 +35,7 @@ static uint32_t out_at(const struct matmul_plan *p, uint32_t im, uint32_t in)
     return row * p->n + rows * cut_at(p->n / BLOCK, p->sn, in) * BLOCK;
 }
 
-/* Deals t out over `tiles` tiles at a distance of `stride`, in whole rows of 16 elements. */
+/* Maps t to `tiles` tiles, `stride` apart, in whole rows of 16 elements. */
 static void deal(struct graph *g, struct tensor t, uint32_t first, uint32_t stride, uint32_t tiles)
 {
     uint32_t rows = (uint32_t)(tensor_elements(g, t) / BLOCK);
@@ -49,7 +48,7 @@ static void deal(struct graph *g, struct tensor t, uint32_t first, uint32_t stri
     }
 }
 
-/* Blocks side by side: part[i * columns + k] is block (i, k). */
+/* The matrix made of blocks; part[i * columns + k] is block (i, k). */
 static struct tensor mosaic(struct graph *g, const struct tensor *part, uint32_t rows,
                             uint32_t columns)
 {
@@ -66,7 +65,7 @@ static struct tensor mosaic(struct graph *g, const struct tensor *part, uint32_t
     return all;
 }
 
-/* [blocks][rows][16] as [rows][blocks * 16]. */
+/* t [blocks][rows][16] seen as [rows][blocks * 16]. */
 static struct tensor unblock(struct graph *g, struct tensor t, uint32_t blocks, uint32_t rows)
 {
     static const unsigned order[] = { 1, 0, 2 };
@@ -76,8 +75,8 @@ static struct tensor unblock(struct graph *g, struct tensor t, uint32_t blocks, 
     return tensor_reshape(g, t, 2, (const uint32_t[]){ rows, blocks * BLOCK });
 }
 
-/* The variable of an operand; both views are flat until its blocks are put together. Makes what is
- * wrong with the plan the error of the graph. */
+/* Makes the variable of an operand; both views are flat until its blocks are put together. If the
+ * plan is not legal, that becomes the error of the graph. */
 static struct matmul_operand new_operand(struct graph *g, const struct matmul_plan *p,
                                          uint32_t rows, uint32_t columns, const char *name)
 {
@@ -91,7 +90,7 @@ static struct matmul_operand new_operand(struct graph *g, const struct matmul_pl
     return o;
 }
 
-/* Room for the parts of a matrix; NULL when the graph has an error. */
+/* An array for the parts of a matrix; NULL if the graph has an error. */
 static struct tensor *new_parts(struct graph *g, uint32_t rows, uint32_t columns, const char *name)
 {
     struct tensor *part;
@@ -153,7 +152,8 @@ struct matmul_operand op_matmul_right(struct graph *g, const struct matmul_plan 
     return b;
 }
 
-/* The partial results, [sk][m * n], each in the order of out_at(). */
+/* Adds the multiplication. Returns the partial results [sk][m * n], each in the order of out_at().
+ */
 static struct tensor multiply(struct graph *g, struct program seq, const struct matmul_plan *p,
                               struct tensor a, struct tensor b)
 {
@@ -207,7 +207,7 @@ static void add_up(struct graph *g, uint32_t cs, const struct matmul_plan *p,
     emu_free(part);
 }
 
-/* [m][n] of the result in the order of out_at(). */
+/* The view [m][n] of a result in the order of out_at(). */
 static struct tensor as_matrix(struct graph *g, const struct matmul_plan *p, struct tensor out)
 {
     struct tensor *part = new_parts(g, p->sm, p->sn, "result"), all;

@@ -1,17 +1,16 @@
-/* matmul_plan.c - cuts of a matrix product over tiles: all of them are tried.
+/* matmul_plan.c - tries all cuts of a matrix product over tiles.
  *
- * A tile takes m' = m/sm rows, n' = n/sn columns and k' = k/sk of the sum. The m' x k' block of the
- * left operand lies spread over the sn tiles that need it, the k' x n' block of the right one over
- * its sm tiles: each gathers the rest. When the sum is cut, the sk tiles that have partial results
- * of one block each add up 1/sk of it.
- */
+ * A tile computes k' = k/sk terms of the sums of m' = m/sm rows and n' = n/sn columns. The m' x k'
+ * block of the left operand is divided among the sn tiles that need it, the k' x n' block of the
+ * right one among its sm tiles; each tile gathers the rest. If the sums are cut, each of the sk
+ * tiles with partial results of one block adds up 1/sk of it. */
 #include <string.h>
 
 #include "programs/library/layout/plan_cost.h"
 
 enum { BLOCK = 16, F16_BYTES = 2 };
 
-/* The largest shard of a cut. */
+/* The largest part of a cut. */
 struct shard {
     uint64_t m, nb, kb; /* rows, blocks of 16 columns, blocks of 16 of the sum */
 };
@@ -31,7 +30,8 @@ static uint64_t out_bytes(const struct shard *s)
     return s->m * s->nb * BLOCK * F16_BYTES;
 }
 
-/* Gathering a block of so many bytes from its group: everybody listens while one sends. */
+/* Words that a tile receives to gather a block of so many bytes, of which every tile of the group
+ * has a part: in turn one tile sends and all others listen. */
 static uint64_t gather_words(uint64_t bytes, uint32_t group)
 {
     return group > 1 ? ceil_div(bytes, 4) : 0;
@@ -93,7 +93,7 @@ void plan_matmul_cost(const struct arch *a, struct matmul_plan *p)
     cost(a, p);
 }
 
-/* Whether p is better than *best: it fits and is faster, or nothing fits and it needs less. */
+/* Whether p is better than *best: it fits and is faster, or neither fits and it needs less. */
 static int is_better(const struct matmul_plan *p, const struct matmul_plan *best, uint64_t memory)
 {
     int fits = p->cost.tile_bytes <= memory, best_fits = best->cost.tile_bytes <= memory;

@@ -1,12 +1,11 @@
 /* matmul_ref.c - matmul_f16, matmul_add_f16, matmul_f16_f32, matmul_add_f16_f32, conv1x1_f16,
- * conv_window_f16, conv_window_f16_f32: meaning and time.
- */
+ * conv_window_f16, conv_window_f16_f32: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 
-enum { BLOCK = 16, STEP = 4 }; /* inputs of a block; of a step of the matrix unit */
+enum { BLOCK = 16, STEP = 4 }; /* inputs of a block, and of a step of the matrix unit */
 enum { UNITS_F16 = 16, UNITS_F32 = 8 };
 
-/* A result of one block: four steps, each sum rounded once to f32. */
+/* A result of one block of inputs: four steps, in each of which the sum is rounded once to f32. */
 static uint32_t block_product(const uint16_t *in, const uint16_t *row, uint32_t sum,
                               struct fp_env *env)
 {
@@ -15,7 +14,7 @@ static uint32_t block_product(const uint16_t *in, const uint16_t *row, uint32_t 
     return sum;
 }
 
-/* One weight block: f positions of 16 results in f16. */
+/* Multiplies by one block of weights: f positions, 16 results in f16 each. */
 static void block_pass(const uint16_t *in, const uint16_t *weights, uint16_t *out, uint32_t f,
                        int add)
 {
@@ -29,7 +28,7 @@ static void block_pass(const uint16_t *in, const uint16_t *weights, uint16_t *ou
     }
 }
 
-/* The same with 8 results in f32. */
+/* The same with 8 results in f32 each. */
 static void block_pass_f32(const uint16_t *in, const uint16_t *weights, uint32_t *out, uint32_t f,
                            int add)
 {
@@ -97,21 +96,21 @@ uint64_t conv1x1_f16_cycles(const struct codelet_call *call)
            codelet_multi_cycles(a, slots);
 }
 
-/* ---- time: the instructions of matmul.inc, counted ----
+/* ---- cycles: the instructions of matmul.inc, counted ----
  *
- * Exact for f from 18 on that is a multiple of the workers; else a call may be some cycles a pass
- * shorter: its slowest worker need not be the last of its round, and what the supervisor does
- * between a launch and `sync` hides after the slowest workers. */
+ * Exact if f is at least 18 and a multiple of the number of workers. Else a pass may take some
+ * cycles less, because its slowest worker need not be the last of its round, and because the
+ * supervisor may work between a launch and `sync` while the slowest workers still run. */
 
 enum {
     LEAST = 3,   /* positions of a worker */
     MOST = 128,  /* positions of a worker */
-    CHUNK = 125, /* where f is cut */
+    CHUNK = 125, /* most positions of a worker in a chunk, if f is cut */
     PLACE_SLOTS = 4,
-    JOIN_SLOTS = 10,  /* constants of the call; with windows 8 */
+    JOIN_SLOTS = 10,  /* loads of the call's constants; 8 with windows */
     BEGIN_SLOTS = 10, /* one and a half positions before the repeat */
     END_SLOTS = 11,   /* last position and drain */
-    ZERO_SLOTS = 6,   /* last position, zeros enter for the next outputs */
+    ZERO_SLOTS = 6,   /* last position, while zeros enter for the next outputs */
 };
 
 struct product {
@@ -119,7 +118,7 @@ struct product {
     uint64_t kb, nb, f;
     int add, window;
     uint64_t loads;           /* of a weight block */
-    uint64_t chunk, of, here; /* the chunk, number of chunks, its positions */
+    uint64_t chunk, of, here; /* the chunk's number, the number of chunks, its positions */
 };
 
 static uint64_t product_small(const struct product *p)
@@ -127,7 +126,7 @@ static uint64_t product_small(const struct product *p)
     return (uint64_t)LEAST * p->arch->workers;
 }
 
-/* Most positions of a worker. */
+/* The most positions that a worker has. */
 static uint64_t most_positions(const struct product *p)
 {
     if (p->f >= product_small(p))
@@ -152,14 +151,14 @@ static uint64_t setup_slots(const struct product *p)
     return (few ? 16 : 11) + PLACE_SLOTS + join;
 }
 
-/* No more positions than workers. */
+/* Slots of a worker if there are no more positions than workers. */
 static uint64_t one_slots(const struct product *p, uint64_t n, uint64_t k)
 {
     return (n || k ? 1 : 11 + PLACE_SLOTS) + 2 + (k ? 0 : 5) + 12 +
            (k + 1 < p->kb ? 1 : 7 + p->window);
 }
 
-/* Pass k of outputs n, three positions and more. */
+/* Slots of pass k of output block n, for workers with three or more positions. */
 static uint64_t stream_slots(const struct product *p, uint64_t n, uint64_t k)
 {
     uint64_t e4 = 4 * most_positions(p), slots, zero = ZERO_SLOTS + (p->window ? 3 : 0);
@@ -181,12 +180,12 @@ static uint64_t pass_slots(const struct product *p, uint64_t n, uint64_t k)
 {
     if (p->f <= p->arch->workers)
         return one_slots(p, n, k);
-    /* The variant of the entry for workers without positions is one slot longer. */
+    /* The entry for workers without positions is one slot longer. */
     return stream_slots(p, n, k) + (p->f < product_small(p) && (n || k));
 }
 
-/* From the first launch of a chunk to the end of the last sync. `late`: instructions between the
- * first launch and its sync. */
+/* Cycles from the first launch of a chunk to the end of its last sync. late: instructions between
+ * the first launch and its sync. */
 static uint64_t chunk_cycles(const struct product *p, uint64_t late)
 {
     const struct arch *a = p->arch;
@@ -210,7 +209,7 @@ static uint64_t chunk_cycles(const struct product *p, uint64_t late)
     return cycles;
 }
 
-/* From the call to the first launch. */
+/* Cycles from the call to the first launch. */
 static uint64_t start_cycles(const struct product *p, uint64_t *late)
 {
     const struct arch *a = p->arch;
@@ -225,7 +224,7 @@ static uint64_t start_cycles(const struct product *p, uint64_t *late)
     if (p->of > 1)
         return put + 3 * branch + result + 8 + p->loads + 3;
     *late = p->kb == 1 ? 2 + branch : p->kb == 2 ? 5 + 2 * branch : 3 + branch + result;
-    /* With few loads two results are waited for. */
+    /* With few loads the supervisor waits for two results. */
     return put + result + p->loads + 8 + (p->loads < 32 ? 2 : 0);
 }
 

@@ -1,19 +1,18 @@
 /* norm_op.c - group norm: mean and variance of groups of channels of each picture, then
  * x scale + shift and an activation function in place.
  *
- * Every tile adds up what it has, channels first, then groups of channels: two numbers for each
- * group that it touches. They meet in two exchanges: some tiles add up a part each, and all tiles
- * take these parts and make scale and shift of their own channels. The variance is the mean of the
- * squares less the square of the mean, in f32: of f16 data with 11 bits its error is below that of
- * the data unless the mean is a thousand deviations.
- */
+ * Every tile adds up what it has, first by channel, then by group of channels: two numbers for each
+ * group of which it has a part. Two exchanges follow: some tiles add up a part of these numbers
+ * each, then all tiles take the sums they need and compute scale and shift of their own channels.
+ * The variance is the mean of the squares minus the square of the mean, in f32; its error is below
+ * that of f16 data, which has 11 bits, unless the mean is a thousand deviations. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "programs/library/layout/tile_blocks.h"
 #include "programs/library/layout/plan_cost.h"
 
-/* Sums of a fragment over a group of channels of a picture. */
+/* The sums of a tile block over a group of channels of a picture. */
 struct share_of_group {
     uint64_t group; /* picture * groups + group */
     uint32_t fragment, tile;
@@ -30,13 +29,13 @@ struct norm {
     const float *gamma, *beta;
     enum activation_function act;
     struct tile_blocks all;
-    VEC(struct share_of_group) part; /* by group, then by fragment */
-    size_t *first;                   /* owned; of each group in part, and after the last */
-    uint32_t parts;                  /* of a group, when tiles make their parameters */
-    uint64_t phase_cycles;           /* of an exchange besides its words */
+    VEC(struct share_of_group) part; /* by group, then by tile block */
+    size_t *first;         /* owned; where each group begins in `part`, and the end of the last */
+    uint32_t parts;        /* into which the sums of a group are added up before tiles take them */
+    uint64_t phase_cycles; /* of an exchange besides its words */
 };
 
-/* Groups [begin, end) that a fragment touches. */
+/* The groups of which a tile block has channels. */
 static struct nn_range touched(const struct norm *m, const struct tile_block *f)
 {
     uint32_t end = (f->block + f->blocks) * CHANNEL_BLOCK;
@@ -45,7 +44,7 @@ static struct nn_range touched(const struct norm *m, const struct tile_block *f)
     return (struct nn_range){ f->block * CHANNEL_BLOCK / m->each, (end - 1) / m->each + 1 };
 }
 
-/* Channels of its first group that lie before it. */
+/* How many channels of its first group lie before it. */
 static uint32_t before(const struct norm *m, const struct tile_block *f)
 {
     return f->block * CHANNEL_BLOCK % m->each;
@@ -82,7 +81,7 @@ static enum emu_status add_parts(struct norm *m, uint32_t i, struct tensor total
     return EMU_OK;
 }
 
-/* Channels to groups on every tile. */
+/* Adds up the channels of each group on every tile. */
 static enum emu_status fold(struct norm *m, struct tensor sum, struct tensor squares)
 {
     struct graph *g = m->g;
@@ -119,7 +118,7 @@ static int by_group(const void *a, const void *b)
     return (x->fragment > y->fragment) - (x->fragment < y->fragment);
 }
 
-/* Sorts the shares by group; *most, *least: shares that a group has. */
+/* Sorts the shares by group. *most, *least: of how many shares a group has. */
 static enum emu_status sort_parts(struct norm *m, uint32_t *most, uint32_t *least)
 {
     size_t groups = (size_t)m->x.n * m->groups;
@@ -141,7 +140,7 @@ static enum emu_status sort_parts(struct norm *m, uint32_t *most, uint32_t *leas
     return EMU_OK;
 }
 
-/* Cycles when tiles take `parts` numbers of each of `touches` groups. */
+/* Cycles if a tile takes `parts` sums for each of `touches` groups. */
 static uint64_t parts_cycles(const struct norm *m, uint32_t shares, uint32_t parts,
                              uint32_t touches)
 {
@@ -165,8 +164,8 @@ static uint64_t parts_cycles(const struct norm *m, uint32_t shares, uint32_t par
     return cycles;
 }
 
-/* Every tile's exchange has some instructions for each part it takes: not more than that many,
- * whatever the cycles. */
+/* A tile's exchange code has some instructions for each part that it takes; so there are at most
+ * this many, whatever the cycles. */
 enum { PARTS_MAX = 16 };
 
 static uint32_t choose_parts(const struct norm *m, uint32_t most, uint32_t least)
@@ -189,8 +188,8 @@ static uint32_t choose_parts(const struct norm *m, uint32_t most, uint32_t least
     return best;
 }
 
-/* Shares p [n] of a group added up on a tile that has one of them: of neighbouring groups, which
- * often lie on the same tiles, each takes another. */
+/* Adds up shares p [n] of a group on a tile that has one of them. Neighbouring groups, which often
+ * lie on the same tiles, take different ones. */
 static void add_on_tile(const struct norm *m, uint32_t cs, const struct share_of_group *p,
                         uint32_t n, struct tensor out)
 {
@@ -210,7 +209,8 @@ static void add_on_tile(const struct norm *m, uint32_t cs, const struct share_of
     emu_free(part);
 }
 
-/* Sums of groups [pictures * groups][parts][2], a variable or the shares as they are. */
+/* The sums of all groups, [pictures * groups][parts][2]: a new variable, or the shares as they are.
+ */
 static struct tensor add_up(const struct norm *m, int whole)
 {
     struct graph *g = m->g;
@@ -248,7 +248,7 @@ static struct tensor add_up(const struct norm *m, int whole)
 
 /* ---- scale and shift ---- */
 
-/* gamma, then beta, of all fragments' channels: constants f32 [2][channels]. */
+/* The constant f32 [2][channels] with gamma, then beta, of the channels of all tile blocks. */
 static struct tensor new_params(const struct norm *m, uint32_t channels)
 {
     float *v = emu_alloc(2 * (size_t)channels, sizeof(*v));
@@ -274,7 +274,7 @@ static struct tensor new_params(const struct norm *m, uint32_t channels)
     return t;
 }
 
-/* Part [begin, end) of the last dimension, on a tile from now on. */
+/* Part [begin, end) of the last dimension of t; maps it to a tile. */
 static struct tensor on_tile(struct graph *g, struct tensor t, uint32_t begin, uint32_t end,
                              uint32_t tile)
 {
@@ -283,7 +283,8 @@ static struct tensor on_tile(struct graph *g, struct tensor t, uint32_t begin, u
     return t;
 }
 
-/* One fragment's scale and shift. channel: of all fragments', where it begins. */
+/* Adds the vertex for scale and shift of a tile block. channel: where its channels begin among
+ * those of all tile blocks. */
 static void make_params(const struct norm *m, uint32_t cs, const struct tile_block *f,
                         uint32_t channel, const struct tensor t[4], struct tensor sums)
 {

@@ -1,9 +1,9 @@
-/* norm_ref.c - norm_fold_f32, norm_params_f16: meaning, and time as the assembly has it. */
+/* norm_ref.c - norm_fold_f32, norm_params_f16: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 
 /* ---- sums of channels to sums of groups ---- */
 
-/* Channels [begin, end) of group g. */
+/* Where the channels of group g begin and end among those of the call. */
 static uint32_t group_begin(const struct codelet_call *call, uint32_t g)
 {
     uint32_t at = g * call->arg[norm_fold__each].value, first = call->arg[norm_fold__first].value;
@@ -57,7 +57,7 @@ static uint32_t group_of(const struct codelet_call *call, uint32_t channel)
     return g < call->arg[norm_params__groups].value ? g : call->arg[norm_params__groups].value - 1;
 }
 
-/* Of a group. */
+/* Mean and inverse deviation of group g. */
 static void moments(const struct codelet_call *call, uint32_t g, uint32_t *mean, uint32_t *rstd)
 {
     uint32_t p = call->arg[norm_params__p].value, inverse = call->arg[norm_params__inverse].value,

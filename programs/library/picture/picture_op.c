@@ -1,12 +1,11 @@
-/* picture_op.c - pictures as the host sends them, three colours a pixel, become what a first layer
- * takes: f16, normalised, four numbers a pixel.
- */
+/* picture_op.c - turns pictures as the host sends them, three colours a pixel, into what a first
+ * layer reads: normalised f16, four numbers a pixel. */
 #include "programs/library/layout/network.h"
 
 enum { COLOURS = 3, LANES = 4, GROUP = 4 /* pixels of a vertex: multiples of it */ };
 enum { GRAIN = 16 /* pixels of a tile: multiples of it */ };
 
-/* The table on each tile. */
+/* Makes the table of colours, one copy for each tile. */
 static struct tensor make_tables(struct nn *nn, const struct colours *c, uint32_t tiles)
 {
     uint32_t *tile = emu_alloc(tiles, sizeof(*tile));

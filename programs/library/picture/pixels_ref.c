@@ -1,4 +1,4 @@
-/* pixels_ref.c - pictures of three colours to four f16 a pixel: meaning and time. */
+/* pixels_ref.c - pictures with three colours a pixel to four f16 a pixel: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 
 enum { COLOURS = 3, BYTES = 256, LANES = 4, GROUP = 4 * LANES /* elements of y */ };
@@ -36,11 +36,11 @@ void pixels_f32_ref(const struct codelet_call *call)
             i % LANES < COLOURS ? fp_f16_from_f32(x[i / LANES * COLOURS + i % LANES], 0, &env) : 0;
 }
 
-/* ---- time ---- */
+/* ---- cycles ---- */
 
 struct pixels_shape {
     const struct arch *arch;
-    uint32_t groups, before, each; /* slots in front of the loop, and of a group */
+    uint32_t groups, before, each; /* slots before the loop, and of a group in it */
 };
 
 static uint64_t pixels_slots(const void *shape, unsigned w)

@@ -1,6 +1,5 @@
-/* maxpool_op.c - what a network does position by position besides convolutions: sums of two
- * activations, and maxima of windows.
- */
+/* maxpool_op.c - layers that work position by position, besides convolutions: sums of two
+ * activations, and max pools. */
 #include "programs/library/conv/conv_rotation.h"
 #include "programs/library/conv/field_partition.h"
 
@@ -46,7 +45,7 @@ struct activation op_activation_add(struct nn *nn, struct activation a, struct a
 
 enum { LOWEST_VALUES = 64 };
 
-/* The lowest numbers, on every tile. */
+/* A constant with the lowest f16 on every tile: the padding of a max pool. */
 static struct tensor new_lowest(struct nn *nn)
 {
     uint32_t tiles = graph_compute_tiles(nn->g), *tile = emu_alloc(tiles, sizeof(*tile));

@@ -1,6 +1,4 @@
-/* maxpool_ref.c - maxpool_f16, add_relu_f16: meaning, and time as maxpool_f16.S and binary.S have
- * it.
- */
+/* maxpool_ref.c - maxpool_f16, add_relu_f16: meaning and cycles. */
 #include "programs/library/elementwise/positions_ref.h"
 
 enum { CHANNELS = 16 };
@@ -44,7 +42,7 @@ static uint64_t maxpool_slots(const void *shape, unsigned w)
 
     if (!n)
         return 14 + 1;
-    rows = (w + (n - 1) * call->arch->workers) / wo; /* down to the worker's last position */
+    rows = (w + (n - 1) * call->arch->workers) / wo; /* rows down to the worker's last position */
     return 32 + n * (2 + k * (4 * k + 3) + 7) + (n - 1) + rows * 5 + rows / ho * 11 + 1;
 }
 
@@ -65,7 +63,7 @@ void add_relu_f16_ref(const struct codelet_call *call)
         a[i] = fp_f16_max(fp_f16_add(a[i], b[i], 0, &env), 0, &env);
 }
 
-/* BINARY of two instructions, without the load of an address of its result. */
+/* As BINARY with two instructions, but without the load of the result's address. */
 uint64_t add_relu_cycles_at(const struct arch *a, uint32_t n, enum elementwise_place place)
 {
     const struct elementwise e = { ELEMENTWISE_BINARY, 4, 2, { 0 }, 2, { 0 } };

@@ -1,9 +1,8 @@
-/* pool_op.c - what a network does with whole channels: their mean, and the product with a value
- * for each.
+/* pool_op.c - layers that work on whole channels: their mean, and their product with a value for
+ * each channel.
  *
- * A mean is made of sums on every tile, which are brought together in stages (plan_sums()); the
- * last stage divides and rounds to f16.
- */
+ * For a mean every tile adds up what it has, and stages (plan_sums()) add up these sums; the last
+ * stage divides and rounds to f16. */
 #include <string.h>
 
 #include "programs/library/layout/tile_blocks.h"
@@ -12,10 +11,10 @@
 
 /* ---- mean ---- */
 
-/* Partial sums of 16 channels of a picture, f32, on a tile. */
+/* f32 partial sums of 16 channels of a picture, on a tile. */
 struct pool_part {
     struct tensor t;
-    uint32_t unit; /* block n + picture */
+    uint32_t unit; /* block x pictures + picture */
     uint32_t tile;
 };
 
@@ -23,7 +22,7 @@ struct pool_parts {
     VEC(struct pool_part);
 };
 
-/* Sums of every fragment, in the order of channels and pictures, then of tiles. */
+/* Adds up every tile block. The parts are in the order of units, then of tiles. */
 static enum emu_status sum_fragments(struct nn *nn, const struct activation *x,
                                      const struct tile_blocks *all, struct pool_parts *out)
 {
@@ -58,7 +57,7 @@ static enum emu_status sum_fragments(struct nn *nn, const struct activation *x,
     return out->at ? graph_status(nn->g) : FAIL(NO_MEMORY, "sums");
 }
 
-/* The most parts of a unit. */
+/* The most parts that a unit has. */
 static uint32_t most_parts(const struct pool_parts *p)
 {
     uint32_t most = 0, now = 0;
@@ -70,7 +69,7 @@ static uint32_t most_parts(const struct pool_parts *p)
     return most;
 }
 
-/* Columns of parts [0, parts), one after the other. */
+/* Some columns of parts [0, parts), part by part. */
 static struct tensor columns_of(struct nn *nn, const struct pool_part *p, uint32_t parts,
                                 struct nn_range columns)
 {
@@ -87,7 +86,7 @@ static struct tensor columns_of(struct nn *nn, const struct pool_part *p, uint32
     return all;
 }
 
-/* The part after the group that begins with part i: of one unit, at most fan_in parts. */
+/* The end of the group of parts that begins with part i: at most fan_in parts of one unit. */
 static size_t group_end(const struct pool_parts *p, size_t i, uint32_t fan_in)
 {
     size_t end = i + 1;
@@ -97,8 +96,8 @@ static size_t group_end(const struct pool_parts *p, size_t i, uint32_t fan_in)
     return end;
 }
 
-/* A stage that is not the last one: groups of up to fan_in parts become one; members of a group
- * share the columns. */
+/* Adds a stage that is not the last one: each group of up to fan_in parts becomes one part; the
+ * members of a group share its columns. */
 static enum emu_status add_groups(struct nn *nn, struct pool_parts *p, uint32_t fan_in,
                                   uint32_t columns, const char *name)
 {
@@ -133,7 +132,7 @@ static enum emu_status add_groups(struct nn *nn, struct pool_parts *p, uint32_t 
     return s;
 }
 
-/* A unit whose parts are on the tiles with its mark. */
+/* A unit; its parts are on the tiles with its mark. */
 struct pool_unit {
     const uint32_t *mark; /* by tile */
     uint32_t unit;
@@ -146,7 +145,7 @@ static int has_part(const void *ctx, uint32_t tile)
     return u->mark[tile] == u->unit + 1;
 }
 
-/* The last stage for parts [0, parts) of a unit. */
+/* Adds the last stage for parts [0, parts) of a unit. */
 static void add_mean(struct nn *nn, uint32_t cs, const struct pool_part *p, uint32_t parts,
                      struct nn_range columns, struct tensor out, float scale, uint32_t tile)
 {
@@ -155,7 +154,7 @@ static void add_mean(struct nn *nn, uint32_t cs, const struct pool_part *p, uint
            .scale = scale, .out = out, .p = parts);
 }
 
-/* The last stage: means of all channels, on tiles that have no part of them. */
+/* Adds the last stage: the means of all channels, on tiles that have no part of them. */
 static enum emu_status add_means(struct nn *nn, const struct pool_parts *p, uint32_t columns,
                                  struct activation *y, float scale)
 {
@@ -184,7 +183,7 @@ static enum emu_status add_means(struct nn *nn, const struct pool_parts *p, uint
     return s;
 }
 
-/* Remembers where the blocks of x lie. */
+/* Notes in nn which blocks of x lie on which tile (nn->pooled). */
 static enum emu_status remember(struct nn *nn, const struct activation *x,
                                 const struct tile_blocks *all)
 {

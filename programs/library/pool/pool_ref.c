@@ -1,17 +1,16 @@
-/* pool_ref.c - pool_f16, stats_f16: meaning, and time as pool.inc has it. The order of the sums
- * depends on whether workers take columns or parts.
- */
+/* pool_ref.c - pool_f16, stats_f16: meaning, and the cycles of pool.inc. The order of additions
+ * depends on whether each worker takes columns or parts of the rows. */
 #include "programs/library/kernel/codelet_ref.h"
 
 enum { CHANNELS = 16, COLUMN = 8 };
 
-/* Arguments of either row. */
+/* The arguments of either codelet. */
 struct pool {
     const struct arch *arch;
     const uint16_t *x;
     uint32_t *out[2], *scratch;
     unsigned sums;
-    uint64_t blocks, f, parts; /* parts: 1: none */
+    uint64_t blocks, f, parts; /* parts: of the rows; 1: they are not cut */
 };
 
 static struct pool pool_of(const struct codelet_call *call, unsigned sums)
@@ -29,7 +28,7 @@ static struct pool pool_of(const struct codelet_call *call, unsigned sums)
     return p;
 }
 
-/* Of rows [first, end) of a block; squares: 1: of their squares. */
+/* The sum of rows [first, end) of a channel; squares 1: of their squares. */
 static uint32_t channel_sum(const uint16_t *x, uint64_t first, uint64_t end, unsigned squares,
                             struct fp_env *env)
 {
@@ -66,7 +65,7 @@ static void pool(const struct pool *p)
     }
 }
 
-/* ---- time ---- */
+/* ---- cycles ---- */
 
 static uint64_t columns_slots(const void *shape, unsigned w)
 {

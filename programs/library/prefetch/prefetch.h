@@ -1,49 +1,53 @@
-/* prefetch.h - a loop over batches that come from the host and whose results go back: IO tiles
- * fetch the next ones while the others compute.
+/* prefetch.h - a loop over batches that come from the host, with results that go back to it: IO
+ * tiles fetch the next batches while the other tiles compute.
  *
  *   compute tiles   | join | body of batch b        | join | body of b + 1 ...
  *   IO tiles        |      | request b + depth, wait for b + 1 |      | ...
  *
- * A tile has one counter of what it still expects ($INCOMING_DCOUNT), so it cannot wait for the
- * first of two batches. Therefore each of `depth` buffers has IO tiles of its own, which ask for
- * their next batch right after they have handed over the last one, and wait for it only before
- * their next turn. At that moment nothing is under way to them, so it is they who take the results
- * of the batch before and send them to the host. With each batch the host says what follows it.
+ * A tile has only one counter of words that it still expects ($INCOMING_DCOUNT), so it cannot wait
+ * for the first of two batches. Therefore each of `depth` buffers has IO tiles of its own. They ask
+ * for their next batch as soon as they have handed over the last one, and wait for it only before
+ * their next turn. At that moment nothing is on its way to them, so they also take the results of
+ * the previous batch and send them to the host. With each batch the host says whether others
+ * follow.
  */
-#ifndef PROGRAMS_OPS_PREFETCH_H
-#define PROGRAMS_OPS_PREFETCH_H
+#ifndef PROGRAMS_PREFETCH_H
+#define PROGRAMS_PREFETCH_H
 
 #include "programs/compiler/compiler.h"
 
 enum { PREFETCH_MAX_DEPTH = 8 };
 
 struct prefetch_options {
-    uint32_t tiles; /* IO tiles, the last of the chip: sync group 1, as prefetch_reserve() made it.
-                     * 0: the tiles of the data fetch for themselves */
-    uint32_t
-        depth; /* batches that IO tiles hold, 0 .. PREFETCH_MAX_DEPTH. 0: fetch, then compute */
+    /* IO tiles: the last of the chip, in sync group 1 (prefetch_reserve()). 0: there are none, and
+     * the tiles that compute fetch for themselves. */
+    uint32_t tiles;
+    /* Batches that IO tiles hold, 0 .. PREFETCH_MAX_DEPTH. 0: fetch, then compute. */
+    uint32_t depth;
 };
 
-/* Streams of the loop, and where batches wait. */
+/* The host streams of the loop, and its buffers. */
 struct prefetch {
-    uint32_t begin; /* depth > 0: one transfer of depth u32, 1 where there is a batch k; there must
-                     * be one batch at least */
-    uint32_t control; /* transfers of 2 u32. With depth > 0, with each batch b = 0, 1 ..: whether
-                       * there is a batch b + 1; whether there is a batch b + depth. With depth 0:
-                       * whether there is a batch b, b = 0, 1 ..; nothing. The loop ends with the
-                       * first 0 in the first number. */
-    uint32_t in, out; /* a batch, its results */
-    uint32_t buffer_tiles; /* of each buffer; 0: there is none */
-    uint64_t buffer_bytes; /* on the fullest of them */
-    uint32_t needed_tiles; /* IO tiles, at least, for the buffers to fit */
+    /* With depth > 0: one transfer of `depth` u32; number k is 1 if there is a batch k. There must
+     * be at least one batch. */
+    uint32_t begin;
+    /* Transfers of 2 u32. With depth > 0 one with each batch b = 0, 1, ...: whether there is a
+     * batch b + 1, and whether there is a batch b + depth. With depth 0 one before each batch b:
+     * whether there is a batch b, and a number without meaning. A 0 in the first number ends the
+     * loop. */
+    uint32_t control;
+    uint32_t in, out;      /* a batch; its results */
+    uint32_t buffer_tiles; /* tiles of each buffer; 0: there are no buffers */
+    uint64_t buffer_bytes; /* of a buffer on its fullest tile */
+    uint32_t needed_tiles; /* fewest IO tiles with which the buffers fit */
 };
 
-/* Puts the last tiles of the chip into sync group 1: before anything is mapped. EMU_USAGE when
- * there are not enough tiles for the depth. */
+/* Puts the last tiles of the chip into sync group 1; to be called before anything is mapped.
+ * EMU_USAGE when there are not enough tiles for the depth. */
 enum emu_status prefetch_reserve(struct graph *g, const struct prefetch_options *o) EMU_MUST_CHECK;
 
-/* The loop around body, which computes out from in; both lie on tiles of group 0. EMU_USAGE when a
- * buffer is larger than the memory of its tiles; emu_error() says how many are needed. */
+/* Builds the loop around body, which computes out from in; both lie on tiles of group 0. EMU_USAGE
+ * when a buffer does not fit its tiles; emu_error() says how many are needed. */
 enum emu_status op_prefetch(struct graph *g, const struct prefetch_options *o, struct tensor in,
                             struct program body, struct tensor out, struct program *loop,
                             struct prefetch *streams) EMU_MUST_CHECK;

@@ -1,12 +1,12 @@
-/* prefetch_op.c - the programs of the compute tiles and of the IO tiles around a body (see
- * prefetch.h): requests, joins, results, and the host's word about the end.
- */
+/* prefetch_op.c - the programs of compute tiles and IO tiles around a body (see prefetch.h): they
+ * request batches, join, send results, and ask the host whether batches follow. */
 #include "programs/library/prefetch/prefetch.h"
 
-/* Runs of a batch on an IO tile are multiples of it: whole words of every type, so that a request
- * goes straight into the buffer. */
+/* Parts of a batch on an IO tile are multiples of so many bytes, which are whole words of every
+ * type, so that a request can write straight into the buffer. */
 enum { GRAIN_BYTES = 64 };
-/* Of a tile's memory: code, vertex state, and gaps of an IO tile [ASSUMED; the placement knows]. */
+/* 1 / RESERVED_PART of an IO tile's memory is left for code, vertex state and gaps [ASSUMED; only
+ * the placement knows exactly]. */
 enum { RESERVED_PART = 16 };
 enum { GROUP_COMPUTE, GROUP_IO };
 enum { GO, ASK, CONTROL_WORDS };
@@ -79,7 +79,7 @@ static enum emu_status check_size(struct prefetching *x)
                 x->p->needed_tiles);
 }
 
-/* The control words of a buffer lie on its first tile, results on its last one. */
+/* Makes the buffers. The control words of a buffer lie on its first tile, results on its last. */
 static void make_buffers(struct prefetching *x)
 {
     struct graph *g = x->g;
@@ -158,7 +158,7 @@ static struct program if_word(struct prefetching *x, struct tensor words, uint32
     return program_if(x->g, tensor_index(x->g, words, i), then, program_sequence(x->g));
 }
 
-/* While the host says so. */
+/* A loop that repeats `step` while the host says that there is a batch. */
 static struct program while_go(struct prefetching *x, struct program step)
 {
     return program_while(x->g, program_sequence(x->g), tensor_index(x->g, x->control[0], GO), step);
@@ -166,7 +166,7 @@ static struct program while_go(struct prefetching *x, struct program step)
 
 /* ---- depth 0 ---- */
 
-/* The compute tiles fetch. */
+/* Without IO tiles: the compute tiles fetch. */
 static struct program build_alone(struct prefetching *x)
 {
     struct graph *g = x->g;
@@ -181,7 +181,7 @@ static struct program build_alone(struct prefetching *x)
     return all;
 }
 
-/* The compute tiles wait while IO tiles fetch. */
+/* With IO tiles: the compute tiles wait while they fetch. */
 static struct program build_in_turn(struct prefetching *x)
 {
     struct graph *g = x->g;
@@ -201,7 +201,7 @@ static struct program build_in_turn(struct prefetching *x)
 
 /* ---- depth 1 and more ---- */
 
-/* Asks for a batch, and for what the host says with it. */
+/* Requests a batch for buffer k, and the control words that come with it. */
 static struct program ask_for(struct prefetching *x, uint32_t k)
 {
     struct program ask = program_sequence(x->g);
@@ -218,7 +218,7 @@ static void add_wait(struct prefetching *x, struct program seq, uint32_t k)
     program_add(x->g, seq, program_stream_end(x->g, x->p->out, x->result[k]));
 }
 
-/* The first batches are asked for; the first of them is there after it. */
+/* Requests the first batches, and waits for the very first. */
 static struct program begin_all(struct prefetching *x)
 {
     struct graph *g = x->g;
@@ -233,7 +233,7 @@ static struct program begin_all(struct prefetching *x)
     return for_group(x, GROUP_IO, io);
 }
 
-/* The loop looks at the word of buffer 0. */
+/* Copies the control word of buffer k to that of buffer 0, which the loop tests. */
 static struct program end_loop(struct prefetching *x, uint32_t k)
 {
     return for_group(x, GROUP_IO,
@@ -241,7 +241,8 @@ static struct program end_loop(struct prefetching *x, uint32_t k)
                                   tensor_index(x->g, x->control[0], GO)));
 }
 
-/* Computes the batch of buffer k and joins the next one; then the steps of the buffers after it.
+/* Computes the batch of buffer k and joins the next one, then does the same for the buffers after
+ * k.
  */
 static struct program step_from(struct prefetching *x, uint32_t k)
 {
@@ -274,7 +275,7 @@ static struct program build_ahead(struct prefetching *x)
     program_add(g, all, for_group(x, GROUP_COMPUTE, run_body(x)));
     program_add(g, all, take_results(x, 0));
     program_add(g, io, program_stream(g, x->p->out, x->result[0]));
-    for (uint32_t k = 1; k < x->o->depth; k++) /* results that are still under way */
+    for (uint32_t k = 1; k < x->o->depth; k++) /* wait for results that are still on their way */
         add_wait(x, io, k);
     program_add(g, all, for_group(x, GROUP_IO, io));
     return all;

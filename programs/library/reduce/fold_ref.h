@@ -1,5 +1,5 @@
-/* fold_ref.h - one more element into a sum, a sum of squares or a maximum: what reduce_ and total_
- * share.
+/* fold_ref.h - what the meanings of reduce_* and total_* share: taking one more element into a sum,
+ * a sum of squares or a maximum.
  */
 #ifndef PROGRAMS_FOLD_REF_H
 #define PROGRAMS_FOLD_REF_H
@@ -14,7 +14,7 @@ static inline uint32_t fold_element(const void *data, unsigned bits, size_t i)
     return bits == 16 ? ((const uint16_t *)data)[i] : ((const uint32_t *)data)[i];
 }
 
-/* acc: f32; of maxima, the type of x. */
+/* The new value of acc, which is f32, or, for maxima, of the type of x. */
 static inline uint32_t fold(enum fold_op op, unsigned bits, uint32_t acc, uint32_t x,
                             struct fp_env *env)
 {

@@ -1,10 +1,9 @@
 /* reduce_op.c - reductions over the first dimension and over all elements.
  *
- * First every tile reduces the rows it has. What is left are pieces: columns [begin, end) of a
- * partial result on a tile. Then stages of tiles with pieces of the same columns bring them
- * together, each member of a group taking its share of the columns, until each column has one
- * piece.
- */
+ * First every tile reduces the rows it has. The results are pieces: columns [begin, end) of a
+ * partial result on a tile. Then come stages: tiles with pieces of the same columns form groups,
+ * and each member of a group reduces its share of the columns, until each column has only one
+ * piece. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@
 static const char *const reduce_names[] = { "sum", "max", "sumsq" };
 _Static_assert(EMU_COUNT_OF(reduce_names) == REDUCE_COUNT, "names of reductions");
 
-/* One vertex to be: `parts` pieces of the same columns into one on a tile. */
+/* A vertex to be added: reduces `parts` pieces of the same columns to one, on a tile. */
 struct reduce_job {
     size_t first, parts; /* in the list of pieces */
     uint64_t begin, end; /* columns of these pieces that it takes */
@@ -32,7 +31,7 @@ struct reduction {
     enum reduce_op op; /* sum of squares only in the first stage */
     enum elem to;
     unsigned stage;
-    struct reduce_plan plan; /* of the last group; the next one is often alike */
+    struct reduce_plan plan; /* of the last group; the next group often has the same */
     size_t planned_count;
     uint64_t planned_columns;
     struct partial_list piece;
@@ -84,13 +83,13 @@ static struct tensor job_operand(struct reduction *r, const struct reduce_job *j
     return all;
 }
 
-/* The type of what the jobs make. */
+/* The type of the jobs' results. */
 static enum elem elem_after(const struct reduction *r)
 {
     return tensor_elem(r->g, r->piece.at[0].t) == ELEM_F16 ? r->to : ELEM_F32;
 }
 
-/* One vertex, and its result as a piece. */
+/* Adds the vertex of a job; its result is a new piece. */
 static enum emu_status run_job(struct reduction *r, const struct reduce_job *j, uint32_t cs,
                                const struct codelet *codelet, struct tensor out,
                                struct partial_list *results)
@@ -102,7 +101,7 @@ static enum emu_status run_job(struct reduction *r, const struct reduce_job *j, 
                     (struct reduce_piece){ out, j->begin, j->end, results->count, j->tile });
 }
 
-/* Runs the jobs in one compute set; their results become the pieces. */
+/* Adds the jobs in one compute set; their results replace the pieces. */
 static enum emu_status run_jobs(struct reduction *r)
 {
     uint64_t elements = 0, at = 0;
@@ -148,7 +147,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One piece cut at the edges, which are sorted and hold its own two. */
+/* Cuts one piece at the edges, which are sorted and include its own two. */
 static enum emu_status cut_piece(struct reduction *r, const struct reduce_piece *p,
                                  const uint64_t *edge, size_t edges, struct partial_list *out)
 {
@@ -166,8 +165,8 @@ static enum emu_status cut_piece(struct reduction *r, const struct reduce_piece 
     return EMU_OK;
 }
 
-/* Pieces [first, first + count) cut wherever one of them begins or ends, so that any two have equal
- * columns or none in common; appended to out. */
+/* Cuts pieces [first, first + count) wherever one of them begins or ends, so that any two have
+ * equal columns or none in common, and appends the results to out. */
 static enum emu_status cut_pieces(struct reduction *r, size_t first, size_t count,
                                   struct partial_list *out)
 {
@@ -188,7 +187,7 @@ static enum emu_status cut_pieces(struct reduction *r, size_t first, size_t coun
     return s;
 }
 
-/* Makes cut pieces the pieces, in order; frees them when s is an error. */
+/* Replaces the pieces by the sorted cut ones; if s is an error, frees those instead. */
 static enum emu_status take_pieces(struct reduction *r, struct partial_list *cut, enum emu_status s,
                                    int (*order)(const void *, const void *))
 {
@@ -218,7 +217,8 @@ static enum emu_status add_rows(struct reduction *r, struct tensor flat, const s
     return EMU_OK;
 }
 
-/* Every share's pieces of rows, cut so that a tile has no columns twice but as a whole. */
+/* Turns the rows of every part into pieces, cut so that on a tile any two have equal columns or
+ * none in common. */
 static enum emu_status rows_of_tiles(struct reduction *r, const struct tile_parts *shares,
                                      struct tensor t)
 {
@@ -238,8 +238,8 @@ static enum emu_status rows_of_tiles(struct reduction *r, const struct tile_part
     return take_pieces(r, &cut, s, by_tile_and_columns);
 }
 
-/* Whether the first stage would only copy: every tile has one row of each of its columns, in the
- * type that is wanted. With more than one row there is another stage after it. */
+/* Whether the first stage would only copy, because every tile has one row of each of its columns,
+ * in the wanted type. With more than one row another stage follows. */
 static int has_nothing_local(const struct reduction *r, uint32_t rows)
 {
     return rows > 1 && r->job.count == r->piece.count &&
@@ -272,7 +272,8 @@ static enum emu_status local_stage(struct reduction *r, struct tensor t)
 
 /* ---- stages between tiles ---- */
 
-/* One group of pieces of the same columns: its members share the columns, whole 8-byte vectors. */
+/* Adds jobs for a group of pieces of the same columns: its members share the columns, in whole
+ * vectors of 8 bytes. */
 static enum emu_status add_group(struct reduction *r, size_t first, size_t parts)
 {
     const struct reduce_piece *p = &r->piece.at[first];
@@ -289,7 +290,8 @@ static enum emu_status add_group(struct reduction *r, size_t first, size_t parts
     return EMU_OK;
 }
 
-/* Pieces [first, first + count) of the same columns, in groups of the plan's first fan-in. */
+/* Adds jobs for pieces [first, first + count) of the same columns, in groups of the plan's first
+ * fan-in. */
 static enum emu_status add_groups(struct reduction *r, size_t first, size_t count)
 {
     const struct reduce_piece *p = &r->piece.at[first];
@@ -298,7 +300,7 @@ static enum emu_status add_groups(struct reduction *r, size_t first, size_t coun
 
     if (count == 1)
         return VEC_PUSH(&r->job, (struct reduce_job){ first, 1, p->begin, p->end, p->tile });
-    /* A tile may hold several of those that reduce_pieces() was given. */
+    /* A tile may hold several of the pieces that reduce_pieces() was given. */
     if (count != r->planned_count || p->end - p->begin != r->planned_columns)
         TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin,
                         count > a->tiles ? (uint32_t)count : a->tiles, &r->plan));
@@ -355,7 +357,7 @@ static struct tensor join_pieces(struct reduction *r)
     return all;
 }
 
-/* Stages until each column has one piece; the result, by columns. */
+/* Adds stages until each column has one piece. Returns the result, by columns. */
 static struct tensor finish(struct reduction *r)
 {
     struct tensor any = r->piece.at[0].t;
@@ -370,7 +372,7 @@ static struct tensor finish(struct reduction *r)
 struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, struct tensor t,
                         enum elem to, const char *name)
 {
-    /* f32 is rounded to f16 at the end only. */
+    /* Everything stays f32 until the end. */
     struct reduction r = {
         .g = g,
         .seq = seq,
@@ -413,7 +415,7 @@ struct tensor reduce_pieces(struct graph *g, struct program seq, enum reduce_op 
     for (size_t i = 0; i < pieces && s == EMU_OK; i++) {
         s = VEC_PUSH(&r.piece, piece[i]);
         if (s == EMU_OK)
-            r.piece.at[i].row = i; /* their order, where a tile has several */
+            r.piece.at[i].row = i; /* keeps their order on a tile that has several */
     }
     if (s == EMU_OK)
         out = finish(&r);
@@ -427,8 +429,8 @@ struct tensor reduce_pieces(struct graph *g, struct program seq, enum reduce_op 
 
 /* ---- all elements ---- */
 
-/* One vertex of a codelet that leaves a value per worker for each share of t: results [shares *
- * workers], mapped share by share. */
+/* Adds a vertex for each part of t, of a codelet that leaves one value per worker. Returns the
+ * results [parts * workers], each on the tile of its part. */
 static struct tensor per_worker(struct graph *g, const struct tile_parts *s, enum elem e,
                                 const char *name)
 {

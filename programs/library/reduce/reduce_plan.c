@@ -1,10 +1,9 @@
-/* reduce_plan.c - stages of a reduction over tiles: every way to take 1 to 4 stages whose fan-ins
- * are near the roots of the number of sources.
+/* reduce_plan.c - plans the stages of a reduction over tiles: tries 1 to 4 stages with all fan-ins
+ * near the roots of the number of sources.
  *
- * A stage with fan-in f sends each tile's n elements to the tile that adds up f of them: f - 1
- * pieces of n elements arrive there. With n of at least f elements the work of a group is dealt out
- * over its members, and each receives (f - 1) pieces of n / f elements.
- */
+ * In a stage with fan-in f one tile could add up the n elements of f tiles: f - 1 pieces of n
+ * elements would arrive there. If n is at least f, the members of a group share the work instead,
+ * and each receives f - 1 pieces of n / f elements. */
 #include <string.h>
 
 #include "programs/library/layout/plan_cost.h"

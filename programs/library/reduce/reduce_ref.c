@@ -1,4 +1,4 @@
-/* reduce_ref.c - reduce_{sum,sumsq,max}_{f16_f16,f16_f32,f32_f32}: meaning and time. */
+/* reduce_ref.c - reduce_{sum,sumsq,max}_{f16_f16,f16_f32,f32_f32}: meaning and cycles. */
 #include "programs/library/reduce/fold_ref.h"
 
 /* Sums are f32, maxima of the type of the partials. */
@@ -9,7 +9,8 @@ static void reduce(const struct codelet_call *call, enum fold_op op, unsigned in
     struct fp_env env = { 0 };
 
     for (uint32_t i = 0; i < n; i++) {
-        /* The first partial meets itself, so that a signalling NaN alone becomes quiet. */
+        /* The maximum of the first partial and itself: so even a lone signalling NaN becomes quiet.
+         */
         uint32_t acc = op == FOLD_MAX ? fold_element(x, in, i) : 0;
 
         for (uint32_t k = 0; k < p; k++)
@@ -25,25 +26,25 @@ static void reduce(const struct codelet_call *call, enum fold_op op, unsigned in
     }
 }
 
-/* ---- time: the instructions of reduce.inc, counted ---- */
+/* ---- cycles: the instructions of reduce.inc, counted ---- */
 
 struct reduce_shape {
     const struct arch *arch;
     enum fold_op op;
     unsigned in, out; /* bits */
-    unsigned width;   /* bytes a load brings: 16, 8, 4, 2 */
+    unsigned width;   /* bytes of a load: 16, 8, 4 or 2 */
     uint64_t n, p;
 };
 
 enum { START_SLOTS = 7, WIDE_SLOTS = 2, COLUMNS_SLOTS = 8 };
 
-/* A column up to its sums. */
+/* Slots of a column, up to its sums. */
 static uint64_t column_slots(const struct reduce_shape *s)
 {
     return s->p + (s->op == FOLD_MAX ? 3 : 2);
 }
 
-/* From the sums to the branch back. */
+/* Slots from the sums to the branch back. */
 static uint64_t take_slots(const struct reduce_shape *s)
 {
     if (s->width == 16)

@@ -1,4 +1,4 @@
-/* total_ref.c - total_{sum,sumsq,max}_{f16,f32}: meaning and time. */
+/* total_ref.c - total_{sum,sumsq,max}_{f16,f32}: meaning and cycles. */
 #include "programs/library/reduce/fold_ref.h"
 
 enum { VECTOR_BYTES_SUM = 16, VECTOR_BYTES_MAX = 8, LANES = 8 };
@@ -8,7 +8,7 @@ static unsigned vector_elements(enum fold_op op, unsigned bits)
     return (op == FOLD_MAX ? VECTOR_BYTES_MAX : VECTOR_BYTES_SUM) * 8 / bits;
 }
 
-/* An element after the vectors meets the sum of all lanes. */
+/* Takes an element after the last whole vector into the sum of all lanes. */
 static uint32_t fold_rest(enum fold_op op, unsigned bits, uint32_t acc, uint32_t x,
                           struct fp_env *env)
 {
@@ -18,7 +18,8 @@ static uint32_t fold_rest(enum fold_op op, unsigned bits, uint32_t acc, uint32_t
     return fp_f32_add(acc, op == FOLD_SUMSQ ? fp_f32_mul(x, x, env) : x, env);
 }
 
-/* Sums of lanes: those `apart` lanes from each other, half as far, ... */
+/* Adds up the lanes: first those 2 apart; if there are 8, then those 4 apart; at last neighbours.
+ */
 static uint32_t join_sums(uint32_t *lane, unsigned lanes, struct fp_env *env)
 {
     uint32_t a[2], b[2];
@@ -74,13 +75,13 @@ static void total(const struct codelet_call *call, enum fold_op op, unsigned bit
         ((uint32_t *)call->arg[total__out].data)[w] = total_worker(call, op, bits, w);
 }
 
-/* ---- time: the instructions of total.inc, counted ---- */
+/* ---- cycles: the instructions of total.inc, counted ---- */
 
 struct total_shape {
     const struct arch *arch;
     enum fold_op op;
     unsigned bits;
-    int wide; /* 16 bytes can be loaded at once */
+    int wide; /* 1: loads of 16 bytes are possible */
     uint64_t n;
 };
 
@@ -112,7 +113,7 @@ static uint64_t total_cycles_most(const struct codelet_call *call, enum fold_op 
     return a > b ? a : b;
 }
 
-/* What a codelet does, by its row. */
+/* By row of the table: what the codelet does. */
 static const struct total_kind {
     enum fold_op op;
     unsigned bits;

@@ -1,12 +1,11 @@
-/* argmax_op.c - the first maximum of a tensor: of each worker, of each tile, of all; and softmax,
- * which is made of the operations next door.
- */
+/* argmax_op.c - the first maximum of a tensor: of each worker, then of each tile, then of all; and
+ * softmax of a whole tensor, which is made of other operations. */
 #include "programs/library/layout/tile_parts.h"
 
-/* Pairs (value, index), one range of them per share. */
+/* Pairs of a value and an index; each part of a tensor has some. */
 struct pairs {
     struct tensor value, index;
-    uint32_t each; /* of a share */
+    uint32_t each; /* pairs of a part */
 };
 
 static struct pairs pairs_new(struct graph *g, const struct tile_parts *s, uint32_t each,
@@ -28,7 +27,7 @@ static struct pairs pairs_new(struct graph *g, const struct tile_parts *s, uint3
     return p;
 }
 
-/* What a share of pairs has. */
+/* The pairs of a part. */
 static struct pairs pairs_take(struct graph *g, const struct pairs *p, size_t share)
 {
     uint32_t from = (uint32_t)share * p->each, to = from + p->each;
@@ -38,7 +37,7 @@ static struct pairs pairs_take(struct graph *g, const struct pairs *p, size_t sh
                            .each = p->each };
 }
 
-/* Shares of a tensor with one per run, so that the first index of each is known. */
+/* The parts of a tensor, one for each run, so that the first index of each is known. */
 static enum emu_status runs_as_shares(struct graph *g, struct tensor t, struct tile_parts *out)
 {
     struct tile_part *at;
@@ -108,7 +107,7 @@ struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, co
     return best.index;
 }
 
-/* y = f(x, scalar[0]) on every share of x. */
+/* y = f(x, scalar[0]) on every part of x. */
 static struct tensor with_scalar(struct graph *g, struct program seq, const struct codelet *f,
                                  struct tensor x, struct tensor scalar, const char *name)
 {
@@ -130,7 +129,7 @@ static struct tensor with_scalar(struct graph *g, struct program seq, const stru
     return y;
 }
 
-/* One element through reciprocal_f32, where it lies. */
+/* The reciprocal of one element, on its tile. */
 static struct tensor reciprocal(struct graph *g, struct program seq, struct tensor x,
                                 const char *name)
 {

@@ -1,4 +1,4 @@
-/* argmax_ref.c - argmax_f16, argmax_f32, argmax_final: meaning and time. */
+/* argmax_ref.c - argmax_f16, argmax_f32, argmax_final: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 
 enum { NO_INDEX = 0xffffffff };
@@ -21,9 +21,9 @@ static int equal(unsigned bits, uint32_t a, uint32_t b, struct fp_env *env)
                       : fp_f32_cmpeq(a, b, env) != 0;
 }
 
-/* The maximum of vectors first, first + step, ... of 8 bytes and an element after the last full
- * one (UINT32_MAX: none), in the order of the codelets: a maximum per lane, lane 0 (and 1) with the
- * element, then all. */
+/* The maximum of 8-byte vectors first, first + step, ... and of an element after the last full
+ * vector (UINT32_MAX: none), in the order of the codelets: a maximum for each lane, lane 0 (and 1)
+ * with the element, then the maximum of all lanes. */
 static uint32_t largest(const void *x, unsigned bits, uint32_t first, uint32_t step, uint32_t full,
                         uint32_t rest, struct fp_env *env)
 {
@@ -98,8 +98,7 @@ void argmax_final_ref(const struct codelet_call *call)
     *(uint32_t *)call->arg[argmax_final__best_index].data = at;
 }
 
-/* ---- time: the instructions of argmax.inc and argmax_final.S, counted; the most there can be ----
- */
+/* ---- cycles: the instructions of argmax.inc and argmax_final.S, counted; an upper bound ---- */
 
 struct argmax_shape {
     const struct arch *arch;

@@ -1,6 +1,4 @@
-/* scores_ref.c - softmax_max_f16, softmax_exp_f16, softmax_scale_f32: meaning, and time as the
- * sources have it.
- */
+/* scores_ref.c - softmax_max_f16, softmax_exp_f16, softmax_scale_f32: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 
 enum { VECTOR = 4 };
@@ -14,7 +12,7 @@ void softmax_max_f16_ref(const struct codelet_call *call)
     uint16_t lane[VECTOR];
 
     for (unsigned k = 0; k < VECTOR; k++) {
-        lane[k] = x[k]; /* meets itself, so that a signalling NaN becomes quiet */
+        lane[k] = x[k]; /* the maximum with itself: a signalling NaN becomes quiet */
         for (uint32_t i = k; i < call->arg[softmax_max__n].value; i += VECTOR)
             lane[k] = fp_f16_max(lane[k], x[i], &env);
     }

@@ -1,13 +1,12 @@
-/* softmax_op.c - softmax of every picture: its classes are dealt out over some tiles, in steps of
- * largest ones, exponentials and sums, quotients.
+/* softmax_op.c - softmax of every picture. Its classes are divided among some tiles, in three
+ * steps: maxima, exponentials and their sums, quotients.
  *
- * Each step is on tiles of its own: what they need of their own results would be copied in a call
- * that takes longer than to fetch all from others.
- */
+ * Each step runs on other tiles than the one before: copying results that lie on the same tile
+ * takes a call, which is slower than fetching everything from other tiles. */
 #include "programs/library/layout/tile_choice.h"
 #include "programs/library/layout/plan_cost.h"
 
-enum { SCORES_VECTOR = 4 }; /* classes are dealt out in multiples of these */
+enum { SCORES_VECTOR = 4 }; /* parts have a multiple of so many classes */
 
 struct scores {
     struct nn *nn;
@@ -18,12 +17,13 @@ struct scores {
     struct tensor exp;       /* [n][vectors][4] f32 */
     struct tensor sum;       /* [n][parts][workers] f32 */
     struct tensor out;       /* as exp */
-    uint8_t *holds;          /* owned; by tile: it has classes */
+    uint8_t *holds;          /* owned; by tile: 1 if it holds classes */
 };
 
 /* ---- how many parts ---- */
 
-/* Predicted cycles; of the exchange only what depends on the parts. */
+/* Predicted cycles, without the part of the exchange that does not depend on the number of parts.
+ */
 static uint64_t parts_cost(const struct arch *a, uint32_t vectors, uint32_t parts)
 {
     uint32_t n = ceil_div(vectors, parts) * SCORES_VECTOR, sums = parts * a->workers;
@@ -35,7 +35,7 @@ static uint64_t parts_cost(const struct arch *a, uint32_t vectors, uint32_t part
     return plan_cycles(a, KERNEL_ROW(softmax_max_f16), max, EMU_COUNT_OF(max)) +
            plan_cycles(a, KERNEL_ROW(softmax_exp_f16), exp, EMU_COUNT_OF(exp)) +
            plan_cycles(a, KERNEL_ROW(softmax_scale_f32), scale, EMU_COUNT_OF(scale)) + 2 * n +
-           parts + sums; /* classes twice in f16, exponentials; largest ones, sums */
+           parts + sums; /* classes twice in f16, exponentials; maxima, sums */
 }
 
 static uint32_t choose_parts(const struct arch *a, uint32_t n, uint32_t vectors)
@@ -58,7 +58,7 @@ static uint32_t choose_parts(const struct arch *a, uint32_t n, uint32_t vectors)
 
 /* ---- steps ---- */
 
-/* Classes of a part of picture n of a tensor [n][vectors][4]. */
+/* The classes of a part of picture n in t [n][vectors][4]. */
 static struct tensor take(struct scores *s, struct tensor t, uint32_t n, uint32_t part)
 {
     const struct nn_range range[] = { { n, n + 1 },
@@ -89,7 +89,7 @@ static void exp_part(struct scores *s, uint32_t cs, uint32_t n, uint32_t part, u
     struct tensor max[2] = { tensor_index(g, s->max, n) };
     struct tensor sum = tensor_index(g, tensor_index(g, s->sum, n), part);
 
-    max[1] = tensor_slice(g, max[0], 0, 0, 1); /* the codelet wants an even number */
+    max[1] = tensor_slice(g, max[0], 0, 0, 1); /* the codelet needs an even number */
     VERTEX(softmax_exp_f16, g, cs, tile, .x = take(s, s->in, n, part),
            .max = s->parts % 2 ? tensor_concat(g, max, 2, 0) : max[0],
            .y = on_tile(s, take(s, s->exp, n, part), tile), .sum = on_tile(s, sum, tile));
@@ -111,7 +111,7 @@ static int holds(const void *ctx, uint32_t tile)
 
 typedef void score_step(struct scores *s, uint32_t cs, uint32_t n, uint32_t part, uint32_t tile);
 
-/* One step of all parts, away from the tiles of the one before and of the classes. */
+/* Adds a step for all parts, on tiles that have neither results of the step before nor classes. */
 static enum emu_status add_step(struct scores *s, score_step *step, const char *name)
 {
     uint32_t cs = op_compute_set(s->nn->g, s->nn->seq, name), parts = s->x.n * s->parts;
@@ -142,7 +142,7 @@ static enum emu_status find_holders(struct scores *s)
     return EMU_OK;
 }
 
-/* The classes, and what makes the last ones a whole vector. */
+/* The classes, with padding that makes the last ones a whole vector. */
 static struct tensor whole_vectors(struct scores *s)
 {
     struct graph *g = s->nn->g;

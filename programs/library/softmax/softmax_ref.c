@@ -1,4 +1,4 @@
-/* softmax_ref.c - exp_sub_{f16,f32}, mul_by_{f16,f32}, reciprocal_f32: meaning and time. */
+/* softmax_ref.c - exp_sub_{f16,f32}, mul_by_{f16,f32}, reciprocal_f32: meaning and cycles. */
 #include "programs/library/elementwise/elementwise_ref.h"
 
 typedef uint32_t with_scalar(uint32_t x, uint32_t s, struct fp_env *env);
@@ -76,7 +76,7 @@ void reciprocal_f32_ref(const struct codelet_call *call)
         y[i] = fp_f32_oox(x[i], &env);
 }
 
-/* ---- time: that of the operations of unary.inc, whose scalar takes a slot more here ---- */
+/* ---- cycles: as the operations of unary.inc, with one slot more for the scalar ---- */
 
 #define SLOTS(field) offsetof(struct arch, slots_##field)
 

@@ -1,7 +1,7 @@
-/* stencil_ref.c - stencil5_f32: meaning and time. */
+/* stencil_ref.c - stencil5_f32: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 
-/* One element, in the order in which the codelet rounds. */
+/* One element, rounded in the same order as by the codelet. */
 static uint32_t point(const uint32_t *north, const uint32_t *row, const uint32_t *south, uint32_t c,
                       uint32_t c0, uint32_t c1)
 {

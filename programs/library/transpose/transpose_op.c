@@ -1,7 +1,6 @@
-/* transpose_op.c - moves a matrix into its transpose: every tile fetches a block and turns it.
+/* transpose_op.c - the transpose of a matrix: every tile fetches a block and transposes it.
  *
- * A block has rows of at least 8 words where the matrix allows, since each row of it is a message.
- */
+ * Rows of a block have at least 8 words if the matrix allows, since each row is a message. */
 #include "programs/library/layout/tile_parts.h"
 
 enum { MESSAGE_WORDS = 8 };
@@ -11,8 +10,8 @@ struct block {
     uint32_t r0, r1, c0, c1;
 };
 
-/* Cuts rows, at least one, and columns in units, so that blocks are about square and at most
- * `tiles`. */
+/* Chooses into how many parts rows and columns are cut, columns in multiples of `unit`: at most
+ * `tiles` blocks, of which the largest costs least. */
 static void choose_grid(uint32_t rows, uint32_t columns, uint32_t unit, uint32_t tiles,
                         uint32_t *by_rows, uint32_t *by_columns)
 {
@@ -28,7 +27,7 @@ static void choose_grid(uint32_t rows, uint32_t columns, uint32_t unit, uint32_t
         r = r > rows ? rows : r;
         width = (uint64_t)((units + c - 1) / c) * unit;
         height = ((uint64_t)rows + r - 1) / r;
-        /* words of a block, and a few cycles for each row of it, which is a message */
+        /* its words, plus a few cycles for each of its rows, which are messages */
         if (width * height + 3 * height < best) {
             best = width * height + 3 * height;
             *by_rows = r;

@@ -1,4 +1,4 @@
-/* transpose_ref.c - transpose16_f16, transpose_16, transpose_32: meaning and time. */
+/* transpose_ref.c - transpose16_f16, transpose_16, transpose_32: meaning and cycles. */
 #include <string.h>
 
 #include "programs/library/kernel/codelet_ref.h"
@@ -62,12 +62,12 @@ void transpose_f32_ref(const struct codelet_call *call)
     transpose(call, 4);
 }
 
-/* ---- time: the instructions of transpose_32.inc and transpose_16.inc, counted ---- */
+/* ---- cycles: the instructions of transpose_32.inc and transpose_16.inc, counted ---- */
 
 struct transpose_shape {
     const struct arch *arch;
     uint64_t rows, cols;
-    int doubles; /* 4-byte elements: rows of y begin at multiples of 8 */
+    int doubles; /* of transpose_32: rows of y begin at multiples of 8 bytes */
 };
 
 static uint64_t transpose_32_slots(const void *shape, unsigned w)
@@ -82,7 +82,7 @@ static uint64_t transpose_32_slots(const void *shape, unsigned w)
     return slots + columns * (5 + (s->doubles ? 3 * s->rows / 2 : 2 * s->rows)) + 1;
 }
 
-/* The longer of both ways. */
+/* The longer of both ways to store rows. */
 uint64_t transpose_32_cycles(const struct codelet_call *call)
 {
     struct transpose_shape s = { call->arch, call->arg[transpose__rows].value,
