@@ -257,6 +257,22 @@ if "$program" run "$tmp/net.img" --json --input "picture=$tmp/black" >"$tmp/blac
 else
     fail "--input of an image"
 fi
+# With another picture, the image says what the network says of it.
+classes() { sed -n '/"pictures": \[/,/^  \]/p' "$tmp/$1"; }
+if "$program" $net --image models/pictures/cat.jpg --json >"$tmp/named" 2>"$tmp/err" && [ -n "$(classes named)" ] &&
+    "$program" run "$tmp/net.img" --image models/pictures/cat.jpg --json >"$tmp/other.json" 2>"$tmp/err" &&
+    [ "$(digest named)" = "$(digest other.json)" ] && [ "$(digest imaged)" != "$(digest other.json)" ] &&
+    [ "$(classes named)" = "$(classes other.json)" ]; then
+    passed=$((passed + 1))
+else
+    fail "--image of an image: another digest, or other classes"
+fi
+expect 0 "pictures[0].top5[4].score" run "$tmp/net.img"
+refuse "2 pictures for a batch of 1" run "$tmp/net.img" --image models/pictures/cat.jpg --image models/pictures/landscape.png
+refuse "empty: " run "$tmp/net.img" --image "$tmp/empty"
+refuse "either --input or --image, not both" run "$tmp/net.img" --image models/pictures/cat.jpg --input "picture=$tmp/black"
+refuse "does not say how pictures are prepared" run "$tmp/ring.img" --image models/pictures/cat.jpg
+refuse "--weights does nothing for an image" run "$tmp/net.img" --weights "$tmp/b0"
 refuse "no input 'nosuch'; it has picture (4096 x f16)" run "$tmp/net.img" --input nosuch=/dev/null
 refuse "input picture takes 4096 x f16, 8192 bytes: it ends too early" run "$tmp/net.img" --input picture=/dev/null
 refuse "it goes on after the last element" run "$tmp/net.img" --input picture=/dev/zero
@@ -336,6 +352,9 @@ timeout -k 30 --preserve-status -s INT 2 "$program" $stream --io-tiles 6 - <>"$t
 
 expect 1 "OUT OF MEMORY" $net --set tiles=4
 expect 1 "What would help" $net --set tiles=4
+expect 1 "More: --report" $stream --io-tiles 6 --set tiles=12 models/pictures
+expect 0 "Memory of 12 tiles" $stream --io-tiles 6 --set tiles=12 models/pictures --report --allow-oom
+expect 1 "\"fits\": false" $stream --io-tiles 6 --set tiles=12 models/pictures --json
 expect 1 '"fits": false' $net --set tiles=4 --json
 expect 0 "OUT OF MEMORY" $net --set tiles=4 --allow-oom
 (

@@ -51,8 +51,9 @@ check_ways() {
     try "$tmp/two" compile -q -j1 -o "$tmp/image" "$@" && try "$tmp/two" compile -q -j3 -o "$tmp/other" "$@" || return
     same "$tmp/image" "$tmp/other" "$*" "another image with three threads" || return
     try "$tmp/two" run "$tmp/image" || return
-    # an image has no inputs, so the digest may differ, but none of these programs looks at its data to decide what to do
-    [ "$(value "$tmp/two" cycles)" = "$(value "$tmp/one" cycles)" ] || fail "$*: its image takes other cycles"
+    for key in cycles digest; do
+        [ "$(value "$tmp/two" $key)" = "$(value "$tmp/one" $key)" ] || fail "$*: its image has another $key"
+    done
 }
 
 check() {
@@ -95,7 +96,9 @@ while read -r cycles digest options; do
 done <"$table"
 [ $set -eq 1 ] && [ $failed -eq 0 ] && cat "$tmp/table" >"$table"
 
+refuse 1 "More: --report" run -q vector-add --set tiles=64
 refuse 1 "do not fit" run -q vector-add --set tiles=64
+refuse 1 "Memory of 64 tiles" run -q vector-add --set tiles=64 --report
 refuse 0 "do not fit" run -q vector-add --set tiles=64 --allow-oom
 refuse 1 '"fits": false' run -q --json vector-add --set tiles=64
 refuse 2 "matmul has no parameter 'size'" run -q matmul -D size=3

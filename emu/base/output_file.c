@@ -19,7 +19,7 @@
 
 #include "emu/base/alloc.h"
 
-enum { TEMPORARIES = 16, NAMES_TRIED = 100, SUFFIX_BYTES = 48 };
+enum { TEMPORARIES = 256 /* more stay after a signal */, NAMES_TRIED = 100, SUFFIX_BYTES = 48 };
 
 struct output_file {
     FILE *f;

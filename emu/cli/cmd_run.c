@@ -12,6 +12,14 @@
 #include "emu/cli/manifest_request.h"
 #include "emu/job/run_image.h"
 
+/* A run of a file, and what those who made the image add to it. */
+struct running {
+    const struct request *q;         /* borrowed, like the following */
+    const struct image_hooks *hooks; /* NULL: nothing */
+    const struct manifest *m;        /* NULL: it is an image */
+    struct run *run;
+};
+
 static enum emu_status connect_stream(struct run *run, const char *text)
 {
     const char *equals = strchr(text, '=');
@@ -104,31 +112,36 @@ static enum emu_status print_answer(const struct request *q, const struct run *r
     return EMU_OK;
 }
 
-static enum emu_status answer(const struct request *q, struct run *run, const char *status,
+static enum emu_status answer(const struct running *x, const char *status,
                               const json_t *differences, uint64_t unmet, uint64_t checked)
 {
     struct tile_list tiles = { .tile = NULL };
-    json_t *report = run_report(run, status, differences, unmet, checked);
-    enum emu_status s = report ? list_tiles(q, run, &tiles) : FAIL(NO_MEMORY, "the answer");
+    json_t *report = run_report(x->run, status, differences, unmet, checked);
+    enum emu_status s = report ? list_tiles(x->q, x->run, &tiles) : FAIL(NO_MEMORY, "the answer");
 
+    if (s == EMU_OK && x->hooks && x->run->stop == MACHINE_HOST)
+        s = x->hooks->after(x->q, x->run, report);
     if (s == EMU_OK)
-        s = print_answer(q, run, &tiles, report);
+        s = print_answer(x->q, x->run, &tiles, report);
     json_decref(report);
     tile_list_free(&tiles);
     return s;
 }
 
-static enum emu_status execute(const struct request *q, struct run *run, const struct manifest *m,
-                               int *code)
+static enum emu_status execute(const struct running *x, int *code)
 {
-    int own_machine = !q->machine && !q->set.count;
+    const struct manifest *m = x->m;
+    int own_machine = !x->q->machine && !x->q->set.count;
+    struct run *run = x->run;
     json_t *differences = NULL;
     uint64_t unmet = 0, checked = 0;
     const char *status;
     enum emu_status s;
 
-    TRY(write_inputs(q, run));
-    TRY(m ? run_manifest_streams(run, m) : connect_streams(q, run));
+    TRY(write_inputs(x->q, run));
+    if (x->hooks)
+        TRY(x->hooks->before(x->q, run));
+    TRY(m ? run_manifest_streams(run, m) : connect_streams(x->q, run));
     TRY(run_execute(run));
     if (m && (run->stop == MACHINE_HOST || run->stop == MACHINE_FAULT))
         TRY(run_check(run, m, own_machine, &differences, &unmet, &checked));
@@ -136,14 +149,15 @@ static enum emu_status execute(const struct request *q, struct run *run, const s
     *code = !strncmp(status, "ok", 2)  ? EXIT_RAN
             : !strcmp(status, "limit") ? EXIT_PARTIAL
                                        : EXIT_FAULTED;
-    s = answer(q, run, status, differences, unmet, checked);
+    s = answer(x, status, differences, unmet, checked);
     json_decref(differences);
-    return s;
+    return s == EMU_OK && run->host ? host_commit(run->host) : s;
 }
 
-static enum emu_status run_it(const struct request *q, const struct image *im,
-                              const struct manifest *m, FILE *digests, int *code)
+static enum emu_status run_it(struct running *x, const struct image *im, FILE *digests, int *code)
 {
+    const struct request *q = x->q;
+    const struct manifest *m = x->m;
     const struct run_options o = {
         .threads = (unsigned)q->threads,
         .plain = q->plain,
@@ -156,44 +170,48 @@ static enum emu_status run_it(const struct request *q, const struct image *im,
                 : m                         ? m->runs
                                             : 0,
     };
-    struct run *run;
     enum emu_status s;
 
-    TRY(run_new(im, &o, &run));
-    s = execute(q, run, m, code);
-    run_free(run);
+    TRY(run_new(im, &o, &x->run));
+    s = execute(x, code);
+    run_free(x->run);
     return s;
 }
 
-static enum emu_status run_image_file(const struct request *q, FILE *digests, int *code)
+static enum emu_status run_image_file(const struct request *q, const struct image_hooks *hooks,
+                                      FILE *digests, int *code)
 {
+    struct running x = { .q = q, .hooks = hooks };
     struct image *im;
     enum emu_status s;
 
     TRY(q->bytes ? image_read_bytes(q->bytes, q->byte_count, look_file_name(q), &im)
                  : image_read(q->what, &im));
-    s = run_it(q, im, NULL, digests, code);
+    s = run_it(&x, im, digests, code);
     image_free(im);
     return s;
 }
 
 static enum emu_status run_manifest_file(const struct request *q, FILE *digests, int *code)
 {
+    struct running x = { .q = q };
     struct manifest *m;
     struct image *im = NULL;
     enum emu_status s;
 
     TRY(manifest_of_request(q, &m));
+    x.m = m;
     s = manifest_build(m, (unsigned)q->threads, stderr, &im);
     if (s == EMU_OK)
-        s = run_it(q, im, m, digests, code);
+        s = run_it(&x, im, digests, code);
     image_free(im);
     manifest_free(m);
     return s;
 }
 
 /* The digests come into their place after the answer, which they cannot take away. */
-static enum emu_status with_digests(const struct request *q, int *code)
+static enum emu_status with_digests(const struct request *q, const struct image_hooks *hooks,
+                                    int *code)
 {
     struct output_file *digests;
     FILE *f;
@@ -201,13 +219,13 @@ static enum emu_status with_digests(const struct request *q, int *code)
     TRY(output_not_input(q->digests, q->path ? q->path : q->what));
     TRY(output_open(q->digests, &digests));
     f = output_stream(digests);
-    return output_end(digests, q->use & THING_IMAGE ? run_image_file(q, f, code)
+    return output_end(digests, q->use & THING_IMAGE ? run_image_file(q, hooks, f, code)
                                                     : run_manifest_file(q, f, code));
 }
 
-int run_file(const struct request *q)
+int run_file(const struct request *q, const struct image_hooks *hooks)
 {
     int code = EXIT_BAD;
 
-    return with_digests(q, &code) == EMU_OK ? code : request_failed(q, NULL);
+    return with_digests(q, hooks, &code) == EMU_OK ? code : request_failed(q, NULL);
 }

@@ -5,10 +5,20 @@
 #define EMU_EMU_COMMANDS_H
 
 #include "emu/cli/request.h"
+#include "emu/job/run_image.h"
+
+/* What a higher floor does when an image is run: it may have made the image, and knows what its
+ * notes, inputs and outputs mean. */
+struct image_hooks {
+    /* Writes into tile memory, before the run. */
+    enum emu_status (*before)(const struct request *q, struct run *r);
+    /* Adds to the answer (run_report()), after a run that came to its end. */
+    enum emu_status (*after)(const struct request *q, struct run *r, json_t *answer);
+};
 
 /* `run` and `compile` for manifests, source files and images; the image of a manifest goes to
- * --output. */
-int run_file(const struct request *q);
+ * --output. hooks are for images; NULL: there are none. */
+int run_file(const struct request *q, const struct image_hooks *hooks);
 int compile_file(const struct request *q);
 
 /* Where two runs begin to differ, from what --digests wrote: 0 equal, 1 different. */

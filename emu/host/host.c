@@ -332,3 +332,12 @@ enum emu_status host_finish(struct host *h)
     }
     return first;
 }
+
+enum emu_status host_commit(struct host *h)
+{
+    for (uint32_t i = 0; i < HOST_MAX_STREAMS; i++) {
+        if (h->stream[i])
+            TRY(host_sink_commit(&h->stream[i]->sink));
+    }
+    return EMU_OK;
+}

@@ -48,7 +48,8 @@ struct host_stream_record {
 };
 
 /* A host without streams for chips like arch, which is copied. o may be NULL: no jitter.
- * EMU_NO_MEMORY only. Free with host_free, which closes files and accepts NULL. */
+ * EMU_NO_MEMORY only. Free with host_free, which closes files, removes those that host_commit has
+ * not put in their place, and accepts NULL. */
 enum emu_status host_new(const struct arch *arch, const struct host_options *o,
                          struct host **out) EMU_MUST_CHECK;
 void host_free(struct host *h);
@@ -100,8 +101,9 @@ enum emu_status host_stream_set_store(struct host *h, uint32_t id, host_store *s
 enum emu_status host_stream_from_file(struct host *h, uint32_t id, uint32_t depth, const char *path,
                                       int repeat) EMU_MUST_CHECK;
 
-/* Adds a stream to the host: into memory that grows, or into a file, which is created or emptied.
- * The bytes of transfers follow each other in the order of issue. */
+/* Adds a stream to the host: into memory that grows, or into a file, which is in its place after
+ * host_commit; an earlier file of that name stays until then (emu/base/output_file.h). The bytes of
+ * transfers follow each other in the order of issue. */
 enum emu_status host_stream_to_memory(struct host *h, uint32_t id, uint32_t depth) EMU_MUST_CHECK;
 enum emu_status host_stream_to_file(struct host *h, uint32_t id, uint32_t depth,
                                     const char *path) EMU_MUST_CHECK;
@@ -112,6 +114,10 @@ void host_attach(struct host *h, struct machine *m);
 /* Call it after machine_run. All that tiles have sent so far is then in memory or in files, which
  * are flushed. More runs may follow. EMU_IO when a file could not be written completely. */
 enum emu_status host_finish(struct host *h) EMU_MUST_CHECK;
+
+/* Puts all files of streams to the host in their place, after the last run. EMU_IO for the first
+ * that cannot be; those after it are not in place either. */
+enum emu_status host_commit(struct host *h) EMU_MUST_CHECK;
 
 /* What a stream to memory had received by the last host_finish(); borrowed until the next run.
  * NULL and 0 bytes when it is not such a stream or nothing came. */

@@ -7,23 +7,17 @@
 
 #include "emu/base/alloc.h"
 
-/* Opens a file and keeps its name for messages. */
-static enum emu_status open_file(const char *path, const char *mode, FILE **file, char **kept)
-{
-    *kept = emu_strdup(path);
-    if (!*kept)
-        return FAIL(NO_MEMORY, "the name of a file");
-    *file = fopen(path, mode);
-    if (!*file)
-        return FAIL(IO, "%s: %s", path, strerror(errno));
-    return EMU_OK;
-}
-
 /* --- sources --- */
 
 enum emu_status host_source_open(struct host_source *s, const char *path)
 {
-    return open_file(path, "rb", &s->file, &s->path);
+    s->path = emu_strdup(path);
+    if (!s->path)
+        return FAIL(NO_MEMORY, "the name of a file");
+    s->file = fopen(path, "rb");
+    if (!s->file)
+        return FAIL(IO, "%s: %s", path, strerror(errno));
+    return EMU_OK;
 }
 
 /* Up to n bytes from where the source stands; 0 at its end. */
@@ -86,7 +80,7 @@ void host_source_close(struct host_source *s)
 
 enum emu_status host_sink_open(struct host_sink *s, const char *path)
 {
-    return open_file(path, "wb", &s->file, &s->path);
+    return output_open(path, &s->file);
 }
 
 static enum emu_status sink_room(struct host_sink *s, uint32_t n)
@@ -116,8 +110,8 @@ enum emu_status host_sink_write(struct host_sink *s, const uint8_t *data, uint32
         return EMU_OK;
     }
     errno = 0;
-    if (fwrite(data, 1, n, s->file) != n)
-        return FAIL(IO, "%s: %s", s->path, strerror(errno));
+    if (fwrite(data, 1, n, output_stream(s->file)) != n)
+        return FAIL(IO, "%s: %s", output_path(s->file), strerror(errno));
     return EMU_OK;
 }
 
@@ -126,17 +120,20 @@ enum emu_status host_sink_flush(struct host_sink *s)
     if (!s->file)
         return EMU_OK;
     errno = 0;
-    if (fflush(s->file) != 0)
-        return FAIL(IO, "%s: %s", s->path, strerror(errno));
-    if (ferror(s->file)) /* an earlier write failed; its bytes are gone */
-        return FAIL(IO, "%s: not everything could be written", s->path);
+    if (fflush(output_stream(s->file)) != 0)
+        return FAIL(IO, "%s: %s", output_path(s->file), strerror(errno));
+    if (ferror(output_stream(s->file))) /* an earlier write failed; its bytes are gone */
+        return FAIL(IO, "%s: not everything could be written", output_path(s->file));
     return EMU_OK;
+}
+
+enum emu_status host_sink_commit(struct host_sink *s)
+{
+    return output_finish(&s->file, EMU_OK);
 }
 
 void host_sink_close(struct host_sink *s)
 {
-    if (s->file)
-        fclose(s->file);
-    emu_free(s->path);
+    output_discard(s->file);
     emu_free(s->data);
 }

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "emu/base/output_file.h"
 #include "emu/host/host.h"
 
 struct host_stream;
@@ -59,10 +60,9 @@ struct host_source {
 struct host_sink {
     uint8_t *data; /* owned, when file is NULL */
     size_t bytes, cap;
-    FILE *file;        /* owned */
-    char *path;        /* owned */
-    host_store *store; /* instead of data; NULL: data or the file */
-    void *ctx;         /* borrowed */
+    struct output_file *file; /* owned */
+    host_store *store;        /* instead of data; NULL: data or the file */
+    void *ctx;                /* borrowed */
 };
 
 enum emu_status host_source_open(struct host_source *s, const char *path) EMU_MUST_CHECK;
@@ -77,6 +77,8 @@ enum emu_status host_sink_open(struct host_sink *s, const char *path) EMU_MUST_C
 enum emu_status host_sink_write(struct host_sink *s, const uint8_t *data, uint32_t n,
                                 const struct host_moment *when) EMU_MUST_CHECK;
 enum emu_status host_sink_flush(struct host_sink *s) EMU_MUST_CHECK;
+/* Puts its file in place; then nothing may be written any more. */
+enum emu_status host_sink_commit(struct host_sink *s) EMU_MUST_CHECK;
 void host_sink_close(struct host_sink *s);
 
 /* cycle + part / rate of the link */

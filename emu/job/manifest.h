@@ -178,8 +178,8 @@ int expr_evaluate(const char *text, const struct expr_variable *v, size_t variab
 
 /* ---- manifest_tiles.c ---- */
 
-/* Reads 5, "all", "0-15", "0-31:2" (every second), "4-" (to the last), "1,3,8-11", or a list of
- * these. */
+/* Reads 5, "all", "0-15", "0-31:2" (every second), "4-" (to the last), "last-31-last" (32 tiles),
+ * "1,3,8-11", or a list of these. */
 enum emu_status tile_list_read(const struct json_reader *r, const struct json_path *at,
                                const json_t *v, const struct arch *arch,
                                struct tile_list *out) EMU_MUST_CHECK;

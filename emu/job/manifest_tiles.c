@@ -40,19 +40,37 @@ static int take_number(const char **p, uint64_t *out)
     return *p > start && (**p < '0' || **p > '9');
 }
 
-/* "7", "0-15", "0-31:2", "4-" */
+/* Reads a number, "last", or "last-31": so many before the last. 0 if it is none of these, or if
+ * there are not so many tiles. */
+static int take_tile(const struct adder *a, const char **p, uint64_t *out)
+{
+    uint64_t before = 0;
+
+    if (strncmp(*p, "last", 4))
+        return take_number(p, out);
+    *p += 4;
+    if (**p == '-') {
+        ++*p;
+        if (!take_number(p, &before))
+            return 0;
+    }
+    *out = a->arch->tiles - 1 - before;
+    return before < a->arch->tiles;
+}
+
+/* "7", "0-15", "0-31:2", "4-", "last-31-last" */
 static enum emu_status add_range(struct adder *a, const struct json_path *at, const json_t *v,
                                  const char **p)
 {
     uint64_t first, last, step = 1;
-    int ok = take_number(p, &first);
+    int ok = take_tile(a, p, &first);
 
     last = first;
     if (ok && **p == '-') {
         ++*p;
         last = a->arch->tiles - 1;
-        if (**p >= '0' && **p <= '9')
-            ok = take_number(p, &last);
+        if ((**p >= '0' && **p <= '9') || **p == 'l')
+            ok = take_tile(a, p, &last);
         if (ok && **p == ':') {
             ++*p;
             ok = take_number(p, &step);
@@ -60,8 +78,8 @@ static enum emu_status add_range(struct adder *a, const struct json_path *at, co
     }
     if (!ok || (**p && **p != ',') || first > last || !step)
         return json_wrong(a->r, at, v,
-                          "expected tiles such as 5, \"all\", \"0-15\", \"0-31:2\", \"4-\" or "
-                          "\"1,3,8-11\"");
+                          "expected tiles such as 5, \"all\", \"0-15\", \"0-31:2\", \"4-\", "
+                          "\"last-31-last\" or \"1,3,8-11\"");
     for (uint64_t tile = first; tile <= last; tile += step)
         TRY(add_tile(a, at, v, tile));
     return EMU_OK;

@@ -46,8 +46,9 @@ enum emu_status run_new(const struct image *im, const struct run_options *o,
 void run_free(struct run *r); /* NULL allowed */
 
 /* Connects a stream of the image: to a file (path; NULL: memory that grows, only for a stream to
- * the host), or, to the tiles, from `bytes` at data, which is taken over. Errors: EMU_USAGE for a
- * stream that the image does not have, EMU_IO, EMU_NO_MEMORY. */
+ * the host; one to the host is in its place after host_commit), or, to the tiles, from `bytes` at
+ * data, which is taken over. Errors: EMU_USAGE for a stream that the image does not have, EMU_IO,
+ * EMU_NO_MEMORY. */
 enum emu_status run_stream_file(struct run *r, uint32_t id, const char *path,
                                 int repeat) EMU_MUST_CHECK;
 enum emu_status run_stream_data(struct run *r, uint32_t id, uint8_t *data, uint64_t bytes,
@@ -59,6 +60,15 @@ enum emu_status run_manifest_streams(struct run *r, const struct manifest *m) EM
  * run. Without it the input holds what it held when the image was made. EMU_USAGE for a name the
  * image does not have, with those it has; EMU_BAD_FILE for a file of another size; EMU_IO. */
 enum emu_status run_input_file(struct run *r, const char *name, const char *path) EMU_MUST_CHECK;
+
+/* The same from memory: all bytes of the input. EMU_BAD_IMAGE when it has another number of them.
+ */
+enum emu_status run_input_write(struct run *r, const char *name, const void *data,
+                                uint64_t bytes) EMU_MUST_CHECK;
+/* After a run: all bytes of an output of the image. EMU_BAD_IMAGE when the image has none of that
+ * name, or one of another size. */
+enum emu_status run_output_read(const struct run *r, const char *name, void *data,
+                                uint64_t bytes) EMU_MUST_CHECK;
 
 /* Runs to the end: a host sync that is not answered, a fault, a deadlock, the limit. r->stop says
  * which. After a host sync it may be called again, with more answers in r->options.runs. Errors:

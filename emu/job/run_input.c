@@ -1,4 +1,4 @@
-/* run_input.c - what the host writes into tile memory before a run, from files. */
+/* run_input.c - what the host writes into tile memory before a run, and reads after it. */
 #include "emu/job/run_image.h"
 
 #include <errno.h>
@@ -66,4 +66,55 @@ enum emu_status run_input_file(struct run *r, const char *name, const char *path
                : emu_fail(s, "%.200s: input %s takes %" PRIu64 " x %s, %" PRIu64 " bytes: %s", path,
                           name, in->elements, image_text(r->im, in->type),
                           in->elements * in->elem_bytes, emu_error());
+}
+
+/* ---- from and to memory ---- */
+
+static enum emu_status check_size(const struct image *im, const struct image_input *in,
+                                  uint64_t bytes)
+{
+    if (bytes == in->elements * in->elem_bytes)
+        return EMU_OK;
+    return FAIL(BAD_IMAGE, "%s of the image has %" PRIu64 " bytes, expected %" PRIu64,
+                image_text(im, in->name), in->elements * in->elem_bytes, bytes);
+}
+
+enum emu_status run_input_write(struct run *r, const char *name, const void *data, uint64_t bytes)
+{
+    const struct image_input *in;
+    const uint8_t *at = data;
+
+    TRY(find_input(r->im, name, &in));
+    TRY(check_size(r->im, in, bytes));
+    for (uint32_t i = 0; i < in->parts; i++) {
+        const struct image_input_part *p = image_input_part_at(r->im, in->first_part + i);
+
+        EMU_ASSERT(tile_write(machine_tile(r->machine, p->tile), p->addr, at, p->bytes));
+        at += p->bytes;
+    }
+    return EMU_OK;
+}
+
+static void read_parts(const struct run *r, const struct image_input *out, uint8_t *to)
+{
+    for (uint32_t i = 0; i < out->parts; i++) {
+        const struct image_input_part *p = image_output_part_at(r->im, out->first_part + i);
+
+        EMU_ASSERT(tile_read(machine_tile(r->machine, p->tile), p->addr, to, p->bytes));
+        to += p->bytes;
+    }
+}
+
+enum emu_status run_output_read(const struct run *r, const char *name, void *data, uint64_t bytes)
+{
+    for (size_t i = 0; i < image_output_count(r->im); i++) {
+        const struct image_input *out = image_output_at(r->im, i);
+
+        if (strcmp(image_text(r->im, out->name), name))
+            continue;
+        TRY(check_size(r->im, out, bytes));
+        read_parts(r, out, data);
+        return EMU_OK;
+    }
+    return FAIL(BAD_IMAGE, "the image has no output '%.60s'", name);
 }

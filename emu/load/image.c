@@ -58,8 +58,11 @@ void image_free(struct image *im)
     emu_free(im->stream);
     emu_free(im->scope);
     emu_free(im->owner);
-    emu_free(im->input);
-    emu_free(im->input_part);
+    emu_free(im->input.item);
+    emu_free(im->input.part);
+    emu_free(im->output.item);
+    emu_free(im->output.part);
+    emu_free(im->note);
     index_free(&im->tile_index);
     index_free(&im->stream_index);
     emu_free(im);

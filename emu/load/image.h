@@ -79,18 +79,24 @@ struct image_owner {
     uint32_t scope;
 };
 
-/* What the host writes before a run: the elements in order, cut into parts. The machine knows
- * nothing of networks: names and types ("f16") are text. */
+/* What the host writes before a run, an input, or reads after it, an output: the elements in order,
+ * cut into parts. The machine knows nothing of networks: names and types ("f16") are text. */
 struct image_input {
     uint32_t name, type; /* string ids; name is not 0 */
     uint32_t elem_bytes;
-    uint32_t parts, first_part; /* in the list of parts; the first is set by image_add_input */
+    uint32_t parts, first_part; /* in the list of parts; the first is set when it is added */
     uint64_t elements;
 };
 struct image_input_part {
     uint32_t chip, tile, addr, bytes;
-    uint32_t
-        blob; /* what it holds unless the host writes something else; 0: the host must write it */
+    uint32_t blob; /* what it holds unless the host writes something else; 0: the host must write
+                      it, and of an output */
+};
+
+/* What a program that runs the image may want to know, as text under a name: how pictures are
+ * prepared for a network. */
+struct image_note {
+    uint32_t name, text; /* string ids, not 0 */
 };
 
 /* The builder. All functions return EMU_NO_MEMORY, or EMU_BAD_IMAGE for what the rules above or the
@@ -123,9 +129,12 @@ enum emu_status image_add_stream(struct image *im, const struct image_stream *s)
 enum emu_status image_add_scope(struct image *im, const struct image_scope *s) EMU_MUST_CHECK;
 enum emu_status image_add_owner(struct image *im, const struct image_owner *o) EMU_MUST_CHECK;
 /* p has in->parts entries, on tiles that were added before; together they have as many bytes as the
- * elements. */
+ * elements. Inputs have different names, and so have outputs and notes. */
 enum emu_status image_add_input(struct image *im, const struct image_input *in,
                                 const struct image_input_part *p) EMU_MUST_CHECK;
+enum emu_status image_add_output(struct image *im, const struct image_input *out,
+                                 const struct image_input_part *p) EMU_MUST_CHECK;
+enum emu_status image_add_note(struct image *im, const struct image_note *n) EMU_MUST_CHECK;
 
 /* Views; borrowed from the image. Texts, blobs and lists stay valid as long as the image; tiles,
  * segments, streams and scopes until the next one is added. Ids and indices must exist
@@ -152,6 +161,11 @@ const struct image_range *image_range_at(const struct image *im, const struct im
 size_t image_input_count(const struct image *im);
 const struct image_input *image_input_at(const struct image *im, size_t i);
 const struct image_input_part *image_input_part_at(const struct image *im, size_t i);
+size_t image_output_count(const struct image *im);
+const struct image_input *image_output_at(const struct image *im, size_t i);
+const struct image_input_part *image_output_part_at(const struct image *im, size_t i);
+/* The text of a note; NULL: there is none of that name. */
+const char *image_note(const struct image *im, const char *name);
 
 /* image_symbolize() gives the symbol at or below addr, NULL if there is none; *offset is the
  * distance. image_source() gives the source file and line of a code address (line 0 if unknown). */

@@ -19,8 +19,10 @@ enum {
     IMAGE_GROUP_BYTES = IMAGE_GROUP_CHUNKS * IMAGE_PAGE_BYTES,
     IMAGE_FIXED_SECTIONS = 10,
     IMAGE_INPUT_SECTIONS = 2, /* more, in images with inputs */
-    IMAGE_FORMAT_VERSION = 2, /* of an image without inputs; 1 is read, too */
+    IMAGE_NOTE_SECTIONS = 3,  /* and more, in images with outputs or notes */
+    IMAGE_FORMAT_VERSION = 2, /* of an image with none of these; 1 is read, too */
     IMAGE_FORMAT_INPUTS = 3,
+    IMAGE_FORMAT_NOTES = 4,
     IMAGE_FILE_HEADER_BYTES = 16,
     IMAGE_SECTION_HEADER_BYTES = 16,
     IMAGE_CHECKSUM_BYTES = 8,
@@ -56,6 +58,9 @@ enum image_section_type {
     IMAGE_BLOB = IMAGE_FOURCC('B', 'L', 'O', 'B'),
     IMAGE_INPT = IMAGE_FOURCC('I', 'N', 'P', 'T'),
     IMAGE_PART = IMAGE_FOURCC('P', 'A', 'R', 'T'),
+    IMAGE_OUTP = IMAGE_FOURCC('O', 'U', 'T', 'P'),
+    IMAGE_OPRT = IMAGE_FOURCC('O', 'P', 'R', 'T'),
+    IMAGE_NOTE = IMAGE_FOURCC('N', 'O', 'T', 'E'),
     IMAGE_DATA = IMAGE_FOURCC('D', 'A', 'T', 'A')
 };
 
@@ -98,6 +103,14 @@ struct image_pool {
     struct image_index index;
 };
 
+/* All inputs, or all outputs, and their parts. */
+struct image_inputs {
+    struct image_input *item; /* owned, like the parts */
+    size_t items, item_cap;
+    struct image_input_part *part;
+    size_t parts, part_cap;
+};
+
 struct image {
     struct arch arch;
     struct arena arena;
@@ -113,10 +126,9 @@ struct image {
     size_t scopes, scope_cap;
     struct image_owner *owner; /* names ascend */
     size_t owners, owner_cap;
-    struct image_input *input;
-    size_t inputs, input_cap;
-    struct image_input_part *input_part;
-    size_t input_parts, input_part_cap;
+    struct image_inputs input, output;
+    struct image_note *note;
+    size_t notes, note_cap;
     struct image_index tile_index, stream_index;
 };
 

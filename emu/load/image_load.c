@@ -52,8 +52,8 @@ static enum emu_status check_machine(const struct image *im, const struct machin
 /* What the host wrote when the image was made. */
 static void load_inputs(const struct image *im, uint32_t chip, struct machine *m)
 {
-    for (size_t i = 0; i < im->input_parts; i++) {
-        const struct image_input_part *p = &im->input_part[i];
+    for (size_t i = 0; i < im->input.parts; i++) {
+        const struct image_input_part *p = &im->input.part[i];
 
         if (p->chip == chip && p->blob)
             EMU_ASSERT(tile_write(machine_tile(m, p->tile), p->addr, im->blob.item[p->blob].data,

@@ -414,18 +414,20 @@ static enum emu_status finish_blobs(struct image_reader *r)
     return EMU_OK;
 }
 
-/* Section BLOB's sizes are known, and the tiles. */
-static enum emu_status read_inputs(struct image_reader *r)
+typedef enum emu_status add_input(struct image *im, const struct image_input *in,
+                                  const struct image_input_part *p);
+
+/* Inputs, or outputs: their table and that of their parts. */
+static enum emu_status read_inputs(struct image_reader *r, uint32_t type, uint32_t part_type,
+                                   add_input *add)
 {
     struct image_section *s = &r->section;
     size_t inputs = 0, parts = 0, at = 0;
     const struct image_input_part *part;
     const void *raw;
 
-    if (r->src.version < IMAGE_FORMAT_INPUTS)
-        return EMU_OK;
-    TRY(read_records(r, IMAGE_INPT, INPUT_RECORD_BYTES, s, &inputs));
-    TRY(read_records(r, IMAGE_PART, sizeof(*part), &r->part, &parts));
+    TRY(read_records(r, type, INPUT_RECORD_BYTES, s, &inputs));
+    TRY(read_records(r, part_type, sizeof(*part), &r->part, &parts));
     raw = r->part.raw.data;
     part = raw;
     for (size_t i = 0; i < inputs; i++) {
@@ -441,18 +443,44 @@ static enum emu_status read_inputs(struct image_reader *r)
         if (in.parts > parts - at)
             return refuse(r, s, (long long)i, "%u parts, expected at most the %zu left", in.parts,
                           parts - at);
-        TRY(refused(r, s, (long long)i, image_add_input(r->im, &in, part + at)));
+        TRY(refused(r, s, (long long)i, add(r->im, &in, part + at)));
         at += in.parts;
     }
-    if (at != parts || !inputs)
-        return refuse(r, &r->part, (long long)at, "belongs to no input, expected %zu parts", at);
+    if (at != parts || (!inputs && r->src.version == IMAGE_FORMAT_INPUTS))
+        return refuse(r, &r->part, (long long)at, "belongs to no %s, expected %zu parts",
+                      type == IMAGE_INPT ? "input" : "output", at);
     return EMU_OK;
+}
+
+static enum emu_status read_notes(struct image_reader *r)
+{
+    struct image_note note;
+    size_t n = 0;
+
+    TRY(read_records(r, IMAGE_NOTE, sizeof(note), &r->section, &n));
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&note, r->section.raw.data + i * sizeof(note), sizeof(note));
+        TRY(refused(r, &r->section, (long long)i, image_add_note(r->im, &note)));
+    }
+    return EMU_OK;
+}
+
+/* What the host needs to know; the sizes of section BLOB are known, and the tiles. */
+static enum emu_status read_host_sections(struct image_reader *r)
+{
+    if (r->src.version >= IMAGE_FORMAT_INPUTS)
+        TRY(read_inputs(r, IMAGE_INPT, IMAGE_PART, image_add_input));
+    if (r->src.version < IMAGE_FORMAT_NOTES)
+        return EMU_OK;
+    TRY(read_inputs(r, IMAGE_OUTP, IMAGE_OPRT, image_add_output));
+    return read_notes(r);
 }
 
 static uint32_t fixed_sections(const struct image_reader *r)
 {
     return IMAGE_FIXED_SECTIONS +
-           (r->src.version == IMAGE_FORMAT_INPUTS ? IMAGE_INPUT_SECTIONS : 0);
+           (r->src.version >= IMAGE_FORMAT_INPUTS ? IMAGE_INPUT_SECTIONS : 0) +
+           (r->src.version >= IMAGE_FORMAT_NOTES ? IMAGE_NOTE_SECTIONS : 0);
 }
 
 static enum emu_status read_blobs(struct image_reader *r)
@@ -468,7 +496,7 @@ static enum emu_status read_blobs(struct image_reader *r)
                       t->chunks, r->src.sections, fixed_sections(r) + groups);
     TRY(reserve_blobs(r));
     TRY(add_tiles(r));
-    TRY(read_inputs(r));
+    TRY(read_host_sections(r));
     for (uint32_t c = 0; c < t->chunks; c += IMAGE_GROUP_CHUNKS) {
         uint32_t left = t->chunks - c;
 

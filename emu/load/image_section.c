@@ -90,9 +90,9 @@ enum emu_status section_source_start(struct section_source *src)
     memcpy(&src->version, header + 8, 4);
     memcpy(&src->sections, header + 12, 4);
     memcpy(src->before, header + 8, sizeof(src->before));
-    if (!src->version || src->version > IMAGE_FORMAT_INPUTS)
+    if (!src->version || src->version > IMAGE_FORMAT_NOTES)
         return FAIL(BAD_IMAGE, "%.200s: offset 8: version %u of the format, expected 1 to %d",
-                    src->name, src->version, IMAGE_FORMAT_INPUTS);
+                    src->name, src->version, IMAGE_FORMAT_NOTES);
     if (src->sections < IMAGE_FIXED_SECTIONS)
         return FAIL(BAD_IMAGE, "%.200s: offset 12: %u sections, expected at least %d", src->name,
                     src->sections, IMAGE_FIXED_SECTIONS);

@@ -118,15 +118,23 @@ static enum emu_status raw_write(struct image_writer *w, uint32_t type, int leve
     return EMU_OK;
 }
 
+/* The oldest version that can hold the image. */
+static uint32_t format_of(const struct image *im)
+{
+    if (im->output.items || im->notes)
+        return IMAGE_FORMAT_NOTES;
+    return im->input.items ? IMAGE_FORMAT_INPUTS : IMAGE_FORMAT_VERSION;
+}
+
 static enum emu_status write_file_header(struct image_writer *w)
 {
     size_t groups = (w->chunks + IMAGE_GROUP_CHUNKS - 1) / IMAGE_GROUP_CHUNKS;
-    uint32_t number[2] = { IMAGE_FORMAT_VERSION, (uint32_t)(IMAGE_FIXED_SECTIONS + groups) };
+    uint32_t number[2] = { format_of(w->im), (uint32_t)(IMAGE_FIXED_SECTIONS + groups) };
 
-    if (w->im->inputs) {
-        number[0] = IMAGE_FORMAT_INPUTS;
+    if (number[0] >= IMAGE_FORMAT_INPUTS)
         number[1] += IMAGE_INPUT_SECTIONS;
-    }
+    if (number[0] >= IMAGE_FORMAT_NOTES)
+        number[1] += IMAGE_NOTE_SECTIONS;
     TRY(byte_buffer_need(&w->out, sizeof(number)));
     memcpy(w->out.data, number, sizeof(number));
     TRY(write_bytes(w, IMAGE_MAGIC, 8));
@@ -298,25 +306,34 @@ static enum emu_status write_chunks(struct image_writer *w)
     return EMU_OK;
 }
 
-/* ---- inputs ---- */
+/* ---- inputs, outputs, notes ---- */
 
-/* Only in images that have some: others are files of version 2. */
-static enum emu_status write_inputs(struct image_writer *w)
+static enum emu_status write_inputs(struct image_writer *w, const struct image_inputs *l,
+                                    uint32_t type, uint32_t part_type)
 {
-    const struct image *im = w->im;
-
-    if (!im->inputs)
-        return EMU_OK;
-    TRY(raw_start(w, im->inputs * (uint64_t)24));
-    for (size_t i = 0; i < im->inputs; i++) {
-        const struct image_input *in = &im->input[i];
+    TRY(raw_start(w, l->items * (uint64_t)24));
+    for (size_t i = 0; i < l->items; i++) {
+        const struct image_input *in = &l->item[i];
         uint32_t record[4] = { in->name, in->type, in->elem_bytes, in->parts };
 
         raw_put(w, record, sizeof(record));
         raw_put(w, &in->elements, sizeof(in->elements));
     }
-    TRY(raw_write(w, IMAGE_INPT, LEVEL_TABLES));
-    return write_records(w, IMAGE_PART, im->input_part, im->input_parts, sizeof(*im->input_part));
+    TRY(raw_write(w, type, LEVEL_TABLES));
+    return write_records(w, part_type, l->part, l->parts, sizeof(*l->part));
+}
+
+/* What the host needs to know; only in files of a version that has it. */
+static enum emu_status write_host_sections(struct image_writer *w)
+{
+    const struct image *im = w->im;
+
+    if (format_of(im) >= IMAGE_FORMAT_INPUTS)
+        TRY(write_inputs(w, &im->input, IMAGE_INPT, IMAGE_PART));
+    if (format_of(im) < IMAGE_FORMAT_NOTES)
+        return EMU_OK;
+    TRY(write_inputs(w, &im->output, IMAGE_OUTP, IMAGE_OPRT));
+    return write_records(w, IMAGE_NOTE, im->note, im->notes, sizeof(*im->note));
 }
 
 /* ---- the file ---- */
@@ -343,7 +360,7 @@ static enum emu_status write_sections(struct image_writer *w)
     TRY(write_scopes(w));
     TRY(write_tiles(w));
     TRY(write_blob_table(w));
-    TRY(write_inputs(w));
+    TRY(write_host_sections(w));
     return write_chunks(w);
 }
 

@@ -13,6 +13,7 @@
 #include "emu/cli/look_file.h"
 #include "models/cli/commands_models.h"
 #include "models/run/model_run.h"
+#include "models/run/net_image.h"
 #include "models/run/network_choice.h"
 #include "programs/cli/cmd_lab.h"
 #include "programs/cli/program_request.h"
@@ -100,13 +101,15 @@ static enum emu_status look_lab(struct request *q, const struct option_list *can
 
 static int run(const struct request *q)
 {
+    static const struct image_hooks networks = { net_image_before, net_image_after };
+
     if (q->use == USE_LAB)
         return lab_list(q);
     if (q->use & (THING_NETWORK | THING_NETWORK << USE_COMPILE_SHIFT))
         return model_run(q);
     if (q->use & (THING_PROGRAM | THING_PROGRAM << USE_COMPILE_SHIFT))
         return program_run(q);
-    return is_compile(q) ? compile_file(q) : run_file(q);
+    return is_compile(q) ? compile_file(q) : run_file(q, &networks);
 }
 
 const struct command front_commands[] = {

@@ -48,6 +48,9 @@ void model_hopeless(const struct net_graph *ng, const struct arch *a, FILE *f);
 /* The same as JSON: new objects; NULL when out of memory. */
 json_t *model_hopeless_json(const struct net_graph *ng, const struct arch *a);
 json_t *model_report_json(const struct model_answer *m);
+/* Adds the best classes of all pictures to an object. Of m only net (batch, classes), picture
+ * (NULL: without names) and scores count. 0 when out of memory. */
+int model_put_classes(const struct model_answer *m, json_t *o);
 json_t *model_published_json(const struct model_answer *m);
 
 /* Calls visit for every field of the machine whose value is assumed; text: "name = value unit". */

@@ -1,4 +1,5 @@
 /* model_report_json.c - the answer as one JSON object. Units stand in the keys, or are cycles. */
+#include <math.h>
 #include <string.h>
 
 #include "models/run/model_report.h"
@@ -72,8 +73,9 @@ static json_t *top_json(const struct model_answer *m, uint32_t picture)
     for (uint32_t k = 0; k < MODEL_TOP && top[k] != UINT32_MAX && good; k++) {
         double score = m->scores[(size_t)picture * m->net->classes + top[k]];
 
-        good = !json_array_append_new(
-            list, json_pack("{s:I, s:f}", "class", (json_int_t)top[k], "score", score));
+        good = !json_array_append_new(list,
+                                      json_pack("{s:I, s:o}", "class", (json_int_t)top[k], "score",
+                                                isfinite(score) ? json_real(score) : json_null()));
     }
     return or_nothing(list, good);
 }
@@ -86,10 +88,16 @@ static json_t *pictures_json(const struct model_answer *m)
     for (uint32_t p = 0; p < m->net->batch && good; p++) {
         json_t *o = json_object();
 
-        good = o && put(o, "picture", json_string(m->picture[p])) && put(o, "top5", top_json(m, p));
+        good = o && (!m->picture || put(o, "picture", json_string(m->picture[p]))) &&
+               put(o, "top5", top_json(m, p));
         good = !json_array_append_new(list, or_nothing(o, good)) && good;
     }
     return or_nothing(list, good);
+}
+
+int model_put_classes(const struct model_answer *m, json_t *o)
+{
+    return put(o, "top5", top_json(m, 0)) && put(o, "pictures", pictures_json(m));
 }
 
 /* ---- memory, assumptions ---- */
@@ -161,7 +169,7 @@ json_t *model_report_json(const struct model_answer *m)
     if (good && m->run)
         good = put_run(m, o);
     if (good && m->scores)
-        good = put(o, "top5", top_json(m, 0)) && put(o, "pictures", pictures_json(m));
+        good = model_put_classes(m, o);
     good = good && put(o, "memory", memory_json(m)) && put(o, "layers", layers_json(m)) &&
            put(o, "published", model_published_json(m)) && put(o, "assumed", assumed_json(m));
     return or_nothing(o, good);

@@ -9,11 +9,12 @@
 
 #include "models/build/net_check.h"
 #include "models/build/net_program.h"
-#include "models/picture/picture.h"
 #include "models/run/compare_layers.h"
 #include "models/run/model_chart.h"
 #include "models/run/model_report.h"
 #include "models/run/model_weights.h"
+#include "models/run/net_image.h"
+#include "models/run/net_pictures.h"
 #include "models/run/net_result.h"
 #include "programs/cli/program_request.h"
 
@@ -27,8 +28,7 @@ struct model_run {
     struct net *net;
     struct weights *weights;
     char weights_text[TEXT_MAX];
-    const char **picture; /* borrowed names, by picture of the batch */
-    float *input;         /* [batch][3][h][w] */
+    struct net_pictures pictures;
     struct net_program p;
     struct session *session;
     struct layer_cycles layers;
@@ -49,78 +49,20 @@ static void model_run_free(struct model_run *m)
     layer_cycles_free(&m->layers);
     session_free(m->session);
     net_program_free(&m->p);
-    emu_free(m->input);
-    emu_free(m->picture);
+    net_pictures_free(&m->pictures);
     weights_free(m->weights);
     net_free(m->net);
 }
 
 /* ---- pictures ---- */
 
-/* Pictures that come with the program. */
-static const char *const shipped[] = { "models/pictures/cat.jpg", "models/pictures/landscape.png" };
-
-static enum emu_status read_picture(struct model_run *m, uint32_t i)
-{
-    uint32_t side = m->net->resolution;
-    struct picture whole, cut;
-    enum emu_status s;
-
-    m->picture[i] = m->q->image.count ? m->q->image.item[i % m->q->image.count]
-                                      : shipped[i % EMU_COUNT_OF(shipped)];
-    TRY(picture_read(m->picture[i], &whole));
-    s = picture_crop(&whole, side, m->net->crop, &cut);
-    picture_free(&whole);
-    if (s != EMU_OK)
-        return s;
-    picture_normalise(&cut, m->net, m->input + (size_t)i * 3 * side * side);
-    picture_free(&cut);
-    return EMU_OK;
-}
-
 static enum emu_status read_pictures(struct model_run *m)
 {
-    const struct net *n = m->net;
     size_t given = m->q->image.count;
-    uint32_t different;
 
-    if (given > n->batch)
-        return FAIL(USAGE, "%zu pictures for a batch of %u: --batch %zu takes them all", given,
-                    n->batch, given);
-    if (given && given < n->batch)
-        fprintf(stderr, "superstep run: %zu picture%s for a batch of %u: repeated in turn\n", given,
-                given > 1 ? "s" : "", n->batch);
-    m->picture = emu_alloc(n->batch, sizeof(*m->picture));
-    m->input = emu_alloc(n->batch, (size_t)3 * n->resolution * n->resolution * sizeof(*m->input));
-    if (!m->picture || !m->input)
-        return FAIL(NO_MEMORY, "%u pictures", n->batch);
-    for (uint32_t i = 0; i < n->batch; i++)
-        TRY(read_picture(m, i));
-    different =
-        m->q->image.count && m->q->image.count < n->batch ? (uint32_t)m->q->image.count : n->batch;
-    progress_report(&m->progress, "pictures", "%s%s", m->picture[0],
-                    different > 1 ? " and more" : "");
-    return EMU_OK;
-}
-
-/* Makes what the host writes: [n][h][w][4] in f16, three colours rounded to nearest, and 0. The
- * caller frees it. */
-static enum emu_status make_input(const struct model_run *m, uint16_t **out)
-{
-    const struct net *n = m->net;
-    struct fp_env nearest = { 0 };
-    size_t pixels = (size_t)n->resolution * n->resolution;
-    uint16_t *at = emu_alloc(n->batch * pixels, 4 * sizeof(*at));
-
-    *out = at;
-    if (!at)
-        return FAIL(NO_MEMORY, "%u pictures", n->batch);
-    for (size_t i = 0; i < n->batch * pixels; i++) {
-        const float *from = m->input + i / pixels * 3 * pixels + i % pixels;
-
-        for (size_t c = 0; c < 3; c++)
-            at[4 * i + c] = fp_f16_from_f64((double)from[c * pixels], 0, &nearest);
-    }
+    TRY(net_pictures_read(m->net, &m->q->image, &m->pictures));
+    progress_report(&m->progress, "pictures", "%s%s", m->pictures.name[0],
+                    given == 1 || m->net->batch == 1 ? "" : " and more");
     return EMU_OK;
 }
 
@@ -129,21 +71,23 @@ static enum emu_status write_input(struct model_run *m)
     enum emu_status s;
     uint16_t *data;
 
-    TRY(make_input(m, &data));
+    TRY(net_pictures_f16(m->net, &m->pictures, &data));
     s = session_write(m->session, m->p.net_graph->picture.t, data);
     emu_free(data);
     return s;
 }
 
-/* The image, with the pictures as its input. */
+/* The image, with the pictures as its input, and what `run IMAGE` needs to take others. */
 static enum emu_status write_image(struct model_run *m)
 {
     enum emu_status s;
     uint16_t *data;
 
-    TRY(make_input(m, &data));
-    s = compiled_add_input(m->p.compiled, m->p.net_graph->picture.t, "picture", data);
+    TRY(net_pictures_f16(m->net, &m->pictures, &data));
+    s = compiled_add_input(m->p.compiled, m->p.net_graph->picture.t, NET_IMAGE_INPUT, data);
     emu_free(data);
+    if (s == EMU_OK)
+        s = net_image_describe(m->net, &m->p);
     if (s == EMU_OK)
         s = image_write_to(compiled_image(m->p.compiled), m->image);
     return output_finish(&m->image, s);
@@ -172,7 +116,7 @@ static struct model_answer answer_of(const struct model_run *m)
                                   .arch = m->arch,
                                   .layers = &m->layers,
                                   .weights = m->weights_text,
-                                  .picture = m->picture,
+                                  .picture = m->pictures.name,
                                   .run = m->session ? session_run_image(m->session) : NULL,
                                   .scores = m->scores };
 }
@@ -214,7 +158,7 @@ static void write_logits(struct model_run *m)
 {
     if (m->logits)
         note_failure(m, output_finish(&m->logits, net_logits_write(m->p.net_graph, m->session,
-                                                                   m->input, m->logits)));
+                                                                   m->pictures.value, m->logits)));
 }
 
 /* The machine stopped before the end: reports the cycles until then, but no bill of layers. */
@@ -296,8 +240,8 @@ static enum emu_status warn_of_range(struct model_run *m)
     emu_free(op);
     fprintf(stderr,
             "superstep run: warning: results beyond the range of f16 were clipped, first in layer "
-            "%s (superstep %" PRIu64 ", %u tiles); --compare-layers shows all\n",
-            layer, o.superstep, o.tiles);
+            "%s (superstep %" PRIu64 ", %s values on %s tiles); --compare-layers shows all\n",
+            layer, o.superstep, count_text(o.values).at, count_text(o.tiles).at);
     return EMU_OK;
 }
 
@@ -336,43 +280,13 @@ static enum emu_status execute(struct model_run *m)
     return output_finish(&m->digests, s);
 }
 
-/* Says which files are not written because the program does not fit. */
-static void report_unwritten(const struct request *q)
-{
-    const char *const file[] = { q->chart, q->logits, q->digests, q->output };
-
-    for (size_t i = 0; i < EMU_COUNT_OF(file); i++) {
-        if (file[i])
-            fprintf(stderr, "superstep %s: %s is not written: the program does not fit\n",
-                    q->command->name, file[i]);
-    }
-}
-
-static enum emu_status report_oom(struct model_run *m)
-{
-    json_t *o;
-
-    m->code = m->q->allow_oom ? EXIT_RAN : EXIT_FAULTED;
-    report_unwritten(m->q);
-    if (!m->q->json) {
-        (m->q->report ? compiled_report : compiled_shortage)(m->p.compiled, stdout);
-        return EMU_OK;
-    }
-    o = compiled_report_json(m->p.compiled);
-    if (!o)
-        return FAIL(NO_MEMORY, "the report");
-    run_print_json(o, stdout);
-    json_decref(o);
-    return EMU_OK;
-}
-
 /* The plans alone need far more memory than there is. */
 static enum emu_status report_hopeless(struct model_run *m)
 {
     json_t *o;
 
     m->code = EXIT_FAULTED;
-    report_unwritten(m->q);
+    program_note_unwritten(m->q);
     if (!m->q->json) {
         model_hopeless(m->p.net_graph, &m->arch, stdout);
         return EMU_OK;
@@ -390,7 +304,7 @@ static enum emu_status with_compiled(struct model_run *m)
     if (!m->p.compiled)
         return report_hopeless(m);
     if (!compiled_fits(m->p.compiled))
-        return report_oom(m);
+        return program_out_of_memory(m->q, m->p.compiled, stdout, &m->code);
     m->code = EXIT_RAN;
     if (m->image)
         TRY(write_image(m));
@@ -469,7 +383,7 @@ static enum emu_status compare_part(struct model_run *m, uint32_t begin, uint32_
     TRY(build_and_compile(m, begin, end));
     fits = compiled_fits(m->p.compiled);
     if (!fits && (middle >= end || !halvings))
-        return report_oom(m);
+        return program_out_of_memory(m->q, m->p.compiled, stdout, &m->code);
     if (fits)
         TRY(run_and_compare(m, begin, end, sum));
     drop_program(m);

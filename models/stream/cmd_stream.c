@@ -15,6 +15,7 @@
 #include "models/stream/interrupt.h"
 #include "models/stream/stream_options.h"
 #include "models/stream/stream_report.h"
+#include "programs/cli/program_request.h"
 
 enum { SHIPPED_PICTURES = 8, TEXT_MAX = 512, MAKER_TEXT = 160 };
 
@@ -279,6 +280,8 @@ static enum emu_status print_answer(struct streaming *x)
     a.digest = digest;
     if (!x->q->json) {
         stream_report(&a, f);
+        if (x->q->report)
+            compiled_report(stream_compiled(x->stream), f);
         return EMU_OK;
     }
     o = stream_report_json(&a);
@@ -324,11 +327,8 @@ static enum emu_status run(struct streaming *x)
 {
     const struct stream_calls calls = { x, next_picture, put_result, is_interrupted };
 
-    if (!compiled_fits(stream_compiled(x->stream))) {
-        compiled_report(stream_compiled(x->stream), answer_file(x));
-        x->code = EXIT_FAULTED;
-        return EMU_OK;
-    }
+    if (!compiled_fits(stream_compiled(x->stream)))
+        return program_out_of_memory(x->q, stream_compiled(x->stream), answer_file(x), &x->code);
     interrupt_defer(x->feed);
     if (x->results)
         TRY(results_begin(x->results));

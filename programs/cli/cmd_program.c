@@ -71,15 +71,30 @@ static enum emu_status print_answer(const struct request *q, struct session *s, 
 
 /* ---- the way from a graph to an answer ---- */
 
+/* What happens before a run: inputs into tile memory, and, with --output, the image that holds
+ * them. */
+static enum emu_status prepare(const struct request *q, struct compiled *c, struct session *s,
+                               void *state, struct outputs *files)
+{
+    enum emu_status st;
+
+    if (program(q)->before)
+        TRY(program(q)->before(s, state));
+    if (!files->image)
+        return EMU_OK;
+    st = session_image_inputs(s, c);
+    if (st == EMU_OK)
+        st = image_write_to(compiled_image(c), files->image);
+    return output_finish(&files->image, st);
+}
+
 /* Runs the program, and prints the answer even when the results are wrong. */
 static enum emu_status run_and_print(const struct request *q, const struct compiled *c,
                                      struct session *s, void *state, json_t *answer, int *code)
 {
-    enum emu_status wrong = program(q)->before ? program(q)->before(s, state) : EMU_OK;
+    enum emu_status wrong = session_run(s);
     const char *status;
 
-    if (wrong == EMU_OK)
-        wrong = session_run(s);
     if (wrong == EMU_OK && program(q)->after)
         wrong = program(q)->after(s, state, answer);
     if (wrong != EMU_OK && wrong != EMU_FAULT)
@@ -106,51 +121,34 @@ static enum emu_status run_session(const struct request *q, const struct compile
     return st;
 }
 
-static enum emu_status execute(const struct request *q, const struct compiled *c, void *state,
-                               struct outputs *files, int *code)
+/* A session of the program, which `run` runs; `compile` needs it for the inputs of the image. */
+static enum emu_status with_session(const struct request *q, struct compiled *c, void *state,
+                                    struct outputs *files, int *code)
 {
     struct session_options o = session_options_of(q);
     struct session *s = NULL;
     enum emu_status st;
 
-    o.record = 1;
+    o.record = (q->use & USE_RUN) != 0;
     o.digests = output_stream(files->digests);
     st = session_new(c, &o, &s);
     if (st == EMU_OK)
+        st = prepare(q, c, s, state, files);
+    if (st == EMU_OK && q->use & USE_RUN)
         st = run_session(q, c, s, state, code);
     session_free(s);
     return output_finish(&files->digests, st);
 }
 
-static enum emu_status print_memory(const struct request *q, const struct compiled *c)
-{
-    json_t *o;
-
-    if (!q->json) {
-        compiled_report(c, stdout);
-        return EMU_OK;
-    }
-    o = compiled_report_json(c);
-    if (!o)
-        return FAIL(NO_MEMORY, "the report");
-    run_print_json(o, stdout);
-    json_decref(o);
-    return EMU_OK;
-}
-
-static enum emu_status with_compiled(const struct request *q, const struct compiled *c, void *state,
+static enum emu_status with_compiled(const struct request *q, struct compiled *c, void *state,
                                      struct outputs *files, int *code)
 {
-    if (!compiled_fits(c)) {
-        *code = q->allow_oom ? EXIT_RAN : EXIT_FAULTED;
-        return print_memory(q, c);
-    }
+    if (!compiled_fits(c))
+        return program_out_of_memory(q, c, stdout, code);
     *code = EXIT_RAN;
-    if (files->image)
-        TRY(output_finish(&files->image, image_write_to(compiled_image(c), files->image)));
-    if (q->use & USE_RUN)
-        return execute(q, c, state, files, code);
-    return print_memory(q, c);
+    if (q->use & USE_RUN || files->image)
+        TRY(with_session(q, c, state, files, code));
+    return q->use & USE_RUN ? EMU_OK : program_print_memory(q, c, stdout);
 }
 
 static enum emu_status with_graph(const struct request *q, struct graph *g, struct outputs *files,

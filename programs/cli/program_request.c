@@ -20,6 +20,43 @@ struct session_options session_options_of(const struct request *q)
                                      .check = q->check };
 }
 
+/* ---- memory ---- */
+
+enum emu_status program_print_memory(const struct request *q, const struct compiled *c, FILE *f)
+{
+    json_t *o;
+
+    if (!q->json) {
+        (q->report || compiled_fits(c) ? compiled_report : compiled_shortage)(c, f);
+        return EMU_OK;
+    }
+    o = compiled_report_json(c);
+    if (!o)
+        return FAIL(NO_MEMORY, "the report");
+    run_print_json(o, f);
+    json_decref(o);
+    return EMU_OK;
+}
+
+void program_note_unwritten(const struct request *q)
+{
+    const char *const file[] = { q->chart, q->logits, q->digests, q->output };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(file); i++) {
+        if (file[i] && strcmp(file[i], "-"))
+            fprintf(stderr, "superstep %s: %s is not written: the program does not fit\n",
+                    q->command->name, file[i]);
+    }
+}
+
+enum emu_status program_out_of_memory(const struct request *q, const struct compiled *c, FILE *f,
+                                      int *code)
+{
+    *code = q->allow_oom ? EXIT_RAN : EXIT_FAULTED;
+    program_note_unwritten(q);
+    return program_print_memory(q, c, f);
+}
+
 /* ---- names ---- */
 
 const struct named_program *program_find(const char *name,

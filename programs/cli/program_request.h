@@ -12,6 +12,17 @@
 struct compile_options compile_options_of(const struct request *q);
 struct session_options session_options_of(const struct request *q);
 
+/* What the memory of the tiles is for: JSON with --json, everything with --report or when the
+ * program fits, else one screen about what is missing. EMU_NO_MEMORY. */
+enum emu_status program_print_memory(const struct request *q, const struct compiled *c,
+                                     FILE *f) EMU_MUST_CHECK;
+/* The answer for a program that does not fit: that, after a word on stderr about each file that is
+ * not written. *code: the exit code, which --allow-oom changes. */
+enum emu_status program_out_of_memory(const struct request *q, const struct compiled *c, FILE *f,
+                                      int *code) EMU_MUST_CHECK;
+/* Says on stderr which files are not written, because only a program that fits has them. */
+void program_note_unwritten(const struct request *q);
+
 /* The program of a name; NULL if none of the tables has it. A NULL ends the list of tables. */
 const struct named_program *program_find(const char *name,
                                          const struct named_program *const *const *tables);

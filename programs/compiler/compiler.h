@@ -265,6 +265,11 @@ compiled_image(const struct compiled *c); /* borrowed; NULL when it does not fit
  * errors of session_write(). */
 enum emu_status compiled_add_input(struct compiled *c, struct tensor t, const char *name,
                                    const void *data) EMU_MUST_CHECK;
+/* The same for what the host reads after a run, a kept view; and a text for who runs the image. */
+enum emu_status compiled_add_output(struct compiled *c, struct tensor t,
+                                    const char *name) EMU_MUST_CHECK;
+enum emu_status compiled_add_note(struct compiled *c, const char *name,
+                                  const char *text) EMU_MUST_CHECK;
 /* The bytes needed by the tile that needs most, code included; more than its memory if the program
  * does not fit.
  */
@@ -306,6 +311,12 @@ enum emu_status compiled_trace(const struct compiled *c, struct trace_op **out,
 /* Cycles that a compute operation takes on its busiest tile, by the formulas of the codelets. */
 enum emu_status compiled_op_cycles(const struct compiled *c, uint32_t op,
                                    uint64_t *cycles) EMU_MUST_CHECK;
+
+/* Calls back for every piece of tile memory that holds numbers of a type which a compute operation
+ * writes, each once; a piece that is written in part counts as a whole. EMU_NO_MEMORY. */
+typedef void result_visit(void *ctx, uint32_t tile, uint32_t addr, uint32_t bytes);
+enum emu_status compiled_op_results(const struct compiled *c, uint32_t op, enum elem elem,
+                                    result_visit *visit, void *ctx) EMU_MUST_CHECK;
 
 /* Calls back for everything that stays in the memory of a tile throughout the run: code, constants,
  * state, kept variables. Goes tile by tile; the same owner may be reported several times. */

@@ -5,22 +5,48 @@
 //
 // Tiles are dealt out column by column: n = ROWS * (physical mod ROW) + row. Group g has n = GROUP g .. GROUP g + GROUP - 1; its
 // summer is the first tile of row 0 in it, and the others follow in the order of n, those before the summer last.
+//
+// The numbers for the 1,472 tiles of mk2 are those that take the fewest cycles. On other machines all tiles are one row, in the order
+// of their logical numbers, with about as many groups as a group has tiles; words are late enough for every pair of tiles.
 #include <superstep/bsp.h>
 
+	.equ	IS_MK2, TILES == 1472
+	.if IS_MK2
+	.equ	ROW, 64
+	.equ	GROUP, 39
+	.equ	TURN, 29
+	.else
+	.equ	ROW, TILES
+	.equ	GROUP, 2 + 2 * (TILES > 4) + 4 * (TILES > 16) + 8 * (TILES > 64) + 23 * (TILES > 256)
+	.equ	TURN, 0
+	.endif
 	.equ	ROWS, TILES / ROW
 	.equ	SUMMERS, (TILES + GROUP - 1) / GROUP
-	.equ	N, ROWS * (PHYSICAL % ROW) + PHYSICAL / ROW
+	.equ	N, IS_MK2 * (ROWS * (PHYSICAL % ROW) + PHYSICAL / ROW) + !IS_MK2 * TILE
 	.equ	G, N / GROUP
 
 #define FIRST_N(g)    ((g) * GROUP)
 #define SUMMER_N(g)   ((FIRST_N(g) + ROWS - 1) / ROWS * ROWS)
 #define SPEAKER(k)    (((k) + TURN) % SUMMERS)
-#define TILE_OF(n)    logical((n) % ROWS * ROW + (n) / ROWS)
+#define TILE_OF(n)    (IS_MK2 * logical(IS_MK2 * ((n) % ROWS * ROW + (n) / ROWS)) + !IS_MK2 * (n))
 
 	.equ	SIZE_G, (G == SUMMERS - 1) * (TILES - G * GROUP) + (G != SUMMERS - 1) * GROUP
 	.equ	SUMMER, TILE_OF(SUMMER_N(G))
+	.if IS_MK2
+	.equ	FIRST, 0		// event at which the first word reaches a summer
 	.equ	LAST_LAG, pic_lag(TILE_OF(ROWS - 1))
 	.equ	NEAREST, 18		// events from a send to the memory of the nearest tile
+	.else
+	.equ	FIRST, (exch_delay_max() > 0) * exch_delay_max()
+	.set	LAG, 0
+	.set	T, 0
+	.rept	TILES
+	.set	LAG, LAG + (pic_lag(T) > LAG) * (pic_lag(T) - LAG)
+	.set	T, T + 1
+	.endr
+	.equ	LAST_LAG, FIRST + LAG
+	.equ	NEAREST, exch_delay_min()
+	.endif
 
 // ---- sums ----
 // m8 = address of the words; the sum goes to m0. Four accumulators m0..m3 and four words under way m4..m7, so that no load and
@@ -72,8 +98,28 @@
 	.endif
 	.endm
 
-// At least 8 words; with own = 1 m0 holds one more value already.
+// With own = 1 m0 holds one more value already.
 	.macro SUM words, own
+	.if (\words) < 8
+	SUM_FEW \words, \own
+	.else
+	SUM_MANY \words, \own
+	.endif
+	.endm
+
+	.macro SUM_FEW words, own
+	.if (\own) == 0
+	setzi	$m0, 0
+	.endif
+	.set	W, 0
+	.rept	\words
+	ld32	$m4, $m8, W
+	add	$m0, $m0, $m4
+	.set	W, W + 1
+	.endr
+	.endm
+
+	.macro SUM_MANY words, own
 	.set	W, 0
 	.if (\own) == 0
 	ld32	$m0, $m8, 0
@@ -101,7 +147,7 @@
 	SUM_PAIRS I
 	.endm
 
-// ---- first exchange: word a of the group reaches the mux of the summer at event a ----
+// ---- first exchange: word a of the group reaches the mux of the summer at event FIRST + a ----
 
 // Sets S to the tile whose word is number a of this group.
 	.macro MEMBER a
@@ -118,13 +164,13 @@ main:
 	.set	A, 0
 	.rept	SIZE_G - 1
 	MEMBER A
-	.receive words + 4 * A, 1, A - exch_delay(S, TILE), S
+	.receive words + 4 * A, 1, FIRST + A - exch_delay(S, TILE), S
 	.set	A, A + 1
 	.endr
 	.else
 	.set	A, N - SUMMER_N(G) - 1
 	.set	A, A + (A < 0) * SIZE_G
-	.send	word, 1, A - exch_delay(TILE, SUMMER)
+	.send	word, 1, FIRST + A - exch_delay(TILE, SUMMER)
 	.endif
 	.endexchange
 	.if TILE == SUMMER
@@ -142,6 +188,10 @@ main:
 // ---- second exchange: summers repeat their word at every event, so that everybody takes it when it suits him. On every tile
 // the word of summer SPEAKER(k) is in memory at event LAST_LAG + k; TURN puts those last that are far away from some tiles ----
 
+	.if !IS_MK2			// where the first instruction of the exchange may stand
+	.align	8
+	nop
+	.endif
 	sync	SYNC_CHIP
 	.exchange TILE
 	.set	P, 0

@@ -14,7 +14,44 @@
 
 /* ---- overflow ---- */
 
-/* Looks at nothing before the machine exists and after an overflow was found. */
+/* Numbers of f16 that are no numbers or have its largest magnitude: what is clipped gets that. */
+static void count_clipped(void *ctx, uint32_t tile, uint32_t addr, uint32_t bytes)
+{
+    struct session *s = ctx;
+    struct tile *t = machine_tile(s->run->machine, tile);
+    uint16_t value[256];
+
+    if (!(tile_exceptions(t) & FP_OFLO))
+        return;
+    while (bytes >= sizeof(*value)) {
+        uint32_t n = bytes < sizeof(value) ? bytes & ~1u : (uint32_t)sizeof(value);
+
+        EMU_ASSERT(tile_read(t, addr, value, n)); /* an object of the placement */
+        for (uint32_t i = 0; i < n / sizeof(*value); i++)
+            s->overflow.values += fp_f16_abs(value[i]) >= FP_F16_MAX;
+        addr += n;
+        bytes -= n;
+    }
+}
+
+static enum emu_status count_values(struct session *s)
+{
+    enum emu_status st = EMU_OK;
+    struct trace_op *op;
+    size_t ops;
+
+    TRY(compiled_trace(s->c, &op, &ops));
+    for (size_t i = 0; i < ops && st == EMU_OK; i++) {
+        if (op[i].superstep == s->overflow.superstep && op[i].kind == TRACE_COMPUTE)
+            st = compiled_op_results(s->c, op[i].op, ELEM_F16, count_clipped, s);
+    }
+    emu_free(op);
+    return st;
+}
+
+/* Looks at nothing before the machine exists and after an overflow was found. The values are
+ * counted now, because later supersteps use the memory for something else; of a program whose order
+ * depends on data, compiled_trace() cannot say which they are. */
 static void look_for_overflow(struct session *s, const struct machine_superstep *step)
 {
     if (!s->run || s->overflow.tiles || step->group)
@@ -22,6 +59,8 @@ static void look_for_overflow(struct session *s, const struct machine_superstep 
     for (uint32_t i = 0; i < graph_arch(s->c->graph)->tiles; i++)
         s->overflow.tiles += (tile_exceptions(machine_tile(s->run->machine, i)) & FP_OFLO) != 0;
     s->overflow.superstep = step->index;
+    if (s->overflow.tiles && count_values(s) != EMU_OK)
+        s->overflow.values = 0;
 }
 
 static void watch(void *ctx, const struct machine_superstep *step)
@@ -195,11 +234,11 @@ enum emu_status session_read(struct session *s, struct tensor t, void *data)
     return transport(s, t, data, 0);
 }
 
-/* ---- inputs of an image ---- */
+/* ---- inputs and outputs of an image ---- */
 
 struct input_parts {
     struct image *im;
-    const uint8_t *data; /* the next byte */
+    const uint8_t *data; /* the next byte; NULL: of an output */
     VEC(struct image_input_part) part;
 };
 
@@ -208,13 +247,16 @@ static enum emu_status add_part(void *ctx, const struct object *o, uint32_t offs
     struct input_parts *x = ctx;
     struct image_input_part p = { .tile = o->tile, .addr = o->addr + offset, .bytes = bytes };
 
-    TRY(image_blob(x->im, x->data, bytes, &p.blob));
-    x->data += bytes;
+    if (x->data) {
+        TRY(image_blob(x->im, x->data, bytes, &p.blob));
+        x->data += bytes;
+    }
     return VEC_PUSH(&x->part, p);
 }
 
-enum emu_status compiled_add_input(struct compiled *c, struct tensor t, const char *name,
-                                   const void *data)
+/* data: of an input; NULL: it is an output. */
+static enum emu_status add_tensor(struct compiled *c, struct tensor t, const char *name,
+                                  const void *data)
 {
     struct input_parts x = { .im = c->image, .data = data };
     const struct piece_walk w = { c, add_part, &x };
@@ -225,16 +267,71 @@ enum emu_status compiled_add_input(struct compiled *c, struct tensor t, const ch
 
     if (!c->image)
         return FAIL(USAGE, "the program does not fit: there is no image");
-    s = walk_pieces(&w, t, 1);
+    s = walk_pieces(&w, t, data != NULL);
     in.parts = (uint32_t)x.part.count;
     if (s == EMU_OK)
         s = image_string(c->image, name, &in.name);
     if (s == EMU_OK)
         s = image_string(c->image, elem_name(e), &in.type);
     if (s == EMU_OK)
-        s = image_add_input(c->image, &in, x.part.at);
+        s = (data ? image_add_input : image_add_output)(c->image, &in, x.part.at);
     VEC_FREE(&x.part);
     return s;
+}
+
+enum emu_status compiled_add_input(struct compiled *c, struct tensor t, const char *name,
+                                   const void *data)
+{
+    return add_tensor(c, t, name, data);
+}
+
+enum emu_status compiled_add_output(struct compiled *c, struct tensor t, const char *name)
+{
+    return add_tensor(c, t, name, NULL);
+}
+
+enum emu_status compiled_add_note(struct compiled *c, const char *name, const char *text)
+{
+    struct image_note n;
+
+    if (!c->image)
+        return FAIL(USAGE, "the program does not fit: there is no image");
+    TRY(image_string(c->image, name, &n.name));
+    TRY(image_string(c->image, text, &n.text));
+    return image_add_note(c->image, &n);
+}
+
+/* A variable, as the session holds it, becomes an input; data has room for all of it. */
+static enum emu_status add_variable(struct session *s, struct compiled *c, uint32_t var,
+                                    uint8_t *data)
+{
+    const struct variable *v = &c->graph->variable.at[var];
+    const struct view_run all = { .var = var, .elements = v->elements };
+    struct transport x = { s, data, 0 };
+    const struct piece_walk w = { c, move_bytes, &x };
+
+    TRY(walk_run((void *)(uintptr_t)&w, &all)); /* session_read() does not read inputs */
+    return compiled_add_input(c, v->whole, v->name, data);
+}
+
+enum emu_status session_image_inputs(struct session *s, struct compiled *c)
+{
+    EMU_ASSERT(s->c == c);
+    for (uint32_t i = 0; i < c->graph->variable.count; i++) {
+        const struct variable *v = &c->graph->variable.at[i];
+        enum emu_status st;
+        uint8_t *data;
+
+        if (!s->written[i])
+            continue;
+        data = emu_alloc(v->elements, elem_bytes(v->elem));
+        if (!data)
+            return FAIL(NO_MEMORY, "input %s", v->name);
+        st = add_variable(s, c, i, data);
+        emu_free(data);
+        TRY(st);
+    }
+    return EMU_OK;
 }
 
 /* ---- runs ---- */

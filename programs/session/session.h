@@ -26,6 +26,11 @@ void session_free(struct session *s);
  * Inputs can only be written, and must be before every run. */
 enum emu_status session_write(struct session *s, struct tensor t, const void *data) EMU_MUST_CHECK;
 enum emu_status session_read(struct session *s, struct tensor t, void *data) EMU_MUST_CHECK;
+/* Makes what session_write() has written since the last run inputs of the image (emu/load/image.h):
+ * whole variables, under their names, with what they hold. The image file then runs like this
+ * session. s is a session of c. EMU_BAD_IMAGE when two of them have the same name, EMU_NO_MEMORY.
+ */
+enum emu_status session_image_inputs(struct session *s, struct compiled *c) EMU_MUST_CHECK;
 /* Like interpreter_feed() and interpreter_output(). */
 enum emu_status session_feed(struct session *s, uint32_t stream, const void *data,
                              uint64_t transfers) EMU_MUST_CHECK;
@@ -59,6 +64,8 @@ uint64_t session_cycles(const struct session *s); /* of all runs so far */
 struct session_overflow {
     uint64_t superstep; /* of sync group 0, from 0: the first at whose end it was seen */
     uint32_t tiles;     /* that had one by then; 0: no overflow */
+    uint64_t values; /* numbers of f16 that the codelets of this superstep left there which are at
+                      * the end of its range or no numbers; 0: the overflow was within codelets */
 };
 /* The first overflow of all runs so far, if session_options.overflow is set. */
 struct session_overflow session_overflow(const struct session *s);

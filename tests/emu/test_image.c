@@ -367,6 +367,7 @@ static void test_inputs_are_checked(void **state)
     };
     const struct image_input good = { 1, 2, 2, 2, 0, 16 };
     const struct image_input_part part[] = { { 0, 1, b, 16, 2 }, { 0, 2, b + 64, 16, 0 } };
+    const struct image_input_part room[] = { { 0, 1, b, 16, 0 }, { 0, 2, b + 64, 16, 0 } };
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++)
@@ -377,6 +378,20 @@ static void test_inputs_are_checked(void **state)
     assert_int_equal(image_input_count(im), 1);
     assert_int_equal(image_input_at(im, 0)->parts, 2);
     assert_int_equal(image_input_part_at(im, 1)->tile, 2);
+
+    refused(image_add_output(im, &good, part), "part 0 of an output: blob 2, expected 0");
+    OK(image_add_output(im, &good, room));
+    refused(image_add_output(im, &good, room), "two outputs are called code");
+    assert_int_equal(image_output_count(im), 1);
+    assert_int_equal(image_output_at(im, 0)->elements, 16);
+    assert_int_equal(image_output_part_at(im, 1)->tile, 2);
+
+    refused(image_add_note(im, &(struct image_note){ 1, 0 }), "name 1 and text 0");
+    refused(image_add_note(im, &(struct image_note){ 1000, 1 }), "name 1000 and text 1");
+    assert_null(image_note(im, "code"));
+    OK(image_add_note(im, &(struct image_note){ 1, 2 }));
+    refused(image_add_note(im, &(struct image_note){ 1, 2 }), "two notes are called code");
+    assert_string_equal(image_note(im, "code"), image_text(im, 2));
     image_free(im);
 }
 

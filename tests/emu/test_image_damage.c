@@ -269,9 +269,9 @@ static void test_order_and_versions_are_fixed(void **state)
     f = sample_seal(&p);
     assert_refused(f.data, f.bytes, "in a file of 12 sections, expected 11");
     free(f.data);
-    p.header[8] = 4;
+    p.header[8] = 5;
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "version 4 of the format");
+    assert_refused(f.data, f.bytes, "version 5 of the format");
     free(f.data);
     sample_parts_free(&p);
 }
@@ -310,6 +310,58 @@ static void test_version_1_is_read(void **state)
     p.part[scop].bytes = 8;
     f = sample_seal(&p);
     assert_refused(f.data, f.bytes, "expected a multiple of 16");
+    free(f.data);
+    sample_parts_free(&p);
+}
+
+/* Writes an image, which must become a file of this version, and reads it again. */
+static struct sample_file write_version(const struct image *im, uint8_t version)
+{
+    struct sample_file f = sample_write(im);
+    struct image *back;
+
+    assert_int_equal(f.data[8], version);
+    OK(image_read_bytes(f.data, f.bytes, "versions", &back));
+    assert_true(sample_same(im, back));
+    image_free(back);
+    return f;
+}
+
+/* A file has the oldest version that can hold its image; all are read. */
+static void test_versions_are_read(void **state)
+{
+    struct image *im = sample_small();
+    struct sample_random r = { 3 };
+    struct sample_parts p;
+    struct sample_file f = write_version(im, 2);
+
+    (void)state;
+    free(f.data);
+    sample_input(im, &r, 1, 0);
+    f = write_version(im, 3);
+    free(f.data);
+    sample_note(im, 1);
+    f = write_version(im, 4);
+    free(f.data);
+    sample_input(im, &r, 1, 1);
+    f = write_version(im, 4);
+    image_free(im);
+
+    assert_int_equal(sample_take_apart(f.data, f.bytes, 1 << 20, &p), 1);
+    free(f.data);
+    part_of(&p, IMAGE_OPRT)->bytes -= 20;
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "parts, expected at most");
+    free(f.data);
+    part_of(&p, IMAGE_OPRT)->bytes += 20;
+    part_of(&p, IMAGE_OUTP)->bytes = 0;
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "belongs to no output, expected 0 parts");
+    free(f.data);
+    part_of(&p, IMAGE_OPRT)->bytes = 0;
+    part_of(&p, IMAGE_NOTE)->bytes -= 1;
+    f = sample_seal(&p);
+    assert_refused(f.data, f.bytes, "expected a multiple of 8");
     free(f.data);
     sample_parts_free(&p);
 }
@@ -621,6 +673,7 @@ int main(void)
         cmocka_unit_test(test_wrong_lengths_are_refused),
         cmocka_unit_test(test_order_and_versions_are_fixed),
         cmocka_unit_test(test_version_1_is_read),
+        cmocka_unit_test(test_versions_are_read),
         cmocka_unit_test(test_twisted_blobs_are_refused),
         cmocka_unit_test(test_blobs_need_no_more_than_the_tiles_have),
         cmocka_unit_test(test_bombs_and_bad_frames_are_refused),

@@ -27,7 +27,7 @@ static void put_inputs(const struct image *im, const struct image_tile *t, uint8
 {
     const struct arch *a = image_arch(im);
 
-    for (size_t k = 0; k < im->input_parts; k++) {
+    for (size_t k = 0; k < im->input.parts; k++) {
         const struct image_input_part *p = image_input_part_at(im, k);
         uint32_t at = p->addr - a->mem_base, bytes;
         const uint8_t *data = image_blob_bytes(im, p->blob, &bytes);

@@ -422,13 +422,18 @@ static void write_scaled(const char *path, const char *layer, float factor)
     net_free(n);
 }
 
-/* Sums that f16 does not hold are named by their layer, without being asked for; others are not. */
+/* Results in block3a.expand of pictures of 32 x 32: 144 channels of 8 x 8. */
+enum { EXPANDED = 144 * 8 * 8 };
+
+/* Sums that f16 does not hold are named by their layer, without being asked for, and counted;
+ * others are not. */
 static void test_overflow(void **state)
 {
     char path[] = "/tmp/test_answer_XXXXXX";
     char *argv[] = { "run",          "-q", "efficientnet-b0", "--set", "tiles=256",
                      "--resolution", "32", "--weights",       path,    NULL };
-    char *said;
+    char *said, *where;
+    unsigned superstep = 0, values = 0, tiles = 0;
 
     (void)state;
     close(mkstemp(path));
@@ -438,8 +443,13 @@ static void test_overflow(void **state)
     free(said);
     write_scaled(path, "block3a.expand", 1e5f);
     said = errors_of(EMU_COUNT_OF(argv) - 1, argv);
-    if (!strstr(said, "beyond the range of f16 were clipped, first in layer block3a.expand "))
+    where = strstr(said, "beyond the range of f16 were clipped, first in layer block3a.expand ");
+    if (!where)
         fail_msg("'%s' does not name the layer", said);
+    if (sscanf(strchr(where, '('), "(superstep %u, %u values on %u tiles)", &superstep, &values,
+               &tiles) != 3 ||
+        values < tiles || values > EXPANDED)
+        fail_msg("'%s' does not count the values", said);
     free(said);
     unlink(path);
 }

@@ -1,0 +1,161 @@
+/* net_image.c - what an image says about the network in it, and a run with pictures. */
+#include "models/run/net_image.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "models/run/model_report.h"
+#include "models/run/net_pictures.h"
+
+#define NOTE   "network"
+#define OUTPUT "scores"
+
+/* ---- writing ---- */
+
+/* The numbers have all their digits, so that the same pictures give the same bits. */
+static char *note_text(const struct net *n)
+{
+    json_t *o = json_pack("{s:s, s:i, s:i, s:i, s:f, s:[f, f, f], s:[f, f, f]}", "name", n->name,
+                          "batch", (int)n->batch, "resolution", (int)n->resolution, "classes",
+                          (int)n->classes, "crop", n->crop, "mean", n->mean[0], n->mean[1],
+                          n->mean[2], "std", n->std[0], n->std[1], n->std[2]);
+    char *text = o ? json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
+
+    json_decref(o);
+    return text;
+}
+
+enum emu_status net_image_describe(const struct net *n, struct net_program *p)
+{
+    char *text = note_text(n);
+    enum emu_status s =
+        text ? compiled_add_note(p->compiled, NOTE, text) : FAIL(NO_MEMORY, "a note of the image");
+
+    free(text); /* allocated by jansson */
+    TRY(s);
+    return compiled_add_output(p->compiled, p->net_graph->scores, OUTPUT);
+}
+
+/* ---- reading ---- */
+
+static int take_number(const json_t *o, const char *key, uint32_t low, uint32_t high, uint32_t *out)
+{
+    const json_t *v = json_object_get(o, key);
+
+    *out = (uint32_t)json_integer_value(v);
+    return json_is_integer(v) && json_integer_value(v) >= low && json_integer_value(v) <= high;
+}
+
+static int take_colours(const json_t *o, const char *key, double out[3])
+{
+    const json_t *v = json_object_get(o, key);
+    int good = json_array_size(v) == 3;
+
+    for (size_t i = 0; i < 3; i++) {
+        out[i] = json_number_value(json_array_get(v, i));
+        good = good && isfinite(out[i]);
+    }
+    return good;
+}
+
+/* What preparing pictures and reading scores needs of a network; it has no layers. */
+static int take_net(const json_t *o, struct net *n)
+{
+    const char *name = json_string_value(json_object_get(o, "name"));
+
+    *n = (struct net){ .crop = json_number_value(json_object_get(o, "crop")) };
+    snprintf(n->name, sizeof(n->name), "%s", name ? name : "");
+    return take_number(o, "batch", 1, NET_BATCH_MAX, &n->batch) &&
+           take_number(o, "resolution", NET_SIDE_MIN, NET_SIDE_MAX, &n->resolution) &&
+           take_number(o, "classes", 1, NET_CLASSES_MAX, &n->classes) && n->crop > 0 &&
+           n->crop <= 1 && take_colours(o, "mean", n->mean) && take_colours(o, "std", n->std) &&
+           n->std[0] > 0 && n->std[1] > 0 && n->std[2] > 0;
+}
+
+/* The network of an image; *found is 0 when it is not of a network. */
+static enum emu_status net_of(const struct image *im, struct net *n, int *found)
+{
+    const char *text = image_note(im, NOTE);
+    json_t *o = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    int good = o && take_net(o, n);
+
+    json_decref(o);
+    *found = text != NULL;
+    return good || !text ? EMU_OK
+                         : FAIL(BAD_IMAGE,
+                                "the image's note \"" NOTE "\" is not what "
+                                "`superstep compile` writes: %.80s",
+                                text);
+}
+
+/* ---- a run ---- */
+
+static enum emu_status write_pictures(const struct net *n, const struct option_list *files,
+                                      struct run *r)
+{
+    struct net_pictures p;
+    enum emu_status s = net_pictures_read(n, files, &p);
+    uint16_t *data = NULL;
+
+    if (s == EMU_OK)
+        s = net_pictures_f16(n, &p, &data);
+    if (s == EMU_OK)
+        s = run_input_write(r, NET_IMAGE_INPUT, data,
+                            (uint64_t)n->batch * n->resolution * n->resolution * 4 * sizeof(*data));
+    emu_free(data);
+    net_pictures_free(&p);
+    return s;
+}
+
+enum emu_status net_image_before(const struct request *q, struct run *r)
+{
+    struct net n;
+    int found;
+
+    if (!q->image.count)
+        return EMU_OK;
+    TRY(net_of(r->im, &n, &found));
+    if (!found)
+        return FAIL(USAGE, "--image: the image does not say how pictures are prepared for it; "
+                           "`superstep compile NETWORK -o FILE.img` makes one that does");
+    return write_pictures(&n, &q->image, r);
+}
+
+/* names: of the pictures of the batch; NULL: those that the image held. */
+static enum emu_status put_classes(const struct net *n, const char *const *names, struct run *r,
+                                   json_t *answer)
+{
+    uint64_t count = (uint64_t)n->batch * n->classes;
+    float *scores = emu_alloc(count, sizeof(*scores));
+    struct model_answer a = { .net = n, .picture = names, .scores = scores };
+    enum emu_status s = scores ? EMU_OK : FAIL(NO_MEMORY, "scores");
+
+    if (s == EMU_OK)
+        s = run_output_read(r, OUTPUT, scores, count * sizeof(*scores));
+    if (s == EMU_OK && !model_put_classes(&a, answer))
+        s = FAIL(NO_MEMORY, "the answer");
+    emu_free(scores);
+    return s;
+}
+
+enum emu_status net_image_after(const struct request *q, struct run *r, json_t *answer)
+{
+    const char **names = NULL;
+    enum emu_status s;
+    struct net n;
+    int found;
+
+    TRY(net_of(r->im, &n, &found));
+    if (!found)
+        return EMU_OK;
+    if (q->image.count) {
+        names = emu_alloc(n.batch, sizeof(*names));
+        if (!names)
+            return FAIL(NO_MEMORY, "names of pictures");
+        for (uint32_t i = 0; i < n.batch; i++)
+            names[i] = q->image.item[i % q->image.count];
+    }
+    s = put_classes(&n, names, r, answer);
+    emu_free(names);
+    return s;
+}

@@ -1,0 +1,26 @@
+/* net_image.h - the image of a network: how the pictures of its input are prepared, as a note, and
+ * its scores, as an output; and a run of such an image with other pictures.
+ */
+#ifndef MODELS_NET_IMAGE_H
+#define MODELS_NET_IMAGE_H
+
+#include "emu/cli/request.h"
+#include "models/build/net_program.h"
+
+/* Name of the input that holds the pictures. */
+#define NET_IMAGE_INPUT "picture"
+
+/* Adds the note and the output to the image of p, the program of n. Errors: of
+ * compiled_add_output(), EMU_NO_MEMORY. */
+enum emu_status net_image_describe(const struct net *n, struct net_program *p) EMU_MUST_CHECK;
+
+/* struct image_hooks (emu/cli/emu_commands.h): with --image, writes those pictures into tile memory
+ * before the run of an image. EMU_USAGE for an image that takes none or does not say how, those of
+ * net_pictures_read(). */
+enum emu_status net_image_before(const struct request *q, struct run *r) EMU_MUST_CHECK;
+/* After the run: adds the best classes to the answer, as `run NETWORK --json` has them. Does
+ * nothing for images of other programs. EMU_BAD_IMAGE for a note that does not fit the image. */
+enum emu_status net_image_after(const struct request *q, struct run *r,
+                                json_t *answer) EMU_MUST_CHECK;
+
+#endif

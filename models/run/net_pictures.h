@@ -1,0 +1,28 @@
+/* net_pictures.h - the pictures of a batch, as files, as numbers and as a machine takes them. */
+#ifndef MODELS_NET_PICTURES_H
+#define MODELS_NET_PICTURES_H
+
+#include "emu/cli/request.h"
+#include "models/net/net.h"
+
+struct net_pictures {
+    const char **name; /* owned list of borrowed names, by picture of the batch */
+    float *value;      /* owned: [batch][3][h][w], normalised */
+};
+
+/* Reads the pictures of a batch. Of n only batch, resolution, crop, mean and std count.
+ *
+ * files   fewer than the batch are repeated in turn, which is said on stderr; none: those of the
+ *         program itself
+ * Errors  EMU_USAGE (more files than the batch has pictures), those of picture_read() and
+ *         picture_crop(). Free with net_pictures_free(), also after an error. */
+enum emu_status net_pictures_read(const struct net *n, const struct option_list *files,
+                                  struct net_pictures *out) EMU_MUST_CHECK;
+void net_pictures_free(struct net_pictures *p);
+
+/* What the host writes: [batch][h][w][4] in f16, to the nearest: three colours and 0. *out is owned
+ * by the caller. EMU_NO_MEMORY. */
+enum emu_status net_pictures_f16(const struct net *n, const struct net_pictures *p,
+                                 uint16_t **out) EMU_MUST_CHECK;
+
+#endif
