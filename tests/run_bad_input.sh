@@ -258,7 +258,7 @@ else
     fail "--input of an image"
 fi
 # With another picture, the image says what the network says of it.
-classes() { sed -n '/"pictures": \[/,/^  \]/p' "$tmp/$1"; }
+classes() { sed -n '/"pictures": \[/,/^  \]/{s/,$//;p}' "$tmp/$1"; }
 if "$program" $net --image models/pictures/cat.jpg --json >"$tmp/named" 2>"$tmp/err" && [ -n "$(classes named)" ] &&
     "$program" run "$tmp/net.img" --image models/pictures/cat.jpg --json >"$tmp/other.json" 2>"$tmp/err" &&
     [ "$(digest named)" = "$(digest other.json)" ] && [ "$(digest imaged)" != "$(digest other.json)" ] &&
