@@ -268,6 +268,8 @@ else
     fail "--image of an image: another digest, or other classes"
 fi
 expect 0 "pictures[0].top5[4].score" run "$tmp/net.img"
+tr '\0' '\377' <"$tmp/black" >"$tmp/nan" # no numbers, which JSON cannot say
+expect 0 '"score": null' run "$tmp/net.img" --json --input "picture=$tmp/nan"
 refuse "2 pictures for a batch of 1" run "$tmp/net.img" --image models/pictures/cat.jpg --image models/pictures/landscape.png
 refuse "empty: " run "$tmp/net.img" --image "$tmp/empty"
 refuse "either --input or --image, not both" run "$tmp/net.img" --image models/pictures/cat.jpg --input "picture=$tmp/black"

@@ -97,6 +97,7 @@ done <"$table"
 [ $set -eq 1 ] && [ $failed -eq 0 ] && cat "$tmp/table" >"$table"
 
 refuse 1 "More: --report" run -q vector-add --set tiles=64
+refuse 1 "Its parameters: m, n, k" run -q matmul --machine toy4
 refuse 1 "do not fit" run -q vector-add --set tiles=64
 refuse 1 "Memory of 64 tiles" run -q vector-add --set tiles=64 --report
 refuse 0 "do not fit" run -q vector-add --set tiles=64 --allow-oom

@@ -140,11 +140,24 @@ static enum emu_status with_session(const struct request *q, struct compiled *c,
     return output_finish(&files->digests, st);
 }
 
+/* Of a program that does not fit: its parameters are what a user can make smaller. */
+static enum emu_status answer_shortage(const struct request *q, const struct compiled *c, int *code)
+{
+    const struct named_program *n = program(q);
+
+    TRY(program_out_of_memory(q, c, stdout, code));
+    for (unsigned k = 0; k < n->params && !q->json; k++)
+        printf("%s%s", k ? ", " : "Its parameters: ", n->param[k].name);
+    if (n->params && !q->json)
+        printf(" (superstep run %s --help)\n", n->name);
+    return EMU_OK;
+}
+
 static enum emu_status with_compiled(const struct request *q, struct compiled *c, void *state,
                                      struct outputs *files, int *code)
 {
     if (!compiled_fits(c))
-        return program_out_of_memory(q, c, stdout, code);
+        return answer_shortage(q, c, code);
     *code = EXIT_RAN;
     if (q->use & USE_RUN || files->image)
         TRY(with_session(q, c, state, files, code));
