@@ -240,8 +240,9 @@ static enum emu_status warn_of_range(struct model_run *m)
     emu_free(op);
     fprintf(stderr,
             "superstep run: warning: results beyond the range of f16 were clipped, first in layer "
-            "%s (superstep %" PRIu64 ", %s values on %s tiles); --compare-layers shows all\n",
-            layer, o.superstep, count_text(o.values).at, count_text(o.tiles).at);
+            "%s (superstep %" PRIu64 ", %s tiles; %s of their results are +-65504 or no numbers); "
+            "--compare-layers shows all\n",
+            layer, o.superstep, count_text(o.tiles).at, count_text(o.values).at);
     return EMU_OK;
 }
 
