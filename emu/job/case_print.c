@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/job/case_value.h"
+#include "emu/job/differences.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile_check.h"
 

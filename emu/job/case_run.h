@@ -102,17 +102,6 @@ enum case_status case_verdict(const struct case_run *r, uint64_t differences);
 enum emu_status case_print(struct case_run *r, const json_t *differences, uint64_t total,
                            FILE *f) EMU_MUST_CHECK;
 
-/* JSON of an element in the notation of case files. A new reference, NULL when out of memory. */
-json_t *case_element_json(enum case_type t, uint32_t bits);
-
-/* "0x0000002a", as registers are printed. A new reference, NULL when out of memory. */
-json_t *case_word_json(uint32_t v);
-
-/* Whether the bits are equal or, unless both tolerances are 0: both are NaN, or |got - want| <=
- * tolerance + relative |want|. */
-int case_elements_agree(enum case_type t, uint32_t want, uint32_t got, double tolerance,
-                        double relative);
-
 /* "w3", "s" for a lane. */
 const char *case_lane_name(unsigned lane);
 
