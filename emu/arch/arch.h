@@ -76,13 +76,13 @@ void arch_field_text(const struct arch *a, size_t i, char *out,
  * from the preset. */
 char arch_field_mark(const struct arch *a, size_t i);
 
-/* Reads a machine file of at most 1 MiB.
+/* Reads a machine file.
  *
  * out     written only on EMU_OK
  * Errors  EMU_IO           the file cannot be read
- *         EMU_BAD_MACHINE  syntax, duplicate or unknown key, wrong type, value out of range,
- *                          impossible combination; emu_error() is
- *                          "file:line:column: field: what was expected"
+ *         EMU_BAD_FILE     syntax, duplicate or unknown key, wrong type, value out of range,
+ *                          impossible combination; emu_error() is "file: field: expected ...",
+ *                          of a syntax error "file:line:column: ..."
  *         EMU_NO_MEMORY
  */
 enum emu_status arch_load_file(const char *path, struct arch *out) EMU_MUST_CHECK;

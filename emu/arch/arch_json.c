@@ -1,137 +1,12 @@
-/* arch_json.c - reads and writes machine files, which are JSON.
- *
- * jansson gives line and column of syntax errors and duplicate keys. Where jansson accepts a value
- * that we refuse, the position reported is that of the key: keys come back in file order, so key
- * number i of the object is key number i of the text.
- */
+/* arch_json.c - reads and writes machine files, which are JSON. */
 #include "emu/arch/arch_private.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emu/base/alloc.h"
-
-enum { FILE_BYTES_MAX = 1 << 20 };
-
-/* A text being read. */
-struct arch_source {
-    const char *text, *file;
-    size_t bytes;
-};
-
-struct position {
-    unsigned line, column; /* from 1 */
-};
-
-/* Position of key number `index` of the outermost object. The text is known to be valid JSON. */
-static struct position key_position(const struct arch_source *src, size_t index)
-{
-    struct position here = { 1, 1 }, start = { 1, 1 };
-    int in_string = 0, depth = 0, expects_key = 0;
-    size_t seen = 0;
-
-    for (size_t i = 0; i < src->bytes; i++, here.column++) {
-        char c = src->text[i];
-
-        if (((unsigned char)c & 0xc0) == 0x80)
-            here.column--; /* columns count characters, as jansson does */
-        if (c == '\n') {
-            here.line++;
-            here.column = 0;
-        } else if (in_string) {
-            if (c == '\\') {
-                i++;
-                here.column++;
-            } else if (c == '"') {
-                in_string = 0;
-            }
-        } else if (c == '"') {
-            in_string = 1;
-            if (depth == 1 && expects_key) {
-                start = here;
-                expects_key = 0;
-                if (seen++ == index)
-                    return start;
-            }
-        } else if (c == '{' || c == '[') {
-            depth++;
-            expects_key = depth == 1;
-        } else if (c == '}' || c == ']') {
-            depth--;
-        } else if (c == ',' && depth == 1) {
-            expects_key = 1;
-        }
-    }
-    return start;
-}
-
-/* Number of a key in file order, or 0 (the first one) when it is not in the file. */
-static size_t key_index(json_t *root, const char *name, int *found)
-{
-    size_t index = 0;
-    const char *key;
-    json_t *value;
-
-    *found = 0;
-    json_object_foreach(root, key, value)
-    {
-        if (strcmp(key, name) == 0) {
-            *found = 1;
-            return index;
-        }
-        index++;
-    }
-    return 0;
-}
-
-/* FAIL with "file:line:column: " of key number index in front. */
-EMU_PRINTF(3, 4)
-static enum emu_status refuse(const struct arch_source *src, size_t index, const char *fmt, ...)
-{
-    struct position at = key_position(src, index);
-    char why[800];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(why, sizeof(why), fmt, ap);
-    va_end(ap);
-    return FAIL(BAD_MACHINE, "%.150s:%u:%u: %s", src->file, at.line, at.column, why);
-}
-
-static const char *json_kind(const json_t *v)
-{
-    switch (json_typeof(v)) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "an array";
-    case JSON_STRING:
-        return "a string";
-    case JSON_INTEGER:
-        return "an integer";
-    case JSON_REAL:
-        return "a fraction";
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return "a truth value";
-    case JSON_NULL:
-        break;
-    }
-    return "null";
-}
-
-/* The value as the file has it, for messages. */
-static void describe(const json_t *v, char *out, size_t bytes)
-{
-    if (json_is_integer(v))
-        snprintf(out, bytes, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
-    else if (json_is_string(v))
-        snprintf(out, bytes, "\"%.60s\"", json_string_value(v));
-    else
-        snprintf(out, bytes, "%s", json_kind(v));
-}
+#include "emu/base/json_read.h"
 
 static int store_json(struct arch *a, size_t field, const json_t *v)
 {
@@ -151,22 +26,20 @@ static int store_json(struct arch *a, size_t field, const json_t *v)
     return -1;
 }
 
-static enum emu_status read_field(const struct arch_source *src, json_t *root, const char *key,
-                                  const json_t *value, struct arch *a)
+static enum emu_status read_field(const struct json_reader *r, const char *key, const json_t *value)
 {
+    const struct json_path at = { NULL, key, 0 };
     const struct arch_field *f = arch_field_find(key);
-    char hint[ARCH_TEXT_MAX + 32], expected[160], got[80];
-    int found;
+    char hint[ARCH_TEXT_MAX + 32], expected[160];
 
     if (!f) {
         arch_suggest(key, hint, sizeof(hint));
-        return refuse(src, key_index(root, key, &found), "unknown field '%.80s'%s", key, hint);
+        return json_wrong(r, NULL, NULL, "unknown field '%.80s'%s", key, hint);
     }
-    if (store_json(a, (size_t)(f - arch_field_at(0)), value) == 0)
+    if (store_json(r->ctx, (size_t)(f - arch_field_at(0)), value) == 0)
         return EMU_OK;
     arch_field_expected((size_t)(f - arch_field_at(0)), expected, sizeof(expected));
-    describe(value, got, sizeof(got));
-    return refuse(src, key_index(root, key, &found), "%s: expected %s, got %s", key, expected, got);
+    return json_wrong(r, &at, value, "expected %s", expected);
 }
 
 static void list_presets(char *out, size_t bytes)
@@ -178,106 +51,76 @@ static void list_presets(char *out, size_t bytes)
         at += (size_t)snprintf(out + at, bytes - at, "%s%s", i ? ", " : "", arch_preset_name(i));
 }
 
-static enum emu_status read_base(const struct arch_source *src, json_t *root, struct arch *a)
+static enum emu_status read_base(const struct json_reader *r, const json_t *root)
 {
+    const struct json_path at = { NULL, "base", 0 };
     const json_t *base = json_object_get(root, "base");
     const struct arch *preset = json_is_string(base) ? arch_preset(json_string_value(base)) : NULL;
-    char names[160], got[80];
-    size_t index;
-    int found;
+    char names[160];
 
     if (preset) {
-        *a = *preset;
+        *(struct arch *)r->ctx = *preset;
         return EMU_OK;
     }
     list_presets(names, sizeof(names));
-    index = key_index(root, "base", &found);
-    if (!found)
-        return refuse(src, index, "base: missing, expected one of %s", names);
-    describe(base, got, sizeof(got));
-    return refuse(src, index, "base: expected one of %s, got %s", names, got);
+    return json_wrong(r, &at, base, "expected one of %s", names);
 }
 
-/* Blames the key that is in the file: a base cannot be wrong by itself. */
-static enum emu_status check_combination(const struct arch_source *src, json_t *root,
-                                         const struct arch *a)
+static enum emu_status check_combination(const struct json_reader *r)
 {
     struct arch_problem p;
-    size_t index;
-    int found;
 
-    if (!arch_find_problem(a, &p))
+    if (!arch_find_problem(r->ctx, &p))
         return EMU_OK;
-    index = key_index(root, arch_field_at(p.field)->name, &found);
-    if (!found)
-        index = key_index(root, arch_field_at(p.other)->name, &found);
-    return refuse(src, index, "%s: %s", arch_field_at(p.field)->name, p.why);
+    const struct json_path at = { NULL, arch_field_at(p.field)->name, 0 };
+    return json_wrong(r, &at, NULL, "%s", p.why);
 }
 
-static enum emu_status read_object(const struct arch_source *src, json_t *root, struct arch *out)
+static enum emu_status read_object(const struct json_reader *r, const json_t *root)
 {
     /* These move rows and sources, so they go first: explicit values of those prevail. */
     static const char *const early[] = { "exchange_kind", "tiles" };
-    struct arch a;
     const char *key;
     json_t *value;
 
     if (!json_is_object(root))
-        return FAIL(BAD_MACHINE, "%.150s:1:1: expected an object, got %s", src->file,
-                    json_kind(root));
-    TRY(read_base(src, root, &a));
+        return json_wrong(r, NULL, root, "expected an object");
+    TRY(read_base(r, root));
     for (size_t i = 0; i < EMU_COUNT_OF(early); i++)
         if ((value = json_object_get(root, early[i])))
-            TRY(read_field(src, root, early[i], value, &a));
-    json_object_foreach(root, key, value)
+            TRY(read_field(r, early[i], value));
+    json_object_foreach((json_t *)(uintptr_t)root, key, value)
     {
         if (strcmp(key, "base") == 0 || strcmp(key, early[0]) == 0 || strcmp(key, early[1]) == 0)
             continue;
-        TRY(read_field(src, root, key, value, &a));
+        TRY(read_field(r, key, value));
     }
-    TRY(check_combination(src, root, &a));
-    *out = a;
-    return EMU_OK;
+    return check_combination(r);
 }
 
 enum emu_status arch_load_text(const char *text, size_t n, const char *file, struct arch *out)
 {
-    struct arch_source src = { text, file, n };
+    struct arch a;
+    const struct json_reader r = { file, &a };
     enum emu_status s;
-    json_error_t error;
-    json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+    json_t *root;
 
-    if (!root && json_error_code(&error) == json_error_out_of_memory)
-        return FAIL(NO_MEMORY, "%.150s: reading %zu bytes", file, n);
-    if (!root)
-        return FAIL(BAD_MACHINE, "%.150s:%d:%d: %s", file, error.line, error.column, error.text);
-    s = read_object(&src, root, out);
+    TRY(json_read_text(text, n, file, &root));
+    s = read_object(&r, root);
     json_decref(root);
+    if (s == EMU_OK)
+        *out = a;
     return s;
 }
 
 enum emu_status arch_load_file(const char *path, struct arch *out)
 {
-    char *text = emu_alloc(FILE_BYTES_MAX + 1, 1);
-    enum emu_status s;
+    char *text;
     size_t n;
-    FILE *f;
+    enum emu_status s = json_read_file(path, &text, &n);
 
-    if (!text)
-        return FAIL(NO_MEMORY, "%.200s: %d bytes to read it", path, FILE_BYTES_MAX);
-    f = fopen(path, "rb");
-    if (!f) {
-        emu_free(text);
-        return FAIL(IO, "%.200s: %s", path, strerror(errno));
-    }
-    n = fread(text, 1, FILE_BYTES_MAX + 1, f);
-    if (ferror(f))
-        s = FAIL(IO, "%.200s: %s", path, strerror(errno));
-    else if (n > FILE_BYTES_MAX)
-        s = FAIL(BAD_MACHINE, "%.200s:1:1: larger than %d bytes", path, FILE_BYTES_MAX);
-    else
+    if (s == EMU_OK)
         s = arch_load_text(text, n, path, out);
-    fclose(f);
     emu_free(text);
     return s;
 }

@@ -20,13 +20,15 @@ enum emu_status json_read_text(const char *text, size_t bytes, const char *name,
     *out = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
     if (*out)
         return EMU_OK;
+    if (json_error_code(&error) == json_error_out_of_memory)
+        return FAIL(NO_MEMORY, "%s: %zu bytes", name, bytes);
     return FAIL(BAD_FILE, "%s:%d:%d: %s", name, error.line < 1 ? 1 : error.line,
                 error.column < 0 ? 0 : error.column, error.text);
 }
 
 static enum emu_status read_all(const char *path, FILE *f, char **text, size_t *bytes)
 {
-    size_t room = 0;
+    size_t room = 0, got;
 
     errno = 0;
     do {
@@ -38,7 +40,10 @@ static enum emu_status read_all(const char *path, FILE *f, char **text, size_t *
             *text = grown;
             room = 2 * room + FILE_BYTES;
         }
-        *bytes += fread(*text + *bytes, 1, room - *bytes, f);
+        got = fread(*text + *bytes, 1, room - *bytes, f);
+        *bytes += got;
+        if (memchr(*text + *bytes - got, 0, got))
+            break; /* no text; a device may go on for ever */
     } while (!feof(f) && !ferror(f));
     return ferror(f) ? FAIL(IO, "%s: %s", path, strerror(errno)) : EMU_OK;
 }
