@@ -24,7 +24,7 @@ CFLAGS   += -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=un
 endif
 
 LIB_SRC  := $(wildcard emu/*/*.c programs/*/*.c programs/*/*/*.c models/*/*.c)
-LIB_OBJ  := $(patsubst %.c,$(O)/%.o,$(filter-out models/cli/main.c emu/asm/embed_kernels.c,$(LIB_SRC))) $(O)/embedded.o
+LIB_OBJ  := $(patsubst %.c,$(O)/%.o,$(filter-out models/cli/main.c emu/asm/embed_%.c,$(LIB_SRC))) $(O)/embedded.o
 LIB      := $(O)/libsuperstep.a
 UNIT_SRC := $(wildcard tests/emu/test_*.c tests/compiler/test_*.c tests/library/test_*.c tests/models/test_*.c)
 UNIT_BIN := $(patsubst tests/%.c,$(O)/tests/%,$(UNIT_SRC))
@@ -51,18 +51,23 @@ $(O)/models/cli/main.o: CPPFLAGS += -include $(O)/commit.h
 $(LIB): $(LIB_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-# Files that are part of the program (emu/base/embedded.h): the kernels, assembled by a tool made of the assembler.
-TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c))
+# Files that are part of the program (emu/base/embedded.h). Tools made of the assembler assemble the kernels and preprocess the lab's sources.
+TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out emu/asm/embed_%.c,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c)))
 KERNELS  := $(wildcard programs/library/*/*.S)
-EMBEDDED := kernels=$(O)/kernels.object $(wildcard models/pictures/* emu/asm/include/*/* programs/lab/*.json programs/lab/*.S) programs/lab/overlap.h programs/lab/stream.h
+LAB_JSON := $(wildcard programs/lab/*.bsp.json)
+EMBEDDED := kernels=$(O)/kernels.object $(foreach m,$(LAB_JSON),$(m)=$(O)/$(m)) $(wildcard models/pictures/* emu/asm/include/*/*)
 
-$(O)/embed_kernels: $(TOOL_OBJ)
+$(O)/embed_%: $(O)/emu/asm/embed_%.o $(TOOL_OBJ)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
 $(O)/kernels.object: $(O)/embed_kernels $(KERNELS) $(wildcard programs/library/*/*.inc programs/library/*/*.def emu/asm/include/*/*)
 	$(Q)$< $@ $(KERNELS)
 
-$(O)/embedded.S: emu/base/embed_files.sh $(patsubst kernels=%,%,$(EMBEDDED)) Makefile
+$(O)/programs/lab/%.bsp.json: programs/lab/%.bsp.json $(O)/embed_manifest $(wildcard programs/lab/*.S programs/lab/*.h emu/asm/include/*/*)
+	@mkdir -p $(@D)
+	$(Q)$(O)/embed_manifest $@ $<
+
+$(O)/embedded.S: emu/base/embed_files.sh $(foreach e,$(EMBEDDED),$(lastword $(subst =, ,$e))) Makefile
 	$(Q)emu/base/embed_files.sh $(EMBEDDED) > $@
 
 $(O)/embedded.o: $(O)/embedded.S

@@ -36,6 +36,9 @@ else
     want 0 "^digest" run efficientnet-b0 --resolution 64
     want 0 "^digest" run efficientnet-b0 --resolution 64 --image models/pictures/landscape.png
     want 0 "assembly" lab
+    for manifest in programs/lab/[!m]*.bsp.json; do
+        grep -q '"needs_tiles": 1472' "$manifest" || want 0 "status ok" lab "$(basename "$manifest" .bsp.json)"
+    done
     want 0 "cycles" run softmax -m toy4 -D n=1000
     printf 'start:\n        setzi $m0, 1 // no directive\n' >"$root/plain.S"
     printf '#define ONE 1\nsetzi $m0, ONE\n' >"$root/directives.S"

@@ -69,6 +69,12 @@ static int has(struct span text, const char *what)
     return text.n && memmem(text.s, text.n, what, strlen(what)) != NULL;
 }
 
+/* "# 12 "file"": the text went through a preprocessor already. */
+static int is_marker(const char *p, const char *end)
+{
+    return end - p > 2 && p[1] == ' ' && p[2] >= '0' && p[2] <= '9';
+}
+
 /* Whether a text needs the preprocessor: it has a directive, or what only the preprocessor knows.
  */
 static int needs_cpp(const struct asm_unit *u, struct span text)
@@ -81,7 +87,7 @@ static int needs_cpp(const struct asm_unit *u, struct span text)
     for (const char *p = text.s; p < end;) {
         while (p < end && (*p == ' ' || *p == '\t'))
             p++;
-        if (p < end && *p == '#')
+        if (p < end && *p == '#' && !is_marker(p, end))
             return 1;
         p = memchr(p, '\n', (size_t)(end - p));
         p = p ? p + 1 : end;
