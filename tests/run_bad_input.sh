@@ -102,10 +102,10 @@ done
 for option in json "chart a" plan report compare-layers; do
     refuse "either --layers or --${option%% *}, not both" $net --layers --$option
 done
-refuse "either --plan or --json, not both" $net --plan --json
 refuse "either --dump or --json, not both" run softmax --dump --json
 refuse "chips 2: one chip is emulated" $net --set chips=2
 refuse "chips 2: one chip is emulated" run ring --set chips=2
+refuse "chips 2: one chip is emulated" tile tests/cases/sum_worker.json --set chips=2
 refuse "'--m' is ambiguous" run softmax --m 1
 
 # ---- options and parameters of one name
@@ -214,7 +214,8 @@ refuse "onnx is an ONNX model" run "$tmp/onnx"
 printf 'PK\003\004' >"$tmp/model.pth"
 refuse "model.pth is a zip archive" compile "$tmp/model.pth" -o "$tmp/a"
 "$program" machines mk2 --json >"$tmp/machine.json"
-refuse "this is a case of one tile: superstep tile FILE" run tests/cases/sum_worker.json
+refuse "sum_worker.json is a case, which has no image: superstep run FILE" compile tests/cases/sum_worker.json -o "$tmp/a"
+refuse "--steps does nothing for a case; it is for manifests" run tests/cases/sum_worker.json --steps
 refuse "this is a machine: superstep run WHAT --machine FILE" run "$tmp/machine.json"
 refuse "this is a manifest: superstep run FILE" tile programs/lab/ring.bsp.json
 refuse "ring.S is assembly; a case says how to enter it" tile programs/lab/ring.S

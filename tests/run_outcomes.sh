@@ -51,6 +51,8 @@ done
 ends 0 '"status": "pass"' tile --check "$tmp/good.json"
 ends 1 '"status": "check"' tile --check "$tmp/race.json"
 ends 1 '"kind":"RACE"' tile --check "$tmp/race.json"
+ends 0 '"status": "pass"' run "$tmp/good.json"
+ends 1 '"status": "check"' run --check "$tmp/race.json"
 ends 1 '"status": "check"' tile --check "$tmp/unwritten.json"
 
 sed 's/exitz [$]mzero/nop/' "$tmp/good.json" >"$tmp/no_exitz.json"
@@ -161,6 +163,7 @@ holds old "kept "
 
 # What cannot be written at the end is said after the answer.
 small="run -q efficientnet-b0 --resolution 32 --no-calibration --set tiles=128"
+ends 0 '"output_channels":' $small --plan --json
 if [ -c /dev/full ]; then
     ends 2 "No space left on device" $small --chart /dev/full --logits "$tmp/files/logits"
     ends 2 "cycles" $small --chart /dev/full --digests "$tmp/files/digests"

@@ -7,6 +7,7 @@
 
 #include "emu/job/case_run.h"
 #include "emu/cli/commands.h"
+#include "emu/cli/look_file.h"
 
 static int is_source(const char *path)
 {
@@ -27,7 +28,8 @@ static enum emu_status read_case(const struct request *q, struct tile_case **out
                     "%s is assembly; a case says how to enter it: {\"source\": \"%s\", \"entry\": "
                     "LABEL, \"as\": \"worker\"}, docs/case_format.md",
                     path, path);
-    return case_read(path, out);
+    return q->bytes ? case_read_text(q->bytes, q->byte_count, look_file_name(q), out)
+                    : case_read(path, out);
 }
 
 static enum emu_status run_and_print(struct case_run *r, enum case_status *verdict)
@@ -61,6 +63,8 @@ static enum emu_status answer(const struct request *q, enum case_status *verdict
 
     TRY(read_case(q, &c));
     s = case_build(c, &o, &r);
+    if (s == EMU_OK)
+        s = request_check_arch(&r->arch);
     if (s == EMU_OK)
         s = run_and_print(r, verdict);
     case_run_free(r);

@@ -8,6 +8,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
+#include "emu/base/json_read.h"
 
 enum { HEAD_BYTES = 512, CHUNK_BYTES = 1 << 16 };
 #define PIPE_BYTES_MAX ((size_t)1 << 30)
@@ -129,6 +130,27 @@ static enum emu_status look_open(struct request *q, FILE *f, unsigned *thing)
     return kind_of(q, head, n, thing);
 }
 
+/* A case is told from a manifest by its keys, anywhere in the file. What is no JSON is left to the
+ * reader of manifests, which says where it is wrong. */
+static enum emu_status tell_case(const struct request *q, unsigned *thing)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    json_t *root = NULL;
+
+    if (!q->bytes)
+        TRY(json_read_file(q->what, &text, &bytes));
+    if (q->bytes)
+        root = json_loadb(q->bytes, q->byte_count, 0, NULL);
+    else
+        root = json_loadb(text, bytes, 0, NULL);
+    if (json_object_get(root, "entry") && !json_object_get(root, "programs"))
+        *thing = USE_CASE;
+    json_decref(root);
+    emu_free(text);
+    return EMU_OK;
+}
+
 enum emu_status look_file(struct request *q, const char *path, unsigned *thing)
 {
     int is_input = !strcmp(path, "-");
@@ -141,7 +163,7 @@ enum emu_status look_file(struct request *q, const char *path, unsigned *thing)
     s = look_open(q, f, thing);
     if (!is_input)
         fclose(f);
-    return s;
+    return s == EMU_OK && *thing == THING_MANIFEST ? tell_case(q, thing) : s;
 }
 
 const char *look_file_name(const struct request *q)

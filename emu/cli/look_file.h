@@ -5,9 +5,9 @@
 #include "emu/cli/request.h"
 
 /* Looks at the first bytes of a file ("-": standard input) and sets q->what, and *thing to
- * THING_MANIFEST, THING_SOURCE or THING_IMAGE. What is no regular file is read whole, into
- * q->bytes, as it cannot be read twice. Errors: EMU_IO; EMU_USAGE for what another command takes,
- * with its name; EMU_NO_MEMORY. */
+ * THING_MANIFEST, THING_SOURCE, THING_IMAGE or USE_CASE. What is no regular file is read whole,
+ * into q->bytes, as it cannot be read twice. Errors: EMU_IO; EMU_USAGE for what another command
+ * takes, with its name; EMU_NO_MEMORY. */
 enum emu_status look_file(struct request *q, const char *path, unsigned *thing) EMU_MUST_CHECK;
 
 /* What messages call it. */

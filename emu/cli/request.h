@@ -38,7 +38,8 @@ enum {
     USE_ASM = 1 << 14,
     USE_DIS = 1 << 15,
     USE_DIFF = 1 << 16,
-    USE_LAB = 1 << 17 /* the list; a program of the lab is run */
+    USE_LAB = 1 << 17, /* the list; a program of the lab is run */
+    USE_CASE = 1 << 18 /* `run` of a case, which is for one tile */
 };
 
 /* What was said with an option that may be repeated. */

@@ -80,6 +80,12 @@ static enum emu_status look(struct request *q, const struct option_list *candida
     if (strcmp(first, "-") && !strpbrk(first, "./") && access(first, F_OK))
         return program_refuse(first, front_programs);
     TRY(look_file(q, first, &thing));
+    if (thing == USE_CASE) {
+        q->use = USE_CASE;
+        return is_compile(q)
+                   ? FAIL(USAGE, "%s is a case, which has no image: superstep run FILE", first)
+                   : EMU_OK;
+    }
     found(q, first, thing);
     if (is_compile(q) && thing == THING_IMAGE)
         return FAIL(USAGE, "%s is an image already", first);
@@ -105,6 +111,8 @@ static int run(const struct request *q)
 
     if (q->use == USE_LAB)
         return lab_list(q);
+    if (q->use == USE_CASE)
+        return cmd_tile(q);
     if (q->use & (THING_NETWORK | THING_NETWORK << USE_COMPILE_SHIFT))
         return model_run(q);
     if (q->use & (THING_PROGRAM | THING_PROGRAM << USE_COMPILE_SHIFT))
@@ -114,18 +122,19 @@ static int run(const struct request *q)
 
 const struct command front_commands[] = {
     { .name = "run",
-      .help = "run a program on a whole machine: a manifest, a source file, an image or a name",
-      .uses = USE_RUN,
+      .help = "run a program: a manifest, a case, a source file, an image or a name",
+      .uses = USE_RUN | USE_CASE,
       .others = USE_COMPILE,
       .run = run,
       .noun = "one program",
       .min = 1,
       .max = 1,
-      .args = "NETWORK|PROGRAM|FILE.bsp.json|FILE.img|FILE.S|-",
+      .args = "NETWORK|PROGRAM|FILE.json|FILE.img|FILE.S|-",
       .doc =
           "Run a program on a whole machine: a network or a program that `superstep --help` "
-          "lists (compiled first), a manifest, an image, or a source file, which runs on all "
-          "tiles from its label main on; - reads one of these files from standard input. "
+          "lists (compiled first), a manifest, a case, which is for one tile, an image, or a "
+          "source file, which runs on all tiles from its label main on; - reads one of these "
+          "files from standard input. "
           "`superstep run WHAT --help` says what WHAT takes.\v"
           "Exit status: 0 ran and met its expectations, 1 fault, deadlock, wrong results, reports "
           "of --check or too little memory, 2 bad usage or bad file, 3 stopped at --max-cycles.",

@@ -25,6 +25,16 @@ static json_t *or_nothing(json_t *o, int good)
 
 /* ---- layers ---- */
 
+/* How a convolution is cut: parts of each dimension, and the memory that the plan takes. */
+static json_t *plan_json(const struct conv_plan *p)
+{
+    return json_pack("{s:s, s:{s:I, s:I, s:I, s:I, s:I}, s:I}", "method",
+                     conv_method_name(p->method), "parts", "pictures", (json_int_t)p->cut_n, "rows",
+                     (json_int_t)p->cut_h, "columns", (json_int_t)p->cut_w, "output_channels",
+                     (json_int_t)p->cut_out, "input_channels", (json_int_t)p->cut_in,
+                     "temporary_bytes", (json_int_t)p->cost.tile_bytes);
+}
+
 static json_t *layer_json(const struct model_answer *m, const struct layer_bill *b)
 {
     json_t *o = json_object();
@@ -41,6 +51,8 @@ static json_t *layer_json(const struct model_answer *m, const struct layer_bill 
            put(o, "max_tile_bytes", integer(b->max_tile_bytes)) &&
            put(o, "held_bytes", integer(b->held_bytes)) &&
            put(o, "held_max_tile_bytes", integer(b->held_tile_bytes));
+    if (good && m->request->plan && b->predicted)
+        good = put(o, "plan", plan_json(&m->graph->layer[b->layer].plan));
     return or_nothing(o, good);
 }
 
