@@ -217,39 +217,39 @@ ENTRY \name
 //   f32: $a8 0x4b00, of 2^23 and more            $a10:11 -2^23, -2^15
 //   f16: $a8 -2^15                               $a10:11 four f16 1024
 
-// Vector $a0:1 to f32, from the odd bytes on: the last pair in $a6:7, the others stored. more: loads the next vector.
-.macro U8_F32 more
+// The odd bytes of vector $a0:1. more: loads the next vector.
+.macro U8_ODD more to
 .if \more
         { ld64step $a0:1, x, in+=, CTXT_WORKERS
-          andc64 $a4:5, $a0:1, $a12:13 }
+          andc64 \to, $a0:1, $a12:13 }
 .else
         { nop
-          andc64 $a4:5, $a0:1, $a12:13 }
+          andc64 \to, $a0:1, $a12:13 }
+.endif
+.endm
+
+// Two f32 in $a6:7: op puts exponents in front of an even and an odd byte. store: of the two before.
+.macro U8_PAIR store op even odd
+.if \store
+        { st64step $a6:7, y, out+=, 1
+          \op $a6, \even, $a8 }
+.else
+        { nop
+          \op $a6, \even, $a8 }
 .endif
         { nop
-          sort4x16lo $a6, $a2, $a8 }
-        { nop
-          sort4x16lo $a7, $a4, $a9 }
+          \op $a7, \odd, $a9 }
         { nop
           f32v2add $a6:7, $a6:7, $a10:11 }
-        { st64step $a6:7, y, out+=, 1
-          roll16 $a6, $a2, $a8 }
-        { nop
-          roll16 $a7, $a4, $a9 }
-        { nop
-          f32v2add $a6:7, $a6:7, $a10:11 }
-        { st64step $a6:7, y, out+=, 1
-          sort4x16lo $a6, $a3, $a8 }
-        { nop
-          sort4x16lo $a7, $a5, $a9 }
-        { nop
-          f32v2add $a6:7, $a6:7, $a10:11 }
-        { st64step $a6:7, y, out+=, 1
-          roll16 $a6, $a3, $a8 }
-        { nop
-          roll16 $a7, $a5, $a9 }
-        { nop
-          f32v2add $a6:7, $a6:7, $a10:11 }
+.endm
+
+// Vector $a0:1 to f32, from the odd bytes on: the last pair in $a6:7, the others stored. more: loads the next vector.
+.macro U8_F32 more
+        U8_ODD \more $a4:5
+        U8_PAIR 0, sort4x16lo, $a2, $a4
+        U8_PAIR 1, roll16, $a2, $a4
+        U8_PAIR 1, sort4x16lo, $a3, $a5
+        U8_PAIR 1, roll16, $a3, $a5
 .endm
 
 .macro CAST_U8_F32 name
@@ -301,13 +301,7 @@ ENTRY \name
 // Vector $a0:1 to f16, from the odd bytes on: the second half in $a6:7, the first stored. more: loads the next vector; store: of
 // the first half.
 .macro U8_F16 more
-.if \more
-        { ld64step $a0:1, x, in+=, CTXT_WORKERS
-          andc64 $a6:7, $a0:1, $a12:13 }
-.else
-        { nop
-          andc64 $a6:7, $a0:1, $a12:13 }
-.endif
+        U8_ODD \more $a6:7
         { nop
           or64 $a2:3, $a2:3, $a10:11 }
         { nop
