@@ -5,6 +5,7 @@
  * tile needs k / columns of x and sends partial results of m / rows, which are then added up.
  */
 #include "programs/lab/lab.h"
+#include "programs/library/kernel/kernel_cycles.h"
 #include "programs/library/kernel/vertex_fields.h"
 
 static const struct program_param rows_param[] = {
@@ -29,11 +30,8 @@ static void note_model(json_t *answer, const char *key, uint64_t w, uint64_t h, 
 
 static uint64_t matvec_cycles(const struct arch *a, uint64_t m, uint64_t k)
 {
-    const struct plan_field field[] = { { matvec__a, (uint32_t)(m * k) },
-                                        { matvec__x, (uint32_t)k },
-                                        { matvec__y, (uint32_t)m } };
-
-    return plan_cycles(a, KERNEL_ROW(matvec_f32), field, EMU_COUNT_OF(field));
+    return KERNEL_CYCLES(matvec, KERNEL_ROW(matvec_f32), a, .a = (uint32_t)(m * k),
+                         .x = (uint32_t)k, .y = (uint32_t)m);
 }
 
 /* ---- the host's side, the same for both ---- */

@@ -523,6 +523,67 @@ static void test_refused(void **state)
     says(&r, "product: |not those of the plan");
 }
 
+/* Adds one operation of every table of kernels, by number; returns whether there are so many. */
+static int add_typed(struct ops_rig *r, unsigned k, enum elem e, enum elem to)
+{
+    struct tensor t = ops_tensor(r, e, SHAPE(4, 8), MAP_ONE), c = tensor_index(r->g, t, 0);
+    enum { FIRST_BINARY = UNARY_COUNT, FIRST_REDUCE = FIRST_BINARY + 3 * BINARY_COUNT };
+    enum { FIRST_OTHER = FIRST_REDUCE + 2 * REDUCE_COUNT };
+    unsigned binary = (k - FIRST_BINARY) / 3;
+
+    if (k < FIRST_BINARY)
+        op_unary(r->g, r->seq, k, t, "y");
+    else if (k < FIRST_REDUCE && (k - FIRST_BINARY) % 3 == 2)
+        op_binary_scalar(r->g, r->seq, binary, t, 1, "y");
+    else if (k < FIRST_REDUCE)
+        op_binary(r->g, r->seq, binary, t, (k - FIRST_BINARY) % 3 ? t : c, "y");
+    else if (k < FIRST_OTHER && (k - FIRST_REDUCE) % 2)
+        op_total(r->g, r->seq, (k - FIRST_REDUCE) / 2, t, "y");
+    else if (k < FIRST_OTHER)
+        op_reduce(r->g, r->seq, (k - FIRST_REDUCE) / 2, t, to, "y");
+    else if (k == FIRST_OTHER)
+        op_cast(r->g, r->seq, t, to, "y");
+    else if (k == FIRST_OTHER + 1)
+        op_fill(r->g, r->seq, t, 1, "y");
+    else if (k == FIRST_OTHER + 2)
+        op_axpy(r->g, r->seq, 1, t, t, "y");
+    else if (k == FIRST_OTHER + 3)
+        op_argmax(r->g, r->seq, t, "y");
+    else if (k == FIRST_OTHER + 4)
+        op_transpose(r->g, r->seq, t, "y");
+    else
+        return 0;
+    return 1;
+}
+
+/* All types of elements: where the table of an operation has no kernel, the graph names it. */
+static void test_all_types(void **state)
+{
+    unsigned there = 0, missing = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < ELEM_COUNT * ELEM_COUNT; i++) {
+        enum elem e = i / ELEM_COUNT, to = i % ELEM_COUNT;
+        int more = 1;
+
+        for (unsigned k = 0; more; k++) {
+            struct ops_rig r;
+
+            ops_rig_new(&r, "toy4", 0);
+            more = add_typed(&r, k, e, to);
+            if (graph_status(r.g) == EMU_OK) {
+                there += more;
+            } else {
+                help_error_says("there is no codelet ");
+                missing++;
+            }
+            ops_rig_free(&r);
+        }
+    }
+    print_message("%u operations on types, %u without a kernel\n", there, missing);
+    assert_int_equal(there, 286);
+}
+
 /* Matrices without elements are nothing to do. */
 static void test_empty(void **state)
 {
@@ -586,8 +647,8 @@ int main(void)
         cmocka_unit_test(test_reduce_stages), cmocka_unit_test(test_totals),
         cmocka_unit_test(test_argmax),        cmocka_unit_test(test_transpose),
         cmocka_unit_test(test_matmul_cuts),   cmocka_unit_test(test_matmul_sizes),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_all_types),
+        cmocka_unit_test(test_empty),         cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

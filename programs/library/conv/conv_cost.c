@@ -7,16 +7,13 @@
 static uint64_t finish_cycles(const struct arch *a, const struct conv_shape *s, uint64_t blocks,
                               uint64_t positions)
 {
-    const struct plan_field field[] = { { bias__x, (uint32_t)(blocks * positions * ATOM) },
-                                        { bias__bias, (uint32_t)(blocks * ATOM) },
-                                        { bias__blocks, (uint32_t)blocks },
-                                        { bias__f, (uint32_t)positions } };
+    const struct codelet *codelet = s->swish  ? KERNEL_ROW(bias_swish_f16)
+                                    : s->relu ? KERNEL_ROW(bias_relu_f16)
+                                              : KERNEL_ROW(bias_f16);
 
-    return plan_cycles(a,
-                       s->swish  ? KERNEL_ROW(bias_swish_f16)
-                       : s->relu ? KERNEL_ROW(bias_relu_f16)
-                                 : KERNEL_ROW(bias_f16),
-                       field, EMU_COUNT_OF(field));
+    return KERNEL_CYCLES(bias, codelet, a, .x = (uint32_t)(blocks * positions * ATOM),
+                         .bias = (uint32_t)(blocks * ATOM), .blocks = (uint32_t)blocks,
+                         .f = (uint32_t)positions);
 }
 
 /* 1 if sums leave the matrix unit in f32 (and become f16 with bias and activation), else 0. */
@@ -79,16 +76,13 @@ static struct conv_shares share_cost(const struct arch *a, const struct conv_pla
                                      uint64_t calls)
 {
     uint64_t terms = p->cut_in + p->shape.add, each = ceil_div(rows, calls);
-    const struct plan_field field[] = { { reduce_bias__partials, (uint32_t)(each * ATOM * terms) },
-                                        { reduce_bias__bias, ATOM },
-                                        { reduce_bias__out, (uint32_t)(each * ATOM) },
-                                        { reduce_bias__p, (uint32_t)terms } };
-    const struct codelet *codelet = sum_codelet(&p->shape, sums_f32(p));
+    uint64_t cycles = KERNEL_CYCLES(reduce_bias, sum_codelet(&p->shape, sums_f32(p)), a,
+                                    .partials = (uint32_t)(each * ATOM * terms), .bias = ATOM,
+                                    .out = (uint32_t)(each * ATOM), .p = (uint32_t)terms);
 
     return (struct conv_shares){ .words = rows * ATOM_WORDS * (1 + sums_f32(p)),
                                  .calls = calls,
-                                 .cycles =
-                                     calls * plan_cycles(a, codelet, field, EMU_COUNT_OF(field)) };
+                                 .cycles = calls * cycles };
 }
 
 /* The most blocks of channels that an even share of all rows may reach into. */
@@ -158,20 +152,14 @@ static void cost_residual(const struct arch *a, const struct conv_shard *sh, str
 static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh, uint32_t f32,
                             int add)
 {
-    const struct plan_field field[] = {
-        { matmul__in, (uint32_t)(sh->h * sh->in * ATOM) },
-        { matmul__weights, (uint32_t)(sh->out * sh->in * ATOM * ATOM) },
-        { matmul__out, (uint32_t)(sh->out * sh->h * ATOM) },
-        { matmul__kb, (uint32_t)sh->in },
-        { matmul__nb, (uint32_t)sh->out << f32 },
-        { matmul__f, (uint32_t)sh->h },
-    };
+    const struct codelet *codelet = f32   ? KERNEL_ROW(matmul_f16_f32)
+                                    : add ? KERNEL_ROW(matmul_add_f16)
+                                          : KERNEL_ROW(matmul_f16);
 
-    return plan_cycles(a,
-                       f32   ? KERNEL_ROW(matmul_f16_f32)
-                       : add ? KERNEL_ROW(matmul_add_f16)
-                             : KERNEL_ROW(matmul_f16),
-                       field, EMU_COUNT_OF(field));
+    return KERNEL_CYCLES(matmul, codelet, a, .in = (uint32_t)(sh->h * sh->in * ATOM),
+                         .weights = (uint32_t)(sh->out * sh->in * ATOM * ATOM),
+                         .out = (uint32_t)(sh->out * sh->h * ATOM), .kb = (uint32_t)sh->in,
+                         .nb = (uint32_t)sh->out << f32, .f = (uint32_t)sh->h);
 }
 
 /* Positions of a result of CONV_WINDOW, including the gaps between its rows. */
@@ -187,18 +175,15 @@ static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
     uint64_t groups = s->groups > 1 ? atoms(s->in_c / s->groups) : sh->in;
     uint64_t kb = groups * sh->rows * s->kernel, f = window_positions(s, sh);
     uint64_t nb = sh->out / sh->calls;
-    const struct plan_field field[] = { { conv_window__in,
-                                          (uint32_t)(sh->in * sh->in_h * sh->in_w * ATOM) },
-                                        { conv_window__weights, (uint32_t)(nb * kb * ATOM * ATOM) },
-                                        { conv_window__out, (uint32_t)(nb * f * ATOM) },
-                                        { conv_window__steps, (uint32_t)kb },
-                                        { conv_window__kb, (uint32_t)kb },
-                                        { conv_window__nb, (uint32_t)nb << s->f32 },
-                                        { conv_window__f, (uint32_t)f } };
+    const struct codelet *codelet =
+        s->f32 ? KERNEL_ROW(conv_window_f16_f32) : KERNEL_ROW(conv_window_f16);
 
-    return sh->calls *
-           plan_cycles(a, s->f32 ? KERNEL_ROW(conv_window_f16_f32) : KERNEL_ROW(conv_window_f16),
-                       field, EMU_COUNT_OF(field));
+    return sh->calls * KERNEL_CYCLES(conv_window, codelet, a,
+                                     .in = (uint32_t)(sh->in * sh->in_h * sh->in_w * ATOM),
+                                     .weights = (uint32_t)(nb * kb * ATOM * ATOM),
+                                     .out = (uint32_t)(nb * f * ATOM), .steps = (uint32_t)kb,
+                                     .kb = (uint32_t)kb, .nb = (uint32_t)nb << s->f32,
+                                     .f = (uint32_t)f);
 }
 
 const struct codelet *dw_codelet(uint32_t k, uint32_t stride)
@@ -211,38 +196,27 @@ const struct codelet *dw_codelet(uint32_t k, uint32_t stride)
 static uint64_t depthwise_cycles(const struct arch *a, const struct conv_shape *s,
                                  const struct conv_shard *sh)
 {
-    const struct plan_field field[] = { { dw__blocks, (uint32_t)sh->out },
-                                        { dw__ho, (uint32_t)sh->h },
-                                        { dw__wo, (uint32_t)sh->w },
-                                        { dw__hp, (uint32_t)sh->in_h },
-                                        { dw__wp, (uint32_t)sh->in_w } };
-
-    return plan_cycles(a, dw_codelet(s->kernel, s->stride), field, EMU_COUNT_OF(field));
+    return KERNEL_CYCLES(dw, dw_codelet(s->kernel, s->stride), a, .blocks = (uint32_t)sh->out,
+                         .ho = (uint32_t)sh->h, .wo = (uint32_t)sh->w, .hp = (uint32_t)sh->in_h,
+                         .wp = (uint32_t)sh->in_w);
 }
 
 static uint64_t first_cycles(const struct arch *a, const struct conv_shard *sh, uint32_t f32)
 {
-    const struct plan_field field[] = { { conv_first__nb, (uint32_t)sh->out << f32 },
-                                        { conv_first__ho, (uint32_t)sh->h },
-                                        { conv_first__wo, (uint32_t)sh->w },
-                                        { conv_first__hp, (uint32_t)sh->in_h },
-                                        { conv_first__wp, (uint32_t)sh->in_w } };
+    const struct codelet *codelet =
+        f32 ? KERNEL_ROW(conv_first_f16_f32) : KERNEL_ROW(conv_first_f16);
 
-    return plan_cycles(a, f32 ? KERNEL_ROW(conv_first_f16_f32) : KERNEL_ROW(conv_first_f16), field,
-                       EMU_COUNT_OF(field));
+    return KERNEL_CYCLES(conv_first, codelet, a, .nb = (uint32_t)sh->out << f32,
+                         .ho = (uint32_t)sh->h, .wo = (uint32_t)sh->w, .hp = (uint32_t)sh->in_h,
+                         .wp = (uint32_t)sh->in_w);
 }
 
 static uint64_t pool_cycles(const struct arch *a, const struct conv_shape *s,
                             const struct conv_shard *sh)
 {
-    const struct plan_field field[] = {
-        { maxpool__blocks, (uint32_t)sh->out }, { maxpool__ho, (uint32_t)sh->h },
-        { maxpool__wo, (uint32_t)sh->w },       { maxpool__hp, (uint32_t)sh->in_h },
-        { maxpool__wp, (uint32_t)sh->in_w },    { maxpool__k, s->kernel },
-        { maxpool__stride, s->stride },
-    };
-
-    return plan_cycles(a, KERNEL_ROW(maxpool_f16), field, EMU_COUNT_OF(field));
+    return KERNEL_CYCLES(maxpool, KERNEL_ROW(maxpool_f16), a, .blocks = (uint32_t)sh->out,
+                         .ho = (uint32_t)sh->h, .wo = (uint32_t)sh->w, .hp = (uint32_t)sh->in_h,
+                         .wp = (uint32_t)sh->in_w, .k = s->kernel, .stride = s->stride);
 }
 
 /* How many tiles take the same input: those that compute different output channels from it. */

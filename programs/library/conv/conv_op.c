@@ -75,6 +75,8 @@ struct tensor conv_finish_map(struct conv_finish *f, uint32_t copy, struct nn_ra
     return t;
 }
 
+static const struct act_kernels bias_kernels = ACT_KERNELS_4(bias, f16);
+
 void conv_finish_add(struct conv_finish *f, uint32_t copy, struct nn_range blocks, uint32_t tile,
                      struct tensor x, uint32_t positions)
 {
@@ -84,7 +86,7 @@ void conv_finish_add(struct conv_finish *f, uint32_t copy, struct nn_range block
     if (!f->layer->bias && f->layer->act == ACT_NONE)
         return;
     conv_finish_start(f, "finish");
-    VERTEX_OF(bias, nn_codelet(g, "bias", f->layer->act, ELEM_F16), g, f->cs, tile, .x = x,
+    VERTEX_OF(bias, nn_codelet(g, &bias_kernels, f->layer->act), g, f->cs, tile, .x = x,
               .bias = bias, .blocks = blocks.end - blocks.begin, .f = positions);
 }
 

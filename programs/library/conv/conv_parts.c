@@ -178,13 +178,17 @@ static void add_block(struct conv_finish *f, const struct conv_sum *s,
               .out = tensor_flatten(g, y), .p = s->parts + (s->adds != 0));
 }
 
+static const struct act_kernels sums_of_f16 = ACT_KERNELS_3(reduce_bias, f16);
+static const struct act_kernels sums_of_f32 = ACT_KERNELS_3(reduce_bias, f32);
+
 void conv_add_up(struct conv_finish *f, const struct conv_sum *s)
 {
     uint32_t wide = tensor_shape(f->nn->g, s->y)[1];
     struct conv_shares shares =
         conv_shares(graph_arch(f->nn->g), s->plan, nn_size(s->blocks), wide);
-    enum elem e = f->layer->partials == PARTIALS_F32 ? ELEM_F32 : ELEM_F16;
-    const struct codelet *codelet = nn_codelet(f->nn->g, "reduce_bias", f->layer->act, e);
+    int f32 = f->layer->partials == PARTIALS_F32;
+    const struct codelet *codelet =
+        nn_codelet(f->nn->g, f32 ? &sums_of_f32 : &sums_of_f16, f->layer->act);
 
     conv_finish_start(f, "add");
     for (uint32_t i = 0; i < s->parts; i++) {

@@ -1,13 +1,49 @@
 /* elementwise_op.c - operations that treat each element alone: one vertex on each tile that has
  * elements of the first operand. */
+#include "programs/library/kernel/kernel_choice.h"
 #include "programs/library/layout/tile_parts.h"
 
-static const char *const unary_names[] = { "relu", "sigmoid", "swish", "tanh",
-                                           "exp",  "sqrt",    "rsqrt" };
-static const char *const binary_names[] = { "add", "sub", "mul", "max" };
+static const struct typed_kernels fill = { "fill",
+                                           { [ELEM_U8] = KERNEL_ROW(fill_u8),
+                                             [ELEM_F16] = KERNEL_ROW(fill_f16),
+                                             [ELEM_F32] = KERNEL_ROW(fill_f32) } };
+static const struct typed_kernels axpy = FLOAT_KERNELS(axpy);
 
-_Static_assert(EMU_COUNT_OF(unary_names) == UNARY_COUNT, "names of unary operations");
-_Static_assert(EMU_COUNT_OF(binary_names) == BINARY_COUNT, "names of binary operations");
+static const struct typed_kernels unary[] = {
+    [UNARY_RELU] = FLOAT_KERNELS(relu),   [UNARY_SIGMOID] = FLOAT_KERNELS(sigmoid),
+    [UNARY_SWISH] = FLOAT_KERNELS(swish), [UNARY_TANH] = FLOAT_KERNELS(tanh),
+    [UNARY_EXP] = FLOAT_KERNELS(exp),     [UNARY_SQRT] = FLOAT_KERNELS(sqrt),
+    [UNARY_RSQRT] = FLOAT_KERNELS(rsqrt),
+};
+
+/* By the type of the operand; in a row by the type of the result. */
+static const struct typed_kernels cast[] = {
+    [ELEM_U8] = FLOAT_KERNELS(cast_u8),
+    [ELEM_F16] = { "cast_f16", { [ELEM_F32] = KERNEL_ROW(cast_f16_f32) } },
+    [ELEM_F32] = { "cast_f32",
+                   { [ELEM_F16] = KERNEL_ROW(cast_f32_f16),
+                     [ELEM_I32] = KERNEL_ROW(cast_f32_i32) } },
+    [ELEM_I32] = { "cast_i32", { [ELEM_F32] = KERNEL_ROW(cast_i32_f32) } },
+    [ELEM_U32] = { "cast_u32", { 0 } },
+};
+
+/* Operands of one shape, of which the second has a number per channel, or is one number. */
+static const struct binary_kernels {
+    struct typed_kernels whole, channel, scalar;
+} binary[] = {
+#define BINARY_KERNELS(name)                                                                       \
+    {                                                                                              \
+        FLOAT_KERNELS(name), FLOAT_KERNELS(name##_channel), FLOAT_KERNELS(name##_scalar)           \
+    }
+    [BINARY_ADD] = BINARY_KERNELS(add),
+    [BINARY_SUB] = BINARY_KERNELS(sub),
+    [BINARY_MUL] = BINARY_KERNELS(mul),
+    [BINARY_MAX] = BINARY_KERNELS(max),
+};
+
+_Static_assert(EMU_COUNT_OF(unary) == UNARY_COUNT, "kernels of unary operations");
+_Static_assert(EMU_COUNT_OF(binary) == BINARY_COUNT, "kernels of binary operations");
+_Static_assert(EMU_COUNT_OF(cast) == ELEM_COUNT, "kernels of casts");
 
 /* An operation with its operands and result; a codelet uses those that its state has. */
 struct elementwise_op {
@@ -69,11 +105,9 @@ static void run_elementwise(struct graph *g, struct program seq, const struct el
 
 void op_fill(struct graph *g, struct program seq, struct tensor t, float value, const char *name)
 {
-    struct elementwise_op e = { .codelet =
-                                    codelet_named(g, "fill_%s", elem_name(tensor_elem(g, t))),
-                                .a = t,
-                                .out = t,
-                                .value = value };
+    struct elementwise_op e = {
+        .codelet = kernel_of_type(g, &fill, tensor_elem(g, t)), .a = t, .out = t, .value = value
+    };
 
     run_elementwise(g, seq, &e, t, name);
 }
@@ -82,8 +116,7 @@ struct tensor op_cast(struct graph *g, struct program seq, struct tensor t, enum
                       const char *name)
 {
     struct tensor out = op_like(g, t, to, name);
-    struct elementwise_op e = { .codelet = codelet_named(
-                                    g, "cast_%s_%s", elem_name(tensor_elem(g, t)), elem_name(to)),
+    struct elementwise_op e = { .codelet = kernel_of_type(g, &cast[tensor_elem(g, t)], to),
                                 .a = t,
                                 .out = out };
 
@@ -96,9 +129,9 @@ struct tensor op_unary(struct graph *g, struct program seq, enum unary_op op, st
 {
     enum elem type = tensor_elem(g, t);
     struct tensor out = op_like(g, t, type, name);
-    struct elementwise_op e = {
-        .codelet = codelet_named(g, "%s_%s", unary_names[op], elem_name(type)), .a = t, .out = out
-    };
+    struct elementwise_op e = { .codelet = kernel_of_type(g, &unary[op], type),
+                                .a = t,
+                                .out = out };
 
     run_elementwise(g, seq, &e, t, name);
     return out;
@@ -156,8 +189,8 @@ struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, 
         if (!channel)
             e.b = spread(g, a, b);
     }
-    e.codelet = codelet_named(g, channel ? "%s_channel_%s" : "%s_%s", binary_names[op],
-                              elem_name(tensor_elem(g, a)));
+    e.codelet =
+        kernel_of_type(g, channel ? &binary[op].channel : &binary[op].whole, tensor_elem(g, a));
     run_elementwise(g, seq, &e, a, name);
     return out;
 }
@@ -167,11 +200,9 @@ struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_
 {
     enum elem type = tensor_elem(g, a);
     struct tensor out = op_like(g, a, type, name);
-    struct elementwise_op e = { .codelet = codelet_named(g, "%s_scalar_%s", binary_names[op],
-                                                         elem_name(type)),
-                                .a = a,
-                                .out = out,
-                                .value = b };
+    struct elementwise_op e = {
+        .codelet = kernel_of_type(g, &binary[op].scalar, type), .a = a, .out = out, .value = b
+    };
 
     run_elementwise(g, seq, &e, a, name);
     return out;
@@ -180,11 +211,9 @@ struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_
 void op_axpy(struct graph *g, struct program seq, float a, struct tensor x, struct tensor y,
              const char *name)
 {
-    struct elementwise_op e = { .codelet =
-                                    codelet_named(g, "axpy_%s", elem_name(tensor_elem(g, y))),
-                                .a = x,
-                                .out = y,
-                                .value = a };
+    struct elementwise_op e = {
+        .codelet = kernel_of_type(g, &axpy, tensor_elem(g, y)), .a = x, .out = y, .value = a
+    };
 
     if (!op_has_shape_of(g, x, y))
         graph_fail(g, EMU_BAD_PROGRAM, "%s: the operands have different shapes", name);

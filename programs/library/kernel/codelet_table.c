@@ -47,7 +47,8 @@ enum kernel_state codelet_state(const struct codelet *c)
 
 const unsigned codelet_count = EMU_COUNT_OF(codelet_table) - 1;
 
-/* Rows by the hash of their names: planners look up codelets a million times. */
+/* Rows by the hash of their names: graphs look up a codelet for every vertex that is added by name.
+ */
 enum { NAME_SLOTS = 1024 };
 _Static_assert(EMU_COUNT_OF(codelet_table) < NAME_SLOTS / 2, "slots for the names of codelets");
 static uint16_t name_slot[NAME_SLOTS]; /* row + 1; filled before main() */

@@ -30,7 +30,8 @@ enum kernel_state {
 extern const struct codelet codelet_table[]; /* in the order of families.def */
 extern const unsigned codelet_count;
 
-#define KERNEL_ROW(name) (&codelet_table[ROW_##name])
+#define KERNEL_ROW(name)  (&codelet_table[ROW_##name])
+#define KERNEL_NAME(name) #name
 
 const struct codelet *codelet_find(const char *name);     /* NULL if there is none */
 enum kernel_state codelet_state(const struct codelet *c); /* of a row of the table */

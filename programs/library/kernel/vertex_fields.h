@@ -30,10 +30,6 @@ struct tensor_list {
     size_t n;
 };
 
-/* Finds a codelet by a name that is made as by printf(). NULL, and the error of the graph, if there
- * is none. */
-const struct codelet *codelet_named(struct graph *g, const char *fmt, ...) EMU_PRINTF(2, 3);
-
 /* Adds a vertex of a codelet, which must have that state. A NULL codelet adds none. */
 uint32_t vertex_of_state(struct graph *g, uint32_t compute_set, const struct codelet *codelet,
                          enum kernel_state state, uint32_t tile);

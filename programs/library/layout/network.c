@@ -148,10 +148,13 @@ uint32_t nn_holder(struct nn *nn, const struct conv_plan *p, uint32_t o, uint32_
     return best;
 }
 
-const struct codelet *nn_codelet(struct graph *g, const char *family, enum activation_function act,
-                                 enum elem e)
+const struct codelet *nn_codelet(struct graph *g, const struct act_kernels *k,
+                                 enum activation_function act)
 {
-    static const char *const infix[] = { "", "_relu", "_swish", "_sigmoid" };
+    static const char *const names[ACTIVATIONS] = { "none", "relu", "swish", "sigmoid" };
 
-    return codelet_named(g, "%s%s_%s", family, infix[act], elem_name(e));
+    if (!k->of[act])
+        graph_fail(g, EMU_BAD_PROGRAM, "there is no codelet %s with the activation function %s",
+                   k->name, names[act]);
+    return k->of[act];
 }

@@ -69,9 +69,31 @@ struct tensor nn_constant(struct nn *nn, const uint16_t *value, uint32_t n, cons
 uint32_t nn_holder(struct nn *nn, const struct conv_plan *p, uint32_t o, uint32_t i,
                    uint64_t bytes);
 
-/* The codelet of a family for an activation function and a type: bias_f16, bias_relu_f16, ... NULL,
- * and the error of the graph, if there is none. */
-const struct codelet *nn_codelet(struct graph *g, const char *family, enum activation_function act,
-                                 enum elem e);
+/* Kernels that do the same and end with an activation function. */
+enum { ACTIVATIONS = ACT_SIGMOID + 1 };
+struct act_kernels {
+    const char *name;                      /* of the one without */
+    const struct codelet *of[ACTIVATIONS]; /* NULL: there is none */
+};
+
+#define SWISH_KERNELS(family, type)                                                                \
+    [ACT_NONE] = KERNEL_ROW(family##_##type), [ACT_RELU] = KERNEL_ROW(family##_relu_##type),       \
+    [ACT_SWISH] = KERNEL_ROW(family##_swish_##type)
+/* Without a sigmoid, and with. */
+#define ACT_KERNELS_3(family, type)                                                                \
+    {                                                                                              \
+        .name = KERNEL_NAME(family##_##type), .of = { SWISH_KERNELS(family, type) }                \
+    }
+#define ACT_KERNELS_4(family, type)                                                                \
+    {                                                                                              \
+        .name = KERNEL_NAME(family##_##type), .of = {                                              \
+            SWISH_KERNELS(family, type),                                                           \
+            [ACT_SIGMOID] = KERNEL_ROW(family##_sigmoid_##type)                                    \
+        }                                                                                          \
+    }
+
+/* NULL, and the error of the graph, if there is none for that activation function. */
+const struct codelet *nn_codelet(struct graph *g, const struct act_kernels *k,
+                                 enum activation_function act);
 
 #endif

@@ -60,19 +60,6 @@ struct plan_port plan_port(const struct arch *a);
  * the schedule has gaps, which are counted. */
 uint64_t plan_port_cycles(const struct plan_port *p, uint64_t words, uint64_t fan_out);
 
-/* The size of an edge or list in elements, or the value of a scalar; field: kernel/fields.h. */
-struct plan_field {
-    unsigned field;
-    uint32_t n;
-};
-
-struct codelet;
-
-/* Cycles of one call by the codelet's own formula. Lengths follow from the edges; fields that are
- * not given are 0. */
-uint64_t plan_cycles(const struct arch *a, const struct codelet *codelet,
-                     const struct plan_field *field, unsigned fields);
-
 /* The stages of a reduction: `sources` tiles have `elements` elements each, and in every stage a
  * tile adds up what fan_in tiles have. The product of all fan-ins is at least `sources`. */
 enum { PLAN_MAX_STAGES = 4 };

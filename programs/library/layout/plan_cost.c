@@ -1,7 +1,5 @@
-/* plan_cost.c - the costs that all plans are made of: exchange phases and calls of codelets. */
+/* plan_cost.c - the costs that all plans are made of: exchange phases and copies. */
 #include "programs/library/layout/plan_cost.h"
-
-#include <string.h>
 
 /* If all tiles send and receive all the time, to and from changing partners, schedules have gaps: a
  * phase takes 1.16 to 1.22 events a word besides the lag (bench_schedule: irregular 32 x 8, 68 x 8,
@@ -38,30 +36,9 @@ uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words)
     return words ? a->sync_chip_cycles + words + plan_exchange_latency(a) : 0;
 }
 
-uint64_t plan_cycles(const struct arch *a, const struct codelet *c, const struct plan_field *field,
-                     unsigned fields)
-{
-    struct codelet_call call = { .arch = a };
-
-    for (unsigned i = 0; i < fields; i++) {
-        struct codelet_arg *arg = &call.arg[field[i].field];
-
-        EMU_ASSERT(field[i].field < c->fields);
-        arg->elements = arg->value = field[i].n;
-    }
-    for (unsigned i = 0; i < c->fields; i++) {
-        int of = c->field[i].kind == FIELD_LENGTH ? codelet_field_find(c, c->field[i].other) : -1;
-
-        if (of >= 0)
-            call.arg[i].elements = call.arg[i].value = call.arg[of].elements;
-    }
-    return c->cycles(&call);
-}
-
 uint64_t plan_copy_cycles(const struct arch *a, uint64_t bytes)
 {
-    const struct plan_field field[] = { { copy__src, (uint32_t)(bytes / 4) },
-                                        { copy__dst, (uint32_t)(bytes / 4) } };
+    uint32_t words = (uint32_t)(bytes / 4);
 
-    return bytes ? plan_cycles(a, KERNEL_ROW(copy_64), field, EMU_COUNT_OF(field)) : 0;
+    return bytes ? KERNEL_CYCLES(copy, KERNEL_ROW(copy_64), a, .src = words, .dst = words) : 0;
 }

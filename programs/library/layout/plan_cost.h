@@ -2,8 +2,7 @@
 #ifndef PROGRAMS_PLAN_COST_H
 #define PROGRAMS_PLAN_COST_H
 
-#include "programs/library/kernel/codelet_table.h"
-#include "programs/library/kernel/fields.h"
+#include "programs/library/kernel/kernel_cycles.h"
 #include "programs/library/layout/plan.h"
 
 /* Cycles of copying so many bytes (a multiple of 8) on one tile. */

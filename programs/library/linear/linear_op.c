@@ -222,6 +222,9 @@ static enum emu_status add_partials(struct linear_layer *l)
 
 /* ---- the layer ---- */
 
+static const struct act_kernels whole_rows = ACT_KERNELS_4(linear, f16);
+static const struct act_kernels sums = ACT_KERNELS_4(sum_bias, f16);
+
 /* Plans for the tiles that hold nothing of x, if those are the majority; else for all. */
 static enum emu_status plan(struct linear_layer *l, uint32_t out, enum activation_function act)
 {
@@ -231,8 +234,8 @@ static enum emu_status plan(struct linear_layer *l, uint32_t out, enum activatio
                               .in = (l->x.c + LINEAR_IN - 1) / LINEAR_IN * LINEAR_IN,
                               .out = nn_atoms(out) * CHANNEL_BLOCK };
 
-    l->whole = s.whole = nn_codelet(l->nn->g, "linear", act, ELEM_F16);
-    l->sum = s.sum = nn_codelet(l->nn->g, "sum_bias", act, ELEM_F16);
+    l->whole = s.whole = nn_codelet(l->nn->g, &whole_rows, act);
+    l->sum = s.sum = nn_codelet(l->nn->g, &sums, act);
     TRY(graph_status(l->nn->g));
     TRY(find_holders(l, &others));
     return plan_linear(a, &s, others > tiles / 2 ? others : tiles, &l->plan);

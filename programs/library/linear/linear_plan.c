@@ -27,19 +27,11 @@ static uint64_t multiply_cycles(const struct linear_search *f, int biased, uint6
                                 uint64_t in)
 {
     uint32_t a = (uint32_t)(rows * in), x = (uint32_t)(f->s.n * in), y = (uint32_t)(f->s.n * rows);
-    const struct plan_field whole[] = { { linear__a, a },
-                                        { linear__x, x },
-                                        { linear__y, y },
-                                        { linear__k, (uint32_t)in },
-                                        { linear__m, (uint32_t)rows } };
-    const struct plan_field sums[] = { { linear_sums__a, a },
-                                       { linear_sums__x, x },
-                                       { linear_sums__y, y },
-                                       { linear_sums__k, (uint32_t)in },
-                                       { linear_sums__m, (uint32_t)rows } };
+    uint32_t k = (uint32_t)in, m = (uint32_t)rows;
 
-    return biased ? plan_cycles(f->a, f->s.whole, whole, EMU_COUNT_OF(whole))
-                  : plan_cycles(f->a, KERNEL_ROW(linear_f16_f32), sums, EMU_COUNT_OF(sums));
+    return biased ? KERNEL_CYCLES(linear, f->s.whole, f->a, .a = a, .x = x, .y = y, .k = k, .m = m)
+                  : KERNEL_CYCLES(linear_sums, KERNEL_ROW(linear_f16_f32), f->a, .a = a, .x = x,
+                                  .y = y, .k = k, .m = m);
 }
 
 /* Cycles of adding up p partial results of n elements: by a reduce codelet, or by one that adds a
@@ -47,18 +39,16 @@ static uint64_t multiply_cycles(const struct linear_search *f, int biased, uint6
 static uint64_t sum_cycles(const struct arch *a, const struct codelet *codelet, uint64_t p,
                            uint64_t n)
 {
-    const struct plan_field plain[] = { { reduce__partials, (uint32_t)(p * n) },
-                                        { reduce__out, (uint32_t)n },
-                                        { reduce__p, (uint32_t)p } };
-    const struct plan_field bias[] = { { sum_bias__partials, (uint32_t)(p * n) },
-                                       { sum_bias__out, (uint32_t)n },
-                                       { sum_bias__p, (uint32_t)p } };
+    uint32_t all = (uint32_t)(p * n), out = (uint32_t)n, terms = (uint32_t)p;
 
-    _Static_assert((int)sum_scale__out == sum_bias__out && (int)sum_scale__p == sum_bias__p,
-                   "a scale stands where a bias does");
-    return codelet_state(codelet) == STATE_reduce
-               ? plan_cycles(a, codelet, plain, EMU_COUNT_OF(plain))
-               : plan_cycles(a, codelet, bias, EMU_COUNT_OF(bias));
+    switch (codelet_state(codelet)) {
+    case STATE_reduce:
+        return KERNEL_CYCLES(reduce, codelet, a, .partials = all, .out = out, .p = terms);
+    case STATE_sum_scale:
+        return KERNEL_CYCLES(sum_scale, codelet, a, .partials = all, .out = out, .p = terms);
+    default:
+        return KERNEL_CYCLES(sum_bias, codelet, a, .partials = all, .out = out, .p = terms);
+    }
 }
 
 /* Plans the second step, which a plan with cut rows needs: finds the best number of columns. */

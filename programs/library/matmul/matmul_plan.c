@@ -46,14 +46,13 @@ static void cost_reduce(const struct arch *a, const struct shard *s, struct matm
 {
     uint64_t elements = ceil_div(out_bytes(s) / F16_BYTES, p->sk);
     uint64_t words = ceil_div(elements * F16_BYTES, 4) * (p->sk - 1);
-    const struct plan_field field[] = { { reduce__partials, (uint32_t)(elements * p->sk) },
-                                        { reduce__out, (uint32_t)elements },
-                                        { reduce__p, p->sk } };
 
     p->cost.exchange_partials = words + p->exchange_latency;
     p->cost.sync += a->sync_chip_cycles;
     p->cost.rearrange += plan_copy_cycles(a, (elements * F16_BYTES + 7) / 8 * 8);
-    p->cost.reduce = plan_cycles(a, KERNEL_ROW(reduce_sum_f16_f16), field, EMU_COUNT_OF(field));
+    p->cost.reduce = KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f16_f16), a,
+                                   .partials = (uint32_t)(elements * p->sk),
+                                   .out = (uint32_t)elements, .p = p->sk);
     p->cost.tile_bytes += elements * F16_BYTES * p->sk;
 }
 
@@ -63,14 +62,6 @@ static void cost(const struct arch *a, struct matmul_plan *p)
                                    ceil_div(p->k / BLOCK, p->sk) };
     const struct shard *s = &largest;
     uint64_t words = gather_words(left_bytes(s), p->sn) + gather_words(right_bytes(s), p->sm);
-    const struct plan_field field[] = {
-        { matmul__in, (uint32_t)(s->m * s->kb * BLOCK) },
-        { matmul__weights, (uint32_t)(s->nb * s->kb * BLOCK * BLOCK) },
-        { matmul__out, (uint32_t)(s->nb * s->m * BLOCK) },
-        { matmul__kb, (uint32_t)s->kb },
-        { matmul__nb, (uint32_t)s->nb },
-        { matmul__f, (uint32_t)s->m },
-    };
 
     memset(&p->cost, 0, sizeof(p->cost));
     if (words) {
@@ -79,7 +70,11 @@ static void cost(const struct arch *a, struct matmul_plan *p)
     }
     p->cost.rearrange = plan_copy_cycles(a, own_bytes(left_bytes(s), p->sn)) +
                         plan_copy_cycles(a, own_bytes(right_bytes(s), p->sm));
-    p->cost.compute = plan_cycles(a, KERNEL_ROW(matmul_f16), field, EMU_COUNT_OF(field));
+    p->cost.compute =
+        KERNEL_CYCLES(matmul, KERNEL_ROW(matmul_f16), a, .in = (uint32_t)(s->m * s->kb * BLOCK),
+                      .weights = (uint32_t)(s->nb * s->kb * BLOCK * BLOCK),
+                      .out = (uint32_t)(s->nb * s->m * BLOCK), .kb = (uint32_t)s->kb,
+                      .nb = (uint32_t)s->nb, .f = (uint32_t)s->m);
     p->cost.tile_bytes = left_bytes(s) + right_bytes(s) + out_bytes(s);
     if (p->sk > 1)
         cost_reduce(a, s, p);

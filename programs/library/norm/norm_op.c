@@ -146,21 +146,16 @@ static uint64_t parts_cycles(const struct norm *m, uint32_t shares, uint32_t par
 {
     const struct arch *a = graph_arch(m->g);
     uint32_t share = ceil_div(shares, parts);
-    const struct plan_field add[] = { { reduce__partials, 2 * share },
-                                      { reduce__out, 2 },
-                                      { reduce__p, share } };
-    const struct plan_field make[] = { { norm_params__totals, 2 * parts * touches },
-                                       { norm_params__scale, CHANNEL_BLOCK },
-                                       { norm_params__each, CHANNEL_BLOCK },
-                                       { norm_params__groups, touches },
-                                       { norm_params__p, parts } };
     uint64_t words = 2 * (uint64_t)parts * touches;
-    uint64_t cycles = m->phase_cycles + words +
-                      plan_cycles(a, KERNEL_ROW(norm_params_f16), make, EMU_COUNT_OF(make));
+    uint64_t cycles =
+        m->phase_cycles + words +
+        KERNEL_CYCLES(norm_params, KERNEL_ROW(norm_params_f16), a, .totals = 2 * parts * touches,
+                      .scale = CHANNEL_BLOCK, .each = CHANNEL_BLOCK, .groups = touches, .p = parts);
 
     if (parts < shares)
         cycles += m->phase_cycles + 2 * (uint64_t)share +
-                  plan_cycles(a, KERNEL_ROW(reduce_sum_f32_f32), add, EMU_COUNT_OF(add));
+                  KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f32_f32), a, .partials = 2 * share,
+                                .out = 2, .p = share);
     return cycles;
 }
 
@@ -303,13 +298,15 @@ static void make_params(const struct norm *m, uint32_t cs, const struct tile_blo
            .first = before(m, f), .each = m->each, .p = m->parts, .groups = r.end - r.begin);
 }
 
+static const struct act_kernels scale_shift = ACT_KERNELS_3(scale_shift, f16);
+
 static void apply(const struct norm *m, uint32_t channels, struct tensor sums)
 {
     struct graph *g = m->g;
     struct tensor params = new_params(m, channels), t[4];
     uint32_t make = op_compute_set(g, m->nn->seq, "params"), at = 0;
     uint32_t use = op_compute_set(g, m->nn->seq, "apply");
-    const struct codelet *codelet = nn_codelet(g, "scale_shift", m->act, ELEM_F16);
+    const struct codelet *codelet = nn_codelet(g, &scale_shift, m->act);
 
     t[0] = tensor_index(g, params, 0);
     t[1] = tensor_index(g, params, 1);

@@ -8,10 +8,32 @@
 #include <string.h>
 
 #include "programs/compiler/base/arena.h"
+#include "programs/library/kernel/kernel_choice.h"
 #include "programs/library/reduce/reduce_partials.h"
 
-static const char *const reduce_names[] = { "sum", "max", "sumsq" };
-_Static_assert(EMU_COUNT_OF(reduce_names) == REDUCE_COUNT, "names of reductions");
+#define REDUCE_KERNELS(op)                                                                         \
+    {                                                                                              \
+        [ELEM_U8] = { KERNEL_NAME(reduce_##op##_u8), { 0 } },                                      \
+        [ELEM_F16] = FLOAT_KERNELS(reduce_##op##_f16),                                             \
+        [ELEM_F32] = { KERNEL_NAME(reduce_##op##_f32),                                             \
+                       { [ELEM_F32] = KERNEL_ROW(reduce_##op##_f32_f32) } },                       \
+        [ELEM_I32] = { KERNEL_NAME(reduce_##op##_i32), { 0 } },                                    \
+        [ELEM_U32] = { KERNEL_NAME(reduce_##op##_u32), { 0 } },                                    \
+    }
+/* By the type of the operand; in a row by the type of the result. */
+static const struct typed_kernels reduce[][ELEM_COUNT] = {
+    [REDUCE_SUM] = REDUCE_KERNELS(sum),
+    [REDUCE_MAX] = REDUCE_KERNELS(max),
+    [REDUCE_SUMSQ] = REDUCE_KERNELS(sumsq),
+};
+static const struct typed_kernels total[] = {
+    [REDUCE_SUM] = FLOAT_KERNELS(total_sum),
+    [REDUCE_MAX] = FLOAT_KERNELS(total_max),
+    [REDUCE_SUMSQ] = FLOAT_KERNELS(total_sumsq),
+};
+
+_Static_assert(EMU_COUNT_OF(reduce) == REDUCE_COUNT, "kernels of reductions");
+_Static_assert(EMU_COUNT_OF(total) == REDUCE_COUNT, "kernels of totals");
 
 /* A vertex to be added: reduces `parts` pieces of the same columns to one, on a tile. */
 struct reduce_job {
@@ -119,8 +141,7 @@ static enum emu_status run_jobs(struct reduction *r)
         return FAIL(BAD_PROGRAM, "%llu partial results", (unsigned long long)elements);
     snprintf(name, sizeof(name), "stage%u", r->stage++);
     codelet =
-        codelet_named(r->g, "reduce_%s_%s_%s", reduce_names[r->op],
-                      elem_name(tensor_elem(r->g, r->piece.at[0].t)), elem_name(elem_after(r)));
+        kernel_of_type(r->g, &reduce[r->op][tensor_elem(r->g, r->piece.at[0].t)], elem_after(r));
     all = graph_variable(r->g, elem_after(r), 1, &n, name);
     cs = op_compute_set(r->g, r->seq, name);
     for (size_t i = 0; i < r->job.count && s == EMU_OK; i++) {
@@ -457,7 +478,7 @@ struct tensor op_total(struct graph *g, struct program seq, enum reduce_op op, s
         return t;
     }
     graph_push(g, name);
-    codelet = codelet_named(g, "total_%s_%s", reduce_names[op], elem_name(tensor_elem(g, t)));
+    codelet = kernel_of_type(g, &total[op], tensor_elem(g, t));
     partial = per_worker(g, &s, ELEM_F32, "workers");
     cs = op_compute_set(g, seq, "workers");
     for (size_t i = 0; i < s.count; i++)

@@ -15,11 +15,10 @@ static uint64_t stage_cost(const struct arch *a, uint64_t latency, uint32_t fan_
 {
     uint64_t share = elements >= fan_in ? ceil_div(elements, fan_in) : elements;
     uint64_t words = share * F32_BYTES / 4 * (fan_in - 1);
-    const struct plan_field field[] = { { reduce__partials, (uint32_t)(share * fan_in) },
-                                        { reduce__out, (uint32_t)share },
-                                        { reduce__p, fan_in } };
     uint64_t exchange = words + latency;
-    uint64_t reduce = plan_cycles(a, KERNEL_ROW(reduce_sum_f32_f32), field, EMU_COUNT_OF(field));
+    uint64_t reduce =
+        KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f32_f32), a,
+                      .partials = (uint32_t)(share * fan_in), .out = (uint32_t)share, .p = fan_in);
 
     c->exchange_partials += exchange;
     c->reduce += reduce;

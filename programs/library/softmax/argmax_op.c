@@ -1,6 +1,9 @@
 /* argmax_op.c - the first maximum of a tensor: of each worker, then of each tile, then of all; and
  * softmax of a whole tensor, which is made of other operations. */
+#include "programs/library/kernel/kernel_choice.h"
 #include "programs/library/layout/tile_parts.h"
+
+static const struct typed_kernels argmax = FLOAT_KERNELS(argmax);
 
 /* Pairs of a value and an index; each part of a tensor has some. */
 struct pairs {
@@ -65,7 +68,7 @@ struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, co
     struct tile_parts s, one = { 0 };
     struct tile_part root;
     struct pairs workers, tiles, best;
-    const struct codelet *codelet = codelet_named(g, "argmax_%s", elem_name(tensor_elem(g, t)));
+    const struct codelet *codelet = kernel_of_type(g, &argmax, tensor_elem(g, t));
     uint32_t cs;
     enum emu_status st = runs_as_shares(g, t, &s);
 

@@ -27,15 +27,12 @@ struct scores {
 static uint64_t parts_cost(const struct arch *a, uint32_t vectors, uint32_t parts)
 {
     uint32_t n = ceil_div(vectors, parts) * SCORES_VECTOR, sums = parts * a->workers;
-    const struct plan_field max[] = { { softmax_max__x, n } };
-    const struct plan_field exp[] = { { softmax_exp__x, n },
-                                      { softmax_exp__max, parts + parts % 2 } };
-    const struct plan_field scale[] = { { softmax_scale__x, n }, { softmax_scale__sums, sums } };
 
-    return plan_cycles(a, KERNEL_ROW(softmax_max_f16), max, EMU_COUNT_OF(max)) +
-           plan_cycles(a, KERNEL_ROW(softmax_exp_f16), exp, EMU_COUNT_OF(exp)) +
-           plan_cycles(a, KERNEL_ROW(softmax_scale_f32), scale, EMU_COUNT_OF(scale)) + 2 * n +
-           parts + sums; /* classes twice in f16, exponentials; maxima, sums */
+    return KERNEL_CYCLES(softmax_max, KERNEL_ROW(softmax_max_f16), a, .x = n) +
+           KERNEL_CYCLES(softmax_exp, KERNEL_ROW(softmax_exp_f16), a, .x = n,
+                         .max = parts + parts % 2) +
+           KERNEL_CYCLES(softmax_scale, KERNEL_ROW(softmax_scale_f32), a, .x = n, .sums = sums) +
+           2 * n + parts + sums; /* classes twice in f16, exponentials; maxima, sums */
 }
 
 static uint32_t choose_parts(const struct arch *a, uint32_t n, uint32_t vectors)

@@ -1,7 +1,10 @@
 /* transpose_op.c - the transpose of a matrix: every tile fetches a block and transposes it.
  *
  * Rows of a block have at least 8 words if the matrix allows, since each row is a message. */
+#include "programs/library/kernel/kernel_choice.h"
 #include "programs/library/layout/tile_parts.h"
+
+static const struct typed_kernels transpose = FLOAT_KERNELS(transpose);
 
 enum { MESSAGE_WORDS = 8 };
 
@@ -48,7 +51,7 @@ static void add_block(struct graph *g, uint32_t cs, struct tensor t, struct tens
 {
     struct tensor from = tensor_slice(g, tensor_slice(g, t, 0, b->r0, b->r1), 1, b->c0, b->c1);
     struct tensor to = tensor_slice(g, tensor_slice(g, out, 0, b->c0, b->c1), 1, b->r0, b->r1);
-    const struct codelet *codelet = codelet_named(g, "transpose_%s", elem_name(tensor_elem(g, t)));
+    const struct codelet *codelet = kernel_of_type(g, &transpose, tensor_elem(g, t));
 
     graph_map(g, to, tile);
     VERTEX_OF(transpose, codelet, g, cs, tile, .x = tensor_flatten(g, from),

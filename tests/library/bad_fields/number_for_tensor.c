@@ -5,7 +5,7 @@ uint32_t f(struct graph *g, struct tensor t, uint32_t n, float x);
 
 uint32_t f(struct graph *g, struct tensor t, uint32_t n, float x)
 {
-    const struct codelet *c = codelet_named(g, "add_scalar_%s", elem_name(tensor_elem(g, t)));
+    const struct codelet *c = KERNEL_ROW(add_scalar_f32);
 
     VERTEX_OF(scalar, c, g, 0, 1, .a = t, .b = x, .out = t);
     return VERTEX(norm_fold_f32, g, 0, 1, .sum = n, .sumsq = t, .totals = t, .first = n, .each = 16,
