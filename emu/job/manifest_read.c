@@ -18,21 +18,21 @@ enum { MAX_DEPTH_TRANSFERS = 1 << 16 };
 #define DEFAULT_MAX_CYCLES ((uint64_t)1000000000)
 
 /* What the functions of a reader read into. */
-struct reading {
+struct manifest_reading {
     struct manifest *m;
     const struct manifest_options *o;
 };
 
 static struct manifest *manifest_of(const struct json_reader *r)
 {
-    const struct reading *reading = r->ctx;
+    const struct manifest_reading *reading = r->ctx;
 
     return reading->m;
 }
 
 static const struct manifest_options *options_of(const struct json_reader *r)
 {
-    const struct reading *reading = r->ctx;
+    const struct manifest_reading *reading = r->ctx;
 
     return reading->o;
 }
@@ -468,7 +468,7 @@ static char *directory_of(const char *path)
 static enum emu_status read_tree(json_t *root, const char *name, const struct manifest_options *o,
                                  struct manifest **out)
 {
-    struct reading reading = { emu_alloc(1, sizeof(*reading.m)), o };
+    struct manifest_reading reading = { emu_alloc(1, sizeof(*reading.m)), o };
     const struct json_reader r = { name, &reading };
     struct manifest *m = reading.m;
     enum emu_status s;

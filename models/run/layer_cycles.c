@@ -176,7 +176,7 @@ static void note_bytes(struct layer_bill *b, uint64_t bytes)
 
 static enum emu_status add_fullest(struct layer_cycles *k, const struct compiled *c)
 {
-    struct trace_op *op;
+    struct trace_step *op;
     size_t ops;
 
     TRY(compiled_trace(c, &op, &ops));
@@ -212,7 +212,7 @@ void layer_cycles_free(struct layer_cycles *k)
 
 /* Operations of one superstep, in the order of their execution. */
 struct step_ops {
-    const struct trace_op *op;
+    const struct trace_step *op;
     size_t count;
 };
 
@@ -243,7 +243,8 @@ static void pay(struct layer_bill *b, const struct bill *cost)
 }
 
 /* Bills an operation; if it merges several copies, in proportion to the bytes they move. */
-static void pay_op(const struct layer_cycles *k, const struct trace_op *op, const struct bill *cost)
+static void pay_op(const struct layer_cycles *k, const struct trace_step *op,
+                   const struct bill *cost)
 {
     struct division d[] = { { .number = cost->exchange },
                             { .number = cost->compute },
@@ -271,16 +272,16 @@ static void pay_op(const struct layer_cycles *k, const struct trace_op *op, cons
 }
 
 /* The cycles of an operation by the formulas of its codelets; 0 when it computes nothing. */
-static enum emu_status weight_of(const struct compiled *c, const struct trace_op *op,
+static enum emu_status weight_of(const struct compiled *c, const struct trace_step *op,
                                  uint64_t *cycles)
 {
     *cycles = 0;
-    return op->kind == TRACE_COMPUTE ? compiled_op_cycles(c, op->op, cycles) : EMU_OK;
+    return op->kind == TRACE_COMPUTE ? compiled_step_cycles(c, op->step, cycles) : EMU_OK;
 }
 
 /* Divides the compute of a superstep among its operations, in proportion to their formulas. */
 static enum emu_status pay_compute(const struct layer_cycles *k, const struct compiled *c,
-                                   const struct step_ops *s, const struct trace_op *first,
+                                   const struct step_ops *s, const struct trace_step *first,
                                    const struct bill *cost)
 {
     struct division compute = { .number = cost->compute }, idle = { .number = cost->imbalance };
@@ -306,7 +307,7 @@ static enum emu_status pay_compute(const struct layer_cycles *k, const struct co
 
 /* Whether all operations that compute belong to one layer. */
 static int is_alone(const struct layer_cycles *k, const struct step_ops *s,
-                    const struct trace_op *first)
+                    const struct trace_step *first)
 {
     for (size_t i = 0; i < s->count; i++) {
         if (s->op[i].kind == TRACE_COMPUTE &&
@@ -321,8 +322,8 @@ static int is_alone(const struct layer_cycles *k, const struct step_ops *s,
 static enum emu_status bill_step(struct layer_cycles *k, const struct compiled *c,
                                  const struct step_ops *s, const struct bill *cost)
 {
-    static const struct trace_op nobody = { .scope = 0 };
-    const struct trace_op *exchange = NULL, *compute = NULL;
+    static const struct trace_step nobody = { .scope = 0 };
+    const struct trace_step *exchange = NULL, *compute = NULL;
     struct bill rest = { .sync = cost->total - cost->exchange - cost->compute };
 
     for (size_t i = 0; i < s->count; i++) {
@@ -351,7 +352,7 @@ enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct compiled 
                                   const struct run *r)
 {
     size_t steps = record_count(r->record), ops, at = 0;
-    struct trace_op *op;
+    struct trace_step *op;
     enum emu_status s = EMU_OK;
 
     TRY(compiled_trace(c, &op, &ops));

@@ -206,7 +206,7 @@ static enum emu_status read_scores(struct model_run *m)
 
 /* The layer that computes in a superstep, or what else is done there; the text is borrowed from the
  * trace. */
-static int name_superstep(const struct trace_op *op, size_t ops, uint64_t superstep, char out[96])
+static int name_superstep(const struct trace_step *op, size_t ops, uint64_t superstep, char out[96])
 {
     for (size_t i = 0; i < ops; i++) {
         if (op[i].superstep == superstep && op[i].kind == TRACE_COMPUTE) {
@@ -222,7 +222,7 @@ static enum emu_status warn_of_range(struct model_run *m)
 {
     struct session_overflow o = session_overflow(m->session);
     uint64_t bad = 0, scores = (uint64_t)m->net->batch * m->net->classes;
-    struct trace_op *op;
+    struct trace_step *op;
     char layer[96];
     size_t ops;
 

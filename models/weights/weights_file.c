@@ -11,7 +11,7 @@
 #include "models/weights/safetensors.h"
 
 /* The tensors of a file by name, and what was found wrong. */
-struct reading {
+struct weights_reading {
     const struct net *net;
     const struct weights *w;
     const struct safetensor **tensor; /* owned; sorted by name */
@@ -29,7 +29,7 @@ static int by_name(const void *a, const void *b)
                   (*(const struct safetensor *const *)b)->name);
 }
 
-static const struct safetensor *find(const struct reading *r, const char *name)
+static const struct safetensor *find(const struct weights_reading *r, const char *name)
 {
     const struct safetensor key = { .name = name }, *k = &key, **found;
 
@@ -42,14 +42,14 @@ static const char *suffix_of(const struct param *p)
     return strrchr(p->name, '.') + 1;
 }
 
-static void param_name(const struct reading *r, const struct param *p, enum name_scheme s,
+static void param_name(const struct weights_reading *r, const struct param *p, enum name_scheme s,
                        char out[96])
 {
     names_make(r->net, s, p->layer, suffix_of(p), out);
 }
 
 /* The scheme of most names in the file; torchvision's if both have equally many. */
-static enum name_scheme detect(const struct reading *r)
+static enum name_scheme detect(const struct weights_reading *r)
 {
     uint32_t hits[NAMES_SCHEMES] = { 0 };
     char name[96];
@@ -64,7 +64,7 @@ static enum name_scheme detect(const struct reading *r)
 }
 
 /* Adds a line to the list while there is room in it. */
-EMU_PRINTF(2, 3) static void say(struct reading *r, const char *fmt, ...)
+EMU_PRINTF(2, 3) static void say(struct weights_reading *r, const char *fmt, ...)
 {
     va_list ap;
 
@@ -115,7 +115,7 @@ static const char *unfit(const struct param *p, const struct safetensor *t)
     return NULL;
 }
 
-static void check_param(struct reading *r, uint32_t i)
+static void check_param(struct weights_reading *r, uint32_t i)
 {
     const struct param *p = &r->w->param[i];
     const struct safetensor *t;
@@ -145,7 +145,7 @@ static void check_param(struct reading *r, uint32_t i)
 
 /* Whether a tensor is one of torch's num_batches_tracked, which are no parameters and not needed.
  */
-static int is_counter(const struct reading *r, const struct safetensor *t)
+static int is_counter(const struct weights_reading *r, const struct safetensor *t)
 {
     const char *suffix = strrchr(t->name, '.');
     char name[96];
@@ -174,7 +174,7 @@ static int compare_pointers(const void *a, const void *b)
 
 /* Finds tensors that are no parameters of the network. Looks them up in a sorted copy, because the
  * matches themselves must stay in the order of parameters. */
-static enum emu_status check_unexpected(struct reading *r)
+static enum emu_status check_unexpected(struct weights_reading *r)
 {
     const struct safetensor **used = emu_alloc(r->w->params + 1u, sizeof(const void *));
     char text[200];
@@ -204,9 +204,9 @@ static int is_classifier(const struct net *n, const struct param *p)
 }
 
 /* Whether the file has exactly the parameters of a network, with any number of classes. */
-static int is_of(const struct reading *r, const struct net *n, const struct weights *w)
+static int is_of(const struct weights_reading *r, const struct net *n, const struct weights *w)
 {
-    struct reading other = { .net = n, .w = w, .tensor = r->tensor, .tensors = r->tensors };
+    struct weights_reading other = { .net = n, .w = w, .tensor = r->tensor, .tensors = r->tensors };
     size_t rest = r->tensors;
     char name[96];
 
@@ -227,7 +227,7 @@ static int is_of(const struct reading *r, const struct net *n, const struct weig
 }
 
 /* The name of the network that has these tensors; NULL if no network of the table does. */
-static const char *find_owner(const struct reading *r)
+static const char *find_owner(const struct weights_reading *r)
 {
     const char *owner = NULL;
 
@@ -244,7 +244,7 @@ static const char *find_owner(const struct reading *r)
     return owner;
 }
 
-static enum emu_status refuse(struct reading *r, const char *name)
+static enum emu_status refuse(struct weights_reading *r, const char *name)
 {
     const char *owner = find_owner(r);
 
@@ -262,7 +262,7 @@ static enum emu_status refuse(struct reading *r, const char *name)
                 r->unfit);
 }
 
-static enum emu_status check_all(struct reading *r, const char *name)
+static enum emu_status check_all(struct weights_reading *r, const char *name)
 {
     r->scheme = detect(r);
     for (uint32_t i = 0; i < r->w->params; i++)
@@ -276,7 +276,7 @@ static enum emu_status check_all(struct reading *r, const char *name)
 enum emu_status weights_read_bytes(struct weights *w, const struct net *n, const void *data,
                                    size_t bytes, const char *name, FILE *list)
 {
-    struct reading r = { .net = n, .w = w, .list = list };
+    struct weights_reading r = { .net = n, .w = w, .list = list };
     struct safetensors f;
     enum emu_status s;
 

@@ -1,4 +1,4 @@
-/* call_cycles.c - cycles of the calls of an operation on their busiest tile. The fields of each
+/* call_cycles.c - cycles of the calls of a step on their busiest tile. The fields of each
  * call are read back from its vertex state and given to the codelet's own formula.
  */
 #include <string.h>
@@ -70,9 +70,9 @@ static enum emu_status cycles_of(const struct compiled *c, const struct call *k,
     return s;
 }
 
-enum emu_status compiled_op_cycles(const struct compiled *c, uint32_t op, uint64_t *cycles)
+enum emu_status compiled_step_cycles(const struct compiled *c, uint32_t step, uint64_t *cycles)
 {
-    const struct op *o = &c->lowered->op.at[op];
+    const struct step *o = &c->lowered->step.at[step];
     uint64_t sum = 0;
 
     *cycles = 0;

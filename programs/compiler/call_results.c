@@ -1,4 +1,4 @@
-/* call_results.c - the memory that the calls of an operation write, from the edges of their vertex
+/* call_results.c - the memory that the calls of a step write, from the edges of their vertex
  * state. Work lists say how much of an object is written, so an object counts as a whole.
  */
 #include <string.h>
@@ -53,17 +53,17 @@ static void visit_call(const struct results *r, const struct call *k)
     }
 }
 
-enum emu_status compiled_op_results(const struct compiled *c, uint32_t op, enum elem elem,
-                                    result_visit *visit, void *ctx)
+enum emu_status compiled_step_results(const struct compiled *c, uint32_t step, enum elem elem,
+                                      result_visit *visit, void *ctx)
 {
-    const struct op *o = &c->lowered->op.at[op];
+    const struct step *o = &c->lowered->step.at[step];
     struct results r = { .l = c->lowered, .elem = elem, .visit = visit, .ctx = ctx };
 
     if (o->kind != STEP_CALLS)
         return EMU_OK;
     r.seen = emu_alloc(c->lowered->object.count + 1, 1);
     if (!r.seen)
-        return FAIL(NO_MEMORY, "results of an operation");
+        return FAIL(NO_MEMORY, "results of a step");
     for (uint64_t i = 0; i < o->count; i++)
         visit_call(&r, &c->lowered->call.at[o->first + i]);
     emu_free(r.seen);

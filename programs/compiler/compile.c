@@ -1,6 +1,6 @@
 /* compile.c - graph_compile(): one stage after the other, a proof after each, every result kept.
  *
- *   check, lower, exchange schedules, codelets, measure, place, emit, account
+ *   check, lower, exchange schedules, codelets, measure, place, emit, memory report
  *
  * Code begins with the codelets, at the first byte of the memory: a launch takes a full byte
  * address (docs/isa.md), so nothing forbids address mem_base, and with one address for all tiles a
@@ -50,10 +50,10 @@ static enum emu_status stage_lower(struct compiler *k)
     STAGE("lower", lower_graph(c->graph, &c->lowered));
     TRY(check_machine(c));
     STAGE("lower", lowered_check(c->lowered));
-    progress_report(&k->progress, "lower", "%s operations, %s objects on %s tiles, %s transfers",
-                    count_text(c->lowered->op.count).at, count_text(c->lowered->object.count).at,
+    progress_report(&k->progress, "lower", "%s steps, %s objects on %s tiles, %s messages",
+                    count_text(c->lowered->step.count).at, count_text(c->lowered->object.count).at,
                     count_text(c->lowered->used_tiles).at,
-                    count_text(c->lowered->transfer.count).at);
+                    count_text(c->lowered->message.count).at);
     return EMU_OK;
 }
 
@@ -62,9 +62,9 @@ static enum emu_status stage_exchange(struct compiler *k)
     struct compiled *c = k->c;
     struct exchange_totals t;
 
-    c->schedule = emu_alloc(c->lowered->op.count + 1, sizeof(*c->schedule));
+    c->schedule = emu_alloc(c->lowered->step.count + 1, sizeof(*c->schedule));
     if (!c->schedule)
-        return FAIL(NO_MEMORY, "schedules of %zu operations", c->lowered->op.count);
+        return FAIL(NO_MEMORY, "schedules of %zu steps", c->lowered->step.count);
     STAGE("exchange", compile_exchanges(c->lowered, k->o.exchange, k->threads, c->schedule, &t));
     progress_report(&k->progress, "exchange",
                     "%s exchanges, %s of them different, %s messages, %s bytes of code",
@@ -119,13 +119,13 @@ static enum emu_status stage_place(struct compiler *k)
 
 static void free_schedules(struct compiled *c)
 {
-    for (size_t i = 0; c->schedule && i < c->lowered->op.count; i++)
+    for (size_t i = 0; c->schedule && i < c->lowered->step.count; i++)
         exchange_schedule_free(&c->schedule[i]);
     emu_free(c->schedule);
     c->schedule = NULL;
 }
 
-/* Once there is an image, it tells all that schedules and transfers did, in a tenth of the memory.
+/* Once there is an image, it tells all that schedules and messages did, in a tenth of the memory.
  */
 static enum emu_status stage_emit(struct compiler *k)
 {
@@ -146,14 +146,14 @@ static enum emu_status stage_emit(struct compiler *k)
 }
 
 /* Every byte of every tile has one use. */
-static enum emu_status stage_account(struct compiler *k)
+static enum emu_status stage_memory_report(struct compiler *k)
 {
     struct memory_report a;
     enum emu_status s = memory_report_init(k->c, &a);
 
     memory_report_free(&a);
-    STAGE("account", s);
-    progress_report(&k->progress, "account", "every byte of %s tiles has one use",
+    STAGE("memory", s);
+    progress_report(&k->progress, "memory", "every byte of %s tiles has one use",
                     count_text(k->c->lowered->used_tiles).at);
     return EMU_OK;
 }
@@ -165,7 +165,7 @@ static enum emu_status run_stages(struct compiler *k)
     TRY(stage_codelets(k));
     TRY(stage_place(k));
     TRY(stage_emit(k));
-    return stage_account(k);
+    return stage_memory_report(k);
 }
 
 /* ---- API ---- */

@@ -1,6 +1,6 @@
-/* compile_exchange.c - transfers of lowered operations become problems for the scheduler.
+/* compile_exchange.c - messages of lowered steps become problems for the scheduler.
  *
- * In a problem the objects of an operation are numbered in the order in which its transfers name
+ * In a problem the objects of a step are numbered in the order in which its messages name
  * them. So the exchanges of equal layers, which differ in nothing but their objects, are equal
  * problems: they are found by hash, scheduled once, and share the schedule, each with its objects.
  */
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The problem of one operation; reused for the next by the same thread. */
+/* The problem of one step; reused for the next by the same thread. */
 struct phase_problem {
-    VEC(struct message) message;
-    VEC(struct message_dest) dest;
+    VEC(struct exchange_message) message;
+    VEC(struct exchange_dest) dest;
     VEC(uint32_t) base; /* objects, by number in the problem */
     VEC(uint32_t) text; /* everything a schedule depends on, for the hash */
     uint32_t *number;   /* by object: its number in the problem; owned */
@@ -21,9 +21,9 @@ struct phase_problem {
     uint32_t build;
 };
 
-struct op_key {
+struct step_key {
     struct hash128 hash;
-    uint32_t op;
+    uint32_t step;
 };
 
 struct exchanges {
@@ -32,13 +32,13 @@ struct exchanges {
     int threads;
     struct exchange_schedule *out; /* borrowed */
     struct phase_problem *problem; /* by thread; owned */
-    struct op_key *key;            /* STEP_EXCHANGE only; later sorted: equal ones together */
+    struct step_key *key;          /* STEP_EXCHANGE only; later sorted: equal ones together */
     uint32_t keys;
     uint32_t *group; /* first entry of key of every different problem */
     uint32_t groups;
     struct arch arch;        /* of the chip, with as much memory as a program may ask for */
-    enum emu_status *status; /* by operation */
-    char **error;            /* by operation; owned */
+    enum emu_status *status; /* by step */
+    char **error;            /* by step; owned */
 };
 
 /* ---- one problem ---- */
@@ -63,13 +63,13 @@ static enum emu_status add_text(struct phase_problem *p, uint32_t a, uint32_t b,
     return VEC_PUSH(&p->text, d);
 }
 
-static enum emu_status add_transfer(const struct lowered *l, const struct transfer *t,
-                                    struct phase_problem *p)
+static enum emu_status add_message(const struct lowered *l, const struct message *t,
+                                   struct phase_problem *p)
 {
-    struct message m = { .tile = l->object.at[t->object].tile,
-                         .words = t->bytes / 4,
-                         .first = (uint32_t)p->dest.count,
-                         .dests = t->dests };
+    struct exchange_message m = { .tile = l->object.at[t->object].tile,
+                                  .words = t->bytes / 4,
+                                  .first = (uint32_t)p->dest.count,
+                                  .dests = t->dests };
 
     TRY(number_of(p, t->object, &m.from.base));
     m.from.bytes = t->offset;
@@ -77,8 +77,8 @@ static enum emu_status add_transfer(const struct lowered *l, const struct transf
     TRY(add_text(p, m.tile, m.words, m.from.base, t->offset));
     TRY(VEC_PUSH(&p->text, m.dests));
     for (uint32_t i = 0; i < t->dests; i++) {
-        const struct transfer_dest *d = &l->transfer_dest.at[t->first + i];
-        struct message_dest to = { .tile = l->object.at[d->object].tile };
+        const struct message_dest *d = &l->message_dest.at[t->first + i];
+        struct exchange_dest to = { .tile = l->object.at[d->object].tile };
 
         TRY(number_of(p, d->object, &to.to.base));
         to.to.bytes = d->offset;
@@ -88,14 +88,15 @@ static enum emu_status add_transfer(const struct lowered *l, const struct transf
     return EMU_OK;
 }
 
-static enum emu_status build_problem(const struct lowered *l, uint32_t op, struct phase_problem *p)
+static enum emu_status build_problem(const struct lowered *l, uint32_t step,
+                                     struct phase_problem *p)
 {
-    const struct op *o = &l->op.at[op];
+    const struct step *o = &l->step.at[step];
 
     p->build++;
     p->message.count = p->dest.count = p->base.count = p->text.count = 0;
     for (uint64_t i = 0; i < o->count; i++)
-        TRY(add_transfer(l, &l->transfer.at[o->first + i], p));
+        TRY(add_message(l, &l->message.at[o->first + i], p));
     return EMU_OK;
 }
 
@@ -118,32 +119,32 @@ static void problem_free(struct phase_problem *p)
 
 /* ---- equal problems ---- */
 
-static int compare_op_keys(const void *x, const void *y)
+static int compare_step_keys(const void *x, const void *y)
 {
-    const struct op_key *a = x, *b = y;
+    const struct step_key *a = x, *b = y;
 
     if (a->hash.hi != b->hash.hi)
         return a->hash.hi < b->hash.hi ? -1 : 1;
     if (a->hash.lo != b->hash.lo)
         return a->hash.lo < b->hash.lo ? -1 : 1;
-    return a->op < b->op ? -1 : a->op > b->op;
+    return a->step < b->step ? -1 : a->step > b->step;
 }
 
-/* Groups in the order of their first operations: the result does not depend on the order of hashes.
+/* Groups in the order of their first steps: the result does not depend on the order of hashes.
  */
 static int compare_groups(const void *x, const void *y, void *keys)
 {
-    const struct op_key *key = keys;
-    uint32_t a = key[*(const uint32_t *)x].op, b = key[*(const uint32_t *)y].op;
+    const struct step_key *key = keys;
+    uint32_t a = key[*(const uint32_t *)x].step, b = key[*(const uint32_t *)y].step;
 
     return a < b ? -1 : a > b;
 }
 
-static void keep_error(struct exchanges *x, uint32_t op, enum emu_status s)
+static void keep_error(struct exchanges *x, uint32_t step, enum emu_status s)
 {
-    x->status[op] = s;
+    x->status[step] = s;
     if (s != EMU_OK)
-        x->error[op] = emu_strdup(emu_error());
+        x->error[step] = emu_strdup(emu_error());
 }
 
 static void hash_problems(struct exchanges *x)
@@ -151,12 +152,12 @@ static void hash_problems(struct exchanges *x)
 #pragma omp parallel for schedule(dynamic, 4) num_threads(x->threads)
     for (uint32_t i = 0; i < x->keys; i++) {
         struct phase_problem *p = &x->problem[omp_get_thread_num()];
-        struct op_key *k = &x->key[i];
+        struct step_key *k = &x->key[i];
 
-        keep_error(x, k->op, build_problem(x->l, k->op, p));
+        keep_error(x, k->step, build_problem(x->l, k->step, p));
         k->hash = hash128(p->text.at, p->text.count * sizeof(*p->text.at));
     }
-    qsort(x->key, x->keys, sizeof(*x->key), compare_op_keys);
+    qsort(x->key, x->keys, sizeof(*x->key), compare_step_keys);
     for (uint32_t i = 0; i < x->keys; i++)
         if (!i || !hash128_equal(x->key[i].hash, x->key[i - 1].hash))
             x->group[x->groups++] = i;
@@ -177,27 +178,27 @@ static enum emu_status keep_objects(const struct phase_problem *p, struct exchan
     return EMU_OK;
 }
 
-/* The other operations of a group share the schedule of the first, each with objects of its own. */
+/* The other steps of a group share the schedule of the first, each with objects of its own. */
 static enum emu_status schedule_group(struct exchanges *x, uint32_t g, struct phase_problem *p)
 {
-    uint32_t first = x->group[g], op = x->key[first].op;
+    uint32_t first = x->group[g], step = x->key[first].step;
     struct exchange_problem e = { .arch = &x->arch };
 
-    TRY(build_problem(x->l, op, p));
+    TRY(build_problem(x->l, step, p));
     e.message = p->message.at;
     e.messages = p->message.count;
     e.dest = p->dest.at;
     e.dest_count = p->dest.count;
-    TRY(exchange_schedule(&e, x->target, &x->out[op]));
-    TRY(keep_objects(p, &x->out[op]));
+    TRY(exchange_schedule(&e, x->target, &x->out[step]));
+    TRY(keep_objects(p, &x->out[step]));
     for (uint32_t i = first + 1; i < x->keys && hash128_equal(x->key[i].hash, x->key[first].hash);
          i++) {
-        struct exchange_schedule *s = &x->out[x->key[i].op];
+        struct exchange_schedule *s = &x->out[x->key[i].step];
 
-        *s = x->out[op];
+        *s = x->out[step];
         s->object = NULL;
         s->shared = 1;
-        TRY(build_problem(x->l, x->key[i].op, p));
+        TRY(build_problem(x->l, x->key[i].step, p));
         TRY(keep_objects(p, s));
     }
     return EMU_OK;
@@ -207,46 +208,46 @@ static void schedule_groups(struct exchanges *x)
 {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(x->threads)
     for (uint32_t g = 0; g < x->groups; g++)
-        keep_error(x, x->key[x->group[g]].op,
+        keep_error(x, x->key[x->group[g]].step,
                    schedule_group(x, g, &x->problem[omp_get_thread_num()]));
 }
 
-/* The first error of an operation, with its message set again for emu_error(). */
+/* The first error of a step, with its message set again for emu_error(). */
 static enum emu_status first_error(const struct exchanges *x)
 {
     const struct lowered *l = x->l;
 
-    for (uint32_t op = 0; op < l->op.count; op++)
-        if (x->status[op] != EMU_OK)
-            return emu_fail(x->status[op], "operation %u, '%s': %s", op,
-                            strings_text(&l->strings, l->op.at[op].name),
-                            x->error[op] ? x->error[op] : "out of memory");
+    for (uint32_t step = 0; step < l->step.count; step++)
+        if (x->status[step] != EMU_OK)
+            return emu_fail(x->status[step], "step %u, '%s': %s", step,
+                            strings_text(&l->strings, l->step.at[step].name),
+                            x->error[step] ? x->error[step] : "out of memory");
     return EMU_OK;
 }
 
 static enum emu_status exchanges_init(struct exchanges *x)
 {
-    size_t ops = x->l->op.count;
+    size_t steps = x->l->step.count;
 
-    x->key = emu_alloc(ops + 1, sizeof(*x->key));
-    x->group = emu_alloc(ops + 1, sizeof(*x->group));
-    x->status = emu_alloc(ops + 1, sizeof(*x->status));
-    x->error = emu_alloc(ops + 1, sizeof(*x->error));
+    x->key = emu_alloc(steps + 1, sizeof(*x->key));
+    x->group = emu_alloc(steps + 1, sizeof(*x->group));
+    x->status = emu_alloc(steps + 1, sizeof(*x->status));
+    x->error = emu_alloc(steps + 1, sizeof(*x->error));
     x->problem = emu_alloc((size_t)x->threads, sizeof(*x->problem));
     if (!x->key || !x->group || !x->status || !x->error || !x->problem)
-        return FAIL(NO_MEMORY, "exchanges of %zu operations", ops);
+        return FAIL(NO_MEMORY, "exchanges of %zu steps", steps);
     for (int i = 0; i < x->threads; i++)
         TRY(problem_init(&x->problem[i], x->l->object.count));
-    for (uint32_t op = 0; op < ops; op++)
-        if (x->l->op.at[op].kind == STEP_EXCHANGE)
-            x->key[x->keys++].op = op;
+    for (uint32_t step = 0; step < steps; step++)
+        if (x->l->step.at[step].kind == STEP_EXCHANGE)
+            x->key[x->keys++].step = step;
     return EMU_OK;
 }
 
 static void exchanges_free(struct exchanges *x)
 {
-    for (size_t op = 0; x->error && op < x->l->op.count; op++)
-        emu_free(x->error[op]);
+    for (size_t step = 0; x->error && step < x->l->step.count; step++)
+        emu_free(x->error[step]);
     for (int i = 0; x->problem && i < x->threads; i++)
         problem_free(&x->problem[i]);
     emu_free(x->key);
@@ -260,9 +261,9 @@ static void add_totals(const struct exchanges *x, struct exchange_totals *t)
 {
     *t = (struct exchange_totals){ .exchanges = x->keys, .different = x->groups };
     for (uint32_t i = 0; i < x->keys; i++) {
-        t->messages += x->l->op.at[x->key[i].op].count;
-        t->code_bytes += x->out[x->key[i].op].code_bytes;
-        t->events += x->out[x->key[i].op].events;
+        t->messages += x->l->step.at[x->key[i].step].count;
+        t->code_bytes += x->out[x->key[i].step].code_bytes;
+        t->events += x->out[x->key[i].step].events;
     }
 }
 

@@ -7,14 +7,14 @@
 
 struct exchange_totals {
     uint64_t exchanges, different, messages;
-    uint64_t code_bytes; /* of all tiles and operations */
-    uint64_t events;     /* of all operations, each once */
+    uint64_t code_bytes; /* of all tiles and steps */
+    uint64_t events;     /* of all steps, each once */
 };
 
-/* Schedules every STEP_EXCHANGE. out: one entry per operation, zeroed; the caller owns the entries
+/* Schedules every STEP_EXCHANGE. out: one entry per step, zeroed; the caller owns the entries
  * and frees them, also after an error. Bases of addresses are object numbers. Exchanges that differ
  * only in which objects they use are scheduled once. `threads` threads share the work.
- * Deterministic. Errors: those of exchange_schedule() for the first operation that fails. */
+ * Deterministic. Errors: those of exchange_schedule() for the first step that fails. */
 enum emu_status compile_exchanges(const struct lowered *l, enum exchange_target target, int threads,
                                   struct exchange_schedule *out,
                                   struct exchange_totals *totals) EMU_MUST_CHECK;

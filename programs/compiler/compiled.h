@@ -9,7 +9,7 @@ struct compiled {
     enum exchange_target target; /* what the exchanges were scheduled for */
     struct lowered *lowered;     /* owned, like all that follows */
     struct codelet_code codelets;
-    struct exchange_schedule *schedule; /* by operation of lowered; NULL once there is an image */
+    struct exchange_schedule *schedule; /* by step of lowered; NULL once there is an image */
     struct placement place;
     struct image *image; /* NULL when it does not fit */
 };

@@ -53,7 +53,7 @@ enum emu_status graph_status(const struct graph *g) EMU_MUST_CHECK;
 void graph_fail(struct graph *g, enum emu_status s, const char *fmt, ...) EMU_PRINTF(3, 4);
 
 /* Opens a scope: the names of everything made between push and pop begin with "name/", and its
- * operations, memory and cycles are identified by the scope's number. The same name within the same
+ * steps, memory and cycles are identified by the scope's number. The same name within the same
  * scope gives the same scope again. Returns 0, the number of the graph's own scope, after an error.
  */
 uint32_t graph_push(struct graph *g, const char *name);
@@ -282,19 +282,19 @@ void compiled_report(const struct compiled *c, FILE *f);
 void compiled_shortage(const struct compiled *c, FILE *f);
 json_t *compiled_report_json(const struct compiled *c); /* new; NULL when out of memory */
 
-/* When several copies have become one operation: the bytes that those of one scope move. */
+/* When several copies have become one step: the bytes that those of one scope move. */
 struct scope_share {
     uint32_t scope;
     uint64_t bytes;
 };
 
-/* What runs, one operation after the other. */
+/* What runs, one step after the other. */
 enum trace_kind { TRACE_COMPUTE, TRACE_EXCHANGE, TRACE_HOST };
-struct trace_op {
+struct trace_step {
     enum trace_kind kind;
     const char *name;   /* borrowed: the path of a compute set, or "copy to PATH" */
     uint32_t superstep; /* of sync group 0: exchanges and host transfers begin a new one, from 1 */
-    uint32_t op;        /* operation of the program */
+    uint32_t step;      /* step of the program */
     uint32_t scope;     /* where it was made; if several copies were merged, that of the first */
     const struct scope_share
         *share;              /* borrowed; how the scopes of merged copies divide its cycles */
@@ -302,21 +302,21 @@ struct trace_op {
     uint32_t max_tile;       /* the fullest tile meanwhile, */
     uint64_t max_tile_bytes; /* and the bytes in use there, code included */
 };
-/* The operations of sync group 0 in the order of execution: those of a function wherever it is
+/* The steps of sync group 0 in the order of execution: those of a function wherever it is
  * called, repeated ones every time. Free *out with emu_free. Errors: EMU_USAGE for a program whose
  * order depends on data or that takes too many steps, EMU_NO_MEMORY. */
-enum emu_status compiled_trace(const struct compiled *c, struct trace_op **out,
-                               size_t *ops) EMU_MUST_CHECK;
+enum emu_status compiled_trace(const struct compiled *c, struct trace_step **out,
+                               size_t *steps) EMU_MUST_CHECK;
 
-/* Cycles that a compute operation takes on its busiest tile, by the formulas of the codelets. */
-enum emu_status compiled_op_cycles(const struct compiled *c, uint32_t op,
-                                   uint64_t *cycles) EMU_MUST_CHECK;
+/* Cycles that a compute step takes on its busiest tile, by the formulas of the codelets. */
+enum emu_status compiled_step_cycles(const struct compiled *c, uint32_t step,
+                                     uint64_t *cycles) EMU_MUST_CHECK;
 
-/* Calls back for every piece of tile memory that holds numbers of a type which a compute operation
- * writes, each once; a piece that is written in part counts as a whole. EMU_NO_MEMORY. */
+/* Calls back once for every object that a compute step writes and that holds numbers of a type. An
+ * object that is written in part counts as a whole. The only error is EMU_NO_MEMORY. */
 typedef void result_visit(void *ctx, uint32_t tile, uint32_t addr, uint32_t bytes);
-enum emu_status compiled_op_results(const struct compiled *c, uint32_t op, enum elem elem,
-                                    result_visit *visit, void *ctx) EMU_MUST_CHECK;
+enum emu_status compiled_step_results(const struct compiled *c, uint32_t step, enum elem elem,
+                                      result_visit *visit, void *ctx) EMU_MUST_CHECK;
 
 /* Calls back for everything that stays in the memory of a tile throughout the run: code, constants,
  * state, kept variables. Goes tile by tile; the same owner may be reported several times. */

@@ -37,15 +37,15 @@ static void count_clipped(void *ctx, uint32_t tile, uint32_t addr, uint32_t byte
 static enum emu_status count_values(struct session *s)
 {
     enum emu_status st = EMU_OK;
-    struct trace_op *op;
-    size_t ops;
+    struct trace_step *step;
+    size_t steps;
 
-    TRY(compiled_trace(s->c, &op, &ops));
-    for (size_t i = 0; i < ops && st == EMU_OK; i++) {
-        if (op[i].superstep == s->overflow.superstep && op[i].kind == TRACE_COMPUTE)
-            st = compiled_op_results(s->c, op[i].op, ELEM_F16, count_clipped, s);
+    TRY(compiled_trace(s->c, &step, &steps));
+    for (size_t i = 0; i < steps && st == EMU_OK; i++) {
+        if (step[i].superstep == s->overflow.superstep && step[i].kind == TRACE_COMPUTE)
+            st = compiled_step_results(s->c, step[i].step, ELEM_F16, count_clipped, s);
     }
-    emu_free(op);
+    emu_free(step);
     return st;
 }
 

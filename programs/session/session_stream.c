@@ -10,14 +10,14 @@
 static int layouts_equal(const struct lowered *l, const struct stream_layout *a,
                          const struct stream_layout *b)
 {
-    for (uint32_t i = 0; a->pieces == b->pieces && i < a->pieces; i++) {
-        const struct stream_piece *x = &l->stream_piece.at[a->first + i];
-        const struct stream_piece *y = &l->stream_piece.at[b->first + i];
+    for (uint32_t i = 0; a->runs == b->runs && i < a->runs; i++) {
+        const struct stream_run *x = &l->stream_run.at[a->first + i];
+        const struct stream_run *y = &l->stream_run.at[b->first + i];
 
         if (x->element != y->element || x->bytes != y->bytes)
             return 0;
     }
-    return a->pieces == b->pieces;
+    return a->runs == b->runs;
 }
 
 static enum emu_status set_layout(struct session *s, const struct stream_layout *layout)
@@ -33,8 +33,8 @@ static enum emu_status set_layout(struct session *s, const struct stream_layout 
     if (x->layout)
         return EMU_OK;
     x->layout = layout;
-    for (uint32_t i = 0; i < layout->pieces; i++)
-        x->transfer_bytes += l->stream_piece.at[layout->first + i].bytes;
+    for (uint32_t i = 0; i < layout->runs; i++)
+        x->transfer_bytes += l->stream_run.at[layout->first + i].bytes;
     return EMU_OK;
 }
 
@@ -42,17 +42,17 @@ static enum emu_status set_layout(struct session *s, const struct stream_layout 
 static void permute(const struct session *s, const struct session_stream *x, unsigned elem_size,
                     uint8_t *user, uint8_t *link, int to_link)
 {
-    const struct stream_piece *piece = s->c->lowered->stream_piece.at + x->layout->first;
+    const struct stream_run *run = s->c->lowered->stream_run.at + x->layout->first;
 
-    for (uint32_t i = 0; i < x->layout->pieces; link += piece[i++].bytes) {
-        uint8_t *at = piece[i].element == UINT64_MAX ? NULL : user + piece[i].element * elem_size;
+    for (uint32_t i = 0; i < x->layout->runs; link += run[i++].bytes) {
+        uint8_t *at = run[i].element == UINT64_MAX ? NULL : user + run[i].element * elem_size;
 
         if (to_link && at)
-            memcpy(link, at, piece[i].bytes);
+            memcpy(link, at, run[i].bytes);
         else if (to_link)
-            memset(link, 0, piece[i].bytes);
+            memset(link, 0, run[i].bytes);
         else if (at)
-            memcpy(at, link, piece[i].bytes);
+            memcpy(at, link, run[i].bytes);
     }
 }
 

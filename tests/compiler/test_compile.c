@@ -16,16 +16,16 @@ enum { TILES = 8, BYTES = 64 };
 static void add_ring(struct place_rig *r, uint32_t op, uint32_t step, const uint32_t *from,
                      const uint32_t *to)
 {
-    struct op *o = &r->l.op.at[op];
+    struct step *o = &r->l.step.at[op];
 
     o->kind = STEP_EXCHANGE;
-    o->first = (uint32_t)r->l.transfer.count;
+    o->first = (uint32_t)r->l.message.count;
     o->count = TILES;
     for (uint32_t t = 0; t < TILES; t++) {
-        struct transfer x = { from[t], 4 * t, BYTES / 2, (uint32_t)r->l.transfer_dest.count, 1 };
+        struct message x = { from[t], 4 * t, BYTES / 2, (uint32_t)r->l.message_dest.count, 1 };
 
-        OK(VEC_PUSH(&r->l.transfer, x));
-        OK(VEC_PUSH(&r->l.transfer_dest, (struct transfer_dest){ to[(t + step) % TILES], 8 }));
+        OK(VEC_PUSH(&r->l.message, x));
+        OK(VEC_PUSH(&r->l.message_dest, (struct message_dest){ to[(t + step) % TILES], 8 }));
     }
 }
 
@@ -113,7 +113,7 @@ static void test_equal_exchanges_share_a_schedule(void **state)
     assert_int_equal(alloc_live(), 0);
 }
 
-static void test_exchange_errors_name_the_operation(void **state)
+static void test_exchange_errors_name_the_step(void **state)
 {
     struct exchange_schedule s[3] = { { 0 } };
     struct exchange_totals t;
@@ -125,9 +125,9 @@ static void test_exchange_errors_name_the_operation(void **state)
     add_rows(&r, row);
     add_ring(&r, 0, 1, row[0], row[1]);
     add_ring(&r, 2, 1, row[0], row[1]);
-    r.l.transfer_dest.at[TILES + 1] = r.l.transfer_dest.at[TILES]; /* two words for one byte */
+    r.l.message_dest.at[TILES + 1] = r.l.message_dest.at[TILES]; /* two words for one byte */
     assert_int_equal(compile_exchanges(&r.l, EXCHANGE_CYCLES, 2, s, &t), EMU_BAD_EXCHANGE);
-    assert_non_null(strstr(emu_error(), "operation 2, 'op2': "));
+    assert_non_null(strstr(emu_error(), "step 2, 'step2': "));
     free_schedules(s, 3);
     rig_free(&r);
     assert_int_equal(alloc_live(), 0);
@@ -234,7 +234,7 @@ static void test_images_are_equal_for_any_threads(void **state)
 static void test_progress_and_report(void **state)
 {
     static const char *const stages[] = { "check",   "lower", "exchange", "codelets",
-                                          "measure", "place", "emit",     "account" };
+                                          "measure", "place", "emit",     "memory" };
     char *progress, *report;
     size_t n, m;
     FILE *f = open_memstream(&progress, &n), *out = open_memstream(&report, &m);
@@ -313,7 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_exchanges_share_a_schedule),
-        cmocka_unit_test(test_exchange_errors_name_the_operation),
+        cmocka_unit_test(test_exchange_errors_name_the_step),
         cmocka_unit_test(test_exchanges_without_memory),
         cmocka_unit_test(test_images_are_equal_for_any_threads),
         cmocka_unit_test(test_progress_and_report),

@@ -1,4 +1,4 @@
-/* test_emit.c - the code of tiles: every construct, made by hand, against a model of the operations
+/* test_emit.c - the code of tiles: every construct, made by hand, against a model of the steps
  * in C, on machines that check; how long it takes, how short it is, what the image says about it.
  * test_emit_random.c has random programs.
  */
@@ -45,7 +45,7 @@ static void test_launches_lose_no_cycle(void **state)
 
         rig_new(&r, "toy4", 1, 1, 4);
         n = rig_notes(&r, 0);
-        rig_op(&r, STEP_CALLS, 1, "work");
+        rig_step(&r, STEP_CALLS, 1, "work");
         for (unsigned i = 0; i < 10 + 20 * k; i++) {
             rig_call_value(&r, 0, i % 2 ? RIG_SET : RIG_ADD, n, i);
             if (i % 4 == 1) /* the state of the call before once more */
@@ -84,7 +84,7 @@ static void test_loops_lose_no_cycle(void **state)
             rig_new(&r, "toy4", 1, 1, 4);
             n = rig_notes(&r, 0);
             rig_repeat(&r, 1, 10 + 20 * k);
-            rig_op(&r, STEP_CALLS, 1, "work");
+            rig_step(&r, STEP_CALLS, 1, "work");
             for (unsigned i = 0; i < calls; i++)
                 rig_call_value(&r, 0, i % 2 ? RIG_SET : RIG_ADD, n, i);
             rig_end(&r, 1);
@@ -111,11 +111,11 @@ static void test_supervisor_codelets(void **state)
     (void)state;
     rig_new(&r, "toy4", 1, 1, 4);
     n = rig_notes(&r, 0);
-    rig_op(&r, STEP_CALLS, 1, "work");
+    rig_step(&r, STEP_CALLS, 1, "work");
     for (unsigned i = 0; i < 12; i++)
         rig_call_value(&r, 0, i % 3 ? RIG_NOTE_SUPER : RIG_NOTE, n, i);
     rig_repeat(&r, 1, 3);
-    rig_op(&r, STEP_CALLS, 1, "work");
+    rig_step(&r, STEP_CALLS, 1, "work");
     rig_call_value(&r, 0, RIG_NOTE_SUPER, n, 77);
     rig_call_value(&r, 0, RIG_NOTE, n, 78);
     rig_end(&r, 1);
@@ -134,12 +134,12 @@ static void nest(struct rig *r, const uint32_t *n, uint32_t depth, uint32_t valu
     static const uint32_t times[] = { 2, 3, 2, 1, 2, 3, 2, 2 };
 
     rig_repeat(r, 1, times[depth]);
-    rig_op(r, STEP_CALLS, 1, "work");
+    rig_step(r, STEP_CALLS, 1, "work");
     rig_call_value(r, 0, RIG_NOTE, n[0], value + depth);
     rig_call_value(r, 1, RIG_NOTE, n[1], 3 * depth);
     if (depth) {
         nest(r, n, depth - 1, value);
-        rig_op(r, STEP_CALLS, 1, "work");
+        rig_step(r, STEP_CALLS, 1, "work");
         rig_call_value(r, 0, RIG_NOTE_SUPER, n[0], 100 + depth);
     }
     rig_end(r, 1);
@@ -178,7 +178,7 @@ static void test_repeat_counts(void **state)
         rig_new(&r, "toy4", 1, 1, 4);
         n = rig_notes(&r, 0);
         rig_repeat(&r, 1, times[i]);
-        rig_op(&r, STEP_CALLS, 1, "work");
+        rig_step(&r, STEP_CALLS, 1, "work");
         rig_call_value(&r, 0, RIG_NOTE, n, 3);
         rig_end(&r, 1);
         rig_function(&r, "main");
@@ -194,7 +194,7 @@ static void test_repeat_counts(void **state)
     rig_new(&r, "toy4", 1, 1, 4);
     n = rig_notes(&r, 0);
     rig_repeat(&r, 1, 0x12345679);
-    rig_op(&r, STEP_CALLS, 1, "work");
+    rig_step(&r, STEP_CALLS, 1, "work");
     rig_call_value(&r, 0, RIG_NOTE, n, 3);
     rig_end(&r, 1);
     rig_function(&r, "main");
@@ -230,11 +230,11 @@ static void test_idle_tile_votes(void **state)
     to = rig_object(&r, 1, 4, CATEGORY_VARIABLE, "to", data);
     rig_repeat(&r, 1, 1000);
     for (unsigned i = 0; i < 3; i++) {
-        rig_op(&r, STEP_EXCHANGE, 1, "move");
+        rig_step(&r, STEP_EXCHANGE, 1, "move");
         rig_transfer(&r, from, 4 * i, 4);
         rig_dest(&r, to, 12 - 4 * i);
     }
-    rig_op(&r, STEP_CALLS, 1, "work");
+    rig_step(&r, STEP_CALLS, 1, "work");
     rig_call_value(&r, 0, RIG_NOTE, from, 1);
     rig_end(&r, 1);
     rig_function(&r, "main");
@@ -266,11 +266,11 @@ static void test_votes_come_first(void **state)
         to = rig_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
         n = rig_notes(&r, 2);
         for (unsigned i = 0; i < k; i++) {
-            rig_op(&r, STEP_EXCHANGE, 1, "move");
+            rig_step(&r, STEP_EXCHANGE, 1, "move");
             rig_transfer(&r, from, 0, 4);
             rig_dest(&r, to, 0);
         }
-        rig_op(&r, STEP_CALLS, 1, "work");
+        rig_step(&r, STEP_CALLS, 1, "work");
         rig_call_value(&r, 2, RIG_NOTE, n, 5);
         rig_function(&r, "main");
         rig_place(&r, 1);
@@ -295,7 +295,7 @@ static void test_many_votes(void **state)
     to = rig_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
     for (unsigned i = 0; i < 3; i++) {
         rig_repeat(&r, 1, i < 2 ? 300000 : 1 << 20);
-        rig_op(&r, STEP_EXCHANGE, 1, "move");
+        rig_step(&r, STEP_EXCHANGE, 1, "move");
         rig_transfer(&r, from, 0, 4);
         rig_dest(&r, to, 0);
         rig_end(&r, 1);
@@ -316,9 +316,9 @@ static void test_empty_exchange(void **state)
 
         rig_new(&r, "toy4", 3, 1, 4);
         rig_repeat(&r, 1, 4);
-        rig_op(&r, k ? STEP_HOST : STEP_EXCHANGE, 1, "nothing");
-        rig_op(&r, k ? STEP_HOST : STEP_EXCHANGE, 1, "nothing");
-        rig_op(&r, k ? STEP_HOST : STEP_EXCHANGE, 2, "of a group that has no tiles");
+        rig_step(&r, k ? STEP_HOST : STEP_EXCHANGE, 1, "nothing");
+        rig_step(&r, k ? STEP_HOST : STEP_EXCHANGE, 1, "nothing");
+        rig_step(&r, k ? STEP_HOST : STEP_EXCHANGE, 2, "of a group that has no tiles");
         rig_end(&r, 1);
         rig_function(&r, "main");
         rig_place(&r, 1);
@@ -347,16 +347,16 @@ static void test_host_rounds(void **state)
     for (uint32_t i = 0; i < 4; i++)
         o[i] = rig_object(&r, i, 32, CATEGORY_VARIABLE, "block", data);
     rig_repeat(&r, 1, 3);
-    rig_op(&r, STEP_HOST, 1, "read");
+    rig_step(&r, STEP_HOST, 1, "read");
     rig_request(&r, 0, 0, 0, o[0], 0, 4);
     rig_request(&r, 0, 4, 0, o[0], 8, 12);
     rig_request(&r, 1, 1, 0, o[1], 0, 16);
     rig_request(&r, 3, 0, 0, o[3], 0, 20);
     rig_request(&r, 3, 1, 0, o[3], 24, 4);
     rig_request(&r, 3, 4, 0, o[3], 32, 64);
-    rig_op(&r, STEP_CALLS, 1, "work");
+    rig_step(&r, STEP_CALLS, 1, "work");
     rig_call_value(&r, 3, RIG_ADD, o[3], 11);
-    rig_op(&r, STEP_HOST, 1, "write");
+    rig_step(&r, STEP_HOST, 1, "write");
     rig_request(&r, 0, 2, 1, o[0], 0, 64);
     rig_request(&r, 1, 0, 1, o[1], 0, 16);
     rig_request(&r, 3, 0, 1, o[3], 0, 128);
@@ -406,18 +406,18 @@ static void test_map_and_symbols(void **state)
     o = rig_object(&r, 0, 4, CATEGORY_VARIABLE, "net/weights", data);
     n = rig_object(&r, 1, 4, CATEGORY_CONSTANT, "net/table", data);
     rig_streams(&r);
-    rig_op(&r, STEP_CALLS, 1, "net/first");
+    rig_step(&r, STEP_CALLS, 1, "net/first");
     rig_call_value(&r, 0, RIG_NOTE, o, 3);
-    rig_op(&r, STEP_EXCHANGE, 1, "net/second");
+    rig_step(&r, STEP_EXCHANGE, 1, "net/second");
     rig_transfer(&r, o, 0, 8);
     rig_dest(&r, n, 8);
-    rig_op(&r, STEP_HOST, 1, "net/third");
+    rig_step(&r, STEP_HOST, 1, "net/third");
     rig_request(&r, 0, 0, 1, o, 0, 16);
-    rig_op(&r, STEP_CALL, 1, "net/fourth")->n = 1;
+    rig_step(&r, STEP_CALL, 1, "net/fourth")->n = 1;
     rig_function(&r, "program");
-    rig_op(&r, STEP_CALL, 1, "net/fifth")->n = 2;
+    rig_step(&r, STEP_CALL, 1, "net/fifth")->n = 2;
     rig_function(&r, "outer");
-    rig_op(&r, STEP_CALLS, 1, "net/sixth");
+    rig_step(&r, STEP_CALLS, 1, "net/sixth");
     rig_call_value(&r, 0, RIG_NOTE, o, 3);
     rig_function(&r, "inner");
     rig_place(&r, 1);
@@ -463,7 +463,7 @@ static void test_map_of_real_codelets(void **state)
         own = r.codelets;
         if (codelet_link(&r.g.arch, set, 2 * with, r.g.arch.mem_base, &r.codelets) != EMU_OK)
             fail_msg("%s", emu_error());
-        rig_op(&r, STEP_CALLS, 1, "nothing");
+        rig_step(&r, STEP_CALLS, 1, "nothing");
         rig_function(&r, "main");
         rig_place(&r, 1);
         rig_emit(&r, 1);
@@ -500,8 +500,8 @@ static void test_map_of_overlapping_objects(void **state)
         }
         first = rig_object(&r, 0, 8, CATEGORY_MESSAGE_BUFFER, "first", NULL);
         second = rig_object(&r, 0, 4, CATEGORY_VARIABLE, "second", NULL);
-        rig_op(&r, STEP_CALLS, 1, "a");
-        rig_op(&r, STEP_CALLS, 1, "b");
+        rig_step(&r, STEP_CALLS, 1, "a");
+        rig_step(&r, STEP_CALLS, 1, "b");
         rig_function(&r, "main");
         rig_place(&r, 1);
         o = r.l.object.at;
@@ -509,7 +509,7 @@ static void test_map_of_overlapping_objects(void **state)
         o[first].live = 1;
         o[second].live = 2;
         o[second].addr = top + 8;
-        r.place.tile[0].peak_op = peak;
+        r.place.tile[0].peak_step = peak;
         rig_emit(&r, 1);
         assert_string_equal(owner_of(&r, 0, top + 4, &category), "first");
         assert_string_equal(owner_of(&r, 0, top + 8, &category), peak ? "second" : "first");
@@ -531,7 +531,7 @@ static void test_contents(void **state)
     for (uint32_t i = 0; i < EMU_COUNT_OF(data); i++)
         data[i] = 3 * i + 1;
     rig_new(&r, "toy4", 2, 1, 4);
-    rig_op(&r, STEP_CALLS, 1, "nothing");
+    rig_step(&r, STEP_CALLS, 1, "nothing");
     rig_function(&r, "main");
     small = rig_object(&r, 0, 3, CATEGORY_CONSTANT, "small", data);
     for (uint32_t i = 0; i < 2; i++)
@@ -571,7 +571,7 @@ static void expect_failure(struct rig *r, enum emu_status want, const char *mess
     struct emit_input in;
     uint32_t bytes[RIG_TILES];
 
-    r->schedule = emu_alloc(r->l.op.count + 1, sizeof(*r->schedule));
+    r->schedule = emu_alloc(r->l.step.count + 1, sizeof(*r->schedule));
     in = rig_input(r);
     assert_int_equal(emit_measure(&in, 2, bytes), want);
     if (!strstr(emu_error(), message))
@@ -587,45 +587,45 @@ static void test_refusals(void **state)
 
     (void)state;
     rig_new(&r, "toy4", 2, 1, 4);
-    rig_op(&r, STEP_CALL, 1, "call")->n = 1;
+    rig_step(&r, STEP_CALL, 1, "call")->n = 1;
     rig_function(&r, "main");
-    rig_op(&r, STEP_CALL, 1, "call")->n = 1;
+    rig_step(&r, STEP_CALL, 1, "call")->n = 1;
     rig_function(&r, "again");
     expect_failure(&r, EMU_BAD_PROGRAM, "function again calls itself");
 
     rig_new(&r, "toy4", 2, 1, 4);
     rig_repeat(&r, 1, 2);
     rig_function(&r, "main");
-    expect_failure(&r, EMU_BAD_PROGRAM, "operation 0: no end");
+    expect_failure(&r, EMU_BAD_PROGRAM, "step 0: no end");
 
     rig_new(&r, "toy4", 2, 1, 4);
-    rig_op(&r, STEP_IF, 1, "if");
+    rig_step(&r, STEP_IF, 1, "if");
     rig_end(&r, 1);
     rig_function(&r, "main");
-    expect_failure(&r, EMU_BAD_PROGRAM, "operation 1: an end of nothing");
+    expect_failure(&r, EMU_BAD_PROGRAM, "step 1: an end of nothing");
 
     rig_new(&r, "toy4", 3, 1, 2);
     r.l.groups = 7;
-    rig_op(&r, STEP_EXCHANGE, 3, "some");
+    rig_step(&r, STEP_EXCHANGE, 3, "some");
     rig_function(&r, "main");
-    expect_failure(&r, EMU_BAD_PROGRAM, "operation 0 (some): groups 0x3 of 0x7");
+    expect_failure(&r, EMU_BAD_PROGRAM, "step 0 (some): groups 0x3 of 0x7");
 
     rig_new(&r, "toy4", 1, 1, 4);
     rig_streams(&r);
-    rig_op(&r, STEP_HOST, 1, "much");
+    rig_step(&r, STEP_HOST, 1, "much");
     rig_request(&r, 0, 0, 1, rig_object(&r, 0, 1, CATEGORY_VARIABLE, "x", NULL), 0, 1u << 21);
     rig_function(&r, "main");
     expect_failure(&r, EMU_BAD_PROGRAM, "stream results: a request of 2097152 bytes");
 
     rig_new(&r, "toy4", 1, 1, 4);
-    rig_op(&r, STEP_CALLS, 1, "nothing");
+    rig_step(&r, STEP_CALLS, 1, "nothing");
     rig_function(&r, "main");
     r.g.arch.mem_bytes = 0x180000;
     r.g.arch.region0_bytes = 0xc0000;
     expect_failure(&r, EMU_BAD_MACHINE, "code up to 0x10c000, expected at most 0x100000");
 
     rig_new(&r, "toy4", 1, 1, 4);
-    rig_op(&r, STEP_CALLS, 1, "nothing");
+    rig_step(&r, STEP_CALLS, 1, "nothing");
     rig_function(&r, "main");
     rig_place(&r, 1);
     r.place.fits = 0;

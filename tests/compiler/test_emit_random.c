@@ -1,5 +1,5 @@
 /* test_emit_random.c - the code of tiles: random programs of all constructs against a model of the
- * operations in C, on machines that check; the same image on any number of threads; too little
+ * steps in C, on machines that check; the same image on any number of threads; too little
  * memory.
  */
 #include "tests/fixtures/emit_rig.h"
@@ -44,7 +44,7 @@ static uint32_t make_predicate(struct maker *m, uint32_t value)
 
 static void make_calls(struct maker *m, uint64_t groups)
 {
-    rig_op(m->r, STEP_CALLS, groups, "calls");
+    rig_step(m->r, STEP_CALLS, groups, "calls");
     for (uint32_t i = 0; i < m->r->l.used_tiles; i++) {
         uint32_t n = takes_part(m, i, groups) && below(m, 2) ? below(m, 4) : 0;
 
@@ -68,7 +68,7 @@ static void make_calls(struct maker *m, uint64_t groups)
 static void make_predicate_calls(struct maker *m, uint64_t groups, enum rig_codelet c,
                                  uint32_t predicate, uint32_t value)
 {
-    rig_op(m->r, STEP_CALLS, groups, "predicate");
+    rig_step(m->r, STEP_CALLS, groups, "predicate");
     for (uint32_t i = 0; i < m->r->l.used_tiles; i++) {
         if (takes_part(m, i, groups))
             rig_call_value(m->r, i, c, m->r->l.predicate.at[predicate + i], value);
@@ -80,7 +80,7 @@ static void make_exchange(struct maker *m, uint64_t groups)
 {
     uint32_t filled[RIG_TILES] = { 0 }, tiles = m->r->l.used_tiles;
 
-    rig_op(m->r, STEP_EXCHANGE, groups, "exchange");
+    rig_step(m->r, STEP_EXCHANGE, groups, "exchange");
     for (uint32_t n = below(m, 5); n > 0; n--) {
         uint32_t from = below(m, tiles), words = 1 + below(m, 6), made = 0;
 
@@ -103,7 +103,7 @@ static void make_host(struct maker *m, uint64_t groups)
 {
     if (groups == 2)
         return;
-    rig_op(m->r, STEP_HOST, groups, "host");
+    rig_step(m->r, STEP_HOST, groups, "host");
     for (uint32_t i = 0; i < m->r->l.used_tiles; i++) {
         uint32_t round = below(m, 3);
 
@@ -122,12 +122,12 @@ static void make_range(struct maker *m, uint64_t groups, uint32_t depth);
 static void make_loop(struct maker *m, uint64_t groups, uint32_t depth)
 {
     uint32_t predicate = make_predicate(m, 2);
-    struct op *o;
+    struct step *o;
 
     make_predicate_calls(m, groups, RIG_SET, predicate, below(m, 4));
-    rig_op(m->r, STEP_LOOP, groups, "while");
+    rig_step(m->r, STEP_LOOP, groups, "while");
     make_range(m, groups, depth + 1);
-    o = rig_op(m->r, STEP_BREAK, groups, "break");
+    o = rig_step(m->r, STEP_BREAK, groups, "break");
     o->predicate = predicate;
     make_range(m, groups, depth + 1);
     make_predicate_calls(m, groups, RIG_ADD, predicate, UINT32_MAX);
@@ -136,11 +136,11 @@ static void make_loop(struct maker *m, uint64_t groups, uint32_t depth)
 
 static void make_if(struct maker *m, uint64_t groups, uint32_t depth)
 {
-    struct op *o = rig_op(m->r, STEP_IF, groups, "if");
+    struct step *o = rig_step(m->r, STEP_IF, groups, "if");
 
     o->predicate = below(m, 2) ? m->true_word : m->false_word;
     make_range(m, groups, depth + 1);
-    rig_op(m->r, STEP_ELSE, groups, "else");
+    rig_step(m->r, STEP_ELSE, groups, "else");
     make_range(m, groups, depth + 1);
     rig_end(m->r, groups);
 }
@@ -150,7 +150,7 @@ static void make_call(struct maker *m, uint64_t groups)
     uint32_t f = m->function + 1 + below(m, FUNCTIONS);
 
     if (f < FUNCTIONS && m->function_groups[f] == groups)
-        rig_op(m->r, STEP_CALL, groups, "call")->n = f;
+        rig_step(m->r, STEP_CALL, groups, "call")->n = f;
 }
 
 static void make_op(struct maker *m, uint64_t groups, uint32_t depth)

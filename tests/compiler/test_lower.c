@@ -1,5 +1,5 @@
 /* test_lower.c - the lowering on small machines: where variables lie, where vertices find their
- * data, and which operations copies become.
+ * data, and which steps copies become.
  */
 #include "tests/fixtures/lower_help.h"
 
@@ -133,10 +133,10 @@ static void equal_sources_are_multicast(void **state)
     }
     l = lower(g, program_execute(g, cs));
     assert_ops(l, "xc");
-    assert_int_equal(op_at(l, 0, STEP_EXCHANGE)->count, 1);
-    assert_int_equal(l->transfer.at[0].dests, 3); /* one temporary serves both vertices */
-    assert_int_equal(l->transfer.at[0].offset, 32);
-    assert_int_equal(l->transfer.at[0].bytes, 64);
+    assert_int_equal(step_at(l, 0, STEP_EXCHANGE)->count, 1);
+    assert_int_equal(l->message.at[0].dests, 3); /* one temporary serves both vertices */
+    assert_int_equal(l->message.at[0].offset, 32);
+    assert_int_equal(l->message.at[0].bytes, 64);
     assert_live(l, "cs/src", 1, "0-2");
     assert_int_equal(l->object.at[object_of(l, "cs/src", 2, 0)].category, CATEGORY_MESSAGE_BUFFER);
     done(g, l);
@@ -155,10 +155,10 @@ static void overlaps_are_cut(void **state)
         copy_vertex(g, cs, "copy_32", 2, slice(g, x, 64 - common, 128 - common),
                     variable_on(g, ELEM_U32, 64, "b", 2));
         l = lower(g, program_execute(g, cs));
-        assert_int_equal(op_at(l, 0, STEP_EXCHANGE)->count, common == 32 ? 3 : 2);
+        assert_int_equal(step_at(l, 0, STEP_EXCHANGE)->count, common == 32 ? 3 : 2);
         if (common == 32) {
-            assert_int_equal(l->transfer.at[1].dests, 2);
-            assert_int_equal(l->transfer.at[1].bytes, 128);
+            assert_int_equal(l->message.at[1].dests, 2);
+            assert_int_equal(l->message.at[1].bytes, 128);
         }
         done(g, l);
     }
@@ -179,8 +179,8 @@ static void askew_runs_stay_askew(void **state)
     copy_vertex(g, cs, "copy_16", 1, slice(g, x, 1, 8), y);
     l = lower(g, program_execute(g, cs));
     assert_ops(l, "xc");
-    assert_int_equal(l->transfer.at[0].offset, 0);
-    assert_int_equal(l->transfer.at[0].bytes, 16);
+    assert_int_equal(l->message.at[0].offset, 0);
+    assert_int_equal(l->message.at[0].bytes, 16);
     s = &l->object.at[l->call.at[0].state];
     assert_int_equal(l->word.at[s->word].value, 2);
     done(g, l);

@@ -24,17 +24,17 @@ static void check_finds(void (*break_it)(struct lowered *l), const char *says)
 
 static void break_offset(struct lowered *l)
 {
-    l->transfer.at[0].offset = 4;
+    l->message.at[0].offset = 4;
 }
 
 static void break_word(struct lowered *l)
 {
-    l->transfer.at[0].bytes = 14;
+    l->message.at[0].bytes = 14;
 }
 
 static void break_self(struct lowered *l)
 {
-    l->transfer_dest.at[0].object = object_of(l, "x", 0, 0);
+    l->message_dest.at[0].object = object_of(l, "x", 0, 0);
 }
 
 static void break_life(struct lowered *l)
@@ -44,7 +44,7 @@ static void break_life(struct lowered *l)
 
 static void break_end(struct lowered *l)
 {
-    l->op.at[3].kind = STEP_ELSE;
+    l->step.at[3].kind = STEP_ELSE;
 }
 
 static void break_state(struct lowered *l)
@@ -64,7 +64,7 @@ static void break_place(struct lowered *l)
 
 static void break_groups(struct lowered *l)
 {
-    l->op.at[2].groups = 2;
+    l->step.at[2].groups = 2;
 }
 
 static void break_align(struct lowered *l)
@@ -74,10 +74,10 @@ static void break_align(struct lowered *l)
 
 static void break_twice(struct lowered *l)
 {
-    struct transfer t = l->transfer.at[0];
+    struct message t = l->message.at[0];
 
-    assert_int_equal(VEC_PUSH(&l->transfer, t), EMU_OK);
-    l->op.at[2].count = 2;
+    assert_int_equal(VEC_PUSH(&l->message, t), EMU_OK);
+    l->step.at[2].count = 2;
 }
 
 static void break_storage(struct lowered *l)
@@ -88,11 +88,11 @@ static void break_storage(struct lowered *l)
 static void damage_is_found(void **state)
 {
     (void)state;
-    check_finds(break_offset, "operation 2|copy to y|bytes 4 .. 20");
+    check_finds(break_offset, "step 2|copy to y|bytes 4 .. 20");
     check_finds(break_word, "bytes 0 .. 14");
     check_finds(break_self, "tile 0 twice");
-    check_finds(break_life, "operation 4 (b)|(y) is not alive");
-    check_finds(break_end, "operation 3");
+    check_finds(break_life, "step 4 (b)|(y) is not alive");
+    check_finds(break_end, "step 3");
     check_finds(break_state, "copy_16 on tile 0");
     check_finds(break_pointer, "points to byte 16");
     check_finds(break_place, "field src needs multiples of 2, byte 3");

@@ -1,4 +1,4 @@
-/* test_lower_flow.c - live ranges to the operation, control flow, sync groups, streams.
+/* test_lower_flow.c - live ranges to the step, control flow, sync groups, streams.
  */
 #include "tests/fixtures/lower_help.h"
 
@@ -85,7 +85,7 @@ static void branches_join(void **state)
     assert_live(l, "x", 1, "0-1,3-8");
     assert_live(l, "y", 1, "1-3,5-6");
     assert_live(l, "z", 1, "7-8");
-    assert_int_equal(l->predicate.at[op_at(l, 2, STEP_IF)->predicate], object_of(l, "p", 1, 0));
+    assert_int_equal(l->predicate.at[step_at(l, 2, STEP_IF)->predicate], object_of(l, "p", 1, 0));
     done(g, l);
 }
 
@@ -163,10 +163,10 @@ static void predicates_reach_all_tiles(void **state)
     l = lower(
         g, program_while(g, fill_set(g, "a", 0, x), tensor_index(g, p, 0), fill_set(g, "b", 1, y)));
     assert_ops(l, "lcxbc.");
-    at = op_at(l, 3, STEP_BREAK)->predicate;
+    at = step_at(l, 3, STEP_BREAK)->predicate;
     assert_int_equal(l->predicate.at[at + 2], object_of(l, "p", 2, 0));
-    assert_int_equal(l->transfer.count, 1);
-    assert_int_equal(l->transfer.at[0].dests, 2);
+    assert_int_equal(l->message.count, 1);
+    assert_int_equal(l->message.at[0].dests, 2);
     assert_live(l, "predicate", 0, "2-4");
     done(g, l);
 
@@ -199,8 +199,8 @@ static void parts_carry_their_group(void **state)
                           program_copy(g, x, y)));
     assert_ops(l, "cfcx|");
     assert_true(l->groups == (1u | 1u << 5));
-    assert_true(l->op.at[0].groups == 1u && l->op.at[1].groups == 1u);
-    assert_true(l->op.at[2].groups == 1u << 5 && l->op.at[3].groups == l->groups);
+    assert_true(l->step.at[0].groups == 1u && l->step.at[1].groups == 1u);
+    assert_true(l->step.at[2].groups == 1u << 5 && l->step.at[3].groups == l->groups);
     done(g, l);
 }
 
@@ -222,13 +222,13 @@ static void loops_of_a_group_stay_in_it(void **state)
                                   (struct program[]){ fill_set(g, "a", 0, y), loop }, 2));
     assert_ops(l, "clbc."); /* no exchange: decided by consensus */
     for (uint32_t i = 1; i < 5; i++)
-        assert_true(l->op.at[i].groups == 2);
-    at = op_at(l, 2, STEP_BREAK)->predicate;
-    assert_int_equal(l->op.at[2].consensus, 1);
+        assert_true(l->step.at[i].groups == 2);
+    at = step_at(l, 2, STEP_BREAK)->predicate;
+    assert_int_equal(l->step.at[2].consensus, 1);
     assert_int_equal(l->predicate.at[at], LOWERED_NONE);
     assert_int_equal(l->predicate.at[at + 1], LOWERED_NONE);
     assert_int_equal(l->predicate.at[at + 2], object_of(l, "p", 3, 0));
-    assert_int_equal(l->transfer.count, 0);
+    assert_int_equal(l->message.count, 0);
     done(g, l);
 }
 
@@ -249,10 +249,10 @@ static void functions_are_made_per_groups(void **state)
                            g, (unsigned[]){ 0, 1 },
                            (struct program[]){ program_call(g, f), fill_set(g, "b", 3, y) }, 2)));
     assert_ops(l, "fffc|c|c");
-    assert_int_equal(l->op.at[1].n, 1);
-    assert_int_equal(l->op.at[2].n, 2);
-    assert_int_equal(l->op.at[l->function.at[1].first].first,
-                     l->op.at[l->function.at[2].first].first); /* the calls are stored once */
+    assert_int_equal(l->step.at[1].n, 1);
+    assert_int_equal(l->step.at[2].n, 2);
+    assert_int_equal(l->step.at[l->function.at[1].first].first,
+                     l->step.at[l->function.at[2].first].first); /* the calls are stored once */
     done(g, l);
 }
 
@@ -292,16 +292,16 @@ static void streams_move_whole_words(void **state)
     out = graph_stream(g, STREAM_OUT, ELEM_U8, 10, 2, "out");
     l = lower(g, SEQUENCE(g, program_stream(g, in, x), program_stream(g, out, part)));
     assert_ops(l, "hh");
-    h = &l->host_request.at[op_at(l, 1, STEP_HOST)->first];
-    s = &l->stream_layout.at[l->op.at[1].n];
+    h = &l->host_request.at[step_at(l, 1, STEP_HOST)->first];
+    s = &l->stream_layout.at[l->step.at[1].n];
     assert_int_equal(h[0].tile, 1);
     assert_int_equal(h[0].bytes, 4);
     assert_int_equal(h[1].tile, 2);
     assert_int_equal(h[1].offset, 0); /* with the byte before */
     assert_int_equal(h[1].bytes, 8);
-    assert_int_equal(s->pieces, 5); /* 2.. of tile 1; padding, 0 and 1, 6.., padding of tile 2 */
-    assert_true(l->stream_piece.at[s->first].element == 2);
-    assert_true(l->stream_piece.at[s->first + 1].element == UINT64_MAX);
+    assert_int_equal(s->runs, 5); /* 2.. of tile 1; padding, 0 and 1, 6.., padding of tile 2 */
+    assert_true(l->stream_run.at[s->first].element == 2);
+    assert_true(l->stream_run.at[s->first + 1].element == UINT64_MAX);
     r = lowered_run_new(l);
     r->stream[in].in = data;
     r->stream[in].in_left = 1;

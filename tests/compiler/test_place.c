@@ -8,21 +8,22 @@
 
 /* ---- an own proof: slow and simple ---- */
 
-/* Whether an operation is in a live set. */
-static int in_use(const struct lowered *l, uint32_t set, uint32_t op)
+/* Whether a step is in a live set. */
+static int in_use(const struct lowered *l, uint32_t set, uint32_t step)
 {
     const struct live_set *s = &l->live_set.at[set];
 
     for (uint32_t i = 0; i < s->count; i++)
-        if (op >= l->live_range.at[s->first + i].begin && op < l->live_range.at[s->first + i].end)
+        if (step >= l->live_range.at[s->first + i].begin &&
+            step < l->live_range.at[s->first + i].end)
             return 1;
     return set == LIVE_ALWAYS;
 }
 
 static int used_together(const struct lowered *l, const struct object *x, const struct object *y)
 {
-    for (uint32_t op = 0; op < l->op.count; op++)
-        if (in_use(l, x->live, op) && in_use(l, y->live, op))
+    for (uint32_t step = 0; step < l->step.count; step++)
+        if (in_use(l, x->live, step) && in_use(l, y->live, step))
             return 1;
     return x->live == LIVE_ALWAYS || y->live == LIVE_ALWAYS;
 }
@@ -81,25 +82,25 @@ static void prove(const struct place_rig *r, const struct placement *p)
     }
 }
 
-/* The figures of a tile, counted byte by byte and operation by operation. */
+/* The figures of a tile, counted byte by byte and step by step. */
 static void prove_figures(const struct place_rig *r, const struct placement *p, uint32_t tile)
 {
     const struct lowered *l = &r->l;
     const struct tile_place *t = &p->tile[l->tile_index[tile]];
     uint8_t *used = emu_alloc(r->arch.mem_bytes, 1);
-    uint32_t count = 0, peak = 0, peak_op = 0;
+    uint32_t count = 0, peak = 0, peak_step = 0;
 
     assert_non_null(used);
     memset(used, 1, t->code_bytes);
-    for (uint32_t op = 0; op < l->op.count; op++) {
+    for (uint32_t step = 0; step < l->step.count; step++) {
         uint32_t now = t->code_bytes;
 
         for (size_t i = 0; i < l->object.count; i++)
-            if (l->object.at[i].tile == tile && in_use(l, l->object.at[i].live, op))
+            if (l->object.at[i].tile == tile && in_use(l, l->object.at[i].live, step))
                 now += l->object.at[i].bytes;
         if (now > peak) {
             peak = now;
-            peak_op = op;
+            peak_step = step;
         }
     }
     for (size_t i = 0; i < l->object.count; i++)
@@ -109,7 +110,7 @@ static void prove_figures(const struct place_rig *r, const struct placement *p, 
         count += used[i];
     assert_int_equal(t->used_bytes, count);
     assert_int_equal(t->peak_bytes, peak);
-    assert_int_equal(t->peak_op, peak_op);
+    assert_int_equal(t->peak_step, peak_step);
     assert_int_equal(t->need_bytes, t->used_bytes + t->gap_bytes);
     assert_true(t->need_bytes <= r->arch.mem_bytes);
     emu_free(used);
@@ -189,7 +190,7 @@ static void test_disjoint_lives_share(void **state)
     assert_true(r.l.object.at[b].addr < r.l.object.at[a].addr + 28000);
     assert_int_equal(p.tile[0].used_bytes, 8000 + 28000 + 28000);
     assert_int_equal(p.tile[0].peak_bytes, 8000 + 28000 + 28000);
-    assert_int_equal(p.tile[0].peak_op, 0);
+    assert_int_equal(p.tile[0].peak_step, 0);
     placement_free(&p);
     rig_free(&r);
 }
@@ -332,7 +333,7 @@ static void damage_need(struct place_rig *r, struct placement *p)
     p->tile[0].need_bytes = (uint64_t)r->arch.mem_bytes + 4;
 }
 
-/* An object in a set of operations that meets another one's only in its second range. */
+/* An object in a set of steps that meets another one's only in its second range. */
 static void damage_second_range(struct place_rig *r, struct placement *p)
 {
     (void)p;
@@ -397,10 +398,10 @@ static void far_objects(struct place_rig *r, uint32_t objects, uint32_t exchange
     for (uint32_t i = 0; i < objects; i++)
         rig_object(r, 0, bytes, LIVE_ALWAYS, "x");
     for (uint32_t i = 0; i + 1 < exchanged; i += 2) {
-        uint32_t first = (uint32_t)r->l.transfer_dest.count;
+        uint32_t first = (uint32_t)r->l.message_dest.count;
 
-        OK(VEC_PUSH(&r->l.transfer_dest, (struct transfer_dest){ i + 1, 0 }));
-        OK(VEC_PUSH(&r->l.transfer, (struct transfer){ i, 0, 4, first, 1 }));
+        OK(VEC_PUSH(&r->l.message_dest, (struct message_dest){ i + 1, 0 }));
+        OK(VEC_PUSH(&r->l.message, (struct message){ i, 0, 4, first, 1 }));
     }
     r->l.object.at[objects - 1].category = CATEGORY_VERTEX_STATE;
 }

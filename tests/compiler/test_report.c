@@ -86,7 +86,7 @@ static void paint(const struct report_rig *x, uint32_t tile, uint64_t bytes[CATE
             const struct object *o = &x->r.l.object.at[i];
 
             if (o->tile != tile ||
-                object_is_alive(&x->r.l, o, x->c.place.tile[tile].peak_op) == dead)
+                object_in_use(&x->r.l, o, x->c.place.tile[tile].peak_step) == dead)
                 continue;
             for (uint32_t k = o->addr - x->r.arch.mem_base, n = 0; n < o->bytes; n++)
                 if (!taken[k + n]) {
@@ -274,7 +274,7 @@ static void test_report_names_moment_and_owners(void **state)
     place(&x);
     text = text_of(&x.c);
     assert_says(text, "Memory of 2 tiles of toy4, 65,536 bytes each\n");
-    assert_says(text, "worst moment: operation 2 'op2' (compute), 18,377 bytes in use");
+    assert_says(text, "worst moment: step 2 'step2' (compute), 18,377 bytes in use");
     assert_says(text, "12,345 bytes   rearrangement    net/multiply");
     assert_says(text,
                 "On every tile, categories, gaps and free bytes add up to its memory exactly");
@@ -301,7 +301,7 @@ static void make_oom(struct report_rig *x)
         add(x, t, CATEGORY_MESSAGE_BUFFER, 30000, live, "net/gather");
     }
     add(x, 2, CATEGORY_VARIABLE, 400, LIVE_ALWAYS, "small");
-    x->r.l.op.at[1].kind = STEP_EXCHANGE;
+    x->r.l.step.at[1].kind = STEP_EXCHANGE;
     x->code[2] = 40000;
     x->c.schedule = emu_alloc(6, sizeof(*x->c.schedule));
     assert_non_null(x->c.schedule);
@@ -325,7 +325,7 @@ static void test_oom_report(void **state)
     assert_says(text, "81,024    123.6 %            1,024   0\n");
     assert_true(strstr(text, "81,032 ") < strstr(text, "81,024 "));
     assert_says(text, "2; code is longer than region 0\n");
-    assert_says(text, "worst moment: operation 3 'op3'");
+    assert_says(text, "worst moment: step 3 'step3'");
     assert_says(text, "exchange code takes 36,000 of the 40,000 bytes of code on tile 2");
     assert_says(text,
                 "Spread variable 'net/weights' over more tiles: it sits on 2 of 4, with 50,000 "
@@ -355,7 +355,7 @@ static void test_oom_advice_is_enough(void **state)
     place(&x);
     assert_false(x.c.place.fits);
     OK(memory_report_init(&x.c, &a));
-    OK(oom_advice(&a, &v));
+    OK(shortage_advice(&a, &v));
     assert_true(v.line.count > 0);
     assert_says(v.line.at[0], "is large by itself");
     assert_int_equal(sscanf(v.line.at[v.line.count - 1],
@@ -430,7 +430,7 @@ static void test_no_memory(void **state)
         alloc_test_fail_at(nth);
         s = memory_report_init(&x.c, &a);
         if (s == EMU_OK)
-            s = oom_advice(&a, &v);
+            s = shortage_advice(&a, &v);
         alloc_test_fail_at(-1);
         advice_free(&v);
         memory_report_free(&a);

@@ -38,7 +38,7 @@ static void check_bytes(const struct pattern *p, const struct exchange_schedule 
     for (uint32_t i = 0; i < s->tiles; i++) /* with parts of multicasts */
         allowed[s->tile[i].tile] = 8 * (uint64_t)s->tile[i].messages_out;
     for (size_t i = 0; i < p->messages; i++) {
-        const struct message *m = &p->message[i];
+        const struct exchange_message *m = &p->message[i];
 
         allowed[m->tile] += 8 * ((m->words - 1) / 64);
         for (uint32_t k = 0; k < m->dests; k++)
@@ -242,7 +242,7 @@ static void load_data(struct chip *c, const struct pattern *p)
 static void compare_data(struct chip *c, const struct pattern *p)
 {
     for (size_t i = 0; i < p->messages; i++) {
-        const struct message *m = &p->message[i];
+        const struct exchange_message *m = &p->message[i];
 
         for (uint32_t k = m->first; k < m->first + m->dests; k++) {
             for (uint32_t n = 0; n < m->words; n++) {

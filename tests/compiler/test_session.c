@@ -238,7 +238,7 @@ static void supersteps_know_their_scope(void **state)
 {
     const struct image *im;
     struct bill_name name;
-    struct trace_op *op;
+    struct trace_step *op;
     uint32_t a, b;
     size_t ops;
     struct rig x;

@@ -58,7 +58,7 @@ static uint64_t cycles_of_second(const struct arch *a, const struct compiled *c,
                                  const struct record *record, unsigned *copies, uint64_t *calls)
 {
     size_t ops, last = record_count(record) - 1;
-    struct trace_op *op;
+    struct trace_step *op;
     uint32_t first = 0;
     uint64_t cycles;
 
@@ -69,7 +69,7 @@ static uint64_t cycles_of_second(const struct arch *a, const struct compiled *c,
         if (strncmp(op[i].name, "second", 6) != 0)
             continue;
         first = first ? first : op[i].superstep;
-        must(compiled_op_cycles(c, op[i].op, &cycles));
+        must(compiled_step_cycles(c, op[i].step, &cycles));
         assert_true((cycles > 0) == (op[i].kind == TRACE_COMPUTE));
         *calls += cycles;
         *copies += op[i].kind == TRACE_COMPUTE && op[i - 1].kind == TRACE_COMPUTE &&

@@ -231,7 +231,7 @@ static void test_fullest_tiles(void **state)
                          number(m, "tile_bytes"));
         assert_int_equal(sum_of(json_object_get(t, "peak_by_category")), peak);
         assert_true(peak <= used);
-        assert_non_null(strstr(text(t, "peak"), "operation "));
+        assert_non_null(strstr(text(t, "peak"), "step "));
         json_array_foreach(json_object_get(t, "peak_owners"), k, owner)
         {
             text(owner, "owner");
@@ -262,7 +262,7 @@ static void test_text(void **state)
         "most on a tile",
         "Tiles by bytes used",
         "Fullest tiles",
-        "worst moment: operation ",
+        "worst moment: step ",
         "Published figures",
         "here: ",
         "Assumed of the machine",
@@ -285,7 +285,7 @@ static void test_text(void **state)
         if (!strstr(t, said[i]))
             fail_msg("the report does not say '%s'", said[i]);
     }
-    while ((at = strstr(at, "worst moment: operation "))) {
+    while ((at = strstr(at, "worst moment: step "))) {
         tiles++;
         at++;
     }

@@ -1,6 +1,6 @@
 /* arena.h - memory that is freed all at once, interned strings, and growing arrays.
  *
- * A graph, and each pass of the compiler, owns an arena and never frees single things.
+ * A graph, and each result of a compiler stage, owns an arena; nothing in it is freed alone.
  */
 #ifndef PROGRAMS_ARENA_H
 #define PROGRAMS_ARENA_H

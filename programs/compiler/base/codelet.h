@@ -1,13 +1,13 @@
-/* codelet.h - what the compiler knows of a kernel: what a vertex state looks like, the C meaning
- * and the time of a codelet; and what it asks of the library that the kernels come from.
+/* codelet.h - what the compiler knows of a kernel: its fields and the vertex state they make up,
+ * its meaning in C, and its time; and what the compiler asks of the library that kernels come from.
  *
  * Vertex state: one 32-bit word per field, in the order of the fields; MULTI codelets get its
  * address in $mvertex_base (`runall`), SUPERVISOR codelets in $m0, and are called with the return
  * address in $lr; they may change $m0 to $m5 and launch workers themselves. No codelet uses a stack
  * or keeps anything in registers.
  *
- * A codelet is known by its address alone: where it comes from, and whether it is a row of a table,
- * is the business of its library.
+ * The compiler identifies a codelet by its address. Where codelets are stored is the business of
+ * the library.
  */
 #ifndef PROGRAMS_CODELET_H
 #define PROGRAMS_CODELET_H
@@ -28,7 +28,7 @@ enum field_kind {
     FIELD_U32,
     FIELD_F32,    /* bits */
     FIELD_F16,    /* bits, the same in both halves */
-    FIELD_LENGTH, /* elements of the edge `other`; of a list, its runs. Filled by the compiler */
+    FIELD_LENGTH, /* elements of the edge `other`, or runs of a list. Filled in by the compiler */
     FIELD_APART /* no word of the state: edges `name` and `other` must not share a memory element */
 };
 

@@ -1,4 +1,4 @@
-/* control.c - one tile's walk over the operations of a program: launches, exchanges, requests to
+/* control.c - one tile's walk over the steps of a program: launches, exchanges, requests to
  * the host, loops, branches, functions.
  */
 #include "programs/compiler/emit/control.h"
@@ -28,7 +28,7 @@ struct walk {
     VEC(struct host_header_place) header; /* owned */
 };
 
-/* Operations are the owners of their code. */
+/* Steps are the owners of their code. */
 static void use_control(struct walk *w, uint32_t owner)
 {
     code_range(w->out.b, CATEGORY_CONTROL_CODE, owner);
@@ -57,10 +57,10 @@ static int range_has_part(const struct walk *w, uint32_t first, uint32_t end)
 
     if (emit_index_first_part(p, w->tile, first, end))
         return 1;
-    for (uint32_t k = 0; k < p->call_ops; k++) {
-        const struct op *o = &w->l->op.at[p->call_op[k]];
+    for (uint32_t k = 0; k < p->call_steps; k++) {
+        const struct step *o = &w->l->step.at[p->call_step[k]];
 
-        if (p->call_op[k] >= first && p->call_op[k] < end && o->groups >> w->group & 1 &&
+        if (p->call_step[k] >= first && p->call_step[k] < end && o->groups >> w->group & 1 &&
             w->has_part[o->n])
             return 1;
     }
@@ -78,10 +78,10 @@ static int range_has_code(const struct walk *w, uint32_t first, uint32_t end)
 static int range_calls(const struct walk *w, uint32_t first, uint32_t end)
 {
     const struct emit_index *p = w->p;
-    const struct tile_steps *part = emit_index_first_part(p, w->tile, first, end);
+    const struct step_part *part = emit_index_first_part(p, w->tile, first, end);
 
-    for (; part && part < &p->part[p->part_first[w->tile + 1]] && part->op < end; part++) {
-        const struct op *o = &w->l->op.at[part->op];
+    for (; part && part < &p->part[p->part_first[w->tile + 1]] && part->step < end; part++) {
+        const struct step *o = &w->l->step.at[part->step];
 
         for (uint32_t k = 0; k < part->count && o->kind == STEP_CALLS; k++) {
             const struct call *c = &w->l->call.at[part->first + k];
@@ -90,14 +90,14 @@ static int range_calls(const struct walk *w, uint32_t first, uint32_t end)
                 return 1;
         }
     }
-    for (uint32_t k = 0; k < p->call_ops; k++) {
-        if (p->call_op[k] >= first && p->call_op[k] < end)
+    for (uint32_t k = 0; k < p->call_steps; k++) {
+        if (p->call_step[k] >= first && p->call_step[k] < end)
             return 1;
     }
     return 0;
 }
 
-/* ---- operations ---- */
+/* ---- steps ---- */
 
 static void emit_call(struct walk *w, const struct call *c, uint32_t owner)
 {
@@ -124,7 +124,7 @@ static void emit_call(struct walk *w, const struct call *c, uint32_t owner)
     writer_await(&w->out, WAIT_WORKERS, CATEGORY_CONTROL_CODE, owner);
 }
 
-static void emit_calls(struct walk *w, const struct tile_steps *part, const struct op *o)
+static void emit_calls(struct walk *w, const struct step_part *part, const struct step *o)
 {
     uint32_t mark = code_mark(w->out.b, o->name);
 
@@ -134,7 +134,7 @@ static void emit_calls(struct walk *w, const struct tile_steps *part, const stru
 }
 
 /* A sync in which the tile has no part. */
-static void emit_idle_sync(struct walk *w, const struct op *o)
+static void emit_idle_sync(struct walk *w, const struct step *o)
 {
     if (emit_index_zone(w->p, o) == SYNC_INTERNAL) {
         writer_vote(&w->out, 1, o->name);
@@ -188,10 +188,11 @@ static int has_two_word_code(const struct exchange_sequence *p)
     return 0;
 }
 
-static void emit_exchange(struct walk *w, const struct tile_steps *part, const struct op *o,
-                          uint32_t op)
+static void emit_exchange(struct walk *w, const struct step_part *part, const struct step *o,
+                          uint32_t step)
 {
-    const struct tile_schedule *s = part->count ? &w->p->in->schedule[op].tile[part->first] : NULL;
+    const struct tile_schedule *s =
+        part->count ? &w->p->in->schedule[step].tile[part->first] : NULL;
     uint32_t mark = code_mark(w->out.b, o->name);
     size_t at = w->out.b->word.count + writer_settle_words(&w->out) + 1;
 
@@ -203,7 +204,7 @@ static void emit_exchange(struct walk *w, const struct tile_steps *part, const s
     code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
     writer_sync(&w->out, emit_index_zone(w->p, o));
     if (s) {
-        emit_exchange_words(w, s, w->p->in->schedule[op].object);
+        emit_exchange_words(w, s, w->p->in->schedule[step].object);
         writer_await(&w->out, WAIT_WORDS, CATEGORY_EXCHANGE_CODE, o->name);
     }
     code_unmark(w->out.b, mark);
@@ -221,7 +222,7 @@ static void put_delay(struct walk *w, uint64_t n)
 }
 
 /* All tiles issue their request of a round at the same event. */
-static void emit_host(struct walk *w, const struct tile_steps *part, const struct op *o)
+static void emit_host(struct walk *w, const struct step_part *part, const struct step *o)
 {
     uint32_t mark = code_mark(w->out.b, o->name);
     uint64_t step = w->p->arch->host_send_min_events;
@@ -250,7 +251,7 @@ static void emit_host(struct walk *w, const struct tile_steps *part, const struc
 }
 
 /* Waits for the end of what earlier requests have begun. */
-static void emit_await(struct walk *w, const struct op *o)
+static void emit_await(struct walk *w, const struct step *o)
 {
     writer_settle(&w->out);
     writer_await(&w->out, WAIT_WORDS, CATEGORY_HOST_CODE, o->name);
@@ -264,13 +265,14 @@ static void walk_range(struct walk *w, uint32_t first, uint32_t end);
 static struct writer_loop loop_of(const struct walk *w, uint32_t first, uint32_t end)
 {
     uint32_t i = first;
-    const struct tile_steps *part;
+    const struct step_part *part;
     const struct call *c;
 
-    while (i < end && (!(w->l->op.at[i].groups >> w->group & 1) ||
+    while (i < end && (!(w->l->step.at[i].groups >> w->group & 1) ||
                        !range_has_code(w, i, emit_index_next(w->p, i))))
         i = emit_index_next(w->p, i);
-    part = i < end && w->l->op.at[i].kind == STEP_CALLS ? emit_index_part(w->p, w->tile, i) : NULL;
+    part =
+        i < end && w->l->step.at[i].kind == STEP_CALLS ? emit_index_part(w->p, w->tile, i) : NULL;
     if (!part)
         return (struct writer_loop){ .launches = 0 };
     c = &w->l->call.at[part->first];
@@ -279,10 +281,10 @@ static struct writer_loop loop_of(const struct walk *w, uint32_t first, uint32_t
                                  .state = c->state };
 }
 
-static void emit_counted_loop(struct walk *w, uint32_t op)
+static void emit_counted_loop(struct walk *w, uint32_t step)
 {
-    const struct op *o = &w->l->op.at[op];
-    struct writer_loop loop = loop_of(w, op + 1, w->p->match[op]);
+    const struct step *o = &w->l->step.at[step];
+    struct writer_loop loop = loop_of(w, step + 1, w->p->match[step]);
     uint32_t top = code_label(w->out.b), level = w->depth, word = 0;
     int in_memory = level >= M_COUNTERS;
     unsigned m = in_memory ? M_SCRATCH : M_COUNTER + level;
@@ -297,7 +299,7 @@ static void emit_counted_loop(struct walk *w, uint32_t op)
         writer_store(&w->out, m, M_STACK, word);
     }
     w->depth++;
-    walk_range(w, op + 1, w->p->match[op]);
+    walk_range(w, step + 1, w->p->match[step]);
     w->depth--;
     writer_prepare(&w->out);
     use_control(w, o->name);
@@ -309,27 +311,27 @@ static void emit_counted_loop(struct walk *w, uint32_t op)
     writer_branch(&w->out, INSN_brnzdec, m, top);
 }
 
-static void emit_repeat(struct walk *w, uint32_t op)
+static void emit_repeat(struct walk *w, uint32_t step)
 {
-    const struct op *o = &w->l->op.at[op];
+    const struct step *o = &w->l->step.at[step];
 
     if (o->n == 1)
-        walk_range(w, op + 1, w->p->match[op]);
-    else if (o->n && range_has_code(w, op + 1, w->p->match[op]))
-        emit_counted_loop(w, op);
+        walk_range(w, step + 1, w->p->match[step]);
+    else if (o->n && range_has_code(w, step + 1, w->p->match[step]))
+        emit_counted_loop(w, step);
 }
 
-static void emit_loop(struct walk *w, uint32_t op)
+static void emit_loop(struct walk *w, uint32_t step)
 {
-    const struct op *o = &w->l->op.at[op];
-    struct writer_loop loop = loop_of(w, op + 1, w->p->match[op]);
+    const struct step *o = &w->l->step.at[step];
+    struct writer_loop loop = loop_of(w, step + 1, w->p->match[step]);
     uint32_t top = code_label(w->out.b), outer = w->break_label;
 
     w->break_label = code_label(w->out.b);
     writer_prepare(&w->out);
     use_control(w, o->name);
     writer_loop_begin(&w->out, top, &loop);
-    walk_range(w, op + 1, w->p->match[op]);
+    walk_range(w, step + 1, w->p->match[step]);
     writer_prepare(&w->out);
     use_control(w, o->name);
     writer_loop_end(&w->out, &loop);
@@ -342,7 +344,7 @@ static void emit_loop(struct walk *w, uint32_t op)
 
 /* Sets the tile's LC to the predicate if the tile has it, else to 1; after the sync, M_SCRATCH is
  * the AND of all. */
-static void put_consensus(struct walk *w, const struct op *o)
+static void put_consensus(struct walk *w, const struct step *o)
 {
     uint32_t object = w->l->predicate.at[o->predicate + w->tile];
 
@@ -368,8 +370,8 @@ static void put_consensus(struct walk *w, const struct op *o)
                 (struct insn){ .op = INSN_and_mu12, .d = M_SCRATCH, .a = M_SCRATCH, .i = SSR_GC });
 }
 
-/* Branches on the predicate of an operation. */
-static void put_test(struct walk *w, const struct op *o, enum insn_op branch, uint32_t label)
+/* Branches on the predicate of a step. */
+static void put_test(struct walk *w, const struct step *o, enum insn_op branch, uint32_t label)
 {
     uint32_t object = w->l->predicate.at[o->predicate + w->tile];
 
@@ -387,16 +389,16 @@ static void put_test(struct walk *w, const struct op *o, enum insn_op branch, ui
     writer_branch(&w->out, branch, M_SCRATCH, label);
 }
 
-static void emit_if(struct walk *w, uint32_t op)
+static void emit_if(struct walk *w, uint32_t step)
 {
-    const struct op *o = &w->l->op.at[op];
-    uint32_t other = w->p->match[op], end = w->p->match[other];
-    int has_then = range_has_code(w, op + 1, other), has_else = range_has_code(w, other + 1, end);
+    const struct step *o = &w->l->step.at[step];
+    uint32_t other = w->p->match[step], end = w->p->match[other];
+    int has_then = range_has_code(w, step + 1, other), has_else = range_has_code(w, other + 1, end);
     uint32_t to_else = code_label(w->out.b), to_end = code_label(w->out.b);
 
     if (has_then) {
         put_test(w, o, INSN_brz, to_else);
-        walk_range(w, op + 1, other);
+        walk_range(w, step + 1, other);
         writer_settle(&w->out);
         if (has_else) {
             use_control(w, o->name);
@@ -410,7 +412,7 @@ static void emit_if(struct walk *w, uint32_t op)
     writer_label(&w->out, to_end);
 }
 
-static void emit_function_call(struct walk *w, const struct op *o)
+static void emit_function_call(struct walk *w, const struct step *o)
 {
     writer_settle(&w->out);
     use_control(w, o->name);
@@ -422,20 +424,20 @@ static void emit_function_call(struct walk *w, const struct op *o)
 
 /* Skips a construct in which the tile has no part. Returns 0 if its syncs must be made one by one.
  */
-static int vote_for(struct walk *w, uint32_t op, int has_part)
+static int vote_for(struct walk *w, uint32_t step, int has_part)
 {
-    int32_t votes = w->p->votes[w->group][op];
+    int32_t votes = w->p->votes[w->group][step];
 
     if (has_part || votes == VOTES_UNKNOWN)
         return 0;
-    writer_vote(&w->out, votes, w->l->op.at[op].name);
+    writer_vote(&w->out, votes, w->l->step.at[step].name);
     return 1;
 }
 
-static void emit_op(struct walk *w, uint32_t i)
+static void emit_step(struct walk *w, uint32_t i)
 {
-    const struct op *o = &w->l->op.at[i];
-    const struct tile_steps *part = emit_index_part(w->p, w->tile, i);
+    const struct step *o = &w->l->step.at[i];
+    const struct step_part *part = emit_index_part(w->p, w->tile, i);
 
     switch (o->kind) {
     case STEP_CALLS:
@@ -486,8 +488,8 @@ static void emit_op(struct walk *w, uint32_t i)
 static void walk_range(struct walk *w, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end && w->out.b->status == EMU_OK; i = emit_index_next(w->p, i)) {
-        if (w->l->op.at[i].groups >> w->group & 1)
-            emit_op(w, i);
+        if (w->l->step.at[i].groups >> w->group & 1)
+            emit_step(w, i);
     }
 }
 

@@ -86,7 +86,7 @@ static enum emu_status make_tile(const struct emit_index *p, const struct placem
     TRY(control_emit(p, tile, CONTROL_FINAL, &out->code));
     TRY(code_buffer_link(&out->code, base));
     EMU_ASSERT(code_bytes(p, &out->code) == place->tile[tile].code_bytes);
-    return tile_memory_init(p, tile, &out->code, base, place->tile[tile].peak_op, &out->memory);
+    return tile_memory_init(p, tile, &out->code, base, place->tile[tile].peak_step, &out->memory);
 }
 
 /* ---- the image ---- */
@@ -178,11 +178,11 @@ static enum emu_status add_symbols(struct emission *e, const struct tile_memory 
 static enum emu_status add_segments(struct emission *e, const struct tile_memory *m, size_t *n)
 {
     *n = 0;
-    TRY(make_room(&e->segment, &e->segments, m->piece.count + 1, sizeof(*e->segment)));
+    TRY(make_room(&e->segment, &e->segments, m->contents.count + 1, sizeof(*e->segment)));
     if (e->codelets.segment.bytes)
         e->segment[(*n)++] = e->codelets.segment;
-    for (size_t i = 0; i < m->piece.count; i++) {
-        const struct memory_piece *s = &m->piece.at[i];
+    for (size_t i = 0; i < m->contents.count; i++) {
+        const struct memory_contents *s = &m->contents.at[i];
         struct image_segment *out = &e->segment[(*n)++];
 
         *out = (struct image_segment){ .addr = s->addr, .bytes = s->bytes };
@@ -242,15 +242,15 @@ static enum emu_status add_tiles(struct emission *e, unsigned threads)
     return s;
 }
 
-/* The largest number of requests of a stream in one operation. All of them belong to one transfer
+/* The largest number of requests of a stream in one step. All of them belong to one transfer
  * of the graph.
  */
 static uint64_t stream_requests(const struct lowered *l, uint32_t stream)
 {
     uint64_t most = 1;
 
-    for (size_t i = 0; i < l->op.count; i++) {
-        const struct op *o = &l->op.at[i];
+    for (size_t i = 0; i < l->step.count; i++) {
+        const struct step *o = &l->step.at[i];
         uint64_t n = 0;
 
         for (uint64_t k = 0; o->kind == STEP_HOST && k < o->count; k++)

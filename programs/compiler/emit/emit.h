@@ -1,7 +1,7 @@
 /* emit.h - control code, exchange code and contents of every tile; the image.
  *
  * Code of a tile, from mem_base on: the codelets of the program (equal addresses on all tiles),
- * then the functions of the program, each operation in turn, exchange code in line after its sync,
+ * then the functions of the program, each step in turn, exchange code in line after its sync,
  * then headers of host transfers and the words of the stack. All of it counts as code bytes.
  * Supervisor registers: $m0 .. $m5 are free for launches and codelets, $m6 .. $m9 count the four
  * outermost nested loops (deeper ones count in words of the stack), $m10 is the return address
@@ -18,7 +18,7 @@
 struct emit_input {
     const struct lowered *lowered;
     const struct codelet_code *codelets;
-    /* By index of the operation; entries of operations other than STEP_EXCHANGE are empty. Bases of
+    /* By index of the step; entries of steps other than STEP_EXCHANGE are empty. Bases of
      * symbolic_addr are objects, or indices into the schedule's list of objects if it has one. */
     const struct exchange_schedule *schedule;
 };
@@ -30,7 +30,7 @@ enum emu_status emit_measure(const struct emit_input *in, unsigned threads,
 
 /* The image: bytes, entries, groups, streams, symbols of codelets and variables, and a map in which
  * every byte of every used tile is a range or a gap. Where several objects use a byte at different
- * times, the map names the one alive at the tile's peak operation, else the first. */
+ * times, the map names the one alive at the tile's peak step, else the first. */
 enum emu_status emit_image(const struct emit_input *in, const struct placement *place,
                            unsigned threads, struct image **out) EMU_MUST_CHECK;
 

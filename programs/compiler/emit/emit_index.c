@@ -12,14 +12,14 @@ unsigned emit_index_group(const struct emit_index *p, uint32_t tile)
 }
 
 /* Whether a construct has a match further on. */
-static int opens(enum op_kind k)
+static int opens(enum step_kind k)
 {
     return k == STEP_REPEAT || k == STEP_LOOP || k == STEP_IF;
 }
 
 uint32_t emit_index_next(const struct emit_index *p, uint32_t i)
 {
-    switch (p->l->op.at[i].kind) {
+    switch (p->l->step.at[i].kind) {
     case STEP_REPEAT:
     case STEP_LOOP:
         return p->match[i] + 1;
@@ -38,23 +38,22 @@ static enum emu_status match_function(struct emit_index *p, const struct lowered
     uint32_t depth = 0;
 
     for (uint32_t i = f->first; i < f->first + f->count; i++) {
-        enum op_kind k = p->l->op.at[i].kind;
+        enum step_kind k = p->l->step.at[i].kind;
 
         if (opens(k)) {
             stack[depth++] = i;
         } else if (k == STEP_ELSE) {
-            if (!depth || p->l->op.at[stack[depth - 1]].kind != STEP_IF)
-                return FAIL(BAD_PROGRAM, "operation %u: an else without an if", i);
+            if (!depth || p->l->step.at[stack[depth - 1]].kind != STEP_IF)
+                return FAIL(BAD_PROGRAM, "step %u: an else without an if", i);
             p->match[stack[depth - 1]] = i;
             stack[depth - 1] = i;
         } else if (k == STEP_END) {
-            if (!depth || p->l->op.at[stack[depth - 1]].kind == STEP_IF)
-                return FAIL(BAD_PROGRAM, "operation %u: an end of nothing, or an if without else",
-                            i);
+            if (!depth || p->l->step.at[stack[depth - 1]].kind == STEP_IF)
+                return FAIL(BAD_PROGRAM, "step %u: an end of nothing, or an if without else", i);
             p->match[stack[--depth]] = i;
         }
     }
-    return depth ? FAIL(BAD_PROGRAM, "operation %u: no end", stack[depth - 1]) : EMU_OK;
+    return depth ? FAIL(BAD_PROGRAM, "step %u: no end", stack[depth - 1]) : EMU_OK;
 }
 
 static enum emu_status match_constructs(struct emit_index *p)
@@ -63,23 +62,23 @@ static enum emu_status match_constructs(struct emit_index *p)
     uint32_t *stack;
     enum emu_status s = EMU_OK;
 
-    p->match = prog_alloc(&p->arena, l->op.count, sizeof(*p->match));
-    p->call_op = prog_alloc(&p->arena, l->op.count, sizeof(*p->call_op));
-    stack = emu_alloc(l->op.count + 1, sizeof(*stack));
-    if (!p->match || !p->call_op || !stack) {
+    p->match = prog_alloc(&p->arena, l->step.count, sizeof(*p->match));
+    p->call_step = prog_alloc(&p->arena, l->step.count, sizeof(*p->call_step));
+    stack = emu_alloc(l->step.count + 1, sizeof(*stack));
+    if (!p->match || !p->call_step || !stack) {
         emu_free(stack);
-        return FAIL(NO_MEMORY, "%zu operations", l->op.count);
+        return FAIL(NO_MEMORY, "%zu steps", l->step.count);
     }
     for (size_t f = 0; f < l->function.count && s == EMU_OK; f++)
         s = match_function(p, &l->function.at[f], stack);
     emu_free(stack);
-    for (uint32_t i = 0; i < l->op.count; i++) {
-        if (l->op.at[i].kind != STEP_CALL)
+    for (uint32_t i = 0; i < l->step.count; i++) {
+        if (l->step.at[i].kind != STEP_CALL)
             continue;
-        if (l->op.at[i].n >= l->function.count)
-            return FAIL(BAD_PROGRAM, "operation %u: function %u of %zu", i, l->op.at[i].n,
+        if (l->step.at[i].n >= l->function.count)
+            return FAIL(BAD_PROGRAM, "step %u: function %u of %zu", i, l->step.at[i].n,
                         l->function.count);
-        p->call_op[p->call_ops++] = i;
+        p->call_step[p->call_steps++] = i;
     }
     return s;
 }
@@ -101,8 +100,8 @@ static enum emu_status order_function(const struct emit_index *p, uint32_t f, ui
         return EMU_OK;
     visit[f] = OPEN;
     for (uint32_t i = fn->first; i < fn->first + fn->count; i++) {
-        if (p->l->op.at[i].kind == STEP_CALL)
-            TRY(order_function(p, p->l->op.at[i].n, visit, order, ordered));
+        if (p->l->step.at[i].kind == STEP_CALL)
+            TRY(order_function(p, p->l->step.at[i].n, visit, order, ordered));
     }
     visit[f] = DONE;
     order[(*ordered)++] = f;
@@ -123,11 +122,11 @@ static enum emu_status order_functions(struct emit_index *p)
     return EMU_OK;
 }
 
-/* Loops with counters around the operations [first, end): `depth`. */
+/* Loops with counters around the steps [first, end): `depth`. */
 static void note_depth(struct emit_index *p, uint32_t first, uint32_t end, uint32_t depth)
 {
     for (uint32_t i = first; i < end; i = emit_index_next(p, i)) {
-        const struct op *o = &p->l->op.at[i];
+        const struct step *o = &p->l->step.at[i];
 
         if (o->kind == STEP_REPEAT || o->kind == STEP_LOOP) {
             note_depth(p, i + 1, p->match[i], depth + (o->kind == STEP_REPEAT));
@@ -144,7 +143,7 @@ static void note_depth(struct emit_index *p, uint32_t first, uint32_t end, uint3
 
 /* ---- syncs that a tile may vote for ahead ---- */
 
-int emit_index_zone(const struct emit_index *p, const struct op *o)
+int emit_index_zone(const struct emit_index *p, const struct step *o)
 {
     uint64_t all = p->l->groups;
 
@@ -172,14 +171,14 @@ int32_t emit_index_votes(const struct emit_index *p, unsigned group, uint32_t fi
 }
 
 /* Whether all tiles of the groups must wait in the sync of a branch. */
-static int is_consensus(const struct op *o)
+static int is_consensus(const struct step *o)
 {
     return (o->kind == STEP_BREAK || o->kind == STEP_IF) && o->consensus;
 }
 
-static int32_t op_votes(const struct emit_index *p, unsigned group, uint32_t i)
+static int32_t step_votes(const struct emit_index *p, unsigned group, uint32_t i)
 {
-    const struct op *o = &p->l->op.at[i];
+    const struct step *o = &p->l->step.at[i];
     int32_t a, b;
 
     if (!(o->groups >> group & 1))
@@ -210,7 +209,7 @@ static enum emu_status count_votes(struct emit_index *p, unsigned group)
 {
     size_t functions = p->l->function.count;
 
-    p->votes[group] = prog_alloc(&p->arena, p->l->op.count, sizeof(**p->votes));
+    p->votes[group] = prog_alloc(&p->arena, p->l->step.count, sizeof(**p->votes));
     p->function_votes[group] = prog_alloc(&p->arena, functions, sizeof(**p->votes));
     if (!p->votes[group] || !p->function_votes[group])
         return FAIL(NO_MEMORY, "the syncs of group %u", group);
@@ -218,7 +217,7 @@ static enum emu_status count_votes(struct emit_index *p, unsigned group)
         const struct lowered_function *f = &p->l->function.at[p->order[k]];
 
         for (uint32_t i = f->first + f->count; i-- > f->first;)
-            p->votes[group][i] = op_votes(p, group, i);
+            p->votes[group][i] = step_votes(p, group, i);
         p->function_votes[group][p->order[k]] =
             emit_index_votes(p, group, f->first, f->first + f->count);
     }
@@ -227,18 +226,18 @@ static enum emu_status count_votes(struct emit_index *p, unsigned group)
 
 /* ---- parts ---- */
 
-/* Calls back for every part of every operation, in the order of operations and, within each, of
+/* Calls back for every part of every step, in the order of steps and, within each, of
  * tiles. */
-typedef void part_visit(struct emit_index *p, uint32_t tile, struct tile_steps part);
+typedef void part_visit(struct emit_index *p, uint32_t tile, struct step_part part);
 
 /* No tile has anything to do in a sync of one group, but not all of its tiles may vote ahead. */
 static void visit_leader(struct emit_index *p, uint32_t i, part_visit *visit)
 {
-    const struct op *o = &p->l->op.at[i];
+    const struct step *o = &p->l->step.at[i];
     uint64_t own = o->groups & p->l->groups;
 
     if (own && emit_index_zone(p, o) == SYNC_INTERNAL)
-        visit(p, p->leader[__builtin_ctzll(own)], (struct tile_steps){ i, 0, 0 });
+        visit(p, p->leader[__builtin_ctzll(own)], (struct step_part){ i, 0, 0 });
 }
 
 static void visit_exchange(struct emit_index *p, uint32_t i, part_visit *visit)
@@ -246,7 +245,7 @@ static void visit_exchange(struct emit_index *p, uint32_t i, part_visit *visit)
     const struct exchange_schedule *s = &p->in->schedule[i];
 
     for (uint32_t k = 0; k < s->tiles; k++)
-        visit(p, p->l->tile_index[s->tile[k].tile], (struct tile_steps){ i, k, 1 });
+        visit(p, p->l->tile_index[s->tile[k].tile], (struct step_part){ i, k, 1 });
     if (!s->tiles)
         visit_leader(p, i, visit);
 }
@@ -254,7 +253,7 @@ static void visit_exchange(struct emit_index *p, uint32_t i, part_visit *visit)
 static void visit_runs(struct emit_index *p, uint32_t i, part_visit *visit)
 {
     const struct lowered *l = p->l;
-    const struct op *o = &l->op.at[i];
+    const struct step *o = &l->step.at[i];
     uint32_t end = o->first + (uint32_t)o->count, k = o->first;
 
     while (k < end) {
@@ -264,7 +263,7 @@ static void visit_runs(struct emit_index *p, uint32_t i, part_visit *visit)
         while (k < end &&
                tile == (o->kind == STEP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile))
             k++;
-        visit(p, l->tile_index[tile], (struct tile_steps){ i, first, k - first });
+        visit(p, l->tile_index[tile], (struct step_part){ i, first, k - first });
     }
     if (!o->count && o->kind == STEP_HOST)
         visit_leader(p, i, visit);
@@ -272,8 +271,8 @@ static void visit_runs(struct emit_index *p, uint32_t i, part_visit *visit)
 
 static void visit_parts(struct emit_index *p, part_visit *visit)
 {
-    for (uint32_t i = 0; i < p->l->op.count; i++) {
-        enum op_kind k = p->l->op.at[i].kind;
+    for (uint32_t i = 0; i < p->l->step.count; i++) {
+        enum step_kind k = p->l->step.at[i].kind;
 
         if (k == STEP_EXCHANGE)
             visit_exchange(p, i, visit);
@@ -282,13 +281,13 @@ static void visit_parts(struct emit_index *p, part_visit *visit)
     }
 }
 
-static void count_part(struct emit_index *p, uint32_t tile, struct tile_steps part)
+static void count_part(struct emit_index *p, uint32_t tile, struct step_part part)
 {
     (void)part;
     p->part_first[tile + 1]++;
 }
 
-static void store_part(struct emit_index *p, uint32_t tile, struct tile_steps part)
+static void store_part(struct emit_index *p, uint32_t tile, struct step_part part)
 {
     p->part[p->part_first[tile]++] = part;
 }
@@ -342,15 +341,15 @@ static enum emu_status list_objects(struct emit_index *p)
     return EMU_OK;
 }
 
-/* The first part at operation `op` or later; the end of the list if there is none. */
-static const struct tile_steps *part_from(const struct emit_index *p, uint32_t tile, uint32_t op)
+/* The first part at step `step` or later; the end of the list if there is none. */
+static const struct step_part *part_from(const struct emit_index *p, uint32_t tile, uint32_t step)
 {
     uint32_t lo = p->part_first[tile], hi = p->part_first[tile + 1];
 
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
 
-        if (p->part[mid].op < op)
+        if (p->part[mid].step < step)
             lo = mid + 1;
         else
             hi = mid;
@@ -358,17 +357,17 @@ static const struct tile_steps *part_from(const struct emit_index *p, uint32_t t
     return &p->part[lo];
 }
 
-const struct tile_steps *emit_index_first_part(const struct emit_index *p, uint32_t tile,
-                                               uint32_t first, uint32_t end)
+const struct step_part *emit_index_first_part(const struct emit_index *p, uint32_t tile,
+                                              uint32_t first, uint32_t end)
 {
-    const struct tile_steps *part = part_from(p, tile, first);
+    const struct step_part *part = part_from(p, tile, first);
 
-    return part < &p->part[p->part_first[tile + 1]] && part->op < end ? part : NULL;
+    return part < &p->part[p->part_first[tile + 1]] && part->step < end ? part : NULL;
 }
 
-const struct tile_steps *emit_index_part(const struct emit_index *p, uint32_t tile, uint32_t op)
+const struct step_part *emit_index_part(const struct emit_index *p, uint32_t tile, uint32_t step)
 {
-    return emit_index_first_part(p, tile, op, op + 1);
+    return emit_index_first_part(p, tile, step, step + 1);
 }
 
 /* ---- all of it ---- */
@@ -377,15 +376,15 @@ static enum emu_status check_groups(const struct emit_index *p)
 {
     uint64_t all = p->l->groups;
 
-    for (uint32_t i = 0; i < p->l->op.count; i++) {
-        const struct op *o = &p->l->op.at[i];
+    for (uint32_t i = 0; i < p->l->step.count; i++) {
+        const struct step *o = &p->l->step.at[i];
         uint64_t own = o->groups & all;
 
         if ((o->kind == STEP_EXCHANGE || o->kind == STEP_HOST || is_consensus(o)) && own != all &&
             own & (own - 1))
             return FAIL(BAD_PROGRAM,
-                        "operation %u (%s): groups 0x%llx of 0x%llx, expected one of them or all",
-                        i, strings_text(&p->l->strings, o->name), (unsigned long long)own,
+                        "step %u (%s): groups 0x%llx of 0x%llx, expected one of them or all", i,
+                        strings_text(&p->l->strings, o->name), (unsigned long long)own,
                         (unsigned long long)all);
     }
     return EMU_OK;

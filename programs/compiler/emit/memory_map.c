@@ -1,19 +1,19 @@
 /* memory_map.c - ranges, symbols and initial contents of one tile.
  *
- * Objects that are never in use together may share bytes. A byte belongs to the object that is
- * alive at the tile's peak; if none is, or several are, to the first.
+ * Objects that are never in use together may share bytes. In the map such a byte belongs to the
+ * object that is in use at the tile's worst moment, or to the first one if none is.
  */
 #include "programs/compiler/emit/memory_map.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Contents at most so many bytes apart become one piece, with zeros between them. A large object is
- * a piece of its own, so that the image stores it once for all tiles that have it. A piece costs 28
- * bytes. */
+/* Contents that are less than GAP_BYTES apart are stored together, with zeros between them, because
+ * each entry costs 28 bytes in the image. An object of at least LARGE_BYTES has an entry of its
+ * own, so that the image stores it once for all tiles that have it. */
 enum { GAP_BYTES = 16, LARGE_BYTES = 1024 };
 
-/* An object on its way into the map. */
+/* The bytes that an object lies in. */
 struct claim {
     uint32_t addr, end;
     uint64_t rank; /* the lowest one gets the byte */
@@ -27,20 +27,6 @@ struct claims {
     uint32_t heap_count;
 };
 
-static int is_alive(const struct lowered *l, const struct object *o, uint32_t op)
-{
-    const struct live_set *s;
-
-    if (o->live == LIVE_ALWAYS)
-        return 1;
-    s = &l->live_set.at[o->live];
-    for (uint32_t i = s->first; i < s->first + s->count; i++) {
-        if (l->live_range.at[i].begin <= op && op < l->live_range.at[i].end)
-            return 1;
-    }
-    return 0;
-}
-
 static int by_address(const void *x, const void *y)
 {
     const struct claim *a = x, *b = y;
@@ -50,7 +36,7 @@ static int by_address(const void *x, const void *y)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static enum emu_status list_claims(const struct emit_index *p, uint32_t tile, uint32_t peak_op,
+static enum emu_status list_claims(const struct emit_index *p, uint32_t tile, uint32_t peak_step,
                                    struct claims *c)
 {
     uint32_t first = p->object_first[tile], n = p->object_first[tile + 1] - first;
@@ -67,7 +53,7 @@ static enum emu_status list_claims(const struct emit_index *p, uint32_t tile, ui
             c->claim[c->count++] = (struct claim){
                 .addr = o->addr,
                 .end = o->addr + o->bytes,
-                .rank = (uint64_t)!is_alive(p->l, o, peak_op) << 32 | object,
+                .rank = (uint64_t)!object_in_use(p->l, o, peak_step) << 32 | object,
                 .object = object,
             };
     }
@@ -205,7 +191,8 @@ static void write_contents(const struct lowered *l, const struct object *o, uint
     }
 }
 
-/* Bytes of room for the contents of all objects except those that are used where they are. */
+/* An upper bound of the bytes that add_contents() writes: the contents of all objects, and a gap
+ * for each. Large objects are borrowed and would not count; for a bound they may. */
 static size_t buffer_bytes(const struct lowered *l, const struct claims *c)
 {
     size_t bytes = 1;
@@ -222,7 +209,7 @@ static size_t buffer_bytes(const struct lowered *l, const struct claims *c)
 static enum emu_status add_contents(const struct lowered *l, const struct claims *c,
                                     struct tile_memory *m)
 {
-    struct memory_piece open = { 0, 0, NULL }; /* bytes 0: none */
+    struct memory_contents open = { 0, 0, NULL }; /* bytes 0: none */
     uint8_t *free_byte;
 
     m->buffer = emu_alloc(buffer_bytes(l, c), 1);
@@ -235,7 +222,7 @@ static enum emu_status add_contents(const struct lowered *l, const struct claims
                     o->addr - (open.addr + open.bytes) < GAP_BYTES;
 
         if (open.bytes && !joins) {
-            TRY(VEC_PUSH(&m->piece, open));
+            TRY(VEC_PUSH(&m->contents, open));
             open.bytes = 0;
         }
         if (!has_contents(o))
@@ -243,46 +230,46 @@ static enum emu_status add_contents(const struct lowered *l, const struct claims
         EMU_ASSERT(!o->data || !o->words);
         EMU_ASSERT(sizeof(uint32_t) * o->words <= o->bytes);
         if (o->bytes >= LARGE_BYTES && o->data) {
-            TRY(VEC_PUSH(&m->piece, (struct memory_piece){ o->addr, o->bytes, o->data }));
+            TRY(VEC_PUSH(&m->contents, (struct memory_contents){ o->addr, o->bytes, o->data }));
             continue;
         }
         if (joins)
             free_byte += o->addr - (open.addr + open.bytes);
         else
-            open = (struct memory_piece){ o->addr, 0, free_byte };
+            open = (struct memory_contents){ o->addr, 0, free_byte };
         write_contents(l, o, free_byte);
         free_byte += o->bytes;
         open.bytes = o->addr + o->bytes - open.addr;
     }
-    return open.bytes ? VEC_PUSH(&m->piece, open) : EMU_OK;
+    return open.bytes ? VEC_PUSH(&m->contents, open) : EMU_OK;
 }
 
 /* ---- all of it ---- */
 
 static enum emu_status describe(const struct emit_index *p, uint32_t tile,
-                                const struct code_buffer *b, uint32_t base, uint32_t peak_op,
+                                const struct code_buffer *b, uint32_t base, uint32_t peak_step,
                                 struct claims *c, struct tile_memory *out)
 {
     const uint8_t *code = (const uint8_t *)b->word.at; /* both are little endian */
     uint32_t bytes = ISA_WORD_BYTES * (uint32_t)b->word.count;
 
-    TRY(list_claims(p, tile, peak_op, c));
+    TRY(list_claims(p, tile, peak_step, c));
     TRY(add_code_ranges(b, base, out));
     TRY(add_symbols(p->l, b, base, c, out));
-    TRY(VEC_PUSH(&out->piece, (struct memory_piece){ base, bytes, code }));
+    TRY(VEC_PUSH(&out->contents, (struct memory_contents){ base, bytes, code }));
     TRY(add_contents(p->l, c, out));
     return add_object_ranges(p->l, c, out);
 }
 
 enum emu_status tile_memory_init(const struct emit_index *p, uint32_t tile,
-                                 const struct code_buffer *b, uint32_t base, uint32_t peak_op,
+                                 const struct code_buffer *b, uint32_t base, uint32_t peak_step,
                                  struct tile_memory *out)
 {
     struct claims c = { NULL };
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
-    s = describe(p, tile, b, base, peak_op, &c, out);
+    s = describe(p, tile, b, base, peak_step, &c, out);
     emu_free(c.claim);
     emu_free(c.heap);
     return s;
@@ -292,7 +279,7 @@ void tile_memory_free(struct tile_memory *m)
 {
     VEC_FREE(&m->range);
     VEC_FREE(&m->symbol);
-    VEC_FREE(&m->piece);
+    VEC_FREE(&m->contents);
     emu_free(m->buffer);
     m->buffer = NULL;
 }

@@ -1,4 +1,4 @@
-/* writer.h - the layer between operations and words. It writes instructions, remembers which
+/* writer.h - the layer between steps and words. It writes instructions, remembers which
  * addresses are in registers already, writes waits as late as possible and counts votes for syncs.
  *
  * The wait for the end of a launch, an exchange or a vote is written only when something needs that

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { MAX_GROUPS = 64 }; /* sets of groups are one word (struct op) */
+enum { MAX_GROUPS = 64 }; /* sets of groups are one word (struct step) */
 
 unsigned elem_bytes(enum elem e)
 {

@@ -27,7 +27,7 @@ struct variable {
     uint32_t shape[TENSOR_MAX_RANK];
     uint64_t elements;
     const void *initial;       /* initial_elements x bytes; NULL: undefined */
-    uint64_t initial_elements; /* of one copy; the contents are as many of it as make elements */
+    uint64_t initial_elements; /* of one copy; the contents repeat it up to `elements` */
     uint8_t constant, kept, input;
     struct tensor whole;
     /* The mapping: sorted, disjoint, without gaps, neighbours differ in tile. What was mapped last
@@ -36,7 +36,7 @@ struct variable {
     size_t unsorted; /* entries of map after the normalised ones */
 };
 
-/* It has its value before, in and after every run; other inputs have theirs before only. */
+/* Whether the variable keeps its value before, during and after every run. */
 static inline int variable_stays(const struct variable *v)
 {
     return v->constant || v->kept || v->initial;
@@ -46,13 +46,13 @@ static inline int variable_stays(const struct variable *v)
 enum view_kind {
     VIEW_BLOCK,     /* element i0,i1,.. of the view is element offset + i0*stride[0] + .. of var */
     VIEW_CONCAT,    /* parts along dimension dim */
-    VIEW_RESHAPE,   /* elements of part[0] in order (when no affine block can say it) */
+    VIEW_RESHAPE,   /* elements of part[0] in order (where they are no affine block) */
     VIEW_SLICE,     /* begin .. of part[0] along dim */
     VIEW_TRANSPOSE, /* dimension k is dimension order[k] of part[0] */
     VIEW_BROADCAST  /* part[0] repeated along dim */
 };
 
-/* Millions of them: arrays are shared or in the arena of the graph. */
+/* A graph may have millions of views, so their arrays are shared, or in the arena of the graph. */
 struct view {
     uint8_t kind; /* enum view_kind */
     uint8_t elem; /* enum elem */
@@ -82,7 +82,7 @@ struct view_layouts {
     size_t slots, used;
 };
 
-/* `elements` consecutive elements of a variable that are consecutive in a view. */
+/* Elements [offset, offset + elements) of a variable, which follow each other in a view, too. */
 struct view_run {
     uint32_t var;
     uint64_t offset, elements;
@@ -174,21 +174,22 @@ struct graph {
     uint32_t program; /* node; GRAPH_NONE: none */
 };
 
-/* Calls back for the runs of elements [begin, end) of a view, in order, as long as possible each.
- * Stops at the first status that is not EMU_OK and returns it. */
+/* Calls back for the runs of elements [begin, end) of a view, in order; each run is as long as
+ * possible. Stops at the first status that is not EMU_OK and returns it. */
 typedef enum emu_status view_visit(void *ctx, const struct view_run *run);
 enum emu_status view_runs(const struct graph *g, uint32_t view, uint64_t begin, uint64_t end,
                           view_visit *visit, void *ctx) EMU_MUST_CHECK;
 
-/* Initial contents of a variable that has them: where elements [begin, begin + n) lie in a row,
- * NULL where they are of two copies; and the same elements, copied. */
+/* Elements [begin, begin + n) of a variable with initial contents: a borrowed pointer to them, NULL
+ * if they do not lie in one copy; and the same elements, copied. */
 const void *variable_contents(const struct variable *v, uint64_t begin, uint64_t n);
 void variable_copy_contents(const struct variable *v, uint64_t begin, uint64_t n, void *to);
 
 /* Where element i of a view lies: one run of at least one element that begins there. */
 struct view_run view_at(const struct graph *g, uint32_t view, uint64_t i);
 
-/* The normalised mapping; sorts what was added since. EMU_NO_MEMORY only. */
+/* The mapping in its normal form; sorts the runs that were added since the last call. The only
+ * error is EMU_NO_MEMORY. */
 enum emu_status variable_map(struct graph *g, uint32_t var, const struct map_run **run,
                              size_t *runs) EMU_MUST_CHECK;
 

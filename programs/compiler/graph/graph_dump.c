@@ -1,5 +1,6 @@
 /* graph_dump.c - the whole graph as text: one line per thing, in the order of creation, the program
- * tree indented. Equal graphs give equal texts on every machine. The format: docs/graphs.md 7.
+ * tree indented. Equal graphs give equal texts on every machine. The format:
+ * docs/programs/graphs.md.
  */
 #include "programs/compiler/graph/graph_private.h"
 

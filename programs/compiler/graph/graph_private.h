@@ -1,6 +1,6 @@
-/* graph_private.h - what the files of the builder share and nobody else needs.
+/* graph_private.h - what the files of the builder share, for this folder only.
  *
- * Every builder function begins with graph_works(): after the first error nothing is done any more.
+ * Every builder function begins with graph_works(): after the first error it does nothing.
  * Functions that return a view id give GRAPH_NONE after recording an error.
  */
 #ifndef PROGRAMS_GRAPH_PRIVATE_H
@@ -39,13 +39,15 @@ uint32_t view_add_whole(struct graph *g, uint32_t var);
 /* The elements of a view in another shape with as many. */
 uint32_t view_reshape(struct graph *g, uint32_t view, unsigned rank, const uint32_t *shape);
 
-/* A slice, not empty, or transposition of v, a VIEW_RESHAPE with elements: as a block, or as a
- * reshape of a smaller or reordered one. GRAPH_NONE without an error: not possible. */
+/* A slice with elements, or a transposition, of v, which is a VIEW_RESHAPE with elements. The
+ * result is a block, or a reshape of a smaller or reordered view. GRAPH_NONE without an error in
+ * the graph: there is no such view. */
 uint32_t view_slice_reshaped(struct graph *g, const struct view *v, unsigned dim, uint32_t begin,
                              uint32_t end);
 uint32_t view_transpose_reshaped(struct graph *g, const struct view *v, const uint8_t *by);
 
-/* Dimensions of a block without those of size 1, neighbours merged where one stride says both. */
+/* The dimensions of a block, without those of size 1, and with neighbours merged where one size and
+ * one stride describe both. */
 struct view_fold {
     unsigned rank;
     uint64_t size[TENSOR_MAX_RANK];
@@ -73,8 +75,8 @@ struct graph_text vertex_text(const struct graph *g, uint32_t vertex); /* "verte
 /* Scratch of graph_check(), for the check of views that are written. */
 struct access_check;
 
-/* Whether the elements of a view may be written: none is of a constant, none comes twice. The
- * message is "<who>: ...", what writes them. */
+/* Whether the elements of a view may be written: none belongs to a constant, and none comes twice.
+ * who: what writes them; the error message begins with it. */
 enum emu_status view_check_written(struct access_check *c, uint32_t view,
                                    const char *who) EMU_MUST_CHECK;
 

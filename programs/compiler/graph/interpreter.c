@@ -2,7 +2,7 @@
  *
  * Written to be read, not to be fast. Vertices see their edges as contiguous copies, which are
  * gathered before and scattered after each of them; a copy reads everything before it writes.
- * Memory that nobody has written is zero.
+ * Memory that has not been written is zero.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -408,7 +408,7 @@ static enum emu_status run_node(struct interpreter *p, uint32_t number)
     case NODE_STREAM:
     case NODE_STREAM_BEGIN:
         return run_stream(p, n->a, n->b);
-    case NODE_STREAM_END: /* nobody has touched the tensor since the beginning */
+    case NODE_STREAM_END: /* nothing may access the tensor between the halves */
         return EMU_OK;
     }
     EMU_ASSERT(!"a kind of node");

@@ -1,7 +1,7 @@
 /* mapping.c - which tile holds which element.
  *
  * graph_map... only appends runs to the mapping of a variable. variable_map() brings them into
- * order when somebody asks: the run that was appended last wins, by a sweep over the beginnings
+ * order when they are read: the run that was appended last wins, by a sweep over the beginnings
  * with a heap of the runs in force.
  */
 #include "programs/compiler/graph/graph_private.h"

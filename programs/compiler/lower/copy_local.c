@@ -1,27 +1,28 @@
-/* copy_local.c - moves within tiles become calls of copy codelets: per tile and width one call, of
- * the list form when there are several runs.
+/* copy_local.c - runs within tiles become calls of copy codelets: one call for each tile and width,
+ * which takes a list if there are several runs.
  */
 #include "programs/compiler/lower/lower_private.h"
 
 #include <string.h>
 
-/* All workers share a run of copy, each run of copy_list is for one: runs from this length on
- * get a call of their own when there are not enough to keep all workers busy with lists. */
+/* The workers share the run of a `copy` codelet, but each run of a `copy_list` goes to one worker.
+ * So where a list has too few runs to keep all workers busy, runs of at least this length get a
+ * call of their own. */
 enum { LONG_BYTES = 256, LIST_RUNS = 2 };
 
-struct local_move {
+struct local_run {
     uint32_t tile;
     uint32_t width; /* log2 of bytes */
-    struct move m;
+    struct copy_run m;
 };
 struct local_list {
-    struct local_move *at;
+    struct local_run *at;
     size_t count, cap;
 };
 
-/* The widest codelet for a move: 64 needs both sides at multiples of 8 and whole words, the others
- * multiples of their width. */
-static uint32_t width_of(const struct lowering *w, const struct move *m)
+/* The widest codelet for a run, as log2 of its bytes. The one for 8 bytes needs both sides at
+ * multiples of 8 and copies whole words; the others need multiples of their width. */
+static uint32_t width_of(const struct lowering *w, const struct copy_run *m)
 {
     uint32_t at =
         m->from_at | m->to_at | lower_object(w, m->from)->align | lower_object(w, m->to)->align;
@@ -35,7 +36,7 @@ static uint32_t width_of(const struct lowering *w, const struct move *m)
 /* ---- calls ---- */
 
 /* Edges of a copy codelet for n runs: those of its field `out` or those of its other one. */
-static void fill_edges(const struct codelet *c, const struct local_move *m, size_t n, int out,
+static void fill_edges(const struct codelet *c, const struct local_run *m, size_t n, int out,
                        struct edge *e)
 {
     uint32_t f = 0;
@@ -44,7 +45,7 @@ static void fill_edges(const struct codelet *c, const struct local_move *m, size
            !(field_is_edge(c->field[f].kind) || field_is_list(c->field[f].kind)))
         f++;
     for (size_t i = 0; i < n; i++) {
-        const struct move *x = &m[i].m;
+        const struct copy_run *x = &m[i].m;
 
         e[i] = (struct edge){ .field = f,
                               .bytes = x->bytes,
@@ -66,21 +67,21 @@ static enum emu_status find_codelet(const struct codelet_library *l, uint32_t wi
     return EMU_OK;
 }
 
-/* One call for moves of one tile and width; lists are in the order of target addresses, which lets
+/* One call for runs of one tile and width; lists are in the order of target addresses, which lets
  * the codelets write parts of words that neighbouring runs share. */
-static enum emu_status add_call(struct lowering *w, const struct local_move *m, size_t n,
+static enum emu_status add_call(struct lowering *w, const struct local_run *m, size_t n,
                                 enum phase phase)
 {
-    uint32_t owner = w->step.at[w->step.count - 1].name, first_field, state;
+    uint32_t owner = w->action.at[w->action.count - 1].name, first_field, state;
     const struct codelet *c;
     struct edge *e, swap;
     enum emu_status s;
 
     TRY(find_codelet(w->g->library, m->width, n > 1, &c));
     for (size_t i = 0; i < n; i++)
-        TRY(lower_touch(w, m[i].m.from, m[i].m.from_at, m[i].m.bytes, phase, 0));
+        TRY(lower_access(w, m[i].m.from, m[i].m.from_at, m[i].m.bytes, phase, 0));
     for (size_t i = 0; i < n; i++)
-        TRY(lower_touch(w, m[i].m.to, m[i].m.to_at, m[i].m.bytes, phase, 1));
+        TRY(lower_access(w, m[i].m.to, m[i].m.to_at, m[i].m.bytes, phase, 1));
     e = emu_alloc(n, 2 * sizeof(*e));
     if (!e)
         return FAIL(NO_MEMORY, "a copy of %zu runs", n);
@@ -97,8 +98,8 @@ static enum emu_status add_call(struct lowering *w, const struct local_move *m, 
     return call_add(w, c, m->tile, state);
 }
 
-/* Calls for all moves of one tile and width. */
-static enum emu_status add_group(struct lowering *w, struct local_move *m, size_t n,
+/* Calls for all runs of one tile and width. */
+static enum emu_status add_group(struct lowering *w, struct local_run *m, size_t n,
                                  enum phase phase)
 {
     size_t left = 0;
@@ -116,28 +117,28 @@ static enum emu_status add_calls(struct lowering *w, struct local_list *p, enum 
 {
     size_t first = w->l->call.count;
 
-    TRY(LOWER_SORT(p, struct local_move, tile, 2));
+    TRY(LOWER_SORT(p, struct local_run, tile, 2));
     for (size_t i = 0, end; i < p->count; i = end) {
         for (end = i + 1; end < p->count && p->at[end].tile == p->at[i].tile &&
                           p->at[end].width == p->at[i].width;)
             end++;
         TRY(add_group(w, p->at + i, end - i, phase));
     }
-    step_set_op(w, phase, STEP_CALLS, first, w->l->call.count - first);
+    action_set_step(w, phase, STEP_CALLS, first, w->l->call.count - first);
     return EMU_OK;
 }
 
-enum emu_status copy_calls_build(struct lowering *w, struct move_list *m, enum phase phase)
+enum emu_status copy_calls_build(struct lowering *w, struct copy_run_list *m, enum phase phase)
 {
     struct local_list parts = { 0 };
     enum emu_status s = EMU_OK;
 
     if (!m->count)
         return EMU_OK;
-    TRY(moves_coalesce(m));
+    TRY(copy_runs_join(m));
     for (size_t i = 0; i < m->count && s == EMU_OK; i++)
-        s = VEC_PUSH(&parts, (struct local_move){ lower_object(w, m->at[i].to)->tile,
-                                                  width_of(w, &m->at[i]), m->at[i] });
+        s = VEC_PUSH(&parts, (struct local_run){ lower_object(w, m->at[i].to)->tile,
+                                                 width_of(w, &m->at[i]), m->at[i] });
     if (s == EMU_OK)
         s = add_calls(w, &parts, phase);
     emu_free(parts.at);

@@ -1,5 +1,5 @@
-/* copy_merge.c - steps of copies. Copies next to each other that do not depend on each other share
- * one step, and so one sync.
+/* copy_merge.c - the actions of copies. Neighbouring copies that do not depend on each other share
+ * one action, and therefore one sync.
  */
 #include "programs/compiler/lower/lower_private.h"
 
@@ -16,7 +16,7 @@ struct range_list {
 
 /* ---- which copies depend on which ---- */
 
-/* Adds what pieces cover, as few ranges as possible; the pieces are sorted for that. */
+/* Adds what runs cover, as few ranges as possible; the runs are sorted for that. */
 static enum emu_status add_ranges(struct range_list *out, struct memory_run *p, size_t n,
                                   uint32_t copy, uint32_t write)
 {
@@ -43,8 +43,9 @@ static enum emu_status add_view_ranges(struct lowering *w, uint32_t view, uint32
     return add_ranges(out, w->piece.at, w->piece.count, copy, write);
 }
 
-/* Ranges sorted by place: of each object those still open are compared with the next one. before[k]
- * becomes 1 + the last copy that must be complete before copy k. */
+/* r: n ranges sorted by object, then by beginning. Each range is compared with the earlier ones
+ * that reach into it. before[k] becomes 1 + the last copy that must be complete before copy k
+ * begins. open: room for n numbers. */
 static void find_conflicts(struct copy_range *r, size_t n, uint32_t *open, uint32_t *before)
 {
     size_t opened = 0;
@@ -92,7 +93,7 @@ static enum emu_status find_order(struct lowering *w, struct range_list *r, uint
     return EMU_OK;
 }
 
-/* ---- one step ---- */
+/* ---- one action ---- */
 
 /* Joins what overlaps or touches. */
 static enum emu_status merge_ranges(struct range_list *r)
@@ -112,7 +113,7 @@ static enum emu_status merge_ranges(struct range_list *r)
     return EMU_OK;
 }
 
-static int ranges_meet(const struct range_list *r, const struct move *m)
+static int ranges_meet(const struct range_list *r, const struct copy_run *m)
 {
     size_t low = 0, high = r->count;
 
@@ -128,8 +129,10 @@ static int ranges_meet(const struct range_list *r, const struct move *m)
     return low < r->count && r->at[low].object == m->to && r->at[low].begin < m->to_at + m->bytes;
 }
 
-/* Moves of one copy: the pieces of both views side by side. What lies there already stays. */
-static enum emu_status add_moves(struct lowering *w, const struct node *n, struct range_list *read)
+/* Adds the runs of one copy: the memory runs of both views, matched from beginning to end. Bytes
+ * that are in their place already need no run. */
+static enum emu_status add_copy_runs(struct lowering *w, const struct node *n,
+                                     struct range_list *read)
 {
     struct memory_run_list *p = &w->piece;
     size_t from, to, from_end;
@@ -142,17 +145,17 @@ static enum emu_status add_moves(struct lowering *w, const struct node *n, struc
     for (from = 0, to = from_end; from < from_end && to < p->count;) {
         struct memory_run a = p->at[from], b = p->at[to];
         uint32_t left_a = a.bytes - from_done, left_b = b.bytes - to_done;
-        struct move m = { a.object,
-                          a.offset + from_done,
-                          b.object,
-                          b.offset + to_done,
-                          left_a < left_b ? left_a : left_b,
-                          0 };
+        struct copy_run m = { a.object,
+                              a.offset + from_done,
+                              b.object,
+                              b.offset + to_done,
+                              left_a < left_b ? left_a : left_b,
+                              0 };
 
         if (m.to_at + m.bytes == w->note.at[m.to].data_bytes)
-            m.flags = MOVE_FREE_BEHIND;
+            m.flags = RUN_FREE_AFTER;
         if (m.from != m.to || m.from_at != m.to_at)
-            TRY(VEC_PUSH(&w->move, m));
+            TRY(VEC_PUSH(&w->copy_run, m));
         from_done = left_a == m.bytes ? 0 : from_done + m.bytes;
         to_done = left_b == m.bytes ? 0 : to_done + m.bytes;
         from += !from_done;
@@ -162,14 +165,14 @@ static enum emu_status add_moves(struct lowering *w, const struct node *n, struc
     return add_ranges(read, p->at, from_end, 0, 0);
 }
 
-/* Bytes of the moves from `first` on, of a copy made in a scope. */
+/* Adds the bytes of the runs from `first` on, which belong to a copy of a scope, to its share. */
 static enum emu_status add_share(struct lowering *w, uint32_t scope, size_t first)
 {
     uint64_t bytes = 0;
     size_t i = w->first_share;
 
-    for (; first < w->move.count; first++)
-        bytes += w->move.at[first].bytes;
+    for (; first < w->copy_run.count; first++)
+        bytes += w->copy_run.at[first].bytes;
     while (i < w->l->share.count && w->l->share.at[i].scope != scope)
         i++;
     if (i == w->l->share.count)
@@ -178,11 +181,11 @@ static enum emu_status add_share(struct lowering *w, uint32_t scope, size_t firs
     return EMU_OK;
 }
 
-static enum emu_status copies_begin(struct lowering *w, size_t first, size_t end, uint32_t *step)
+static enum emu_status copies_begin(struct lowering *w, size_t first, size_t end, uint32_t *action)
 {
     const struct node *n = &w->g->node.at[w->copy.at[first]];
     struct view_run to = view_at(w->g, n->b, 0);
-    struct step *s;
+    struct action *s;
     char text[512];
 
     if (end - first > 1)
@@ -190,8 +193,8 @@ static enum emu_status copies_begin(struct lowering *w, size_t first, size_t end
                  end - first - 1);
     else
         snprintf(text, sizeof(text), "copy to %s", w->g->variable.at[to.var].name);
-    TRY(step_begin(w, text, n->scope, step));
-    s = &w->step.at[*step];
+    TRY(action_begin(w, text, n->scope, action));
+    s = &w->action.at[*action];
     s->share = (uint32_t)w->first_share;
     s->shares = (uint32_t)(w->l->share.count - w->first_share);
     if (s->shares == 1) { /* which is the scope's */
@@ -205,37 +208,38 @@ static enum emu_status lower_copies(struct lowering *w, size_t first, size_t end
                                     struct range_list *read)
 {
     unsigned staged = 0;
-    uint32_t step;
+    uint32_t action;
 
-    w->move.count = 0;
+    w->copy_run.count = 0;
     read->count = 0;
     w->first_share = w->l->share.count;
     for (size_t i = first; i < end; i++) {
         const struct node *n = &w->g->node.at[w->copy.at[i]];
-        size_t moves = w->move.count;
+        size_t runs = w->copy_run.count;
 
-        TRY(add_moves(w, n, read));
-        TRY(add_share(w, n->scope, moves));
+        TRY(add_copy_runs(w, n, read));
+        TRY(add_share(w, n->scope, runs));
     }
-    if (!w->move.count) {
+    if (!w->copy_run.count) {
         w->l->share.count = w->first_share;
         return EMU_OK;
     }
     TRY(merge_ranges(read));
-    for (size_t i = 0; i < w->move.count; i++) {
-        if (ranges_meet(read, &w->move.at[i])) {
-            w->move.at[i].flags |= MOVE_STAGED;
+    for (size_t i = 0; i < w->copy_run.count; i++) {
+        if (ranges_meet(read, &w->copy_run.at[i])) {
+            w->copy_run.at[i].flags |= RUN_STAGED;
             staged = 1;
         }
     }
-    TRY(copies_begin(w, first, end, &step));
-    TRY(moves_lower(w, &w->move, PHASE_FETCH, staged ? PHASE_GATHER : PHASE_SCATTER,
-                    PHASE_SCATTER));
-    TRY(step_end(w));
-    return step_emit(w, step, groups);
+    TRY(copies_begin(w, first, end, &action));
+    TRY(copy_runs_lower(w, &w->copy_run, PHASE_FETCH, staged ? PHASE_GATHER : PHASE_SCATTER,
+                        PHASE_SCATTER));
+    TRY(action_end(w));
+    return action_emit(w, action, groups);
 }
 
-/* Groups of copies in order: a new one begins where a copy depends on one of the group. */
+/* Divides the copies, in their order, into groups that share an action. A new group begins with a
+ * copy that depends on one of the group before. */
 static enum emu_status lower_groups(struct lowering *w, const uint32_t *before, uint64_t groups)
 {
     struct range_list read = { 0 };

@@ -1,29 +1,29 @@
-/* copy_messages.c - moves of whole words between tiles become transfers: as long as possible, and
- * sent once where several tiles want the same.
+/* copy_messages.c - runs of whole words between tiles become messages, which are as long as
+ * possible and are sent once where several tiles want the same words.
  */
 #include "programs/compiler/lower/lower_private.h"
 
 #include <string.h>
 
-/* Ranges that overlap in part are cut into common pieces no shorter than this: a message costs its
- * receiver about 12 bytes of code and its sender 8, and pays when it saves 8 sent words. */
+/* Sources that overlap in part are cut into common parts of at least this length. One more message
+ * costs its receiver about 12 bytes of code and its sender 8, and pays if it saves 8 sent words. */
 enum { SPLIT_WORDS = 8, SPLIT_BYTES = 4 * SPLIT_WORDS };
-/* More pieces than this per range do not pay on average, and there could be millions. */
-enum { MAX_PIECES = 16 };
+/* More parts than this for each run rarely pay, and there could be millions of them. */
+enum { MAX_PARTS = 16 };
 
-static int same_source(const struct move *a, const struct move *b)
+static int same_source(const struct copy_run *a, const struct copy_run *b)
 {
     return a->from == b->from && a->from_at == b->from_at && a->bytes == b->bytes;
 }
 
-enum emu_status moves_coalesce(struct move_list *m)
+enum emu_status copy_runs_join(struct copy_run_list *m)
 {
     size_t kept = 0;
 
-    TRY(LOWER_SORT(m, struct move, to, 2));
+    TRY(LOWER_SORT(m, struct copy_run, to, 2));
     for (size_t i = 0; i < m->count; i++) {
-        struct move *last = kept ? &m->at[kept - 1] : NULL;
-        const struct move *x = &m->at[i];
+        struct copy_run *last = kept ? &m->at[kept - 1] : NULL;
+        const struct copy_run *x = &m->at[i];
 
         if (last && last->to == x->to && last->from == x->from &&
             last->to_at + last->bytes == x->to_at && last->from_at + last->bytes == x->from_at)
@@ -35,17 +35,17 @@ enum emu_status moves_coalesce(struct move_list *m)
     return EMU_OK;
 }
 
-/* Sorts moves that are sorted by target by source, length, target. */
-static enum emu_status sort_by_source(struct move *m, size_t n)
+/* Sorts runs by source, length and target; they must be sorted by target already. */
+static enum emu_status sort_by_source(struct copy_run *m, size_t n)
 {
-    TRY(lower_sort(m, n, sizeof(*m), offsetof(struct move, bytes), 1));
-    return lower_sort(m, n, sizeof(*m), offsetof(struct move, from), 2);
+    TRY(lower_sort(m, n, sizeof(*m), offsetof(struct copy_run, bytes), 1));
+    return lower_sort(m, n, sizeof(*m), offsetof(struct copy_run, from), 2);
 }
 
 /* ---- cutting ---- */
 
-/* Begins and ends of n moves, ascending, at least SPLIT_BYTES apart. */
-static enum emu_status find_cuts(const struct move *m, size_t n, uint32_t *cut, size_t *cuts)
+/* Begins and ends of n runs, ascending, at least SPLIT_BYTES apart. */
+static enum emu_status find_cuts(const struct copy_run *m, size_t n, uint32_t *cut, size_t *cuts)
 {
     size_t kept = 1;
 
@@ -62,8 +62,8 @@ static enum emu_status find_cuts(const struct move *m, size_t n, uint32_t *cut, 
     return EMU_OK;
 }
 
-static enum emu_status cut_move(struct move x, const uint32_t *cut, size_t cuts,
-                                struct move_list *out)
+static enum emu_status cut_run(struct copy_run x, const uint32_t *cut, size_t cuts,
+                               struct copy_run_list *out)
 {
     uint32_t end = x.from_at + x.bytes;
     size_t low = 0, high = cuts;
@@ -77,7 +77,7 @@ static enum emu_status cut_move(struct move x, const uint32_t *cut, size_t cuts,
             high = middle;
     }
     for (; low < cuts && cut[low] + SPLIT_BYTES <= end; low++) {
-        struct move head = x;
+        struct copy_run head = x;
 
         head.bytes = cut[low] - x.from_at;
         TRY(VEC_PUSH(out, head));
@@ -88,8 +88,8 @@ static enum emu_status cut_move(struct move x, const uint32_t *cut, size_t cuts,
     return VEC_PUSH(out, x);
 }
 
-/* Messages and words that moves sorted by source need. */
-static void count_messages(const struct move *m, size_t n, uint64_t *messages, uint64_t *words)
+/* Messages and words that runs sorted by source need. */
+static void count_messages(const struct copy_run *m, size_t n, uint64_t *messages, uint64_t *words)
 {
     *messages = *words = 0;
     for (size_t i = 0; i < n; i++) {
@@ -100,21 +100,22 @@ static void count_messages(const struct move *m, size_t n, uint64_t *messages, u
     }
 }
 
-/* Appends moves, cut at places where several of them begin or end; `cut` has room for 2 n. */
-static enum emu_status cut_moves(const struct move *m, size_t n, uint32_t *cut,
-                                 struct move_list *out)
+/* Appends runs, cut at places where several of them begin or end; `cut` has room for 2 n. */
+static enum emu_status cut_runs(const struct copy_run *m, size_t n, uint32_t *cut,
+                                struct copy_run_list *out)
 {
     size_t floor = out->count, cuts;
 
     TRY(find_cuts(m, n, cut, &cuts));
-    for (size_t i = 0; i < n && out->count - floor <= MAX_PIECES * n; i++)
-        TRY(cut_move(m[i], cut, cuts, out));
-    TRY(lower_sort(out->at + floor, out->count - floor, sizeof(*m), offsetof(struct move, to), 2));
+    for (size_t i = 0; i < n && out->count - floor <= MAX_PARTS * n; i++)
+        TRY(cut_run(m[i], cut, cuts, out));
+    TRY(lower_sort(out->at + floor, out->count - floor, sizeof(*m), offsetof(struct copy_run, to),
+                   2));
     return sort_by_source(out->at + floor, out->count - floor);
 }
 
-/* Moves whose sources overlap: appends them to out, cut where that pays. */
-static enum emu_status cut_component(const struct move *m, size_t n, struct move_list *out)
+/* Appends runs whose sources overlap to out, cut where that pays. */
+static enum emu_status cut_component(const struct copy_run *m, size_t n, struct copy_run_list *out)
 {
     uint64_t messages, words, cut_messages, cut_words;
     size_t floor = out->count;
@@ -122,12 +123,12 @@ static enum emu_status cut_component(const struct move *m, size_t n, struct move
     count_messages(m, n, &messages, &words);
     if (messages > 1) {
         uint32_t *cut = emu_alloc(n, 2 * sizeof(*cut));
-        enum emu_status s = cut ? cut_moves(m, n, cut, out) : FAIL(NO_MEMORY, "%zu cuts", n);
+        enum emu_status s = cut ? cut_runs(m, n, cut, out) : FAIL(NO_MEMORY, "%zu cuts", n);
 
         emu_free(cut);
         TRY(s);
         count_messages(out->at + floor, out->count - floor, &cut_messages, &cut_words);
-        if (out->count - floor <= MAX_PIECES * n &&
+        if (out->count - floor <= MAX_PARTS * n &&
             cut_words + SPLIT_WORDS * cut_messages < words + SPLIT_WORDS * messages)
             return EMU_OK;
         out->count = floor;
@@ -137,11 +138,11 @@ static enum emu_status cut_component(const struct move *m, size_t n, struct move
     return EMU_OK;
 }
 
-/* Whether any two different sources overlap; moves are sorted by source. */
-static int overlaps(const struct move_list *m)
+/* Whether any two different sources overlap; runs are sorted by source. */
+static int overlaps(const struct copy_run_list *m)
 {
     for (size_t i = 1; i < m->count; i++) {
-        const struct move *a = &m->at[i - 1], *b = &m->at[i];
+        const struct copy_run *a = &m->at[i - 1], *b = &m->at[i];
 
         if (a->from == b->from && b->from_at < a->from_at + a->bytes && !same_source(a, b))
             return 1;
@@ -149,9 +150,9 @@ static int overlaps(const struct move_list *m)
     return 0;
 }
 
-static enum emu_status cut_overlaps(struct move_list *m)
+static enum emu_status cut_overlaps(struct copy_run_list *m)
 {
-    struct move_list out = { 0 };
+    struct copy_run_list out = { 0 };
     enum emu_status s = EMU_OK;
 
     if (!overlaps(m))
@@ -172,16 +173,16 @@ static enum emu_status cut_overlaps(struct move_list *m)
     return s;
 }
 
-/* ---- transfers ---- */
+/* ---- messages ---- */
 
-/* Transfers of moves with one source. A tile can take one word at a time, so a second target on it
- * is left for another transfer. */
-static enum emu_status add_transfers(struct lowering *w, struct move *m, size_t n, enum phase phase)
+/* Makes messages of runs with equal sources. A tile receives one word at a time, so a second target
+ * on the same tile needs a message of its own. */
+static enum emu_status add_messages(struct lowering *w, struct copy_run *m, size_t n,
+                                    enum phase phase)
 {
-    TRY(lower_touch(w, m->from, m->from_at, m->bytes, phase, 0));
+    TRY(lower_access(w, m->from, m->from_at, m->bytes, phase, 0));
     while (n) {
-        struct transfer t = { m->from, m->from_at, m->bytes, (uint32_t)w->l->transfer_dest.count,
-                              0 };
+        struct message t = { m->from, m->from_at, m->bytes, (uint32_t)w->l->message_dest.count, 0 };
         size_t left = 0;
 
         w->mark++;
@@ -193,33 +194,33 @@ static enum emu_status add_transfers(struct lowering *w, struct move *m, size_t 
                 continue;
             }
             w->tile_mark[tile] = w->mark;
-            TRY(VEC_PUSH(&w->l->transfer_dest, (struct transfer_dest){ m[i].to, m[i].to_at }));
+            TRY(VEC_PUSH(&w->l->message_dest, (struct message_dest){ m[i].to, m[i].to_at }));
             t.dests++;
         }
-        TRY(VEC_PUSH(&w->l->transfer, t));
+        TRY(VEC_PUSH(&w->l->message, t));
         n = left;
     }
     return EMU_OK;
 }
 
-enum emu_status transfers_build(struct lowering *w, struct move_list *m, enum phase phase)
+enum emu_status messages_build(struct lowering *w, struct copy_run_list *m, enum phase phase)
 {
-    size_t first = w->l->transfer.count;
+    size_t first = w->l->message.count;
 
     if (!m->count)
         return EMU_OK;
-    TRY(moves_coalesce(m));
+    TRY(copy_runs_join(m));
     for (size_t i = 0; i < m->count; i++)
-        TRY(lower_touch(w, m->at[i].to, m->at[i].to_at, m->at[i].bytes, phase, 1));
+        TRY(lower_access(w, m->at[i].to, m->at[i].to_at, m->at[i].bytes, phase, 1));
     TRY(sort_by_source(m->at, m->count));
     TRY(cut_overlaps(m));
     for (size_t i = 0, end; i < m->count; i = end) {
         for (end = i + 1; end < m->count && same_source(&m->at[i], &m->at[end]);)
             end++;
-        TRY(add_transfers(w, m->at + i, end - i, phase));
+        TRY(add_messages(w, m->at + i, end - i, phase));
     }
-    if (w->l->transfer_dest.count >= UINT32_MAX)
-        return FAIL(BAD_PROGRAM, "lowering: too many transfers");
-    step_set_op(w, phase, STEP_EXCHANGE, first, w->l->transfer.count - first);
+    if (w->l->message_dest.count >= UINT32_MAX)
+        return FAIL(BAD_PROGRAM, "lowering: too many messages");
+    action_set_step(w, phase, STEP_EXCHANGE, first, w->l->message.count - first);
     return EMU_OK;
 }

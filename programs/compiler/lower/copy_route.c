@@ -1,19 +1,20 @@
-/* copy_route.c - moves of bytes sorted into what they become: whole aligned words between tiles are
- * exchanged in place, other bytes between tiles go with the words around them through a buffer of
- * the receiving tile, bytes of one tile are copied.
+/* copy_route.c - which way the bytes of a copy run go. Whole aligned words for another tile are
+ * exchanged and arrive in their place. Other bytes for another tile are sent together with the
+ * words around them, into a buffer of the receiving tile, and copied from there. Bytes that stay on
+ * their tile are copied.
  */
 #include "programs/compiler/lower/lower_private.h"
 
 #include <string.h>
 
-/* The aligned middle of a run is exchanged in place, and only its ends through a buffer, from this
- * length on. */
+/* If the aligned middle of a run has at least this length, it is exchanged in place, and only the
+ * ends go through a buffer. */
 enum { MIDDLE_BYTES = 32 };
 
 struct routes {
-    struct move_list word;  /* exchange, whole words */
-    struct move_list bytes; /* between tiles, through a buffer */
-    struct move_list local, out;
+    struct copy_run_list word;  /* exchange, whole words */
+    struct copy_run_list bytes; /* between tiles, through a buffer */
+    struct copy_run_list local, out;
 };
 
 static uint32_t tile_of(const struct lowering *w, uint32_t object)
@@ -21,25 +22,25 @@ static uint32_t tile_of(const struct lowering *w, uint32_t object)
     return lower_object(w, object)->tile;
 }
 
-/* Grows a move to whole words over bytes of the target that are nobody's. */
-static struct move widen(struct move m)
+/* Lengthens a run to whole words where no other data lie in the rest of the target's word. */
+static struct copy_run widen(struct copy_run m)
 {
     if ((m.from_at - m.to_at) & 3)
         return m;
-    if (m.flags & MOVE_FREE_BEFORE) {
+    if (m.flags & RUN_FREE_BEFORE) {
         uint32_t n = m.to_at & 3;
 
         m.from_at -= n;
         m.to_at -= n;
         m.bytes += n;
     }
-    if (m.flags & MOVE_FREE_BEHIND)
+    if (m.flags & RUN_FREE_AFTER)
         m.bytes = round_up(m.to_at + m.bytes, 4) - m.to_at;
     return m;
 }
 
-/* A part of a move. */
-static struct move part(struct move m, uint32_t at, uint32_t bytes)
+/* A part of a run. */
+static struct copy_run part(struct copy_run m, uint32_t at, uint32_t bytes)
 {
     m.from_at += at;
     m.to_at += at;
@@ -47,12 +48,12 @@ static struct move part(struct move m, uint32_t at, uint32_t bytes)
     return m;
 }
 
-static enum emu_status route_remote(struct routes *r, struct move m)
+static enum emu_status route_remote(struct routes *r, struct copy_run m)
 {
-    struct move x = widen(m);
+    struct copy_run x = widen(m);
     uint32_t head = -x.to_at & 3, middle;
 
-    if (m.flags & MOVE_STAGED)
+    if (m.flags & RUN_STAGED)
         return VEC_PUSH(&r->bytes, m);
     if (!((x.from_at | x.to_at | x.bytes) & 3))
         return VEC_PUSH(&r->word, x);
@@ -69,19 +70,19 @@ static enum emu_status route_remote(struct routes *r, struct move m)
 
 /* ---- buffers ---- */
 
-/* Something that goes to a tile. */
+/* A run and the tile that it goes to. */
 struct inbound {
     uint32_t tile;
-    struct move m;
+    struct copy_run m;
 };
 
-static enum emu_status sort_inbound(struct lowering *w, const struct move_list *m,
+static enum emu_status sort_inbound(struct lowering *w, const struct copy_run_list *m,
                                     struct inbound **out)
 {
     struct inbound *p = emu_alloc(m->count, sizeof(*p));
 
     if (!p)
-        return FAIL(NO_MEMORY, "%zu moves", m->count);
+        return FAIL(NO_MEMORY, "%zu runs", m->count);
     for (size_t i = 0; i < m->count; i++)
         p[i] = (struct inbound){ tile_of(w, m->at[i].to), m->at[i] };
     *out = p;
@@ -89,12 +90,13 @@ static enum emu_status sort_inbound(struct lowering *w, const struct move_list *
     return lower_sort(p, m->count, sizeof(*p), offsetof(struct inbound, tile), 1);
 }
 
-/* The buffer of one tile: every word around the moves' sources once. The words of a source that
- * touch each other stay together, so copies out of them do, too. */
+/* Makes the buffer of one tile, which gets every word that holds bytes of the runs' sources, once.
+ * Words that are neighbours in a source are neighbours in the buffer, so the copies out of it stay
+ * as long as the runs. */
 static enum emu_status buffer_tile(struct lowering *w, const struct inbound *p, size_t n,
                                    struct routes *r)
 {
-    uint32_t owner = w->step.at[w->step.count - 1].name, buffer;
+    uint32_t owner = w->action.at[w->action.count - 1].name, buffer;
     uint64_t fill = 0;
 
     TRY(object_add_temporary(w, p->tile, 0, CATEGORY_MESSAGE_BUFFER, owner, &buffer));
@@ -103,15 +105,15 @@ static enum emu_status buffer_tile(struct lowering *w, const struct inbound *p, 
 
         for (end = i; end < n && p[end].m.from == p[i].m.from && p[end].m.from_at <= reach + 3;
              end++) {
-            const struct move *m = &p[end].m;
+            const struct copy_run *m = &p[end].m;
             uint32_t stop = round_up(m->from_at + m->bytes, 4);
 
             reach = stop > reach ? stop : reach;
-            TRY(VEC_PUSH(&r->out, (struct move){ buffer, (uint32_t)fill + m->from_at - begin, m->to,
-                                                 m->to_at, m->bytes, 0 }));
+            TRY(VEC_PUSH(&r->out, (struct copy_run){ buffer, (uint32_t)fill + m->from_at - begin,
+                                                     m->to, m->to_at, m->bytes, 0 }));
         }
-        TRY(VEC_PUSH(&r->word, (struct move){ p[i].m.from, begin, buffer, (uint32_t)fill,
-                                              reach - begin, 0 }));
+        TRY(VEC_PUSH(&r->word, (struct copy_run){ p[i].m.from, begin, buffer, (uint32_t)fill,
+                                                  reach - begin, 0 }));
         fill += reach - begin;
         if (fill > UINT32_MAX / 2)
             return FAIL(BAD_PROGRAM, "%s: a buffer of 2 GiB", strings_text(&w->l->strings, owner));
@@ -139,11 +141,12 @@ static enum emu_status buffer_bytes(struct lowering *w, struct routes *r)
     return s;
 }
 
-/* A move within a tile that must wait until all sources were read: through a buffer of the tile, in
- * which it keeps its position in the 8 bytes, so that both copies are as wide as one would be. */
-static enum emu_status stage(struct lowering *w, struct routes *r, const struct move *m)
+/* Sends a run that must not be written before all sources are read through a buffer of its own
+ * tile. In the buffer it begins at the same byte of 8 as in its source, so that both copies can use
+ * as wide a codelet as a direct one could. */
+static enum emu_status stage(struct lowering *w, struct routes *r, const struct copy_run *m)
 {
-    uint32_t owner = w->step.at[w->step.count - 1].name, tile = tile_of(w, m->to), buffer, at;
+    uint32_t owner = w->action.at[w->action.count - 1].name, tile = tile_of(w, m->to), buffer, at;
     uint64_t end;
 
     if (w->tile_mark[tile] != w->mark) {
@@ -158,19 +161,19 @@ static enum emu_status stage(struct lowering *w, struct routes *r, const struct 
         return FAIL(BAD_PROGRAM, "%s: a buffer of 2 GiB", strings_text(&w->l->strings, owner));
     w->note.at[buffer].data_bytes = (uint32_t)end;
     lower_object(w, buffer)->bytes = round_up((uint32_t)end, 4);
-    TRY(VEC_PUSH(&r->local, (struct move){ m->from, m->from_at, buffer, at, m->bytes, 0 }));
-    return VEC_PUSH(&r->out, (struct move){ buffer, at, m->to, m->to_at, m->bytes, 0 });
+    TRY(VEC_PUSH(&r->local, (struct copy_run){ m->from, m->from_at, buffer, at, m->bytes, 0 }));
+    return VEC_PUSH(&r->out, (struct copy_run){ buffer, at, m->to, m->to_at, m->bytes, 0 });
 }
 
-static enum emu_status route(struct lowering *w, struct move_list *m, struct routes *r)
+static enum emu_status route(struct lowering *w, struct copy_run_list *m, struct routes *r)
 {
     w->mark++;
     for (size_t i = 0; i < m->count; i++) {
-        const struct move *x = &m->at[i];
+        const struct copy_run *x = &m->at[i];
 
         if (tile_of(w, x->from) != tile_of(w, x->to))
             TRY(route_remote(r, *x));
-        else if (x->flags & MOVE_STAGED)
+        else if (x->flags & RUN_STAGED)
             TRY(stage(w, r, x));
         else
             TRY(VEC_PUSH(&r->local, *x));
@@ -182,7 +185,7 @@ static enum emu_status route(struct lowering *w, struct move_list *m, struct rou
 static enum emu_status build(struct lowering *w, struct routes *r, enum phase exchange,
                              enum phase local, enum phase out)
 {
-    TRY(transfers_build(w, &r->word, exchange));
+    TRY(messages_build(w, &r->word, exchange));
     if (local == out) {
         for (size_t i = 0; i < r->out.count; i++)
             TRY(VEC_PUSH(&r->local, r->out.at[i]));
@@ -192,8 +195,8 @@ static enum emu_status build(struct lowering *w, struct routes *r, enum phase ex
     return copy_calls_build(w, &r->out, out);
 }
 
-enum emu_status moves_lower(struct lowering *w, struct move_list *m, enum phase exchange,
-                            enum phase local, enum phase out)
+enum emu_status copy_runs_lower(struct lowering *w, struct copy_run_list *m, enum phase exchange,
+                                enum phase local, enum phase out)
 {
     struct routes r = { 0 };
     enum emu_status s = route(w, m, &r);

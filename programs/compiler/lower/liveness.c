@@ -1,7 +1,8 @@
-/* liveness.c - live sets of all objects.
+/* liveness.c - the live sets of all objects.
  *
- * Temporaries live over their operations. Of the other objects those with equal uses (a variable's
- * objects on most tiles) make one class; the classes are solved 64 at a time (liveness_solve.h).
+ * A temporary is in use from the first step that accesses it to the last. Other objects with equal
+ * accesses (the objects of a variable on most of its tiles) make up a class; classes are solved 64
+ * at a time (liveness_solve.h).
  */
 #include "programs/compiler/lower/liveness_solve.h"
 #include "programs/compiler/lower/lower_private.h"
@@ -10,8 +11,8 @@
 
 enum { BATCH = 64 };
 
-/* A use of an object, one number so that lists of them can be hashed. */
-#define USE_CODE(step, phase, flags) ((uint64_t)(step) << 16 | (uint64_t)(phase) << 8 | (flags))
+/* A use of an object as one number, so that lists of uses can be hashed. */
+#define USE_CODE(action, phase, flags) ((uint64_t)(action) << 16 | (uint64_t)(phase) << 8 | (flags))
 
 struct range_vec {
     struct live_range *at;
@@ -21,8 +22,8 @@ struct range_vec {
 struct life_work {
     struct lowering *w;
     struct index_table sets; /* of live sets by their ranges */
-    uint32_t *occurs_first;  /* of every step: in `occurs`; owned, like all that follows */
-    uint32_t *occurs;        /* occurrences by step */
+    uint32_t *occurs_first;  /* of every action: in `occurs`; owned, like all that follows */
+    uint32_t *occurs;        /* occurrences by action */
     size_t *use_first;       /* of every object: in `use` */
     uint64_t *use;           /* codes by object, ascending */
     uint32_t *class_of;      /* of every object that flows */
@@ -55,7 +56,7 @@ static enum emu_status live_set_of(struct life_work *x, const struct live_range 
     return index_table_add(&x->sets, hash, *set);
 }
 
-/* Adds [begin, end) after the others, which end at begin or before. */
+/* Appends [begin, end) to ranges that end at `begin` or before. */
 static enum emu_status add_range(struct range_vec *v, uint32_t begin, uint32_t end)
 {
     struct live_range *last = v->count ? &v->at[v->count - 1] : NULL;
@@ -65,6 +66,16 @@ static enum emu_status add_range(struct range_vec *v, uint32_t begin, uint32_t e
         return EMU_OK;
     }
     return VEC_PUSH(v, (struct live_range){ begin, end });
+}
+
+int object_in_use(const struct lowered *l, const struct object *o, uint32_t step)
+{
+    const struct live_set *s = &l->live_set.at[o->live];
+
+    for (uint32_t i = s->first; i < s->first + s->count; i++)
+        if (l->live_range.at[i].begin <= step && step < l->live_range.at[i].end)
+            return 1;
+    return o->live == LIVE_ALWAYS;
 }
 
 int live_sets_meet(const struct lowered *l, uint32_t a, uint32_t b)
@@ -89,22 +100,22 @@ int live_sets_meet(const struct lowered *l, uint32_t a, uint32_t b)
 
 /* ---- temporaries ---- */
 
-/* Occurrences by step, in the order of operations. */
+/* Occurrences by action, in the order of steps. */
 static enum emu_status sort_occurrences(struct life_work *x)
 {
     const struct lowering *w = x->w;
-    size_t steps = w->step.count, n = w->occurrence.count;
+    size_t actions = w->action.count, n = w->occurrence.count;
 
-    x->occurs_first = emu_alloc(steps + 2, sizeof(*x->occurs_first));
+    x->occurs_first = emu_alloc(actions + 2, sizeof(*x->occurs_first));
     x->occurs = emu_alloc(n + 1, sizeof(*x->occurs));
     if (!x->occurs_first || !x->occurs)
-        return FAIL(NO_MEMORY, "%zu steps", n);
+        return FAIL(NO_MEMORY, "%zu actions", n);
     for (size_t i = 0; i < n; i++)
-        x->occurs_first[w->occurrence.at[i].step + 2]++;
-    for (size_t i = 2; i < steps + 2; i++)
+        x->occurs_first[w->occurrence.at[i].action + 2]++;
+    for (size_t i = 2; i < actions + 2; i++)
         x->occurs_first[i] += x->occurs_first[i - 1];
     for (size_t i = 0; i < n; i++)
-        x->occurs[x->occurs_first[w->occurrence.at[i].step + 1]++] = (uint32_t)i;
+        x->occurs[x->occurs_first[w->occurrence.at[i].action + 1]++] = (uint32_t)i;
     return EMU_OK;
 }
 
@@ -114,7 +125,7 @@ static enum emu_status temporary_set(struct life_work *x, const struct object_no
     struct range_vec *v = &x->range[0];
 
     v->count = 0;
-    for (uint32_t i = x->occurs_first[o->step]; i < x->occurs_first[o->step + 1]; i++) {
+    for (uint32_t i = x->occurs_first[o->action]; i < x->occurs_first[o->action + 1]; i++) {
         const struct occurrence *at = &x->w->occurrence.at[x->occurs[i]];
 
         if (o->first < PHASES)
@@ -123,21 +134,21 @@ static enum emu_status temporary_set(struct life_work *x, const struct object_no
     return live_set_of(x, v->at, v->count, set);
 }
 
-/* Temporaries of a step mostly have the same phases: sets found are kept in a table. */
+/* Most temporaries of an action are used in the same phases, so their sets are kept in a table. */
 static enum emu_status set_temporaries(struct life_work *x)
 {
     enum { KINDS = (PHASES + 1) * PHASES };
     struct lowering *w = x->w;
-    uint32_t *known = emu_alloc(w->step.count + 1, KINDS * sizeof(*known)); /* + 1; 0: not yet */
+    uint32_t *known = emu_alloc(w->action.count + 1, KINDS * sizeof(*known)); /* + 1; 0: not yet */
     enum emu_status s = EMU_OK;
 
     if (!known)
-        return FAIL(NO_MEMORY, "live sets of %zu steps", w->step.count);
+        return FAIL(NO_MEMORY, "live sets of %zu actions", w->action.count);
     for (size_t i = 0; i < w->note.count && s == EMU_OK; i++) {
         const struct object_note *o = &w->note.at[i];
-        uint32_t *k = &known[(size_t)o->step * KINDS + o->first * PHASES + o->last];
+        uint32_t *k = &known[(size_t)o->action * KINDS + o->first * PHASES + o->last];
 
-        if (o->life != LIFE_STEP)
+        if (o->life != LIFE_ACTION)
             continue;
         if (!*k) {
             s = temporary_set(x, o, k);
@@ -169,10 +180,10 @@ static enum emu_status sort_uses(struct life_work *x)
         x->use_first[w->use.at[i].object + 2]++;
     for (size_t i = 2; i < n + 2; i++)
         x->use_first[i] += x->use_first[i - 1];
-    for (size_t s = 0; s < w->step.count; s++) {
-        const struct step *step = &w->step.at[s];
+    for (size_t s = 0; s < w->action.count; s++) {
+        const struct action *action = &w->action.at[s];
 
-        for (uint32_t i = step->first_use; i < step->first_use + step->uses; i++) {
+        for (uint32_t i = action->first_use; i < action->first_use + action->uses; i++) {
             const struct object_use *u = &w->use.at[i];
 
             x->use[x->use_first[u->object + 1]++] = USE_CODE(s, u->phase, u->flags);
@@ -226,32 +237,32 @@ static enum emu_status find_classes(struct life_work *x)
 
 /* ---- batches ---- */
 
-static void enter_uses(const struct life_work *x, struct flow *f, uint32_t object, uint64_t bit)
+static void enter_uses(const struct life_work *x, struct dataflow *f, uint32_t object, uint64_t bit)
 {
     f->host |= x->w->note.at[object].life == LIFE_INPUT ? bit : 0;
     for (size_t i = x->use_first[object]; i < x->use_first[object + 1]; i++) {
-        uint32_t step = (uint32_t)(x->use[i] >> 16), phase = x->use[i] >> 8 & 0xff;
+        uint32_t action = (uint32_t)(x->use[i] >> 16), phase = x->use[i] >> 8 & 0xff;
 
-        for (uint32_t k = x->occurs_first[step]; k < x->occurs_first[step + 1]; k++) {
-            uint32_t op = x->w->occurrence.at[x->occurs[k]].at[phase];
+        for (uint32_t k = x->occurs_first[action]; k < x->occurs_first[action + 1]; k++) {
+            uint32_t step = x->w->occurrence.at[x->occurs[k]].at[phase];
 
-            EMU_ASSERT(op < f->ops);
-            f->read[op] |= x->use[i] & USE_READ ? bit : 0;
-            f->write[op] |= x->use[i] & USE_WRITE ? bit : 0;
-            f->kill[op] |= x->use[i] & USE_KILL ? bit : 0;
+            EMU_ASSERT(step < f->steps);
+            f->read[step] |= x->use[i] & USE_READ ? bit : 0;
+            f->write[step] |= x->use[i] & USE_WRITE ? bit : 0;
+            f->kill[step] |= x->use[i] & USE_KILL ? bit : 0;
         }
     }
 }
 
-/* The ranges of all sets of a batch, from one walk over the operations. */
-static enum emu_status collect_ranges(struct life_work *x, const struct flow *f)
+/* The ranges of all sets of a batch, from one walk over the steps. */
+static enum emu_status collect_ranges(struct life_work *x, const struct dataflow *f)
 {
     uint64_t now = 0;
 
     for (unsigned k = 0; k < BATCH; k++)
         x->range[k].count = 0;
-    for (uint32_t p = 0; p <= f->ops; p++) {
-        uint64_t used = p < f->ops ? flow_used(f, p) : 0;
+    for (uint32_t p = 0; p <= f->steps; p++) {
+        uint64_t used = p < f->steps ? dataflow_used(f, p) : 0;
 
         for (uint64_t change = now ^ used; change; change &= change - 1) {
             unsigned k = (unsigned)__builtin_ctzll(change);
@@ -266,18 +277,18 @@ static enum emu_status collect_ranges(struct life_work *x, const struct flow *f)
     return EMU_OK;
 }
 
-/* Live sets of the classes, in place of the objects in x->class. */
-static enum emu_status solve_classes(struct life_work *x, struct flow *f)
+/* Replaces each object of x->class, which stands for a class, by the live set of that class. */
+static enum emu_status solve_classes(struct life_work *x, struct dataflow *f)
 {
     size_t n = x->class.count;
 
     for (size_t first = 0; first < n; first += BATCH) {
         size_t end = first + BATCH < n ? first + BATCH : n;
 
-        flow_clear(f);
+        dataflow_clear(f);
         for (size_t i = first; i < end; i++)
             enter_uses(x, f, x->class.at[i], UINT64_C(1) << (i - first));
-        flow_solve(f);
+        dataflow_solve(f);
         TRY(collect_ranges(x, f));
         for (size_t i = first; i < end; i++)
             TRY(live_set_of(x, x->range[i - first].at, x->range[i - first].count, &x->class.at[i]));
@@ -287,14 +298,14 @@ static enum emu_status solve_classes(struct life_work *x, struct flow *f)
 
 static enum emu_status set_flowing(struct life_work *x)
 {
-    struct flow f;
+    struct dataflow f;
     enum emu_status s;
 
     TRY(sort_uses(x));
     TRY(find_classes(x));
-    TRY(flow_init(&f, x->w->l));
+    TRY(dataflow_init(&f, x->w->l));
     s = solve_classes(x, &f);
-    flow_free(&f);
+    dataflow_free(&f);
     for (size_t i = 0; i < x->w->note.count && s == EMU_OK; i++) {
         if (flows(&x->w->note.at[i]))
             x->w->l->object.at[i].live = x->class.at[x->class_of[i]];
@@ -304,9 +315,9 @@ static enum emu_status set_flowing(struct life_work *x)
 
 static enum emu_status build(struct life_work *x)
 {
-    uint32_t ops = (uint32_t)x->w->l->op.count;
+    uint32_t steps = (uint32_t)x->w->l->step.count;
 
-    TRY(VEC_PUSH(&x->w->l->live_range, (struct live_range){ 0, ops ? ops : 1 }));
+    TRY(VEC_PUSH(&x->w->l->live_range, (struct live_range){ 0, steps ? steps : 1 }));
     TRY(VEC_PUSH(&x->w->l->live_set, (struct live_set){ 0, 1 }));
     x->open = emu_alloc(BATCH, sizeof(*x->open));
     if (!x->open)

@@ -1,59 +1,60 @@
-/* liveness_solve.c - dataflow over the operations (see liveness_solve.h). */
+/* liveness_solve.c - dataflow over the steps (see liveness_solve.h). */
 #include "programs/compiler/lower/liveness_solve.h"
 
 #include <string.h>
 
-/* ---- where operations lead ---- */
+/* ---- where steps lead ---- */
 
 struct nest {
     uint32_t begin;
-    uint32_t part; /* of an if its STEP_ELSE; of a loop its last STEP_BREAK, which leads to the one
-                      before until the loop ends */
+    uint32_t part; /* of an if, its STEP_ELSE; of a loop, its last STEP_BREAK, whose next[1] is the
+                      STEP_BREAK before it until close_nest() sets them all */
 };
 
-static uint32_t after(const struct flow_function *fn, uint32_t op)
+static uint32_t after(const struct dataflow_function *fn, uint32_t step)
 {
-    return op + 1 < fn->end ? op + 1 : FLOW_EXIT;
+    return step + 1 < fn->end ? step + 1 : DATAFLOW_EXIT;
 }
 
-/* The end of a structure decides where its parts lead. */
-static void close_nest(struct flow *f, const struct flow_function *fn, struct nest n, uint32_t end)
+/* At the end of a construct it is known where its parts lead. */
+static void close_nest(struct dataflow *f, const struct dataflow_function *fn, struct nest n,
+                       uint32_t end)
 {
-    switch (f->op[n.begin].kind) {
+    switch (f->step[n.begin].kind) {
     case STEP_REPEAT:
         f->next[end][0] = n.begin + 1;
         f->next[end][1] = after(fn, end);
         break;
     case STEP_LOOP:
         f->next[end][0] = n.begin + 1;
-        for (uint32_t p = n.part, before; p != FLOW_NOWHERE; p = before) {
+        for (uint32_t p = n.part, before; p != DATAFLOW_NOWHERE; p = before) {
             before = f->next[p][1];
             f->next[p][1] = after(fn, end);
         }
         break;
     default:
-        EMU_ASSERT(n.part != FLOW_NOWHERE);
+        EMU_ASSERT(n.part != DATAFLOW_NOWHERE);
         f->next[n.begin][1] = n.part + 1;
         f->next[n.part][0] = end;
         f->next[end][0] = after(fn, end);
     }
 }
 
-static void link_function(struct flow *f, const struct flow_function *fn, struct nest *nest)
+static void link_function(struct dataflow *f, const struct dataflow_function *fn, struct nest *nest)
 {
     uint32_t depth = 0, k;
 
     for (uint32_t p = fn->first; p < fn->end; p++) {
         f->next[p][0] = after(fn, p);
-        f->next[p][1] = FLOW_NOWHERE;
-        switch (f->op[p].kind) {
+        f->next[p][1] = DATAFLOW_NOWHERE;
+        switch (f->step[p].kind) {
         case STEP_REPEAT:
         case STEP_LOOP:
         case STEP_IF:
-            nest[depth++] = (struct nest){ p, FLOW_NOWHERE };
+            nest[depth++] = (struct nest){ p, DATAFLOW_NOWHERE };
             break;
         case STEP_BREAK:
-            for (k = depth; k && f->op[nest[k - 1].begin].kind != STEP_LOOP;)
+            for (k = depth; k && f->step[nest[k - 1].begin].kind != STEP_LOOP;)
                 k--;
             EMU_ASSERT(k);
             f->next[p][1] = nest[k - 1].part;
@@ -74,8 +75,8 @@ static void link_function(struct flow *f, const struct flow_function *fn, struct
     EMU_ASSERT(!depth);
 }
 
-/* Functions in the order of their calls' ends: depth first, without recursion of the host. */
-static void order_functions(struct flow *f, uint32_t *stack, uint32_t *at, uint8_t *seen)
+/* Orders the functions depth first, so that each comes after those that it calls. */
+static void order_functions(struct dataflow *f, uint32_t *stack, uint32_t *at, uint8_t *seen)
 {
     uint32_t depth = 0, done = 0;
 
@@ -86,14 +87,14 @@ static void order_functions(struct flow *f, uint32_t *stack, uint32_t *at, uint8
         uint32_t fn = stack[depth - 1];
 
         while (at[fn] < f->function[fn].end &&
-               (f->op[at[fn]].kind != STEP_CALL || seen[f->op[at[fn]].n]))
+               (f->step[at[fn]].kind != STEP_CALL || seen[f->step[at[fn]].n]))
             at[fn]++;
         if (at[fn] == f->function[fn].end) {
             f->order[done++] = fn;
             depth--;
             continue;
         }
-        fn = f->op[at[fn]].n;
+        fn = f->step[at[fn]].n;
         seen[fn] = 1;
         at[fn] = f->function[fn].first;
         stack[depth++] = fn;
@@ -101,7 +102,7 @@ static void order_functions(struct flow *f, uint32_t *stack, uint32_t *at, uint8
     f->functions = done; /* those that are called */
 }
 
-static enum emu_status order_all(struct flow *f, uint32_t functions)
+static enum emu_status order_all(struct dataflow *f, uint32_t functions)
 {
     uint32_t *stack = emu_alloc(2 * (size_t)functions, sizeof(*stack));
     uint8_t *seen = emu_alloc(functions, 1);
@@ -113,21 +114,21 @@ static enum emu_status order_all(struct flow *f, uint32_t functions)
     return stack && seen ? EMU_OK : FAIL(NO_MEMORY, "%u functions", functions);
 }
 
-enum emu_status flow_init(struct flow *f, const struct lowered *l)
+enum emu_status dataflow_init(struct dataflow *f, const struct lowered *l)
 {
-    size_t n = l->op.count + 1;
+    size_t n = l->step.count + 1;
     struct nest *nest = emu_alloc(n, sizeof(*nest));
     enum emu_status s;
 
-    *f = (struct flow){ .op = l->op.at, .ops = (uint32_t)l->op.count };
+    *f = (struct dataflow){ .step = l->step.at, .steps = (uint32_t)l->step.count };
     f->next = emu_alloc(n, sizeof(*f->next));
     f->function = emu_alloc(l->function.count, sizeof(*f->function));
     f->order = emu_alloc(l->function.count, sizeof(*f->order));
     f->read = emu_alloc(6 * n, sizeof(*f->read));
     if (!nest || !f->next || !f->function || !f->order || !f->read) {
         emu_free(nest);
-        flow_free(f);
-        return FAIL(NO_MEMORY, "liveness of %zu operations", l->op.count);
+        dataflow_free(f);
+        return FAIL(NO_MEMORY, "liveness of %zu steps", l->step.count);
     }
     f->write = f->read + n;
     f->kill = f->write + n;
@@ -142,11 +143,11 @@ enum emu_status flow_init(struct flow *f, const struct lowered *l)
     emu_free(nest);
     s = order_all(f, (uint32_t)l->function.count);
     if (s != EMU_OK)
-        flow_free(f);
+        dataflow_free(f);
     return s;
 }
 
-void flow_free(struct flow *f)
+void dataflow_free(struct dataflow *f)
 {
     emu_free(f->next);
     emu_free(f->function);
@@ -155,23 +156,24 @@ void flow_free(struct flow *f)
     memset(f, 0, sizeof(*f));
 }
 
-void flow_clear(struct flow *f)
+void dataflow_clear(struct dataflow *f)
 {
-    memset(f->read, 0, 3 * (f->ops + (size_t)1) * sizeof(*f->read));
+    memset(f->read, 0, 3 * (f->steps + (size_t)1) * sizeof(*f->read));
     f->host = 0;
 }
 
 /* ---- solving ---- */
 
-static uint64_t needed_at(const struct flow *f, uint32_t op, uint64_t exit)
+static uint64_t needed_at(const struct dataflow *f, uint32_t step, uint64_t exit)
 {
-    if (op == FLOW_NOWHERE)
+    if (step == DATAFLOW_NOWHERE)
         return 0;
-    return op == FLOW_EXIT ? exit : f->in[op];
+    return step == DATAFLOW_EXIT ? exit : f->in[step];
 }
 
-/* What a function needs at its first operation when `exit` is needed after it. */
-static uint64_t solve_backward(struct flow *f, const struct flow_function *fn, uint64_t exit)
+/* What a function needs at its first step when `exit` is needed after it. */
+static uint64_t solve_backward(struct dataflow *f, const struct dataflow_function *fn,
+                               uint64_t exit)
 {
     int again = fn->end > fn->first;
 
@@ -182,9 +184,9 @@ static uint64_t solve_backward(struct flow *f, const struct flow_function *fn, u
             uint64_t out = needed_at(f, f->next[p][0], exit) | needed_at(f, f->next[p][1], exit);
             uint64_t in = f->read[p] | (out & ~f->kill[p]);
 
-            if (f->op[p].kind == STEP_CALL)
-                in = f->read[p] | f->function[f->op[p].n].need |
-                     (out & ~f->function[f->op[p].n].replace);
+            if (f->step[p].kind == STEP_CALL)
+                in = f->read[p] | f->function[f->step[p].n].need |
+                     (out & ~f->function[f->step[p].n].replace);
             again |= in != f->in[p];
             f->in[p] = in;
             f->out[p] = out;
@@ -193,7 +195,7 @@ static uint64_t solve_backward(struct flow *f, const struct flow_function *fn, u
     return fn->end > fn->first ? f->in[fn->first] : exit;
 }
 
-static void solve_forward(struct flow *f, const struct flow_function *fn)
+static void solve_forward(struct dataflow *f, const struct dataflow_function *fn)
 {
     int again = fn->end > fn->first;
 
@@ -206,12 +208,12 @@ static void solve_forward(struct flow *f, const struct flow_function *fn)
         for (uint32_t p = fn->first; p < fn->end; p++) {
             uint64_t after = f->before[p] | f->write[p];
 
-            if (f->op[p].kind == STEP_CALL)
-                after |= f->function[f->op[p].n].write;
+            if (f->step[p].kind == STEP_CALL)
+                after |= f->function[f->step[p].n].write;
             for (int k = 0; k < 2; k++) {
                 uint32_t next = f->next[p][k];
 
-                if (next >= FLOW_EXIT)
+                if (next >= DATAFLOW_EXIT)
                     continue;
                 again |= next <= p && (after & ~f->before[next]);
                 f->before[next] |= after;
@@ -220,43 +222,44 @@ static void solve_forward(struct flow *f, const struct flow_function *fn)
     }
 }
 
-/* The sets that a function needs, replaces and writes, whoever calls it. */
-static void sum_up(struct flow *f, struct flow_function *fn)
+/* The classes that a function needs, replaces and writes, which do not depend on its caller. */
+static void sum_up(struct dataflow *f, struct dataflow_function *fn)
 {
     fn->need = solve_backward(f, fn, 0);
     fn->replace = ~solve_backward(f, fn, ~UINT64_C(0));
     fn->write = fn->entry = fn->exit = 0;
     for (uint32_t p = fn->first; p < fn->end; p++) {
         fn->write |= f->write[p];
-        if (f->op[p].kind == STEP_CALL)
-            fn->write |= f->function[f->op[p].n].write;
+        if (f->step[p].kind == STEP_CALL)
+            fn->write |= f->function[f->step[p].n].write;
     }
 }
 
-void flow_solve(struct flow *f)
+void dataflow_solve(struct dataflow *f)
 {
-    f->read[f->function[0].first] |= f->host; /* in use there even if nobody ever reads it */
+    f->read[f->function[0].first] |= f->host; /* in use there even if it is never read */
     for (uint32_t i = 0; i < f->functions; i++)
         sum_up(f, &f->function[f->order[i]]);
     f->function[0].entry = f->host;
     for (uint32_t i = f->functions; i-- > 0;) {
-        struct flow_function *fn = &f->function[f->order[i]];
+        struct dataflow_function *fn = &f->function[f->order[i]];
 
         solve_backward(f, fn, fn->exit);
         solve_forward(f, fn);
         for (uint32_t p = fn->first; p < fn->end; p++) {
-            if (f->op[p].kind == STEP_CALL) {
-                f->function[f->op[p].n].exit |= f->out[p];
-                f->function[f->op[p].n].entry |= f->before[p];
+            if (f->step[p].kind == STEP_CALL) {
+                f->function[f->step[p].n].exit |= f->out[p];
+                f->function[f->step[p].n].entry |= f->before[p];
             }
         }
     }
 }
 
-uint64_t flow_used(const struct flow *f, uint32_t op)
+uint64_t dataflow_used(const struct dataflow *f, uint32_t step)
 {
-    if (f->op[op].kind == STEP_CALL) /* what goes in or comes out is in use, too */
-        return f->read[op] | (f->in[op] & f->before[op]) |
-               (f->out[op] & (f->before[op] | f->function[f->op[op].n].write));
-    return f->read[op] | f->write[op] | (f->in[op] & f->out[op] & f->before[op]);
+    if (f->step[step].kind ==
+        STEP_CALL) /* what a callee needs or writes is in use during the call, too */
+        return f->read[step] | (f->in[step] & f->before[step]) |
+               (f->out[step] & (f->before[step] | f->function[f->step[step].n].write));
+    return f->read[step] | f->write[step] | (f->in[step] & f->out[step] & f->before[step]);
 }

@@ -1,11 +1,11 @@
-/* lower.c - from the program tree to operations: which tiles take part, control flow, functions;
- * and the beginning and end of a lowering.
+/* lower.c - from the program tree to steps: which tiles take part, control flow, functions. Begins
+ * and ends a lowering.
  */
 #include "programs/compiler/lower/lower_private.h"
 
 #include <string.h>
 
-/* Copies looked at together; more would only cost memory. */
+/* At most so many copies are considered for one action; more would only cost memory. */
 enum { COPIES_TOGETHER = 256, MAX_GROUPS = 64 };
 
 static const char *const category_names[CATEGORY_COUNT] = {
@@ -75,71 +75,71 @@ static enum emu_status number_tiles(struct lowering *w)
 
 static enum emu_status walk(struct lowering *w, uint32_t node, uint64_t groups);
 
-/* A part that stands for itself: copies do not wait beyond its end. */
+/* A part of the program whose copies are not merged with those after it. */
 static enum emu_status walk_body(struct lowering *w, uint32_t node, uint64_t groups)
 {
     TRY(walk(w, node, groups));
     return copies_flush(w, groups);
 }
 
-/* An operation that needs no step: the kind of op with its n, made for node. */
-static enum emu_status add_op(struct lowering *w, const struct node *node, struct op op,
-                              uint64_t groups, const char *name)
+/* Adds a step of control flow, which needs no action. `step` has its kind and n. */
+static enum emu_status add_step(struct lowering *w, const struct node *node, struct step step,
+                                uint64_t groups, const char *name)
 {
-    op.groups = groups;
-    op.scope = node->scope;
-    TRY(lower_owner(w, name, op.scope, &op.name));
-    if (w->l->op.count >= UINT32_MAX - 1)
-        return FAIL(BAD_PROGRAM, "lowering: too many operations");
-    return VEC_PUSH(&w->l->op, op);
+    step.groups = groups;
+    step.scope = node->scope;
+    TRY(lower_owner(w, name, step.scope, &step.name));
+    if (w->l->step.count >= UINT32_MAX - 1)
+        return FAIL(BAD_PROGRAM, "lowering: too many steps");
+    return VEC_PUSH(&w->l->step, step);
 }
 
 static enum emu_status walk_execute(struct lowering *w, uint32_t compute_set, uint64_t groups)
 {
-    uint32_t step;
+    uint32_t action;
 
-    TRY(edges_step(w, compute_set, &step));
-    return step == LOWERED_NONE ? EMU_OK : step_emit(w, step, groups);
+    TRY(compute_set_action(w, compute_set, &action));
+    return action == LOWERED_NONE ? EMU_OK : action_emit(w, action, groups);
 }
 
 static enum emu_status walk_repeat(struct lowering *w, const struct node *n, uint64_t groups)
 {
-    size_t begin = w->l->op.count;
+    size_t begin = w->l->step.count;
 
     if (!n->a)
         return EMU_OK;
-    TRY(add_op(w, n, (struct op){ .kind = STEP_REPEAT, .n = n->a }, groups, "repeat"));
+    TRY(add_step(w, n, (struct step){ .kind = STEP_REPEAT, .n = n->a }, groups, "repeat"));
     TRY(walk_body(w, n->child.at[0], groups));
-    if (w->l->op.count == begin + 1) {
-        w->l->op.count = begin;
+    if (w->l->step.count == begin + 1) {
+        w->l->step.count = begin;
         return EMU_OK;
     }
-    return add_op(w, n, (struct op){ .kind = STEP_END }, groups, "repeat");
+    return add_step(w, n, (struct step){ .kind = STEP_END }, groups, "repeat");
 }
 
 static enum emu_status walk_while(struct lowering *w, const struct node *n, uint64_t groups)
 {
-    uint32_t step;
+    uint32_t action;
 
-    TRY(add_op(w, n, (struct op){ .kind = STEP_LOOP }, groups, "while"));
+    TRY(add_step(w, n, (struct step){ .kind = STEP_LOOP }, groups, "while"));
     TRY(walk_body(w, n->child.at[0], groups));
-    TRY(predicate_step(w, n, STEP_BREAK, groups, &step));
-    TRY(step_emit(w, step, groups));
+    TRY(predicate_action(w, n, STEP_BREAK, groups, &action));
+    TRY(action_emit(w, action, groups));
     TRY(walk_body(w, n->child.at[1], groups));
-    return add_op(w, n, (struct op){ .kind = STEP_END }, groups, "while");
+    return add_step(w, n, (struct step){ .kind = STEP_END }, groups, "while");
 }
 
 static enum emu_status walk_if(struct lowering *w, const struct node *n, uint64_t groups)
 {
-    uint32_t step;
+    uint32_t action;
 
-    TRY(predicate_step(w, n, STEP_IF, groups, &step));
-    TRY(step_emit(w, step, groups));
+    TRY(predicate_action(w, n, STEP_IF, groups, &action));
+    TRY(action_emit(w, action, groups));
     TRY(walk_body(w, n->child.at[0], groups));
-    TRY(add_op(w, n, (struct op){ .kind = STEP_ELSE }, groups, "if"));
+    TRY(add_step(w, n, (struct step){ .kind = STEP_ELSE }, groups, "if"));
     if (n->child.count > 1)
         TRY(walk_body(w, n->child.at[1], groups));
-    return add_op(w, n, (struct op){ .kind = STEP_END }, groups, "if");
+    return add_step(w, n, (struct step){ .kind = STEP_END }, groups, "if");
 }
 
 /* A function is lowered once for every set of groups that call it. */
@@ -152,8 +152,8 @@ static enum emu_status walk_call(struct lowering *w, const struct node *n, uint6
         i++;
     if (i == w->function.count)
         TRY(VEC_PUSH(&w->function, (struct function_copy){ function, groups }));
-    return add_op(w, n, (struct op){ .kind = STEP_CALL, .n = i + 1 }, groups,
-                  w->g->function.at[function].name);
+    return add_step(w, n, (struct step){ .kind = STEP_CALL, .n = i + 1 }, groups,
+                    w->g->function.at[function].name);
 }
 
 static enum emu_status walk_together(struct lowering *w, const struct node *n, uint64_t groups)
@@ -169,13 +169,13 @@ static enum emu_status walk_together(struct lowering *w, const struct node *n, u
 
 static enum emu_status walk_stream(struct lowering *w, const struct node *n, uint64_t groups)
 {
-    uint32_t step;
+    uint32_t action;
 
     if (n->kind == NODE_STREAM_END)
-        TRY(host_await_step(w, n->a, n->b, &step));
+        TRY(host_await_action(w, n->a, n->b, &action));
     else
-        TRY(host_step(w, n->a, n->b, n->kind == NODE_STREAM_BEGIN, &step));
-    return step == LOWERED_NONE ? EMU_OK : step_emit(w, step, groups);
+        TRY(host_action(w, n->a, n->b, n->kind == NODE_STREAM_BEGIN, &action));
+    return action == LOWERED_NONE ? EMU_OK : action_emit(w, action, groups);
 }
 
 static enum emu_status walk(struct lowering *w, uint32_t node, uint64_t groups)
@@ -218,14 +218,14 @@ static enum emu_status walk(struct lowering *w, uint32_t node, uint64_t groups)
 static enum emu_status walk_function(struct lowering *w, uint32_t node, uint64_t groups,
                                      const char *name)
 {
-    struct lowered_function f = { .first = (uint32_t)w->l->op.count,
+    struct lowered_function f = { .first = (uint32_t)w->l->step.count,
                                   .name = strings_id(&w->l->strings, name) };
 
     if (f.name == UINT32_MAX)
         return FAIL(NO_MEMORY, "name of a function");
     if (node != GRAPH_NONE && groups)
         TRY(walk_body(w, node, groups));
-    f.count = (uint32_t)w->l->op.count - f.first;
+    f.count = (uint32_t)w->l->step.count - f.first;
     return VEC_PUSH(&w->l->function, f);
 }
 
@@ -266,24 +266,24 @@ static enum emu_status lowering_begin(struct lowering *w)
     w->tile_mark = emu_alloc(g->arch.tiles + 1, sizeof(*w->tile_mark));
     w->tile_value = emu_alloc(g->arch.tiles + 1, sizeof(*w->tile_value));
     w->hint = emu_alloc(g->variable.count + 1, sizeof(*w->hint));
-    w->set_step = emu_alloc(g->compute_set.count + 1, sizeof(*w->set_step));
-    if (!l->tile_index || !w->tile_mark || !w->tile_value || !w->hint || !w->set_step)
+    w->set_action = emu_alloc(g->compute_set.count + 1, sizeof(*w->set_action));
+    if (!l->tile_index || !w->tile_mark || !w->tile_value || !w->hint || !w->set_action)
         return FAIL(NO_MEMORY, "lowering");
     memset(l->tile_index, 0xff, (g->arch.tiles + 1) * sizeof(*l->tile_index));
-    memset(w->set_step, 0xff, (g->compute_set.count + 1) * sizeof(*w->set_step));
+    memset(w->set_action, 0xff, (g->compute_set.count + 1) * sizeof(*w->set_action));
     return EMU_OK;
 }
 
 static void lowering_end(struct lowering *w)
 {
     VEC_FREE(&w->note);
-    VEC_FREE(&w->step);
+    VEC_FREE(&w->action);
     VEC_FREE(&w->access);
     VEC_FREE(&w->use);
     VEC_FREE(&w->occurrence);
     VEC_FREE(&w->piece);
     VEC_FREE(&w->fetched);
-    VEC_FREE(&w->move);
+    VEC_FREE(&w->copy_run);
     VEC_FREE(&w->back);
     VEC_FREE(&w->work_list);
     VEC_FREE(&w->copy);
@@ -294,7 +294,7 @@ static void lowering_end(struct lowering *w)
     emu_free(w->hint);
     emu_free(w->tile_mark);
     emu_free(w->tile_value);
-    emu_free(w->set_step);
+    emu_free(w->set_action);
 }
 
 static enum emu_status lower(struct lowering *w)
@@ -327,8 +327,8 @@ enum emu_status lower_graph(struct graph *g, struct lowered **out)
 void lowered_free_work(struct lowered *l)
 {
     VEC_FREE(&l->apart);
-    VEC_FREE(&l->transfer);
-    VEC_FREE(&l->transfer_dest);
+    VEC_FREE(&l->message);
+    VEC_FREE(&l->message_dest);
 }
 
 void lowered_free(struct lowered *l)
@@ -345,12 +345,12 @@ void lowered_free(struct lowered *l)
     VEC_FREE(&l->predicate);
     VEC_FREE(&l->live_set);
     VEC_FREE(&l->live_range);
-    VEC_FREE(&l->op);
+    VEC_FREE(&l->step);
     VEC_FREE(&l->function);
     VEC_FREE(&l->host_request);
     VEC_FREE(&l->storage);
     VEC_FREE(&l->storage_run);
-    VEC_FREE(&l->stream_piece);
+    VEC_FREE(&l->stream_run);
     VEC_FREE(&l->stream_layout);
     VEC_FREE(&l->share);
     VEC_FREE(&l->owner_scope);

@@ -1,11 +1,12 @@
-/* lower_private.h - what the files of the lowering share: pieces, moves, steps, and the state.
+/* lower_private.h - what the files of the lowering share: runs of memory, actions, and the state.
  *
- * A node of the program becomes a step: up to one operation per phase. The steps of a compute set
- * are made once and emitted wherever it is executed. While a step is made, whatever it does to an
- * object is told to lower_touch(); the liveness is computed of that.
+ * A node of the program becomes an action, which has at most one step for each phase. The action of
+ * a compute set is made once, and its steps are emitted wherever the compute set is executed. While
+ * an action is made, lower_access() records which bytes of which objects it reads and writes; the
+ * live sets of objects follow from these records.
  */
-#ifndef PROGRAMS_LOWER_WORK_H
-#define PROGRAMS_LOWER_WORK_H
+#ifndef PROGRAMS_LOWER_PRIVATE_H
+#define PROGRAMS_LOWER_PRIVATE_H
 
 #include "programs/compiler/lower/lowered.h"
 
@@ -18,20 +19,22 @@ struct memory_run_list {
     size_t count, cap;
 };
 
-/* What is known of a move: the rest of the target's first and last word is nobody's; the target is
- * also a source of the step, and must be written after all sources were read. */
-enum { MOVE_FREE_BEFORE = 1, MOVE_FREE_BEHIND = 2, MOVE_STAGED = 4 };
+/* Flags of a copy run. FREE_BEFORE, FREE_AFTER: no other data lie in the target's first word before
+ * the run, or in its last word after it. STAGED: the target is also a source of the same action, so
+ * it must not be written before all sources have been read. */
+enum { RUN_FREE_BEFORE = 1, RUN_FREE_AFTER = 2, RUN_STAGED = 4 };
 
-/* Bytes of an object that go to an object, of the same tile or another. */
-struct move {
+/* `bytes` bytes from byte from_at of object `from` to byte to_at of object `to`, which may lie on
+ * another tile. */
+struct copy_run {
     uint32_t from, from_at, to, to_at, bytes, flags;
 };
-struct move_list {
-    struct move *at;
+struct copy_run_list {
+    struct copy_run *at;
     size_t count, cap;
 };
 
-/* The operations of a step, in this order; any of them may be missing. */
+/* The steps of an action, in this order; any of them may be missing. */
 enum phase {
     PHASE_FETCH,   /* exchange */
     PHASE_GATHER,  /* calls: copies on the tile, first part */
@@ -42,8 +45,8 @@ enum phase {
     PHASES
 };
 
-struct step {
-    struct op op[PHASES];
+struct action {
+    struct step step[PHASES];
     uint8_t has[PHASES];
     uint32_t name;            /* string */
     uint32_t scope;           /* of the graph */
@@ -51,36 +54,39 @@ struct step {
     uint32_t first_use, uses; /* in lowering.use */
 };
 
-/* How the live set of an object is found; INPUT: as FLOW, but the host has written it before. */
-enum life { LIFE_ALWAYS, LIFE_FLOW, LIFE_INPUT, LIFE_STEP };
+/* How the live set of an object is found. ALWAYS: it stays. FLOW: by dataflow over the steps.
+ * INPUT: the same, but the host writes the object before the program starts. ACTION: a temporary,
+ * in use during those steps of its action that access it. */
+enum life { LIFE_ALWAYS, LIFE_FLOW, LIFE_INPUT, LIFE_ACTION };
 
 struct object_note {
-    uint32_t data_bytes; /* without the padding after */
-    uint32_t step;       /* of a temporary, with its first and last phase */
+    uint32_t data_bytes; /* without the padding at the end */
+    uint32_t action;     /* of a temporary; first and last: the phases in which it is used */
     uint8_t life, first, last;
 };
 
-/* Something a step does to bytes of an object with LIFE_FLOW or LIFE_INPUT. */
-struct access {
+/* Something an action does to bytes of an object with LIFE_FLOW or LIFE_INPUT. */
+struct object_access {
     uint32_t object, begin, end;
     uint8_t phase, write;
 };
 
-/* The same, summed up for an object and one operation of the step. KILL: nothing of the object's
- * former contents is needed from here on. */
+/* All accesses of one step to one object. KILL: from here on, the former contents of the object are
+ * not needed. */
 enum { USE_READ = 1, USE_WRITE = 2, USE_KILL = 4 };
 struct object_use {
     uint32_t object;
     uint8_t phase, flags;
 };
 
-/* A step standing in the list of operations; at: of each phase it has, LOWERED_NONE for others. */
+/* A place in the list of steps where an action was emitted. at: the number of the step of each
+ * phase, LOWERED_NONE for phases that the action does not have. */
 struct occurrence {
-    uint32_t step;
+    uint32_t action;
     uint32_t at[PHASES];
 };
 
-/* Open addressing from 64-bit hashes to numbers; equal hashes may have several. */
+/* A hash table with open addressing, from 64-bit hashes to numbers. A hash may have several. */
 struct index_table {
     struct index_slot *slot; /* owned */
     uint32_t slots, used;
@@ -89,7 +95,7 @@ struct index_table {
 /* An input of a compute set that was fetched into a temporary. */
 struct fetched {
     uint32_t tile, first, pieces; /* in lowering.piece */
-    uint32_t object, offset;
+    uint32_t object, offset;      /* the temporary */
 };
 
 struct work_list {
@@ -112,76 +118,80 @@ struct lowering {
     uint32_t *tile_value;
     uint32_t mark;
 
-    VEC(struct step) step;
-    VEC(struct access) access; /* of the step being made */
+    VEC(struct action) action;
+    VEC(struct object_access) access; /* of the action being made */
     VEC(struct object_use) use;
     VEC(struct occurrence) occurrence;
 
-    struct memory_run_list piece; /* scratch of the step being made */
+    struct memory_run_list piece; /* scratch of the action being made */
     VEC(struct fetched) fetched;
     struct index_table fetched_table;
-    struct move_list move; /* of the fetches of a compute set, or of a copy */
-    struct move_list back; /* of the writes back */
+    struct copy_run_list copy_run; /* of the fetches of a compute set, or of a copy */
+    struct copy_run_list back;     /* of the writes back */
     VEC(struct work_list) work_list;
     struct index_table work_table;
     struct index_table codelet_numbers; /* to lowered.codelet */
 
-    uint32_t *set_step; /* of every compute set; LOWERED_NONE: not made */
-    VEC(uint32_t) copy; /* nodes of copies that wait for others next to them */
-    size_t first_share; /* in lowered.share, of the copies being merged */
+    uint32_t *set_action; /* of every compute set; LOWERED_NONE: not made */
+    VEC(uint32_t) copy;   /* nodes of copies that wait for others next to them */
+    size_t first_share;   /* in lowered.share, of the copies being merged */
     VEC(struct function_copy) function;
     uint32_t *predicate_object; /* of every used tile; LOWERED_NONE: not made */
 };
 
 /* ---- storage.c ---- */
 enum emu_status storage_build(struct lowering *w) EMU_MUST_CHECK;
-/* Adds where the elements of a view lie, in order, as few pieces as possible. */
+/* Adds where the elements of a view lie, in order, as few runs as possible. */
 enum emu_status storage_runs(struct lowering *w, uint32_t view,
                              struct memory_run_list *out) EMU_MUST_CHECK;
-/* Adds an object; bytes is rounded up to words. data_bytes is what counts as its contents. */
+/* Adds an object. Its bytes are rounded up to words; the bytes that were asked for are kept as
+ * data_bytes. */
 enum emu_status object_add(struct lowering *w, const struct object *o, enum life life,
                            uint32_t *out) EMU_MUST_CHECK;
-/* A temporary of the current step. */
+/* A temporary of the current action. */
 enum emu_status object_add_temporary(struct lowering *w, uint32_t tile, uint64_t bytes,
                                      enum category c, uint32_t owner, uint32_t *out) EMU_MUST_CHECK;
 enum emu_status object_add_word(struct lowering *w, uint32_t object, uint32_t value) EMU_MUST_CHECK;
 
-/* ---- lower_step.c ---- */
-/* The string of an owner of memory or of an operation that was made in a scope. */
+/* ---- lower_action.c ---- */
+/* The string of an owner of memory or of a step that was made in a scope. */
 enum emu_status lower_owner(struct lowering *w, const char *name, uint32_t scope,
                             uint32_t *owner) EMU_MUST_CHECK;
-enum emu_status step_begin(struct lowering *w, const char *name, uint32_t scope,
-                           uint32_t *step) EMU_MUST_CHECK;
-enum emu_status lower_touch(struct lowering *w, uint32_t object, uint32_t offset, uint32_t bytes,
-                            enum phase phase, int write) EMU_MUST_CHECK;
-void step_set_op(struct lowering *w, enum phase p, enum op_kind kind, size_t first, size_t count);
-enum emu_status step_end(struct lowering *w) EMU_MUST_CHECK;
-enum emu_status step_emit(struct lowering *w, uint32_t step, uint64_t groups) EMU_MUST_CHECK;
+enum emu_status action_begin(struct lowering *w, const char *name, uint32_t scope,
+                             uint32_t *action) EMU_MUST_CHECK;
+enum emu_status lower_access(struct lowering *w, uint32_t object, uint32_t offset, uint32_t bytes,
+                             enum phase phase, int write) EMU_MUST_CHECK;
+void action_set_step(struct lowering *w, enum phase p, enum step_kind kind, size_t first,
+                     size_t count);
+enum emu_status action_end(struct lowering *w) EMU_MUST_CHECK;
+enum emu_status action_emit(struct lowering *w, uint32_t action, uint64_t groups) EMU_MUST_CHECK;
 
 /* ---- copy_route.c ---- */
-/* Makes operations of moves: what crosses tiles in phase `exchange`, what does not in `local`,
- * copies out of buffers in `out`. The list is used up. */
-enum emu_status moves_lower(struct lowering *w, struct move_list *m, enum phase exchange,
-                            enum phase local, enum phase out) EMU_MUST_CHECK;
+/* Turns copy runs into steps of the current action: phase `exchange` has what goes to other tiles,
+ * `local` what stays on its tile, `out` the copies out of buffers. Empties the list. */
+enum emu_status copy_runs_lower(struct lowering *w, struct copy_run_list *m, enum phase exchange,
+                                enum phase local, enum phase out) EMU_MUST_CHECK;
 
 /* ---- copy_local.c ---- */
-/* Calls of copy codelets for moves within tiles; sorts them. */
-enum emu_status copy_calls_build(struct lowering *w, struct move_list *m,
+/* Makes calls of copy codelets for runs within tiles, which it sorts. */
+enum emu_status copy_calls_build(struct lowering *w, struct copy_run_list *m,
                                  enum phase phase) EMU_MUST_CHECK;
 
 /* ---- copy_messages.c ---- */
-/* Sorts by target and joins neighbours that are contiguous on both sides. */
-enum emu_status moves_coalesce(struct move_list *m) EMU_MUST_CHECK;
-/* An exchange for moves of whole words between tiles; sorts them. */
-enum emu_status transfers_build(struct lowering *w, struct move_list *m,
-                                enum phase phase) EMU_MUST_CHECK;
+/* Sorts runs by target and joins those that are contiguous on both sides. */
+enum emu_status copy_runs_join(struct copy_run_list *m) EMU_MUST_CHECK;
+/* Makes an exchange for runs of whole words between tiles, which it sorts. */
+enum emu_status messages_build(struct lowering *w, struct copy_run_list *m,
+                               enum phase phase) EMU_MUST_CHECK;
 
 /* ---- lower_vertices.c ---- */
-/* The step of a compute set, made when asked for first; LOWERED_NONE: it has no vertices. */
-enum emu_status edges_step(struct lowering *w, uint32_t compute_set, uint32_t *step) EMU_MUST_CHECK;
+/* The action of a compute set, which is made at the first call; LOWERED_NONE if it has no vertices.
+ */
+enum emu_status compute_set_action(struct lowering *w, uint32_t compute_set,
+                                   uint32_t *action) EMU_MUST_CHECK;
 
 /* ---- vertex_state.c ---- */
-/* A tensor of an edge field of a vertex, and where its codelet will find it. */
+/* A tensor that is connected to a field of a vertex, and where the codelet will find it. */
 struct edge {
     uint32_t field;
     uint32_t first, pieces; /* in lowering.piece */
@@ -200,28 +210,31 @@ enum emu_status call_add(struct lowering *w, const struct codelet *c, uint32_t t
                          uint32_t state) EMU_MUST_CHECK;
 
 /* ---- copy_merge.c ---- */
-/* Steps for the copies that wait in w->copy, in order, several in one where they do not depend. */
+/* Actions for the copies that wait in w->copy, in order, several in one where they do not depend.
+ */
 enum emu_status copies_flush(struct lowering *w, uint64_t groups) EMU_MUST_CHECK;
 
-/* ---- host_steps.c ---- */
-/* begins: the transfer is not awaited. EMU_BAD_PROGRAM for one that begins into a tile's pieces. */
-enum emu_status host_step(struct lowering *w, uint32_t stream, uint32_t view, int begins,
-                          uint32_t *step) EMU_MUST_CHECK;
-/* Waits for what such a step has begun. */
-enum emu_status host_await_step(struct lowering *w, uint32_t stream, uint32_t view,
-                                uint32_t *step) EMU_MUST_CHECK;
+/* ---- host_transfers.c ---- */
+/* The action of a host transfer. begins: a later action waits for its end. EMU_BAD_PROGRAM if such
+ * a transfer goes to tiles and a tile would need a buffer for it. */
+enum emu_status host_action(struct lowering *w, uint32_t stream, uint32_t view, int begins,
+                            uint32_t *action) EMU_MUST_CHECK;
+/* The action that waits for the end of such a transfer. */
+enum emu_status host_await_action(struct lowering *w, uint32_t stream, uint32_t view,
+                                  uint32_t *action) EMU_MUST_CHECK;
 
 /* ---- predicates.c ---- */
-/* A step that brings the predicate of an if or while to all tiles of the groups and ends with the
- * branch `kind`. */
-enum emu_status predicate_step(struct lowering *w, const struct node *n, enum op_kind kind,
-                               uint64_t groups, uint32_t *step) EMU_MUST_CHECK;
+/* An action that brings the predicate of an if or while to all tiles of the groups and ends with
+ * the branch `kind`. */
+enum emu_status predicate_action(struct lowering *w, const struct node *n, enum step_kind kind,
+                                 uint64_t groups, uint32_t *action) EMU_MUST_CHECK;
 
 /* ---- liveness.c ---- */
 enum emu_status liveness_build(struct lowering *w) EMU_MUST_CHECK;
 
 /* ---- index_table.c ---- */
-/* Calls for the numbers of a hash: start with *probe = 0; 0: no more. */
+/* Gives the numbers of a hash, one at each call: begin with *probe = 0. Returns 0 when there are no
+ * more. */
 int index_table_next(const struct index_table *t, uint64_t hash, uint32_t *probe, uint32_t *index);
 enum emu_status index_table_add(struct index_table *t, uint64_t hash,
                                 uint32_t index) EMU_MUST_CHECK;
@@ -229,9 +242,9 @@ void index_table_clear(struct index_table *t);
 void index_table_free(struct index_table *t);
 
 /* ---- key_sort.c ---- */
-/* Sorts records by `words` (1 or 2) 32-bit words that begin at byte `key` of each, the first
- * counting more; stable, so sorting by a second key and then a first one sorts by both.
- * EMU_NO_MEMORY only. */
+/* Sorts records by the `words` (1 or 2) 32-bit words that begin at byte `key` of each; the first
+ * word counts more. The sort is stable: to sort by two keys, sort by the second one first. The only
+ * error is EMU_NO_MEMORY. */
 enum emu_status lower_sort(void *at, size_t count, size_t size, size_t key,
                            unsigned words) EMU_MUST_CHECK;
 #define LOWER_SORT(list, type, member, words)                                                      \

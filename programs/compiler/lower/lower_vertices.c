@@ -1,7 +1,8 @@
-/* lower_vertices.c - the step of a compute set: where its vertices find their data.
+/* lower_vertices.c - the action of a compute set: where its vertices find their data.
  *
- * A codelet wants the elements of an edge in one run. They are used where they lie when they lie so
- * on the vertex's tile; otherwise a temporary is filled before and written back after.
+ * A codelet needs the elements of an edge in one run on its tile. If that is how they lie, it uses
+ * them in place: the edge is direct. Otherwise they are copied into a temporary before the vertex
+ * runs, and back after it if the vertex writes them.
  */
 #include "programs/compiler/lower/lower_private.h"
 
@@ -61,7 +62,7 @@ static enum emu_status add_edge(struct lowering *w, struct site *s, uint32_t fie
                     s->v->codelet->field[field].name, s->v->tile);
     TRY(storage_runs(w, view, &w->piece));
     if (w->piece.count > UINT32_MAX / 2)
-        return FAIL(BAD_PROGRAM, "lowering: too many pieces in one compute set");
+        return FAIL(BAD_PROGRAM, "lowering: too many runs of memory in one compute set");
     e.pieces = (uint32_t)w->piece.count - e.first;
     e.bytes = (uint32_t)bytes;
     e.elements = (uint32_t)v->elements;
@@ -91,14 +92,14 @@ static enum emu_status find_edges(struct lowering *w, struct site *s)
     return EMU_OK;
 }
 
-static int pieces_meet(const struct memory_run *a, const struct memory_run *b)
+static int runs_meet(const struct memory_run *a, const struct memory_run *b)
 {
     return a->object == b->object && a->offset < b->offset + b->bytes &&
            b->offset < a->offset + a->bytes;
 }
 
-/* An input that the vertex itself overwrites is read from a copy: codelets may write before they
- * have read everything. */
+/* Makes an input that the vertex itself overwrites indirect: a codelet may write before it has read
+ * everything. */
 static void part_from_outputs(struct lowering *w, struct site *s)
 {
     for (size_t i = 0; i < s->edge.count; i++) {
@@ -110,13 +111,13 @@ static void part_from_outputs(struct lowering *w, struct site *s)
             const struct edge *out = &s->edge.at[k];
 
             if (out->direct && field_is_written(field_of(s, out)->kind) &&
-                pieces_meet(&w->piece.at[in->first], &w->piece.at[out->first]))
+                runs_meet(&w->piece.at[in->first], &w->piece.at[out->first]))
                 in->direct = 0;
         }
     }
 }
 
-/* Edges that must be in different memory elements cannot lie in one object. */
+/* Makes edges indirect that must be in different memory elements but lie in one object. */
 static void part_objects(struct lowering *w, struct site *s, int a, int b)
 {
     for (size_t i = 0; i < s->edge.count; i++) {
@@ -160,7 +161,8 @@ static uint64_t pieces_hash(const struct lowering *w, const struct site *s, cons
            s->v->tile * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* A temporary of the tile that already holds the pieces of an input. */
+/* Looks for a temporary of the tile that already holds the runs of an input. Returns 0 if there is
+ * none. */
 static int find_fetched(const struct lowering *w, const struct site *s, struct edge *e,
                         uint64_t hash)
 {
@@ -188,24 +190,23 @@ static int find_fetched(const struct lowering *w, const struct site *s, struct e
     return 0;
 }
 
-/* Moves between the pieces of an edge and its place in a temporary. */
-static enum emu_status add_moves(struct lowering *w, const struct site *s, const struct edge *e)
+/* Adds copy runs between the data of an edge and its place in a temporary. */
+static enum emu_status add_copy_runs(struct lowering *w, const struct site *s, const struct edge *e)
 {
     enum field_kind k = field_of(s, e)->kind;
     uint32_t at = e->offset;
 
     for (uint32_t i = 0; i < e->pieces; i++) {
         struct memory_run p = w->piece.at[e->first + i];
-        uint32_t flags =
-            (i == 0 ? MOVE_FREE_BEFORE : 0) | (i + 1 == e->pieces ? MOVE_FREE_BEHIND : 0);
+        uint32_t flags = (i == 0 ? RUN_FREE_BEFORE : 0) | (i + 1 == e->pieces ? RUN_FREE_AFTER : 0);
 
         if (is_read(k))
-            TRY(VEC_PUSH(&w->move,
-                         (struct move){ p.object, p.offset, e->object, at, p.bytes, flags }));
-        flags = p.offset + p.bytes == w->note.at[p.object].data_bytes ? MOVE_FREE_BEHIND : 0;
+            TRY(VEC_PUSH(&w->copy_run,
+                         (struct copy_run){ p.object, p.offset, e->object, at, p.bytes, flags }));
+        flags = p.offset + p.bytes == w->note.at[p.object].data_bytes ? RUN_FREE_AFTER : 0;
         if (field_is_written(k))
             TRY(VEC_PUSH(&w->back,
-                         (struct move){ e->object, at, p.object, p.offset, p.bytes, flags }));
+                         (struct copy_run){ e->object, at, p.object, p.offset, p.bytes, flags }));
         at += p.bytes;
     }
     return EMU_OK;
@@ -233,9 +234,9 @@ static enum emu_status temporary_owner(struct lowering *w, const struct site *s,
     return lower_owner(w, text, lowered_scope(w->l, s->owner), owner);
 }
 
-/* The place of an edge in a temporary filled up to `fill`: at its alignment, in a word of its own
- * and, where the codelet does not care, askew in it like its first piece, which then can be
- * exchanged in whole words. */
+/* The offset of an edge in a temporary that is full up to byte `fill`: aligned as the field asks,
+ * in a new word and, if the field allows it, at the same byte of the word as the first run of its
+ * data, which can then be exchanged in whole words. */
 static uint64_t edge_place(const struct lowering *w, const struct site *s, const struct edge *e,
                            uint64_t fill)
 {
@@ -268,12 +269,12 @@ static enum emu_status add_temporary(struct lowering *w, struct site *s, struct 
         e[i].object = object;
         e[i].offset = (uint32_t)edge_place(w, s, &e[i], fill);
         fill = e[i].offset + (uint64_t)e[i].bytes;
-        TRY(add_moves(w, s, &e[i]));
+        TRY(add_copy_runs(w, s, &e[i]));
     }
     return EMU_OK;
 }
 
-/* A temporary for an edge that is no list; inputs of equal contents share one. */
+/* A temporary for an edge that is not part of a list. Inputs with equal runs share one. */
 static enum emu_status place_single(struct lowering *w, struct site *s, struct edge *e)
 {
     uint64_t hash;
@@ -291,7 +292,7 @@ static enum emu_status place_single(struct lowering *w, struct site *s, struct e
 
 /* ---- a vertex ---- */
 
-/* What a field needs of the object after it. */
+/* Raises alignment and region of an object to what a field of a codelet asks for. */
 static void fit_object(struct lowering *w, const struct codelet_field *f, uint32_t object)
 {
     struct object *o = lower_object(w, object);
@@ -302,7 +303,8 @@ static void fit_object(struct lowering *w, const struct codelet_field *f, uint32
         o->region = (uint8_t)f->region;
 }
 
-/* Direct edges of one field get their objects; gives how many others have elements. */
+/* Gives the direct ones of n edges of a field their objects. Returns how many of the others have
+ * elements. */
 static size_t place_direct(struct lowering *w, const struct site *s, struct edge *e, size_t n)
 {
     const struct codelet_field *f = field_of(s, e);
@@ -346,7 +348,7 @@ static enum emu_status place_edges(struct lowering *w, struct site *s)
     return EMU_OK;
 }
 
-static enum emu_status touch_edges(struct lowering *w, const struct site *s)
+static enum emu_status access_edges(struct lowering *w, const struct site *s)
 {
     for (size_t i = 0; i < s->edge.count; i++) {
         const struct edge *e = &s->edge.at[i];
@@ -355,9 +357,9 @@ static enum emu_status touch_edges(struct lowering *w, const struct site *s)
         if (!e->pieces)
             continue;
         if (is_read(k))
-            TRY(lower_touch(w, e->object, e->offset, e->bytes, PHASE_WORK, 0));
+            TRY(lower_access(w, e->object, e->offset, e->bytes, PHASE_WORK, 0));
         if (field_is_written(k))
-            TRY(lower_touch(w, e->object, e->offset, e->bytes, PHASE_WORK, 1));
+            TRY(lower_access(w, e->object, e->offset, e->bytes, PHASE_WORK, 1));
     }
     return EMU_OK;
 }
@@ -401,7 +403,7 @@ static enum emu_status lower_vertex(struct lowering *w, struct site *s)
             TRY(add_pairs(w, s, codelet_field_find(c, c->field[f].name),
                           codelet_field_find(c, c->field[f].other)));
     }
-    TRY(touch_edges(w, s));
+    TRY(access_edges(w, s));
     TRY(vertex_state_build(w, c, s->v->tile, s->field, s->edge.at, s->edge.count, s->owner,
                            &state));
     return call_add(w, c, s->v->tile, state);
@@ -432,7 +434,7 @@ static enum emu_status sort_vertices(struct lowering *w, const struct compute_se
 
 static enum emu_status lower_vertices(struct lowering *w, const struct tile_vertex *order, size_t n)
 {
-    struct site s = { .owner = w->step.at[w->step.count - 1].name };
+    struct site s = { .owner = w->action.at[w->action.count - 1].name };
     enum emu_status status = EMU_OK;
 
     for (size_t i = 0; i < n && status == EMU_OK; i++) {
@@ -444,27 +446,27 @@ static enum emu_status lower_vertices(struct lowering *w, const struct tile_vert
     return status;
 }
 
-enum emu_status edges_step(struct lowering *w, uint32_t compute_set, uint32_t *step)
+enum emu_status compute_set_action(struct lowering *w, uint32_t compute_set, uint32_t *action)
 {
     const struct compute_set *cs = &w->g->compute_set.at[compute_set];
     struct tile_vertex *order = NULL;
     enum emu_status s;
     size_t first = w->l->call.count;
 
-    *step = w->set_step[compute_set];
-    if (*step != LOWERED_NONE || !cs->vertex.count)
+    *action = w->set_action[compute_set];
+    if (*action != LOWERED_NONE || !cs->vertex.count)
         return EMU_OK;
-    TRY(step_begin(w, cs->name, cs->scope, step));
-    w->piece.count = w->move.count = w->back.count = w->fetched.count = 0;
+    TRY(action_begin(w, cs->name, cs->scope, action));
+    w->piece.count = w->copy_run.count = w->back.count = w->fetched.count = 0;
     index_table_clear(&w->fetched_table);
     s = sort_vertices(w, cs, &order);
     if (s == EMU_OK)
         s = lower_vertices(w, order, cs->vertex.count);
     emu_free(order);
     TRY(s);
-    step_set_op(w, PHASE_WORK, STEP_CALLS, first, w->l->call.count - first);
-    TRY(moves_lower(w, &w->move, PHASE_FETCH, PHASE_GATHER, PHASE_GATHER));
-    TRY(moves_lower(w, &w->back, PHASE_RETURN, PHASE_SCATTER, PHASE_SCATTER));
-    w->set_step[compute_set] = *step;
-    return step_end(w);
+    action_set_step(w, PHASE_WORK, STEP_CALLS, first, w->l->call.count - first);
+    TRY(copy_runs_lower(w, &w->copy_run, PHASE_FETCH, PHASE_GATHER, PHASE_GATHER));
+    TRY(copy_runs_lower(w, &w->back, PHASE_RETURN, PHASE_SCATTER, PHASE_SCATTER));
+    w->set_action[compute_set] = *action;
+    return action_end(w);
 }

@@ -1,9 +1,9 @@
-/* lowered.h - a program as the machine will run it: objects in tile memories, and operations.
+/* lowered.h - a program as the machine will run it: objects in tile memories, and steps.
  *
- * The lowering makes it of a graph; place gives the objects addresses; emit writes the code. All
- * tiles walk the same list of operations; a tile skips what it has no part in, except that it joins
- * every sync of its group. Everything is numbered from 0; lists are in the order of tiles where
- * that is said.
+ * The lowering turns a graph into a lowered program, placement gives its objects addresses, and
+ * emission writes its code. All tiles walk the same list of steps. A tile skips the steps in which
+ * it has no part, but joins every sync of its group. Everything is numbered from 0; lists are in
+ * the order of tiles only where a comment says so.
  */
 #ifndef PROGRAMS_LOWERED_H
 #define PROGRAMS_LOWERED_H
@@ -34,8 +34,8 @@ enum category {
 };
 const char *category_name(enum category c);
 
-/* When a set of objects is in use: operations [begin, end), ascending, disjoint. Set 0 is always.
- */
+/* The steps during which an object is in use: ranges [begin, end), ascending and disjoint. Set 0 is
+ * the whole program. */
 struct live_range {
     uint32_t begin, end;
 };
@@ -46,18 +46,19 @@ enum { LIVE_ALWAYS = 0 };
 
 /* A word of initial contents: a number, or the address of a byte of an object of the same tile. */
 struct object_word {
-    uint32_t object; /* LOWERED_NONE: value as it is; else value is an offset in bytes */
+    uint32_t object; /* LOWERED_NONE: the word is `value`; else the object's address + value */
     uint32_t value;
 };
 
-/* A piece of one tile's memory that stays in one place. Two of a tile may overlap when their live
- * sets are disjoint. Initial contents (bytes or words, at most one of them) need LIVE_ALWAYS. */
+/* A piece of one tile's memory that stays in one place. Two objects of a tile may overlap when
+ * their live sets are disjoint. An object with initial contents, which are either bytes or words,
+ * is always in use. */
 struct object {
     uint32_t tile, bytes;
     uint16_t align;       /* bytes, a power of two, at least 4 */
     uint8_t region;       /* enum field_region */
     uint8_t category;     /* enum category */
-    uint32_t owner;       /* string: which variable, codelet or step */
+    uint32_t owner;       /* string: the variable, codelet or action it belongs to */
     uint32_t live;        /* live set */
     const void *data;     /* borrowed, `bytes` of it; NULL: none */
     uint32_t word, words; /* in lowered.word */
@@ -65,7 +66,7 @@ struct object {
 };
 
 /* Two objects of one tile that must not share a memory element (16 KiB of region 0; in region 1 the
- * pair of interleaved elements), whenever both are in use. */
+ * pair of interleaved elements) while both are in use. */
 struct object_pair {
     uint32_t a, b;
 };
@@ -77,26 +78,27 @@ struct call {
     uint32_t state;   /* object */
 };
 
-/* `bytes` (a multiple of 4) at a multiple of 4 of an object, to others. */
-struct transfer {
+/* What a tile sends: `bytes` bytes of an object from byte `offset` on, both multiples of 4, and
+ * where they go on other tiles. */
+struct message {
     uint32_t object, offset, bytes;
-    uint32_t first, dests; /* in lowered.transfer_dest */
+    uint32_t first, dests; /* in lowered.message_dest */
 };
-struct transfer_dest {
+struct message_dest {
     uint32_t object, offset;
 };
 
 /* A transfer between a stream and one tile; offset and bytes are multiples of 4. `round` counts the
- * requests of a tile in its operation: all tiles issue round r at the same event, so the bytes of a
- * stream are in the order of round, then tile. */
+ * requests of a tile in a step. All tiles issue their requests of a round at the same event, so the
+ * bytes of a stream are ordered by round, then by tile. */
 struct host_request {
     uint32_t tile, round, stream;
     uint32_t object, offset, bytes;
 };
 
-enum op_kind {
-    STEP_CALLS,    /* call[first ..], by tile; those of one tile in order. No sync */
-    STEP_EXCHANGE, /* transfer[first ..]: sync, exchange, RECV */
+enum step_kind {
+    STEP_CALLS,    /* runs call[first ..], which are sorted by tile; no sync */
+    STEP_EXCHANGE, /* message[first ..]: sync, exchange, RECV */
     STEP_HOST,   /* host_request[first ..], by tile, then round: sync, requests, RECV unless it only
                   begins */
     STEP_AWAIT,  /* RECV of the tiles of host_request[first ..]; bytes 0: the object may be dead. No
@@ -111,29 +113,32 @@ enum op_kind {
     STEP_CALL /* function n */
 };
 
-/* Predicates are words in the memory of every tile: predicate[index of the tile in used_tile]. */
-struct op {
-    enum op_kind kind;
+/* The predicate of a branch is a word on every tile that runs the branch: the objects
+ * predicate[step.predicate + index of the tile in used_tile]. With consensus only the tile that
+ * computed the predicate has it (LOWERED_NONE for the others), and all tiles learn at a sync
+ * whether it is 0. */
+struct step {
+    enum step_kind kind;
     uint32_t n;         /* repeat, call */
-    uint32_t predicate; /* break, if: first in lowered.predicate */
+    uint32_t predicate; /* break, if: the first entry in lowered.predicate */
     uint32_t first;
     uint64_t count;
     uint64_t groups;        /* bit g: tiles of sync group g run it */
-    uint8_t begins;         /* host: STEP_AWAIT is to follow */
-    uint8_t consensus;      /* break, if: a sync whose consensus is the predicate, which few tiles
-                             * have: LOWERED_NONE on others; not 0 when it is not 0 on all */
+    uint8_t begins;         /* host: a later STEP_AWAIT waits for its end */
+    uint8_t consensus;      /* break, if: decided by the consensus of a sync */
     uint32_t name;          /* string: owner of its code in reports */
-    uint32_t scope;         /* of the graph, in which it was made */
+    uint32_t scope;         /* the scope of the graph in which it was made */
     uint32_t share, shares; /* in lowered.share: of copies of several scopes; else 0 */
 };
 
-/* Code: operations [first, first + count). Function 0 is the program. */
+/* Code: steps [first, first + count). Function 0 is the program. */
 struct lowered_function {
     uint32_t first, count;
     uint32_t name;
 };
 
-/* Where a variable lies: elements [begin, end) at offset of an object, consecutively. */
+/* Where a variable lies: elements [begin, end) follow each other from byte `offset` of an object
+ * on. */
 struct storage_run {
     uint64_t begin, end;
     uint32_t object, offset;
@@ -143,13 +148,13 @@ struct storage {
 };
 
 /* The bytes of one transfer of a stream in the order in which they cross the link. */
-struct stream_piece {
+struct stream_run {
     uint64_t element; /* of the transfer's tensor; UINT64_MAX: padding */
     uint32_t bytes;
 };
 struct stream_layout {
     uint32_t stream;
-    uint32_t first, pieces; /* in lowered.stream_piece */
+    uint32_t first, runs; /* in lowered.stream_run */
 };
 
 struct lowered {
@@ -165,27 +170,29 @@ struct lowered {
     VEC(struct live_set) live_set;
     VEC(struct live_range) live_range;
     VEC(struct object_pair) apart;
-    VEC(struct op) op;
+    VEC(struct step) step;
     VEC(struct lowered_function) function;
     VEC(struct call) call;
-    VEC(struct transfer) transfer;
-    VEC(struct transfer_dest) transfer_dest;
+    VEC(struct message) message;
+    VEC(struct message_dest) message_dest;
     VEC(struct host_request) host_request;
     VEC(uint32_t) predicate; /* objects */
     VEC(struct storage) storage;
     VEC(struct storage_run) storage_run;
-    VEC(struct stream_piece) stream_piece;
-    VEC(struct stream_layout) stream_layout; /* one per STEP_HOST, in order: op.n is its index */
+    VEC(struct stream_run) stream_run;
+    VEC(struct stream_layout) stream_layout; /* one per STEP_HOST, in order: step.n is its index */
     VEC(const struct codelet *) codelet; /* that calls use, each once; borrowed from the graph */
     VEC(struct scope_share) share;
     VEC(uint32_t) owner_scope; /* by string: the scope in which the name was given; 0 beyond them */
 };
 
-/* Lowers a graph that graph_check() passed. Errors: EMU_BAD_PROGRAM for what cannot be lowered (a
- * piece larger than a tile is not one: that is the placement's result), EMU_NO_MEMORY. */
+/* Lowers a graph that has passed graph_check(). A graph that needs more memory than the tiles have
+ * is lowered, too; placement finds that out. Errors: EMU_BAD_PROGRAM for what cannot be lowered,
+ * EMU_NO_MEMORY. Free *out with lowered_free. */
 enum emu_status lower_graph(struct graph *g, struct lowered **out) EMU_MUST_CHECK;
 void lowered_free(struct lowered *l);
-/* Frees what only placement and emission read and there is most of: transfers, pairs. */
+/* Frees the messages and pairs: they take most memory, and only placement and emission read them.
+ */
 void lowered_free_work(struct lowered *l);
 
 /* Proves what place and emit rely on: sorted lists, offsets inside objects, multiples of 4, no two
@@ -194,10 +201,13 @@ enum emu_status lowered_check(const struct lowered *l) EMU_MUST_CHECK;
 /* Deterministic text. */
 void lowered_dump(const struct lowered *l, FILE *f);
 
-/* The scope in which the owner of memory was made; a name that several have is the first one's. */
+/* The scope in which an owner of memory was made. If owners in several scopes have the same name,
+ * the scope of the first. */
 uint32_t lowered_scope(const struct lowered *l, uint32_t owner);
 
-/* Whether two live sets have an operation in common. */
+/* Whether an object is in use during a step. */
+int object_in_use(const struct lowered *l, const struct object *o, uint32_t step);
+/* Whether two live sets have a step in common. */
 int live_sets_meet(const struct lowered *l, uint32_t a, uint32_t b);
 
 #endif

@@ -13,32 +13,32 @@ struct check {
     const struct lowered *l;
     uint32_t *mark; /* of every tile; owned, like what follows */
     uint32_t marks;
-    uint8_t *exchange_seen; /* of every transfer: an exchange that begins there was proven */
+    uint8_t *exchange_seen; /* of every message: an exchange that begins there was proven */
     VEC(struct checked_span) stored;
     VEC(struct checked_span) sent;
-    uint32_t op; /* the one being looked at, for messages */
+    uint32_t step; /* the one being looked at, for messages */
 };
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
-/* Fails with the operation in front. */
+/* Fails with the step in front. */
 #define STEP_FAIL(c, fmt, ...)                                                                     \
-    FAIL(BAD_PROGRAM, "lowered: operation %u (%s): " fmt, (c)->op,                                 \
-         strings_text(&(c)->l->strings, (c)->l->op.at[(c)->op].name), __VA_ARGS__)
+    FAIL(BAD_PROGRAM, "lowered: step %u (%s): " fmt, (c)->step,                                    \
+         strings_text(&(c)->l->strings, (c)->l->step.at[(c)->step].name), __VA_ARGS__)
 
 /* ---- objects ---- */
 
 static enum emu_status check_live_set(const struct lowered *l, uint32_t i)
 {
     const struct live_set *s = &l->live_set.at[i];
-    uint32_t ops = l->op.count ? (uint32_t)l->op.count : 1, end = 0;
+    uint32_t steps = l->step.count ? (uint32_t)l->step.count : 1, end = 0;
 
     if (s->first > l->live_range.count || s->count > l->live_range.count - s->first)
         return FAIL(BAD_PROGRAM, "lowered: live set %u has no ranges", i);
     for (uint32_t k = s->first; k < s->first + s->count; k++) {
         struct live_range r = l->live_range.at[k];
 
-        if (r.begin >= r.end || r.end > ops || (k > s->first && r.begin <= end))
+        if (r.begin >= r.end || r.end > steps || (k > s->first && r.begin <= end))
             return FAIL(BAD_PROGRAM, "lowered: live set %u: [%u, %u) is not in order", i, r.begin,
                         r.end);
         end = r.end;
@@ -132,9 +132,9 @@ static enum emu_status check_memory(const struct lowered *l)
     return EMU_OK;
 }
 
-/* ---- operations ---- */
+/* ---- steps ---- */
 
-static int is_live(const struct lowered *l, uint32_t object, uint32_t op)
+static int is_live(const struct lowered *l, uint32_t object, uint32_t step)
 {
     const struct live_set *s = &l->live_set.at[l->object.at[object].live];
     uint32_t low = s->first, high = s->first + s->count;
@@ -142,16 +142,16 @@ static int is_live(const struct lowered *l, uint32_t object, uint32_t op)
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
-        if (l->live_range.at[middle].end <= op)
+        if (l->live_range.at[middle].end <= step)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < s->first + s->count && l->live_range.at[low].begin <= op;
+    return low < s->first + s->count && l->live_range.at[low].begin <= step;
 }
 
-/* An access of whole words by the operation: inside the object, which is in use, on a tile that
- * runs the operation. */
+/* An access of whole words by the step: inside the object, which is in use, on a tile that
+ * runs the step. */
 static enum emu_status check_access(const struct check *c, uint32_t object, uint32_t offset,
                                     uint32_t bytes)
 {
@@ -164,9 +164,9 @@ static enum emu_status check_access(const struct check *c, uint32_t object, uint
     if ((offset | bytes) & 3 || !bytes || offset > o->bytes || bytes > o->bytes - offset)
         return STEP_FAIL(c, "bytes %u .. %llu of object %u, which has %u", offset,
                          (unsigned long long)offset + bytes, object, o->bytes);
-    if (!(l->op.at[c->op].groups >> l->graph->group[o->tile] & 1))
+    if (!(l->step.at[c->step].groups >> l->graph->group[o->tile] & 1))
         return STEP_FAIL(c, "tile %u does not take part", o->tile);
-    if (!is_live(l, object, c->op))
+    if (!is_live(l, object, c->step))
         return STEP_FAIL(c, "object %u (%s) is not alive", object,
                          strings_text(&l->strings, o->owner));
     return EMU_OK;
@@ -220,13 +220,13 @@ static enum emu_status check_fields(const struct check *c, const struct call *x)
     return EMU_OK;
 }
 
-static enum emu_status check_calls(const struct check *c, const struct op *op)
+static enum emu_status check_calls(const struct check *c, const struct step *step)
 {
     const struct lowered *l = c->l;
 
-    if (op->first > l->call.count || op->count > l->call.count - op->first)
-        return STEP_FAIL(c, "has %llu calls", (unsigned long long)op->count);
-    for (uint64_t i = op->first; i < op->first + op->count; i++) {
+    if (step->first > l->call.count || step->count > l->call.count - step->first)
+        return STEP_FAIL(c, "has %llu calls", (unsigned long long)step->count);
+    for (uint64_t i = step->first; i < step->first + step->count; i++) {
         const struct call *x = &l->call.at[i];
         uint32_t bytes;
 
@@ -238,7 +238,7 @@ static enum emu_status check_calls(const struct check *c, const struct op *op)
             l->object.at[x->state].bytes != (bytes ? bytes : 4))
             return STEP_FAIL(c, "call %llu: the state of %s on tile %u", (unsigned long long)i,
                              l->codelet.at[x->codelet]->name, x->tile);
-        if (i > op->first && l->call.at[i - 1].tile > x->tile)
+        if (i > step->first && l->call.at[i - 1].tile > x->tile)
             return STEP_FAIL(c, "call %llu is not in the order of tiles", (unsigned long long)i);
         TRY(check_fields(c, x));
     }
@@ -289,24 +289,24 @@ static enum emu_status check_spans(struct check *c)
     return EMU_OK;
 }
 
-static enum emu_status check_transfer(struct check *c, const struct transfer *t, int first_time)
+static enum emu_status check_message(struct check *c, const struct message *t, int first_time)
 {
     const struct lowered *l = c->l;
 
     TRY(check_access(c, t->object, t->offset, t->bytes));
-    if (!t->dests || t->first > l->transfer_dest.count ||
-        t->dests > l->transfer_dest.count - t->first)
-        return STEP_FAIL(c, "a transfer to %u places", t->dests);
+    if (!t->dests || t->first > l->message_dest.count ||
+        t->dests > l->message_dest.count - t->first)
+        return STEP_FAIL(c, "a message to %u places", t->dests);
     c->mark[l->object.at[t->object].tile] = ++c->marks;
     if (first_time)
         TRY(VEC_PUSH(&c->sent,
                      (struct checked_span){ t->object, t->offset, t->offset + t->bytes }));
     for (uint32_t i = t->first; i < t->first + t->dests; i++) {
-        const struct transfer_dest *d = &l->transfer_dest.at[i];
+        const struct message_dest *d = &l->message_dest.at[i];
 
         TRY(check_access(c, d->object, d->offset, t->bytes));
         if (c->mark[l->object.at[d->object].tile] == c->marks)
-            return STEP_FAIL(c, "a transfer that touches tile %u twice",
+            return STEP_FAIL(c, "a message that concerns tile %u twice",
                              l->object.at[d->object].tile);
         c->mark[l->object.at[d->object].tile] = c->marks;
         if (first_time)
@@ -316,65 +316,68 @@ static enum emu_status check_transfer(struct check *c, const struct transfer *t,
     return EMU_OK;
 }
 
-static enum emu_status check_exchange(struct check *c, const struct op *op)
+static enum emu_status check_exchange(struct check *c, const struct step *step)
 {
     const struct lowered *l = c->l;
     int first_time;
 
-    if (!op->count || op->first > l->transfer.count || op->count > l->transfer.count - op->first)
-        return STEP_FAIL(c, "has %llu transfers", (unsigned long long)op->count);
-    first_time = !c->exchange_seen[op->first];
-    c->exchange_seen[op->first] = 1;
+    if (!step->count || step->first > l->message.count ||
+        step->count > l->message.count - step->first)
+        return STEP_FAIL(c, "has %llu messages", (unsigned long long)step->count);
+    first_time = !c->exchange_seen[step->first];
+    c->exchange_seen[step->first] = 1;
     c->stored.count = c->sent.count = 0;
-    for (uint64_t i = op->first; i < op->first + op->count; i++)
-        TRY(check_transfer(c, &l->transfer.at[i], first_time));
+    for (uint64_t i = step->first; i < step->first + step->count; i++)
+        TRY(check_message(c, &l->message.at[i], first_time));
     return first_time ? check_spans(c) : EMU_OK;
 }
 
-static enum emu_status check_host(const struct check *c, const struct op *op)
+static enum emu_status check_host(const struct check *c, const struct step *step)
 {
     const struct lowered *l = c->l;
     uint64_t bytes = 0;
 
-    if (!op->count || op->first > l->host_request.count ||
-        op->count > l->host_request.count - op->first ||
-        (op->kind == STEP_HOST && op->n >= l->stream_layout.count))
-        return STEP_FAIL(c, "has %llu requests", (unsigned long long)op->count);
-    for (uint64_t i = op->first; i < op->first + op->count; i++) {
+    if (!step->count || step->first > l->host_request.count ||
+        step->count > l->host_request.count - step->first ||
+        (step->kind == STEP_HOST && step->n >= l->stream_layout.count))
+        return STEP_FAIL(c, "has %llu requests", (unsigned long long)step->count);
+    for (uint64_t i = step->first; i < step->first + step->count; i++) {
         const struct host_request *r = &l->host_request.at[i];
-        int follows = i > op->first && r[-1].tile == r->tile;
+        int follows = i > step->first && r[-1].tile == r->tile;
 
         if (r->object >= l->object.count)
             return STEP_FAIL(c, "object %u does not exist", r->object);
-        if (op->kind == STEP_HOST || r->bytes)
+        if (step->kind == STEP_HOST || r->bytes)
             TRY(check_access(c, r->object, r->offset, r->bytes));
         if (l->object.at[r->object].tile != r->tile || r->stream >= l->graph->stream.count ||
-            r->round != (follows ? r[-1].round + 1 : 0) || (i > op->first && r[-1].tile > r->tile))
+            r->round != (follows ? r[-1].round + 1 : 0) ||
+            (i > step->first && r[-1].tile > r->tile))
             return STEP_FAIL(c, "request %llu of tile %u", (unsigned long long)i, r->tile);
         bytes += r->bytes;
     }
-    if (op->kind == STEP_AWAIT)
+    if (step->kind == STEP_AWAIT)
         return EMU_OK;
-    for (uint32_t i = 0; i < l->stream_layout.at[op->n].pieces; i++)
-        bytes -= l->stream_piece.at[l->stream_layout.at[op->n].first + i].bytes;
+    for (uint32_t i = 0; i < l->stream_layout.at[step->n].runs; i++)
+        bytes -= l->stream_run.at[l->stream_layout.at[step->n].first + i].bytes;
     if (bytes)
         return STEP_FAIL(c, "the layout of stream %s has another length",
-                         l->graph->stream.at[l->stream_layout.at[op->n].stream].name);
+                         l->graph->stream.at[l->stream_layout.at[step->n].stream].name);
     return EMU_OK;
 }
 
-static enum emu_status check_predicate(const struct check *c, const struct op *op)
+static enum emu_status check_predicate(const struct check *c, const struct step *step)
 {
     const struct lowered *l = c->l;
     uint32_t holders = 0;
 
-    if (op->predicate > l->predicate.count || l->used_tiles > l->predicate.count - op->predicate)
-        return STEP_FAIL(c, "has no predicates at %u", op->predicate);
+    if (step->predicate > l->predicate.count ||
+        l->used_tiles > l->predicate.count - step->predicate)
+        return STEP_FAIL(c, "has no predicates at %u", step->predicate);
     for (uint32_t i = 0; i < l->used_tiles; i++) {
-        uint32_t object = l->predicate.at[op->predicate + i], tile = l->used_tile[i];
-        int takes_part = (int)(op->groups >> l->graph->group[tile] & 1);
+        uint32_t object = l->predicate.at[step->predicate + i], tile = l->used_tile[i];
+        int takes_part = (int)(step->groups >> l->graph->group[tile] & 1);
 
-        if (!takes_part || (op->consensus && object == LOWERED_NONE))
+        if (!takes_part || (step->consensus && object == LOWERED_NONE))
             continue;
         TRY(check_access(c, object, 0, 4));
         if (l->object.at[object].tile != tile)
@@ -382,32 +385,33 @@ static enum emu_status check_predicate(const struct check *c, const struct op *o
                              l->object.at[object].tile);
         holders++;
     }
-    return holders || !op->consensus ? EMU_OK : STEP_FAIL(c, "has %u predicates", holders);
+    return holders || !step->consensus ? EMU_OK : STEP_FAIL(c, "has %u predicates", holders);
 }
 
-static enum emu_status check_op(struct check *c, uint32_t p)
+static enum emu_status check_step(struct check *c, uint32_t p)
 {
-    const struct op *op = &c->l->op.at[p];
+    const struct step *step = &c->l->step.at[p];
 
-    c->op = p;
-    if (!op->groups || op->groups & ~c->l->groups)
-        return STEP_FAIL(c, "is for groups %llx", (unsigned long long)op->groups);
-    switch (op->kind) {
+    c->step = p;
+    if (!step->groups || step->groups & ~c->l->groups)
+        return STEP_FAIL(c, "is for groups %llx", (unsigned long long)step->groups);
+    switch (step->kind) {
     case STEP_CALLS:
-        return check_calls(c, op);
+        return check_calls(c, step);
     case STEP_EXCHANGE:
-        return check_exchange(c, op);
+        return check_exchange(c, step);
     case STEP_HOST:
     case STEP_AWAIT:
-        return check_host(c, op);
+        return check_host(c, step);
     case STEP_BREAK:
     case STEP_IF:
-        return check_predicate(c, op);
+        return check_predicate(c, step);
     case STEP_REPEAT:
-        return op->n ? EMU_OK : STEP_FAIL(c, "repeats %u times", op->n);
+        return step->n ? EMU_OK : STEP_FAIL(c, "repeats %u times", step->n);
     case STEP_CALL:
-        return op->n && op->n < c->l->function.count ? EMU_OK
-                                                     : STEP_FAIL(c, "calls function %u", op->n);
+        return step->n && step->n < c->l->function.count
+                   ? EMU_OK
+                   : STEP_FAIL(c, "calls function %u", step->n);
     case STEP_LOOP:
     case STEP_ELSE:
     case STEP_END:
@@ -418,16 +422,16 @@ static enum emu_status check_op(struct check *c, uint32_t p)
 
 /* ---- control flow ---- */
 
-/* Structures open at an operation, innermost last. */
+/* Structures open at a step, innermost last. */
 static enum emu_status check_function(struct check *c, const struct lowered_function *f,
-                                      enum op_kind *open)
+                                      enum step_kind *open)
 {
     uint32_t depth = 0, loops = 0;
 
     for (uint32_t p = f->first; p < f->first + f->count; p++) {
-        enum op_kind k = c->l->op.at[p].kind;
+        enum step_kind k = c->l->step.at[p].kind;
 
-        TRY(check_op(c, p));
+        TRY(check_step(c, p));
         loops += k == STEP_LOOP;
         if (k == STEP_BREAK && !loops)
             return STEP_FAIL(c, "leaves no loop of function %s",
@@ -462,7 +466,7 @@ static enum emu_status check_recursion(const struct lowered *l, uint8_t *proven)
             uint32_t p = f->first;
 
             while (p < f->first + f->count &&
-                   (l->op.at[p].kind != STEP_CALL || proven[l->op.at[p].n]))
+                   (l->step.at[p].kind != STEP_CALL || proven[l->step.at[p].n]))
                 p++;
             if (!proven[i] && p == f->first + f->count) {
                 proven[i] = 1;
@@ -476,7 +480,7 @@ static enum emu_status check_recursion(const struct lowered *l, uint8_t *proven)
 static enum emu_status check_program(struct check *c)
 {
     const struct lowered *l = c->l;
-    enum op_kind *open = emu_alloc(l->op.count + 1, sizeof(*open));
+    enum step_kind *open = emu_alloc(l->step.count + 1, sizeof(*open));
     uint8_t *proven = emu_alloc(l->function.count + 1, 1);
     enum emu_status s = open && proven ? EMU_OK : FAIL(NO_MEMORY, "check");
     uint32_t next = 0;
@@ -484,14 +488,14 @@ static enum emu_status check_program(struct check *c)
     for (size_t i = 0; i < l->function.count && s == EMU_OK; i++) {
         const struct lowered_function *f = &l->function.at[i];
 
-        if (f->first != next || f->count > l->op.count - next)
+        if (f->first != next || f->count > l->step.count - next)
             s = FAIL(BAD_PROGRAM, "lowered: function %zu does not follow the one before", i);
         else
             s = check_function(c, f, open);
         next = f->first + f->count;
     }
-    if (s == EMU_OK && (next != l->op.count || !l->function.count))
-        s = FAIL(BAD_PROGRAM, "lowered: operations after the last function");
+    if (s == EMU_OK && (next != l->step.count || !l->function.count))
+        s = FAIL(BAD_PROGRAM, "lowered: steps after the last function");
     if (s == EMU_OK)
         s = check_recursion(l, proven);
     emu_free(open);
@@ -506,7 +510,7 @@ enum emu_status lowered_check(const struct lowered *l)
 
     TRY(check_memory(l));
     c.mark = emu_alloc(l->graph->arch.tiles + 1, sizeof(*c.mark));
-    c.exchange_seen = emu_alloc(l->transfer.count + 1, 1);
+    c.exchange_seen = emu_alloc(l->message.count + 1, 1);
     s = c.mark && c.exchange_seen ? check_program(&c) : FAIL(NO_MEMORY, "check");
     emu_free(c.mark);
     emu_free(c.exchange_seen);

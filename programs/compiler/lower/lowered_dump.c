@@ -1,4 +1,4 @@
-/* lowered_dump.c - a lowered program as text: objects, then the operations of every function. */
+/* lowered_dump.c - a lowered program as text: objects, then the steps of every function. */
 #include "programs/compiler/lower/lowered.h"
 
 #include <inttypes.h>
@@ -76,32 +76,32 @@ static void dump_storage(const struct lowered *l, FILE *f)
     }
 }
 
-static void dump_transfer(const struct lowered *l, const struct transfer *t, FILE *f)
+static void dump_message(const struct lowered *l, const struct message *t, FILE *f)
 {
     fprintf(f, "      o%" PRIu32 "+%" PRIu32 " %" PRIu32 " ->", t->object, t->offset, t->bytes);
     for (uint32_t i = t->first; i < t->first + t->dests; i++)
-        fprintf(f, " o%" PRIu32 "+%" PRIu32, l->transfer_dest.at[i].object,
-                l->transfer_dest.at[i].offset);
+        fprintf(f, " o%" PRIu32 "+%" PRIu32, l->message_dest.at[i].object,
+                l->message_dest.at[i].offset);
     fprintf(f, "\n");
 }
 
-static void dump_host(const struct lowered *l, const struct op *op, FILE *f)
+static void dump_host(const struct lowered *l, const struct step *step, FILE *f)
 {
     const struct stream_layout *s;
 
-    for (uint64_t i = op->first; i < op->first + op->count; i++) {
+    for (uint64_t i = step->first; i < step->first + step->count; i++) {
         const struct host_request *r = &l->host_request.at[i];
 
         fprintf(f,
                 "      tile %" PRIu32 " round %" PRIu32 " o%" PRIu32 "+%" PRIu32 " %" PRIu32 "\n",
                 r->tile, r->round, r->object, r->offset, r->bytes);
     }
-    if (op->kind == STEP_AWAIT)
+    if (step->kind == STEP_AWAIT)
         return;
-    s = &l->stream_layout.at[op->n];
+    s = &l->stream_layout.at[step->n];
     fprintf(f, "      layout");
-    for (uint32_t i = s->first; i < s->first + s->pieces; i++) {
-        const struct stream_piece *p = &l->stream_piece.at[i];
+    for (uint32_t i = s->first; i < s->first + s->runs; i++) {
+        const struct stream_run *p = &l->stream_run.at[i];
 
         if (p->element == UINT64_MAX)
             fprintf(f, " -:%" PRIu32, p->bytes);
@@ -111,21 +111,21 @@ static void dump_host(const struct lowered *l, const struct op *op, FILE *f)
     fprintf(f, "\n");
 }
 
-static void dump_contents(const struct lowered *l, const struct op *op, FILE *f)
+static void dump_contents(const struct lowered *l, const struct step *step, FILE *f)
 {
-    if (op->kind == STEP_CALLS) {
-        for (uint64_t i = op->first; i < op->first + op->count; i++)
+    if (step->kind == STEP_CALLS) {
+        for (uint64_t i = step->first; i < step->first + step->count; i++)
             fprintf(f, "      tile %" PRIu32 " %s o%" PRIu32 "\n", l->call.at[i].tile,
                     l->codelet.at[l->call.at[i].codelet]->name, l->call.at[i].state);
-    } else if (op->kind == STEP_EXCHANGE) {
-        for (uint64_t i = op->first; i < op->first + op->count; i++)
-            dump_transfer(l, &l->transfer.at[i], f);
-    } else if (op->kind == STEP_HOST || op->kind == STEP_AWAIT) {
-        dump_host(l, op, f);
-    } else if (op->kind == STEP_BREAK || op->kind == STEP_IF) {
+    } else if (step->kind == STEP_EXCHANGE) {
+        for (uint64_t i = step->first; i < step->first + step->count; i++)
+            dump_message(l, &l->message.at[i], f);
+    } else if (step->kind == STEP_HOST || step->kind == STEP_AWAIT) {
+        dump_host(l, step, f);
+    } else if (step->kind == STEP_BREAK || step->kind == STEP_IF) {
         fprintf(f, "      predicate");
         for (uint32_t i = 0; i < l->used_tiles; i++) {
-            uint32_t object = l->predicate.at[op->predicate + i];
+            uint32_t object = l->predicate.at[step->predicate + i];
 
             if (object == LOWERED_NONE)
                 fprintf(f, " -");
@@ -136,7 +136,7 @@ static void dump_contents(const struct lowered *l, const struct op *op, FILE *f)
     }
 }
 
-static void dump_op(const struct lowered *l, uint32_t p, FILE *f)
+static void dump_step(const struct lowered *l, uint32_t p, FILE *f)
 {
     static const char *const kind[] = {
         [STEP_CALLS] = "calls",   [STEP_EXCHANGE] = "exchange",
@@ -146,19 +146,19 @@ static void dump_op(const struct lowered *l, uint32_t p, FILE *f)
         [STEP_ELSE] = "else",     [STEP_END] = "end",
         [STEP_CALL] = "call",
     };
-    const struct op *op = &l->op.at[p];
+    const struct step *step = &l->step.at[p];
 
-    fprintf(f, "  %" PRIu32 " %s", p, kind[op->kind]);
-    if (op->kind == STEP_REPEAT || op->kind == STEP_CALL)
-        fprintf(f, " %" PRIu32, op->n);
-    if (op->begins)
+    fprintf(f, "  %" PRIu32 " %s", p, kind[step->kind]);
+    if (step->kind == STEP_REPEAT || step->kind == STEP_CALL)
+        fprintf(f, " %" PRIu32, step->n);
+    if (step->begins)
         fprintf(f, " begins");
-    if (op->consensus)
+    if (step->consensus)
         fprintf(f, " by consensus");
-    if (op->groups != l->groups)
-        fprintf(f, " groups %" PRIx64, op->groups);
-    fprintf(f, " (%s)\n", text(l, op->name));
-    dump_contents(l, op, f);
+    if (step->groups != l->groups)
+        fprintf(f, " groups %" PRIx64, step->groups);
+    fprintf(f, " (%s)\n", text(l, step->name));
+    dump_contents(l, step, f);
 }
 
 void lowered_dump(const struct lowered *l, FILE *f)
@@ -171,6 +171,6 @@ void lowered_dump(const struct lowered *l, FILE *f)
 
         fprintf(f, "function %zu (%s)\n", i, text(l, fn->name));
         for (uint32_t p = fn->first; p < fn->first + fn->count; p++)
-            dump_op(l, p, f);
+            dump_step(l, p, f);
     }
 }

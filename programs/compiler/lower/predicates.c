@@ -26,15 +26,15 @@ static enum emu_status predicate_word(struct lowering *w, uint32_t index, uint32
     return EMU_OK;
 }
 
-enum emu_status predicate_step(struct lowering *w, const struct node *n, enum op_kind kind,
-                               uint64_t groups, uint32_t *step)
+enum emu_status predicate_action(struct lowering *w, const struct node *n, enum step_kind kind,
+                                 uint64_t groups, uint32_t *action)
 {
     struct memory_run p;
     uint32_t first = (uint32_t)w->l->predicate.count;
     int consensus = (w->l->groups & (w->l->groups - 1)) != 0;
 
-    w->piece.count = w->move.count = 0;
-    TRY(step_begin(w, "predicate", n->scope, step));
+    w->piece.count = w->copy_run.count = 0;
+    TRY(action_begin(w, "predicate", n->scope, action));
     TRY(storage_runs(w, n->a, &w->piece));
     if (w->piece.count != 1 || w->piece.at[0].bytes != 4)
         return FAIL(BAD_PROGRAM, "a predicate must be one element of 32 bits");
@@ -50,15 +50,16 @@ enum emu_status predicate_step(struct lowering *w, const struct node *n, enum op
             object = p.object;
             if (tile != lower_object(w, p.object)->tile || p.offset) {
                 TRY(predicate_word(w, i, &object));
-                TRY(VEC_PUSH(&w->move, (struct move){ p.object, p.offset, object, 0, 4, 0 }));
+                TRY(VEC_PUSH(&w->copy_run,
+                             (struct copy_run){ p.object, p.offset, object, 0, 4, 0 }));
             }
-            TRY(lower_touch(w, object, object == p.object ? p.offset : 0, 4, PHASE_CONTROL, 0));
+            TRY(lower_access(w, object, object == p.object ? p.offset : 0, 4, PHASE_CONTROL, 0));
         }
         TRY(VEC_PUSH(&w->l->predicate, object));
     }
-    TRY(moves_lower(w, &w->move, PHASE_FETCH, PHASE_GATHER, PHASE_GATHER));
-    step_set_op(w, PHASE_CONTROL, kind, 0, 0);
-    w->step.at[*step].op[PHASE_CONTROL].predicate = first;
-    w->step.at[*step].op[PHASE_CONTROL].consensus = (uint8_t)consensus;
-    return step_end(w);
+    TRY(copy_runs_lower(w, &w->copy_run, PHASE_FETCH, PHASE_GATHER, PHASE_GATHER));
+    action_set_step(w, PHASE_CONTROL, kind, 0, 0);
+    w->action.at[*action].step[PHASE_CONTROL].predicate = first;
+    w->action.at[*action].step[PHASE_CONTROL].consensus = (uint8_t)consensus;
+    return action_end(w);
 }

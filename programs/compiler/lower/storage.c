@@ -1,18 +1,19 @@
-/* storage.c - where variables lie: of each variable one object per tile, its elements there in the
- * order of the variable without gaps; and which bytes a view means.
+/* storage.c - where variables lie, and which bytes the elements of a view are. A variable has one
+ * object on each of its tiles, with the elements in the order of the variable and without gaps.
  */
 #include "programs/compiler/lower/lower_private.h"
 
 #include <string.h>
 
-/* So that copies can go by 8 bytes; edges raise it where they need more. */
+/* Lets copies move 8 bytes at a time. Fields that need more raise the alignment of their objects.
+ */
 enum { VARIABLE_ALIGN = 8 };
 
 enum emu_status object_add(struct lowering *w, const struct object *o, enum life life,
                            uint32_t *out)
 {
     struct object_note note = {
-        .data_bytes = o->bytes, .step = LOWERED_NONE, .life = life, .first = PHASES
+        .data_bytes = o->bytes, .action = LOWERED_NONE, .life = life, .first = PHASES
     };
     struct object padded = *o;
 
@@ -38,8 +39,8 @@ enum emu_status object_add_temporary(struct lowering *w, uint32_t tile, uint64_t
     if (bytes > UINT32_MAX - 64)
         return FAIL(BAD_PROGRAM, "%s: %llu bytes for tile %u", strings_text(&w->l->strings, owner),
                     (unsigned long long)bytes, tile);
-    TRY(object_add(w, &o, LIFE_STEP, out));
-    w->note.at[*out].step = (uint32_t)w->step.count - 1;
+    TRY(object_add(w, &o, LIFE_ACTION, out));
+    w->note.at[*out].action = (uint32_t)w->action.count - 1;
     return EMU_OK;
 }
 
@@ -57,7 +58,7 @@ static enum life life_of(const struct variable *v)
     return v->input ? LIFE_INPUT : LIFE_FLOW;
 }
 
-/* The object of a variable on a tile: made at its first run, grown with the others. */
+/* Adds a run of a variable to its object on a tile, which is made with the first run there. */
 static enum emu_status add_run(struct lowering *w, const struct variable *v, uint32_t owner,
                                const struct map_run *m)
 {
@@ -90,7 +91,8 @@ static enum emu_status add_run(struct lowering *w, const struct variable *v, uin
         (struct storage_run){ m->begin, m->end, w->tile_value[m->tile], (uint32_t)fill });
 }
 
-/* Initial contents: the variable's own data where an object is one run of whole words. */
+/* Initial contents. An object that is one run of whole words borrows the data of the variable;
+ * others get a copy. */
 static enum emu_status add_contents(struct lowering *w, const struct variable *v,
                                     const struct storage *s)
 {
@@ -149,13 +151,14 @@ enum emu_status storage_build(struct lowering *w)
 
 /* ---- of a view ---- */
 
-struct pieces_ctx {
+struct runs_ctx {
     struct lowering *w;
     struct memory_run_list *out;
-    size_t floor; /* pieces before this belong to others */
+    size_t floor; /* runs before this belong to others */
 };
 
-/* The storage run of an element: the last one found, or the one after it, or by halving. */
+/* The storage run of an element. Tries the run that was found last and the one after it before it
+ * searches. */
 static uint32_t find_run(struct lowering *w, uint32_t var, uint64_t element)
 {
     const struct storage *s = &w->l->storage.at[var];
@@ -177,9 +180,9 @@ static uint32_t find_run(struct lowering *w, uint32_t var, uint64_t element)
     return w->hint[var] = low;
 }
 
-static enum emu_status add_pieces(void *ctx, const struct view_run *v)
+static enum emu_status add_memory_runs(void *ctx, const struct view_run *v)
 {
-    struct pieces_ctx *c = ctx;
+    struct runs_ctx *c = ctx;
     unsigned unit = elem_bytes(c->w->g->variable.at[v->var].elem);
     uint64_t at = v->offset, end = v->offset + v->elements;
     uint32_t i;
@@ -207,7 +210,7 @@ static enum emu_status add_pieces(void *ctx, const struct view_run *v)
 
 enum emu_status storage_runs(struct lowering *w, uint32_t view, struct memory_run_list *out)
 {
-    struct pieces_ctx c = { w, out, out->count };
+    struct runs_ctx c = { w, out, out->count };
 
-    return view_runs(w->g, view, 0, w->g->view.at[view].elements, add_pieces, &c);
+    return view_runs(w->g, view, 0, w->g->view.at[view].elements, add_memory_runs, &c);
 }

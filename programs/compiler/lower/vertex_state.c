@@ -1,11 +1,11 @@
-/* vertex_state.c - the words a codelet finds its fields in: addresses, tables of runs, work lists,
- * numbers; and the call that gets them.
+/* vertex_state.c - the state of a vertex: one word for each field (an address, the address of a
+ * table of runs or of a work list, a number), and the call that gets it.
  */
 #include "programs/compiler/lower/lower_private.h"
 
 #include <string.h>
 
-/* States and tables are read by words; work lists may be read by 8 bytes. */
+/* Codelets read states and tables word by word, and work lists up to 8 bytes at a time. */
 enum { STATE_ALIGN = 4, WORK_LIST_ALIGN = 8 };
 
 static enum emu_status add_always(struct lowering *w, uint32_t tile, enum category c,

@@ -64,10 +64,10 @@ void place_mark_near(const struct lowered *l, uint8_t *near)
         return;
     for (size_t i = 0; i < l->object.count; i++)
         near[i] = !is_anywhere(l->object.at[i].category);
-    for (size_t i = 0; i < l->transfer.count; i++)
-        near[l->transfer.at[i].object] = 1;
-    for (size_t i = 0; i < l->transfer_dest.count; i++)
-        near[l->transfer_dest.at[i].object] = 1;
+    for (size_t i = 0; i < l->message.count; i++)
+        near[l->message.at[i].object] = 1;
+    for (size_t i = 0; i < l->message_dest.count; i++)
+        near[l->message_dest.at[i].object] = 1;
     for (size_t i = 0; i < l->host_request.count; i++)
         near[l->host_request.at[i].object] = 1;
     for (size_t i = 0; i < l->predicate.count; i++)
@@ -205,7 +205,7 @@ static enum emu_status place_groups(struct placer *p)
     enum emu_status s = w ? EMU_OK : FAIL(NO_MEMORY, "%d threads", p->threads);
 
     for (int i = 0; i < p->threads && s == EMU_OK; i++)
-        s = place_scratch_init(&w[i], items, pairs, (uint32_t)p->l->op.count);
+        s = place_scratch_init(&w[i], items, pairs, (uint32_t)p->l->step.count);
     if (s == EMU_OK) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(p->threads)
         for (uint32_t g = 0; g < p->groups; g++)

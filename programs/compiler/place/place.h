@@ -22,7 +22,7 @@ struct tile_place {
     uint32_t gap_bytes;  /* lost to alignment, regions and element constraints */
     uint64_t need_bytes; /* memory the tile would need; over arch->mem_bytes: it does not fit */
     uint64_t code_need; /* bytes of region 0 that code needs; over region0_bytes: it does not fit */
-    uint32_t peak_op;   /* operation at which most bytes are in use */
+    uint32_t peak_step; /* step at which most bytes are in use */
     uint32_t peak_bytes; /* in use then, code included */
 };
 

@@ -1,8 +1,7 @@
-/* place_live.h - which live sets meet, answered from a table.
+/* place_live.h - which live sets meet, that is, have a step in common.
  *
- * If a lowered program has few enough lists of ranges, they are compared once, all against all.
- * Otherwise two lists are compared whenever it is asked, after a look at their first and last
- * operations.
+ * A program with few enough live sets gets a table of all pairs. Otherwise two sets are compared
+ * whenever the question comes up, their first and last steps before their ranges.
  */
 #ifndef PROGRAMS_PLACE_LIVE_H
 #define PROGRAMS_PLACE_LIVE_H
@@ -10,7 +9,7 @@
 #include "programs/compiler/lower/lowered.h"
 
 struct live_span {
-    uint32_t first, last; /* operations [first, last); empty sets: first >= last */
+    uint32_t first, last; /* steps [first, last); empty sets: first >= last */
 };
 
 struct live_table {
@@ -20,13 +19,14 @@ struct live_table {
     size_t row;              /* words of a row */
 };
 
+/* l is borrowed. EMU_NO_MEMORY only. Free with live_table_free, also on failure. */
 enum emu_status live_table_init(struct live_table *t, const struct lowered *l,
                                 int threads) EMU_MUST_CHECK;
 void live_table_free(struct live_table *t);
 /* Compares two sets without the table. */
 int live_ranges_meet(const struct live_table *t, uint32_t a, uint32_t b);
 
-/* Whether two sets share an operation. Set 0 meets every other. */
+/* Whether two sets share a step. Set 0 meets every other. */
 static inline int live_table_meet(const struct live_table *t, uint32_t a, uint32_t b)
 {
     if (t->meets)

@@ -171,8 +171,10 @@ static int compare_keys(const void *x, const void *y)
     return a->item < b->item ? -1 : a->item > b->item;
 }
 
-/* Constrained items go first and large ones later. Depending on the order, items that are always in
- * use, or early ones, go between the two. */
+/* The key by which items are placed, lowest first. Constrained items come before all others. Among
+ * these and among the others, ORDER_ALWAYS_FIRST places what is always in use before the rest, and
+ * ORDER_TIME what is in use early before what comes later. What is equal so far goes by size, the
+ * largest first. */
 static uint64_t key_of(const struct place_job *job, unsigned order, const struct place_item *it)
 {
     uint64_t key = UINT32_MAX - it->bytes, first = job->live->span[it->live].first;
@@ -271,14 +273,14 @@ void place_tile(const struct place_job *job, struct place_scratch *w)
 
 /* ---- figures ---- */
 
-/* The operation at which most bytes are in use. */
+/* The step at which most bytes are in use. */
 static void find_peak(const struct place_job *job, struct place_scratch *w, struct tile_place *p)
 {
     const struct lowered *l = job->live->l;
-    uint32_t ops = (uint32_t)l->op.count;
+    uint32_t steps = (uint32_t)l->step.count;
     int64_t now = job->code_bytes, most;
 
-    memset(w->delta, 0, (ops + 1) * sizeof(*w->delta));
+    memset(w->delta, 0, (steps + 1) * sizeof(*w->delta));
     for (uint32_t i = 0; i < job->items; i++) {
         const struct live_set *s = &l->live_set.at[job->item[i].live];
 
@@ -289,23 +291,23 @@ static void find_peak(const struct place_job *job, struct place_scratch *w, stru
         for (uint32_t k = 0; k < s->count; k++) {
             struct live_range r = l->live_range.at[s->first + k];
 
-            w->delta[r.begin < ops ? r.begin : ops] += job->item[i].bytes;
-            w->delta[r.end < ops ? r.end : ops] -= job->item[i].bytes;
+            w->delta[r.begin < steps ? r.begin : steps] += job->item[i].bytes;
+            w->delta[r.end < steps ? r.end : steps] -= job->item[i].bytes;
         }
     }
     most = now;
-    for (uint32_t i = 0; i < ops; i++) {
+    for (uint32_t i = 0; i < steps; i++) {
         now += w->delta[i];
         if (now > most) {
             most = now;
-            p->peak_op = i;
+            p->peak_step = i;
         }
     }
     p->peak_bytes = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
-/* Adds a hole to the lost bytes, except for the largest hole of its region, which counts as free.
- */
+/* Adds the bytes of a hole to those that are lost. The largest hole of each region is not lost: it
+ * counts as free. */
 static void add_hole(uint64_t low, uint64_t high, uint64_t *largest, uint64_t *lost)
 {
     uint64_t bytes = high > low ? high - low : 0;
@@ -368,7 +370,7 @@ struct tile_place place_tile_measure(const struct place_job *job, struct place_s
 /* ---- scratch ---- */
 
 enum emu_status place_scratch_init(struct place_scratch *w, uint32_t items, uint32_t pairs,
-                                   uint32_t ops)
+                                   uint32_t steps)
 {
     *w = (struct place_scratch){
         .order = emu_alloc(items + 1, sizeof(*w->order)),
@@ -377,7 +379,7 @@ enum emu_status place_scratch_init(struct place_scratch *w, uint32_t items, uint
         .best = emu_alloc(items + 1, sizeof(*w->best)),
         .partner_first = emu_alloc(items + 2, sizeof(*w->partner_first)),
         .partner = emu_alloc(2 * (size_t)pairs + 1, sizeof(*w->partner)),
-        .delta = emu_alloc((size_t)ops + 1, sizeof(*w->delta)),
+        .delta = emu_alloc((size_t)steps + 1, sizeof(*w->delta)),
     };
     if (w->order && w->placed && w->addr && w->best && w->partner_first && w->partner && w->delta)
         return EMU_OK;

@@ -1,4 +1,4 @@
-/* place_tile.h - the objects of one tile, and where they go. Private to programs/place. */
+/* place_tile.h - the objects of one tile, and where they go. Private to this folder. */
 #ifndef PROGRAMS_PLACE_TILE_H
 #define PROGRAMS_PLACE_TILE_H
 
@@ -46,11 +46,11 @@ struct place_scratch {
     uint64_t *addr, *best;      /* by item; best: the result */
     uint32_t *partner_first;    /* by item, and one more: in partner */
     uint32_t *partner;
-    int64_t *delta; /* bytes that come into use with each operation */
+    int64_t *delta; /* bytes that come into use with each step */
 };
 
 enum emu_status place_scratch_init(struct place_scratch *w, uint32_t items, uint32_t pairs,
-                                   uint32_t ops) EMU_MUST_CHECK;
+                                   uint32_t steps) EMU_MUST_CHECK;
 void place_scratch_free(struct place_scratch *w);
 
 /* Decides all addresses. The result is w->best: byte addresses, which may lie past the end of the

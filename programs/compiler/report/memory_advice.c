@@ -181,7 +181,7 @@ static enum emu_status advise_small_owners(const struct memory_report *a, uint32
     const struct tile_place *p = &a->c->place.tile[tile];
     char moment[160];
 
-    describe_operation(a->c->lowered, p->peak_op, moment, sizeof(moment));
+    describe_step(a->c->lowered, p->peak_step, moment, sizeof(moment));
     return advise(v,
                   "Nothing on tile %u is large by itself: at %s, %s bytes of %s owners are in use. "
                   "Use more tiles (%s of %s are used), or let fewer results live until then.",
@@ -321,7 +321,7 @@ static enum emu_status advise_balance(const struct memory_report *a, uint32_t ti
     return EMU_OK;
 }
 
-enum emu_status oom_advice(const struct memory_report *a, struct advice *out)
+enum emu_status shortage_advice(const struct memory_report *a, struct advice *out)
 {
     const struct arch *arch = graph_arch(a->c->graph);
     uint32_t worst = a->fullest[0];
@@ -358,7 +358,7 @@ static int compare_over(const void *x, const void *y)
     return a->tile < b->tile ? -1 : a->tile > b->tile;
 }
 
-struct over_tile *oom_tiles(const struct memory_report *a)
+struct over_tile *shortage_tiles(const struct memory_report *a)
 {
     struct over_tile *o = emu_alloc((size_t)a->over + 1, sizeof(*o));
     uint32_t n = 0;
@@ -396,10 +396,10 @@ static void print_ranges(const struct memory_report *a, const struct over_tile *
     }
 }
 
-enum emu_status oom_print_tiles(const struct memory_report *a, FILE *f)
+enum emu_status shortage_print_tiles(const struct memory_report *a, FILE *f)
 {
     const struct arch *arch = graph_arch(a->c->graph);
-    struct over_tile *o = oom_tiles(a);
+    struct over_tile *o = shortage_tiles(a);
     unsigned rows = 0;
     size_t i = 0, k;
 

@@ -1,10 +1,10 @@
 /* memory_advice.h - what a program that does not fit would need, and what would help. */
-#ifndef PROGRAMS_OOM_H
-#define PROGRAMS_OOM_H
+#ifndef PROGRAMS_MEMORY_ADVICE_H
+#define PROGRAMS_MEMORY_ADVICE_H
 
 #include "programs/compiler/report/memory_report.h"
 
-/* Sentences with numbers, the most useful first. */
+/* Sentences for a user, the most useful first. */
 struct advice {
     VEC(char *) line; /* owned, entries too */
 };
@@ -17,14 +17,14 @@ struct over_tile {
 };
 
 /* a->over entries, owned by the caller (emu_free); NULL when out of memory. */
-struct over_tile *oom_tiles(const struct memory_report *a);
+struct over_tile *shortage_tiles(const struct memory_report *a);
 
 /* What would help, from what fills the tiles at their worst moment. Empty when everything fits.
  * EMU_NO_MEMORY only. Free with advice_free, also on failure. */
-enum emu_status oom_advice(const struct memory_report *a, struct advice *out) EMU_MUST_CHECK;
+enum emu_status shortage_advice(const struct memory_report *a, struct advice *out) EMU_MUST_CHECK;
 void advice_free(struct advice *v);
 
 /* Writes which tiles do not fit, and what each would need, as a table. */
-enum emu_status oom_print_tiles(const struct memory_report *a, FILE *f) EMU_MUST_CHECK;
+enum emu_status shortage_print_tiles(const struct memory_report *a, FILE *f) EMU_MUST_CHECK;
 
 #endif

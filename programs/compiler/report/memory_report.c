@@ -1,22 +1,13 @@
 /* memory_report.c - adds up the memory of every tile (see memory_report.h).
  *
- * Code is divided as the image says. Without an image, when something does not fit, it is codelets,
- * exchange code as scheduled, and the rest, which counts as control code.
+ * The image says what each byte of code is for. A program that does not fit has no image; its code
+ * is then the codelets, the exchange code as it was scheduled, and a rest that counts as control
+ * code.
  */
 #include "programs/compiler/report/memory_report.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int object_is_alive(const struct lowered *l, const struct object *o, uint32_t op)
-{
-    const struct live_set *s = &l->live_set.at[o->live];
-
-    for (uint32_t i = s->first; i < s->first + s->count; i++)
-        if (l->live_range.at[i].begin <= op && op < l->live_range.at[i].end)
-            return 1;
-    return o->live == LIVE_ALWAYS;
-}
 
 int tile_fits(const struct memory_report *a, uint32_t tile)
 {
@@ -74,23 +65,23 @@ static enum emu_status code_of_stages(const struct compiled *c, uint32_t tile,
     TRY(VEC_PUSH(&out->owner,
                  (struct owner_bytes){ "all codelets", CATEGORY_VERTEX_CODE, codelets }));
     left -= codelets;
-    for (uint32_t op = 0; op < l->op.count; op++) {
+    for (uint32_t step = 0; step < l->step.count; step++) {
         const struct tile_schedule *t =
-            c->schedule ? exchange_schedule_of(&c->schedule[op], l->used_tile[tile]) : NULL;
+            c->schedule ? exchange_schedule_of(&c->schedule[step], l->used_tile[tile]) : NULL;
         uint64_t bytes = t ? t->bytes : 0;
 
-        if (bytes > left) /* code that several operations share */
+        if (bytes > left) /* code that several steps share */
             bytes = left;
         left -= bytes;
         if (bytes)
             TRY(VEC_PUSH(&out->owner,
-                         (struct owner_bytes){ strings_text(&l->strings, l->op.at[op].name),
+                         (struct owner_bytes){ strings_text(&l->strings, l->step.at[step].name),
                                                CATEGORY_EXCHANGE_CODE, bytes }));
     }
     return VEC_PUSH(&out->owner, (struct owner_bytes){ "program", CATEGORY_CONTROL_CODE, left });
 }
 
-/* Adds the code of a tile, which fills the memory up to its end without gaps. */
+/* Lists the code of a tile by owner. Code has no gaps. */
 static enum emu_status list_code(const struct compiled *c, uint32_t tile, struct owner_list *out)
 {
     return c->image ? code_of_image(c, tile, out) : code_of_stages(c, tile, out);
@@ -98,7 +89,8 @@ static enum emu_status list_code(const struct compiled *c, uint32_t tile, struct
 
 /* ---- objects ---- */
 
-/* An object on its way into the account. The lowest rank gets the bytes. */
+/* The bytes that an object lies in. Where several objects share a byte, it counts for the one with
+ * the lowest rank. */
 struct byte_claim {
     uint64_t begin, end, rank;
     uint32_t object;
@@ -113,10 +105,10 @@ static int compare_claims(const void *x, const void *y)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* Divides [from, to) of the memory, which all of n active claims reach over, and forgets those that
- * end there. Returns how many are left. */
+/* Counts the bytes [from, to) for the n active claims, none of which begins after `from`. Drops
+ * claims that end before `to`, and returns how many are left. */
 static size_t divide(const struct lowered *l, struct byte_claim *active, size_t n, uint64_t from,
-                     uint64_t to, struct tile_account *t)
+                     uint64_t to, struct tile_usage *t)
 {
     while (n && from < to) {
         uint64_t end = to;
@@ -140,7 +132,7 @@ static size_t divide(const struct lowered *l, struct byte_claim *active, size_t 
 
 /* Bytes by category of objects with addresses. active: room for n claims. */
 static void count_claims(const struct lowered *l, struct byte_claim *claim, size_t n,
-                         struct byte_claim *active, struct tile_account *t)
+                         struct byte_claim *active, struct tile_usage *t)
 {
     size_t open = 0;
 
@@ -154,14 +146,15 @@ static void count_claims(const struct lowered *l, struct byte_claim *claim, size
     }
 }
 
-/* Whether all addresses of a tile could be written down: a tile may be asked for more than 4 GB. */
+/* Whether addresses of 32 bits reach all objects of a tile: it may be asked to hold more than 4 GB.
+ */
 static int has_addresses(const struct compiled *c, uint32_t tile)
 {
     return c->place.tile[tile].need_bytes < UINT32_MAX - graph_arch(c->graph)->mem_base;
 }
 
 static void count_objects(const struct memory_report *a, uint32_t tile, struct byte_claim *room,
-                          struct tile_account *t)
+                          struct tile_usage *t)
 {
     const struct lowered *l = a->c->lowered;
     size_t first = a->first[tile], n = a->first[tile + 1] - first;
@@ -169,7 +162,7 @@ static void count_objects(const struct memory_report *a, uint32_t tile, struct b
     for (size_t i = 0; i < n; i++) {
         uint32_t k = a->object[first + i];
         const struct object *o = &l->object.at[k];
-        int alive = object_is_alive(l, o, a->c->place.tile[tile].peak_op);
+        int alive = object_in_use(l, o, a->c->place.tile[tile].peak_step);
 
         if (alive)
             t->peak[o->category] += o->bytes;
@@ -185,9 +178,9 @@ static void count_objects(const struct memory_report *a, uint32_t tile, struct b
 
 /* ---- one tile ---- */
 
-/* The image says the same of every category, and of what no range names. */
+/* Checks that the image has as many bytes in every category, and as many that belong to none. */
 static enum emu_status compare_image(const struct compiled *c, uint32_t tile,
-                                     const struct tile_account *t)
+                                     const struct tile_usage *t)
 {
     uint32_t number = c->lowered->used_tile[tile];
     const struct image_tile *it = image_find_tile(c->image, 0, number);
@@ -209,7 +202,7 @@ static enum emu_status compare_image(const struct compiled *c, uint32_t tile,
 }
 
 static enum emu_status prove_tile(const struct compiled *c, uint32_t tile,
-                                  const struct tile_account *t)
+                                  const struct tile_usage *t)
 {
     const struct tile_place *p = &c->place.tile[tile];
     uint64_t peak = 0;
@@ -235,9 +228,9 @@ static enum emu_status count_tile(const struct memory_report *a, uint32_t tile,
 {
     const struct compiled *c = a->c;
     const struct tile_place *p = &c->place.tile[tile];
-    struct tile_account *t = &a->tile[tile];
+    struct tile_usage *t = &a->tile[tile];
 
-    *t = (struct tile_account){ .total = graph_arch(c->graph)->mem_bytes };
+    *t = (struct tile_usage){ .total = graph_arch(c->graph)->mem_bytes };
     if (p->need_bytes > t->total)
         t->total = p->need_bytes;
     count_objects(a, tile, room, t);
@@ -265,7 +258,8 @@ static void add_total(struct category_total *c, uint64_t bytes, uint32_t tile)
     c->bytes += bytes;
 }
 
-/* Keeps the fullest tiles, by need where one does not fit, else by use; of equal ones the first. */
+/* What the fullest tiles are chosen by: tiles that do not fit come first, by the memory they need,
+ * then the others, by the memory they use. */
 static uint64_t fullness(const struct memory_report *a, uint32_t tile)
 {
     return tile_fits(a, tile) ? a->tile[tile].used
@@ -289,7 +283,7 @@ static void note_fullest(struct memory_report *a, uint32_t tile)
 static void add_up(struct memory_report *a)
 {
     for (uint32_t k = 0; k < a->tiles; k++) {
-        const struct tile_account *t = &a->tile[k];
+        const struct tile_usage *t = &a->tile[k];
         uint32_t number = a->c->lowered->used_tile[k];
 
         for (int i = 0; i < CATEGORY_COUNT; i++)
@@ -314,7 +308,7 @@ static void list_objects(struct memory_report *a)
         a->object[--a->first[l->tile_index[l->object.at[i].tile]]] = (uint32_t)i;
 }
 
-/* On one tile. */
+/* The largest number of objects on a tile. */
 static size_t most_objects(const struct memory_report *a)
 {
     size_t most = 0;
@@ -337,11 +331,11 @@ enum emu_status memory_report_init(const struct compiled *c, struct memory_repor
     out->first = emu_alloc((size_t)out->tiles + 2, sizeof(*out->first));
     out->object = emu_alloc(objects + 1, sizeof(*out->object));
     if (!out->tile || !out->first || !out->object)
-        return FAIL(NO_MEMORY, "account of %zu objects", objects);
+        return FAIL(NO_MEMORY, "a memory report of %zu objects", objects);
     list_objects(out);
     room = emu_alloc(2 * most_objects(out) + 1, sizeof(*room));
     if (!room)
-        return FAIL(NO_MEMORY, "account of a tile");
+        return FAIL(NO_MEMORY, "a memory report of a tile");
     for (uint32_t t = 0; t < out->tiles && s == EMU_OK; t++)
         s = count_tile(out, t, room, &code);
     if (s == EMU_OK)
@@ -402,7 +396,7 @@ enum emu_status memory_report_owners(const struct memory_report *a, uint32_t til
     for (size_t i = a->first[tile]; i < a->first[tile + 1] && s == EMU_OK; i++) {
         const struct object *o = &l->object.at[a->object[i]];
 
-        if (object_is_alive(l, o, a->c->place.tile[tile].peak_op))
+        if (object_in_use(l, o, a->c->place.tile[tile].peak_step))
             s = VEC_PUSH(&list.owner, (struct owner_bytes){ strings_text(&l->strings, o->owner),
                                                             (enum category)o->category, o->bytes });
     }
@@ -415,7 +409,7 @@ enum emu_status memory_report_owners(const struct memory_report *a, uint32_t til
     return EMU_OK;
 }
 
-void describe_operation(const struct lowered *l, uint32_t op, char *out, size_t bytes)
+void describe_step(const struct lowered *l, uint32_t step, char *out, size_t bytes)
 {
     static const char *const kinds[] = {
         [STEP_CALLS] = "compute", [STEP_EXCHANGE] = "exchange", [STEP_HOST] = "host stream",
@@ -424,24 +418,24 @@ void describe_operation(const struct lowered *l, uint32_t op, char *out, size_t 
         [STEP_CALL] = "call",     [STEP_AWAIT] = "host stream"
     };
 
-    if (op >= l->op.count)
+    if (step >= l->step.count)
         snprintf(out, bytes, "start");
     else
-        snprintf(out, bytes, "operation %u '%s' (%s)", op,
-                 strings_text(&l->strings, l->op.at[op].name), kinds[l->op.at[op].kind]);
+        snprintf(out, bytes, "step %u '%s' (%s)", step,
+                 strings_text(&l->strings, l->step.at[step].name), kinds[l->step.at[step].kind]);
 }
 
-uint64_t memory_report_histogram(const struct memory_report *a, uint32_t bin[ACCOUNT_BINS])
+uint64_t memory_report_histogram(const struct memory_report *a, uint32_t bin[REPORT_BINS])
 {
     uint64_t memory = graph_arch(a->c->graph)->mem_bytes;
-    uint64_t width = (memory + ACCOUNT_BINS - 1) / ACCOUNT_BINS;
+    uint64_t width = (memory + REPORT_BINS - 1) / REPORT_BINS;
 
-    memset(bin, 0, ACCOUNT_BINS * sizeof(*bin));
+    memset(bin, 0, REPORT_BINS * sizeof(*bin));
     for (uint32_t t = 0; t < a->tiles; t++) {
         uint64_t k = a->tile[t].used / width;
 
         if (tile_fits(a, t))
-            bin[k < ACCOUNT_BINS ? k : ACCOUNT_BINS - 1]++;
+            bin[k < REPORT_BINS ? k : REPORT_BINS - 1]++;
     }
     return width;
 }

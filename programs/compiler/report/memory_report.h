@@ -1,17 +1,17 @@
 /* memory_report.h - what the bytes of every tile are for: by category, by owner, at the worst
  * moment.
  *
- * The memory of a tile is code and objects (every byte under one category; where objects share it,
- * that of the one alive at the worst moment, else of the first), gaps lost between them, and free
- * bytes. memory_report_init() proves that these add up to the memory exactly, and agree with the
- * image.
+ * The memory of a tile consists of code and objects, gaps between them, and free bytes. Every byte
+ * of code and objects has one category. Where objects share a byte at different times, it counts
+ * for the one in use at the worst moment, or for the first if none is. memory_report_init() proves
+ * that these bytes add up to the memory exactly, and agree with the image.
  */
-#ifndef PROGRAMS_ACCOUNT_H
-#define PROGRAMS_ACCOUNT_H
+#ifndef PROGRAMS_MEMORY_REPORT_H
+#define PROGRAMS_MEMORY_REPORT_H
 
 #include "programs/compiler/compiled.h"
 
-struct tile_account {
+struct tile_usage {
     uint64_t category[CATEGORY_COUNT]; /* bytes of the memory */
     uint64_t peak[CATEGORY_COUNT];     /* bytes in use at the worst moment */
     uint64_t used, gap, free;          /* used: the sum of category */
@@ -27,8 +27,8 @@ struct category_total {
 enum { FULLEST_TILES = 5 };
 
 struct memory_report {
-    const struct compiled *c;  /* borrowed */
-    struct tile_account *tile; /* by index in used_tile; owned */
+    const struct compiled *c; /* borrowed */
+    struct tile_usage *tile;  /* by index in used_tile; owned */
     uint32_t tiles;
     size_t *first;    /* by index in used_tile, and one more: in object; owned */
     uint32_t *object; /* owned */
@@ -55,15 +55,14 @@ struct owner_bytes {
 enum emu_status memory_report_owners(const struct memory_report *a, uint32_t tile,
                                      struct owner_bytes **out, size_t *owners) EMU_MUST_CHECK;
 
-enum { ACCOUNT_BINS = 16 };
-/* Tiles that fit, by bytes used: bin i has those from i width on, below (i + 1) width. Returns the
- * width. */
-uint64_t memory_report_histogram(const struct memory_report *a, uint32_t bin[ACCOUNT_BINS]);
+enum { REPORT_BINS = 16 };
+/* Counts the tiles that fit by the bytes they use: bin i has those with i * width <= bytes <
+ * (i + 1) * width. Returns the width. */
+uint64_t memory_report_histogram(const struct memory_report *a, uint32_t bin[REPORT_BINS]);
 
-/* Whether an object is in use at an operation. */
-int object_is_alive(const struct lowered *l, const struct object *o, uint32_t op);
+/* Whether the code and the objects of a tile (index in used_tile) fit into its memory. */
 int tile_fits(const struct memory_report *a, uint32_t tile);
-/* "operation 12 'conv/multiply' (exchange)" */
-void describe_operation(const struct lowered *l, uint32_t op, char *out, size_t bytes);
+/* "step 12 'conv/multiply' (exchange)" */
+void describe_step(const struct lowered *l, uint32_t step, char *out, size_t bytes);
 
 #endif

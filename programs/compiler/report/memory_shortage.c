@@ -46,7 +46,7 @@ static enum emu_status print_owners(const struct memory_report *a, uint32_t wors
     char moment[160];
     size_t n;
 
-    describe_operation(a->c->lowered, a->c->place.tile[worst].peak_op, moment, sizeof(moment));
+    describe_step(a->c->lowered, a->c->place.tile[worst].peak_step, moment, sizeof(moment));
     TRY(memory_report_owners(a, worst, &o, &n));
     fprintf(f, "\nWhat fills tile %u at %.60s\n", a->c->lowered->used_tile[worst], moment);
     for (size_t i = 0; i < n && i < OWNERS_SHOWN; i++)
@@ -81,7 +81,7 @@ static void print_wrapped(const char *text, FILE *f)
 static enum emu_status print_advice(const struct memory_report *a, FILE *f)
 {
     struct advice v;
-    enum emu_status s = oom_advice(a, &v);
+    enum emu_status s = shortage_advice(a, &v);
 
     if (s == EMU_OK)
         fprintf(f, "\nWhat would help\n");

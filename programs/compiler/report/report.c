@@ -79,13 +79,13 @@ static void print_bin(const char *from, const char *to, uint32_t n, uint32_t mos
 static void print_histogram(const struct memory_report *a, FILE *f)
 {
     const struct arch *arch = graph_arch(a->c->graph);
-    uint32_t bin[ACCOUNT_BINS], most = a->over, unused = arch->tiles - a->tiles;
+    uint32_t bin[REPORT_BINS], most = a->over, unused = arch->tiles - a->tiles;
     uint64_t width = memory_report_histogram(a, bin);
 
-    for (int i = 0; i < ACCOUNT_BINS; i++)
+    for (int i = 0; i < REPORT_BINS; i++)
         most = bin[i] > most ? bin[i] : most;
     fprintf(f, "\nTiles by bytes used\n  %12s %12s %8s\n", "from, bytes", "to", "tiles");
-    for (unsigned i = 0; i < ACCOUNT_BINS; i++) {
+    for (unsigned i = 0; i < REPORT_BINS; i++) {
         uint64_t end = (i + 1) * width - 1;
 
         if (bin[i])
@@ -105,7 +105,7 @@ static void print_tile_head(const struct memory_report *a, uint32_t tile, FILE *
 {
     const struct arch *arch = graph_arch(a->c->graph);
     const struct tile_place *p = &a->c->place.tile[tile];
-    const struct tile_account *t = &a->tile[tile];
+    const struct tile_usage *t = &a->tile[tile];
     char moment[160];
 
     fprintf(f, "\n  tile %u: %s bytes used, %s lost in gaps, %s free",
@@ -117,11 +117,11 @@ static void print_tile_head(const struct memory_report *a, uint32_t tile, FILE *
     if (p->code_need > arch->region0_bytes)
         fprintf(f, ", code %s of %s bytes of region 0", count_text(p->code_need).at,
                 count_text(arch->region0_bytes).at);
-    describe_operation(a->c->lowered, p->peak_op, moment, sizeof(moment));
+    describe_step(a->c->lowered, p->peak_step, moment, sizeof(moment));
     fprintf(f, "\n    worst moment: %s, %s bytes in use\n", moment, count_text(p->peak_bytes).at);
 }
 
-static void print_tile_categories(const struct tile_account *t, FILE *f)
+static void print_tile_categories(const struct tile_usage *t, FILE *f)
 {
     fprintf(f, "      %-16s %14s %18s\n", "category, bytes", "in memory", "at worst moment");
     for (int i = 0; i < CATEGORY_COUNT; i++)
@@ -155,7 +155,7 @@ static int is_like(const struct memory_report *a, uint32_t x, uint32_t y)
 {
     return !memcmp(a->tile[x].category, a->tile[y].category, sizeof(a->tile[x].category)) &&
            !memcmp(a->tile[x].peak, a->tile[y].peak, sizeof(a->tile[x].peak)) &&
-           a->c->place.tile[x].peak_op == a->c->place.tile[y].peak_op;
+           a->c->place.tile[x].peak_step == a->c->place.tile[y].peak_step;
 }
 
 static enum emu_status print_fullest(const struct memory_report *a, FILE *f)
@@ -183,7 +183,7 @@ static enum emu_status print_fullest(const struct memory_report *a, FILE *f)
 static enum emu_status print_advice(const struct memory_report *a, FILE *f)
 {
     struct advice v;
-    enum emu_status s = oom_advice(a, &v);
+    enum emu_status s = shortage_advice(a, &v);
 
     if (s == EMU_OK)
         fprintf(f, "\nWhat would help\n");
@@ -202,7 +202,7 @@ static enum emu_status print_report(const struct memory_report *a, FILE *f)
     if (a->over) {
         fprintf(f, "\nOUT OF MEMORY: %s of %s tiles do not fit\n", count_text(a->over).at,
                 count_text(a->tiles).at);
-        TRY(oom_print_tiles(a, f));
+        TRY(shortage_print_tiles(a, f));
         TRY(print_advice(a, f));
     }
     fputc('\n', f);

@@ -69,19 +69,19 @@ static json_t *owners_json(const struct memory_report *a, uint32_t tile)
 static json_t *tile_json(const struct memory_report *a, uint32_t tile)
 {
     const struct tile_place *p = &a->c->place.tile[tile];
-    const struct tile_account *t = &a->tile[tile];
+    const struct tile_usage *t = &a->tile[tile];
     json_t *o = json_object();
     char moment[160];
     int good;
 
-    describe_operation(a->c->lowered, p->peak_op, moment, sizeof(moment));
+    describe_step(a->c->lowered, p->peak_step, moment, sizeof(moment));
     good = o && put(o, "tile", integer(a->c->lowered->used_tile[tile])) &&
            put(o, "fits", json_boolean(tile_fits(a, tile))) &&
            put(o, "used_bytes", integer(t->used)) && put(o, "gap_bytes", integer(t->gap)) &&
            put(o, "free_bytes", integer(t->free)) && put(o, "need_bytes", integer(p->need_bytes)) &&
            put(o, "code_bytes", integer(p->code_bytes)) &&
            put(o, "by_category", tile_categories(t->category)) &&
-           put(o, "peak_operation", integer(p->peak_op)) && put(o, "peak", json_string(moment)) &&
+           put(o, "peak_operation", integer(p->peak_step)) && put(o, "peak", json_string(moment)) &&
            put(o, "peak_bytes", integer(p->peak_bytes)) &&
            put(o, "peak_by_category", tile_categories(t->peak)) &&
            put(o, "peak_owners", owners_json(a, tile));
@@ -107,7 +107,7 @@ static json_t *tiles_json(const struct memory_report *a)
 
 static json_t *over_json(const struct memory_report *a)
 {
-    struct over_tile *o = oom_tiles(a);
+    struct over_tile *o = shortage_tiles(a);
     json_t *list = json_array();
     int bad = !o || !list;
 
@@ -129,7 +129,7 @@ static json_t *advice_json(const struct memory_report *a)
     json_t *list = json_array();
     int bad = !list;
 
-    bad |= oom_advice(a, &v) != EMU_OK;
+    bad |= shortage_advice(a, &v) != EMU_OK;
     for (size_t i = 0; i < v.line.count && !bad; i++)
         bad = json_array_append_new(list, json_string(v.line.at[i]));
     advice_free(&v);
@@ -142,11 +142,11 @@ static json_t *advice_json(const struct memory_report *a)
 /* All tiles that fit, by bytes used; the last byte of a bin belongs to it. */
 static json_t *histogram_json(const struct memory_report *a)
 {
-    uint32_t bin[ACCOUNT_BINS];
+    uint32_t bin[REPORT_BINS];
     uint64_t width = memory_report_histogram(a, bin);
     json_t *list = json_array();
 
-    for (unsigned i = 0; list && i < ACCOUNT_BINS; i++) {
+    for (unsigned i = 0; list && i < REPORT_BINS; i++) {
         json_t *o = json_pack("{s:I, s:I, s:I}", "from_bytes", (json_int_t)(i * width), "to_bytes",
                               (json_int_t)((i + 1) * width - 1), "tiles", (json_int_t)bin[i]);
 

@@ -1,15 +1,15 @@
-/* trace.c - the operations of a compiled program in the order in which they run, what is in memory
+/* trace.c - the steps of a compiled program in the order in which they run, what is in memory
  * meanwhile, and what always is: for reports of cycles and memory by layer.
  */
 #include <string.h>
 
 #include "programs/compiler/report/memory_report.h"
 
-enum { TRACE_OPS_MAX = 1 << 20 };
+enum { TRACE_STEPS_MAX = 1 << 20 };
 
 /* ---- bytes in use ---- */
 
-/* By operation of lowered: the fullest tile and its bytes. */
+/* By step of lowered: the fullest tile and its bytes. */
 struct fullness {
     uint64_t *bytes; /* owned */
     uint32_t *tile;  /* owned; index in used_tile */
@@ -21,8 +21,8 @@ static void fullness_free(struct fullness *f)
     emu_free(f->tile);
 }
 
-/* change[op]: bytes that come into use at an operation of one tile, less those that go out of it;
- * one more than there are operations. */
+/* change[step]: bytes that come into use at a step of one tile, less those that go out of it;
+ * one more than there are steps. */
 static void add_object(const struct lowered *l, const struct object *o, int64_t *change)
 {
     const struct live_set *s = &l->live_set.at[o->live];
@@ -43,29 +43,29 @@ static void note_tile(const struct memory_report *a, uint32_t tile, int64_t *cha
     const struct lowered *l = a->c->lowered;
     int64_t use = a->c->place.tile[tile].code_bytes;
 
-    memset(change, 0, (l->op.count + 1) * sizeof(*change));
+    memset(change, 0, (l->step.count + 1) * sizeof(*change));
     for (size_t i = a->first[tile]; i < a->first[tile + 1]; i++)
         add_object(l, &l->object.at[a->object[i]], change);
-    for (size_t op = 0; op < l->op.count; op++) {
-        use += change[op];
-        if ((uint64_t)use > f->bytes[op]) {
-            f->bytes[op] = (uint64_t)use;
-            f->tile[op] = tile;
+    for (size_t step = 0; step < l->step.count; step++) {
+        use += change[step];
+        if ((uint64_t)use > f->bytes[step]) {
+            f->bytes[step] = (uint64_t)use;
+            f->tile[step] = tile;
         }
     }
 }
 
 static enum emu_status fullness_init(const struct compiled *c, struct fullness *f)
 {
-    size_t ops = c->lowered->op.count;
-    int64_t *change = emu_alloc(ops + 1, sizeof(*change));
+    size_t steps = c->lowered->step.count;
+    int64_t *change = emu_alloc(steps + 1, sizeof(*change));
     struct memory_report a = { 0 };
     enum emu_status s = EMU_OK;
 
-    f->bytes = emu_alloc(ops + 1, sizeof(*f->bytes));
-    f->tile = emu_alloc(ops + 1, sizeof(*f->tile));
+    f->bytes = emu_alloc(steps + 1, sizeof(*f->bytes));
+    f->tile = emu_alloc(steps + 1, sizeof(*f->tile));
     if (!change || !f->bytes || !f->tile)
-        s = FAIL(NO_MEMORY, "%zu operations", ops);
+        s = FAIL(NO_MEMORY, "%zu steps", steps);
     if (s == EMU_OK)
         s = memory_report_init(c, &a);
     for (uint32_t t = 0; t < a.tiles && s == EMU_OK; t++)
@@ -80,16 +80,16 @@ static enum emu_status fullness_init(const struct compiled *c, struct fullness *
 struct tracer {
     const struct compiled *c;
     struct fullness full;
-    VEC(struct trace_op) op;
+    VEC(struct trace_step) step;
     uint32_t superstep;
 };
 
-static uint32_t end_of(const struct lowered *l, uint32_t op)
+static uint32_t end_of(const struct lowered *l, uint32_t step)
 {
     unsigned depth = 0;
 
-    for (uint32_t i = op;; i++) {
-        enum op_kind k = l->op.at[i].kind;
+    for (uint32_t i = step;; i++) {
+        enum step_kind k = l->step.at[i].kind;
 
         depth += k == STEP_REPEAT || k == STEP_LOOP || k == STEP_IF;
         if (k == STEP_END && !--depth)
@@ -97,34 +97,34 @@ static uint32_t end_of(const struct lowered *l, uint32_t op)
     }
 }
 
-static enum emu_status trace_one(struct tracer *t, uint32_t op)
+static enum emu_status trace_one(struct tracer *t, uint32_t step)
 {
     const struct lowered *l = t->c->lowered;
-    const struct op *o = &l->op.at[op];
-    struct trace_op out = { .name = strings_text(&l->strings, o->name),
-                            .op = op,
-                            .scope = o->scope,
-                            .share = o->shares ? &l->share.at[o->share] : NULL,
-                            .shares = o->shares,
-                            .max_tile = l->used_tile[t->full.tile[op]],
-                            .max_tile_bytes = t->full.bytes[op] };
+    const struct step *o = &l->step.at[step];
+    struct trace_step out = { .name = strings_text(&l->strings, o->name),
+                              .step = step,
+                              .scope = o->scope,
+                              .share = o->shares ? &l->share.at[o->share] : NULL,
+                              .shares = o->shares,
+                              .max_tile = l->used_tile[t->full.tile[step]],
+                              .max_tile_bytes = t->full.bytes[step] };
 
     out.kind = o->kind == STEP_EXCHANGE ? TRACE_EXCHANGE
                : o->kind == STEP_HOST   ? TRACE_HOST
                                         : TRACE_COMPUTE;
     t->superstep += out.kind != TRACE_COMPUTE;
     out.superstep = t->superstep;
-    if (t->op.count >= TRACE_OPS_MAX)
-        return FAIL(USAGE, "the program takes more than %d steps", TRACE_OPS_MAX);
-    return VEC_PUSH(&t->op, out);
+    if (t->step.count >= TRACE_STEPS_MAX)
+        return FAIL(USAGE, "the program takes more than %d steps", TRACE_STEPS_MAX);
+    return VEC_PUSH(&t->step, out);
 }
 
 static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t end);
 
-static enum emu_status trace_repeat(struct tracer *t, uint32_t op, uint32_t end)
+static enum emu_status trace_repeat(struct tracer *t, uint32_t step, uint32_t end)
 {
-    for (uint32_t i = 0; i < t->c->lowered->op.at[op].n; i++)
-        TRY(trace_range(t, op + 1, end));
+    for (uint32_t i = 0; i < t->c->lowered->step.at[step].n; i++)
+        TRY(trace_range(t, step + 1, end));
     return EMU_OK;
 }
 
@@ -133,7 +133,7 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
     const struct lowered *l = t->c->lowered;
 
     for (uint32_t i = first; i < end; i++) {
-        const struct op *o = &l->op.at[i];
+        const struct step *o = &l->step.at[i];
 
         if (!(o->groups & 1)) {
             i = o->kind == STEP_REPEAT || o->kind == STEP_LOOP || o->kind == STEP_IF ? end_of(l, i)
@@ -166,23 +166,23 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
     return EMU_OK;
 }
 
-enum emu_status compiled_trace(const struct compiled *c, struct trace_op **out, size_t *ops)
+enum emu_status compiled_trace(const struct compiled *c, struct trace_step **out, size_t *steps)
 {
     const struct lowered_function *f = &c->lowered->function.at[0];
     struct tracer t = { .c = c };
     enum emu_status s = fullness_init(c, &t.full);
 
     *out = NULL;
-    *ops = 0;
+    *steps = 0;
     if (s == EMU_OK)
         s = trace_range(&t, f->first, f->first + f->count);
     fullness_free(&t.full);
     if (s != EMU_OK) {
-        VEC_FREE(&t.op);
+        VEC_FREE(&t.step);
         return s;
     }
-    *out = t.op.at;
-    *ops = t.op.count;
+    *out = t.step.at;
+    *steps = t.step.count;
     return EMU_OK;
 }
 

@@ -1,4 +1,5 @@
-/* schedule.c - searches for times at which all jobs of an exchange can be sent, and keeps the best.
+/* schedule.c - searches for times at which all sends of an exchange can begin, and keeps the
+ * best.
  *
  * For cycles it attempts several orders until one is good; where multicasts stand in each other's
  * way, it then tries the same with multicasts split into parts. For memory it makes a single pass
@@ -15,16 +16,16 @@ enum {
 
 /* ---- cycles ---- */
 
-/* The best schedule so far and its jobs. */
+/* The best schedule so far and its sends. */
 struct choice {
-    struct job_list list; /* owned, unless it is the list of the schedule itself */
-    struct timing timing; /* owned */
+    struct send_list list; /* owned, unless it is the list of the schedule itself */
+    struct timing timing;  /* owned */
 };
 
 static void choice_free(struct choice *c, const struct schedule *s)
 {
-    if (c->list.job != s->list.job)
-        job_list_free(&c->list);
+    if (c->list.send != s->list.send)
+        send_list_free(&c->list);
     emu_free(c->timing.start);
 }
 
@@ -42,20 +43,20 @@ static enum emu_status search_cycles(struct search *f)
         { .order = ORDER_LOAD, .rounds = ROUNDS },
         { .order = ORDER_SHIFT, .rounds = ROUNDS },
     };
-    int unicast = f->l->jobs == f->l->dests;
+    int unicast = f->l->sends == f->l->dests;
 
     for (size_t i = 0; i < EMU_COUNT_OF(attempts) && f->passes && !search_is_good(f); i++) {
         if ((attempts[i].on_grid && f->unit == 1) ||
-            (attempts[i].order == ORDER_ROUNDS && (!unicast || f->l->jobs > ROUNDS_JOBS_MAX)))
+            (attempts[i].order == ORDER_ROUNDS && (!unicast || f->l->sends > ROUNDS_JOBS_MAX)))
             continue;
         TRY(search_attempt(f, &attempts[i]));
     }
     return EMU_OK;
 }
 
-/* Searches times for a list of jobs, of which it becomes the owner, and keeps the better schedule.
+/* Searches times for a list of sends, of which it becomes the owner, and keeps the better schedule.
  */
-static enum emu_status choose(const struct schedule *s, const struct job_list *l,
+static enum emu_status choose(const struct schedule *s, const struct send_list *l,
                               struct choice *best)
 {
     struct choice mine = { .list = *l };
@@ -79,14 +80,14 @@ static enum emu_status choose(const struct schedule *s, const struct job_list *l
 
 static enum emu_status choose_all(const struct schedule *s, struct choice *best)
 {
-    struct job_list l = s->list;
+    struct send_list l = s->list;
 
     TRY(choose(s, &l, best));
     for (uint32_t receivers = SPLIT_MOST; receivers; receivers /= 2) {
         if (schedule_is_within(s, best->timing.events, SPLIT_PERCENT))
             break;
         TRY(schedule_split(s, receivers, &l));
-        if (l.jobs)
+        if (l.sends)
             TRY(choose(s, &l, best));
     }
     return EMU_OK;

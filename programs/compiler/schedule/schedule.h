@@ -3,7 +3,7 @@
  * Conflict-free by construction: no tile sends or receives two words at one event, and every word
  * is at the mux when its receiver listens. Addresses are symbolic (a base numbered by the caller,
  * and an offset in bytes), so the length of the code is known before anything is placed. The
- * pointer runs on without a new instruction only within one base.
+ * pointer advances by itself only within one base; a new base takes an instruction.
  *
  * The caller makes sure that no tile receives into words that it sends in the same exchange: the
  * fabric faults when such a word leaves after its replacement has arrived (docs/exchange.md 4), and
@@ -15,13 +15,13 @@
 #include "programs/compiler/compiler.h"
 
 /* One receiver of a message: where its words go. Never the sender. */
-struct message_dest {
+struct exchange_dest {
     uint32_t tile;
     struct symbolic_addr to;
 };
 
 /* `words` words that a tile sends to one or more others, each destination once. */
-struct message {
+struct exchange_message {
     uint32_t tile, words;
     struct symbolic_addr from;
     uint32_t first, dests; /* in exchange_problem.dest */
@@ -29,14 +29,13 @@ struct message {
 
 struct exchange_problem {
     const struct arch *arch;
-    const struct message *message;
+    const struct exchange_message *message;
     size_t messages;
-    const struct message_dest *dest;
+    const struct exchange_dest *dest;
     size_t dest_count;
 };
 
-/* What one tile does from event 0 (its release by the sync) up to, but not including, `sync` RECV.
- */
+/* What one tile does from event 0, at which the sync releases it, until its `sync` RECV. */
 struct tile_schedule {
     uint32_t tile;
     struct exchange_sequence sequence; /* owned */
@@ -50,10 +49,10 @@ struct exchange_schedule {
         *tile; /* ascending, only tiles that send or receive; owned unless shared */
     uint32_t tiles;
     uint32_t events; /* release to the last word in memory, over all tiles */
-    uint32_t bound;  /* B: the largest of words in and words out of a tile, or of all words in a
-                        group that listens to itself */
+    uint32_t bound;  /* B: the most words that a tile sends, that a tile receives, or that are sent
+                        within a set of tiles that all listen to each other */
     uint64_t code_bytes;
-    /* Equal exchanges of different objects share one schedule (compile_exchange.c): */
+    /* Exchanges that differ only in their objects share one schedule (compile_exchange.c): */
     uint32_t *object; /* owned; the object that each base in the sequences stands for. NULL: each
                          base is the object */
     uint8_t shared;   /* tile is owned by another schedule, which must be freed last */

@@ -75,7 +75,7 @@ static enum emu_status list_wanted(struct paper *w)
     const struct exchange_problem *p = w->p;
 
     for (size_t i = 0; i < p->messages; i++) {
-        const struct message *m = &p->message[i];
+        const struct exchange_message *m = &p->message[i];
 
         for (uint32_t k = m->first; k < m->first + m->dests; k++) {
             const struct wanted x = {

@@ -1,38 +1,38 @@
-/* schedule_code.c - from the times of all jobs to the instructions of every tile, and its size.
+/* schedule_code.c - from the times of all sends to the instructions of every tile, and its size.
  */
 #include "programs/compiler/schedule/schedule_private.h"
 
-/* The sends and receives of all tiles, those of one tile together. */
+/* The timed sends and receives of all tiles, those of one tile together. */
 struct tile_lists {
-    struct timed_send *send;       /* owned; [first_send[k] .. first_send[k + 1]) of endpoint k */
+    struct timed_send *timed;      /* owned; [first_send[k] .. first_send[k + 1]) of endpoint k */
     struct timed_receive *receive; /* owned */
     uint32_t *first_send, *first_receive; /* owned; [points + 1] */
 };
 
 static void lists_free(struct tile_lists *l)
 {
-    emu_free(l->send);
+    emu_free(l->timed);
     emu_free(l->receive);
     emu_free(l->first_send);
     emu_free(l->first_receive);
 }
 
-static enum emu_status lists_alloc(struct tile_lists *l, uint32_t points, const struct job_list *j)
+static enum emu_status lists_alloc(struct tile_lists *l, uint32_t points, const struct send_list *j)
 {
-    l->send = emu_alloc(j->jobs, sizeof(*l->send));
+    l->timed = emu_alloc(j->sends, sizeof(*l->timed));
     l->receive = emu_alloc(j->dests, sizeof(*l->receive));
     l->first_send = emu_alloc((size_t)points + 2, sizeof(*l->first_send));
     l->first_receive = emu_alloc((size_t)points + 2, sizeof(*l->first_receive));
-    if (l->send && l->receive && l->first_send && l->first_receive)
+    if (l->timed && l->receive && l->first_send && l->first_receive)
         return EMU_OK;
     return FAIL(NO_MEMORY, "the code of an exchange");
 }
 
 /* Counts into [k + 2], so that the filling below leaves the right first[k]. */
-static void lists_count(struct tile_lists *l, uint32_t points, const struct job_list *j)
+static void lists_count(struct tile_lists *l, uint32_t points, const struct send_list *j)
 {
-    for (uint32_t i = 0; i < j->jobs; i++)
-        l->first_send[j->job[i].point + 2]++;
+    for (uint32_t i = 0; i < j->sends; i++)
+        l->first_send[j->send[i].point + 2]++;
     for (uint32_t i = 0; i < j->dests; i++)
         l->first_receive[j->dest[i].point + 2]++;
     for (uint32_t k = 2; k < points + 2; k++) {
@@ -41,26 +41,26 @@ static void lists_count(struct tile_lists *l, uint32_t points, const struct job_
     }
 }
 
-static void lists_fill(struct tile_lists *l, const struct schedule *s, const struct job_list *j,
+static void lists_fill(struct tile_lists *l, const struct schedule *s, const struct send_list *j,
                        const struct timing *t)
 {
     const struct arch *a = s->p->arch;
 
-    for (uint32_t i = 0; i < j->jobs; i++) {
-        const struct job *job = &j->job[i];
-        uint32_t source = s->point[job->point].physical;
-        struct timed_send *send = &l->send[l->first_send[job->point + 1]++];
+    for (uint32_t i = 0; i < j->sends; i++) {
+        const struct send *send = &j->send[i];
+        uint32_t source = s->point[send->point].physical;
+        struct timed_send *x = &l->timed[l->first_send[send->point + 1]++];
 
-        *send = (struct timed_send){ .event = t->start[i],
-                                     .words = job->words,
-                                     .addr = s->p->message[job->message].from };
-        for (uint32_t k = job->first; k < job->first + job->dests; k++) {
-            const struct job_dest *d = &j->dest[k];
+        *x = (struct timed_send){ .event = t->start[i],
+                                  .words = send->words,
+                                  .addr = s->p->message[send->message].from };
+        for (uint32_t k = send->first; k < send->first + send->dests; k++) {
+            const struct send_dest *d = &j->dest[k];
 
-            send->ctl |= arch_exchange_direction(a, source, s->point[d->point].physical);
+            x->ctl |= arch_exchange_direction(a, source, s->point[d->point].physical);
             l->receive[l->first_receive[d->point + 1]++] =
                 (struct timed_receive){ .event = (int64_t)t->start[i] + d->delay,
-                                        .words = job->words,
+                                        .words = send->words,
                                         .source = source,
                                         .addr = d->to };
         }
@@ -80,25 +80,25 @@ static enum emu_status sequence_tile(const struct schedule *s, uint32_t k, struc
                                      struct tile_schedule *out)
 {
     const struct endpoint *e = &s->point[k];
-    uint32_t sends = l->first_send[k + 1] - l->first_send[k];
+    uint32_t count = l->first_send[k + 1] - l->first_send[k];
     const struct sequence_options o = { .null_source = s->p->arch->null_source, .pic_lag = e->lag };
     size_t culprit;
     uint32_t words_out = 0;
 
-    for (uint32_t i = 0; i < sends; i++)
-        words_out += l->send[l->first_send[k] + i].words;
+    for (uint32_t i = 0; i < count; i++)
+        words_out += l->timed[l->first_send[k] + i].words;
     *out = (struct tile_schedule){ .tile = e->tile,
                                    .words_in = e->words_in,
                                    .words_out = words_out,
                                    .messages_in = e->messages_in,
-                                   .messages_out = e->messages_out + sends - e->jobs };
-    TRY(exchange_sequence(&o, l->send + l->first_send[k], sends, l->receive + l->first_receive[k],
+                                   .messages_out = e->messages_out + count - e->sends };
+    TRY(exchange_sequence(&o, l->timed + l->first_send[k], count, l->receive + l->first_receive[k],
                           l->first_receive[k + 1] - l->first_receive[k], &out->sequence, &culprit));
     out->bytes = code_bytes(&out->sequence);
     return EMU_OK;
 }
 
-static enum emu_status code_with(const struct schedule *s, const struct job_list *j,
+static enum emu_status code_with(const struct schedule *s, const struct send_list *j,
                                  const struct timing *t, struct tile_lists *l,
                                  struct exchange_schedule *out)
 {
@@ -118,10 +118,10 @@ static enum emu_status code_with(const struct schedule *s, const struct job_list
     return EMU_OK;
 }
 
-enum emu_status schedule_code(const struct schedule *s, const struct job_list *j,
+enum emu_status schedule_code(const struct schedule *s, const struct send_list *j,
                               const struct timing *t, struct exchange_schedule *out)
 {
-    struct tile_lists l = { .send = NULL };
+    struct tile_lists l = { .timed = NULL };
     enum emu_status st;
 
     *out = (struct exchange_schedule){ .tile = NULL };

@@ -1,9 +1,9 @@
-/* schedule_grid.c - a common clock for jobs that go the same way round the fabric.
+/* schedule_grid.c - a common clock for sends that go the same way round the fabric.
  *
- * Among such jobs the delay from s to d is the sum of a part that depends on s only and a part that
- * depends on d only. Take the part of s off the clock of s: when every job begins at a multiple of
- * the common size on these clocks, they all fit each other without gaps. Each way has clocks of its
- * own; only where a tile changes from one way to another are some events lost.
+ * Among such sends the delay from s to d is the sum of a part that depends on s only and a part
+ * that depends on d only. Take the part of s off the clock of s: when every send begins at a
+ * multiple of the common size on these clocks, they all fit each other without gaps. Each way has
+ * clocks of its own; only where a tile changes from one way to another are some events lost.
  */
 #include "programs/compiler/schedule/schedule_private.h"
 
@@ -39,7 +39,7 @@ static uint32_t half_of(const struct arch *a, uint32_t physical)
     return physical % row >= row / 2;
 }
 
-/* The way of a job: its direction and the half of the receiver. */
+/* The way of a send: its direction and the half of the receiver. */
 static uint32_t way_of(const struct arch *a, uint32_t from, uint32_t to)
 {
     uint32_t last = arch_exchange_direction(a, from, to) == TOWARDS_LAST;
@@ -60,44 +60,45 @@ static void ways_init(struct ways *w, const struct arch *a)
         w->delay[k] = NO_DELAY;
 }
 
-static uint32_t job_way(const struct schedule *s, const struct job_list *l, const struct job *job)
+static uint32_t send_way(const struct schedule *s, const struct send_list *l,
+                         const struct send *send)
 {
-    return way_of(s->p->arch, s->point[job->point].physical,
-                  s->point[l->dest[job->first].point].physical);
+    return way_of(s->p->arch, s->point[send->point].physical,
+                  s->point[l->dest[send->first].point].physical);
 }
 
-static int32_t way_delay(const struct schedule *s, const struct job *job, const struct ways *w,
+static int32_t way_delay(const struct schedule *s, const struct send *send, const struct ways *w,
                          uint32_t way)
 {
-    return arch_exchange_delay(s->p->arch, s->point[job->point].physical, w->far[way]);
+    return arch_exchange_delay(s->p->arch, s->point[send->point].physical, w->far[way]);
 }
 
-uint32_t schedule_grid(const struct schedule *s, const struct job_list *l, uint32_t *phase)
+uint32_t schedule_grid(const struct schedule *s, const struct send_list *l, uint32_t *phase)
 {
     uint32_t unit = 0;
     struct ways w;
 
     if (s->p->arch->exchange_kind != ARCH_EXCHANGE_COLUMNS)
         return 1;
-    for (uint32_t j = 0; j < l->jobs && unit != 1; j++)
-        unit = greatest_divisor(l->job[j].words, unit);
+    for (uint32_t j = 0; j < l->sends && unit != 1; j++)
+        unit = greatest_divisor(l->send[j].words, unit);
     while (unit > UNIT_MOST && unit % 2 == 0)
         unit /= 2;
     if (unit < UNIT_LEAST)
         return 1;
     ways_init(&w, s->p->arch);
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        uint32_t way = job_way(s, l, &l->job[j]);
-        int32_t delay = way_delay(s, &l->job[j], &w, way);
+    for (uint32_t j = 0; j < l->sends; j++) {
+        uint32_t way = send_way(s, l, &l->send[j]);
+        int32_t delay = way_delay(s, &l->send[j], &w, way);
 
         w.delay[way] = delay > w.delay[way] ? delay : w.delay[way];
     }
     for (unsigned k = 0; k < WAYS; k++) /* an even number of events between the clocks of a tile */
         w.delay[k] += (w.delay[k] + arch_exchange_delay(s->p->arch, 0, w.far[k])) & 1;
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        uint32_t way = job_way(s, l, &l->job[j]);
+    for (uint32_t j = 0; j < l->sends; j++) {
+        uint32_t way = send_way(s, l, &l->send[j]);
 
-        phase[j] = (uint32_t)(w.delay[way] - way_delay(s, &l->job[j], &w, way)) % unit;
+        phase[j] = (uint32_t)(w.delay[way] - way_delay(s, &l->send[j], &w, way)) % unit;
     }
     return unit;
 }

@@ -1,8 +1,8 @@
-/* schedule_order.c - the orders in which jobs are given their times.
+/* schedule_order.c - the orders in which sends are given their times.
  *
- * Earliest fit is only as good as its order. ORDER_SHIFT suits everything regular: jobs that go the
- * same way follow each other, so that delays cancel and no tile waits for two. ORDER_LOAD suits
- * irregular loads: the jobs that are hard to place go first.
+ * Earliest fit is only as good as its order. ORDER_SHIFT suits everything regular: sends that go
+ * the same way follow each other, so that delays cancel and no tile waits for two. ORDER_LOAD suits
+ * irregular loads: the sends that are hard to place go first.
  */
 #include <string.h>
 
@@ -42,10 +42,11 @@ void order_sort(struct order_key *key, struct order_key *scratch, uint32_t n)
         memcpy(key, from, n * sizeof(*key));
 }
 
-static uint32_t shift_of(const struct schedule *s, const struct job_list *l, const struct job *job)
+static uint32_t shift_of(const struct schedule *s, const struct send_list *l,
+                         const struct send *send)
 {
     uint32_t tiles = s->p->arch->tiles;
-    uint32_t to = s->point[l->dest[job->first].point].tile, from = s->point[job->point].tile;
+    uint32_t to = s->point[l->dest[send->first].point].tile, from = s->point[send->point].tile;
 
     return (to + tiles - from) % tiles;
 }
@@ -55,11 +56,12 @@ static uint32_t endpoint_load(const struct endpoint *e)
     return e->words_in > e->words_out ? e->words_in : e->words_out;
 }
 
-static uint32_t job_load(const struct schedule *s, const struct job_list *l, const struct job *job)
+static uint32_t send_load(const struct schedule *s, const struct send_list *l,
+                          const struct send *send)
 {
-    uint32_t most = endpoint_load(&s->point[job->point]);
+    uint32_t most = endpoint_load(&s->point[send->point]);
 
-    for (uint32_t k = job->first; k < job->first + job->dests; k++) {
+    for (uint32_t k = send->first; k < send->first + send->dests; k++) {
         uint32_t load = endpoint_load(&s->point[l->dest[k].point]);
 
         most = load > most ? load : most;
@@ -67,39 +69,39 @@ static uint32_t job_load(const struct schedule *s, const struct job_list *l, con
     return most;
 }
 
-static uint64_t job_key(const struct schedule *s, const struct job_list *l, const struct job *job,
-                        enum job_order order)
+static uint64_t send_key(const struct schedule *s, const struct send_list *l,
+                         const struct send *send, enum send_order order)
 {
     uint64_t high;
 
     switch (order) {
     case ORDER_SHIFT:
-        high = shift_of(s, l, job);
+        high = shift_of(s, l, send);
         break;
     case ORDER_BACK:
-        high = s->p->arch->tiles - shift_of(s, l, job);
+        high = s->p->arch->tiles - shift_of(s, l, send);
         break;
     case ORDER_WORDS:
         high =
-            (uint64_t)(UINT32_MAX - job->words) << 16 | (s->p->arch->tiles - shift_of(s, l, job));
-        return high << 16 | job->point;
+            (uint64_t)(UINT32_MAX - send->words) << 16 | (s->p->arch->tiles - shift_of(s, l, send));
+        return high << 16 | send->point;
     case ORDER_ADDRESS:
-        high = l->dest[job->first].rank;
+        high = l->dest[send->first].rank;
         break;
     case ORDER_DELAY:
-        high = (uint64_t)((int64_t)INT32_MAX - l->dest[job->first].delay);
+        high = (uint64_t)((int64_t)INT32_MAX - l->dest[send->first].delay);
         break;
     default:
-        high = UINT32_MAX - job_load(s, l, job);
-        return high << 32 | (UINT32_MAX - job->words);
+        high = UINT32_MAX - send_load(s, l, send);
+        return high << 32 | (UINT32_MAX - send->words);
     }
-    return high << 32 | job->point;
+    return high << 32 | send->point;
 }
 
-void order_make(const struct schedule *s, const struct job_list *l, enum job_order order,
+void order_make(const struct schedule *s, const struct send_list *l, enum send_order order,
                 struct order_key *key, struct order_key *scratch)
 {
-    for (uint32_t j = 0; j < l->jobs; j++)
-        key[j] = (struct order_key){ .key = job_key(s, l, &l->job[j], order), .job = j };
-    order_sort(key, scratch, l->jobs);
+    for (uint32_t j = 0; j < l->sends; j++)
+        key[j] = (struct order_key){ .key = send_key(s, l, &l->send[j], order), .send = j };
+    order_sort(key, scratch, l->sends);
 }

@@ -1,9 +1,9 @@
-/* schedule_pass.c - one order of jobs in, times out.
+/* schedule_pass.c - one order of sends in, times out.
  *
- * A pass gives the jobs their times one after the other, each the earliest at which its sender and
+ * A pass gives the sends their times one after the other, each the earliest at which its sender and
  * all its receivers are free; so it never takes an event of a port twice. A round pushes the
- * schedule towards its end in reversed time, latest jobs first, and then back again in the order of
- * the starts, which closes gaps.
+ * schedule towards its end in reversed time, latest sends first, and then back again in the order
+ * of the starts, which closes gaps.
  */
 #include <string.h>
 
@@ -43,21 +43,21 @@ static uint32_t root_of(uint32_t *above, uint32_t port)
     return port;
 }
 
-/* Joins the ports of every job and numbers the connected parts. above: [2 * points]. */
+/* Joins the ports of every send and numbers the connected parts. above: [2 * points]. */
 static void number_parts(struct search *f, uint32_t *above, uint32_t *number)
 {
-    const struct job_list *l = f->l;
+    const struct send_list *l = f->l;
 
     for (uint32_t p = 0; p < 2 * f->s->points; p++)
         above[p] = p;
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        const struct job *job = &l->job[j];
+    for (uint32_t j = 0; j < l->sends; j++) {
+        const struct send *send = &l->send[j];
 
-        for (uint32_t k = job->first; k < job->first + job->dests; k++)
-            above[root_of(above, f->s->points + l->dest[k].point)] = root_of(above, job->point);
+        for (uint32_t k = send->first; k < send->first + send->dests; k++)
+            above[root_of(above, f->s->points + l->dest[k].point)] = root_of(above, send->point);
     }
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        uint32_t root = root_of(above, l->job[j].point);
+    for (uint32_t j = 0; j < l->sends; j++) {
+        uint32_t root = root_of(above, l->send[j].point);
 
         if (!number[root])
             number[root] = ++f->parts;
@@ -90,9 +90,9 @@ void search_forget(struct search *f)
         f->least[i] = UINT32_MAX;
 }
 
-enum emu_status search_init(struct search *f, const struct schedule *s, const struct job_list *l)
+enum emu_status search_init(struct search *f, const struct schedule *s, const struct send_list *l)
 {
-    uint32_t n = l->jobs;
+    uint32_t n = l->sends;
     uint64_t work;
 
     *f = (struct search){ .s = s, .l = l };
@@ -122,14 +122,14 @@ enum emu_status search_init(struct search *f, const struct schedule *s, const st
 
 static void use_forward(struct search *f)
 {
-    const struct job_list *l = f->l;
+    const struct send_list *l = f->l;
 
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        const struct job *job = &l->job[j];
-        struct timeline_use *use = &f->use[job->first + j];
+    for (uint32_t j = 0; j < l->sends; j++) {
+        const struct send *send = &l->send[j];
+        struct timeline_use *use = &f->use[send->first + j];
 
-        *use++ = (struct timeline_use){ .port = job->point };
-        for (uint32_t k = job->first; k < job->first + job->dests; k++)
+        *use++ = (struct timeline_use){ .port = send->point };
+        for (uint32_t k = send->first; k < send->first + send->dests; k++)
             *use++ = (struct timeline_use){ .port = f->s->points + l->dest[k].point,
                                             .shift = l->dest[k].delay };
     }
@@ -140,7 +140,7 @@ static void use_forward(struct search *f)
  * event that matters. Returns, in forward time, what is the sender's event -1 in reversed time. */
 static int32_t use_backward(struct search *f, uint32_t events)
 {
-    const struct job_list *l = f->l;
+    const struct send_list *l = f->l;
     int32_t after = 0;
 
     for (uint32_t k = 0; k < l->dests; k++) {
@@ -148,13 +148,13 @@ static int32_t use_backward(struct search *f, uint32_t events)
 
         after = end > after ? end : after;
     }
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        const struct job *job = &l->job[j];
-        struct timeline_use *use = &f->use[job->first + j];
+    for (uint32_t j = 0; j < l->sends; j++) {
+        const struct send *send = &l->send[j];
+        struct timeline_use *use = &f->use[send->first + j];
 
-        *use++ = (struct timeline_use){ .port = job->point };
-        for (uint32_t k = job->first; k < job->first + job->dests; k++) {
-            const struct job_dest *d = &l->dest[k];
+        *use++ = (struct timeline_use){ .port = send->point };
+        for (uint32_t k = send->first; k < send->first + send->dests; k++) {
+            const struct send_dest *d = &l->dest[k];
 
             *use++ =
                 (struct timeline_use){ .port = f->s->points + d->point,
@@ -165,14 +165,14 @@ static int32_t use_backward(struct search *f, uint32_t events)
     return after;
 }
 
-/* The first event at which a job can be sent so that it comes in after everything placed before it,
- * at all its receivers. */
-static uint32_t behind_all(const struct search *f, const struct job *job)
+/* The first event at which a send can begin so that it arrives after everything placed before
+ * it, at all its receivers. */
+static uint32_t after_all(const struct search *f, const struct send *send)
 {
     uint32_t from = 0;
 
-    for (uint32_t k = job->first; k < job->first + job->dests; k++) {
-        const struct job_dest *d = &f->l->dest[k];
+    for (uint32_t k = send->first; k < send->first + send->dests; k++) {
+        const struct send_dest *d = &f->l->dest[k];
         int32_t event = (int32_t)f->arrived[d->point] - d->delay;
 
         from = event > (int32_t)from ? (uint32_t)event : from;
@@ -180,55 +180,55 @@ static uint32_t behind_all(const struct search *f, const struct job *job)
     return from;
 }
 
-static void note_arrival(struct search *f, const struct job *job, uint32_t event)
+static void note_arrival(struct search *f, const struct send *send, uint32_t event)
 {
-    for (uint32_t k = job->first; k < job->first + job->dests; k++) {
-        const struct job_dest *d = &f->l->dest[k];
+    for (uint32_t k = send->first; k < send->first + send->dests; k++) {
+        const struct send_dest *d = &f->l->dest[k];
 
-        f->arrived[d->point] = event + (uint32_t)d->delay + job->words;
+        f->arrived[d->point] = event + (uint32_t)d->delay + send->words;
     }
 }
 
-/* Gives the jobs their times in the order of the keys. after: 0, or what use_backward() returned.
+/* Gives the sends their times in the order of the keys. after: 0, or what use_backward() returned.
  * Sets f->hopeless when an order that must be kept takes far too long. */
 static enum emu_status fit_all(struct search *f, const struct attempt *a, int32_t after)
 {
-    const struct job_list *l = f->l;
+    const struct send_list *l = f->l;
     struct timeline_grid grid = { .unit = a->on_grid ? f->unit : 1 };
 
     f->hopeless = 0;
     timelines_clear(&f->ports);
     f->passes -= f->passes > 0;
     memset(f->arrived, 0, f->s->points * sizeof(*f->arrived));
-    for (uint32_t i = 0; i < l->jobs && !f->hopeless; i++) {
-        uint32_t j = f->key[i].job, event;
-        const struct job *job = &l->job[j];
+    for (uint32_t i = 0; i < l->sends && !f->hopeless; i++) {
+        uint32_t j = f->key[i].send, event;
+        const struct send *send = &l->send[j];
 
         if (grid.unit > 1) /* all words are multiples of the unit */
             grid.phase = (after ? (uint32_t)after + f->unit - f->phase[j] : f->phase[j]) % f->unit;
-        TRY(timelines_fit(&f->ports, &f->use[job->first + j], job->dests + 1, job->words,
-                          a->in_order && !after ? behind_all(f, job) : 0, grid, &event));
+        TRY(timelines_fit(&f->ports, &f->use[send->first + j], send->dests + 1, send->words,
+                          a->in_order && !after ? after_all(f, send) : 0, grid, &event));
         if (a->in_order)
-            note_arrival(f, job, event);
+            note_arrival(f, send, event);
         f->start[j] = (int32_t)event;
         f->hopeless = a->in_order && event / HOPELESS > f->s->least;
     }
     return EMU_OK;
 }
 
-/* When the last word of a job is in memory. */
-static uint32_t job_end(const struct search *f, uint32_t j)
+/* When the last word of a send is in memory. */
+static uint32_t send_end(const struct search *f, uint32_t j)
 {
-    const struct job *job = &f->l->job[j];
+    const struct send *send = &f->l->send[j];
     int32_t most = 0;
 
-    for (uint32_t k = job->first; k < job->first + job->dests; k++) {
-        const struct job_dest *d = &f->l->dest[k];
+    for (uint32_t k = send->first; k < send->first + send->dests; k++) {
+        const struct send_dest *d = &f->l->dest[k];
         int32_t after = d->delay + (int32_t)f->s->point[d->point].lag;
 
         most = after > most ? after : most;
     }
-    return (uint32_t)(f->start[j] + most + (int32_t)job->words - 1);
+    return (uint32_t)(f->start[j] + most + (int32_t)send->words - 1);
 }
 
 /* Whether a part should take its times from this pass. Times that were already good stay, because
@@ -242,7 +242,7 @@ static int is_better(const struct search *f, uint32_t part)
 /* Takes over the times of the parts that are better than before. */
 static void keep_best(struct search *f)
 {
-    for (uint32_t j = 0; j < f->l->jobs; j++) {
+    for (uint32_t j = 0; j < f->l->sends; j++) {
         if (is_better(f, f->part[j]))
             f->best.start[j] = (uint32_t)f->start[j];
     }
@@ -259,8 +259,8 @@ static enum emu_status pass_forward(struct search *f, const struct attempt *a, u
     TRY(fit_all(f, a, 0));
     *events = 0;
     memset(f->end, 0, f->parts * sizeof(*f->end));
-    for (uint32_t j = 0; j < f->l->jobs; j++) {
-        uint32_t end = job_end(f, j), *most = &f->end[f->part[j]];
+    for (uint32_t j = 0; j < f->l->sends; j++) {
+        uint32_t end = send_end(f, j), *most = &f->end[f->part[j]];
 
         *most = end > *most ? end : *most;
         *events = end > *events ? end : *events;
@@ -270,22 +270,22 @@ static enum emu_status pass_forward(struct search *f, const struct attempt *a, u
     return EMU_OK;
 }
 
-/* Pushes a schedule of `events` events towards its end and leaves the jobs in the order of their
+/* Pushes a schedule of `events` events towards its end and leaves the sends in the order of their
  * starts. */
 static enum emu_status pass_backward(struct search *f, const struct attempt *a, uint32_t events)
 {
-    uint32_t n = f->l->jobs;
+    uint32_t n = f->l->sends;
     int32_t after;
 
     for (uint32_t i = 0; i < n; i++)
-        f->key[i].key = events - job_end(f, f->key[i].job);
+        f->key[i].key = events - send_end(f, f->key[i].send);
     order_sort(f->key, f->scratch, n);
     after = use_backward(f, events);
     TRY(fit_all(f, a, after));
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t j = f->key[i].job;
+        uint32_t j = f->key[i].send;
 
-        f->start[j] = after - (int32_t)f->l->job[j].words - f->start[j];
+        f->start[j] = after - (int32_t)f->l->send[j].words - f->start[j];
         f->key[i].key = (uint64_t)((int64_t)f->start[j] - INT32_MIN);
     }
     order_sort(f->key, f->scratch, n);

@@ -1,4 +1,4 @@
-/* schedule_jobs.c - an exchange problem read and checked: the tiles that take part, the jobs, and
+/* schedule_sends.c - an exchange problem read and checked: the tiles that take part, the sends, and
  * what bounds the number of events from below.
  */
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static int arrival_order(const void *x, const void *y)
 
 static enum emu_status check_message(const struct exchange_problem *p, size_t i)
 {
-    const struct message *m = &p->message[i];
+    const struct exchange_message *m = &p->message[i];
     uint32_t most = p->arch->mem_bytes / 4;
 
     if (m->tile >= p->arch->tiles)
@@ -55,7 +55,7 @@ static enum emu_status check_message(const struct exchange_problem *p, size_t i)
         return FAIL(BAD_EXCHANGE, "message %zu of tile %u begins inside a word", i, m->tile);
     EMU_ASSERT(m->first <= p->dest_count && m->dests <= p->dest_count - m->first);
     for (uint32_t k = 0; k < m->dests; k++) {
-        const struct message_dest *d = &p->dest[m->first + k];
+        const struct exchange_dest *d = &p->dest[m->first + k];
 
         if (d->tile >= p->arch->tiles)
             return FAIL(BAD_EXCHANGE, "message %zu goes to tile %u: there are %u tiles", i, d->tile,
@@ -100,10 +100,10 @@ static enum emu_status check_all_arrivals(struct schedule *s, const uint32_t *po
         sum += s->point[k].messages_in;
     }
     for (size_t i = 0; st == EMU_OK && i < p->messages; i++) {
-        const struct message *m = &p->message[i];
+        const struct exchange_message *m = &p->message[i];
 
         for (uint32_t k = 0; k < m->dests; k++) {
-            const struct message_dest *d = &p->dest[m->first + k];
+            const struct exchange_dest *d = &p->dest[m->first + k];
 
             a[next[point_of[d->tile]]++] = (struct received_run){ .tile = d->tile,
                                                                   .message = (uint32_t)i,
@@ -130,7 +130,7 @@ static enum emu_status list_points(struct schedule *s, uint32_t *point_of)
     for (uint32_t t = 0; t < a->tiles; t++)
         point_of[t] = NOBODY;
     for (size_t i = 0; i < p->messages; i++) {
-        const struct message *m = &p->message[i];
+        const struct exchange_message *m = &p->message[i];
 
         TRY(check_message(p, i));
         point_of[m->tile] = 0;
@@ -159,7 +159,7 @@ static enum emu_status count_words(struct schedule *s, const uint32_t *point_of)
     uint32_t most = p->arch->mem_bytes / 4;
 
     for (size_t i = 0; i < p->messages; i++) {
-        const struct message *m = &p->message[i];
+        const struct exchange_message *m = &p->message[i];
         struct endpoint *from = &s->point[point_of[m->tile]];
 
         from->words_out += m->words;
@@ -186,23 +186,23 @@ static enum emu_status count_words(struct schedule *s, const uint32_t *point_of)
     return EMU_OK;
 }
 
-/* ---- jobs ---- */
+/* ---- sends ---- */
 
 static int addr_follows(struct symbolic_addr a, uint32_t words, struct symbolic_addr b)
 {
     return a.base == b.base && a.bytes + 4 * (int64_t)words == b.bytes;
 }
 
-/* Whether a message continues, in all memories, a job of `words` words that began with another
+/* Whether a message continues, in all memories, a send of `words` words that began with another
  * message. */
-static int message_follows(const struct exchange_problem *p, const struct message *first,
-                           uint32_t words, const struct message *m)
+static int message_follows(const struct exchange_problem *p, const struct exchange_message *first,
+                           uint32_t words, const struct exchange_message *m)
 {
     if (m->tile != first->tile || m->dests != first->dests ||
         !addr_follows(first->from, words, m->from))
         return 0;
     for (uint32_t k = 0; k < m->dests; k++) {
-        const struct message_dest *a = &p->dest[first->first + k], *b = &p->dest[m->first + k];
+        const struct exchange_dest *a = &p->dest[first->first + k], *b = &p->dest[m->first + k];
 
         if (a->tile != b->tile || !addr_follows(a->to, words, b->to))
             return 0;
@@ -210,96 +210,96 @@ static int message_follows(const struct exchange_problem *p, const struct messag
     return 1;
 }
 
-static void add_job(struct schedule *s, const uint32_t *point_of, size_t i)
+static void add_send(struct schedule *s, const uint32_t *point_of, size_t i)
 {
     const struct exchange_problem *p = s->p;
-    const struct message *m = &p->message[i];
-    struct job_list *l = &s->list;
+    const struct exchange_message *m = &p->message[i];
+    struct send_list *l = &s->list;
     uint32_t from = point_of[m->tile];
 
-    s->point[from].jobs++;
-    l->job[l->jobs++] = (struct job){ .point = from,
-                                      .words = m->words,
-                                      .first = l->dests,
-                                      .dests = m->dests,
-                                      .message = (uint32_t)i };
+    s->point[from].sends++;
+    l->send[l->sends++] = (struct send){ .point = from,
+                                         .words = m->words,
+                                         .first = l->dests,
+                                         .dests = m->dests,
+                                         .message = (uint32_t)i };
     for (uint32_t k = 0; k < m->dests; k++) {
-        const struct message_dest *d = &p->dest[m->first + k];
+        const struct exchange_dest *d = &p->dest[m->first + k];
         uint32_t to = point_of[d->tile];
 
         l->dest[l->dests++] =
-            (struct job_dest){ .point = to,
-                               .delay = arch_exchange_delay(p->arch, s->point[from].physical,
-                                                            s->point[to].physical),
-                               .rank = s->rank[m->first + k],
-                               .to = d->to };
+            (struct send_dest){ .point = to,
+                                .delay = arch_exchange_delay(p->arch, s->point[from].physical,
+                                                             s->point[to].physical),
+                                .rank = s->rank[m->first + k],
+                                .to = d->to };
     }
 }
 
-static enum emu_status list_jobs(struct schedule *s, const uint32_t *point_of)
+static enum emu_status list_sends(struct schedule *s, const uint32_t *point_of)
 {
     const struct exchange_problem *p = s->p;
 
-    s->list.job = emu_alloc(p->messages, sizeof(*s->list.job));
+    s->list.send = emu_alloc(p->messages, sizeof(*s->list.send));
     s->list.dest = emu_alloc(p->dest_count, sizeof(*s->list.dest));
-    if (!s->list.job || !s->list.dest)
+    if (!s->list.send || !s->list.dest)
         return no_memory();
     for (size_t i = 0; i < p->messages; i++) {
-        struct job *last = s->list.jobs ? &s->list.job[s->list.jobs - 1] : NULL;
+        struct send *last = s->list.sends ? &s->list.send[s->list.sends - 1] : NULL;
 
         if (last && message_follows(p, &p->message[last->message], last->words, &p->message[i]))
             last->words += p->message[i].words;
         else
-            add_job(s, point_of, i);
+            add_send(s, point_of, i);
     }
     return EMU_OK;
 }
 
-void job_list_free(struct job_list *l)
+void send_list_free(struct send_list *l)
 {
-    emu_free(l->job);
+    emu_free(l->send);
     emu_free(l->dest);
-    *l = (struct job_list){ .job = NULL };
+    *l = (struct send_list){ .send = NULL };
 }
 
 /* ---- parts of the receivers ---- */
 
-static uint32_t parts_of(const struct job *job, uint32_t receivers)
+static uint32_t parts_of(const struct send *send, uint32_t receivers)
 {
-    return (job->dests + receivers - 1) / receivers;
+    return (send->dests + receivers - 1) / receivers;
 }
 
-/* Decides into how many parts every job is split, and counts all parts. room: [points] words that a
- * tile may still send. */
+/* Decides into how many parts every send is split, and counts all parts. room: [points] words that
+ * a tile may still send. */
 static uint32_t choose_parts(const struct schedule *s, uint32_t receivers, uint32_t *room,
                              uint32_t *parts)
 {
-    const struct job_list *l = &s->list;
+    const struct send_list *l = &s->list;
     uint32_t sum = 0;
 
     for (uint32_t k = 0; k < s->points; k++)
         room[k] = s->bound - s->point[k].words_out;
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        const struct job *job = &l->job[j];
-        uint64_t more = (uint64_t)(parts_of(job, receivers) - 1) * job->words;
+    for (uint32_t j = 0; j < l->sends; j++) {
+        const struct send *send = &l->send[j];
+        uint64_t more = (uint64_t)(parts_of(send, receivers) - 1) * send->words;
 
-        parts[j] = more <= room[job->point] ? parts_of(job, receivers) : 1;
-        room[job->point] -= parts[j] > 1 ? (uint32_t)more : 0;
+        parts[j] = more <= room[send->point] ? parts_of(send, receivers) : 1;
+        room[send->point] -= parts[j] > 1 ? (uint32_t)more : 0;
         sum += parts[j];
     }
     return sum;
 }
 
-static void fill_parts(const struct job_list *l, const uint32_t *parts, uint32_t receivers,
-                       struct job_list *out)
+static void fill_parts(const struct send_list *l, const uint32_t *parts, uint32_t receivers,
+                       struct send_list *out)
 {
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        struct job part = l->job[j];
+    for (uint32_t j = 0; j < l->sends; j++) {
+        struct send part = l->send[j];
         uint32_t left = part.dests;
 
         for (uint32_t k = 0; k < parts[j]; k++) {
             part.dests = parts[j] == 1 || left < receivers ? left : receivers;
-            out->job[out->jobs++] = part;
+            out->send[out->sends++] = part;
             part.first += part.dests;
             left -= part.dests;
         }
@@ -309,32 +309,32 @@ static void fill_parts(const struct job_list *l, const uint32_t *parts, uint32_t
 }
 
 static enum emu_status split_with(const struct schedule *s, uint32_t receivers, uint32_t *room,
-                                  uint32_t *parts, struct job_list *out)
+                                  uint32_t *parts, struct send_list *out)
 {
-    uint32_t jobs;
+    uint32_t sends;
 
     if (!room || !parts)
         return no_memory();
-    jobs = choose_parts(s, receivers, room, parts);
-    if (jobs == s->list.jobs)
+    sends = choose_parts(s, receivers, room, parts);
+    if (sends == s->list.sends)
         return EMU_OK;
-    out->job = emu_alloc(jobs, sizeof(*out->job));
+    out->send = emu_alloc(sends, sizeof(*out->send));
     out->dest = emu_alloc(s->list.dests, sizeof(*out->dest));
-    if (!out->job || !out->dest) {
-        job_list_free(out);
+    if (!out->send || !out->dest) {
+        send_list_free(out);
         return no_memory();
     }
     fill_parts(&s->list, parts, receivers, out);
     return EMU_OK;
 }
 
-enum emu_status schedule_split(const struct schedule *s, uint32_t receivers, struct job_list *out)
+enum emu_status schedule_split(const struct schedule *s, uint32_t receivers, struct send_list *out)
 {
     uint32_t *room = emu_alloc(s->points, sizeof(*room));
-    uint32_t *parts = emu_alloc(s->list.jobs, sizeof(*parts));
+    uint32_t *parts = emu_alloc(s->list.sends, sizeof(*parts));
     enum emu_status st;
 
-    *out = (struct job_list){ .job = NULL };
+    *out = (struct send_list){ .send = NULL };
     st = split_with(s, receivers, room, parts, out);
     emu_free(room);
     emu_free(parts);
@@ -373,21 +373,21 @@ static uint32_t largest(uint32_t a, int64_t b)
 
 static enum emu_status bound_sets(struct schedule *s)
 {
-    const struct job_list *l = &s->list;
-    struct closed_set *set = emu_alloc(l->jobs, sizeof(*set));
+    const struct send_list *l = &s->list;
+    struct closed_set *set = emu_alloc(l->sends, sizeof(*set));
     uint32_t sets = 0;
 
     if (!set)
         return no_memory();
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        const struct job *job = &l->job[j];
-        uint64_t hash = tile_hash(job->point);
+    for (uint32_t j = 0; j < l->sends; j++) {
+        const struct send *send = &l->send[j];
+        uint64_t hash = tile_hash(send->point);
 
-        if (job->dests < 2)
+        if (send->dests < 2)
             continue;
-        for (uint32_t k = 0; k < job->dests; k++)
-            hash += tile_hash(l->dest[job->first + k].point);
-        set[sets++] = (struct closed_set){ .hash = hash, .words = job->words };
+        for (uint32_t k = 0; k < send->dests; k++)
+            hash += tile_hash(l->dest[send->first + k].point);
+        set[sets++] = (struct closed_set){ .hash = hash, .words = send->words };
     }
     qsort(set, sets, sizeof(*set), set_order);
     for (uint32_t i = 1; i < sets; i++) {
@@ -404,7 +404,7 @@ static enum emu_status bound_sets(struct schedule *s)
  * send than the least delay plus lag; and the words of B follow each other somewhere. */
 static enum emu_status bound_events(struct schedule *s)
 {
-    const struct job_list *l = &s->list;
+    const struct send_list *l = &s->list;
     int32_t *in = emu_alloc(s->points, sizeof(*in)), *out = emu_alloc(s->points, sizeof(*out));
     int32_t soonest = INT32_MAX;
 
@@ -415,19 +415,19 @@ static enum emu_status bound_events(struct schedule *s)
     }
     for (uint32_t k = 0; k < s->points; k++)
         in[k] = out[k] = INT32_MAX;
-    for (uint32_t j = 0; j < l->jobs; j++) {
-        const struct job *job = &l->job[j];
+    for (uint32_t j = 0; j < l->sends; j++) {
+        const struct send *send = &l->send[j];
         int32_t most = INT32_MIN;
 
-        for (uint32_t k = job->first; k < job->first + job->dests; k++) {
-            const struct job_dest *d = &l->dest[k];
+        for (uint32_t k = send->first; k < send->first + send->dests; k++) {
+            const struct send_dest *d = &l->dest[k];
             int32_t after = d->delay + (int32_t)s->point[d->point].lag;
 
             in[d->point] = d->delay < in[d->point] ? d->delay : in[d->point];
             most = after > most ? after : most;
             soonest = after < soonest ? after : soonest;
         }
-        out[job->point] = most < out[job->point] ? most : out[job->point];
+        out[send->point] = most < out[send->point] ? most : out[send->point];
     }
     for (uint32_t k = 0; k < s->points; k++) {
         const struct endpoint *e = &s->point[k];
@@ -451,7 +451,7 @@ static enum emu_status read_with(struct schedule *s, uint32_t *point_of)
     TRY(list_points(s, point_of));
     TRY(count_words(s, point_of));
     TRY(check_all_arrivals(s, point_of));
-    TRY(list_jobs(s, point_of));
+    TRY(list_sends(s, point_of));
     for (uint32_t k = 0; k < s->points; k++) {
         s->bound = largest(s->bound, s->point[k].words_in);
         s->bound = largest(s->bound, s->point[k].words_out);
@@ -479,6 +479,6 @@ void schedule_free(struct schedule *s)
 {
     emu_free(s->point);
     emu_free(s->rank);
-    job_list_free(&s->list);
+    send_list_free(&s->list);
     *s = (struct schedule){ .p = NULL };
 }

@@ -1,5 +1,5 @@
-/* lower_step.c - steps: what one node of the program does, in up to one operation per phase, and
- * what that means for the objects it reads and writes.
+/* lower_action.c - actions: the steps that one node of the program becomes, at most one for each
+ * phase, and what they read and write.
  */
 #include "programs/compiler/lower/lower_private.h"
 
@@ -25,56 +25,58 @@ enum emu_status lower_owner(struct lowering *w, const char *name, uint32_t scope
     return EMU_OK;
 }
 
-enum emu_status step_begin(struct lowering *w, const char *name, uint32_t scope, uint32_t *step)
+enum emu_status action_begin(struct lowering *w, const char *name, uint32_t scope, uint32_t *action)
 {
-    struct step s = { .scope = scope };
+    struct action s = { .scope = scope };
 
     TRY(lower_owner(w, name, scope, &s.name));
     w->access.count = 0;
-    *step = (uint32_t)w->step.count;
-    return VEC_PUSH(&w->step, s);
+    *action = (uint32_t)w->action.count;
+    return VEC_PUSH(&w->action, s);
 }
 
-enum emu_status lower_touch(struct lowering *w, uint32_t object, uint32_t offset, uint32_t bytes,
-                            enum phase phase, int write)
+enum emu_status lower_access(struct lowering *w, uint32_t object, uint32_t offset, uint32_t bytes,
+                             enum phase phase, int write)
 {
     struct object_note *n = &w->note.at[object];
-    struct access *last;
+    struct object_access *last;
 
     if (!bytes || n->life == LIFE_ALWAYS)
         return EMU_OK;
-    if (n->life == LIFE_STEP) {
+    if (n->life == LIFE_ACTION) {
         n->first = n->first < phase ? n->first : (uint8_t)phase;
         n->last = n->last > phase ? n->last : (uint8_t)phase;
         return EMU_OK;
     }
     last = w->access.count ? &w->access.at[w->access.count - 1] : NULL;
     if (last && last->object == object && last->phase == phase && last->write == write &&
-        (last->end == offset || !write)) { /* where it is read does not matter */
+        (last->end == offset || !write)) { /* which of its bytes are read does not matter */
         last->end = offset + bytes;
         return EMU_OK;
     }
-    return VEC_PUSH(&w->access, (struct access){ object, offset, offset + bytes, (uint8_t)phase,
-                                                 (uint8_t)write });
+    return VEC_PUSH(&w->access, (struct object_access){ object, offset, offset + bytes,
+                                                        (uint8_t)phase, (uint8_t)write });
 }
 
-void step_set_op(struct lowering *w, enum phase p, enum op_kind kind, size_t first, size_t count)
+void action_set_step(struct lowering *w, enum phase p, enum step_kind kind, size_t first,
+                     size_t count)
 {
-    struct step *s = &w->step.at[w->step.count - 1];
+    struct action *s = &w->action.at[w->action.count - 1];
 
-    s->op[p] = (struct op){ .kind = kind,
-                            .first = (uint32_t)first,
-                            .count = count,
-                            .name = s->name,
-                            .scope = s->scope,
-                            .share = s->share,
-                            .shares = s->shares };
+    s->step[p] = (struct step){ .kind = kind,
+                                .first = (uint32_t)first,
+                                .count = count,
+                                .name = s->name,
+                                .scope = s->scope,
+                                .share = s->share,
+                                .shares = s->shares };
     s->has[p] = 1;
 }
 
-/* Accesses of one object, sorted. Its former contents are not needed when the writes of the step
- * cover it and nothing is read from the first of them to the last. */
-static enum emu_status sum_up(struct lowering *w, const struct access *a, size_t count)
+/* Sums up the sorted accesses of an action to one object. The object's former contents are not
+ * needed if the writes of the action cover all of it and no step reads it from the first write to
+ * the last. */
+static enum emu_status sum_up(struct lowering *w, const struct object_access *a, size_t count)
 {
     uint8_t flags[PHASES] = { 0 };
     uint32_t covered = 0;
@@ -103,13 +105,13 @@ static enum emu_status sum_up(struct lowering *w, const struct access *a, size_t
     return EMU_OK;
 }
 
-enum emu_status step_end(struct lowering *w)
+enum emu_status action_end(struct lowering *w)
 {
-    struct step *s = &w->step.at[w->step.count - 1];
-    const struct access *a = w->access.at;
+    struct action *s = &w->action.at[w->action.count - 1];
+    const struct object_access *a = w->access.at;
     size_t n = w->access.count;
 
-    TRY(LOWER_SORT(&w->access, struct access, object, 2));
+    TRY(LOWER_SORT(&w->access, struct object_access, object, 2));
     s->first_use = (uint32_t)w->use.count;
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && a[end].object == a[i].object;)
@@ -123,21 +125,21 @@ enum emu_status step_end(struct lowering *w)
     return EMU_OK;
 }
 
-enum emu_status step_emit(struct lowering *w, uint32_t step, uint64_t groups)
+enum emu_status action_emit(struct lowering *w, uint32_t action, uint64_t groups)
 {
-    const struct step *s = &w->step.at[step];
-    struct occurrence o = { .step = step };
+    const struct action *s = &w->action.at[action];
+    struct occurrence o = { .action = action };
 
-    if (w->l->op.count > UINT32_MAX - PHASES)
-        return FAIL(BAD_PROGRAM, "lowering: too many operations");
+    if (w->l->step.count > UINT32_MAX - PHASES)
+        return FAIL(BAD_PROGRAM, "lowering: too many steps");
     for (unsigned p = 0; p < PHASES; p++) {
-        struct op op = s->op[p];
+        struct step step = s->step[p];
 
-        o.at[p] = s->has[p] ? (uint32_t)w->l->op.count : LOWERED_NONE;
+        o.at[p] = s->has[p] ? (uint32_t)w->l->step.count : LOWERED_NONE;
         if (!s->has[p])
             continue;
-        op.groups = groups;
-        TRY(VEC_PUSH(&w->l->op, op));
+        step.groups = groups;
+        TRY(VEC_PUSH(&w->l->step, step));
     }
     return VEC_PUSH(&w->occurrence, o);
 }
