@@ -23,7 +23,7 @@ struct field_part field_part_at(const struct conv_plan *plan, const struct activ
  * border elements before and after that. */
 struct reach {
     struct nn_range in;
-    uint32_t before, behind;
+    uint32_t before, after;
 };
 
 static uint32_t limit(int64_t v, uint32_t size)
@@ -39,17 +39,17 @@ static struct reach reach_of(uint32_t kernel, uint32_t stride, int32_t pad, stru
     struct reach r = { .in = { limit(begin, size), limit(end, size) } };
 
     r.before = begin < 0 ? (uint32_t)((end < 0 ? end : 0) - begin) : 0;
-    r.behind = end > (int64_t)size ? (uint32_t)(end - (begin > (int64_t)size ? begin : size)) : 0;
+    r.after = end > (int64_t)size ? (uint32_t)(end - (begin > (int64_t)size ? begin : size)) : 0;
     return r;
 }
 
 static uint32_t reach_size(const struct reach *r)
 {
-    return nn_size(r->in) + r->before + r->behind;
+    return nn_size(r->in) + r->before + r->after;
 }
 
 struct tensor field_part_add_border(struct nn *nn, struct tensor border, struct tensor t,
-                                    unsigned dim, uint32_t before, uint32_t behind)
+                                    unsigned dim, uint32_t before, uint32_t after)
 {
     unsigned rank = tensor_rank(nn->g, t), parts = 0;
     uint32_t shape[TENSOR_MAX_RANK];
@@ -60,8 +60,8 @@ struct tensor field_part_add_border(struct nn *nn, struct tensor border, struct 
     if (before)
         part[parts++] = nn_repeat(nn, border, rank, shape);
     part[parts++] = t;
-    shape[dim] = behind;
-    if (behind)
+    shape[dim] = after;
+    if (after)
         part[parts++] = nn_repeat(nn, border, rank, shape);
     return parts > 1 ? tensor_concat(nn->g, part, parts, dim) : t;
 }
@@ -76,7 +76,7 @@ static struct tensor reach_take(struct nn *nn, struct tensor border, struct tens
     if (nn_size(r->in))
         return field_part_add_border(nn, border,
                                      tensor_slice(nn->g, t, dim, r->in.begin, r->in.end), dim,
-                                     r->before, r->behind);
+                                     r->before, r->after);
     memcpy(shape, tensor_shape(nn->g, t), rank * sizeof(*shape));
     shape[dim] = reach_size(r);
     return nn_repeat(nn, border, rank, shape);

@@ -31,9 +31,9 @@ struct tensor field_part_input(struct nn *nn, const struct activation *x, const 
                                const struct field_part *p, struct nn_range blocks, uint32_t n,
                                uint32_t *rows, uint32_t *columns);
 
-/* t with `before` and `behind` border elements added before and after it in a dimension. */
+/* t with `before` and `after` border elements added before and after it in a dimension. */
 struct tensor field_part_add_border(struct nn *nn, struct tensor border, struct tensor t,
-                                    unsigned dim, uint32_t before, uint32_t behind);
+                                    unsigned dim, uint32_t before, uint32_t after);
 
 /* Picture n of the output of piece p: a view of y, [blocks][1][rows][columns][16]. */
 struct tensor field_part_output(struct nn *nn, const struct activation *y,

@@ -1,7 +1,7 @@
 // copy.S: dst[i] = src[i] for runs that begin anywhere an element may; they must not overlap.
 //
 // State: src, dst, n. The aligned 8-byte vectors inside dst are dealt out in blocks of neighbours; the last worker
-// copies what lies before them, the last but one what lies behind (of a run within one vector the last copies all).
+// copies what lies before them, the last but one what lies after them (if the run lies within one vector, the last copies all).
 // How a vector is made depends on where it begins in src:
 //
 //   multiple of 8      one slot a vector where one instruction can load and store: src and dst are far apart, or in region 1;

@@ -2,7 +2,7 @@
 //
 // State: out, value, n. Workers take every sixth of the aligned 8-byte vectors inside the run. If it begins at a multiple
 // of 8 the last worker, which never has more vectors than the others, writes what lies after them; else the last worker writes
-// what lies before them, and the last but one what lies behind (of a run within one vector the last writes all). Words that
+// what lies before them, and the last but one what lies after them (if the run lies within one vector, the last writes all). Words that
 // belong to the run in part are read, changed and written back.
 
 #define FAMILY "../copy/copy.def"

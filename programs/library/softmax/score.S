@@ -1,4 +1,4 @@
-// score.S: scores and one number that all of them meet.
+// score.S: scores, each with one number that is the same for all.
 #define FAMILY "../elementwise/elementwise.def"
 #include "../kernel/fields.inc"
 #define FAMILY "../softmax/softmax.def"

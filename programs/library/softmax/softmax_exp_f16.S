@@ -1,6 +1,6 @@
 // softmax_exp_f16: y[i] = e^(x[i] - M) in f32, M the largest of max; sum[w] = the sum of worker w's share of y.
 //
-// State: x, max, y, all 8-byte aligned, sum [workers], elements of x, a multiple of 4, of max, even, not 0.
+// State: x, max, y, all 8-byte aligned, sum [workers], the number of elements of x, a multiple of 4, and of max, even, not 0.
 // Workers take vectors of four elements in turn; of the four two are added to each of two sums. Slots: scores_ref.c.
 
 #define FAMILY "../softmax/softmax.def"

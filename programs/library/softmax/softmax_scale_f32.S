@@ -1,6 +1,6 @@
 // softmax_scale_f32: y = x / S, S the sum of sums.
 //
-// State: x, 8-byte aligned, sums, 16-byte aligned in region 1, y, 8-byte aligned, elements of x, a multiple of 4, +16
+// State: x, 8-byte aligned, sums, 16-byte aligned in region 1, y, 8-byte aligned, elements of x, a multiple of 4,
 // of sums, even, 4 at least. Every worker adds up all sums: four chains, then pairs of these, two that are left, and the two. Then workers take
 // vectors of four elements in turn. Slots: scores_ref.c.
 
