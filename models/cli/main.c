@@ -30,7 +30,7 @@ static void usage(FILE *f)
         for (const struct named_program *const *p = *t; *p; p++)
             fprintf(f, "  %-15s %s\n", (*p)->name, (*p)->text);
     }
-    fprintf(f, "\nNetworks that they know:\n\n");
+    fprintf(f, "\nNetworks that run and compile know by name:\n\n");
     for (unsigned i = 0; net_name(i); i++)
         fprintf(f, "  %-19s %s\n", net_name(i), net_text(i));
     fprintf(f, "\nEach command explains itself: superstep help COMMAND\n"

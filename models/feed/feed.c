@@ -203,8 +203,8 @@ static enum emu_status end_feed(struct picture_feed *f)
     }
     if (f->count.other)
         return FAIL(BAD_FILE,
-                    "no pictures; none of %" PRIu64 " files has a name in .jpg, .jpeg or "
-                    ".png, %.400s for one",
+                    "no pictures: none of %" PRIu64 " files is called .jpg, .jpeg or .png; the "
+                    "first is %.400s",
                     f->count.other, feed_names_other_first(f->names));
     return FAIL(BAD_FILE, "no pictures: empty directories or lists");
 }
@@ -348,8 +348,7 @@ static enum emu_status skip_names(struct picture_feed *f)
         TRY(feed_names_next(f->names, &n, &more));
         if (!more)
             return FAIL(BAD_FILE,
-                        "%" PRIu64 " files were to be passed over, and there are only "
-                        "%" PRIu64,
+                        "%" PRIu64 " files are to be passed over, but there are only %" PRIu64,
                         f->o.skip, i);
         if (i + 1 < f->o.skip)
             continue;

@@ -33,7 +33,7 @@ static enum emu_status fail_open(const char *path)
     struct stat st;
 
     if (error == ENOENT && !lstat(path, &st) && S_ISLNK(st.st_mode))
-        return FAIL(IO, "a link to something that is not there");
+        return FAIL(IO, "a link to a file that does not exist");
     if (error == ENXIO && !stat(path, &st))
         return FAIL(IO, "%s, not a file", kind_of(st.st_mode));
     return FAIL(IO, "%s", strerror(error));

@@ -189,8 +189,8 @@ enum emu_status results_check_last(const struct results *r, const char *name)
         return FAIL(NO_MEMORY, "a name");
     return same ? EMU_OK
                 : FAIL(BAD_FILE,
-                       "%.300s: its last result, number %" PRIu64 ", is of %.*s, and now that is "
-                       "%.300s: not the same pictures",
+                       "%.300s: its last result, number %" PRIu64 ", is of %.*s, but that picture "
+                       "is now %.300s: not the same pictures",
                        r->path, r->done - 1, (int)(r->last.count < 300 ? r->last.count : 300),
                        r->last.at, name);
 }

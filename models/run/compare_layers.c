@@ -168,7 +168,7 @@ static enum emu_status compare_one(struct comparer *c, uint32_t first, uint32_t 
     enum emu_status s = read_kept(c, first, last, &got, &clean);
 
     if (c->ng->net->layer[last].op == LAYER_SIGMOID)
-        clean = 1; /* of 0, which only meets other zeros: its one use is to scale */
+        clean = 1; /* sigmoid(0) is not 0, but is only multiplied by zeros */
     if (s == EMU_OK && l->op != LAYER_INPUT && last >= c->begin && first < c->end)
         s = calculate(c, first, last, &want);
     if (s != EMU_OK) {

@@ -46,7 +46,7 @@ void model_hopeless(const struct net_graph *ng, const struct arch *a, FILE *f)
             count_text(p->resident_bytes).at);
     for (unsigned i = 0; i < h.count; i++)
         fprintf(f, "  %u. %s\n", i + 1, h.line[i]);
-    fprintf(f, "More: --report compiles it all the same and says what every tile would need.\n");
+    fprintf(f, "More: --report compiles it nevertheless and says what every tile would need.\n");
 }
 
 json_t *model_hopeless_json(const struct net_graph *ng, const struct arch *a)

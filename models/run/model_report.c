@@ -151,8 +151,9 @@ static void print_layers(const struct model_answer *m, FILE *f)
     for (uint32_t i = 0; i < k->rows; i++)
         print_bill(m, &k->row[i], f);
     print_bill(m, &k->total, f);
-    fprintf(f, "fullest: in use on the fullest tile meanwhile. held: code and parameters that are "
-               "always there,\non all tiles and on the tile with most of them.\n");
+    fprintf(f,
+            "fullest: bytes in use on the fullest tile while the layer runs. held: code and "
+            "parameters, which are\nalways there, on all tiles and on the tile that holds most.\n");
 }
 
 /* Of the layers that were planned: how many took the predicted cycles, to within a tenth. */

@@ -69,6 +69,6 @@ void stream_timeline(const struct stream_record *r, FILE *f)
     fprintf(f, "\ntimeline of batches %zu to %zu, %" PRIu64 " cycles a character:\n", first, end,
             (w.end - w.begin) / COLUMNS);
     fprintf(f, "  link     %s  a batch crosses the link\n", link.text);
-    fprintf(f, "  IO       %s  it waits there for its join, the last one that came\n", io.text);
-    fprintf(f, "  compute  %s  computing; J joining, . waiting\n", compute.text);
+    fprintf(f, "  IO       %s  it waits for its join, the last batch that arrived\n", io.text);
+    fprintf(f, "  compute  %s  it is computed; J: joining, .: waiting\n", compute.text);
 }

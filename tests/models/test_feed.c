@@ -351,7 +351,7 @@ static void make_bad(const struct test_folder *d)
 
 /* Name and what the reason says, in order; the numbers of the good ones are between. */
 static const char *const bad[][2] = {
-    { "01.jpg", "a link to something that is not there" },
+    { "01.jpg", "a link to a file that does not exist" },
     { "02.jpg/up/", "a loop of links" },
     { "03.jpg", "a pipe, not a file" },
     { "04.jpg", "an empty file" },
@@ -363,7 +363,7 @@ static const char *const bad[][2] = {
     { "11.jpg", "ymbolic links" },
     { "12.jpg", "a socket, not a file" },
     { "13.jpg", "a device, not a file" },
-    { "14", "a link to something that is not there" },
+    { "14", "a link to a file that does not exist" },
     { "15.jpg", "3145728 bytes; at most" },
 };
 
@@ -540,7 +540,7 @@ static void test_nothing(void **state)
     expect_nothing("/nowhere/at.jpg",
                    "no good picture, 1 bad; the first: /nowhere/at.jpg: No such");
     write_bytes(path_in(&d, "x.gif"), "x", 1);
-    expect_nothing(d.path, "x.gif for one");
+    expect_nothing(d.path, ".png; the first is ");
     write_bytes(path_in(&d, "x.jpg"), "x", 1);
     expect_nothing(d.path, "x.jpg: neither a JPEG nor a PNG");
     assert_int_equal(feed_open(paths, 0, &plain, &f), EMU_USAGE);
