@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "emu/base/random.h"
 #include "emu/fast/fast.h"
 #include "emu/exec/exec.h"
 
@@ -73,26 +74,14 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* About normally distributed, mean 0, deviation 1. */
-static double noise(uint64_t *seed)
-{
-    double sum = -6;
-
-    for (int i = 0; i < 12; i++) {
-        *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-        sum += (double)(*seed >> 40) * 0x1p-24;
-    }
-    return sum;
-}
-
 static uint32_t noise_word(uint64_t *seed, double scale, int f32)
 {
     struct fp_env env = { 0 };
-    uint16_t lo = fp_f16_from_f64(noise(seed) * scale, 0, &env);
+    uint16_t lo = fp_f16_from_f64(random_normal(seed) * scale, 0, &env);
 
     if (f32)
-        return fp_bits((float)(noise(seed) * scale));
-    return fp_f16_pack(lo, fp_f16_from_f64(noise(seed) * scale, 0, &env));
+        return fp_bits((float)(random_normal(seed) * scale));
+    return fp_f16_pack(lo, fp_f16_from_f64(random_normal(seed) * scale, 0, &env));
 }
 
 static void fill(struct tile *t, const struct amp_bench *b)

@@ -1,6 +1,7 @@
 /* test_graph.c - the builder: names, variables, mappings, vertices, programs, its errors, and the
  * text of a graph.
  */
+#include "emu/base/random.h"
 #include "tests/fixtures/graph_help.h"
 
 enum { MAPS = 300, MAP_ELEMENTS = 200 };
@@ -199,16 +200,16 @@ static void the_last_mapping_wins(void **state)
     for (unsigned round = 0; round < MAPS; round++) {
         struct graph *g = help_graph("toy16");
         struct tensor t = graph_variable(g, ELEM_F32, SHAPE(MAP_ELEMENTS), "t"), m;
-        unsigned times = help_below(&seed, 200);
+        unsigned times = random_below(&seed, 200);
 
         m = tensor_reshape(g, t, SHAPE(10, MAP_ELEMENTS / 10));
         memset(tile, 0xff, sizeof(tile));
         for (unsigned k = 0; k < times; k++) {
-            uint32_t to = help_below(&seed, 16), begin, end;
+            uint32_t to = random_below(&seed, 16), begin, end;
 
-            begin = help_below(&seed, MAP_ELEMENTS / 10);
-            end = begin + help_below(&seed, MAP_ELEMENTS / 10 + 1 - begin);
-            if (help_below(&seed, 4)) {
+            begin = random_below(&seed, MAP_ELEMENTS / 10);
+            end = begin + random_below(&seed, MAP_ELEMENTS / 10 + 1 - begin);
+            if (random_below(&seed, 4)) {
                 graph_map(g, tensor_slice(g, t, 0, begin * 10, end * 10), to);
                 for (uint32_t i = 10 * begin; i < 10 * end; i++)
                     tile[i] = to;
@@ -218,7 +219,7 @@ static void the_last_mapping_wins(void **state)
                     if (i % 20 >= begin && i % 20 < end)
                         tile[i] = to;
             }
-            if (!help_below(&seed, 50))
+            if (!random_below(&seed, 50))
                 check_map(g, 0, tile);
         }
         check_map(g, 0, tile);

@@ -4,6 +4,7 @@
  */
 #include <time.h>
 
+#include "emu/base/random.h"
 #include "tests/fixtures/graph_help.h"
 
 /* A graph that is right: two tiles scale pieces of a matrix, group 1 takes a stream. */
@@ -280,7 +281,7 @@ static void random_set(uint64_t *seed, unsigned *bad)
     enum { NOBODY = 99 };
     struct graph *g = help_graph("toy4");
     struct tensor t[2];
-    uint32_t cs = graph_compute_set(g, "cs"), vertices = 1 + help_below(seed, 6), v;
+    uint32_t cs = graph_compute_set(g, "cs"), vertices = 1 + random_below(seed, 6), v;
     unsigned writer[2][ELEMENTS], is_bad = 0;
     int place[2][ELEMENTS]; /* of the element in what its writer writes */
 
@@ -292,14 +293,14 @@ static void random_set(uint64_t *seed, unsigned *bad)
     }
     for (unsigned pass = 0; pass < 2; pass++) { /* writers, then readers */
         for (v = 0; v < vertices; v++) {
-            unsigned var = help_below(seed, 2), begin = help_below(seed, ELEMENTS);
-            unsigned end = begin + help_below(seed, help_below(seed, 3) ? 8 : ELEMENTS), step;
+            unsigned var = random_below(seed, 2), begin = random_below(seed, ELEMENTS);
+            unsigned end = begin + random_below(seed, random_below(seed, 3) ? 8 : ELEMENTS), step;
 
             end = end < ELEMENTS ? end : ELEMENTS;
-            step = 1 + help_below(seed, 2);
+            step = 1 + random_below(seed, 2);
             end = begin + (end - begin) / step * step;
             if (!pass)
-                assert_int_equal(graph_vertex(g, cs, "copy_32", help_below(seed, 4)), v);
+                assert_int_equal(graph_vertex(g, cs, "copy_32", random_below(seed, 4)), v);
             if (step == 1 || begin == end) {
                 vertex_connect(g, v, pass ? "src" : "dst", tensor_slice(g, t[var], 0, begin, end));
             } else {

@@ -1,5 +1,6 @@
 /* test_timeline.c - earliest fit on bit timelines against a search event by event.
  */
+#include "emu/base/random.h"
 #include "tests/fixtures/tile_help.h"
 
 #include <string.h>
@@ -39,11 +40,11 @@ static uint32_t plain_fit(const struct timeline_use *use, uint32_t uses, uint32_
 /* Distinct ports, shifts of either sign. */
 static uint32_t pick_uses(uint64_t *r, struct timeline_use *use)
 {
-    uint32_t uses = 1 + help_random_below(r, USES), first = help_random_below(r, PORTS);
+    uint32_t uses = 1 + random_below(r, USES), first = random_below(r, PORTS);
 
     for (uint32_t i = 0; i < uses; i++) {
         use[i].port = (first + i) % PORTS;
-        use[i].shift = (int32_t)help_random_below(r, 161) - 80;
+        use[i].shift = (int32_t)random_below(r, 161) - 80;
     }
     return uses;
 }
@@ -59,13 +60,13 @@ static void check_random(uint64_t seed, uint32_t room, uint32_t longest, uint32_
         memset(taken, 0, sizeof(taken));
         for (uint32_t k = 0; k < messages; k++) {
             struct timeline_use use[USES];
-            uint32_t uses = pick_uses(&r, use), words = 1 + help_random_below(&r, longest);
-            uint32_t from = help_random_below(&r, 4) ? 0 : help_random_below(&r, 300), event;
+            uint32_t uses = pick_uses(&r, use), words = 1 + random_below(&r, longest);
+            uint32_t from = random_below(&r, 4) ? 0 : random_below(&r, 300), event;
             struct timeline_grid grid = { .unit = 1 };
 
-            if (help_random_below(&r, 2)) {
-                grid.unit = 1 + help_random_below(&r, 100);
-                grid.phase = help_random_below(&r, grid.unit);
+            if (random_below(&r, 2)) {
+                grid.unit = 1 + random_below(&r, 100);
+                grid.phase = random_below(&r, grid.unit);
             }
             assert_int_equal(timelines_fit(&t, use, uses, words, from, grid, &event), EMU_OK);
             assert_int_equal(event, plain_fit(use, uses, words, from, grid));

@@ -3,6 +3,7 @@
  */
 #include <time.h>
 
+#include "emu/base/random.h"
 #include "tests/fixtures/graph_help.h"
 
 enum { CHAINS = 3000, CHAIN_STEPS = 9, POOL = 24, MAX_ELEMENTS = 600 };
@@ -11,7 +12,7 @@ static uint64_t random_state;
 
 static uint32_t below(uint32_t n)
 {
-    return help_below(&random_state, n);
+    return random_below(&random_state, n);
 }
 
 /* A tensor beside the plain truth about it: variable and offset of every element, in order. */

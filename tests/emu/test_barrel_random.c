@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "emu/base/random.h"
 #include "tests/fixtures/tile_rig.h"
 
 enum { CODE_WORDS = 400, DATA_BYTES = 1 << 16, PROGRAMS = 400 };
@@ -18,10 +19,7 @@ static uint64_t rng_state;
 
 static uint32_t rng(uint32_t below)
 {
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return (uint32_t)(rng_state >> 20) % below;
+    return random_below(&rng_state, below);
 }
 
 static int usable(const struct insn_form *f)

@@ -3,6 +3,7 @@
  * that only knows the messages. The word-by-word resolver looks at every phase as well. Then the
  * logs are damaged at random and both resolvers must still agree.
  */
+#include "emu/base/random.h"
 #include "tests/fixtures/exchange_rig.h"
 
 #include <stdio.h>
@@ -39,7 +40,7 @@ struct exchange_world {
 
 static uint32_t pick(struct exchange_world *w, uint32_t below)
 {
-    return help_random_below(&w->random, below);
+    return random_below(&w->random, below);
 }
 
 static uint32_t physical(const struct exchange_world *w, uint32_t tile)

@@ -1,5 +1,6 @@
 /* test_exchange_sequence.c - sequences are executed on paper and held against the messages they
  * were made from. */
+#include "emu/base/random.h"
 #include "tests/fixtures/tile_help.h"
 
 #include <string.h>
@@ -146,31 +147,29 @@ static void random_sequences(void **state)
         struct timed_send send[MESSAGES];
         struct timed_receive receive[MESSAGES];
         struct sequence_options o = { .null_source = NULL_SOURCE,
-                                      .pic_lag = lags[help_random_below(&r, 4)],
-                                      .first_event =
-                                          help_random_below(&r, 3) ? 0 : help_random_below(&r, 9),
-                                      .misaligned = (int)help_random_below(&r, 2) };
-        size_t sends = help_random_below(&r, MESSAGES), receives = help_random_below(&r, MESSAGES);
-        uint32_t gap = 1 + help_random_below(&r, 4), longest = help_random_below(&r, 4) ? 6 : 150;
+                                      .pic_lag = lags[random_below(&r, 4)],
+                                      .first_event = random_below(&r, 3) ? 0 : random_below(&r, 9),
+                                      .misaligned = (int)random_below(&r, 2) };
+        size_t sends = random_below(&r, MESSAGES), receives = random_below(&r, MESSAGES);
+        uint32_t gap = 1 + random_below(&r, 4), longest = random_below(&r, 4) ? 6 : 150;
         int64_t event = o.first_event;
         int64_t addr = 0;
 
         for (size_t i = 0; i < sends; i++) {
-            event += help_random_below(&r, gap);
-            addr = help_random_below(&r, 3) ? 4 * help_random_below(&r, 9999) : addr;
-            send[i] = (struct timed_send){ .event = event, .ctl = 1 + help_random_below(&r, 3) };
-            send[i].words = 1 + help_random_below(&r, longest);
+            event += random_below(&r, gap);
+            addr = random_below(&r, 3) ? 4 * random_below(&r, 9999) : addr;
+            send[i] = (struct timed_send){ .event = event, .ctl = 1 + random_below(&r, 3) };
+            send[i].words = 1 + random_below(&r, longest);
             send[i].addr.bytes = addr;
             event += send[i].words;
             addr += 4 * send[i].words;
         }
         event = o.first_event;
         for (size_t i = 0; i < receives; i++) {
-            event += help_random_below(&r, gap);
-            addr = help_random_below(&r, 3) ? 4 * help_random_below(&r, 9999) : addr;
-            receive[i] =
-                (struct timed_receive){ .event = event, .source = help_random_below(&r, 16) };
-            receive[i].words = 1 + help_random_below(&r, longest);
+            event += random_below(&r, gap);
+            addr = random_below(&r, 3) ? 4 * random_below(&r, 9999) : addr;
+            receive[i] = (struct timed_receive){ .event = event, .source = random_below(&r, 16) };
+            receive[i].words = 1 + random_below(&r, longest);
             receive[i].addr.bytes = addr;
             event += receive[i].words;
             addr += 4 * receive[i].words;

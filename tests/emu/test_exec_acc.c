@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "emu/base/random.h"
 #include "emu/arch/arch.h"
 #include "emu/exec/exec.h"
 #include "tests/fixtures/amp_oracle.h"
@@ -311,15 +312,15 @@ static void test_gina(void **state)
     (void)state;
     for (unsigned c = 0; c < 4; c++) {
         for (unsigned m = 0; m < 8; m++) {
-            queue[c][m] = (uint32_t)oracle_random(&seed);
+            queue[c][m] = (uint32_t)random_next(&seed);
             tile_set_acc(&t, LANE, 16 * (c / 2) + 2 * m + c % 2, queue[c][m]);
         }
     }
     for (int times = 0; times < TIMES; times++) {
-        unsigned c = oracle_below(&seed, 4);
+        unsigned c = random_below(&seed, 4);
 
         for (unsigned k = 0; k < 2; k++)
-            t.a[k][LANE] = (uint32_t)oracle_random(&seed);
+            t.a[k][LANE] = (uint32_t)random_next(&seed);
         issue(exec_f32v2gina, (int)c);
         assert_int_equal(t.a[8][LANE], queue[c][0]);
         assert_int_equal(t.a[9][LANE], queue[c][1]);
@@ -360,7 +361,7 @@ static void test_transpose(void **state)
     for (int times = 0; times < TIMES; times++) {
         for (unsigned r = 0; r < 4; r++)
             for (unsigned c = 0; c < 4; c++)
-                block[times % 2][r][c] = (uint16_t)oracle_random(&seed);
+                block[times % 2][r][c] = (uint16_t)random_next(&seed);
         for (unsigned p = 0; p < 2; p++) {
             memcpy(t.mem, block[times % 2][2 * p], 16);
             for (unsigned k = 0; k < 2; k++) {

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "emu/base/random.h"
 #include "emu/arch/arch.h"
 #include "emu/exec/exec.h"
 #include "tests/fixtures/amp_oracle.h"
@@ -124,7 +125,7 @@ static void draw_f16_stream(const struct f16_form *f, const struct phases *p, en
             if (f->half_in)
                 s.partial[r][c] = draw_half(data);
             else if (data == INTEGERS)
-                s.partial[r][c] = oracle_bits_of_f32((float)(int)oracle_below(&seed, 1000) - 500);
+                s.partial[r][c] = oracle_bits_of_f32((float)(int)random_below(&seed, 1000) - 500);
             else
                 s.partial[r][c] = oracle_single(&seed, data == EXTREME ? 0 : 110, 140);
         }
@@ -246,7 +247,7 @@ static void test_retention(void **state)
             assert_int_equal(out[0], want[0]);
             assert_int_equal(out[1], want[1]);
         }
-        issue(f->fn, 2, (int)oracle_below(&seed, 7), words, in, out);
+        issue(f->fn, 2, (int)random_below(&seed, 7), words, in, out);
     }
     stop();
 }
@@ -268,15 +269,15 @@ static void draw_f32_stream(const struct phases *p, unsigned sets, enum data dat
 
     for (unsigned c = 0; c < p->units * sets; c++)
         for (unsigned i = 0; i < p->phases; i++)
-            s32.w[c][i] = data == INTEGERS ? oracle_bits_of_f32((float)(int)oracle_below(&seed, 9))
+            s32.w[c][i] = data == INTEGERS ? oracle_bits_of_f32((float)(int)random_below(&seed, 9))
                                            : oracle_single(&seed, lo, hi);
     for (unsigned r = 0; r < MAX_ROUNDS; r++) {
         for (unsigned i = 0; i < p->phases; i++)
             s32.x[r][i] = data == INTEGERS
-                              ? oracle_bits_of_f32((float)(int)oracle_below(&seed, 9) - 4)
+                              ? oracle_bits_of_f32((float)(int)random_below(&seed, 9) - 4)
                               : oracle_single(&seed, lo, hi);
         for (unsigned c = 0; c < p->units * sets; c++) {
-            uint32_t acc = data == INTEGERS ? oracle_bits_of_f32((float)(int)oracle_below(&seed, 9))
+            uint32_t acc = data == INTEGERS ? oracle_bits_of_f32((float)(int)random_below(&seed, 9))
                                             : oracle_single(&seed, data == EXTREME ? 0 : lo, hi);
 
             s32.partial[r][c] = acc;
@@ -413,7 +414,7 @@ static void draw_line(const struct f16_form *f, enum data data)
 static void run_line(const struct f16_form *f, unsigned lane, unsigned wsel)
 {
     for (unsigned k = 0; k < TILE_WEIGHTS; k++)
-        t.weight[k] = oracle_random(&seed);
+        t.weight[k] = random_next(&seed);
     for (unsigned j = 0; j < KERNEL; j++)
         for (unsigned c = 0; c < 2 * f->sets; c++)
             memcpy(&t.weight[4 * (8 * (c / 2) + 6 - 2 * j + c % 2) + wsel], kernel[j][c], 8);

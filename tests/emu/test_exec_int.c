@@ -1,6 +1,7 @@
 /* test_exec_int.c - integer and bit instructions of both lanes: edges as a table, then random
  * operands and registers against expressions written another way (wide arithmetic, loops over bits
  * and bytes). */
+#include "emu/base/random.h"
 #include "tests/fixtures/tile_help.h"
 
 #include "emu/exec/exec.h"
@@ -186,7 +187,7 @@ static uint64_t seed = 12345;
 
 static uint32_t random32(void)
 {
-    return help_random(&seed);
+    return random_u32(&seed);
 }
 
 /* Half of them special: small, extreme, equal halves. */

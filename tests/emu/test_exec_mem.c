@@ -1,6 +1,7 @@
 /* test_exec_mem.c - loads and stores, plain and stepped, against a byte-wise model with random
  * operands; paced and delta forms against independently packed addresses; what a fault leaves
  * alone. */
+#include "emu/base/random.h"
 #include "tests/fixtures/tile_help.h"
 
 #include "emu/base/hash.h"
@@ -13,7 +14,7 @@ static uint64_t seed;
 
 static uint32_t random32(void)
 {
-    return help_random(&seed);
+    return random_u32(&seed);
 }
 
 static int setup(void **state)

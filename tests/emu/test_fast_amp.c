@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "emu/base/random.h"
 #include "emu/arch/arch.h"
 #include "emu/fast/fast_state.h"
 #include "emu/exec/exec.h"
@@ -62,27 +63,9 @@ struct pair_of_tiles {
 
 static struct pair_of_tiles g; /* large: not on the stack */
 
-static uint64_t rnd64(void)
-{
-    uint64_t z = g.seed += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 static uint32_t rnd(uint32_t n)
 {
-    return (uint32_t)((rnd64() >> 32) * n >> 32);
-}
-
-static double noise(void)
-{
-    double sum = -6;
-
-    for (int i = 0; i < 12; i++)
-        sum += (double)(rnd64() >> 40) * 0x1p-24;
-    return sum;
+    return random_below(&g.seed, n);
 }
 
 static uint16_t f16_of(double v)
@@ -103,13 +86,13 @@ static uint16_t random_f16(enum world w)
     case SMALL_INTEGERS:
         return f16_of((int)rnd(17) - 8);
     case NETWORK:
-        return kind ? f16_of(noise() * (kind < 4 ? 0.01 : 1)) : rnd(2) * 0x8000;
+        return kind ? f16_of(random_normal(&g.seed) * (kind < 4 ? 0.01 : 1)) : rnd(2) * 0x8000;
     case WIDE: /* finite, exponents anywhere */
         return kind ? (uint16_t)(rnd(0x7c00) | rnd(2) << 15) : special[rnd(11)];
     case TINY:
         return (uint16_t)(rnd(0x800) | rnd(2) << 15);
     default:
-        return kind < 10 ? (uint16_t)rnd64() : special[rnd(EMU_COUNT_OF(special))];
+        return kind < 10 ? (uint16_t)random_next(&g.seed) : special[rnd(EMU_COUNT_OF(special))];
     }
 }
 
@@ -125,15 +108,16 @@ static uint32_t random_f32(enum world w)
     case SMALL_INTEGERS:
         return fp_bits((float)((int)rnd(513) - 256));
     case NETWORK:
-        return kind ? fp_bits((float)(noise() * 3)) : rnd(2) * FP_F32_SIGN;
+        return kind ? fp_bits((float)(random_normal(&g.seed) * 3)) : rnd(2) * FP_F32_SIGN;
     case WIDE: /* exponents of f16 products and sums */
-        return (uint32_t)(rnd64() & 0x807fffff) | (127 - 50 + rnd(rnd(8) ? 84 : 95)) << 23;
+        return (uint32_t)(random_next(&g.seed) & 0x807fffff) | (127 - 50 + rnd(rnd(8) ? 84 : 95))
+                                                                   << 23;
     case TINY: /* on and off the grid of 2^-64 */
         if (kind < 8)
             return fp_bits((float)((int)rnd(1 << 20) - (1 << 19)) * 0x1p-64f);
-        return (uint32_t)(rnd64() & 0x807fffff) | (127 - 90 + rnd(60)) << 23;
+        return (uint32_t)(random_next(&g.seed) & 0x807fffff) | (127 - 90 + rnd(60)) << 23;
     default:
-        return kind < 10 ? (uint32_t)rnd64() : special[rnd(EMU_COUNT_OF(special))];
+        return kind < 10 ? (uint32_t)random_next(&g.seed) : special[rnd(EMU_COUNT_OF(special))];
     }
 }
 
@@ -438,13 +422,13 @@ static void test_alternating_sets(void **state)
                     set_both(lane, reg, 0x24002400 | (rnd(2) << 31) | (rnd(2) << 15));
             for (unsigned k = 0; k < TILE_WEIGHTS; k++)
                 g.plain.weight[k] = g.fast.weight[k] =
-                    0x2400240024002400u | (rnd64() & 0x8000800080008000u);
+                    0x2400240024002400u | (random_next(&g.seed) & 0x8000800080008000u);
             g.plain.weight_generation++;
             g.fast.weight_generation++;
             for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
                 for (unsigned n = 0; n < TILE_ACC; n++) {
                     double scale = n % 2 || n < 16 ? 1 : 1000;
-                    uint32_t v = fp_bits((float)(noise() * scale));
+                    uint32_t v = fp_bits((float)(random_normal(&g.seed) * scale));
 
                     tile_set_acc(&g.plain, lane, n, v);
                     tile_set_acc(&g.fast, lane, n, v);
@@ -471,7 +455,8 @@ static void test_stochastic_small(void **state)
 
         for (unsigned lane = 0; i % 100 == 0 && lane < TILE_WORKERS; lane++) {
             for (unsigned m = 0; m < 4; m++) {
-                uint32_t v = (uint32_t)(rnd64() & 0x807fffff) | (m ? rnd(110) << 23 : 0);
+                uint32_t v =
+                    (uint32_t)(random_next(&g.seed) & 0x807fffff) | (m ? rnd(110) << 23 : 0);
 
                 tile_set_acc(&g.plain, lane, 2 * m, v);
                 tile_set_acc(&g.fast, lane, 2 * m, v);
@@ -538,10 +523,11 @@ static void test_ties(void **state)
             set_both(lane, 1, rnd(4) ? 0 : fp_f16_pack(f16_power(random_tiny(), rnd(2)), 0));
             for (unsigned n = 0; n < TILE_ACC; n++) {
                 int e = x_power[lane] + unit_power[n / 2] + 24;
-                uint32_t v = (uint32_t)(rnd64() & 0x807fffff) | (uint32_t)(127 + e) << 23;
+                uint32_t v = (uint32_t)(random_next(&g.seed) & 0x807fffff) | (uint32_t)(127 + e)
+                                                                                 << 23;
 
                 if (!rnd(8)) /* the products make the tie and the accumulator decides */
-                    v = (uint32_t)(rnd64() & 0x80000000) | (127 - rnd(90)) << 23;
+                    v = (uint32_t)(random_next(&g.seed) & 0x80000000) | (127 - rnd(90)) << 23;
                 tile_set_acc(&g.plain, lane, n, v);
                 tile_set_acc(&g.fast, lane, n, v);
             }
@@ -575,7 +561,7 @@ static void test_ties_cmac(void **state)
         for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
             for (unsigned k = 0; k < 2; k++) {
                 int a = (int)rnd(30) - 14, b = (int)rnd(30) - 14;
-                uint32_t v = (uint32_t)(rnd64() & 0x807fffff);
+                uint32_t v = (uint32_t)(random_next(&g.seed) & 0x807fffff);
 
                 set_both(lane, k, fp_f16_pack(f16_power(a, rnd(2)), f16_power(random_tiny(), 0)));
                 set_both(lane, 2 + k,

@@ -1,6 +1,7 @@
 /* test_fast_fp.c - every fast function of the auxiliary lane against the plain one, on random
  * groups of workers, registers and bit patterns chosen to sit on the edges of the formats. Bits,
  * flags, untouched lanes and refusals are compared. */
+#include "emu/base/random.h"
 #include "tests/fixtures/tile_help.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static uint64_t seed;
 
 static uint32_t draw(void)
 {
-    return help_random(&seed);
+    return random_u32(&seed);
 }
 
 static uint32_t below(uint32_t n)

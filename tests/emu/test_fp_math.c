@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include <mpfr.h>
 
+#include "emu/base/random.h"
 #include "emu/base/fp_math.h"
 #include "emu/base/fp_math_core.h"
 
@@ -89,14 +90,6 @@ static const struct math_function functions[] = {
 };
 
 #define FUNCTION_COUNT (sizeof(functions) / sizeof(functions[0]))
-
-static uint64_t random_next(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state * 0x2545f4914f6cdd1du;
-}
 
 /* ---- expected values ---- */
 

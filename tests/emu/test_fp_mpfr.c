@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <mpfr.h>
 
+#include "emu/base/random.h"
 #include "emu/base/fp.h"
 
 enum { WIDE = 640 }; /* bits: from 2^128 down to 2^-149 * 2^-149 and some */
@@ -37,20 +38,11 @@ static int teardown(void **state)
     return 0;
 }
 
-static uint64_t next_random(uint64_t *s)
-{
-    uint64_t z = *s += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* PRNG outputs, half of them with all lanes near 0x1fff, where even the smallest fraction goes up.
  */
 static uint64_t next_extreme(uint64_t *s)
 {
-    uint64_t x = next_random(s);
+    uint64_t x = random_next(s);
 
     return x >> 63 ? x | 0x1ff81ff81ff81ff8u : x;
 }
@@ -270,7 +262,7 @@ static void test_f16_random(void **state)
 
     (void)state;
     for (int i = 0; i < 1200000; i++) {
-        uint64_t x = next_random(&seed);
+        uint64_t x = random_next(&seed);
         uint16_t a = (uint16_t)x, b = (uint16_t)(x >> 16);
         struct fp_env env = { .rnd = x >> 32 & 3,
                               .stochastic = (x >> 34 & 3) == 0,
@@ -304,7 +296,7 @@ static void test_f16_from_f32(void **state)
 
     (void)state;
     for (int i = 0; i < 1000000; i++) {
-        uint64_t x = next_random(&seed);
+        uint64_t x = random_next(&seed);
         uint32_t f = (uint32_t)x;
         struct fp_env env = { .rnd = x >> 32 & 3,
                               .stochastic = (x >> 34 & 3) == 0,
@@ -324,7 +316,7 @@ static void test_f16_from_f64(void **state)
 
     (void)state;
     for (int i = 0; i < 500000; i++) {
-        uint64_t x = next_random(&seed), y = next_random(&seed);
+        uint64_t x = random_next(&seed), y = random_next(&seed);
         struct fp_env env = { .rnd = x & 3,
                               .stochastic = (x >> 2 & 3) == 0,
                               .nanoo = x >> 4 & 1,
@@ -467,7 +459,7 @@ static void test_f32_random(void **state)
 
     (void)state;
     for (int i = 0; i < 1500000; i++) {
-        uint64_t x = next_random(&seed), y = next_random(&seed);
+        uint64_t x = random_next(&seed), y = random_next(&seed);
         uint32_t a = (uint32_t)x, b = (uint32_t)(x >> 32), c = (uint32_t)y;
         unsigned shape = y >> 32 & 7;
 
@@ -493,7 +485,7 @@ static void test_f32_integers(void **state)
 
     (void)state;
     for (int i = 0; i < 400000; i++) {
-        uint64_t x = next_random(&seed);
+        uint64_t x = random_next(&seed);
         uint32_t f = (uint32_t)x, u = (uint32_t)(x >> 32) >> (i % 32), want;
         struct fp_env env = { .rnd = x >> 40 & 3 };
         mpfr_rnd_t mode = mpfr_mode[env.rnd];
@@ -602,7 +594,7 @@ static void test_dot_random(void **state)
 
     (void)state;
     for (int i = 0; i < 1000000; i++) {
-        uint64_t x = next_random(&seed), y = next_random(&seed), z = next_random(&seed);
+        uint64_t x = random_next(&seed), y = random_next(&seed), z = random_next(&seed);
         uint32_t acc = (uint32_t)x;
         uint16_t xs[4], ws[4];
         int n = i & 1 ? 4 : (int)(x >> 33) % 5;
@@ -656,7 +648,7 @@ static void test_sum_f16(void **state)
 
     (void)state;
     for (int i = 0; i < 200000; i++) {
-        uint64_t x = next_random(&seed);
+        uint64_t x = random_next(&seed);
         uint16_t a = (uint16_t)x, b = (uint16_t)(x >> 16);
         struct fp_env env = { 0 };
         unsigned flags = 0;

@@ -290,7 +290,7 @@ static void test_tiles_can_be_made_like_others(void **state)
 
     (void)state;
     OK(image_new(arch_preset("toy64"), &im));
-    sample_blob(im, &(struct sample_random){ 1 }, 5000);
+    sample_blob(im, &(uint64_t){ 1 }, 5000);
     for (uint32_t i = 0; i < 3; i++)
         first[i] = (struct image_segment){ im->arch.mem_base + 8 * i, 8, 1 };
     OK(image_add_tile(im, &(struct image_tile){ .entry = im->arch.mem_base + 4 }, first, 3));
@@ -471,7 +471,7 @@ static void test_near_equal_tiles_share(void **state)
     enum { BYTES = 60000 };
     static uint8_t data[BYTES];
     const struct arch *a = arch_preset("toy64");
-    struct sample_random r = { 3 };
+    uint64_t r = 3;
     struct image *im;
 
     (void)state;
@@ -586,7 +586,7 @@ static void test_failing_writes_leave_the_old_file(void **state)
     struct image *im = sample_small(), *big, *back;
     struct rlimit old, small = { 3000, 3000 };
     static uint8_t data[65536];
-    struct sample_random r = { 1 };
+    uint64_t r = 1;
     uint32_t id;
 
     (void)state;

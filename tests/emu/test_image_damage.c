@@ -331,7 +331,7 @@ static struct sample_file write_version(const struct image *im, uint8_t version)
 static void test_versions_are_read(void **state)
 {
     struct image *im = sample_small();
-    struct sample_random r = { 3 };
+    uint64_t r = 3;
     struct sample_parts p;
     struct sample_file f = write_version(im, 2);
 

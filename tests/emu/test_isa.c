@@ -7,16 +7,14 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "emu/base/random.h"
 #include "emu/isa/isa.h"
 
-static uint64_t rng_state = 88172645463325252u;
+static uint64_t rng_state = 1;
 
 static uint32_t rng(void)
 {
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return (uint32_t)(rng_state >> 16);
+    return random_u32(&rng_state);
 }
 
 static int64_t random_value(const struct operand *o)

@@ -1,5 +1,6 @@
 /* test_tile_memory.c - alignment, bounds and regions of accesses, memory elements, dirty and code
  * pages, host access, the fault record. */
+#include "emu/base/random.h"
 #include "tests/fixtures/tile_help.h"
 
 static const char *const machines[] = { "mk1", "mk2", "toy4" };
@@ -236,12 +237,12 @@ static void test_conflict_random(void **state)
     (void)state;
     setup(&t, a);
     for (int i = 0; i < 200000; i++) {
-        uint32_t x = a->mem_base + help_random(&seed) % a->mem_bytes;
-        uint32_t y = a->mem_base + help_random(&seed) % a->mem_bytes;
+        uint32_t x = a->mem_base + random_u32(&seed) % a->mem_bytes;
+        uint32_t y = a->mem_base + random_u32(&seed) % a->mem_bytes;
         int want;
 
         if (i & 1)
-            y = x ^ (help_random(&seed) & 0xffff);
+            y = x ^ (random_u32(&seed) & 0xffff);
         if (y - a->mem_base >= a->mem_bytes)
             continue;
         if (x < region1 || y < region1)

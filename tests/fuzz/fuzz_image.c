@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "emu/base/random.h"
 #include "emu/base/alloc.h"
 #include "tests/fixtures/image_samples.h"
 
@@ -128,31 +129,31 @@ static size_t start_over(uint8_t *data, size_t max_size, unsigned seed)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
-    struct sample_random r = { seed };
+    uint64_t r = seed;
     struct sample_parts p;
     struct sample_file f;
     size_t n = 0;
 
-    if (sample_below(&r, 20) == 0)
+    if (random_below(&r, 20) == 0)
         return LLVMFuzzerMutate(data, size, max_size);
     if (!sample_take_apart(data, size, RAW_MAX, &p) || !p.count)
         return (n = start_over(data, max_size, seed)) ? n : LLVMFuzzerMutate(data, size, max_size);
-    for (uint32_t times = 1 + sample_below(&r, 3); times > 0; times--) {
-        struct sample_part *s = &p.part[sample_below(&r, p.count)];
+    for (uint32_t times = 1 + random_below(&r, 3); times > 0; times--) {
+        struct sample_part *s = &p.part[random_below(&r, p.count)];
         size_t room = s->bytes + 64 + s->bytes / 2;
 
         s->data = realloc(s->data, room + 1);
-        if (s->bytes >= 4 && sample_below(&r, 2)) { /* a nearby number where numbers stand */
-            uint32_t at = sample_below(&r, s->bytes / 4) * 4, v;
+        if (s->bytes >= 4 && random_below(&r, 2)) { /* a nearby number where numbers stand */
+            uint32_t at = random_below(&r, s->bytes / 4) * 4, v;
 
             memcpy(&v, s->data + at, 4);
-            v += sample_below(&r, 9) - 4;
+            v += random_below(&r, 9) - 4;
             memcpy(s->data + at, &v, 4);
         } else {
             s->bytes = (uint32_t)LLVMFuzzerMutate(s->data, s->bytes, room);
         }
     }
-    if (sample_below(&r, 4))
+    if (random_below(&r, 4))
         repair_hashes(&p);
     f = sample_seal(&p);
     if (f.bytes <= max_size) {

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <math.h>
 
+#include "emu/base/random.h"
 #include "programs/library/elementwise/elementwise_ref.h"
 #include "programs/library/elementwise/positions_ref.h"
 #include "programs/library/kernel/fields.h"
@@ -260,6 +261,7 @@ static void positions_all(const char *name)
 {
     struct codelet_rig *rig = codelet_rig_new("mk2", name);
     struct codelet_case c = codelet_case("positions", 1);
+    uint64_t seed = 1;
 
     for (unsigned i = 0; i < 4 * EMU_COUNT_OF(fields); i++) {
         c.seed++;
@@ -272,11 +274,11 @@ static void positions_all(const char *name)
     }
     positions_call(rig, &c, 1, 1001);
     for (unsigned i = 0; i < 60; i++) {
-        uint64_t draw = (i + 1) * 0x9e3779b97f4a7c15u;
+        uint32_t blocks = 1 + random_below(&seed, 9), positions = 1 + random_below(&seed, 40);
 
         c.seed++;
         c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
-        positions_call(rig, &c, 1 + (uint32_t)(draw >> 56) % 9, 1 + (uint32_t)(draw >> 40) % 40);
+        positions_call(rig, &c, blocks, positions);
     }
     codelet_rig_free(rig);
 }

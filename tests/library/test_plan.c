@@ -1,6 +1,7 @@
 /* test_plan.c - plans: every cut can be carried out, the search finds the cheapest by its own costs
  * and keeps to the memory it is given, and what it predicts is what the machine takes.
  */
+#include "emu/base/random.h"
 #include "programs/library/layout/plan.h"
 #include "tests/fixtures/ops_rig.h"
 
@@ -81,8 +82,8 @@ static void test_cheapest(void **state)
     for (size_t i = 0; i < EMU_COUNT_OF(problems); i++)
         check_cheapest(a, &problems[i]);
     for (int i = 0; i < 200; i++) {
-        struct problem q = { 1 + help_below(&seed, 300), BLOCK * (1 + help_below(&seed, 40)),
-                             BLOCK * (1 + help_below(&seed, 40)), 1 + help_below(&seed, 64) };
+        struct problem q = { 1 + random_below(&seed, 300), BLOCK * (1 + random_below(&seed, 40)),
+                             BLOCK * (1 + random_below(&seed, 40)), 1 + random_below(&seed, 64) };
 
         check_cheapest(a, &q);
     }

@@ -2,6 +2,7 @@
  * after which nothing is copied on its own tile, shares of partial sums, where parameters lie and
  * when a plan has them fetched.
  */
+#include "emu/base/random.h"
 #include "tests/fixtures/nn_rig.h"
 
 enum { DEAR = 1 << 20 }; /* cycles per KiB: nothing is held twice at that price */
@@ -207,10 +208,8 @@ static void test_shares(void **state)
         struct conv_plan p = { .tiles = a->tiles };
         struct conv_shares s;
 
-        for (int k = 0; k < 3; k++) {
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            draw[k] = (uint32_t)(seed >> 40);
-        }
+        for (int k = 0; k < 3; k++)
+            draw[k] = random_u32(&seed);
         p.cut_in = 1 + draw[0] % 40;
         s = conv_shares(a, &p, 1 + draw[1] % 12, 1 + draw[2] % 90);
         by_block += s.by_block != 0;

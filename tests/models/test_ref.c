@@ -10,14 +10,14 @@
 #include <cmocka.h>
 #include <omp.h>
 
+#include "emu/base/random.h"
 #include "models/ref/ref_layers.h"
 #include "tests/fixtures/unlike_pictures.h"
 
 /* Numbers of -2..2 with few bits, from a seed. */
 static double number(uint64_t *x)
 {
-    *x = *x * 6364136223846793005 + 1442695040888963407;
-    return (double)((int64_t)(*x >> 40) - (1 << 23)) * 0x1p-22;
+    return (double)((int64_t)(random_next(x) >> 40) - (1 << 23)) * 0x1p-22;
 }
 
 /* ---- exp ---- */
