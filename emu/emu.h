@@ -20,6 +20,7 @@
 #include "emu/base/output_file.h"
 #include "emu/base/prng.h"
 #include "emu/base/progress.h"
+#include "emu/base/random.h"
 #include "emu/base/status.h"
 #include "emu/bsp/machine.h"
 #include "emu/bsp/record.h"

@@ -27,15 +27,12 @@ struct style {
 
 /* ---- random numbers and fields ---- */
 
-/* A uniform number in -1..1 for a grid point of a field: splitmix64 of the point's coordinates. */
+/* A uniform number in -1..1 for a grid point of a field: a hash of the point's coordinates. */
 static double lattice(uint64_t field, uint32_t octave, uint32_t y, uint32_t x)
 {
-    uint64_t z = field * 0x9e3779b97f4a7c15 + ((uint64_t)octave << 56 | (uint64_t)y << 28 | x);
+    uint64_t place = (uint64_t)octave << 56 | (uint64_t)y << 28 | x;
 
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    z ^= z >> 31;
-    return (double)(int64_t)z * 0x1p-63;
+    return (double)(int64_t)hash_mix(field * HASH_STEP + place) * 0x1p-63;
 }
 
 static double smooth(double t)

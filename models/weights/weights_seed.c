@@ -15,16 +15,6 @@ static const double branch = 0.3, ungated_shift = 1;
 static const double squeeze_mean = 10, squeeze_gain = 6;
 static const double gate_mean = -0.6, gate_gain = 0.12, gate_bias = 1;
 
-/* splitmix64: turns numbers that differ little into states that differ in every bit. */
-static uint64_t mix(uint64_t *x)
-{
-    uint64_t z = *x += 0x9e3779b97f4a7c15;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
 /* About N(0, 1): twelve uniform 16-bit numbers less their mean, so within +-6; exact in f64. */
 static double normal(struct prng *p)
 {
@@ -47,9 +37,9 @@ struct draw {
 static void fill(struct param *p, uint64_t seed, struct draw d)
 {
     uint64_t x = seed ^ hash64(p->name, strlen(p->name));
-    struct prng g = { .s0 = mix(&x) };
+    struct prng g = { .s0 = random_next(&x) };
 
-    g.s1 = mix(&x);
+    g.s1 = random_next(&x);
     for (uint64_t i = 0; i < p->elements; i++)
         p->data[i] = (float)(d.mean + d.deviation * normal(&g));
 }

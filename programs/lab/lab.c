@@ -9,7 +9,7 @@
 float *lab_numbers(uint64_t n, uint64_t seed, unsigned bits)
 {
     float *x = emu_alloc(n, sizeof(*x));
-    uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
+    uint64_t state = seed * HASH_STEP + 1;
 
     for (uint64_t i = 0; x && i < n; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;

@@ -158,7 +158,7 @@ static int fields_apart(const struct codelet *c, uint32_t a, uint32_t b)
 static uint64_t pieces_hash(const struct lowering *w, const struct site *s, const struct edge *e)
 {
     return hash64(&w->piece.at[e->first], e->pieces * sizeof(struct memory_run)) +
-           s->v->tile * UINT64_C(0x9e3779b97f4a7c15);
+           s->v->tile * HASH_STEP;
 }
 
 /* Looks for a temporary of the tile that already holds the runs of an input. Returns 0 if there is

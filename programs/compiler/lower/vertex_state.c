@@ -59,7 +59,7 @@ static enum emu_status build_table(struct lowering *w, uint32_t tile, const stru
 static enum emu_status find_work_list(struct lowering *w, uint32_t tile, const uint32_t *words,
                                       uint32_t n, uint32_t owner, uint32_t *object)
 {
-    uint64_t hash = hash64(words, n * sizeof(*words)) + tile * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = hash64(words, n * sizeof(*words)) + tile * HASH_STEP;
     struct work_list x = { tile, n, 0, NULL };
     uint32_t probe = 0, i;
 

@@ -359,11 +359,7 @@ static int set_order(const void *x, const void *y)
 
 static uint64_t tile_hash(uint64_t tile)
 {
-    uint64_t x = (tile + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
+    return hash_mix((tile + 1) * HASH_STEP);
 }
 
 static uint32_t largest(uint32_t a, int64_t b)
