@@ -96,17 +96,17 @@ for machine in toy4 toy16 toy64; do
 done
 ends 0 "status ok" lab overlap --machine toy64
 ends 0 "status ok" lab overlap --set tiles=100
-ends 2 "this program needs a machine with 34 to 100000 tiles, toy16 has 16" lab overlap --machine toy16
+ends 2 "this program needs a machine with at least 34 tiles, toy16 has 16" lab overlap --machine toy16
 for machine in toy4 toy16 toy64; do
     ends 0 "status ok" lab allreduce --machine $machine
 done
 for tiles in 2 64 66 258; do
     ends 0 "status ok" lab allreduce --set tiles=$tiles
 done
-ends 2 "this program needs a machine with 2 to 1482 tiles" lab allreduce --machine toy16 --set tiles=1
-ends 2 "this program needs a machine with 2 to 64 tiles, mk2 has 1472" lab total_exchange --machine mk2
+ends 2 "this program needs a machine with at least 2 tiles" lab allreduce --machine toy16 --set tiles=1
+ends 2 "this program needs a machine with at most 64 tiles, mk2 has 1472" lab total_exchange --machine mk2
 ends 0 "status ok" lab stream --machine toy64
-ends 2 "needs a machine with 16 to" lab stream --machine toy4
+ends 2 "needs a machine with at least 16 tiles" lab stream --machine toy4
 
 # ---- files that are written
 

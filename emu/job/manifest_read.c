@@ -391,8 +391,9 @@ static enum emu_status check_tiles(const struct json_reader *r, const json_t *ro
         return FAIL(BAD_FILE, "%s: this program needs a machine with %" PRIu64 " tiles, %s has %u",
                     r->file, tiles.low, a->name, a->tiles);
     return FAIL(BAD_FILE,
-                "%s: this program needs a machine with %" PRIu64 " to %" PRIu64 " tiles, %s has %u",
-                r->file, tiles.low, tiles.high, a->name, a->tiles);
+                "%s: this program needs a machine with at %s %" PRIu64 " tiles, %s has %u", r->file,
+                a->tiles < tiles.low ? "least" : "most",
+                a->tiles < tiles.low ? tiles.low : tiles.high, a->name, a->tiles);
 }
 
 /* ---- the whole ---- */
