@@ -96,7 +96,7 @@ refuse "--steps does nothing for a network; it is for manifests" $net --steps
 refuse "--layers does nothing for a program; it is for networks" run softmax --layers
 refuse "--threads does nothing for the list of programs" lab --threads 3
 refuse "--digests does nothing here: it is for superstep run" compile softmax -o "$tmp/a" --digests "$tmp/b"
-for option in json "chart a" "logits a" plan report "digests a" "output a"; do
+for option in "chart a" "logits a" plan report "digests a" "output a"; do
     refuse "either --compare-layers or --${option%% *}, not both" $net --compare-layers --$option
 done
 for option in json "chart a" plan report compare-layers; do
@@ -329,7 +329,8 @@ ln -s nowhere "$tmp/mixed/3.jpg"
 cp models/pictures/cat.jpg "$tmp/mixed/0.jpg"
 cp "$tmp/empty" "$tmp/mixed/4.jpg"
 cp "$tmp/cut.png" "$tmp/huge.png" "$tmp/mixed"
-expect 3 "5 of 6 pictures are bad" $stream --io-tiles 6 "$tmp/mixed" -o "$tmp/a.csv"
+expect 3 "5 of 6 pictures are bad" $stream --json --io-tiles 6 "$tmp/mixed" -o "$tmp/a.csv"
+grep -q '"bad": 5,' "$tmp/out" && passed=$((passed + 1)) || fail "the answer does not count bad files"
 for name in 1.jpg 3.jpg 4.jpg cut.png huge.png; do
     grep -q "^  $tmp/mixed/$name: " "$tmp/err" && passed=$((passed + 1)) || fail "no word about the bad file $name"
 done

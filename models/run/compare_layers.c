@@ -79,38 +79,88 @@ static struct difference differ(const struct layer_value *want, const double *go
     return d;
 }
 
-static void print_difference(struct comparer *c, uint32_t first, uint32_t last,
-                             const struct difference *d, int clean)
+/* What is wrong with a result; empty: nothing. */
+static const char *verdict_of(const struct difference *d, int clean)
+{
+    if (!clean)
+        return "PADDING CHANNELS NOT ZERO";
+    if (d->worst <= 1)
+        return "";
+    return d->largest > F16_MAX ? "BROKEN: beyond the range of f16" : "BROKEN";
+}
+
+static double rms_error(const struct difference *d)
+{
+    return d->square > 0 ? sqrt(d->square_error / d->square) : 0;
+}
+
+/* ---- rows ---- */
+
+/* JSON has neither infinity nor NaN. */
+static json_t *real_json(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+/* Takes row, which may be NULL. */
+static enum emu_status add_json(struct comparer *c, json_t *row)
+{
+    return json_array_append_new(c->sum->rows, row) ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
+}
+
+/* A layer that is not compared, and why. */
+static enum emu_status add_uncompared(struct comparer *c, uint32_t layer, const char *why)
+{
+    const char *name = c->ng->net->layer[layer].name;
+
+    if (c->sum->rows)
+        return add_json(c, json_pack("{s:s, s:b, s:s}", "name", name, "compared", 0, "note", why));
+    fprintf(c->sum->f, "%-20s %s\n", name, why);
+    return EMU_OK;
+}
+
+static enum emu_status add_compared(struct comparer *c, const char *name, const char *op,
+                                    const struct difference *d, const char *verdict)
+{
+    if (c->sum->rows)
+        return add_json(c, json_pack("{s:s, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:s}", "name", name,
+                                     "compared", 1, "op", op, "largest", real_json(d->largest),
+                                     "error", real_json(d->error), "bound", real_json(d->bound),
+                                     "ratio", real_json(d->worst), "rms_error",
+                                     real_json(rms_error(d)), "note", verdict));
+    fprintf(c->sum->f, "%-20s %-20s %10.4g %10.3g %10.3g %7.3f %10.3g%s%s\n", name, op, d->largest,
+            d->error, d->bound, d->worst, rms_error(d), *verdict ? "  " : "", verdict);
+    return EMU_OK;
+}
+
+/* Counts a result and adds its row. */
+static enum emu_status add_difference(struct comparer *c, uint32_t first, uint32_t last,
+                                      const struct difference *d, int clean)
 {
     const struct net *n = c->ng->net;
     const struct layer *l = &n->layer[last];
     uint64_t plane = (uint64_t)l->out_h * l->out_w, at = d->at;
-    int bad = d->worst > 1 || !clean;
+    const char *verdict = verdict_of(d, clean);
     char op[64] = "";
 
-    if (d->lost) {
-        fprintf(c->sum->f, "%-20s not compared: its inputs are not finite\n", n->layer[first].name);
-        return;
-    }
+    if (d->lost)
+        return add_uncompared(c, first, "not compared: its inputs are not finite");
     for (uint32_t i = first; i <= last && strlen(op) < 40; i++)
         snprintf(op + strlen(op), sizeof(op) - strlen(op), "%s%s", i > first ? "+" : "",
                  layer_op_name(n->layer[i].op));
-    fprintf(c->sum->f, "%-20s %-20s %10.4g %10.3g %10.3g %7.3f %10.3g%s\n", n->layer[first].name,
-            op, d->largest, d->error, d->bound, d->worst,
-            d->square > 0 ? sqrt(d->square_error / d->square) : 0,
-            !clean                        ? "  PADDING CHANNELS NOT ZERO"
-            : bad && d->largest > F16_MAX ? "  BROKEN: beyond the range of f16"
-            : bad                         ? "  BROKEN"
-                                          : "");
+    TRY(add_compared(c, n->layer[first].name, op, d, verdict));
     c->sum->compared++;
-    if (!bad || c->sum->broken++)
-        return;
+    if (!*verdict || c->sum->broken++)
+        return EMU_OK;
     snprintf(c->sum->first, sizeof(c->sum->first),
              "%s, picture %u, channel %u, row %u, column %u: error %.3g, bound %.3g%s",
              n->layer[first].name, (uint32_t)(at / plane / l->out_c),
              (uint32_t)(at / plane % l->out_c), (uint32_t)(at % plane / l->out_w),
              (uint32_t)(at % l->out_w), d->error, d->bound, clean ? "" : ", padding not zero");
+    return EMU_OK;
 }
+
+/* ---- layers ---- */
 
 /* Keeps the inputs of later layers: got, or the reference's numbers if got was overwritten. */
 static void keep(struct comparer *c, uint32_t first, struct layer_value *want, double *got)
@@ -179,13 +229,12 @@ static enum emu_status compare_one(struct comparer *c, uint32_t first, uint32_t 
     if (got && want.v) {
         struct difference d = differ(&want, got, elements(c, last));
 
-        print_difference(c, first, last, &d, clean);
+        s = add_difference(c, first, last, &d, clean);
     } else if (want.v) {
-        fprintf(c->sum->f, "%-20s compared with the layer that works on its result in place\n",
-                l->name);
+        s = add_uncompared(c, first, "compared with the layer that works on its result in place");
     }
     keep(c, first, &want, got);
-    return EMU_OK;
+    return s;
 }
 
 static void drop_read(struct comparer *c, uint32_t last)
@@ -215,18 +264,37 @@ static enum emu_status compare_all(struct comparer *c)
 
 void compare_layers_begin(const struct layer_comparison *sum)
 {
+    if (sum->rows)
+        return;
     fprintf(sum->f,
             "Layers against the f64 reference, fed with the machine's inputs\n"
             "%-20s %-20s %10s %10s %10s %7s %10s\n",
             "layer", "op", "largest", "error", "bound", "ratio", "rms error");
 }
 
+static enum emu_status print_json(const struct layer_comparison *sum)
+{
+    json_t *o =
+        json_pack("{s:I, s:I, s:s, s:O}", "compared", (json_int_t)sum->compared, "beyond_bound",
+                  (json_int_t)sum->broken, "first_beyond", sum->first, "layers", sum->rows);
+
+    if (!o)
+        return FAIL(NO_MEMORY, "the answer");
+    run_print_json(o, sum->f);
+    json_decref(o);
+    return EMU_OK;
+}
+
 enum emu_status compare_layers_end(const struct layer_comparison *sum)
 {
-    fprintf(sum->f,
-            "%u results compared, %u beyond their bound. error, bound: of the number with the "
-            "largest ratio;\nrms error: of all numbers, relative to the layer's own.\n",
-            sum->compared, sum->broken);
+    if (sum->rows) {
+        TRY(print_json(sum));
+    } else {
+        fprintf(sum->f,
+                "%u results compared, %u beyond their bound. error, bound: of the number with the "
+                "largest ratio;\nrms error: of all numbers, relative to the layer's own.\n",
+                sum->compared, sum->broken);
+    }
     return sum->broken ? FAIL(FAULT, "%s", sum->first) : EMU_OK;
 }
 

@@ -10,19 +10,20 @@
 
 /* The outcome of all comparisons of a run. */
 struct layer_comparison {
-    FILE *f;                   /* borrowed: where the table goes */
+    FILE *f;                   /* borrowed: where the table goes, or one JSON object */
+    json_t *rows;              /* borrowed: the list of its layers; NULL: a table is wanted */
     uint32_t compared, broken; /* layers; those with a number beyond its bound */
     char first[256];           /* the first of these, as text */
 };
 
 /* Compares the results of layers [begin, end), which the program has kept (net_graph_options), and
- * prints a line for each. EMU_NO_MEMORY. */
+ * adds a row for each. EMU_NO_MEMORY. */
 enum emu_status compare_layers(const struct net_graph *ng, const struct weights *w,
                                struct session *s, uint32_t begin, uint32_t end,
                                struct layer_comparison *sum) EMU_MUST_CHECK;
 
-/* Print the head of the table and its summary. EMU_FAULT when a number is beyond its bound; the
- * message has the first. */
+/* Print the head of the table and its summary, or at the end all of it as JSON. EMU_FAULT when a
+ * number is beyond its bound; the message has the first. EMU_NO_MEMORY. */
 void compare_layers_begin(const struct layer_comparison *sum);
 enum emu_status compare_layers_end(const struct layer_comparison *sum) EMU_MUST_CHECK;
 

@@ -396,14 +396,17 @@ static enum emu_status compare_part(struct model_run *m, uint32_t begin, uint32_
 
 static enum emu_status compare_all(struct model_run *m)
 {
-    struct layer_comparison sum = { .f = stdout };
+    struct layer_comparison sum = { .f = stdout, .rows = m->q->json ? json_array() : NULL };
     enum emu_status s;
 
+    if (m->q->json && !sum.rows)
+        return FAIL(NO_MEMORY, "the answer");
     m->code = EXIT_RAN;
     compare_layers_begin(&sum);
     s = compare_part(m, 0, m->net->layers, COMPARE_HALVINGS, &sum);
     if (s == EMU_OK && m->code == EXIT_RAN)
         s = compare_layers_end(&sum);
+    json_decref(sum.rows);
     if (s != EMU_FAULT)
         return s;
     request_failed(m->q, m->choice.name);

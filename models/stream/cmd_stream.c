@@ -269,9 +269,13 @@ static FILE *answer_file(const struct streaming *x)
 
 static enum emu_status print_answer(struct streaming *x)
 {
-    struct stream_answer a = {
-        x->net, &x->arch, &x->options, stream_prefetch(x->stream), stream_record(x->stream), ""
-    };
+    struct stream_answer a = { .net = x->net,
+                               .arch = &x->arch,
+                               .options = &x->options,
+                               .prefetch = stream_prefetch(x->stream),
+                               .record = stream_record(x->stream),
+                               .files = feed_count(x->feed),
+                               .interrupted = interrupt_came() };
     FILE *f = answer_file(x);
     char digest[33];
     json_t *o;

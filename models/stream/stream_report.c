@@ -194,11 +194,20 @@ static json_t *rule_json(const struct stream_record *r)
                      "expected_period", r->expected, "bound", stream_bound_name(r->bound));
 }
 
+/* Where the pictures came from, and whether that was all of them. */
+static json_t *source_json(const struct stream_answer *a)
+{
+    return json_pack("{s:{s:I,s:I,s:I},s:b}", "files", "good", (json_int_t)a->files.good, "bad",
+                     (json_int_t)a->files.bad, "other", (json_int_t)a->files.other, "interrupted",
+                     a->interrupted);
+}
+
 json_t *stream_report_json(const struct stream_answer *a)
 {
     json_t *all = head_json(a);
 
-    if (json_object_update_new(all, counts_json(a)) ||
+    if (json_object_update_new(all, source_json(a)) ||
+        json_object_update_new(all, counts_json(a)) ||
         json_object_set_new(all, "steady", steady_json(a)) ||
         json_object_set_new(all, "rule", rule_json(a->record)) ||
         json_object_set_new(all, "rows", rows_json(a->record))) {

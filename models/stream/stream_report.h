@@ -2,6 +2,7 @@
 #ifndef MODELS_STREAM_REPORT_H
 #define MODELS_STREAM_REPORT_H
 
+#include "models/feed/feed.h"
 #include "models/stream/stream_run.h"
 
 /* What the report is about; borrowed. */
@@ -11,7 +12,9 @@ struct stream_answer {
     const struct stream_options *options;
     const struct prefetch *prefetch;
     const struct stream_record *record;
-    const char *digest; /* of all memory at the end */
+    const char *digest;       /* of all memory at the end */
+    struct feed_counts files; /* JSON has these two, too */
+    int interrupted;
 };
 
 void stream_report(const struct stream_answer *a, FILE *f);

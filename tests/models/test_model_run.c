@@ -326,6 +326,43 @@ static void test_wrong_weights_show(void **state)
     }
 }
 
+/* The same rows as JSON: the broken one is named, and every other is within its bound. */
+static void test_layers_as_json(void **state)
+{
+    struct rig *r = *state;
+    struct param *p = weights_find(r->weights, net_find(r->net, "block.dw"), "weight");
+    struct layer_comparison sum = { .rows = json_array() };
+    const json_t *layer;
+    size_t i, bytes, beyond = 0;
+    char *text;
+    json_t *o;
+
+    p->data[7] += 4;
+    sum.f = open_memstream(&text, &bytes);
+    compare_layers_begin(&sum);
+    must(compare_layers(r->ng, r->weights, r->session, 0, r->net->layers, &sum));
+    assert_int_equal(compare_layers_end(&sum), EMU_FAULT);
+    p->data[7] -= 4;
+    fclose(sum.f);
+    o = json_loads(text, 0, NULL);
+    assert_non_null(o);
+    assert_int_equal(json_integer_value(json_object_get(o, "compared")), 9);
+    assert_int_equal(json_integer_value(json_object_get(o, "beyond_bound")), 1);
+    json_array_foreach(json_object_get(o, "layers"), i, layer)
+    {
+        const char *name = json_string_value(json_object_get(layer, "name"));
+        int is_beyond = json_number_value(json_object_get(layer, "ratio")) > 1;
+
+        assert_int_equal(is_beyond, !strcmp(name, "block.dw"));
+        beyond += (size_t)is_beyond;
+    }
+    assert_int_equal(i, 9);
+    assert_int_equal(beyond, 1);
+    json_decref(o);
+    json_decref(sum.rows);
+    free(text); /* allocated by open_memstream */
+}
+
 /* ---- the answer ---- */
 
 static struct model_answer answer_of(struct rig *r, const struct request *q,
@@ -464,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_layers_agree),
         cmocka_unit_test(test_wrong_weights_show),
+        cmocka_unit_test(test_layers_as_json),
         cmocka_unit_test(test_top),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_text),
