@@ -3,35 +3,25 @@
 # much, what would help, categories, histogram, the five fullest tiles with their worst moment. About 2 minutes, 8 GB of memory.
 #
 #   SUPERSTEP=FILE  the program (default: build/superstep, built first)
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-superstep=${SUPERSTEP:-build/superstep}
-[ -n "${SUPERSTEP:-}" ] || make -s -j2 all || exit 2
-tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
-failed=0
+. "$(dirname "$0")/common.sh"
+build
 
-"$superstep" run -q efficientnet-b7 --resolution 600 --batch 8 --no-calibration --report >"$tmp/report" 2>"$tmp/error"
+"$superstep" run -q efficientnet-b7 --resolution 600 --batch 8 --no-calibration --report --json >"$tmp/report" 2>"$tmp/error"
 status=$?
-[ $status -eq 1 ] || { echo "FAILED: exit status $status, expected 1"; head -n 5 "$tmp/error"; failed=1; }
-while read -r words; do
-    grep -qF "$words" "$tmp/report" || { echo "FAILED: the report does not say '$words'"; failed=1; }
-done <<END
-OUT OF MEMORY:
-need, bytes
-What would help
-category, bytes
-message buffer
-lost in gaps
-add up to the memory, or to what it would need, exactly
-Tiles by bytes used
-do not fit
-Fullest tiles
-worst moment: operation
-largest at the worst moment
-END
-fullest=$(grep -c 'DOES NOT FIT: needs' "$tmp/report")
-[ "$fullest" -eq 5 ] || { echo "FAILED: $fullest fullest tiles, expected 5"; failed=1; }
-head -n 20 "$tmp/report"
-[ $failed -eq 0 ] && echo "all right"
-exit $failed
+[ $status -eq 1 ] || { fail "exit status $status, expected 1"; head -n 5 "$tmp/error"; }
+
+# says CONDITION: of the report
+says() { holds "$tmp/report" "$1" || fail "not so in the report: $1"; }
+
+says '.fits == false and .need_bytes > .tile_bytes'
+says '.tiles_over | length > 0 and (map(.need_bytes) | max) > 0'
+says '[.tiles_over[].need_bytes] | max' # of the tile that needs most
+says '.need_bytes == ([.tiles_over[].need_bytes] | max)'
+says '.advice | length > 0'
+says '[.by_category[].total_bytes] | add > 0'
+says '([.histogram[].tiles] | add) == .tiles_used'
+says '.tiles | length == 5 and all(.fits == false and .peak_operation >= 0 and .peak != "" and (.peak_owners | length) > 0)'
+# What a tile would need is its categories and what is lost in gaps, exactly.
+says '.tiles | all(([.by_category[]] | add) + .gap_bytes == .need_bytes)'
+jq -c '{need_bytes, tile_bytes, tiles_over: (.tiles_over | length), advice}' "$tmp/report"
+finish

@@ -4,30 +4,27 @@
 # is among the machine's best five. Prints, for each picture: the largest reference logit, the largest error and its part of that, how
 # many such classes there are and were found, and the best class of both.
 #
-#   NETWORKS    default "efficientnet-b4 efficientnet-b4-g16"
-#   RESOLUTION  default: the network's own
-#   BATCH       pictures of one run, which divides 20 (default 4: the process takes 1.8 GB for B4, 4.4 GB for G16)
-set -u
-cd "$(dirname "$0")/../.." || exit 2
+#   NETWORKS        default "efficientnet-b4 efficientnet-b4-g16"
+#   RESOLUTION      default: the network's own
+#   BATCH           pictures of one run, which divides 20 (default 4: the process takes 1.8 GB for B4, 4.4 GB for G16)
+#   SUPERSTEP=FILE  the program (default: build/superstep, built first)
+. "$(dirname "$0")/common.sh"
 networks=${NETWORKS:-efficientnet-b4 efficientnet-b4-g16} batch=${BATCH:-4}
-tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
 tool=build/obj/release/long/pictures
-make -s -j2 build/superstep $tool || exit 2
+build $tool
 $tool draw "$tmp" || exit 2
 files=("$tmp"/*.png)
-failed=0
 
 for net in $networks; do
-    build/superstep models "$net" -o "$tmp/weights" 2>/dev/null || exit 2
+    "$superstep" models "$net" -o "$tmp/weights" 2>/dev/null || exit 2
     answers=()
     for ((i = 0; i < ${#files[@]}; i += batch)); do
         images=()
         for f in "${files[@]:i:batch}"; do images+=(--image "$f"); done
         answers+=("$tmp/$net.$i")
-        build/superstep run "$net" --weights "$tmp/weights" --batch "$batch" ${RESOLUTION:+--resolution "$RESOLUTION"} "${images[@]}" \
-            --logits "$tmp/$net.$i" --quiet >"$tmp/out" || { cat "$tmp/out"; exit 1; }
+        "$superstep" run "$net" --weights "$tmp/weights" --batch "$batch" ${RESOLUTION:+--resolution "$RESOLUTION"} "${images[@]}" \
+            --logits "$tmp/$net.$i" --quiet >"$tmp/out" || { fail "run $net"; cat "$tmp/out"; finish; }
     done
-    $tool compare "$net" "$tmp/weights" "${answers[@]}" || failed=1
+    $tool compare "$net" "$tmp/weights" "${answers[@]}" || fail "$net"
 done
-exit $failed
+finish

@@ -5,29 +5,22 @@
 #
 #   SUPERSTEP_LAYERS="mobilenet_conv1_1 resnet50_tr_bs4_cnv"  only these
 #   SUPERSTEP=FILE                                            the program (default: build/superstep, built first)
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-superstep=${SUPERSTEP:-build/superstep}
-[ -n "${SUPERSTEP:-}" ] || make -s -j2 all || exit 2
-tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
-failed=0 sum16=0 sum32=0 sums=0 near=0 runs=0
+. "$(dirname "$0")/common.sh"
+build
+sum16=0 sum32=0 sums=0 near=0 runs=0
 
-value() { sed -n "s/^$1 //p" "$tmp/answer"; }
-
-# layer partials options...: leaves cycles, published
+# run LAYER PARTIALS OPTIONS...: leaves cycles, published
 run() {
     cycles=0
-    if ! "$superstep" run -q conv --layer "$1" --partials "$2" "${@:3}" >"$tmp/answer" 2>"$tmp/error"; then
-        cat "$tmp/error" "$tmp/answer"
-        echo "FAILED: run conv --layer $*"
-        failed=$((failed + 1))
+    if ! "$superstep" run -q conv --layer "$1" --partials "$2" --json "${@:3}" >"$tmp/answer" 2>"$tmp/error"; then
+        fail "run conv --layer $*"
+        cat "$tmp/error"
         return
     fi
-    cycles=$(value cycles)
-    published=$(value answer.published.three_passes_cycles)
+    cycles=$(number "$tmp/answer" .cycles)
+    published=$(number "$tmp/answer" .answer.published.three_passes_cycles)
     runs=$((runs + 1))
-    near=$((near + $(value answer.executed_over_predicted | awk '{ print ($1 > 0.9 && $1 < 1.1) }')))
+    near=$((near + $(number "$tmp/answer" '.answer.executed_over_predicted | if . > 0.9 and . < 1.1 then 1 else 0 end')))
 }
 
 names=$(sed -n 's/^LAYER("\([^"]*\)".*/\1/p' programs/lab/poplar_layers.def)
@@ -36,7 +29,7 @@ for name in ${SUPERSTEP_LAYERS:-$names}; do
     # Every tenth run looks for reads of what was never written, too.
     check=$([ $((runs % 10)) -eq 0 ] && echo --check)
     run "$name" f32 $check
-    f32=$cycles method=$(value answer.plan.method)
+    f32=$cycles method=$(number "$tmp/answer" .answer.plan.method)
     run "$name" f16
     printf '%-36s %-10s %10d %10d %12d %10d %9d%%\n' "$name" "$method" "$f32" "$cycles" "$published" $((published / 3)) \
         $((300 * f32 / published))
@@ -44,9 +37,5 @@ for name in ${SUPERSTEP_LAYERS:-$names}; do
 done
 printf '%-36s %-10s %10d %10d %12d %10d %9d%%\n' sum "" $sum32 $sum16 $sums $((sums / 3)) $((300 * sum32 / sums))
 echo "$near of $runs runs within 10 % of the prediction"
-if [ $((3 * sum32)) -ge "$sums" ]; then
-    echo "MISSED: the sum with f32 partials is not below a third of the published one"
-    failed=$((failed + 1))
-fi
-[ $failed -eq 0 ] && echo "all right"
-exit $((failed != 0))
+[ $((3 * sum32)) -lt "$sums" ] || fail "the sum with f32 partials is not below a third of the published one"
+finish

@@ -3,27 +3,19 @@
 # links each library's files as one unit.
 #
 #   SUPERSTEP_POPLIBS=DIR  a checkout of PopLibs; without it the test is skipped
-#   SUPERSTEP=FILE         the program (default build/superstep)
-set -u
-superstep=${SUPERSTEP:-build/superstep}
+#   SUPERSTEP=FILE         the program (default: build/superstep, built first)
+. "$(dirname "$0")/common.sh"
 poplibs=${SUPERSTEP_POPLIBS:-}
+[ -d "$poplibs/lib" ] || skip "SUPERSTEP_POPLIBS does not name a checkout of PopLibs"
+build
 want=201
-
-if [ -z "$poplibs" ] || [ ! -d "$poplibs/lib" ]; then
-    echo "skipped: SUPERSTEP_POPLIBS does not name a checkout of PopLibs"
-    exit 0
-fi
-tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
-failed=0
 
 # Sections without their names: addresses, flags, alignments, sizes, words.
 words() { grep '^[ s]' "$1" | grep -v '^symbol' | sed 's/ "[^"]*" "[^"]*"$//'; }
 
 complain() {
-    echo "$1"
-    [ -s "$tmp/said" ] && grep -m3 error "$tmp/said"
-    failed=$((failed + 1))
+    fail "$1"
+    head -n 3 "$tmp/said"
 }
 
 check_file() {
@@ -44,7 +36,7 @@ while read -r file; do
     check_file "$file"
 done < <(find "$poplibs/lib" -name '*.S' | sort)
 echo "assembled $assembled of $want files, $bytes bytes; disassembled and assembled again: $same"
-[ "$assembled" = "$want" ] || failed=$((failed + 1))
+[ "$assembled" = "$want" ] || fail "$assembled files"
 
 # Two functions come from elsewhere: the runtime, and a C++ file.
 linked=0
@@ -62,6 +54,5 @@ for dir in "$poplibs"/lib/*/codelets/asm; do
     fi
 done
 echo "linked $linked libraries"
-[ "$linked" -gt 0 ] || failed=$((failed + 1))
-[ "$failed" = 0 ] && echo "ok" || echo "failed: $failed"
-[ "$failed" = 0 ]
+[ "$linked" -gt 0 ] || fail "nothing to link"
+finish

@@ -4,24 +4,18 @@
 # blocks with less take some tens of cycles more, since our workers have three positions or none.
 #
 #   SUPERSTEP_POPLIBS=DIR  a checkout of PopLibs; without it the test is skipped
-#   SUPERSTEP=FILE         the program (default build/superstep)
-set -u
-superstep=${SUPERSTEP:-build/superstep}
+#   SUPERSTEP=FILE         the program (default: build/superstep, built first)
+. "$(dirname "$0")/common.sh"
 poplibs=${SUPERSTEP_POPLIBS:-}
-
-if [ -z "$poplibs" ] || [ ! -d "$poplibs/lib" ]; then
-    echo "skipped: SUPERSTEP_POPLIBS does not name a checkout of PopLibs"
-    exit 0
-fi
+[ -d "$poplibs/lib" ] || skip "SUPERSTEP_POPLIBS does not name a checkout of PopLibs"
+build
 here=$(pwd)
-tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
 asm=$poplibs/lib/poplin/codelets/asm
 sources="\"$asm/conv_partial_1x1_half_float_8_and_half_half_h16.S\", \"$asm/conv_partial_1x1_supervisor.S\",
          \"$asm/conv_partial_1x1_float_float_16.S\", \"$asm/conv_partial_1x1_float_float.S\", \"$asm/conv_partial_1x1_half_half.S\""
 
 # Prints the cycles of a case file.
-cycles() { "$superstep" tile "$1" | sed -n 's/.*"cycles": \([0-9]*\).*/\1/p'; }
+cycles() { "$superstep" tile "$1" >"$tmp/answer" && number "$tmp/answer" .cycles; }
 
 # Elements FROM, FROM + STEP, ... of a table of addresses: name count step
 addresses() { for ((i = 0; i < $2; i++)); do printf '"%s+%d", ' "$1" $((i * $3)); done; printf '"%s"' "$1"; }
@@ -59,12 +53,11 @@ END
     count=$((count + 1))
     printf '%-15s kb %2d nb %2d f %4d   ours %6s   PopLibs %6s\n' "$ours" "$kb" "$nb" "$f" "$a" "$b"
     if [ -z "$a" ] || [ -z "$b" ] || [ "$a" -gt "$b" ]; then
-        echo "  SLOWER, or one did not run"
-        failed=$((failed + 1))
+        fail "$*: slower, or one did not run"
     fi
 }
 
-count=0 failed=0
+count=0
 for f in 18 19 24 48 50 96 150 384; do
     for shape in "1 1" "2 1" "1 2" "4 4" "8 2"; do
         compare matmul_f16 16 half_half_true_true_16_4_false 4 $shape $f
@@ -72,4 +65,4 @@ for f in 18 19 24 48 50 96 150 384; do
     done
 done
 echo "$count products, ours slower in $failed"
-[ "$failed" = 0 ]
+finish

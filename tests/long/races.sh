@@ -5,20 +5,18 @@
 #
 #   CLANG=PROGRAM  the compiler (default clang-14, else clang)
 #   KEEP=1         keeps the object folder
-set -u
-cd "$(dirname "$0")/../.." || exit 2
+. "$(dirname "$0")/common.sh"
 mode=race
 clang=${CLANG:-$(command -v clang-14 || command -v clang)}
-[ -n "$clang" ] || { echo "skipped: clang is not installed"; exit 0; }
+[ -n "$clang" ] || skip "clang is not installed"
 archer=$("$clang" -print-file-name=libarcher.so)
 [ -e "$archer" ] || archer=$(ls /usr/lib/llvm-*/lib/libarcher.so 2>/dev/null | tail -n 1)
-[ -e "$archer" ] || { echo "skipped: libarcher.so is not installed (libomp-14-dev)"; exit 0; }
-[ "$(nproc)" -gt 1 ] || { echo "skipped: one core, so never more than one thread"; exit 0; }
-tmp=$(mktemp -d) || exit 2
+[ -e "$archer" ] || skip "libarcher.so is not installed (libomp-14-dev)"
+[ "$(nproc)" -gt 1 ] || skip "one core, so never more than one thread"
 trap 'rm -rf "$tmp"; [ -n "${KEEP:-}" ] || rm -rf build/$mode build/obj/$mode' EXIT
 export OMP_TOOL_LIBRARIES=$archer
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 exitcode=66"
-passed=0 failed=0
+passed=0
 
 say() { # name, verdict, what else
     case $2 in

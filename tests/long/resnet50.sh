@@ -3,27 +3,23 @@
 # bound; then the network as it runs, with checks, and its cycles. About 4 minutes on two cores; the process takes 2 GB at batch 4.
 #
 #   BATCHES="1 4"   the batches
+#   RESOLUTION=N    of the pictures (default: the network's own)
 #   SUPERSTEP=FILE  the program (default: build/superstep, built first)
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-superstep=${SUPERSTEP:-build/superstep}
-[ -n "${SUPERSTEP:-}" ] || make -s -j2 all || exit 2
-tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
-failed=0
+. "$(dirname "$0")/common.sh"
+build
 
-miss() {
-    echo "FAILED: $1"
+# run WHAT OPTIONS...
+run() {
+    "$superstep" run resnet-50 -q --json --batch "$batch" ${RESOLUTION:+--resolution "$RESOLUTION"} "${@:2}" >"$tmp/answer" 2>"$tmp/error" && return
+    fail "$1 at batch $batch"
     head -n 5 "$tmp/error"
-    failed=$((failed + 1))
 }
 
 for batch in ${BATCHES:-1 4}; do
-    "$superstep" run resnet-50 -q --batch "$batch" --compare-layers >"$tmp/answer" 2>"$tmp/error" || miss "layers at batch $batch"
-    echo "batch $batch: $(grep 'results compared' "$tmp/answer" || tail -n 3 "$tmp/answer")"
-    "$superstep" run resnet-50 -q --batch "$batch" --check >"$tmp/answer" 2>"$tmp/error" || miss "run at batch $batch"
-    grep -A 1 '^Time on the chip' "$tmp/answer" | tail -n 1
-    grep -E 'cycles a picture|^Memory of|  used ' "$tmp/answer"
+    run layers --compare-layers
+    echo "batch $batch: $(number "$tmp/answer" .compared) results compared, $(number "$tmp/answer" .beyond_bound) beyond their bound"
+    run check --check
+    jq -r '"  \(.cycles) cycles, \(.cycles_per_image) a picture, \(.images_per_second | floor) pictures a second; " +
+        "fullest tile \(.memory.max_tile_bytes) of \(.memory.tile_bytes) bytes"' "$tmp/answer"
 done
-[ $failed -eq 0 ] && echo "all right"
-exit $((failed != 0))
+finish

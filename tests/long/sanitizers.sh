@@ -1,15 +1,12 @@
 #!/bin/bash
 # Runs the unit tests, the ISA tests, the one-tile cases, the lab programs, wrong command lines and streams built with the address and
 # the undefined behaviour sanitizer (gcc, MODE=asan, whose objects stay). Any report ends the program that caused it, and fails the test.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-command -v gcc >/dev/null || { echo "skipped: gcc is not installed"; exit 0; }
-mode=asan
-log=$(mktemp) || exit 2
-trap 'rm -f "$log"' EXIT
+. "$(dirname "$0")/common.sh"
+command -v gcc >/dev/null || skip "gcc is not installed"
+mode=asan log=$tmp/log
 export ASAN_OPTIONS=detect_stack_use_after_return=1:check_initialization_order=1:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1
-passed=0 failed=0
+passed=0
 
 built() { make -s -j2 CC=gcc MODE=$mode "$@"; }
 
@@ -37,7 +34,6 @@ planted() { # name, code
         failed=$((failed + 1)) verdict=MISSED
     fi
     printf '%-24s %s\n' "$1" $verdict
-    rm -f "$log.c" "$log.bin"
 }
 
 planted "planted: bad address" 'char *p = malloc(4); return p[n + 3];'
@@ -49,6 +45,6 @@ step "instructions" built check-isa
 step "cases" built check-cases
 step "lab programs" built check-lab
 step "wrong input" built check-input
-step "streams" tests/long/stream.sh "build/$mode/superstep"
+step "streams" env SUPERSTEP=build/$mode/superstep tests/long/stream.sh
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

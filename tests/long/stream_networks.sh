@@ -4,37 +4,31 @@
 # for each. "One by one" is a stream without IO tiles, one picture after the other on all tiles; the first also by `superstep run`, and on
 # a machine that has only the compute tiles, where the bits must be the same.
 #
-#   NETWORKS  default "efficientnet-b4 efficientnet-b4-g16"
-#   PICTURES  default 64
-#   OPTIONS   more for every command, such as "--resolution 64 --set tiles=128"
-set -u
-cd "$(dirname "$0")/../.." || exit 2
+#   NETWORKS        default "efficientnet-b4 efficientnet-b4-g16"
+#   PICTURES        default 64
+#   OPTIONS         more for every command, such as "--resolution 64 --set tiles=128"
+#   SUPERSTEP=FILE  the program (default: build/superstep, built first)
+. "$(dirname "$0")/common.sh"
 networks=${NETWORKS:-efficientnet-b4 efficientnet-b4-g16} pictures=${PICTURES:-64} options=${OPTIONS:-}
-tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
 tool=build/obj/release/long/pictures
-make -s -j2 build/superstep $tool || exit 2
+build $tool
 mkdir "$tmp/files" && $tool draw "$tmp/files" "$pictures" || exit 2
-failed=0
 
-fail() { echo "  not ok: $1"; failed=1; }
-number() { sed -n "s/^ *\"$1\": \"*\([0-9a-z.]*\).*/\1/p" "$2" | head -1; }
-steady() { sed -n '/"steady"/,/}/p' "$2" | number "$1" /dev/stdin; }
-# The best five of the answer of superstep run, as in a file of results.
-top5() { sed -n 's/^ *"\(class\|score\)": \([^,]*\).*/\2/p' "$1" | head -10 | paste -sd,; }
+value() { number "$tmp/$1" "$2"; }
 # stream NAME OPTIONS...: its answer in $tmp/NAME, its results in $tmp/NAME.csv
 stream() {
     local name=$1
     shift
-    build/superstep stream "$net" "$tmp/files" $options --quiet --json --output "$tmp/$name.csv" "$@" >"$tmp/$name" || fail "$name"
+    "$superstep" stream "$net" "$tmp/files" $options --quiet --json --output "$tmp/$name.csv" "$@" >"$tmp/$name" || fail "$name"
 }
-# Cycles of a batch in the steady part, what they should be, within 2 per cent.
+# judge WHAT NAME EXPECTED: cycles of a batch in the steady part, within 2 per cent of what an answer says in its field EXPECTED
 judge() {
-    awk -v what="$1" -v a="$2" -v b="$3" -v t="$(steady transfer "$4")" -v j="$(steady join "$4")" -v c="$(steady compute "$4")" 'BEGIN {
-        printf "  %-34s period %9.0f, expected %9.0f, %+.2f %%  (transfer %.0f, join %.0f, compute %.0f)\n", what, a, b, 100 * (a / b - 1), t, j, c
-        exit !(a > 0.98 * b && a < 1.02 * b) }' || fail "$1"
+    jq -r --arg what "$1" "[\$what, .steady.period, ($3), .steady.transfer, .steady.join, .steady.compute] | @tsv" "$tmp/$2" |
+        awk -F'\t' '{ printf "  %-34s period %9.0f, expected %9.0f, %+.2f %%  (transfer %.0f, join %.0f, compute %.0f)\n",
+                      $1, $2, $3, 100 * ($2 / $3 - 1), $4, $5, $6 }'
+    holds "$tmp/$2" ".steady.period / ($3) | . > 0.98 and . < 1.02" || fail "$1"
 }
-longer() { awk -v a="$(steady transfer "$1")" -v b="$(steady join "$1")" -v c="$(steady compute "$1")" 'BEGIN { print (a > b + c ? a : b + c) }'; }
+longer='[.steady.transfer, .steady.join + .steady.compute] | max'
 # Best classes, and the best five, of two files of results. Where two neighbours of the five come in another order, or the fifth is
 # another class, their scores must be within the rounding of f16 of each other.
 compare() {
@@ -58,36 +52,44 @@ for net in $networks; do
     stream all --io-tiles 32 --prefetch 3
     stream alone --io-tiles 0 --prefetch 0
     compare all alone "a stream, and one by one"
-    build/superstep run "$net" --image "$(ls "$tmp"/files/* | head -1)" $options --quiet --json >"$tmp/run" || fail "superstep run"
-    [ "$(top5 "$tmp/run" | cut -d, -f1)" = "$(sed -n '2s/.*\.png,0,\([0-9]*\),.*/\1/p' "$tmp/all.csv")" ] || fail "the best class of superstep run"
-    judge "32 IO tiles, prefetch 3" "$(steady period "$tmp/all")" "$(longer "$tmp/all")" "$tmp/all"
-    awk -v a="$(steady compute "$tmp/all")" -v b="$(number cycles "$tmp/run")" 'BEGIN {
-        printf "  %-34s %.0f cycles instead of %.0f, %+.2f %%\n", "compute tiles, 32 fewer", a, b, 100 * (a / b - 1); exit a > 1.03 * b }' || fail "cost of 32 tiles"
+    picture=$(ls "$tmp"/files/* | head -1)
+    "$superstep" run "$net" --image "$picture" $options --quiet --json >"$tmp/run" || fail "superstep run"
+    [ "$(number "$tmp/run" '.top5[0].class')" = "$(sed -n '2s/.*\.png,0,\([0-9]*\),.*/\1/p' "$tmp/all.csv")" ] ||
+        fail "the best class of superstep run"
+    judge "32 IO tiles, prefetch 3" all "$longer"
+    compute=$(value all .steady.compute) cycles=$(value run .cycles)
+    printf '  %-34s %.0f cycles instead of %.0f\n' "compute tiles, 32 fewer" "$compute" "$cycles"
+    holds "$tmp/all" ".steady.compute < 1.03 * $cycles" || fail "cost of 32 tiles"
 
     few="--limit 10"
-    slow=$(awk -v b="$(number batch_bytes "$tmp/all")" -v c="$(steady compute "$tmp/all")" 'BEGIN { printf "%d", b / (2 * c / 1330) }')
+    # MB/s that make fetching twice as long as computing
+    slow=$(value all '.batch_bytes / (2 * .steady.compute / .clock_mhz) | floor')
     stream slow $few --io-tiles 32 --prefetch 3 --host-bandwidth "$slow"
-    judge "a link of $slow MB/s" "$(steady period "$tmp/slow")" "$(number host_cycles "$tmp/slow")" "$tmp/slow"
+    judge "a link of $slow MB/s" slow .rule.host_cycles
     stream zero $few --io-tiles 32 --prefetch 0 --host-bandwidth "$slow"
-    judge "the same, prefetch 0" "$(steady period "$tmp/zero")" "$(number expected_period "$tmp/zero")" "$tmp/zero"
+    judge "the same, prefetch 0" zero .rule.expected_period
     stream f16 $few --io-tiles 32 --prefetch 3 --input-type f16
     head -11 "$tmp/all.csv" >"$tmp/u8.csv"
     cmp -s "$tmp/u8.csv" "$tmp/f16.csv" || fail "the bits of 8 bits and 16"
-    [ "$(number batch_bytes "$tmp/f16")" = $((2 * $(number batch_bytes "$tmp/all"))) ] || fail "8 bits are not half of 16"
-    echo "  $(number batch_bytes "$tmp/all") bytes a picture, $(number batch_bytes "$tmp/f16") with 16 bits; the same bits"
-    late=$(awk -v c="$(steady compute "$tmp/all")" 'BEGIN { printf "%d", 1.5 * c / 1.33 }') # ns: half as long again as computing
-    build/superstep run "$net" --image "$(ls "$tmp"/files/* | head -1)" $options --set tiles="$(number compute_tiles "$tmp/f16")" --quiet --json \
-        >"$tmp/fewer" || fail "superstep run on as many tiles"
-    [ "$(top5 "$tmp/fewer")" = "$(sed -n '2s/.*\.png,0,\(.*\),/\1/p' "$tmp/f16.csv")" ] || fail "the bits of superstep run on as many tiles"
+    [ "$(value f16 .batch_bytes)" = $((2 * $(value all .batch_bytes))) ] || fail "8 bits are not half of 16"
+    echo "  $(value all .batch_bytes) bytes a picture, $(value f16 .batch_bytes) with 16 bits; the same bits"
+    "$superstep" run "$net" --image "$picture" $options --set tiles="$(value f16 .compute_tiles)" --quiet --json >"$tmp/fewer" ||
+        fail "superstep run on as many tiles"
+    # Its best five, class and score, as the first line of results has them.
+    holds "$tmp/fewer" "[.top5[] | .class, .score] == [$(sed -n '2s/.*\.png,0,\(.*\),$/\1/p' "$tmp/f16.csv")]" ||
+        fail "the bits of superstep run on as many tiles"
+    late=$(value all '1.5 * .steady.compute / .clock_mhz * 1000 | floor') # ns: half as long again as computing
     for depth in 1 3; do
-        stream jitter $few --io-tiles 32 --prefetch $depth --host-jitter "$late"
-        periods[depth]=$(steady period "$tmp/jitter")
-        printf '  %-34s period %9.0f, waiting %.0f\n' "jitter of $((late / 1000)) us, prefetch $depth" "${periods[depth]}" "$(steady waiting "$tmp/jitter")"
+        stream jitter$depth $few --io-tiles 32 --prefetch $depth --host-jitter "$late"
+        printf '  %-34s period %9.0f, waiting %.0f\n' "jitter of $((late / 1000)) us, prefetch $depth" \
+            "$(value jitter$depth .steady.period)" "$(value jitter$depth .steady.waiting)"
     done
-    awk -v a="${periods[1]}" -v b="${periods[3]}" -v c="$(longer "$tmp/all")" 'BEGIN { exit !(a > 1.1 * c && b < 1.02 * c) }' || fail "bursts"
-    build/superstep stream "$net" "$tmp/files" $options $few --io-tiles 32 --quiet --json --threads 1 --decoders 1 --queue 1 >"$tmp/one" || fail "one thread"
+    most=$(value all "$longer")
+    holds "$tmp/jitter1" ".steady.period > 1.1 * $most" && holds "$tmp/jitter3" ".steady.period < 1.02 * $most" || fail "bursts"
+    "$superstep" stream "$net" "$tmp/files" $options $few --io-tiles 32 --quiet --json --threads 1 --decoders 1 --queue 1 >"$tmp/one" ||
+        fail "one thread"
     stream two $few --io-tiles 32 --threads 2 --decoders 4
-    [ "$(number digest "$tmp/one")" = "$(number digest "$tmp/two")" ] || fail "digests of other threads"
-    echo "  digest $(number digest "$tmp/one") with one thread and with two"
+    [ "$(value one .digest)" = "$(value two .digest)" ] || fail "digests of other threads"
+    echo "  digest $(value one .digest) with one thread and with two"
 done
-exit $failed
+finish

@@ -5,20 +5,17 @@
 #
 #   PYTHON=PROGRAM  the Python that has torch (default /usr/bin/python3)
 #   RESOLUTION=N    of the pictures on the machine (default: the network's own)
-set -u
-cd "$(dirname "$0")/../.." || exit 2
+#   SUPERSTEP=FILE  the program (default: build/superstep, built first)
+. "$(dirname "$0")/common.sh"
 python=${PYTHON:-/usr/bin/python3}
-"$python" -c 'import torch' 2>/dev/null || { echo "skipped: $python has no torch (python3-torch)"; exit 0; }
+"$python" -c 'import torch' 2>/dev/null || skip "$python has no torch (python3-torch)"
 "$python" -c 'import torchvision' 2>/dev/null || echo "torchvision is absent (python3-torchvision): its own models are not compared"
-tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
 tool=build/obj/release/long/torch_dump
-make -s -j2 build/superstep $tool || exit 2
-failed=0
+build $tool
 
 compare() { # network, padding, norm, resolution
     printf '%-20s %-6s %-6s %4s  ' "$@"
-    $tool "$@" "$tmp/net" && "$python" tests/long/torch_compare.py "$1" "$2" "$3" "$tmp/net" || failed=1
+    $tool "$@" "$tmp/net" && "$python" tests/long/torch_compare.py "$1" "$2" "$3" "$tmp/net" || fail "$*"
 }
 
 # The two pictures of Superstep.
@@ -26,10 +23,10 @@ compare_machine() { # network, padding, norm
     printf '%-20s %-6s %-6s       ' "$@"
     padding=()
     [ "$2" = torch ] && padding=(--torch-padding)
-    build/superstep models "$1" --padding "$2" --norm "$3" -o "$tmp/weights" 2>/dev/null || { failed=1; return; }
-    build/superstep run "$1" "${padding[@]}" --batch 2 --weights "$tmp/weights" ${RESOLUTION:+--resolution "$RESOLUTION"} \
-        --logits "$tmp/logits" --quiet >"$tmp/out" || { cat "$tmp/out"; failed=1; return; }
-    "$python" tests/long/torch_compare.py "$1" "$2" "$3" "$tmp/weights" "$tmp/logits" || failed=1
+    "$superstep" models "$1" --padding "$2" --norm "$3" -o "$tmp/weights" 2>/dev/null || { fail "models $1"; return; }
+    "$superstep" run "$1" "${padding[@]}" --batch 2 --weights "$tmp/weights" ${RESOLUTION:+--resolution "$RESOLUTION"} \
+        --logits "$tmp/logits" --quiet >"$tmp/out" || { fail "run $1"; cat "$tmp/out"; return; }
+    "$python" tests/long/torch_compare.py "$1" "$2" "$3" "$tmp/weights" "$tmp/logits" || fail "$* on the machine"
 }
 
 compare efficientnet-b4 same batch 380
@@ -44,4 +41,4 @@ compare resnet-50 torch batch 224
 compare_machine efficientnet-b4 same batch
 compare_machine efficientnet-b4-g16 same group
 compare_machine resnet-50 torch batch
-exit $failed
+finish

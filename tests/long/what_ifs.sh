@@ -4,42 +4,37 @@
 #
 #   NETWORK="efficientnet-b4-g16 --batch 2"  another network, with options
 #   SUPERSTEP=FILE                           the program (default: build/superstep, built first)
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-superstep=${SUPERSTEP:-build/superstep}
-[ -n "${SUPERSTEP:-}" ] || make -s -j2 all || exit 2
-tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
-failed=0
+. "$(dirname "$0")/common.sh"
+build
 
-# number KEY: of the first such key of the answer
-number() { sed -n "s/^ *\"$1\": \([0-9.e+-]*\),*$/\1/p" "$tmp/answer" | head -n 1; }
-
-# what, options of the machine
+# try WHAT OPTIONS...: of the machine. The figures of memory are at the top of the report of what does not fit, else under "memory".
 try() {
-    local what=$1 status fits=no
+    local what=$1 status
     shift
     # shellcheck disable=SC2086 # the network stands with options
     "$superstep" run -q ${NETWORK:-efficientnet-b4} --no-calibration --json "$@" >"$tmp/answer" 2>"$tmp/error"
     status=$?
-    grep -q '"fits": true' "$tmp/answer" && fits=yes
-    printf '%-24s %-5s %10s %10.5s %16s %16s %5d\n' "$what" $fits "$(number cycles)" "$(number images_per_second)" \
-        "$(number need_bytes)" "$(number tile_bytes)" $status
-    if [ $fits$status != yes0 ] && { [ $fits$status != no1 ] || ! grep -q '"advice"' "$tmp/answer"; }; then
-        echo "FAILED: $what: neither ran nor ended with a report"
-        head -n 3 "$tmp/error"
-        failed=$((failed + 1))
-    fi
+    printf '%-24s %-6s %10s %10s %16s %16s %5d\n' "$what" "$(number "$tmp/answer" '.memory // . | .fits')" "$(number "$tmp/answer" .cycles)" \
+        "$(number "$tmp/answer" '.images_per_second | values | floor')" "$(number "$tmp/answer" '.memory // . | .need_bytes')" \
+        "$(number "$tmp/answer" '.memory // . | .tile_bytes')" $status
+    case $status in
+    0) holds "$tmp/answer" '.memory.fits and .cycles > 0' ;;
+    1) holds "$tmp/answer" '.fits == false and (.advice | length) > 0' ;;
+    *) false ;;
+    esac && return
+    fail "$what: neither ran nor ended with a report"
+    head -n 3 "$tmp/error"
 }
 
-printf '%-24s %-5s %10s %10s %16s %16s %5s\n' machine fits cycles images/s "fullest tile" "memory of tile" exit
+printf '%-24s %-6s %10s %10s %16s %16s %5s\n' machine fits cycles images/s "fullest tile" "memory of tile" exit
 try "mk2"
 try "bow" --machine bow
 try "736 tiles" --set tiles=736
 # Elements half as large, so that everything is halved.
 half="--set mem_bytes=319488 --set region0_bytes=106496 --set element_bytes=8192"
+# shellcheck disable=SC2086
 try "half the SRAM" $half
+# shellcheck disable=SC2086
 try "half, --exchange memory" $half --exchange memory
 try "twice the SRAM" --set mem_bytes=1277952 --set region0_bytes=425984
-[ $failed -eq 0 ] && echo "all right"
-exit $((failed != 0))
+finish
