@@ -11,8 +11,11 @@ FP       := -ffp-contract=off -fno-fast-math
 WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla
 OPT      ?= -O2
 ARCHF    ?= -march=x86-64-v3
+# One set of objects for the program and both libraries: they may lie anywhere, and what is in no public header
+# (emu/base/api.h) is called directly.
+SHARE    := -fPIC -fvisibility=hidden -fno-semantic-interposition
 CPPFLAGS += -I. -D_GNU_SOURCE
-CFLAGS   += -std=gnu11 -g $(OPT) $(ARCHF) $(FP) $(WARN) -fopenmp -MMD -MP
+CFLAGS   += -std=gnu11 -g $(OPT) $(ARCHF) $(FP) $(WARN) $(SHARE) -fopenmp -MMD -MP
 LDLIBS   += -ljansson -lzstd -ljpeg -lpng -lm
 ifeq ($(MODE),asan)
 CFLAGS   += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -25,7 +28,9 @@ endif
 
 LIB_SRC  := $(wildcard emu/*/*.c programs/*/*.c programs/*/*/*.c models/*/*.c)
 LIB_OBJ  := $(patsubst %.c,$(O)/%.o,$(filter-out models/cli/main.c emu/asm/embed_%.c,$(LIB_SRC))) $(O)/embedded.o
+VERSION  := 0.1
 LIB      := $(O)/libsuperstep.a
+SHARED   := $(O)/libsuperstep.so.$(VERSION)
 UNIT_SRC := $(wildcard tests/emu/test_*.c tests/compiler/test_*.c tests/library/test_*.c tests/models/test_*.c)
 UNIT_BIN := $(patsubst tests/%.c,$(O)/tests/%,$(UNIT_SRC))
 
@@ -50,6 +55,10 @@ $(O)/models/cli/main.o: CPPFLAGS += -include $(O)/commit.h
 
 $(LIB): $(LIB_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
+
+# Only installed: the program has the objects in it.
+$(SHARED): $(LIB_OBJ)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
 # Files that are part of the program (emu/base/embedded.h). Tools made of the assembler assemble the kernels and preprocess the lab's sources.
 TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(filter-out emu/asm/embed_%.c,$(wildcard emu/base/*.c emu/arch/*.c emu/isa/*.c emu/asm/*.c)))
@@ -133,14 +142,13 @@ check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, t
 check-outcomes: $(B)/superstep ## how runs end: status, exit status, what they say
 	$(Q)tests/run_outcomes.sh $(B)/superstep
 
-VERSION := 0.1
-PREFIX  ?= /usr/local
+PREFIX ?= /usr/local
 
-install: $(B)/superstep ## install program, library, headers and man page below PREFIX (and DESTDIR)
-	$(Q)DESTDIR="$(DESTDIR)" CC="$(CC)" models/cli/install.sh $(PREFIX) $(VERSION) $(B)/superstep $(LIB)
+install: $(B)/superstep $(SHARED) ## install program, libraries, headers and man page below PREFIX (and DESTDIR)
+	$(Q)DESTDIR="$(DESTDIR)" CC="$(CC)" models/cli/install.sh $(PREFIX) $(VERSION) $(B)/superstep $(LIB) $(SHARED)
 
 uninstall: ## remove what install put below PREFIX
-	$(Q)cd $(DESTDIR)$(PREFIX) && rm -rf include/superstep && rm -f bin/superstep lib/libsuperstep.a lib/pkgconfig/superstep.pc share/man/man1/superstep.1
+	$(Q)cd $(DESTDIR)$(PREFIX) && rm -rf include/superstep && rm -f bin/superstep lib/libsuperstep.a lib/libsuperstep.so lib/libsuperstep.so.$(VERSION) lib/pkgconfig/superstep.pc share/man/man1/superstep.1
 
 check-install: $(B)/superstep ## install into an empty folder, build a program against it in C and C++, uninstall
 	$(Q)CC="$(CC)" tests/installed.sh MODE=$(MODE) OPT="$(OPT)" CC="$(CC)"

@@ -1,5 +1,5 @@
-/* emu.h - the machine as the floors above see it: the only header of emu/ that programs/ and
- * models/ may include.
+/* emu.h - the machine as the compiler and the library see it; commands are not in it. models/
+ * includes single headers (tests/layers.txt), a program outside this tree public ones (base/api.h).
  *
  * base: status, memory, hashes, arithmetic of one lane. arch: the numbers of a chip. isa and asm:
  * words of code. exchange_sequence: timed code of one tile. load: images. bsp, host, run:
@@ -9,11 +9,13 @@
 #define EMU_EMU_H
 
 #include "emu/arch/arch.h"
+#include "emu/arch/arch_geometry.h"
 #include "emu/asm/asm.h"
 #include "emu/asm/asm_object.h"
 #include "emu/isa/exchange_sequence.h"
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
+#include "emu/base/fail.h"
 #include "emu/base/fp.h"
 #include "emu/base/fp_math.h"
 #include "emu/base/hash.h"
@@ -21,7 +23,6 @@
 #include "emu/base/prng.h"
 #include "emu/base/progress.h"
 #include "emu/base/random.h"
-#include "emu/base/status.h"
 #include "emu/bsp/machine.h"
 #include "emu/bsp/record.h"
 #include "emu/host/host.h"

@@ -1,14 +1,12 @@
-/* programs.h - all that models/ may include of programs/, and all that you need to write a program
- * of your own: graphs and the compiler, the library of kernels and operations, machines that run
- * the result, named programs.
+/* programs.h - all that you need to write a program of your own, and all that models/ may include
+ * of programs/ without saying so: graphs and the compiler, the library of kernels and operations,
+ * machines that run the result, named programs.
  */
 #ifndef PROGRAMS_H
 #define PROGRAMS_H
 
 #include "programs/cli/named_program.h"
 #include "programs/compiler/compiler.h"
-#include "programs/compiler/report/count_text.h"
-#include "programs/library/layout/plan.h"
 #include "programs/library/library.h"
 #include "programs/library/ops.h"
 #include "programs/library/ops_nn.h"

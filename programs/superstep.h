@@ -1,25 +1,24 @@
 /* superstep.h - what a program outside this tree includes, in C or C++: <superstep.h>, as
  * pkg-config finds it.
  *
- * Graphs of tensors, the compiler, sessions (programs.h), whole operations (library/ops.h,
- * ops_nn.h), machines (arch.h). Only names that these headers declare can be linked.
+ *   programs.h       graphs of tensors, the compiler, operations, sessions, a command line
+ *   arch.h           machines and their numbers
+ *   bill.h           where the cycles of a run went
+ *   image_file.h     compiled programs as files
+ *   run_file.h       images and manifests, run
+ *   status.h         errors
+ *
+ * What these headers declare is all that the library exports.
  */
 #ifndef SUPERSTEP_H
 #define SUPERSTEP_H
 
-/* The headers are C11; these two words of it have another spelling in C++. */
-#ifdef __cplusplus
-#define _Alignas(bytes) alignas(bytes)
-#define _Noreturn [[noreturn]]
-extern "C" {
-#endif
-
+#include "emu/arch/arch.h"
+#include "emu/base/free.h"
+#include "emu/base/status.h"
+#include "emu/job/run_file.h"
+#include "emu/load/image_file.h"
+#include "emu/profile/bill.h"
 #include "programs/programs.h"
-
-#ifdef __cplusplus
-}
-#undef _Alignas
-#undef _Noreturn
-#endif
 
 #endif

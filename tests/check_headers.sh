@@ -1,5 +1,6 @@
 #!/bin/sh
-# Fails when a header does not compile by itself, or two source files have one name. CC and CPPFLAGS as in the Makefile.
+# Fails when a header does not compile by itself, when two source files have one name, or when a public header (emu/base/api.h) is no C++
+# or includes one that is not public. CC and CPPFLAGS as in the Makefile.
 # Headers that assembly includes (emu/asm/include, programs) are no C.
 cd "$(dirname "$0")/.." || exit 2
 same=$(git ls-files -co --exclude-standard -- '*.[chS]' '*.def' '*.sh' | sed 's|.*/||' | sort | uniq -d)
@@ -9,4 +10,16 @@ headers=$(git ls-files -co --exclude-standard -- '*.h' | grep -vE '^(emu/asm/inc
 printf '%s\n' $headers | xargs -P 2 -I {} sh -c \
     'printf "#include \"%s\"\n" {} | $CC $CPPFLAGS -std=gnu11 -march=x86-64-v3 -Wall -Wno-unused-function -Werror -fsyntax-only -x c - ||
      { echo "{}: does not compile by itself"; exit 1; }' || exit 1
-echo "$(printf '%s\n' $headers | wc -l) headers compile by themselves"
+
+# superstep.h reaches all public headers and, besides those that only gather, no others.
+public=$(git grep -l --untracked '^SUPERSTEP_API_BEGIN$' -- '*.h' | sort)
+reached=$($CC $CPPFLAGS -MM -x c programs/superstep.h | tr ' \\' '\n\n' | grep '\.h$' |
+    grep -vxE 'emu/base/api.h|programs/(superstep|programs).h' | sort)
+[ "$public" = "$reached" ] || {
+    echo "superstep.h reaches other headers than the public ones:"
+    printf '%s\n' $public $reached | sort | uniq -u
+    exit 1
+}
+printf '%s\n' $public | xargs -P 2 -I {} sh -c \
+    'printf "#include \"%s\"\n" {} | ${CXX:-c++} -I. -std=c++17 -Wall -Werror -fsyntax-only -x c++ - || { echo "{}: is no C++"; exit 1; }' || exit 1
+echo "$(printf '%s\n' $headers | wc -l) headers compile by themselves, $(printf '%s\n' $public | wc -l) of them are public"

@@ -1,32 +1,47 @@
 #!/bin/sh
-# Installs into an empty folder, builds a program outside the tree against it, in C and in C++, runs both, and removes all again.
+# Installs into an empty folder, builds programs outside the tree against it, in C and in C++, with the shared and the static library, runs
+# them, and removes all again.
 #   installed.sh MAKE-ARGUMENTS...
 cd "$(dirname "$0")/.." || exit 2
 to=$(mktemp -d) && trap 'rm -rf "$to"' EXIT && trap 'exit 130' INT TERM || exit 2
-export PKG_CONFIG_PATH="$to/usr/lib/pkgconfig" OMP_WAIT_POLICY=passive
+export PKG_CONFIG_PATH="$to/usr/lib/pkgconfig" LD_LIBRARY_PATH="$to/usr/lib" OMP_WAIT_POLICY=passive
 make --no-print-directory "$@" install PREFIX="$to/usr" >"$to/log" 2>&1 || { cat "$to/log"; exit 1; }
 bad() { echo "$*"; exit 1; }
 
 "$to/usr/bin/superstep" machines | grep -q mk2 || bad "the installed program does not run"
 
-# Every name the library exports is declared in a header.
-nm -g --defined-only "$to/usr/lib/libsuperstep.a" | awk 'NF == 3 { print $3 }' | sort -u >"$to/names"
-cat $(find "$to/usr/include" -name '*.h') | grep -oE '[A-Za-z_][A-Za-z_0-9]*' | sort -u >"$to/words"
-hidden=$(comm -23 "$to/names" "$to/words")
-[ -z "$hidden" ] || bad "exported, but in no header:" $hidden
-grep -qx graph_compile "$to/names" || bad "graph_compile is not exported"
-grep -qx lower_graph "$to/names" && bad "lower_graph is private, but exported"
-
-cp docs/howto/own_program.c "$to/own.c"
-cp "$to/own.c" "$to/own.cc"
-flags=$(pkg-config --cflags --libs --static superstep) || bad "pkg-config does not know superstep"
-for build in "${CC:-cc} -std=c11 $to/own.c" "${CXX:-c++} -std=c++17 $to/own.cc"; do
-    (cd "$to" && $build -Wall -Werror -o own $flags) || bad "does not build: $build"
-    "$to/own" >"$to/said" || bad "does not run: $build: $(cat "$to/said")"
-    grep -q '^cycles [0-9]' "$to/said" || bad "wrong answer: $(cat "$to/said")"
+# Both libraries export what the headers declare, and nothing else.
+echo '#include <superstep.h>' | ${CC:-cc} $(pkg-config --cflags superstep) -E -x c - |
+    awk -v root="$to/usr/include" -f tests/declared_names.awk | sort >"$to/declared"
+grep -qx graph_compile "$to/declared" || bad "no declarations in superstep.h"
+nm -D --defined-only "$to/usr/lib/libsuperstep.so" | awk '{ print $3 }' | sort >"$to/shared"
+nm -g --defined-only "$to/usr/lib/libsuperstep.a" | awk 'NF == 3 { print $3 }' | sort >"$to/static"
+for library in shared static; do
+    diff "$to/declared" "$to/$library" >"$to/log" || bad "declared (<), but not exported (>) by the $library library: $(cat "$to/log")"
 done
 
+# build FILE: as $to/own, in C and C++ and with both libraries; each is run with arguments and says what `wanted` matches.
+# A name by itself is the shared library to the linker.
+build()
+{
+    wanted=$2
+    cp "docs/howto/$1.c" "$to/own.c"
+    cp "docs/howto/$1.c" "$to/own.cc"
+    shift 2
+    for compiler in "${CC:-cc} -std=c11 $to/own.c" "${CXX:-c++} -std=c++17 $to/own.cc"; do
+        for flags in "$(pkg-config --cflags --libs superstep)" \
+            "$(pkg-config --cflags --libs --static superstep | sed 's/-lsuperstep/-l:libsuperstep.a/')"; do
+            (cd "$to" && $compiler -Wall -Werror -o own $flags -lm) || bad "does not build: $compiler $flags"
+            "$to/own" "$@" >"$to/said" || bad "does not run: $compiler $flags: $(cat "$to/said")"
+            grep -qE "$wanted" "$to/said" || bad "wrong answer: $compiler $flags: $(cat "$to/said")"
+        done
+    done
+    ldd "$to/own" | grep -q libsuperstep && bad "the static library is not linked in"
+}
+build own_program '^ *"status": "ok"' --machine toy16 --n 1000 --json
+build own_session '^cycles [0-9]'
+
 make --no-print-directory "$@" uninstall PREFIX="$to/usr" >/dev/null
-left=$(find "$to/usr" -type f)
+left=$(find "$to/usr" ! -type d)
 [ -z "$left" ] || bad "uninstall leaves" $left
-echo "installed, linked from C and C++ ($(wc -l <"$to/names") names exported), and removed again"
+echo "installed, linked from C and C++ with both libraries ($(wc -l <"$to/declared") names exported), and removed again"

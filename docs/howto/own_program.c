@@ -1,77 +1,26 @@
-/* own_program.c - Jacobi's method for A x = b on a small machine, A = tridiag(-1, 4, -1):
- * x[i] becomes (x[i - 1] + x[i + 1] + b[i]) / 4 in every step. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
+/* own_program.c - twice a vector, with the command line of `superstep run`. */
 #include <superstep.h>
 
-enum { N = 1000, STEPS = 20 };
-
-static struct tensor vector_of(struct graph *g, uint32_t n, const char *name)
+static enum emu_status build(struct graph *g, const uint64_t *value, void **state)
 {
-    struct tensor t = graph_variable(g, ELEM_F32, 1, &n, name);
+    const uint32_t n = (uint32_t)value[0];
+    const struct program steps = program_sequence(g);
+    const struct tensor x = graph_variable(g, ELEM_F32, 1, &n, "x");
 
-    graph_map_linear(g, t, 2, 8, 0, graph_arch(g)->tiles);
-    graph_keep(g, t);
-    return t;
+    (void)state;
+    graph_map_linear(g, x, 2, 8, 0, graph_arch(g)->tiles);
+    op_fill(g, steps, x, 1, "ones");
+    graph_keep(g, op_binary(g, steps, BINARY_ADD, x, x, "twice"));
+    graph_set_program(g, steps);
+    return EMU_OK;
 }
 
-/* x has a zero before its first element and one after its last. */
-static void build(struct graph *g, struct tensor x, struct tensor b)
+int main(int argc, char **argv)
 {
-    struct program step = program_sequence(g);
-    struct tensor left = tensor_slice(g, x, 0, 0, N), right = tensor_slice(g, x, 0, 2, N + 2);
-    struct tensor sum = op_binary(g, step, BINARY_ADD, left, right, "neighbours");
+    static const struct program_param n = { "n", 100000, 1, 10000000, "elements" };
+    static const struct named_program own = {
+        .name = "own_program", .text = "twice a vector", .param = &n, .params = 1, .build = build
+    };
 
-    sum = op_binary(g, step, BINARY_ADD, sum, b, "with_b");
-    sum = op_binary_scalar(g, step, BINARY_MUL, sum, 0.25f, "quarter");
-    program_add(g, step, program_copy(g, sum, tensor_slice(g, x, 0, 1, N + 1)));
-    graph_set_program(g, program_repeat(g, STEPS, step));
-}
-
-static enum emu_status solve(struct graph *g, const float *b, float *x, uint64_t *cycles)
-{
-    struct tensor tx = vector_of(g, N + 2, "x"), tb = vector_of(g, N, "b");
-    struct compiled *c = NULL;
-    struct session *s = NULL;
-    enum emu_status st;
-
-    build(g, tx, tb);
-    st = graph_compile(g, NULL, &c);
-    if (st == EMU_OK)
-        st = session_new(c, NULL, &s);
-    if (st == EMU_OK)
-        st = session_write(s, tx, x);
-    if (st == EMU_OK)
-        st = session_write(s, tb, b);
-    if (st == EMU_OK)
-        st = session_run(s);
-    if (st == EMU_OK)
-        st = session_read(s, tx, x);
-    *cycles = st == EMU_OK ? session_cycles(s) : 0;
-    session_free(s);
-    compiled_free(c);
-    return st;
-}
-
-int main(void)
-{
-    static float b[N], x[N + 2];
-    struct graph *g = NULL;
-    uint64_t cycles = 0;
-    float worst = 0;
-
-    for (int i = 0; i < N; i++)
-        b[i] = (float)(i % 7);
-    if (graph_new(arch_preset("toy16"), &kernel_library, &g) != EMU_OK ||
-        solve(g, b, x, &cycles) != EMU_OK) {
-        fprintf(stderr, "%s\n", emu_error());
-        return 1;
-    }
-    for (int i = 0; i < N; i++)
-        worst = fmaxf(worst, fabsf(4 * x[i + 1] - x[i] - x[i + 2] - b[i]));
-    printf("cycles %llu\nworst residual %g\n", (unsigned long long)cycles, (double)worst);
-    graph_free(g);
-    return worst > 1e-3f;
+    return program_main(argc, argv, &own);
 }

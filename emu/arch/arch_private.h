@@ -2,7 +2,8 @@
 #ifndef EMU_ARCH_PRIVATE_H
 #define EMU_ARCH_PRIVATE_H
 
-#include "emu/arch/arch.h"
+#include "emu/arch/arch_geometry.h"
+#include "emu/base/fail.h"
 
 enum { ARCH_WHY_MAX = 400 };
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "emu/arch/arch.h"
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 struct asm_unit;
 

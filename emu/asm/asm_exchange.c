@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/arch/arch_geometry.h"
 #include "emu/asm/asm_internal.h"
 #include "emu/isa/exchange_sequence.h"
 #include "emu/base/alloc.h"

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 struct header_folder {
     char path[256];

@@ -14,7 +14,7 @@
 
 #include "emu/arch/arch.h"
 #include "emu/asm/asm.h"
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 /* Names and files are offsets in the strings; section numbers count from 0. */
 struct object_section {

@@ -8,7 +8,8 @@
 
 #include <stddef.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
+#include "emu/base/free.h"
 
 /* count x size zeroed bytes, or NULL (also when the product overflows). Free with emu_free. */
 void *emu_alloc(size_t count, size_t size);
@@ -19,8 +20,6 @@ void *emu_alloc_aligned(size_t count, size_t size, size_t align);
 
 /* Grows or shrinks p to count x size bytes; new bytes are not zeroed. NULL leaves p valid. */
 void *emu_realloc(void *p, size_t count, size_t size);
-
-void emu_free(void *p);
 
 char *emu_strdup(const char *s);            /* NULL when out of memory */
 char *emu_strndup(const char *s, size_t n); /* at most n bytes */

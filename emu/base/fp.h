@@ -27,7 +27,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 enum { FP_INV = 1, FP_DIV0 = 2, FP_OFLO = 4 }; /* as bits 0..2 of $FP_STS */
 

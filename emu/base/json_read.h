@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 enum { JSON_LIST_MAX = 1 << 16 }; /* entries of a list that is written by hand */
 

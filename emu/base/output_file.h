@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 struct output_file;
 

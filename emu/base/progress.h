@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 struct progress {
     FILE *f; /* borrowed; NULL: quiet */

@@ -1,5 +1,5 @@
 /* status.c - error texts and the per-thread message of the last failure. */
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -11,6 +11,7 @@
 
 #include "emu/base/hash.h"
 #include "emu/bsp/barrel.h"
+#include "emu/bsp/machine_superstep.h"
 #include "emu/exchange/exchange.h"
 
 enum { MACHINE_MAX_GROUPS = 64 };
@@ -18,17 +19,6 @@ enum { MACHINE_MAX_GROUPS = 64 };
 struct machine;
 struct record;
 struct digests;
-
-/* A completed superstep of a group. All times are cycles. */
-struct machine_superstep {
-    unsigned group;
-    uint64_t index;    /* from 0 */
-    uint64_t release;  /* of the sync that began it; 0: the start of the run */
-    uint64_t received; /* when the last tile had finished its exchange */
-    uint64_t arrived;  /* when the last tile arrived at the sync that ends it */
-    uint64_t end;      /* release of that sync */
-    int wide;          /* that sync waited for all groups */
-};
 
 struct machine_options {
     unsigned threads;        /* 0: one per core, which is also the maximum */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 /* One tile in one superstep of its group; cycles are tile clock cycles. exchange + compute + wait =
  * end - release, on every tile: a tile that has voted ahead for the sync that ends the superstep

@@ -151,7 +151,7 @@ static enum emu_status execute(const struct running *x, int *code)
                                        : EXIT_FAULTED;
     s = answer(x, status, differences, unmet, checked);
     json_decref(differences);
-    return s == EMU_OK && run->host ? host_commit(run->host) : s;
+    return s == EMU_OK ? run_commit(run) : s;
 }
 
 static enum emu_status run_it(struct running *x, const struct image *im, FILE *digests, int *code)

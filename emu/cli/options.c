@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 const struct option_row option_rows[] = {
 #define OPTION(field, kind, letter, name, arg, low, high, uses, help)                              \

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "emu/arch/arch.h"
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 /* What `run` and `compile` take. */
 enum {

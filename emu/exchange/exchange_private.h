@@ -4,6 +4,7 @@
 #ifndef EMU_EXCHANGE_PRIVATE_H
 #define EMU_EXCHANGE_PRIVATE_H
 
+#include "emu/arch/arch_geometry.h"
 #include "emu/exchange/exchange.h"
 #include "emu/isa/isa.h"
 

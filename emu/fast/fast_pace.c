@@ -1,5 +1,6 @@
 /* fast_pace.c - loads and stores at packed addresses for all workers at once. Plain meaning:
  * emu/exec/exec_pace.c. */
+#include "emu/arch/arch_geometry.h"
 #include "emu/fast/fast_access.h"
 
 /* --- packed addresses: three 21-bit byte addresses in a register pair --- */

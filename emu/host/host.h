@@ -22,6 +22,7 @@
 
 #include "emu/bsp/machine.h"
 #include "emu/exchange/host_header.h"
+#include "emu/host/host_options.h"
 
 enum {
     HOST_MAX_STREAMS = HOST_HEADER_STREAMS, /* stream numbers are below it */
@@ -29,11 +30,6 @@ enum {
 };
 
 struct host;
-
-struct host_options {
-    uint64_t seed;      /* of the jitter */
-    uint32_t jitter_ns; /* each packet is delayed by a random 0 .. jitter_ns; 0: no jitter */
-};
 
 /* What happened on one stream. Cycles are tile clock cycles. */
 struct host_stream_record {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 /* An address in tile memory: bytes from a base, which the caller numbers (one per section, say;
  * always 0 if the caller knows all addresses). */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 #include "emu/isa/isa_internal.h"
 
 enum { M = LANE_M, A = LANE_A };

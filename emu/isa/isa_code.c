@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 #include "emu/isa/isa.h"
 #include "emu/isa/isa_internal.h"
 

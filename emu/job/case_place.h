@@ -4,7 +4,7 @@
 #define EMU_CASE_PLACE_H
 
 #include "emu/arch/arch.h"
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 struct case_range_used {
     uint32_t low, high; /* [low, high) */

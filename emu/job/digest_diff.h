@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 enum digest_diff_kind {
     DIGESTS_EQUAL,

@@ -11,10 +11,9 @@
 #ifndef EMU_MANIFEST_H
 #define EMU_MANIFEST_H
 
-#include <stdio.h>
-
 #include "emu/arch/arch.h"
 #include "emu/job/case_value.h"
+#include "emu/job/run_file.h"
 #include "emu/load/image.h"
 
 /* Tiles in the order in which they were named. */
@@ -97,44 +96,13 @@ struct manifest {
     const char *note;
 };
 
-struct manifest_options {
-    const char *machine;    /* preset or file, instead of the one in the manifest; NULL: none */
-    const char *const *set; /* "field=value", applied last */
-    size_t sets;
-    int no_files; /* machines must be presets */
-};
-
-/* Reads a manifest from a file or from text; name appears in messages and gives the directory of
- * relative paths.
- *
- * out    owned by the caller, NULL on failure; free with manifest_free
- * Errors EMU_IO, EMU_BAD_FILE (file, line of a syntax error, JSON path, what was expected),
- * EMU_BAD_MACHINE, EMU_NO_MEMORY */
-enum emu_status manifest_read(const char *path, const struct manifest_options *o,
-                              struct manifest **out) EMU_MUST_CHECK;
-enum emu_status manifest_read_text(const char *text, size_t bytes, const char *name,
-                                   const struct manifest_options *o,
-                                   struct manifest **out) EMU_MUST_CHECK;
 /* The manifest of a source file that runs on all tiles from `main` on; of its text, where that is
  * not NULL. */
 enum emu_status manifest_for_source(const char *path, const char *text,
                                     const struct manifest_options *o,
                                     struct manifest **out) EMU_MUST_CHECK;
-void manifest_free(struct manifest *m); /* NULL allowed */
-
 /* A path of the manifest, relative to its file. Owned by the caller; NULL when out of memory. */
 char *manifest_path(const struct manifest *m, const char *path);
-
-/* Assembles the programs for their tiles and makes the image.
- *
- * threads    that assemble; 0: as many as cores
- * messages   where diagnostics of the assembler go
- * out        owned by the caller
- * Errors     EMU_BAD_ASM, EMU_IO (sources), EMU_BAD_FILE (memory does not fit, unknown entry or
- * symbol), EMU_BAD_IMAGE, EMU_NO_MEMORY Cost       cpp once for each source; one assembly for each
- * tile whose program asks who it is, else one for all */
-enum emu_status manifest_build(struct manifest *m, unsigned threads, FILE *messages,
-                               struct image **out) EMU_MUST_CHECK;
 
 /* The memory of a program by name, or NULL; and the program of a tile, or NULL. */
 const struct manifest_memory *manifest_find_memory(const struct manifest_program *p,

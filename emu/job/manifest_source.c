@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/arch/arch_geometry.h"
 #include "emu/base/alloc.h"
 #include "emu/job/manifest_internal.h"
 

@@ -158,6 +158,11 @@ enum emu_status run_manifest_streams(struct run *r, const struct manifest *m)
 
 /* ---- the run ---- */
 
+int run_ended(const struct run *r)
+{
+    return r->stop == MACHINE_HOST;
+}
+
 enum emu_status run_execute(struct run *r)
 {
     r->stop = machine_run(r->machine, r->options.max_cycles);
@@ -171,9 +176,14 @@ enum emu_status run_execute(struct run *r)
         if (!r->error)
             return FAIL(NO_MEMORY, "a message");
     }
-    if (r->stop == MACHINE_HOST)
+    if (run_ended(r))
         TRY(machine_finish(r->machine));
     if (r->host)
         TRY(host_finish(r->host));
     return EMU_OK;
+}
+
+enum emu_status run_commit(struct run *r)
+{
+    return r->host ? host_commit(r->host) : EMU_OK;
 }

@@ -13,10 +13,8 @@
 #include <stdint.h>
 
 #include "emu/arch/arch.h"
-#include "emu/base/hash.h"
 #include "emu/base/output_file.h"
-
-struct image;
+#include "emu/load/image_file.h"
 
 enum stream_direction { STREAM_TO_TILES, STREAM_TO_HOST };
 
@@ -110,7 +108,6 @@ struct image_note {
  *
  * arch is copied; one that arch_check() refuses gives EMU_BAD_MACHINE. */
 enum emu_status image_new(const struct arch *arch, struct image **out) EMU_MUST_CHECK;
-void image_free(struct image *im);
 enum emu_status image_string(struct image *im, const char *text,
                              uint32_t *id) EMU_MUST_CHECK; /* "" is 0 */
 /* The bytes are copied, and equal blobs stored once; a blob of no bytes has id 0. Pages of zeros
@@ -139,7 +136,6 @@ enum emu_status image_add_note(struct image *im, const struct image_note *n) EMU
 /* Views; borrowed from the image. Texts, blobs and lists stay valid as long as the image; tiles,
  * segments, streams and scopes until the next one is added. Ids and indices must exist
  * (EMU_ASSERT). Empty lists and the empty blob may be NULL. */
-const struct arch *image_arch(const struct image *im);
 size_t image_tile_count(const struct image *im);
 const struct image_tile *image_tile_at(const struct image *im, size_t i);
 const struct image_segment *image_segment_at(const struct image *im, size_t i);
@@ -186,22 +182,9 @@ uint32_t image_category_bytes(const struct image *im, const struct image_tile *t
 /* The id of a string in the image, UINT32_MAX when the image does not have it. */
 uint32_t image_find_string(const struct image *im, const char *text);
 
-/* Files. Format: docs/image.md.
- *
- * The writer is deterministic: equal images give equal files (with one release of zstd). It writes
- * a new file next to path and then renames it, so a failure leaves the old file alone; it writes to
- * a device or pipe directly. EMU_IO when it cannot write, EMU_BAD_IMAGE when the blobs need more
- * than the memory of all tiles or a table more than 1 GiB. The reader trusts nothing: a damaged,
- * truncated, oversized or hostile file gives EMU_BAD_IMAGE with file, offset and what was expected.
- * It needs the image's memory and one section of at most 256 KiB of blobs, or of one table, at a
- * time. */
-enum emu_status image_write(const struct image *im, const char *path) EMU_MUST_CHECK;
-/* The same into an output that was opened before; the caller commits it. */
+/* image_write() into an output that was opened before; the caller commits it. */
 enum emu_status image_write_to(const struct image *im,
                                const struct output_file *out) EMU_MUST_CHECK;
-enum emu_status image_read(const char *path, struct image **out) EMU_MUST_CHECK;
-enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
-                                 struct image **out) EMU_MUST_CHECK;
 
 /* Puts a program into a machine: the memory of its tiles, their entries and groups, and the
  * contents of inputs. The machine must be new and arch_equal to the image's machine; else

@@ -8,6 +8,7 @@
 #ifndef EMU_IMAGE_INTERNAL_H
 #define EMU_IMAGE_INTERNAL_H
 
+#include "emu/base/hash.h"
 #include "emu/load/image.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "image files are copied as they are");

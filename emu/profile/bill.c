@@ -1,9 +1,17 @@
 /* bill.c - from the cycles of every tile to the parts of a superstep (see bill.h). */
 #include "emu/profile/bill.h"
 
+#include "emu/bsp/record.h"
+#include "emu/load/image.h"
+
 static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
+}
+
+size_t bill_step_count(const struct record *r)
+{
+    return record_count(r);
 }
 
 struct bill bill_of_step(const struct record *r, size_t i)

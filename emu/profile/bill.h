@@ -17,12 +17,17 @@
 #ifndef EMU_BILL_H
 #define EMU_BILL_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
-#include <jansson.h>
+#include "emu/base/api.h"
 
-#include "emu/bsp/record.h"
-#include "emu/load/image.h"
+SUPERSTEP_API_BEGIN
+
+struct image;
+struct json_t; /* json_t of jansson */
+struct record;
 
 /* One superstep, or several together. Cycles of the tile clock, words of 4 bytes. */
 struct bill {
@@ -33,7 +38,8 @@ struct bill {
     uint64_t words_in, words_out; /* of all tiles */
 };
 
-/* Superstep i < record_count(r). */
+size_t bill_step_count(const struct record *r);
+/* Superstep i < bill_step_count(r). */
 struct bill bill_of_step(const struct record *r, size_t i);
 /* All supersteps of a group: the total is the cycle in which its last one ended. */
 struct bill bill_of_group(const struct record *r, unsigned group);
@@ -58,9 +64,11 @@ void bill_print_tiles(const struct record *r, const uint32_t *tile, size_t tiles
 
 /* ---- bill_json.c; all return new objects, NULL when out of memory ---- */
 
-json_t *bill_json(const struct bill *b);
+struct json_t *bill_json(const struct bill *b);
 /* An array of supersteps, each with what these tiles did. */
-json_t *bill_steps_json(const struct record *r, const struct image *im, const uint32_t *tile,
-                        size_t tiles);
+struct json_t *bill_steps_json(const struct record *r, const struct image *im, const uint32_t *tile,
+                               size_t tiles);
+
+SUPERSTEP_API_END
 
 #endif

@@ -1,6 +1,10 @@
 /* bill_json.c - bills and supersteps as JSON. */
 #include "emu/profile/bill.h"
 
+#include <jansson.h>
+
+#include "emu/bsp/record.h"
+
 json_t *bill_json(const struct bill *b)
 {
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total_cycles",

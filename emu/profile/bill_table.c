@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "emu/bsp/machine.h"
+#include "emu/bsp/record.h"
 #include "emu/profile/bill.h"
 
 #define PARTS " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64

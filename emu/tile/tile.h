@@ -13,7 +13,7 @@
 
 #include "emu/arch/arch.h"
 #include "emu/base/prng.h"
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 
 enum {
     LANE_SUPER = TILE_WORKERS, /* the supervisor's lane */

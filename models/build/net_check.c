@@ -1,6 +1,7 @@
 /* net_check.c - finds layers that cannot be lowered before any time is spent on the network. */
 #include "models/build/net_check.h"
 
+#include "emu/base/alloc.h"
 #include "models/build/fusion.h"
 #include "models/build/net_memory.h"
 

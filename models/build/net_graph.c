@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "emu/arch/arch.h"
+#include "emu/base/alloc.h"
 #include "models/build/fusion.h"
 #include "models/build/net_check.h"
 

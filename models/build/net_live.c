@@ -1,4 +1,5 @@
 /* net_live.c - bytes of activations that are live while each layer runs. */
+#include "emu/base/alloc.h"
 #include "models/build/fusion.h"
 #include "models/build/net_memory.h"
 

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "emu/arch/arch.h"
+#include "emu/base/alloc.h"
 #include "models/build/fusion.h"
 
 enum {

@@ -1,5 +1,9 @@
 /* net_program.c - plans, builds and compiles; again for less memory if the result does not fit. */
+#include "emu/arch/arch.h"
+#include "emu/base/fail.h"
+#include "emu/base/progress.h"
 #include "models/build/net_program.h"
+#include "programs/compiler/report/count_text.h"
 
 #include <string.h>
 

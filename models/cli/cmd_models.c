@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "emu/base/fail.h"
+#include "emu/base/output_file.h"
 #include "emu/cli/commands.h"
 #include "models/cli/commands_models.h"
 #include "models/ref/ref.h"

@@ -1,10 +1,9 @@
 #!/bin/sh
-# Installs the program, the library, its headers, a pkg-config file and the man page.
-#   install.sh PREFIX VERSION PROGRAM LIBRARY.a      below $DESTDIR
-# The installed library is one object in which only the names that the headers declare are global.
+# Installs the program, the libraries, their headers, a pkg-config file and the man page.
+#   install.sh PREFIX VERSION PROGRAM LIBRARY.a LIBRARY.so      below $DESTDIR
 set -e
 cd "$(dirname "$0")/../.."
-prefix=$1 version=$2 program=$3 library=$4
+prefix=$1 version=$2 program=$3 library=$4 shared=$5
 to=$DESTDIR$prefix
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 
@@ -19,12 +18,11 @@ for h in $(${CC:-cc} -I. -MM -x c programs/superstep.h | tr ' \\' '\n' | grep -E
 done
 install -m 644 programs/superstep.h "$to/include/superstep/superstep.h"
 
-nm -g --defined-only "$library" | awk 'NF == 3 { print $3 }' | sort -u >"$work/defined"
-${CC:-cc} -I. -E -P -x c programs/superstep.h | grep -oE '[A-Za-z_][A-Za-z_0-9]*' | sort -u >"$work/declared"
-cat $(find "$to/include/superstep" -name '*.h') | grep -oE '[A-Za-z_][A-Za-z_0-9]*' | sort -u >"$work/written" # not made by a table
-comm -12 "$work/defined" "$work/declared" | comm -12 - "$work/written" >"$work/public"
+# The static library is one object, in which what the compiler hid is hidden from the linker, too.
 ld -r -o "$work/superstep.o" --whole-archive "$library"
-objcopy --keep-global-symbols="$work/public" "$work/superstep.o"
+objcopy --localize-hidden "$work/superstep.o"
 rm -f "$to/lib/libsuperstep.a"
 ar rcs "$to/lib/libsuperstep.a" "$work/superstep.o"
-echo "installed below $to: bin/superstep, lib/libsuperstep.a ($(wc -l <"$work/public") names)"
+install -m 755 "$shared" "$to/lib/libsuperstep.so.$version"
+ln -sf "libsuperstep.so.$version" "$to/lib/libsuperstep.so"
+echo "installed below $to: bin/superstep, lib/libsuperstep.a, lib/libsuperstep.so.$version"

@@ -1,4 +1,5 @@
 /* bad_files.c - keeps names and reasons in the order in which they come. */
+#include "emu/base/alloc.h"
 #include "models/feed/bad_files.h"
 
 #include <errno.h>

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/base/alloc.h"
 #include "models/feed/bad_files.h"
 #include "models/feed/feed_file.h"
 #include "models/feed/feed_names.h"

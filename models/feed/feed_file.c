@@ -1,4 +1,6 @@
 /* feed_file.c - regular files only: pipes could block, devices could do anything. */
+#include "emu/base/alloc.h"
+#include "emu/base/embedded.h"
 #include "models/feed/feed_file.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* feed_folder.c - picks the next names of a directory in order, in one pass over all of them. */
+#include "emu/base/alloc.h"
 #include "models/feed/feed_folder.h"
 
 #include <dirent.h>

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "emu/base/alloc.h"
 #include "models/feed/feed_folder.h"
 #include "models/feed/feed_list.h"
 

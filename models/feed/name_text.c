@@ -1,4 +1,5 @@
 /* name_text.c - escapes of JSON, CSV and terminals; what valid UTF-8 is. */
+#include "emu/base/alloc.h"
 #include "models/feed/name_text.h"
 
 #include <stdarg.h>

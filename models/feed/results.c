@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "emu/base/alloc.h"
 #include "models/feed/name_text.h"
 #include "models/feed/results_scan.h"
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "emu/base/fail.h"
+#include "emu/base/output_file.h"
 #include "programs/programs.h"
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 256 };

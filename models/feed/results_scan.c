@@ -1,5 +1,6 @@
 /* results_scan.c - finds the end of the last whole result. In CSV a quoted name may have newlines.
  */
+#include "emu/base/alloc.h"
 #include "models/feed/results_scan.h"
 
 #include <errno.h>

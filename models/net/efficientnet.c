@@ -1,5 +1,6 @@
 /* efficientnet.c - EfficientNet B0 to B7 (arXiv 1905.11946), depthwise with expansion 6, or with
  * groups of 16 channels and expansion 4 (arXiv 2106.03640). Parameter names are torchvision's. */
+#include "emu/base/fail.h"
 #include "models/net/net_build.h"
 
 /* Stages of B0. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "models/net/net_build.h"
 
 struct network {

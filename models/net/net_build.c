@@ -1,4 +1,5 @@
 /* net_build.c - appends layers: names, shapes, and what SAME and torch padding mean. */
+#include "emu/base/alloc.h"
 #include "models/net/net_build.h"
 
 #include <string.h>

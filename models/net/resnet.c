@@ -1,5 +1,6 @@
 /* resnet.c - ResNet-50 (arXiv 1512.03385) with the stride in the 3x3 convolution, as torchvision
  * has it; the parameter names are torchvision's and timm's alike. */
+#include "emu/base/fail.h"
 #include "models/net/net_build.h"
 
 static const struct resnet_stage {

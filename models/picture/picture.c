@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
+#include "emu/base/embedded.h"
 #include "models/picture/picture_decode.h"
 
 static const uint8_t jpeg_start[] = { 0xff, 0xd8, 0xff };

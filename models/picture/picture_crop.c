@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "models/picture/picture.h"
 
 enum { WEIGHT_BITS = 22 };

@@ -11,6 +11,7 @@
 
 #include <jerror.h>
 
+#include "emu/base/alloc.h"
 #include "models/picture/picture_decode.h"
 
 /* Every scan of a progressive file may go over all pixels; real files have about ten scans. */

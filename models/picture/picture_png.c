@@ -4,6 +4,7 @@
 #include <png.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "models/picture/picture_decode.h"
 
 enum { PNG_CHUNK_BYTES_MAX = 8 << 20 };

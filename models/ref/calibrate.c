@@ -3,6 +3,7 @@
  * of each norm has gone through the calibrated norms before it. */
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "models/ref/ref_layers.h"
 
 static const uint64_t calibration_seed = 0x5eed;

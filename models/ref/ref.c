@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "models/ref/ref_layers.h"
 
 /* ---- kinds of layers ---- */

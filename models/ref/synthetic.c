@@ -3,6 +3,7 @@
  * rounded arithmetic only, so the bits are the same everywhere. */
 #include <math.h>
 
+#include "emu/base/random.h"
 #include "models/ref/ref.h"
 
 /* A field has details of five sizes, 3, 6, 12, 24 and 48 cells a side, each fainter than the one

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
+#include "emu/job/run_image.h"
 #include "models/run/layer_error.h"
 #include "models/run/net_result.h"
 

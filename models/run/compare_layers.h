@@ -5,6 +5,8 @@
 #ifndef MODELS_COMPARE_LAYERS_H
 #define MODELS_COMPARE_LAYERS_H
 
+#include <jansson.h>
+
 #include "models/build/net_graph.h"
 #include "models/ref/ref.h"
 

@@ -1,5 +1,10 @@
 /* layer_cycles.c - matches supersteps and memory with the layers of a network: every operation and
  * every object knows the scope of the graph in which it was made, and each layer has a scope. */
+#include "emu/arch/arch.h"
+#include "emu/base/alloc.h"
+#include "emu/bsp/record.h"
+#include "emu/job/run_image.h"
+#include "emu/profile/bill.h"
 #include "models/run/layer_cycles.h"
 
 #include <string.h>

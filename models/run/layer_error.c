@@ -1,4 +1,5 @@
 /* layer_error.c - bounds of what f16 does to each layer (see layer_error.h). */
+#include "emu/base/alloc.h"
 #include "models/run/layer_error.h"
 
 #include <math.h>

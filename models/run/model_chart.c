@@ -3,7 +3,9 @@
  * * The upper panel has a bar for every block of the network: its cycles by phase, and a line at
  * the lower bound. The lower panel has the tiles from the fullest to the emptiest: their bytes by
  * category; neighbours share a column, which shows their mean. */
+#include "emu/base/alloc.h"
 #include "models/run/model_chart.h"
+#include "programs/compiler/report/count_text.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "models/run/model_report.h"
+#include "programs/compiler/report/count_text.h"
 
 enum { ADVICE_MAX = 3, TEXT_MAX = 256 };
 

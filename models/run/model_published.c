@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/base/fail.h"
 #include "models/run/model_report.h"
 
 enum published_relation {

@@ -1,5 +1,8 @@
 /* model_report.c - the answer for people. */
+#include "emu/bsp/machine.h"
+#include "emu/job/run_image.h"
 #include "models/run/model_report.h"
+#include "programs/compiler/report/count_text.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,6 +2,8 @@
 #ifndef MODELS_MODEL_REPORT_H
 #define MODELS_MODEL_REPORT_H
 
+#include <jansson.h>
+
 #include "models/run/layer_cycles.h"
 #include "models/run/network_choice.h"
 

@@ -2,6 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "emu/base/hash.h"
+#include "emu/bsp/machine.h"
+#include "emu/job/run_image.h"
 #include "models/run/model_report.h"
 
 static json_t *integer(uint64_t n)

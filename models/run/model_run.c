@@ -7,6 +7,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
+#include "emu/base/fp.h"
+#include "emu/base/output_file.h"
+#include "emu/base/progress.h"
+#include "emu/load/image.h"
+#include "emu/job/run_image.h"
 #include "models/build/net_check.h"
 #include "models/build/net_program.h"
 #include "models/run/compare_layers.h"
@@ -17,6 +23,7 @@
 #include "models/run/net_pictures.h"
 #include "models/run/net_result.h"
 #include "programs/cli/program_request.h"
+#include "programs/compiler/report/count_text.h"
 
 enum { TEXT_MAX = 512, COMPARE_HALVINGS = 3 };
 

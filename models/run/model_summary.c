@@ -3,7 +3,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/base/hash.h"
+#include "emu/bsp/machine.h"
+#include "emu/job/run_image.h"
 #include "models/run/model_report.h"
+#include "programs/compiler/report/count_text.h"
 
 enum {
     SLOWEST = 5, /* layers shown */

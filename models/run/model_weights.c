@@ -1,6 +1,9 @@
 /* model_weights.c - parameters of a run. Calibration takes seconds, so its results are kept in the
  * user's cache. The name of the file is a hash of the network and of all seeded parameters; a file
  * that is not exactly as expected is ignored. */
+#include "emu/base/alloc.h"
+#include "emu/base/hash.h"
+#include "emu/base/output_file.h"
 #include "models/run/model_weights.h"
 
 #include <errno.h>

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "emu/base/alloc.h"
+#include "emu/job/run_image.h"
+#include "emu/load/image.h"
 #include "models/run/model_report.h"
 #include "models/run/net_pictures.h"
 

@@ -4,6 +4,8 @@
 #ifndef MODELS_NET_IMAGE_H
 #define MODELS_NET_IMAGE_H
 
+#include <jansson.h>
+
 #include "emu/cli/request.h"
 #include "models/build/net_program.h"
 

@@ -1,6 +1,8 @@
 /* net_pictures.c - the pictures of a batch, from files to the f16 numbers of tile memory. */
 #include "models/run/net_pictures.h"
 
+#include "emu/base/alloc.h"
+#include "emu/base/fp.h"
 #include "models/picture/picture.h"
 
 /* Pictures that come with the program. */

@@ -1,6 +1,8 @@
 /* net_result.c - turns the layouts of programs/library into torch's. */
 #include "models/run/net_result.h"
 
+#include "emu/base/alloc.h"
+#include "emu/base/fp.h"
 #include "models/weights/safetensors.h"
 
 enum { ATOM = 16 };

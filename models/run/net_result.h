@@ -4,6 +4,8 @@
 
 #include "models/build/net_graph.h"
 
+struct output_file;
+
 /* Reads the result of `layer`, of fused layers the first, which the program must have kept (struct
  * net_graph_options). out: [batch][c][h][w], the caller's; of a softmax [batch][classes]. *clean: 1
  * if the padding after the last channel is 0, or there is none. Errors: those of session_read(),

@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
+#include "emu/base/hash.h"
+#include "emu/base/progress.h"
+#include "emu/bsp/machine.h"
+#include "emu/job/run_image.h"
 #include "models/build/net_check.h"
 #include "models/feed/feed.h"
 #include "models/feed/results.h"

@@ -1,4 +1,6 @@
 /* stream_input.c - asks for pictures and converts them into batches (see stream_input.h). */
+#include "emu/base/alloc.h"
+#include "emu/base/fp.h"
 #include "models/stream/stream_input.h"
 
 #include <string.h>

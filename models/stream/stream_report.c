@@ -3,7 +3,9 @@
 
 #include <inttypes.h>
 
+#include "emu/arch/arch.h"
 #include "models/stream/stream_timeline.h"
+#include "programs/compiler/report/count_text.h"
 
 enum { TABLE_ROWS = 12 };
 

@@ -2,6 +2,8 @@
 #ifndef MODELS_STREAM_REPORT_H
 #define MODELS_STREAM_REPORT_H
 
+#include <jansson.h>
+
 #include "models/feed/feed.h"
 #include "models/stream/stream_run.h"
 

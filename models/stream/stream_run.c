@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "emu/base/alloc.h"
+#include "emu/host/host.h"
+#include "emu/job/run_image.h"
 #include "models/build/net_program.h"
 #include "models/stream/stream_input.h"
 #include "models/stream/stream_times.h"

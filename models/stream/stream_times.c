@@ -1,5 +1,7 @@
 /* stream_times.c - when each batch was where (see stream_times.h), the means, and what bounds them.
  */
+#include "emu/arch/arch.h"
+#include "emu/base/alloc.h"
 #include "models/stream/stream_times.h"
 
 #include <string.h>

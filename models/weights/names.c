@@ -3,6 +3,7 @@
  * Source: timm/models/efficientnet.py and _efficientnet_blocks.py (DepthwiseSeparableConv,
  * InvertedResidual); torchvision/models/efficientnet.py. ResNet-50 has the same names in both.
  */
+#include "emu/base/fail.h"
 #include "models/weights/names.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* safetensors.c - reads the header of a safetensors file, checks every number of it, and turns
  * elements into f32. */
+#include "emu/base/alloc.h"
+#include "emu/base/fp.h"
 #include "models/weights/safetensors.h"
 
 #include <inttypes.h>

@@ -12,6 +12,8 @@
 
 #include "programs/programs.h"
 
+struct output_file;
+
 enum { SAFETENSORS_MAX_RANK = 8, SAFETENSORS_MAX_HEADER = 100 << 20 };
 
 /* The types of elements, by their names in files. */

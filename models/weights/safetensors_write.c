@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/fail.h"
+#include "emu/base/output_file.h"
 #include "models/weights/safetensors.h"
 
 static json_t *tensor_json(const struct safetensor *t, uint64_t begin)

@@ -1,4 +1,5 @@
 /* weights.c - lists the parameters of a network, finds them, and folds batch norms. */
+#include "emu/base/alloc.h"
 #include "models/weights/weights.h"
 
 #include <math.h>

@@ -8,6 +8,8 @@
 
 #include "models/net/net.h"
 
+struct output_file;
+
 struct param {
     char name[96];
     uint32_t layer; /* the layer that uses it */

@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "emu/base/alloc.h"
+#include "emu/base/output_file.h"
 #include "models/weights/names.h"
 #include "models/weights/safetensors.h"
 

@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "emu/base/hash.h"
+#include "emu/base/prng.h"
+#include "emu/base/random.h"
 #include "models/weights/weights.h"
 
 /* weights.h says why these. Variances times fan-out and fan-in; a deviation. */

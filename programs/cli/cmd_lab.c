@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/cli/commands.h"
+#include "emu/emu.h"
 #include "programs/programs.h"
 
 static const char folder[] = "programs/lab/", suffix[] = ".bsp.json";

@@ -232,6 +232,10 @@ int program_run(const struct request *q)
 
 /* ---- programs of somebody else ---- */
 
+#define EXIT_DOC                                                                                   \
+    "Exit status: 0 ran, 1 fault, wrong results, reports of --check or too little memory, "        \
+    "2 bad usage or file."
+
 static enum emu_status look(struct request *q, const struct option_list *candidates)
 {
     for (size_t i = 0; i < candidates->count && !q->known; i++) {
@@ -255,15 +259,41 @@ int program_command(int argc, char **argv, const struct named_program *const *co
         .min = 1,
         .max = 1,
         .args = "NAME",
-        .doc =
-            "Compile a program that is known by name, run it and compare its results with a "
-            "plain calculation.\v"
-            "Exit status: 0 ran, 1 fault, wrong results, reports of --check or too little memory, "
-            "2 bad usage or file.",
+        .doc = "Compile a program that is known by name, run it and compare its results with a "
+               "plain calculation.\v" EXIT_DOC,
         .look = look,
         .is_parameter = program_is_parameter,
         .print_parameters = program_print_parameters,
         .context = tables,
+    };
+
+    return command_main(&c, argc, argv);
+}
+
+static enum emu_status look_one(struct request *q, const struct option_list *candidates)
+{
+    const struct named_program *only = q->command->context;
+
+    (void)candidates;
+    q->known = only;
+    q->what = only->name;
+    q->use = q->command->uses;
+    return EMU_OK;
+}
+
+int program_main(int argc, char **argv, const struct named_program *program)
+{
+    const struct command c = {
+        .name = program->name,
+        .uses = THING_PROGRAM,
+        .run = program_run,
+        .noun = "one program",
+        .args = "",
+        .doc = "Compile the program, run it, and say where its cycles went.\v" EXIT_DOC,
+        .look = look_one,
+        .is_parameter = program_is_parameter,
+        .print_parameters = program_print_parameters,
+        .context = program,
     };
 
     return command_main(&c, argc, argv);

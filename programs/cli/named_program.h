@@ -3,7 +3,10 @@
 #ifndef PROGRAMS_NAMED_PROGRAM_H
 #define PROGRAMS_NAMED_PROGRAM_H
 
+#include "emu/base/api.h"
 #include "programs/session/session.h"
+
+SUPERSTEP_API_BEGIN
 
 /* A number that a user may change: `superstep run NAME --n 100`, or -D n=100. */
 struct program_param {
@@ -34,7 +37,7 @@ struct named_program {
     enum emu_status (*before)(struct session *s, void *state);
     /* Compares the results with a plain calculation on the host, and prints what matters as `key
      * value` lines. EMU_FAULT: they differ; emu_error() says where. */
-    enum emu_status (*after)(struct session *s, void *state, json_t *answer);
+    enum emu_status (*after)(struct session *s, void *state, struct json_t *answer);
     void (*done)(void *state); /* NULL allowed */
 };
 
@@ -46,5 +49,11 @@ extern const struct named_program *const lab_programs[];
  * Returns the exit code: 0 ran; 1 fault, wrong results or too little memory; 2 bad usage or file.
  */
 int program_command(int argc, char **argv, const struct named_program *const *const *tables);
+/* The same for an executable that is one program: what its main() returns. Its command line has the
+ * parameters and the options of `superstep run`, and no name.
+ */
+int program_main(int argc, char **argv, const struct named_program *program);
+
+SUPERSTEP_API_END
 
 #endif

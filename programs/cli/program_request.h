@@ -5,6 +5,7 @@
 #define PROGRAMS_PROGRAM_REQUEST_H
 
 #include "emu/cli/commands.h"
+#include "emu/emu.h"
 #include "programs/programs.h"
 
 /* The options of the compiler: --exchange, --threads, --quiet; and those of a session: --threads,

@@ -14,7 +14,18 @@
 #ifndef PROGRAMS_COMPILER_H
 #define PROGRAMS_COMPILER_H
 
-#include "emu/emu.h"
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "emu/base/api.h"
+#include "emu/base/status.h"
+
+SUPERSTEP_API_BEGIN
+
+struct arch;
+struct image;
+struct json_t; /* json_t of jansson */
 
 enum { TENSOR_MAX_RANK = 8 };
 
@@ -33,8 +44,7 @@ struct tensor {
 
 /* ---- graph ---- */
 
-/* A kernel, and where kernels come from: compiler/base/codelet.h. */
-struct codelet;
+/* Where kernels come from: kernel_library (library/library.h). */
 struct codelet_library;
 
 /* A graph for chips like arch, which is copied. library finds codelets by name, copies data on
@@ -142,12 +152,9 @@ enum emu_status graph_tile_runs(struct graph *g, struct tensor t, struct tile_ru
 /* A compute set: vertices that may run at the same time. No element may be written by one and
  * accessed by another. */
 uint32_t graph_compute_set(struct graph *g, const char *name);
-/* One run of a codelet on a tile. Data on other tiles is fetched before the run and written back
- * after it. Vertices of one tile run one after another in the order in which they were added. The
- * codelet is borrowed. */
-uint32_t graph_vertex_of(struct graph *g, uint32_t compute_set, const struct codelet *codelet,
-                         uint32_t tile);
-/* The same with the name of a codelet of the graph's library. */
+/* One run of a codelet, known by its name in the graph's library, on a tile. Data on other tiles is
+ * fetched before the run and written back after it. Vertices of one tile run one after another in
+ * the order in which they were added. */
 uint32_t graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet, uint32_t tile);
 /* Connects an edge field; a list field takes any number of tensors, in the order of the calls.
  * Fields that count the elements of another field are filled in by the compiler. */
@@ -159,13 +166,6 @@ void vertex_set_f16(struct graph *g, uint32_t vertex, const char *field, float v
 /* A work list field: n words, copied; equal lists of a tile are stored once. */
 void vertex_set_words(struct graph *g, uint32_t vertex, const char *field, const uint32_t *words,
                       uint32_t n);
-/* The same with the number of the field in its codelet; a float field is f32 or f16. */
-void vertex_connect_field(struct graph *g, uint32_t vertex, unsigned field, struct tensor t);
-void vertex_set_field_u32(struct graph *g, uint32_t vertex, unsigned field, uint32_t value);
-void vertex_set_field_float(struct graph *g, uint32_t vertex, unsigned field, float value);
-void vertex_set_field_words(struct graph *g, uint32_t vertex, unsigned field, const uint32_t *words,
-                            uint32_t n);
-
 /* ---- programs ---- */
 
 /* A node of the program tree; valid for the life of the graph. A node stands in one place. */
@@ -280,7 +280,7 @@ void compiled_report(const struct compiled *c, FILE *f);
 /* For a program that does not fit, on one screen: what is missing, what fills the fullest tile,
  * what would help. Prints nothing for one that fits. */
 void compiled_shortage(const struct compiled *c, FILE *f);
-json_t *compiled_report_json(const struct compiled *c); /* new; NULL when out of memory */
+struct json_t *compiled_report_json(const struct compiled *c); /* new; NULL when out of memory */
 
 /* When several copies have become one step: the bytes that those of one scope move. */
 struct scope_share {
@@ -334,5 +334,7 @@ typedef void tile_bytes_visit(void *ctx, uint32_t tile, const uint64_t *bytes);
 enum emu_status compiled_tiles(const struct compiled *c, tile_bytes_visit *visit,
                                void *ctx) EMU_MUST_CHECK;
 const char *compiled_category(unsigned i); /* its name; NULL after the last */
+
+SUPERSTEP_API_END
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef PROGRAMS_LAB_H
 #define PROGRAMS_LAB_H
 
+#include "emu/emu.h"
 #include "programs/programs.h"
 
 /* A program's tensors and host arrays; which are used is the program's business. */

@@ -7,6 +7,7 @@
 #include "programs/lab/lab.h"
 #include "programs/library/kernel/kernel_cycles.h"
 #include "programs/library/kernel/vertex_fields.h"
+#include "programs/library/layout/plan_cost.h"
 
 static const struct program_param rows_param[] = {
     { "m", 4096, 1, 16384, "rows of the matrix" },

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "programs/lab/lab.h"
+#include "programs/library/layout/plan_cost.h"
 
 /* ---- transpose ---- */
 

@@ -7,8 +7,11 @@
 #ifndef PROGRAMS_OPS_H
 #define PROGRAMS_OPS_H
 
+#include "emu/base/api.h"
 #include "programs/library/layout/plan.h"
 #include "programs/compiler/compiler.h"
+
+SUPERSTEP_API_BEGIN
 
 enum unary_op {
     UNARY_RELU,
@@ -67,5 +70,7 @@ struct matmul_operand op_matmul_right(struct graph *g, const struct matmul_plan 
                                       const char *name);
 struct tensor op_matmul(struct graph *g, struct program seq, const struct matmul_plan *plan,
                         struct matmul_operand a, struct matmul_operand b, const char *name);
+
+SUPERSTEP_API_END
 
 #endif

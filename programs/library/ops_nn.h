@@ -10,8 +10,11 @@
 #ifndef PROGRAMS_OPS_NN_H
 #define PROGRAMS_OPS_NN_H
 
+#include "emu/base/api.h"
 #include "programs/library/conv/conv_plan.h"
 #include "programs/compiler/compiler.h"
+
+SUPERSTEP_API_BEGIN
 
 enum activation_function { ACT_NONE, ACT_RELU, ACT_SWISH, ACT_SIGMOID };
 
@@ -98,5 +101,7 @@ struct activation op_group_norm(struct nn *nn, struct activation x, uint32_t gro
                                 const char *name);
 /* Softmax of each picture: [n][c] in f32, from [c16][n][1][1][16]. */
 struct tensor op_scores(struct nn *nn, struct activation x, const char *name);
+
+SUPERSTEP_API_END
 
 #endif

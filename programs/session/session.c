@@ -361,7 +361,7 @@ enum emu_status session_run(struct session *s)
     TRY(check_inputs(s));
     r->options.runs = s->runs;
     TRY(run_execute(r));
-    if (r->stop == MACHINE_HOST) {
+    if (run_ended(r)) {
         s->runs++;
         return EMU_OK;
     }
@@ -375,6 +375,11 @@ enum emu_status session_run(struct session *s)
 uint64_t session_cycles(const struct session *s)
 {
     return machine_cycles(s->run->machine);
+}
+
+const struct record *session_record(const struct session *s)
+{
+    return s->run->record;
 }
 
 struct run *session_run_image(struct session *s)

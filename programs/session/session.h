@@ -2,12 +2,20 @@
 #ifndef PROGRAMS_SESSION_H
 #define PROGRAMS_SESSION_H
 
+#include "emu/base/api.h"
+#include "emu/bsp/machine_superstep.h"
+#include "emu/host/host_options.h"
 #include "programs/compiler/compiler.h"
+
+SUPERSTEP_API_BEGIN
+
+struct record;
+struct run;
 
 struct session_options {
     unsigned threads; /* 0: all cores */
     int plain, check;
-    int record;    /* keep the bill of every superstep (session_run_image()->record) */
+    int record;    /* keep the bill of every superstep (session_record()) */
     int overflow;  /* look for overflows after every superstep, for session_overflow() */
     FILE *digests; /* borrowed; NULL: none */
     struct host_options host;
@@ -69,7 +77,11 @@ struct session_overflow {
 };
 /* The first overflow of all runs so far, if session_options.overflow is set. */
 struct session_overflow session_overflow(const struct session *s);
-struct run *session_run_image(struct session *s);     /* borrowed: record, machine, host */
+/* What every superstep cost, for bill.h; borrowed. Empty unless session_options.record is set. */
+const struct record *session_record(const struct session *s);
+struct run *session_run_image(struct session *s);     /* borrowed; for run_report() (run_file.h) */
 struct graph *session_graph(const struct session *s); /* the graph that was compiled; borrowed */
+
+SUPERSTEP_API_END
 
 #endif

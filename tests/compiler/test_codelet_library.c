@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "emu/emu.h"
 #include "programs/compiler/base/codelet.h"
 #include "programs/programs.h"
 

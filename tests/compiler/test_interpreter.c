@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "emu/emu.h"
 #include "programs/programs.h"
 
 enum { STEPS = 1000 };

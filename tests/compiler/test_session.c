@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emu/emu.h"
 #include "emu/tile/tile.h"
 #include "programs/compiler/compiled.h"
 #include "programs/programs.h"

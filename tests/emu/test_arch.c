@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "emu/arch/arch.h"
+#include "emu/arch/arch_geometry.h"
 #include "emu/base/alloc.h"
 #include "emu/cli/commands.h"
 

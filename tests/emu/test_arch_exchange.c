@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "emu/arch/arch.h"
+#include "emu/arch/arch_geometry.h"
+#include "emu/base/fail.h"
 
 /* The published formula, written out once more for mk2. */
 static int record_delay(int s, int d, unsigned *direction)

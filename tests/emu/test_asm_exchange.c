@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "emu/arch/arch_geometry.h"
 #include "emu/asm/asm.h"
 #include "emu/base/alloc.h"
 

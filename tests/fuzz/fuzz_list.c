@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "emu/base/fail.h"
 #include "models/feed/feed_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "emu/base/alloc.h"
 #include "models/feed/results_scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

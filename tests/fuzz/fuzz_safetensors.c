@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "models/weights/safetensors.h"
 #include "models/weights/weights.h"
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "emu/base/status.h"
+#include "emu/base/fail.h"
 #include "emu/job/case.h"
 #include "emu/isa/isa.h"
 

@@ -1,6 +1,7 @@
 /* test_ops.c - whole operations on small machines: against plain C, and to the bit against the
  * interpreter. Odd sizes, mappings in pieces that nothing is aligned to, few and many tiles.
  */
+#include "programs/library/layout/plan_cost.h"
 #include "tests/fixtures/ops_rig.h"
 
 static double plain_unary(enum unary_op op, double x)

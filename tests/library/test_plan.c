@@ -3,6 +3,7 @@
  */
 #include "emu/base/random.h"
 #include "programs/library/layout/plan.h"
+#include "programs/library/layout/plan_cost.h"
 #include "tests/fixtures/ops_rig.h"
 
 enum { BLOCK = 16 };

@@ -3,6 +3,8 @@
  * when a plan has them fetched.
  */
 #include "emu/base/random.h"
+#include "programs/library/conv/conv_cost.h"
+#include "programs/library/layout/plan_cost.h"
 #include "tests/fixtures/nn_rig.h"
 
 enum { DEAR = 1 << 20 }; /* cycles per KiB: nothing is held twice at that price */

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "emu/emu.h"
 #include "programs/compiler/compiled.h"
 #include "programs/programs.h"
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "models/ref/ref.h"
 #include "models/weights/safetensors.h"
 #include "tests/fixtures/unlike_pictures.h"

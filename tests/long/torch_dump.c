@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "models/ref/ref.h"
 #include "models/weights/safetensors.h"
 

@@ -15,8 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "emu/emu.h"
 #include "models/cli/commands_models.h"
 #include "models/weights/weights.h"
+#include "programs/compiler/report/count_text.h"
 #include "programs/programs.h"
 
 /* What a command that ends with this code writes to stdout; free() it. */

@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <time.h>
 
+#include "emu/base/alloc.h"
 #include "models/feed/bad_files.h"
 #include "models/feed/feed.h"
 

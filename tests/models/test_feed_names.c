@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 
+#include "emu/base/alloc.h"
 #include "models/feed/feed_folder.h"
 #include "models/feed/feed_names.h"
 

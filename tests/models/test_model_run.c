@@ -11,11 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
+#include "emu/base/fp.h"
+#include "emu/emu.h"
+#include "emu/profile/bill.h"
 #include "models/net/net_build.h"
 #include "models/ref/ref.h"
 #include "models/run/compare_layers.h"
 #include "models/run/model_chart.h"
 #include "models/run/model_report.h"
+#include "programs/compiler/report/count_text.h"
 #include "tests/fixtures/bill_check.h"
 
 enum { SIDE = 12, CLASSES = 10 };

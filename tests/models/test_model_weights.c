@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "emu/base/alloc.h"
 #include "models/run/model_weights.h"
 
 enum { TEXT = 300 };

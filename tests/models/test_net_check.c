@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/alloc.h"
+#include "emu/base/fp.h"
+#include "emu/emu.h"
 #include "models/build/net_check.h"
 #include "models/net/net_build.h"
 #include "models/ref/ref.h"

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "emu/base/fail.h"
+#include "emu/emu.h"
 #include "models/build/net_program.h"
 
 static void must(enum emu_status s)

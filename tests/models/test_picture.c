@@ -15,6 +15,7 @@
 #include <jpeglib.h>
 #include <png.h>
 
+#include "emu/base/alloc.h"
 #include "models/picture/picture.h"
 
 enum { WIDTH = 157, HEIGHT = 91, ROW_MAX = WIDTH * 8 };

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <omp.h>
 
+#include "emu/base/alloc.h"
 #include "emu/base/random.h"
 #include "models/ref/ref_layers.h"
 #include "tests/fixtures/unlike_pictures.h"

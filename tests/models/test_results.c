@@ -1,6 +1,7 @@
 /* test_results.c - CSV and JSON lines of odd names, the best classes, and files that end too early:
  * a full device, a limit, a killed process, and going on after them.
  */
+#include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "emu/base/alloc.h"
+#include "emu/base/prng.h"
 #include "models/feed/name_text.h"
 #include "models/feed/results.h"
 

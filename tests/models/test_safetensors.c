@@ -4,11 +4,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "emu/base/alloc.h"
 #include "models/weights/safetensors.h"
 
 /* A file with this header and `bytes` bytes 0, 1, 2, ... of data. */

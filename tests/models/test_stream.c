@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "emu/base/alloc.h"
+#include "emu/emu.h"
 #include "models/stream/stream_input.h"
 #include "models/stream/stream_times.h"
 

@@ -5,11 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "emu/base/alloc.h"
+#include "emu/base/hash.h"
 #include "models/weights/names.h"
 #include "models/weights/safetensors.h"
 

@@ -88,6 +88,19 @@ int field_is_edge(enum field_kind k); /* IN, OUT, INOUT */
 int field_is_list(enum field_kind k);
 int field_is_written(enum field_kind k);
 
+/* ---- vertices ---- */
+
+/* graph_vertex() with the codelet itself, which is borrowed. */
+uint32_t graph_vertex_of(struct graph *g, uint32_t compute_set, const struct codelet *codelet,
+                         uint32_t tile);
+/* vertex_connect(), vertex_set_... with the number of the field in its codelet; a float field is
+ * f32 or f16. */
+void vertex_connect_field(struct graph *g, uint32_t vertex, unsigned field, struct tensor t);
+void vertex_set_field_u32(struct graph *g, uint32_t vertex, unsigned field, uint32_t value);
+void vertex_set_field_float(struct graph *g, uint32_t vertex, unsigned field, float value);
+void vertex_set_field_words(struct graph *g, uint32_t vertex, unsigned field, const uint32_t *words,
+                            uint32_t n);
+
 /* ---- code ---- */
 
 /* The code of a set of codelets, linked for one address. */

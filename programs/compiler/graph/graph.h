@@ -7,6 +7,7 @@
 #ifndef PROGRAMS_GRAPH_H
 #define PROGRAMS_GRAPH_H
 
+#include "emu/emu.h"
 #include "programs/compiler/base/arena.h"
 #include "programs/compiler/base/codelet.h"
 #include "programs/compiler/compiler.h"

@@ -12,6 +12,7 @@
 #ifndef PROGRAMS_SCHEDULE_H
 #define PROGRAMS_SCHEDULE_H
 
+#include "emu/emu.h"
 #include "programs/compiler/compiler.h"
 
 /* One receiver of a message: where its words go. Never the sender. */

@@ -31,4 +31,32 @@ struct conv_shard {
 /* Sets p->cost. sh is the largest part of the cut; p has shape, method, cuts and port. */
 void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p);
 
+/* The tile of piece k of a plan; k = (number of the output piece) x cut_in + part of the input. */
+static inline uint32_t conv_plan_tile(const struct conv_plan *p, uint64_t k)
+{
+    return p->first_tile + (uint32_t)((k + p->turn) % p->tiles);
+}
+
+/* How tiles with partial results of the same output share the work of adding them up. The sum has
+ * rows of 16 values, numbered block by block, in a block position by position. Shares are even, or
+ * each lies within one block, which saves a call if even shares would reach into a second block. */
+struct conv_shares {
+    uint32_t blocks, positions, parts;
+    int by_block;
+    /* Of the largest share: words of each term, calls of the codelet and their cycles. */
+    uint64_t words, calls, cycles;
+};
+/* The cheaper of both ways. */
+struct conv_shares conv_shares(const struct arch *a, const struct conv_plan *p, uint32_t blocks,
+                               uint32_t positions);
+/* The first row of share i; for i = parts the number of all rows. */
+uint32_t conv_share_begin(const struct conv_shares *s, uint32_t i);
+/* The share that has a row. */
+uint32_t conv_share_with(const struct conv_shares *s, uint32_t row);
+
+/* plan_conv() for a max pool, described as a convolution with in_c = out_c = groups. */
+enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
+                          uint32_t tiles, uint64_t memory_bytes,
+                          struct conv_plan *out) EMU_MUST_CHECK;
+
 #endif

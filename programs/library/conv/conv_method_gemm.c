@@ -4,6 +4,7 @@
  * the input channels are not cut, it adds bias and activation where the product lies. Else the
  * tiles (f, o, ..) have partial results, and each adds up a share of the positions, with bias,
  * residual and activation. Sums in f32 are always finished that way, even on a single tile. */
+#include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_parts.h"
 
 /* A convolution under construction. */

@@ -1,4 +1,5 @@
 /* conv_parts.c - weights in blocks, and the adding up of partial results. */
+#include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_parts.h"
 
 #include <string.h>

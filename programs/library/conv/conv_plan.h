@@ -13,7 +13,13 @@
 #ifndef PROGRAMS_CONV_PLAN_H
 #define PROGRAMS_CONV_PLAN_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu/base/api.h"
 #include "programs/library/layout/plan.h"
+
+SUPERSTEP_API_BEGIN
 
 enum conv_method { CONV_GEMM, CONV_WINDOW, CONV_DEPTHWISE, CONV_FIRST, CONV_POOL };
 const char *conv_method_name(enum conv_method m);
@@ -50,29 +56,6 @@ struct conv_plan {
     struct plan_cost cost;
 };
 
-/* The tile of piece k of a plan; k = (number of the output piece) x cut_in + part of the input. */
-static inline uint32_t conv_plan_tile(const struct conv_plan *p, uint64_t k)
-{
-    return p->first_tile + (uint32_t)((k + p->turn) % p->tiles);
-}
-
-/* How tiles with partial results of the same output share the work of adding them up. The sum has
- * rows of 16 values, numbered block by block, in a block position by position. Shares are even, or
- * each lies within one block, which saves a call if even shares would reach into a second block. */
-struct conv_shares {
-    uint32_t blocks, positions, parts;
-    int by_block;
-    /* Of the largest share: words of each term, calls of the codelet and their cycles. */
-    uint64_t words, calls, cycles;
-};
-/* The cheaper of both ways. */
-struct conv_shares conv_shares(const struct arch *a, const struct conv_plan *p, uint32_t blocks,
-                               uint32_t positions);
-/* The first row of share i; for i = parts the number of all rows. */
-uint32_t conv_share_begin(const struct conv_shares *s, uint32_t i);
-/* The share that has a row. */
-uint32_t conv_share_with(const struct conv_shares *s, uint32_t row);
-
 /* Whether the kernel of first layers, which reads pictures [n][h][w][4], can do a convolution.
  * Reads in_c, groups, kernel and stride of s only. */
 int conv_is_first(const struct conv_shape *s);
@@ -85,11 +68,6 @@ enum emu_status conv_check(const struct arch *a, const struct conv_shape *s) EMU
  * tiles) that takes at most memory_bytes of temporary memory on a tile; if there is none, the plan
  * that takes least. EMU_USAGE for shapes that no method supports. */
 enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
-                          uint32_t tiles, uint64_t memory_bytes,
-                          struct conv_plan *out) EMU_MUST_CHECK;
-
-/* The same for a max pool, described as a convolution with in_c = out_c = groups. */
-enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
                           uint32_t tiles, uint64_t memory_bytes,
                           struct conv_plan *out) EMU_MUST_CHECK;
 
@@ -107,5 +85,7 @@ enum emu_status plan_conv_choice(const struct arch *a, const struct conv_shape *
                                  uint32_t first_tile, uint32_t tiles,
                                  struct conv_choice *out) EMU_MUST_CHECK;
 void conv_choice_free(struct conv_choice *c);
+
+SUPERSTEP_API_END
 
 #endif

@@ -1,5 +1,6 @@
 /* conv_rotation.c - counts for every rotation of the pieces how much data would stay on its tile,
  * and takes the rotation with the least; of equal ones the nearest to none. */
+#include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_rotation.h"
 
 /* Counts positions that stay, for the pieces of a plan and their input. */

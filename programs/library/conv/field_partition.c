@@ -1,4 +1,5 @@
 /* field_partition.c - cuts of a field, and inputs with halo and border. */
+#include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/field_partition.h"
 
 #include <string.h>

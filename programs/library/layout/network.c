@@ -1,4 +1,5 @@
 /* network.c - the network under construction, and what its layers share. */
+#include "programs/library/conv/conv_cost.h"
 #include "programs/library/layout/network.h"
 
 #include <string.h>

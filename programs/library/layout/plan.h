@@ -1,14 +1,21 @@
 /* plan.h - how operations are cut over tiles. All cuts are tried, and closed formulas give the cost
  * of each.
  *
- * Costs are cycles: compute by the codelets' own formulas (codelet.h), exchange as the words
+ * Costs are cycles: compute by the codelets' own formulas, exchange as the words
  * through the busiest port plus the latency of a phase, syncs from struct arch. Nothing is fitted
  * to a problem. Tests compare predictions with executed cycles.
  */
 #ifndef PROGRAMS_PLAN_H
 #define PROGRAMS_PLAN_H
 
-#include "emu/emu.h"
+#include <stdint.h>
+
+#include "emu/base/api.h"
+#include "emu/base/status.h"
+
+SUPERSTEP_API_BEGIN
+
+struct arch;
 
 /* Predicted cycles of the phases of an operation. */
 struct plan_cost {
@@ -41,34 +48,12 @@ enum emu_status plan_matmul(const struct arch *a, uint32_t m, uint32_t n, uint32
                             uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
                             struct matmul_plan *out) EMU_MUST_CHECK;
 
-/* Cycles of an exchange phase in which the busiest port carries so many words, including the sync
- * before it; with 0 words there is no phase. The number of messages costs nothing: changes of
- * pointer and source happen while words pass. */
-uint64_t plan_exchange_cycles(const struct arch *a, uint64_t words);
-/* Cycles of an exchange phase besides its sync and its words: the longest way from a tile to
- * another one's memory. Cost: looks at some thousand pairs of tiles; call it once for many cuts. */
-uint64_t plan_exchange_latency(const struct arch *a);
-
-/* What all exchange phases of a machine have in common. Cost: as plan_exchange_latency(). */
+/* What all exchange phases of a machine have in common. */
 struct plan_port {
     uint64_t way; /* events of the longest way from a tile to a mux */
     uint64_t lag; /* from there to memory, at most */
 };
-struct plan_port plan_port(const struct arch *a);
-/* Cycles of an exchange phase, without its sync, in which a tile receives so many words, each of
- * them sent to `fan_out` tiles at once. With a fan_out of 1 senders are as busy as receivers, and
- * the schedule has gaps, which are counted. */
-uint64_t plan_port_cycles(const struct plan_port *p, uint64_t words, uint64_t fan_out);
 
-/* The stages of a reduction: `sources` tiles have `elements` elements each, and in every stage a
- * tile adds up what fan_in tiles have. The product of all fan-ins is at least `sources`. */
-enum { PLAN_MAX_STAGES = 4 };
-struct reduce_plan {
-    unsigned stages;
-    uint32_t fan_in[PLAN_MAX_STAGES];
-    struct plan_cost cost;
-};
-enum emu_status plan_reduce(const struct arch *a, uint32_t sources, uint64_t elements,
-                            uint32_t tiles, struct reduce_plan *out) EMU_MUST_CHECK;
+SUPERSTEP_API_END
 
 #endif

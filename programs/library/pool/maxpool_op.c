@@ -1,5 +1,6 @@
 /* maxpool_op.c - layers that work position by position, besides convolutions: sums of two
  * activations, and max pools. */
+#include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_rotation.h"
 #include "programs/library/conv/field_partition.h"
 

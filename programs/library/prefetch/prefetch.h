@@ -14,7 +14,10 @@
 #ifndef PROGRAMS_PREFETCH_H
 #define PROGRAMS_PREFETCH_H
 
+#include "emu/base/api.h"
 #include "programs/compiler/compiler.h"
+
+SUPERSTEP_API_BEGIN
 
 enum { PREFETCH_MAX_DEPTH = 8 };
 
@@ -51,5 +54,7 @@ enum emu_status prefetch_reserve(struct graph *g, const struct prefetch_options 
 enum emu_status op_prefetch(struct graph *g, const struct prefetch_options *o, struct tensor in,
                             struct program body, struct tensor out, struct program *loop,
                             struct prefetch *streams) EMU_MUST_CHECK;
+
+SUPERSTEP_API_END
 
 #endif

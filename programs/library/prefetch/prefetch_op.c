@@ -1,5 +1,6 @@
 /* prefetch_op.c - the programs of compute tiles and IO tiles around a body (see prefetch.h): they
  * request batches, join, send results, and ask the host whether batches follow. */
+#include "emu/emu.h"
 #include "programs/library/prefetch/prefetch.h"
 
 /* Parts of a batch on an IO tile are multiples of so many bytes, which are whole words of every

@@ -9,6 +9,7 @@
 
 #include "programs/compiler/base/arena.h"
 #include "programs/library/kernel/kernel_choice.h"
+#include "programs/library/layout/plan_cost.h"
 #include "programs/library/reduce/reduce_partials.h"
 
 #define REDUCE_KERNELS(op)                                                                         \

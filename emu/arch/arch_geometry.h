@@ -1,0 +1,51 @@
+/* arch_geometry.h - where things of a chip lie: memory elements, physical tiles, ways of the
+ * exchange.
+ */
+#ifndef EMU_ARCH_GEOMETRY_H
+#define EMU_ARCH_GEOMETRY_H
+
+#include "emu/arch/arch.h"
+
+/* Memory element that holds a byte address, or -1 outside the memory (docs/machine.md 2).
+ *
+ * Elements are numbered by address / element_bytes in region 0. Region 1 alternates its elements
+ * word by word: the parity of the 64-bit word selects one of the pair. */
+static inline int arch_element_of(const struct arch *a, uint32_t addr)
+{
+    uint32_t off = addr - a->mem_base; /* wraps below the base */
+    unsigned shift = (unsigned)__builtin_ctz(a->element_bytes);
+    uint32_t first;
+
+    if (off >= a->mem_bytes)
+        return -1;
+    if (off < a->region0_bytes)
+        return (int)(addr >> shift);
+    first = (a->mem_base + a->region0_bytes) >> shift;
+    off -= a->region0_bytes;
+    return (int)(first + 2 * (off >> (shift + 1)) + (addr / a->element_word_bytes) % 2);
+}
+
+/* Exchange geometry (arch_exchange.c). Logical tiles are what programs number, physical ids what
+ * the mux selects. A physical id is below arch_physical_count(); a logical tile below a->tiles.
+ * Anything else is a bug of the caller (EMU_ASSERT). */
+uint32_t arch_physical_count(const struct arch *a);
+uint32_t arch_tile_physical(const struct arch *a, uint32_t logical);
+int arch_tile_logical(const struct arch *a,
+                      uint32_t physical); /* -1: no such tile, also for any larger id */
+
+/* T(s, d): a word sent at the sender's event e reaches the receiver's mux at the receiver's event e
+ * + T. Events; may be < 0. */
+int arch_exchange_delay(const struct arch *a, uint32_t s_physical, uint32_t d_physical);
+
+/* Smallest and largest T over all pairs of the machine's tiles, a tile with itself included.
+ * O(tiles). */
+void arch_exchange_delay_span(const struct arch *a, int *min, int *max);
+
+/* Bits of a send's ctl that reach d from s: 1 or 2 by the direction of travel; 3 (either) on a
+ * flat exchange. */
+unsigned arch_exchange_direction(const struct arch *a, uint32_t s_physical, uint32_t d_physical);
+
+/* Events from the receiver's mux to its incoming pointer. */
+unsigned arch_pic_lag(const struct arch *a, uint32_t d_physical);
+
+#endif
