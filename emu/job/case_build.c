@@ -48,10 +48,10 @@ static enum emu_status add_sources(struct case_run *r)
 {
     const struct tile_case *c = r->c;
 
-    if (c->text)
-        return asm_unit_add_text(r->unit, "asm", c->text, strlen(c->text));
-    for (size_t i = 0; i < c->source_count; i++) {
-        char *path = beside_case(c, c->source[i]);
+    if (c->program.text)
+        return asm_unit_add_text(r->unit, "asm", c->program.text, strlen(c->program.text));
+    for (size_t i = 0; i < c->program.sources; i++) {
+        char *path = beside_case(c, c->program.source[i]);
         enum emu_status s =
             path ? asm_unit_add_file(r->unit, path) : FAIL(NO_MEMORY, "the path of a source");
 
@@ -69,8 +69,8 @@ static enum emu_status assemble_with(struct case_run *r, const char **dir)
         .arch = &r->arch,
         .include_dirs = dir,
         .include_dir_count = c->include_count + 1,
-        .defines = (const char *const *)c->define,
-        .define_count = c->define_count,
+        .defines = (const char *const *)c->program.define,
+        .define_count = c->program.defines,
         .raw = r->options.raw,
         .no_files = r->options.raw,
     };
@@ -119,26 +119,12 @@ static enum emu_status place_code(struct case_run *r)
 
 static enum emu_status place_memories(struct case_run *r)
 {
-    const struct tile_case *c = r->c;
+    const struct manifest_program *p = &r->c->program;
 
-    r->memory_at = emu_alloc(c->memory_count + 1, sizeof(r->memory_at[0]));
+    r->memory_at = emu_alloc(p->memories + 1, sizeof(r->memory_at[0]));
     if (!r->memory_at)
-        return FAIL(NO_MEMORY, "%zu memories", c->memory_count);
-    for (size_t i = 0; i < c->memory_count; i++) {
-        const struct case_memory *m = &c->memory[i];
-
-        if (m->place.is_fixed)
-            TRY(case_layout_fix(&r->layout, m->place.address, m->init.bytes, m->place.name));
-    }
-    for (size_t i = 0; i < c->memory_count; i++) {
-        const struct case_memory *m = &c->memory[i];
-
-        r->memory_at[i] = m->place.address;
-        if (!m->place.is_fixed)
-            TRY(case_layout_fit(&r->layout, m->place.region ? CASE_REGION1 : CASE_REGION0,
-                                m->init.bytes, m->place.align, m->place.name, &r->memory_at[i]));
-    }
-    return EMU_OK;
+        return FAIL(NO_MEMORY, "%zu memories", p->memories);
+    return program_place(p, &r->layout, r->memory_at);
 }
 
 static enum emu_status place_rest(struct case_run *r)
@@ -179,12 +165,12 @@ static enum emu_status check_names(struct case_run *r)
 {
     const struct tile_case *c = r->c;
 
-    if (!case_symbol(r, c->entry, strlen(c->entry), &r->entry))
+    if (!case_symbol(r, c->program.entry, strlen(c->program.entry), &r->entry))
         return FAIL(BAD_FILE, "%s: entry: expected a symbol of the code, got \"%s\"", c->path,
-                    c->entry);
+                    c->program.entry);
     TRY(check_symbols(r, &c->state, "state"));
-    for (size_t i = 0; i < c->memory_count; i++)
-        TRY(check_symbols(r, &c->memory[i].init, c->memory[i].place.name));
+    for (size_t i = 0; i < c->program.memories; i++)
+        TRY(check_symbols(r, &c->program.memory[i].init.data, c->program.memory[i].place.name));
     for (size_t i = 0; i < c->set_count; i++)
         TRY(check_symbols(r, &c->set[i].value, c->set[i].name));
     for (size_t i = 0; i < c->expect_count; i++)
@@ -251,8 +237,9 @@ int case_symbol(const struct case_run *r, const char *name, size_t len, uint32_t
     const struct asm_symbol *s;
     char *text;
 
-    for (size_t i = 0; i < r->c->memory_count; i++) {
-        if (!strncmp(r->c->memory[i].place.name, name, len) && !r->c->memory[i].place.name[len]) {
+    for (size_t i = 0; i < r->c->program.memories; i++) {
+        if (!strncmp(r->c->program.memory[i].place.name, name, len) &&
+            !r->c->program.memory[i].place.name[len]) {
             *address = r->memory_at[i];
             return 1;
         }
@@ -266,16 +253,10 @@ int case_symbol(const struct case_run *r, const char *name, size_t len, uint32_t
     return 1;
 }
 
-enum emu_status case_resolve(const struct case_run *r, const struct case_data *d, const char *what,
-                             uint8_t *out)
+/* Adds the addresses to the words at out that stand for them. */
+static enum emu_status add_addresses(const struct case_run *r, const struct case_data *d,
+                                     const char *what, uint8_t *out)
 {
-    if (!d->bytes)
-        return EMU_OK;
-    if (!d->data) {
-        memset(out, 0, d->bytes);
-        return EMU_OK;
-    }
-    memcpy(out, d->data, d->bytes);
     TRY(check_symbols(r, d, what));
     for (size_t i = 0; i < d->reloc_count; i++) {
         uint32_t offset = d->reloc[i].offset, address = 0, word;
@@ -286,4 +267,29 @@ enum emu_status case_resolve(const struct case_run *r, const struct case_data *d
         memcpy(out + offset, &word, 4);
     }
     return EMU_OK;
+}
+
+enum emu_status case_resolve(const struct case_run *r, const struct case_data *d, const char *what,
+                             uint8_t *out)
+{
+    if (!d->bytes)
+        return EMU_OK;
+    if (!d->data) {
+        memset(out, 0, d->bytes);
+        return EMU_OK;
+    }
+    memcpy(out, d->data, d->bytes);
+    return add_addresses(r, d, what, out);
+}
+
+enum emu_status case_fill_memory(const struct case_run *r, const struct manifest_memory *m,
+                                 uint8_t *out)
+{
+    const struct data_place place = { .arch = &r->arch, .count = 1 };
+    enum emu_status s = manifest_data_fill(&m->init, &place, out);
+
+    if (s == EMU_BAD_FILE)
+        return FAIL(BAD_FILE, "%s: %s: %s", r->c->path, m->place.name, emu_error());
+    TRY(s);
+    return add_addresses(r, &m->init.data, m->place.name, out);
 }

@@ -29,7 +29,7 @@ static enum emu_status compare_memories(const struct case_run *r, struct differe
     for (size_t i = 0; i < c->expect_count; i++) {
         const struct case_memory_expect *e = &c->expect[i];
         uint32_t at = r->memory_at[e->memory] + e->from * case_type_bytes(e->value.type);
-        struct expected_elements x = { .where = c->memory[e->memory].place.name,
+        struct expected_elements x = { .where = c->program.memory[e->memory].place.name,
                                        .from = e->from,
                                        .got = r->mem + (at - r->arch.mem_base),
                                        .tolerance = e->tolerance,

@@ -107,8 +107,8 @@ static enum emu_status print_fault(const struct case_run *r, FILE *f)
 
 static json_t *memory_json(const struct case_run *r, size_t i)
 {
-    const struct case_memory *m = &r->c->memory[i];
-    struct case_data now = m->init;
+    const struct manifest_memory *m = &r->c->program.memory[i];
+    struct case_data now = { .type = m->init.data.type, .count = m->init.elements };
     json_t *list = json_array();
 
     now.data = r->mem + (r->memory_at[i] - r->arch.mem_base);
@@ -128,9 +128,9 @@ static json_t *memory_json(const struct case_run *r, size_t i)
 static enum emu_status print_memories(const struct case_run *r, FILE *f)
 {
     fprintf(f, ",\n  \"memory\": [");
-    for (size_t i = 0; i < r->c->memory_count; i++)
+    for (size_t i = 0; i < r->c->program.memories; i++)
         TRY(print_value(f, i ? ",\n    " : "\n    ", memory_json(r, i)));
-    fprintf(f, r->c->memory_count ? "\n  ]" : "]");
+    fprintf(f, r->c->program.memories ? "\n  ]" : "]");
     return EMU_OK;
 }
 

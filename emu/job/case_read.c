@@ -15,30 +15,7 @@
 enum { DEFAULT_MAX_CYCLES = 100000000, DEFAULT_STACK = 1024, DEFAULT_SCRATCH = 512 };
 enum { MAX_STACK = 1 << 24 };
 
-/* ---- memory, state, registers ---- */
-
-static enum emu_status read_memory(const struct json_reader *r, const struct json_path *at,
-                                   const json_t *v)
-{
-    static const char *const keys[] = { "name", "region", "align", "at",   "f16",
-                                        "f32",  "u32",    "i32",   "u16",  "i16",
-                                        "u8",   "i8",     "bytes", "note", NULL };
-    struct tile_case *c = r->ctx;
-    struct case_memory *m = &c->memory[c->memory_count++];
-    struct json_path name_at = { at, "name", 0 }, fixed_at = { at, "at", 0 };
-    const json_t *fixed = json_object_get(v, "at");
-
-    TRY(json_refuse_unknown(r, at, v, keys, NULL));
-    TRY(case_read_place(r, at, v, &m->place));
-    for (size_t i = 0; i + 1 < c->memory_count; i++) {
-        if (!strcmp(c->memory[i].place.name, m->place.name))
-            return json_wrong(r, &name_at, NULL, "expected a name not used before, got \"%s\"",
-                              m->place.name);
-    }
-    if (fixed && json_object_get(v, "align") && m->place.address % m->place.align)
-        return json_wrong(r, &fixed_at, fixed, "expected a multiple of the alignment");
-    return case_read_typed(r, at, v, &m->init);
-}
+/* ---- state, registers ---- */
 
 /* Grows the state by the words of one entry; every entry is aligned to its elements, as fields of a
  * C struct are. */
@@ -197,16 +174,16 @@ static enum emu_status read_expect(const struct json_reader *r, const struct jso
     TRY(json_optional_bound(r, at, v, "tolerance", &e->tolerance));
     TRY(json_optional_bound(r, at, v, "relative", &e->relative));
     TRY(json_read_string(r, &name_at, json_object_get(v, "name"), &name));
-    while (e->memory < c->memory_count && strcmp(c->memory[e->memory].place.name, name))
+    while (e->memory < c->program.memories && strcmp(c->program.memory[e->memory].place.name, name))
         e->memory++;
-    if (e->memory == c->memory_count)
+    if (e->memory == c->program.memories)
         return json_wrong(r, &name_at, json_object_get(v, "name"), "expected the name of a memory");
     TRY(json_optional_u32(r, at, v, "from", 0, INT32_MAX, &e->from));
     TRY(case_read_typed(r, at, v, &e->value));
     if ((uint64_t)e->from * case_type_bytes(e->value.type) + e->value.bytes >
-        c->memory[e->memory].init.bytes)
+        manifest_data_bytes(&c->program.memory[e->memory].init))
         return json_wrong(r, at, NULL, "expected at most the %u bytes of \"%s\"",
-                          c->memory[e->memory].init.bytes, name);
+                          manifest_data_bytes(&c->program.memory[e->memory].init), name);
     return EMU_OK;
 }
 
@@ -293,27 +270,21 @@ static enum emu_status read_as(const struct json_reader *r, const json_t *v)
     return json_wrong(r, &at, v, "expected \"worker\", \"workers\" or \"supervisor\"");
 }
 
+/* The program, as a manifest has it for the list of tiles [0]. */
 static enum emu_status read_program(const struct json_reader *r, const json_t *root)
 {
-    struct json_path source_at = { NULL, "source", 0 }, include_at = { NULL, "include", 0 };
-    struct json_path define_at = { NULL, "defines", 0 }, entry_at = { NULL, "entry", 0 };
-    const json_t *source = json_object_get(root, "source"), *text = json_object_get(root, "asm"),
-                 *include = json_object_get(root, "include");
+    struct json_path include_at = { NULL, "include", 0 };
+    const json_t *include = json_object_get(root, "include");
     struct tile_case *c = r->ctx;
 
-    if (!source == !text)
-        return json_wrong(r, NULL, NULL, "expected either \"source\" or \"asm\"");
-    if (source)
-        TRY(json_read_strings(r, &source_at, source, &c->source, &c->source_count));
-    if (source && !c->source_count)
-        return json_wrong(r, &source_at, NULL, "expected at least one file");
-    TRY(json_optional_string(r, NULL, root, "asm", &c->text));
+    c->program.tiles.tile = emu_alloc(1, sizeof(*c->program.tiles.tile));
+    if (!c->program.tiles.tile)
+        return FAIL(NO_MEMORY, "a set of tiles");
+    c->program.tiles.count = 1;
+    TRY(program_read_code(r, NULL, root, &c->program));
     if (include)
         TRY(json_read_strings(r, &include_at, include, &c->include, &c->include_count));
-    TRY(json_read_defines(r, &define_at, json_object_get(root, "defines"), &c->define,
-                          &c->define_count));
-    TRY(json_optional_string(r, NULL, root, "machine", &c->machine));
-    return json_read_string(r, &entry_at, json_object_get(root, "entry"), &c->entry);
+    return json_optional_string(r, NULL, root, "machine", &c->machine);
 }
 
 static enum emu_status read_limits(const struct json_reader *r, const json_t *root)
@@ -341,9 +312,8 @@ static enum emu_status read_root(const struct json_reader *r, const json_t *root
         "stack_bytes",  "scratch_bytes",
         "note",         NULL,
     };
-    struct json_path memory_at = { NULL, "memory", 0 }, state_at = { NULL, "state", 0 };
+    struct json_path state_at = { NULL, "state", 0 };
     struct json_path note_at = { NULL, "note", 0 };
-    const json_t *memory = json_object_get(root, "memory");
     struct tile_case *c = r->ctx;
 
     if (json_object_get(root, "programs"))
@@ -355,12 +325,7 @@ static enum emu_status read_root(const struct json_reader *r, const json_t *root
     TRY(read_program(r, root));
     TRY(read_as(r, json_object_get(root, "as")));
     TRY(read_limits(r, root));
-    if (memory) {
-        c->memory = emu_alloc(json_array_size(memory) + 1, sizeof(c->memory[0]));
-        if (!c->memory)
-            return FAIL(NO_MEMORY, "the memories of a case");
-        TRY(json_read_list(r, &memory_at, memory, read_memory));
-    }
+    TRY(program_read_memory(r, NULL, root, NULL, &c->program));
     TRY(json_read_list(r, &state_at, json_object_get(root, "state"), read_state_entry));
     TRY(read_initial(r, root));
     return read_expectations(r, root);
@@ -419,8 +384,7 @@ void case_free(struct tile_case *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; i < c->memory_count; i++)
-        case_data_free(&c->memory[i].init);
+    program_free(&c->program);
     for (size_t i = 0; i < c->set_count; i++)
         case_data_free(&c->set[i].value);
     for (size_t i = 0; i < c->expect_count; i++)
@@ -429,15 +393,10 @@ void case_free(struct tile_case *c)
         case_data_free(&c->expect_register[i].value);
     case_data_free(&c->state);
     case_data_free(&c->weights);
-    emu_free(c->memory);
     emu_free(c->set);
     emu_free(c->expect);
     emu_free(c->expect_register);
-    emu_free((void *)c->source);
     emu_free((void *)c->include);
-    for (size_t i = 0; i < c->define_count; i++)
-        emu_free(c->define[i]);
-    emu_free(c->define);
     emu_free(c->path);
     json_decref(c->root);
     emu_free(c);

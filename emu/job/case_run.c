@@ -127,9 +127,28 @@ static enum emu_status load_data(struct case_run *r, const struct case_data *d, 
     return s;
 }
 
+static enum emu_status load_one(struct case_run *r, const struct manifest_memory *m,
+                                uint32_t address)
+{
+    uint32_t bytes = manifest_data_bytes(&m->init);
+    uint8_t *data;
+    enum emu_status s;
+
+    if (m->init.data.type == CASE_BYTES || !bytes)
+        return EMU_OK; /* nobody has written it: the checking mode shall see that */
+    data = emu_alloc((bytes + 3) / 4 * 4, 1);
+    if (!data)
+        return FAIL(NO_MEMORY, "%u bytes of %s", bytes, m->place.name);
+    s = case_fill_memory(r, m, data);
+    if (s == EMU_OK)
+        EMU_ASSERT(tile_write(&r->tile, address, data, bytes));
+    emu_free(data);
+    return s;
+}
+
 static enum emu_status load_memory(struct case_run *r)
 {
-    const struct tile_case *c = r->c;
+    const struct manifest_program *p = &r->c->program;
 
     for (size_t i = 0; i < r->image->section_count; i++) {
         const struct asm_section *s = &r->image->section[i];
@@ -137,9 +156,9 @@ static enum emu_status load_memory(struct case_run *r)
         if (s->size)
             EMU_ASSERT(tile_write(&r->tile, s->addr, s->bytes, s->size));
     }
-    for (size_t i = 0; i < c->memory_count; i++)
-        TRY(load_data(r, &c->memory[i].init, r->memory_at[i], c->memory[i].place.name));
-    return load_data(r, &c->state, r->state_at, "state");
+    for (size_t i = 0; i < p->memories; i++)
+        TRY(load_one(r, &p->memory[i], r->memory_at[i]));
+    return load_data(r, &r->c->state, r->state_at, "state");
 }
 
 static void load_weights(struct case_run *r)

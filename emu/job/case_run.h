@@ -88,6 +88,11 @@ void case_register_put(struct case_run *r, unsigned lane, char file, unsigned nu
 enum emu_status case_resolve(const struct case_run *r, const struct case_data *d, const char *what,
                              uint8_t *out) EMU_MUST_CHECK;
 
+/* The same for a memory of the case; out has room for manifest_data_bytes(). EMU_BAD_FILE, too, for
+ * an expression that divides by zero or leaves its type. */
+enum emu_status case_fill_memory(const struct case_run *r, const struct manifest_memory *m,
+                                 uint8_t *out) EMU_MUST_CHECK;
+
 /* Compares with the expectations. differences receives a new JSON array (empty when there are
  * none), owned by the caller. At most CASE_MAX_DIFFERENCES entries are listed, *total counts all.
  */

@@ -11,6 +11,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
+#include "emu/job/case.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile.h"
 
@@ -419,6 +420,9 @@ enum emu_status case_read_place(const struct json_reader *r, const struct json_p
     out->is_fixed = json_object_get(v, "at") != NULL;
     if (out->is_fixed && json_object_get(v, "region"))
         return json_wrong(r, &fixed_at, NULL, "expected \"at\" or \"region\", not both");
+    if (out->is_fixed && json_object_get(v, "align") && out->address % out->align)
+        return json_wrong(r, &fixed_at, json_object_get(v, "at"),
+                          "expected a multiple of the alignment");
     return EMU_OK;
 }
 

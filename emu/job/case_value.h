@@ -3,7 +3,63 @@
 #define EMU_CASE_VALUE_H
 
 #include "emu/base/json_read.h"
-#include "emu/job/case.h"
+
+/* Element types of arrays. case_value.c has their names, sizes and ranges. */
+enum case_type {
+    CASE_F16,
+    CASE_F32,
+    CASE_U32,
+    CASE_I32,
+    CASE_U16,
+    CASE_I16,
+    CASE_U8,
+    CASE_I8,
+    CASE_BYTES, /* a size without values: zeros, printed as u8 */
+    CASE_TYPE_COUNT
+};
+
+const char *case_type_name(enum case_type t);              /* "f16" */
+uint32_t case_type_bytes(enum case_type t);                /* of one element: 1, 2 or 4 */
+int case_type_find(const char *name, enum case_type *out); /* 0 if there is no such type */
+int case_type_is_float(enum case_type t);
+
+/* A 32-bit word in the data that stands for an address, known only after placing. */
+struct case_reloc {
+    uint32_t offset;    /* in bytes; the word there holds the addend */
+    uint32_t index;     /* element, for messages */
+    const char *symbol; /* borrowed from the JSON tree, not terminated */
+    uint32_t symbol_len;
+};
+
+/* An array of elements, little endian. */
+struct case_data {
+    enum case_type type;
+    uint32_t count, bytes;
+    uint8_t *data; /* owned; NULL means zeros */
+    struct case_reloc *reloc;
+    size_t reloc_count, reloc_cap;
+};
+
+/* Where a memory lies. */
+struct case_place {
+    const char *name; /* borrowed */
+    uint32_t region, align;
+    int is_fixed;
+    uint32_t address; /* "at", where is_fixed */
+};
+
+/* Lane numbers: 0..5 workers, LANE_SUPER the supervisor, and every context that runs. */
+enum { CASE_LANE_RUNNING = 255 };
+
+/* Register files: 'm', 'a', 'c' (accumulators), or a CSR space 'W', 'U', 'S'. */
+struct case_register {
+    uint8_t lane;
+    char file;
+    uint8_t number;         /* first register, or CSR index */
+    struct case_data value; /* consecutive registers, four bytes each */
+    const char *name;       /* borrowed: as written, for messages */
+    double tolerance, relative;
+};
 
 /* Reads an array of numbers, or one number as an array of length 1. out->data is owned by the
  * caller also on failure.

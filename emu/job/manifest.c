@@ -36,18 +36,6 @@ const struct manifest_program *manifest_program_of(const struct manifest *m, uin
     return NULL;
 }
 
-static void program_free(struct manifest_program *p)
-{
-    for (size_t i = 0; i < p->memories; i++)
-        manifest_data_free(&p->memory[i].init);
-    for (size_t i = 0; i < p->defines; i++)
-        emu_free(p->define[i]);
-    emu_free(p->memory);
-    emu_free(p->define);
-    emu_free((void *)p->source);
-    tile_list_free(&p->tiles);
-}
-
 void manifest_free(struct manifest *m)
 {
     if (!m)

@@ -1,8 +1,9 @@
 /* manifest.h - a whole-machine program written by hand: a JSON file that names sources, tiles,
  * memory, streams, expectations.
  *
- *   manifest_read    JSON text to struct manifest      manifest_read.c, manifest_data.c,
- * manifest_expr.c manifest_build   assembles, places memory, makes the image      manifest_build.c,
+ *   manifest_read    JSON text to struct manifest      manifest_read.c, program_read.c,
+ *                    manifest_data.c, manifest_expr.c
+ *   manifest_build   assembles, places memory, makes the image      manifest_build.c,
  * manifest_source.c
  *
  * docs/lab.md describes the file. Values are written as in case files (docs/case_format.md) and
@@ -12,6 +13,7 @@
 #define EMU_MANIFEST_H
 
 #include "emu/arch/arch.h"
+#include "emu/job/case_place.h"
 #include "emu/job/case_value.h"
 #include "emu/job/run_file.h"
 #include "emu/load/image.h"
@@ -109,7 +111,25 @@ const struct manifest_memory *manifest_find_memory(const struct manifest_program
                                                    const char *name);
 const struct manifest_program *manifest_program_of(const struct manifest *m, uint32_t tile);
 
+/* ---- program_read.c: also of a case ---- */
+
+/* "source" or "asm", "entry" (p->entry stays, if it is there, without one) and "defines" of v. */
+enum emu_status program_read_code(const struct json_reader *r, const struct json_path *at,
+                                  const json_t *v, struct manifest_program *p) EMU_MUST_CHECK;
+/* "memory" of v. taken: names that no memory may have, NULL at the end; or NULL. */
+enum emu_status program_read_memory(const struct json_reader *r, const struct json_path *at,
+                                    const json_t *v, const char *const *taken,
+                                    struct manifest_program *p) EMU_MUST_CHECK;
+/* Places the memories: those with a fixed address, then the others in order. at[i] receives the
+ * address of memory i. Errors: of case_layout_fix(), case_layout_fit(). */
+enum emu_status program_place(const struct manifest_program *p, struct case_layout *l,
+                              uint32_t *at) EMU_MUST_CHECK;
+void program_free(struct manifest_program *p);
+
 /* ---- manifest_data.c ---- */
+
+/* Whether a key names a typed value: "f32", "f32_per_tile", "f32_sequence". */
+int manifest_data_key(const char *key);
 
 /* Reads the one typed value of obj: "u32" as in a case, "u32_per_tile" an expression of tile,
  * tiles, index, count and i or a list of lists (one for each tile), "u32_sequence" an expression of

@@ -17,34 +17,26 @@ enum { TILES_AT_ONCE = 32 };
 
 /* ---- placing ---- */
 
+/* at: room for the addresses of the memories. */
 static enum emu_status place_memories(const struct manifest *m, struct manifest_program *p,
-                                      struct case_layout *l)
+                                      struct case_layout *l, uint32_t *at)
 {
     TRY(case_layout_fix(l, m->arch.mem_base, p->code_bytes, "the room for code"));
-    for (size_t i = 0; i < p->memories; i++) {
-        struct manifest_memory *mem = &p->memory[i];
-
-        if (mem->place.is_fixed)
-            TRY(case_layout_fix(l, mem->place.address, manifest_data_bytes(&mem->init),
-                                mem->place.name));
-    }
-    for (size_t i = 0; i < p->memories; i++) {
-        struct manifest_memory *mem = &p->memory[i];
-
-        if (!mem->place.is_fixed)
-            TRY(case_layout_fit(l, mem->place.region ? CASE_REGION1 : CASE_REGION0,
-                                manifest_data_bytes(&mem->init), mem->place.align, mem->place.name,
-                                &mem->place.address));
-    }
+    TRY(program_place(p, l, at));
+    for (size_t i = 0; i < p->memories; i++)
+        p->memory[i].place.address = at[i];
     return EMU_OK;
 }
 
 static enum emu_status place_program(const struct manifest *m, struct manifest_program *p)
 {
     struct case_layout l = { .arch = &m->arch };
-    enum emu_status s = place_memories(m, p, &l);
+    uint32_t *at = emu_alloc(p->memories + 1, sizeof(*at));
+    enum emu_status s =
+        at ? place_memories(m, p, &l, at) : FAIL(NO_MEMORY, "%zu memories", p->memories);
 
     case_layout_free(&l);
+    emu_free(at);
     if (s == EMU_BAD_FILE)
         return FAIL(BAD_FILE, "%s: programs[%zu]: %s", m->path, (size_t)(p - m->program),
                     emu_error());

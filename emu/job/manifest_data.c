@@ -46,6 +46,14 @@ static int typed_key(const char *key, enum case_type *type, enum data_form *form
     return 0;
 }
 
+int manifest_data_key(const char *key)
+{
+    enum case_type type;
+    enum data_form form;
+
+    return typed_key(key, &type, &form) && type != CASE_BYTES;
+}
+
 static enum emu_status find_typed(const struct json_reader *r, const struct json_path *at,
                                   const json_t *obj, enum case_type *type, enum data_form *form,
                                   const char **key)

@@ -37,19 +37,6 @@ static const struct manifest_options *options_of(const struct json_reader *r)
     return reading->o;
 }
 
-/* "f32", "f32_per_tile", "f32_sequence". */
-static int is_typed(const char *key)
-{
-    for (unsigned t = 0; t < CASE_TYPE_COUNT; t++) {
-        size_t n = strlen(case_type_name(t));
-
-        if (t != CASE_BYTES && !strncmp(key, case_type_name(t), n) &&
-            (!key[n] || !strcmp(key + n, "_per_tile") || !strcmp(key + n, "_sequence")))
-            return 1;
-    }
-    return 0;
-}
-
 /* Allocates one zeroed entry for each of a list, and reads them. *out is NULL when there is no
  * list. */
 static enum emu_status read_list(const struct json_reader *r, const struct json_path *at,
@@ -69,37 +56,6 @@ static enum emu_status read_list(const struct json_reader *r, const struct json_
 static struct manifest_program *last_program(const struct json_reader *r)
 {
     return &manifest_of(r)->program[manifest_of(r)->programs - 1];
-}
-
-static enum emu_status check_memory_name(const struct json_reader *r, const struct json_path *at,
-                                         const char *name)
-{
-    static const char *const taken[] = { "TILE",  "PHYSICAL", "TILES",   "INDEX",
-                                         "COUNT", "MEM_BASE", "MEM_END", NULL };
-    const struct manifest_program *p = last_program(r);
-    struct json_path here = { at, "name", 0 };
-    int used = 0;
-
-    for (size_t i = 0; taken[i]; i++)
-        used |= !strcmp(taken[i], name);
-    for (size_t i = 0; i + 1 < p->memories; i++)
-        used |= !strcmp(p->memory[i].place.name, name);
-    return used ? json_wrong(r, &here, NULL, "expected a name not used before, got \"%s\"", name)
-                : EMU_OK;
-}
-
-static enum emu_status read_memory(const struct json_reader *r, const struct json_path *at,
-                                   const json_t *v)
-{
-    static const char *const keys[] = { "name",  "region", "align", "at",
-                                        "bytes", "count",  "note",  NULL };
-    struct manifest_program *p = last_program(r);
-    struct manifest_memory *m = &p->memory[p->memories++];
-
-    TRY(json_refuse_unknown(r, at, v, keys, is_typed));
-    TRY(case_read_place(r, at, v, &m->place));
-    TRY(check_memory_name(r, at, m->place.name));
-    return manifest_read_data(r, at, v, &p->tiles, &m->init);
 }
 
 /* No tile can run two programs. */
@@ -130,32 +86,22 @@ static enum emu_status read_program(const struct json_reader *r, const struct js
 {
     static const char *const keys[] = { "source",  "asm",    "entry",      "tiles", "group",
                                         "defines", "memory", "code_bytes", "note",  NULL };
-    struct json_path source_at = { at, "source", 0 }, tiles_at = { at, "tiles", 0 };
-    struct json_path defines_at = { at, "defines", 0 }, memory_at = { at, "memory", 0 };
+    static const char *const taken[] = { "TILE",  "PHYSICAL", "TILES",   "INDEX",
+                                         "COUNT", "MEM_BASE", "MEM_END", NULL };
+    struct json_path tiles_at = { at, "tiles", 0 };
     struct manifest_program *p = &manifest_of(r)->program[manifest_of(r)->programs++];
-    const json_t *source;
 
     *p = (struct manifest_program){ .entry = "main",
                                     .code_bytes = manifest_of(r)->arch.region0_bytes / 2 };
     TRY(json_refuse_unknown(r, at, v, keys, NULL));
-    source = json_object_get(v, "source");
-    if (!source == !json_object_get(v, "asm"))
-        return json_wrong(r, at, NULL, "expected either \"source\" or \"asm\"");
-    if (source)
-        TRY(json_read_strings(r, &source_at, source, &p->source, &p->sources));
-    if (source && !p->sources)
-        return json_wrong(r, &source_at, NULL, "expected at least one file");
-    TRY(json_optional_string(r, at, v, "asm", &p->text));
-    TRY(json_optional_string(r, at, v, "entry", &p->entry));
+    TRY(program_read_code(r, at, v, p));
     TRY(json_optional_u32(r, at, v, "group", 0, MACHINE_MAX_GROUPS - 1, &p->group));
     TRY(json_optional_u32(r, at, v, "code_bytes", 4, manifest_of(r)->arch.region0_bytes,
                           &p->code_bytes));
     TRY(tile_list_read(r, &tiles_at, json_object_get(v, "tiles"), &manifest_of(r)->arch,
                        &p->tiles));
     TRY(check_tiles_free(r, &tiles_at));
-    TRY(json_read_defines(r, &defines_at, json_object_get(v, "defines"), &p->define, &p->defines));
-    return read_list(r, &memory_at, json_object_get(v, "memory"), sizeof(*p->memory),
-                     (void **)&p->memory, read_memory);
+    return program_read_memory(r, at, v, taken, p);
 }
 
 /* ---- streams ---- */
@@ -176,7 +122,7 @@ static enum emu_status read_stream_data(const struct json_reader *r, const struc
             return json_wrong(r, at, NULL, "expected \"repeat\" only for a stream to the tiles");
         if (!expect)
             return EMU_OK;
-        TRY(json_refuse_unknown(r, &expect_at, expect, expect_keys, is_typed));
+        TRY(json_refuse_unknown(r, &expect_at, expect, expect_keys, manifest_data_key));
         if (s->file)
             return json_wrong(r, at, NULL, "expected \"file\" or \"expect\", not both");
         return manifest_read_data(r, &expect_at, expect, NULL, &s->expect);
@@ -202,7 +148,7 @@ static enum emu_status read_stream(const struct json_reader *r, const struct jso
     const char *direction = "";
 
     *s = (struct manifest_stream){ .name = "", .depth = 1 };
-    TRY(json_refuse_unknown(r, at, v, keys, is_typed));
+    TRY(json_refuse_unknown(r, at, v, keys, manifest_data_key));
     if (!json_object_get(v, "id"))
         return json_wrong(r, &id_at, NULL, "expected a number: the stream in transfer headers");
     TRY(json_optional_u32(r, at, v, "id", 0, HOST_HEADER_STREAMS - 1, &s->id));
@@ -230,7 +176,7 @@ static enum emu_status read_expect(const struct json_reader *r, const struct jso
     struct json_path tiles_at = { at, "tiles", 0 }, name_at = { at, "name", 0 };
     struct manifest_expect *e = &manifest_of(r)->expect[manifest_of(r)->expects++];
 
-    TRY(json_refuse_unknown(r, at, v, keys, is_typed));
+    TRY(json_refuse_unknown(r, at, v, keys, manifest_data_key));
     TRY(tile_list_read(r, &tiles_at, json_object_get(v, "tiles"), &manifest_of(r)->arch,
                        &e->tiles));
     TRY(json_read_string(r, &name_at, json_object_get(v, "name"), &e->name));

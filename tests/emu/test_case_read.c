@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/job/case_value.h"
+#include "emu/job/case.h"
 #include "emu/tile/tile.h"
 
 static const char head[] = "\"asm\": \"x\", \"entry\": \"e\", \"as\": \"worker\"";
@@ -50,18 +50,19 @@ static void everything_is_read(void **state)
 
     (void)state;
     assert_int_equal(case_read_text(text, sizeof(text) - 1, "t.json", &c), EMU_OK);
-    assert_int_equal(c->source_count, 2);
-    assert_string_equal(c->source[1], "b.S");
-    assert_int_equal(c->define_count, 2);
-    assert_string_equal(c->define[0], "A=3");
-    assert_string_equal(c->define[1], "B=x y");
+    assert_int_equal(c->program.sources, 2);
+    assert_string_equal(c->program.source[1], "b.S");
+    assert_int_equal(c->program.defines, 2);
+    assert_string_equal(c->program.define[0], "A=3");
+    assert_string_equal(c->program.define[1], "B=x y");
     assert_int_equal(c->as, CASE_WORKERS);
-    assert_int_equal(c->memory_count, 2);
-    assert_int_equal(c->memory[0].place.region, 0);
-    assert_int_equal(c->memory[0].init.bytes, 4);
-    assert_memory_equal(c->memory[0].init.data, "\x00\x3c\x00\xc1", 4);
-    assert_true(c->memory[1].place.is_fixed && c->memory[1].place.address == 0x80000);
-    assert_null(c->memory[1].init.data);
+    assert_int_equal(c->program.memories, 2);
+    assert_int_equal(c->program.memory[0].place.region, 0);
+    assert_int_equal(c->program.memory[0].init.data.bytes, 4);
+    assert_memory_equal(c->program.memory[0].init.data.data, "\x00\x3c\x00\xc1", 4);
+    assert_true(c->program.memory[1].place.is_fixed &&
+                c->program.memory[1].place.address == 0x80000);
+    assert_null(c->program.memory[1].init.data.data);
     /* 1, -1, x+8, {3, 4}, 0.5 */
     assert_int_equal(c->state.bytes, 20);
     assert_memory_equal(c->state.data, "\x01\0\0\0\xff\xff\xff\xff\x08\0\0\0\x03\0\x04\0\0\0\0\x3f",
@@ -93,9 +94,9 @@ static void check_bits(const char *type, const char *json, const uint32_t *want,
 
     snprintf(body, sizeof(body), "\"memory\": [{\"name\": \"x\", \"%s\": %s}]", type, json);
     c = read_ok(body);
-    assert_int_equal(c->memory[0].init.count, n);
+    assert_int_equal(c->program.memory[0].init.data.count, n);
     for (size_t i = 0; i < n; i++)
-        assert_int_equal(case_element_bits(&c->memory[0].init, (uint32_t)i), want[i]);
+        assert_int_equal(case_element_bits(&c->program.memory[0].init.data, (uint32_t)i), want[i]);
     case_free(c);
 }
 
@@ -130,7 +131,7 @@ static void mistakes_are_named(void **state)
           "[1]}]",
           "t.json: memory[1].align: expected a power of two, got 3" },
         { "\"memory\": [{\"u8\": [1]}]", "memory[0].name: expected a string" },
-        { "\"memory\": [{\"name\": \"x\"}]", "memory[0]: expected an array \"f16\"" },
+        { "\"memory\": [{\"name\": \"x\"}]", "memory[0]: expected an array such as" },
         { "\"memory\": [{\"name\": \"x\", \"u8\": [1], \"f16\": [1]}]",
           "memory[0]: expected one array" },
         { "\"memory\": [{\"name\": \"x\", \"u8\": [1]}, {\"name\": \"x\", \"u8\": [1]}]",

@@ -71,6 +71,32 @@ static void one_worker(void **state)
     end(&o);
 }
 
+/* The memories of a case are those of a manifest with one tile. */
+static void memories_as_in_a_manifest(void **state)
+{
+    static const char text[] =
+        "{\"asm\": \".worker\\ne: exitz $mzero\\n\", \"entry\": \"e\", \"as\": \"worker\","
+        " \"memory\": [{\"name\": \"x\", \"u32_per_tile\": \"3 * i + count + tile\", \"count\": "
+        "4}],"
+        " \"expect\": [{\"name\": \"x\", \"u32\": [1, 4, 7, 10]}]}";
+    static const char bad[] =
+        "{\"asm\": \".worker\\ne: exitz $mzero\\n\", \"entry\": \"e\", \"as\": \"worker\","
+        " \"memory\": [{\"name\": \"x\", \"u8_per_tile\": \"300 * i\", \"count\": 2}]}";
+    struct case_outcome o = run(text, raw_options());
+    struct case_options options = raw_options();
+
+    (void)state;
+    assert_int_equal(o.verdict, CASE_PASS);
+    end(&o);
+    o = (struct case_outcome){ 0 };
+    assert_int_equal(case_read_text(bad, strlen(bad), "t.json", &o.c), EMU_OK);
+    assert_int_equal(case_build(o.c, &options, &o.r), EMU_OK);
+    assert_int_equal(case_load(o.r), EMU_BAD_FILE);
+    assert_string_equal(emu_error(),
+                        "t.json: x: \"300 * i\" for tile 0, element 1: 300 does not fit u8");
+    end(&o);
+}
+
 static void six_workers(void **state)
 {
     static const char text[] =
@@ -338,15 +364,11 @@ static void first_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_worker),
-        cmocka_unit_test(six_workers),
-        cmocka_unit_test(a_supervisor),
-        cmocka_unit_test(faults_and_limits),
-        cmocka_unit_test(differences_are_listed),
-        cmocka_unit_test(runs_again),
-        cmocka_unit_test(the_checking_mode_reports),
-        cmocka_unit_test(the_answer_is_json),
-        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(one_worker),         cmocka_unit_test(memories_as_in_a_manifest),
+        cmocka_unit_test(six_workers),        cmocka_unit_test(a_supervisor),
+        cmocka_unit_test(faults_and_limits),  cmocka_unit_test(differences_are_listed),
+        cmocka_unit_test(runs_again),         cmocka_unit_test(the_checking_mode_reports),
+        cmocka_unit_test(the_answer_is_json), cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(first_fit),
     };
 

@@ -201,11 +201,11 @@ enum emu_status isa_program_new(const struct isa_block *b, const struct isa_row 
     p->text = t.s;
     p->c = (struct tile_case){
         .path = (char *)(uintptr_t)b->file,
-        .text = t.s,
-        .entry = b->only & ONLY_WORKER ? "isa_lone" : "isa_super",
+        .program = { .text = t.s,
+                     .entry = b->only & ONLY_WORKER ? "isa_lone" : "isa_super",
+                     .memory = b->memory,
+                     .memories = b->memory_count },
         .as = b->only & ONLY_WORKER ? CASE_WORKER : CASE_SUPERVISOR,
-        .memory = b->memory,
-        .memory_count = b->memory_count,
         .expect_fault = -1,
         .max_cycles = 10000000,
         .stack_bytes = 256,

@@ -175,28 +175,29 @@ static enum emu_status parse_row(struct cursor *c, struct isa_block *b, enum isa
 /* ---- memories ---- */
 
 /* Appends values of one type to a memory. */
-static enum emu_status parse_values(struct cursor *c, struct case_memory *m, enum case_type type)
+static enum emu_status parse_values(struct cursor *c, struct manifest_memory *m,
+                                    enum case_type type)
 {
     uint32_t size = case_type_bytes(type);
 
-    m->init.type = CASE_U8; /* the types of continuation lines may differ */
+    m->init.data.type = CASE_U8; /* the types of continuation lines may differ */
     for (char *s; (s = word(c));) {
         unsigned long long v = strtoull(s, NULL, 0);
-        uint8_t *data = emu_realloc(m->init.data, m->init.bytes + size, 1);
+        uint8_t *data = emu_realloc(m->init.data.data, m->init.data.bytes + size, 1);
 
         if (!data)
             return FAIL(NO_MEMORY, "a memory");
-        m->init.data = data;
+        m->init.data.data = data;
         for (uint32_t k = 0; k < size; k++)
-            data[m->init.bytes + k] = (uint8_t)(v >> 8 * k);
-        m->init.bytes += size;
-        m->init.count = m->init.bytes;
+            data[m->init.data.bytes + k] = (uint8_t)(v >> 8 * k);
+        m->init.data.bytes += size;
+        m->init.data.count = m->init.elements = m->init.data.bytes;
     }
     return EMU_OK;
 }
 
 /* mem NAME [region R] [align A] [at ADDRESS] TYPE VALUES */
-static enum emu_status parse_memory(struct cursor *c, struct case_memory *m)
+static enum emu_status parse_memory(struct cursor *c, struct manifest_memory *m)
 {
     const char *name = word(c);
     enum case_type type;
@@ -229,21 +230,21 @@ static enum emu_status parse_memory(struct cursor *c, struct case_memory *m)
     return EMU_OK;
 }
 
-static enum emu_status copy_memory(const struct case_memory *from, struct case_memory *to)
+static enum emu_status copy_memory(const struct manifest_memory *from, struct manifest_memory *to)
 {
     *to = *from;
     to->place.name = emu_strdup(from->place.name);
-    to->init.data = emu_alloc(from->init.bytes + 1, 1);
-    if (!to->place.name || !to->init.data)
+    to->init.data.data = emu_alloc(from->init.data.bytes + 1, 1);
+    if (!to->place.name || !to->init.data.data)
         return FAIL(NO_MEMORY, "a memory");
-    if (from->init.bytes)
-        memcpy(to->init.data, from->init.data, from->init.bytes);
+    if (from->init.data.bytes)
+        memcpy(to->init.data.data, from->init.data.data, from->init.data.bytes);
     return EMU_OK;
 }
 
 static enum emu_status add_memory(struct cursor *c, struct isa_file *f, struct isa_block *b)
 {
-    struct case_memory **list = b ? &b->memory : &f->memory;
+    struct manifest_memory **list = b ? &b->memory : &f->memory;
     size_t *count = b ? &b->memory_count : &f->memory_count;
 
     TRY(emu_grow((void **)list, *count, b ? &b->memory_cap : &f->memory_cap, sizeof(**list)));
@@ -458,11 +459,11 @@ enum emu_status isa_file_read(const char *path, struct isa_file *out)
     return s == EMU_OK ? check_blocks(out) : s;
 }
 
-static void free_memories(struct case_memory *m, size_t count)
+static void free_memories(struct manifest_memory *m, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         emu_free((void *)(uintptr_t)m[i].place.name);
-        emu_free(m[i].init.data);
+        emu_free(m[i].init.data.data);
     }
     emu_free(m);
 }

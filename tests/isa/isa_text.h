@@ -63,7 +63,7 @@ struct isa_block {
     char free[256];      /* names that may change unlisted, blank-separated */
     struct isa_set *set; /* the file's, then the block's */
     size_t set_count, set_cap;
-    struct case_memory *memory; /* the file's, then the block's; names and data owned */
+    struct manifest_memory *memory; /* the file's, then the block's; names and data owned */
     size_t memory_count, memory_cap;
     struct isa_place in[ISA_MAX_COLUMNS], out[ISA_MAX_COLUMNS];
     unsigned in_count, out_count;
@@ -86,11 +86,11 @@ struct isa_file {
     char *path;
     struct isa_block *block;
     size_t block_count, block_cap;
-    struct case_memory *memory; /* before the first block */
+    struct manifest_memory *memory; /* before the first block */
     size_t memory_count, memory_cap;
     struct isa_set *set; /* the same */
     size_t set_count, set_cap;
-    struct case_memory *last; /* memory that a continuation line belongs to */
+    struct manifest_memory *last; /* memory that a continuation line belongs to */
 };
 
 /* Reads a file. Errors name file and line. */
