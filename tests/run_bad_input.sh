@@ -102,7 +102,13 @@ done
 for option in json "chart a" plan report compare-layers; do
     refuse "either --layers or --${option%% *}, not both" $net --layers --$option
 done
-refuse "either --dump or --json, not both" run softmax --dump --json
+for option in "image a" "weights a" "seed 2" no-calibration "memory-proportion 0.5" "parameter-memory 0.5" "exchange memory" check plain allow-oom; do
+    refuse "either --layers or --${option%% *}, not both" run efficientnet-b0 --layers --$option
+done
+for option in json check plain "exchange memory" allow-oom; do
+    refuse "either --dump or --${option%% *}, not both" run softmax --dump --$option
+done
+refuse "--seed does nothing without --output" models efficientnet-b0 --seed 3
 refuse "chips 2: one chip is emulated" $net --set chips=2
 refuse "chips 2: one chip is emulated" run ring --set chips=2
 refuse "chips 2: one chip is emulated" tile tests/cases/sum_worker.json --set chips=2
@@ -310,7 +316,7 @@ if [ -c /dev/full ]; then
     expect 2 "No space left on device" $net --digests /dev/full
 fi
 full $net --json
-full $net --layers
+full run -q efficientnet-b0 --layers
 full models
 full machines
 full run --help
