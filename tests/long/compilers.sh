@@ -18,7 +18,7 @@ results() {
     for c in tests/cases/*.json; do "$program" tile --case "$c"; done >"$tmp/$name.cases" 2>&1
     for p in programs/lab/*.bsp.json; do
         "$program" run "$@" --json --digests "$tmp/digests" "$p" 2>>"$tmp/$name.errors"
-        cat "$tmp/digests" >>"$tmp/$name.digests"
+        cat "$tmp/digests" >>"$tmp/$name.digests" 2>/dev/null # a program that is refused leaves none
         rm -f "$tmp/digests"
     done >"$tmp/$name.answers"
 }
@@ -26,7 +26,8 @@ results() {
 # same NAME NAME: both said the same. What --check adds to an answer is left out.
 same() {
     for part in cases errors digests; do cmp "$tmp/$1.$part" "$tmp/$2.$part" || return; done
-    cmp <(jq 'del(.checks, .check_reports)' "$tmp/$1.answers") <(jq 'del(.checks, .check_reports)' "$tmp/$2.answers")
+    cmp <(jq 'with_entries(select(.key | startswith("check") | not))' "$tmp/$1.answers") \
+        <(jq 'with_entries(select(.key | startswith("check") | not))' "$tmp/$2.answers")
 }
 
 first=
