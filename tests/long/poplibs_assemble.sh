@@ -38,20 +38,21 @@ done < <(find "$poplibs/lib" -name '*.S' | sort)
 echo "assembled $assembled of $want files, $bytes bytes; disassembled and assembled again: $same"
 [ "$assembled" = "$want" ] || fail "$assembled files"
 
-# Two functions come from elsewhere: the runtime, and a C++ file.
+# Two functions come from elsewhere, the runtime and a C++ file: nothing else may be undefined.
+cat >"$tmp/elsewhere.S" <<END
+.section .text.elsewhere, "ax"
+.globl _Longmemcpy_entry
+.globl _ZN6popops32checkAccuracyWhenCastComputeImplIfDhEEbT_f
+_Longmemcpy_entry:
+_ZN6popops32checkAccuracyWhenCastComputeImplIfDhEEbT_f:
+    br \$lr
+END
 linked=0
 for dir in "$poplibs"/lib/*/codelets/asm; do
     ls "$dir"/*.S >/dev/null 2>&1 || continue
-    if ! "$superstep" asm --allow-undefined -I "$poplibs/include" -o "$tmp/first" "$dir"/*.S \
-        2>"$tmp/said"; then
-        complain "does not link: $dir"
-        continue
-    fi
+    "$superstep" asm -I "$poplibs/include" -o "$tmp/first" "$dir"/*.S "$tmp/elsewhere.S" 2>"$tmp/said" ||
+        { complain "does not link: $dir"; continue; }
     linked=$((linked + 1))
-    if grep 'undefined symbol' "$tmp/said" |
-        grep -v -e "'_Longmemcpy_entry'" -e "'_ZN6popops32checkAccuracyWhenCastComputeImpl"; then
-        complain "undefined symbols: $dir"
-    fi
 done
 echo "linked $linked libraries"
 [ "$linked" -gt 0 ] || fail "nothing to link"
