@@ -322,7 +322,7 @@ enum emu_status compiled_step_results(const struct compiled *c, uint32_t step, e
  * state, kept variables. Goes tile by tile; the same owner may be reported several times. */
 struct held_bytes {
     const char *owner, *category; /* borrowed */
-    uint32_t scope;               /* in which the owner was made */
+    uint32_t scope;               /* in which it was made; merged copies are divided by bytes */
     uint64_t bytes;
 };
 typedef void held_visit(void *ctx, uint32_t tile, const struct held_bytes *h);

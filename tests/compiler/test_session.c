@@ -270,6 +270,52 @@ static void supersteps_know_their_scope(void **state)
     rig_free(&x);
 }
 
+struct held_by_scope {
+    uint64_t bytes[3];
+};
+
+static void add_copies(void *ctx, uint32_t tile, const struct held_bytes *x)
+{
+    struct held_by_scope *h = ctx;
+
+    (void)tile;
+    if (!strncmp(x->owner, "copy to ", 8))
+        h->bytes[x->scope] += x->bytes;
+}
+
+/* Memory that belongs to merged copies is divided like their cycles: here three to one. */
+static void code_of_merged_copies(void **state)
+{
+    struct held_by_scope held = { { 0 } };
+    const struct image *im;
+    uint64_t code = 0;
+    uint32_t a, b;
+    struct rig x;
+
+    (void)state;
+    rig_new(&x);
+    a = copy_in_scope(&x, "a", 12, 1);
+    b = copy_in_scope(&x, "b", 4, 2);
+    rig_start(&x);
+    im = compiled_image(x.c);
+    for (uint32_t t = 0; t < 4; t++) {
+        const struct image_tile *tile = image_find_tile(im, 0, t);
+        size_t n = 0;
+        const struct image_range *r = tile ? image_map_of(im, tile->map, &n) : NULL;
+
+        for (size_t i = 0; i < n; i++)
+            if (!strncmp(image_text(im, r[i].owner), "copy to ", 8) &&
+                strstr(image_text(im, r[i].category), "code"))
+                code += r[i].bytes;
+    }
+    assert_int_equal(compiled_held(x.c, add_copies, &held), EMU_OK);
+    assert_true(held.bytes[a] > 0 && held.bytes[b] > 0);
+    assert_int_equal(held.bytes[0], 0);
+    assert_int_equal(held.bytes[a] + held.bytes[b], code);
+    assert_in_range(held.bytes[a], 3 * held.bytes[b] - 12, 3 * held.bytes[b] + 12);
+    rig_free(&x);
+}
+
 /* An input is there when the program begins, and its memory serves another one afterwards. */
 static void inputs_live_to_their_last_use(void **state)
 {
@@ -470,6 +516,7 @@ int main(void)
         cmocka_unit_test(initial_values_and_constants_are_there),
         cmocka_unit_test(runs_follow_each_other),
         cmocka_unit_test(supersteps_know_their_scope),
+        cmocka_unit_test(code_of_merged_copies),
         cmocka_unit_test(inputs_live_to_their_last_use),
         cmocka_unit_test(a_fault_says_where),
         cmocka_unit_test(what_does_not_fit_does_not_run),

@@ -19,12 +19,21 @@ int tile_fits(const struct memory_report *a, uint32_t tile)
 
 /* ---- code ---- */
 
-static int category_find(const char *name)
+/* The strings of an image that are names of categories; UINT32_MAX: it has no range of this one. */
+static void find_categories(const struct image *im, uint32_t text[CATEGORY_COUNT])
 {
     for (int i = 0; i < CATEGORY_COUNT; i++)
-        if (!strcmp(name, category_name((enum category)i)))
-            return i;
-    return -1;
+        text[i] = image_find_string(im, category_name((enum category)i));
+}
+
+/* CATEGORY_COUNT: the string is no category. */
+static enum category category_of(const uint32_t text[CATEGORY_COUNT], uint32_t string)
+{
+    int i = 0;
+
+    while (i < CATEGORY_COUNT && text[i] != string)
+        i++;
+    return (enum category)i;
 }
 
 struct owner_list {
@@ -36,20 +45,22 @@ static enum emu_status code_of_image(const struct compiled *c, uint32_t tile,
 {
     const struct image_tile *it = image_find_tile(c->image, 0, c->lowered->used_tile[tile]);
     uint64_t end = (uint64_t)graph_arch(c->graph)->mem_base + c->place.tile[tile].code_bytes;
+    uint32_t text[CATEGORY_COUNT];
     size_t n;
     const struct image_range *r;
 
     if (!it)
         return FAIL(BAD_PROGRAM, "tile %u is not in the image", c->lowered->used_tile[tile]);
+    find_categories(c->image, text);
     r = image_map_of(c->image, it->map, &n);
     for (size_t i = 0; i < n && r[i].addr < end; i++) {
-        int category = category_find(image_text(c->image, r[i].category));
+        enum category category = category_of(text, r[i].category);
 
-        if (category < 0)
+        if (category == CATEGORY_COUNT)
             return FAIL(BAD_PROGRAM, "tile %u: a category '%s' in the image", it->tile,
                         image_text(c->image, r[i].category));
-        TRY(VEC_PUSH(&out->owner, (struct owner_bytes){ image_text(c->image, r[i].owner),
-                                                        (enum category)category, r[i].bytes }));
+        TRY(VEC_PUSH(&out->owner, (struct owner_bytes){ image_text(c->image, r[i].owner), category,
+                                                        r[i].bytes }));
     }
     return EMU_OK;
 }

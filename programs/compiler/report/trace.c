@@ -188,8 +188,88 @@ enum emu_status compiled_trace(const struct compiled *c, struct trace_step **out
 
 /* ---- what is always there ---- */
 
-static void visit_code(const struct compiled *c, uint32_t tile, held_visit *visit, void *ctx)
+/* Steps that merge copies of several scopes, by their names: 1 + the first one of the name; 0:
+ * there is none. */
+struct merged_steps {
+    uint32_t *of_name; /* owned; by string of the lowered program */
+    uint32_t *of_text; /* owned; by string of the image, [texts] */
+    uint32_t texts;
+};
+
+static void merged_steps_free(struct merged_steps *m)
 {
+    emu_free(m->of_name);
+    emu_free(m->of_text);
+}
+
+static void find_names(const struct lowered *l, struct merged_steps *m)
+{
+    for (uint32_t step = l->step.count; step--;)
+        if (l->step.at[step].shares)
+            m->of_name[l->step.at[step].name] = 1 + step;
+}
+
+/* The string of the image that is a name, plus one; 0: no step has the name, or no range. */
+static uint32_t text_of(const struct compiled *c, const struct merged_steps *m, uint32_t name)
+{
+    if (!m->of_name[name])
+        return 0;
+    return image_find_string(c->image, strings_text(&c->lowered->strings, name)) + 1;
+}
+
+static enum emu_status merged_steps_init(const struct compiled *c, struct merged_steps *m)
+{
+    uint32_t names = c->lowered->strings.count;
+
+    *m = (struct merged_steps){ .of_name = emu_alloc(names + 1, sizeof(*m->of_name)) };
+    if (!m->of_name)
+        return FAIL(NO_MEMORY, "the steps of %u names", names);
+    find_names(c->lowered, m);
+    for (uint32_t i = 0; c->image && i < names; i++)
+        m->texts = text_of(c, m, i) > m->texts ? text_of(c, m, i) : m->texts;
+    m->of_text = emu_alloc(m->texts + 1, sizeof(*m->of_text));
+    if (!m->of_text)
+        return FAIL(NO_MEMORY, "the steps of %u names", m->texts);
+    for (uint32_t i = 0; c->image && i < names; i++)
+        if (text_of(c, m, i))
+            m->of_text[text_of(c, m, i) - 1] = m->of_name[i];
+    return EMU_OK;
+}
+
+/* Where everything is reported to, and what divides it. */
+struct holding {
+    const struct compiled *c;
+    struct merged_steps merged;
+    held_visit *visit;
+    void *ctx;
+};
+
+/* Reports bytes of an owner; those of merged copies in proportion to the bytes that they move. */
+static void report_held(const struct holding *h, uint32_t tile, struct held_bytes x,
+                        uint32_t merged)
+{
+    const struct step *step = merged ? &h->c->lowered->step.at[merged - 1] : NULL;
+    const struct scope_share *share = step ? &h->c->lowered->share.at[step->share] : NULL;
+    uint64_t all = 0, seen = 0, given = 0, bytes = x.bytes;
+
+    for (uint32_t i = 0; step && i < step->shares; i++)
+        all += share[i].bytes;
+    if (!all) {
+        h->visit(h->ctx, tile, &x);
+        return;
+    }
+    for (uint32_t i = 0; i < step->shares; i++) {
+        seen += share[i].bytes;
+        x.scope = share[i].scope;
+        x.bytes = bytes * seen / all - given;
+        given += x.bytes;
+        h->visit(h->ctx, tile, &x);
+    }
+}
+
+static void visit_code(const struct holding *h, uint32_t tile)
+{
+    const struct compiled *c = h->c;
     const struct image_tile *it = image_find_tile(c->image, 0, tile);
     uint64_t end = (uint64_t)graph_arch(c->graph)->mem_base +
                    c->place.tile[c->lowered->tile_index[tile]].code_bytes;
@@ -197,33 +277,45 @@ static void visit_code(const struct compiled *c, uint32_t tile, held_visit *visi
     const struct image_range *r = it ? image_map_of(c->image, it->map, &n) : NULL;
 
     for (size_t i = 0; i < n && r[i].addr < end; i++)
-        visit(ctx, tile,
-              &(struct held_bytes){ .owner = image_text(c->image, r[i].owner),
-                                    .category = image_text(c->image, r[i].category),
-                                    .scope = image_scope_of(c->image, r[i].owner),
-                                    .bytes = r[i].bytes });
+        report_held(h, tile,
+                    (struct held_bytes){ .owner = image_text(c->image, r[i].owner),
+                                         .category = image_text(c->image, r[i].category),
+                                         .scope = image_scope_of(c->image, r[i].owner),
+                                         .bytes = r[i].bytes },
+                    r[i].owner < h->merged.texts ? h->merged.of_text[r[i].owner] : 0);
+}
+
+static void visit_objects(const struct holding *h, const struct memory_report *a, uint32_t tile)
+{
+    const struct lowered *l = h->c->lowered;
+
+    for (size_t i = a->first[tile]; i < a->first[tile + 1]; i++) {
+        const struct object *o = &l->object.at[a->object[i]];
+
+        if (o->live == LIVE_ALWAYS)
+            report_held(h, l->used_tile[tile],
+                        (struct held_bytes){ .owner = strings_text(&l->strings, o->owner),
+                                             .category = category_name((enum category)o->category),
+                                             .scope = lowered_scope(l, o->owner),
+                                             .bytes = o->bytes },
+                        h->merged.of_name[o->owner]);
+    }
 }
 
 enum emu_status compiled_held(const struct compiled *c, held_visit *visit, void *ctx)
 {
-    const struct lowered *l = c->lowered;
+    struct holding h = { .c = c, .visit = visit, .ctx = ctx };
     struct memory_report a;
     enum emu_status s = memory_report_init(c, &a);
 
-    for (uint32_t t = 0; t < l->used_tiles && s == EMU_OK; t++) {
+    if (s == EMU_OK)
+        s = merged_steps_init(c, &h.merged);
+    for (uint32_t t = 0; t < c->lowered->used_tiles && s == EMU_OK; t++) {
         if (c->image)
-            visit_code(c, l->used_tile[t], visit, ctx);
-        for (size_t i = a.first[t]; i < a.first[t + 1]; i++) {
-            const struct object *o = &l->object.at[a.object[i]];
-
-            if (o->live == LIVE_ALWAYS)
-                visit(ctx, l->used_tile[t],
-                      &(struct held_bytes){ .owner = strings_text(&l->strings, o->owner),
-                                            .category = category_name((enum category)o->category),
-                                            .scope = lowered_scope(l, o->owner),
-                                            .bytes = o->bytes });
-        }
+            visit_code(&h, c->lowered->used_tile[t]);
+        visit_objects(&h, &a, t);
     }
+    merged_steps_free(&h.merged);
     memory_report_free(&a);
     return s;
 }
