@@ -33,6 +33,9 @@ LIB      := $(O)/libsuperstep.a
 SHARED   := $(O)/libsuperstep.so.$(VERSION)
 UNIT_SRC := $(wildcard tests/emu/test_*.c tests/compiler/test_*.c tests/library/test_*.c tests/models/test_*.c)
 UNIT_BIN := $(patsubst tests/%.c,$(O)/tests/%,$(UNIT_SRC))
+FIXTURES := $(O)/tests/fixtures.a
+# What a link takes of its prerequisites: headers are there, too, once a .d file names them.
+LINKED    = $(filter-out %.h %.def,$^)
 
 # gcc's OpenMP inside the program: then main.c can say how its threads wait before it asks. clang's asks later.
 GOMP     := $(if $(findstring clang,$(CC)),,$(wildcard $(shell $(CC) -print-file-name=libgomp.a)))
@@ -87,9 +90,11 @@ $(O)/%.o: %.c Makefile
 	$(if $(Q),@echo "  CC $<")
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-$(O)/tests/%: tests/%.c $(LIB)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS) -lcmocka -lmpfr -lgmp
+$(FIXTURES): $(patsubst %.c,$(O)/%.o,$(wildcard tests/fixtures/*.c))
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(UNIT_BIN): $(O)/tests/%: $(O)/tests/%.o $(FIXTURES) $(LIB)
+	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o %.a,$^) $(LDFLAGS) $(LDLIBS) -lcmocka -lmpfr -lgmp
 
 ISA_BIN  := $(O)/isa/run_isa
 BENCH    := $(patsubst tests/bench/%.c,$(O)/bench/%,$(wildcard tests/bench/bench_*.c))
@@ -100,14 +105,14 @@ $(O)/isa/run_isa: $(patsubst %.c,$(O)/%.o,$(wildcard tests/isa/*.c)) $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
-$(O)/bench/%: tests/bench/%.c $(LIB)
+$(O)/bench/%: tests/bench/%.c $(FIXTURES) $(LIB)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(LINKED) $(LDFLAGS) $(LDLIBS) -lcmocka
 
 # What scripts of tests/long need besides the superstep program.
-$(O)/long/%: tests/long/%.c $(LIB)
+$(O)/long/%: tests/long/%.c $(FIXTURES) $(LIB)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(LINKED) $(LDFLAGS) $(LDLIBS)
 
 check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone check-install ## everything a commit must pass
 
@@ -183,9 +188,9 @@ run-fuzz_%: $(O)/fuzz/fuzz_%
 	@mkdir -p build/fuzz/$* tests/fuzz/corpus/$*
 	$(Q)$< -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -artifact_prefix=build/fuzz/ build/fuzz/$* tests/fuzz/corpus/$*
 
-$(O)/fuzz/%: tests/fuzz/%.c $(LIB)
+$(O)/fuzz/%: tests/fuzz/%.c $(FIXTURES) $(LIB)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer -o $@ $< $(LIB) $(LDFLAGS) $(LDLIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer -o $@ $(LINKED) $(LDFLAGS) $(LDLIBS)
 
 # Headers that assembly includes are no C.
 C_FILES   = git ls-files '*.[ch]' ':!emu/asm/include' ':!programs/lab/overlap.h' ':!programs/lab/stream.h'

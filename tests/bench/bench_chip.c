@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "emu/bsp/machine.h"
-#include "tests/fixtures/tile_rig.h"
+#include "tests/fixtures/tile_fixture.h"
 
 enum { TURNS = 9, BUSY = 16, ALONE = 100 /* times as long is the loop of the tile alone */ };
 
@@ -78,7 +78,7 @@ static long resident_kib(void)
     return kib;
 }
 
-static void load(struct machine *m, const struct tile_rig *r, uint32_t tiles, uint32_t touch)
+static void load(struct machine *m, const struct tile_fixture *r, uint32_t tiles, uint32_t touch)
 {
     for (uint32_t i = 0; i < tiles; i++) {
         for (size_t s = 0; s < r->image->section_count; s++)
@@ -86,31 +86,31 @@ static void load(struct machine *m, const struct tile_rig *r, uint32_t tiles, ui
                        r->image->section[s].size);
         for (uint32_t off = 4096; off < touch; off += 4096)
             tile_write(machine_tile(m, i), r->arch.mem_base + off, "x", 1);
-        machine_use(m, i, rig_symbol(r, "start"), 0);
+        machine_use(m, i, tile_fixture_symbol(r, "start"), 0);
     }
 }
 
 /* A chip whose tiles run one of the loops, `times` times as long as the shortest. */
-static struct tile_rig *loop_rig(const char *loop, unsigned times)
+static struct tile_fixture *loop_rig(const char *loop, unsigned times)
 {
     char text[1024];
 
     snprintf(text, sizeof(text), ".set TIMES, %u\n%s", times, loop);
-    return rig_new("mk2", text);
+    return tile_fixture_new("mk2", text);
 }
 
 /* Instructions per second of `tiles` busy tiles on `threads` threads. */
-static struct seconds rate(const struct tile_rig *r, uint32_t tiles, unsigned threads)
+static struct seconds rate(const struct tile_fixture *r, uint32_t tiles, unsigned threads)
 {
     struct machine_options o = { .threads = threads };
     uint64_t instructions = 0;
     struct seconds from, to;
     struct machine *m;
 
-    rig_must(machine_new(&r->arch, &o, &m) == EMU_OK, "machine");
+    tile_must(machine_new(&r->arch, &o, &m) == EMU_OK, "machine");
     load(m, r, tiles, 0);
     from = now();
-    rig_must(machine_run(m, UINT64_MAX) == MACHINE_HOST, "run");
+    tile_must(machine_run(m, UINT64_MAX) == MACHINE_HOST, "run");
     to = now();
     for (uint32_t i = 0; i < tiles; i++) {
         for (unsigned lane = 0; lane < TILE_LANES; lane++)
@@ -138,7 +138,7 @@ static double share_nothing(int threads)
 
 static void bench_loop(const char *name, const char *loop)
 {
-    struct tile_rig *shortest = loop_rig(loop, 1), *longer = loop_rig(loop, ALONE);
+    struct tile_fixture *shortest = loop_rig(loop, 1), *longer = loop_rig(loop, ALONE);
     double one[TURNS], chip[TURNS], two[TURNS], gain[TURNS], nothing[TURNS], alone;
     uint32_t tiles = shortest->arch.tiles;
 
@@ -160,20 +160,20 @@ static void bench_loop(const char *name, const char *loop)
            100 * median(two) / alone);
     printf("  gain of the second core        %.2f (two threads that share nothing: %.2f)\n",
            median(gain), median(nothing));
-    rig_free(shortest);
-    rig_free(longer);
+    tile_fixture_free(shortest);
+    tile_fixture_free(longer);
 }
 
 /* From nothing to the first cycle of a chip with BUSY tiles whose memory is full. */
-static double start_seconds(const struct tile_rig *r)
+static double start_seconds(const struct tile_fixture *r)
 {
     struct machine_options o = { .threads = 2 };
     struct machine *m;
     double from = clock_seconds(CLOCK_MONOTONIC);
 
-    rig_must(machine_new(&r->arch, &o, &m) == EMU_OK, "machine");
+    tile_must(machine_new(&r->arch, &o, &m) == EMU_OK, "machine");
     load(m, r, BUSY, r->arch.mem_bytes);
-    rig_must(machine_run(m, 1) == MACHINE_LIMIT, "first cycle");
+    tile_must(machine_run(m, 1) == MACHINE_LIMIT, "first cycle");
     from = clock_seconds(CLOCK_MONOTONIC) - from;
     machine_free(m);
     return from;
@@ -181,31 +181,31 @@ static double start_seconds(const struct tile_rig *r)
 
 static void bench_start(void)
 {
-    struct tile_rig *r = loop_rig(integer_loop, 1);
+    struct tile_fixture *r = loop_rig(integer_loop, 1);
     double start[TURNS];
 
     for (int k = 0; k < TURNS; k++)
         start[k] = start_seconds(r);
     printf("a chip with %d busy tiles starts in %.1f ms\n", BUSY, 1e3 * median(start));
-    rig_free(r);
+    tile_fixture_free(r);
 }
 
 /* Last, since it is the most this process ever needs. */
 static void bench_memory(void)
 {
     struct machine_options o = { .threads = 2 };
-    struct tile_rig *r = loop_rig(f32_loop, 1);
+    struct tile_fixture *r = loop_rig(f32_loop, 1);
     long busy = resident_kib();
     struct machine *m;
 
-    rig_must(machine_new(&r->arch, &o, &m) == EMU_OK, "machine");
+    tile_must(machine_new(&r->arch, &o, &m) == EMU_OK, "machine");
     load(m, r, r->arch.tiles, r->arch.mem_bytes);
-    rig_must(machine_run(m, UINT64_MAX) == MACHINE_HOST, "run");
+    tile_must(machine_run(m, UINT64_MAX) == MACHINE_HOST, "run");
     machine_digest(m);
     printf("resident at most: %.3f GiB so far, %.3f GiB with every page of every tile touched\n",
            (double)busy / (1 << 20), (double)resident_kib() / (1 << 20));
     machine_free(m);
-    rig_free(r);
+    tile_fixture_free(r);
 }
 
 int main(void)

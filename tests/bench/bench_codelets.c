@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/fixtures/codelet_rig.h"
+#include "tests/fixtures/kernel_fixture.h"
 
 struct shape {
     const char *codelet, *fields;
@@ -90,10 +90,10 @@ static struct codelet_case read_shape(const struct codelet *c, const char *field
     return out;
 }
 
-static void print_line(struct codelet_rig *rig, struct codelet_case *c, const char *place,
+static void print_line(struct kernel_fixture *rig, struct codelet_case *c, const char *place,
                        uint64_t units)
 {
-    uint64_t cycles = codelet_rig_call(rig, c);
+    uint64_t cycles = kernel_fixture_call(rig, c);
 
     for (unsigned i = 0; !units && i < rig->codelet->fields; i++) {
         if (field_is_edge(rig->codelet->field[i].kind))
@@ -108,16 +108,16 @@ static void bench(const struct codelet *c, const char *fields, uint64_t units)
 {
     static const char *const place[] = { "near", "near", "far" };
     uint32_t(*run)[EDGE] = calloc(CODELET_MAX_FIELDS, sizeof(*run));
-    struct codelet_rig *rig = codelet_rig_new("mk2", c->name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", c->name);
     struct codelet_case call = read_shape(c, fields, run);
 
     call.slack = 1000; /* of a supervisor codelet: the table shows both figures */
-    call.layout = RIG_NEAR1;
+    call.layout = LAYOUT_NEAR1;
     print_line(rig, &call, c->time == TIME_DATA ? place[call.layout] : "any", units);
-    call.layout = RIG_FAR;
+    call.layout = LAYOUT_FAR;
     if (c->time == TIME_DATA)
         print_line(rig, &call, place[call.layout], units);
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
     free(run);
 }
 

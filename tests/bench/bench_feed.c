@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "models/feed/feed.h"
-#include "tests/fixtures/picture_files.h"
+#include "tests/fixtures/picture_fixture.h"
 
 enum { WIDTH = 1200, HEIGHT = 834, SIDE = 380, GRAIN = 5, RUNS = 15, FILES = 48, FEED_RUNS = 5 };
 
@@ -85,7 +85,7 @@ static void measure_feed(const char *folder, unsigned threads)
         double start = now_s(CLOCK_MONOTONIC), start_cpu = now_s(CLOCK_PROCESS_CPUTIME_ID);
         const char *name;
         uint64_t index;
-        struct feed *f;
+        struct picture_feed *f;
         int more = 1;
 
         must(feed_open(&folder, 1, &o, &f));

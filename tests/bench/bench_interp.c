@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tests/fixtures/tile_rig.h"
+#include "tests/fixtures/tile_fixture.h"
 
 enum { RUNS = 9 };
 
@@ -30,17 +30,18 @@ static int by_value(const void *a, const void *b)
 /* macs: multiply-adds per issue slot of the loop. */
 static void bench(const char *name, const char *text, double macs, int plain)
 {
-    struct tile_rig *r = rig_new("mk2", text);
+    struct tile_fixture *r = tile_fixture_new("mk2", text);
     double seconds[RUNS], median;
     uint64_t instructions = 0, slots = 0;
 
     for (int k = 0; k < RUNS; k++) {
         double start;
 
-        rig_reset(r, &(struct barrel_options){ .plain = plain });
+        tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
         start = cpu_seconds();
-        rig_must(barrel_run(&r->barrel, r->tile, rig_symbol(r, "stop"), UINT64_MAX) == BARREL_HALT,
-                 "run");
+        tile_must(barrel_run(&r->barrel, r->tile, tile_fixture_symbol(r, "stop"), UINT64_MAX) ==
+                      BARREL_HALT,
+                  "run");
         seconds[k] = cpu_seconds() - start;
     }
     for (unsigned lane = 0; lane <= LANE_SUPER; lane++) {
@@ -53,7 +54,7 @@ static void bench(const char *name, const char *text, double macs, int plain)
     if (macs > 0)
         printf(" %8.2f GMAC/s", (double)slots * macs / median / 1e9);
     printf("  (median of %d runs of %.0f ms)\n", RUNS, median * 1e3);
-    rig_free(r);
+    tile_fixture_free(r);
 }
 
 #define LAUNCH "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n"

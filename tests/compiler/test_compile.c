@@ -1,6 +1,6 @@
 /* test_compile.c - the driver: exchanges scheduled once and copied with the right objects, whole
  * compilations, progress, errors with the name of their stage, out of memory as a result. */
-#include "tests/fixtures/place_rig.h"
+#include "tests/fixtures/lowered_fixture.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 enum { TILES = 8, BYTES = 64 };
 
 /* An exchange in which tile t sends to tile (t + step) % TILES, from objects from[] to to[]. */
-static void add_ring(struct place_rig *r, uint32_t op, uint32_t step, const uint32_t *from,
+static void add_ring(struct handmade *r, uint32_t op, uint32_t step, const uint32_t *from,
                      const uint32_t *to)
 {
     struct step *o = &r->l.step.at[op];
@@ -30,11 +30,11 @@ static void add_ring(struct place_rig *r, uint32_t op, uint32_t step, const uint
 }
 
 /* Objects of four rows, one per tile in each. */
-static void add_rows(struct place_rig *r, uint32_t row[4][TILES])
+static void add_rows(struct handmade *r, uint32_t row[4][TILES])
 {
     for (int i = 0; i < 4; i++)
         for (uint32_t t = 0; t < TILES; t++)
-            row[i][t] = rig_object(r, t, BYTES, LIVE_ALWAYS, "row");
+            row[i][t] = handmade_object(r, t, BYTES, LIVE_ALWAYS, "row");
 }
 
 static int has_from(const struct exchange_insn *c)
@@ -89,11 +89,11 @@ static void test_equal_exchanges_share_a_schedule(void **state)
 {
     struct exchange_schedule s[4] = { { 0 } };
     struct exchange_totals t;
-    struct place_rig r;
+    struct handmade r;
     uint32_t row[4][TILES];
 
     (void)state;
-    rig_init(&r, "toy16", TILES, 4, 1);
+    handmade_init(&r, "toy16", TILES, 4, 1);
     add_rows(&r, row);
     add_ring(&r, 0, 3, row[0], row[1]);
     add_ring(&r, 1, 2, row[0], row[1]);
@@ -109,7 +109,7 @@ static void test_equal_exchanges_share_a_schedule(void **state)
         assert_true(!s[0].shared && s[3].shared && !s[1].shared);
         free_schedules(s, 4);
     }
-    rig_free(&r);
+    handmade_free(&r);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -117,11 +117,11 @@ static void test_exchange_errors_name_the_step(void **state)
 {
     struct exchange_schedule s[3] = { { 0 } };
     struct exchange_totals t;
-    struct place_rig r;
+    struct handmade r;
     uint32_t row[4][TILES];
 
     (void)state;
-    rig_init(&r, "toy16", TILES, 3, 1);
+    handmade_init(&r, "toy16", TILES, 3, 1);
     add_rows(&r, row);
     add_ring(&r, 0, 1, row[0], row[1]);
     add_ring(&r, 2, 1, row[0], row[1]);
@@ -129,18 +129,18 @@ static void test_exchange_errors_name_the_step(void **state)
     assert_int_equal(compile_exchanges(&r.l, EXCHANGE_CYCLES, 2, s, &t), EMU_BAD_EXCHANGE);
     assert_non_null(strstr(emu_error(), "step 2, 'step2': "));
     free_schedules(s, 3);
-    rig_free(&r);
+    handmade_free(&r);
     assert_int_equal(alloc_live(), 0);
 }
 
 static void test_exchanges_without_memory(void **state)
 {
-    struct place_rig r;
+    struct handmade r;
     uint32_t row[4][TILES];
     long nth = 0;
 
     (void)state;
-    rig_init(&r, "toy16", TILES, 3, 1);
+    handmade_init(&r, "toy16", TILES, 3, 1);
     add_rows(&r, row);
     add_ring(&r, 0, 3, row[0], row[1]);
     add_ring(&r, 2, 3, row[2], row[3]);
@@ -160,7 +160,7 @@ static void test_exchanges_without_memory(void **state)
         assert_int_equal(status, EMU_NO_MEMORY);
     }
     assert_true(nth > 10);
-    rig_free(&r);
+    handmade_free(&r);
 }
 
 /* ---- whole compilations ---- */

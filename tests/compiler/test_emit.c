@@ -3,16 +3,16 @@
  * test_emit_random.c has random programs.
  */
 #include "programs/library/kernel/codelet_table.h"
-#include "tests/fixtures/emit_rig.h"
+#include "tests/fixtures/emit_fixture.h"
 
 /* Without the codelets. */
-static uint32_t own_code_bytes(const struct rig *r, uint32_t tile)
+static uint32_t own_code_bytes(const struct emit_fixture *r, uint32_t tile)
 {
     return r->place.tile[tile].code_bytes - (r->codelets.bytes + 7) / 8 * 8;
 }
 
 /* The first instructions of a tile's own code are these. */
-static void expect_code(const struct rig *r, uint32_t tile, const uint16_t *op, size_t n)
+static void expect_code(const struct emit_fixture *r, uint32_t tile, const uint16_t *op, size_t n)
 {
     const struct image_tile *t = image_find_tile(r->im, 0, r->used[tile]);
     const struct image_segment *s = image_segment_at(r->im, t->first_segment + 1);
@@ -40,33 +40,33 @@ static void test_launches_lose_no_cycle(void **state)
 
     (void)state;
     for (unsigned k = 0; k < 2; k++) {
-        struct rig r;
+        struct emit_fixture r;
         uint32_t n;
 
-        rig_new(&r, "toy4", 1, 1, 4);
-        n = rig_notes(&r, 0);
-        rig_step(&r, STEP_CALLS, 1, "work");
+        emit_fixture_new(&r, "toy4", 1, 1, 4);
+        n = emit_fixture_notes(&r, 0);
+        emit_fixture_step(&r, STEP_CALLS, 1, "work");
         for (unsigned i = 0; i < 10 + 20 * k; i++) {
-            rig_call_value(&r, 0, i % 2 ? RIG_SET : RIG_ADD, n, i);
+            emit_fixture_call_value(&r, 0, i % 2 ? EMIT_SET : EMIT_ADD, n, i);
             if (i % 4 == 1) /* the state of the call before once more */
                 r.l.call.at[i].state = r.l.call.at[i - 1].state;
         }
-        rig_function(&r, "main");
-        rig_place(&r, 1);
-        rig_emit(&r, 1);
-        rig_compare(&r, 1, 1);
+        emit_fixture_function(&r, "main");
+        emit_fixture_place(&r, 1);
+        emit_fixture_emit(&r, 1);
+        emit_fixture_compare(&r, 1, 1);
         cycles[k] = machine_cycles(r.run->machine);
         /* two entries; state (but for those that are there already), launch, wait; sync, jump */
         assert_int_equal(own_code_bytes(&r, 0), 4 * (2 + (k ? 3 * 30 - 8 : 3 * 10 - 3) + 2));
         if (k) {
-            /* worker 0 issues 7 slots in RIG_SET, 9 in RIG_ADD (docs/timing.md 4) */
+            /* worker 0 issues 7 slots in EMIT_SET, 9 in EMIT_ADD (docs/timing.md 4) */
             uint64_t want =
                 10 * (codelet_multi_cycles(&r.g.arch, 7) + codelet_multi_cycles(&r.g.arch, 9));
 
             want -= 20 * (r.g.arch.workers - 1); /* it is not the last one in its round */
             assert_int_equal(cycles[1] - cycles[0], want);
         }
-        rig_free(&r);
+        emit_fixture_free(&r);
     }
 }
 
@@ -78,26 +78,26 @@ static void test_loops_lose_no_cycle(void **state)
         uint64_t cycles[2], want = 0;
 
         for (unsigned k = 0; k < 2; k++) {
-            struct rig r;
+            struct emit_fixture r;
             uint32_t n;
 
-            rig_new(&r, "toy4", 1, 1, 4);
-            n = rig_notes(&r, 0);
-            rig_repeat(&r, 1, 10 + 20 * k);
-            rig_step(&r, STEP_CALLS, 1, "work");
+            emit_fixture_new(&r, "toy4", 1, 1, 4);
+            n = emit_fixture_notes(&r, 0);
+            emit_fixture_repeat(&r, 1, 10 + 20 * k);
+            emit_fixture_step(&r, STEP_CALLS, 1, "work");
             for (unsigned i = 0; i < calls; i++)
-                rig_call_value(&r, 0, i % 2 ? RIG_SET : RIG_ADD, n, i);
-            rig_end(&r, 1);
-            rig_function(&r, "main");
-            rig_place(&r, 1);
-            rig_emit(&r, 1);
-            rig_compare(&r, 1, 1);
+                emit_fixture_call_value(&r, 0, i % 2 ? EMIT_SET : EMIT_ADD, n, i);
+            emit_fixture_end(&r, 1);
+            emit_fixture_function(&r, "main");
+            emit_fixture_place(&r, 1);
+            emit_fixture_emit(&r, 1);
+            emit_fixture_compare(&r, 1, 1);
             cycles[k] = machine_cycles(r.run->machine);
             want = codelet_multi_cycles(&r.g.arch, 9) - (r.g.arch.workers - 1);
             if (calls == 2)
                 want += codelet_multi_cycles(&r.g.arch, 7) - (r.g.arch.workers - 1);
             want += r.g.arch.sup_branch_cycles;
-            rig_free(&r);
+            emit_fixture_free(&r);
         }
         assert_int_equal(cycles[1] - cycles[0], 20 * want);
     }
@@ -105,63 +105,63 @@ static void test_loops_lose_no_cycle(void **state)
 
 static void test_supervisor_codelets(void **state)
 {
-    struct rig r;
+    struct emit_fixture r;
     uint32_t n;
 
     (void)state;
-    rig_new(&r, "toy4", 1, 1, 4);
-    n = rig_notes(&r, 0);
-    rig_step(&r, STEP_CALLS, 1, "work");
+    emit_fixture_new(&r, "toy4", 1, 1, 4);
+    n = emit_fixture_notes(&r, 0);
+    emit_fixture_step(&r, STEP_CALLS, 1, "work");
     for (unsigned i = 0; i < 12; i++)
-        rig_call_value(&r, 0, i % 3 ? RIG_NOTE_SUPER : RIG_NOTE, n, i);
-    rig_repeat(&r, 1, 3);
-    rig_step(&r, STEP_CALLS, 1, "work");
-    rig_call_value(&r, 0, RIG_NOTE_SUPER, n, 77);
-    rig_call_value(&r, 0, RIG_NOTE, n, 78);
-    rig_end(&r, 1);
-    rig_function(&r, "main");
-    rig_place(&r, 1);
-    rig_emit(&r, 1);
-    rig_compare(&r, 1, 2);
-    rig_free(&r);
+        emit_fixture_call_value(&r, 0, i % 3 ? EMIT_NOTE_SUPER : EMIT_NOTE, n, i);
+    emit_fixture_repeat(&r, 1, 3);
+    emit_fixture_step(&r, STEP_CALLS, 1, "work");
+    emit_fixture_call_value(&r, 0, EMIT_NOTE_SUPER, n, 77);
+    emit_fixture_call_value(&r, 0, EMIT_NOTE, n, 78);
+    emit_fixture_end(&r, 1);
+    emit_fixture_function(&r, "main");
+    emit_fixture_place(&r, 1);
+    emit_fixture_emit(&r, 1);
+    emit_fixture_compare(&r, 1, 2);
+    emit_fixture_free(&r);
 }
 
 /* ---- loops ---- */
 
 /* Loops with counters, `depth` deep, with a call before and after each inner loop. */
-static void nest(struct rig *r, const uint32_t *n, uint32_t depth, uint32_t value)
+static void nest(struct emit_fixture *r, const uint32_t *n, uint32_t depth, uint32_t value)
 {
     static const uint32_t times[] = { 2, 3, 2, 1, 2, 3, 2, 2 };
 
-    rig_repeat(r, 1, times[depth]);
-    rig_step(r, STEP_CALLS, 1, "work");
-    rig_call_value(r, 0, RIG_NOTE, n[0], value + depth);
-    rig_call_value(r, 1, RIG_NOTE, n[1], 3 * depth);
+    emit_fixture_repeat(r, 1, times[depth]);
+    emit_fixture_step(r, STEP_CALLS, 1, "work");
+    emit_fixture_call_value(r, 0, EMIT_NOTE, n[0], value + depth);
+    emit_fixture_call_value(r, 1, EMIT_NOTE, n[1], 3 * depth);
     if (depth) {
         nest(r, n, depth - 1, value);
-        rig_step(r, STEP_CALLS, 1, "work");
-        rig_call_value(r, 0, RIG_NOTE_SUPER, n[0], 100 + depth);
+        emit_fixture_step(r, STEP_CALLS, 1, "work");
+        emit_fixture_call_value(r, 0, EMIT_NOTE_SUPER, n[0], 100 + depth);
     }
-    rig_end(r, 1);
+    emit_fixture_end(r, 1);
 }
 
 static void test_nested_loops(void **state)
 {
     (void)state;
     for (uint32_t depth = 0; depth < 8; depth++) {
-        struct rig r;
+        struct emit_fixture r;
         uint32_t n[2];
 
-        rig_new(&r, "toy4", 2, 1, 4);
-        n[0] = rig_notes(&r, 0);
-        n[1] = rig_notes(&r, 1);
+        emit_fixture_new(&r, "toy4", 2, 1, 4);
+        n[0] = emit_fixture_notes(&r, 0);
+        n[1] = emit_fixture_notes(&r, 1);
         nest(&r, n, depth, 5);
         nest(&r, n, depth, 500);
-        rig_function(&r, "main");
-        rig_place(&r, 1);
-        rig_emit(&r, 1);
-        rig_compare(&r, 1, 2);
-        rig_free(&r);
+        emit_fixture_function(&r, "main");
+        emit_fixture_place(&r, 1);
+        emit_fixture_emit(&r, 1);
+        emit_fixture_compare(&r, 1, 2);
+        emit_fixture_free(&r);
     }
 }
 
@@ -170,36 +170,36 @@ static void test_nested_loops(void **state)
 static void test_repeat_counts(void **state)
 {
     static const uint32_t times[] = { 0, 1, 2, 300 };
-    struct rig r;
+    struct emit_fixture r;
     uint32_t bytes, n;
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(times); i++) {
-        rig_new(&r, "toy4", 1, 1, 4);
-        n = rig_notes(&r, 0);
-        rig_repeat(&r, 1, times[i]);
-        rig_step(&r, STEP_CALLS, 1, "work");
-        rig_call_value(&r, 0, RIG_NOTE, n, 3);
-        rig_end(&r, 1);
-        rig_function(&r, "main");
-        rig_place(&r, 1);
-        rig_emit(&r, 1);
-        rig_compare(&r, 1, 2);
+        emit_fixture_new(&r, "toy4", 1, 1, 4);
+        n = emit_fixture_notes(&r, 0);
+        emit_fixture_repeat(&r, 1, times[i]);
+        emit_fixture_step(&r, STEP_CALLS, 1, "work");
+        emit_fixture_call_value(&r, 0, EMIT_NOTE, n, 3);
+        emit_fixture_end(&r, 1);
+        emit_fixture_function(&r, "main");
+        emit_fixture_place(&r, 1);
+        emit_fixture_emit(&r, 1);
+        emit_fixture_compare(&r, 1, 2);
         assert_int_equal(r.model[n][0], 1 + 2 * times[i]);
         bytes = own_code_bytes(&r, 0);
         /* setzi, setzi, runall, sync, host sync, jump; with a loop a counter and a branch */
         assert_int_equal(bytes, 4 * (times[i] ? times[i] > 1 ? 8 : 6 : 2));
-        rig_free(&r);
+        emit_fixture_free(&r);
     }
-    rig_new(&r, "toy4", 1, 1, 4);
-    n = rig_notes(&r, 0);
-    rig_repeat(&r, 1, 0x12345679);
-    rig_step(&r, STEP_CALLS, 1, "work");
-    rig_call_value(&r, 0, RIG_NOTE, n, 3);
-    rig_end(&r, 1);
-    rig_function(&r, "main");
-    rig_place(&r, 1);
-    rig_emit(&r, 1);
+    emit_fixture_new(&r, "toy4", 1, 1, 4);
+    n = emit_fixture_notes(&r, 0);
+    emit_fixture_repeat(&r, 1, 0x12345679);
+    emit_fixture_step(&r, STEP_CALLS, 1, "work");
+    emit_fixture_call_value(&r, 0, EMIT_NOTE, n, 3);
+    emit_fixture_end(&r, 1);
+    emit_fixture_function(&r, "main");
+    emit_fixture_place(&r, 1);
+    emit_fixture_emit(&r, 1);
     {
         const struct image_segment *s = image_segment_at(r.im, 1);
         uint32_t size, word[3];
@@ -212,7 +212,7 @@ static void test_repeat_counts(void **state)
         isa_decode(&word[1], &in, &aux, &is_bundle);
         assert_true(in.op == INSN_or_mh12 && in.d == 6 && in.a == 6 && in.i == 0x12300000);
     }
-    rig_free(&r);
+    emit_fixture_free(&r);
 }
 
 /* ---- tiles without a part ---- */
@@ -221,30 +221,30 @@ static void test_repeat_counts(void **state)
 static void test_idle_tile_votes(void **state)
 {
     static const uint32_t data[4] = { 9, 8, 7, 6 };
-    struct rig r;
+    struct emit_fixture r;
     uint32_t from, to, bytes;
 
     (void)state;
-    rig_new(&r, "toy4", 3, 1, 4);
-    from = rig_object(&r, 0, 4, CATEGORY_VARIABLE, "from", data);
-    to = rig_object(&r, 1, 4, CATEGORY_VARIABLE, "to", data);
-    rig_repeat(&r, 1, 1000);
+    emit_fixture_new(&r, "toy4", 3, 1, 4);
+    from = emit_fixture_object(&r, 0, 4, CATEGORY_VARIABLE, "from", data);
+    to = emit_fixture_object(&r, 1, 4, CATEGORY_VARIABLE, "to", data);
+    emit_fixture_repeat(&r, 1, 1000);
     for (unsigned i = 0; i < 3; i++) {
-        rig_step(&r, STEP_EXCHANGE, 1, "move");
-        rig_transfer(&r, from, 4 * i, 4);
-        rig_dest(&r, to, 12 - 4 * i);
+        emit_fixture_step(&r, STEP_EXCHANGE, 1, "move");
+        emit_fixture_transfer(&r, from, 4 * i, 4);
+        emit_fixture_dest(&r, to, 12 - 4 * i);
     }
-    rig_step(&r, STEP_CALLS, 1, "work");
-    rig_call_value(&r, 0, RIG_NOTE, from, 1);
-    rig_end(&r, 1);
-    rig_function(&r, "main");
-    rig_place(&r, 1);
-    rig_emit(&r, 1);
-    rig_compare(&r, 1, 2);
+    emit_fixture_step(&r, STEP_CALLS, 1, "work");
+    emit_fixture_call_value(&r, 0, EMIT_NOTE, from, 1);
+    emit_fixture_end(&r, 1);
+    emit_fixture_function(&r, "main");
+    emit_fixture_place(&r, 1);
+    emit_fixture_emit(&r, 1);
+    emit_fixture_compare(&r, 1, 2);
     bytes = own_code_bytes(&r, 2);
     assert_int_equal(bytes, 4 * 4); /* sans 2999, sync ANS, sync of the host, jump */
     assert_int_equal(machine_supersteps(r.run->machine, 0), 2 * 3001);
-    rig_free(&r);
+    emit_fixture_free(&r);
 }
 
 /* Constants are loaded after a vote and in front of what waits for it; one sync needs no vote. */
@@ -258,26 +258,26 @@ static void test_votes_come_first(void **state)
 
     (void)state;
     for (unsigned k = 1; k <= 2; k++) {
-        struct rig r;
+        struct emit_fixture r;
         uint32_t from, to, n;
 
-        rig_new(&r, "toy4", 3, 1, 4);
-        from = rig_object(&r, 0, 1, CATEGORY_VARIABLE, "from", data);
-        to = rig_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
-        n = rig_notes(&r, 2);
+        emit_fixture_new(&r, "toy4", 3, 1, 4);
+        from = emit_fixture_object(&r, 0, 1, CATEGORY_VARIABLE, "from", data);
+        to = emit_fixture_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
+        n = emit_fixture_notes(&r, 2);
         for (unsigned i = 0; i < k; i++) {
-            rig_step(&r, STEP_EXCHANGE, 1, "move");
-            rig_transfer(&r, from, 0, 4);
-            rig_dest(&r, to, 0);
+            emit_fixture_step(&r, STEP_EXCHANGE, 1, "move");
+            emit_fixture_transfer(&r, from, 0, 4);
+            emit_fixture_dest(&r, to, 0);
         }
-        rig_step(&r, STEP_CALLS, 1, "work");
-        rig_call_value(&r, 2, RIG_NOTE, n, 5);
-        rig_function(&r, "main");
-        rig_place(&r, 1);
-        rig_emit(&r, 1);
-        rig_compare(&r, 1, 2);
+        emit_fixture_step(&r, STEP_CALLS, 1, "work");
+        emit_fixture_call_value(&r, 2, EMIT_NOTE, n, 5);
+        emit_fixture_function(&r, "main");
+        emit_fixture_place(&r, 1);
+        emit_fixture_emit(&r, 1);
+        emit_fixture_compare(&r, 1, 2);
         expect_code(&r, 2, k == 1 ? one : two, k == 1 ? EMU_COUNT_OF(one) : EMU_COUNT_OF(two));
-        rig_free(&r);
+        emit_fixture_free(&r);
     }
 }
 
@@ -286,25 +286,25 @@ static void test_votes_come_first(void **state)
 static void test_many_votes(void **state)
 {
     static const uint32_t data[1] = { 9 };
-    struct rig r;
+    struct emit_fixture r;
     uint32_t from, to;
 
     (void)state;
-    rig_new(&r, "toy4", 3, 1, 4);
-    from = rig_object(&r, 0, 1, CATEGORY_VARIABLE, "from", data);
-    to = rig_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
+    emit_fixture_new(&r, "toy4", 3, 1, 4);
+    from = emit_fixture_object(&r, 0, 1, CATEGORY_VARIABLE, "from", data);
+    to = emit_fixture_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
     for (unsigned i = 0; i < 3; i++) {
-        rig_repeat(&r, 1, i < 2 ? 300000 : 1 << 20);
-        rig_step(&r, STEP_EXCHANGE, 1, "move");
-        rig_transfer(&r, from, 0, 4);
-        rig_dest(&r, to, 0);
-        rig_end(&r, 1);
+        emit_fixture_repeat(&r, 1, i < 2 ? 300000 : 1 << 20);
+        emit_fixture_step(&r, STEP_EXCHANGE, 1, "move");
+        emit_fixture_transfer(&r, from, 0, 4);
+        emit_fixture_dest(&r, to, 0);
+        emit_fixture_end(&r, 1);
     }
-    rig_function(&r, "main");
-    rig_place(&r, 1);
+    emit_fixture_function(&r, "main");
+    emit_fixture_place(&r, 1);
     /* twice sans and sync ANS; counter, sync, branch; sync of the host, jump */
     assert_int_equal(own_code_bytes(&r, 2), 4 * (4 + 3 + 2));
-    rig_free(&r);
+    emit_fixture_free(&r);
 }
 
 /* Nobody has a part in an exchange: somebody must wait in it all the same. */
@@ -312,22 +312,22 @@ static void test_empty_exchange(void **state)
 {
     (void)state;
     for (unsigned k = 0; k < 2; k++) {
-        struct rig r;
+        struct emit_fixture r;
 
-        rig_new(&r, "toy4", 3, 1, 4);
-        rig_repeat(&r, 1, 4);
-        rig_step(&r, k ? STEP_HOST : STEP_EXCHANGE, 1, "nothing");
-        rig_step(&r, k ? STEP_HOST : STEP_EXCHANGE, 1, "nothing");
-        rig_step(&r, k ? STEP_HOST : STEP_EXCHANGE, 2, "of a group that has no tiles");
-        rig_end(&r, 1);
-        rig_function(&r, "main");
-        rig_place(&r, 1);
-        rig_emit(&r, 1);
-        rig_compare(&r, 1, 2);
+        emit_fixture_new(&r, "toy4", 3, 1, 4);
+        emit_fixture_repeat(&r, 1, 4);
+        emit_fixture_step(&r, k ? STEP_HOST : STEP_EXCHANGE, 1, "nothing");
+        emit_fixture_step(&r, k ? STEP_HOST : STEP_EXCHANGE, 1, "nothing");
+        emit_fixture_step(&r, k ? STEP_HOST : STEP_EXCHANGE, 2, "of a group that has no tiles");
+        emit_fixture_end(&r, 1);
+        emit_fixture_function(&r, "main");
+        emit_fixture_place(&r, 1);
+        emit_fixture_emit(&r, 1);
+        emit_fixture_compare(&r, 1, 2);
         assert_int_equal(machine_supersteps(r.run->machine, 0), 2 * 9);
         assert_int_equal(own_code_bytes(&r, 0), 4 * 6); /* counter, two syncs, branch; sync, jump */
         assert_int_equal(own_code_bytes(&r, 1), 4 * 4); /* sans, sync ANS; sync, jump */
-        rig_free(&r);
+        emit_fixture_free(&r);
     }
 }
 
@@ -338,45 +338,45 @@ static void test_empty_exchange(void **state)
 static void test_host_rounds(void **state)
 {
     static const uint32_t data[32] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
-    struct rig r;
+    struct emit_fixture r;
     uint32_t o[4];
 
     (void)state;
-    rig_new(&r, "toy4", 4, 1, 4);
-    rig_streams(&r);
+    emit_fixture_new(&r, "toy4", 4, 1, 4);
+    emit_fixture_streams(&r);
     for (uint32_t i = 0; i < 4; i++)
-        o[i] = rig_object(&r, i, 32, CATEGORY_VARIABLE, "block", data);
-    rig_repeat(&r, 1, 3);
-    rig_step(&r, STEP_HOST, 1, "read");
-    rig_request(&r, 0, 0, 0, o[0], 0, 4);
-    rig_request(&r, 0, 4, 0, o[0], 8, 12);
-    rig_request(&r, 1, 1, 0, o[1], 0, 16);
-    rig_request(&r, 3, 0, 0, o[3], 0, 20);
-    rig_request(&r, 3, 1, 0, o[3], 24, 4);
-    rig_request(&r, 3, 4, 0, o[3], 32, 64);
-    rig_step(&r, STEP_CALLS, 1, "work");
-    rig_call_value(&r, 3, RIG_ADD, o[3], 11);
-    rig_step(&r, STEP_HOST, 1, "write");
-    rig_request(&r, 0, 2, 1, o[0], 0, 64);
-    rig_request(&r, 1, 0, 1, o[1], 0, 16);
-    rig_request(&r, 3, 0, 1, o[3], 0, 128);
-    rig_request(&r, 3, 2, 1, o[3], 0, 4);
-    rig_end(&r, 1);
-    rig_function(&r, "main");
-    rig_place(&r, 1);
-    rig_emit(&r, 1);
-    rig_compare(&r, 1, 2);
+        o[i] = emit_fixture_object(&r, i, 32, CATEGORY_VARIABLE, "block", data);
+    emit_fixture_repeat(&r, 1, 3);
+    emit_fixture_step(&r, STEP_HOST, 1, "read");
+    emit_fixture_request(&r, 0, 0, 0, o[0], 0, 4);
+    emit_fixture_request(&r, 0, 4, 0, o[0], 8, 12);
+    emit_fixture_request(&r, 1, 1, 0, o[1], 0, 16);
+    emit_fixture_request(&r, 3, 0, 0, o[3], 0, 20);
+    emit_fixture_request(&r, 3, 1, 0, o[3], 24, 4);
+    emit_fixture_request(&r, 3, 4, 0, o[3], 32, 64);
+    emit_fixture_step(&r, STEP_CALLS, 1, "work");
+    emit_fixture_call_value(&r, 3, EMIT_ADD, o[3], 11);
+    emit_fixture_step(&r, STEP_HOST, 1, "write");
+    emit_fixture_request(&r, 0, 2, 1, o[0], 0, 64);
+    emit_fixture_request(&r, 1, 0, 1, o[1], 0, 16);
+    emit_fixture_request(&r, 3, 0, 1, o[3], 0, 128);
+    emit_fixture_request(&r, 3, 2, 1, o[3], 0, 4);
+    emit_fixture_end(&r, 1);
+    emit_fixture_function(&r, "main");
+    emit_fixture_place(&r, 1);
+    emit_fixture_emit(&r, 1);
+    emit_fixture_compare(&r, 1, 2);
     assert_true(r.taken == 2 * 3 * 120 && r.given == 2 * 3 * 212);
     assert_int_equal(image_stream_count(r.im), 2);
     assert_string_equal(image_text(r.im, image_stream_at(r.im, 1)->name), "results");
     assert_int_equal(image_stream_at(r.im, 0)->depth, 6); /* all requests of one transfer */
-    rig_free(&r);
+    emit_fixture_free(&r);
 }
 
 /* ---- the image ---- */
 
 /* The owner of a byte by the map of the image; NULL in a gap. */
-static const char *owner_of(const struct rig *r, uint32_t tile, uint32_t addr,
+static const char *owner_of(const struct emit_fixture *r, uint32_t tile, uint32_t addr,
                             const char **category)
 {
     const struct image_tile *t = image_find_tile(r->im, 0, r->used[tile]);
@@ -396,34 +396,34 @@ static const char *owner_of(const struct rig *r, uint32_t tile, uint32_t addr,
 static void test_map_and_symbols(void **state)
 {
     static const uint32_t data[4] = { 9, 8, 7, 6 };
-    struct rig r;
+    struct emit_fixture r;
     uint32_t o, n, code, offset;
     const struct image_tile *t;
     const char *category;
 
     (void)state;
-    rig_new(&r, "toy4", 2, 1, 4);
-    o = rig_object(&r, 0, 4, CATEGORY_VARIABLE, "net/weights", data);
-    n = rig_object(&r, 1, 4, CATEGORY_CONSTANT, "net/table", data);
-    rig_streams(&r);
-    rig_step(&r, STEP_CALLS, 1, "net/first");
-    rig_call_value(&r, 0, RIG_NOTE, o, 3);
-    rig_step(&r, STEP_EXCHANGE, 1, "net/second");
-    rig_transfer(&r, o, 0, 8);
-    rig_dest(&r, n, 8);
-    rig_step(&r, STEP_HOST, 1, "net/third");
-    rig_request(&r, 0, 0, 1, o, 0, 16);
-    rig_step(&r, STEP_CALL, 1, "net/fourth")->n = 1;
-    rig_function(&r, "program");
-    rig_step(&r, STEP_CALL, 1, "net/fifth")->n = 2;
-    rig_function(&r, "outer");
-    rig_step(&r, STEP_CALLS, 1, "net/sixth");
-    rig_call_value(&r, 0, RIG_NOTE, o, 3);
-    rig_function(&r, "inner");
-    rig_place(&r, 1);
-    rig_emit(&r, 1);
-    rig_compare(&r, 1, 2);
-    rig_check_maps(&r);
+    emit_fixture_new(&r, "toy4", 2, 1, 4);
+    o = emit_fixture_object(&r, 0, 4, CATEGORY_VARIABLE, "net/weights", data);
+    n = emit_fixture_object(&r, 1, 4, CATEGORY_CONSTANT, "net/table", data);
+    emit_fixture_streams(&r);
+    emit_fixture_step(&r, STEP_CALLS, 1, "net/first");
+    emit_fixture_call_value(&r, 0, EMIT_NOTE, o, 3);
+    emit_fixture_step(&r, STEP_EXCHANGE, 1, "net/second");
+    emit_fixture_transfer(&r, o, 0, 8);
+    emit_fixture_dest(&r, n, 8);
+    emit_fixture_step(&r, STEP_HOST, 1, "net/third");
+    emit_fixture_request(&r, 0, 0, 1, o, 0, 16);
+    emit_fixture_step(&r, STEP_CALL, 1, "net/fourth")->n = 1;
+    emit_fixture_function(&r, "program");
+    emit_fixture_step(&r, STEP_CALL, 1, "net/fifth")->n = 2;
+    emit_fixture_function(&r, "outer");
+    emit_fixture_step(&r, STEP_CALLS, 1, "net/sixth");
+    emit_fixture_call_value(&r, 0, EMIT_NOTE, o, 3);
+    emit_fixture_function(&r, "inner");
+    emit_fixture_place(&r, 1);
+    emit_fixture_emit(&r, 1);
+    emit_fixture_compare(&r, 1, 2);
+    emit_fixture_check_maps(&r);
     t = image_find_tile(r.im, 0, 0);
     code = t->entry;
     assert_int_equal(code, r.g.arch.mem_base + (r.codelets.bytes + 7) / 8 * 8);
@@ -444,30 +444,30 @@ static void test_map_and_symbols(void **state)
     assert_int_equal(offset, 4);
     assert_string_equal(image_symbolize(r.im, t, code, &offset), "program");
     assert_string_equal(image_symbolize(r.im, t, code + 4, &offset), "net/first");
-    assert_string_equal(image_symbolize(r.im, t, r.codelets.entry[RIG_SET], &offset), "set");
+    assert_string_equal(image_symbolize(r.im, t, r.codelets.entry[EMIT_SET], &offset), "set");
     assert_string_equal(image_source(r.im, t, r.codelets.addr, &offset), "rig.S");
-    rig_free(&r);
+    emit_fixture_free(&r);
 }
 
 /* The codelets of the project: each is the owner of its code, no byte of it is without one. */
 static void test_map_of_real_codelets(void **state)
 {
     const struct codelet *set[] = { &codelet_table[1], &codelet_table[0] };
-    struct rig r;
+    struct emit_fixture r;
     struct codelet_code own;
     const char *category;
 
     (void)state;
     for (unsigned with = 0; with < 2; with++) {
-        rig_new(&r, "toy4", 1, 1, 4);
+        emit_fixture_new(&r, "toy4", 1, 1, 4);
         own = r.codelets;
         if (codelet_link(&r.g.arch, set, 2 * with, r.g.arch.mem_base, &r.codelets) != EMU_OK)
             fail_msg("%s", emu_error());
-        rig_step(&r, STEP_CALLS, 1, "nothing");
-        rig_function(&r, "main");
-        rig_place(&r, 1);
-        rig_emit(&r, 1);
-        rig_check_maps(&r);
+        emit_fixture_step(&r, STEP_CALLS, 1, "nothing");
+        emit_fixture_function(&r, "main");
+        emit_fixture_place(&r, 1);
+        emit_fixture_emit(&r, 1);
+        emit_fixture_check_maps(&r);
         for (uint32_t i = 0; i < 2 * with; i++) {
             const char *owner = owner_of(&r, 0, r.codelets.entry[i], &category);
 
@@ -478,7 +478,7 @@ static void test_map_of_real_codelets(void **state)
             assert_non_null(owner_of(&r, 0, r.codelets.addr + k, &category));
         codelet_code_free(&r.codelets);
         r.codelets = own;
-        rig_free(&r);
+        emit_fixture_free(&r);
     }
 }
 
@@ -486,37 +486,37 @@ static void test_map_of_real_codelets(void **state)
  */
 static void test_map_of_overlapping_objects(void **state)
 {
-    struct rig r;
+    struct emit_fixture r;
     struct object *o;
     uint32_t first, second, top;
     const char *category;
 
     (void)state;
     for (uint32_t peak = 0; peak < 2; peak++) {
-        rig_new(&r, "toy4", 1, 1, 4);
+        emit_fixture_new(&r, "toy4", 1, 1, 4);
         for (uint32_t i = 0; i < 2; i++) {
             assert_int_equal(VEC_PUSH(&r.l.live_range, (struct live_range){ i, i + 1 }), EMU_OK);
             assert_int_equal(VEC_PUSH(&r.l.live_set, (struct live_set){ i, 1 }), EMU_OK);
         }
-        first = rig_object(&r, 0, 8, CATEGORY_MESSAGE_BUFFER, "first", NULL);
-        second = rig_object(&r, 0, 4, CATEGORY_VARIABLE, "second", NULL);
-        rig_step(&r, STEP_CALLS, 1, "a");
-        rig_step(&r, STEP_CALLS, 1, "b");
-        rig_function(&r, "main");
-        rig_place(&r, 1);
+        first = emit_fixture_object(&r, 0, 8, CATEGORY_MESSAGE_BUFFER, "first", NULL);
+        second = emit_fixture_object(&r, 0, 4, CATEGORY_VARIABLE, "second", NULL);
+        emit_fixture_step(&r, STEP_CALLS, 1, "a");
+        emit_fixture_step(&r, STEP_CALLS, 1, "b");
+        emit_fixture_function(&r, "main");
+        emit_fixture_place(&r, 1);
         o = r.l.object.at;
         top = o[first].addr;
         o[first].live = 1;
         o[second].live = 2;
         o[second].addr = top + 8;
         r.place.tile[0].peak_step = peak;
-        rig_emit(&r, 1);
+        emit_fixture_emit(&r, 1);
         assert_string_equal(owner_of(&r, 0, top + 4, &category), "first");
         assert_string_equal(owner_of(&r, 0, top + 8, &category), peak ? "second" : "first");
         assert_string_equal(owner_of(&r, 0, top + 23, &category), peak ? "second" : "first");
         assert_string_equal(owner_of(&r, 0, top + 24, &category), "first");
         assert_null(owner_of(&r, 0, top - 1, &category));
-        rig_free(&r);
+        emit_fixture_free(&r);
     }
 }
 
@@ -524,31 +524,32 @@ static void test_map_of_overlapping_objects(void **state)
 static void test_contents(void **state)
 {
     static uint32_t data[2048];
-    struct rig r;
+    struct emit_fixture r;
     uint32_t large[2], small, table, far;
 
     (void)state;
     for (uint32_t i = 0; i < EMU_COUNT_OF(data); i++)
         data[i] = 3 * i + 1;
-    rig_new(&r, "toy4", 2, 1, 4);
-    rig_step(&r, STEP_CALLS, 1, "nothing");
-    rig_function(&r, "main");
-    small = rig_object(&r, 0, 3, CATEGORY_CONSTANT, "small", data);
+    emit_fixture_new(&r, "toy4", 2, 1, 4);
+    emit_fixture_step(&r, STEP_CALLS, 1, "nothing");
+    emit_fixture_function(&r, "main");
+    small = emit_fixture_object(&r, 0, 3, CATEGORY_CONSTANT, "small", data);
     for (uint32_t i = 0; i < 2; i++)
-        large[i] = rig_object(&r, i, 2048, CATEGORY_CONSTANT, "large", data);
-    (void)rig_object(&r, 0, 5, CATEGORY_VARIABLE, "hole", NULL);
-    table = rig_state(&r, 0, large[0], (struct object_word){ small, 8 });
-    far = rig_object(&r, 0, 2, CATEGORY_CONSTANT, "far", data + 7);
-    rig_place(&r, 1);
+        large[i] = emit_fixture_object(&r, i, 2048, CATEGORY_CONSTANT, "large", data);
+    (void)emit_fixture_object(&r, 0, 5, CATEGORY_VARIABLE, "hole", NULL);
+    table = emit_fixture_state(&r, 0, large[0], (struct object_word){ small, 8 });
+    far = emit_fixture_object(&r, 0, 2, CATEGORY_CONSTANT, "far", data + 7);
+    emit_fixture_place(&r, 1);
     r.l.object.at[far].addr -= 4096;
-    rig_emit(&r, 1);
-    rig_run(&r, 1, 1);
+    emit_fixture_emit(&r, 1);
+    emit_fixture_run(&r, 1, 1);
     for (uint32_t i = 0; i < 2048; i++)
-        assert_true(rig_word(&r, large[0], i) == data[i] && rig_word(&r, large[1], i) == data[i]);
-    assert_int_equal(rig_word(&r, small, 2), data[2]);
-    assert_int_equal(rig_word(&r, table, 0), r.l.object.at[large[0]].addr);
-    assert_int_equal(rig_word(&r, table, 1), r.l.object.at[small].addr + 8);
-    assert_int_equal(rig_word(&r, far, 1), data[8]);
+        assert_true(emit_fixture_word(&r, large[0], i) == data[i] &&
+                    emit_fixture_word(&r, large[1], i) == data[i]);
+    assert_int_equal(emit_fixture_word(&r, small, 2), data[2]);
+    assert_int_equal(emit_fixture_word(&r, table, 0), r.l.object.at[large[0]].addr);
+    assert_int_equal(emit_fixture_word(&r, table, 1), r.l.object.at[small].addr + 8);
+    assert_int_equal(emit_fixture_word(&r, far, 1), data[8]);
     assert_int_equal(image_find_tile(r.im, 0, 0)->segments, 6); /* two of code, four of contents */
     for (uint32_t i = 0; i < 2; i++) {
         const struct image_tile *t = image_find_tile(r.im, 0, i);
@@ -561,78 +562,79 @@ static void test_contents(void **state)
         large[i] = blob[i];
     }
     assert_int_equal(large[0], large[1]);
-    rig_free(&r);
+    emit_fixture_free(&r);
 }
 
 /* ---- refusals ---- */
 
-static void expect_failure(struct rig *r, enum emu_status want, const char *message)
+static void expect_failure(struct emit_fixture *r, enum emu_status want, const char *message)
 {
     struct emit_input in;
-    uint32_t bytes[RIG_TILES];
+    uint32_t bytes[EMIT_TILES];
 
     r->schedule = emu_alloc(r->l.step.count + 1, sizeof(*r->schedule));
-    in = rig_input(r);
+    in = emit_fixture_input(r);
     assert_int_equal(emit_measure(&in, 2, bytes), want);
     if (!strstr(emu_error(), message))
         fail_msg("'%s' instead of '%s'", emu_error(), message);
-    rig_free(r);
+    emit_fixture_free(r);
 }
 
 static void test_refusals(void **state)
 {
-    struct rig r;
+    struct emit_fixture r;
     struct image *im;
     struct emit_input in;
 
     (void)state;
-    rig_new(&r, "toy4", 2, 1, 4);
-    rig_step(&r, STEP_CALL, 1, "call")->n = 1;
-    rig_function(&r, "main");
-    rig_step(&r, STEP_CALL, 1, "call")->n = 1;
-    rig_function(&r, "again");
+    emit_fixture_new(&r, "toy4", 2, 1, 4);
+    emit_fixture_step(&r, STEP_CALL, 1, "call")->n = 1;
+    emit_fixture_function(&r, "main");
+    emit_fixture_step(&r, STEP_CALL, 1, "call")->n = 1;
+    emit_fixture_function(&r, "again");
     expect_failure(&r, EMU_BAD_PROGRAM, "function again calls itself");
 
-    rig_new(&r, "toy4", 2, 1, 4);
-    rig_repeat(&r, 1, 2);
-    rig_function(&r, "main");
+    emit_fixture_new(&r, "toy4", 2, 1, 4);
+    emit_fixture_repeat(&r, 1, 2);
+    emit_fixture_function(&r, "main");
     expect_failure(&r, EMU_BAD_PROGRAM, "step 0: no end");
 
-    rig_new(&r, "toy4", 2, 1, 4);
-    rig_step(&r, STEP_IF, 1, "if");
-    rig_end(&r, 1);
-    rig_function(&r, "main");
+    emit_fixture_new(&r, "toy4", 2, 1, 4);
+    emit_fixture_step(&r, STEP_IF, 1, "if");
+    emit_fixture_end(&r, 1);
+    emit_fixture_function(&r, "main");
     expect_failure(&r, EMU_BAD_PROGRAM, "step 1: an end of nothing");
 
-    rig_new(&r, "toy4", 3, 1, 2);
+    emit_fixture_new(&r, "toy4", 3, 1, 2);
     r.l.groups = 7;
-    rig_step(&r, STEP_EXCHANGE, 3, "some");
-    rig_function(&r, "main");
+    emit_fixture_step(&r, STEP_EXCHANGE, 3, "some");
+    emit_fixture_function(&r, "main");
     expect_failure(&r, EMU_BAD_PROGRAM, "step 0 (some): groups 0x3 of 0x7");
 
-    rig_new(&r, "toy4", 1, 1, 4);
-    rig_streams(&r);
-    rig_step(&r, STEP_HOST, 1, "much");
-    rig_request(&r, 0, 0, 1, rig_object(&r, 0, 1, CATEGORY_VARIABLE, "x", NULL), 0, 1u << 21);
-    rig_function(&r, "main");
+    emit_fixture_new(&r, "toy4", 1, 1, 4);
+    emit_fixture_streams(&r);
+    emit_fixture_step(&r, STEP_HOST, 1, "much");
+    emit_fixture_request(&r, 0, 0, 1, emit_fixture_object(&r, 0, 1, CATEGORY_VARIABLE, "x", NULL),
+                         0, 1u << 21);
+    emit_fixture_function(&r, "main");
     expect_failure(&r, EMU_BAD_PROGRAM, "stream results: a request of 2097152 bytes");
 
-    rig_new(&r, "toy4", 1, 1, 4);
-    rig_step(&r, STEP_CALLS, 1, "nothing");
-    rig_function(&r, "main");
+    emit_fixture_new(&r, "toy4", 1, 1, 4);
+    emit_fixture_step(&r, STEP_CALLS, 1, "nothing");
+    emit_fixture_function(&r, "main");
     r.g.arch.mem_bytes = 0x180000;
     r.g.arch.region0_bytes = 0xc0000;
     expect_failure(&r, EMU_BAD_MACHINE, "code up to 0x10c000, expected at most 0x100000");
 
-    rig_new(&r, "toy4", 1, 1, 4);
-    rig_step(&r, STEP_CALLS, 1, "nothing");
-    rig_function(&r, "main");
-    rig_place(&r, 1);
+    emit_fixture_new(&r, "toy4", 1, 1, 4);
+    emit_fixture_step(&r, STEP_CALLS, 1, "nothing");
+    emit_fixture_function(&r, "main");
+    emit_fixture_place(&r, 1);
     r.place.fits = 0;
-    in = rig_input(&r);
+    in = emit_fixture_input(&r);
     assert_int_equal(emit_image(&in, &r.place, 1, &im), EMU_USAGE);
     assert_null(im);
-    rig_free(&r);
+    emit_fixture_free(&r);
 }
 
 int main(void)

@@ -2,16 +2,16 @@
  * steps in C, on machines that check; the same image on any number of threads; too little
  * memory.
  */
-#include "tests/fixtures/emit_rig.h"
+#include "tests/fixtures/emit_fixture.h"
 
 #include <unistd.h>
 
 enum { FUNCTIONS = 4, WORDS = 24, MAX_STEPS = 2500 };
 
 struct maker {
-    struct rig *r;
+    struct emit_fixture *r;
     struct prng rng;
-    uint32_t note[RIG_TILES], data[RIG_TILES], box[RIG_TILES];
+    uint32_t note[EMIT_TILES], data[EMIT_TILES], box[EMIT_TILES];
     uint32_t true_word, false_word; /* first in the list of predicates */
     uint64_t function_groups[FUNCTIONS];
     uint32_t function; /* that is made now; calls go to later ones */
@@ -35,7 +35,8 @@ static uint32_t make_predicate(struct maker *m, uint32_t value)
     uint32_t first = (uint32_t)m->r->l.predicate.count;
 
     for (uint32_t i = 0; i < m->r->l.used_tiles; i++) {
-        uint32_t o = rig_object(m->r, i, 1, CATEGORY_VARIABLE, "predicate", &initial[value]);
+        uint32_t o =
+            emit_fixture_object(m->r, i, 1, CATEGORY_VARIABLE, "predicate", &initial[value]);
 
         assert_int_equal(VEC_PUSH(&m->r->l.predicate, o), EMU_OK);
     }
@@ -44,7 +45,7 @@ static uint32_t make_predicate(struct maker *m, uint32_t value)
 
 static void make_calls(struct maker *m, uint64_t groups)
 {
-    rig_step(m->r, STEP_CALLS, groups, "calls");
+    emit_fixture_step(m->r, STEP_CALLS, groups, "calls");
     for (uint32_t i = 0; i < m->r->l.used_tiles; i++) {
         uint32_t n = takes_part(m, i, groups) && below(m, 2) ? below(m, 4) : 0;
 
@@ -52,35 +53,35 @@ static void make_calls(struct maker *m, uint64_t groups)
             uint32_t value = below(m, 1000);
 
             if (value % 5 == 0)
-                rig_call_value(m->r, i, RIG_NOTE_SUPER, m->note[i], value);
+                emit_fixture_call_value(m->r, i, EMIT_NOTE_SUPER, m->note[i], value);
             else if (value % 5 == 1)
-                rig_call(m->r, i, RIG_NOTE_WORD, m->note[i],
-                         (struct object_word){ m->box[i], 4 * below(m, WORDS) });
+                emit_fixture_call(m->r, i, EMIT_NOTE_WORD, m->note[i],
+                                  (struct object_word){ m->box[i], 4 * below(m, WORDS) });
             else if (value % 5 == 2)
-                rig_call_value(m->r, i, RIG_ADD, m->data[i], value);
+                emit_fixture_call_value(m->r, i, EMIT_ADD, m->data[i], value);
             else
-                rig_call_value(m->r, i, RIG_NOTE, m->note[i], value);
+                emit_fixture_call_value(m->r, i, EMIT_NOTE, m->note[i], value);
         }
     }
 }
 
 /* Sets or changes a predicate on all tiles that will look at it. */
-static void make_predicate_calls(struct maker *m, uint64_t groups, enum rig_codelet c,
+static void make_predicate_calls(struct maker *m, uint64_t groups, enum emit_fixture_codelet c,
                                  uint32_t predicate, uint32_t value)
 {
-    rig_step(m->r, STEP_CALLS, groups, "predicate");
+    emit_fixture_step(m->r, STEP_CALLS, groups, "predicate");
     for (uint32_t i = 0; i < m->r->l.used_tiles; i++) {
         if (takes_part(m, i, groups))
-            rig_call_value(m->r, i, c, m->r->l.predicate.at[predicate + i], value);
+            emit_fixture_call_value(m->r, i, c, m->r->l.predicate.at[predicate + i], value);
     }
 }
 
 /* From `data` of some tiles into disjoint words of `box` of others. */
 static void make_exchange(struct maker *m, uint64_t groups)
 {
-    uint32_t filled[RIG_TILES] = { 0 }, tiles = m->r->l.used_tiles;
+    uint32_t filled[EMIT_TILES] = { 0 }, tiles = m->r->l.used_tiles;
 
-    rig_step(m->r, STEP_EXCHANGE, groups, "exchange");
+    emit_fixture_step(m->r, STEP_EXCHANGE, groups, "exchange");
     for (uint32_t n = below(m, 5); n > 0; n--) {
         uint32_t from = below(m, tiles), words = 1 + below(m, 6), made = 0;
 
@@ -91,8 +92,8 @@ static void make_exchange(struct maker *m, uint64_t groups)
                 below(m, 2))
                 continue;
             if (!made++)
-                rig_transfer(m->r, m->data[from], 4 * below(m, WORDS - words), 4 * words);
-            rig_dest(m->r, m->box[to], 4 * filled[to]);
+                emit_fixture_transfer(m->r, m->data[from], 4 * below(m, WORDS - words), 4 * words);
+            emit_fixture_dest(m->r, m->box[to], 4 * filled[to]);
             filled[to] += words;
         }
     }
@@ -103,15 +104,15 @@ static void make_host(struct maker *m, uint64_t groups)
 {
     if (groups == 2)
         return;
-    rig_step(m->r, STEP_HOST, groups, "host");
+    emit_fixture_step(m->r, STEP_HOST, groups, "host");
     for (uint32_t i = 0; i < m->r->l.used_tiles; i++) {
         uint32_t round = below(m, 3);
 
         for (uint32_t n = takes_part(m, i, groups) ? below(m, 3) : 0; n > 0; n--) {
             uint32_t stream = below(m, 2);
 
-            rig_request(m->r, i, round, stream, stream ? m->data[i] : m->box[i],
-                        4 * below(m, WORDS - 4), 4 + 4 * below(m, 4));
+            emit_fixture_request(m->r, i, round, stream, stream ? m->data[i] : m->box[i],
+                                 4 * below(m, WORDS - 4), 4 + 4 * below(m, 4));
             round += 1 + below(m, 3);
         }
     }
@@ -124,25 +125,25 @@ static void make_loop(struct maker *m, uint64_t groups, uint32_t depth)
     uint32_t predicate = make_predicate(m, 2);
     struct step *o;
 
-    make_predicate_calls(m, groups, RIG_SET, predicate, below(m, 4));
-    rig_step(m->r, STEP_LOOP, groups, "while");
+    make_predicate_calls(m, groups, EMIT_SET, predicate, below(m, 4));
+    emit_fixture_step(m->r, STEP_LOOP, groups, "while");
     make_range(m, groups, depth + 1);
-    o = rig_step(m->r, STEP_BREAK, groups, "break");
+    o = emit_fixture_step(m->r, STEP_BREAK, groups, "break");
     o->predicate = predicate;
     make_range(m, groups, depth + 1);
-    make_predicate_calls(m, groups, RIG_ADD, predicate, UINT32_MAX);
-    rig_end(m->r, groups);
+    make_predicate_calls(m, groups, EMIT_ADD, predicate, UINT32_MAX);
+    emit_fixture_end(m->r, groups);
 }
 
 static void make_if(struct maker *m, uint64_t groups, uint32_t depth)
 {
-    struct step *o = rig_step(m->r, STEP_IF, groups, "if");
+    struct step *o = emit_fixture_step(m->r, STEP_IF, groups, "if");
 
     o->predicate = below(m, 2) ? m->true_word : m->false_word;
     make_range(m, groups, depth + 1);
-    rig_step(m->r, STEP_ELSE, groups, "else");
+    emit_fixture_step(m->r, STEP_ELSE, groups, "else");
     make_range(m, groups, depth + 1);
-    rig_end(m->r, groups);
+    emit_fixture_end(m->r, groups);
 }
 
 static void make_call(struct maker *m, uint64_t groups)
@@ -150,7 +151,7 @@ static void make_call(struct maker *m, uint64_t groups)
     uint32_t f = m->function + 1 + below(m, FUNCTIONS);
 
     if (f < FUNCTIONS && m->function_groups[f] == groups)
-        rig_step(m->r, STEP_CALL, groups, "call")->n = f;
+        emit_fixture_step(m->r, STEP_CALL, groups, "call")->n = f;
 }
 
 static void make_op(struct maker *m, uint64_t groups, uint32_t depth)
@@ -166,9 +167,9 @@ static void make_op(struct maker *m, uint64_t groups, uint32_t depth)
     } else if (kind < 9) {
         make_call(m, groups);
     } else if (kind < 13) {
-        rig_repeat(m->r, groups, below(m, 4));
+        emit_fixture_repeat(m->r, groups, below(m, 4));
         make_range(m, groups, depth + 1);
-        rig_end(m->r, groups);
+        emit_fixture_end(m->r, groups);
     } else if (kind < 14) {
         make_loop(m, groups, depth);
     } else if (kind < 15) {
@@ -187,19 +188,19 @@ static void make_range(struct maker *m, uint64_t groups, uint32_t depth)
     }
 }
 
-static void make_program(struct maker *m, struct rig *r, uint64_t seed)
+static void make_program(struct maker *m, struct emit_fixture *r, uint64_t seed)
 {
-    static uint32_t numbers[RIG_TILES][WORDS];
+    static uint32_t numbers[EMIT_TILES][WORDS];
 
     *m = (struct maker){ .r = r };
     prng_seed(&m->rng, (uint32_t)seed);
-    rig_streams(r);
+    emit_fixture_streams(r);
     for (uint32_t i = 0; i < r->l.used_tiles; i++) {
         for (uint32_t k = 0; k < WORDS; k++)
             numbers[i][k] = 1000 * (i + 1) + k;
-        m->note[i] = rig_notes(r, i);
-        m->data[i] = rig_object(r, i, WORDS, CATEGORY_VARIABLE, "data", numbers[i]);
-        m->box[i] = rig_object(r, i, WORDS, CATEGORY_VARIABLE, "box", numbers[i]);
+        m->note[i] = emit_fixture_notes(r, i);
+        m->data[i] = emit_fixture_object(r, i, WORDS, CATEGORY_VARIABLE, "data", numbers[i]);
+        m->box[i] = emit_fixture_object(r, i, WORDS, CATEGORY_VARIABLE, "box", numbers[i]);
     }
     m->false_word = make_predicate(m, 0);
     m->true_word = make_predicate(m, 1);
@@ -210,18 +211,19 @@ static void make_program(struct maker *m, struct rig *r, uint64_t seed)
 
         m->budget = 12;
         make_range(m, m->function_groups[m->function], m->function != 0);
-        rig_function(r, name[m->function]);
+        emit_fixture_function(r, name[m->function]);
     }
 }
 
 /* Whether a program takes few enough steps; the model is as new afterwards. */
-static int is_short(struct rig *r)
+static int is_short(struct emit_fixture *r)
 {
     int ok;
 
     model_new(r);
     (void)model_run(r, 0, r->l.function.at[0].count);
-    ok = r->steps < MAX_STEPS && r->taken < RIG_STREAM_BYTES / 4 && r->given < RIG_STREAM_BYTES / 4;
+    ok = r->steps < MAX_STEPS && r->taken < EMIT_STREAM_BYTES / 4 &&
+         r->given < EMIT_STREAM_BYTES / 4;
     for (size_t i = 0; i < r->l.object.count; i++)
         emu_free(r->model[i]);
     emu_free(r->model);
@@ -236,21 +238,21 @@ static void test_random_programs(void **state)
 
     (void)state;
     for (uint64_t seed = 0; seed < 240; seed++) {
-        struct rig r;
+        struct emit_fixture r;
         struct maker m;
 
-        rig_new(&r, seed % 8 == 7 ? "toy16" : "toy4", seed % 8 == 7 ? 7 : 4, seed % 8 == 7 ? 2 : 1,
-                seed % 2 ? 2 : 4);
+        emit_fixture_new(&r, seed % 8 == 7 ? "toy16" : "toy4", seed % 8 == 7 ? 7 : 4,
+                         seed % 8 == 7 ? 2 : 1, seed % 2 ? 2 : 4);
         make_program(&m, &r, seed);
         if (is_short(&r)) {
             print_message(seed == 0 ? "seeds 0 to 239\n" : "");
-            rig_place(&r, 1);
-            rig_emit(&r, 1);
-            rig_compare(&r, 1, 2);
-            rig_check_maps(&r);
+            emit_fixture_place(&r, 1);
+            emit_fixture_emit(&r, 1);
+            emit_fixture_compare(&r, 1, 2);
+            emit_fixture_check_maps(&r);
             run++;
         }
-        rig_free(&r);
+        emit_fixture_free(&r);
     }
     assert_true(run > 180);
 }
@@ -283,17 +285,17 @@ static void test_threads_and_machines(void **state)
         size_t bytes[2];
 
         for (unsigned k = 0; k < 2; k++) {
-            struct rig r;
+            struct emit_fixture r;
             struct maker m;
 
-            rig_new(&r, seed % 2 ? "mk2" : "toy16", 8, seed % 2 ? 150 : 2, 5);
+            emit_fixture_new(&r, seed % 2 ? "mk2" : "toy16", 8, seed % 2 ? 150 : 2, 5);
             make_program(&m, &r, seed);
-            rig_place(&r, 1 + 3 * k);
-            rig_emit(&r, 1 + 3 * k);
+            emit_fixture_place(&r, 1 + 3 * k);
+            emit_fixture_emit(&r, 1 + 3 * k);
             file[k] = image_bytes(r.im, &bytes[k]);
             if (k == 0 && is_short(&r))
-                rig_compare(&r, 2, 2);
-            rig_free(&r);
+                emit_fixture_compare(&r, 2, 2);
+            emit_fixture_free(&r);
         }
         assert_int_equal(bytes[0], bytes[1]);
         assert_memory_equal(file[0], file[1], bytes[0]);
@@ -305,18 +307,18 @@ static void test_threads_and_machines(void **state)
 /* Every allocation fails once; nothing is lost. */
 static void test_out_of_memory(void **state)
 {
-    struct rig r;
+    struct emit_fixture r;
     struct maker m;
     struct emit_input in;
-    uint32_t bytes[RIG_TILES];
+    uint32_t bytes[EMIT_TILES];
     enum emu_status s = EMU_NO_MEMORY;
     long live;
 
     (void)state;
-    rig_new(&r, "toy4", 2, 1, 1);
+    emit_fixture_new(&r, "toy4", 2, 1, 1);
     make_program(&m, &r, 5);
-    rig_place(&r, 1);
-    in = rig_input(&r);
+    emit_fixture_place(&r, 1);
+    in = emit_fixture_input(&r);
     live = alloc_live();
     for (long nth = 0; s == EMU_NO_MEMORY; nth++) {
         alloc_test_fail_at(nth);
@@ -333,7 +335,7 @@ static void test_out_of_memory(void **state)
         assert_true(r.im || alloc_live() == live);
     }
     assert_int_equal(s, EMU_OK);
-    rig_free(&r);
+    emit_fixture_free(&r);
 }
 
 int main(void)

@@ -2,13 +2,13 @@
  * text of a graph.
  */
 #include "emu/base/random.h"
-#include "tests/fixtures/graph_help.h"
+#include "tests/fixtures/graph_fixture.h"
 
 enum { MAPS = 300, MAP_ELEMENTS = 200 };
 
 static void names_are_paths(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
 
     (void)state;
     graph_push(g, "block1");
@@ -23,7 +23,7 @@ static void names_are_paths(void **state)
     assert_string_equal(g->compute_set.at[0].name, "block1/relu");
     assert_string_equal(g->stream.at[0].name, "images");
     graph_pop(g);
-    help_builder_says(g, "graph_pop without graph_push");
+    builder_says(g, "graph_pop without graph_push");
     graph_free(g);
     graph_free(NULL);
 }
@@ -31,7 +31,7 @@ static void names_are_paths(void **state)
 /* What is made between push and pop belongs to its scope; the same name is the same scope again. */
 static void scopes_have_numbers(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     uint32_t block = graph_push(g, "block1"), conv = graph_push(g, "conv"), other;
     struct tensor t = graph_variable(g, ELEM_F16, SHAPE(3), "w");
 
@@ -59,21 +59,21 @@ static void scopes_have_numbers(void **state)
     graph_pop(g);
     graph_pop(g);
     assert_int_equal(graph_push(g, "more"), 0);
-    help_builder_says(g, "graph_pop without graph_push");
+    builder_says(g, "graph_pop without graph_push");
     graph_free(g);
 }
 
 /* The first error stays; what is built afterwards is harmless. */
 static void errors_are_sticky(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor t = graph_variable(g, ELEM_F16, SHAPE(4, 5), "net/x"), u;
     struct program p;
     uint32_t cs;
 
     (void)state;
     u = tensor_slice(g, t, 1, 2, 6);
-    help_builder_says(g, "tensor_slice of net/x [4,5]|[2, 6) of dimension 1|size 5");
+    builder_says(g, "tensor_slice of net/x [4,5]|[2, 6) of dimension 1|size 5");
     assert_int_equal(tensor_elements(g, u), 1);
     assert_int_equal(tensor_shape(g, u)[TENSOR_MAX_RANK - 1], 1);
     assert_int_equal(tensor_rank(g, u), 0);
@@ -98,15 +98,15 @@ static void errors_are_sticky(void **state)
     program_add(g, p, program_stream(g, graph_stream(g, STREAM_IN, ELEM_U8, 0, 0, "s"), t));
     graph_set_program(g, program_together(g, (unsigned[]){ 0 }, &p, 1));
     graph_pop(g);
-    help_builder_says(g, "tensor_slice of net/x");
+    builder_says(g, "tensor_slice of net/x");
     assert_int_equal(graph_check(g), EMU_BAD_PROGRAM);
-    help_error_says("tensor_slice of net/x");
+    error_says("tensor_slice of net/x");
     graph_free(g);
 }
 
 static void contents_and_keeping(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     uint16_t data[6] = { 1, 2, 3, 4, 5, 6 };
     struct tensor a = graph_variable(g, ELEM_F16, SHAPE(2, 3), "a");
     struct tensor b = graph_variable(g, ELEM_F16, SHAPE(3), "b");
@@ -124,19 +124,19 @@ static void contents_and_keeping(void **state)
     assert_true(g->variable.at[0].kept && g->variable.at[1].kept && !g->variable.at[2].kept);
     assert_int_equal(graph_status(g), EMU_OK);
     graph_set_initial(g, tensor_transpose(g, a, (unsigned[]){ 1, 0 }), data);
-    help_builder_says(g, "graph_set_initial(a [3,2])|whole variable a [2,3]");
+    builder_says(g, "graph_set_initial(a [3,2])|whole variable a [2,3]");
     graph_free(g);
 
-    g = help_graph("toy4");
+    g = graph_on("toy4");
     c = graph_constant(g, ELEM_F16, SHAPE(6), data, "c");
     graph_set_initial(g, c, data);
-    help_builder_says(g, "c is a constant");
+    builder_says(g, "c is a constant");
     graph_free(g);
 }
 
 static void one_copy_of_a_repeated_constant_is_kept(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     uint16_t data[3] = { 1, 2, 3 }, got[5];
     char *text = NULL;
     size_t size;
@@ -162,7 +162,7 @@ static void one_copy_of_a_repeated_constant_is_kept(void **state)
     assert_non_null(strstr(text, " 4 times\n"));
     free(text);
     graph_constant_repeated(g, ELEM_F16, 0, NULL, data, "scalar");
-    help_builder_says(g, "scalar has no copies");
+    builder_says(g, "scalar has no copies");
     graph_free(g);
 }
 
@@ -198,7 +198,7 @@ static void the_last_mapping_wins(void **state)
 
     (void)state;
     for (unsigned round = 0; round < MAPS; round++) {
-        struct graph *g = help_graph("toy16");
+        struct graph *g = graph_on("toy16");
         struct tensor t = graph_variable(g, ELEM_F32, SHAPE(MAP_ELEMENTS), "t"), m;
         unsigned times = random_below(&seed, 200);
 
@@ -245,7 +245,7 @@ static void linear_mapping(void **state)
 
     (void)state;
     for (size_t k = 0; k < EMU_COUNT_OF(cases); k++) {
-        struct graph *g = help_graph("toy16");
+        struct graph *g = graph_on("toy16");
         struct tensor t = graph_variable(g, ELEM_F32, SHAPE(cases[k].elements), "t");
 
         graph_map_linear(g, t, cases[k].grain, cases[k].least, cases[k].first, cases[k].tiles);
@@ -259,7 +259,7 @@ static void linear_mapping(void **state)
 
 static void mapping_like_another(void **state)
 {
-    struct graph *g = help_graph("toy16");
+    struct graph *g = graph_on("toy16");
     struct tensor a = graph_variable(g, ELEM_F32, SHAPE(8, 6), "a");
     struct tensor b = graph_variable(g, ELEM_F16, SHAPE(6, 8), "b");
     struct tensor c = graph_variable(g, ELEM_F16, SHAPE(4), "c");
@@ -274,7 +274,7 @@ static void mapping_like_another(void **state)
     assert_int_equal(graph_status(g), EMU_OK);
     graph_map(g, tensor_slice(g, c, 0, 0, 3), 2);
     graph_map_like(g, tensor_slice(g, tensor_flatten(g, a), 0, 0, 4), c);
-    help_builder_says(g, "graph_map_like|c[3]|no tile");
+    builder_says(g, "graph_map_like|c[3]|no tile");
     graph_free(g);
 }
 
@@ -282,7 +282,7 @@ static void mapping_like_another(void **state)
 static void mapping_is_fast(void **state)
 {
     enum { RUNS = 1 << 19 };
-    struct graph *g = help_graph("mk2");
+    struct graph *g = graph_on("mk2");
     struct tensor t = graph_variable(g, ELEM_U8, SHAPE(RUNS, 2), "t"), flat = tensor_flatten(g, t);
     const struct map_run *run;
     size_t runs;
@@ -303,7 +303,7 @@ static void mapping_is_fast(void **state)
 
 static void fields_are_filled(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor t = graph_variable(g, ELEM_U32, SHAPE(64), "t");
     struct tensor h = graph_variable(g, ELEM_F16, SHAPE(4), "h");
     uint32_t cs = graph_compute_set(g, "cs"), v[2], f;
@@ -349,7 +349,7 @@ struct mistake {
 
 static void mistake_new(struct mistake *m)
 {
-    struct graph *g = m->g = help_graph("toy4");
+    struct graph *g = m->g = graph_on("toy4");
 
     graph_push(g, "net");
     m->f32 = graph_variable(g, ELEM_F32, SHAPE(4), "f");
@@ -373,7 +373,7 @@ static void mistake_new(struct mistake *m)
         struct mistake m;                                                                          \
         mistake_new(&m);                                                                           \
         (void)(call);                                                                              \
-        help_builder_says(m.g, texts);                                                             \
+        builder_says(m.g, texts);                                                                  \
         graph_free(m.g);                                                                           \
     } while (0)
 
@@ -452,7 +452,7 @@ static void mistakes_in_programs(void **state)
 
 static struct graph *sample_graph(void)
 {
-    struct graph *g = help_graph("toy16");
+    struct graph *g = graph_on("toy16");
     float bias[2] = { 1, -1 };
     struct tensor x, y, b, n, parts[2];
     struct program all, body, io[2];

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "emu/base/random.h"
-#include "tests/fixtures/graph_help.h"
+#include "tests/fixtures/graph_fixture.h"
 
 /* A graph that is right: two tiles scale pieces of a matrix, group 1 takes a stream. */
 struct check_sample {
@@ -18,7 +18,7 @@ struct check_sample {
 static void sample_new(struct check_sample *s)
 {
     static const uint32_t zeros[32];
-    struct graph *g = s->g = help_graph("toy16");
+    struct graph *g = s->g = graph_on("toy16");
 
     graph_set_group(g, 12, 4, 1);
     graph_push(g, "net");
@@ -95,7 +95,7 @@ static void in_part(struct check_sample *s, unsigned part, struct program p)
         __VA_ARGS__;                                                                               \
         assert_int_equal(graph_status(s.g), EMU_OK);                                               \
         assert_int_equal(graph_check(s.g), EMU_BAD_PROGRAM);                                       \
-        help_error_says(texts);                                                                    \
+        error_says(texts);                                                                         \
         graph_free(s.g);                                                                           \
     } while (0)
 
@@ -224,10 +224,10 @@ static void the_tree_must_be_one(void **state)
     PASSES(uint32_t f = graph_function(s.g, program_sequence(s.g), "f");
            then(&s, program_call(s.g, f)); then(&s, program_call(s.g, f)));
     {
-        struct graph *g = help_graph("toy4");
+        struct graph *g = graph_on("toy4");
 
         assert_int_equal(graph_check(g), EMU_BAD_PROGRAM);
-        help_error_says("the graph has no program");
+        error_says("the graph has no program");
         graph_free(g);
     }
 }
@@ -279,7 +279,7 @@ enum { RANDOM_SETS = 4000, ELEMENTS = 40 };
 static void random_set(uint64_t *seed, unsigned *bad)
 {
     enum { NOBODY = 99 };
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor t[2];
     uint32_t cs = graph_compute_set(g, "cs"), vertices = 1 + random_below(seed, 6), v;
     unsigned writer[2][ELEMENTS], is_bad = 0;
@@ -369,7 +369,7 @@ static void every_allocation_may_fail(void **state)
 static void millions_of_runs(void **state)
 {
     enum { BLOCKS = 1024, ROWS = 2048, WIDTH = 4 };
-    struct graph *g = help_graph("mk2");
+    struct graph *g = graph_on("mk2");
     struct tensor x = graph_variable(g, ELEM_U32, SHAPE(ROWS, BLOCKS * WIDTH), "x");
     struct tensor y = graph_variable(g, ELEM_U32, SHAPE(ROWS, BLOCKS * WIDTH), "y");
     uint32_t cs = graph_compute_set(g, "cs");

@@ -13,14 +13,14 @@
 
 enum { STEPS = 1000 };
 
-struct rig {
+struct interpreter_trial {
     struct graph *g;
     struct program main;
     struct interpreter *p;
     long live;
 };
 
-static void rig_new(struct rig *x)
+static void interpreter_trial_new(struct interpreter_trial *x)
 {
     x->live = alloc_live();
     x->p = NULL;
@@ -29,27 +29,27 @@ static void rig_new(struct rig *x)
     graph_set_program(x->g, x->main);
 }
 
-static void rig_start(struct rig *x)
+static void interpreter_trial_start(struct interpreter_trial *x)
 {
     if (graph_status(x->g) != EMU_OK)
         fail_msg("%s", emu_error());
     assert_int_equal(interpreter_new(x->g, &x->p), EMU_OK);
 }
 
-static void rig_run(struct rig *x)
+static void interpreter_trial_run(struct interpreter_trial *x)
 {
     if (interpreter_run(x->p, STEPS) != EMU_OK)
         fail_msg("%s", emu_error());
 }
 
-static void rig_free(struct rig *x)
+static void interpreter_trial_free(struct interpreter_trial *x)
 {
     interpreter_free(x->p);
     graph_free(x->g);
     assert_int_equal(alloc_live(), x->live);
 }
 
-static struct tensor kept(struct rig *x, enum elem e, uint32_t n, const char *name)
+static struct tensor kept(struct interpreter_trial *x, enum elem e, uint32_t n, const char *name)
 {
     struct tensor t = graph_variable(x->g, e, 1, &n, name);
 
@@ -58,23 +58,25 @@ static struct tensor kept(struct rig *x, enum elem e, uint32_t n, const char *na
     return t;
 }
 
-static struct tensor slice(struct rig *x, struct tensor t, uint32_t begin, uint32_t end)
+static struct tensor slice(struct interpreter_trial *x, struct tensor t, uint32_t begin,
+                           uint32_t end)
 {
     return tensor_slice(x->g, t, 0, begin, end);
 }
 
-static void add_copy(struct rig *x, struct program to, struct tensor from, struct tensor into)
+static void add_copy(struct interpreter_trial *x, struct program to, struct tensor from,
+                     struct tensor into)
 {
     program_add(x->g, to, program_copy(x->g, from, into));
 }
 
 /* Moves all elements one place up; the first stays. */
-static struct program shift(struct rig *x, struct tensor t, uint32_t n)
+static struct program shift(struct interpreter_trial *x, struct tensor t, uint32_t n)
 {
     return program_copy(x->g, slice(x, t, 0, n - 1), slice(x, t, 1, n));
 }
 
-static void expect(struct rig *x, struct tensor t, const void *want, size_t bytes)
+static void expect(struct interpreter_trial *x, struct tensor t, const void *want, size_t bytes)
 {
     uint8_t got[256];
 
@@ -89,40 +91,40 @@ static void memory_starts_as_zero_or_initial(void **state)
 {
     const uint8_t initial[3] = { 7, 8, 9 }, zero[3] = { 0 };
     const uint32_t n = 3;
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a, b, c, d;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, n, "a");
     b = graph_variable(x.g, ELEM_U8, 1, &n, "b");
     graph_set_initial(x.g, b, initial);
     c = graph_constant(x.g, ELEM_U8, 1, &n, initial, "c");
     d = graph_constant_repeated(x.g, ELEM_U8, 2, (const uint32_t[]){ 2, n }, initial, "d");
-    rig_start(&x);
+    interpreter_trial_start(&x);
     expect(&x, a, zero, 3);
     expect(&x, b, initial, 3);
     expect(&x, c, initial, 3);
     expect(&x, d, "\7\10\11\7\10\11", 6);
     assert_int_equal(interpreter_write(x.p, slice(&x, a, 1, 3), initial), EMU_OK);
     expect(&x, a, "\0\7\10", 3);
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 static void host_reaches_only_what_is_there(void **state)
 {
     const uint32_t n = 2, value[2] = { 1, 2 };
     uint32_t got[4];
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor part[2], c, both;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     part[0] = kept(&x, ELEM_U32, n, "kept");
     part[1] = graph_variable(x.g, ELEM_U32, 1, &n, "inner");
     c = graph_constant(x.g, ELEM_U32, 1, &n, value, "fixed");
     both = tensor_concat(x.g, part, 2, 0);
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_int_equal(interpreter_read(x.p, part[1], got), EMU_USAGE);
     assert_non_null(strstr(emu_error(), "inner"));
     assert_int_equal(interpreter_read(x.p, both, got), EMU_USAGE);
@@ -130,26 +132,26 @@ static void host_reaches_only_what_is_there(void **state)
     assert_int_equal(interpreter_write(x.p, c, value), EMU_USAGE);
     assert_non_null(strstr(emu_error(), "fixed"));
     assert_int_equal(interpreter_read(x.p, c, got), EMU_OK);
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 static void memory_lasts_from_run_to_run(void **state)
 {
     const uint16_t data[4] = { 1, 2, 3, 4 }, once[4] = { 1, 1, 2, 3 }, twice[4] = { 1, 1, 1, 2 };
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_F16, 4, "a");
     program_add(x.g, x.main, shift(&x, a, 4));
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
-    rig_run(&x);
+    interpreter_trial_run(&x);
     expect(&x, a, once, sizeof(once));
-    rig_run(&x);
+    interpreter_trial_run(&x);
     expect(&x, a, twice, sizeof(twice));
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 /* ---- copies ---- */
@@ -157,11 +159,11 @@ static void memory_lasts_from_run_to_run(void **state)
 static void copies_read_before_they_write(void **state)
 {
     const uint8_t data[6] = { 1, 2, 3, 4, 5, 6 };
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a, b, swapped[2];
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, 6, "a");
     b = kept(&x, ELEM_U8, 6, "b");
     add_copy(&x, x.main, slice(&x, a, 0, 5), slice(&x, a, 1, 6)); /* up */
@@ -169,13 +171,13 @@ static void copies_read_before_they_write(void **state)
     swapped[0] = slice(&x, b, 3, 6);
     swapped[1] = slice(&x, b, 0, 3);
     add_copy(&x, x.main, tensor_concat(x.g, swapped, 2, 0), b);
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
     assert_int_equal(interpreter_write(x.p, b, data), EMU_OK);
-    rig_run(&x);
+    interpreter_trial_run(&x);
     expect(&x, a, "\1\1\2\3\4\5", 6);
     expect(&x, b, "\6\5\6\3\4\5", 6); /* 3 4 5 6 5 6, halves swapped */
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 static void copies_follow_views(void **state)
@@ -183,11 +185,11 @@ static void copies_follow_views(void **state)
     const uint32_t data[6] = { 1, 2, 3, 4, 5, 6 }, turned[6] = { 1, 4, 2, 5, 3, 6 };
     const uint32_t spread[6] = { 5, 5, 5, 6, 6, 6 }, two_three[2] = { 2, 3 }, pair[2] = { 2, 1 };
     const unsigned order[2] = { 1, 0 };
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a, b, c, column;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_I32, 6, "a");
     b = kept(&x, ELEM_I32, 6, "b");
     c = kept(&x, ELEM_I32, 6, "c");
@@ -196,18 +198,18 @@ static void copies_follow_views(void **state)
         tensor_flatten(x.g, tensor_transpose(x.g, tensor_reshape(x.g, a, 2, two_three), order)), b);
     column = tensor_reshape(x.g, slice(&x, a, 4, 6), 2, pair);
     add_copy(&x, x.main, tensor_broadcast(x.g, column, 1, 3), tensor_reshape(x.g, c, 2, two_three));
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
-    rig_run(&x);
+    interpreter_trial_run(&x);
     expect(&x, b, turned, sizeof(turned));
     expect(&x, c, spread, sizeof(spread));
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 /* ---- vertices ---- */
 
 /* Two pieces of a variable, backwards. */
-static struct tensor pieces(struct rig *x, struct tensor t)
+static struct tensor pieces(struct interpreter_trial *x, struct tensor t)
 {
     const struct tensor part[2] = { slice(x, t, 5, 8), slice(x, t, 1, 3) };
 
@@ -218,12 +220,12 @@ static void vertices_see_contiguous_copies(void **state)
 {
     const uint8_t data[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
     const uint16_t halves[8] = { 0, 0x3e00, 0x3e00, 0, 0, 0x3e00, 0x3e00, 0x3e00 };
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a, b, h;
     uint32_t set, v;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, 8, "a");
     b = kept(&x, ELEM_U8, 8, "b");
     h = kept(&x, ELEM_F16, 8, "h");
@@ -235,24 +237,24 @@ static void vertices_see_contiguous_copies(void **state)
     vertex_connect(x.g, v, "out", pieces(&x, h));
     vertex_set_f16(x.g, v, "value", 1.5f);
     program_add(x.g, x.main, program_execute(x.g, set));
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
-    rig_run(&x);
+    interpreter_trial_run(&x);
     expect(&x, b, "\0\0\6\7\10\2\3\0", 8);
     expect(&x, h, halves, sizeof(halves));
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 /* y = -2 x + y for three of y's elements; x is the other part of the same variable. */
 static void vertices_change_what_they_read(void **state)
 {
     const float data[6] = { 1, 2, 3, 10, 20, 30 }, want[6] = { 1, 2, 3, 8, 16, 24 };
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a;
     uint32_t set, v;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_F32, 6, "a");
     set = graph_compute_set(x.g, "set");
     v = graph_vertex(x.g, set, "axpy_f32", 2);
@@ -260,23 +262,23 @@ static void vertices_change_what_they_read(void **state)
     vertex_connect(x.g, v, "y", slice(&x, a, 3, 6));
     vertex_set_f32(x.g, v, "a", -2);
     program_add(x.g, x.main, program_execute(x.g, set));
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
-    rig_run(&x);
+    interpreter_trial_run(&x);
     expect(&x, a, want, sizeof(want));
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 /* Runs of a list, each a piece of its own. */
 static void lists_are_runs(void **state)
 {
     const uint32_t data[6] = { 1, 2, 3, 4, 5, 6 }, want[6] = { 0, 4, 5, 0, 1, 6 };
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a, b;
     uint32_t set, v;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_U32, 6, "a");
     b = kept(&x, ELEM_U32, 6, "b");
     set = graph_compute_set(x.g, "set");
@@ -288,11 +290,11 @@ static void lists_are_runs(void **state)
     vertex_connect(x.g, v, "src", slice(&x, a, 5, 6));
     vertex_connect(x.g, v, "dst", slice(&x, b, 5, 6));
     program_add(x.g, x.main, program_execute(x.g, set));
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
-    rig_run(&x);
+    interpreter_trial_run(&x);
     expect(&x, b, want, sizeof(want));
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 /* ---- control flow ---- */
@@ -300,59 +302,59 @@ static void lists_are_runs(void **state)
 static void repeat_runs_its_body_so_often(void **state)
 {
     const uint8_t data[9] = { 9, 0 };
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a, never;
     struct program inner;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, 9, "a");
     never = kept(&x, ELEM_U8, 9, "never");
     inner = program_repeat(x.g, 3, shift(&x, a, 9));
     program_add(x.g, x.main, program_repeat(x.g, 2, inner));
     program_add(x.g, x.main, program_repeat(x.g, 0, shift(&x, never, 9)));
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
     assert_int_equal(interpreter_write(x.p, never, data), EMU_OK);
-    rig_run(&x);
+    interpreter_trial_run(&x);
     expect(&x, a, "\11\11\11\11\11\11\11\0\0", 9);
     expect(&x, never, "\11\0\0\0\0\0\0\0\0", 9);
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 static void while_asks_before_every_round(void **state)
 {
     const uint32_t tape[5] = { 1, 4, 1u << 31, 0, 7 }, wound[5] = { 0, 7, 7, 7, 7 };
     const uint8_t data[5] = { 9, 0 };
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a, t;
     struct program condition;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, 5, "a");
     t = kept(&x, ELEM_U32, 5, "tape");
     condition = program_copy(x.g, slice(&x, t, 1, 5), slice(&x, t, 0, 4));
     program_add(x.g, x.main,
                 program_while(x.g, condition, tensor_index(x.g, t, 0), shift(&x, a, 5)));
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_int_equal(interpreter_write(x.p, t, tape), EMU_OK);
     assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
-    rig_run(&x);
+    interpreter_trial_run(&x);
     expect(&x, t, wound, sizeof(wound));
     expect(&x, a, "\11\11\11\0\0", 5); /* two rounds: before the third the tape says 0 */
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 static void if_takes_one_part(void **state)
 {
     const int32_t flags[2] = { 0, -1 };
     const uint8_t data[2] = { 1, 2 };
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a, f, at[2];
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, 4, "a");
     f = kept(&x, ELEM_I32, 2, "flags");
     for (uint32_t k = 0; k < 2; k++) {
@@ -364,32 +366,32 @@ static void if_takes_one_part(void **state)
             part[i] = program_copy(x.g, at[i], slice(&x, a, 2 + k, 3 + k));
         program_add(x.g, x.main, program_if(x.g, tensor_index(x.g, f, k), part[0], part[1]));
     }
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_int_equal(interpreter_write(x.p, f, flags), EMU_OK);
     assert_int_equal(interpreter_write(x.p, slice(&x, a, 0, 2), data), EMU_OK);
-    rig_run(&x);
+    interpreter_trial_run(&x);
     expect(&x, a, "\1\2\2\1", 4);
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 static void functions_run_at_every_call(void **state)
 {
     const uint8_t data[6] = { 9, 0 };
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a;
     uint32_t function;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, 6, "a");
     function = graph_function(x.g, shift(&x, a, 6), "shift");
     program_add(x.g, x.main, program_call(x.g, function));
     program_add(x.g, x.main, program_repeat(x.g, 2, program_call(x.g, function)));
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_int_equal(interpreter_write(x.p, a, data), EMU_OK);
-    rig_run(&x);
+    interpreter_trial_run(&x);
     expect(&x, a, "\11\11\11\11\0\0", 6);
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 static void parts_of_groups_all_run(void **state)
@@ -398,10 +400,10 @@ static void parts_of_groups_all_run(void **state)
     const uint8_t data[3] = { 9, 0 };
     struct program part[2];
     struct tensor a[2];
-    struct rig x;
+    struct interpreter_trial x;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     graph_set_group(x.g, 2, 2, 1);
     for (uint32_t k = 0; k < 2; k++) {
         a[k] = kept(&x, ELEM_U8, 3, k ? "b" : "a");
@@ -409,32 +411,32 @@ static void parts_of_groups_all_run(void **state)
         part[k] = program_repeat(x.g, 1 + k, shift(&x, a[k], 3));
     }
     program_add(x.g, x.main, program_together(x.g, groups, part, 2));
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_int_equal(interpreter_write(x.p, a[0], data), EMU_OK);
     assert_int_equal(interpreter_write(x.p, a[1], data), EMU_OK);
-    rig_run(&x);
+    interpreter_trial_run(&x);
     expect(&x, a[0], "\11\11\0", 3);
     expect(&x, a[1], "\11\11\11", 3);
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 static void endless_loops_end_with_a_fault(void **state)
 {
     const uint32_t one = 1;
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor t;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     t = kept(&x, ELEM_U32, 1, "go");
     program_add(
         x.g, x.main,
         program_while(x.g, program_sequence(x.g), tensor_index(x.g, t, 0), program_sequence(x.g)));
-    rig_start(&x);
-    rig_run(&x);
+    interpreter_trial_start(&x);
+    interpreter_trial_run(&x);
     assert_int_equal(interpreter_write(x.p, t, &one), EMU_OK);
     assert_int_equal(interpreter_run(x.p, STEPS), EMU_FAULT);
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 /* ---- streams ---- */
@@ -443,14 +445,14 @@ static void streams_keep_their_order(void **state)
 {
     const uint16_t first[4] = { 1, 2, 3, 4 }, second[2] = { 5, 6 };
     const uint16_t want[9] = { 2, 1, 1, 4, 3, 3, 6, 5, 5 };
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a, reversed[2], part[2];
     struct program body;
     uint32_t in, out;
     uint64_t n;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_F16, 2, "a");
     reversed[0] = part[0] = slice(&x, a, 1, 2);
     reversed[1] = slice(&x, a, 0, 1);
@@ -462,13 +464,13 @@ static void streams_keep_their_order(void **state)
     part[0] = reversed[1];
     program_add(x.g, body, program_stream(x.g, out, tensor_concat(x.g, part, 2, 0)));
     program_add(x.g, x.main, program_repeat(x.g, 3, body));
-    rig_start(&x);
+    interpreter_trial_start(&x);
     assert_null(interpreter_output(x.p, out, &n));
     assert_int_equal(n, 0);
     assert_int_equal(interpreter_feed(x.p, in, first, 2), EMU_OK);
     assert_int_equal(interpreter_feed(x.p, in, second, 0), EMU_OK);
     assert_int_equal(interpreter_feed(x.p, in, second, 1), EMU_OK);
-    rig_run(&x);
+    interpreter_trial_run(&x);
     assert_memory_equal(interpreter_output(x.p, out, &n), want, sizeof(want));
     assert_int_equal(n, 3);
     assert_int_equal(interpreter_run(x.p, STEPS), EMU_FAULT); /* dry */
@@ -476,7 +478,7 @@ static void streams_keep_their_order(void **state)
     assert_int_equal(interpreter_feed(x.p, out, first, 1), EMU_USAGE);
     assert_int_equal(interpreter_feed(x.p, 7, first, 1), EMU_USAGE);
     assert_null(interpreter_output(x.p, in, &n));
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 /* ---- out of memory ---- */
@@ -494,14 +496,14 @@ static enum emu_status copy_once(struct graph *g)
 
 static void every_allocation_may_fail(void **state)
 {
-    struct rig x;
+    struct interpreter_trial x;
     struct tensor a, b;
     uint32_t set, v;
     long before, n = 0;
     enum emu_status s;
 
     (void)state;
-    rig_new(&x);
+    interpreter_trial_new(&x);
     a = kept(&x, ELEM_U8, 40, "a");
     b = kept(&x, ELEM_U8, 40, "b");
     set = graph_compute_set(x.g, "set");
@@ -521,7 +523,7 @@ static void every_allocation_may_fail(void **state)
         assert_int_equal(alloc_live(), before);
     } while (s != EMU_OK);
     assert_true(n > 8);
-    rig_free(&x);
+    interpreter_trial_free(&x);
 }
 
 int main(void)

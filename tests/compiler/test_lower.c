@@ -1,14 +1,14 @@
 /* test_lower.c - the lowering on small machines: where variables lie, where vertices find their
  * data, and which steps copies become.
  */
-#include "tests/fixtures/lower_help.h"
+#include "tests/fixtures/lowered_fixture.h"
 
 /* ---- storage ---- */
 
 static void variables_lie_packed(void **state)
 {
     static const uint8_t bytes[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor c = graph_constant(g, ELEM_U8, SHAPE(10), bytes, "c");
     struct tensor f = variable(g, ELEM_F32, 6, "f");
     const struct storage *s;
@@ -41,7 +41,7 @@ static void variables_lie_packed(void **state)
 static void copies_of_a_constant_share_their_contents(void **state)
 {
     static const uint32_t word[2] = { 7, 8 };
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor c = graph_constant_repeated(g, ELEM_U32, SHAPE(4, 2), word, "c");
     struct lowered *l;
 
@@ -61,7 +61,7 @@ static void copies_of_a_constant_share_their_contents(void **state)
 static void a_run_of_two_copies_is_put_together(void **state)
 {
     static const uint32_t word[2] = { 7, 8 };
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor c = graph_constant_repeated(g, ELEM_U32, SHAPE(3, 2), word, "c");
     struct lowered *l;
 
@@ -75,7 +75,7 @@ static void a_run_of_two_copies_is_put_together(void **state)
 
 static void unmapped_elements_are_refused(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable(g, ELEM_F32, 6, "net/x");
     struct lowered *l;
 
@@ -83,7 +83,7 @@ static void unmapped_elements_are_refused(void **state)
     graph_map(g, slice(g, x, 0, 4), 1);
     graph_set_program(g, program_sequence(g));
     assert_int_equal(lower_graph(g, &l), EMU_BAD_PROGRAM);
-    help_error_says("net/x|4 .. 6");
+    error_says("net/x|4 .. 6");
     graph_free(g);
 }
 
@@ -91,7 +91,7 @@ static void unmapped_elements_are_refused(void **state)
 
 static void local_edges_are_direct(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_U32, 8, "x", 1), y = variable_on(g, ELEM_U32, 8, "y", 1);
     struct lowered *l = lower(g, copy_set(g, "cs", 1, slice(g, x, 2, 6), slice(g, y, 4, 8)));
     const struct object *s = &l->object.at[l->call.at[0].state];
@@ -114,7 +114,7 @@ static void local_edges_are_direct(void **state)
 /* Three tiles want the same words of a fourth; they are sent once, into the temporaries. */
 static void equal_sources_are_multicast(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_U32, 32, "x", 0);
     uint32_t cs = graph_compute_set(g, "cs");
     struct tensor y[3];
@@ -146,7 +146,7 @@ static void equal_sources_are_multicast(void **state)
 static void overlaps_are_cut(void **state)
 {
     for (uint32_t common = 4; common <= 32; common += 28) {
-        struct graph *g = help_graph("toy4");
+        struct graph *g = graph_on("toy4");
         struct tensor x = variable_on(g, ELEM_U32, 128, "x", 0);
         uint32_t cs = graph_compute_set(g, "cs");
         struct lowered *l;
@@ -169,7 +169,7 @@ static void overlaps_are_cut(void **state)
  * there, too, and no copy is needed; at the end of an object the rest of the word comes along. */
 static void askew_runs_stay_askew(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 9, "x", 0), y = variable_on(g, ELEM_F16, 7, "y", 1);
     uint32_t cs = graph_compute_set(g, "cs");
     const struct object *s;
@@ -189,7 +189,7 @@ static void askew_runs_stay_askew(void **state)
 /* Two tiles bring back the halves of one word, and the halves next to them survive. */
 static void neighbours_in_a_word_survive(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 8, "x", 0), a = variable_on(g, ELEM_F16, 3, "a", 1),
                   b = variable_on(g, ELEM_F16, 1, "b", 2);
     uint32_t cs = graph_compute_set(g, "cs");
@@ -219,7 +219,7 @@ static void neighbours_in_a_word_survive(void **state)
 /* matmul wants in and out apart, and out and weights in region 1 at multiples of 16. */
 static void constraints_reach_objects(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor all = variable_on(g, ELEM_F16, 1024, "all", 1),
                   w = variable_on(g, ELEM_F16, 256, "w", 1);
     uint32_t cs = graph_compute_set(g, "cs"), v = graph_vertex(g, cs, "matmul_f16", 1), o, t;
@@ -250,7 +250,7 @@ static void constraints_reach_objects(void **state)
 /* An input that the vertex overwrites elsewhere is read from a copy. */
 static void inputs_are_kept_from_outputs(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_U32, 8, "x", 1);
     struct lowered *l;
 
@@ -263,7 +263,7 @@ static void inputs_are_kept_from_outputs(void **state)
 
 static void empty_edges_have_addresses(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_U32, 8, "x", 1);
     struct lowered *l = lower(g, copy_set(g, "cs", 2, slice(g, x, 4, 4), slice(g, x, 2, 2)));
     const struct object *s = &l->object.at[l->call.at[0].state];
@@ -278,7 +278,7 @@ static void empty_edges_have_addresses(void **state)
 
 static void lists_become_tables(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_U32, 8, "x", 1), y = variable_on(g, ELEM_U32, 8, "y", 2),
                   z = variable_on(g, ELEM_U32, 8, "z", 1);
     uint32_t cs = graph_compute_set(g, "cs"), v = graph_vertex(g, cs, "copy_list_32", 1);
@@ -308,7 +308,7 @@ static void lists_become_tables(void **state)
 
 static void copies_need_no_sync_on_one_tile(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 8, "x", 1), y = variable_on(g, ELEM_F16, 8, "y", 1);
     struct lowered *l = lower(g, program_copy(g, x, y));
 
@@ -321,7 +321,7 @@ static void copies_need_no_sync_on_one_tile(void **state)
 /* Onto a part of itself: what is overwritten goes through a buffer. */
 static void shifts_are_staged(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable(g, ELEM_U32, 12, "x");
     uint32_t data[12], want[12];
     struct lowered_run *r;
@@ -349,7 +349,7 @@ static void shifts_are_staged(void **state)
 static void independent_copies_share_an_exchange(void **state)
 {
     for (int dependent = 0; dependent < 3; dependent++) {
-        struct graph *g = help_graph("toy4");
+        struct graph *g = graph_on("toy4");
         struct tensor a = variable_on(g, ELEM_F16, 8, "a", 0),
                       b = variable_on(g, ELEM_F16, 8, "b", 1),
                       c = variable_on(g, ELEM_F16, 16, "c", 2), half = slice(g, c, 0, 8);

@@ -1,13 +1,13 @@
 /* test_lower_check.c - lowered_check() finds damage, and the lowering survives any lack of memory.
  */
-#include "tests/fixtures/lower_help.h"
+#include "tests/fixtures/lowered_fixture.h"
 
 /* ---- damage ---- */
 
 /* Two copies, one of them by a vertex; `break_it` spoils the lowered program. */
 static void check_finds(void (*break_it)(struct lowered *l), const char *says)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 8, "x", 0), y = variable_on(g, ELEM_F16, 8, "y", 1),
                   z = variable_on(g, ELEM_F16, 8, "z", 1);
     struct lowered *l;
@@ -18,7 +18,7 @@ static void check_finds(void (*break_it)(struct lowered *l), const char *says)
     assert_ops(l, "crx.c");
     break_it(l);
     assert_int_equal(lowered_check(l), EMU_BAD_PROGRAM);
-    help_error_says(says);
+    error_says(says);
     done(g, l);
 }
 
@@ -105,7 +105,7 @@ static void damage_is_found(void **state)
 /* Whatever allocation fails, the lowering says so and leaves nothing after. */
 static void failing_memory_is_reported(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable(g, ELEM_F16, 40, "x"), p = variable_on(g, ELEM_U32, 1, "p", 1);
     uint32_t cs = graph_compute_set(g, "cs");
     struct lowered *l = NULL;

@@ -1,6 +1,6 @@
 /* test_lower_flow.c - live ranges to the step, control flow, sync groups, streams.
  */
-#include "tests/fixtures/lower_help.h"
+#include "tests/fixtures/lowered_fixture.h"
 
 /* ---- liveness ---- */
 
@@ -8,7 +8,7 @@
  * round it. */
 static void loops_carry_values(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 4, "x", 1), y = variable_on(g, ELEM_F16, 4, "y", 1),
                   z = variable_on(g, ELEM_F16, 4, "z", 1), w = variable_on(g, ELEM_F16, 4, "w", 1);
     struct program body = SEQUENCE(g, copy_set(g, "c", 1, y, z), copy_set(g, "d", 1, z, y));
@@ -29,7 +29,7 @@ static void loops_carry_values(void **state)
 static void whole_writes_end_a_life(void **state)
 {
     for (uint32_t written = 6; written <= 8; written += 2) {
-        struct graph *g = help_graph("toy4");
+        struct graph *g = graph_on("toy4");
         struct tensor x = variable_on(g, ELEM_F16, 8, "x", 1),
                       y = variable_on(g, ELEM_F16, 8, "y", 1);
         uint32_t cs = graph_compute_set(g, "cs");
@@ -50,7 +50,7 @@ static void whole_writes_end_a_life(void **state)
 /* A fetch by exchange and a local copy together replace a variable: they are one step. */
 static void steps_replace_together(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor a = variable_on(g, ELEM_F16, 4, "a", 1), b = variable_on(g, ELEM_F16, 4, "b", 2),
                   x = variable_on(g, ELEM_F16, 8, "x", 1), y = variable_on(g, ELEM_F16, 8, "y", 1);
     struct tensor both = tensor_concat(g, (struct tensor[]){ a, b }, 2, 0);
@@ -70,7 +70,7 @@ static void steps_replace_together(void **state)
 /* On one path x is written, on the other y is read. */
 static void branches_join(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor p = variable_on(g, ELEM_U32, 1, "p", 1), x = variable_on(g, ELEM_F16, 4, "x", 1),
                   y = variable_on(g, ELEM_F16, 4, "y", 1), z = variable_on(g, ELEM_F16, 4, "z", 1);
     struct lowered *l;
@@ -92,7 +92,7 @@ static void branches_join(void **state)
 /* What one caller needs after a function lives in it, but not at the other caller. */
 static void functions_keep_callers_apart(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 4, "x", 1), y = variable_on(g, ELEM_F16, 4, "y", 1),
                   u = variable_on(g, ELEM_F16, 4, "u", 1), v = variable_on(g, ELEM_F16, 4, "v", 1);
     uint32_t f = graph_function(g, copy_set(g, "body", 1, x, y), "f");
@@ -112,7 +112,7 @@ static void functions_keep_callers_apart(void **state)
 /* A value that is read but never written lives nowhere else. */
 static void unwritten_values_do_not_live(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 4, "x", 1), y = variable_on(g, ELEM_F16, 4, "y", 1);
     struct lowered *l;
 
@@ -128,7 +128,7 @@ static void unwritten_values_do_not_live(void **state)
 
 static void live_sets_meet_or_not(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 4, "x", 1), y = variable_on(g, ELEM_F16, 4, "y", 1),
                   k = variable_on(g, ELEM_F16, 4, "k", 1);
     uint32_t a, b, c;
@@ -152,7 +152,7 @@ static void live_sets_meet_or_not(void **state)
 
 static void predicates_reach_all_tiles(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor p = variable_on(g, ELEM_I32, 2, "p", 2), x = variable_on(g, ELEM_F16, 4, "x", 0),
                   y = variable_on(g, ELEM_F16, 4, "y", 1);
     struct lowered *l;
@@ -170,7 +170,7 @@ static void predicates_reach_all_tiles(void **state)
     assert_live(l, "predicate", 0, "2-4");
     done(g, l);
 
-    g = help_graph("toy4"); /* the second element: its own tile needs a copy, too */
+    g = graph_on("toy4"); /* the second element: its own tile needs a copy, too */
     p = variable_on(g, ELEM_I32, 2, "p", 2);
     x = variable_on(g, ELEM_F16, 4, "x", 0);
     graph_keep(g, p);
@@ -182,7 +182,7 @@ static void predicates_reach_all_tiles(void **state)
 
 static void parts_carry_their_group(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 4, "x", 0), y = variable_on(g, ELEM_F16, 4, "y", 3);
     uint32_t f;
     struct lowered *l;
@@ -207,7 +207,7 @@ static void parts_carry_their_group(void **state)
 /* A loop of one group: only its tiles get the predicate, and only they take part. */
 static void loops_of_a_group_stay_in_it(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor p = variable_on(g, ELEM_U32, 1, "p", 3), x = variable_on(g, ELEM_F16, 4, "x", 2),
                   y = variable_on(g, ELEM_F16, 4, "y", 0);
     struct program loop;
@@ -235,7 +235,7 @@ static void loops_of_a_group_stay_in_it(void **state)
 /* The same function for all and for one group becomes two. */
 static void functions_are_made_per_groups(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 4, "x", 0), y = variable_on(g, ELEM_F16, 4, "y", 3);
     uint32_t f;
     struct lowered *l;
@@ -258,7 +258,7 @@ static void functions_are_made_per_groups(void **state)
 
 static void empty_bodies_vanish(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 4, "x", 0);
     struct lowered *l;
 
@@ -274,7 +274,7 @@ static void empty_bodies_vanish(void **state)
 /* Eleven bytes on two tiles; in: through buffers where words are shared, out: with padding. */
 static void streams_move_whole_words(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable(g, ELEM_U8, 11, "x"), part;
     uint32_t in, out;
     uint8_t data[11] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
@@ -314,7 +314,7 @@ static void streams_move_whole_words(void **state)
 
 static void askew_streams_use_buffers(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor x = variable_on(g, ELEM_F16, 8, "x", 2);
     uint32_t in = graph_stream(g, STREAM_IN, ELEM_F16, 3, 2, "in");
     struct lowered *l;

@@ -1,4 +1,4 @@
-/* test_lower_random.c - random graphs, lowered and run on arrays (lowered_run.h), against the
+/* test_lower_random.c - random graphs, lowered and run on arrays (lowered_run.c), against the
  * interpreter: every kept variable and every stream to the last bit. Also: the lowering is
  * deterministic, and its check accepts what it makes.
  *
@@ -13,8 +13,8 @@
 
 #include <inttypes.h>
 
-#include "tests/fixtures/lowered_run.h"
-#include "tests/fixtures/random_program.h"
+#include "tests/fixtures/lowered_fixture.h"
+#include "tests/fixtures/random_graph.h"
 
 enum { SEEDS = 150, SEEDS_LONG = 10000, MAX_NODES = 100000 };
 

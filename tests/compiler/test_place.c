@@ -1,6 +1,6 @@
 /* test_place.c - placements of random objects are proven pair by pair, byte by byte; planted
  * violations are found; what does not fit says what it needs. */
-#include "tests/fixtures/place_rig.h"
+#include "tests/fixtures/lowered_fixture.h"
 
 #include <string.h>
 
@@ -57,7 +57,7 @@ static void prove_object(const struct arch *a, const struct tile_place *p, const
 }
 
 /* A placement that fits: all pairs of a tile. */
-static void prove(const struct place_rig *r, const struct placement *p)
+static void prove(const struct handmade *r, const struct placement *p)
 {
     const struct lowered *l = &r->l;
 
@@ -83,7 +83,7 @@ static void prove(const struct place_rig *r, const struct placement *p)
 }
 
 /* The figures of a tile, counted byte by byte and step by step. */
-static void prove_figures(const struct place_rig *r, const struct placement *p, uint32_t tile)
+static void prove_figures(const struct handmade *r, const struct placement *p, uint32_t tile)
 {
     const struct lowered *l = &r->l;
     const struct tile_place *t = &p->tile[l->tile_index[tile]];
@@ -119,22 +119,22 @@ static void prove_figures(const struct place_rig *r, const struct placement *p, 
 /* ---- random sets ---- */
 
 /* Objects on a tile: some always in use, some constrained, pairs of them apart. */
-static void add_random_objects(struct place_rig *r, uint32_t tile, uint32_t n, uint32_t most_bytes)
+static void add_random_objects(struct handmade *r, uint32_t tile, uint32_t n, uint32_t most_bytes)
 {
     static const uint16_t aligns[] = { 4, 4, 8, 8, 16, 64 };
     uint32_t first = (uint32_t)r->l.object.count;
 
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t bytes = 1 + rig_below(r, most_bytes) / (1 + rig_below(r, 16));
-        uint32_t live = rig_below(r, 4) ? rig_random_live(r) : LIVE_ALWAYS;
-        uint32_t id = rig_object(r, tile, bytes, live, "x");
-        uint32_t kind = rig_below(r, 10);
+        uint32_t bytes = 1 + handmade_below(r, most_bytes) / (1 + handmade_below(r, 16));
+        uint32_t live = handmade_below(r, 4) ? handmade_random_live(r) : LIVE_ALWAYS;
+        uint32_t id = handmade_object(r, tile, bytes, live, "x");
+        uint32_t kind = handmade_below(r, 10);
 
-        r->l.object.at[id].align = aligns[rig_below(r, EMU_COUNT_OF(aligns))];
+        r->l.object.at[id].align = aligns[handmade_below(r, EMU_COUNT_OF(aligns))];
         if (kind < 2)
             r->l.object.at[id].region = kind ? REGION1 : REGION0;
         if (i > 0 && kind == 2)
-            OK(VEC_PUSH(&r->l.apart, (struct object_pair){ first + rig_below(r, i), id }));
+            OK(VEC_PUSH(&r->l.apart, (struct object_pair){ first + handmade_below(r, i), id }));
     }
 }
 
@@ -144,14 +144,14 @@ static void test_random_objects(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
-        struct place_rig r;
+        struct handmade r;
         struct placement p;
         uint32_t code[3];
 
-        rig_init(&r, seed % 2 ? "toy16" : "mk2", 3, 1 + (uint32_t)(seed * 7 % 40), seed);
+        handmade_init(&r, seed % 2 ? "toy16" : "mk2", 3, 1 + (uint32_t)(seed * 7 % 40), seed);
         for (uint32_t t = 0; t < 3; t++) {
-            code[t] = 8 * rig_below(&r, 1000);
-            add_random_objects(&r, t, 5 + rig_below(&r, 40), seed % 2 ? 4000 : 40000);
+            code[t] = 8 * handmade_below(&r, 1000);
+            add_random_objects(&r, t, 5 + handmade_below(&r, 40), seed % 2 ? 4000 : 40000);
         }
         OK(place_objects(&r.l, code, 2, &p));
         OK(placement_check(&r.l, &p));
@@ -162,7 +162,7 @@ static void test_random_objects(void **state)
                 prove_figures(&r, &p, t);
         }
         placement_free(&p);
-        rig_free(&r);
+        handmade_free(&r);
     }
     assert_true(fit > seeds / 2);
     assert_int_equal(alloc_live(), 0);
@@ -174,15 +174,15 @@ static void test_random_objects(void **state)
 static void test_disjoint_lives_share(void **state)
 {
     static const uint32_t early[] = { 0, 3 }, late[] = { 3, 6 };
-    struct place_rig r;
+    struct handmade r;
     struct placement p;
     uint32_t code[1] = { 8000 }, a, b;
 
     (void)state;
-    rig_init(&r, "toy4", 1, 6, 1);
-    rig_object(&r, 0, 28000, LIVE_ALWAYS, "always");
-    a = rig_object(&r, 0, 28000, rig_live(&r, 1, early), "early");
-    b = rig_object(&r, 0, 27000, rig_live(&r, 1, late), "late");
+    handmade_init(&r, "toy4", 1, 6, 1);
+    handmade_object(&r, 0, 28000, LIVE_ALWAYS, "always");
+    a = handmade_object(&r, 0, 28000, handmade_live(&r, 1, early), "early");
+    b = handmade_object(&r, 0, 27000, handmade_live(&r, 1, late), "late");
     OK(place_objects(&r.l, code, 1, &p));
     OK(placement_check(&r.l, &p));
     assert_true(p.fits);
@@ -192,21 +192,21 @@ static void test_disjoint_lives_share(void **state)
     assert_int_equal(p.tile[0].peak_bytes, 8000 + 28000 + 28000);
     assert_int_equal(p.tile[0].peak_step, 0);
     placement_free(&p);
-    rig_free(&r);
+    handmade_free(&r);
 }
 
 /* Region 1 fills first, from the top; REGION0 objects lie above the code. */
 static void test_regions_fill_in_order(void **state)
 {
-    struct place_rig r;
+    struct handmade r;
     struct placement p;
     uint32_t code[1] = { 4096 }, any, zero, one, top;
 
     (void)state;
-    rig_init(&r, "mk2", 1, 1, 1);
-    any = rig_object(&r, 0, 1000, LIVE_ALWAYS, "any");
-    zero = rig_object(&r, 0, 64, LIVE_ALWAYS, "zero");
-    one = rig_object(&r, 0, 512, LIVE_ALWAYS, "one");
+    handmade_init(&r, "mk2", 1, 1, 1);
+    any = handmade_object(&r, 0, 1000, LIVE_ALWAYS, "any");
+    zero = handmade_object(&r, 0, 64, LIVE_ALWAYS, "zero");
+    one = handmade_object(&r, 0, 512, LIVE_ALWAYS, "one");
     r.l.object.at[zero].region = REGION0;
     r.l.object.at[one].region = REGION1;
     top = r.arch.mem_base + r.arch.mem_bytes;
@@ -217,23 +217,23 @@ static void test_regions_fill_in_order(void **state)
     assert_int_equal(r.l.object.at[zero].addr, r.arch.mem_base + r.arch.region0_bytes - 64);
     assert_int_equal(p.tile[0].gap_bytes, 0);
     placement_free(&p);
-    rig_free(&r);
+    handmade_free(&r);
 }
 
 /* Two of 100 bytes apart go to different pairs of elements, unless they never meet. */
 static void test_apart(void **state)
 {
     static const uint32_t early[] = { 0, 1 }, late[] = { 1, 2 };
-    struct place_rig r;
+    struct handmade r;
     struct placement p;
     uint32_t code[1] = { 0 }, a, b, c, d, block, region1;
 
     (void)state;
-    rig_init(&r, "mk2", 1, 2, 1);
-    a = rig_object(&r, 0, 100, LIVE_ALWAYS, "a");
-    b = rig_object(&r, 0, 100, LIVE_ALWAYS, "b");
-    c = rig_object(&r, 0, 40, rig_live(&r, 1, early), "c");
-    d = rig_object(&r, 0, 40, rig_live(&r, 1, late), "d");
+    handmade_init(&r, "mk2", 1, 2, 1);
+    a = handmade_object(&r, 0, 100, LIVE_ALWAYS, "a");
+    b = handmade_object(&r, 0, 100, LIVE_ALWAYS, "b");
+    c = handmade_object(&r, 0, 40, handmade_live(&r, 1, early), "c");
+    d = handmade_object(&r, 0, 40, handmade_live(&r, 1, late), "d");
     OK(VEC_PUSH(&r.l.apart, (struct object_pair){ a, b }));
     OK(VEC_PUSH(&r.l.apart, (struct object_pair){ c, d }));
     OK(place_objects(&r.l, code, 1, &p));
@@ -245,19 +245,19 @@ static void test_apart(void **state)
                      (r.l.object.at[b].addr - region1) / block + 1);
     assert_int_equal(r.l.object.at[c].addr, r.l.object.at[d].addr);
     placement_free(&p);
-    rig_free(&r);
+    handmade_free(&r);
 }
 
 /* What follows depends neither on threads nor on equal tiles being computed once. */
 static void test_threads_and_equal_tiles(void **state)
 {
-    struct place_rig r;
+    struct handmade r;
     struct placement one, two;
     uint32_t code[16] = { 0 }, *addr;
     size_t per_tile;
 
     (void)state;
-    rig_init(&r, "mk2", 16, 30, 5);
+    handmade_init(&r, "mk2", 16, 30, 5);
     add_random_objects(&r, 0, 60, 30000);
     per_tile = r.l.object.count;
     for (uint32_t t = 1; t < 16; t++)
@@ -283,58 +283,58 @@ static void test_threads_and_equal_tiles(void **state)
     emu_free(addr);
     placement_free(&one);
     placement_free(&two);
-    rig_free(&r);
+    handmade_free(&r);
 }
 
 /* ---- planted violations ---- */
 
 struct placement_damage {
     const char *words; /* in the message */
-    void (*plant)(struct place_rig *r, struct placement *p);
+    void (*plant)(struct handmade *r, struct placement *p);
 };
 
-static void damage_align(struct place_rig *r, struct placement *p)
+static void damage_align(struct handmade *r, struct placement *p)
 {
     (void)p;
     r->l.object.at[2].addr -= 4;
 }
-static void damage_overlap(struct place_rig *r, struct placement *p)
+static void damage_overlap(struct handmade *r, struct placement *p)
 {
     (void)p;
     r->l.object.at[1].addr = r->l.object.at[0].addr + 96;
 }
-static void damage_region0(struct place_rig *r, struct placement *p)
+static void damage_region0(struct handmade *r, struct placement *p)
 {
     (void)p;
     r->l.object.at[2].addr = r->arch.mem_base + r->arch.region0_bytes;
 }
-static void damage_region1(struct place_rig *r, struct placement *p)
+static void damage_region1(struct handmade *r, struct placement *p)
 {
     (void)p;
     r->l.object.at[3].addr = r->arch.mem_base + r->arch.region0_bytes - 256;
 }
-static void damage_code(struct place_rig *r, struct placement *p)
+static void damage_code(struct handmade *r, struct placement *p)
 {
     (void)p;
     r->l.object.at[2].addr = r->arch.mem_base + 1008;
 }
-static void damage_end(struct place_rig *r, struct placement *p)
+static void damage_end(struct handmade *r, struct placement *p)
 {
     (void)p;
     r->l.object.at[0].addr = r->arch.mem_base + r->arch.mem_bytes - 96;
 }
-static void damage_apart(struct place_rig *r, struct placement *p)
+static void damage_apart(struct handmade *r, struct placement *p)
 {
     (void)p;
     r->l.object.at[4].addr = r->l.object.at[0].addr - 1024;
 }
-static void damage_need(struct place_rig *r, struct placement *p)
+static void damage_need(struct handmade *r, struct placement *p)
 {
     p->tile[0].need_bytes = (uint64_t)r->arch.mem_bytes + 4;
 }
 
 /* An object in a set of steps that meets another one's only in its second range. */
-static void damage_second_range(struct place_rig *r, struct placement *p)
+static void damage_second_range(struct handmade *r, struct placement *p)
 {
     (void)p;
     r->l.object.at[6].addr = r->l.object.at[5].addr;
@@ -358,18 +358,18 @@ static void test_check_finds_violations(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(damages); i++) {
-        struct place_rig r;
+        struct handmade r;
         struct placement p;
         uint32_t code[1] = { 1024 };
 
-        rig_init(&r, "mk2", 1, 6, 1);
-        rig_object(&r, 0, 112, LIVE_ALWAYS, "a");
-        rig_object(&r, 0, 112, LIVE_ALWAYS, "b");
-        rig_object(&r, 0, 64, LIVE_ALWAYS, "low");
-        rig_object(&r, 0, 64, LIVE_ALWAYS, "high");
-        rig_object(&r, 0, 64, LIVE_ALWAYS, "apart");
-        rig_object(&r, 0, 64, rig_live(&r, 2, two), "first");
-        rig_object(&r, 0, 64, rig_live(&r, 2, other), "second");
+        handmade_init(&r, "mk2", 1, 6, 1);
+        handmade_object(&r, 0, 112, LIVE_ALWAYS, "a");
+        handmade_object(&r, 0, 112, LIVE_ALWAYS, "b");
+        handmade_object(&r, 0, 64, LIVE_ALWAYS, "low");
+        handmade_object(&r, 0, 64, LIVE_ALWAYS, "high");
+        handmade_object(&r, 0, 64, LIVE_ALWAYS, "apart");
+        handmade_object(&r, 0, 64, handmade_live(&r, 2, two), "first");
+        handmade_object(&r, 0, 64, handmade_live(&r, 2, other), "second");
         for (size_t k = 0; k < 7; k++)
             r.l.object.at[k].align = 16;
         r.l.object.at[2].region = REGION0;
@@ -382,7 +382,7 @@ static void test_check_finds_violations(void **state)
         if (!strstr(emu_error(), damages[i].words))
             fail_msg("damage %zu: \"%s\", expected \"%s\"", i, emu_error(), damages[i].words);
         placement_free(&p);
-        rig_free(&r);
+        handmade_free(&r);
     }
 }
 
@@ -390,13 +390,13 @@ static void test_check_finds_violations(void **state)
 
 /* A tile with twice the memory: the upper part is out of reach of sends. Objects of `bytes` each,
  * of which the first `exchanged` are sent or received and one is a vertex state. */
-static void far_objects(struct place_rig *r, uint32_t objects, uint32_t exchanged, uint32_t bytes)
+static void far_objects(struct handmade *r, uint32_t objects, uint32_t exchanged, uint32_t bytes)
 {
-    rig_init(r, "mk2", 1, 4, 1);
+    handmade_init(r, "mk2", 1, 4, 1);
     OK(arch_set(&r->graph->arch, "mem_bytes=1277952"));
     OK(arch_set(&r->graph->arch, "region0_bytes=425984"));
     for (uint32_t i = 0; i < objects; i++)
-        rig_object(r, 0, bytes, LIVE_ALWAYS, "x");
+        handmade_object(r, 0, bytes, LIVE_ALWAYS, "x");
     for (uint32_t i = 0; i + 1 < exchanged; i += 2) {
         uint32_t first = (uint32_t)r->l.message_dest.count;
 
@@ -411,7 +411,7 @@ static void test_out_of_reach(void **state)
     enum { OBJECTS = 60, EXCHANGED = 20 };
     uint32_t code[1] = { 30000 }, above = 0;
     struct placement p;
-    struct place_rig r;
+    struct handmade r;
 
     (void)state;
     far_objects(&r, OBJECTS, EXCHANGED, 20000);
@@ -429,14 +429,14 @@ static void test_out_of_reach(void **state)
     r.l.object.at[0].addr = PLACE_REACH;
     assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
     placement_free(&p);
-    rig_free(&r);
+    handmade_free(&r);
     /* There is memory, but not where it would have to be. */
     far_objects(&r, OBJECTS, OBJECTS, 16000);
     OK(place_objects(&r.l, code, 1, &p));
     OK(placement_check(&r.l, &p));
     assert_false(p.fits);
     placement_free(&p);
-    rig_free(&r);
+    handmade_free(&r);
 }
 
 /* ---- out of memory ---- */
@@ -447,14 +447,14 @@ static void test_need_is_enough(void **state)
     (void)state;
     for (uint64_t seed = 100; seed < 120; seed++) {
         uint32_t code[1] = { 30000 };
-        struct place_rig r;
+        struct handmade r;
         struct placement p;
         uint64_t need;
 
-        rig_init(&r, "toy16", 1, 20, seed);
+        handmade_init(&r, "toy16", 1, 20, seed);
         for (uint32_t i = 0; i < 40; i++)
-            rig_object(&r, 0, 4 + 4 * rig_below(&r, 3000),
-                       rig_below(&r, 3) ? rig_random_live(&r) : LIVE_ALWAYS, "x");
+            handmade_object(&r, 0, 4 + 4 * handmade_below(&r, 3000),
+                            handmade_below(&r, 3) ? handmade_random_live(&r) : LIVE_ALWAYS, "x");
         OK(place_objects(&r.l, code, 1, &p));
         OK(placement_check(&r.l, &p));
         assert_false(p.fits);
@@ -467,20 +467,20 @@ static void test_need_is_enough(void **state)
         OK(placement_check(&r.l, &p));
         assert_true(p.fits);
         placement_free(&p);
-        rig_free(&r);
+        handmade_free(&r);
     }
 }
 
 static void test_code_too_long(void **state)
 {
-    struct place_rig r;
+    struct handmade r;
     struct placement p;
     uint32_t code[2] = { 40000, 400 }, low;
 
     (void)state;
-    rig_init(&r, "toy4", 2, 1, 1);
-    rig_object(&r, 0, 64, LIVE_ALWAYS, "high");
-    low = rig_object(&r, 1, 64, LIVE_ALWAYS, "low");
+    handmade_init(&r, "toy4", 2, 1, 1);
+    handmade_object(&r, 0, 64, LIVE_ALWAYS, "high");
+    low = handmade_object(&r, 1, 64, LIVE_ALWAYS, "low");
     r.l.object.at[low].region = REGION0;
     OK(place_objects(&r.l, code, 2, &p));
     OK(placement_check(&r.l, &p));
@@ -496,38 +496,38 @@ static void test_code_too_long(void **state)
     assert_false(p.fits);
     assert_int_equal(p.tile[1].need_bytes, 65536 + 64);
     placement_free(&p);
-    rig_free(&r);
+    handmade_free(&r);
 }
 
 /* Bytes beyond 32 bits in all: no wrong sum, no crash. */
 static void test_enormous(void **state)
 {
-    struct place_rig r;
+    struct handmade r;
     struct placement p;
     uint32_t code[1] = { 64 };
 
     (void)state;
-    rig_init(&r, "toy4", 1, 2, 1);
+    handmade_init(&r, "toy4", 1, 2, 1);
     for (uint32_t i = 0; i < 4; i++)
-        rig_object(&r, 0, 4000000000u, LIVE_ALWAYS, "huge");
+        handmade_object(&r, 0, 4000000000u, LIVE_ALWAYS, "huge");
     OK(place_objects(&r.l, code, 1, &p));
     OK(placement_check(&r.l, &p));
     assert_false(p.fits);
     assert_true(p.tile[0].need_bytes == 16000000064u);
     assert_true(p.tile[0].peak_bytes == UINT32_MAX);
     placement_free(&p);
-    rig_free(&r);
+    handmade_free(&r);
 }
 
 static void test_no_memory(void **state)
 {
-    struct place_rig r;
+    struct handmade r;
     struct placement p;
     uint32_t code[2] = { 64, 64 };
     long nth = 0;
 
     (void)state;
-    rig_init(&r, "toy4", 2, 8, 3);
+    handmade_init(&r, "toy4", 2, 8, 3);
     add_random_objects(&r, 0, 10, 1000);
     add_random_objects(&r, 1, 10, 1000);
     for (;; nth++) {
@@ -546,7 +546,7 @@ static void test_no_memory(void **state)
         assert_int_equal(s, EMU_NO_MEMORY);
     }
     assert_true(nth > 15);
-    rig_free(&r);
+    handmade_free(&r);
 }
 
 int main(void)

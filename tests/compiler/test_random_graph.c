@@ -19,8 +19,8 @@
 
 #include "emu/tile/tile_check.h"
 #include "programs/compiler/compiled.h"
-#include "tests/fixtures/bill_check.h"
-#include "tests/fixtures/random_program.h"
+#include "tests/fixtures/chip_fixture.h"
+#include "tests/fixtures/random_graph.h"
 
 enum {
     SEEDS = 300,
@@ -509,14 +509,14 @@ static void random_graphs_agree(void **state)
 static void rules_follow_the_table(void **state)
 {
     (void)state;
-    for (unsigned k = 0; k < EMU_COUNT_OF(rg_rules); k++)
+    for (unsigned k = 0; k < rg_rule_count; k++)
         assert_non_null(codelet_find(rg_rules[k].codelet));
     for (unsigned i = 0; i < codelet_count; i++) {
         unsigned k = 0;
 
-        while (k < EMU_COUNT_OF(rg_rules) && strcmp(rg_rules[k].codelet, codelet_table[i].name))
+        while (k < rg_rule_count && strcmp(rg_rules[k].codelet, codelet_table[i].name))
             k++;
-        if (k == EMU_COUNT_OF(rg_rules))
+        if (k == rg_rule_count)
             printf("# no random vertices of %s\n", codelet_table[i].name);
     }
 }

@@ -1,6 +1,6 @@
 /* test_report.c - compiled programs made by hand: categories, gaps and free bytes add up, sums that
  * do not are found, and reports say what fills the tiles and what would help. */
-#include "tests/fixtures/place_rig.h"
+#include "tests/fixtures/lowered_fixture.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "programs/compiler/report/memory_advice.h"
 
 struct report_rig {
-    struct place_rig r;
+    struct handmade r;
     struct compiled c;
     uint32_t code[8];
 };
@@ -17,7 +17,7 @@ struct report_rig {
 static void report_rig_init(struct report_rig *x, const char *machine, uint32_t tiles, uint32_t ops)
 {
     *x = (struct report_rig){ 0 };
-    rig_init(&x->r, machine, tiles, ops, 11);
+    handmade_init(&x->r, machine, tiles, ops, 11);
     x->c.graph = x->r.graph;
     x->c.lowered = &x->r.l;
     x->c.codelets.bytes = 256;
@@ -28,7 +28,7 @@ static void report_rig_init(struct report_rig *x, const char *machine, uint32_t 
 static uint32_t add(struct report_rig *x, uint32_t tile, enum category category, uint32_t bytes,
                     uint32_t live, const char *owner)
 {
-    uint32_t id = rig_object(&x->r, tile, bytes, live, owner);
+    uint32_t id = handmade_object(&x->r, tile, bytes, live, owner);
 
     x->r.l.object.at[id].category = (uint8_t)category;
     return id;
@@ -45,7 +45,7 @@ static void report_rig_free(struct report_rig *x)
     image_free(x->c.image);
     placement_free(&x->c.place);
     emu_free(x->c.schedule);
-    rig_free(&x->r);
+    handmade_free(&x->r);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -108,8 +108,8 @@ static void fill_random(struct report_rig *x, uint32_t tiles)
             char name[32];
 
             snprintf(name, sizeof(name), "thing%zu", x->r.l.object.count);
-            add(x, t, kinds[rig_below(&x->r, 6)], 1 + rig_below(&x->r, 3000),
-                rig_below(&x->r, 3) ? rig_random_live(&x->r) : LIVE_ALWAYS, name);
+            add(x, t, kinds[handmade_below(&x->r, 6)], 1 + handmade_below(&x->r, 3000),
+                handmade_below(&x->r, 3) ? handmade_random_live(&x->r) : LIVE_ALWAYS, name);
         }
 }
 
@@ -267,7 +267,7 @@ static void test_report_names_moment_and_owners(void **state)
 
     (void)state;
     report_rig_init(&x, "toy4", 2, 4);
-    live = rig_live(&x.r, 1, late);
+    live = handmade_live(&x.r, 1, late);
     add(&x, 0, CATEGORY_VARIABLE, 4000, LIVE_ALWAYS, "net/weights");
     add(&x, 1, CATEGORY_VARIABLE, 5000, LIVE_ALWAYS, "net/weights");
     add(&x, 1, CATEGORY_REARRANGEMENT, 12345, live, "net/multiply");
@@ -295,7 +295,7 @@ static void make_oom(struct report_rig *x)
     uint32_t live;
 
     report_rig_init(x, "toy4", 3, 6);
-    live = rig_live(&x->r, 1, late);
+    live = handmade_live(&x->r, 1, late);
     for (uint32_t t = 0; t < 2; t++) {
         add(x, t, CATEGORY_VARIABLE, 50000, LIVE_ALWAYS, "net/weights");
         add(x, t, CATEGORY_MESSAGE_BUFFER, 30000, live, "net/gather");

@@ -2,7 +2,7 @@
  * code and is proven; random exchanges run on the machine and move what plain copies move; mistakes
  * of the caller and damage to a schedule are found.
  */
-#include "tests/fixtures/chip_rig.h"
+#include "tests/fixtures/chip_fixture.h"
 
 #include "programs/compiler/emit/exchange_code.h"
 #include "programs/compiler/schedule/schedule_private.h"

@@ -14,7 +14,7 @@
 #include "programs/compiler/compiled.h"
 #include "programs/programs.h"
 
-struct rig {
+struct session_trial {
     struct graph *g;
     struct program main;
     struct compiled *c;
@@ -22,7 +22,7 @@ struct rig {
     long live;
 };
 
-static void rig_new(struct rig *x)
+static void session_trial_new(struct session_trial *x)
 {
     x->live = alloc_live();
     x->c = NULL;
@@ -32,7 +32,7 @@ static void rig_new(struct rig *x)
     graph_set_program(x->g, x->main);
 }
 
-static void rig_start(struct rig *x)
+static void session_trial_start(struct session_trial *x)
 {
     const struct compile_options co = { .threads = 1 };
     const struct session_options so = { .threads = 1, .check = 1, .record = 1 };
@@ -43,13 +43,13 @@ static void rig_start(struct rig *x)
         fail_msg("%s", emu_error());
 }
 
-static void rig_run(struct rig *x)
+static void session_trial_run(struct session_trial *x)
 {
     if (session_run(x->s) != EMU_OK)
         fail_msg("%s", emu_error());
 }
 
-static void rig_free(struct rig *x)
+static void session_trial_free(struct session_trial *x)
 {
     session_free(x->s);
     compiled_free(x->c);
@@ -58,7 +58,7 @@ static void rig_free(struct rig *x)
 }
 
 /* A kept variable in pieces of odd sizes, each on another tile than the one before. */
-static struct tensor scattered(struct rig *x, enum elem e, uint32_t n, const char *name)
+static struct tensor scattered(struct session_trial *x, enum elem e, uint32_t n, const char *name)
 {
     struct tensor t = graph_variable(x->g, e, 1, &n, name);
 
@@ -70,13 +70,13 @@ static struct tensor scattered(struct rig *x, enum elem e, uint32_t n, const cha
     return t;
 }
 
-static struct program shift(struct rig *x, struct tensor t, uint32_t n)
+static struct program shift(struct session_trial *x, struct tensor t, uint32_t n)
 {
     return program_copy(x->g, tensor_slice(x->g, t, 0, 0, n - 1), tensor_slice(x->g, t, 0, 1, n));
 }
 
 /* Of the first piece of a variable. */
-static const struct object *object_of(const struct rig *x, struct tensor t)
+static const struct object *object_of(const struct session_trial *x, struct tensor t)
 {
     const struct lowered *l = x->c->lowered;
     uint32_t var = view_at(x->g, t.view, 0).var;
@@ -84,12 +84,12 @@ static const struct object *object_of(const struct rig *x, struct tensor t)
     return &l->object.at[l->storage_run.at[l->storage.at[var].first].object];
 }
 
-static const struct live_set *live_set_of(const struct rig *x, struct tensor t)
+static const struct live_set *live_set_of(const struct session_trial *x, struct tensor t)
 {
     return &x->c->lowered->live_set.at[object_of(x, t)->live];
 }
 
-static void expect(struct rig *x, struct tensor t, const void *want, size_t bytes)
+static void expect(struct session_trial *x, struct tensor t, const void *want, size_t bytes)
 {
     uint8_t got[256];
 
@@ -111,22 +111,22 @@ static void all_types_come_back(void **state)
     const uint32_t n = 31;
     uint8_t data[31 * 4 + ELEM_COUNT]; /* types read from different places */
     struct tensor t[ELEM_COUNT];
-    struct rig x;
+    struct session_trial x;
 
     (void)state;
-    rig_new(&x);
+    session_trial_new(&x);
     for (unsigned e = 0; e < ELEM_COUNT; e++)
         t[e] = scattered(&x, (enum elem)e, n, elem_name((enum elem)e));
-    rig_start(&x);
+    session_trial_start(&x);
     count_up(data, sizeof(data));
     for (unsigned e = 0; e < ELEM_COUNT; e++)
         assert_int_equal(session_write(x.s, t[e], data + e), EMU_OK);
     for (unsigned run = 0; run < 3; run++) {
         for (unsigned e = 0; e < ELEM_COUNT; e++)
             expect(&x, t[e], data + e, (size_t)n * elem_bytes((enum elem)e));
-        rig_run(&x);
+        session_trial_run(&x);
     }
-    rig_free(&x);
+    session_trial_free(&x);
 }
 
 static void views_are_written_in_their_order(void **state)
@@ -135,12 +135,12 @@ static void views_are_written_in_their_order(void **state)
     const unsigned order[2] = { 1, 0 };
     uint16_t data[12], turned[12];
     struct tensor t;
-    struct rig x;
+    struct session_trial x;
 
     (void)state;
-    rig_new(&x);
+    session_trial_new(&x);
     t = scattered(&x, ELEM_F16, 12, "t");
-    rig_start(&x);
+    session_trial_start(&x);
     count_up(data, sizeof(data));
     for (unsigned i = 0; i < 12; i++)
         turned[i % 4 * 3 + i / 4] = data[i];
@@ -148,7 +148,7 @@ static void views_are_written_in_their_order(void **state)
         session_write(x.s, tensor_transpose(x.g, tensor_reshape(x.g, t, 2, shape), order), data),
         EMU_OK);
     expect(&x, t, turned, sizeof(turned));
-    rig_free(&x);
+    session_trial_free(&x);
 }
 
 static void initial_values_and_constants_are_there(void **state)
@@ -156,10 +156,10 @@ static void initial_values_and_constants_are_there(void **state)
     const uint32_t n = 5;
     const uint8_t data[5] = { 1, 2, 3, 4, 5 };
     struct tensor t, c, inner;
-    struct rig x;
+    struct session_trial x;
 
     (void)state;
-    rig_new(&x);
+    session_trial_new(&x);
     t = graph_variable(x.g, ELEM_U8, 1, &n, "start");
     graph_set_initial(x.g, t, data);
     graph_map_linear(x.g, t, 1, 1, 0, 4);
@@ -170,19 +170,19 @@ static void initial_values_and_constants_are_there(void **state)
     program_add(x.g, x.main, program_copy(x.g, t, inner));
     program_add(x.g, x.main, shift(&x, t, n));
     program_add(x.g, x.main, program_copy(x.g, tensor_index(x.g, c, 4), tensor_index(x.g, t, 0)));
-    rig_start(&x);
+    session_trial_start(&x);
     expect(&x, t, data, n);
     expect(&x, c, data, n);
-    rig_run(&x);
+    session_trial_run(&x);
     expect(&x, t, "\5\1\2\3\4", n);
-    rig_run(&x);
+    session_trial_run(&x);
     expect(&x, t, "\5\5\1\2\3", n);
     expect(&x, c, data, n);
     assert_int_equal(session_write(x.s, c, data), EMU_USAGE);
     assert_non_null(strstr(emu_error(), "fixed"));
     assert_int_equal(session_write(x.s, inner, data), EMU_USAGE);
     assert_non_null(strstr(emu_error(), "inner"));
-    rig_free(&x);
+    session_trial_free(&x);
 }
 
 /* ---- runs ---- */
@@ -194,16 +194,16 @@ static void runs_follow_each_other(void **state)
     uint64_t cycles = 0;
     struct record *record;
     struct tensor t;
-    struct rig x;
+    struct session_trial x;
 
     (void)state;
-    rig_new(&x);
+    session_trial_new(&x);
     t = scattered(&x, ELEM_U32, 6, "t");
     program_add(x.g, x.main, program_repeat(x.g, 2, shift(&x, t, 6)));
-    rig_start(&x);
+    session_trial_start(&x);
     assert_int_equal(session_write(x.s, t, data), EMU_OK);
     for (unsigned run = 1; run <= 3; run++) {
-        rig_run(&x);
+        session_trial_run(&x);
         for (unsigned i = 0; i < 6; i++)
             want[i] = i < 2 * run ? 1 : data[i - 2 * run];
         expect(&x, t, want, sizeof(want));
@@ -214,11 +214,11 @@ static void runs_follow_each_other(void **state)
     assert_true(record_count(record) >= 6);
     for (size_t i = 1; i < record_count(record); i++) /* each superstep once */
         assert_int_equal(record_at(record, i)->index, record_at(record, i - 1)->index + 1);
-    rig_free(&x);
+    session_trial_free(&x);
 }
 
 /* A copy of n words from tile 0 to another, in a scope of its own, whose number it returns. */
-static uint32_t copy_in_scope(struct rig *x, const char *scope, uint32_t n, uint32_t tile)
+static uint32_t copy_in_scope(struct session_trial *x, const char *scope, uint32_t n, uint32_t tile)
 {
     uint32_t id = graph_push(x->g, scope);
     struct tensor from = graph_variable(x->g, ELEM_U32, 1, &n, "from");
@@ -242,14 +242,14 @@ static void supersteps_know_their_scope(void **state)
     struct trace_step *op;
     uint32_t a, b;
     size_t ops;
-    struct rig x;
+    struct session_trial x;
 
     (void)state;
-    rig_new(&x);
+    session_trial_new(&x);
     a = copy_in_scope(&x, "a", 12, 1);
     b = copy_in_scope(&x, "b", 4, 2);
-    rig_start(&x);
-    rig_run(&x);
+    session_trial_start(&x);
+    session_trial_run(&x);
     assert_int_equal(compiled_trace(x.c, &op, &ops), EMU_OK);
     assert_int_equal(ops, 1);
     assert_int_equal(op[0].kind, TRACE_EXCHANGE);
@@ -267,7 +267,7 @@ static void supersteps_know_their_scope(void **state)
     name = bill_name_of_step(session_run_image(x.s)->record, 1, im);
     assert_string_equal(name.operation, "copy to a/to and 1 more");
     assert_string_equal(name.scope, "a");
-    rig_free(&x);
+    session_trial_free(&x);
 }
 
 struct held_by_scope {
@@ -290,13 +290,13 @@ static void code_of_merged_copies(void **state)
     const struct image *im;
     uint64_t code = 0;
     uint32_t a, b;
-    struct rig x;
+    struct session_trial x;
 
     (void)state;
-    rig_new(&x);
+    session_trial_new(&x);
     a = copy_in_scope(&x, "a", 12, 1);
     b = copy_in_scope(&x, "b", 4, 2);
-    rig_start(&x);
+    session_trial_start(&x);
     im = compiled_image(x.c);
     for (uint32_t t = 0; t < 4; t++) {
         const struct image_tile *tile = image_find_tile(im, 0, t);
@@ -313,7 +313,7 @@ static void code_of_merged_copies(void **state)
     assert_int_equal(held.bytes[0], 0);
     assert_int_equal(held.bytes[a] + held.bytes[b], code);
     assert_in_range(held.bytes[a], 3 * held.bytes[b] - 12, 3 * held.bytes[b] + 12);
-    rig_free(&x);
+    session_trial_free(&x);
 }
 
 /* An input is there when the program begins, and its memory serves another one afterwards. */
@@ -322,10 +322,10 @@ static void inputs_live_to_their_last_use(void **state)
     enum { N = 12 };
     uint8_t data[N];
     struct tensor in, later, end;
-    struct rig x;
+    struct session_trial x;
 
     (void)state;
-    rig_new(&x);
+    session_trial_new(&x);
     in = graph_variable(x.g, ELEM_U8, 1, &(uint32_t){ N }, "in");
     later = graph_variable(x.g, ELEM_U8, 1, &(uint32_t){ N }, "later");
     end = scattered(&x, ELEM_U8, N, "end");
@@ -335,7 +335,7 @@ static void inputs_live_to_their_last_use(void **state)
     program_add(x.g, x.main, program_copy(x.g, in, end));
     program_add(x.g, x.main, program_copy(x.g, end, later));
     program_add(x.g, x.main, program_copy(x.g, later, end));
-    rig_start(&x);
+    session_trial_start(&x);
     assert_int_equal(live_set_of(&x, in)->count, 1);
     assert_int_equal(x.c->lowered->live_range.at[live_set_of(&x, in)->first].begin, 0);
     assert_false(live_sets_meet(x.c->lowered, object_of(&x, in)->live, object_of(&x, later)->live));
@@ -345,12 +345,12 @@ static void inputs_live_to_their_last_use(void **state)
         count_up(data, sizeof(data));
         data[run] = 99;
         assert_int_equal(session_write(x.s, in, data), EMU_OK);
-        rig_run(&x);
+        session_trial_run(&x);
         expect(&x, end, data, sizeof(data));
         assert_int_equal(session_read(x.s, in, data), EMU_USAGE);
         assert_int_equal(session_run(x.s), EMU_USAGE);
     }
-    rig_free(&x);
+    session_trial_free(&x);
 }
 
 static void a_fault_says_where(void **state)
@@ -358,14 +358,14 @@ static void a_fault_says_where(void **state)
     const struct image_tile *tile;
     const uint32_t bad = 0xffffffff; /* an exchange instruction with reserved selectors */
     struct tensor t;
-    struct rig x;
+    struct session_trial x;
 
     (void)state;
-    rig_new(&x);
+    session_trial_new(&x);
     t = scattered(&x, ELEM_U32, 6, "t");
     program_add(x.g, x.main, shift(&x, t, 6));
-    rig_start(&x);
-    rig_run(&x);
+    session_trial_start(&x);
+    session_trial_run(&x);
     tile = image_tile_at(x.c->image, 1);
     assert_true(tile_write(machine_tile(session_run_image(x.s)->machine, tile->tile), tile->entry,
                            &bad, sizeof(bad)));
@@ -374,7 +374,7 @@ static void a_fault_says_where(void **state)
     assert_non_null(strstr(emu_error(), "tile 1, superstep "));
     assert_int_equal(session_run(x.s), EMU_FAULT);
     assert_non_null(strstr(emu_error(), "stopped before"));
-    rig_free(&x);
+    session_trial_free(&x);
 }
 
 static void what_does_not_fit_does_not_run(void **state)
@@ -382,10 +382,10 @@ static void what_does_not_fit_does_not_run(void **state)
     const struct compile_options co = { .threads = 1 };
     const uint32_t n = arch_preset("toy4")->mem_bytes;
     struct tensor t;
-    struct rig x;
+    struct session_trial x;
 
     (void)state;
-    rig_new(&x);
+    session_trial_new(&x);
     t = graph_variable(x.g, ELEM_U32, 1, &n, "huge");
     graph_map(x.g, t, 2);
     graph_keep(x.g, t);
@@ -393,12 +393,12 @@ static void what_does_not_fit_does_not_run(void **state)
     assert_false(compiled_fits(x.c));
     assert_int_equal(session_new(x.c, NULL, &x.s), EMU_USAGE);
     assert_null(x.s);
-    rig_free(&x);
+    session_trial_free(&x);
 }
 
 /* ---- streams ---- */
 
-static void expect_output(struct rig *x, uint32_t stream, const void *want, size_t bytes,
+static void expect_output(struct session_trial *x, uint32_t stream, const void *want, size_t bytes,
                           uint64_t transfers)
 {
     uint64_t n;
@@ -419,10 +419,10 @@ static void streams_go_on_from_run_to_run(void **state)
     struct program body;
     struct tensor t;
     uint32_t in, out, unused;
-    struct rig x;
+    struct session_trial x;
 
     (void)state;
-    rig_new(&x);
+    session_trial_new(&x);
     t = scattered(&x, ELEM_U8, N, "t");
     in = graph_stream(x.g, STREAM_IN, ELEM_U8, N, 2, "in");
     out = graph_stream(x.g, STREAM_OUT, ELEM_U8, N, 1, "out");
@@ -431,23 +431,23 @@ static void streams_go_on_from_run_to_run(void **state)
     program_add(x.g, body, program_stream(x.g, in, t));
     program_add(x.g, body, program_stream(x.g, out, t));
     program_add(x.g, x.main, program_repeat(x.g, 2, body));
-    rig_start(&x);
+    session_trial_start(&x);
     count_up(data, sizeof(data));
     expect_output(&x, out, data, 0, 0);
     assert_int_equal(session_feed(x.s, unused, data, 1), EMU_OK);
     assert_int_equal(session_feed(x.s, in, data, 1), EMU_OK);
     assert_int_equal(session_feed(x.s, in, data + N, 2), EMU_OK);
-    rig_run(&x);
+    session_trial_run(&x);
     expect_output(&x, out, data, 2 * N, 2);
     assert_int_equal(session_feed(x.s, in, data + 3 * N, 1), EMU_OK); /* one is left of before */
-    rig_run(&x);
+    session_trial_run(&x);
     expect_output(&x, out, data, 4 * N, 4);
     assert_int_equal(session_feed(x.s, out, data, 1), EMU_USAGE);
     assert_int_equal(session_feed(x.s, 99, data, 1), EMU_USAGE);
     assert_int_equal(session_feed(x.s, in, data + 4 * N, 1), EMU_OK);
     assert_int_equal(session_run(x.s), EMU_FAULT); /* dry in its second round */
     assert_non_null(strstr(emu_error(), "stream 0: the data end"));
-    rig_free(&x);
+    session_trial_free(&x);
 }
 
 /* ---- out of memory ---- */
@@ -483,18 +483,18 @@ static void every_allocation_may_fail(void **state)
 {
     uint32_t in, out;
     struct tensor t;
-    struct rig x;
+    struct session_trial x;
     long before, n = 0;
     enum emu_status s;
 
     (void)state;
-    rig_new(&x);
+    session_trial_new(&x);
     t = scattered(&x, ELEM_U32, 4, "t");
     in = graph_stream(x.g, STREAM_IN, ELEM_U32, 4, 2, "in");
     out = graph_stream(x.g, STREAM_OUT, ELEM_U32, 4, 1, "out");
     program_add(x.g, x.main, program_stream(x.g, in, t));
     program_add(x.g, x.main, program_stream(x.g, out, t));
-    rig_start(&x);
+    session_trial_start(&x);
     before = alloc_live();
     do {
         alloc_test_fail_at(n++);
@@ -505,7 +505,7 @@ static void every_allocation_may_fail(void **state)
         assert_int_equal(alloc_live(), before);
     } while (s != EMU_OK);
     assert_true(n > 20);
-    rig_free(&x);
+    session_trial_free(&x);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* test_timeline.c - earliest fit on bit timelines against a search event by event.
  */
 #include "emu/base/random.h"
-#include "tests/fixtures/tile_help.h"
+#include "tests/fixtures/tile_fixture.h"
 
 #include <string.h>
 

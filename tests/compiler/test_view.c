@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "emu/base/random.h"
-#include "tests/fixtures/graph_help.h"
+#include "tests/fixtures/graph_fixture.h"
 
 enum { CHAINS = 3000, CHAIN_STEPS = 9, POOL = 24, MAX_ELEMENTS = 600 };
 
@@ -296,7 +296,7 @@ static void random_chains_are_what_they_say(void **state)
     random_state = 1;
     for (unsigned chain = 0; chain < CHAINS; chain++) {
         struct truth pool[POOL];
-        struct graph *g = help_graph("toy4");
+        struct graph *g = graph_on("toy4");
         unsigned n = 0;
 
         pool[n++] = truth_variable(g);
@@ -341,7 +341,7 @@ static enum view_kind kind(const struct graph *g, struct tensor t)
 
 static void blocks_stay_blocks(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor t = graph_variable(g, ELEM_F32, SHAPE(8, 6, 4), "t"), u, part[3];
 
     (void)state;
@@ -375,7 +375,7 @@ static void blocks_stay_blocks(void **state)
 
 static void nodes_become_simpler(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor a = graph_variable(g, ELEM_F32, SHAPE(4, 6), "a");
     struct tensor b = graph_variable(g, ELEM_F32, SHAPE(2, 6), "b");
     struct tensor ab = tensor_concat(g, (struct tensor[]){ a, b }, 2, 0), u;
@@ -407,7 +407,7 @@ static void nodes_become_simpler(void **state)
  * are affine, and so is a transposed tile. */
 static void blocked_matrices(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor t = graph_variable(g, ELEM_F16, SHAPE(4, 8, 16, 16), "t"), m, u;
 
     (void)state;
@@ -433,7 +433,7 @@ static void blocked_matrices(void **state)
 static void large_views_are_fast(void **state)
 {
     enum { PIECES = 1000, ROWS = 1000 };
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor *piece = calloc(PIECES, sizeof(*piece)), all;
     clock_t start = clock();
     uint64_t n = 0;
@@ -464,7 +464,7 @@ static enum emu_status stop_at_third(void *ctx, const struct view_run *run)
 
 static void a_visitor_can_stop(void **state)
 {
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor t = graph_variable(g, ELEM_F32, SHAPE(8, 8), "t");
     unsigned n = 0;
 
@@ -480,7 +480,7 @@ static void a_visitor_can_stop(void **state)
 static void equal_layouts_are_stored_once(void **state)
 {
     enum { ROWS = 200 };
-    struct graph *g = help_graph("toy4");
+    struct graph *g = graph_on("toy4");
     struct tensor t = graph_variable(g, ELEM_F32, SHAPE(ROWS, ROWS), "t"), row[ROWS];
     struct tensor across = tensor_transpose(g, t, (unsigned[]){ 1, 0 });
     const struct view *v;

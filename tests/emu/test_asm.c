@@ -1,18 +1,18 @@
 /* test_asm.c - the assembler's language: words, spellings, expressions, macros, and messages with
  * their places. */
-#include "tests/fixtures/asm_help.h"
+#include "tests/fixtures/asm_fixture.h"
 
 /* Assembles and links, and compares everything that is said, without the "t.S:" before each line.
  */
 static void check_says(const char *source, const char *want)
 {
-    struct asm_unit *u = new_unit();
-    enum emu_status st = add(u, "t.S", source);
+    struct asm_unit *u = unit_new();
+    enum emu_status st = unit_add(u, "t.S", source);
     char *said, *p;
 
     if (st == EMU_OK)
         st = asm_unit_link(u, NULL);
-    said = diag_text(u);
+    said = unit_diagnostics(u);
     while ((p = strstr(said, "t.S:")) != NULL)
         memmove(p, p + 4, strlen(p + 4) + 1);
     if (strcmp(said, want)) {
@@ -29,7 +29,7 @@ static void check_word(const char *source, uint32_t want)
     uint8_t bytes[64];
     uint32_t w;
 
-    assert_int_equal(bytes_of(source, bytes, sizeof(bytes)), 4);
+    assert_int_equal(assembled_bytes(source, bytes, sizeof(bytes)), 4);
     memcpy(&w, bytes, 4);
     if (w != want) {
         print_error("%s: 0x%08x, not 0x%08x\n", source, w, want);
@@ -72,7 +72,7 @@ static void test_words(void **state)
     for (size_t i = 0; i < EMU_COUNT_OF(row) - 2; i++)
         check_word(row[i].source, row[i].word);
     check_word(row[EMU_COUNT_OF(row) - 1].source, row[EMU_COUNT_OF(row) - 1].word);
-    check_same("mov $m1, $sp", "or $m1, $m11, 0");
+    assembles_alike("mov $m1, $sp", "or $m1, $m11, 0");
 }
 
 /* Different spellings of one thing. */
@@ -109,7 +109,7 @@ static void test_spellings(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(pair); i++)
-        check_same(pair[i][0], pair[i][1]);
+        assembles_alike(pair[i][0], pair[i][1]);
 }
 
 /* ---- expressions and data ---- */
@@ -158,7 +158,7 @@ static void test_expressions(void **state)
                  ".equ x, 4\n.equ x, x + 1\na: .space 8\nb: .space 16\nc: .space 8\n.quad %s\n"
                  "later:\n.equ x, 77\nhalf = 5\n",
                  row[i].text);
-        assert_int_equal(bytes_of(source, bytes, sizeof(bytes)), 40);
+        assert_int_equal(assembled_bytes(source, bytes, sizeof(bytes)), 40);
         memcpy(&v, bytes + 32, 8);
         if (v != row[i].value) {
             print_error("%s: %lld, not %lld\n", row[i].text, (long long)v, (long long)row[i].value);
@@ -171,20 +171,22 @@ static void test_expressions(void **state)
 static void test_equ_and_labels(void **state)
 {
     (void)state;
-    check_same(".equ n, 1\n add $m0, $m0, n\n.equ n, 2\n add $m0, $m0, n",
-               "add $m0, $m0, 1\nadd $m0, $m0, 2");
-    check_same("add $m0, $m0, n\n.equ n, 1\n.equ n, 9", "add $m0, $m0, 9");
-    check_same("1: bri 1b\nbri 1f\n1: bri 1b\n bri 1f\n1:",
-               "bri 0x4c000\nbri 0x4c008\nbri 0x4c008\nbri 0x4c010");
-    check_same("0: bri 0b\n .int 0b11", "bri 0x4c000\n.int 3");
-    check_same(
+    assembles_alike(".equ n, 1\n add $m0, $m0, n\n.equ n, 2\n add $m0, $m0, n",
+                    "add $m0, $m0, 1\nadd $m0, $m0, 2");
+    assembles_alike("add $m0, $m0, n\n.equ n, 1\n.equ n, 9", "add $m0, $m0, 9");
+    assembles_alike("1: bri 1b\nbri 1f\n1: bri 1b\n bri 1f\n1:",
+                    "bri 0x4c000\nbri 0x4c008\nbri 0x4c008\nbri 0x4c010");
+    assembles_alike("0: bri 0b\n .int 0b11", "bri 0x4c000\n.int 3");
+    assembles_alike(
         "nop\n7: nop\n.if ( . - 7b ) & 0x7\n add $m0, $m0, 1\n.else\n add $m0, $m0, 2\n.endif",
         "nop\nnop\nadd $m0, $m0, 1");
-    check_same("nop\n.if . & 4\nadd $m0, $m0, 1\n.endif", "nop\nadd $m0, $m0, 1");
-    check_same("{ brnz $m0, x; fnop }\nx: nop", "{ brnz $m0, 0x4c008; fnop }\nnop");
-    check_same("x: nop\n.data\ny: .int y - x", "nop\n.data\n.int 8"); /* data is 8-byte aligned */
-    check_same("ldconst $m0, x\nbri y\ny: x = 0x12345678", "ldconst $m0, 0x12345678\nbri 0x4c00c");
-    check_same("ldconst $m0, x\nx = 4", "setzi $m0, 4\nnop");
+    assembles_alike("nop\n.if . & 4\nadd $m0, $m0, 1\n.endif", "nop\nadd $m0, $m0, 1");
+    assembles_alike("{ brnz $m0, x; fnop }\nx: nop", "{ brnz $m0, 0x4c008; fnop }\nnop");
+    assembles_alike("x: nop\n.data\ny: .int y - x",
+                    "nop\n.data\n.int 8"); /* data is 8-byte aligned */
+    assembles_alike("ldconst $m0, x\nbri y\ny: x = 0x12345678",
+                    "ldconst $m0, 0x12345678\nbri 0x4c00c");
+    assembles_alike("ldconst $m0, x\nx = 4", "setzi $m0, 4\nnop");
 }
 
 static void test_data(void **state)
@@ -215,10 +217,12 @@ static void test_data(void **state)
         uint8_t got[64];
 
         snprintf(source, sizeof(source), ".data\n%s\n", row[i].source);
-        if (bytes_of(source, got, sizeof(got)) != row[i].n || memcmp(got, row[i].bytes, row[i].n))
+        if (assembled_bytes(source, got, sizeof(got)) != row[i].n ||
+            memcmp(got, row[i].bytes, row[i].n))
             fail_msg("%s", row[i].source);
     }
-    check_same("nop\n.align 16\nnop", "nop\nnop\nnop\nnop\nnop"); /* code falls through padding */
+    assembles_alike("nop\n.align 16\nnop",
+                    "nop\nnop\nnop\nnop\nnop"); /* code falls through padding */
 }
 
 /* ---- conditionals, macros, repeats ---- */
@@ -261,12 +265,12 @@ static void test_conditionals(void **state)
             source, sizeof(source),
             "known = 1\n%s\n.int 1\n.if 1\n.int 2\n.else\n.int 3\n.endif\n.else\n.int 4\n.endif\n",
             row[i].condition);
-        check_same(source, row[i].taken ? ".int 1\n.int 2" : ".int 4");
+        assembles_alike(source, row[i].taken ? ".int 1\n.int 2" : ".int 4");
     }
-    check_same(".if 0\n.int 1\n.elseif 1\n.int 2\n.elseif 1\n.int 3\n.else\n.int 4\n.endif",
-               ".int 2");
-    check_same(".if 1\n.int 1\n.elseif nonsense (\n.int 2\n.endif", ".int 1");
-    check_same(".if 0\n.if nonsense (\n.else\n.endif\n \"}{ \n.endif\n.int 5", ".int 5");
+    assembles_alike(".if 0\n.int 1\n.elseif 1\n.int 2\n.elseif 1\n.int 3\n.else\n.int 4\n.endif",
+                    ".int 2");
+    assembles_alike(".if 1\n.int 1\n.elseif nonsense (\n.int 2\n.endif", ".int 1");
+    assembles_alike(".if 0\n.if nonsense (\n.else\n.endif\n \"}{ \n.endif\n.int 5", ".int 5");
 }
 
 static void test_macros(void **state)
@@ -306,10 +310,10 @@ static void test_macros(void **state)
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(pair); i++) {
         if (strncmp(pair[i][0], "{ m", 3))
-            check_same(pair[i][0], pair[i][1]);
+            assembles_alike(pair[i][0], pair[i][1]);
     }
-    check_same(".macro m\nnop; fnop\n.endm\n{ m }", "{ nop; fnop }");
-    check_same(".macro m a\n\\a; fnop\n.endm\n{ m nop }; nop", "{ nop; fnop }\nnop");
+    assembles_alike(".macro m\nnop; fnop\n.endm\n{ m }", "{ nop; fnop }");
+    assembles_alike(".macro m a\n\\a; fnop\n.endm\n{ m nop }; nop", "{ nop; fnop }\nnop");
 }
 
 /* ---- messages ---- */
@@ -509,7 +513,7 @@ static void test_repeats(void **state)
 /* One error does not make others, and several are found in one run. */
 static void test_recovery(void **state)
 {
-    struct asm_unit *u = new_unit();
+    struct asm_unit *u = unit_new();
 
     (void)state;
     check_says(
@@ -519,7 +523,7 @@ static void test_recovery(void **state)
         "4:6: error: expected an expression\n"
         "9:13: error: bad number '9z'\n");
     for (int i = 0; i < 100; i++)
-        assert_int_equal(add(u, "t.S", "foo\n"), EMU_BAD_ASM);
+        assert_int_equal(unit_add(u, "t.S", "foo\n"), EMU_BAD_ASM);
     assert_int_equal(asm_diag_count(u), 51);
     assert_string_equal(asm_diag_at(u, 50)->text, "too many errors, giving up");
     asm_unit_free(u);
@@ -545,20 +549,20 @@ static void test_limits(void **state)
     (void)state;
     assert_non_null(deep);
     for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
-        struct asm_unit *u = new_unit();
+        struct asm_unit *u = unit_new();
 
-        assert_int_equal(add(u, "t.S", row[i][0]), EMU_BAD_ASM);
+        assert_int_equal(unit_add(u, "t.S", row[i][0]), EMU_BAD_ASM);
         if (!strstr(asm_diag_at(u, 0)->text, row[i][1]))
             fail_msg("%s: %s", row[i][0], asm_diag_at(u, 0)->text);
         asm_unit_free(u);
     }
     for (int k = 0; k < 4; k++) {
-        struct asm_unit *u = new_unit();
+        struct asm_unit *u = unit_new();
 
         memset(deep, "(-~!"[k], 200000);
         memcpy(deep, ".if ", 4);
         deep[200000] = 0;
-        assert_int_equal(add(u, "t.S", deep), EMU_BAD_ASM);
+        assert_int_equal(unit_add(u, "t.S", deep), EMU_BAD_ASM);
         asm_unit_free(u);
     }
     free(deep);

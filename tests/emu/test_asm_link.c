@@ -1,26 +1,27 @@
 /* test_asm_link.c - the assembler around its language: several files, the C preprocessor, text
  * forms, lack of memory. */
-#include "tests/fixtures/asm_help.h"
+#include "tests/fixtures/asm_fixture.h"
 
 /* ---- linking ---- */
 
 static void test_link_files(void **state)
 {
-    struct asm_unit *u = new_unit();
+    struct asm_unit *u = unit_new();
     const struct asm_image *image;
     const struct asm_symbol *s;
     uint32_t word, offset;
 
     (void)state;
-    assert_int_equal(add(u, "a.S", ".globl main\nmain: bri helper\nloop: bri loop\nbri table"),
+    assert_int_equal(unit_add(u, "a.S", ".globl main\nmain: bri helper\nloop: bri loop\nbri table"),
                      EMU_OK);
-    assert_int_equal(add(u, "b.S",
-                         "nop\nloop: bri loop\n.globl helper\n.type helper, @function\n"
-                         "helper: br $m10\n.size helper, . - helper\n"
-                         ".stack_usage helper, 32\n.Lhidden: nop"),
+    assert_int_equal(unit_add(u, "b.S",
+                              "nop\nloop: bri loop\n.globl helper\n.type helper, @function\n"
+                              "helper: br $m10\n.size helper, . - helper\n"
+                              ".stack_usage helper, 32\n.Lhidden: nop"),
                      EMU_OK);
     assert_int_equal(
-        add(u, "c.S", ".section .rodata.t, \"a\"\n.globl table\ntable: .int main, table"), EMU_OK);
+        unit_add(u, "c.S", ".section .rodata.t, \"a\"\n.globl table\ntable: .int main, table"),
+        EMU_OK);
     assert_int_equal(asm_unit_link(u, NULL), EMU_OK);
     image = asm_unit_image(u);
     assert_int_equal(image->section_count, 3);
@@ -58,7 +59,7 @@ static void test_link_again(void **state)
     const struct asm_layout at = { .code_addr = 0x50000, .data_addr = 0x60000 };
     const struct asm_layout odd = { .code_addr = 0x50004 }, low = { .code_addr = 0x100 };
     const struct asm_layout over = { .code_addr = 0x50000, .data_addr = 0x50000 };
-    struct asm_unit *u = assemble("x: bri x\n.data\n.int x");
+    struct asm_unit *u = unit_assemble("x: bri x\n.data\n.int x");
     uint32_t word;
 
     (void)state;
@@ -71,7 +72,7 @@ static void test_link_again(void **state)
     assert_int_equal(asm_unit_link(u, &low), EMU_BAD_ASM);
     assert_int_equal(asm_unit_link(u, &over), EMU_BAD_ASM);
     assert_int_equal(asm_diag_count(u), 1); /* earlier links are forgotten */
-    assert_int_equal(add(u, "more.S", "bri x"), EMU_OK);
+    assert_int_equal(unit_add(u, "more.S", "bri x"), EMU_OK);
     assert_int_equal(asm_unit_link(u, NULL), EMU_BAD_ASM); /* x is local to the first file */
     asm_unit_free(u);
 }
@@ -79,17 +80,18 @@ static void test_link_again(void **state)
 static void test_link_symbols(void **state)
 {
     const struct asm_layout allow = { .allow_undefined = 1 };
-    struct asm_unit *u = new_unit();
+    struct asm_unit *u = unit_new();
     uint32_t word;
     char *said;
 
     (void)state;
     assert_int_equal(
-        add(u, "a.S", "bri one\nbri two\nbri one\n.weak w\nw: nop\nbri w\n.weak none\nbri none"),
+        unit_add(u, "a.S",
+                 "bri one\nbri two\nbri one\n.weak w\nw: nop\nbri w\n.weak none\nbri none"),
         EMU_OK);
-    assert_int_equal(add(u, "b.S", "nop\nnop\n.globl w\nw: nop"), EMU_OK);
+    assert_int_equal(unit_add(u, "b.S", "nop\nnop\n.globl w\nw: nop"), EMU_OK);
     assert_int_equal(asm_unit_link(u, NULL), EMU_BAD_ASM);
-    said = diag_text(u);
+    said = unit_diagnostics(u);
     assert_string_equal(said, "a.S:1:5: error: undefined symbol 'one' (2 uses)\n"
                               "a.S:2:5: error: undefined symbol 'two' (1 use)\n");
     free(said);
@@ -99,9 +101,9 @@ static void test_link_symbols(void **state)
     assert_int_equal(word & 0x7ffff, 0);
     memcpy(&word, asm_unit_image(u)->section[0].bytes + 16, 4); /* the strong w */
     assert_int_equal(word & 0x7ffff, (asm_unit_image(u)->section[1].addr + 8) / 4);
-    assert_int_equal(add(u, "c.S", ".globl w\nw: nop"), EMU_OK);
+    assert_int_equal(unit_add(u, "c.S", ".globl w\nw: nop"), EMU_OK);
     assert_int_equal(asm_unit_link(u, &allow), EMU_BAD_ASM);
-    said = diag_text(u);
+    said = unit_diagnostics(u);
     assert_non_null(strstr(said, "c.S:2:1: error: 'w' is already defined in another file\n"
                                  "b.S:4:1: note: here\n"));
     free(said);
@@ -110,7 +112,7 @@ static void test_link_symbols(void **state)
 
 static void test_link_alignment(void **state)
 {
-    struct asm_unit *u = assemble("nop\n.section .text.b, \"ax\"\nnop\n.align 128\nx: nop");
+    struct asm_unit *u = unit_assemble("nop\n.section .text.b, \"ax\"\nnop\n.align 128\nx: nop");
 
     (void)state;
     assert_int_equal(asm_unit_image(u)->section[1].addr, MK2_BASE + 128);
@@ -120,10 +122,10 @@ static void test_link_alignment(void **state)
 
 static void test_link_room(void **state)
 {
-    struct asm_unit *u = new_unit();
+    struct asm_unit *u = unit_new();
 
     (void)state;
-    assert_int_equal(add(u, "t.S", ".rept 60000\nnop\n.endr"), EMU_OK);
+    assert_int_equal(unit_add(u, "t.S", ".rept 60000\nnop\n.endr"), EMU_OK);
     assert_int_equal(asm_unit_link(u, NULL), EMU_BAD_ASM);
     assert_non_null(strstr(asm_diag_at(u, 0)->text, "the code needs 0x4c000..0x86980"));
     asm_unit_free(u);
@@ -163,7 +165,7 @@ static void test_cpp(void **state)
 
     (void)state;
     assert_int_equal(asm_unit_new(NULL, &u), EMU_OK);
-    if (add(u, "dir/t.S", text) != EMU_OK || asm_unit_link(u, NULL) != EMU_OK)
+    if (unit_add(u, "dir/t.S", text) != EMU_OK || asm_unit_link(u, NULL) != EMU_OK)
         asm_diag_print(u, stderr);
     image = asm_unit_image(u);
     assert_non_null(image);
@@ -193,7 +195,7 @@ static void test_cpp_blanks(void **state)
 
     (void)state;
     assert_int_equal(asm_unit_new(NULL, &u), EMU_OK);
-    if (add(u, "t.S", text) != EMU_OK || asm_unit_link(u, NULL) != EMU_OK) {
+    if (unit_add(u, "t.S", text) != EMU_OK || asm_unit_link(u, NULL) != EMU_OK) {
         asm_diag_print(u, stderr);
         fail();
     }
@@ -208,16 +210,16 @@ static void test_cpp_messages(void **state)
 
     (void)state;
     assert_int_equal(asm_unit_new(NULL, &u), EMU_OK);
-    assert_int_equal(add(u, "t.S", "nop\n#include \"nowhere.h\"\n"), EMU_BAD_ASM);
-    said = diag_text(u);
+    assert_int_equal(unit_add(u, "t.S", "nop\n#include \"nowhere.h\"\n"), EMU_BAD_ASM);
+    said = unit_diagnostics(u);
     assert_string_equal(said, "t.S:2:10: error: nowhere.h: No such file or directory\n");
     free(said);
     asm_unit_free(u);
     assert_int_equal(asm_unit_new(&mk1, &u), EMU_OK);
-    assert_int_equal(add(u, "t.S",
-                         "#include \"arch/gc_tile_defines.h\"\n#if __IPU_ARCH_VERSION__ == 1\n"
-                         " .if TMEM_REGION0_BASE_ADDR - 0x40000\n .error \"base\"\n .endif\n"
-                         " .warning \"mk1\"\n#endif\n"),
+    assert_int_equal(unit_add(u, "t.S",
+                              "#include \"arch/gc_tile_defines.h\"\n#if __IPU_ARCH_VERSION__ == 1\n"
+                              " .if TMEM_REGION0_BASE_ADDR - 0x40000\n .error \"base\"\n .endif\n"
+                              " .warning \"mk1\"\n#endif\n"),
                      EMU_OK);
     assert_int_equal(asm_diag_count(u), 1);
     assert_int_equal(asm_diag_at(u, 0)->line, 6);
@@ -251,11 +253,11 @@ static const char mixed[] =
 
 static void test_disassembler(void **state)
 {
-    struct asm_unit *u = assemble(mixed);
+    struct asm_unit *u = unit_assemble(mixed);
     char *text = text_of(asm_unit_image(u), asm_disassemble);
 
     (void)state;
-    check_same(mixed, text);
+    assembles_alike(mixed, text);
     assert_non_null(strstr(text, "\"main\":\n"));
     assert_non_null(strstr(text, "bri .L4c014\n"));
     assert_non_null(strstr(text, ".int 0xffffffff"));
@@ -268,11 +270,11 @@ static void test_disassembler(void **state)
 static void test_disassemble_half(void **state)
 {
     static const char half[] = "nop\nnop\n.int 0xf0200201";
-    struct asm_unit *u = assemble(half);
+    struct asm_unit *u = unit_assemble(half);
     char *text = text_of(asm_unit_image(u), asm_disassemble);
 
     (void)state;
-    check_same(half, text);
+    assembles_alike(half, text);
     assert_non_null(strstr(text, ".int 0xf0200201\n"));
     free(text);
     asm_unit_free(u);
@@ -280,7 +282,7 @@ static void test_disassemble_half(void **state)
 
 static void test_unit_file(void **state)
 {
-    struct asm_unit *u = assemble(mixed);
+    struct asm_unit *u = unit_assemble(mixed);
     const struct asm_image *image = asm_unit_image(u);
     char *text = text_of(image, asm_image_write), *again;
     struct asm_image read;
@@ -344,7 +346,7 @@ static void test_no_memory(void **state)
         alloc_test_fail_at(failures);
         st = asm_unit_new(&(struct asm_options){ .raw = 1 }, &u);
         if (st == EMU_OK)
-            st = add(u, "t.S", source);
+            st = unit_add(u, "t.S", source);
         if (st == EMU_OK)
             st = asm_unit_link(u, NULL);
         alloc_test_fail_at(-1);

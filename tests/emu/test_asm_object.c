@@ -2,7 +2,7 @@
  * what is asked for is linked, and damaged ones are refused. */
 #include "emu/asm/asm_object.h"
 
-#include "tests/fixtures/asm_help.h"
+#include "tests/fixtures/asm_fixture.h"
 
 static const char first[] = ".section .text.a, \"ax\"\n.globl a\n.type a, @function\n"
                             "a: bri 1f\nbrz $m0, a\nnop\n1: call $lr, shared\n"
@@ -15,13 +15,13 @@ static const char second[] = ".section .text.shared, \"ax\"\n.align 32\n.globl s
 /* The object of files named a.S, b.S ...; owned. */
 static uint8_t *object_of(const char *const *text, size_t n, size_t *bytes)
 {
-    struct asm_unit *u = new_unit();
+    struct asm_unit *u = unit_new();
     uint8_t *out;
 
     for (size_t i = 0; i < n; i++) {
         char name[] = { (char)('a' + i), '.', 'S', 0 };
 
-        assert_int_equal(add(u, name, text[i]), EMU_OK);
+        assert_int_equal(unit_add(u, name, text[i]), EMU_OK);
     }
     assert_int_equal(asm_unit_object(u, &out, bytes), EMU_OK);
     asm_unit_free(u);
@@ -47,15 +47,15 @@ static void test_same_as_unit(void **state)
 {
     static const char *const text[] = { first, second };
     static const char *const root[] = { "a", "unused", "shared" };
-    struct asm_unit *u = new_unit();
+    struct asm_unit *u = unit_new();
     const struct asm_image *want;
     struct asm_image got;
     size_t bytes;
     uint8_t *data = object_of(text, 2, &bytes);
 
     (void)state;
-    assert_int_equal(add(u, "a.S", first), EMU_OK);
-    assert_int_equal(add(u, "b.S", second), EMU_OK);
+    assert_int_equal(unit_add(u, "a.S", first), EMU_OK);
+    assert_int_equal(unit_add(u, "b.S", second), EMU_OK);
     assert_int_equal(asm_unit_link(u, NULL), EMU_OK);
     want = asm_unit_image(u);
     assert_int_equal(link_roots(data, bytes, arch_preset("mk2"), root, 3, &got), EMU_OK);
@@ -154,7 +154,7 @@ static void test_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
-        struct asm_unit *u = new_unit();
+        struct asm_unit *u = unit_new();
         struct asm_image got;
         char text[200], *said;
         uint8_t *data;
@@ -162,9 +162,9 @@ static void test_refused(void **state)
         enum emu_status s;
 
         snprintf(text, sizeof(text), ".section .text.t, \"ax\"\n%s\n", row[i].text);
-        assert_int_equal(add(u, "t.S", text), EMU_OK);
+        assert_int_equal(unit_add(u, "t.S", text), EMU_OK);
         s = asm_unit_object(u, &data, &bytes);
-        said = diag_text(u);
+        said = unit_diagnostics(u);
         assert_int_equal(s == EMU_OK, !*said);
         free(said);
         if (s == EMU_OK && row[i].when_linked)
@@ -207,14 +207,14 @@ static void test_no_memory(void **state)
 {
     static const char *const root[] = { "a" };
     long live = alloc_live(), failures = 0;
-    struct asm_unit *u = new_unit();
+    struct asm_unit *u = unit_new();
     struct asm_image got;
     uint8_t *data;
     size_t bytes;
 
     (void)state;
-    assert_int_equal(add(u, "a.S", first), EMU_OK);
-    assert_int_equal(add(u, "b.S", second), EMU_OK);
+    assert_int_equal(unit_add(u, "a.S", first), EMU_OK);
+    assert_int_equal(unit_add(u, "b.S", second), EMU_OK);
     assert_int_equal(asm_unit_object(u, &data, &bytes), EMU_OK);
     for (;; failures++) {
         enum emu_status s;

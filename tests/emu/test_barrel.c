@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "tests/fixtures/tile_rig.h"
+#include "tests/fixtures/tile_fixture.h"
 
 struct expectation {
     const char *text;
@@ -15,16 +15,16 @@ struct expectation {
 static void expect_cycles(const struct expectation *e, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct tile_rig *r = rig_new("mk2", e[i].text);
+        struct tile_fixture *r = tile_fixture_new("mk2", e[i].text);
 
         for (int plain = 0; plain < 2; plain++) {
-            rig_reset(r, &(struct barrel_options){ .plain = plain });
-            assert_int_equal(rig_run(r), BARREL_HALT);
+            tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
+            assert_int_equal(tile_fixture_run(r), BARREL_HALT);
             if (r->barrel.cycle != e[i].cycle)
                 print_error("plain %d: %s\n", plain, e[i].text);
             assert_int_equal(r->barrel.cycle, e[i].cycle);
         }
-        rig_free(r);
+        tile_fixture_free(r);
     }
 }
 
@@ -148,13 +148,13 @@ static void test_supervisor_waits_for_a_slot(void **state)
 
 static void test_counters(void **state)
 {
-    struct tile_rig *r =
-        rig_new("mk2", "start: get $m1, $SCOUNT_L\n nop\n get $m2, $SCOUNT_L\n setzi $m0, w\n"
-                       "runall $m0, $mzero, 0\n sync 2\n stop: nop\n"
-                       "w: get $m3, $COUNT_L\n get $m4, $COUNT_L\n exitz $mzero");
+    struct tile_fixture *r = tile_fixture_new(
+        "mk2", "start: get $m1, $SCOUNT_L\n nop\n get $m2, $SCOUNT_L\n setzi $m0, w\n"
+               "runall $m0, $mzero, 0\n sync 2\n stop: nop\n"
+               "w: get $m3, $COUNT_L\n get $m4, $COUNT_L\n exitz $mzero");
 
     (void)state;
-    assert_int_equal(rig_run(r), BARREL_HALT);
+    assert_int_equal(tile_fixture_run(r), BARREL_HALT);
     assert_int_equal(r->tile->m[1][LANE_SUPER], 0);
     assert_int_equal(r->tile->m[2][LANE_SUPER], 2);
     /* setzi at 3, runall at 9: the round begins at 15 with worker 3 */
@@ -163,7 +163,7 @@ static void test_counters(void **state)
     assert_int_equal(r->tile->m[4][2], 26);
     assert_int_equal(r->barrel.issued[2], 3);
     assert_int_equal(r->barrel.instructions[2], 3);
-    rig_free(r);
+    tile_fixture_free(r);
 }
 
 struct fault_case {
@@ -198,26 +198,26 @@ static void test_faults(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(f); i++) {
-        struct tile_rig *r = rig_new("mk2", f[i].text);
+        struct tile_fixture *r = tile_fixture_new("mk2", f[i].text);
 
         for (int plain = 0; plain < 2; plain++) {
-            rig_reset(r, &(struct barrel_options){ .plain = plain });
-            assert_int_equal(rig_run(r), BARREL_FAULT);
+            tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
+            assert_int_equal(tile_fixture_run(r), BARREL_FAULT);
             if (r->tile->fault.kind != f[i].kind)
                 print_error("%s: %s\n", f[i].text, r->tile->fault.detail);
             assert_int_equal(r->tile->fault.kind, f[i].kind);
             assert_int_equal(r->tile->fault.lane, f[i].lane);
             if (f[i].at)
-                assert_int_equal(r->tile->fault.pc, rig_symbol(r, f[i].at));
+                assert_int_equal(r->tile->fault.pc, tile_fixture_symbol(r, f[i].at));
         }
-        rig_free(r);
+        tile_fixture_free(r);
     }
 }
 
 /* A store into the page being executed is seen from the next round on. */
 static void test_self_modifying_code(void **state)
 {
-    struct tile_rig *r = rig_new(
+    struct tile_fixture *r = tile_fixture_new(
         "mk2", "start: setzi $m0, w\n setzi $m1, new\n runall $m0, $m1, 0\n sync 2\n stop: nop\n"
                "w: ld32 $m2, $mvertex_base, $mzero, 0\n setzi $m3, patch\n setzi $m4, 2\n"
                "l: brz $m4, out\n add $m4, $m4, -1\n patch: setzi $m5, 1\n st32 $m2, $m3, $mzero, "
@@ -226,20 +226,20 @@ static void test_self_modifying_code(void **state)
 
     (void)state;
     for (int plain = 0; plain < 2; plain++) {
-        rig_reset(r, &(struct barrel_options){ .plain = plain });
-        assert_int_equal(rig_run(r), BARREL_HALT);
+        tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
+        assert_int_equal(tile_fixture_run(r), BARREL_HALT);
         for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
             assert_int_equal(r->tile->m[5][lane], 77);
     }
-    rig_free(r);
+    tile_fixture_free(r);
 }
 
 /* Bundles need only 4-byte alignment, also where they cross from one decoded page into the next. */
 static void test_bundle_across_pages(void **state)
 {
-    struct tile_rig *r =
-        rig_new("mk2", "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n"
-                       "w: nop\n.space 1004\n");
+    struct tile_fixture *r =
+        tile_fixture_new("mk2", "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n"
+                                "w: nop\n.space 1004\n");
     struct insn nop[2], main[2], aux[2], done[2];
     uint32_t w[2], at, last;
 
@@ -250,9 +250,9 @@ static void test_bundle_across_pages(void **state)
     isa_form_build(isa_form(FORM_exitz), (int64_t[6]){ 15 }, done);
     last = r->arch.mem_base + (1 << CODE_PAGE_BITS) - 4; /* last word of the first page */
     for (int plain = 0; plain < 2; plain++) {
-        rig_reset(r, &(struct barrel_options){ .plain = plain });
+        tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
         isa_encode(nop, w);
-        for (at = rig_symbol(r, "w"); at < last; at += 4)
+        for (at = tile_fixture_symbol(r, "w"); at < last; at += 4)
             tile_write(r->tile, at, w, 4);
         isa_encode(main, w);
         w[0] |= 1u << ISA_BUNDLE_BIT;
@@ -261,7 +261,7 @@ static void test_bundle_across_pages(void **state)
         tile_write(r->tile, last + 4, w, 4);
         isa_encode(done, w);
         tile_write(r->tile, last + 8, w, 4);
-        assert_int_equal(rig_run(r), BARREL_HALT);
+        assert_int_equal(tile_fixture_run(r), BARREL_HALT);
         assert_int_equal(r->tile->m[3][5], 33);
         assert_int_equal(r->tile->a[4][5], 44);
         /* a new second half, then the same page again */
@@ -270,11 +270,11 @@ static void test_bundle_across_pages(void **state)
         tile_write(r->tile, last + 4, w, 4);
         aux[0].i = 44;
         barrel_init(&r->barrel, r->cache, &(struct barrel_options){ .plain = plain }, 0);
-        r->tile->pc[LANE_SUPER] = rig_symbol(r, "start");
-        assert_int_equal(rig_run(r), BARREL_HALT);
+        r->tile->pc[LANE_SUPER] = tile_fixture_symbol(r, "start");
+        assert_int_equal(tile_fixture_run(r), BARREL_HALT);
         assert_int_equal(r->tile->a[4][5], 55);
     }
-    rig_free(r);
+    tile_fixture_free(r);
 }
 
 /* Of several faults of one round the one of the lowest cycle stays, in one cycle that of the
@@ -296,25 +296,25 @@ static void test_which_fault_stays(void **state)
 
     (void)state;
     for (int plain = 0; plain < 2; plain++) {
-        struct tile_rig *r = rig_new("mk2", both);
+        struct tile_fixture *r = tile_fixture_new("mk2", both);
 
-        rig_reset(r, &(struct barrel_options){ .plain = plain });
-        assert_int_equal(rig_run(r), BARREL_FAULT);
+        tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
+        assert_int_equal(tile_fixture_run(r), BARREL_FAULT);
         assert_int_equal(r->tile->fault.kind, FAULT_FP);
         assert_int_equal(r->tile->fault.lane, 0);
-        rig_free(r);
-        r = rig_new("mk2", apart);
-        rig_reset(r, &(struct barrel_options){ .plain = plain });
-        assert_int_equal(rig_run(r), BARREL_FAULT);
+        tile_fixture_free(r);
+        r = tile_fixture_new("mk2", apart);
+        tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
+        assert_int_equal(tile_fixture_run(r), BARREL_FAULT);
         assert_int_equal(r->tile->fault.kind, FAULT_INVALID_ADDR);
         assert_int_equal(r->tile->fault.lane, 1);
-        rig_free(r);
+        tile_fixture_free(r);
     }
 }
 
 static void test_limit_and_resume(void **state)
 {
-    struct tile_rig *r = rig_new(
+    struct tile_fixture *r = tile_fixture_new(
         "mk2",
         "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n.align 8\n"
         "w: setzi $m1, 20\n setzi $m3, 7\n l: { rpt $m3, 1; fnop }\n { add $m2, $m2, 1; fnop }\n"
@@ -322,20 +322,20 @@ static void test_limit_and_resume(void **state)
     uint64_t whole;
 
     (void)state;
-    assert_int_equal(rig_run(r), BARREL_HALT);
+    assert_int_equal(tile_fixture_run(r), BARREL_HALT);
     whole = r->barrel.cycle;
     assert_int_equal(r->tile->m[2][4], 21 * 7 * 3);
     for (uint64_t step = 1; step < 40; step += 3) {
         enum barrel_stop s = BARREL_LIMIT;
 
-        rig_reset(r, NULL);
+        tile_fixture_reset(r, NULL);
         for (uint64_t limit = step; s == BARREL_LIMIT; limit += step)
-            s = barrel_run(&r->barrel, r->tile, rig_symbol(r, "stop"), limit);
+            s = barrel_run(&r->barrel, r->tile, tile_fixture_symbol(r, "stop"), limit);
         assert_int_equal(s, BARREL_HALT);
         assert_int_equal(r->barrel.cycle, whole);
         assert_int_equal(r->tile->m[2][4], 21 * 7 * 3);
     }
-    rig_free(r);
+    tile_fixture_free(r);
 }
 
 /* All workers store at one address in one round: the last slot of the round stays, whichever worker
@@ -357,15 +357,15 @@ static void test_last_slot_stays(void **state)
 
     (void)state;
     for (unsigned phase = 0; phase < TILE_WORKERS; phase++) {
-        struct tile_rig *r;
+        struct tile_fixture *r;
 
         snprintf(program, sizeof(program), text, 5 + phase);
-        r = rig_new("mk2", program);
+        r = tile_fixture_new("mk2", program);
         for (int plain = 0; plain < 2; plain++) {
             uint32_t last = (phase + TILE_WORKERS - 1) % TILE_WORKERS;
 
-            rig_reset(r, &(struct barrel_options){ .plain = plain });
-            assert_int_equal(rig_run(r), BARREL_HALT);
+            tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
+            assert_int_equal(tile_fixture_run(r), BARREL_HALT);
             for (uint32_t at = 0xb4000; at <= 0xb4018; at += 8) {
                 uint32_t word;
 
@@ -373,7 +373,7 @@ static void test_last_slot_stays(void **state)
                 assert_int_equal(word, last);
             }
         }
-        rig_free(r);
+        tile_fixture_free(r);
     }
 }
 

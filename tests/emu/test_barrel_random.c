@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "emu/base/random.h"
-#include "tests/fixtures/tile_rig.h"
+#include "tests/fixtures/tile_fixture.h"
 
 enum { CODE_WORDS = 400, DATA_BYTES = 1 << 16, PROGRAMS = 400 };
 
@@ -172,7 +172,7 @@ static struct insn make(unsigned form, int64_t a, int64_t b, int64_t d)
 {
     struct insn in[2];
 
-    rig_must(isa_form_build(isa_form(form), (int64_t[6]){ a, b, d }, in) == 1, "form");
+    tile_must(isa_form_build(isa_form(form), (int64_t[6]){ a, b, d }, in) == 1, "form");
     return in[0];
 }
 
@@ -235,16 +235,16 @@ static void make_program(struct code *c, uint32_t base, int tame)
     put_one(c, &in);
 }
 
-static void fill_tile(struct tile_rig *r, const struct code *c, uint32_t code_at, uint32_t data_at,
-                      uint64_t seed)
+static void fill_tile(struct tile_fixture *r, const struct code *c, uint32_t code_at,
+                      uint32_t data_at, uint64_t seed)
 {
     rng_state = seed;
-    rig_must(tile_write(r->tile, code_at, c->word, 4 * c->n), "code");
+    tile_must(tile_write(r->tile, code_at, c->word, 4 * c->n), "code");
     for (uint32_t off = 0; off < DATA_BYTES; off += 4) {
         /* small integers, f16 pairs of ordinary size and a few wild patterns */
         uint32_t v = rng(16) ? 0x3c003800u ^ (rng(1 << 10) << 16 | rng(1 << 10)) : rng(UINT32_MAX);
 
-        rig_must(tile_write(r->tile, data_at + off, &v, 4), "data");
+        tile_must(tile_write(r->tile, data_at + off, &v, 4), "data");
     }
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
         for (unsigned m = 0; m < 4; m++)
@@ -297,7 +297,8 @@ static const char stub[] = "start: setzi $m0, 0x60000 >> 1\n shl $m0, $m0, 1\n r
 
 static void run_programs(int tame, unsigned count, uint64_t first_seed)
 {
-    struct tile_rig *fast = rig_new("mk2", stub), *plain = rig_new("mk2", stub);
+    struct tile_fixture *fast = tile_fixture_new("mk2", stub),
+                        *plain = tile_fixture_new("mk2", stub);
     uint32_t code_at = 0x60000,
              data_at = fast->arch.mem_base + fast->arch.region0_bytes - DATA_BYTES / 2;
     unsigned finished = 0;
@@ -309,12 +310,12 @@ static void run_programs(int tame, unsigned count, uint64_t first_seed)
 
         rng_state = seed;
         make_program(&c, code_at, tame);
-        rig_reset(fast, NULL);
-        rig_reset(plain, &(struct barrel_options){ .plain = 1 });
+        tile_fixture_reset(fast, NULL);
+        tile_fixture_reset(plain, &(struct barrel_options){ .plain = 1 });
         fill_tile(fast, &c, code_at, data_at, seed);
         fill_tile(plain, &c, code_at, data_at, seed);
-        a = rig_run(fast);
-        b = rig_run(plain);
+        a = tile_fixture_run(fast);
+        b = tile_fixture_run(plain);
         assert_int_equal(a, b);
         compare(fast->tile, plain->tile, n);
         assert_int_equal(fast->barrel.cycle, plain->barrel.cycle);
@@ -326,8 +327,8 @@ static void run_programs(int tame, unsigned count, uint64_t first_seed)
     print_message("%u of %u programs ran to their end\n", finished, count);
     if (tame)
         assert_true(finished > count / 4);
-    rig_free(fast);
-    rig_free(plain);
+    tile_fixture_free(fast);
+    tile_fixture_free(plain);
 }
 
 static void test_tame_programs(void **state)

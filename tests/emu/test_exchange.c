@@ -1,6 +1,6 @@
 /* test_exchange.c - the fabric by hand: what each instruction logs, phases of a few tiles, replay.
  */
-#include "tests/fixtures/exchange_rig.h"
+#include "tests/fixtures/exchange_fixture.h"
 
 #include "emu/exchange/host_header.h"
 
@@ -19,11 +19,11 @@ static void check_send(const struct exchange_log *log, size_t i, uint32_t event,
 static void test_stream(void **state)
 {
     struct exchange_log *log;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 0);
-    rig_begin(&r);
+    fabric_new(&r, "toy4", 0, 0);
+    fabric_begin(&r);
     log = exchange_log_of(r.x, 1);
     issue(&r, 1, 5, in_send(4, FROM, 1));
     issue(&r, 1, 20, in_sendoff(4096, 2, 3)); /* 2 words further on than the stream stands */
@@ -40,7 +40,7 @@ static void test_stream(void **state)
     check_send(log, 3, 6000, TO, 2 + 5, 2);
     check_send(log, 4, 6030, FROM + 4 * (7 + 9 + 100), 1, 1);
     assert_int_equal(log->words_out, 4 + 4096 + 3 + 7 + 1);
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 static void check_set(const struct exchange_set *s, uint32_t event, uint32_t value, uint32_t issued)
@@ -54,11 +54,11 @@ static void check_set(const struct exchange_set *s, uint32_t event, uint32_t val
 static void test_settings(void **state)
 {
     struct exchange_log *log;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 0);
-    rig_begin(&r);
+    fabric_new(&r, "toy4", 0, 0);
+    fabric_begin(&r);
     log = exchange_log_of(r.x, 1);
     issue(&r, 1, 0, in_delaypic(1, TO));
     issue(&r, 1, 1, in_delayxpic(4096, 2));
@@ -81,30 +81,30 @@ static void test_settings(void **state)
     check_set(&log->pic[2], 5227, FROM + 8, 5100);
     check_set(&log->pic[3], 5300, BASE, 5300);
     assert_int_equal(r.tile[1].xcsr[XCSR_MUX], NULL_SOURCE);
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 static void test_bases(void **state)
 {
     const struct exchange_phase *p;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 1);
+    fabric_new(&r, "toy4", 0, 1);
     r.tile[1].xcsr[XCSR_OUT_BASE] = FROM;
     r.tile[2].xcsr[XCSR_IN_BASE] = TO;
-    rig_set_word(&r, 1, FROM + 8, 77);
-    rig_begin(&r);
+    fabric_set_word(&r, 1, FROM + 8, 77);
+    fabric_begin(&r);
     issue(&r, 1, 0, in_send(1, 8, 1));
     issue(&r, 2, 10, in_sendpicp(1, 0, 0, 1, 12));
     issue(&r, 2, 11, in_delayxpic(1, NULL_SOURCE));
     assert_int_equal(r.tile[2].xcsr[XCSR_DELTA], 3);
-    rig_recv(&r, 20);
+    fabric_recv(&r, 20);
     p = resolve(&r);
     exchange_deliver(p, r.part, 0, 4);
-    assert_int_equal(rig_word(&r, 2, TO + 12), 77);
+    assert_int_equal(fabric_word(&r, 2, TO + 12), 77);
     assert_int_equal(r.tile[2].xcsr[XCSR_DELTA], 4);
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 /* --- phases --- */
@@ -116,35 +116,35 @@ static void test_silicon(void **state)
         { 0, 1 }, { 7, 1300 }, { 1471, 3 }, { 45, 46 }, { 800, 801 }
     };
     const struct exchange_phase *p;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "mk2", 65536, 1);
-    rig_begin(&r);
+    fabric_new(&r, "mk2", 65536, 1);
+    fabric_begin(&r);
     for (size_t k = 0; k < EMU_COUNT_OF(pair); k++) {
         uint32_t s = pair[k][0], d = pair[k][1], source = arch_tile_physical(&r.arch, s);
         int delay = arch_exchange_delay(&r.arch, source, arch_tile_physical(&r.arch, d));
 
-        rig_set_word(&r, s, FROM, 100 + s);
+        fabric_set_word(&r, s, FROM, 100 + s);
         issue(&r, s, (uint32_t)(112 - delay), in_send(1, FROM, 3));
         issue(&r, d, 0, in_delaypic(1, TO));
         issue(&r, d, 1, in_delayxpic(112, source));
         issue(&r, d, 113, in_delayxpic(1, NULL_SOURCE));
     }
-    rig_recv(&r, 114);
+    fabric_recv(&r, 114);
     p = resolve(&r);
     exchange_deliver(p, r.part, 0, r.arch.tiles);
     assert_int_equal(p->copies, EMU_COUNT_OF(pair));
     for (size_t k = 0; k < EMU_COUNT_OF(pair); k++) {
         uint32_t d = pair[k][1], row = arch_tile_physical(&r.arch, d) / 64;
 
-        assert_int_equal(rig_word(&r, d, TO), 100 + pair[k][0]);
+        assert_int_equal(fabric_word(&r, d, TO), 100 + pair[k][0]);
         assert_int_equal(p->end_event[d], 112 + 52 + 2 * row);
         assert_int_equal(p->words_in[d], 1);
         assert_int_equal(p->words_out[pair[k][0]], 1);
         assert_int_equal(p->words_out[d], 0);
     }
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 /* The pointer acts on words that reached the mux pic_lag events earlier: a change 52 events late is
@@ -154,66 +154,66 @@ static void test_pointer_lag(void **state)
     const struct exchange_phase *p;
     uint32_t source, late;
     int delay;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "mk2", 65536, 1);
+    fabric_new(&r, "mk2", 65536, 1);
     source = arch_tile_physical(&r.arch, 4);
     delay = arch_exchange_delay(&r.arch, source, 0); /* logical 0 is physical 0, in row 0 */
     for (late = 51; late <= 53; late++) {
-        rig_begin(&r);
-        rig_set_word(&r, 4, FROM, 11 + late);
-        rig_set_word(&r, 4, FROM + 4, 22 + late);
+        fabric_begin(&r);
+        fabric_set_word(&r, 4, FROM, 11 + late);
+        fabric_set_word(&r, 4, FROM + 4, 22 + late);
         issue(&r, 4, (uint32_t)(200 - delay), in_send(2, FROM, 3));
         issue(&r, 0, 0, in_delaypic(1, TO));
         issue(&r, 0, 200, in_delayxpic(1, source));
         issue(&r, 0, 202, in_delayxpic(1, NULL_SOURCE));
         issue(&r, 0, 200 + late, in_delaypic(1, FROM));
-        rig_recv(&r, 300);
+        fabric_recv(&r, 300);
         p = resolve(&r);
         exchange_deliver(p, r.part, 0, r.arch.tiles);
         assert_int_equal(p->copies, late < 53 ? 1 : 2);
-        assert_int_equal(rig_word(&r, 0, late < 53 ? FROM : TO), 11 + late);
-        assert_int_equal(rig_word(&r, 0, late < 53 ? FROM + 4 : FROM), 22 + late);
+        assert_int_equal(fabric_word(&r, 0, late < 53 ? FROM : TO), 11 + late);
+        assert_int_equal(fabric_word(&r, 0, late < 53 ? FROM + 4 : FROM), 22 + late);
         assert_int_equal(r.tile[0].xcsr[XCSR_DELTA], (FROM + (late < 53 ? 8 : 4)) / 4);
     }
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 static void test_pointer_persists(void **state)
 {
     const struct exchange_phase *p;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 1);
+    fabric_new(&r, "toy4", 0, 1);
     for (uint32_t k = 0; k < 3; k++) {
-        rig_set_word(&r, 0, FROM, 50 + k);
-        rig_begin(&r);
+        fabric_set_word(&r, 0, FROM, 50 + k);
+        fabric_begin(&r);
         issue(&r, 0, 0, in_send(1, FROM, 1));
         if (!k)
             issue(&r, 1, 0, in_delaypic(1, TO));
         issue(&r, 1, 10, in_delayxpic(1, 0));
         issue(&r, 1, 11, in_delayxpic(1, NULL_SOURCE));
-        rig_recv(&r, 20);
+        fabric_recv(&r, 20);
         p = resolve(&r);
         exchange_deliver(p, r.part, 0, 4);
-        assert_int_equal(rig_word(&r, 1, TO + 4 * k), 50 + k);
+        assert_int_equal(fabric_word(&r, 1, TO + 4 * k), 50 + k);
         assert_int_equal(r.tile[1].xcsr[XCSR_DELTA], (TO + 4 * k + 4) / 4);
     }
     assert_int_equal(exchange_counts(r.x).resolved, 3); /* the pointers differ */
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 /* Two messages of one stream with a pause between them, to addresses that continue: not one run. */
 static void test_pause(void **state)
 {
     const struct exchange_phase *p;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 1);
-    rig_begin(&r);
+    fabric_new(&r, "toy4", 0, 1);
+    fabric_begin(&r);
     issue(&r, 0, 0, in_send(4, FROM, 1));
     issue(&r, 0, 9, in_sendoff(4, 0, 1));
     issue(&r, 1, 10, in_sendpicp(1, 0, 0, 0, TO));
@@ -224,7 +224,7 @@ static void test_pause(void **state)
     p = resolve(&r);
     assert_int_equal(p->copies, 2);
     assert_int_equal(p->end_event[1], 22);
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 /* Several listeners of one sender, both directions at once; the listeners join and leave when they
@@ -232,13 +232,13 @@ static void test_pause(void **state)
 static void test_multicast(void **state)
 {
     const struct exchange_phase *p;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "mk2", 65536, 1);
-    rig_begin(&r);
+    fabric_new(&r, "mk2", 65536, 1);
+    fabric_begin(&r);
     for (uint32_t k = 0; k < 64; k++)
-        rig_set_word(&r, 100, FROM + 4 * k, 1000 + k);
+        fabric_set_word(&r, 100, FROM + 4 * k, 1000 + k);
     issue(&r, 100, 200, in_send(64, FROM, 3));
     for (uint32_t d = 0; d < r.arch.tiles; d++) {
         uint32_t source = arch_tile_physical(&r.arch, 100), skip = d % 60, words = 1 + d % 4, from;
@@ -250,62 +250,62 @@ static void test_multicast(void **state)
         issue(&r, d, from, in_sendpicp(words, 0, 0, source, TO));
         issue(&r, d, from + words, in_delayxpic(1, NULL_SOURCE));
     }
-    rig_recv(&r, 1000);
+    fabric_recv(&r, 1000);
     p = resolve(&r);
     exchange_deliver(p, r.part, 0, 700);
     exchange_deliver(p, r.part, 700, r.arch.tiles);
     for (uint32_t d = 0; d < r.arch.tiles; d++)
         for (uint32_t k = 0; d != 100 && k < 1 + d % 4; k++)
-            assert_int_equal(rig_word(&r, d, TO + 4 * k), 1000 + d % 60 + k);
-    rig_free(&r);
+            assert_int_equal(fabric_word(&r, d, TO + 4 * k), 1000 + d % 60 + k);
+    fabric_free(&r);
 }
 
 /* Two tiles swap a block in place: every word is sent before its replacement comes. */
 static void test_in_place(void **state)
 {
     const struct exchange_phase *p;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 1);
+    fabric_new(&r, "toy4", 0, 1);
     for (uint32_t k = 0; k < 64; k++) {
-        rig_set_word(&r, 0, FROM + 4 * k, 100 + k);
-        rig_set_word(&r, 1, FROM + 4 * k, 200 + k);
+        fabric_set_word(&r, 0, FROM + 4 * k, 100 + k);
+        fabric_set_word(&r, 1, FROM + 4 * k, 200 + k);
     }
-    rig_begin(&r);
+    fabric_begin(&r);
     for (uint32_t t = 0; t < 2; t++) {
         issue(&r, t, 0, in_send(10, FROM, 1));
         issue(&r, t, 10, in_sendpicp(54, FROM + 40, 1, 1 - t, FROM));
         issue(&r, t, 74, in_delayxpic(1, NULL_SOURCE));
     }
-    rig_recv(&r, 80);
+    fabric_recv(&r, 80);
     p = resolve(&r);
     assert_true(p->overlaps);
     assert_int_equal(p->copies, 2);
     exchange_deliver(p, r.part, 0, 4);
     for (uint32_t k = 0; k < 64; k++) {
-        assert_int_equal(rig_word(&r, 0, FROM + 4 * k), 200 + k);
-        assert_int_equal(rig_word(&r, 1, FROM + 4 * k), 100 + k);
+        assert_int_equal(fabric_word(&r, 0, FROM + 4 * k), 200 + k);
+        assert_int_equal(fabric_word(&r, 1, FROM + 4 * k), 100 + k);
     }
     exchange_gather(p, r.part, 0, 1);
     exchange_gather(p, r.part, 1, 4);
     exchange_store(p, r.part, 1, 4);
     exchange_store(p, r.part, 0, 1);
-    assert_int_equal(rig_word(&r, 0, FROM + 4 * 63), 100 + 63);
-    rig_free(&r);
+    assert_int_equal(fabric_word(&r, 0, FROM + 4 * 63), 100 + 63);
+    fabric_free(&r);
 }
 
 static void test_written(void **state)
 {
     const struct exchange_phase *p;
     struct code_page *some = (struct code_page *)state;
-    struct rig r;
+    struct fabric r;
 
-    rig_new(&r, "toy4", 0, 1);
-    rig_begin(&r);
+    fabric_new(&r, "toy4", 0, 1);
+    fabric_begin(&r);
     toy_message(&r, 0, 1, 0, 8,
                 BASE + 0x1000 - 16); /* the last words of one dirty page, the first of the next */
-    rig_recv(&r, 80);
+    fabric_recv(&r, 80);
     p = resolve(&r);
     memset(r.tile[1].dirty, 0, 16);
     r.tile[1].page[3] = r.tile[1].page[4] = r.tile[1].page[5] = some;
@@ -322,23 +322,23 @@ static void test_written(void **state)
     exchange_deliver(p, r.part, 0, 4);
     assert_int_equal(r.tile[1].dirty[0] + 2 * r.tile[1].dirty[1] + 4 * r.tile[1].dirty[2], 3);
     r.tile[1].page[5] = NULL;
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 /* Tiles that take no part keep their logs, and do not count as senders. */
 static void test_groups(void **state)
 {
     const struct exchange_phase *p;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 1);
-    rig_set_word(&r, 0, FROM, 5);
-    rig_set_word(&r, 2, FROM, 6);
-    rig_begin(&r);
+    fabric_new(&r, "toy4", 0, 1);
+    fabric_set_word(&r, 0, FROM, 5);
+    fabric_set_word(&r, 2, FROM, 6);
+    fabric_begin(&r);
     toy_message(&r, 0, 1, 0, 1, TO);
     toy_message(&r, 2, 3, 0, 1, TO);
-    rig_recv(&r, 80);
+    fabric_recv(&r, 80);
     r.part[2] = r.part[3] = NULL;
     p = resolve(&r);
     assert_int_equal(p->copies, 1);
@@ -349,9 +349,9 @@ static void test_groups(void **state)
     p = resolve(&r);
     assert_int_equal(p->copies, 1);
     exchange_deliver(p, r.part, 0, 4);
-    assert_int_equal(rig_word(&r, 1, TO), 5);
-    assert_int_equal(rig_word(&r, 3, TO), 6);
-    rig_free(&r);
+    assert_int_equal(fabric_word(&r, 1, TO), 5);
+    assert_int_equal(fabric_word(&r, 3, TO), 6);
+    fabric_free(&r);
 }
 
 /* A mux that was put before the phase listens from event 0 on, and the pointer stands where it was
@@ -359,25 +359,25 @@ static void test_groups(void **state)
 static void test_put_settings(void **state)
 {
     const struct exchange_phase *p;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 1);
+    fabric_new(&r, "toy4", 0, 1);
     r.arch.exchange_flat_cycles = 0;
-    rig_set_word(&r, 0, FROM + 4, 9);
+    fabric_set_word(&r, 0, FROM + 4, 9);
     r.tile[1].xcsr[XCSR_MUX] = 0;
     r.tile[1].xcsr[XCSR_DELTA] = TO / 4;
-    rig_begin(&r);
+    fabric_begin(&r);
     issue(&r, 0, 0, in_send(2, FROM, 1));
     issue(&r, 1, 0, in_delayxpic(3, NULL_SOURCE));
-    rig_recv(&r, 3);
+    fabric_recv(&r, 3);
     p = resolve(&r);
     exchange_deliver(p, r.part, 0, 4);
-    assert_int_equal(rig_word(&r, 1, TO + 4), 9);
+    assert_int_equal(fabric_word(&r, 1, TO + 4), 9);
     r.tile[1].xcsr[XCSR_MUX] = 1;
-    assert_int_equal(rig_begin_tile(&r, 1), FAULT_EXERR);
+    assert_int_equal(fabric_begin_tile(&r, 1), FAULT_EXERR);
     assert_int_equal(exchange_last_fault(r.x)->kind, EXCHANGE_FAULT_SELF);
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 /* --- requests to the host, votes --- */
@@ -388,11 +388,11 @@ static void test_host_request(void **state)
     const struct host_header out = { .stream = 3, .addr = FROM + 4, .bytes = 8, .to_host = 1 };
     struct exchange_log *log;
     struct insn send = in_send(2, FROM, 4);
-    struct rig r;
+    struct fabric r;
     uint32_t word[2];
 
     (void)state;
-    rig_new(&r, "toy4", 0, 0);
+    fabric_new(&r, "toy4", 0, 0);
     log = exchange_log_of(r.x, 0);
     host_header_pack(&in, word);
     assert_true(tile_write(&r.tile[0], FROM, word, 8));
@@ -401,7 +401,7 @@ static void test_host_request(void **state)
     host_header_pack(&out, word);
     assert_true(tile_write(&r.tile[0], FROM, word, 8));
     issue(&r, 0, 600, send);
-    rig_set_word(&r, 0, FROM + 4, 0);
+    fabric_set_word(&r, 0, FROM + 4, 0);
     assert_int_equal(log->requests, 2);
     assert_int_equal(log->request[0].cycle, 500);
     assert_int_equal(log->request[0].word[0], TO);
@@ -412,102 +412,102 @@ static void test_host_request(void **state)
     assert_int_equal(r.tile[0].xcsr[XCSR_DCOUNT], 512 / 4 + 8 / 4);
     exchange_take_requests(r.x, 0);
     assert_int_equal(log->requests, 0);
-    rig_set_word(&r, 0, FROM, 1u << 30); /* reserved */
-    assert_int_equal(rig_issue(&r, 0, 700, &send), FAULT_EXERR);
+    fabric_set_word(&r, 0, FROM, 1u << 30); /* reserved */
+    assert_int_equal(fabric_issue(&r, 0, 700, &send), FAULT_EXERR);
     assert_int_equal(log->fault.kind, EXCHANGE_FAULT_RESERVED);
     log->fault.kind = EXCHANGE_FAULT_NONE;
-    rig_set_word(&r, 0, FROM, 0x40); /* below the memory */
-    rig_set_word(&r, 0, FROM + 4, 1);
-    assert_int_equal(rig_issue(&r, 0, 700, &send), FAULT_EXERR);
+    fabric_set_word(&r, 0, FROM, 0x40); /* below the memory */
+    fabric_set_word(&r, 0, FROM + 4, 1);
+    assert_int_equal(fabric_issue(&r, 0, 700, &send), FAULT_EXERR);
     assert_int_equal(log->fault.kind, EXCHANGE_FAULT_HOST_HEADER);
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 static void test_votes(void **state)
 {
     struct insn sans = { .op = INSN_sans, .i = 4 };
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 0);
+    fabric_new(&r, "toy4", 0, 0);
     issue(&r, 2, 33, sans);
     sans.i = 0;
     issue(&r, 2, 44, sans);
     assert_int_equal(exchange_log_of(r.x, 2)->votes, 6);
     assert_int_equal(exchange_log_of(r.x, 2)->vote_cycle, 44);
     assert_false(exchange_log_of(r.x, 2)->open);
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 /* --- replay --- */
 
-static void a_phase(struct rig *r, uint32_t event)
+static void a_phase(struct fabric *r, uint32_t event)
 {
-    rig_begin(r);
+    fabric_begin(r);
     toy_message(r, 0, 2, event, 8, TO);
     toy_message(r, 1, 3, event, 8, TO);
-    rig_recv(r, event + 50);
+    fabric_recv(r, event + 50);
 }
 
 static void test_replay(void **state)
 {
     const struct exchange_phase *p, *q;
     struct exchange_counts n;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 1);
+    fabric_new(&r, "toy4", 0, 1);
     a_phase(&r, 5);
     p = resolve(&r);
     a_phase(&r, 6);
     assert_ptr_not_equal(resolve(&r), p);
     a_phase(&r, 5);
-    rig_set_word(&r, 0, FROM, 4711);
+    fabric_set_word(&r, 0, FROM, 4711);
     q = resolve(&r);
     assert_ptr_equal(q, p);
     exchange_deliver(q, r.part, 0, 4);
-    assert_int_equal(rig_word(&r, 2, TO), 4711);
+    assert_int_equal(fabric_word(&r, 2, TO), 4711);
     assert_int_equal(r.tile[2].xcsr[XCSR_DELTA], TO / 4 + 8);
     n = exchange_counts(r.x);
     assert_int_equal(n.resolved, 2);
     assert_int_equal(n.replayed, 1);
     assert_int_equal(n.cache_phases, 2);
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 /* What a tile logged belongs to it: the same logs of other tiles are another phase. A phase that
  * was resolved is over. */
 static void test_keys(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 1);
+    fabric_new(&r, "toy4", 0, 1);
     for (uint32_t d = 2; d < 4; d++) {
-        rig_begin(&r);
+        fabric_begin(&r);
         toy_message(&r, 0, d, 5, 1, TO);
-        rig_recv(&r, 50);
+        fabric_recv(&r, 50);
         assert_int_equal(resolve(&r)->copy[0].to, d);
         assert_int_equal(resolve(&r)->copies, 0);
     }
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 /* Where the pointer stood before counts only if a word may arrive before it is set. */
 static void test_pointer_in_key(void **state)
 {
     uint32_t source, set[] = { 0, 252, 253 };
-    struct rig r;
+    struct fabric r;
 
     (void)state;
     for (size_t k = 0; k < EMU_COUNT_OF(set); k++) {
-        rig_new(&r, "mk2", 65536, 1);
+        fabric_new(&r, "mk2", 65536, 1);
         source = arch_tile_physical(&r.arch, 4);
         for (uint32_t run = 0; run < 2; run++) {
             int event = 200 - arch_exchange_delay(&r.arch, source, 0);
 
             r.tile[0].xcsr[XCSR_DELTA] = TO / 4 + 100 * run;
-            rig_begin(&r);
+            fabric_begin(&r);
             issue(&r, 4, (uint32_t)event, in_send(2, FROM, 3));
             if (!set[k])
                 issue(&r, 0, 0, in_delaypic(1, TO));
@@ -515,21 +515,21 @@ static void test_pointer_in_key(void **state)
             issue(&r, 0, 202, in_delayxpic(1, NULL_SOURCE));
             if (set[k])
                 issue(&r, 0, set[k], in_delaypic(1, FROM));
-            rig_recv(&r, 300);
+            fabric_recv(&r, 300);
             resolve(&r);
         }
         assert_int_equal(exchange_counts(r.x).replayed, set[k] == 253 ? 0 : 1);
-        rig_free(&r);
+        fabric_free(&r);
     }
 }
 
 /* A full cache is emptied; the phase in use stays. */
 static void test_eviction(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 0);
+    fabric_new(&r, "toy4", 0, 0);
     a_phase(&r, 5);
     resolve(&r);
     r.x->options.cache_bytes = 3 * exchange_counts(r.x).cache_bytes;
@@ -546,7 +546,7 @@ static void test_eviction(void **state)
         assert_int_equal(resolve(&r)->copies, 2);
         assert_int_equal(exchange_counts(r.x).cache_phases, 1);
     }
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 /* The second resolver sees every kind of wrong phase. */
@@ -554,10 +554,10 @@ static void test_check_compares(void **state)
 {
     struct exchange_copy copy[8];
     uint32_t number[6];
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 0);
+    fabric_new(&r, "toy4", 0, 0);
     a_phase(&r, 5);
     assert_int_equal(exchange_resolve_intervals(r.x, r.part, &r.x->fault), EMU_OK);
     for (int damage = 0; damage < 14; damage++) {
@@ -632,7 +632,7 @@ static void test_check_compares(void **state)
         else
             assert_null(differ);
     }
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 /* --- memory of the host --- */
@@ -641,11 +641,11 @@ static void test_check_compares(void **state)
 static void test_allocations(void **state)
 {
     struct exchange_options o = { .check = 1 };
-    struct rig r;
+    struct fabric r;
     long before, failures = 0;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 0);
+    fabric_new(&r, "toy4", 0, 0);
     exchange_free(r.x);
     before = alloc_live();
     for (int done = 0; !done; failures++) {
@@ -665,16 +665,16 @@ static void test_allocations(void **state)
             r.tile[i].fault.kind = FAULT_NONE;
             exchange_attach(r.x, i, &r.tile[i]);
         }
-        rig_begin(&r);
+        fabric_begin(&r);
         for (uint32_t k = 0; k < 8 && f == FAULT_NONE; k++) {
             static const uint32_t event[] = { 0, 10, 74, 90 };
             const struct insn in[] = { in_send(10, FROM, 1),
                                        in_sendpicp(54, FROM + 40, 1, 1 - k % 2, FROM),
                                        in_delayxpic(1, NULL_SOURCE), in_send(2, BASE, 4) };
 
-            rig_set_word(&r, k % 2, BASE, 1u << 31 | BASE);
-            rig_set_word(&r, k % 2, BASE + 4, 4);
-            f = rig_issue(&r, k % 2, event[k / 2], &in[k / 2]);
+            fabric_set_word(&r, k % 2, BASE, 1u << 31 | BASE);
+            fabric_set_word(&r, k % 2, BASE + 4, 4);
+            f = fabric_issue(&r, k % 2, event[k / 2], &in[k / 2]);
         }
         if (f == FAULT_NONE)
             s = exchange_resolve(r.x, r.part, &p);
@@ -688,7 +688,7 @@ static void test_allocations(void **state)
     alloc_test_fail_at(-1);
     assert_true(failures > 20);
     assert_int_equal(exchange_new(&r.arch, &o, &r.x), EMU_OK);
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 int main(void)

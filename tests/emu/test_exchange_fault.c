@@ -1,7 +1,7 @@
 /* test_exchange_fault.c - every kind of fault of the fabric, planted once: wrong instructions, and
  * phases that both resolvers must refuse for the same reason.
  */
-#include "tests/fixtures/exchange_rig.h"
+#include "tests/fixtures/exchange_fixture.h"
 
 /* --- planted damage: at issue --- */
 
@@ -39,11 +39,11 @@ static void test_wrong_instructions(void **state)
     for (size_t i = 0; i < EMU_COUNT_OF(wrong); i++) {
         const struct exchange_fault *f;
         char text[320];
-        struct rig r;
+        struct fabric r;
 
-        rig_new(&r, "toy4", 0, 0);
-        rig_begin(&r);
-        assert_int_equal(rig_issue_coded(&r, 1, 20, &wrong[i].in), FAULT_EXERR);
+        fabric_new(&r, "toy4", 0, 0);
+        fabric_begin(&r);
+        assert_int_equal(fabric_issue_coded(&r, 1, 20, &wrong[i].in), FAULT_EXERR);
         assert_int_equal(r.tile[1].fault.kind, FAULT_EXERR);
         assert_int_equal(r.tile[1].fault.pc, BASE + 8 * 20);
         assert_int_equal(r.tile[1].state[LANE_SUPER], CONTEXT_EXCEPTED);
@@ -53,32 +53,32 @@ static void test_wrong_instructions(void **state)
         assert_string_equal(r.tile[1].fault.detail, exchange_fault_text(f->kind));
         assert_int_equal(f->tile, 1);
         assert_int_equal(f->event, 20);
-        assert_int_equal(f->cycle, RIG_RELEASE + 20);
+        assert_int_equal(f->cycle, FABRIC_RELEASE + 20);
         exchange_fault_print(f, text, sizeof(text));
         assert_non_null(strstr(text, "tile 1 at event 20 (cycle 1020): "));
-        rig_free(&r);
+        fabric_free(&r);
     }
 }
 
-static void expect_issue_fault(struct rig *r, uint32_t event, struct insn in,
+static void expect_issue_fault(struct fabric *r, uint32_t event, struct insn in,
                                enum exchange_fault_kind kind)
 {
-    assert_int_equal(rig_issue(r, 1, event, &in), FAULT_EXERR);
+    assert_int_equal(fabric_issue(r, 1, event, &in), FAULT_EXERR);
     assert_int_equal(exchange_log_of(r->x, 1)->fault.kind, kind);
     exchange_log_of(r->x, 1)->fault.kind = EXCHANGE_FAULT_NONE;
 }
 
 static void test_wrong_time(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 0);
+    fabric_new(&r, "toy4", 0, 0);
     assert_null(exchange_last_fault(r.x));
     expect_issue_fault(&r, 0, in_send(1, FROM, 1), EXCHANGE_FAULT_OUTSIDE_PHASE);
     issue(&r, 1, 0, (struct insn){ .op = INSN_delay, .i = 9 }); /* does nothing, needs no RECV */
-    rig_begin(&r);
-    rig_begin(&r);
+    fabric_begin(&r);
+    fabric_begin(&r);
     r.tile[1].state[5] = CONTEXT_ACTIVE;
     expect_issue_fault(&r, 0, in_send(1, FROM, 1), EXCHANGE_FAULT_WORKERS);
     expect_issue_fault(&r, 0, (struct insn){ .op = INSN_delay, .i = 9 }, EXCHANGE_FAULT_WORKERS);
@@ -88,19 +88,19 @@ static void test_wrong_time(void **state)
     expect_issue_fault(&r, 0, in_send(1, FROM, 1), EXCHANGE_FAULT_MISALIGNED);
     r.tile[1].xcsr[XCSR_OUT_BASE] = 0;
     issue(&r, 1, 5, in_send(1, FROM, 1));
-    rig_recv(&r, 30);
+    fabric_recv(&r, 30);
     expect_issue_fault(&r, 31, in_send(1, FROM, 1), EXCHANGE_FAULT_OUTSIDE_PHASE);
-    rig_recv(&r, 40); /* nothing to end */
-    rig_free(&r);
+    fabric_recv(&r, 40); /* nothing to end */
+    fabric_free(&r);
 }
 
 static void test_missing_recv(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 0);
-    rig_begin(&r);
+    fabric_new(&r, "toy4", 0, 0);
+    fabric_begin(&r);
     issue(&r, 3, 0, in_send(1, FROM, 1));
     resolve(&r);
     assert_int_equal(exchange_begin(r.x, &r.tile[0], 1300), FAULT_NONE);
@@ -109,29 +109,29 @@ static void test_missing_recv(void **state)
     assert_int_equal(exchange_last_fault(r.x)->kind, EXCHANGE_FAULT_MISSING_RECV);
     assert_int_equal(exchange_last_fault(r.x)->tile, 3);
     assert_int_equal(exchange_last_fault(r.x)->cycle, 1300);
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 static void test_mux_at_recv(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 0);
-    rig_begin(&r);
+    fabric_new(&r, "toy4", 0, 0);
+    fabric_begin(&r);
     issue(&r, 3, 4, in_delayxpic(1, 2));
-    r.tile[3].cycle = RIG_RELEASE + 50;
+    r.tile[3].cycle = FABRIC_RELEASE + 50;
     assert_int_equal(exchange_recv(r.x, &r.tile[3], 50), FAULT_EXERR);
     assert_int_equal(exchange_last_fault(r.x)->kind, EXCHANGE_FAULT_MUX_LEFT_ON);
     assert_int_equal(exchange_last_fault(r.x)->other, 2);
     assert_int_equal(exchange_last_fault(r.x)->event, 50);
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 /* --- planted damage: found by resolving --- */
 
 /* The phase has one fault; both resolvers must find it. */
-static void expect_fault(struct rig *r, enum exchange_fault_kind kind, uint32_t tile,
+static void expect_fault(struct fabric *r, enum exchange_fault_kind kind, uint32_t tile,
                          uint32_t event, uint32_t other, uint32_t addr, uint32_t other_addr,
                          const char *text)
 {
@@ -146,28 +146,28 @@ static void expect_fault(struct rig *r, enum exchange_fault_kind kind, uint32_t 
     assert_string_equal(exchange_fault_name(f->kind), exchange_fault_name(kind));
     assert_int_equal(f->tile, tile);
     assert_int_equal(f->event, event);
-    assert_int_equal(f->cycle, RIG_RELEASE + event);
+    assert_int_equal(f->cycle, FABRIC_RELEASE + event);
     assert_int_equal(f->other, other);
     assert_int_equal(f->addr, addr);
     assert_int_equal(f->other_addr, other_addr);
     assert_string_equal(emu_error(), text);
     assert_int_equal(r->tile[tile].fault.kind, FAULT_EXERR);
-    assert_int_equal(r->tile[tile].fault.cycle, RIG_RELEASE + event);
+    assert_int_equal(r->tile[tile].fault.cycle, FABRIC_RELEASE + event);
     assert_string_equal(r->tile[tile].fault.detail, exchange_fault_text(kind));
     assert_int_equal(exchange_check(r->x, r->part, NULL, &second, &differ, NULL), EMU_OK);
     assert_true(exchange_fault_equal(f, &second));
-    rig_free(r);
+    fabric_free(r);
 }
 
-static void damage_rig(struct rig *r)
+static void damage_rig(struct fabric *r)
 {
-    rig_new(r, "toy4", 0, 1);
-    rig_begin(r);
+    fabric_new(r, "toy4", 0, 1);
+    fabric_begin(r);
 }
 
 static void test_late_mux(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
     damage_rig(&r);
@@ -183,7 +183,7 @@ static void test_late_mux(void **state)
 
 static void test_early_mux(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
     damage_rig(&r);
@@ -200,7 +200,7 @@ static void test_early_mux(void **state)
 /* A gap of one event between two sends of one message. */
 static void test_gap(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
     damage_rig(&r);
@@ -217,7 +217,7 @@ static void test_gap(void **state)
 /* The sender belongs to another group. */
 static void test_absent(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
     damage_rig(&r);
@@ -234,11 +234,11 @@ static void test_other_way(void **state)
     uint32_t source;
     unsigned ways;
     int delay;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "mk2", 65536, 1);
-    rig_begin(&r);
+    fabric_new(&r, "mk2", 65536, 1);
+    fabric_begin(&r);
     source = arch_tile_physical(&r.arch, 17);
     ways = arch_exchange_direction(&r.arch, source, 0);
     delay = arch_exchange_delay(&r.arch, source, 0);
@@ -255,7 +255,7 @@ static void test_other_way(void **state)
 
 static void test_pointer_outside(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
     damage_rig(&r);
@@ -269,7 +269,7 @@ static void test_pointer_outside(void **state)
 /* A pointer that was never set stands below the memory. */
 static void test_pointer_unset(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
     damage_rig(&r);
@@ -284,7 +284,7 @@ static void test_pointer_unset(void **state)
 
 static void test_received_twice(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
     damage_rig(&r);
@@ -297,9 +297,9 @@ static void test_received_twice(void **state)
 
 /* Tile 2 sends FROM .. FROM + 8 at events 40 .. 42; the last of 3 words from tile 3 replaces FROM +
  * 8 at event `arrives`. */
-static void send_and_replace(struct rig *r, uint32_t arrives)
+static void send_and_replace(struct fabric *r, uint32_t arrives)
 {
-    rig_begin(r);
+    fabric_begin(r);
     issue(r, 3, arrives - 12, in_send(3, BASE, 1));
     if (arrives == 43) {
         issue(r, 2, 39, in_delaypic(1, FROM));
@@ -315,14 +315,14 @@ static void send_and_replace(struct rig *r, uint32_t arrives)
 
 static void test_replaced(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "toy4", 0, 1);
+    fabric_new(&r, "toy4", 0, 1);
     send_and_replace(&r, 43); /* each word is read one event before its replacement comes */
-    rig_recv(&r, 60);
+    fabric_recv(&r, 60);
     assert_true(resolve(&r)->overlaps);
-    rig_begin(&r);
+    fabric_begin(&r);
     issue(&r, 3, 30, in_send(3, BASE, 1));
     issue(&r, 2, 40, in_sendpicp(3, FROM, 1, 3, FROM)); /* in the same event */
     issue(&r, 2, 43, in_delayxpic(1, NULL_SOURCE));
@@ -330,7 +330,7 @@ static void test_replaced(void **state)
                  "tile 2 sends its word at 0x4d000 at event 40 (cycle 1040) but the replacement, "
                  "0x4c000 of tile "
                  "3, has arrived by then");
-    rig_new(&r, "toy4", 0, 1);
+    fabric_new(&r, "toy4", 0, 1);
     send_and_replace(&r, 30); /* long before */
     expect_fault(&r, EXCHANGE_FAULT_REPLACED, 2, 40, 3, FROM, BASE,
                  "tile 2 sends its word at 0x4d000 at event 40 (cycle 1040) but the replacement, "
@@ -340,7 +340,7 @@ static void test_replaced(void **state)
 
 static void test_mux_left_on(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
     damage_rig(&r);
@@ -354,7 +354,7 @@ static void test_mux_left_on(void **state)
 /* Of many faults that of the lowest receiver is reported, and there the lowest event. */
 static void test_choice(void **state)
 {
-    struct rig r;
+    struct fabric r;
 
     (void)state;
     damage_rig(&r);

@@ -5,18 +5,18 @@
  * Each phase has a message of every tile, which sends to the one k places on. Faults are looked for
  * tile by tile. SUPERSTEP_LONG=1 takes every phase through the word-by-word resolver as well.
  */
-#include "tests/fixtures/exchange_rig.h"
+#include "tests/fixtures/exchange_fixture.h"
 
 enum { WHEN = 112, PAIR_FROM = BASE + 0x400, PAIR_TO = BASE + 0x800 };
 
-static unsigned way(const struct rig *r, uint32_t s, uint32_t d)
+static unsigned way(const struct fabric *r, uint32_t s, uint32_t d)
 {
     return arch_exchange_direction(&r->arch, arch_tile_physical(&r->arch, s),
                                    arch_tile_physical(&r->arch, d));
 }
 
 /* What tile i does: sends so that its word is at its receiver at WHEN, listens at WHEN. */
-static void issue_tile(struct rig *r, uint32_t i, uint32_t d, uint32_t s)
+static void issue_tile(struct fabric *r, uint32_t i, uint32_t d, uint32_t s)
 {
     uint32_t source = arch_tile_physical(&r->arch, s), me = arch_tile_physical(&r->arch, i);
     uint32_t event =
@@ -29,15 +29,15 @@ static void issue_tile(struct rig *r, uint32_t i, uint32_t d, uint32_t s)
     unsigned wrong = 0;
 
     if (event < WHEN)
-        wrong |= rig_issue(r, i, event, &send);
-    wrong |= rig_issue(r, i, WHEN, &on);
-    wrong |= rig_issue(r, i, WHEN + 1, &off);
+        wrong |= fabric_issue(r, i, event, &send);
+    wrong |= fabric_issue(r, i, WHEN, &on);
+    wrong |= fabric_issue(r, i, WHEN + 1, &off);
     if (event > WHEN + 1)
-        wrong |= rig_issue(r, i, event, &send);
+        wrong |= fabric_issue(r, i, event, &send);
     assert_int_equal(wrong, FAULT_NONE);
 }
 
-static int faults(struct rig *r, uint32_t d, uint32_t s, enum exchange_fault_kind kind,
+static int faults(struct fabric *r, uint32_t d, uint32_t s, enum exchange_fault_kind kind,
                   uint32_t event)
 {
     struct exchange_fault f;
@@ -48,7 +48,7 @@ static int faults(struct rig *r, uint32_t d, uint32_t s, enum exchange_fault_kin
 }
 
 /* Counts what is not found when d listens at another event, or s sends into the other direction. */
-static unsigned damage(struct rig *r, uint32_t s, uint32_t d)
+static unsigned damage(struct fabric *r, uint32_t s, uint32_t d)
 {
     struct exchange_log *to = exchange_log_of(r->x, d), *from = exchange_log_of(r->x, s);
     unsigned missed = 0;
@@ -72,19 +72,19 @@ static void test_all_pairs(void **state)
     const struct exchange_phase *p;
     unsigned missed = 0, wrong = 0;
     uint32_t n, pairs = 0;
-    struct rig r;
+    struct fabric r;
 
     (void)state;
-    rig_new(&r, "mk2", 4096, getenv("SUPERSTEP_LONG") != NULL);
+    fabric_new(&r, "mk2", 4096, getenv("SUPERSTEP_LONG") != NULL);
     r.x->options.cache_bytes = 1 << 20;
     n = r.arch.tiles;
     for (uint32_t k = 1; k < n; k++) {
-        rig_begin(&r);
+        fabric_begin(&r);
         for (uint32_t i = 0; i < n; i++) {
             issue_tile(&r, i, (i + k) % n, (i + n - k) % n);
-            rig_set_word(&r, i, PAIR_FROM, i * 4096 + k);
+            fabric_set_word(&r, i, PAIR_FROM, i * 4096 + k);
         }
-        rig_recv(&r, WHEN + 2);
+        fabric_recv(&r, WHEN + 2);
         for (uint32_t d = 0; d < n; d++)
             missed += damage(&r, (d + n - k) % n, d);
         if (exchange_resolve(r.x, r.part, &p) != EMU_OK)
@@ -92,12 +92,12 @@ static void test_all_pairs(void **state)
         assert_int_equal(p->copies, n);
         exchange_deliver(p, r.part, 0, n);
         for (uint32_t d = 0; d < n; d++, pairs++)
-            wrong += rig_word(&r, d, PAIR_TO) != (d + n - k) % n * 4096 + k;
+            wrong += fabric_word(&r, d, PAIR_TO) != (d + n - k) % n * 4096 + k;
     }
     assert_int_equal(pairs, n * (n - 1));
     assert_int_equal(wrong, 0);
     assert_int_equal(missed, 0);
-    rig_free(&r);
+    fabric_free(&r);
 }
 
 int main(void)

@@ -4,7 +4,7 @@
  * logs are damaged at random and both resolvers must still agree.
  */
 #include "emu/base/random.h"
-#include "tests/fixtures/exchange_rig.h"
+#include "tests/fixtures/exchange_fixture.h"
 
 #include <stdio.h>
 
@@ -30,7 +30,7 @@ struct plan {
 };
 
 struct exchange_world {
-    struct rig rig;
+    struct fabric rig;
     struct plan *plan;
     uint64_t random;
     uint32_t words; /* of a tile's memory */
@@ -57,7 +57,7 @@ static void world_new(struct exchange_world *w, const char *machine, uint32_t ti
                       uint32_t mem_bytes)
 {
     *w = (struct exchange_world){ .random = 1, .words = mem_bytes / 4 };
-    rig_new_sized(&w->rig, machine, tiles, mem_bytes, 1);
+    fabric_new_sized(&w->rig, machine, tiles, mem_bytes, 1);
     w->rig.x->options.cache_bytes = 1 << 20;
     w->plan = calloc(w->rig.arch.tiles, sizeof(*w->plan));
     for (uint32_t i = 0; i < w->rig.arch.tiles; i++) {
@@ -87,7 +87,7 @@ static void world_free(struct exchange_world *w)
     }
     free(w->plan);
     free(w->expected);
-    rig_free(&w->rig);
+    fabric_free(&w->rig);
 }
 
 static void forget_plans(struct exchange_world *w)
@@ -299,7 +299,7 @@ struct emitter {
 
 static void emit(struct emitter *e, uint32_t event, struct insn in)
 {
-    enum fault f = rig_issue_coded(&e->w->rig, e->tile, event, &in);
+    enum fault f = fabric_issue_coded(&e->w->rig, e->tile, event, &in);
 
     if (f != FAULT_NONE)
         fail_msg("tile %u event %u: %s", e->tile, event, e->w->rig.tile[e->tile].fault.detail);
@@ -502,10 +502,10 @@ static void issue_phase(struct exchange_world *w)
 {
     for (uint32_t i = 0; i < w->rig.arch.tiles; i++)
         w->rig.tile[i].xcsr[XCSR_DELTA] = w->plan[i].pointer / 4;
-    rig_begin(&w->rig);
+    fabric_begin(&w->rig);
     for (uint32_t i = 0; i < w->rig.arch.tiles; i++)
         emit_tile(w, i);
-    rig_recv(&w->rig, EVENTS + 1000);
+    fabric_recv(&w->rig, EVENTS + 1000);
 }
 
 static void check_pointers(struct exchange_world *w)

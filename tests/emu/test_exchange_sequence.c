@@ -1,7 +1,7 @@
 /* test_exchange_sequence.c - sequences are executed on paper and held against the messages they
  * were made from. */
 #include "emu/base/random.h"
-#include "tests/fixtures/tile_help.h"
+#include "tests/fixtures/tile_fixture.h"
 
 #include <string.h>
 

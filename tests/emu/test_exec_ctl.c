@@ -1,6 +1,6 @@
 /* test_exec_ctl.c - branches, repeat, exit, launch, sync, traps, CSR moves, weight loads, exchange
  * port, and bundles: both halves read before either writes. */
-#include "tests/fixtures/tile_help.h"
+#include "tests/fixtures/tile_fixture.h"
 
 #include "emu/exec/exec.h"
 #include "emu/tile/exchange_port.h"
@@ -10,7 +10,7 @@ static struct tile t;
 static int setup(void **state)
 {
     (void)state;
-    help_tile_new(&t, arch_preset("toy4"), 0);
+    zero_tile_new(&t, arch_preset("toy4"), 0);
     for (uint32_t k = 0; k < t.mem_bytes; k++)
         t.mem[k] = (uint8_t)(k * 7 + (k >> 8));
     return 0;
@@ -19,7 +19,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    help_tile_free(&t);
+    zero_tile_free(&t);
     return 0;
 }
 

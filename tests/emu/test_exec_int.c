@@ -2,7 +2,7 @@
  * operands and registers against expressions written another way (wide arithmetic, loops over bits
  * and bytes). */
 #include "emu/base/random.h"
-#include "tests/fixtures/tile_help.h"
+#include "tests/fixtures/tile_fixture.h"
 
 #include "emu/exec/exec.h"
 

@@ -2,7 +2,7 @@
  * operands; paced and delta forms against independently packed addresses; what a fault leaves
  * alone. */
 #include "emu/base/random.h"
-#include "tests/fixtures/tile_help.h"
+#include "tests/fixtures/tile_fixture.h"
 
 #include "emu/base/hash.h"
 #include "emu/exec/exec.h"
@@ -20,7 +20,7 @@ static uint32_t random32(void)
 static int setup(void **state)
 {
     (void)state;
-    help_tile_new(&t, arch_preset("mk2"), 0);
+    zero_tile_new(&t, arch_preset("mk2"), 0);
     seed = 99;
     for (uint32_t k = 0; k < t.mem_bytes; k += 4) {
         uint32_t v = random32();
@@ -38,7 +38,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    help_tile_free(&t);
+    zero_tile_free(&t);
     return 0;
 }
 

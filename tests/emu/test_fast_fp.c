@@ -2,7 +2,7 @@
  * groups of workers, registers and bit patterns chosen to sit on the edges of the formats. Bits,
  * flags, untouched lanes and refusals are compared. */
 #include "emu/base/random.h"
-#include "tests/fixtures/tile_help.h"
+#include "tests/fixtures/tile_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>

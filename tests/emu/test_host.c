@@ -1,6 +1,6 @@
 /* test_host.c - streams: what tiles may not ask, files, the order of bytes, memory of the host.
  */
-#include "tests/fixtures/host_rig.h"
+#include "tests/fixtures/host_fixture.h"
 
 /* --- what goes wrong --- */
 
@@ -37,10 +37,10 @@ static void test_bad_requests(void **state)
         { 5, 1u << 24, 4, 0, "reserved" },
     };
     uint32_t below_memory[2] = { 0, 5u << HOST_HEADER_WORDS_BITS | 1 };
-    struct rig r;
+    struct host_fixture r;
 
     (void)state;
-    rig_new(&r, NULL, NULL);
+    host_fixture_new(&r, NULL, NULL);
     from_memory(&r, 5, 1);
     assert_int_equal(host_stream_to_memory(r.h, 100, 1), EMU_OK);
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
@@ -53,15 +53,15 @@ static void test_bad_requests(void **state)
     }
     EXPECT_ERROR(FAULT, host_request(r.h, 0, 1, below_memory, NULL), "outside the memory");
     assert_int_equal(try_ask(&r, 3, 1, 5, 65532, 4, 0), EMU_OK); /* the last word */
-    rig_free(&r);
+    host_fixture_free(&r);
 }
 
 static void test_bad_streams(void **state)
 {
-    struct rig r;
+    struct host_fixture r;
 
     (void)state;
-    rig_new(&r, NULL, NULL);
+    host_fixture_new(&r, NULL, NULL);
     EXPECT_ERROR(USAGE, host_stream_to_memory(r.h, HOST_MAX_STREAMS, 1), "8192");
     EXPECT_ERROR(USAGE, host_stream_to_memory(r.h, 1, 0), "stream 1", "depth 0");
     EXPECT_ERROR(USAGE, host_stream_from_memory(r.h, 1, HOST_MAX_DEPTH + 1, pattern, 4, 0),
@@ -73,7 +73,7 @@ static void test_bad_streams(void **state)
     assert_null(host_record(r.h, 2));
     assert_null(host_record(r.h, 1u << 30));
     assert_non_null(host_record(r.h, 8191));
-    rig_free(&r);
+    host_fixture_free(&r);
 }
 
 /* --- bytes --- */
@@ -106,10 +106,10 @@ static void test_sources(void **state)
     (void)state;
     for (int k = 0; k < 4; k++) {
         int file = k & 1, repeat = k >> 1;
-        struct rig r;
+        struct host_fixture r;
         uint8_t got[1500];
 
-        rig_new(&r, NULL, NULL);
+        host_fixture_new(&r, NULL, NULL);
         temp_name(name);
         write_file(name, size);
         assert_int_equal(file ? host_stream_from_file(r.h, 1, 3, name, repeat)
@@ -132,7 +132,7 @@ static void test_sources(void **state)
             }
         }
         unlink(name);
-        rig_free(&r);
+        host_fixture_free(&r);
     }
 }
 
@@ -140,10 +140,10 @@ static void test_odd_sources(void **state)
 {
     static const char dir[] = "/tmp";
     char name[32];
-    struct rig r;
+    struct host_fixture r;
 
     (void)state;
-    rig_new(&r, NULL, NULL);
+    host_fixture_new(&r, NULL, NULL);
     temp_name(name);
     assert_int_equal(host_stream_from_file(r.h, 1, 1, name, 1), EMU_OK); /* empty, for ever */
     ask(&r, 0, 5, 1, 4);
@@ -162,17 +162,17 @@ static void test_odd_sources(void **state)
     for (uint32_t i = 0; i < 8; i++)
         assert_int_equal(machine_tile(r.m, 3)->mem[i], pattern[i % 3]);
     unlink(name);
-    rig_free(&r);
+    host_fixture_free(&r);
 }
 
 /* New data for a stream begin at their start, whatever was left of the old ones. */
 static void test_refill(void **state)
 {
     char name[32];
-    struct rig r;
+    struct host_fixture r;
 
     (void)state;
-    rig_new(&r, NULL, NULL);
+    host_fixture_new(&r, NULL, NULL);
     assert_int_equal(host_stream_from_memory(r.h, 1, 1, pattern, 12, 0), EMU_OK);
     ask(&r, 0, 5, 1, 8);
     advance(&r, 100000);
@@ -190,7 +190,7 @@ static void test_refill(void **state)
     EXPECT_ERROR(USAGE, host_stream_refill(r.h, 4, pattern, 4), "stream 4");
     EXPECT_ERROR(USAGE, host_stream_refill(r.h, HOST_MAX_STREAMS, pattern, 4), "memory");
     unlink(name);
-    rig_free(&r);
+    host_fixture_free(&r);
 }
 
 /* Bytes to the host stand in the order of issue, though requests come in another one; also those
@@ -204,9 +204,9 @@ static void test_sinks(void **state)
         uint8_t got[40], want[40], data[4];
         const uint8_t *bytes = NULL;
         size_t n = 0;
-        struct rig r;
+        struct host_fixture r;
 
-        rig_new(&r, NULL, NULL);
+        host_fixture_new(&r, NULL, NULL);
         temp_name(name);
         assert_int_equal(file ? host_stream_to_file(r.h, 100, 1, name)
                               : host_stream_to_memory(r.h, 100, 1),
@@ -249,31 +249,31 @@ static void test_sinks(void **state)
             assert_true(host_stream_bytes(r.h, 100, &n) && n == sizeof(got));
         assert_int_equal(last_of(&r, 1)->words, 1);
         unlink(name);
-        rig_free(&r);
+        host_fixture_free(&r);
     }
 }
 
 static void test_full_disk(void **state)
 {
-    struct rig r;
+    struct host_fixture r;
 
     (void)state;
     if (access("/dev/full", W_OK) != 0)
         skip();
-    rig_new(&r, NULL, NULL);
+    host_fixture_new(&r, NULL, NULL);
     assert_int_equal(host_stream_to_file(r.h, 100, 1, "/dev/full"), EMU_OK);
     assert_int_equal(host_stream_to_memory(r.h, 101, 1), EMU_OK);
     ask(&r, 0, 5, 100, 4);
     advance(&r, UINT64_MAX); /* still in the buffer */
     EXPECT_ERROR(IO, host_finish(r.h), "/dev/full", "No space");
     EXPECT_ERROR(IO, host_finish(r.h), "/dev/full");
-    rig_free(&r);
+    host_fixture_free(&r);
 
-    rig_new(&r, NULL, NULL);
+    host_fixture_new(&r, NULL, NULL);
     assert_int_equal(host_stream_to_file(r.h, 100, 1, "/dev/full"), EMU_OK);
     ask(&r, 0, 5, 100, 60000); /* more than a buffer */
     EXPECT_ERROR(IO, host_advance(r.h, r.m, UINT64_MAX), "/dev/full", "No space");
-    rig_free(&r);
+    host_fixture_free(&r);
 }
 
 /* --- memory of the host --- */
@@ -282,12 +282,12 @@ static void test_full_disk(void **state)
 static void test_memory_is_what_is_in_flight(void **state)
 {
     struct host_options j = { .seed = 3, .jitter_ns = 500 };
-    struct rig r;
+    struct host_fixture r;
     uint64_t cycle = 0;
     long blocks = 0;
 
     (void)state;
-    rig_new(&r, NULL, &j);
+    host_fixture_new(&r, NULL, &j);
     from_memory(&r, 0, 4);
     assert_int_equal(host_stream_to_memory(r.h, 100, 4), EMU_OK);
     for (uint32_t i = 0; i < 250000; i++, cycle += 2500) {
@@ -307,7 +307,7 @@ static void test_memory_is_what_is_in_flight(void **state)
     for (uint32_t tile = 0; tile < 4; tile++)
         assert_true(place(&r, tile)->arrival_cap <= 64 && place(&r, tile)->packet_cap <= 65536);
     assert_int_equal(host_record(r.h, 0)->latency_cycles_max <= 20000, 1);
-    rig_free(&r);
+    host_fixture_free(&r);
 }
 
 /* The queue of a tile: packets of changing size, some always ahead of those that are applied. */
@@ -315,10 +315,10 @@ static void test_queue_of_a_tile(void **state)
 {
     uint32_t put = 0, taken = 0, at = 0;
     uint8_t got[1024];
-    struct rig r;
+    struct host_fixture r;
 
     (void)state;
-    rig_new(&r, NULL, NULL);
+    host_fixture_new(&r, NULL, NULL);
     for (uint32_t i = 0; i < 3000; i++) {
         uint32_t bytes = i % 7 == 3 ? 0 : 4 + i * 52 % 1020, ahead = 1 + i / 20 % 30;
 
@@ -337,10 +337,10 @@ static void test_queue_of_a_tile(void **state)
         }
     }
     assert_true(place(&r, 1)->arrival_cap <= 64 && place(&r, 1)->packet_cap <= 2 * 32 * 1024);
-    rig_free(&r);
+    host_fixture_free(&r);
 }
 
-static enum emu_status small_run(struct rig *r)
+static enum emu_status small_run(struct host_fixture *r)
 {
     const struct host_header up = { 100, r->arch.mem_base, 2000, 1 };
     const struct host_header down = { 0, r->arch.mem_base, 2000, 0 };
@@ -363,20 +363,20 @@ static enum emu_status small_run(struct rig *r)
 
 static void test_every_allocation_fails(void **state)
 {
-    struct rig r;
+    struct host_fixture r;
     long n = 0;
 
     (void)state;
     for (;; n++) {
         enum emu_status s;
 
-        rig_new(&r, NULL, NULL);
+        host_fixture_new(&r, NULL, NULL);
         host_free(r.h);
         r.h = NULL;
         alloc_test_fail_at(n);
         s = small_run(&r);
         alloc_test_fail_at(-1);
-        rig_free(&r);
+        host_fixture_free(&r);
         if (s == EMU_OK)
             break;
         assert_int_equal(s, EMU_NO_MEMORY);

@@ -1,7 +1,7 @@
 /* test_host_link.c - the link: rates, latency, turns, depth, jitter. Every schedule is also
  * compared with a slow second implementation (reference_*).
  */
-#include "tests/fixtures/host_rig.h"
+#include "tests/fixtures/host_fixture.h"
 
 /* --- rates and latency --- */
 
@@ -13,9 +13,9 @@ static void test_latency(void **state)
 
     (void)state;
     for (size_t k = 0; k < EMU_COUNT_OF(sets); k++) {
-        struct rig r;
+        struct host_fixture r;
 
-        rig_new(&r, sets[k], NULL);
+        host_fixture_new(&r, sets[k], NULL);
         from_memory(&r, 0, 1);
         assert_int_equal(host_stream_to_memory(r.h, 100, 1), EMU_OK);
         assert_true(host_next(r.h) == UINT64_MAX);
@@ -33,7 +33,7 @@ static void test_latency(void **state)
         assert_int_equal(last_of(&r, 3)->cycle, 1000 + alone_cycles(&r.arch, 8));
         assert_int_equal(last_of(&r, 3)->bytes, 0);
         assert_int_equal(last_of(&r, 3)->words, 2);
-        rig_free(&r);
+        host_fixture_free(&r);
     }
 }
 
@@ -50,9 +50,9 @@ static void test_rate_without_drift(void **state)
         const uint64_t transfers = 5000, bytes = 5 * 4096 + 12;
         const struct host_stream_record *record;
         uint64_t busy, last = 0;
-        struct rig r;
+        struct host_fixture r;
 
-        rig_new(&r, sets[k], NULL);
+        host_fixture_new(&r, sets[k], NULL);
         from_memory(&r, 7, HOST_MAX_DEPTH);
         for (uint64_t i = 0; i < transfers; i++)
             ask(&r, 1, 50, 7, (uint32_t)bytes);
@@ -72,7 +72,7 @@ static void test_rate_without_drift(void **state)
         assert_int_equal(record->waiting_cycles, 0);
         assert_int_equal(record->starved_cycles, last - 50 - busy);
         assert_int_equal(record->latency_cycles_max, last - 50);
-        rig_free(&r);
+        host_fixture_free(&r);
     }
 }
 
@@ -83,9 +83,9 @@ static void test_both_directions(void **state)
 
     (void)state;
     for (int which = 1; which <= 3; which++) {
-        struct rig r;
+        struct host_fixture r;
 
-        rig_new(&r, NULL, NULL);
+        host_fixture_new(&r, NULL, NULL);
         from_memory(&r, 0, 4);
         assert_int_equal(host_stream_to_memory(r.h, 100, 4), EMU_OK);
         for (uint64_t i = 0; i < 20; i++) {
@@ -101,7 +101,7 @@ static void test_both_directions(void **state)
             else if (which == 3)
                 assert_int_equal(last_of(&r, d)->cycle, alone[d]);
         }
-        rig_free(&r);
+        host_fixture_free(&r);
     }
     assert_true(alone[0] > 0 && alone[1] > alone[0]);
 }
@@ -111,11 +111,11 @@ static void test_both_directions(void **state)
 /* Streams 0 .. n - 1 to tiles of the same number, each with much to send from cycle start[k] on. */
 static void test_turns(void **state)
 {
-    struct rig r;
+    struct host_fixture r;
     uint64_t first[3], packet;
 
     (void)state;
-    rig_new(&r, NULL, NULL);
+    host_fixture_new(&r, NULL, NULL);
     packet = link_cycles(&r.arch, r.arch.host_packet_bytes);
     for (uint32_t k = 0; k < 3; k++) {
         from_memory(&r, k, 1);
@@ -145,16 +145,16 @@ static void test_turns(void **state)
     }
     /* All had 60 packets; the link was never idle. */
     assert_int_equal(last_of(&r, 2)->cycle, alone_cycles(&r.arch, 3 * 60 * 1024));
-    rig_free(&r);
+    host_fixture_free(&r);
 }
 
 /* A stream of small packets is not held up by one of large ones for more than one of them. */
 static void test_turns_of_unequal_packets(void **state)
 {
-    struct rig r;
+    struct host_fixture r;
 
     (void)state;
-    rig_new(&r, NULL, NULL);
+    host_fixture_new(&r, NULL, NULL);
     from_memory(&r, 0, 1);
     from_memory(&r, 1, HOST_MAX_DEPTH);
     ask(&r, 0, 0, 0, 32 * 1024);
@@ -166,7 +166,7 @@ static void test_turns_of_unequal_packets(void **state)
 
         assert_in_range(gap, link_cycles(&r.arch, 1028) - 1, link_cycles(&r.arch, 1028));
     }
-    rig_free(&r);
+    host_fixture_free(&r);
 }
 
 static void test_depth(void **state)
@@ -178,9 +178,9 @@ static void test_depth(void **state)
     for (uint32_t depth = 1; depth <= 3; depth++) {
         const struct host_stream_record *record;
         uint64_t done[8], waiting = 0, free = 0;
-        struct rig r;
+        struct host_fixture r;
 
-        rig_new(&r, NULL, NULL);
+        host_fixture_new(&r, NULL, NULL);
         from_memory(&r, 9, depth);
         for (uint32_t i = 0; i < n; i++)
             ask(&r, i % 2, 10 + i, 9, bytes);
@@ -205,7 +205,7 @@ static void test_depth(void **state)
                          done[n - 1] - 10 - link_cycles(&r.arch, n * bytes));
         if (depth == 1)
             assert_true(waiting > 0);
-        rig_free(&r);
+        host_fixture_free(&r);
     }
 }
 
@@ -342,7 +342,7 @@ static int by_cycle(const void *x, const void *y)
 }
 
 /* Collects what the machine has queued and empties its queues. */
-static void collect(struct rig *r, struct reference_arrival *out, size_t *n)
+static void collect(struct host_fixture *r, struct reference_arrival *out, size_t *n)
 {
     for (uint32_t tile = 0; tile < r->arch.tiles; tile++) {
         struct place *p = place(r, tile);
@@ -380,8 +380,8 @@ static void random_transfers(struct reference *f, struct prng *p, uint32_t strea
 
 /* Feeds the host as the machine does: requests of a span of cycles, in any order, then all arrivals
  * that they allow. */
-static void feed(struct rig *r, struct reference *f, struct prng *p, struct reference_arrival *got,
-                 size_t *n)
+static void feed(struct host_fixture *r, struct reference *f, struct prng *p,
+                 struct reference_arrival *got, size_t *n)
 {
     uint32_t next = 0;
 
@@ -421,9 +421,9 @@ static void test_against_reference(void **state)
     for (uint32_t round = 0; round < 120; round++) {
         uint32_t streams = 1 + below(&p, 6);
         size_t n = 0;
-        struct rig r;
+        struct host_fixture r;
 
-        rig_new(&r, sets[round % EMU_COUNT_OF(sets)], NULL);
+        host_fixture_new(&r, sets[round % EMU_COUNT_OF(sets)], NULL);
         f.arch = &r.arch;
         f.arrivals = 0;
         for (uint32_t s = 0; s < streams; s++) {
@@ -445,7 +445,7 @@ static void test_against_reference(void **state)
             assert_int_equal(got[i].bytes, f.a[i].bytes);
             assert_int_equal(got[i].words, f.a[i].words);
         }
-        rig_free(&r);
+        host_fixture_free(&r);
     }
 }
 
@@ -454,10 +454,10 @@ static void test_against_reference(void **state)
 static void jitter_run(const struct host_options *o, uint64_t step, struct reference_arrival *got,
                        size_t *n)
 {
-    struct rig r;
+    struct host_fixture r;
 
     *n = 0;
-    rig_new(&r, NULL, o);
+    host_fixture_new(&r, NULL, o);
     from_memory(&r, 3, 2);
     from_memory(&r, 4, 8);
     assert_int_equal(host_stream_to_memory(r.h, 100, 8), EMU_OK);
@@ -470,7 +470,7 @@ static void jitter_run(const struct host_options *o, uint64_t step, struct refer
         advance(&r, until);
         collect(&r, got, n);
     }
-    rig_free(&r);
+    host_fixture_free(&r);
     qsort(got, *n, sizeof(*got), by_cycle);
 }
 
@@ -501,11 +501,11 @@ static void test_jitter_order(void **state)
 {
     struct host_options j = { .seed = 5, .jitter_ns = 1500 };
     uint64_t most = arch_cycles_from_ns(arch_preset("toy4"), 1500), late = 0;
-    struct rig r;
+    struct host_fixture r;
     uint8_t got[60000];
 
     (void)state;
-    rig_new(&r, NULL, &j);
+    host_fixture_new(&r, NULL, &j);
     from_memory(&r, 0, 1);
     ask(&r, 1, 77, 0, 60000);
     advance(&r, UINT64_MAX);
@@ -521,7 +521,7 @@ static void test_jitter_order(void **state)
     place_apply_arrivals(r.m, 1, UINT64_MAX);
     assert_true(tile_read(machine_tile(r.m, 1), r.arch.mem_base, got, sizeof(got)));
     assert_memory_equal(got, pattern, sizeof(got));
-    rig_free(&r);
+    host_fixture_free(&r);
 }
 
 int main(void)

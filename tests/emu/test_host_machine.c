@@ -16,7 +16,7 @@
 enum { HEADER = 0x3000, NOTES = 0x3100, SECOND = 0x3200, BUFFER = 0x8000 };
 enum { STREAM_IN = 5, STREAM_IN2 = 6, STREAM_OUT = 9 };
 
-struct rig {
+struct host_chip {
     struct arch arch;
     struct machine *m;
     struct host *h;
@@ -25,7 +25,7 @@ struct rig {
 
 static uint8_t pattern[1 << 16];
 
-static void rig_new(struct rig *r, unsigned threads, const char *const *set)
+static void host_chip_new(struct host_chip *r, unsigned threads, const char *const *set)
 {
     struct machine_options o = { .threads = threads };
 
@@ -45,7 +45,7 @@ static void rig_new(struct rig *r, unsigned threads, const char *const *set)
     host_attach(r->h, r->m);
 }
 
-static void rig_free(struct rig *r)
+static void host_chip_free(struct host_chip *r)
 {
     machine_free(r->m);
     host_free(r->h);
@@ -53,7 +53,7 @@ static void rig_free(struct rig *r)
 }
 
 /* Puts a program into a tile and starts it at `start`. */
-static void program(struct rig *r, uint32_t tile, unsigned group, const char *text)
+static void program(struct host_chip *r, uint32_t tile, unsigned group, const char *text)
 {
     static const char names[] = ".set HEADER, BASE + 0x3000\n.set NOTES, BASE + 0x3100\n"
                                 ".set SECOND, BASE + 0x3200\n.set BUFFER, BASE + 0x8000\n"
@@ -83,7 +83,7 @@ static void program(struct rig *r, uint32_t tile, unsigned group, const char *te
 }
 
 /* The header of a transfer between a stream and BUFFER. */
-static void header(struct rig *r, uint32_t tile, uint32_t at, uint32_t stream, uint32_t bytes)
+static void header(struct host_chip *r, uint32_t tile, uint32_t at, uint32_t stream, uint32_t bytes)
 {
     const struct host_header h = { .stream = stream,
                                    .addr = r->arch.mem_base + BUFFER,
@@ -95,7 +95,7 @@ static void header(struct rig *r, uint32_t tile, uint32_t at, uint32_t stream, u
     assert_true(tile_write(machine_tile(r->m, tile), r->arch.mem_base + at, word, sizeof(word)));
 }
 
-static uint32_t note(struct rig *r, uint32_t tile, unsigned k)
+static uint32_t note(struct host_chip *r, uint32_t tile, unsigned k)
 {
     uint32_t v;
 
@@ -103,12 +103,12 @@ static uint32_t note(struct rig *r, uint32_t tile, unsigned k)
     return v;
 }
 
-static int buffer_holds(struct rig *r, uint32_t tile, const uint8_t *want, uint32_t bytes)
+static int buffer_holds(struct host_chip *r, uint32_t tile, const uint8_t *want, uint32_t bytes)
 {
     return memcmp(machine_tile(r->m, tile)->mem + BUFFER, want, bytes) == 0;
 }
 
-static void stops_with(struct rig *r, enum machine_stop want, uint64_t max_cycle)
+static void stops_with(struct host_chip *r, enum machine_stop want, uint64_t max_cycle)
 {
     enum machine_stop got = machine_run(r->m, max_cycle);
 
@@ -141,9 +141,9 @@ static void test_recv_ends_with_the_last_word(void **state)
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(sizes); i++) {
         for (uint32_t stream = STREAM_IN; stream <= STREAM_OUT; stream += STREAM_OUT - STREAM_IN) {
-            struct rig r;
+            struct host_chip r;
 
-            rig_new(&r, 1, NULL);
+            host_chip_new(&r, 1, NULL);
             program(&r, 3, 0, one_transfer);
             header(&r, 3, HEADER, stream, sizes[i]);
             stops_with(&r, MACHINE_HOST, UINT64_MAX);
@@ -152,7 +152,7 @@ static void test_recv_ends_with_the_last_word(void **state)
             assert_int_equal(host_record(r.h, stream)->latency_cycles_max,
                              transfer_cycles(&r.arch, sizes[i]));
             assert_int_equal(machine_tile(r.m, 3)->xcsr[PLACE_DCOUNT], 0);
-            rig_free(&r);
+            host_chip_free(&r);
         }
     }
 }
@@ -160,10 +160,10 @@ static void test_recv_ends_with_the_last_word(void **state)
 /* Nothing to wait for: a request alone lasts host_send_min_events cycles, then RECV and get. */
 static void test_request_costs_the_tile(void **state)
 {
-    struct rig r;
+    struct host_chip r;
 
     (void)state;
-    rig_new(&r, 1, NULL);
+    host_chip_new(&r, 1, NULL);
     program(&r, 0, 0,
             "start: send 1, HEADER, 4\n get $m0, $SCOUNT_L\n setzi $m1, NOTES\n"
             "st32 $m0, $m1, 0\n get $m2, $INCOMING_DCOUNT\n st32 $m2, $m1, 1\n sync 6\n");
@@ -172,7 +172,7 @@ static void test_request_costs_the_tile(void **state)
     assert_int_equal(note(&r, 0, 0), r.arch.host_send_min_events);
     assert_int_equal(note(&r, 0, 1), 100);
     assert_int_equal(buffer_holds(&r, 0, pattern, 1), 0);
-    rig_free(&r);
+    host_chip_free(&r);
 }
 
 /* What was sent is what the tile had at the request. */
@@ -180,10 +180,10 @@ static void test_bytes_to_the_host(void **state)
 {
     const uint8_t *got;
     size_t n;
-    struct rig r;
+    struct host_chip r;
 
     (void)state;
-    rig_new(&r, 1, NULL);
+    host_chip_new(&r, 1, NULL);
     program(&r, 1, 0,
             "start: setzi $m0, BUFFER\n setzi $m1, 2\n setzi $m3, 1\n"
             "loop: st32 $m3, $m0, 0\n"
@@ -199,7 +199,7 @@ static void test_bytes_to_the_host(void **state)
     assert_int_equal(n, 24);
     for (size_t k = 0; k < 24; k++)
         assert_int_equal(got[k], k % 8 ? 0 : 1 + k / 8);
-    rig_free(&r);
+    host_chip_free(&r);
 }
 
 /* --- streaming beside compute --- */
@@ -242,9 +242,9 @@ static const char streaming[] = "start: setzi $m1, 19\n"
                                 "sync 3\n"
                                 "sync 6\n";
 
-static void streaming_rig(struct rig *r, unsigned threads)
+static void streaming_rig(struct host_chip *r, unsigned threads)
 {
-    rig_new(r, threads, NULL);
+    host_chip_new(r, threads, NULL);
     program(r, 0, 1, streaming);
     header(r, 0, HEADER, STREAM_IN, 3000);
     program(r, 1, 0, computing);
@@ -255,7 +255,7 @@ static void streaming_rig(struct rig *r, unsigned threads)
 
 static void test_words_arrive_during_compute(void **state)
 {
-    struct rig r;
+    struct host_chip r;
     uint64_t first, looks, round;
 
     (void)state;
@@ -283,7 +283,7 @@ static void test_words_arrive_during_compute(void **state)
     assert_int_equal(host_record(r.h, STREAM_IN)->transfers, 20);
     assert_int_equal(machine_supersteps(r.m, 0), 1);
     assert_int_equal(machine_supersteps(r.m, 1), 1);
-    rig_free(&r);
+    host_chip_free(&r);
 }
 
 static void test_threads_and_pieces(void **state)
@@ -294,7 +294,7 @@ static void test_threads_and_pieces(void **state)
 
     (void)state;
     for (size_t k = 0; k < EMU_COUNT_OF(pieces); k++) {
-        struct rig r;
+        struct host_chip r;
         enum machine_stop stop = MACHINE_LIMIT;
 
         streaming_rig(&r, k == 1 ? 2 : 1);
@@ -307,7 +307,7 @@ static void test_threads_and_pieces(void **state)
         }
         assert_true(hash128_equal(want, machine_digest(r.m)));
         assert_int_equal(cycles, machine_cycles(r.m));
-        rig_free(&r);
+        host_chip_free(&r);
     }
 }
 
@@ -320,9 +320,9 @@ static void test_pieces_of_a_cycle(void **state)
     (void)state;
     for (int k = 0; k < 2; k++) {
         enum machine_stop stop = MACHINE_LIMIT;
-        struct rig r;
+        struct host_chip r;
 
-        rig_new(&r, 1, NULL);
+        host_chip_new(&r, 1, NULL);
         program(&r, 0, 0,
                 "start: setzi $m0, work\n run $m0, $mzero, 0\n setzi $m1, 30\n"
                 "loop: brnzdec $m1, loop\n send 1, HEADER, 4\n sync 2\n sync 0\n sync 6\n"
@@ -334,7 +334,7 @@ static void test_pieces_of_a_cycle(void **state)
             stop = machine_run(r.m, limit);
         assert_int_equal(stop, MACHINE_HOST);
         cycles[k] = machine_cycles(r.m);
-        rig_free(&r);
+        host_chip_free(&r);
     }
     assert_int_equal(cycles[0], cycles[1]);
 }
@@ -387,10 +387,10 @@ struct trio {
 /* Runs three tiles of one group. Returns when the data of the second had come. */
 static uint32_t second_done(const struct trio *t, unsigned threads, struct hash128 *digest)
 {
-    struct rig r;
+    struct host_chip r;
     uint32_t done;
 
-    rig_new(&r, threads, NULL);
+    host_chip_new(&r, threads, NULL);
     program(&r, 0, 0, t->first);
     program(&r, 1, 0, t->second);
     header(&r, 1, HEADER, STREAM_IN, 2048);
@@ -404,7 +404,7 @@ static uint32_t second_done(const struct trio *t, unsigned threads, struct hash1
         assert_true(buffer_holds(&r, 2, pattern, t->third_bytes));
     *digest = machine_digest(r.m);
     done = note(&r, 1, 0);
-    rig_free(&r);
+    host_chip_free(&r);
     return done;
 }
 
@@ -463,10 +463,10 @@ static void test_circle(void **state)
  * there. */
 static void test_host_sync_and_release(void **state)
 {
-    struct rig r;
+    struct host_chip r;
 
     (void)state;
-    rig_new(&r, 1, NULL);
+    host_chip_new(&r, 1, NULL);
     program(&r, 0, 0, "start: send 1, HEADER, 4\n sync 6\n sync 0\n sync 6\n");
     header(&r, 0, HEADER, STREAM_IN, 1024);
     stops_with(&r, MACHINE_HOST, UINT64_MAX);
@@ -475,9 +475,9 @@ static void test_host_sync_and_release(void **state)
     stops_with(&r, MACHINE_HOST, UINT64_MAX);
     assert_true(buffer_holds(&r, 0, pattern, 1024));
     assert_int_equal(machine_cycles(r.m), transfer_cycles(&r.arch, 1024));
-    rig_free(&r);
+    host_chip_free(&r);
 
-    rig_new(&r, 1, NULL);
+    host_chip_new(&r, 1, NULL);
     program(&r, 0, 0, "start: send 1, HEADER, 4\n sync 6\n sync 0\n sync 6\n");
     program(&r, 1, 0, "start: setzi $m0, 5000\n loop: brnzdec $m0, loop\n sync 6\n sync 6\n");
     header(&r, 0, HEADER, STREAM_IN, 1024);
@@ -486,48 +486,48 @@ static void test_host_sync_and_release(void **state)
     assert_int_equal(machine_tile(r.m, 0)->xcsr[PLACE_DCOUNT], 0);
     machine_release_host(r.m);
     stops_with(&r, MACHINE_HOST, UINT64_MAX);
-    rig_free(&r);
+    host_chip_free(&r);
 }
 
 static void test_errors_stop_the_run(void **state)
 {
     struct machine_options o = { .threads = 1 };
-    struct rig r;
+    struct host_chip r;
 
     (void)state;
-    rig_new(&r, 1, NULL);
+    host_chip_new(&r, 1, NULL);
     program(&r, 2, 0, one_transfer);
     header(&r, 2, HEADER, 77, 1024);
     stops_with(&r, MACHINE_ERROR, UINT64_MAX);
     assert_non_null(strstr(emu_error(), "stream 77"));
     assert_non_null(strstr(emu_error(), "tile 2, cycle 0"));
-    rig_free(&r);
+    host_chip_free(&r);
 
-    rig_new(&r, 1, NULL);
+    host_chip_new(&r, 1, NULL);
     assert_int_equal(host_stream_from_memory(r.h, 70, 1, pattern, 1000, 0), EMU_OK);
     program(&r, 2, 0, one_transfer);
     header(&r, 2, HEADER, 70, 1024);
     stops_with(&r, MACHINE_ERROR, UINT64_MAX);
     assert_non_null(strstr(emu_error(), "stream 70: the data end after 1000 bytes"));
-    rig_free(&r);
+    host_chip_free(&r);
 
-    rig_new(&r, 1, NULL); /* a machine without a host */
+    host_chip_new(&r, 1, NULL); /* a machine without a host */
     machine_free(r.m);
     assert_int_equal(machine_new(&r.arch, &o, &r.m), EMU_OK);
     program(&r, 2, 0, one_transfer);
     header(&r, 2, HEADER, STREAM_IN, 1024);
     stops_with(&r, MACHINE_ERROR, UINT64_MAX);
     assert_non_null(strstr(emu_error(), "tile 2"));
-    rig_free(&r);
+    host_chip_free(&r);
 }
 
 /* A limit inside the wait of RECV stops there, and a RECV for nothing is a deadlock. */
 static void test_limit_and_deadlock(void **state)
 {
-    struct rig r;
+    struct host_chip r;
 
     (void)state;
-    rig_new(&r, 1, NULL);
+    host_chip_new(&r, 1, NULL);
     program(&r, 0, 0, one_transfer);
     header(&r, 0, HEADER, STREAM_IN, 16384);
     stops_with(&r, MACHINE_LIMIT, 500);
@@ -535,26 +535,26 @@ static void test_limit_and_deadlock(void **state)
     stops_with(&r, MACHINE_LIMIT, 14000);
     stops_with(&r, MACHINE_HOST, UINT64_MAX);
     assert_int_equal(note(&r, 0, 0), transfer_cycles(&r.arch, 16384));
-    rig_free(&r);
+    host_chip_free(&r);
 
-    rig_new(&r, 1, NULL);
+    host_chip_new(&r, 1, NULL);
     program(&r, 0, 0, "start: setzi $m0, 1\n put $INCOMING_DCOUNT, $m0\n sync 0\n sync 6\n");
     program(&r, 1, 1, streaming);
     header(&r, 1, HEADER, STREAM_IN, 1024);
     stops_with(&r, MACHINE_DEADLOCK, UINT64_MAX);
     assert_non_null(strstr(emu_error(), "tile 0"));
     assert_non_null(strstr(emu_error(), "host data"));
-    rig_free(&r);
+    host_chip_free(&r);
 }
 
 /* The smallest latency there is: passes of a few cycles, same result as ever. */
 static void test_no_latency(void **state)
 {
     static const char *const set[] = { "host_latency_ns=0", "host_route_cycles=0", NULL };
-    struct rig r;
+    struct host_chip r;
 
     (void)state;
-    rig_new(&r, 1, set);
+    host_chip_new(&r, 1, set);
     program(&r, 0, 1, streaming);
     header(&r, 0, HEADER, STREAM_IN, 3000);
     program(&r, 1, 0, computing);
@@ -564,7 +564,7 @@ static void test_no_latency(void **state)
     assert_true(buffer_holds(&r, 0, pattern + 19 * 3000, 3000));
     assert_in_range(note(&r, 0, 0), 20 * transfer_cycles(&r.arch, 3000),
                     20 * transfer_cycles(&r.arch, 3000) + 20 * 13 + 4 * 248);
-    rig_free(&r);
+    host_chip_free(&r);
 }
 
 int main(void)

@@ -15,7 +15,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/bsp/machine.h"
-#include "tests/fixtures/image_samples.h"
+#include "tests/fixtures/image_fixture.h"
 
 /* ---- building ---- */
 

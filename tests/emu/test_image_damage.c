@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "emu/base/alloc.h"
-#include "tests/fixtures/image_samples.h"
+#include "tests/fixtures/image_fixture.h"
 
 static void assert_refused(const uint8_t *data, size_t bytes, const char *part)
 {

@@ -10,7 +10,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/bsp/machine.h"
-#include "tests/fixtures/image_samples.h"
+#include "tests/fixtures/image_fixture.h"
 
 static struct machine *new_machine(const struct arch *a)
 {

@@ -1,8 +1,7 @@
 /* test_machine.c - when syncs release, what they carry, how votes, deadlocks and mistakes end, and
  * what the record and the digests say of it. Cycles are counted by hand from docs/timing.md 3.
  */
-#include "tests/fixtures/bill_check.h"
-#include "tests/fixtures/chip_rig.h"
+#include "tests/fixtures/chip_fixture.h"
 
 #include "emu/exchange/exchange.h"
 

@@ -1,5 +1,5 @@
 /* test_threads.c - random programs on whole chips: one answer for any number of threads, with and
- * without the fast paths and the checking mode, and the right one: random_chip.h works it out
+ * without the fast paths and the checking mode, and the right one: random_chip.c works it out
  * without a machine.
  *
  *   test_threads            a few programs; the checking mode, which is slow, in some of the ways
@@ -7,7 +7,7 @@
  */
 #include <omp.h>
 
-#include "tests/fixtures/random_chip.h"
+#include "tests/fixtures/chip_fixture.h"
 
 static unsigned seeds_wanted;
 

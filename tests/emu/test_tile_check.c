@@ -1,6 +1,6 @@
 /* test_tile_check.c - the checking mode: each kind of damage is planted and must be found, and what
  * is in order must not be reported. */
-#include "tests/fixtures/tile_help.h"
+#include "tests/fixtures/tile_fixture.h"
 
 #include "emu/tile/tile_check.h"
 
@@ -8,7 +8,7 @@ static uint32_t base; /* first address of the tile's memory */
 
 static void setup(struct tile *t)
 {
-    help_tile_new(t, arch_preset("toy4"), 0);
+    zero_tile_new(t, arch_preset("toy4"), 0);
     assert_int_equal(tile_check_new(t), EMU_OK);
     base = t->mem_base;
 }
@@ -18,7 +18,7 @@ static void teardown(struct tile *t)
     assert_int_equal(t->fault.kind, FAULT_NONE);
     tile_check_free(t);
     tile_check_free(t); /* off already */
-    help_tile_free(t);
+    zero_tile_free(t);
 }
 
 /* Accesses of a lane at a pc of its own, so that reports do not fold. */

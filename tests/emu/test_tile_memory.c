@@ -1,13 +1,13 @@
 /* test_tile_memory.c - alignment, bounds and regions of accesses, memory elements, dirty and code
  * pages, host access, the fault record. */
 #include "emu/base/random.h"
-#include "tests/fixtures/tile_help.h"
+#include "tests/fixtures/tile_fixture.h"
 
 static const char *const machines[] = { "mk1", "mk2", "toy4" };
 
 static void setup(struct tile *t, const struct arch *a)
 {
-    help_tile_new(t, a, 5);
+    zero_tile_new(t, a, 5);
 }
 
 static void forget_fault(struct tile *t)
@@ -80,7 +80,7 @@ static void test_access(void **state)
                 check_access(&t, end - k, bytes, FAULT_INVALID_ADDR);
             }
         }
-        help_tile_free(&t);
+        zero_tile_free(&t);
     }
 }
 
@@ -96,7 +96,7 @@ static void test_ragged_end(void **state)
     setup(&t, &a);
     assert_int_equal(tile_load32(&t, 0, a.mem_base + a.mem_bytes - 4, v), FAULT_NONE);
     assert_int_equal(tile_load64(&t, 0, a.mem_base + a.mem_bytes - 4, v), FAULT_INVALID_ADDR);
-    help_tile_free(&t);
+    zero_tile_free(&t);
 }
 
 static void test_little_endian(void **state)
@@ -125,7 +125,7 @@ static void test_little_endian(void **state)
     assert_int_equal(quad[1], 0x88776655);
     assert_int_equal(quad[2], 0);
     assert_int_equal(quad[3], 0xccbbaa99);
-    help_tile_free(&t);
+    zero_tile_free(&t);
 }
 
 static void test_first_fault(void **state)
@@ -150,7 +150,7 @@ static void test_first_fault(void **state)
     assert_string_equal(fault_name(FAULT_INVALID_ADDR), "INVALID_ADDR");
     assert_int_equal(fault_etype(FAULT_IBRK), 15);
     assert_string_equal(fault_name((enum fault)99), "?");
-    help_tile_free(&t);
+    zero_tile_free(&t);
 }
 
 /* Offsets, relative to region 1 from the `in_region1` rows on; all on 16 KiB elements. */
@@ -198,7 +198,7 @@ static void test_conflict_edges(void **state)
     }
     assert_int_equal(tile_conflict(&t, 1, 0, 0),
                      FAULT_NONE); /* outside: the access itself faults */
-    help_tile_free(&t);
+    zero_tile_free(&t);
 }
 
 /* The record of two collisions is that of the lower cycle, with both its addresses. */
@@ -221,7 +221,7 @@ static void test_conflict_record(void **state)
         assert_int_equal(t.fault.addr2, t.mem_base + 8);
         forget_fault(&t);
     }
-    help_tile_free(&t);
+    zero_tile_free(&t);
 }
 
 /* Random pairs, near and far, against the rule of docs/machine.md 2 with its constants written out.
@@ -254,7 +254,7 @@ static void test_conflict_random(void **state)
         forget_fault(&t);
     }
     assert_true(conflicts > 1000);
-    help_tile_free(&t);
+    zero_tile_free(&t);
 }
 
 static void test_code_pages(void **state)
@@ -294,7 +294,7 @@ static void test_code_pages(void **state)
     assert_int_equal(t.dirty[a->region0_bytes >> DIRTY_PAGE_BITS], 1);
     assert_int_equal(t.dirty[(a->region0_bytes >> DIRTY_PAGE_BITS) - 1], 1);
     assert_int_equal(t.dirty[(a->region0_bytes >> DIRTY_PAGE_BITS) + 1], 0);
-    help_tile_free(&t);
+    zero_tile_free(&t);
 }
 
 static void test_host(void **state)
@@ -317,7 +317,7 @@ static void test_host(void **state)
     assert_int_equal(tile_write(&t, end, in, 0), 1);
     assert_int_equal(tile_write(&t, end, in, 1), 0);
     assert_int_equal(t.fault.kind, FAULT_NONE);
-    help_tile_free(&t);
+    zero_tile_free(&t);
 }
 
 static void test_init_fails(void **state)

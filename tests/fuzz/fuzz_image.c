@@ -10,7 +10,7 @@
 
 #include "emu/base/random.h"
 #include "emu/base/alloc.h"
-#include "tests/fixtures/image_samples.h"
+#include "tests/fixtures/image_fixture.h"
 
 enum { RAW_MAX = 1 << 20 };
 

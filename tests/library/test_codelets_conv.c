@@ -11,7 +11,7 @@
 #include "programs/library/kernel/codelet_ref.h"
 #include "programs/library/conv/conv_pack.h"
 #include "programs/library/conv/dw_work.h"
-#include "tests/fixtures/codelet_rig.h"
+#include "tests/fixtures/kernel_fixture.h"
 
 enum { ATOM = 16 };
 
@@ -23,12 +23,12 @@ static double f16_value(uint16_t h)
 }
 
 /* Random finite f16 of the size of 1, and zeros. */
-static uint16_t random_half(struct codelet_rig *rig)
+static uint16_t random_half(struct kernel_fixture *rig)
 {
-    return rig_random(rig) % 8 ? rig_random_f16(rig, 1) : 0;
+    return kernel_random(rig) % 8 ? kernel_random_f16(rig, 1) : 0;
 }
 
-static uint16_t *random_halves(struct codelet_rig *rig, size_t n)
+static uint16_t *random_halves(struct kernel_fixture *rig, size_t n)
 {
     uint16_t *h = malloc((n + 8) * sizeof(*h));
 
@@ -51,7 +51,8 @@ static const char *dw_name(uint32_t k, uint32_t stride)
 
 /* The plain convolution. Every sum of a window and every one between windows may err by half a
  * unit. */
-static void dw_compare(const struct codelet_rig *rig, const struct dw_shape *s, const uint16_t *w)
+static void dw_compare(const struct kernel_fixture *rig, const struct dw_shape *s,
+                       const uint16_t *w)
 {
     const uint16_t *x = rig->call.arg[dw__x].data, *y = rig->call.arg[dw__y].data;
     uint32_t hp = rig->call.arg[dw__hp].value, wp = rig->call.arg[dw__wp].value;
@@ -90,7 +91,7 @@ static int dw_is_even(const struct dw_shape *s, uint32_t wp)
     return p.narrow ? s->ho % DW_THIRDS == 0 : t->positions > 0;
 }
 
-static void dw_call(struct codelet_rig *rig, struct codelet_case *c, const struct dw_shape *s,
+static void dw_call(struct kernel_fixture *rig, struct codelet_case *c, const struct dw_shape *s,
                     int special)
 {
     uint32_t halves = dw_pack_halves(s->k, s->stride), taps = s->k * s->k, work[DW_WORK_WORDS];
@@ -100,7 +101,8 @@ static void dw_call(struct codelet_rig *rig, struct codelet_case *c, const struc
 
     c->seed++;
     rig->random = c->seed;
-    c->layout = c->seed % 3 ? RIG_NEAR1 : RIG_NEAR0; /* too many edges that are apart for RIG_FAR */
+    c->layout = c->seed % 3 ? LAYOUT_NEAR1
+                            : LAYOUT_NEAR0; /* too many edges that are apart for LAYOUT_FAR */
     w = random_halves(rig, s->blocks * ATOM * taps);
     x = random_halves(rig, s->blocks * hp * wp * ATOM);
     packed = malloc(s->blocks * halves * sizeof(*packed) + 8);
@@ -122,9 +124,9 @@ static void dw_call(struct codelet_rig *rig, struct codelet_case *c, const struc
     c->value[dw__wp] = wp;
     c->phase[dw__x] = c->seed % 2 * 8;
     /* Only x need be in other elements. */
-    c->behind[dw__scratch] = c->layout == RIG_NEAR1 ? 1 + dw__y : 0;
+    c->behind[dw__scratch] = c->layout == LAYOUT_NEAR1 ? 1 + dw__y : 0;
     c->slack = 2 * s->blocks * s->k * 5 + 5;
-    codelet_rig_call(rig, c);
+    kernel_fixture_call(rig, c);
     if (dw_is_even(s, wp))
         assert_int_equal(rig->cycles, rig->formula);
     if (!special)
@@ -137,7 +139,7 @@ static void dw_call(struct codelet_rig *rig, struct codelet_case *c, const struc
 static void dw_all(uint32_t k, uint32_t stride)
 {
     static const uint32_t size[] = { 1, 2, 3, 5, 6, 7, 8, 11, 12, 13, 17, 18, 23, 24, 25, 31, 50 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", dw_name(k, stride));
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", dw_name(k, stride));
     struct codelet_case c = codelet_case("dw", 1);
 
     for (uint32_t i = 0; i < EMU_COUNT_OF(size) * EMU_COUNT_OF(size); i++) {
@@ -152,7 +154,7 @@ static void dw_all(uint32_t k, uint32_t stride)
         s.more_h = c.seed % 7 == 0 ? 1 : 0;
         dw_call(rig, &c, &s, c.seed % 11 == 0);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_dw3(void **state)
@@ -199,7 +201,7 @@ static void test_dw_rate(void **state)
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(shapes); i++) {
         const struct dw_shape *s = &shapes[i];
-        struct codelet_rig *rig = codelet_rig_new("mk2", dw_name(s->k, s->stride));
+        struct kernel_fixture *rig = kernel_fixture_new("mk2", dw_name(s->k, s->stride));
         struct codelet_case c = codelet_case("rate", i);
         uint32_t macs = s->blocks * s->ho * s->wo * ATOM * s->k * s->k;
 
@@ -207,19 +209,19 @@ static void test_dw_rate(void **state)
         print_message("%-9s [%u][%2u x %2u]: %6llu cycles, %.2f MAC a cycle\n", rig->codelet->name,
                       s->blocks, s->ho, s->wo, (unsigned long long)rig->cycles,
                       macs / (double)rig->cycles);
-        codelet_rig_free(rig);
+        kernel_fixture_free(rig);
     }
 }
 
 /* ---- first layer ---- */
 
 /* Outputs of a block, and output i as a number: 16 in f16, or 8 in f32. */
-static uint32_t units_of(const struct codelet_rig *rig)
+static uint32_t units_of(const struct kernel_fixture *rig)
 {
     return strstr(rig->codelet->name, "f32") ? ATOM / 2 : ATOM;
 }
 
-static double output_value(const struct codelet_rig *rig, unsigned field, uint32_t i)
+static double output_value(const struct kernel_fixture *rig, unsigned field, uint32_t i)
 {
     const void *out = rig->call.arg[field].data;
     float v;
@@ -235,7 +237,7 @@ struct first_shape {
     uint32_t more_w; /* columns of x that are not needed */
 };
 
-static void first_compare(const struct codelet_rig *rig, const struct first_shape *s,
+static void first_compare(const struct kernel_fixture *rig, const struct first_shape *s,
                           const uint16_t *w)
 {
     const uint16_t *x = rig->call.arg[conv_first__x].data;
@@ -264,7 +266,8 @@ static void first_compare(const struct codelet_rig *rig, const struct first_shap
     }
 }
 
-static void first_call(struct codelet_rig *rig, struct codelet_case *c, const struct first_shape *s)
+static void first_call(struct kernel_fixture *rig, struct codelet_case *c,
+                       const struct first_shape *s)
 {
     uint32_t hp = (s->ho - 1) * 2 + s->k, wp = (s->wo - 1) * 2 + s->k + s->more_w;
     uint32_t kb = conv_first_blocks(s->k), f = s->ho * s->wo, halves = conv_first_pack_halves(s->k);
@@ -273,7 +276,7 @@ static void first_call(struct codelet_rig *rig, struct codelet_case *c, const st
 
     c->seed++;
     rig->random = c->seed;
-    c->layout = c->seed % 3 ? RIG_NEAR1 : RIG_NEAR0;
+    c->layout = c->seed % 3 ? LAYOUT_NEAR1 : LAYOUT_NEAR0;
     w = random_halves(rig, s->nb * ATOM * taps);
     x = random_halves(rig, hp * wp * 4);
     packed = malloc(s->nb * halves * sizeof(*packed) + 8);
@@ -306,7 +309,7 @@ static void first_call(struct codelet_rig *rig, struct codelet_case *c, const st
     c->phase[conv_first__x] = c->seed % 2 * 8;
     c->phase[conv_first__y] = c->seed / 2 % 2 * 8;
     c->slack = (kb * c->value[conv_first__nb] + 1) * 20;
-    codelet_rig_call(rig, c);
+    kernel_fixture_call(rig, c);
     first_compare(rig, s, w);
     free(w);
     free(x);
@@ -314,7 +317,7 @@ static void first_call(struct codelet_rig *rig, struct codelet_case *c, const st
     free(rows);
 }
 
-static void first_all(struct codelet_rig *rig, struct codelet_case *c)
+static void first_all(struct kernel_fixture *rig, struct codelet_case *c)
 {
     static const uint32_t size[] = { 1, 2, 3, 5, 6, 8, 13, 24 };
 
@@ -333,17 +336,17 @@ static void first_all(struct codelet_rig *rig, struct codelet_case *c)
 
 static void test_first_f32(void **state)
 {
-    struct codelet_rig *rig = codelet_rig_new("mk2", "conv_first_f16_f32");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "conv_first_f16_f32");
     struct codelet_case c = codelet_case("first layer", 1);
 
     (void)state;
     first_all(rig, &c);
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_first(void **state)
 {
-    struct codelet_rig *rig = codelet_rig_new("mk2", "conv_first_f16");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "conv_first_f16");
     struct codelet_case c = codelet_case("first layer", 1);
     const struct first_shape stem = { .k = 3, .channels = 3, .nb = 3, .ho = 5, .wo = 6 };
 
@@ -352,7 +355,7 @@ static void test_first(void **state)
     first_call(rig, &c, &stem);
     print_message("conv_first_f16 5 x 6 x 48: %llu cycles, %.2f MAC a cycle\n",
                   (unsigned long long)rig->cycles, 30 * 48 * 27 / (double)rig->cycles);
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 /* ---- windows ---- */
@@ -362,7 +365,7 @@ struct window_shape {
     uint32_t own; /* every output has blocks of its own */
 };
 
-static void window_compare(const struct codelet_rig *rig, const struct window_shape *s)
+static void window_compare(const struct kernel_fixture *rig, const struct window_shape *s)
 {
     const uint16_t *in = rig->call.arg[conv_window__in].data,
                    *w = rig->call.arg[conv_window__weights].data;
@@ -395,7 +398,7 @@ static void window_compare(const struct codelet_rig *rig, const struct window_sh
     }
 }
 
-static void window_call(struct codelet_rig *rig, struct codelet_case *c,
+static void window_call(struct kernel_fixture *rig, struct codelet_case *c,
                         const struct window_shape *s)
 {
     uint32_t hp = s->ho + s->k - 1, wp = s->wo + s->k - 1, f = (s->ho - 1) * wp + s->wo;
@@ -406,7 +409,7 @@ static void window_call(struct codelet_rig *rig, struct codelet_case *c,
 
     c->seed++;
     rig->random = c->seed;
-    c->layout = (enum rig_layout)(c->seed % RIG_LAYOUTS);
+    c->layout = (enum kernel_layout)(c->seed % LAYOUTS);
     x = random_halves(rig, in);
     w = random_halves(rig, s->nb * kb * units * ATOM);
     conv_window_steps(s->k, s->blocks, hp, wp, (int)s->own, steps);
@@ -423,7 +426,7 @@ static void window_call(struct codelet_rig *rig, struct codelet_case *c,
     c->phase[conv_window__in] = c->seed % 2 * 8;
     c->phase[conv_window__out] = c->seed / 2 % 2 * 8;
     c->slack = (kb * s->nb + 1) * 20;
-    codelet_rig_call(rig, c);
+    kernel_fixture_call(rig, c);
     if (f >= 3 * rig->arch.workers && f % rig->arch.workers == 0)
         assert_int_equal(rig->cycles, rig->formula);
     window_compare(rig, s);
@@ -432,7 +435,7 @@ static void window_call(struct codelet_rig *rig, struct codelet_case *c,
     free(steps);
 }
 
-static void window_all(struct codelet_rig *rig, struct codelet_case *c)
+static void window_all(struct kernel_fixture *rig, struct codelet_case *c)
 {
     static const uint32_t size[] = { 1, 2, 3, 5, 6, 12 };
     static const struct window_shape many = { .k = 2, .blocks = 1, .nb = 2, .ho = 28, .wo = 27 };
@@ -452,12 +455,12 @@ static void window_all(struct codelet_rig *rig, struct codelet_case *c)
 
 static void test_window_f32(void **state)
 {
-    struct codelet_rig *rig = codelet_rig_new("mk2", "conv_window_f16_f32");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "conv_window_f16_f32");
     struct codelet_case c = codelet_case("windows", 1);
 
     (void)state;
     window_all(rig, &c);
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_window(void **state)
@@ -468,7 +471,7 @@ static void test_window(void **state)
     static const struct window_shape g16_5 = {
         .k = 5, .blocks = 1, .own = 1, .nb = 2, .ho = 4, .wo = 24
     };
-    struct codelet_rig *rig = codelet_rig_new("mk2", "conv_window_f16");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "conv_window_f16");
     struct codelet_case c = codelet_case("windows", 1);
 
     (void)state;
@@ -481,7 +484,7 @@ static void test_window(void **state)
     print_message("conv_window_f16 5 x 5, 2 groups of 16, 4 x 24: %llu cycles, %.1f MAC a cycle\n",
                   (unsigned long long)rig->cycles,
                   2 * 4 * 24 * 25 * ATOM * ATOM / (double)rig->cycles);
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 int main(void)

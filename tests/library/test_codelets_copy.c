@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "programs/library/kernel/codelet_ref.h"
-#include "tests/fixtures/codelet_rig.h"
+#include "tests/fixtures/kernel_fixture.h"
 
 static const uint32_t sizes[] = { 0,  1,  2,  3,  4,  5,   6,   7,   8,   11,  13,  23,   24,  25,
                                   47, 49, 64, 96, 97, 144, 150, 192, 193, 217, 251, 1001, 4099 };
@@ -16,15 +16,15 @@ static const uint32_t sizes[] = { 0,  1,  2,  3,  4,  5,   6,   7,   8,   11,  1
 static void next_case(struct codelet_case *c)
 {
     c->seed++;
-    c->layout = (enum rig_layout)(c->seed % RIG_LAYOUTS);
-    c->tame = c->seed / RIG_LAYOUTS % 2;
+    c->layout = (enum kernel_layout)(c->seed % LAYOUTS);
+    c->tame = c->seed / LAYOUTS % 2;
 }
 
 /* ---- fill ---- */
 
 static void fill_all(const char *name, unsigned bits)
 {
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("fill", bits);
 
     for (size_t s = 0; s < EMU_COUNT_OF(sizes); s++) {
@@ -34,12 +34,12 @@ static void fill_all(const char *name, unsigned bits)
             c.seed++;
             c.elements[fill__out] = sizes[s];
             c.value[fill__value] = bits == 16 ? 0x7c017c01 : (uint32_t)c.seed * 0x9e3779b9;
-            cycles = codelet_rig_call(rig, &c);
-            assert_int_equal(
-                cycles, fill_cycles_at(&rig->arch, bits, codelet_rig_at(rig, fill__out), sizes[s]));
+            cycles = kernel_fixture_call(rig, &c);
+            assert_int_equal(cycles, fill_cycles_at(&rig->arch, bits,
+                                                    kernel_fixture_at(rig, fill__out), sizes[s]));
         }
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_fill(void **state)
@@ -54,7 +54,7 @@ static void test_fill(void **state)
 
 static void copy_all(const char *name, unsigned bits)
 {
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("copy", bits);
 
     for (size_t s = 0; s < EMU_COUNT_OF(sizes); s++) {
@@ -66,16 +66,16 @@ static void copy_all(const char *name, unsigned bits)
             if ((c.phase[copy__src] | c.phase[copy__dst]) % (bits / 8))
                 continue;
             c.seed++;
-            c.phase[copy__dst] += c.seed / RIG_LAYOUTS % 2 * 8;
-            c.layout = (enum rig_layout)(c.seed % RIG_LAYOUTS);
+            c.phase[copy__dst] += c.seed / LAYOUTS % 2 * 8;
+            c.layout = (enum kernel_layout)(c.seed % LAYOUTS);
             c.elements[copy__src] = c.elements[copy__dst] = sizes[s];
-            cycles = codelet_rig_call(rig, &c);
+            cycles = kernel_fixture_call(rig, &c);
             assert_int_equal(cycles,
-                             copy_cycles_at(&rig->arch, bits, codelet_rig_at(rig, copy__src),
-                                            codelet_rig_at(rig, copy__dst), sizes[s]));
+                             copy_cycles_at(&rig->arch, bits, kernel_fixture_at(rig, copy__src),
+                                            kernel_fixture_at(rig, copy__dst), sizes[s]));
         }
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_copy(void **state)
@@ -98,7 +98,7 @@ struct list_case {
 
 /* Runs of 1 to `longest` elements, with gaps of 0 to 2 elements between; all at multiples of 8
  * bytes for bits 64. */
-static void list_make(struct list_case *l, struct codelet_rig *rig, unsigned bits, uint32_t n,
+static void list_make(struct list_case *l, struct kernel_fixture *rig, unsigned bits, uint32_t n,
                       uint32_t longest)
 {
     uint32_t unit = bits == 64 ? 4 : bits / 8;
@@ -106,10 +106,10 @@ static void list_make(struct list_case *l, struct codelet_rig *rig, unsigned bit
     for (uint32_t k = 0; k < n; k++) {
         uint32_t pad;
 
-        l->run[k] = 1 + rig_random(rig) % longest;
+        l->run[k] = 1 + kernel_random(rig) % longest;
         pad = bits == 64 ? l->run[k] % 2 * 4 : 0;
-        l->src_gap[k] = pad + rig_random(rig) % 3 * (bits == 64 ? 8 : unit);
-        l->dst_gap[k] = pad + rig_random(rig) % 3 * (bits == 64 ? 8 : unit);
+        l->src_gap[k] = pad + kernel_random(rig) % 3 * (bits == 64 ? 8 : unit);
+        l->dst_gap[k] = pad + kernel_random(rig) % 3 * (bits == 64 ? 8 : unit);
     }
 }
 
@@ -117,7 +117,7 @@ static void list_all(const char *name, unsigned bits)
 {
     static const uint32_t runs[] = { 0, 1, 2, 5, 6, 7, 12, 13, 30, 64, 699 };
     static const uint32_t longest[] = { 1, 2, 5, 40 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct list_case *l = calloc(1, sizeof(*l));
     struct codelet_case c = codelet_case("list", bits);
 
@@ -129,12 +129,12 @@ static void list_all(const char *name, unsigned bits)
         uint64_t cycles;
 
         c.seed++;
-        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.layout = (enum kernel_layout)(i % LAYOUTS);
         c.phase[copy_list__src] = i % 8 / unit * unit;
         c.phase[copy_list__dst] = c.seed * 5 % 8 / unit * unit;
         list_make(l, rig, bits, n, longest[i / 8 / EMU_COUNT_OF(runs)]);
         c.elements[copy_list__src] = c.elements[copy_list__dst] = n;
-        cycles = codelet_rig_call(rig, &c);
+        cycles = kernel_fixture_call(rig, &c);
         for (uint32_t k = 0; k < n; k++) {
             l->src[k] = rig->field[copy_list__src].run[k].at;
             l->dst[k] = rig->field[copy_list__dst].run[k].at;
@@ -142,7 +142,7 @@ static void list_all(const char *name, unsigned bits)
         assert_int_equal(cycles, copy_list_cycles_at(&rig->arch, bits, l->src, l->dst, l->run, n));
     }
     free(l);
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_copy_list(void **state)
@@ -159,7 +159,7 @@ static void test_copy_list(void **state)
 static void test_transpose16(void **state)
 {
     static const uint32_t blocks[] = { 0, 1, 2, 5, 6, 7, 11, 12, 13, 24, 50 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", "transpose16_f16");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "transpose16_f16");
     struct codelet_case c = codelet_case("transpose16", 1);
 
     (void)state;
@@ -169,15 +169,15 @@ static void test_transpose16(void **state)
         c.value[transpose16__blocks] = blocks[i];
         c.phase[transpose16__x] = i % 2 * 8;
         c.phase[transpose16__y] = i / 2 % 2 * 8;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
         assert_int_equal(rig->cycles, rig->formula);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void transpose_all(const char *name, uint32_t bytes)
 {
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("transpose", 1);
 
     for (uint32_t i = 0; i < 16 * 27; i++) {
@@ -190,13 +190,13 @@ static void transpose_all(const char *name, uint32_t bytes)
         c.value[transpose__cols] = cols;
         c.phase[transpose__x] = i % 4 * bytes;
         c.phase[transpose__y] = i / 4 % 2 * 4;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
         assert_int_equal(
             rig->cycles,
             bytes == 2 ? rig->formula
-                       : transpose_32_cycles_at(&rig->call, codelet_rig_at(rig, transpose__y)));
+                       : transpose_32_cycles_at(&rig->call, kernel_fixture_at(rig, transpose__y)));
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_transpose(void **state)

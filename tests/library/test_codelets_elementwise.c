@@ -12,7 +12,7 @@
 #include "programs/library/elementwise/elementwise_ref.h"
 #include "programs/library/elementwise/positions_ref.h"
 #include "programs/library/kernel/fields.h"
-#include "tests/fixtures/codelet_rig.h"
+#include "tests/fixtures/kernel_fixture.h"
 
 static const uint32_t sizes[] = { 0,  1,  2,  3,  4,  5,   6,   7,   8,   11,  13,  23,   24,  25,
                                   47, 49, 64, 96, 97, 144, 150, 192, 193, 217, 251, 1001, 4099 };
@@ -59,16 +59,16 @@ static struct element_fields element_fields(const struct elementwise *e)
 }
 
 /* The cycles are those of the formula for where the edges lie. */
-static void element_call(struct codelet_rig *rig, const struct codelet_case *c,
+static void element_call(struct kernel_fixture *rig, const struct codelet_case *c,
                          const struct elementwise *e, const struct element_fields *f,
                          uint32_t channels)
 {
-    uint64_t cycles = codelet_rig_call(rig, c);
+    uint64_t cycles = kernel_fixture_call(rig, c);
     int two = e->kind >= ELEMENTWISE_BINARY && e->kind <= ELEMENTWISE_AXPY;
     unsigned other = two ? (unsigned)f->second : (unsigned)f->out;
     enum elementwise_place place =
-        elementwise_place(&rig->arch, e, codelet_rig_at(rig, (unsigned)f->in),
-                          codelet_rig_at(rig, other), c->elements[f->in], channels);
+        elementwise_place(&rig->arch, e, kernel_fixture_at(rig, (unsigned)f->in),
+                          kernel_fixture_at(rig, other), c->elements[f->in], channels);
 
     assert_int_equal(cycles,
                      elementwise_cycles_at(&rig->arch, e, c->elements[f->in], channels, place));
@@ -78,14 +78,14 @@ static void element_all(const char *name)
 {
     const struct elementwise *e = elementwise_find(codelet_find(name));
     struct element_fields f = element_fields(e);
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("elements", 1);
 
     for (unsigned i = 0; i < 4 * EMU_COUNT_OF(sizes); i++) {
         uint32_t n = sizes[i / 4];
 
         c.seed++;
-        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.layout = (enum kernel_layout)(i % LAYOUTS);
         for (unsigned k = 0; k < 3; k++)
             c.elements[k] = n;
         memset(c.same, 0, sizeof(c.same));
@@ -94,17 +94,17 @@ static void element_all(const char *name)
             c.same[f.out] = (uint8_t)(1 + (f.second >= 0 ? c.seed % 8 / 4 : 0));
         if (f.scalar >= 0) {
             rig->random = c.seed;
-            c.value[f.scalar] =
-                e->width == 4 ? rig_random_f16(rig, i % 4) * 0x10001u : rig_random_f32(rig, i % 4);
+            c.value[f.scalar] = e->width == 4 ? kernel_random_f16(rig, i % 4) * 0x10001u
+                                              : kernel_random_f32(rig, i % 4);
         }
         element_call(rig, &c, e, &f, 0);
     }
     if (f.out < 0) {
-        c.layout = RIG_FAR0;
+        c.layout = LAYOUT_FAR0;
         c.elements[0] = c.elements[1] = c.elements[2] = 251;
         element_call(rig, &c, e, &f, 0);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_elements(void **state)
@@ -129,16 +129,16 @@ static void test_all_f16(void **state)
     for (uint32_t i = 0; i < 0x10000; i++)
         values[i] = (uint16_t)i;
     for (size_t k = 0; k < EMU_COUNT_OF(names); k++) {
-        struct codelet_rig *rig = codelet_rig_new("mk2", names[k]);
+        struct kernel_fixture *rig = kernel_fixture_new("mk2", names[k]);
         struct codelet_case c = codelet_case("every f16", 1);
 
         c.elements[unary__x] = c.elements[unary__y] = 0x8000;
-        c.layout = RIG_NEAR1;
+        c.layout = LAYOUT_NEAR1;
         for (unsigned half = 0; half < 2; half++) {
             c.data[unary__x] = values + 0x8000 * half;
-            codelet_rig_call(rig, &c);
+            kernel_fixture_call(rig, &c);
         }
-        codelet_rig_free(rig);
+        kernel_fixture_free(rig);
     }
     free(values);
 }
@@ -157,22 +157,22 @@ static void test_channels(void **state)
         const struct elementwise *e = elementwise_find(&codelet_table[i]);
         struct codelet_case c = codelet_case("channels", i);
         struct element_fields f;
-        struct codelet_rig *rig;
+        struct kernel_fixture *rig;
 
         if (!e || e->kind != ELEMENTWISE_CHANNEL)
             continue;
         f = element_fields(e);
-        rig = codelet_rig_new("mk2", codelet_table[i].name);
+        rig = kernel_fixture_new("mk2", codelet_table[i].name);
         for (unsigned k = 0; k < 4 * EMU_COUNT_OF(shape); k++) {
             c.seed++;
-            c.layout = (enum rig_layout)(k % RIG_LAYOUTS);
+            c.layout = (enum kernel_layout)(k % LAYOUTS);
             c.elements[channel__b] = shape[k / 4][1] * e->width;
             c.elements[channel__a] = c.elements[channel__out] =
                 shape[k / 4][0] * c.elements[channel__b];
             c.same[channel__out] = k % 4 == 3;
             element_call(rig, &c, e, &f, c.elements[channel__b]);
         }
-        codelet_rig_free(rig);
+        kernel_fixture_free(rig);
     }
 }
 
@@ -187,16 +187,16 @@ static void test_machines(void **state)
     (void)state;
     for (size_t m = 0; m < EMU_COUNT_OF(machines); m++) {
         for (size_t i = 0; i < EMU_COUNT_OF(names); i++) {
-            struct codelet_rig *rig = codelet_rig_new(machines[m], names[i]);
+            struct kernel_fixture *rig = kernel_fixture_new(machines[m], names[i]);
             struct codelet_case c = codelet_case(machines[m], m);
 
             for (unsigned k = 0; k < rig->codelet->fields; k++)
                 c.elements[k] = 480;
             if (!strcmp(names[i], "mul_channel_f16"))
                 c.elements[channel__b] = 32;
-            for (c.layout = RIG_NEAR0; c.layout <= RIG_NEAR1; c.layout++)
-                codelet_rig_call(rig, &c);
-            codelet_rig_free(rig);
+            for (c.layout = LAYOUT_NEAR0; c.layout <= LAYOUT_NEAR1; c.layout++)
+                kernel_fixture_call(rig, &c);
+            kernel_fixture_free(rig);
         }
     }
 }
@@ -206,7 +206,7 @@ static void test_machines(void **state)
 static void test_control(void **state)
 {
     static const uint32_t value[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff };
-    struct codelet_rig *rig = codelet_rig_new("mk2", "add_scalar_i32");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "add_scalar_i32");
     struct codelet_case c = codelet_case("add", 1);
 
     (void)state;
@@ -215,19 +215,19 @@ static void test_control(void **state)
         c.elements[add_scalar_i32__x] = sizes[i];
         c.phase[add_scalar_i32__x] = i % 2 * 4;
         c.value[add_scalar_i32__b] = value[i % EMU_COUNT_OF(value)];
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
     }
-    codelet_rig_free(rig);
-    rig = codelet_rig_new("mk2", "less_scalar_u32");
+    kernel_fixture_free(rig);
+    rig = kernel_fixture_new("mk2", "less_scalar_u32");
     c = codelet_case("less", 1);
     c.elements[less_scalar_u32__a] = c.elements[less_scalar_u32__out] = 1;
     for (size_t i = 0; i < EMU_COUNT_OF(value) * EMU_COUNT_OF(value); i++) {
         c.data[less_scalar_u32__a] = &value[i % EMU_COUNT_OF(value)];
         c.value[less_scalar_u32__b] = value[i / EMU_COUNT_OF(value)];
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
         assert_int_equal(rig->cycles, rig->formula);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 /* ---- x [blocks][f][16] with one or two operands [blocks][16] ---- */
@@ -243,7 +243,7 @@ static double number_f16(uint16_t h, struct fp_env *env)
     return f;
 }
 
-static void positions_call(struct codelet_rig *rig, struct codelet_case *c, uint32_t blocks,
+static void positions_call(struct kernel_fixture *rig, struct codelet_case *c, uint32_t blocks,
                            uint32_t f)
 {
     for (unsigned i = 0; i < rig->codelet->fields; i++) {
@@ -253,19 +253,19 @@ static void positions_call(struct codelet_rig *rig, struct codelet_case *c, uint
         c->phase[i] = c->seed >> i & 1 ? 8 : 0;
         c->value[i] = strcmp(field->name, "blocks") ? f : blocks;
     }
-    codelet_rig_call(rig, c);
+    kernel_fixture_call(rig, c);
     assert_int_equal(rig->cycles, rig->formula);
 }
 
 static void positions_all(const char *name)
 {
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("positions", 1);
     uint64_t seed = 1;
 
     for (unsigned i = 0; i < 4 * EMU_COUNT_OF(fields); i++) {
         c.seed++;
-        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.layout = (enum kernel_layout)(i % LAYOUTS);
         positions_call(rig, &c, i / EMU_COUNT_OF(fields), fields[i % EMU_COUNT_OF(fields)]);
     }
     for (uint32_t blocks = 4; blocks < 20; blocks++) {
@@ -277,10 +277,10 @@ static void positions_all(const char *name)
         uint32_t blocks = 1 + random_below(&seed, 9), positions = 1 + random_below(&seed, 40);
 
         c.seed++;
-        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.layout = (enum kernel_layout)(i % LAYOUTS);
         positions_call(rig, &c, blocks, positions);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_positions(void **state)
@@ -327,7 +327,7 @@ static void test_add_relu(void **state)
 {
     static const uint32_t lengths[] = { 0, 1, 2, 3, 4, 5, 7, 16, 25, 96, 191, 192, 193, 255, 1600 };
     const struct elementwise e = { ELEMENTWISE_BINARY, 4, 2, { 0 }, 2, { 0 } };
-    struct codelet_rig *rig = codelet_rig_new("mk2", "add_relu_f16");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "add_relu_f16");
     struct codelet_case c = codelet_case("elements", 1);
 
     (void)state;
@@ -336,16 +336,16 @@ static void test_add_relu(void **state)
         enum elementwise_place place;
 
         c.seed++;
-        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.layout = (enum kernel_layout)(i % LAYOUTS);
         c.elements[inplace__a] = c.elements[inplace__b] = n;
         c.phase[inplace__a] = i / 3 % 2 * 8;
         c.same[inplace__b] = i % 6 == 5;
-        codelet_rig_call(rig, &c);
-        place = elementwise_place(&rig->arch, &e, codelet_rig_at(rig, inplace__a),
-                                  codelet_rig_at(rig, inplace__b), n, 0);
+        kernel_fixture_call(rig, &c);
+        place = elementwise_place(&rig->arch, &e, kernel_fixture_at(rig, inplace__a),
+                                  kernel_fixture_at(rig, inplace__b), n, 0);
         assert_int_equal(rig->cycles, add_relu_cycles_at(&rig->arch, n, place));
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 int main(void)

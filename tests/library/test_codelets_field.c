@@ -7,13 +7,14 @@
 #include <cmocka.h>
 
 #include "programs/library/kernel/fields.h"
-#include "tests/fixtures/codelet_rig.h"
+#include "tests/fixtures/kernel_fixture.h"
 
 /* ---- sums over positions ---- */
 
 static const uint32_t positions[] = { 0, 1, 5, 6, 7, 13, 64, 100 };
 
-static void sums_call(struct codelet_rig *rig, struct codelet_case *c, uint32_t blocks, uint32_t f)
+static void sums_call(struct kernel_fixture *rig, struct codelet_case *c, uint32_t blocks,
+                      uint32_t f)
 {
     for (unsigned i = 0; i < rig->codelet->fields; i++) {
         const struct codelet_field *field = &rig->codelet->field[i];
@@ -25,18 +26,18 @@ static void sums_call(struct codelet_rig *rig, struct codelet_case *c, uint32_t 
         c->value[i] = strcmp(field->name, "blocks") ? f : blocks;
     }
     c->slack = f < 32 * (blocks + 1) ? 0 : 2 * (rig->arch.workers - 1);
-    codelet_rig_call(rig, c);
+    kernel_fixture_call(rig, c);
 }
 
 static void sums_all(const char *name)
 {
     static const uint32_t many[] = { 63, 65, 95, 96, 127, 128, 129, 160, 289, 301 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("sums", 1);
 
     for (unsigned i = 0; i < 4 * EMU_COUNT_OF(positions); i++) {
         c.seed++;
-        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.layout = (enum kernel_layout)(i % LAYOUTS);
         c.tame = c.seed % 2;
         sums_call(rig, &c, i / EMU_COUNT_OF(positions), positions[i % EMU_COUNT_OF(positions)]);
     }
@@ -49,7 +50,7 @@ static void sums_all(const char *name)
         c.tame = c.seed % 2;
         sums_call(rig, &c, i / EMU_COUNT_OF(many) * 2 + 1, many[i % EMU_COUNT_OF(many)]);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_sums(void **state)
@@ -87,7 +88,7 @@ static void test_maxpool(void **state)
         { .blocks = 4, .ho = 9, .wo = 2, .k = 2, .stride = 3 },
         { .blocks = 7, .ho = 2, .wo = 2, .k = 3, .stride = 3, .more = 1 },
     };
-    struct codelet_rig *rig = codelet_rig_new("mk2", "maxpool_f16");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "maxpool_f16");
     struct codelet_case c = codelet_case("windows", 1);
 
     (void)state;
@@ -98,16 +99,16 @@ static void test_maxpool(void **state)
         const uint32_t value[] = { s->blocks, s->ho, s->wo, hp, wp, s->k, s->stride };
 
         c.seed++;
-        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.layout = (enum kernel_layout)(i % LAYOUTS);
         memcpy(&c.value[maxpool__blocks], value, sizeof(value));
         c.elements[maxpool__x] = s->ho && s->wo ? s->blocks * hp * wp * 16 : 0;
         c.elements[maxpool__y] = s->blocks * s->ho * s->wo * 16;
         c.phase[maxpool__x] = c.seed % 2 * 8;
         c.phase[maxpool__y] = c.seed / 2 % 2 * 8;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
         assert_int_equal(rig->cycles, rig->formula);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 /* ---- group norm: groups begin and end anywhere ---- */
@@ -117,14 +118,14 @@ static const uint32_t group_sizes[] = { 1, 2, 3, 5, 6, 8, 12, 16, 17, 28, 100 };
 static void norm_case(struct codelet_case *c)
 {
     c->seed++;
-    c->layout = c->seed % 2 ? RIG_NEAR0 : RIG_NEAR1;
+    c->layout = c->seed % 2 ? LAYOUT_NEAR0 : LAYOUT_NEAR1;
     c->tame = c->seed / 2 % 2;
 }
 
 static void test_norm_fold(void **state)
 {
     static const uint32_t channels[] = { 1, 2, 16, 31, 48 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", "norm_fold_f32");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "norm_fold_f32");
     struct codelet_case c = codelet_case("fold", 1);
 
     (void)state;
@@ -140,17 +141,17 @@ static void test_norm_fold(void **state)
         c.value[norm_fold__first] = first;
         c.value[norm_fold__each] = each;
         c.value[norm_fold__channels] = n;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
     }
     c.elements[norm_fold__totals] = 0;
-    codelet_rig_call(rig, &c);
-    codelet_rig_free(rig);
+    kernel_fixture_call(rig, &c);
+    kernel_fixture_free(rig);
 }
 
 static void test_norm_params(void **state)
 {
     static const uint32_t blocks[] = { 1, 2, 5 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", "norm_params_f16");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "norm_params_f16");
     struct codelet_case c = codelet_case("params", 1);
 
     (void)state;
@@ -174,12 +175,12 @@ static void test_norm_params(void **state)
         c.value[norm_params__each] = each;
         c.value[norm_params__p] = p;
         c.value[norm_params__groups] = groups;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
     }
     for (unsigned k = norm_params__gamma; k <= norm_params__shift; k++)
         c.elements[k] = 0;
-    codelet_rig_call(rig, &c);
-    codelet_rig_free(rig);
+    kernel_fixture_call(rig, &c);
+    kernel_fixture_free(rig);
 }
 
 /* ---- stencils ---- */
@@ -188,7 +189,7 @@ static void test_stencil5(void **state)
 {
     static const uint32_t heights[] = { 0, 1, 2, 3, 7 };
     static const uint32_t widths[] = { 0, 2, 4, 10, 12, 14, 22, 24, 26, 64, 130 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", "stencil5_f32");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "stencil5_f32");
     struct codelet_case c = codelet_case("stencil", 1);
 
     (void)state;
@@ -199,14 +200,14 @@ static void test_stencil5(void **state)
 
         c.seed++;
         c.tame = i % 2;
-        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.layout = (enum kernel_layout)(i % LAYOUTS);
         c.value[stencil5__h] = h;
         c.value[stencil5__w] = w;
         c.elements[stencil5__x] = (h + 2) * w;
         c.elements[stencil5__y] = h * w;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 /* ---- pixels ---- */
@@ -228,13 +229,13 @@ static void test_pixels(void **state)
     for (unsigned i = 0; i < TABLE; i++)
         table[i] = (uint16_t)(0x2c00 + 7 * i);
     for (unsigned k = 0; k < EMU_COUNT_OF(which); k++) {
-        struct codelet_rig *rig = codelet_rig_new("mk2", which[k].codelet);
+        struct kernel_fixture *rig = kernel_fixture_new("mk2", which[k].codelet);
 
         for (unsigned i = 0; i < EMU_COUNT_OF(pixel_groups); i++) {
-            for (unsigned layout = 0; layout < RIG_LAYOUTS; layout++) {
+            for (unsigned layout = 0; layout < LAYOUTS; layout++) {
                 struct codelet_case c = { .what = "pixels", .seed = 10 * i + layout };
 
-                c.layout = (enum rig_layout)layout;
+                c.layout = (enum kernel_layout)layout;
                 c.elements[pixels__x] = 12 * pixel_groups[i];
                 c.elements[which[k].y] = 16 * pixel_groups[i];
                 c.phase[pixels__x] = k == 2 ? 8 * (i % 2) : 4 * (i % 4);
@@ -242,10 +243,10 @@ static void test_pixels(void **state)
                     c.elements[pixels_u8__table] = TABLE;
                     c.data[pixels_u8__table] = table;
                 }
-                codelet_rig_call(rig, &c);
+                kernel_fixture_call(rig, &c);
             }
         }
-        codelet_rig_free(rig);
+        kernel_fixture_free(rig);
     }
 }
 

@@ -8,20 +8,20 @@
 #include <cmocka.h>
 
 #include "programs/library/kernel/codelet_ref.h"
-#include "tests/fixtures/codelet_rig.h"
+#include "tests/fixtures/kernel_fixture.h"
 
 /* Turns seed, layout and tameness. */
 static void next_case(struct codelet_case *c)
 {
     c->seed++;
-    c->layout = (enum rig_layout)(c->seed % RIG_LAYOUTS);
-    c->tame = c->seed / RIG_LAYOUTS % 2;
+    c->layout = (enum kernel_layout)(c->seed % LAYOUTS);
+    c->tame = c->seed / LAYOUTS % 2;
 }
 
 /* ---- blocks on the matrix unit ---- */
 
-static void matmul_call(struct codelet_rig *rig, struct codelet_case *c, uint32_t kb, uint32_t nb,
-                        uint32_t f)
+static void matmul_call(struct kernel_fixture *rig, struct codelet_case *c, uint32_t kb,
+                        uint32_t nb, uint32_t f)
 {
     uint32_t workers = rig->arch.workers, units = strstr(rig->codelet->name, "_f32") ? 8 : 16;
 
@@ -34,7 +34,7 @@ static void matmul_call(struct codelet_rig *rig, struct codelet_case *c, uint32_
     c->value[matmul__f] = f;
     /* For every pass: a round that ends early, instructions of the supervisor that hide. */
     c->slack = (kb * nb + 1) * 20;
-    codelet_rig_call(rig, c);
+    kernel_fixture_call(rig, c);
     if (f >= 3 * workers && f % workers == 0)
         assert_int_equal(rig->cycles, rig->formula);
 }
@@ -45,7 +45,7 @@ static void matmul_all(const char *name)
     static const uint32_t large[][3] = { { 1, 1, 384 }, { 2, 2, 150 }, { 2, 1, 767 },
                                          { 1, 2, 768 }, { 2, 2, 769 }, { 1, 2, 1518 },
                                          { 2, 1, 1519 } };
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("matmul", 1);
 
     for (uint32_t i = 0; i < EMU_COUNT_OF(f) * 12; i++) {
@@ -59,7 +59,7 @@ static void matmul_all(const char *name)
         matmul_call(rig, &c, i % 2, 0, i / 2 ? 100 : 3);
     matmul_call(rig, &c, 0, 1, 3);
     matmul_call(rig, &c, 0, 1, 100);
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_matmul(void **state)
@@ -97,7 +97,7 @@ static void test_matmul_pass(void **state)
 
 static void test_conv1x1(void **state)
 {
-    struct codelet_rig *rig = codelet_rig_new("mk2", "conv1x1_f16");
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "conv1x1_f16");
     struct codelet_case c = codelet_case("conv1x1", 1);
 
     (void)state;
@@ -106,16 +106,16 @@ static void test_conv1x1(void **state)
         c.elements[conv1x1__in] = c.elements[conv1x1__out] = n * 16;
         c.elements[conv1x1__weights] = 256;
         c.value[conv1x1__n] = n;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 /* ---- products with a vector ---- */
 
 static void dot_all(const char *name)
 {
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("dot", 1);
 
     c.elements[dot__out] = rig->arch.workers;
@@ -124,16 +124,16 @@ static void dot_all(const char *name)
         c.elements[dot__x] = c.elements[dot__y] = i < 80 ? i : i * 13;
         c.phase[dot__x] = i % 2 * 8;
         c.phase[dot__out] = i % 4 * 4;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
         assert_int_equal(rig->cycles, rig->formula);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void matvec_all(const char *name, uint32_t unit)
 {
     static const uint32_t k[] = { 1, 2, 3, 7, 16, 130 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("matvec", 1);
 
     for (uint32_t i = 0; i < 30 * EMU_COUNT_OF(k); i++) {
@@ -145,10 +145,10 @@ static void matvec_all(const char *name, uint32_t unit)
         c.elements[matvec__a] = c.elements[matvec__x] * c.elements[matvec__y];
         c.phase[matvec__x] = i % 2 * 8;
         c.phase[matvec__y] = i % 4 * 4;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
         assert_int_equal(rig->cycles, rig->formula);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_dot(void **state)
@@ -162,14 +162,14 @@ static void test_dot(void **state)
 
 /* ---- rows times vectors ---- */
 
-static void linear_call(struct codelet_rig *rig, struct codelet_case *c, uint32_t n, uint32_t m,
+static void linear_call(struct kernel_fixture *rig, struct codelet_case *c, uint32_t n, uint32_t m,
                         uint32_t k)
 {
     int sums = codelet_state(rig->codelet) == STATE_linear_sums; /* no bias, so other numbers */
     unsigned y = sums ? linear_sums__y : linear__y;
 
     c->seed++;
-    c->layout = (enum rig_layout)(c->seed % RIG_LAYOUTS);
+    c->layout = (enum kernel_layout)(c->seed % LAYOUTS);
     c->tame = c->seed % 4 != 0;
     c->elements[linear__a] = m * k;
     c->elements[linear__x] = n * k;
@@ -180,7 +180,7 @@ static void linear_call(struct codelet_rig *rig, struct codelet_case *c, uint32_
     c->phase[y] = c->seed % 4 * 4;
     c->value[sums ? linear_sums__k : linear__k] = k;
     c->value[sums ? linear_sums__m : linear__m] = m;
-    codelet_rig_call(rig, c);
+    kernel_fixture_call(rig, c);
     assert_int_equal(rig->cycles, rig->formula);
 }
 
@@ -188,7 +188,7 @@ static void linear_all(const char *name, uint32_t unit)
 {
     static const uint32_t vectors[] = { 1, 2, 3, 17, 51 };
     static const uint32_t pictures[] = { 1, 2, 3, 5, 13 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("linear", 1);
 
     for (uint32_t units = 1; units < 15; units++)
@@ -199,7 +199,7 @@ static void linear_all(const char *name, uint32_t unit)
     linear_call(rig, &c, 1, 12, 1792);
     linear_call(rig, &c, 32, unit, 68);
     linear_call(rig, &c, 0, unit, 16);
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_linear(void **state)

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "programs/library/kernel/codelet_ref.h"
-#include "tests/fixtures/codelet_rig.h"
+#include "tests/fixtures/kernel_fixture.h"
 
 static const uint32_t sizes[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,   9,   10,  11,  12,   13,  16,
                                   23, 24, 25, 26, 47, 48, 49, 96, 100, 101, 250, 256, 1001, 2400 };
@@ -16,8 +16,8 @@ static const uint32_t sizes[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,   9,   10, 
 static void next_case(struct codelet_case *c)
 {
     c->seed++;
-    c->layout = (enum rig_layout)(c->seed % RIG_LAYOUTS);
-    c->tame = c->seed / RIG_LAYOUTS % 2;
+    c->layout = (enum kernel_layout)(c->seed % LAYOUTS);
+    c->tame = c->seed / LAYOUTS % 2;
 }
 
 /* ---- partial results ---- */
@@ -25,7 +25,7 @@ static void next_case(struct codelet_case *c)
 static void reduce_all(const char *name)
 {
     static const uint32_t p[] = { 1, 2, 3, 5, 16, 33 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("reduce", 1);
 
     for (size_t i = 0; i < 3 * (EMU_COUNT_OF(sizes) - 2) * EMU_COUNT_OF(p); i++) {
@@ -38,10 +38,10 @@ static void reduce_all(const char *name)
         c.phase[reduce__partials] =
             rig->codelet->field[reduce__partials].align == 8 ? c.seed / 5 % 2 * 8 : 0;
         c.phase[reduce__out] = c.seed % 2 * 8;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
         assert_int_equal(rig->cycles, rig->formula);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_reduce(void **state)
@@ -62,7 +62,7 @@ static void reduce_bias_all(const char *name)
 {
     static const uint32_t partials[] = { 1, 2, 3, 4, 8, 17 };
     static const uint32_t positions[] = { 0, 1, 2, 3, 4, 5, 6, 7, 13, 24, 64, 100 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("reduce", 1);
 
     for (unsigned i = 0; i < EMU_COUNT_OF(partials) * EMU_COUNT_OF(positions); i++) {
@@ -70,17 +70,17 @@ static void reduce_bias_all(const char *name)
         uint32_t n = 16 * positions[i % EMU_COUNT_OF(positions)];
 
         c.seed++;
-        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.layout = (enum kernel_layout)(i % LAYOUTS);
         c.elements[reduce_bias__partials] = p * n;
         c.elements[reduce_bias__bias] = 16;
         c.elements[reduce_bias__out] = n;
         c.phase[reduce_bias__bias] = c.seed % 2 * 8;
         c.phase[reduce_bias__out] = c.seed / 2 % 2 * 8;
         c.value[reduce_bias__p] = p;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
         assert_int_equal(rig->cycles, rig->formula);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_reduce_bias(void **state)
@@ -98,7 +98,7 @@ static void sum_all(const char *name, int scaled)
 {
     static const uint32_t partials[] = { 1, 2, 3, 8, 17, 100 };
     static const uint32_t columns[] = { 0, 1, 2, 5, 6, 7, 12, 13, 30, 43 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("sums", 1);
 
     for (unsigned i = 0; i < EMU_COUNT_OF(partials) * EMU_COUNT_OF(columns); i++) {
@@ -106,7 +106,7 @@ static void sum_all(const char *name, int scaled)
         uint32_t n = 4 * columns[i % EMU_COUNT_OF(columns)];
 
         c.seed++;
-        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.layout = (enum kernel_layout)(i % LAYOUTS);
         c.tame = c.seed % 4 != 0;
         c.elements[sum_bias__partials] = p * n;
         c.elements[sum_bias__bias] = scaled ? 0 : n;
@@ -115,10 +115,10 @@ static void sum_all(const char *name, int scaled)
         c.phase[sum_bias__out] = c.seed / 2 % 2 * 8;
         c.value[sum_scale__scale] = scaled ? 0x3de38e39 : 0; /* 1 / 9 */
         c.value[sum_bias__p] = p;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
         assert_int_equal(rig->cycles, rig->formula);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_sum_bias(void **state)
@@ -135,7 +135,7 @@ static void test_sum_bias(void **state)
 
 static void total_all(const char *name)
 {
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("total", 1);
 
     c.elements[total__out] = rig->arch.workers;
@@ -146,11 +146,11 @@ static void total_all(const char *name)
         c.elements[total__x] = i < 110 ? i : i * 11;
         c.phase[total__x] = i % 2 * 8;
         c.phase[total__out] = i % 4 * 4;
-        cycles = codelet_rig_call(rig, &c);
-        assert_int_equal(cycles,
-                         total_cycles_at(&rig->call, rig->codelet, codelet_rig_at(rig, total__x)));
+        cycles = kernel_fixture_call(rig, &c);
+        assert_int_equal(
+            cycles, total_cycles_at(&rig->call, rig->codelet, kernel_fixture_at(rig, total__x)));
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_total(void **state)

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "programs/library/kernel/codelet_ref.h"
-#include "tests/fixtures/codelet_rig.h"
+#include "tests/fixtures/kernel_fixture.h"
 
 static const uint32_t sizes[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,   9,   10,  11,  12,   13,  16,
                                   23, 24, 25, 26, 47, 48, 49, 96, 100, 101, 250, 256, 1001, 2400 };
@@ -16,8 +16,8 @@ static const uint32_t sizes[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,   9,   10, 
 static void next_case(struct codelet_case *c)
 {
     c->seed++;
-    c->layout = (enum rig_layout)(c->seed % RIG_LAYOUTS);
-    c->tame = c->seed / RIG_LAYOUTS % 2;
+    c->layout = (enum kernel_layout)(c->seed % LAYOUTS);
+    c->tame = c->seed / LAYOUTS % 2;
 }
 
 /* ---- argmax ---- */
@@ -42,7 +42,7 @@ static void fill_values(struct values *v, uint32_t n, uint32_t kind)
 
 static void argmax_all(const char *name, const void *data, struct values *v)
 {
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("argmax", 1);
     int final = !strcmp(name, "argmax_final");
 
@@ -63,13 +63,13 @@ static void argmax_all(const char *name, const void *data, struct values *v)
             c.elements[argmax__index] = rig->arch.workers;
             c.value[argmax__base] = 1000;
         }
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
         /* One worker searches to its end; where in the last vector it finds makes the difference.
          */
         if (kind == 4 && n == 29 * 23 * 4 && !final)
             assert_true(rig->cycles + 8 * rig->arch.workers >= rig->formula);
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_argmax(void **state)
@@ -87,7 +87,7 @@ static void test_argmax(void **state)
 
 static void piece_all(const char *name, int scalar)
 {
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("softmax", 1);
     unsigned x = scalar ? score__x : unary__x, y = scalar ? score__y : unary__y;
 
@@ -100,13 +100,14 @@ static void piece_all(const char *name, int scalar)
             c.phase[score__by] = i % 4 * 4;
         }
         c.same[y] = i % 4 == 3;
-        codelet_rig_call(rig, &c);
-        assert_int_equal(rig->cycles, strcmp(name, "mul_by_f32")
-                                          ? rig->formula
-                                          : mul_by_f32_cycles_at(&rig->call, codelet_rig_at(rig, x),
-                                                                 codelet_rig_at(rig, y)));
+        kernel_fixture_call(rig, &c);
+        assert_int_equal(rig->cycles,
+                         strcmp(name, "mul_by_f32")
+                             ? rig->formula
+                             : mul_by_f32_cycles_at(&rig->call, kernel_fixture_at(rig, x),
+                                                    kernel_fixture_at(rig, y)));
     }
-    codelet_rig_free(rig);
+    kernel_fixture_free(rig);
 }
 
 static void test_softmax_pieces(void **state)
@@ -125,14 +126,14 @@ static void softmax_all(const char *name, uint32_t field, uint32_t other, uint32
 {
     static const uint32_t vectors[] = { 1, 2, 5, 6, 7, 12, 13, 42 };
     static const uint32_t others[] = { 1, 2, 3, 13, 78 };
-    struct codelet_rig *rig = codelet_rig_new("mk2", name);
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("softmax", 1);
 
     for (unsigned i = 0; i < EMU_COUNT_OF(vectors) * EMU_COUNT_OF(others); i++) {
         uint32_t n = 4 * vectors[i / EMU_COUNT_OF(others)];
 
         c.seed++;
-        c.layout = (enum rig_layout)(i % RIG_LAYOUTS);
+        c.layout = (enum kernel_layout)(i % LAYOUTS);
         c.tame = c.seed % 4 != 0;
         for (unsigned k = softmax_exp__x; k < softmax_exp__sum; k++)
             c.elements[k] = n;
@@ -140,13 +141,13 @@ static void softmax_all(const char *name, uint32_t field, uint32_t other, uint32
         if (other)
             c.elements[other] = least * others[i % EMU_COUNT_OF(others)];
         c.phase[softmax_exp__x] = c.seed % 2 * 8;
-        codelet_rig_call(rig, &c);
+        kernel_fixture_call(rig, &c);
         assert_int_equal(rig->cycles, rig->formula);
     }
     c.elements[softmax_exp__x] = c.elements[field] = 0;
     if (other)
-        codelet_rig_call(rig, &c);
-    codelet_rig_free(rig);
+        kernel_fixture_call(rig, &c);
+    kernel_fixture_free(rig);
 }
 
 static void test_softmax(void **state)

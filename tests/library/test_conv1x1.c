@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "emu/base/fp.h"
-#include "tests/fixtures/tile_rig.h"
+#include "tests/fixtures/tile_fixture.h"
 
 static const struct {
     uint32_t positions;
@@ -27,7 +27,7 @@ static const struct {
 
 enum { POINTS = EMU_COUNT_OF(silicon), CHANNELS = 16 };
 
-static struct tile_rig *rig;
+static struct tile_fixture *rig;
 static uint32_t in_at, out_at, weights_at, state_at;
 
 static int setup(void **state)
@@ -40,7 +40,7 @@ static int setup(void **state)
     rig = emu_alloc(1, sizeof(*rig));
     rig->arch = *arch_preset("bow");
     o.arch = &rig->arch;
-    rig_must(asm_unit_new(&o, &rig->unit) == EMU_OK, "unit");
+    tile_must(asm_unit_new(&o, &rig->unit) == EMU_OK, "unit");
     if (asm_unit_add_file(rig->unit, "programs/library/conv/conv1x1_f16.S") != EMU_OK ||
         asm_unit_add_text(rig->unit, "stub", stub, sizeof(stub) - 1) != EMU_OK ||
         asm_unit_link(rig->unit, NULL) != EMU_OK) {
@@ -50,7 +50,7 @@ static int setup(void **state)
     rig->image = asm_unit_image(rig->unit);
     rig->mem = emu_alloc(1, rig->arch.mem_bytes);
     rig->tile = emu_alloc_aligned(1, sizeof(*rig->tile), 64);
-    rig_must(code_cache_new(&rig->arch, &rig->cache) == EMU_OK, "cache");
+    tile_must(code_cache_new(&rig->arch, &rig->cache) == EMU_OK, "cache");
     in_at = rig->arch.mem_base + 0x4000;
     out_at = rig->arch.mem_base + rig->arch.region0_bytes;
     weights_at = out_at + 0x20000;
@@ -61,7 +61,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    rig_free(rig);
+    tile_fixture_free(rig);
     return 0;
 }
 
@@ -84,7 +84,7 @@ static uint64_t run(uint32_t n)
 {
     uint32_t words[4] = { in_at, out_at, weights_at, n };
 
-    rig_reset(rig, NULL);
+    tile_fixture_reset(rig, NULL);
     for (uint32_t k = 0; k < n * CHANNELS; k++) {
         uint16_t v = value(k);
 
@@ -97,7 +97,7 @@ static uint64_t run(uint32_t n)
     }
     tile_write(rig->tile, state_at, words, sizeof(words));
     rig->tile->m[0][LANE_SUPER] = state_at;
-    assert_int_equal(rig_run(rig), BARREL_HALT);
+    assert_int_equal(tile_fixture_run(rig), BARREL_HALT);
     return rig->barrel.cycle - rig->barrel.launch_cycle;
 }
 

@@ -2,7 +2,7 @@
  * interpreter. Odd sizes, mappings in pieces that nothing is aligned to, few and many tiles.
  */
 #include "programs/library/layout/plan_cost.h"
-#include "tests/fixtures/ops_rig.h"
+#include "tests/fixtures/ops_fixture.h"
 
 static double plain_unary(enum unary_op op, double x)
 {
@@ -50,10 +50,10 @@ static void one_elementwise(enum elem e, const uint32_t shape[2], enum ops_map m
     double *a = ops_numbers(n, n), *b = ops_numbers(n, n + 1), *positive = ops_numbers(n, n);
     struct ops_output *unary[UNARY_COUNT], *binary[BINARY_COUNT], *scalar[BINARY_COUNT], *back, *y;
     struct tensor ta, tb, tp, ty;
-    struct ops_rig r;
+    struct ops_fixture r;
     char name[20];
 
-    ops_rig_new(&r, "toy4", 0);
+    ops_fixture_new(&r, "toy4", 0);
     for (uint32_t i = 0; i < n; i++)
         positive[i] = fabs(a[i]) + 0.25;
     ta = ops_input(&r, e, 2, shape, map, a);
@@ -83,7 +83,7 @@ static void one_elementwise(enum elem e, const uint32_t shape[2], enum ops_map m
         ops_near("axpy", i, e, y->value[i], 0.5 * a[i] + b[i], 1);
         ops_near("cast", i, e, back->value[i], a[i], 0);
     }
-    ops_rig_free(&r);
+    ops_fixture_free(&r);
     free(a);
     free(b);
     free(positive);
@@ -104,7 +104,7 @@ static void test_elementwise(void **state)
 static void test_fill_and_cast(void **state)
 {
     static const enum elem types[] = { ELEM_F16, ELEM_F32, ELEM_U8 };
-    struct ops_rig r;
+    struct ops_fixture r;
     double x[77];
 
     (void)state;
@@ -114,7 +114,7 @@ static void test_fill_and_cast(void **state)
         struct ops_output *filled[3], *cast[2];
         struct tensor bytes;
 
-        ops_rig_new(&r, "toy4", 0);
+        ops_fixture_new(&r, "toy4", 0);
         for (unsigned k = 0; k < 3; k++) {
             struct tensor t = ops_tensor(&r, types[k], SHAPE(7, 11), map);
 
@@ -130,7 +130,7 @@ static void test_fill_and_cast(void **state)
                 assert_true(filled[k]->value[i] == 2);
             assert_true(cast[0]->value[i] == x[i] && cast[1]->value[i] == x[i]);
         }
-        ops_rig_free(&r);
+        ops_fixture_free(&r);
     }
 }
 
@@ -142,10 +142,10 @@ static void one_channel(enum elem e, const uint32_t shape[3], enum ops_map map)
     double *a = ops_numbers(n, n), *b = ops_numbers(c, c + 1);
     struct ops_output *out[BINARY_COUNT];
     struct tensor ta, tb;
-    struct ops_rig r;
+    struct ops_fixture r;
     char name[20];
 
-    ops_rig_new(&r, "toy4", 0);
+    ops_fixture_new(&r, "toy4", 0);
     ta = ops_input(&r, e, 3, shape, map, a);
     tb = ops_input(&r, e, 1, &c, (map + 1) % MAP_COUNT, b);
     for (unsigned k = 0; k < BINARY_COUNT; k++) {
@@ -157,7 +157,7 @@ static void one_channel(enum elem e, const uint32_t shape[3], enum ops_map map)
         for (unsigned k = 0; k < BINARY_COUNT; k++)
             ops_near("channel", i, e, out[k]->value[i], plain_binary(k, a[i], b[i % c]), 1);
     }
-    ops_rig_free(&r);
+    ops_fixture_free(&r);
     free(a);
     free(b);
 }
@@ -212,9 +212,9 @@ static void one_reduction(const struct reduction_case *c)
     double *x = ops_numbers((uint64_t)c->p * c->n, c->p + c->n);
     struct ops_output *out[REDUCE_COUNT];
     struct tensor t;
-    struct ops_rig r;
+    struct ops_fixture r;
 
-    ops_rig_new(&r, c->machine, c->tiles);
+    ops_fixture_new(&r, c->machine, c->tiles);
     t = ops_input(&r, c->from, SHAPE(c->p, c->n), c->map, x);
     for (unsigned op = 0; op < REDUCE_COUNT; op++) {
         char name[20];
@@ -225,7 +225,7 @@ static void one_reduction(const struct reduction_case *c)
     ops_run(&r);
     for (unsigned op = 0; op < REDUCE_COUNT; op++)
         check_reduced(c, op, x, out[op]);
-    ops_rig_free(&r);
+    ops_fixture_free(&r);
     free(x);
 }
 
@@ -273,16 +273,16 @@ static void test_reduce_copies(void **state)
         const double x[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 };
         struct ops_output *sum;
         struct tensor t;
-        struct ops_rig r;
+        struct ops_fixture r;
 
         (void)state;
-        ops_rig_new(&r, "toy4", 0);
+        ops_fixture_new(&r, "toy4", 0);
         t = ops_input(&r, ELEM_F32, SHAPE(rows, 3), MAP_EVEN, x);
         sum = ops_output(&r, op_reduce(r.g, r.seq, REDUCE_SUM, t, ELEM_F32, "sum"));
         op_fill(r.g, r.seq, t, 100, "fill");
         ops_run(&r);
         assert_true(sum->value[0] == (rows == 1 ? 1 : rows == 2 ? 5 : 12));
-        ops_rig_free(&r);
+        ops_fixture_free(&r);
     }
 }
 
@@ -308,10 +308,10 @@ static void one_total(enum elem e, const uint32_t shape[2], enum ops_map map)
     double *x = ops_numbers(n, 7 * n), sum = 0, squares = 0, max = -INFINITY, all = 0;
     struct ops_output *total[REDUCE_COUNT], *soft;
     struct tensor t;
-    struct ops_rig r;
+    struct ops_fixture r;
     char name[20];
 
-    ops_rig_new(&r, n % 3 ? "toy4" : "toy16", 0);
+    ops_fixture_new(&r, n % 3 ? "toy4" : "toy16", 0);
     t = ops_input(&r, e, 2, shape, map, x);
     for (unsigned op = 0; op < REDUCE_COUNT; op++) {
         snprintf(name, sizeof(name), "total%u", op);
@@ -331,7 +331,7 @@ static void one_total(enum elem e, const uint32_t shape[2], enum ops_map map)
     assert_true(total[REDUCE_MAX]->value[0] == max);
     for (uint32_t i = 0; i < n; i++)
         ops_near("softmax", i, ELEM_F32, soft->value[i], exp(x[i] - max) / all, 40);
-    ops_rig_free(&r);
+    ops_fixture_free(&r);
     free(x);
 }
 
@@ -356,18 +356,18 @@ static void test_argmax(void **state)
         uint32_t n = sizes[i / 2 / MAP_COUNT], want = (uint32_t)(i * 37 % n);
         double *x = ops_numbers(n, i);
         struct ops_output *at;
-        struct ops_rig r;
+        struct ops_fixture r;
 
         for (uint32_t k = want; k < n; k += k == want ? 1 : 3)
             x[k] = 2.5; /* above all others */
-        ops_rig_new(&r, "toy4", 0);
+        ops_fixture_new(&r, "toy4", 0);
         at = ops_output(
             &r, op_argmax(r.g, r.seq,
                           ops_input(&r, i % 2 ? ELEM_F16 : ELEM_F32, 1, &n, i / 2 % MAP_COUNT, x),
                           "argmax"));
         ops_run(&r);
         assert_int_equal((uint32_t)at->value[0], want);
-        ops_rig_free(&r);
+        ops_fixture_free(&r);
         free(x);
     }
 }
@@ -384,9 +384,9 @@ static void test_transpose(void **state)
         uint32_t rows = sizes[i / SIZES], cols = sizes[i % SIZES];
         double *x = ops_numbers((uint64_t)rows * cols, i);
         struct ops_output *y;
-        struct ops_rig r;
+        struct ops_fixture r;
 
-        ops_rig_new(&r, i % 2 ? "toy4" : "toy16", i % 7 ? 0 : 3);
+        ops_fixture_new(&r, i % 2 ? "toy4" : "toy16", i % 7 ? 0 : 3);
         y = ops_output(&r, op_transpose(r.g, r.seq,
                                         ops_input(&r, i % 3 ? ELEM_F16 : ELEM_F32,
                                                   SHAPE(rows, cols), i % MAP_COUNT, x),
@@ -394,7 +394,7 @@ static void test_transpose(void **state)
         ops_run(&r);
         for (uint32_t k = 0; k < rows * cols; k++)
             assert_true(y->value[k % cols * rows + k / cols] == x[k]);
-        ops_rig_free(&r);
+        ops_fixture_free(&r);
         free(x);
     }
 }
@@ -407,13 +407,13 @@ static void one_matmul(const struct matmul_plan *p)
     double *x = ops_numbers((uint64_t)p->m * p->k, 1), *y = ops_numbers((uint64_t)p->k * p->n, 2);
     struct matmul_operand a, b;
     struct ops_output *c;
-    struct ops_rig r;
+    struct ops_fixture r;
 
     for (uint32_t i = 0; i < p->m * p->k; i++)
         x[i] = floor(x[i]);
     for (uint32_t i = 0; i < p->k * p->n; i++)
         y[i] = floor(y[i]);
-    ops_rig_new(&r, "toy64", 0);
+    ops_fixture_new(&r, "toy64", 0);
     a = op_matmul_left(r.g, p, "a");
     b = op_matmul_right(r.g, p, "b");
     graph_keep(r.g, a.matrix);
@@ -433,7 +433,7 @@ static void one_matmul(const struct matmul_plan *p)
                          p->k, p->sm, p->sn, p->sk, i, j, c->value[i * p->n + j], sum);
         }
     }
-    ops_rig_free(&r);
+    ops_fixture_free(&r);
     free(x);
     free(y);
 }
@@ -472,60 +472,60 @@ static void test_matmul_sizes(void **state)
 
 /* ---- what is refused ---- */
 
-static void says(struct ops_rig *r, const char *texts)
+static void says(struct ops_fixture *r, const char *texts)
 {
     assert_int_not_equal(graph_status(r->g), EMU_OK);
-    help_error_says(texts);
-    ops_rig_free(r);
+    error_says(texts);
+    ops_fixture_free(r);
 }
 
 static void test_refused(void **state)
 {
     struct matmul_plan p = { 4, 32, 32, 1, 3, 1, 0, 4, 0, { 0 } };
     struct matmul_operand o;
-    struct ops_rig r;
+    struct ops_fixture r;
     struct tensor a, b, t;
 
     (void)state;
-    ops_rig_new(&r, "toy4", 0);
+    ops_fixture_new(&r, "toy4", 0);
     a = ops_tensor(&r, ELEM_F32, SHAPE(3, 4), MAP_EVEN);
     b = ops_tensor(&r, ELEM_F32, SHAPE(4, 3), MAP_EVEN);
     op_binary(r.g, r.seq, BINARY_ADD, a, b, "sum");
     says(&r, "sum: the second operand has neither the shape");
-    ops_rig_new(&r, "toy4", 0);
+    ops_fixture_new(&r, "toy4", 0);
     a = ops_tensor(&r, ELEM_F32, SHAPE(8), MAP_EVEN);
     b = ops_tensor(&r, ELEM_F32, SHAPE(4), MAP_EVEN);
     op_axpy(r.g, r.seq, 1, a, b, "axpy");
     says(&r, "axpy: the operands have different shapes");
-    ops_rig_new(&r, "toy4", 0);
+    ops_fixture_new(&r, "toy4", 0);
     t = graph_variable(r.g, ELEM_F32, SHAPE(10), "t");
     graph_map(r.g, tensor_slice(r.g, t, 0, 0, 7), 1);
     op_total(r.g, r.seq, REDUCE_SUM, t, "total");
     says(&r, "total: |elements [7, 10)|on no tile");
-    ops_rig_new(&r, "toy4", 0);
+    ops_fixture_new(&r, "toy4", 0);
     op_argmax(r.g, r.seq, graph_variable(r.g, ELEM_F32, SHAPE(0), "none"), "argmax");
     says(&r, "argmax: |no elements");
-    ops_rig_new(&r, "toy4", 0);
+    ops_fixture_new(&r, "toy4", 0);
     op_reduce(r.g, r.seq, REDUCE_SUM, ops_tensor(&r, ELEM_F32, SHAPE(3), MAP_ONE), ELEM_F32, "r");
     says(&r, "r: |expected a matrix that is not empty, got 1 dimensions");
-    ops_rig_new(&r, "toy4", 0);
+    ops_fixture_new(&r, "toy4", 0);
     op_transpose(r.g, r.seq, ops_tensor(&r, ELEM_F32, SHAPE(3), MAP_ONE), "turned");
     says(&r, "turned: expected a matrix, got 1 dimensions");
-    ops_rig_new(&r, "toy4", 0);
+    ops_fixture_new(&r, "toy4", 0);
     op_unary(r.g, r.seq, UNARY_EXP, ops_tensor(&r, ELEM_U8, SHAPE(3), MAP_ONE), "exp");
     says(&r, "exp_u8");
-    ops_rig_new(&r, "toy4", 0);
+    ops_fixture_new(&r, "toy4", 0);
     op_matmul_left(r.g, &p, "left");
     says(&r, "left: |32 of a matrix product in 1 x 3 x 1 parts|block");
     p.sn = 2;
-    ops_rig_new(&r, "toy4", 0);
+    ops_fixture_new(&r, "toy4", 0);
     o = op_matmul_left(r.g, &p, "left");
     op_matmul(r.g, r.seq, &p, o, o, "product");
     says(&r, "product: |not those of the plan");
 }
 
 /* Adds one operation of every table of kernels, by number; returns whether there are so many. */
-static int add_typed(struct ops_rig *r, unsigned k, enum elem e, enum elem to)
+static int add_typed(struct ops_fixture *r, unsigned k, enum elem e, enum elem to)
 {
     struct tensor t = ops_tensor(r, e, SHAPE(4, 8), MAP_ONE), c = tensor_index(r->g, t, 0);
     enum { FIRST_BINARY = UNARY_COUNT, FIRST_REDUCE = FIRST_BINARY + 3 * BINARY_COUNT };
@@ -568,17 +568,17 @@ static void test_all_types(void **state)
         int more = 1;
 
         for (unsigned k = 0; more; k++) {
-            struct ops_rig r;
+            struct ops_fixture r;
 
-            ops_rig_new(&r, "toy4", 0);
+            ops_fixture_new(&r, "toy4", 0);
             more = add_typed(&r, k, e, to);
             if (graph_status(r.g) == EMU_OK) {
                 there += more;
             } else {
-                help_error_says("there is no codelet ");
+                error_says("there is no codelet ");
                 missing++;
             }
-            ops_rig_free(&r);
+            ops_fixture_free(&r);
         }
     }
     print_message("%u operations on types, %u without a kernel\n", there, missing);
@@ -588,21 +588,21 @@ static void test_all_types(void **state)
 /* Matrices without elements are nothing to do. */
 static void test_empty(void **state)
 {
-    struct ops_rig r;
+    struct ops_fixture r;
     struct tensor t;
 
     (void)state;
-    ops_rig_new(&r, "toy4", 0);
+    ops_fixture_new(&r, "toy4", 0);
     t = op_transpose(r.g, r.seq, ops_tensor(&r, ELEM_F32, SHAPE(0, 3), MAP_EVEN), "turned");
     assert_int_equal(tensor_shape(r.g, t)[0], 3);
     op_unary(r.g, r.seq, UNARY_EXP, ops_tensor(&r, ELEM_F32, SHAPE(0), MAP_EVEN), "exp");
     ops_run(&r);
-    ops_rig_free(&r);
+    ops_fixture_free(&r);
 }
 
 /* ---- every allocation fails once ---- */
 
-static void build_all(struct ops_rig *r, struct tensor t)
+static void build_all(struct ops_fixture *r, struct tensor t)
 {
     struct matmul_plan p = { 3, 16, 32, 2, 1, 2, 0, 4, 0, { 0 } };
     struct tensor y = op_binary(r->g, r->seq, BINARY_ADD, t, tensor_index(r->g, t, 0), "sum");
@@ -621,17 +621,17 @@ static void test_no_memory(void **state)
 
     (void)state;
     for (;; failures++) {
-        struct ops_rig r;
+        struct ops_fixture r;
         struct tensor t;
         enum emu_status s;
 
-        ops_rig_new(&r, "toy4", 0);
+        ops_fixture_new(&r, "toy4", 0);
         t = ops_tensor(&r, ELEM_F32, SHAPE(5, 7), MAP_ODD);
         alloc_test_fail_at(failures);
         build_all(&r, t);
         alloc_test_fail_at(-1);
         s = graph_status(r.g);
-        ops_rig_free(&r);
+        ops_fixture_free(&r);
         if (s == EMU_OK)
             break;
         assert_int_equal(s, EMU_NO_MEMORY);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "tests/fixtures/nn_rig.h"
+#include "tests/fixtures/nn_fixture.h"
 
 /* ---- one convolution ---- */
 
@@ -32,11 +32,11 @@ static struct conv_test with_defaults(struct conv_test t)
     return t;
 }
 
-static struct nn_rig machine_of(const struct conv_test *t)
+static struct nn_fixture machine_of(const struct conv_test *t)
 {
     if (t->groups == t->c)
-        return nn_rig_new("mk2", 16);
-    return nn_rig_new(t->on ? t->on : "toy16", 0);
+        return nn_fixture_new("mk2", 16);
+    return nn_fixture_new(t->on ? t->on : "toy16", 0);
 }
 
 /* One number of the result, without residual and activation function. */
@@ -83,7 +83,7 @@ static struct conv_plan conv(const struct conv_test *row)
 {
     const struct conv_test t = with_defaults(*row);
     uint32_t after = t.kernel / 2, before = after - (t.uneven != 0);
-    struct nn_rig r = machine_of(&t);
+    struct nn_fixture r = machine_of(&t);
     struct activation x = input(&r, t.n, t.c, t.h, t.w), y, add = { .n = 0 };
     float *in = numbers(&r, (size_t)t.n * t.c * t.h * t.w), *residual = NULL;
     float *w = numbers(&r, (size_t)t.out * (t.c / t.groups) * t.kernel * t.kernel);
@@ -120,7 +120,7 @@ static struct conv_plan conv(const struct conv_test *row)
     free(w);
     free(bias);
     free(residual);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
     return plan;
 }
 

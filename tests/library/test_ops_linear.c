@@ -8,7 +8,7 @@
 
 #include "programs/library/layout/tile_choice.h"
 #include "programs/library/linear/linear_plan.h"
-#include "tests/fixtures/nn_rig.h"
+#include "tests/fixtures/nn_fixture.h"
 
 /* What is after the last channel is zero. */
 static void zero_after_channels(const struct activation *y, const double *got)
@@ -39,7 +39,7 @@ static double plain_row(const struct linear_test *t, const float *w, const float
 
 static void linear(const struct linear_test *t)
 {
-    struct nn_rig r = nn_rig_new(t->on, t->tiles);
+    struct nn_fixture r = nn_fixture_new(t->on, t->tiles);
     struct activation x = input(&r, t->n, t->in, 1, 1), y;
     float *in = numbers(&r, t->n * t->in), *w = numbers(&r, (size_t)t->out * t->in);
     float *bias = numbers(&r, t->out);
@@ -66,7 +66,7 @@ static void linear(const struct linear_test *t)
     free(in);
     free(w);
     free(bias);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
 }
 
 static void test_linear(void **state)
@@ -94,13 +94,13 @@ static void test_linear(void **state)
 static void test_linear_errors(void **state)
 {
     float one[256] = { 0 };
-    struct nn_rig r = nn_rig_new("toy4", 0);
+    struct nn_fixture r = nn_fixture_new("toy4", 0);
     struct activation x = input(&r, 1, 16, 2, 2);
 
     (void)state;
     op_linear(r.nn, x, 16, one, NULL, ACT_NONE, "fc");
     assert_int_equal(graph_status(r.g), EMU_USAGE);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
 }
 
 /* ---- mean and factors ---- */
@@ -113,7 +113,7 @@ struct mean_test {
 
 static void mean(const struct mean_test *t)
 {
-    struct nn_rig r = nn_rig_new(t->on, t->tiles);
+    struct nn_fixture r = nn_fixture_new(t->on, t->tiles);
     struct activation x = input(&r, t->n, t->c, t->h, t->w), y;
     uint32_t field = t->h * t->w;
     float *in = numbers(&r, (size_t)t->n * t->c * field);
@@ -132,7 +132,7 @@ static void mean(const struct mean_test *t)
     zero_after_channels(&y, got);
     free(got);
     free(in);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
 }
 
 static void test_mean(void **state)
@@ -155,7 +155,7 @@ static void test_mean(void **state)
 static void squeeze(const char *machine, uint32_t tiles, struct activation s, uint32_t mid_c)
 {
     uint32_t field = s.h * s.w;
-    struct nn_rig r = nn_rig_new(machine, tiles);
+    struct nn_fixture r = nn_fixture_new(machine, tiles);
     struct activation x = input(&r, s.n, s.c, s.h, s.w), y;
     float *in = numbers(&r, s.n * s.c * field), *w1 = numbers(&r, mid_c * s.c),
           *b1 = numbers(&r, mid_c);
@@ -196,7 +196,7 @@ static void squeeze(const char *machine, uint32_t tiles, struct activation s, ui
     free(b1);
     free(w2);
     free(b2);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
 }
 
 static void test_squeeze(void **state)
@@ -210,7 +210,7 @@ static void test_squeeze(void **state)
 
 static void scores(const char *machine, uint32_t tiles, uint32_t n, uint32_t c, float factor)
 {
-    struct nn_rig r = nn_rig_new(machine, tiles);
+    struct nn_fixture r = nn_fixture_new(machine, tiles);
     struct activation x = input(&r, n, c, 1, 1);
     struct compile_options co = { .threads = 1 };
     struct session_options so = { .threads = 1, .check = 1 };
@@ -260,7 +260,7 @@ static void scores(const char *machine, uint32_t tiles, uint32_t n, uint32_t c, 
     free(got);
     free(want);
     free(data);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
 }
 
 static void test_scores(void **state)
@@ -284,7 +284,7 @@ static int is_even(const void *ctx, uint32_t tile)
 /* Every tile gets a part before one gets two; those to be avoided come last. */
 static void test_spread(void **state)
 {
-    struct nn_rig r = nn_rig_new("toy16", 0);
+    struct nn_fixture r = nn_fixture_new("toy16", 0);
     uint32_t parts[16] = { 0 };
     struct tile_choice s;
 
@@ -299,7 +299,7 @@ static void test_spread(void **state)
         parts[tile]++;
     }
     tile_choice_free(&s);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
 }
 
 /* ---- plans ---- */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "tests/fixtures/nn_rig.h"
+#include "tests/fixtures/nn_fixture.h"
 
 static size_t plain_at(const struct activation *f, uint32_t n, uint32_t c, uint32_t i)
 {
@@ -68,7 +68,7 @@ static double *plain_norm(const struct norm_test *t, const float *in, const floa
 
 static void norm(const struct norm_test *t)
 {
-    struct nn_rig r = nn_rig_new(t->on, 0);
+    struct nn_fixture r = nn_fixture_new(t->on, 0);
     struct activation x = input(&r, t->n, t->c, t->h, t->w), y;
     size_t n = (size_t)t->n * t->c * t->h * t->w;
     float *in = numbers(&r, n), *gamma = numbers(&r, t->c), *beta = numbers(&r, t->c);
@@ -91,7 +91,7 @@ static void norm(const struct norm_test *t)
     free(in);
     free(gamma);
     free(beta);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
 }
 
 static void test_group_norm(void **state)
@@ -120,12 +120,12 @@ static void test_norm_errors(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct nn_rig r = nn_rig_new("toy4", 0);
+        struct nn_fixture r = nn_fixture_new("toy4", 0);
         struct activation x = input(&r, 1, 48, 4, 4);
 
         op_group_norm(r.nn, x, i ? 4 : 5, 1e-3f, one, one, i ? ACT_SIGMOID : ACT_NONE, "norm");
         assert_int_equal(graph_status(r.g), EMU_USAGE);
-        nn_rig_free(&r);
+        nn_fixture_free(&r);
     }
 }
 
@@ -139,7 +139,7 @@ struct sum_test {
 
 static void sum(const struct sum_test *t)
 {
-    struct nn_rig r = nn_rig_new(t->on, 0);
+    struct nn_fixture r = nn_fixture_new(t->on, 0);
     struct activation a = input(&r, t->n, t->c, t->h, t->w), y;
     struct activation b = nn_activation(r.nn, t->n, t->c, t->h, t->w, "b");
     size_t count = (size_t)t->n * t->c * t->h * t->w;
@@ -158,7 +158,7 @@ static void sum(const struct sum_test *t)
     free(x2);
     free(got);
     free(want);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
 }
 
 static void test_sum(void **state)
@@ -177,12 +177,12 @@ static void test_sum_errors(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct nn_rig r = nn_rig_new("toy4", 0);
+        struct nn_fixture r = nn_fixture_new("toy4", 0);
         struct activation a = input(&r, 1, 32, 4, 4), b = input(&r, 1, 32, 4, i ? 4 : 5);
 
         op_activation_add(r.nn, a, b, i ? ACT_SWISH : ACT_NONE, "sum");
         assert_int_equal(graph_status(r.g), EMU_USAGE);
-        nn_rig_free(&r);
+        nn_fixture_free(&r);
     }
 }
 
@@ -217,7 +217,7 @@ static double *plain_pool(const struct pool_test *t, const struct activation *x,
 
 static void max_pool(const struct pool_test *t)
 {
-    struct nn_rig r = nn_rig_new(t->on, 0);
+    struct nn_fixture r = nn_fixture_new(t->on, 0);
     struct activation x = input(&r, t->n, t->c, t->h, t->w), y;
     float *in = numbers(&r, (size_t)x.n * x.c * x.h * x.w);
     double *got, *want;
@@ -230,7 +230,7 @@ static void max_pool(const struct pool_test *t)
     free(got);
     free(want);
     free(in);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
 }
 
 static void test_max_pool(void **state)

@@ -4,7 +4,7 @@
 #include "emu/base/random.h"
 #include "programs/library/layout/plan.h"
 #include "programs/library/layout/plan_cost.h"
-#include "tests/fixtures/ops_rig.h"
+#include "tests/fixtures/ops_fixture.h"
 
 enum { BLOCK = 16 };
 
@@ -154,7 +154,7 @@ static void test_refused(void **state)
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
         assert_int_equal(plan_matmul_check(arch_preset("toy64"), &bad[i].p), EMU_USAGE);
-        help_error_says(bad[i].says);
+        error_says(bad[i].says);
     }
 }
 
@@ -202,10 +202,10 @@ static void test_predicted(void **state)
         const struct problem *q = &sizes[i];
         struct matmul_operand x, y;
         struct matmul_plan p;
-        struct ops_rig r;
+        struct ops_fixture r;
         double off;
 
-        ops_rig_new(&r, "mk2", 0);
+        ops_fixture_new(&r, "mk2", 0);
         OPS_OK(plan_matmul(a, q->m, q->n, q->k, 0, a->tiles, a->mem_bytes / 2, &p));
         x = op_matmul_left(r.g, &p, "a");
         y = op_matmul_right(r.g, &p, "b");
@@ -217,7 +217,7 @@ static void test_predicted(void **state)
         print_message("%u x %u x %u: predicted %d, executed %d cycles\n", q->m, q->n, q->k,
                       (int)p.cost.total, (int)r.cycles);
         assert_true(fabs(off) < 0.15);
-        ops_rig_free(&r);
+        ops_fixture_free(&r);
     }
 }
 

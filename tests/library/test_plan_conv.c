@@ -5,7 +5,7 @@
 #include "emu/base/random.h"
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/layout/plan_cost.h"
-#include "tests/fixtures/nn_rig.h"
+#include "tests/fixtures/nn_fixture.h"
 
 enum { DEAR = 1 << 20 }; /* cycles per KiB: nothing is held twice at that price */
 
@@ -34,7 +34,7 @@ static struct conv_shape shape_of(const struct conv_row *t)
                                 .groups = t->groups ? t->groups : 1 };
 }
 
-static struct activation add_conv(struct nn_rig *r, struct activation x,
+static struct activation add_conv(struct nn_fixture *r, struct activation x,
                                   const struct conv_layer *like, struct conv_plan *plan,
                                   const char *name)
 {
@@ -89,7 +89,7 @@ static void predict(const struct conv_row *t, enum conv_method method)
     struct compile_options co = { .threads = 1 };
     struct session_options so = { .threads = 1, .record = 1 };
     const struct conv_shape shape = shape_of(t);
-    struct nn_rig r = nn_rig_new("mk2", 0);
+    struct nn_fixture r = nn_fixture_new("mk2", 0);
     struct activation x = input(&r, shape.n, from, t->side, t->side), y;
     float *in = numbers(&r, (size_t)shape.n * from * t->side * t->side);
     uint16_t *data = to_layout(&x, in);
@@ -130,7 +130,7 @@ static void predict(const struct conv_row *t, enum conv_method method)
     compiled_free(c);
     free(data);
     free(in);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
 }
 
 static void test_predicted(void **state)
@@ -240,7 +240,7 @@ static void add_weights(void *ctx, uint32_t tile, const struct held_bytes *x)
 static struct held weights_held(uint32_t kib_price, struct conv_plan *p)
 {
     enum { C = 64, SIDE = 12 };
-    struct nn_rig r = nn_rig_new("toy64", 0);
+    struct nn_fixture r = nn_fixture_new("toy64", 0);
     struct activation x = input(&r, 1, C, SIDE, SIDE), y;
     float *w = numbers(&r, C * C);
     struct conv_layer l = { .out_c = C, .kernel = 1, .stride = 1, .groups = 1, .weights = w };
@@ -257,7 +257,7 @@ static struct held weights_held(uint32_t kib_price, struct conv_plan *p)
     must(compiled_held(c, add_weights, &h));
     compiled_free(c);
     free(w);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
     return h;
 }
 
@@ -282,7 +282,7 @@ static void test_one_copy(void **state)
 /* Of the tiles that use a part, that which holds least. */
 static void test_holders(void **state)
 {
-    struct nn_rig r = nn_rig_new("toy16", 0);
+    struct nn_fixture r = nn_fixture_new("toy16", 0);
     const struct conv_plan p = {
         .cut_n = 1, .cut_h = 4, .cut_w = 1, .cut_out = 2, .cut_in = 2, .tiles = 16, .turn = 3
     };
@@ -295,7 +295,7 @@ static void test_holders(void **state)
     assert_int_equal(nn_holder(r.nn, &p, 1, 0, 10), 1);
     assert_int_equal(nn_holder(r.nn, &p, 1, 0, 10), 9);
     assert_int_equal(nn_holder(r.nn, &p, 0, 1, 10), 4);
-    nn_rig_free(&r);
+    nn_fixture_free(&r);
 }
 
 static const struct conv_row choices[] = {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "tests/fixtures/codelet_rig.h"
+#include "tests/fixtures/kernel_fixture.h"
 
 struct pair {
     const char *ours, *fields, *file, *symbol, *state;
@@ -53,20 +53,20 @@ static void read_fields(struct codelet_case *c, const struct codelet *row, const
 
 /* The part of an edge that a worker gets: whole vectors, the last one the rest. Returns its
  * elements, *at is its address. */
-static uint32_t part_of(const struct codelet_rig *r, const struct codelet_case *c, unsigned field,
-                        unsigned worker, uint32_t *at)
+static uint32_t part_of(const struct kernel_fixture *r, const struct codelet_case *c,
+                        unsigned field, unsigned worker, uint32_t *at)
 {
     uint32_t unit = elem_bytes(r->codelet->field[field].elem), n = c->elements[field];
     uint32_t vector = 8 / unit, workers = r->arch.workers;
     uint32_t most = (n / vector + workers - 1) / workers * vector, first = most * worker;
 
     first = first < n ? first : n;
-    *at = codelet_rig_at(r, field) + first * unit;
+    *at = kernel_fixture_at(r, field) + first * unit;
     return worker == workers - 1 || n - first < most ? n - first : most;
 }
 
 /* One value of a vertex state: see poplibs_rows.def. Moves *text after it. */
-static uint32_t read_value(struct codelet_rig *r, const struct codelet_case *c, struct theirs *t,
+static uint32_t read_value(struct kernel_fixture *r, const struct codelet_case *c, struct theirs *t,
                            unsigned worker, const char **text)
 {
     char kind = **text, name[32] = "", *rest;
@@ -83,7 +83,7 @@ static uint32_t read_value(struct codelet_rig *r, const struct codelet_case *c, 
     i = codelet_field_find(r->codelet, name);
     assert_true(i >= 0);
     if (kind == '@')
-        return codelet_rig_at(r, (unsigned)i);
+        return kernel_fixture_at(r, (unsigned)i);
     if (kind == '#')
         return c->elements[i];
     if (kind == '%' || kind == '=') {
@@ -100,7 +100,7 @@ static uint32_t read_value(struct codelet_rig *r, const struct codelet_case *c, 
 }
 
 /* The words of a vertex state, of a worker if it is a vertex of its own; returns how many. */
-static uint32_t read_state(struct codelet_rig *r, const struct codelet_case *c, struct theirs *t,
+static uint32_t read_state(struct kernel_fixture *r, const struct codelet_case *c, struct theirs *t,
                            unsigned worker, const char *text, uint32_t words[STATE_WORDS])
 {
     uint32_t n = 0;
@@ -121,8 +121,8 @@ static uint32_t read_state(struct codelet_rig *r, const struct codelet_case *c, 
     return n;
 }
 
-static uint32_t write_state(struct codelet_rig *r, const struct codelet_case *c, struct theirs *t,
-                            const char *text)
+static uint32_t write_state(struct kernel_fixture *r, const struct codelet_case *c,
+                            struct theirs *t, const char *text)
 {
     unsigned states = strpbrk(text, "%=") ? r->arch.workers : 1;
     uint32_t at = 0;
@@ -139,7 +139,7 @@ static uint32_t write_state(struct codelet_rig *r, const struct codelet_case *c,
     return at;
 }
 
-static void link_theirs(struct codelet_rig *r, struct theirs *t, const struct pair *p,
+static void link_theirs(struct kernel_fixture *r, struct theirs *t, const struct pair *p,
                         const char *poplibs)
 {
     char path[PATH_MAX], asm_dir[PATH_MAX], support[PATH_MAX];
@@ -166,7 +166,7 @@ static void link_theirs(struct codelet_rig *r, struct theirs *t, const struct pa
 }
 
 /* Cycles of the PopLibs codelet, counted as the rig counts ours. */
-static uint64_t run_theirs(struct codelet_rig *r, const struct codelet_case *c,
+static uint64_t run_theirs(struct kernel_fixture *r, const struct codelet_case *c,
                            const struct pair *p, const char *poplibs)
 {
     struct theirs t = { .free = r->next[0] + 64 };
@@ -181,7 +181,7 @@ static uint64_t run_theirs(struct codelet_rig *r, const struct codelet_case *c,
         r->tile->worker_base[w] = ((t.free + 7) & ~7u) + w * SCRATCH_BYTES;
     t.free = ((t.free + 7) & ~7u) + r->arch.workers * SCRATCH_BYTES;
     r->code.entry[0] = (uint32_t)symbol->value;
-    rig_stub(r, write_state(r, c, &t, p->state));
+    kernel_stub(r, write_state(r, c, &t, p->state));
     if (t.stride) {
         /* Third instruction of the stub: the workers' states lie one after the other. */
         struct insn launch = { .op = INSN_runall, .a = 0, .b = 1, .i = (int32_t)t.stride };
@@ -190,7 +190,7 @@ static uint64_t run_theirs(struct codelet_rig *r, const struct codelet_case *c,
         assert_int_equal(isa_encode(&launch, word), 1);
         tile_write(r->tile, r->stub + 8, word, 4);
     }
-    rig_run(r, c);
+    kernel_run(r, c);
     for (unsigned w = 0; w < r->arch.workers; w++)
         slots = r->barrel.issued[w] > slots ? r->barrel.issued[w] : slots;
     asm_unit_free(t.unit);
@@ -199,22 +199,23 @@ static uint64_t run_theirs(struct codelet_rig *r, const struct codelet_case *c,
            (t.stride ? (r->arch.workers - 1) * r->arch.sup_runall_cycles : 0);
 }
 
-static int compare(const struct pair *p, enum rig_layout layout, const char *poplibs, int verbose)
+static int compare(const struct pair *p, enum kernel_layout layout, const char *poplibs,
+                   int verbose)
 {
-    struct codelet_rig *r = codelet_rig_new("mk2", p->ours);
+    struct kernel_fixture *r = kernel_fixture_new("mk2", p->ours);
     struct codelet_case c = codelet_case(p->fields, 1);
     uint64_t ours, theirs;
 
     c.layout = layout;
     c.tame = 1;
     read_fields(&c, r->codelet, p->fields);
-    ours = codelet_rig_call(r, &c);
+    ours = kernel_fixture_call(r, &c);
     theirs = run_theirs(r, &c, p, poplibs);
     if (verbose || ours > theirs)
         print_message("%s%-18s %-5s ours %6llu PopLibs %6llu  %s\n", ours > theirs ? "SLOWER " : "",
-                      p->ours, layout == RIG_FAR ? "far" : "near", (unsigned long long)ours,
+                      p->ours, layout == LAYOUT_FAR ? "far" : "near", (unsigned long long)ours,
                       (unsigned long long)theirs, p->fields);
-    codelet_rig_free(r);
+    kernel_fixture_free(r);
     return ours > theirs;
 }
 
@@ -231,10 +232,10 @@ static void test_cycles(void **state)
     for (size_t i = 0; i < EMU_COUNT_OF(pairs); i++) {
         /* The vertices of channels demand that input and output lie apart. */
         if (!strstr(pairs[i].ours, "_channel_")) {
-            slower += (unsigned)compare(&pairs[i], RIG_NEAR1, poplibs, verbose != NULL);
+            slower += (unsigned)compare(&pairs[i], LAYOUT_NEAR1, poplibs, verbose != NULL);
             count++;
         }
-        slower += (unsigned)compare(&pairs[i], RIG_FAR, poplibs, verbose != NULL);
+        slower += (unsigned)compare(&pairs[i], LAYOUT_FAR, poplibs, verbose != NULL);
         count++;
     }
     print_message("%u pairs, ours slower in %u\n", count, slower);

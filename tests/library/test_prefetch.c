@@ -14,7 +14,7 @@
 
 enum { BATCHES = 7, ELEMENTS = 600, IO_TILES = 7 };
 
-struct rig {
+struct prefetch_trial {
     struct arch arch;
     struct prefetch_options o;
     struct graph *g;
@@ -29,7 +29,7 @@ struct rig {
 };
 
 /* A body of `rounds` supersteps on the tiles of group 0: out = in + rounds. */
-static struct program body(struct rig *x, uint32_t tiles, uint32_t rounds)
+static struct program body(struct prefetch_trial *x, uint32_t tiles, uint32_t rounds)
 {
     const uint32_t shape[2] = { 20, ELEMENTS / 20 };
     const unsigned order[2] = { 1, 0 };
@@ -53,7 +53,7 @@ static struct program body(struct rig *x, uint32_t tiles, uint32_t rounds)
 }
 
 /* What the host says with batches 0 .. n - 1. */
-static void fill_control(struct rig *x, uint32_t n)
+static void fill_control(struct prefetch_trial *x, uint32_t n)
 {
     uint32_t depth = x->o.depth;
 
@@ -67,8 +67,8 @@ static void fill_control(struct rig *x, uint32_t n)
         x->data[i] = (float)(i % 1000) - 300;
 }
 
-static void rig_new(struct rig *x, const char *machine, uint32_t io, uint32_t depth,
-                    uint32_t rounds)
+static void prefetch_trial_new(struct prefetch_trial *x, const char *machine, uint32_t io,
+                               uint32_t depth, uint32_t rounds)
 {
     const struct compile_options co = { .threads = 1 };
     const struct session_options so = { .threads = 1, .check = 1, .record = 1 };
@@ -91,7 +91,7 @@ static void rig_new(struct rig *x, const char *machine, uint32_t io, uint32_t de
         fail_msg("%s", emu_error());
 }
 
-static void rig_free(struct rig *x)
+static void prefetch_trial_free(struct prefetch_trial *x)
 {
     session_free(x->s);
     compiled_free(x->c);
@@ -99,7 +99,7 @@ static void rig_free(struct rig *x)
     assert_int_equal(alloc_live(), x->live);
 }
 
-static void rig_run(struct rig *x, uint32_t n, uint32_t rounds)
+static void prefetch_trial_run(struct prefetch_trial *x, uint32_t n, uint32_t rounds)
 {
     uint64_t transfers;
     void *got;
@@ -126,7 +126,7 @@ static void rig_run(struct rig *x, uint32_t n, uint32_t rounds)
 }
 
 /* The interpreter gives the same results. */
-static void rig_interpret(struct rig *x, uint32_t n, uint32_t rounds)
+static void prefetch_trial_interpret(struct prefetch_trial *x, uint32_t n, uint32_t rounds)
 {
     struct interpreter *p;
     uint64_t transfers;
@@ -157,13 +157,13 @@ static void any_depth_and_number_of_batches(void **state)
     (void)state;
     for (unsigned k = 0; k < EMU_COUNT_OF(how); k++) {
         for (uint32_t n = 1; n <= BATCHES; n += n < 5 ? 1 : 2) {
-            struct rig x = { 0 };
+            struct prefetch_trial x = { 0 };
 
-            rig_new(&x, "toy16", how[k].io, how[k].depth, 3);
-            rig_run(&x, n, 3);
-            rig_run(&x, n > 1 ? n - 1 : 2, 3); /* the program starts over */
-            rig_interpret(&x, n, 3);
-            rig_free(&x);
+            prefetch_trial_new(&x, "toy16", how[k].io, how[k].depth, 3);
+            prefetch_trial_run(&x, n, 3);
+            prefetch_trial_run(&x, n > 1 ? n - 1 : 2, 3); /* the program starts over */
+            prefetch_trial_interpret(&x, n, 3);
+            prefetch_trial_free(&x);
         }
     }
 }
@@ -176,13 +176,13 @@ static uint64_t period(uint32_t depth, uint32_t rounds, uint32_t mbytes_per_s)
     uint64_t cycles[2];
 
     for (uint32_t k = 0; k < 2; k++) {
-        struct rig x = { .arch = *arch_preset("toy16") };
+        struct prefetch_trial x = { .arch = *arch_preset("toy16") };
 
         x.arch.host_link_mbytes_per_s = mbytes_per_s;
-        rig_new(&x, NULL, IO_TILES, depth, rounds);
-        rig_run(&x, 4 + 3 * k, rounds);
+        prefetch_trial_new(&x, NULL, IO_TILES, depth, rounds);
+        prefetch_trial_run(&x, 4 + 3 * k, rounds);
         cycles[k] = session_cycles(x.s);
-        rig_free(&x);
+        prefetch_trial_free(&x);
     }
     return (cycles[1] - cycles[0]) / 3;
 }
@@ -216,7 +216,7 @@ static void the_period_is_the_longer_of_both(void **state)
 /* ---- streams by calls ---- */
 
 struct calls {
-    struct rig *x;
+    struct prefetch_trial *x;
     uint64_t sent, taken, arrived, last; /* transfers; cycle of the last arrival */
     uint64_t fail_at;
 };
@@ -272,13 +272,13 @@ static void calls_answer_transfers(void **state)
 {
     (void)state;
     for (uint64_t fail_at = 0; fail_at < 6; fail_at += 5) {
-        struct rig x = { 0 };
+        struct prefetch_trial x = { 0 };
         struct calls c = { .x = &x, .fail_at = fail_at };
         const struct session_calls begin = { &c, say_begin, NULL }, say = { &c, say_control, NULL },
                                    in = { &c, send_batch, note_arrival },
                                    out = { &c, take_results, NULL };
 
-        rig_new(&x, "toy16", IO_TILES, 3, 3);
+        prefetch_trial_new(&x, "toy16", IO_TILES, 3, 3);
         fill_control(&x, BATCHES);
         assert_int_equal(session_connect(x.s, x.p.begin, &begin), EMU_OK);
         assert_int_equal(session_connect(x.s, x.p.control, &say), EMU_OK);
@@ -289,7 +289,7 @@ static void calls_answer_transfers(void **state)
         assert_int_equal(c.sent, fail_at ? fail_at : BATCHES);
         assert_int_equal(c.arrived, c.sent);
         assert_true(fail_at ? c.taken < fail_at : c.taken == BATCHES);
-        rig_free(&x);
+        prefetch_trial_free(&x);
     }
 }
 

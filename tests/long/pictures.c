@@ -1,5 +1,5 @@
 /* pictures.c - for pictures.sh and stream_networks.sh: draws the pictures of
- * tests/fixtures/unlike_pictures.h as files, and compares what the machine made of them (--logits)
+ * tests/fixtures/unlike_pictures.c as files, and compares what the machine made of them (--logits)
  * with the f64 reference.
  *
  *   pictures draw FOLDER [N]                      FOLDER/00-gradient.png ...; beyond the twenty
@@ -14,7 +14,7 @@
 #include "emu/base/alloc.h"
 #include "models/ref/ref.h"
 #include "models/weights/safetensors.h"
-#include "tests/fixtures/unlike_pictures.h"
+#include "tests/fixtures/picture_fixture.h"
 
 enum { SIDE = 480, ROUND_SIDE = 40, TOP = 5 };
 

@@ -21,11 +21,11 @@
 #include "models/run/model_chart.h"
 #include "models/run/model_report.h"
 #include "programs/compiler/report/count_text.h"
-#include "tests/fixtures/bill_check.h"
+#include "tests/fixtures/chip_fixture.h"
 
 enum { SIDE = 12, CLASSES = 10 };
 
-struct rig {
+struct compiled_net {
     struct arch arch;
     struct net *net;
     struct weights *weights;
@@ -78,7 +78,7 @@ static struct net *small_net(void)
     return n;
 }
 
-static void run(struct rig *r)
+static void run(struct compiled_net *r)
 {
     struct session_options o = { .record = 1 };
     float *picture = emu_alloc(3 * SIDE * SIDE, sizeof(*picture));
@@ -97,7 +97,7 @@ static void run(struct rig *r)
     emu_free(input);
 }
 
-static void rig_new(struct rig *r)
+static void compiled_net_new(struct compiled_net *r)
 {
     struct net_graph_options o = { 0 };
 
@@ -118,7 +118,7 @@ static void rig_new(struct rig *r)
     must(layer_cycles_bill(&r->layers, r->compiled, session_run_image(r->session)));
 }
 
-static void rig_free(struct rig *r)
+static void compiled_net_free(struct compiled_net *r)
 {
     layer_cycles_free(&r->layers);
     session_free(r->session);
@@ -131,23 +131,23 @@ static void rig_free(struct rig *r)
 
 static int setup(void **state)
 {
-    static struct rig r; /* of all tests: compiling takes most of the time */
+    static struct compiled_net r; /* of all tests: compiling takes most of the time */
 
-    rig_new(&r);
+    compiled_net_new(&r);
     *state = &r;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    rig_free(*state);
+    compiled_net_free(*state);
     assert_int_equal(alloc_live(), 0);
     return 0;
 }
 
 /* ---- cycles and memory by layer ---- */
 
-static const struct layer_bill *bill_of(const struct rig *r, const char *layer)
+static const struct layer_bill *bill_of(const struct compiled_net *r, const char *layer)
 {
     uint32_t i = net_find(r->net, layer);
 
@@ -162,7 +162,7 @@ static void test_cycles_add_up(void **state)
 {
     static const char *const own[] = { "stem",    "block.dw",    "block.pool", "block.fc",
                                        "avgpool", "block.scale", "fc",         "softmax" };
-    struct rig *r = *state;
+    struct compiled_net *r = *state;
     uint64_t sum = 0, macs = 0;
 
     for (uint32_t i = 0; i < r->layers.rows; i++) {
@@ -233,7 +233,7 @@ static unsigned check_tile_steps(const json_t *step)
  * each superstep begins where the one before it ended all the same. */
 static void test_steps_of_an_image(void **state)
 {
-    struct rig *r = *state;
+    struct compiled_net *r = *state;
     json_t *steps = steps_of_image(compiled_image(r->compiled)), *step;
     uint64_t end = 0;
     unsigned waited = 0;
@@ -256,7 +256,7 @@ static void test_steps_of_an_image(void **state)
 
 static void test_bill_adds_up(void **state)
 {
-    struct rig *r = *state;
+    struct compiled_net *r = *state;
     const struct record *record = session_run_image(r->session)->record;
     struct bill b = bill_of_group(record, 0);
     char text[200];
@@ -271,7 +271,7 @@ static void test_bill_adds_up(void **state)
 /* 12 x 12 pictures: 6 x 6 x 24 results of 3 x 3 x 3 products, on 64 tiles. */
 static void test_bounds(void **state)
 {
-    struct rig *r = *state;
+    struct compiled_net *r = *state;
     const struct layer *stem = &r->net->layer[net_find(r->net, "stem")];
     const struct layer *dw = &r->net->layer[net_find(r->net, "block.dw")];
     double tile = (double)r->arch.f16_macs_f16 * 64;
@@ -282,7 +282,7 @@ static void test_bounds(void **state)
 
 /* ---- against the reference ---- */
 
-static struct layer_comparison compare(struct rig *r, const struct weights *w, char **text)
+static struct layer_comparison compare(struct compiled_net *r, const struct weights *w, char **text)
 {
     struct layer_comparison sum = { 0 };
     size_t bytes;
@@ -298,7 +298,7 @@ static struct layer_comparison compare(struct rig *r, const struct weights *w, c
 
 static void test_layers_agree(void **state)
 {
-    struct rig *r = *state;
+    struct compiled_net *r = *state;
     char *text;
     struct layer_comparison sum = compare(r, r->weights, &text);
 
@@ -313,7 +313,7 @@ static void test_layers_agree(void **state)
 static void test_wrong_weights_show(void **state)
 {
     static const char *const layer[] = { "stem", "block.dw", "block.fc", "block.project", "fc" };
-    struct rig *r = *state;
+    struct compiled_net *r = *state;
 
     for (size_t i = 0; i < EMU_COUNT_OF(layer); i++) {
         struct param *p = weights_find(r->weights, net_find(r->net, layer[i]), "weight");
@@ -334,7 +334,7 @@ static void test_wrong_weights_show(void **state)
 /* The same rows as JSON: the broken one is named, and every other is within its bound. */
 static void test_layers_as_json(void **state)
 {
-    struct rig *r = *state;
+    struct compiled_net *r = *state;
     struct param *p = weights_find(r->weights, net_find(r->net, "block.dw"), "weight");
     struct layer_comparison sum = { .rows = json_array() };
     const json_t *layer;
@@ -370,7 +370,7 @@ static void test_layers_as_json(void **state)
 
 /* ---- the answer ---- */
 
-static struct model_answer answer_of(struct rig *r, const struct request *q,
+static struct model_answer answer_of(struct compiled_net *r, const struct request *q,
                                      const char *const *picture)
 {
     return (struct model_answer){ .request = q,
@@ -387,7 +387,7 @@ static struct model_answer answer_of(struct rig *r, const struct request *q,
 
 static void test_top(void **state)
 {
-    struct rig *r = *state;
+    struct compiled_net *r = *state;
     const struct request q = { .use = USE_RUN };
     const char *picture = "made";
     struct model_answer m = answer_of(r, &q, &picture);
@@ -414,7 +414,7 @@ static void test_json(void **state)
     static const char *const layer_key[] = { "name",     "op",   "cycles", "compute",
                                              "exchange", "sync", "macs",   "max_tile_bytes" };
     const struct request q = { .use = USE_RUN };
-    struct rig *r = *state;
+    struct compiled_net *r = *state;
     const char *picture = "made";
     struct model_answer m = answer_of(r, &q, &picture);
     json_t *o = model_report_json(&m), *memory = json_object_get(o, "memory"), *layer;
@@ -439,7 +439,7 @@ static void test_json(void **state)
 static void test_text(void **state)
 {
     struct request q = { .use = USE_RUN, .plan = 1 };
-    struct rig *r = *state;
+    struct compiled_net *r = *state;
     const char *picture = "made";
     struct model_answer m = answer_of(r, &q, &picture);
     char *text = NULL;
@@ -470,7 +470,7 @@ static double bar_height(const char *svg, const char *title)
 static void test_chart(void **state)
 {
     const struct request q = { .use = USE_RUN };
-    struct rig *r = *state;
+    struct compiled_net *r = *state;
     const char *picture = "made";
     struct model_answer m = answer_of(r, &q, &picture);
     uint64_t stem = bill_of(r, "stem")->cycles, block = 0;

@@ -16,7 +16,7 @@
 
 enum { TEXT = 300 };
 
-struct rig {
+struct cached_weights {
     char cache[32], folder[48], file[400]; /* of the cache: its place, what is in it */
     struct net *n;
     struct network_choice q;
@@ -29,7 +29,7 @@ static void must(enum emu_status s)
 }
 
 /* Finds the only file of the cache. */
-static void find_file(struct rig *r)
+static void find_file(struct cached_weights *r)
 {
     DIR *d = opendir(r->folder);
     struct dirent *e;
@@ -46,10 +46,10 @@ static void find_file(struct rig *r)
     assert_int_equal(files, 1);
 }
 
-static struct rig rig_new(const char *name, uint32_t resolution)
+static struct cached_weights cached_weights_new(const char *name, uint32_t resolution)
 {
     struct net_options o = { .resolution = resolution, .classes = 10 };
-    struct rig r = { .cache = "/tmp/test_cache_XXXXXX", .q = { .seed = 7 } };
+    struct cached_weights r = { .cache = "/tmp/test_cache_XXXXXX", .q = { .seed = 7 } };
 
     assert_non_null(mkdtemp(r.cache));
     snprintf(r.folder, sizeof(r.folder), "%s/superstep", r.cache);
@@ -58,7 +58,7 @@ static struct rig rig_new(const char *name, uint32_t resolution)
     return r;
 }
 
-static void rig_free(struct rig *r)
+static void cached_weights_free(struct cached_weights *r)
 {
     find_file(r);
     unlink(r->file);
@@ -69,7 +69,7 @@ static void rig_free(struct rig *r)
 }
 
 /* The parameters, and where they say they come from. */
-static struct weights *get(struct rig *r, const struct net *n, const char *from)
+static struct weights *get(struct cached_weights *r, const struct net *n, const char *from)
 {
     struct weights *w;
     char text[TEXT];
@@ -91,7 +91,7 @@ static void same(struct weights *a, struct weights *b)
 }
 
 /* Inverts a byte of the cached file. */
-static void damage(struct rig *r, long at)
+static void damage(struct cached_weights *r, long at)
 {
     FILE *f;
     int c;
@@ -112,7 +112,7 @@ static void cached(void **state)
 
     (void)state;
     for (unsigned i = 0; i < EMU_COUNT_OF(name); i++) {
-        struct rig r = rig_new(name[i], 24);
+        struct cached_weights r = cached_weights_new(name[i], 24);
         struct weights *w = get(&r, r.n, "statistics measured");
 
         same(w, get(&r, r.n, "measured before"));
@@ -126,14 +126,14 @@ static void cached(void **state)
         same(w, get(&r, r.n, "statistics measured"));
         same(w, get(&r, r.n, "measured before"));
         weights_free(w);
-        rig_free(&r);
+        cached_weights_free(&r);
     }
 }
 
 /* Large pictures are all measured at one size. */
 static void one_file_for_all_sizes(void **state)
 {
-    struct rig r = rig_new("efficientnet-b0", CALIBRATION_SIDE + 32);
+    struct cached_weights r = cached_weights_new("efficientnet-b0", CALIBRATION_SIDE + 32);
     struct weights *w;
     struct net *n;
 
@@ -150,12 +150,12 @@ static void one_file_for_all_sizes(void **state)
     same(w, get(&r, n, "measured before"));
     net_free(n);
     weights_free(w);
-    rig_free(&r);
+    cached_weights_free(&r);
 }
 
 static void written_and_read(void **state)
 {
-    struct rig r = rig_new("efficientnet-b0", 16);
+    struct cached_weights r = cached_weights_new("efficientnet-b0", 16);
     char path[] = "/tmp/test_weights_XXXXXX";
     struct weights *w;
 
@@ -168,7 +168,7 @@ static void written_and_read(void **state)
     same(w, get(&r, r.n, "names of torchvision"));
     unlink(path);
     weights_free(w);
-    rig_free(&r);
+    cached_weights_free(&r);
 }
 
 int main(void)

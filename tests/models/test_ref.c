@@ -13,7 +13,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/random.h"
 #include "models/ref/ref_layers.h"
-#include "tests/fixtures/unlike_pictures.h"
+#include "tests/fixtures/picture_fixture.h"
 
 /* Numbers of -2..2 with few bits, from a seed. */
 static double number(uint64_t *x)
@@ -334,16 +334,16 @@ static void norms(void **state)
 
 /* ---- networks ---- */
 
-struct rig {
+struct seeded_net {
     struct net *n;
     struct weights *w;
     float *input;
 };
 
-static struct rig rig_new(const char *name, uint32_t side, uint32_t batch)
+static struct seeded_net seeded_net_new(const char *name, uint32_t side, uint32_t batch)
 {
     struct net_options o = { .resolution = side, .batch = batch, .classes = 50 };
-    struct rig r;
+    struct seeded_net r;
 
     if (net_new(name, &o, &r.n) != EMU_OK || weights_new(r.n, &r.w) != EMU_OK)
         fail_msg("%s", emu_error());
@@ -353,14 +353,14 @@ static struct rig rig_new(const char *name, uint32_t side, uint32_t batch)
     return r;
 }
 
-static void rig_free(struct rig *r)
+static void seeded_net_free(struct seeded_net *r)
 {
     net_free(r->n);
     weights_free(r->w);
     emu_free(r->input);
 }
 
-static const double *last(const struct rig *r, const struct ref *f)
+static const double *last(const struct seeded_net *r, const struct ref *f)
 {
     return f->out[r->n->layers - 1];
 }
@@ -368,7 +368,7 @@ static const double *last(const struct rig *r, const struct ref *f)
 static enum emu_status same_output(void *arg, uint32_t layer, const double *const in[2],
                                    const double *out)
 {
-    const struct rig *r = ((void **)arg)[0];
+    const struct seeded_net *r = ((void **)arg)[0];
     const struct ref *kept = ((void **)arg)[1];
     const struct layer *l = &r->n->layer[layer];
 
@@ -388,7 +388,7 @@ static void same_bits(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 3; i++) {
-        struct rig r = rig_new(name[i], 24, 2), one = rig_new(name[i], 24, 1);
+        struct seeded_net r = seeded_net_new(name[i], 24, 2), one = seeded_net_new(name[i], 24, 1);
         struct ref kept, end;
 
         omp_set_num_threads(1);
@@ -404,8 +404,8 @@ static void same_bits(void **state)
         assert_memory_equal(last(&r, &kept), last(&one, &end), 50 * 8);
         ref_free(&end);
         ref_free(&kept);
-        rig_free(&r);
-        rig_free(&one);
+        seeded_net_free(&r);
+        seeded_net_free(&one);
         omp_set_num_threads(threads);
     }
     assert_int_equal(alloc_live(), 0);
@@ -439,7 +439,7 @@ static enum emu_status widen(void *arg, uint32_t layer, const double *const in[2
     return EMU_OK;
 }
 
-static void read_unlike(struct rig *r)
+static void read_unlike(struct seeded_net *r)
 {
     uint32_t side = r->n->resolution;
 
@@ -494,7 +494,7 @@ static void calibrated_range(void **state)
 
     (void)state;
     for (unsigned i = 0; i < EMU_COUNT_OF(kind); i++) {
-        struct rig r = rig_new(kind[i].name, kind[i].side, UNLIKE_PICTURES);
+        struct seeded_net r = seeded_net_new(kind[i].name, kind[i].side, UNLIKE_PICTURES);
         struct range range = { .n = r.n };
 
         assert_int_equal(weights_calibrate(r.w, r.n, 16), EMU_OK);
@@ -503,7 +503,7 @@ static void calibrated_range(void **state)
         if (!(range.largest < 100))
             fail_msg("%s: %g in %s", kind[i].name, range.largest, range.where);
         check_logits(kind[i].name, range.logits);
-        rig_free(&r);
+        seeded_net_free(&r);
     }
     assert_int_equal(alloc_live(), 0);
 }
@@ -512,7 +512,7 @@ static void calibrated_range(void **state)
 static enum emu_status check_norm(void *arg, uint32_t layer, const double *const in[2],
                                   const double *out)
 {
-    const struct rig *r = arg;
+    const struct seeded_net *r = arg;
     const struct layer *l = &r->n->layer[layer];
     double sum = 0;
 
@@ -530,7 +530,7 @@ static enum emu_status check_norm(void *arg, uint32_t layer, const double *const
 }
 
 /* Deviation over classes of the mean of all pictures' logits. */
-static double common_deviation(const struct rig *r)
+static double common_deviation(const struct seeded_net *r)
 {
     const double *logits;
     double sum[50] = { 0 }, d;
@@ -549,9 +549,9 @@ static double common_deviation(const struct rig *r)
  * for the classifier; statistics do not depend on a resolution beyond what is looked at. */
 static void calibration(void **state)
 {
-    struct rig r = rig_new("efficientnet-b0", 64, 8);
-    struct rig large = rig_new("efficientnet-b0", CALIBRATION_SIDE + 8, 1);
-    struct rig larger = rig_new("efficientnet-b0", CALIBRATION_SIDE + 96, 1);
+    struct seeded_net r = seeded_net_new("efficientnet-b0", 64, 8);
+    struct seeded_net large = seeded_net_new("efficientnet-b0", CALIBRATION_SIDE + 8, 1);
+    struct seeded_net larger = seeded_net_new("efficientnet-b0", CALIBRATION_SIDE + 96, 1);
 
     (void)state;
     assert_int_equal(weights_calibrate(r.w, r.n, 16), EMU_OK);
@@ -567,9 +567,9 @@ static void calibration(void **state)
             assert_memory_not_equal(a->data, r.w->param[i].data, a->elements * 4);
     }
     assert_true(large.w->classifier_gain == 0 && r.w->classifier_gain > 0); /* one: no deviation */
-    rig_free(&r);
-    rig_free(&large);
-    rig_free(&larger);
+    seeded_net_free(&r);
+    seeded_net_free(&large);
+    seeded_net_free(&larger);
 }
 
 static void pictures(void **state)
@@ -596,7 +596,7 @@ static void pictures(void **state)
 
 static void out_of_memory(void **state)
 {
-    struct rig r = rig_new("efficientnet-b0", 8, 1);
+    struct seeded_net r = seeded_net_new("efficientnet-b0", 8, 1);
     long live = alloc_live();
     struct ref f;
     long k = 0;
@@ -615,7 +615,7 @@ static void out_of_memory(void **state)
     alloc_test_fail_at(1);
     assert_int_equal(weights_calibrate(r.w, r.n, 1), EMU_NO_MEMORY);
     alloc_test_fail_at(-1);
-    rig_free(&r);
+    seeded_net_free(&r);
     assert_int_equal(alloc_live(), 0);
 }
 

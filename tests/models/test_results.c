@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/fixtures/picture_files.h"
+#include "tests/fixtures/picture_fixture.h"
 
 #include <fcntl.h>
 #include <math.h>
