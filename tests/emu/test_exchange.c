@@ -4,6 +4,33 @@
 
 #include "emu/exchange/host_header.h"
 
+/* Most tests have a toy machine, whose phases the second resolver checks. */
+static int toy_new(void **state)
+{
+    static struct fabric toy;
+
+    fabric_new(&toy, "toy4", 0, 1);
+    *state = &toy;
+    return 0;
+}
+
+static int toy_free(void **state)
+{
+    fabric_free(*state);
+    return 0;
+}
+
+/* Ends the phase of all tiles at an event, and delivers it. */
+static const struct exchange_phase *finish(struct fabric *r, uint32_t event)
+{
+    const struct exchange_phase *p;
+
+    fabric_recv(r, event);
+    p = resolve(r);
+    exchange_deliver(p, r->part, 0, r->arch.tiles);
+    return p;
+}
+
 /* --- what is logged --- */
 
 static void check_send(const struct exchange_log *log, size_t i, uint32_t event, uint32_t addr,
@@ -19,20 +46,18 @@ static void check_send(const struct exchange_log *log, size_t i, uint32_t event,
 static void test_stream(void **state)
 {
     struct exchange_log *log;
-    struct fabric r;
+    struct fabric *r = *state;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 0);
-    fabric_begin(&r);
-    log = exchange_log_of(r.x, 1);
-    issue(&r, 1, 5, in_send(4, FROM, 1));
-    issue(&r, 1, 20, in_sendoff(4096, 2, 3)); /* 2 words further on than the stream stands */
-    issue(&r, 1, 5000, in_sendpic_source(3, NULL_SOURCE));
-    issue(&r, 1, 6000, in_sendpicp(2, TO, 2, 3, TO + 64));
-    issue(&r, 1, 6002, in_sendpic_source(5, NULL_SOURCE)); /* continues: joined */
-    issue(&r, 1, 6010, in_sendpicp(7, FROM, 0, NULL_SOURCE, TO));
-    issue(&r, 1, 6020, in_sendpic_pointer(9, TO)); /* ctl is 0: sends nothing */
-    issue(&r, 1, 6030, in_sendoff(1, 100, 1));
+    fabric_begin(r);
+    log = exchange_log_of(r->x, 1);
+    issue(r, 1, 5, in_send(4, FROM, 1));
+    issue(r, 1, 20, in_sendoff(4096, 2, 3)); /* 2 words further on than the stream stands */
+    issue(r, 1, 5000, in_sendpic_source(3, NULL_SOURCE));
+    issue(r, 1, 6000, in_sendpicp(2, TO, 2, 3, TO + 64));
+    issue(r, 1, 6002, in_sendpic_source(5, NULL_SOURCE)); /* continues: joined */
+    issue(r, 1, 6010, in_sendpicp(7, FROM, 0, NULL_SOURCE, TO));
+    issue(r, 1, 6020, in_sendpic_pointer(9, TO)); /* ctl is 0: sends nothing */
+    issue(r, 1, 6030, in_sendoff(1, 100, 1));
     assert_int_equal(log->sends, 5);
     check_send(log, 0, 5, FROM, 4, 1);
     check_send(log, 1, 20, FROM + 16 + 8, 4096, 3);
@@ -40,7 +65,6 @@ static void test_stream(void **state)
     check_send(log, 3, 6000, TO, 2 + 5, 2);
     check_send(log, 4, 6030, FROM + 4 * (7 + 9 + 100), 1, 1);
     assert_int_equal(log->words_out, 4 + 4096 + 3 + 7 + 1);
-    fabric_free(&r);
 }
 
 static void check_set(const struct exchange_set *s, uint32_t event, uint32_t value, uint32_t issued)
@@ -54,22 +78,20 @@ static void check_set(const struct exchange_set *s, uint32_t event, uint32_t val
 static void test_settings(void **state)
 {
     struct exchange_log *log;
-    struct fabric r;
+    struct fabric *r = *state;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 0);
-    fabric_begin(&r);
-    log = exchange_log_of(r.x, 1);
-    issue(&r, 1, 0, in_delaypic(1, TO));
-    issue(&r, 1, 1, in_delayxpic(4096, 2));
-    issue(&r, 1, 5000, in_sendpic_source(3, 3));
-    assert_int_equal(r.tile[1].xcsr[XCSR_MUX], 3);
-    issue(&r, 1, 5003, in_sendpic_pointer(64, FROM));
-    assert_int_equal(r.tile[1].xcsr[XCSR_DELTA], FROM / 4);
-    issue(&r, 1, 5100, in_delaypic(128, FROM + 8));
-    issue(&r, 1, 5300, in_sendpicp(64, 0, 0, 0, BASE));
-    issue(&r, 1, 5400, in_sendpic_source(1, 0)); /* as it is already */
-    issue(&r, 1, 5500, in_delayxpic(1, NULL_SOURCE));
+    fabric_begin(r);
+    log = exchange_log_of(r->x, 1);
+    issue(r, 1, 0, in_delaypic(1, TO));
+    issue(r, 1, 1, in_delayxpic(4096, 2));
+    issue(r, 1, 5000, in_sendpic_source(3, 3));
+    assert_int_equal(r->tile[1].xcsr[XCSR_MUX], 3);
+    issue(r, 1, 5003, in_sendpic_pointer(64, FROM));
+    assert_int_equal(r->tile[1].xcsr[XCSR_DELTA], FROM / 4);
+    issue(r, 1, 5100, in_delaypic(128, FROM + 8));
+    issue(r, 1, 5300, in_sendpicp(64, 0, 0, 0, BASE));
+    issue(r, 1, 5400, in_sendpic_source(1, 0)); /* as it is already */
+    issue(r, 1, 5500, in_delayxpic(1, NULL_SOURCE));
     assert_int_equal(log->muxes, 4);
     check_set(&log->mux[0], 4096, 2, 1);
     check_set(&log->mux[1], 5000, 3, 5000);
@@ -80,31 +102,24 @@ static void test_settings(void **state)
     check_set(&log->pic[1], 5003, FROM, 5003);
     check_set(&log->pic[2], 5227, FROM + 8, 5100);
     check_set(&log->pic[3], 5300, BASE, 5300);
-    assert_int_equal(r.tile[1].xcsr[XCSR_MUX], NULL_SOURCE);
-    fabric_free(&r);
+    assert_int_equal(r->tile[1].xcsr[XCSR_MUX], NULL_SOURCE);
 }
 
 static void test_bases(void **state)
 {
-    const struct exchange_phase *p;
-    struct fabric r;
+    struct fabric *r = *state;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 1);
-    r.tile[1].xcsr[XCSR_OUT_BASE] = FROM;
-    r.tile[2].xcsr[XCSR_IN_BASE] = TO;
-    fabric_set_word(&r, 1, FROM + 8, 77);
-    fabric_begin(&r);
-    issue(&r, 1, 0, in_send(1, 8, 1));
-    issue(&r, 2, 10, in_sendpicp(1, 0, 0, 1, 12));
-    issue(&r, 2, 11, in_delayxpic(1, NULL_SOURCE));
-    assert_int_equal(r.tile[2].xcsr[XCSR_DELTA], 3);
-    fabric_recv(&r, 20);
-    p = resolve(&r);
-    exchange_deliver(p, r.part, 0, 4);
-    assert_int_equal(fabric_word(&r, 2, TO + 12), 77);
-    assert_int_equal(r.tile[2].xcsr[XCSR_DELTA], 4);
-    fabric_free(&r);
+    r->tile[1].xcsr[XCSR_OUT_BASE] = FROM;
+    r->tile[2].xcsr[XCSR_IN_BASE] = TO;
+    fabric_set_word(r, 1, FROM + 8, 77);
+    fabric_begin(r);
+    issue(r, 1, 0, in_send(1, 8, 1));
+    issue(r, 2, 10, in_sendpicp(1, 0, 0, 1, 12));
+    issue(r, 2, 11, in_delayxpic(1, NULL_SOURCE));
+    assert_int_equal(r->tile[2].xcsr[XCSR_DELTA], 3);
+    finish(r, 20);
+    assert_int_equal(fabric_word(r, 2, TO + 12), 77);
+    assert_int_equal(r->tile[2].xcsr[XCSR_DELTA], 4);
 }
 
 /* --- phases --- */
@@ -131,9 +146,7 @@ static void test_silicon(void **state)
         issue(&r, d, 1, in_delayxpic(112, source));
         issue(&r, d, 113, in_delayxpic(1, NULL_SOURCE));
     }
-    fabric_recv(&r, 114);
-    p = resolve(&r);
-    exchange_deliver(p, r.part, 0, r.arch.tiles);
+    p = finish(&r, 114);
     assert_int_equal(p->copies, EMU_COUNT_OF(pair));
     for (size_t k = 0; k < EMU_COUNT_OF(pair); k++) {
         uint32_t d = pair[k][1], row = arch_tile_physical(&r.arch, d) / 64;
@@ -169,9 +182,7 @@ static void test_pointer_lag(void **state)
         issue(&r, 0, 200, in_delayxpic(1, source));
         issue(&r, 0, 202, in_delayxpic(1, NULL_SOURCE));
         issue(&r, 0, 200 + late, in_delaypic(1, FROM));
-        fabric_recv(&r, 300);
-        p = resolve(&r);
-        exchange_deliver(p, r.part, 0, r.arch.tiles);
+        p = finish(&r, 300);
         assert_int_equal(p->copies, late < 53 ? 1 : 2);
         assert_int_equal(fabric_word(&r, 0, late < 53 ? FROM : TO), 11 + late);
         assert_int_equal(fabric_word(&r, 0, late < 53 ? FROM + 4 : FROM), 22 + late);
@@ -182,49 +193,40 @@ static void test_pointer_lag(void **state)
 
 static void test_pointer_persists(void **state)
 {
-    const struct exchange_phase *p;
-    struct fabric r;
+    struct fabric *r = *state;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 1);
     for (uint32_t k = 0; k < 3; k++) {
-        fabric_set_word(&r, 0, FROM, 50 + k);
-        fabric_begin(&r);
-        issue(&r, 0, 0, in_send(1, FROM, 1));
+        fabric_set_word(r, 0, FROM, 50 + k);
+        fabric_begin(r);
+        issue(r, 0, 0, in_send(1, FROM, 1));
         if (!k)
-            issue(&r, 1, 0, in_delaypic(1, TO));
-        issue(&r, 1, 10, in_delayxpic(1, 0));
-        issue(&r, 1, 11, in_delayxpic(1, NULL_SOURCE));
-        fabric_recv(&r, 20);
-        p = resolve(&r);
-        exchange_deliver(p, r.part, 0, 4);
-        assert_int_equal(fabric_word(&r, 1, TO + 4 * k), 50 + k);
-        assert_int_equal(r.tile[1].xcsr[XCSR_DELTA], (TO + 4 * k + 4) / 4);
+            issue(r, 1, 0, in_delaypic(1, TO));
+        issue(r, 1, 10, in_delayxpic(1, 0));
+        issue(r, 1, 11, in_delayxpic(1, NULL_SOURCE));
+        finish(r, 20);
+        assert_int_equal(fabric_word(r, 1, TO + 4 * k), 50 + k);
+        assert_int_equal(r->tile[1].xcsr[XCSR_DELTA], (TO + 4 * k + 4) / 4);
     }
-    assert_int_equal(exchange_counts(r.x).resolved, 3); /* the pointers differ */
-    fabric_free(&r);
+    assert_int_equal(exchange_counts(r->x).resolved, 3); /* the pointers differ */
 }
 
 /* Two messages of one stream with a pause between them, to addresses that continue: not one run. */
 static void test_pause(void **state)
 {
     const struct exchange_phase *p;
-    struct fabric r;
+    struct fabric *r = *state;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 1);
-    fabric_begin(&r);
-    issue(&r, 0, 0, in_send(4, FROM, 1));
-    issue(&r, 0, 9, in_sendoff(4, 0, 1));
-    issue(&r, 1, 10, in_sendpicp(1, 0, 0, 0, TO));
-    issue(&r, 1, 14, in_delayxpic(1, NULL_SOURCE));
-    issue(&r, 1, 15, in_send(1, TO + 16, 1)); /* whose replacement comes at event 19 */
-    issue(&r, 1, 19, in_delayxpic(1, 0));
-    issue(&r, 1, 23, in_delayxpic(1, NULL_SOURCE));
-    p = resolve(&r);
+    fabric_begin(r);
+    issue(r, 0, 0, in_send(4, FROM, 1));
+    issue(r, 0, 9, in_sendoff(4, 0, 1));
+    issue(r, 1, 10, in_sendpicp(1, 0, 0, 0, TO));
+    issue(r, 1, 14, in_delayxpic(1, NULL_SOURCE));
+    issue(r, 1, 15, in_send(1, TO + 16, 1)); /* whose replacement comes at event 19 */
+    issue(r, 1, 19, in_delayxpic(1, 0));
+    issue(r, 1, 23, in_delayxpic(1, NULL_SOURCE));
+    p = resolve(r);
     assert_int_equal(p->copies, 2);
     assert_int_equal(p->end_event[1], 22);
-    fabric_free(&r);
 }
 
 /* Several listeners of one sender, both directions at once; the listeners join and leave when they
@@ -264,120 +266,106 @@ static void test_multicast(void **state)
 static void test_in_place(void **state)
 {
     const struct exchange_phase *p;
-    struct fabric r;
+    struct fabric *r = *state;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 1);
     for (uint32_t k = 0; k < 64; k++) {
-        fabric_set_word(&r, 0, FROM + 4 * k, 100 + k);
-        fabric_set_word(&r, 1, FROM + 4 * k, 200 + k);
+        fabric_set_word(r, 0, FROM + 4 * k, 100 + k);
+        fabric_set_word(r, 1, FROM + 4 * k, 200 + k);
     }
-    fabric_begin(&r);
+    fabric_begin(r);
     for (uint32_t t = 0; t < 2; t++) {
-        issue(&r, t, 0, in_send(10, FROM, 1));
-        issue(&r, t, 10, in_sendpicp(54, FROM + 40, 1, 1 - t, FROM));
-        issue(&r, t, 74, in_delayxpic(1, NULL_SOURCE));
+        issue(r, t, 0, in_send(10, FROM, 1));
+        issue(r, t, 10, in_sendpicp(54, FROM + 40, 1, 1 - t, FROM));
+        issue(r, t, 74, in_delayxpic(1, NULL_SOURCE));
     }
-    fabric_recv(&r, 80);
-    p = resolve(&r);
+    fabric_recv(r, 80);
+    p = resolve(r);
     assert_true(p->overlaps);
     assert_int_equal(p->copies, 2);
-    exchange_deliver(p, r.part, 0, 4);
+    exchange_deliver(p, r->part, 0, 4);
     for (uint32_t k = 0; k < 64; k++) {
-        assert_int_equal(fabric_word(&r, 0, FROM + 4 * k), 200 + k);
-        assert_int_equal(fabric_word(&r, 1, FROM + 4 * k), 100 + k);
+        assert_int_equal(fabric_word(r, 0, FROM + 4 * k), 200 + k);
+        assert_int_equal(fabric_word(r, 1, FROM + 4 * k), 100 + k);
     }
-    exchange_gather(p, r.part, 0, 1);
-    exchange_gather(p, r.part, 1, 4);
-    exchange_store(p, r.part, 1, 4);
-    exchange_store(p, r.part, 0, 1);
-    assert_int_equal(fabric_word(&r, 0, FROM + 4 * 63), 100 + 63);
-    fabric_free(&r);
+    exchange_gather(p, r->part, 0, 1);
+    exchange_gather(p, r->part, 1, 4);
+    exchange_store(p, r->part, 1, 4);
+    exchange_store(p, r->part, 0, 1);
+    assert_int_equal(fabric_word(r, 0, FROM + 4 * 63), 100 + 63);
 }
 
 static void test_written(void **state)
 {
     const struct exchange_phase *p;
-    struct code_page *some = (struct code_page *)state;
-    struct fabric r;
+    struct fabric *r = *state;
+    struct code_page *some = (struct code_page *)r;
 
-    fabric_new(&r, "toy4", 0, 1);
-    fabric_begin(&r);
-    toy_message(&r, 0, 1, 0, 8,
+    fabric_begin(r);
+    toy_message(r, 0, 1, 0, 8,
                 BASE + 0x1000 - 16); /* the last words of one dirty page, the first of the next */
-    fabric_recv(&r, 80);
-    p = resolve(&r);
-    memset(r.tile[1].dirty, 0, 16);
-    r.tile[1].page[3] = r.tile[1].page[4] = r.tile[1].page[5] = some;
-    r.tile[1].code_end = 0x1800;
-    exchange_deliver(p, r.part, 0, 4);
-    assert_int_equal(r.tile[1].dirty[0], 1);
-    assert_int_equal(r.tile[1].dirty[1], 1);
-    assert_int_equal(r.tile[1].dirty[2], 0);
-    assert_null(r.tile[1].page[3]);
-    assert_null(r.tile[1].page[4]);
-    assert_non_null(r.tile[1].page[5]);
-    memset(r.tile[1].dirty, 0, 16);
-    r.tile[1].code_end = 0;
-    exchange_deliver(p, r.part, 0, 4);
-    assert_int_equal(r.tile[1].dirty[0] + 2 * r.tile[1].dirty[1] + 4 * r.tile[1].dirty[2], 3);
-    r.tile[1].page[5] = NULL;
-    fabric_free(&r);
+    fabric_recv(r, 80);
+    p = resolve(r);
+    memset(r->tile[1].dirty, 0, 16);
+    r->tile[1].page[3] = r->tile[1].page[4] = r->tile[1].page[5] = some;
+    r->tile[1].code_end = 0x1800;
+    exchange_deliver(p, r->part, 0, 4);
+    assert_int_equal(r->tile[1].dirty[0], 1);
+    assert_int_equal(r->tile[1].dirty[1], 1);
+    assert_int_equal(r->tile[1].dirty[2], 0);
+    assert_null(r->tile[1].page[3]);
+    assert_null(r->tile[1].page[4]);
+    assert_non_null(r->tile[1].page[5]);
+    memset(r->tile[1].dirty, 0, 16);
+    r->tile[1].code_end = 0;
+    exchange_deliver(p, r->part, 0, 4);
+    assert_int_equal(r->tile[1].dirty[0] + 2 * r->tile[1].dirty[1] + 4 * r->tile[1].dirty[2], 3);
+    r->tile[1].page[5] = NULL;
 }
 
 /* Tiles that take no part keep their logs, and do not count as senders. */
 static void test_groups(void **state)
 {
     const struct exchange_phase *p;
-    struct fabric r;
+    struct fabric *r = *state;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 1);
-    fabric_set_word(&r, 0, FROM, 5);
-    fabric_set_word(&r, 2, FROM, 6);
-    fabric_begin(&r);
-    toy_message(&r, 0, 1, 0, 1, TO);
-    toy_message(&r, 2, 3, 0, 1, TO);
-    fabric_recv(&r, 80);
-    r.part[2] = r.part[3] = NULL;
-    p = resolve(&r);
+    fabric_set_word(r, 0, FROM, 5);
+    fabric_set_word(r, 2, FROM, 6);
+    fabric_begin(r);
+    toy_message(r, 0, 1, 0, 1, TO);
+    toy_message(r, 2, 3, 0, 1, TO);
+    fabric_recv(r, 80);
+    r->part[2] = r->part[3] = NULL;
+    p = resolve(r);
     assert_int_equal(p->copies, 1);
-    exchange_deliver(p, r.part, 0, 4);
-    r.part[2] = &r.tile[2];
-    r.part[3] = &r.tile[3];
-    r.part[0] = r.part[1] = NULL;
-    p = resolve(&r);
+    exchange_deliver(p, r->part, 0, 4);
+    r->part[2] = &r->tile[2];
+    r->part[3] = &r->tile[3];
+    r->part[0] = r->part[1] = NULL;
+    p = resolve(r);
     assert_int_equal(p->copies, 1);
-    exchange_deliver(p, r.part, 0, 4);
-    assert_int_equal(fabric_word(&r, 1, TO), 5);
-    assert_int_equal(fabric_word(&r, 3, TO), 6);
-    fabric_free(&r);
+    exchange_deliver(p, r->part, 0, 4);
+    assert_int_equal(fabric_word(r, 1, TO), 5);
+    assert_int_equal(fabric_word(r, 3, TO), 6);
 }
 
 /* A mux that was put before the phase listens from event 0 on, and the pointer stands where it was
  * put. */
 static void test_put_settings(void **state)
 {
-    const struct exchange_phase *p;
-    struct fabric r;
+    struct fabric *r = *state;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 1);
-    r.arch.exchange_flat_cycles = 0;
-    fabric_set_word(&r, 0, FROM + 4, 9);
-    r.tile[1].xcsr[XCSR_MUX] = 0;
-    r.tile[1].xcsr[XCSR_DELTA] = TO / 4;
-    fabric_begin(&r);
-    issue(&r, 0, 0, in_send(2, FROM, 1));
-    issue(&r, 1, 0, in_delayxpic(3, NULL_SOURCE));
-    fabric_recv(&r, 3);
-    p = resolve(&r);
-    exchange_deliver(p, r.part, 0, 4);
-    assert_int_equal(fabric_word(&r, 1, TO + 4), 9);
-    r.tile[1].xcsr[XCSR_MUX] = 1;
-    assert_int_equal(fabric_begin_tile(&r, 1), FAULT_EXERR);
-    assert_int_equal(exchange_last_fault(r.x)->kind, EXCHANGE_FAULT_SELF);
-    fabric_free(&r);
+    r->arch.exchange_flat_cycles = 0;
+    fabric_set_word(r, 0, FROM + 4, 9);
+    r->tile[1].xcsr[XCSR_MUX] = 0;
+    r->tile[1].xcsr[XCSR_DELTA] = TO / 4;
+    fabric_begin(r);
+    issue(r, 0, 0, in_send(2, FROM, 1));
+    issue(r, 1, 0, in_delayxpic(3, NULL_SOURCE));
+    finish(r, 3);
+    assert_int_equal(fabric_word(r, 1, TO + 4), 9);
+    r->tile[1].xcsr[XCSR_MUX] = 1;
+    assert_int_equal(fabric_begin_tile(r, 1), FAULT_EXERR);
+    assert_int_equal(exchange_last_fault(r->x)->kind, EXCHANGE_FAULT_SELF);
 }
 
 /* --- requests to the host, votes --- */
@@ -388,20 +376,18 @@ static void test_host_request(void **state)
     const struct host_header out = { .stream = 3, .addr = FROM + 4, .bytes = 8, .to_host = 1 };
     struct exchange_log *log;
     struct insn send = in_send(2, FROM, 4);
-    struct fabric r;
+    struct fabric *r = *state;
     uint32_t word[2];
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 0);
-    log = exchange_log_of(r.x, 0);
+    log = exchange_log_of(r->x, 0);
     host_header_pack(&in, word);
-    assert_true(tile_write(&r.tile[0], FROM, word, 8));
-    r.tile[0].state[3] = CONTEXT_ACTIVE; /* outside any phase, workers running */
-    issue(&r, 0, 500, send);
+    assert_true(tile_write(&r->tile[0], FROM, word, 8));
+    r->tile[0].state[3] = CONTEXT_ACTIVE; /* outside any phase, workers running */
+    issue(r, 0, 500, send);
     host_header_pack(&out, word);
-    assert_true(tile_write(&r.tile[0], FROM, word, 8));
-    issue(&r, 0, 600, send);
-    fabric_set_word(&r, 0, FROM + 4, 0);
+    assert_true(tile_write(&r->tile[0], FROM, word, 8));
+    issue(r, 0, 600, send);
+    fabric_set_word(r, 0, FROM + 4, 0);
     assert_int_equal(log->requests, 2);
     assert_int_equal(log->request[0].cycle, 500);
     assert_int_equal(log->request[0].word[0], TO);
@@ -409,34 +395,30 @@ static void test_host_request(void **state)
     assert_int_equal(log->request[1].cycle, 600);
     assert_memory_equal(log->request[1].data, &word[1], 4);
     assert_false(log->open || log->sends);
-    assert_int_equal(r.tile[0].xcsr[XCSR_DCOUNT], 512 / 4 + 8 / 4);
-    exchange_take_requests(r.x, 0);
+    assert_int_equal(r->tile[0].xcsr[XCSR_DCOUNT], 512 / 4 + 8 / 4);
+    exchange_take_requests(r->x, 0);
     assert_int_equal(log->requests, 0);
-    fabric_set_word(&r, 0, FROM, 1u << 30); /* reserved */
-    assert_int_equal(fabric_issue(&r, 0, 700, &send), FAULT_EXERR);
+    fabric_set_word(r, 0, FROM, 1u << 30); /* reserved */
+    assert_int_equal(fabric_issue(r, 0, 700, &send), FAULT_EXERR);
     assert_int_equal(log->fault.kind, EXCHANGE_FAULT_RESERVED);
     log->fault.kind = EXCHANGE_FAULT_NONE;
-    fabric_set_word(&r, 0, FROM, 0x40); /* below the memory */
-    fabric_set_word(&r, 0, FROM + 4, 1);
-    assert_int_equal(fabric_issue(&r, 0, 700, &send), FAULT_EXERR);
+    fabric_set_word(r, 0, FROM, 0x40); /* below the memory */
+    fabric_set_word(r, 0, FROM + 4, 1);
+    assert_int_equal(fabric_issue(r, 0, 700, &send), FAULT_EXERR);
     assert_int_equal(log->fault.kind, EXCHANGE_FAULT_HOST_HEADER);
-    fabric_free(&r);
 }
 
 static void test_votes(void **state)
 {
     struct insn sans = { .op = INSN_sans, .i = 4 };
-    struct fabric r;
+    struct fabric *r = *state;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 0);
-    issue(&r, 2, 33, sans);
+    issue(r, 2, 33, sans);
     sans.i = 0;
-    issue(&r, 2, 44, sans);
-    assert_int_equal(exchange_log_of(r.x, 2)->votes, 6);
-    assert_int_equal(exchange_log_of(r.x, 2)->vote_cycle, 44);
-    assert_false(exchange_log_of(r.x, 2)->open);
-    fabric_free(&r);
+    issue(r, 2, 44, sans);
+    assert_int_equal(exchange_log_of(r->x, 2)->votes, 6);
+    assert_int_equal(exchange_log_of(r->x, 2)->vote_cycle, 44);
+    assert_false(exchange_log_of(r->x, 2)->open);
 }
 
 /* --- replay --- */
@@ -453,44 +435,38 @@ static void test_replay(void **state)
 {
     const struct exchange_phase *p, *q;
     struct exchange_counts n;
-    struct fabric r;
+    struct fabric *r = *state;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 1);
-    a_phase(&r, 5);
-    p = resolve(&r);
-    a_phase(&r, 6);
-    assert_ptr_not_equal(resolve(&r), p);
-    a_phase(&r, 5);
-    fabric_set_word(&r, 0, FROM, 4711);
-    q = resolve(&r);
+    a_phase(r, 5);
+    p = resolve(r);
+    a_phase(r, 6);
+    assert_ptr_not_equal(resolve(r), p);
+    a_phase(r, 5);
+    fabric_set_word(r, 0, FROM, 4711);
+    q = resolve(r);
     assert_ptr_equal(q, p);
-    exchange_deliver(q, r.part, 0, 4);
-    assert_int_equal(fabric_word(&r, 2, TO), 4711);
-    assert_int_equal(r.tile[2].xcsr[XCSR_DELTA], TO / 4 + 8);
-    n = exchange_counts(r.x);
+    exchange_deliver(q, r->part, 0, 4);
+    assert_int_equal(fabric_word(r, 2, TO), 4711);
+    assert_int_equal(r->tile[2].xcsr[XCSR_DELTA], TO / 4 + 8);
+    n = exchange_counts(r->x);
     assert_int_equal(n.resolved, 2);
     assert_int_equal(n.replayed, 1);
     assert_int_equal(n.cache_phases, 2);
-    fabric_free(&r);
 }
 
 /* What a tile logged belongs to it: the same logs of other tiles are another phase. A phase that
  * was resolved is over. */
 static void test_keys(void **state)
 {
-    struct fabric r;
+    struct fabric *r = *state;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 1);
     for (uint32_t d = 2; d < 4; d++) {
-        fabric_begin(&r);
-        toy_message(&r, 0, d, 5, 1, TO);
-        fabric_recv(&r, 50);
-        assert_int_equal(resolve(&r)->copy[0].to, d);
-        assert_int_equal(resolve(&r)->copies, 0);
+        fabric_begin(r);
+        toy_message(r, 0, d, 5, 1, TO);
+        fabric_recv(r, 50);
+        assert_int_equal(resolve(r)->copy[0].to, d);
+        assert_int_equal(resolve(r)->copies, 0);
     }
-    fabric_free(&r);
 }
 
 /* Where the pointer stood before counts only if a word may arrive before it is set. */
@@ -526,113 +502,81 @@ static void test_pointer_in_key(void **state)
 /* A full cache is emptied; the phase in use stays. */
 static void test_eviction(void **state)
 {
-    struct fabric r;
+    struct fabric *r = *state;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 0);
-    a_phase(&r, 5);
-    resolve(&r);
-    r.x->options.cache_bytes = 3 * exchange_counts(r.x).cache_bytes;
+    a_phase(r, 5);
+    resolve(r);
+    r->x->options.cache_bytes = 3 * exchange_counts(r->x).cache_bytes;
     for (uint32_t k = 0; k < 7; k++) {
-        a_phase(&r, 10 + k);
-        assert_int_equal(resolve(&r)->copies, 2);
-        assert_true(exchange_counts(r.x).cache_bytes <= r.x->options.cache_bytes);
+        a_phase(r, 10 + k);
+        assert_int_equal(resolve(r)->copies, 2);
+        assert_true(exchange_counts(r->x).cache_bytes <= r->x->options.cache_bytes);
     }
-    assert_int_equal(exchange_counts(r.x).evictions, 2);
-    assert_int_equal(exchange_counts(r.x).cache_phases, 2);
-    r.x->options.cache_bytes = 1;
+    assert_int_equal(exchange_counts(r->x).evictions, 2);
+    assert_int_equal(exchange_counts(r->x).cache_phases, 2);
+    r->x->options.cache_bytes = 1;
     for (uint32_t k = 0; k < 3; k++) {
-        a_phase(&r, 30 + k);
-        assert_int_equal(resolve(&r)->copies, 2);
-        assert_int_equal(exchange_counts(r.x).cache_phases, 1);
+        a_phase(r, 30 + k);
+        assert_int_equal(resolve(r)->copies, 2);
+        assert_int_equal(exchange_counts(r->x).cache_phases, 1);
     }
-    fabric_free(&r);
 }
 
-/* The second resolver sees every kind of wrong phase. */
+/* What the second resolver says of a phase; NULL: it agrees. */
+static const char *difference(struct fabric *r, const struct exchange_phase *p)
+{
+    struct exchange_fault f;
+    const char *differ;
+
+    assert_int_equal(exchange_check(r->x, r->part, p, &f, &differ, NULL), EMU_OK);
+    assert_int_equal(f.kind, EXCHANGE_FAULT_NONE);
+    return differ;
+}
+
+#define ARRAY(name)    .array = offsetof(struct exchange_phase, name)
+#define COPY(k, field) ARRAY(copy), .item = 5 * (k) + offsetof(struct exchange_copy, field) / 4
+
+/* The second resolver sees every kind of wrong phase: one number of one array is another. */
 static void test_check_compares(void **state)
 {
-    struct exchange_copy copy[8];
-    uint32_t number[6];
-    struct fabric r;
+    static const struct {
+        size_t array, item; /* where the phase points to it; its place, in words */
+        uint32_t add;
+    } damage[] = {
+        { COPY(0, from), .add = 1 },
+        { COPY(1, from_off), .add = 4 },
+        { COPY(1, to_off), .add = 4 },
+        { COPY(0, words), .add = -1u },
+        { COPY(0, words), .add = 1 },
+        { COPY(1, to), .add = -3u },
+        { ARRAY(first_copy), .item = 4, .add = -1u },
+        { ARRAY(first_word), .item = 3, .add = 1 },
+        { ARRAY(end_event), .item = 2, .add = 1 },
+        { ARRAY(words_in), .item = 3, .add = -1u },
+        { ARRAY(words_out), .item = 0, .add = 1 },
+        { ARRAY(pointer), .item = 2, .add = 4 },
+    };
+    struct fabric *r = *state;
+    struct exchange_phase *p;
 
-    (void)state;
-    fabric_new(&r, "toy4", 0, 0);
-    a_phase(&r, 5);
-    assert_int_equal(exchange_resolve_intervals(r.x, r.part, &r.x->fault), EMU_OK);
-    for (int damage = 0; damage < 14; damage++) {
-        struct exchange_phase p, *made;
-        struct exchange_fault f;
-        const char *differ;
+    a_phase(r, 5);
+    assert_int_equal(exchange_resolve_intervals(r->x, r->part, &r->x->fault), EMU_OK);
+    assert_int_equal(exchange_cache_add(r->x, (struct hash128){ .lo = 1 }, &p), EMU_OK);
+    assert_null(difference(r, p));
+    for (size_t i = 0; i < EMU_COUNT_OF(damage); i++) {
+        uint32_t *number;
 
-        assert_int_equal(exchange_cache_add(r.x, (struct hash128){ .lo = (uint64_t)damage }, &made),
-                         EMU_OK);
-        p = *made;
-        memcpy(copy, p.copy, p.copies * sizeof(*copy));
-        p.copy = copy;
-        memcpy(number, p.first_copy, sizeof(uint32_t[5]));
-        switch (damage) {
-        case 1:
-            copy[0].from ^= 1;
-            break;
-        case 2:
-            copy[1].from_off += 4;
-            break;
-        case 3:
-            copy[1].to_off += 4;
-            break;
-        case 4:
-            copy[0].words--;
-            break;
-        case 5:
-            copy[0].words++;
-            break;
-        case 6:
-            copy[1].to = 0;
-            break;
-        case 7:
-            p.overlaps = 1;
-            break;
-        case 8:
-            number[4] = 1;
-            p.first_copy = number;
-            break;
-        case 9:
-            memcpy(number, p.end_event, 16);
-            number[2]++;
-            p.end_event = number;
-            break;
-        case 10:
-            memcpy(number, p.words_in, 16);
-            number[3]--;
-            p.words_in = number;
-            break;
-        case 11:
-            memcpy(number, p.words_out, 16);
-            number[0]++;
-            p.words_out = number;
-            break;
-        case 12:
-            memcpy(number, p.pointer, 16);
-            number[2] += 4;
-            p.pointer = number;
-            break;
-        case 13:
-            memcpy(number, p.first_word, 20);
-            number[3]++;
-            p.first_word = number;
-            break;
-        default:
-            break;
-        }
-        assert_int_equal(exchange_check(r.x, r.part, &p, &f, &differ, NULL), EMU_OK);
-        assert_int_equal(f.kind, EXCHANGE_FAULT_NONE);
-        if (damage)
-            assert_non_null(differ);
-        else
-            assert_null(differ);
+        memcpy(&number, (char *)p + damage[i].array, sizeof(number));
+        number += damage[i].item;
+        *number += damage[i].add;
+        if (!difference(r, p))
+            fail_msg("nobody sees row %zu", i);
+        *number -= damage[i].add;
     }
-    fabric_free(&r);
+    p->overlaps = 1;
+    assert_non_null(difference(r, p));
+    p->overlaps = 0;
+    assert_null(difference(r, p));
 }
 
 /* --- memory of the host --- */
@@ -691,19 +635,31 @@ static void test_allocations(void **state)
     fabric_free(&r);
 }
 
+#define ON_TOY(test) cmocka_unit_test_setup_teardown(test, toy_new, toy_free)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stream),         cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_bases),          cmocka_unit_test(test_silicon),
-        cmocka_unit_test(test_pointer_lag),    cmocka_unit_test(test_pointer_persists),
-        cmocka_unit_test(test_pause),          cmocka_unit_test(test_multicast),
-        cmocka_unit_test(test_in_place),       cmocka_unit_test(test_written),
-        cmocka_unit_test(test_groups),         cmocka_unit_test(test_put_settings),
-        cmocka_unit_test(test_host_request),   cmocka_unit_test(test_votes),
-        cmocka_unit_test(test_replay),         cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_pointer_in_key), cmocka_unit_test(test_eviction),
-        cmocka_unit_test(test_check_compares), cmocka_unit_test(test_allocations),
+        ON_TOY(test_stream),
+        ON_TOY(test_settings),
+        ON_TOY(test_bases),
+        cmocka_unit_test(test_silicon),
+        cmocka_unit_test(test_pointer_lag),
+        ON_TOY(test_pointer_persists),
+        ON_TOY(test_pause),
+        cmocka_unit_test(test_multicast),
+        ON_TOY(test_in_place),
+        ON_TOY(test_written),
+        ON_TOY(test_groups),
+        ON_TOY(test_put_settings),
+        ON_TOY(test_host_request),
+        ON_TOY(test_votes),
+        ON_TOY(test_replay),
+        ON_TOY(test_keys),
+        cmocka_unit_test(test_pointer_in_key),
+        ON_TOY(test_eviction),
+        ON_TOY(test_check_compares),
+        cmocka_unit_test(test_allocations),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
