@@ -176,24 +176,25 @@ struct fault_case {
 static void test_faults(void **state)
 {
     static const struct fault_case f[] = {
-        { "start: bad: br $m0\n stop: nop", FAULT_INVALID_PC, LANE_SUPER, NULL },
+        { "start: bad: br $m0\n stop: nop", FAULT_INVALID_PC, .lane = LANE_SUPER },
         { "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n w: nop\n bad: ld32 "
           "$m0, $mzero, $mzero, 0",
-          FAULT_INVALID_ADDR, 0, "bad" },
+          FAULT_INVALID_ADDR, .at = "bad" },
         { "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n w: nop\n bad: .int "
           "0x7fffffff",
-          FAULT_INVALID_INSTR, 0, "bad" },
-        { "start: bad: .int 0x5fffffff\n stop: nop", FAULT_INVALID_INSTR, LANE_SUPER, "bad" },
+          FAULT_INVALID_INSTR, .at = "bad" },
+        { "start: bad: .int 0x5fffffff\n stop: nop", FAULT_INVALID_INSTR, .lane = LANE_SUPER,
+          .at = "bad" },
         { ".allow_invalid_execution_mode\n start: bad: f32add $a0, $a0, $a0\n stop: nop",
-          FAULT_INVALID_INSTR, LANE_SUPER, "bad" },
+          FAULT_INVALID_INSTR, .lane = LANE_SUPER, .at = "bad" },
         { ".allow_invalid_execution_mode\n start: setzi $m0, bad\n runall $m0, $mzero, 0\n sync "
           "2\n stop: nop\n bad: sync 2",
-          FAULT_INVALID_INSTR, 0, "bad" },
-        { "start: trap 0\n stop: nop", FAULT_PBRK0, LANE_SUPER, "start" },
+          FAULT_INVALID_INSTR, .at = "bad" },
+        { "start: trap 0\n stop: nop", FAULT_PBRK0, .lane = LANE_SUPER, .at = "start" },
         { "start: setzi $m0, w\n runall $m0, $mzero, 0\n bad: runall $m0, $mzero, 0\n stop: nop\n"
           "w: get $m1, $WSR\n and $m1, $m1, 7\n brnz $m1, w2\n exitz $mzero\n w2: setzi $m2, 50\n "
           "l: brnzdec $m2, l\n exitz $mzero",
-          FAULT_INVALID_OP, LANE_SUPER, "bad" },
+          FAULT_INVALID_OP, .lane = LANE_SUPER, .at = "bad" },
     };
 
     (void)state;

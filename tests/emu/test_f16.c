@@ -135,38 +135,39 @@ static void test_f16_arithmetic(void **state)
         uint16_t a, b, want, nanoo;
         unsigned flags;
     } t[] = {
-        { HADD, 0x3c00, 0x3c00, 0x4000, 0x4000, 0 },
-        { HADD, 1, 1, 2, 2, 0 },
-        { HADD, 0x0400, 0x8001, 0x03ff, 0x03ff, 0 },
-        { HADD, 0x3c00, 0xbc00, 0, 0, 0 },
-        { HADD, 0x8000, 0x8000, 0x8000, 0x8000, 0 },
-        { HADD, 0x7bff, 0x7bff, 0x7bff, HQNAN, FP_OFLO },
-        { HADD, 0xfbff, 0xcc00, 0xfbff, HQNAN, FP_OFLO }, /* -65504 - 16: a tie, and over */
-        { HADD, 0x7bff, 0x4bff, 0x7bff, 0x7bff, 0 },
-        { HADD, 0x7c00, 0xfbff, 0x7c00, 0x7c00, 0 },
-        { HADD, 0x7c00, 0xfc00, HQNAN, HQNAN, FP_INV },
-        { HADD, 0x7c00, 0x7fff, HQNAN, HQNAN, 0 },
-        { HADD, HSNAN, HQNAN, HQNAN, HQNAN, FP_INV },
-        { HSUB, 0x7c00, 0x7c00, HQNAN, HQNAN, FP_INV },
-        { HSUB, 0xfbff, 0x7bff, 0xfbff, HQNAN, FP_OFLO },
-        { HMUL, 0x8000, 0x0000, 0x8000, 0x8000, 0 },
-        { HMUL, 0x0400, 0x3800, 0x0200, 0x0200, 0 },
-        { HMUL, 1, 0x3800, 0, 0, 0 },                /* half of the smallest: a tie, to zero */
-        { HMUL, 0x8001, 0x3801, 0x8001, 0x8001, 0 }, /* a little more than half */
-        { HMUL, 0x8001, 1, 0x8000, 0x8000, 0 },
-        { HMUL, 0x7c00, 0x8000, HQNAN, HQNAN, FP_INV },
-        { HMUL, 0xfc00, 0x0001, 0xfc00, 0xfc00, 0 },
-        { HMUL, 0x5c00, 0xdc00, 0xfbff, HQNAN, FP_OFLO }, /* 256 * -256 */
-        { HABSADD, 0xbc00, 0xbc00, 0x4000, 0x4000, 0 },
-        { HABSADD, 0xfc00, 0x7c00, 0x7c00, 0x7c00, 0 },
-        { HMAX, 0x8000, 0, 0, 0, 0 },
-        { HMIN, 0, 0x8000, 0x8000, 0x8000, 0 },
-        { HMAX, 0xffff, 0x8001, 0x8001, 0x8001, 0 },
-        { HMIN, 0x3c00, 0xffff, 0x3c00, 0x3c00, 0 },
-        { HMAX, 0x7fff, 0xffff, HQNAN, HQNAN, 0 },
-        { HMIN, HSNAN, 0x3c00, HQNAN, HQNAN, FP_INV },
-        { HMAX, 0x8002, 0x8001, 0x8001, 0x8001, 0 },
-        { HABSMAX, 0xc000, 0x3c00, 0x4000, 0x4000, 0 },
+        { HADD, 0x3c00, 0x3c00, .want = 0x4000, .nanoo = 0x4000 },
+        { HADD, 1, 1, .want = 2, .nanoo = 2 },
+        { HADD, 0x0400, 0x8001, .want = 0x03ff, .nanoo = 0x03ff },
+        { HADD, 0x3c00, 0xbc00, .want = 0, .nanoo = 0 },
+        { HADD, 0x8000, 0x8000, .want = 0x8000, .nanoo = 0x8000 },
+        { HADD, 0x7bff, 0x7bff, .want = 0x7bff, .nanoo = HQNAN, .flags = FP_OFLO },
+        { HADD, 0xfbff, 0xcc00, .want = 0xfbff, .nanoo = HQNAN,
+          .flags = FP_OFLO }, /* -65504 - 16: a tie, and over */
+        { HADD, 0x7bff, 0x4bff, .want = 0x7bff, .nanoo = 0x7bff },
+        { HADD, 0x7c00, 0xfbff, .want = 0x7c00, .nanoo = 0x7c00 },
+        { HADD, 0x7c00, 0xfc00, .want = HQNAN, .nanoo = HQNAN, .flags = FP_INV },
+        { HADD, 0x7c00, 0x7fff, .want = HQNAN, .nanoo = HQNAN },
+        { HADD, HSNAN, HQNAN, .want = HQNAN, .nanoo = HQNAN, .flags = FP_INV },
+        { HSUB, 0x7c00, 0x7c00, .want = HQNAN, .nanoo = HQNAN, .flags = FP_INV },
+        { HSUB, 0xfbff, 0x7bff, .want = 0xfbff, .nanoo = HQNAN, .flags = FP_OFLO },
+        { HMUL, 0x8000, 0x0000, .want = 0x8000, .nanoo = 0x8000 },
+        { HMUL, 0x0400, 0x3800, .want = 0x0200, .nanoo = 0x0200 },
+        { HMUL, 1, 0x3800, .want = 0, .nanoo = 0 }, /* half of the smallest: a tie, to zero */
+        { HMUL, 0x8001, 0x3801, .want = 0x8001, .nanoo = 0x8001 }, /* a little more than half */
+        { HMUL, 0x8001, 1, .want = 0x8000, .nanoo = 0x8000 },
+        { HMUL, 0x7c00, 0x8000, .want = HQNAN, .nanoo = HQNAN, .flags = FP_INV },
+        { HMUL, 0xfc00, 0x0001, .want = 0xfc00, .nanoo = 0xfc00 },
+        { HMUL, 0x5c00, 0xdc00, .want = 0xfbff, .nanoo = HQNAN, .flags = FP_OFLO }, /* 256 * -256 */
+        { HABSADD, 0xbc00, 0xbc00, .want = 0x4000, .nanoo = 0x4000 },
+        { HABSADD, 0xfc00, 0x7c00, .want = 0x7c00, .nanoo = 0x7c00 },
+        { HMAX, 0x8000, 0, .want = 0, .nanoo = 0 },
+        { HMIN, 0, 0x8000, .want = 0x8000, .nanoo = 0x8000 },
+        { HMAX, 0xffff, 0x8001, .want = 0x8001, .nanoo = 0x8001 },
+        { HMIN, 0x3c00, 0xffff, .want = 0x3c00, .nanoo = 0x3c00 },
+        { HMAX, 0x7fff, 0xffff, .want = HQNAN, .nanoo = HQNAN },
+        { HMIN, HSNAN, 0x3c00, .want = HQNAN, .nanoo = HQNAN, .flags = FP_INV },
+        { HMAX, 0x8002, 0x8001, .want = 0x8001, .nanoo = 0x8001 },
+        { HABSMAX, 0xc000, 0x3c00, .want = 0x4000, .nanoo = 0x4000 },
     };
 
     (void)state;
@@ -193,28 +194,30 @@ static void test_stochastic(void **state)
         int fraction;
         unsigned flags_above;
     } t[] = {
-        { 1.0, 0x3c00, 0x3c01, 0, 0 },
-        { 1.0 + 0x1p-11, 0x3c00, 0x3c01, 4096, 0 },
-        { 1.0 + 0x1p-23, 0x3c00, 0x3c01, 1, 0 },
-        { 1.0 + 0x1p-24, 0x3c00, 0x3c01, 1, 0 },           /* cut, but not zero */
-        { 1.0 + 0x1p-22 + 0x1p-24, 0x3c00, 0x3c01, 3, 0 }, /* 2 and a little: the last bit is set */
-        { 1.0 + 0x1p-23 + 0x1p-24, 0x3c00, 0x3c01, 1, 0 }, /* 1 and a little: it is set already */
-        { 2.0 - 0x1p-23, 0x3fff, 0x4000, 8191, 0 },
-        { 2.0 - 0x1p-40, 0x3fff, 0x4000, 8191, 0 },
-        { 3.0e-5, 0x01f7, 0x01f8, 2593, 0 }, /* subnormal: the unit is 2^-24 */
-        { 0x1p-25, 0x0000, 0x0001, 4096, 0 },
-        { 0x1.8p-24, 0x0001, 0x0002, 4096, 0 },
-        { 0x1.ap-34, 0x0000, 0x0001, 13, 0 },
-        { 0x1.4p-35, 0x0000, 0x0001, 5, 0 },
-        { 0x1.4p-36, 0x0000, 0x0001, 3, 0 },
-        { 0x1p-36, 0x0000, 0x0001, 2, 0 },
-        { 0x1p-37, 0x0000, 0x0001, 1, 0 },
-        { 0x1p-1074, 0x0000, 0x0001, 1, 0 },
-        { 0x1p-48, 0x0000, 0x0001, 1, 0 },
-        { 0x1p-100, 0x0000, 0x0001, 1, 0 },
-        { 0x1p-14 - 0x1p-26, 0x03ff, 0x0400, 6144, 0 }, /* up to the smallest normal */
-        { 65504.0 + 8, 0x7bff, 0x7bff, 2048, FP_OFLO },
-        { 65504.0, 0x7bff, 0x7bff, 0, FP_OFLO },
+        { 1.0, 0x3c00, 0x3c01, .fraction = 0 },
+        { 1.0 + 0x1p-11, 0x3c00, 0x3c01, .fraction = 4096 },
+        { 1.0 + 0x1p-23, 0x3c00, 0x3c01, .fraction = 1 },
+        { 1.0 + 0x1p-24, 0x3c00, 0x3c01, .fraction = 1 }, /* cut, but not zero */
+        { 1.0 + 0x1p-22 + 0x1p-24, 0x3c00, 0x3c01,
+          .fraction = 3 }, /* 2 and a little: the last bit is set */
+        { 1.0 + 0x1p-23 + 0x1p-24, 0x3c00, 0x3c01,
+          .fraction = 1 }, /* 1 and a little: it is set already */
+        { 2.0 - 0x1p-23, 0x3fff, 0x4000, .fraction = 8191 },
+        { 2.0 - 0x1p-40, 0x3fff, 0x4000, .fraction = 8191 },
+        { 3.0e-5, 0x01f7, 0x01f8, .fraction = 2593 }, /* subnormal: the unit is 2^-24 */
+        { 0x1p-25, 0x0000, 0x0001, .fraction = 4096 },
+        { 0x1.8p-24, 0x0001, 0x0002, .fraction = 4096 },
+        { 0x1.ap-34, 0x0000, 0x0001, .fraction = 13 },
+        { 0x1.4p-35, 0x0000, 0x0001, .fraction = 5 },
+        { 0x1.4p-36, 0x0000, 0x0001, .fraction = 3 },
+        { 0x1p-36, 0x0000, 0x0001, .fraction = 2 },
+        { 0x1p-37, 0x0000, 0x0001, .fraction = 1 },
+        { 0x1p-1074, 0x0000, 0x0001, .fraction = 1 },
+        { 0x1p-48, 0x0000, 0x0001, .fraction = 1 },
+        { 0x1p-100, 0x0000, 0x0001, .fraction = 1 },
+        { 0x1p-14 - 0x1p-26, 0x03ff, 0x0400, .fraction = 6144 }, /* up to the smallest normal */
+        { 65504.0 + 8, 0x7bff, 0x7bff, .fraction = 2048, .flags_above = FP_OFLO },
+        { 65504.0, 0x7bff, 0x7bff, .flags_above = FP_OFLO },
     };
 
     (void)state;

@@ -61,87 +61,89 @@ static void test_f32_arithmetic(void **state)
         uint32_t a, b, want;
         unsigned flags;
     } t[] = {
-        { ADD, ONE, ONE, 0x40000000, 0 },
-        { ADD, ONE, NEG(ONE), 0, 0 },
-        { ADD, NZERO, NZERO, NZERO, 0 },
-        { ADD, MAXF, MAXF, INF, FP_OFLO },
-        { ADD, MAXF, 0x73000000, INF, FP_OFLO }, /* half a unit: the tie goes to infinity */
-        { ADD, MAXF, 0x72ffffff, MAXF, 0 },
-        { ADD, INF, ONE, INF, 0 },
-        { ADD, INF, NINF, QNAN, FP_INV },
-        { ADD, QNAN2, ONE, QNAN, 0 },
-        { ADD, SNAN, ONE, QNAN, FP_INV },
-        { ADD, SNAN, QNAN, QNAN, FP_INV },
-        { ADD, SUB, SUB, 0, 0 }, /* operands are zero before they are added */
-        { ADD, NEG(SUB), NEG(SUB), NZERO, 0 },
-        { ADD, 0x00c00000, NEG(MINF), 0, 0 }, /* a subnormal difference */
-        { SUB_, MINF, 0x00c00000, NZERO, 0 }, /* and a negative one */
-        { SUB_, INF, INF, QNAN, FP_INV },
-        { SUB_, ONE, NEG(ONE), 0x40000000, 0 },
-        { MUL, NZERO, ONE, NZERO, 0 },
-        { MUL, 0, INF, QNAN, FP_INV },
-        { MUL, SUB, INF, QNAN, FP_INV }, /* as 0 * inf */
-        { MUL, MAXF, NEG(0x40000000), NINF, FP_OFLO },
-        { MUL, MINF, NEG(0x3f000000), NZERO, 0 },
-        { MUL, MINF, 0x3f7fffff, MINF, 0 }, /* a tie at subnormal precision: even is 2^-126, kept */
-        { MUL, 0x00800001, 0x3f7fffff, MINF, 0 }, /* rounds up to it */
-        { MUL, MINF, 0x3f7ffffe, 0, 0 },          /* 2^-126 - 2^-149 is subnormal */
-        { ABSADD, NEG(ONE), NEG(ONE), 0x40000000, 0 },
-        { ABSADD, NINF, INF, INF, 0 },
-        { ABSADD, NZERO, NZERO, 0, 0 },
-        { ABSADD, NEG(SNAN), ONE, QNAN, FP_INV },
-        { DIV, ONE, 0, INF, FP_DIV0 },
-        { DIV, ONE, NZERO, NINF, FP_DIV0 },
-        { DIV, NEG(ONE), SUB, NINF, FP_DIV0 },
-        { DIV, 0, 0, QNAN, FP_INV },
-        { DIV, SUB, SUB, QNAN, FP_INV },
-        { DIV, INF, INF, QNAN, FP_INV },
-        { DIV, INF, 0, INF, 0 },
-        { DIV, ONE, NINF, NZERO, 0 },
-        { DIV, MAXF, 0x3f000000, INF, FP_OFLO },
-        { DIV, MINF, 0x40000000, 0, 0 },
-        { DIV, QNAN, 0, QNAN, 0 },
-        { DIV, ONE, SNAN, QNAN, FP_INV },
-        { DIV, ONE, 0x40400000, 0x3eaaaaab, 0 },
-        { SQRT, 0x40800000, 0, 0x40000000, 0 },
-        { SQRT, NZERO, 0, NZERO, 0 },
-        { SQRT, NEG(SUB), 0, NZERO, 0 },
-        { SQRT, NEG(ONE), 0, QNAN, FP_INV },
-        { SQRT, NINF, 0, QNAN, FP_INV },
-        { SQRT, INF, 0, INF, 0 },
-        { SQRT, QNAN2, 0, QNAN, 0 },
-        { SQRT, NEG(SNAN), 0, QNAN, FP_INV },
-        { OOX, 0, 0, INF, FP_DIV0 },
-        { OOX, NZERO, 0, NINF, FP_DIV0 },
-        { OOX, NINF, 0, NZERO, 0 },
-        { OOX, 0x7e800000, 0, MINF, 0 }, /* 1/2^126 */
-        { OOX, 0x7e800001, 0, 0, 0 },
-        { OOX, MINF, 0, 0x7e800000, 0 },
-        { OORX, 0x40800000, 0, 0x3f000000, 0 },
-        { OORX, 0, 0, INF, FP_DIV0 },
-        { OORX, NZERO, 0, NINF, FP_DIV0 },
-        { OORX, NEG(SUB), 0, NINF, FP_DIV0 },
-        { OORX, NEG(ONE), 0, QNAN, FP_INV },
-        { OORX, INF, 0, 0, 0 },
-        { OORX, NINF, 0, QNAN, FP_INV },
-        { OORX, QNAN, 0, QNAN, 0 },
-        { OORX, SNAN, 0, QNAN, FP_INV },
-        { MAX, NZERO, 0, 0, 0 },
-        { MAX, 0, NZERO, 0, 0 },
-        { MIN, NZERO, 0, NZERO, 0 },
-        { MIN, 0, NZERO, NZERO, 0 },
-        { MAX, ONE, QNAN, ONE, 0 },
-        { MAX, QNAN2, NINF, NINF, 0 },
-        { MIN, QNAN, SUB, 0, 0 },
-        { MAX, QNAN2, QNAN2, QNAN, 0 },
-        { MIN, ONE, SNAN, QNAN, FP_INV },
-        { MAX, SNAN, QNAN, QNAN, FP_INV },
-        { MAX, SUB, NINF, 0, 0 },
-        { MAX, NEG(ONE), NEG(MAXF), NEG(ONE), 0 },
-        { MIN, NEG(ONE), NEG(MAXF), NEG(MAXF), 0 },
-        { MIN, INF, MAXF, MAXF, 0 },
-        { ABSMAX, NEG(MAXF), ONE, MAXF, 0 },
-        { ABSMAX, NINF, QNAN, INF, 0 },
+        { ADD, ONE, ONE, .want = 0x40000000 },
+        { ADD, ONE, NEG(ONE), .want = 0 },
+        { ADD, NZERO, NZERO, .want = NZERO },
+        { ADD, MAXF, MAXF, .want = INF, .flags = FP_OFLO },
+        { ADD, MAXF, 0x73000000, .want = INF,
+          .flags = FP_OFLO }, /* half a unit: the tie goes to infinity */
+        { ADD, MAXF, 0x72ffffff, .want = MAXF },
+        { ADD, INF, ONE, .want = INF },
+        { ADD, INF, NINF, .want = QNAN, .flags = FP_INV },
+        { ADD, QNAN2, ONE, .want = QNAN },
+        { ADD, SNAN, ONE, .want = QNAN, .flags = FP_INV },
+        { ADD, SNAN, QNAN, .want = QNAN, .flags = FP_INV },
+        { ADD, SUB, SUB, .want = 0 }, /* operands are zero before they are added */
+        { ADD, NEG(SUB), NEG(SUB), .want = NZERO },
+        { ADD, 0x00c00000, NEG(MINF), .want = 0 }, /* a subnormal difference */
+        { SUB_, MINF, 0x00c00000, .want = NZERO }, /* and a negative one */
+        { SUB_, INF, INF, .want = QNAN, .flags = FP_INV },
+        { SUB_, ONE, NEG(ONE), .want = 0x40000000 },
+        { MUL, NZERO, ONE, .want = NZERO },
+        { MUL, 0, INF, .want = QNAN, .flags = FP_INV },
+        { MUL, SUB, INF, .want = QNAN, .flags = FP_INV }, /* as 0 * inf */
+        { MUL, MAXF, NEG(0x40000000), .want = NINF, .flags = FP_OFLO },
+        { MUL, MINF, NEG(0x3f000000), .want = NZERO },
+        { MUL, MINF, 0x3f7fffff,
+          .want = MINF }, /* a tie at subnormal precision: even is 2^-126, kept */
+        { MUL, 0x00800001, 0x3f7fffff, .want = MINF }, /* rounds up to it */
+        { MUL, MINF, 0x3f7ffffe, .want = 0 },          /* 2^-126 - 2^-149 is subnormal */
+        { ABSADD, NEG(ONE), NEG(ONE), .want = 0x40000000 },
+        { ABSADD, NINF, INF, .want = INF },
+        { ABSADD, NZERO, NZERO, .want = 0 },
+        { ABSADD, NEG(SNAN), ONE, .want = QNAN, .flags = FP_INV },
+        { DIV, ONE, 0, .want = INF, .flags = FP_DIV0 },
+        { DIV, ONE, NZERO, .want = NINF, .flags = FP_DIV0 },
+        { DIV, NEG(ONE), SUB, .want = NINF, .flags = FP_DIV0 },
+        { DIV, 0, 0, .want = QNAN, .flags = FP_INV },
+        { DIV, SUB, SUB, .want = QNAN, .flags = FP_INV },
+        { DIV, INF, INF, .want = QNAN, .flags = FP_INV },
+        { DIV, INF, 0, .want = INF },
+        { DIV, ONE, NINF, .want = NZERO },
+        { DIV, MAXF, 0x3f000000, .want = INF, .flags = FP_OFLO },
+        { DIV, MINF, 0x40000000, .want = 0 },
+        { DIV, QNAN, 0, .want = QNAN },
+        { DIV, ONE, SNAN, .want = QNAN, .flags = FP_INV },
+        { DIV, ONE, 0x40400000, .want = 0x3eaaaaab },
+        { SQRT, 0x40800000, .want = 0x40000000 },
+        { SQRT, NZERO, .want = NZERO },
+        { SQRT, NEG(SUB), .want = NZERO },
+        { SQRT, NEG(ONE), .want = QNAN, .flags = FP_INV },
+        { SQRT, NINF, .want = QNAN, .flags = FP_INV },
+        { SQRT, INF, .want = INF },
+        { SQRT, QNAN2, .want = QNAN },
+        { SQRT, NEG(SNAN), .want = QNAN, .flags = FP_INV },
+        { OOX, 0, .want = INF, .flags = FP_DIV0 },
+        { OOX, NZERO, .want = NINF, .flags = FP_DIV0 },
+        { OOX, NINF, .want = NZERO },
+        { OOX, 0x7e800000, .want = MINF }, /* 1/2^126 */
+        { OOX, 0x7e800001, .want = 0 },
+        { OOX, MINF, .want = 0x7e800000 },
+        { OORX, 0x40800000, .want = 0x3f000000 },
+        { OORX, 0, .want = INF, .flags = FP_DIV0 },
+        { OORX, NZERO, .want = NINF, .flags = FP_DIV0 },
+        { OORX, NEG(SUB), .want = NINF, .flags = FP_DIV0 },
+        { OORX, NEG(ONE), .want = QNAN, .flags = FP_INV },
+        { OORX, INF, .want = 0 },
+        { OORX, NINF, .want = QNAN, .flags = FP_INV },
+        { OORX, QNAN, .want = QNAN },
+        { OORX, SNAN, .want = QNAN, .flags = FP_INV },
+        { MAX, NZERO, 0, .want = 0 },
+        { MAX, 0, NZERO, .want = 0 },
+        { MIN, NZERO, 0, .want = NZERO },
+        { MIN, 0, NZERO, .want = NZERO },
+        { MAX, ONE, QNAN, .want = ONE },
+        { MAX, QNAN2, NINF, .want = NINF },
+        { MIN, QNAN, SUB, .want = 0 },
+        { MAX, QNAN2, QNAN2, .want = QNAN },
+        { MIN, ONE, SNAN, .want = QNAN, .flags = FP_INV },
+        { MAX, SNAN, QNAN, .want = QNAN, .flags = FP_INV },
+        { MAX, SUB, NINF, .want = 0 },
+        { MAX, NEG(ONE), NEG(MAXF), .want = NEG(ONE) },
+        { MIN, NEG(ONE), NEG(MAXF), .want = NEG(MAXF) },
+        { MIN, INF, MAXF, .want = MAXF },
+        { ABSMAX, NEG(MAXF), ONE, .want = MAXF },
+        { ABSMAX, NINF, QNAN, .want = INF },
     };
 
     (void)state;
@@ -160,24 +162,24 @@ static void test_f32_fma(void **state)
         uint32_t a, b, c, want;
         unsigned flags;
     } t[] = {
-        { ONE, ONE, ONE, 0x40000000, 0 },
-        { 0x3f800001, 0x3f800001, NEG(0x3f800002), 0x28800000,
-          0 }, /* 2^-46: the product is not rounded */
-        { MAXF, 0x40000000, NEG(MAXF), MAXF, 0 },
-        { MAXF, 0x40000000, 0, INF, FP_OFLO },
-        { MAXF, 0x40000000, NINF, NINF, 0 },
-        { INF, 0, ONE, QNAN, FP_INV },
-        { INF, 0, QNAN2, QNAN, 0 }, /* an operand is a NaN already */
-        { INF, 0, SNAN, QNAN, FP_INV },
-        { INF, ONE, NINF, QNAN, FP_INV },
-        { SUB, INF, ONE, QNAN, FP_INV },
-        { MINF, 0x3f000000, 0, 0, 0 },
-        { MINF, 0x3f000000, MINF, 0x00c00000, 0 },
-        { MINF, NEG(0x3f000000), MINF, 0, 0 },
-        { NZERO, ONE, NZERO, NZERO, 0 },
-        { NZERO, ONE, 0, 0, 0 },
-        { ONE, ONE, NEG(ONE), 0, 0 },
-        { ONE, SUB, NEG(SUB), 0, 0 },
+        { ONE, ONE, ONE, .want = 0x40000000 },
+        { 0x3f800001, 0x3f800001, NEG(0x3f800002),
+          .want = 0x28800000 }, /* 2^-46: the product is not rounded */
+        { MAXF, 0x40000000, NEG(MAXF), .want = MAXF },
+        { MAXF, 0x40000000, 0, .want = INF, .flags = FP_OFLO },
+        { MAXF, 0x40000000, NINF, .want = NINF },
+        { INF, 0, ONE, .want = QNAN, .flags = FP_INV },
+        { INF, 0, QNAN2, .want = QNAN }, /* an operand is a NaN already */
+        { INF, 0, SNAN, .want = QNAN, .flags = FP_INV },
+        { INF, ONE, NINF, .want = QNAN, .flags = FP_INV },
+        { SUB, INF, ONE, .want = QNAN, .flags = FP_INV },
+        { MINF, 0x3f000000, 0, .want = 0 },
+        { MINF, 0x3f000000, MINF, .want = 0x00c00000 },
+        { MINF, NEG(0x3f000000), MINF, .want = 0 },
+        { NZERO, ONE, NZERO, .want = NZERO },
+        { NZERO, ONE, 0, .want = 0 },
+        { ONE, ONE, NEG(ONE), .want = 0 },
+        { ONE, SUB, NEG(SUB), .want = 0 },
     };
 
     (void)state;
@@ -196,17 +198,17 @@ static void test_clamp(void **state)
         uint32_t a, lo, hi, want;
         unsigned flags;
     } t[] = {
-        { 0x40400000, NEG(ONE), ONE, ONE, 0 },
-        { NEG(0x40400000), NEG(ONE), ONE, NEG(ONE), 0 },
-        { SUB, NEG(ONE), ONE, 0, 0 },
-        { NZERO, 0, ONE, 0, 0 },
-        { QNAN2, NEG(ONE), ONE, QNAN, 0 },
-        { SNAN, NEG(ONE), ONE, QNAN, FP_INV },
-        { 0x40400000, QNAN, ONE, ONE, 0 },
-        { 0x40400000, NEG(ONE), QNAN, 0x40400000, 0 },
-        { QNAN, NEG(ONE), SNAN, QNAN, FP_INV },
-        { 0, ONE, NEG(ONE), NEG(ONE), 0 }, /* hi wins */
-        { INF, NINF, INF, INF, 0 },
+        { 0x40400000, NEG(ONE), ONE, .want = ONE },
+        { NEG(0x40400000), NEG(ONE), ONE, .want = NEG(ONE) },
+        { SUB, NEG(ONE), ONE, .want = 0 },
+        { NZERO, 0, ONE, .want = 0 },
+        { QNAN2, NEG(ONE), ONE, .want = QNAN },
+        { SNAN, NEG(ONE), ONE, .want = QNAN, .flags = FP_INV },
+        { 0x40400000, QNAN, ONE, .want = ONE },
+        { 0x40400000, NEG(ONE), QNAN, .want = 0x40400000 },
+        { QNAN, NEG(ONE), SNAN, .want = QNAN, .flags = FP_INV },
+        { 0, ONE, NEG(ONE), .want = NEG(ONE) }, /* hi wins */
+        { INF, NINF, INF, .want = INF },
     };
 
     (void)state;
@@ -236,11 +238,19 @@ static void test_compare(void **state)
         int want;
         unsigned flags;
     } t[] = {
-        { ONE, ONE, 0, 0 },        { 0, NZERO, 0, 0 },         { NZERO, 0, 0, 0 },
-        { ONE, NEG(ONE), 1, 0 },   { NEG(ONE), NZERO, -1, 0 }, { NINF, INF, -1, 0 },
-        { INF, INF, 0, 0 },        { QNAN, QNAN, 2, 0 },       { QNAN, ONE, 2, 0 },
-        { INF, QNAN, 2, 0 },       { SNAN, ONE, 2, FP_INV },   { QNAN, SNAN, 2, FP_INV },
-        { 0x3f900000, ONE, 1, 0 },
+        { ONE, ONE, .want = 0 },
+        { 0, NZERO, .want = 0 },
+        { NZERO, 0, .want = 0 },
+        { ONE, NEG(ONE), .want = 1 },
+        { NEG(ONE), NZERO, .want = -1 },
+        { NINF, INF, .want = -1 },
+        { INF, INF, .want = 0 },
+        { QNAN, QNAN, .want = 2 },
+        { QNAN, ONE, .want = 2 },
+        { INF, QNAN, .want = 2 },
+        { SNAN, ONE, .want = 2, .flags = FP_INV },
+        { QNAN, SNAN, .want = 2, .flags = FP_INV },
+        { 0x3f900000, ONE, .want = 1 },
     };
 
     (void)state;
@@ -352,44 +362,32 @@ static void test_to_integer(void **state)
         uint32_t i[ALL_RND], u[ALL_RND];
         unsigned iflags, uflags; /* bit m: INV expected in mode m */
     } t[] = {
-        { 0x3f000000, { 0, 1, 0, 0 }, { 0, 1, 0, 0 }, 0, 0 },
-        { 0xbf000000, { 0, 0, 0xffffffff, 0 }, { 0, 0, 0, 0 }, 0, 4 },
-        { 0x3fc00000, { 2, 2, 1, 1 }, { 2, 2, 1, 1 }, 0, 0 },
-        { 0x40200000, { 2, 3, 2, 2 }, { 2, 3, 2, 2 }, 0, 0 },
-        { 0xc0200000, { -2u, -2u, -3u, -2u }, { 0, 0, 0, 0 }, 0, 15 },
-        { SUB, { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, 0, 0 },
-        { MINF, { 0, 1, 0, 0 }, { 0, 1, 0, 0 }, 0, 0 },
-        { 0x4effffff,
-          { 0x7fffff80, 0x7fffff80, 0x7fffff80, 0x7fffff80 },
-          { 0x7fffff80, 0x7fffff80, 0x7fffff80, 0x7fffff80 },
-          0,
-          0 },
-        { 0x4f000000,
-          { 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff },
-          { 1u << 31, 1u << 31, 1u << 31, 1u << 31 },
-          15,
-          0 },
-        { 0xcf000000, { 1u << 31, 1u << 31, 1u << 31, 1u << 31 }, { 0, 0, 0, 0 }, 0, 15 },
-        { 0xcf000001, { 1u << 31, 1u << 31, 1u << 31, 1u << 31 }, { 0, 0, 0, 0 }, 15, 15 },
-        { 0x4f7fffff,
-          { 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff },
-          { 0xffffff00, 0xffffff00, 0xffffff00, 0xffffff00 },
-          15,
-          0 },
-        { 0x4f800000,
-          { 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff },
-          { -1u, -1u, -1u, -1u },
-          15,
-          15 },
-        { MAXF,
-          { 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff },
-          { -1u, -1u, -1u, -1u },
-          15,
-          15 },
-        { NINF, { 1u << 31, 1u << 31, 1u << 31, 1u << 31 }, { 0, 0, 0, 0 }, 15, 15 },
-        { QNAN, { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, 15, 15 },
-        { NEG(SNAN), { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, 15, 15 },
-        { NZERO, { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, 0, 0 },
+        { 0x3f000000, .i = { 0, 1, 0, 0 }, .u = { 0, 1, 0, 0 } },
+        { 0xbf000000, .i = { 0, 0, 0xffffffff, 0 }, .u = { 0, 0, 0, 0 }, .uflags = 4 },
+        { 0x3fc00000, .i = { 2, 2, 1, 1 }, .u = { 2, 2, 1, 1 } },
+        { 0x40200000, .i = { 2, 3, 2, 2 }, .u = { 2, 3, 2, 2 } },
+        { 0xc0200000, .i = { -2u, -2u, -3u, -2u }, .u = { 0, 0, 0, 0 }, .uflags = 15 },
+        { SUB, .i = { 0, 0, 0, 0 }, .u = { 0, 0, 0, 0 } },
+        { MINF, .i = { 0, 1, 0, 0 }, .u = { 0, 1, 0, 0 } },
+        { 0x4effffff, .i = { 0x7fffff80, 0x7fffff80, 0x7fffff80, 0x7fffff80 },
+          .u = { 0x7fffff80, 0x7fffff80, 0x7fffff80, 0x7fffff80 } },
+        { 0x4f000000, .i = { 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff },
+          .u = { 1u << 31, 1u << 31, 1u << 31, 1u << 31 }, .iflags = 15 },
+        { 0xcf000000, .i = { 1u << 31, 1u << 31, 1u << 31, 1u << 31 }, .u = { 0, 0, 0, 0 },
+          .uflags = 15 },
+        { 0xcf000001, .i = { 1u << 31, 1u << 31, 1u << 31, 1u << 31 }, .u = { 0, 0, 0, 0 },
+          .iflags = 15, .uflags = 15 },
+        { 0x4f7fffff, .i = { 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff },
+          .u = { 0xffffff00, 0xffffff00, 0xffffff00, 0xffffff00 }, .iflags = 15 },
+        { 0x4f800000, .i = { 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff },
+          .u = { -1u, -1u, -1u, -1u }, .iflags = 15, .uflags = 15 },
+        { MAXF, .i = { 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff },
+          .u = { -1u, -1u, -1u, -1u }, .iflags = 15, .uflags = 15 },
+        { NINF, .i = { 1u << 31, 1u << 31, 1u << 31, 1u << 31 }, .u = { 0, 0, 0, 0 }, .iflags = 15,
+          .uflags = 15 },
+        { QNAN, .i = { 0, 0, 0, 0 }, .u = { 0, 0, 0, 0 }, .iflags = 15, .uflags = 15 },
+        { NEG(SNAN), .i = { 0, 0, 0, 0 }, .u = { 0, 0, 0, 0 }, .iflags = 15, .uflags = 15 },
+        { NZERO, .i = { 0, 0, 0, 0 }, .u = { 0, 0, 0, 0 } },
     };
 
     (void)state;
@@ -517,51 +515,50 @@ static void test_dot(void **state)
         uint32_t want;
         unsigned flags;
     } t[] = {
-        { 0,
-          4,
-          { 0x3c00, 0x3c00, 0x3c00, 0x3c00 },
-          { 0x3c00, 0x4000, 0x4200, 0x4400 },
-          0x41200000,
-          0 },
-        { ONE, 1, { 1 }, { 1 }, ONE, 0 }, /* 1 + 2^-48 */
-        { ONE, 1, { 0x8001 }, { 1 }, ONE, 0 },
-        { ONE, 2, { 0x0c00, 1 }, { 0x0c00, 1 }, 0x3f800001, 0 }, /* 1 + 2^-24 + 2^-48: above the tie
-                                                                  */
-        { ONE, 2, { 0x0c00, 0x8001 }, { 0x0c00, 1 }, ONE, 0 },
-        { ONE, 1, { 0x0c00 }, { 0x0c00 }, ONE, 0 }, /* the tie */
-        { 0x3f800001, 1, { 0x0c00 }, { 0x0c00 }, 0x3f800002, 0 },
-        { 0x7f000000, 1, { 0xfbff }, { 0x7bff }, 0x7f000000, 0 }, /* 2^127 - 65504^2 */
-        { MAXF,
-          4,
-          { 0x7bff, 0x7bff, 0x7bff, 0x7bff },
-          { 0x7bff, 0x7bff, 0x7bff, 0x7bff },
-          MAXF,
-          0 },
-        { NEG(ONE), 2, { 0x3c00, 1 }, { 0x3c00, 1 }, 0x27800000, 0 }, /* 2^-48 is left */
-        { 0x27800001, 1, { 0x8001 }, { 1 }, 0x1c000000, 0 },          /* 2^-71 is left */
-        { 0x1b800000, 1, { 1 }, { 1 }, 0x27800000, 0 },               /* 2^-48 + 2^-72, a tie */
-        { 0x1b800001, 1, { 1 }, { 1 }, 0x27800001, 0 },               /* and 2^-95 more */
-        { 0x9b000000, 1, { 1 }, { 1 }, 0x27800000, 0 },               /* 2^-48 - 2^-73, a tie */
-        { 0x9b000001, 1, { 1 }, { 1 }, 0x277fffff, 0 },               /* and 2^-96 less */
-        { MINF, 0, { 0 }, { 0 }, MINF, 0 },
-        { MINF, 1, { 1 }, { 1 }, 0x27800000, 0 },
-        { MINF, 2, { 1, 0x8001 }, { 1, 1 }, MINF, 0 }, /* products cancel: acc untouched */
-        { SUB, 1, { 0 }, { 0 }, 0, 0 },
-        { NEG(SUB), 1, { 0x8000 }, { 0 }, NZERO, 0 },
-        { NZERO, 4, { 0x8000, 0, 0x8000, 0 }, { 0, 0x8000, 1, 0xbc00 }, NZERO, 0 },
-        { NZERO, 1, { 0 }, { 0x3c00 }, 0, 0 },
-        { 0, 1, { 0x8000 }, { 0 }, 0, 0 },
-        { NZERO, 2, { 0xbc00, 0x3c00 }, { 0x3c00, 0x3c00 }, 0, 0 },
-        { INF, 1, { 0xfbff }, { 0x7bff }, INF, 0 },
-        { INF, 1, { 0xfc00 }, { 0x3c00 }, QNAN, FP_INV },
-        { ONE, 2, { 0x7c00, 0x7c00 }, { 0x3c00, 0xbc00 }, QNAN, FP_INV },
-        { ONE, 2, { 0x7c00, 0x7c00 }, { 0x0001, 0x3c00 }, INF, 0 },
-        { ONE, 1, { 0xfc00 }, { 0x7c00 }, NINF, 0 },
-        { ONE, 1, { 0 }, { 0x7c00 }, QNAN, FP_INV },
-        { QNAN2, 1, { 0 }, { 0x7c00 }, QNAN, 0 },
-        { ONE, 2, { 0x7fff, 0 }, { 0, 0 }, QNAN, 0 },
-        { ONE, 2, { 0, 0 }, { 0, HSNAN }, QNAN, FP_INV },
-        { SNAN, 1, { 0 }, { 0 }, QNAN, FP_INV },
+        { 0, .n = 4, .x = { 0x3c00, 0x3c00, 0x3c00, 0x3c00 },
+          .w = { 0x3c00, 0x4000, 0x4200, 0x4400 }, .want = 0x41200000 },
+        { ONE, .n = 1, .x = { 1 }, .w = { 1 }, .want = ONE }, /* 1 + 2^-48 */
+        { ONE, .n = 1, .x = { 0x8001 }, .w = { 1 }, .want = ONE },
+        { ONE, .n = 2, .x = { 0x0c00, 1 }, .w = { 0x0c00, 1 },
+          .want = 0x3f800001 }, /* 1 + 2^-24 + 2^-48 */
+        { ONE, .n = 2, .x = { 0x0c00, 0x8001 }, .w = { 0x0c00, 1 }, .want = ONE },
+        { ONE, .n = 1, .x = { 0x0c00 }, .w = { 0x0c00 }, .want = ONE }, /* the tie */
+        { 0x3f800001, .n = 1, .x = { 0x0c00 }, .w = { 0x0c00 }, .want = 0x3f800002 },
+        { 0x7f000000, .n = 1, .x = { 0xfbff }, .w = { 0x7bff },
+          .want = 0x7f000000 }, /* 2^127 - 65504^2 */
+        { MAXF, .n = 4, .x = { 0x7bff, 0x7bff, 0x7bff, 0x7bff },
+          .w = { 0x7bff, 0x7bff, 0x7bff, 0x7bff }, .want = MAXF },
+        { NEG(ONE), .n = 2, .x = { 0x3c00, 1 }, .w = { 0x3c00, 1 },
+          .want = 0x27800000 },                                                  /* 2^-48 is left */
+        { 0x27800001, .n = 1, .x = { 0x8001 }, .w = { 1 }, .want = 0x1c000000 }, /* 2^-71 is left */
+        { 0x1b800000, .n = 1, .x = { 1 }, .w = { 1 },
+          .want = 0x27800000 }, /* 2^-48 + 2^-72, a tie */
+        { 0x1b800001, .n = 1, .x = { 1 }, .w = { 1 }, .want = 0x27800001 }, /* and 2^-95 more */
+        { 0x9b000000, .n = 1, .x = { 1 }, .w = { 1 },
+          .want = 0x27800000 }, /* 2^-48 - 2^-73, a tie */
+        { 0x9b000001, .n = 1, .x = { 1 }, .w = { 1 }, .want = 0x277fffff }, /* and 2^-96 less */
+        { MINF, .want = MINF },
+        { MINF, .n = 1, .x = { 1 }, .w = { 1 }, .want = 0x27800000 },
+        { MINF, .n = 2, .x = { 1, 0x8001 }, .w = { 1, 1 },
+          .want = MINF }, /* products cancel: acc untouched */
+        { SUB, .n = 1, .want = 0 },
+        { NEG(SUB), .n = 1, .x = { 0x8000 }, .want = NZERO },
+        { NZERO, .n = 4, .x = { 0x8000, 0, 0x8000, 0 }, .w = { 0, 0x8000, 1, 0xbc00 },
+          .want = NZERO },
+        { NZERO, .n = 1, .w = { 0x3c00 }, .want = 0 },
+        { 0, .n = 1, .x = { 0x8000 }, .want = 0 },
+        { NZERO, .n = 2, .x = { 0xbc00, 0x3c00 }, .w = { 0x3c00, 0x3c00 }, .want = 0 },
+        { INF, .n = 1, .x = { 0xfbff }, .w = { 0x7bff }, .want = INF },
+        { INF, .n = 1, .x = { 0xfc00 }, .w = { 0x3c00 }, .want = QNAN, .flags = FP_INV },
+        { ONE, .n = 2, .x = { 0x7c00, 0x7c00 }, .w = { 0x3c00, 0xbc00 }, .want = QNAN,
+          .flags = FP_INV },
+        { ONE, .n = 2, .x = { 0x7c00, 0x7c00 }, .w = { 0x0001, 0x3c00 }, .want = INF },
+        { ONE, .n = 1, .x = { 0xfc00 }, .w = { 0x7c00 }, .want = NINF },
+        { ONE, .n = 1, .w = { 0x7c00 }, .want = QNAN, .flags = FP_INV },
+        { QNAN2, .n = 1, .w = { 0x7c00 }, .want = QNAN },
+        { ONE, .n = 2, .x = { 0x7fff, 0 }, .w = { 0, 0 }, .want = QNAN },
+        { ONE, .n = 2, .x = { 0, 0 }, .w = { 0, HSNAN }, .want = QNAN, .flags = FP_INV },
+        { SNAN, .n = 1, .want = QNAN, .flags = FP_INV },
     };
     struct fp_env env = { 0 };
 

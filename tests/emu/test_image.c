@@ -101,10 +101,10 @@ static void test_views_say_what_was_built(void **state)
         const char *file;
         uint32_t line;
     } want[] = {
-        { 0, "code", 0, "a.S", 3 },
-        { 7, "code", 7, "a.S", 3 },
-        { 8, "heap", 0, NULL, 0 },
-        { 60000, "heap", 59992, NULL, 0 },
+        { .symbol = "code", .file = "a.S", .line = 3 },
+        { .at = 7, .symbol = "code", .offset = 7, .file = "a.S", .line = 3 },
+        { .at = 8, .symbol = "heap" },
+        { .at = 60000, .symbol = "heap", .offset = 59992 },
     };
 
     (void)state;
@@ -154,11 +154,14 @@ static void test_views_say_what_was_built(void **state)
 static void test_check_map_finds_damage(void **state)
 {
     static const struct image_range bad[][2] = {
-        { { 0, 100, 1, 0 }, { 99, 10, 1, 0 } },    /* overlap */
-        { { 0, 100, 1, 0 }, { 200, 0, 1, 0 } },    /* empty */
-        { { 0, 100, 0, 0 }, { 200, 10, 1, 0 } },   /* no category */
-        { { 0, 100, 1, 0 }, { 65530, 10, 1, 0 } }, /* beyond the end */
-        { { -4u, 100, 1, 0 }, { 200, 10, 1, 0 } }, /* before the beginning */
+        { { .bytes = 100, .category = 1 },
+          { .addr = 99, .bytes = 10, .category = 1 } }, /* overlap */
+        { { .bytes = 100, .category = 1 }, { .addr = 200, .bytes = 0, .category = 1 } }, /* empty */
+        { { .bytes = 100 }, { .addr = 200, .bytes = 10, .category = 1 } }, /* no category */
+        { { .bytes = 100, .category = 1 },
+          { .addr = 65530, .bytes = 10, .category = 1 } }, /* beyond the end */
+        { { .addr = -4u, .bytes = 100, .category = 1 },
+          { .addr = 200, .bytes = 10, .category = 1 } }, /* before the beginning */
     };
 
     (void)state;
@@ -325,20 +328,25 @@ static void test_the_rest_is_checked(void **state)
     im->blob_bytes = IMAGE_BLOB_BYTES_MAX - 10;
     refused(image_blob(im, "12345678901", 11, &id), "blobs of more than");
     im->blob_bytes = 6060;
-    refused(image_add_stream(im, &(struct image_stream){ 8192, 1, 0, 1, 0 }), "below 8192");
-    refused(image_add_stream(im, &(struct image_stream){ 5, 1, 0, 1, 0 }), "once");
-    refused(image_add_stream(im, &(struct image_stream){ 6, 9, 0, 1, 0 }), "name 9");
-    refused(image_add_stream(im, &(struct image_stream){ 6, 1, 2, 1, 0 }), "direction 2");
-    refused(image_add_stream(im, &(struct image_stream){ 6, 1, 0, 65537, 0 }), "depth 65537");
-    refused(image_add_scope(im, &(struct image_scope){ 0, 0 }), "path 0");
-    refused(image_add_scope(im, &(struct image_scope){ 9, 0 }), "path 9");
-    refused(image_add_scope(im, &(struct image_scope){ 1, 3 }), "parent 3");
-    refused(image_add_owner(im, &(struct image_owner){ 3, 1 }), "above 3");
-    refused(image_add_owner(im, &(struct image_owner){ 9, 1 }), "name 9");
+    refused(image_add_stream(im, &(struct image_stream){ .id = 8192, .name = 1, .depth = 1 }),
+            "below 8192");
+    refused(image_add_stream(im, &(struct image_stream){ .id = 5, .name = 1, .depth = 1 }), "once");
+    refused(image_add_stream(im, &(struct image_stream){ .id = 6, .name = 9, .depth = 1 }),
+            "name 9");
+    refused(image_add_stream(
+                im, &(struct image_stream){ .id = 6, .name = 1, .direction = 2, .depth = 1 }),
+            "direction 2");
+    refused(image_add_stream(im, &(struct image_stream){ .id = 6, .name = 1, .depth = 65537 }),
+            "depth 65537");
+    refused(image_add_scope(im, &(struct image_scope){ .path = 0 }), "path 0");
+    refused(image_add_scope(im, &(struct image_scope){ .path = 9 }), "path 9");
+    refused(image_add_scope(im, &(struct image_scope){ .path = 1, .parent = 3 }), "parent 3");
+    refused(image_add_owner(im, &(struct image_owner){ .name = 3, .scope = 1 }), "above 3");
+    refused(image_add_owner(im, &(struct image_owner){ .name = 9, .scope = 1 }), "name 9");
     im->owners = 0;
-    refused(image_add_owner(im, &(struct image_owner){ 0, 1 }), "name 0");
-    refused(image_add_owner(im, &(struct image_owner){ 1, 0 }), "scope 0");
-    refused(image_add_owner(im, &(struct image_owner){ 1, 3 }), "scope 3");
+    refused(image_add_owner(im, &(struct image_owner){ .name = 0, .scope = 1 }), "name 0");
+    refused(image_add_owner(im, &(struct image_owner){ .name = 1, .scope = 0 }), "scope 0");
+    refused(image_add_owner(im, &(struct image_owner){ .name = 1, .scope = 3 }), "scope 3");
     wrong.mem_bytes = 12345;
     assert_int_equal(image_new(&wrong, &none), EMU_BAD_MACHINE);
     assert_null(none);

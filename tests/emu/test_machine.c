@@ -366,21 +366,24 @@ static void test_exchange_without_recv(void **state)
         enum exchange_fault_kind kind;
     } cases[] = {
         { START "sync 4\n" SEND_TWO "sync 0\nsync 4\nsync 6\n",
-          START "sync 4\n" LISTEN LISTEN_NO_MORE "sync 4\nsync 6\n", 2,
-          EXCHANGE_FAULT_MISSING_RECV },
+          START "sync 4\n" LISTEN LISTEN_NO_MORE "sync 4\nsync 6\n", .superstep = 2,
+          .kind = EXCHANGE_FAULT_MISSING_RECV },
         { START "sync 4\n" SEND_TWO "sync 0\nsync 4\nsync 6\n",
-          START "sync 4\n" LISTEN "sync 4\nsync 6\n", 1, EXCHANGE_FAULT_MUX_LEFT_ON },
+          START "sync 4\n" LISTEN "sync 4\nsync 6\n", .superstep = 1,
+          .kind = EXCHANGE_FAULT_MUX_LEFT_ON },
         { START "sync 4\n" SEND_TWO "sync 0\nsync 4\nsync 6\n",
-          START "sync 4\n" LISTEN "sync 0\nsync 4\nsync 6\n", 1, EXCHANGE_FAULT_MUX_LEFT_ON },
+          START "sync 4\n" LISTEN "sync 0\nsync 4\nsync 6\n", .superstep = 1,
+          .kind = EXCHANGE_FAULT_MUX_LEFT_ON },
         { START "sync 4\nsync 4\nsync 4\nsync 6\n",
-          START "sync 4\nsync 4\n" SEND_TWO "sync 4\nsync 6\n", 3, EXCHANGE_FAULT_MISSING_RECV },
+          START "sync 4\nsync 4\n" SEND_TWO "sync 4\nsync 6\n", .superstep = 3,
+          .kind = EXCHANGE_FAULT_MISSING_RECV },
         /* and at the last host sync, after which nothing begins */
-        { START "sync 4\nsync 6\n", START "sync 4\n" SEND_TWO "sync 6\n", 1,
-          EXCHANGE_FAULT_MISSING_RECV },
-        { START "sync 4\nsync 6\n", START "sync 4\nsync 0\n" SEND_TWO "sync 6\n", 1,
-          EXCHANGE_FAULT_OUTSIDE_PHASE },
-        { START "sync 4\nsync 6\n", START "sync 4\n" LISTEN LISTEN_NO_MORE "sync 0\nsync 6\n", 1,
-          EXCHANGE_FAULT_SILENT },
+        { START "sync 4\nsync 6\n", START "sync 4\n" SEND_TWO "sync 6\n", .superstep = 1,
+          .kind = EXCHANGE_FAULT_MISSING_RECV },
+        { START "sync 4\nsync 6\n", START "sync 4\nsync 0\n" SEND_TWO "sync 6\n", .superstep = 1,
+          .kind = EXCHANGE_FAULT_OUTSIDE_PHASE },
+        { START "sync 4\nsync 6\n", START "sync 4\n" LISTEN LISTEN_NO_MORE "sync 0\nsync 6\n",
+          .superstep = 1, .kind = EXCHANGE_FAULT_SILENT },
     };
 
     (void)state;
@@ -523,17 +526,22 @@ static void check_step(const struct chip *c, size_t i, uint32_t tile, struct til
                  want.words_in, want.words_out);
 }
 
-static void check_record_step(const struct chip *c, size_t i, struct record_step want)
+/* All supersteps of group 0, of two tiles; want says when each ends and what its sync takes. Each
+ * begins where the one before ends. */
+static void check_supersteps(const struct chip *c, const struct record_step *want, size_t n)
 {
-    const struct record_step *got = record_at(c->record, i);
+    assert_int_equal(record_count(c->record), n);
+    for (size_t i = 0; i < n; i++) {
+        const struct record_step *got = record_at(c->record, i);
 
-    assert_int_equal(got->group, want.group);
-    assert_int_equal(got->index, want.index);
-    assert_int_equal(got->release, want.release);
-    assert_int_equal(got->end, want.end);
-    assert_int_equal(got->tiles, want.tiles);
-    assert_int_equal(got->sync_cycles, want.sync_cycles);
-    assert_int_equal(got->host_cycles, want.host_cycles);
+        assert_int_equal(got->group, 0);
+        assert_int_equal(got->index, i);
+        assert_int_equal(got->release, i ? want[i - 1].end : 0);
+        assert_int_equal(got->end, want[i].end);
+        assert_int_equal(got->tiles, 2);
+        assert_int_equal(got->sync_cycles, want[i].sync_cycles);
+        assert_int_equal(got->host_cycles, 0);
+    }
 }
 
 /* Tile 1 votes for two syncs and computes on beyond the second of them: each superstep has its part
@@ -544,6 +552,10 @@ static void test_record_of_votes(void **state)
     uint32_t first = (uint32_t)(START_CYCLES + busy(50)) + sync;
     uint32_t second = (uint32_t)busy(60) + sync, last = (uint32_t)(START_CYCLES + busy(500)) + 1;
     uint64_t join = last + 1 + sync;
+    const struct record_step steps[] = { { .end = first, .sync_cycles = sync },
+                                         { .end = first + second, .sync_cycles = sync },
+                                         { .end = join, .sync_cycles = sync },
+                                         { .end = join } };
     struct chip c;
     struct bill b;
 
@@ -553,16 +565,14 @@ static void test_record_of_votes(void **state)
     chip_program(&c, 1, 0, START "sans 1\n" BUSY(500) "sync 1\nsync 4\nsync 6\n");
     chip_stops(&c, MACHINE_HOST);
     assert_int_equal(machine_finish(c.m), EMU_OK);
-    assert_int_equal(record_count(c.record), 4);
-    check_record_step(&c, 0, (struct record_step){ 0, 0, 0, first, 2, sync, 0, 0, 0 });
-    check_record_step(&c, 1, (struct record_step){ 0, 1, first, first + second, 2, sync, 0, 0, 0 });
-    check_record_step(&c, 2, (struct record_step){ 0, 2, first + second, join, 2, sync, 0, 0, 0 });
-    check_record_step(&c, 3, (struct record_step){ 0, 3, join, join, 2, 0, 0, 0, 0 });
-    check_step(&c, 0, 1, (struct tile_step){ 0, first, 0, 0, 0, START_CYCLES });
+    check_supersteps(&c, steps, EMU_COUNT_OF(steps));
+    check_step(&c, 0, 1,
+               (struct tile_step){ .compute_cycles = first, .arrival_cycles = START_CYCLES });
     assert_int_equal(record_tile(c.record, 1, 1).compute_cycles, second);
     assert_int_equal(record_tile(c.record, 1, 1).arrival_cycles, 0);
     check_step(&c, 2, 1,
-               (struct tile_step){ 0, (uint32_t)(join - sync - first - second), sync, 0, 0, 0 });
+               (struct tile_step){ .compute_cycles = (uint32_t)(join - sync - first - second),
+                                   .wait_cycles = sync });
     b = bill_of_step(c.record, 1);
     assert_int_equal(b.compute, busy(60));
     assert_int_equal(b.imbalance, 0); /* on the mean the tiles computed longer than tile 0 */
@@ -607,7 +617,25 @@ static void test_record_of_two_runs(void **state)
 static void test_record(void **state)
 {
     uint32_t sync = arch_preset("toy4")->sync_chip_cycles;
-    uint64_t first = START_CYCLES + busy(20) + sync, second = first + 3 + busy(10) + sync;
+    uint32_t busy10 = (uint32_t)busy(10), busy20 = (uint32_t)busy(20), last = (uint32_t)busy(1);
+    uint64_t first = START_CYCLES + busy20 + sync, second = first + 3 + busy10 + sync;
+    const struct record_step steps[] = { { .end = first, .sync_cycles = sync },
+                                         { .end = second, .sync_cycles = sync },
+                                         { .end = second + last } };
+    const struct {
+        size_t superstep;
+        uint32_t tile;
+        struct tile_step want;
+    } tiles[] = {
+        { 0, 0, { .compute_cycles = 1, .wait_cycles = busy20 + sync } },
+        { 0, 2, { .compute_cycles = 1 + busy20, .wait_cycles = sync } },
+        { 1,
+          0,
+          { .exchange_cycles = 3, .compute_cycles = busy10, .wait_cycles = sync, .words_out = 2 } },
+        { 1, 2, { .exchange_cycles = 14, .wait_cycles = busy10 - 11 + sync, .words_in = 2 } },
+        { 2, 0, { .compute_cycles = last } },
+        { 2, 2, { .wait_cycles = last } },
+    };
     struct chip c;
 
     (void)state;
@@ -620,19 +648,12 @@ static void test_record(void **state)
     chip_stops(&c, MACHINE_HOST);
     assert_int_equal(record_count(c.record), 2);
     assert_int_equal(machine_finish(c.m), EMU_OK);
-    assert_int_equal(record_count(c.record), 3);
-    check_record_step(&c, 0, (struct record_step){ 0, 0, 0, first, 2, sync, 0, 0, 0 });
-    check_record_step(&c, 1, (struct record_step){ 0, 1, first, second, 2, sync, 0, 0, 0 });
-    check_record_step(&c, 2, (struct record_step){ 0, 2, second, second + busy(1), 2, 0, 0, 0, 0 });
-    check_step(&c, 0, 0, (struct tile_step){ 0, 1, (uint32_t)busy(20) + sync, 0, 0, 0 });
-    check_step(&c, 0, 2, (struct tile_step){ 0, 1 + (uint32_t)busy(20), sync, 0, 0, 0 });
-    check_step(&c, 1, 0, (struct tile_step){ 3, (uint32_t)busy(10), sync, 0, 2, 0 });
-    check_step(&c, 1, 2, (struct tile_step){ 14, 0, (uint32_t)busy(10) - 11 + sync, 2, 0, 0 });
-    check_step(&c, 2, 0, (struct tile_step){ 0, (uint32_t)busy(1), 0, 0, 0, 0 });
-    check_step(&c, 2, 2, (struct tile_step){ 0, 0, (uint32_t)busy(1), 0, 0, 0 });
+    check_supersteps(&c, steps, EMU_COUNT_OF(steps));
+    for (size_t i = 0; i < EMU_COUNT_OF(tiles); i++)
+        check_step(&c, tiles[i].superstep, tiles[i].tile, tiles[i].want);
     for (size_t i = 0; i < 3; i++) {
-        check_step(&c, i, 1, (struct tile_step){ 0, 0, 0, 0, 0, 0 });
-        check_step(&c, i, 3, (struct tile_step){ 0, 0, 0, 0, 0, 0 });
+        check_step(&c, i, 1, (struct tile_step){ 0 });
+        check_step(&c, i, 3, (struct tile_step){ 0 });
     }
     chip_free(&c);
 }
