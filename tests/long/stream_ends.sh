@@ -82,7 +82,7 @@ full() {
     before=$(wc -l < "$D/full.$2")
     k=0
     while [ $k -lt $((before + 20)) ]; do echo "$D/p/0.jpg"; k=$((k + 1)); done > "$D/many"
-    (ulimit -f $(($1 * 2)) && stream "@$D/many" -o "$D/full.$2" --resume); is $? 3 "a full disk"
+    (ulimit -f "$1" && stream "@$D/many" -o "$D/full.$2" --resume); is $? 3 "a full disk"
     [ "$(wc -l < "$D/full.$2")" -gt "$before" ] && [ -z "$(tail -c 1 "$D/full.$2" | tr -d '\n')" ] || fail "a full disk"
     answers ".pictures > 0 and .pictures < 20 and (.interrupted | not)" "a full disk"
     echo "ok: a disk that gets full, $2: $before and $(($(wc -l < "$D/full.$2") - before)) lines"
