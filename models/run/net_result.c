@@ -5,18 +5,18 @@
 #include "emu/base/fp.h"
 #include "models/weights/safetensors.h"
 
-enum { ATOM = 16 };
+enum { CHANNEL_BLOCK = 16 };
 
 /* Turns [c16][n][h][w][16] into [n][c][h][w]. Returns 0 if the padding after the last channel is
  * not all zero. */
 static int unpack(const struct activation *x, const uint16_t *from, double *to)
 {
-    uint64_t plane = (uint64_t)x->h * x->w, blocks = (x->c + ATOM - 1) / ATOM;
+    uint64_t plane = (uint64_t)x->h * x->w, blocks = (x->c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK;
     int clean = 1;
 
-    for (uint64_t i = 0; i < blocks * x->n * plane * ATOM; i++) {
-        uint64_t c = i / ATOM / plane / x->n * ATOM + i % ATOM;
-        uint64_t at = i / ATOM % plane, n = i / ATOM / plane % x->n;
+    for (uint64_t i = 0; i < blocks * x->n * plane * CHANNEL_BLOCK; i++) {
+        uint64_t c = i / CHANNEL_BLOCK / plane / x->n * CHANNEL_BLOCK + i % CHANNEL_BLOCK;
+        uint64_t at = i / CHANNEL_BLOCK % plane, n = i / CHANNEL_BLOCK / plane % x->n;
 
         if (c < x->c)
             to[(n * x->c + c) * plane + at] = fp_f16_value(from[i]);
@@ -29,7 +29,8 @@ static int unpack(const struct activation *x, const uint16_t *from, double *to)
 static enum emu_status read_activation(struct session *session, const struct activation *x,
                                        double *to, int *clean)
 {
-    uint64_t n = (uint64_t)(x->c + ATOM - 1) / ATOM * ATOM * x->n * x->h * x->w;
+    uint64_t n =
+        (uint64_t)(x->c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK * CHANNEL_BLOCK * x->n * x->h * x->w;
     uint16_t *raw = emu_alloc(n, sizeof(*raw));
     enum emu_status s;
 

@@ -13,7 +13,7 @@
 #include "programs/library/conv/dw_work.h"
 #include "tests/fixtures/kernel_fixture.h"
 
-enum { ATOM = 16 };
+enum { CHANNEL_BLOCK = 16 };
 
 static double f16_value(uint16_t h)
 {
@@ -57,15 +57,16 @@ static void dw_compare(const struct kernel_fixture *rig, const struct dw_shape *
     const uint16_t *x = rig->call.arg[dw__x].data, *y = rig->call.arg[dw__y].data;
     uint32_t hp = rig->call.arg[dw__hp].value, wp = rig->call.arg[dw__wp].value;
 
-    for (uint32_t i = 0; i < s->blocks * s->ho * s->wo * ATOM; i++) {
-        uint32_t c = i % ATOM, column = i / ATOM % s->wo, row = i / ATOM / s->wo % s->ho;
-        uint32_t block = i / ATOM / s->wo / s->ho;
+    for (uint32_t i = 0; i < s->blocks * s->ho * s->wo * CHANNEL_BLOCK; i++) {
+        uint32_t c = i % CHANNEL_BLOCK, column = i / CHANNEL_BLOCK % s->wo,
+                 row = i / CHANNEL_BLOCK / s->wo % s->ho;
+        uint32_t block = i / CHANNEL_BLOCK / s->wo / s->ho;
         double sum = 0, size = 0;
 
         for (uint32_t t = 0; t < s->k * s->k; t++) {
             uint32_t r = row * s->stride + t / s->k, at = column * s->stride + t % s->k;
-            double p = f16_value(x[((block * hp + r) * wp + at) * ATOM + c]) *
-                       f16_value(w[(block * ATOM + c) * s->k * s->k + t]);
+            double p = f16_value(x[((block * hp + r) * wp + at) * CHANNEL_BLOCK + c]) *
+                       f16_value(w[(block * CHANNEL_BLOCK + c) * s->k * s->k + t]);
 
             sum += p;
             size += fabs(p);
@@ -103,15 +104,15 @@ static void dw_call(struct kernel_fixture *rig, struct codelet_case *c, const st
     rig->random = c->seed;
     c->layout = c->seed % 3 ? LAYOUT_NEAR1
                             : LAYOUT_NEAR0; /* too many edges that are apart for LAYOUT_FAR */
-    w = random_halves(rig, s->blocks * ATOM * taps);
-    x = random_halves(rig, s->blocks * hp * wp * ATOM);
+    w = random_halves(rig, s->blocks * CHANNEL_BLOCK * taps);
+    x = random_halves(rig, s->blocks * hp * wp * CHANNEL_BLOCK);
     packed = malloc(s->blocks * halves * sizeof(*packed) + 8);
     for (uint32_t b = 0; b < s->blocks; b++)
-        dw_pack(s->k, s->stride, w + b * ATOM * taps, packed + b * halves);
+        dw_pack(s->k, s->stride, w + b * CHANNEL_BLOCK * taps, packed + b * halves);
     dw_work(s->k, s->stride, s->ho, s->wo, hp, wp, work);
-    c->elements[dw__x] = s->blocks * hp * wp * ATOM;
+    c->elements[dw__x] = s->blocks * hp * wp * CHANNEL_BLOCK;
     c->elements[dw__weights] = s->blocks * halves;
-    c->elements[dw__y] = s->blocks * s->ho * s->wo * ATOM;
+    c->elements[dw__y] = s->blocks * s->ho * s->wo * CHANNEL_BLOCK;
     c->elements[dw__scratch] = dw_scratch_halves(s->k, s->stride, s->ho, s->wo, wp);
     c->elements[dw__work] = DW_WORK_WORDS;
     c->data[dw__x] = special ? NULL : x;
@@ -203,7 +204,7 @@ static void test_dw_rate(void **state)
         const struct dw_shape *s = &shapes[i];
         struct kernel_fixture *rig = kernel_fixture_new("mk2", dw_name(s->k, s->stride));
         struct codelet_case c = codelet_case("rate", i);
-        uint32_t macs = s->blocks * s->ho * s->wo * ATOM * s->k * s->k;
+        uint32_t macs = s->blocks * s->ho * s->wo * CHANNEL_BLOCK * s->k * s->k;
 
         dw_call(rig, &c, s, 0);
         print_message("%-9s [%u][%2u x %2u]: %6llu cycles, %.2f MAC a cycle\n", rig->codelet->name,
@@ -218,7 +219,7 @@ static void test_dw_rate(void **state)
 /* Outputs of a block, and output i as a number: 16 in f16, or 8 in f32. */
 static uint32_t units_of(const struct kernel_fixture *rig)
 {
-    return strstr(rig->codelet->name, "f32") ? ATOM / 2 : ATOM;
+    return strstr(rig->codelet->name, "f32") ? CHANNEL_BLOCK / 2 : CHANNEL_BLOCK;
 }
 
 static double output_value(const struct kernel_fixture *rig, unsigned field, uint32_t i)
@@ -226,7 +227,7 @@ static double output_value(const struct kernel_fixture *rig, unsigned field, uin
     const void *out = rig->call.arg[field].data;
     float v;
 
-    if (units_of(rig) == ATOM)
+    if (units_of(rig) == CHANNEL_BLOCK)
         return f16_value(((const uint16_t *)out)[i]);
     memcpy(&v, (const uint8_t *)out + 4 * i, sizeof(v));
     return (double)v;
@@ -244,7 +245,7 @@ static void first_compare(const struct kernel_fixture *rig, const struct first_s
     uint32_t wp = rig->call.arg[conv_first__wp].value, taps = s->channels * s->k * s->k;
     uint32_t units = units_of(rig);
 
-    for (uint32_t i = 0; i < s->nb * s->ho * s->wo * ATOM; i++) {
+    for (uint32_t i = 0; i < s->nb * s->ho * s->wo * CHANNEL_BLOCK; i++) {
         uint32_t column = i / units % s->wo, row = i / units / s->wo % s->ho;
         uint32_t out = i / units / s->wo / s->ho * units + i % units;
         double sum = 0, size = 0;
@@ -257,7 +258,7 @@ static void first_compare(const struct kernel_fixture *rig, const struct first_s
             sum += p;
             size += fabs(p);
         }
-        size *= conv_first_blocks(s->k) * (units == ATOM ? 0x1p-11 : 4 * 0x1p-23);
+        size *= conv_first_blocks(s->k) * (units == CHANNEL_BLOCK ? 0x1p-11 : 4 * 0x1p-23);
         if (fabs(output_value(rig, conv_first__y, i) - sum) > size + 0x1p-24) {
             fprintf(stderr, "%s: y[%u] is %g, the sum is %g\n", rig->codelet->name, i,
                     output_value(rig, conv_first__y, i), sum);
@@ -277,22 +278,22 @@ static void first_call(struct kernel_fixture *rig, struct codelet_case *c,
     c->seed++;
     rig->random = c->seed;
     c->layout = c->seed % 3 ? LAYOUT_NEAR1 : LAYOUT_NEAR0;
-    w = random_halves(rig, s->nb * ATOM * taps);
+    w = random_halves(rig, s->nb * CHANNEL_BLOCK * taps);
     x = random_halves(rig, hp * wp * 4);
     packed = malloc(s->nb * halves * sizeof(*packed) + 8);
     block = malloc(halves * sizeof(*block));
     rows = malloc(conv_first_row_words(s->k, s->ho) * sizeof(*rows));
     for (uint32_t b = 0; b < s->nb; b++) {
-        conv_first_pack(s->k, s->channels, w + b * ATOM * taps, block);
-        if (units_of(rig) == ATOM)
+        conv_first_pack(s->k, s->channels, w + b * CHANNEL_BLOCK * taps, block);
+        if (units_of(rig) == CHANNEL_BLOCK)
             memcpy(packed + b * halves, block, halves * sizeof(*block));
         else
             conv_pack_f32(kb, block, packed + b * halves);
     }
     free(block);
     conv_first_rows(s->k, s->ho, s->wo, wp, rows);
-    c->elements[conv_first__patches] = kb * f * ATOM;
-    c->elements[conv_first__y] = s->nb * f * ATOM;
+    c->elements[conv_first__patches] = kb * f * CHANNEL_BLOCK;
+    c->elements[conv_first__y] = s->nb * f * CHANNEL_BLOCK;
     c->elements[conv_first__weights] = s->nb * halves;
     c->elements[conv_first__x] = hp * wp * 4;
     c->elements[conv_first__rows] = conv_first_row_words(s->k, s->ho);
@@ -300,7 +301,7 @@ static void first_call(struct kernel_fixture *rig, struct codelet_case *c,
     c->data[conv_first__x] = x;
     c->data[conv_first__rows] = rows;
     c->value[conv_first__kb] = kb;
-    c->value[conv_first__nb] = s->nb * (ATOM / units_of(rig));
+    c->value[conv_first__nb] = s->nb * (CHANNEL_BLOCK / units_of(rig));
     c->value[conv_first__f] = f;
     c->value[conv_first__ho] = s->ho;
     c->value[conv_first__wo] = s->wo;
@@ -379,17 +380,19 @@ static void window_compare(const struct kernel_fixture *rig, const struct window
 
         if (column >= s->wo)
             continue;
-        for (uint32_t t = 0; t < taps * ATOM; t++) {
-            uint32_t tap = t / ATOM, block = first + tap / s->k / s->k;
+        for (uint32_t t = 0; t < taps * CHANNEL_BLOCK; t++) {
+            uint32_t tap = t / CHANNEL_BLOCK, block = first + tap / s->k / s->k;
             uint32_t at = (block * hp + row + tap / s->k % s->k) * wp + column + tap % s->k;
-            double p = f16_value(in[at * ATOM + t % ATOM]) *
-                       f16_value(w[((n * taps + tap) * units + i % units) * ATOM + t % ATOM]);
+            double p =
+                f16_value(in[at * CHANNEL_BLOCK + t % CHANNEL_BLOCK]) *
+                f16_value(
+                    w[((n * taps + tap) * units + i % units) * CHANNEL_BLOCK + t % CHANNEL_BLOCK]);
 
             sum += p;
             size += fabs(p);
         }
         /* In f32 a sum is rounded after every four products. */
-        size *= units == ATOM ? taps * 0x1p-11 : 4 * taps * 0x1p-23;
+        size *= units == CHANNEL_BLOCK ? taps * 0x1p-11 : 4 * taps * 0x1p-23;
         if (fabs(output_value(rig, conv_window__out, i) - sum) > size + 0x1p-24) {
             fprintf(stderr, "%s: out[%u] is %g, the sum is %g\n", rig->codelet->name, i,
                     output_value(rig, conv_window__out, i), sum);
@@ -402,7 +405,8 @@ static void window_call(struct kernel_fixture *rig, struct codelet_case *c,
                         const struct window_shape *s)
 {
     uint32_t hp = s->ho + s->k - 1, wp = s->wo + s->k - 1, f = (s->ho - 1) * wp + s->wo;
-    uint32_t kb = s->blocks * s->k * s->k, in = (s->own ? s->nb : 1) * s->blocks * hp * wp * ATOM;
+    uint32_t kb = s->blocks * s->k * s->k,
+             in = (s->own ? s->nb : 1) * s->blocks * hp * wp * CHANNEL_BLOCK;
     int32_t *steps = malloc(kb * sizeof(*steps));
     uint32_t units = units_of(rig);
     uint16_t *x, *w;
@@ -411,11 +415,11 @@ static void window_call(struct kernel_fixture *rig, struct codelet_case *c,
     rig->random = c->seed;
     c->layout = (enum kernel_layout)(c->seed % LAYOUTS);
     x = random_halves(rig, in);
-    w = random_halves(rig, s->nb * kb * units * ATOM);
+    w = random_halves(rig, s->nb * kb * units * CHANNEL_BLOCK);
     conv_window_steps(s->k, s->blocks, hp, wp, (int)s->own, steps);
     c->elements[conv_window__in] = in;
     c->elements[conv_window__out] = s->nb * f * units;
-    c->elements[conv_window__weights] = s->nb * kb * units * ATOM;
+    c->elements[conv_window__weights] = s->nb * kb * units * CHANNEL_BLOCK;
     c->elements[conv_window__steps] = kb;
     c->data[conv_window__in] = x;
     c->data[conv_window__weights] = w;
@@ -479,11 +483,11 @@ static void test_window(void **state)
     window_call(rig, &c, &g16);
     print_message("conv_window_f16 3 x 3, 2 groups of 16, 6 x 24: %llu cycles, %.1f MAC a cycle\n",
                   (unsigned long long)rig->cycles,
-                  2 * 6 * 24 * 9 * ATOM * ATOM / (double)rig->cycles);
+                  2 * 6 * 24 * 9 * CHANNEL_BLOCK * CHANNEL_BLOCK / (double)rig->cycles);
     window_call(rig, &c, &g16_5);
     print_message("conv_window_f16 5 x 5, 2 groups of 16, 4 x 24: %llu cycles, %.1f MAC a cycle\n",
                   (unsigned long long)rig->cycles,
-                  2 * 4 * 24 * 25 * ATOM * ATOM / (double)rig->cycles);
+                  2 * 4 * 24 * 25 * CHANNEL_BLOCK * CHANNEL_BLOCK / (double)rig->cycles);
     kernel_fixture_free(rig);
 }
 

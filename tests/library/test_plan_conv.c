@@ -175,20 +175,20 @@ static void test_port(void **state)
     }
 }
 
-/* ---- shares ---- */
+/* ---- parts of a sum ---- */
 
-/* All rows once, in order; none beyond a block where shares are cut by blocks. */
-static void check_shares(const struct conv_shares *s)
+/* All rows once, in order; none beyond a block where it is cut by blocks. */
+static void check_sum_parts(const struct conv_sum_cut *s)
 {
     uint32_t rows = s->blocks * s->positions, begin = 0;
 
-    assert_int_equal(conv_share_begin(s, 0), 0);
+    assert_int_equal(conv_sum_part_begin(s, 0), 0);
     for (uint32_t i = 0; i < s->parts; i++) {
-        uint32_t end = conv_share_begin(s, i + 1);
+        uint32_t end = conv_sum_part_begin(s, i + 1);
 
         assert_true(begin <= end && (end - begin) * 8 <= s->words);
         for (uint32_t row = begin; row < end; row++)
-            assert_int_equal(conv_share_with(s, row), i);
+            assert_int_equal(conv_sum_part_with(s, row), i);
         if (end > begin && s->by_block)
             assert_int_equal(begin / s->positions, (end - 1) / s->positions);
         if (end > begin)
@@ -198,7 +198,7 @@ static void check_shares(const struct conv_shares *s)
     assert_int_equal(begin, rows);
 }
 
-static void test_shares(void **state)
+static void test_sum_parts(void **state)
 {
     const struct arch *a = arch_preset("mk2");
     uint64_t seed = 1;
@@ -208,14 +208,14 @@ static void test_shares(void **state)
     for (int i = 0; i < 2000; i++) {
         uint32_t draw[3];
         struct conv_plan p = { .tiles = a->tiles };
-        struct conv_shares s;
+        struct conv_sum_cut s;
 
         for (int k = 0; k < 3; k++)
             draw[k] = random_u32(&seed);
         p.cut_in = 1 + draw[0] % 40;
-        s = conv_shares(a, &p, 1 + draw[1] % 12, 1 + draw[2] % 90);
+        s = conv_sum_cut(a, &p, 1 + draw[1] % 12, 1 + draw[2] % 90);
         by_block += s.by_block != 0;
-        check_shares(&s);
+        check_sum_parts(&s);
     }
     assert_in_range(by_block, 100, 1900);
 }
@@ -284,11 +284,11 @@ static void test_holders(void **state)
 {
     struct nn_fixture r = nn_fixture_new("toy16", 0);
     const struct conv_plan p = {
-        .cut_n = 1, .cut_h = 4, .cut_w = 1, .cut_out = 2, .cut_in = 2, .tiles = 16, .turn = 3
+        .cut_n = 1, .cut_h = 4, .cut_w = 1, .cut_out = 2, .cut_in = 2, .tiles = 16, .rotation = 3
     };
 
     (void)state;
-    /* User u of part (1, 0) is piece 4 u + 2. */
+    /* User u of part (1, 0) is part 4 u + 2. */
     assert_int_equal(nn_holder(r.nn, &p, 1, 0, 100), 5);
     assert_int_equal(nn_holder(r.nn, &p, 1, 0, 10), 9);
     assert_int_equal(nn_holder(r.nn, &p, 1, 0, 10), 13);
@@ -365,7 +365,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_predicted),
         cmocka_unit_test(test_port),
-        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_sum_parts),
         cmocka_unit_test(test_one_copy),
         cmocka_unit_test(test_holders),
         cmocka_unit_test(test_choice),

@@ -3,16 +3,22 @@
 
 #include <string.h>
 
+const struct act_kernels conv_bias_kernels = ACT_KERNELS_4(bias, f16);
+const struct act_kernels conv_sum_kernels[] = { ACT_KERNELS_3(reduce_bias, f16),
+                                                ACT_KERNELS_3(reduce_bias, f32) };
+
+static enum activation_function act_of(const struct conv_shape *s)
+{
+    return s->swish ? ACT_SWISH : s->relu ? ACT_RELU : ACT_NONE;
+}
+
 /* Cycles after the multiplication on a tile that has whole sums: bias and activation in place. */
 static uint64_t finish_cycles(const struct arch *a, const struct conv_shape *s, uint64_t blocks,
                               uint64_t positions)
 {
-    const struct codelet *codelet = s->swish  ? KERNEL_ROW(bias_swish_f16)
-                                    : s->relu ? KERNEL_ROW(bias_relu_f16)
-                                              : KERNEL_ROW(bias_f16);
-
-    return KERNEL_CYCLES(bias, codelet, a, .x = (uint32_t)(blocks * positions * ATOM),
-                         .bias = (uint32_t)(blocks * ATOM), .blocks = (uint32_t)blocks,
+    return KERNEL_CYCLES(bias, conv_bias_kernels.of[act_of(s)], a,
+                         .x = (uint32_t)(blocks * positions * CHANNEL_BLOCK),
+                         .bias = (uint32_t)(blocks * CHANNEL_BLOCK), .blocks = (uint32_t)blocks,
                          .f = (uint32_t)positions);
 }
 
@@ -24,87 +30,67 @@ static uint32_t sums_f32(const struct conv_plan *p)
 
 /* ---- partial results ---- */
 
-/* If n things are cut into `parts` parts: the part of thing k, and where a part begins. */
-static uint32_t part_with(uint32_t n, uint32_t parts, uint32_t k)
-{
-    return (uint32_t)((((uint64_t)k + 1) * parts - 1) / n);
-}
-
-static uint32_t part_begin(uint32_t n, uint32_t parts, uint32_t i)
-{
-    return (uint32_t)((uint64_t)n * i / parts);
-}
-
-uint32_t conv_share_begin(const struct conv_shares *s, uint32_t i)
+uint32_t conv_sum_part_begin(const struct conv_sum_cut *s, uint32_t i)
 {
     uint32_t block, first;
 
     if (!s->by_block)
-        return part_begin(s->blocks * s->positions, s->parts, i);
+        return cut_at(s->blocks * s->positions, s->parts, i);
     if (i >= s->parts)
         return s->blocks * s->positions;
     block = part_with(s->parts, s->blocks, i);
-    first = part_begin(s->parts, s->blocks, block);
+    first = cut_at(s->parts, s->blocks, block);
     return block * s->positions +
-           part_begin(s->positions, part_begin(s->parts, s->blocks, block + 1) - first, i - first);
+           cut_at(s->positions, cut_at(s->parts, s->blocks, block + 1) - first, i - first);
 }
 
-uint32_t conv_share_with(const struct conv_shares *s, uint32_t row)
+uint32_t conv_sum_part_with(const struct conv_sum_cut *s, uint32_t row)
 {
     uint32_t block = row / s->positions, first, parts;
 
     if (!s->by_block)
         return part_with(s->blocks * s->positions, s->parts, row);
-    first = part_begin(s->parts, s->blocks, block);
-    parts = part_begin(s->parts, s->blocks, block + 1) - first;
+    first = cut_at(s->parts, s->blocks, block);
+    parts = cut_at(s->parts, s->blocks, block + 1) - first;
     return first + part_with(s->positions, parts, row % s->positions);
 }
 
-static const struct codelet *sum_codelet(const struct conv_shape *s, uint32_t f32)
-{
-    if (f32)
-        return s->swish  ? KERNEL_ROW(reduce_bias_swish_f32)
-               : s->relu ? KERNEL_ROW(reduce_bias_relu_f32)
-                         : KERNEL_ROW(reduce_bias_f32);
-    return s->swish  ? KERNEL_ROW(reduce_bias_swish_f16)
-           : s->relu ? KERNEL_ROW(reduce_bias_relu_f16)
-                     : KERNEL_ROW(reduce_bias_f16);
-}
-
 /* The work of a tile that adds up so many rows of a sum in so many calls. */
-static struct conv_shares share_cost(const struct arch *a, const struct conv_plan *p, uint64_t rows,
-                                     uint64_t calls)
+static struct conv_sum_cut sum_part_cost(const struct arch *a, const struct conv_plan *p,
+                                         uint64_t rows, uint64_t calls)
 {
     uint64_t terms = p->cut_in + p->shape.add, each = ceil_div(rows, calls);
-    uint64_t cycles = KERNEL_CYCLES(reduce_bias, sum_codelet(&p->shape, sums_f32(p)), a,
-                                    .partials = (uint32_t)(each * ATOM * terms), .bias = ATOM,
-                                    .out = (uint32_t)(each * ATOM), .p = (uint32_t)terms);
+    const struct codelet *codelet = conv_sum_kernels[sums_f32(p)].of[act_of(&p->shape)];
+    uint64_t cycles = KERNEL_CYCLES(
+        reduce_bias, codelet, a, .partials = (uint32_t)(each * CHANNEL_BLOCK * terms),
+        .bias = CHANNEL_BLOCK, .out = (uint32_t)(each * CHANNEL_BLOCK), .p = (uint32_t)terms);
 
-    return (struct conv_shares){ .words = rows * ATOM_WORDS * (1 + sums_f32(p)),
-                                 .calls = calls,
-                                 .cycles = calls * cycles };
+    return (struct conv_sum_cut){ .words = rows * CHANNEL_BLOCK_WORDS * (1 + sums_f32(p)),
+                                  .calls = calls,
+                                  .cycles = calls * cycles };
 }
 
-/* The most blocks of channels that an even share of all rows may reach into. */
-static uint64_t blocks_of_share(uint32_t blocks, uint32_t positions, uint32_t parts)
+/* The most blocks of channels that an even part of all rows may reach into. */
+static uint64_t blocks_of_sum_part(uint32_t blocks, uint32_t positions, uint32_t parts)
 {
-    uint64_t rows = (uint64_t)blocks * positions, share = ceil_div(rows, parts);
-    uint64_t most = (share + positions - 2) / positions + 1;
+    uint64_t rows = (uint64_t)blocks * positions, part = ceil_div(rows, parts);
+    uint64_t most = (part + positions - 2) / positions + 1;
 
-    if (rows % parts == 0 && (positions % share == 0 || share % positions == 0))
-        return ceil_div(share, positions);
+    if (rows % parts == 0 && (positions % part == 0 || part % positions == 0))
+        return ceil_div(part, positions);
     return most < blocks ? most : blocks;
 }
 
-struct conv_shares conv_shares(const struct arch *a, const struct conv_plan *p, uint32_t blocks,
-                               uint32_t positions)
+struct conv_sum_cut conv_sum_cut(const struct arch *a, const struct conv_plan *p, uint32_t blocks,
+                                 uint32_t positions)
 {
     uint32_t parts = p->cut_in;
-    uint64_t calls = blocks_of_share(blocks, positions, parts);
-    struct conv_shares s = share_cost(a, p, ceil_div((uint64_t)blocks * positions, parts), calls);
+    uint64_t calls = blocks_of_sum_part(blocks, positions, parts);
+    struct conv_sum_cut s =
+        sum_part_cost(a, p, ceil_div((uint64_t)blocks * positions, parts), calls);
 
     if (calls > 1 && blocks <= parts) {
-        struct conv_shares other = share_cost(a, p, ceil_div(positions, parts / blocks), 1);
+        struct conv_sum_cut other = sum_part_cost(a, p, ceil_div(positions, parts / blocks), 1);
         uint64_t terms = parts + p->shape.add;
 
         if (other.words * terms + other.cycles < s.words * terms + s.cycles) {
@@ -118,11 +104,12 @@ struct conv_shares conv_shares(const struct arch *a, const struct conv_plan *p, 
     return s;
 }
 
-/* The cost of adding up the partial results of cut_in tiles: each tile adds its share of the rows.
- */
-static void cost_partials(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
+/* The cost of adding up the partial results of cut_in tiles: each tile adds up its part of the
+ * rows. */
+static void cost_partials(const struct arch *a, const struct conv_part *part, struct conv_plan *p)
 {
-    struct conv_shares s = conv_shares(a, p, (uint32_t)sh->out, (uint32_t)(sh->n * sh->h * sh->w));
+    struct conv_sum_cut s =
+        conv_sum_cut(a, p, (uint32_t)part->out, (uint32_t)(part->n * part->h * part->w));
     uint64_t terms = p->cut_in + p->shape.add, from_others = terms;
 
     /* With only one group of tiles, each tile has its own part of the sum already, and copies it.
@@ -143,47 +130,49 @@ static void cost_partials(const struct arch *a, const struct conv_shard *sh, str
 }
 
 /* Products are added to the residual, which is fetched before them in a phase of its own. */
-static void cost_residual(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
+static void cost_residual(const struct arch *a, const struct conv_part *part, struct conv_plan *p)
 {
-    p->cost.exchange_partials = plan_port_cycles(&p->port, sh->out * sh->h * ATOM_WORDS, 1);
+    p->cost.exchange_partials =
+        plan_port_cycles(&p->port, part->out * part->h * CHANNEL_BLOCK_WORDS, 1);
     p->cost.sync += a->sync_chip_cycles;
 }
 
-static uint64_t gemm_cycles(const struct arch *a, const struct conv_shard *sh, uint32_t f32,
+static uint64_t gemm_cycles(const struct arch *a, const struct conv_part *part, uint32_t f32,
                             int add)
 {
     const struct codelet *codelet = f32   ? KERNEL_ROW(matmul_f16_f32)
                                     : add ? KERNEL_ROW(matmul_add_f16)
                                           : KERNEL_ROW(matmul_f16);
 
-    return KERNEL_CYCLES(matmul, codelet, a, .in = (uint32_t)(sh->h * sh->in * ATOM),
-                         .weights = (uint32_t)(sh->out * sh->in * ATOM * ATOM),
-                         .out = (uint32_t)(sh->out * sh->h * ATOM), .kb = (uint32_t)sh->in,
-                         .nb = (uint32_t)sh->out << f32, .f = (uint32_t)sh->h);
+    return KERNEL_CYCLES(
+        matmul, codelet, a, .in = (uint32_t)(part->h * part->in * CHANNEL_BLOCK),
+        .weights = (uint32_t)(part->out * part->in * CHANNEL_BLOCK * CHANNEL_BLOCK),
+        .out = (uint32_t)(part->out * part->h * CHANNEL_BLOCK), .kb = (uint32_t)part->in,
+        .nb = (uint32_t)part->out << f32, .f = (uint32_t)part->h);
 }
 
 /* Positions of a result of CONV_WINDOW, including the gaps between its rows. */
-static uint64_t window_positions(const struct conv_shape *s, const struct conv_shard *sh)
+static uint64_t window_positions(const struct conv_shape *s, const struct conv_part *part)
 {
-    return (sh->h - 1) * (sh->w + ceil_div(s->kernel, s->stride) - 1) + sh->w;
+    return (part->h - 1) * (part->w + ceil_div(s->kernel, s->stride) - 1) + part->w;
 }
 
 /* Cycles of CONV_WINDOW for one picture. */
 static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
-                              const struct conv_shard *sh)
+                              const struct conv_part *part)
 {
-    uint64_t groups = s->groups > 1 ? atoms(s->in_c / s->groups) : sh->in;
-    uint64_t kb = groups * sh->rows * s->kernel, f = window_positions(s, sh);
-    uint64_t nb = sh->out / sh->calls;
+    uint64_t groups = s->groups > 1 ? channel_blocks(s->in_c / s->groups) : part->in;
+    uint64_t kb = groups * part->rows * s->kernel, f = window_positions(s, part);
+    uint64_t nb = part->out / part->calls;
     const struct codelet *codelet =
         s->f32 ? KERNEL_ROW(conv_window_f16_f32) : KERNEL_ROW(conv_window_f16);
 
-    return sh->calls * KERNEL_CYCLES(conv_window, codelet, a,
-                                     .in = (uint32_t)(sh->in * sh->in_h * sh->in_w * ATOM),
-                                     .weights = (uint32_t)(nb * kb * ATOM * ATOM),
-                                     .out = (uint32_t)(nb * f * ATOM), .steps = (uint32_t)kb,
-                                     .kb = (uint32_t)kb, .nb = (uint32_t)nb << s->f32,
-                                     .f = (uint32_t)f);
+    return part->calls *
+           KERNEL_CYCLES(conv_window, codelet, a,
+                         .in = (uint32_t)(part->in * part->in_h * part->in_w * CHANNEL_BLOCK),
+                         .weights = (uint32_t)(nb * kb * CHANNEL_BLOCK * CHANNEL_BLOCK),
+                         .out = (uint32_t)(nb * f * CHANNEL_BLOCK), .steps = (uint32_t)kb,
+                         .kb = (uint32_t)kb, .nb = (uint32_t)nb << s->f32, .f = (uint32_t)f);
 }
 
 const struct codelet *dw_codelet(uint32_t k, uint32_t stride)
@@ -194,29 +183,30 @@ const struct codelet *dw_codelet(uint32_t k, uint32_t stride)
 }
 
 static uint64_t depthwise_cycles(const struct arch *a, const struct conv_shape *s,
-                                 const struct conv_shard *sh)
+                                 const struct conv_part *part)
 {
-    return KERNEL_CYCLES(dw, dw_codelet(s->kernel, s->stride), a, .blocks = (uint32_t)sh->out,
-                         .ho = (uint32_t)sh->h, .wo = (uint32_t)sh->w, .hp = (uint32_t)sh->in_h,
-                         .wp = (uint32_t)sh->in_w);
+    return KERNEL_CYCLES(dw, dw_codelet(s->kernel, s->stride), a, .blocks = (uint32_t)part->out,
+                         .ho = (uint32_t)part->h, .wo = (uint32_t)part->w,
+                         .hp = (uint32_t)part->in_h, .wp = (uint32_t)part->in_w);
 }
 
-static uint64_t first_cycles(const struct arch *a, const struct conv_shard *sh, uint32_t f32)
+static uint64_t first_cycles(const struct arch *a, const struct conv_part *part, uint32_t f32)
 {
     const struct codelet *codelet =
         f32 ? KERNEL_ROW(conv_first_f16_f32) : KERNEL_ROW(conv_first_f16);
 
-    return KERNEL_CYCLES(conv_first, codelet, a, .nb = (uint32_t)sh->out << f32,
-                         .ho = (uint32_t)sh->h, .wo = (uint32_t)sh->w, .hp = (uint32_t)sh->in_h,
-                         .wp = (uint32_t)sh->in_w);
+    return KERNEL_CYCLES(conv_first, codelet, a, .nb = (uint32_t)part->out << f32,
+                         .ho = (uint32_t)part->h, .wo = (uint32_t)part->w,
+                         .hp = (uint32_t)part->in_h, .wp = (uint32_t)part->in_w);
 }
 
 static uint64_t pool_cycles(const struct arch *a, const struct conv_shape *s,
-                            const struct conv_shard *sh)
+                            const struct conv_part *part)
 {
-    return KERNEL_CYCLES(maxpool, KERNEL_ROW(maxpool_f16), a, .blocks = (uint32_t)sh->out,
-                         .ho = (uint32_t)sh->h, .wo = (uint32_t)sh->w, .hp = (uint32_t)sh->in_h,
-                         .wp = (uint32_t)sh->in_w, .k = s->kernel, .stride = s->stride);
+    return KERNEL_CYCLES(maxpool, KERNEL_ROW(maxpool_f16), a, .blocks = (uint32_t)part->out,
+                         .ho = (uint32_t)part->h, .wo = (uint32_t)part->w,
+                         .hp = (uint32_t)part->in_h, .wp = (uint32_t)part->in_w, .k = s->kernel,
+                         .stride = s->stride);
 }
 
 /* How many tiles take the same input: those that compute different output channels from it. */
@@ -225,46 +215,47 @@ static uint64_t fan_out(const struct conv_plan *p)
     return p->method == CONV_FIRST || p->shape.groups == 1 ? p->cut_out : 1;
 }
 
-void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p)
+void plan_conv_cost(const struct arch *a, const struct conv_part *part, struct conv_plan *p)
 {
     const struct conv_shape *s = &p->shape;
-    uint64_t in_bytes = sh->n * sh->in * sh->in_h * sh->in_w * ATOM_BYTES;
-    uint64_t out_bytes = sh->n * sh->out * sh->h * sh->w * ATOM_BYTES;
+    uint64_t in_bytes = part->n * part->in * part->in_h * part->in_w * CHANNEL_BLOCK_BYTES;
+    uint64_t out_bytes = part->n * part->out * part->h * part->w * CHANNEL_BLOCK_BYTES;
 
     memset(&p->cost, 0, sizeof(p->cost));
     switch (p->method) {
     case CONV_GEMM:
-        p->cost.compute = gemm_cycles(a, sh, s->f32, p->cut_in == 1 && s->add);
+        p->cost.compute = gemm_cycles(a, part, s->f32, p->cut_in == 1 && s->add);
         break;
     case CONV_WINDOW:
-        p->cost.compute = sh->n * window_cycles(a, s, sh);
-        p->cost.tile_bytes = (sh->n * sh->out * window_positions(s, sh) * ATOM_BYTES) << s->f32;
+        p->cost.compute = part->n * window_cycles(a, s, part);
+        p->cost.tile_bytes = (part->n * part->out * window_positions(s, part) * CHANNEL_BLOCK_BYTES)
+                             << s->f32;
         /* Rows are copied together. */
         if (p->cut_in == 1 && !s->add && !s->f32)
             p->cost.rearrange = plan_copy_cycles(a, out_bytes);
         break;
     case CONV_DEPTHWISE:
-        p->cost.compute = sh->n * depthwise_cycles(a, s, sh);
+        p->cost.compute = part->n * depthwise_cycles(a, s, part);
         break;
     case CONV_FIRST:
-        in_bytes = sh->n * sh->in_h * sh->in_w * FIRST_CHANNELS * 2;
-        p->cost.compute = sh->n * first_cycles(a, sh, s->f32);
+        in_bytes = part->n * part->in_h * part->in_w * FIRST_CHANNELS * 2;
+        p->cost.compute = part->n * first_cycles(a, part, s->f32);
         break;
     case CONV_POOL:
-        p->cost.compute = sh->n * pool_cycles(a, s, sh);
+        p->cost.compute = part->n * pool_cycles(a, s, part);
         break;
     }
     p->cost.exchange_in = plan_port_cycles(&p->port, in_bytes / 4, fan_out(p));
     p->cost.sync = a->sync_chip_cycles;
     if (p->method == CONV_GEMM && p->cut_in == 1 && s->add)
-        cost_residual(a, sh, p);
+        cost_residual(a, part, p);
     p->cost.tile_bytes += in_bytes + out_bytes;
     if (sums_f32(p) && p->method != CONV_WINDOW)
         p->cost.tile_bytes += 2 * out_bytes;
     if (p->cut_in > 1 || (p->method == CONV_WINDOW && s->add) || sums_f32(p))
-        cost_partials(a, sh, p);
+        cost_partials(a, part, p);
     else if (s->bias || s->swish || s->relu)
-        p->cost.compute += finish_cycles(a, s, sh->out, sh->n * sh->h * sh->w);
+        p->cost.compute += finish_cycles(a, s, part->out, part->n * part->h * part->w);
     p->cost.total = p->cost.exchange_in + p->cost.compute + p->cost.exchange_partials +
                     p->cost.reduce + p->cost.sync + p->cost.rearrange;
 }

@@ -4,9 +4,12 @@
 #define PROGRAMS_CONV_COST_H
 
 #include "programs/library/conv/conv_plan.h"
+#include "programs/library/layout/network.h"
 #include "programs/library/layout/plan_cost.h"
 
-enum { ATOM = 16, ATOM_BYTES = 32, ATOM_WORDS = 8 };
+/* A block of channels at one position, in f16. */
+enum { CHANNEL_BLOCK_BYTES = 2 * CHANNEL_BLOCK, CHANNEL_BLOCK_WORDS = CHANNEL_BLOCK / 2 };
+
 /* The codelet of a depthwise convolution with a kernel of k x k, k 3 or 5, and a stride of 1 or 2.
  */
 const struct codelet *dw_codelet(uint32_t k, uint32_t stride);
@@ -14,13 +17,13 @@ const struct codelet *dw_codelet(uint32_t k, uint32_t stride);
 /* The shapes that conv_first supports. */
 enum { FIRST_CHANNELS = 4, FIRST_STRIDE = 2, FIRST_KERNEL_MIN = 3, FIRST_KERNEL_MAX = 7 };
 
-static inline uint32_t atoms(uint32_t channels)
-{
-    return ceil_div(channels, ATOM);
-}
+/* Kernels of bias and activation function: in place, and after adding up sums in f16 [0] or f32
+ * [1].
+ */
+extern const struct act_kernels conv_bias_kernels, conv_sum_kernels[2];
 
 /* The largest part of a cut: what its tile computes and what it reads. */
-struct conv_shard {
+struct conv_part {
     uint64_t n, h, w;    /* pictures, rows and columns of the output; gemm: h counts positions */
     uint64_t out, in;    /* blocks of 16 channels */
     uint64_t in_h, in_w; /* rows and columns of the input, with halo and border */
@@ -28,31 +31,33 @@ struct conv_shard {
     uint64_t rows;       /* of the kernel */
 };
 
-/* Sets p->cost. sh is the largest part of the cut; p has shape, method, cuts and port. */
-void plan_conv_cost(const struct arch *a, const struct conv_shard *sh, struct conv_plan *p);
+/* Sets p->cost. part is the largest part of the cut; p has shape, method, cuts and port. */
+void plan_conv_cost(const struct arch *a, const struct conv_part *part, struct conv_plan *p);
 
-/* The tile of piece k of a plan; k = (number of the output piece) x cut_in + part of the input. */
+/* The tile of part k of a plan; k = (number of the part of the output) x cut_in + part of the
+ * input. */
 static inline uint32_t conv_plan_tile(const struct conv_plan *p, uint64_t k)
 {
-    return p->first_tile + (uint32_t)((k + p->turn) % p->tiles);
+    return p->first_tile + (uint32_t)((k + p->rotation) % p->tiles);
 }
 
-/* How tiles with partial results of the same output share the work of adding them up. The sum has
- * rows of 16 values, numbered block by block, in a block position by position. Shares are even, or
- * each lies within one block, which saves a call if even shares would reach into a second block. */
-struct conv_shares {
+/* How a sum is cut among the tiles with its partial results, each of which adds up one part. The
+ * sum has rows of 16 values, numbered block by block, in a block position by position. Parts are
+ * even, or each lies within one block, which saves a call if even parts would reach into a second
+ * block. */
+struct conv_sum_cut {
     uint32_t blocks, positions, parts;
     int by_block;
-    /* Of the largest share: words of each term, calls of the codelet and their cycles. */
+    /* Of the largest part: words of each term, calls of the codelet and their cycles. */
     uint64_t words, calls, cycles;
 };
 /* The cheaper of both ways. */
-struct conv_shares conv_shares(const struct arch *a, const struct conv_plan *p, uint32_t blocks,
-                               uint32_t positions);
-/* The first row of share i; for i = parts the number of all rows. */
-uint32_t conv_share_begin(const struct conv_shares *s, uint32_t i);
-/* The share that has a row. */
-uint32_t conv_share_with(const struct conv_shares *s, uint32_t row);
+struct conv_sum_cut conv_sum_cut(const struct arch *a, const struct conv_plan *p, uint32_t blocks,
+                                 uint32_t positions);
+/* The first row of part i; for i = parts the number of all rows. */
+uint32_t conv_sum_part_begin(const struct conv_sum_cut *s, uint32_t i);
+/* The part that has a row. */
+uint32_t conv_sum_part_with(const struct conv_sum_cut *s, uint32_t row);
 
 /* plan_conv() for a max pool, described as a convolution with in_c = out_c = groups. */
 enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,

@@ -14,7 +14,7 @@ uint32_t conv_whole_groups(uint32_t in_c, uint32_t out_c, uint32_t groups)
     if (!groups || in_c % groups || out_c % groups || (in == 1 && out == 1))
         return groups; /* no groups, or depthwise: one channel each */
     for (uint32_t join = 1; join < groups; join++) {
-        if (groups % join == 0 && join * in % ATOM == 0 && join * out % ATOM == 0)
+        if (groups % join == 0 && join * in % CHANNEL_BLOCK == 0 && join * out % CHANNEL_BLOCK == 0)
             return groups / join;
     }
     return 1;

@@ -1,4 +1,4 @@
-/* conv_method_field.c - convolutions in which a tile computes a piece of the field: depthwise ones,
+/* conv_method_field.c - convolutions in which a tile computes a part of the field: depthwise ones,
  * and the first layer. Each tile fetches its rows and columns with the halo, and zeros where the
  * field ends.
  *
@@ -20,7 +20,7 @@ struct field {
     uint32_t blocks, values;
 };
 
-/* The parameters of a piece; puts them on its tile. */
+/* The parameters of a part; puts them on its tile. */
 static struct tensor weights_of(const struct field *d, const struct field_part *p)
 {
     struct graph *g = d->nn->g;
@@ -32,7 +32,7 @@ static struct tensor weights_of(const struct field *d, const struct field_part *
     return tensor_flatten(g, t);
 }
 
-/* One call of the codelet: a piece of a picture. */
+/* One call of the codelet: a part of a picture. */
 struct field_call {
     uint32_t cs;
     const struct codelet *codelet;
@@ -82,7 +82,7 @@ static int has_sums(const struct field *d)
     return d->plan->method == CONV_FIRST && d->layer->partials == PARTIALS_F32;
 }
 
-/* Where picture n of a piece is computed: in its part of y, or as sums in f32. */
+/* Where picture n of a part is computed: in its part of y, or as sums in f32. */
 static struct tensor result_of(const struct field *d, const struct field_part *p, uint32_t n)
 {
     uint32_t halves = conv_halves(d->layer), units = conv_units(d->layer);
@@ -94,9 +94,9 @@ static struct tensor result_of(const struct field *d, const struct field_part *p
     return y;
 }
 
-/* Adds the calls for all pictures of a piece; result: one tensor for each. */
-static void add_piece(const struct field *d, uint32_t cs, const struct codelet *codelet,
-                      const struct field_part *p, struct tensor *result)
+/* Adds the calls for all pictures of a part; result: one tensor for each. */
+static void add_field_part(const struct field *d, uint32_t cs, const struct codelet *codelet,
+                           const struct field_part *p, struct tensor *result)
 {
     struct graph *g = d->nn->g;
     uint32_t k = d->layer->kernel;
@@ -130,7 +130,7 @@ static void finish_in_place(const struct field *d, struct conv_finish *finish,
                     nn_size(p->n) * nn_size(p->h) * nn_size(p->w));
 }
 
-/* Turns the f32 sums of piece `index` into its part of y. */
+/* Turns the f32 sums of part `index` into its part of y. */
 static void finish_sums(const struct field *d, struct conv_finish *finish,
                         const struct field_part *p, uint32_t index, const struct tensor *picture)
 {
@@ -141,7 +141,7 @@ static void finish_sums(const struct field *d, struct conv_finish *finish,
     struct tensor sums = tensor_concat(g, picture, nn_size(p->n), 1);
     struct conv_sum s = { .plan = d->plan,
                           .parts = 1,
-                          .first_piece = index,
+                          .first_part = index,
                           .first_copy = p->copy,
                           .blocks = p->o,
                           .partial = &sums,
@@ -150,25 +150,25 @@ static void finish_sums(const struct field *d, struct conv_finish *finish,
     conv_add_up(finish, &s);
 }
 
-static void run_pieces(const struct field *d, const struct codelet *codelet)
+static void run_field_parts(const struct field *d, const struct codelet *codelet)
 {
     const struct conv_plan *p = d->plan;
-    uint32_t pieces = p->cut_n * p->cut_h * p->cut_w * p->cut_out;
+    uint32_t parts = p->cut_n * p->cut_h * p->cut_w * p->cut_out;
     uint32_t cs = op_compute_set(d->nn->g, d->nn->seq, "convolve");
-    struct tensor *result = emu_alloc((size_t)pieces * d->y.n, sizeof(*result));
+    struct tensor *result = emu_alloc((size_t)parts * d->y.n, sizeof(*result));
     struct conv_finish finish;
 
     if (!result) {
-        graph_fail(d->nn->g, EMU_NO_MEMORY, "%u pieces", pieces);
+        graph_fail(d->nn->g, EMU_NO_MEMORY, "%u parts", parts);
         return;
     }
-    for (uint32_t i = 0; i < pieces; i++) {
+    for (uint32_t i = 0; i < parts; i++) {
         struct field_part at = field_part_at(p, &d->y, d->blocks, i, 0);
 
-        add_piece(d, cs, codelet, &at, result + (size_t)i * d->y.n);
+        add_field_part(d, cs, codelet, &at, result + (size_t)i * d->y.n);
     }
-    if (conv_finish_begin(d->nn, d->layer, pieces / p->cut_out, &finish) == EMU_OK) {
-        for (uint32_t i = 0; i < pieces; i++) {
+    if (conv_finish_begin(d->nn, d->layer, parts / p->cut_out, &finish) == EMU_OK) {
+        for (uint32_t i = 0; i < parts; i++) {
             struct field_part at = field_part_at(p, &d->y, d->blocks, i, 0);
 
             if (has_sums(d))
@@ -234,7 +234,7 @@ void conv_depthwise(struct nn *nn, struct activation x, const struct conv_layer 
     struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
     uint16_t block[WEIGHTS_MAX], *packed;
 
-    d.blocks = nn_atoms(y.c);
+    d.blocks = channel_blocks(y.c);
     d.values = dw_pack_halves(layer->kernel, layer->stride);
     packed = emu_alloc((size_t)d.blocks * d.values, sizeof(*packed));
     for (uint32_t b = 0; packed && b < d.blocks; b++) {
@@ -242,7 +242,7 @@ void conv_depthwise(struct nn *nn, struct activation x, const struct conv_layer 
         dw_pack(layer->kernel, layer->stride, block, packed + (size_t)b * d.values);
     }
     d.weights = new_weights(&d, packed);
-    run_pieces(&d, dw_codelet(layer->kernel, layer->stride));
+    run_field_parts(&d, dw_codelet(layer->kernel, layer->stride));
 }
 
 void conv_first(struct nn *nn, struct activation x, const struct conv_layer *layer,
@@ -252,7 +252,7 @@ void conv_first(struct nn *nn, struct activation x, const struct conv_layer *lay
     uint16_t block[WEIGHTS_MAX], *packed, *whole;
     uint32_t k = layer->kernel;
 
-    d.blocks = nn_atoms(y.c);
+    d.blocks = channel_blocks(y.c);
     d.values = conv_first_pack_halves(k);
     packed = emu_alloc((size_t)d.blocks * d.values, sizeof(*packed));
     whole = emu_alloc(d.values, sizeof(*whole));
@@ -268,5 +268,5 @@ void conv_first(struct nn *nn, struct activation x, const struct conv_layer *lay
         graph_fail(nn->g, EMU_NO_MEMORY, "weights");
     emu_free(whole);
     d.weights = new_weights(&d, packed);
-    run_pieces(&d, has_sums(&d) ? KERNEL_ROW(conv_first_f16_f32) : KERNEL_ROW(conv_first_f16));
+    run_field_parts(&d, has_sums(&d) ? KERNEL_ROW(conv_first_f16_f32) : KERNEL_ROW(conv_first_f16));
 }

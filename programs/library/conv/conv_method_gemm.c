@@ -2,7 +2,7 @@
  *
  * * Tile (f, o, i) multiplies positions f of input blocks i by the weights of output blocks o. If
  * the input channels are not cut, it adds bias and activation where the product lies. Else the
- * tiles (f, o, ..) have partial results, and each adds up a share of the positions, with bias,
+ * tiles (f, o, ..) have partial results, and each adds up a part of the positions, with bias,
  * residual and activation. Sums in f32 are always finished that way, even on a single tile. */
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_parts.h"
@@ -118,7 +118,7 @@ static void add_up(const struct gemm *m, struct tensor partials)
         struct nn_range blocks = o_range(m, o), at = f_range(m, f);
         struct conv_sum s = { .parts = p->cut_in,
                               .plan = p,
-                              .first_piece = (k + p->sum_rotation) % groups * p->cut_in,
+                              .first_part = (k + p->sum_rotation) % groups * p->cut_in,
                               .first_copy = f,
                               .copy_step = p->cut_h,
                               .blocks = blocks,
@@ -149,8 +149,8 @@ void conv_gemm(struct nn *nn, struct activation x, const struct conv_layer *laye
                       .layer = layer,
                       .plan = plan,
                       .positions = y.n * y.h * y.w,
-                      .in = nn_atoms(x.c),
-                      .out = nn_atoms(y.c) };
+                      .in = channel_blocks(x.c),
+                      .out = channel_blocks(y.c) };
 
     m.weights = (struct conv_weights){
         .nn = nn, .layer = layer, .plan = plan, .channels = x.c, .units = m.out, .unit = 1

@@ -1,11 +1,11 @@
 /* conv_method_window.c - convolutions of k x k, dense or in groups of whole blocks of 16 channels:
- * the matrix unit on shifted windows of a tile's piece of the field.
+ * the matrix unit on shifted windows of a tile's part of the field.
  *
  * Tiles are numbered (n, h, w, o, i): picture, rows, columns, units of the output (a block, or a
  * group), and input blocks, with groups rows of the kernel. Each tile fetches its rows and columns
  * with halo and border. For stride 2 even and odd rows and columns are kept apart, in planes, so
  * that a window is again a run of neighbours. Rows of a result are as long as rows of the input;
- * the gap after the width of the piece is left out when the result is copied together, or added up
+ * the gap after the width of that part is left out when the result is copied together, or added up
  * with those of other input blocks. */
 #include "programs/library/conv/conv_parts.h"
 #include "programs/library/conv/field_partition.h"
@@ -19,10 +19,11 @@ struct window {
     const struct conv_plan *plan;
     struct activation x, y;
     struct conv_weights weights;
-    uint32_t pieces;
+    uint32_t field_parts;
     struct tensor products; /* results of the matrix unit, of all tiles, flat */
     uint32_t made;          /* elements of it that are used so far */
-    struct tensor *result;  /* owned; [cut_in][pieces], each [blocks][n][h][w][16] of products */
+    struct tensor
+        *result; /* owned; [cut_in][field_parts], each [blocks][n][h][w][16] of products */
 };
 
 static uint32_t round_up_div(uint32_t n, uint32_t d)
@@ -134,8 +135,8 @@ static uint32_t *new_steps(const struct window *m, const struct planes *l, uint3
 
 /* ---- products ---- */
 
-/* Adds one call: units [begin, end) of the output of a piece of picture n, from part i of the
- * input. With groups each unit reads its own input blocks. */
+/* Adds one call: units [begin, end) of the output of a part of the field, picture n, from part i of
+ * the input. With groups each unit reads its own input blocks. */
 static void multiply_units(const struct window *m, uint32_t cs, const struct field_part *p,
                            uint32_t n, uint32_t i, struct nn_range units, struct tensor weights,
                            struct tensor out)
@@ -178,7 +179,7 @@ static struct tensor without_gaps(const struct window *m, const struct field_par
     return tensor_concat(g, part, 2, 2);
 }
 
-/* The part of products that gets the result of a piece of a picture; puts it on the tile. */
+/* The elements of products that get the result of a part of a picture; puts them on the tile. */
 static struct tensor new_product(struct window *m, const struct field_part *p, uint32_t blocks)
 {
     uint32_t n = blocks * result_size(m, p) * CHANNEL_BLOCK;
@@ -189,17 +190,17 @@ static struct tensor new_product(struct window *m, const struct field_part *p, u
     return t;
 }
 
-static struct field_part piece_of(const struct window *m, uint32_t i, uint32_t index)
+static struct field_part field_part_of(const struct window *m, uint32_t i, uint32_t index)
 {
     return field_part_at(m->plan, &m->y, m->weights.units, index, i);
 }
 
-/* Adds all calls of the tile of piece `index` and part i. A group with several blocks of outputs
- * takes a call of its own. */
-static void multiply_piece(struct window *m, uint32_t cs, uint32_t i, uint32_t index)
+/* Adds all calls of the tile of part `index` of the field and part i of the input. A group with
+ * several blocks of outputs takes a call of its own. */
+static void multiply_field_part(struct window *m, uint32_t cs, uint32_t i, uint32_t index)
 {
     struct graph *g = m->nn->g;
-    struct field_part p = piece_of(m, i, index);
+    struct field_part p = field_part_of(m, i, index);
     uint32_t blocks = nn_size(out_blocks(m, p.o)), pictures = nn_size(p.n);
     uint32_t group_blocks = m->weights.unit * conv_halves(m->layer);
     uint32_t units = m->layer->groups > 1 && group_blocks > 1 ? 1 : nn_size(p.o);
@@ -210,7 +211,7 @@ static void multiply_piece(struct window *m, uint32_t cs, uint32_t i, uint32_t i
     struct tensor *picture = emu_alloc(pictures, sizeof(*picture));
 
     if (!picture) {
-        graph_fail(g, EMU_NO_MEMORY, "pictures of a piece");
+        graph_fail(g, EMU_NO_MEMORY, "pictures of a part");
         return;
     }
     for (uint32_t n = 0; n < pictures; n++) {
@@ -224,7 +225,7 @@ static void multiply_piece(struct window *m, uint32_t cs, uint32_t i, uint32_t i
                 tensor_slice(g, out, 0, u * unit_size, (u + units) * unit_size));
         picture[n] = without_gaps(m, &p, blocks, out);
     }
-    m->result[(size_t)i * m->pieces + index] = tensor_concat(g, picture, pictures, 1);
+    m->result[(size_t)i * m->field_parts + index] = tensor_concat(g, picture, pictures, 1);
     emu_free(picture);
 }
 
@@ -233,8 +234,8 @@ static uint32_t products_size(const struct window *m)
 {
     uint32_t n = 0;
 
-    for (uint32_t k = 0; k < m->pieces; k++) {
-        struct field_part p = piece_of(m, 0, k);
+    for (uint32_t k = 0; k < m->field_parts; k++) {
+        struct field_part p = field_part_of(m, 0, k);
 
         n += nn_size(out_blocks(m, p.o)) * nn_size(p.n) * result_size(m, &p) * CHANNEL_BLOCK;
     }
@@ -249,8 +250,8 @@ static void multiply(struct window *m)
     m->products = graph_variable(g, m->layer->partials == PARTIALS_F32 ? ELEM_F32 : ELEM_F16, 1, &n,
                                  "products");
     for (uint32_t i = 0; i < m->plan->cut_in; i++) {
-        for (uint32_t k = 0; k < m->pieces; k++)
-            multiply_piece(m, cs, i, k);
+        for (uint32_t k = 0; k < m->field_parts; k++)
+            multiply_field_part(m, cs, i, k);
     }
 }
 
@@ -277,13 +278,13 @@ static struct tensor by_positions(struct graph *g, struct tensor t)
 static enum emu_status finish_in_place(const struct window *m)
 {
     struct graph *g = m->nn->g;
-    struct tensor *to = emu_alloc(m->pieces, sizeof(*to));
+    struct tensor *to = emu_alloc(m->field_parts, sizeof(*to));
     struct conv_finish finish;
 
     if (!to)
-        return FAIL(NO_MEMORY, "%u pieces", m->pieces);
-    for (uint32_t k = 0; k < m->pieces; k++) {
-        struct field_part p = piece_of(m, 0, k);
+        return FAIL(NO_MEMORY, "%u parts", m->field_parts);
+    for (uint32_t k = 0; k < m->field_parts; k++) {
+        struct field_part p = field_part_of(m, 0, k);
 
         to[k] = part_of(m, &p, m->y.t);
         graph_map(g, to[k], p.tile);
@@ -291,12 +292,12 @@ static enum emu_status finish_in_place(const struct window *m)
         m->result[k] = tensor_flatten(g, m->result[k]);
     }
     program_add(g, m->nn->seq,
-                program_copy(g, tensor_concat(g, m->result, m->pieces, 0),
-                             tensor_concat(g, to, m->pieces, 0)));
+                program_copy(g, tensor_concat(g, m->result, m->field_parts, 0),
+                             tensor_concat(g, to, m->field_parts, 0)));
     emu_free(to);
-    TRY(conv_finish_begin(m->nn, m->layer, m->pieces / m->plan->cut_out, &finish));
-    for (uint32_t k = 0; k < m->pieces; k++) {
-        struct field_part p = piece_of(m, 0, k);
+    TRY(conv_finish_begin(m->nn, m->layer, m->field_parts / m->plan->cut_out, &finish));
+    for (uint32_t k = 0; k < m->field_parts; k++) {
+        struct field_part p = field_part_of(m, 0, k);
 
         conv_finish_add(&finish, p.copy, out_blocks(m, p.o), p.tile,
                         tensor_flatten(g, part_of(m, &p, m->y.t)),
@@ -305,28 +306,28 @@ static enum emu_status finish_in_place(const struct window *m)
     return EMU_OK;
 }
 
-/* The piece whose tiles add up the partial results of piece k. */
+/* The part of the field whose tiles add up the partial results of part k. */
 static uint32_t sum_group(const struct window *m, uint32_t k)
 {
-    return (k + m->plan->sum_rotation) % m->pieces;
+    return (k + m->plan->sum_rotation) % m->field_parts;
 }
 
 /* Finishes partial sums, sums with a residual, or sums in f32. */
 static enum emu_status add_up(const struct window *m)
 {
     struct graph *g = m->nn->g;
-    uint32_t parts = m->plan->cut_in, copies = m->pieces / m->plan->cut_out;
+    uint32_t parts = m->plan->cut_in, copies = m->field_parts / m->plan->cut_out;
     struct tensor *partial = emu_alloc(parts, sizeof(*partial));
     struct conv_finish finish;
     enum emu_status s = partial ? EMU_OK : FAIL(NO_MEMORY, "partial results");
 
     if (s == EMU_OK)
         s = conv_finish_begin(m->nn, m->layer, parts * copies, &finish);
-    for (uint32_t k = 0; s == EMU_OK && k < m->pieces; k++) {
-        struct field_part p = piece_of(m, 0, k);
+    for (uint32_t k = 0; s == EMU_OK && k < m->field_parts; k++) {
+        struct field_part p = field_part_of(m, 0, k);
         struct conv_sum sum = { .parts = parts,
                                 .plan = m->plan,
-                                .first_piece = sum_group(m, k) * parts,
+                                .first_part = sum_group(m, k) * parts,
                                 .first_copy = p.copy,
                                 .copy_step = copies,
                                 .blocks = out_blocks(m, p.o),
@@ -335,7 +336,7 @@ static enum emu_status add_up(const struct window *m)
                                 .adds = m->layer->add != NULL };
 
         for (uint32_t i = 0; i < parts; i++)
-            partial[i] = by_positions(g, m->result[(size_t)i * m->pieces + k]);
+            partial[i] = by_positions(g, m->result[(size_t)i * m->field_parts + k]);
         if (sum.adds)
             sum.add = by_positions(g, part_of(m, &p, m->layer->add->t));
         conv_add_up(&finish, &sum);
@@ -348,25 +349,25 @@ void conv_window(struct nn *nn, struct activation x, const struct conv_layer *la
                  const struct conv_plan *plan, struct activation y)
 {
     struct window m = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
-    uint32_t blocks = nn_atoms(y.c);
+    uint32_t blocks = channel_blocks(y.c);
     enum emu_status s;
 
-    m.pieces = plan->cut_n * plan->cut_h * plan->cut_w * plan->cut_out;
+    m.field_parts = plan->cut_n * plan->cut_h * plan->cut_w * plan->cut_out;
     m.weights = (struct conv_weights){ .nn = nn,
                                        .layer = layer,
                                        .plan = plan,
                                        .channels = x.c / layer->groups,
                                        .units = layer->groups > 1 ? layer->groups : blocks };
     m.weights.unit = blocks / m.weights.units;
-    m.result = emu_alloc((size_t)plan->cut_in * m.pieces, sizeof(*m.result));
+    m.result = emu_alloc((size_t)plan->cut_in * m.field_parts, sizeof(*m.result));
     if (m.result) {
-        conv_weights_new(&m.weights, m.pieces / plan->cut_out);
+        conv_weights_new(&m.weights, m.field_parts / plan->cut_out);
         multiply(&m);
         s = plan->cut_in == 1 && !layer->add && layer->partials == PARTIALS_F16
                 ? finish_in_place(&m)
                 : add_up(&m);
     } else {
-        s = FAIL(NO_MEMORY, "%u pieces", m.pieces);
+        s = FAIL(NO_MEMORY, "%u parts", m.field_parts);
     }
     if (s != EMU_OK)
         graph_fail(nn->g, s, "%s", emu_error());

@@ -1,5 +1,6 @@
 /* conv_op.c - a convolution: plans it, makes its result, and lets the method compute it. */
 #include "programs/library/conv/conv.h"
+#include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_groups.h"
 #include "programs/library/conv/conv_rotation.h"
 
@@ -37,7 +38,7 @@ struct tensor conv_every(struct graph *g, struct tensor t, uint32_t stride)
 enum emu_status conv_finish_begin(struct nn *nn, const struct conv_layer *layer, uint32_t copies,
                                   struct conv_finish *out)
 {
-    uint32_t n = nn_atoms(layer->out_c) * CHANNEL_BLOCK;
+    uint32_t n = channel_blocks(layer->out_c) * CHANNEL_BLOCK;
     uint16_t *bias = emu_alloc(n, sizeof(*bias));
 
     *out = (struct conv_finish){ .nn = nn, .layer = layer };
@@ -75,8 +76,6 @@ struct tensor conv_finish_map(struct conv_finish *f, uint32_t copy, struct nn_ra
     return t;
 }
 
-static const struct act_kernels bias_kernels = ACT_KERNELS_4(bias, f16);
-
 void conv_finish_add(struct conv_finish *f, uint32_t copy, struct nn_range blocks, uint32_t tile,
                      struct tensor x, uint32_t positions)
 {
@@ -86,7 +85,7 @@ void conv_finish_add(struct conv_finish *f, uint32_t copy, struct nn_range block
     if (!f->layer->bias && f->layer->act == ACT_NONE)
         return;
     conv_finish_start(f, "finish");
-    VERTEX_OF(bias, nn_codelet(g, &bias_kernels, f->layer->act), g, f->cs, tile, .x = x,
+    VERTEX_OF(bias, nn_codelet(g, &conv_bias_kernels, f->layer->act), g, f->cs, tile, .x = x,
               .bias = bias, .blocks = blocks.end - blocks.begin, .f = positions);
 }
 

@@ -21,7 +21,7 @@ struct tensor conv_sums_of(struct graph *g, const struct conv_layer *l, struct t
 
 static uint32_t in_blocks(const struct conv_weights *w)
 {
-    return nn_atoms(w->channels);
+    return channel_blocks(w->channels);
 }
 
 struct nn_range conv_in_blocks(const struct conv_weights *w, uint32_t i)
@@ -168,7 +168,7 @@ static void add_block(struct conv_finish *f, const struct conv_sum *s,
                       const struct codelet *codelet, uint32_t i, uint32_t b, struct nn_range at)
 {
     struct graph *g = f->nn->g;
-    uint32_t tile = conv_plan_tile(s->plan, s->first_piece + i);
+    uint32_t tile = conv_plan_tile(s->plan, s->first_part + i);
     struct tensor y =
         nn_slice(g, s->y, (const struct nn_range[]){ { b, b + 1 }, at, { 0, CHANNEL_BLOCK } });
     struct nn_range block = { s->blocks.begin + b, s->blocks.begin + b + 1 };
@@ -179,28 +179,23 @@ static void add_block(struct conv_finish *f, const struct conv_sum *s,
               .out = tensor_flatten(g, y), .p = s->parts + (s->adds != 0));
 }
 
-static const struct act_kernels sums_of_f16 = ACT_KERNELS_3(reduce_bias, f16);
-static const struct act_kernels sums_of_f32 = ACT_KERNELS_3(reduce_bias, f32);
-
 void conv_add_up(struct conv_finish *f, const struct conv_sum *s)
 {
     uint32_t wide = tensor_shape(f->nn->g, s->y)[1];
-    struct conv_shares shares =
-        conv_shares(graph_arch(f->nn->g), s->plan, nn_size(s->blocks), wide);
+    struct conv_sum_cut cut = conv_sum_cut(graph_arch(f->nn->g), s->plan, nn_size(s->blocks), wide);
     int f32 = f->layer->partials == PARTIALS_F32;
-    const struct codelet *codelet =
-        nn_codelet(f->nn->g, f32 ? &sums_of_f32 : &sums_of_f16, f->layer->act);
+    const struct codelet *codelet = nn_codelet(f->nn->g, &conv_sum_kernels[f32], f->layer->act);
 
     conv_finish_start(f, "add");
     for (uint32_t i = 0; i < s->parts; i++) {
-        struct nn_range share = { conv_share_begin(&shares, i), conv_share_begin(&shares, i + 1) };
+        struct nn_range rows = { conv_sum_part_begin(&cut, i), conv_sum_part_begin(&cut, i + 1) };
 
         (void)conv_finish_map(f, s->first_copy + i * s->copy_step, s->blocks,
-                              conv_plan_tile(s->plan, s->first_piece + i));
-        for (uint32_t at = share.begin, stop; at < share.end; at = stop) {
+                              conv_plan_tile(s->plan, s->first_part + i));
+        for (uint32_t at = rows.begin, stop; at < rows.end; at = stop) {
             uint32_t b = at / wide;
 
-            stop = (b + 1) * wide < share.end ? (b + 1) * wide : share.end;
+            stop = (b + 1) * wide < rows.end ? (b + 1) * wide : rows.end;
             add_block(f, s, codelet, i, b, (struct nn_range){ at % wide, at % wide + stop - at });
         }
     }

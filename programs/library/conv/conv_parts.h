@@ -50,11 +50,11 @@ struct nn_range conv_out_blocks(const struct conv_weights *w, uint32_t o);
 
 /* ---- partial results ---- */
 
-/* Partial results of one output. Share i of the output is added up on the tile of piece
- * first_piece + i of the plan, with copy first_copy + i x copy_step of the biases. */
+/* Partial results of one output. Part i of the output is added up on the tile of part
+ * first_part + i of the plan, with copy first_copy + i x copy_step of the biases. */
 struct conv_sum {
     const struct conv_plan *plan;
-    uint32_t parts, first_piece, first_copy, copy_step;
+    uint32_t parts, first_part, first_copy, copy_step;
     struct nn_range blocks;
     const struct tensor *partial; /* borrowed; [parts], each as conv_sums_of() takes it */
     struct tensor y;              /* [blocks][positions][16], not mapped yet */
@@ -62,7 +62,7 @@ struct conv_sum {
     int adds;                     /* 1: there is a residual; never with sums in f32 */
 };
 
-/* Adds up the partial results: each tile its share of the rows of 16 channels, with bias, residual
+/* Adds up the partial results: each tile its part of the rows of 16 channels, with bias, residual
  * and activation, and keeps the result. The first call makes the compute set of f. */
 void conv_add_up(struct conv_finish *f, const struct conv_sum *s);
 

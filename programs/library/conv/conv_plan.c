@@ -51,11 +51,11 @@ static enum emu_status check_shape(const struct conv_shape *s)
                     "a convolution of %u to %u channels in %u groups, kernel %u, stride %u: "
                     "expected numbers above 0 and channels that the groups divide",
                     s->in_c, s->out_c, s->groups, s->kernel, s->stride);
-    if (s->groups > 1 && !(in == 1 && out == 1) && (in % ATOM || out % ATOM))
+    if (s->groups > 1 && !(in == 1 && out == 1) && (in % CHANNEL_BLOCK || out % CHANNEL_BLOCK))
         return FAIL(USAGE,
                     "a convolution in groups of %u to %u channels: expected 1 to 1, or "
                     "multiples of %d",
-                    in, out, ATOM);
+                    in, out, CHANNEL_BLOCK);
     return EMU_OK;
 }
 
@@ -168,41 +168,41 @@ static uint32_t output_units(const struct conv_plan *p)
 {
     const struct conv_shape *s = &p->shape;
 
-    return p->method == CONV_WINDOW && s->groups > 1 ? s->groups : atoms(s->out_c);
+    return p->method == CONV_WINDOW && s->groups > 1 ? s->groups : channel_blocks(s->out_c);
 }
 
-static void shard_channels(const struct conv_plan *p, struct conv_shard *sh)
+static void part_channels(const struct conv_plan *p, struct conv_part *part)
 {
     const struct conv_shape *s = &p->shape;
-    uint32_t units = output_units(p), unit = atoms(s->out_c) / units;
+    uint32_t units = output_units(p), unit = channel_blocks(s->out_c) / units;
 
-    sh->out = (uint64_t)ceil_div(units, p->cut_out) * unit;
+    part->out = (uint64_t)ceil_div(units, p->cut_out) * unit;
     /* With sums in f32 a group of 16 channels is two blocks of outputs, which read the same input.
      */
-    sh->calls =
-        unit > 1 || (s->f32 && p->method == CONV_WINDOW && s->groups > 1) ? sh->out / unit : 1;
+    part->calls =
+        unit > 1 || (s->f32 && p->method == CONV_WINDOW && s->groups > 1) ? part->out / unit : 1;
     if (p->method == CONV_GEMM || (p->method == CONV_WINDOW && s->groups == 1))
-        sh->in = ceil_div(atoms(s->in_c), p->cut_in);
+        part->in = ceil_div(channel_blocks(s->in_c), p->cut_in);
     else if (p->method == CONV_WINDOW)
-        sh->in = sh->out / unit * atoms(s->in_c / s->groups);
+        part->in = part->out / unit * channel_blocks(s->in_c / s->groups);
     else
-        sh->in = sh->out;
+        part->in = part->out;
 }
 
 /* Bytes of the weights of a part; conv_pack.h has those that are not blocks of 16 x 16. */
-static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_shard *sh)
+static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_part *part)
 {
     const struct conv_shape *s = &p->shape;
-    uint64_t in = s->groups > 1 ? atoms(s->in_c / s->groups) : sh->in;
+    uint64_t in = s->groups > 1 ? channel_blocks(s->in_c / s->groups) : part->in;
 
     switch (p->method) {
     case CONV_GEMM:
     case CONV_WINDOW:
-        return sh->out * in * sh->rows * s->kernel * ATOM * ATOM_BYTES;
+        return part->out * in * part->rows * s->kernel * CHANNEL_BLOCK * CHANNEL_BLOCK_BYTES;
     case CONV_DEPTHWISE:
-        return sh->out * dw_pack_halves(s->kernel, s->stride) * 2;
+        return part->out * dw_pack_halves(s->kernel, s->stride) * 2;
     case CONV_FIRST:
-        return sh->out * conv_first_pack_halves(s->kernel) * 2;
+        return part->out * conv_first_pack_halves(s->kernel) * 2;
     case CONV_POOL:
         break;
     }
@@ -210,12 +210,12 @@ static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_shard 
 }
 
 /* Tries a cut with parameters that every tile holds, and with fetched ones. */
-static void try_parameters(struct conv_search *s, const struct conv_shard *sh, struct conv_plan *p)
+static void try_parameters(struct conv_search *s, const struct conv_part *part, struct conv_plan *p)
 {
     uint64_t parts = (uint64_t)p->cut_in * p->cut_out;
     uint64_t users = (uint64_t)p->cut_n * p->cut_h * p->cut_w;
 
-    p->resident_bytes = p->weight_bytes = weight_bytes(p, sh);
+    p->resident_bytes = p->weight_bytes = weight_bytes(p, part);
     offer(s, p);
     if (!p->weight_bytes || users == 1)
         return;
@@ -230,21 +230,22 @@ static void try_parameters(struct conv_search *s, const struct conv_shard *sh, s
 static void try_cut(struct conv_search *search, struct conv_plan p)
 {
     const struct conv_shape *s = &p.shape;
-    struct conv_shard sh = { .n = ceil_div(s->n, p.cut_n) };
+    struct conv_part part = { .n = ceil_div(s->n, p.cut_n) };
 
-    shard_channels(&p, &sh);
-    sh.rows = p.method == CONV_WINDOW && s->groups > 1 ? ceil_div(s->kernel, p.cut_in) : s->kernel;
+    part_channels(&p, &part);
+    part.rows =
+        p.method == CONV_WINDOW && s->groups > 1 ? ceil_div(s->kernel, p.cut_in) : s->kernel;
     if (p.method == CONV_GEMM) {
-        sh.n = sh.w = sh.in_w = 1;
-        sh.h = sh.in_h = ceil_div((uint64_t)s->n * s->out_h * s->out_w, p.cut_h);
+        part.n = part.w = part.in_w = 1;
+        part.h = part.in_h = ceil_div((uint64_t)s->n * s->out_h * s->out_w, p.cut_h);
     } else {
-        sh.h = ceil_div(s->out_h, p.cut_h);
-        sh.w = ceil_div(s->out_w, p.cut_w);
-        sh.in_h = (sh.h - 1) * s->stride + sh.rows;
-        sh.in_w = (sh.w - 1) * s->stride + s->kernel;
+        part.h = ceil_div(s->out_h, p.cut_h);
+        part.w = ceil_div(s->out_w, p.cut_w);
+        part.in_h = (part.h - 1) * s->stride + part.rows;
+        part.in_w = (part.w - 1) * s->stride + s->kernel;
     }
-    plan_conv_cost(search->a, &sh, &p);
-    try_parameters(search, &sh, &p);
+    plan_conv_cost(search->a, &part, &p);
+    try_parameters(search, &part, &p);
 }
 
 static void search_gemm(struct conv_search *search, struct conv_plan p)
@@ -253,9 +254,10 @@ static void search_gemm(struct conv_search *search, struct conv_plan p)
     uint32_t positions = s->n * s->out_h * s->out_w;
 
     p.cut_n = p.cut_w = 1;
-    for (p.cut_in = 1; p.cut_in <= p.tiles; p.cut_in = next_cut(atoms(s->in_c), p.cut_in)) {
+    for (p.cut_in = 1; p.cut_in <= p.tiles;
+         p.cut_in = next_cut(channel_blocks(s->in_c), p.cut_in)) {
         for (p.cut_out = 1; (uint64_t)p.cut_in * p.cut_out <= p.tiles;
-             p.cut_out = next_cut(atoms(s->out_c), p.cut_out)) {
+             p.cut_out = next_cut(channel_blocks(s->out_c), p.cut_out)) {
             for (p.cut_h = 1; (uint64_t)p.cut_in * p.cut_out * p.cut_h <= p.tiles;
                  p.cut_h = next_cut(positions, p.cut_h))
                 try_cut(search, p);
@@ -287,7 +289,7 @@ static void search_field(struct conv_search *search, struct conv_plan p)
 static void search_window(struct conv_search *search, struct conv_plan p)
 {
     const struct conv_shape *s = &p.shape;
-    uint32_t n = s->groups > 1 ? s->kernel : atoms(s->in_c);
+    uint32_t n = s->groups > 1 ? s->kernel : channel_blocks(s->in_c);
 
     for (p.cut_in = 1; p.cut_in <= p.tiles; p.cut_in = next_cut(n, p.cut_in))
         search_field(search, p);

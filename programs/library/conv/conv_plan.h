@@ -42,11 +42,11 @@ struct conv_plan {
      * kernel). Their product is the number of tiles used. */
     uint32_t cut_n, cut_h, cut_w, cut_out, cut_in;
     uint32_t first_tile, tiles;
-    /* Piece k lies on tile (k + turn) mod tiles of these; the partial sums of a group of cut_in
+    /* Part k lies on tile (k + rotation) mod tiles of these; the partial sums of a group of cut_in
      * tiles are added up by the group that is sum_rotation groups further on. Chosen so that tiles
      * get what they need from others: data that lies on its tile already would have to be copied,
      * which costs more than the exchange. */
-    uint32_t turn, sum_rotation;
+    uint32_t rotation, sum_rotation;
     struct plan_port port;
     /* Parameters. 0: every tile that uses a part holds it for the whole program. 1: one of these
      * tiles holds it and sends it to the others together with their input. */

@@ -1,21 +1,15 @@
-/* conv_rotation.c - counts for every rotation of the pieces how much data would stay on its tile,
+/* conv_rotation.c - counts for every rotation of the parts how much data would stay on its tile,
  * and takes the rotation with the least; of equal ones the nearest to none. */
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_rotation.h"
 
-/* Counts positions that stay, for the pieces of a plan and their input. */
-struct turns {
+/* Counts positions that stay, for the parts of a plan and their input. */
+struct rotations {
     const struct conv_plan *plan;
     const struct activation *x;
     uint32_t pad_top, pad_left;
     uint64_t *stays; /* owned; by rotation, [plan->tiles]: positions that stay on their tile */
 };
-
-/* The part that thing i belongs to if n things are cut into parts (the inverse of nn_part). */
-static uint32_t part_with(uint32_t n, uint32_t parts, uint32_t i)
-{
-    return (uint32_t)((((uint64_t)i + 1) * parts - 1) / n);
-}
 
 /* The parts of a dimension of the output that read [begin, end) of the input. */
 static struct nn_range parts_reading(const struct conv_shape *s, uint32_t size, uint32_t pad,
@@ -30,13 +24,13 @@ static struct nn_range parts_reading(const struct conv_shape *s, uint32_t size, 
     return (struct nn_range){ part_with(size, parts, first), part_with(size, parts, last) + 1 };
 }
 
-/* Notes that data of a piece lies on a tile: counts for the rotation that puts the piece there. */
-static void note(struct turns *t, uint64_t piece, uint32_t tile, uint32_t positions)
+/* Notes that data of a part lies on a tile: counts for the rotation that puts the part there. */
+static void note(struct rotations *t, uint64_t part, uint32_t tile, uint32_t positions)
 {
     const struct conv_plan *p = t->plan;
 
     if (tile >= p->first_tile && tile - p->first_tile < p->tiles)
-        t->stays[(tile - p->first_tile + p->tiles - piece % p->tiles) % p->tiles] += positions;
+        t->stays[(tile - p->first_tile + p->tiles - part % p->tiles) % p->tiles] += positions;
 }
 
 /* The parts of the output that read input block b, and the parts of the input that have it. */
@@ -44,7 +38,7 @@ static void channels_with(const struct conv_plan *p, uint32_t b, struct nn_range
                           struct nn_range *i)
 {
     const struct conv_shape *s = &p->shape;
-    uint32_t in = nn_atoms(s->in_c), units = nn_atoms(s->out_c), at;
+    uint32_t in = channel_blocks(s->in_c), units = channel_blocks(s->out_c), at;
 
     *o = (struct nn_range){ 0, p->cut_out };
     *i = (struct nn_range){ 0, p->cut_in };
@@ -64,7 +58,7 @@ static void channels_with(const struct conv_plan *p, uint32_t b, struct nn_range
 }
 
 /* Notes that columns [w, end) of row h of block b of picture n lie on a tile. */
-static void note_columns(struct turns *t, uint32_t b, uint32_t n, uint32_t h, uint32_t w,
+static void note_columns(struct rotations *t, uint32_t b, uint32_t n, uint32_t h, uint32_t w,
                          uint32_t end, uint32_t tile)
 {
     const struct conv_plan *p = t->plan;
@@ -99,11 +93,11 @@ static void note_columns(struct turns *t, uint32_t b, uint32_t n, uint32_t h, ui
 }
 
 /* Notes elements of x that lie on a tile, row by row. */
-static void note_run(struct turns *t, const struct tile_run *run)
+static void note_run(struct rotations *t, const struct tile_run *run)
 {
     const struct activation *x = t->x;
-    uint64_t atom = t->plan->method == CONV_FIRST ? 4 : CHANNEL_BLOCK;
-    uint64_t at = run->begin / atom, end = (run->end + atom - 1) / atom, stop;
+    uint64_t unit = t->plan->method == CONV_FIRST ? 4 : CHANNEL_BLOCK;
+    uint64_t at = run->begin / unit, end = (run->end + unit - 1) / unit, stop;
 
     for (; at < end; at = stop) {
         uint64_t row = at / x->w, plane = row / x->h;
@@ -125,24 +119,24 @@ static void note_added(const struct arch *a, const struct conv_plan *p, const st
 {
     const struct conv_shape *s = &p->shape;
     uint32_t positions = s->n * s->out_h * s->out_w, groups = p->cut_h * p->cut_out;
-    uint32_t blocks = nn_atoms(s->out_c);
-    struct conv_shares shares = { 0 };
+    uint32_t blocks = channel_blocks(s->out_c);
+    struct conv_sum_cut cut = { 0 };
 
     for (uint64_t at = run->begin / CHANNEL_BLOCK;
          at < (run->end + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK; at++) {
         uint32_t b = (uint32_t)(at / positions), f = (uint32_t)(at % positions);
         uint32_t o = part_with(blocks, p->cut_out, b), h = part_with(positions, p->cut_h, f);
         struct nn_range out = nn_part(blocks, p->cut_out, o), in = nn_part(positions, p->cut_h, h);
-        uint64_t piece;
+        uint64_t part;
         uint32_t i;
 
-        if (shares.blocks != nn_size(out) || shares.positions != nn_size(in))
-            shares = conv_shares(a, p, nn_size(out), nn_size(in));
-        i = conv_share_with(&shares, (b - out.begin) * nn_size(in) + f - in.begin);
-        piece = (run->tile - p->first_tile + 2ull * p->tiles - p->turn - i) % p->tiles;
-        if (run->tile < p->first_tile || piece % p->cut_in || piece / p->cut_in >= groups)
+        if (cut.blocks != nn_size(out) || cut.positions != nn_size(in))
+            cut = conv_sum_cut(a, p, nn_size(out), nn_size(in));
+        i = conv_sum_part_with(&cut, (b - out.begin) * nn_size(in) + f - in.begin);
+        part = (run->tile - p->first_tile + 2ull * p->tiles - p->rotation - i) % p->tiles;
+        if (run->tile < p->first_tile || part % p->cut_in || part / p->cut_in >= groups)
             continue;
-        stays[(piece / p->cut_in + groups - (h * p->cut_out + o)) % groups]++;
+        stays[(part / p->cut_in + groups - (h * p->cut_out + o)) % groups]++;
     }
 }
 
@@ -185,26 +179,26 @@ static enum emu_status choose_sum_rotation(struct nn *nn, const struct activatio
         p->sum_rotation = least_of(stays, 1, groups);
     emu_free(run);
     emu_free(stays);
-    return stays ? EMU_OK : FAIL(NO_MEMORY, "turns of %u groups", groups);
+    return stays ? EMU_OK : FAIL(NO_MEMORY, "rotations of %u groups", groups);
 }
 
 enum emu_status conv_rotation_choose(struct nn *nn, const struct activation *x,
                                      const struct activation *add, uint32_t pad_top,
                                      uint32_t pad_left, struct conv_plan *p)
 {
-    struct turns t = { p, x, pad_top, pad_left, emu_alloc(p->tiles, sizeof(*t.stays)) };
+    struct rotations t = { p, x, pad_top, pad_left, emu_alloc(p->tiles, sizeof(*t.stays)) };
     struct tile_run *run = NULL;
     size_t runs = 0;
     enum emu_status s;
 
-    p->turn = 0;
+    p->rotation = 0;
     if (!t.stays)
-        return FAIL(NO_MEMORY, "turns of %u tiles", p->tiles);
+        return FAIL(NO_MEMORY, "rotations of %u tiles", p->tiles);
     s = graph_tile_runs(nn->g, x->t, &run, &runs);
     for (size_t k = 0; k < runs && s == EMU_OK; k++)
         note_run(&t, &run[k]);
     if (s == EMU_OK)
-        p->turn = least_of(t.stays, 0, p->tiles);
+        p->rotation = least_of(t.stays, 0, p->tiles);
     emu_free(run);
     emu_free(t.stays);
     return s == EMU_OK ? choose_sum_rotation(nn, add, p) : s;

@@ -20,7 +20,7 @@ struct field_part field_part_at(const struct conv_plan *plan, const struct activ
                                 .o = nn_part(blocks, plan->cut_out, o) };
 }
 
-/* The input positions that a piece needs in a dimension: [begin, end) of the field, and how many
+/* The input positions that a part needs in a dimension: [begin, end) of the field, and how many
  * border elements before and after that. */
 struct reach {
     struct nn_range in;

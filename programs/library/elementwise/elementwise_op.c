@@ -158,7 +158,7 @@ static int has_whole_rows(struct graph *g, struct tensor t, uint32_t c)
 }
 
 /* b [c] repeated to the shape of a. */
-static struct tensor spread(struct graph *g, struct tensor a, struct tensor b)
+static struct tensor broadcast(struct graph *g, struct tensor a, struct tensor b)
 {
     unsigned rank = tensor_rank(g, a);
     const uint32_t *shape = tensor_shape(g, a);
@@ -187,7 +187,7 @@ struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, 
         }
         channel = has_whole_rows(g, a, tensor_shape(g, b)[0]);
         if (!channel)
-            e.b = spread(g, a, b);
+            e.b = broadcast(g, a, b);
     }
     e.codelet =
         kernel_of_type(g, channel ? &binary[op].channel : &binary[op].whole, tensor_elem(g, a));

@@ -50,7 +50,7 @@ void nn_set_price(struct nn *nn, uint32_t kib_price)
 struct activation nn_activation(struct nn *nn, uint32_t n, uint32_t c, uint32_t h, uint32_t w,
                                 const char *name)
 {
-    uint32_t shape[5] = { nn_atoms(c), n, h, w, CHANNEL_BLOCK };
+    uint32_t shape[5] = { channel_blocks(c), n, h, w, CHANNEL_BLOCK };
 
     return (struct activation){ graph_variable(nn->g, ELEM_F16, 5, shape, name), n, c, h, w };
 }
@@ -67,11 +67,11 @@ struct activation op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, 
 
 struct tensor nn_vectors(struct graph *g, const struct activation *x)
 {
-    uint32_t atoms = nn_atoms(x->c);
-    struct tensor t = tensor_reshape(g, x->t, 3, (const uint32_t[]){ atoms, x->n, CHANNEL_BLOCK });
+    uint32_t blocks = channel_blocks(x->c);
+    struct tensor t = tensor_reshape(g, x->t, 3, (const uint32_t[]){ blocks, x->n, CHANNEL_BLOCK });
 
     t = tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 });
-    return tensor_reshape(g, t, 2, (const uint32_t[]){ x->n, atoms * CHANNEL_BLOCK });
+    return tensor_reshape(g, t, 2, (const uint32_t[]){ x->n, blocks * CHANNEL_BLOCK });
 }
 
 struct tensor nn_repeat(struct nn *nn, struct tensor t, unsigned rank, const uint32_t *shape)

@@ -16,9 +16,9 @@ struct nn {
     struct graph *g; /* borrowed */
     struct program seq;
     uint64_t memory_bytes;
-    uint32_t kib_price;  /* as in struct conv_shape */
-    struct tensor zeros; /* constant [tiles][NN_ZEROS] f16 */
-    uint32_t turn;       /* the first tile of the last small layer (tile_choice.h) */
+    uint32_t kib_price;        /* as in struct conv_shape */
+    struct tensor zeros;       /* constant [tiles][NN_ZEROS] f16 */
+    uint32_t small_layer_tile; /* the first tile of the last small layer (tile_choice.h) */
     /* Of the last activation whose mean was taken: its channels, and the blocks of them on each
      * tile. Factors for these channels are computed on other tiles. Owned; NULL: no mean so far. */
     uint32_t pooled_c;
@@ -28,7 +28,8 @@ struct nn {
 
 enum { NN_ZEROS = 256 };
 
-static inline uint32_t nn_atoms(uint32_t channels)
+/* Blocks of 16 channels, the last one filled up. */
+static inline uint32_t channel_blocks(uint32_t channels)
 {
     return (channels + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK;
 }

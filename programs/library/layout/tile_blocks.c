@@ -5,11 +5,11 @@
 
 /* Adds a tile block; joins it to the one before if that continues it with one more block of
  * channels. */
-static enum emu_status add_fragment(struct tile_blocks *out, const struct tile_block *f, int join)
+static enum emu_status add_block(struct tile_blocks *out, const struct tile_block *f, int join)
 {
     struct tile_block *last = out->list.count ? &out->list.at[out->list.count - 1] : NULL;
 
-    if (join && last && last->share == f->share && last->block + last->blocks == f->block &&
+    if (join && last && last->part == f->part && last->block + last->blocks == f->block &&
         last->f == f->f) {
         last->blocks++;
         return EMU_OK;
@@ -18,23 +18,23 @@ static enum emu_status add_fragment(struct tile_blocks *out, const struct tile_b
 }
 
 /* Splits the runs of a part where a block or picture begins. */
-static enum emu_status cut_share(const struct activation *x, size_t share, struct tile_blocks *out)
+static enum emu_status cut_part(const struct activation *x, size_t part, struct tile_blocks *out)
 {
-    const struct tile_part *s = &out->shares.at[share];
+    const struct tile_part *s = &out->parts.at[part];
     uint64_t field = (uint64_t)x->h * x->w * CHANNEL_BLOCK, at = 0;
-    struct tile_block now = { .share = share };
+    struct tile_block now = { .part = part };
     uint64_t unit = UINT64_MAX;
 
     for (uint32_t k = 0; k < s->runs; k++) {
-        const struct tile_run *run = &out->shares.run[s->first + k];
+        const struct tile_run *run = &out->parts.run[s->first + k];
 
         for (uint64_t e = run->begin, stop; e < run->end; e = stop) {
             stop = (e / field + 1) * field < run->end ? (e / field + 1) * field : run->end;
             if (e / field != unit) {
                 if (unit != UINT64_MAX)
-                    TRY(add_fragment(out, &now, x->n == 1));
+                    TRY(add_block(out, &now, x->n == 1));
                 unit = e / field;
-                now = (struct tile_block){ .share = share,
+                now = (struct tile_block){ .part = part,
                                            .at = at,
                                            .block = (uint32_t)(unit / x->n),
                                            .blocks = 1,
@@ -44,7 +44,7 @@ static enum emu_status cut_share(const struct activation *x, size_t share, struc
             at += stop - e;
         }
     }
-    return unit == UINT64_MAX ? EMU_OK : add_fragment(out, &now, x->n == 1);
+    return unit == UINT64_MAX ? EMU_OK : add_block(out, &now, x->n == 1);
 }
 
 enum emu_status tile_blocks_of(struct nn *nn, const struct activation *x, struct tile_blocks *out)
@@ -52,15 +52,15 @@ enum emu_status tile_blocks_of(struct nn *nn, const struct activation *x, struct
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
-    s = tile_parts_of(nn->g, x->t, &out->shares);
-    for (size_t i = 0; s == EMU_OK && i < out->shares.count; i++)
-        s = cut_share(x, i, out);
+    s = tile_parts_of(nn->g, x->t, &out->parts);
+    for (size_t i = 0; s == EMU_OK && i < out->parts.count; i++)
+        s = cut_part(x, i, out);
     return s;
 }
 
 void tile_blocks_free(struct tile_blocks *f)
 {
-    tile_parts_free(&f->shares);
+    tile_parts_free(&f->parts);
     VEC_FREE(&f->list);
 }
 
@@ -69,7 +69,7 @@ struct tensor tile_block_take(struct graph *g, const struct tile_blocks *all,
 {
     uint32_t n = f->blocks * f->f * CHANNEL_BLOCK;
 
-    return tensor_slice(g, tile_part_take(g, &all->shares, f->share, t), 0, (uint32_t)f->at,
+    return tensor_slice(g, tile_part_take(g, &all->parts, f->part, t), 0, (uint32_t)f->at,
                         (uint32_t)f->at + n);
 }
 

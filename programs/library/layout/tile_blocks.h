@@ -10,13 +10,13 @@
 /* f positions of neighbouring blocks of 16 channels of picture n, consecutive in the memory of a
  * tile: [blocks][f][16]. */
 struct tile_block {
-    size_t share;                 /* the part of the tensor it belongs to, in tile_blocks.shares */
+    size_t part;                  /* the part of the tensor it belongs to, in tile_blocks.parts */
     uint64_t at;                  /* elements of that part before it */
     uint32_t block, blocks, n, f; /* block: the first */
 };
 
 struct tile_blocks {
-    struct tile_parts shares; /* the parts of the tensor, by tile */
+    struct tile_parts parts; /* the parts of the tensor, by tile */
     VEC(struct tile_block) list;
 };
 
@@ -32,7 +32,7 @@ struct tensor tile_block_take(struct graph *g, const struct tile_blocks *all,
                               const struct tile_block *f, struct tensor t);
 static inline uint32_t tile_block_tile(const struct tile_blocks *all, const struct tile_block *f)
 {
-    return all->shares.at[f->share].tile;
+    return all->parts.at[f->part].tile;
 }
 
 /* The values of its channels in t, which is [c16][n][16] in any shape; flat. */

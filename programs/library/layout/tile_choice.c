@@ -1,16 +1,16 @@
 /* tile_choice.c - steps over the chip in equal strides, and takes the next free tile from there. */
 #include "programs/library/layout/tile_choice.h"
 
-enum { SPREAD_TURN = 97 }; /* tiles from the first tile of a layer to that of the next; prime */
+enum { LAYER_STRIDE = 97 }; /* tiles from the first tile of a layer to that of the next; prime */
 
 enum emu_status tile_choice_new(struct nn *nn, uint32_t parts, struct tile_choice *out)
 {
     uint32_t tiles = graph_compute_tiles(nn->g);
 
-    nn->turn = (nn->turn + SPREAD_TURN) % tiles;
+    nn->small_layer_tile = (nn->small_layer_tile + LAYER_STRIDE) % tiles;
     *out = (struct tile_choice){ .tiles = tiles,
                                  .step = parts < tiles ? tiles / parts : 1,
-                                 .at = nn->turn,
+                                 .at = nn->small_layer_tile,
                                  .taken = emu_alloc(tiles, 1) };
     return out->taken ? EMU_OK : FAIL(NO_MEMORY, "%u tiles", tiles);
 }

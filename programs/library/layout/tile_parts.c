@@ -27,7 +27,7 @@ enum emu_status tile_parts_of(struct graph *g, struct tensor t, struct tile_part
     out->at = emu_alloc(runs + 1, sizeof(*out->at));
     if (!out->at) {
         tile_parts_free(out);
-        return FAIL(NO_MEMORY, "the shares of %zu runs", runs);
+        return FAIL(NO_MEMORY, "the parts of %zu runs", runs);
     }
     if (runs && out->run[runs - 1].tile == UINT32_MAX) { /* the largest number: sorted to the end */
         struct tile_run r = out->run[runs - 1];
@@ -58,21 +58,21 @@ void tile_parts_free(struct tile_parts *s)
 
 struct tensor tile_part_take(struct graph *g, const struct tile_parts *s, size_t i, struct tensor t)
 {
-    const struct tile_part *share = &s->at[i];
-    const struct tile_run *run = &s->run[share->first];
+    const struct tile_part *from = &s->at[i];
+    const struct tile_run *run = &s->run[from->first];
     struct tensor flat = tensor_flatten(g, t), all = flat;
     struct tensor *part;
 
-    if (share->runs == 1)
+    if (from->runs == 1)
         return tensor_slice(g, flat, 0, (uint32_t)run->begin, (uint32_t)run->end);
-    part = emu_alloc(share->runs, sizeof(*part));
+    part = emu_alloc(from->runs, sizeof(*part));
     if (!part) {
         graph_fail(g, EMU_NO_MEMORY, "the runs of a tile");
         return flat;
     }
-    for (uint32_t k = 0; k < share->runs; k++)
+    for (uint32_t k = 0; k < from->runs; k++)
         part[k] = tensor_slice(g, flat, 0, (uint32_t)run[k].begin, (uint32_t)run[k].end);
-    all = tensor_concat(g, part, share->runs, 0);
+    all = tensor_concat(g, part, from->runs, 0);
     emu_free(part);
     return all;
 }

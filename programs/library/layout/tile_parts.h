@@ -20,6 +20,12 @@ static inline uint32_t cut_at(uint32_t n, uint32_t parts, uint32_t i)
     return (uint32_t)((uint64_t)n * i / parts);
 }
 
+/* The part that thing k is in. */
+static inline uint32_t part_with(uint32_t n, uint32_t parts, uint32_t k)
+{
+    return (uint32_t)((((uint64_t)k + 1) * parts - 1) / n);
+}
+
 static inline uint32_t cut_size(uint32_t n, uint32_t parts, uint32_t i)
 {
     return cut_at(n, parts, i + 1) - cut_at(n, parts, i);

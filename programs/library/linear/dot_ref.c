@@ -90,17 +90,17 @@ static uint64_t dot_cycles(const struct codelet_call *call, unsigned bits)
 static uint64_t matvec_slots(const void *shape, unsigned w)
 {
     const struct dot_shape *s = shape;
-    uint64_t vectors = s->k * s->bits / 64, slots = 11, turns;
+    uint64_t vectors = s->k * s->bits / 64, slots = 11, rows;
 
     if (s->bits == 16) {
         slots += 7 + s->m % 2 + 1;
         if (s->m % 2 && w == s->arch->workers - 1)
             slots += 7 + vectors + 3 + 6;
-        turns = codelet_share(s->arch, s->m / 2, w);
-        return slots + 2 + (turns ? 7 + turns * (2 * vectors + 9) : 0) + 1;
+        rows = codelet_share(s->arch, s->m / 2, w);
+        return slots + 2 + (rows ? 7 + rows * (2 * vectors + 9) : 0) + 1;
     }
-    turns = codelet_share(s->arch, s->m, w);
-    return slots + 5 + 2 + (turns ? 7 + turns * (vectors + 5) : 0) + 1;
+    rows = codelet_share(s->arch, s->m, w);
+    return slots + 5 + 2 + (rows ? 7 + rows * (vectors + 5) : 0) + 1;
 }
 
 static uint64_t matvec_cycles(const struct codelet_call *call, unsigned bits)

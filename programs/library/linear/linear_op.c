@@ -112,7 +112,7 @@ static uint32_t take_tile(const struct linear_layer *l, struct tile_choice *s, s
     struct linear_part p = { .l = l };
 
     if (results)
-        p.blocks = (struct nn_range){ rows.begin / CHANNEL_BLOCK, nn_atoms(rows.end) };
+        p.blocks = (struct nn_range){ rows.begin / CHANNEL_BLOCK, channel_blocks(rows.end) };
     return tile_choice_take(s, avoids, &p);
 }
 
@@ -232,7 +232,7 @@ static enum emu_status plan(struct linear_layer *l, uint32_t out, enum activatio
     uint32_t others, tiles = graph_compute_tiles(l->nn->g);
     struct linear_shape s = { .n = l->x.n,
                               .in = (l->x.c + LINEAR_IN - 1) / LINEAR_IN * LINEAR_IN,
-                              .out = nn_atoms(out) * CHANNEL_BLOCK };
+                              .out = channel_blocks(out) * CHANNEL_BLOCK };
 
     l->whole = s.whole = nn_codelet(l->nn->g, &whole_rows, act);
     l->sum = s.sum = nn_codelet(l->nn->g, &sums, act);
@@ -245,12 +245,12 @@ static enum emu_status plan(struct linear_layer *l, uint32_t out, enum activatio
 static void add_result(struct linear_layer *l, uint32_t out)
 {
     struct graph *g = l->nn->g;
-    uint32_t n = l->x.n, atoms = nn_atoms(out);
+    uint32_t n = l->x.n, blocks = channel_blocks(out);
     struct tensor t =
-        graph_variable(g, ELEM_F16, 3, (const uint32_t[]){ n, atoms, CHANNEL_BLOCK }, "out");
+        graph_variable(g, ELEM_F16, 3, (const uint32_t[]){ n, blocks, CHANNEL_BLOCK }, "out");
 
     t = tensor_transpose(g, t, (const unsigned[]){ 1, 0, 2 });
-    t = tensor_reshape(g, t, 5, (const uint32_t[]){ atoms, n, 1, 1, CHANNEL_BLOCK });
+    t = tensor_reshape(g, t, 5, (const uint32_t[]){ blocks, n, 1, 1, CHANNEL_BLOCK });
     l->y = (struct activation){ t, n, out, 1, 1 };
 }
 

@@ -193,16 +193,16 @@ static void add_up(struct graph *g, uint32_t cs, const struct matmul_plan *p,
     for (uint32_t ik = 0; ik < p->sk; ik++) {
         uint32_t from = at + cut_at(rows, p->sk, ik) * BLOCK;
         uint32_t to = at + cut_at(rows, p->sk, ik + 1) * BLOCK;
-        struct tensor share = tensor_slice(g, out, 0, from, to);
+        struct tensor own = tensor_slice(g, out, 0, from, to);
         uint32_t tile = tile_of(p, ik, im, in);
 
         if (from == to)
             continue;
         for (uint32_t k = 0; k < p->sk; k++)
             part[k] = tensor_slice(g, tensor_index(g, partials, k), 0, from, to);
-        graph_map(g, share, tile);
+        graph_map(g, own, tile);
         VERTEX(reduce_sum_f16_f16, g, cs, tile, .partials = tensor_concat(g, part, p->sk, 0),
-               .out = share, .p = p->sk);
+               .out = own, .p = p->sk);
     }
     emu_free(part);
 }

@@ -13,9 +13,9 @@
 #include "programs/library/layout/plan_cost.h"
 
 /* The sums of a tile block over a group of channels of a picture. */
-struct share_of_group {
+struct block_sums {
     uint64_t group; /* picture * groups + group */
-    uint32_t fragment, tile;
+    uint32_t block, tile;
     struct tensor sums; /* [2] */
 };
 
@@ -29,8 +29,8 @@ struct norm {
     const float *gamma, *beta;
     enum activation_function act;
     struct tile_blocks all;
-    VEC(struct share_of_group) part; /* by group, then by tile block */
-    size_t *first;         /* owned; where each group begins in `part`, and the end of the last */
+    VEC(struct block_sums) block; /* by group, then by tile block */
+    size_t *first;         /* owned; where each group begins in `block`, and the end of the last */
     uint32_t parts;        /* into which the sums of a group are added up before tiles take them */
     uint64_t phase_cycles; /* of an exchange besides its words */
 };
@@ -64,7 +64,7 @@ static uint32_t totals_count(const struct norm *m)
     return n;
 }
 
-static enum emu_status add_parts(struct norm *m, uint32_t i, struct tensor totals)
+static enum emu_status add_block_sums(struct norm *m, uint32_t i, struct tensor totals)
 {
     const struct tile_block *f = &m->all.list.at[i];
     struct nn_range r = touched(m, f);
@@ -72,11 +72,11 @@ static enum emu_status add_parts(struct norm *m, uint32_t i, struct tensor total
     for (uint32_t k = r.begin; k < r.end; k++) {
         uint32_t at = 2 * (k - r.begin);
 
-        TRY(VEC_PUSH(&m->part,
-                     (struct share_of_group){ .group = (uint64_t)f->n * m->groups + k,
-                                              .fragment = i,
-                                              .tile = tile_block_tile(&m->all, f),
-                                              .sums = tensor_slice(m->g, totals, 0, at, at + 2) }));
+        TRY(VEC_PUSH(&m->block,
+                     (struct block_sums){ .group = (uint64_t)f->n * m->groups + k,
+                                          .block = i,
+                                          .tile = tile_block_tile(&m->all, f),
+                                          .sums = tensor_slice(m->g, totals, 0, at, at + 2) }));
     }
     return EMU_OK;
 }
@@ -100,7 +100,7 @@ static enum emu_status fold(struct norm *m, struct tensor sum, struct tensor squ
                .sumsq = tensor_slice(g, squares, 0, channel, end), .totals = own,
                .first = before(m, f), .each = m->each,
                .channels = channels < end - channel ? channels : end - channel);
-        TRY(add_parts(m, i, own));
+        TRY(add_block_sums(m, i, own));
         at += 2 * (r.end - r.begin);
         channel = end;
     }
@@ -111,24 +111,24 @@ static enum emu_status fold(struct norm *m, struct tensor sum, struct tensor squ
 
 static int by_group(const void *a, const void *b)
 {
-    const struct share_of_group *x = a, *y = b;
+    const struct block_sums *x = a, *y = b;
 
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
-    return (x->fragment > y->fragment) - (x->fragment < y->fragment);
+    return (x->block > y->block) - (x->block < y->block);
 }
 
-/* Sorts the shares by group. *most, *least: of how many shares a group has. */
-static enum emu_status sort_parts(struct norm *m, uint32_t *most, uint32_t *least)
+/* Sorts the sums by group. *most, *least: how many a group has. */
+static enum emu_status sort_blocks(struct norm *m, uint32_t *most, uint32_t *least)
 {
     size_t groups = (size_t)m->x.n * m->groups;
 
     m->first = emu_alloc(groups + 1, sizeof(*m->first));
     if (!m->first)
         return FAIL(NO_MEMORY, "%zu groups", groups);
-    qsort(m->part.at, m->part.count, sizeof(*m->part.at), by_group);
-    for (size_t i = 0; i < m->part.count; i++)
-        m->first[m->part.at[i].group + 1] = i + 1;
+    qsort(m->block.at, m->block.count, sizeof(*m->block.at), by_group);
+    for (size_t i = 0; i < m->block.count; i++)
+        m->first[m->block.at[i].group + 1] = i + 1;
     *most = 0;
     *least = UINT32_MAX;
     for (size_t k = 0; k < groups; k++) {
@@ -140,22 +140,23 @@ static enum emu_status sort_parts(struct norm *m, uint32_t *most, uint32_t *leas
     return EMU_OK;
 }
 
-/* Cycles if a tile takes `parts` sums for each of `touches` groups. */
-static uint64_t parts_cycles(const struct norm *m, uint32_t shares, uint32_t parts,
+/* Cycles if `blocks` tile blocks have a group, and a tile takes `parts` sums for each of `touches`
+ * groups. */
+static uint64_t parts_cycles(const struct norm *m, uint32_t blocks, uint32_t parts,
                              uint32_t touches)
 {
     const struct arch *a = graph_arch(m->g);
-    uint32_t share = ceil_div(shares, parts);
+    uint32_t terms = ceil_div(blocks, parts);
     uint64_t words = 2 * (uint64_t)parts * touches;
     uint64_t cycles =
         m->phase_cycles + words +
         KERNEL_CYCLES(norm_params, KERNEL_ROW(norm_params_f16), a, .totals = 2 * parts * touches,
                       .scale = CHANNEL_BLOCK, .each = CHANNEL_BLOCK, .groups = touches, .p = parts);
 
-    if (parts < shares)
-        cycles += m->phase_cycles + 2 * (uint64_t)share +
-                  KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f32_f32), a, .partials = 2 * share,
-                                .out = 2, .p = share);
+    if (parts < blocks)
+        cycles += m->phase_cycles + 2 * (uint64_t)terms +
+                  KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f32_f32), a, .partials = 2 * terms,
+                                .out = 2, .p = terms);
     return cycles;
 }
 
@@ -183,10 +184,10 @@ static uint32_t choose_parts(const struct norm *m, uint32_t most, uint32_t least
     return best;
 }
 
-/* Adds up shares p [n] of a group on a tile that has one of them. Neighbouring groups, which often
+/* Adds up sums p [n] of a group on a tile that has one of them. Neighbouring groups, which often
  * lie on the same tiles, take different ones. */
-static void add_on_tile(const struct norm *m, uint32_t cs, const struct share_of_group *p,
-                        uint32_t n, struct tensor out)
+static void add_on_tile(const struct norm *m, uint32_t cs, const struct block_sums *p, uint32_t n,
+                        struct tensor out)
 {
     struct graph *g = m->g;
     uint32_t tile = p[cut_at(n, m->groups, (uint32_t)(p->group % m->groups))].tile;
@@ -204,7 +205,8 @@ static void add_on_tile(const struct norm *m, uint32_t cs, const struct share_of
     emu_free(part);
 }
 
-/* The sums of all groups, [pictures * groups][parts][2]: a new variable, or the shares as they are.
+/* The sums of all groups, [pictures * groups][parts][2]: a new variable, or those of the tile
+ * blocks.
  */
 static struct tensor add_up(const struct norm *m, int whole)
 {
@@ -214,13 +216,13 @@ static struct tensor add_up(const struct norm *m, int whole)
     struct tensor all;
 
     if (whole) {
-        struct tensor *part = emu_alloc(m->part.count, sizeof(*part));
+        struct tensor *part = emu_alloc(m->block.count, sizeof(*part));
 
-        all = m->part.at[0].sums;
-        for (size_t i = 0; part && i < m->part.count; i++)
-            part[i] = m->part.at[i].sums;
+        all = m->block.at[0].sums;
+        for (size_t i = 0; part && i < m->block.count; i++)
+            part[i] = m->block.at[i].sums;
         if (part)
-            all = tensor_concat(g, part, (unsigned)m->part.count, 0);
+            all = tensor_concat(g, part, (unsigned)m->block.count, 0);
         else
             graph_fail(g, EMU_NO_MEMORY, "sums");
         emu_free(part);
@@ -234,8 +236,8 @@ static struct tensor add_up(const struct norm *m, int whole)
         for (uint32_t i = 0; i < m->parts; i++) {
             uint32_t at = (k * m->parts + i) * 2, begin = cut_at(n, m->parts, i);
 
-            add_on_tile(m, cs, &m->part.at[m->first[k] + begin], cut_at(n, m->parts, i + 1) - begin,
-                        tensor_slice(g, all, 0, at, at + 2));
+            add_on_tile(m, cs, &m->block.at[m->first[k] + begin],
+                        cut_at(n, m->parts, i + 1) - begin, tensor_slice(g, all, 0, at, at + 2));
         }
     }
     return tensor_reshape(g, all, 3, shape);
@@ -348,7 +350,7 @@ static enum emu_status norm(struct norm *m)
     TRY(tile_blocks_of(m->nn, &m->x, &m->all));
     tile_blocks_sum(m->nn, &m->x, &m->all, &sum, &squares);
     TRY(fold(m, sum, squares));
-    TRY(sort_parts(m, &most, &least));
+    TRY(sort_blocks(m, &most, &least));
     m->parts = choose_parts(m, most, least);
     apply(m, (uint32_t)tensor_elements(m->g, sum), add_up(m, most == m->parts && most == least));
     return graph_status(m->g);

@@ -6,24 +6,24 @@
 
 /* ---- sums ---- */
 
-static void add_shares(struct nn *nn, const struct tile_parts *shares, struct activation a,
-                       struct activation b, const struct codelet *codelet, const char *name)
+static void add_parts(struct nn *nn, const struct tile_parts *parts, struct activation a,
+                      struct activation b, const struct codelet *codelet, const char *name)
 {
     struct graph *g = nn->g;
     uint32_t cs;
 
     graph_push(g, name);
     cs = op_compute_set(g, nn->seq, "add");
-    for (size_t i = 0; i < shares->count; i++)
-        VERTEX_OF(inplace, codelet, g, cs, shares->at[i].tile,
-                  .a = tile_part_take(g, shares, i, a.t), .b = tile_part_take(g, shares, i, b.t));
+    for (size_t i = 0; i < parts->count; i++)
+        VERTEX_OF(inplace, codelet, g, cs, parts->at[i].tile, .a = tile_part_take(g, parts, i, a.t),
+                  .b = tile_part_take(g, parts, i, b.t));
     graph_pop(g);
 }
 
 struct activation op_activation_add(struct nn *nn, struct activation a, struct activation b,
                                     enum activation_function act, const char *name)
 {
-    struct tile_parts shares = { 0 };
+    struct tile_parts parts = { 0 };
     enum emu_status s = graph_status(nn->g);
 
     if (s == EMU_OK && (a.n != b.n || a.c != b.c || a.h != b.h || a.w != b.w))
@@ -32,13 +32,13 @@ struct activation op_activation_add(struct nn *nn, struct activation a, struct a
     if (s == EMU_OK && act != ACT_NONE && act != ACT_RELU)
         s = FAIL(USAGE, "a sum with this activation after: expected none, or relu");
     if (s == EMU_OK)
-        s = tile_parts_of(nn->g, a.t, &shares);
+        s = tile_parts_of(nn->g, a.t, &parts);
     if (s == EMU_OK)
-        add_shares(nn, &shares, a, b,
-                   act == ACT_RELU ? KERNEL_ROW(add_relu_f16) : KERNEL_ROW(add_inplace_f16), name);
+        add_parts(nn, &parts, a, b,
+                  act == ACT_RELU ? KERNEL_ROW(add_relu_f16) : KERNEL_ROW(add_inplace_f16), name);
     else
         graph_fail(nn->g, s, "%s: %s", name, emu_error());
-    tile_parts_free(&shares);
+    tile_parts_free(&parts);
     return a;
 }
 
@@ -65,9 +65,9 @@ static struct tensor new_lowest(struct nn *nn)
     return t;
 }
 
-static void pool_piece(struct nn *nn, uint32_t cs, const struct activation *x,
-                       const struct activation *y, const struct windows *win,
-                       const struct field_part *p)
+static void pool_field_part(struct nn *nn, uint32_t cs, const struct activation *x,
+                            const struct activation *y, const struct windows *win,
+                            const struct field_part *p)
 {
     struct graph *g = nn->g;
 
@@ -98,7 +98,7 @@ struct activation op_max_pool(struct nn *nn, struct activation x, uint32_t kerne
     enum emu_status st = graph_status(g);
     struct activation y = x;
     struct conv_plan p;
-    uint32_t cs, pieces;
+    uint32_t cs, parts;
 
     s.kernel = kernel;
     s.stride = stride;
@@ -116,15 +116,15 @@ struct activation op_max_pool(struct nn *nn, struct activation x, uint32_t kerne
         return x;
     }
     graph_push(g, name);
-    pieces = p.cut_n * p.cut_h * p.cut_w * p.cut_out;
+    parts = p.cut_n * p.cut_h * p.cut_w * p.cut_out;
     y = nn_activation(nn, x.n, x.c, s.out_h, s.out_w, "out");
     if (pad)
         win.border = new_lowest(nn);
     cs = op_compute_set(g, nn->seq, "pool");
-    for (uint32_t i = 0; i < pieces; i++) {
-        struct field_part at = field_part_at(&p, &y, nn_atoms(x.c), i, 0);
+    for (uint32_t i = 0; i < parts; i++) {
+        struct field_part at = field_part_at(&p, &y, channel_blocks(x.c), i, 0);
 
-        pool_piece(nn, cs, &x, &y, &win, &at);
+        pool_field_part(nn, cs, &x, &y, &win, &at);
     }
     graph_pop(g);
     return y;

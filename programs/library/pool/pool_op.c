@@ -23,10 +23,11 @@ struct pool_parts {
 };
 
 /* Adds up every tile block. The parts are in the order of units, then of tiles. */
-static enum emu_status sum_fragments(struct nn *nn, const struct activation *x,
-                                     const struct tile_blocks *all, struct pool_parts *out)
+static enum emu_status sum_blocks(struct nn *nn, const struct activation *x,
+                                  const struct tile_blocks *all, struct pool_parts *out)
 {
-    uint32_t units = nn_atoms(x->c) * x->n, *first = emu_alloc(units + 1, sizeof(*first)), at = 0;
+    uint32_t units = channel_blocks(x->c) * x->n, *first = emu_alloc(units + 1, sizeof(*first)),
+             at = 0;
     struct tensor sum;
 
     if (!first)
@@ -159,11 +160,11 @@ static enum emu_status add_means(struct nn *nn, const struct pool_parts *p, uint
                                  struct activation *y, float scale)
 {
     struct graph *g = nn->g;
-    uint32_t units = nn_atoms(y->c) * y->n, tiles = graph_compute_tiles(g);
+    uint32_t units = channel_blocks(y->c) * y->n, tiles = graph_compute_tiles(g);
     uint32_t cs = op_compute_set(g, nn->seq, "mean"), *mark = emu_alloc(tiles, sizeof(*mark));
     struct tensor out = tensor_reshape(g, y->t, 2, (const uint32_t[]){ units, CHANNEL_BLOCK });
-    struct tile_choice spread = { 0 };
-    enum emu_status s = tile_choice_new(nn, units * (CHANNEL_BLOCK / columns), &spread);
+    struct tile_choice choice = { 0 };
+    enum emu_status s = tile_choice_new(nn, units * (CHANNEL_BLOCK / columns), &choice);
 
     if (s == EMU_OK && !mark)
         s = FAIL(NO_MEMORY, "%u tiles", tiles);
@@ -176,9 +177,9 @@ static enum emu_status add_means(struct nn *nn, const struct pool_parts *p, uint
         for (uint32_t c = 0; c < CHANNEL_BLOCK; c += columns)
             add_mean(nn, cs, &p->at[i], (uint32_t)(k - i), (struct nn_range){ c, c + columns },
                      tensor_slice(g, of, 0, c, c + columns), scale,
-                     tile_choice_take(&spread, has_part, &unit));
+                     tile_choice_take(&choice, has_part, &unit));
     }
-    tile_choice_free(&spread);
+    tile_choice_free(&choice);
     emu_free(mark);
     return s;
 }
@@ -213,12 +214,12 @@ static enum emu_status pool(struct nn *nn, const struct activation *x, struct po
     enum emu_status s = tile_blocks_of(nn, x, &all);
 
     if (s == EMU_OK)
-        s = sum_fragments(nn, x, &all, parts);
+        s = sum_blocks(nn, x, &all, parts);
     if (s == EMU_OK)
         s = remember(nn, x, &all);
     tile_blocks_free(&all);
     TRY(s);
-    plan_sums(graph_arch(nn->g), most_parts(parts), nn_atoms(x->c) * x->n, &plan);
+    plan_sums(graph_arch(nn->g), most_parts(parts), channel_blocks(x->c) * x->n, &plan);
     for (unsigned i = 0; i + 1 < plan.stages; i++) {
         char name[16];
 

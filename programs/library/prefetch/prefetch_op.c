@@ -47,7 +47,7 @@ enum emu_status prefetch_reserve(struct graph *g, const struct prefetch_options 
     return graph_status(g);
 }
 
-static uint64_t piece_bytes(uint64_t bytes, uint32_t tiles)
+static uint64_t part_bytes(uint64_t bytes, uint32_t tiles)
 {
     uint64_t grains = (bytes + GRAIN_BYTES - 1) / GRAIN_BYTES;
 
@@ -62,7 +62,7 @@ static enum emu_status check_size(struct prefetching *x)
     uint64_t results = tensor_elements(x->g, x->out) * elem_bytes(tensor_elem(x->g, x->out));
 
     x->p->buffer_tiles = x->o->tiles / buffers_of(x->o);
-    x->p->buffer_bytes = piece_bytes(bytes, x->p->buffer_tiles);
+    x->p->buffer_bytes = part_bytes(bytes, x->p->buffer_tiles);
     if (results + GRAIN_BYTES > room)
         return FAIL(USAGE, "results of %llu bytes, an IO tile has room for %llu",
                     (unsigned long long)results, (unsigned long long)room);
@@ -123,7 +123,7 @@ static void make_streams(struct prefetching *x)
         x->p->begin = graph_stream(g, STREAM_IN, ELEM_U32, x->o->depth, 1, "begin");
 }
 
-/* ---- pieces of the program ---- */
+/* ---- parts of the program ---- */
 
 static struct program for_group(struct prefetching *x, unsigned group, struct program part)
 {

@@ -1,9 +1,9 @@
 /* reduce_op.c - reductions over the first dimension and over all elements.
  *
- * First every tile reduces the rows it has. The results are pieces: columns [begin, end) of a
- * partial result on a tile. Then come stages: tiles with pieces of the same columns form groups,
+ * First every tile reduces the rows it has. The results are partials: columns [begin, end) of a
+ * partial result on a tile. Then come stages: tiles with partials of the same columns form groups,
  * and each member of a group reduces its share of the columns, until each column has only one
- * piece. */
+ * partial. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,15 +36,15 @@ static const struct typed_kernels total[] = {
 _Static_assert(EMU_COUNT_OF(reduce) == REDUCE_COUNT, "kernels of reductions");
 _Static_assert(EMU_COUNT_OF(total) == REDUCE_COUNT, "kernels of totals");
 
-/* A vertex to be added: reduces `parts` pieces of the same columns to one, on a tile. */
+/* A vertex to be added: reduces `parts` partials of the same columns to one, on a tile. */
 struct reduce_job {
-    size_t first, parts; /* in the list of pieces */
-    uint64_t begin, end; /* columns of these pieces that it takes */
+    size_t first, parts; /* in the list of partials */
+    uint64_t begin, end; /* columns of these partials that it takes */
     uint32_t tile;
 };
 
 struct partial_list {
-    VEC(struct reduce_piece);
+    VEC(struct reduce_partial);
 };
 
 struct reduction {
@@ -57,13 +57,13 @@ struct reduction {
     struct reduce_plan plan; /* of the last group; the next group often has the same */
     size_t planned_count;
     uint64_t planned_columns;
-    struct partial_list piece;
+    struct partial_list partial;
     VEC(struct reduce_job) job;
 };
 
 static int by_tile_and_columns(const void *a, const void *b)
 {
-    const struct reduce_piece *x = a, *y = b;
+    const struct reduce_partial *x = a, *y = b;
 
     if (x->tile != y->tile)
         return x->tile < y->tile ? -1 : 1;
@@ -76,7 +76,7 @@ static int by_tile_and_columns(const void *a, const void *b)
 
 static int by_columns(const void *a, const void *b)
 {
-    const struct reduce_piece *x = a, *y = b;
+    const struct reduce_partial *x = a, *y = b;
 
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
@@ -93,10 +93,10 @@ static struct tensor job_operand(struct reduction *r, const struct reduce_job *j
 
     if (!part) {
         graph_fail(r->g, EMU_NO_MEMORY, "%s: %zu partial results", r->name, j->parts);
-        return r->piece.at[j->first].t;
+        return r->partial.at[j->first].t;
     }
     for (size_t k = 0; k < j->parts; k++) {
-        const struct reduce_piece *p = &r->piece.at[j->first + k];
+        const struct reduce_partial *p = &r->partial.at[j->first + k];
 
         part[k] = tensor_slice(r->g, p->t, 0, (uint32_t)(j->begin - p->begin),
                                (uint32_t)(j->end - p->begin));
@@ -109,10 +109,10 @@ static struct tensor job_operand(struct reduction *r, const struct reduce_job *j
 /* The type of the jobs' results. */
 static enum elem elem_after(const struct reduction *r)
 {
-    return tensor_elem(r->g, r->piece.at[0].t) == ELEM_F16 ? r->to : ELEM_F32;
+    return tensor_elem(r->g, r->partial.at[0].t) == ELEM_F16 ? r->to : ELEM_F32;
 }
 
-/* Adds the vertex of a job; its result is a new piece. */
+/* Adds the vertex of a job; its result is a new partial. */
 static enum emu_status run_job(struct reduction *r, const struct reduce_job *j, uint32_t cs,
                                const struct codelet *codelet, struct tensor out,
                                struct partial_list *results)
@@ -121,10 +121,10 @@ static enum emu_status run_job(struct reduction *r, const struct reduce_job *j, 
     VERTEX_OF(reduce, codelet, r->g, cs, j->tile, .partials = job_operand(r, j), .out = out,
               .p = (uint32_t)j->parts);
     return VEC_PUSH(results,
-                    (struct reduce_piece){ out, j->begin, j->end, results->count, j->tile });
+                    (struct reduce_partial){ out, j->begin, j->end, results->count, j->tile });
 }
 
-/* Adds the jobs in one compute set; their results replace the pieces. */
+/* Adds the jobs in one compute set; their results replace the partials. */
 static enum emu_status run_jobs(struct reduction *r)
 {
     uint64_t elements = 0, at = 0;
@@ -142,7 +142,7 @@ static enum emu_status run_jobs(struct reduction *r)
         return FAIL(BAD_PROGRAM, "%llu partial results", (unsigned long long)elements);
     snprintf(name, sizeof(name), "stage%u", r->stage++);
     codelet =
-        kernel_of_type(r->g, &reduce[r->op][tensor_elem(r->g, r->piece.at[0].t)], elem_after(r));
+        kernel_of_type(r->g, &reduce[r->op][tensor_elem(r->g, r->partial.at[0].t)], elem_after(r));
     all = graph_variable(r->g, elem_after(r), 1, &n, name);
     cs = op_compute_set(r->g, r->seq, name);
     for (size_t i = 0; i < r->job.count && s == EMU_OK; i++) {
@@ -153,8 +153,8 @@ static enum emu_status run_jobs(struct reduction *r)
                     &results);
         at = end;
     }
-    VEC_FREE(&r->piece);
-    r->piece = results;
+    VEC_FREE(&r->partial);
+    r->partial = results;
     r->job.count = 0;
     r->op = r->op == REDUCE_SUMSQ ? REDUCE_SUM : r->op;
     return s;
@@ -169,9 +169,9 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Cuts one piece at the edges, which are sorted and include its own two. */
-static enum emu_status cut_piece(struct reduction *r, const struct reduce_piece *p,
-                                 const uint64_t *edge, size_t edges, struct partial_list *out)
+/* Cuts one partial at the edges, which are sorted and include its own two. */
+static enum emu_status cut_partial(struct reduction *r, const struct reduce_partial *p,
+                                   const uint64_t *edge, size_t edges, struct partial_list *out)
 {
     const uint64_t *e = bsearch(&p->begin, edge, edges, sizeof(*edge), by_value);
 
@@ -181,45 +181,45 @@ static enum emu_status cut_piece(struct reduction *r, const struct reduce_piece 
         if (*e <= from)
             continue;
         part = tensor_slice(r->g, p->t, 0, (uint32_t)(from - p->begin), (uint32_t)(*e - p->begin));
-        TRY(VEC_PUSH(out, (struct reduce_piece){ part, from, *e, p->row, p->tile }));
+        TRY(VEC_PUSH(out, (struct reduce_partial){ part, from, *e, p->row, p->tile }));
         from = *e;
     }
     return EMU_OK;
 }
 
-/* Cuts pieces [first, first + count) wherever one of them begins or ends, so that any two have
+/* Cuts partials [first, first + count) wherever one of them begins or ends, so that any two have
  * equal columns or none in common, and appends the results to out. */
-static enum emu_status cut_pieces(struct reduction *r, size_t first, size_t count,
-                                  struct partial_list *out)
+static enum emu_status cut_partials(struct reduction *r, size_t first, size_t count,
+                                    struct partial_list *out)
 {
-    const struct reduce_piece *p = r->piece.at + first;
+    const struct reduce_partial *p = r->partial.at + first;
     uint64_t *edge = emu_alloc(2 * count + 1, sizeof(*edge));
     enum emu_status s = EMU_OK;
 
     if (!edge)
-        return FAIL(NO_MEMORY, "%zu pieces", count);
+        return FAIL(NO_MEMORY, "%zu partial results", count);
     for (size_t i = 0; i < count; i++) {
         edge[2 * i] = p[i].begin;
         edge[2 * i + 1] = p[i].end;
     }
     qsort(edge, 2 * count, sizeof(*edge), by_value);
     for (size_t i = 0; i < count && s == EMU_OK; i++)
-        s = cut_piece(r, &p[i], edge, 2 * count, out);
+        s = cut_partial(r, &p[i], edge, 2 * count, out);
     emu_free(edge);
     return s;
 }
 
-/* Replaces the pieces by the sorted cut ones; if s is an error, frees those instead. */
-static enum emu_status take_pieces(struct reduction *r, struct partial_list *cut, enum emu_status s,
-                                   int (*order)(const void *, const void *))
+/* Replaces the partials by the sorted cut ones; if s is an error, frees those instead. */
+static enum emu_status take_partials(struct reduction *r, struct partial_list *cut,
+                                     enum emu_status s, int (*order)(const void *, const void *))
 {
     if (s != EMU_OK) {
         VEC_FREE(cut);
         return s;
     }
-    VEC_FREE(&r->piece);
-    r->piece = *cut;
-    qsort(r->piece.at, r->piece.count, sizeof(*r->piece.at), order);
+    VEC_FREE(&r->partial);
+    r->partial = *cut;
+    qsort(r->partial.at, r->partial.count, sizeof(*r->partial.at), order);
     return EMU_OK;
 }
 
@@ -231,54 +231,54 @@ static enum emu_status add_rows(struct reduction *r, struct tensor flat, const s
     for (uint64_t e = run->begin; e < run->end;) {
         uint64_t row = e / n, stop = (row + 1) * n < run->end ? (row + 1) * n : run->end;
 
-        TRY(VEC_PUSH(&r->piece, (struct reduce_piece){
-                                    tensor_slice(r->g, flat, 0, (uint32_t)e, (uint32_t)stop),
-                                    e - row * n, stop - row * n, row, run->tile }));
+        TRY(VEC_PUSH(&r->partial, (struct reduce_partial){
+                                      tensor_slice(r->g, flat, 0, (uint32_t)e, (uint32_t)stop),
+                                      e - row * n, stop - row * n, row, run->tile }));
         e = stop;
     }
     return EMU_OK;
 }
 
-/* Turns the rows of every part into pieces, cut so that on a tile any two have equal columns or
+/* Turns the rows of every part into partials, cut so that on a tile any two have equal columns or
  * none in common. */
-static enum emu_status rows_of_tiles(struct reduction *r, const struct tile_parts *shares,
+static enum emu_status rows_of_tiles(struct reduction *r, const struct tile_parts *parts,
                                      struct tensor t)
 {
     struct tensor flat = tensor_flatten(r->g, t);
     struct partial_list cut = { 0 };
     enum emu_status s = EMU_OK;
 
-    for (size_t i = 0; i < shares->count && s == EMU_OK; i++) {
-        const struct tile_part *share = &shares->at[i];
-        size_t first = r->piece.count;
+    for (size_t i = 0; i < parts->count && s == EMU_OK; i++) {
+        const struct tile_part *part = &parts->at[i];
+        size_t first = r->partial.count;
 
-        for (uint32_t k = 0; k < share->runs && s == EMU_OK; k++)
-            s = add_rows(r, flat, &shares->run[share->first + k], tensor_shape(r->g, t)[1]);
+        for (uint32_t k = 0; k < part->runs && s == EMU_OK; k++)
+            s = add_rows(r, flat, &parts->run[part->first + k], tensor_shape(r->g, t)[1]);
         if (s == EMU_OK)
-            s = cut_pieces(r, first, r->piece.count - first, &cut);
+            s = cut_partials(r, first, r->partial.count - first, &cut);
     }
-    return take_pieces(r, &cut, s, by_tile_and_columns);
+    return take_partials(r, &cut, s, by_tile_and_columns);
 }
 
 /* Whether the first stage would only copy, because every tile has one row of each of its columns,
  * in the wanted type. With more than one row another stage follows. */
 static int has_nothing_local(const struct reduction *r, uint32_t rows)
 {
-    return rows > 1 && r->job.count == r->piece.count &&
-           elem_after(r) == tensor_elem(r->g, r->piece.at[0].t);
+    return rows > 1 && r->job.count == r->partial.count &&
+           elem_after(r) == tensor_elem(r->g, r->partial.at[0].t);
 }
 
 static enum emu_status local_stage(struct reduction *r, struct tensor t)
 {
-    struct tile_parts shares;
+    struct tile_parts parts;
     enum emu_status s;
 
-    TRY(tile_parts_of(r->g, t, &shares));
-    s = rows_of_tiles(r, &shares, t);
-    tile_parts_free(&shares);
+    TRY(tile_parts_of(r->g, t, &parts));
+    s = rows_of_tiles(r, &parts, t);
+    tile_parts_free(&parts);
     TRY(s);
-    for (size_t i = 0; i < r->piece.count; i++) {
-        const struct reduce_piece *p = &r->piece.at[i];
+    for (size_t i = 0; i < r->partial.count; i++) {
+        const struct reduce_partial *p = &r->partial.at[i];
         struct reduce_job *last = r->job.count ? &r->job.at[r->job.count - 1] : NULL;
 
         if (last && last->tile == p->tile && last->begin == p->begin && last->end == p->end)
@@ -294,11 +294,11 @@ static enum emu_status local_stage(struct reduction *r, struct tensor t)
 
 /* ---- stages between tiles ---- */
 
-/* Adds jobs for a group of pieces of the same columns: its members share the columns, in whole
+/* Adds jobs for a group of partials of the same columns: its members share the columns, in whole
  * vectors of 8 bytes. */
 static enum emu_status add_group(struct reduction *r, size_t first, size_t parts)
 {
-    const struct reduce_piece *p = &r->piece.at[first];
+    const struct reduce_partial *p = &r->partial.at[first];
     uint64_t columns = p->end - p->begin, vector = 8 / elem_bytes(tensor_elem(r->g, p->t));
     uint64_t vectors = (columns + vector - 1) / vector;
     uint64_t share = (vectors + parts - 1) / parts * vector;
@@ -312,17 +312,17 @@ static enum emu_status add_group(struct reduction *r, size_t first, size_t parts
     return EMU_OK;
 }
 
-/* Adds jobs for pieces [first, first + count) of the same columns, in groups of the plan's first
+/* Adds jobs for partials [first, first + count) of the same columns, in groups of the plan's first
  * fan-in. */
 static enum emu_status add_groups(struct reduction *r, size_t first, size_t count)
 {
-    const struct reduce_piece *p = &r->piece.at[first];
+    const struct reduce_partial *p = &r->partial.at[first];
     const struct arch *a = graph_arch(r->g);
     size_t fan_in;
 
     if (count == 1)
         return VEC_PUSH(&r->job, (struct reduce_job){ first, 1, p->begin, p->end, p->tile });
-    /* A tile may hold several of the pieces that reduce_pieces() was given. */
+    /* A tile may hold several of the partials that reduce_partials() was given. */
     if (count != r->planned_count || p->end - p->begin != r->planned_columns)
         TRY(plan_reduce(a, (uint32_t)count, p->end - p->begin,
                         count > a->tiles ? (uint32_t)count : a->tiles, &r->plan));
@@ -337,11 +337,11 @@ static enum emu_status add_groups(struct reduction *r, size_t first, size_t coun
     return EMU_OK;
 }
 
-/* 1 when every column has one piece. */
+/* 1 when every column has one partial. */
 static int is_done(const struct reduction *r)
 {
-    for (size_t i = 1; i < r->piece.count; i++) {
-        if (r->piece.at[i].begin == r->piece.at[i - 1].begin)
+    for (size_t i = 1; i < r->partial.count; i++) {
+        if (r->partial.at[i].begin == r->partial.at[i - 1].begin)
             return 0;
     }
     return 1;
@@ -352,11 +352,12 @@ static enum emu_status tile_stages(struct reduction *r)
     for (;;) {
         struct partial_list cut = { 0 };
 
-        TRY(take_pieces(r, &cut, cut_pieces(r, 0, r->piece.count, &cut), by_columns));
+        TRY(take_partials(r, &cut, cut_partials(r, 0, r->partial.count, &cut), by_columns));
         if (is_done(r))
             return EMU_OK;
-        for (size_t i = 0, k; i < r->piece.count; i = k) {
-            for (k = i + 1; k < r->piece.count && r->piece.at[k].begin == r->piece.at[i].begin;)
+        for (size_t i = 0, k; i < r->partial.count; i = k) {
+            for (k = i + 1;
+                 k < r->partial.count && r->partial.at[k].begin == r->partial.at[i].begin;)
                 k++;
             TRY(add_groups(r, i, k - i));
         }
@@ -364,29 +365,29 @@ static enum emu_status tile_stages(struct reduction *r)
     }
 }
 
-static struct tensor join_pieces(struct reduction *r)
+static struct tensor join_partials(struct reduction *r)
 {
-    struct tensor *part = emu_alloc(r->piece.count, sizeof(*part)), all = r->piece.at[0].t;
+    struct tensor *part = emu_alloc(r->partial.count, sizeof(*part)), all = r->partial.at[0].t;
 
     if (!part) {
-        graph_fail(r->g, EMU_NO_MEMORY, "%s: %zu pieces", r->name, r->piece.count);
+        graph_fail(r->g, EMU_NO_MEMORY, "%s: %zu partial results", r->name, r->partial.count);
         return all;
     }
-    for (size_t i = 0; i < r->piece.count; i++)
-        part[i] = r->piece.at[i].t;
-    all = tensor_concat(r->g, part, (unsigned)r->piece.count, 0);
+    for (size_t i = 0; i < r->partial.count; i++)
+        part[i] = r->partial.at[i].t;
+    all = tensor_concat(r->g, part, (unsigned)r->partial.count, 0);
     emu_free(part);
     return all;
 }
 
-/* Adds stages until each column has one piece. Returns the result, by columns. */
+/* Adds stages until each column has one partial. Returns the result, by columns. */
 static struct tensor finish(struct reduction *r)
 {
-    struct tensor any = r->piece.at[0].t;
+    struct tensor any = r->partial.at[0].t;
     enum emu_status s = tile_stages(r);
 
     if (s == EMU_OK)
-        return join_pieces(r);
+        return join_partials(r);
     graph_fail(r->g, s, "%s: %s", r->name, emu_error());
     return any;
 }
@@ -421,30 +422,31 @@ struct tensor op_reduce(struct graph *g, struct program seq, enum reduce_op op, 
     if (graph_status(g) == EMU_OK && tensor_elem(g, out) != to)
         out = op_cast(g, seq, out, to, "cast");
     graph_pop(g);
-    VEC_FREE(&r.piece);
+    VEC_FREE(&r.partial);
     VEC_FREE(&r.job);
     return out;
 }
 
-struct tensor reduce_pieces(struct graph *g, struct program seq, enum reduce_op op,
-                            const struct reduce_piece *piece, size_t pieces, const char *name)
+struct tensor reduce_partials(struct graph *g, struct program seq, enum reduce_op op,
+                              const struct reduce_partial *partial, size_t partials,
+                              const char *name)
 {
     struct reduction r = { .g = g, .seq = seq, .name = name, .op = op, .to = ELEM_F32 };
-    struct tensor out = piece[0].t;
+    struct tensor out = partial[0].t;
     enum emu_status s = graph_status(g);
 
     graph_push(g, name);
-    for (size_t i = 0; i < pieces && s == EMU_OK; i++) {
-        s = VEC_PUSH(&r.piece, piece[i]);
+    for (size_t i = 0; i < partials && s == EMU_OK; i++) {
+        s = VEC_PUSH(&r.partial, partial[i]);
         if (s == EMU_OK)
-            r.piece.at[i].row = i; /* keeps their order on a tile that has several */
+            r.partial.at[i].row = i; /* keeps their order on a tile that has several */
     }
     if (s == EMU_OK)
         out = finish(&r);
     else
         graph_fail(g, s, "%s: %s", name, emu_error());
     graph_pop(g);
-    VEC_FREE(&r.piece);
+    VEC_FREE(&r.partial);
     VEC_FREE(&r.job);
     return out;
 }

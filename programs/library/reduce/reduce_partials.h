@@ -5,17 +5,18 @@
 #include "programs/library/layout/tile_parts.h"
 
 /* Columns [begin, end) of a partial result, or of a row that is still to be reduced. */
-struct reduce_piece {
+struct reduce_partial {
     struct tensor t; /* one dimension */
     uint64_t begin, end;
-    uint64_t row; /* its row, or its number in the order of pieces */
+    uint64_t row; /* its row, or its number in the order of partials */
     uint32_t tile;
 };
 
-/* Adds up all f32 pieces (REDUCE_SUM), or takes their maximum (REDUCE_MAX), column by column, in
- * stages between tiles as op_reduce() does. There is at least one piece, and together they cover
+/* Adds up all f32 partials (REDUCE_SUM), or takes their maximum (REDUCE_MAX), column by column, in
+ * stages between tiles as op_reduce() does. There is at least one partial, and together they cover
  * all columns [0, n). Returns the columns in order. */
-struct tensor reduce_pieces(struct graph *g, struct program seq, enum reduce_op op,
-                            const struct reduce_piece *piece, size_t pieces, const char *name);
+struct tensor reduce_partials(struct graph *g, struct program seq, enum reduce_op op,
+                              const struct reduce_partial *partial, size_t partials,
+                              const char *name);
 
 #endif

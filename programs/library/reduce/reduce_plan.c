@@ -1,9 +1,9 @@
 /* reduce_plan.c - plans the stages of a reduction over tiles: tries 1 to 4 stages with all fan-ins
  * near the roots of the number of sources.
  *
- * In a stage with fan-in f one tile could add up the n elements of f tiles: f - 1 pieces of n
+ * In a stage with fan-in f one tile could add up the n elements of f tiles: f - 1 times n
  * elements would arrive there. If n is at least f, the members of a group share the work instead,
- * and each receives f - 1 pieces of n / f elements. */
+ * and each receives f - 1 times n / f elements. */
 #include <string.h>
 
 #include "programs/library/layout/plan_cost.h"

@@ -31,9 +31,9 @@ static struct pairs pairs_new(struct graph *g, const struct tile_parts *s, uint3
 }
 
 /* The pairs of a part. */
-static struct pairs pairs_take(struct graph *g, const struct pairs *p, size_t share)
+static struct pairs pairs_take(struct graph *g, const struct pairs *p, size_t part)
 {
-    uint32_t from = (uint32_t)share * p->each, to = from + p->each;
+    uint32_t from = (uint32_t)part * p->each, to = from + p->each;
 
     return (struct pairs){ .value = tensor_slice(g, p->value, 0, from, to),
                            .index = tensor_slice(g, p->index, 0, from, to),
@@ -41,7 +41,7 @@ static struct pairs pairs_take(struct graph *g, const struct pairs *p, size_t sh
 }
 
 /* The parts of a tensor, one for each run, so that the first index of each is known. */
-static enum emu_status runs_as_shares(struct graph *g, struct tensor t, struct tile_parts *out)
+static enum emu_status runs_as_parts(struct graph *g, struct tensor t, struct tile_parts *out)
 {
     struct tile_part *at;
     size_t runs = 0;
@@ -70,7 +70,7 @@ struct tensor op_argmax(struct graph *g, struct program seq, struct tensor t, co
     struct pairs workers, tiles, best;
     const struct codelet *codelet = kernel_of_type(g, &argmax, tensor_elem(g, t));
     uint32_t cs;
-    enum emu_status st = runs_as_shares(g, t, &s);
+    enum emu_status st = runs_as_parts(g, t, &s);
 
     if (st == EMU_OK && !s.count) {
         tile_parts_free(&s);

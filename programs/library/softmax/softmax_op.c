@@ -112,14 +112,14 @@ typedef void score_step(struct scores *s, uint32_t cs, uint32_t n, uint32_t part
 static enum emu_status add_step(struct scores *s, score_step *step, const char *name)
 {
     uint32_t cs = op_compute_set(s->nn->g, s->nn->seq, name), parts = s->x.n * s->parts;
-    struct tile_choice spread;
+    struct tile_choice choice;
 
-    TRY(tile_choice_new(s->nn, parts, &spread));
+    TRY(tile_choice_new(s->nn, parts, &choice));
     for (uint32_t k = 0; k < parts; k++)
-        step(s, cs, k / s->parts, k % s->parts, tile_choice_take(&spread, holds, s->holds));
-    for (uint32_t t = 0; t < spread.tiles; t++)
-        s->holds[t] |= spread.taken[t];
-    tile_choice_free(&spread);
+        step(s, cs, k / s->parts, k % s->parts, tile_choice_take(&choice, holds, s->holds));
+    for (uint32_t t = 0; t < choice.tiles; t++)
+        s->holds[t] |= choice.taken[t];
+    tile_choice_free(&choice);
     return EMU_OK;
 }
 
@@ -127,15 +127,15 @@ static enum emu_status add_step(struct scores *s, score_step *step, const char *
 
 static enum emu_status find_holders(struct scores *s)
 {
-    struct tile_parts shares;
+    struct tile_parts parts;
 
     s->holds = emu_alloc(graph_arch(s->nn->g)->tiles, 1);
     if (!s->holds)
         return FAIL(NO_MEMORY, "tiles");
-    TRY(tile_parts_of(s->nn->g, s->x.t, &shares));
-    for (size_t i = 0; i < shares.count; i++)
-        s->holds[shares.at[i].tile] = 1;
-    tile_parts_free(&shares);
+    TRY(tile_parts_of(s->nn->g, s->x.t, &parts));
+    for (size_t i = 0; i < parts.count; i++)
+        s->holds[parts.at[i].tile] = 1;
+    tile_parts_free(&parts);
     return EMU_OK;
 }
 
@@ -151,7 +151,7 @@ static struct tensor whole_vectors(struct scores *s)
     if (!more)
         return part[0];
     part[1] = graph_constant(g, ELEM_F16, 2, shape, lowest, "lowest");
-    graph_map(g, part[1], s->nn->turn);
+    graph_map(g, part[1], s->nn->small_layer_tile);
     part[1] = tensor_broadcast(g, part[1], 0, s->x.n);
     return tensor_concat(g, part, 2, 1);
 }
