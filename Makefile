@@ -47,14 +47,14 @@ $(B)/superstep: $(O)/models/cli/main.o $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS) $(GOMP)
 
-# The commit for --version; written only when it is another one.
-$(O)/commit.h: FORCE
+# What --version says; written only when it is something else.
+$(O)/version.h: FORCE
 	@mkdir -p $(@D)
 	@c=$$(git describe --always --dirty 2>/dev/null || echo unknown); \
-	echo "#define SUPERSTEP_COMMIT \"$$c\"" | cmp -s - $@ || echo "#define SUPERSTEP_COMMIT \"$$c\"" >$@
+	text="#define SUPERSTEP_VERSION \"$(VERSION) (commit $$c)\""; echo "$$text" | cmp -s - $@ || echo "$$text" >$@
 
-$(O)/models/cli/main.o: $(O)/commit.h
-$(O)/models/cli/main.o: CPPFLAGS += -include $(O)/commit.h
+$(O)/models/cli/main.o: $(O)/version.h
+$(O)/models/cli/main.o: CPPFLAGS += -include $(O)/version.h
 
 $(LIB): $(LIB_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^

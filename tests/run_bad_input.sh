@@ -125,7 +125,7 @@ refuse "m: '0' is not a number from 1 to 8192" run matmul --m 0
 
 # ---- help
 
-expect 0 "superstep 1" --version
+expect 0 "superstep $(sed -n 's/^VERSION *:= *//p' Makefile) (commit " --version
 for command in run compile lab diff asm dis tile machines models stream; do
     for help in "help $command" "$command --help" "$command -h"; do
         expect 0 "Usage: superstep $command" $help

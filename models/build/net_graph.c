@@ -18,7 +18,7 @@ struct builder {
     struct net_graph *out;
     uint32_t *users; /* owned; how many layers read each layer */
     uint32_t keep_begin, keep_end;
-    const struct colours *colours; /* net_graph_options */
+    const struct pixel_format *pixels; /* net_graph_options */
 };
 
 static const struct layer *layer_at(const struct builder *b, uint32_t i)
@@ -189,9 +189,9 @@ static enum emu_status build_input(struct builder *b, uint32_t i)
     const struct layer *l = layer_at(b, i);
     struct net_graph *ng = b->out;
 
-    ng->picture = b->colours ? op_pixels(b->nn, b->net->batch, l->out_h, l->out_w, b->colours,
-                                         &ng->raw, "picture")
-                             : op_picture(b->nn, b->net->batch, l->out_h, l->out_w, "picture");
+    ng->picture = b->pixels ? op_pixels(b->nn, b->net->batch, l->out_h, l->out_w, b->pixels,
+                                        &ng->raw, "picture")
+                            : op_picture(b->nn, b->net->batch, l->out_h, l->out_w, "picture");
     set_result(b, i, i,
                is_for_first_layers(b, i) ? ng->picture
                                          : op_picture_blocks(b->nn, ng->picture, l->name));
@@ -279,7 +279,7 @@ static enum emu_status build_all(struct builder *b)
             graph_keep(b->g, b->out->layer[i].result.t);
     }
     b->out->program = b->seq;
-    if (!b->colours)
+    if (!b->pixels)
         graph_set_program(b->g, b->seq);
     return graph_status(b->g);
 }
@@ -307,7 +307,7 @@ enum emu_status net_graph_build(struct graph *g, const struct net *n, const stru
         b.out->net = n;
         b.keep_begin = o->keep_begin;
         b.keep_end = o->keep_end;
-        b.colours = o->colours;
+        b.pixels = o->pixels;
         fusion_count_users(n, b.users);
         s = build_all(&b);
     }

@@ -23,7 +23,7 @@ struct net_graph {
     struct activation picture; /* the input, [n][h][w][4] */
     struct tensor scores;      /* [n][classes] f32 */
     struct program program;    /* computes one batch */
-    struct tensor raw;         /* if the options have colours: the input of op_pixels() */
+    struct tensor raw;         /* if the options have pixels: the input of op_pixels() */
     struct net_plans plans;    /* owned; plans of all convolutions, and the memory they need */
 };
 

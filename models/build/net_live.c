@@ -3,7 +3,7 @@
 #include "models/build/fusion.h"
 #include "models/build/net_memory.h"
 
-enum { ATOM = 16, PICTURE_CHANNELS = 4, HALF_BYTES = 2 };
+enum { CHANNEL_BLOCK = 16, PICTURE_CHANNELS = 4, HALF_BYTES = 2 };
 
 /* A result in memory, of one or several layers. */
 struct stored {
@@ -26,7 +26,7 @@ static uint64_t stored_bytes(const struct net *n, const struct layer *l)
 
     if (l->op == LAYER_INPUT)
         return field * PICTURE_CHANNELS;
-    return field * ((l->out_c + ATOM - 1) / ATOM) * ATOM;
+    return field * ((l->out_c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK) * CHANNEL_BLOCK;
 }
 
 /* Whether a layer, with what is fused after it, stays to the end. */

@@ -16,7 +16,7 @@ struct net_graph_options {
     uint32_t keep_begin, keep_end;
     /* NULL: the host writes the normalised picture before the run. Else pictures come in this
      * format, and the caller makes the graph's program out of net_graph.program. */
-    const struct colours *colours;
+    const struct pixel_format *pixels;
 };
 
 struct net_plans {

@@ -8,7 +8,7 @@
 
 struct net_program_options {
     struct net_graph_options net;
-    /* Not NULL: the program is a loop over batches; net.colours must be set. NULL: one batch. */
+    /* Not NULL: the program is a loop over batches; net.pixels must be set. NULL: one batch. */
     const struct prefetch_options *prefetch; /* borrowed */
     struct compile_options compile;
     /* 1: do not compile a network that is expected to need NET_HOPELESS times the memory. */

@@ -10,8 +10,8 @@
 #include "models/cli/commands_models.h"
 #include "models/net/net.h"
 
-#ifndef SUPERSTEP_COMMIT
-#define SUPERSTEP_COMMIT "unknown"
+#ifndef SUPERSTEP_VERSION /* the Makefile defines it */
+#define SUPERSTEP_VERSION "(unknown version)"
 #endif
 
 static const struct command *const tables[] = { front_commands, emu_commands, model_commands };
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
         return EXIT_BAD;
     }
     if (!strcmp(first, "--version")) {
-        printf("superstep 1.0 (commit %s)\n", SUPERSTEP_COMMIT);
+        printf("superstep %s\n", SUPERSTEP_VERSION);
         return EXIT_RAN;
     }
     if (!strcmp(first, "--help") || !strcmp(first, "-h"))

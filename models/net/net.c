@@ -170,7 +170,7 @@ uint32_t net_classifier(const struct net *n)
     return LAYER_NONE;
 }
 
-float net_normalise(const struct net *n, unsigned colour, uint8_t v)
+float net_normalise(const struct net *n, unsigned channel, uint8_t v)
 {
-    return ((float)v / 255.0f - (float)n->mean[colour]) / (float)n->std[colour];
+    return ((float)v / 255.0f - (float)n->mean[channel]) / (float)n->std[channel];
 }

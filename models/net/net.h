@@ -55,7 +55,7 @@ struct layer {
 struct net {
     char name[LAYER_NAME_MAX];
     uint32_t batch, resolution, classes;
-    double mean[3], std[3]; /* by colour: the picture is normalised with them */
+    double mean[3], std[3]; /* by channel: the picture is normalised with them */
     double crop;            /* side of the cut over the shorter side of the resized picture */
     int torch_padding;      /* as in struct net_options */
     struct layer *layer;    /* owned */
@@ -87,8 +87,8 @@ void net_free(struct net *n);
  * EMU_NO_MEMORY. Free with net_free. */
 enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t batch,
                             struct net **out) EMU_MUST_CHECK;
-/* (v / 255 - mean) / std for a byte of colour 0, 1 or 2, in f32. */
-float net_normalise(const struct net *n, unsigned colour, uint8_t v);
+/* (v / 255 - mean) / std for a byte of channel 0, 1 or 2, in f32. */
+float net_normalise(const struct net *n, unsigned channel, uint8_t v);
 /* The name of network i, and one line about it; NULL after the last one. */
 const char *net_name(unsigned i);
 const char *net_text(unsigned i);

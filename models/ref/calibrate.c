@@ -88,7 +88,8 @@ static double product(const struct layer *l, const float *row, const double *x)
 }
 
 /* The deviation of a picture's logits, averaged over pictures. in: centred. */
-static double spread(const struct layer *l, uint32_t batch, const float *weight, const double *in)
+static double mean_deviation(const struct layer *l, uint32_t batch, const float *weight,
+                             const double *in)
 {
     double sum = 0;
 
@@ -126,7 +127,7 @@ static enum emu_status fit_classifier(struct calibration *k, uint32_t layer, con
     if (!mean)
         return FAIL(NO_MEMORY, "the mean of %s", l->name);
     centre(l, batch, in, mean, from);
-    deviation = spread(l, batch, weight, from);
+    deviation = mean_deviation(l, batch, weight, from);
     if (deviation > 0)
         weights_scale_classifier(k->w, k->net, (float)(logit_deviation / deviation));
     for (uint32_t o = 0; o < l->out_c; o++)

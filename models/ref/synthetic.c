@@ -8,7 +8,7 @@
 
 /* A field has details of five sizes, 3, 6, 12, 24 and 48 cells a side, each fainter than the one
  * before. */
-enum { OCTAVES = 5, CELLS = 3, COLOURS = 3, SHAPES = 12 };
+enum { OCTAVES = 5, CELLS = 3, CHANNELS = 3, SHAPES = 12 };
 
 /* Black and white of a normalised photograph. */
 static const double black = -2.1, white = 2.6;
@@ -20,10 +20,10 @@ enum synthetic_kind { FIELDS, COLLAGE, SOFT, STROKES, STRIPES, FLAT, NOISE, GRAD
 struct style {
     uint64_t field; /* number of the first of its random fields */
     enum synthetic_kind kind;
-    double fade;                      /* amplitude of one size of detail over the size before */
-    double contrast, offset[COLOURS]; /* of the ground */
-    double noise;                     /* deviation */
-    double angle_y, angle_x, period;  /* of stripes and gradients; periods in pixels */
+    double fade;                       /* amplitude of one size of detail over the size before */
+    double contrast, offset[CHANNELS]; /* of the ground */
+    double noise;                      /* deviation */
+    double angle_y, angle_x, period;   /* of stripes and gradients; periods in pixels */
 };
 
 /* ---- random numbers and fields ---- */
@@ -106,7 +106,7 @@ static int is_stroke(const struct style *s, uint32_t iy, uint32_t ix)
            (lattice(s->field, 211, row, column) > 0.2 && iy % pitch % (pitch / 3) < thick);
 }
 
-/* A part that all colours share plus a part of each colour's own; deviation about 1 together. */
+/* A part that all channels share plus a part of each channel's own; deviation about 1 together. */
 static double fields(const struct style *s, double y, double x, uint32_t c)
 {
     return 0.8 * field_at(s->field, s->fade, y, x) +
@@ -142,16 +142,16 @@ static double draw(const struct style *s, double y, double x, uint32_t iy, uint3
 
 static struct style style_of(uint64_t seed, uint32_t p)
 {
-    struct style s = { .field = (seed * 0x10001 + p) * (COLOURS + 1), .kind = p % KINDS };
-    double level = 1.3 * lattice(s.field, 201, 0, 0), turn = lattice(s.field, 202, 0, 0);
+    struct style s = { .field = (seed * 0x10001 + p) * (CHANNELS + 1), .kind = p % KINDS };
+    double level = 1.3 * lattice(s.field, 201, 0, 0), direction = lattice(s.field, 202, 0, 0);
 
     s.fade = s.kind == SOFT ? 0.3 : 0.5 + 0.4 * choice(s.field, 6, 0);
     s.contrast = s.kind == FLAT ? 0.02 + 0.2 * choice(s.field, 7, 0) : 0.4 + choice(s.field, 7, 0);
-    for (uint32_t c = 0; c < COLOURS; c++)
+    for (uint32_t c = 0; c < CHANNELS; c++)
         s.offset[c] = level + 0.5 * lattice(s.field, 203, c, 0);
     s.noise = 0.1 * choice(s.field, 8, 0) * choice(s.field, 8, 1);
-    s.angle_y = turn;
-    s.angle_x = lattice(s.field, 202, 1, 0) < 0 ? 1 - fabs(turn) : fabs(turn) - 1;
+    s.angle_y = direction;
+    s.angle_x = lattice(s.field, 202, 1, 0) < 0 ? 1 - fabs(direction) : fabs(direction) - 1;
     s.period = 1.5 + 30 * choice(s.field, 9, 0) * choice(s.field, 9, 1);
     return s;
 }
@@ -162,14 +162,14 @@ void ref_pictures(uint32_t resolution, uint64_t seed, uint32_t pictures, float *
 
     for (uint32_t p = 0; p < pictures; p++) {
         struct style s = style_of(seed, p);
-        float *to = out + p * COLOURS * plane;
+        float *to = out + p * CHANNELS * plane;
 
 #pragma omp parallel for
         for (uint32_t i = 0; i < plane; i++) {
             uint32_t iy = i / resolution, ix = i % resolution;
             double y = (iy + 0.5) / resolution, x = (ix + 0.5) / resolution;
 
-            for (uint32_t c = 0; c < COLOURS; c++) {
+            for (uint32_t c = 0; c < CHANNELS; c++) {
                 double v = s.offset[c] + s.contrast * draw(&s, y, x, iy, ix, c) +
                            s.noise * 1.7 * lattice(s.field + c, 204, iy, ix);
 

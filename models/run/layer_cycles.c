@@ -181,16 +181,16 @@ static void note_bytes(struct layer_bill *b, uint64_t bytes)
 
 static enum emu_status add_fullest(struct layer_cycles *k, const struct compiled *c)
 {
-    struct trace_step *op;
-    size_t ops;
+    struct trace_step *step;
+    size_t steps;
 
-    TRY(compiled_trace(c, &op, &ops));
-    for (size_t i = 0; i < ops; i++) {
-        note_bytes(row_of(k, op[i].scope), op[i].max_tile_bytes);
-        for (uint32_t j = 0; j < op[i].shares; j++)
-            note_bytes(row_of(k, op[i].share[j].scope), op[i].max_tile_bytes);
+    TRY(compiled_trace(c, &step, &steps));
+    for (size_t i = 0; i < steps; i++) {
+        note_bytes(row_of(k, step[i].scope), step[i].max_tile_bytes);
+        for (uint32_t j = 0; j < step[i].shares; j++)
+            note_bytes(row_of(k, step[i].share[j].scope), step[i].max_tile_bytes);
     }
-    emu_free(op);
+    emu_free(step);
     return EMU_OK;
 }
 
@@ -215,9 +215,9 @@ void layer_cycles_free(struct layer_cycles *k)
 
 /* ---- cycles ---- */
 
-/* Operations of one superstep, in the order of their execution. */
-struct step_ops {
-    const struct trace_step *op;
+/* The steps of one superstep, in the order of their execution. */
+struct superstep {
+    const struct trace_step *step;
     size_t count;
 };
 
@@ -247,9 +247,9 @@ static void pay(struct layer_bill *b, const struct bill *cost)
     b->cycles += cost->exchange + cost->compute + cost->sync;
 }
 
-/* Bills an operation; if it merges several copies, in proportion to the bytes they move. */
-static void pay_op(const struct layer_cycles *k, const struct trace_step *op,
-                   const struct bill *cost)
+/* Bills a step; if it merges several copies, in proportion to the bytes they move. */
+static void pay_step(const struct layer_cycles *k, const struct trace_step *step,
+                     const struct bill *cost)
 {
     struct division d[] = { { .number = cost->exchange },
                             { .number = cost->compute },
@@ -257,125 +257,126 @@ static void pay_op(const struct layer_cycles *k, const struct trace_step *op,
                             { .number = cost->sync } };
     uint64_t bytes = 0;
 
-    for (uint32_t i = 0; i < op->shares; i++)
-        bytes += op->share[i].bytes;
+    for (uint32_t i = 0; i < step->shares; i++)
+        bytes += step->share[i].bytes;
     if (!bytes) {
-        pay(row_of(k, op->scope), cost);
+        pay(row_of(k, step->scope), cost);
         return;
     }
     for (size_t i = 0; i < EMU_COUNT_OF(d); i++)
         d[i].weights = bytes;
-    for (uint32_t i = 0; i < op->shares; i++) {
-        uint64_t weight = op->share[i].bytes;
+    for (uint32_t i = 0; i < step->shares; i++) {
+        uint64_t weight = step->share[i].bytes;
         struct bill part = { .exchange = next_part(&d[0], weight),
                              .compute = next_part(&d[1], weight),
                              .imbalance = next_part(&d[2], weight),
                              .sync = next_part(&d[3], weight) };
 
-        pay(row_of(k, op->share[i].scope), &part);
+        pay(row_of(k, step->share[i].scope), &part);
     }
 }
 
-/* The cycles of an operation by the formulas of its codelets; 0 when it computes nothing. */
-static enum emu_status weight_of(const struct compiled *c, const struct trace_step *op,
+/* The cycles of a step by the formulas of its codelets; 0 when it computes nothing. */
+static enum emu_status weight_of(const struct compiled *c, const struct trace_step *step,
                                  uint64_t *cycles)
 {
     *cycles = 0;
-    return op->kind == TRACE_COMPUTE ? compiled_step_cycles(c, op->step, cycles) : EMU_OK;
+    return step->kind == TRACE_COMPUTE ? compiled_step_cycles(c, step->step, cycles) : EMU_OK;
 }
 
-/* Divides the compute of a superstep among its operations, in proportion to their formulas. */
+/* Divides the compute of a superstep among its steps, in proportion to their formulas. */
 static enum emu_status pay_compute(const struct layer_cycles *k, const struct compiled *c,
-                                   const struct step_ops *s, const struct trace_step *first,
+                                   const struct superstep *s, const struct trace_step *first,
                                    const struct bill *cost)
 {
     struct division compute = { .number = cost->compute }, idle = { .number = cost->imbalance };
     uint64_t all = 0, weight;
 
     for (size_t i = 0; i < s->count; i++) {
-        TRY(weight_of(c, &s->op[i], &weight));
+        TRY(weight_of(c, &s->step[i], &weight));
         all += weight;
     }
     if (!all) {
-        pay_op(k, first, &(struct bill){ .compute = cost->compute, .imbalance = cost->imbalance });
+        pay_step(k, first,
+                 &(struct bill){ .compute = cost->compute, .imbalance = cost->imbalance });
         return EMU_OK;
     }
     compute.weights = idle.weights = all;
     for (size_t i = 0; i < s->count; i++) {
-        TRY(weight_of(c, &s->op[i], &weight));
-        pay_op(k, &s->op[i],
-               &(struct bill){ .compute = next_part(&compute, weight),
-                               .imbalance = next_part(&idle, weight) });
+        TRY(weight_of(c, &s->step[i], &weight));
+        pay_step(k, &s->step[i],
+                 &(struct bill){ .compute = next_part(&compute, weight),
+                                 .imbalance = next_part(&idle, weight) });
     }
     return EMU_OK;
 }
 
-/* Whether all operations that compute belong to one layer. */
-static int is_alone(const struct layer_cycles *k, const struct step_ops *s,
+/* Whether all steps that compute belong to one layer. */
+static int is_alone(const struct layer_cycles *k, const struct superstep *s,
                     const struct trace_step *first)
 {
     for (size_t i = 0; i < s->count; i++) {
-        if (s->op[i].kind == TRACE_COMPUTE &&
-            (s->op[i].shares || row_of(k, s->op[i].scope) != row_of(k, first->scope)))
+        if (s->step[i].kind == TRACE_COMPUTE &&
+            (s->step[i].shares || row_of(k, s->step[i].scope) != row_of(k, first->scope)))
             return 0;
     }
     return 1;
 }
 
-/* Bills a superstep: its exchange to the operation that exchanges, its compute to those that
+/* Bills a superstep: its exchange to the step that exchanges, its compute to those that
  * compute, the rest to the first of these. */
-static enum emu_status bill_step(struct layer_cycles *k, const struct compiled *c,
-                                 const struct step_ops *s, const struct bill *cost)
+static enum emu_status bill_superstep(struct layer_cycles *k, const struct compiled *c,
+                                      const struct superstep *s, const struct bill *cost)
 {
-    static const struct trace_step nobody = { .scope = 0 };
+    static const struct trace_step none = { .scope = 0 }; /* the cycles belong to no layer */
     const struct trace_step *exchange = NULL, *compute = NULL;
     struct bill rest = { .sync = cost->total - cost->exchange - cost->compute };
 
     for (size_t i = 0; i < s->count; i++) {
-        if (s->op[i].kind != TRACE_COMPUTE)
-            exchange = &s->op[i];
+        if (s->step[i].kind != TRACE_COMPUTE)
+            exchange = &s->step[i];
         else if (!compute)
-            compute = &s->op[i];
+            compute = &s->step[i];
     }
     if (!compute)
-        compute = exchange ? exchange : &nobody;
+        compute = exchange ? exchange : &none;
     if (!exchange)
         exchange = compute;
-    pay_op(k, exchange, &(struct bill){ .exchange = cost->exchange });
+    pay_step(k, exchange, &(struct bill){ .exchange = cost->exchange });
     row_of(k, compute->scope)->supersteps++;
     if (is_alone(k, s, compute)) {
         rest.compute = cost->compute;
         rest.imbalance = cost->imbalance;
-        pay_op(k, compute, &rest);
+        pay_step(k, compute, &rest);
         return EMU_OK;
     }
-    pay_op(k, compute, &rest);
+    pay_step(k, compute, &rest);
     return pay_compute(k, c, s, compute, cost);
 }
 
 enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct compiled *c,
                                   const struct run *r)
 {
-    size_t steps = record_count(r->record), ops, at = 0;
-    struct trace_step *op;
+    size_t supersteps = record_count(r->record), steps, at = 0;
+    struct trace_step *step;
     enum emu_status s = EMU_OK;
 
-    TRY(compiled_trace(c, &op, &ops));
-    if (ops && op[ops - 1].superstep >= steps)
+    TRY(compiled_trace(c, &step, &steps));
+    if (steps && step[steps - 1].superstep >= supersteps)
         s = FAIL(BAD_PROGRAM, "the program has %u supersteps, the run %zu",
-                 op[ops - 1].superstep + 1, steps);
-    for (size_t i = 0, index = 0; i < steps && s == EMU_OK; i++) {
+                 step[steps - 1].superstep + 1, supersteps);
+    for (size_t i = 0, index = 0; i < supersteps && s == EMU_OK; i++) {
         struct bill cost = bill_of_step(r->record, i);
-        struct step_ops step = { op + at, 0 };
+        struct superstep now = { step + at, 0 };
 
         if (record_at(r->record, i)->group)
             continue; /* the others work beside it */
-        while (at < ops && op[at].superstep == index)
-            at++, step.count++;
-        s = bill_step(k, c, &step, &cost);
+        while (at < steps && step[at].superstep == index)
+            at++, now.count++;
+        s = bill_superstep(k, c, &now, &cost);
         index++;
     }
-    emu_free(op);
+    emu_free(step);
     add_total(k);
     return s;
 }

@@ -7,7 +7,7 @@
 
 static const double u = 0x1p-11, t = 0x1p-25;
 
-enum { ATOM = 16, ROUNDINGS_BEHIND = 4 };
+enum { CHANNEL_BLOCK = 16, ROUNDINGS_AFTER = 4 };
 
 enum emu_status layer_bounds_init(struct layer_bounds *b, const struct net *n,
                                   const struct weights *w)
@@ -55,9 +55,10 @@ static enum emu_status product_error(const struct layer_bounds *b, uint32_t laye
     const struct layer *l = &b->net->layer[layer];
     uint64_t inputs = in_elements(b->net, l);
     uint32_t terms = l->in_c / l->groups * l->kernel * l->kernel;
-    uint32_t blocks = (l->in_c / l->groups + ATOM - 1) / ATOM * l->kernel * l->kernel;
+    uint32_t blocks =
+        (l->in_c / l->groups + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK * l->kernel * l->kernel;
     double *size = emu_alloc(inputs, sizeof(*size)), *more = NULL, largest = 0;
-    double factor = (blocks + ROUNDINGS_BEHIND + 1) * u + 0x1p-20;
+    double factor = (blocks + ROUNDINGS_AFTER + 1) * u + 0x1p-20;
 
     if (!size)
         return FAIL(NO_MEMORY, "%s", l->name);
@@ -68,7 +69,7 @@ static enum emu_status product_error(const struct layer_bounds *b, uint32_t laye
     ref_layer(b->net, b->magnitude, layer, (const double *const[2]){ size, NULL }, out->e);
     emu_free(size);
     for (uint64_t i = 0; i < n; i++)
-        out->e[i] = out->e[i] * factor + t * (terms * largest + ROUNDINGS_BEHIND + blocks);
+        out->e[i] = out->e[i] * factor + t * (terms * largest + ROUNDINGS_AFTER + blocks);
     if (!in->e)
         return EMU_OK;
     more = emu_alloc(n, sizeof(*more));

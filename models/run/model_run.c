@@ -213,11 +213,12 @@ static enum emu_status read_scores(struct model_run *m)
 
 /* The layer that computes in a superstep, or what else is done there; the text is borrowed from the
  * trace. */
-static int name_superstep(const struct trace_step *op, size_t ops, uint64_t superstep, char out[96])
+static int name_superstep(const struct trace_step *step, size_t steps, uint64_t superstep,
+                          char out[96])
 {
-    for (size_t i = 0; i < ops; i++) {
-        if (op[i].superstep == superstep && op[i].kind == TRACE_COMPUTE) {
-            snprintf(out, 96, "%.*s", (int)strcspn(op[i].name, "/"), op[i].name);
+    for (size_t i = 0; i < steps; i++) {
+        if (step[i].superstep == superstep && step[i].kind == TRACE_COMPUTE) {
+            snprintf(out, 96, "%.*s", (int)strcspn(step[i].name, "/"), step[i].name);
             return 1;
         }
     }
@@ -229,9 +230,9 @@ static enum emu_status warn_of_range(struct model_run *m)
 {
     struct session_overflow o = session_overflow(m->session);
     uint64_t bad = 0, scores = (uint64_t)m->net->batch * m->net->classes;
-    struct trace_step *op;
+    struct trace_step *step;
     char layer[96];
-    size_t ops;
+    size_t steps;
 
     for (uint64_t i = 0; i < scores; i++)
         bad += !isfinite(m->scores[i]);
@@ -241,10 +242,10 @@ static enum emu_status warn_of_range(struct model_run *m)
                 scores);
     if (!o.tiles)
         return EMU_OK;
-    TRY(compiled_trace(m->p.compiled, &op, &ops));
-    if (!name_superstep(op, ops, o.superstep, layer))
+    TRY(compiled_trace(m->p.compiled, &step, &steps));
+    if (!name_superstep(step, steps, o.superstep, layer))
         snprintf(layer, sizeof(layer), "(no layer)");
-    emu_free(op);
+    emu_free(step);
     fprintf(stderr,
             "superstep run: warning: results beyond the range of f16 were clipped, first in layer "
             "%s (superstep %" PRIu64 ", %s tiles; %s of their results are +-65504 or no numbers); "

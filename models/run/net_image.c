@@ -49,7 +49,7 @@ static int take_number(const json_t *o, const char *key, uint32_t low, uint32_t 
     return json_is_integer(v) && json_integer_value(v) >= low && json_integer_value(v) <= high;
 }
 
-static int take_colours(const json_t *o, const char *key, double out[3])
+static int take_channels(const json_t *o, const char *key, double out[3])
 {
     const json_t *v = json_object_get(o, key);
     int good = json_array_size(v) == 3;
@@ -71,7 +71,7 @@ static int take_net(const json_t *o, struct net *n)
     return take_number(o, "batch", 1, NET_BATCH_MAX, &n->batch) &&
            take_number(o, "resolution", NET_SIDE_MIN, NET_SIDE_MAX, &n->resolution) &&
            take_number(o, "classes", 1, NET_CLASSES_MAX, &n->classes) && n->crop > 0 &&
-           n->crop <= 1 && take_colours(o, "mean", n->mean) && take_colours(o, "std", n->std) &&
+           n->crop <= 1 && take_channels(o, "mean", n->mean) && take_channels(o, "std", n->std) &&
            n->std[0] > 0 && n->std[1] > 0 && n->std[2] > 0;
 }
 

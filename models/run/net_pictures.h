@@ -20,8 +20,8 @@ enum emu_status net_pictures_read(const struct net *n, const struct option_list 
                                   struct net_pictures *out) EMU_MUST_CHECK;
 void net_pictures_free(struct net_pictures *p);
 
-/* What the host writes: [batch][h][w][4] in f16, to the nearest: three colours and 0. *out is owned
- * by the caller. EMU_NO_MEMORY. */
+/* What the host writes: [batch][h][w][4] in f16, to the nearest: three channels and 0. *out is
+ * owned by the caller. EMU_NO_MEMORY. */
 enum emu_status net_pictures_f16(const struct net *n, const struct net_pictures *p,
                                  uint16_t **out) EMU_MUST_CHECK;
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { COLOURS = 3 };
+enum { CHANNELS = 3 };
 
 static size_t batch_bytes(const struct stream_input *x)
 {
@@ -20,7 +20,7 @@ enum emu_status stream_input_init(struct stream_input *x, const struct net *net,
     };
     x->data = emu_alloc(slots, batch_bytes(x));
     x->pictures = emu_alloc(slots, sizeof(*x->pictures));
-    x->rgb = emu_alloc((size_t)net->resolution * net->resolution, COLOURS);
+    x->rgb = emu_alloc((size_t)net->resolution * net->resolution, CHANNELS);
     return x->data && x->pictures && x->rgb ? EMU_OK
                                             : FAIL(NO_MEMORY, "%u batches of pictures", slots);
 }
@@ -32,28 +32,28 @@ void stream_input_free(struct stream_input *x)
     emu_free(x->rgb);
 }
 
-static uint16_t normalised_half(const struct net *n, unsigned colour, uint8_t v)
+static uint16_t normalised_half(const struct net *n, unsigned channel, uint8_t v)
 {
     struct fp_env nearest = { 0 };
 
-    return fp_f16_from_f64((double)net_normalise(n, colour, v), 0, &nearest);
+    return fp_f16_from_f64((double)net_normalise(n, channel, v), 0, &nearest);
 }
 
 static void convert(const struct stream_input *x, uint8_t *batch, uint32_t picture)
 {
-    size_t n = (size_t)x->net->resolution * x->net->resolution * COLOURS, at = picture * n;
+    size_t n = (size_t)x->net->resolution * x->net->resolution * CHANNELS, at = picture * n;
 
     for (size_t i = 0; i < n; i++) {
-        unsigned colour = i % COLOURS;
+        unsigned channel = i % CHANNELS;
 
         if (x->elem == ELEM_U8) {
             batch[at + i] = x->rgb[i];
         } else if (x->elem == ELEM_F16) {
-            uint16_t half = normalised_half(x->net, colour, x->rgb[i]);
+            uint16_t half = normalised_half(x->net, channel, x->rgb[i]);
 
             memcpy(batch + (at + i) * sizeof(half), &half, sizeof(half));
         } else {
-            float v = net_normalise(x->net, colour, x->rgb[i]);
+            float v = net_normalise(x->net, channel, x->rgb[i]);
 
             memcpy(batch + (at + i) * sizeof(v), &v, sizeof(v));
         }
@@ -96,11 +96,11 @@ const void *stream_input_batch(const struct stream_input *x, uint64_t batch, uin
     return x->data + batch % x->slots * batch_bytes(x);
 }
 
-struct colours stream_input_pixels(const struct net *net, enum elem elem)
+struct pixel_format stream_input_pixels(const struct net *net, enum elem elem)
 {
-    struct colours c = { .elem = elem };
+    struct pixel_format c = { .elem = elem };
 
-    for (unsigned i = 0; i < COLOURS; i++) {
+    for (unsigned i = 0; i < CHANNELS; i++) {
         for (unsigned v = 0; v < EMU_COUNT_OF(c.table[i]); v++)
             c.table[i][v] = normalised_half(net, i, (uint8_t)v);
     }

@@ -34,6 +34,6 @@ const void *stream_input_batch(const struct stream_input *x, uint64_t batch, uin
 
 /* How the chip reads pictures of this type. From u8 it makes the same f16, to the bit, that the
  * host makes when elem is f16. */
-struct colours stream_input_pixels(const struct net *net, enum elem elem);
+struct pixel_format stream_input_pixels(const struct net *net, enum elem elem);
 
 #endif

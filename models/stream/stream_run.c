@@ -32,11 +32,11 @@ struct picture_stream {
 
 static enum emu_status build(struct picture_stream *s, const struct weights *w)
 {
-    struct colours c = stream_input_pixels(s->net, s->o.input);
+    struct pixel_format c = stream_input_pixels(s->net, s->o.input);
     const struct net_program_options o = {
         .net = { .memory_proportion = s->o.memory_proportion,
                  .parameter_proportion = s->o.parameter_proportion,
-                 .colours = &c },
+                 .pixels = &c },
         .prefetch = &s->o.prefetch,
         .compile = s->o.compile,
     };

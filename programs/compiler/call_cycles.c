@@ -70,16 +70,16 @@ static enum emu_status cycles_of(const struct compiled *c, const struct call *k,
     return s;
 }
 
-enum emu_status compiled_step_cycles(const struct compiled *c, uint32_t step, uint64_t *cycles)
+enum emu_status compiled_step_cycles(const struct compiled *c, uint32_t index, uint64_t *cycles)
 {
-    const struct step *o = &c->lowered->step.at[step];
+    const struct step *step = &c->lowered->step.at[index];
     uint64_t sum = 0;
 
     *cycles = 0;
-    if (o->kind != STEP_CALLS)
+    if (step->kind != STEP_CALLS)
         return EMU_OK;
-    for (uint64_t i = 0; i < o->count; i++) { /* sorted by tile */
-        const struct call *k = &c->lowered->call.at[o->first + i];
+    for (uint64_t i = 0; i < step->count; i++) { /* sorted by tile */
+        const struct call *k = &c->lowered->call.at[step->first + i];
         uint64_t one;
 
         TRY(cycles_of(c, k, &one));

@@ -5,7 +5,7 @@
 
 #include "programs/compiler/compiled.h"
 
-struct results {
+struct result_walk {
     const struct lowered *l;
     enum elem elem;
     uint8_t *seen; /* owned, by object */
@@ -13,7 +13,7 @@ struct results {
     void *ctx;
 };
 
-static void visit_object(const struct results *r, uint32_t object)
+static void visit_object(const struct result_walk *r, uint32_t object)
 {
     const struct object *o = &r->l->object.at[object];
 
@@ -24,7 +24,7 @@ static void visit_object(const struct results *r, uint32_t object)
 }
 
 /* The objects that a word of a vertex state leads to: one, or those of the runs of its table. */
-static void visit_field(const struct results *r, const struct object_word *w, int is_list)
+static void visit_field(const struct result_walk *r, const struct object_word *w, int is_list)
 {
     const struct object *table = &r->l->object.at[w->object];
 
@@ -38,7 +38,7 @@ static void visit_field(const struct results *r, const struct object_word *w, in
     }
 }
 
-static void visit_call(const struct results *r, const struct call *k)
+static void visit_call(const struct result_walk *r, const struct call *k)
 {
     const struct codelet *c = r->l->codelet.at[k->codelet];
     const struct object *state = &r->l->object.at[k->state];
@@ -53,19 +53,19 @@ static void visit_call(const struct results *r, const struct call *k)
     }
 }
 
-enum emu_status compiled_step_results(const struct compiled *c, uint32_t step, enum elem elem,
+enum emu_status compiled_step_results(const struct compiled *c, uint32_t index, enum elem elem,
                                       result_visit *visit, void *ctx)
 {
-    const struct step *o = &c->lowered->step.at[step];
-    struct results r = { .l = c->lowered, .elem = elem, .visit = visit, .ctx = ctx };
+    const struct step *step = &c->lowered->step.at[index];
+    struct result_walk r = { .l = c->lowered, .elem = elem, .visit = visit, .ctx = ctx };
 
-    if (o->kind != STEP_CALLS)
+    if (step->kind != STEP_CALLS)
         return EMU_OK;
     r.seen = emu_alloc(c->lowered->object.count + 1, 1);
     if (!r.seen)
         return FAIL(NO_MEMORY, "results of a step");
-    for (uint64_t i = 0; i < o->count; i++)
-        visit_call(&r, &c->lowered->call.at[o->first + i]);
+    for (uint64_t i = 0; i < step->count; i++)
+        visit_call(&r, &c->lowered->call.at[step->first + i]);
     emu_free(r.seen);
     return EMU_OK;
 }

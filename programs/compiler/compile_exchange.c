@@ -88,15 +88,15 @@ static enum emu_status add_message(const struct lowered *l, const struct message
     return EMU_OK;
 }
 
-static enum emu_status build_problem(const struct lowered *l, uint32_t step,
+static enum emu_status build_problem(const struct lowered *l, uint32_t index,
                                      struct phase_problem *p)
 {
-    const struct step *o = &l->step.at[step];
+    const struct step *step = &l->step.at[index];
 
     p->build++;
     p->message.count = p->dest.count = p->base.count = p->text.count = 0;
-    for (uint64_t i = 0; i < o->count; i++)
-        TRY(add_message(l, &l->message.at[o->first + i], p));
+    for (uint64_t i = 0; i < step->count; i++)
+        TRY(add_message(l, &l->message.at[step->first + i], p));
     return EMU_OK;
 }
 

@@ -294,7 +294,7 @@ struct trace_step {
     enum trace_kind kind;
     const char *name;   /* borrowed: the path of a compute set, or "copy to PATH" */
     uint32_t superstep; /* of sync group 0: exchanges and host transfers begin a new one, from 1 */
-    uint32_t step;      /* step of the program */
+    uint32_t step;      /* its index in the program */
     uint32_t scope;     /* where it was made; if several copies were merged, that of the first */
     const struct scope_share
         *share;              /* borrowed; how the scopes of merged copies divide its cycles */
@@ -309,13 +309,13 @@ enum emu_status compiled_trace(const struct compiled *c, struct trace_step **out
                                size_t *steps) EMU_MUST_CHECK;
 
 /* Cycles that a compute step takes on its busiest tile, by the formulas of the codelets. */
-enum emu_status compiled_step_cycles(const struct compiled *c, uint32_t step,
+enum emu_status compiled_step_cycles(const struct compiled *c, uint32_t index,
                                      uint64_t *cycles) EMU_MUST_CHECK;
 
 /* Calls back once for every object that a compute step writes and that holds numbers of a type. An
  * object that is written in part counts as a whole. The only error is EMU_NO_MEMORY. */
 typedef void result_visit(void *ctx, uint32_t tile, uint32_t addr, uint32_t bytes);
-enum emu_status compiled_step_results(const struct compiled *c, uint32_t step, enum elem elem,
+enum emu_status compiled_step_results(const struct compiled *c, uint32_t index, enum elem elem,
                                       result_visit *visit, void *ctx) EMU_MUST_CHECK;
 
 /* Calls back for everything that stays in the memory of a tile throughout the run: code, constants,

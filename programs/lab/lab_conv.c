@@ -22,7 +22,7 @@ enum {
     ACT,
     SEED
 };
-enum { ATOM = 16, PICTURE = 4, SIDE_MAX = 1024, CHANNELS_MAX = 16384, PASSES = 3 };
+enum { CHANNEL_BLOCK = 16, PICTURE = 4, SIDE_MAX = 1024, CHANNELS_MAX = 16384, PASSES = 3 };
 
 /* Layers with published cycles; 0: none of them. */
 static const struct published_layer {
@@ -122,14 +122,14 @@ static struct activation new_input(struct graph *g, struct nn *nn, const uint64_
                             .c = s.in_c,
                             .h = (uint32_t)value[FIELD],
                             .w = (uint32_t)value[WIDTH] };
-    uint32_t shape[5] = { (x.c + ATOM - 1) / ATOM, x.n, x.h, x.w, ATOM };
+    uint32_t shape[5] = { (x.c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK, x.n, x.h, x.w, CHANNEL_BLOCK };
 
     if (conv_is_first(&s)) {
         x.t = op_picture(nn, x.n, x.h, x.w, "x").t;
         return x;
     }
     x.t = graph_variable(g, ELEM_F16, 5, shape, "x");
-    graph_map_linear(g, x.t, ATOM, ATOM, 0, graph_arch(g)->tiles);
+    graph_map_linear(g, x.t, CHANNEL_BLOCK, CHANNEL_BLOCK, 0, graph_arch(g)->tiles);
     graph_keep(g, x.t);
     return x;
 }
@@ -199,7 +199,8 @@ static size_t place_of(const struct graph *g, const struct activation *f, uint32
 
     if (tensor_rank(g, f->t) == 4)
         return (n * positions + i) * PICTURE + c;
-    return (((size_t)(c / ATOM) * f->n + n) * positions + i) * ATOM + c % ATOM;
+    return (((size_t)(c / CHANNEL_BLOCK) * f->n + n) * positions + i) * CHANNEL_BLOCK +
+           c % CHANNEL_BLOCK;
 }
 
 static enum emu_status conv_before(struct session *s, void *state)
@@ -263,7 +264,7 @@ static void add_part(const struct channel_sums *s, uint32_t begin, uint32_t end,
 
     memset(s->part, 0, positions * sizeof(*s->part));
     for (uint32_t at = begin, stop; at < end; at = stop) {
-        stop = at + ATOM < end ? at + ATOM : end;
+        stop = at + CHANNEL_BLOCK < end ? at + CHANNEL_BLOCK : end;
         for (uint32_t t = 0; t < taps; t++) {
             for (uint32_t c = at; c < stop; c++)
                 add_products(s, first + c, t / k->kernel, t % k->kernel,
@@ -286,13 +287,15 @@ static void add_channel(const struct channel_sums *s)
     const struct conv_plan *p = &s->l->plan;
     int f32 = s->l->layer.partials == PARTIALS_F32 && p->method != CONV_DEPTHWISE;
     int cut = p->method == CONV_GEMM || (p->method == CONV_WINDOW && s->l->layer.groups == 1);
-    uint32_t each = s->l->x.c / s->l->layer.groups, blocks = (each + ATOM - 1) / ATOM;
+    uint32_t each = s->l->x.c / s->l->layer.groups,
+             blocks = (each + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK;
     uint32_t parts = cut ? p->cut_in : 1, positions = s->l->y.h * s->l->y.w;
 
     memset(s->sum, 0, positions * sizeof(*s->sum));
     memset(s->bound, 0, positions * sizeof(*s->bound));
     for (uint32_t i = 0; i < parts; i++) {
-        uint32_t begin = blocks * i / parts * ATOM, end = blocks * (i + 1) / parts * ATOM;
+        uint32_t begin = blocks * i / parts * CHANNEL_BLOCK,
+                 end = blocks * (i + 1) / parts * CHANNEL_BLOCK;
 
         add_part(s, begin, end < each ? end : each, f32 ? 0x1p-21 : 0x1p-10);
     }

@@ -44,15 +44,15 @@ struct activation op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, 
  * cannot do (stride 1, for example). */
 struct activation op_picture_blocks(struct nn *nn, struct activation picture, const char *name);
 
-/* The format in which pictures arrive: three colours per pixel. */
-struct colours {
+/* The format in which pictures arrive: three channels per pixel. */
+struct pixel_format {
     enum elem elem;         /* u8, f16 or f32 */
-    uint16_t table[3][256]; /* of u8: the f16 for each byte of each colour */
+    uint16_t table[3][256]; /* of u8: the f16 for each byte of each channel */
 };
-/* As op_picture(), but the network's first compute set makes it out of *raw: the three colours of
+/* As op_picture(), but the network's first compute set makes it out of *raw: the three channels of
  * all pixels of n pictures, row by row, padded with zeros to a multiple of 4 pixels; flat. */
 struct activation op_pixels(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
-                            const struct colours *c, struct tensor *raw, const char *name);
+                            const struct pixel_format *c, struct tensor *raw, const char *name);
 
 /* The type of partial sums, between two blocks of 16 input channels and on their way to the tile
  * that adds them up. F32 takes twice the time in the matrix unit and twice the words in exchanges.

@@ -132,8 +132,8 @@ void session_free(struct session *s)
 
 /* ---- variables ---- */
 
-/* Calls back for every piece of a view in tile memory, in the order of its elements. */
-struct piece_walk {
+/* Calls back for every run of a view in tile memory, in the order of its elements. */
+struct run_walk {
     const struct compiled *c;
     enum emu_status (*visit)(void *ctx, const struct object *o, uint32_t offset, uint32_t bytes);
     void *ctx;
@@ -160,7 +160,7 @@ static const struct storage_run *find_storage(const struct lowered *l, uint32_t 
 
 static enum emu_status walk_run(void *ctx, const struct view_run *run)
 {
-    const struct piece_walk *w = ctx;
+    const struct run_walk *w = ctx;
     const struct lowered *l = w->c->lowered;
     const struct variable *v = &l->graph->variable.at[run->var];
     uint64_t at = run->offset, end = run->offset + run->elements;
@@ -180,7 +180,7 @@ static enum emu_status walk_run(void *ctx, const struct view_run *run)
     return EMU_OK;
 }
 
-static enum emu_status walk_pieces(const struct piece_walk *w, struct tensor t, int write)
+static enum emu_status walk_view(const struct run_walk *w, struct tensor t, int write)
 {
     const struct graph *g = w->c->graph;
 
@@ -188,7 +188,7 @@ static enum emu_status walk_pieces(const struct piece_walk *w, struct tensor t, 
     return view_runs(g, t.view, 0, g->view.at[t.view].elements, walk_run, (void *)(uintptr_t)w);
 }
 
-/* A transfer between host memory and a view, piece by piece. */
+/* A transfer between host memory and a view, run by run. */
 struct transport {
     struct session *s;
     uint8_t *at; /* next byte of the host */
@@ -217,10 +217,10 @@ static enum emu_status note_written(void *ctx, const struct view_run *run)
 static enum emu_status transport(struct session *s, struct tensor t, uint8_t *data, int write)
 {
     struct transport x = { s, data, write };
-    const struct piece_walk w = { s->c, move_bytes, &x };
+    const struct run_walk w = { s->c, move_bytes, &x };
     const struct graph *g = s->c->graph;
 
-    TRY(walk_pieces(&w, t, write));
+    TRY(walk_view(&w, t, write));
     return write ? view_runs(g, t.view, 0, g->view.at[t.view].elements, note_written, s) : EMU_OK;
 }
 
@@ -259,7 +259,7 @@ static enum emu_status add_tensor(struct compiled *c, struct tensor t, const cha
                                   const void *data)
 {
     struct input_parts x = { .im = c->image, .data = data };
-    const struct piece_walk w = { c, add_part, &x };
+    const struct run_walk w = { c, add_part, &x };
     enum elem e = tensor_elem(c->graph, t);
     struct image_input in = { .elem_bytes = elem_bytes(e),
                               .elements = tensor_elements(c->graph, t) };
@@ -267,7 +267,7 @@ static enum emu_status add_tensor(struct compiled *c, struct tensor t, const cha
 
     if (!c->image)
         return FAIL(USAGE, "the program does not fit: there is no image");
-    s = walk_pieces(&w, t, data != NULL);
+    s = walk_view(&w, t, data != NULL);
     in.parts = (uint32_t)x.part.count;
     if (s == EMU_OK)
         s = image_string(c->image, name, &in.name);
@@ -308,7 +308,7 @@ static enum emu_status add_variable(struct session *s, struct compiled *c, uint3
     const struct variable *v = &c->graph->variable.at[var];
     const struct view_run all = { .var = var, .elements = v->elements };
     struct transport x = { s, data, 0 };
-    const struct piece_walk w = { c, move_bytes, &x };
+    const struct run_walk w = { c, move_bytes, &x };
 
     TRY(walk_run((void *)(uintptr_t)&w, &all)); /* session_read() does not read inputs */
     return compiled_add_input(c, v->whole, v->name, data);

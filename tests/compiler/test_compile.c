@@ -13,19 +13,19 @@
 enum { TILES = 8, BYTES = 64 };
 
 /* An exchange in which tile t sends to tile (t + step) % TILES, from objects from[] to to[]. */
-static void add_ring(struct handmade *r, uint32_t op, uint32_t step, const uint32_t *from,
+static void add_ring(struct handmade *r, uint32_t op, uint32_t distance, const uint32_t *from,
                      const uint32_t *to)
 {
-    struct step *o = &r->l.step.at[op];
+    struct step *step = &r->l.step.at[op];
 
-    o->kind = STEP_EXCHANGE;
-    o->first = (uint32_t)r->l.message.count;
-    o->count = TILES;
+    step->kind = STEP_EXCHANGE;
+    step->first = (uint32_t)r->l.message.count;
+    step->count = TILES;
     for (uint32_t t = 0; t < TILES; t++) {
         struct message x = { from[t], 4 * t, BYTES / 2, (uint32_t)r->l.message_dest.count, 1 };
 
         OK(VEC_PUSH(&r->l.message, x));
-        OK(VEC_PUSH(&r->l.message_dest, (struct message_dest){ to[(t + step) % TILES], 8 }));
+        OK(VEC_PUSH(&r->l.message_dest, (struct message_dest){ to[(t + distance) % TILES], 8 }));
     }
 }
 

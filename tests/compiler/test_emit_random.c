@@ -123,13 +123,13 @@ static void make_range(struct maker *m, uint64_t groups, uint32_t depth);
 static void make_loop(struct maker *m, uint64_t groups, uint32_t depth)
 {
     uint32_t predicate = make_predicate(m, 2);
-    struct step *o;
+    struct step *step;
 
     make_predicate_calls(m, groups, EMIT_SET, predicate, below(m, 4));
     emit_fixture_step(m->r, STEP_LOOP, groups, "while");
     make_range(m, groups, depth + 1);
-    o = emit_fixture_step(m->r, STEP_BREAK, groups, "break");
-    o->predicate = predicate;
+    step = emit_fixture_step(m->r, STEP_BREAK, groups, "break");
+    step->predicate = predicate;
     make_range(m, groups, depth + 1);
     make_predicate_calls(m, groups, EMIT_ADD, predicate, UINT32_MAX);
     emit_fixture_end(m->r, groups);
@@ -137,9 +137,9 @@ static void make_loop(struct maker *m, uint64_t groups, uint32_t depth)
 
 static void make_if(struct maker *m, uint64_t groups, uint32_t depth)
 {
-    struct step *o = emit_fixture_step(m->r, STEP_IF, groups, "if");
+    struct step *step = emit_fixture_step(m->r, STEP_IF, groups, "if");
 
-    o->predicate = below(m, 2) ? m->true_word : m->false_word;
+    step->predicate = below(m, 2) ? m->true_word : m->false_word;
     make_range(m, groups, depth + 1);
     emit_fixture_step(m->r, STEP_ELSE, groups, "else");
     make_range(m, groups, depth + 1);

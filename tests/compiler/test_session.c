@@ -239,9 +239,9 @@ static void supersteps_know_their_scope(void **state)
 {
     const struct image *im;
     struct bill_name name;
-    struct trace_step *op;
+    struct trace_step *step;
     uint32_t a, b;
-    size_t ops;
+    size_t steps;
     struct session_trial x;
 
     (void)state;
@@ -250,16 +250,16 @@ static void supersteps_know_their_scope(void **state)
     b = copy_in_scope(&x, "b", 4, 2);
     session_trial_start(&x);
     session_trial_run(&x);
-    assert_int_equal(compiled_trace(x.c, &op, &ops), EMU_OK);
-    assert_int_equal(ops, 1);
-    assert_int_equal(op[0].kind, TRACE_EXCHANGE);
-    assert_int_equal(op[0].scope, a);
-    assert_int_equal(op[0].shares, 2);
-    assert_int_equal(op[0].share[0].scope, a);
-    assert_int_equal(op[0].share[0].bytes, 48);
-    assert_int_equal(op[0].share[1].scope, b);
-    assert_int_equal(op[0].share[1].bytes, 16);
-    emu_free(op);
+    assert_int_equal(compiled_trace(x.c, &step, &steps), EMU_OK);
+    assert_int_equal(steps, 1);
+    assert_int_equal(step[0].kind, TRACE_EXCHANGE);
+    assert_int_equal(step[0].scope, a);
+    assert_int_equal(step[0].shares, 2);
+    assert_int_equal(step[0].share[0].scope, a);
+    assert_int_equal(step[0].share[0].bytes, 48);
+    assert_int_equal(step[0].share[1].scope, b);
+    assert_int_equal(step[0].share[1].bytes, 16);
+    emu_free(step);
     im = compiled_image(x.c);
     assert_int_equal(image_scope_of(im, image_find_string(im, "b/to")), b);
     assert_string_equal(image_text(im, image_scope_at(im, b)->path), "b");

@@ -60,25 +60,25 @@ static struct activation add_conv(struct nn_fixture *r, struct activation x,
 static uint64_t cycles_of_second(const struct arch *a, const struct compiled *c,
                                  const struct record *record, unsigned *copies, uint64_t *calls)
 {
-    size_t ops, last = record_count(record) - 1;
-    struct trace_step *op;
+    size_t steps, last = record_count(record) - 1;
+    struct trace_step *step;
     uint32_t first = 0;
     uint64_t cycles;
 
     *copies = 0;
     *calls = 0;
-    must(compiled_trace(c, &op, &ops));
-    for (size_t i = 1; i < ops; i++) {
-        if (strncmp(op[i].name, "second", 6) != 0)
+    must(compiled_trace(c, &step, &steps));
+    for (size_t i = 1; i < steps; i++) {
+        if (strncmp(step[i].name, "second", 6) != 0)
             continue;
-        first = first ? first : op[i].superstep;
-        must(compiled_step_cycles(c, op[i].step, &cycles));
-        assert_true((cycles > 0) == (op[i].kind == TRACE_COMPUTE));
+        first = first ? first : step[i].superstep;
+        must(compiled_step_cycles(c, step[i].step, &cycles));
+        assert_true((cycles > 0) == (step[i].kind == TRACE_COMPUTE));
         *calls += cycles;
-        *copies += op[i].kind == TRACE_COMPUTE && op[i - 1].kind == TRACE_COMPUTE &&
-                   !strcmp(op[i].name, op[i - 1].name);
+        *copies += step[i].kind == TRACE_COMPUTE && step[i - 1].kind == TRACE_COMPUTE &&
+                   !strcmp(step[i].name, step[i - 1].name);
     }
-    emu_free(op);
+    emu_free(step);
     assert_in_range(first, 1, last);
     return record_at(record, last)->end - record_at(record, first - 1)->end + a->sync_chip_cycles;
 }

@@ -105,7 +105,7 @@ static void types_mean_the_same(void **state)
     const struct stream_calls calls = { &p, give, NULL, NULL };
     struct net net = small_net();
     struct stream_input x;
-    struct colours c = stream_input_pixels(&net, ELEM_U8);
+    struct pixel_format c = stream_input_pixels(&net, ELEM_U8);
     uint32_t pictures;
     int has;
 

@@ -1,4 +1,4 @@
-/* code_buffer.h - the words of a piece of code while it is written: its labels and the words that
+/* code_buffer.h - the words of a stretch of code while it is written: its labels and the words that
  * refer to them, the purpose of each word, and names of places.
  *
  * Errors are sticky: after the first one nothing more is stored, and code_buffer_link() reports it.

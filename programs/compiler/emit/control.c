@@ -58,10 +58,10 @@ static int range_has_part(const struct walk *w, uint32_t first, uint32_t end)
     if (emit_index_first_part(p, w->tile, first, end))
         return 1;
     for (uint32_t k = 0; k < p->call_steps; k++) {
-        const struct step *o = &w->l->step.at[p->call_step[k]];
+        const struct step *step = &w->l->step.at[p->call_step[k]];
 
-        if (p->call_step[k] >= first && p->call_step[k] < end && o->groups >> w->group & 1 &&
-            w->has_part[o->n])
+        if (p->call_step[k] >= first && p->call_step[k] < end && step->groups >> w->group & 1 &&
+            w->has_part[step->n])
             return 1;
     }
     return 0;
@@ -81,9 +81,9 @@ static int range_calls(const struct walk *w, uint32_t first, uint32_t end)
     const struct step_part *part = emit_index_first_part(p, w->tile, first, end);
 
     for (; part && part < &p->part[p->part_first[w->tile + 1]] && part->step < end; part++) {
-        const struct step *o = &w->l->step.at[part->step];
+        const struct step *step = &w->l->step.at[part->step];
 
-        for (uint32_t k = 0; k < part->count && o->kind == STEP_CALLS; k++) {
+        for (uint32_t k = 0; k < part->count && step->kind == STEP_CALLS; k++) {
             const struct call *c = &w->l->call.at[part->first + k];
 
             if (w->l->codelet.at[c->codelet]->kind == CODELET_SUPERVISOR)
@@ -124,24 +124,24 @@ static void emit_call(struct walk *w, const struct call *c, uint32_t owner)
     writer_await(&w->out, WAIT_WORKERS, CATEGORY_CONTROL_CODE, owner);
 }
 
-static void emit_calls(struct walk *w, const struct step_part *part, const struct step *o)
+static void emit_calls(struct walk *w, const struct step_part *part, const struct step *step)
 {
-    uint32_t mark = code_mark(w->out.b, o->name);
+    uint32_t mark = code_mark(w->out.b, step->name);
 
     for (uint32_t k = 0; k < part->count; k++)
-        emit_call(w, &w->l->call.at[part->first + k], o->name);
+        emit_call(w, &w->l->call.at[part->first + k], step->name);
     code_unmark(w->out.b, mark);
 }
 
 /* A sync in which the tile has no part. */
-static void emit_idle_sync(struct walk *w, const struct step *o)
+static void emit_idle_sync(struct walk *w, const struct step *step)
 {
-    if (emit_index_zone(w->p, o) == SYNC_INTERNAL) {
-        writer_vote(&w->out, 1, o->name);
+    if (emit_index_zone(w->p, step) == SYNC_INTERNAL) {
+        writer_vote(&w->out, 1, step->name);
         return;
     }
     writer_settle(&w->out);
-    use_control(w, o->name);
+    use_control(w, step->name);
     writer_sync(&w->out, SYNC_CHIP);
 }
 
@@ -188,24 +188,24 @@ static int has_two_word_code(const struct exchange_sequence *p)
     return 0;
 }
 
-static void emit_exchange(struct walk *w, const struct step_part *part, const struct step *o,
-                          uint32_t step)
+static void emit_exchange(struct walk *w, const struct step_part *part, const struct step *step,
+                          uint32_t index)
 {
     const struct tile_schedule *s =
-        part->count ? &w->p->in->schedule[step].tile[part->first] : NULL;
-    uint32_t mark = code_mark(w->out.b, o->name);
+        part->count ? &w->p->in->schedule[index].tile[part->first] : NULL;
+    uint32_t mark = code_mark(w->out.b, step->name);
     size_t at = w->out.b->word.count + writer_settle_words(&w->out) + 1;
 
     if (s && has_two_word_code(&s->sequence) && at % 2) {
-        code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
+        code_range(w->out.b, CATEGORY_EXCHANGE_CODE, step->name);
         writer_nop(&w->out); /* costs nothing: it runs during the wait */
     }
     writer_settle(&w->out);
-    code_range(w->out.b, CATEGORY_EXCHANGE_CODE, o->name);
-    writer_sync(&w->out, emit_index_zone(w->p, o));
+    code_range(w->out.b, CATEGORY_EXCHANGE_CODE, step->name);
+    writer_sync(&w->out, emit_index_zone(w->p, step));
     if (s) {
-        emit_exchange_words(w, s, w->p->in->schedule[step].object);
-        writer_await(&w->out, WAIT_WORDS, CATEGORY_EXCHANGE_CODE, o->name);
+        emit_exchange_words(w, s, w->p->in->schedule[index].object);
+        writer_await(&w->out, WAIT_WORDS, CATEGORY_EXCHANGE_CODE, step->name);
     }
     code_unmark(w->out.b, mark);
 }
@@ -222,22 +222,22 @@ static void put_delay(struct walk *w, uint64_t n)
 }
 
 /* All tiles issue their request of a round at the same event. */
-static void emit_host(struct walk *w, const struct step_part *part, const struct step *o)
+static void emit_host(struct walk *w, const struct step_part *part, const struct step *step)
 {
-    uint32_t mark = code_mark(w->out.b, o->name);
-    uint64_t step = w->p->arch->host_send_min_events;
+    uint32_t mark = code_mark(w->out.b, step->name);
+    uint64_t interval = w->p->arch->host_send_min_events;
     uint32_t round = 0;
 
-    if (step < HOST_HEADER_WORDS)
-        step = HOST_HEADER_WORDS;
+    if (interval < HOST_HEADER_WORDS)
+        interval = HOST_HEADER_WORDS;
     writer_settle(&w->out);
-    code_range(w->out.b, CATEGORY_HOST_CODE, o->name);
-    writer_sync(&w->out, emit_index_zone(w->p, o));
+    code_range(w->out.b, CATEGORY_HOST_CODE, step->name);
+    writer_sync(&w->out, emit_index_zone(w->p, step));
     for (uint32_t k = 0; k < part->count; k++) {
         const struct host_request *r = &w->l->host_request.at[part->first + k];
-        struct host_header_place h = { part->first + k, code_label(w->out.b), o->name };
+        struct host_header_place h = { part->first + k, code_label(w->out.b), step->name };
 
-        put_delay(w, step * (r->round - round));
+        put_delay(w, interval * (r->round - round));
         round = r->round + 1;
         code_insn_label(
             w->out.b,
@@ -245,16 +245,16 @@ static void emit_host(struct walk *w, const struct step_part *part, const struct
             h.label);
         fail_sticky(w, VEC_PUSH(&w->header, h));
     }
-    if (part->count && !o->begins)
-        writer_await(&w->out, WAIT_WORDS, CATEGORY_HOST_CODE, o->name);
+    if (part->count && !step->begins)
+        writer_await(&w->out, WAIT_WORDS, CATEGORY_HOST_CODE, step->name);
     code_unmark(w->out.b, mark);
 }
 
 /* Waits for the end of what earlier requests have begun. */
-static void emit_await(struct walk *w, const struct step *o)
+static void emit_await(struct walk *w, const struct step *step)
 {
     writer_settle(&w->out);
-    writer_await(&w->out, WAIT_WORDS, CATEGORY_HOST_CODE, o->name);
+    writer_await(&w->out, WAIT_WORDS, CATEGORY_HOST_CODE, step->name);
 }
 
 /* ---- control flow ---- */
@@ -281,62 +281,62 @@ static struct writer_loop loop_of(const struct walk *w, uint32_t first, uint32_t
                                  .state = c->state };
 }
 
-static void emit_counted_loop(struct walk *w, uint32_t step)
+static void emit_counted_loop(struct walk *w, uint32_t index)
 {
-    const struct step *o = &w->l->step.at[step];
-    struct writer_loop loop = loop_of(w, step + 1, w->p->match[step]);
+    const struct step *step = &w->l->step.at[index];
+    struct writer_loop loop = loop_of(w, index + 1, w->p->match[index]);
     uint32_t top = code_label(w->out.b), level = w->depth, word = 0;
     int in_memory = level >= M_COUNTERS;
     unsigned m = in_memory ? M_SCRATCH : M_COUNTER + level;
 
     writer_prepare(&w->out);
-    use_control(w, o->name);
-    writer_constant(&w->out, m, o->n - 1);
+    use_control(w, step->name);
+    writer_constant(&w->out, m, step->n - 1);
     writer_loop_begin(&w->out, top, &loop);
-    use_control(w, o->name);
+    use_control(w, step->name);
     if (in_memory) {
-        word = stack_word(w, o->name);
+        word = stack_word(w, step->name);
         writer_store(&w->out, m, M_STACK, word);
     }
     w->depth++;
-    walk_range(w, step + 1, w->p->match[step]);
+    walk_range(w, index + 1, w->p->match[index]);
     w->depth--;
     writer_prepare(&w->out);
-    use_control(w, o->name);
+    use_control(w, step->name);
     if (in_memory)
         writer_load(&w->out, m, M_STACK, word);
     writer_loop_end(&w->out, &loop);
     writer_settle(&w->out);
-    use_control(w, o->name);
+    use_control(w, step->name);
     writer_branch(&w->out, INSN_brnzdec, m, top);
 }
 
-static void emit_repeat(struct walk *w, uint32_t step)
+static void emit_repeat(struct walk *w, uint32_t index)
 {
-    const struct step *o = &w->l->step.at[step];
+    const struct step *step = &w->l->step.at[index];
 
-    if (o->n == 1)
-        walk_range(w, step + 1, w->p->match[step]);
-    else if (o->n && range_has_code(w, step + 1, w->p->match[step]))
-        emit_counted_loop(w, step);
+    if (step->n == 1)
+        walk_range(w, index + 1, w->p->match[index]);
+    else if (step->n && range_has_code(w, index + 1, w->p->match[index]))
+        emit_counted_loop(w, index);
 }
 
-static void emit_loop(struct walk *w, uint32_t step)
+static void emit_loop(struct walk *w, uint32_t index)
 {
-    const struct step *o = &w->l->step.at[step];
-    struct writer_loop loop = loop_of(w, step + 1, w->p->match[step]);
+    const struct step *step = &w->l->step.at[index];
+    struct writer_loop loop = loop_of(w, index + 1, w->p->match[index]);
     uint32_t top = code_label(w->out.b), outer = w->break_label;
 
     w->break_label = code_label(w->out.b);
     writer_prepare(&w->out);
-    use_control(w, o->name);
+    use_control(w, step->name);
     writer_loop_begin(&w->out, top, &loop);
-    walk_range(w, step + 1, w->p->match[step]);
+    walk_range(w, index + 1, w->p->match[index]);
     writer_prepare(&w->out);
-    use_control(w, o->name);
+    use_control(w, step->name);
     writer_loop_end(&w->out, &loop);
     writer_settle(&w->out);
-    use_control(w, o->name);
+    use_control(w, step->name);
     writer_branch(&w->out, INSN_bri, 0, top);
     writer_label(&w->out, w->break_label);
     w->break_label = outer;
@@ -344,13 +344,13 @@ static void emit_loop(struct walk *w, uint32_t step)
 
 /* Sets the tile's LC to the predicate if the tile has it, else to 1; after the sync, M_SCRATCH is
  * the AND of all. */
-static void put_consensus(struct walk *w, const struct step *o)
+static void put_consensus(struct walk *w, const struct step *step)
 {
-    uint32_t object = w->l->predicate.at[o->predicate + w->tile];
+    uint32_t object = w->l->predicate.at[step->predicate + w->tile];
 
     writer_prepare(&w->out);
     writer_settle(&w->out);
-    use_control(w, o->name);
+    use_control(w, step->name);
     if (object == LOWERED_NONE) {
         writer_constant(&w->out, M_SCRATCH, CR_LC_SET);
     } else {
@@ -364,61 +364,62 @@ static void put_consensus(struct walk *w, const struct step *o)
                                             .i = CR_LC_CLR }); /* 1 clears it, 2 sets it */
     }
     writer_insn(&w->out, (struct insn){ .op = INSN_put, .i = CSR_S_CR, .a = M_SCRATCH });
-    writer_sync(&w->out, emit_index_zone(w->p, o));
+    writer_sync(&w->out, emit_index_zone(w->p, step));
     writer_insn(&w->out, (struct insn){ .op = INSN_get, .d = M_SCRATCH, .i = CSR_S_SSR });
     writer_insn(&w->out,
                 (struct insn){ .op = INSN_and_mu12, .d = M_SCRATCH, .a = M_SCRATCH, .i = SSR_GC });
 }
 
 /* Branches on the predicate of a step. */
-static void put_test(struct walk *w, const struct step *o, enum insn_op branch, uint32_t label)
+static void put_test(struct walk *w, const struct step *step, enum insn_op branch, uint32_t label)
 {
-    uint32_t object = w->l->predicate.at[o->predicate + w->tile];
+    uint32_t object = w->l->predicate.at[step->predicate + w->tile];
 
-    if (o->consensus) {
-        put_consensus(w, o);
+    if (step->consensus) {
+        put_consensus(w, step);
         writer_branch(&w->out, branch, M_SCRATCH, label);
         return;
     }
     writer_prepare(&w->out);
-    use_control(w, o->name);
+    use_control(w, step->name);
     writer_address(&w->out, M_SCRATCH, object);
     writer_settle(&w->out);
-    use_control(w, o->name);
+    use_control(w, step->name);
     writer_load(&w->out, M_SCRATCH, M_SCRATCH, 0);
     writer_branch(&w->out, branch, M_SCRATCH, label);
 }
 
-static void emit_if(struct walk *w, uint32_t step)
+static void emit_if(struct walk *w, uint32_t index)
 {
-    const struct step *o = &w->l->step.at[step];
-    uint32_t other = w->p->match[step], end = w->p->match[other];
-    int has_then = range_has_code(w, step + 1, other), has_else = range_has_code(w, other + 1, end);
+    const struct step *step = &w->l->step.at[index];
+    uint32_t other = w->p->match[index], end = w->p->match[other];
+    int has_then = range_has_code(w, index + 1, other),
+        has_else = range_has_code(w, other + 1, end);
     uint32_t to_else = code_label(w->out.b), to_end = code_label(w->out.b);
 
     if (has_then) {
-        put_test(w, o, INSN_brz, to_else);
-        walk_range(w, step + 1, other);
+        put_test(w, step, INSN_brz, to_else);
+        walk_range(w, index + 1, other);
         writer_settle(&w->out);
         if (has_else) {
-            use_control(w, o->name);
+            use_control(w, step->name);
             writer_branch(&w->out, INSN_bri, 0, to_end);
         }
     } else {
-        put_test(w, o, INSN_brnz, to_end);
+        put_test(w, step, INSN_brnz, to_end);
     }
     writer_label(&w->out, to_else);
     walk_range(w, other + 1, end);
     writer_label(&w->out, to_end);
 }
 
-static void emit_function_call(struct walk *w, const struct step *o)
+static void emit_function_call(struct walk *w, const struct step *step)
 {
     writer_settle(&w->out);
-    use_control(w, o->name);
-    code_insn_label(w->out.b, (struct insn){ .op = INSN_call, .d = M_RETURN }, w->label[o->n]);
-    if (!w->needed[o->n])
-        w->needed[o->n] = 1;
+    use_control(w, step->name);
+    code_insn_label(w->out.b, (struct insn){ .op = INSN_call, .d = M_RETURN }, w->label[step->n]);
+    if (!w->needed[step->n])
+        w->needed[step->n] = 1;
     writer_forget(&w->out);
 }
 
@@ -436,48 +437,48 @@ static int vote_for(struct walk *w, uint32_t step, int has_part)
 
 static void emit_step(struct walk *w, uint32_t i)
 {
-    const struct step *o = &w->l->step.at[i];
+    const struct step *step = &w->l->step.at[i];
     const struct step_part *part = emit_index_part(w->p, w->tile, i);
 
-    switch (o->kind) {
+    switch (step->kind) {
     case STEP_CALLS:
         if (part)
-            emit_calls(w, part, o);
+            emit_calls(w, part, step);
         break;
     case STEP_EXCHANGE:
         if (part)
-            emit_exchange(w, part, o, i);
+            emit_exchange(w, part, step, i);
         else
-            emit_idle_sync(w, o);
+            emit_idle_sync(w, step);
         break;
     case STEP_HOST:
         if (part)
-            emit_host(w, part, o);
+            emit_host(w, part, step);
         else
-            emit_idle_sync(w, o);
+            emit_idle_sync(w, step);
         break;
     case STEP_AWAIT:
         if (part)
-            emit_await(w, o);
+            emit_await(w, step);
         break;
     case STEP_REPEAT:
     case STEP_LOOP:
     case STEP_IF:
         if (vote_for(w, i, range_has_part(w, i + 1, emit_index_next(w->p, i))))
             break;
-        if (o->kind == STEP_REPEAT)
+        if (step->kind == STEP_REPEAT)
             emit_repeat(w, i);
-        else if (o->kind == STEP_LOOP)
+        else if (step->kind == STEP_LOOP)
             emit_loop(w, i);
         else
             emit_if(w, i);
         break;
     case STEP_BREAK:
-        put_test(w, o, INSN_brz, w->break_label);
+        put_test(w, step, INSN_brz, w->break_label);
         break;
     case STEP_CALL:
-        if (!vote_for(w, i, w->has_part[o->n]))
-            emit_function_call(w, o);
+        if (!vote_for(w, i, w->has_part[step->n]))
+            emit_function_call(w, step);
         break;
     case STEP_ELSE:
     case STEP_END:

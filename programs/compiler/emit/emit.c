@@ -250,11 +250,11 @@ static uint64_t stream_requests(const struct lowered *l, uint32_t stream)
     uint64_t most = 1;
 
     for (size_t i = 0; i < l->step.count; i++) {
-        const struct step *o = &l->step.at[i];
+        const struct step *step = &l->step.at[i];
         uint64_t n = 0;
 
-        for (uint64_t k = 0; o->kind == STEP_HOST && k < o->count; k++)
-            n += l->host_request.at[o->first + k].stream == stream;
+        for (uint64_t k = 0; step->kind == STEP_HOST && k < step->count; k++)
+            n += l->host_request.at[step->first + k].stream == stream;
         if (most < n)
             most = n;
     }

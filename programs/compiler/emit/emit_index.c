@@ -126,28 +126,28 @@ static enum emu_status order_functions(struct emit_index *p)
 static void note_depth(struct emit_index *p, uint32_t first, uint32_t end, uint32_t depth)
 {
     for (uint32_t i = first; i < end; i = emit_index_next(p, i)) {
-        const struct step *o = &p->l->step.at[i];
+        const struct step *step = &p->l->step.at[i];
 
-        if (o->kind == STEP_REPEAT || o->kind == STEP_LOOP) {
-            note_depth(p, i + 1, p->match[i], depth + (o->kind == STEP_REPEAT));
-        } else if (o->kind == STEP_IF) {
+        if (step->kind == STEP_REPEAT || step->kind == STEP_LOOP) {
+            note_depth(p, i + 1, p->match[i], depth + (step->kind == STEP_REPEAT));
+        } else if (step->kind == STEP_IF) {
             note_depth(p, i + 1, p->match[i], depth);
             note_depth(p, p->match[i] + 1, p->match[p->match[i]], depth);
-        } else if (o->kind == STEP_CALL && p->depth[o->n] < depth) {
-            p->depth[o->n] = depth;
+        } else if (step->kind == STEP_CALL && p->depth[step->n] < depth) {
+            p->depth[step->n] = depth;
         }
-        if (o->kind == STEP_REPEAT && p->levels < depth + 1)
+        if (step->kind == STEP_REPEAT && p->levels < depth + 1)
             p->levels = depth + 1;
     }
 }
 
 /* ---- syncs that a tile may vote for ahead ---- */
 
-int emit_index_zone(const struct emit_index *p, const struct step *o)
+int emit_index_zone(const struct emit_index *p, const struct step *step)
 {
     uint64_t all = p->l->groups;
 
-    return all & (all - 1) && (o->groups & all) == all ? SYNC_CHIP : SYNC_INTERNAL;
+    return all & (all - 1) && (step->groups & all) == all ? SYNC_CHIP : SYNC_INTERNAL;
 }
 
 static int32_t votes_times(int32_t votes, uint64_t times)
@@ -171,26 +171,26 @@ int32_t emit_index_votes(const struct emit_index *p, unsigned group, uint32_t fi
 }
 
 /* Whether all tiles of the groups must wait in the sync of a branch. */
-static int is_consensus(const struct step *o)
+static int is_consensus(const struct step *step)
 {
-    return (o->kind == STEP_BREAK || o->kind == STEP_IF) && o->consensus;
+    return (step->kind == STEP_BREAK || step->kind == STEP_IF) && step->consensus;
 }
 
 static int32_t step_votes(const struct emit_index *p, unsigned group, uint32_t i)
 {
-    const struct step *o = &p->l->step.at[i];
+    const struct step *step = &p->l->step.at[i];
     int32_t a, b;
 
-    if (!(o->groups >> group & 1))
+    if (!(step->groups >> group & 1))
         return 0;
-    if (is_consensus(o))
+    if (is_consensus(step))
         return VOTES_UNKNOWN;
-    switch (o->kind) {
+    switch (step->kind) {
     case STEP_EXCHANGE:
     case STEP_HOST:
-        return emit_index_zone(p, o) == SYNC_INTERNAL ? 1 : VOTES_UNKNOWN;
+        return emit_index_zone(p, step) == SYNC_INTERNAL ? 1 : VOTES_UNKNOWN;
     case STEP_REPEAT:
-        return votes_times(emit_index_votes(p, group, i + 1, p->match[i]), o->n);
+        return votes_times(emit_index_votes(p, group, i + 1, p->match[i]), step->n);
     case STEP_LOOP:
         return emit_index_votes(p, group, i + 1, p->match[i]) ? VOTES_UNKNOWN : 0;
     case STEP_IF:
@@ -198,7 +198,7 @@ static int32_t step_votes(const struct emit_index *p, unsigned group, uint32_t i
         b = emit_index_votes(p, group, p->match[i] + 1, p->match[p->match[i]]);
         return a == b ? a : VOTES_UNKNOWN;
     case STEP_CALL:
-        return p->function_votes[group][o->n];
+        return p->function_votes[group][step->n];
     default:
         return 0;
     }
@@ -233,10 +233,10 @@ typedef void part_visit(struct emit_index *p, uint32_t tile, struct step_part pa
 /* No tile has anything to do in a sync of one group, but not all of its tiles may vote ahead. */
 static void visit_leader(struct emit_index *p, uint32_t i, part_visit *visit)
 {
-    const struct step *o = &p->l->step.at[i];
-    uint64_t own = o->groups & p->l->groups;
+    const struct step *step = &p->l->step.at[i];
+    uint64_t own = step->groups & p->l->groups;
 
-    if (own && emit_index_zone(p, o) == SYNC_INTERNAL)
+    if (own && emit_index_zone(p, step) == SYNC_INTERNAL)
         visit(p, p->leader[__builtin_ctzll(own)], (struct step_part){ i, 0, 0 });
 }
 
@@ -253,19 +253,19 @@ static void visit_exchange(struct emit_index *p, uint32_t i, part_visit *visit)
 static void visit_runs(struct emit_index *p, uint32_t i, part_visit *visit)
 {
     const struct lowered *l = p->l;
-    const struct step *o = &l->step.at[i];
-    uint32_t end = o->first + (uint32_t)o->count, k = o->first;
+    const struct step *step = &l->step.at[i];
+    uint32_t end = step->first + (uint32_t)step->count, k = step->first;
 
     while (k < end) {
         uint32_t first = k;
-        uint32_t tile = o->kind == STEP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile;
+        uint32_t tile = step->kind == STEP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile;
 
         while (k < end &&
-               tile == (o->kind == STEP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile))
+               tile == (step->kind == STEP_CALLS ? l->call.at[k].tile : l->host_request.at[k].tile))
             k++;
         visit(p, l->tile_index[tile], (struct step_part){ i, first, k - first });
     }
-    if (!o->count && o->kind == STEP_HOST)
+    if (!step->count && step->kind == STEP_HOST)
         visit_leader(p, i, visit);
 }
 
@@ -377,14 +377,14 @@ static enum emu_status check_groups(const struct emit_index *p)
     uint64_t all = p->l->groups;
 
     for (uint32_t i = 0; i < p->l->step.count; i++) {
-        const struct step *o = &p->l->step.at[i];
-        uint64_t own = o->groups & all;
+        const struct step *step = &p->l->step.at[i];
+        uint64_t own = step->groups & all;
 
-        if ((o->kind == STEP_EXCHANGE || o->kind == STEP_HOST || is_consensus(o)) && own != all &&
-            own & (own - 1))
+        if ((step->kind == STEP_EXCHANGE || step->kind == STEP_HOST || is_consensus(step)) &&
+            own != all && own & (own - 1))
             return FAIL(BAD_PROGRAM,
                         "step %u (%s): groups 0x%llx of 0x%llx, expected one of them or all", i,
-                        strings_text(&p->l->strings, o->name), (unsigned long long)own,
+                        strings_text(&p->l->strings, step->name), (unsigned long long)own,
                         (unsigned long long)all);
     }
     return EMU_OK;

@@ -53,7 +53,7 @@ enum emu_status emit_index_init(const struct emit_input *in, struct emit_index *
 void emit_index_free(struct emit_index *p);
 
 /* Zone of the sync of an exchange or a host step. */
-int emit_index_zone(const struct emit_index *p, const struct step *o);
+int emit_index_zone(const struct emit_index *p, const struct step *step);
 /* The first step after step i: after its STEP_END for a construct. */
 uint32_t emit_index_next(const struct emit_index *p, uint32_t i);
 /* The part of a tile (index in used_tile) in a step; NULL: none. */

@@ -38,9 +38,9 @@ static enum emu_status add_ranges(struct range_list *out, struct memory_run *p, 
 static enum emu_status add_view_ranges(struct lowering *w, uint32_t view, uint32_t copy,
                                        uint32_t write, struct range_list *out)
 {
-    w->piece.count = 0;
-    TRY(storage_runs(w, view, &w->piece));
-    return add_ranges(out, w->piece.at, w->piece.count, copy, write);
+    w->run.count = 0;
+    TRY(storage_runs(w, view, &w->run));
+    return add_ranges(out, w->run.at, w->run.count, copy, write);
 }
 
 /* r: n ranges sorted by object, then by beginning. Each range is compared with the earlier ones
@@ -134,7 +134,7 @@ static int ranges_meet(const struct range_list *r, const struct copy_run *m)
 static enum emu_status add_copy_runs(struct lowering *w, const struct node *n,
                                      struct range_list *read)
 {
-    struct memory_run_list *p = &w->piece;
+    struct memory_run_list *p = &w->run;
     size_t from, to, from_end;
     uint32_t from_done = 0, to_done = 0;
 

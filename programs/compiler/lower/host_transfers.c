@@ -38,10 +38,10 @@ static enum emu_status find_runs(struct host_job *j, uint32_t view)
     struct lowering *w = j->w;
     uint64_t element = 0;
 
-    w->piece.count = 0;
-    TRY(storage_runs(w, view, &w->piece));
-    for (size_t i = 0; i < w->piece.count; i++) {
-        struct memory_run p = w->piece.at[i];
+    w->run.count = 0;
+    TRY(storage_runs(w, view, &w->run));
+    for (size_t i = 0; i < w->run.count; i++) {
+        struct memory_run p = w->run.at[i];
 
         TRY(VEC_PUSH(&j->run, (struct host_run){ lower_object(w, p.object)->tile, p.object,
                                                  p.offset, p.bytes, element }));

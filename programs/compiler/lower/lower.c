@@ -281,7 +281,7 @@ static void lowering_end(struct lowering *w)
     VEC_FREE(&w->access);
     VEC_FREE(&w->use);
     VEC_FREE(&w->occurrence);
-    VEC_FREE(&w->piece);
+    VEC_FREE(&w->run);
     VEC_FREE(&w->fetched);
     VEC_FREE(&w->copy_run);
     VEC_FREE(&w->back);

@@ -94,8 +94,8 @@ struct index_table {
 
 /* An input of a compute set that was fetched into a temporary. */
 struct fetched {
-    uint32_t tile, first, pieces; /* in lowering.piece */
-    uint32_t object, offset;      /* the temporary */
+    uint32_t tile, first, runs; /* in lowering.run */
+    uint32_t object, offset;    /* the temporary */
 };
 
 struct work_list {
@@ -123,7 +123,7 @@ struct lowering {
     VEC(struct object_use) use;
     VEC(struct occurrence) occurrence;
 
-    struct memory_run_list piece; /* scratch of the action being made */
+    struct memory_run_list run; /* scratch of the action being made */
     VEC(struct fetched) fetched;
     struct index_table fetched_table;
     struct copy_run_list copy_run; /* of the fetches of a compute set, or of a copy */
@@ -194,7 +194,7 @@ enum emu_status compute_set_action(struct lowering *w, uint32_t compute_set,
 /* A tensor that is connected to a field of a vertex, and where the codelet will find it. */
 struct edge {
     uint32_t field;
-    uint32_t first, pieces; /* in lowering.piece */
+    uint32_t first, runs; /* in lowering.run */
     uint32_t bytes, elements;
     uint32_t object, offset; /* LOWERED_NONE while unknown, or without elements */
     uint8_t direct;

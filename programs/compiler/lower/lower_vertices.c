@@ -41,10 +41,10 @@ static int region_fits(const struct object *o, const struct codelet_field *f)
 static int lies_right(const struct lowering *w, const struct site *s, const struct edge *e)
 {
     const struct codelet_field *f = field_of(s, e);
-    const struct memory_run *p = &w->piece.at[e->first];
+    const struct memory_run *p = &w->run.at[e->first];
     const struct object *o;
 
-    if (e->pieces != 1)
+    if (e->runs != 1)
         return 0;
     o = lower_object(w, p->object);
     return o->tile == s->v->tile && p->offset % f->align == 0 && region_fits(o, f);
@@ -54,19 +54,19 @@ static enum emu_status add_edge(struct lowering *w, struct site *s, uint32_t fie
 {
     const struct view *v = &w->g->view.at[view];
     uint64_t bytes = v->elements * elem_bytes(v->elem);
-    struct edge e = { .field = field, .first = (uint32_t)w->piece.count, .object = LOWERED_NONE };
+    struct edge e = { .field = field, .first = (uint32_t)w->run.count, .object = LOWERED_NONE };
 
     if (bytes > UINT32_MAX / 2)
         return FAIL(BAD_PROGRAM, "%s: %llu bytes for field %s on tile %u",
                     strings_text(&w->l->strings, s->owner), (unsigned long long)bytes,
                     s->v->codelet->field[field].name, s->v->tile);
-    TRY(storage_runs(w, view, &w->piece));
-    if (w->piece.count > UINT32_MAX / 2)
+    TRY(storage_runs(w, view, &w->run));
+    if (w->run.count > UINT32_MAX / 2)
         return FAIL(BAD_PROGRAM, "lowering: too many runs of memory in one compute set");
-    e.pieces = (uint32_t)w->piece.count - e.first;
+    e.runs = (uint32_t)w->run.count - e.first;
     e.bytes = (uint32_t)bytes;
     e.elements = (uint32_t)v->elements;
-    e.direct = e.pieces && lies_right(w, s, &e);
+    e.direct = e.runs && lies_right(w, s, &e);
     return VEC_PUSH(&s->edge, e);
 }
 
@@ -111,7 +111,7 @@ static void part_from_outputs(struct lowering *w, struct site *s)
             const struct edge *out = &s->edge.at[k];
 
             if (out->direct && field_is_written(field_of(s, out)->kind) &&
-                runs_meet(&w->piece.at[in->first], &w->piece.at[out->first]))
+                runs_meet(&w->run.at[in->first], &w->run.at[out->first]))
                 in->direct = 0;
         }
     }
@@ -128,7 +128,7 @@ static void part_objects(struct lowering *w, struct site *s, int a, int b)
             int keep_x = field_is_written(field_of(s, x)->kind);
 
             if (y->field != (uint32_t)b || !y->direct ||
-                w->piece.at[x->first].object != w->piece.at[y->first].object)
+                w->run.at[x->first].object != w->run.at[y->first].object)
                 continue;
             if (keep_x)
                 y->direct = 0;
@@ -155,9 +155,9 @@ static int fields_apart(const struct codelet *c, uint32_t a, uint32_t b)
     return 0;
 }
 
-static uint64_t pieces_hash(const struct lowering *w, const struct site *s, const struct edge *e)
+static uint64_t runs_hash(const struct lowering *w, const struct site *s, const struct edge *e)
 {
-    return hash64(&w->piece.at[e->first], e->pieces * sizeof(struct memory_run)) +
+    return hash64(&w->run.at[e->first], e->runs * sizeof(struct memory_run)) +
            s->v->tile * HASH_STEP;
 }
 
@@ -173,10 +173,10 @@ static int find_fetched(const struct lowering *w, const struct site *s, struct e
         const struct fetched *x = &w->fetched.at[i];
         int apart = 0;
 
-        if (x->tile != s->v->tile || x->pieces != e->pieces || x->offset % f->align ||
+        if (x->tile != s->v->tile || x->runs != e->runs || x->offset % f->align ||
             !region_fits(lower_object(w, x->object), f) ||
-            memcmp(&w->piece.at[x->first], &w->piece.at[e->first],
-                   e->pieces * sizeof(struct memory_run)) != 0)
+            memcmp(&w->run.at[x->first], &w->run.at[e->first],
+                   e->runs * sizeof(struct memory_run)) != 0)
             continue;
         for (size_t k = 0; k < s->edge.count; k++)
             apart |= s->edge.at[k].object == x->object &&
@@ -196,9 +196,9 @@ static enum emu_status add_copy_runs(struct lowering *w, const struct site *s, c
     enum field_kind k = field_of(s, e)->kind;
     uint32_t at = e->offset;
 
-    for (uint32_t i = 0; i < e->pieces; i++) {
-        struct memory_run p = w->piece.at[e->first + i];
-        uint32_t flags = (i == 0 ? RUN_FREE_BEFORE : 0) | (i + 1 == e->pieces ? RUN_FREE_AFTER : 0);
+    for (uint32_t i = 0; i < e->runs; i++) {
+        struct memory_run p = w->run.at[e->first + i];
+        uint32_t flags = (i == 0 ? RUN_FREE_BEFORE : 0) | (i + 1 == e->runs ? RUN_FREE_AFTER : 0);
 
         if (is_read(k))
             TRY(VEC_PUSH(&w->copy_run,
@@ -216,8 +216,8 @@ static enum category temporary_category(const struct lowering *w, const struct s
                                         const struct edge *e, size_t n)
 {
     for (; n; n--, e++) {
-        for (uint32_t i = 0; i < e->pieces && e->object == LOWERED_NONE; i++) {
-            if (lower_object(w, w->piece.at[e->first + i].object)->tile != s->v->tile)
+        for (uint32_t i = 0; i < e->runs && e->object == LOWERED_NONE; i++) {
+            if (lower_object(w, w->run.at[e->first + i].object)->tile != s->v->tile)
                 return CATEGORY_MESSAGE_BUFFER;
         }
     }
@@ -240,7 +240,7 @@ static enum emu_status temporary_owner(struct lowering *w, const struct site *s,
 static uint64_t edge_place(const struct lowering *w, const struct site *s, const struct edge *e,
                            uint64_t fill)
 {
-    uint32_t align = field_of(s, e)->align, askew = w->piece.at[e->first].offset & 3;
+    uint32_t align = field_of(s, e)->align, askew = w->run.at[e->first].offset & 3;
     uint64_t unit = align > 4 ? align : 4, at = (fill + unit - 1) / unit * unit;
 
     return askew % align == 0 ? at + askew : at;
@@ -256,7 +256,7 @@ static enum emu_status add_temporary(struct lowering *w, struct site *s, struct 
 
     TRY(temporary_owner(w, s, e, &owner));
     for (size_t i = 0; i < n; i++) {
-        if (!e[i].direct && e[i].pieces)
+        if (!e[i].direct && e[i].runs)
             fill = edge_place(w, s, &e[i], fill) + e[i].bytes;
     }
     TRY(object_add_temporary(w, s->v->tile, fill, temporary_category(w, s, e, n), owner, &object));
@@ -264,7 +264,7 @@ static enum emu_status add_temporary(struct lowering *w, struct site *s, struct 
     o->align = f->align > o->align ? (uint16_t)f->align : o->align;
     fill = 0;
     for (size_t i = 0; i < n; i++) {
-        if (e[i].direct || !e[i].pieces)
+        if (e[i].direct || !e[i].runs)
             continue;
         e[i].object = object;
         e[i].offset = (uint32_t)edge_place(w, s, &e[i], fill);
@@ -281,13 +281,13 @@ static enum emu_status place_single(struct lowering *w, struct site *s, struct e
 
     if (field_is_written(field_of(s, e)->kind))
         return add_temporary(w, s, e, 1);
-    hash = pieces_hash(w, s, e);
+    hash = runs_hash(w, s, e);
     if (find_fetched(w, s, e, hash))
         return EMU_OK;
     TRY(add_temporary(w, s, e, 1));
     TRY(index_table_add(&w->fetched_table, hash, (uint32_t)w->fetched.count));
     return VEC_PUSH(&w->fetched,
-                    (struct fetched){ s->v->tile, e->first, e->pieces, e->object, e->offset });
+                    (struct fetched){ s->v->tile, e->first, e->runs, e->object, e->offset });
 }
 
 /* ---- a vertex ---- */
@@ -311,7 +311,7 @@ static size_t place_direct(struct lowering *w, const struct site *s, struct edge
     size_t missing = 0;
 
     for (; n; n--, e++) {
-        const struct memory_run *p = &w->piece.at[e->first];
+        const struct memory_run *p = &w->run.at[e->first];
 
         if (e->direct)
             e->direct = (uint8_t)region_fits(lower_object(w, p->object), f);
@@ -320,7 +320,7 @@ static size_t place_direct(struct lowering *w, const struct site *s, struct edge
             e->offset = p->offset;
             fit_object(w, f, e->object);
         }
-        missing += !e->direct && e->pieces;
+        missing += !e->direct && e->runs;
     }
     return missing;
 }
@@ -341,7 +341,7 @@ static enum emu_status place_edges(struct lowering *w, struct site *s)
         else
             TRY(place_single(w, s, &e[i]));
         for (size_t k = i; k < end; k++) {
-            if (e[k].pieces && !e[k].direct)
+            if (e[k].runs && !e[k].direct)
                 fit_object(w, f, e[k].object);
         }
     }
@@ -354,7 +354,7 @@ static enum emu_status access_edges(struct lowering *w, const struct site *s)
         const struct edge *e = &s->edge.at[i];
         enum field_kind k = field_of(s, e)->kind;
 
-        if (!e->pieces)
+        if (!e->runs)
             continue;
         if (is_read(k))
             TRY(lower_access(w, e->object, e->offset, e->bytes, PHASE_WORK, 0));
@@ -369,13 +369,13 @@ static enum emu_status add_pairs(struct lowering *w, const struct site *s, int a
     for (size_t i = 0; i < s->edge.count; i++) {
         const struct edge *x = &s->edge.at[i];
 
-        if (x->field != (uint32_t)a || !x->pieces)
+        if (x->field != (uint32_t)a || !x->runs)
             continue;
         for (size_t k = 0; k < s->edge.count; k++) {
             const struct edge *y = &s->edge.at[k];
             struct object_pair p = { x->object, y->object };
 
-            if (y->field != (uint32_t)b || !y->pieces)
+            if (y->field != (uint32_t)b || !y->runs)
                 continue;
             if (p.a > p.b)
                 p = (struct object_pair){ y->object, x->object };
@@ -457,7 +457,7 @@ enum emu_status compute_set_action(struct lowering *w, uint32_t compute_set, uin
     if (*action != LOWERED_NONE || !cs->vertex.count)
         return EMU_OK;
     TRY(action_begin(w, cs->name, cs->scope, action));
-    w->piece.count = w->copy_run.count = w->back.count = w->fetched.count = 0;
+    w->run.count = w->copy_run.count = w->back.count = w->fetched.count = 0;
     index_table_clear(&w->fetched_table);
     s = sort_vertices(w, cs, &order);
     if (s == EMU_OK)

@@ -33,12 +33,12 @@ enum emu_status predicate_action(struct lowering *w, const struct node *n, enum 
     uint32_t first = (uint32_t)w->l->predicate.count;
     int consensus = (w->l->groups & (w->l->groups - 1)) != 0;
 
-    w->piece.count = w->copy_run.count = 0;
+    w->run.count = w->copy_run.count = 0;
     TRY(action_begin(w, "predicate", n->scope, action));
-    TRY(storage_runs(w, n->a, &w->piece));
-    if (w->piece.count != 1 || w->piece.at[0].bytes != 4)
+    TRY(storage_runs(w, n->a, &w->run));
+    if (w->run.count != 1 || w->run.at[0].bytes != 4)
         return FAIL(BAD_PROGRAM, "a predicate must be one element of 32 bits");
-    p = w->piece.at[0];
+    p = w->run.at[0];
     if (!(groups >> w->g->group[lower_object(w, p.object)->tile] & 1))
         return FAIL(BAD_PROGRAM, "the predicate on tile %u belongs to another sync group",
                     lower_object(w, p.object)->tile);

@@ -98,13 +98,13 @@ static enum emu_status advise_code(const struct memory_report *a, struct advice 
 
 /* ---- data ---- */
 
-/* How the bytes of an owner are spread over the tiles of the chip. */
+/* How the bytes of an owner are distributed over the tiles of the chip. */
 struct owner_tiles {
     uint64_t bytes, most;
     uint32_t tiles;
 };
 
-static struct owner_tiles spread_of(const struct memory_report *a, const struct owner_bytes *o)
+static struct owner_tiles owner_tiles_of(const struct memory_report *a, const struct owner_bytes *o)
 {
     const struct lowered *l = a->c->lowered;
     struct owner_tiles s = { 0, 0, 0 };
@@ -130,7 +130,7 @@ static enum emu_status advise_variable(const struct memory_report *a, uint32_t t
                                        const struct owner_bytes *o, struct advice *v)
 {
     uint32_t tiles = graph_arch(a->c->graph)->tiles, number = a->c->lowered->used_tile[tile];
-    struct owner_tiles s = spread_of(a, o);
+    struct owner_tiles s = owner_tiles_of(a, o);
     uint64_t each = (s.bytes + tiles - 1) / tiles;
 
     if (s.most > each + each / 4)

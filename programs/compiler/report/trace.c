@@ -97,21 +97,21 @@ static uint32_t end_of(const struct lowered *l, uint32_t step)
     }
 }
 
-static enum emu_status trace_one(struct tracer *t, uint32_t step)
+static enum emu_status trace_one(struct tracer *t, uint32_t index)
 {
     const struct lowered *l = t->c->lowered;
-    const struct step *o = &l->step.at[step];
-    struct trace_step out = { .name = strings_text(&l->strings, o->name),
-                              .step = step,
-                              .scope = o->scope,
-                              .share = o->shares ? &l->share.at[o->share] : NULL,
-                              .shares = o->shares,
-                              .max_tile = l->used_tile[t->full.tile[step]],
-                              .max_tile_bytes = t->full.bytes[step] };
+    const struct step *step = &l->step.at[index];
+    struct trace_step out = { .name = strings_text(&l->strings, step->name),
+                              .step = index,
+                              .scope = step->scope,
+                              .share = step->shares ? &l->share.at[step->share] : NULL,
+                              .shares = step->shares,
+                              .max_tile = l->used_tile[t->full.tile[index]],
+                              .max_tile_bytes = t->full.bytes[index] };
 
-    out.kind = o->kind == STEP_EXCHANGE ? TRACE_EXCHANGE
-               : o->kind == STEP_HOST   ? TRACE_HOST
-                                        : TRACE_COMPUTE;
+    out.kind = step->kind == STEP_EXCHANGE ? TRACE_EXCHANGE
+               : step->kind == STEP_HOST   ? TRACE_HOST
+                                           : TRACE_COMPUTE;
     t->superstep += out.kind != TRACE_COMPUTE;
     out.superstep = t->superstep;
     if (t->step.count >= TRACE_STEPS_MAX)
@@ -133,14 +133,15 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
     const struct lowered *l = t->c->lowered;
 
     for (uint32_t i = first; i < end; i++) {
-        const struct step *o = &l->step.at[i];
+        const struct step *step = &l->step.at[i];
 
-        if (!(o->groups & 1)) {
-            i = o->kind == STEP_REPEAT || o->kind == STEP_LOOP || o->kind == STEP_IF ? end_of(l, i)
-                                                                                     : i;
+        if (!(step->groups & 1)) {
+            i = step->kind == STEP_REPEAT || step->kind == STEP_LOOP || step->kind == STEP_IF
+                    ? end_of(l, i)
+                    : i;
             continue;
         }
-        switch (o->kind) {
+        switch (step->kind) {
         case STEP_CALLS:
         case STEP_EXCHANGE:
         case STEP_HOST:
@@ -153,14 +154,14 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
             i = end_of(l, i);
             break;
         case STEP_CALL: {
-            const struct lowered_function *f = &l->function.at[o->n];
+            const struct lowered_function *f = &l->function.at[step->n];
 
             TRY(trace_range(t, f->first, f->first + f->count));
             break;
         }
         default:
             return FAIL(USAGE, "%s: the order of the program depends on data",
-                        strings_text(&l->strings, o->name));
+                        strings_text(&l->strings, step->name));
         }
     }
     return EMU_OK;

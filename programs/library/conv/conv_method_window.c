@@ -22,8 +22,7 @@ struct window {
     uint32_t field_parts;
     struct tensor products; /* results of the matrix unit, of all tiles, flat */
     uint32_t made;          /* elements of it that are used so far */
-    struct tensor
-        *result; /* owned; [cut_in][field_parts], each [blocks][n][h][w][16] of products */
+    struct tensor *result;  /* owned; [cut_in][field_parts], each [blocks][n][h][w][16] */
 };
 
 static uint32_t round_up_div(uint32_t n, uint32_t d)

@@ -11,14 +11,14 @@ uint32_t dw_pack_halves(uint32_t k, uint32_t stride)
 
     for (uint32_t i = 0; i < dw_passes(k, stride); i++)
         taps += dw_taps_loaded(k, stride, i);
-    return taps * DW_ATOM * DW_LANES;
+    return taps * DW_CHANNELS * DW_LANES;
 }
 
 /* Packed: [pairs][passes][taps][4 channels][windows][2 halves of the pair][4 inputs], only the taps
  * that are loaded for a pass. Of the 4 inputs a channel's weight is not zero for its own only. */
 void dw_pack(uint32_t k, uint32_t stride, const uint16_t *w, uint16_t *packed)
 {
-    uint32_t pairs = DW_ATOM / DW_LANES / DW_HALVES, passes = dw_passes(k, stride);
+    uint32_t pairs = DW_CHANNELS / DW_LANES / DW_HALVES, passes = dw_passes(k, stride);
     uint16_t *out = packed;
 
     memset(packed, 0, dw_pack_halves(k, stride) * sizeof(*packed));
@@ -85,22 +85,23 @@ uint32_t conv_first_blocks(uint32_t k)
 
 uint32_t conv_first_pack_halves(uint32_t k)
 {
-    return conv_first_blocks(k) * DW_ATOM * DW_ATOM;
+    return conv_first_blocks(k) * DW_CHANNELS * DW_CHANNELS;
 }
 
 void conv_first_pack(uint32_t k, uint32_t channels, const uint16_t *w, uint16_t *packed)
 {
     memset(packed, 0, conv_first_pack_halves(k) * sizeof(*packed));
-    for (uint32_t i = 0; i < conv_first_blocks(k) * DW_ATOM * PIXELS * channels; i++) {
+    for (uint32_t i = 0; i < conv_first_blocks(k) * DW_CHANNELS * PIXELS * channels; i++) {
         uint32_t channel = i % channels, pixel = i / channels % PIXELS;
-        uint32_t out = i / channels / PIXELS % DW_ATOM, block = i / channels / PIXELS / DW_ATOM;
+        uint32_t out = i / channels / PIXELS % DW_CHANNELS,
+                 block = i / channels / PIXELS / DW_CHANNELS;
         uint32_t row = block / row_blocks(k);
         int32_t column = first_column(k, block) + (int32_t)pixel;
         /* Its first pixels belong to the block before. */
         int shared = block % row_blocks(k) && column < (int32_t)(block % row_blocks(k) * PIXELS);
 
         if (column >= 0 && column < (int32_t)k && !shared)
-            packed[(block * DW_ATOM + out) * DW_ATOM + pixel * CHANNELS + channel] =
+            packed[(block * DW_CHANNELS + out) * DW_CHANNELS + pixel * CHANNELS + channel] =
                 w[((out * channels + channel) * k + row) * k + (uint32_t)column];
     }
 }

@@ -53,7 +53,7 @@ static const uint16_t *input_at(const struct dw *d, uint32_t row, uint32_t colum
     int64_t at = (int64_t)d->block * d->call->arg[dw__hp].value * p->wp + d->window.base;
 
     at += (int64_t)p->stride * (r * p->wp + c) + second * d->window.second_base;
-    return x + at * DW_ATOM + d->channel;
+    return x + at * DW_CHANNELS + d->channel;
 }
 
 /* Computes one position of the stream, column `column` of row `row`. Its worker has `left`
@@ -84,7 +84,7 @@ static uint16_t *result_at(const struct dw *d, uint32_t row, uint32_t column)
     const struct dw_plan *p = &d->plan;
     uint16_t *y = d->call->arg[dw__y].data;
 
-    return y + ((d->block * p->ho + row) * p->wo + column) * DW_ATOM + d->channel;
+    return y + ((d->block * p->ho + row) * p->wo + column) * DW_CHANNELS + d->channel;
 }
 
 static void pass_narrow(const struct dw *d, uint32_t third, int first)
@@ -136,7 +136,7 @@ static uint32_t weights_before(uint32_t k, uint32_t stride, uint32_t pair, uint3
 
 static void dw(const struct codelet_call *call, uint32_t k, uint32_t stride)
 {
-    uint32_t quads = DW_ATOM / DW_LANES, values = dw_pack_halves(k, stride);
+    uint32_t quads = DW_CHANNELS / DW_LANES, values = dw_pack_halves(k, stride);
     uint32_t passes = dw_passes(k, stride);
     uint16_t *scratch = call->arg[dw__scratch].data;
     struct dw d = { .call = call };

@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 enum {
-    DW_HALVES = 2,   /* in a pair, four channels each: one uses W0, one W1 */
-    DW_THIRDS = 3,   /* of the output */
-    DW_TAPS = 4,     /* in a window */
-    DW_SHORT = 6,    /* fewest positions in a third, and in its last row */
-    DW_LANES = 4,    /* channels in a vector */
-    DW_ATOM = 16,    /* channels in a block */
-    DW_AREA = 16,    /* f16 values of scratch for a position */
-    DW_POSITION = 32 /* bytes of a position: DW_ATOM channels */
+    DW_HALVES = 2,    /* in a pair, four channels each: one uses W0, one W1 */
+    DW_THIRDS = 3,    /* of the output */
+    DW_TAPS = 4,      /* in a window */
+    DW_SHORT = 6,     /* fewest positions in a third, and in its last row */
+    DW_LANES = 4,     /* channels in a vector */
+    DW_CHANNELS = 16, /* channels in a block */
+    DW_AREA = 16,     /* f16 values of scratch for a position */
+    DW_POSITION = 32  /* bytes of a position: DW_CHANNELS channels */
 };
 
 /* The output positions from (row, column) up to but not including (end_row, end_column), which is

@@ -377,7 +377,7 @@ struct activation op_group_norm(struct nn *nn, struct activation x, uint32_t gro
         graph_fail(nn->g, s, "%s: %s", name, emu_error());
     graph_pop(nn->g);
     tile_blocks_free(&m.all);
-    VEC_FREE(&m.part);
+    VEC_FREE(&m.block);
     emu_free(m.first);
     return x;
 }

@@ -1,12 +1,12 @@
-/* picture_op.c - turns pictures as the host sends them, three colours a pixel, into what a first
+/* picture_op.c - turns pictures as the host sends them, three channels a pixel, into what a first
  * layer reads: normalised f16, four numbers a pixel. */
 #include "programs/library/layout/network.h"
 
-enum { COLOURS = 3, LANES = 4, GROUP = 4 /* pixels of a vertex: multiples of it */ };
+enum { CHANNELS = 3, LANES = 4, GROUP = 4 /* pixels of a vertex: multiples of it */ };
 enum { GRAIN = 16 /* pixels of a tile: multiples of it */ };
 
-/* Makes the table of colours, one copy for each tile. */
-static struct tensor make_tables(struct nn *nn, const struct colours *c, uint32_t tiles)
+/* Makes the table of channels, one copy for each tile. */
+static struct tensor make_tables(struct nn *nn, const struct pixel_format *c, uint32_t tiles)
 {
     uint32_t *tile = emu_alloc(tiles, sizeof(*tile));
     struct tensor t = nn->zeros;
@@ -22,7 +22,7 @@ static struct tensor make_tables(struct nn *nn, const struct colours *c, uint32_
     return t;
 }
 
-static void add_vertices(struct nn *nn, const struct colours *c, struct tensor raw,
+static void add_vertices(struct nn *nn, const struct pixel_format *c, struct tensor raw,
                          struct tensor all)
 {
     struct graph *g = nn->g;
@@ -37,7 +37,7 @@ static void add_vertices(struct nn *nn, const struct colours *c, struct tensor r
         return;
     for (size_t i = 0; i < runs; i++) {
         uint32_t begin = (uint32_t)(run[i].begin / LANES), end = (uint32_t)(run[i].end / LANES);
-        struct tensor x = tensor_slice(g, raw, 0, begin * COLOURS, end * COLOURS);
+        struct tensor x = tensor_slice(g, raw, 0, begin * CHANNELS, end * CHANNELS);
         struct tensor y = tensor_slice(g, all, 0, begin * LANES, end * LANES);
 
         graph_map(g, x, run[i].tile);
@@ -51,13 +51,13 @@ static void add_vertices(struct nn *nn, const struct colours *c, struct tensor r
 }
 
 struct activation op_pixels(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
-                            const struct colours *c, struct tensor *raw, const char *name)
+                            const struct pixel_format *c, struct tensor *raw, const char *name)
 {
     struct graph *g = nn->g;
     uint32_t shape[4] = { n, h, w, LANES }, pixels = n * h * w;
     uint32_t padded = (pixels + GROUP - 1) / GROUP * GROUP, elements = padded * LANES;
-    uint32_t bytes = padded * COLOURS;
-    struct activation f = { .n = n, .c = COLOURS, .h = h, .w = w };
+    uint32_t bytes = padded * CHANNELS;
+    struct activation f = { .n = n, .c = CHANNELS, .h = h, .w = w };
     struct tensor all = graph_variable(g, ELEM_F16, 1, &elements, name);
 
     graph_map_linear(g, all, GRAIN * LANES, GRAIN * LANES, 0, graph_compute_tiles(g));

@@ -1,4 +1,4 @@
-// pixels_f16: y = x for three colours, 0 for the fourth.
+// pixels_f16: y = x for three channels, 0 for the fourth.
 #include "pixels.inc"
 
 #define w0       $m1

@@ -1,4 +1,4 @@
-// pixels_f32: y = x for three colours, rounded to f16, 0 for the fourth.
+// pixels_f32: y = x for three channels, rounded to f16, 0 for the fourth.
 #include "pixels.inc"
 
 // Two pixels, three vectors of x; the first in $a0:1 already.

@@ -1,7 +1,7 @@
-/* pixels_ref.c - pictures with three colours a pixel to four f16 a pixel: meaning and cycles. */
+/* pixels_ref.c - pictures with three channels a pixel to four f16 a pixel: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 
-enum { COLOURS = 3, BYTES = 256, LANES = 4, GROUP = 4 * LANES /* elements of y */ };
+enum { CHANNELS = 3, BYTES = 256, LANES = 4, GROUP = 4 * LANES /* elements of y */ };
 
 void pixels_u8_ref(const struct codelet_call *call)
 {
@@ -12,7 +12,7 @@ void pixels_u8_ref(const struct codelet_call *call)
     for (uint32_t i = 0; i < call->arg[pixels_u8__n].value; i++) {
         uint32_t c = i % LANES;
 
-        y[i] = c < COLOURS ? table[BYTES * c + x[i / LANES * COLOURS + c]] : 0;
+        y[i] = c < CHANNELS ? table[BYTES * c + x[i / LANES * CHANNELS + c]] : 0;
     }
 }
 
@@ -22,7 +22,7 @@ void pixels_f16_ref(const struct codelet_call *call)
     uint16_t *y = call->arg[pixels__y].data;
 
     for (uint32_t i = 0; i < call->arg[pixels__n].value; i++)
-        y[i] = i % LANES < COLOURS ? x[i / LANES * COLOURS + i % LANES] : 0;
+        y[i] = i % LANES < CHANNELS ? x[i / LANES * CHANNELS + i % LANES] : 0;
 }
 
 void pixels_f32_ref(const struct codelet_call *call)
@@ -32,8 +32,8 @@ void pixels_f32_ref(const struct codelet_call *call)
     struct fp_env env = { 0 };
 
     for (uint32_t i = 0; i < call->arg[pixels__n].value; i++)
-        y[i] =
-            i % LANES < COLOURS ? fp_f16_from_f32(x[i / LANES * COLOURS + i % LANES], 0, &env) : 0;
+        y[i] = i % LANES < CHANNELS ? fp_f16_from_f32(x[i / LANES * CHANNELS + i % LANES], 0, &env)
+                                    : 0;
 }
 
 /* ---- cycles ---- */

@@ -1,4 +1,4 @@
-// pixels_u8: y = what the table says of each byte, for three colours, 0 for the fourth.
+// pixels_u8: y = what the table says of each byte, for three channels, 0 for the fourth.
 //
 // table: [3][256] f16. As fast as a product and a sum in f16, which would round three times; the table is rounded once.
 #include "pixels.inc"
@@ -9,7 +9,7 @@
 #define a        $m1
 #define b        $m2
 #define c        $m8
-#define TABLE_BYTES  512 // of a colour
+#define TABLE_BYTES  512 // of a channel
 
 // xstep, ystep: from here to the next pixel.
 .macro PIXEL xstep ystep
