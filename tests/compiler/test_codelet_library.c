@@ -34,10 +34,10 @@ static const char source[] = ".macro ADD name add\n"
                              "ADD add_word, \"ld32 $m4, $mvertex_base, $mzero, 3\"\n";
 
 static const struct codelet_field fields[] = {
-    { FIELD_IN, "in", ELEM_U32, 4, ANY, NULL },
-    { FIELD_OUT, "out", ELEM_U32, 4, ANY, NULL },
-    { FIELD_LENGTH, "n", ELEM_U32, 4, ANY, "in" },
-    { FIELD_U32, "add", ELEM_U32, 4, ANY, NULL },
+    { FIELD_IN, "in", ELEM_U32, .align = 4 },
+    { FIELD_OUT, "out", ELEM_U32, .align = 4 },
+    { FIELD_LENGTH, "n", ELEM_U32, .align = 4, .other = "in" },
+    { FIELD_U32, "add", ELEM_U32, .align = 4 },
 };
 
 static void meaning(const struct codelet_call *call, uint32_t add)

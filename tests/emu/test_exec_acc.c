@@ -234,10 +234,10 @@ static void check_products(const struct acc_product *p)
 static void test_products(void **state)
 {
     static const struct acc_product row[] = {
-        { exec_f32mac, 1, 0, { 0 }, { 0 } },
-        { exec_f32v2mac, 2, 0, { 0, 1 }, { 0, 1 } },
-        { exec_f32v2axpy, 2, 1, { 0 }, { 0 } },
-        { exec_f32v2aop, 4, 0, { 0, 1, 0, 1 }, { 0, 0, 1, 1 } },
+        { exec_f32mac, .accumulators = 1 },
+        { exec_f32v2mac, .accumulators = 2, .x = { 0, 1 }, .y = { 0, 1 } },
+        { exec_f32v2axpy, .accumulators = 2, .axpy = 1 },
+        { exec_f32v2aop, .accumulators = 4, .x = { 0, 1, 0, 1 }, .y = { 0, 0, 1, 1 } },
     };
 
     (void)state;
@@ -389,24 +389,24 @@ static void test_exceptions(void **state)
         exec_fn *fn;
         uint32_t a, b, acc, tas, flags;
     } row[] = {
-        { exec_f32v4acc, 0x7f7fffff, 0, 0x7f7fffff, 0, FP_OFLO },
-        { exec_f32v4acc, 0x7f800000, 0, 0xff800000, 0, FP_INV },
-        { exec_f32v4acc, 0x7fc00000, 0, 0, 0, 0 },
-        { exec_f32v4acc, 0x7f812345, 0, 0, 0, FP_INV },
-        { exec_f32v4sqacc, 0x7f000000, 0, 0, 0, FP_OFLO },
-        { exec_f16v8acc, 0x00007d00, 0, 0, 0, FP_INV },
-        { exec_f16v8sqacc, 0x00007c00, 0, 0xff800000, 0, FP_INV },
-        { exec_f16v2cmac, 0x00007c00, 0, 0, 0, FP_INV },
-        { exec_f32mac, 0x7f000000, 0x7f000000, 0, 0, FP_OFLO },
-        { exec_f32v2axpy, 0x7f800000, 0, 0, 0, FP_INV },
-        { exec_f16v4mix, 0, 0, 0x47800000, 0, FP_OFLO },
-        { exec_f16v4mix, 0x7c00, 0x7c00, 0, 0xbc003c00, FP_INV },
-        { exec_f16v4gacc, 0, 0, 0x7f812345, 0, FP_INV },
-        { exec_f16v4gacc, 0, 0, 0x7f800000, 0, 0 },
-        { exec_f16v2gina, 0x7d00, 0, 0, 0, FP_INV },
-        { exec_f16v2gina, 0, 0, 0xc7800000, 0, FP_OFLO },
-        { exec_f32v2gina, 0x7f812345, 0, 0x7f812345, 0, 0 },
-        { exec_f32v2aop, 0x7f7fffff, 0x7f7fffff, 0, 0, FP_OFLO },
+        { exec_f32v4acc, .a = 0x7f7fffff, .acc = 0x7f7fffff, .flags = FP_OFLO },
+        { exec_f32v4acc, .a = 0x7f800000, .acc = 0xff800000, .flags = FP_INV },
+        { exec_f32v4acc, .a = 0x7fc00000 },
+        { exec_f32v4acc, .a = 0x7f812345, .flags = FP_INV },
+        { exec_f32v4sqacc, .a = 0x7f000000, .flags = FP_OFLO },
+        { exec_f16v8acc, .a = 0x00007d00, .flags = FP_INV },
+        { exec_f16v8sqacc, .a = 0x00007c00, .acc = 0xff800000, .flags = FP_INV },
+        { exec_f16v2cmac, .a = 0x00007c00, .flags = FP_INV },
+        { exec_f32mac, .a = 0x7f000000, .b = 0x7f000000, .flags = FP_OFLO },
+        { exec_f32v2axpy, .a = 0x7f800000, .flags = FP_INV },
+        { exec_f16v4mix, .acc = 0x47800000, .flags = FP_OFLO },
+        { exec_f16v4mix, .a = 0x7c00, .b = 0x7c00, .tas = 0xbc003c00, .flags = FP_INV },
+        { exec_f16v4gacc, .acc = 0x7f812345, .flags = FP_INV },
+        { exec_f16v4gacc, .acc = 0x7f800000 },
+        { exec_f16v2gina, .a = 0x7d00, .flags = FP_INV },
+        { exec_f16v2gina, .acc = 0xc7800000, .flags = FP_OFLO },
+        { exec_f32v2gina, .a = 0x7f812345, .acc = 0x7f812345 },
+        { exec_f32v2aop, .a = 0x7f7fffff, .b = 0x7f7fffff, .flags = FP_OFLO },
     };
     const struct insn in = { .d = 8, .a = 0, .b = 4 };
 

@@ -74,10 +74,10 @@ struct f16_form {
 };
 
 static const struct f16_form f16_forms[] = {
-    { "f16v4hihoamp", exec_f16v4hihoamp, 1, 1, 1 },
-    { "f16v4sihoamp", exec_f16v4sihoamp, 1, 0, 1 },
-    { "f16v4sisoamp", exec_f16v4sisoamp, 1, 0, 0 },
-    { "f16v4hihov4amp", exec_f16v4hihov4amp, 2, 1, 1 },
+    { "f16v4hihoamp", exec_f16v4hihoamp, .sets = 1, .half_in = 1, .half_out = 1 },
+    { "f16v4sihoamp", exec_f16v4sihoamp, .sets = 1, .half_out = 1 },
+    { "f16v4sisoamp", exec_f16v4sisoamp, .sets = 1 },
+    { "f16v4hihov4amp", exec_f16v4hihov4amp, .sets = 2, .half_in = 1, .half_out = 1 },
 };
 
 /* Phase groups: immediates first .. first + phases - 1, units per set. */
@@ -369,10 +369,10 @@ static void test_f32_fetch(void **state)
 /* ---- sliding convolution ---- */
 
 static const struct f16_form slic_forms[] = {
-    { "f16v4hihoslic", exec_f16v4hihoslic, 1, 1, 1 },
-    { "f16v4sihoslic", exec_f16v4sihoslic, 1, 0, 1 },
-    { "f16v4sisoslic", exec_f16v4sisoslic, 1, 0, 0 },
-    { "f16v4hihov4slic", exec_f16v4hihov4slic, 2, 1, 1 },
+    { "f16v4hihoslic", exec_f16v4hihoslic, .sets = 1, .half_in = 1, .half_out = 1 },
+    { "f16v4sihoslic", exec_f16v4sihoslic, .sets = 1, .half_out = 1 },
+    { "f16v4sisoslic", exec_f16v4sisoslic, .sets = 1 },
+    { "f16v4hihov4slic", exec_f16v4hihov4slic, .sets = 2, .half_in = 1, .half_out = 1 },
 };
 
 enum { WIDTH = 40, KERNEL = 4 };
@@ -501,18 +501,22 @@ static void test_exceptions(void **state)
         uint32_t x, weight, acc, partial;
         uint32_t flags;
     } row[] = {
-        { exec_f16v4hihoamp, 0x7c00, 0, 0, 0, FP_INV },               /* inf * 0 */
-        { exec_f16v4hihoamp, 0x7c00, 0x3c00, 0, 0, 0 },               /* inf: not made here */
-        { exec_f16v4hihoamp, 0x7c00, 0x3c00, 0xff800000, 0, FP_INV }, /* inf - inf */
-        { exec_f16v4hihoamp, 0x7e00, 0, 0, 0, 0 },                    /* quiet NaN */
-        { exec_f16v4hihoamp, 0x7d00, 0, 0, 0, FP_INV },               /* signalling NaN */
-        { exec_f16v4hihoamp, 0x3c00, 0x3c00, 0x7f7fffff, 0, 0 }, /* 1 is far below half an ulp */
-        { exec_f16v4hihoamp, 0, 0, 0x47800000, 0, FP_OFLO },     /* E(0) + 0 = 65536 to f16 */
-        { exec_f16v4hihoamp, 0, 0, 0, 0x7d00, FP_INV },          /* partial sum */
-        { exec_f16v4sisoamp, 0, 0, 0x47800000, 0x7f812345, 0 },  /* f32 partials are moved */
-        { exec_f32sisoamp, 0x7f7fffff, 0x40000000, 0, 0, FP_OFLO },
-        { exec_f32sisoamp, 0x7f7fffff, 0x7f7fffff, 0x7f800000, 0, 0 },
-        { exec_f32sisoamp, 0x00000001, 0x7f800000, 0, 0, FP_INV }, /* subnormal: 0 * inf */
+        { exec_f16v4hihoamp, .x = 0x7c00, .flags = FP_INV },  /* inf * 0 */
+        { exec_f16v4hihoamp, .x = 0x7c00, .weight = 0x3c00 }, /* inf: not made here */
+        { exec_f16v4hihoamp, .x = 0x7c00, .weight = 0x3c00, .acc = 0xff800000,
+          .flags = FP_INV },                                 /* inf - inf */
+        { exec_f16v4hihoamp, .x = 0x7e00 },                  /* quiet NaN */
+        { exec_f16v4hihoamp, .x = 0x7d00, .flags = FP_INV }, /* signalling NaN */
+        { exec_f16v4hihoamp, .x = 0x3c00, .weight = 0x3c00,
+          .acc = 0x7f7fffff },                                      /* 1 is far below half an ulp */
+        { exec_f16v4hihoamp, .acc = 0x47800000, .flags = FP_OFLO }, /* E(0) + 0 = 65536 to f16 */
+        { exec_f16v4hihoamp, .partial = 0x7d00, .flags = FP_INV },  /* partial sum */
+        { exec_f16v4sisoamp, .acc = 0x47800000,
+          .partial = 0x7f812345 }, /* f32 partials are moved */
+        { exec_f32sisoamp, .x = 0x7f7fffff, .weight = 0x40000000, .flags = FP_OFLO },
+        { exec_f32sisoamp, .x = 0x7f7fffff, .weight = 0x7f7fffff, .acc = 0x7f800000 },
+        { exec_f32sisoamp, .x = 0x00000001, .weight = 0x7f800000,
+          .flags = FP_INV }, /* subnormal: 0 * inf */
     };
     const struct insn in = { .d = 4, .a = 0, .b = 2, .i = 0 };
 

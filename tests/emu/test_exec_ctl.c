@@ -37,20 +37,20 @@ static void test_branches(void **state)
         int taken;
         uint32_t after;
     } row[] = {
-        { exec_bri, 0, 1, 0 },
-        { exec_brz, 0, 1, 0 },
-        { exec_brz, 1, 0, 1 },
-        { exec_brnz, 0, 0, 0 },
-        { exec_brnz, 0x80000000, 1, 0x80000000 },
-        { exec_brneg, 0x80000000, 1, 0x80000000 },
-        { exec_brneg, 0x7fffffff, 0, 0x7fffffff },
-        { exec_brneg, 0, 0, 0 },
-        { exec_brpos, 0, 1, 0 },
-        { exec_brpos, 0x7fffffff, 1, 0x7fffffff },
-        { exec_brpos, 0xffffffff, 0, 0xffffffff },
-        { exec_brnzdec, 0, 0, 0 },
-        { exec_brnzdec, 1, 1, 0 },
-        { exec_brnzdec, 0xffffffff, 1, 0xfffffffe },
+        { exec_bri, .taken = 1 },
+        { exec_brz, .taken = 1 },
+        { exec_brz, .a = 1, .taken = 0, .after = 1 },
+        { exec_brnz, .taken = 0 },
+        { exec_brnz, .a = 0x80000000, .taken = 1, .after = 0x80000000 },
+        { exec_brneg, .a = 0x80000000, .taken = 1, .after = 0x80000000 },
+        { exec_brneg, .a = 0x7fffffff, .taken = 0, .after = 0x7fffffff },
+        { exec_brneg, .taken = 0 },
+        { exec_brpos, .taken = 1 },
+        { exec_brpos, .a = 0x7fffffff, .taken = 1, .after = 0x7fffffff },
+        { exec_brpos, .a = 0xffffffff, .taken = 0, .after = 0xffffffff },
+        { exec_brnzdec, .taken = 0 },
+        { exec_brnzdec, .a = 1, .taken = 1 },
+        { exec_brnzdec, .a = 0xffffffff, .taken = 1, .after = 0xfffffffe },
     };
 
     (void)state;

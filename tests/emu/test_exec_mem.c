@@ -377,23 +377,25 @@ static void test_pace_faults(void **state)
         unsigned e;
         enum fault want;
     } bad[] = {
-        { exec_ld2x64pace, r0, r1, 0, 0, FAULT_INVALID_OP },
-        { exec_ld2x64pace, r0, r0 + 8, 0, 2, FAULT_CONFLICT },
-        { exec_ld2x64pace, r1, r1 + 16, 0, 2, FAULT_CONFLICT },
-        { exec_ld2x64pace, r0 + 4, r1, 0, 2, FAULT_INVALID_ADDR },
-        { exec_ld2x64pace, r0, end, 0, 2, FAULT_INVALID_ADDR },
-        { exec_ld2xst64pace, r1, r0, r1 + 8, 2, FAULT_INVALID_ADDR }, /* second load in region 0 */
-        { exec_ld2xst64pace, r0, r1, r1 + 32, 2, FAULT_CONFLICT },
-        { exec_ld2xst64pace, r0, r1, r0 + 16, 2, FAULT_CONFLICT },
-        { exec_ld2xst64pace, r1, r1 + 16, r0, 2, FAULT_CONFLICT },
-        { exec_ld2xst64pace, r0, r1, r1 + 12, 2, FAULT_INVALID_ADDR },
-        { exec_ldst64pace, r1, 0, r1, 2, FAULT_CONFLICT },
-        { exec_ldst64pace, r1, 0, 8, 2, FAULT_INVALID_ADDR },
-        { exec_st64pace, 0, 0, r1 + 4, 2, FAULT_INVALID_ADDR },
-        { exec_ld64a32pace, r0, r1, 0, 1, FAULT_INVALID_OP },
-        { exec_ld64a32pace, r0, r1 + 2, 0, 2, FAULT_INVALID_ADDR },
-        { exec_ld64b16pace, r0, r1 + 1, 0, 2, FAULT_INVALID_ADDR },
-        { exec_ld64b16pace, r0, r0 + 2, 0, 2, FAULT_CONFLICT },
+        { exec_ld2x64pace, .a0 = r0, .a1 = r1, .want = FAULT_INVALID_OP },
+        { exec_ld2x64pace, .a0 = r0, .a1 = r0 + 8, .e = 2, .want = FAULT_CONFLICT },
+        { exec_ld2x64pace, .a0 = r1, .a1 = r1 + 16, .e = 2, .want = FAULT_CONFLICT },
+        { exec_ld2x64pace, .a0 = r0 + 4, .a1 = r1, .e = 2, .want = FAULT_INVALID_ADDR },
+        { exec_ld2x64pace, .a0 = r0, .a1 = end, .e = 2, .want = FAULT_INVALID_ADDR },
+        { exec_ld2xst64pace, .a0 = r1, .a1 = r0, .a2 = r1 + 8, .e = 2,
+          .want = FAULT_INVALID_ADDR }, /* second load in region 0 */
+        { exec_ld2xst64pace, .a0 = r0, .a1 = r1, .a2 = r1 + 32, .e = 2, .want = FAULT_CONFLICT },
+        { exec_ld2xst64pace, .a0 = r0, .a1 = r1, .a2 = r0 + 16, .e = 2, .want = FAULT_CONFLICT },
+        { exec_ld2xst64pace, .a0 = r1, .a1 = r1 + 16, .a2 = r0, .e = 2, .want = FAULT_CONFLICT },
+        { exec_ld2xst64pace, .a0 = r0, .a1 = r1, .a2 = r1 + 12, .e = 2,
+          .want = FAULT_INVALID_ADDR },
+        { exec_ldst64pace, .a0 = r1, .a2 = r1, .e = 2, .want = FAULT_CONFLICT },
+        { exec_ldst64pace, .a0 = r1, .a2 = 8, .e = 2, .want = FAULT_INVALID_ADDR },
+        { exec_st64pace, .a2 = r1 + 4, .e = 2, .want = FAULT_INVALID_ADDR },
+        { exec_ld64a32pace, .a0 = r0, .a1 = r1, .e = 1, .want = FAULT_INVALID_OP },
+        { exec_ld64a32pace, .a0 = r0, .a1 = r1 + 2, .e = 2, .want = FAULT_INVALID_ADDR },
+        { exec_ld64b16pace, .a0 = r0, .a1 = r1 + 1, .e = 2, .want = FAULT_INVALID_ADDR },
+        { exec_ld64b16pace, .a0 = r0, .a1 = r0 + 2, .e = 2, .want = FAULT_CONFLICT },
     };
     struct insn in = { .d = 0, .s = 4, .x = 8, .t = 10 };
     uint64_t memory = hash64(t.mem, t.mem_bytes);
@@ -423,10 +425,10 @@ static void test_delta(void **state)
         exec_fn *fn;
         unsigned data_bytes, delta_bytes, scale;
     } form[] = {
-        { exec_ldd16a32, 4, 2, 1 },
-        { exec_ldd16a64, 8, 2, 1 },
-        { exec_ldd16b16, 2, 2, 1 },
-        { exec_ldd16v2a32, 4, 4, 0x10000 },
+        { exec_ldd16a32, .data_bytes = 4, .delta_bytes = 2, .scale = 1 },
+        { exec_ldd16a64, .data_bytes = 8, .delta_bytes = 2, .scale = 1 },
+        { exec_ldd16b16, .data_bytes = 2, .delta_bytes = 2, .scale = 1 },
+        { exec_ldd16v2a32, .data_bytes = 4, .delta_bytes = 4, .scale = 0x10000 },
     };
     struct insn in = { .d = 2, .p = 1, .b = 2, .x = 3 };
     uint32_t list = t.mem_base + 256, data = region1();

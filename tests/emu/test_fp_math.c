@@ -250,38 +250,38 @@ static void test_special_operands(void **state)
         uint32_t x, want;
         unsigned flags;
     } edge[] = {
-        { fp_f32_exp, 0x42b17217, 0x7f7fff84, 0 },        /* the last finite result */
-        { fp_f32_exp, 0x42b17218, FP_F32_INF, FP_OFLO },  /* the first overflow */
-        { fp_f32_exp, 0xc2aeac4f, 0x00800026, 0 },        /* the last that is not flushed */
-        { fp_f32_exp, 0xc2aeac50, 0, 0 },                 /* 2^-126 less 2^-130 or so */
-        { fp_f32_exp, 0xc2af0000, 0, 0 },                 /* -87.5 */
-        { fp_f32_exp, 0x00000001, FP_F32_ONE, 0 },        /* subnormal: 0 */
-        { fp_f32_exp, 0x7f800001, FP_F32_NAN, FP_INV },   /* signalling */
-        { fp_f32_exp, 0xffc00001, FP_F32_NAN, 0 },        /* quiet */
-        { fp_f32_exp, FP_F32_INF, FP_F32_INF, 0 },        /* exact: no overflow */
-        { fp_f32_exp, 0xff800000, 0, 0 },                 /* -inf */
-        { fp_f32_exp2, 0x43000000, FP_F32_INF, FP_OFLO }, /* 128 */
-        { fp_f32_exp2, 0x42ff0000, 0x7f3504f3, 0 },       /* 127.5 */
-        { fp_f32_exp2, 0xc2fc0000, 0x00800000, 0 },       /* -126 */
-        { fp_f32_exp2, 0xc2fc0001, 0, 0 },                /* 2^-126 less 2^-145 or so */
-        { fp_f32_exp2, 0xc3000000, 0, 0 },                /* -128: exact, but subnormal */
-        { fp_f32_ln, 0, 0xff800000, FP_DIV0 },
-        { fp_f32_ln, 0x80000000, 0xff800000, FP_DIV0 },
-        { fp_f32_ln, 0x807fffff, 0xff800000, FP_DIV0 }, /* subnormal: -0 */
-        { fp_f32_ln, 0x80800000, FP_F32_NAN, FP_INV },
-        { fp_f32_ln, 0xff800000, FP_F32_NAN, FP_INV },
-        { fp_f32_ln, FP_F32_INF, FP_F32_INF, 0 },
-        { fp_f32_ln, FP_F32_ONE, 0, 0 },
-        { fp_f32_log2, 0x00800000, 0xc2fc0000, 0 }, /* 2^-126 */
-        { fp_f32_log2, FP_F32_ONE, 0, 0 },
-        { fp_f32_tanh, 0x80000000, 0x80000000, 0 },
-        { fp_f32_tanh, 0x80000001, 0x80000000, 0 },
-        { fp_f32_tanh, 0x80800000, 0x80800000, 0 }, /* rounds up to the least normal */
-        { fp_f32_tanh, 0xff800000, 0xbf800000, 0 },
-        { fp_f32_sigm, 0xff800000, 0, 0 },
-        { fp_f32_sigm, FP_F32_INF, FP_F32_ONE, 0 },
-        { fp_f32_sigm, 0x80000000, 0x3f000000, 0 },
-        { fp_f32_sigm, 0x34000000, 0x3f000000, 0 }, /* 2^-23: just below a midpoint */
+        { fp_f32_exp, 0x42b17217, .want = 0x7f7fff84 }, /* the last finite result */
+        { fp_f32_exp, 0x42b17218, .want = FP_F32_INF, .flags = FP_OFLO }, /* the first overflow */
+        { fp_f32_exp, 0xc2aeac4f, .want = 0x00800026 }, /* the last that is not flushed */
+        { fp_f32_exp, 0xc2aeac50, .want = 0 },          /* 2^-126 less 2^-130 or so */
+        { fp_f32_exp, 0xc2af0000, .want = 0 },          /* -87.5 */
+        { fp_f32_exp, 0x00000001, .want = FP_F32_ONE }, /* subnormal: 0 */
+        { fp_f32_exp, 0x7f800001, .want = FP_F32_NAN, .flags = FP_INV },   /* signalling */
+        { fp_f32_exp, 0xffc00001, .want = FP_F32_NAN },                    /* quiet */
+        { fp_f32_exp, FP_F32_INF, .want = FP_F32_INF },                    /* exact: no overflow */
+        { fp_f32_exp, 0xff800000, .want = 0 },                             /* -inf */
+        { fp_f32_exp2, 0x43000000, .want = FP_F32_INF, .flags = FP_OFLO }, /* 128 */
+        { fp_f32_exp2, 0x42ff0000, .want = 0x7f3504f3 },                   /* 127.5 */
+        { fp_f32_exp2, 0xc2fc0000, .want = 0x00800000 },                   /* -126 */
+        { fp_f32_exp2, 0xc2fc0001, .want = 0 }, /* 2^-126 less 2^-145 or so */
+        { fp_f32_exp2, 0xc3000000, .want = 0 }, /* -128: exact, but subnormal */
+        { fp_f32_ln, 0, .want = 0xff800000, .flags = FP_DIV0 },
+        { fp_f32_ln, 0x80000000, .want = 0xff800000, .flags = FP_DIV0 },
+        { fp_f32_ln, 0x807fffff, .want = 0xff800000, .flags = FP_DIV0 }, /* subnormal: -0 */
+        { fp_f32_ln, 0x80800000, .want = FP_F32_NAN, .flags = FP_INV },
+        { fp_f32_ln, 0xff800000, .want = FP_F32_NAN, .flags = FP_INV },
+        { fp_f32_ln, FP_F32_INF, .want = FP_F32_INF },
+        { fp_f32_ln, FP_F32_ONE, .want = 0 },
+        { fp_f32_log2, 0x00800000, .want = 0xc2fc0000 }, /* 2^-126 */
+        { fp_f32_log2, FP_F32_ONE, .want = 0 },
+        { fp_f32_tanh, 0x80000000, .want = 0x80000000 },
+        { fp_f32_tanh, 0x80000001, .want = 0x80000000 },
+        { fp_f32_tanh, 0x80800000, .want = 0x80800000 }, /* rounds up to the least normal */
+        { fp_f32_tanh, 0xff800000, .want = 0xbf800000 },
+        { fp_f32_sigm, 0xff800000, .want = 0 },
+        { fp_f32_sigm, FP_F32_INF, .want = FP_F32_ONE },
+        { fp_f32_sigm, 0x80000000, .want = 0x3f000000 },
+        { fp_f32_sigm, 0x34000000, .want = 0x3f000000 }, /* 2^-23: just below a midpoint */
     };
 
     (void)state;

@@ -24,17 +24,17 @@ static void test_bad_requests(void **state)
         int to_host;
         const char *why;
     } bad[] = {
-        { 6, 0, 4, 0, "no such stream" },
-        { 8191, 0, 4, 1, "no such stream" },
-        { 5, 0, 4, 1, "to the host on a stream to tiles" },
-        { 100, 0, 4, 0, "to a tile on a stream to the host" },
-        { 5, 0, 0, 0, "no bytes" },
-        { 5, 65536, 4, 0, "outside the memory" },
-        { 5, 65532, 8, 0, "outside the memory" },
-        { 5, 0, 65540, 0, "outside the memory" },
-        { 5, 0xfffc, 0x1ffffc, 0, "outside the memory" },
-        { 5, 2, 4, 0, "misaligned" },
-        { 5, 1u << 24, 4, 0, "reserved" },
+        { .stream = 6, .bytes = 4, .why = "no such stream" },
+        { .stream = 8191, .bytes = 4, .to_host = 1, .why = "no such stream" },
+        { .stream = 5, .bytes = 4, .to_host = 1, .why = "to the host on a stream to tiles" },
+        { .stream = 100, .bytes = 4, .why = "to a tile on a stream to the host" },
+        { .stream = 5, .why = "no bytes" },
+        { .stream = 5, .off = 65536, .bytes = 4, .why = "outside the memory" },
+        { .stream = 5, .off = 65532, .bytes = 8, .why = "outside the memory" },
+        { .stream = 5, .bytes = 65540, .why = "outside the memory" },
+        { .stream = 5, .off = 0xfffc, .bytes = 0x1ffffc, .why = "outside the memory" },
+        { .stream = 5, .off = 2, .bytes = 4, .why = "misaligned" },
+        { .stream = 5, .off = 1u << 24, .bytes = 4, .why = "reserved" },
     };
     uint32_t below_memory[2] = { 0, 5u << HOST_HEADER_WORDS_BITS | 1 };
     struct host_fixture r;

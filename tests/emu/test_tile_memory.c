@@ -161,23 +161,25 @@ static void test_conflict_edges(void **state)
         uint32_t off1, off2;
         enum fault want;
     } edge[] = {
-        { 0, 0, 0, FAULT_CONFLICT },
-        { 0, 0, 8, FAULT_CONFLICT },
-        { 0, 0, 0x3ff8, FAULT_CONFLICT },
-        { 0, 0, 0x4000, FAULT_NONE },
-        { 0, 0x3ff8, 0x4000, FAULT_NONE },
-        { 0, 0x4000, 0x7ffc, FAULT_CONFLICT },
-        { 1, 0, 0, FAULT_CONFLICT },
-        { 1, 0, 4, FAULT_CONFLICT },
-        { 1, 0, 8, FAULT_NONE },
-        { 1, 8, 0, FAULT_NONE },
-        { 1, 0, 16, FAULT_CONFLICT },
-        { 1, 8, 0x7ff8, FAULT_CONFLICT },
-        { 1, 0, 0x7ff8, FAULT_NONE },
-        { 1, 0, 0x8000, FAULT_NONE },
-        { 1, 0x7ff0, 0x8000, FAULT_NONE },
-        { 1, 0xfffffff8, 0, FAULT_NONE }, /* last word of region 0, first of region 1 */
-        { 1, 0xfffffff8, 8, FAULT_NONE },
+        { .want = FAULT_CONFLICT },
+        { .off2 = 8, .want = FAULT_CONFLICT },
+        { .off2 = 0x3ff8, .want = FAULT_CONFLICT },
+        { .off2 = 0x4000, .want = FAULT_NONE },
+        { .off1 = 0x3ff8, .off2 = 0x4000, .want = FAULT_NONE },
+        { .off1 = 0x4000, .off2 = 0x7ffc, .want = FAULT_CONFLICT },
+        { .in_region1 = 1, .want = FAULT_CONFLICT },
+        { .in_region1 = 1, .off2 = 4, .want = FAULT_CONFLICT },
+        { .in_region1 = 1, .off2 = 8, .want = FAULT_NONE },
+        { .in_region1 = 1, .off1 = 8, .want = FAULT_NONE },
+        { .in_region1 = 1, .off2 = 16, .want = FAULT_CONFLICT },
+        { .in_region1 = 1, .off1 = 8, .off2 = 0x7ff8, .want = FAULT_CONFLICT },
+        { .in_region1 = 1, .off2 = 0x7ff8, .want = FAULT_NONE },
+        { .in_region1 = 1, .off2 = 0x8000, .want = FAULT_NONE },
+        { .in_region1 = 1, .off1 = 0x7ff0, .off2 = 0x8000, .want = FAULT_NONE },
+        { .in_region1 = 1,
+          .off1 = 0xfffffff8,
+          .want = FAULT_NONE }, /* last word of region 0, first of region 1 */
+        { .in_region1 = 1, .off1 = 0xfffffff8, .off2 = 8, .want = FAULT_NONE },
     };
     const struct arch *a = arch_preset("mk2");
     struct tile t;

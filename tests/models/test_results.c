@@ -58,27 +58,29 @@ static void expect_file(const char *path, const char *text)
 
 /* A name, and what becomes of it. */
 struct odd_name {
-    const char *name, *csv, *json, *hex;
+    const char *name, *json;
+    const char *csv; /* NULL: the name itself */
+    const char *hex; /* NULL: the name is good UTF-8 */
 };
 
 static const struct odd_name odd[] = {
-    { "a.jpg", "a.jpg", "\"a.jpg\"", "" },
-    { "a,b.jpg", "\"a,b.jpg\"", "\"a,b.jpg\"", "" },
-    { "say \"hi\".jpg", "\"say \"\"hi\"\".jpg\"", "\"say \\\"hi\\\".jpg\"", "" },
-    { "\"", "\"\"\"\"", "\"\\\"\"", "" },
-    { "two\nlines.jpg", "\"two\nlines.jpg\"", "\"two\\u000alines.jpg\"", "" },
-    { "end\r", "\"end\r\"", "\"end\\u000d\"", "" },
-    { " space", "\" space\"", "\" space\"", "" },
-    { "back\\slash\t\x7f", "back\\slash\t\x7f", "\"back\\\\slash\\u0009\\u007f\"", "" },
-    { "\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x88", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x88",
-      "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x88\"", "" },
-    { "\xe4.jpg", "\xef\xbf\xbd.jpg", "\"\xef\xbf\xbd.jpg\"", "e42e6a7067" },
-    { "\xc3", "\xef\xbf\xbd", "\"\xef\xbf\xbd\"", "c3" },
-    { "\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd", "\"\xef\xbf\xbd\xef\xbf\xbd\"", "c080" },
-    { "\xed\xa0\x80,", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd,\"",
-      "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd,\"", "eda0802c" },
-    { "\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd",
-      "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"", "f4908080" },
+    { "a.jpg", .json = "\"a.jpg\"" },
+    { "a,b.jpg", .json = "\"a,b.jpg\"", .csv = "\"a,b.jpg\"" },
+    { "say \"hi\".jpg", .json = "\"say \\\"hi\\\".jpg\"", .csv = "\"say \"\"hi\"\".jpg\"" },
+    { "\"", .json = "\"\\\"\"", .csv = "\"\"\"\"" },
+    { "two\nlines.jpg", .json = "\"two\\u000alines.jpg\"", .csv = "\"two\nlines.jpg\"" },
+    { "end\r", .json = "\"end\\u000d\"", .csv = "\"end\r\"" },
+    { " space", .json = "\" space\"", .csv = "\" space\"" },
+    { "back\\slash\t\x7f", .json = "\"back\\\\slash\\u0009\\u007f\"" },
+    { "\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x88", .json = "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x88\"" },
+    { "\xe4.jpg", .json = "\"\xef\xbf\xbd.jpg\"", .csv = "\xef\xbf\xbd.jpg", .hex = "e42e6a7067" },
+    { "\xc3", .json = "\"\xef\xbf\xbd\"", .csv = "\xef\xbf\xbd", .hex = "c3" },
+    { "\xc0\x80", .json = "\"\xef\xbf\xbd\xef\xbf\xbd\"", .csv = "\xef\xbf\xbd\xef\xbf\xbd",
+      .hex = "c080" },
+    { "\xed\xa0\x80,", .json = "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd,\"",
+      .csv = "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd,\"", .hex = "eda0802c" },
+    { "\xf4\x90\x80\x80", .json = "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"",
+      .csv = "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", .hex = "f4908080" },
 };
 
 static void test_csv(void **state)
@@ -91,8 +93,11 @@ static void test_csv(void **state)
     folder_new(&d);
     r = open_results(path_in(&d, "r.csv"), 0);
     for (unsigned i = 0; i < EMU_COUNT_OF(odd); i++) {
+        const char *csv = odd[i].csv ? odd[i].csv : odd[i].name;
+
         put(r, odd[i].name, 3 * i);
-        sprintf(want + strlen(want), "%s,%u," TOP_CSV ",%s\n", odd[i].csv, 3 * i, odd[i].hex);
+        sprintf(want + strlen(want), "%s,%u," TOP_CSV ",%s\n", csv, 3 * i,
+                odd[i].hex ? odd[i].hex : "");
     }
     assert_int_equal(results_kept(r), EMU_COUNT_OF(odd));
     expect_file(path_in(&d, "r.csv"), want); /* before it is closed */
@@ -116,16 +121,17 @@ static void test_jsonl(void **state)
     assert_int_equal(results_close(r), EMU_OK);
     f = fopen(path_in(&d, "r.jsonl"), "r");
     for (unsigned i = 0; i < EMU_COUNT_OF(odd); i++) {
-        char want[1024];
+        char want[1024], hex[64] = "";
         json_t *o;
 
-        sprintf(want, "{\"file\": %s, \"index\": %u, " TOP_JSONL "%s%s%s}\n", odd[i].json, i,
-                *odd[i].hex ? ", \"file_hex\": \"" : "", odd[i].hex, *odd[i].hex ? "\"" : "");
+        if (odd[i].hex)
+            sprintf(hex, ", \"file_hex\": \"%s\"", odd[i].hex);
+        sprintf(want, "{\"file\": %s, \"index\": %u, " TOP_JSONL "%s}\n", odd[i].json, i, hex);
         assert_non_null(fgets(line, sizeof(line), f));
         assert_string_equal(line, want);
         o = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
         assert_non_null(o);
-        if (!*odd[i].hex)
+        if (!odd[i].hex)
             assert_string_equal(json_string_value(json_object_get(o, "file")), odd[i].name);
         json_decref(o);
     }
