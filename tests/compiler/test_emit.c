@@ -51,9 +51,7 @@ static void test_launches_lose_no_cycle(void **state)
             if (i % 4 == 1) /* the state of the call before once more */
                 r.l.call.at[i].state = r.l.call.at[i - 1].state;
         }
-        emit_fixture_function(&r, "main");
-        emit_fixture_place(&r, 1);
-        emit_fixture_emit(&r, 1);
+        emit_fixture_main(&r);
         emit_fixture_compare(&r, 1, 1);
         cycles[k] = machine_cycles(r.run->machine);
         /* two entries; state (but for those that are there already), launch, wait; sync, jump */
@@ -88,9 +86,7 @@ static void test_loops_lose_no_cycle(void **state)
             for (unsigned i = 0; i < calls; i++)
                 emit_fixture_call_value(&r, 0, i % 2 ? EMIT_SET : EMIT_ADD, n, i);
             emit_fixture_end(&r, 1);
-            emit_fixture_function(&r, "main");
-            emit_fixture_place(&r, 1);
-            emit_fixture_emit(&r, 1);
+            emit_fixture_main(&r);
             emit_fixture_compare(&r, 1, 1);
             cycles[k] = machine_cycles(r.run->machine);
             want = codelet_multi_cycles(&r.g.arch, 9) - (r.g.arch.workers - 1);
@@ -119,9 +115,7 @@ static void test_supervisor_codelets(void **state)
     emit_fixture_call_value(&r, 0, EMIT_NOTE_SUPER, n, 77);
     emit_fixture_call_value(&r, 0, EMIT_NOTE, n, 78);
     emit_fixture_end(&r, 1);
-    emit_fixture_function(&r, "main");
-    emit_fixture_place(&r, 1);
-    emit_fixture_emit(&r, 1);
+    emit_fixture_main(&r);
     emit_fixture_compare(&r, 1, 2);
     emit_fixture_free(&r);
 }
@@ -157,9 +151,7 @@ static void test_nested_loops(void **state)
         n[1] = emit_fixture_notes(&r, 1);
         nest(&r, n, depth, 5);
         nest(&r, n, depth, 500);
-        emit_fixture_function(&r, "main");
-        emit_fixture_place(&r, 1);
-        emit_fixture_emit(&r, 1);
+        emit_fixture_main(&r);
         emit_fixture_compare(&r, 1, 2);
         emit_fixture_free(&r);
     }
@@ -181,9 +173,7 @@ static void test_repeat_counts(void **state)
         emit_fixture_step(&r, STEP_CALLS, 1, "work");
         emit_fixture_call_value(&r, 0, EMIT_NOTE, n, 3);
         emit_fixture_end(&r, 1);
-        emit_fixture_function(&r, "main");
-        emit_fixture_place(&r, 1);
-        emit_fixture_emit(&r, 1);
+        emit_fixture_main(&r);
         emit_fixture_compare(&r, 1, 2);
         assert_int_equal(r.model[n][0], 1 + 2 * times[i]);
         bytes = own_code_bytes(&r, 0);
@@ -197,9 +187,7 @@ static void test_repeat_counts(void **state)
     emit_fixture_step(&r, STEP_CALLS, 1, "work");
     emit_fixture_call_value(&r, 0, EMIT_NOTE, n, 3);
     emit_fixture_end(&r, 1);
-    emit_fixture_function(&r, "main");
-    emit_fixture_place(&r, 1);
-    emit_fixture_emit(&r, 1);
+    emit_fixture_main(&r);
     {
         const struct image_segment *s = image_segment_at(r.im, 1);
         uint32_t size, word[3];
@@ -237,9 +225,7 @@ static void test_idle_tile_votes(void **state)
     emit_fixture_step(&r, STEP_CALLS, 1, "work");
     emit_fixture_call_value(&r, 0, EMIT_NOTE, from, 1);
     emit_fixture_end(&r, 1);
-    emit_fixture_function(&r, "main");
-    emit_fixture_place(&r, 1);
-    emit_fixture_emit(&r, 1);
+    emit_fixture_main(&r);
     emit_fixture_compare(&r, 1, 2);
     bytes = own_code_bytes(&r, 2);
     assert_int_equal(bytes, 4 * 4); /* sans 2999, sync ANS, sync of the host, jump */
@@ -272,9 +258,7 @@ static void test_votes_come_first(void **state)
         }
         emit_fixture_step(&r, STEP_CALLS, 1, "work");
         emit_fixture_call_value(&r, 2, EMIT_NOTE, n, 5);
-        emit_fixture_function(&r, "main");
-        emit_fixture_place(&r, 1);
-        emit_fixture_emit(&r, 1);
+        emit_fixture_main(&r);
         emit_fixture_compare(&r, 1, 2);
         expect_code(&r, 2, k == 1 ? one : two, k == 1 ? EMU_COUNT_OF(one) : EMU_COUNT_OF(two));
         emit_fixture_free(&r);
@@ -320,9 +304,7 @@ static void test_empty_exchange(void **state)
         emit_fixture_step(&r, k ? STEP_HOST : STEP_EXCHANGE, 1, "nothing");
         emit_fixture_step(&r, k ? STEP_HOST : STEP_EXCHANGE, 2, "of a group that has no tiles");
         emit_fixture_end(&r, 1);
-        emit_fixture_function(&r, "main");
-        emit_fixture_place(&r, 1);
-        emit_fixture_emit(&r, 1);
+        emit_fixture_main(&r);
         emit_fixture_compare(&r, 1, 2);
         assert_int_equal(machine_supersteps(r.run->machine, 0), 2 * 9);
         assert_int_equal(own_code_bytes(&r, 0), 4 * 6); /* counter, two syncs, branch; sync, jump */
@@ -362,9 +344,7 @@ static void test_host_rounds(void **state)
     emit_fixture_request(&r, 3, 0, 1, o[3], 0, 128);
     emit_fixture_request(&r, 3, 2, 1, o[3], 0, 4);
     emit_fixture_end(&r, 1);
-    emit_fixture_function(&r, "main");
-    emit_fixture_place(&r, 1);
-    emit_fixture_emit(&r, 1);
+    emit_fixture_main(&r);
     emit_fixture_compare(&r, 1, 2);
     assert_true(r.taken == 2 * 3 * 120 && r.given == 2 * 3 * 212);
     assert_int_equal(image_stream_count(r.im), 2);
@@ -464,9 +444,7 @@ static void test_map_of_real_codelets(void **state)
         if (codelet_link(&r.g.arch, set, 2 * with, r.g.arch.mem_base, &r.codelets) != EMU_OK)
             fail_msg("%s", emu_error());
         emit_fixture_step(&r, STEP_CALLS, 1, "nothing");
-        emit_fixture_function(&r, "main");
-        emit_fixture_place(&r, 1);
-        emit_fixture_emit(&r, 1);
+        emit_fixture_main(&r);
         emit_fixture_check_maps(&r);
         for (uint32_t i = 0; i < 2 * with; i++) {
             const char *owner = owner_of(&r, 0, r.codelets.entry[i], &category);
