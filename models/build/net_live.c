@@ -3,7 +3,7 @@
 #include "models/build/fusion.h"
 #include "models/build/net_memory.h"
 
-enum { CHANNEL_BLOCK = 16, PICTURE_CHANNELS = 4, HALF_BYTES = 2 };
+enum { PICTURE_CHANNELS = 4, HALF_BYTES = 2 };
 
 /* A result in memory, of one or several layers. */
 struct stored {

@@ -7,7 +7,7 @@
 
 static const double u = 0x1p-11, t = 0x1p-25;
 
-enum { CHANNEL_BLOCK = 16, ROUNDINGS_AFTER = 4 };
+enum { ROUNDINGS_AFTER = 4 };
 
 enum emu_status layer_bounds_init(struct layer_bounds *b, const struct net *n,
                                   const struct weights *w)

@@ -5,8 +5,6 @@
 #include "emu/base/fp.h"
 #include "models/weights/safetensors.h"
 
-enum { CHANNEL_BLOCK = 16 };
-
 /* Turns [c16][n][h][w][16] into [n][c][h][w]. Returns 0 if the padding after the last channel is
  * not all zero. */
 static int unpack(const struct activation *x, const uint16_t *from, double *to)

@@ -22,7 +22,7 @@ enum {
     ACT,
     SEED
 };
-enum { CHANNEL_BLOCK = 16, PICTURE = 4, SIDE_MAX = 1024, CHANNELS_MAX = 16384, PASSES = 3 };
+enum { PICTURE = 4, SIDE_MAX = 1024, CHANNELS_MAX = 16384, PASSES = 3 };
 
 /* Layers with published cycles; 0: none of them. */
 static const struct published_layer {

@@ -16,6 +16,9 @@
 
 SUPERSTEP_API_BEGIN
 
+/* Channels of an activation that lie together in memory. */
+enum { CHANNEL_BLOCK = 16 };
+
 enum activation_function { ACT_NONE, ACT_RELU, ACT_SWISH, ACT_SIGMOID };
 
 /* A network under construction. */

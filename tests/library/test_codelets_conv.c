@@ -11,9 +11,8 @@
 #include "programs/library/kernel/codelet_ref.h"
 #include "programs/library/conv/conv_pack.h"
 #include "programs/library/conv/dw_work.h"
+#include "programs/library/ops_nn.h"
 #include "tests/fixtures/kernel_fixture.h"
-
-enum { CHANNEL_BLOCK = 16 };
 
 static double f16_value(uint16_t h)
 {

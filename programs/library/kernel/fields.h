@@ -4,18 +4,9 @@
 #ifndef PROGRAMS_FIELDS_H
 #define PROGRAMS_FIELDS_H
 
-#define INDEX(s, field)                         s##__##field,
-#define IN(s, field, elem, align, region)       INDEX(s, field)
-#define OUT(s, field, elem, align, region)      INDEX(s, field)
-#define INOUT(s, field, elem, align, region)    INDEX(s, field)
-#define IN_LIST(s, field, elem, align, region)  INDEX(s, field)
-#define OUT_LIST(s, field, elem, align, region) INDEX(s, field)
-#define WORDS(s, field)                         INDEX(s, field)
-#define U32(s, field)                           INDEX(s, field)
-#define F32(s, field)                           INDEX(s, field)
-#define F16(s, field)                           INDEX(s, field)
-#define LENGTH(s, field, of)                    INDEX(s, field)
-#define APART(s, a, b)
+#define INDEX(s, field)      s##__##field,
+#define LENGTH(s, field, of) INDEX(s, field)
+#include "programs/library/kernel/fields_alike.def"
 
 #define KERNEL(...)
 #define STATE(state, ...) enum { FIELDS_##state(state, ##__VA_ARGS__) state##__words };

@@ -1,7 +1,6 @@
 /* kernel_cycles.h - what a call of a kernel takes by its own formula, for planners.
  *
- *   KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f32_f32), arch, .partials = 2 * n, .out = n, .p =
- * 2)
+ *   KERNEL_CYCLES(reduce, KERNEL_ROW(reduce_sum_f32_f32), a, .partials = 2 * n, .out = n, .p = 2)
  *
  * Named are the state of the kernel (families.def) and its fields: of an edge or list the number of
  * elements, of a scalar the value. Lengths follow from the edges, fields that are not named are 0.
@@ -15,18 +14,9 @@
 
 /* ---- struct STATE_sizes: a number for each field, in the order of the fields ---- */
 
-#define INDEX(s, field)                         uint32_t field;
-#define IN(s, field, elem, align, region)       INDEX(s, field)
-#define OUT(s, field, elem, align, region)      INDEX(s, field)
-#define INOUT(s, field, elem, align, region)    INDEX(s, field)
-#define IN_LIST(s, field, elem, align, region)  INDEX(s, field)
-#define OUT_LIST(s, field, elem, align, region) INDEX(s, field)
-#define WORDS(s, field)                         INDEX(s, field)
-#define U32(s, field)                           INDEX(s, field)
-#define F32(s, field)                           INDEX(s, field)
-#define F16(s, field)                           INDEX(s, field)
-#define LENGTH(s, field, of)                    uint32_t field##_of_##of; /* not to be set */
-#define APART(s, a, b)
+#define INDEX(s, field)      uint32_t field;
+#define LENGTH(s, field, of) uint32_t field##_of_##of; /* not to be set */
+#include "programs/library/kernel/fields_alike.def"
 #define KERNEL(...)
 #define STATE(state, ...)                                                                          \
     struct state##_sizes {                                                                         \

@@ -70,17 +70,9 @@ static inline void vertex_connect_list(struct graph *g, uint32_t vertex, unsigne
 
 /* ---- STATE_members: how many these are ---- */
 
-#define IN(...)       +1
-#define OUT(...)      +1
-#define INOUT(...)    +1
-#define IN_LIST(...)  +1
-#define OUT_LIST(...) +1
-#define WORDS(...)    +1
-#define U32(...)      +1
-#define F32(...)      +1
-#define F16(...)      +1
+#define INDEX(s, field) +1
 #define LENGTH(...)
-#define APART(...)
+#include "programs/library/kernel/fields_alike.def"
 #define STATE(state, ...)        enum { state##_members = 0 FIELDS_##state(state, ##__VA_ARGS__) };
 #define KERNEL(name, state, ...) enum { name##_set = state##_members };
 #include "programs/library/kernel/families.def"

@@ -6,7 +6,7 @@
 
 #include "programs/library/layout/tile_parts.h"
 
-enum { CHANNEL_BLOCK = 16, NN_HALF_LOWEST = 0xfbff };
+enum { NN_HALF_LOWEST = 0xfbff };
 
 struct nn_range {
     uint32_t begin, end;
