@@ -27,8 +27,8 @@
 
 #define ENDLESS  0xfffff                   // channels of the last group
 
-// Mean and deviation of the next group. Changes $a0 to $a3 and t.
-.macro GROUP
+// Mean and deviation of the next group, of which `here` channels are still to come. Changes $a0 to $a3 and t.
+.macro GROUP here
         { ld64step $a0:1, $mzero, total+=, 1
           mov $a2:3, $azeros }
         add t, p, -1
@@ -39,12 +39,12 @@
           f32v2add $a2:3, $a2:3, $a0:1 }
         { ld32 $a1, $mvertex_base, $mzero, norm_params__eps
           f32v2mul $a4:5, $a0:B, $a2:3 }
-        { setzi t, ENDLESS
+        { setzi left, ENDLESS
           f32mul $a0, mean, mean }
         f32sub $a0, $a5, $a0
         f32max $a0, $a0, $azero
         f32add $a0, $a0, $a1
-        { movz left, more, t
+        { movnz left, more, \here
           f32oorx rstd, $a0 }
 .endm
 
@@ -84,8 +84,8 @@ ENTRY norm_params_f16
         add total, total, u
         bri .Lskip
 .Lfound:
-        sub left, each, t
-        GROUP
+        sub u, each, t
+        GROUP u
 .Lpair:
         cmpult t, left, 2
         brnz t, .Lborder
@@ -106,8 +106,7 @@ ENTRY norm_params_f16
 .Lborder:
         brnz left, .Lsplit
         add more, more, -1
-        mov left, each
-        GROUP
+        GROUP each
         bri .Lpair
 
         // One channel of either group.
@@ -119,9 +118,8 @@ ENTRY norm_params_f16
         f16tof32 $a6, $a6
         { add more, more, -1
           f32mul $a0, mean, $a6 }
-        { mov left, each
-          f32sub $a7, $a7, $a0 }
-        GROUP
+        f32sub $a7, $a7, $a0
+        GROUP each
         add left, left, -1
         ld32step $a0, $mzero, gamma+=, 1
         { ld32step $a3, $mzero, beta+=, 1

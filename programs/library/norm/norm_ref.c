@@ -112,7 +112,7 @@ static uint64_t params_slots(const void *shape, unsigned w)
         uint32_t now = group_of(call, c), next = group_of(call, c + 1);
 
         if (now != g)
-            slots += 6 + group;
+            slots += 5 + group;
         slots += next == now ? 11 : 22 + group;
         g = next;
     }
