@@ -172,6 +172,9 @@ check-long: check ## all of tests/long (tests/README.md): networks at full size,
 	tests/self_contained.sh $(B)/superstep big || failed="$$failed self_contained.sh"; \
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
+validate: $(B)/superstep ## what silicon and the vendor's tools do, beside what is executed here (docs/validation.md)
+	$(Q)$< validate $(VALIDATE)
+
 bench-codelets: $(O)/bench/bench_codelets ## cycles and bytes of every codelet
 	$(Q)$<
 
@@ -209,5 +212,5 @@ help: ## this list
 
 FORCE:
 
-.PHONY: all FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone check-install install uninstall set-lab-expect check-long bench bench-codelets fuzz fuzz-all format clean help
+.PHONY: all FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -38,8 +38,9 @@ enum {
     USE_ASM = 1 << 14,
     USE_DIS = 1 << 15,
     USE_DIFF = 1 << 16,
-    USE_LAB = 1 << 17, /* the list; a program of the lab is run */
-    USE_CASE = 1 << 18 /* `run` of a case, which is for one tile */
+    USE_LAB = 1 << 17,  /* the list; a program of the lab is run */
+    USE_CASE = 1 << 18, /* `run` of a case, which is for one tile */
+    USE_VALIDATE = 1 << 19
 };
 
 /* What was said with an option that may be repeated. */

@@ -10,6 +10,7 @@
 #include "models/ref/ref.h"
 #include "models/run/network_choice.h"
 #include "models/stream/cmd_stream.h"
+#include "models/validate/validate.h"
 
 static enum emu_status list_networks(const struct request *q)
 {
@@ -109,5 +110,12 @@ const struct command model_commands[] = {
           "Exit status: 0 ran, 1 fault or too little memory, 2 bad usage or file, too few IO "
           "tiles, or no result at all, 3 some pictures or results are missing: bad files, an "
           "interrupt (what was done is kept), a full disk." },
+    { .name = "validate",
+      .help = "compare what is executed here with what silicon and the vendor's tools do",
+      .uses = USE_VALIDATE,
+      .run = cmd_validate,
+      .doc = "Measure every figure that is published of such a chip and can be found here, and "
+             "print both, how far they are apart, and what would explain it.\v"
+             "Exit status: 0, 1 if a program of the table faulted, 2 bad usage or file." },
     { .name = NULL },
 };

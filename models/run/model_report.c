@@ -1,6 +1,7 @@
 /* model_report.c - the answer for people. */
 #include "emu/bsp/machine.h"
 #include "emu/job/run_image.h"
+#include "models/run/host_cost.h"
 #include "models/run/model_report.h"
 #include "programs/compiler/report/count_text.h"
 
@@ -111,6 +112,12 @@ static void print_cycles(const struct model_answer *m, FILE *f)
     fprintf(f, "  %s cycles a picture, %s supersteps; %.2f %% of the matrix units' multiply-adds\n",
             count_text(cycles / m->net->batch).at, count_text(t->supersteps).at,
             100 * model_efficiency(m));
+    if (m->request->host) {
+        struct host_cost host = host_cost_of(&m->arch, m->net);
+
+        fputs("  ", f);
+        host_cost_print(&host, m->net, seconds, f);
+    }
     print_phase("compute", t->compute, cycles, "of the slowest tiles", f);
     print_phase("  imbalance", t->imbalance, cycles, "of that: above the mean of the tiles", f);
     print_phase("exchange", t->exchange, cycles, "of the slowest tiles", f);

@@ -5,6 +5,7 @@
 #include "emu/base/hash.h"
 #include "emu/bsp/machine.h"
 #include "emu/job/run_image.h"
+#include "models/run/host_cost.h"
 #include "models/run/model_report.h"
 
 static json_t *integer(uint64_t n)
@@ -155,6 +156,7 @@ static json_t *assumed_json(const struct model_answer *m)
 static int put_run(const struct model_answer *m, json_t *o)
 {
     double seconds = model_seconds(m);
+    struct host_cost host = host_cost_of(&m->arch, m->net);
     char digest[33];
 
     hash128_text(machine_digest(m->run->machine), digest);
@@ -162,6 +164,7 @@ static int put_run(const struct model_answer *m, json_t *o)
            put(o, "cycles_per_image", integer(model_cycles(m) / m->net->batch)) &&
            put(o, "seconds_on_chip", json_real(seconds)) &&
            put(o, "images_per_second", json_real(m->net->batch / seconds)) &&
+           (!m->request->host || put(o, "host", host_cost_json(&host, m->net, seconds))) &&
            put(o, "mac_efficiency", json_real(model_efficiency(m))) &&
            put(o, "phases", phases_json(&m->layers->total)) &&
            put(o, "digest", json_string(digest)) &&

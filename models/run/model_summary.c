@@ -6,6 +6,7 @@
 #include "emu/base/hash.h"
 #include "emu/bsp/machine.h"
 #include "emu/job/run_image.h"
+#include "models/run/host_cost.h"
 #include "models/run/model_report.h"
 #include "programs/compiler/report/count_text.h"
 
@@ -206,6 +207,11 @@ static void print_total(const struct model_answer *m, FILE *f)
     double seconds = model_seconds(m);
     char digest[33];
 
+    if (m->request->host) {
+        struct host_cost host = host_cost_of(&m->arch, m->net);
+
+        host_cost_print(&host, m->net, seconds, f);
+    }
     hash128_text(machine_digest(m->run->machine), digest);
     fprintf(f, "%s cycles, %.6f s on the chip, %.1f images/s, %.2f %% of the peak\ndigest %s\n",
             count_text(model_cycles(m)).at, seconds, share(m->net->batch, seconds),

@@ -1,0 +1,171 @@
+/* validate_network.c - layers of which the vendor published cycles, and the largest batches of
+ * networks that fit one chip. */
+#include <inttypes.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "emu/arch/arch.h"
+#include "models/build/net_program.h"
+#include "models/validate/validate.h"
+#include "models/weights/weights.h"
+#include "programs/cli/program_request.h"
+
+static enum emu_status skip_long(const struct validation *v, struct outcome *o, const char *takes)
+{
+    if (!v->q->all)
+        snprintf(o->skipped, sizeof(o->skipped), "takes %s: --all", takes);
+    return EMU_OK;
+}
+
+/* ---- layers: the lab's program `conv` ---- */
+
+static const struct named_program *const *const lab_table[] = { lab_programs, NULL };
+
+static uint64_t param_index(const struct named_program *p, const char *name)
+{
+    for (unsigned k = 0; k < p->params; k++) {
+        if (!strcmp(p->param[k].name, name))
+            return k;
+    }
+    EMU_ASSERT(!"the program has no such parameter");
+    return 0;
+}
+
+/* What a layer took, and what the vendor's model has for its three passes; both are added. */
+static enum emu_status run_session_of(const struct named_program *p, struct session *s, void *state,
+                                      double sum[2])
+{
+    json_t *answer = json_object();
+    enum emu_status st = answer ? p->before(s, state) : FAIL(NO_MEMORY, "an answer");
+
+    if (st == EMU_OK)
+        st = session_run(s);
+    if (st == EMU_OK)
+        st = p->after(s, state, answer);
+    if (st == EMU_OK) {
+        const json_t *published = json_object_get(answer, "published");
+
+        sum[0] += (double)session_cycles(s);
+        sum[1] += json_number_value(json_object_get(published, "three_passes_cycles"));
+    }
+    json_decref(answer);
+    return st;
+}
+
+static enum emu_status run_graph(const struct validation *v, const struct named_program *p,
+                                 struct graph *g, const uint64_t *value, double sum[2])
+{
+    const struct compile_options how = { .threads = (unsigned)v->q->threads };
+    const struct session_options o = { .threads = (unsigned)v->q->threads };
+    struct compiled *c = NULL;
+    struct session *s = NULL;
+    void *state = NULL;
+    enum emu_status st = p->build(g, value, &state);
+
+    if (st == EMU_OK)
+        st = graph_compile(g, &how, &c);
+    if (st == EMU_OK)
+        st = session_new(c, &o, &s);
+    if (st == EMU_OK)
+        st = run_session_of(p, s, state, sum);
+    session_free(s);
+    compiled_free(c);
+    if (state)
+        p->done(state);
+    return st;
+}
+
+/* Runs every `each`-th layer and gives ours as a part of the three passes, in percent. */
+static enum emu_status run_layers(struct validation *v, unsigned each, struct outcome *o)
+{
+    const struct named_program *p = program_find("conv", lab_table);
+    uint64_t value[PROGRAM_MAX_PARAMS], layer = param_index(p, "layer");
+    double sum[2] = { 0, 0 };
+
+    for (uint64_t i = 1; i <= p->param[layer].max; i += each) {
+        struct graph *g = NULL;
+        enum emu_status s;
+
+        for (unsigned k = 0; k < p->params; k++)
+            value[k] = p->param[k].value;
+        value[layer] = i;
+        value[param_index(p, "partials")] = 1; /* f32, as the vendor's */
+        TRY(graph_new(arch_preset("mk2"), &kernel_library, &g));
+        s = run_graph(v, p, g, value, sum);
+        graph_free(g);
+        TRY(s);
+    }
+    o->value = 100 * sum[0] / sum[1];
+    return EMU_OK;
+}
+
+enum emu_status layers_some(struct validation *v, struct outcome *o)
+{
+    return run_layers(v, 5, o);
+}
+
+enum emu_status layers_all(struct validation *v, struct outcome *o)
+{
+    TRY(skip_long(v, o, "some minutes"));
+    return o->skipped[0] ? EMU_OK : run_layers(v, 1, o);
+}
+
+/* ---- networks ---- */
+
+static enum emu_status fits(const struct validation *v, const char *name, uint32_t batch, int *fit)
+{
+    const struct net_options shape = { .batch = batch };
+    const struct net_program_options o = { .compile.threads = (unsigned)v->q->threads,
+                                           .give_up = 1 };
+    struct net_program p = { 0 };
+    struct weights *w = NULL;
+    struct net *n = NULL;
+    enum emu_status s = net_new(name, &shape, &n);
+
+    if (s == EMU_OK)
+        s = weights_new(n, &w);
+    if (s == EMU_OK) {
+        weights_seed(w, n, 1);
+        s = net_program_new(arch_preset("mk2"), n, w, &o, &p);
+    }
+    *fit = s == EMU_OK && p.compiled && compiled_fits(p.compiled);
+    net_program_free(&p);
+    weights_free(w);
+    net_free(n);
+    return s;
+}
+
+/* Tries batches from `first` on until one does not fit. */
+static enum emu_status largest_batch(struct validation *v, const char *name, uint32_t first,
+                                     struct outcome *o)
+{
+    int fit = 1;
+
+    TRY(skip_long(v, o, "many minutes"));
+    for (uint32_t batch = first; !o->skipped[0] && fit; batch++) {
+        TRY(fits(v, name, batch, &fit));
+        if (fit)
+            o->value = batch;
+        progress_report(&v->progress, "batch", "%s, %" PRIu32 " pictures: %s", name, batch,
+                        fit ? "fits" : "does not fit");
+    }
+    return EMU_OK;
+}
+
+enum emu_status batch_b4(struct validation *v, struct outcome *o)
+{
+    return largest_batch(v, "efficientnet-b4", 12, o);
+}
+
+enum emu_status batch_b4_g16(struct validation *v, struct outcome *o)
+{
+    return largest_batch(v, "efficientnet-b4-g16", 26, o);
+}
+
+enum emu_status training(struct validation *v, struct outcome *o)
+{
+    (void)v;
+    snprintf(o->skipped, sizeof(o->skipped), "needs training, which is not built yet");
+    return EMU_OK;
+}
