@@ -10,8 +10,8 @@ uint64_t kernel_cycles(const struct arch *a, const struct codelet *c, enum kerne
     uint32_t n[CODELET_MAX_FIELDS];
 
     EMU_ASSERT(codelet_state(c) == state);
-    memcpy(n, size, c->fields * sizeof(*n));
-    for (unsigned i = 0; i < c->fields; i++) {
+    memcpy(n, size, codelet_state_bytes(c)); /* a number for each word; APART stands last */
+    for (unsigned i = 0; i < c->fields && c->field[i].kind != FIELD_APART; i++) {
         int of = c->field[i].kind == FIELD_LENGTH ? codelet_field_find(c, c->field[i].other) : -1;
 
         call.arg[i].elements = call.arg[i].value = of >= 0 ? n[of] : n[i];
