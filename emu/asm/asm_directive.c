@@ -213,17 +213,25 @@ static int do_mode(struct as *as, struct loc at, int argument)
     return 1;
 }
 
-enum permission { ALLOW_MODE, ALLOW_REPEAT, ALLOW_BUNDLE, FORBID_BUNDLE };
-
-static int do_permission(struct as *as, struct loc at, int argument)
+static int do_allow(struct as *as, struct loc at, int argument)
 {
     (void)at;
-    if (argument == ALLOW_MODE)
-        as->any_mode = 1;
-    else if (argument == ALLOW_REPEAT)
-        as->any_repeat = 1;
-    else
-        as->warn_bundles = argument == ALLOW_BUNDLE;
+    as->allow[argument] = 1;
+    return 1;
+}
+
+static int do_forbid(struct as *as, struct loc at, int argument)
+{
+    (void)at;
+    as->allow[argument] = 0;
+    return 1;
+}
+
+static int do_any_repeat(struct as *as, struct loc at, int argument)
+{
+    (void)at;
+    (void)argument;
+    as->source->any_repeat = 1;
     return 1;
 }
 
@@ -374,11 +382,14 @@ static const struct directive {
     { ".stack_usage", do_stack_usage, 0, 0 },
     { ".worker", do_mode, MODE_WORKER, 0 },
     { ".supervisor", do_mode, MODE_SUPERVISOR, 0 },
-    { ".allow_optimizations", do_ignore, 0, 0 },
-    { ".allow_invalid_execution_mode", do_permission, ALLOW_MODE, 0 },
-    { ".allow_invalid_repeat", do_permission, ALLOW_REPEAT, 0 },
-    { ".warn_on_invalid_bundles", do_permission, ALLOW_BUNDLE, 0 },
-    { ".error_on_invalid_bundles", do_permission, FORBID_BUNDLE, 0 },
+    { ".allow_optimizations", do_allow, OPTIMIZATIONS, 0 },
+    { ".allow_invalid_execution_mode", do_allow, ANY_MODE, 0 },
+    { ".error_on_invalid_execution_mode", do_forbid, ANY_MODE, 0 },
+    { ".allow_invalid_operands", do_allow, ANY_OPERANDS, 0 },
+    { ".error_on_invalid_operands", do_forbid, ANY_OPERANDS, 0 },
+    { ".warn_on_invalid_bundles", do_allow, ANY_BUNDLE, 0 },
+    { ".error_on_invalid_bundles", do_forbid, ANY_BUNDLE, 0 },
+    { ".allow_invalid_repeat", do_any_repeat, 0, 0 },
     { ".error", do_message, ASM_ERROR, IN_BUNDLE },
     { ".err", do_message, ASM_ERROR, IN_BUNDLE },
     { ".warning", do_message, ASM_WARNING, IN_BUNDLE },

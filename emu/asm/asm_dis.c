@@ -58,7 +58,7 @@ static void read_piece(const struct asm_section *s, uint32_t offset, struct dis_
     else
         p->is_code = is_faithful(&p->main, word[0], word[1]) &&
                      (p->bytes == 4 || (s->addr + offset) % 8 == 0) &&
-                     !insn_writes_twice(&p->main, NULL, why, sizeof(why));
+                     !insn_writes_twice(&p->main, why, sizeof(why));
     if (!p->is_code)
         p->bytes = 4;
 }

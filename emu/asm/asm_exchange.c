@@ -329,7 +329,7 @@ static int emit_code(struct as *as, const struct exchange_insn *c, struct loc at
         [EXCHANGE_SENDPICP] = "sendpicp",   [EXCHANGE_DELAY] = "delay",
         [EXCHANGE_DELAYXPIC] = "delayxpic", [EXCHANGE_DELAYPIC] = "delaypic",
     };
-    struct insn_text t = { .mode = as->mode, .any_mode = as->any_mode, .at = at };
+    struct insn_text t = { .mode = as->mode, .any_mode = as->allow[ANY_MODE], .at = at };
     const char *m = mnemonic[c->op];
 
     t.first = isa_form_find(m, strlen(m));

@@ -472,6 +472,32 @@ static const struct expr_node *parse_name(struct as *as)
     return make_symbol(as, symbol_get(as, name), at);
 }
 
+/* $NAME: the number of a CSR or a weight entry, or a symbol whose name begins with the $. */
+static const struct expr_node *parse_dollar(struct as *as)
+{
+    struct loc at = lex_here(as);
+    struct span word = lex_word(as);
+    int64_t v;
+
+    if (word.n == 1) {
+        as_error(as, at, "expected a name after '$'");
+        return NULL;
+    }
+    switch (operand_dollar_name(as, span_of(word.s + 1, word.n - 1), &v)) {
+    case DOLLAR_NUMBER:
+        return expr_number(as, v);
+    case DOLLAR_REGISTER:
+        as_error(as, at, "a register cannot be part of an expression");
+        return NULL;
+    case DOLLAR_WRONG_MODE:
+        as_error(as, at, "%.*s is not a name of %s", (int)word.n, word.s,
+                 as->mode == MODE_WORKER ? "workers" : "the supervisor");
+        return NULL;
+    default:
+        return make_symbol(as, symbol_get(as, word), at);
+    }
+}
+
 static const struct expr_node *parse_unary(struct as *as)
 {
     struct loc at;
@@ -507,8 +533,8 @@ static const struct expr_node *parse_unary(struct as *as)
         return c == '-' ? parse_minus(as, n, at, start) : make(as, at, (char)c, n, NULL);
     }
     if (c == '$')
-        as_error(as, at, "a register cannot be part of an expression");
-    else if (lex_at_end(as))
+        return parse_dollar(as);
+    if (lex_at_end(as))
         as_error(as, at, "expected an expression");
     else if (!lex_is_name_start(c) && c != '"')
         as_error(as, at, "expected an expression, found '%c'", c < 32 || c > 126 ? '?' : c);

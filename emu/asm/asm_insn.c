@@ -30,41 +30,60 @@ static const char *operand_registers(const struct insn *in, const struct operand
         if (field[i].letter == o->letter)
             *mask = bits << ((const uint8_t *)in)[field[i].offset];
     }
-    if (o->kind == OPD_M || o->kind == OPD_M2) {
-        *mask &= 0x7fff; /* $mzero */
-        return "m";
-    }
-    *mask &= 0x3fff; /* $azeros */
-    return "a";
+    return o->kind == OPD_M || o->kind == OPD_M2 ? "m" : "a";
 }
 
-/* Adds the registers that one instruction writes; says which of them was written before. */
-static int add_writes(const struct insn *in, uint32_t written[2], char *name, size_t bytes)
-{
-    const struct insn_form *f;
+/* Registers as bits, of the main and of the auxiliary file. */
+struct register_set {
+    uint32_t bits[2];
+};
 
-    if (!in || in->op >= INSN_COUNT)
-        return 0;
-    f = isa_op_form(in->op);
+/* All but the zero registers, which swallow what is written. */
+static const struct register_set keep_values = { { 0x7fff, 0x3fff } };
+
+static int say_register(int aux_file, uint32_t bits, char *name, size_t bytes)
+{
+    if (bits)
+        snprintf(name, bytes, "$%c%d", aux_file ? 'a' : 'm', __builtin_ctz(bits));
+    return bits != 0;
+}
+
+/* Adds the registers that one instruction writes. Returns 1 if two of its results go to one
+ * register that keeps them. */
+static int add_writes(const struct insn *in, struct register_set *written, char *name, size_t bytes)
+{
+    const struct insn_form *f = isa_op_form(in->op);
+    int twice = 0;
+
     for (unsigned k = 0; k < f->operand_count; k++) {
         uint32_t mask;
         const char *file = operand_registers(in, &f->operand[k], &mask);
-        uint32_t *seen = &written[file && *file == 'a'];
+        int aux_file = file && *file == 'a';
+        uint32_t *seen = &written->bits[aux_file];
 
-        if (file && *seen & mask) {
-            snprintf(name, bytes, "$%s%d", file, __builtin_ctz(*seen & mask));
-            return 1;
-        }
+        twice =
+            twice || say_register(aux_file, *seen & mask & keep_values.bits[aux_file], name, bytes);
         *seen |= mask;
     }
-    return 0;
+    return twice;
 }
 
-int insn_writes_twice(const struct insn *main, const struct insn *aux, char *name, size_t bytes)
+int insn_writes_twice(const struct insn *in, char *name, size_t bytes)
 {
-    uint32_t written[2] = { 0, 0 };
+    struct register_set written = { { 0, 0 } };
 
-    return add_writes(main, written, name, bytes) || add_writes(aux, written, name, bytes);
+    return add_writes(in, &written, name, bytes);
+}
+
+/* Whether two results of a bundle go to one register that keeps them. */
+static int bundle_writes_twice(const struct insn *main, const struct insn *aux, char *name,
+                               size_t bytes)
+{
+    struct register_set by_main = { { 0, 0 } }, by_aux = { { 0, 0 } };
+
+    return add_writes(main, &by_main, name, bytes) || add_writes(aux, &by_aux, name, bytes) ||
+           say_register(0, by_main.bits[0] & by_aux.bits[0] & keep_values.bits[0], name, bytes) ||
+           say_register(1, by_main.bits[1] & by_aux.bits[1] & keep_values.bits[1], name, bytes);
 }
 
 /* ---- bundles ---- */
@@ -85,11 +104,24 @@ static int half_fault(const struct insn_form *f, int aux, char *why, size_t byte
     return 0;
 }
 
+/* The forms are those of the text: an alias is named as it was written. */
+static int bundle_fault(const struct insn_form *main_form, const struct insn *main,
+                        const struct insn_form *aux_form, const struct insn *aux, char *why,
+                        size_t bytes)
+{
+    char name[16];
+
+    if (half_fault(main_form, 0, why, bytes) || half_fault(aux_form, 1, why, bytes))
+        return 1;
+    if (!bundle_writes_twice(main, aux, name, sizeof(name)))
+        return 0;
+    snprintf(why, bytes, "two results of this bundle go to %s", name);
+    return 1;
+}
+
 int insn_bundle_fault(const struct insn *main, const struct insn *aux, char *why, size_t bytes)
 {
-    return half_fault(isa_op_form(main->op), 0, why, bytes) ||
-           half_fault(isa_op_form(aux->op), 1, why, bytes) ||
-           insn_writes_twice(main, aux, why, bytes);
+    return bundle_fault(isa_op_form(main->op), main, isa_op_form(aux->op), aux, why, bytes);
 }
 
 int insn_bundle_open(struct as *as, struct loc at)
@@ -100,6 +132,11 @@ int insn_bundle_open(struct as *as, struct loc at)
     as->bundle.open = 1;
     as->bundle.at = at;
     return 1;
+}
+
+static int is_repeat(const struct match *m)
+{
+    return m->insn[0].op == INSN_rpt_r || m->insn[0].op == INSN_rpt_i;
 }
 
 static int repeat_flag(const struct match *m)
@@ -123,11 +160,32 @@ static int add_fixups(struct as *as, const struct insn_text *t, const struct mat
         if (!section_fixup(as, &f))
             return 0;
     }
-    if (as->any_repeat || (m->insn[0].op != INSN_rpt_r && m->insn[0].op != INSN_rpt_i))
+    if (!is_repeat(m))
         return 1;
     f.kind = FIXUP_REPEAT;
     f.item = (uint32_t)as->section->items - 1;
     return section_fixup(as, &f);
+}
+
+static int emit_single(struct as *as, const struct insn_text *t, const struct match *m)
+{
+    uint32_t word[2], offset = (uint32_t)as->section->size;
+    unsigned kind = ITEM_SINGLE | repeat_flag(m), words;
+    unsigned bytes = m->insns * ISA_WORD_BYTES;
+    char name[16];
+
+    if (insn_writes_twice(&m->insn[0], name, sizeof(name)))
+        return as_error(as, t->at, "'%s' writes %s twice", m->form->mnemonic, name);
+    for (unsigned i = 0; i < m->insns; i++) {
+        words = isa_encode(&m->insn[i], word);
+        if (words == 2 && as->section->size % ISA_BUNDLE_BYTES)
+            return as_error(as, t->at, "'%s' must be aligned to %d bytes", m->form->mnemonic,
+                            ISA_BUNDLE_BYTES);
+        if (!section_emit(as, word, words * ISA_WORD_BYTES, kind, t->at))
+            return 0;
+        bytes = words == 2 ? ISA_BUNDLE_BYTES : bytes;
+    }
+    return add_fixups(as, t, m, offset, bytes);
 }
 
 static int emit_bundle(struct as *as)
@@ -145,25 +203,63 @@ static int emit_bundle(struct as *as)
            add_fixups(as, &b->text[1], &b->match[1], offset + ISA_WORD_BYTES, ISA_WORD_BYTES);
 }
 
+/* A fault of a bundle that can be encoded all the same. */
+static int bundle_complaint(struct as *as, const char *text)
+{
+    if (!as->allow[ANY_BUNDLE])
+        return as_error(as, as->bundle.at, "%s", text);
+    as_warning(as, as->bundle.at, "%s", text);
+    return 1;
+}
+
+static int is_one_word(const struct match *m)
+{
+    uint32_t word[2];
+
+    return m->insns == 1 && isa_encode(&m->insn[0], word) == 1;
+}
+
 static int check_bundle(struct as *as)
 {
     struct bundle *b = &as->bundle;
+    const struct match *main = &b->match[0], *aux = &b->match[1];
     char text[160];
 
     if (b->count != 2)
         return as_error(as, b->at, "a bundle has exactly two instructions, this one has %u",
                         b->count);
-    if (as->mode == MODE_SUPERVISOR && !as->any_mode)
-        return as_error(as, b->at, "only workers have bundles, and this is .supervisor code");
-    if (half_fault(b->match[0].form, 0, text, sizeof(text)) ||
-        half_fault(b->match[1].form, 1, text, sizeof(text)))
-        return as_error(as, b->at, "%s", text);
-    if (insn_writes_twice(&b->match[0].insn[0], &b->match[1].insn[0], text, sizeof(text))) {
-        if (!as->warn_bundles)
-            return as_error(as, b->at, "two results of this bundle go to %s", text);
-        as_warning(as, b->at, "two results of this bundle go to %s", text);
-    }
-    return 1;
+    if (!is_one_word(main) || !is_one_word(aux))
+        return as_error(as, b->at, "'%s' cannot be in a bundle",
+                        (is_one_word(main) ? aux : main)->form->mnemonic);
+    if (as->mode == MODE_SUPERVISOR && !as->allow[ANY_MODE] &&
+        !bundle_complaint(as, "only workers have bundles, and this is .supervisor code"))
+        return 0;
+    return !bundle_fault(main->form, &main->insn[0], aux->form, &aux->insn[0], text,
+                         sizeof(text)) ||
+           bundle_complaint(as, text);
+}
+
+static void swap_halves(struct bundle *b)
+{
+    struct insn_text text = b->text[0];
+    struct match match = b->match[0];
+
+    b->text[0] = b->text[1];
+    b->match[0] = b->match[1];
+    b->text[1] = text;
+    b->match[1] = match;
+}
+
+/* What .allow_optimizations does: halves in the wrong order change places, and a rpt whose partner
+ * does nothing stands alone if that aligns the body. */
+static void optimize_bundle(struct as *as)
+{
+    struct bundle *b = &as->bundle;
+
+    if (b->match[0].form->lane == LANE_A && b->match[1].form->lane == LANE_M)
+        swap_halves(b);
+    b->single = is_repeat(&b->match[0]) && b->match[1].form->form == FORM_fnop &&
+                as->section->size % ISA_BUNDLE_BYTES == ISA_WORD_BYTES;
 }
 
 /* Even a wrong bundle takes its room, so that one error does not make others. */
@@ -182,41 +278,15 @@ int insn_bundle_close(struct as *as, struct loc at)
     if (as->section->size % ISA_WORD_BYTES)
         return as_error(as, b->at, "a bundle at offset %zu, which is not a multiple of 4",
                         as->section->size);
+    if (as->allow[OPTIMIZATIONS] && !b->broken && b->count == 2)
+        optimize_bundle(as);
     ok = !b->broken && check_bundle(as);
     if (ok)
-        return emit_bundle(as);
+        return b->single ? emit_single(as, &b->text[0], &b->match[0]) : emit_bundle(as);
     return section_emit(as, nothing, ISA_BUNDLE_BYTES, ITEM_BUNDLE, b->at) && b->broken;
 }
 
 /* ---- single instructions ---- */
-
-static int emit_single(struct as *as, const struct insn_text *t, const struct match *m)
-{
-    uint32_t word[2], offset = (uint32_t)as->section->size;
-    unsigned kind = ITEM_SINGLE | repeat_flag(m), words;
-    unsigned bytes = m->insns * ISA_WORD_BYTES;
-    char name[16];
-
-    if (insn_writes_twice(&m->insn[0], NULL, name, sizeof(name)))
-        return as_error(as, t->at, "'%s' writes %s twice", m->form->mnemonic, name);
-    for (unsigned i = 0; i < m->insns; i++) {
-        words = isa_encode(&m->insn[i], word);
-        if (words == 2 && as->section->size % ISA_BUNDLE_BYTES)
-            return as_error(as, t->at, "'%s' must be aligned to %d bytes", m->form->mnemonic,
-                            ISA_BUNDLE_BYTES);
-        if (!section_emit(as, word, words * ISA_WORD_BYTES, kind, t->at))
-            return 0;
-        bytes = words == 2 ? ISA_BUNDLE_BYTES : bytes;
-    }
-    if (m->unknown && m->form->is_alias && m->form->operand[1].kind == OPD_IMM32 &&
-        bytes == ISA_WORD_BYTES) { /* ldconst of a value that may need two instructions */
-        word[0] = asm_nop_word();
-        if (!section_emit(as, word, ISA_WORD_BYTES, kind, t->at))
-            return 0;
-        bytes = ISA_BUNDLE_BYTES;
-    }
-    return add_fixups(as, t, m, offset, bytes);
-}
 
 static int unknown_mnemonic(struct as *as, struct span mnemonic, struct loc at)
 {
@@ -274,7 +344,8 @@ static int read_insn(struct as *as, struct span mnemonic, struct loc at, struct 
     memset(m, 0, sizeof(*m));
     t->at = at;
     t->mode = as->mode;
-    t->any_mode = as->any_mode;
+    t->any_mode = as->allow[ANY_MODE];
+    t->any_operands = as->allow[ANY_OPERANDS];
     if (span_is(mnemonic, ".insn")) {
         ok = parse_word(as, t);
     } else {

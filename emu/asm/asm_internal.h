@@ -102,7 +102,13 @@ struct numbered {
     struct symbol *last, *next;
 };
 
-enum item_kind { ITEM_DATA = 1, ITEM_SINGLE = 2, ITEM_BUNDLE = 4, ITEM_NO_REPEAT = 8 };
+enum item_kind {
+    ITEM_DATA = 1,
+    ITEM_SINGLE = 2,
+    ITEM_BUNDLE = 4,
+    ITEM_NO_REPEAT = 8, /* a control or system instruction */
+    ITEM_PADDING = 16   /* a single instruction that .align put here */
+};
 
 /* One instruction, bundle, or run of data. Its size reaches to the next one. */
 struct item {
@@ -141,6 +147,7 @@ struct source {
     struct source *next;
     const char *name;
     struct table symbols, sections, numbered;
+    int any_repeat; /* .allow_invalid_repeat stands somewhere in it */
 };
 
 /* ---- instructions (asm_operand.c, asm_match.c, asm_insn.c) ---- */
@@ -163,7 +170,7 @@ enum asm_mode { MODE_ANY = 0, MODE_WORKER = CTX_W, MODE_SUPERVISOR = CTX_S };
 struct insn_text {
     const struct insn_form *first; /* first form of the mnemonic; NULL: .insn */
     uint32_t word;                 /* .insn */
-    uint8_t count, mode, any_mode;
+    uint8_t count, mode, any_mode, any_operands;
     struct operand_text operand[OPERANDS];
     struct loc at;
 };
@@ -177,6 +184,7 @@ struct match {
 
 struct bundle {
     int open, broken;
+    int single; /* the second half is left out */
     unsigned count;
     struct loc at;
     struct insn_text text[2];
@@ -228,6 +236,15 @@ struct condition {
     struct loc at;
 };
 
+/* What .allow_... and .warn_on_... permit from their place on. */
+enum permission {
+    ANY_MODE,
+    ANY_OPERANDS,
+    ANY_BUNDLE, /* with a warning */
+    OPTIMIZATIONS,
+    PERMISSIONS
+};
+
 /* The state while one file is assembled. */
 struct as {
     struct asm_unit *u;
@@ -244,7 +261,7 @@ struct as {
     unsigned expr_depth;
     uint32_t invocations; /* \@ */
     uint8_t mode;
-    uint8_t any_mode, any_repeat, warn_bundles;
+    uint8_t allow[PERMISSIONS];
     int markers;                     /* the text has line markers of cpp */
     struct exchange_block *exchange; /* the one being read (asm_exchange.c), or NULL */
     int in_size;                     /* a .size expression: what it uses need not exist */
@@ -417,15 +434,22 @@ data_fn data_integers, data_floats, data_strings, data_space, data_fill, data_al
 
 int operand_parse(struct as *as, struct operand_text *o);
 
+/* The number of a CSR in the first space that code of this mode may name; -1: none. */
+int operand_csr_number(const struct operand_text *o, enum asm_mode mode);
+
+/* What the name after a '$' means. *out receives the number of a CSR or a weight entry. */
+enum dollar_name { DOLLAR_REGISTER, DOLLAR_NUMBER, DOLLAR_WRONG_MODE, DOLLAR_SYMBOL };
+enum dollar_name operand_dollar_name(struct as *as, struct span word, int64_t *out);
+
 /* Finds the form for an instruction and builds it. Diagnostics go to the unit. The linker passes
  * NULL for as. */
 int insn_match(struct asm_unit *u, struct as *as, const struct insn_text *t, int linked,
                struct match *out);
-/* Whether two results are written to the same register; aux may be NULL. name receives the
- * register's name. */
-int insn_writes_twice(const struct insn *main, const struct insn *aux, char *name, size_t bytes);
+/* Whether two results of an instruction go to one register, which is not a zero register. name
+ * receives its name. */
+int insn_writes_twice(const struct insn *in, char *name, size_t bytes);
 
-/* Whether two legal instructions must not form a bundle. why receives the reason. */
+/* Whether two instructions must not form a bundle. why receives the reason. */
 int insn_bundle_fault(const struct insn *main, const struct insn *aux, char *why, size_t bytes);
 int insn_statement(struct as *as, struct span mnemonic, struct loc at);
 /* Emits an instruction that was not read from the source. */

@@ -10,12 +10,12 @@
 
 int lex_is_name_start(int c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '$';
 }
 
 int lex_is_name(int c)
 {
-    return lex_is_name_start(c) || (c >= '0' && c <= '9') || c == '$';
+    return lex_is_name_start(c) || (c >= '0' && c <= '9');
 }
 
 int lex_peek(const struct as *as)
@@ -159,7 +159,7 @@ static struct span found(struct as *as)
     struct frame *f = as->top;
     const char *p = f->p;
 
-    while (p < f->end && (lex_is_name(*p) || (p == f->p && *p == '$')))
+    while (p < f->end && lex_is_name(*p))
         p++;
     if (p == f->p && p < f->end)
         p++;

@@ -185,19 +185,12 @@ int fixup_data(struct asm_unit *u, struct section *s, const struct fixup *f, int
 
 int fixup_insn(struct asm_unit *u, struct section *s, const struct fixup *f, int linked)
 {
-    uint32_t word[2] = { 0, asm_nop_word() }, old, scratch[2];
+    uint32_t word[2], old;
     struct match m;
 
     if (!insn_match(u, NULL, f->insn, linked, &m))
         return 0;
-    EMU_ASSERT(m.insns * sizeof(word[0]) <= f->bytes);
-    if (isa_encode(&m.insn[0], scratch) == 2)
-        word[1] = scratch[1];
-    word[0] = scratch[0];
-    if (m.insns == 2) {
-        isa_encode(&m.insn[1], scratch);
-        word[1] = scratch[0];
-    }
+    EMU_ASSERT(isa_encode(&m.insn[0], word) * sizeof(word[0]) == f->bytes);
     memcpy(&old, s->bytes + f->offset, sizeof(old));
     word[0] |= old & 1u << ISA_BUNDLE_BIT;
     memcpy(s->bytes + f->offset, word, f->bytes);
@@ -211,29 +204,38 @@ static int repeat_fault(struct asm_unit *u, const struct fixup *f, const struct 
     return unit_diag(u, ASM_NOTE, f->at, "in the body of this repeat");
 }
 
-int fixup_check_repeat(struct asm_unit *u, const struct section *s, const struct fixup *f)
+/* The last operand of the rpt at an offset: bundles of its body less one. */
+static uint32_t repeat_length(const struct section *s, uint32_t offset)
 {
-    size_t first = (size_t)f->item + 1;
     uint32_t word[2] = { 0, 0 };
     struct insn rpt, aux;
     int is_bundle;
 
-    memcpy(word, s->bytes + f->offset, s->size - f->offset < 8 ? 4 : 8);
+    memcpy(word, s->bytes + offset, s->size - offset < sizeof(word) ? 4 : sizeof(word));
     isa_decode(word, &rpt, &aux, &is_bundle);
-    if (first < s->items && s->item[first].offset % 8)
-        return unit_diag(u, ASM_ERROR, f->at,
-                         "the body of a repeat must start at a multiple of 8, not at 0x%x",
-                         (unsigned)(s->addr + s->item[first].offset));
-    for (size_t i = first; i <= first + rpt.j; i++) {
-        if (i >= s->items)
+    return rpt.op == INSN_rpt_i ? rpt.j : (uint32_t)rpt.i;
+}
+
+int fixup_check_repeat(struct asm_unit *u, const struct section *s, const struct fixup *f)
+{
+    const struct item *first = &s->item[f->item] + 1, *end = s->item + s->items;
+    uint32_t length = repeat_length(s, f->offset);
+
+    if (s->source->any_repeat)
+        return 1;
+    for (const struct item *i = first; i < end && i - first <= (ptrdiff_t)length; i++) {
+        if (i->kind & (ITEM_DATA | ITEM_PADDING))
+            return 1; /* what follows may be no part of the body */
+        if (i->offset % ISA_BUNDLE_BYTES && i == first)
             return unit_diag(u, ASM_ERROR, f->at,
-                             "the body of %u bundles runs past the end of section '%s'",
-                             (unsigned)rpt.j + 1, s->n.name);
-        if (!(s->item[i].kind & ITEM_BUNDLE))
-            return repeat_fault(u, f, &s->item[i], "only bundles can be repeated");
-        if (s->item[i].kind & ITEM_NO_REPEAT)
-            return repeat_fault(u, f, &s->item[i],
-                                "control and system instructions cannot be repeated");
+                             "the body of a repeat must start at a multiple of 8, not at 0x%x: %s",
+                             (unsigned)(s->addr + i->offset),
+                             s->item[f->item].kind & ITEM_BUNDLE ? "put a nop before the bundle"
+                                                                 : "bundle the rpt with a fnop");
+        if (!(i->kind & ITEM_BUNDLE))
+            return repeat_fault(u, f, i, "only bundles can be repeated");
+        if (i->kind & ITEM_NO_REPEAT)
+            return repeat_fault(u, f, i, "control and system instructions cannot be repeated");
     }
     return 1;
 }

@@ -46,7 +46,17 @@ static int is_register(const struct operand *o)
     return o->kind <= OPD_A_B;
 }
 
-static int register_fits(const struct operand *o, const struct operand_text *t)
+/* A plain load or store: data, base, then delta, index or number. The vendor's assembler takes
+ * registers of either file for its address, by their numbers. */
+static int is_memory(const struct insn_form *f)
+{
+    return (!strncmp(f->mnemonic, "ld", 2) || !strncmp(f->mnemonic, "st", 2)) &&
+           f->operand_count > 2 && f->operand[1].letter == 'a' &&
+           (f->operand[2].letter == 'b' || f->operand[2].letter == 'i');
+}
+
+static enum fit register_fits(const struct match_attempt *a, const struct insn_form *f, unsigned k,
+                              int64_t *out)
 {
     static const struct {
         uint8_t kind, count, broadcast, align, first;
@@ -61,10 +71,35 @@ static int register_fits(const struct operand *o, const struct operand_text *t)
         [OPD_A_BU] = { TEXT_A, 1, BROADCAST_BU, 1, 0 },
         [OPD_A_B] = { TEXT_A, 1, BROADCAST_B, 1, 0 },
     };
+    const struct operand *o = &f->operand[k];
+    const struct operand_text *t = &a->text->operand[k];
+    unsigned over = t->reg % shape[o->kind].align - shape[o->kind].first;
+    int any_file = k > 0 && o->kind == OPD_M && t->kind == TEXT_A && is_memory(f);
 
-    return t->kind == shape[o->kind].kind && t->count == shape[o->kind].count &&
-           t->broadcast == shape[o->kind].broadcast && t->suffix == o->suffix &&
-           t->reg % shape[o->kind].align == shape[o->kind].first;
+    *out = t->reg - t->reg % shape[o->kind].align;
+    return (t->kind == shape[o->kind].kind || any_file) && t->count == shape[o->kind].count &&
+                   t->broadcast == shape[o->kind].broadcast && t->suffix == o->suffix &&
+                   (!over || a->text->any_operands)
+               ? FIT_YES
+               : FIT_NO;
+}
+
+/* The linker sees only what was no constant when the instruction was read. */
+static int is_branch_constant(const struct match_attempt *a, const struct insn_form *f,
+                              const struct operand *o)
+{
+    return a->as && o->kind == OPD_ADDR && f->flags & INSN_CONTROL;
+}
+
+/* The constant of a branch is its field, a number of words; symbols are byte addresses. With
+ * .allow_invalid_operands, bits that the field has no room for are dropped. */
+static enum fit branch_constant_fits(const struct match_attempt *a, const struct operand *o,
+                                     int64_t v, int64_t *out)
+{
+    int64_t words = INT64_C(1) << o->bits;
+
+    *out = (v & (words - 1)) * ISA_WORD_BYTES;
+    return v >= 0 && (v < words || a->text->any_operands) ? FIT_YES : FIT_KIND;
 }
 
 /* The CSR space that a name is looked up in: U for $aN operands, else that of the mode; '?' either
@@ -103,10 +138,8 @@ static enum fit operand_fits(const struct match_attempt *a, const struct insn_fo
     const struct operand_text *t = &a->text->operand[k];
     int64_t v = a->value[k].number;
 
-    if (is_register(o)) {
-        *out = o->kind == OPD_A123 ? t->reg - 1 : t->reg;
-        return register_fits(o, t) ? FIT_YES : FIT_NO;
-    }
+    if (is_register(o))
+        return register_fits(a, f, k, out);
     if (o->kind == OPD_AZERO) {
         *out = t->reg;
         return t->kind == TEXT_A && t->count == 1 && t->reg == 15 ? FIT_YES : FIT_NO;
@@ -115,12 +148,16 @@ static enum fit operand_fits(const struct match_attempt *a, const struct insn_fo
         *out = t->kind == TEXT_CSR ? csr_value(f, a->text, t) : 0;
         return t->kind != TEXT_CSR ? FIT_NO : *out < 0 ? FIT_KIND : FIT_YES;
     }
-    if (t->kind != TEXT_EXPR)
+    if (t->kind == TEXT_CSR && o->kind != OPD_CSR)
+        v = operand_csr_number(t, a->text->any_mode ? MODE_ANY : a->text->mode);
+    else if (t->kind != TEXT_EXPR)
         return FIT_NO;
     if (a->value[k].kind != VALUE_NUMBER) {
         *out = 0;
         return FIT_YES;
     }
+    if (is_branch_constant(a, f, o))
+        return branch_constant_fits(a, o, v, out);
     if (f->form == FORM_st64pace && v >= 0 && v < 16)
         v &= 3; /* PopLibs writes the selectors of two strides where only one is used */
     *out = v;
@@ -150,7 +187,8 @@ static void list_add(struct list *l, const char *what)
     snprintf(l->item[l->count++], sizeof(l->item[0]), "%s", what);
 }
 
-static void describe(const struct operand *o, char *out, size_t bytes)
+static void describe(const struct match_attempt *a, const struct insn_form *f,
+                     const struct operand *o, char *out, size_t bytes)
 {
     static const char *const registers[] = {
         [OPD_M] = "$mN",
@@ -184,7 +222,10 @@ static void describe(const struct operand *o, char *out, size_t bytes)
         snprintf(out, bytes, "imm32 (32 bits)");
         break;
     case OPD_ADDR:
-        snprintf(out, bytes, "an address (multiple of 4 below 0x%llx)", top * 4);
+        if (is_branch_constant(a, f, o))
+            snprintf(out, bytes, "a label, or its word number (0..%lld)", top - 1);
+        else
+            snprintf(out, bytes, "an address (multiple of 4 below 0x%llx)", top * 4);
         break;
     case OPD_CSR:
         snprintf(out, bytes, "a CSR number (0..511)");
@@ -244,9 +285,9 @@ static int say_mismatch(const struct match_attempt *a, unsigned k, enum fit best
             i++;
         if (i < k || (best == FIT_KIND && operand_fits(a, f, k, &value) != FIT_KIND))
             continue;
-        if (best == FIT_KIND && f->operand[k].kind == OPD_CSRNAME)
+        if (best == FIT_KIND && t->kind == TEXT_CSR)
             return say_csr(a, t);
-        describe(&f->operand[k], what, sizeof(what));
+        describe(a, f, &f->operand[k], what, sizeof(what));
         list_add(&l, what);
     }
     if (best == FIT_KIND && v >= 0 && v < 4096)
@@ -269,6 +310,17 @@ static int check_mode(const struct match_attempt *a, const struct insn_form *f)
                 t->mode == MODE_WORKER ? "worker" : "supervisor");
 }
 
+/* What ldconst becomes depends on its value. */
+static int check_known(const struct match_attempt *a, const struct insn_form *f)
+{
+    for (unsigned k = 0; k < f->operand_count; k++) {
+        if (f->operand[k].kind == OPD_IMM32 && a->value[k].kind != VALUE_NUMBER)
+            return fail(a, a->text->operand[k].at, "'%s' needs a number that is known here",
+                        f->mnemonic);
+    }
+    return 1;
+}
+
 static int build(const struct match_attempt *a, const struct insn_form *f, const int64_t *value,
                  struct match *out)
 {
@@ -278,7 +330,20 @@ static int build(const struct match_attempt *a, const struct insn_form *f, const
     for (unsigned k = 0; k < a->text->count; k++)
         out->unknown |= a->value[k].kind != VALUE_NUMBER;
     EMU_ASSERT(out->insns);
-    return check_mode(a, f);
+    return check_known(a, f) && check_mode(a, f);
+}
+
+/* The third operand of `run` is a word number in region 0: a symbol becomes its distance from
+ * there. */
+static int address_of_run(struct match_attempt *a, unsigned k)
+{
+    int64_t v = a->value[k].number - a->u->arch.mem_base;
+
+    if (v % ISA_WORD_BYTES)
+        return fail(a, a->text->operand[k].at, "the address 0x%llx is not a multiple of %d",
+                    (long long)a->value[k].number, ISA_WORD_BYTES);
+    a->value[k].number = v / ISA_WORD_BYTES;
+    return 1;
 }
 
 /* Numbers of the operands that are expressions; all others count as the number 0. */
@@ -292,6 +357,9 @@ static int evaluate(struct match_attempt *a, int linked)
             a->value[k] = expr_eval(t->expr, linked);
         if (a->value[k].kind == VALUE_WRONG)
             return fail(a, t->at, "%s", a->value[k].why);
+        if (linked && a->text->first->form == FORM_run && t->kind == TEXT_EXPR &&
+            !address_of_run(a, k))
+            return 0;
     }
     return 1;
 }

@@ -241,7 +241,7 @@ static int pad_code(struct as *as, uint64_t n, struct loc at)
     if (odd && !section_fill(as, odd, 1, 0, at))
         return 0;
     for (n -= odd; n; n -= sizeof(nop)) {
-        if (!section_emit(as, &nop, sizeof(nop), ITEM_SINGLE, at))
+        if (!section_emit(as, &nop, sizeof(nop), ITEM_SINGLE | ITEM_PADDING, at))
             return 0;
     }
     return 1;

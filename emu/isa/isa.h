@@ -80,7 +80,8 @@ enum operand_kind {
     OPD_SUBIMM, /* -65535 .. 32768: negated into the 16-bit immediates of add */
     OPD_HIMM,   /* a 32-bit value whose low 20 bits are zero */
     OPD_IMM32,  /* any 32-bit value, signed or unsigned */
-    OPD_ADDR,   /* byte address, multiple of 4, below 2^(bits+2) */
+    OPD_ADDR,   /* byte address, multiple of 4, below 2^(bits+2); in text, the constant of a branch
+                   is a number of words */
     OPD_CSR,    /* CSR by number; only the low 8 bits count */
     OPD_CSRNAME /* $NAME */
 };
@@ -158,7 +159,9 @@ unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux,
 int isa_is_wide(uint32_t word);
 
 /* Writes the assembly text of one instruction (no bundle braces), such that assembling it gives the
- * same word. label, if not NULL, is printed in place of an address operand. A word whose plain
+ * same word. label, if not NULL, is printed in place of an address operand; the assembler takes the
+ * constant of a branch as a number of words, so that without a label it is printed as
+ * `0xADDRESS / 4`. A word whose plain
  * spelling would assemble to another row (a simm16 that uimm16 holds, a himm12 of 0) is printed as
  * `.insn 0xWORD`, which the assembler takes as one instruction, in bundles too. Returns the length
  * as snprintf does. */

@@ -130,6 +130,8 @@ static void put_operand(struct printed_insn *t, const struct insn *in, const str
     case OPD_ADDR:
         if (label)
             put(t, "%s", label);
+        else if (isa_op_form(in->op)->flags & INSN_CONTROL)
+            put(t, "0x%x / %d", (unsigned)imm_of(in, o->letter), ISA_WORD_BYTES);
         else
             put(t, "0x%x", (unsigned)imm_of(in, o->letter));
         break;

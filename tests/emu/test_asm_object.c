@@ -142,7 +142,7 @@ static void test_refused(void **state)
         { "bri one + two", "one symbol and a number", 0 },
         { "bri 8 - one", "one symbol and a number", 0 },
         { ".short one", "only words", 0 },
-        { "ldconst $m0, one", "operand 2 must be a number", 0 },
+        { "sendpic 1, one, 2", "operand 2 must be a number", 0 },
         { "add $m0, $m0, 3 * one", "one symbol and a number", 0 },
         { "nop\nrpt $m0, 1\nnop\nnop", "only bundles can be repeated", 0 },
         { "bri one", "undefined symbol 'one'", 1 },

@@ -1,0 +1,302 @@
+/* test_asm_vendor.c - what the vendor's assembler accepts, refuses and rewrites, beyond what
+ * PopLibs needs: names of operands, constants of branches, permissions, bundles, bodies of repeats.
+ */
+#include "tests/fixtures/asm_fixture.h"
+
+/* Two spellings of one thing. */
+static void same_words(const char *const pair[][2], size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        assembles_alike(pair[i][0], pair[i][1]);
+}
+
+/* What is said about a source. */
+static void messages(const char *const row[][2], size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        assembler_says(row[i][0], row[i][1]);
+}
+
+/* ---- operands ---- */
+
+static void test_register_groups(void **state)
+{
+    static const char *const pair[][2] = {
+        { "zero $ap0; zero $ap6; zero $ap15; zero $ap7; zero $ap14",
+          "zero $a0:1; zero $a12:13; zero $a14:15; zero $azeros; zero $azeros" },
+        { "ld128 $aq0, $m0, 0; ld128 $aq2, $m0, 0; ld128 $aq15, $m0, 0",
+          "ld128 $a0:3, $m0, 0; ld128 $a8:11, $m0, 0; ld128 $a12:15, $m0, 0" },
+    };
+    static const char *const row[][2] = {
+        { "zero $ap16", "1:6: error: expected $mN or $aN or $aN:N+1 (N even), found $ap16\n" },
+        { "ld128 $aq3, $m0, 0", "1:7: error: expected $aN:N+3 (N multiple of 4), found $aq3\n" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+    messages(row, EMU_COUNT_OF(row));
+}
+
+/* .allow_invalid_operands rounds the first register of a pair or quad down, and drops the high bits
+ * of a branch's constant. */
+static void test_invalid_operands(void **state)
+{
+    static const char *const pair[][2] = {
+        { ".allow_invalid_operands\nor64 $a0:1, $a3:4, $a2:3", "or64 $a0:1, $a2:3, $a2:3" },
+        { ".allow_invalid_operands\nld128 $a3:6, $m0, 0", "ld128 $a0:3, $m0, 0" },
+        { ".allow_invalid_operands\nbri (1 << 19) + 5", "bri 5" },
+        { "call $m0, (1 << 19)", ".insn 0x18080000" },
+    };
+    static const char *const row[][2] = {
+        { ".allow_invalid_operands\n.error_on_invalid_operands\nor64 $a0:1, $a3:4, $a2:3",
+          "3:13: error: expected $aN:N+1 (N even), found $a3:4\n" },
+        { "bri 1 << 19", "1:5: error: immediate 524288 (0x80000) does not fit a label, or its word "
+                         "number (0..524287)\n" },
+        { ".allow_invalid_operands\nbri -4",
+          "2:5: error: immediate -4 (0xfffffffffffffffc) does not fit a label, or its word number "
+          "(0..524287)\n" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+    messages(row, EMU_COUNT_OF(row));
+}
+
+/* The vendor's parser does not look at the file of address registers. */
+static void test_address_registers(void **state)
+{
+    static const char *const pair[][2] = {
+        { "ld32 $a0, $m0, $azero, 1", "ld32 $a0, $m0, $mzero, 1" },
+        { "ld64 $a0:1, $a3, $a4, 1", "ld64 $a0:1, $m3, $m4, 1" },
+        { "st32 $m0, $m1, $azero, 2", "st32 $m0, $m1, $mzero, 2" },
+    };
+    static const char *const row[][2] = {
+        { "add $m0, $a1, $m2", "1:10: error: expected $mN, found $a1\n" },
+        { "ld32step $m0, $a1, $m2+=, 1", "1:15: error: expected $mN, found $a1\n" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+    messages(row, EMU_COUNT_OF(row));
+}
+
+/* A constant is the field of a branch, a symbol is a byte address. */
+static void test_branch_constants(void **state)
+{
+    static const char *const pair[][2] = {
+        { ".set x, 5\nbri x", "bri 5" },
+        { "bri x\n.set x, 20", "bri 5" },
+        { "nop\nx: bri x + 4", "nop\nbri 0x13002" },
+        { "brz $m1, 0x4c008 / 4", "brz $m1, 0x13002" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+}
+
+/* The address of `run` counts words from the start of the memory when it is a symbol. */
+static void test_run_symbol(void **state)
+{
+    static const char *const pair[][2] = {
+        { "nop\nrun $m0, $m1, x\nnop\nx: nop", "nop\nrun $m0, $m1, 3\nnop\nnop" },
+        { "run $m0, $m1, 3", "run $m0, $m1, x\n.set x, 0x4c00c" },
+    };
+    static const char *const row[][2] = {
+        { "run $m0, $m1, x\n.byte 1\nx: .byte 2",
+          "1:15: error: the address 0x4c005 is not a multiple of 4\n" },
+        { "run $m0, $m1, x\n.set x, 0x4bffc",
+          "1:15: error: immediate -1 (0xffffffffffffffff) does not fit uimm16 (0..65535)\n" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+    messages(row, EMU_COUNT_OF(row));
+}
+
+static void test_dollar_symbols(void **state)
+{
+    static const char *const pair[][2] = {
+        { ".set $x, 50\nget $m1, $x", "get $m1, 50" },
+        { "nop\n$abc: bri $abc", "nop\nbri 0x13001" },
+        { "bri $abc\n.globl $abc\n$abc:", "bri 0x13001" },
+        { "$n = 3\nsetzi $m0, $n * 2", "setzi $m0, 6" },
+        { ".ifdef $x\nnop\n.endif\nfnop", "fnop" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+}
+
+/* Names of CSRs and of weight entries are numbers anywhere. */
+static void test_csr_numbers(void **state)
+{
+    static const char *const pair[][2] = {
+        { "setzi $m0, $WSR", "setzi $m0, 1" },
+        { "setzi $m0, $COUNT_L + 1", "setzi $m0, 97" },
+        { ".int $PRNG_SEED, $CCCSLOAD", ".int 7, 80" },
+        { "uget $a0, $FP_CTL + 1", "uget $a0, 3" },
+        { "ld64putcs $CWEI_0_0; ld64putcs $CWEI_3_2; ld128putcs $CWEI_15_3",
+          "ld64putcs 0; ld64putcs 14; ld128putcs 63" },
+    };
+    static const char *const row[][2] = {
+        { ".worker\nsetzi $m0, $SSR",
+          "2:12: error: $SSR is a CSR of the supervisor, which is not meant here\n" },
+        { ".worker\nsetzi $m0, $SSR + 1", "2:12: error: $SSR is not a name of workers\n" },
+        { ".worker\n.int $CWEI_0_0", "2:6: error: $CWEI_0_0 is not a name of workers\n" },
+        { "ld64putcs $CWEI_16_0", "1:11: error: undefined symbol '$CWEI_16_0' (1 use)\n" },
+        { ".int 1 + $m3", "1:10: error: a register cannot be part of an expression\n" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+    messages(row, EMU_COUNT_OF(row));
+}
+
+/* mk1 has one set of AMP units. */
+static void test_weights_of_mk1(void **state)
+{
+    const struct asm_options mk1 = { .raw = 1, .arch = arch_preset("mk1") };
+    struct asm_unit *u;
+
+    (void)state;
+    assert_int_equal(asm_unit_new(&mk1, &u), EMU_OK);
+    assert_int_equal(unit_add(u, "t.S", ".int $CWEI_7_3"), EMU_OK);
+    assert_int_equal(asm_unit_link(u, NULL), EMU_OK);
+    assert_int_equal(unit_add(u, "u.S", ".int $CWEI_8_0"), EMU_OK);
+    assert_int_equal(asm_unit_link(u, NULL), EMU_BAD_ASM);
+    asm_unit_free(u);
+}
+
+static void test_ldconst(void **state)
+{
+    static const char *const pair[][2] = {
+        { ".set x, 4\nldconst $m0, x", "setzi $m0, 4" },
+        { "ldconst $a1, 1.0h", "setzi $a1, 0x3c00" },
+        { "x: nop\ny: ldconst $m0, y - x", "nop\nsetzi $m0, 4" },
+    };
+    static const char *const row[][2] = {
+        { "x: ldconst $m0, x", "1:17: error: 'ldconst' needs a number that is known here\n" },
+        { "ldconst $m0, x\nx = 4", "1:14: error: 'ldconst' needs a number that is known here\n" },
+        { "ldconst $m0, 1 << 32", "1:14: error: immediate 4294967296 (0x100000000) does not fit "
+                                  "imm32 (32 bits)\n" },
+        { ".warn_on_invalid_bundles\n{ ldconst $m0, 5; fnop }",
+          "2:1: warning: 'ldconst' cannot be in a bundle\n" },
+        { "{ ldconst $m0, 5; fnop }", "1:1: error: 'ldconst' cannot be in a bundle\n" },
+        { ".warn_on_invalid_bundles\n{ ldconst $m0, 0x12345678; fnop }",
+          "2:1: error: 'ldconst' cannot be in a bundle\n" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+    messages(row, EMU_COUNT_OF(row));
+}
+
+/* ---- permissions ---- */
+
+static void test_modes(void **state)
+{
+    static const char *const row[][2] = {
+        { ".worker\n.allow_invalid_execution_mode\nsync 2\n.error_on_invalid_execution_mode\n"
+          "sync 2",
+          "5:1: error: 'sync' is for the supervisor only, and this is .worker code\n" },
+    };
+
+    (void)state;
+    messages(row, EMU_COUNT_OF(row));
+}
+
+/* Every fault of a bundle that can be encoded becomes a warning, and the words are as written. */
+static void test_warned_bundles(void **state)
+{
+    static const char *const row[][2] = {
+        { ".warn_on_invalid_bundles\n{ exitz $m0; fnop }",
+          "2:1: warning: 'exitz' cannot be in a bundle\n" },
+        { ".warn_on_invalid_bundles\n{ fnop; nop }",
+          "2:1: warning: 'fnop' cannot be the first instruction of a bundle: it belongs to the "
+          "auxiliary lane\n" },
+        { ".warn_on_invalid_bundles\n.supervisor\n{ nop; mov $m1, $m2 }",
+          "3:1: warning: only workers have bundles, and this is .supervisor code\n"
+          "3:1: warning: 'mov' cannot be the second instruction of a bundle: it belongs to the "
+          "main "
+          "lane\n" },
+        { ".warn_on_invalid_bundles\n{ nop }",
+          "2:1: error: a bundle has exactly two instructions, this one has 1\n" },
+        { ".warn_on_invalid_bundles\n{ nop; sendpicp 1, 0x100, 1, 0, 5, 6 }",
+          "2:1: error: 'sendpicp' cannot be in a bundle\n" },
+        { ".warn_on_invalid_bundles\n.error_on_invalid_bundles\n{ exitz $m0; fnop }",
+          "3:1: error: 'exitz' cannot be in a bundle\n" },
+    };
+
+    uint8_t first[8], second[4];
+
+    (void)state;
+    messages(row, EMU_COUNT_OF(row));
+    assert_int_equal(assembled_bytes(".warn_on_invalid_bundles\n{ exitz $m0; fnop }", first, 8), 8);
+    assert_int_equal(assembled_bytes("exitz $m0", second, 4), 4);
+    second[3] |= 0x80;
+    assert_memory_equal(first, second, 4);
+}
+
+static void test_invalid_repeats(void **state)
+{
+    static const char *const row[][2] = {
+        { "rpt 3, 0\nnop\n.allow_invalid_repeat", "" }, /* anywhere in the file */
+        { "{ rpt 3, 1; fnop }\n{ nop; fnop }", "" },    /* cut by the end of the section */
+        { "{ rpt 3, 1; fnop }\n{ nop; fnop }\n.int 5\nnop", "" },
+        { "{ rpt 3, 1; fnop }\n{ nop; fnop }\n.align 16\n.align 32\nnop", "" },
+        { "rpt 3, 1\n.int 5\nnop", "" },
+        { "{ rpt 3, 0; fnop }\n{ nop; fnop }\nnop", "" }, /* after the counted length */
+    };
+
+    (void)state;
+    messages(row, EMU_COUNT_OF(row));
+}
+
+/* ---- .allow_optimizations ---- */
+
+static void test_optimizations(void **state)
+{
+    static const char *const pair[][2] = {
+        { ".allow_optimizations\n{ f32add $a0, $a1, $a2; add $m0, $m1, 2 }",
+          "{ add $m0, $m1, 2; f32add $a0, $a1, $a2 }" },
+        { ".allow_optimizations\n{ fnop; rpt 3, 0 }\n{ nop; fnop }",
+          "{ rpt 3, 0; fnop }\n{ nop; fnop }" },
+        /* the fnop goes where that aligns the body, and nowhere else */
+        { ".allow_optimizations\nnop\n{ rpt 3, 0; fnop }\n{ nop; fnop }",
+          "nop\nrpt 3, 0\n{ nop; fnop }" },
+        { ".allow_optimizations\nnop\n{ rpt $m0, (2f - 1f) / 8 - 1; fnop }\n1: { nop; fnop }\n2:",
+          "nop\nrpt $m0, 0\n{ nop; fnop }" },
+    };
+    static const char *const row[][2] = {
+        { ".allow_optimizations\nnop\n{ rpt 3, 0; zero $a1 }\n{ nop; fnop }",
+          "3:3: error: the body of a repeat must start at a multiple of 8, not at 0x4c00c: put a "
+          "nop "
+          "before the bundle\n" },
+        { ".allow_optimizations\nrpt 3, 0\n{ nop; fnop }",
+          "2:1: error: the body of a repeat must start at a multiple of 8, not at 0x4c004: bundle "
+          "the rpt with a fnop\n" },
+        { ".allow_optimizations\n{ nop; nop }",
+          "2:1: error: 'nop' cannot be the second instruction of a bundle: it belongs to the main "
+          "lane\n" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+    messages(row, EMU_COUNT_OF(row));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_register_groups),   cmocka_unit_test(test_invalid_operands),
+        cmocka_unit_test(test_address_registers), cmocka_unit_test(test_branch_constants),
+        cmocka_unit_test(test_run_symbol),        cmocka_unit_test(test_dollar_symbols),
+        cmocka_unit_test(test_csr_numbers),       cmocka_unit_test(test_weights_of_mk1),
+        cmocka_unit_test(test_ldconst),           cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_warned_bundles),    cmocka_unit_test(test_invalid_repeats),
+        cmocka_unit_test(test_optimizations),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
