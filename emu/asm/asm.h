@@ -115,10 +115,10 @@ enum emu_status asm_unit_add_file(struct asm_unit *u, const char *path) EMU_MUST
 enum emu_status asm_unit_add_text(struct asm_unit *u, const char *name, const char *text,
                                   size_t len) EMU_MUST_CHECK;
 
-/* Runs only the C preprocessor, on the file at `path` or, if text is not NULL, on len bytes of text
- * that `path` stands for. *out is zero-terminated and owned by the caller, free it with emu_free().
- * Use it for a source that is assembled many times: preprocess it once, then give the text to units
- * with options.preprocessed. Errors: as asm_unit_add_file. */
+/* Runs only the C preprocessor (with options.raw nothing), on the file at `path` or, if text is not
+ * NULL, on len bytes of text that `path` stands for. *out is zero-terminated and owned by the
+ * caller, free it with emu_free(). Use it for a source that is assembled many times: preprocess it
+ * once, then give the text to units with options.preprocessed. Errors: as asm_unit_add_file. */
 enum emu_status asm_unit_preprocess(struct asm_unit *u, const char *path, const char *text,
                                     size_t len, char **out, size_t *out_len) EMU_MUST_CHECK;
 

@@ -424,5 +424,11 @@ enum emu_status asm_unit_add_file(struct asm_unit *u, const char *path)
 enum emu_status asm_unit_preprocess(struct asm_unit *u, const char *path, const char *text,
                                     size_t len, char **out, size_t *out_len)
 {
-    return cpp_run(u, path, span_of(text, len), out, out_len);
+    if (!u->options.raw)
+        return cpp_run(u, path, span_of(text, len), out, out_len);
+    if (!text)
+        return file_read(path, out, out_len);
+    *out = emu_strndup(text, len);
+    *out_len = len;
+    return *out ? EMU_OK : FAIL(NO_MEMORY, "a source of %zu bytes", len);
 }

@@ -16,9 +16,12 @@ static int is_source(const char *path)
     return n > 2 && (!strcmp(path + n - 2, ".S") || !strcmp(path + n - 2, ".s"));
 }
 
-static enum emu_status read_case(const struct request *q, struct tile_case **out)
+static enum emu_status read_case(const struct request *q, struct manifest **out)
 {
     const char *path = q->case_file ? q->case_file : q->what;
+    const struct manifest_options o = {
+        .machine = q->machine, .set = q->set.item, .sets = q->set.count, .raw = q->raw
+    };
 
     if (!path || (q->case_file && q->what))
         return FAIL(USAGE, "%s",
@@ -28,8 +31,8 @@ static enum emu_status read_case(const struct request *q, struct tile_case **out
                     "%s is assembly; a case says how to enter it: {\"source\": \"%s\", \"entry\": "
                     "LABEL, \"as\": \"worker\"}, docs/case_format.md",
                     path, path);
-    return q->bytes ? case_read_text(q->bytes, q->byte_count, look_file_name(q), out)
-                    : case_read(path, out);
+    return q->bytes ? manifest_read_text(q->bytes, q->byte_count, look_file_name(q), &o, out)
+                    : manifest_read(path, &o, out);
 }
 
 static enum emu_status run_and_print(struct case_run *r, enum case_status *verdict)
@@ -49,26 +52,22 @@ static enum emu_status run_and_print(struct case_run *r, enum case_status *verdi
 
 static enum emu_status answer(const struct request *q, enum case_status *verdict)
 {
-    const struct case_options o = { .machine = q->machine,
-                                    .set = q->set.item,
-                                    .set_count = q->set.count,
-                                    .messages = stderr,
+    const struct case_options o = { .messages = stderr,
                                     .trace = request_has(q, OPTION_trace) ? stderr : NULL,
                                     .check = q->check,
-                                    .plain = q->plain,
-                                    .raw = q->raw };
-    struct tile_case *c;
+                                    .plain = q->plain };
+    struct manifest *m;
     struct case_run *r = NULL;
     enum emu_status s;
 
-    TRY(read_case(q, &c));
-    s = case_build(c, &o, &r);
+    TRY(read_case(q, &m));
+    s = request_check_arch(&m->arch);
     if (s == EMU_OK)
-        s = request_check_arch(&r->arch);
+        s = case_build(m, &o, &r);
     if (s == EMU_OK)
         s = run_and_print(r, verdict);
     case_run_free(r);
-    case_free(c);
+    manifest_free(m);
     return s;
 }
 

@@ -9,6 +9,7 @@
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
 #include "emu/base/json_read.h"
+#include "emu/job/manifest.h"
 
 enum { HEAD_BYTES = 512, CHUNK_BYTES = 1 << 16 };
 #define PIPE_BYTES_MAX ((size_t)1 << 30)
@@ -144,7 +145,7 @@ static enum emu_status tell_case(const struct request *q, unsigned *thing)
         root = json_loadb(q->bytes, q->byte_count, 0, NULL);
     else
         root = json_loadb(text, bytes, 0, NULL);
-    if (json_object_get(root, "entry") && !json_object_get(root, "programs"))
+    if (manifest_is_case(root))
         *thing = USE_CASE;
     json_decref(root);
     emu_free(text);

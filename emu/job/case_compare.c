@@ -1,41 +1,33 @@
 /* case_compare.c - what a run left behind against what the case expects. */
 #include "emu/job/case_run.h"
 
-#include "emu/base/alloc.h"
+#include <string.h>
+
 #include "emu/job/differences.h"
 #include "emu/tile/tile_check.h"
 
-/* Compares the elements of want, its addresses filled in, with raw bytes. */
-static enum emu_status compare_data(const struct case_run *r, struct differences *d,
-                                    const struct case_data *want, struct expected_elements *e)
+static enum emu_status compare_values(const struct case_run *r, struct differences *d,
+                                      const struct manifest_data *want, struct expected_elements *e)
 {
-    uint8_t *resolved = emu_alloc(want->bytes + 4, 1);
-    enum emu_status s = resolved ? case_resolve(r, want, e->where, resolved)
-                                 : FAIL(NO_MEMORY, "%u expected bytes", want->bytes);
+    const struct data_place place = { .arch = r->arch, .count = 1 };
 
-    e->type = want->type;
-    e->count = want->count;
-    e->want = resolved;
-    if (s == EMU_OK)
-        s = differences_elements(d, e);
-    emu_free(resolved);
-    return s;
+    return differences_values(d, want, &place, r->p, r->image, e);
 }
 
 static enum emu_status compare_memories(const struct case_run *r, struct differences *d)
 {
-    const struct tile_case *c = r->c;
+    for (size_t i = 0; i < r->m->expects; i++) {
+        const struct manifest_expect *e = &r->m->expect[i];
+        uint32_t at = manifest_find_memory(r->p, e->name)->place.address;
+        uint32_t from = e->from * case_type_bytes(e->value.data.type);
 
-    for (size_t i = 0; i < c->expect_count; i++) {
-        const struct case_memory_expect *e = &c->expect[i];
-        uint32_t at = r->memory_at[e->memory] + e->from * case_type_bytes(e->value.type);
-        struct expected_elements x = { .where = c->program.memory[e->memory].place.name,
-                                       .from = e->from,
-                                       .got = r->mem + (at - r->arch.mem_base),
-                                       .tolerance = e->tolerance,
-                                       .relative = e->relative };
-
-        TRY(compare_data(r, d, &e->value, &x));
+        TRY(compare_values(
+            r, d, &e->value,
+            &(struct expected_elements){ .where = e->name,
+                                         .from = e->from,
+                                         .got = r->mem + (at + from - r->arch->mem_base),
+                                         .tolerance = e->tolerance,
+                                         .relative = e->relative }));
     }
     return EMU_OK;
 }
@@ -45,7 +37,8 @@ static enum emu_status compare_memories(const struct case_run *r, struct differe
 static enum emu_status compare_register(struct case_run *r, struct differences *d,
                                         const struct case_register *e, unsigned lane)
 {
-    uint32_t count = e->value.bytes / 4, got[64], want[64];
+    enum case_type type = e->value.data.type;
+    uint32_t count = e->value.data.bytes / 4, got[64], want;
     char name[300];
 
     EMU_ASSERT(count <= EMU_COUNT_OF(got));
@@ -55,21 +48,21 @@ static enum emu_status compare_register(struct case_run *r, struct differences *
         snprintf(name, sizeof(name), "%s.%.200s", case_lane_name(lane), e->name);
     else
         snprintf(name, sizeof(name), "%.200s", e->name);
-    if (count > 1 || case_type_is_float(e->value.type) || case_type_bytes(e->value.type) != 4)
-        return compare_data(r, d, &e->value,
-                            &(struct expected_elements){ .where = name,
-                                                         .got = (const uint8_t *)got,
-                                                         .tolerance = e->tolerance,
-                                                         .relative = e->relative });
-    TRY(case_resolve(r, &e->value, name, (uint8_t *)want));
-    if (case_elements_agree(e->value.type, want[0], got[0], e->tolerance, e->relative))
+    if (count > 1 || case_type_is_float(type) || case_type_bytes(type) != 4)
+        return compare_values(r, d, &e->value,
+                              &(struct expected_elements){ .where = name,
+                                                           .got = (const uint8_t *)got,
+                                                           .tolerance = e->tolerance,
+                                                           .relative = e->relative });
+    TRY(case_values(r, &e->value, name, (uint8_t *)&want));
+    if (case_elements_agree(type, want, got[0], e->tolerance, e->relative))
         return EMU_OK;
-    return differences_add(d, name, case_word_json(want[0]), case_word_json(got[0]));
+    return differences_add(d, name, case_word_json(want), case_word_json(got[0]));
 }
 
 static enum emu_status compare_registers(struct case_run *r, struct differences *d)
 {
-    const struct tile_case *c = r->c;
+    const struct tile_case *c = r->m->tile_case;
 
     for (size_t i = 0; i < c->expect_register_count; i++) {
         const struct case_register *e = &c->expect_register[i];
@@ -83,25 +76,27 @@ static enum emu_status compare_registers(struct case_run *r, struct differences 
 
 static enum emu_status compare_counts(const struct case_run *r, struct differences *d)
 {
-    TRY(differences_range(d, "cycles", &r->c->expect_cycles, r->cycles));
-    TRY(differences_range(d, "instructions", &r->c->expect_instructions, case_instructions(r, -1)));
+    const struct tile_case *c = r->m->tile_case;
+
+    TRY(differences_range(d, "cycles", &r->m->expect_cycles, r->cycles));
+    TRY(differences_range(d, "instructions", &c->expect_instructions, case_instructions(r, -1)));
     for (unsigned w = 0; w < TILE_WORKERS; w++) {
         char what[32];
 
         snprintf(what, sizeof(what), "slots[%u]", w);
-        TRY(differences_range(d, what, &r->c->expect_slots[w], r->barrel.issued[w]));
+        TRY(differences_range(d, what, &c->expect_slots[w], r->barrel.issued[w]));
     }
     return EMU_OK;
 }
 
 static enum emu_status compare_fault(const struct case_run *r, struct differences *d)
 {
-    int want = r->c->expect_fault, got = (int)r->tile.fault.kind;
+    const struct manifest_fault *want = &r->m->expect_fault;
+    const char *got = fault_name(r->tile.fault.kind);
 
-    if (want < 0 || want == got)
+    if (!want->is_set || !strcmp(want->name, got))
         return EMU_OK;
-    return differences_add(d, "fault", json_string(fault_name((enum fault)want)),
-                           json_string(fault_name((enum fault)got)));
+    return differences_add(d, "fault", json_string(want->name), json_string(got));
 }
 
 static enum emu_status compare_all(struct case_run *r, struct differences *d)
@@ -114,7 +109,9 @@ static enum emu_status compare_all(struct case_run *r, struct differences *d)
 
 enum emu_status case_compare(struct case_run *r, json_t **differences, uint64_t *total)
 {
-    struct differences d = { .list = json_array(), .listed_max = CASE_MAX_DIFFERENCES };
+    struct differences d = { .list = json_array(),
+                             .listed_max = CASE_MAX_DIFFERENCES,
+                             .file = r->m->path };
     enum emu_status s = d.list ? compare_all(r, &d) : FAIL(NO_MEMORY, "the list of differences");
 
     *differences = d.list;
@@ -142,7 +139,7 @@ enum case_status case_verdict(const struct case_run *r, uint64_t differences)
 {
     if (r->stop == BARREL_LIMIT)
         return CASE_TIMEOUT;
-    if (r->stop == BARREL_FAULT && r->c->expect_fault < 0)
+    if (r->stop == BARREL_FAULT && !r->m->expect_fault.is_set)
         return CASE_FAULT;
     if (differences)
         return CASE_FAIL;

@@ -5,10 +5,6 @@
  */
 #include "emu/job/case_run.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "emu/base/alloc.h"
 #include "emu/job/differences.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile_check.h"
@@ -17,25 +13,15 @@
 enum { JSON_FLAGS = JSON_COMPACT | JSON_ENCODE_ANY | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9) };
 enum { MAX_PADDING = 16 };
 
-/* Prints a value and drops it. Fails when v is NULL. */
-static enum emu_status print_value(FILE *f, const char *lead, json_t *v)
+/* A NULL shows up here, too: there was no memory for it. */
+static int put(json_t *o, const char *key, json_t *v)
 {
-    char *text = v ? json_dumps(v, JSON_FLAGS) : NULL;
-
-    json_decref(v);
-    if (!text)
-        return FAIL(NO_MEMORY, "the answer");
-    fprintf(f, "%s%s", lead, text);
-    free(text); /* allocated by jansson */
-    return EMU_OK;
+    return json_object_set_new(o, key, v) == 0;
 }
 
-static enum emu_status print_key(FILE *f, const char *key, json_t *v)
+static int put_number(json_t *o, const char *key, uint64_t v)
 {
-    char lead[64];
-
-    snprintf(lead, sizeof(lead), ",\n  \"%s\": ", key);
-    return print_value(f, lead, v);
+    return put(o, key, json_integer((json_int_t)v));
 }
 
 static json_t *hex_json(uint32_t v)
@@ -90,7 +76,7 @@ static json_t *detail_json(const struct case_run *r)
                         l->file, l->line);
 }
 
-static enum emu_status print_fault(const struct case_run *r, FILE *f)
+static json_t *fault_json(const struct case_run *r)
 {
     const struct fault_record *x = &r->tile.fault;
     json_t *v = json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:I}", "name", fault_name(x->kind),
@@ -99,19 +85,18 @@ static enum emu_status print_fault(const struct case_run *r, FILE *f)
                           source_json(r, x->pc), "cycle", (json_int_t)x->cycle);
 
     if (v && (x->addr || x->kind == FAULT_INVALID_ADDR || x->kind == FAULT_CONFLICT))
-        json_object_set_new(v, "address", hex_json(x->addr));
+        put(v, "address", hex_json(x->addr));
     if (v && x->kind == FAULT_CONFLICT)
-        json_object_set_new(v, "address2", hex_json(x->addr2));
-    return print_key(f, "fault", v);
+        put(v, "address2", hex_json(x->addr2));
+    return v;
 }
 
-static json_t *memory_json(const struct case_run *r, size_t i)
+static json_t *memory_json(const struct case_run *r, const struct manifest_memory *m)
 {
-    const struct manifest_memory *m = &r->c->program.memory[i];
     struct case_data now = { .type = m->init.data.type, .count = m->init.elements };
     json_t *list = json_array();
 
-    now.data = r->mem + (r->memory_at[i] - r->arch.mem_base);
+    now.data = r->mem + (m->place.address - r->arch->mem_base);
     if (now.type == CASE_BYTES)
         now.type = CASE_U8;
     for (uint32_t k = 0; list && k < now.count; k++) {
@@ -121,73 +106,72 @@ static json_t *memory_json(const struct case_run *r, size_t i)
         list = NULL;
     }
     return list ? json_pack("{s:s, s:o, s:o}", "name", m->place.name, "address",
-                            hex_json(r->memory_at[i]), case_type_name(now.type), list)
+                            hex_json(m->place.address), case_type_name(now.type), list)
                 : NULL;
 }
 
-static enum emu_status print_memories(const struct case_run *r, FILE *f)
+static json_t *memories_json(const struct case_run *r)
 {
-    fprintf(f, ",\n  \"memory\": [");
-    for (size_t i = 0; i < r->c->program.memories; i++)
-        TRY(print_value(f, i ? ",\n    " : "\n    ", memory_json(r, i)));
-    fprintf(f, r->c->program.memories ? "\n  ]" : "]");
-    return EMU_OK;
+    json_t *list = json_array();
+    int ok = list != NULL;
+
+    for (size_t i = 0; ok && i < r->p->memories; i++)
+        ok = !json_array_append_new(list, memory_json(r, &r->p->memory[i]));
+    if (ok)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static int put_file(struct case_run *r, json_t *o, unsigned lane, const char *name, char file,
+                    unsigned count)
+{
+    char key[16];
+    int ok = 1;
+
+    for (unsigned k = 0; k < count; k++) {
+        snprintf(key, sizeof(key), "%s%u", name, k);
+        ok = ok && put(o, key, case_word_json(case_register_get(r, lane, file, k)));
+    }
+    return ok;
 }
 
 /* {"m0": ..., "a0": ...} of one context; accumulators only where one is not zero. */
-static json_t *registers_json(struct case_run *r, unsigned lane)
+static int put_registers(struct case_run *r, json_t *o, unsigned lane)
 {
-    json_t *v = json_object();
-    char name[8];
     int any = 0;
 
-    for (unsigned k = 0; v && k < 16; k++) {
-        snprintf(name, sizeof(name), "m%u", k);
-        json_object_set_new(v, name, case_word_json(case_register_get(r, lane, 'm', k)));
-    }
     if (lane == LANE_SUPER)
-        return v;
-    for (unsigned k = 0; v && k < 16; k++) {
-        snprintf(name, sizeof(name), "a%u", k);
-        json_object_set_new(v, name, case_word_json(case_register_get(r, lane, 'a', k)));
-    }
+        return put_file(r, o, lane, "m", 'm', 16);
     for (unsigned k = 0; k < TILE_ACC; k++)
         any |= tile_acc(&r->tile, lane, k) != 0;
-    for (unsigned k = 0; v && any && k < TILE_ACC; k++) {
-        snprintf(name, sizeof(name), "acc%u", k);
-        json_object_set_new(v, name, case_word_json(tile_acc(&r->tile, lane, k)));
-    }
-    return v;
+    return put_file(r, o, lane, "m", 'm', 16) && put_file(r, o, lane, "a", 'a', 16) &&
+           put_file(r, o, lane, "acc", 'c', any ? TILE_ACC : 0);
 }
 
 /* The CSRs a program can have changed, worth a look after every run. */
-static json_t *csrs_json(struct case_run *r, unsigned lane)
+static int put_csrs(struct case_run *r, json_t *o, unsigned lane)
 {
     static const struct {
         char space;
         uint8_t index;
         const char *name;
-    } worker[] = {
+    } csr[] = {
         { 'U', CSR_U_FP_STS, "FP_STS" },     { 'U', CSR_U_FP_CTL, "FP_CTL" },
         { 'U', CSR_U_TAS, "TAS" },           { 'U', CSR_U_PRNG_0_0, "PRNG_0_0" },
         { 'U', CSR_U_PRNG_0_1, "PRNG_0_1" }, { 'U', CSR_U_PRNG_1_0, "PRNG_1_0" },
         { 'U', CSR_U_PRNG_1_1, "PRNG_1_1" }, { 'W', CSR_W_REPEAT_COUNT, "REPEAT_COUNT" },
-    }, super[] = {
-        { 'S', CSR_S_SSR, "SSR" },
-        { 'S', CSR_S_FP_ICTL, "FP_ICTL" },
+        { 'S', CSR_S_SSR, "SSR" },           { 'S', CSR_S_FP_ICTL, "FP_ICTL" },
         { 'S', CSR_S_CCCSLOAD, "CCCSLOAD" },
     };
-    size_t n = lane == LANE_SUPER ? EMU_COUNT_OF(super) : EMU_COUNT_OF(worker);
-    json_t *v = json_object();
+    int ok = 1;
 
-    for (size_t k = 0; v && k < n; k++) {
-        char space = lane == LANE_SUPER ? super[k].space : worker[k].space;
-        uint8_t index = lane == LANE_SUPER ? super[k].index : worker[k].index;
-
-        json_object_set_new(v, lane == LANE_SUPER ? super[k].name : worker[k].name,
-                            case_word_json(case_register_get(r, lane, space, index)));
+    for (size_t k = 0; k < EMU_COUNT_OF(csr); k++) {
+        if ((csr[k].space == 'S') == (lane == LANE_SUPER))
+            ok = ok && put(o, csr[k].name,
+                           case_word_json(case_register_get(r, lane, csr[k].space, csr[k].index)));
     }
-    return v;
+    return ok;
 }
 
 static int context_ran(const struct case_run *r, unsigned lane, int with_super)
@@ -199,23 +183,24 @@ static int context_ran(const struct case_run *r, unsigned lane, int with_super)
 }
 
 /* One object per context that ran, keyed by its name. */
-static enum emu_status print_contexts(struct case_run *r, FILE *f, const char *key,
-                                      json_t *(*one)(struct case_run *, unsigned), int with_super)
+static json_t *contexts_json(struct case_run *r,
+                             int (*put_one)(struct case_run *, json_t *, unsigned), int with_super)
 {
-    const char *lead = "\n    ";
+    json_t *all = json_object();
+    int ok = all != NULL;
 
-    fprintf(f, ",\n  \"%s\": {", key);
-    for (unsigned lane = 0; lane <= LANE_SUPER; lane++) {
-        char text[32];
+    for (unsigned lane = 0; ok && lane <= LANE_SUPER; lane++) {
+        json_t *one;
 
         if (!context_ran(r, lane, with_super))
             continue;
-        snprintf(text, sizeof(text), "%s\"%s\": ", lead, case_lane_name(lane));
-        TRY(print_value(f, text, one(r, lane)));
-        lead = ",\n    ";
+        one = json_object();
+        ok = put(all, case_lane_name(lane), one) && put_one(r, one, lane);
     }
-    fprintf(f, lead[0] == ',' ? "\n  }" : "}");
-    return EMU_OK;
+    if (ok)
+        return all;
+    json_decref(all);
+    return NULL;
 }
 
 static json_t *check_report_json(const struct case_run *r, const struct tile_check_report *x)
@@ -228,36 +213,26 @@ static json_t *check_report_json(const struct case_run *r, const struct tile_che
                           (json_int_t)x->cycle, "count", (json_int_t)x->count);
 
     if (v && x->kind == TILE_CHECK_CONFLICT)
-        json_object_set_new(v, "address2", hex_json(x->addr2));
+        put(v, "address2", hex_json(x->addr2));
     if (v && x->other <= LANE_SUPER)
-        json_object_set_new(v, "other", json_string(case_lane_name(x->other)));
+        put(v, "other", json_string(case_lane_name(x->other)));
     else if (v && x->other == TILE_CHECK_GUARD)
-        json_object_set_new(v, "other", json_string("code"));
+        put(v, "other", json_string("code"));
     return v;
 }
 
-static enum emu_status print_check(const struct case_run *r, FILE *f)
+static int put_checks(const struct case_run *r, json_t *o)
 {
     size_t n = tile_check_count(&r->tile);
+    json_t *list = json_array();
+    int ok = put(o, "check", list);
 
-    fprintf(f, ",\n  \"check\": [");
-    for (size_t i = 0; i < n; i++)
-        TRY(print_value(f, i ? ",\n    " : "\n    ",
-                        check_report_json(r, tile_check_report(&r->tile, i))));
-    fprintf(f, n ? "\n  ]" : "]");
-    return print_key(f, "check_dropped", json_integer((json_int_t)tile_check_dropped(&r->tile)));
+    for (size_t i = 0; ok && i < n; i++)
+        ok = !json_array_append_new(list, check_report_json(r, tile_check_report(&r->tile, i)));
+    return ok && put_number(o, "check_dropped", tile_check_dropped(&r->tile));
 }
 
-static enum emu_status print_differences(FILE *f, const json_t *list, uint64_t total)
-{
-    fprintf(f, ",\n  \"differences\": [");
-    for (size_t i = 0; i < json_array_size(list); i++)
-        TRY(print_value(f, i ? ",\n    " : "\n    ", json_incref(json_array_get(list, i))));
-    fprintf(f, json_array_size(list) ? "\n  ]" : "]");
-    return print_key(f, "differences_total", json_integer((json_int_t)total));
-}
-
-static enum emu_status print_counts(const struct case_run *r, FILE *f)
+static int put_counts(const struct case_run *r, json_t *o)
 {
     static const char *const as_names[] = { "worker", "workers", "supervisor" };
     json_t *slots = json_array(), *instructions = json_array();
@@ -266,30 +241,71 @@ static enum emu_status print_counts(const struct case_run *r, FILE *f)
         json_array_append_new(slots, json_integer((json_int_t)r->barrel.issued[w]));
         json_array_append_new(instructions, json_integer((json_int_t)case_instructions(r, (int)w)));
     }
-    TRY(print_key(f, "machine", json_string(r->arch.name)));
-    TRY(print_key(f, "as", json_string(as_names[r->as])));
-    TRY(print_key(f, "cycles", json_integer((json_int_t)r->cycles)));
-    TRY(print_key(f, "slots", slots));
-    TRY(print_key(f, "worker_instructions", instructions));
-    TRY(print_key(f, "supervisor_instructions",
-                  json_integer((json_int_t)case_instructions(r, LANE_SUPER))));
-    return print_key(f, "instructions", json_integer((json_int_t)case_instructions(r, -1)));
+    return put(o, "machine", json_string(r->arch->name)) &
+           put(o, "as", json_string(as_names[r->as])) & put_number(o, "cycles", r->cycles) &
+           put(o, "slots", slots) & put(o, "worker_instructions", instructions) &
+           put_number(o, "supervisor_instructions", case_instructions(r, LANE_SUPER)) &
+           put_number(o, "instructions", case_instructions(r, -1));
+}
+
+static int put_all(struct case_run *r, const json_t *differences, uint64_t total, json_t *o)
+{
+    static const char *const names[] = { "pass", "fail", "fault", "timeout", "check" };
+
+    return put(o, "status", json_string(names[case_verdict(r, total)])) && put_counts(r, o) &&
+           (r->tile.fault.kind == FAULT_NONE || put(o, "fault", fault_json(r))) &&
+           json_object_set(o, "differences", (json_t *)(uintptr_t)differences) == 0 &&
+           put_number(o, "differences_total", total) && put(o, "memory", memories_json(r)) &&
+           put(o, "registers", contexts_json(r, put_registers, 0)) &&
+           put(o, "csr", contexts_json(r, put_csrs, 1)) && (!r->options.check || put_checks(r, o));
+}
+
+/* ---- text ---- */
+
+static int is_container(const json_t *v)
+{
+    return json_is_object(v) || json_is_array(v);
+}
+
+/* A list of objects, or an object of objects, with one entry per line; else on this line. */
+static int print_value(const json_t *v, FILE *f)
+{
+    const char *lead = "\n    ", *key;
+    int is_list = json_is_array(v), ok = 1;
+    json_t *child = json_object_iter_value(json_object_iter((json_t *)(uintptr_t)v));
+
+    if (!is_container(is_list ? json_array_get(v, 0) : child))
+        return json_dumpf(v, f, JSON_FLAGS) == 0;
+    fprintf(f, is_list ? "[" : "{");
+    for (size_t i = 0; is_list && i < json_array_size(v); i++, lead = ",\n    ") {
+        fprintf(f, "%s", lead);
+        ok &= json_dumpf(json_array_get(v, i), f, JSON_FLAGS) == 0;
+    }
+    json_object_foreach((json_t *)(uintptr_t)v, key, child)
+    {
+        fprintf(f, "%s\"%s\": ", lead, key);
+        ok &= json_dumpf(child, f, JSON_FLAGS) == 0;
+        lead = ",\n    ";
+    }
+    fprintf(f, is_list ? "\n  ]" : "\n  }");
+    return ok;
 }
 
 enum emu_status case_print(struct case_run *r, const json_t *differences, uint64_t total, FILE *f)
 {
-    static const char *const names[] = { "pass", "fail", "fault", "timeout", "check" };
+    json_t *answer = json_object(), *v;
+    int ok = answer && put_all(r, differences, total, answer), printed = 1;
+    const char *lead = "{\n  ", *key;
 
-    fprintf(f, "{\n  \"status\": \"%s\"", names[case_verdict(r, total)]);
-    TRY(print_counts(r, f));
-    if (r->tile.fault.kind != FAULT_NONE)
-        TRY(print_fault(r, f));
-    TRY(print_differences(f, differences, total));
-    TRY(print_memories(r, f));
-    TRY(print_contexts(r, f, "registers", registers_json, 0));
-    TRY(print_contexts(r, f, "csr", csrs_json, 1));
-    if (r->options.check)
-        TRY(print_check(r, f));
+    json_object_foreach(ok ? answer : NULL, key, v)
+    {
+        fprintf(f, "%s\"%s\": ", lead, key);
+        printed &= print_value(v, f);
+        lead = ",\n  ";
+    }
+    json_decref(answer);
+    if (!ok)
+        return FAIL(NO_MEMORY, "the answer");
     fprintf(f, "\n}\n");
-    return ferror(f) || fflush(f) ? FAIL(IO, "cannot write the answer") : EMU_OK;
+    return !printed || ferror(f) || fflush(f) ? FAIL(IO, "cannot write the answer") : EMU_OK;
 }

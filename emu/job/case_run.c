@@ -96,7 +96,7 @@ static enum emu_status write_stub(struct case_run *r)
         struct insn start = { .op = r->as == CASE_WORKER ? INSN_run : INSN_runall, .a = 0, .b = 1 };
 
         stub_load(&s, 0, r->entry);
-        stub_load(&s, 1, r->as == CASE_WORKER ? r->state_at - r->arch.mem_base : r->state_at);
+        stub_load(&s, 1, r->as == CASE_WORKER ? r->state_at - r->arch->mem_base : r->state_at);
         r->launch_pc = r->stub_at + 4 * s.count;
         stub_add(&s, &start);
         stub_add(&s, &sync);
@@ -108,27 +108,8 @@ static enum emu_status write_stub(struct case_run *r)
 
 /* ---- the initial state ---- */
 
-static enum emu_status load_data(struct case_run *r, const struct case_data *d, uint32_t address,
-                                 const char *what)
-{
-    uint32_t padded = (d->bytes + 3) / 4 * 4;
-    uint8_t *bytes;
-    enum emu_status s;
-
-    if (!d->data || !d->bytes)
-        return EMU_OK; /* zeros that nobody has written: the checking mode shall see that */
-    bytes = emu_alloc(padded, 1);
-    if (!bytes)
-        return FAIL(NO_MEMORY, "%u bytes of %s", d->bytes, what);
-    s = case_resolve(r, d, what, bytes);
-    if (s == EMU_OK)
-        EMU_ASSERT(tile_write(&r->tile, address, bytes, d->bytes));
-    emu_free(bytes);
-    return s;
-}
-
-static enum emu_status load_one(struct case_run *r, const struct manifest_memory *m,
-                                uint32_t address)
+static enum emu_status load_values(struct case_run *r, const struct manifest_memory *m,
+                                   uint32_t address)
 {
     uint32_t bytes = manifest_data_bytes(&m->init);
     uint8_t *data;
@@ -136,10 +117,10 @@ static enum emu_status load_one(struct case_run *r, const struct manifest_memory
 
     if (m->init.data.type == CASE_BYTES || !bytes)
         return EMU_OK; /* nobody has written it: the checking mode shall see that */
-    data = emu_alloc((bytes + 3) / 4 * 4, 1);
+    data = emu_alloc(bytes, 1);
     if (!data)
         return FAIL(NO_MEMORY, "%u bytes of %s", bytes, m->place.name);
-    s = case_fill_memory(r, m, data);
+    s = case_values(r, &m->init, m->place.name, data);
     if (s == EMU_OK)
         EMU_ASSERT(tile_write(&r->tile, address, data, bytes));
     emu_free(data);
@@ -148,22 +129,20 @@ static enum emu_status load_one(struct case_run *r, const struct manifest_memory
 
 static enum emu_status load_memory(struct case_run *r)
 {
-    const struct manifest_program *p = &r->c->program;
-
     for (size_t i = 0; i < r->image->section_count; i++) {
         const struct asm_section *s = &r->image->section[i];
 
         if (s->size)
             EMU_ASSERT(tile_write(&r->tile, s->addr, s->bytes, s->size));
     }
-    for (size_t i = 0; i < p->memories; i++)
-        TRY(load_one(r, &p->memory[i], r->memory_at[i]));
-    return load_data(r, &r->c->state, r->state_at, "state");
+    for (size_t i = 0; i < r->p->memories; i++)
+        TRY(load_values(r, &r->p->memory[i], r->p->memory[i].place.address));
+    return load_values(r, &r->m->tile_case->state, r->state_at);
 }
 
 static void load_weights(struct case_run *r)
 {
-    const struct case_data *d = &r->c->weights;
+    const struct case_data *d = &r->m->tile_case->weights;
 
     if (!d->bytes)
         return;
@@ -173,7 +152,7 @@ static void load_weights(struct case_run *r)
 
 static enum emu_status load_registers(struct case_run *r)
 {
-    const struct tile_case *c = r->c;
+    const struct tile_case *c = r->m->tile_case;
     struct tile *t = &r->tile;
 
     for (unsigned w = 0; w < TILE_WORKERS; w++)
@@ -189,7 +168,7 @@ static enum emu_status load_registers(struct case_run *r)
             first = 0;
             last = TILE_WORKERS - 1;
         }
-        TRY(case_resolve(r, &reg->value, reg->name, (uint8_t *)&word));
+        TRY(case_values(r, &reg->value, reg->name, (uint8_t *)&word));
         for (unsigned lane = first; lane <= last; lane++)
             case_register_put(r, lane, reg->file, reg->number, word);
     }
@@ -212,13 +191,14 @@ static void load_check_ranges(struct case_run *r)
     tile_check_stack(&r->tile, TILE_CHECK_GUARD, low, high);
     tile_check_stack(&r->tile, LANE_SUPER, r->stack_low, r->stack_high);
     for (unsigned w = 0; w < TILE_WORKERS; w++)
-        tile_check_stack(&r->tile, w, r->scratch_at[w], r->scratch_at[w] + r->c->scratch_bytes);
+        tile_check_stack(&r->tile, w, r->scratch_at[w],
+                         r->scratch_at[w] + r->m->tile_case->scratch_bytes);
 }
 
 /* Zeroes what the last run has written. */
 static void unload(struct case_run *r)
 {
-    uint32_t bytes = r->arch.mem_bytes;
+    uint32_t bytes = r->arch->mem_bytes;
 
     for (uint32_t p = 0; p < tile_pages(bytes, DIRTY_PAGE_BITS); p++) {
         if (r->tile.dirty[p])
@@ -233,7 +213,7 @@ enum emu_status case_load(struct case_run *r)
 {
     if (r->tile_ready)
         unload(r);
-    TRY(tile_init(&r->tile, &r->arch, 0, r->mem));
+    TRY(tile_init(&r->tile, r->arch, 0, r->mem));
     r->tile_ready = 1;
     if (r->options.check)
         TRY(tile_check_new(&r->tile));
@@ -284,7 +264,7 @@ void case_execute(struct case_run *r)
         options.trace_ctx = r;
     }
     barrel_init(b, r->cache, &options, 0);
-    r->stop = barrel_run(b, &r->tile, r->stop_pc, r->c->max_cycles);
+    r->stop = barrel_run(b, &r->tile, r->stop_pc, r->m->max_cycles);
     if (r->stop == BARREL_SYNC) {
         /* Nobody answers: there is one tile and no fabric. */
         tile_fault(&r->tile, LANE_SUPER, FAULT_EXERR, 0,
@@ -295,7 +275,7 @@ void case_execute(struct case_run *r)
     if (b->launch_cycle != UINT64_MAX)
         r->cycles = (r->stop == BARREL_FAULT ? r->tile.fault.cycle : b->cycle) - b->launch_cycle;
     if (r->stop == BARREL_LIMIT)
-        r->cycles = r->c->max_cycles;
+        r->cycles = r->m->max_cycles;
 }
 
 /* The supervisor's own instructions: in the worker modes all are the stub's, in the supervisor mode

@@ -1,5 +1,10 @@
-/* case_run.h - a case made ready to run: assembled, laid out, loaded into a tile; then run,
- * compared, printed.
+/* case_run.h - one codelet on one tile: a case made ready to run, that is assembled, laid out and
+ * loaded into a tile; then run, compared, printed.
+ *
+ *   case_build      assembles, lays memory out, fills the tile           case_build.c, case_place.c
+ *   case_execute    runs it                                              case_run.c
+ *   case_compare    lists what differs from the expectations             case_compare.c
+ *   case_print      the JSON object that `superstep tile` prints         case_print.c
  *
  * One struct case_run serves many runs: case_load() puts the tile back to the state before the
  * first instruction.
@@ -10,32 +15,28 @@
 #include "emu/arch/arch.h"
 #include "emu/asm/asm.h"
 #include "emu/bsp/barrel.h"
-#include "emu/job/case.h"
 #include "emu/job/case_place.h"
+#include "emu/job/manifest.h"
 #include "emu/tile/tile.h"
 
 enum case_status { CASE_PASS, CASE_FAIL, CASE_FAULT, CASE_TIMEOUT, CASE_CHECK };
 
 struct case_options {
-    const char *machine;    /* overrides the case's, NULL: does not */
-    const char *const *set; /* "field=value" */
-    size_t set_count;
     int plain;      /* only the plain reference functions */
     int check;      /* checking mode of the tile */
-    int raw;        /* assemble without the C preprocessor */
     FILE *trace;    /* every issued instruction or bundle, or NULL */
     FILE *messages; /* diagnostics of the assembler, or NULL */
 };
 
 struct case_run {
-    const struct tile_case *c;   /* borrowed */
-    struct case_options options; /* what it points to is borrowed */
-    struct arch arch;
+    const struct manifest *m;      /* borrowed: a case */
+    struct manifest_program *p;    /* its program; the addresses of memories are set */
+    const struct arch *arch;       /* its machine */
+    struct case_options options;   /* what it points to is borrowed */
     struct asm_unit *unit;         /* owned */
     const struct asm_image *image; /* borrowed from unit */
 
     struct case_layout layout;
-    uint32_t *memory_at; /* owned: address of each memory of the case */
     uint32_t entry, state_at, stub_at;
     uint32_t stack_low, stack_high; /* supervisor */
     uint32_t scratch_at[TILE_WORKERS];
@@ -57,10 +58,10 @@ struct case_run {
 
 /* Assembles a case and lays it out for its machine.
  *
- * out    owned by the caller, NULL on failure; free with case_run_free. c must outlive it.
- * Errors EMU_BAD_ASM, EMU_BAD_FILE (something does not fit, an unknown symbol), EMU_BAD_MACHINE,
+ * out    owned by the caller, NULL on failure; free with case_run_free. m must outlive it.
+ * Errors EMU_BAD_ASM, EMU_BAD_FILE (m is no case, something does not fit, an unknown symbol),
  * EMU_IO, EMU_NO_MEMORY */
-enum emu_status case_build(const struct tile_case *c, const struct case_options *options,
+enum emu_status case_build(struct manifest *m, const struct case_options *options,
                            struct case_run **out) EMU_MUST_CHECK;
 void case_run_free(struct case_run *r); /* NULL allowed */
 
@@ -83,15 +84,10 @@ int case_symbol(const struct case_run *r, const char *name, size_t len, uint32_t
 uint32_t case_register_get(struct case_run *r, unsigned lane, char file, unsigned number);
 void case_register_put(struct case_run *r, unsigned lane, char file, unsigned number, uint32_t v);
 
-/* Copies the bytes of an array with its addresses filled in. out has room for d->bytes. Fails with
- * EMU_BAD_FILE; what names the array. */
-enum emu_status case_resolve(const struct case_run *r, const struct case_data *d, const char *what,
-                             uint8_t *out) EMU_MUST_CHECK;
-
-/* The same for a memory of the case; out has room for manifest_data_bytes(). EMU_BAD_FILE, too, for
- * an expression that divides by zero or leaves its type. */
-enum emu_status case_fill_memory(const struct case_run *r, const struct manifest_memory *m,
-                                 uint8_t *out) EMU_MUST_CHECK;
+/* Values with their addresses filled in; what names them. out has room for manifest_data_bytes().
+ * Errors: of program_fill_values(). */
+enum emu_status case_values(const struct case_run *r, const struct manifest_data *d,
+                            const char *what, uint8_t *out) EMU_MUST_CHECK;
 
 /* Compares with the expectations. differences receives a new JSON array (empty when there are
  * none), owned by the caller. At most CASE_MAX_DIFFERENCES entries are listed, *total counts all.

@@ -1,4 +1,4 @@
-/* case_value.c - numbers, arrays and register names of a case file.
+/* case_value.c - numbers, arrays and names of registers in manifests and cases.
  *
  * Every message names the file, the JSON path and what was expected there. Strings that are not
  * numbers become relocations: an address is known only after placing.
@@ -11,7 +11,6 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
-#include "emu/job/case.h"
 #include "emu/isa/isa.h"
 #include "emu/tile/tile.h"
 
@@ -265,10 +264,10 @@ double case_bits_value(enum case_type t, uint32_t bits)
     }
 }
 
-/* Takes "w3." or "s." off a name. Returns the rest, or NULL if the prefix is no lane. */
+/* Takes "w3." or "s." off a name; without one *lane stays. Returns the rest, or NULL if the prefix
+ * is no lane. */
 static const char *lane_prefix(const char *name, uint8_t *lane)
 {
-    *lane = CASE_LANE_RUNNING;
     if (!strncmp(name, "s.", 2)) {
         *lane = LANE_SUPER;
         return name + 2;
@@ -282,16 +281,11 @@ static const char *lane_prefix(const char *name, uint8_t *lane)
     return name;
 }
 
-/* Without a prefix a register belongs to the contexts that the case runs. */
-static uint8_t default_lane(const struct tile_case *c)
-{
-    return c->as == CASE_WORKER ? 0 : c->as == CASE_SUPERVISOR ? LANE_SUPER : CASE_LANE_RUNNING;
-}
-
 enum emu_status case_read_register_name(const struct json_reader *r, const struct json_path *at,
-                                        const char *name, int to_write, struct case_register *out)
+                                        const char *name, uint8_t lane, int to_write,
+                                        struct case_register *out)
 {
-    const char *s = lane_prefix(name, &out->lane), *digits;
+    const char *s = lane_prefix(name, &lane), *digits;
     unsigned long n, limit;
     char *end;
 
@@ -314,91 +308,53 @@ enum emu_status case_read_register_name(const struct json_reader *r, const struc
             "expected a register that can be %s: m0 to m%d, a0 to a%d, acc0 to acc%d, with "
             "or without a context such as \"w3.\" or \"s.\"",
             to_write ? "written" : "read", to_write ? 11 : 15, to_write ? 13 : 15, TILE_ACC - 1);
-    if (out->lane == CASE_LANE_RUNNING)
-        out->lane = default_lane(r->ctx);
-    if (out->lane == LANE_SUPER && out->file != 'm')
+    if (lane == LANE_SUPER && out->file != 'm')
         return json_wrong(r, at, NULL, "expected a worker: the supervisor has only m registers");
+    out->lane = lane;
     out->number = (uint8_t)n;
     out->name = name;
     return EMU_OK;
 }
 
-/* The register by that name in the spaces that the lane can see. */
-static const struct csr_row *find_csr(const struct tile_case *c, const char *s, uint8_t *lane)
+/* The register by that name in the spaces that the lane can see. has_lane: the file names the lane;
+ * where it does not, a name that only one side has means that side. */
+static const struct csr_row *find_csr(const char *s, int has_lane, uint8_t *lane)
 {
     size_t n = strlen(s);
     const struct csr_row *worker = isa_csr_find('U', s, n), *super = isa_csr_find('S', s, n);
 
     if (!worker)
         worker = isa_csr_find('W', s, n);
-    if (*lane == LANE_SUPER)
-        return super;
-    if (*lane != CASE_LANE_RUNNING)
-        return worker;
-    if (super && (c->as == CASE_SUPERVISOR || !worker)) {
+    if (!has_lane && super && !worker)
         *lane = LANE_SUPER;
-        return super;
-    }
-    if (c->as == CASE_WORKER)
-        *lane = 0;
-    return worker;
+    if (!has_lane && !super && *lane == LANE_SUPER)
+        *lane = CASE_LANE_RUNNING;
+    return *lane == LANE_SUPER ? super : worker;
 }
 
 enum emu_status case_read_csr_name(const struct json_reader *r, const struct json_path *at,
-                                   const char *name, int to_write, struct case_register *out)
+                                   const char *name, uint8_t lane, int to_write,
+                                   struct case_register *out)
 {
-    const char *s = lane_prefix(name, &out->lane);
+    const char *s = lane_prefix(name, &lane);
     const struct csr_row *row;
+    int has_lane = s != name;
 
     /* What a worker finds in $FP_CTL is what the launch copies there. */
-    if (to_write && s == name && !strcmp(name, "FP_CTL"))
+    if (to_write && !has_lane && !strcmp(name, "FP_CTL"))
         s = "FP_ICTL";
-    row = s ? find_csr(r->ctx, s, &out->lane) : NULL;
+    row = s ? find_csr(s, has_lane, &lane) : NULL;
     if (!row || !(row->access & (to_write ? 2 : 1)))
         return json_wrong(r, at, NULL, "expected a CSR that can be %s, such as FP_ICTL or w3.TAS",
                           to_write ? "written" : "read");
     if (to_write && row->space == 'U' && row->index == CSR_U_FP_CTL)
         return json_wrong(r, at, NULL,
                           "expected FP_CTL without a worker: the launch copies it from FP_ICTL");
+    out->lane = lane;
     out->file = row->space;
     out->number = row->index;
     out->name = name;
     return EMU_OK;
-}
-
-/* Finds the one key of obj that names an element type. */
-static enum emu_status find_typed(const struct json_reader *r, const struct json_path *at,
-                                  const json_t *obj, enum case_type *type, const char **key)
-{
-    const char *k;
-    json_t *v;
-
-    *key = NULL;
-    json_object_foreach((json_t *)(uintptr_t)obj, k, v)
-    {
-        if (!case_type_find(k, type))
-            continue;
-        if (*key)
-            return json_wrong(r, at, NULL, "expected one array, found \"%s\" and \"%s\"", *key, k);
-        *key = k;
-    }
-    if (!*key)
-        return json_wrong(r, at, NULL,
-                          "expected an array \"f16\", \"f32\", \"u32\", \"i32\", \"u16\", \"i16\", "
-                          "\"u8\" or \"i8\"");
-    case_type_find(*key, type);
-    return EMU_OK;
-}
-
-enum emu_status case_read_typed(const struct json_reader *r, const struct json_path *at,
-                                const json_t *obj, struct case_data *out)
-{
-    enum case_type type = CASE_U32;
-    const char *key = NULL;
-
-    TRY(find_typed(r, at, obj, &type, &key));
-    struct json_path here = { at, key, 0 };
-    return case_read_data(r, &here, json_object_get(obj, key), type, out);
 }
 
 enum emu_status case_read_place(const struct json_reader *r, const struct json_path *at,

@@ -1,4 +1,4 @@
-/* case_value.h - numbers, arrays and names in a case file; where in the file a mistake is. */
+/* case_value.h - numbers, arrays and names of registers in manifests and cases. */
 #ifndef EMU_CASE_VALUE_H
 #define EMU_CASE_VALUE_H
 
@@ -40,6 +40,15 @@ struct case_data {
     size_t reloc_count, reloc_cap;
 };
 
+/* Values that may differ from tile to tile. */
+struct manifest_data {
+    struct case_data
+        data; /* the same for all tiles, or one after the other if per_tile_count is set */
+    uint32_t per_tile_count; /* elements of each tile; 0: data is for all */
+    const char *expr;  /* borrowed; instead of data: element i of tile t, `elements` of them */
+    uint32_t elements; /* of each tile */
+};
+
 /* Where a memory lies. */
 struct case_place {
     const char *name; /* borrowed */
@@ -55,9 +64,9 @@ enum { CASE_LANE_RUNNING = 255 };
 struct case_register {
     uint8_t lane;
     char file;
-    uint8_t number;         /* first register, or CSR index */
-    struct case_data value; /* consecutive registers, four bytes each */
-    const char *name;       /* borrowed: as written, for messages */
+    uint8_t number;             /* first register, or CSR index */
+    struct manifest_data value; /* consecutive registers, four bytes each */
+    const char *name;           /* borrowed: as written, for messages */
     double tolerance, relative;
 };
 
@@ -77,10 +86,6 @@ enum emu_status case_read_data(const struct json_reader *r, const struct json_pa
 enum emu_status case_read_word(const struct json_reader *r, const struct json_path *at,
                                const json_t *v, struct case_data *out) EMU_MUST_CHECK;
 
-/* The one array of obj that is named by its type, "f32": [...]. */
-enum emu_status case_read_typed(const struct json_reader *r, const struct json_path *at,
-                                const json_t *obj, struct case_data *out) EMU_MUST_CHECK;
-
 /* "name", and "region" and "align" or "at" of a memory. */
 enum emu_status case_read_place(const struct json_reader *r, const struct json_path *at,
                                 const json_t *v, struct case_place *out) EMU_MUST_CHECK;
@@ -95,16 +100,16 @@ void case_data_free(struct case_data *d);
 uint32_t case_element_bits(const struct case_data *d, uint32_t i);
 double case_bits_value(enum case_type t, uint32_t bits);
 
-/* For a reader whose ctx is the struct tile_case. Resolves "m2", "a5", "acc3", "w3.m2", "s.m1" or a
- * CSR name, "TAS", "w3.TAS".
+/* Resolves "m2", "a5", "acc3", "w3.m2", "s.m1" or a CSR name, "TAS", "w3.TAS".
  *
+ * lane      of a name without a context: a worker, LANE_SUPER or CASE_LANE_RUNNING
  * to_write  the register is to be set, else compared
  * Fails with EMU_BAD_FILE when there is no such register, or it cannot be written or read. */
 enum emu_status case_read_register_name(const struct json_reader *r, const struct json_path *at,
-                                        const char *name, int to_write,
+                                        const char *name, uint8_t lane, int to_write,
                                         struct case_register *out) EMU_MUST_CHECK;
 enum emu_status case_read_csr_name(const struct json_reader *r, const struct json_path *at,
-                                   const char *name, int to_write,
+                                   const char *name, uint8_t lane, int to_write,
                                    struct case_register *out) EMU_MUST_CHECK;
 
 #endif

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "emu/base/alloc.h"
 #include "emu/base/fp.h"
 
 json_t *case_element_json(enum case_type t, uint32_t bits)
@@ -92,4 +93,23 @@ enum emu_status differences_elements(struct differences *d, const struct expecte
         TRY(differences_add(d, what, case_element_json(e->type, a), case_element_json(e->type, b)));
     }
     return EMU_OK;
+}
+
+enum emu_status differences_values(struct differences *d, const struct manifest_data *want,
+                                   const struct data_place *place, const struct manifest_program *p,
+                                   const struct asm_image *code, struct expected_elements *e)
+{
+    uint32_t bytes = manifest_data_bytes(want);
+    uint8_t *values = emu_alloc((size_t)bytes + 1, 1);
+    enum emu_status s = values
+                            ? program_fill_values(p, code, want, place, d->file, e->where, values)
+                            : FAIL(NO_MEMORY, "%" PRIu32 " expected bytes", bytes);
+
+    e->type = want->data.type == CASE_BYTES ? CASE_U8 : want->data.type;
+    e->count = want->elements;
+    e->want = values;
+    if (s == EMU_OK)
+        s = differences_elements(d, e);
+    emu_free(values);
+    return s;
 }

@@ -4,12 +4,13 @@
 #ifndef EMU_DIFFERENCES_H
 #define EMU_DIFFERENCES_H
 
-#include "emu/job/case_value.h"
+#include "emu/job/manifest.h"
 
 struct differences {
     json_t *list;            /* owned by the caller: a JSON array */
     uint64_t listed_max;     /* entries of list */
     uint64_t total, checked; /* all differences; single comparisons */
+    const char *file;        /* borrowed: that expects it, in messages */
 };
 
 /* Takes want and got over, of which NULL means that there was no memory. EMU_NO_MEMORY. */
@@ -30,6 +31,13 @@ struct expected_elements {
 };
 enum emu_status differences_elements(struct differences *d,
                                      const struct expected_elements *e) EMU_MUST_CHECK;
+
+/* The same for the values of one tile, which give e its type, count and want. p and code: those of
+ * the tile, for addresses; NULL where values are numbers. Errors: of program_fill_values(). */
+enum emu_status differences_values(struct differences *d, const struct manifest_data *want,
+                                   const struct data_place *place, const struct manifest_program *p,
+                                   const struct asm_image *code,
+                                   struct expected_elements *e) EMU_MUST_CHECK;
 
 /* Whether the bits are equal or, unless both tolerances are 0: both are NaN, or |got - want| <=
  * tolerance + relative |want|. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "emu/base/fail.h"
 
 char *manifest_path(const struct manifest *m, const char *path)
 {
@@ -36,6 +37,32 @@ const struct manifest_program *manifest_program_of(const struct manifest *m, uin
     return NULL;
 }
 
+int manifest_is_case(const json_t *root)
+{
+    static const char *const keys[] = { "asm", "source", "entry", "as" };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(keys); i++) {
+        if (json_object_get(root, keys[i]) && !json_object_get(root, "programs"))
+            return 1;
+    }
+    return 0;
+}
+
+static void tile_case_free(struct tile_case *c)
+{
+    for (size_t i = 0; c && i < c->set_count; i++)
+        manifest_data_free(&c->set[i].value);
+    for (size_t i = 0; c && i < c->expect_register_count; i++)
+        manifest_data_free(&c->expect_register[i].value);
+    if (c) {
+        manifest_data_free(&c->state.init);
+        case_data_free(&c->weights);
+        emu_free(c->set);
+        emu_free(c->expect_register);
+    }
+    emu_free(c);
+}
+
 void manifest_free(struct manifest *m)
 {
     if (!m)
@@ -52,6 +79,7 @@ void manifest_free(struct manifest *m)
     }
     for (size_t i = 0; i < m->includes; i++)
         emu_free(m->include[i]);
+    tile_case_free(m->tile_case);
     emu_free(m->program);
     emu_free(m->stream);
     emu_free(m->expect);

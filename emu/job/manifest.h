@@ -1,18 +1,20 @@
-/* manifest.h - a whole-machine program written by hand: a JSON file that names sources, tiles,
- * memory, streams, expectations.
+/* manifest.h - what a JSON file asks for: programs on the tiles of a machine, or one codelet on one
+ * tile, with memory, streams, expectations.
  *
- *   manifest_read    JSON text to struct manifest      manifest_read.c, program_read.c,
- *                    manifest_data.c, manifest_expr.c
- *   manifest_build   assembles, places memory, makes the image      manifest_build.c,
- * manifest_source.c
+ *   manifest_read    JSON text to struct manifest         manifest_read.c, case_read.c,
+ * tile_program.c, manifest_data.c, manifest_expr.c manifest_build   a whole machine: assembles,
+ * places memory, makes the image manifest_build.c, manifest_source.c case_build       one codelet:
+ * case_run.h
  *
- * docs/lab.md describes the file. Values are written as in case files (docs/case_format.md) and
- * read by the same code; strings point into the JSON tree, which lives as long as the manifest.
+ * A case is the short form of a manifest with one program on one tile: what a program says stands
+ * at the root, with how its codelet is entered. docs/lab.md and docs/case_format.md describe both
+ * forms. Strings point into the JSON tree, which lives as long as the manifest.
  */
 #ifndef EMU_MANIFEST_H
 #define EMU_MANIFEST_H
 
 #include "emu/arch/arch.h"
+#include "emu/asm/asm.h"
 #include "emu/job/case_place.h"
 #include "emu/job/case_value.h"
 #include "emu/job/run_file.h"
@@ -22,15 +24,6 @@
 struct tile_list {
     uint32_t *tile; /* owned */
     size_t count;
-};
-
-/* Values that may differ from tile to tile. */
-struct manifest_data {
-    struct case_data
-        data; /* the same for all tiles, or one after the other if per_tile_count is set */
-    uint32_t per_tile_count; /* elements of each tile; 0: data is for all */
-    const char *expr;  /* borrowed; instead of data: element i of tile t, `elements` of them */
-    uint32_t elements; /* of each tile */
 };
 
 struct manifest_memory {
@@ -64,9 +57,9 @@ struct manifest_stream {
 
 struct manifest_expect {
     struct tile_list tiles;
-    const char *name; /* of a memory, or a symbol of the program */
-    uint32_t from;    /* first element compared, in units of its type */
-    double tolerance, relative;
+    const char *name;           /* of a memory, or a symbol of the program */
+    uint32_t from;              /* first element compared, in units of its type */
+    double tolerance, relative; /* |got - want| <= tolerance + relative |want|; 0: equal bits */
     struct manifest_data value;
 };
 
@@ -75,6 +68,28 @@ struct manifest_fault {
     const char *name;        /* of enum fault */
     const char *exchange;    /* of enum exchange_fault_kind, or NULL */
     int64_t tile, superstep; /* -1: any */
+};
+
+/* How the codelet of a case is entered. */
+enum case_as {
+    CASE_WORKER,    /* `run`: worker 0 alone */
+    CASE_WORKERS,   /* `runall`: six workers with one vertex state */
+    CASE_SUPERVISOR /* `call`: m0 = vertex state, $sp valid, ends with br $lr */
+};
+
+enum { CASE_WORKER_COUNT = 6 };
+
+/* What a case says beyond a manifest with one program. */
+struct tile_case {
+    enum case_as as;
+    struct manifest_memory state; /* placed after the other memories */
+    struct case_register *set;    /* owned */
+    size_t set_count;
+    struct case_data weights;              /* common weight state from entry 0 on, count 0: zeros */
+    struct case_register *expect_register; /* owned */
+    size_t expect_register_count;
+    struct json_range expect_slots[CASE_WORKER_COUNT], expect_instructions;
+    uint32_t stack_bytes, scratch_bytes;
 };
 
 struct manifest {
@@ -94,9 +109,14 @@ struct manifest {
     size_t expects;
     struct json_range expect_cycles, expect_supersteps;
     struct manifest_fault expect_fault;
-    const char *expect_digest; /* 32 hex digits, or NULL */
-    const char *note;
+    const char *expect_digest;   /* 32 hex digits, or NULL */
+    struct tile_case *tile_case; /* owned; NULL: programs for a whole machine. Else there is one
+                                    program, whose list of tiles is [0] */
+    int raw;                     /* sources are assembled without the C preprocessor */
 };
+
+/* Whether a JSON tree is a case: it has the keys of a program at its root. */
+int manifest_is_case(const json_t *root);
 
 /* The manifest of a source file that runs on all tiles from `main` on; of its text, where that is
  * not NULL. */
@@ -111,7 +131,13 @@ const struct manifest_memory *manifest_find_memory(const struct manifest_program
                                                    const char *name);
 const struct manifest_program *manifest_program_of(const struct manifest *m, uint32_t tile);
 
-/* ---- program_read.c: also of a case ---- */
+/* Whose values are asked for. index is the tile's place in its list of `count` tiles. */
+struct data_place {
+    const struct arch *arch;
+    uint32_t tile, index, count;
+};
+
+/* ---- tile_program.c ---- */
 
 /* "source" or "asm", "entry" (p->entry stays, if it is there, without one) and "defines" of v. */
 enum emu_status program_read_code(const struct json_reader *r, const struct json_path *at,
@@ -120,10 +146,27 @@ enum emu_status program_read_code(const struct json_reader *r, const struct json
 enum emu_status program_read_memory(const struct json_reader *r, const struct json_path *at,
                                     const json_t *v, const char *const *taken,
                                     struct manifest_program *p) EMU_MUST_CHECK;
-/* Places the memories: those with a fixed address, then the others in order. at[i] receives the
- * address of memory i. Errors: of case_layout_fix(), case_layout_fit(). */
-enum emu_status program_place(const struct manifest_program *p, struct case_layout *l,
-                              uint32_t *at) EMU_MUST_CHECK;
+/* Places the memories: those with a fixed address, then the others in order, and sets their
+ * addresses. Errors: of case_layout_fix(), case_layout_fit(). */
+enum emu_status program_place(struct manifest_program *p, struct case_layout *l) EMU_MUST_CHECK;
+
+/* Address of a memory of the program, else of a symbol of its code; 0 if there is neither. */
+int program_symbol(const struct manifest_program *p, const struct asm_image *code, const char *name,
+                   size_t len, uint32_t *address);
+
+/* Whether every address among the values is known. file and what name the values in messages.
+ * EMU_BAD_FILE. */
+enum emu_status program_check_names(const struct manifest_program *p, const struct asm_image *code,
+                                    const struct manifest_data *d, const char *file,
+                                    const char *what) EMU_MUST_CHECK;
+
+/* The values of one tile with the addresses in them; out has room for manifest_data_bytes(). p and
+ * code may be NULL where values are numbers. EMU_BAD_FILE: an unknown name; an expression that
+ * divides by zero or leaves its type. */
+enum emu_status program_fill_values(const struct manifest_program *p, const struct asm_image *code,
+                                    const struct manifest_data *d, const struct data_place *place,
+                                    const char *file, const char *what,
+                                    uint8_t *out) EMU_MUST_CHECK;
 void program_free(struct manifest_program *p);
 
 /* ---- manifest_data.c ---- */
@@ -131,7 +174,11 @@ void program_free(struct manifest_program *p);
 /* Whether a key names a typed value: "f32", "f32_per_tile", "f32_sequence". */
 int manifest_data_key(const char *key);
 
-/* Reads the one typed value of obj: "u32" as in a case, "u32_per_tile" an expression of tile,
+/* The one array of obj that is named by its type, "f32": [...]. */
+enum emu_status manifest_read_typed(const struct json_reader *r, const struct json_path *at,
+                                    const json_t *obj, struct case_data *out) EMU_MUST_CHECK;
+
+/* Reads the one typed value of obj: "u32" as above, "u32_per_tile" an expression of tile,
  * tiles, index, count and i or a list of lists (one for each tile), "u32_sequence" an expression of
  * i; expressions take "count" elements, default 1. tiles is NULL where values cannot differ between
  * tiles. */
@@ -140,12 +187,6 @@ enum emu_status manifest_read_data(const struct json_reader *r, const struct jso
                                    struct manifest_data *out) EMU_MUST_CHECK;
 void manifest_data_free(struct manifest_data *d);
 uint32_t manifest_data_bytes(const struct manifest_data *d); /* of one tile */
-
-/* Whose values are asked for. index is the tile's place in its list of `count` tiles. */
-struct data_place {
-    const struct arch *arch;
-    uint32_t tile, index, count;
-};
 
 /* Writes the values of one tile, manifest_data_bytes() of them, to out; addresses stay unresolved
  * (their addend). Errors EMU_BAD_FILE: an expression that divides by zero or leaves its type. */

@@ -17,26 +17,14 @@ enum { TILES_AT_ONCE = 32 };
 
 /* ---- placing ---- */
 
-/* at: room for the addresses of the memories. */
-static enum emu_status place_memories(const struct manifest *m, struct manifest_program *p,
-                                      struct case_layout *l, uint32_t *at)
-{
-    TRY(case_layout_fix(l, m->arch.mem_base, p->code_bytes, "the room for code"));
-    TRY(program_place(p, l, at));
-    for (size_t i = 0; i < p->memories; i++)
-        p->memory[i].place.address = at[i];
-    return EMU_OK;
-}
-
 static enum emu_status place_program(const struct manifest *m, struct manifest_program *p)
 {
     struct case_layout l = { .arch = &m->arch };
-    uint32_t *at = emu_alloc(p->memories + 1, sizeof(*at));
-    enum emu_status s =
-        at ? place_memories(m, p, &l, at) : FAIL(NO_MEMORY, "%zu memories", p->memories);
+    enum emu_status s = case_layout_fix(&l, m->arch.mem_base, p->code_bytes, "the room for code");
 
+    if (s == EMU_OK)
+        s = program_place(p, &l);
     case_layout_free(&l);
-    emu_free(at);
     if (s == EMU_BAD_FILE)
         return FAIL(BAD_FILE, "%s: programs[%zu]: %s", m->path, (size_t)(p - m->program),
                     emu_error());
@@ -143,34 +131,6 @@ static enum emu_status add_sections(struct parts *t)
     return EMU_OK;
 }
 
-/* Addresses among the values: a memory of the program, or a symbol of its code. */
-static enum emu_status resolve(const struct parts *t, const struct manifest_memory *mem,
-                               uint8_t *data)
-{
-    const struct case_data *d = &mem->init.data;
-
-    for (size_t i = 0; i < d->reloc_count; i++) {
-        const struct case_reloc *r = &d->reloc[i];
-        const struct manifest_memory *found;
-        const struct asm_symbol *symbol;
-        uint32_t word, base = 0;
-        char name[256];
-
-        snprintf(name, sizeof(name), "%.*s", (int)r->symbol_len, r->symbol);
-        found = manifest_find_memory(t->p, name);
-        symbol = asm_symbol_find(t->unit, name);
-        if (!found && !symbol)
-            return FAIL(BAD_FILE, "%s: programs[%zu].memory[%zu]: no memory or symbol \"%s\"",
-                        t->m->path, (size_t)(t->p - t->m->program), (size_t)(mem - t->p->memory),
-                        name);
-        base = found ? found->place.address : (uint32_t)symbol->value;
-        memcpy(&word, data + r->offset, sizeof(word));
-        word += base;
-        memcpy(data + r->offset, &word, sizeof(word));
-    }
-    return EMU_OK;
-}
-
 static enum emu_status add_memory(struct parts *t, const struct manifest_memory *mem)
 {
     uint32_t bytes = manifest_data_bytes(&mem->init);
@@ -179,6 +139,7 @@ static enum emu_status add_memory(struct parts *t, const struct manifest_memory 
                                       .index = (uint32_t)t->index,
                                       .count = (uint32_t)t->p->tiles.count };
     enum emu_status s;
+    char what[64];
     uint8_t *data;
 
     TRY(add_range(t, mem->place.address, bytes, "memory", mem->place.name));
@@ -187,12 +148,9 @@ static enum emu_status add_memory(struct parts *t, const struct manifest_memory 
     data = emu_alloc(bytes + 1, 1);
     if (!data)
         return FAIL(NO_MEMORY, "%u bytes of %s", bytes, mem->place.name);
-    s = manifest_data_fill(&mem->init, &place, data);
-    if (s == EMU_BAD_FILE)
-        s = FAIL(BAD_FILE, "%s: programs[%zu].memory[%zu]: %s", t->m->path,
-                 (size_t)(t->p - t->m->program), (size_t)(mem - t->p->memory), emu_error());
-    if (s == EMU_OK)
-        s = resolve(t, mem, data);
+    snprintf(what, sizeof(what), "programs[%zu].memory[%zu]", (size_t)(t->p - t->m->program),
+             (size_t)(mem - t->p->memory));
+    s = program_fill_values(t->p, t->unit, &mem->init, &place, t->m->path, what, data);
     if (s == EMU_OK)
         s = add_segment(t, mem->place.address, data, bytes);
     emu_free(data);
@@ -383,6 +341,10 @@ enum emu_status manifest_build(struct manifest *m, unsigned threads, FILE *messa
     enum emu_status s = EMU_OK;
 
     *out = NULL;
+    if (m->tile_case)
+        return FAIL(BAD_FILE,
+                    "%s: expected a manifest; this is a case of one tile: superstep tile FILE",
+                    m->path);
     TRY(image_new(&m->arch, &im));
     for (size_t i = 0; i < m->programs && s == EMU_OK; i++) {
         s = place_program(m, &m->program[i]);

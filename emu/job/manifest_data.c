@@ -1,5 +1,4 @@
-/* manifest_data.c - values in a manifest: the arrays of case files, and what differs from tile to
- * tile. */
+/* manifest_data.c - typed values: one array for all tiles, or what differs from tile to tile. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -234,6 +233,19 @@ static enum emu_status read_lists(const struct json_reader *r, const struct json
     out->data.count = (uint32_t)tiles->count * out->per_tile_count;
     out->data.bytes = (uint32_t)tiles->count * bytes;
     return EMU_OK;
+}
+
+enum emu_status manifest_read_typed(const struct json_reader *r, const struct json_path *at,
+                                    const json_t *obj, struct case_data *out)
+{
+    enum data_form form = FORM_PLAIN;
+    const char *key = NULL;
+
+    TRY(find_typed(r, at, obj, &out->type, &form, &key));
+    struct json_path here = { at, key, 0 };
+    if (form != FORM_PLAIN)
+        return json_wrong(r, &here, NULL, "expected \"%s\" here", case_type_name(out->type));
+    return case_read_data(r, &here, json_object_get(obj, key), out->type, out);
 }
 
 enum emu_status manifest_read_data(const struct json_reader *r, const struct json_path *at,

@@ -10,25 +10,13 @@
 #include "emu/base/json_line.h"
 #include "emu/bsp/machine.h"
 #include "emu/exchange/host_header.h"
-#include "emu/job/manifest.h"
+#include "emu/job/manifest_internal.h"
 #include "emu/tile/tile.h"
 
 enum { MAX_DEPTH_TRANSFERS = 1 << 16 };
 
-#define DEFAULT_MAX_CYCLES ((uint64_t)1000000000)
-
-/* What the functions of a reader read into. */
-struct manifest_reading {
-    struct manifest *m;
-    const struct manifest_options *o;
-};
-
-static struct manifest *manifest_of(const struct json_reader *r)
-{
-    const struct manifest_reading *reading = r->ctx;
-
-    return reading->m;
-}
+/* When a run stops that does not end. */
+enum { CASE_MAX_CYCLES = 100000000, MACHINE_MAX_CYCLES = 1000000000 };
 
 static const struct manifest_options *options_of(const struct json_reader *r)
 {
@@ -104,6 +92,29 @@ static enum emu_status read_program(const struct json_reader *r, const struct js
     return program_read_memory(r, at, v, taken, p);
 }
 
+static enum emu_status only_tile(struct tile_list *out)
+{
+    out->tile = emu_alloc(1, sizeof(*out->tile));
+    out->count = 1;
+    return out->tile ? EMU_OK : FAIL(NO_MEMORY, "a set of tiles");
+}
+
+/* The one program of a case stands at the root. */
+static enum emu_status read_case(const struct json_reader *r)
+{
+    struct manifest *m = manifest_of(r);
+
+    m->program = emu_alloc(1, sizeof(*m->program));
+    m->tile_case = emu_alloc(1, sizeof(*m->tile_case));
+    if (!m->program || !m->tile_case)
+        return FAIL(NO_MEMORY, "a case");
+    m->programs = 1;
+    TRY(only_tile(&m->program->tiles));
+    TRY(program_read_code(r, NULL, m->root, m->program));
+    TRY(program_read_memory(r, NULL, m->root, NULL, m->program));
+    return case_read_start(r);
+}
+
 /* ---- streams ---- */
 
 static enum emu_status read_stream_data(const struct json_reader *r, const struct json_path *at,
@@ -168,22 +179,27 @@ static enum emu_status read_stream(const struct json_reader *r, const struct jso
 
 /* ---- expectations ---- */
 
-static enum emu_status read_expect(const struct json_reader *r, const struct json_path *at,
-                                   const json_t *v)
+/* What a case expects of a memory is checked at once: there is one tile. */
+static enum emu_status check_case_expect(const struct json_reader *r, const struct json_path *at,
+                                         const struct manifest_expect *e)
 {
-    static const char *const keys[] = { "tiles",    "name",  "from", "tolerance",
-                                        "relative", "count", "note", NULL };
-    struct json_path tiles_at = { at, "tiles", 0 }, name_at = { at, "name", 0 };
-    struct manifest_expect *e = &manifest_of(r)->expect[manifest_of(r)->expects++];
+    const struct manifest_memory *mem = manifest_find_memory(manifest_of(r)->program, e->name);
+    struct json_path name_at = { at, "name", 0 };
+    uint32_t bytes = mem ? manifest_data_bytes(&mem->init) : 0;
 
-    TRY(json_refuse_unknown(r, at, v, keys, manifest_data_key));
-    TRY(tile_list_read(r, &tiles_at, json_object_get(v, "tiles"), &manifest_of(r)->arch,
-                       &e->tiles));
-    TRY(json_read_string(r, &name_at, json_object_get(v, "name"), &e->name));
-    TRY(json_optional_u32(r, at, v, "from", 0, INT32_MAX, &e->from));
-    TRY(json_optional_bound(r, at, v, "tolerance", &e->tolerance));
-    TRY(json_optional_bound(r, at, v, "relative", &e->relative));
-    TRY(manifest_read_data(r, at, v, &e->tiles, &e->value));
+    if (!mem)
+        return json_wrong(r, &name_at, NULL, "expected the name of a memory, got \"%s\"", e->name);
+    if ((uint64_t)e->from * case_type_bytes(e->value.data.type) + manifest_data_bytes(&e->value) >
+        bytes)
+        return json_wrong(r, at, NULL, "expected at most the %u bytes of \"%s\"", bytes, e->name);
+    return EMU_OK;
+}
+
+static enum emu_status check_expect(const struct json_reader *r, const struct json_path *at,
+                                    const struct manifest_expect *e)
+{
+    struct json_path tiles_at = { at, "tiles", 0 };
+
     if (e->value.data.reloc_count)
         return json_wrong(r, at, NULL, "expected numbers, not addresses");
     for (size_t i = 0; i < e->tiles.count; i++) {
@@ -192,6 +208,32 @@ static enum emu_status read_expect(const struct json_reader *r, const struct jso
                               e->tiles.tile[i]);
     }
     return EMU_OK;
+}
+
+static enum emu_status read_expect(const struct json_reader *r, const struct json_path *at,
+                                   const json_t *v)
+{
+    static const char *const keys[] = { "tiles",    "name",  "from", "tolerance",
+                                        "relative", "count", "note", NULL };
+    static const char *const case_keys[] = { "register", "name",  "from", "tolerance",
+                                             "relative", "count", "note", NULL };
+    struct json_path tiles_at = { at, "tiles", 0 }, name_at = { at, "name", 0 };
+    struct manifest *m = manifest_of(r);
+    struct manifest_expect *e;
+
+    TRY(json_refuse_unknown(r, at, v, m->tile_case ? case_keys : keys, manifest_data_key));
+    if (m->tile_case && json_object_get(v, "register"))
+        return case_read_expect_register(r, at, v);
+    e = &m->expect[m->expects++];
+    TRY(m->tile_case
+            ? only_tile(&e->tiles)
+            : tile_list_read(r, &tiles_at, json_object_get(v, "tiles"), &m->arch, &e->tiles));
+    TRY(json_read_string(r, &name_at, json_object_get(v, "name"), &e->name));
+    TRY(json_optional_u32(r, at, v, "from", 0, INT32_MAX, &e->from));
+    TRY(json_optional_bound(r, at, v, "tolerance", &e->tolerance));
+    TRY(json_optional_bound(r, at, v, "relative", &e->relative));
+    TRY(manifest_read_data(r, at, v, &e->tiles, &e->value));
+    return m->tile_case ? check_case_expect(r, at, e) : check_expect(r, at, e);
 }
 
 static enum emu_status read_fault_number(const struct json_reader *r, const struct json_path *at,
@@ -230,7 +272,7 @@ static enum emu_status read_fault(const struct json_reader *r, const json_t *v)
     if (!v)
         return EMU_OK;
     f->is_set = 1;
-    if (json_is_string(v)) {
+    if (json_is_string(v) || manifest_of(r)->tile_case) {
         f->name = json_string_value(v);
         return case_read_fault(r, &at, v, &fault);
     }
@@ -259,6 +301,8 @@ static enum emu_status read_expectations(const struct json_reader *r, const json
     TRY(json_read_range(r, &steps_at, json_object_get(root, "expect_supersteps"),
                         &m->expect_supersteps));
     TRY(read_fault(r, json_object_get(root, "expect_fault")));
+    if (m->tile_case)
+        return case_read_expectations(r);
     TRY(json_optional_string(r, NULL, root, "expect_digest", &m->expect_digest));
     if (m->expect_digest &&
         (strlen(m->expect_digest) != 32 || strspn(m->expect_digest, "0123456789abcdef") != 32))
@@ -344,62 +388,87 @@ static enum emu_status check_tiles(const struct json_reader *r, const json_t *ro
 
 /* ---- the whole ---- */
 
-static enum emu_status read_include(const struct json_reader *r, const struct json_path *at,
-                                    const json_t *v)
+/* The file's own directory comes first. */
+static enum emu_status read_includes(const struct json_reader *r)
 {
+    struct json_path at = { NULL, "include", 0 };
     struct manifest *m = manifest_of(r);
-    const char *path = NULL;
+    const json_t *v = json_object_get(m->root, "include");
+    const char **path = NULL;
+    size_t n = 0;
+    enum emu_status s = v ? json_read_strings(r, &at, v, &path, &n) : EMU_OK;
 
-    TRY(json_read_string(r, at, v, &path));
-    m->include[m->includes] = manifest_path(m, path);
-    if (!m->include[m->includes])
-        return FAIL(NO_MEMORY, "a path");
-    m->includes++;
-    return EMU_OK;
+    if (s == EMU_OK && !(m->include = emu_alloc(n + 1, sizeof(*m->include))))
+        s = FAIL(NO_MEMORY, "%zu paths", n);
+    for (size_t i = 0; i < n + 1 && s == EMU_OK; i++) {
+        m->include[i] = manifest_path(m, i ? path[i - 1] : ".");
+        m->includes += m->include[i] != NULL;
+        s = m->include[i] ? EMU_OK : FAIL(NO_MEMORY, "a path");
+    }
+    emu_free((void *)path);
+    return s;
 }
 
-/* Other files in JSON that may be taken for a manifest. */
-static enum emu_status refuse_others(const struct json_reader *r, const json_t *root)
+static enum emu_status refuse_unknown(const struct json_reader *r, const json_t *root)
 {
-    if (json_object_get(root, "programs"))
-        return EMU_OK;
-    if (json_object_get(root, "entry"))
-        return json_wrong(r, NULL, NULL,
-                          "expected a manifest; this is a case of one tile: superstep tile FILE");
-    if (json_object_get(root, "base"))
+    static const char *const manifest[] = {
+        "machine",      "set",           "include",           "needs_tiles", "programs",
+        "streams",      "runs",          "max_cycles",        "expect",      "expect_cycles",
+        "expect_fault", "expect_digest", "expect_supersteps", "note",        NULL
+    };
+    /* no "programs": what its program has, and how that is entered */
+    static const char *const tile_case[] = {
+        "source",       "asm",
+        "include",      "defines",
+        "machine",      "set",
+        "needs_tiles",  "entry",
+        "as",           "memory",
+        "state",        "registers",
+        "csr",          "weights",
+        "expect",       "expect_registers",
+        "expect_csr",   "expect_cycles",
+        "expect_slots", "expect_instructions",
+        "expect_fault", "max_cycles",
+        "stack_bytes",  "scratch_bytes",
+        "note",         NULL,
+    };
+
+    if (json_object_get(root, "base") && !json_object_get(root, "programs"))
         return json_wrong(r, NULL, NULL,
                           "expected a manifest; this is a machine: superstep run WHAT --machine "
                           "FILE");
-    return EMU_OK;
+    return json_refuse_unknown(r, NULL, root, manifest_is_case(root) ? tile_case : manifest, NULL);
+}
+
+static enum emu_status read_programs(const struct json_reader *r, const json_t *root)
+{
+    struct json_path programs_at = { NULL, "programs", 0 }, streams_at = { NULL, "streams", 0 };
+    const json_t *programs = json_object_get(root, "programs");
+    struct manifest *m = manifest_of(r);
+
+    if (!json_array_size(programs))
+        return json_wrong(r, &programs_at, NULL, "expected a list of at least one program");
+    TRY(read_list(r, &programs_at, programs, sizeof(*m->program), (void **)&m->program,
+                  read_program));
+    TRY(read_list(r, &streams_at, json_object_get(root, "streams"), sizeof(*m->stream),
+                  (void **)&m->stream, read_stream));
+    return json_optional_u64(r, NULL, root, "runs", 0, INT32_MAX, &m->runs);
 }
 
 static enum emu_status read_all(const struct json_reader *r)
 {
-    static const char *const keys[] = { "machine",           "set",         "include",
-                                        "programs",          "streams",     "runs",
-                                        "max_cycles",        "expect",      "expect_cycles",
-                                        "expect_fault",      "note",        "expect_digest",
-                                        "expect_supersteps", "needs_tiles", NULL };
-    struct json_path include_at = { NULL, "include", 0 }, programs_at = { NULL, "programs", 0 };
-    struct json_path streams_at = { NULL, "streams", 0 };
+    struct json_path note_at = { NULL, "note", 0 };
     struct manifest *m = manifest_of(r);
-    const json_t *root = m->root;
+    const json_t *root = m->root, *note = json_object_get(root, "note");
 
-    TRY(refuse_others(r, root));
-    TRY(json_refuse_unknown(r, NULL, root, keys, NULL));
-    TRY(json_optional_string(r, NULL, root, "note", &m->note));
+    TRY(refuse_unknown(r, root));
+    if (note && !json_is_string(note))
+        return json_wrong(r, &note_at, note, "expected a string");
     TRY(read_machine(r, root));
     TRY(check_tiles(r, root));
-    TRY(read_list(r, &include_at, json_object_get(root, "include"), sizeof(*m->include),
-                  (void **)&m->include, read_include));
-    if (!json_array_size(json_object_get(root, "programs")))
-        return json_wrong(r, &programs_at, NULL, "expected a list of at least one program");
-    TRY(read_list(r, &programs_at, json_object_get(root, "programs"), sizeof(*m->program),
-                  (void **)&m->program, read_program));
-    TRY(read_list(r, &streams_at, json_object_get(root, "streams"), sizeof(*m->stream),
-                  (void **)&m->stream, read_stream));
-    m->max_cycles = DEFAULT_MAX_CYCLES;
-    TRY(json_optional_u64(r, NULL, root, "runs", 0, INT32_MAX, &m->runs));
+    TRY(read_includes(r));
+    TRY(manifest_is_case(root) ? read_case(r) : read_programs(r, root));
+    m->max_cycles = m->tile_case ? CASE_MAX_CYCLES : MACHINE_MAX_CYCLES;
     TRY(json_optional_u64(r, NULL, root, "max_cycles", 1, INT64_MAX, &m->max_cycles));
     return read_expectations(r, root);
 }
@@ -425,6 +494,7 @@ static enum emu_status read_tree(json_t *root, const char *name, const struct ma
         return FAIL(NO_MEMORY, "a manifest");
     }
     m->root = root;
+    m->raw = o->raw;
     m->path = emu_strdup(name);
     m->directory = directory_of(name);
     s = m->path && m->directory ? read_all(&r) : FAIL(NO_MEMORY, "a manifest");
@@ -435,13 +505,13 @@ static enum emu_status read_tree(json_t *root, const char *name, const struct ma
     return s;
 }
 
-/* Where the assembly of each program stands in the text of the manifest. */
+/* Where the assembly of each entry of "programs" stands in the text of the manifest. */
 static void find_lines(struct manifest *m, const char *text, size_t bytes)
 {
     for (size_t i = 0; i < m->programs; i++) {
         const struct json_step step[] = { { "programs", 0 }, { NULL, i }, { "asm", 0 } };
 
-        if (m->program[i].text)
+        if (m->program[i].text && !m->tile_case)
             m->program[i].text_line = json_line(text, bytes, step, EMU_COUNT_OF(step));
     }
 }

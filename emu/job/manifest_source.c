@@ -3,7 +3,8 @@
  *
  * What differs between tiles are symbols, defined in front of the text: TILE, PHYSICAL, INDEX
  * (place of the tile in the program's list). All tiles know COUNT (tiles of the program), TILES,
- * MEM_BASE, MEM_END and the addresses of the memories.
+ * MEM_BASE, MEM_END and the addresses of the memories. The tile of a case knows none of these: its
+ * memories are placed after its code, and may have the names of labels.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -36,7 +37,9 @@ static struct asm_options unit_options(const struct manifest *m, const struct ma
                                  .include_dirs = (const char *const *)m->include,
                                  .include_dir_count = m->includes,
                                  .defines = (const char *const *)p->define,
-                                 .define_count = p->defines };
+                                 .define_count = p->defines,
+                                 .raw = m->raw,
+                                 .no_files = m->raw };
 }
 
 /* What messages call a source: its path, or "x.bsp.json:6: asm", to which they add their line. */
@@ -47,6 +50,8 @@ static char *source_name(const struct program_text *t, const char *path, const c
 
     if (!text)
         return manifest_path(t->m, path);
+    if (t->m->tile_case)
+        return emu_strdup("asm");
     name = emu_alloc(bytes, 1);
     if (name && t->p->text_line)
         snprintf(name, bytes, "%s:%" PRIu32 ": asm", t->m->path, t->p->text_line);
@@ -69,7 +74,8 @@ static enum emu_status preprocess_one(struct program_text *t, const char *path, 
     TRY(asm_unit_new(&o, &u));
     s = asm_unit_preprocess(u, t->name[i], text, text ? strlen(text) : 0, &t->text[i],
                             &t->bytes[i]);
-    asm_diag_print(u, messages);
+    if (messages)
+        asm_diag_print(u, messages);
     asm_unit_free(u);
     TRY(s);
     t->texts++;
@@ -169,13 +175,13 @@ static enum emu_status assemble_text(struct asm_unit *u, const struct program_te
 enum emu_status program_assemble(const struct program_text *t, size_t index, struct asm_unit **out)
 {
     struct asm_options o = unit_options(t->m, t->p);
-    char *symbols = make_symbols(t, index);
+    char *symbols = t->m->tile_case ? emu_strdup("") : make_symbols(t, index);
     enum emu_status s = EMU_OK;
 
     *out = NULL;
     if (!symbols)
         return FAIL(NO_MEMORY, "symbols of a tile");
-    o.preprocessed = 1;
+    o.preprocessed = !o.raw;
     s = asm_unit_new(&o, out);
     for (size_t i = 0; i < t->texts && s == EMU_OK; i++)
         s = assemble_text(*out, t, i, symbols);

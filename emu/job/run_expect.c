@@ -41,49 +41,45 @@ static enum emu_status find_place(const struct run_expect *x, const struct manif
                 x->m->path, (size_t)(e - x->m->expect), tile, e->name);
 }
 
-/* want and got have room for the values of one tile. */
 static enum emu_status expect_tile(struct run_expect *x, const struct manifest_expect *e,
-                                   size_t index, uint8_t *want, uint8_t *got)
+                                   size_t index)
 {
     uint32_t tile = e->tiles.tile[index], addr = 0, room = 0;
-    uint32_t bytes = manifest_data_bytes(&e->value), from = 0;
-    enum case_type type = e->value.data.type;
+    uint32_t bytes = manifest_data_bytes(&e->value);
+    uint32_t from = e->from * case_type_bytes(e->value.data.type);
     const struct data_place place = { .arch = &x->m->arch,
                                       .tile = tile,
                                       .index = (uint32_t)index,
                                       .count = (uint32_t)e->tiles.count };
+    struct expected_elements elements = { .from = e->from,
+                                          .tolerance = e->tolerance,
+                                          .relative = e->relative };
     char where[320];
+    enum emu_status s;
+    uint8_t *got;
 
     TRY(find_place(x, e, tile, &addr, &room));
-    from = e->from * case_type_bytes(type);
+    got = emu_alloc((size_t)bytes + 1, 1);
+    if (!got)
+        return FAIL(NO_MEMORY, "%" PRIu32 " bytes of a tile", bytes);
+    snprintf(where, sizeof(where), "tile %" PRIu32 " %.256s", tile, e->name);
+    elements.where = where;
+    elements.got = got;
     if ((room && (from > room || bytes > room - from)) ||
         !tile_read(machine_tile(x->r->machine, tile), addr + from, got, bytes))
-        return FAIL(BAD_FILE, "%s: expect[%zu]: more values than \"%s\" has", x->m->path,
-                    (size_t)(e - x->m->expect), e->name);
-    TRY(manifest_data_fill(&e->value, &place, want));
-    snprintf(where, sizeof(where), "tile %" PRIu32 " %.256s", tile, e->name);
-    return differences_elements(
-        &x->d, &(struct expected_elements){ .where = where,
-                                            .from = e->from,
-                                            .type = type == CASE_BYTES ? CASE_U8 : type,
-                                            .count = bytes / case_type_bytes(type),
-                                            .want = want,
-                                            .got = got,
-                                            .tolerance = e->tolerance,
-                                            .relative = e->relative });
+        s = FAIL(BAD_FILE, "%s: expect[%zu]: more values than \"%s\" has", x->m->path,
+                 (size_t)(e - x->m->expect), e->name);
+    else
+        s = differences_values(&x->d, &e->value, &place, NULL, NULL, &elements);
+    emu_free(got);
+    return s;
 }
 
 static enum emu_status expect_memory(struct run_expect *x, const struct manifest_expect *e)
 {
-    uint32_t bytes = manifest_data_bytes(&e->value);
-    uint8_t *want = emu_alloc((size_t)bytes + 4, 1), *got = emu_alloc((size_t)bytes + 4, 1);
-    enum emu_status s = want && got ? EMU_OK : FAIL(NO_MEMORY, "%u expected bytes", bytes);
-
-    for (size_t i = 0; i < e->tiles.count && s == EMU_OK; i++)
-        s = expect_tile(x, e, i, want, got);
-    emu_free(want);
-    emu_free(got);
-    return s;
+    for (size_t i = 0; i < e->tiles.count; i++)
+        TRY(expect_tile(x, e, i));
+    return EMU_OK;
 }
 
 /* ---- streams ---- */
@@ -94,10 +90,7 @@ static enum emu_status expect_stream(struct run_expect *x, const struct manifest
     uint32_t bytes = manifest_data_bytes(&s->expect);
     size_t got_bytes = 0;
     const uint8_t *got = x->r->host ? host_stream_bytes(x->r->host, s->id, &got_bytes) : NULL;
-    enum case_type type = s->expect.data.type;
     char where[64];
-    enum emu_status st;
-    uint8_t *want;
 
     if (!bytes)
         return EMU_OK;
@@ -108,19 +101,8 @@ static enum emu_status expect_stream(struct run_expect *x, const struct manifest
         return differences_add(&x->d, where, json_integer(bytes),
                                json_integer((json_int_t)got_bytes));
     }
-    want = emu_alloc(bytes, 1);
-    if (!want)
-        return FAIL(NO_MEMORY, "%u expected bytes", bytes);
-    st = manifest_data_fill(&s->expect, &place, want);
-    if (st == EMU_OK)
-        st = differences_elements(
-            &x->d, &(struct expected_elements){ .where = where,
-                                                .type = type,
-                                                .count = bytes / case_type_bytes(type),
-                                                .want = want,
-                                                .got = got });
-    emu_free(want);
-    return st;
+    return differences_values(&x->d, &s->expect, &place, NULL, NULL,
+                              &(struct expected_elements){ .where = where, .got = got });
 }
 
 /* ---- figures ---- */
@@ -192,7 +174,9 @@ enum emu_status run_check(struct run *r, const struct manifest *m, int own_machi
     struct run_expect x = { .r = r, .m = m };
     enum emu_status s;
 
-    x.d = (struct differences){ .list = json_array(), .listed_max = RUN_MAX_DIFFERENCES };
+    x.d = (struct differences){ .list = json_array(),
+                                .listed_max = RUN_MAX_DIFFERENCES,
+                                .file = m->path };
     s = x.d.list ? check_all(&x, own_machine) : FAIL(NO_MEMORY, "the list of differences");
     *total = x.d.total;
     *checked = x.d.checked;

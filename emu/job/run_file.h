@@ -32,6 +32,7 @@ struct manifest_options {
     const char *const *set; /* "field=value", applied last */
     size_t sets;
     int no_files; /* machines must be presets */
+    int raw;      /* no C preprocessor; sources may name no other files */
 };
 
 /* Reads a manifest from a file or from text; name appears in messages and gives the directory of

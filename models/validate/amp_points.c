@@ -130,11 +130,11 @@ static json_t *poplibs_case(const char *poplibs, uint32_t n)
                      CHANNELS, 1);
 }
 
-static enum emu_status run_case(const struct tile_case *c, uint64_t *cycles)
+static enum emu_status run_case(struct manifest *m, uint64_t *cycles)
 {
     const struct case_options o = { .messages = stderr };
     struct case_run *r = NULL;
-    enum emu_status s = case_build(c, &o, &r);
+    enum emu_status s = case_build(m, &o, &r);
 
     if (s == EMU_OK)
         s = case_load(r);
@@ -151,17 +151,18 @@ static enum emu_status run_case(const struct tile_case *c, uint64_t *cycles)
 static enum emu_status run_poplibs(const char *poplibs, uint32_t n, uint64_t *cycles)
 {
     json_t *o = poplibs_case(poplibs, n);
+    const struct manifest_options options = { .machine = NULL };
     char *text = o ? json_dumps(o, 0) : NULL;
-    struct tile_case *c = NULL;
+    struct manifest *m = NULL;
     enum emu_status s;
 
     json_decref(o);
     if (!text)
         return FAIL(NO_MEMORY, "a case");
-    s = case_read_text(text, strlen(text), "a call of PopLibs' 1x1 convolution", &c);
+    s = manifest_read_text(text, strlen(text), "a call of PopLibs' 1x1 convolution", &options, &m);
     if (s == EMU_OK)
-        s = run_case(c, cycles);
-    case_free(c);
+        s = run_case(m, cycles);
+    manifest_free(m);
     free(text);
     return s;
 }

@@ -10,22 +10,23 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "emu/job/case.h"
+#include "emu/job/manifest.h"
 #include "emu/tile/tile.h"
 
+static const struct manifest_options defaults;
 static const char head[] = "\"asm\": \"x\", \"entry\": \"e\", \"as\": \"worker\"";
 
-static struct tile_case *read_ok(const char *body)
+static struct manifest *read_ok(const char *body)
 {
     char text[2000];
-    struct tile_case *c;
+    struct manifest *m;
     enum emu_status s;
 
     snprintf(text, sizeof(text), "{%s, %s}", head, body);
-    s = case_read_text(text, strlen(text), "t.json", &c);
+    s = manifest_read_text(text, strlen(text), "t.json", &defaults, &m);
     if (s != EMU_OK)
         fail_msg("%s: %s", body, emu_error());
-    return c;
+    return m;
 }
 
 static void everything_is_read(void **state)
@@ -33,7 +34,8 @@ static void everything_is_read(void **state)
     static const char text[] =
         "{\"source\": [\"a.S\", \"b.S\"], \"include\": \"inc\", \"defines\": {\"A\": 3, \"B\": \"x "
         "y\"},"
-        " \"machine\": \"toy4\", \"entry\": \"e\", \"as\": \"workers\", \"max_cycles\": 77,"
+        " \"machine\": \"toy4\", \"set\": {\"tiles\": 2}, \"needs_tiles\": [1, 2], \"entry\": "
+        "\"e\", \"as\": \"workers\", \"max_cycles\": 77,"
         " \"memory\": [{\"name\": \"x\", \"region\": 0, \"align\": 16, \"f16\": [1, -2.5]},"
         "              {\"name\": \"y\", \"at\": \"0x80000\", \"bytes\": 12}],"
         " \"state\": [1, -1, \"x+8\", {\"u16\": [3, 4]}, {\"f32\": 0.5}],"
@@ -46,43 +48,51 @@ static void everything_is_read(void **state)
         " \"expect_cycles\": [10, 20], \"expect_slots\": 9, \"expect_instructions\": 12,"
         " \"expect_fault\": \"CONFLICT\", \"stack_bytes\": 64, \"scratch_bytes\": 8, \"note\": "
         "\"n\"}";
-    struct tile_case *c;
+    const struct tile_case *c;
+    struct manifest *m;
 
     (void)state;
-    assert_int_equal(case_read_text(text, sizeof(text) - 1, "t.json", &c), EMU_OK);
-    assert_int_equal(c->program.sources, 2);
-    assert_string_equal(c->program.source[1], "b.S");
-    assert_int_equal(c->program.defines, 2);
-    assert_string_equal(c->program.define[0], "A=3");
-    assert_string_equal(c->program.define[1], "B=x y");
+    assert_int_equal(manifest_read_text(text, sizeof(text) - 1, "t.json", &defaults, &m), EMU_OK);
+    c = m->tile_case;
+    assert_int_equal(m->programs, 1);
+    assert_int_equal(m->includes, 2);
+    assert_string_equal(m->include[1], "inc");
+    assert_string_equal(m->arch.base, "toy4");
+    assert_int_equal(m->arch.tiles, 2);
+    assert_int_equal(m->program->sources, 2);
+    assert_string_equal(m->program->source[1], "b.S");
+    assert_int_equal(m->program->defines, 2);
+    assert_string_equal(m->program->define[0], "A=3");
+    assert_string_equal(m->program->define[1], "B=x y");
     assert_int_equal(c->as, CASE_WORKERS);
-    assert_int_equal(c->program.memories, 2);
-    assert_int_equal(c->program.memory[0].place.region, 0);
-    assert_int_equal(c->program.memory[0].init.data.bytes, 4);
-    assert_memory_equal(c->program.memory[0].init.data.data, "\x00\x3c\x00\xc1", 4);
-    assert_true(c->program.memory[1].place.is_fixed &&
-                c->program.memory[1].place.address == 0x80000);
-    assert_null(c->program.memory[1].init.data.data);
+    assert_int_equal(m->program->memories, 2);
+    assert_int_equal(m->program->memory[0].place.region, 0);
+    assert_int_equal(m->program->memory[0].init.data.bytes, 4);
+    assert_memory_equal(m->program->memory[0].init.data.data, "\x00\x3c\x00\xc1", 4);
+    assert_true(m->program->memory[1].place.is_fixed &&
+                m->program->memory[1].place.address == 0x80000);
+    assert_null(m->program->memory[1].init.data.data);
     /* 1, -1, x+8, {3, 4}, 0.5 */
-    assert_int_equal(c->state.bytes, 20);
-    assert_memory_equal(c->state.data, "\x01\0\0\0\xff\xff\xff\xff\x08\0\0\0\x03\0\x04\0\0\0\0\x3f",
-                        20);
-    assert_int_equal(c->state.reloc_count, 1);
-    assert_int_equal(c->state.reloc[0].offset, 8);
+    assert_int_equal(c->state.init.data.bytes, 20);
+    assert_memory_equal(c->state.init.data.data,
+                        "\x01\0\0\0\xff\xff\xff\xff\x08\0\0\0\x03\0\x04\0\0\0\0\x3f", 20);
+    assert_int_equal(c->state.init.data.reloc_count, 1);
+    assert_int_equal(c->state.init.data.reloc[0].offset, 8);
     assert_int_equal(c->set_count, 6);
     assert_int_equal(c->set[0].lane, CASE_LANE_RUNNING);
     assert_int_equal(c->set[1].lane, 3);
     assert_int_equal(c->set[3].file, 'S'); /* FP_CTL of all comes from FP_ICTL */
-    assert_int_equal(c->set[5].value.reloc_count, 1);
+    assert_int_equal(c->set[5].value.data.reloc_count, 1);
     assert_int_equal(c->weights.bytes, 8);
-    assert_int_equal(c->expect_count, 1);
+    assert_int_equal(m->expects, 1);
     assert_int_equal(c->expect_register_count, 4);
-    assert_int_equal(c->expect_register[0].value.bytes, 8);
-    assert_true(c->expect_cycles.low == 10 && c->expect_cycles.high == 20);
+    assert_int_equal(c->expect_register[0].value.data.bytes, 8);
+    assert_true(m->expect_cycles.low == 10 && m->expect_cycles.high == 20);
     assert_true(c->expect_slots[5].is_set && c->expect_slots[5].low == 9);
-    assert_int_equal(c->expect_fault, FAULT_CONFLICT);
-    assert_int_equal(c->max_cycles, 77);
-    case_free(c);
+    assert_true(m->expect_fault.is_set);
+    assert_string_equal(m->expect_fault.name, "CONFLICT");
+    assert_int_equal(m->max_cycles, 77);
+    manifest_free(m);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -90,14 +100,14 @@ static void everything_is_read(void **state)
 static void check_bits(const char *type, const char *json, const uint32_t *want, size_t n)
 {
     char body[400];
-    struct tile_case *c;
+    struct manifest *m;
 
     snprintf(body, sizeof(body), "\"memory\": [{\"name\": \"x\", \"%s\": %s}]", type, json);
-    c = read_ok(body);
-    assert_int_equal(c->program.memory[0].init.data.count, n);
+    m = read_ok(body);
+    assert_int_equal(m->program->memory[0].init.data.count, n);
     for (size_t i = 0; i < n; i++)
-        assert_int_equal(case_element_bits(&c->program.memory[0].init.data, (uint32_t)i), want[i]);
-    case_free(c);
+        assert_int_equal(case_element_bits(&m->program->memory[0].init.data, (uint32_t)i), want[i]);
+    manifest_free(m);
 }
 
 static void numbers_become_bits(void **state)
@@ -194,6 +204,11 @@ static void mistakes_are_named(void **state)
         { "\"max_cycles\": 0", "max_cycles: expected an integer from 1" },
         { "\"source\": \"a.S\"", "t.json: expected either \"source\" or \"asm\"" },
         { "\"defines\": {\"A\": []}", "defines.A: expected a string or an integer" },
+        { "\"needs_tiles\": 3000", "t.json: this program needs a machine with 3000 tiles" },
+        { "\"streams\": []", "t.json: streams: expected another key" },
+        { "\"state\": [{\"u16_per_tile\": \"i\"}]",
+          "state[0].u16_per_tile: expected \"u16\" here" },
+        { "\"weights\": {\"bytes\": 8}", "weights: expected at most 512 bytes of numbers" },
         { "\"note\": 3", "note: expected a string, got 3" },
         { "\"note\": ", "t.json:1:" },
         { "\"note\": 1, \"note\": 2", "duplicate" },
@@ -202,11 +217,12 @@ static void mistakes_are_named(void **state)
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
         char text[600];
-        struct tile_case *c = (void *)text;
+        struct manifest *m = (void *)text;
 
         snprintf(text, sizeof(text), "{%s, %s}", head, bad[i].body);
-        assert_int_equal(case_read_text(text, strlen(text), "t.json", &c), EMU_BAD_FILE);
-        assert_null(c);
+        assert_int_equal(manifest_read_text(text, strlen(text), "t.json", &defaults, &m),
+                         EMU_BAD_FILE);
+        assert_null(m);
         if (!strstr(emu_error(), bad[i].want))
             fail_msg("%s\n  says %s\n  not  %s", bad[i].body, emu_error(), bad[i].want);
         assert_int_equal(alloc_live(), 0);
@@ -215,13 +231,13 @@ static void mistakes_are_named(void **state)
 
 static void missing_files(void **state)
 {
-    struct tile_case *c;
+    struct manifest *m;
 
     (void)state;
-    assert_int_equal(case_read("/nonexistent/case.json", &c), EMU_IO);
+    assert_int_equal(manifest_read("/nonexistent/case.json", &defaults, &m), EMU_IO);
     assert_non_null(strstr(emu_error(), "/nonexistent/case.json"));
-    assert_int_equal(case_read_text("", 0, "t.json", &c), EMU_BAD_FILE);
-    assert_int_equal(case_read_text("[]", 2, "t.json", &c), EMU_BAD_FILE);
+    assert_int_equal(manifest_read_text("", 0, "t.json", &defaults, &m), EMU_BAD_FILE);
+    assert_int_equal(manifest_read_text("[]", 2, "t.json", &defaults, &m), EMU_BAD_FILE);
 }
 
 /* Each allocation fails once; nothing leaks. */
@@ -233,20 +249,20 @@ static void every_allocation_fails_once(void **state)
         " \"as\": \"worker\", \"memory\": [{\"name\": \"x\", \"u32\": [\"x\", \"x+4\"]}],"
         " \"state\": [\"x\", 1], \"registers\": {\"m1\": \"x\"}, \"weights\": {\"f16\": [1]},"
         " \"expect\": [{\"name\": \"x\", \"u32\": [1]}], \"expect_registers\": {\"m1\": 1}}";
-    struct tile_case *c;
+    struct manifest *m;
     long n = 0;
 
     (void)state;
     for (;; n++) {
         alloc_test_fail_at(n);
-        if (case_read_text(text, sizeof(text) - 1, "t.json", &c) == EMU_OK)
+        if (manifest_read_text(text, sizeof(text) - 1, "t.json", &defaults, &m) == EMU_OK)
             break;
-        assert_null(c);
+        assert_null(m);
         alloc_test_fail_at(-1);
         assert_int_equal(alloc_live(), 0);
     }
     alloc_test_fail_at(-1);
-    case_free(c);
+    manifest_free(m);
     assert_int_equal(alloc_live(), 0);
     assert_true(n > 15);
 }

@@ -14,25 +14,23 @@
 #include "emu/tile/tile_check.h"
 
 struct case_outcome {
-    struct tile_case *c;
+    struct manifest *m;
     struct case_run *r;
     json_t *differences;
     uint64_t total;
     enum case_status verdict;
 };
 
-static struct case_options raw_options(void)
-{
-    return (struct case_options){ .raw = 1 };
-}
+static const struct manifest_options raw = { .raw = 1 };
+static const struct case_options plain_run;
 
 /* Reads, builds, runs and compares. Fails the test when that is not possible. */
 static struct case_outcome run(const char *text, struct case_options options)
 {
     struct case_outcome o = { 0 };
 
-    if (case_read_text(text, strlen(text), "t.json", &o.c) != EMU_OK ||
-        case_build(o.c, &options, &o.r) != EMU_OK || case_load(o.r) != EMU_OK)
+    if (manifest_read_text(text, strlen(text), "t.json", &raw, &o.m) != EMU_OK ||
+        case_build(o.m, &options, &o.r) != EMU_OK || case_load(o.r) != EMU_OK)
         fail_msg("%s: %s", text, emu_error());
     case_execute(o.r);
     assert_int_equal(case_compare(o.r, &o.differences, &o.total), EMU_OK);
@@ -44,7 +42,7 @@ static void end(struct case_outcome *o)
 {
     json_decref(o->differences);
     case_run_free(o->r);
-    case_free(o->c);
+    manifest_free(o->m);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -57,7 +55,7 @@ static void one_worker(void **state)
                                "[\"x\"], \"registers\": {\"a3\": 9},"
                                " \"expect_registers\": {\"m1\": 8, \"m2\": 0, \"a3\": 9}, "
                                "\"expect_slots\": 5, \"expect_instructions\": 5}";
-    struct case_outcome o = run(text, raw_options());
+    struct case_outcome o = run(text, plain_run);
     uint32_t word = 0;
 
     (void)state;
@@ -82,15 +80,14 @@ static void memories_as_in_a_manifest(void **state)
     static const char bad[] =
         "{\"asm\": \".worker\\ne: exitz $mzero\\n\", \"entry\": \"e\", \"as\": \"worker\","
         " \"memory\": [{\"name\": \"x\", \"u8_per_tile\": \"300 * i\", \"count\": 2}]}";
-    struct case_outcome o = run(text, raw_options());
-    struct case_options options = raw_options();
+    struct case_outcome o = run(text, plain_run);
 
     (void)state;
     assert_int_equal(o.verdict, CASE_PASS);
     end(&o);
     o = (struct case_outcome){ 0 };
-    assert_int_equal(case_read_text(bad, strlen(bad), "t.json", &o.c), EMU_OK);
-    assert_int_equal(case_build(o.c, &options, &o.r), EMU_OK);
+    assert_int_equal(manifest_read_text(bad, strlen(bad), "t.json", &raw, &o.m), EMU_OK);
+    assert_int_equal(case_build(o.m, &plain_run, &o.r), EMU_OK);
     assert_int_equal(case_load(o.r), EMU_BAD_FILE);
     assert_string_equal(emu_error(),
                         "t.json: x: \"300 * i\" for tile 0, element 1: 300 does not fit u8");
@@ -108,7 +105,7 @@ static void six_workers(void **state)
         " \"registers\": {\"w4.m7\": 4, \"m6\": 1}, \"expect_registers\": {\"w4.m7\": 4, "
         "\"w3.m7\": 0, \"m6\": 1},"
         " \"expect_slots\": 4, \"expect_instructions\": 24}";
-    struct case_outcome o = run(text, raw_options());
+    struct case_outcome o = run(text, plain_run);
 
     (void)state;
     assert_int_equal(o.verdict, CASE_PASS);
@@ -124,9 +121,10 @@ static void a_supervisor(void **state)
         "0\\n exitz $mzero\\n\","
         " \"entry\": \"e\", \"as\": \"supervisor\", \"state\": [5],"
         " \"registers\": {\"m3\": 3}, \"expect_registers\": {\"m1\": 5, \"m3\": 3, \"w2.m5\": 5},"
+        " \"csr\": {\"TAS\": 5}, \"expect_csr\": {\"TAS\": 5, \"w4.TAS\": 5, \"SSR\": 0},"
         " \"expect_slots\": [2, 2, 2, 2, 2, 2], \"expect_instructions\": 19, \"expect_fault\": "
         "\"INVALID_ADDR\"}";
-    struct case_outcome o = run(text, raw_options());
+    struct case_outcome o = run(text, plain_run);
 
     (void)state;
     assert_int_equal(o.r->stop, BARREL_HALT);
@@ -155,23 +153,23 @@ static void faults_and_limits(void **state)
     static const char outer[] =
         "{\"asm\": \".supervisor\\ne: sync 3\\n br $lr\\n\", \"entry\": \"e\","
         " \"as\": \"supervisor\", \"expect_fault\": \"EXERR\"}";
-    struct case_outcome o = run(fault, raw_options());
+    struct case_outcome o = run(fault, plain_run);
 
     (void)state;
     assert_int_equal(o.verdict, CASE_FAULT);
     assert_int_equal(o.r->tile.fault.addr, 4);
     assert_int_equal(o.r->tile.fault.pc, o.r->entry + 4);
     end(&o);
-    o = run(expected, raw_options());
+    o = run(expected, plain_run);
     assert_int_equal(o.verdict, CASE_PASS);
     end(&o);
-    o = run(loop, raw_options());
+    o = run(loop, plain_run);
     assert_int_equal(o.verdict, CASE_TIMEOUT);
     end(&o);
-    o = run(super_loop, raw_options());
+    o = run(super_loop, plain_run);
     assert_int_equal(o.verdict, CASE_TIMEOUT);
     end(&o);
-    o = run(outer, raw_options());
+    o = run(outer, plain_run);
     assert_int_equal(o.verdict, CASE_PASS);
     end(&o);
 }
@@ -187,7 +185,7 @@ static void differences_are_listed(void **state)
         " \"registers\": {\"m1\": 5, \"a2\": {\"f32\": 1}, \"a3\": \"0x40000000\"},"
         " \"expect_registers\": {\"m1\": 6}, \"expect_cycles\": 1, \"expect_slots\": [2, 0, 0, 0, "
         "0, 0]}";
-    struct case_outcome o = run(text, raw_options());
+    struct case_outcome o = run(text, plain_run);
     static const char *const want[] = {
         "x[1]", "x[2]", "x[3]", "x[1]", "m1", "cycles", "slots[0]"
     };
@@ -210,7 +208,7 @@ static void runs_again(void **state)
         " exitz $mzero\\n\", \"entry\": \"e\", \"as\": \"worker\", \"memory\": [{\"name\": \"x\", "
         "\"u32\": [1]}],"
         " \"state\": [\"x\"], \"expect\": [{\"name\": \"x\", \"u32\": [2]}]}";
-    struct case_outcome o = run(text, raw_options());
+    struct case_outcome o = run(text, plain_run);
     uint64_t cycles = o.r->cycles;
 
     (void)state;
@@ -232,7 +230,7 @@ static void the_checking_mode_reports(void **state)
                                "st32 $m1, $m0, 1\\n exitz $mzero\\n\","
                                " \"entry\": \"e\", \"as\": \"workers\", \"memory\": [{\"name\": "
                                "\"x\", \"bytes\": 8}], \"state\": [\"x\"]}";
-    struct case_outcome o = run(text, (struct case_options){ .raw = 1, .check = 1 });
+    struct case_outcome o = run(text, (struct case_options){ .check = 1 });
 
     (void)state;
     assert_int_equal(o.verdict, CASE_CHECK);
@@ -250,7 +248,7 @@ static void the_answer_is_json(void **state)
                                " \"as\": \"worker\", \"memory\": [{\"name\": \"x\", \"f32\": [0.1, "
                                "\"nan\", \"0x7fa00001\", -0.0]},"
                                " {\"name\": \"b\", \"bytes\": 2}]}";
-    struct case_outcome o = run(text, (struct case_options){ .raw = 1, .check = 1 });
+    struct case_outcome o = run(text, (struct case_options){ .check = 1 });
     char *out = NULL;
     size_t bytes = 0;
     FILE *f = open_memstream(&out, &bytes);
@@ -309,24 +307,43 @@ static void what_does_not_fit_is_refused(void **state)
           "the supervisor's stack" },
         { "\"asm\": \"e: oops\\n\", \"entry\": \"e\"", "oops" },
         { "\"source\": \"/nonexistent/a.S\", \"entry\": \"e\"", "/nonexistent/a.S" },
+        { "\"asm\": \"e: nop\\n\", \"entry\": \"e\", \"memory\": [{\"name\": \"x\", \"u8\": 1}], "
+          "\"expect\": [{\"name\": \"x\", \"u32\": 1}]",
+          "t.json: expect[0]: expected at most the 1 bytes" },
     };
-    struct case_options options = raw_options();
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
         char text[500];
-        struct tile_case *c;
+        struct manifest *m;
         struct case_run *r;
 
         snprintf(text, sizeof(text), "{\"as\": \"worker\", %s}", bad[i].text);
-        assert_int_equal(case_read_text(text, strlen(text), "t.json", &c), EMU_OK);
-        assert_int_not_equal(case_build(c, &options, &r), EMU_OK);
-        assert_null(r);
+        if (manifest_read_text(text, strlen(text), "t.json", &raw, &m) == EMU_OK) {
+            assert_int_not_equal(case_build(m, &plain_run, &r), EMU_OK);
+            assert_null(r);
+        }
         if (!strstr(emu_error(), bad[i].want))
             fail_msg("%s\n  says %s\n  not  %s", text, emu_error(), bad[i].want);
-        case_free(c);
+        manifest_free(m);
         assert_int_equal(alloc_live(), 0);
     }
+}
+
+static void a_manifest_is_no_case(void **state)
+{
+    static const char text[] = "{\"programs\": [{\"asm\": \"main:\", \"tiles\": 0}]}";
+    struct manifest *m;
+    struct case_run *r;
+
+    (void)state;
+    assert_int_equal(manifest_read_text(text, strlen(text), "t.json", &raw, &m), EMU_OK);
+    assert_int_equal(case_build(m, &plain_run, &r), EMU_BAD_FILE);
+    assert_null(r);
+    assert_string_equal(emu_error(), "t.json: expected a case of one tile; this is a manifest: "
+                                     "superstep run FILE");
+    manifest_free(m);
+    assert_int_equal(alloc_live(), 0);
 }
 
 static void first_fit(void **state)
@@ -364,11 +381,17 @@ static void first_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_worker),         cmocka_unit_test(memories_as_in_a_manifest),
-        cmocka_unit_test(six_workers),        cmocka_unit_test(a_supervisor),
-        cmocka_unit_test(faults_and_limits),  cmocka_unit_test(differences_are_listed),
-        cmocka_unit_test(runs_again),         cmocka_unit_test(the_checking_mode_reports),
-        cmocka_unit_test(the_answer_is_json), cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(one_worker),
+        cmocka_unit_test(memories_as_in_a_manifest),
+        cmocka_unit_test(six_workers),
+        cmocka_unit_test(a_supervisor),
+        cmocka_unit_test(faults_and_limits),
+        cmocka_unit_test(differences_are_listed),
+        cmocka_unit_test(runs_again),
+        cmocka_unit_test(the_checking_mode_reports),
+        cmocka_unit_test(the_answer_is_json),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(a_manifest_is_no_case),
         cmocka_unit_test(first_fit),
     };
 

@@ -355,6 +355,12 @@ static void refuse_build(const char *text, enum emu_status want, const char *mes
 static void builds_that_fail(void **state)
 {
     (void)state;
+    refuse_build("{\"asm\":\"e: nop\",\"entry\":\"e\",\"as\":\"worker\"}", EMU_BAD_FILE,
+                 "dir/test.bsp.json: expected a manifest; this is a case of one tile");
+    refuse_build(
+        "{\"machine\":\"toy4\",\"programs\":[{\"asm\":\"main: sync 6\",\"tiles\":0,\"memory\":["
+        "{\"name\":\"x\",\"u32\":[1,\"main\",\"x+4\",\"y-4\"]}]}]}",
+        EMU_BAD_FILE, "memory[0]: element 3: expected a memory or a symbol of the code, got \"y\"");
     refuse_build("{\"machine\":\"toy4\",\"programs\":[{\"asm\":\"start: sync 6\",\"tiles\":0}]}",
                  EMU_BAD_FILE, "programs[0].entry: no label \"main\"");
     refuse_build("{\"machine\":\"toy4\",\"programs\":[{\"asm\":\"main: sink 6\",\"tiles\":0}]}",
@@ -373,7 +379,9 @@ static void builds_that_fail(void **state)
     refuse_build(
         "{\"machine\":\"toy4\",\"programs\":[{\"asm\":\"main: sync 6\",\"tiles\":0,\"memory\":["
         "{\"name\":\"x\",\"u32\":[\"nowhere\"]}]}]}",
-        EMU_BAD_FILE, "no memory or symbol \"nowhere\"");
+        EMU_BAD_FILE,
+        "programs[0].memory[0]: element 0: expected a memory or a symbol of the code, got "
+        "\"nowhere\"");
     refuse_build(
         "{\"machine\":\"toy4\",\"programs\":[{\"asm\":\"main: sync 6\\n.space 64\",\"tiles\":0,"
         "\"code_bytes\":64}]}",

@@ -20,16 +20,20 @@ static void run_and_print(struct case_run *r)
     char *text = NULL;
     size_t bytes = 0;
     FILE *f = open_memstream(&text, &bytes);
+    enum emu_status s;
 
     EMU_ASSERT(f);
-    if (case_load(r) != EMU_OK) { /* an expression of a memory that divides by zero */
+    s = case_load(r);
+    if (s == EMU_OK) {
+        case_execute(r);
+        s = case_compare(r, &differences, &total);
+    }
+    if (s != EMU_OK) { /* an expression of a memory that divides by zero */
         EMU_ASSERT(!strncmp(emu_error(), "fuzz:", 5));
         fclose(f);
         free(text);
         return;
     }
-    case_execute(r);
-    EMU_ASSERT(case_compare(r, &differences, &total) == EMU_OK);
     EMU_ASSERT(case_print(r, differences, total, f) == EMU_OK);
     fclose(f);
     answer = json_loads(text, JSON_REJECT_DUPLICATES, &error);
@@ -41,24 +45,25 @@ static void run_and_print(struct case_run *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct case_options options = { .machine = "toy4", .raw = 1, .check = size & 1 };
-    struct tile_case *c;
+    const struct manifest_options o = { .machine = "toy4", .no_files = 1, .raw = 1 };
+    struct case_options options = { .check = size & 1 };
+    struct manifest *m;
     struct case_run *r;
 
-    if (case_read_text((const char *)data, size, "fuzz", &c) != EMU_OK) {
-        EMU_ASSERT(!strncmp(emu_error(), "fuzz:", 5));
+    if (manifest_read_text((const char *)data, size, "fuzz", &o, &m) != EMU_OK) {
+        EMU_ASSERT(!m && emu_error()[0]);
         EMU_ASSERT(alloc_live() == 0);
         return 0;
     }
-    if (!c->program.sources) {
-        if (c->max_cycles > FEW_CYCLES)
-            c->max_cycles = FEW_CYCLES;
-        if (case_build(c, &options, &r) == EMU_OK) {
+    if (m->tile_case && !m->program->sources) {
+        if (m->max_cycles > FEW_CYCLES)
+            m->max_cycles = FEW_CYCLES;
+        if (case_build(m, &options, &r) == EMU_OK) {
             run_and_print(r);
             case_run_free(r);
         }
     }
-    case_free(c);
+    manifest_free(m);
     EMU_ASSERT(alloc_live() == 0);
     return 0;
 }

@@ -189,7 +189,7 @@ enum emu_status isa_program_new(const struct isa_block *b, const struct isa_row 
                                 struct isa_program **out)
 {
     struct isa_program *p = emu_alloc(1, sizeof(*p));
-    struct case_options options = { .raw = 1, .messages = stderr };
+    const struct case_options options = { .messages = stderr };
     struct isa_text t = { 0 };
     enum emu_status s;
 
@@ -199,19 +199,23 @@ enum emu_status isa_program_new(const struct isa_block *b, const struct isa_row 
     text_program(&t, b, row);
     p->block = b;
     p->text = t.s;
-    p->c = (struct tile_case){
-        .path = (char *)(uintptr_t)b->file,
-        .program = { .text = t.s,
-                     .entry = b->only & ONLY_WORKER ? "isa_lone" : "isa_super",
-                     .memory = b->memory,
-                     .memories = b->memory_count },
-        .as = b->only & ONLY_WORKER ? CASE_WORKER : CASE_SUPERVISOR,
-        .expect_fault = -1,
-        .max_cycles = 10000000,
-        .stack_bytes = 256,
-        .scratch_bytes = 64,
-    };
-    s = t.failed ? FAIL(NO_MEMORY, "the text of a program") : case_build(&p->c, &options, &p->run);
+    p->start = (struct tile_case){ .as = b->only & ONLY_WORKER ? CASE_WORKER : CASE_SUPERVISOR,
+                                   .state = { .place = { .name = "state" } },
+                                   .stack_bytes = 256,
+                                   .scratch_bytes = 64 };
+    p->program =
+        (struct manifest_program){ .text = t.s,
+                                   .entry = b->only & ONLY_WORKER ? "isa_lone" : "isa_super",
+                                   .memory = b->memory,
+                                   .memories = b->memory_count };
+    p->m = (struct manifest){ .path = (char *)(uintptr_t)b->file,
+                              .arch = *arch_preset("mk2"),
+                              .program = &p->program,
+                              .programs = 1,
+                              .max_cycles = 10000000,
+                              .tile_case = &p->start,
+                              .raw = 1 };
+    s = t.failed ? FAIL(NO_MEMORY, "the text of a program") : case_build(&p->m, &options, &p->run);
     if (s != EMU_OK) {
         isa_program_free(p);
         return s;
@@ -372,7 +376,7 @@ static int code_contains_form(const struct isa_program *p)
 static enum emu_status check_round_trip(const struct isa_program *p)
 {
     const struct asm_image *image = asm_unit_image(p->run->unit), *again;
-    struct asm_options options = { .arch = &p->run->arch, .raw = 1, .no_files = 1 };
+    struct asm_options options = { .arch = p->run->arch, .raw = 1, .no_files = 1 };
     struct asm_unit *u = NULL;
     char *text = NULL;
     size_t bytes = 0;

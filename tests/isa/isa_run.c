@@ -156,7 +156,7 @@ static int parse_float(const char *s, uint64_t *out)
 
 static int parse_symbol(const struct isa_program *p, const char *text, int shape, uint64_t *out)
 {
-    const struct arch *a = &p->run->arch;
+    const struct arch *a = p->run->arch;
     size_t n = strcspn(text, "+-");
     char name[ISA_NAME], *v;
     uint32_t address;
@@ -401,7 +401,7 @@ static int wrong_row(struct isa_trial *t, const char *what, const char *name)
 
 static int write_word(struct isa_trial *t, const char *where, uint64_t v, uint8_t *mem)
 {
-    const struct arch *a = &t->r->arch;
+    const struct arch *a = t->r->arch;
     uint64_t address;
     uint32_t w = (uint32_t)v;
 
@@ -452,13 +452,13 @@ static int prepare(struct isa_trial *t)
         return wrong_row(t, "cannot load", entry);
     image = &t->p->image[r->as];
     if (!*image) {
-        *image = emu_alloc(r->arch.mem_bytes, 1);
+        *image = emu_alloc(r->arch->mem_bytes, 1);
         if (!*image)
             return wrong_row(t, "no memory", "");
-        memcpy(*image, r->mem, r->arch.mem_bytes);
+        memcpy(*image, r->mem, r->arch->mem_bytes);
     }
     t->image = *image;
-    stub = r->stub_at - r->arch.mem_base;
+    stub = r->stub_at - r->arch->mem_base;
     memcpy(t->image + stub, r->mem + stub, r->stop_pc - r->stub_at); /* it holds the entry */
     fill_pattern(&r->tile);
     for (size_t i = 0; i < b->set_count; i++) {
@@ -540,7 +540,7 @@ static int expect_outputs(struct isa_trial *t, uint32_t old[ISA_MAX_COLUMNS])
             if (p->kind == PLACE_MEMORY && known) {
                 if (!isa_token_value(t->p, p->name, t->mode.shape, is_super(t), &address))
                     return wrong_row(t, "no such word", p->name);
-                memcpy(&old[i], t->image + (uint32_t)address - t->r->arch.mem_base, 4);
+                memcpy(&old[i], t->image + (uint32_t)address - t->r->arch->mem_base, 4);
                 if (!write_word(t, p->name, v, t->image))
                     return 0;
                 break;
@@ -661,12 +661,12 @@ static int compare_memory(struct isa_trial *t)
 {
     uint32_t i = 0;
 
-    if (!memcmp(t->image, t->r->mem, t->r->arch.mem_bytes))
+    if (!memcmp(t->image, t->r->mem, t->r->arch->mem_bytes))
         return 1;
     while (t->image[i] == t->r->mem[i])
         i++;
-    snprintf(t->why, t->bytes, "memory at 0x%x is 0x%02x, expected 0x%02x", t->r->arch.mem_base + i,
-             t->r->mem[i], t->image[i]);
+    snprintf(t->why, t->bytes, "memory at 0x%x is 0x%02x, expected 0x%02x",
+             t->r->arch->mem_base + i, t->r->mem[i], t->image[i]);
     return 0;
 }
 
@@ -684,7 +684,7 @@ static int compare_all(struct isa_trial *t, int with_outputs)
         if (b->in[i].kind != PLACE_MEMORY)
             continue;
         isa_token_value(t->p, b->in[i].name, t->mode.shape, is_super(t), &address);
-        memcpy(&in_old[i], t->image + (uint32_t)address - t->r->arch.mem_base, 4);
+        memcpy(&in_old[i], t->image + (uint32_t)address - t->r->arch->mem_base, 4);
         if (value_of(t, &t->row[0]->in[i], &v))
             write_word(t, b->in[i].name, v, t->image);
     }

@@ -26,7 +26,9 @@ void isa_mode_name(struct isa_mode m, char out[32]); /* "fast-six-bundle" */
 /* A block assembled with the {name} columns of one row. */
 struct isa_program {
     const struct isa_block *block;
-    struct tile_case c;
+    struct manifest m; /* a case; it owns nothing */
+    struct manifest_program program;
+    struct tile_case start;
     char *text;           /* owned */
     struct case_run *run; /* owned */
     uint8_t *image[3];    /* owned: memory as loaded, by enum case_as; NULL until needed */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "emu/base/fail.h"
-#include "emu/job/case.h"
+#include "emu/job/manifest.h"
 #include "emu/isa/isa.h"
 
 enum { ISA_MAX_COLUMNS = 48, ISA_NAME = 48 };

@@ -32,7 +32,7 @@ struct totals {
 static void count_fault(struct totals *t, const struct isa_program *p, const struct isa_row *row)
 {
     struct cover *c = &t->cover[p->block->form->form];
-    const struct arch *a = &p->run->arch;
+    const struct arch *a = p->run->arch;
     uint64_t address;
 
     if (row->fault == FAULT_EXERR || row->fault == FAULT_INVALID_INSTR ||

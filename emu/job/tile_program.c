@@ -1,4 +1,6 @@
-/* program_read.c - what a tile runs, as manifests and cases tell it: code and memories. */
+/* tile_program.c - what a tile runs, code and memories: read, placed, and the addresses in its
+ * values.
+ */
 #include <string.h>
 
 #include "emu/base/alloc.h"
@@ -76,22 +78,78 @@ enum emu_status program_read_memory(const struct json_reader *r, const struct js
     return json_read_list(&one, &memory_at, list, read_one);
 }
 
-enum emu_status program_place(const struct manifest_program *p, struct case_layout *l, uint32_t *at)
+enum emu_status program_place(struct manifest_program *p, struct case_layout *l)
 {
     for (size_t i = 0; i < p->memories; i++) {
         const struct manifest_memory *m = &p->memory[i];
 
-        at[i] = m->place.address;
         if (m->place.is_fixed)
-            TRY(case_layout_fix(l, at[i], manifest_data_bytes(&m->init), m->place.name));
+            TRY(case_layout_fix(l, m->place.address, manifest_data_bytes(&m->init), m->place.name));
     }
     for (size_t i = 0; i < p->memories; i++) {
-        const struct manifest_memory *m = &p->memory[i];
+        struct manifest_memory *m = &p->memory[i];
 
         if (!m->place.is_fixed)
             TRY(case_layout_fit(l, m->place.region ? CASE_REGION1 : CASE_REGION0,
                                 manifest_data_bytes(&m->init), m->place.align, m->place.name,
-                                &at[i]));
+                                &m->place.address));
+    }
+    return EMU_OK;
+}
+
+/* ---- addresses ---- */
+
+int program_symbol(const struct manifest_program *p, const struct asm_image *code, const char *name,
+                   size_t len, uint32_t *address)
+{
+    char *text = emu_strndup(name, len);
+    const struct manifest_memory *m = text ? manifest_find_memory(p, text) : NULL;
+    const struct asm_symbol *s = text && !m ? asm_symbol_find(code, text) : NULL;
+
+    emu_free(text);
+    if (m)
+        *address = m->place.address;
+    else if (s)
+        *address = (uint32_t)(uint64_t)s->value;
+    return m || s;
+}
+
+enum emu_status program_check_names(const struct manifest_program *p, const struct asm_image *code,
+                                    const struct manifest_data *d, const char *file,
+                                    const char *what)
+{
+    uint32_t ignored;
+
+    for (size_t i = 0; i < d->data.reloc_count; i++) {
+        const struct case_reloc *l = &d->data.reloc[i];
+
+        if (!program_symbol(p, code, l->symbol, l->symbol_len, &ignored))
+            return FAIL(
+                BAD_FILE,
+                "%s: %s: element %u: expected a memory or a symbol of the code, got \"%.*s\"", file,
+                what, l->index, (int)l->symbol_len, l->symbol);
+    }
+    return EMU_OK;
+}
+
+enum emu_status program_fill_values(const struct manifest_program *p, const struct asm_image *code,
+                                    const struct manifest_data *d, const struct data_place *place,
+                                    const char *file, const char *what, uint8_t *out)
+{
+    enum emu_status s = manifest_data_fill(d, place, out);
+
+    if (s == EMU_BAD_FILE)
+        return FAIL(BAD_FILE, "%s: %s: %s", file, what, emu_error());
+    TRY(s);
+    TRY(program_check_names(p, code, d, file, what));
+    for (size_t i = 0; i < d->data.reloc_count; i++) {
+        const struct case_reloc *l = &d->data.reloc[i];
+        uint32_t address = 0, word;
+
+        program_symbol(p, code, l->symbol, l->symbol_len, &address);
+        memcpy(&word, out + l->offset, 4);
+        word += address;
+        memcpy(out + l->offset, &word, 4);
     }
     return EMU_OK;
 }
