@@ -45,6 +45,36 @@ int data_integers(struct as *as, struct loc at, int bytes)
     return 1;
 }
 
+/* Numbers in groups of seven bits, the low ones first. Those that are not known yet can only be
+ * dropped. */
+int data_leb128(struct as *as, struct loc at, int is_signed)
+{
+    do {
+        struct value v;
+        uint8_t bytes[10];
+        size_t n = 0;
+        int more = 1;
+
+        if (!expr_parse_value(as, &at, &v))
+            return 0;
+        if (!section_is_loaded(as->section))
+            continue;
+        if (v.kind != VALUE_NUMBER)
+            return as_error(as, at, "the value must be a number that is known here");
+        for (; more; n++) {
+            int sign = (int)(v.number >> 6 & 1);
+
+            bytes[n] = v.number & 0x7f;
+            v.number = is_signed ? v.number >> 7 : (int64_t)((uint64_t)v.number >> 7);
+            more = is_signed ? v.number != -sign : v.number != 0;
+            bytes[n] |= (uint8_t)(more << 7);
+        }
+        if (!section_emit(as, bytes, n, ITEM_DATA, at))
+            return 0;
+    } while (lex_accept(as, ','));
+    return 1;
+}
+
 /* Text of a floating-point number: sign, name characters, and the sign of an exponent. */
 static int float_text(struct as *as, char *out, size_t bytes)
 {

@@ -13,6 +13,7 @@ static int enter_section(struct as *as, struct span name, uint32_t flags, struct
 
     if (!s)
         return 0;
+    as->previous = as->section;
     as->section = s;
     return 1;
 }
@@ -24,8 +25,28 @@ static int starts_with(struct span s, const char *prefix)
     return s.n >= n && !memcmp(s.s, prefix, n) && (s.n == n || s.s[n] == '.');
 }
 
+/* What tools want to know about a program is no part of it, whatever the flags say. */
+static int is_for_tools(struct span name)
+{
+    static const char *const tools[] = { ".comment", ".eh_frame", ".note", ".stack_sizes" };
+    static const char *const prefix[] = { ".debug_", ".llvm_" };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(tools); i++) {
+        if (starts_with(name, tools[i]))
+            return 1;
+    }
+    for (size_t i = 0; i < EMU_COUNT_OF(prefix); i++) {
+        if (name.n > strlen(prefix[i]) && !memcmp(name.s, prefix[i], strlen(prefix[i])))
+            return 1;
+    }
+    return 0;
+}
+
+/* 0 if the name says nothing. */
 static uint32_t default_flags(struct span name)
 {
+    if (is_for_tools(name))
+        return SECTION_UNLOADED;
     if (starts_with(name, ".text"))
         return ASM_ALLOC | ASM_EXEC;
     if (starts_with(name, ".rodata"))
@@ -35,7 +56,7 @@ static uint32_t default_flags(struct span name)
     return 0;
 }
 
-static int section_flags(struct as *as, uint32_t *flags)
+static int section_flags(struct as *as, struct span name, uint32_t *flags, int *in_group)
 {
     struct loc at;
     char *text;
@@ -53,45 +74,111 @@ static int section_flags(struct as *as, uint32_t *flags)
             *flags |= ASM_EXEC;
         else if (text[i] == 'w')
             *flags |= ASM_WRITE;
-        else
-            return as_error(as, at, "unknown section flag '%c' (known: a, w, x)", text[i]);
+        else if (text[i] == 'G')
+            *in_group = 1;
+        else if (!strchr("MSo", text[i]))
+            return as_error(as, at, "unknown section flag '%c' (known: a, w, x, G, M, S, o)",
+                            text[i]);
     }
-    if (!(*flags & ASM_ALLOC))
-        return as_error(as, at, "only sections with the flag 'a' are supported");
+    if (!(*flags & ASM_ALLOC) || is_for_tools(name))
+        *flags = SECTION_UNLOADED;
     return 1;
 }
 
-/* .section name[, "flags"[, @type]]; the name runs to a comma or blank, so that it may hold any
- * other character. */
-static int do_section(struct as *as, struct loc at, int argument)
+/* @type[, entry size][, group[, comdat]]: the last two names of the rest of the statement. */
+static int section_group(struct as *as, struct span *group)
+{
+    struct loc at = lex_here(as);
+    struct span rest = lex_statement_text(as), word[2] = { { NULL, 0 }, { NULL, 0 } };
+    const char *p = rest.s, *end = rest.s + rest.n;
+
+    while (p < end) {
+        const char *comma = memchr(p, ',', (size_t)(end - p));
+        const char *stop = comma ? comma : end;
+
+        word[0] = word[1];
+        word[1] = span_trim(span_of(p, (size_t)(stop - p)));
+        p = comma ? comma + 1 : end;
+    }
+    if (!span_is(word[1], "comdat") || !word[0].n)
+        return as_error(as, at, "expected @type, group, comdat");
+    *group = word[0];
+    return 1;
+}
+
+static int section_name(struct as *as, struct span *name)
 {
     struct frame *f = as->top;
-    struct span name;
+
+    lex_blank(as);
+    if (lex_peek(as) == '"')
+        return lex_name(as, name);
+    name->s = f->p;
+    while (f->p < f->end && !strchr(", \t\r\n;#\"", *f->p))
+        f->p++;
+    name->n = (size_t)(f->p - name->s);
+    return name->n ? 1 : as_error(as, lex_here(as), "expected the name of a section");
+}
+
+/* .section name[, "flags"[, @type, ...]]; the name runs to a comma or blank, so that it may hold
+ * any other character. */
+static int do_section(struct as *as, struct loc at, int argument)
+{
+    struct span name, group;
     uint32_t flags;
+    int in_group = 0;
 
     (void)argument;
-    lex_blank(as);
-    if (lex_peek(as) == '"') {
-        if (!lex_name(as, &name))
-            return 0;
-    } else {
-        name.s = f->p;
-        while (f->p < f->end && !strchr(", \t\r\n;#\"", *f->p))
-            f->p++;
-        name.n = (size_t)(f->p - name.s);
-    }
-    if (!name.n)
-        return as_error(as, lex_here(as), "expected the name of a section");
+    if (!section_name(as, &name))
+        return 0;
     flags = default_flags(name);
     if (table_find(&as->source->sections, name))
         flags = 0;
     if (lex_accept(as, ',')) {
-        if (!section_flags(as, &flags))
+        if (!section_flags(as, name, &flags, &in_group))
             return 0;
-        if (lex_accept(as, ','))
-            lex_statement_text(as);
+        if (in_group && (!lex_expect(as, ',', " after the flags") || !section_group(as, &group)))
+            return 0;
+        lex_statement_text(as);
     }
-    return enter_section(as, name, flags, at);
+    if (!enter_section(as, name, flags, at))
+        return 0;
+    return !in_group || section_join_group(as, group);
+}
+
+static int do_push_section(struct as *as, struct loc at, int argument)
+{
+    struct section_place here = { as->section, as->previous };
+
+    if (as->pushed == MAX_PUSHED)
+        return as_error(as, at, "more than %d sections are pushed", MAX_PUSHED);
+    if (!do_section(as, at, argument))
+        return 0;
+    as->push[as->pushed++] = here;
+    return 1;
+}
+
+static int do_pop_section(struct as *as, struct loc at, int argument)
+{
+    (void)argument;
+    if (!as->pushed)
+        return as_error(as, at, "this closes nothing: no .pushsection before it");
+    as->pushed--;
+    as->section = as->push[as->pushed].section;
+    as->previous = as->push[as->pushed].previous;
+    return 1;
+}
+
+static int do_previous(struct as *as, struct loc at, int argument)
+{
+    struct section *previous = as->previous;
+
+    (void)argument;
+    if (!previous)
+        return as_error(as, at, "there was no other section before");
+    as->previous = as->section;
+    as->section = previous;
+    return 1;
 }
 
 static int do_named_section(struct as *as, struct loc at, int argument)
@@ -180,6 +267,29 @@ static int do_size(struct as *as, struct loc at, int argument)
     s->size = expr_parse(as);
     as->in_size = 0;
     return s->size != NULL;
+}
+
+/* .lcomm symbol, bytes[, alignment]: zeros in .bss. */
+static int do_local_common(struct as *as, struct loc at, int argument)
+{
+    struct section *here = as->section, *bss;
+    struct span name;
+    int64_t bytes, align = 0;
+    int ok;
+
+    (void)argument;
+    if (!lex_name(as, &name) || !lex_expect(as, ',', " after the name") ||
+        !expr_parse_number(as, "the size", &bytes) ||
+        (lex_accept(as, ',') && !expr_parse_number(as, "the alignment", &align)))
+        return 0;
+    bss = section_get(as, span_of(".bss", 4), default_flags(span_of(".bss", 4)), at);
+    if (bytes < 0 || align < 0 || !bss)
+        return as_error(as, at, "the size or the alignment is negative");
+    as->section = bss;
+    ok = section_align(as, (uint64_t)align, 0, 1, 0, at) && symbol_define_label(as, name, at) &&
+         section_fill(as, (uint64_t)bytes, 1, 0, at);
+    as->section = here;
+    return ok;
 }
 
 /* .stack_usage symbol, bytes: made by the macros of poplar/StackSizeDefs.hpp. */
@@ -366,6 +476,9 @@ static const struct directive {
     uint8_t flags;
 } directives[] = {
     { ".section", do_section, 0, 0 },
+    { ".pushsection", do_push_section, 0, 0 },
+    { ".popsection", do_pop_section, 0, 0 },
+    { ".previous", do_previous, 0, 0 },
     { ".text", do_named_section, 0, 0 },
     { ".data", do_named_section, 1, 0 },
     { ".rodata", do_named_section, 2, 0 },
@@ -379,6 +492,7 @@ static const struct directive {
     { ".set", do_equ, 0, IN_BUNDLE },
     { ".type", do_type, 0, 0 },
     { ".size", do_size, 0, 0 },
+    { ".lcomm", do_local_common, 0, 0 },
     { ".stack_usage", do_stack_usage, 0, 0 },
     { ".worker", do_mode, MODE_WORKER, 0 },
     { ".supervisor", do_mode, MODE_SUPERVISOR, 0 },
@@ -395,6 +509,12 @@ static const struct directive {
     { ".warning", do_message, ASM_WARNING, IN_BUNDLE },
     { ".file", do_ignore, 0, 0 },
     { ".ident", do_ignore, 0, 0 },
+    { ".hidden", do_ignore, 0, 0 },
+    { ".protected", do_ignore, 0, 0 },
+    { ".internal", do_ignore, 0, 0 },
+    { ".addrsig", do_ignore, 0, 0 },
+    { ".addrsig_sym", do_ignore, 0, 0 },
+    { ".loc", do_ignore, 0, IN_BUNDLE },
     { ".macro", do_macro, 0, IN_BUNDLE | OWN_END },
     { ".endm", do_stray, 0, IN_BUNDLE },
     { ".endmacro", do_stray, 0, IN_BUNDLE },
@@ -417,9 +537,18 @@ static const struct directive {
     { ".4byte", data_integers, 4, 0 },
     { ".quad", data_integers, 8, 0 },
     { ".8byte", data_integers, 8, 0 },
+    { ".dc.b", data_integers, 1, 0 },
+    { ".dc.w", data_integers, 2, 0 },
+    { ".dc", data_integers, 2, 0 },
+    { ".dc.l", data_integers, 4, 0 },
+    { ".dc.a", data_integers, 4, 0 },
+    { ".uleb128", data_leb128, 0, 0 },
+    { ".sleb128", data_leb128, 1, 0 },
     { ".float", data_floats, 4, 0 },
     { ".single", data_floats, 4, 0 },
+    { ".dc.s", data_floats, 4, 0 },
     { ".double", data_floats, 8, 0 },
+    { ".dc.d", data_floats, 8, 0 },
     { ".ascii", data_strings, 0, 0 },
     { ".asciz", data_strings, 1, 0 },
     { ".string", data_strings, 1, 0 },
@@ -457,6 +586,8 @@ int directive_run(struct as *as, struct span name, struct loc at)
 {
     const char *nearest;
 
+    if (name.n > 5 && !memcmp(name.s, ".cfi_", 5)) /* how to unwind the stack is for debuggers */
+        return do_ignore(as, at, 0);
     for (size_t i = 0; i < EMU_COUNT_OF(directives); i++) {
         const struct directive *d = &directives[i];
 

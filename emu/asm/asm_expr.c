@@ -329,7 +329,7 @@ static const struct expr_node *make_symbol(struct as *as, struct symbol *s, stru
         return expr_place(as, s->section, s->offset);
     if (s->state == SYMBOL_VARIABLE && !s->weak)
         return s->value;
-    if (!as->in_size && !s->uses++)
+    if (!as->in_size && section_is_loaded(as->section) && !s->uses++)
         s->first_use = at;
     n = unit_alloc(as->u, 1, sizeof(*n));
     if (n)

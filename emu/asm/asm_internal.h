@@ -14,6 +14,7 @@
 enum {
     MAX_FRAMES = 100,       /* nested macros, repeats and .include */
     MAX_CONDITIONS = 200,   /* nested .if */
+    MAX_PUSHED = 50,        /* nested .pushsection */
     MAX_EXPR_DEPTH = 100,   /* nested parentheses and operators while parsing */
     MAX_NODE_DEPTH = 300,   /* tree made of trees kept by .equ */
     MAX_NODE_WEIGHT = 4000, /* nodes visited to evaluate it */
@@ -129,11 +130,17 @@ struct fixup {
     struct loc at;
 };
 
+/* Beside enum asm_section_flags. Sections that are not loaded keep no bytes. */
+enum section_state {
+    SECTION_UNLOADED = 0x100,
+    SECTION_DROPPED = 0x200 /* of a group that another file has, too */
+};
+
 struct section {
     struct named n;
     struct section *next; /* in order of appearance in the unit */
     struct source *source;
-    uint32_t flags, align, addr;
+    uint32_t flags, align, addr; /* enum asm_section_flags and section_state */
     uint8_t *bytes;
     size_t size, capacity;
     struct item *item;
@@ -236,6 +243,11 @@ struct condition {
     struct loc at;
 };
 
+/* What .pushsection saves. */
+struct section_place {
+    struct section *section, *previous;
+};
+
 /* What .allow_... and .warn_on_... permit from their place on. */
 enum permission {
     ANY_MODE,
@@ -249,7 +261,9 @@ enum permission {
 struct as {
     struct asm_unit *u;
     struct source *source;
-    struct section *section;
+    struct section *section, *previous; /* the current one, and the one before it */
+    struct section_place push[MAX_PUSHED];
+    unsigned pushed;
     struct frame frame[MAX_FRAMES];
     unsigned frames;
     struct frame *top;
@@ -288,6 +302,7 @@ struct asm_unit {
     size_t diags, diag_capacity, errors;
     size_t link_diags, link_errors; /* diags and errors before the last link */
     int no_memory;
+    struct table groups; /* comdat groups, by their names */
     /* filled by the linker */
     struct table globals;
     struct asm_image image;
@@ -374,6 +389,14 @@ int symbol_define_numbered(struct as *as, struct span digits, struct loc at);
 struct symbol *symbol_numbered(struct as *as, struct span digits, int forward, struct loc at);
 int symbol_assign(struct as *as, struct span name, const struct expr_node *value, struct loc at);
 struct section *section_get(struct as *as, struct span name, uint32_t flags, struct loc at);
+/* Makes the current section part of a comdat group. */
+int section_join_group(struct as *as, struct span name);
+
+static inline int section_is_loaded(const struct section *s)
+{
+    return !(s->flags & SECTION_UNLOADED);
+}
+
 int section_emit(struct as *as, const void *bytes, size_t n, unsigned kind, struct loc at);
 int section_fill(struct as *as, uint64_t count, unsigned width, uint64_t value, struct loc at);
 int section_align(struct as *as, uint64_t align, int64_t fill, int has_fill, uint64_t max,
@@ -427,8 +450,8 @@ const char *directive_nearest(struct span name);
  * *out is owned. */
 int directive_file(struct as *as, struct loc at, char **name, char **out, size_t *len);
 typedef int data_fn(struct as *as, struct loc at, int argument);
-data_fn data_integers, data_floats, data_strings, data_space, data_fill, data_align, data_org,
-    data_incbin;
+data_fn data_integers, data_leb128, data_floats, data_strings, data_space, data_fill, data_align,
+    data_org, data_incbin;
 
 /* ---- asm_operand.c, asm_match.c, asm_insn.c ---- */
 

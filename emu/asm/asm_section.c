@@ -44,6 +44,8 @@ int symbol_define_label(struct as *as, struct span name, struct loc at)
 
     if (!s)
         return 0;
+    if (as->section->flags & SECTION_DROPPED) /* the file that keeps the group defines it */
+        return 1;
     if (s->state != SYMBOL_UNDEFINED)
         return already_defined(as, s, at);
     define_here(as, s, at);
@@ -127,7 +129,7 @@ struct section *section_get(struct as *as, struct span name, uint32_t flags, str
     struct section *s = (struct section *)table_find(&as->source->sections, name);
 
     if (s) {
-        if (flags && flags != s->flags)
+        if (flags && flags != s->flags && !(s->flags & SECTION_DROPPED))
             as_error(as, at, "section '%s' had other flags before", s->n.name);
         return s;
     }
@@ -144,6 +146,27 @@ struct section *section_get(struct as *as, struct span name, uint32_t flags, str
     *as->u->section_end = s;
     as->u->section_end = &s->next;
     return s;
+}
+
+/* A group that several files have is kept in the first of them. */
+struct group {
+    struct named n;
+    struct source *source;
+};
+
+int section_join_group(struct as *as, struct span name)
+{
+    struct group *g = (struct group *)table_find(&as->u->groups, name);
+
+    if (!g) {
+        g = (struct group *)unit_insert(as->u, &as->u->groups, name, sizeof(*g));
+        if (!g)
+            return 0;
+        g->source = as->source;
+    }
+    if (g->source != as->source)
+        as->section->flags = (as->section->flags & ASM_EXEC) | SECTION_UNLOADED | SECTION_DROPPED;
+    return 1;
 }
 
 /* Room for n more bytes; the memory of a tile is the limit of a unit. */
@@ -201,8 +224,11 @@ static uint8_t *append(struct as *as, uint64_t n, unsigned kind, struct loc at)
 
 int section_emit(struct as *as, const void *bytes, size_t n, unsigned kind, struct loc at)
 {
-    uint8_t *p = append(as, n, kind, at);
+    uint8_t *p;
 
+    if (!section_is_loaded(as->section))
+        return 1;
+    p = append(as, n, kind, at);
     if (p)
         memcpy(p, bytes, n);
     return p || !n;
@@ -213,6 +239,8 @@ int section_fill(struct as *as, uint64_t count, unsigned width, uint64_t value, 
     uint64_t n;
     uint8_t *p;
 
+    if (!section_is_loaded(as->section))
+        return 1;
     if (__builtin_mul_overflow(count, (uint64_t)width, &n))
         n = UINT64_MAX;
     p = append(as, n, ITEM_DATA, at);
@@ -272,6 +300,8 @@ int section_fixup(struct as *as, const struct fixup *f)
     struct section *s = as->section;
     void *p = s->fixup;
 
+    if (!section_is_loaded(s))
+        return 1;
     if (emu_grow(&p, s->fixups, &s->fixup_capacity, sizeof(*f)) != EMU_OK)
         return unit_no_memory(as->u);
     s->fixup = p;

@@ -340,6 +340,7 @@ void asm_unit_free(struct asm_unit *u)
     }
     table_free(&u->names);
     table_free(&u->globals);
+    table_free(&u->groups);
     emu_free(u->diag);
     emu_free(u->image.section);
     emu_free(u->image.symbol);

@@ -285,6 +285,113 @@ static void test_optimizations(void **state)
     messages(row, EMU_COUNT_OF(row));
 }
 
+/* ---- what compilers write ---- */
+
+static const char compiled[] =
+    "\t.text\n\t.allow_optimizations\n\t.file\t\"codelet.cpp\"\n"
+    "\t.section\t.text.__runCodelet_V,\"ax\",@progbits\n"
+    "\t.globl\t__runCodelet_V         # -- Begin function\n\t.p2align\t2\n"
+    "\t.type\t__runCodelet_V,@function\n__runCodelet_V:\n.Lfunc_begin0:\n"
+    "\t.cfi_startproc\n\t.loc\t1 12 3 prologue_end\n"
+    "\tld32 $m0, $m13, $m15, 0\n\t.cfi_def_cfa_offset 8\n"
+    "\t{\n\trpt $m0, 0\n\tfnop\n\t}\n\t{\n\tnop\n\tfnop\n\t}\n\texitz $m15\n"
+    ".Lfunc_end0:\n\t.size\t__runCodelet_V, .Lfunc_end0-__runCodelet_V\n\t.cfi_endproc\n"
+    "\t.section\t.stack_sizes,\"o\",@progbits,.text.__runCodelet_V\n"
+    "\t.long\t.Lfunc_begin0\n\t.byte\t0\n"
+    "\t.section\t.text.__runCodelet_V,\"ax\",@progbits\n"
+    "\t.hidden\tv\n\t.type\tv,@object\n\t.section\t.rodata.cst4,\"aM\",@progbits,4\n"
+    "\t.p2align\t2\nv:\n\t.long\t5\n"
+    "\t.section\t.rodata.str1.1,\"aMS\",@progbits,1\n\t.asciz\t\"ab\"\n"
+    "\t.section\t.debug_info,\"\",@progbits\n\t.long .Ldebug_end-.Ldebug_start\n"
+    ".Ldebug_start:\n\t.short 5\n\t.uleb128 .Ldebug_end-.Ldebug_start\n\t.long abroad\n"
+    ".Ldebug_end:\n\t.section\t.eh_frame,\"a\",@progbits\n\t.long 7\n"
+    "\t.file 1 \"/src\" \"codelet.cpp\"\n\t.ident\t\"clang\"\n"
+    "\t.section\t\".note.GNU-stack\",\"\",@progbits\n\t.addrsig\n\t.addrsig_sym v\n";
+
+static void test_compiler_output(void **state)
+{
+    struct asm_unit *u = unit_assemble(compiled);
+    const struct asm_image *image = asm_unit_image(u);
+
+    (void)state;
+    assembles_alike(compiled, "ld32 $m0, $m13, 0\nrpt $m0, 0\n{ nop; fnop }\nexitz $mzero\n"
+                              ".rodata\n.int 5\n.section .rodata.b, \"a\"\n.asciz \"ab\"");
+    assert_int_equal(image->section_count, 3);
+    assert_int_equal(asm_symbol_find(image, "__runCodelet_V")->size, 20);
+    asm_unit_free(u);
+}
+
+static void test_sections(void **state)
+{
+    static const char *const pair[][2] = {
+        { "nop\n.pushsection .text.b, \"ax\"\nfnop\n.popsection\nnop",
+          "nop\nnop\n.section .text.b, \"ax\"\nfnop" },
+        { ".data\n.byte 1\n.text\nnop\n.previous\n.byte 2\n.previous\nnop",
+          "nop\nnop\n.data\n.byte 1, 2" },
+        { ".data\n.pushsection .rodata\n.byte 3\n.previous\n.byte 1\n.popsection\n.byte 2",
+          ".data\n.byte 1, 2\n.rodata\n.byte 3" },
+        { ".lcomm x, 6, 4\nnop\n.data\n.int x", "nop\n.bss\nx: .space 6\n.data\n.int x" },
+        { ".section .stack_sizes.f, \"\", @progbits\n.dc.l .text.f\n.uleb128 0\n.text\nnop",
+          "nop" },
+    };
+    static const char *const row[][2] = {
+        { ".popsection", "1:1: error: this closes nothing: no .pushsection before it\n" },
+        { ".section foo, \"axG\", @progbits, foo", "1:21: error: expected @type, group, comdat\n" },
+        { ".previous", "1:1: error: there was no other section before\n" },
+        { ".lcomm x, -1", "1:1: error: the size or the alignment is negative\n" },
+        { ".section .debug_line, \"\"\nnop",
+          "2:1: error: an instruction in section '.debug_line', which is not executable\n" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+    messages(row, EMU_COUNT_OF(row));
+}
+
+/* Functions that several files have are kept once. */
+static void test_groups(void **state)
+{
+    static const char once[] =
+        ".section .text.f, \"axG\", @progbits, f, comdat\n.weak f\nf: .Lf: nop\nexitz $mzero\n"
+        ".size f, . - .Lf\n.section .rodata.f, \"aG\", @progbits, f, comdat\n.int 5\n";
+    char second[300];
+    struct asm_unit *u = unit_new();
+    const struct asm_image *image;
+    uint32_t word;
+
+    (void)state;
+    snprintf(second, sizeof(second), "%s.text\n.globl main\nmain: call $m10, f\n", once);
+    assert_int_equal(unit_add(u, "a.S", once), EMU_OK);
+    assert_int_equal(unit_add(u, "b.S", second), EMU_OK);
+    assert_int_equal(asm_unit_link(u, NULL), EMU_OK);
+    image = asm_unit_image(u);
+    assert_int_equal(image->section_count, 3);
+    memcpy(&word, image->section[1].bytes, sizeof(word));
+    assert_int_equal((word & 0x7ffff) * 4, asm_symbol_find(image, "f")->value);
+    assert_int_equal(asm_symbol_find(image, "f")->value, MK2_BASE);
+    asm_unit_free(u);
+}
+
+static void test_numbers_of_data(void **state)
+{
+    static const char *const pair[][2] = {
+        { ".data\n.uleb128 0, 127, 128, 624485", ".data\n.byte 0, 127, 128, 1, 0xe5, 0x8e, 0x26" },
+        { ".data\n.sleb128 0, 63, 64, -1, -64, -65, -123456",
+          ".data\n.byte 0, 63, 0xc0, 0, 0x7f, 0x40, 0xbf, 0x7f, 0xc0, 0xbb, 0x78" },
+        { ".data\n.uleb128 -1", ".data\n.byte 255, 255, 255, 255, 255, 255, 255, 255, 255, 1" },
+        { ".data\n.dc.b 1\n.dc.w 2\n.dc.l 3\n.dc.s 1.5\n.dc.d 1",
+          ".data\n.byte 1\n.short 2\n.int 3\n.float 1.5\n.double 1" },
+    };
+    static const char *const row[][2] = {
+        { ".data\n.uleb128 x\n.text\nx:",
+          "2:10: error: the value must be a number that is known here\n" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+    messages(row, EMU_COUNT_OF(row));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,7 +401,9 @@ int main(void)
         cmocka_unit_test(test_csr_numbers),       cmocka_unit_test(test_weights_of_mk1),
         cmocka_unit_test(test_ldconst),           cmocka_unit_test(test_modes),
         cmocka_unit_test(test_warned_bundles),    cmocka_unit_test(test_invalid_repeats),
-        cmocka_unit_test(test_optimizations),
+        cmocka_unit_test(test_optimizations),     cmocka_unit_test(test_compiler_output),
+        cmocka_unit_test(test_sections),          cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_numbers_of_data),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
