@@ -381,17 +381,3 @@ enum emu_status case_read_place(const struct json_reader *r, const struct json_p
                           "expected a multiple of the alignment");
     return EMU_OK;
 }
-
-enum emu_status case_read_fault(const struct json_reader *r, const struct json_path *at,
-                                const json_t *v, int *out)
-{
-    const char *name = json_is_string(v) ? json_string_value(v) : "";
-
-    for (int f = FAULT_NONE + 1; f < FAULT_COUNT; f++) {
-        if (!strcmp(name, fault_name((enum fault)f))) {
-            *out = f;
-            return EMU_OK;
-        }
-    }
-    return json_wrong(r, at, v, "expected the name of a fault, such as \"CONFLICT\"");
-}

@@ -90,10 +90,6 @@ enum emu_status case_read_word(const struct json_reader *r, const struct json_pa
 enum emu_status case_read_place(const struct json_reader *r, const struct json_path *at,
                                 const json_t *v, struct case_place *out) EMU_MUST_CHECK;
 
-/* The name of a fault: its enum fault. */
-enum emu_status case_read_fault(const struct json_reader *r, const struct json_path *at,
-                                const json_t *v, int *out) EMU_MUST_CHECK;
-
 void case_data_free(struct case_data *d);
 
 /* Raw bits of element i, and its value as a number (infinities and NaN included). */

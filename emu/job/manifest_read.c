@@ -259,26 +259,34 @@ static int known_exchange_fault(const char *name)
     return 0;
 }
 
-/* "CONFLICT", or {"name": "EXERR", "exchange": "SILENT", "tile": 3, "superstep": 1} */
+static enum emu_status read_fault_name(const struct json_reader *r, const struct json_path *at,
+                                       const json_t *v, const char **out)
+{
+    *out = json_is_string(v) ? json_string_value(v) : "";
+    for (int f = FAULT_NONE + 1; f < FAULT_COUNT; f++) {
+        if (!strcmp(*out, fault_name((enum fault)f)))
+            return EMU_OK;
+    }
+    return json_wrong(r, at, v, "expected the name of a fault, such as \"CONFLICT\"");
+}
+
+/* "CONFLICT", or of a whole machine {"name": "EXERR", "exchange": "SILENT", "tile": 3, "superstep":
+ * 1} */
 static enum emu_status read_fault(const struct json_reader *r, const json_t *v)
 {
     static const char *const keys[] = { "name", "exchange", "tile", "superstep", NULL };
     struct json_path at = { NULL, "expect_fault", 0 }, name_at = { &at, "name", 0 };
     struct json_path exchange_at = { &at, "exchange", 0 };
     struct manifest_fault *f = &manifest_of(r)->expect_fault;
-    int fault;
 
     *f = (struct manifest_fault){ .name = "", .tile = -1, .superstep = -1 };
     if (!v)
         return EMU_OK;
     f->is_set = 1;
-    if (json_is_string(v) || manifest_of(r)->tile_case) {
-        f->name = json_string_value(v);
-        return case_read_fault(r, &at, v, &fault);
-    }
+    if (json_is_string(v) || manifest_of(r)->tile_case)
+        return read_fault_name(r, &at, v, &f->name);
     TRY(json_refuse_unknown(r, &at, v, keys, NULL));
-    TRY(json_read_string(r, &name_at, json_object_get(v, "name"), &f->name));
-    TRY(case_read_fault(r, &name_at, json_object_get(v, "name"), &fault));
+    TRY(read_fault_name(r, &name_at, json_object_get(v, "name"), &f->name));
     TRY(json_optional_string(r, &at, v, "exchange", &f->exchange));
     if (f->exchange && !known_exchange_fault(f->exchange))
         return json_wrong(r, &exchange_at, NULL,

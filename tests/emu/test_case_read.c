@@ -229,6 +229,29 @@ static void mistakes_are_named(void **state)
     }
 }
 
+/* All paths of a file begin where it stands, and its own directory is searched first. */
+static void paths_are_relative_to_the_file(void **state)
+{
+    static const char text[] = "{\"asm\": \"x\", \"entry\": \"e\", \"as\": \"worker\", "
+                               "\"include\": [\"a\", \"/b\"]}";
+    static const char machine[] = "{\"asm\": \"x\", \"entry\": \"e\", \"as\": \"worker\", "
+                                  "\"machine\": \"none.json\"}";
+    static const char *const want[] = { "dir/.", "dir/a", "/b" };
+    struct manifest *m;
+
+    (void)state;
+    assert_int_equal(manifest_read_text(text, sizeof(text) - 1, "dir/t.json", &defaults, &m),
+                     EMU_OK);
+    assert_int_equal(m->includes, EMU_COUNT_OF(want));
+    for (size_t i = 0; i < EMU_COUNT_OF(want); i++)
+        assert_string_equal(m->include[i], want[i]);
+    manifest_free(m);
+    assert_int_equal(manifest_read_text(machine, sizeof(machine) - 1, "dir/t.json", &defaults, &m),
+                     EMU_IO);
+    assert_non_null(strstr(emu_error(), "dir/none.json"));
+    assert_int_equal(alloc_live(), 0);
+}
+
 static void missing_files(void **state)
 {
     struct manifest *m;
@@ -270,9 +293,12 @@ static void every_allocation_fails_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_read),          cmocka_unit_test(numbers_become_bits),
-        cmocka_unit_test(mistakes_are_named),          cmocka_unit_test(missing_files),
+        cmocka_unit_test(everything_is_read),
+        cmocka_unit_test(numbers_become_bits),
+        cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(missing_files),
         cmocka_unit_test(every_allocation_fails_once),
+        cmocka_unit_test(paths_are_relative_to_the_file),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

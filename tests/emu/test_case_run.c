@@ -76,7 +76,8 @@ static void memories_as_in_a_manifest(void **state)
         "{\"asm\": \".worker\\ne: exitz $mzero\\n\", \"entry\": \"e\", \"as\": \"worker\","
         " \"memory\": [{\"name\": \"x\", \"u32_per_tile\": \"3 * i + count + tile\", \"count\": "
         "4}],"
-        " \"expect\": [{\"name\": \"x\", \"u32\": [1, 4, 7, 10]}]}";
+        " \"expect\": [{\"name\": \"x\", \"u32\": [1, 4, 7, 10]},"
+        "  {\"name\": \"x\", \"from\": 1, \"u32_per_tile\": \"3 * i + 4\", \"count\": 3}]}";
     static const char bad[] =
         "{\"asm\": \".worker\\ne: exitz $mzero\\n\", \"entry\": \"e\", \"as\": \"worker\","
         " \"memory\": [{\"name\": \"x\", \"u8_per_tile\": \"300 * i\", \"count\": 2}]}";

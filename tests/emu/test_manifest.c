@@ -313,6 +313,30 @@ static void unmet_expectations(void **state)
     outcome_free(&o);
 }
 
+/* What cannot be computed is said with the file, the tile and what was to be compared. */
+static void an_expectation_that_divides_by_zero(void **state)
+{
+    struct manifest *m =
+        read_text(RING ",{\"tiles\":\"all\",\"name\":\"a\",\"u32_per_tile\":\"0 / (tile - 3)\"}]}");
+    struct run_options o = { .threads = 1, .max_cycles = m->max_cycles };
+    uint64_t total, checked;
+    json_t *differences;
+    struct image *im;
+    struct run *r;
+
+    (void)state;
+    if (manifest_build(m, 1, stderr, &im) != EMU_OK || run_new(im, &o, &r) != EMU_OK ||
+        run_execute(r) != EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_int_equal(run_check(r, m, 1, &differences, &total, &checked), EMU_BAD_FILE);
+    assert_null(differences);
+    assert_string_equal(emu_error(), "dir/test.bsp.json: tile 3 a: \"0 / (tile - 3)\" for tile 3, "
+                                     "element 0: division by zero");
+    run_free(r);
+    image_free(im);
+    manifest_free(m);
+}
+
 /* One tile reads two words from the host, adds them and sends the sum back, twice. */
 static void streams_run(void **state)
 {
@@ -427,7 +451,7 @@ int main(void)
         cmocka_unit_test(tile_lists),   cmocka_unit_test(expressions),
         cmocka_unit_test(ring_runs),    cmocka_unit_test(unmet_expectations),
         cmocka_unit_test(streams_run),  cmocka_unit_test(builds_that_fail),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(no_memory),    cmocka_unit_test(an_expectation_that_divides_by_zero),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
