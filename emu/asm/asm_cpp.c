@@ -127,6 +127,7 @@ static void command_add_machine(struct cpp_command *c)
     const struct arch *a = &c->u->arch;
 
     command_add(c, "-D__IPU__=1");
+    command_add(c, "-D__USER_LABEL_PREFIX__=");
     command_add(c, "-DSUPERSTEP_ADDRESS_BITS=%u", a->address_bits);
     command_add(c, "-DSUPERSTEP_ADDRESS_MASK=0x%x", (1u << a->address_bits) - 1);
     command_add(c, "-DSUPERSTEP_WORKERS=%u", a->workers);

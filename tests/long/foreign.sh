@@ -1,0 +1,41 @@
+#!/bin/bash
+# Assembles every .S and .s file below a folder, unmodified: assembly of other people's projects. Three programs of two projects are
+# executed, too, if they are there: tests/long/foreign/*.json says with what, and what must come out.
+#
+#   SUPERSTEP_FOREIGN=DIR  one folder a project, such as ipu-stack (github.com/osmarks/ipu-stack), llvm-project-fork/compiler-rt
+#                          and tensorflow (github.com/graphcore/...); without it the test is skipped
+#   SUPERSTEP=FILE         the program (default: build/superstep, built first)
+. "$(dirname "$0")/common.sh"
+. tests/long/assemble.sh
+foreign=${SUPERSTEP_FOREIGN:-}
+[ -d "$foreign" ] || skip "SUPERSTEP_FOREIGN does not name a folder"
+build
+
+# execute CASE FILE...: the case with the files in place of FOREIGN/NAME; those that are not there are named
+execute() {
+    local text path name=$1
+    text=$(cat "tests/long/foreign/$name.json")
+    for file in "${@:2}"; do
+        path=$(find "$foreign" -name "$file" | sort | head -n 1)
+        [ -n "$path" ] || { echo "not executed: $name, there is no $file"; return; }
+        text=${text//"FOREIGN/$file"/$path}
+    done
+    text=${text//'"builtins.S"'/"\"$PWD/tests/long/foreign/builtins.S\""}
+    "$superstep" tile --case - <<<"$text" >"$tmp/answer" || { fail "$name: $(number "$tmp/answer" .status)"; return; }
+    echo "executed $name: $(number "$tmp/answer" .cycles) cycles"
+}
+
+for project in "$foreign"/*/; do
+    before=$assembled files=0
+    while read -r file; do
+        check_file "$file"
+        files=$((files + 1))
+    done < <(find "$project" -name '*.[sS]' | sort)
+    echo "$(basename "$project"): assembled $((assembled - before)) of $files files"
+done
+echo "$bytes bytes; disassembled and assembled again: $same"
+
+execute gelu gelu_f16.S
+execute stores st8.S st16.S
+execute comparisons strict_f32cmp.S
+finish
