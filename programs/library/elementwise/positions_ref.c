@@ -3,7 +3,7 @@
  * scale_shift.S. */
 #include "programs/library/elementwise/positions_ref.h"
 
-enum { PACED_LEAST = 4 }; /* as in bias.S */
+enum { PACE_SLOTS = 4 }; /* of PACE */
 
 typedef uint16_t operation_f16(uint16_t x, uint16_t operand, struct fp_env *env);
 
@@ -65,7 +65,6 @@ struct positions positions_of(const struct arch *a, uint64_t blocks, uint64_t f,
     if (!p.count)
         return p;
     p.blocks = (end - 1) / f - first / f + 1;
-    p.tail = p.blocks > 1 ? (end - 1) % f + 1 : p.count;
     return p;
 }
 
@@ -74,14 +73,6 @@ struct bias_shape {
     uint64_t blocks, f;
     enum activation_f16 act;
 };
-
-/* Slots of BIAS, from the choice of the loop to the exit. */
-static uint64_t plain_slots(const struct positions *p)
-{
-    if (p->count < PACED_LEAST)
-        return 2 + p->blocks * 8 + p->count * 8 + 1;
-    return 2 + 14 + (p->blocks - (p->tail == 1)) * 5 + (p->count - 2) * 4 + (p->blocks - 1) * 6 + 7;
-}
 
 static uint64_t bias_slots(const void *shape, unsigned w)
 {
@@ -93,13 +84,13 @@ static uint64_t bias_slots(const void *shape, unsigned w)
         return POSITIONS_NONE_SLOTS + 1;
     switch (s->act) {
     case ACTIVATION_NONE:
-        return POSITIONS_SLOTS + plain_slots(&p);
+        return POSITIONS_SLOTS + PACE_SLOTS + 3 + (p.blocks - 1) * 6 + 4 + p.count * 4 + 1;
     case ACTIVATION_RELU:
-        return POSITIONS_SLOTS + p.blocks * 9 + p.count * 8 + 1;
+        return POSITIONS_SLOTS + PACE_SLOTS + p.blocks * 5 + p.count * 8 + 1;
     case ACTIVATION_SWISH:
-        return POSITIONS_SLOTS + 3 + p.blocks * 10 + p.count * 4 * (2 * tanh + 3) + 1;
+        return POSITIONS_SLOTS + 3 + p.blocks * 9 + p.count * 4 * (2 * tanh + 3) + 1;
     default:
-        return POSITIONS_SLOTS + 4 + p.blocks * 8 + p.count * 4 * (2 * sigm + 1) + 1;
+        return POSITIONS_SLOTS + 5 + p.blocks * 6 + p.count * 4 * (2 * sigm + 1) + 1;
     }
 }
 
@@ -155,7 +146,7 @@ static uint64_t scale_shift_slots(const void *shape, unsigned w)
     if (s->act == ACTIVATION_SWISH)
         return POSITIONS_SLOTS + 4 + p.blocks * 11 +
                p.count * 4 * (2 * (uint64_t)s->arch->slots_f16tanh + 4) + 1;
-    return POSITIONS_SLOTS + 1 + p.blocks * 10 + p.count * 4 * 3 + 1;
+    return POSITIONS_SLOTS + 1 + PACE_SLOTS + p.blocks * 6 + p.count * 4 * 3 + 1;
 }
 
 static uint64_t scale_shift_cycles(const struct codelet_call *call, enum activation_f16 act)

@@ -11,9 +11,9 @@ enum activation_f16 { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_SWISH, ACTIVA
 /* Slots of POSITIONS in positions.inc; of a worker without positions. */
 enum { POSITIONS_SLOTS = 25, POSITIONS_NONE_SLOTS = 21 };
 
-/* The positions of a worker: how many, in how many blocks, how many of them in the last block. */
+/* The positions of a worker: how many, in how many blocks. */
 struct positions {
-    uint64_t count, blocks, tail;
+    uint64_t count, blocks;
 };
 
 /* Cycles of add_relu_f16 with edges of n elements that lie like this. */

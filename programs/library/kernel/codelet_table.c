@@ -17,6 +17,7 @@
 #define F16(s, field)                           PLAIN(F16, field, NULL)
 #define LENGTH(s, field, of)                    PLAIN(LENGTH, field, #of)
 #define APART(s, a, b)                          PLAIN(APART, a, #b)
+#define NEAR(s, a, b)
 
 #define STATE(...)
 #define KERNEL(name, state, kind, time, text, ...)                                                 \

@@ -60,6 +60,7 @@ static inline void vertex_connect_list(struct graph *g, uint32_t vertex, unsigne
 #define F16(s, field)                           float field;
 #define LENGTH(s, field, of)
 #define APART(s, a, b)
+#define NEAR(s, a, b)
 #define STATE(state, ...)                                                                          \
     struct state##_fields {                                                                        \
         FIELDS_##state(state, ##__VA_ARGS__)                                                       \
@@ -91,6 +92,7 @@ static inline void vertex_connect_list(struct graph *g, uint32_t vertex, unsigne
 #define F16(s, field)                           vertex_set_field_float(g, v, s##__##field, f->field);
 #define LENGTH(s, field, of)
 #define APART(s, a, b)
+#define NEAR(s, a, b)
 #define STATE(state, ...)                                                                          \
     static inline uint32_t vertex_##state(struct graph *g, uint32_t cs, const struct codelet *c,   \
                                           uint32_t tile, const struct state##_fields *f)           \

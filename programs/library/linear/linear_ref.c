@@ -175,7 +175,7 @@ static uint64_t sum_slots(const void *shape, unsigned w)
     uint64_t columns = codelet_share(s->arch, s->n / 4, w);
     uint64_t each = s->p + 9 + activation_slots(s->arch, s->act, 2);
 
-    return columns ? (s->scaled ? 17 : 18) + columns * each + 1 : 8 + 1;
+    return columns ? (s->scaled ? 16 : 18) + columns * each + 1 : 8 + 1;
 }
 
 static uint64_t sum_cycles(const struct codelet_call *call, int scaled, enum activation_f16 act)

@@ -15,7 +15,7 @@
 
 #define NAME   sum_bias_swish_f16
 #define FIELDS sum_bias
-#define ACT    f16v2sigm $a12, $a4; f16v2sigm $a13, $a5; f16v4mul $a4:5, $a12:13, $a4:5
+#define ACT    f16v2sigm $a6, $a4; f16v2sigm $a7, $a5; f16v4mul $a4:5, $a6:7, $a4:5
 #include "sum_bias.inc"
 
 #define NAME   sum_bias_sigmoid_f16

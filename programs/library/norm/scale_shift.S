@@ -8,16 +8,18 @@
 
 #define scale    operand
 #define shift    $m0                       // once wid is not needed any more
+#define stride   $m2                       // once scale is packed; field 1: BACK
+#define address  $m10:11                   // of x and scale
 
-// Without an activation function, or with one of one instruction on $a2:3: vector v, not the last of a position. It lies in $a2:3,
-// multiplied already, its shift in $a4:5; s is the scale of the next vector.
-.macro SHIFT_VECTOR v s act
-        { ld64 $a0:1, x, in, 1
-          f16v4add $a2:3, $a2:3, $a4:5 }
-        { ld64 $a4:5, shift, of, \v + 1
+// Without an activation function, or with one of one instruction on $a4:5: a vector. It lies in $a4:5, multiplied already, its
+// shift in $a6:7; the shift of the next one is at 8 w from that of the block.
+.macro SHIFT_VECTOR w act selectors=0
+        { ld2x64pace $a0:1, $a2:3, address+=, stride, \selectors
+          f16v4add $a4:5, $a4:5, $a6:7 }
+        { ld64 $a6:7, shift, of, \w
           \act }
-        { st64step $a2:3, x, in+=, 1
-          f16v4mul $a2:3, $a0:1, \s }
+        { st64step $a4:5, x, in+=, 1
+          f16v4mul $a4:5, $a0:1, $a2:3 }
 .endm
 
 // The last position of a block loads nothing ahead.
@@ -25,59 +27,54 @@
 ENTRY \name
         POSITIONS scale_shift, scale_shift__scale, .L\name\()_none
         ld32 shift, $mvertex_base, $mzero, scale_shift__shift
+        add t, x, in
+        add u, scale, of
+        tapack address, t, u, $mzero
+        setzi stride, BACK
 .L\name\()_block:
-        ld64 b0, scale, of, 0
-        ld64 $a0:1, x, in, 0
-        { ld64 b1, scale, of, 1
-          f16v4mul $a2:3, $a0:1, b0 }
-        ld64 b2, scale, of, 2
-        ld64 b3, scale, of, 3
-        ld64 $a4:5, shift, of, 0
+        ld2x64pace $a0:1, $a2:3, address+=, $mzero, 0
+        { ld64 $a6:7, shift, of, 0
+          f16v4mul $a4:5, $a0:1, $a2:3 }
         sub count, count, n
         add n, n, -1
         REPEAT n, 12
-        SHIFT_VECTOR 0, b1, "\act"
-        SHIFT_VECTOR 1, b2, "\act"
-        SHIFT_VECTOR 2, b3, "\act"
-        { ld64 $a0:1, x, in, 1
-          f16v4add $a2:3, $a2:3, $a4:5 }
-        { ld64 $a4:5, shift, of, 0
-          \act }
-        { st64step $a2:3, x, in+=, 1
-          f16v4mul $a2:3, $a0:1, b0 }
-        SHIFT_VECTOR 0, b1, "\act"
-        SHIFT_VECTOR 1, b2, "\act"
-        SHIFT_VECTOR 2, b3, "\act"
+        SHIFT_VECTOR 1, "\act"
+        SHIFT_VECTOR 2, "\act"
+        SHIFT_VECTOR 3, "\act", 0b0100
+        SHIFT_VECTOR 0, "\act"
+        SHIFT_VECTOR 1, "\act"
+        SHIFT_VECTOR 2, "\act"
+        SHIFT_VECTOR 3, "\act"
         { add of, of, POSITION_BYTES
-          f16v4add $a2:3, $a2:3, $a4:5 }
+          f16v4add $a4:5, $a4:5, $a6:7 }
         { min n, f, count
           \act }
-        st64step $a2:3, x, in+=, 1
+        st64step $a4:5, x, in+=, 1
         brnz n, .L\name\()_block
 .L\name\()_none:
         exitz $mzero
 .size \name, .-\name
 .endm
 
-// With swish: vector v, h in $a2:3; the vector after the next, at from + 8 ahead, and its operands at `w`.
+// With swish: vector v, h in $a2:3; the vector after the next, at from + 8 ahead, and its operands at 8 w.
 .macro SWISH_VECTOR v from ahead w
         { ld64 $a0:1, x, \from, \ahead
           f16v2tanh $a4, $a2 }
-        { ld64 $a8:9, scale, of, \w
+        { ld64 $a6:7, scale, of, \w
           f16v2tanh $a5, $a3 }
-        { ld64 $a6:7, shift, of, \w
-          f16v4mul $a4:5, $a2:3, $a4:5 }
 .if \v == 0
         { add t, in, POSITION_BYTES
-          f16v4add $a4:5, $a4:5, $a2:3 }
+          f16v4mul $a4:5, $a2:3, $a4:5 }
         { min t, t, last
-          f16v4mul $a0:1, $a0:1, $a8:9 }
+          f16v4add $a4:5, $a4:5, $a2:3 }
 .else
         { nop
-          f16v4add $a4:5, $a4:5, $a2:3 }
+          f16v4mul $a4:5, $a2:3, $a4:5 }
         { nop
-          f16v4mul $a0:1, $a0:1, $a8:9 }
+          f16v4add $a4:5, $a4:5, $a2:3 }
 .endif
+        { ld64 $a6:7, shift, of, \w
+          f16v4mul $a0:1, $a0:1, $a6:7 }
         { st64step $a4:5, x, in+=, 1
           f16v4mix $a2:3, $a0:1, $a6:7 }
 .endm
@@ -89,14 +86,14 @@ ENTRY \name
         ld32 shift, $mvertex_base, $mzero, scale_shift__shift
 .L\name\()_block:
         ld64 $a0:1, x, in, 0
-        ld64 $a8:9, scale, of, 0
+        ld64 $a6:7, scale, of, 0
         { ld64 $a6:7, shift, of, 0
-          f16v4mul $a2:3, $a0:1, $a8:9 }
+          f16v4mul $a2:3, $a0:1, $a6:7 }
         { ld64 $a0:1, x, in, 1
           f16v4mix $azeros, $a2:3, $a6:7 }
-        ld64 $a8:9, scale, of, 1
+        ld64 $a6:7, scale, of, 1
         { ld64 $a6:7, shift, of, 1
-          f16v4mul $a0:1, $a0:1, $a8:9 }
+          f16v4mul $a0:1, $a0:1, $a6:7 }
         { sub count, count, n
           f16v4mix $a2:3, $a0:1, $a6:7 }
         REPEAT n, 24
@@ -113,5 +110,5 @@ ENTRY \name
 .endm
 
 SCALE_SHIFT scale_shift_f16, "fnop"
-SCALE_SHIFT scale_shift_relu_f16, "f16v4max $a2:3, $a2:3, $azeros"
+SCALE_SHIFT scale_shift_relu_f16, "f16v4max $a4:5, $a4:5, $azeros"
 SCALE_SHIFT_SWISH scale_shift_swish_f16
