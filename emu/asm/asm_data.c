@@ -19,7 +19,7 @@ static int one_integer(struct as *as, unsigned bytes)
     lex_blank(as);
     f.at = lex_here(as);
     f.offset = (uint32_t)as->section->size;
-    f.expr = expr_parse(as);
+    f.expr = expr_parse_data(as, bytes);
     if (!f.expr)
         return 0;
     v = expr_eval(f.expr, 0);

@@ -24,6 +24,21 @@ enum {
     OP2_OR = 'O'
 };
 
+/* Unary operators without a character: an address as a field of data. It must be a multiple of
+ * 1 << scale, and fit the bits after the shift. */
+enum { OP_RELATIVE_16_S2 = 1, OP_ABS18_S2, OP_ABS19_S2, OP_ABS_21 };
+
+static const struct asm_field {
+    const char *text;
+    uint8_t op, bits, scale;
+    uint8_t relative; /* to the start of the memory */
+} fields[] = {
+    { "relative@16@s2", OP_RELATIVE_16_S2, 16, 2, 1 },
+    { "abs18@s2", OP_ABS18_S2, 18, 2, 0 },
+    { "abs19@s2", OP_ABS19_S2, 19, 2, 0 },
+    { "abs@21", OP_ABS_21, 21, 0, 0 },
+};
+
 static const struct asm_infix {
     char text[3];
     char op;
@@ -168,6 +183,17 @@ static struct value eval_symbol(struct evaluation *e, struct symbol *s)
     return v;
 }
 
+static struct value eval_field(unsigned op, int64_t v)
+{
+    const struct asm_field *f = fields;
+
+    while (f->op != op)
+        f++;
+    if (v < 0 || v >> f->scale >> f->bits || v & ((1 << f->scale) - 1))
+        return wrong("the address does not fit its field");
+    return number(v >> f->scale);
+}
+
 static struct value eval_unary(char op, struct value v)
 {
     if (v.kind == VALUE_PLACE)
@@ -179,8 +205,10 @@ static struct value eval_unary(char op, struct value v)
         return number(wrap(-(uint64_t)v.number));
     case '~':
         return number(~v.number);
-    default:
+    case '!':
         return number(!v.number);
+    default:
+        return eval_field((unsigned)op, v.number);
     }
 }
 
@@ -450,6 +478,28 @@ static const struct expr_node *parse_minus(struct as *as, const struct expr_node
     return make(as, at, '-', n, NULL);
 }
 
+/* sym@abs18@s2: the field is made of the whole expression that the symbol is part of. */
+static int parse_field(struct as *as)
+{
+    struct frame *f = as->top;
+    struct loc at = lex_here(as);
+    const char *start = ++f->p;
+    struct span text;
+
+    while (f->p < f->end && (lex_is_name((unsigned char)*f->p) || *f->p == '@'))
+        f->p++;
+    text = span_of(start, (size_t)(f->p - start));
+    for (size_t i = 0; i < EMU_COUNT_OF(fields); i++) {
+        if (!span_is(text, fields[i].text))
+            continue;
+        if (!as->in_data)
+            return as_error(as, at, "@%s can only stand in data", fields[i].text);
+        as->field = &fields[i];
+        return 1;
+    }
+    return as_error(as, at, "unknown field '@%.*s'", (int)text.n, text.s);
+}
+
 static const struct expr_node *parse_name(struct as *as)
 {
     struct loc at = lex_here(as);
@@ -469,6 +519,8 @@ static const struct expr_node *parse_name(struct as *as)
         return expr_number(as, FP_F16_NAN);
     if (lex_peek(as) == '(' && exchange_function(as, name, &n))
         return n;
+    if (lex_peek(as) == '@' && !parse_field(as))
+        return NULL;
     return make_symbol(as, symbol_get(as, name), at);
 }
 
@@ -587,6 +639,26 @@ static const struct expr_node *parse_level(struct as *as, unsigned level)
 const struct expr_node *expr_parse(struct as *as)
 {
     return parse_level(as, 1);
+}
+
+const struct expr_node *expr_parse_data(struct as *as, unsigned bytes)
+{
+    struct loc at = lex_here(as);
+    const struct expr_node *n;
+
+    as->in_data = 1;
+    as->field = NULL;
+    n = expr_parse(as);
+    as->in_data = 0;
+    if (!n || !as->field)
+        return n;
+    if (as->field->bits > 8 * bytes) {
+        as_error(as, at, "@%s needs %u bits", as->field->text, as->field->bits);
+        return NULL;
+    }
+    if (as->field->relative)
+        n = expr_binary(as, at, '-', n, expr_number(as, as->u->arch.mem_base));
+    return n ? make(as, at, (char)as->field->op, n, NULL) : NULL;
 }
 
 int expr_parse_value(struct as *as, struct loc *at, struct value *out)

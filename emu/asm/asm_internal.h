@@ -243,6 +243,8 @@ struct condition {
     struct loc at;
 };
 
+struct asm_field; /* asm_expr.c */
+
 /* What .pushsection saves. */
 struct section_place {
     struct section *section, *previous;
@@ -279,6 +281,8 @@ struct as {
     int markers;                     /* the text has line markers of cpp */
     struct exchange_block *exchange; /* the one being read (asm_exchange.c), or NULL */
     int in_size;                     /* a .size expression: what it uses need not exist */
+    int in_data;                     /* expr_parse_data is reading */
+    const struct asm_field *field;   /* what it found */
     int stop;
 };
 
@@ -366,6 +370,8 @@ int lex_is_name(int c);
 /* ---- asm_expr.c ---- */
 
 const struct expr_node *expr_parse(struct as *as);
+/* The same for a number of so many bytes of data: `sym@abs18@s2` may be part of it. */
+const struct expr_node *expr_parse_data(struct as *as, unsigned bytes);
 const struct expr_node *expr_number(struct as *as, int64_t v);
 const struct expr_node *expr_place(struct as *as, struct section *s, int64_t offset);
 /* Reads an expression. Returns 0 after an error. The value may still be unknown. *at receives its

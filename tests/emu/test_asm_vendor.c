@@ -392,6 +392,31 @@ static void test_numbers_of_data(void **state)
     messages(row, EMU_COUNT_OF(row));
 }
 
+/* An address, or a part of it, as the graph tools of the vendor pack it. */
+static void test_fields_of_data(void **state)
+{
+    static const char *const pair[][2] = {
+        { "nop\nx: nop\n.data\n.short x@relative@16@s2, x@relative@16@s2 + 4\n.int 0",
+          "nop\nnop\n.data\n.short 1, 2\n.int 0" },
+        { "nop\nx: nop\n.data\n.long x@abs18@s2, x@abs19@s2 + 8, 2 + x@abs@21",
+          "nop\nnop\n.data\n.int 0x13001, 0x13003, 0x4c006" },
+        { ".quad x@abs18@s2\n.set x, 0xffffc", ".quad 0x3ffff" },
+    };
+    static const char *const row[][2] = {
+        { ".long x@abs18@s2\n.set x, 0x100000",
+          "1:7: error: the address does not fit its field\n" },
+        { ".long x@abs18@s2\n.set x, 2", "1:7: error: the address does not fit its field\n" },
+        { ".long x@relative@16@s2\n.set x, 0", "1:7: error: the address does not fit its field\n" },
+        { ".short x@abs18@s2\nx:", "1:8: error: @abs18@s2 needs 18 bits\n" },
+        { ".long x@got\nx:", "1:8: error: unknown field '@got'\n" },
+        { "setzi $m0, x@abs@21\nx:", "1:13: error: @abs@21 can only stand in data\n" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+    messages(row, EMU_COUNT_OF(row));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,7 +428,7 @@ int main(void)
         cmocka_unit_test(test_warned_bundles),    cmocka_unit_test(test_invalid_repeats),
         cmocka_unit_test(test_optimizations),     cmocka_unit_test(test_compiler_output),
         cmocka_unit_test(test_sections),          cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_numbers_of_data),
+        cmocka_unit_test(test_numbers_of_data),   cmocka_unit_test(test_fields_of_data),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
