@@ -269,25 +269,33 @@ static int do_size(struct as *as, struct loc at, int argument)
     return s->size != NULL;
 }
 
-/* .lcomm symbol, bytes[, alignment]: zeros in .bss. */
-static int do_local_common(struct as *as, struct loc at, int argument)
+/* .comm symbol, bytes[, alignment], and .lcomm: zeros in .bss. A common symbol gives way to a
+ * definition in another file, and to the common symbol of a file before this one. */
+static int do_common(struct as *as, struct loc at, int is_global)
 {
     struct section *here = as->section, *bss;
     struct span name;
     int64_t bytes, align = 0;
+    struct symbol *s;
     int ok;
 
-    (void)argument;
     if (!lex_name(as, &name) || !lex_expect(as, ',', " after the name") ||
         !expr_parse_number(as, "the size", &bytes) ||
         (lex_accept(as, ',') && !expr_parse_number(as, "the alignment", &align)))
         return 0;
-    bss = section_get(as, span_of(".bss", 4), default_flags(span_of(".bss", 4)), at);
-    if (bytes < 0 || align < 0 || !bss)
+    if (bytes < 0 || align < 0)
         return as_error(as, at, "the size or the alignment is negative");
+    s = symbol_get(as, name);
+    bss = section_get(as, span_of(".bss", 4), default_flags(span_of(".bss", 4)), at);
+    if (!s || !bss)
+        return 0;
+    s->type = ASM_OBJECT;
+    s->size = expr_number(as, bytes);
+    s->global |= is_global;
+    s->weak |= is_global;
     as->section = bss;
-    ok = section_align(as, (uint64_t)align, 0, 1, 0, at) && symbol_define_label(as, name, at) &&
-         section_fill(as, (uint64_t)bytes, 1, 0, at);
+    ok = s->size && section_align(as, (uint64_t)align, 0, 1, 0, at) &&
+         symbol_define_label(as, name, at) && section_fill(as, (uint64_t)bytes, 1, 0, at);
     as->section = here;
     return ok;
 }
@@ -492,7 +500,8 @@ static const struct directive {
     { ".set", do_equ, 0, IN_BUNDLE },
     { ".type", do_type, 0, 0 },
     { ".size", do_size, 0, 0 },
-    { ".lcomm", do_local_common, 0, 0 },
+    { ".comm", do_common, 1, 0 },
+    { ".lcomm", do_common, 0, 0 },
     { ".stack_usage", do_stack_usage, 0, 0 },
     { ".worker", do_mode, MODE_WORKER, 0 },
     { ".supervisor", do_mode, MODE_SUPERVISOR, 0 },

@@ -351,6 +351,8 @@ static int read_insn(struct as *as, struct span mnemonic, struct loc at, struct 
     } else {
         t->first = isa_form_find(mnemonic.s, mnemonic.n);
         ok = t->first ? parse_operands(as, t) : unknown_mnemonic(as, mnemonic, at);
+        if (ok)
+            insn_add_delta(t);
     }
     ok = ok && insn_match(as->u, as, t, 0, m);
     for (unsigned k = 0; k < t->count; k++)

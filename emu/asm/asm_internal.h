@@ -470,6 +470,9 @@ int operand_csr_number(const struct operand_text *o, enum asm_mode mode);
 enum dollar_name { DOLLAR_REGISTER, DOLLAR_NUMBER, DOLLAR_WRONG_MODE, DOLLAR_SYMBOL };
 enum dollar_name operand_dollar_name(struct as *as, struct span word, int64_t *out);
 
+/* Adds the delta that a load or store may leave out: register 15. */
+void insn_add_delta(struct insn_text *t);
+
 /* Finds the form for an instruction and builds it. Diagnostics go to the unit. The linker passes
  * NULL for as. */
 int insn_match(struct asm_unit *u, struct as *as, const struct insn_text *t, int linked,

@@ -46,13 +46,25 @@ static int is_register(const struct operand *o)
     return o->kind <= OPD_A_B;
 }
 
-/* A plain load or store: data, base, then delta, index or number. The vendor's assembler takes
- * registers of either file for its address, by their numbers. */
+/* A plain load or store: data, base, delta, and an index or a number; stm32 has no delta. The
+ * vendor's assembler takes registers of either file for the address, by their numbers. */
 static int is_memory(const struct insn_form *f)
 {
     return (!strncmp(f->mnemonic, "ld", 2) || !strncmp(f->mnemonic, "st", 2)) &&
-           f->operand_count > 2 && f->operand[1].letter == 'a' &&
-           (f->operand[2].letter == 'b' || f->operand[2].letter == 'i');
+           f->operand_count > 2 && f->operand[1].letter == 'a' && f->operand[2].letter == 'b';
+}
+
+void insn_add_delta(struct insn_text *t)
+{
+    enum { DELTA = 2, MZERO = 15 };
+
+    if (t->count != 3 || !is_memory(t->first) || t->first->operand_count != 4)
+        return;
+    t->operand[DELTA + 1] = t->operand[DELTA];
+    t->operand[DELTA] = (struct operand_text){
+        .kind = TEXT_M, .reg = MZERO, .count = 1, .at = t->operand[DELTA].at
+    };
+    t->count++;
 }
 
 static enum fit register_fits(const struct match_attempt *a, const struct insn_form *f, unsigned k,

@@ -62,6 +62,34 @@ static void test_invalid_operands(void **state)
     messages(row, EMU_COUNT_OF(row));
 }
 
+/* Every load, st32 and st64 may leave out the delta, with an index and with a number. */
+static void test_short_addresses(void **state)
+{
+    static const char *const mnemonic[][2] = {
+        { "ld32", "$m0" },    { "ld32", "$a0" }, { "ldz16", "$m0" },  { "lds16", "$m0" },
+        { "ldz8", "$m0" },    { "lds8", "$m0" }, { "ldb16", "$a0" },  { "ld64", "$a0:1" },
+        { "ld128", "$a0:3" }, { "st32", "$a0" }, { "st64", "$a0:1" },
+    };
+    static const char *const row[][2] = {
+        { "st32 $m0, $m1, $m2", "1:16: error: expected uimm12 (0..4095), found $m2\n" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(mnemonic); i++) {
+        char text[2][200];
+
+        for (int full = 0; full < 2; full++) {
+            const char *delta = full ? "$mzero, " : "";
+
+            snprintf(text[full], sizeof(text[full]), "%s %s, $m1, %s$m2\n%s %s, $m1, %s5\n",
+                     mnemonic[i][0], mnemonic[i][1], delta, mnemonic[i][0], mnemonic[i][1], delta);
+        }
+        assembles_alike(text[0], text[1]);
+    }
+    assembles_alike("st32 $m0, $m1, 5", "st32 $m0, $m1, $mzero, 5");
+    messages(row, EMU_COUNT_OF(row));
+}
+
 /* The vendor's parser does not look at the file of address registers. */
 static void test_address_registers(void **state)
 {
@@ -372,6 +400,31 @@ static void test_groups(void **state)
     asm_unit_free(u);
 }
 
+/* The definition wins over common symbols, wherever it stands; of these the first. */
+static void test_common(void **state)
+{
+    struct asm_unit *u = unit_new();
+    const struct asm_symbol *s;
+
+    (void)state;
+    assert_int_equal(unit_add(u, "a.S", ".comm x, 6, 16\n.comm y, 4\nsetzi $m0, x"), EMU_OK);
+    assert_int_equal(unit_add(u, "b.S", ".comm x, 6, 16\n.comm y, 4\nsetzi $m0, x"), EMU_OK);
+    assert_int_equal(unit_add(u, "c.S", ".data\n.int 1\n.globl y\ny: .int 2"), EMU_OK);
+    assert_int_equal(asm_unit_link(u, NULL), EMU_OK);
+    s = asm_symbol_find(asm_unit_image(u), "x");
+    assert_int_equal(s->size, 6);
+    assert_int_equal(s->value % 16, 0);
+    assert_int_equal(s->type, ASM_OBJECT);
+    for (int k = 0; k < 2; k++) {
+        uint32_t word;
+
+        memcpy(&word, asm_unit_image(u)->section[k].bytes, sizeof(word));
+        assert_int_equal(word & 0xfffff, s->value);
+    }
+    asm_unit_free(u);
+    assembler_says(".comm x, -1", "1:1: error: the size or the alignment is negative\n");
+}
+
 static void test_numbers_of_data(void **state)
 {
     static const char *const pair[][2] = {
@@ -420,15 +473,26 @@ static void test_fields_of_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_register_groups),   cmocka_unit_test(test_invalid_operands),
-        cmocka_unit_test(test_address_registers), cmocka_unit_test(test_branch_constants),
-        cmocka_unit_test(test_run_symbol),        cmocka_unit_test(test_dollar_symbols),
-        cmocka_unit_test(test_csr_numbers),       cmocka_unit_test(test_weights_of_mk1),
-        cmocka_unit_test(test_ldconst),           cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_warned_bundles),    cmocka_unit_test(test_invalid_repeats),
-        cmocka_unit_test(test_optimizations),     cmocka_unit_test(test_compiler_output),
-        cmocka_unit_test(test_sections),          cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_numbers_of_data),   cmocka_unit_test(test_fields_of_data),
+        cmocka_unit_test(test_register_groups),
+        cmocka_unit_test(test_invalid_operands),
+        cmocka_unit_test(test_short_addresses),
+        cmocka_unit_test(test_address_registers),
+        cmocka_unit_test(test_branch_constants),
+        cmocka_unit_test(test_run_symbol),
+        cmocka_unit_test(test_dollar_symbols),
+        cmocka_unit_test(test_csr_numbers),
+        cmocka_unit_test(test_weights_of_mk1),
+        cmocka_unit_test(test_ldconst),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_warned_bundles),
+        cmocka_unit_test(test_invalid_repeats),
+        cmocka_unit_test(test_optimizations),
+        cmocka_unit_test(test_compiler_output),
+        cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_common),
+        cmocka_unit_test(test_numbers_of_data),
+        cmocka_unit_test(test_fields_of_data),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
