@@ -76,8 +76,8 @@ static int section_flags(struct as *as, struct span name, uint32_t *flags, int *
             *flags |= ASM_WRITE;
         else if (text[i] == 'G')
             *in_group = 1;
-        else if (!strchr("MSo", text[i]))
-            return as_error(as, at, "unknown section flag '%c' (known: a, w, x, G, M, S, o)",
+        else if (!strchr("MSoeR", text[i]))
+            return as_error(as, at, "unknown section flag '%c' (known: a, w, x, G, M, S, o, e, R)",
                             text[i]);
     }
     if (!(*flags & ASM_ALLOC) || is_for_tools(name))

@@ -375,7 +375,7 @@ static void test_statement_messages(void **state)
         { ".align 3", "1:1: error: the alignment must be a power of two up to 65536\n" },
         { ".section foo", "1:1: error: section 'foo' needs flags, such as \"ax\"\n" },
         { ".section foo, \"aq\"",
-          "1:15: error: unknown section flag 'q' (known: a, w, x, G, M, S, o)\n" },
+          "1:15: error: unknown section flag 'q' (known: a, w, x, G, M, S, o, e, R)\n" },
         { ".data\nnop",
           "2:1: error: an instruction in section '.data', which is not executable\n" },
         { ".byte 1\nnop",

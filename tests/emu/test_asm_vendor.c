@@ -365,6 +365,8 @@ static void test_sections(void **state)
     static const char *const row[][2] = {
         { ".popsection", "1:1: error: this closes nothing: no .pushsection before it\n" },
         { ".section foo, \"axG\", @progbits, foo", "1:21: error: expected @type, group, comdat\n" },
+        { ".section .x, \"e\"\n.int 5\n.section foo, \"aR\"\n.previous\n.popsection",
+          "5:1: error: this closes nothing: no .pushsection before it\n" },
         { ".previous", "1:1: error: there was no other section before\n" },
         { ".lcomm x, -1", "1:1: error: the size or the alignment is negative\n" },
         { ".section .debug_line, \"\"\nnop",
