@@ -12,13 +12,13 @@
 #define ACTIVE0
 #define FINISH0 f16v4max $a4:5, $a4:5, $azeros
 #define ACTIVE1
-#define FINISH1 f16v4max $a6:7, $a6:7, $azeros
+#define FINISH1 f16v4max $a4:5, $a4:5, $azeros
 #include "reduce_bias_f32.inc"
 
 #define NAME    reduce_bias_swish_f32
 #define FIELDS  reduce_bias
-#define ACTIVE0 { nop; f16v2sigm $a12, $a4 }; { nop; f16v2sigm $a13, $a5 }
-#define FINISH0 f16v4mul $a4:5, $a12:13, $a4:5
-#define ACTIVE1 { nop; f16v2sigm $a12, $a6 }; { nop; f16v2sigm $a13, $a7 }
-#define FINISH1 f16v4mul $a6:7, $a12:13, $a6:7
+#define ACTIVE0 { nop; f16v2sigm $a6, $a4 }; { nop; f16v2sigm $a7, $a5 }
+#define FINISH0 f16v4mul $a4:5, $a6:7, $a4:5
+#define ACTIVE1 { nop; f16v2sigm $a0, $a4 }; { nop; f16v2sigm $a1, $a5 }
+#define FINISH1 f16v4mul $a4:5, $a0:1, $a4:5
 #include "reduce_bias_f32.inc"

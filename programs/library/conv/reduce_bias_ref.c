@@ -47,11 +47,11 @@ static uint64_t reduce_bias_slots(const void *shape, unsigned w)
         return 11 + 1;
     switch (s->act) {
     case ACTIVATION_NONE:
-        return 25 + columns * (s->p + 5) + 2;
+        return 24 + columns * (s->p + 6) + 2;
     case ACTIVATION_RELU:
-        return 25 + columns * (s->p + 6) + 3;
+        return 24 + columns * (s->p + 6) + 3;
     default:
-        return 25 + columns * (s->p + 6 + 4 * sigm) + 3;
+        return 24 + columns * (s->p + 6 + 4 * sigm) + 3;
     }
 }
 
@@ -105,7 +105,7 @@ static uint64_t reduce_bias_f32_slots(const void *shape, unsigned w)
 
     if (!columns)
         return 11 + 1;
-    return 31 + columns * (column + (s->act == ACTIVATION_SWISH ? 4 * sigm : 0)) + 2;
+    return 28 + columns * (column + (s->act == ACTIVATION_SWISH ? 4 * sigm : 0)) + 2;
 }
 
 static uint64_t reduce_bias_f32_cycles_of(const struct codelet_call *call, enum activation_f16 act)

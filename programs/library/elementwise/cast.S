@@ -1,8 +1,8 @@
 // cast.S: y = x between f16 and f32, and from u8.
 //
-// State: x, y, n. Workers take every sixth vector of 4 elements (u8: 8); the last worker, which never has more than
+// State: x, y, n. Workers take every sixth vector of 4 elements; the last worker, which never has more than
 // the others, also does the elements after the last whole vector. f16 to f32 and back take 3 slots a vector, 2 where x and y
-// are so far apart that one instruction can load and store.
+// are so far apart that one instruction can load and store; u8 to f16 takes 6, to f32 7.
 
 #define FAMILY "../elementwise/elementwise.def"
 #include "../kernel/fields.inc"
@@ -16,6 +16,7 @@
 #define tail     $m11
 #define pace     $m0                       // once wid is not needed any more
 #define in2      $m4                       // once last is not needed any more
+#define word     $m10
 
 // How far apart: loads run ahead three vectors, and one address moves twice as fast as the other.
 #define CAST_APART  (ELEMENT_PAIR + 3 * 2 * CTXT_WORKERS * VECTOR_BYTES)
@@ -38,14 +39,14 @@
           mov $a4, $a5 }
         add tail, tail, 4
 \single:
-        ldb16 $a6, \y, tail, 1
-        sort4x16lo $a4, $a4, $a6
+        ldb16 $a0, \y, tail, 1
+        sort4x16lo $a4, $a4, $a0
         st32 $a4, \y, tail, 0
         bri \main
 .endm
 
-// elements: log2 of those of a vector; xbytes, ybytes: log2 of its bytes; o1 to o8: constants of the auxiliary lane, or none
-.macro CAST_HEAD name elements xbytes ybytes o1 o2 o3 o4 o5 o6 o7 o8
+// xbytes, ybytes: log2 of the bytes of a vector; o1 to o5: constants of the auxiliary lane, or none
+.macro CAST_HEAD name xbytes ybytes o1 o2 o3 o4 o5
 ENTRY \name
 .ifb \o1
         get wid, $WSR
@@ -54,7 +55,7 @@ ENTRY \name
         ld32 n, $mvertex_base, $mzero, unary__n
         and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
         sub last, LAST_WORKER, wid
-        shr count, n, \elements
+        shr count, n, 2
 .else
         { get wid, $WSR
           \o1 }
@@ -66,10 +67,8 @@ ENTRY \name
           \o4 }
         { and wid, wid, CSR_W_WSR__CTXTID_M1__MASK
           \o5 }
-        { sub last, LAST_WORKER, wid
-          \o6 }
-        { shr count, n, \elements
-          \o7 }
+        sub last, LAST_WORKER, wid
+        shr count, n, 2
 .endif
         SHARE count, count, last, t
         add count, count, -1
@@ -77,12 +76,7 @@ ENTRY \name
         shl out, wid, \ybytes
         brz last, .L\name\()_tail
 .L\name\()_main:
-.ifb \o8
         brneg count, .L\name\()_none
-.else
-        { brneg count, .L\name\()_none
-          \o8 }
-.endif
 .endm
 
 .macro CAST_TRY_FAST name
@@ -99,7 +93,7 @@ ENTRY \name
 .endm
 
 .macro CAST_F16_F32 name
-        CAST_HEAD \name, 2, 3, 4
+        CAST_HEAD \name, 3, 4
         CAST_TRY_FAST \name
         EVEN ld64step $a0:1, x, in+=, CTXT_WORKERS
         { rpt count, 2
@@ -153,7 +147,7 @@ ENTRY \name
 .endm
 
 .macro CAST_F32_F16 name
-        CAST_HEAD \name, 2, 4, 3
+        CAST_HEAD \name, 4, 3
         CAST_TRY_FAST \name
         ld64step $a0:1, x, in+=, 1
         EVEN ld64step $a2:3, x, in+=, 2 * CTXT_WORKERS - 1
@@ -210,166 +204,130 @@ ENTRY \name
 .size \name, .-\name
 .endm
 
-// Bytes. There are no shifts in the auxiliary lane, so numbers are read off their place in a number: with the exponent put in
-// front, a byte below is 2^23 + b or 1024 + b, one 8 bits up 2^15 + b.
-//
-//   $a12:13 mask of the even bytes of a word     $a9 0x4700: half an f32 of 2^15 and more
-//   f32: $a8 0x4b00, of 2^23 and more            $a10:11 -2^23, -2^15
-//   f16: $a8 -2^15                               $a10:11 four f16 1024
+// Bytes. The auxiliary lane has no shifts, and the main lane no way to it but through memory: it shifts a word by a byte and
+// leaves it where its first results will be. Halves of the word and of the shifted one, with their upper bytes cleared, are the four
+// bytes as f16 that are not normal, b 2^-24: exact in all that follows.
+#define bytes    $a0                       // a word of x
+#define shifted  $a2                       // the same, less its lowest byte
+#define wide     $a0:1                     // two f32
+#define scale    $a3                       // f16: 2^15 and 2^9, whose product is no f16; f32: 2^24
+#define halves   $a4:5
+#define halves0  $a4
+#define halves1  $a5
+#define lower    $a6:7                     // mask of the lower bytes of halves
 
-// The odd bytes of vector $a0:1. more: loads the next vector.
-.macro U8_ODD more to
-.if \more
-        { ld64step $a0:1, x, in+=, CTXT_WORKERS
-          andc64 \to, $a0:1, $a12:13 }
-.else
-        { nop
-          andc64 \to, $a0:1, $a12:13 }
-.endif
+// The first word, up to the loop of `bundles` bundles for each of the others.
+.macro U8_BEGIN bundles
+        ld32 word, x, in, 0
+        shr word, word, 8
+        st32 word, y, out, 0
+        ld32 shifted, y, out, 0
+        EVEN ld32step bytes, x, in+=, CTXT_WORKERS
+        { rpt count, \bundles - 1
+          sort4x16lo halves0, bytes, shifted }
 .endm
 
-// Two f32 in $a6:7: op puts exponents in front of an even and an odd byte. store: of the two before.
-.macro U8_PAIR store op even odd
-.if \store
-        { st64step $a6:7, y, out+=, 1
-          \op $a6, \even, $a8 }
-.else
-        { nop
-          \op $a6, \even, $a8 }
-.endif
-        { nop
-          \op $a7, \odd, $a9 }
-        { nop
-          f32v2add $a6:7, $a6:7, $a10:11 }
-.endm
-
-// Vector $a0:1 to f32, from the odd bytes on: the last pair in $a6:7, the others stored. more: loads the next vector.
-.macro U8_F32 more
-        U8_ODD \more $a4:5
-        U8_PAIR 0, sort4x16lo, $a2, $a4
-        U8_PAIR 1, roll16, $a2, $a4
-        U8_PAIR 1, sort4x16lo, $a3, $a5
-        U8_PAIR 1, roll16, $a3, $a5
+// The four bytes of a word, for the tail.
+.macro U8_HALVES
+        sort4x16lo halves0, bytes, shifted
+        sort4x16hi halves1, bytes, shifted
+        and64 halves, halves, lower
 .endm
 
 .macro CAST_U8_F32 name
-        CAST_HEAD \name, 3, 3, 5, "setzi $a12, 0xf00ff", "or $a12, $a12, 0x00f00000", "mov $a13, $a12", \
-            "setzi $a8, 0x4b00", "setzi $a9, 0x4700", "or $a10, $azero, 0xcb000000", "or $a11, $azero, 0xc7000000"
-        EVEN ld64step $a0:1, x, in+=, CTXT_WORKERS
-        { rpt count, 13
-          and64 $a2:3, $a0:1, $a12:13 }
-        U8_F32 1
-        { st64step $a6:7, y, out+=, 4 * CTXT_WORKERS - 3
-          and64 $a2:3, $a0:1, $a12:13 }
-        U8_F32 0
-        st64 $a6:7, y, out, 0
+        CAST_HEAD \name, 2, 4, "setzi $a6, 0xf00ff", "or $a6, $a6, 0x00f00000", "mov $a7, $a6", \
+            "or $a3, $azero, 0x4b800000", fnop
+        U8_BEGIN 7
+        { ld32 word, x, in, 0
+          sort4x16hi halves1, bytes, shifted }
+        { shr word, word, 8
+          and64 halves, halves, lower }
+        { st32 word, y, out, 4 * CTXT_WORKERS
+          f16v2tof32 wide, halves0 }
+        { ld32 shifted, y, out, 4 * CTXT_WORKERS
+          f32v2mul wide, scale:B, wide }
+        { st64step wide, y, out+=, 1
+          f16v2tof32 halves, halves1 }
+        { ld32step bytes, x, in+=, CTXT_WORKERS
+          f32v2mul halves, scale:B, halves }
+        { st64step halves, y, out+=, 2 * CTXT_WORKERS - 1
+          sort4x16lo halves0, bytes, shifted }
+        sort4x16hi halves1, bytes, shifted
+        and64 halves, halves, lower
+        f16v2tof32 wide, halves0
+        f32v2mul wide, scale:B, wide
+        { st64step wide, y, out+=, 1
+          f16v2tof32 halves, halves1 }
+        f32v2mul halves, scale:B, halves
+        st64 halves, y, out, 0
 .L\name\()_none:
         exitz $mzero
 
-        // Word by word, and its results one by one.
+        // A word, and its results one by one.
 .L\name\()_tail:
-        and t, n, 7
+        and t, n, 3
         brz t, .L\name\()_main
-        andc u, n, 7
+        andc u, n, 3
         shl tail, u, 2
         add tail, y, tail
-        add u, x, u
-.L\name\()_tail_word:
-        ld32step $a0, $mzero, u+=, 1
-        min pace, t, 4
-        { sub t, t, pace
-          and $a2, $a0, $a12 }
-        andc $a3, $a0, $a12
-        sort4x16lo $a4, $a2, $a8
-        sort4x16lo $a5, $a3, $a9
-        roll16 $a6, $a2, $a8
-        roll16 $a7, $a3, $a9
-        f32v2add $a4:5, $a4:5, $a10:11
-        f32v2add $a6:7, $a6:7, $a10:11
+        ld32 word, x, u, 0
+        ld32 bytes, x, u, 0
+        shr word, word, 8
+        st32 word, tail, $mzero, 0
+        ld32 shifted, tail, $mzero, 0
+        U8_HALVES
+        f16v2tof32 wide, halves0
+        f32v2mul wide, scale:B, wide
+        f16v2tof32 halves, halves1
+        f32v2mul halves, scale:B, halves
 .L\name\()_tail_next:
-        { st32step $a4, $mzero, tail+=, 1
-          mov $a4, $a5 }
-        { add pace, pace, -1
-          mov $a5, $a6 }
-        { brnz pace, .L\name\()_tail_next
-          mov $a6, $a7 }
-        brnz t, .L\name\()_tail_word
+        { st32step $a0, $mzero, tail+=, 1
+          mov $a0, $a1 }
+        { add t, t, -1
+          mov $a1, halves0 }
+        brnz t, .L\name\()_tail_next
         bri .L\name\()_main
 .size \name, .-\name
 .endm
 
-// Vector $a0:1 to f16, from the odd bytes on: the second half in $a6:7, the first stored. more: loads the next vector; store: of
-// the first half.
-.macro U8_F16 more
-        U8_ODD \more $a6:7
-        { nop
-          or64 $a2:3, $a2:3, $a10:11 }
-        { nop
-          f16v4sub $a2:3, $a2:3, $a10:11 }
-        { nop
-          sort4x16lo $a4, $a6, $a9 }
-        { nop
-          roll16 $a5, $a6, $a9 }
-        { nop
-          sort4x16lo $a6, $a7, $a9 }
-        { nop
-          roll16 $a7, $a7, $a9 }
-        { nop
-          f32v2add $a4:5, $a8:B, $a4:5 }
-        { nop
-          f32v2add $a6:7, $a8:B, $a6:7 }
-        { nop
-          f32v4tof16 $a4:5, $a4:7 }
-        { nop
-          sort4x16lo $a6, $a2, $a4 }
-        { nop
-          sort4x16hi $a7, $a2, $a4 }
-.endm
-
 .macro CAST_U8_F16 name
-        CAST_HEAD \name, 3, 3, 4, "setzi $a12, 0xf00ff", "or $a12, $a12, 0x00f00000", "mov $a13, $a12", \
-            "setzi $a10, 0x06400", "sort4x16lo $a10, $a10, $a10", "setzi $a9, 0x4700", "or $a8, $azero, 0xc7000000", \
-                "mov $a11, $a10"
-        EVEN ld64step $a0:1, x, in+=, CTXT_WORKERS
-        { rpt count, 14
-          and64 $a2:3, $a0:1, $a12:13 }
-        U8_F16 1
-        { st64step $a6:7, y, out+=, 1
-          sort4x16lo $a6, $a3, $a5 }
-        { nop
-          sort4x16hi $a7, $a3, $a5 }
-        { st64step $a6:7, y, out+=, 2 * CTXT_WORKERS - 1
-          and64 $a2:3, $a0:1, $a12:13 }
-        U8_F16 0
-        { st64step $a6:7, y, out+=, 1
-          sort4x16lo $a6, $a3, $a5 }
-        sort4x16hi $a7, $a3, $a5
-        st64 $a6:7, y, out, 0
+        CAST_HEAD \name, 2, 3, "setzi $a6, 0xf00ff", "or $a6, $a6, 0x00f00000", "mov $a7, $a6", \
+            "setzi $a3, 0x07800", "or $a3, $a3, 0x60000000"
+        U8_BEGIN 6
+        { ld32 word, x, in, 0
+          sort4x16hi halves1, bytes, shifted }
+        { shr word, word, 8
+          and64 halves, halves, lower }
+        { st32 word, y, out, 2 * CTXT_WORKERS
+          f16v4mul halves, scale:BL, halves }
+        { ld32 shifted, y, out, 2 * CTXT_WORKERS
+          f16v4mul halves, scale:BU, halves }
+        { ld32step bytes, x, in+=, CTXT_WORKERS
+          fnop }
+        { st64step halves, y, out+=, CTXT_WORKERS
+          sort4x16lo halves0, bytes, shifted }
+        sort4x16hi halves1, bytes, shifted
+        and64 halves, halves, lower
+        f16v4mul halves, scale:BL, halves
+        f16v4mul halves, scale:BU, halves
+        st64 halves, y, out, 0
 .L\name\()_none:
         exitz $mzero
 
+        // One byte alone needs no shifted word, and there may be no word of y for it.
 .L\name\()_tail:
-        and t, n, 7
-        { brz t, .L\name\()_main
-          mov $a11, $a10 }
-        andc tail, n, 7
-        ld64 $a0:1, x, tail, 0
-        { shl tail, tail, 1
-          and64 $a2:3, $a0:1, $a12:13 }
-        U8_F16 0
-        and u, n, 4
-        { brz u, .L\name\()_tail_rest
-          mov $a4, $a6 }
-        { st64 $a6:7, y, tail, 0
-          sort4x16lo $a4, $a3, $a5 }
-        { add tail, tail, 8
-          sort4x16hi $a7, $a3, $a5 }
-.L\name\()_tail_rest:
-        { and t, n, 3
-          mov $a5, $a7 }
-        brz t, .L\name\()_main
-        and one, n, 1
-        and two, n, 2
+        TAIL_FIND .L\name\()_main
+        shr in2, tail, 1
+        ld32 word, x, in2, 0
+        ld32 bytes, x, in2, 0
+        shr word, word, 8
+        brz two, .L\name\()_tail_halves
+        st32 word, y, tail, 0
+        ld32 shifted, y, tail, 0
+.L\name\()_tail_halves:
+        U8_HALVES
+        f16v4mul halves, scale:BL, halves
+        f16v4mul halves, scale:BU, halves
         TAIL_STORE y, .L\name\()_main, .L\name\()_tail_single
 .size \name, .-\name
 .endm

@@ -48,8 +48,8 @@ static const struct elementwise elementwise_table[CODELET_ROWS] = {
     STEPS(cast_f32_i32, UNARY, 2, 4, 0, 2),
     PLAIN(cast_f16_f32, WIDEN, 4),
     PLAIN(cast_f32_f16, NARROW, 4),
-    PLAIN(cast_u8_f16, U8_F16, 8),
-    PLAIN(cast_u8_f32, U8_F32, 8),
+    PLAIN(cast_u8_f16, U8_F16, 4),
+    PLAIN(cast_u8_f32, U8_F32, 4),
 };
 
 const struct elementwise *elementwise_find(const struct codelet *codelet)
@@ -103,7 +103,6 @@ static unsigned store_slots(unsigned rest)
 /* The tails of cast.S, the branch back included. */
 static uint64_t cast_tail_slots(const struct elementwise_shape *s, unsigned rest)
 {
-    unsigned words = (rest + 3) / 4;
     uint64_t slots = 2;
 
     if (!rest)
@@ -114,10 +113,9 @@ static uint64_t cast_tail_slots(const struct elementwise_shape *s, unsigned rest
     case ELEMENTWISE_NARROW:
         return slots + 4 + 1 + (rest == 1 ? 3 : rest == 2 ? 4 : 6) + store_slots(rest);
     case ELEMENTWISE_U8_F32:
-        return slots + 4 + 11 * words + 3 * rest + 1;
+        return slots + 8 + 7 + 3 * rest + 1;
     default:
-        return slots + 3 + 12 + 2 + (rest & 4 ? 2 : 0) + 2 +
-               (rest & 3 ? 2 + store_slots(rest & 3) : 0);
+        return slots + 4 + 5 + (rest > 1 ? 2 : 0) + 5 + store_slots(rest);
     }
 }
 
@@ -181,9 +179,9 @@ static uint64_t cast_slots(const struct elementwise_shape *s, uint64_t count)
     case ELEMENTWISE_NARROW:
         return try + (is_fast(s, count) ? 11 + 2 * (count - 2) + 3 : 3 + 3 * (count - 1) + 2);
     case ELEMENTWISE_U8_F16:
-        return 2 + 15 * (count - 1) + 12 + 4;
+        return 6 + 6 * (count - 1) + 5 + 1;
     default:
-        return 2 + 14 * (count - 1) + 13 + 2;
+        return 6 + 7 * (count - 1) + 7 + 1;
     }
 }
 

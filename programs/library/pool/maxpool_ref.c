@@ -43,7 +43,7 @@ static uint64_t maxpool_slots(const void *shape, unsigned w)
     if (!n)
         return 14 + 1;
     rows = (w + (n - 1) * call->arch->workers) / wo; /* rows down to the worker's last position */
-    return 32 + n * (2 + k * (4 * k + 3) + 7) + (n - 1) + rows * 5 + rows / ho * 11 + 1;
+    return 34 + n * (2 + 4 + 2 * k * (2 * k + 2) + 5) + (n - 1) + rows * 5 + rows / ho * 11 + 1;
 }
 
 uint64_t maxpool_f16_cycles(const struct codelet_call *call)

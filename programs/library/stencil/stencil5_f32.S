@@ -4,14 +4,15 @@
 //   y[r][c] = c0 x[r + 1][c] + c1 ((x[r + 1][c - 1] + x[r + 1][c + 1]) + (x[r][c] + x[r + 2][c]))
 //
 // State: x [h + 2][w], y [h][w], c0, c1, h, w (even). A worker takes a block of neighbouring pairs of
-// columns in all rows: nine bundles a pair, 18 to 31 slots more a row.
+// columns in all rows: eight bundles a pair, 17 to 30 slots more a row. The two constants are loaded for every pair: the
+// north row, the sum and the pair itself leave no registers for them. The store of a pair overlaps the first sum of the next.
 #define FAMILY "../stencil/stencil.def"
 #include "../kernel/fields.inc"
 #include "../kernel/worker.inc"
 
 #define bytes   $m0                        // of the worker's part of a row
-#define north   $m1
-#define south   $m2
+#define above   $m1
+#define below   $m2
 #define next    $m3                        // in the middle row, after what is loaded
 #define to      $m4
 #define count   $m5
@@ -20,21 +21,18 @@
 #define inner   $m8                        // not 0: the first pair is not the row's first
 #define outer   $m9                        // 0: the last pair is the row's last
 #define s       $m10
-#define t       $m11
+#define back    $m11                       // -4: from next to the element before it
 #define x01     $a0:1                      // the pair in work
 #define x0      $a0
 #define x1      $a1
-#define x23     $a2:3                      // the one after it
-#define x2      $a2
-#define before  $a4
-#define sum     $a6:7
-#define fixed   $a6
-#define side    $a8:9
-#define side0   $a8
-#define side1   $a9
-#define below   $a10:11
-#define c0      $a12
-#define c1      $a13
+#define side    $a2:3                      // first the elements beside the pair, then their sums with its own
+#define side0   $a2
+#define side1   $a3
+#define sum     $a4:5                      // first the pair of the south
+#define fixed   $a4
+#define north   $a6:7                      // between the uses of the constants
+#define c0      $a6
+#define c1      $a7
 
 ENTRY stencil5_f32
         get s, $WSR
@@ -44,45 +42,43 @@ ENTRY stencil5_f32
         shr outer, outer, 1
         BLOCK inner count outer s
         sub outer, outer, count            // BLOCK left the pairs from inner on
-        cmpslt t, $mzero, count
+        cmpslt s, $mzero, count
         ld32 rows, $mvertex_base, $mzero, stencil5__h
-        brz t, .Lstencil5_none
+        brz s, .Lstencil5_none
         brz rows, .Lstencil5_none
-        ld32 north, $mvertex_base, $mzero, stencil5__x
+        ld32 above, $mvertex_base, $mzero, stencil5__x
         ld32 to, $mvertex_base, $mzero, stencil5__y
         ld32 c0, $mvertex_base, $mzero, stencil5__c0
-        ld32 c1, $mvertex_base, $mzero, stencil5__c1
+        add back, $mzero, -4
         shl s, inner, 3
-        add north, north, s
+        add above, above, s
         add to, to, s
-        add next, north, skip
-        add south, next, skip
+        add next, above, skip
+        add below, next, skip
         shl bytes, count, 3
         sub skip, skip, bytes
         add rows, rows, -1
 .Lstencil5_row:
-        add s, next, -4
-        ld32 before, s, $mzero, 0
-        ld64step x01, $mzero, next+=, 1
-        REPEAT count, 9
-        { ld64step sum, $mzero, north+=, 1
-          f32add side0, before, x1 }
-        { ld64step below, $mzero, south+=, 1
-          mov before, x1 }
-        { ld64step x23, $mzero, next+=, 1
-          f32v2add sum, sum, below }
-        { nop
-          f32add side1, x0, x2 }
-        { nop
+        ld32 side0, next, back, 0
+        EVEN ld64step x01, $mzero, next+=, 1
+        { rpt count, 7
+          f32add side0, side0, x1 }
+        { ld32 side1, next, $mzero, 0
+          fnop }
+        { ld64step sum, $mzero, below+=, 1
+          f32add side1, x0, side1 }
+        { ld64step north, $mzero, above+=, 1
+          f32v2mul x01, c0:B, x01 }
+        { ld32 c1, $mvertex_base, $mzero, stencil5__c1
+          f32v2add sum, north, sum }
+        { ld32 side0, next, back, 0
           f32v2add sum, side, sum }
-        { nop
-          f32v2mul side, c0:B, x01 }
-        { nop
+        { ld32 c0, $mvertex_base, $mzero, stencil5__c0
           f32v2mul sum, c1:B, sum }
-        { nop
-          f32v2add sum, side, sum }
+        { ld64step x01, $mzero, next+=, 1
+          f32v2add sum, x01, sum }
         { st64step sum, $mzero, to+=, 1
-          mov x01, x23 }
+          f32add side0, side0, x1 }
         brnz inner, .Lstencil5_last
         sub s, next, bytes
         add s, s, -8
@@ -96,8 +92,8 @@ ENTRY stencil5_f32
         add s, to, -4
         st32 fixed, s, $mzero, 0
 .Lstencil5_next:
-        add north, north, skip
-        add south, south, skip
+        add above, above, skip
+        add below, below, skip
         add next, next, skip
         add next, next, -8
         add to, to, skip

@@ -41,7 +41,7 @@ static uint64_t stencil_slots(const void *shape, unsigned worker)
     uint64_t pairs = s->w / 2, count = codelet_block(s->arch, pairs, worker);
     uint64_t first = (pairs + s->arch->workers - 1) / s->arch->workers * worker;
 
-    enum { SETUP = 16, NONE = SETUP + 1, REST = 12, ROW = 4 + 8, FIRST = 5, LAST = 4, PAIR = 9 };
+    enum { SETUP = 16, NONE = SETUP + 1, REST = 12, ROW = 3 + 8, FIRST = 5, LAST = 4, PAIR = 8 };
     if (!count)
         return NONE;
     if (!s->h)

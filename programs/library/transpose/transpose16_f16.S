@@ -27,8 +27,8 @@
 #define row0     $a0:1
 #define row1     $a2:3
 #define row2     $a4:5
-#define row3     $a6:7
-#define left     $a8:9
+#define row3     $a0:1                     // loaded as row 0 of its square enters, read as row 0 of the next is loaded
+#define left     $a6:7
 
 // Words: a row further; from the last row of a square to the first of the next in x; from the last of a column of squares to
 // the next column in y.
