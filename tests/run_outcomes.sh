@@ -81,6 +81,17 @@ ends 0 "check_unheard_words 1" run --check "$tmp/unheard.bsp.json"
 ends 0 "check_unheard[0].tile 1" run --check "$tmp/unheard.bsp.json"
 "$program" run "$tmp/unheard.bsp.json" | grep -q unheard && failed=$((failed + 1)) && echo "FAILED: unheard words without --check"
 
+# A word arrives in x while tile 1 sends from there, and another one while it sends from the other element of the pair.
+clash='.exchange TILE\n.if TILE == 1\n.send x, 4, 20\n.receive x, 2, 11, 3\n.elseif TILE == 3\n.send x, 2, 11\n.endif\n.endexchange'
+manifest clash "$clash\\nsync SYNC_RECV\\nsync SYNC_HOST"
+ends 0 "status ok" run "$tmp/clash.bsp.json"
+ends 0 "check_clash_words 1" run --check "$tmp/clash.bsp.json"
+ends 0 "check_clashes[0].exchange CLASH_SEND" run --check "$tmp/clash.bsp.json"
+ends 0 "check_clashes[0].superstep 1" run --check "$tmp/clash.bsp.json"
+ends 1 "fault.exchange CLASH_SEND" run --set exchange_clash=fault "$tmp/clash.bsp.json"
+ends 1 "at event 21 (cycle 141) while it sends its word at" run --set exchange_clash=fault "$tmp/clash.bsp.json"
+ends 2 'expected "ignore" or "fault" (a stall' run --set exchange_clash=stall "$tmp/clash.bsp.json"
+
 ends 0 "status ok: faulted as expected" lab mistake_silent
 ends 0 "mistake_silent.bsp.json:6: asm:10" lab mistake_silent
 ends 0 "status ok" lab ring

@@ -103,6 +103,11 @@ static const char *const kind_names[ARCH_EXCHANGE_KIND_COUNT] = {
     [ARCH_EXCHANGE_COLUMNS] = "columns",
 };
 
+static const char *const clash_names[ARCH_CLASH_COUNT] = {
+    [ARCH_CLASH_IGNORE] = "ignore",
+    [ARCH_CLASH_FAULT] = "fault",
+};
+
 const struct arch *arch_preset(const char *name)
 {
     for (size_t i = 0; i < EMU_COUNT_OF(presets); i++)
@@ -136,9 +141,20 @@ const struct arch_field *arch_field_find(const char *name)
     return NULL;
 }
 
-const char *arch_kind_name(unsigned kind)
+/* The words that a field of this type is written with, by value; NULL for numbers and texts. */
+static const char *const *words_of(enum arch_type type, uint32_t *count)
 {
-    return kind < ARCH_EXCHANGE_KIND_COUNT ? kind_names[kind] : "?";
+    *count = type == ARCH_TYPE_kind    ? ARCH_EXCHANGE_KIND_COUNT
+             : type == ARCH_TYPE_clash ? ARCH_CLASH_COUNT
+                                       : 0;
+    return type == ARCH_TYPE_kind ? kind_names : type == ARCH_TYPE_clash ? clash_names : NULL;
+}
+
+int arch_type_is_written(enum arch_type type)
+{
+    uint32_t words;
+
+    return type == ARCH_TYPE_text || words_of(type, &words) != NULL;
 }
 
 /* Steps to turn one name into the other: a letter more, less or changed counts 1. Names longer than
@@ -218,6 +234,7 @@ uint64_t arch_field_number(const struct arch *a, size_t i)
     case ARCH_TYPE_u32:
     case ARCH_TYPE_hex:
     case ARCH_TYPE_kind:
+    case ARCH_TYPE_clash:
         memcpy(&v32, field_pointer(a, i), sizeof(v32));
         v64 = v32;
         break;
@@ -228,13 +245,15 @@ uint64_t arch_field_number(const struct arch *a, size_t i)
 void arch_field_text(const struct arch *a, size_t i, char *out, size_t bytes)
 {
     uint64_t v = arch_field_number(a, i);
+    uint32_t words;
 
     switch (fields[i].type) {
     case ARCH_TYPE_text:
         snprintf(out, bytes, "%s", (const char *)field_pointer(a, i));
         break;
     case ARCH_TYPE_kind:
-        snprintf(out, bytes, "%s", arch_kind_name((unsigned)v));
+    case ARCH_TYPE_clash:
+        snprintf(out, bytes, "%s", words_of(fields[i].type, &words)[v]);
         break;
     case ARCH_TYPE_hex:
         snprintf(out, bytes, "0x%" PRIx64, v);
@@ -293,6 +312,11 @@ void arch_field_expected(size_t i, char *out, size_t bytes)
     case ARCH_TYPE_kind:
         snprintf(out, bytes, "\"flat\" or \"columns\"");
         break;
+    case ARCH_TYPE_clash:
+        snprintf(out, bytes,
+                 "\"ignore\" or \"fault\" (a stall would make every later word meet another "
+                 "event than planned, so it has no meaning here)");
+        break;
     case ARCH_TYPE_u32:
     case ARCH_TYPE_u64:
     case ARCH_TYPE_hex:
@@ -313,7 +337,7 @@ int arch_field_store_number(struct arch *a, size_t i, uint64_t v)
     const struct arch_field *f = &fields[i];
     uint32_t v32 = (uint32_t)v;
 
-    if (f->type == ARCH_TYPE_text || f->type == ARCH_TYPE_kind || v < f->min || v > f->max)
+    if (arch_type_is_written(f->type) || v < f->min || v > f->max)
         return -1;
     if (f->type == ARCH_TYPE_u64)
         memcpy((char *)a + f->offset, &v, sizeof(v));
@@ -328,16 +352,16 @@ int arch_field_store_text(struct arch *a, size_t i, const char *s, size_t n)
 {
     const struct arch_field *f = &fields[i];
     char *dst = (char *)a + f->offset;
+    uint32_t count;
+    const char *const *word = words_of(f->type, &count);
 
-    if (f->type == ARCH_TYPE_kind) {
-        for (uint32_t k = 0; k < ARCH_EXCHANGE_KIND_COUNT; k++)
-            if (strlen(kind_names[k]) == n && memcmp(kind_names[k], s, n) == 0) {
-                memcpy(dst, &k, sizeof(k));
+    for (uint32_t k = 0; word && k < count; k++)
+        if (strlen(word[k]) == n && memcmp(word[k], s, n) == 0) {
+            memcpy(dst, &k, sizeof(k));
+            if (f->type == ARCH_TYPE_kind)
                 arch_exchange_make_room(a);
-                return 0;
-            }
-        return -1;
-    }
+            return 0;
+        }
     if (f->type != ARCH_TYPE_text || n < f->min || n > f->max)
         return -1;
     for (size_t k = 0; k < n; k++)
@@ -407,7 +431,7 @@ enum emu_status arch_set(struct arch *a, const char *field_equals_value)
         return FAIL(BAD_MACHINE, "--set: unknown field '%s'%s", name, hint);
     }
     i = (size_t)(f - fields);
-    if (f->type == ARCH_TYPE_text || f->type == ARCH_TYPE_kind)
+    if (arch_type_is_written(f->type))
         bad = arch_field_store_text(a, i, value, strlen(value));
     else
         bad = arch_parse_number(value, strlen(value), &v) || arch_field_store_number(a, i, v);

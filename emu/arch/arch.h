@@ -30,12 +30,21 @@ enum arch_exchange_kind {
     ARCH_EXCHANGE_KIND_COUNT
 };
 
+/* What happens to a word that is stored in the memory element from which the tile sends or fetches
+ * in that cycle (docs/exchange.md 4). */
+enum arch_clash {
+    ARCH_CLASH_IGNORE, /* nothing; the checking mode reports it */
+    ARCH_CLASH_FAULT,  /* an exchange error of the tile */
+    ARCH_CLASH_COUNT
+};
+
 /* C type of each field type of arch_fields.def. */
-#define ARCH_DECLARE_text(name) char name[ARCH_TEXT_MAX]; /* unused bytes are zero */
-#define ARCH_DECLARE_u32(name)  uint32_t name;
-#define ARCH_DECLARE_hex(name)  uint32_t name;
-#define ARCH_DECLARE_kind(name) uint32_t name;
-#define ARCH_DECLARE_u64(name)  uint64_t name;
+#define ARCH_DECLARE_text(name)  char name[ARCH_TEXT_MAX]; /* unused bytes are zero */
+#define ARCH_DECLARE_u32(name)   uint32_t name;
+#define ARCH_DECLARE_hex(name)   uint32_t name;
+#define ARCH_DECLARE_kind(name)  uint32_t name;
+#define ARCH_DECLARE_clash(name) uint32_t name;
+#define ARCH_DECLARE_u64(name)   uint64_t name;
 
 struct arch {
     char base[ARCH_TEXT_MAX]; /* the preset this machine was made from */
@@ -51,7 +60,14 @@ enum arch_field_id {
     ARCH_FIELD_COUNT
 };
 
-enum arch_type { ARCH_TYPE_text, ARCH_TYPE_u32, ARCH_TYPE_hex, ARCH_TYPE_kind, ARCH_TYPE_u64 };
+enum arch_type {
+    ARCH_TYPE_text,
+    ARCH_TYPE_u32,
+    ARCH_TYPE_hex,
+    ARCH_TYPE_kind,
+    ARCH_TYPE_clash,
+    ARCH_TYPE_u64
+};
 
 /* One row of arch_fields.def, which explains the members. Valid forever. */
 struct arch_field {

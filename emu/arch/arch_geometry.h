@@ -25,6 +25,17 @@ static inline int arch_element_of(const struct arch *a, uint32_t addr)
     return (int)(first + 2 * (off >> (shift + 1)) + (addr / a->element_word_bytes) % 2);
 }
 
+/* The same for what may not meet in one cycle of an exchange: with clash_elements 2 the two
+ * elements of an interleaved pair count as the first of them. */
+static inline int arch_clash_element(const struct arch *a, uint32_t addr)
+{
+    int element = arch_element_of(a, addr);
+
+    if (a->clash_elements == 1 || addr - a->mem_base < a->region0_bytes)
+        return element;
+    return element - (int)((addr / a->element_word_bytes) % a->clash_elements);
+}
+
 /* Exchange geometry (arch_exchange.c). Logical tiles are what programs number, physical ids what
  * the mux selects. A physical id is below arch_physical_count(); a logical tile below a->tiles.
  * Anything else is a bug of the caller (EMU_ASSERT). */

@@ -13,7 +13,7 @@ static int store_json(struct arch *a, size_t field, const json_t *v)
     enum arch_type type = arch_field_at(field)->type;
     uint64_t number;
 
-    if (type == ARCH_TYPE_text || type == ARCH_TYPE_kind)
+    if (arch_type_is_written(type))
         return json_is_string(v)
                    ? arch_field_store_text(a, field, json_string_value(v), json_string_length(v))
                    : -1;

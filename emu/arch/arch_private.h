@@ -23,7 +23,7 @@ int arch_find_problem(const struct arch *a, struct arch_problem *p);
  * (arch_exchange_make_room). */
 int arch_field_store_number(struct arch *a, size_t i, uint64_t v);
 int arch_field_store_text(struct arch *a, size_t i, const char *s,
-                          size_t n); /* n bytes; text and kind fields */
+                          size_t n); /* n bytes; fields that are written */
 
 /* "an integer from 1 to 8064 (tiles)", "flat or columns": what a field accepts. */
 void arch_field_expected(size_t i, char *out, size_t bytes);
@@ -32,7 +32,7 @@ void arch_field_expected(size_t i, char *out, size_t bytes);
  * Returns 0, or -1 when it is none. */
 int arch_parse_number(const char *s, size_t n, uint64_t *out);
 
-const char *arch_kind_name(unsigned kind); /* "flat" */
+int arch_type_is_written(enum arch_type type); /* a text, or one of some words: no number */
 
 /* ", did you mean 'x'?" or "". */
 void arch_suggest(const char *unknown, char *out, size_t bytes);

@@ -9,6 +9,7 @@
 
 #include "emu/bsp/round.h"
 #include "emu/exec/exec.h"
+#include "emu/tile/exchange_port.h"
 #include "emu/tile/tile_check.h"
 
 enum { SEND_WIDE = 4 /* bit of ctl */ };
@@ -150,6 +151,9 @@ static int supervisor_issue(struct barrel *b, struct tile *t, const struct pendi
     t->npc[LANE_SUPER] = t->pc[LANE_SUPER] + p->bytes;
     if (b->options.trace_issue)
         b->options.trace_issue(b->options.trace_ctx, t, LANE_SUPER, cycle, &p->in, NULL);
+    if (t->exchange && EMU_UNLIKELY(t->exchange->fetch != NULL) &&
+        t->exchange->fetch(t->exchange, t) != FAULT_NONE)
+        return 0;
     if (exec_table[p->in.op](t, LANE_SUPER, &p->in) != FAULT_NONE)
         return 0;
     b->issued[LANE_SUPER]++;

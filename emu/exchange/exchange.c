@@ -29,12 +29,15 @@ static enum emu_status fill(struct exchange *x)
 {
     x->log = emu_alloc(x->tiles, sizeof(*x->log));
     x->log_key = emu_alloc(x->tiles, sizeof(*x->log_key));
-    if (x->options.check)
+    if (x->options.check) {
         x->unheard = emu_alloc(x->tiles, sizeof(*x->unheard));
-    if (!x->log || !x->log_key || (x->options.check && !x->unheard))
+        x->clashes.clash = emu_alloc(EXCHANGE_CLASHES_MAX, sizeof(*x->clashes.clash));
+    }
+    if (!x->log || !x->log_key || (x->options.check && (!x->unheard || !x->clashes.clash)))
         return FAIL(NO_MEMORY, "exchange logs of %u tiles", x->tiles);
     for (uint32_t i = 0; i < x->tiles; i++) {
         x->log[i].port.issue = exchange_issue;
+        x->log[i].port.fetch = exchange_watches_clashes(x) ? exchange_fetch : NULL;
         x->log[i].fabric = x;
         x->log[i].tile = i;
     }
@@ -75,6 +78,7 @@ static void free_log(struct exchange *x, uint32_t tile)
     emu_free(log->send);
     emu_free(log->mux);
     emu_free(log->pic);
+    emu_free(log->fetch);
     emu_free(log->request);
 }
 
@@ -89,6 +93,7 @@ void exchange_free(struct exchange *x)
     emu_free(x->log);
     emu_free(x->log_key);
     emu_free(x->unheard);
+    emu_free(x->clashes.clash);
     emu_free(x->physical);
     emu_free(x->lag);
     emu_free(x->logical);
@@ -119,7 +124,7 @@ static struct exchange_log *log_of_tile(const struct exchange *x, const struct t
 
 static void forget(struct exchange_log *log)
 {
-    log->sends = log->muxes = log->pics = 0;
+    log->sends = log->muxes = log->pics = log->fetches = 0;
     log->words_out = 0;
 }
 
@@ -220,10 +225,11 @@ static enum emu_status report(struct exchange *x, struct tile *t, const struct e
 static enum emu_status compare(struct exchange *x, struct tile *const *tile,
                                const struct exchange_phase *p, const struct exchange_fault *f)
 {
+    const struct exchange_notes notes = { x->unheard, &x->clashes };
     struct exchange_fault second;
     const char *differ;
 
-    TRY(exchange_check(x, tile, p, &second, &differ, f->kind ? NULL : x->unheard));
+    TRY(exchange_check(x, tile, p, &second, &differ, f->kind ? NULL : &notes));
     EMU_ASSERT(differ == NULL);
     EMU_ASSERT(exchange_fault_equal(f, &second) || (!f->kind && !second.kind));
     return EMU_OK;

@@ -33,9 +33,11 @@ struct exchange_fault {
     uint32_t other; /* the tile at the other end, or EXCHANGE_NOBODY */
     uint32_t event; /* of `tile` */
     uint32_t addr, other_addr;
-    uint32_t value; /* mux value, reserved field or number of words, of a wrong instruction */
-    uint32_t pc;    /* instruction of `tile` that opened the mux, or issued */
-    uint64_t cycle; /* release of `tile` + event */
+    uint32_t value;   /* mux value, reserved field or number of words, of a wrong instruction;
+                         CLASH_*: what the tile reads at the event, a byte address */
+    uint32_t element; /* CLASH_*: the memory element, by arch_clash_element() */
+    uint32_t pc;      /* instruction of `tile` that opened the mux, or issued; CLASH_*: executes */
+    uint64_t cycle;   /* release of `tile` + event */
 };
 
 /* Words sent from a byte address on, one per event, in the directions of ctl (1, 2, 3). A send that
@@ -49,6 +51,11 @@ struct exchange_send {
 struct exchange_set {
     uint32_t event, value;
     uint32_t pc; /* of the instruction, for messages */
+};
+
+/* From `event` on the supervisor executes the instruction at pc. */
+struct exchange_fetch {
+    uint32_t event, pc;
 };
 
 struct exchange_host_request {
@@ -66,6 +73,9 @@ struct exchange_log {
     struct exchange_send *send;
     struct exchange_set *mux, *pic;
     size_t sends, muxes, pics, send_cap, mux_cap, pic_cap;
+    struct exchange_fetch *fetch; /* those during which a word may be stored; none where clashes are
+                                     neither faults nor reported */
+    size_t fetches, fetch_cap;
     uint32_t stream_addr; /* stream state A, bytes before $OUTGOING_BASE is added, and C */
     uint32_t stream_ctl;
     struct exchange_host_request *request; /* to the host, not yet taken by the caller */
@@ -107,8 +117,24 @@ struct exchange_phase {
 
 struct exchange; /* the fabric of one chip: logs, geometry, cache of resolved phases */
 
+/* All words that a tile stored in one phase where they clash in one way with what it read. */
+struct exchange_clash {
+    struct exchange_fault first; /* kind CLASH_SEND or CLASH_FETCH */
+    uint32_t words;
+};
+
+enum { EXCHANGE_CLASHES_MAX = 4096 }; /* kept of a run; further ones are only counted */
+
+/* The clashes of a run (checking mode). */
+struct exchange_clashes {
+    struct exchange_clash *clash; /* owned by the fabric; in order of phases, then of tiles */
+    size_t count;                 /* of them, at most EXCHANGE_CLASHES_MAX */
+    uint64_t total, words;        /* all of them, and their words */
+};
+
 struct exchange_options {
-    int check; /* also resolve word by word with the simple second implementation, and compare */
+    int check; /* also resolve word by word with the simple second implementation, and compare; note
+                  unheard words and clashes */
     size_t
         cache_bytes; /* bound of the cached phases, 0: 256 MiB; the phase in use is always kept */
 };
@@ -189,6 +215,10 @@ void exchange_take_requests(struct exchange *x, uint32_t tile);
 /* Words that a tile has sent in resolved phases and no tile has received; 0 without checking mode.
  */
 uint64_t exchange_unheard_words(const struct exchange *x, uint32_t tile);
+
+/* Where words were stored in a memory element from which their tile sent or fetched at that event;
+ * nothing without checking mode, or where that is a fault. */
+struct exchange_clashes exchange_clashes(const struct exchange *x);
 
 struct exchange_counts exchange_counts(const struct exchange *x);
 

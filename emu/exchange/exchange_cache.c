@@ -1,6 +1,7 @@
 /* exchange_cache.c - keeps resolved phases and finds them again by the hash of their logs.
  *
- * The key covers what the tiles of the phase logged, with the tiles' numbers, and, for a tile that
+ * The key covers what the tiles of the phase logged (what they executed only where that may be a
+ * fault), with the tiles' numbers, and, for a tile that
  * may receive before it sets its pointer, the initial pointer, too. A pointer that is set first is
  * left out, because loops end with other pointers than they began with.
  */
@@ -37,6 +38,10 @@ struct hash128 exchange_key(struct exchange *x, struct tile *const *tile)
             .mux = hash128(log->mux, log->muxes * sizeof(*log->mux)),
             .pic = hash128(log->pic, log->pics * sizeof(*log->pic)),
         };
+        if (x->arch->exchange_clash == ARCH_CLASH_FAULT) {
+            x->log_key[n - 1].fetches = (uint32_t)log->fetches;
+            x->log_key[n - 1].fetch = hash128(log->fetch, log->fetches * sizeof(*log->fetch));
+        }
     }
     return hash128(x->log_key, n * sizeof(*x->log_key));
 }

@@ -34,10 +34,12 @@ struct stepper {
 
     /* the tile being stepped */
     const struct exchange_log *log;
-    uint32_t tile, mux_pc;
+    uint32_t tile, lag, mux_pc;
     uint32_t words_in, last_event, pointer;
-    size_t copy;     /* of the phase to compare with */
-    uint32_t within; /* words of that copy already seen */
+    size_t fetch;                   /* entry of log->fetch that counts */
+    struct exchange_clash clash[2]; /* with sends, and with fetches */
+    size_t copy;                    /* of the phase to compare with */
+    uint32_t within;                /* words of that copy already seen */
     struct exchange_fault *fault;
 };
 
@@ -107,6 +109,46 @@ static void compare_word(struct stepper *s, uint32_t from, uint32_t from_addr, u
     }
 }
 
+static void note_clash(struct stepper *s, unsigned with, const struct exchange_fault *f)
+{
+    struct exchange_clash *c = &s->clash[with];
+
+    if (c->words++)
+        return;
+    c->first = *f;
+    c->first.kind = with ? EXCHANGE_FAULT_CLASH_FETCH : EXCHANGE_FAULT_CLASH_SEND;
+    c->first.tile = s->tile;
+    c->first.cycle = s->log->release + f->event;
+}
+
+/* Holds the word that goes to the pointer at an event against what the tile reads then. */
+static void check_clash(struct stepper *s, uint32_t event, uint32_t from, uint32_t from_addr)
+{
+    const struct exchange_log *log = s->log;
+    const struct arch *a = s->a;
+    int element = arch_clash_element(a, s->pointer);
+    uint32_t sent = wire_word(&s->wire[s->tile], event) & ~3u;
+    struct exchange_fault f = { .event = event,
+                                .other = from,
+                                .other_addr = from_addr,
+                                .addr = s->pointer,
+                                .value = sent,
+                                .element = (uint32_t)element };
+
+    while (s->fetch < log->fetches && log->fetch[s->fetch].event <= event)
+        s->fetch++;
+    f.pc = s->fetch ? log->fetch[s->fetch - 1].pc : 0;
+    if (sent && arch_clash_element(a, sent) == element)
+        note_clash(s, 0, &f);
+    f.value = f.pc;
+    for (uint32_t at = f.pc; f.pc && at < f.pc + a->fetch_ahead_bytes; at += 4) {
+        if (at - a->mem_base >= a->region0_bytes || arch_clash_element(a, at) != element)
+            continue;
+        note_clash(s, 1, &f);
+        break;
+    }
+}
+
 /* One word from the mux into memory. Returns 0 on a fault. */
 static int store_word(struct stepper *s, uint32_t event, uint32_t from, uint32_t from_addr)
 {
@@ -124,6 +166,7 @@ static int store_word(struct stepper *s, uint32_t event, uint32_t from, uint32_t
     }
     *there = (struct heard_word){ .event = event, .from = from, .from_addr = from_addr, .any = 1 };
     compare_word(s, from, from_addr, s->pointer);
+    check_clash(s, event + s->lag, from, from_addr);
     s->pointer += 4;
     s->words_in++;
     s->last_event = event;
@@ -154,8 +197,7 @@ static int hear(struct stepper *s, uint32_t source, uint32_t event)
 static void step_tile(struct stepper *s)
 {
     const struct exchange_log *log = s->log;
-    uint32_t lag = arch_pic_lag(s->a, arch_tile_physical(s->a, s->tile)),
-             source = s->a->null_source;
+    uint32_t source = s->a->null_source;
     size_t mux = 0, pic = 0;
 
     for (uint32_t event = log->muxes ? log->mux[0].event : 0; mux < log->muxes; event++) {
@@ -163,7 +205,7 @@ static void step_tile(struct stepper *s)
             source = log->mux[mux].value;
             s->mux_pc = log->mux[mux++].pc;
         }
-        while (pic < log->pics && log->pic[pic].event <= event + lag)
+        while (pic < log->pics && log->pic[pic].event <= event + s->lag)
             s->pointer = log->pic[pic++].value;
         if (source == s->a->null_source) {
             if (mux < log->muxes)
@@ -213,6 +255,17 @@ static void check_own_sends(struct stepper *s)
     }
 }
 
+/* Where a clash is a fault, the first one counts as such. */
+static void fault_of_clash(struct stepper *s)
+{
+    for (unsigned with = 0; with < EMU_COUNT_OF(s->clash); with++) {
+        const struct exchange_clash *c = &s->clash[with];
+
+        if (c->words && exchange_fault_before(&c->first, s->fault))
+            *s->fault = c->first;
+    }
+}
+
 static void compare_figures(struct stepper *s, uint32_t d)
 {
     const struct exchange_phase *p = s->phase;
@@ -230,8 +283,7 @@ static void compare_figures(struct stepper *s, uint32_t d)
         differs(s, "the place of the words in the staging area");
     if (s->words_in && p->pointer[d] != s->pointer)
         differs(s, "the pointer after the phase");
-    if (p->end_event[d] !=
-        (s->words_in ? s->last_event + arch_pic_lag(s->a, arch_tile_physical(s->a, d)) : 0))
+    if (p->end_event[d] != (s->words_in ? s->last_event + s->lag : 0))
         differs(s, "the event at which the last word is in memory");
 }
 
@@ -239,28 +291,48 @@ static void check_tile(struct stepper *s, uint32_t d)
 {
     s->log = &s->x->log[d];
     s->tile = d;
+    s->lag = arch_pic_lag(s->a, arch_tile_physical(s->a, d));
     s->words_in = s->last_event = s->mux_pc = s->within = 0;
+    s->fetch = 0;
+    memset(s->clash, 0, sizeof(s->clash));
     s->pointer = s->log->pointer;
     s->copy = s->phase ? s->phase->first_copy[d] : 0;
     if (s->log->muxes) {
         memset(s->arrival, 0, s->a->mem_bytes / 4 * sizeof(*s->arrival));
         step_tile(s);
         check_own_sends(s);
+        if (s->a->exchange_clash == ARCH_CLASH_FAULT)
+            fault_of_clash(s);
     }
     if (s->fault->kind == EXCHANGE_FAULT_NONE)
         compare_figures(s, d);
 }
 
-static enum emu_status check_all(struct stepper *s, struct tile *const *tile)
+static void add_clashes(const struct stepper *s, struct exchange_clashes *list)
+{
+    for (unsigned with = 0; with < EMU_COUNT_OF(s->clash); with++) {
+        if (!s->clash[with].words)
+            continue;
+        list->total++;
+        list->words += s->clash[with].words;
+        if (list->count < EXCHANGE_CLASHES_MAX)
+            list->clash[list->count++] = s->clash[with];
+    }
+}
+
+static enum emu_status check_all(struct stepper *s, struct tile *const *tile,
+                                 const struct exchange_notes *notes)
 {
     for (uint32_t i = 0; i < s->a->tiles; i++) {
         if (tile[i])
             TRY(fill_wire(&s->wire[i], &s->x->log[i]));
     }
     for (uint32_t d = 0; d < s->a->tiles && s->fault->kind == EXCHANGE_FAULT_NONE; d++) {
-        if (tile[d])
+        if (tile[d]) {
             check_tile(s, d);
-        else if (s->phase && s->phase->first_copy[d] != s->phase->first_copy[d + 1])
+            if (notes && s->fault->kind == EXCHANGE_FAULT_NONE)
+                add_clashes(s, notes->clashes);
+        } else if (s->phase && s->phase->first_copy[d] != s->phase->first_copy[d + 1])
             differs(s, "a tile that takes no part receives");
     }
     if (s->phase && s->fault->kind == EXCHANGE_FAULT_NONE && s->overlaps != s->phase->overlaps)
@@ -276,7 +348,7 @@ static void count_unheard(const struct wire *w, uint64_t *unheard)
 
 enum emu_status exchange_check(const struct exchange *x, struct tile *const *tile,
                                const struct exchange_phase *p, struct exchange_fault *fault,
-                               const char **differ, uint64_t *unheard)
+                               const char **differ, const struct exchange_notes *notes)
 {
     struct stepper s = { .a = x->arch, .x = x, .phase = p, .differ = differ, .fault = fault };
     enum emu_status status;
@@ -286,12 +358,12 @@ enum emu_status exchange_check(const struct exchange *x, struct tile *const *til
     s.wire = emu_alloc(x->tiles, sizeof(*s.wire));
     s.arrival = emu_alloc(x->arch->mem_bytes / 4, sizeof(*s.arrival));
     if (s.wire && s.arrival)
-        status = check_all(&s, tile);
+        status = check_all(&s, tile, notes);
     else
         status = FAIL(NO_MEMORY, "the word-by-word exchange of %u tiles", x->tiles);
     for (uint32_t i = 0; s.wire && i < x->tiles; i++) {
-        if (unheard && status == EMU_OK && fault->kind == EXCHANGE_FAULT_NONE)
-            count_unheard(&s.wire[i], &unheard[i]);
+        if (notes && status == EMU_OK && fault->kind == EXCHANGE_FAULT_NONE)
+            count_unheard(&s.wire[i], &notes->unheard[i]);
         emu_free(s.wire[i].word);
         emu_free(s.wire[i].heard);
     }

@@ -35,7 +35,8 @@ int exchange_fault_equal(const struct exchange_fault *a, const struct exchange_f
 {
     return a->kind == b->kind && a->tile == b->tile && a->other == b->other &&
            a->event == b->event && a->addr == b->addr && a->other_addr == b->other_addr &&
-           a->value == b->value && a->pc == b->pc && a->cycle == b->cycle;
+           a->value == b->value && a->element == b->element && a->pc == b->pc &&
+           a->cycle == b->cycle;
 }
 
 /* The part after "tile 17 ". */
@@ -68,6 +69,15 @@ static int print_what(const struct exchange_fault *f, char *out, size_t bytes)
             out, bytes,
             "sends its word at 0x%x %s but the replacement, 0x%x of tile %u, has arrived by then",
             f->addr, when, f->other_addr, f->other);
+    case EXCHANGE_FAULT_CLASH_SEND:
+    case EXCHANGE_FAULT_CLASH_FETCH:
+        return snprintf(
+            out, bytes,
+            "stores a word of tile %u (its 0x%x) at 0x%x in memory element %u %s while it %s 0x%x "
+            "there",
+            f->other, f->other_addr, f->addr, f->element, when,
+            f->kind == EXCHANGE_FAULT_CLASH_SEND ? "sends its word at" : "fetches instructions at",
+            f->value);
     case EXCHANGE_FAULT_MUX_LEFT_ON:
         return snprintf(out, bytes,
                         "listens to tile %u %s and does not stop before the exchange ends",

@@ -307,6 +307,33 @@ static enum fault issue_sans(struct exchange_log *log, struct tile *t, const str
     return FAULT_NONE;
 }
 
+/* Whether no word can be stored at an event or later, unless an instruction opens the mux again. */
+static int is_quiet(const struct exchange_log *log, uint32_t event)
+{
+    const struct exchange *x = log->fabric;
+    const struct exchange_set *last = log->muxes ? &log->mux[log->muxes - 1] : NULL;
+
+    return !last || (last->value == x->arch->null_source &&
+                     last->event + (int64_t)x->lag[log->tile] <= event);
+}
+
+/* Keeps the entries during which words may be stored, and the latest. */
+enum fault exchange_fetch(struct exchange_port *p, struct tile *t)
+{
+    struct exchange_log *log = (struct exchange_log *)p;
+    uint32_t event = event_of(log, t);
+
+    if (!log->running)
+        return FAULT_NONE;
+    if (log->fetches && is_quiet(log, log->fetch[log->fetches - 1].event))
+        log->fetches--;
+    if (emu_grow((void **)&log->fetch, log->fetches, &log->fetch_cap, sizeof(*log->fetch)) !=
+        EMU_OK)
+        return raise_at(log, t, EXCHANGE_FAULT_NO_HOST_MEMORY, event, 0, 0);
+    log->fetch[log->fetches++] = (struct exchange_fetch){ .event = event, .pc = t->pc[LANE_SUPER] };
+    return FAULT_NONE;
+}
+
 enum fault exchange_issue(struct exchange_port *p, struct tile *t, const struct insn *in)
 {
     struct exchange_log *log = (struct exchange_log *)p;

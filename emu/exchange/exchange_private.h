@@ -43,8 +43,8 @@ struct exchange_cached {
 
 /* What one tile contributes to the key of a phase. */
 struct exchange_log_key {
-    uint32_t tile, pointer, sends, muxes, pics, zero;
-    struct hash128 send, mux, pic;
+    uint32_t tile, pointer, sends, muxes, pics, fetches;
+    struct hash128 send, mux, pic, fetch;
 };
 
 struct exchange {
@@ -57,6 +57,7 @@ struct exchange {
     int32_t *lag;             /* [tiles] events from mux to pointer */
     struct exchange_resolver resolver;
     uint64_t *unheard; /* [tiles] in checking mode, else NULL: words that no tile has received */
+    struct exchange_clashes clashes;  /* clash is NULL without checking mode */
     struct exchange_log_key *log_key; /* [tiles], filled anew for every phase */
     struct exchange_cached *bucket[EXCHANGE_CACHE_BUCKETS];
     struct exchange_counts counts;
@@ -68,6 +69,7 @@ struct exchange {
 /* exchange_port.c: the port of every tile; also checks, when a phase begins, a mux value that was
  * written before it. */
 enum fault exchange_issue(struct exchange_port *p, struct tile *t, const struct insn *in);
+enum fault exchange_fetch(struct exchange_port *p, struct tile *t);
 enum exchange_fault_kind exchange_source_error(const struct exchange *x, uint32_t tile,
                                                uint32_t value);
 enum fault exchange_open(struct exchange_log *log, struct tile *t);
@@ -93,14 +95,28 @@ enum emu_status exchange_resolve_intervals(struct exchange *x, struct tile *cons
 enum emu_status exchange_resolve_tile(struct exchange *x, struct tile *const *tile, uint32_t d,
                                       struct exchange_fault *fault) EMU_MUST_CHECK;
 
+/* exchange_clash.c: the first clash of a tile that stores n copies whose first words reach its mux
+ * at arrive[]. Kind NONE: there is none. */
+void exchange_find_clash(const struct exchange *x, uint32_t tile, const struct exchange_copy *copy,
+                         const uint32_t *arrive, size_t n, struct exchange_fault *out);
+/* Whether the ports must note what the supervisors execute. */
+int exchange_watches_clashes(const struct exchange *x);
+
+/* What the checking mode notes of the words of a phase that is valid. */
+struct exchange_notes {
+    uint64_t *unheard; /* [tiles], grows by the words of each sender that no tile received */
+    struct exchange_clashes *clashes;
+};
+
 /* exchange_check.c: word by word. Compares with p unless it is NULL.
  *
  * fault    as above, found independently
  * differ   NULL, or static text that says in what p differs
- * unheard  [tiles], grows by the words of each sender that no tile received; NULL: not counted */
+ * notes    NULL: nothing is noted */
 enum emu_status exchange_check(const struct exchange *x, struct tile *const *tile,
                                const struct exchange_phase *p, struct exchange_fault *fault,
-                               const char **differ, uint64_t *unheard) EMU_MUST_CHECK;
+                               const char **differ,
+                               const struct exchange_notes *notes) EMU_MUST_CHECK;
 
 /* exchange_cache.c */
 struct hash128 exchange_key(struct exchange *x, struct tile *const *tile);

@@ -442,6 +442,20 @@ static enum emu_status check_replaced(const struct receiver *v)
     return EMU_OK;
 }
 
+/* --- clashes --- */
+
+static void check_clash(const struct receiver *v)
+{
+    struct exchange_fault f;
+
+    if (v->x->arch->exchange_clash != ARCH_CLASH_FAULT)
+        return;
+    exchange_find_clash(v->x, v->d, &v->r->copy[v->first], &v->r->arrive[v->first],
+                        v->r->copies - v->first, &f);
+    if (f.kind != EXCHANGE_FAULT_NONE && exchange_fault_before(&f, v->fault))
+        *v->fault = f;
+}
+
 /* --- all tiles --- */
 
 static void set_figures(const struct receiver *v)
@@ -480,6 +494,7 @@ enum emu_status exchange_resolve_tile(struct exchange *x, struct tile *const *ti
     TRY(listen_all(&v));
     check_twice(&v);
     s = check_replaced(&v);
+    check_clash(&v);
     clear_marks(&v);
     set_figures(&v);
     return s;

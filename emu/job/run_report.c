@@ -217,17 +217,77 @@ static json_t *unheard_json(const struct run *r, uint64_t *total)
     return list;
 }
 
-static int put_checks(const struct run *r, json_t *o)
+static int put_unheard(const struct run *r, json_t *o)
 {
-    uint64_t reports = 0, unheard = 0;
-    json_t *checks = checks_json(r, &reports), *senders = unheard_json(r, &unheard);
-    int ok = put_number(o, "check_reports", reports) && put(o, "checks", checks);
+    uint64_t unheard;
+    json_t *senders = unheard_json(r, &unheard);
 
     if (!unheard) {
         json_decref(senders);
-        return ok && senders;
+        return senders != NULL;
     }
-    return put_number(o, "check_unheard_words", unheard) && put(o, "check_unheard", senders) && ok;
+    return put_number(o, "check_unheard_words", unheard) && put(o, "check_unheard", senders);
+}
+
+/* The superstep, as the record has it, that began when a tile was released in this cycle. */
+static int put_superstep(const struct run *r, json_t *o, uint32_t tile, uint64_t release)
+{
+    unsigned group = machine_tile_group(r->machine, tile);
+
+    for (size_t i = 0; i < record_count(r->record); i++) {
+        const struct record_step *s = record_at(r->record, i);
+
+        if (s->group == group && s->release == release)
+            return put_number(o, "superstep", s->index);
+    }
+    return 1;
+}
+
+static json_t *clash_json(const struct run *r, const struct exchange_clash *c)
+{
+    const struct exchange_fault *f = &c->first;
+    json_t *o = json_object(), *source = source_json(r, f->tile, f->pc);
+    int ok = o && put_number(o, "tile", f->tile) &&
+             put_superstep(r, o, f->tile, f->cycle - f->event) && put_exchange_fault(r, o, f) &&
+             put_number(o, "element", f->element) &&
+             put(o, "read_address", address_json(r, f->tile, f->value)) &&
+             put(o, "pc", address_json(r, f->tile, f->pc));
+
+    if (ok && source)
+        ok = put(o, "source", source);
+    else
+        json_decref(source);
+    if (ok && put_number(o, "words", c->words))
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static int put_clashes(const struct run *r, json_t *o)
+{
+    const struct exchange_clashes c = exchange_clashes(machine_exchange(r->machine));
+    json_t *list;
+
+    if (!c.total)
+        return 1;
+    list = json_array();
+    for (size_t i = 0; list && i < c.count && i < MAX_REPORTS; i++) {
+        if (json_array_append_new(list, clash_json(r, &c.clash[i]))) {
+            json_decref(list);
+            return 0;
+        }
+    }
+    return put_number(o, "check_clash_phases", c.total) &&
+           put_number(o, "check_clash_words", c.words) && put(o, "check_clashes", list);
+}
+
+static int put_checks(const struct run *r, json_t *o)
+{
+    uint64_t reports = 0;
+    json_t *checks = checks_json(r, &reports);
+
+    return put_number(o, "check_reports", reports) && put(o, "checks", checks) &&
+           put_unheard(r, o) && put_clashes(r, o);
 }
 
 /* ---- the rest ---- */

@@ -17,6 +17,10 @@ struct exchange_port {
      * t->pc[LANE_SUPER] is its address, t->cycle the cycle it issues in. Returns FAULT_NONE, or
      * what tile_fault() recorded. */
     enum fault (*issue)(struct exchange_port *p, struct tile *t, const struct insn *in);
+
+    /* The supervisor of t fetches at t->pc[LANE_SUPER] what it executes in t->cycle, before that is
+     * done. NULL: the fabric need not know. Returns as issue does. */
+    enum fault (*fetch)(struct exchange_port *p, struct tile *t);
 };
 
 #endif

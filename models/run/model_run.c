@@ -187,17 +187,24 @@ static enum emu_status report_fault(struct model_run *m)
     return EMU_OK;
 }
 
-/* --check: what the machine reported on stderr, one line each, as far as it kept them. */
+/* --check: what the machine reported on stderr, one line each, as far as it kept them. Clashes are
+ * no mistake of the network. */
 static void print_checks(struct model_run *m)
 {
     json_t *o = run_report(session_run_image(m->session), "ok", NULL, 0, 0);
     json_int_t reports = json_integer_value(json_object_get(o, "check_reports"));
+    json_int_t phases = json_integer_value(json_object_get(o, "check_clash_phases"));
+    json_int_t words = json_integer_value(json_object_get(o, "check_clash_words"));
 
     if (reports) {
         m->code = EXIT_FAULTED;
         run_print(json_object_get(o, "checks"), stderr);
     }
-    progress_report(&m->progress, "check", "%" JSON_INTEGER_FORMAT " reports", reports);
+    if (phases)
+        run_print(json_object_get(o, "check_clashes"), stderr);
+    progress_report(&m->progress, "check",
+                    "%" JSON_INTEGER_FORMAT " reports, %s clashes of %s words", reports,
+                    count_text((uint64_t)phases).at, count_text((uint64_t)words).at);
     json_decref(o);
 }
 

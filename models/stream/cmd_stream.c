@@ -328,6 +328,8 @@ static enum emu_status print_checks(struct streaming *x)
         x->code = EXIT_FAULTED;
         run_print(json_object_get(o, "checks"), stderr);
     }
+    if (json_object_get(o, "check_clashes"))
+        run_print(json_object_get(o, "check_clashes"), stderr);
     json_decref(o);
     return EMU_OK;
 }

@@ -231,6 +231,8 @@ static void test_every_field_survives(void **state)
             snprintf(set, sizeof(set), "%s=other", f->name);
         else if (f->type == ARCH_TYPE_kind)
             snprintf(set, sizeof(set), "%s=columns", f->name);
+        else if (f->type == ARCH_TYPE_clash)
+            snprintf(set, sizeof(set), "%s=fault", f->name);
         else
             snprintf(set, sizeof(set), "%s=%llu", f->name,
                      (unsigned long long)(was == f->max ? was - 1 : was + 1));
@@ -387,6 +389,9 @@ static void test_set(void **state)
         { "tiles=Ki", "--set tiles: expected" },
         { "tiles=4i", "--set tiles: expected" },
         { "exchange_kind=0", "--set exchange_kind: expected \"flat\" or \"columns\", got '0'" },
+        { "exchange_clash=stall",
+          "--set exchange_clash: expected \"ignore\" or \"fault\" (a stall would make every later "
+          "word meet another event than planned, so it has no meaning here), got 'stall'" },
         { "name=", "--set name: expected a text of 1 to 31 printable bytes, got ''" },
         { "name=0123456789012345678901234567890x", "--set name: expected a text of 1 to 31" },
         { "amp_units=16", "--set amp_units: expected 8 units: the instruction set fixes it, got" },

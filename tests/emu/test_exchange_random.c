@@ -638,20 +638,30 @@ static int damage_log(struct exchange_world *w)
     }
 }
 
+/* A machine of small memory elements, on which clashes are faults. */
+static void make_clash(struct arch *a)
+{
+    a->exchange_clash = ARCH_CLASH_FAULT;
+    a->element_bytes = 128;
+    a->region0_bytes = 2048;
+}
+
 /* exchange_resolve() asserts that both resolvers report the same fault or give the same copies. */
-static void damage_phases(const char *machine, uint32_t tiles, uint32_t phases,
+static void damage_phases(const char *machine, uint32_t tiles, uint32_t phases, int clash,
                           uint32_t seen[EXCHANGE_FAULT_KINDS])
 {
     struct exchange_world w;
 
     world_new(&w, machine, tiles, 4096);
+    if (clash)
+        make_clash(&w.rig.arch);
     for (uint32_t k = 0; k < phases; k++) {
         const struct exchange_phase *p;
         uint32_t wanted = 1 + pick(&w, 4);
         enum emu_status s;
 
         if (k % 20 == 0)
-            plan_phase(&w, 100);
+            plan_phase(&w, clash ? 10 : 100);
         issue_phase(&w);
         while (wanted)
             wanted -= damage_log(&w) != 0;
@@ -667,8 +677,10 @@ static void test_damage(void **state)
     uint32_t seen[EXCHANGE_FAULT_KINDS] = { 0 };
 
     (void)state;
-    damage_phases("toy16", 0, 2500, seen);
-    damage_phases("mk2", 24, 2500, seen);
+    damage_phases("toy16", 0, 2500, 0, seen);
+    damage_phases("mk2", 24, 2500, 0, seen);
+    damage_phases("toy16", 0, 1000, 1, seen);
+    damage_phases("mk2", 24, 1000, 1, seen);
     for (int k = 0; k < EXCHANGE_FAULT_KINDS; k++) {
         if (seen[k])
             printf("# %s %u\n", exchange_fault_name((enum exchange_fault_kind)k), seen[k]);
