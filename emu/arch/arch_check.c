@@ -71,6 +71,8 @@ static int find_memory(const struct arch *a, struct arch_problem *p)
     if (a->region0_bytes > a->mem_bytes)
         REFUSE(region0_bytes, mem_bytes, "%u is more than mem_bytes %u", a->region0_bytes,
                a->mem_bytes);
+    if (a->loader_tail_bytes >= a->mem_bytes)
+        REFUSE(loader_tail_bytes, mem_bytes, "%u of %u bytes", a->loader_tail_bytes, a->mem_bytes);
     if ((a->mem_bytes - a->region0_bytes) % group)
         REFUSE(mem_bytes, region0_bytes,
                "region 1 (mem_bytes - region0_bytes = %u) is not a multiple of %u: "

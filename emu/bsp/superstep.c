@@ -116,6 +116,8 @@ static enum tile_wait wait_of_zone(int zone)
         return WAIT_CHIPS;
     case 6:
     case 14:
+    case 7:
+    case 15:
         return WAIT_HOST;
     default:
         return WAIT_FAULT;

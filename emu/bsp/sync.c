@@ -1,8 +1,8 @@
 /* sync.c - when a sync is complete, what it costs, and what happens at its release.
  *
- * Zones: INTERNAL joins the tiles of a group, 4/12 all groups of the chip, 5/13 all chips, 6/14 the
- * host. The release comes a fixed number of cycles after the last arrival (struct arch). Every
- * release carries the AND of the participants' LC bits to GC.
+ * Zones: INTERNAL joins the tiles of a group, 4/12 all groups of the chip, 5/13 all chips, 6/14
+ * and 7/15 the host. The release comes a fixed number of cycles after the last arrival (struct
+ * arch). Every release carries the AND of the participants' LC bits to GC.
  */
 #include "emu/bsp/machine_internal.h"
 

@@ -2,33 +2,101 @@
  * in C, on machines that check; how long it takes, how short it is, what the image says about it.
  * test_emit_random.c has random programs.
  */
+#include "programs/compiler/emit/emit_index.h"
 #include "programs/library/kernel/codelet_table.h"
 #include "tests/fixtures/emit_fixture.h"
 
-/* Without the codelets. */
+enum { START_WORDS = 7 }; /* setzi and six puts of the start state, before everything else */
+
+/* Without the codelets and the start state. */
 static uint32_t own_code_bytes(const struct emit_fixture *r, uint32_t tile)
 {
-    return r->place.tile[tile].code_bytes - (r->codelets.bytes + 7) / 8 * 8;
+    return r->place.tile[tile].code_bytes - (r->codelets.bytes + 7) / 8 * 8 - 4 * START_WORDS;
 }
 
-/* The first instructions of a tile's own code are these. */
-static void expect_code(const struct emit_fixture *r, uint32_t tile, const uint16_t *op, size_t n)
+/* Reads the instruction at a word of a tile's own code, and returns the word after it. */
+static uint32_t code_at(const struct emit_fixture *r, uint32_t tile, uint32_t at, struct insn *in)
 {
     const struct image_tile *t = image_find_tile(r->im, 0, r->used[tile]);
     const struct image_segment *s = image_segment_at(r->im, t->first_segment + 1);
     uint32_t bytes, word[2] = { 0, 0 };
     const uint8_t *code = image_blob_bytes(r->im, s->blob, &bytes);
-    struct insn in, aux;
+    struct insn aux;
     int is_bundle;
 
-    assert_true(s->addr == t->entry && bytes >= 4 * n);
-    for (size_t i = 0; i < n; i++) {
-        memcpy(word, code + 4 * i, 4);
-        isa_decode(word, &in, &aux, &is_bundle);
+    assert_true(s->addr == t->entry && bytes >= 4 * (at + 1));
+    memcpy(word, code + 4 * at, bytes - 4 * at < 8 ? 4 : 8);
+    return at + isa_decode(word, in, &aux, &is_bundle) / 4;
+}
+
+/* The first instructions of a tile's own code after the start state are these. */
+static void expect_code(const struct emit_fixture *r, uint32_t tile, const uint16_t *op, size_t n)
+{
+    struct insn in;
+
+    for (uint32_t i = 0; i < n; i++) {
+        code_at(r, tile, START_WORDS + i, &in);
         if (in.op != op[i])
-            fail_msg("word %zu of tile %u: %s, expected %s", i, tile, isa_op_form(in.op)->mnemonic,
+            fail_msg("word %u of tile %u: %s, expected %s", i, tile, isa_op_form(in.op)->mnemonic,
                      isa_op_form(op[i])->mnemonic);
     }
+}
+
+/* ---- the start state ---- */
+
+/* Registers that the code relies on hold something else when the program begins; it computes the
+ * same, and sets them once however often it runs. */
+static void test_start_state(void **state)
+{
+    static const uint8_t csr[START_WORDS - 1] = { CSR_S_INCOMING_BASE,   CSR_S_INCOMING_DELTA,
+                                                  CSR_S_INCOMING_FORMAT, CSR_S_OUTGOING_BASE,
+                                                  CSR_S_FP_ICTL,         CSR_S_INCOMING_MUX };
+    static const uint32_t data[2] = { 9, 8 };
+    const uint32_t physical = 3, esr = 1 << 19;
+    struct emit_fixture r;
+    uint32_t from, to;
+    struct insn in;
+
+    (void)state;
+    emit_fixture_new(&r, "toy4", 2, 1, 4);
+    from = emit_fixture_object(&r, 0, 2, CATEGORY_VARIABLE, "from", data);
+    to = emit_fixture_object(&r, 1, 2, CATEGORY_VARIABLE, "to", NULL);
+    emit_fixture_step(&r, STEP_EXCHANGE, 1, "move");
+    emit_fixture_transfer(&r, from, 0, 8);
+    emit_fixture_dest(&r, to, 0);
+    emit_fixture_main(&r);
+    for (uint32_t i = 0; i < START_WORDS; i++) {
+        code_at(&r, 0, i, &in);
+        if (i == 0)
+            assert_true(in.op == INSN_setzi_m && in.i == (int32_t)r.g.arch.null_source);
+        else
+            assert_true(in.op == INSN_put && in.i == csr[i - 1] && in.a == (i < 6 ? 15 : 5));
+    }
+    emit_fixture_begin(&r, 1, 2);
+    for (uint32_t tile = 0; tile < 2; tile++) {
+        struct tile *t = machine_tile(r.run->machine, tile);
+
+        for (size_t i = 0; i < EMU_COUNT_OF(csr); i++) {
+            uint32_t junk = csr[i] == CSR_S_INCOMING_MUX ? physical
+                            : csr[i] == CSR_S_FP_ICTL    ? esr
+                                                         : 64;
+
+            tile_csr_put(t, LANE_SUPER, 'S', csr[i], junk);
+            assert_int_equal(tile_csr_get(t, LANE_SUPER, 'S', csr[i]), junk);
+        }
+    }
+    emit_fixture_finish(&r);
+    assert_true(emit_fixture_word(&r, to, 0) == 9 && emit_fixture_word(&r, to, 1) == 8);
+    for (uint32_t i = 0; i < EMU_COUNT_OF(csr); i++) {
+        uint32_t want = csr[i] == CSR_S_INCOMING_MUX ? r.g.arch.null_source : 0;
+
+        assert_int_equal(tile_csr_get(machine_tile(r.run->machine, 0), LANE_SUPER, 'S', csr[i]),
+                         want);
+    }
+    code_at(&r, 0, START_WORDS + own_code_bytes(&r, 0) / 4 - 1, &in);
+    assert_true(in.op == INSN_bri &&
+                (uint32_t)in.i == image_find_tile(r.im, 0, 0)->entry + 4 * START_WORDS);
+    emit_fixture_free(&r);
 }
 
 /* ---- launches ---- */
@@ -189,15 +257,11 @@ static void test_repeat_counts(void **state)
     emit_fixture_end(&r, 1);
     emit_fixture_main(&r);
     {
-        const struct image_segment *s = image_segment_at(r.im, 1);
-        uint32_t size, word[3];
-        struct insn in, aux;
-        int is_bundle;
+        struct insn in;
 
-        memcpy(word, image_blob_bytes(r.im, s->blob, &size), sizeof(word));
-        isa_decode(&word[0], &in, &aux, &is_bundle);
+        code_at(&r, 0, START_WORDS, &in);
         assert_true(in.op == INSN_setzi_m && in.d == 6 && in.i == 0x45678);
-        isa_decode(&word[1], &in, &aux, &is_bundle);
+        code_at(&r, 0, START_WORDS + 1, &in);
         assert_true(in.op == INSN_or_mh12 && in.d == 6 && in.a == 6 && in.i == 0x12300000);
     }
     emit_fixture_free(&r);
@@ -205,7 +269,8 @@ static void test_repeat_counts(void **state)
 
 /* ---- tiles without a part ---- */
 
-/* 3 exchanges between tiles 0 and 1, 1,000 times; tile 2 has nothing to do but is in the group. */
+/* 3 exchanges between tiles 0 and 1, 1,000 times; tile 2 has nothing to do but is in the group: it
+ * walks through the loop. */
 static void test_idle_tile_votes(void **state)
 {
     static const uint32_t data[4] = { 9, 8, 7, 6 };
@@ -228,22 +293,32 @@ static void test_idle_tile_votes(void **state)
     emit_fixture_main(&r);
     emit_fixture_compare(&r, 1, 2);
     bytes = own_code_bytes(&r, 2);
-    assert_int_equal(bytes, 4 * 4); /* sans 2999, sync ANS, sync of the host, jump */
+    /* counter; sync, vote for two, sync ANS, branch; sync of the host, jump */
+    assert_int_equal(bytes, 4 * (1 + 4 + 2));
     assert_int_equal(machine_supersteps(r.run->machine, 0), 2 * 3001);
     emit_fixture_free(&r);
 }
 
-/* Constants are loaded after a vote and in front of what waits for it; one sync needs no vote. */
+/* Constants are loaded after a vote and in front of what waits for it; one sync needs no vote, and
+ * nobody votes for more than two at once. */
 static void test_votes_come_first(void **state)
 {
+    static const uint16_t three[] = { INSN_sync,   INSN_sans, INSN_setzi_m, INSN_setzi_m, INSN_sync,
+                                      INSN_runall, INSN_sync, INSN_sync,    INSN_bri };
     static const uint16_t two[] = { INSN_sans,   INSN_setzi_m, INSN_setzi_m, INSN_sync,
                                     INSN_runall, INSN_sync,    INSN_sync,    INSN_bri };
     static const uint16_t one[] = { INSN_setzi_m, INSN_setzi_m, INSN_sync, INSN_runall,
                                     INSN_sync,    INSN_sync,    INSN_bri };
+    static const struct {
+        const uint16_t *op;
+        size_t count;
+    } code[] = { { one, EMU_COUNT_OF(one) },
+                 { two, EMU_COUNT_OF(two) },
+                 { three, EMU_COUNT_OF(three) } };
     static const uint32_t data[1] = { 9 };
 
     (void)state;
-    for (unsigned k = 1; k <= 2; k++) {
+    for (unsigned k = 1; k <= EMU_COUNT_OF(code); k++) {
         struct emit_fixture r;
         uint32_t from, to, n;
 
@@ -260,35 +335,44 @@ static void test_votes_come_first(void **state)
         emit_fixture_call_value(&r, 2, EMIT_NOTE, n, 5);
         emit_fixture_main(&r);
         emit_fixture_compare(&r, 1, 2);
-        expect_code(&r, 2, k == 1 ? one : two, k == 1 ? EMU_COUNT_OF(one) : EMU_COUNT_OF(two));
+        expect_code(&r, 2, code[k - 1].op, code[k - 1].count);
         emit_fixture_free(&r);
     }
 }
 
-/* More syncs than one sans can vote for: what is too much is said before the next, a loop of too
- * many stays a loop. Only looked at: it would run for hours. */
+/* A loop of few syncs is written out on a tile without a part, a loop of more stays a loop; both
+ * cost the others nothing. */
 static void test_many_votes(void **state)
 {
     static const uint32_t data[1] = { 9 };
-    struct emit_fixture r;
-    uint32_t from, to;
+    static const uint32_t times[] = { VOTES_MAX, VOTES_MAX + 1 };
+    static const uint32_t words[] = { VOTES_MAX, 3 }; /* syncs; counter, sync, branch */
 
     (void)state;
-    emit_fixture_new(&r, "toy4", 3, 1, 4);
-    from = emit_fixture_object(&r, 0, 1, CATEGORY_VARIABLE, "from", data);
-    to = emit_fixture_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
-    for (unsigned i = 0; i < 3; i++) {
-        emit_fixture_repeat(&r, 1, i < 2 ? 300000 : 1 << 20);
-        emit_fixture_step(&r, STEP_EXCHANGE, 1, "move");
-        emit_fixture_transfer(&r, from, 0, 4);
-        emit_fixture_dest(&r, to, 0);
-        emit_fixture_end(&r, 1);
+    for (size_t i = 0; i < EMU_COUNT_OF(times); i++) {
+        uint64_t cycles[2];
+
+        for (uint32_t idle = 0; idle < 2; idle++) {
+            struct emit_fixture r;
+            uint32_t from, to;
+
+            emit_fixture_new(&r, "toy4", 2 + idle, 1, 4);
+            from = emit_fixture_object(&r, 0, 1, CATEGORY_VARIABLE, "from", data);
+            to = emit_fixture_object(&r, 1, 1, CATEGORY_VARIABLE, "to", data);
+            emit_fixture_repeat(&r, 1, times[i]);
+            emit_fixture_step(&r, STEP_EXCHANGE, 1, "move");
+            emit_fixture_transfer(&r, from, 0, 4);
+            emit_fixture_dest(&r, to, 0);
+            emit_fixture_end(&r, 1);
+            emit_fixture_main(&r);
+            emit_fixture_compare(&r, 1, 1);
+            cycles[idle] = machine_cycles(r.run->machine);
+            if (idle) /* and the sync of the host, the jump */
+                assert_int_equal(own_code_bytes(&r, 2), 4 * (words[i] + 2));
+            emit_fixture_free(&r);
+        }
+        assert_int_equal(cycles[0], cycles[1]);
     }
-    emit_fixture_function(&r, "main");
-    emit_fixture_place(&r, 1);
-    /* twice sans and sync ANS; counter, sync, branch; sync of the host, jump */
-    assert_int_equal(own_code_bytes(&r, 2), 4 * (4 + 3 + 2));
-    emit_fixture_free(&r);
 }
 
 /* Nobody has a part in an exchange: somebody must wait in it all the same. */
@@ -308,9 +392,74 @@ static void test_empty_exchange(void **state)
         emit_fixture_compare(&r, 1, 2);
         assert_int_equal(machine_supersteps(r.run->machine, 0), 2 * 9);
         assert_int_equal(own_code_bytes(&r, 0), 4 * 6); /* counter, two syncs, branch; sync, jump */
-        assert_int_equal(own_code_bytes(&r, 1), 4 * 4); /* sans, sync ANS; sync, jump */
+        /* six syncs, a vote for two, sync ANS; sync, jump */
+        assert_int_equal(own_code_bytes(&r, 1), 4 * (6 + 2 + 2));
         emit_fixture_free(&r);
     }
+}
+
+/* ---- the end of an exchange ---- */
+
+/* RECV issues one event before the last word is in memory, or as soon as the instructions before it
+ * are over: what follows it finds all words even if RECV does not wait. By the code of one tile,
+ * which takes part in all exchanges; step 2i is exchange i. */
+static void expect_timed_receives(const struct emit_fixture *r, uint32_t tile, uint32_t exchanges)
+{
+    uint32_t at = START_WORDS, delays = 0;
+    struct insn in;
+
+    for (uint32_t i = 0; i < exchanges; i++) {
+        const struct tile_schedule *s = exchange_schedule_of(&r->schedule[2 * i], r->used[tile]);
+        uint32_t events = s->sequence.end_event, least = events;
+
+        do
+            at = code_at(r, tile, at, &in);
+        while (in.op != INSN_sync || in.i != SYNC_INTERNAL);
+        for (size_t k = 0; k < s->sequence.count; k++)
+            at = code_at(r, tile, at, &in);
+        at = code_at(r, tile, at, &in);
+        for (; in.op != INSN_sync; at = code_at(r, tile, at, &in)) {
+            events += in.op == INSN_delay ? (uint32_t)in.i + 1 : 1;
+            least += in.op != INSN_delay;
+            delays += in.op == INSN_delay;
+        }
+        assert_int_equal(in.i, SYNC_RECV);
+        assert_true(s->arrival > s->sequence.end_event);
+        assert_int_equal(events, s->arrival > least + 1 ? s->arrival - 1 : least);
+    }
+    assert_int_equal(delays, exchanges);
+}
+
+/* Exchanges among four tiles of a chip, one after another, with launches between some of them. */
+static void test_exchanges_end_by_time(void **state)
+{
+    enum { TILES = 4, EXCHANGES = 6, WORDS = 5 };
+    static const uint32_t data[WORDS] = { 9, 8, 7, 6, 5 };
+    struct emit_fixture r;
+    uint32_t from[TILES], to[TILES], notes[TILES];
+
+    (void)state;
+    emit_fixture_new(&r, "mk2", TILES, 350, TILES);
+    for (uint32_t t = 0; t < TILES; t++) {
+        from[t] = emit_fixture_object(&r, t, WORDS, CATEGORY_VARIABLE, "from", data);
+        to[t] = emit_fixture_object(&r, t, WORDS, CATEGORY_VARIABLE, "to", NULL);
+        notes[t] = emit_fixture_notes(&r, t);
+    }
+    for (uint32_t i = 0; i < EXCHANGES; i++) {
+        emit_fixture_step(&r, STEP_EXCHANGE, 1, "move");
+        for (uint32_t t = 0; t < TILES; t++) {
+            emit_fixture_transfer(&r, from[t], 0, 4 * (1 + i % WORDS));
+            emit_fixture_dest(&r, to[(t + 1 + i % (TILES - 1)) % TILES], 0);
+        }
+        emit_fixture_step(&r, STEP_CALLS, 1, "work");
+        for (uint32_t t = 0; t < TILES && i % 2; t++)
+            emit_fixture_call(&r, t, EMIT_NOTE_WORD, notes[t], (struct object_word){ to[t], 0 });
+    }
+    emit_fixture_main(&r);
+    emit_fixture_compare(&r, 1, 1);
+    for (uint32_t t = 0; t < TILES; t++)
+        expect_timed_receives(&r, t, EXCHANGES);
+    emit_fixture_free(&r);
 }
 
 /* ---- the host ---- */
@@ -409,6 +558,8 @@ static void test_map_and_symbols(void **state)
     assert_int_equal(code, r.g.arch.mem_base + (r.codelets.bytes + 7) / 8 * 8);
     assert_string_equal(owner_of(&r, 0, r.codelets.addr, &category), "rig");
     assert_string_equal(category, "vertex code");
+    assert_string_equal(owner_of(&r, 0, code, &category), "program"); /* start state, */
+    code += 4 * START_WORDS;
     assert_string_equal(owner_of(&r, 0, code, &category), "program"); /* address of the stack */
     assert_string_equal(owner_of(&r, 0, code + 4, &category), "net/first");
     assert_string_equal(category, "control code");
@@ -618,6 +769,7 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_start_state),
         cmocka_unit_test(test_launches_lose_no_cycle),
         cmocka_unit_test(test_loops_lose_no_cycle),
         cmocka_unit_test(test_supervisor_codelets),
@@ -627,6 +779,7 @@ int main(void)
         cmocka_unit_test(test_votes_come_first),
         cmocka_unit_test(test_many_votes),
         cmocka_unit_test(test_empty_exchange),
+        cmocka_unit_test(test_exchanges_end_by_time),
         cmocka_unit_test(test_host_rounds),
         cmocka_unit_test(test_map_and_symbols),
         cmocka_unit_test(test_map_of_real_codelets),

@@ -50,6 +50,8 @@ static void prove_object(const struct arch *a, const struct tile_place *p, const
     assert_int_equal(o->addr % o->align, 0);
     assert_true(o->addr >= a->mem_base + p->code_bytes);
     assert_true(o->addr + o->bytes <= a->mem_base + a->mem_bytes);
+    if (o->data)
+        assert_true(o->addr + o->bytes <= a->mem_base + a->mem_bytes - a->loader_tail_bytes);
     if (o->region == REGION0)
         assert_true(o->addr + o->bytes <= region1);
     if (o->region == REGION1)
@@ -131,6 +133,8 @@ static void add_random_objects(struct handmade *r, uint32_t tile, uint32_t n, ui
         uint32_t kind = handmade_below(r, 10);
 
         r->l.object.at[id].align = aligns[handmade_below(r, EMU_COUNT_OF(aligns))];
+        if (handmade_below(r, 3) == 0)
+            r->l.object.at[id].data = r;
         if (kind < 2)
             r->l.object.at[id].region = kind ? REGION1 : REGION0;
         if (i > 0 && kind == 2)
@@ -216,6 +220,48 @@ static void test_regions_fill_in_order(void **state)
     assert_int_equal(r.l.object.at[any].addr, top - 1512);
     assert_int_equal(r.l.object.at[zero].addr, r.arch.mem_base + r.arch.region0_bytes - 64);
     assert_int_equal(p.tile[0].gap_bytes, 0);
+    placement_free(&p);
+    handmade_free(&r);
+}
+
+/* What the loader fills ends where it can: on mk2 at 0xe7bb0. The rest may lie above. Without a
+ * place there, the need says what memory it takes. */
+static void test_loader_tail(void **state)
+{
+    struct handmade r;
+    struct placement p;
+    uint32_t code[1] = { 4096 }, data, words, plain, tail;
+
+    (void)state;
+    handmade_init(&r, "mk2", 1, 1, 1);
+    data = handmade_object(&r, 0, 4000, LIVE_ALWAYS, "data");
+    words = handmade_object(&r, 0, 2000, LIVE_ALWAYS, "words");
+    plain = handmade_object(&r, 0, 1000, LIVE_ALWAYS, "plain");
+    r.l.object.at[data].data = code;
+    r.l.object.at[words].words = 1;
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    assert_true(p.fits);
+    assert_int_equal(r.l.object.at[data].addr + 4000, 0xe7bb0);
+    assert_int_equal(r.l.object.at[words].addr + 2000, 0xe7bb0 - 4000);
+    assert_int_equal(r.l.object.at[plain].addr + 1000, 0xe8000);
+    for (uint32_t i = data; i <= words; i++) { /* planted: the check finds both kinds */
+        uint32_t addr = r.l.object.at[i].addr;
+
+        r.l.object.at[i].addr = 0xe7bb4 - r.l.object.at[i].bytes;
+        r.l.object.at[data + words - i].addr -= 8000;
+        assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+        assert_non_null(strstr(emu_error(), "where the loader cannot fill the memory"));
+        r.l.object.at[i].addr = addr;
+        r.l.object.at[data + words - i].addr += 8000;
+    }
+    placement_free(&p);
+    tail = r.arch.loader_tail_bytes;
+    r.l.object.at[data].bytes = r.arch.mem_bytes - 4096 - 2000 - 1000;
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    assert_false(p.fits);
+    assert_in_range(p.tile[0].need_bytes, r.arch.mem_bytes + tail - 1000, r.arch.mem_bytes + tail);
     placement_free(&p);
     handmade_free(&r);
 }
@@ -555,6 +601,7 @@ int main(void)
         cmocka_unit_test(test_random_objects),
         cmocka_unit_test(test_disjoint_lives_share),
         cmocka_unit_test(test_regions_fill_in_order),
+        cmocka_unit_test(test_loader_tail),
         cmocka_unit_test(test_apart),
         cmocka_unit_test(test_threads_and_equal_tiles),
         cmocka_unit_test(test_check_finds_violations),

@@ -188,24 +188,34 @@ static int has_two_word_code(const struct exchange_sequence *p)
     return 0;
 }
 
+/* Makes the code after the next sync begin at a multiple of 8. A nop costs nothing, because it runs
+ * during the wait before that sync. It may make the delay of that wait unnecessary; then it takes a
+ * second one, which may cost a cycle. */
+static void align_after_sync(struct walk *w, uint32_t owner)
+{
+    code_range(w->out.b, CATEGORY_EXCHANGE_CODE, owner);
+    for (unsigned i = 0; i < 2 && (w->out.b->word.count + writer_settle_words(&w->out) + 1) % 2;
+         i++)
+        writer_nop(&w->out);
+}
+
 static void emit_exchange(struct walk *w, const struct step_part *part, const struct step *step,
                           uint32_t index)
 {
     const struct tile_schedule *s =
         part->count ? &w->p->in->schedule[index].tile[part->first] : NULL;
     uint32_t mark = code_mark(w->out.b, step->name);
-    size_t at = w->out.b->word.count + writer_settle_words(&w->out) + 1;
 
-    if (s && has_two_word_code(&s->sequence) && at % 2) {
-        code_range(w->out.b, CATEGORY_EXCHANGE_CODE, step->name);
-        writer_nop(&w->out); /* costs nothing: it runs during the wait */
-    }
+    if (s && has_two_word_code(&s->sequence))
+        align_after_sync(w, step->name);
     writer_settle(&w->out);
     code_range(w->out.b, CATEGORY_EXCHANGE_CODE, step->name);
     writer_sync(&w->out, emit_index_zone(w->p, step));
     if (s) {
         emit_exchange_words(w, s, w->p->in->schedule[index].object);
-        writer_await(&w->out, WAIT_WORDS, CATEGORY_EXCHANGE_CODE, step->name);
+        writer_await_words(
+            &w->out, s->arrival > s->sequence.end_event ? s->arrival - s->sequence.end_event : 0,
+            CATEGORY_EXCHANGE_CODE, step->name);
     }
     code_unmark(w->out.b, mark);
 }
@@ -363,7 +373,7 @@ static void put_consensus(struct walk *w, const struct step *step)
                                             .a = M_SCRATCH,
                                             .i = CR_LC_CLR }); /* 1 clears it, 2 sets it */
     }
-    writer_insn(&w->out, (struct insn){ .op = INSN_put, .i = CSR_S_CR, .a = M_SCRATCH });
+    writer_put(&w->out, CSR_S_CR, M_SCRATCH);
     writer_sync(&w->out, emit_index_zone(w->p, step));
     writer_insn(&w->out, (struct insn){ .op = INSN_get, .d = M_SCRATCH, .i = CSR_S_SSR });
     writer_insn(&w->out,
@@ -496,13 +506,29 @@ static void walk_range(struct walk *w, uint32_t first, uint32_t end)
 
 /* ---- functions ---- */
 
-/* The program: it runs again when the host answers its last sync. */
+/* Sets the registers whose contents the code relies on, so that it does not matter what the loader
+ * left in them: the tile listens to nobody, addresses of exchange code count from 0, workers begin
+ * without exceptions and without stochastic rounding. The mux comes last: its constant is there by
+ * then. */
+static void put_start_state(struct walk *w)
+{
+    static const uint8_t zero[] = { CSR_S_INCOMING_BASE, CSR_S_INCOMING_DELTA,
+                                    CSR_S_INCOMING_FORMAT, CSR_S_OUTGOING_BASE, CSR_S_FP_ICTL };
+
+    writer_constant(&w->out, M_SCRATCH, w->p->arch->null_source);
+    for (size_t i = 0; i < EMU_COUNT_OF(zero); i++)
+        writer_put(&w->out, zero[i], M_ZERO);
+    writer_put(&w->out, CSR_S_INCOMING_MUX, M_SCRATCH);
+}
+
+/* The program: what comes after the start state runs again when the host answers its last sync. */
 static void emit_main(struct walk *w, int has_stack)
 {
     const struct lowered_function *f = &w->l->function.at[0];
     uint32_t mark = code_mark(w->out.b, f->name), start = code_label(w->out.b);
 
     use_control(w, f->name);
+    put_start_state(w);
     writer_label(&w->out, start);
     if (has_stack)
         code_insn_label(w->out.b, (struct insn){ .op = INSN_setzi_m, .d = M_STACK },
@@ -510,7 +536,7 @@ static void emit_main(struct walk *w, int has_stack)
     walk_range(w, f->first, f->first + f->count);
     writer_settle(&w->out);
     use_control(w, f->name);
-    writer_sync(&w->out, SYNC_HOST);
+    writer_sync(&w->out, (int)w->p->arch->sync_host_zone);
     writer_branch(&w->out, INSN_bri, 0, start);
     code_unmark(w->out.b, mark);
 }

@@ -16,12 +16,14 @@ struct step_part {
 
 /* The number of syncs that a group's tiles make in a construct in which they have no part. */
 enum {
-    VOTES_UNKNOWN = -1, /* depends on data, or wider than the group: they must be made one by one */
-    VOTES_MAX = 1 << 19 /* as many as one sans can say; more counts as unknown */
+    VOTES_UNKNOWN =
+        -1,        /* depends on data, or wider than the group: the tile must walk through it */
+    VOTES_MAX = 16 /* as many as are written one by one; more count as unknown, and the tile walks
+                      through the construct */
 };
 
 /* Zones of `sync` besides those of the tile, docs/exchange.md 5. */
-enum { SYNC_CHIP = 4, SYNC_HOST = 6 };
+enum { SYNC_CHIP = 4 };
 
 enum { EMIT_GROUPS = 64 };
 

@@ -171,11 +171,6 @@ static enum emu_status add_symbols(const struct lowered *l, const struct code_bu
 
 /* ---- contents ---- */
 
-static int has_contents(const struct object *o)
-{
-    return o->data || o->words;
-}
-
 static void write_contents(const struct lowered *l, const struct object *o, uint8_t *out)
 {
     if (o->data) {
@@ -200,7 +195,7 @@ static size_t buffer_bytes(const struct lowered *l, const struct claims *c)
     for (uint32_t i = 0; i < c->count; i++) {
         const struct object *o = &l->object.at[c->claim[i].object];
 
-        if (has_contents(o))
+        if (object_is_loaded(o))
             bytes += o->bytes + GAP_BYTES;
     }
     return bytes;
@@ -218,14 +213,14 @@ static enum emu_status add_contents(const struct lowered *l, const struct claims
     free_byte = m->buffer;
     for (uint32_t i = 0; i < c->count; i++) {
         const struct object *o = &l->object.at[c->claim[i].object];
-        int joins = open.bytes && has_contents(o) && o->bytes < LARGE_BYTES &&
+        int joins = open.bytes && object_is_loaded(o) && o->bytes < LARGE_BYTES &&
                     o->addr - (open.addr + open.bytes) < GAP_BYTES;
 
         if (open.bytes && !joins) {
             TRY(VEC_PUSH(&m->contents, open));
             open.bytes = 0;
         }
-        if (!has_contents(o))
+        if (!object_is_loaded(o))
             continue;
         EMU_ASSERT(!o->data || !o->words);
         EMU_ASSERT(sizeof(uint32_t) * o->words <= o->bytes);

@@ -1,7 +1,7 @@
 /* writer.c - instructions, addresses in registers, waits and votes of the code of a tile. */
 #include "programs/compiler/emit/writer.h"
 
-enum { SETZI_BITS = 20 };
+enum { SETZI_BITS = 20, SANS_VOTES = 2 };
 
 /* ---- instructions ---- */
 
@@ -60,6 +60,11 @@ void writer_store(struct writer *w, unsigned m, unsigned base, uint32_t word)
                                   .a = (uint8_t)base,
                                   .b = M_ZERO,
                                   .i = (int32_t)word });
+}
+
+void writer_put(struct writer *w, unsigned csr, unsigned m)
+{
+    writer_insn(w, (struct insn){ .op = INSN_put, .i = (int32_t)csr, .a = (uint8_t)m });
 }
 
 void writer_nop(struct writer *w)
@@ -131,12 +136,22 @@ unsigned writer_entry(struct writer *w, uint32_t codelet)
 void writer_await(struct writer *w, enum wait wait, enum category category, uint32_t owner)
 {
     w->wait = wait;
-    w->wait_for = (struct code_range){ 0, (uint32_t)category, owner };
+    w->wait_for = (struct code_range){ (uint32_t)w->b->word.count, (uint32_t)category, owner };
+    w->wait_events = 0;
 }
 
+void writer_await_words(struct writer *w, uint32_t events, enum category category, uint32_t owner)
+{
+    writer_await(w, WAIT_WORDS, category, owner);
+    w->wait_events = events;
+}
+
+/* Public code votes for one or two syncs at once, never for more. */
 static void put_votes(struct writer *w)
 {
     code_range(w->b, CATEGORY_CONTROL_CODE, w->votes_owner);
+    for (; w->votes > SANS_VOTES; w->votes--)
+        writer_sync(w, SYNC_INTERNAL);
     writer_insn(w, (struct insn){ .op = INSN_sans, .i = (int32_t)w->votes - 1 });
     w->votes = 0;
     writer_await(w, WAIT_VOTES, CATEGORY_CONTROL_CODE, w->votes_owner);
@@ -148,15 +163,27 @@ void writer_prepare(struct writer *w)
         put_votes(w);
 }
 
+/* Events that pass before RECV has to issue, so that the code after it begins when the last word is
+ * in memory. Every word since the exchange has taken one, and RECV takes one. */
+static uint32_t events_left(const struct writer *w)
+{
+    uint32_t taken = (uint32_t)w->b->word.count - w->wait_for.word + 1;
+
+    return w->wait == WAIT_WORDS && w->wait_events > taken ? w->wait_events - taken : 0;
+}
+
 static void settle_wait(struct writer *w)
 {
     static const int zone[] = {
         [WAIT_WORKERS] = SYNC_LOCAL, [WAIT_WORDS] = SYNC_RECV, [WAIT_VOTES] = SYNC_ANS
     };
+    uint32_t events = events_left(w);
 
     if (w->wait == WAIT_NONE)
         return;
     code_range(w->b, w->wait_for.category, w->wait_for.owner);
+    if (events)
+        writer_insn(w, (struct insn){ .op = INSN_delay, .i = (int32_t)events - 1 });
     writer_sync(w, zone[w->wait]);
     w->wait = WAIT_NONE;
 }
@@ -177,15 +204,13 @@ void writer_settle(struct writer *w)
 
 uint32_t writer_settle_words(const struct writer *w)
 {
-    return (w->wait != WAIT_NONE) + (w->votes > 1 ? 2 : w->votes);
+    return (w->wait != WAIT_NONE) + (events_left(w) > 0) + w->votes;
 }
 
 void writer_vote(struct writer *w, int32_t votes, uint32_t owner)
 {
     if (!votes)
         return;
-    if (w->votes + (uint32_t)votes > VOTES_MAX)
-        writer_settle(w);
     w->votes += (uint32_t)votes;
     w->votes_owner = owner;
 }

@@ -3,8 +3,9 @@
  *
  * The wait for the end of a launch, an exchange or a vote is written only when something needs that
  * end. So the constants for the following code are loaded before the wait, while workers or the
- * fabric are busy. Syncs in which the tile has no part are counted and become one `sans`. Both are
- * settled before any label and any branch.
+ * fabric are busy. Syncs in which the tile has no part are counted; of a row of them, the tile
+ * votes ahead for the last two and waits in the others. Both are settled before any label and any
+ * branch.
  */
 #ifndef PROGRAMS_WRITER_H
 #define PROGRAMS_WRITER_H
@@ -43,7 +44,9 @@ struct writer {
     struct known known[M_CACHED];
     unsigned next_entry; /* which of M_ENTRIES is given away next */
     enum wait wait;
-    struct code_range wait_for; /* category and owner of the wait */
+    struct code_range
+        wait_for;         /* category and owner of the wait, and the word at which it begins */
+    uint32_t wait_events; /* WAIT_WORDS: from there until the last word is in memory */
     uint32_t votes, votes_owner;
 };
 
@@ -56,6 +59,7 @@ void writer_constant(struct writer *w, unsigned m, uint32_t value); /* $m = valu
 /* The word at 4 * word bytes from the address in a register. */
 void writer_load(struct writer *w, unsigned m, unsigned base, uint32_t word);
 void writer_store(struct writer *w, unsigned m, unsigned base, uint32_t word);
+void writer_put(struct writer *w, unsigned csr, unsigned m); /* supervisor register = $m */
 void writer_branch(struct writer *w, enum insn_op op, unsigned m, uint32_t label);
 
 /* ---- addresses ---- */
@@ -75,7 +79,12 @@ void writer_forget(struct writer *w);
 
 /* Something has begun that must be over before the following code needs it. */
 void writer_await(struct writer *w, enum wait wait, enum category category, uint32_t owner);
-/* The tile has no part in that many syncs of its group, at most VOTES_MAX. */
+/* The same for words of the fabric, the last of which is in memory `events` events after the code
+ * so far (0: by then). RECV is not left alone with the wait for it: it issues when the word is
+ * there, so that nothing depends on what RECV waits for (docs/exchange.md 4), and nothing takes
+ * longer. */
+void writer_await_words(struct writer *w, uint32_t events, enum category category, uint32_t owner);
+/* The tile has no part in that many syncs of its group. */
 void writer_vote(struct writer *w, int32_t votes, uint32_t owner);
 /* Call this before loading the constants of the following code: it gives the votes first, so that
  * no other tile waits while constants are loaded. */

@@ -65,6 +65,13 @@ struct object {
     uint32_t addr;        /* set by place */
 };
 
+/* Whether the loader of the program fills the object; others hold nothing until the program writes
+ * them. */
+static inline int object_is_loaded(const struct object *o)
+{
+    return o->data || o->words;
+}
+
 /* Two objects of one tile that must not share a memory element (16 KiB of region 0; in region 1 the
  * pair of interleaved elements) while both are in use. */
 struct object_pair {

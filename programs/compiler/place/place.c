@@ -87,8 +87,8 @@ static void list_items(struct placer *p)
 
         p->object[at] = (uint32_t)i;
         p->item[at] = (struct place_item){ o->bytes, o->live, o->align, o->region, 0 };
-        p->item[at].limits =
-            (o->region != ANY ? ITEM_CONSTRAINED : 0) | (p->near[i] ? ITEM_NEAR : 0);
+        p->item[at].limits = (o->region != ANY ? ITEM_CONSTRAINED : 0) |
+                             (p->near[i] ? ITEM_NEAR : 0) | (object_is_loaded(o) ? ITEM_LOADED : 0);
     }
     for (uint32_t t = 0; t < p->tiles; t++)
         for (size_t k = p->item_first[t]; k < p->item_first[t + 1]; k++)

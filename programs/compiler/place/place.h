@@ -1,8 +1,9 @@
 /* place.h - addresses for the objects of every tile.
  *
  * Code lies at the bottom of region 0. Objects are packed from the top of the memory downwards,
- * region 1 first, and overlap where their live sets allow it. Objects that do not fit get addresses
- * past the end of the memory, so that the need of the tile is known.
+ * region 1 first, and overlap where their live sets allow it. Those that the loader fills keep
+ * clear of the end of the memory that it cannot reach (loader_tail_bytes). Objects that do not fit
+ * get addresses past the end of the memory, so that the need of the tile is known.
  */
 #ifndef PROGRAMS_PLACE_H
 #define PROGRAMS_PLACE_H
@@ -39,8 +40,9 @@ enum emu_status place_objects(struct lowered *l, const uint32_t *code_bytes, uns
 void placement_free(struct placement *p);
 
 /* Proves a placement: every object lies inside the memory (where the tile fits), aligned, in its
- * region, and apart from others where demanded; no two objects that are in use at the same time
- * share a byte. EMU_BAD_PROGRAM names both objects, the tile and the bytes.
+ * region, before the end of what the loader fills if it is loaded, and apart from others where
+ * demanded; no two objects that are in use at the same time share a byte. EMU_BAD_PROGRAM names
+ * both objects, the tile and the bytes.
  */
 enum emu_status placement_check(const struct lowered *l, const struct placement *p) EMU_MUST_CHECK;
 

@@ -21,8 +21,8 @@ struct place_trial {
     const struct place_job *job;
     struct place_scratch *w;
     int down;
-    uint64_t base, code_end, region1, reach, top; /* addresses */
-    uint32_t count;                               /* of w->placed */
+    uint64_t base, code_end, region1, reach, loaded, top; /* addresses */
+    uint32_t count;                                       /* of w->placed */
 };
 
 /* ---- blocks of elements ---- */
@@ -141,6 +141,8 @@ static int place_item(struct place_trial *t, uint32_t item)
 
     if (t->job->item[item].limits & ITEM_NEAR)
         to = t->reach;
+    if (t->down && t->job->item[item].limits & ITEM_LOADED && to > t->loaded)
+        to = t->loaded;
     if (r == REGION0 && to > t->region1)
         to = t->region1;
     if (r == REGION1 && from < t->region1)
@@ -193,8 +195,17 @@ static void sort_items(const struct place_job *job, unsigned order, struct place
     qsort(out, job->items, sizeof(*out), compare_keys);
 }
 
-/* Places everything in one order and direction. Returns the address after the highest item, or
- * NOWHERE. */
+/* Where the memory has to end for an item: after it, or after the bytes that the loader cannot
+ * fill.
+ */
+static uint64_t end_of(const struct place_job *job, uint32_t item, uint64_t addr)
+{
+    const struct place_item *it = &job->item[item];
+
+    return addr + it->bytes + (it->limits & ITEM_LOADED ? job->arch->loader_tail_bytes : 0);
+}
+
+/* Places everything in one order and direction. Returns where the memory has to end, or NOWHERE. */
 static uint64_t try_order(const struct place_job *job, struct place_scratch *w, unsigned order,
                           int down)
 {
@@ -209,6 +220,8 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
                              .top = (uint64_t)a->mem_base + a->mem_bytes };
     uint64_t end = t.code_end;
 
+    t.loaded = t.top - a->loader_tail_bytes;
+
     sort_items(job, order, w->order);
     for (uint32_t i = 0; i < job->items; i++)
         w->addr[i] = NOWHERE;
@@ -217,9 +230,9 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
             return NOWHERE;
     for (uint32_t i = 0; i < t.count; i++) {
         uint32_t k = w->placed[i].item;
+        uint64_t item_end = end_of(job, k, w->addr[k]);
 
-        if (w->addr[k] + job->item[k].bytes > end)
-            end = w->addr[k] + job->item[k].bytes;
+        end = item_end > end ? item_end : end;
     }
     return end;
 }
@@ -329,9 +342,10 @@ static void find_holes(const struct place_job *job, struct place_scratch *w, str
     uint64_t largest[2] = { 0, 0 }, lost = 0;
 
     for (uint32_t i = 0; i < job->items; i++) {
+        uint64_t item_end = end_of(job, i, w->best[i]);
+
         w->order[i] = (struct place_key){ w->best[i], i };
-        if (w->best[i] + job->item[i].bytes > end)
-            end = w->best[i] + job->item[i].bytes;
+        end = item_end > end ? item_end : end;
     }
     qsort(w->order, job->items, sizeof(*w->order), compare_keys);
     for (uint32_t i = 0; i <= job->items; i++) {

@@ -15,7 +15,8 @@ struct place_item {
 };
 enum {
     ITEM_CONSTRAINED = 1, /* to a region, or apart from another one */
-    ITEM_NEAR = 2         /* below PLACE_REACH */
+    ITEM_NEAR = 2,        /* below PLACE_REACH */
+    ITEM_LOADED = 4       /* before the last loader_tail_bytes of the memory */
 };
 
 /* Everything that the placement of a tile depends on. The number of an item is its index in the

@@ -81,6 +81,8 @@ static enum emu_status check_object(const struct checker *c, uint32_t t,
         return refuse(c, x->object, "not in region 0");
     if (o->region == REGION1 && x->begin < region1)
         return refuse(c, x->object, "not in region 1");
+    if (object_is_loaded(o) && tile_fits(c, t) && x->end > top - c->arch->loader_tail_bytes)
+        return refuse(c, x->object, "where the loader cannot fill the memory");
     if (c->near[x->object] && x->end > PLACE_REACH && tile_fits(c, t))
         return refuse(c, x->object, "beyond the addresses that instructions can name");
     return EMU_OK;

@@ -41,6 +41,7 @@ struct tile_schedule {
     uint32_t tile;
     struct exchange_sequence sequence; /* owned */
     uint32_t bytes;                    /* of its code; begins at a multiple of 8 */
+    uint32_t arrival;                  /* event at which its last word is in memory; 0: none */
     uint32_t words_in, words_out;
     uint32_t messages_in, messages_out; /* out: a multicast counts as often as it is sent */
 };

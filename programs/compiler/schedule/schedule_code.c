@@ -76,6 +76,20 @@ static uint32_t code_bytes(const struct exchange_sequence *p)
     return bytes;
 }
 
+/* The event at which the last word that endpoint k receives is in memory. */
+static uint32_t arrival_of(const struct schedule *s, uint32_t k, const struct tile_lists *l)
+{
+    int64_t last = 0;
+
+    for (uint32_t i = l->first_receive[k]; i < l->first_receive[k + 1]; i++) {
+        const struct timed_receive *r = &l->receive[i];
+        int64_t stored = r->event + r->words - 1 + s->point[k].lag;
+
+        last = stored > last ? stored : last;
+    }
+    return (uint32_t)last;
+}
+
 static enum emu_status sequence_tile(const struct schedule *s, uint32_t k, struct tile_lists *l,
                                      struct tile_schedule *out)
 {
@@ -88,6 +102,7 @@ static enum emu_status sequence_tile(const struct schedule *s, uint32_t k, struc
     for (uint32_t i = 0; i < count; i++)
         words_out += l->timed[l->first_send[k] + i].words;
     *out = (struct tile_schedule){ .tile = e->tile,
+                                   .arrival = arrival_of(s, k, l),
                                    .words_in = e->words_in,
                                    .words_out = words_out,
                                    .messages_in = e->messages_in,
