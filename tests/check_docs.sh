@@ -17,17 +17,15 @@ awk '
     function pattern_of(p, hex,   at, n) {
         gsub(/ /, "", p)
         n = gsub(/f/, "f", p)
-        if (n != 4 * length(hex)) return "?"
+        if (length(hex) != int((n + 3) / 4)) return "?"
         hex = bits(hex, n)
         for (at = 1; at <= n; at++) sub(/f/, substr(hex, at, 1), p)
         return p
     }
 
-    function documented(id, hex,   public) {
-        public = sub(/\*$/, "", id)
+    function documented(id, hex) {
         if (id in doc_code) fail("docs/encoding.md: " id " stands there twice")
         doc_code[id] = pattern_of(layout, hex)
-        doc_public[id] = public
     }
 
     # --- the tables ---
@@ -37,7 +35,7 @@ awk '
         mnemonic[q[2]] = 1
         if (!/^ALIAS/) {
             code[id] = q[6]; gsub(/ /, "", code[id])
-            public_code[id] = q[7] ~ /PUBLIC/
+            newer[id] = q[5] !~ /IPU1/
         }
         next
     }
@@ -51,10 +49,16 @@ awk '
     FILENAME ~ /tile_check\.def$/ && /^CHECK\(/ { split($0, q, /[(,] */); check[q[2]] = 1; next }
 
     # --- the pages ---
-    FILENAME ~ /encoding\.md$/ && (NF == 8 || NF == 16) && length($0) == 5 * NF - 1 && /^[01a-z ]+$/ { layout = $0; next }
+    FILENAME ~ /encoding\.md$/ && (NF == 8 || NF == 16) && length($0) == 5 * NF - 1 && /^[01a-zCHLM ]+$/ { layout = $0; next }
     FILENAME ~ /encoding\.md$/ && /^    [a-z]/ {
         if (layout ~ /f/) for (k = 1; k < NF; k += 2) documented($k, $(k + 1))
         else for (k = 1; k <= NF; k++) documented($k, "")
+        next
+    }
+    FILENAME ~ /encoding\.md$/ && /^ipu2 added/ {
+        gsub(/[^a-z0-9_]+/, " ")
+        n = split($0, q, " ")
+        for (k = 1; k <= n; k++) added[q[k]] = 1
         next
     }
     FILENAME ~ /machine\.md$/ && /^## .*space/ { space = /[Uu]pper/ ? "U" : /[Ss]upervisor/ ? "S" : "W" }
@@ -75,7 +79,7 @@ awk '
         for (id in code) {
             if (!(id in doc_code)) fail("docs/encoding.md: " id " is missing")
             else if (doc_code[id] != code[id]) fail("docs/encoding.md: " id " is " doc_code[id] ", insn.def has " code[id])
-            else if (doc_public[id] != public_code[id]) fail("docs/encoding.md: " id " differs in whether its word is public")
+            else if (newer[id] != (id in added)) fail("docs/encoding.md 4: " id " differs in its instruction set")
         }
         for (id in doc_code) if (!(id in code)) fail("docs/encoding.md: no form " id)
         for (c in csr) {

@@ -93,6 +93,8 @@ static int find_compute(const struct arch *a, struct arch_problem *p)
                "%u, but the machine runs six: the barrel has six slots and "
                "programs split work by six",
                a->workers);
+    if (a->isa != 1 && a->isa != 2 && a->isa != 21)
+        REFUSE(isa, isa, "%u, but the versions are 1 (ipu1), 2 (ipu2) and 21 (ipu21)", a->isa);
     if (a->load_latency_cycles > a->workers)
         REFUSE(load_latency_cycles, workers,
                "%u, but only up to %u cycles are hidden by the barrel and nothing else is modelled",
@@ -110,6 +112,9 @@ static int find_compute(const struct arch *a, struct arch_problem *p)
     if (a->f32_macs != units)
         REFUSE(f32_macs, amp_sets, "%u, but %u AMP units do one multiply-add each", a->f32_macs,
                units);
+    if (a->isa > 1 && a->amp_sets < 2)
+        REFUSE(isa, amp_sets, "%u, but its instructions work on two sets of AMP units, not on %u",
+               a->isa, a->amp_sets);
     return 0;
 }
 

@@ -146,7 +146,7 @@ const struct asm_section *asm_section_of(const struct asm_image *image, uint32_t
 /* Source line of an address, or NULL. */
 const struct asm_line *asm_line_of(const struct asm_image *image, uint32_t addr);
 
-/* Writes an image in the text format "superstep-unit 1" (asm_file.c), and reads it back.
+/* Writes an image in the text format "superstep-unit 2" (asm_file.c), and reads it back.
  * asm_image_read fills *out, which asm_image_free empties. Errors: EMU_IO, EMU_BAD_FILE,
  * EMU_NO_MEMORY. */
 enum emu_status asm_image_write(const struct asm_image *image, FILE *f) EMU_MUST_CHECK;

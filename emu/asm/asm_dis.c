@@ -19,8 +19,8 @@ static uint32_t word_at(const struct asm_section *s, uint32_t offset)
     return w;
 }
 
-/* An instruction that assembles to its own word again. */
-static int is_faithful(const struct insn *in, uint32_t word, uint32_t second)
+/* An instruction that assembles to its own words again. */
+static int is_faithful(const struct insn *in, const uint32_t word[2])
 {
     uint32_t again[2];
     unsigned n;
@@ -28,7 +28,19 @@ static int is_faithful(const struct insn *in, uint32_t word, uint32_t second)
     if (in->op >= INSN_COUNT)
         return 0;
     n = isa_encode(in, again);
-    return again[0] == word && (n == 1 || again[1] == second);
+    return again[0] == word[0] && (n == 1 || again[1] == word[1]);
+}
+
+/* The same of a bundle. */
+static int is_faithful_bundle(const struct insn *main, const struct insn *aux,
+                              const uint32_t word[2])
+{
+    uint32_t again[2];
+
+    if (main->op >= INSN_COUNT || aux->op >= INSN_COUNT)
+        return 0;
+    isa_encode_bundle(main, aux, again);
+    return again[0] == word[0] && again[1] == word[1];
 }
 
 /* What stands at a word-aligned offset. */
@@ -52,11 +64,10 @@ static void read_piece(const struct asm_section *s, uint32_t offset, struct dis_
         word[1] = word_at(s, offset + 4);
     p->bytes = isa_decode(word, &p->main, &p->aux, &p->is_bundle);
     if (p->is_bundle)
-        p->is_code = is_faithful(&p->main, word[0] & ~(1u << ISA_BUNDLE_BIT), 0) &&
-                     is_faithful(&p->aux, word[1], 0) &&
+        p->is_code = is_faithful_bundle(&p->main, &p->aux, word) &&
                      !insn_bundle_fault(&p->main, &p->aux, why, sizeof(why));
     else
-        p->is_code = is_faithful(&p->main, word[0], word[1]) &&
+        p->is_code = is_faithful(&p->main, word) &&
                      (p->bytes == 4 || (s->addr + offset) % 8 == 0) &&
                      !insn_writes_twice(&p->main, why, sizeof(why));
     if (!p->is_code)

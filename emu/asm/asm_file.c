@@ -1,9 +1,9 @@
 /* asm_file.c - linked units as text files, for people and for other tools.
  *
- *   superstep-unit 1
+ *   superstep-unit 2
  *   machine "mk2"
  *   section ADDRESS FLAGS ALIGNMENT BYTES "NAME" "SOURCE"
- *    19000005 81a00001 50c00000 ...
+ *    19000005 99e00000 9ad00000 ...
  *   symbol VALUE FLAGS BYTES STACK_BYTES "NAME" "SOURCE"
  *   end
  *
@@ -87,7 +87,7 @@ static void write_symbol(FILE *f, const struct asm_symbol *s)
 
 enum emu_status asm_image_write(const struct asm_image *image, FILE *f)
 {
-    fprintf(f, "superstep-unit 1\nmachine ");
+    fprintf(f, "superstep-unit 2\nmachine ");
     write_name(f, image->machine);
     putc('\n', f);
     for (size_t i = 0; i < image->section_count; i++)
@@ -332,8 +332,14 @@ static enum emu_status read_image(struct asm_file_reader *r)
     int symbols = 0;
 
     word = read_word(r);
-    if (!span_is(word, "superstep-unit") || !span_is(read_word(r), "1"))
-        return bad(r, "expected 'superstep-unit 1'");
+    if (!span_is(word, "superstep-unit"))
+        return bad(r, "expected 'superstep-unit 2'");
+    word = read_word(r);
+    if (span_is(word, "1"))
+        return bad(r,
+                   "a unit of version 1, whose words mean something else now: assemble it again");
+    if (!span_is(word, "2"))
+        return bad(r, "expected 'superstep-unit 2'");
     next_line(r);
     if (!span_is(read_word(r), "machine"))
         return bad(r, "expected 'machine'");

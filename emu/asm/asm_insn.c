@@ -17,14 +17,14 @@ static const char *operand_registers(const struct insn *in, const struct operand
                   { 'x', offsetof(struct insn, x) },
                   { 'y', offsetof(struct insn, y) },
                   { 'p', offsetof(struct insn, p) } };
-    uint32_t bits = o->kind == OPD_A4 ? 0xf : o->kind == OPD_A123 ? 0xe : 0x1;
+    uint32_t bits = o->kind == OPD_A4 ? 0xf : 0x1;
 
     *mask = 0;
     if (o->kind > OPD_A_B || !o->letter)
         return NULL;
     if (o->kind == OPD_M2 || o->kind == OPD_A2)
         bits = 3;
-    if (strchr("xyp", o->letter) && o->suffix == SUFFIX_NONE && in->op != INSN_brnzdec)
+    if (strchr("yp", o->letter) && o->suffix == SUFFIX_NONE)
         return NULL;
     for (size_t i = 0; i < EMU_COUNT_OF(field); i++) {
         if (field[i].letter == o->letter)
@@ -191,13 +191,10 @@ static int emit_single(struct as *as, const struct insn_text *t, const struct ma
 static int emit_bundle(struct as *as)
 {
     struct bundle *b = &as->bundle;
-    uint32_t word[2], second[2], offset = (uint32_t)as->section->size;
+    uint32_t word[2], offset = (uint32_t)as->section->size;
     unsigned kind = ITEM_BUNDLE | repeat_flag(&b->match[0]) | repeat_flag(&b->match[1]);
 
-    isa_encode(&b->match[0].insn[0], word);
-    isa_encode(&b->match[1].insn[0], second);
-    word[0] |= 1u << ISA_BUNDLE_BIT;
-    word[1] = second[0];
+    isa_encode_bundle(&b->match[0].insn[0], &b->match[1].insn[0], word);
     return section_emit(as, word, ISA_BUNDLE_BYTES, kind, b->at) &&
            add_fixups(as, &b->text[0], &b->match[0], offset, ISA_WORD_BYTES) &&
            add_fixups(as, &b->text[1], &b->match[1], offset + ISA_WORD_BYTES, ISA_WORD_BYTES);
@@ -293,6 +290,11 @@ static int unknown_mnemonic(struct as *as, struct span mnemonic, struct loc at)
     const char *best = NULL;
     unsigned least = word_tolerance(mnemonic) + 1;
 
+    if (span_is(mnemonic, "movz")) /* some vendor pages have it, but its word is that of movnz */
+        return as_error(as, at,
+                        "'movz' is no instruction: put the other value into the "
+                        "destination first and use 'movnz', which moves if its condition "
+                        "is not 0");
     for (unsigned f = 0; f < FORM_COUNT; f++) {
         unsigned d = word_distance(mnemonic, isa_form(f)->mnemonic);
 

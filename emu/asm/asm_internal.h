@@ -160,7 +160,7 @@ struct source {
 /* ---- instructions (asm_operand.c, asm_match.c, asm_insn.c) ---- */
 
 enum operand_text_kind { TEXT_M, TEXT_A, TEXT_CSR, TEXT_EXPR };
-enum broadcast { BROADCAST_NONE, BROADCAST_B, BROADCAST_BL, BROADCAST_BU };
+enum broadcast { BROADCAST_NONE, BROADCAST_LOW /* B or BL */, BROADCAST_HIGH /* BU */ };
 
 struct operand_text {
     uint8_t kind, suffix; /* enum operand_text_kind, enum operand_suffix */

@@ -1,8 +1,8 @@
 /* asm_match.c - finds the form of a mnemonic that fits the operands, and the message when none
  * does.
  *
- * The first form in table order wins, so the order of insn.def decides between zero- and
- * sign-extended immediates. An operand that is not known yet fits every immediate; the linker
+ * The first form in table order wins, so the order of insn.def decides between sign- and
+ * zero-extended immediates. An operand that is not known yet fits every immediate; the linker
  * matches again when it is.
  */
 #include <stdarg.h>
@@ -71,24 +71,19 @@ static enum fit register_fits(const struct match_attempt *a, const struct insn_f
                               int64_t *out)
 {
     static const struct {
-        uint8_t kind, count, broadcast, align, first;
+        uint8_t kind, count, broadcast, align;
     } shape[] = {
-        [OPD_M] = { TEXT_M, 1, BROADCAST_NONE, 1, 0 },
-        [OPD_A] = { TEXT_A, 1, BROADCAST_NONE, 1, 0 },
-        [OPD_M2] = { TEXT_M, 2, BROADCAST_NONE, 2, 0 },
-        [OPD_A2] = { TEXT_A, 2, BROADCAST_NONE, 2, 0 },
-        [OPD_A4] = { TEXT_A, 4, BROADCAST_NONE, 4, 0 },
-        [OPD_A123] = { TEXT_A, 3, BROADCAST_NONE, 4, 1 },
-        [OPD_A_BL] = { TEXT_A, 1, BROADCAST_BL, 1, 0 },
-        [OPD_A_BU] = { TEXT_A, 1, BROADCAST_BU, 1, 0 },
-        [OPD_A_B] = { TEXT_A, 1, BROADCAST_B, 1, 0 },
+        [OPD_M] = { TEXT_M, 1, BROADCAST_NONE, 1 },    [OPD_A] = { TEXT_A, 1, BROADCAST_NONE, 1 },
+        [OPD_M2] = { TEXT_M, 2, BROADCAST_NONE, 2 },   [OPD_A2] = { TEXT_A, 2, BROADCAST_NONE, 2 },
+        [OPD_A4] = { TEXT_A, 4, BROADCAST_NONE, 4 },   [OPD_A_BL] = { TEXT_A, 1, BROADCAST_LOW, 1 },
+        [OPD_A_BU] = { TEXT_A, 1, BROADCAST_HIGH, 1 }, [OPD_A_B] = { TEXT_A, 1, BROADCAST_LOW, 1 },
     };
     const struct operand *o = &f->operand[k];
     const struct operand_text *t = &a->text->operand[k];
-    unsigned over = t->reg % shape[o->kind].align - shape[o->kind].first;
+    unsigned over = t->reg % shape[o->kind].align;
     int any_file = k > 0 && o->kind == OPD_M && t->kind == TEXT_A && is_memory(f);
 
-    *out = t->reg - t->reg % shape[o->kind].align;
+    *out = t->reg - over;
     return (t->kind == shape[o->kind].kind || any_file) && t->count == shape[o->kind].count &&
                    t->broadcast == shape[o->kind].broadcast && t->suffix == o->suffix &&
                    (!over || a->text->any_operands)
@@ -170,8 +165,6 @@ static enum fit operand_fits(const struct match_attempt *a, const struct insn_fo
     }
     if (is_branch_constant(a, f, o))
         return branch_constant_fits(a, o, v, out);
-    if (f->form == FORM_st64pace && v >= 0 && v < 16)
-        v &= 3; /* PopLibs writes the selectors of two strides where only one is used */
     *out = v;
     return isa_operand_accepts(o, v) ? FIT_YES : FIT_KIND;
 }
@@ -208,7 +201,6 @@ static void describe(const struct match_attempt *a, const struct insn_form *f,
         [OPD_M2] = "$mN:N+1 (N even)",
         [OPD_A2] = "$aN:N+1 (N even)",
         [OPD_A4] = "$aN:N+3 (N multiple of 4)",
-        [OPD_A123] = "$a1:3 or $a5:7",
         [OPD_A_BL] = "$aN:BL",
         [OPD_A_BU] = "$aN:BU",
         [OPD_A_B] = "$aN:B",
@@ -225,7 +217,7 @@ static void describe(const struct match_attempt *a, const struct insn_form *f,
         snprintf(out, bytes, "simm%u (%lld..%lld)", o->bits, -top / 2, top / 2 - 1);
         break;
     case OPD_SUBIMM:
-        snprintf(out, bytes, "an immediate (-65535..32768)");
+        snprintf(out, bytes, "an immediate (-32767..32767)");
         break;
     case OPD_HIMM:
         snprintf(out, bytes, "himm12 (32 bits, the low 20 zero)");
@@ -322,6 +314,16 @@ static int check_mode(const struct match_attempt *a, const struct insn_form *f)
                 t->mode == MODE_WORKER ? "worker" : "supervisor");
 }
 
+static int check_machine(const struct match_attempt *a, unsigned op)
+{
+    const struct insn_form *f = isa_op_form(op);
+
+    if (a->u->options.any_machine || f->since <= a->u->arch.isa)
+        return 1;
+    return fail(a, a->text->at, "'%s' needs the instruction set ipu%u, and machine %s has ipu%u",
+                f->mnemonic, f->since, a->u->arch.name, a->u->arch.isa);
+}
+
 /* What ldconst becomes depends on its value. */
 static int check_known(const struct match_attempt *a, const struct insn_form *f)
 {
@@ -342,7 +344,7 @@ static int build(const struct match_attempt *a, const struct insn_form *f, const
     for (unsigned k = 0; k < a->text->count; k++)
         out->unknown |= a->value[k].kind != VALUE_NUMBER;
     EMU_ASSERT(out->insns);
-    return check_known(a, f) && check_mode(a, f);
+    return check_known(a, f) && check_mode(a, f) && check_machine(a, f->op);
 }
 
 /* The third operand of `run` is a word number in region 0: a symbol becomes its distance from
@@ -389,7 +391,7 @@ static int match_word(const struct match_attempt *a, struct match *out)
         return fail(a, a->text->at, "0x%08x is no instruction of one word", (unsigned)word[0]);
     out->form = isa_op_form(out->insn[0].op);
     out->insns = 1;
-    return check_mode(a, out->form);
+    return check_mode(a, out->form) && check_machine(a, out->form->op);
 }
 
 int insn_match(struct asm_unit *u, struct as *as, const struct insn_text *t, int linked,

@@ -83,12 +83,10 @@ static int register_range(struct as *as, struct operand_text *o)
     lex_blank(as);
     at = lex_here(as);
     word = lex_word(as);
-    if (span_is(word, "B"))
-        o->broadcast = BROADCAST_B;
-    else if (span_is(word, "BL"))
-        o->broadcast = BROADCAST_BL;
+    if (span_is(word, "B") || span_is(word, "BL"))
+        o->broadcast = BROADCAST_LOW;
     else if (span_is(word, "BU"))
-        o->broadcast = BROADCAST_BU;
+        o->broadcast = BROADCAST_HIGH;
     if (o->broadcast)
         return 1;
     last = register_number(word);

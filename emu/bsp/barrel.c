@@ -38,11 +38,12 @@ struct pending_wait {
 };
 
 /* Why a supervisor may not execute the instruction, or NULL; then its cost is noted. */
-static const char *supervisor_invalid(struct pending_wait *p, int is_bundle)
+static const char *supervisor_invalid(const struct arch *arch, struct pending_wait *p,
+                                      int is_bundle)
 {
     const struct insn_form *form;
 
-    if (p->in.op == INSN_ILLEGAL)
+    if (p->in.op == INSN_ILLEGAL || isa_op_form(p->in.op)->since > arch->isa)
         return "no such instruction";
     if (is_bundle)
         return "a bundle in the supervisor";
@@ -77,7 +78,7 @@ static int supervisor_peek(const struct barrel *b, struct tile *t, struct pendin
     if (!is_bundle && p->bytes == 8 && (pc & 7))
         return supervisor_fault(t, b, FAULT_INVALID_PC,
                                 "a two-word instruction must be 8-byte aligned");
-    invalid = supervisor_invalid(p, is_bundle);
+    invalid = supervisor_invalid(t->arch, p, is_bundle);
     if (invalid)
         return supervisor_fault(t, b, FAULT_INVALID_INSTR, invalid);
     p->regs = isa_registers(&p->in);

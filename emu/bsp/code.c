@@ -55,11 +55,11 @@ size_t code_cache_pages(struct code_cache *c)
 
 /* Where struct arch has the issue slots of an operation; 0: it takes one. */
 static const uint16_t slots_field[INSN_COUNT] = {
-#define ONE                                               0
-#define COST(class)                                       0
-#define SLOTS(field)                                      offsetof(struct arch, slots_##field)
-#define INSN(id, mn, operands, lane, ctx, enc, time, ...) [INSN_##id] = time,
-#define LANES(operation, ...)                             INSN(__VA_ARGS__)
+#define ONE                                                       0
+#define COST(class)                                               0
+#define SLOTS(field)                                              offsetof(struct arch, slots_##field)
+#define INSN(id, mn, operands, lane, ctx, since, word, time, ...) [INSN_##id] = time,
+#define LANES(operation, ...)                                     INSN(__VA_ARGS__)
 #define ALIAS(...)
 #include "emu/isa/insn.def"
 #undef ONE
@@ -80,9 +80,15 @@ static unsigned code_slots(const struct arch *arch, unsigned op)
     return slots;
 }
 
-static const char *invalid_for_worker(const struct code_slot *s)
+/* Whether the machine has an instruction. */
+static bool has(const struct arch *arch, const struct insn *in)
 {
-    if (s->main.op == INSN_ILLEGAL || (s->is_bundle && s->aux.op == INSN_ILLEGAL))
+    return in->op < INSN_COUNT && isa_op_form(in->op)->since <= arch->isa;
+}
+
+static const char *invalid_for_worker(const struct arch *arch, const struct code_slot *s)
+{
+    if (!has(arch, &s->main) || (s->is_bundle && !has(arch, &s->aux)))
         return "no such instruction";
     if (!(isa_op_form(s->main.op)->context & CTX_W))
         return "a supervisor instruction in a worker";
@@ -116,7 +122,7 @@ static void decode_slot(const struct arch *arch, const uint32_t word[2], struct 
     s->instructions = is_bundle ? 2 : 1;
     s->slots = 1;
     s->invalid_fault = FAULT_INVALID_INSTR;
-    s->invalid = invalid_for_worker(s);
+    s->invalid = invalid_for_worker(arch, s);
     if (!s->invalid && s->is_bundle &&
         (isa_registers(&s->main).a_write & isa_registers(&s->aux).a_write)) {
         s->invalid_fault = FAULT_INVALID_OP;

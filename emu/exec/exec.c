@@ -5,7 +5,8 @@
 enum { ARF_REGS = 16 };
 
 exec_fn *const exec_table[INSN_COUNT] = {
-#define INSN(id, mn, operands, lane, ctx, enc, time, flags, esrc, msrc) [INSN_##id] = exec_##id,
+#define INSN(id, mn, operands, lane, ctx, since, word, time, flags, wsrc, msrc)                    \
+    [INSN_##id] = exec_##id,
 #define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)
 #define LANES(operation, ...) INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"

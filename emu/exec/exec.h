@@ -21,7 +21,7 @@
  * Returns FAULT_NONE or what tile_fault() recorded. */
 typedef enum fault exec_fn(struct tile *t, unsigned lane, const struct insn *in);
 
-#define INSN(id, mn, operands, lane, ctx, enc, time, flags, esrc, msrc) exec_fn exec_##id;
+#define INSN(id, mn, operands, lane, ctx, since, word, time, flags, wsrc, msrc) exec_fn exec_##id;
 #define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)
 #define LANES(operation, ...) INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"

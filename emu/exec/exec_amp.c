@@ -8,7 +8,7 @@
  */
 #include "emu/exec/exec_amp.h"
 
-/* Immediates. Their numbers are ours: docs/facts.md. */
+/* Immediates of six bits. Their numbers are ours: docs/facts.md. */
 enum { F16_E4_P0 = 0, F16_E2_P0 = 4, F16_E1_P0 = 6, F16_PHASES = 7 };
 enum { F32_E4_P0 = 0, F32_E2_P0 = 8, F32_E1_P2 = 12, F32_PHASES = 13 };
 
@@ -17,11 +17,6 @@ enum { UNITS_E4 = 8, UNITS_E2 = 4, UNITS_E1 = 2 }; /* units per set that take pa
 static enum fault bad_phase(struct tile *t, unsigned lane)
 {
     return tile_fault(t, lane, FAULT_INVALID_INSTR, 0, "no such AMP phase");
-}
-
-static enum fault no_set(struct tile *t, unsigned lane)
-{
-    return tile_fault(t, lane, FAULT_INVALID_INSTR, 0, "this machine has one set of AMP units");
 }
 
 /* Splits the immediate of an f16 instruction. */
@@ -83,8 +78,6 @@ enum fault amp_f16_instruction(struct tile *t, unsigned lane, const struct insn 
     uint16_t x[4];
     enum fault fault;
 
-    if (!amp_set_exists(t, step->sets - 1))
-        return no_set(t, lane);
     env = fp_env_begin(t, lane, step->half_out);
     amp_read_f16v4(t, lane, in->a, x);
     for (unsigned set = 0; set < step->sets; set++) {
@@ -167,8 +160,6 @@ static enum fault f32_amp(struct tile *t, unsigned lane, const struct insn *in, 
 
     if (!f32_phase(in->i, &step))
         return bad_phase(t, lane);
-    if (!amp_set_exists(t, sets - 1))
-        return no_set(t, lane);
     env = fp_env_begin(t, lane, 0);
     amp_read_pair(t, lane, in->b, false, partial, &env);
     for (unsigned set = 0; set < sets; set++) {

@@ -1,16 +1,21 @@
-/* exec_bits.c - moves that are not one operation per lane: conditional moves of the main lane, and
- * permutations of register pairs of the auxiliary lane. No arithmetic, no faults.
+/* exec_bits.c - moves that are not one operation per lane: none at all, the conditional move of the
+ * main lane, and permutations of register pairs of the auxiliary lane. No arithmetic, no faults.
  *
  * A pair is the registers n and n + 1.
  */
 #include "emu/exec/exec.h"
 
-/* movz $mD, $mA, $mB: if $mA is 0 */
-enum fault exec_movz(struct tile *t, unsigned lane, const struct insn *in)
+/* nop: the word of `setzi $m14, 0`, a register that does not exist */
+enum fault exec_nop(struct tile *t, unsigned lane, const struct insn *in)
 {
-    if (!tile_m(t, lane, in->a))
-        tile_set_m(t, lane, in->d, tile_m(t, lane, in->b));
+    (void)t, (void)lane, (void)in;
     return FAULT_NONE;
+}
+
+/* fnop: the word of `setzi $a13, 0`, likewise */
+enum fault exec_fnop(struct tile *t, unsigned lane, const struct insn *in)
+{
+    return exec_nop(t, lane, in);
 }
 
 /* movnz $mD, $mA, $mB: if $mA is not 0 */

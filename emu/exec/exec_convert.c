@@ -77,12 +77,16 @@ enum fault exec_f16v4maxc(struct tile *t, unsigned lane, const struct insn *in)
     return fp_finish(t, lane, &env, in->d, &r, 1);
 }
 
-/* f32int $aD, $aA, mode */
+/* f32int $aD, $aA, mode: 0 to 3, as $FP_CTL.RND */
 enum fault exec_f32int(struct tile *t, unsigned lane, const struct insn *in)
 {
-    struct fp_env env = fp_env_begin(t, lane, 0);
-    uint32_t r = fp_f32_int(tile_a(t, lane, in->a), (unsigned)in->i, &env);
+    struct fp_env env;
+    uint32_t r;
 
+    if (in->i < 0 || in->i > 3)
+        return tile_fault(t, lane, FAULT_INVALID_INSTR, 0, "no such rounding mode");
+    env = fp_env_begin(t, lane, 0);
+    r = fp_f32_int(tile_a(t, lane, in->a), (unsigned)in->i, &env);
     return fp_finish(t, lane, &env, in->d, &r, 1);
 }
 

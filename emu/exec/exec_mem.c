@@ -10,7 +10,7 @@ enum fault exec_stm32(struct tile *t, unsigned lane, const struct insn *in)
     return tile_store32(t, lane, addr, tile_m(t, lane, in->s));
 }
 
-/* stm32step $mS, $mX+=, $mT: the address is $mX itself */
+/* stm32step $mS, $mX, $mT: the address is $mX itself */
 enum fault exec_stm32step(struct tile *t, unsigned lane, const struct insn *in)
 {
     uint32_t addr = tile_m(t, lane, in->x);

@@ -255,7 +255,7 @@ enum fault exec_ld64b16pace(struct tile *t, unsigned lane, const struct insn *in
     return pair_and_single(t, lane, in, 2);
 }
 
-/* ld64a32 $aD:123, $mP++, $mB, $mY: 64 bits from $mP into registers 2 and 3, 32 bits from $mB +
+/* ld64a32 $aD:4, $mP++, $mB, $mY: 64 bits from $mP into registers 2 and 3, 32 bits from $mB +
  * $mY.lo into register 1 */
 enum fault exec_ld64a32(struct tile *t, unsigned lane, const struct insn *in)
 {

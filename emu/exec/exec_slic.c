@@ -54,9 +54,21 @@ enum fault exec_f16v4hihov4slic(struct tile *t, unsigned lane, const struct insn
     return f16_slic(t, lane, in, (struct amp_step){ .sets = 2, .half_in = true, .half_out = true });
 }
 
+static enum fault no_meaning(struct tile *t, unsigned lane, const struct insn *in)
+{
+    (void)in;
+    return tile_fault(t, lane, FAULT_INVALID_INSTR, 0,
+                      "SLIC with f32 data: its meaning is not public");
+}
+
 /* f32sisoslic aD:2, aA, aB:2, wsel */
 enum fault exec_f32sisoslic(struct tile *t, unsigned lane, const struct insn *in)
 {
-    (void)in;
-    return tile_fault(t, lane, FAULT_INVALID_INSTR, 0, "f32sisoslic: its meaning is not public");
+    return no_meaning(t, lane, in);
+}
+
+/* f32sisov2slic aD:2, aA, aB:2, wsel */
+enum fault exec_f32sisov2slic(struct tile *t, unsigned lane, const struct insn *in)
+{
+    return no_meaning(t, lane, in);
 }

@@ -269,8 +269,6 @@ FAST_INLINE int f16_instruction(struct tile *t, uint32_t lanes, const struct ins
     struct chains c;
     struct acc_bounds run;
 
-    if (form.sets == 2 && t->arch->accumulators < TILE_ACC)
-        return 0;
     if (EMU_UNLIKELY(n >= (form.slides ? 2 : 4)))
         return few_units(t, lanes, in, form);
     w = fast_weights(t, weights_key(SET_UNITS, form.sets));

@@ -138,7 +138,7 @@ FAST_INLINE int f32_instruction(struct tile *t, uint32_t lanes, const struct ins
     struct f32_pairs out = { _mm256_setzero_si256(), _mm_setzero_si128() };
     unsigned set;
 
-    if (!decode(in, &j) || (sets == 2 && t->arch->accumulators < TILE_ACC))
+    if (!decode(in, &j))
         return 0;
     j.t = t;
     j.lanes = lanes;

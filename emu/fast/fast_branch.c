@@ -1,5 +1,5 @@
-/* fast_branch.c - branches, conditional moves and permutations of register pairs for all workers at
- * once. Plain meaning: emu/exec/exec_ctl.c and exec_bits.c. */
+/* fast_branch.c - branches, moves that depend on a condition and permutations of register pairs for
+ * all workers at once. Plain meaning: emu/exec/exec_ctl.c and exec_bits.c. */
 #include "emu/fast/fast_fp.h"
 
 FAST_INLINE v8u choose(v8u mask, v8u yes, v8u no)
@@ -7,12 +7,15 @@ FAST_INLINE v8u choose(v8u mask, v8u yes, v8u no)
     return (yes & mask) | (no & ~mask);
 }
 
-int fast_movz(struct tile *t, uint32_t lanes, const struct insn *in)
+int fast_nop(struct tile *t, uint32_t lanes, const struct insn *in)
 {
-    v8u take = (v8u)(fast_m(t, in->a) == 0);
-
-    fast_set_m(t, lanes, in->d, choose(take, fast_m(t, in->b), fast_m(t, in->d)));
+    (void)t, (void)lanes, (void)in;
     return 1;
+}
+
+int fast_fnop(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    return fast_nop(t, lanes, in);
 }
 
 int fast_movnz(struct tile *t, uint32_t lanes, const struct insn *in)

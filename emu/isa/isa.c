@@ -11,20 +11,21 @@
 
 enum { M = LANE_M, A = LANE_A };
 enum { W = CTX_W, S = CTX_S, B = CTX_B };
-enum { SOLO = INSN_SOLO, CONTROL = INSN_CONTROL, SYSTEM = INSN_SYSTEM, TWO_SETS = INSN_TWO_SETS };
+enum { IPU1 = ISA_IPU1, IPU2 = ISA_IPU2, IPU21 = ISA_IPU21 };
+enum { SOLO = INSN_SOLO, CONTROL = INSN_CONTROL, SYSTEM = INSN_SYSTEM, SHOWN = INSN_SHOWN };
 
 /* The rows as written; alias rows carry "target: map". */
 static const struct insn_row {
     const char *name, *mnemonic, *operands;
-    uint8_t is_alias, lane, context, flags, cost;
-    const char *encoding;
+    uint8_t is_alias, lane, context, since, flags, cost;
+    const char *word;
 } rows[FORM_COUNT] = {
 #define ONE          COST_ONE
 #define SLOTS(field) COST_ONE
 #define COST(class)  COST_##class
-#define INSN(id, mn, ops, lane, ctx, enc, time, fl, es, ms)                                        \
-    { #id, mn, ops, 0, lane, ctx, fl, time, enc },
-#define ALIAS(id, mn, ops, lane, ctx, map, fl, ms) { #id, mn, ops, 1, lane, ctx, fl, 0, map },
+#define INSN(id, mn, ops, lane, ctx, since, word, time, fl, ws, ms)                                \
+    { #id, mn, ops, 0, lane, ctx, since, fl, time, word },
+#define ALIAS(id, mn, ops, lane, ctx, map, fl, ms) { #id, mn, ops, 1, lane, ctx, 0, fl, 0, map },
 #define LANES(operation, ...)                      INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
 #undef LANES
@@ -36,9 +37,9 @@ static const struct insn_row {
 };
 
 static const uint16_t op_of_form[FORM_COUNT] = {
-#define INSN(id, mn, ops, lane, ctx, enc, time, fl, es, ms) [FORM_##id] = INSN_##id,
-#define ALIAS(id, mn, ops, lane, ctx, map, fl, ms)          [FORM_##id] = INSN_ILLEGAL,
-#define LANES(operation, ...)                               INSN(__VA_ARGS__)
+#define INSN(id, mn, ops, lane, ctx, since, word, time, fl, ws, ms) [FORM_##id] = INSN_##id,
+#define ALIAS(id, mn, ops, lane, ctx, map, fl, ms)                  [FORM_##id] = INSN_ILLEGAL,
+#define LANES(operation, ...)                                       INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
 #undef LANES
 #undef INSN
@@ -85,8 +86,6 @@ static void parse_register(struct operand *o, const char *s)
             o->kind = s[0] == 'm' ? OPD_M2 : OPD_A2;
         else if (!strncmp(colon, ":4", 2))
             o->kind = OPD_A4;
-        else if (!strncmp(colon, ":123", 4))
-            o->kind = OPD_A123;
         else if (!strncmp(colon, ":BL", 3))
             o->kind = OPD_A_BL;
         else if (!strncmp(colon, ":BU", 3))
@@ -115,7 +114,6 @@ static void parse_immediate(struct operand *o, const char *s)
         { "imm17", OPD_SUBIMM, 17 }, { "imm32", OPD_IMM32, 32 },    { "addr", OPD_ADDR, 0 },
         { "csr8", OPD_CSR, 8 },      { "csrname", OPD_CSRNAME, 8 }, { "zone", OPD_UIMM, 0 },
         { "csidx8", OPD_UIMM, 8 },   { "stride3x2", OPD_UIMM, 6 },  { "stride2x2", OPD_UIMM, 4 },
-        { "stride2", OPD_UIMM, 2 },
     };
 
     for (size_t i = 0; i < EMU_COUNT_OF(kinds); i++) {
@@ -181,15 +179,18 @@ static void init_form(unsigned i)
     f->lane = r->lane;
     f->context = r->context;
     f->flags = r->flags;
+    f->since = r->since;
     f->cost = r->cost;
     f->op = op_of_form[i];
     if (r->is_alias) {
-        size_t n = strcspn(r->encoding, ":|");
+        size_t n = strcspn(r->word, ":|");
 
-        f->op = (uint16_t)find_op(r->encoding, n);
-        f->alias_map = strchr(r->encoding, ':') + 1;
+        f->op = (uint16_t)find_op(r->word, n);
+        f->alias_map = strchr(r->word, ':') + 1;
     } else {
         form_of_op[f->op] = (uint16_t)i;
+        if (r->word[0] != 'C')
+            f->flags |= INSN_SOLO;
     }
     parse_operands(f);
 }
@@ -216,15 +217,15 @@ static void link_mnemonic(unsigned i)
 /* Runs before main(), so that readers need no lock. */
 __attribute__((constructor)) static void isa_tables(void)
 {
-    const char *encoding[INSN_COUNT];
+    const char *word[INSN_COUNT];
 
     for (unsigned i = 0; i < FORM_COUNT; i++)
         init_form(i);
     for (unsigned i = 0; i < FORM_COUNT; i++)
         link_mnemonic(i);
     for (unsigned op = 0; op < INSN_COUNT; op++)
-        encoding[op] = rows[form_of_op[op]].encoding;
-    isa_code_init(encoding);
+        word[op] = rows[form_of_op[op]].word;
+    isa_code_init(word);
     isa_regs_init();
 }
 
@@ -238,6 +239,15 @@ const struct insn_form *isa_op_form(unsigned op)
 {
     EMU_ASSERT(op < INSN_COUNT);
     return &forms[form_of_op[op]];
+}
+
+enum isa_version isa_newest(void)
+{
+    unsigned newest = ISA_IPU1;
+
+    for (unsigned i = 0; i < FORM_COUNT; i++)
+        newest = rows[i].since > newest ? rows[i].since : newest;
+    return (enum isa_version)newest;
 }
 
 const struct insn_form *isa_form_find(const char *mnemonic, size_t len)
@@ -264,7 +274,7 @@ int isa_operand_accepts(const struct operand *o, int64_t v)
     case OPD_SIMM:
         return v >= -(INT64_C(1) << (o->bits - 1)) && v < (INT64_C(1) << (o->bits - 1));
     case OPD_SUBIMM:
-        return v >= -65535 && v <= 32768;
+        return v >= -INT16_MAX && v <= INT16_MAX;
     case OPD_HIMM:
         return !(v & 0xfffff) && v >= INT32_MIN && v <= (int64_t)UINT32_MAX;
     case OPD_IMM32:
@@ -284,66 +294,9 @@ int isa_operand_accepts(const struct operand *o, int64_t v)
     case OPD_A2:
         return v >= 0 && v < 16 && !(v & 1);
     case OPD_A4:
-    case OPD_A123:
         return v >= 0 && v < 16 && !(v & 3);
     default:
         return 1;
-    }
-}
-
-static void set_field(struct insn *in, char letter, int64_t v)
-{
-    switch (letter) {
-    case 'd':
-        in->d = (uint8_t)v;
-        break;
-    case 'e':
-        in->e = (uint8_t)v;
-        break;
-    case 'a':
-        in->a = (uint8_t)v;
-        break;
-    case 'b':
-        in->b = (uint8_t)v;
-        break;
-    case 'c':
-        in->c = (uint8_t)v;
-        break;
-    case 's':
-        in->s = (uint8_t)v;
-        break;
-    case 't':
-        in->t = (uint8_t)v;
-        break;
-    case 'x':
-        in->x = (uint8_t)v;
-        break;
-    case 'y':
-        in->y = (uint8_t)v;
-        break;
-    case 'p':
-        in->p = (uint8_t)v;
-        break;
-    case 'i':
-        in->i = (int32_t)(uint32_t)(uint64_t)v;
-        break;
-    case 'j':
-        in->j = (uint32_t)(uint64_t)v;
-        break;
-    case 'k':
-        in->k = (uint32_t)(uint64_t)v;
-        break;
-    case 'l':
-        in->l = (uint32_t)(uint64_t)v;
-        break;
-    case 'n':
-        in->n = (uint32_t)(uint64_t)v;
-        break;
-    case 'o':
-        in->o = (uint32_t)(uint64_t)v;
-        break;
-    default:
-        break; /* z: the literal $azero carries nothing */
     }
 }
 
@@ -377,7 +330,7 @@ static void apply_alias(const struct insn_form *f, const int64_t *value, struct 
         } else {
             v = operand_value(f, value, *s++);
         }
-        set_field(out, field, v);
+        isa_set_field(out, field, (uint32_t)(uint64_t)v);
     }
 }
 
@@ -410,11 +363,9 @@ unsigned isa_form_build(const struct insn_form *f, const int64_t value[ISA_MAX_O
     out[0].op = f->op;
     if (f->is_alias) {
         apply_alias(f, value, &out[0]);
-        if (f->form == FORM_sub_pseudo && out[0].i < 0)
-            out[0].op = INSN_add_ms16;
     } else {
         for (unsigned k = 0; k < f->operand_count; k++)
-            set_field(&out[0], f->operand[k].letter, value[k]);
+            isa_set_field(&out[0], f->operand[k].letter, (uint32_t)(uint64_t)value[k]);
     }
     if (isa_op_form(out[0].op)->operand_count &&
         (f->operand[0].kind == OPD_CSR || f->operand[0].kind == OPD_CSRNAME ||

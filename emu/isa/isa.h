@@ -13,7 +13,7 @@
 /* Operations: one per INSN row. ALIAS rows are spellings of these and have no operation of their
  * own. */
 enum insn_op {
-#define INSN(id, mn, operands, lane, ctx, enc, time, flags, esrc, msrc) INSN_##id,
+#define INSN(id, mn, operands, lane, ctx, since, word, time, flags, wsrc, msrc) INSN_##id,
 #define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)
 #define LANES(operation, ...) INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
@@ -26,9 +26,9 @@ enum insn_op {
 
 /* One number per row of insn.def, aliases included, in file order. */
 enum insn_form_id {
-#define INSN(id, mn, operands, lane, ctx, enc, time, flags, esrc, msrc) FORM_##id,
-#define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)            FORM_##id,
-#define LANES(operation, ...)                                           INSN(__VA_ARGS__)
+#define INSN(id, mn, operands, lane, ctx, since, word, time, flags, wsrc, msrc) FORM_##id,
+#define ALIAS(id, mn, operands, lane, ctx, map, flags, msrc)                    FORM_##id,
+#define LANES(operation, ...)                                                   INSN(__VA_ARGS__)
 #include "emu/isa/insn.def"
 #undef LANES
 #undef INSN
@@ -38,8 +38,11 @@ enum insn_form_id {
 
 enum insn_lane { LANE_M, LANE_A };
 enum insn_context { CTX_W = 1, CTX_S = 2, CTX_B = 3 };
-/* TWO_SETS: needs both sets of AMP units (arch.amp_sets). */
-enum insn_flags { INSN_SOLO = 1, INSN_CONTROL = 2, INSN_SYSTEM = 4, INSN_TWO_SETS = 8 };
+/* Instruction sets in the order of their age; each has all that the one before it has. The numbers
+ * are those of field `isa` of struct arch. */
+enum isa_version { ISA_IPU1 = 1, ISA_IPU2 = 2, ISA_IPU21 = 21 };
+/* SOLO: never in a bundle. SHOWN: an alias that isa_print() writes. */
+enum insn_flags { INSN_SOLO = 1, INSN_CONTROL = 2, INSN_SYSTEM = 4, INSN_SHOWN = 8 };
 
 /* What an instruction costs the supervisor, by class; emu/bsp/barrel.c decides the cycles. */
 enum insn_cost {
@@ -70,14 +73,13 @@ enum operand_kind {
     OPD_M2, /* $mN:N+1, even */
     OPD_A2,
     OPD_A4,   /* $aN:N+3, multiple of 4 */
-    OPD_A123, /* $aN+1:N+3 of a quad N */
     OPD_A_BL, /* $aN:BL */
     OPD_A_BU,
     OPD_A_B,
     OPD_AZERO,  /* the literal $azero where $mzero is meant */
     OPD_UIMM,   /* 0 .. 2^bits - 1 */
     OPD_SIMM,   /* -2^(bits-1) .. 2^(bits-1) - 1 */
-    OPD_SUBIMM, /* -65535 .. 32768: negated into the 16-bit immediates of add */
+    OPD_SUBIMM, /* -32767 .. 32767: negated into the 16-bit immediate of add */
     OPD_HIMM,   /* a 32-bit value whose low 20 bits are zero */
     OPD_IMM32,  /* any 32-bit value, signed or unsigned */
     OPD_ADDR,   /* byte address, multiple of 4, below 2^(bits+2); in text, the constant of a branch
@@ -112,7 +114,8 @@ struct insn_form {
     uint16_t op; /* INSN rows: the operation; ALIAS rows: the (first) operation it is written as */
     uint8_t is_alias;
     uint8_t lane, context, flags;
-    uint8_t cost; /* enum insn_cost */
+    uint8_t since; /* enum isa_version: the first that has the operation */
+    uint8_t cost;  /* enum insn_cost */
     uint8_t operand_count;
     struct operand operand[ISA_MAX_OPERANDS];
     const char *alias_map; /* ALIAS rows: text after the target name */
@@ -121,6 +124,9 @@ struct insn_form {
 const struct insn_form *isa_form(unsigned form); /* form < FORM_COUNT */
 const struct insn_form *
 isa_op_form(unsigned op); /* the INSN row of an operation, op < INSN_COUNT */
+
+/* The first instruction set that has every row of the table. */
+enum isa_version isa_newest(void);
 
 /* First form with this mnemonic, or NULL; isa_form_next() walks the others in table order, NULL at
  * the end. */
@@ -142,6 +148,9 @@ unsigned isa_form_build(const struct insn_form *f, const int64_t value[ISA_MAX_O
  * bundle bit is not set. */
 unsigned isa_encode(const struct insn *in, uint32_t word[2]);
 
+/* Encodes two instructions of one word each as a bundle: both words have the bundle bit. */
+void isa_encode_bundle(const struct insn *main, const struct insn *aux, uint32_t word[2]);
+
 enum { ISA_WORD_BYTES = 4, ISA_BUNDLE_BYTES = 8, ISA_BUNDLE_BIT = 31 };
 
 /* Decodes the item at word[0]: a single instruction, a bundle (main and aux), or a two-word
@@ -150,7 +159,8 @@ enum { ISA_WORD_BYTES = 4, ISA_BUNDLE_BYTES = 8, ISA_BUNDLE_BIT = 31 };
  * word    word[1] is read only when the item has two words
  * main    the main-lane or lone instruction; op is INSN_ILLEGAL when no row matches
  * aux     the auxiliary half of a bundle; its op is INSN_ILLEGAL with *is_bundle set when the
- *         second word matches no row. Without a bundle, op is INSN_ILLEGAL and nothing else is set
+ *         second word lacks the bundle bit or matches no row. Without a bundle, op is INSN_ILLEGAL
+ * and nothing else is set
  *
  * Returns the length in bytes, 4 or 8. Never faults, whatever the words. */
 unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux, int *is_bundle);
@@ -159,10 +169,10 @@ unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux,
 int isa_is_wide(uint32_t word);
 
 /* Writes the assembly text of one instruction (no bundle braces), such that assembling it gives the
- * same word. label, if not NULL, is printed in place of an address operand; the assembler takes the
- * constant of a branch as a number of words, so that without a label it is printed as
- * `0xADDRESS / 4`. A word whose plain
- * spelling would assemble to another row (a simm16 that uimm16 holds, a himm12 of 0) is printed as
+ * same word. Aliases that are SHOWN are preferred: `mov`, `zero`, `swap16`, ... label, if not NULL,
+ * is printed in place of an address operand; the assembler takes the constant of a branch as a
+ * number of words, so that without a label it is printed as `0xADDRESS / 4`. A word whose plain
+ * spelling would assemble to another row (a uimm16 that simm16 holds, a himm12 of 0) is printed as
  * `.insn 0xWORD`, which the assembler takes as one instruction, in bundles too. Returns the length
  * as snprintf does. */
 int isa_print(const struct insn *in, const char *label, char *out, size_t bytes);

@@ -1,5 +1,5 @@
-/* isa_code.c - decodes words into instructions and encodes them again. The encoding strings of
- * insn.def are compiled once into fixed bits and fields. */
+/* isa_code.c - decodes words into instructions and encodes them again. The words of insn.def are
+ * compiled once into fixed bits and fields. */
 #include <stddef.h>
 #include <string.h>
 
@@ -7,15 +7,13 @@
 #include "emu/isa/isa.h"
 #include "emu/isa/isa_internal.h"
 
-/* sendoff splits its count: the letters i hold the low six bits, h the rest. */
-enum { MAX_FIELDS = 10, SPLIT_LOW_BITS = 6 };
+enum { MAX_FIELDS = 10 };
 
 /* How the bits of a field become a member of struct insn. */
 enum code_field_kind {
-    FIELD_REGISTER, /* a byte; `align` low bits must be 0 (pairs, quads) */
-    FIELD_UNSIGNED,
-    FIELD_SIGNED, /* sign-extended */
-    FIELD_SHIFTED /* kept shifted left by `scale` */
+    FIELD_REGISTER, /* a byte; the bits of `align` must be 0 (pairs, quads) */
+    FIELD_UNSIGNED, /* shifted left by `scale` */
+    FIELD_SIGNED    /* sign-extended, then shifted */
 };
 
 /* A run of bits of one letter within the word pair; bit 63 is bit 31 of the first word. */
@@ -24,7 +22,7 @@ struct code_field {
     uint8_t shift, bits;
     uint8_t kind, align, scale;
     uint8_t member; /* offset in struct insn */
-    uint8_t joins;  /* an earlier field is the other part of the member */
+    uint8_t joins;  /* an earlier field is another part of the member */
 };
 
 struct insn_code {
@@ -35,20 +33,24 @@ struct insn_code {
 
 static struct insn_code codes[INSN_COUNT];
 
-/* Candidates by bits 30:24 of the first word: every row fixes at least the top bits of these seven.
- * Two groups are large and have a function field of their own: the auxiliary lane (0x5.) in bits
- * 27:20, register forms of the main lane (0x44) in bits 11:4. */
-enum { MAX_CANDIDATES = 16, TOP_REGISTER_FORMS = 0x44 };
-static uint16_t by_top[128][MAX_CANDIDATES];
-static uint8_t top_count[128];
-static uint16_t aux_by_function[256];  /* op + 1 */
-static uint16_t main_by_function[256]; /* op + 1 */
+/* How words are found. Bits 30:24 of the first word are its major; the rows of a major have few
+ * different masks, the one with most bits first. A word belongs to a row when its bits under one of
+ * them are in the table of all rows, which is hashed. */
+enum { MAJORS = 128, MAX_MASKS = 4, BUCKETS = 1024 };
 
+static struct code_major {
+    uint8_t masks;
+    uint64_t mask[MAX_MASKS];
+} majors[MAJORS];
+
+static uint16_t buckets[BUCKETS]; /* op + 1; 0 empty */
+
+/* The co-issue bit C counts as 0: isa_decode() clears it in both words of a bundle. */
 static void add_bit(struct insn_code *c, char letter, unsigned pos)
 {
     struct code_field *f = c->fields ? &c->field[c->fields - 1] : NULL;
 
-    if (letter == '0' || letter == '1') {
+    if (letter == '0' || letter == '1' || letter == 'C') {
         c->mask |= UINT64_C(1) << pos;
         c->match |= (uint64_t)(letter == '1') << pos;
         return;
@@ -77,46 +79,71 @@ static void compile(struct insn_code *c, const char *pattern)
     EMU_ASSERT(c->wide || pos == 31);
 }
 
+static unsigned bucket_of(uint64_t bits)
+{
+    return (unsigned)(bits * UINT64_C(0x9e3779b97f4a7c15) >> 54);
+}
+
+static unsigned bits_of(uint64_t mask)
+{
+    return (unsigned)__builtin_popcountll(mask);
+}
+
+static void add_mask(struct code_major *m, uint64_t mask)
+{
+    unsigned at = m->masks;
+
+    for (unsigned k = 0; k < m->masks; k++) {
+        if (m->mask[k] == mask)
+            return;
+    }
+    EMU_ASSERT(m->masks < MAX_MASKS);
+    for (; at && bits_of(m->mask[at - 1]) < bits_of(mask); at--)
+        m->mask[at] = m->mask[at - 1];
+    m->mask[at] = mask;
+    m->masks++;
+}
+
 static void index_op(unsigned op)
 {
     const struct insn_code *c = &codes[op];
     unsigned mask = (unsigned)(c->mask >> 56) & 0x7f, match = (unsigned)(c->match >> 56) & 0x7f;
-    uint16_t *entry = NULL;
+    unsigned b = bucket_of(c->match);
 
-    if ((match & 0x70) == 0x50)
-        entry = &aux_by_function[c->match >> 52 & 0xff];
-    else if (match == TOP_REGISTER_FORMS)
-        entry = &main_by_function[c->match >> 36 & 0xff];
-    if (entry) {
-        EMU_ASSERT(!*entry);
-        *entry = (uint16_t)(op + 1);
-        return;
+    for (unsigned major = 0; major < MAJORS; major++) {
+        if ((major & mask) == match)
+            add_mask(&majors[major], c->mask);
     }
-    for (unsigned top = 0; top < 128; top++) {
-        if ((top & mask) != match)
-            continue;
-        EMU_ASSERT(top_count[top] < MAX_CANDIDATES);
-        by_top[top][top_count[top]++] = (uint16_t)op;
-    }
+    while (buckets[b])
+        b = (b + 1) % BUCKETS;
+    buckets[b] = (uint16_t)(op + 1);
 }
 
+/* No word belongs to two rows, unless one of them is a single word taken out of the other row. */
 static void check_overlap(void)
 {
     for (unsigned p = 0; p < INSN_COUNT; p++) {
         for (unsigned q = 0; q < p; q++) {
             uint64_t both = codes[p].mask & codes[q].mask;
 
-            EMU_ASSERT((codes[p].match ^ codes[q].match) & both);
+            EMU_ASSERT((codes[p].match ^ codes[q].match) & both || !codes[p].fields ||
+                       !codes[q].fields);
+            EMU_ASSERT(codes[p].mask != codes[q].mask || codes[p].match != codes[q].match);
         }
     }
 }
 
-/* The operand that a field letter belongs to; h is the upper part of i. */
+static int is_split(char letter)
+{
+    return letter == 'H' || letter == 'M' || letter == 'L';
+}
+
+/* The operand that a field letter belongs to; H, M and L are the parts of i. */
 static const struct operand *field_operand(unsigned op, char letter)
 {
     const struct insn_form *f = isa_op_form(op);
 
-    if (letter == 'h')
+    if (is_split(letter))
         letter = 'i';
     for (unsigned k = 0; k < f->operand_count; k++) {
         if (f->operand[k].letter == letter)
@@ -124,6 +151,20 @@ static const struct operand *field_operand(unsigned op, char letter)
     }
     EMU_ASSERT(!"an encoding names a field that no operand fills");
     return NULL;
+}
+
+/* Where a part of a split immediate begins: the bits of the parts below it. */
+static uint8_t part_scale(const struct insn_code *c, char letter)
+{
+    unsigned bits = 0;
+
+    for (unsigned k = 0; k < c->fields; k++) {
+        char other = c->field[k].letter;
+
+        if ((other == 'L' && letter != 'L') || (other == 'M' && letter == 'H'))
+            bits += c->field[k].bits;
+    }
+    return (uint8_t)bits;
 }
 
 size_t isa_member(char letter)
@@ -164,32 +205,53 @@ size_t isa_member(char letter)
     }
 }
 
+static int is_immediate(char letter)
+{
+    return letter >= 'i' && letter <= 'o';
+}
+
+uint32_t isa_field(const struct insn *in, char letter)
+{
+    const uint8_t *member = (const uint8_t *)in + isa_member(letter);
+    uint32_t v = *member;
+
+    if (is_immediate(letter))
+        memcpy(&v, member, sizeof(v));
+    return v;
+}
+
+void isa_set_field(struct insn *in, char letter, uint32_t v)
+{
+    uint8_t *member = (uint8_t *)in + isa_member(letter);
+
+    if (is_immediate(letter))
+        memcpy(member, &v, sizeof(v));
+    else
+        *member = (uint8_t)v;
+}
+
 static void bind_field(unsigned op, struct code_field *f)
 {
     const struct operand *o = field_operand(op, f->letter);
 
     f->member = (uint8_t)isa_member(f->letter);
     f->kind = FIELD_UNSIGNED;
-    if (f->letter == 'h') {
-        f->kind = FIELD_SHIFTED;
-        f->scale = SPLIT_LOW_BITS;
-    } else if (o->kind <= OPD_A_B) {
+    if (is_split(f->letter))
+        f->scale = part_scale(&codes[op], f->letter);
+    if (o->kind <= OPD_A_B) {
         f->kind = FIELD_REGISTER;
-        f->align = o->kind == OPD_M2 || o->kind == OPD_A2     ? 1
-                   : o->kind == OPD_A4 || o->kind == OPD_A123 ? 3
-                                                              : 0;
+        f->align = o->kind == OPD_M2 || o->kind == OPD_A2 ? 1 : o->kind == OPD_A4 ? 3 : 0;
     } else if (o->kind == OPD_SIMM) {
-        f->kind = FIELD_SIGNED;
+        f->kind = f->letter == 'L' || f->letter == 'M' ? FIELD_UNSIGNED : FIELD_SIGNED;
     } else if (o->kind == OPD_HIMM || o->kind == OPD_ADDR) {
-        f->kind = FIELD_SHIFTED;
         f->scale = o->kind == OPD_HIMM ? 20 : 2;
     }
 }
 
-void isa_code_init(const char *const encoding[INSN_COUNT])
+void isa_code_init(const char *const word[INSN_COUNT])
 {
     for (unsigned op = 0; op < INSN_COUNT; op++) {
-        compile(&codes[op], encoding[op]);
+        compile(&codes[op], word[op]);
         for (unsigned k = 0; k < codes[op].fields; k++) {
             bind_field(op, &codes[op].field[k]);
             for (unsigned n = 0; n < k; n++)
@@ -216,13 +278,21 @@ unsigned isa_encode(const struct insn *in, uint32_t word[2])
 
         if (f->kind != FIELD_REGISTER)
             memcpy(&v, member, sizeof(v));
-        if (f->kind == FIELD_SHIFTED)
-            v >>= f->scale;
+        v >>= f->scale;
         w |= ((uint64_t)v & ((UINT64_C(1) << f->bits) - 1)) << f->shift;
     }
     word[0] = (uint32_t)(w >> 32);
     word[1] = (uint32_t)w;
     return c->wide ? 2 : 1;
+}
+
+void isa_encode_bundle(const struct insn *main, const struct insn *aux, uint32_t word[2])
+{
+    uint32_t half[2][2];
+
+    EMU_ASSERT(isa_encode(main, half[0]) == 1 && isa_encode(aux, half[1]) == 1);
+    for (unsigned k = 0; k < 2; k++)
+        word[k] = half[k][0] | 1u << ISA_BUNDLE_BIT;
 }
 
 /* Returns 0 when a pair or quad does not begin where it must. */
@@ -255,24 +325,45 @@ static int fields_decode(unsigned op, uint64_t w, struct insn *out)
     return 1;
 }
 
+/* INSN_COUNT: no row has this word. */
+static unsigned find_op(uint64_t w)
+{
+    const struct code_major *m = &majors[w >> 56 & (MAJORS - 1)];
+
+    for (unsigned k = 0; k < m->masks; k++) {
+        uint64_t bits = w & m->mask[k];
+
+        for (unsigned b = bucket_of(bits); buckets[b]; b = (b + 1) % BUCKETS) {
+            const struct insn_code *c = &codes[buckets[b] - 1];
+
+            if (c->match == bits && c->mask == m->mask[k])
+                return buckets[b] - 1u;
+        }
+    }
+    return INSN_COUNT;
+}
+
 static void decode_one(uint64_t w, struct insn *out)
 {
-    unsigned top = (unsigned)(w >> 56) & 0x7f, op1 = 0;
+    unsigned op = find_op(w);
 
-    if ((top & 0x70) == 0x50)
-        op1 = aux_by_function[w >> 52 & 0xff];
-    else if (top == TOP_REGISTER_FORMS)
-        op1 = main_by_function[w >> 36 & 0xff];
-    for (unsigned k = 0; !op1 && k < top_count[top]; k++) {
-        unsigned op = by_top[top][k];
-
-        if ((w & codes[op].mask) == codes[op].match)
-            op1 = op + 1;
-    }
-    if (op1 && (w & codes[op1 - 1].mask) == codes[op1 - 1].match && fields_decode(op1 - 1, w, out))
+    if (op < INSN_COUNT && fields_decode(op, w, out))
         return;
     memset(out, 0, sizeof(*out));
     out->op = INSN_ILLEGAL;
+}
+
+/* Half of a bundle: a word with the bundle bit, of a row that may stand there. */
+static void decode_half(uint32_t word, unsigned lane, struct insn *out)
+{
+    const struct insn_form *f;
+
+    decode_one((uint64_t)(word & ~(1u << ISA_BUNDLE_BIT)) << 32, out);
+    if (out->op == INSN_ILLEGAL)
+        return;
+    f = isa_op_form(out->op);
+    if (!isa_is_wide(word) || f->lane != lane || f->flags & INSN_SOLO)
+        out->op = INSN_ILLEGAL;
 }
 
 int isa_is_wide(uint32_t word)
@@ -294,12 +385,7 @@ unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux,
         return 8;
     }
     *is_bundle = 1;
-    decode_one((uint64_t)(word[0] & 0x7fffffffu) << 32, main);
-    decode_one((uint64_t)word[1] << 32, aux);
-    if (main->op != INSN_ILLEGAL &&
-        (isa_op_form(main->op)->lane != LANE_M || isa_op_form(main->op)->flags & INSN_SOLO))
-        main->op = INSN_ILLEGAL;
-    if (aux->op != INSN_ILLEGAL && isa_op_form(aux->op)->lane != LANE_A)
-        aux->op = INSN_ILLEGAL;
+    decode_half(word[0], LANE_M, main);
+    decode_half(word[1], LANE_A, aux);
     return 8;
 }

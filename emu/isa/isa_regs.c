@@ -25,15 +25,13 @@ static uint8_t span_bits(const struct operand *o)
         return 3;
     case OPD_A4:
         return 15;
-    case OPD_A123:
-        return 14;
     default:
         return 1;
     }
 }
 
-/* d and e are written; a conditional move also reads d. The suffixes += ++ @ >> both read and
- * write, and so does brnzdec. */
+/* d and e are written; a conditional move also reads d. x is read and written, and so is what has a
+ * suffix += ++ @ >>. */
 void isa_regs_init(void)
 {
     for (unsigned op = 0; op < INSN_COUNT; op++) {
@@ -49,8 +47,8 @@ void isa_regs_init(void)
                 .member = (uint8_t)isa_member(o->letter),
                 .bits = span_bits(o),
                 .aux_file = o->kind != OPD_M && o->kind != OPD_M2,
-                .reads = !destination || op == INSN_movz || op == INSN_movnz,
-                .writes = destination || o->suffix || op == INSN_brnzdec,
+                .reads = !destination || op == INSN_movnz,
+                .writes = destination || o->suffix || o->letter == 'x',
             };
         }
     }

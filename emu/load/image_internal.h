@@ -18,12 +18,8 @@ enum {
         4096, /* chunk of a blob in a file, and the unit in which zeros are skipped */
     IMAGE_GROUP_CHUNKS = 64, /* chunks of one DATA section */
     IMAGE_GROUP_BYTES = IMAGE_GROUP_CHUNKS * IMAGE_PAGE_BYTES,
-    IMAGE_FIXED_SECTIONS = 10,
-    IMAGE_INPUT_SECTIONS = 2, /* more, in images with inputs */
-    IMAGE_NOTE_SECTIONS = 3,  /* and more, in images with outputs or notes */
-    IMAGE_FORMAT_VERSION = 2, /* of an image with none of these; 1 is read, too */
-    IMAGE_FORMAT_INPUTS = 3,
-    IMAGE_FORMAT_NOTES = 4,
+    IMAGE_FIXED_SECTIONS = 15,
+    IMAGE_FORMAT_VERSION = 5, /* code of versions 1 to 4 has other instruction words */
     IMAGE_FILE_HEADER_BYTES = 16,
     IMAGE_SECTION_HEADER_BYTES = 16,
     IMAGE_CHECKSUM_BYTES = 8,
@@ -53,7 +49,6 @@ enum image_section_type {
     IMAGE_LINE = IMAGE_FOURCC('L', 'I', 'N', 'E'),
     IMAGE_STRM = IMAGE_FOURCC('S', 'T', 'R', 'M'),
     IMAGE_SCOP = IMAGE_FOURCC('S', 'C', 'O', 'P'),
-    IMAGE_TIME = IMAGE_FOURCC('T', 'I', 'M', 'E'), /* of version 1, instead of SCOP */
     IMAGE_TILE = IMAGE_FOURCC('T', 'I', 'L', 'E'),
     IMAGE_SEGM = IMAGE_FOURCC('S', 'E', 'G', 'M'),
     IMAGE_BLOB = IMAGE_FOURCC('B', 'L', 'O', 'B'),
@@ -196,7 +191,7 @@ struct section_source {
     const uint8_t *memory;
     int fd;
     uint64_t bytes, at;
-    uint32_t version, sections; /* the file header says so */
+    uint32_t sections; /* the file header says so */
     uint8_t
         before[IMAGE_CHECKSUM_BYTES]; /* the bytes in front of `at`; every checksum covers them */
     struct byte_buffer stored;

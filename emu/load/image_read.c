@@ -190,16 +190,11 @@ static enum emu_status add_scopes(struct image_reader *r, uint32_t scopes, uint3
     return EMU_OK;
 }
 
-/* Files of version 1 have keys of times instead, which nothing ever used. */
 static enum emu_status read_scopes(struct image_reader *r)
 {
-    enum { TIME_RECORD_BYTES = 16 };
     struct image_section *s = &r->section;
     uint32_t count[2];
-    size_t keys = 0;
 
-    if (r->src.version == 1)
-        return read_records(r, IMAGE_TIME, TIME_RECORD_BYTES, s, &keys);
     TRY(section_read(&r->src, IMAGE_SCOP, IMAGE_SECTION_BYTES_MAX, s));
     if (s->bytes < sizeof(count))
         return refuse(r, s, NO_ITEM, "%zu bytes, expected two counts", s->bytes);
@@ -446,7 +441,7 @@ static enum emu_status read_inputs(struct image_reader *r, uint32_t type, uint32
         TRY(refused(r, s, (long long)i, add(r->im, &in, part + at)));
         at += in.parts;
     }
-    if (at != parts || (!inputs && r->src.version == IMAGE_FORMAT_INPUTS))
+    if (at != parts)
         return refuse(r, &r->part, (long long)at, "belongs to no %s, expected %zu parts",
                       type == IMAGE_INPT ? "input" : "output", at);
     return EMU_OK;
@@ -468,19 +463,9 @@ static enum emu_status read_notes(struct image_reader *r)
 /* What the host needs to know; the sizes of section BLOB are known, and the tiles. */
 static enum emu_status read_host_sections(struct image_reader *r)
 {
-    if (r->src.version >= IMAGE_FORMAT_INPUTS)
-        TRY(read_inputs(r, IMAGE_INPT, IMAGE_PART, image_add_input));
-    if (r->src.version < IMAGE_FORMAT_NOTES)
-        return EMU_OK;
+    TRY(read_inputs(r, IMAGE_INPT, IMAGE_PART, image_add_input));
     TRY(read_inputs(r, IMAGE_OUTP, IMAGE_OPRT, image_add_output));
     return read_notes(r);
-}
-
-static uint32_t fixed_sections(const struct image_reader *r)
-{
-    return IMAGE_FIXED_SECTIONS +
-           (r->src.version >= IMAGE_FORMAT_INPUTS ? IMAGE_INPUT_SECTIONS : 0) +
-           (r->src.version >= IMAGE_FORMAT_NOTES ? IMAGE_NOTE_SECTIONS : 0);
 }
 
 static enum emu_status read_blobs(struct image_reader *r)
@@ -491,9 +476,9 @@ static enum emu_status read_blobs(struct image_reader *r)
     TRY(section_read(&r->src, IMAGE_BLOB, IMAGE_SECTION_BYTES_MAX, &r->blob));
     TRY(split_table(r));
     groups = t->chunks / IMAGE_GROUP_CHUNKS + (t->chunks % IMAGE_GROUP_CHUNKS != 0);
-    if (r->src.sections != fixed_sections(r) + groups)
+    if (r->src.sections != IMAGE_FIXED_SECTIONS + groups)
         return refuse(r, &r->blob, NO_ITEM, "%u chunks in a file of %u sections, expected %u",
-                      t->chunks, r->src.sections, fixed_sections(r) + groups);
+                      t->chunks, r->src.sections, IMAGE_FIXED_SECTIONS + groups);
     TRY(reserve_blobs(r));
     TRY(add_tiles(r));
     TRY(read_host_sections(r));

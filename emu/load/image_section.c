@@ -79,6 +79,7 @@ static enum emu_status take(struct section_source *src, void *to, size_t n)
 enum emu_status section_source_start(struct section_source *src)
 {
     uint8_t header[IMAGE_FILE_HEADER_BYTES];
+    uint32_t version;
 
     if (src->bytes < sizeof(header))
         return FAIL(BAD_IMAGE, "%.200s: offset 0: %llu bytes, expected a header of %zu", src->name,
@@ -87,12 +88,17 @@ enum emu_status section_source_start(struct section_source *src)
     if (memcmp(header, IMAGE_MAGIC, 8) != 0)
         return FAIL(BAD_IMAGE, "%.200s: offset 0: expected the eight bytes that begin an image",
                     src->name);
-    memcpy(&src->version, header + 8, 4);
+    memcpy(&version, header + 8, 4);
     memcpy(&src->sections, header + 12, 4);
     memcpy(src->before, header + 8, sizeof(src->before));
-    if (!src->version || src->version > IMAGE_FORMAT_NOTES)
-        return FAIL(BAD_IMAGE, "%.200s: offset 8: version %u of the format, expected 1 to %d",
-                    src->name, src->version, IMAGE_FORMAT_NOTES);
+    if (version && version < IMAGE_FORMAT_VERSION)
+        return FAIL(BAD_IMAGE,
+                    "%.200s: offset 8: version %u of the format, expected %d: the words of its "
+                    "instructions mean something else now; compile the program again",
+                    src->name, version, IMAGE_FORMAT_VERSION);
+    if (version != IMAGE_FORMAT_VERSION)
+        return FAIL(BAD_IMAGE, "%.200s: offset 8: version %u of the format, expected %d", src->name,
+                    version, IMAGE_FORMAT_VERSION);
     if (src->sections < IMAGE_FIXED_SECTIONS)
         return FAIL(BAD_IMAGE, "%.200s: offset 12: %u sections, expected at least %d", src->name,
                     src->sections, IMAGE_FIXED_SECTIONS);

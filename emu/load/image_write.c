@@ -118,23 +118,11 @@ static enum emu_status raw_write(struct image_writer *w, uint32_t type, int leve
     return EMU_OK;
 }
 
-/* The oldest version that can hold the image. */
-static uint32_t format_of(const struct image *im)
-{
-    if (im->output.items || im->notes)
-        return IMAGE_FORMAT_NOTES;
-    return im->input.items ? IMAGE_FORMAT_INPUTS : IMAGE_FORMAT_VERSION;
-}
-
 static enum emu_status write_file_header(struct image_writer *w)
 {
     size_t groups = (w->chunks + IMAGE_GROUP_CHUNKS - 1) / IMAGE_GROUP_CHUNKS;
-    uint32_t number[2] = { format_of(w->im), (uint32_t)(IMAGE_FIXED_SECTIONS + groups) };
+    uint32_t number[2] = { IMAGE_FORMAT_VERSION, (uint32_t)(IMAGE_FIXED_SECTIONS + groups) };
 
-    if (number[0] >= IMAGE_FORMAT_INPUTS)
-        number[1] += IMAGE_INPUT_SECTIONS;
-    if (number[0] >= IMAGE_FORMAT_NOTES)
-        number[1] += IMAGE_NOTE_SECTIONS;
     TRY(byte_buffer_need(&w->out, sizeof(number)));
     memcpy(w->out.data, number, sizeof(number));
     TRY(write_bytes(w, IMAGE_MAGIC, 8));
@@ -323,15 +311,12 @@ static enum emu_status write_inputs(struct image_writer *w, const struct image_i
     return write_records(w, part_type, l->part, l->parts, sizeof(*l->part));
 }
 
-/* What the host needs to know; only in files of a version that has it. */
+/* What the host needs to know. */
 static enum emu_status write_host_sections(struct image_writer *w)
 {
     const struct image *im = w->im;
 
-    if (format_of(im) >= IMAGE_FORMAT_INPUTS)
-        TRY(write_inputs(w, &im->input, IMAGE_INPT, IMAGE_PART));
-    if (format_of(im) < IMAGE_FORMAT_NOTES)
-        return EMU_OK;
+    TRY(write_inputs(w, &im->input, IMAGE_INPT, IMAGE_PART));
     TRY(write_inputs(w, &im->output, IMAGE_OUTP, IMAGE_OPRT));
     return write_records(w, IMAGE_NOTE, im->note, im->notes, sizeof(*im->note));
 }

@@ -31,6 +31,7 @@ static void test_presets_match_the_record(void **state)
         { "region0_bytes", { 131072, 212992, 212992, 212992 }, "HHHH" },
         { "region1_interleave", { 2, 2, 2, 2 }, "MMMM" },
         { "element_bytes", { 16384, 16384, 16384, 16384 }, "MMMM" },
+        { "isa", { 1, 2, 2, 21 }, "HHHH" },
         { "workers", { 6, 6, 6, 6 }, "HHHH" },
         { "clock_mhz", { 1600, 1330, 1850, 1500 }, "HHHH" },
         { "f16_macs_f16", { 32, 64, 64, 64 }, "HHHH" },
@@ -419,7 +420,7 @@ static void test_set(void **state)
 static void test_impossible_machines(void **state)
 {
     static const struct {
-        const char *set[3], *field;
+        const char *set[5], *field;
     } bad[] = {
         { { "mem_base=0x4c004" }, "mem_base" },
         { { "element_bytes=5000" }, "element_bytes" },
@@ -433,6 +434,8 @@ static void test_impossible_machines(void **state)
         { { "accumulators=16" }, "accumulators" },
         { { "amp_sets=1" }, "accumulators" },
         { { "f16_macs_f16=128" }, "f16_macs_f16" },
+        { { "isa=3" }, "isa" },
+        { { "amp_sets=1", "accumulators=16", "f16_macs_f16=32", "f32_macs=8" }, "isa" },
         { { "f16_macs_f32=64" }, "f16_macs_f32" },
         { { "f32_macs=32" }, "f32_macs" },
         { { "exchange_columns=8" }, "exchange_columns" },
@@ -457,7 +460,7 @@ static void test_impossible_machines(void **state)
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(bad); i++) {
         a = *arch_preset("mk2");
-        for (size_t k = 0; k < 3 && bad[i].set[k]; k++)
+        for (size_t k = 0; k < 5 && bad[i].set[k]; k++)
             assert_int_equal(arch_set(&a, bad[i].set[k]), EMU_OK);
         if (arch_check(&a) != EMU_BAD_MACHINE)
             fail_msg("accepted: %s", bad[i].set[0]);

@@ -90,7 +90,7 @@ static void labels(void **state)
     expect_code("toy4",
                 "nop\nsync 4\n.data\n.space 8\na: .space 16\n.text\n"
                 ".exchange 1\n.receive a + 4, 2, 0, 0\n.send a, 1, 10\n.endexchange\n",
-                "or $mzero, $mzero, 0\n"
+                "nop\n"
                 "sync 4\n"
                 "delay 8\n" /* cut off so that sendpicp stands on a multiple of 8 */
                 "delaypic 0, 0, 77835\n"

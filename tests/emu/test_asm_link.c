@@ -246,7 +246,7 @@ static char *text_of(const struct asm_image *image,
 static const char mixed[] =
     ".globl main\n.type main, @function\nmain: bri 1f\n.int 0xffffffff, 0x7fffffff, 0, 0x80000000\n"
     "1: { ld64 $a0:1, $m0, 0; f32add $a2, $a3, $a4 }\n nop\n { brnzdec $m0, main; fnop }\n"
-    ".int 0x9b000000\n.insn 0x23110005\n add $m0, $m0, -1\n call $m10, end\n.byte 1, 2, 3\n"
+    ".int 0x9b000000\n.insn 0x20110005\n add $m0, $m0, -1\n call $m10, end\n.byte 1, 2, 3\n"
     ".section \".text.b c\", \"ax\"\n.align 32\nend: exitz $mzero\nnop\n.quad -1\n"
     ".supervisor\n sendpicp 1, 0x100, 1, 0, 5, 6\n get $m0, $SSR\n"
     ".data\nx: .byte 1, 2, 3, 4, 5\ny: .int main\n.equ n, 3\n";
@@ -309,14 +309,14 @@ static void test_unit_file_damage(void **state)
 {
     static const char *const row[] = {
         "",
-        "superstep-unit 2\n",
-        "superstep-unit 1\nmachine \"m\n\"\nend\n",
-        "superstep-unit 1\nmachine \"m\"\nsection 0x4 ax 8 4 \"a\" \"b\"\n 00000000\nend\n",
-        "superstep-unit 1\nmachine \"m\"\nsection 0x8 ax 8 4 \"a\" \"b\"\n 0000000\nend\n",
-        "superstep-unit 1\nmachine \"m\"\nsection 0x8 aq 8 0 \"a\" \"b\"\nend\n",
-        "superstep-unit 1\nmachine \"m\"\nsection 0x8 ax 8 99999999999 \"a\" \"b\"\nend\n",
-        "superstep-unit 1\nmachine \"m\"\nsymbol 0x8 g 0 0 \"a\" \"b\"\nend\n",
-        "superstep-unit 1\nmachine \"\"\nsymbol 0 n 0 0 \"\"\"\"\nsection 8 a 8 0 \"\"\"\"\nend\n",
+        "superstep-unit 1\nmachine \"m\"\nend\n",
+        "superstep-unit 2\nmachine \"m\n\"\nend\n",
+        "superstep-unit 2\nmachine \"m\"\nsection 0x4 ax 8 4 \"a\" \"b\"\n 00000000\nend\n",
+        "superstep-unit 2\nmachine \"m\"\nsection 0x8 ax 8 4 \"a\" \"b\"\n 0000000\nend\n",
+        "superstep-unit 2\nmachine \"m\"\nsection 0x8 aq 8 0 \"a\" \"b\"\nend\n",
+        "superstep-unit 2\nmachine \"m\"\nsection 0x8 ax 8 99999999999 \"a\" \"b\"\nend\n",
+        "superstep-unit 2\nmachine \"m\"\nsymbol 0x8 g 0 0 \"a\" \"b\"\nend\n",
+        "superstep-unit 2\nmachine \"\"\nsymbol 0 n 0 0 \"\"\"\"\nsection 8 a 8 0 \"\"\"\"\nend\n",
     };
     struct asm_image image;
 

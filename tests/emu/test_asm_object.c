@@ -143,7 +143,7 @@ static void test_refused(void **state)
         { "bri 8 - one", "one symbol and a number", 0 },
         { ".short one", "only words", 0 },
         { "sendpic 1, one, 2", "operand 2 must be a number", 0 },
-        { "add $m0, $m0, 3 * one", "one symbol and a number", 0 },
+        { "setzi $m0, 3 * one", "one symbol and a number", 0 },
         { "nop\nrpt $m0, 1\nnop\nnop", "only bundles can be repeated", 0 },
         { "bri one", "undefined symbol 'one'", 1 },
         { "x: bri x + 2", "does not fit", 1 },

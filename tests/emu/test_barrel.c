@@ -215,6 +215,30 @@ static void test_faults(void **state)
     }
 }
 
+/* What an older instruction set lacks is no instruction: here `f16v4hihov4amp`, alone and in a
+ * bundle, which mk2 executes. */
+static void test_older_instruction_set(void **state)
+{
+    static const char *const words[] = { "0x5b000740", "0x99e00000, 0xdb000740" };
+    char text[200];
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(words); i++) {
+        snprintf(text, sizeof(text),
+                 "start: setzi $m0, w\n runall $m0, $mzero, 0\n sync 2\n stop: nop\n"
+                 "w: .int %s\n exitz $mzero\n",
+                 words[i]);
+        for (int mk2 = 0; mk2 < 2; mk2++) {
+            struct tile_fixture *r = tile_fixture_new(mk2 ? "mk2" : "mk1", text);
+
+            tile_fixture_reset(r, &(struct barrel_options){ .plain = 0 });
+            assert_int_equal(tile_fixture_run(r), mk2 ? BARREL_HALT : BARREL_FAULT);
+            assert_int_equal(r->tile->fault.kind, mk2 ? FAULT_NONE : FAULT_INVALID_INSTR);
+            tile_fixture_free(r);
+        }
+    }
+}
+
 /* A store into the page being executed is seen from the next round on. */
 static void test_self_modifying_code(void **state)
 {
@@ -255,11 +279,8 @@ static void test_bundle_across_pages(void **state)
         isa_encode(nop, w);
         for (at = tile_fixture_symbol(r, "w"); at < last; at += 4)
             tile_write(r->tile, at, w, 4);
-        isa_encode(main, w);
-        w[0] |= 1u << ISA_BUNDLE_BIT;
-        tile_write(r->tile, last, w, 4);
-        isa_encode(aux, w);
-        tile_write(r->tile, last + 4, w, 4);
+        isa_encode_bundle(main, aux, w);
+        tile_write(r->tile, last, w, 8);
         isa_encode(done, w);
         tile_write(r->tile, last + 8, w, 4);
         assert_int_equal(tile_fixture_run(r), BARREL_HALT);
@@ -267,8 +288,8 @@ static void test_bundle_across_pages(void **state)
         assert_int_equal(r->tile->a[4][5], 44);
         /* a new second half, then the same page again */
         aux[0].i = 55;
-        isa_encode(aux, w);
-        tile_write(r->tile, last + 4, w, 4);
+        isa_encode_bundle(main, aux, w);
+        tile_write(r->tile, last + 4, &w[1], 4);
         aux[0].i = 44;
         barrel_init(&r->barrel, r->cache, &(struct barrel_options){ .plain = plain }, 0);
         r->tile->pc[LANE_SUPER] = tile_fixture_symbol(r, "start");
@@ -388,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_supervisor_waits_for_a_slot),
         cmocka_unit_test(test_counters),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_older_instruction_set),
         cmocka_unit_test(test_self_modifying_code),
         cmocka_unit_test(test_bundle_across_pages),
         cmocka_unit_test(test_which_fault_stays),

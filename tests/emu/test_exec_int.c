@@ -124,7 +124,6 @@ static uint64_t least(int64_t x, int64_t y)
     WANT(cmpslt_ms16, s32(o.a) - s32(o.i) < 0)                                                     \
     WANT(cmpult_m, (o.a - o.b) >> 63)                                                              \
     WANT(cmpult_mu16, (o.a - o.i) >> 63)                                                           \
-    WANT(movz, o.a ? o.d : o.b)                                                                    \
     WANT(movnz, o.a ? o.b : o.d)                                                                   \
     WANT(setzi_m, o.i)                                                                             \
     WANT(roll16_m, pick_halves(o.a, o.b, 1, 2))                                                    \

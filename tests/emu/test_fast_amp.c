@@ -579,7 +579,7 @@ static void test_ties_cmac(void **state)
     done();
 }
 
-/* One set of units only: the forms of two sets are refused by both. */
+/* One set of units only: both refuse the chains of the other set. */
 static void test_one_set(void **state)
 {
     (void)state;
@@ -588,6 +588,9 @@ static void test_one_set(void **state)
     for (unsigned n = 0; n < FORMS; n++) {
         for (int i = 0; i < forms[n].immediates; i++) {
             struct insn in = { .i = i, .d = 4 };
+
+            if (isa_form_find(forms[n].name, strlen(forms[n].name))->since > ISA_IPU1)
+                continue; /* the machine lacks it */
 
             new_registers(SMALL_INTEGERS, false);
             memset(g.plain.acc, 0, sizeof(g.plain.acc));

@@ -1,5 +1,5 @@
-/* test_isa.c - the instruction table: every row encodes, decodes and prints; public words are the
- * public ones. */
+/* test_isa.c - the instruction table: every row encodes, decodes and prints. The words themselves:
+ * test_isa_words.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static int64_t random_value(const struct operand *o)
             v = v % (1 << o->bits) - (1 << (o->bits - 1));
             break;
         case OPD_SUBIMM:
-            v = v % 98304 - 65535;
+            v = v % 65535 - 32767;
             break;
         case OPD_HIMM:
             v = (int64_t)(v & 0xfff) << 20;
@@ -72,6 +72,8 @@ static void test_every_form_round_trips(void **state)
 
             for (unsigned k = 0; k < form->operand_count; k++)
                 value[k] = random_value(&form->operand[k]);
+            if (form->op == INSN_setzi_m || form->op == INSN_setzi_a)
+                value[0] %= 13; /* `setzi $m14, 0` is nop, `setzi $a13, 0` fnop */
             count = isa_form_build(form, value, in);
             assert_in_range(count, 1, 2);
             for (unsigned i = 0; i < count; i++) {
@@ -108,57 +110,6 @@ static void test_no_word_confuses_the_decoder(void **state)
     }
 }
 
-static void test_public_words(void **state)
-{
-    static const struct {
-        const char *mnemonic;
-        unsigned form;
-        int64_t value[ISA_MAX_OPERANDS];
-        uint32_t word[2];
-    } known[] = {
-        { "br", FORM_br, .value = { 10 }, .word = { 0x43a00000 } },
-        { "call", FORM_call, .value = { 10, 0x4c010 }, .word = { 0x18a13004 } },
-        { "setzi", FORM_setzi_m, .value = { 3, 0x12345 }, .word = { 0x19312345 } },
-        { "put", FORM_put, .value = { 0x50, 4 }, .word = { 0x43408050 } },
-        { "ld32", FORM_ld32_mi, .value = { 2, 1, 15, 7 }, .word = { 0x0112f007 } },
-        { "st32", FORM_st32_mi, .value = { 2, 11, 15, 1 }, .word = { 0x4fb2f001 } },
-        { "add", FORM_add_mu16, .value = { 5, 6, 0x1234 }, .word = { 0x22651234 } },
-        { "and", FORM_and_mu12, .value = { 1, 2, 7 }, .word = { 0x42210007 } },
-        { "shl", FORM_shl_mu12, .value = { 1, 2, 3 }, .word = { 0x4221a003 } },
-        { "brz", FORM_brz, .value = { 1, 0x4c000 }, .word = { 0x13113000 } },
-        { "sync", FORM_sync, .value = { 2 }, .word = { 0x41800002 } },
-        { "sans", FORM_sans, .value = { 9 }, .word = { 0x40c00009 } },
-        { "trap", FORM_trap, .value = { 15 }, .word = { 0x4180100f } },
-        { "send", FORM_send, .value = { 63, 0x4c000, 3 },
-          .word = { 0x78000000 | 63u << 21 | 0x13000u << 3 | 3 } },
-        { "sendoff", FORM_sendoff, .value = { 0xabc, 5, 1 },
-          .word = { 0x70000000 | 0x3cu << 21 | 0x2au << 14 | 5u << 3 | 1 } },
-        { "delay", FORM_delay, .value = { 77 }, .word = { 0x40a0004d } },
-        { "delaypic", FORM_delaypic, .value = { 3, 0, 0x13000 },
-          .word = { 0x60000000 | 3u << 19 | 0x13000 } },
-        { "delayxpic", FORM_delayxpic, .value = { 3, 0, 0x640 },
-          .word = { 0x64000000 | 3u << 14 | 0x640 } },
-        { "sendpic", FORM_sendpic, .value = { 1, 2, 0x111 },
-          .word = { 0x70100000 | 1u << 21 | 2u << 18 | 0x111 } },
-        { "sendpicp", FORM_sendpicp, .value = { 2, 0x4c000, 1, 0, 0x640, 0x13000 },
-          .word = { 0xf0000000 | 2u << 21 | 0x13000u << 3 | 1, 0x640u << 18 | 0x13000 } },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        struct insn in[2];
-        uint32_t w[2] = { 0, 0 };
-
-        assert_string_equal(isa_form(known[i].form)->mnemonic, known[i].mnemonic);
-        assert_int_equal(isa_form_build(isa_form(known[i].form), known[i].value, in), 1);
-        isa_encode(&in[0], w);
-        if (w[0] != known[i].word[0] || w[1] != known[i].word[1])
-            print_error("%s: %08x %08x\n", known[i].mnemonic, w[0], w[1]);
-        assert_int_equal(w[0], known[i].word[0]);
-        assert_int_equal(w[1], known[i].word[1]);
-    }
-}
-
 static void test_pseudo_instructions(void **state)
 {
     struct insn in[2];
@@ -167,10 +118,13 @@ static void test_pseudo_instructions(void **state)
     assert_int_equal(isa_form_build(isa_form(FORM_sub_pseudo), (int64_t[6]){ 1, 2, 5 }, in), 1);
     assert_int_equal(in[0].op, INSN_add_ms16);
     assert_int_equal(in[0].i, -5);
-    assert_int_equal(isa_form_build(isa_form(FORM_sub_pseudo), (int64_t[6]){ 1, 2, -40000 }, in),
+    assert_int_equal(isa_form_build(isa_form(FORM_sub_pseudo), (int64_t[6]){ 1, 2, -32767 }, in),
                      1);
-    assert_int_equal(in[0].op, INSN_add_mu16);
-    assert_int_equal(in[0].i, 40000);
+    assert_int_equal(in[0].op, INSN_add_ms16);
+    assert_int_equal(in[0].i, 32767);
+    assert_int_equal(isa_form_build(isa_form(FORM_sub_pseudo), (int64_t[6]){ 1, 2, -32768 }, in),
+                     0);
+    assert_int_equal(isa_form_build(isa_form(FORM_sub_pseudo), (int64_t[6]){ 1, 2, 32768 }, in), 0);
     assert_int_equal(isa_form_build(isa_form(FORM_ldconst_m), (int64_t[6]){ 1, 0xfffff }, in), 1);
     assert_int_equal(isa_form_build(isa_form(FORM_ldconst_m), (int64_t[6]){ 1, 0xabc00001 }, in),
                      2);
@@ -199,7 +153,6 @@ int main(void)
         cmocka_unit_test(test_row_count),
         cmocka_unit_test(test_every_form_round_trips),
         cmocka_unit_test(test_no_word_confuses_the_decoder),
-        cmocka_unit_test(test_public_words),
         cmocka_unit_test(test_pseudo_instructions),
         cmocka_unit_test(test_csr_lookup),
     };

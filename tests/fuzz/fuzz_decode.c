@@ -51,7 +51,7 @@ static void one(const uint32_t word[2])
 {
     struct insn main, aux;
     char text[512], half[256];
-    uint32_t again[2] = { 0, 0 }, second[2];
+    uint32_t again[2] = { 0, 0 };
     int is_bundle, n;
     unsigned bytes = isa_decode(word, &main, &aux, &is_bundle);
 
@@ -59,7 +59,8 @@ static void one(const uint32_t word[2])
     if (main.op == INSN_ILLEGAL || (is_bundle && aux.op == INSN_ILLEGAL))
         return;
     isa_registers(&main);
-    isa_encode(&main, again);
+    if (!is_bundle)
+        isa_encode(&main, again);
     n = isa_print(&main, NULL, half, sizeof(half));
     must(n > 0 && n < (int)sizeof(half));
     snprintf(text, sizeof(text), ".allow_invalid_execution_mode\n.allow_invalid_repeat\n%s\n",
@@ -69,9 +70,7 @@ static void one(const uint32_t word[2])
 
         if (isa_registers(&main).a_write & isa_registers(&aux).a_write)
             return;
-        again[0] |= 1u << ISA_BUNDLE_BIT;
-        isa_encode(&aux, second);
-        again[1] = second[0];
+        isa_encode_bundle(&main, &aux, again);
         isa_print(&aux, NULL, other, sizeof(other));
         snprintf(text, sizeof(text),
                  ".allow_invalid_execution_mode\n.allow_invalid_repeat\n{ %s; %s }\n", half, other);

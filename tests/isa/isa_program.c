@@ -279,13 +279,11 @@ static int operand_matches(const struct operand *o, const char *text)
         return is_register_text(s, 'a', 2);
     case OPD_A4:
         return is_register_text(s, 'a', 4);
-    case OPD_A123:
-        return is_register_text(s, 'a', 3);
     case OPD_A_BL:
-    case OPD_A_BU:
-        return n > 3 && !strcmp(s + n - 3, o->kind == OPD_A_BL ? ":BL" : ":BU");
     case OPD_A_B:
-        return n > 2 && !strcmp(s + n - 2, ":B");
+        return (n > 3 && !strcmp(s + n - 3, ":BL")) || (n > 2 && !strcmp(s + n - 2, ":B"));
+    case OPD_A_BU:
+        return n > 3 && !strcmp(s + n - 3, ":BU");
     case OPD_AZERO:
         return !strcmp(s, "$azero");
     case OPD_CSRNAME:
@@ -345,8 +343,6 @@ static int text_contains_form(const struct isa_program *p)
 /* Operations that a form may be written as. */
 static int form_makes(const struct insn_form *f, unsigned op)
 {
-    if (f->form == FORM_sub_pseudo)
-        return op == INSN_add_mu16 || op == INSN_add_ms16;
     return f->op == op;
 }
 

@@ -4,20 +4,17 @@
 
 #include "programs/compiler/base/codelet.h"
 
-/* NULL, or what an instruction needs that the machine has not. */
-static const char *missing(const struct arch *a, const struct insn *in)
+static enum emu_status check_insn(const struct arch *a, const struct codelet *c,
+                                  const struct insn *in)
 {
-    if (in->op >= INSN_COUNT)
-        return NULL;
-    return a->amp_sets < 2 && isa_op_form(in->op)->flags & INSN_TWO_SETS ? "two sets of AMP units"
-                                                                         : NULL;
-}
+    const struct insn_form *f = in->op < INSN_COUNT ? isa_op_form(in->op) : NULL;
 
-static enum emu_status refuse(const struct arch *a, const struct codelet *c, const struct insn *in,
-                              const char *what)
-{
-    return FAIL(USAGE, "kernel %s: its instruction %s needs %s, and machine %s has one", c->name,
-                isa_op_form(in->op)->mnemonic, what, a->name);
+    if (f && f->since > a->isa)
+        return FAIL(USAGE,
+                    "kernel %s: its instruction %s needs the instruction set ipu%u, and machine %s "
+                    "has ipu%u",
+                    c->name, f->mnemonic, f->since, a->name, a->isa);
+    return EMU_OK;
 }
 
 static enum emu_status check_code(const struct arch *a, const struct codelet *c,
@@ -30,12 +27,8 @@ static enum emu_status check_code(const struct arch *a, const struct codelet *c,
 
         memcpy(word, code->code + at, code->bytes - at < 8 ? 4 : 8);
         at += isa_decode(word, &in[0], &in[1], &bundle);
-        for (int k = 0; k <= bundle; k++) {
-            const char *what = missing(a, &in[k]);
-
-            if (what)
-                return refuse(a, c, &in[k], what);
-        }
+        for (int k = 0; k <= bundle; k++)
+            TRY(check_insn(a, c, &in[k]));
     }
     return EMU_OK;
 }
@@ -46,8 +39,8 @@ enum emu_status codelet_check(const struct codelet_library *library, const struc
     struct codelet_code code;
     enum emu_status s;
 
-    if (a->amp_sets >= 2)
-        return EMU_OK; /* it has all that instructions may need */
+    if (a->isa >= isa_newest())
+        return EMU_OK; /* it has all instructions */
     TRY(library->link(a, &c, 1, a->mem_base, &code));
     s = check_code(a, c, &code);
     codelet_code_free(&code);

@@ -368,7 +368,7 @@ static void put_consensus(struct walk *w, const struct step *step)
         writer_load(&w->out, M_SCRATCH, M_SCRATCH, 0);
         writer_insn(&w->out,
                     (struct insn){ .op = INSN_cmpne, .d = M_SCRATCH, .a = M_SCRATCH, .b = M_ZERO });
-        writer_insn(&w->out, (struct insn){ .op = INSN_add_mu16,
+        writer_insn(&w->out, (struct insn){ .op = INSN_add_ms16,
                                             .d = M_SCRATCH,
                                             .a = M_SCRATCH,
                                             .i = CR_LC_CLR }); /* 1 clears it, 2 sets it */

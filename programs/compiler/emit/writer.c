@@ -69,7 +69,7 @@ void writer_put(struct writer *w, unsigned csr, unsigned m)
 
 void writer_nop(struct writer *w)
 {
-    writer_insn(w, (struct insn){ .op = INSN_or_mu12, .d = M_ZERO, .a = M_ZERO });
+    writer_insn(w, (struct insn){ .op = INSN_nop });
 }
 
 /* ---- what is known, what is awaited ---- */
