@@ -293,7 +293,7 @@ static void test_exchange_port(void **state)
 {
     static exec_fn *const fn[] = { exec_send,  exec_sendoff,  exec_sendpic,   exec_sendpicp,
                                    exec_delay, exec_delaypic, exec_delayxpic, exec_sans };
-    struct counting_port port = { { count_issue }, NULL };
+    struct counting_port port = { { .issue = count_issue }, NULL };
     struct insn in = { .i = 1 };
 
     (void)state;
