@@ -73,7 +73,7 @@ refuse "either --weights or --seed" $net --weights "$tmp/a" --seed 1
 refuse "neither a built-in machine" $net --machine nosuch
 refuse "layer stem: kernel conv_first_f16: its instruction f16v4hihov4amp needs the instruction set ipu2, and machine mk1 has ipu1" run efficientnet-b4 -m mk1
 refuse "layer stem: kernel conv_first_f16" stream -q efficientnet-b4 -m mk1
-refuse "kernel conv_window_f16: its instruction f16v4hihov4amp needs two sets" run -q conv -m mk1
+refuse "kernel conv_window_f16: its instruction f16v4hihov4amp needs the instruction set" run -q conv -m mk1
 refuse "2 pictures for a batch of 1: --batch 2 takes them all" $net --image models/pictures/cat.jpg --image models/pictures/landscape.png
 
 refuse "which program? superstep run" run -q
