@@ -123,8 +123,8 @@ static void test_machine(void **state)
     must(net_check(arch_preset("mk2"), &n));
     must(net_check(arch_preset("toy4"), &n));
     refuses(arch_preset("mk1"), &n,
-            "layer first: kernel conv_window_f16: its instruction f16v4hihov4amp needs two sets of "
-            "AMP units, and machine mk1 has one");
+            "layer first: kernel conv_window_f16: its instruction f16v4hihov4amp needs the "
+            "instruction set ipu2, and machine mk1 has ipu1");
     emu_free(n.layer);
 }
 
