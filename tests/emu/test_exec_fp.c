@@ -548,7 +548,7 @@ static void test_draws(void **state)
                 fail_msg("%s does not draw %u times with ESR %d", f->name, draws, esr);
         }
     }
-    assert_int_equal(rows, 147);
+    assert_int_equal(rows, 145);
 }
 
 /* Every lane rounds with its own bits of the one output. */
