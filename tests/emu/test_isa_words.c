@@ -31,7 +31,7 @@ static struct insn decoded(uint32_t word)
 /* Repeats need bodies after them, and some rows write one register twice: only words matter. */
 static uint32_t assembled(const char *text)
 {
-    char source[200];
+    char source[256];
     uint32_t word;
     uint8_t bytes[16];
 
