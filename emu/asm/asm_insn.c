@@ -75,15 +75,15 @@ int insn_writes_twice(const struct insn *in, char *name, size_t bytes)
     return add_writes(in, &written, name, bytes);
 }
 
-/* Whether two results of a bundle go to one register that keeps them. */
+/* The halves of a bundle never write one register, not even one that swallows what is written. */
 static int bundle_writes_twice(const struct insn *main, const struct insn *aux, char *name,
                                size_t bytes)
 {
     struct register_set by_main = { { 0, 0 } }, by_aux = { { 0, 0 } };
 
     return add_writes(main, &by_main, name, bytes) || add_writes(aux, &by_aux, name, bytes) ||
-           say_register(0, by_main.bits[0] & by_aux.bits[0] & keep_values.bits[0], name, bytes) ||
-           say_register(1, by_main.bits[1] & by_aux.bits[1] & keep_values.bits[1], name, bytes);
+           say_register(0, by_main.bits[0] & by_aux.bits[0], name, bytes) ||
+           say_register(1, by_main.bits[1] & by_aux.bits[1], name, bytes);
 }
 
 /* ---- bundles ---- */

@@ -147,10 +147,6 @@ static enum fit operand_fits(const struct match_attempt *a, const struct insn_fo
 
     if (is_register(o))
         return register_fits(a, f, k, out);
-    if (o->kind == OPD_AZERO) {
-        *out = t->reg;
-        return t->kind == TEXT_A && t->count == 1 && t->reg == 15 ? FIT_YES : FIT_NO;
-    }
     if (o->kind == OPD_CSRNAME) {
         *out = t->kind == TEXT_CSR ? csr_value(f, a->text, t) : 0;
         return t->kind != TEXT_CSR ? FIT_NO : *out < 0 ? FIT_KIND : FIT_YES;
@@ -204,7 +200,6 @@ static void describe(const struct match_attempt *a, const struct insn_form *f,
         [OPD_A_BL] = "$aN:BL",
         [OPD_A_BU] = "$aN:BU",
         [OPD_A_B] = "$aN:B",
-        [OPD_AZERO] = "$azero",
     };
     static const char *const suffix[] = { "", "+=", "++", "@", ">>" };
     long long top = o->bits < 63 ? 1LL << o->bits : 0;

@@ -142,10 +142,7 @@ static void parse_operands(struct insn_form *f)
         EMU_ASSERT(f->operand_count <= ISA_MAX_OPERANDS && n < sizeof(text));
         memcpy(text, s, n);
         text[n] = 0;
-        if (!strcmp(text, "azero")) {
-            o->kind = OPD_AZERO;
-            o->letter = 'z';
-        } else if ((text[0] == 'm' || text[0] == 'a') && text[1] >= 'A' && text[1] <= 'Z') {
+        if ((text[0] == 'm' || text[0] == 'a') && text[1] >= 'A' && text[1] <= 'Z') {
             parse_register(o, text);
         } else {
             parse_immediate(o, text);

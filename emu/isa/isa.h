@@ -76,7 +76,6 @@ enum operand_kind {
     OPD_A_BL, /* $aN:BL */
     OPD_A_BU,
     OPD_A_B,
-    OPD_AZERO,  /* the literal $azero where $mzero is meant */
     OPD_UIMM,   /* 0 .. 2^bits - 1 */
     OPD_SIMM,   /* -2^(bits-1) .. 2^(bits-1) - 1 */
     OPD_SUBIMM, /* -32767 .. 32767: negated into the 16-bit immediate of add */

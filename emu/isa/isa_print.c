@@ -75,9 +75,6 @@ static void put_operand(struct printed_insn *t, const struct insn *in, const str
     case OPD_A_B:
         put(t, "$a%u:B", r);
         break;
-    case OPD_AZERO:
-        put(t, "$azero");
-        break;
     case OPD_CSR:
     case OPD_CSRNAME:
         put_csr(t, in);
@@ -149,7 +146,7 @@ static int takes(const struct operand *other, const struct operand *o, const str
 {
     uint32_t v = isa_field(in, o->letter);
 
-    if (o->kind <= OPD_AZERO || other->kind <= OPD_AZERO)
+    if (o->kind <= OPD_A_B || other->kind <= OPD_A_B)
         return other->kind == o->kind && other->suffix == o->suffix;
     return isa_operand_accepts(other, o->kind == OPD_SIMM ? (int64_t)(int32_t)v : (int64_t)v);
 }

@@ -71,6 +71,7 @@ static void test_short_addresses(void **state)
         { "ld128", "$a0:3" }, { "st32", "$a0" }, { "st64", "$a0:1" },
     };
     static const char *const row[][2] = {
+        { "ld32 $m0, $m1", "1:1: error: 'ld32' takes 4 operands, found 2\n" },
         { "st32 $m0, $m1, $m2", "1:16: error: expected uimm12 (0..4095), found $m2\n" },
     };
 
@@ -212,6 +213,35 @@ static void test_ldconst(void **state)
         { "{ ldconst $m0, 5; fnop }", "1:1: error: 'ldconst' cannot be in a bundle\n" },
         { ".warn_on_invalid_bundles\n{ ldconst $m0, 0x12345678; fnop }",
           "2:1: error: 'ldconst' cannot be in a bundle\n" },
+    };
+
+    (void)state;
+    same_words(pair, EMU_COUNT_OF(pair));
+    messages(row, EMU_COUNT_OF(row));
+}
+
+/* Spellings that say which of two forms is meant, and names of old. */
+static void test_aliases(void **state)
+{
+    static const char *const pair[][2] = {
+        { "adds $m0, $m1, 42; addz $m0, $m1, 42", ".insn 0x2210002a; .insn 0x2010002a" },
+        { "add $m0, $m1, 42; add $m0, $m1, 40000", "adds $m0, $m1, 42; addz $m0, $m1, 40000" },
+        { "cmpeq $m0, $m1, 5; maxs $m0, $m1, -5", "cmpeqs $m0, $m1, 5; max $m0, $m1, -5" },
+        { "subs $m0, 5, $m1; mins $m0, $m1, 5", "sub $m0, 5, $m1; min $m0, $m1, 5" },
+        { "strap", "put 255, $mzero" },
+        { "f16v4sisov2amp $a0:1, $a2:3, $a4:5, 3; f16v4sisov2slic $a0:1, $a2:3, $a4:5, 1",
+          "f16v4sisoamp $a0:1, $a2:3, $a4:5, 3; f16v4sisoslic $a0:1, $a2:3, $a4:5, 1" },
+        { "get $a1, 2; put 8, $a1", "uget $a1, 2; uput 8, $a1" },
+        { "sub $m0, $m1, 32767; sub $m0, $m1, -32767",
+          "adds $m0, $m1, -32767; add $m0, $m1, 32767" },
+    };
+    static const char *const row[][2] = {
+        { "adds $m0, $m1, 40000",
+          "1:16: error: immediate 40000 (0x9c40) does not fit simm16 (-32768..32767)\n" },
+        { "subz $m0, -1, $m1", "1:11: error: immediate -1 (0xffffffffffffffff) does not fit uimm16 "
+                               "(0..65535)\n" },
+        { "sub $m0, $m1, 32768", "1:15: error: immediate 32768 (0x8000) does not fit an immediate "
+                                 "(-32767..32767)\n" },
     };
 
     (void)state;
@@ -488,6 +518,7 @@ int main(void)
         cmocka_unit_test(test_modes),
         cmocka_unit_test(test_warned_bundles),
         cmocka_unit_test(test_invalid_repeats),
+        cmocka_unit_test(test_aliases),
         cmocka_unit_test(test_optimizations),
         cmocka_unit_test(test_compiler_output),
         cmocka_unit_test(test_sections),

@@ -284,8 +284,6 @@ static int operand_matches(const struct operand *o, const char *text)
         return (n > 3 && !strcmp(s + n - 3, ":BL")) || (n > 2 && !strcmp(s + n - 2, ":B"));
     case OPD_A_BU:
         return n > 3 && !strcmp(s + n - 3, ":BU");
-    case OPD_AZERO:
-        return !strcmp(s, "$azero");
     case OPD_CSRNAME:
         return s[0] == '$' && s[1] >= 'A' && s[1] <= 'Z';
     default:

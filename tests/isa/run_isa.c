@@ -153,7 +153,7 @@ static void run_file(struct totals *t, const char *path)
 static int accesses_memory(const struct insn_form *f)
 {
     return (!strncmp(f->mnemonic, "ld", 2) || !strncmp(f->mnemonic, "st", 2)) &&
-           strcmp(f->mnemonic, "ldconst");
+           strcmp(f->mnemonic, "ldconst") && strcmp(f->mnemonic, "strap");
 }
 
 static int accesses_bytes(const struct insn_form *f)
