@@ -120,9 +120,9 @@ static void register_suffix(struct as *as, struct operand_text *o)
 
 /* ---- numbers with names ---- */
 
-/* The indices of a CSR in all spaces; -1 where it does not exist. Returns whether it exists at all.
+/* The indices of a CSR in all spaces; -1 where the machine has none. Returns whether it has any.
  */
-static int csr_word(struct span word, struct operand_text *o)
+static int csr_word(const struct as *as, struct span word, struct operand_text *o)
 {
     static const char spaces[] = "WUS";
     int known = 0;
@@ -130,6 +130,8 @@ static int csr_word(struct span word, struct operand_text *o)
     for (int i = 0; i < 3; i++) {
         const struct csr_row *r = isa_csr_find(spaces[i], word.s, word.n);
 
+        if (r && r->since > as->u->arch.isa && !as->u->options.any_machine)
+            r = NULL;
         o->csr[i] = r ? r->index : -1;
         known |= r != NULL;
     }
@@ -175,7 +177,7 @@ enum dollar_name operand_dollar_name(struct as *as, struct span word, int64_t *o
         return DOLLAR_REGISTER;
     if (weight_word(as, word, out))
         return mode == MODE_WORKER ? DOLLAR_WRONG_MODE : DOLLAR_NUMBER;
-    if (!csr_word(word, &o))
+    if (!csr_word(as, word, &o))
         return DOLLAR_SYMBOL;
     *out = operand_csr_number(&o, mode);
     return *out < 0 ? DOLLAR_WRONG_MODE : DOLLAR_NUMBER;
@@ -200,7 +202,7 @@ static int register_or_csr(struct as *as, struct operand_text *o, int *ok)
             register_suffix(as, o);
         return 1;
     }
-    if (csr_word(word, o) && (lex_at_end(as) || lex_peek(as) == ',')) {
+    if (csr_word(as, word, o) && (lex_at_end(as) || lex_peek(as) == ',')) {
         o->kind = TEXT_CSR;
         return 1;
     }

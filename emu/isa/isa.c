@@ -47,12 +47,13 @@ static const uint16_t op_of_form[FORM_COUNT] = {
 };
 
 static const struct csr_row csr_rows[] = {
-#define R                                    1
-#define RW                                   3
-#define CSR(name, space, index, access, doc) { #name, #space[0], index, CSR_ACCESS_##access, doc },
-#define CSR_ACCESS_R                         1
-#define CSR_ACCESS_W                         2
-#define CSR_ACCESS_RW                        3
+#define R  1
+#define RW 3
+#define CSR(name, space, index, access, since, doc)                                                \
+    { #name, #space[0], index, CSR_ACCESS_##access, since, doc },
+#define CSR_ACCESS_R  1
+#define CSR_ACCESS_W  2
+#define CSR_ACCESS_RW 3
 #include "emu/isa/csr.def"
 #undef CSR
 #undef R

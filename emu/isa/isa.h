@@ -189,6 +189,7 @@ struct csr_row {
     char space;
     uint8_t index;
     uint8_t access; /* 1 readable, 2 writable */
+    uint8_t since;  /* enum isa_version */
     const char *doc;
 };
 const struct csr_row *isa_csr_find(char space, const char *name, size_t len); /* NULL if unknown */
@@ -197,7 +198,7 @@ size_t isa_csr_count(void);
 const struct csr_row *isa_csr_row(size_t i);
 
 enum csr_index {
-#define CSR(name, space, index, access, doc) CSR_##space##_##name = index,
+#define CSR(name, space, index, access, since, doc) CSR_##space##_##name = index,
 #include "emu/isa/csr.def"
 #undef CSR
 };
