@@ -65,6 +65,7 @@ refuse "unrecognized option '--nosuch'" machines --nosuch
 refuse "'extra' is one too many" $net extra
 refuse "option '--image' requires an argument" $net --image
 refuse "--exchange is cycles or memory, not 'fast'" $net --exchange fast
+refuse "--depthwise is mixed or sliding, not 'matrix'" $net --depthwise matrix
 refuse "--padding is same or torch, not 'none'" models resnet-50 --padding none
 refuse "norm: expected batch or group, got 'none'" models resnet-50 --norm none
 refuse "compile writes an image: -o FILE.img" compile -q efficientnet-b0
@@ -102,7 +103,7 @@ done
 for option in json "chart a" plan report compare-layers; do
     refuse "either --layers or --${option%% *}, not both" $net --layers --$option
 done
-for option in "image a" "weights a" "seed 2" no-calibration "memory-proportion 0.5" "parameter-memory 0.5" "exchange memory" check plain allow-oom; do
+for option in "image a" "weights a" "seed 2" no-calibration "memory-proportion 0.5" "parameter-memory 0.5" "depthwise sliding" "exchange memory" check plain allow-oom; do
     refuse "either --layers or --${option%% *}, not both" run efficientnet-b0 --layers --$option
 done
 for option in json check plain "exchange memory" allow-oom; do

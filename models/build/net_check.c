@@ -13,7 +13,8 @@ static enum emu_status refuse(const struct layer *l, const char *what)
 static enum emu_status check_conv(const struct arch *a, const struct net *n, const uint32_t *users,
                                   uint32_t i)
 {
-    struct conv_shape s = net_conv_shape(n, users, i);
+    /* The other way of depthwise convolutions needs no other instructions. */
+    struct conv_shape s = net_conv_shape(n, users, i, DEPTHWISE_MIXED);
     enum emu_status st = conv_check(a, &s);
 
     return st == EMU_OK ? EMU_OK : emu_fail(st, "layer %s: %s", n->layer[i].name, emu_error());

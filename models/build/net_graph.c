@@ -19,6 +19,7 @@ struct builder {
     uint32_t *users; /* owned; how many layers read each layer */
     uint32_t keep_begin, keep_end;
     const struct pixel_format *pixels; /* net_graph_options */
+    enum conv_depthwise depthwise;     /* the same */
 };
 
 static const struct layer *layer_at(const struct builder *b, uint32_t i)
@@ -112,7 +113,8 @@ static enum emu_status build_conv(struct builder *b, uint32_t i, uint32_t *last)
                             .pad_top = l->pad.before_h,
                             .pad_bottom = l->pad.after_h,
                             .pad_left = l->pad.before_w,
-                            .pad_right = l->pad.after_w };
+                            .pad_right = l->pad.after_w,
+                            .depthwise = b->depthwise };
     struct fused f = { .layers = fusion_of_conv(b->net, b->users, i) };
     enum emu_status s = fold(b, i, &f);
 
@@ -308,6 +310,7 @@ enum emu_status net_graph_build(struct graph *g, const struct net *n, const stru
         b.keep_begin = o->keep_begin;
         b.keep_end = o->keep_end;
         b.pixels = o->pixels;
+        b.depthwise = o->depthwise;
         fusion_count_users(n, b.users);
         s = build_all(&b);
     }

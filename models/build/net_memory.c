@@ -65,7 +65,8 @@ static void chooser_free(struct chooser *c)
 
 /* ---- what there is to choose from ---- */
 
-struct conv_shape net_conv_shape(const struct net *n, const uint32_t *users, uint32_t i)
+struct conv_shape net_conv_shape(const struct net *n, const uint32_t *users, uint32_t i,
+                                 enum conv_depthwise depthwise)
 {
     const struct layer *l = &n->layer[i];
     struct fusion f = fusion_of_conv(n, users, i);
@@ -82,6 +83,7 @@ struct conv_shape net_conv_shape(const struct net *n, const uint32_t *users, uin
                                   .pad_right = l->pad.after_w,
                                   .bias = l->bias || f.norm != LAYER_NONE ? &bias : NULL,
                                   .act = f.act,
+                                  .depthwise = depthwise,
                                   .add = f.add == LAYER_NONE ? NULL : &other };
 
     return conv_layer_shape(&x, &c);
@@ -116,7 +118,7 @@ static enum emu_status collect(struct chooser *c, const uint32_t *users, const u
         if (l->op == LAYER_LINEAR)
             linear += 2 * layer_params(l);
         if (l->op == LAYER_CONV) {
-            struct conv_shape s = net_conv_shape(c->n, users, i);
+            struct conv_shape s = net_conv_shape(c->n, users, i, c->o->depthwise);
             struct conv *conv = &c->conv[c->convs++];
 
             *conv = (struct conv){ .layer = i, .live = bytes };

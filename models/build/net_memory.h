@@ -12,6 +12,7 @@ struct net_graph_options {
     double memory_proportion;    /* for the temporaries of one layer */
     double parameter_proportion; /* for the parameters of convolutions */
     uint64_t reserve_bytes;      /* of a tile, kept free beyond the expected need */
+    enum conv_depthwise depthwise;
     /* The results of layers [keep_begin, keep_end) and of the layers these read stay to the end. */
     uint32_t keep_begin, keep_end;
     /* NULL: the host writes the normalised picture before the run. Else pictures come in this
@@ -30,7 +31,8 @@ struct net_plans {
 };
 
 /* The shape of convolution i with what is fused with it. users: see fusion_count_users(). */
-struct conv_shape net_conv_shape(const struct net *n, const uint32_t *users, uint32_t i);
+struct conv_shape net_conv_shape(const struct net *n, const uint32_t *users, uint32_t i,
+                                 enum conv_depthwise depthwise);
 
 /* Plans for the first `tiles` tiles of a chip. Errors: those of plan_conv(), EMU_NO_MEMORY. Free
  * with net_plans_free. */

@@ -346,6 +346,7 @@ static enum emu_status build_and_compile(struct model_run *m, uint32_t keep_begi
     const struct net_program_options o = {
         .net = { .memory_proportion = m->choice.memory_proportion,
                  .parameter_proportion = m->choice.parameter_proportion,
+                 .depthwise = m->choice.depthwise,
                  .keep_begin = keep_begin,
                  .keep_end = keep_end },
         .compile = compile_options_of(m->q),

@@ -18,6 +18,7 @@ struct network_choice network_choice_of(const struct request *q)
         .uncalibrated = q->no_calibration,
         .memory_proportion = q->memory_proportion,
         .parameter_proportion = q->parameter_memory,
+        .depthwise = (enum conv_depthwise)q->depthwise,
     };
 }
 

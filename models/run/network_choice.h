@@ -14,6 +14,7 @@ struct network_choice {
     uint64_t seed;                                  /* of the parameters, if no file has them */
     int uncalibrated;                               /* 1: seeded parameters are not calibrated */
     double memory_proportion, parameter_proportion; /* as in struct net_graph_options */
+    enum conv_depthwise depthwise;
 };
 
 /* The choice in a request; texts are borrowed from it. */

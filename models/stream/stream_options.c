@@ -14,6 +14,7 @@ struct stream_options stream_options_of(const struct request *q)
         .input = input[q->input_type],
         .memory_proportion = q->memory_proportion,
         .parameter_proportion = q->parameter_memory,
+        .depthwise = (enum conv_depthwise)q->depthwise,
         .compile = compile_options_of(q),
         .session = session_options_of(q),
     };

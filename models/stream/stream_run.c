@@ -36,6 +36,7 @@ static enum emu_status build(struct picture_stream *s, const struct weights *w)
     const struct net_program_options o = {
         .net = { .memory_proportion = s->o.memory_proportion,
                  .parameter_proportion = s->o.parameter_proportion,
+                 .depthwise = s->o.depthwise,
                  .pixels = &c },
         .prefetch = &s->o.prefetch,
         .compile = s->o.compile,

@@ -15,6 +15,7 @@ struct stream_options {
     struct prefetch_options prefetch;
     enum elem input; /* how pictures cross the link: u8, f16 or f32; three channels */
     double memory_proportion, parameter_proportion; /* as in struct net_graph_options */
+    enum conv_depthwise depthwise;
     struct compile_options compile;
     struct session_options session; /* threads, plain, check, host */
 };

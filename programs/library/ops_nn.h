@@ -59,8 +59,12 @@ struct activation op_pixels(struct nn *nn, uint32_t n, uint32_t h, uint32_t w,
 
 /* The type of partial sums, between two blocks of 16 input channels and on their way to the tile
  * that adds them up. F32 takes twice the time in the matrix unit and twice the words in exchanges.
- * Depthwise convolutions ignore it: they sum a row of the kernel in f32, and rows in f16. */
+ * Depthwise convolutions ignore it: they sum a pass of the kernel in f32, and passes in f16. */
 enum conv_partials { PARTIALS_F16, PARTIALS_F32 };
+
+/* What depthwise convolutions multiply with: the sliding unit and the matrix unit on the same sums,
+ * which no published program does, or the sliding unit alone, in more passes. */
+enum conv_depthwise { DEPTHWISE_MIXED, DEPTHWISE_SLIDING };
 
 /* A convolution with everything that can be fused after it. */
 struct conv_layer {
@@ -72,6 +76,7 @@ struct conv_layer {
     const float *bias;    /* [out_c], borrowed during the call; NULL: all 0 */
     enum activation_function act; /* none, relu or swish */
     enum conv_partials partials;
+    enum conv_depthwise depthwise;
     const struct activation *add; /* added before the activation; NULL: nothing */
     const struct conv_plan *plan; /* borrowed; made for conv_layer_shape(). NULL: the cheapest */
 };

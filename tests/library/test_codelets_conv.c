@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "programs/library/kernel/codelet_ref.h"
-#include "programs/library/conv/conv_pack.h"
+#include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/dw_work.h"
 #include "programs/library/ops_nn.h"
 #include "tests/fixtures/kernel_fixture.h"
@@ -39,22 +39,24 @@ static uint16_t *random_halves(struct kernel_fixture *rig, size_t n)
 /* ---- depthwise ---- */
 
 struct dw_shape {
-    uint32_t k, stride, blocks, ho, wo;
+    struct dw_kind kind;
+    uint32_t blocks, ho, wo;
     uint32_t more_h, more_w; /* rows and columns of x that are not needed */
 };
 
-static const char *dw_name(uint32_t k, uint32_t stride)
+static const char *dw_name(struct dw_kind kind)
 {
-    return k == 3 ? stride == 1 ? "dw3_f16" : "dw3s2_f16" : stride == 1 ? "dw5_f16" : "dw5s2_f16";
+    return dw_codelet(kind)->name;
 }
 
-/* The plain convolution. Every sum of a window and every one between windows may err by half a
- * unit. */
+/* The plain convolution. Every sum of a pass and every one between passes may err by half a unit.
+ */
 static void dw_compare(const struct kernel_fixture *rig, const struct dw_shape *s,
                        const uint16_t *w)
 {
     const uint16_t *x = rig->call.arg[dw__x].data, *y = rig->call.arg[dw__y].data;
     uint32_t hp = rig->call.arg[dw__hp].value, wp = rig->call.arg[dw__wp].value;
+    uint32_t k = s->kind.k, stride = s->kind.stride, sums = dw_two_passes(s->kind) ? 2 * k : k;
 
     for (uint32_t i = 0; i < s->blocks * s->ho * s->wo * CHANNEL_BLOCK; i++) {
         uint32_t c = i % CHANNEL_BLOCK, column = i / CHANNEL_BLOCK % s->wo,
@@ -62,15 +64,15 @@ static void dw_compare(const struct kernel_fixture *rig, const struct dw_shape *
         uint32_t block = i / CHANNEL_BLOCK / s->wo / s->ho;
         double sum = 0, size = 0;
 
-        for (uint32_t t = 0; t < s->k * s->k; t++) {
-            uint32_t r = row * s->stride + t / s->k, at = column * s->stride + t % s->k;
+        for (uint32_t t = 0; t < k * k; t++) {
+            uint32_t r = row * stride + t / k, at = column * stride + t % k;
             double p = f16_value(x[((block * hp + r) * wp + at) * CHANNEL_BLOCK + c]) *
-                       f16_value(w[(block * CHANNEL_BLOCK + c) * s->k * s->k + t]);
+                       f16_value(w[(block * CHANNEL_BLOCK + c) * k * k + t]);
 
             sum += p;
             size += fabs(p);
         }
-        if (fabs(f16_value(y[i]) - sum) > s->k * size * 0x1p-11 + 0x1p-24) {
+        if (fabs(f16_value(y[i]) - sum) > sums * size * 0x1p-11 + 0x1p-24) {
             fprintf(stderr, "%s: y[%u] is %g, the sum is %g\n", rig->codelet->name, i,
                     f16_value(y[i]), sum);
             fail();
@@ -81,7 +83,7 @@ static void dw_compare(const struct kernel_fixture *rig, const struct dw_shape *
 /* Whether all workers have the same to do: then the formula is exact. */
 static int dw_is_even(const struct dw_shape *s, uint32_t wp)
 {
-    struct dw_plan p = dw_plan(s->k, s->stride, s->ho, s->wo, wp);
+    struct dw_plan p = dw_plan(s->kind, s->ho, s->wo, wp);
     const struct dw_third *t = p.third;
 
     for (uint32_t i = 1; i < DW_THIRDS; i++) {
@@ -94,9 +96,9 @@ static int dw_is_even(const struct dw_shape *s, uint32_t wp)
 static void dw_call(struct kernel_fixture *rig, struct codelet_case *c, const struct dw_shape *s,
                     int special)
 {
-    uint32_t halves = dw_pack_halves(s->k, s->stride), taps = s->k * s->k, work[DW_WORK_WORDS];
-    uint32_t hp = (s->ho - 1) * s->stride + s->k + s->more_h;
-    uint32_t wp = (s->wo - 1) * s->stride + s->k + s->more_w;
+    uint32_t k = s->kind.k, taps = k * k, halves = dw_pack_halves(s->kind), work[DW_WORK_WORDS];
+    uint32_t hp = (s->ho - 1) * s->kind.stride + k + s->more_h;
+    uint32_t wp = (s->wo - 1) * s->kind.stride + k + s->more_w;
     uint16_t *w, *packed, *x;
 
     c->seed++;
@@ -107,12 +109,12 @@ static void dw_call(struct kernel_fixture *rig, struct codelet_case *c, const st
     x = random_halves(rig, s->blocks * hp * wp * CHANNEL_BLOCK);
     packed = malloc(s->blocks * halves * sizeof(*packed) + 8);
     for (uint32_t b = 0; b < s->blocks; b++)
-        dw_pack(s->k, s->stride, w + b * CHANNEL_BLOCK * taps, packed + b * halves);
-    dw_work(s->k, s->stride, s->ho, s->wo, hp, wp, work);
+        dw_pack(s->kind, w + b * CHANNEL_BLOCK * taps, packed + b * halves);
+    dw_work(s->kind, s->ho, s->wo, hp, wp, work);
     c->elements[dw__x] = s->blocks * hp * wp * CHANNEL_BLOCK;
     c->elements[dw__weights] = s->blocks * halves;
     c->elements[dw__y] = s->blocks * s->ho * s->wo * CHANNEL_BLOCK;
-    c->elements[dw__scratch] = dw_scratch_halves(s->k, s->stride, s->ho, s->wo, wp);
+    c->elements[dw__scratch] = dw_scratch_halves(s->kind, s->ho, s->wo, wp);
     c->elements[dw__work] = DW_WORK_WORDS;
     c->data[dw__x] = special ? NULL : x;
     c->data[dw__weights] = packed;
@@ -125,7 +127,7 @@ static void dw_call(struct kernel_fixture *rig, struct codelet_case *c, const st
     c->phase[dw__x] = c->seed % 2 * 8;
     /* Only x need be in other elements. */
     c->behind[dw__scratch] = c->layout == LAYOUT_NEAR1 ? 1 + dw__y : 0;
-    c->slack = 2 * s->blocks * s->k * 5 + 5;
+    c->slack = 2 * s->blocks * dw_passes(s->kind) * 5 + 5;
     kernel_fixture_call(rig, c);
     if (dw_is_even(s, wp))
         assert_int_equal(rig->cycles, rig->formula);
@@ -136,14 +138,14 @@ static void dw_call(struct kernel_fixture *rig, struct codelet_case *c, const st
     free(packed);
 }
 
-static void dw_all(uint32_t k, uint32_t stride)
+static void dw_all(struct dw_kind kind)
 {
     static const uint32_t size[] = { 1, 2, 3, 5, 6, 7, 8, 11, 12, 13, 17, 18, 23, 24, 25, 31, 50 };
-    struct kernel_fixture *rig = kernel_fixture_new("mk2", dw_name(k, stride));
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", dw_name(kind));
     struct codelet_case c = codelet_case("dw", 1);
 
     for (uint32_t i = 0; i < EMU_COUNT_OF(size) * EMU_COUNT_OF(size); i++) {
-        struct dw_shape s = { .k = k, .stride = stride, .blocks = 1 };
+        struct dw_shape s = { .kind = kind, .blocks = 1 };
 
         s.wo = size[i % EMU_COUNT_OF(size)];
         s.ho = size[i / EMU_COUNT_OF(size)];
@@ -160,53 +162,61 @@ static void dw_all(uint32_t k, uint32_t stride)
 static void test_dw3(void **state)
 {
     (void)state;
-    dw_all(3, 1);
+    dw_all((struct dw_kind){ 3, 1, 1 });
+    dw_all((struct dw_kind){ 3, 1, 0 });
 }
 
 static void test_dw5(void **state)
 {
     (void)state;
-    dw_all(5, 1);
+    dw_all((struct dw_kind){ 5, 1, 1 });
+    dw_all((struct dw_kind){ 5, 1, 0 });
 }
 
 static void test_dw3s2(void **state)
 {
     (void)state;
-    dw_all(3, 2);
+    dw_all((struct dw_kind){ 3, 2, 1 });
+    dw_all((struct dw_kind){ 3, 2, 0 });
 }
 
 static void test_dw5s2(void **state)
 {
     (void)state;
-    dw_all(5, 2);
+    dw_all((struct dw_kind){ 5, 2, 1 });
+    dw_all((struct dw_kind){ 5, 2, 0 });
 }
 
 /* Rates at shards of EfficientNet-B4. */
 static void test_dw_rate(void **state)
 {
     static const struct dw_shape shapes[] = {
-        { .k = 5, .stride = 1, .blocks = 2, .ho = 4, .wo = 24 },
-        { .k = 5, .stride = 1, .blocks = 1, .ho = 12, .wo = 24 },
-        { .k = 5, .stride = 1, .blocks = 1, .ho = 1, .wo = 24 },
-        { .k = 5, .stride = 1, .blocks = 1, .ho = 3, .wo = 12 },
-        { .k = 3, .stride = 1, .blocks = 1, .ho = 10, .wo = 48 },
-        { .k = 3, .stride = 1, .blocks = 1, .ho = 1, .wo = 24 },
-        { .k = 3, .stride = 1, .blocks = 1, .ho = 4, .wo = 24 },
-        { .k = 3, .stride = 2, .blocks = 1, .ho = 10, .wo = 48 },
-        { .k = 3, .stride = 2, .blocks = 1, .ho = 4, .wo = 24 },
-        { .k = 5, .stride = 2, .blocks = 1, .ho = 4, .wo = 24 },
-        { .k = 5, .stride = 2, .blocks = 1, .ho = 3, .wo = 12 },
+        { .kind = { 5, 1, 1 }, .blocks = 2, .ho = 4, .wo = 24 },
+        { .kind = { 5, 1, 1 }, .blocks = 1, .ho = 12, .wo = 24 },
+        { .kind = { 5, 1, 1 }, .blocks = 1, .ho = 1, .wo = 24 },
+        { .kind = { 5, 1, 1 }, .blocks = 1, .ho = 3, .wo = 12 },
+        { .kind = { 3, 1, 1 }, .blocks = 1, .ho = 10, .wo = 48 },
+        { .kind = { 3, 1, 1 }, .blocks = 1, .ho = 1, .wo = 24 },
+        { .kind = { 3, 1, 1 }, .blocks = 1, .ho = 4, .wo = 24 },
+        { .kind = { 3, 2, 1 }, .blocks = 1, .ho = 10, .wo = 48 },
+        { .kind = { 3, 2, 1 }, .blocks = 1, .ho = 4, .wo = 24 },
+        { .kind = { 5, 2, 1 }, .blocks = 1, .ho = 4, .wo = 24 },
+        { .kind = { 5, 2, 1 }, .blocks = 1, .ho = 3, .wo = 12 },
+        { .kind = { 5, 1, 0 }, .blocks = 1, .ho = 12, .wo = 24 },
+        { .kind = { 3, 1, 0 }, .blocks = 1, .ho = 10, .wo = 48 },
+        { .kind = { 3, 2, 0 }, .blocks = 1, .ho = 10, .wo = 48 },
+        { .kind = { 5, 2, 0 }, .blocks = 1, .ho = 4, .wo = 24 },
     };
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(shapes); i++) {
         const struct dw_shape *s = &shapes[i];
-        struct kernel_fixture *rig = kernel_fixture_new("mk2", dw_name(s->k, s->stride));
+        struct kernel_fixture *rig = kernel_fixture_new("mk2", dw_name(s->kind));
         struct codelet_case c = codelet_case("rate", i);
-        uint32_t macs = s->blocks * s->ho * s->wo * CHANNEL_BLOCK * s->k * s->k;
+        uint32_t macs = s->blocks * s->ho * s->wo * CHANNEL_BLOCK * s->kind.k * s->kind.k;
 
         dw_call(rig, &c, s, 0);
-        print_message("%-9s [%u][%2u x %2u]: %6llu cycles, %.2f MAC a cycle\n", rig->codelet->name,
+        print_message("%-15s [%u][%2u x %2u]: %6llu cycles, %.2f MAC a cycle\n", rig->codelet->name,
                       s->blocks, s->ho, s->wo, (unsigned long long)rig->cycles,
                       macs / (double)rig->cycles);
         kernel_fixture_free(rig);

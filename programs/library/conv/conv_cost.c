@@ -175,17 +175,28 @@ static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
                          .kb = (uint32_t)kb, .nb = (uint32_t)nb << s->f32, .f = (uint32_t)f);
 }
 
-const struct codelet *dw_codelet(uint32_t k, uint32_t stride)
+struct dw_kind conv_dw_kind(const struct conv_shape *s)
 {
-    if (k == 3)
-        return stride == 1 ? KERNEL_ROW(dw3_f16) : KERNEL_ROW(dw3s2_f16);
-    return stride == 1 ? KERNEL_ROW(dw5_f16) : KERNEL_ROW(dw5s2_f16);
+    return (struct dw_kind){ s->kernel, s->stride, !s->sliding };
+}
+
+const struct codelet *dw_codelet(struct dw_kind kind)
+{
+    /* By kernel (3, 5), stride (1, 2), mixed. */
+    static const struct codelet *const of[2][2][2] = {
+        { { KERNEL_ROW(dw3_slide_f16), KERNEL_ROW(dw3_f16) },
+          { KERNEL_ROW(dw3s2_slide_f16), KERNEL_ROW(dw3s2_f16) } },
+        { { KERNEL_ROW(dw5_slide_f16), KERNEL_ROW(dw5_f16) },
+          { KERNEL_ROW(dw5s2_slide_f16), KERNEL_ROW(dw5s2_f16) } },
+    };
+
+    return of[kind.k == 5][kind.stride == 2][kind.mixed];
 }
 
 static uint64_t depthwise_cycles(const struct arch *a, const struct conv_shape *s,
                                  const struct conv_part *part)
 {
-    return KERNEL_CYCLES(dw, dw_codelet(s->kernel, s->stride), a, .blocks = (uint32_t)part->out,
+    return KERNEL_CYCLES(dw, dw_codelet(conv_dw_kind(s)), a, .blocks = (uint32_t)part->out,
                          .ho = (uint32_t)part->h, .wo = (uint32_t)part->w,
                          .hp = (uint32_t)part->in_h, .wp = (uint32_t)part->in_w);
 }

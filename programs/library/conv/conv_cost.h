@@ -3,6 +3,7 @@
 #ifndef PROGRAMS_CONV_COST_H
 #define PROGRAMS_CONV_COST_H
 
+#include "programs/library/conv/conv_pack.h"
 #include "programs/library/conv/conv_plan.h"
 #include "programs/library/layout/network.h"
 #include "programs/library/layout/plan_cost.h"
@@ -10,9 +11,10 @@
 /* A block of channels at one position, in f16. */
 enum { CHANNEL_BLOCK_BYTES = 2 * CHANNEL_BLOCK, CHANNEL_BLOCK_WORDS = CHANNEL_BLOCK / 2 };
 
-/* The codelet of a depthwise convolution with a kernel of k x k, k 3 or 5, and a stride of 1 or 2.
- */
-const struct codelet *dw_codelet(uint32_t k, uint32_t stride);
+/* What a depthwise convolution is computed with; its codelet. The kernel is 3 or 5, the stride 1
+ * or 2. */
+struct dw_kind conv_dw_kind(const struct conv_shape *s);
+const struct codelet *dw_codelet(struct dw_kind kind);
 
 /* The shapes that conv_first supports. */
 enum { FIRST_CHANNELS = 4, FIRST_STRIDE = 2, FIRST_KERNEL_MIN = 3, FIRST_KERNEL_MAX = 7 };

@@ -44,13 +44,14 @@ static void add_depthwise(const struct field *d, const struct field_call *c,
                           const struct field_part *p)
 {
     struct graph *g = d->nn->g;
-    uint32_t k = d->layer->kernel, stride = d->layer->stride, ho = nn_size(p->h);
-    uint32_t wo = nn_size(p->w), n = dw_scratch_halves(k, stride, ho, wo, c->wp);
+    struct dw_kind kind = conv_dw_kind(&d->plan->shape);
+    uint32_t ho = nn_size(p->h), wo = nn_size(p->w);
+    uint32_t n = dw_scratch_halves(kind, ho, wo, c->wp);
     uint32_t work[DW_WORK_WORDS];
     struct tensor scratch = graph_variable(g, ELEM_F16, 1, &n, "window sums");
 
     graph_map(g, scratch, p->tile);
-    dw_work(k, stride, ho, wo, c->hp, c->wp, work);
+    dw_work(kind, ho, wo, c->hp, c->wp, work);
     VERTEX_OF(dw, c->codelet, g, c->cs, p->tile, .x = c->x, .weights = c->weights, .y = c->y,
               .scratch = scratch, .work = word_list(work, DW_WORK_WORDS), .blocks = nn_size(p->o),
               .ho = ho, .wo = wo, .hp = c->hp, .wp = c->wp);
@@ -232,17 +233,18 @@ void conv_depthwise(struct nn *nn, struct activation x, const struct conv_layer 
                     const struct conv_plan *plan, struct activation y)
 {
     struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
+    struct dw_kind kind = conv_dw_kind(&plan->shape);
     uint16_t block[WEIGHTS_MAX], *packed;
 
     d.blocks = channel_blocks(y.c);
-    d.values = dw_pack_halves(layer->kernel, layer->stride);
+    d.values = dw_pack_halves(kind);
     packed = emu_alloc((size_t)d.blocks * d.values, sizeof(*packed));
     for (uint32_t b = 0; packed && b < d.blocks; b++) {
         gather_block(layer, b * CHANNEL_BLOCK, layer->kernel * layer->kernel, block);
-        dw_pack(layer->kernel, layer->stride, block, packed + (size_t)b * d.values);
+        dw_pack(kind, block, packed + (size_t)b * d.values);
     }
     d.weights = new_weights(&d, packed);
-    run_field_parts(&d, dw_codelet(layer->kernel, layer->stride));
+    run_field_parts(&d, dw_codelet(kind));
 }
 
 void conv_first(struct nn *nn, struct activation x, const struct conv_layer *layer,

@@ -112,6 +112,7 @@ struct conv_shape conv_layer_shape(const struct activation *x, const struct conv
     s.add = l->add != NULL;
     s.bias = l->bias != NULL;
     s.f32 = l->partials == PARTIALS_F32;
+    s.sliding = l->depthwise == DEPTHWISE_SLIDING;
     return s;
 }
 

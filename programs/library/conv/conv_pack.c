@@ -1,27 +1,25 @@
 /* conv_pack.c - weights in the order in which the codelets of convolutions read them. */
-#include "programs/library/conv/conv_pack.h"
-
 #include <string.h>
 
 #include "programs/library/conv/dw_work.h"
 
-uint32_t dw_pack_halves(uint32_t k, uint32_t stride)
+uint32_t dw_pack_halves(struct dw_kind kind)
 {
     uint32_t taps = 0;
 
-    for (uint32_t i = 0; i < dw_passes(k, stride); i++)
-        taps += dw_taps_loaded(k, stride, i);
+    for (uint32_t i = 0; i < dw_passes(kind); i++)
+        taps += dw_taps_loaded(kind, i);
     return taps * DW_CHANNELS * DW_LANES;
 }
 
 /* Packed: [pairs][passes][taps][4 channels][windows][2 halves of the pair][4 inputs], only the taps
  * that are loaded for a pass. Of the 4 inputs a channel's weight is not zero for its own only. */
-void dw_pack(uint32_t k, uint32_t stride, const uint16_t *w, uint16_t *packed)
+void dw_pack(struct dw_kind kind, const uint16_t *w, uint16_t *packed)
 {
-    uint32_t pairs = DW_CHANNELS / DW_LANES / DW_HALVES, passes = dw_passes(k, stride);
+    uint32_t pairs = DW_CHANNELS / DW_LANES / DW_HALVES, passes = dw_passes(kind);
     uint16_t *out = packed;
 
-    memset(packed, 0, dw_pack_halves(k, stride) * sizeof(*packed));
+    memset(packed, 0, dw_pack_halves(kind) * sizeof(*packed));
     for (uint32_t i = 0; i < pairs * passes * DW_TAPS * DW_LANES * 2 * DW_HALVES; i++) {
         uint32_t half = i % DW_HALVES, second = i / DW_HALVES % 2;
         uint32_t lane = i / DW_HALVES / 2 % DW_LANES;
@@ -29,14 +27,14 @@ void dw_pack(uint32_t k, uint32_t stride, const uint16_t *w, uint16_t *packed)
         uint32_t pass = i / DW_HALVES / 2 / DW_LANES / DW_TAPS % passes;
         uint32_t pair = i / DW_HALVES / 2 / DW_LANES / DW_TAPS / passes;
         uint32_t channel = (pair * DW_HALVES + half) * DW_LANES + lane;
-        struct dw_window at = dw_window(k, stride, 0, pass);
+        struct dw_window at = dw_window(kind, 0, pass);
         uint32_t row = second ? at.second_row : at.row;
         int column = second ? at.second[tap] : at.column[tap];
 
-        if (!dw_tap_is_loaded(k, stride, pass, tap, (int)second))
+        if (!dw_tap_is_loaded(kind, pass, tap, (int)second))
             continue;
         if (column >= 0)
-            out[lane] = w[(channel * k + row) * k + (uint32_t)column];
+            out[lane] = w[(channel * kind.k + row) * kind.k + (uint32_t)column];
         out += DW_LANES;
     }
 }

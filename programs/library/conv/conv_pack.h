@@ -6,18 +6,25 @@
 
 #include <stdint.h>
 
-/* ---- depthwise, dw*_f16: kernel k x k (3 or 5), stride 1 or 2 ---- */
+/* ---- depthwise, dw*_f16 ---- */
+
+/* Which of these codelets: kernel k x k (3 or 5), stride 1 or 2; mixed 1: the matrix unit takes
+ * part (dw.inc), 0: the sliding unit works alone. */
+struct dw_kind {
+    uint32_t k, stride;
+    int mixed;
+};
 
 /* How many f16 values the packed weights of a block of 16 channels have. */
-uint32_t dw_pack_halves(uint32_t k, uint32_t stride);
+uint32_t dw_pack_halves(struct dw_kind kind);
 /* w [16][k][k] -> packed. */
-void dw_pack(uint32_t k, uint32_t stride, const uint16_t *w, uint16_t *packed);
+void dw_pack(struct dw_kind kind, const uint16_t *w, uint16_t *packed);
 /* How many f16 values the edge `scratch` has; the same for any number of blocks. */
-uint32_t dw_scratch_halves(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t wp);
+uint32_t dw_scratch_halves(struct dw_kind kind, uint32_t ho, uint32_t wo, uint32_t wp);
 /* Writes the words of the field `work`. hp and wp: rows and columns of x, at least (ho - 1) stride
  * + k and (wo - 1) stride + k. */
 enum { DW_WORK_WORDS = 1 + 6 * 14 };
-void dw_work(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t hp, uint32_t wp,
+void dw_work(struct dw_kind kind, uint32_t ho, uint32_t wo, uint32_t hp, uint32_t wp,
              uint32_t work[DW_WORK_WORDS]);
 
 /* ---- first layer, conv_first_f16: kernel k x k (3 to 8), stride 2, 3 or 4 channels ---- */

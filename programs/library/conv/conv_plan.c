@@ -62,6 +62,7 @@ static enum emu_status check_shape(const struct conv_shape *s)
 /* The name of the kernel that multiplies. */
 static void kernel_of(const struct conv_shape *s, char out[40])
 {
+    const char *dw = s->sliding ? "_slide" : "";
     static const char *const name[] = { [CONV_GEMM] = "matmul_f16",
                                         [CONV_WINDOW] = "conv_window_f16",
                                         [CONV_FIRST] = "conv_first_f16" };
@@ -70,9 +71,9 @@ static void kernel_of(const struct conv_shape *s, char out[40])
     if (m != CONV_DEPTHWISE)
         snprintf(out, 40, "%s%s", name[m], s->f32 ? "_f32" : "");
     else if (s->stride == 1)
-        snprintf(out, 40, "dw%u_f16", s->kernel);
+        snprintf(out, 40, "dw%u%s_f16", s->kernel, dw);
     else
-        snprintf(out, 40, "dw%us%u_f16", s->kernel, s->stride);
+        snprintf(out, 40, "dw%us%u%s_f16", s->kernel, s->stride, dw);
 }
 
 enum emu_status conv_check(const struct arch *a, const struct conv_shape *s)
@@ -200,7 +201,7 @@ static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_part *
     case CONV_WINDOW:
         return part->out * in * part->rows * s->kernel * CHANNEL_BLOCK * CHANNEL_BLOCK_BYTES;
     case CONV_DEPTHWISE:
-        return part->out * dw_pack_halves(s->kernel, s->stride) * 2;
+        return part->out * dw_pack_halves(conv_dw_kind(s)) * 2;
     case CONV_FIRST:
         return part->out * conv_first_pack_halves(s->kernel) * 2;
     case CONV_POOL:

@@ -31,6 +31,7 @@ struct conv_shape {
     uint32_t add;         /* 1: another activation is added */
     uint32_t bias;        /* 1: there are biases that are not zero */
     uint32_t f32;         /* 1: partial sums in f32 */
+    uint32_t sliding;     /* 1: the sliding unit alone, if it is depthwise */
     uint32_t kib_price;   /* cycles charged for a KiB of parameters that stays on a tile */
 };
 

@@ -1,6 +1,5 @@
 /* dw_ref.c - depthwise convolutions: meaning, window by window, and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
-#include "programs/library/conv/conv_pack.h"
 #include "programs/library/conv/dw_work.h"
 
 /* A call, and where a pass of it works. */
@@ -16,18 +15,17 @@ struct dw {
 static const uint16_t *weights_at(const struct dw *d, uint32_t tap, uint32_t lane, uint32_t second)
 {
     static const uint16_t zeros[DW_LANES];
-    uint32_t half = d->channel / DW_LANES % DW_HALVES, entry = 0, k = d->plan.k;
-    uint32_t stride = d->plan.stride;
+    uint32_t half = d->channel / DW_LANES % DW_HALVES, entry = 0;
+    struct dw_kind kind = d->plan.kind;
 
-    if (!dw_tap_is_loaded(k, stride, d->pass, tap, (int)second))
+    if (!dw_tap_is_loaded(kind, d->pass, tap, (int)second))
         return zeros;
     for (uint32_t j = 0; j <= tap; j++) {
-        int windows =
-            dw_tap_is_loaded(k, stride, d->pass, j, 0) + dw_tap_is_loaded(k, stride, d->pass, j, 1);
+        int windows = dw_tap_is_loaded(kind, d->pass, j, 0) + dw_tap_is_loaded(kind, d->pass, j, 1);
 
         entry += (uint32_t)windows * (j < tap ? DW_LANES : lane);
     }
-    entry += second && dw_tap_is_loaded(k, stride, d->pass, tap, 0);
+    entry += second && dw_tap_is_loaded(kind, d->pass, tap, 0);
     return d->weights + (entry * DW_HALVES + half) * DW_LANES;
 }
 
@@ -52,24 +50,24 @@ static const uint16_t *input_at(const struct dw *d, uint32_t row, uint32_t colum
     uint32_t c = (column + within) % p->pitch + i - within;
     int64_t at = (int64_t)d->block * d->call->arg[dw__hp].value * p->wp + d->window.base;
 
-    at += (int64_t)p->stride * (r * p->wp + c) + second * d->window.second_base;
+    at += (int64_t)p->kind.stride * (r * p->wp + c) + second * d->window.second_base;
     return x + at * DW_CHANNELS + d->channel;
 }
 
 /* Computes one position of the stream, column `column` of row `row`. Its worker has `left`
- * positions after it, and then p->real places with inputs. */
+ * positions after it, and then places with inputs. */
 static void window_at(const struct dw *d, uint32_t row, uint32_t column, uint32_t left,
                       const uint16_t *sum, uint16_t *out)
 {
     static const uint16_t zeros[DW_LANES];
-    const struct dw_plan *p = &d->plan;
     struct fp_env env = { 0 };
-    uint32_t acc[DW_LANES], seconds = left + p->real + (p->stride == 1);
+    uint32_t acc[DW_LANES], inputs = left + d->window.real;
+    uint32_t seconds = inputs + (d->plan.kind.stride == 1);
 
     for (uint32_t c = 0; c < DW_LANES; c++)
         acc[c] = fp_f16_to_f32(sum[c], &env);
     for (uint32_t j = 0; j < DW_TAPS; j++) {
-        int real = j <= left + p->real;
+        int real = j <= inputs;
 
         add_tap(d, real ? input_at(d, row, column, j, left, 0) : zeros, j, 0, acc, &env);
         if (d->window.two && j < seconds)
@@ -106,7 +104,7 @@ static void pass_wide(const struct dw *d, uint32_t third, uint32_t i, uint32_t n
 {
     const struct dw_plan *p = &d->plan;
     const struct dw_third *t = &p->third[third];
-    uint32_t first = dw_area_first(p->k, p->stride, d->channel / DW_LANES % DW_HALVES);
+    uint32_t first = dw_area_first(p->kind, d->channel / DW_LANES % DW_HALVES);
     uint16_t sum[DW_LANES] = { 0 }, out[DW_LANES];
 
     for (uint32_t f = 0; f < t->positions; f++) {
@@ -125,59 +123,39 @@ static void pass_wide(const struct dw *d, uint32_t third, uint32_t i, uint32_t n
 }
 
 /* Where the weights of a pass of a pair begin in those of the block. */
-static uint32_t weights_before(uint32_t k, uint32_t stride, uint32_t pair, uint32_t pass)
+static uint32_t weights_before(struct dw_kind kind, uint32_t pair, uint32_t pass)
 {
-    uint32_t taps = 0, passes = dw_passes(k, stride);
+    uint32_t taps = 0, passes = dw_passes(kind);
 
     for (uint32_t i = 0; i < pair * passes + pass; i++)
-        taps += dw_taps_loaded(k, stride, i % passes);
+        taps += dw_taps_loaded(kind, i % passes);
     return taps * DW_LANES * DW_HALVES * DW_LANES;
 }
 
-static void dw(const struct codelet_call *call, uint32_t k, uint32_t stride)
+static void dw(const struct codelet_call *call, struct dw_kind kind)
 {
-    uint32_t quads = DW_CHANNELS / DW_LANES, values = dw_pack_halves(k, stride);
-    uint32_t passes = dw_passes(k, stride);
+    uint32_t quads = DW_CHANNELS / DW_LANES, values = dw_pack_halves(kind);
+    uint32_t passes = dw_passes(kind);
     uint16_t *scratch = call->arg[dw__scratch].data;
     struct dw d = { .call = call };
 
     EMU_ASSERT(call->arch->workers == DW_HALVES * DW_THIRDS);
-    d.plan = dw_plan(k, stride, call->arg[dw__ho].value, call->arg[dw__wo].value,
-                     call->arg[dw__wp].value);
+    d.plan =
+        dw_plan(kind, call->arg[dw__ho].value, call->arg[dw__wo].value, call->arg[dw__wp].value);
     for (uint32_t i = 0; i < call->arg[dw__blocks].value * quads * passes * DW_THIRDS; i++) {
         uint32_t third = i % DW_THIRDS, quad = i / DW_THIRDS / passes % quads;
 
         d.pass = i / DW_THIRDS % passes;
         d.block = i / DW_THIRDS / passes / quads;
         d.channel = quad * DW_LANES;
-        d.window = dw_window(k, stride, d.plan.wp, d.pass);
+        d.window = dw_window(kind, d.plan.wp, d.pass);
         d.weights = (const uint16_t *)call->arg[dw__weights].data + (size_t)d.block * values +
-                    weights_before(k, stride, quad / DW_HALVES, d.pass);
+                    weights_before(kind, quad / DW_HALVES, d.pass);
         if (d.plan.narrow)
             pass_narrow(&d, third, !d.pass);
         else
             pass_wide(&d, third, d.pass, passes, scratch + third * d.plan.longest * DW_AREA);
     }
-}
-
-void dw3_f16_ref(const struct codelet_call *call)
-{
-    dw(call, 3, 1);
-}
-
-void dw5_f16_ref(const struct codelet_call *call)
-{
-    dw(call, 5, 1);
-}
-
-void dw3s2_f16_ref(const struct codelet_call *call)
-{
-    dw(call, 3, 2);
-}
-
-void dw5s2_f16_ref(const struct codelet_call *call)
-{
-    dw(call, 5, 2);
 }
 
 /* ---- cycles: the instructions of dw.inc, counted ----
@@ -186,8 +164,19 @@ void dw5s2_f16_ref(const struct codelet_call *call)
  * cycles less.
  */
 
-enum pass { PASS_SETUP, PASS_NEXT_BLOCK, PASS_NEXT_PAIR, PASS_MIDDLE, PASS_FINAL };
+/* MIDDLE: every other pass, of two of a row the second; BACK: those between them. */
+enum pass { PASS_SETUP, PASS_NEXT_BLOCK, PASS_NEXT_PAIR, PASS_MIDDLE, PASS_BACK, PASS_FINAL };
 enum { TAP_LOADS = DW_LANES, PLACE_SLOTS = 14 }; /* a load has a channel of both halves */
+
+/* Of MOVE; 0 in a first pass. */
+static uint64_t move_slots(struct dw_kind kind, enum pass pass)
+{
+    if (pass < PASS_MIDDLE)
+        return 0;
+    if (dw_two_passes(kind))
+        return pass != PASS_BACK ? 1 : kind.stride == 2 ? 3 : 2;
+    return kind.stride == 2 || (kind.k == 3 && kind.mixed) ? 2 : 1;
+}
 
 static uint64_t wide_slots(const struct dw_plan *p, const struct dw_third *t, enum pass pass)
 {
@@ -195,18 +184,22 @@ static uint64_t wide_slots(const struct dw_plan *p, const struct dw_third *t, en
                                       [PASS_NEXT_BLOCK] = 5,
                                       [PASS_NEXT_PAIR] = 3,
                                       [PASS_MIDDLE] = 0,
+                                      [PASS_BACK] = 0,
                                       [PASS_FINAL] = 0 };
+    struct dw_kind kind = p->kind;
     uint32_t rows = t->end_row - t->row;
-    uint64_t n = t->positions;
+    uint64_t n = t->positions, ends = 0;
 
-    if (p->stride == 1 && pass == PASS_FINAL && p->k == 3)
-        return n + 12 + (rows ? 5 + 3 * rows : 3);
-    if (p->stride == 1 && p->k == 3)
-        return 2 * n + 16 + before[pass];
-    if (p->stride == 1)
-        return 2 * n + 14 + before[pass] + (pass < PASS_FINAL ? 0 : rows ? 5 + 3 * rows : 3);
-    return 2 * n + 12 + p->k / 2 + before[pass] + (pass < PASS_MIDDLE ? 0 : 1) +
-           (rows ? 3 * rows + (rows > 1) : 0);
+    if (kind.stride == 2)
+        ends = rows ? 3 * rows + (rows > 1) : 0;
+    else if (pass == PASS_FINAL)
+        ends = rows ? 5 + 3 * rows : 3;
+    if (!kind.mixed || (kind.k == 3 && kind.stride == 1 && pass == PASS_FINAL))
+        return n + (pass < PASS_MIDDLE ? 11 : 10) + 2 * (kind.stride == 2) +
+               move_slots(kind, pass) + before[pass] + ends;
+    if (kind.stride == 1)
+        return 2 * n + (kind.k == 3 ? 16 : 14) + before[pass] + ends;
+    return 2 * n + 12 + kind.k / 2 + before[pass] + (pass < PASS_MIDDLE ? 0 : 1) + ends;
 }
 
 static uint64_t narrow_slots(const struct dw_plan *p, uint32_t third, enum pass pass)
@@ -214,15 +207,19 @@ static uint64_t narrow_slots(const struct dw_plan *p, uint32_t third, enum pass 
     static const uint8_t before[] = { [PASS_SETUP] = 1 + PLACE_SLOTS + 4,
                                       [PASS_NEXT_BLOCK] = 7,
                                       [PASS_NEXT_PAIR] = 5,
-                                      [PASS_MIDDLE] = 3,
-                                      [PASS_FINAL] = 3 };
-    uint64_t rows = dw_narrow_rows(p, third);
-    uint64_t each = p->stride == 2 ? 8 + p->k / 2 : p->k == 5 ? 12 : pass < PASS_MIDDLE ? 16 : 8;
+                                      [PASS_MIDDLE] = 2,
+                                      [PASS_BACK] = 2,
+                                      [PASS_FINAL] = 2 };
+    struct dw_kind kind = p->kind;
+    uint64_t rows = dw_narrow_rows(p, third), each = 8;
 
     if (!rows)
         return 0;
-    return before[pass] + (pass == PASS_SETUP && p->stride == 1) +
-           (pass >= PASS_MIDDLE && (p->stride == 2 || p->k == 3)) + 5 +
+    if (kind.mixed && kind.stride == 2)
+        each = 8 + kind.k / 2;
+    else if (kind.mixed)
+        each = kind.k == 5 ? 12 : pass < PASS_MIDDLE ? 16 : 8;
+    return before[pass] + (pass == PASS_SETUP && kind.stride == 1) + move_slots(kind, pass) + 5 +
            rows * (4 + p->wo * (each + (pass >= PASS_MIDDLE)));
 }
 
@@ -242,23 +239,31 @@ static uint64_t pass_cycles(const struct arch *a, const struct dw_plan *p, enum 
     return codelet_multi_cycles(a, most + (idle && !p->narrow));
 }
 
-static uint64_t dw_cycles(const struct codelet_call *call, uint32_t k, uint32_t stride)
+/* Pass i of n. */
+static enum pass pass_of(struct dw_kind kind, uint64_t i, uint64_t n)
+{
+    if (i + 1 == n)
+        return PASS_FINAL;
+    return dw_two_passes(kind) && i % 2 == 0 ? PASS_BACK : PASS_MIDDLE;
+}
+
+static uint64_t dw_cycles(const struct codelet_call *call, struct dw_kind kind)
 {
     const struct arch *a = call->arch;
     uint64_t branch = a->sup_branch_cycles, hidden = a->exit_seen_cycles - 1;
     uint64_t cycles = branch + a->sup_result_cycles + a->sup_put_cycles + 2;
-    uint64_t launch, pair = 1, passes = dw_passes(k, stride);
+    uint64_t launch, pair = 1, passes = dw_passes(kind);
     uint32_t blocks = call->arg[dw__blocks].value;
-    struct dw_plan p = dw_plan(k, stride, call->arg[dw__ho].value, call->arg[dw__wo].value,
-                               call->arg[dw__wp].value);
+    struct dw_plan p =
+        dw_plan(kind, call->arg[dw__ho].value, call->arg[dw__wo].value, call->arg[dw__wp].value);
 
     cycles += a->sup_put_cycles;
     if (!blocks)
         return cycles - 1 + 2 * branch;
-    launch = 1 + TAP_LOADS * dw_taps_loaded(k, stride, 0);
+    launch = 1 + TAP_LOADS * dw_taps_loaded(kind, 0);
     for (uint32_t i = 1; i < passes; i++)
-        pair += 1 + TAP_LOADS * dw_taps_loaded(k, stride, i) +
-                pass_cycles(a, &p, i + 1 < passes ? PASS_MIDDLE : PASS_FINAL);
+        pair +=
+            1 + TAP_LOADS * dw_taps_loaded(kind, i) + pass_cycles(a, &p, pass_of(kind, i, passes));
     /* Instructions between a launch and its sync count, except those that run while workers exit.
      */
     cycles += 3 + launch + branch + 1 - hidden + pass_cycles(a, &p, PASS_SETUP);
@@ -268,22 +273,21 @@ static uint64_t dw_cycles(const struct codelet_call *call, uint32_t k, uint32_t 
     return cycles + 1 + branch;
 }
 
-uint64_t dw3_f16_cycles(const struct codelet_call *call)
-{
-    return dw_cycles(call, 3, 1);
-}
+#define DW(name, k, stride, mixed)                                                                 \
+    void name##_ref(const struct codelet_call *call)                                               \
+    {                                                                                              \
+        dw(call, (struct dw_kind){ k, stride, mixed });                                            \
+    }                                                                                              \
+    uint64_t name##_cycles(const struct codelet_call *call)                                        \
+    {                                                                                              \
+        return dw_cycles(call, (struct dw_kind){ k, stride, mixed });                              \
+    }
 
-uint64_t dw5_f16_cycles(const struct codelet_call *call)
-{
-    return dw_cycles(call, 5, 1);
-}
-
-uint64_t dw3s2_f16_cycles(const struct codelet_call *call)
-{
-    return dw_cycles(call, 3, 2);
-}
-
-uint64_t dw5s2_f16_cycles(const struct codelet_call *call)
-{
-    return dw_cycles(call, 5, 2);
-}
+DW(dw3_f16, 3, 1, 1)
+DW(dw3s2_f16, 3, 2, 1)
+DW(dw5_f16, 5, 1, 1)
+DW(dw5s2_f16, 5, 2, 1)
+DW(dw3_slide_f16, 3, 1, 0)
+DW(dw3s2_slide_f16, 3, 2, 0)
+DW(dw5_slide_f16, 5, 1, 0)
+DW(dw5s2_slide_f16, 5, 2, 0)

@@ -3,72 +3,101 @@
 
 #include <string.h>
 
-#include "programs/library/conv/conv_pack.h"
-
 /* ---- windows ---- */
 
-static int two_rows(uint32_t k, uint32_t stride)
+/* Whether a window has a whole row of the kernel, and the first pass the next row besides if the
+ * units are mixed. */
+static int whole_rows(struct dw_kind kind)
 {
-    return k == 3 && stride == 1;
+    return kind.k == 3 && kind.stride == 1;
 }
 
-uint32_t dw_passes(uint32_t k, uint32_t stride)
+int dw_two_passes(struct dw_kind kind)
 {
-    return two_rows(k, stride) ? 2 : k;
+    return !kind.mixed && !whole_rows(kind);
 }
 
-/* Pass 0 has kernel rows 0 and 1, pass 1 row 2, whose window begins a position earlier, so that
- * nothing after x is read. */
-static void window_two_rows(uint32_t wp, uint32_t pass, struct dw_window *w)
+uint32_t dw_passes(struct dw_kind kind)
 {
-    if (pass) {
-        w->row = 2;
-        w->base = (int32_t)(2 * wp) - 1;
-        w->two = 0;
-    }
+    if (whole_rows(kind))
+        return kind.mixed ? 2 : 3;
+    return dw_two_passes(kind) ? 2 * kind.k : kind.k;
+}
+
+/* The first pass has kernel row 0, with the matrix unit row 1, too. The window of the others begins
+ * a position earlier, so that nothing after x is read. */
+static void window_whole_rows(struct dw_kind kind, uint32_t wp, uint32_t pass, struct dw_window *w)
+{
+    w->row = pass && kind.mixed ? 2 : pass;
+    w->base = (int32_t)(w->row * wp) - (pass > 0);
+    w->two = kind.mixed && !pass;
     w->second_row = 1;
     w->second_base = wp;
     for (int c = 0; c < 3; c++) {
         w->column[c + (pass > 0)] = c;
-        w->second[c] = pass ? -1 : c;
+        w->second[c] = w->two ? c : -1;
     }
 }
 
-struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t pass)
+/* The second of two passes of a row has the columns that are else the matrix unit's. */
+static void window_alone(struct dw_kind kind, uint32_t wp, uint32_t pass, struct dw_window *w)
 {
-    struct dw_window w = { (int32_t)(pass * wp), pass, pass, 1, { 0 }, { 0 }, 1 };
+    int later = pass % 2;
+
+    w->row = pass / 2;
+    w->base = (int32_t)(w->row * wp) + later;
+    w->two = 0;
+    if (later)
+        memcpy(w->column, w->second, sizeof(w->column));
+    if (later && kind.stride == 2)
+        w->real--;
+    for (int j = 0; j < DW_TAPS; j++)
+        w->second[j] = -1;
+}
+
+struct dw_window dw_window(struct dw_kind kind, uint32_t wp, uint32_t pass)
+{
+    struct dw_window w = { (int32_t)(pass * wp), pass, pass, 1, { 0 }, { 0 }, 1, DW_TAPS - 1 };
 
     for (int j = 0; j < DW_TAPS; j++)
         w.column[j] = w.second[j] = -1;
-    if (two_rows(k, stride)) {
-        window_two_rows(wp, pass, &w);
-    } else if (stride == 2) {
-        for (int c = 0; c < (int)k; c++)
+    if (whole_rows(kind)) {
+        window_whole_rows(kind, wp, pass, &w);
+        return w;
+    }
+    if (kind.stride == 2) {
+        w.real = kind.k / 2;
+        for (int c = 0; c < (int)kind.k; c++)
             (c % 2 ? w.second : w.column)[c / 2] = c;
     } else {
         for (int c = 0; c < DW_TAPS; c++)
             w.column[c] = c;
         w.second[DW_TAPS - 1] = DW_TAPS;
     }
+    if (!kind.mixed)
+        window_alone(kind, wp, pass, &w);
     return w;
 }
 
-int dw_tap_is_loaded(uint32_t k, uint32_t stride, uint32_t pass, uint32_t tap, int second)
+int dw_tap_is_loaded(struct dw_kind kind, uint32_t pass, uint32_t tap, int second)
 {
-    struct dw_window w = dw_window(k, stride, 0, pass);
+    struct dw_window w = dw_window(kind, 0, pass);
 
-    /* Rows 0 and 2 use different taps, so all are loaded. */
-    if (two_rows(k, stride) && !second)
+    if (second)
+        return w.second[tap] >= 0;
+    /* Windows of whole rows use different taps, so all are loaded; the second of two passes uses
+     * none that the first does not. */
+    if (whole_rows(kind))
         return 1;
-    return (second ? w.second : w.column)[tap] >= 0;
+    return dw_window(kind, 0, dw_two_passes(kind) ? 0 : pass).column[tap] >= 0;
 }
 
-uint32_t dw_taps_loaded(uint32_t k, uint32_t stride, uint32_t pass)
+uint32_t dw_taps_loaded(struct dw_kind kind, uint32_t pass)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < 2 * DW_TAPS; i++)
-        n += (uint32_t)dw_tap_is_loaded(k, stride, pass, i / 2, i % 2);
+        n += (uint32_t)dw_tap_is_loaded(kind, pass, i / 2, i % 2);
     return n;
 }
 
@@ -84,7 +113,7 @@ struct dw_place {
 static struct dw_place legal_place(const struct dw_plan *p, uint32_t at)
 {
     struct dw_place c = { at / p->pitch, at % p->pitch };
-    uint32_t most = p->stride == 1 ? p->wo - 1 : p->pitch - DW_SHORT;
+    uint32_t most = p->kind.stride == 1 ? p->wo - 1 : p->pitch - DW_SHORT;
 
     if (c.column >= p->wo)
         return (struct dw_place){ c.row + 1, 0 };
@@ -116,7 +145,7 @@ static int third_fits(const struct dw_plan *p, const struct dw_third *t)
         return 1;
     if (t->row == t->end_row)
         return t->positions >= DW_SHORT;
-    return t->end_column >= DW_SHORT && (p->stride == 1 || t->column + DW_SHORT <= p->pitch);
+    return t->end_column >= DW_SHORT && (p->kind.stride == 1 || t->column + DW_SHORT <= p->pitch);
 }
 
 /* Cuts the output at place[1] and place[2]. Returns the cost of the slowest third; UINT32_MAX if
@@ -162,13 +191,12 @@ static uint32_t try_rows(struct dw_plan *p)
     return try_places(p, place);
 }
 
-struct dw_plan dw_plan(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t wp)
+struct dw_plan dw_plan(struct dw_kind kind, uint32_t ho, uint32_t wo, uint32_t wp)
 {
-    struct dw_plan p = { .k = k, .stride = stride, .ho = ho, .wo = wo, .wp = wp }, best;
+    struct dw_plan p = { .kind = kind, .ho = ho, .wo = wo, .wp = wp }, best;
     uint32_t least;
 
-    p.pitch = stride == 1 ? wp : wo + k / 2;
-    p.real = stride == 1 ? DW_TAPS - 1 : k / 2;
+    p.pitch = kind.stride == 1 ? wp : wo + kind.k / 2;
     p.narrow = wo < DW_SHORT;
     if (p.narrow || !ho)
         return p;
@@ -191,14 +219,14 @@ uint32_t dw_narrow_rows(const struct dw_plan *p, uint32_t third)
     return p->wo ? (p->ho + DW_THIRDS - 1 - third) / DW_THIRDS : 0;
 }
 
-uint32_t dw_area_first(uint32_t k, uint32_t stride, uint32_t half)
+uint32_t dw_area_first(struct dw_kind kind, uint32_t half)
 {
-    return half * DW_AREA / DW_HALVES + (half ^ (dw_passes(k, stride) % 2 == 0)) * DW_LANES;
+    return half * DW_AREA / DW_HALVES + (half ^ (dw_passes(kind) % 2 == 0)) * DW_LANES;
 }
 
-uint32_t dw_scratch_halves(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t wp)
+uint32_t dw_scratch_halves(struct dw_kind kind, uint32_t ho, uint32_t wo, uint32_t wp)
 {
-    struct dw_plan p = dw_plan(k, stride, ho, wo, wp);
+    struct dw_plan p = dw_plan(kind, ho, wo, wp);
 
     return p.longest ? DW_THIRDS * p.longest * DW_AREA : DW_AREA; /* an edge must not be empty */
 }
@@ -207,7 +235,7 @@ uint32_t dw_scratch_halves(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo
 
 enum { VARIANT_IDLE = -8, VARIANT_NARROW = -16 };
 enum { RECORDS = 1, RECORD = 14 };
-enum { HEAD = 5 }; /* steps before the first repeat */
+enum { HEAD = 5 }; /* steps before the first repeat, of which nothing comes out */
 enum {
     REC_X,
     REC_Y,
@@ -233,43 +261,45 @@ _Static_assert(DW_WORK_WORDS == RECORDS + DW_HALVES * DW_THIRDS * RECORD, "the w
 
 static void wide_record(const struct dw_plan *p, const struct dw_third *t, uint32_t *rec)
 {
-    uint32_t single = t->row == t->end_row;
+    uint32_t single = t->row == t->end_row, stride = p->kind.stride;
+    /* With stride 2 the sliding unit alone has loaded the next input when a row ends, as with 1. */
+    uint32_t before = p->kind.mixed ? HEAD : HEAD + 1;
 
-    rec[REC_X] += DW_POSITION * p->stride * (t->row * p->wp + t->column);
+    rec[REC_X] += DW_POSITION * stride * (t->row * p->wp + t->column);
     rec[REC_Y] += DW_POSITION * (t->row * p->wo + t->column);
     rec[REC_ROWS] = single ? UINT32_MAX : t->end_row - t->row - 1;
     rec[REC_LAST] = t->end_column - DW_SHORT;
-    if (p->stride == 1) {
+    if (stride == 1) {
         rec[REC_COUNT] = t->positions - DW_SHORT;
         rec[REC_FIRST] = single ? rec[REC_COUNT] : p->wo - t->column;
         rec[REC_WO] = p->wo;
         rec[REC_GAP] = p->pitch - p->wo;
     } else {
-        rec[REC_COUNT] = (single ? t->positions : p->pitch - t->column) - HEAD;
-        rec[REC_LAST] = t->end_column - HEAD;
-        rec[REC_Q5] = p->pitch - HEAD;
-        rec[REC_JUMP] = DW_POSITION * p->stride * (p->wp - p->pitch);
+        rec[REC_COUNT] = (single ? t->positions : p->pitch - t->column) - before;
+        rec[REC_LAST] = t->end_column - before;
+        rec[REC_Q5] = p->pitch - before;
+        rec[REC_JUMP] = DW_POSITION * stride * (p->wp - p->pitch);
     }
 }
 
 static void narrow_record(const struct dw_plan *p, uint32_t third, uint32_t *rec)
 {
-    uint32_t row = DW_POSITION * p->stride * p->wp;
+    uint32_t stride = p->kind.stride, row = DW_POSITION * stride * p->wp;
 
     rec[REC_X] += third * row;
     rec[REC_Y] += third * DW_POSITION * p->wo;
     rec[REC_COUNT] = dw_narrow_rows(p, third) - 1;
     rec[REC_COLS] = p->wo - 1;
-    rec[REC_X_ROW] = DW_THIRDS * row - DW_POSITION * p->stride * p->wo;
+    rec[REC_X_ROW] = DW_THIRDS * row - DW_POSITION * stride * p->wo;
     rec[REC_Y_ROW] = (DW_THIRDS - 1) * DW_POSITION * p->wo;
 }
 
-void dw_work(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t hp, uint32_t wp,
+void dw_work(struct dw_kind kind, uint32_t ho, uint32_t wo, uint32_t hp, uint32_t wp,
              uint32_t work[DW_WORK_WORDS])
 {
-    struct dw_plan p = dw_plan(k, stride, ho, wo, wp);
-    struct dw_window last = dw_window(k, stride, wp, dw_passes(k, stride) - 1);
-    uint32_t first = k == 3 && stride == 1 ? (uint32_t)-DW_POSITION : 0;
+    struct dw_plan p = dw_plan(kind, ho, wo, wp);
+    struct dw_window last = dw_window(kind, wp, dw_passes(kind) - 1);
+    uint32_t first = whole_rows(kind) ? (uint32_t)-DW_POSITION : 0;
     uint32_t back = first - DW_POSITION * (uint32_t)last.base;
     uint32_t pair = DW_HALVES * DW_LANES * 2, idle = 0;
 
@@ -279,7 +309,7 @@ void dw_work(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t hp,
 
         rec[REC_X] = first + half * DW_LANES * 2;
         rec[REC_Y] = half * DW_LANES * 2;
-        rec[REC_AREA] = third * p.longest * DW_POSITION + 2 * dw_area_first(k, stride, half);
+        rec[REC_AREA] = third * p.longest * DW_POSITION + 2 * dw_area_first(kind, half);
         rec[REC_STRIDES] = half << 31 | 2 * DW_POSITION / 8 << 10 | DW_POSITION / 8;
         rec[REC_ROW] = DW_POSITION * wp;
         rec[REC_BACK_PAIR] = back + pair;

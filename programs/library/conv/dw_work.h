@@ -4,7 +4,7 @@
 #ifndef PROGRAMS_DW_WORK_H
 #define PROGRAMS_DW_WORK_H
 
-#include <stdint.h>
+#include "programs/library/conv/conv_pack.h"
 
 enum {
     DW_HALVES = 2,    /* in a pair, four channels each: one uses W0, one W1 */
@@ -25,9 +25,9 @@ struct dw_third {
 };
 
 struct dw_plan {
-    uint32_t k, stride, ho, wo, wp;
+    struct dw_kind kind;
+    uint32_t ho, wo, wp;
     uint32_t pitch;   /* positions of a row in the stream */
-    uint32_t real;    /* inputs that enter after the last position */
     int narrow;       /* 1: position by position; third t has rows t, t + 3, ... */
     uint32_t longest; /* positions of the longest third */
     struct dw_third third[DW_THIRDS];
@@ -41,21 +41,24 @@ struct dw_window {
     int32_t base;
     uint32_t row, second_row, second_base;
     int column[DW_TAPS], second[DW_TAPS];
-    int two; /* 1: the matrix unit takes part */
+    int two;       /* 1: the matrix unit takes part */
+    uint32_t real; /* inputs that enter after the last position */
 };
 
-struct dw_plan dw_plan(uint32_t k, uint32_t stride, uint32_t ho, uint32_t wo, uint32_t wp);
-uint32_t dw_passes(uint32_t k, uint32_t stride);
-struct dw_window dw_window(uint32_t k, uint32_t stride, uint32_t wp, uint32_t pass);
+struct dw_plan dw_plan(struct dw_kind kind, uint32_t ho, uint32_t wo, uint32_t wp);
+uint32_t dw_passes(struct dw_kind kind);
+/* Whether a kernel row takes two passes. */
+int dw_two_passes(struct dw_kind kind);
+struct dw_window dw_window(struct dw_kind kind, uint32_t wp, uint32_t pass);
 /* Whether the weights of a tap must be loaded for a pass: if they may differ from 0 in this pass,
  * or in the one before. */
-int dw_tap_is_loaded(uint32_t k, uint32_t stride, uint32_t pass, uint32_t tap, int second);
+int dw_tap_is_loaded(struct dw_kind kind, uint32_t pass, uint32_t tap, int second);
 /* How many taps are loaded for a pass; each has weights for the four channels of both halves. */
-uint32_t dw_taps_loaded(uint32_t k, uint32_t stride, uint32_t pass);
+uint32_t dw_taps_loaded(struct dw_kind kind, uint32_t pass);
 /* To which of the two vectors of scratch of a position the first pass of a half stores; later
  * passes store to the two in turn. Chosen so that the last pass, which stores to y, loads from the
  * vector that can be accessed together with y. */
-uint32_t dw_area_first(uint32_t k, uint32_t stride, uint32_t half);
+uint32_t dw_area_first(struct dw_kind kind, uint32_t half);
 /* How many rows a narrow third has. */
 uint32_t dw_narrow_rows(const struct dw_plan *p, uint32_t third);
 
