@@ -11,7 +11,6 @@
 #include "emu/arch/arch.h"
 #include "emu/arch/arch_geometry.h"
 #include "emu/asm/asm.h"
-#include "emu/asm/asm_object.h"
 #include "emu/isa/exchange_sequence.h"
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"

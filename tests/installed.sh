@@ -40,6 +40,12 @@ build()
 }
 build own_program '^ *"status": "ok"' --machine toy16 --n 1000 --json
 build own_session '^cycles [0-9]'
+"$to/usr/bin/superstep" asm -c docs/howto/own_codelet.S -o "$to/cube.o" || bad "no object"
+ar rc "$to/cube.a" "$to/cube.o" || exit 2
+build own_codelet '^0 of 1000 wrong' docs/howto/own_codelet.S
+for code in cube.o cube.a; do
+    "$to/own" "$to/$code" | grep -q '^0 of 1000 wrong' || bad "wrong answer with $code"
+done
 
 make --no-print-directory "$@" uninstall PREFIX="$to/usr" >/dev/null
 left=$(find "$to/usr" ! -type d)

@@ -98,6 +98,48 @@ ends 0 "status ok" lab ring
 ends 2 "--max-cycles: '0' is not a number from 1" run "$tmp/unheard.bsp.json" --max-cycles 0
 ends 3 "status limit" run "$tmp/unheard.bsp.json" --max-cycles 1
 
+# ---- objects and archives: in a case, on all tiles, and as they are
+
+cat >"$tmp/part.S" <<END
+.section .text.part, "ax"
+.worker
+.globl __runCodelet_part
+__runCodelet_part: ld32 \$m0, \$mvertex_base, \$mzero, 0
+bri helper
+END
+printf '.section .text.h, "ax"\n.worker\n.globl helper\nhelper: setzi $m1, 42\nst32 $m1, $m0, $mzero, 0\nexitz $mzero\n' >"$tmp/helper.S"
+cat >"$tmp/whole.S" <<END
+#include <superstep/bsp.h>
+.section .text.main, "ax"
+.supervisor
+.globl main
+main: sync SYNC_CHIP
+setzi \$m0, x
+setzi \$m1, TILE
+st32 \$m1, \$m0, \$mzero, 0
+sync SYNC_HOST
+END
+for name in part helper whole; do
+    "$program" asm -c "$tmp/$name.S" -o "$tmp/$name.o"
+done
+printf '!<arch>\n%-16s%-12d%-6d%-6d%-8d%-10d`\n' helper.o/ 0 0 0 644 "$(wc -c <"$tmp/helper.o")" | cat - "$tmp/helper.o" >"$tmp/helper.a"
+cat >"$tmp/object.json" <<END
+{ "source": ["part.o", "helper.a"], "entry": "part", "as": "worker", "memory": [ { "name": "x", "u32": [7] } ],
+  "state": ["x"], "expect": [ { "name": "x", "u32": [42] } ] }
+END
+cat >"$tmp/object.bsp.json" <<END
+{ "machine": "toy4", "expect": [ { "tiles": "all", "name": "x", "u32_per_tile": "tile" } ],
+  "programs": [ { "tiles": "all", "source": "whole.o", "memory": [ { "name": "x", "u32": [9] } ] } ] }
+END
+ends 0 '"status": "pass"' tile "$tmp/object.json"
+ends 0 "status ok" run "$tmp/object.bsp.json"
+ends 0 "# object $tmp/helper.a(helper.o)" dis "$tmp/helper.a"
+ends 0 "R_COLOSSUS_19_S2 'helper'" dis "$tmp/part.o"
+ends 0 "helper:" asm "$tmp/part.o" "$tmp/helper.a"
+ends 2 "part.o: error: undefined symbol 'helper' (1 use)" asm "$tmp/part.o"
+ends 2 "superstep: expected an ELF file of 32 bits" asm "$program"
+ends 2 "--object does nothing without --output" asm -c "$tmp/part.S"
+
 # ---- other machines
 
 for machine in toy4 toy16 toy64; do

@@ -74,8 +74,7 @@ static void read_piece(const struct asm_section *s, uint32_t offset, struct dis_
         p->bytes = 4;
 }
 
-/* Address that a control instruction names, or -1. */
-static int64_t target_of(const struct insn *in)
+int64_t branch_target(const struct insn *in)
 {
     const struct insn_form *f;
 
@@ -155,7 +154,7 @@ static void mark(struct listing *l, int target)
             read_piece(s, at, &p);
             if (!target)
                 l->marks[i][at / 4] |= MARK_START;
-            m = target && p.is_code ? mark_at(l, target_of(&p.main)) : NULL;
+            m = target && p.is_code ? mark_at(l, branch_target(&p.main)) : NULL;
             if (m)
                 *m |= MARK_TARGET;
         }
@@ -230,7 +229,7 @@ static void print_code(struct listing *l, size_t index)
         print_symbols(l, s, at);
         if (l->marks[index][at / 4] == (MARK_START | MARK_TARGET))
             fprintf(l->f, ".L%" PRIx32 ":\n", s->addr + at);
-        target = p.is_code ? target_of(&p.main) : -1;
+        target = p.is_code ? branch_target(&p.main) : -1;
         m = mark_at(l, target);
         snprintf(label, sizeof(label), ".L%" PRIx64, (uint64_t)target);
         print_piece(s, at, &p, m && *m & MARK_START ? label : NULL, text, sizeof(text));

@@ -162,13 +162,19 @@ static struct value binary_places(char op, struct value a, struct value b)
 
 static struct value eval(struct evaluation *e, const struct expr_node *n);
 
+/* Whether a definition in another file may be preferred. */
+static int is_replaceable(const struct symbol *s)
+{
+    return s->weak || s->common;
+}
+
 static struct value eval_symbol(struct evaluation *e, struct symbol *s)
 {
     struct value v;
 
     if (e->linked && s->resolved)
         s = s->resolved;
-    if (s->state == SYMBOL_LABEL && (e->linked || !s->weak))
+    if (s->state == SYMBOL_LABEL && (e->linked || !is_replaceable(s)))
         return e->linked ? number((int64_t)s->section->addr + s->offset)
                          : place(s->section, s->offset);
     if (!e->linked)
@@ -272,7 +278,7 @@ int expr_external(const struct expr_node *n, struct symbol **symbol, int64_t *ad
     if (n->kind == NODE_SYMBOL) {
         *symbol = n->u.symbol;
         *addend = 0;
-        return n->u.symbol->state == SYMBOL_UNDEFINED;
+        return n->u.symbol->state == SYMBOL_UNDEFINED || is_replaceable(n->u.symbol);
     }
     if (n->kind != NODE_BINARY || (n->op != '+' && n->op != '-'))
         return 0;

@@ -375,19 +375,6 @@ enum emu_status asm_image_read_text(const char *name, const char *text, size_t l
     return st;
 }
 
-enum emu_status asm_image_read(const char *path, struct asm_image *out)
-{
-    enum emu_status st;
-    char *text;
-    size_t len;
-
-    memset(out, 0, sizeof(*out));
-    TRY(file_read(path, &text, &len));
-    st = asm_image_read_text(path, text, len, out);
-    emu_free(text);
-    return st;
-}
-
 void asm_image_free(struct asm_image *image)
 {
     for (size_t i = 0; i < image->section_count; i++) {

@@ -87,6 +87,8 @@ struct symbol {
     struct named n;
     struct source *source;
     uint8_t state, type, global, weak, numbered, visiting;
+    uint8_t common;  /* of an object: the linker allocates it unless a file defines it */
+    uint8_t needed;  /* by a section that is linked */
     uint32_t offset; /* SYMBOL_LABEL */
     struct section *section;
     const struct expr_node *value; /* SYMBOL_VARIABLE */
@@ -95,6 +97,18 @@ struct symbol {
     uint32_t uses;
     struct loc first_use, defined;
     struct symbol *resolved; /* the definition in another file, found by the linker */
+};
+
+/* A comdat group that several files have is kept in the first of them. */
+struct group {
+    struct named n;
+    struct source *source;
+};
+
+/* A name that other files see. */
+struct global {
+    struct named n;
+    struct symbol *symbol;
 };
 
 /* 1f and 1b */
@@ -118,15 +132,19 @@ struct item {
     uint8_t kind; /* enum item_kind, or-ed */
 };
 
-enum fixup_kind { FIXUP_DATA, FIXUP_INSN, FIXUP_REPEAT };
+struct reloc_kind; /* elf_reloc.h */
+
+enum fixup_kind { FIXUP_DATA, FIXUP_INSN, FIXUP_REPEAT, FIXUP_RELOC };
 
 /* A place whose bytes depend on a value that is known only at the end of assembly. */
 struct fixup {
-    uint8_t kind, bytes; /* FIXUP_DATA: 1, 2, 4 or 8; FIXUP_INSN: room for the instruction */
+    uint8_t kind, bytes; /* FIXUP_DATA: 1, 2, 4 or 8; FIXUP_INSN: room for the instruction;
+                            FIXUP_RELOC: of the field */
     uint32_t offset;
-    uint32_t item;                /* FIXUP_REPEAT: index of the item with the rpt */
-    const struct insn_text *insn; /* FIXUP_INSN */
-    const struct expr_node *expr; /* FIXUP_DATA */
+    uint32_t item;                  /* FIXUP_REPEAT: index of the item with the rpt */
+    const struct insn_text *insn;   /* FIXUP_INSN */
+    const struct expr_node *expr;   /* FIXUP_DATA, FIXUP_RELOC */
+    const struct reloc_kind *reloc; /* FIXUP_RELOC */
     struct loc at;
 };
 
@@ -147,7 +165,10 @@ struct section {
     size_t items, item_capacity;
     struct fixup *fixup;
     size_t fixups, fixup_capacity;
-    size_t image_index; /* set by the linker */
+    uint8_t nobits;              /* zeros that need no room in a file */
+    const struct symbol *common; /* the common symbol that this is the room for, or NULL */
+    uint8_t taken; /* set by the linker, like the following: it is part of the image */
+    size_t image_index;
 };
 
 struct source {
@@ -306,9 +327,13 @@ struct asm_unit {
     size_t diags, diag_capacity, errors;
     size_t link_diags, link_errors; /* diags and errors before the last link */
     int no_memory;
-    struct table groups; /* comdat groups, by their names */
+    struct table groups;         /* struct group */
+    struct table member_symbols; /* asm_archive.c, like the following */
+    struct archive_member *member, **member_end;
     /* filled by the linker */
     struct table globals;
+    struct section **order; /* what is linked, in the order of placement; owned */
+    size_t ordered;
     struct asm_image image;
     struct asm_line *line;
     int linked, was_linked;
@@ -325,6 +350,9 @@ int unit_diag(struct asm_unit *u, enum asm_diag_kind kind, struct loc at, const 
     EMU_PRINTF(4, 5);
 enum emu_status unit_status(const struct asm_unit *u);
 void unit_forget_link(struct asm_unit *u);
+
+/* A new file of the unit, still empty. NULL when out of memory. */
+struct source *unit_new_source(struct asm_unit *u, const char *name);
 
 static inline struct span span_of(const char *s, size_t n)
 {
@@ -380,7 +408,7 @@ int expr_parse_value(struct as *as, struct loc *at, struct value *out);
 /* The same for a number that must be known; `what` names it in the message. */
 int expr_parse_number(struct as *as, const char *what, int64_t *out);
 struct value expr_eval(const struct expr_node *n, int linked);
-/* Whether an expression is one undefined symbol plus a number. */
+/* Whether an expression is a symbol that only the linker knows, plus a number. */
 int expr_external(const struct expr_node *n, struct symbol **symbol, int64_t *addend);
 /* left OP right, folded where possible. NULL after an error, or when one side is NULL. */
 const struct expr_node *expr_binary(struct as *as, struct loc at, char op,
@@ -514,8 +542,44 @@ void exchange_drop_block(struct as *as);
  * that need no address are filled in. */
 int fixup_data(struct asm_unit *u, struct section *s, const struct fixup *f, int linked);
 int fixup_insn(struct asm_unit *u, struct section *s, const struct fixup *f, int linked);
+void fixup_reloc(struct asm_unit *u, struct section *s, const struct fixup *f);
+/* What a relocation refers to, "'table' + 4". */
+void fixup_target(const struct expr_node *n, char *out, size_t bytes);
 /* Checks the body of a rpt: whole bundles, aligned, without control and system instructions. */
 int fixup_check_repeat(struct asm_unit *u, const struct section *s, const struct fixup *f);
+
+/* ---- asm_needed.c ---- */
+
+enum { ENTRY_BYTES = 300 };
+/* __runCodelet_NAME in text, which has ENTRY_BYTES. NULL when it has no room there. */
+const char *entry_label(const char *name, char *text);
+
+/* Fills u->order: all sections that have bytes or, if the layout names roots, those the roots are
+ * in and all these refer to. Symbols are resolved already; those that are used become `needed`. */
+int needed_sections(struct asm_unit *u, const struct asm_layout *layout);
+
+/* ---- elf_read.c, asm_archive.c: files that are no text ---- */
+
+int elf_is_object(struct span data);
+/* Makes an object a source of the unit. What is wrong with it becomes diagnostics. NULL when out of
+ * memory. */
+struct source *elf_read(struct asm_unit *u, const char *name, struct span data);
+/* Calls back for every global symbol that an object defines. Returns 0 after an error. */
+int elf_each_global(struct asm_unit *u, const char *name, struct span data,
+                    int (*visit)(void *ctx, struct span symbol), void *ctx);
+
+int archive_is(struct span data);
+/* Makes the members of an archive known to the linker. */
+int archive_add(struct asm_unit *u, const char *name, struct span data);
+/* Makes the first member that defines a symbol a source of the unit. NULL if there is none, or it
+ * is one already. */
+struct source *archive_pull(struct asm_unit *u, struct span symbol);
+/* Makes all members sources. */
+void archive_pull_all(struct asm_unit *u);
+
+/* ---- asm_dis.c ---- */
+
+int64_t branch_target(const struct insn *in); /* the address that a control instruction names; -1 */
 
 /* ---- asm_image.c ---- */
 

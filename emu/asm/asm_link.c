@@ -5,13 +5,8 @@
 #include <string.h>
 
 #include "emu/asm/asm_internal.h"
+#include "emu/asm/elf_reloc.h"
 #include "emu/base/alloc.h"
-
-/* A name that other files see. */
-struct global {
-    struct named n;
-    struct symbol *symbol;
-};
 
 struct link {
     struct asm_unit *u;
@@ -28,8 +23,10 @@ static uint64_t round_up(uint64_t v, uint64_t align)
 /* Places the sections that are executable, or all others, from addr on. Returns the end. */
 static uint64_t place_kind(struct asm_unit *u, uint64_t addr, uint32_t exec)
 {
-    for (struct section *s = u->section; s; s = s->next) {
-        if ((s->flags & ASM_EXEC) != exec || !s->size)
+    for (size_t i = 0; i < u->ordered; i++) {
+        struct section *s = u->order[i];
+
+        if ((s->flags & ASM_EXEC) != exec)
             continue;
         addr = round_up(addr, s->align);
         s->addr = (uint32_t)addr;
@@ -78,6 +75,24 @@ static int place(struct link *l)
 
 /* ---- symbols ---- */
 
+/* Which of several definitions of a name stays: the strongest; of equal ones the first, but of
+ * common symbols the largest. */
+enum { WEAK, COMMON, DEFINED };
+
+static int strength(const struct symbol *s)
+{
+    if (s->common)
+        return COMMON;
+    return s->weak ? WEAK : DEFINED;
+}
+
+static int is_stronger(const struct symbol *s, const struct symbol *than)
+{
+    if (s->common && than->common)
+        return s->section->size > than->section->size;
+    return strength(s) > strength(than);
+}
+
 static int add_global(struct link *l, struct symbol *s)
 {
     struct span name = span_of(s->n.name, s->n.len);
@@ -88,9 +103,9 @@ static int add_global(struct link *l, struct symbol *s)
         if (!g)
             return 0;
     }
-    if (!g->symbol || (g->symbol->weak && !s->weak)) {
+    if (!g->symbol || is_stronger(s, g->symbol)) {
         g->symbol = s;
-    } else if (!s->weak && !g->symbol->weak) {
+    } else if (strength(s) == DEFINED && strength(g->symbol) == DEFINED) {
         unit_diag(l->u, ASM_ERROR, s->defined, "'%s' is already defined in another file",
                   s->n.name);
         return unit_diag(l->u, ASM_NOTE, g->symbol->defined, "here");
@@ -118,26 +133,119 @@ static void report_undefined(struct link *l, struct symbol **s, size_t n)
                   s[i]->uses, s[i]->uses == 1 ? "" : "s");
 }
 
-/* Points the symbols that one file needs at their definitions. */
-static int resolve_source(struct link *l, struct source *source)
+static int add_globals(struct link *l, const struct source *f)
 {
-    struct symbol **undefined = emu_alloc(source->symbols.count, sizeof(struct symbol *));
-    size_t n = 0;
+    for (size_t i = 0; i < f->symbols.buckets; i++) {
+        for (struct named *m = f->symbols.bucket[i]; m; m = m->next) {
+            struct symbol *s = (struct symbol *)m;
 
-    if (!undefined)
-        return unit_no_memory(l->u);
-    for (size_t i = 0; i < source->symbols.buckets; i++) {
-        for (struct named *m = source->symbols.bucket[i]; m; m = m->next) {
+            if (s->global && s->state != SYMBOL_UNDEFINED)
+                add_global(l, s);
+        }
+    }
+    return !l->u->no_memory;
+}
+
+/* Adds the members of archives that a file needs to the end of the unit. */
+static int pull_members(struct link *l, const struct source *f)
+{
+    for (size_t i = 0; i < f->symbols.buckets; i++) {
+        for (struct named *m = f->symbols.bucket[i]; m; m = m->next) {
+            const struct symbol *s = (const struct symbol *)m;
+            struct span name = span_of(m->name, m->len);
+            struct source *pulled;
+
+            if (s->state != SYMBOL_UNDEFINED || !s->uses || s->weak ||
+                table_find(&l->u->globals, name))
+                continue;
+            pulled = archive_pull(l->u, name);
+            if (pulled && !add_globals(l, pulled))
+                return 0;
+        }
+    }
+    return !l->u->no_memory;
+}
+
+/* Adds the member of an archive that has a root, unless a file has it. */
+static int pull_root(struct link *l, const char *name)
+{
+    char text[ENTRY_BYTES];
+    const char *const label[] = { name, entry_label(name, text) };
+    struct source *pulled = NULL;
+
+    for (size_t i = 0; i < EMU_COUNT_OF(label); i++) {
+        if (label[i] && table_find(&l->u->globals, span_of(label[i], strlen(label[i]))))
+            return 1;
+    }
+    for (size_t i = 0; i < EMU_COUNT_OF(label) && !pulled; i++) {
+        if (label[i])
+            pulled = archive_pull(l->u, span_of(label[i], strlen(label[i])));
+    }
+    return !pulled || add_globals(l, pulled);
+}
+
+/* What differs between machines, under the names the headers of emu/asm/include use. */
+static struct symbol *machine_symbol(struct asm_unit *u, const char *name)
+{
+    const struct {
+        const char *name;
+        uint32_t value;
+    } row[] = {
+        { "SUPERSTEP_REGION1_BASE", u->arch.mem_base + u->arch.region0_bytes },
+        { "SUPERSTEP_ELEMENT_PAIR_BYTES", 2 * u->arch.element_bytes },
+    };
+
+    for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
+        struct expr_node *value;
+        struct symbol *s;
+
+        if (strcmp(row[i].name, name))
+            continue;
+        s = unit_alloc(u, 1, sizeof(*s));
+        value = unit_alloc(u, 1, sizeof(*value));
+        if (!s || !value)
+            return NULL;
+        *value = (struct expr_node){ .kind = NODE_NUMBER, .number = row[i].value, .weight = 1 };
+        *s = (struct symbol){ .n.name = row[i].name, .state = SYMBOL_VARIABLE, .value = value };
+        return s;
+    }
+    return NULL;
+}
+
+/* Points the symbols that one file uses at their definitions. */
+static void resolve_source(struct link *l, const struct source *f)
+{
+    for (size_t i = 0; i < f->symbols.buckets; i++) {
+        for (struct named *m = f->symbols.bucket[i]; m; m = m->next) {
             struct symbol *s = (struct symbol *)m;
             const struct global *g;
 
             s->resolved = NULL;
-            if (s->state != SYMBOL_UNDEFINED && !s->weak)
+            if (s->state != SYMBOL_UNDEFINED && !s->weak && !s->common)
                 continue;
             g = (struct global *)table_find(&l->u->globals, span_of(m->name, m->len));
             if (g && g->symbol != s)
                 s->resolved = g->symbol;
-            else if (s->state == SYMBOL_UNDEFINED && s->uses && !s->weak)
+            else if (s->state == SYMBOL_UNDEFINED)
+                s->resolved = machine_symbol(l->u, m->name);
+        }
+    }
+}
+
+/* Symbols of one file that nothing defines, of those that what is linked uses. */
+static int check_source(struct link *l, const struct source *f)
+{
+    struct symbol **undefined = emu_alloc(f->symbols.count, sizeof(struct symbol *));
+    size_t n = 0;
+
+    if (!undefined)
+        return unit_no_memory(l->u);
+    for (size_t i = 0; i < f->symbols.buckets; i++) {
+        for (struct named *m = f->symbols.bucket[i]; m; m = m->next) {
+            struct symbol *s = (struct symbol *)m;
+
+            if (s->state == SYMBOL_UNDEFINED && !s->weak && !s->resolved &&
+                (l->layout.root ? s->needed : s->uses))
                 undefined[n++] = s;
         }
     }
@@ -148,22 +256,30 @@ static int resolve_source(struct link *l, struct source *source)
 
 static int resolve(struct link *l)
 {
-    table_free(&l->u->globals);
-    for (struct source *f = l->u->source; f; f = f->next) {
-        for (size_t i = 0; i < f->symbols.buckets; i++) {
-            for (struct named *m = f->symbols.bucket[i]; m; m = m->next) {
-                struct symbol *s = (struct symbol *)m;
+    struct asm_unit *u = l->u;
 
-                if (s->global && s->state != SYMBOL_UNDEFINED)
-                    add_global(l, s);
-            }
-        }
-    }
-    for (struct source *f = l->u->source; f; f = f->next) {
-        if (!resolve_source(l, f))
+    table_free(&u->globals);
+    for (struct source *f = u->source; f; f = f->next) {
+        if (!add_globals(l, f))
             return 0;
     }
-    return !l->u->no_memory;
+    for (size_t i = 0; l->layout.root && i < l->layout.roots; i++) {
+        if (!pull_root(l, l->layout.root[i]))
+            return 0;
+    }
+    for (struct source *f = u->source; f; f = f->next) { /* grows meanwhile */
+        if (!pull_members(l, f))
+            return 0;
+    }
+    for (struct source *f = u->source; f; f = f->next)
+        resolve_source(l, f);
+    if (!needed_sections(u, &l->layout))
+        return 0;
+    for (struct source *f = u->source; f; f = f->next) {
+        if (!check_source(l, f))
+            return 0;
+    }
+    return !u->no_memory;
 }
 
 /* ---- fixups ---- */
@@ -195,6 +311,41 @@ int fixup_insn(struct asm_unit *u, struct section *s, const struct fixup *f, int
     word[0] |= old & 1u << ISA_BUNDLE_BIT;
     memcpy(s->bytes + f->offset, word, f->bytes);
     return 1;
+}
+
+void fixup_target(const struct expr_node *n, char *out, size_t bytes)
+{
+    int64_t addend = 0;
+
+    if (n->kind == NODE_BINARY) {
+        addend = n->right->number;
+        n = n->u.left;
+    }
+    if (n->kind == NODE_SYMBOL)
+        snprintf(out, bytes, "'%s'", n->u.symbol->n.name);
+    else
+        snprintf(out, bytes, "'%s'", n->u.section->n.name);
+    if (n->kind == NODE_PLACE)
+        addend = n->number;
+    if (addend)
+        snprintf(out + strlen(out), bytes - strlen(out), " %c %lld", addend < 0 ? '-' : '+',
+                 addend < 0 ? -(long long)addend : (long long)addend);
+}
+
+void fixup_reloc(struct asm_unit *u, struct section *s, const struct fixup *f)
+{
+    struct value v = expr_eval(f->expr, 1);
+    char why[120], target[200];
+
+    if (v.kind != VALUE_NUMBER) {
+        unit_diag(u, ASM_ERROR, f->at, "%s", v.why);
+        return;
+    }
+    if (reloc_apply(f->reloc, v.number, u->arch.mem_base, s->bytes + f->offset, why, sizeof(why)))
+        return;
+    fixup_target(f->expr, target, sizeof(target));
+    unit_diag(u, ASM_ERROR, f->at, "%s+0x%x: %s of %s: %s", s->n.name, f->offset, f->reloc->name,
+              target, why);
 }
 
 static int repeat_fault(struct asm_unit *u, const struct fixup *f, const struct item *bad,
@@ -249,6 +400,8 @@ static void fix_section(struct link *l, struct section *s)
             fixup_data(l->u, s, f, 1);
         else if (f->kind == FIXUP_INSN)
             fixup_insn(l->u, s, f, 1);
+        else if (f->kind == FIXUP_RELOC)
+            fixup_reloc(l->u, s, f);
     }
     for (size_t i = 0; i < s->fixups && l->u->errors <= MAX_ERRORS; i++) {
         if (s->fixup[i].kind == FIXUP_REPEAT)
@@ -258,22 +411,26 @@ static void fix_section(struct link *l, struct section *s)
 
 /* ---- the image ---- */
 
-static int is_exported(const struct symbol *s)
+/* Labels of sections that are not linked are left out; an empty section is nowhere. */
+static int is_exported(const struct link *l, const struct symbol *s)
 {
-    return s->state != SYMBOL_UNDEFINED && strncmp(s->n.name, ".L", 2);
+    if (s->state == SYMBOL_UNDEFINED || !strncmp(s->n.name, ".L", 2))
+        return 0;
+    return s->state != SYMBOL_LABEL || s->section->taken || (!l->layout.root && !s->section->size);
 }
 
-static void count(const struct asm_unit *u, size_t *sections, size_t *lines, size_t *symbols)
+static void count(const struct link *l, size_t *sections, size_t *lines, size_t *symbols)
 {
-    *sections = *lines = *symbols = 0;
-    for (const struct section *s = u->section; s; s = s->next) {
-        *sections += s->size > 0;
-        *lines += s->items;
-    }
+    const struct asm_unit *u = l->u;
+
+    *lines = *symbols = 0;
+    *sections = u->ordered;
+    for (size_t i = 0; i < u->ordered; i++)
+        *lines += u->order[i]->items;
     for (const struct source *f = u->source; f; f = f->next) {
         for (size_t i = 0; i < f->symbols.buckets; i++) {
             for (const struct named *n = f->symbols.bucket[i]; n; n = n->next)
-                *symbols += (size_t)is_exported((const struct symbol *)n);
+                *symbols += (size_t)is_exported(l, (const struct symbol *)n);
         }
     }
 }
@@ -331,7 +488,7 @@ static int make_image(struct link *l)
     struct asm_unit *u = l->u;
     size_t sections, lines, symbols, at = 0;
 
-    count(u, &sections, &lines, &symbols);
+    count(l, &sections, &lines, &symbols);
     emu_free(u->image.section);
     emu_free(u->image.symbol);
     emu_free(u->line);
@@ -343,8 +500,10 @@ static int make_image(struct link *l)
     if (!u->image.section || !u->image.symbol || !u->line)
         return unit_no_memory(u);
     for (int data = 0; data < 2; data++) {
-        for (struct section *s = u->section; s; s = s->next) {
-            if (!s->size || (s->flags & ASM_EXEC ? 0 : 1) != data)
+        for (size_t i = 0; i < u->ordered; i++) {
+            struct section *s = u->order[i];
+
+            if ((s->flags & ASM_EXEC ? 0 : 1) != data)
                 continue;
             image_section(u, s, u->line + at);
             at += s->items;
@@ -353,7 +512,7 @@ static int make_image(struct link *l)
     for (struct source *f = u->source; f; f = f->next) {
         for (size_t i = 0; i < f->symbols.buckets; i++) {
             for (struct named *n = f->symbols.bucket[i]; n; n = n->next) {
-                if (is_exported((struct symbol *)n))
+                if (is_exported(l, (struct symbol *)n))
                     image_symbol(l, (struct symbol *)n);
             }
         }
@@ -372,9 +531,9 @@ enum emu_status asm_unit_link(struct asm_unit *u, const struct asm_layout *layou
     u->was_linked = 1;
     u->link_diags = u->diags;
     u->link_errors = u->errors;
-    if (place(&l) && resolve(&l)) {
-        for (struct section *s = u->section; s; s = s->next)
-            fix_section(&l, s);
+    if (resolve(&l) && place(&l)) {
+        for (size_t i = 0; i < u->ordered; i++)
+            fix_section(&l, u->order[i]);
         if (!u->errors)
             make_image(&l);
     }

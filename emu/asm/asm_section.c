@@ -148,12 +148,6 @@ struct section *section_get(struct as *as, struct span name, uint32_t flags, str
     return s;
 }
 
-/* A group that several files have is kept in the first of them. */
-struct group {
-    struct named n;
-    struct source *source;
-};
-
 int section_join_group(struct as *as, struct span name)
 {
     struct group *g = (struct group *)table_find(&as->u->groups, name);

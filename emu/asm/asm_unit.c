@@ -290,6 +290,9 @@ enum emu_status unit_status(const struct asm_unit *u)
     if (!first->file)
         return FAIL(BAD_ASM, "%zu error%s, the first: %s", u->errors, u->errors == 1 ? "" : "s",
                     first->text);
+    if (!first->line)
+        return FAIL(BAD_ASM, "%zu error%s, the first: %s: %s", u->errors, u->errors == 1 ? "" : "s",
+                    first->file, first->text);
     return FAIL(BAD_ASM, "%zu error%s, the first: %s:%u:%u: %s", u->errors,
                 u->errors == 1 ? "" : "s", first->file, first->line, first->column, first->text);
 }
@@ -320,6 +323,7 @@ enum emu_status asm_unit_new(const struct asm_options *options, struct asm_unit 
         u->options.expansion_bytes = DEFAULT_EXPANSION_BYTES;
     u->source_end = &u->source;
     u->section_end = &u->section;
+    u->member_end = &u->member;
     *out = u;
     return EMU_OK;
 }
@@ -341,6 +345,8 @@ void asm_unit_free(struct asm_unit *u)
     table_free(&u->names);
     table_free(&u->globals);
     table_free(&u->groups);
+    table_free(&u->member_symbols);
+    emu_free(u->order);
     emu_free(u->diag);
     emu_free(u->image.section);
     emu_free(u->image.symbol);
@@ -354,18 +360,29 @@ const struct asm_image *asm_unit_image(const struct asm_unit *u)
     return u->linked ? &u->image : NULL;
 }
 
+struct source *unit_new_source(struct asm_unit *u, const char *name)
+{
+    struct source *s = unit_alloc(u, 1, sizeof(*s));
+
+    if (!s) {
+        unit_no_memory(u);
+        return NULL;
+    }
+    s->name = unit_file_name(u, name, strlen(name));
+    *u->source_end = s;
+    u->source_end = &s->next;
+    return s;
+}
+
 /* Assembles text into the unit; markers: it comes from cpp. */
 static enum emu_status unit_assemble(struct asm_unit *u, const char *name, struct span text,
                                      int markers)
 {
-    struct source *source = unit_alloc(u, 1, sizeof(*source));
+    struct source *source = unit_new_source(u, name);
     struct as *as = emu_alloc(1, sizeof(*as));
 
     unit_forget_link(u);
     if (source && as) {
-        source->name = unit_file_name(u, name, strlen(name));
-        *u->source_end = source;
-        u->source_end = &source->next;
         as->u = u;
         as->source = source;
         as->markers = markers;
@@ -406,29 +423,67 @@ enum emu_status asm_unit_add_text(struct asm_unit *u, const char *name, const ch
     return st;
 }
 
+int asm_is_object(const void *data, size_t len)
+{
+    struct span s = span_of(data, len);
+
+    return elf_is_object(s) || archive_is(s);
+}
+
+enum emu_status asm_unit_add_object(struct asm_unit *u, const char *name, const void *data,
+                                    size_t len)
+{
+    struct span s = span_of(data, len);
+
+    unit_forget_link(u);
+    if (archive_is(s))
+        archive_add(u, name, s);
+    else
+        elf_read(u, name, s);
+    return unit_status(u);
+}
+
+/* A source that was read: through cpp, which reads it again, or as it is. */
+static enum emu_status add_source(struct asm_unit *u, const char *path, struct span text)
+{
+    enum emu_status st;
+    char *made;
+    size_t n;
+
+    if (u->options.raw)
+        return unit_assemble(u, path, text, 0);
+    st = cpp_run(u, path, span_of(NULL, 0), &made, &n);
+    if (st == EMU_OK)
+        st = unit_assemble(u, path, span_of(made, n), 1);
+    emu_free(made);
+    return st;
+}
+
 enum emu_status asm_unit_add_file(struct asm_unit *u, const char *path)
 {
     enum emu_status st;
-    char *made = NULL;
-    size_t n = 0;
+    char *data;
+    size_t n;
 
-    if (u->options.raw)
-        st = file_read(path, &made, &n);
-    else
-        st = cpp_run(u, path, span_of(NULL, 0), &made, &n);
+    st = file_read(path, &data, &n);
     if (st == EMU_OK)
-        st = unit_assemble(u, path, span_of(made, n), !u->options.raw);
-    emu_free(made);
+        st = asm_is_object(data, n) ? asm_unit_add_object(u, path, data, n)
+                                    : add_source(u, path, span_of(data, n));
+    emu_free(data);
     return st;
 }
 
 enum emu_status asm_unit_preprocess(struct asm_unit *u, const char *path, const char *text,
                                     size_t len, char **out, size_t *out_len)
 {
+    if (!text) {
+        TRY(file_read(path, out, out_len));
+        if (u->options.raw || asm_is_object(*out, *out_len))
+            return EMU_OK;
+        emu_free(*out);
+    }
     if (!u->options.raw)
         return cpp_run(u, path, span_of(text, len), out, out_len);
-    if (!text)
-        return file_read(path, out, out_len);
     *out = emu_strndup(text, len);
     *out_len = len;
     return *out ? EMU_OK : FAIL(NO_MEMORY, "a source of %zu bytes", len);

@@ -3,12 +3,12 @@
  *
  *   embed_kernels OUT SOURCE.S ...
  *
- * The object is for all machines: what differs between them is left to asm_object_link().
+ * The object is for all machines: what differs between them is left to the linker.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "emu/asm/asm_object.h"
+#include "emu/asm/asm.h"
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
 

@@ -1,4 +1,5 @@
-/* cmd_asm.c - assembles and links files as one unit; prints a listing, or writes the unit. */
+/* cmd_asm.c - assembles and links files as one unit; prints a listing, or writes the unit or an
+ * object. */
 #include "emu/cli/emu_commands.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "emu/asm/asm.h"
+#include "emu/base/alloc.h"
 #include "emu/base/output_file.h"
 #include "emu/cli/commands.h"
 
@@ -91,11 +93,34 @@ static void list(const struct asm_image *image)
 
 /* ---- the command ---- */
 
-static enum emu_status assemble(struct asm_unit *u, const struct request *q, FILE *out)
+static enum emu_status write_object(struct asm_unit *u, FILE *out)
+{
+    uint8_t *data;
+    size_t bytes;
+    int failed;
+
+    TRY(asm_unit_object(u, &data, &bytes));
+    failed = fwrite(data, 1, bytes, out) != bytes;
+    emu_free(data);
+    return failed ? FAIL(IO, "writing an object: %s", strerror(errno)) : EMU_OK;
+}
+
+static enum emu_status link_unit(struct asm_unit *u, const struct request *q, FILE *out)
 {
     const struct asm_layout layout = { .code_addr = (uint32_t)q->code,
                                        .data_addr = (uint32_t)q->data,
                                        .allow_undefined = q->undefined };
+
+    TRY(asm_unit_link(u, &layout));
+    if (out)
+        return asm_image_write(asm_unit_image(u), out);
+    list(asm_unit_image(u));
+    return fflush(stdout) || ferror(stdout) ? FAIL(IO, "standard output: %s", strerror(errno))
+                                            : EMU_OK;
+}
+
+static enum emu_status assemble(struct asm_unit *u, const struct request *q, FILE *out)
+{
     enum emu_status st = EMU_OK;
 
     /* all files are read even if one is wrong: one run shows what there is to mend */
@@ -107,12 +132,7 @@ static enum emu_status assemble(struct asm_unit *u, const struct request *q, FIL
         st = one;
     }
     TRY(st);
-    TRY(asm_unit_link(u, &layout));
-    if (out)
-        return asm_image_write(asm_unit_image(u), out);
-    list(asm_unit_image(u));
-    return fflush(stdout) || ferror(stdout) ? FAIL(IO, "standard output: %s", strerror(errno))
-                                            : EMU_OK;
+    return q->object ? write_object(u, out) : link_unit(u, q, out);
 }
 
 static enum emu_status open_output(const struct request *q, struct output_file **out)

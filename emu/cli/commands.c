@@ -28,20 +28,23 @@ const struct command emu_commands[] = {
       .noun = "one file",
       .min = 1,
       .max = ANY,
-      .args = "FILE.S...",
-      .doc = "Assemble and link tile assembly as one unit.\v"
+      .args = "FILE...",
+      .doc = "Assemble and link tile assembly as one unit. Files are sources, ELF objects of this "
+             "target, and archives of objects.\v"
              "The listing shows address, words, text and source line of every instruction, then "
-             "the symbols. `dis` reads what -o writes." },
+             "the symbols. `dis` reads what -o writes, linked or not." },
     { .name = "dis",
-      .help = "disassemble what asm wrote",
+      .help = "disassemble what asm wrote, and objects",
       .uses = USE_DIS,
       .run = cmd_dis,
       .noun = "one unit",
       .min = 1,
       .max = 1,
       .args = "UNIT",
-      .doc = "Print a unit written by `asm -o` as assembly.\v"
-             "`asm --raw` turns the text into the same words again." },
+      .doc =
+          "Print a unit written by `asm -o` as assembly, or an ELF object or an archive as it is: "
+          "words, relocations, symbols.\v"
+          "`asm --raw` turns the assembly of a unit into the same words again." },
     { .name = "tile",
       .help = "run one codelet on one tile from a case file",
       .uses = USE_TILE,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "emu/asm/asm.h"
 #include "emu/base/alloc.h"
 #include "emu/base/embedded.h"
 #include "emu/base/json_read.h"
@@ -62,8 +63,8 @@ static enum emu_status refuse_others(const struct request *q, const char *head, 
     return EMU_OK;
 }
 
-/* A manifest begins with a brace; what is text without one is assembly when it comes through a
- * pipe or is called so. */
+/* A manifest begins with a brace, an object with its own letters; what is text without one is
+ * assembly when it comes through a pipe or is called so. */
 static enum emu_status kind_of(const struct request *q, const char *head, size_t n, unsigned *thing)
 {
     size_t at = 0;
@@ -73,6 +74,8 @@ static enum emu_status kind_of(const struct request *q, const char *head, size_t
         at++;
     if (n && head[0] == '\x89')
         *thing = THING_IMAGE;
+    else if (!q->bytes && asm_is_object(head, n))
+        *thing = THING_SOURCE;
     else if (ends_with(q->what, ".S") || ends_with(q->what, ".s"))
         *thing = THING_SOURCE;
     else if (q->bytes && at < n && head[at] != '{' && !memchr(head, 0, n))

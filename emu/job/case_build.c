@@ -48,11 +48,27 @@ static enum emu_status place_code(struct case_run *r)
     return case_layout_fit(&r->layout, CASE_REGION0, STUB_BYTES, 8, "the stub", &r->stub_at);
 }
 
+/* The stack of a worker, by what the code says of it: it lies below its scratch area, at whose
+ * start $mworker_base points. 0 where nothing is known. */
+static enum emu_status worker_stack(const struct case_run *r, uint32_t *bytes)
+{
+    const struct asm_symbol *entry = asm_entry_find(r->image, r->p->entry);
+    enum emu_status s = EMU_OK;
+
+    *bytes = 0;
+    if (entry)
+        s = asm_stack_bytes(r->image, entry, bytes);
+    if (s == EMU_BAD_ASM) /* functions that call each other in a circle */
+        return EMU_OK;
+    *bytes = (*bytes + STACK_ALIGN - 1) / STACK_ALIGN * STACK_ALIGN;
+    return s;
+}
+
 static enum emu_status place_rest(struct case_run *r)
 {
     const struct tile_case *c = r->m->tile_case;
     uint32_t stack = c->stack_bytes / STACK_ALIGN * STACK_ALIGN;
-    uint32_t scratch = (c->scratch_bytes + STACK_ALIGN - 1) / STACK_ALIGN * STACK_ALIGN;
+    uint32_t scratch = (c->scratch_bytes + STACK_ALIGN - 1) / STACK_ALIGN * STACK_ALIGN, below;
 
     TRY(case_layout_fit(&r->layout, CASE_REGION0_OR_1,
                         (manifest_data_bytes(&c->state.init) + 3) / 4 * 4, STATE_ALIGN,
@@ -60,9 +76,12 @@ static enum emu_status place_rest(struct case_run *r)
     TRY(case_layout_fit(&r->layout, CASE_REGION1_OR_0, stack, STACK_ALIGN, "the supervisor's stack",
                         &r->stack_low));
     r->stack_high = r->stack_low + stack;
-    for (unsigned w = 0; w < TILE_WORKERS; w++)
-        TRY(case_layout_fit(&r->layout, CASE_REGION1_OR_0, scratch, STACK_ALIGN,
-                            "a worker's scratch area", &r->scratch_at[w]));
+    TRY(worker_stack(r, &below));
+    for (unsigned w = 0; w < TILE_WORKERS; w++) {
+        TRY(case_layout_fit(&r->layout, CASE_REGION1_OR_0, below + scratch, STACK_ALIGN,
+                            "a worker's stack and scratch area", &r->scratch_at[w]));
+        r->scratch_at[w] += below;
+    }
     return EMU_OK;
 }
 
@@ -75,11 +94,13 @@ static enum emu_status check_names(const struct case_run *r, const struct manife
 /* The entry, and every name in the data, before anything runs. */
 static enum emu_status check_all_names(struct case_run *r)
 {
+    const struct asm_symbol *entry = asm_entry_find(r->image, r->p->entry);
     const struct tile_case *c = r->m->tile_case;
 
-    if (!case_symbol(r, r->p->entry, strlen(r->p->entry), &r->entry))
+    if (!entry)
         return FAIL(BAD_FILE, "%s: entry: expected a symbol of the code, got \"%s\"", r->m->path,
                     r->p->entry);
+    r->entry = (uint32_t)entry->value;
     TRY(check_names(r, &c->state.init, c->state.place.name));
     for (size_t i = 0; i < r->p->memories; i++)
         TRY(check_names(r, &r->p->memory[i].init, r->p->memory[i].place.name));

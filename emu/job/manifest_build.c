@@ -220,7 +220,7 @@ static size_t unique_lines(struct image_line *l, size_t n)
 
 static enum emu_status entry_of(const struct parts *t, uint32_t *entry)
 {
-    const struct asm_symbol *s = asm_symbol_find(t->unit, t->p->entry);
+    const struct asm_symbol *s = asm_entry_find(t->unit, t->p->entry);
 
     if (!s || !s->section)
         return FAIL(BAD_FILE, "%s: programs[%zu].entry: no label \"%s\" in the sources", t->m->path,

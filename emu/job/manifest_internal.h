@@ -30,10 +30,11 @@ enum emu_status case_read_expectations(const struct json_reader *r) EMU_MUST_CHE
 struct program_text {
     const struct manifest *m;         /* borrowed */
     const struct manifest_program *p; /* borrowed */
-    char **text, **name;              /* owned lists of owned strings */
+    char **text, **name;              /* owned lists of owned strings, or bytes of objects */
     size_t *bytes;                    /* owned */
     size_t texts;
     int per_tile; /* a text asks for the tile it is for */
+    int objects;  /* some are objects or archives */
 };
 
 /* Runs the C preprocessor, or only reads the sources (m->raw). Diagnostics go to messages, NULL: to

@@ -13,19 +13,20 @@
 #include "emu/base/alloc.h"
 #include "emu/job/manifest_internal.h"
 
-enum { EQU_BYTES = 32 };
+enum { EQU_BYTES = 48 };
 
 /* ---- the C preprocessor ---- */
 
 /* Whether a word stands somewhere in the text by itself. */
-static int has_word(const char *text, const char *word)
+static int has_word(const char *text, size_t bytes, const char *word)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$";
+    const char *end = text + bytes;
     size_t n = strlen(word);
 
-    for (const char *p = text; (p = strstr(p, word)); p += n) {
-        if ((p == text || !strchr(letters, p[-1])) && (!p[n] || !strchr(letters, p[n])))
+    for (const char *p = text; (p = memmem(p, (size_t)(end - p), word, n)); p += n) {
+        if ((p == text || !p[-1] || !strchr(letters, p[-1])) && (!p[n] || !strchr(letters, p[n])))
             return 1;
     }
     return 0;
@@ -79,8 +80,10 @@ static enum emu_status preprocess_one(struct program_text *t, const char *path, 
     asm_unit_free(u);
     TRY(s);
     t->texts++;
-    t->per_tile |= has_word(t->text[i], "TILE") || has_word(t->text[i], "PHYSICAL") ||
-                   has_word(t->text[i], "INDEX");
+    t->objects |= asm_is_object(t->text[i], t->bytes[i]);
+    t->per_tile |= has_word(t->text[i], t->bytes[i], "TILE") ||
+                   has_word(t->text[i], t->bytes[i], "PHYSICAL") ||
+                   has_word(t->text[i], t->bytes[i], "INDEX");
     return EMU_OK;
 }
 
@@ -116,13 +119,18 @@ void program_text_free(struct program_text *t)
 
 /* ---- the assembler ---- */
 
-static size_t add_equ(char *out, size_t room, const char *name, uint32_t value)
+/* Global ones can be seen by objects. */
+static size_t add_equ(char *out, size_t room, const char *name, uint32_t value, int global)
 {
-    return (size_t)snprintf(out, room, ".equ %s, %" PRIu32 "\n", name, value);
+    size_t n = 0;
+
+    if (global)
+        n = (size_t)snprintf(out, room, ".globl %s\n", name);
+    return n + (size_t)snprintf(out + n, room - n, ".equ %s, %" PRIu32 "\n", name, value);
 }
 
-/* The symbols in front of every text of a tile. Owned by the caller. */
-static char *make_symbols(const struct program_text *t, size_t index)
+/* The symbols of a tile, which stand in front of every text. Owned by the caller. */
+static char *make_symbols(const struct program_text *t, size_t index, int global)
 {
     const struct arch *a = &t->m->arch;
     const struct manifest_program *p = t->p;
@@ -143,16 +151,17 @@ static char *make_symbols(const struct program_text *t, size_t index)
     char *out;
 
     for (size_t i = 0; i < EMU_COUNT_OF(symbols); i++)
-        bytes += strlen(symbols[i].name) + EQU_BYTES;
+        bytes += 2 * strlen(symbols[i].name) + EQU_BYTES;
     for (size_t i = 0; i < p->memories; i++)
-        bytes += strlen(p->memory[i].place.name) + EQU_BYTES;
+        bytes += 2 * strlen(p->memory[i].place.name) + EQU_BYTES;
     out = emu_alloc(bytes, 1);
     if (!out)
         return NULL;
     for (size_t i = 0; i < EMU_COUNT_OF(symbols); i++)
-        n += add_equ(out + n, bytes - n, symbols[i].name, symbols[i].value);
+        n += add_equ(out + n, bytes - n, symbols[i].name, symbols[i].value, global);
     for (size_t i = 0; i < p->memories; i++)
-        n += add_equ(out + n, bytes - n, p->memory[i].place.name, p->memory[i].place.address);
+        n += add_equ(out + n, bytes - n, p->memory[i].place.name, p->memory[i].place.address,
+                     global);
     return out;
 }
 
@@ -160,9 +169,12 @@ static enum emu_status assemble_text(struct asm_unit *u, const struct program_te
                                      const char *symbols)
 {
     size_t n = strlen(symbols), bytes = n + t->bytes[i];
-    char *text = emu_alloc(bytes + 1, 1);
     enum emu_status s;
+    char *text;
 
+    if (asm_is_object(t->text[i], t->bytes[i]))
+        return asm_unit_add_object(u, t->name[i], t->text[i], t->bytes[i]);
+    text = emu_alloc(bytes + 1, 1);
     if (!text)
         return FAIL(NO_MEMORY, "a source of %zu bytes", bytes);
     memcpy(text, symbols, n);
@@ -172,10 +184,22 @@ static enum emu_status assemble_text(struct asm_unit *u, const struct program_te
     return s;
 }
 
+/* Objects find the symbols of the tile by their names. */
+static enum emu_status add_symbols(struct asm_unit *u, const struct program_text *t, size_t index)
+{
+    char *symbols = make_symbols(t, index, 1);
+    enum emu_status s = symbols
+                            ? asm_unit_add_text(u, "symbols of the tile", symbols, strlen(symbols))
+                            : FAIL(NO_MEMORY, "symbols of a tile");
+
+    emu_free(symbols);
+    return s;
+}
+
 enum emu_status program_assemble(const struct program_text *t, size_t index, struct asm_unit **out)
 {
     struct asm_options o = unit_options(t->m, t->p);
-    char *symbols = t->m->tile_case ? emu_strdup("") : make_symbols(t, index);
+    char *symbols = t->m->tile_case ? emu_strdup("") : make_symbols(t, index, 0);
     enum emu_status s = EMU_OK;
 
     *out = NULL;
@@ -185,6 +209,8 @@ enum emu_status program_assemble(const struct program_text *t, size_t index, str
     s = asm_unit_new(&o, out);
     for (size_t i = 0; i < t->texts && s == EMU_OK; i++)
         s = assemble_text(*out, t, i, symbols);
+    if (t->objects && !t->m->tile_case && s == EMU_OK)
+        s = add_symbols(*out, t, index);
     emu_free(symbols);
     return s == EMU_OK ? asm_unit_link(*out, NULL) : s;
 }

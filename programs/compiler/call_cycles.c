@@ -50,6 +50,9 @@ static enum emu_status cycles_of(const struct compiled *c, const struct call *k,
     struct codelet_run *list[CODELET_MAX_FIELDS] = { NULL };
     enum emu_status s = EMU_OK;
 
+    *cycles = 0;
+    if (!codelet->cycles)
+        return EMU_OK; /* only a run can tell */
     for (unsigned f = 0; f < codelet->fields && s == EMU_OK; f++) {
         int at = codelet_field_offset(codelet, f);
         const struct object *target;

@@ -166,6 +166,56 @@ void vertex_set_f16(struct graph *g, uint32_t vertex, const char *field, float v
 /* A work list field: n words, copied; equal lists of a tile are stored once. */
 void vertex_set_words(struct graph *g, uint32_t vertex, const char *field, const uint32_t *words,
                       uint32_t n);
+
+/* ---- codelets of one's own ---- */
+
+/* A MULTI codelet is run by all workers of the tile at once, which share the work by their number
+ * (the low bits of $WSR); each finds the state in $mvertex_base and ends with an exit instruction.
+ * A SUPERVISOR codelet is called by the supervisor with the state in $m0 and the return address in
+ * $lr; it may change $m0 to $m5 and launch workers itself. */
+enum codelet_kind { CODELET_MULTI, CODELET_SUPERVISOR };
+
+/* The state is one word for each field, in the order of the fields. */
+enum field_kind {
+    FIELD_IN,       /* byte address of a contiguous run of elements */
+    FIELD_OUT,      /* the same, written completely, not read */
+    FIELD_INOUT,    /* the same, read and written */
+    FIELD_IN_LIST,  /* address of a table {byte address, elements} of runs */
+    FIELD_OUT_LIST, /* the same, all written */
+    FIELD_WORDS,    /* address of a work list of 32-bit words; a constant of the program */
+    FIELD_U32,
+    FIELD_F32,    /* bits */
+    FIELD_F16,    /* bits, the same in both halves */
+    FIELD_LENGTH, /* elements of the edge `other`, or runs of a list. Filled in by the compiler */
+    FIELD_APART /* no word of the state: edges `name` and `other` must not share a memory element */
+};
+
+enum { CODELET_MAX_FIELDS = 16 };
+
+struct own_field {
+    enum field_kind kind;
+    const char *name;
+    enum elem elem;    /* of an edge or a list */
+    unsigned align;    /* bytes, of its first element: 1, 2, 4, 8, 16; 0: as the element */
+    const char *other; /* FIELD_LENGTH, FIELD_APART */
+};
+
+struct own_codelet {
+    const char *name;        /* the global label NAME or __runCodelet_NAME of one of the files */
+    const char *const *file; /* assembly, ELF objects of this target, archives of them */
+    unsigned files;
+    enum codelet_kind kind;
+    const struct own_field *field;
+    unsigned fields;
+};
+
+/* Adds a codelet to the graph, for graph_vertex(). The files are read, and sources are assembled
+ * for the graph's machine, now; everything is copied. Files of the same path are linked once. Its
+ * code may use no stack, and must be linked by the graph's library: kernel_library does. What it
+ * costs is known when it runs (bill.h, `--steps`); the interpreter does not know what it means.
+ * Errors of the graph: EMU_BAD_PROGRAM, EMU_BAD_ASM with the first diagnostic, EMU_IO. */
+void graph_add_codelet(struct graph *g, const struct own_codelet *codelet);
+
 /* ---- programs ---- */
 
 /* A node of the program tree; valid for the life of the graph. A node stands in one place. */

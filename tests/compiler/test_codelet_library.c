@@ -19,7 +19,7 @@ enum { WORDS = 12 };
 
 /* out[i] = in[i] + add; worker 0 does it all. State: in, out, n; of `add_word` add, too. */
 static const char source[] = ".macro ADD name add\n"
-                             ".section .text.\\name\n.worker\n.align 8\n\\name:\n"
+                             ".section .text.\\name\n.worker\n.align 8\n.globl \\name\n\\name:\n"
                              "get $m0, $WSR\nand $m0, $m0, 7\nbrz $m0, 1f\nexitz $mzero\n1:\n"
                              "ld32 $m1, $mvertex_base, $mzero, 0\n"
                              "ld32 $m2, $mvertex_base, $mzero, 1\n"
@@ -93,64 +93,23 @@ static void check_set(const struct codelet *const *set, size_t n)
     }
 }
 
-/* The object of the source lives as long as the code that was linked of it. */
-static uint8_t *assembled; /* owned */
-
-static size_t assemble(void)
-{
-    struct asm_options o = { .raw = 1 };
-    struct asm_unit *u;
-    size_t bytes;
-
-    assert_int_equal(asm_unit_new(&o, &u), EMU_OK);
-    if (asm_unit_add_text(u, "own.S", source, strlen(source)) != EMU_OK ||
-        asm_unit_object(u, &assembled, &bytes) != EMU_OK) {
-        asm_diag_print(u, stderr);
-        fail();
-    }
-    asm_unit_free(u);
-    return bytes;
-}
-
-static void copy_code(struct codelet_code *out)
-{
-    uint8_t *code = emu_alloc(4096, 1);
-
-    assert_non_null(code);
-    out->code = code;
-    for (size_t i = 0; i < out->image.section_count; i++) {
-        const struct asm_section *s = &out->image.section[i];
-        uint32_t at = s->addr - out->addr;
-
-        assert_true(at + s->size <= 4096);
-        memcpy(code + at, s->bytes, s->size);
-        out->bytes = at + s->size > out->bytes ? at + s->size : out->bytes;
-    }
-}
-
 static enum emu_status link_set(const struct arch *arch, const struct codelet *const *set, size_t n,
                                 uint32_t addr, struct codelet_code *out)
 {
-    const char *root[2];
-    struct object_request q = {
-        .arch = arch, .addr = addr, .prefix = ".text.", .root = root, .roots = n
-    };
-    struct asm_object object;
-    size_t bytes;
+    const struct asm_options o = { .arch = arch, .raw = 1 };
+    const char *name[2];
+    struct asm_unit *u;
 
     check_set(set, n);
     assert_true(n <= 2);
     for (size_t i = 0; i < n; i++)
-        root[i] = set[i]->name;
-    bytes = assemble();
-    assert_int_equal(asm_object_read(assembled, bytes, &object), EMU_OK);
-    *out = (struct codelet_code){ .addr = addr, .entry = emu_alloc(n, sizeof(*out->entry)) };
-    assert_non_null(out->entry);
-    assert_int_equal(asm_object_link(&object, &q, &out->image), EMU_OK);
-    copy_code(out);
-    for (size_t i = 0; i < n; i++)
-        out->entry[i] = (uint32_t)asm_symbol_find(&out->image, set[i]->name)->value;
-    return EMU_OK;
+        name[i] = set[i]->name;
+    assert_int_equal(asm_unit_new(&o, &u), EMU_OK);
+    if (asm_unit_add_text(u, "own.S", source, strlen(source)) != EMU_OK) {
+        asm_diag_print(u, stderr);
+        fail();
+    }
+    return codelet_code_link(u, set, name, n, addr, out);
 }
 
 /* Graphs of the test copy words, one run at a time. */
@@ -237,7 +196,6 @@ static void a_library_of_the_callers_own_runs(void **state)
     check_result(s, &c);
     session_free(s);
     compiled_free(compiled);
-    emu_free(assembled);
     graph_free(c.g);
     assert_int_equal(alloc_live(), 0);
 }

@@ -1,19 +1,18 @@
-/* fuzz_object.c - any bytes as a relocatable object: refused with a message, or an object all of
- * whose sections link for a machine, or give an error that names what is wrong. What was linked
- * stays within its sections.
+/* fuzz_object.c - any bytes as an ELF object or an archive: refused with a message, or linked,
+ * printed and written again. What was linked stays within its sections, and the object that was
+ * written is one that can be read.
  */
+#include <stdio.h>
 #include <string.h>
 
-#include "emu/asm/asm_object.h"
+#include "emu/asm/asm.h"
 #include "emu/base/alloc.h"
-
-enum { ROOTS_MAX = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_image(const struct asm_image *image)
 {
-    uint32_t offset, sum = 0;
+    uint32_t offset, sum = 0, stack;
 
     for (size_t i = 0; i < image->section_count; i++) {
         const struct asm_section *s = &image->section[i];
@@ -25,44 +24,61 @@ static void check_image(const struct asm_image *image)
         if (s->size)
             asm_symbolize(image, s->addr + s->size - 1, &offset);
     }
-    for (size_t i = 0; i < image->symbol_count; i++)
+    for (size_t i = 0; i < image->symbol_count; i++) {
         EMU_ASSERT(asm_symbol_find(image, image->symbol[i].name));
+        if (image->symbol[i].section && i < 8 &&
+            asm_stack_bytes(image, &image->symbol[i], &stack) != EMU_OK)
+            EMU_ASSERT(*emu_error());
+    }
     EMU_ASSERT(sum + 1 != 0);
 }
 
-static void link_first_sections(const struct asm_object *o)
+static enum emu_status unit_of(const uint8_t *data, size_t size, struct asm_unit **out)
 {
-    const char *root[ROOTS_MAX];
-    struct object_request q = { .arch = arch_preset("toy4"), .prefix = "", .root = root };
-    struct asm_image image;
-    enum emu_status s;
+    const struct asm_options o = { .arch = arch_preset("toy4"), .raw = 1 };
 
-    q.addr = q.arch->mem_base;
-    for (; q.roots < o->sections && q.roots < ROOTS_MAX; q.roots++)
-        root[q.roots] = o->strings + o->section[q.roots].name;
-    s = asm_object_link(o, &q, &image);
-    if (s == EMU_OK) {
-        check_image(&image);
-        asm_image_free(&image);
-    } else {
-        EMU_ASSERT(s == EMU_BAD_ASM && *emu_error());
-    }
+    EMU_ASSERT(asm_unit_new(&o, out) == EMU_OK);
+    return asm_unit_add_object(*out, "fuzz", data, size);
+}
+
+static void check_print(struct asm_unit *u)
+{
+    FILE *f = fopen("/dev/null", "w");
+
+    EMU_ASSERT(f && asm_object_print(u, f) != EMU_IO);
+    fclose(f);
+}
+
+static void check_write(struct asm_unit *u)
+{
+    struct asm_unit *again;
+    uint8_t *object;
+    size_t bytes;
+
+    if (asm_unit_object(u, &object, &bytes) != EMU_OK)
+        return;
+    if (unit_of(object, bytes, &again) != EMU_OK)
+        EMU_ASSERT(strstr(emu_error(), "larger than the memory"));
+    emu_free(object);
+    asm_unit_free(again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    uint8_t *aligned = emu_alloc(size + 1, 1);
-    struct asm_object o;
-    enum emu_status s;
+    const struct asm_layout layout = { .allow_undefined = 1 };
+    struct asm_unit *u;
 
-    EMU_ASSERT(aligned);
-    memcpy(aligned, data, size);
-    s = asm_object_read(aligned, size, &o);
-    if (s == EMU_OK)
-        link_first_sections(&o);
-    else
-        EMU_ASSERT(s == EMU_BAD_FILE && *emu_error());
-    emu_free(aligned);
+    if (unit_of(data, size, &u) == EMU_OK) {
+        if (asm_unit_link(u, &layout) == EMU_OK)
+            check_image(asm_unit_image(u));
+        else
+            EMU_ASSERT(*emu_error());
+        check_print(u);
+        check_write(u);
+    } else {
+        EMU_ASSERT(*emu_error());
+    }
+    asm_unit_free(u);
     EMU_ASSERT(!alloc_live());
     return 0;
 }

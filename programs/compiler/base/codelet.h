@@ -15,22 +15,7 @@
 #include "emu/emu.h"
 #include "programs/compiler/compiler.h"
 
-enum codelet_kind { CODELET_MULTI, CODELET_SUPERVISOR };
 enum codelet_time { TIME_FIXED, TIME_DATA };
-
-enum field_kind {
-    FIELD_IN,       /* byte address of a contiguous run of elements */
-    FIELD_OUT,      /* the same, written completely, not read */
-    FIELD_INOUT,    /* the same, read and written */
-    FIELD_IN_LIST,  /* address of a table {byte address, elements} of runs */
-    FIELD_OUT_LIST, /* the same, all written */
-    FIELD_WORDS,    /* address of a work list of 32-bit words; a constant of the program */
-    FIELD_U32,
-    FIELD_F32,    /* bits */
-    FIELD_F16,    /* bits, the same in both halves */
-    FIELD_LENGTH, /* elements of the edge `other`, or runs of a list. Filled in by the compiler */
-    FIELD_APART /* no word of the state: edges `name` and `other` must not share a memory element */
-};
 
 enum field_region { ANY, REGION0, REGION1 };
 
@@ -42,8 +27,6 @@ struct codelet_field {
     enum field_region region;
     const char *other; /* length, apart */
 };
-
-enum { CODELET_MAX_FIELDS = 16 };
 
 /* A run of elements in host memory. */
 struct codelet_run {
@@ -65,6 +48,13 @@ struct codelet_call {
     struct codelet_arg arg[CODELET_MAX_FIELDS];
 };
 
+/* A file that a codelet's code comes from, an ELF object or an archive. */
+struct codelet_file {
+    const char *name; /* for messages */
+    const void *data;
+    size_t bytes;
+};
+
 struct codelet {
     const char *name;
     enum codelet_kind kind;
@@ -72,11 +62,14 @@ struct codelet {
     const char *text; /* one line: what it computes */
     const struct codelet_field *field;
     unsigned fields;
-    void (*ref)(const struct codelet_call *call);
+    void (*ref)(const struct codelet_call *call); /* NULL: what it means is known to nobody here */
     /* Cycles from the first instruction of the launch sequence (MULTI: `runall`; SUPERVISOR:
      * `call`) to the first cycle after `sync` LOCAL or the return. TIME_DATA: an upper bound. Data
-     * of args may be NULL; elements and values count. */
+     * of args may be NULL; elements and values count. NULL: only a run can tell. */
     uint64_t (*cycles)(const struct codelet_call *call);
+    /* Not of the library, but of graph_add_codelet(): where its code is. */
+    const struct codelet_file *const *file;
+    unsigned files;
 };
 
 /* Index of a field, or -1. */
@@ -106,11 +99,18 @@ void vertex_set_field_words(struct graph *g, uint32_t vertex, unsigned field, co
 /* The code of a set of codelets, linked for one address. */
 struct codelet_code {
     uint32_t addr, bytes;
-    const uint8_t *code;    /* owned, like the following */
-    uint32_t *entry;        /* of each codelet of the set, in its order */
-    struct asm_image image; /* sections, symbols and lines; a section .text.NAME for codelet NAME */
+    const uint8_t *code;           /* owned, like the following two */
+    uint32_t *entry;               /* of each codelet of the set, in its order */
+    struct asm_unit *unit;         /* what was linked */
+    const struct asm_image *image; /* its sections, symbols and lines */
 };
 
+/* Links the code of a set of n codelets, placed in the order of their names in `order`, with what
+ * it refers to. u has the files it comes from and becomes owned, also after an error. out: free
+ * with codelet_code_free; empty after an error. Errors: EMU_BAD_ASM, EMU_NO_MEMORY. */
+enum emu_status codelet_code_link(struct asm_unit *u, const struct codelet *const *set,
+                                  const char *const *order, size_t n, uint32_t addr,
+                                  struct codelet_code *out) EMU_MUST_CHECK;
 void codelet_code_free(struct codelet_code *c);
 
 /* ---- library ---- */

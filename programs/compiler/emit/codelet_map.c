@@ -33,7 +33,7 @@ static int by_range(const void *x, const void *y)
 static enum emu_status add_ranges(const struct codelet_code *c, struct image *im, uint32_t category,
                                   uint32_t end, struct codelet_map *m)
 {
-    const struct asm_image *a = &c->image;
+    const struct asm_image *a = c->image;
 
     m->range = emu_alloc(a->section_count + 1, sizeof(*m->range));
     if (!m->range)
@@ -57,7 +57,7 @@ static enum emu_status add_ranges(const struct codelet_code *c, struct image *im
 static enum emu_status add_symbols(const struct codelet_code *c, struct image *im,
                                    struct codelet_map *m)
 {
-    const struct asm_image *a = &c->image;
+    const struct asm_image *a = c->image;
 
     m->symbol = emu_alloc(a->symbol_count + 1, sizeof(*m->symbol));
     if (!m->symbol)
@@ -93,7 +93,7 @@ static enum emu_status add_section_lines(const struct asm_section *s, struct ima
 static enum emu_status add_lines(const struct codelet_code *c, struct image *im,
                                  struct codelet_map *m)
 {
-    const struct asm_image *a = &c->image;
+    const struct asm_image *a = c->image;
     struct image_line *line;
     size_t lines = 0, room = 1;
     enum emu_status s = EMU_OK;

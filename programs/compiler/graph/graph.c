@@ -96,6 +96,10 @@ void graph_free(struct graph *g)
         VEC_FREE(&g->compute_set.at[i].vertex);
     for (size_t i = 0; i < g->node.count; i++)
         VEC_FREE(&g->node.at[i].child);
+    for (size_t i = 0; i < g->own_file.count; i++)
+        emu_free((void *)g->own_file.at[i]->data);
+    VEC_FREE(&g->own_file);
+    VEC_FREE(&g->own);
     VEC_FREE(&g->variable);
     VEC_FREE(&g->view);
     emu_free(g->layouts.slot);

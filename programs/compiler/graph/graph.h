@@ -166,8 +166,10 @@ struct graph {
     VEC(struct compute_set) compute_set;
     VEC(struct vertex) vertex;
     VEC(struct vertex_field) field;
-    VEC(uint32_t) list;  /* views of list fields */
-    VEC(uint32_t) words; /* of work lists */
+    VEC(const struct codelet *) own;           /* codelets of the graph; in the arena */
+    VEC(const struct codelet_file *) own_file; /* in the arena, their bytes owned */
+    VEC(uint32_t) list;                        /* views of list fields */
+    VEC(uint32_t) words;                       /* of work lists */
     VEC(struct node) node;
     VEC(struct function) function;
     VEC(struct stream) stream;

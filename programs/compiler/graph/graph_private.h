@@ -72,6 +72,9 @@ struct graph_text element_text(struct graph *g, uint32_t var, uint64_t element);
 struct graph_text node_text(const struct graph *g, uint32_t node);     /* "program node 5 (copy)" */
 struct graph_text vertex_text(const struct graph *g, uint32_t vertex); /* "vertex 3 (relu in ..." */
 
+/* The codelet of a name: one of the graph's own, or one of its library. NULL: there is none. */
+const struct codelet *graph_codelet(const struct graph *g, const char *name);
+
 /* Scratch of graph_check(), for the check of views that are written. */
 struct access_check;
 

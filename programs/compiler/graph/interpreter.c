@@ -256,8 +256,12 @@ static enum emu_status scatter_fields(struct interpreter *p, const struct vertex
 static enum emu_status run_vertex(struct interpreter *p, const struct vertex *v)
 {
     struct codelet_call call = { .arch = &p->g->arch };
-    enum emu_status s = gather_fields(p, v, &call);
+    enum emu_status s;
 
+    if (!v->codelet->ref)
+        return FAIL(BAD_PROGRAM, "codelet %s has no meaning in C that could be interpreted",
+                    v->codelet->name);
+    s = gather_fields(p, v, &call);
     if (s == EMU_OK) {
         v->codelet->ref(&call);
         s = scatter_fields(p, v, &call);

@@ -75,7 +75,7 @@ uint32_t graph_vertex_of(struct graph *g, uint32_t compute_set, const struct cod
 
 uint32_t graph_vertex(struct graph *g, uint32_t compute_set, const char *codelet, uint32_t tile)
 {
-    return add_vertex(g, compute_set, g->library->find(codelet), codelet, tile);
+    return add_vertex(g, compute_set, graph_codelet(g, codelet), codelet, tile);
 }
 
 /* Field k of a vertex; NULL after an error. *type is what the codelet says of it. */

@@ -29,7 +29,7 @@
 const struct codelet codelet_table[] = {
 #define KERNEL(name, state, kind, time, text, ...)                                                 \
     { #name,      CODELET_##kind, TIME_##time, text, name##_fields, EMU_COUNT_OF(name##_fields),   \
-      name##_ref, name##_cycles },
+      name##_ref, name##_cycles,  NULL,        0 },
 #include "programs/library/kernel/families.def"
 #undef KERNEL
     { 0 },

@@ -1,0 +1,95 @@
+/* own_codelet.c - a vertex of one's own, whose code is a file: own_codelet FILE, where FILE is
+ * own_codelet.S, an object made of it, or an archive. */
+#include <stdio.h>
+
+#include <superstep.h>
+
+enum { N = 1000 };
+
+static void add_cube(struct graph *g, const char *file)
+{
+    static const struct own_field field[] = {
+        { FIELD_IN, "x", ELEM_U32, 4, NULL },
+        { FIELD_OUT, "y", ELEM_U32, 4, NULL },
+        { FIELD_LENGTH, "n", ELEM_U32, 0, "x" },
+    };
+    const struct own_codelet cube = { "cube", &file, 1, CODELET_MULTI, field, 3 };
+
+    graph_add_codelet(g, &cube);
+}
+
+static struct tensor vector_of(struct graph *g, const char *name)
+{
+    const uint32_t n = N;
+    struct tensor t = graph_variable(g, ELEM_U32, 1, &n, name);
+
+    graph_map_linear(g, t, 1, 8, 0, graph_arch(g)->tiles);
+    graph_keep(g, t);
+    return t;
+}
+
+/* A vertex on each tile, for the elements that lie there. */
+static void cube_of(struct graph *g, struct tensor x, struct tensor y)
+{
+    const uint32_t set = graph_compute_set(g, "cubes");
+    struct tile_run *run = NULL;
+    size_t runs = 0;
+
+    if (graph_tile_runs(g, x, &run, &runs) != EMU_OK)
+        return;
+    for (size_t i = 0; i < runs; i++) {
+        const uint32_t begin = (uint32_t)run[i].begin, end = (uint32_t)run[i].end;
+        const uint32_t v = graph_vertex(g, set, "cube", run[i].tile);
+
+        vertex_connect(g, v, "x", tensor_slice(g, x, 0, begin, end));
+        vertex_connect(g, v, "y", tensor_slice(g, y, 0, begin, end));
+    }
+    emu_free(run);
+    graph_set_program(g, program_execute(g, set));
+}
+
+static enum emu_status run(struct graph *g, const char *file, const uint32_t *x, uint32_t *y,
+                           uint64_t *cycles)
+{
+    struct tensor tx = vector_of(g, "x"), ty = vector_of(g, "y");
+    struct compiled *c = NULL;
+    struct session *s = NULL;
+    enum emu_status st;
+
+    add_cube(g, file);
+    cube_of(g, tx, ty);
+    st = graph_compile(g, NULL, &c);
+    if (st == EMU_OK)
+        st = session_new(c, NULL, &s);
+    if (st == EMU_OK)
+        st = session_write(s, tx, x);
+    if (st == EMU_OK)
+        st = session_run(s);
+    if (st == EMU_OK)
+        st = session_read(s, ty, y);
+    *cycles = st == EMU_OK ? session_cycles(s) : 0;
+    session_free(s);
+    compiled_free(c);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    static uint32_t x[N], y[N];
+    struct graph *g = NULL;
+    uint64_t cycles = 0;
+    int wrong = 0;
+
+    for (uint32_t i = 0; i < N; i++)
+        x[i] = i + 1;
+    if (argc != 2 || graph_new(arch_preset("toy16"), &kernel_library, &g) != EMU_OK ||
+        run(g, argv[1], x, y, &cycles) != EMU_OK) {
+        fprintf(stderr, "%s\n", argc == 2 ? emu_error() : "usage: own_codelet FILE");
+        return 1;
+    }
+    for (uint32_t i = 0; i < N; i++)
+        wrong += y[i] != x[i] * x[i] * x[i];
+    printf("cycles %llu\n%d of %d wrong\n", (unsigned long long)cycles, wrong, N);
+    graph_free(g);
+    return wrong != 0;
+}
