@@ -94,6 +94,7 @@ static enum emu_status stage_place(struct compiler *k)
     struct compiled *c = k->c;
     struct emit_input in = input_of(c);
     uint32_t most = 0, tiles = c->lowered->used_tiles, full = 0;
+    uint64_t shared = 0, beside_code = 0;
 
     k->code_bytes = emu_alloc((size_t)tiles + 1, sizeof(*k->code_bytes));
     if (!k->code_bytes)
@@ -106,12 +107,17 @@ static enum emu_status stage_place(struct compiler *k)
                     count_text(most).at);
     STAGE("place", place_objects(c->lowered, k->code_bytes, (unsigned)k->threads, &c->place));
     STAGE("place", placement_check(c->lowered, &c->place));
-    for (uint32_t t = 0; t < tiles; t++)
+    for (uint32_t t = 0; t < tiles; t++) {
         if (c->place.tile[t].need_bytes > c->place.tile[full].need_bytes)
             full = t;
-    progress_report(&k->progress, "place", "%s; fullest: tile %u, %s of %s bytes",
-                    c->place.fits ? "everything fits" : "OUT OF MEMORY",
-                    tiles ? c->lowered->used_tile[full] : 0,
+        shared += c->place.tile[t].shared_pairs;
+        beside_code += c->place.tile[t].beside_code;
+    }
+    progress_report(&k->progress, "place",
+                    "%s; elements shared by what is sent and what arrives: %s, by code: %s; "
+                    "fullest: tile %u, %s of %s bytes",
+                    c->place.fits ? "everything fits" : "OUT OF MEMORY", count_text(shared).at,
+                    count_text(beside_code).at, tiles ? c->lowered->used_tile[full] : 0,
                     count_text(tiles ? c->place.tile[full].need_bytes : 0).at,
                     count_text(graph_arch(c->graph)->mem_bytes).at);
     return EMU_OK;

@@ -294,6 +294,100 @@ static void test_apart(void **state)
     handmade_free(&r);
 }
 
+/* ---- wishes ---- */
+
+/* Two tiles with an object each that is sent and one that receives; both of `bytes` bytes. */
+static void exchanging_tiles(struct handmade *r, const char *machine, uint32_t bytes,
+                             uint32_t sent[2], uint32_t received[2])
+{
+    handmade_init(r, machine, 2, 1, 1);
+    for (uint32_t t = 0; t < 2; t++) {
+        sent[t] = handmade_object(r, t, bytes, LIVE_ALWAYS, "sent");
+        received[t] = handmade_object(r, t, bytes, LIVE_ALWAYS, "received");
+    }
+    for (uint32_t t = 0; t < 2; t++) {
+        OK(VEC_PUSH(&r->l.message_dest, (struct message_dest){ received[1 - t], 0 }));
+        OK(VEC_PUSH(&r->l.message, (struct message){ sent[t], 0, 4, t, 1 }));
+    }
+    r->l.step.at[0].kind = STEP_EXCHANGE;
+    r->l.step.at[0].count = 2;
+}
+
+/* What is sent and what arrives go to different blocks of elements, where there is room. */
+static void test_sent_apart_from_received(void **state)
+{
+    static const uint32_t code[2] = { 1000, 1000 };
+    uint32_t sent[2], received[2];
+    struct handmade r;
+    struct placement p;
+
+    (void)state;
+    exchanging_tiles(&r, "mk2", 100, sent, received);
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    assert_true(p.fits);
+    for (uint32_t t = 0; t < 2; t++) {
+        assert_false(share_element(&r.arch, &r.l.object.at[sent[t]], &r.l.object.at[received[t]]));
+        assert_int_equal(p.tile[t].shared_pairs, 0);
+        assert_int_equal(p.tile[t].beside_code, 0);
+    }
+    placement_free(&p);
+    handmade_free(&r);
+}
+
+/* Where there is none, everything fits all the same, and the figures say so. */
+static void test_wishes_give_way(void **state)
+{
+    static const uint32_t code[2] = { 1000, 1000 };
+    uint32_t sent[2], received[2];
+    struct handmade r;
+    struct placement p;
+
+    (void)state;
+    exchanging_tiles(&r, "toy4", 11000, sent, received);
+    for (uint32_t t = 0; t < 2; t++) {
+        r.l.object.at[received[t]].bytes = 20000; /* reaches into both elements of region 0 */
+        r.l.object.at[handmade_object(&r, t, 32768, LIVE_ALWAYS, "full")].region = REGION1;
+    }
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    assert_true(p.fits);
+    assert_int_equal(p.tile[0].shared_pairs, 1);
+    assert_int_equal(p.tile[0].beside_code, 1);
+    p.tile[0].shared_pairs = 0;
+    assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+    assert_non_null(strstr(emu_error(), "said to be 0 and 1"));
+    p.tile[0].shared_pairs = 1;
+    p.tile[0].beside_code = 0;
+    assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+    placement_free(&p);
+    handmade_free(&r);
+}
+
+/* What receives takes the place away from code before anything else does, even what is larger. */
+static void test_receivers_leave_the_code(void **state)
+{
+    static const uint32_t code[2] = { 1000, 1000 };
+    uint32_t sent[2], received[2];
+    struct handmade r;
+    struct placement p;
+
+    (void)state;
+    exchanging_tiles(&r, "toy4", 9000, sent, received);
+    for (uint32_t t = 0; t < 2; t++) {
+        r.l.object.at[handmade_object(&r, t, 32768, LIVE_ALWAYS, "full")].region = REGION1;
+        r.l.object.at[sent[t]].bytes = 4000;
+        handmade_object(&r, t, 10000, LIVE_ALWAYS, "larger");
+    }
+    OK(place_objects(&r.l, code, 1, &p));
+    OK(placement_check(&r.l, &p));
+    assert_true(p.fits);
+    assert_int_equal(p.tile[0].beside_code, 0);
+    assert_int_equal(p.tile[0].shared_pairs, 0);
+    placement_free(&p);
+    handmade_free(&r);
+}
+
 /* What follows depends neither on threads nor on equal tiles being computed once. */
 static void test_threads_and_equal_tiles(void **state)
 {
@@ -603,6 +697,9 @@ int main(void)
         cmocka_unit_test(test_regions_fill_in_order),
         cmocka_unit_test(test_loader_tail),
         cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_sent_apart_from_received),
+        cmocka_unit_test(test_wishes_give_way),
+        cmocka_unit_test(test_receivers_leave_the_code),
         cmocka_unit_test(test_threads_and_equal_tiles),
         cmocka_unit_test(test_check_finds_violations),
         cmocka_unit_test(test_out_of_reach),

@@ -1,8 +1,8 @@
 /* place.c - the objects of all tiles get their addresses.
  *
  * A tile's placement depends on its list of objects only (bytes, alignment, region, live set, pairs
- * kept apart) and on its code. Tiles with equal lists share one computation; different ones are
- * computed by all threads.
+ * kept apart, wishes) and on its code. Tiles with equal lists share one computation; different ones
+ * are computed by all threads.
  */
 #include "programs/compiler/place/place.h"
 
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "programs/compiler/place/place_tile.h"
+#include "programs/compiler/place/place_wish.h"
 
 struct tile_key {
     struct hash128 hash;
@@ -23,12 +24,13 @@ struct placer {
     int threads;
     uint32_t tiles;
     struct live_table live;
-    size_t *item_first, *pair_first; /* by tile */
-    uint32_t *object;                /* in the order of tiles, then of numbers */
-    uint32_t *place_in_tile;         /* by object: its number in the list of its tile */
-    uint8_t *near;                   /* by object */
+    struct place_wishes wishes;
+    size_t *item_first, *pair_first, *wish_first; /* by tile */
+    uint32_t *object;                             /* in the order of tiles, then of numbers */
+    uint32_t *place_in_tile; /* by object: its number in the list of its tile */
+    uint8_t *near;           /* by object */
     struct place_item *item;
-    struct object_pair *pair;
+    struct object_pair *pair, *wish;
     struct tile_key *key; /* sorted: equal tiles stand together, the lowest first */
     uint32_t *group;      /* first entry of key of every different tile */
     uint32_t groups;
@@ -87,30 +89,39 @@ static void list_items(struct placer *p)
 
         p->object[at] = (uint32_t)i;
         p->item[at] = (struct place_item){ o->bytes, o->live, o->align, o->region, 0 };
-        p->item[at].limits = (o->region != ANY ? ITEM_CONSTRAINED : 0) |
-                             (p->near[i] ? ITEM_NEAR : 0) | (object_is_loaded(o) ? ITEM_LOADED : 0);
+        p->item[at].limits =
+            (o->region != ANY ? ITEM_CONSTRAINED : 0) | (p->near[i] ? ITEM_NEAR : 0) |
+            (object_is_loaded(o) ? ITEM_LOADED : 0) | (p->wishes.receives[i] ? ITEM_RECEIVES : 0);
     }
     for (uint32_t t = 0; t < p->tiles; t++)
         for (size_t k = p->item_first[t]; k < p->item_first[t + 1]; k++)
             p->place_in_tile[p->object[k]] = (uint32_t)(k - p->item_first[t]);
 }
 
-static void list_pairs(struct placer *p)
+/* Pairs of objects by tile, as pairs of places in the lists of items; first has tiles + 1 entries
+ * that are 0. */
+static void list_pairs(const struct placer *p, const struct object_pair *from, size_t pairs,
+                       size_t *first, struct object_pair *out)
+{
+    for (size_t i = 0; i < pairs; i++)
+        first[tile_of(p, from[i].a)]++;
+    add_up(first, p->tiles);
+    for (size_t i = pairs; i--;)
+        out[--first[tile_of(p, from[i].a)]] =
+            (struct object_pair){ p->place_in_tile[from[i].a], p->place_in_tile[from[i].b] };
+}
+
+static void list_all_pairs(struct placer *p)
 {
     const struct lowered *l = p->l;
 
-    for (size_t i = 0; i < l->apart.count; i++)
-        p->pair_first[tile_of(p, l->apart.at[i].a)]++;
-    add_up(p->pair_first, p->tiles);
-    for (size_t i = l->apart.count; i--;) {
-        struct object_pair x = l->apart.at[i];
-        uint32_t t = tile_of(p, x.a);
-        uint32_t a = p->place_in_tile[x.a], b = p->place_in_tile[x.b];
-
-        p->pair[--p->pair_first[t]] = (struct object_pair){ a, b };
-        p->item[p->item_first[t] + a].limits |= ITEM_CONSTRAINED;
-        p->item[p->item_first[t] + b].limits |= ITEM_CONSTRAINED;
-    }
+    list_pairs(p, l->apart.at, l->apart.count, p->pair_first, p->pair);
+    list_pairs(p, p->wishes.pair.at, p->wishes.pair.count, p->wish_first, p->wish);
+    for (uint32_t t = 0; t < p->tiles; t++)
+        for (size_t k = p->pair_first[t]; k < p->pair_first[t + 1]; k++) {
+            p->item[p->item_first[t] + p->pair[k].a].limits |= ITEM_CONSTRAINED;
+            p->item[p->item_first[t] + p->pair[k].b].limits |= ITEM_CONSTRAINED;
+        }
 }
 
 static struct place_job job_of(const struct placer *p, uint32_t t)
@@ -121,8 +132,10 @@ static struct place_job job_of(const struct placer *p, uint32_t t)
         .code_bytes = p->code_bytes[t],
         .items = (uint32_t)(p->item_first[t + 1] - p->item_first[t]),
         .pairs = (uint32_t)(p->pair_first[t + 1] - p->pair_first[t]),
+        .wishes = (uint32_t)(p->wish_first[t + 1] - p->wish_first[t]),
         .item = p->item + p->item_first[t],
         .apart = p->pair + p->pair_first[t],
+        .wish = p->wish + p->wish_first[t],
     };
 }
 
@@ -131,10 +144,11 @@ static struct place_job job_of(const struct placer *p, uint32_t t)
 static struct tile_key key_of_tile(const struct placer *p, uint32_t t)
 {
     struct place_job job = job_of(p, t);
-    struct hash128 part[2] = { hash128(job.item, job.items * sizeof(*job.item)),
-                               hash128(job.apart, job.pairs * sizeof(*job.apart)) };
-    uint64_t all[] = { part[0].lo,     part[0].hi, part[1].lo, part[1].hi,
-                       job.code_bytes, job.items,  job.pairs };
+    struct hash128 part[3] = { hash128(job.item, job.items * sizeof(*job.item)),
+                               hash128(job.apart, job.pairs * sizeof(*job.apart)),
+                               hash128(job.wish, job.wishes * sizeof(*job.wish)) };
+    uint64_t all[] = { part[0].lo, part[0].hi, part[1].lo,     part[1].hi, part[2].lo,
+                       part[2].hi, job.items,  job.code_bytes, job.pairs,  job.wishes };
 
     return (struct tile_key){ hash128(all, sizeof(all)), t };
 }
@@ -200,12 +214,14 @@ static uint32_t longest(const size_t *first, uint32_t tiles)
 
 static enum emu_status place_groups(struct placer *p)
 {
-    uint32_t items = longest(p->item_first, p->tiles), pairs = longest(p->pair_first, p->tiles);
+    const struct place_job most = { .items = longest(p->item_first, p->tiles),
+                                    .pairs = longest(p->pair_first, p->tiles),
+                                    .wishes = longest(p->wish_first, p->tiles) };
     struct place_scratch *w = emu_alloc((size_t)p->threads, sizeof(*w));
     enum emu_status s = w ? EMU_OK : FAIL(NO_MEMORY, "%d threads", p->threads);
 
     for (int i = 0; i < p->threads && s == EMU_OK; i++)
-        s = place_scratch_init(&w[i], items, pairs, (uint32_t)p->l->step.count);
+        s = place_scratch_init(&w[i], &most, (uint32_t)p->l->step.count);
     if (s == EMU_OK) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(p->threads)
         for (uint32_t g = 0; g < p->groups; g++)
@@ -222,17 +238,20 @@ static enum emu_status placer_init(struct placer *p)
     const struct lowered *l = p->l;
     size_t objects = l->object.count;
 
+    TRY(place_wishes_init(&p->wishes, l));
     p->item_first = emu_alloc(p->tiles + 2, sizeof(*p->item_first));
     p->pair_first = emu_alloc(p->tiles + 2, sizeof(*p->pair_first));
+    p->wish_first = emu_alloc(p->tiles + 2, sizeof(*p->wish_first));
     p->object = emu_alloc(objects + 1, sizeof(*p->object));
     p->place_in_tile = emu_alloc(objects + 1, sizeof(*p->place_in_tile));
     p->near = emu_alloc(objects + 1, sizeof(*p->near));
     p->item = emu_alloc(objects + 1, sizeof(*p->item));
     p->pair = emu_alloc(l->apart.count + 1, sizeof(*p->pair));
+    p->wish = emu_alloc(p->wishes.pair.count + 1, sizeof(*p->wish));
     p->key = emu_alloc(p->tiles + 1, sizeof(*p->key));
     p->group = emu_alloc(p->tiles + 1, sizeof(*p->group));
-    if (!p->item_first || !p->pair_first || !p->object || !p->place_in_tile || !p->near ||
-        !p->item || !p->pair || !p->key || !p->group)
+    if (!p->item_first || !p->pair_first || !p->wish_first || !p->wish || !p->object ||
+        !p->place_in_tile || !p->near || !p->item || !p->pair || !p->key || !p->group)
         return FAIL(NO_MEMORY, "placement of %zu objects", objects);
     return live_table_init(&p->live, l, p->threads);
 }
@@ -241,6 +260,9 @@ static void placer_free(struct placer *p)
 {
     emu_free(p->item_first);
     emu_free(p->pair_first);
+    emu_free(p->wish_first);
+    emu_free(p->wish);
+    place_wishes_free(&p->wishes);
     emu_free(p->object);
     emu_free(p->place_in_tile);
     emu_free(p->near);
@@ -269,7 +291,7 @@ enum emu_status place_objects(struct lowered *l, const uint32_t *code_bytes, uns
     if (s == EMU_OK) {
         place_mark_near(l, p.near);
         list_items(&p);
-        list_pairs(&p);
+        list_all_pairs(&p);
         find_groups(&p);
         s = place_groups(&p);
     }

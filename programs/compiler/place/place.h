@@ -24,7 +24,10 @@ struct tile_place {
     uint64_t need_bytes; /* memory the tile would need; over arch->mem_bytes: it does not fit */
     uint64_t code_need; /* bytes of region 0 that code needs; over region0_bytes: it does not fit */
     uint32_t peak_step; /* step at which most bytes are in use */
-    uint32_t peak_bytes; /* in use then, code included */
+    uint32_t peak_bytes;   /* in use then, code included */
+    uint32_t shared_pairs; /* objects of which an exchange sends one and fills the other, and which
+                              lie in one memory element, or one pair of interleaved ones */
+    uint32_t beside_code;  /* objects into which words arrive, in an element with code */
 };
 
 struct placement {
@@ -41,8 +44,9 @@ void placement_free(struct placement *p);
 
 /* Proves a placement: every object lies inside the memory (where the tile fits), aligned, in its
  * region, before the end of what the loader fills if it is loaded, and apart from others where
- * demanded; no two objects that are in use at the same time share a byte. EMU_BAD_PROGRAM names
- * both objects, the tile and the bytes.
+ * demanded; no two objects that are in use at the same time share a byte; and the wishes that did
+ * not come true are as many as the figures say. EMU_BAD_PROGRAM names both objects, the tile and
+ * the bytes.
  */
 enum emu_status placement_check(const struct lowered *l, const struct placement *p) EMU_MUST_CHECK;
 

@@ -2,9 +2,10 @@
  *
  * An item takes the first place that overlaps no placed item with which it is ever in use together.
  * First trials go downwards from the top of the memory, so that region 1 fills first and region 0
- * stays free for what needs it. If none of them fits, the same orders are tried upwards from the
- * code, in a memory without end: the lowest result says what the tile needs, and fits if that is no
- * more than it has.
+ * stays free for what needs it. An item that has wishes (place_wish.h) takes the first place where
+ * they all come true, if there is one; if no order fits so, wishes are forgotten. If none fits
+ * then, the same orders are tried upwards from the code, in a memory without end: the lowest result
+ * says what the tile needs, and fits if that is no more than it has.
  *
  * Coordinates of a trial are addresses when it goes upwards, and distances of an item's end from
  * the end of the memory when it goes downwards; either way items are put as low as they fit.
@@ -20,7 +21,7 @@ enum { ORDER_SIZE, ORDER_ALWAYS_FIRST, ORDER_TIME, ORDERS };
 struct place_trial {
     const struct place_job *job;
     struct place_scratch *w;
-    int down;
+    int down, wishful; /* wishful: wishes count for items that have a place where they come true */
     uint64_t base, code_end, region1, reach, loaded, top; /* addresses */
     uint32_t count;                                       /* of w->placed */
 };
@@ -83,16 +84,15 @@ static uint64_t find_free(const struct place_trial *t, uint64_t p, const struct 
     return c;
 }
 
-/* The end of the blocks that an item at c would share with an item it must be apart from; c if it
- * shares none. */
-static uint64_t skip_partners(const struct place_trial *t, uint64_t c, uint32_t item)
+/* The end of the blocks that an item at c would share with a partner; c if it shares none. */
+static uint64_t skip_partners(const struct place_trial *t, const struct place_partners *p,
+                              uint64_t c, uint32_t item)
 {
     const struct place_item *it = &t->job->item[item];
-    const struct place_scratch *w = t->w;
 
-    for (uint32_t i = w->partner_first[item]; i < w->partner_first[item + 1]; i++) {
-        const struct place_item *x = &t->job->item[w->partner[i]];
-        uint64_t addr = w->addr[w->partner[i]], low, high, from;
+    for (uint32_t i = p->first[item]; i < p->first[item + 1]; i++) {
+        const struct place_item *x = &t->job->item[p->of[i]];
+        uint64_t addr = t->w->addr[p->of[i]], low, high, from;
 
         if (addr == NOWHERE || !live_table_meet(t->job->live, it->live, x->live))
             continue;
@@ -106,7 +106,8 @@ static uint64_t skip_partners(const struct place_trial *t, uint64_t c, uint32_t 
 }
 
 /* A place for an item in [low, high) of the coordinates, or NOWHERE. */
-static uint64_t find_place(const struct place_trial *t, uint32_t item, uint64_t low, uint64_t high)
+static uint64_t find_place(const struct place_trial *t, uint32_t item, uint64_t low, uint64_t high,
+                           int wishful)
 {
     const struct place_item *it = &t->job->item[item];
 
@@ -115,7 +116,9 @@ static uint64_t find_place(const struct place_trial *t, uint32_t item, uint64_t 
 
         if (c == NOWHERE || c + it->bytes > high)
             return NOWHERE;
-        next = skip_partners(t, c, item);
+        next = skip_partners(t, &t->w->apart, c, item);
+        if (next == c && wishful)
+            next = skip_partners(t, &t->w->wish, c, item);
         if (next == c)
             return c;
         low = next;
@@ -133,8 +136,8 @@ static void add_placed(struct place_trial *t, uint32_t item, uint64_t c)
     t->w->addr[item] = t->down ? t->top - (c + bytes) : c;
 }
 
-/* Gives an item its place; 0 when there is none, which happens downwards only. */
-static int place_item(struct place_trial *t, uint32_t item)
+/* The place of an item: a coordinate, NOWHERE when there is none, which happens downwards only. */
+static uint64_t choose_place(const struct place_trial *t, uint32_t item, int wishful)
 {
     enum field_region r = t->job->item[item].region;
     uint64_t from = t->code_end, to = t->down ? t->top : FAR_AWAY, c;
@@ -147,15 +150,23 @@ static int place_item(struct place_trial *t, uint32_t item)
         to = t->region1;
     if (r == REGION1 && from < t->region1)
         from = t->region1;
-    if (t->down) {
-        if (from > to)
-            return 0;
-        c = find_place(t, item, t->top - to, t->top - from);
-    } else {
-        c = find_place(t, item, from, to);
-        if (c == NOWHERE) /* no room where it must be; a place past the memory tells */
-            c = find_place(t, item, t->top > from ? t->top : from, FAR_AWAY);
-    }
+    if (t->down)
+        return from > to ? NOWHERE : find_place(t, item, t->top - to, t->top - from, wishful);
+    c = find_place(t, item, from, to, wishful);
+    if (c == NOWHERE) /* no room where it must be; a place past the memory tells */
+        c = find_place(t, item, t->top > from ? t->top : from, FAR_AWAY, wishful);
+    return c;
+}
+
+/* Returns 0 when there is no place for the item. */
+static int place_item(struct place_trial *t, uint32_t item)
+{
+    uint64_t c = NOWHERE;
+
+    if (t->wishful && t->w->wish.first[item] != t->w->wish.first[item + 1])
+        c = choose_place(t, item, 1);
+    if (c == NOWHERE)
+        c = choose_place(t, item, 0);
     if (c == NOWHERE)
         return 0;
     add_placed(t, item, c);
@@ -173,11 +184,18 @@ static int compare_keys(const void *x, const void *y)
     return a->item < b->item ? -1 : a->item > b->item;
 }
 
-/* The key by which items are placed, lowest first. Constrained items come before all others. Among
- * these and among the others, ORDER_ALWAYS_FIRST places what is always in use before the rest, and
- * ORDER_TIME what is in use early before what comes later. What is equal so far goes by size, the
- * largest first. */
-static uint64_t key_of(const struct place_job *job, unsigned order, const struct place_item *it)
+/* A way to place a tile: whether wishes count, whether items that receive words are placed before
+ * the others, and whether none of them may end up beside code. */
+struct place_plan {
+    uint8_t wishful, receivers_first, clean;
+};
+
+/* The key by which items are placed, lowest first. Constrained items come before all others, then
+ * items that receive words, if the plan says so. Among all of these, ORDER_ALWAYS_FIRST places what
+ * is always in use before the rest, and ORDER_TIME what is in use early before what comes later.
+ * What is equal so far goes by size, the largest first. */
+static uint64_t key_of(const struct place_job *job, unsigned order, const struct place_plan *plan,
+                       const struct place_item *it)
 {
     uint64_t key = UINT32_MAX - it->bytes, first = job->live->span[it->live].first;
 
@@ -185,13 +203,16 @@ static uint64_t key_of(const struct place_job *job, unsigned order, const struct
         key |= (uint64_t)(it->live != LIVE_ALWAYS) << 32;
     if (order == ORDER_TIME)
         key |= (it->live == LIVE_ALWAYS ? 0 : (first & 0x3fffffff) + 1) << 32;
+    if (plan->receivers_first && !(it->limits & ITEM_RECEIVES))
+        key |= UINT64_C(1) << 62;
     return key | (uint64_t)((it->limits & ITEM_CONSTRAINED) == 0) << 63;
 }
 
-static void sort_items(const struct place_job *job, unsigned order, struct place_key *out)
+static void sort_items(const struct place_job *job, unsigned order, const struct place_plan *plan,
+                       struct place_key *out)
 {
     for (uint32_t i = 0; i < job->items; i++)
-        out[i] = (struct place_key){ key_of(job, order, &job->item[i]), i };
+        out[i] = (struct place_key){ key_of(job, order, plan, &job->item[i]), i };
     qsort(out, job->items, sizeof(*out), compare_keys);
 }
 
@@ -207,12 +228,13 @@ static uint64_t end_of(const struct place_job *job, uint32_t item, uint64_t addr
 
 /* Places everything in one order and direction. Returns where the memory has to end, or NOWHERE. */
 static uint64_t try_order(const struct place_job *job, struct place_scratch *w, unsigned order,
-                          int down)
+                          int down, const struct place_plan *plan)
 {
     const struct arch *a = job->arch;
     struct place_trial t = { .job = job,
                              .w = w,
                              .down = down,
+                             .wishful = plan->wishful,
                              .base = a->mem_base,
                              .code_end = (uint64_t)a->mem_base + job->code_bytes,
                              .region1 = (uint64_t)a->mem_base + a->region0_bytes,
@@ -222,7 +244,7 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
 
     t.loaded = t.top - a->loader_tail_bytes;
 
-    sort_items(job, order, w->order);
+    sort_items(job, order, plan, w->order);
     for (uint32_t i = 0; i < job->items; i++)
         w->addr[i] = NOWHERE;
     for (uint32_t i = 0; i < job->items; i++)
@@ -237,21 +259,22 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
     return end;
 }
 
-/* Lists for every item the items it must be apart from. */
-static void list_partners(const struct place_job *job, struct place_scratch *w)
+/* Lists for every item the items it is paired with. */
+static void list_partners(const struct object_pair *pair, uint32_t pairs, uint32_t items,
+                          struct place_partners *p)
 {
-    uint32_t *first = w->partner_first;
+    uint32_t *first = p->first;
 
-    memset(first, 0, (job->items + 1) * sizeof(*first));
-    for (uint32_t i = 0; i < job->pairs; i++) {
-        first[job->apart[i].a]++;
-        first[job->apart[i].b]++;
+    memset(first, 0, (items + 1) * sizeof(*first));
+    for (uint32_t i = 0; i < pairs; i++) {
+        first[pair[i].a]++;
+        first[pair[i].b]++;
     }
-    for (uint32_t i = 1; i <= job->items; i++)
+    for (uint32_t i = 1; i <= items; i++)
         first[i] += first[i - 1];
-    for (uint32_t i = 0; i < job->pairs; i++) {
-        w->partner[--first[job->apart[i].a]] = job->apart[i].b;
-        w->partner[--first[job->apart[i].b]] = job->apart[i].a;
+    for (uint32_t i = 0; i < pairs; i++) {
+        p->of[--first[pair[i].a]] = pair[i].b;
+        p->of[--first[pair[i].b]] = pair[i].a;
     }
 }
 
@@ -263,18 +286,44 @@ static void keep(struct place_scratch *w)
     w->addr = best;
 }
 
+/* Items that receive words in an element from which code is fetched. */
+static uint32_t count_beside_code(const struct place_job *job, const uint64_t *addr)
+{
+    const struct arch *a = job->arch;
+    uint64_t region1 = (uint64_t)a->mem_base + a->region0_bytes;
+    uint64_t end = (uint64_t)a->mem_base + job->code_bytes + a->fetch_ahead_bytes;
+    uint32_t count = 0;
+
+    end = place_block_high(a, end < region1 ? end : region1);
+    for (uint32_t i = 0; i < job->items; i++)
+        count += (job->item[i].limits & ITEM_RECEIVES) && addr[i] < end;
+    return count;
+}
+
 void place_tile(const struct place_job *job, struct place_scratch *w)
 {
+    static const struct place_plan plans[] = {
+        { .wishful = 1, .clean = 1 },
+        { .wishful = 1, .receivers_first = 1, .clean = 1 },
+        { .wishful = 1 },
+        { .wishful = 0 },
+    };
+    const struct place_plan *plain = &plans[EMU_COUNT_OF(plans) - 1];
     uint64_t best = NOWHERE;
 
-    list_partners(job, w);
-    for (unsigned o = 0; o < ORDERS; o++)
-        if (try_order(job, w, o, 1) != NOWHERE) {
-            keep(w);
-            return;
-        }
+    list_partners(job->apart, job->pairs, job->items, &w->apart);
+    list_partners(job->wish, job->wishes, job->items, &w->wish);
+    for (unsigned k = 0; k < EMU_COUNT_OF(plans) * ORDERS; k++) {
+        const struct place_plan *plan = &plans[k / ORDERS];
+
+        if (try_order(job, w, k % ORDERS, 1, plan) == NOWHERE ||
+            (plan->clean && count_beside_code(job, w->addr)))
+            continue;
+        keep(w);
+        return;
+    }
     for (unsigned o = 0; o < ORDERS; o++) {
-        uint64_t end = try_order(job, w, o, 0);
+        uint64_t end = try_order(job, w, o, 0, plain);
 
         EMU_ASSERT(end != NOWHERE);
         if (end < best) {
@@ -372,33 +421,65 @@ static void find_holes(const struct place_job *job, struct place_scratch *w, str
     p->gap_bytes = lost < UINT32_MAX ? (uint32_t)lost : UINT32_MAX;
 }
 
+/* Wishes that did not come true: pairs that lie in one block. */
+static uint32_t count_shared(const struct place_job *job, const uint64_t *addr)
+{
+    const struct arch *a = job->arch;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < job->wishes; i++) {
+        uint32_t x = job->wish[i].a, y = job->wish[i].b;
+
+        count += addr[x] < place_block_high(a, addr[y] + job->item[y].bytes) &&
+                 addr[y] < place_block_high(a, addr[x] + job->item[x].bytes);
+    }
+    return count;
+}
+
 struct tile_place place_tile_measure(const struct place_job *job, struct place_scratch *w)
 {
     struct tile_place p = { .code_bytes = job->code_bytes, .code_need = job->code_bytes };
 
     find_holes(job, w, &p);
     find_peak(job, w, &p);
+    p.shared_pairs = count_shared(job, w->best);
+    p.beside_code = count_beside_code(job, w->best);
     return p;
 }
 
 /* ---- scratch ---- */
 
-enum emu_status place_scratch_init(struct place_scratch *w, uint32_t items, uint32_t pairs,
+static int partners_init(struct place_partners *p, uint32_t items, uint32_t pairs)
+{
+    p->first = emu_alloc((size_t)items + 2, sizeof(*p->first));
+    p->of = emu_alloc(2 * (size_t)pairs + 1, sizeof(*p->of));
+    return p->first && p->of;
+}
+
+static void partners_free(struct place_partners *p)
+{
+    emu_free(p->first);
+    emu_free(p->of);
+}
+
+enum emu_status place_scratch_init(struct place_scratch *w, const struct place_job *most,
                                    uint32_t steps)
 {
+    size_t items = most->items;
+
     *w = (struct place_scratch){
         .order = emu_alloc(items + 1, sizeof(*w->order)),
         .placed = emu_alloc(items + 1, sizeof(*w->placed)),
         .addr = emu_alloc(items + 1, sizeof(*w->addr)),
         .best = emu_alloc(items + 1, sizeof(*w->best)),
-        .partner_first = emu_alloc(items + 2, sizeof(*w->partner_first)),
-        .partner = emu_alloc(2 * (size_t)pairs + 1, sizeof(*w->partner)),
         .delta = emu_alloc((size_t)steps + 1, sizeof(*w->delta)),
     };
-    if (w->order && w->placed && w->addr && w->best && w->partner_first && w->partner && w->delta)
+    if (w->order && w->placed && w->addr && w->best && w->delta &&
+        partners_init(&w->apart, most->items, most->pairs) &&
+        partners_init(&w->wish, most->items, most->wishes))
         return EMU_OK;
     place_scratch_free(w);
-    return FAIL(NO_MEMORY, "placement of %u objects", items);
+    return FAIL(NO_MEMORY, "placement of %zu objects", items);
 }
 
 void place_scratch_free(struct place_scratch *w)
@@ -407,8 +488,8 @@ void place_scratch_free(struct place_scratch *w)
     emu_free(w->placed);
     emu_free(w->addr);
     emu_free(w->best);
-    emu_free(w->partner_first);
-    emu_free(w->partner);
+    partners_free(&w->apart);
+    partners_free(&w->wish);
     emu_free(w->delta);
     *w = (struct place_scratch){ 0 };
 }

@@ -16,7 +16,8 @@ struct place_item {
 enum {
     ITEM_CONSTRAINED = 1, /* to a region, or apart from another one */
     ITEM_NEAR = 2,        /* below PLACE_REACH */
-    ITEM_LOADED = 4       /* before the last loader_tail_bytes of the memory */
+    ITEM_LOADED = 4,      /* before the last loader_tail_bytes of the memory */
+    ITEM_RECEIVES = 8     /* words arrive in it: not beside code, if possible */
 };
 
 /* Everything that the placement of a tile depends on. The number of an item is its index in the
@@ -24,9 +25,10 @@ enum {
 struct place_job {
     const struct arch *arch;
     const struct live_table *live;
-    uint32_t code_bytes, items, pairs;
+    uint32_t code_bytes, items, pairs, wishes;
     const struct place_item *item;   /* borrowed */
     const struct object_pair *apart; /* borrowed; numbers of items */
+    const struct object_pair *wish;  /* the same: apart, if possible */
 };
 
 /* An item that has a place, in the coordinates of a trial (see place_tile.c). */
@@ -40,17 +42,23 @@ struct place_key {
     uint32_t item;
 };
 
+/* The items that each item is paired with. */
+struct place_partners {
+    uint32_t *first; /* by item, and one more: in of */
+    uint32_t *of;
+};
+
 /* Scratch memory for the work on one tile; one per thread. */
 struct place_scratch {
     struct place_key *order;
     struct placed_item *placed; /* by low */
     uint64_t *addr, *best;      /* by item; best: the result */
-    uint32_t *partner_first;    /* by item, and one more: in partner */
-    uint32_t *partner;
+    struct place_partners apart, wish;
     int64_t *delta; /* bytes that come into use with each step */
 };
 
-enum emu_status place_scratch_init(struct place_scratch *w, uint32_t items, uint32_t pairs,
+/* For jobs of at most so many items, pairs and wishes. */
+enum emu_status place_scratch_init(struct place_scratch *w, const struct place_job *most,
                                    uint32_t steps) EMU_MUST_CHECK;
 void place_scratch_free(struct place_scratch *w);
 

@@ -3,6 +3,7 @@
  * machine.
  */
 #include "programs/compiler/place/place.h"
+#include "programs/compiler/place/place_wish.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -102,14 +103,20 @@ static uint64_t block_of(const struct arch *a, uint64_t addr)
            (off - a->region0_bytes) / ((uint64_t)a->region1_interleave * a->element_bytes);
 }
 
+static int share_block(const struct checker *c, struct object_pair pair)
+{
+    const struct object *x = &c->l->object.at[pair.a], *y = &c->l->object.at[pair.b];
+
+    return x->bytes && y->bytes &&
+           block_of(c->arch, x->addr) <= block_of(c->arch, (uint64_t)y->addr + y->bytes - 1) &&
+           block_of(c->arch, y->addr) <= block_of(c->arch, (uint64_t)x->addr + x->bytes - 1);
+}
+
 static enum emu_status check_apart(const struct checker *c, struct object_pair pair)
 {
     const struct object *x = &c->l->object.at[pair.a], *y = &c->l->object.at[pair.b];
 
-    if (!x->bytes || !y->bytes || !live_sets_meet(c->l, x->live, y->live))
-        return EMU_OK;
-    if (block_of(c->arch, x->addr) <= block_of(c->arch, (uint64_t)y->addr + y->bytes - 1) &&
-        block_of(c->arch, y->addr) <= block_of(c->arch, (uint64_t)x->addr + x->bytes - 1))
+    if (live_sets_meet(c->l, x->live, y->live) && share_block(c, pair))
         return refuse_pair(c, pair.a, pair.b, "share a memory element they must not share");
     return EMU_OK;
 }
@@ -131,10 +138,68 @@ static enum emu_status check_tile(const struct checker *c, uint32_t t)
     return EMU_OK;
 }
 
+/* ---- wishes ---- */
+
 /* Whether all addresses of a tile fit 32 bits. Those of a tile that does not fit may not. */
 static int has_addresses(const struct checker *c, uint32_t t)
 {
     return c->p->tile[t].need_bytes < UINT32_MAX - c->arch->mem_base;
+}
+
+/* Whether an object has bytes in an element from which the code of its tile is fetched. */
+static int is_beside_code(const struct checker *c, uint32_t object)
+{
+    const struct object *o = &c->l->object.at[object];
+    const struct tile_place *place = &c->p->tile[c->l->tile_index[o->tile]];
+    uint64_t last = (uint64_t)place->code_bytes + c->arch->fetch_ahead_bytes - 1;
+
+    if (last >= c->arch->region0_bytes)
+        last = c->arch->region0_bytes - 1;
+    return block_of(c->arch, o->addr) <= block_of(c->arch, c->arch->mem_base + last);
+}
+
+/* Wishes that did not come true on one tile. */
+struct unmet {
+    uint32_t shared_pairs, beside_code;
+};
+
+static void count_unmet(const struct checker *c, const struct place_wishes *w, struct unmet *unmet)
+{
+    const struct lowered *l = c->l;
+
+    for (size_t i = 0; i < w->pair.count; i++)
+        unmet[l->tile_index[l->object.at[w->pair.at[i].a].tile]].shared_pairs +=
+            (uint32_t)share_block(c, w->pair.at[i]);
+    for (uint32_t i = 0; i < l->object.count; i++)
+        if (w->receives[i])
+            unmet[l->tile_index[l->object.at[i].tile]].beside_code +=
+                (uint32_t)is_beside_code(c, i);
+}
+
+static enum emu_status check_wishes(const struct checker *c)
+{
+    struct place_wishes w;
+    struct unmet *unmet = emu_alloc((size_t)c->l->used_tiles + 1, sizeof(*unmet));
+    enum emu_status s = place_wishes_init(&w, c->l);
+
+    if (s == EMU_OK && !unmet)
+        s = FAIL(NO_MEMORY, "wishes of %u tiles", c->l->used_tiles);
+    if (s == EMU_OK)
+        count_unmet(c, &w, unmet);
+    for (uint32_t t = 0; s == EMU_OK && t < c->l->used_tiles; t++) {
+        const struct tile_place *p = &c->p->tile[t];
+
+        if (has_addresses(c, t) &&
+            (p->shared_pairs != unmet[t].shared_pairs || p->beside_code != unmet[t].beside_code))
+            s = FAIL(BAD_PROGRAM,
+                     "tile %u: %u pairs of an object sent from and one received into share a "
+                     "memory element, %u of the latter lie beside code; said to be %u and %u",
+                     c->l->used_tile[t], unmet[t].shared_pairs, unmet[t].beside_code,
+                     p->shared_pairs, p->beside_code);
+    }
+    place_wishes_free(&w);
+    emu_free(unmet);
+    return s;
 }
 
 static enum emu_status check_all(struct checker *c)
@@ -162,7 +227,7 @@ static enum emu_status check_all(struct checker *c)
     for (size_t i = 0; i < l->apart.count; i++)
         if (has_addresses(c, l->tile_index[l->object.at[l->apart.at[i].a].tile]))
             TRY(check_apart(c, l->apart.at[i]));
-    return EMU_OK;
+    return check_wishes(c);
 }
 
 enum emu_status placement_check(const struct lowered *l, const struct placement *p)
