@@ -723,17 +723,6 @@ static void test_refusals(void **state)
     emit_fixture_function(&r, "again");
     expect_failure(&r, EMU_BAD_PROGRAM, "function again calls itself");
 
-    emit_fixture_new(&r, "toy4", 2, 1, 4);
-    emit_fixture_repeat(&r, 1, 2);
-    emit_fixture_function(&r, "main");
-    expect_failure(&r, EMU_BAD_PROGRAM, "step 0: no end");
-
-    emit_fixture_new(&r, "toy4", 2, 1, 4);
-    emit_fixture_step(&r, STEP_IF, 1, "if");
-    emit_fixture_end(&r, 1);
-    emit_fixture_function(&r, "main");
-    expect_failure(&r, EMU_BAD_PROGRAM, "step 1: an end of nothing");
-
     emit_fixture_new(&r, "toy4", 3, 1, 2);
     r.l.groups = 7;
     emit_fixture_step(&r, STEP_EXCHANGE, 3, "some");

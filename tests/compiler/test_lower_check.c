@@ -47,6 +47,11 @@ static void break_end(struct lowered *l)
     l->step.at[3].kind = STEP_ELSE;
 }
 
+static void break_match(struct lowered *l)
+{
+    l->step.at[1].match = 4;
+}
+
 static void break_state(struct lowered *l)
 {
     l->call.at[1].tile = 0;
@@ -92,7 +97,8 @@ static void damage_is_found(void **state)
     check_finds(break_word, "bytes 0 .. 14");
     check_finds(break_self, "tile 0 twice");
     check_finds(break_life, "step 4 (b)|(y) is not alive");
-    check_finds(break_end, "step 3");
+    check_finds(break_end, "step 3: an else without an if");
+    check_finds(break_match, "step 1|belongs to step 3, not to 4");
     check_finds(break_state, "copy_16 on tile 0");
     check_finds(break_pointer, "points to byte 16");
     check_finds(break_place, "field src needs multiples of 2, byte 3");
@@ -100,6 +106,69 @@ static void damage_is_found(void **state)
     check_finds(break_align, "multiples of 12");
     check_finds(break_twice, "stored twice");
     check_finds(break_storage, "y");
+}
+
+/* ---- control flow ---- */
+
+enum { STEPS_MAX = 12 };
+
+/* Function 0 with steps of these kinds. */
+static void function_of(struct lowered *l, const enum step_kind *kind, uint32_t steps)
+{
+    *l = (struct lowered){ 0 };
+    for (uint32_t i = 0; i < steps; i++)
+        assert_int_equal(VEC_PUSH(&l->step, (struct step){ .kind = kind[i] }), EMU_OK);
+    assert_int_equal(VEC_PUSH(&l->function, (struct lowered_function){ .count = steps }), EMU_OK);
+}
+
+static void constructs_are_matched(void **state)
+{
+    static const enum step_kind kind[] = { STEP_LOOP,   STEP_BREAK, STEP_IF,   STEP_BREAK,
+                                           STEP_ELSE,   STEP_END,   STEP_LOOP, STEP_END,
+                                           STEP_REPEAT, STEP_CALLS, STEP_END,  STEP_END };
+    static const uint32_t match[] = { 11, 11, 4, 11, 5, 4, 7, 6, 10, LOWERED_NONE, 8, 0 },
+                          next[] = { 12, 2, 6, 4, 5, 6, 8, 8, 11, 10, 11, 12 };
+    struct lowered l;
+
+    (void)state;
+    function_of(&l, kind, STEPS_MAX);
+    assert_int_equal(lowered_match(&l), EMU_OK);
+    for (uint32_t i = 0; i < STEPS_MAX; i++) {
+        assert_int_equal(l.step.at[i].match, match[i]);
+        if (kind[i] != STEP_ELSE)
+            assert_int_equal(lowered_next(&l, i), next[i]);
+    }
+    VEC_FREE(&l.step);
+    VEC_FREE(&l.function);
+}
+
+static void unbalanced_constructs_are_found(void **state)
+{
+    static const struct {
+        uint32_t steps;
+        enum step_kind kind[3];
+        const char *says;
+    } row[] = {
+        { .steps = 1, .kind = { STEP_REPEAT }, .says = "step 0: no end" },
+        { .steps = 2, .kind = { STEP_IF, STEP_ELSE }, .says = "step 1: no end" },
+        { .steps = 2, .kind = { STEP_IF, STEP_END }, .says = "step 1: an end of nothing" },
+        { .steps = 1, .kind = { STEP_END }, .says = "step 0: an end of nothing" },
+        { .steps = 2, .kind = { STEP_LOOP, STEP_ELSE }, .says = "step 1: an else without an if" },
+        { .steps = 3,
+          .kind = { STEP_REPEAT, STEP_BREAK, STEP_END },
+          .says = "step 1: a break outside of loops" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        struct lowered l;
+
+        function_of(&l, row[i].kind, row[i].steps);
+        assert_int_equal(lowered_match(&l), EMU_BAD_PROGRAM);
+        error_says(row[i].says);
+        VEC_FREE(&l.step);
+        VEC_FREE(&l.function);
+    }
 }
 
 /* Whatever allocation fails, the lowering says so and leaves nothing after. */
@@ -138,6 +207,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damage_is_found),
+        cmocka_unit_test(constructs_are_matched),
+        cmocka_unit_test(unbalanced_constructs_are_found),
         cmocka_unit_test(failing_memory_is_reported),
     };
 

@@ -279,8 +279,8 @@ static struct writer_loop loop_of(const struct walk *w, uint32_t first, uint32_t
     const struct call *c;
 
     while (i < end && (!(w->l->step.at[i].groups >> w->group & 1) ||
-                       !range_has_code(w, i, emit_index_next(w->p, i))))
-        i = emit_index_next(w->p, i);
+                       !range_has_code(w, i, lowered_next(w->l, i))))
+        i = lowered_next(w->l, i);
     part =
         i < end && w->l->step.at[i].kind == STEP_CALLS ? emit_index_part(w->p, w->tile, i) : NULL;
     if (!part)
@@ -294,7 +294,7 @@ static struct writer_loop loop_of(const struct walk *w, uint32_t first, uint32_t
 static void emit_counted_loop(struct walk *w, uint32_t index)
 {
     const struct step *step = &w->l->step.at[index];
-    struct writer_loop loop = loop_of(w, index + 1, w->p->match[index]);
+    struct writer_loop loop = loop_of(w, index + 1, step->match);
     uint32_t top = code_label(w->out.b), level = w->depth, word = 0;
     int in_memory = level >= M_COUNTERS;
     unsigned m = in_memory ? M_SCRATCH : M_COUNTER + level;
@@ -309,7 +309,7 @@ static void emit_counted_loop(struct walk *w, uint32_t index)
         writer_store(&w->out, m, M_STACK, word);
     }
     w->depth++;
-    walk_range(w, index + 1, w->p->match[index]);
+    walk_range(w, index + 1, step->match);
     w->depth--;
     writer_prepare(&w->out);
     use_control(w, step->name);
@@ -326,22 +326,22 @@ static void emit_repeat(struct walk *w, uint32_t index)
     const struct step *step = &w->l->step.at[index];
 
     if (step->n == 1)
-        walk_range(w, index + 1, w->p->match[index]);
-    else if (step->n && range_has_code(w, index + 1, w->p->match[index]))
+        walk_range(w, index + 1, step->match);
+    else if (step->n && range_has_code(w, index + 1, step->match))
         emit_counted_loop(w, index);
 }
 
 static void emit_loop(struct walk *w, uint32_t index)
 {
     const struct step *step = &w->l->step.at[index];
-    struct writer_loop loop = loop_of(w, index + 1, w->p->match[index]);
+    struct writer_loop loop = loop_of(w, index + 1, step->match);
     uint32_t top = code_label(w->out.b), outer = w->break_label;
 
     w->break_label = code_label(w->out.b);
     writer_prepare(&w->out);
     use_control(w, step->name);
     writer_loop_begin(&w->out, top, &loop);
-    walk_range(w, index + 1, w->p->match[index]);
+    walk_range(w, index + 1, step->match);
     writer_prepare(&w->out);
     use_control(w, step->name);
     writer_loop_end(&w->out, &loop);
@@ -402,7 +402,7 @@ static void put_test(struct walk *w, const struct step *step, enum insn_op branc
 static void emit_if(struct walk *w, uint32_t index)
 {
     const struct step *step = &w->l->step.at[index];
-    uint32_t other = w->p->match[index], end = w->p->match[other];
+    uint32_t other = step->match, end = w->l->step.at[other].match;
     int has_then = range_has_code(w, index + 1, other),
         has_else = range_has_code(w, other + 1, end);
     uint32_t to_else = code_label(w->out.b), to_end = code_label(w->out.b);
@@ -474,7 +474,7 @@ static void emit_step(struct walk *w, uint32_t i)
     case STEP_REPEAT:
     case STEP_LOOP:
     case STEP_IF:
-        if (vote_for(w, i, range_has_part(w, i + 1, emit_index_next(w->p, i))))
+        if (vote_for(w, i, range_has_part(w, i + 1, lowered_next(w->l, i))))
             break;
         if (step->kind == STEP_REPEAT)
             emit_repeat(w, i);
@@ -498,7 +498,7 @@ static void emit_step(struct walk *w, uint32_t i)
 
 static void walk_range(struct walk *w, uint32_t first, uint32_t end)
 {
-    for (uint32_t i = first; i < end && w->out.b->status == EMU_OK; i = emit_index_next(w->p, i)) {
+    for (uint32_t i = first; i < end && w->out.b->status == EMU_OK; i = lowered_next(w->l, i)) {
         if (w->l->step.at[i].groups >> w->group & 1)
             emit_step(w, i);
     }

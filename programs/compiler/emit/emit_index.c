@@ -11,67 +11,15 @@ unsigned emit_index_group(const struct emit_index *p, uint32_t tile)
     return p->l->graph->group[tile];
 }
 
-/* Whether a construct has a match further on. */
-static int opens(enum step_kind k)
-{
-    return k == STEP_REPEAT || k == STEP_LOOP || k == STEP_IF;
-}
+/* ---- functions ---- */
 
-uint32_t emit_index_next(const struct emit_index *p, uint32_t i)
-{
-    switch (p->l->step.at[i].kind) {
-    case STEP_REPEAT:
-    case STEP_LOOP:
-        return p->match[i] + 1;
-    case STEP_IF:
-        return p->match[p->match[i]] + 1;
-    default:
-        return i + 1;
-    }
-}
-
-/* ---- constructs ---- */
-
-static enum emu_status match_function(struct emit_index *p, const struct lowered_function *f,
-                                      uint32_t *stack)
-{
-    uint32_t depth = 0;
-
-    for (uint32_t i = f->first; i < f->first + f->count; i++) {
-        enum step_kind k = p->l->step.at[i].kind;
-
-        if (opens(k)) {
-            stack[depth++] = i;
-        } else if (k == STEP_ELSE) {
-            if (!depth || p->l->step.at[stack[depth - 1]].kind != STEP_IF)
-                return FAIL(BAD_PROGRAM, "step %u: an else without an if", i);
-            p->match[stack[depth - 1]] = i;
-            stack[depth - 1] = i;
-        } else if (k == STEP_END) {
-            if (!depth || p->l->step.at[stack[depth - 1]].kind == STEP_IF)
-                return FAIL(BAD_PROGRAM, "step %u: an end of nothing, or an if without else", i);
-            p->match[stack[--depth]] = i;
-        }
-    }
-    return depth ? FAIL(BAD_PROGRAM, "step %u: no end", stack[depth - 1]) : EMU_OK;
-}
-
-static enum emu_status match_constructs(struct emit_index *p)
+static enum emu_status find_calls(struct emit_index *p)
 {
     const struct lowered *l = p->l;
-    uint32_t *stack;
-    enum emu_status s = EMU_OK;
 
-    p->match = prog_alloc(&p->arena, l->step.count, sizeof(*p->match));
     p->call_step = prog_alloc(&p->arena, l->step.count, sizeof(*p->call_step));
-    stack = emu_alloc(l->step.count + 1, sizeof(*stack));
-    if (!p->match || !p->call_step || !stack) {
-        emu_free(stack);
+    if (!p->call_step)
         return FAIL(NO_MEMORY, "%zu steps", l->step.count);
-    }
-    for (size_t f = 0; f < l->function.count && s == EMU_OK; f++)
-        s = match_function(p, &l->function.at[f], stack);
-    emu_free(stack);
     for (uint32_t i = 0; i < l->step.count; i++) {
         if (l->step.at[i].kind != STEP_CALL)
             continue;
@@ -80,10 +28,8 @@ static enum emu_status match_constructs(struct emit_index *p)
                         l->function.count);
         p->call_step[p->call_steps++] = i;
     }
-    return s;
+    return EMU_OK;
 }
-
-/* ---- functions ---- */
 
 enum visit { NEW, OPEN, DONE };
 
@@ -125,14 +71,14 @@ static enum emu_status order_functions(struct emit_index *p)
 /* Loops with counters around the steps [first, end): `depth`. */
 static void note_depth(struct emit_index *p, uint32_t first, uint32_t end, uint32_t depth)
 {
-    for (uint32_t i = first; i < end; i = emit_index_next(p, i)) {
+    for (uint32_t i = first; i < end; i = lowered_next(p->l, i)) {
         const struct step *step = &p->l->step.at[i];
 
         if (step->kind == STEP_REPEAT || step->kind == STEP_LOOP) {
-            note_depth(p, i + 1, p->match[i], depth + (step->kind == STEP_REPEAT));
+            note_depth(p, i + 1, step->match, depth + (step->kind == STEP_REPEAT));
         } else if (step->kind == STEP_IF) {
-            note_depth(p, i + 1, p->match[i], depth);
-            note_depth(p, p->match[i] + 1, p->match[p->match[i]], depth);
+            note_depth(p, i + 1, step->match, depth);
+            note_depth(p, step->match + 1, p->l->step.at[step->match].match, depth);
         } else if (step->kind == STEP_CALL && p->depth[step->n] < depth) {
             p->depth[step->n] = depth;
         }
@@ -162,7 +108,7 @@ int32_t emit_index_votes(const struct emit_index *p, unsigned group, uint32_t fi
 {
     int32_t sum = 0;
 
-    for (uint32_t i = first; i < end && sum >= 0; i = emit_index_next(p, i)) {
+    for (uint32_t i = first; i < end && sum >= 0; i = lowered_next(p->l, i)) {
         int32_t v = p->votes[group][i];
 
         sum = v < 0 || v > VOTES_MAX - sum ? VOTES_UNKNOWN : sum + v;
@@ -190,12 +136,12 @@ static int32_t step_votes(const struct emit_index *p, unsigned group, uint32_t i
     case STEP_HOST:
         return emit_index_zone(p, step) == SYNC_INTERNAL ? 1 : VOTES_UNKNOWN;
     case STEP_REPEAT:
-        return votes_times(emit_index_votes(p, group, i + 1, p->match[i]), step->n);
+        return votes_times(emit_index_votes(p, group, i + 1, step->match), step->n);
     case STEP_LOOP:
-        return emit_index_votes(p, group, i + 1, p->match[i]) ? VOTES_UNKNOWN : 0;
+        return emit_index_votes(p, group, i + 1, step->match) ? VOTES_UNKNOWN : 0;
     case STEP_IF:
-        a = emit_index_votes(p, group, i + 1, p->match[i]);
-        b = emit_index_votes(p, group, p->match[i] + 1, p->match[p->match[i]]);
+        a = emit_index_votes(p, group, i + 1, step->match);
+        b = emit_index_votes(p, group, step->match + 1, p->l->step.at[step->match].match);
         return a == b ? a : VOTES_UNKNOWN;
     case STEP_CALL:
         return p->function_votes[group][step->n];
@@ -402,7 +348,7 @@ enum emu_status emit_index_init(const struct emit_input *in, struct emit_index *
                     p->arch->name, (unsigned long long)p->arch->mem_base + p->arch->region0_bytes,
                     PLACE_REACH);
     TRY(check_groups(p));
-    TRY(match_constructs(p));
+    TRY(find_calls(p));
     TRY(order_functions(p));
     for (size_t k = p->l->function.count; k-- > 0;) {
         const struct lowered_function *f = &p->l->function.at[p->order[k]];

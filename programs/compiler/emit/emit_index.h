@@ -32,7 +32,6 @@ struct emit_index {
     const struct lowered *l;
     const struct arch *arch;
     struct prog_arena arena; /* owns all arrays */
-    uint32_t *match;         /* by step: for REPEAT, LOOP and ELSE the END; for IF the ELSE */
     uint32_t *order;         /* functions, callees first */
     uint32_t *depth;         /* by function: the most loops with counters around a call of it */
     uint32_t levels;         /* the most nested loops with counters in the whole program */
@@ -48,16 +47,14 @@ struct emit_index {
     uint32_t *object;        /* objects of each tile, ascending */
 };
 
-/* Errors: EMU_BAD_PROGRAM for control flow that does not match, for recursion, and for an exchange
- * of several but not all groups; EMU_NO_MEMORY. in is borrowed. Free with emit_index_free, also on
+/* Errors: EMU_BAD_PROGRAM for recursion, and for an exchange of several but not all groups;
+ * EMU_NO_MEMORY. in is borrowed. Free with emit_index_free, also on
  * failure. */
 enum emu_status emit_index_init(const struct emit_input *in, struct emit_index *out) EMU_MUST_CHECK;
 void emit_index_free(struct emit_index *p);
 
 /* Zone of the sync of an exchange or a host step. */
 int emit_index_zone(const struct emit_index *p, const struct step *step);
-/* The first step after step i: after its STEP_END for a construct. */
-uint32_t emit_index_next(const struct emit_index *p, uint32_t i);
 /* The part of a tile (index in used_tile) in a step; NULL: none. */
 const struct step_part *emit_index_part(const struct emit_index *p, uint32_t tile, uint32_t step);
 /* The first part of a tile in steps [first, end); NULL: none. */

@@ -5,74 +5,39 @@
 
 /* ---- where steps lead ---- */
 
-struct nest {
-    uint32_t begin;
-    uint32_t part; /* of an if, its STEP_ELSE; of a loop, its last STEP_BREAK, whose next[1] is the
-                      STEP_BREAK before it until close_nest() sets them all */
-};
-
 static uint32_t after(const struct dataflow_function *fn, uint32_t step)
 {
     return step + 1 < fn->end ? step + 1 : DATAFLOW_EXIT;
 }
 
-/* At the end of a construct it is known where its parts lead. */
-static void close_nest(struct dataflow *f, const struct dataflow_function *fn, struct nest n,
-                       uint32_t end)
+static void link_function(struct dataflow *f, const struct dataflow_function *fn)
 {
-    switch (f->step[n.begin].kind) {
-    case STEP_REPEAT:
-        f->next[end][0] = n.begin + 1;
-        f->next[end][1] = after(fn, end);
-        break;
-    case STEP_LOOP:
-        f->next[end][0] = n.begin + 1;
-        for (uint32_t p = n.part, before; p != DATAFLOW_NOWHERE; p = before) {
-            before = f->next[p][1];
-            f->next[p][1] = after(fn, end);
-        }
-        break;
-    default:
-        EMU_ASSERT(n.part != DATAFLOW_NOWHERE);
-        f->next[n.begin][1] = n.part + 1;
-        f->next[n.part][0] = end;
-        f->next[end][0] = after(fn, end);
-    }
-}
-
-static void link_function(struct dataflow *f, const struct dataflow_function *fn, struct nest *nest)
-{
-    uint32_t depth = 0, k;
-
     for (uint32_t p = fn->first; p < fn->end; p++) {
+        uint32_t match = f->step[p].match;
+
         f->next[p][0] = after(fn, p);
         f->next[p][1] = DATAFLOW_NOWHERE;
         switch (f->step[p].kind) {
-        case STEP_REPEAT:
-        case STEP_LOOP:
-        case STEP_IF:
-            nest[depth++] = (struct nest){ p, DATAFLOW_NOWHERE };
+        case STEP_IF: /* the first step of the other part */
+            f->next[p][1] = match + 1;
+            break;
+        case STEP_ELSE: /* reached from the first part, which is over */
+            f->next[p][0] = match;
             break;
         case STEP_BREAK:
-            for (k = depth; k && f->step[nest[k - 1].begin].kind != STEP_LOOP;)
-                k--;
-            EMU_ASSERT(k);
-            f->next[p][1] = nest[k - 1].part;
-            nest[k - 1].part = p;
-            break;
-        case STEP_ELSE:
-            EMU_ASSERT(depth);
-            nest[depth - 1].part = p;
+            f->next[p][1] = after(fn, match);
             break;
         case STEP_END:
-            EMU_ASSERT(depth);
-            close_nest(f, fn, nest[--depth], p);
+            if (f->step[match].kind == STEP_ELSE)
+                break;
+            f->next[p][0] = match + 1;
+            if (f->step[match].kind == STEP_REPEAT)
+                f->next[p][1] = after(fn, p);
             break;
         default:
             break;
         }
     }
-    EMU_ASSERT(!depth);
 }
 
 /* Orders the functions depth first, so that each comes after those that it calls. */
@@ -117,7 +82,6 @@ static enum emu_status order_all(struct dataflow *f, uint32_t functions)
 enum emu_status dataflow_init(struct dataflow *f, const struct lowered *l)
 {
     size_t n = l->step.count + 1;
-    struct nest *nest = emu_alloc(n, sizeof(*nest));
     enum emu_status s;
 
     *f = (struct dataflow){ .step = l->step.at, .steps = (uint32_t)l->step.count };
@@ -125,8 +89,7 @@ enum emu_status dataflow_init(struct dataflow *f, const struct lowered *l)
     f->function = emu_alloc(l->function.count, sizeof(*f->function));
     f->order = emu_alloc(l->function.count, sizeof(*f->order));
     f->read = emu_alloc(6 * n, sizeof(*f->read));
-    if (!nest || !f->next || !f->function || !f->order || !f->read) {
-        emu_free(nest);
+    if (!f->next || !f->function || !f->order || !f->read) {
         dataflow_free(f);
         return FAIL(NO_MEMORY, "liveness of %zu steps", l->step.count);
     }
@@ -138,9 +101,8 @@ enum emu_status dataflow_init(struct dataflow *f, const struct lowered *l)
     for (size_t i = 0; i < l->function.count; i++) {
         f->function[i].first = l->function.at[i].first;
         f->function[i].end = l->function.at[i].first + l->function.at[i].count;
-        link_function(f, &f->function[i], nest);
+        link_function(f, &f->function[i]);
     }
-    emu_free(nest);
     s = order_all(f, (uint32_t)l->function.count);
     if (s != EMU_OK)
         dataflow_free(f);

@@ -303,6 +303,7 @@ static enum emu_status lower(struct lowering *w)
     TRY(storage_build(w));
     TRY(number_tiles(w));
     TRY(walk_program(w));
+    TRY(lowered_match(w->l));
     TRY(sort_pairs(w->l));
     return liveness_build(w);
 }

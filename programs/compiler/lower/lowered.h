@@ -126,7 +126,10 @@ enum step_kind {
  * whether it is 0. */
 struct step {
     enum step_kind kind;
-    uint32_t n;         /* repeat, call */
+    uint32_t n;     /* repeat, call */
+    uint32_t match; /* repeat, loop, else: its STEP_END; if: its STEP_ELSE; end: what it closes, a
+                       repeat, a loop or an else; break: the STEP_END of the loop that it leaves;
+                       others: LOWERED_NONE (lowered_match()) */
     uint32_t predicate; /* break, if: the first entry in lowered.predicate */
     uint32_t first;
     uint64_t count;
@@ -201,6 +204,14 @@ void lowered_free(struct lowered *l);
 /* Frees the messages and pairs: they take most memory, and only placement and emission read them.
  */
 void lowered_free_work(struct lowered *l);
+
+/* Finds for every step of control flow the one that it belongs to: match[step], as in struct step.
+ * EMU_BAD_PROGRAM for control flow that is not balanced, EMU_NO_MEMORY. */
+enum emu_status lowered_matches(const struct lowered *l, uint32_t *match) EMU_MUST_CHECK;
+/* Sets the match of every step; errors are those of lowered_matches(). */
+enum emu_status lowered_match(struct lowered *l) EMU_MUST_CHECK;
+/* The first step after a step; of a construct, the one after its STEP_END. */
+uint32_t lowered_next(const struct lowered *l, uint32_t step);
 
 /* Proves what place and emit rely on: sorted lists, offsets inside objects, multiples of 4, no two
  * words for one byte in an exchange, balanced control flow. EMU_BAD_PROGRAM names the offender. */

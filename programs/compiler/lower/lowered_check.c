@@ -422,36 +422,15 @@ static enum emu_status check_step(struct check *c, uint32_t p)
 
 /* ---- control flow ---- */
 
-/* Structures open at a step, innermost last. */
 static enum emu_status check_function(struct check *c, const struct lowered_function *f,
-                                      enum step_kind *open)
+                                      const uint32_t *match)
 {
-    uint32_t depth = 0, loops = 0;
-
     for (uint32_t p = f->first; p < f->first + f->count; p++) {
-        enum step_kind k = c->l->step.at[p].kind;
-
         TRY(check_step(c, p));
-        loops += k == STEP_LOOP;
-        if (k == STEP_BREAK && !loops)
-            return STEP_FAIL(c, "leaves no loop of function %s",
-                             strings_text(&c->l->strings, f->name));
-        if (k == STEP_REPEAT || k == STEP_LOOP || k == STEP_IF) {
-            open[depth++] = k;
-        } else if (k == STEP_ELSE || k == STEP_END) {
-            if (!depth || (k == STEP_ELSE) != (open[depth - 1] == STEP_IF))
-                return STEP_FAIL(c, "is not expected in function %s",
-                                 strings_text(&c->l->strings, f->name));
-            loops -= k == STEP_END && open[depth - 1] == STEP_LOOP;
-            if (k == STEP_ELSE)
-                open[depth - 1] = STEP_ELSE;
-            else
-                depth--;
-        }
+        if (c->l->step.at[p].match != match[p])
+            return STEP_FAIL(c, "belongs to step %u, not to %u", match[p], c->l->step.at[p].match);
     }
-    return depth ? FAIL(BAD_PROGRAM, "lowered: function %s ends inside a structure",
-                        strings_text(&c->l->strings, f->name))
-                 : EMU_OK;
+    return EMU_OK;
 }
 
 /* Functions call without recursion: again and again those that call only proven ones are proven. */
@@ -477,28 +456,37 @@ static enum emu_status check_recursion(const struct lowered *l, uint8_t *proven)
     return EMU_OK;
 }
 
-static enum emu_status check_program(struct check *c)
+/* Functions follow each other and hold all steps. */
+static enum emu_status check_functions(const struct lowered *l)
 {
-    const struct lowered *l = c->l;
-    enum step_kind *open = emu_alloc(l->step.count + 1, sizeof(*open));
-    uint8_t *proven = emu_alloc(l->function.count + 1, 1);
-    enum emu_status s = open && proven ? EMU_OK : FAIL(NO_MEMORY, "check");
     uint32_t next = 0;
 
-    for (size_t i = 0; i < l->function.count && s == EMU_OK; i++) {
+    for (size_t i = 0; i < l->function.count; i++) {
         const struct lowered_function *f = &l->function.at[i];
 
         if (f->first != next || f->count > l->step.count - next)
-            s = FAIL(BAD_PROGRAM, "lowered: function %zu does not follow the one before", i);
-        else
-            s = check_function(c, f, open);
+            return FAIL(BAD_PROGRAM, "lowered: function %zu does not follow the one before", i);
         next = f->first + f->count;
     }
-    if (s == EMU_OK && (next != l->step.count || !l->function.count))
-        s = FAIL(BAD_PROGRAM, "lowered: steps after the last function");
+    return next != l->step.count || !l->function.count
+               ? FAIL(BAD_PROGRAM, "lowered: steps after the last function")
+               : EMU_OK;
+}
+
+static enum emu_status check_program(struct check *c)
+{
+    const struct lowered *l = c->l;
+    uint32_t *match = emu_alloc(l->step.count + 1, sizeof(*match));
+    uint8_t *proven = emu_alloc(l->function.count + 1, 1);
+    enum emu_status s = match && proven ? check_functions(l) : FAIL(NO_MEMORY, "check");
+
+    if (s == EMU_OK)
+        s = lowered_matches(l, match);
+    for (size_t i = 0; i < l->function.count && s == EMU_OK; i++)
+        s = check_function(c, &l->function.at[i], match);
     if (s == EMU_OK)
         s = check_recursion(l, proven);
-    emu_free(open);
+    emu_free(match);
     emu_free(proven);
     return s;
 }

@@ -84,19 +84,6 @@ struct tracer {
     uint32_t superstep;
 };
 
-static uint32_t end_of(const struct lowered *l, uint32_t step)
-{
-    unsigned depth = 0;
-
-    for (uint32_t i = step;; i++) {
-        enum step_kind k = l->step.at[i].kind;
-
-        depth += k == STEP_REPEAT || k == STEP_LOOP || k == STEP_IF;
-        if (k == STEP_END && !--depth)
-            return i;
-    }
-}
-
 static enum emu_status trace_one(struct tracer *t, uint32_t index)
 {
     const struct lowered *l = t->c->lowered;
@@ -121,10 +108,12 @@ static enum emu_status trace_one(struct tracer *t, uint32_t index)
 
 static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t end);
 
-static enum emu_status trace_repeat(struct tracer *t, uint32_t step, uint32_t end)
+static enum emu_status trace_repeat(struct tracer *t, uint32_t index)
 {
-    for (uint32_t i = 0; i < t->c->lowered->step.at[step].n; i++)
-        TRY(trace_range(t, step + 1, end));
+    const struct step *step = &t->c->lowered->step.at[index];
+
+    for (uint32_t i = 0; i < step->n; i++)
+        TRY(trace_range(t, index + 1, step->match));
     return EMU_OK;
 }
 
@@ -132,15 +121,11 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
 {
     const struct lowered *l = t->c->lowered;
 
-    for (uint32_t i = first; i < end; i++) {
+    for (uint32_t i = first; i < end; i = lowered_next(l, i)) {
         const struct step *step = &l->step.at[i];
 
-        if (!(step->groups & 1)) {
-            i = step->kind == STEP_REPEAT || step->kind == STEP_LOOP || step->kind == STEP_IF
-                    ? end_of(l, i)
-                    : i;
+        if (!(step->groups & 1))
             continue;
-        }
         switch (step->kind) {
         case STEP_CALLS:
         case STEP_EXCHANGE:
@@ -150,8 +135,7 @@ static enum emu_status trace_range(struct tracer *t, uint32_t first, uint32_t en
         case STEP_AWAIT:
             break;
         case STEP_REPEAT:
-            TRY(trace_repeat(t, i, end_of(l, i)));
-            i = end_of(l, i);
+            TRY(trace_repeat(t, i));
             break;
         case STEP_CALL: {
             const struct lowered_function *f = &l->function.at[step->n];
