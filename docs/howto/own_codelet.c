@@ -6,6 +6,16 @@
 
 enum { N = 1000 };
 
+/* What cube does, for the interpreter. */
+static void meaning_of_cube(const struct codelet_call *call)
+{
+    const uint32_t *x = (const uint32_t *)call->arg[0].data;
+    uint32_t *y = (uint32_t *)call->arg[1].data;
+
+    for (uint32_t i = 0; i < call->arg[2].value; i++)
+        y[i] = x[i] * x[i] * x[i];
+}
+
 static void add_cube(struct graph *g, const char *file)
 {
     static const struct own_field field[] = {
@@ -13,7 +23,9 @@ static void add_cube(struct graph *g, const char *file)
         { FIELD_OUT, "y", ELEM_U32, 4, NULL },
         { FIELD_LENGTH, "n", ELEM_U32, 0, "x" },
     };
-    const struct own_codelet cube = { "cube", &file, 1, CODELET_MULTI, field, 3 };
+    const struct own_codelet cube = {
+        "cube", &file, 1, CODELET_MULTI, field, 3, 0, meaning_of_cube
+    };
 
     graph_add_codelet(g, &cube);
 }
@@ -48,17 +60,14 @@ static void cube_of(struct graph *g, struct tensor x, struct tensor y)
     graph_set_program(g, program_execute(g, set));
 }
 
-static enum emu_status run(struct graph *g, const char *file, const uint32_t *x, uint32_t *y,
-                           uint64_t *cycles)
+/* On the machine. */
+static enum emu_status run(struct graph *g, struct tensor tx, const uint32_t *x, struct tensor ty,
+                           uint32_t *y, uint64_t *cycles)
 {
-    struct tensor tx = vector_of(g, "x"), ty = vector_of(g, "y");
     struct compiled *c = NULL;
     struct session *s = NULL;
-    enum emu_status st;
+    enum emu_status st = graph_compile(g, NULL, &c);
 
-    add_cube(g, file);
-    cube_of(g, tx, ty);
-    st = graph_compile(g, NULL, &c);
     if (st == EMU_OK)
         st = session_new(c, NULL, &s);
     if (st == EMU_OK)
@@ -73,23 +82,59 @@ static enum emu_status run(struct graph *g, const char *file, const uint32_t *x,
     return st;
 }
 
-int main(int argc, char **argv)
+/* The same in C. */
+static enum emu_status interpret(struct graph *g, struct tensor tx, const uint32_t *x,
+                                 struct tensor ty, uint32_t *y)
 {
-    static uint32_t x[N], y[N];
-    struct graph *g = NULL;
-    uint64_t cycles = 0;
+    struct interpreter *p = NULL;
+    enum emu_status st = interpreter_new(g, &p);
+
+    if (st == EMU_OK)
+        st = interpreter_write(p, tx, x);
+    if (st == EMU_OK)
+        st = interpreter_run(p, 100);
+    if (st == EMU_OK)
+        st = interpreter_read(p, ty, y);
+    interpreter_free(p);
+    return st;
+}
+
+static enum emu_status compare(struct graph *g, const char *file)
+{
+    static uint32_t x[N], y[N], want[N];
+    struct tensor tx = vector_of(g, "x"), ty = vector_of(g, "y");
+    uint64_t cycles;
     int wrong = 0;
+    enum emu_status st;
 
     for (uint32_t i = 0; i < N; i++)
         x[i] = i + 1;
-    if (argc != 2 || graph_new(arch_preset("toy16"), &kernel_library, &g) != EMU_OK ||
-        run(g, argv[1], x, y, &cycles) != EMU_OK) {
-        fprintf(stderr, "%s\n", argc == 2 ? emu_error() : "usage: own_codelet FILE");
+    add_cube(g, file);
+    cube_of(g, tx, ty);
+    st = run(g, tx, x, ty, y, &cycles);
+    if (st == EMU_OK)
+        st = interpret(g, tx, x, ty, want);
+    for (uint32_t i = 0; i < N; i++)
+        wrong += y[i] != want[i] || want[i] != x[i] * x[i] * x[i];
+    if (st == EMU_OK)
+        printf("cycles %llu\n%d of %d wrong\n", (unsigned long long)cycles, wrong, N);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    struct graph *g = NULL;
+    enum emu_status st;
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: own_codelet FILE\n");
         return 1;
     }
-    for (uint32_t i = 0; i < N; i++)
-        wrong += y[i] != x[i] * x[i] * x[i];
-    printf("cycles %llu\n%d of %d wrong\n", (unsigned long long)cycles, wrong, N);
+    st = graph_new(arch_preset("toy16"), &kernel_library, &g);
+    if (st == EMU_OK)
+        st = compare(g, argv[1]);
+    if (st != EMU_OK)
+        fprintf(stderr, "%s\n", emu_error());
     graph_free(g);
-    return wrong != 0;
+    return st != EMU_OK;
 }

@@ -164,8 +164,8 @@ void asm_diag_print(const struct asm_unit *u, FILE *f); /* "file:line:column: er
 /* A global symbol of this name, else the first local one, else NULL. */
 const struct asm_symbol *asm_symbol_find(const struct asm_image *image, const char *name);
 
-/* The symbol that NAME means where code begins: NAME itself, or __runCodelet_NAME, as compilers
- * call the function of a vertex. */
+/* The symbol that NAME means where code begins: a global one of this name, else __runCodelet_NAME,
+ * as compilers call the function of a vertex, else a local one. */
 const struct asm_symbol *asm_entry_find(const struct asm_image *image, const char *name);
 
 /* The last symbol at or below addr in the section that holds it; *offset is the distance. NULL if

@@ -130,9 +130,11 @@ int needed_sections(struct asm_unit *u, const struct asm_layout *layout)
 
 const struct asm_symbol *asm_entry_find(const struct asm_image *image, const char *name)
 {
-    const struct asm_symbol *s = asm_symbol_find(image, name);
     char text[ENTRY_BYTES];
     const char *label = entry_label(name, text);
+    const struct asm_symbol *plain = asm_symbol_find(image, name),
+                            *vertex = label ? asm_symbol_find(image, label) : NULL;
 
-    return s || !label ? s : asm_symbol_find(image, label);
+    /* The name may also be that of a local function beside the vertex. */
+    return vertex && !(plain && plain->global) ? vertex : plain;
 }

@@ -450,7 +450,9 @@ struct source *elf_read(struct asm_unit *u, const char *name, struct span data)
 int elf_each_global(struct asm_unit *u, const char *name, struct span data,
                     int (*visit)(void *ctx, struct span symbol), void *ctx)
 {
-    struct elf_file f = { .u = u, .data = data, .at = { unit_file_name(u, name, strlen(name)) } };
+    struct elf_file f = { .u = u,
+                          .data = data,
+                          .at = { unit_file_name(u, name, strlen(name)), 0, 0 } };
 
     if (!elf_read_head(&f))
         return 0;

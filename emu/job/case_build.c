@@ -77,6 +77,7 @@ static enum emu_status place_rest(struct case_run *r)
                         &r->stack_low));
     r->stack_high = r->stack_low + stack;
     TRY(worker_stack(r, &below));
+    r->stack_below = below;
     for (unsigned w = 0; w < TILE_WORKERS; w++) {
         TRY(case_layout_fit(&r->layout, CASE_REGION1_OR_0, below + scratch, STACK_ALIGN,
                             "a worker's stack and scratch area", &r->scratch_at[w]));

@@ -191,7 +191,7 @@ static void load_check_ranges(struct case_run *r)
     tile_check_stack(&r->tile, TILE_CHECK_GUARD, low, high);
     tile_check_stack(&r->tile, LANE_SUPER, r->stack_low, r->stack_high);
     for (unsigned w = 0; w < TILE_WORKERS; w++)
-        tile_check_stack(&r->tile, w, r->scratch_at[w],
+        tile_check_stack(&r->tile, w, r->scratch_at[w] - r->stack_below,
                          r->scratch_at[w] + r->m->tile_case->scratch_bytes);
 }
 

@@ -38,8 +38,8 @@ struct case_run {
 
     struct case_layout layout;
     uint32_t entry, state_at, stub_at;
-    uint32_t stack_low, stack_high; /* supervisor */
-    uint32_t scratch_at[TILE_WORKERS];
+    uint32_t stack_low, stack_high;                 /* supervisor */
+    uint32_t scratch_at[TILE_WORKERS], stack_below; /* bytes of stack below each of these */
 
     enum case_as as;    /* as in the case; may be changed before case_load */
     uint32_t launch_pc; /* the stub's run, runall or call */

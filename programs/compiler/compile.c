@@ -80,6 +80,7 @@ static enum emu_status stage_codelets(struct compiler *k)
 
     STAGE("codelets", c->graph->library->link(a, c->lowered->codelet.at, c->lowered->codelet.count,
                                               a->mem_base, &c->codelets));
+    STAGE("codelets", worker_stacks_add(c->lowered, c->codelets.stack));
     progress_report(&k->progress, "codelets", "%s bytes", count_text(c->codelets.bytes).at);
     return EMU_OK;
 }

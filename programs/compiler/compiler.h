@@ -171,8 +171,9 @@ void vertex_set_words(struct graph *g, uint32_t vertex, const char *field, const
 
 /* A MULTI codelet is run by all workers of the tile at once, which share the work by their number
  * (the low bits of $WSR); each finds the state in $mvertex_base and ends with an exit instruction.
- * A SUPERVISOR codelet is called by the supervisor with the state in $m0 and the return address in
- * $lr; it may change $m0 to $m5 and launch workers itself. */
+ * It may change all registers. A SUPERVISOR codelet is called by the supervisor with the state in
+ * $m0 and the return address in $lr; it may change $m0 to $m5, and launch workers itself. One of
+ * graph_add_codelet() may change $m6, too, and has a stack, as compiled functions do. */
 enum codelet_kind { CODELET_MULTI, CODELET_SUPERVISOR };
 
 /* The state is one word for each field, in the order of the fields. */
@@ -200,6 +201,29 @@ struct own_field {
     const char *other; /* FIELD_LENGTH, FIELD_APART */
 };
 
+/* A run of elements in host memory. */
+struct codelet_run {
+    void *data;
+    uint32_t elements;
+};
+
+/* A field as the meaning of a codelet in C sees it; edges are host memory. */
+struct codelet_arg {
+    void *data;        /* edge: its elements, 16-byte aligned; work list: words */
+    uint32_t elements; /* edge, work list: how many; a list: number of runs */
+    uint32_t value;    /* scalar bits; length: the number */
+    const struct codelet_run *list;
+};
+
+/* All fields in order (APART included, unused). */
+struct codelet_call {
+    const struct arch *arch;
+    struct codelet_arg arg[CODELET_MAX_FIELDS];
+};
+
+/* Computes what a vertex writes from what it reads. */
+typedef void codelet_meaning(const struct codelet_call *call);
+
 struct own_codelet {
     const char *name;        /* the global label NAME or __runCodelet_NAME of one of the files */
     const char *const *file; /* assembly, ELF objects of this target, archives of them */
@@ -207,13 +231,24 @@ struct own_codelet {
     enum codelet_kind kind;
     const struct own_field *field;
     unsigned fields;
+    uint32_t stack_bytes;     /* of each worker or of the supervisor; 0: as much as the code says */
+    codelet_meaning *meaning; /* NULL: the interpreter refuses graphs that run it */
 };
 
 /* Adds a codelet to the graph, for graph_vertex(). The files are read, and sources are assembled
- * for the graph's machine, now; everything is copied. Files of the same path are linked once. Its
- * code may use no stack, and must be linked by the graph's library: kernel_library does. What it
- * costs is known when it runs (bill.h, `--steps`); the interpreter does not know what it means.
- * Errors of the graph: EMU_BAD_PROGRAM, EMU_BAD_ASM with the first diagnostic, EMU_IO. */
+ * for the graph's machine, now; everything is copied. Files of the same path are linked once, by
+ * the graph's library, which must be able to: kernel_library is.
+ *
+ * A tile has stacks for the codelet that needs the largest ones, of as many bytes as the code says
+ * in `.stack_sizes` or stack_bytes does, at most CODELET_STACK_MAX. Each worker has that many below
+ * $mworker_base, for compiled code, and above it, for assembly of PopLibs; the supervisor below
+ * $sp.
+ *
+ * What it costs is known when it runs (bill.h, `--steps`): compiled_step_cycles() counts nothing.
+ * Errors of the graph: EMU_BAD_PROGRAM, EMU_BAD_ASM with the first diagnostic, EMU_IO. What only
+ * linking tells comes from graph_compile(): undefined names, instructions of the other context, a
+ * stack of unknown size. */
+enum { CODELET_STACK_MAX = 16376 };
 void graph_add_codelet(struct graph *g, const struct own_codelet *codelet);
 
 /* ---- programs ---- */

@@ -104,7 +104,7 @@ static struct tensor kept(struct graph *g, const char *name, uint32_t tile)
 /* y = 3 x + 7 on tile 1, x on tile 0, beside a kernel of the library on tile 2. */
 static void run_files(const char *const *file, unsigned files)
 {
-    const struct own_codelet own = { "triple", file, files, CODELET_MULTI, fields, 4 };
+    const struct own_codelet own = { "triple", file, files, CODELET_MULTI, fields, 4, 0, NULL };
     const struct session_options so = { .threads = 1, .check = 1 };
     struct graph *g = new_graph();
     struct tensor x = kept(g, "x", 0), y = kept(g, "y", 1);
@@ -150,7 +150,7 @@ static void sources_objects_and_archives_run(void **state)
 
 static enum emu_status compile_with(struct graph *g, const char *const *file, unsigned files)
 {
-    const struct own_codelet own = { "triple", file, files, CODELET_MULTI, fields, 4 };
+    const struct own_codelet own = { "triple", file, files, CODELET_MULTI, fields, 4, 0, NULL };
     struct tensor x = kept(g, "x", 0), y = kept(g, "y", 0);
     uint32_t set = graph_compute_set(g, "set"), v;
     struct compiled *c = NULL;
@@ -177,8 +177,6 @@ static void bad_code_is_named(void **state)
         { NULL, EMU_BAD_ASM, "undefined symbol 'helper'" },
         { ".globl helper\n.section .text.h, \"ax\"\nhelper: nonsense\n", EMU_BAD_ASM,
           "no instruction or macro is called 'nonsense'" },
-        { ".globl helper\n.section .text.h, \"ax\"\n.stack_usage helper, 24\nhelper: br $lr\n",
-          EMU_BAD_PROGRAM, "codelet triple needs 24 bytes of stack" },
         { ".globl helper\n.section .text.h, \"ax\"\n.type helper, @function\n"
           "helper: call $lr, __runCodelet_triple\nbr $lr\n",
           EMU_BAD_ASM, "calls itself" },
@@ -214,14 +212,26 @@ static void bad_descriptions_are_named(void **state)
         enum emu_status status;
         const char *why;
     } row[] = {
-        { { "f", &good, 1, CODELET_MULTI, twice, 2 }, EMU_BAD_PROGRAM, "two fields x" },
-        { { "f", &good, 1, CODELET_MULTI, odd, 1 }, EMU_BAD_PROGRAM, "1, 2, 4, 8 or 16 bytes" },
-        { { "f", &good, 1, CODELET_MULTI, lost, 1 }, EMU_BAD_PROGRAM, "of an edge or a list" },
-        { { "f", &good, 1, CODELET_MULTI, nameless, 1 }, EMU_BAD_PROGRAM, "a name and a kind" },
-        { { "f", &good, 1, CODELET_MULTI, fields, 17 }, EMU_BAD_PROGRAM, "at most 16 fields" },
-        { { "f", &good, 0, CODELET_MULTI, fields, 4 }, EMU_BAD_PROGRAM, "expected a name, files" },
-        { { "fill_f32", &good, 1, CODELET_MULTI, fields, 4 }, EMU_BAD_PROGRAM, "there is one" },
-        { { "f", &none, 1, CODELET_MULTI, fields, 4 }, EMU_IO, "none.S" },
+        { { "f", &good, 1, CODELET_MULTI, twice, 2, 0, NULL }, EMU_BAD_PROGRAM, "two fields x" },
+        { { "f", &good, 1, CODELET_MULTI, odd, 1, 0, NULL },
+          EMU_BAD_PROGRAM,
+          "1, 2, 4, 8 or 16 bytes" },
+        { { "f", &good, 1, CODELET_MULTI, lost, 1, 0, NULL },
+          EMU_BAD_PROGRAM,
+          "of an edge or a list" },
+        { { "f", &good, 1, CODELET_MULTI, nameless, 1, 0, NULL },
+          EMU_BAD_PROGRAM,
+          "a name and a kind" },
+        { { "f", &good, 1, CODELET_MULTI, fields, 17, 0, NULL },
+          EMU_BAD_PROGRAM,
+          "at most 16 fields" },
+        { { "f", &good, 0, CODELET_MULTI, fields, 4, 0, NULL },
+          EMU_BAD_PROGRAM,
+          "expected a name, files" },
+        { { "fill_f32", &good, 1, CODELET_MULTI, fields, 4, 0, NULL },
+          EMU_BAD_PROGRAM,
+          "there is one" },
+        { { "f", &none, 1, CODELET_MULTI, fields, 4, 0, NULL }, EMU_IO, "none.S" },
     };
 
     (void)state;
@@ -239,8 +249,9 @@ static void bad_descriptions_are_named(void **state)
 static void a_file_is_linked_once_and_not_interpreted(void **state)
 {
     const char *const file[] = { path_of("triple.S"), path_of("helper.S") };
-    const struct own_codelet one = { "triple", file, 2, CODELET_MULTI, fields, 4 },
-                             two = { "__runCodelet_triple", file, 2, CODELET_MULTI, fields, 4 };
+    const struct own_codelet one = { "triple", file, 2, CODELET_MULTI, fields, 4, 0, NULL }, two = {
+        "__runCodelet_triple", file, 2, CODELET_MULTI, fields, 4, 0, NULL
+    };
     struct graph *g = new_graph();
     struct interpreter *p;
     struct compiled *c;

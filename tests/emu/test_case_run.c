@@ -241,6 +241,25 @@ static void the_checking_mode_reports(void **state)
     end(&o);
 }
 
+/* A worker has the stack that its code says below its scratch area; that of the next one is not its
+ * own. */
+static void stacks_lie_below_the_scratch_areas(void **state)
+{
+    static const char text[] =
+        "{\"asm\": \".worker\\n.stack_usage e, 12\\ne: add $m0, $m12, -16\\n"
+        " st32 $m1, $m0, $mzero, 0\\n add $m0, $m0, 528\\n st32 $m1, $m0, $mzero, 0\\n"
+        " exitz $mzero\\n\", \"entry\": \"e\", \"as\": \"worker\"}";
+    struct case_outcome o = run(text, (struct case_options){ .check = 1 });
+
+    (void)state;
+    assert_int_equal(o.r->scratch_at[1] - o.r->scratch_at[0], 16 + 512);
+    assert_int_equal(o.verdict, CASE_CHECK);
+    assert_int_equal(tile_check_count(&o.r->tile), 1);
+    assert_int_equal(tile_check_report(&o.r->tile, 0)->kind, TILE_CHECK_STACK);
+    assert_int_equal(tile_check_report(&o.r->tile, 0)->addr, o.r->scratch_at[1] - 16);
+    end(&o);
+}
+
 /* The answer is JSON that says what happened, and nothing else. */
 static void the_answer_is_json(void **state)
 {
@@ -390,6 +409,7 @@ int main(void)
         cmocka_unit_test(differences_are_listed),
         cmocka_unit_test(runs_again),
         cmocka_unit_test(the_checking_mode_reports),
+        cmocka_unit_test(stacks_lie_below_the_scratch_areas),
         cmocka_unit_test(the_answer_is_json),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(a_manifest_is_no_case),

@@ -3,8 +3,8 @@
  *
  * Vertex state: one 32-bit word per field, in the order of the fields; MULTI codelets get its
  * address in $mvertex_base (`runall`), SUPERVISOR codelets in $m0, and are called with the return
- * address in $lr; they may change $m0 to $m5 and launch workers themselves. No codelet uses a stack
- * or keeps anything in registers.
+ * address in $lr; they may change $m0 to $m5 and launch workers themselves. No codelet keeps
+ * anything in registers, and none of the library uses a stack.
  *
  * The compiler identifies a codelet by its address. Where codelets are stored is the business of
  * the library.
@@ -28,26 +28,6 @@ struct codelet_field {
     const char *other; /* length, apart */
 };
 
-/* A run of elements in host memory. */
-struct codelet_run {
-    void *data;
-    uint32_t elements;
-};
-
-/* A field as the references see it; edges are host memory. */
-struct codelet_arg {
-    void *data;        /* edge: its elements, 16-byte aligned; work list: words */
-    uint32_t elements; /* edge, work list: how many; a list: number of runs */
-    uint32_t value;    /* scalar bits; length: the number */
-    const struct codelet_run *list;
-};
-
-/* All fields in order (APART included, unused), and how many workers share the work. */
-struct codelet_call {
-    const struct arch *arch;
-    struct codelet_arg arg[CODELET_MAX_FIELDS];
-};
-
 /* A file that a codelet's code comes from, an ELF object or an archive. */
 struct codelet_file {
     const char *name; /* for messages */
@@ -62,7 +42,7 @@ struct codelet {
     const char *text; /* one line: what it computes */
     const struct codelet_field *field;
     unsigned fields;
-    void (*ref)(const struct codelet_call *call); /* NULL: what it means is known to nobody here */
+    codelet_meaning *ref; /* NULL: what it means is known to nobody here */
     /* Cycles from the first instruction of the launch sequence (MULTI: `runall`; SUPERVISOR:
      * `call`) to the first cycle after `sync` LOCAL or the return. TIME_DATA: an upper bound. Data
      * of args may be NULL; elements and values count. NULL: only a run can tell. */
@@ -70,6 +50,7 @@ struct codelet {
     /* Not of the library, but of graph_add_codelet(): where its code is. */
     const struct codelet_file *const *file;
     unsigned files;
+    uint32_t stack_bytes; /* that its user knows it needs; 0: what its code says */
 };
 
 /* Index of a field, or -1. */
@@ -101,13 +82,15 @@ struct codelet_code {
     uint32_t addr, bytes;
     const uint8_t *code;           /* owned, like the following two */
     uint32_t *entry;               /* of each codelet of the set, in its order */
+    uint32_t *stack;               /* that each needs: bytes, a multiple of 8 */
     struct asm_unit *unit;         /* what was linked */
     const struct asm_image *image; /* its sections, symbols and lines */
 };
 
 /* Links the code of a set of n codelets, placed in the order of their names in `order`, with what
  * it refers to. u has the files it comes from and becomes owned, also after an error. out: free
- * with codelet_code_free; empty after an error. Errors: EMU_BAD_ASM, EMU_NO_MEMORY. */
+ * with codelet_code_free; empty after an error. Errors: EMU_BAD_ASM, EMU_NO_MEMORY, and
+ * EMU_BAD_PROGRAM for a codelet whose stack is too large or of unknown size. */
 enum emu_status codelet_code_link(struct asm_unit *u, const struct codelet *const *set,
                                   const char *const *order, size_t n, uint32_t addr,
                                   struct codelet_code *out) EMU_MUST_CHECK;

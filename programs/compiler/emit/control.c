@@ -24,7 +24,9 @@ struct walk {
     uint8_t *needed;   /* by function: 1 called so far, 2 also written; owned */
     uint32_t *label;   /* of functions; owned */
     uint32_t stack_label, stack_words;
-    VEC(uint32_t) stack_owner;            /* of its words; owned */
+    VEC(uint32_t) stack_owner; /* of its words; owned */
+    int calls_own;             /* the tile calls supervisor codelets from elsewhere, which need */
+    uint32_t frame_bytes, frame_owner;    /* so much stack below these words */
     VEC(struct host_header_place) header; /* owned */
 };
 
@@ -99,20 +101,38 @@ static int range_calls(const struct walk *w, uint32_t first, uint32_t end)
 
 /* ---- steps ---- */
 
+static int is_own_supervisor(const struct codelet *c)
+{
+    return c->files && c->kind == CODELET_SUPERVISOR;
+}
+
+/* Compiled functions change $m6, which is the counter of the outermost loop. */
+static void call_supervisor(struct walk *w, const struct call *c, uint32_t owner)
+{
+    int saves = w->depth && is_own_supervisor(w->l->codelet.at[c->codelet]);
+    uint32_t word = saves ? stack_word(w, owner) : 0;
+
+    use_control(w, owner);
+    writer_object(&w->out, M_SUPERVISOR_STATE, c->state);
+    if (saves)
+        writer_store(&w->out, M_COUNTER, M_STACK, word);
+    writer_settle(&w->out);
+    use_control(w, owner);
+    writer_insn(&w->out, (struct insn){ .op = INSN_call,
+                                        .d = M_RETURN,
+                                        .i = (int32_t)w->p->in->codelets->entry[c->codelet] });
+    if (saves)
+        writer_load(&w->out, M_COUNTER, M_STACK, word);
+    writer_forget(&w->out);
+}
+
 static void emit_call(struct walk *w, const struct call *c, uint32_t owner)
 {
     unsigned entry;
 
     writer_prepare(&w->out);
     if (w->l->codelet.at[c->codelet]->kind == CODELET_SUPERVISOR) {
-        use_control(w, owner);
-        writer_object(&w->out, M_SUPERVISOR_STATE, c->state);
-        writer_settle(&w->out);
-        use_control(w, owner);
-        writer_insn(&w->out, (struct insn){ .op = INSN_call,
-                                            .d = M_RETURN,
-                                            .i = (int32_t)w->p->in->codelets->entry[c->codelet] });
-        writer_forget(&w->out);
+        call_supervisor(w, c, owner);
         return;
     }
     use_control(w, owner);
@@ -521,6 +541,37 @@ static void put_start_state(struct walk *w)
     writer_put(&w->out, CSR_S_INCOMING_MUX, M_SCRATCH);
 }
 
+/* The object with the stacks of the tile's workers; LOWERED_NONE: they have none. */
+static uint32_t worker_stacks(const struct walk *w)
+{
+    const struct emit_index *p = w->p;
+
+    for (uint32_t i = p->object_first[w->tile]; i < p->object_first[w->tile + 1]; i++) {
+        if (w->l->object.at[p->object[i]].category == CATEGORY_STACK)
+            return p->object[i];
+    }
+    return LOWERED_NONE;
+}
+
+/* Sets $WORKERn_BASE to the middle of what each worker has. */
+static void put_worker_stacks(struct walk *w)
+{
+    uint32_t object = worker_stacks(w);
+    int32_t half;
+
+    if (object == LOWERED_NONE)
+        return;
+    half = (int32_t)(w->l->object.at[object].bytes / WORKER_STACKS);
+    writer_address(&w->out, M_SCRATCH, object);
+    for (uint8_t k = 0; k < TILE_WORKERS; k++) {
+        writer_insn(&w->out, (struct insn){ .op = INSN_add_ms16,
+                                            .d = M_SCRATCH,
+                                            .a = M_SCRATCH,
+                                            .i = k ? 2 * half : half });
+        writer_put(&w->out, CSR_S_WORKER0_BASE + k, M_SCRATCH);
+    }
+}
+
 /* The program: what comes after the start state runs again when the host answers its last sync. */
 static void emit_main(struct walk *w, int has_stack)
 {
@@ -529,6 +580,7 @@ static void emit_main(struct walk *w, int has_stack)
 
     use_control(w, f->name);
     put_start_state(w);
+    put_worker_stacks(w);
     writer_label(&w->out, start);
     if (has_stack)
         code_insn_label(w->out.b, (struct insn){ .op = INSN_setzi_m, .d = M_STACK },
@@ -608,10 +660,23 @@ static void emit_header(struct walk *w, const struct host_header_place *h)
     code_word(w->out.b, word[1]);
 }
 
+/* The stack of called codelets, down from a multiple of 8. */
+static void emit_frames(struct walk *w)
+{
+    uint32_t words = w->frame_bytes / ISA_WORD_BYTES;
+
+    if (!w->calls_own)
+        return;
+    code_range(w->out.b, CATEGORY_STACK, w->frame_owner);
+    for (words += (w->out.b->word.count + words) % 2; words; words--)
+        code_word(w->out.b, 0);
+}
+
 static void emit_data(struct walk *w)
 {
     for (size_t i = 0; i < w->header.count && w->out.b->status == EMU_OK; i++)
         emit_header(w, &w->header.at[i]);
+    emit_frames(w);
     code_place(w->out.b, w->stack_label);
     for (size_t i = 0; i < w->stack_owner.count; i++) {
         code_range(w->out.b, CATEGORY_STACK, w->stack_owner.at[i]);
@@ -632,10 +697,32 @@ static void find_parts(struct walk *w)
     }
 }
 
+/* Finds out what supervisor codelets from elsewhere the tile calls. */
+static void find_own_calls(struct walk *w)
+{
+    const struct emit_index *p = w->p;
+
+    for (uint32_t i = p->part_first[w->tile]; i < p->part_first[w->tile + 1]; i++) {
+        const struct step *step = &w->l->step.at[p->part[i].step];
+
+        for (uint32_t k = 0; k < p->part[i].count && step->kind == STEP_CALLS; k++) {
+            uint32_t codelet = w->l->call.at[p->part[i].first + k].codelet;
+
+            if (!is_own_supervisor(w->l->codelet.at[codelet]))
+                continue;
+            if (!w->calls_own)
+                w->frame_owner = step->name;
+            w->calls_own = 1;
+            if (p->in->codelets->stack[codelet] > w->frame_bytes)
+                w->frame_bytes = p->in->codelets->stack[codelet];
+        }
+    }
+}
+
 /* Whether words of the stack may be needed: 1 whenever they are, perhaps also when they are not. */
 static int needs_stack(const struct walk *w)
 {
-    if (w->p->levels > M_COUNTERS)
+    if (w->p->levels > M_COUNTERS || w->calls_own)
         return 1;
     for (uint32_t f = 1; f < w->l->function.count; f++) {
         const struct lowered_function *fn = &w->l->function.at[f];
@@ -650,6 +737,7 @@ static int needs_stack(const struct walk *w)
 static void emit_tile(struct walk *w)
 {
     find_parts(w);
+    find_own_calls(w);
     for (size_t f = 0; f < w->l->function.count; f++)
         w->label[f] = code_label(w->out.b);
     w->stack_label = code_label(w->out.b);

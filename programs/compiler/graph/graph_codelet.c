@@ -192,8 +192,10 @@ void graph_add_codelet(struct graph *g, const struct own_codelet *c)
                              .text = "",
                              .field = copy_fields(g, c),
                              .fields = c->fields,
+                             .ref = c->meaning,
                              .file = file,
-                             .files = c->files };
+                             .files = c->files,
+                             .stack_bytes = c->stack_bytes };
     if (!out->name || !out->field || VEC_PUSH(&g->own, out) != EMU_OK)
         graph_fail_memory(g, c->name);
 }

@@ -213,6 +213,13 @@ enum emu_status lowered_match(struct lowered *l) EMU_MUST_CHECK;
 /* The first step after a step; of a construct, the one after its STEP_END. */
 uint32_t lowered_next(const struct lowered *l, uint32_t step);
 
+/* Adds an object of CATEGORY_STACK to each tile whose workers run codelets that need a stack: for
+ * each worker as many bytes below its $mworker_base as the largest needs, and as many above it.
+ * stack: bytes by codelet, multiples of 8 of at most CODELET_STACK_MAX. The only error is
+ * EMU_NO_MEMORY. */
+enum { WORKER_STACKS = 2 * TILE_WORKERS };
+enum emu_status worker_stacks_add(struct lowered *l, const uint32_t *stack) EMU_MUST_CHECK;
+
 /* Proves what place and emit rely on: sorted lists, offsets inside objects, multiples of 4, no two
  * words for one byte in an exchange, balanced control flow. EMU_BAD_PROGRAM names the offender. */
 enum emu_status lowered_check(const struct lowered *l) EMU_MUST_CHECK;

@@ -28,8 +28,17 @@
 
 const struct codelet codelet_table[] = {
 #define KERNEL(name, state, kind, time, text, ...)                                                 \
-    { #name,      CODELET_##kind, TIME_##time, text, name##_fields, EMU_COUNT_OF(name##_fields),   \
-      name##_ref, name##_cycles,  NULL,        0 },
+    { #name,                                                                                       \
+      CODELET_##kind,                                                                              \
+      TIME_##time,                                                                                 \
+      text,                                                                                        \
+      name##_fields,                                                                               \
+      EMU_COUNT_OF(name##_fields),                                                                 \
+      name##_ref,                                                                                  \
+      name##_cycles,                                                                               \
+      NULL,                                                                                        \
+      0,                                                                                           \
+      0 },
 #include "programs/library/kernel/families.def"
 #undef KERNEL
     { 0 },

@@ -1,0 +1,355 @@
+/* test_compiled_codelet.c - objects in the manner of a compiler as codelets: workers and supervisor
+ * have the stacks that they say they need, and keep to the calling convention; beside them runs a
+ * kernel of the library. What they do wrong is named. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "programs/programs.h"
+#include "programs/compiler/base/codelet.h"
+
+enum { WORDS = 100, ROUNDS = 15, WORKER_STACK = 32, SUPERVISOR_STACK = 24 };
+
+/* y = x x + x by all workers. Frames are made below $mworker_base; poly preserves $m7 and $lr. */
+static const char worker_code[] =
+    ".section .text.__runCodelet_poly, \"ax\"\n.globl __runCodelet_poly\n"
+    ".type __runCodelet_poly, @function\n"
+    "__runCodelet_poly:\nadd $m11, $m12, -16\nget $m0, $WSR\nand $m0, $m0, 7\n"
+    "ld32 $m7, $m13, $m15, 0\nld32 $m8, $m13, $m15, 1\nld32 $m9, $m13, $m15, 2\n"
+    "bri .Ltest\n"
+    ".Lnext: st32 $m0, $m11, $m15, 3\nshl $m1, $m0, 2\nld32 $m0, $m7, $m1, 0\n"
+    "call $m10, poly\nld32 $m1, $m11, $m15, 3\nshl $m2, $m1, 2\nadd $m2, $m8, $m2\n"
+    "st32 $m0, $m2, $m15, 0\nadd $m0, $m1, 6\n"
+    ".Ltest: cmpult $m1, $m0, $m9\nbrnz $m1, .Lnext\nexitz $m15\n"
+    ".size __runCodelet_poly, . - __runCodelet_poly\n"
+    ".section .text.poly, \"ax\"\n.type poly, @function\n"
+    "poly: add $m11, $m11, -16\nst32 $m10, $m11, $m15, 3\nst32 $m7, $m11, $m15, 2\n"
+    "mov $m7, $m0\ncall $m10, square\nadd $m0, $m0, $m7\nld32 $m7, $m11, $m15, 2\n"
+    "ld32 $m10, $m11, $m15, 3\nadd $m11, $m11, 16\nbr $m10\n.size poly, . - poly\n"
+    ".section .text.square, \"ax\"\n.type square, @function\n"
+    "square: mul $m0, $m0, $m0\nsetzi $m6, 1\nbr $m10\n.size square, . - square\n";
+static const char worker_sizes[] = ".stack_usage __runCodelet_poly, 16\n.stack_usage poly, 16\n";
+
+static const struct own_field worker_fields[] = {
+    { FIELD_IN, "x", ELEM_U32, 0, NULL },
+    { FIELD_OUT, "y", ELEM_U32, 0, NULL },
+    { FIELD_LENGTH, "n", ELEM_U32, 0, "x" },
+};
+
+static void worker_meaning(const struct codelet_call *call)
+{
+    const uint32_t *x = call->arg[0].data;
+    uint32_t *y = call->arg[1].data;
+
+    for (uint32_t i = 0; i < call->arg[2].value; i++)
+        y[i] = x[i] * x[i] + x[i];
+}
+
+/* total += 3: an ordinary function, after which $m0 to $m6 are lost. */
+static const char supervisor_code[] =
+    ".section .text.__runCodelet_count, \"ax\"\n.supervisor\n.globl __runCodelet_count\n"
+    ".type __runCodelet_count, @function\n"
+    "__runCodelet_count:\nadd $m11, $m11, -16\nst32 $m10, $m11, $m15, 3\n"
+    "st32 $m7, $m11, $m15, 2\nsetzi $m6, 12345\nld32 $m7, $m0, $m15, 0\n"
+    "ld32 $m0, $m7, $m15, 0\ncall $m10, add_3\nst32 $m0, $m7, $m15, 0\n"
+    "ld32 $m7, $m11, $m15, 2\nld32 $m10, $m11, $m15, 3\nadd $m11, $m11, 16\nbr $m10\n"
+    ".size __runCodelet_count, . - __runCodelet_count\n"
+    ".section .text.add_3, \"ax\"\n.type add_3, @function\n"
+    "add_3: add $m11, $m11, -8\nst32 $m0, $m11, $m15, 1\nsetzi $m0, 0\nsetzi $m1, 1\n"
+    "setzi $m2, 2\nsetzi $m3, 3\nsetzi $m4, 4\nsetzi $m5, 5\nst32 $m5, $m11, $m15, 0\n"
+    "ld32 $m0, $m11, $m15, 1\nadd $m0, $m0, 3\nadd $m11, $m11, 8\nbr $m10\n"
+    ".size add_3, . - add_3\n";
+static const char supervisor_sizes[] =
+    ".stack_usage __runCodelet_count, 16\n.stack_usage add_3, 8\n";
+
+static const struct own_field supervisor_fields[] = { { FIELD_INOUT, "total", ELEM_U32, 0, NULL } };
+
+static void supervisor_meaning(const struct codelet_call *call)
+{
+    *(uint32_t *)call->arg[0].data += 3;
+}
+
+/* ---- files ---- */
+
+static char file_path[] = "/tmp/compiled_codelet_XXXXXX";
+static const char *const file[] = { file_path };
+
+/* Makes the file the object of a text, with what it says of stacks. */
+static void write_object(const char *code, const char *sizes)
+{
+    char text[4096];
+    struct asm_unit *u;
+    uint8_t *data;
+    size_t bytes;
+    FILE *f = fopen(file_path, "wb");
+
+    assert_non_null(f);
+    snprintf(text, sizeof(text), "%s%s", code, sizes);
+    assert_int_equal(asm_unit_new(&(struct asm_options){ .raw = 1 }, &u), EMU_OK);
+    if (asm_unit_add_text(u, "t.S", text, strlen(text)) != EMU_OK ||
+        asm_unit_object(u, &data, &bytes) != EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_int_equal(fwrite(data, 1, bytes, f), bytes);
+    assert_int_equal(fclose(f), 0);
+    emu_free(data);
+    asm_unit_free(u);
+}
+
+/* ---- graphs ---- */
+
+struct rig {
+    struct graph *g;
+    struct tensor x, y, total, ones;
+};
+
+static struct tensor kept(struct graph *g, const char *name, uint32_t n, uint32_t tile)
+{
+    struct tensor t = graph_variable(g, ELEM_U32, 1, &n, name);
+
+    graph_map(g, t, tile);
+    graph_keep(g, t);
+    return t;
+}
+
+static struct rig rig_new(void)
+{
+    struct rig r;
+
+    assert_int_equal(graph_new(arch_preset("toy4"), &kernel_library, &r.g), EMU_OK);
+    r.x = kept(r.g, "x", WORDS, 0);
+    r.y = kept(r.g, "y", WORDS, 1);
+    r.total = kept(r.g, "total", 1, 1);
+    r.ones = graph_variable(r.g, ELEM_F32, 1, &(uint32_t){ WORDS }, "ones");
+    graph_map(r.g, r.ones, 1);
+    return r;
+}
+
+/* Tile 1: y = x x + x. */
+static struct program poly(struct rig *r, uint32_t stack_bytes)
+{
+    const struct own_codelet own = { .name = "poly",
+                                     .file = file,
+                                     .files = 1,
+                                     .kind = CODELET_MULTI,
+                                     .field = worker_fields,
+                                     .fields = 3,
+                                     .stack_bytes = stack_bytes,
+                                     .meaning = worker_meaning };
+    uint32_t set = graph_compute_set(r->g, "poly"), v;
+
+    graph_add_codelet(r->g, &own);
+    v = graph_vertex(r->g, set, "poly", 1);
+    vertex_connect(r->g, v, "x", r->x);
+    vertex_connect(r->g, v, "y", r->y);
+    return program_execute(r->g, set);
+}
+
+/* Tile 1: total += 3, ROUNDS times, in two loops, with a kernel of the library beside it. */
+static struct program count(struct rig *r)
+{
+    const struct own_codelet own = { .name = "count",
+                                     .file = file,
+                                     .files = 1,
+                                     .kind = CODELET_SUPERVISOR,
+                                     .field = supervisor_fields,
+                                     .fields = 1,
+                                     .meaning = supervisor_meaning };
+    uint32_t set = graph_compute_set(r->g, "count"), v;
+    struct program all = program_sequence(r->g);
+
+    graph_add_codelet(r->g, &own);
+    v = graph_vertex(r->g, set, "count", 1);
+    vertex_connect(r->g, v, "total", r->total);
+    program_add(r->g, all, program_execute(r->g, set));
+    op_fill(r->g, all, r->ones, 1, "ones");
+    return program_repeat(r->g, 3, program_repeat(r->g, ROUNDS / 3, all));
+}
+
+static struct compiled *compile(struct rig *r)
+{
+    struct compiled *c;
+
+    if (graph_compile(r->g, NULL, &c) != EMU_OK || !compiled_fits(c))
+        fail_msg("%s", emu_error());
+    return c;
+}
+
+static void run(struct compiled *c, struct tensor in, const uint32_t *x, struct tensor out,
+                uint32_t *y)
+{
+    const struct session_options so = { .threads = 1, .check = 1 };
+    struct session *s;
+
+    if (session_new(c, &so, &s) != EMU_OK)
+        fail_msg("%s", emu_error());
+    for (unsigned again = 0; again < 2; again++) {
+        if (session_write(s, in, x) != EMU_OK || session_run(s) != EMU_OK ||
+            session_read(s, out, y) != EMU_OK)
+            fail_msg("%s", emu_error());
+    }
+    session_free(s);
+}
+
+static void interpret(struct rig *r, struct tensor in, const uint32_t *x, struct tensor out,
+                      uint32_t *y)
+{
+    struct interpreter *p;
+
+    if (interpreter_new(r->g, &p) != EMU_OK || interpreter_write(p, in, x) != EMU_OK ||
+        interpreter_run(p, 100) != EMU_OK || interpreter_read(p, out, y) != EMU_OK)
+        fail_msg("%s", emu_error());
+    interpreter_free(p);
+}
+
+/* ---- what the report says ---- */
+
+struct stacks {
+    unsigned category;
+    uint64_t bytes[4]; /* by tile */
+};
+
+static void add_stack(void *ctx, uint32_t tile, const uint64_t *bytes)
+{
+    struct stacks *s = ctx;
+
+    s->bytes[tile] = bytes[s->category];
+}
+
+static struct stacks stacks_of(const struct compiled *c)
+{
+    struct stacks s = { 0, { 0 } };
+
+    while (strcmp(compiled_category(s.category), "stack"))
+        s.category++;
+    assert_int_equal(compiled_tiles(c, add_stack, &s), EMU_OK);
+    return s;
+}
+
+/* ---- tests ---- */
+
+/* Each worker has WORKER_STACK bytes below its $mworker_base and above it. */
+static void workers_have_stacks(void **state)
+{
+    struct rig r = rig_new();
+    uint32_t x[WORDS], got[WORDS], want[WORDS];
+    struct compiled *c;
+
+    (void)state;
+    for (uint32_t i = 0; i < WORDS; i++)
+        x[i] = 3 * i + 1;
+    write_object(worker_code, worker_sizes);
+    graph_set_program(r.g, poly(&r, 0));
+    c = compile(&r);
+    run(c, r.x, x, r.y, got);
+    interpret(&r, r.x, x, r.y, want);
+    assert_memory_equal(got, want, sizeof(want));
+    assert_int_equal(want[2], 7 * 7 + 7);
+    assert_int_equal(stacks_of(c).bytes[0], 0);
+    assert_int_equal(stacks_of(c).bytes[1], 2 * TILE_WORKERS * WORKER_STACK);
+    compiled_free(c);
+    graph_free(r.g);
+}
+
+/* The loops around the call go on counting, and the stack lies below the words of the walk: one of
+ * those for the counter that the call may change. */
+static void the_supervisor_has_a_stack(void **state)
+{
+    struct rig r = rig_new();
+    uint32_t got[WORDS], want[WORDS];
+    const uint32_t seven = 7;
+    struct compiled *c;
+
+    (void)state;
+    write_object(supervisor_code, supervisor_sizes);
+    graph_set_program(r.g, count(&r));
+    c = compile(&r);
+    run(c, r.total, &seven, r.total, got);
+    interpret(&r, r.total, &seven, r.total, want);
+    assert_int_equal(want[0], 7 + 3 * ROUNDS);
+    assert_int_equal(got[0], want[0]);
+    assert_in_range(stacks_of(c).bytes[1], SUPERVISOR_STACK + 4, SUPERVISOR_STACK + 8);
+    compiled_free(c);
+    graph_free(r.g);
+}
+
+/* Code that does not say what it needs runs when the user does. */
+static void the_user_knows_better(void **state)
+{
+    uint32_t x[WORDS], y[WORDS];
+    struct rig r = rig_new();
+    struct compiled *c;
+
+    (void)state;
+    for (uint32_t i = 0; i < WORDS; i++)
+        x[i] = i;
+    write_object(worker_code, "");
+    graph_set_program(r.g, poly(&r, WORKER_STACK + 4));
+    c = compile(&r);
+    run(c, r.x, x, r.y, y);
+    assert_int_equal(y[99], 99 * 99 + 99);
+    assert_int_equal(stacks_of(c).bytes[1], 2 * TILE_WORKERS * (WORKER_STACK + 8));
+    compiled_free(c);
+    graph_free(r.g);
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+    static const char begin[] = ".section .text.poly, \"ax\"\n.globl poly\n.type poly, @function\n";
+    static const struct {
+        const char *code, *sizes;
+        uint32_t stack_bytes;
+        const char *why;
+    } row[] = {
+        { worker_code, "", 0, "codelet poly uses a stack of unknown size" },
+        { worker_code, ".stack_usage poly, 16377\n", 0,
+          "needs 16377 bytes of stack: at most 16376" },
+        { worker_code, "", 16377, "needs 16377 bytes of stack: at most 16376" },
+        { begin, "poly: sync 4\nexitz $mzero\n", 0, "codelet poly: workers have no sync" },
+        { begin, "poly: exitz $mzero\n.size poly, . - poly\nsync 4\n", 0, NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
+        struct rig r = rig_new();
+        struct compiled *c = NULL;
+        enum emu_status s;
+
+        write_object(row[i].code, row[i].sizes);
+        graph_set_program(r.g, poly(&r, row[i].stack_bytes));
+        s = graph_compile(r.g, NULL, &c);
+        if (row[i].why ? s != EMU_BAD_PROGRAM || !strstr(emu_error(), row[i].why) : s != EMU_OK)
+            fail_msg("%zu: %s", i, s == EMU_OK ? "compiled" : emu_error());
+        compiled_free(c);
+        graph_free(r.g);
+    }
+}
+
+static int set_up(void **state)
+{
+    int f = mkstemp(file_path);
+
+    (void)state;
+    return f < 0 || close(f);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return unlink(file_path) || alloc_live();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(workers_have_stacks),
+        cmocka_unit_test(the_supervisor_has_a_stack),
+        cmocka_unit_test(the_user_knows_better),
+        cmocka_unit_test(what_is_wrong_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
