@@ -248,7 +248,7 @@ static void compare_data(struct chip *c, const struct pattern *p)
             for (uint32_t n = 0; n < m->words; n++) {
                 uint32_t to = (uint32_t)p->dest[k].to.bytes / 4 + n;
 
-                assert_int_equal(chip_word(c, p->dest[k].tile, place(c, PATTERN_TO, to)),
+                assert_int_equal(chip_word(c, p->dest[k].tile, place(c, p->dest[k].to.base, to)),
                                  content(m->tile, (uint32_t)m->from.bytes / 4 + n));
             }
         }
@@ -390,6 +390,62 @@ static void test_runs_joined(void **state)
     RUNS("toy16", 4, pattern_bursts(&p, 200));
 }
 
+/* ---- objects that are sent from and stored into ---- */
+
+/* Lets words arrive in an object of the tile behind those that it sends, in that object where
+ * `base` is PATTERN_FROM. */
+static void receive_behind(struct pattern *p, uint32_t base)
+{
+    for (size_t k = 0; k < p->dests; k++) {
+        p->dest[k].to.base = base;
+        p->dest[k].to.bytes += 4 * (int64_t)p->out[p->dest[k].tile];
+    }
+}
+
+/* The machine says whether a word meets a send in a memory element. */
+#define RUNS_IN_PLACE(machine, seed, make)                                                         \
+    RUNS(machine, seed, ({                                                                         \
+             p.arch.exchange_clash = ARCH_CLASH_FAULT;                                             \
+             make;                                                                                 \
+             receive_behind(&p, PATTERN_FROM);                                                     \
+         }))
+
+static void test_runs_in_place(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++)
+        RUNS_IN_PLACE("toy16", seed, pattern_random(&p, 200, 9, 1 + (uint32_t)seed % 8));
+    RUNS_IN_PLACE("toy64", 3, pattern_transpose(&p, 64, 1, 3));
+    RUNS_IN_PLACE("mk2", 5, pattern_halo(&p, 46, 32, 1));
+    RUNS_IN_PLACE("mk2", 6, pattern_rotate(&p, 700, 500));
+}
+
+/* A schedule for two objects is none for one. */
+static void test_proof_finds_clash(void **state)
+{
+    struct exchange_schedule s;
+    struct exchange_problem problem;
+    struct pattern p;
+
+    (void)state;
+    pattern_new(&p, "mk2", "clash");
+    p.arch.exchange_clash = ARCH_CLASH_FAULT;
+    pattern_rotate(&p, 700, 500);
+    receive_behind(&p, PATTERN_TO);
+    schedule(&p, EXCHANGE_CYCLES, &s);
+    prove(&p, &s);
+    for (size_t k = 0; k < p.dests; k++)
+        p.dest[k].to.base = PATTERN_FROM;
+    for (uint32_t t = 0; t < s.tiles; t++)
+        for (size_t i = 0; i < s.tile[t].sequence.count; i++)
+            s.tile[t].sequence.code[i].to.base = PATTERN_FROM;
+    problem = pattern_problem(&p);
+    assert_int_equal(schedule_prove(&problem, &s), EMU_BAD_EXCHANGE);
+    assert_non_null(strstr(emu_error(), "sends from base 0 and stores into it"));
+    exchange_schedule_free(&s);
+    pattern_free(&p);
+}
+
 /* ---- the caller's mistakes ---- */
 
 static void refuse(const struct pattern *p, const char *text)
@@ -476,8 +532,10 @@ static void test_no_memory(void **state)
 
     (void)state;
     pattern_new(&p, "toy4", "no memory");
+    p.arch.exchange_clash = ARCH_CLASH_FAULT;
     pattern_gather(&p, 4, 1, 100);
     pattern_transpose(&p, 4, 1, 7);
+    receive_behind(&p, PATTERN_FROM);
     for (long n = 0; st != EMU_OK; n++) {
         struct exchange_problem problem = pattern_problem(&p);
         long live = alloc_live();
@@ -589,6 +647,8 @@ int main(void)
         cmocka_unit_test(test_runs_on_chips),
         cmocka_unit_test(test_joins_what_follows),
         cmocka_unit_test(test_runs_joined),
+        cmocka_unit_test(test_runs_in_place),
+        cmocka_unit_test(test_proof_finds_clash),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_no_memory),

@@ -1,7 +1,9 @@
 /* schedule.h - messages between tiles in, timed exchange code of every tile out.
  *
  * Conflict-free by construction: no tile sends or receives two words at one event, and every word
- * is at the mux when its receiver listens. Addresses are symbolic (a base numbered by the caller,
+ * is at the mux when its receiver listens. Where the machine's exchange_clash is a fault, no tile
+ * stores a word in an object at an event at which it sends from that object; different objects are
+ * kept apart by the placement. Addresses are symbolic (a base numbered by the caller,
  * and an offset in bytes), so the length of the code is known before anything is placed. The
  * pointer advances by itself only within one base; a new base takes an instruction.
  *

@@ -221,6 +221,18 @@ static enum emu_status store_word(struct paper_tile *tile, uint32_t t, uint32_t 
     return EMU_OK;
 }
 
+/* A word that is stored in an object at an event must not meet one that is sent from it. */
+static enum emu_status check_clash(const struct paper_tile *tile, uint32_t t, uint32_t event,
+                                   uint32_t base)
+{
+    const struct sent_run *r = run_at(tile, event);
+
+    if (r && r->from.base == base)
+        return FAIL(BAD_EXCHANGE, "tile %u, event %u: sends from base %u and stores into it", t,
+                    event, base);
+    return EMU_OK;
+}
+
 /* Events [from, to) of tile t, during which it listens to one source. */
 static enum emu_status listen(struct paper *w, uint32_t t, uint32_t physical, uint32_t from,
                               uint32_t to, struct symbolic_addr *pointer, size_t *next)
@@ -248,6 +260,8 @@ static enum emu_status listen(struct paper *w, uint32_t t, uint32_t physical, ui
         word = r->from;
         word.bytes += 4 * (sent - r->event);
         TRY(store_word(tile, t, e, (uint32_t)source, word, *pointer));
+        if (a->exchange_clash == ARCH_CLASH_FAULT)
+            TRY(check_clash(tile, t, e + lag, pointer->base));
         pointer->bytes += 4;
     }
     return EMU_OK;

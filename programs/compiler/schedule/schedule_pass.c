@@ -1,7 +1,9 @@
 /* schedule_pass.c - one order of sends in, times out.
  *
  * A pass gives the sends their times one after the other, each the earliest at which its sender and
- * all its receivers are free; so it never takes an event of a port twice. A round pushes the
+ * all its receivers are free; so it never takes an event of a port twice. The memory of a tile is a
+ * port of its own for objects that are sent from and stored into, where the machine forbids both at
+ * one event: a word takes it at the event at which it is read or stored. A round pushes the
  * schedule towards its end in reversed time, latest sends first, and then back again in the order
  * of the starts, which closes gaps.
  */
@@ -21,6 +23,7 @@ void search_free(struct search *f)
 {
     timelines_free(&f->ports);
     emu_free(f->use);
+    emu_free(f->first_use);
     emu_free(f->key);
     emu_free(f->scratch);
     emu_free(f->start);
@@ -43,19 +46,16 @@ static uint32_t root_of(uint32_t *above, uint32_t port)
     return port;
 }
 
-/* Joins the ports of every send and numbers the connected parts. above: [2 * points]. */
+/* Joins the ports of every send and numbers the connected parts. above: [ports]. */
 static void number_parts(struct search *f, uint32_t *above, uint32_t *number)
 {
     const struct send_list *l = f->l;
 
-    for (uint32_t p = 0; p < 2 * f->s->points; p++)
+    for (uint32_t p = 0; p < f->s->ports; p++)
         above[p] = p;
-    for (uint32_t j = 0; j < l->sends; j++) {
-        const struct send *send = &l->send[j];
-
-        for (uint32_t k = send->first; k < send->first + send->dests; k++)
-            above[root_of(above, f->s->points + l->dest[k].point)] = root_of(above, send->point);
-    }
+    for (uint32_t j = 0; j < l->sends; j++)
+        for (uint32_t i = f->first_use[j]; i < f->first_use[j + 1]; i++)
+            above[root_of(above, f->use[i].port)] = root_of(above, l->send[j].point);
     for (uint32_t j = 0; j < l->sends; j++) {
         uint32_t root = root_of(above, l->send[j].point);
 
@@ -68,8 +68,8 @@ static void number_parts(struct search *f, uint32_t *above, uint32_t *number)
 /* Parts of the exchange that have no port in common are judged separately. */
 static enum emu_status find_parts(struct search *f)
 {
-    uint32_t *above = emu_alloc(2 * (size_t)f->s->points, sizeof(*above));
-    uint32_t *number = emu_alloc(2 * (size_t)f->s->points, sizeof(*number));
+    uint32_t *above = emu_alloc(f->s->ports, sizeof(*above));
+    uint32_t *number = emu_alloc(f->s->ports, sizeof(*number));
     int ok = above && number;
 
     if (ok) {
@@ -81,6 +81,33 @@ static enum emu_status find_parts(struct search *f)
     emu_free(above);
     emu_free(number);
     return ok ? EMU_OK : FAIL(NO_MEMORY, "the schedule of an exchange");
+}
+
+/* Says which ports the sends use; when, the passes say. */
+static enum emu_status list_uses(struct search *f)
+{
+    const struct send_list *l = f->l;
+    uint32_t n = 0;
+
+    f->first_use = emu_alloc((size_t)l->sends + 1, sizeof(*f->first_use));
+    f->use = emu_alloc(2 * ((size_t)l->sends + l->dests), sizeof(*f->use));
+    if (!f->first_use || !f->use)
+        return FAIL(NO_MEMORY, "the schedule of an exchange");
+    for (uint32_t j = 0; j < l->sends; j++) {
+        const struct send *send = &l->send[j];
+
+        f->first_use[j] = n;
+        f->use[n++].port = send->point;
+        if (send->in_place)
+            f->use[n++].port = f->s->point[send->point].memory_port;
+        for (uint32_t k = send->first; k < send->first + send->dests; k++) {
+            f->use[n++].port = f->s->points + l->dest[k].point;
+            if (l->dest[k].in_place)
+                f->use[n++].port = f->s->point[l->dest[k].point].memory_port;
+        }
+    }
+    f->first_use[l->sends] = n;
+    return EMU_OK;
 }
 
 void search_forget(struct search *f)
@@ -96,7 +123,6 @@ enum emu_status search_init(struct search *f, const struct schedule *s, const st
     uint64_t work;
 
     *f = (struct search){ .s = s, .l = l };
-    f->use = emu_alloc((size_t)n + l->dests, sizeof(*f->use));
     f->key = emu_alloc(n, sizeof(*f->key));
     f->scratch = emu_alloc(n, sizeof(*f->scratch));
     f->start = emu_alloc(n, sizeof(*f->start));
@@ -104,9 +130,10 @@ enum emu_status search_init(struct search *f, const struct schedule *s, const st
     f->arrived = emu_alloc(s->points, sizeof(*f->arrived));
     f->part = emu_alloc(n, sizeof(*f->part));
     f->best.start = emu_alloc(n, sizeof(*f->best.start));
-    if (!f->use || !f->key || !f->scratch || !f->start || !f->phase || !f->arrived || !f->part ||
+    if (!f->key || !f->scratch || !f->start || !f->phase || !f->arrived || !f->part ||
         !f->best.start)
         return FAIL(NO_MEMORY, "the schedule of an exchange");
+    TRY(list_uses(f));
     TRY(find_parts(f));
     search_forget(f);
     f->unit = schedule_grid(s, l, f->phase);
@@ -115,7 +142,7 @@ enum emu_status search_init(struct search *f, const struct schedule *s, const st
     f->passes = f->passes < PASSES_MIN   ? PASSES_MIN
                 : f->passes > PASSES_MAX ? PASSES_MAX
                                          : f->passes;
-    return timelines_init(&f->ports, 2 * s->points, s->least + s->least / 8);
+    return timelines_init(&f->ports, s->ports, s->least + s->least / 8);
 }
 
 /* ---- passes ---- */
@@ -126,18 +153,25 @@ static void use_forward(struct search *f)
 
     for (uint32_t j = 0; j < l->sends; j++) {
         const struct send *send = &l->send[j];
-        struct timeline_use *use = &f->use[send->first + j];
+        struct timeline_use *use = &f->use[f->first_use[j]];
 
-        *use++ = (struct timeline_use){ .port = send->point };
-        for (uint32_t k = send->first; k < send->first + send->dests; k++)
-            *use++ = (struct timeline_use){ .port = f->s->points + l->dest[k].point,
-                                            .shift = l->dest[k].delay };
+        use++->shift = 0;
+        if (send->in_place)
+            use++->shift = 0;
+        for (uint32_t k = send->first; k < send->first + send->dests; k++) {
+            const struct send_dest *d = &l->dest[k];
+
+            use++->shift = d->delay;
+            if (d->in_place)
+                use++->shift = d->delay + (int32_t)f->s->point[d->point].lag;
+        }
     }
 }
 
 /* Sets the ports' clocks to reversed time. There, event 0 of a receiver is the last event at which
- * an arriving word is still in memory before `events`, and event 0 of a sender is later than any
- * event that matters. Returns, in forward time, what is the sender's event -1 in reversed time. */
+ * an arriving word is still in memory before `events`, event 0 of a memory is `events`, and event 0
+ * of a sender is later than any event that matters. Returns, in forward time, what is the sender's
+ * event -1 in reversed time. */
 static int32_t use_backward(struct search *f, uint32_t events)
 {
     const struct send_list *l = f->l;
@@ -150,16 +184,18 @@ static int32_t use_backward(struct search *f, uint32_t events)
     }
     for (uint32_t j = 0; j < l->sends; j++) {
         const struct send *send = &l->send[j];
-        struct timeline_use *use = &f->use[send->first + j];
+        struct timeline_use *use = &f->use[f->first_use[j]];
 
-        *use++ = (struct timeline_use){ .port = send->point };
+        use++->shift = 0;
+        if (send->in_place)
+            use++->shift = (int32_t)events + 1 - after;
         for (uint32_t k = send->first; k < send->first + send->dests; k++) {
             const struct send_dest *d = &l->dest[k];
+            int32_t shift = (int32_t)(events + 1 - f->s->point[d->point].lag) - after - d->delay;
 
-            *use++ =
-                (struct timeline_use){ .port = f->s->points + d->point,
-                                       .shift = (int32_t)(events + 1 - f->s->point[d->point].lag) -
-                                                after - d->delay };
+            use++->shift = shift;
+            if (d->in_place)
+                use++->shift = shift;
         }
     }
     return after;
@@ -206,7 +242,8 @@ static enum emu_status fit_all(struct search *f, const struct attempt *a, int32_
 
         if (grid.unit > 1) /* all words are multiples of the unit */
             grid.phase = (after ? (uint32_t)after + f->unit - f->phase[j] : f->phase[j]) % f->unit;
-        TRY(timelines_fit(&f->ports, &f->use[send->first + j], send->dests + 1, send->words,
+        TRY(timelines_fit(&f->ports, &f->use[f->first_use[j]],
+                          f->first_use[j + 1] - f->first_use[j], send->words,
                           a->in_order && !after ? after_all(f, send) : 0, grid, &event));
         if (a->in_order)
             note_arrival(f, send, event);

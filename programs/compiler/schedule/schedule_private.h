@@ -15,6 +15,9 @@ struct endpoint {
     uint32_t messages_in, messages_out; /* of the problem */
     uint32_t sends;                     /* sent by it, before any is split */
     uint32_t last_in;                   /* 1 + the last message in, while messages are read */
+    uint32_t in_place;    /* words sent from or stored in objects with which it does both, where the
+                             machine forbids that at one event */
+    uint32_t memory_port; /* if in_place: the number of its memory among all ports */
 };
 
 /* One receiver of a send. */
@@ -23,6 +26,7 @@ struct send_dest {
     int32_t delay;  /* T from the sender */
     uint32_t rank;  /* of its address among all that the endpoint receives at */
     struct symbolic_addr to;
+    uint8_t in_place; /* counted in point.in_place */
 };
 
 /* What is sent in one go: a message, several messages that follow each other in the memories of the
@@ -31,6 +35,7 @@ struct send {
     uint32_t point, words;
     uint32_t first, dests; /* in schedule.dest */
     uint32_t message;      /* the first of them, for its address and for error messages */
+    uint8_t in_place;      /* counted in point.in_place */
 };
 
 /* The messages as sends. */
@@ -50,6 +55,7 @@ struct schedule {
     const struct exchange_problem *p; /* borrowed */
     struct endpoint *point;           /* owned; ascending tiles */
     uint32_t points;
+    uint32_t ports; /* senders, as many receivers, and the memories of points with in_place */
     struct send_list list;
     uint32_t *rank; /* owned; [p->dest_count]: of the destination's address among all of its tile */
     uint32_t bound; /* B */
@@ -113,9 +119,10 @@ struct attempt {
 struct search {
     const struct schedule *s;
     const struct send_list *l;
-    struct timelines ports; /* senders, then receivers */
-    struct timeline_use
-        *use; /* owned; send j: from l->send[j].first + j on its sender, then its receivers */
+    struct timelines ports;
+    struct timeline_use *use; /* owned; of send j: [first_use[j], first_use[j + 1]), its sender's,
+                                 then its receivers' */
+    uint32_t *first_use;      /* owned; [sends + 1] */
     struct order_key *key, *scratch; /* owned; [sends] */
     int32_t *start;  /* owned; times of this pass; may be negative after one in reversed time */
     uint32_t *part;  /* owned; [sends] number of the part: parts have no port in common */

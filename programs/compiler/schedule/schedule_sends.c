@@ -255,6 +255,83 @@ static enum emu_status list_sends(struct schedule *s, const uint32_t *point_of)
     return EMU_OK;
 }
 
+/* ---- objects in place ---- */
+
+/* Marks the sends and receivers of one object of one endpoint, if there are both. Sends are
+ * numbered before receivers. */
+static void mark_object(struct send_list *l, const struct order_key *key, uint32_t n)
+{
+    if (key[0].send >= l->sends || key[n - 1].send < l->sends)
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        if (key[i].send < l->sends)
+            l->send[key[i].send].in_place = 1;
+        else
+            l->dest[key[i].send - l->sends].in_place = 1;
+    }
+}
+
+static uint64_t object_key(uint32_t point, uint32_t base)
+{
+    return (uint64_t)point << 32 | base;
+}
+
+static void mark_objects(struct schedule *s, struct order_key *key, struct order_key *scratch)
+{
+    struct send_list *l = &s->list;
+    uint32_t n = 0, first = 0;
+
+    for (uint32_t j = 0; j < l->sends; j++, n++)
+        key[n] = (struct order_key){
+            object_key(l->send[j].point, s->p->message[l->send[j].message].from.base), n
+        };
+    for (uint32_t k = 0; k < l->dests; k++, n++)
+        key[n] = (struct order_key){ object_key(l->dest[k].point, l->dest[k].to.base), n };
+    order_sort(key, scratch, n);
+    for (uint32_t i = 1; i <= n; i++) {
+        if (i < n && key[i].key == key[first].key)
+            continue;
+        mark_object(l, key + first, i - first);
+        first = i;
+    }
+}
+
+static enum emu_status mark_all(struct schedule *s)
+{
+    const struct send_list *l = &s->list;
+    size_t n = (size_t)l->sends + l->dests;
+    struct order_key *key = emu_alloc(n, sizeof(*key)), *scratch = emu_alloc(n, sizeof(*scratch));
+    int ok = key && scratch;
+
+    if (ok)
+        mark_objects(s, key, scratch);
+    emu_free(key);
+    emu_free(scratch);
+    return ok ? EMU_OK : no_memory();
+}
+
+/* Finds the objects that their tile sends from and stores into. No placement puts the two into
+ * different memory elements; where the machine faults when they meet, no event may have both. */
+static enum emu_status find_in_place(struct schedule *s)
+{
+    const struct send_list *l = &s->list;
+
+    s->ports = 2 * s->points;
+    if (s->p->arch->exchange_clash != ARCH_CLASH_FAULT)
+        return EMU_OK;
+    TRY(mark_all(s));
+    for (uint32_t j = 0; j < l->sends; j++) {
+        const struct send *send = &l->send[j];
+
+        s->point[send->point].in_place += send->in_place ? send->words : 0;
+        for (uint32_t k = send->first; k < send->first + send->dests; k++)
+            s->point[l->dest[k].point].in_place += l->dest[k].in_place ? send->words : 0;
+    }
+    for (uint32_t k = 0; k < s->points; k++)
+        s->point[k].memory_port = s->point[k].in_place ? s->ports++ : 0;
+    return EMU_OK;
+}
+
 void send_list_free(struct send_list *l)
 {
     emu_free(l->send);
@@ -397,7 +474,8 @@ static enum emu_status bound_sets(struct schedule *s)
 }
 
 /* No word reaches a mux before the least delay of its tile; no word is in memory sooner after its
- * send than the least delay plus lag; and the words of B follow each other somewhere. */
+ * send than the least delay plus lag; the words of B follow each other somewhere; and so do the
+ * words of objects in place. */
 static enum emu_status bound_events(struct schedule *s)
 {
     const struct send_list *l = &s->list;
@@ -433,6 +511,7 @@ static enum emu_status bound_events(struct schedule *s)
                 largest(s->least, (in[k] > 0 ? in[k] : 0) + (int64_t)e->words_in + e->lag - 1);
         if (e->words_out)
             s->least = largest(s->least, (int64_t)out[k] + e->words_out - 1);
+        s->least = largest(s->least, (int64_t)e->in_place - 1);
     }
     s->least = largest(s->least, (int64_t)s->bound + soonest - 1);
     emu_free(in);
@@ -448,6 +527,7 @@ static enum emu_status read_with(struct schedule *s, uint32_t *point_of)
     TRY(count_words(s, point_of));
     TRY(check_all_arrivals(s, point_of));
     TRY(list_sends(s, point_of));
+    TRY(find_in_place(s));
     for (uint32_t k = 0; k < s->points; k++) {
         s->bound = largest(s->bound, s->point[k].words_in);
         s->bound = largest(s->bound, s->point[k].words_out);
