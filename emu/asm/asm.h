@@ -85,7 +85,7 @@ struct asm_symbol {
     const struct asm_section *section; /* NULL: a plain number */
     int64_t value;                     /* byte address, or the number */
     uint32_t size;                     /* .size, bytes; 0 if not given */
-    uint32_t stack_bytes;              /* .stack_usage; 0 if not given */
+    uint32_t stack_bytes;              /* .stack_usage or .stack_sizes; 0 if not given */
     uint8_t type;                      /* enum asm_symbol_type */
     uint8_t global, weak;
 };

@@ -25,6 +25,8 @@ static int one_integer(struct as *as, unsigned bytes)
     v = expr_eval(f.expr, 0);
     if (v.kind == VALUE_WRONG)
         return as_error(as, f.at, "%s", v.why);
+    if (!section_is_loaded(as->section) && !frame_number(as, v, bytes))
+        return 0;
     if (v.kind == VALUE_NUMBER) {
         if (!fits(v.number, bytes))
             return as_error(as, f.at, "%lld does not fit in %u bytes", (long long)v.number, bytes);
@@ -57,8 +59,10 @@ int data_leb128(struct as *as, struct loc at, int is_signed)
 
         if (!expr_parse_value(as, &at, &v))
             return 0;
-        if (!section_is_loaded(as->section))
+        if (!section_is_loaded(as->section)) {
+            frame_leb128(as, v);
             continue;
+        }
         if (v.kind != VALUE_NUMBER)
             return as_error(as, at, "the value must be a number that is known here");
         for (; more; n++) {

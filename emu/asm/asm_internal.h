@@ -281,6 +281,17 @@ enum permission {
 };
 
 /* The state while one file is assembled. */
+/* A record of .stack_sizes: the function at a place, and the bytes of its frame. */
+#define STACK_SIZES ".stack_sizes"
+struct frame_size {
+    const struct section *section;
+    uint32_t offset, bytes;
+};
+struct frame_sizes {
+    struct frame_size *at; /* owned */
+    size_t n, room;
+};
+
 struct as {
     struct asm_unit *u;
     struct source *source;
@@ -303,6 +314,8 @@ struct as {
     struct exchange_block *exchange; /* the one being read (asm_exchange.c), or NULL */
     int in_size;                     /* a .size expression: what it uses need not exist */
     int in_data;                     /* expr_parse_data is reading */
+    struct frame_sizes frame_sizes;  /* of the functions of the file */
+    unsigned frame_shift;            /* of the bits that follow in the last of them; 32: none */
     const struct asm_field *field;   /* what it found */
     int stop;
 };
@@ -437,6 +450,20 @@ int section_align(struct as *as, uint64_t align, int64_t fill, int has_fill, uin
                   struct loc at);
 int section_fixup(struct as *as, const struct fixup *f);
 uint32_t asm_nop_word(void);
+
+/* ---- sizes of frames (asm_frames.c) ---- */
+
+int frame_sizes_add(struct asm_unit *u, struct frame_sizes *f, struct frame_size size);
+void frame_sizes_sort(struct frame_sizes *f);
+/* Gives a symbol the size of the frame of the function that begins at its place, unless it has one.
+ */
+void frame_sizes_give(const struct frame_sizes *f, struct symbol *s);
+/* A number of a section that is not loaded, of so many bytes or as LEB128. In .stack_sizes a place
+ * of 4 bytes begins a record, what follows is its size. */
+int frame_number(struct as *as, struct value v, unsigned bytes);
+void frame_leb128(struct as *as, struct value v);
+/* Gives the symbols of the source what its records say. */
+void frames_end(struct as *as);
 
 /* ---- asm_macro.c ---- */
 

@@ -397,6 +397,7 @@ static enum emu_status unit_assemble(struct asm_unit *u, const char *name, struc
         as->frames = 1;
         source_assemble(as);
         exchange_drop_block(as);
+        frames_end(as);
         while (as->frames)
             emu_free(as->frame[--as->frames].owned);
         table_free(&as->macros);

@@ -20,8 +20,7 @@ enum {
 /* A type of section of our own: the source line of every instruction of section sh_info. */
 #define ELF_LINES SHT_LOUSER
 
-#define ELF_LINES_NAME       ".superstep.lines"
-#define ELF_STACK_SIZES_NAME ".stack_sizes"
+#define ELF_LINES_NAME ".superstep.lines"
 
 /* A record of ELF_LINES; file is an offset in the strings of sh_link. */
 struct elf_line {

@@ -176,26 +176,6 @@ int elf_read_lines(struct elf_file *f)
 
 /* ---- sizes of stacks ---- */
 
-/* One function of .stack_sizes. */
-struct frame_size {
-    const struct section *section;
-    uint32_t offset, bytes;
-};
-
-struct frame_sizes {
-    struct frame_size *at; /* owned */
-    size_t n, room;
-};
-
-static int by_place(const void *a, const void *b)
-{
-    const struct frame_size *x = a, *y = b;
-
-    if (x->section != y->section)
-        return x->section < y->section ? -1 : 1;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
-
 /* ULEB128 of at most 32 bits; NULL when it does not end in time. */
 static const char *read_uleb(const char *p, const char *end, uint32_t *out)
 {
@@ -223,7 +203,7 @@ static int read_records(struct elf_file *f, const struct elf_section *s,
         Elf32_Rela r;
 
         p = end - p > 4 ? read_uleb(p + 4, end, &bytes) : NULL;
-        if (!p || k == n || out->n == out->room)
+        if (!p || k == n)
             return elf_error(f, "section '%s' ends within a record", s->name);
         r = rela_at(f, rela, k++);
         if (r.r_offset != offset || ELF32_R_SYM(r.r_info) >= f->symbols)
@@ -238,36 +218,19 @@ static int read_records(struct elf_file *f, const struct elf_section *s,
                 in = y->symbol->section;
                 at = y->symbol->offset;
             }
-            out->at[out->n++] = (struct frame_size){ in, at + (uint32_t)r.r_addend, bytes };
+            if (!frame_sizes_add(f->u, out,
+                                 (struct frame_size){ in, at + (uint32_t)r.r_addend, bytes }))
+                return 0;
         }
     }
     return 1;
 }
 
-static void give_symbols(struct elf_file *f, const struct frame_sizes *sizes)
-{
-    for (uint32_t k = 1; k < f->symbols; k++) {
-        struct symbol *s = f->symbol[k].symbol;
-        const struct frame_size *found;
-        struct frame_size key;
-
-        if (!s || s->state != SYMBOL_LABEL)
-            continue;
-        key = (struct frame_size){ s->section, s->offset, 0 };
-        found = bsearch(&key, sizes->at, sizes->n, sizeof(key), by_place);
-        if (found)
-            s->stack_bytes = found->bytes;
-    }
-}
-
 int elf_read_stack_sizes(struct elf_file *f)
 {
-    enum { RECORD_BYTES = 5 + sizeof(Elf32_Rela) }; /* at least, with its relocation */
-    struct frame_sizes sizes = { .room = f->data.n / RECORD_BYTES };
-    int ok;
+    struct frame_sizes sizes = { NULL, 0, 0 };
+    int ok = 1;
 
-    sizes.at = emu_alloc(sizes.room + 1, sizeof(*sizes.at));
-    ok = sizes.at || unit_no_memory(f->u);
     for (uint32_t k = 1; ok && k < f->sections; k++) {
         const struct elf_section *s = &f->section[k], *to;
 
@@ -275,13 +238,13 @@ int elf_read_stack_sizes(struct elf_file *f)
             continue;
         to = target_of(f, s);
         ok = to != NULL;
-        if (ok && !strcmp(to->name, ELF_STACK_SIZES_NAME) && to->h.sh_type == SHT_PROGBITS &&
-            !to->discarded)
+        if (ok && !strcmp(to->name, STACK_SIZES) && to->h.sh_type == SHT_PROGBITS && !to->discarded)
             ok = read_records(f, to, s, &sizes);
     }
-    if (ok && sizes.n) {
-        qsort(sizes.at, sizes.n, sizeof(*sizes.at), by_place);
-        give_symbols(f, &sizes);
+    frame_sizes_sort(&sizes);
+    for (uint32_t k = 1; ok && k < f->symbols; k++) {
+        if (f->symbol[k].symbol)
+            frame_sizes_give(&sizes, f->symbol[k].symbol);
     }
     emu_free(sizes.at);
     return ok;

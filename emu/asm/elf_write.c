@@ -437,8 +437,8 @@ static void add_stack_sizes(struct elf_writer *w, const struct section *s)
         }
     }
     if (records.n)
-        add_relocations(w, ELF_STACK_SIZES_NAME,
-                        add_section(w, ELF_STACK_SIZES_NAME, h, records.at, records.n), &table);
+        add_relocations(w, STACK_SIZES, add_section(w, STACK_SIZES, h, records.at, records.n),
+                        &table);
     emu_free(records.at);
     emu_free(table.at);
 }

@@ -368,7 +368,7 @@ static const char compiled[] =
     "\t{\n\trpt $m0, 0\n\tfnop\n\t}\n\t{\n\tnop\n\tfnop\n\t}\n\texitz $m15\n"
     ".Lfunc_end0:\n\t.size\t__runCodelet_V, .Lfunc_end0-__runCodelet_V\n\t.cfi_endproc\n"
     "\t.section\t.stack_sizes,\"o\",@progbits,.text.__runCodelet_V\n"
-    "\t.long\t.Lfunc_begin0\n\t.byte\t0\n"
+    "\t.long\t.Lfunc_begin0\n\t.byte\t200\n\t.byte\t1\n"
     "\t.section\t.text.__runCodelet_V,\"ax\",@progbits\n"
     "\t.hidden\tv\n\t.type\tv,@object\n\t.section\t.rodata.cst4,\"aM\",@progbits,4\n"
     "\t.p2align\t2\nv:\n\t.long\t5\n"
@@ -389,6 +389,26 @@ static void test_compiler_output(void **state)
                               ".rodata\n.int 5\n.section .rodata.b, \"a\"\n.asciz \"ab\"");
     assert_int_equal(image->section_count, 3);
     assert_int_equal(asm_symbol_find(image, "__runCodelet_V")->size, 20);
+    assert_int_equal(asm_symbol_find(image, "__runCodelet_V")->stack_bytes, 200);
+    asm_unit_free(u);
+}
+
+/* Sizes of frames: records of a place and ULEB128; a record of no place is none, and what
+ * .stack_usage says goes first. */
+static void test_stack_sizes(void **state)
+{
+    struct asm_unit *u = unit_assemble(
+        ".globl f, g, h, k\nf: nop\n.Lg: g: nop\nh: nop\n.stack_usage k, 4\nk: nop\n"
+        ".section .stack_sizes, \"o\", @progbits, .text\n"
+        ".long f + 8\n.uleb128 300\n.long .Lg\n.byte 0x80, 2, 1\n.long abroad\n.byte 7\n"
+        ".long k\n.byte 8\n.section .debug_x, \"\"\n.long f\n.byte 9");
+    const struct asm_image *image = asm_unit_image(u);
+
+    (void)state;
+    assert_int_equal(asm_symbol_find(image, "f")->stack_bytes, 0);
+    assert_int_equal(asm_symbol_find(image, "g")->stack_bytes, 256);
+    assert_int_equal(asm_symbol_find(image, "h")->stack_bytes, 300);
+    assert_int_equal(asm_symbol_find(image, "k")->stack_bytes, 4);
     asm_unit_free(u);
 }
 
@@ -534,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_aliases),
         cmocka_unit_test(test_optimizations),
         cmocka_unit_test(test_compiler_output),
+        cmocka_unit_test(test_stack_sizes),
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_common),
