@@ -54,7 +54,7 @@ static const char supervisor_code[] =
     ".section .text.__runCodelet_count, \"ax\"\n.supervisor\n.globl __runCodelet_count\n"
     ".type __runCodelet_count, @function\n"
     "__runCodelet_count:\nadd $m11, $m11, -16\nst32 $m10, $m11, $m15, 3\n"
-    "st32 $m7, $m11, $m15, 2\nsetzi $m6, 12345\nld32 $m7, $m0, $m15, 0\n"
+    "st32 $m7, $m11, $m15, 2\nsetzi $m6, 0\nld32 $m7, $m0, $m15, 0\n"
     "ld32 $m0, $m7, $m15, 0\ncall $m10, add_3\nst32 $m0, $m7, $m15, 0\n"
     "ld32 $m7, $m11, $m15, 2\nld32 $m10, $m11, $m15, 3\nadd $m11, $m11, 16\nbr $m10\n"
     ".size __runCodelet_count, . - __runCodelet_count\n"
@@ -296,6 +296,31 @@ static void the_user_knows_better(void **state)
     graph_free(r.g);
 }
 
+/* Compiled code uses the bytes below $mworker_base, PopLibs' assembly those above it: the first and
+ * the last of them belong to one worker. y[w] = w w. */
+static void a_worker_has_bytes_on_both_sides(void **state)
+{
+    static const char code[] =
+        ".section .text.__runCodelet_poly, \"ax\"\n.globl __runCodelet_poly\n"
+        "__runCodelet_poly: get $m0, $WSR\nand $m0, $m0, 7\nadd $m1, $m12, -32\n"
+        "st32 $m0, $m1, $m15, 0\nst32 $m0, $m12, $m15, 7\nld32 $m2, $m1, $m15, 0\n"
+        "ld32 $m3, $m12, $m15, 7\nmul $m2, $m2, $m3\nld32 $m4, $m13, $m15, 1\n"
+        "shl $m5, $m0, 2\nadd $m4, $m4, $m5\nst32 $m2, $m4, $m15, 0\nexitz $m15\n";
+    uint32_t x[WORDS] = { 0 }, y[WORDS];
+    struct rig r = rig_new();
+    struct compiled *c;
+
+    (void)state;
+    write_object(code, "");
+    graph_set_program(r.g, poly(&r, WORKER_STACK));
+    c = compile(&r);
+    run(c, r.x, x, r.y, y);
+    for (uint32_t w = 0; w < TILE_WORKERS; w++)
+        assert_int_equal(y[w], w * w);
+    compiled_free(c);
+    graph_free(r.g);
+}
+
 static void what_is_wrong_is_named(void **state)
 {
     static const char begin[] = ".section .text.poly, \"ax\"\n.globl poly\n.type poly, @function\n";
@@ -348,6 +373,7 @@ int main(void)
         cmocka_unit_test(workers_have_stacks),
         cmocka_unit_test(the_supervisor_has_a_stack),
         cmocka_unit_test(the_user_knows_better),
+        cmocka_unit_test(a_worker_has_bytes_on_both_sides),
         cmocka_unit_test(what_is_wrong_is_named),
     };
 
