@@ -178,8 +178,11 @@ validate: $(B)/superstep ## what silicon and the vendor's tools do, beside what 
 bench-codelets: $(O)/bench/bench_codelets ## cycles and bytes of every codelet
 	$(Q)$<
 
-bench: $(BENCH) ## speeds, medians of several runs
-	$(Q)for b in $(BENCH); do $$b || exit 1; done
+bench-schedules: $(O)/bench/bench_schedule ## events, bytes of code and host time of exchange patterns
+	$(Q)$< table
+
+bench: $(BENCH) $(B)/superstep ## speeds of the host, medians; AGAINST=COMMIT: beside those of a commit, in turns
+	$(Q)AGAINST=$(AGAINST) tests/bench/bench.sh $(O) $(B)/superstep
 
 # libFuzzer, one entry at a time; findings are left in build/fuzz.
 fuzz: ## fuzz every reader of outside bytes, FUZZ_SECONDS each
@@ -212,5 +215,5 @@ help: ## this list
 
 FORCE:
 
-.PHONY: all FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets fuzz fuzz-all format clean help
+.PHONY: all FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -2,16 +2,14 @@
  * functions in a loop, without the interpreter around them.
  *
  * Times are CPU time of the thread. The machine may be noisy, so each case runs in short rounds in
- * turn with the others; the median and the fastest round are printed, and the cycles of the
- * fastest, whose length is measured by a chain of additions.
+ * turn with the others, and the median is printed.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "emu/base/random.h"
-#include "emu/fast/fast.h"
 #include "emu/exec/exec.h"
+#include "emu/fast/fast.h"
+#include "tests/fixtures/bench_rows.h"
 
 enum { ROUNDS = 301, CALLS = 2000 };
 
@@ -61,17 +59,7 @@ static struct amp_bench benches[] = {
 
 static double now_ns(void)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
+    return 1e9 * bench_seconds(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static uint32_t noise_word(uint64_t *seed, double scale, int f32)
@@ -132,40 +120,23 @@ static double run_round(struct tile *t, const struct amp_bench *b)
     return (now_ns() - start) / CALLS;
 }
 
-static double add_chain_ns(void)
-{
-    uint64_t v = 0;
-    double start = now_ns();
-
-    for (int i = 0; i < 100000; i++)
-        __asm__ volatile("add $1, %0" : "+r"(v));
-    return (now_ns() - start) / 100000;
-}
-
 int main(void)
 {
     static struct tile t;
     static uint8_t mem[1 << 20];
-    double cycle_ns = 1e9;
 
     if (tile_init(&t, arch_preset("mk2"), 0, mem) != EMU_OK || !fast_begin(&t))
         return 2;
     for (int r = 0; r < ROUNDS; r++) {
-        double ns = add_chain_ns();
-
-        cycle_ns = ns < cycle_ns ? ns : cycle_ns;
         for (size_t k = 0; k < EMU_COUNT_OF(benches); k++)
             benches[k].ns[r] =
                 benches[k].fast || r % 20 == 0 ? run_round(&t, &benches[k]) : benches[k].ns[r - 1];
     }
-    printf("# %-32s %10s %10s %10s\n", "GMAC/s of one core", "median", "fastest", "cycles");
     for (size_t k = 0; k < EMU_COUNT_OF(benches); k++) {
         struct amp_bench *b = &benches[k];
         double macs = b->macs * TILE_WORKERS;
 
-        qsort(b->ns, ROUNDS, sizeof(b->ns[0]), by_value);
-        printf("%-34s %10.2f %10.2f %10.0f\n", b->name, macs / b->ns[ROUNDS / 2], macs / b->ns[0],
-               b->ns[0] / cycle_ns);
+        bench_row("GMAC/s", macs / bench_median(b->ns, ROUNDS), "%s", b->name);
     }
     tile_free(&t);
     return 0;

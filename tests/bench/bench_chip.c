@@ -6,11 +6,10 @@
  * are printed, and rates are per second of CPU time. The gain of the second core can only be taken
  * from elapsed time, so two threads that share nothing stand beside it.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+#include <sys/resource.h>
 
 #include "emu/bsp/machine.h"
+#include "tests/fixtures/bench_rows.h"
 #include "tests/fixtures/tile_fixture.h"
 
 enum { TURNS = 9, BUSY = 16, ALONE = 100 /* times as long is the loop of the tile alone */ };
@@ -32,50 +31,25 @@ static const char f32_loop[] =
            "{ ld64step $a2:3, $mzero, $m2+=, -1; f32v2add $a6:7, $a4:5, $a6:7 }\n"
            "brnzdec $m0, l\n exitz $mzero\n";
 
+#define RATE "M instructions/s"
+#define GAIN "x"
+
 struct seconds {
     double elapsed, cpu;
 };
 
-static double clock_seconds(clockid_t id)
-{
-    struct timespec t;
-
-    clock_gettime(id, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static struct seconds now(void)
 {
-    return (struct seconds){ clock_seconds(CLOCK_MONOTONIC),
-                             clock_seconds(CLOCK_PROCESS_CPUTIME_ID) };
+    return (struct seconds){ bench_seconds(CLOCK_MONOTONIC),
+                             bench_seconds(CLOCK_PROCESS_CPUTIME_ID) };
 }
 
-static int by_value(const void *a, const void *b)
+static double resident_kib(void)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    struct rusage u;
 
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *v)
-{
-    qsort(v, TURNS, sizeof(*v), by_value);
-    return v[TURNS / 2];
-}
-
-static long resident_kib(void)
-{
-    FILE *f = fopen("/proc/self/status", "r");
-    char line[256];
-    long kib = 0;
-
-    while (f && fgets(line, sizeof(line), f)) {
-        if (sscanf(line, "VmHWM: %ld", &kib) == 1)
-            break;
-    }
-    if (f)
-        fclose(f);
-    return kib;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)u.ru_maxrss;
 }
 
 static void load(struct machine *m, const struct tile_fixture *r, uint32_t tiles, uint32_t touch)
@@ -124,7 +98,7 @@ static struct seconds rate(const struct tile_fixture *r, uint32_t tiles, unsigne
 /* Elapsed time of two pieces of work that share nothing, on so many threads. */
 static double share_nothing(int threads)
 {
-    double from = clock_seconds(CLOCK_MONOTONIC);
+    double from = bench_seconds(CLOCK_MONOTONIC);
 
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int i = 0; i < 2; i++) {
@@ -133,13 +107,13 @@ static double share_nothing(int threads)
         for (int k = 0; k < 100000000; k++)
             __asm__ volatile("add $1, %0" : "+r"(v));
     }
-    return clock_seconds(CLOCK_MONOTONIC) - from;
+    return bench_seconds(CLOCK_MONOTONIC) - from;
 }
 
 static void bench_loop(const char *name, const char *loop)
 {
     struct tile_fixture *shortest = loop_rig(loop, 1), *longer = loop_rig(loop, ALONE);
-    double one[TURNS], chip[TURNS], two[TURNS], gain[TURNS], nothing[TURNS], alone;
+    double one[TURNS], chip[TURNS], two[TURNS], gain[TURNS], nothing[TURNS];
     uint32_t tiles = shortest->arch.tiles;
 
     for (int k = 0; k < TURNS; k++) {
@@ -151,15 +125,11 @@ static void bench_loop(const char *name, const char *loop)
         gain[k] = b.elapsed / a.elapsed;
         nothing[k] = share_nothing(1) / share_nothing(2);
     }
-    alone = median(one);
-    printf("%s, millions of instructions per second and core\n", name);
-    printf("  one busy tile              %8.1f\n", alone / 1e6);
-    printf("  %u tiles, one thread     %8.1f  %5.1f %% of one tile\n", tiles, median(chip) / 1e6,
-           100 * median(chip) / alone);
-    printf("  %u tiles, two threads    %8.1f  %5.1f %% of one tile\n", tiles, median(two) / 1e6,
-           100 * median(two) / alone);
-    printf("  gain of the second core        %.2f (two threads that share nothing: %.2f)\n",
-           median(gain), median(nothing));
+    bench_row(RATE, bench_median(one, TURNS) / 1e6, "%s, one busy tile", name);
+    bench_row(RATE, bench_median(chip, TURNS) / 1e6, "%s, %u tiles, one thread", name, tiles);
+    bench_row(RATE, bench_median(two, TURNS) / 1e6, "%s, %u tiles, two threads", name, tiles);
+    bench_row(GAIN, bench_median(gain, TURNS), "%s, gain of the second core", name);
+    bench_row(GAIN, bench_median(nothing, TURNS), "%s, gain of two that share nothing", name);
     tile_fixture_free(shortest);
     tile_fixture_free(longer);
 }
@@ -169,12 +139,12 @@ static double start_seconds(const struct tile_fixture *r)
 {
     struct machine_options o = { .threads = 2 };
     struct machine *m;
-    double from = clock_seconds(CLOCK_MONOTONIC);
+    double from = bench_seconds(CLOCK_MONOTONIC);
 
     tile_must(machine_new(&r->arch, &o, &m) == EMU_OK, "machine");
     load(m, r, BUSY, r->arch.mem_bytes);
     tile_must(machine_run(m, 1) == MACHINE_LIMIT, "first cycle");
-    from = clock_seconds(CLOCK_MONOTONIC) - from;
+    from = bench_seconds(CLOCK_MONOTONIC) - from;
     machine_free(m);
     return from;
 }
@@ -186,7 +156,7 @@ static void bench_start(void)
 
     for (int k = 0; k < TURNS; k++)
         start[k] = start_seconds(r);
-    printf("a chip with %d busy tiles starts in %.1f ms\n", BUSY, 1e3 * median(start));
+    bench_row("ms", 1e3 * bench_median(start, TURNS), "a chip with %d busy tiles starts", BUSY);
     tile_fixture_free(r);
 }
 
@@ -195,15 +165,15 @@ static void bench_memory(void)
 {
     struct machine_options o = { .threads = 2 };
     struct tile_fixture *r = loop_rig(f32_loop, 1);
-    long busy = resident_kib();
+    double busy = resident_kib();
     struct machine *m;
 
     tile_must(machine_new(&r->arch, &o, &m) == EMU_OK, "machine");
     load(m, r, r->arch.tiles, r->arch.mem_bytes);
     tile_must(machine_run(m, UINT64_MAX) == MACHINE_HOST, "run");
     machine_digest(m);
-    printf("resident at most: %.3f GiB so far, %.3f GiB with every page of every tile touched\n",
-           (double)busy / (1 << 20), (double)resident_kib() / (1 << 20));
+    bench_row("GiB", busy / (1 << 20), "resident, loops on all tiles");
+    bench_row("GiB", resident_kib() / (1 << 20), "resident, every page of all tiles touched");
     machine_free(m);
     tile_fixture_free(r);
 }
@@ -214,6 +184,5 @@ int main(void)
     bench_loop("f32v2 loop", f32_loop);
     bench_start();
     bench_memory();
-    printf("(medians of %d turns)\n", TURNS);
     return 0;
 }

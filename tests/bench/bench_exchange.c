@@ -5,13 +5,12 @@
  * for any delay. Printed are medians of several runs and the count of what was moved. Issue is
  * timed through the port, without decoding.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "emu/exchange/exchange_private.h"
+#include "tests/fixtures/bench_rows.h"
 
 enum { ROUNDS = 77, WORDS = 4, ROUND_EVENTS = 240, RUNS = 9 };
 
@@ -24,23 +23,7 @@ struct exchange_bench {
 
 static double now_ms(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-
-    return a < b ? -1 : a > b;
-}
-
-static void print_median(const char *name, double ms[RUNS])
-{
-    qsort(ms, RUNS, sizeof(ms[0]), by_value);
-    printf("%s_ms %.2f\n", name, ms[RUNS / 2]);
+    return 1e3 * bench_seconds(CLOCK_MONOTONIC);
 }
 
 static void die(const char *what)
@@ -170,12 +153,12 @@ int main(int argc, char **argv)
         exchange_deliver(p, b.part, 0, b.arch->tiles);
         delivered[i] = now_ms() - start;
     }
-    printf("messages %zu\nwords %" PRIu32 "\nmegabytes_cached %.1f\n", p->copies,
-           p->first_word[b.arch->tiles], (double)exchange_counts(b.x).cache_bytes / 1e6);
-    print_median("issue", logged);
-    print_median("resolve", resolved);
-    print_median("replay", replayed);
-    print_median("deliver", delivered);
+    bench_row("MB", (double)exchange_counts(b.x).cache_bytes / 1e6, "phase of %zu messages: cached",
+              p->copies);
+    bench_row("ms", bench_median(logged, RUNS), "phase of %zu messages: issue", p->copies);
+    bench_row("ms", bench_median(resolved, RUNS), "phase of %zu messages: resolve", p->copies);
+    bench_row("ms", bench_median(replayed, RUNS), "phase of %zu messages: replay", p->copies);
+    bench_row("ms", bench_median(delivered, RUNS), "phase of %zu messages: deliver", p->copies);
     bench_free(&b);
     return 0;
 }

@@ -3,35 +3,14 @@
  */
 #include <inttypes.h>
 #include <omp.h>
-#include <time.h>
 
 #include "models/feed/feed.h"
+#include "tests/fixtures/bench_rows.h"
 #include "tests/fixtures/picture_fixture.h"
 
 enum { WIDTH = 1200, HEIGHT = 834, SIDE = 380, GRAIN = 5, RUNS = 15, FILES = 48, FEED_RUNS = 5 };
 
 static const double CROP = 0.922;
-
-static double now_s(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-
-    return a < b ? -1 : a > b;
-}
-
-static double median(double *v, size_t n)
-{
-    qsort(v, n, sizeof(*v), by_value);
-    return v[n / 2];
-}
 
 static void must(enum emu_status s)
 {
@@ -39,12 +18,6 @@ static void must(enum emu_status s)
         return;
     fprintf(stderr, "bench_feed: %s\n", emu_error());
     exit(1);
-}
-
-static void print_rate(const char *what, double seconds)
-{
-    printf("%-44s %8.2f ms  %7.1f /s\n", what, seconds * 1e3, 1 / seconds);
-    fflush(stdout);
 }
 
 /* Decoding and resizing of one file in memory, by CPU time. */
@@ -55,22 +28,21 @@ static void measure_steps(const char *path)
     size_t bytes = read_file(path, &data);
 
     for (int i = 0; i < RUNS; i++) {
-        double start = now_s(CLOCK_THREAD_CPUTIME_ID), between;
+        double start = bench_seconds(CLOCK_THREAD_CPUTIME_ID), between;
         struct picture whole, cut;
 
         must(picture_read_bytes(data, bytes, path, &whole));
-        between = now_s(CLOCK_THREAD_CPUTIME_ID);
+        between = bench_seconds(CLOCK_THREAD_CPUTIME_ID);
         must(picture_crop(&whole, SIDE, CROP, &cut));
         decode[i] = between - start;
-        crop[i] = now_s(CLOCK_THREAD_CPUTIME_ID) - between;
+        crop[i] = bench_seconds(CLOCK_THREAD_CPUTIME_ID) - between;
         picture_free(&whole);
         picture_free(&cut);
     }
     free(data);
-    printf("JPEG of %d x %d, %zu bytes; cut of %d x %d at %g\n", WIDTH, HEIGHT, bytes, SIDE, SIDE,
-           CROP);
-    print_rate("decode", median(decode, RUNS));
-    print_rate("resize and cut", median(crop, RUNS));
+    bench_row("ms", 1e3 * bench_median(decode, RUNS), "JPEG of %d x %d: decode", WIDTH, HEIGHT);
+    bench_row("ms", 1e3 * bench_median(crop, RUNS), "JPEG of %d x %d: resize and cut", WIDTH,
+              HEIGHT);
 }
 
 /* All pictures of a folder through a feed: wall time of one, CPU time of one. */
@@ -79,10 +51,10 @@ static void measure_feed(const char *folder, unsigned threads)
     struct feed_options o = { .side = SIDE, .crop = CROP, .threads = threads };
     double wall[FEED_RUNS], cpu[FEED_RUNS];
     uint8_t *rgb = malloc((size_t)SIDE * SIDE * 3);
-    char what[64];
 
     for (int i = 0; i < FEED_RUNS; i++) {
-        double start = now_s(CLOCK_MONOTONIC), start_cpu = now_s(CLOCK_PROCESS_CPUTIME_ID);
+        double start = bench_seconds(CLOCK_MONOTONIC),
+               start_cpu = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
         const char *name;
         uint64_t index;
         struct picture_feed *f;
@@ -91,15 +63,15 @@ static void measure_feed(const char *folder, unsigned threads)
         must(feed_open(&folder, 1, &o, &f));
         while (more)
             must(feed_next(f, rgb, &name, &index, &more));
-        wall[i] = (now_s(CLOCK_MONOTONIC) - start) / FILES;
-        cpu[i] = (now_s(CLOCK_PROCESS_CPUTIME_ID) - start_cpu) / FILES;
+        wall[i] = (bench_seconds(CLOCK_MONOTONIC) - start) / FILES;
+        cpu[i] = (bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - start_cpu) / FILES;
         feed_close(f);
     }
     free(rgb);
-    snprintf(what, sizeof(what), "feed, %u threads: a picture, wall", threads);
-    print_rate(what, median(wall, FEED_RUNS));
-    snprintf(what, sizeof(what), "feed, %u threads: a picture, CPU", threads);
-    print_rate(what, median(cpu, FEED_RUNS));
+    bench_row("ms", 1e3 * bench_median(wall, FEED_RUNS), "feed, %u threads: a picture, wall",
+              threads);
+    bench_row("ms", 1e3 * bench_median(cpu, FEED_RUNS), "feed, %u threads: a picture, CPU",
+              threads);
 }
 
 int main(void)

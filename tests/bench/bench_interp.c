@@ -4,28 +4,10 @@
  * Seconds are those of the process' own CPU time; each figure is the median of nine runs. A bundle
  * counts as two instructions.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
+#include "tests/fixtures/bench_rows.h"
 #include "tests/fixtures/tile_fixture.h"
 
 enum { RUNS = 9 };
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
 
 /* macs: multiply-adds per issue slot of the loop. */
 static void bench(const char *name, const char *text, double macs, int plain)
@@ -38,22 +20,20 @@ static void bench(const char *name, const char *text, double macs, int plain)
         double start;
 
         tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
-        start = cpu_seconds();
+        start = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
         tile_must(barrel_run(&r->barrel, r->tile, tile_fixture_symbol(r, "stop"), UINT64_MAX) ==
                       BARREL_HALT,
                   "run");
-        seconds[k] = cpu_seconds() - start;
+        seconds[k] = bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
     }
     for (unsigned lane = 0; lane <= LANE_SUPER; lane++) {
         instructions += r->barrel.instructions[lane];
         slots += r->barrel.issued[lane];
     }
-    qsort(seconds, RUNS, sizeof(seconds[0]), by_value);
-    median = seconds[RUNS / 2];
-    printf("%-34s %8.1f M instructions/s", name, (double)instructions / median / 1e6);
+    median = bench_median(seconds, RUNS);
+    bench_row("M instructions/s", (double)instructions / median / 1e6, "%s", name);
     if (macs > 0)
-        printf(" %8.2f GMAC/s", (double)slots * macs / median / 1e9);
-    printf("  (median of %d runs of %.0f ms)\n", RUNS, median * 1e3);
+        bench_row("GMAC/s", (double)slots * macs / median / 1e9, "%s", name);
     tile_fixture_free(r);
 }
 

@@ -1,26 +1,19 @@
 /* bench_schedule.c - the exchange scheduler on mk2: events against B + 112, bytes of code against
  * what is allowed (12 per message in, 8 per message out or started 64 words), and host time.
+ * Without the argument `table` only host times are printed, as rows.
  */
 #include <inttypes.h>
-#include <time.h>
 
+#include "tests/fixtures/bench_rows.h"
 #include "tests/fixtures/exchange_patterns.h"
 
 enum { RUNS = 3, ALWAYS = 112 };
 
+static int table;
+
 static double now_ms(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-
-    return a < b ? -1 : a > b;
+    return 1e3 * bench_seconds(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* Bytes allowed for all tiles. */
@@ -41,6 +34,7 @@ static void measure(struct pattern *p, enum exchange_target target)
     uint32_t events = 0, bound = 0, most = 0;
     uint64_t bytes = 0;
     double ms[RUNS];
+    const char *aim = target == EXCHANGE_CYCLES ? "cycles" : "memory";
 
     for (int i = 0; i < runs; i++) {
         struct exchange_schedule s;
@@ -58,11 +52,14 @@ static void measure(struct pattern *p, enum exchange_target target)
             most = s.tile[k].bytes > most ? s.tile[k].bytes : most;
         exchange_schedule_free(&s);
     }
-    qsort(ms, (size_t)runs, sizeof(ms[0]), by_value);
+    if (!table) {
+        bench_row("ms", bench_median(ms, (size_t)runs), "schedule for %s, %s", aim, p->name);
+        return;
+    }
     printf("%-28s %-6s %8zu %8zu %7" PRIu32 " %7" PRIu32 " %6.3f %6.2f %6.2f %7" PRIu32 " %8.1f\n",
-           p->name, target == EXCHANGE_CYCLES ? "cycles" : "memory", p->messages, p->dests, bound,
-           events, events / (double)(bound + ALWAYS), (double)bytes / (double)allowance(p),
-           (double)bytes / (double)p->dests, most, ms[runs / 2]);
+           p->name, aim, p->messages, p->dests, bound, events, events / (double)(bound + ALWAYS),
+           (double)bytes / (double)allowance(p), (double)bytes / (double)p->dests, most,
+           bench_median(ms, (size_t)runs));
     fflush(stdout);
 }
 
@@ -84,10 +81,10 @@ static void both(struct pattern *p)
 
 int main(int argc, char **argv)
 {
-    int all = argc > 1 && !strcmp(argv[1], "all");
-
-    printf("%-28s %-6s %8s %8s %7s %7s %6s %6s %6s %7s %8s\n", "pattern", "target", "sends",
-           "receives", "B", "events", "/B+112", "code", "B/recv", "most", "ms");
+    table = argc > 1 && !strcmp(argv[1], "table");
+    if (table)
+        printf("%-28s %-6s %8s %8s %7s %7s %6s %6s %6s %7s %8s\n", "pattern", "target", "sends",
+               "receives", "B", "events", "/B+112", "code", "B/recv", "most", "ms");
     PATTERN("gather 8 x 8", pattern_gather(&p, 8, 1, 8));
     PATTERN("gather 64 x 8", pattern_gather(&p, 64, 1, 8));
     PATTERN("gather 23 x 64", pattern_gather(&p, 23, 1, 64));
@@ -117,7 +114,7 @@ int main(int argc, char **argv)
     PATTERN("irregular 20 x 64", pattern_irregular(&p, 20, 64, 64));
     PATTERN("irregular 20 x 8..64", pattern_irregular(&p, 20, 8, 64));
     PATTERN("random 20000 x 40 to 4", pattern_random(&p, 20000, 40, 4));
-    if (all) {
+    if (table) {
         PATTERN("gather 1472 x 8", pattern_gather(&p, 1472, 1, 8));
         PATTERN("transpose 1472 x 8", pattern_transpose(&p, 1472, 1, 8));
     }
