@@ -269,11 +269,25 @@ static int do_size(struct as *as, struct loc at, int argument)
     return s->size != NULL;
 }
 
-/* .comm symbol, bytes[, alignment], and .lcomm: zeros in .bss. A common symbol gives way to a
- * definition in another file, and to the common symbol of a file before this one. */
+/* A file may say twice what a common symbol needs, but not two things. */
+static int check_common(struct as *as, const struct symbol *s, int64_t bytes, int64_t align,
+                        struct loc at)
+{
+    const struct section *room = s->section;
+    uint32_t least = align < MIN_SECTION_ALIGN ? MIN_SECTION_ALIGN : (uint32_t)align;
+
+    if (room->size == (size_t)bytes && room->align == least)
+        return 1;
+    as_error(as, at, "'%s' is already common with another size or alignment", s->n.name);
+    unit_diag(as->u, ASM_NOTE, s->defined, "here");
+    return 0;
+}
+
+/* .comm symbol, bytes[, alignment]: a common symbol, which the linker gives room; and .lcomm: zeros
+ * in .bss, local to the file. */
 static int do_common(struct as *as, struct loc at, int is_global)
 {
-    struct section *here = as->section, *bss;
+    struct section *here = as->section, *room;
     struct span name;
     int64_t bytes, align = 0;
     struct symbol *s;
@@ -286,14 +300,19 @@ static int do_common(struct as *as, struct loc at, int is_global)
     if (bytes < 0 || align < 0)
         return as_error(as, at, "the size or the alignment is negative");
     s = symbol_get(as, name);
-    bss = section_get(as, span_of(".bss", 4), default_flags(span_of(".bss", 4)), at);
-    if (!s || !bss)
+    if (!s)
+        return 0;
+    if (s->common)
+        return check_common(as, s, bytes, align, at);
+    room = is_global ? section_new_common(as->u, as->source, s)
+                     : section_get(as, span_of(".bss", 4), default_flags(span_of(".bss", 4)), at);
+    if (!room)
         return 0;
     s->type = ASM_OBJECT;
     s->size = expr_number(as, bytes);
     s->global |= is_global;
-    s->weak |= is_global;
-    as->section = bss;
+    s->common |= is_global;
+    as->section = room;
     ok = s->size && section_align(as, (uint64_t)align, 0, 1, 0, at) &&
          symbol_define_label(as, name, at) && section_fill(as, (uint64_t)bytes, 1, 0, at);
     as->section = here;

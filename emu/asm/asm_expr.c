@@ -359,9 +359,9 @@ static const struct expr_node *make_symbol(struct as *as, struct symbol *s, stru
 
     if (!s)
         return NULL;
-    if (s->state == SYMBOL_LABEL && !s->weak)
+    if (s->state == SYMBOL_LABEL && !is_replaceable(s))
         return expr_place(as, s->section, s->offset);
-    if (s->state == SYMBOL_VARIABLE && !s->weak)
+    if (s->state == SYMBOL_VARIABLE && !is_replaceable(s))
         return s->value;
     if (!as->in_size && section_is_loaded(as->section) && !s->uses++)
         s->first_use = at;

@@ -87,7 +87,7 @@ struct symbol {
     struct named n;
     struct source *source;
     uint8_t state, type, global, weak, numbered, visiting;
-    uint8_t common;  /* of an object: the linker allocates it unless a file defines it */
+    uint8_t common;  /* the linker allocates it unless a file defines it */
     uint8_t needed;  /* by a section that is linked */
     uint32_t offset; /* SYMBOL_LABEL */
     struct section *section;
@@ -436,6 +436,9 @@ int symbol_define_numbered(struct as *as, struct span digits, struct loc at);
 struct symbol *symbol_numbered(struct as *as, struct span digits, int forward, struct loc at);
 int symbol_assign(struct as *as, struct span name, const struct expr_node *value, struct loc at);
 struct section *section_get(struct as *as, struct span name, uint32_t flags, struct loc at);
+/* An empty section for a common symbol of a file, which no name finds: it is linked if no file
+ * defines the symbol. NULL without memory. */
+struct section *section_new_common(struct asm_unit *u, struct source *f, const struct symbol *s);
 /* Makes the current section part of a comdat group. */
 int section_join_group(struct as *as, struct span name);
 

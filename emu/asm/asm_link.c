@@ -76,7 +76,7 @@ static int place(struct link *l)
 /* ---- symbols ---- */
 
 /* Which of several definitions of a name stays: the strongest; of equal ones the first, but of
- * common symbols the largest. */
+ * common symbols the largest, with the largest alignment of all. */
 enum { WEAK, COMMON, DEFINED };
 
 static int strength(const struct symbol *s)
@@ -93,6 +93,14 @@ static int is_stronger(const struct symbol *s, const struct symbol *than)
     return strength(s) > strength(than);
 }
 
+/* Common symbols of one name share one room, which suits them all. */
+static void share_alignment(const struct symbol *a, const struct symbol *b)
+{
+    uint32_t larger = a->section->align > b->section->align ? a->section->align : b->section->align;
+
+    a->section->align = b->section->align = larger;
+}
+
 static int add_global(struct link *l, struct symbol *s)
 {
     struct span name = span_of(s->n.name, s->n.len);
@@ -103,6 +111,8 @@ static int add_global(struct link *l, struct symbol *s)
         if (!g)
             return 0;
     }
+    if (g->symbol && s->common && g->symbol->common)
+        share_alignment(s, g->symbol);
     if (!g->symbol || is_stronger(s, g->symbol)) {
         g->symbol = s;
     } else if (strength(s) == DEFINED && strength(g->symbol) == DEFINED) {

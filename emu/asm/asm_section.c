@@ -148,6 +148,26 @@ struct section *section_get(struct as *as, struct span name, uint32_t flags, str
     return s;
 }
 
+struct section *section_new_common(struct asm_unit *u, struct source *f, const struct symbol *s)
+{
+    struct section *room = unit_alloc(u, 1, sizeof(*room));
+
+    if (!room) {
+        unit_no_memory(u);
+        return NULL;
+    }
+    room->n.name = "COMMON";
+    room->n.len = 6;
+    room->source = f;
+    room->flags = ASM_ALLOC | ASM_WRITE;
+    room->align = MIN_SECTION_ALIGN;
+    room->nobits = 1;
+    room->common = s;
+    *u->section_end = room;
+    u->section_end = &room->next;
+    return room;
+}
+
 int section_join_group(struct as *as, struct span name)
 {
     struct group *g = (struct group *)table_find(&as->u->groups, name);

@@ -230,6 +230,16 @@ static int check_section(struct elf_file *f, const struct elf_section *s)
     return 1;
 }
 
+static int give_zeros(struct asm_unit *u, struct section *s, uint32_t align, uint32_t bytes)
+{
+    s->align = align < MIN_SECTION_ALIGN ? MIN_SECTION_ALIGN : align;
+    s->bytes = emu_alloc(bytes, 1);
+    if (!s->bytes)
+        return unit_no_memory(u);
+    s->size = s->capacity = bytes;
+    return 1;
+}
+
 static struct section *new_section(struct elf_file *f, const char *name, uint32_t flags,
                                    uint32_t align, uint32_t bytes)
 {
@@ -240,16 +250,9 @@ static struct section *new_section(struct elf_file *f, const char *name, uint32_
         return NULL;
     s->source = f->source;
     s->flags = flags;
-    s->align = align < MIN_SECTION_ALIGN ? MIN_SECTION_ALIGN : align;
     *f->u->section_end = s;
     f->u->section_end = &s->next;
-    s->bytes = emu_alloc(bytes, 1);
-    if (!s->bytes) {
-        unit_no_memory(f->u);
-        return NULL;
-    }
-    s->size = s->capacity = bytes;
-    return s;
+    return give_zeros(f->u, s, align, bytes) ? s : NULL;
 }
 
 /* A section without bytes in the file costs as many here; together they are less than a tile. */
@@ -310,11 +313,9 @@ static int read_common(struct elf_file *f, const Elf32_Sym *y, struct symbol *s)
                          y->st_value, MAX_ALIGN);
     if (!check_nobits(f, "COMMON", y->st_size))
         return 0;
-    s->section = new_section(f, "COMMON", ASM_ALLOC | ASM_WRITE, y->st_value, y->st_size);
-    if (!s->section)
+    s->section = section_new_common(f->u, f->source, s);
+    if (!s->section || !give_zeros(f->u, s->section, y->st_value, y->st_size))
         return 0;
-    s->section->nobits = 1;
-    s->section->common = s;
     s->state = SYMBOL_LABEL;
     s->common = 1;
     return 1;

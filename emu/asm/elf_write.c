@@ -182,6 +182,34 @@ static void add_locals(struct elf_writer *w, const struct source *f)
     }
 }
 
+/* As the linker does with definitions of several files. */
+enum { WEAK, COMMON, DEFINED };
+
+static int strength(const Elf32_Sym *y)
+{
+    if (y->st_shndx == SHN_COMMON)
+        return COMMON;
+    return ELF32_ST_BIND(y->st_info) == STB_WEAK ? WEAK : DEFINED;
+}
+
+/* What becomes of an entry of the table when another file has the name, too. Returns 0 if both
+ * define it. */
+static int join_symbols(Elf32_Sym *y, const Elf32_Sym *other)
+{
+    int have = strength(y), more = strength(other);
+
+    if (have == COMMON && more == COMMON) {
+        y->st_size = other->st_size > y->st_size ? other->st_size : y->st_size;
+        y->st_value = other->st_value > y->st_value ? other->st_value : y->st_value;
+    } else if (more > have) {
+        uint32_t name = y->st_name;
+
+        *y = *other;
+        y->st_name = name;
+    }
+    return have != DEFINED || more != DEFINED;
+}
+
 static void add_globals(struct elf_writer *w, const struct source *f)
 {
     for (size_t i = 0; i < f->symbols.buckets; i++) {
@@ -197,7 +225,8 @@ static void add_globals(struct elf_writer *w, const struct source *f)
             describe(s, &y);
             if (name && is_new)
                 name->index = add_symbol(w, n->name, y);
-            else if (name && !s->weak && !s->common)
+            else if (name && !w->u->no_memory &&
+                     !join_symbols((Elf32_Sym *)w->symbol.at + name->index, &y))
                 unit_diag(w->u, ASM_ERROR, s->defined, "'%s' is already defined in another file",
                           n->name);
         }

@@ -105,6 +105,39 @@ static void test_only_what_is_needed(void **state)
     emu_free(data);
 }
 
+/* One object of several files: a definition wins over the common and weak ones of other files, and
+ * commons of one name become one that suits all. */
+static void test_joined_symbols(void **state)
+{
+    static const char *const text[] = {
+        ".comm x, 8, 8\n.data\n.globl table\ntable: .int x, y, z\n.comm y, 4\n.weak z\nz: .int 1",
+        ".comm x, 40, 4\n.data\n.globl y\ny: .int 2\n.globl z\nz: .int 3",
+        ".comm x, 12, 64\n.comm y, 400\n.data\n.weak z\nz: .int 4",
+    };
+    const struct asm_symbol *x;
+    const struct asm_image *got;
+    struct asm_unit *linked;
+    size_t bytes;
+    uint8_t *data = object_of(text, EMU_COUNT_OF(text), &bytes);
+    uint32_t table[3];
+
+    (void)state;
+    assert_int_equal(link_roots(data, bytes, arch_preset("mk2"), NULL, 0, &linked), EMU_OK);
+    got = asm_unit_image(linked);
+    x = asm_symbol_find(got, "x");
+    assert_string_equal(x->section->name, "COMMON");
+    assert_int_equal(x->size, 40);
+    assert_int_equal(x->value % 64, 0);
+    memcpy(table, asm_symbol_find(got, "table")->section->bytes, sizeof(table));
+    assert_int_equal(table[0], x->value);
+    assert_int_equal(table[1], asm_symbol_find(got, "y")->value);
+    assert_int_equal(asm_symbol_find(got, "y")->size, 0); /* of a label */
+    assert_int_equal(table[2], asm_symbol_find(got, "z")->value);
+    assert_int_equal(asm_symbol_find(got, "z")->weak, 0);
+    asm_unit_free(linked);
+    emu_free(data);
+}
+
 /* What differs between machines is filled in for the machine that is linked for. */
 static void test_machines(void **state)
 {
@@ -297,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_as_unit),
         cmocka_unit_test(test_only_what_is_needed),
+        cmocka_unit_test(test_joined_symbols),
         cmocka_unit_test(test_machines),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_read_and_written_again),

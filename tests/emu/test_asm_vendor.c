@@ -465,20 +465,26 @@ static void test_groups(void **state)
     asm_unit_free(u);
 }
 
-/* The definition wins over common symbols, wherever it stands; of these the first. */
+/* The definition wins over common symbols, wherever it stands; of these the largest, with the
+ * largest alignment. In one file they must agree. */
 static void test_common(void **state)
 {
     struct asm_unit *u = unit_new();
     const struct asm_symbol *s;
+    unsigned rooms = 0;
 
     (void)state;
     assert_int_equal(unit_add(u, "a.S", ".comm x, 6, 16\n.comm y, 4\nsetzi $m0, x"), EMU_OK);
-    assert_int_equal(unit_add(u, "b.S", ".comm x, 6, 16\n.comm y, 4\nsetzi $m0, x"), EMU_OK);
+    assert_int_equal(unit_add(u, "b.S", ".comm x, 60, 8\n.comm y, 4\nsetzi $m0, x\n.comm x, 60, 4"),
+                     EMU_OK);
     assert_int_equal(unit_add(u, "c.S", ".data\n.int 1\n.globl y\ny: .int 2"), EMU_OK);
     assert_int_equal(asm_unit_link(u, NULL), EMU_OK);
     s = asm_symbol_find(asm_unit_image(u), "x");
-    assert_int_equal(s->size, 6);
+    assert_int_equal(s->size, 60);
     assert_int_equal(s->value % 16, 0);
+    for (size_t k = 0; k < asm_unit_image(u)->section_count; k++)
+        rooms += !strcmp(asm_unit_image(u)->section[k].name, "COMMON");
+    assert_int_equal(rooms, 1); /* that of x; y is defined */
     assert_int_equal(s->type, ASM_OBJECT);
     for (int k = 0; k < 2; k++) {
         uint32_t word;
@@ -488,6 +494,13 @@ static void test_common(void **state)
     }
     asm_unit_free(u);
     assembler_says(".comm x, -1", "1:1: error: the size or the alignment is negative\n");
+    assembler_says(".comm x, 4\n.comm x, 8",
+                   "2:1: error: 'x' is already common with another size or alignment\n"
+                   "1:1: note: here\n");
+    assembler_says(".comm x, 4, 8\n.comm x, 4, 16",
+                   "2:1: error: 'x' is already common with another size or alignment\n"
+                   "1:1: note: here\n");
+    assembler_says(".comm x, 4\nx: nop", "2:1: error: 'x' is already defined\n1:1: note: here\n");
 }
 
 static void test_numbers_of_data(void **state)
