@@ -309,14 +309,22 @@ static int check_mode(const struct match_attempt *a, const struct insn_form *f)
                 t->mode == MODE_WORKER ? "worker" : "supervisor");
 }
 
-static int check_machine(const struct match_attempt *a, unsigned op)
+static int check_machine(const struct match_attempt *a, const struct insn *in)
 {
-    const struct insn_form *f = isa_op_form(op);
+    const struct insn_form *f = isa_op_form(in->op);
+    const struct arch *machine = &a->u->arch;
+    unsigned missing = 0;
+    enum isa_need need =
+        isa_needs(in, machine->isa, machine->main_registers, machine->aux_registers, &missing);
 
-    if (a->u->options.any_machine || f->since <= a->u->arch.isa)
+    if (a->u->options.any_machine || need == ISA_NEEDS_NOTHING)
         return 1;
-    return fail(a, a->text->at, "'%s' needs the instruction set ipu%u, and machine %s has ipu%u",
-                f->mnemonic, f->since, a->u->arch.name, a->u->arch.isa);
+    if (need == ISA_NEEDS_VERSION)
+        return fail(a, a->text->at,
+                    "'%s' needs the instruction set ipu%u, and machine %s has ipu%u", f->mnemonic,
+                    f->since, machine->name, machine->isa);
+    return fail(a, a->text->at, "machine %s has no register $%c%u", machine->name,
+                need == ISA_NEEDS_M_REGISTER ? 'm' : 'a', missing);
 }
 
 /* What ldconst becomes depends on its value. */
@@ -339,7 +347,7 @@ static int build(const struct match_attempt *a, const struct insn_form *f, const
     for (unsigned k = 0; k < a->text->count; k++)
         out->unknown |= a->value[k].kind != VALUE_NUMBER;
     EMU_ASSERT(out->insns);
-    return check_known(a, f) && check_mode(a, f) && check_machine(a, f->op);
+    return check_known(a, f) && check_mode(a, f) && check_machine(a, &out->insn[0]);
 }
 
 /* The third operand of `run` is a word number in region 0: a symbol becomes its distance from
@@ -386,7 +394,7 @@ static int match_word(const struct match_attempt *a, struct match *out)
         return fail(a, a->text->at, "0x%08x is no instruction of one word", (unsigned)word[0]);
     out->form = isa_op_form(out->insn[0].op);
     out->insns = 1;
-    return check_mode(a, out->form) && check_machine(a, out->form->op);
+    return check_mode(a, out->form) && check_machine(a, &out->insn[0]);
 }
 
 int insn_match(struct asm_unit *u, struct as *as, const struct insn_text *t, int linked,

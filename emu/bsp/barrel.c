@@ -41,10 +41,11 @@ struct pending_wait {
 static const char *supervisor_invalid(const struct arch *arch, struct pending_wait *p,
                                       int is_bundle)
 {
+    const char *invalid = code_invalid(arch, &p->in);
     const struct insn_form *form;
 
-    if (p->in.op == INSN_ILLEGAL || isa_op_form(p->in.op)->since > arch->isa)
-        return "no such instruction";
+    if (invalid)
+        return invalid;
     if (is_bundle)
         return "a bundle in the supervisor";
     form = isa_op_form(p->in.op);

@@ -80,16 +80,22 @@ static unsigned code_slots(const struct arch *arch, unsigned op)
     return slots;
 }
 
-/* Whether the machine has an instruction. */
-static bool has(const struct arch *arch, const struct insn *in)
+const char *code_invalid(const struct arch *arch, const struct insn *in)
 {
-    return in->op < INSN_COUNT && isa_op_form(in->op)->since <= arch->isa;
+    enum isa_need need = isa_needs(in, arch->isa, arch->main_registers, arch->aux_registers, NULL);
+
+    return need == ISA_NEEDS_NOTHING   ? NULL
+           : need == ISA_NEEDS_VERSION ? "no such instruction"
+                                       : "it names a register that the machine does not have";
 }
 
 static const char *invalid_for_worker(const struct arch *arch, const struct code_slot *s)
 {
-    if (!has(arch, &s->main) || (s->is_bundle && !has(arch, &s->aux)))
-        return "no such instruction";
+    const char *main = code_invalid(arch, &s->main);
+    const char *aux = s->is_bundle ? code_invalid(arch, &s->aux) : NULL;
+
+    if (main || aux)
+        return main ? main : aux;
     if (!(isa_op_form(s->main.op)->context & CTX_W))
         return "a supervisor instruction in a worker";
     return NULL;

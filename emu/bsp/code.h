@@ -52,4 +52,8 @@ size_t code_cache_pages(struct code_cache *c);
  * only when out of memory. */
 const struct code_page *code_page_get(struct code_cache *c, struct tile *t, uint32_t pc);
 
+/* Why a machine cannot execute a decoded instruction, or NULL: it is none, came with a later
+ * instruction set, or names a register that the machine does not have. */
+const char *code_invalid(const struct arch *arch, const struct insn *in);
+
 #endif

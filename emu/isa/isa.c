@@ -239,15 +239,6 @@ const struct insn_form *isa_op_form(unsigned op)
     return &forms[form_of_op[op]];
 }
 
-enum isa_version isa_newest(void)
-{
-    unsigned newest = ISA_IPU1;
-
-    for (unsigned i = 0; i < FORM_COUNT; i++)
-        newest = rows[i].since > newest ? rows[i].since : newest;
-    return (enum isa_version)newest;
-}
-
 const struct insn_form *isa_form_find(const char *mnemonic, size_t len)
 {
     for (unsigned h = mnemonic_hash(mnemonic, len); bucket_head[h]; h = (h + 1) % BUCKETS) {

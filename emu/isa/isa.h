@@ -124,9 +124,6 @@ const struct insn_form *isa_form(unsigned form); /* form < FORM_COUNT */
 const struct insn_form *
 isa_op_form(unsigned op); /* the INSN row of an operation, op < INSN_COUNT */
 
-/* The first instruction set that has every row of the table. */
-enum isa_version isa_newest(void);
-
 /* First form with this mnemonic, or NULL; isa_form_next() walks the others in table order, NULL at
  * the end. */
 const struct insn_form *isa_form_find(const char *mnemonic, size_t len);
@@ -182,6 +179,21 @@ struct insn_regs {
     uint32_t m_read, m_write, a_read, a_write;
 };
 struct insn_regs isa_registers(const struct insn *in);
+
+/* What a machine needs to execute an instruction: its form, and the registers that it names. */
+enum isa_need {
+    ISA_NEEDS_NOTHING,    /* it has both */
+    ISA_NEEDS_VERSION,    /* the form came with a later instruction set, or is INSN_ILLEGAL */
+    ISA_NEEDS_M_REGISTER, /* a register of the main file, `missing` */
+    ISA_NEEDS_A_REGISTER  /* one of the auxiliary file */
+};
+
+/* The first thing that a decoded instruction needs and a machine lacks. version, main_registers and
+ * aux_registers are the fields of struct arch: `isa`, and the general registers of each file, of
+ * which $m14 is the 13th in the main file. missing: NULL, or receives the number of the register.
+ */
+enum isa_need isa_needs(const struct insn *in, unsigned version, unsigned main_registers,
+                        unsigned aux_registers, unsigned *missing);
 
 /* CSRs. space is 'W', 'U' or 'S'. */
 struct csr_row {

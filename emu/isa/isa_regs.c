@@ -54,7 +54,8 @@ void isa_regs_init(void)
     }
 }
 
-struct insn_regs isa_registers(const struct insn *in)
+/* All registers that an instruction names, read-only ones too. */
+static struct insn_regs registers_named(const struct insn *in)
 {
     uint32_t m_read = 0, m_write = 0, a_read = 0, a_write = 0;
     const struct op_uses *u = in->op < INSN_COUNT ? &uses[in->op] : NULL;
@@ -69,6 +70,37 @@ struct insn_regs isa_registers(const struct insn *in)
         a_read |= s->aux_file ? read : 0;
         a_write |= s->aux_file ? write : 0;
     }
+    return (struct insn_regs){ m_read, m_write, a_read, a_write };
+}
+
+struct insn_regs isa_registers(const struct insn *in)
+{
+    struct insn_regs r = registers_named(in);
+
     /* $m12..$m15 and $a14, $a15 swallow writes */
-    return (struct insn_regs){ m_read, m_write & 0x0fff, a_read, a_write & 0x3fff };
+    r.m_write &= 0x0fff;
+    r.a_write &= 0x3fff;
+    return r;
+}
+
+/* $m14, the only general register of the main file that a machine may lack; $m12 and $m13 are the
+ * bases. In the auxiliary file all below the zeros are general. */
+enum { LAST_M = 14, MAIN_WITH_LAST = 13, AUX_GENERAL = 14 };
+
+enum isa_need isa_needs(const struct insn *in, unsigned version, unsigned main_registers,
+                        unsigned aux_registers, unsigned *missing)
+{
+    struct insn_regs r;
+    uint32_t m, a;
+
+    if (in->op >= INSN_COUNT || isa_op_form(in->op)->since > version)
+        return ISA_NEEDS_VERSION;
+    r = registers_named(in);
+    m = main_registers < MAIN_WITH_LAST ? (r.m_read | r.m_write) & 1u << LAST_M : 0;
+    a = (r.a_read | r.a_write) & ((1u << AUX_GENERAL) - 1) & ~((1u << aux_registers) - 1);
+    if (!(m | a))
+        return ISA_NEEDS_NOTHING;
+    if (missing)
+        *missing = (unsigned)__builtin_ctz(m ? m : a);
+    return m ? ISA_NEEDS_M_REGISTER : ISA_NEEDS_A_REGISTER;
 }

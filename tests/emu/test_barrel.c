@@ -239,6 +239,60 @@ static void test_older_instruction_set(void **state)
     }
 }
 
+/* Words that name registers which the chips do not have, read or written, alone and in a bundle:
+ * `add $m14, $m0, $m1`, `add $m0, $m14, $m1`, `f32add $a0, $a1, $a8`, and `f32v4acc $a8:11`, which
+ * a what-if with more registers executes. `nop` and `fnop` are no such words. */
+static void test_missing_registers(void **state)
+{
+    static const struct {
+        const char *words;
+        unsigned main, aux; /* what the machine must have */
+        bool supervisor;
+    } row[] = {
+        { "0x440010e1", 13, 8, false },
+        { "0x44e01001", 13, 8, false },
+        { "0x440010e1", 13, 8, true },
+        { "0x58108000", 12, 9, false },
+        { "0x99e00000, 0xd8108000", 12, 9, false },
+        { "0x59808200", 12, 12, false },
+        { "0x99e00000, 0xd9808200", 12, 12, false },
+        { "0x19e00000, 0x1ad00000", 12, 8, false },
+    };
+    char text[200];
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
+        struct arch machine[2] = { *arch_preset("mk2"), *arch_preset("mk2") };
+
+        snprintf(text, sizeof(text),
+                 row[i].supervisor
+                     ? "start: bad: .int %s\n stop: nop\n"
+                     : "start: setzi $m0, w\n setzi $m2, data\n runall $m0, $m2, 0\n sync 2\n"
+                       "stop: nop\n w: mov $m2, $mvertex_base\n bad: .int %s\n exitz $mzero\n"
+                       ".align 16\n data: .int 0, 0, 0, 0\n",
+                 row[i].words);
+        machine[1].main_registers = row[i].main;
+        machine[1].aux_registers = row[i].aux;
+        for (unsigned k = 0; k < 2; k++) {
+            bool lacks =
+                machine[k].main_registers < row[i].main || machine[k].aux_registers < row[i].aux;
+            struct tile_fixture *r = tile_fixture_new_on(&machine[k], text);
+
+            for (int plain = 0; plain < 2; plain++) {
+                tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
+                assert_int_equal(tile_fixture_run(r), lacks ? BARREL_FAULT : BARREL_HALT);
+                assert_int_equal(r->tile->fault.kind, lacks ? FAULT_INVALID_INSTR : FAULT_NONE);
+                if (lacks) {
+                    assert_int_equal(r->tile->fault.pc, tile_fixture_symbol(r, "bad"));
+                    assert_string_equal(r->tile->fault.detail,
+                                        "it names a register that the machine does not have");
+                }
+            }
+            tile_fixture_free(r);
+        }
+    }
+}
+
 /* A store into the page being executed is seen from the next round on. */
 static void test_self_modifying_code(void **state)
 {
@@ -410,6 +464,7 @@ int main(void)
         cmocka_unit_test(test_counters),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_older_instruction_set),
+        cmocka_unit_test(test_missing_registers),
         cmocka_unit_test(test_self_modifying_code),
         cmocka_unit_test(test_bundle_across_pages),
         cmocka_unit_test(test_which_fault_stays),

@@ -186,12 +186,68 @@ static void test_older_machine(void **state)
         free(said);
         asm_unit_free(u);
     }
-    assert_int_equal(isa_newest(), ISA_IPU2);
+}
+
+/* The chips have $a0 to $a7 and $m0 to $m11: what names another is refused where it stands. */
+static void test_registers_that_do_not_exist(void **state)
+{
+    static const struct {
+        const char *text, *said; /* NULL: nothing */
+    } row[] = {
+        { "add $m14, $m0, $m1", "t:1:1: error: machine mk2 has no register $m14\n" },
+        { "nop\nadd $m0, $m14, $m1", "t:2:1: error: machine mk2 has no register $m14\n" },
+        { "f32add $a0, $a1, $a8", "t:1:1: error: machine mk2 has no register $a8\n" },
+        { "ld128 $a8:11, $m0, 0", "t:1:1: error: machine mk2 has no register $a8\n" },
+        { "or64 $a12:13, $a0:1, $a2:3", "t:1:1: error: machine mk2 has no register $a12\n" },
+        { "{ nop\nf32add $a0, $a1, $a13 }", "t:2:1: error: machine mk2 has no register $a13\n" },
+        { ".insn 0x58108000", "t:1:1: error: machine mk2 has no register $a8\n" },
+        { "{ nop ; fnop }", NULL },
+        { "f32add $a7, $a14, $azero", NULL },
+        { "ld128 $a12:15, $m11, $m12, 0", "t:1:1: error: machine mk2 has no register $a12\n" },
+        { "st32 $m13, $m12, $mzero, 0", NULL },
+    };
+    struct asm_options o = { .arch = arch_preset("mk2"), .raw = 1 };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
+        struct asm_unit *u;
+        char *said;
+
+        assembled_bytes(row[i].text, (uint8_t[16]){ 0 }, 16); /* a what-if that has them all */
+        assert_int_equal(asm_unit_new(&o, &u), EMU_OK);
+        assert_int_equal(asm_unit_add_text(u, "t", row[i].text, strlen(row[i].text)),
+                         row[i].said ? EMU_BAD_ASM : EMU_OK);
+        said = unit_diagnostics(u);
+        assert_string_equal(said, row[i].said ? row[i].said : "");
+        free(said);
+        asm_unit_free(u);
+    }
+}
+
+static void test_missing_registers(void **state)
+{
+    const struct insn add = { .op = INSN_add_m, .d = 0, .a = 14, .b = 1 };
+    const struct insn f32add = { .op = INSN_f32add, .d = 7, .a = 15, .b = 13 };
+    unsigned missing = 99;
+
+    (void)state;
+    assert_int_equal(isa_needs(&add, ISA_IPU2, 12, 8, &missing), ISA_NEEDS_M_REGISTER);
+    assert_int_equal(missing, 14);
+    assert_int_equal(isa_needs(&add, ISA_IPU2, 13, 8, &missing), ISA_NEEDS_NOTHING);
+    assert_int_equal(isa_needs(&f32add, ISA_IPU2, 12, 13, &missing), ISA_NEEDS_A_REGISTER);
+    assert_int_equal(missing, 13);
+    assert_int_equal(isa_needs(&f32add, ISA_IPU2, 12, 14, NULL), ISA_NEEDS_NOTHING);
+    assert_int_equal(isa_needs(&(struct insn){ .op = INSN_nop }, ISA_IPU1, 12, 8, NULL),
+                     ISA_NEEDS_NOTHING);
+    assert_int_equal(isa_needs(&(struct insn){ .op = INSN_fnop }, ISA_IPU1, 12, 8, NULL),
+                     ISA_NEEDS_NOTHING);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_registers_that_do_not_exist),
+        cmocka_unit_test(test_missing_registers),
         cmocka_unit_test(test_every_word),
         cmocka_unit_test(test_every_row_has_a_word),
         cmocka_unit_test(test_sendpicp),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/arch/arch.h"
 #include "emu/asm/asm.h"
 #include "emu/isa/isa.h"
 
@@ -20,10 +21,14 @@ static void must(int ok)
  * it needs no labels. */
 static void assemble(const char *text, const uint32_t *word, unsigned bytes)
 {
-    struct asm_options o = { .raw = 1, .no_files = 1 };
+    struct arch all = *arch_preset("mk2"); /* with all instructions and registers */
+    struct asm_options o = { .arch = &all, .raw = 1, .no_files = 1 };
     struct asm_unit *u;
     const struct asm_section *s;
 
+    all.isa = ISA_IPU21;
+    all.main_registers = 13;
+    all.aux_registers = 14;
     must(asm_unit_new(&o, &u) == EMU_OK);
     if (asm_unit_add_text(u, "fuzz", text, strlen(text)) != EMU_OK ||
         asm_unit_link(u, NULL) != EMU_OK) {

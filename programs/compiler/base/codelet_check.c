@@ -7,14 +7,20 @@
 static enum emu_status check_insn(const struct arch *a, const struct codelet *c,
                                   const struct insn *in)
 {
-    const struct insn_form *f = in->op < INSN_COUNT ? isa_op_form(in->op) : NULL;
+    unsigned missing = 0;
+    enum isa_need need = isa_needs(in, a->isa, a->main_registers, a->aux_registers, &missing);
+    const struct insn_form *f;
 
-    if (f && f->since > a->isa)
+    if (in->op == INSN_ILLEGAL || need == ISA_NEEDS_NOTHING)
+        return EMU_OK; /* words that are none are data between instructions */
+    f = isa_op_form(in->op);
+    if (need == ISA_NEEDS_VERSION)
         return FAIL(USAGE,
                     "kernel %s: its instruction %s needs the instruction set ipu%u, and machine %s "
                     "has ipu%u",
                     c->name, f->mnemonic, f->since, a->name, a->isa);
-    return EMU_OK;
+    return FAIL(USAGE, "kernel %s: its instruction %s names $%c%u, which machine %s does not have",
+                c->name, f->mnemonic, need == ISA_NEEDS_M_REGISTER ? 'm' : 'a', missing, a->name);
 }
 
 static enum emu_status check_code(const struct arch *a, const struct codelet *c,
@@ -39,8 +45,6 @@ enum emu_status codelet_check(const struct codelet_library *library, const struc
     struct codelet_code code;
     enum emu_status s;
 
-    if (a->isa >= isa_newest())
-        return EMU_OK; /* it has all instructions */
     TRY(library->link(a, &c, 1, a->mem_base, &code));
     s = check_code(a, c, &code);
     codelet_code_free(&code);
