@@ -125,6 +125,12 @@ enum emu_status arch_set(struct arch *a, const char *field_equals_value) EMU_MUS
  * the field and the reason. */
 enum emu_status arch_check(const struct arch *a) EMU_MUST_CHECK;
 
+/* Address of the first byte that the loader of programs fills: compiled code begins there. */
+static inline uint32_t arch_loader_base(const struct arch *a)
+{
+    return a->mem_base + a->loader_head_bytes;
+}
+
 /* Whether all fields and the base are equal. */
 int arch_equal(const struct arch *a, const struct arch *b);
 

@@ -71,6 +71,10 @@ static int find_memory(const struct arch *a, struct arch_problem *p)
     if (a->region0_bytes > a->mem_bytes)
         REFUSE(region0_bytes, mem_bytes, "%u is more than mem_bytes %u", a->region0_bytes,
                a->mem_bytes);
+    if (a->loader_head_bytes % 8 || a->loader_head_bytes >= a->region0_bytes)
+        REFUSE(loader_head_bytes, region0_bytes,
+               "%u: expected a multiple of 8, where code may begin, below region0_bytes %u",
+               a->loader_head_bytes, a->region0_bytes);
     if (a->loader_tail_bytes >= a->mem_bytes)
         REFUSE(loader_tail_bytes, mem_bytes, "%u of %u bytes", a->loader_tail_bytes, a->mem_bytes);
     if ((a->mem_bytes - a->region0_bytes) % group)

@@ -2,9 +2,9 @@
  *
  *   check, lower, exchange schedules, codelets, measure, place, emit, memory report
  *
- * Code begins with the codelets, at the first byte of the memory: a launch takes a full byte
- * address (docs/isa.md), so nothing forbids address mem_base, and with one address for all tiles a
- * codelet is linked once for the whole chip.
+ * Code begins with the codelets, at the first byte of the memory that the loader fills: a launch
+ * takes a full byte address (docs/isa.md), so nothing forbids that one, and with one address for
+ * all tiles a codelet is linked once for the whole chip.
  */
 #include "programs/compiler/compiled.h"
 
@@ -79,7 +79,7 @@ static enum emu_status stage_codelets(struct compiler *k)
     const struct arch *a = graph_arch(c->graph);
 
     STAGE("codelets", c->graph->library->link(a, c->lowered->codelet.at, c->lowered->codelet.count,
-                                              a->mem_base, &c->codelets));
+                                              arch_loader_base(a), &c->codelets));
     STAGE("codelets", worker_stacks_add(c->lowered, c->codelets.stack));
     progress_report(&k->progress, "codelets", "%s bytes", count_text(c->codelets.bytes).at);
     return EMU_OK;

@@ -166,13 +166,13 @@ static void test_exchanges_without_memory(void **state)
 /* ---- whole compilations ---- */
 
 /* Copies n elements spread over the tiles to one tile and back, twice. */
-static struct graph *make_graph(uint32_t n)
+static struct graph *make_graph_for(const char *machine, uint32_t n)
 {
     struct graph *g;
     struct tensor a, b;
     struct program p;
 
-    OK(graph_new(arch_preset("toy16"), &kernel_library, &g));
+    OK(graph_new(arch_preset(machine), &kernel_library, &g));
     a = graph_variable(g, ELEM_F32, 1, &n, "spread");
     b = graph_variable(g, ELEM_F32, 1, &n, "gathered");
     graph_map_linear(g, a, 2, 2, 0, 16);
@@ -185,6 +185,11 @@ static struct graph *make_graph(uint32_t n)
     }
     graph_set_program(g, p);
     return g;
+}
+
+static struct graph *make_graph(uint32_t n)
+{
+    return make_graph_for("toy16", n);
 }
 
 /* The bytes of a file; emu_free them. */
@@ -228,6 +233,34 @@ static void test_images_are_equal_for_any_threads(void **state)
     assert_memory_equal(data[0], data[1], n[0]);
     emu_free(data[0]);
     emu_free(data[1]);
+    assert_int_equal(alloc_live(), 0);
+}
+
+/* What an image loads on mk2 lies between the bytes that the loader cannot fill, and code begins
+ * right after the first of them. */
+static void test_images_are_loadable(void **state)
+{
+    struct graph *g = make_graph_for("mk2", 800);
+    const struct arch *a = arch_preset("mk2");
+    struct compiled *c;
+
+    (void)state;
+    OK(graph_compile(g, NULL, &c));
+    for (size_t i = 0; i < image_tile_count(c->image); i++) {
+        const struct image_tile *t = image_tile_at(c->image, i);
+        uint32_t first = UINT32_MAX, end = 0;
+
+        for (uint32_t k = 0; k < t->segments; k++) {
+            const struct image_segment *s = image_segment_at(c->image, t->first_segment + k);
+
+            first = s->addr < first ? s->addr : first;
+            end = s->addr + s->bytes > end ? s->addr + s->bytes : end;
+        }
+        assert_int_equal(first, 0x4c010);
+        assert_true(end <= 0xe7bb0 && end <= a->mem_base + a->mem_bytes - a->loader_tail_bytes);
+    }
+    compiled_free(c);
+    graph_free(g);
     assert_int_equal(alloc_live(), 0);
 }
 
@@ -316,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_exchange_errors_name_the_step),
         cmocka_unit_test(test_exchanges_without_memory),
         cmocka_unit_test(test_images_are_equal_for_any_threads),
+        cmocka_unit_test(test_images_are_loadable),
         cmocka_unit_test(test_progress_and_report),
         cmocka_unit_test(test_out_of_memory_is_a_result),
         cmocka_unit_test(test_errors_name_the_stage),

@@ -6,7 +6,7 @@
 #include "programs/library/kernel/codelet_table.h"
 #include "tests/fixtures/emit_fixture.h"
 
-enum { START_WORDS = 7 }; /* setzi and six puts of the start state, before everything else */
+enum { START_WORDS = 8 }; /* sync, setzi and six puts of the start state, before everything else */
 
 /* Without the codelets and the start state. */
 static uint32_t own_code_bytes(const struct emit_fixture *r, uint32_t tile)
@@ -44,11 +44,11 @@ static void expect_code(const struct emit_fixture *r, uint32_t tile, const uint1
 
 /* ---- the start state ---- */
 
-/* Registers that the code relies on hold something else when the program begins; it computes the
- * same, and sets them once however often it runs. */
+/* The program waits for workers of its loader, and registers that the code relies on hold something
+ * else when it begins; it computes the same, and sets them once however often it runs. */
 static void test_start_state(void **state)
 {
-    static const uint8_t csr[START_WORDS - 1] = { CSR_S_INCOMING_BASE,   CSR_S_INCOMING_DELTA,
+    static const uint8_t csr[START_WORDS - 2] = { CSR_S_INCOMING_BASE,   CSR_S_INCOMING_DELTA,
                                                   CSR_S_INCOMING_FORMAT, CSR_S_OUTGOING_BASE,
                                                   CSR_S_FP_ICTL,         CSR_S_INCOMING_MUX };
     static const uint32_t data[2] = { 9, 8 };
@@ -68,9 +68,11 @@ static void test_start_state(void **state)
     for (uint32_t i = 0; i < START_WORDS; i++) {
         code_at(&r, 0, i, &in);
         if (i == 0)
+            assert_true(in.op == INSN_sync && in.i == SYNC_LOCAL);
+        else if (i == 1)
             assert_true(in.op == INSN_setzi_m && in.i == (int32_t)r.g.arch.null_source);
         else
-            assert_true(in.op == INSN_put && in.i == csr[i - 1] && in.a == (i < 6 ? 15 : 5));
+            assert_true(in.op == INSN_put && in.i == csr[i - 2] && in.a == (i < 7 ? 15 : 5));
     }
     emit_fixture_begin(&r, 1, 2);
     for (uint32_t tile = 0; tile < 2; tile++) {
@@ -555,7 +557,7 @@ static void test_map_and_symbols(void **state)
     emit_fixture_check_maps(&r);
     t = image_find_tile(r.im, 0, 0);
     code = t->entry;
-    assert_int_equal(code, r.g.arch.mem_base + (r.codelets.bytes + 7) / 8 * 8);
+    assert_int_equal(code, arch_loader_base(&r.g.arch) + (r.codelets.bytes + 7) / 8 * 8);
     assert_string_equal(owner_of(&r, 0, r.codelets.addr, &category), "rig");
     assert_string_equal(category, "vertex code");
     assert_string_equal(owner_of(&r, 0, code, &category), "program"); /* start state, */
@@ -592,7 +594,8 @@ static void test_map_of_real_codelets(void **state)
     for (unsigned with = 0; with < 2; with++) {
         emit_fixture_new(&r, "toy4", 1, 1, 4);
         own = r.codelets;
-        if (codelet_link(&r.g.arch, set, 2 * with, r.g.arch.mem_base, &r.codelets) != EMU_OK)
+        if (codelet_link(&r.g.arch, set, 2 * with, arch_loader_base(&r.g.arch), &r.codelets) !=
+            EMU_OK)
             fail_msg("%s", emu_error());
         emit_fixture_step(&r, STEP_CALLS, 1, "nothing");
         emit_fixture_main(&r);

@@ -48,7 +48,7 @@ static void prove_object(const struct arch *a, const struct tile_place *p, const
     uint32_t region1 = a->mem_base + a->region0_bytes;
 
     assert_int_equal(o->addr % o->align, 0);
-    assert_true(o->addr >= a->mem_base + p->code_bytes);
+    assert_true(o->addr >= arch_loader_base(a) + p->code_bytes);
     assert_true(o->addr + o->bytes <= a->mem_base + a->mem_bytes);
     if (o->data)
         assert_true(o->addr + o->bytes <= a->mem_base + a->mem_bytes - a->loader_tail_bytes);
@@ -93,7 +93,7 @@ static void prove_figures(const struct handmade *r, const struct placement *p, u
     uint32_t count = 0, peak = 0, peak_step = 0;
 
     assert_non_null(used);
-    memset(used, 1, t->code_bytes);
+    memset(used + r->arch.loader_head_bytes, 1, t->code_bytes);
     for (uint32_t step = 0; step < l->step.count; step++) {
         uint32_t now = t->code_bytes;
 
@@ -219,7 +219,7 @@ static void test_regions_fill_in_order(void **state)
     assert_int_equal(r.l.object.at[one].addr, top - 512);
     assert_int_equal(r.l.object.at[any].addr, top - 1512);
     assert_int_equal(r.l.object.at[zero].addr, r.arch.mem_base + r.arch.region0_bytes - 64);
-    assert_int_equal(p.tile[0].gap_bytes, 0);
+    assert_int_equal(p.tile[0].gap_bytes, 16); /* before the code */
     placement_free(&p);
     handmade_free(&r);
 }
@@ -230,7 +230,7 @@ static void test_loader_tail(void **state)
 {
     struct handmade r;
     struct placement p;
-    uint32_t code[1] = { 4096 }, data, words, plain, tail;
+    uint32_t code[1] = { 4096 }, data, words, plain, most;
 
     (void)state;
     handmade_init(&r, "mk2", 1, 1, 1);
@@ -256,14 +256,45 @@ static void test_loader_tail(void **state)
         r.l.object.at[data + words - i].addr += 8000;
     }
     placement_free(&p);
-    tail = r.arch.loader_tail_bytes;
+    most = r.arch.mem_bytes + r.arch.loader_head_bytes + r.arch.loader_tail_bytes;
     r.l.object.at[data].bytes = r.arch.mem_bytes - 4096 - 2000 - 1000;
     OK(place_objects(&r.l, code, 1, &p));
     OK(placement_check(&r.l, &p));
     assert_false(p.fits);
-    assert_in_range(p.tile[0].need_bytes, r.arch.mem_bytes + tail - 1000, r.arch.mem_bytes + tail);
+    assert_in_range(p.tile[0].need_bytes, most - 1000, most);
     placement_free(&p);
     handmade_free(&r);
+}
+
+/* Code begins after the bytes that the loader leaves out: on mk2 at 0x4c010. Objects follow it, and
+ * the bytes count where it is asked what the tile and its code need. */
+static void test_loader_head(void **state)
+{
+    struct handmade r;
+    struct placement p;
+    uint32_t code[1] = { 32768 }, low;
+
+    (void)state;
+    for (uint32_t head = 0; head <= 64; head += 16) {
+        handmade_init(&r, "mk2", 1, 1, 1);
+        r.graph->arch.loader_head_bytes = r.arch.loader_head_bytes = head;
+        code[0] = r.arch.region0_bytes - 16 - 512;
+        low = handmade_object(&r, 0, 512, LIVE_ALWAYS, "low");
+        r.l.object.at[low].region = REGION0;
+        OK(place_objects(&r.l, code, 1, &p));
+        OK(placement_check(&r.l, &p));
+        assert_int_equal(p.fits, head <= 16);
+        assert_int_equal(p.tile[0].code_need, head + code[0]);
+        if (p.fits) {
+            assert_int_equal(r.l.object.at[low].addr, 0x4c010 + code[0]);
+            assert_int_equal(p.tile[0].gap_bytes, head);
+            r.l.object.at[low].addr -= 16 - head + 8;
+            assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+            assert_non_null(strstr(emu_error(), "overlaps the code"));
+        }
+        placement_free(&p);
+        handmade_free(&r);
+    }
 }
 
 /* Two of 100 bytes apart go to different pairs of elements, unless they never meet. */
@@ -456,7 +487,7 @@ static void damage_region1(struct handmade *r, struct placement *p)
 static void damage_code(struct handmade *r, struct placement *p)
 {
     (void)p;
-    r->l.object.at[2].addr = r->arch.mem_base + 1008;
+    r->l.object.at[2].addr = arch_loader_base(&r->arch) + 1008;
 }
 static void damage_end(struct handmade *r, struct placement *p)
 {
@@ -696,6 +727,7 @@ int main(void)
         cmocka_unit_test(test_disjoint_lives_share),
         cmocka_unit_test(test_regions_fill_in_order),
         cmocka_unit_test(test_loader_tail),
+        cmocka_unit_test(test_loader_head),
         cmocka_unit_test(test_apart),
         cmocka_unit_test(test_sent_apart_from_received),
         cmocka_unit_test(test_wishes_give_way),

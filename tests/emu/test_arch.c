@@ -50,6 +50,7 @@ static void test_presets_match_the_record(void **state)
         { "exit_seen_cycles", { 6, 6, 6, 6 }, "AAAA" },
         { "sync_chip_cycles", { 64, 120, 120, 120 }, "AAAA" },
         { "sync_chips_cycles", { 600, 600, 600, 600 }, "MMMM" },
+        { "loader_head_bytes", { 16, 16, 16, 16 }, "AMMM" },
         { "loader_tail_bytes", { 1104, 1104, 1104, 1104 }, "AMMM" },
         { "sync_host_zone", { 7, 7, 7, 7 }, "AMMM" },
         { "sync_host_cycles", { 1500, 1500, 1500, 1500 }, "AAAA" },

@@ -526,15 +526,16 @@ static void walk_range(struct walk *w, uint32_t first, uint32_t end)
 
 /* ---- functions ---- */
 
-/* Sets the registers whose contents the code relies on, so that it does not matter what the loader
- * left in them: the tile listens to nobody, addresses of exchange code count from 0, workers begin
- * without exceptions and without stochastic rounding. The mux comes last: its constant is there by
- * then. */
+/* Makes that it does not matter what the loader left: its workers have ended, and registers whose
+ * contents the code relies on are set. The tile listens to nobody, addresses of exchange code count
+ * from 0, workers begin without exceptions and without stochastic rounding. The mux comes last: its
+ * constant is there by then. */
 static void put_start_state(struct walk *w)
 {
     static const uint8_t zero[] = { CSR_S_INCOMING_BASE, CSR_S_INCOMING_DELTA,
                                     CSR_S_INCOMING_FORMAT, CSR_S_OUTGOING_BASE, CSR_S_FP_ICTL };
 
+    writer_sync(&w->out, SYNC_LOCAL);
     writer_constant(&w->out, M_SCRATCH, w->p->arch->null_source);
     for (size_t i = 0; i < EMU_COUNT_OF(zero); i++)
         writer_put(&w->out, zero[i], M_ZERO);

@@ -21,14 +21,14 @@ static int thread_count(unsigned threads)
 static uint32_t code_base(const struct emit_index *p)
 {
     const struct codelet_code *c = p->in->codelets;
-    uint32_t end = c->bytes ? c->addr + c->bytes : p->arch->mem_base;
+    uint32_t end = c->bytes ? c->addr + c->bytes : arch_loader_base(p->arch);
 
     return (end + CODE_ALIGN - 1) / CODE_ALIGN * CODE_ALIGN;
 }
 
 static uint32_t code_bytes(const struct emit_index *p, const struct code_buffer *b)
 {
-    return code_base(p) - p->arch->mem_base + ISA_WORD_BYTES * (uint32_t)b->word.count;
+    return code_base(p) - arch_loader_base(p->arch) + ISA_WORD_BYTES * (uint32_t)b->word.count;
 }
 
 /* ---- measuring ---- */

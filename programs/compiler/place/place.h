@@ -1,9 +1,10 @@
 /* place.h - addresses for the objects of every tile.
  *
- * Code lies at the bottom of region 0. Objects are packed from the top of the memory downwards,
- * region 1 first, and overlap where their live sets allow it. Those that the loader fills keep
- * clear of the end of the memory that it cannot reach (loader_tail_bytes). Objects that do not fit
- * get addresses past the end of the memory, so that the need of the tile is known.
+ * Code lies at the bottom of region 0, from the first byte that the loader fills. Objects are
+ * packed from the top of the memory downwards, region 1 first, and overlap where their live sets
+ * allow it. Those that the loader fills keep clear of the end of the memory that it cannot reach
+ * (loader_tail_bytes). Objects that do not fit get addresses past the end of the memory, so that
+ * the need of the tile is known.
  */
 #ifndef PROGRAMS_PLACE_H
 #define PROGRAMS_PLACE_H
@@ -18,9 +19,10 @@ enum { PLACE_REACH = 1 << 20 };
 void place_mark_near(const struct lowered *l, uint8_t *near);
 
 struct tile_place {
-    uint32_t code_bytes; /* as given; code is [mem_base, mem_base + code_bytes) */
+    uint32_t code_bytes; /* as given; code begins at arch_loader_base() */
     uint32_t used_bytes; /* code and objects, overlapped ones once */
-    uint32_t gap_bytes;  /* lost to alignment, regions and element constraints */
+    uint32_t
+        gap_bytes; /* lost to alignment, regions and element constraints, and before the code */
     uint64_t need_bytes; /* memory the tile would need; over arch->mem_bytes: it does not fit */
     uint64_t code_need; /* bytes of region 0 that code needs; over region0_bytes: it does not fit */
     uint32_t peak_step; /* step at which most bytes are in use */

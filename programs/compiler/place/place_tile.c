@@ -26,6 +26,11 @@ struct place_trial {
     uint32_t count;                                       /* of w->placed */
 };
 
+static uint64_t code_end_of(const struct place_job *job)
+{
+    return (uint64_t)arch_loader_base(job->arch) + job->code_bytes;
+}
+
 /* ---- blocks of elements ---- */
 
 uint64_t place_block_low(const struct arch *a, uint64_t addr)
@@ -236,7 +241,7 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
                              .down = down,
                              .wishful = plan->wishful,
                              .base = a->mem_base,
-                             .code_end = (uint64_t)a->mem_base + job->code_bytes,
+                             .code_end = code_end_of(job),
                              .region1 = (uint64_t)a->mem_base + a->region0_bytes,
                              .reach = PLACE_REACH,
                              .top = (uint64_t)a->mem_base + a->mem_bytes };
@@ -291,7 +296,7 @@ static uint32_t count_beside_code(const struct place_job *job, const uint64_t *a
 {
     const struct arch *a = job->arch;
     uint64_t region1 = (uint64_t)a->mem_base + a->region0_bytes;
-    uint64_t end = (uint64_t)a->mem_base + job->code_bytes + a->fetch_ahead_bytes;
+    uint64_t end = code_end_of(job) + a->fetch_ahead_bytes;
     uint32_t count = 0;
 
     end = place_block_high(a, end < region1 ? end : region1);
@@ -386,9 +391,9 @@ static void add_hole(uint64_t low, uint64_t high, uint64_t *largest, uint64_t *l
 static void find_holes(const struct place_job *job, struct place_scratch *w, struct tile_place *p)
 {
     const struct arch *a = job->arch;
-    uint64_t at = (uint64_t)a->mem_base + job->code_bytes, used = job->code_bytes, end = at;
+    uint64_t at = code_end_of(job), used = job->code_bytes, end = at;
     uint64_t region1 = (uint64_t)a->mem_base + a->region0_bytes, top = a->mem_base + a->mem_bytes;
-    uint64_t largest[2] = { 0, 0 }, lost = 0;
+    uint64_t largest[2] = { 0, 0 }, lost = a->loader_head_bytes;
 
     for (uint32_t i = 0; i < job->items; i++) {
         uint64_t item_end = end_of(job, i, w->best[i]);
@@ -438,7 +443,8 @@ static uint32_t count_shared(const struct place_job *job, const uint64_t *addr)
 
 struct tile_place place_tile_measure(const struct place_job *job, struct place_scratch *w)
 {
-    struct tile_place p = { .code_bytes = job->code_bytes, .code_need = job->code_bytes };
+    struct tile_place p = { .code_bytes = job->code_bytes,
+                            .code_need = job->arch->loader_head_bytes + (uint64_t)job->code_bytes };
 
     find_holes(job, w, &p);
     find_peak(job, w, &p);

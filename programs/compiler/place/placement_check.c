@@ -72,7 +72,7 @@ static enum emu_status check_object(const struct checker *c, uint32_t t,
 
     if (x->begin % o->align)
         return refuse(c, x->object, "not aligned");
-    if (x->begin < base + place->code_bytes)
+    if (x->begin < arch_loader_base(c->arch) + (uint64_t)place->code_bytes)
         return refuse(c, x->object, "overlaps the code");
     if (tile_fits(c, t) && x->end > top)
         return refuse(c, x->object, "outside the memory of a tile that is said to fit");
@@ -151,7 +151,8 @@ static int is_beside_code(const struct checker *c, uint32_t object)
 {
     const struct object *o = &c->l->object.at[object];
     const struct tile_place *place = &c->p->tile[c->l->tile_index[o->tile]];
-    uint64_t last = (uint64_t)place->code_bytes + c->arch->fetch_ahead_bytes - 1;
+    uint64_t last =
+        (uint64_t)c->arch->loader_head_bytes + place->code_bytes + c->arch->fetch_ahead_bytes - 1;
 
     if (last >= c->arch->region0_bytes)
         last = c->arch->region0_bytes - 1;

@@ -44,7 +44,8 @@ static enum emu_status code_of_image(const struct compiled *c, uint32_t tile,
                                      struct owner_list *out)
 {
     const struct image_tile *it = image_find_tile(c->image, 0, c->lowered->used_tile[tile]);
-    uint64_t end = (uint64_t)graph_arch(c->graph)->mem_base + c->place.tile[tile].code_bytes;
+    uint64_t end =
+        (uint64_t)arch_loader_base(graph_arch(c->graph)) + c->place.tile[tile].code_bytes;
     uint32_t text[CATEGORY_COUNT];
     size_t n;
     const struct image_range *r;

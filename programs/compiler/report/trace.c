@@ -256,7 +256,7 @@ static void visit_code(const struct holding *h, uint32_t tile)
 {
     const struct compiled *c = h->c;
     const struct image_tile *it = image_find_tile(c->image, 0, tile);
-    uint64_t end = (uint64_t)graph_arch(c->graph)->mem_base +
+    uint64_t end = (uint64_t)arch_loader_base(graph_arch(c->graph)) +
                    c->place.tile[c->lowered->tile_index[tile]].code_bytes;
     size_t n = 0;
     const struct image_range *r = it ? image_map_of(c->image, it->map, &n) : NULL;
