@@ -135,6 +135,6 @@ const struct asm_symbol *asm_entry_find(const struct asm_image *image, const cha
     const struct asm_symbol *plain = asm_symbol_find(image, name),
                             *vertex = label ? asm_symbol_find(image, label) : NULL;
 
-    /* The name may also be that of a local function beside the vertex. */
-    return vertex && !(plain && plain->global) ? vertex : plain;
+    /* The name may also be that of a local function beside the vertex, or of a number. */
+    return vertex && !(plain && plain->global && plain->section) ? vertex : plain;
 }

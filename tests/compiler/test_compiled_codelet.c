@@ -11,6 +11,7 @@
 
 #include "programs/programs.h"
 #include "programs/compiler/base/codelet.h"
+#include "tests/fixtures/elf_fixture.h"
 
 enum { WORDS = 100, ROUNDS = 15, WORKER_STACK = 32, SUPERVISOR_STACK = 24 };
 
@@ -78,6 +79,15 @@ static void supervisor_meaning(const struct codelet_call *call)
 static char file_path[] = "/tmp/compiled_codelet_XXXXXX";
 static const char *const file[] = { file_path };
 
+static void write_file(const void *data, size_t bytes)
+{
+    FILE *f = fopen(file_path, "wb");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, bytes, f), bytes);
+    assert_int_equal(fclose(f), 0);
+}
+
 /* Makes the file the object of a text, with what it says of stacks. */
 static void write_object(const char *code, const char *sizes)
 {
@@ -85,16 +95,13 @@ static void write_object(const char *code, const char *sizes)
     struct asm_unit *u;
     uint8_t *data;
     size_t bytes;
-    FILE *f = fopen(file_path, "wb");
 
-    assert_non_null(f);
     snprintf(text, sizeof(text), "%s%s", code, sizes);
     assert_int_equal(asm_unit_new(&(struct asm_options){ .raw = 1 }, &u), EMU_OK);
     if (asm_unit_add_text(u, "t.S", text, strlen(text)) != EMU_OK ||
         asm_unit_object(u, &data, &bytes) != EMU_OK)
         fail_msg("%s", emu_error());
-    assert_int_equal(fwrite(data, 1, bytes, f), bytes);
-    assert_int_equal(fclose(f), 0);
+    write_file(data, bytes);
     emu_free(data);
     asm_unit_free(u);
 }
@@ -353,6 +360,42 @@ static void what_is_wrong_is_named(void **state)
     }
 }
 
+/* Objects that no assembler makes: an entry in a section without bytes; a number of the same name
+ * as the vertex, which is no entry. */
+static void odd_entries(void **state)
+{
+    static const uint32_t exitz = 0x43f04000;
+    static const struct {
+        struct elf_symbol_row symbol[2];
+        uint32_t bytes;
+        enum emu_status want;
+    } row[] = {
+        { { { "__runCodelet_poly", 0, 0, GLOBAL | FUNC, 1 }, { "x", 1, 0, GLOBAL, ABS } },
+          0,
+          EMU_BAD_PROGRAM },
+        { { { "__runCodelet_poly", 0, 0, GLOBAL | FUNC, 1 }, { "poly", 1, 0, GLOBAL, ABS } },
+          4,
+          EMU_OK },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
+        const struct elf_section_row section = { ".text", PROGBITS, ALLOC | EXEC, 0,           0,
+                                                 4,       0,        &exitz,       row[i].bytes };
+        struct made m = make_elf(&(struct elf_plan){ &section, row[i].symbol, NULL, 1, 2, 0, 2 });
+        struct rig r = rig_new();
+        struct compiled *c = NULL;
+
+        write_file(m.at, m.n);
+        graph_set_program(r.g, poly(&r, 0));
+        assert_int_equal(graph_compile(r.g, NULL, &c), row[i].want);
+        if (row[i].want != EMU_OK)
+            assert_non_null(strstr(emu_error(), "codelet poly has no code"));
+        compiled_free(c);
+        graph_free(r.g);
+    }
+}
+
 static int set_up(void **state)
 {
     int f = mkstemp(file_path);
@@ -375,6 +418,7 @@ int main(void)
         cmocka_unit_test(the_user_knows_better),
         cmocka_unit_test(a_worker_has_bytes_on_both_sides),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(odd_entries),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

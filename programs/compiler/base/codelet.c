@@ -161,6 +161,8 @@ static enum emu_status link_set(const struct codelet *const *set, const char *co
     for (size_t i = 0; i < n; i++) {
         const struct asm_symbol *entry = asm_entry_find(c->image, set[i]->name);
 
+        if (!entry || !entry->section)
+            return FAIL(BAD_PROGRAM, "codelet %s has no code", set[i]->name);
         if (set[i]->files)
             TRY(check_own(set[i], c->image, entry, &c->stack[i]));
         c->entry[i] = (uint32_t)entry->value;

@@ -90,7 +90,8 @@ struct codelet_code {
 /* Links the code of a set of n codelets, placed in the order of their names in `order`, with what
  * it refers to. u has the files it comes from and becomes owned, also after an error. out: free
  * with codelet_code_free; empty after an error. Errors: EMU_BAD_ASM, EMU_NO_MEMORY, and
- * EMU_BAD_PROGRAM for a codelet whose stack is too large or of unknown size. */
+ * EMU_BAD_PROGRAM for a codelet without code, of the other context's instructions, or whose stack
+ * is too large or of unknown size. */
 enum emu_status codelet_code_link(struct asm_unit *u, const struct codelet *const *set,
                                   const char *const *order, size_t n, uint32_t addr,
                                   struct codelet_code *out) EMU_MUST_CHECK;
