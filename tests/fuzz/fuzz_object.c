@@ -41,6 +41,29 @@ static enum emu_status unit_of(const uint8_t *data, size_t size, struct asm_unit
     return asm_unit_add_object(*out, "fuzz", data, size);
 }
 
+/* Links what the last global symbol needs. An entry of that name is in what was linked. */
+static void check_root(struct asm_unit *u)
+{
+    const struct asm_image *image = asm_unit_image(u);
+    char name[200] = "";
+    const char *const root[] = { name };
+    const struct asm_layout layout = { .allow_undefined = 1, .root = root, .roots = 1 };
+
+    for (size_t i = 0; i < image->symbol_count; i++) {
+        if (image->symbol[i].global && strlen(image->symbol[i].name) < sizeof(name))
+            strcpy(name, image->symbol[i].name);
+    }
+    if (asm_unit_link(u, &layout) == EMU_OK) {
+        const struct asm_symbol *entry = asm_entry_find(asm_unit_image(u), name);
+
+        EMU_ASSERT(!entry || !entry->section ||
+                   asm_section_of(asm_unit_image(u), entry->section->addr));
+        check_image(asm_unit_image(u));
+    } else {
+        EMU_ASSERT(*emu_error());
+    }
+}
+
 static void check_print(struct asm_unit *u)
 {
     FILE *f = fopen("/dev/null", "w");
@@ -69,10 +92,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct asm_unit *u;
 
     if (unit_of(data, size, &u) == EMU_OK) {
-        if (asm_unit_link(u, &layout) == EMU_OK)
+        if (asm_unit_link(u, &layout) == EMU_OK) {
             check_image(asm_unit_image(u));
-        else
+            check_root(u);
+        } else {
             EMU_ASSERT(*emu_error());
+        }
         check_print(u);
         check_write(u);
     } else {
