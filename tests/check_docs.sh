@@ -35,7 +35,7 @@ awk '
         mnemonic[q[2]] = 1
         if (!/^ALIAS/) {
             code[id] = q[6]; gsub(/ /, "", code[id])
-            newer[id] = q[5] !~ /IPU1/
+            newer[id] = q[5] ~ /IPU21/ ? 21 : q[5] ~ /IPU2/ ? 2 : 1
         }
         next
     }
@@ -55,10 +55,11 @@ awk '
         else for (k = 1; k <= NF; k++) documented($k, "")
         next
     }
-    FILENAME ~ /encoding\.md$/ && /^ipu2 added/ {
+    FILENAME ~ /encoding\.md$/ && /^ipu21? added/ {
+        version = /^ipu21/ ? 21 : 2
         gsub(/[^a-z0-9_]+/, " ")
         n = split($0, q, " ")
-        for (k = 1; k <= n; k++) added[q[k]] = 1
+        for (k = 1; k <= n; k++) added[q[k]] = version
         next
     }
     FILENAME ~ /machine\.md$/ && /^## .*space/ { space = /[Uu]pper/ ? "U" : /[Ss]upervisor/ ? "S" : "W" }
@@ -79,7 +80,7 @@ awk '
         for (id in code) {
             if (!(id in doc_code)) fail("docs/encoding.md: " id " is missing")
             else if (doc_code[id] != code[id]) fail("docs/encoding.md: " id " is " doc_code[id] ", insn.def has " code[id])
-            else if (newer[id] != (id in added)) fail("docs/encoding.md 4: " id " differs in its instruction set")
+            else if (newer[id] != (id in added ? added[id] : 1)) fail("docs/encoding.md 4: " id " differs in its instruction set")
         }
         for (id in doc_code) if (!(id in code)) fail("docs/encoding.md: no form " id)
         for (c in csr) {

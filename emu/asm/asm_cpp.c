@@ -133,7 +133,7 @@ static void command_add_machine(struct cpp_command *c)
     command_add(c, "-DSUPERSTEP_WORKERS=%u", a->workers);
     if (c->u->options.any_machine)
         return;
-    command_add(c, "-D__IPU_ARCH_VERSION__=%d", strcmp(a->base, "mk1") ? 2 : 1);
+    command_add(c, "-D__IPU_ARCH_VERSION__=%u", a->isa);
     command_add(c, "-DSUPERSTEP_MEM_BASE=0x%x", a->mem_base);
     command_add(c, "-DSUPERSTEP_REGION0_BYTES=0x%x", a->region0_bytes);
     command_add(c, "-DSUPERSTEP_REGION1_BASE=0x%x", a->mem_base + a->region0_bytes);

@@ -1,23 +1,25 @@
-/* fp_dot.c - f32 + exact sum of f16 products, rounded once: the reference arithmetic of the matrix
- * unit.
+/* fp_dot.c - f32 + exact sum of products of f16 or FP8, rounded once: the reference arithmetic of
+ * the matrix unit.
  *
  * Every f16 product is an integer multiple of 2^-48 below 2^32, so a sum of four has 82 bits and
- * lives exactly in 128. The accumulator is aligned to that sum, unless it is so large that the
+ * lives exactly in 128. Products of FP8 are multiples of 2^-34 below 2^32: a sum of eight has 69,
+ * whatever its scale. The accumulator is aligned to that sum, unless it is so large that the
  * products cannot change it, or so small that its low bits only count as "and a little more". */
-#include "emu/base/fp.h"
+#include "emu/base/fp8.h"
 
 typedef __int128 int128;
 typedef unsigned __int128 uint128;
 
 enum {
-    UNIT = -48,      /* products are multiples of 2^UNIT */
-    GUARD = 40,      /* bits below UNIT that are kept of an accumulator finer than it */
+    F16_UNIT = -48,  /* products of f16 are multiples of 2^F16_UNIT */
+    FP8_UNIT = -34,  /* those of FP8, without their scale */
+    GUARD = 40,      /* bits below the unit that are kept of an accumulator finer than it */
     TOP_SHIFT = 100, /* largest left shift of 24 bits that leaves room to add 82 */
 };
 
 /* sum * 2^scale to f32, nearest even. sum is not zero; the result is neither subnormal nor out of
- * range: an accumulator and products that are not zero leave at least 2^-72, and what is
- * aligned at all lies below 2^80. */
+ * range: an accumulator and products that are not zero leave at least 2^-24 of a unit, and what
+ * is aligned at all lies below 2^125 units. Units are 2^-66 to 2^-3. */
 static uint32_t f32_from_sum(int128 sum, int scale)
 {
     uint128 magnitude = sum < 0 ? -(uint128)sum : (uint128)sum;
@@ -38,23 +40,24 @@ static uint32_t f32_from_sum(int128 sum, int scale)
     return (sum < 0 ? FP_F32_SIGN : 0) | (field + keep);
 }
 
-/* acc is finite, flushed and not zero. */
-static uint32_t add_aligned(uint32_t acc, int128 products)
+/* acc is finite, flushed and not zero; products count in 2^unit. */
+static uint32_t add_aligned(uint32_t acc, int128 products, int unit)
 {
     int scale = (int)(acc >> 23 & 255) - 127 - 23; /* of the last place of acc */
-    int at = UNIT;
+    int at = unit;
     uint32_t m = (acc & 0x007fffff) | 0x00800000;
     int128 a = m, sum;
 
-    if (!products || scale > UNIT + TOP_SHIFT)
+    if (!products || scale > unit + TOP_SHIFT)
         return acc; /* products are below 2^-18 of the last place of so large an acc */
-    if (scale >= UNIT) {
-        a *= (int128)1 << (scale - UNIT);
+    if (scale >= unit) {
+        a *= (int128)1 << (scale - unit);
     } else {
-        int shift = scale - (UNIT - GUARD);
+        int shift = scale - (unit - GUARD);
 
-        /* When acc is below 2^-64, the last place of the sum is at least 2^-72. Bits down to 2^-88
-         * are kept; below, one bit that says "not exact" decides as all of them would. */
+        /* When acc is below 2^-16 of a unit, the last place of the sum is at least 2^-24 of it.
+         * Bits down to 2^-40 are kept; below, one bit that says "not exact" decides as all of them
+         * would. */
         if (shift >= 0)
             a *= (int128)1 << shift;
         else
@@ -102,9 +105,29 @@ uint32_t fp_f32_add_exact_f16_products(uint32_t acc, const uint16_t *x, const ui
         return add_special(acc, x, w, n, env);
     acc = fp_f32_flush(acc);
     if (fp_f32_abs(acc))
-        return add_aligned(acc, products);
+        return add_aligned(acc, products, F16_UNIT);
     /* Products that cancel do not share a sign: then zero is +. */
-    return products ? f32_from_sum(products, UNIT) : minus;
+    return products ? f32_from_sum(products, F16_UNIT) : minus;
+}
+
+uint32_t fp8_add_exact_products(uint32_t acc, const struct fp8_vector *x,
+                                const struct fp8_vector *w, int scale, struct fp_env *env)
+{
+    int unit = FP8_UNIT + scale;
+    int128 products = 0;
+
+    if (fp_f32_is_snan(acc))
+        env->flags |= FP_INV;
+    if (fp_f32_is_nan(acc) || x->nan || w->nan)
+        return FP_F32_NAN;
+    if (fp_f32_is_inf(acc))
+        return acc;
+    for (int i = 0; i < 8; i++)
+        products += (int128)x->fixed[i] * w->fixed[i];
+    acc = fp_f32_flush(acc);
+    if (fp_f32_abs(acc))
+        return add_aligned(acc, products, unit);
+    return products ? f32_from_sum(products, unit) : 0;
 }
 
 uint32_t fp_f32_sum_exact_f16(uint16_t a, uint16_t b, struct fp_env *env)

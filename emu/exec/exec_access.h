@@ -83,6 +83,18 @@ static inline enum fault access_ldb16(struct tile *t, unsigned lane, const struc
     return f;
 }
 
+/* All four bytes of the register receive the value. */
+static inline enum fault access_ldb8(struct tile *t, unsigned lane, const struct insn *in,
+                                     uint32_t addr)
+{
+    uint8_t v;
+    enum fault f = tile_load8(t, lane, addr, &v);
+
+    if (f == FAULT_NONE)
+        tile_set_a(t, lane, in->d, v * 0x01010101u);
+    return f;
+}
+
 static inline enum fault access_ld64(struct tile *t, unsigned lane, const struct insn *in,
                                      uint32_t addr)
 {

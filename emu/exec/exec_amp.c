@@ -14,13 +14,12 @@ enum { F32_E4_P0 = 0, F32_E2_P0 = 8, F32_E1_P2 = 12, F32_PHASES = 13 };
 
 enum { UNITS_E4 = 8, UNITS_E2 = 4, UNITS_E1 = 2 }; /* units per set that take part */
 
-static enum fault bad_phase(struct tile *t, unsigned lane)
+enum fault amp_bad_phase(struct tile *t, unsigned lane)
 {
     return tile_fault(t, lane, FAULT_INVALID_INSTR, 0, "no such AMP phase");
 }
 
-/* Splits the immediate of an f16 instruction. */
-static bool f16_phase(int32_t immediate, struct amp_step *step)
+bool amp_f16_phase(int32_t immediate, struct amp_step *step)
 {
     if (immediate < F16_E4_P0 || immediate >= F16_PHASES)
         return false;
@@ -97,8 +96,8 @@ enum fault amp_f16_instruction(struct tile *t, unsigned lane, const struct insn 
 static enum fault f16_amp(struct tile *t, unsigned lane, const struct insn *in,
                           struct amp_step step)
 {
-    if (!f16_phase(in->i, &step))
-        return bad_phase(t, lane);
+    if (!amp_f16_phase(in->i, &step))
+        return amp_bad_phase(t, lane);
     return amp_f16_instruction(t, lane, in, &step, f16_set_step);
 }
 
@@ -159,7 +158,7 @@ static enum fault f32_amp(struct tile *t, unsigned lane, const struct insn *in, 
     enum fault fault;
 
     if (!f32_phase(in->i, &step))
-        return bad_phase(t, lane);
+        return amp_bad_phase(t, lane);
     env = fp_env_begin(t, lane, 0);
     amp_read_pair(t, lane, in->b, false, partial, &env);
     for (unsigned set = 0; set < sets; set++) {

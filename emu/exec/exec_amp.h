@@ -104,6 +104,11 @@ struct amp_step {
     bool half_in, half_out;
 };
 
+/* Splits the six-bit immediate of an instruction with f16 or FP8 weights into units and phase, and
+ * says that there is none for a value. */
+bool amp_f16_phase(int32_t immediate, struct amp_step *step);
+enum fault amp_bad_phase(struct tile *t, unsigned lane);
+
 /* One set: its new chains and the pair that leaves. weight: entry 0 of the set's first unit. */
 typedef void amp_set_fn(struct amp_set *s, const struct amp_step *step, const uint16_t x[4],
                         const uint64_t *weight, const uint32_t partial[2], uint32_t out[2],

@@ -68,6 +68,11 @@ FAST_INLINE uint32_t get8(const struct tile *t, uint32_t off)
     return t->mem[off];
 }
 
+FAST_INLINE uint32_t get8_four_times(const struct tile *t, uint32_t off)
+{
+    return get8(t, off) * 0x01010101u;
+}
+
 FAST_INLINE uint32_t get8_signed(const struct tile *t, uint32_t off)
 {
     return (uint32_t)(int8_t)t->mem[off];
@@ -217,6 +222,11 @@ FAST_INLINE int v_ld32_a(struct tile *t, uint32_t lanes, const struct insn *in, 
 FAST_INLINE int v_ldb16(struct tile *t, uint32_t lanes, const struct insn *in, v8u addr)
 {
     return load_row(t, lanes, addr, 2, row_a(t, in->d), get16_twice);
+}
+
+FAST_INLINE int v_ldb8(struct tile *t, uint32_t lanes, const struct insn *in, v8u addr)
+{
+    return load_row(t, lanes, addr, 1, row_a(t, in->d), get8_four_times);
 }
 
 FAST_INLINE int v_ld64(struct tile *t, uint32_t lanes, const struct insn *in, v8u addr)

@@ -50,6 +50,8 @@ void tile_launch(struct tile *t, unsigned worker, uint32_t entry, uint32_t verte
     t->npc[worker] = entry;
     t->rpt_count[worker] = 0;
     t->fp_ctl[worker] = t->fp_ictl;
+    t->fp_nfmt[worker] = t->fp_infmt;
+    t->fp_scl[worker] = t->fp_iscl;
     t->fp_seen |= t->fp_sts[worker];
     t->fp_sts[worker] = 0;
     t->state[worker] = CONTEXT_ACTIVE;

@@ -83,13 +83,14 @@ struct tile {
     uint32_t rpt_first[TILE_LANES]; /* first bundle of the body */
     uint32_t rpt_end[TILE_LANES];   /* address after the last bundle of the body */
     uint32_t fp_ctl[TILE_LANES], fp_sts[TILE_LANES], tas[TILE_LANES];
+    uint32_t fp_nfmt[TILE_LANES], fp_scl[TILE_LANES];
     uint32_t fp_seen; /* bits of $FP_STS that launches have cleared; no program sees them */
     uint32_t dbg_data[TILE_LANES], dbg_brk_id[TILE_LANES];
     struct prng prng[TILE_LANES];
     uint8_t state[TILE_LANES]; /* enum context_state */
 
     /* supervisor CSRs */
-    uint32_t fp_ictl, ssr, cccsload, worker_base[TILE_WORKERS];
+    uint32_t fp_ictl, fp_infmt, fp_iscl, ssr, cccsload, worker_base[TILE_WORKERS];
     uint32_t dbg_ctl, dbg_ecsr, dbg_eclr, ibrk0, dbrk0;
     uint32_t xcsr[12]; /* 0xa0..0xab, exchange */
 
@@ -227,6 +228,8 @@ enum { SSR_LC = 1, SSR_GC = 2, SSR_ANS = 4, SSR_RAERR = 8 };
 
 /* Bits of $CR, all of them actions. */
 enum { CR_LC_CLR = 1, CR_LC_SET = 2, CR_ZCWEI = 4 };
+/* $FP_NFMT bits: 1 is F143, 0 F152; for weights and for operands in registers */
+enum { FP_NFMT_CWEI = 1, FP_NFMT_ARF = 2 };
 /* $FP_CTL bits */
 enum { FP_CTL_RND_SHIFT = 16, FP_CTL_ESR = 1 << 19, FP_CTL_NANOO = 1 << 20 };
 

@@ -8,6 +8,8 @@ enum {
     WSR_ERPT = 1 << 9,
     FP_STS_MASK = 7,
     FP_CLR_ZAACC = 1 << 3,
+    FP_NFMT_MASK = FP_NFMT_CWEI | FP_NFMT_ARF,
+    FP_SCL_MASK = 63,
     FP_CTL_MASK = 7 | 7 << FP_CTL_RND_SHIFT | FP_CTL_ESR | FP_CTL_NANOO,
     TILE_ID_MASK = 0x7ff
 };
@@ -201,6 +203,12 @@ static void put_upper(struct tile *t, unsigned lane, unsigned index, uint32_t v)
     case CSR_U_TAS:
         t->tas[lane] = v;
         break;
+    case CSR_U_FP_NFMT:
+        t->fp_nfmt[lane] = v & FP_NFMT_MASK;
+        break;
+    case CSR_U_FP_SCL:
+        t->fp_scl[lane] = v & FP_SCL_MASK;
+        break;
     default:
         break;
     }
@@ -228,6 +236,10 @@ static void put_super(struct tile *t, unsigned index, uint32_t v)
         put_cr(t, v);
     else if (index == CSR_S_FP_ICTL)
         t->fp_ictl = v & FP_CTL_MASK;
+    else if (index == CSR_S_FP_INFMT)
+        t->fp_infmt = v & FP_NFMT_MASK;
+    else if (index == CSR_S_FP_ISCL)
+        t->fp_iscl = v & FP_SCL_MASK;
 }
 
 void tile_csr_put(struct tile *t, unsigned lane, char space, unsigned index, uint32_t v)

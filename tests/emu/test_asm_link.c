@@ -229,6 +229,28 @@ static void test_cpp_messages(void **state)
     asm_unit_free(u);
 }
 
+/* The preprocessor knows the instruction set of the machine. */
+static void test_version_of_the_machine(void **state)
+{
+    static const struct {
+        const char *machine, *version;
+    } row[] = { { "mk1", "1" }, { "mk2", "2" }, { "bow", "2" }, { "c600", "21" } };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
+        const struct asm_options o = { .arch = arch_preset(row[i].machine) };
+        struct asm_unit *u;
+        char text[100];
+
+        snprintf(text, sizeof(text), "#if __IPU_ARCH_VERSION__ == %s\n .warning \"it\"\n#endif\n",
+                 row[i].version);
+        assert_int_equal(asm_unit_new(&o, &u), EMU_OK);
+        assert_int_equal(unit_add(u, "t.S", text), EMU_OK);
+        assert_int_equal(asm_diag_count(u), 1);
+        asm_unit_free(u);
+    }
+}
+
 /* ---- text forms ---- */
 
 static char *text_of(const struct asm_image *image,
@@ -362,12 +384,19 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_link_files),   cmocka_unit_test(test_link_again),
-        cmocka_unit_test(test_link_symbols), cmocka_unit_test(test_link_alignment),
-        cmocka_unit_test(test_link_room),    cmocka_unit_test(test_cpp),
-        cmocka_unit_test(test_cpp_blanks),   cmocka_unit_test(test_cpp_messages),
-        cmocka_unit_test(test_disassembler), cmocka_unit_test(test_disassemble_half),
-        cmocka_unit_test(test_unit_file),    cmocka_unit_test(test_unit_file_damage),
+        cmocka_unit_test(test_link_files),
+        cmocka_unit_test(test_link_again),
+        cmocka_unit_test(test_link_symbols),
+        cmocka_unit_test(test_link_alignment),
+        cmocka_unit_test(test_link_room),
+        cmocka_unit_test(test_cpp),
+        cmocka_unit_test(test_cpp_blanks),
+        cmocka_unit_test(test_cpp_messages),
+        cmocka_unit_test(test_version_of_the_machine),
+        cmocka_unit_test(test_disassembler),
+        cmocka_unit_test(test_disassemble_half),
+        cmocka_unit_test(test_unit_file),
+        cmocka_unit_test(test_unit_file_damage),
         cmocka_unit_test(test_no_memory),
     };
 

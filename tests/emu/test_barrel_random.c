@@ -297,12 +297,13 @@ static const char stub[] = "start: setzi $m0, 0x60000 >> 1\n shl $m0, $m0, 1\n r
 
 static void run_programs(int tame, unsigned count, uint64_t first_seed)
 {
-    struct arch all = *arch_preset("mk2"); /* with all registers that an instruction can name */
+    struct arch all = *arch_preset("mk2"); /* with all instructions and registers */
     uint32_t code_at = 0x60000, data_at = all.mem_base + all.region0_bytes - DATA_BYTES / 2;
     struct tile_fixture *fast, *plain;
     unsigned finished = 0;
     struct code c;
 
+    all.isa = ISA_IPU21;
     all.main_registers = 13;
     all.aux_registers = 14;
     fast = tile_fixture_new_on(&all, stub);

@@ -158,7 +158,7 @@ static int accesses_memory(const struct insn_form *f)
 
 static int accesses_bytes(const struct insn_form *f)
 {
-    return !strncmp(f->mnemonic, "ldz8", 4) || !strncmp(f->mnemonic, "lds8", 4);
+    return !strncmp(f->mnemonic, "ld", 2) && f->mnemonic[2] && f->mnemonic[3] == '8';
 }
 
 /* One test: every form has what it needs. */
