@@ -10,6 +10,7 @@ cp "$program" "$root/superstep"
 for lib in $(ldd "$program" | grep -o '/[^ ]*'); do
     mkdir -p "$root$(dirname "$lib")" && cp -L "$lib" "$root$lib"
 done
+PATH=$PATH:/usr/sbin # where Debian keeps chroot, which is not in every user's path
 [ "$(id -u)" -eq 0 ] && enter="chroot" || enter="unshare -r chroot"
 if ! $enter "$root" /superstep --help >"$root/tmp/said" 2>&1; then
     echo "cannot enter an empty root: $(head -1 "$root/tmp/said")"
