@@ -213,6 +213,7 @@ static void make_program(struct maker *m, struct emit_fixture *r, uint64_t seed)
         make_range(m, m->function_groups[m->function], m->function != 0);
         emit_fixture_function(r, name[m->function]);
     }
+    assert_int_equal(lowered_match(&r->l), EMU_OK); /* the model follows it */
 }
 
 /* Whether a program takes few enough steps; the model is as new afterwards. */
