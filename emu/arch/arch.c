@@ -63,7 +63,7 @@ static const struct arch presets[] = {
 /* Every field has one row in arch_presets.def: a missing row changes this sum, a second one warns
  * above. */
 enum {
-#define FIELD(name, type, unit, min, max, mark, source, doc) +1
+#define FIELD(name, type, unit, min, max, stage, mark, source, doc) +1
     FIELD_ROWS = 0
 #include "emu/arch/arch_fields.def"
 #undef FIELD
@@ -75,13 +75,14 @@ enum {
 _Static_assert(FIELD_ROWS == VALUE_ROWS, "arch_presets.def has one row per field");
 
 static const struct arch_field fields[ARCH_FIELD_COUNT] = {
-#define FIELD(name_, type_, unit_, min_, max_, mark_, source_, doc_)                               \
+#define FIELD(name_, type_, unit_, min_, max_, stage_, mark_, source_, doc_)                       \
     [ARCH_FIELD_##name_] = { .name = #name_,                                                       \
                              .unit = unit_,                                                        \
                              .source = source_,                                                    \
                              .doc = doc_,                                                          \
                              .type = ARCH_TYPE_##type_,                                            \
                              .offset = (uint32_t)offsetof(struct arch, name_),                     \
+                             .stage = ARCH_STAGE_##stage_,                                         \
                              .mark = MARK_##mark_,                                                 \
                              .min = min_,                                                          \
                              .max = max_ },
@@ -282,6 +283,14 @@ int arch_equal(const struct arch *a, const struct arch *b)
     return 1;
 }
 
+int arch_compiles_equal(const struct arch *a, const struct arch *b)
+{
+    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++)
+        if (fields[i].stage == ARCH_STAGE_C && !field_same(a, b, i))
+            return 0;
+    return 1;
+}
+
 char arch_field_mark(const struct arch *a, size_t i)
 {
     const struct arch *base = arch_preset(a->base);
@@ -463,7 +472,7 @@ void arch_print(const struct arch *a, FILE *f)
     fprintf(f, "%-24s  %-17s  %-12s  -  the preset this machine was made from\n", "base", a->base,
             "-");
 #define GROUP(title) fputs("# " title "\n", f);
-#define FIELD(name, type, unit, min, max, mark, source, doc)                                       \
+#define FIELD(name, type, unit, min, max, stage, mark, source, doc)                                \
     print_field(a, base, ARCH_FIELD_##name, f);
 #include "emu/arch/arch_fields.def"
 #undef FIELD

@@ -48,13 +48,13 @@ enum arch_clash {
 
 struct arch {
     char base[ARCH_TEXT_MAX]; /* the preset this machine was made from */
-#define FIELD(name, type, unit, min, max, mark, source, doc) ARCH_DECLARE_##type(name)
+#define FIELD(name, type, unit, min, max, stage, mark, source, doc) ARCH_DECLARE_##type(name)
 #include "emu/arch/arch_fields.def"
 #undef FIELD
 };
 
 enum arch_field_id {
-#define FIELD(name, type, unit, min, max, mark, source, doc) ARCH_FIELD_##name,
+#define FIELD(name, type, unit, min, max, stage, mark, source, doc) ARCH_FIELD_##name,
 #include "emu/arch/arch_fields.def"
 #undef FIELD
     ARCH_FIELD_COUNT
@@ -69,10 +69,14 @@ enum arch_type {
     ARCH_TYPE_u64
 };
 
+/* Who reads a field: compiling, or only the run of an image. */
+enum arch_stage { ARCH_STAGE_C, ARCH_STAGE_R };
+
 /* One row of arch_fields.def, which explains the members. Valid forever. */
 struct arch_field {
     const char *name, *unit, *source, *doc;
     enum arch_type type;
+    enum arch_stage stage;
     uint32_t offset; /* in struct arch */
     char mark;       /* 'H', 'M' or 'A' on mk2 */
     uint64_t min, max;
@@ -133,6 +137,8 @@ static inline uint32_t arch_loader_base(const struct arch *a)
 
 /* Whether all fields and the base are equal. */
 int arch_equal(const struct arch *a, const struct arch *b);
+/* Whether all fields that compiling reads are equal: then both run the same images. */
+int arch_compiles_equal(const struct arch *a, const struct arch *b);
 
 /* Writes one line per field: name, value, unit, mark, meaning [source]; "(mk2: 1472)" where it
  * differs from the preset. Headings and derived figures start with '#'. */

@@ -124,7 +124,7 @@ static int create_beside(struct output_file *o, size_t bytes)
     for (int i = 0; i < NAMES_TRIED && fd < 0; i++) {
         snprintf(o->temporary, bytes, "%s.%ld-%d.tmp", o->target, (long)getpid(), i);
         o->slot = enter(o->temporary);
-        fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0)
             break;
         leave(o->slot);

@@ -39,4 +39,8 @@ int cmd_tile(const struct request *q);
 /* All machines that are built in, or every field of one. */
 int cmd_machines(const struct request *q);
 
+/* What is kept between runs (emu/base/disk_cache.h): the list, or with --clear none of it any more.
+ */
+int cmd_cache(const struct request *q);
+
 #endif

@@ -43,6 +43,16 @@ enum emu_status image_new(const struct arch *arch, struct image **out)
     return EMU_OK;
 }
 
+enum emu_status image_set_arch(struct image *im, const struct arch *arch)
+{
+    TRY(arch_check(arch));
+    if (!arch_compiles_equal(&im->arch, arch))
+        return FAIL(BAD_IMAGE, "the program would be another one on machine %.64s than on %.64s",
+                    arch->name, im->arch.name);
+    im->arch = *arch;
+    return EMU_OK;
+}
+
 void image_free(struct image *im)
 {
     if (!im)

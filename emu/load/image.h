@@ -133,6 +133,15 @@ enum emu_status image_add_output(struct image *im, const struct image_input *out
                                  const struct image_input_part *p) EMU_MUST_CHECK;
 enum emu_status image_add_note(struct image *im, const struct image_note *n) EMU_MUST_CHECK;
 
+/* What the host writes into an input, its elements in order, instead of what the parts held.
+ * EMU_BAD_IMAGE when there is no input of that name, EMU_NO_MEMORY. */
+enum emu_status image_fill_input(struct image *im, const char *name,
+                                 const void *data) EMU_MUST_CHECK;
+/* Makes the image one for another machine, on which the same program would have been compiled: the
+ * machines may differ in fields that only a run reads (arch_fields.def) and in the base. Else
+ * EMU_BAD_IMAGE, and the image is as before. */
+enum emu_status image_set_arch(struct image *im, const struct arch *arch) EMU_MUST_CHECK;
+
 /* Views; borrowed from the image. Texts, blobs and lists stay valid as long as the image; tiles,
  * segments, streams and scopes until the next one is added. Ids and indices must exist
  * (EMU_ASSERT). Empty lists and the empty blob may be NULL. */

@@ -73,6 +73,26 @@ enum emu_status image_add_input(struct image *im, const struct image_input *in,
     return add(&im->input, in, p);
 }
 
+enum emu_status image_fill_input(struct image *im, const char *name, const void *data)
+{
+    const uint8_t *at = data;
+
+    for (size_t i = 0; i < im->input.items; i++) {
+        const struct image_input *in = &im->input.item[i];
+
+        if (strcmp(image_text(im, in->name), name) != 0)
+            continue;
+        for (uint32_t k = 0; k < in->parts; k++) {
+            struct image_input_part *p = &im->input.part[in->first_part + k];
+
+            TRY(image_blob(im, at, p->bytes, &p->blob));
+            at += p->bytes;
+        }
+        return EMU_OK;
+    }
+    return FAIL(BAD_IMAGE, "the image has no input '%.60s'", name);
+}
+
 enum emu_status image_add_output(struct image *im, const struct image_input *out,
                                  const struct image_input_part *p)
 {

@@ -11,10 +11,20 @@
 
 /* ---- rows ---- */
 
+/* What is needed only until rows and steps are made. */
+struct layer_maker {
+    struct layer_cycles *k; /* borrowed, like graph and program */
+    const struct net_graph *ng;
+    const struct compiled *c;
+    uint32_t *row_of_scope; /* owned; by scope of the graph */
+    uint32_t scopes;
+    struct trace_step *trace; /* owned; one for each step of k */
+};
+
 /* The row that a scope belongs to. */
-static struct layer_bill *row_of(const struct layer_cycles *k, uint32_t scope)
+static uint32_t row_of(const struct layer_maker *m, uint32_t scope)
 {
-    return &k->row[scope < k->scopes ? k->row_of_scope[scope] : k->rows - 1];
+    return scope < m->scopes ? m->row_of_scope[scope] : m->k->rows - 1;
 }
 
 double layer_bound(const struct arch *a, const struct layer *l, uint32_t batch)
@@ -46,6 +56,20 @@ double layer_bound(const struct arch *a, const struct layer *l, uint32_t batch)
     }
 }
 
+static struct layer_plan plan_of(const struct conv_plan *p)
+{
+    if (!p->cut_n)
+        return (struct layer_plan){ 0 };
+    return (struct layer_plan){ .planned = 1,
+                                .method = p->method,
+                                .cut_n = p->cut_n,
+                                .cut_h = p->cut_h,
+                                .cut_w = p->cut_w,
+                                .cut_out = p->cut_out,
+                                .cut_in = p->cut_in,
+                                .tile_bytes = p->cost.tile_bytes };
+}
+
 /* Makes a row for every layer that is not fused with an earlier one. */
 static enum emu_status make_rows(struct layer_cycles *k, const struct net_graph *ng,
                                  const struct arch *a)
@@ -53,7 +77,8 @@ static enum emu_status make_rows(struct layer_cycles *k, const struct net_graph 
     const struct net *n = ng->net;
 
     k->row = emu_alloc(n->layers + 1, sizeof(*k->row));
-    if (!k->row)
+    k->plan = emu_alloc(n->layers + 1, sizeof(*k->plan));
+    if (!k->row || !k->plan)
         return FAIL(NO_MEMORY, "bills of %u layers", n->layers);
     for (uint32_t i = 0; i < n->layers; i++) {
         const struct layer_graph *lg = &ng->layer[i];
@@ -61,8 +86,10 @@ static enum emu_status make_rows(struct layer_cycles *k, const struct net_graph 
 
         if (n->layer[i].op == LAYER_INPUT)
             continue;
-        if (!k->rows || lg->into == i || k->row[k->rows - 1].layer != lg->into)
+        if (!k->rows || lg->into == i || k->row[k->rows - 1].layer != lg->into) {
+            k->plan[k->rows] = plan_of(&lg->plan);
             k->row[k->rows++] = (struct layer_bill){ .layer = i };
+        }
         b = &k->row[k->rows - 1];
         b->last = i;
         b->macs += layer_macs(&n->layer[i]) * n->batch;
@@ -74,28 +101,125 @@ static enum emu_status make_rows(struct layer_cycles *k, const struct net_graph 
 }
 
 /* Finds the row of every scope; a scope inside that of a layer belongs to the layer. */
-static enum emu_status match_scopes(struct layer_cycles *k, const struct net_graph *ng,
-                                    const struct graph *g)
+static enum emu_status match_scopes(struct layer_maker *m)
 {
-    uint32_t row = 0;
+    const struct graph *g = compiled_graph(m->c);
+    const struct net_graph *ng = m->ng;
+    uint32_t row = 0, rows = m->k->rows;
 
-    k->scopes = graph_scopes(g);
-    k->row_of_scope = emu_alloc(k->scopes + 1, sizeof(*k->row_of_scope));
-    if (!k->row_of_scope)
-        return FAIL(NO_MEMORY, "%u scopes", k->scopes);
-    for (uint32_t i = 1; i < k->scopes; i++)
-        k->row_of_scope[i] = k->rows; /* not known yet */
-    k->row_of_scope[0] = k->rows - 1;
+    m->scopes = graph_scopes(g);
+    m->row_of_scope = emu_alloc(m->scopes + 1, sizeof(*m->row_of_scope));
+    if (!m->row_of_scope)
+        return FAIL(NO_MEMORY, "%u scopes", m->scopes);
+    for (uint32_t i = 1; i < m->scopes; i++)
+        m->row_of_scope[i] = rows; /* not known yet */
+    m->row_of_scope[0] = rows - 1;
     for (uint32_t i = 0; i < ng->net->layers; i++) {
         if (ng->net->layer[i].op == LAYER_INPUT || !ng->layer[i].scope)
             continue;
-        while (k->row[row].last < i)
+        while (m->k->row[row].last < i)
             row++;
-        k->row_of_scope[ng->layer[i].scope] = row;
+        m->row_of_scope[ng->layer[i].scope] = row;
     }
-    for (uint32_t i = 1; i < k->scopes; i++) { /* parents come first */
-        if (k->row_of_scope[i] == k->rows)
-            k->row_of_scope[i] = k->row_of_scope[graph_scope_parent(g, i)];
+    for (uint32_t i = 1; i < m->scopes; i++) { /* parents come first */
+        if (m->row_of_scope[i] == rows)
+            m->row_of_scope[i] = m->row_of_scope[graph_scope_parent(g, i)];
+    }
+    return EMU_OK;
+}
+
+/* ---- steps ---- */
+
+/* The layer whose name is the first part of a step's name. */
+static uint32_t layer_of(const struct net *n, const char *name)
+{
+    size_t length = strcspn(name, "/");
+
+    for (uint32_t i = 0; i < n->layers; i++) {
+        if (!strncmp(n->layer[i].name, name, length) && !n->layer[i].name[length])
+            return i;
+    }
+    return LAYER_NONE;
+}
+
+static void make_step(struct layer_maker *m, const struct trace_step *from)
+{
+    struct layer_cycles *k = m->k;
+
+    k->step[k->steps++] = (struct billed_step){ .superstep = from->superstep,
+                                                .computes = from->kind == TRACE_COMPUTE,
+                                                .row = row_of(m, from->scope),
+                                                .first_share = (uint32_t)k->shares,
+                                                .shares = from->shares,
+                                                .layer = layer_of(m->ng->net, from->name) };
+    for (uint32_t j = 0; j < from->shares; j++)
+        k->share[k->shares++] =
+            (struct row_share){ row_of(m, from->share[j].scope), from->share[j].bytes };
+}
+
+static enum emu_status make_steps(struct layer_maker *m)
+{
+    struct layer_cycles *k = m->k;
+    size_t steps, shares = 0;
+
+    TRY(compiled_trace(m->c, &m->trace, &steps));
+    for (size_t i = 0; i < steps; i++)
+        shares += m->trace[i].shares;
+    k->step = emu_alloc(steps + 1, sizeof(*k->step));
+    k->share = emu_alloc(shares + 1, sizeof(*k->share));
+    if (!k->step || !k->share)
+        return FAIL(NO_MEMORY, "%zu steps", steps);
+    for (size_t i = 0; i < steps; i++)
+        make_step(m, &m->trace[i]);
+    return EMU_OK;
+}
+
+/* The steps of one superstep, in the order of their execution. */
+struct superstep {
+    const struct billed_step *step;
+    size_t count;
+};
+
+/* The steps of a superstep that begin at `at`, or none. */
+static struct superstep superstep_at(const struct layer_cycles *k, size_t at, size_t superstep)
+{
+    struct superstep s = { k->step + at, 0 };
+
+    while (at + s.count < k->steps && s.step[s.count].superstep == superstep)
+        s.count++;
+    return s;
+}
+
+/* Whether all steps that compute belong to one row. */
+static int is_alone(const struct superstep *s)
+{
+    const struct billed_step *first = NULL;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const struct billed_step *t = &s->step[i];
+
+        if (!t->computes)
+            continue;
+        if (t->shares || (first && t->row != first->row))
+            return 0;
+        first = t;
+    }
+    return 1;
+}
+
+/* The cycles by formula of all steps that share the compute of a superstep with others. */
+static enum emu_status weigh_steps(struct layer_maker *m)
+{
+    struct layer_cycles *k = m->k;
+
+    for (size_t at = 0; at < k->steps;) {
+        struct superstep s = superstep_at(k, at, k->step[at].superstep);
+        int alone = is_alone(&s);
+
+        for (size_t end = at + s.count; at < end; at++) {
+            if (!alone && k->step[at].computes)
+                TRY(compiled_step_cycles(m->c, m->trace[at].step, &k->step[at].cycles));
+        }
     }
     return EMU_OK;
 }
@@ -103,6 +227,7 @@ static enum emu_status match_scopes(struct layer_cycles *k, const struct net_gra
 /* ---- memory ---- */
 
 struct holder {
+    const struct layer_maker *m;
     struct layer_cycles *k;
     uint64_t *bytes; /* owned; by row: on the tile in hand */
     uint32_t tile;
@@ -132,24 +257,24 @@ static void hold(void *ctx, uint32_t tile, const struct held_bytes *b)
     if (tile != h->tile)
         finish_tile(h);
     h->tile = tile;
-    h->bytes[row_of(h->k, b->scope) - h->k->row] += b->bytes;
+    h->bytes[row_of(h->m, b->scope)] += b->bytes;
 }
 
-static enum emu_status add_held(struct layer_cycles *k, const struct compiled *c)
+static enum emu_status add_held(const struct layer_maker *m)
 {
-    struct holder h = { .k = k, .bytes = emu_alloc(k->rows, sizeof(*h.bytes)) };
+    struct holder h = { .m = m, .k = m->k, .bytes = emu_alloc(m->k->rows, sizeof(*h.bytes)) };
     enum emu_status s;
 
     if (!h.bytes)
         return FAIL(NO_MEMORY, "memory by layer");
-    s = compiled_held(c, hold, &h);
+    s = compiled_held(m->c, hold, &h);
     if (s == EMU_OK)
         finish_tile(&h);
     emu_free(h.bytes);
     return s;
 }
 
-static void add_total(struct layer_cycles *k)
+void layer_cycles_sum(struct layer_cycles *k)
 {
     struct layer_bill *t = &k->total;
     uint64_t held_tile_bytes = t->held_tile_bytes; /* of no single row */
@@ -179,47 +304,52 @@ static void note_bytes(struct layer_bill *b, uint64_t bytes)
     b->max_tile_bytes = bytes > b->max_tile_bytes ? bytes : b->max_tile_bytes;
 }
 
-static enum emu_status add_fullest(struct layer_cycles *k, const struct compiled *c)
+static void add_fullest(const struct layer_maker *m)
 {
-    struct trace_step *step;
-    size_t steps;
+    for (size_t i = 0; i < m->k->steps; i++) {
+        const struct billed_step *t = &m->k->step[i];
 
-    TRY(compiled_trace(c, &step, &steps));
-    for (size_t i = 0; i < steps; i++) {
-        note_bytes(row_of(k, step[i].scope), step[i].max_tile_bytes);
-        for (uint32_t j = 0; j < step[i].shares; j++)
-            note_bytes(row_of(k, step[i].share[j].scope), step[i].max_tile_bytes);
+        note_bytes(&m->k->row[t->row], m->trace[i].max_tile_bytes);
+        for (uint32_t j = 0; j < t->shares; j++)
+            note_bytes(&m->k->row[m->k->share[t->first_share + j].row], m->trace[i].max_tile_bytes);
     }
-    emu_free(step);
+}
+
+static enum emu_status make_all(struct layer_maker *m, const struct arch *a)
+{
+    TRY(make_rows(m->k, m->ng, a));
+    TRY(match_scopes(m));
+    TRY(make_steps(m));
+    TRY(weigh_steps(m));
+    add_fullest(m);
+    TRY(add_held(m));
+    layer_cycles_sum(m->k);
     return EMU_OK;
 }
 
 enum emu_status layer_cycles_init(const struct net_graph *ng, const struct compiled *c,
                                   const struct arch *a, struct layer_cycles *k)
 {
+    struct layer_maker m = { .k = k, .ng = ng, .c = c };
+    enum emu_status s;
+
     memset(k, 0, sizeof(*k));
-    TRY(make_rows(k, ng, a));
-    TRY(match_scopes(k, ng, compiled_graph(c)));
-    TRY(add_fullest(k, c));
-    TRY(add_held(k, c));
-    add_total(k);
-    return EMU_OK;
+    s = make_all(&m, a);
+    emu_free(m.row_of_scope);
+    emu_free(m.trace);
+    return s;
 }
 
 void layer_cycles_free(struct layer_cycles *k)
 {
     emu_free(k->row);
-    emu_free(k->row_of_scope);
+    emu_free(k->plan);
+    emu_free(k->step);
+    emu_free(k->share);
     memset(k, 0, sizeof(*k));
 }
 
 /* ---- cycles ---- */
-
-/* The steps of one superstep, in the order of their execution. */
-struct superstep {
-    const struct trace_step *step;
-    size_t count;
-};
 
 /* A number divided in proportion to weights, so that the parts add up to it. The sum of the weights
  * times the number must fit 64 bits. */
@@ -248,92 +378,70 @@ static void pay(struct layer_bill *b, const struct bill *cost)
 }
 
 /* Bills a step; if it merges several copies, in proportion to the bytes they move. */
-static void pay_step(const struct layer_cycles *k, const struct trace_step *step,
+static void pay_step(const struct layer_cycles *k, const struct billed_step *step,
                      const struct bill *cost)
 {
     struct division d[] = { { .number = cost->exchange },
                             { .number = cost->compute },
                             { .number = cost->imbalance },
                             { .number = cost->sync } };
+    const struct row_share *share = k->share + step->first_share;
     uint64_t bytes = 0;
 
     for (uint32_t i = 0; i < step->shares; i++)
-        bytes += step->share[i].bytes;
+        bytes += share[i].bytes;
     if (!bytes) {
-        pay(row_of(k, step->scope), cost);
+        pay(&k->row[step->row], cost);
         return;
     }
     for (size_t i = 0; i < EMU_COUNT_OF(d); i++)
         d[i].weights = bytes;
     for (uint32_t i = 0; i < step->shares; i++) {
-        uint64_t weight = step->share[i].bytes;
+        uint64_t weight = share[i].bytes;
         struct bill part = { .exchange = next_part(&d[0], weight),
                              .compute = next_part(&d[1], weight),
                              .imbalance = next_part(&d[2], weight),
                              .sync = next_part(&d[3], weight) };
 
-        pay(row_of(k, step->share[i].scope), &part);
+        pay(&k->row[share[i].row], &part);
     }
-}
-
-/* The cycles of a step by the formulas of its codelets; 0 when it computes nothing. */
-static enum emu_status weight_of(const struct compiled *c, const struct trace_step *step,
-                                 uint64_t *cycles)
-{
-    *cycles = 0;
-    return step->kind == TRACE_COMPUTE ? compiled_step_cycles(c, step->step, cycles) : EMU_OK;
 }
 
 /* Divides the compute of a superstep among its steps, in proportion to their formulas. */
-static enum emu_status pay_compute(const struct layer_cycles *k, const struct compiled *c,
-                                   const struct superstep *s, const struct trace_step *first,
-                                   const struct bill *cost)
+static void pay_compute(const struct layer_cycles *k, const struct superstep *s,
+                        const struct billed_step *first, const struct bill *cost)
 {
     struct division compute = { .number = cost->compute }, idle = { .number = cost->imbalance };
-    uint64_t all = 0, weight;
+    uint64_t all = 0;
 
-    for (size_t i = 0; i < s->count; i++) {
-        TRY(weight_of(c, &s->step[i], &weight));
-        all += weight;
-    }
+    for (size_t i = 0; i < s->count; i++)
+        all += s->step[i].cycles;
     if (!all) {
         pay_step(k, first,
                  &(struct bill){ .compute = cost->compute, .imbalance = cost->imbalance });
-        return EMU_OK;
+        return;
     }
     compute.weights = idle.weights = all;
     for (size_t i = 0; i < s->count; i++) {
-        TRY(weight_of(c, &s->step[i], &weight));
+        uint64_t weight = s->step[i].cycles;
+
         pay_step(k, &s->step[i],
                  &(struct bill){ .compute = next_part(&compute, weight),
                                  .imbalance = next_part(&idle, weight) });
     }
-    return EMU_OK;
-}
-
-/* Whether all steps that compute belong to one layer. */
-static int is_alone(const struct layer_cycles *k, const struct superstep *s,
-                    const struct trace_step *first)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        if (s->step[i].kind == TRACE_COMPUTE &&
-            (s->step[i].shares || row_of(k, s->step[i].scope) != row_of(k, first->scope)))
-            return 0;
-    }
-    return 1;
 }
 
 /* Bills a superstep: its exchange to the step that exchanges, its compute to those that
  * compute, the rest to the first of these. */
-static enum emu_status bill_superstep(struct layer_cycles *k, const struct compiled *c,
-                                      const struct superstep *s, const struct bill *cost)
+static void bill_superstep(struct layer_cycles *k, const struct superstep *s,
+                           const struct bill *cost)
 {
-    static const struct trace_step none = { .scope = 0 }; /* the cycles belong to no layer */
-    const struct trace_step *exchange = NULL, *compute = NULL;
+    const struct billed_step none = { .row = k->rows - 1 }; /* the cycles belong to no layer */
+    const struct billed_step *exchange = NULL, *compute = NULL;
     struct bill rest = { .sync = cost->total - cost->exchange - cost->compute };
 
     for (size_t i = 0; i < s->count; i++) {
-        if (s->step[i].kind != TRACE_COMPUTE)
+        if (!s->step[i].computes)
             exchange = &s->step[i];
         else if (!compute)
             compute = &s->step[i];
@@ -343,40 +451,33 @@ static enum emu_status bill_superstep(struct layer_cycles *k, const struct compi
     if (!exchange)
         exchange = compute;
     pay_step(k, exchange, &(struct bill){ .exchange = cost->exchange });
-    row_of(k, compute->scope)->supersteps++;
-    if (is_alone(k, s, compute)) {
+    k->row[compute->row].supersteps++;
+    if (is_alone(s)) {
         rest.compute = cost->compute;
         rest.imbalance = cost->imbalance;
-        pay_step(k, compute, &rest);
-        return EMU_OK;
     }
     pay_step(k, compute, &rest);
-    return pay_compute(k, c, s, compute, cost);
+    if (!is_alone(s))
+        pay_compute(k, s, compute, cost);
 }
 
-enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct compiled *c,
-                                  const struct run *r)
+enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct run *r)
 {
-    size_t supersteps = record_count(r->record), steps, at = 0;
-    struct trace_step *step;
-    enum emu_status s = EMU_OK;
+    size_t supersteps = record_count(r->record), at = 0;
 
-    TRY(compiled_trace(c, &step, &steps));
-    if (steps && step[steps - 1].superstep >= supersteps)
-        s = FAIL(BAD_PROGRAM, "the program has %u supersteps, the run %zu",
-                 step[steps - 1].superstep + 1, supersteps);
-    for (size_t i = 0, index = 0; i < supersteps && s == EMU_OK; i++) {
+    if (k->steps && k->step[k->steps - 1].superstep >= supersteps)
+        return FAIL(BAD_PROGRAM, "the program has %u supersteps, the run %zu",
+                    k->step[k->steps - 1].superstep + 1, supersteps);
+    for (size_t i = 0, index = 0; i < supersteps; i++) {
         struct bill cost = bill_of_step(r->record, i);
-        struct superstep now = { step + at, 0 };
+        struct superstep now;
 
         if (record_at(r->record, i)->group)
             continue; /* the others work beside it */
-        while (at < steps && step[at].superstep == index)
-            at++, now.count++;
-        s = bill_superstep(k, c, &now, &cost);
-        index++;
+        now = superstep_at(k, at, index++);
+        at += now.count;
+        bill_superstep(k, &now, &cost);
     }
-    emu_free(step);
-    add_total(k);
-    return s;
+    layer_cycles_sum(k);
+    return EMU_OK;
 }

@@ -28,21 +28,50 @@ struct layer_bill {
     uint64_t held_tile_bytes; /* the same on the tile that holds most */
 };
 
+/* How the convolution of a row is cut, for people; see struct conv_plan. */
+struct layer_plan {
+    int planned; /* 0: the row has no plan, the other members are 0 */
+    enum conv_method method;
+    uint32_t cut_n, cut_h, cut_w, cut_out, cut_in;
+    uint64_t tile_bytes;
+};
+
+/* The bytes that a row has moved in a step of several. */
+struct row_share {
+    uint32_t row;
+    uint64_t bytes;
+};
+
+/* A step of the program, in the order of execution, as far as bills need it. */
+struct billed_step {
+    uint32_t superstep;
+    int computes; /* 0: it exchanges */
+    uint32_t row; /* that pays, unless there are shares */
+    uint32_t first_share, shares;
+    uint64_t cycles; /* by the formulas of its codelets, if it shares a superstep; else 0 */
+    uint32_t layer;  /* in which it was made; LAYER_NONE: in none */
+};
+
+/* Rows, and what turns the record of a run into their cycles: no graph is needed for that. */
 struct layer_cycles {
-    struct layer_bill *row; /* owned; in the order of the network; last the row of no layer */
+    struct layer_bill *row;  /* owned; in the order of the network; last the row of no layer */
+    struct layer_plan *plan; /* owned; by row */
     uint32_t rows;
-    uint32_t *row_of_scope; /* owned; by scope of the graph */
-    uint32_t scopes;
+    struct billed_step *step; /* owned */
+    size_t steps;
+    struct row_share *share; /* owned; of all steps, one after the other */
+    size_t shares;
     struct layer_bill total; /* sums; of max_tile_bytes the largest */
 };
 
-/* Makes the rows and fills in their memory; cycles stay 0. Errors: EMU_NO_MEMORY, those of
- * compiled_trace(). Free with layer_cycles_free, also on failure. */
+/* Makes rows and steps, and fills in the memory of the rows; cycles stay 0. Errors: EMU_NO_MEMORY,
+ * those of compiled_trace(). Free with layer_cycles_free, also on failure. */
 enum emu_status layer_cycles_init(const struct net_graph *ng, const struct compiled *c,
                                   const struct arch *a, struct layer_cycles *out) EMU_MUST_CHECK;
 /* Adds the cycles of a recorded run. EMU_BAD_PROGRAM when the record is not of this program. */
-enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct compiled *c,
-                                  const struct run *r) EMU_MUST_CHECK;
+enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct run *r) EMU_MUST_CHECK;
+/* Sets the total to the sums of the rows. */
+void layer_cycles_sum(struct layer_cycles *k);
 void layer_cycles_free(struct layer_cycles *k);
 
 /* Cycles of a layer on all tiles of a chip with its units at full rate: multiply-adds in the matrix

@@ -277,7 +277,7 @@ static enum emu_status draw_memory(const struct chart *c)
     t.row = emu_alloc(t.cap, (ROW_CATEGORIES + t.categories) * sizeof(*t.row));
     if (!t.row)
         return FAIL(NO_MEMORY, "the picture of %u tiles", t.cap);
-    s = compiled_tiles(c->m->compiled, add_tile, &t);
+    s = memory_facts_tiles(c->m->memory, add_tile, &t);
     if (s == EMU_OK)
         draw_tiles(c, &t);
     emu_free(t.row);

@@ -191,7 +191,7 @@ void model_report_plans(const struct model_answer *m, FILE *f)
             "layer", "method", "parts", "predicted", "executed", "compute", "ratio", "temp. bytes");
     for (uint32_t i = 0; i < m->layers->rows; i++) {
         const struct layer_bill *b = &m->layers->row[i];
-        const struct conv_plan *p = b->predicted ? &m->graph->layer[b->layer].plan : NULL;
+        const struct layer_plan *p = b->predicted ? &m->layers->plan[i] : NULL;
         char parts[64];
 
         if (!p)
@@ -201,7 +201,7 @@ void model_report_plans(const struct model_answer *m, FILE *f)
         fprintf(f, "%-20s %-10s %-18s %9s", model_bill_name(m, b), conv_method_name(p->method),
                 parts, count_text(b->predicted).at);
         fprintf(f, " %9s %9s %7.2f %11s\n", count_text(b->cycles).at, count_text(b->compute).at,
-                (double)b->cycles / (double)b->predicted, count_text(p->cost.tile_bytes).at);
+                (double)b->cycles / (double)b->predicted, count_text(p->tile_bytes).at);
     }
     print_prediction(m, f);
 }
@@ -240,7 +240,7 @@ void model_report(const struct model_answer *m, FILE *f)
     else
         print_prediction(m, f);
     fputc('\n', f);
-    compiled_report(m->compiled, f);
+    memory_facts_print(m->memory, f);
     if (m->run)
         model_report_published(m, f);
     fprintf(f, "\nAssumed of the machine\n");

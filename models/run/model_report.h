@@ -5,14 +5,14 @@
 #include <jansson.h>
 
 #include "models/run/layer_cycles.h"
+#include "models/run/memory_facts.h"
 #include "models/run/network_choice.h"
 
 /* Everything is borrowed. */
 struct model_answer {
     const struct request *request;
     const struct net *net;
-    const struct net_graph *graph;
-    const struct compiled *compiled;
+    const struct memory_facts *memory;
     struct arch arch;
     const struct layer_cycles *layers;
     const char *weights;        /* one line that says where they came from */

@@ -30,17 +30,18 @@ static json_t *or_nothing(json_t *o, int good)
 /* ---- layers ---- */
 
 /* How a convolution is cut: parts of each dimension, and the memory that the plan takes. */
-static json_t *plan_json(const struct conv_plan *p)
+static json_t *plan_json(const struct layer_plan *p)
 {
     return json_pack("{s:s, s:{s:I, s:I, s:I, s:I, s:I}, s:I}", "method",
                      conv_method_name(p->method), "parts", "pictures", (json_int_t)p->cut_n, "rows",
                      (json_int_t)p->cut_h, "columns", (json_int_t)p->cut_w, "output_channels",
                      (json_int_t)p->cut_out, "input_channels", (json_int_t)p->cut_in,
-                     "temporary_bytes", (json_int_t)p->cost.tile_bytes);
+                     "temporary_bytes", (json_int_t)p->tile_bytes);
 }
 
-static json_t *layer_json(const struct model_answer *m, const struct layer_bill *b)
+static json_t *layer_json(const struct model_answer *m, uint32_t row)
 {
+    const struct layer_bill *b = &m->layers->row[row];
     json_t *o = json_object();
     char op[96];
     int good;
@@ -56,7 +57,7 @@ static json_t *layer_json(const struct model_answer *m, const struct layer_bill 
            put(o, "held_bytes", integer(b->held_bytes)) &&
            put(o, "held_max_tile_bytes", integer(b->held_tile_bytes));
     if (good && m->request->plan && b->predicted)
-        good = put(o, "plan", plan_json(&m->graph->layer[b->layer].plan));
+        good = put(o, "plan", plan_json(&m->layers->plan[row]));
     return or_nothing(o, good);
 }
 
@@ -66,7 +67,7 @@ static json_t *layers_json(const struct model_answer *m)
     int good = list != NULL;
 
     for (uint32_t i = 0; i < m->layers->rows && good; i++)
-        good = !json_array_append_new(list, layer_json(m, &m->layers->row[i]));
+        good = !json_array_append_new(list, layer_json(m, i));
     return or_nothing(list, good);
 }
 
@@ -121,7 +122,7 @@ int model_put_classes(const struct model_answer *m, json_t *o)
 /* by_category as bytes on all tiles; the details beside it. */
 static json_t *memory_json(const struct model_answer *m)
 {
-    json_t *o = compiled_report_json(m->compiled), *bytes = json_object(), *category;
+    json_t *o = memory_facts_json(m->memory), *bytes = json_object(), *category;
     int good = o && bytes;
     const char *name;
 

@@ -19,6 +19,7 @@
 #include "models/run/model_chart.h"
 #include "models/run/model_report.h"
 #include "models/run/model_weights.h"
+#include "models/run/net_cache.h"
 #include "models/run/net_image.h"
 #include "models/run/net_pictures.h"
 #include "models/run/net_result.h"
@@ -36,9 +37,12 @@ struct model_run {
     struct weights *weights;
     char weights_text[TEXT_MAX];
     struct net_pictures pictures;
+    struct net_cache cache;
+    struct net_entry entry; /* found there; all zero: p was compiled */
     struct net_program p;
     struct session *session;
     struct layer_cycles layers;
+    struct memory_facts memory;
     float *scores;
     struct progress progress;
     struct output_file *image, *digests, *chart,
@@ -55,6 +59,8 @@ static void model_run_free(struct model_run *m)
     emu_free(m->scores);
     layer_cycles_free(&m->layers);
     session_free(m->session);
+    memory_facts_free(&m->memory);
+    net_entry_free(&m->entry);
     net_program_free(&m->p);
     net_pictures_free(&m->pictures);
     weights_free(m->weights);
@@ -75,28 +81,36 @@ static enum emu_status read_pictures(struct model_run *m)
 
 static enum emu_status write_input(struct model_run *m)
 {
+    const struct net *n = m->net;
+    uint64_t bytes = (uint64_t)n->batch * n->resolution * n->resolution * 4 * sizeof(uint16_t);
     enum emu_status s;
     uint16_t *data;
 
-    TRY(net_pictures_f16(m->net, &m->pictures, &data));
-    s = session_write(m->session, m->p.net_graph->picture.t, data);
+    TRY(net_pictures_f16(n, &m->pictures, &data));
+    s = m->entry.image
+            ? run_input_write(session_run_image(m->session), NET_IMAGE_INPUT, data, bytes)
+            : session_write(m->session, m->p.net_graph->picture.t, data);
     emu_free(data);
     return s;
 }
 
-/* The image, with the pictures as its input, and what `run IMAGE` needs to take others. */
+static const struct image *image_of(const struct model_run *m)
+{
+    return m->entry.image ? m->entry.image : compiled_image(m->p.compiled);
+}
+
+/* The image, with the pictures as its input. */
 static enum emu_status write_image(struct model_run *m)
 {
     enum emu_status s;
     uint16_t *data;
 
     TRY(net_pictures_f16(m->net, &m->pictures, &data));
-    s = compiled_add_input(m->p.compiled, m->p.net_graph->picture.t, NET_IMAGE_INPUT, data);
+    s = m->entry.image ? image_fill_input(m->entry.image, NET_IMAGE_INPUT, data)
+                       : compiled_fill_input(m->p.compiled, NET_IMAGE_INPUT, data);
     emu_free(data);
     if (s == EMU_OK)
-        s = net_image_describe(m->net, &m->p);
-    if (s == EMU_OK)
-        s = image_write_to(compiled_image(m->p.compiled), m->image);
+        s = image_write_to(image_of(m), m->image);
     return output_finish(&m->image, s);
 }
 
@@ -118,8 +132,7 @@ static struct model_answer answer_of(const struct model_run *m)
 {
     return (struct model_answer){ .request = m->q,
                                   .net = m->net,
-                                  .graph = m->p.net_graph,
-                                  .compiled = m->p.compiled,
+                                  .memory = &m->memory,
                                   .arch = m->arch,
                                   .layers = &m->layers,
                                   .weights = m->weights_text,
@@ -215,31 +228,29 @@ static enum emu_status read_scores(struct model_run *m)
     m->scores = emu_alloc((size_t)m->net->batch * m->net->classes, sizeof(*m->scores));
     if (!m->scores)
         return FAIL(NO_MEMORY, "scores");
+    if (m->entry.image)
+        return run_output_read(session_run_image(m->session), NET_IMAGE_OUTPUT, m->scores,
+                               (uint64_t)m->net->batch * m->net->classes * sizeof(*m->scores));
     return session_read(m->session, m->p.net_graph->scores, m->scores);
 }
 
-/* The layer that computes in a superstep, or what else is done there; the text is borrowed from the
- * trace. */
-static int name_superstep(const struct trace_step *step, size_t steps, uint64_t superstep,
-                          char out[96])
+/* The layer that computes in a superstep; borrowed. */
+static const char *layer_of_superstep(const struct model_run *m, uint64_t superstep)
 {
-    for (size_t i = 0; i < steps; i++) {
-        if (step[i].superstep == superstep && step[i].kind == TRACE_COMPUTE) {
-            snprintf(out, 96, "%.*s", (int)strcspn(step[i].name, "/"), step[i].name);
-            return 1;
-        }
+    for (size_t i = 0; i < m->layers.steps; i++) {
+        const struct billed_step *s = &m->layers.step[i];
+
+        if (s->superstep == superstep && s->computes)
+            return s->layer == LAYER_NONE ? "(no layer)" : m->net->layer[s->layer].name;
     }
-    return 0;
+    return "(no layer)";
 }
 
 /* Warns on stderr, one line each, of scores that are NaN and of sums that overflowed in f16. */
-static enum emu_status warn_of_range(struct model_run *m)
+static void warn_of_range(const struct model_run *m)
 {
     struct session_overflow o = session_overflow(m->session);
     uint64_t bad = 0, scores = (uint64_t)m->net->batch * m->net->classes;
-    struct trace_step *step;
-    char layer[96];
-    size_t steps;
 
     for (uint64_t i = 0; i < scores; i++)
         bad += !isfinite(m->scores[i]);
@@ -248,17 +259,13 @@ static enum emu_status warn_of_range(struct model_run *m)
                 "superstep run: warning: %" PRIu64 " of %" PRIu64 " scores are no numbers\n", bad,
                 scores);
     if (!o.tiles)
-        return EMU_OK;
-    TRY(compiled_trace(m->p.compiled, &step, &steps));
-    if (!name_superstep(step, steps, o.superstep, layer))
-        snprintf(layer, sizeof(layer), "(no layer)");
-    emu_free(step);
+        return;
     fprintf(stderr,
             "superstep run: warning: results beyond the range of f16 were clipped, first in layer "
             "%s (superstep %" PRIu64 ", %s tiles; %s of their results are +-65504 or no numbers); "
             "--compare-layers shows all\n",
-            layer, o.superstep, count_text(o.tiles).at, count_text(o.values).at);
-    return EMU_OK;
+            layer_of_superstep(m, o.superstep), o.superstep, count_text(o.tiles).at,
+            count_text(o.values).at);
 }
 
 static enum emu_status run_machine(struct model_run *m)
@@ -273,11 +280,49 @@ static enum emu_status run_machine(struct model_run *m)
     if (m->q->check)
         print_checks(m);
     TRY(read_scores(m));
-    TRY(warn_of_range(m));
-    TRY(layer_cycles_bill(&m->layers, m->p.compiled, session_run_image(m->session)));
+    warn_of_range(m);
+    TRY(layer_cycles_bill(&m->layers, session_run_image(m->session)));
     TRY(print_answer(m));
     write_chart(m);
     write_logits(m);
+    return EMU_OK;
+}
+
+/* The results of layers [keep_begin, keep_end) can be read after the run. */
+static enum emu_status build_and_compile(struct model_run *m, uint32_t keep_begin,
+                                         uint32_t keep_end)
+{
+    const struct net_program_options o = {
+        .net = { .memory_proportion = m->choice.memory_proportion,
+                 .parameter_proportion = m->choice.parameter_proportion,
+                 .depthwise = m->choice.depthwise,
+                 .keep_begin = keep_begin,
+                 .keep_end = keep_end },
+        .compile = compile_options_of(m->q),
+        .give_up = !m->q->compare_layers && !m->q->report && !m->q->allow_oom,
+    };
+
+    TRY(net_program_new(&m->arch, m->net, m->weights, &o, &m->p));
+    progress_skip(&m->progress);
+    return EMU_OK;
+}
+
+static enum emu_status get_weights(struct model_run *m)
+{
+    TRY(model_weights_get(&m->choice, m->net, &m->weights, m->weights_text,
+                          sizeof(m->weights_text)));
+    progress_report(&m->progress, "weights", "%s", m->weights_text);
+    return EMU_OK;
+}
+
+/* Of a run from the cache: the program after all, to see where an overflow was. */
+static enum emu_status program_of_entry(void *ctx, const struct compiled **out)
+{
+    struct model_run *m = ctx;
+
+    TRY(get_weights(m));
+    TRY(build_and_compile(m, 0, 0));
+    *out = m->p.compiled;
     return EMU_OK;
 }
 
@@ -288,7 +333,10 @@ static enum emu_status execute(struct model_run *m)
 
     o.record = o.overflow = 1;
     o.digests = output_stream(m->digests);
-    s = session_new(m->p.compiled, &o, &m->session);
+    o.program = program_of_entry;
+    o.program_ctx = m;
+    s = m->entry.image ? session_new_image(m->entry.image, &o, &m->session)
+                       : session_new(m->p.compiled, &o, &m->session);
     if (s == EMU_OK)
         s = write_input(m);
     if (s == EMU_OK)
@@ -315,20 +363,80 @@ static enum emu_status report_hopeless(struct model_run *m)
     return EMU_OK;
 }
 
-static enum emu_status with_compiled(struct model_run *m)
+/* ---- the cache ---- */
+
+static int is_hopeless(const struct model_run *m)
 {
-    if (!m->p.compiled)
-        return report_hopeless(m);
-    if (!compiled_fits(m->p.compiled))
-        return program_out_of_memory(m->q, m->p.compiled, stdout, &m->code);
+    const struct net_plans *p = &m->p.net_graph->plans;
+
+    return !p->fits && p->peak_bytes >= NET_HOPELESS * (uint64_t)m->arch.mem_bytes;
+}
+
+/* A network that only --report compiles is not kept: other runs would find it. */
+static void keep_program(struct model_run *m)
+{
+    if (!m->cache.disk.folder[0] || is_hopeless(m))
+        return;
+    fflush(stdout); /* people read the answer meanwhile */
+    progress_skip(&m->progress);
+    if (net_cache_keep(&m->cache, m->p.compiled, &m->layers, m->weights->names) == EMU_OK)
+        progress_report(&m->progress, "cache", "kept for the next run");
+    else
+        progress_report(&m->progress, "cache", "not kept: %s", emu_error());
+}
+
+/* Takes the network from the cache. Returns 0 when it is not there. */
+static int find_program(struct model_run *m)
+{
+    const struct net_cache_input in = { &m->choice, m->net, &m->arch,
+                                        compile_options_of(m->q).exchange };
+    char label[TEXT_MAX];
+
+    if (m->q->compare_layers || m->q->logits || m->q->write_weights)
+        return 0; /* that needs weights or a graph */
+    net_cache_open(&in, &m->cache);
+    if (!net_cache_find(&m->cache, &m->entry))
+        return 0;
+    m->layers = m->entry.layers;
+    m->memory = m->entry.memory;
+    m->entry.layers = (struct layer_cycles){ .row = NULL };
+    m->entry.memory = (struct memory_facts){ .compiled = NULL };
+    model_weights_text(&m->choice, m->entry.names, m->weights_text, sizeof(m->weights_text));
+    net_cache_label(&in, label, sizeof(label));
+    progress_report(&m->progress, "cache", "reused: weights to emit, of %s", label);
+    return 1;
+}
+
+/* ---- the program, compiled or found ---- */
+
+static enum emu_status with_image(struct model_run *m)
+{
     m->code = EXIT_RAN;
     if (m->image)
         TRY(write_image(m));
-    TRY(layer_cycles_init(m->p.net_graph, m->p.compiled, &m->arch, &m->layers));
     if (m->q->use & USE_RUN)
         return execute(m);
     TRY(print_answer(m));
     write_chart(m);
+    return EMU_OK;
+}
+
+static enum emu_status with_compiled(struct model_run *m)
+{
+    int writes = m->image != NULL;
+
+    if (!m->p.compiled)
+        return report_hopeless(m);
+    if (!compiled_fits(m->p.compiled))
+        return program_out_of_memory(m->q, m->p.compiled, stdout, &m->code);
+    TRY(layer_cycles_init(m->p.net_graph, m->p.compiled, &m->arch, &m->layers));
+    m->memory.compiled = m->p.compiled;
+    TRY(net_image_describe(m->net, &m->p));
+    if (writes)
+        keep_program(m); /* while the image has no pictures */
+    TRY(with_image(m));
+    if (!writes)
+        keep_program(m);
     return EMU_OK;
 }
 
@@ -337,25 +445,6 @@ static void drop_program(struct model_run *m)
     session_free(m->session);
     m->session = NULL;
     net_program_free(&m->p);
-}
-
-/* The results of layers [keep_begin, keep_end) can be read after the run. */
-static enum emu_status build_and_compile(struct model_run *m, uint32_t keep_begin,
-                                         uint32_t keep_end)
-{
-    const struct net_program_options o = {
-        .net = { .memory_proportion = m->choice.memory_proportion,
-                 .parameter_proportion = m->choice.parameter_proportion,
-                 .depthwise = m->choice.depthwise,
-                 .keep_begin = keep_begin,
-                 .keep_end = keep_end },
-        .compile = compile_options_of(m->q),
-        .give_up = !m->q->compare_layers && !m->q->report && !m->q->allow_oom,
-    };
-
-    TRY(net_program_new(&m->arch, m->net, m->weights, &o, &m->p));
-    progress_skip(&m->progress);
-    return EMU_OK;
 }
 
 /* ---- comparison ---- */
@@ -468,9 +557,9 @@ static enum emu_status answer_request(struct model_run *m)
     m->progress = progress_begin(m->q->quiet ? NULL : stderr);
     if (!compiles || m->q->output || m->q->image.count)
         TRY(read_pictures(m));
-    TRY(model_weights_get(&m->choice, m->net, &m->weights, m->weights_text,
-                          sizeof(m->weights_text)));
-    progress_report(&m->progress, "weights", "%s", m->weights_text);
+    if (find_program(m))
+        return with_image(m);
+    TRY(get_weights(m));
     if (m->q->compare_layers)
         return compare_all(m);
     keep = m->q->logits ? net_classifier(m->net) : 0;

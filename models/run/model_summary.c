@@ -151,7 +151,7 @@ static void print_categories(const json_t *categories, FILE *f)
 
 static void print_memory(const struct model_answer *m, FILE *f)
 {
-    json_t *o = compiled_report_json(m->compiled);
+    json_t *o = memory_facts_json(m->memory);
     uint64_t most = number(o, "max_tile_bytes"), tile = number(o, "tile_bytes");
 
     if (!o) {

@@ -1,36 +1,33 @@
 /* model_weights.c - parameters of a run. Calibration takes seconds, so its results are kept in the
- * user's cache. The name of the file is a hash of the network and of all seeded parameters; a file
- * that is not exactly as expected is ignored. */
-#include "emu/base/alloc.h"
-#include "emu/base/hash.h"
-#include "emu/base/output_file.h"
+ * cache. The key is a hash of the network and of all seeded parameters; what is not exactly as
+ * expected is ignored. */
 #include "models/run/model_weights.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { CACHE_PATH_MAX = 4096 };
+#include "emu/base/alloc.h"
+#include "emu/base/disk_cache.h"
+
+#define KIND "statistics"
 
 /* Changes with what weights_calibrate() does. */
-static const char cache_magic[8] = "SSCAL002";
+static const char calibration[8] = "SSCAL002";
 
-struct cache_head {
-    char magic[8];
-    struct hash128 key, content;
+/* The body of an entry; the values follow. */
+struct statistics_head {
     uint64_t values;
     float classifier_gain;
     uint32_t zero;
 };
 
-/* ---- key and place ---- */
+/* ---- key ---- */
 
 /* n: the network that is calibrated. */
 static enum emu_status make_key(const struct net *n, const struct weights *w, struct hash128 *key)
 {
-    struct hash128 part[2] = { { 0 } };
+    struct hash128 part[3] = { { 0 } };
     uint64_t values = 0;
     char *text = NULL;
     size_t bytes = 0;
@@ -46,34 +43,10 @@ static enum emu_status make_key(const struct net *n, const struct weights *w, st
         values += w->param[i].elements;
     part[0] = hash128(text, bytes);
     part[1] = hash128(w->data, values * sizeof(*w->data));
+    part[2] = hash128(calibration, sizeof(calibration));
     free(text); /* allocated by open_memstream */
     *key = hash128(part, sizeof(part));
     return EMU_OK;
-}
-
-/* The path of a file in the cache; makes its folders. Returns 0 when there is no cache. */
-static int cache_path(const struct hash128 *key, char out[CACHE_PATH_MAX])
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char folder[CACHE_PATH_MAX - 64], digits[33];
-    int n;
-
-    if (cache && cache[0] == '/') {
-        mkdir(cache, 0700);
-        n = snprintf(folder, sizeof(folder), "%s/superstep", cache);
-    } else if (home && home[0] == '/') {
-        n = snprintf(folder, sizeof(folder), "%s/.cache", home);
-        if (n < (int)sizeof(folder))
-            mkdir(folder, 0700);
-        n = snprintf(folder, sizeof(folder), "%s/.cache/superstep", home);
-    } else {
-        return 0;
-    }
-    if (n >= (int)sizeof(folder) || (mkdir(folder, 0700) && errno != EEXIST))
-        return 0;
-    hash128_text(*key, digits);
-    snprintf(out, CACHE_PATH_MAX, "%s/%s.statistics", folder, digits);
-    return 1;
 }
 
 /* ---- values ---- */
@@ -112,73 +85,99 @@ static void move_measured(const struct net *n, struct weights *w, float *at, int
     }
 }
 
-/* Returns 1 when the file exists and is good. */
-static int cache_read(const char *path, const struct hash128 *key, const struct net *n,
-                      struct weights *w)
+/* Returns 1 when they were measured before. */
+static int read_measured(const struct disk_cache *c, struct hash128 key, const struct net *n,
+                         struct weights *w)
 {
     uint64_t count = measured_count(n, w);
-    float *value = emu_alloc(count, sizeof(*value));
-    struct cache_head h;
-    FILE *f = fopen(path, "rb");
-    int good = f && value && fread(&h, sizeof(h), 1, f) == 1 &&
-               !memcmp(h.magic, cache_magic, sizeof(h.magic)) && hash128_equal(h.key, *key) &&
-               h.values == count && fread(value, sizeof(*value), count, f) == count &&
-               fgetc(f) == EOF && hash128_equal(h.content, hash128(value, count * sizeof(*value)));
+    struct statistics_head h;
+    struct disk_cache_entry e;
+    int good;
 
+    if (!disk_cache_read(c, key, KIND, &e))
+        return 0;
+    good = e.bytes == sizeof(h) + count * sizeof(float);
     if (good) {
-        move_measured(n, w, value, 0);
+        memcpy(&h, e.body, sizeof(h));
+        good = h.values == count;
+    }
+    if (good) {
+        move_measured(n, w, (float *)(void *)(e.body + sizeof(h)), 0);
         weights_scale_classifier(w, n, h.classifier_gain);
     }
-    if (f)
-        fclose(f);
-    emu_free(value);
+    disk_cache_entry_free(&e);
     return good;
 }
 
-/* Returns whether it worked; a failure only costs the next run some time. */
-static int cache_write(const char *path, const struct hash128 *key, const struct net *n,
-                       struct weights *w)
+static enum emu_status write_values(const struct net *n, struct weights *w, FILE *f)
 {
-    struct cache_head h = { .key = *key,
-                            .values = measured_count(n, w),
-                            .classifier_gain = w->classifier_gain };
+    struct statistics_head h = { .values = measured_count(n, w),
+                                 .classifier_gain = w->classifier_gain };
     float *value = emu_alloc(h.values, sizeof(*value));
-    struct output_file *out = NULL;
 
-    if (value && output_open(path, &out) == EMU_OK) {
-        FILE *f = output_stream(out);
-
-        memcpy(h.magic, cache_magic, sizeof(h.magic));
-        move_measured(n, w, value, 1);
-        h.content = hash128(value, h.values * sizeof(*value));
-        fwrite(&h, sizeof(h), 1, f);
-        fwrite(value, sizeof(*value), h.values, f);
-    }
+    if (!value)
+        return FAIL(NO_MEMORY, "statistics");
+    move_measured(n, w, value, 1);
+    fwrite(&h, sizeof(h), 1, f);
+    fwrite(value, sizeof(*value), h.values, f);
     emu_free(value);
-    return out && output_commit(out) == EMU_OK;
+    return EMU_OK;
+}
+
+/* A failure only costs the next run some time. */
+static void keep_measured(const struct disk_cache *c, struct hash128 key, const struct net *n,
+                          struct weights *w)
+{
+    struct disk_cache_writer writer;
+    char label[DISK_CACHE_LABEL_MAX];
+
+    snprintf(label, sizeof(label), "%s, statistics of its batch norms", n->name);
+    if (disk_cache_begin(c, key, KIND, label, &writer) == EMU_OK &&
+        disk_cache_end(c, &writer, write_values(n, w, output_stream(writer.out))) != EMU_OK)
+        return;
+}
+
+/* ---- in words ---- */
+
+static const char measured_before[] = ", statistics as measured before";
+
+static void file_text(const struct network_choice *c, const char *names, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s (names of %s)", c->weights, names ? names : "torchvision");
+}
+
+static void seed_text(const struct network_choice *c, const char *how, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "seed %" PRIu64 "%s", c->seed, how);
+}
+
+void model_weights_text(const struct network_choice *c, const char *names, char *text, size_t bytes)
+{
+    if (c->weights)
+        file_text(c, names, text, bytes);
+    else
+        seed_text(c, c->uncalibrated ? "" : measured_before, text, bytes);
 }
 
 /* ---- the three ways ---- */
 
-static enum emu_status calibrate(struct weights *w, const struct net *n, const char **how)
+static enum emu_status calibrate(const struct network_choice *c, struct weights *w,
+                                 const struct net *n, const char **how)
 {
-    char path[CACHE_PATH_MAX];
+    const struct disk_cache cache = disk_cache_of(c->cache);
     struct net *measured;
     struct hash128 key;
     enum emu_status s;
-    int cached;
 
     TRY(net_resized(n, calibration_side(n), 1, &measured));
     s = make_key(measured, w, &key);
     net_free(measured);
     TRY(s);
-    cached = cache_path(&key, path);
-    *how = ", statistics as measured before";
-    if (cached && cache_read(path, &key, n, w))
+    *how = measured_before;
+    if (read_measured(&cache, key, n, w))
         return EMU_OK;
     TRY(weights_calibrate(w, n, CALIBRATION_PICTURES));
-    if (cached)
-        cache_write(path, &key, n, w);
+    keep_measured(&cache, key, n, w);
     *how = ", statistics measured";
     return EMU_OK;
 }
@@ -190,12 +189,12 @@ static enum emu_status fill(const struct network_choice *c, const struct net *n,
 
     if (c->weights) {
         TRY(weights_read(w, n, c->weights, stderr));
-        snprintf(text, bytes, "%s (names of %s)", c->weights, w->names ? w->names : "torchvision");
+        file_text(c, w->names, text, bytes);
     } else {
         weights_seed(w, n, c->seed);
         if (!c->uncalibrated)
-            TRY(calibrate(w, n, &how));
-        snprintf(text, bytes, "seed %" PRIu64 "%s", c->seed, how);
+            TRY(calibrate(c, w, n, &how));
+        seed_text(c, how, text, bytes);
     }
     return EMU_OK;
 }

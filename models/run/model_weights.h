@@ -9,5 +9,8 @@
  * listed on stderr. Free *out with weights_free. Errors: those of weights_read(). */
 enum emu_status model_weights_get(const struct network_choice *c, const struct net *n,
                                   struct weights **out, char *text, size_t bytes) EMU_MUST_CHECK;
+/* The same line for parameters that an earlier run made or read. names: as in struct weights. */
+void model_weights_text(const struct network_choice *c, const char *names, char *text,
+                        size_t bytes);
 
 #endif

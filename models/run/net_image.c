@@ -10,8 +10,7 @@
 #include "models/run/model_report.h"
 #include "models/run/net_pictures.h"
 
-#define NOTE   "network"
-#define OUTPUT "scores"
+#define NOTE "network"
 
 /* ---- writing ---- */
 
@@ -32,11 +31,15 @@ enum emu_status net_image_describe(const struct net *n, struct net_program *p)
 {
     char *text = note_text(n);
     enum emu_status s =
-        text ? compiled_add_note(p->compiled, NOTE, text) : FAIL(NO_MEMORY, "a note of the image");
+        text ? compiled_add_input(p->compiled, p->net_graph->picture.t, NET_IMAGE_INPUT, NULL)
+             : FAIL(NO_MEMORY, "a note of the image");
+
+    if (s == EMU_OK)
+        s = compiled_add_note(p->compiled, NOTE, text);
 
     free(text); /* allocated by jansson */
     TRY(s);
-    return compiled_add_output(p->compiled, p->net_graph->scores, OUTPUT);
+    return compiled_add_output(p->compiled, p->net_graph->scores, NET_IMAGE_OUTPUT);
 }
 
 /* ---- reading ---- */
@@ -134,7 +137,7 @@ static enum emu_status put_classes(const struct net *n, const char *const *names
     enum emu_status s = scores ? EMU_OK : FAIL(NO_MEMORY, "scores");
 
     if (s == EMU_OK)
-        s = run_output_read(r, OUTPUT, scores, count * sizeof(*scores));
+        s = run_output_read(r, NET_IMAGE_OUTPUT, scores, count * sizeof(*scores));
     if (s == EMU_OK && !model_put_classes(&a, answer))
         s = FAIL(NO_MEMORY, "the answer");
     emu_free(scores);

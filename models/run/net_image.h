@@ -9,10 +9,11 @@
 #include "emu/cli/request.h"
 #include "models/build/net_program.h"
 
-/* Name of the input that holds the pictures. */
-#define NET_IMAGE_INPUT "picture"
+/* Names of the input that holds the pictures, and of the output. */
+#define NET_IMAGE_INPUT  "picture"
+#define NET_IMAGE_OUTPUT "scores"
 
-/* Adds the note and the output to the image of p, the program of n. Errors: of
+/* Adds input (without pictures), note and output to the image of p, the program of n. Errors: of
  * compiled_add_output(), EMU_NO_MEMORY. */
 enum emu_status net_image_describe(const struct net *n, struct net_program *p) EMU_MUST_CHECK;
 

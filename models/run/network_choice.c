@@ -19,6 +19,7 @@ struct network_choice network_choice_of(const struct request *q)
         .memory_proportion = q->memory_proportion,
         .parameter_proportion = q->parameter_memory,
         .depthwise = (enum conv_depthwise)q->depthwise,
+        .cache = q->no_cache ? "" : q->cache,
     };
 }
 

@@ -15,6 +15,7 @@ struct network_choice {
     int uncalibrated;                               /* 1: seeded parameters are not calibrated */
     double memory_proportion, parameter_proportion; /* as in struct net_graph_options */
     enum conv_depthwise depthwise;
+    const char *cache; /* folder of what is kept between runs; NULL: the user's, "": none */
 };
 
 /* The choice in a request; texts are borrowed from it. */

@@ -346,10 +346,14 @@ const struct image *
 compiled_image(const struct compiled *c); /* borrowed; NULL when it does not fit */
 /* Makes a kept or initialised view, or an input, an input of the image (emu/load/image.h) with a
  * name and what the host writes before a run: its elements in order. The image file then runs like
- * a session that writes the same data. EMU_USAGE when the program does not fit; otherwise the
- * errors of session_write(). */
+ * a session that writes the same data. data NULL: the host must write them before every run, or
+ * compiled_fill_input() adds them. EMU_USAGE when the program does not fit; otherwise the errors of
+ * session_write(). */
 enum emu_status compiled_add_input(struct compiled *c, struct tensor t, const char *name,
                                    const void *data) EMU_MUST_CHECK;
+/* Gives an input that was added without data its elements, in order. */
+enum emu_status compiled_fill_input(struct compiled *c, const char *name,
+                                    const void *data) EMU_MUST_CHECK;
 /* The same for what the host reads after a run, a kept view; and a text for who runs the image. */
 enum emu_status compiled_add_output(struct compiled *c, struct tensor t,
                                     const char *name) EMU_MUST_CHECK;

@@ -37,13 +37,18 @@ static void count_clipped(void *ctx, uint32_t tile, uint32_t addr, uint32_t byte
 static enum emu_status count_values(struct session *s)
 {
     enum emu_status st = EMU_OK;
+    const struct compiled *c = s->c;
     struct trace_step *step;
     size_t steps;
 
-    TRY(compiled_trace(s->c, &step, &steps));
+    if (!c && !s->options.program)
+        return EMU_OK;
+    if (!c)
+        TRY(s->options.program(s->options.program_ctx, &c));
+    TRY(compiled_trace(c, &step, &steps));
     for (size_t i = 0; i < steps && st == EMU_OK; i++) {
         if (step[i].superstep == s->overflow.superstep && step[i].kind == TRACE_COMPUTE)
-            st = compiled_step_results(s->c, step[i].step, ELEM_F16, count_clipped, s);
+            st = compiled_step_results(c, step[i].step, ELEM_F16, count_clipped, s);
     }
     emu_free(step);
     return st;
@@ -56,7 +61,7 @@ static void look_for_overflow(struct session *s, const struct machine_superstep 
 {
     if (!s->run || s->overflow.tiles || step->group)
         return;
-    for (uint32_t i = 0; i < graph_arch(s->c->graph)->tiles; i++)
+    for (uint32_t i = 0; i < image_arch(s->run->im)->tiles; i++)
         s->overflow.tiles += (tile_exceptions(machine_tile(s->run->machine, i)) & FP_OFLO) != 0;
     s->overflow.superstep = step->index;
     if (s->overflow.tiles && count_values(s) != EMU_OK)
@@ -79,16 +84,10 @@ struct session_overflow session_overflow(const struct session *s)
 
 /* ---- construction ---- */
 
-enum emu_status session_new(const struct compiled *c, const struct session_options *o,
-                            struct session **out)
+static struct run_options run_options_of(const struct session_options *o)
 {
-    struct run_options ro = { .max_cycles = UINT64_MAX / 2 };
-    struct session *s;
-    enum emu_status status;
+    struct run_options ro = { .max_cycles = UINT64_MAX / 2, .unrecorded = !o || !o->record };
 
-    *out = NULL;
-    if (!c->image)
-        return FAIL(USAGE, "the program does not fit: there is no image to run");
     if (o) {
         ro.threads = o->threads;
         ro.plain = o->plain;
@@ -98,8 +97,18 @@ enum emu_status session_new(const struct compiled *c, const struct session_optio
         ro.watch = o->watch;
         ro.watch_ctx = o->watch_ctx;
     }
-    ro.unrecorded = !o || !o->record;
-    s = emu_alloc(1, sizeof(*s));
+    return ro;
+}
+
+/* c: NULL for an image alone. */
+static enum emu_status new_session(const struct compiled *c, const struct image *im,
+                                   const struct session_options *o, struct session **out)
+{
+    struct run_options ro = run_options_of(o);
+    struct session *s = emu_alloc(1, sizeof(*s));
+    enum emu_status status;
+
+    *out = NULL;
     if (!s)
         return FAIL(NO_MEMORY, "a session");
     s->c = c;
@@ -108,9 +117,9 @@ enum emu_status session_new(const struct compiled *c, const struct session_optio
         ro.watch = watch;
         ro.watch_ctx = s;
     }
-    s->written = emu_alloc(c->graph->variable.count + 1, 1);
-    status = s->written ? run_new(c->image, &ro, &s->run) : FAIL(NO_MEMORY, "a session");
-    if (status == EMU_OK)
+    s->written = emu_alloc(c ? c->graph->variable.count + 1 : 1, 1);
+    status = s->written ? run_new(im, &ro, &s->run) : FAIL(NO_MEMORY, "a session");
+    if (status == EMU_OK && c)
         status = session_open_streams(s);
     if (status != EMU_OK) {
         session_free(s);
@@ -118,6 +127,21 @@ enum emu_status session_new(const struct compiled *c, const struct session_optio
     }
     *out = s;
     return EMU_OK;
+}
+
+enum emu_status session_new(const struct compiled *c, const struct session_options *o,
+                            struct session **out)
+{
+    *out = NULL;
+    if (!c->image)
+        return FAIL(USAGE, "the program does not fit: there is no image to run");
+    return new_session(c, c->image, o, out);
+}
+
+enum emu_status session_new_image(const struct image *im, const struct session_options *o,
+                                  struct session **out)
+{
+    return new_session(NULL, im, o, out);
 }
 
 void session_free(struct session *s)
@@ -238,7 +262,7 @@ enum emu_status session_read(struct session *s, struct tensor t, void *data)
 
 struct input_parts {
     struct image *im;
-    const uint8_t *data; /* the next byte; NULL: of an output */
+    const uint8_t *data; /* the next byte; NULL: of an output, or the host must write it */
     VEC(struct image_input_part) part;
 };
 
@@ -254,9 +278,11 @@ static enum emu_status add_part(void *ctx, const struct object *o, uint32_t offs
     return VEC_PUSH(&x->part, p);
 }
 
-/* data: of an input; NULL: it is an output. */
+typedef enum emu_status add_to_image(struct image *im, const struct image_input *in,
+                                     const struct image_input_part *p);
+
 static enum emu_status add_tensor(struct compiled *c, struct tensor t, const char *name,
-                                  const void *data)
+                                  const void *data, add_to_image *add)
 {
     struct input_parts x = { .im = c->image, .data = data };
     const struct run_walk w = { c, add_part, &x };
@@ -267,14 +293,14 @@ static enum emu_status add_tensor(struct compiled *c, struct tensor t, const cha
 
     if (!c->image)
         return FAIL(USAGE, "the program does not fit: there is no image");
-    s = walk_view(&w, t, data != NULL);
+    s = walk_view(&w, t, add == image_add_input);
     in.parts = (uint32_t)x.part.count;
     if (s == EMU_OK)
         s = image_string(c->image, name, &in.name);
     if (s == EMU_OK)
         s = image_string(c->image, elem_name(e), &in.type);
     if (s == EMU_OK)
-        s = (data ? image_add_input : image_add_output)(c->image, &in, x.part.at);
+        s = add(c->image, &in, x.part.at);
     VEC_FREE(&x.part);
     return s;
 }
@@ -282,12 +308,17 @@ static enum emu_status add_tensor(struct compiled *c, struct tensor t, const cha
 enum emu_status compiled_add_input(struct compiled *c, struct tensor t, const char *name,
                                    const void *data)
 {
-    return add_tensor(c, t, name, data);
+    return add_tensor(c, t, name, data, image_add_input);
+}
+
+enum emu_status compiled_fill_input(struct compiled *c, const char *name, const void *data)
+{
+    return image_fill_input(c->image, name, data);
 }
 
 enum emu_status compiled_add_output(struct compiled *c, struct tensor t, const char *name)
 {
-    return add_tensor(c, t, name, NULL);
+    return add_tensor(c, t, name, NULL, image_add_output);
 }
 
 enum emu_status compiled_add_note(struct compiled *c, const char *name, const char *text)
@@ -339,9 +370,9 @@ enum emu_status session_image_inputs(struct session *s, struct compiled *c)
 /* Inputs must be written anew: what an earlier run leaves of them is of no use. */
 static enum emu_status check_inputs(struct session *s)
 {
-    const struct graph *g = s->c->graph;
+    const struct graph *g = s->c ? s->c->graph : NULL;
 
-    for (uint32_t i = 0; i < g->variable.count; i++) {
+    for (uint32_t i = 0; g && i < g->variable.count; i++) {
         const struct variable *v = &g->variable.at[i];
 
         if (v->input && !variable_stays(v) && !s->written[i])

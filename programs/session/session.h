@@ -23,12 +23,20 @@ struct session_options {
         void *ctx,
         const struct machine_superstep *s); /* called for supersteps of every group; NULL allowed */
     void *watch_ctx;
+    /* Of a session of an image: the program that it was compiled from, asked for when an overflow
+     * is seen; NULL: the values of an overflow are not counted. */
+    enum emu_status (*program)(void *ctx, const struct compiled **out);
+    void *program_ctx;
 };
 
 struct session;
 /* A machine with the image of c loaded. c is borrowed. EMU_USAGE when the program did not fit. */
 enum emu_status session_new(const struct compiled *c, const struct session_options *o,
                             struct session **out) EMU_MUST_CHECK;
+/* The same without the program: an image that was compiled earlier, borrowed. There are no
+ * variables and no streams; inputs and outputs go by name (session_run_image(), run_file.h). */
+enum emu_status session_new_image(const struct image *im, const struct session_options *o,
+                                  struct session **out) EMU_MUST_CHECK;
 void session_free(struct session *s);
 /* Write or read all elements of a kept or initialised view in its order, before or after a run.
  * Inputs can only be written, and must be before every run. */

@@ -23,7 +23,7 @@ struct session_stream {
 };
 
 struct session {
-    const struct compiled *c;      /* borrowed */
+    const struct compiled *c;      /* borrowed; NULL: a session of an image */
     struct run *run;               /* owned */
     struct session_stream *stream; /* owned, by number in the graph */
     uint8_t *written;              /* of every variable: since the last run; owned */

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emu/base/alloc.h"
 #include "emu/base/fp.h"
@@ -20,6 +21,8 @@
 #include "models/run/compare_layers.h"
 #include "models/run/model_chart.h"
 #include "models/run/model_report.h"
+#include "models/run/net_entry.h"
+#include "models/run/net_image.h"
 #include "programs/compiler/report/count_text.h"
 #include "tests/fixtures/chip_fixture.h"
 
@@ -34,6 +37,7 @@ struct compiled_net {
     struct compiled *compiled;
     struct session *session;
     struct layer_cycles layers;
+    struct memory_facts memory;
     float scores[CLASSES];
 };
 
@@ -78,32 +82,38 @@ static struct net *small_net(void)
     return n;
 }
 
-static void run(struct compiled_net *r)
+/* input: [SIDE][SIDE][4] zeros. */
+static void fill_input(uint16_t *input)
 {
-    struct session_options o = { .record = 1 };
     float *picture = emu_alloc(3 * SIDE * SIDE, sizeof(*picture));
-    uint16_t *input = emu_alloc(4 * SIDE * SIDE, sizeof(*input));
     struct fp_env nearest = { 0 };
 
     ref_pictures(SIDE, 5, 1, picture);
     for (unsigned i = 0; i < 3 * SIDE * SIDE; i++)
         input[i % (SIDE * SIDE) * 4 + i / (SIDE * SIDE)] =
             fp_f16_from_f64((double)picture[i], 0, &nearest);
+    emu_free(picture);
+}
+
+static void run(struct compiled_net *r)
+{
+    struct session_options o = { .record = 1 };
+    uint16_t *input = emu_alloc(4 * SIDE * SIDE, sizeof(*input));
+
+    fill_input(input);
     must(session_new(r->compiled, &o, &r->session));
     must(session_write(r->session, r->ng->picture.t, input));
     must(session_run(r->session));
     must(session_read(r->session, r->ng->scores, r->scores));
-    emu_free(picture);
     emu_free(input);
 }
 
-static void compiled_net_new(struct compiled_net *r)
+static void compiled_net_new(const struct arch *a, struct compiled_net *r)
 {
     struct net_graph_options o = { 0 };
 
     memset(r, 0, sizeof(*r));
-    r->arch = *arch_preset("mk2");
-    must(arch_set(&r->arch, "tiles=64"));
+    r->arch = *a;
     r->net = small_net();
     o.keep_end = r->net->layers;
     must(weights_new(r->net, &r->weights));
@@ -113,9 +123,11 @@ static void compiled_net_new(struct compiled_net *r)
     must(net_graph_build(r->graph, r->net, r->weights, &o, &r->ng));
     must(graph_compile(r->graph, NULL, &r->compiled));
     assert_true(compiled_fits(r->compiled));
+    must(net_image_describe(
+        r->net,
+        &(struct net_program){ .graph = r->graph, .net_graph = r->ng, .compiled = r->compiled }));
     must(layer_cycles_init(r->ng, r->compiled, &r->arch, &r->layers));
-    run(r);
-    must(layer_cycles_bill(&r->layers, r->compiled, session_run_image(r->session)));
+    r->memory.compiled = r->compiled;
 }
 
 static void compiled_net_free(struct compiled_net *r)
@@ -133,7 +145,12 @@ static int setup(void **state)
 {
     static struct compiled_net r; /* of all tests: compiling takes most of the time */
 
-    compiled_net_new(&r);
+    struct arch a = *arch_preset("mk2");
+
+    must(arch_set(&a, "tiles=64"));
+    compiled_net_new(&a, &r);
+    run(&r);
+    must(layer_cycles_bill(&r.layers, session_run_image(r.session)));
     *state = &r;
     return 0;
 }
@@ -375,8 +392,7 @@ static struct model_answer answer_of(struct compiled_net *r, const struct reques
 {
     return (struct model_answer){ .request = q,
                                   .net = r->net,
-                                  .graph = r->ng,
-                                  .compiled = r->compiled,
+                                  .memory = &r->memory,
                                   .arch = r->arch,
                                   .layers = &r->layers,
                                   .weights = "seed 3",
@@ -497,6 +513,238 @@ static void test_chart(void **state)
     free(svg); /* allocated by open_memstream */
 }
 
+/* ---- from the cache ---- */
+
+static char *all_text(const struct model_answer *m)
+{
+    json_t *o = model_report_json(m);
+    char *text, *json = json_dumps(o, 0);
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+
+    assert_true(f && json);
+    model_report(m, f);
+    model_report_plans(m, f);
+    model_summary(m, f);
+    must(model_chart_draw(m, f));
+    fputs(json, f);
+    fclose(f);
+    free(json); /* allocated by jansson, and what is returned by open_memstream */
+    json_decref(o);
+    return text;
+}
+
+static uint8_t *entry_of(struct compiled_net *r, size_t *bytes)
+{
+    char path[] = "/tmp/test_entry_XXXXXX";
+    struct output_file *out;
+    uint8_t *data;
+    FILE *f;
+
+    close(mkstemp(path));
+    must(output_open(path, &out));
+    must(output_end(out, net_entry_write(r->compiled, &r->layers, "timm", out)));
+    f = fopen(path, "rb");
+    assert_true(f && !fseek(f, 0, SEEK_END));
+    *bytes = (size_t)ftell(f);
+    rewind(f);
+    data = emu_alloc(*bytes, 1);
+    assert_true(data && fread(data, 1, *bytes, f) == *bytes);
+    fclose(f);
+    unlink(path);
+    return data;
+}
+
+/* What remains of an entry that is read for a machine and written again: the image file. */
+static char *image_file_of(const struct compiled_net *r, const struct arch *a, const uint8_t *data,
+                           size_t bytes, size_t *out_bytes)
+{
+    char path[] = "/tmp/test_image_XXXXXX";
+    struct net_entry e;
+    char *text;
+    FILE *f;
+
+    close(mkstemp(path));
+    must(net_entry_read(data, bytes, r->net, a, &e));
+    must(image_write(e.image, path));
+    net_entry_free(&e);
+    f = fopen(path, "rb");
+    assert_true(f && !fseek(f, 0, SEEK_END));
+    *out_bytes = (size_t)ftell(f);
+    rewind(f);
+    text = emu_alloc(*out_bytes, 1);
+    assert_true(text && fread(text, 1, *out_bytes, f) == *out_bytes);
+    fclose(f);
+    unlink(path);
+    return text;
+}
+
+/* Whatever is cut off or damaged in what describes the program, nothing but an error comes of it;
+ * what is not refused can be billed and printed. */
+static void damage_entry(struct compiled_net *r, const struct model_answer *m, uint8_t *data,
+                         size_t bytes)
+{
+    uint64_t text;
+
+    memcpy(&text, data, sizeof(text));
+    for (size_t cut = 0; cut < bytes; cut += 1 + bytes / 20) {
+        struct net_entry e;
+
+        assert_int_equal(net_entry_read(data, cut, r->net, &r->arch, &e), EMU_BAD_IMAGE);
+    }
+    for (size_t at = 0; at < text; at += 1 + text / 400) {
+        struct model_answer other = *m;
+        struct net_entry e;
+        char *object = (char *)data + sizeof(text), was = object[at];
+
+        object[at] = was == '1' ? '9' : was ^ 1;
+        if (net_entry_read_object(object, text, r->net, &r->arch, &e) == EMU_OK) {
+            other.memory = &e.memory;
+            other.layers = &e.layers;
+            if (layer_cycles_bill(&e.layers, session_run_image(r->session)) == EMU_OK)
+                free(all_text(&other));
+        }
+        net_entry_free(&e);
+        object[at] = was;
+    }
+}
+
+/* A run from what was kept gives the same answer, on a machine with another clock, too. */
+static void test_entry(void **state)
+{
+    const struct request q = { .use = USE_RUN, .plan = 1 };
+    const struct session_options o = { .record = 1 };
+    struct compiled_net *r = *state;
+    const char *picture = "made";
+    struct model_answer m = answer_of(r, &q, &picture), other = m;
+    uint16_t *input = emu_alloc(4 * SIDE * SIDE, sizeof(*input));
+    struct session *session;
+    struct arch fast = r->arch;
+    struct net_entry e;
+    size_t bytes;
+    uint8_t *data = entry_of(r, &bytes);
+    char *a, *b;
+
+    must(arch_set(&fast, "clock_mhz=2000"));
+    must(net_entry_read(data, bytes, r->net, &fast, &e));
+    assert_string_equal(e.names, "timm");
+    assert_true(arch_equal(image_arch(e.image), &fast));
+    must(image_set_arch(e.image, &r->arch));
+    must(session_new_image(e.image, &o, &session));
+    fill_input(input);
+    must(run_input_write(session_run_image(session), NET_IMAGE_INPUT, input,
+                         4 * SIDE * SIDE * sizeof(*input)));
+    must(session_run(session));
+    must(layer_cycles_bill(&e.layers, session_run_image(session)));
+    other.run = session_run_image(session);
+    other.layers = &e.layers;
+    other.memory = &e.memory;
+    a = all_text(&m);
+    b = all_text(&other);
+    assert_string_equal(a, b);
+    damage_entry(r, &m, data, bytes);
+    free(a);
+    free(b);
+    session_free(session);
+    net_entry_free(&e);
+    emu_free(input);
+    emu_free(data);
+}
+
+/* Another value for a field, 0 when there is none that is possible. */
+static int vary(struct arch *a, size_t field)
+{
+    const struct arch_field *d = arch_field_at(field);
+    const uint64_t now = arch_field_number(a, field);
+    const uint64_t value[] = { now + 4, now + 1, now / 2, now * 2 };
+    char text[100];
+
+    if (d->type == ARCH_TYPE_text) {
+        snprintf(text, sizeof(text), "%s=other", d->name);
+        return arch_set(a, text) == EMU_OK;
+    }
+    for (size_t i = 0; i < EMU_COUNT_OF(value); i++) {
+        struct arch other = *a;
+
+        snprintf(text, sizeof(text), "%s=%llu", d->name, (unsigned long long)value[i]);
+        if (value[i] != now && arch_set(&other, text) == EMU_OK && arch_check(&other) == EMU_OK) {
+            *a = other;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A program for another machine is the same byte for byte if only fields of stage R differ: all of
+ * them are varied at once. */
+static void test_what_if(void **state)
+{
+    struct compiled_net *r = *state, other;
+    struct arch a = r->arch;
+    size_t bytes[2], image_bytes[2], varied = 0;
+    uint8_t *data[2];
+    char *image[2];
+    uint64_t text;
+
+    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
+        if (arch_field_at(i)->stage != ARCH_STAGE_R)
+            continue;
+        if (!vary(&a, i))
+            fail_msg("no other value for %s", arch_field_at(i)->name);
+        assert_true(arch_compiles_equal(&r->arch, &a));
+        varied++;
+    }
+    assert_true(varied > 20 && !arch_equal(&r->arch, &a));
+    compiled_net_new(&a, &other);
+    data[0] = entry_of(r, &bytes[0]);
+    data[1] = entry_of(&other, &bytes[1]);
+    memcpy(&text, data[0], sizeof(text));
+    assert_memory_equal(data[0], data[1], sizeof(text) + text); /* layers, plans, memory */
+    for (int i = 0; i < 2; i++)
+        image[i] = image_file_of(r, &a, data[i], bytes[i], &image_bytes[i]);
+    assert_int_equal(image_bytes[0], image_bytes[1]);
+    assert_memory_equal(image[0], image[1], image_bytes[0]);
+    for (int i = 0; i < 2; i++) {
+        emu_free(data[i]);
+        emu_free(image[i]);
+    }
+    compiled_net_free(&other);
+}
+
+/* A field that compiling reads makes another program. */
+static void test_stages(void **state)
+{
+    struct compiled_net *r = *state;
+    size_t read = 0;
+
+    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
+        struct arch a = r->arch;
+
+        if (arch_field_at(i)->stage != ARCH_STAGE_C || !vary(&a, i))
+            continue;
+        assert_false(arch_compiles_equal(&r->arch, &a));
+        read++;
+    }
+    assert_true(read > 20);
+}
+
+/* Another machine than the image was compiled for is refused. */
+static void test_entry_of_other_machine(void **state)
+{
+    struct compiled_net *r = *state;
+    struct arch slow = r->arch;
+    struct net_entry e;
+    struct image *im;
+
+    must(arch_set(&slow, "sync_chip_cycles=100"));
+    must(image_new(&r->arch, &im));
+    assert_int_equal(image_set_arch(im, &slow), EMU_BAD_IMAGE);
+    assert_true(arch_equal(image_arch(im), &r->arch));
+    image_free(im);
+    memset(&e, 0, sizeof(e));
+    net_entry_free(&e); /* takes what is all zero */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +759,10 @@ int main(void)
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_chart),
+        cmocka_unit_test(test_entry),
+        cmocka_unit_test(test_entry_of_other_machine),
+        cmocka_unit_test(test_what_if),
+        cmocka_unit_test(test_stages),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -53,6 +53,7 @@ static struct cached_weights cached_weights_new(const char *name, uint32_t resol
 
     assert_non_null(mkdtemp(r.cache));
     snprintf(r.folder, sizeof(r.folder), "%s/superstep", r.cache);
+    unsetenv("SUPERSTEP_CACHE");
     setenv("XDG_CACHE_HOME", r.cache, 1);
     must(net_new(name, &o, &r.n));
     return r;

@@ -1,0 +1,145 @@
+/* net_cache.c - keys, and entries of kind "network". */
+#include "models/run/net_cache.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KIND "network"
+
+/* ---- keys ---- */
+
+static int hash_file(const char *path, struct hash128 *out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    void *p = MAP_FAILED;
+
+    if (fd < 0)
+        return 0;
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0)
+        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (p == MAP_FAILED)
+        return 0;
+    *out = hash128(p, (size_t)st.st_size);
+    munmap(p, (size_t)st.st_size);
+    return 1;
+}
+
+static void print_machine(const struct arch *a, FILE *f)
+{
+    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
+        char value[ARCH_TEXT_MAX];
+
+        if (arch_field_at(i)->stage != ARCH_STAGE_C)
+            continue;
+        arch_field_text(a, i, value, sizeof(value));
+        fprintf(f, "%s=%s\n", arch_field_at(i)->name, value);
+    }
+}
+
+static void print_network(const struct net_cache_input *in, FILE *f)
+{
+    const struct network_choice *c = in->choice;
+    const struct net *n = in->net;
+
+    fprintf(f, "%s batch %u resolution %u classes %u padding %d norm %s\n", n->name, n->batch,
+            n->resolution, n->classes, n->torch_padding, c->net.norm ? c->net.norm : "");
+    fprintf(f, "exchange %d memory %a parameters %a depthwise %d\n", (int)in->exchange,
+            c->memory_proportion, c->parameter_proportion, (int)c->depthwise);
+}
+
+/* Returns 0 when the weights cannot be read. */
+static int print_weights(const struct network_choice *c, FILE *f)
+{
+    struct hash128 hash;
+    char digits[33];
+
+    if (!c->weights) {
+        fprintf(f, "seed %" PRIu64 " calibrated %d\n", c->seed, !c->uncalibrated);
+        return 1;
+    }
+    if (!hash_file(c->weights, &hash))
+        return 0;
+    hash128_text(hash, digits);
+    fprintf(f, "file %s\n", digits);
+    return 1;
+}
+
+static int make_key(const struct net_cache_input *in, struct hash128 *key)
+{
+    struct hash128 part[2];
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *f;
+    int good;
+
+    if (!disk_cache_program(&part[0]))
+        return 0;
+    f = open_memstream(&text, &bytes);
+    if (!f)
+        return 0;
+    print_network(in, f);
+    print_machine(in->arch, f);
+    good = print_weights(in->choice, f);
+    good = !fclose(f) && good;
+    part[1] = hash128(text, bytes);
+    free(text); /* allocated by open_memstream */
+    *key = hash128(part, sizeof(part));
+    return good;
+}
+
+void net_cache_label(const struct net_cache_input *in, char *out, size_t bytes)
+{
+    const struct network_choice *c = in->choice;
+    const struct net *n = in->net;
+    int at = snprintf(out, bytes, "%s, %ux%u, batch %u, on %s, ", n->name, n->resolution,
+                      n->resolution, n->batch, in->arch->name);
+
+    if (at < 0 || (size_t)at >= bytes)
+        return;
+    if (c->weights)
+        snprintf(out + at, bytes - (size_t)at, "%s", c->weights);
+    else
+        snprintf(out + at, bytes - (size_t)at, "seed %" PRIu64, c->seed);
+}
+
+/* ---- entries ---- */
+
+void net_cache_open(const struct net_cache_input *in, struct net_cache *out)
+{
+    *out = (struct net_cache){ .disk = disk_cache_of(in->choice->cache), .in = *in };
+    if (out->disk.folder[0] && !make_key(in, &out->key))
+        out->disk = disk_cache_none();
+}
+
+int net_cache_find(const struct net_cache *c, struct net_entry *out)
+{
+    struct disk_cache_entry e;
+    enum emu_status s;
+
+    if (!disk_cache_read(&c->disk, c->key, KIND, &e))
+        return 0;
+    s = net_entry_read(e.body, e.bytes, c->in.net, c->in.arch, out);
+    disk_cache_entry_free(&e);
+    return s == EMU_OK;
+}
+
+enum emu_status net_cache_keep(const struct net_cache *c, const struct compiled *program,
+                               const struct layer_cycles *k, const char *names)
+{
+    struct disk_cache_writer w;
+    char label[DISK_CACHE_LABEL_MAX];
+    struct hash128 now;
+
+    /* The file of the weights may have changed between the two readings. */
+    if (!make_key(&c->in, &now) || !hash128_equal(now, c->key))
+        return FAIL(IO, "the weights changed meanwhile");
+    net_cache_label(&c->in, label, sizeof(label));
+    TRY(disk_cache_begin(&c->disk, c->key, KIND, label, &w));
+    return disk_cache_end(&c->disk, &w, net_entry_write(program, k, names, w.out));
+}
