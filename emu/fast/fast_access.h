@@ -80,10 +80,6 @@ FAST_INLINE uint32_t get8_signed(const struct tile *t, uint32_t off)
 
 typedef uint32_t get_fn(const struct tile *t, uint32_t off);
 
-#define FOR_LANES(lane, lanes)                                                                     \
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++)                                           \
-        if ((lanes) >> lane & 1)
-
 /* Loads one value per lane into a register row; row is NULL for a zero register: only the access
  * itself has an effect. The row is written as one vector: a row written lane by lane could not be
  * forwarded to the vector load that comes next. */
@@ -126,6 +122,7 @@ FAST_INLINE void get64(const uint8_t *mem, const uint32_t *off, v8u *lo, v8u *hi
     __m128 p[3];
     __m256 first, last;
 
+#pragma GCC unroll 3
     for (unsigned k = 0; k < 3; k++) {
         p[k] = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)(mem + off[2 * k])));
         p[k] = _mm_loadh_pi(p[k], (const __m64 *)(const void *)(mem + off[2 * k + 1]));
@@ -151,40 +148,76 @@ FAST_INLINE void load_pair(struct tile *t, uint32_t lanes, const uint32_t *off, 
     fast_store(t->a[d + 1], lanes, hi);
 }
 
-FAST_INLINE void put32(struct tile *t, uint32_t off, uint32_t v)
+/* Stores one by one, in slot order, where not all workers take part or code may be hit. */
+void fast_put32_some(struct tile *t, uint32_t lanes, v8u off, v8u v);
+void fast_put64_some(struct tile *t, uint32_t lanes, v8u off, v8u lo, v8u hi);
+
+/* Whether all workers store, and none of them below the end of decoded code. */
+FAST_INLINE int stores_are_plain(const struct tile *t, uint32_t lanes, v8u off)
 {
-    memcpy(t->mem + off, &v, 4);
-    tile_written(t, off, 4);
+    return lanes == LANES_ALL && !fast_any((v8u)(off < t->code_end), LANES_ALL);
 }
 
-FAST_INLINE void put64(struct tile *t, uint32_t off, uint32_t lo, uint32_t hi)
+/* The place in slot order of worker 0's first neighbour: late workers are always the lowest few. */
+FAST_INLINE unsigned first_in_round(const struct tile *t)
 {
-    uint64_t v = lo | (uint64_t)hi << 32;
+    return (unsigned)__builtin_ctz(~(uint32_t)t->fast->late_lanes);
+}
 
-    memcpy(t->mem + off, &v, 8);
-    tile_written(t, off, 8);
+/* Stores a register in slot order. Values lie twice one after the other, so that the slots of a
+ * round are neighbours whichever worker comes first. */
+FAST_INLINE void put_words(struct tile *t, uint32_t lanes, v8u off, v8u v)
+{
+    uint32_t at[TILE_WORKERS + TILE_LANES], value[TILE_WORKERS + TILE_LANES];
+    uint8_t *mem = t->mem, *dirty = t->dirty;
+    unsigned first = first_in_round(t);
+
+    if (EMU_UNLIKELY(!stores_are_plain(t, lanes, off))) {
+        fast_put32_some(t, lanes, off, v);
+        return;
+    }
+    memcpy(at, &off, sizeof(off));
+    memcpy(at + TILE_WORKERS, &off, sizeof(off));
+    memcpy(value, &v, sizeof(v));
+    memcpy(value + TILE_WORKERS, &v, sizeof(v));
+#pragma GCC unroll 6
+    for (unsigned k = first; k < first + TILE_WORKERS; k++) {
+        memcpy(mem + at[k], &value[k], 4);
+        dirty[at[k] >> DIRTY_PAGE_BITS] = 1;
+    }
+}
+
+/* The same with a pair of registers. */
+FAST_INLINE void put_pairs(struct tile *t, uint32_t lanes, v8u off, v8u lo, v8u hi)
+{
+    uint32_t at[TILE_WORKERS + TILE_LANES];
+    _Alignas(16) uint64_t value[TILE_WORKERS + TILE_LANES];
+    uint8_t *mem = t->mem, *dirty = t->dirty;
+    unsigned first = first_in_round(t);
+
+    if (EMU_UNLIKELY(!stores_are_plain(t, lanes, off))) {
+        fast_put64_some(t, lanes, off, lo, hi);
+        return;
+    }
+    memcpy(at, &off, sizeof(off));
+    memcpy(at + TILE_WORKERS, &off, sizeof(off));
+    fast_store_pairs(value, lo, hi);
+    fast_store_pairs(value + TILE_WORKERS, lo, hi);
+#pragma GCC unroll 6
+    for (unsigned k = first; k < first + TILE_WORKERS; k++) {
+        memcpy(mem + at[k], &value[k], 8);
+        dirty[at[k] >> DIRTY_PAGE_BITS] = 1;
+    }
 }
 
 FAST_INLINE int store32(struct tile *t, uint32_t lanes, v8u addr, const uint32_t *row)
 {
-    uint32_t off[TILE_LANES];
+    v8u off = addr - t->mem_base;
 
-    if (!offsets(t, lanes, addr, 4, 0, off))
+    if (fast_any(bad_lanes(t, addr, off, 4, 0), lanes))
         return 0;
-    FOR_LANES(lane, lanes & ~t->fast->late_lanes)
-        put32(t, off[lane], row[lane]);
-    FOR_LANES(lane, lanes & t->fast->late_lanes)
-        put32(t, off[lane], row[lane]);
+    put_words(t, lanes, off, fast_load(row));
     return 1;
-}
-
-FAST_INLINE void put_pairs(struct tile *t, uint32_t lanes, const uint32_t *off, const uint32_t *lo,
-                           const uint32_t *hi)
-{
-    FOR_LANES(lane, lanes & ~t->fast->late_lanes)
-        put64(t, off[lane], lo[lane], hi[lane]);
-    FOR_LANES(lane, lanes & t->fast->late_lanes)
-        put64(t, off[lane], lo[lane], hi[lane]);
 }
 
 /* ---- what lanes.def names: loads into D, stores of S ---- */
@@ -262,11 +295,11 @@ FAST_INLINE int v_st32_a(struct tile *t, uint32_t lanes, const struct insn *in, 
 
 FAST_INLINE int v_st64(struct tile *t, uint32_t lanes, const struct insn *in, v8u addr)
 {
-    uint32_t off[TILE_LANES];
+    v8u off = addr - t->mem_base;
 
-    if (!offsets(t, lanes, addr, 8, 0, off))
+    if (fast_any(bad_lanes(t, addr, off, 8, 0), lanes))
         return 0;
-    put_pairs(t, lanes, off, t->a[in->s], t->a[in->s + 1]);
+    put_pairs(t, lanes, off, fast_a(t, in->s), fast_a(t, in->s + 1u));
     return 1;
 }
 

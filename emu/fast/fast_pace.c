@@ -96,6 +96,7 @@ FAST_INLINE v8u lanes_meet(v8u load0, v8u load1, v8u store)
     const __m256i next = _mm256_setr_epi32(1, 2, 3, 4, 5, 0, 6, 7);
     v8u s = store, meet = { 0 };
 
+#pragma GCC unroll 5
     for (unsigned k = 1; k < TILE_WORKERS; k++) {
         s = (v8u)_mm256_permutevar8x32_epi32((__m256i)s, next);
         meet |= (v8u)(load0 == s) | (v8u)(load1 == s);
@@ -108,19 +109,16 @@ int fast_ldst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
     struct pace p = pace_read(t, in);
     v8u addr0 = p.lo & PACK_MASK, addr2 = pace_third(&p);
     v8u o0 = addr0 - t->mem_base, o2 = addr2 - t->mem_base;
-    uint32_t lo[TILE_LANES], hi[TILE_LANES]; /* loads may change the registers */
-    uint32_t off0[TILE_LANES], off2[TILE_LANES];
+    v8u lo = fast_a(t, in->s), hi = fast_a(t, in->s + 1u); /* loads may change the registers */
+    uint32_t off0[TILE_LANES];
 
     if (fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr2, o2, 8, 0) |
                      (v8u)(element(t, o0) == element(t, o2)) | lanes_meet(o0, o0, o2),
                  lanes))
         return 0;
     put_offsets(lanes, o0, off0);
-    put_offsets(lanes, o2, off2);
-    memcpy(lo, t->a[in->s], sizeof(lo));
-    memcpy(hi, t->a[in->s + 1], sizeof(hi));
     load_pair(t, lanes, off0, 0, in->d);
-    put_pairs(t, lanes, off2, lo, hi);
+    put_pairs(t, lanes, o2, lo, hi);
     pace_move(&p.lo, pace_stride(&p, in->i & 3));
     pace_move_third(&p, pace_stride(&p, in->i >> 2 & 3));
     pace_write(t, lanes, in, &p);
@@ -143,8 +141,8 @@ int fast_ld2xst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
     struct pace p = pace_read(t, in);
     v8u addr0 = p.lo & PACK_MASK, addr1 = p.hi & PACK_MASK, addr2 = pace_third(&p);
     v8u o0 = addr0 - t->mem_base, o1 = addr1 - t->mem_base, o2 = addr2 - t->mem_base, e0, e1, e2;
-    uint32_t lo[TILE_LANES], hi[TILE_LANES]; /* loads may change the registers */
-    uint32_t off0[TILE_LANES], off1[TILE_LANES], off2[TILE_LANES];
+    v8u lo = fast_a(t, in->s), hi = fast_a(t, in->s + 1u); /* loads may change the registers */
+    uint32_t off0[TILE_LANES], off1[TILE_LANES];
 
     if (in->d >= 12)
         return 0;
@@ -158,12 +156,9 @@ int fast_ld2xst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
         return 0;
     put_offsets(lanes, o0, off0);
     put_offsets(lanes, o1, off1);
-    put_offsets(lanes, o2, off2);
-    memcpy(lo, t->a[in->s], sizeof(lo));
-    memcpy(hi, t->a[in->s + 1], sizeof(hi));
     load_pair(t, lanes, off0, 0, in->d);
     load_pair(t, lanes, off1, 0, in->d + 2);
-    put_pairs(t, lanes, off2, lo, hi);
+    put_pairs(t, lanes, o2, lo, hi);
     pace_move(&p.lo, pace_stride(&p, in->i & 3));
     pace_move(&p.hi, pace_stride(&p, in->i >> 2 & 3));
     pace_move_third(&p, pace_stride(&p, in->i >> 4 & 3));

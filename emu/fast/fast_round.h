@@ -55,18 +55,6 @@ static inline struct f32_pairs fast_acc_pairs(const struct tile *t, unsigned at)
                                _mm_castps_si128(v[2]) };
 }
 
-/* (a, b) of every worker as neighbours, in the order of the workers. out has 16-byte alignment. */
-static inline void fast_store_pairs(uint64_t out[TILE_LANES], v8u a, v8u b)
-{
-    __m256i low = _mm256_unpacklo_epi32((__m256i)a, (__m256i)b);
-    __m256i high = _mm256_unpackhi_epi32((__m256i)a, (__m256i)b);
-
-    _mm_store_si128((__m128i *)out, _mm256_castsi256_si128(low));
-    _mm_store_si128((__m128i *)out + 1, _mm256_castsi256_si128(high));
-    _mm_store_si128((__m128i *)out + 2, _mm256_extracti128_si256(low, 1));
-    _mm_store_si128((__m128i *)out + 3, _mm256_extracti128_si256(high, 1));
-}
-
 bool fast_rounding_draw(const struct tile *t, uint32_t lanes, struct fast_rounding *r);
 
 /* Reads $FP_CTL. Returns false where the plain functions must round. */

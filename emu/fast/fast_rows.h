@@ -67,6 +67,18 @@ static inline void fast_set_a(struct tile *t, uint32_t lanes, unsigned r, v8u v)
         fast_store(t->a[r], lanes, v);
 }
 
+/* (a, b) of every worker as neighbours, in the order of the workers. out has 16-byte alignment. */
+static inline void fast_store_pairs(uint64_t out[TILE_LANES], v8u a, v8u b)
+{
+    __m256i low = _mm256_unpacklo_epi32((__m256i)a, (__m256i)b);
+    __m256i high = _mm256_unpackhi_epi32((__m256i)a, (__m256i)b);
+
+    _mm_store_si128((__m128i *)out, _mm256_castsi256_si128(low));
+    _mm_store_si128((__m128i *)out + 1, _mm256_castsi256_si128(high));
+    _mm_store_si128((__m128i *)out + 2, _mm256_extracti128_si256(low, 1));
+    _mm_store_si128((__m128i *)out + 3, _mm256_extracti128_si256(high, 1));
+}
+
 /* Whether any participating lane of a comparison result (all ones / zero) is set. */
 static inline int fast_any(v8u cond, uint32_t lanes)
 {
