@@ -86,6 +86,34 @@ FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_operands 
                                              _mm256_cvtpd_ps(s[k][2 * set])));
 }
 
+/* Those workers of lane, lane + 1 and lane + 2 that a mask of three names. Two of them take as long
+ * as three, one by one longer: so the third is computed, too, and gets its accumulators back. */
+FAST_INLINE void amp_some_of_three(struct tile *restrict t, const struct amp_operands *restrict j,
+                                   const double (*w)[16], unsigned lane, uint32_t part,
+                                   unsigned sets, enum amp_motion motion)
+{
+    uint32_t keep[TILE_ACC], *other;
+
+    switch (part) {
+    case 0:
+        break;
+    case 1:
+    case 2:
+    case 4:
+        amp_workers(t, j, w, lane + part / 2, 1, sets, motion);
+        break;
+    case 7:
+        amp_workers(t, j, w, lane, 3, sets, motion);
+        break;
+    default:
+        other = t->acc[lane + (unsigned)__builtin_ctz(~part)];
+        memcpy(keep, other, sizeof(keep));
+        amp_workers(t, j, w, lane, 3, sets, motion);
+        memcpy(other, keep, sizeof(keep));
+        break;
+    }
+}
+
 FAST_INLINE void amp_step(struct tile *restrict t, const struct amp_operands *restrict j,
                           const double (*w)[16], uint32_t lanes, unsigned sets,
                           enum amp_motion motion)
@@ -96,9 +124,8 @@ FAST_INLINE void amp_step(struct tile *restrict t, const struct amp_operands *re
             amp_workers(t, j, w, lane, 6 / sets, sets, motion);
         return;
     }
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
-        if (lanes >> lane & 1)
-            amp_workers(t, j, w, lane, 1, sets, motion);
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane += 3)
+        amp_some_of_three(t, j, w, lane, lanes >> lane & 7, sets, motion);
 }
 
 #endif
