@@ -278,19 +278,13 @@ static uint64_t next_worker_cycle(const struct barrel *b)
  */
 static int workers_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
 {
-    uint64_t round = round_start(b, next_worker_cycle(b));
+    uint64_t round;
 
     if (b->waiting || b->running == (1u << TILE_WORKERS) - 1) {
-        uint8_t before = b->running;
-
-        round_run_lockstep(b, t, max_cycle);
-        if (b->running != before || t->fault.kind)
-            return !t->fault.kind;
-        round = round_start(b, next_worker_cycle(b));
-        if (round < max_cycle)
-            round_run(b, t, round);
+        round_run(b, t, max_cycle);
         return !t->fault.kind;
     }
+    round = round_start(b, next_worker_cycle(b));
     if (b->cycle < round) /* the supervisor has slots before the next worker's round */
         round = round_start(b, b->cycle);
     return mixed_round(b, t, round, stop_pc);

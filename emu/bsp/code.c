@@ -116,6 +116,7 @@ static void choose_order(struct code_slot *s)
             if (rows >> r & 1)
                 s->swap[s->swap_count++] = (uint8_t)r;
         }
+        s->main_word = 0;
     }
 }
 
@@ -138,6 +139,7 @@ static void decode_slot(const struct arch *arch, const uint32_t word[2], struct 
         return;
     s->flags = isa_op_form(s->main.op)->flags;
     s->slots = (uint16_t)code_slots(arch, s->main.op);
+    s->main_word = word[0];
     s->fast_main = fast_find(s->main.op);
     if (is_bundle) {
         unsigned slots = code_slots(arch, s->aux.op);
@@ -146,6 +148,23 @@ static void decode_slot(const struct arch *arch, const uint32_t word[2], struct 
         s->slots = (uint16_t)(slots > s->slots ? slots : s->slots);
         s->fast_aux = fast_find(s->aux.op);
         choose_order(s);
+    }
+}
+
+/* Counts what follows each slot. An item that reaches into the next page is the last of its page.
+ */
+static void count_straight(struct code_slot slot[CODE_PAGE_WORDS])
+{
+    for (unsigned i = CODE_PAGE_WORDS; i-- > 0;) {
+        struct code_slot *s = &slot[i];
+        unsigned next = i + s->bytes / 4;
+        int more = next < CODE_PAGE_WORDS;
+
+        if (s->invalid || s->flags & (INSN_CONTROL | INSN_SYSTEM))
+            continue;
+        s->straight = (uint16_t)(1 + (more ? slot[next].straight : 0));
+        if (s->is_bundle)
+            s->bundles = (uint16_t)(1 + (more ? slot[next].bundles : 0));
     }
 }
 
@@ -159,6 +178,7 @@ static struct code_entry *decode_page(const struct arch *arch, const uint32_t *w
     e->key = key;
     for (unsigned i = 0; i < CODE_PAGE_WORDS; i++)
         decode_slot(arch, &word[i], &e->page.slot[i]);
+    count_straight(e->page.slot);
     return e;
 }
 

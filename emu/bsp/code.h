@@ -17,6 +17,7 @@ enum { CODE_PAGE_WORDS = 1 << (CODE_PAGE_BITS - 2) };
 /* In which order the halves of a bundle are run, so that both see the registers as they were before
  * the bundle. */
 enum bundle_order {
+    ORDER_SINGLE, /* no bundle */
     ORDER_AUX_FIRST,
     ORDER_MAIN_FIRST,
     ORDER_SWAP /* aux first; main then sees the old rows */
@@ -24,7 +25,7 @@ enum bundle_order {
 
 struct code_slot {
     struct insn main, aux;
-    fast_fn *fast_main, *fast_aux; /* NULL: plain only */
+    fast_fn *fast_main, *fast_aux; /* fast_none(): plain only */
     const char *invalid;           /* why a worker may not execute this, or NULL */
     uint8_t invalid_fault;         /* enum fault that goes with it */
     uint8_t bytes;                 /* 4 or 8 */
@@ -35,6 +36,10 @@ struct code_slot {
     uint8_t order;        /* enum bundle_order */
     uint8_t swap_count;
     uint8_t swap[4]; /* rows of t->a that ORDER_SWAP hands back to main */
+    /* Items of this page from here on that follow each other whatever happens, but for faults:
+     * valid, neither control nor system. And how many of them, from here on, are bundles. */
+    uint16_t straight, bundles;
+    uint32_t main_word; /* the main half, equal in equal ones; 0 with ORDER_SWAP */
 };
 
 struct code_page {

@@ -1,191 +1,50 @@
-/* round.c - worker issue: groups of workers at the same PC share one fetch and, where it exists,
- * one fast function.
+/* round.c - rounds of the workers. Workers at the same PC are a group and share one fetch and,
+ * where it exists, one fast function.
  *
  * A round is six cycles beginning at b->phase; each running worker issues at most once in it, in
- * slot order. A fault stops the tile at the end of its round. The two halves of a bundle may run
- * one after the other for all lanes, since only the main half touches memory and only the aux half
- * the accumulators; the decoder has chosen an order in which neither sees the other's results.
+ * slot order. All items of a round are fetched before the first is executed. A fault stops the tile
+ * at the end of its round.
+ *
+ * Three ways give the same: one round with all it needs (one_round); a single group, item after
+ * item (lockstep); and several groups, each in straight code, for as many rounds as all of them
+ * have ahead (run_apart).
  */
 #include "emu/bsp/round.h"
 
-#include "emu/fast/fast_rows.h"
-#include "emu/exec/exec.h"
+#include "emu/bsp/issue.h"
 
-/* What a group of workers does in one round. */
-struct issue {
-    uint32_t lanes, pc;
-    uint64_t round;
-    int pcs_set;
+/* Workers at one address and in one repeat body, or in none, that are due in one round. */
+struct group {
+    struct issue is;       /* the next item */
+    uint64_t start;        /* first round: the slots issued are the rounds since */
+    uint64_t instructions; /* not yet added to the lanes' counters */
+    uint32_t first, end;   /* the repeat body */
+    uint32_t turns;        /* that all lanes still want, this one included; 0: outside a repeat */
+    uint32_t turned;       /* and how many of them are done, but not yet in t->rpt_count[] */
+    /* The straight code ahead, by group_ahead(). */
+    const struct code_slot *at, *head; /* next item; that at `first`, NULL if in another page */
+    struct code_page *const *seat;     /* where the tile keeps the page, and what it kept there */
+    const struct code_page *page;
 };
 
-static void set_pcs(struct tile *t, uint32_t lanes, uint32_t pc, uint32_t npc)
-{
-    v8u zero = { 0 };
+/* All workers that are due in a round. */
+struct formation {
+    struct group group[TILE_WORKERS];
+    unsigned groups;
+    struct span { /* neighbours in slot order of one group */
+        uint32_t lanes;
+        struct group *group;
+    } span[TILE_WORKERS];
+    unsigned spans;
+};
 
-    fast_store(t->pc, lanes, zero + pc);
-    fast_store(t->npc, lanes, zero + npc);
-}
-
-/* The lane of a group that issues first. */
-static unsigned first_lane(const struct barrel *b, uint32_t lanes)
-{
-    uint32_t early = lanes & ~((1u << b->phase) - 1);
-
-    return (unsigned)__builtin_ctz(early ? early : lanes);
-}
-
-static const struct code_slot *fetch_fault(struct barrel *b, struct tile *t, const struct issue *is,
-                                           enum fault kind, const char *detail)
-{
-    unsigned lane = first_lane(b, is->lanes);
-
-    set_pcs(t, is->lanes, is->pc, is->pc);
-    t->cycle = is->round + round_offset(b, lane);
-    tile_fault(t, lane, kind, is->pc, detail);
-    return NULL;
-}
-
-/* The decoded slot of a group, or NULL after recording the fault of the lane that issues first. */
-static inline const struct code_slot *fetch(struct barrel *b, struct tile *t,
-                                            const struct issue *is)
-{
-    uint32_t off = is->pc - t->mem_base;
-    const struct code_page *page;
-    const struct code_slot *s;
-
-    if (EMU_UNLIKELY(off >= t->region0_bytes || (is->pc & 3)))
-        return fetch_fault(b, t, is, FAULT_INVALID_PC,
-                           "not an aligned address in executable memory");
-    page = t->page[off >> CODE_PAGE_BITS];
-    if (EMU_UNLIKELY(!page)) {
-        page = code_page_get(b->cache, t, is->pc);
-        if (!page)
-            return fetch_fault(b, t, is, FAULT_MEMERR,
-                               "the host has no memory left to decode code");
-    }
-    s = &page->slot[off / 4 % CODE_PAGE_WORDS];
-    if (EMU_UNLIKELY(s->invalid != NULL))
-        return fetch_fault(b, t, is, (enum fault)s->invalid_fault, s->invalid);
-    return s;
-}
-
-/* One half for all lanes, plainly and in slot order. */
-static void half_plain(struct barrel *b, struct tile *t, uint32_t lanes, uint64_t round,
-                       const struct insn *in)
-{
-    for (unsigned k = 0; k < TILE_WORKERS; k++) {
-        unsigned lane = (b->phase + k) % TILE_WORKERS;
-
-        if (!(lanes >> lane & 1))
-            continue;
-        t->cycle = round + k;
-        exec_table[in->op](t, lane, in);
-    }
-}
-
-static void prepare_plain(struct tile *t, struct issue *is, const struct code_slot *s)
-{
-    if (!is->pcs_set)
-        set_pcs(t, is->lanes, is->pc, is->pc + s->bytes);
-    is->pcs_set = 1;
-}
-
-static inline void run_main(struct barrel *b, struct tile *t, struct issue *is,
-                            const struct code_slot *s)
-{
-    if (s->fast_main && s->fast_main(t, is->lanes, &s->main))
-        return;
-    prepare_plain(t, is, s);
-    half_plain(b, t, is->lanes, is->round, &s->main);
-}
-
-static inline void run_aux(struct barrel *b, struct tile *t, struct issue *is,
-                           const struct code_slot *s)
-{
-    if (s->fast_aux && s->fast_aux(t, is->lanes, &s->aux))
-        return;
-    prepare_plain(t, is, s);
-    t->in_aux = 1;
-    half_plain(b, t, is->lanes, is->round, &s->aux);
-    t->in_aux = 0;
-}
-
-static void run_swapped(struct barrel *b, struct tile *t, struct issue *is,
-                        const struct code_slot *s)
-{
-    v8u old[4], new[4];
-
-    for (unsigned k = 0; k < s->swap_count; k++)
-        old[k] = fast_a(t, s->swap[k]);
-    run_aux(b, t, is, s);
-    for (unsigned k = 0; k < s->swap_count; k++) {
-        new[k] = fast_a(t, s->swap[k]);
-        memcpy(t->a[s->swap[k]], &old[k], sizeof(old[k]));
-    }
-    run_main(b, t, is, s);
-    for (unsigned k = 0; k < s->swap_count; k++)
-        memcpy(t->a[s->swap[k]], &new[k], sizeof(new[k]));
-}
-
-/* The reference: every lane on its own, both halves together. */
-static void issue_plain(struct barrel *b, struct tile *t, struct issue *is,
-                        const struct code_slot *s)
-{
-    prepare_plain(t, is, s);
-    for (unsigned k = 0; k < TILE_WORKERS; k++) {
-        unsigned lane = (b->phase + k) % TILE_WORKERS;
-
-        if (!(is->lanes >> lane & 1))
-            continue;
-        t->cycle = is->round + k;
-        if (b->options.trace_issue)
-            b->options.trace_issue(b->options.trace_ctx, t, lane, t->cycle, &s->main,
-                                   s->is_bundle ? &s->aux : NULL);
-        if (s->is_bundle)
-            exec_bundle(t, lane, &s->main, &s->aux);
-        else
-            exec_table[s->main.op](t, lane, &s->main);
-    }
-}
-
-/* Executes one item for a group. Afterwards t->npc is valid where s->flags is not 0, else it is pc
- * + bytes. */
-static inline void issue(struct barrel *b, struct tile *t, struct issue *is,
-                         const struct code_slot *s)
-{
-    if (EMU_UNLIKELY(b->plain)) {
-        issue_plain(b, t, is, s);
-        return;
-    }
-    if (s->flags)
-        prepare_plain(t, is, s);
-    if (!s->is_bundle) {
-        run_main(b, t, is, s);
-    } else if (EMU_LIKELY(s->order == ORDER_AUX_FIRST)) {
-        run_aux(b, t, is, s);
-        run_main(b, t, is, s);
-    } else if (s->order == ORDER_MAIN_FIRST) {
-        run_main(b, t, is, s);
-        run_aux(b, t, is, s);
-    } else {
-        run_swapped(b, t, is, s);
-    }
-}
-
-static int repeating(const struct tile *t, uint32_t lanes)
-{
-    v8u zero = { 0 };
-
-    return fast_any((v8u)(fast_load(t->rpt_count) != zero), lanes);
-}
+static const char not_in_body[] = "not allowed in a repeat body";
 
 /* A repeat body holds bundles without control or system instructions. */
 static int body_allows(const struct code_slot *s)
 {
     return s->is_bundle && !(s->flags & (INSN_CONTROL | INSN_SYSTEM));
 }
-
-static const char not_in_body[] = "not allowed in a repeat body";
 
 static void take_exits(struct barrel *b, struct tile *t, uint64_t round)
 {
@@ -204,6 +63,145 @@ static void take_exits(struct barrel *b, struct tile *t, uint64_t round)
     t->exited = 0;
 }
 
+/* --- groups ------------------------------------------------------------------------------- */
+
+/* Reads what the lanes repeat. */
+static void group_take_body(const struct tile *t, struct group *g)
+{
+    unsigned lead = (unsigned)__builtin_ctz(g->is.lanes);
+
+    g->turns = t->rpt_count[lead];
+    if (!g->turns)
+        return;
+    g->first = t->rpt_first[lead];
+    g->end = t->rpt_end[lead];
+    for (unsigned lane = lead + 1; lane < TILE_WORKERS; lane++) {
+        if ((g->is.lanes >> lane & 1) && t->rpt_count[lane] < g->turns)
+            g->turns = t->rpt_count[lane];
+    }
+}
+
+/* Counts an item, and moves on unless it decides itself where to. */
+static inline void group_count(struct group *g, const struct code_slot *s)
+{
+    g->instructions += s->instructions;
+    g->is.round += (uint64_t)s->slots * TILE_WORKERS;
+}
+
+static inline void group_advance(struct group *g, const struct code_slot *s)
+{
+    group_count(g, s);
+    g->is.pc += s->bytes;
+    g->at = s + s->bytes / 4;
+    if (g->turns && g->is.pc == g->end) {
+        g->turned++;
+        g->is.pc = g->first;
+        g->at = g->head;
+    }
+}
+
+/* Gives the lanes their addresses and counts of iterations. Returns 0 when the group ends here:
+ * some lanes go on repeating while others are done. */
+static int group_settle(struct tile *t, struct group *g)
+{
+    v8u pc = fast_splat(g->is.pc), left, done;
+
+    if (!g->turned) {
+        fast_store(t->pc, g->is.lanes, pc);
+        return 1;
+    }
+    left = fast_load(t->rpt_count) - g->turned;
+    done = (v8u)(left == 0);
+    fast_store(t->rpt_count, g->is.lanes, left);
+    fast_store(t->pc, g->is.lanes, (done & g->end) | (pc & ~done));
+    g->turns -= g->turned;
+    g->turned = 0;
+    if (g->turns)
+        return 1;
+    g->is.pc = g->end;
+    return !fast_any(~done, g->is.lanes);
+}
+
+/* Gives the lanes their clock and counters. */
+static void group_leave(struct barrel *b, const struct group *g)
+{
+    for (uint32_t lanes = g->is.lanes; lanes; lanes &= lanes - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(lanes);
+
+        b->next[lane] = g->is.round + round_offset(b, lane);
+        b->issued[lane] += (g->is.round - g->start) / TILE_WORKERS;
+        b->instructions[lane] += g->instructions;
+    }
+}
+
+/* How many items, from s at the group's address on, are straight code within the page: iterations
+ * that all lanes want count, too. */
+static uint64_t group_ahead(const struct tile *t, struct group *g, const struct code_slot *s)
+{
+    uint32_t at = (g->is.pc - t->mem_base) >> CODE_PAGE_BITS, first = g->first - t->mem_base;
+    uint32_t left = (g->end - g->is.pc) / 8, body = (g->end - g->first) / 8;
+
+    g->at = s;
+    g->seat = &t->page[at];
+    g->page = *g->seat;
+    if (!g->turns)
+        return s->straight;
+    if (s->bundles < left)
+        return s->bundles;
+    g->head = &g->page->slot[first / 4 % CODE_PAGE_WORDS];
+    if (first >> CODE_PAGE_BITS != at || g->head->bundles < body) {
+        g->head = NULL;
+        return left;
+    }
+    return left + (g->turns - 1) * (uint64_t)body;
+}
+
+/* The lanes of a mask that are where one of them is: same address, same repeat body or none. */
+static uint32_t lanes_like(const struct tile *t, uint32_t lanes, unsigned lane)
+{
+    const v8u repeats = (v8u)(fast_load(t->rpt_count) != 0);
+    const v8u first = fast_load(t->rpt_first) & repeats, end = fast_load(t->rpt_end) & repeats;
+    const v8u pc = fast_load(t->pc);
+    v8u like = (v8u)(pc == pc[lane]) & (v8u)(repeats == repeats[lane]) &
+               (v8u)(first == first[lane]) & (v8u)(end == end[lane]);
+
+    return lanes & (uint32_t)_mm256_movemask_ps((__m256)like);
+}
+
+/* Divides the workers of a mask, all due in one round, into groups. */
+static void form(const struct barrel *b, const struct tile *t, uint64_t round, uint32_t due,
+                 struct formation *f)
+{
+    struct group *of[TILE_WORKERS], *last = NULL;
+    uint32_t rest = due;
+
+    f->groups = f->spans = 0;
+    for (unsigned k = 0; k < TILE_WORKERS; k++) {
+        unsigned lane = (b->phase + k) % TILE_WORKERS;
+
+        if (!(due >> lane & 1))
+            continue;
+        if (rest >> lane & 1) {
+            struct group *g = &f->group[f->groups++];
+
+            g->is = (struct issue){ lanes_like(t, rest, lane), t->pc[lane], round, 0 };
+            g->start = round;
+            g->instructions = 0;
+            g->turned = 0;
+            group_take_body(t, g);
+            rest &= ~g->is.lanes;
+            for (uint32_t l = g->is.lanes; l; l &= l - 1)
+                of[__builtin_ctz(l)] = g;
+        }
+        if (of[lane] != last)
+            f->span[f->spans++] = (struct span){ 0, of[lane] };
+        last = of[lane];
+        f->span[f->spans - 1].lanes |= 1u << lane;
+    }
+}
+
+/* --- one round ---------------------------------------------------------------------------- */
+
 /* Where the lane goes next: the branch target, the head of its repeat body, or simply on. */
 static void advance_lane(struct tile *t, unsigned lane)
 {
@@ -214,243 +212,249 @@ static void advance_lane(struct tile *t, unsigned lane)
     t->pc[lane] = npc;
 }
 
-static void issue_group(struct barrel *b, struct tile *t, uint32_t lanes, uint32_t pc,
-                        uint64_t round)
+/* The next item, or NULL after a fault. */
+static const struct code_slot *group_fetch(const struct barrel *b, struct tile *t,
+                                           const struct group *g)
 {
-    struct issue is = { lanes, pc, round, 0 };
-    const struct code_slot *s = fetch(b, t, &is);
+    const struct code_slot *s = issue_fetch(b, t, &g->is);
 
-    if (!s)
-        return;
-    if (!body_allows(s) && repeating(t, lanes)) {
-        fetch_fault(b, t, &is, FAULT_INVALID_INSTR, not_in_body);
-        return;
-    }
-    prepare_plain(t, &is, s);
-    issue(b, t, &is, s);
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        if (!(lanes >> lane & 1))
+    if (s && g->turns && !body_allows(s))
+        return issue_fetch_fault(b, t, &g->is, FAULT_INVALID_INSTR, not_in_body);
+    return s;
+}
+
+static void one_round(struct barrel *b, struct tile *t, struct formation *f)
+{
+    for (unsigned i = 0; i < f->groups; i++)
+        f->group[i].at = group_fetch(b, t, &f->group[i]);
+    for (unsigned i = 0; i < f->spans; i++) {
+        struct issue is = f->span[i].group->is;
+        const struct code_slot *s = f->span[i].group->at;
+
+        is.lanes = f->span[i].lanes;
+        if (!s)
             continue;
-        b->issued[lane] += s->slots;
-        b->instructions[lane] += s->instructions;
-        b->next[lane] += (uint64_t)s->slots * TILE_WORKERS;
-        advance_lane(t, lane);
+        issue_prepare_plain(t, &is, s);
+        issue_item(b, t, &is, s);
+    }
+    for (unsigned i = 0; i < f->groups; i++) {
+        struct group *g = &f->group[i];
+
+        if (!g->at)
+            continue;
+        group_count(g, g->at);
+        group_leave(b, g);
+        for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+            if (g->is.lanes >> lane & 1)
+                advance_lane(t, lane);
+        }
     }
     if (t->exited)
-        take_exits(b, t, round);
+        take_exits(b, t, f->group[0].start);
 }
 
 void round_issue_lane(struct barrel *b, struct tile *t, unsigned lane)
 {
-    issue_group(b, t, 1u << lane, t->pc[lane], round_start(b, b->next[lane]));
+    struct formation f;
+
+    form(b, t, round_start(b, b->next[lane]), 1u << lane, &f);
+    one_round(b, t, &f);
 }
 
-void round_run(struct barrel *b, struct tile *t, uint64_t round)
+/* --- a single group: what all running workers do together --------------------------------- */
+
+static int lockstep_stretch(const struct barrel *b, struct tile *t, struct group *g, uint64_t items,
+                            uint64_t max_cycle)
 {
-    uint32_t due = 0;
-    unsigned k = 0;
+    do {
+        const struct code_slot *s = g->at;
 
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        if (b->running >> lane & 1 && b->next[lane] < round + TILE_WORKERS)
-            due |= 1u << lane;
-    }
-    while (due) {
-        uint32_t lanes = 0, pc = 0, repeats = 0;
-
-        for (; k < TILE_WORKERS; k++) {
-            unsigned lane = (b->phase + k) % TILE_WORKERS;
-
-            if (!(due >> lane & 1))
-                continue;
-            if (lanes && (t->pc[lane] != pc || !t->rpt_count[lane] != !repeats))
-                break;
-            pc = t->pc[lane];
-            repeats = t->rpt_count[lane];
-            lanes |= 1u << lane;
-        }
-        due &= ~lanes;
-        issue_group(b, t, lanes, pc, round);
-    }
-}
-
-/* --- lock step: what all running workers do together
- * ------------------------------------------------------------------- */
-
-struct lockstep {
-    struct issue is;       /* where all lanes are; pc is void when parted */
-    uint64_t start;        /* first round: the slots issued are the rounds since */
-    uint64_t instructions; /* not yet added to the lanes' counters */
-    int repeating;         /* inside a repeat body that is the same for all lanes */
-    int parted;            /* t->pc[] has the lanes' own addresses */
-};
-
-/* All lanes repeat one body (1), none repeats (0), or they do not agree (-1). */
-static int common_body(const struct tile *t, uint32_t lanes)
-{
-    unsigned lead = (unsigned)__builtin_ctz(lanes);
-    v8u zero = { 0 }, count = fast_load(t->rpt_count);
-
-    if (!fast_any((v8u)(count != zero), lanes))
-        return 0;
-    if (fast_any((v8u)(count == zero), lanes) ||
-        fast_any((v8u)(fast_load(t->rpt_end) != zero + t->rpt_end[lead]), lanes) ||
-        fast_any((v8u)(fast_load(t->rpt_first) != zero + t->rpt_first[lead]), lanes))
-        return -1;
-    return 1;
-}
-
-/* Whether all running workers are at one PC, due in one round and agree on the repeat they are in.
- */
-static int lockstep_form(const struct barrel *b, const struct tile *t, struct lockstep *c)
-{
-    unsigned lead;
-    int body;
-
-    if (!b->running)
-        return 0;
-    lead = (unsigned)__builtin_ctz(b->running);
-    for (unsigned lane = lead; lane < TILE_WORKERS; lane++) {
-        if ((b->running >> lane & 1) &&
-            (t->pc[lane] != t->pc[lead] ||
-             round_start(b, b->next[lane]) != round_start(b, b->next[lead])))
-            return 0;
-    }
-    body = common_body(t, b->running);
-    *c = (struct lockstep){ .is = { b->running, t->pc[lead], round_start(b, b->next[lead]), 0 },
-                            .repeating = body > 0 };
-    c->start = c->is.round;
-    return body >= 0;
-}
-
-/* Writes the group's clock, counters and address back to its lanes. */
-static void lockstep_leave(struct barrel *b, struct tile *t, const struct lockstep *c)
-{
-    if (!c->parted)
-        set_pcs(t, c->is.lanes, c->is.pc, c->is.pc);
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        if (!(c->is.lanes >> lane & 1))
-            continue;
-        b->next[lane] = c->is.round + round_offset(b, lane);
-        b->issued[lane] += (c->is.round - c->start) / TILE_WORKERS;
-        b->instructions[lane] += c->instructions;
-    }
-}
-
-/* Issues the item at the group's address and counts it; the address is left to the caller. */
-static inline void lockstep_issue(struct barrel *b, struct tile *t, struct lockstep *c,
-                                  const struct code_slot *s)
-{
-    c->is.pcs_set = 0;
-    issue(b, t, &c->is, s);
-    c->instructions += s->instructions;
-    c->is.round += (uint64_t)s->slots * TILE_WORKERS;
-}
-
-/* The body from the group's address to its end. Returns 0 when the group stops inside it. */
-static int repeat_once(struct barrel *b, struct tile *t, struct lockstep *c, uint32_t end,
-                       uint64_t max_cycle)
-{
-    while (c->is.pc != end) {
-        const struct code_slot *s;
-
-        if (EMU_UNLIKELY(t->fault.kind || c->is.round >= max_cycle))
-            return 0;
-        s = fetch(b, t, &c->is);
-        if (EMU_UNLIKELY(!s))
-            return 0;
-        if (EMU_UNLIKELY(!body_allows(s))) {
-            fetch_fault(b, t, &c->is, FAULT_INVALID_INSTR, not_in_body);
-            return 0;
-        }
-        lockstep_issue(b, t, c, s);
-        c->is.pc += 8;
-    }
-    return 1;
-}
-
-/* Runs the repeat body as often as every lane wants it. Returns 0 when the group ends here: it
- * stopped inside the body, or some lanes go on repeating while others are done. */
-static int lockstep_repeat(struct barrel *b, struct tile *t, struct lockstep *c, uint64_t max_cycle)
-{
-    unsigned lead = (unsigned)__builtin_ctz(c->is.lanes);
-    uint32_t first = t->rpt_first[lead], end = t->rpt_end[lead], least = UINT32_MAX, done = 0;
-
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        if ((c->is.lanes >> lane & 1) && t->rpt_count[lane] < least)
-            least = t->rpt_count[lane];
-    }
-    while (done < least && repeat_once(b, t, c, end, max_cycle)) {
-        done++;
-        c->is.pc = first;
-    }
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        if (!(c->is.lanes >> lane & 1))
-            continue;
-        t->rpt_count[lane] -= done;
-        t->pc[lane] = t->rpt_count[lane] ? c->is.pc : end;
-    }
-    c->repeating = 0;
-    if (done < least || repeating(t, c->is.lanes)) {
-        c->parted = 1;
-        return 0;
-    }
-    c->is.pc = end;
-    return 1;
+        g->is.pcs_set = 0;
+        issue_straight(b, t, &g->is, s);
+        group_advance(g, s);
+    } while (--items && !t->fault.kind && g->is.round < max_cycle && *g->seat == g->page);
+    return group_settle(t, g) && !t->fault.kind;
 }
 
 /* After a control or system instruction: take the lanes' own next addresses. Returns 0 when the
  * group ends here. */
-static int lockstep_follow(struct tile *t, struct lockstep *c)
+static int lockstep_follow(struct tile *t, struct group *g)
 {
-    v8u zero = { 0 }, npc = fast_load(t->npc);
-    int body;
+    v8u npc = fast_load(t->npc), count = fast_load(t->rpt_count);
+    unsigned lead = (unsigned)__builtin_ctz(g->is.lanes);
 
-    fast_store(t->pc, c->is.lanes, npc);
-    c->is.pc = t->npc[__builtin_ctz(c->is.lanes)];
-    if (fast_any((v8u)(npc != zero + c->is.pc), c->is.lanes)) {
-        c->parted = 1;
+    fast_store(t->pc, g->is.lanes, npc);
+    g->is.pc = t->npc[lead];
+    if (fast_any((v8u)(npc != g->is.pc), g->is.lanes))
         return 0;
-    }
-    body = common_body(t, c->is.lanes);
-    c->repeating = body > 0;
-    return body >= 0;
+    if (EMU_LIKELY(!fast_any(count, g->is.lanes)))
+        return 1;
+    group_take_body(t, g);
+    return lanes_like(t, g->is.lanes, lead) == g->is.lanes;
 }
 
-/* One item, or one whole repeat. Returns 0 when the group ends after it. */
-static inline int lockstep_step(struct barrel *b, struct tile *t, struct lockstep *c,
-                                uint64_t max_cycle)
+/* One item of any kind. Returns 0 when the group ends after it. */
+static int lockstep_item(const struct barrel *b, struct tile *t, struct group *g,
+                         const struct code_slot *s)
 {
-    const struct code_slot *s;
-    uint64_t round = c->is.round;
-
-    if (c->repeating)
-        return lockstep_repeat(b, t, c, max_cycle);
-    s = fetch(b, t, &c->is);
-    if (EMU_UNLIKELY(!s))
-        return 0;
-    lockstep_issue(b, t, c, s);
-    if (EMU_LIKELY(!s->flags)) {
-        c->is.pc += s->bytes;
-        return !t->fault.kind;
+    g->is.pcs_set = 0;
+    issue_item(b, t, &g->is, s);
+    if (!s->flags) {
+        group_advance(g, s);
+        return group_settle(t, g) && !t->fault.kind;
     }
-    if (EMU_UNLIKELY(t->exited)) {
-        lockstep_follow(t, c);
-        c->parted = 1;
-        lockstep_leave(b, t, c);
+    group_count(g, s);
+    return lockstep_follow(t, g) && !t->exited && !t->fault.kind;
+}
+
+static void lockstep(struct barrel *b, struct tile *t, struct group *g, uint64_t max_cycle)
+{
+    uint64_t round, ahead;
+    int together;
+
+    do {
+        const struct code_slot *s = group_fetch(b, t, g);
+
+        round = g->is.round;
+        if (EMU_UNLIKELY(!s))
+            break;
+        ahead = b->plain ? 0 : group_ahead(t, g, s);
+        together = ahead ? lockstep_stretch(b, t, g, ahead, max_cycle) : lockstep_item(b, t, g, s);
+    } while (together && g->is.round < max_cycle);
+    group_leave(b, g);
+    if (t->exited)
         take_exits(b, t, round);
-        c->is.lanes = 0;
-        return 0;
-    }
-    return lockstep_follow(t, c) && !t->fault.kind;
 }
 
-void round_run_lockstep(struct barrel *b, struct tile *t, uint64_t max_cycle)
-{
-    struct lockstep c;
+/* --- several groups, each in straight code ------------------------------------------------ */
 
-    if (!lockstep_form(b, t, &c))
-        return;
-    while (c.is.round < max_cycle && lockstep_step(b, t, &c, max_cycle))
-        ;
-    lockstep_leave(b, t, &c);
+static void auxes(const struct barrel *b, struct tile *t, struct formation *f,
+                  enum bundle_order order)
+{
+    for (unsigned i = 0; i < f->groups; i++) {
+        struct group *g = &f->group[i];
+
+        if (g->at->order == order)
+            issue_aux(b, t, &g->is, g->at);
+    }
+}
+
+/* Main halves in slot order: only they touch memory. Neighbours that execute the same one do so
+ * together. */
+static void mains(const struct barrel *b, struct tile *t, struct formation *f)
+{
+    for (unsigned i = 0, next; i < f->spans; i = next) {
+        const struct code_slot *s = f->span[i].group->at;
+        struct issue is = f->span[i].group->is;
+
+        is.lanes = f->span[i].lanes;
+        for (next = i + 1; next < f->spans; next++) {
+            if (!s->main_word || f->span[next].group->at->main_word != s->main_word)
+                break;
+            is.lanes |= f->span[next].lanes;
+        }
+        if (next > i + 1) {
+            if (s->fast_main(t, is.lanes, &s->main))
+                continue;
+            is.lanes = f->span[i].lanes;
+            next = i + 1;
+        }
+        if (s->order == ORDER_SWAP)
+            issue_swapped(b, t, &is, s);
+        else
+            issue_main(b, t, &is, s);
+    }
+}
+
+/* How many rounds the groups can run before one of them leaves its straight code. */
+static uint64_t rounds_ahead(const struct barrel *b, struct tile *t, struct formation *f)
+{
+    uint64_t least = UINT64_MAX;
+
+    if (b->plain)
+        return 0;
+    for (unsigned i = 0; i < f->groups && least; i++) {
+        struct group *g = &f->group[i];
+        uint32_t off = g->is.pc - t->mem_base;
+        const struct code_slot *s;
+        uint64_t ahead;
+
+        if (off >= t->region0_bytes || (g->is.pc & 3) || !t->page[off >> CODE_PAGE_BITS])
+            return 0;
+        s = &t->page[off >> CODE_PAGE_BITS]->slot[off / 4 % CODE_PAGE_WORDS];
+        ahead = group_ahead(t, g, s);
+        if (ahead < least)
+            least = ahead;
+    }
+    return least;
+}
+
+/* Whether the next round is as simple: code as decoded, one issue slot an item. */
+static int simple(const struct formation *f)
+{
+    for (unsigned i = 0; i < f->groups; i++) {
+        if (*f->group[i].seat != f->group[i].page || f->group[i].at->slots != 1)
+            return 0;
+    }
+    return 1;
+}
+
+static void run_apart(struct barrel *b, struct tile *t, struct formation *f, uint64_t rounds)
+{
+    do {
+        for (unsigned i = 0; i < f->groups; i++)
+            f->group[i].is.pcs_set = 0;
+        auxes(b, t, f, ORDER_AUX_FIRST);
+        mains(b, t, f);
+        auxes(b, t, f, ORDER_MAIN_FIRST);
+        for (unsigned i = 0; i < f->groups; i++)
+            group_advance(&f->group[i], f->group[i].at);
+    } while (--rounds && !t->fault.kind && simple(f));
+    for (unsigned i = 0; i < f->groups; i++) {
+        group_settle(t, &f->group[i]);
+        group_leave(b, &f->group[i]);
+    }
+}
+
+/* --- what the barrel calls ---------------------------------------------------------------- */
+
+/* The cycle in which a running worker issues next. */
+static uint64_t next_cycle(const struct barrel *b)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+        if ((b->running >> lane & 1) && b->next[lane] < least)
+            least = b->next[lane];
+    }
+    return least;
+}
+
+void round_run(struct barrel *b, struct tile *t, uint64_t max_cycle)
+{
+    const uint8_t running = b->running;
+    uint64_t cycle;
+
+    while (b->running == running && !t->fault.kind && (cycle = next_cycle(b)) < max_cycle) {
+        uint64_t round = round_start(b, cycle), rounds;
+        uint32_t due = 0;
+        struct formation f;
+
+        for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+            if (running >> lane & 1 && b->next[lane] < round + TILE_WORKERS)
+                due |= 1u << lane;
+        }
+        form(b, t, round, due, &f);
+        if (due == running && f.groups == 1) {
+            lockstep(b, t, &f.group[0], max_cycle);
+            continue;
+        }
+        rounds = due == running ? rounds_ahead(b, t, &f) : 0;
+        if (rounds > (max_cycle - cycle + TILE_WORKERS - 1) / TILE_WORKERS)
+            rounds = (max_cycle - cycle + TILE_WORKERS - 1) / TILE_WORKERS;
+        if (rounds && simple(&f))
+            run_apart(b, t, &f, rounds);
+        else
+            one_round(b, t, &f);
+    }
 }

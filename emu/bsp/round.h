@@ -18,16 +18,11 @@ static inline uint64_t round_start(const struct barrel *b, uint64_t cycle)
     return cycle - (cycle + TILE_WORKERS - b->phase) % TILE_WORKERS;
 }
 
-/* Issues the due items of the round that starts at `round`, in barrel order; workers with equal PC
- * are executed together. */
-void round_run(struct barrel *b, struct tile *t, uint64_t round);
-
 /* Issues one item of one worker at its own cycle b->next[lane]. */
 void round_issue_lane(struct barrel *b, struct tile *t, unsigned lane);
 
-/* Runs rounds while all running workers stay in lock step: same PC, same round. Stops after the
- * round in which a worker exits or faults, when their PCs diverge, or at max_cycle. Returns at once
- * when they are not in lock step. */
-void round_run_lockstep(struct barrel *b, struct tile *t, uint64_t max_cycle);
+/* Runs rounds in which nothing but the workers can issue. Stops after the round in which a worker
+ * exits or faults, or when none issues before max_cycle. */
+void round_run(struct barrel *b, struct tile *t, uint64_t max_cycle);
 
 #endif

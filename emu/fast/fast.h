@@ -35,7 +35,10 @@ bool fast_begin(struct tile *t);
  * store in the order of a round's slots. Does nothing without t->fast. */
 void fast_begin_rounds(struct tile *t, uint32_t late_lanes);
 
-/* The fast function of an operation, or NULL when there is only a plain one. */
+/* Of an operation that has only a plain function: returns 0. */
+fast_fn fast_none;
+
+/* The fast function of an operation, or fast_none(). */
 fast_fn *fast_find(unsigned op);
 
 #endif

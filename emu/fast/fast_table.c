@@ -9,9 +9,17 @@ static fast_fn *const own[INSN_COUNT] = {
 #undef FAST
 };
 
+int fast_none(struct tile *t, uint32_t lanes, const struct insn *in)
+{
+    (void)t, (void)lanes, (void)in;
+    return 0;
+}
+
 fast_fn *fast_find(unsigned op)
 {
-    return own[op] ? own[op] : fast_lanes[op];
+    fast_fn *fn = own[op] ? own[op] : fast_lanes[op];
+
+    return fn ? fn : fast_none;
 }
 
 bool fast_begin(struct tile *t)

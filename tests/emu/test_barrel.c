@@ -313,6 +313,36 @@ static void test_self_modifying_code(void **state)
     tile_fixture_free(r);
 }
 
+/* All workers' items of a round are fetched before one is executed: worker 0 stores over what the
+ * others execute in that round, and they see it when they come back, whichever worker begins the
+ * round. */
+static void test_code_of_the_same_round(void **state)
+{
+    static const char text[] =
+        "start: setzi $m0, w\n setzi $m1, new\n .rept %u\n nop\n .endr\n runall $m0, $m1, 0\n"
+        "sync 2\n stop: nop\n"
+        "w: get $m1, $WSR\n ld32 $m2, $mvertex_base, $mzero, 0\n setzi $m3, patch\n"
+        "setzi $m4, 1\n and $m1, $m1, 7\n brz $m1, writer\n"
+        "patch: add $m5, $m5, 1\n brnzdec $m4, patch\n exitz $mzero\n"
+        "writer: st32 $m2, $m3, $mzero, 0\n exitz $mzero\n new: add $m5, $m5, 16\n";
+    char program[1024];
+
+    (void)state;
+    for (unsigned phase = 0; phase < TILE_WORKERS; phase++) {
+        struct tile_fixture *r;
+
+        snprintf(program, sizeof(program), text, 4 + phase);
+        r = tile_fixture_new("mk2", program);
+        for (int plain = 0; plain < 2; plain++) {
+            tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
+            assert_int_equal(tile_fixture_run(r), BARREL_HALT);
+            for (unsigned lane = 1; lane < TILE_WORKERS; lane++)
+                assert_int_equal(r->tile->m[5][lane], 1 + 16);
+        }
+        tile_fixture_free(r);
+    }
+}
+
 /* Bundles need only 4-byte alignment, also where they cross from one decoded page into the next. */
 static void test_bundle_across_pages(void **state)
 {
@@ -466,6 +496,7 @@ int main(void)
         cmocka_unit_test(test_older_instruction_set),
         cmocka_unit_test(test_missing_registers),
         cmocka_unit_test(test_self_modifying_code),
+        cmocka_unit_test(test_code_of_the_same_round),
         cmocka_unit_test(test_bundle_across_pages),
         cmocka_unit_test(test_which_fault_stays),
         cmocka_unit_test(test_limit_and_resume),

@@ -1,9 +1,9 @@
 /* test_barrel_random.c - random worker programs give the same tile, to the last bit and cycle, with
- * and without the fast paths.
+ * and without the fast paths, wherever a limit of cycles stops them.
  *
  * Tame programs keep pointers in registers that nothing else writes, so that they get far; wild
- * ones use anything and mostly fault. Some workers are sent another way at the start, so that all
- * groupings of lanes occur.
+ * ones use anything and mostly fault. Some workers are sent another way, at the start and now and
+ * then, and repeat as often as they like, so that all groupings of lanes occur.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -184,12 +184,77 @@ static void align8(struct code *c)
         put_one(c, &nop);
 }
 
-static void put_item(struct code *c, int tame)
+/* Sends the workers of which a number has one of random bits on, the others to a place that the
+ * caller writes to the word returned. */
+static unsigned put_parting(struct code *c)
 {
-    unsigned kind = rng(10);
+    struct insn in = make(FORM_get, 8, CSR_W_WSR, 0);
+
+    put_one(c, &in);
+    in = make(FORM_and_mu12, 8, 8, 1 + rng(7));
+    put_one(c, &in);
+    return c->n++;
+}
+
+static void put_branch(struct code *c, unsigned at, unsigned form, uint32_t base)
+{
+    int64_t to = base + 4 * (int64_t)c->n;
+    struct insn in = form == FORM_brz ? make(form, 8, to, 0) : make(form, to, 0, 0);
+    uint32_t word[2];
+
+    isa_encode(&in, word);
+    c->word[at] = word[0];
+}
+
+/* Gives a bundle the main half of another, and the aux half, too, where the halves would clash. */
+static void take_main(uint32_t word[2], const uint32_t other[2])
+{
+    struct insn main, aux;
+    int is_bundle;
+
+    word[0] = other[0];
+    isa_decode(word, &main, &aux, &is_bundle);
+    if (isa_registers(&main).a_write & isa_registers(&aux).a_write)
+        word[1] = other[1];
+}
+
+/* Two pieces of code, one for some workers and one for the others: bundles with equal main halves,
+ * or bundles that only some execute. */
+static void put_ways(struct code *c, int tame, uint32_t base)
+{
+    unsigned way, end, first, length = 1 + rng(6);
+    int twins = rng(2);
+
+    way = put_parting(c);
+    align8(c);
+    first = c->n;
+    for (unsigned k = 0; k < length; k++)
+        put_bundle(c, 0, tame);
+    if (!twins) {
+        put_branch(c, way, FORM_brz, base);
+        return;
+    }
+    end = c->n++;
+    align8(c);
+    put_branch(c, way, FORM_brz, base);
+    for (unsigned k = 0; k < length; k++) {
+        unsigned at = c->n, other = first + 2 * k;
+
+        put_bundle(c, 0, tame);
+        if (rng(4))
+            take_main(&c->word[at], &c->word[other]);
+    }
+    put_branch(c, end, FORM_bri, base);
+}
+
+static void put_item(struct code *c, int tame, uint32_t base)
+{
+    unsigned kind = rng(11);
     struct insn in;
 
-    if (kind < 3) {
+    if (kind == 10) {
+        put_ways(c, tame, base);
+    } else if (kind < 3) {
         in = random_insn(LANE_M, 0, 0, tame);
         put_one(c, &in);
     } else if (kind < 5) {
@@ -229,8 +294,8 @@ static void make_program(struct code *c, uint32_t base, int tame)
     in = make(FORM_nop, 0, 0, 0);
     for (int k = 0; k < 3; k++)
         put_one(c, &in);
-    while (c->n < CODE_WORDS - 16)
-        put_item(c, tame);
+    while (c->n < CODE_WORDS - 40)
+        put_item(c, tame, base);
     in = make(FORM_exitz, 15, 0, 0);
     put_one(c, &in);
 }
@@ -295,6 +360,20 @@ static void compare(const struct tile *f, const struct tile *p, unsigned program
 static const char stub[] = "start: setzi $m0, 0x60000 >> 1\n shl $m0, $m0, 1\n runall $m0, $mzero, "
                            "0\n sync 2\n stop: nop\n";
 
+static enum barrel_stop run_until(struct tile_fixture *r, uint64_t limit)
+{
+    return barrel_run(&r->barrel, r->tile, tile_fixture_symbol(r, "stop"), limit);
+}
+
+static void compare_barrels(const struct barrel *f, const struct barrel *p)
+{
+    assert_int_equal(f->cycle, p->cycle);
+    assert_int_equal(f->running, p->running);
+    assert_memory_equal(f->next, p->next, sizeof(f->next));
+    assert_memory_equal(f->issued, p->issued, sizeof(f->issued));
+    assert_memory_equal(f->instructions, p->instructions, sizeof(f->instructions));
+}
+
 static void run_programs(int tame, unsigned count, uint64_t first_seed)
 {
     struct arch all = *arch_preset("mk2"); /* with all instructions and registers */
@@ -310,6 +389,7 @@ static void run_programs(int tame, unsigned count, uint64_t first_seed)
     plain = tile_fixture_new_on(&all, stub);
     for (unsigned n = 0; n < count; n++) {
         uint64_t seed = first_seed + 977 * n;
+        uint64_t limit = 12 + 977 * n % 1500;
         enum barrel_stop a, b;
 
         rng_state = seed;
@@ -318,14 +398,15 @@ static void run_programs(int tame, unsigned count, uint64_t first_seed)
         tile_fixture_reset(plain, &(struct barrel_options){ .plain = 1 });
         fill_tile(fast, &c, code_at, data_at, seed);
         fill_tile(plain, &c, code_at, data_at, seed);
-        a = tile_fixture_run(fast);
-        b = tile_fixture_run(plain);
-        assert_int_equal(a, b);
-        compare(fast->tile, plain->tile, n);
-        assert_int_equal(fast->barrel.cycle, plain->barrel.cycle);
-        assert_memory_equal(fast->barrel.issued, plain->barrel.issued, sizeof(fast->barrel.issued));
-        assert_memory_equal(fast->barrel.instructions, plain->barrel.instructions,
-                            sizeof(fast->barrel.instructions));
+        for (int part = 0; part < 2; part++) {
+            a = run_until(fast, part ? UINT64_MAX : limit);
+            b = run_until(plain, part ? UINT64_MAX : limit);
+            assert_int_equal(a, b);
+            compare(fast->tile, plain->tile, n);
+            compare_barrels(&fast->barrel, &plain->barrel);
+            if (a != BARREL_LIMIT)
+                break;
+        }
         finished += a == BARREL_HALT;
     }
     print_message("%u of %u programs ran to their end\n", finished, count);

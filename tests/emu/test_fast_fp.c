@@ -182,7 +182,7 @@ static size_t aux_rows(struct fast_row out[MAX_FAST_ROWS])
     for (unsigned op = 0; op < INSN_COUNT; op++) {
         const struct insn_form *f = isa_op_form(op);
 
-        if (fast_find(op) && f->lane == LANE_A && !touches_accumulators(f->name))
+        if (fast_find(op) != fast_none && f->lane == LANE_A && !touches_accumulators(f->name))
             out[n++] = (struct fast_row){ (uint16_t)op, fast_find(op) };
     }
     return n;
