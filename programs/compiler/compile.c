@@ -8,8 +8,7 @@
  */
 #include "programs/compiler/compiled.h"
 
-#include <omp.h>
-
+#include "programs/compiler/base/parallel.h"
 #include "programs/compiler/report/memory_report.h"
 #include "programs/compiler/compile_exchange.h"
 #include "programs/compiler/report/count_text.h"
@@ -17,7 +16,7 @@
 struct compiler {
     struct compiled *c; /* owned until it is handed out */
     struct compile_options o;
-    int threads;
+    unsigned threads;
     uint32_t *code_bytes; /* by used tile; owned */
     struct progress progress;
 };
@@ -49,7 +48,7 @@ static enum emu_status stage_lower(struct compiler *k)
                     count_text(c->graph->variable.count).at, count_text(c->graph->vertex.count).at);
     STAGE("lower", lower_graph(c->graph, &c->lowered));
     TRY(check_machine(c));
-    STAGE("lower", lowered_check(c->lowered));
+    STAGE("lower", lowered_check(c->lowered, k->threads));
     progress_report(&k->progress, "lower", "%s steps, %s objects on %s tiles, %s messages",
                     count_text(c->lowered->step.count).at, count_text(c->lowered->object.count).at,
                     count_text(c->lowered->used_tiles).at,
@@ -65,7 +64,8 @@ static enum emu_status stage_exchange(struct compiler *k)
     c->schedule = emu_alloc(c->lowered->step.count + 1, sizeof(*c->schedule));
     if (!c->schedule)
         return FAIL(NO_MEMORY, "schedules of %zu steps", c->lowered->step.count);
-    STAGE("exchange", compile_exchanges(c->lowered, k->o.exchange, k->threads, c->schedule, &t));
+    STAGE("exchange",
+          compile_exchanges(c->lowered, k->o.exchange, (int)k->threads, c->schedule, &t));
     progress_report(&k->progress, "exchange",
                     "%s exchanges, %s of them different, %s messages, %s bytes of code",
                     count_text(t.exchanges).at, count_text(t.different).at,
@@ -100,14 +100,14 @@ static enum emu_status stage_place(struct compiler *k)
     k->code_bytes = emu_alloc((size_t)tiles + 1, sizeof(*k->code_bytes));
     if (!k->code_bytes)
         return FAIL(NO_MEMORY, "code of %u tiles", tiles);
-    STAGE("measure", emit_measure(&in, (unsigned)k->threads, k->code_bytes));
+    STAGE("measure", emit_measure(&in, k->threads, k->code_bytes));
     for (uint32_t t = 0; t < tiles; t++)
         if (k->code_bytes[t] > most)
             most = k->code_bytes[t];
     progress_report(&k->progress, "measure", "at most %s bytes of code on a tile",
                     count_text(most).at);
-    STAGE("place", place_objects(c->lowered, k->code_bytes, (unsigned)k->threads, &c->place));
-    STAGE("place", placement_check(c->lowered, &c->place));
+    STAGE("place", place_objects(c->lowered, k->code_bytes, k->threads, &c->place));
+    STAGE("place", placement_check(c->lowered, &c->place, k->threads));
     for (uint32_t t = 0; t < tiles; t++) {
         if (c->place.tile[t].need_bytes > c->place.tile[full].need_bytes)
             full = t;
@@ -141,9 +141,7 @@ static enum emu_status stage_emit(struct compiler *k)
 
     if (!c->place.fits)
         return EMU_OK;
-    STAGE("emit", emit_image(&in, &c->place, (unsigned)k->threads, &c->image));
-    for (size_t i = 0; i < image_tile_count(c->image); i++)
-        STAGE("emit", image_check_map(c->image, image_tile_at(c->image, i)));
+    STAGE("emit", emit_image(&in, &c->place, k->threads, &c->image));
     free_schedules(c);
     lowered_free_work(c->lowered);
     emu_trim();
@@ -180,17 +178,17 @@ static enum emu_status run_stages(struct compiler *k)
 enum emu_status graph_compile(struct graph *g, const struct compile_options *o,
                               struct compiled **out)
 {
-    unsigned cores = (unsigned)omp_get_num_procs();
     struct compiler k = { .o = o ? *o : (struct compile_options){ 0 } };
     enum emu_status s;
 
     *out = NULL;
-    k.threads = (int)(k.o.threads && k.o.threads < cores ? k.o.threads : cores);
+    k.threads = parallel_threads(k.o.threads);
     k.c = emu_alloc(1, sizeof(*k.c));
     if (!k.c)
         return FAIL(NO_MEMORY, "compilation");
     k.c->graph = g;
     k.c->target = k.o.exchange;
+    k.c->threads = k.threads;
     k.progress = progress_begin(k.o.progress);
     s = run_stages(&k);
     emu_free(k.code_bytes);

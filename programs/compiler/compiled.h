@@ -12,6 +12,7 @@ struct compiled {
     struct exchange_schedule *schedule; /* by step of lowered; NULL once there is an image */
     struct placement place;
     struct image *image; /* NULL when it does not fit */
+    unsigned threads;    /* of the host, for reports; 0: all cores */
 };
 
 #endif

@@ -17,7 +17,7 @@ static void check_finds(void (*break_it)(struct lowered *l), const char *says)
                           copy_set(g, "b", 1, y, z)));
     assert_ops(l, "crx.c");
     break_it(l);
-    assert_int_equal(lowered_check(l), EMU_BAD_PROGRAM);
+    assert_int_equal(lowered_check(l, 0), EMU_BAD_PROGRAM);
     error_says(says);
     done(g, l);
 }

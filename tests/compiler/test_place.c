@@ -158,7 +158,7 @@ static void test_random_objects(void **state)
             add_random_objects(&r, t, 5 + handmade_below(&r, 40), seed % 2 ? 4000 : 40000);
         }
         OK(place_objects(&r.l, code, 2, &p));
-        OK(placement_check(&r.l, &p));
+        OK(placement_check(&r.l, &p, 1));
         if (p.fits) {
             fit++;
             prove(&r, &p);
@@ -188,7 +188,7 @@ static void test_disjoint_lives_share(void **state)
     a = handmade_object(&r, 0, 28000, handmade_live(&r, 1, early), "early");
     b = handmade_object(&r, 0, 27000, handmade_live(&r, 1, late), "late");
     OK(place_objects(&r.l, code, 1, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     assert_true(p.fits);
     assert_true(r.l.object.at[a].addr < r.l.object.at[b].addr + 27000);
     assert_true(r.l.object.at[b].addr < r.l.object.at[a].addr + 28000);
@@ -215,7 +215,7 @@ static void test_regions_fill_in_order(void **state)
     r.l.object.at[one].region = REGION1;
     top = r.arch.mem_base + r.arch.mem_bytes;
     OK(place_objects(&r.l, code, 1, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     assert_int_equal(r.l.object.at[one].addr, top - 512);
     assert_int_equal(r.l.object.at[any].addr, top - 1512);
     assert_int_equal(r.l.object.at[zero].addr, r.arch.mem_base + r.arch.region0_bytes - 64);
@@ -240,7 +240,7 @@ static void test_loader_tail(void **state)
     r.l.object.at[data].data = code;
     r.l.object.at[words].words = 1;
     OK(place_objects(&r.l, code, 1, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     assert_true(p.fits);
     assert_int_equal(r.l.object.at[data].addr + 4000, 0xe7bb0);
     assert_int_equal(r.l.object.at[words].addr + 2000, 0xe7bb0 - 4000);
@@ -250,7 +250,7 @@ static void test_loader_tail(void **state)
 
         r.l.object.at[i].addr = 0xe7bb4 - r.l.object.at[i].bytes;
         r.l.object.at[data + words - i].addr -= 8000;
-        assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+        assert_int_equal(placement_check(&r.l, &p, 1), EMU_BAD_PROGRAM);
         assert_non_null(strstr(emu_error(), "where the loader cannot fill the memory"));
         r.l.object.at[i].addr = addr;
         r.l.object.at[data + words - i].addr += 8000;
@@ -259,7 +259,7 @@ static void test_loader_tail(void **state)
     most = r.arch.mem_bytes + r.arch.loader_head_bytes + r.arch.loader_tail_bytes;
     r.l.object.at[data].bytes = r.arch.mem_bytes - 4096 - 2000 - 1000;
     OK(place_objects(&r.l, code, 1, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     assert_false(p.fits);
     assert_in_range(p.tile[0].need_bytes, most - 1000, most);
     placement_free(&p);
@@ -282,14 +282,14 @@ static void test_loader_head(void **state)
         low = handmade_object(&r, 0, 512, LIVE_ALWAYS, "low");
         r.l.object.at[low].region = REGION0;
         OK(place_objects(&r.l, code, 1, &p));
-        OK(placement_check(&r.l, &p));
+        OK(placement_check(&r.l, &p, 1));
         assert_int_equal(p.fits, head <= 16);
         assert_int_equal(p.tile[0].code_need, head + code[0]);
         if (p.fits) {
             assert_int_equal(r.l.object.at[low].addr, 0x4c010 + code[0]);
             assert_int_equal(p.tile[0].gap_bytes, head);
             r.l.object.at[low].addr -= 16 - head + 8;
-            assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+            assert_int_equal(placement_check(&r.l, &p, 1), EMU_BAD_PROGRAM);
             assert_non_null(strstr(emu_error(), "overlaps the code"));
         }
         placement_free(&p);
@@ -314,7 +314,7 @@ static void test_apart(void **state)
     OK(VEC_PUSH(&r.l.apart, (struct object_pair){ a, b }));
     OK(VEC_PUSH(&r.l.apart, (struct object_pair){ c, d }));
     OK(place_objects(&r.l, code, 1, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     prove(&r, &p);
     block = r.arch.region1_interleave * r.arch.element_bytes;
     region1 = r.arch.mem_base + r.arch.region0_bytes;
@@ -355,7 +355,7 @@ static void test_sent_apart_from_received(void **state)
     (void)state;
     exchanging_tiles(&r, "mk2", 100, sent, received);
     OK(place_objects(&r.l, code, 1, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     assert_true(p.fits);
     for (uint32_t t = 0; t < 2; t++) {
         assert_false(share_element(&r.arch, &r.l.object.at[sent[t]], &r.l.object.at[received[t]]));
@@ -381,16 +381,16 @@ static void test_wishes_give_way(void **state)
         r.l.object.at[handmade_object(&r, t, 32768, LIVE_ALWAYS, "full")].region = REGION1;
     }
     OK(place_objects(&r.l, code, 1, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     assert_true(p.fits);
     assert_int_equal(p.tile[0].shared_pairs, 1);
     assert_int_equal(p.tile[0].beside_code, 1);
     p.tile[0].shared_pairs = 0;
-    assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+    assert_int_equal(placement_check(&r.l, &p, 1), EMU_BAD_PROGRAM);
     assert_non_null(strstr(emu_error(), "said to be 0 and 1"));
     p.tile[0].shared_pairs = 1;
     p.tile[0].beside_code = 0;
-    assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+    assert_int_equal(placement_check(&r.l, &p, 1), EMU_BAD_PROGRAM);
     placement_free(&p);
     handmade_free(&r);
 }
@@ -411,7 +411,7 @@ static void test_receivers_leave_the_code(void **state)
         handmade_object(&r, t, 10000, LIVE_ALWAYS, "larger");
     }
     OK(place_objects(&r.l, code, 1, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     assert_true(p.fits);
     assert_int_equal(p.tile[0].beside_code, 0);
     assert_int_equal(p.tile[0].shared_pairs, 0);
@@ -450,7 +450,7 @@ static void test_threads_and_equal_tiles(void **state)
     assert_memory_equal(one.tile, two.tile, 16 * sizeof(*one.tile));
     for (size_t i = 0; i < per_tile; i++)
         assert_int_equal(addr[i + per_tile], addr[i + 2 * per_tile]); /* pairs: tile 0 only */
-    OK(placement_check(&r.l, &two));
+    OK(placement_check(&r.l, &two, 1));
     emu_free(addr);
     placement_free(&one);
     placement_free(&two);
@@ -547,9 +547,9 @@ static void test_check_finds_violations(void **state)
         r.l.object.at[3].region = REGION1;
         OK(VEC_PUSH(&r.l.apart, (struct object_pair){ 0, 4 }));
         OK(place_objects(&r.l, code, 1, &p));
-        OK(placement_check(&r.l, &p));
+        OK(placement_check(&r.l, &p, 1));
         damages[i].plant(&r, &p);
-        assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+        assert_int_equal(placement_check(&r.l, &p, 1), EMU_BAD_PROGRAM);
         if (!strstr(emu_error(), damages[i].words))
             fail_msg("damage %zu: \"%s\", expected \"%s\"", i, emu_error(), damages[i].words);
         placement_free(&p);
@@ -587,7 +587,7 @@ static void test_out_of_reach(void **state)
     (void)state;
     far_objects(&r, OBJECTS, EXCHANGED, 20000);
     OK(place_objects(&r.l, code, 1, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     assert_true(p.fits);
     for (uint32_t i = 0; i < OBJECTS; i++) {
         const struct object *o = &r.l.object.at[i];
@@ -598,13 +598,13 @@ static void test_out_of_reach(void **state)
     }
     assert_true(above > 20); /* the rest takes the upper memory first */
     r.l.object.at[0].addr = PLACE_REACH;
-    assert_int_equal(placement_check(&r.l, &p), EMU_BAD_PROGRAM);
+    assert_int_equal(placement_check(&r.l, &p, 1), EMU_BAD_PROGRAM);
     placement_free(&p);
     handmade_free(&r);
     /* There is memory, but not where it would have to be. */
     far_objects(&r, OBJECTS, OBJECTS, 16000);
     OK(place_objects(&r.l, code, 1, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     assert_false(p.fits);
     placement_free(&p);
     handmade_free(&r);
@@ -627,7 +627,7 @@ static void test_need_is_enough(void **state)
             handmade_object(&r, 0, 4 + 4 * handmade_below(&r, 3000),
                             handmade_below(&r, 3) ? handmade_random_live(&r) : LIVE_ALWAYS, "x");
         OK(place_objects(&r.l, code, 1, &p));
-        OK(placement_check(&r.l, &p));
+        OK(placement_check(&r.l, &p, 1));
         assert_false(p.fits);
         need = p.tile[0].need_bytes;
         assert_true(need > r.arch.mem_bytes && need >= p.tile[0].peak_bytes);
@@ -635,7 +635,7 @@ static void test_need_is_enough(void **state)
         placement_free(&p);
         r.graph->arch.mem_bytes = (uint32_t)((need + 32767) / 32768 * 32768);
         OK(place_objects(&r.l, code, 1, &p));
-        OK(placement_check(&r.l, &p));
+        OK(placement_check(&r.l, &p, 1));
         assert_true(p.fits);
         placement_free(&p);
         handmade_free(&r);
@@ -654,7 +654,7 @@ static void test_code_too_long(void **state)
     low = handmade_object(&r, 1, 64, LIVE_ALWAYS, "low");
     r.l.object.at[low].region = REGION0;
     OK(place_objects(&r.l, code, 2, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     assert_false(p.fits);
     assert_int_equal(p.tile[0].code_need, 40000);
     assert_int_equal(p.tile[0].need_bytes, 40064); /* of memory there is enough */
@@ -663,7 +663,7 @@ static void test_code_too_long(void **state)
     code[0] = 400;
     code[1] = 32768 - 32; /* leaves no room for the object that must lie in region 0 */
     OK(place_objects(&r.l, code, 2, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     assert_false(p.fits);
     assert_int_equal(p.tile[1].need_bytes, 65536 + 64);
     placement_free(&p);
@@ -682,7 +682,7 @@ static void test_enormous(void **state)
     for (uint32_t i = 0; i < 4; i++)
         handmade_object(&r, 0, 4000000000u, LIVE_ALWAYS, "huge");
     OK(place_objects(&r.l, code, 1, &p));
-    OK(placement_check(&r.l, &p));
+    OK(placement_check(&r.l, &p, 1));
     assert_false(p.fits);
     assert_true(p.tile[0].need_bytes == 16000000064u);
     assert_true(p.tile[0].peak_bytes == UINT32_MAX);
@@ -708,7 +708,7 @@ static void test_no_memory(void **state)
         alloc_test_fail_at(nth);
         s = place_objects(&r.l, code, 1, &p);
         if (s == EMU_OK)
-            s = placement_check(&r.l, &p);
+            s = placement_check(&r.l, &p, 1);
         alloc_test_fail_at(-1);
         placement_free(&p);
         assert_int_equal(alloc_live(), live);

@@ -37,7 +37,7 @@ static uint32_t add(struct report_rig *x, uint32_t tile, enum category category,
 static void place(struct report_rig *x)
 {
     OK(place_objects(&x->r.l, x->code, 1, &x->c.place));
-    OK(placement_check(&x->r.l, &x->c.place));
+    OK(placement_check(&x->r.l, &x->c.place, 1));
 }
 
 static void report_rig_free(struct report_rig *x)

@@ -1,21 +1,18 @@
 /* emit.c - all tiles: their code is written and their memory described in parallel, a batch at a
- * time; the image takes the results in the order of tiles, so it does not depend on threads.
+ * time, while the image takes the results of the batch before, in the order of tiles. So it does
+ * not depend on threads.
  */
 #include "programs/compiler/emit/emit.h"
 
 #include <omp.h>
 #include <string.h>
 
+#include "programs/compiler/base/parallel.h"
 #include "programs/compiler/emit/codelet_map.h"
 #include "programs/compiler/emit/control.h"
 #include "programs/compiler/emit/memory_map.h"
 
 enum { BATCH_TILES = 64, CODE_ALIGN = 8 };
-
-static int thread_count(unsigned threads)
-{
-    return threads ? (int)threads : omp_get_max_threads();
-}
 
 /* Where the code of tiles begins, after the codelets. */
 static uint32_t code_base(const struct emit_index *p)
@@ -33,12 +30,19 @@ static uint32_t code_bytes(const struct emit_index *p, const struct code_buffer 
 
 /* ---- measuring ---- */
 
-static enum emu_status measure_tile(const struct emit_index *p, uint32_t tile, uint32_t *bytes)
-{
-    struct code_buffer b = { .status = EMU_OK };
-    enum emu_status s = control_emit(p, tile, CONTROL_MEASURE, &b);
+struct measuring {
+    const struct emit_index *p;
+    uint32_t *bytes; /* borrowed; by tile */
+};
 
-    *bytes = code_bytes(p, &b);
+static enum emu_status measure_tile(void *ctx, uint32_t tile, unsigned thread)
+{
+    const struct measuring *m = ctx;
+    struct code_buffer b = { .status = EMU_OK };
+    enum emu_status s = control_emit(m->p, tile, CONTROL_MEASURE, &b);
+
+    (void)thread;
+    m->bytes[tile] = code_bytes(m->p, &b);
     code_buffer_free(&b);
     return s;
 }
@@ -47,19 +51,10 @@ enum emu_status emit_measure(const struct emit_input *in, unsigned threads, uint
 {
     struct emit_index p;
     enum emu_status s = emit_index_init(in, &p);
-    uint32_t tiles = in->lowered->used_tiles, failed = tiles;
 
-    if (s == EMU_OK) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(thread_count(threads))                   \
-    reduction(min                                                                                  \
-              : failed)
-        for (uint32_t i = 0; i < tiles; i++) {
-            if (measure_tile(&p, i, &bytes[i]) != EMU_OK && i < failed)
-                failed = i;
-        }
-        if (failed < tiles) /* again: messages belong to threads */
-            s = measure_tile(&p, failed, &bytes[failed]);
-    }
+    if (s == EMU_OK)
+        s = parallel_each(in->lowered->used_tiles, threads, measure_tile,
+                          &(struct measuring){ &p, bytes });
     emit_index_free(&p);
     return s;
 }
@@ -207,38 +202,71 @@ static enum emu_status add_tile(struct emission *e, uint32_t tile, const struct 
     return image_check_map(e->im, &out);
 }
 
-static enum emu_status add_batch(struct emission *e, uint32_t first, uint32_t count,
-                                 unsigned threads, struct tile_image *t)
+/* Tiles whose images are made together. */
+struct batch {
+    uint32_t first, count;
+    struct tile_image tile[BATCH_TILES];
+};
+
+/* Moves the images of a batch into the image of the chip. */
+static enum emu_status add_batch(struct emission *e, struct batch *b)
 {
     enum emu_status s = EMU_OK;
 
-#pragma omp parallel for schedule(dynamic, 1) num_threads(thread_count(threads))
-    for (uint32_t i = 0; i < count; i++)
-        t[i].status = make_tile(e->p, e->place, first + i, &t[i]);
-    for (uint32_t i = 0; i < count; i++) {
-        if (s == EMU_OK && t[i].status != EMU_OK) { /* again: messages belong to threads */
-            tile_image_free(&t[i]);
-            t[i].status = make_tile(e->p, e->place, first + i, &t[i]);
-            s = t[i].status;
+    for (uint32_t i = 0; i < b->count; i++) {
+        struct tile_image *t = &b->tile[i];
+
+        if (s == EMU_OK && t->status != EMU_OK) { /* again: messages belong to threads */
+            tile_image_free(t);
+            t->status = make_tile(e->p, e->place, b->first + i, t);
+            s = t->status;
         }
         if (s == EMU_OK)
-            s = add_tile(e, first + i, &t[i]);
-        tile_image_free(&t[i]);
+            s = add_tile(e, b->first + i, t);
+        tile_image_free(t);
+    }
+    b->count = 0;
+    return s;
+}
+
+/* Makes one batch while the other one, which was made before, is added by the calling thread. */
+static enum emu_status make_and_add(struct emission *e, unsigned threads, struct batch *make,
+                                    struct batch *add)
+{
+    enum emu_status s = EMU_OK;
+
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp master
+        s = add_batch(e, add);
+#pragma omp for schedule(dynamic, 1)
+        for (uint32_t i = 0; i < make->count; i++)
+            make->tile[i].status = make_tile(e->p, e->place, make->first + i, &make->tile[i]);
     }
     return s;
 }
 
 static enum emu_status add_tiles(struct emission *e, unsigned threads)
 {
-    uint32_t tiles = e->p->l->used_tiles;
-    struct tile_image *t = emu_alloc(BATCH_TILES, sizeof(*t));
+    uint32_t tiles = e->p->l->used_tiles, next = 0;
+    struct batch *b = emu_alloc(2, sizeof(*b)), *make = b, *add = b + 1;
     enum emu_status s = EMU_OK;
 
-    if (!t)
-        return FAIL(NO_MEMORY, "%d tiles", BATCH_TILES);
-    for (uint32_t i = 0; i < tiles && s == EMU_OK; i += BATCH_TILES)
-        s = add_batch(e, i, tiles - i < BATCH_TILES ? tiles - i : BATCH_TILES, threads, t);
-    emu_free(t);
+    if (!b)
+        return FAIL(NO_MEMORY, "%d tiles", 2 * BATCH_TILES);
+    do {
+        struct batch *made = make;
+
+        make->first = next;
+        make->count = tiles - next < BATCH_TILES ? tiles - next : BATCH_TILES;
+        next += make->count;
+        s = make_and_add(e, parallel_threads(threads), make, add);
+        make = add;
+        add = made;
+    } while (s == EMU_OK && add->count);
+    for (uint32_t i = 0; i < add->count; i++)
+        tile_image_free(&add->tile[i]);
+    emu_free(b);
     return s;
 }
 

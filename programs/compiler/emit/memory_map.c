@@ -5,8 +5,9 @@
  */
 #include "programs/compiler/emit/memory_map.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "programs/compiler/base/key_sort.h"
 
 /* Contents that are less than GAP_BYTES apart are stored together, with zeros between them, because
  * each entry costs 28 bytes in the image. An object of at least LARGE_BYTES has an entry of its
@@ -16,7 +17,7 @@ enum { GAP_BYTES = 16, LARGE_BYTES = 1024 };
 /* The bytes that an object lies in. */
 struct claim {
     uint32_t addr, end;
-    uint64_t rank; /* the lowest one gets the byte */
+    uint32_t rank; /* the lowest one gets the byte */
     uint32_t object;
 };
 
@@ -27,38 +28,33 @@ struct claims {
     uint32_t heap_count;
 };
 
-static int by_address(const void *x, const void *y)
+/* Appends the objects of a tile that are in use during a step, or the others, as the next ranks. */
+static void rank_objects(const struct emit_index *p, uint32_t tile, uint32_t step, int used,
+                         struct claims *c)
 {
-    const struct claim *a = x, *b = y;
+    for (uint32_t i = p->object_first[tile]; i < p->object_first[tile + 1]; i++) {
+        const struct object *o = &p->l->object.at[p->object[i]];
 
-    if (a->addr != b->addr)
-        return a->addr < b->addr ? -1 : 1;
-    return (a->rank > b->rank) - (a->rank < b->rank);
+        if (o->bytes && object_in_use(p->l, o, step) == used) {
+            c->claim[c->count] =
+                (struct claim){ o->addr, o->addr + o->bytes, c->count, p->object[i] };
+            c->count++;
+        }
+    }
 }
 
 static enum emu_status list_claims(const struct emit_index *p, uint32_t tile, uint32_t peak_step,
                                    struct claims *c)
 {
-    uint32_t first = p->object_first[tile], n = p->object_first[tile + 1] - first;
+    uint32_t n = p->object_first[tile + 1] - p->object_first[tile];
 
     c->claim = emu_alloc(n + 1, sizeof(*c->claim));
     c->heap = emu_alloc(n + 1, sizeof(*c->heap));
     if (!c->claim || !c->heap)
         return FAIL(NO_MEMORY, "the map of %u objects", n);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t object = p->object[first + i];
-        const struct object *o = &p->l->object.at[object];
-
-        if (o->bytes)
-            c->claim[c->count++] = (struct claim){
-                .addr = o->addr,
-                .end = o->addr + o->bytes,
-                .rank = (uint64_t)!object_in_use(p->l, o, peak_step) << 32 | object,
-                .object = object,
-            };
-    }
-    qsort(c->claim, c->count, sizeof(*c->claim), by_address);
-    return EMU_OK;
+    rank_objects(p, tile, peak_step, 1, c);
+    rank_objects(p, tile, peak_step, 0, c);
+    return key_sort(c->claim, c->count, sizeof(*c->claim), offsetof(struct claim, addr), 1);
 }
 
 /* ---- heap of the claims to the current byte ---- */

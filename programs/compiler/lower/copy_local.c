@@ -117,7 +117,7 @@ static enum emu_status add_calls(struct lowering *w, struct local_list *p, enum 
 {
     size_t first = w->l->call.count;
 
-    TRY(LOWER_SORT(p, struct local_run, tile, 2));
+    TRY(KEY_SORT(p, struct local_run, tile, 2));
     for (size_t i = 0, end; i < p->count; i = end) {
         for (end = i + 1; end < p->count && p->at[end].tile == p->at[i].tile &&
                           p->at[end].width == p->at[i].width;)

@@ -22,7 +22,7 @@ static enum emu_status add_ranges(struct range_list *out, struct memory_run *p, 
 {
     size_t floor = out->count;
 
-    TRY(lower_sort(p, n, sizeof(*p), offsetof(struct memory_run, object), 2));
+    TRY(key_sort(p, n, sizeof(*p), offsetof(struct memory_run, object), 2));
     for (size_t i = 0; i < n; i++) {
         struct copy_range *last = out->count > floor ? &out->at[out->count - 1] : NULL;
         uint32_t end = p[i].offset + p[i].bytes;
@@ -84,7 +84,7 @@ static enum emu_status find_order(struct lowering *w, struct range_list *r, uint
         TRY(add_view_ranges(w, n->a, i, 0, r));
         TRY(add_view_ranges(w, n->b, i, 1, r));
     }
-    TRY(LOWER_SORT(r, struct copy_range, object, 2));
+    TRY(KEY_SORT(r, struct copy_range, object, 2));
     open = emu_alloc(r->count + 1, sizeof(*open));
     if (!open)
         return FAIL(NO_MEMORY, "%zu ranges", r->count);
@@ -100,7 +100,7 @@ static enum emu_status merge_ranges(struct range_list *r)
 {
     size_t kept = 0;
 
-    TRY(LOWER_SORT(r, struct copy_range, object, 2));
+    TRY(KEY_SORT(r, struct copy_range, object, 2));
     for (size_t i = 0; i < r->count; i++) {
         struct copy_range *last = kept ? &r->at[kept - 1] : NULL;
 

@@ -20,7 +20,7 @@ enum emu_status copy_runs_join(struct copy_run_list *m)
 {
     size_t kept = 0;
 
-    TRY(LOWER_SORT(m, struct copy_run, to, 2));
+    TRY(KEY_SORT(m, struct copy_run, to, 2));
     for (size_t i = 0; i < m->count; i++) {
         struct copy_run *last = kept ? &m->at[kept - 1] : NULL;
         const struct copy_run *x = &m->at[i];
@@ -38,8 +38,8 @@ enum emu_status copy_runs_join(struct copy_run_list *m)
 /* Sorts runs by source, length and target; they must be sorted by target already. */
 static enum emu_status sort_by_source(struct copy_run *m, size_t n)
 {
-    TRY(lower_sort(m, n, sizeof(*m), offsetof(struct copy_run, bytes), 1));
-    return lower_sort(m, n, sizeof(*m), offsetof(struct copy_run, from), 2);
+    TRY(key_sort(m, n, sizeof(*m), offsetof(struct copy_run, bytes), 1));
+    return key_sort(m, n, sizeof(*m), offsetof(struct copy_run, from), 2);
 }
 
 /* ---- cutting ---- */
@@ -53,7 +53,7 @@ static enum emu_status find_cuts(const struct copy_run *m, size_t n, uint32_t *c
         cut[2 * i] = m[i].from_at;
         cut[2 * i + 1] = m[i].from_at + m[i].bytes;
     }
-    TRY(lower_sort(cut, 2 * n, sizeof(*cut), 0, 1));
+    TRY(key_sort(cut, 2 * n, sizeof(*cut), 0, 1));
     for (size_t i = 1; i < 2 * n; i++) {
         if (cut[i] - cut[kept - 1] >= SPLIT_BYTES)
             cut[kept++] = cut[i];
@@ -109,8 +109,8 @@ static enum emu_status cut_runs(const struct copy_run *m, size_t n, uint32_t *cu
     TRY(find_cuts(m, n, cut, &cuts));
     for (size_t i = 0; i < n && out->count - floor <= MAX_PARTS * n; i++)
         TRY(cut_run(m[i], cut, cuts, out));
-    TRY(lower_sort(out->at + floor, out->count - floor, sizeof(*m), offsetof(struct copy_run, to),
-                   2));
+    TRY(key_sort(out->at + floor, out->count - floor, sizeof(*m), offsetof(struct copy_run, to),
+                 2));
     return sort_by_source(out->at + floor, out->count - floor);
 }
 

@@ -86,8 +86,8 @@ static enum emu_status sort_inbound(struct lowering *w, const struct copy_run_li
     for (size_t i = 0; i < m->count; i++)
         p[i] = (struct inbound){ tile_of(w, m->at[i].to), m->at[i] };
     *out = p;
-    TRY(lower_sort(p, m->count, sizeof(*p), offsetof(struct inbound, m.from), 2));
-    return lower_sort(p, m->count, sizeof(*p), offsetof(struct inbound, tile), 1);
+    TRY(key_sort(p, m->count, sizeof(*p), offsetof(struct inbound, m.from), 2));
+    return key_sort(p, m->count, sizeof(*p), offsetof(struct inbound, tile), 1);
 }
 
 /* Makes the buffer of one tile, which gets every word that holds bytes of the runs' sources, once.

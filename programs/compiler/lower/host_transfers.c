@@ -47,8 +47,8 @@ static enum emu_status find_runs(struct host_job *j, uint32_t view)
                                                  p.offset, p.bytes, element }));
         element += p.bytes / j->unit;
     }
-    TRY(LOWER_SORT(&j->run, struct host_run, object, 2));
-    return LOWER_SORT(&j->run, struct host_run, tile, 1);
+    TRY(KEY_SORT(&j->run, struct host_run, object, 2));
+    return KEY_SORT(&j->run, struct host_run, tile, 1);
 }
 
 /* The run after the last one of a request that begins with run i. What goes to the tile must lie

@@ -247,7 +247,7 @@ static enum emu_status sort_pairs(struct lowered *l)
 {
     size_t kept = 0;
 
-    TRY(LOWER_SORT(&l->apart, struct object_pair, a, 2));
+    TRY(KEY_SORT(&l->apart, struct object_pair, a, 2));
     for (size_t i = 0; i < l->apart.count; i++) {
         if (!kept || memcmp(&l->apart.at[kept - 1], &l->apart.at[i], sizeof(*l->apart.at)) != 0)
             l->apart.at[kept++] = l->apart.at[i];

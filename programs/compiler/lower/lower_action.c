@@ -111,7 +111,7 @@ enum emu_status action_end(struct lowering *w)
     const struct object_access *a = w->access.at;
     size_t n = w->access.count;
 
-    TRY(LOWER_SORT(&w->access, struct object_access, object, 2));
+    TRY(KEY_SORT(&w->access, struct object_access, object, 2));
     s->first_use = (uint32_t)w->use.count;
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && a[end].object == a[i].object;)

@@ -8,6 +8,7 @@
 #ifndef PROGRAMS_LOWER_PRIVATE_H
 #define PROGRAMS_LOWER_PRIVATE_H
 
+#include "programs/compiler/base/key_sort.h"
 #include "programs/compiler/lower/lowered.h"
 
 /* Bytes of an object. */
@@ -240,15 +241,6 @@ enum emu_status index_table_add(struct index_table *t, uint64_t hash,
                                 uint32_t index) EMU_MUST_CHECK;
 void index_table_clear(struct index_table *t);
 void index_table_free(struct index_table *t);
-
-/* ---- key_sort.c ---- */
-/* Sorts records by the `words` (1 or 2) 32-bit words that begin at byte `key` of each; the first
- * word counts more. The sort is stable: to sort by two keys, sort by the second one first. The only
- * error is EMU_NO_MEMORY. */
-enum emu_status lower_sort(void *at, size_t count, size_t size, size_t key,
-                           unsigned words) EMU_MUST_CHECK;
-#define LOWER_SORT(list, type, member, words)                                                      \
-    lower_sort((list)->at, (list)->count, sizeof(type), offsetof(type, member), words)
 
 static inline uint32_t round_down(uint32_t n, uint32_t unit)
 {

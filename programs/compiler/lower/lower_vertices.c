@@ -429,7 +429,7 @@ static enum emu_status sort_vertices(struct lowering *w, const struct compute_se
         p[i] = (struct tile_vertex){ w->g->vertex.at[v].tile, v };
     }
     *out = p;
-    return lower_sort(p, cs->vertex.count, sizeof(*p), offsetof(struct tile_vertex, tile), 1);
+    return key_sort(p, cs->vertex.count, sizeof(*p), offsetof(struct tile_vertex, tile), 1);
 }
 
 static enum emu_status lower_vertices(struct lowering *w, const struct tile_vertex *order, size_t n)

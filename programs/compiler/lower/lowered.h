@@ -221,8 +221,9 @@ enum { WORKER_STACKS = 2 * TILE_WORKERS };
 enum emu_status worker_stacks_add(struct lowered *l, const uint32_t *stack) EMU_MUST_CHECK;
 
 /* Proves what place and emit rely on: sorted lists, offsets inside objects, multiples of 4, no two
- * words for one byte in an exchange, balanced control flow. EMU_BAD_PROGRAM names the offender. */
-enum emu_status lowered_check(const struct lowered *l) EMU_MUST_CHECK;
+ * words for one byte in an exchange, balanced control flow. EMU_BAD_PROGRAM names the offender.
+ * threads: 0: all cores. */
+enum emu_status lowered_check(const struct lowered *l, unsigned threads) EMU_MUST_CHECK;
 /* Deterministic text. */
 void lowered_dump(const struct lowered *l, FILE *f);
 

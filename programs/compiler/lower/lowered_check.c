@@ -1,25 +1,24 @@
 /* lowered_check.c - proves of a lowered program what place and emit rely on. */
 #include "programs/compiler/lower/lowered.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "programs/compiler/base/key_sort.h"
+#include "programs/compiler/base/parallel.h"
 
 /* Bytes of an object that an exchange stores or sends. */
 struct checked_span {
     uint32_t object, begin, end;
 };
 
+/* The proof of one step after the other; one per thread. */
 struct check {
     const struct lowered *l;
-    uint32_t *mark; /* of every tile; owned, like what follows */
+    const uint8_t *repeats; /* by step: an exchange whose messages an earlier one has; borrowed */
+    uint32_t *mark;         /* of every tile; owned, like what follows */
     uint32_t marks;
-    uint8_t *exchange_seen; /* of every message: an exchange that begins there was proven */
     VEC(struct checked_span) stored;
     VEC(struct checked_span) sent;
     uint32_t step; /* the one being looked at, for messages */
 };
-
-#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
 /* Fails with the step in front. */
 #define STEP_FAIL(c, fmt, ...)                                                                     \
@@ -245,15 +244,6 @@ static enum emu_status check_calls(const struct check *c, const struct step *ste
     return EMU_OK;
 }
 
-static int by_place(const void *x, const void *y)
-{
-    const struct checked_span *a = x, *b = y;
-
-    if (a->object != b->object)
-        return COMPARE(a->object, b->object);
-    return a->begin != b->begin ? COMPARE(a->begin, b->begin) : COMPARE(a->end, b->end);
-}
-
 static int spans_meet(const struct checked_span *a, const struct checked_span *b)
 {
     return a->object == b->object && a->begin < b->end && b->begin < a->end;
@@ -264,7 +254,7 @@ static enum emu_status check_spans(struct check *c)
 {
     size_t n = c->stored.count, k = 0;
 
-    qsort(c->stored.at, n, sizeof(*c->stored.at), by_place);
+    TRY(KEY_SORT(&c->stored, struct checked_span, object, 2));
     for (size_t i = 1; i < n; i++) {
         if (spans_meet(&c->stored.at[i - 1], &c->stored.at[i]))
             return STEP_FAIL(c, "byte %u of object %u is stored twice", c->stored.at[i].begin,
@@ -319,13 +309,11 @@ static enum emu_status check_message(struct check *c, const struct message *t, i
 static enum emu_status check_exchange(struct check *c, const struct step *step)
 {
     const struct lowered *l = c->l;
-    int first_time;
+    int first_time = !c->repeats[c->step];
 
     if (!step->count || step->first > l->message.count ||
         step->count > l->message.count - step->first)
         return STEP_FAIL(c, "has %llu messages", (unsigned long long)step->count);
-    first_time = !c->exchange_seen[step->first];
-    c->exchange_seen[step->first] = 1;
     c->stored.count = c->sent.count = 0;
     for (uint64_t i = step->first; i < step->first + step->count; i++)
         TRY(check_message(c, &l->message.at[i], first_time));
@@ -422,17 +410,6 @@ static enum emu_status check_step(struct check *c, uint32_t p)
 
 /* ---- control flow ---- */
 
-static enum emu_status check_function(struct check *c, const struct lowered_function *f,
-                                      const uint32_t *match)
-{
-    for (uint32_t p = f->first; p < f->first + f->count; p++) {
-        TRY(check_step(c, p));
-        if (c->l->step.at[p].match != match[p])
-            return STEP_FAIL(c, "belongs to step %u, not to %u", match[p], c->l->step.at[p].match);
-    }
-    return EMU_OK;
-}
-
 /* Functions call without recursion: again and again those that call only proven ones are proven. */
 static enum emu_status check_recursion(const struct lowered *l, uint8_t *proven)
 {
@@ -473,36 +450,84 @@ static enum emu_status check_functions(const struct lowered *l)
                : EMU_OK;
 }
 
-static enum emu_status check_program(struct check *c)
+/* ---- all steps ---- */
+
+struct step_checks {
+    struct check *check;   /* by thread; owned, like what follows */
+    const uint32_t *match; /* of every step */
+    uint8_t *repeats;      /* of every step */
+};
+
+static enum emu_status check_next(void *ctx, uint32_t p, unsigned thread)
 {
-    const struct lowered *l = c->l;
+    const struct step_checks *x = ctx;
+    struct check *c = &x->check[thread];
+
+    TRY(check_step(c, p));
+    if (c->l->step.at[p].match != x->match[p])
+        return STEP_FAIL(c, "belongs to step %u, not to %u", x->match[p], c->l->step.at[p].match);
+    return EMU_OK;
+}
+
+/* Finds the exchanges that have the messages of an earlier one. */
+static enum emu_status find_repeats(const struct lowered *l, uint8_t *repeats)
+{
+    uint8_t *seen = emu_alloc(l->message.count + 1, 1); /* by first message */
+
+    if (!seen)
+        return FAIL(NO_MEMORY, "check");
+    for (size_t i = 0; i < l->step.count; i++) {
+        const struct step *step = &l->step.at[i];
+
+        if (step->kind != STEP_EXCHANGE || step->first > l->message.count)
+            continue;
+        repeats[i] = seen[step->first];
+        seen[step->first] = 1;
+    }
+    emu_free(seen);
+    return EMU_OK;
+}
+
+static enum emu_status check_steps(const struct lowered *l, unsigned threads, const uint32_t *match)
+{
+    struct step_checks x = { emu_alloc(threads, sizeof(*x.check)), match,
+                             emu_alloc(l->step.count + 1, 1) };
+    enum emu_status s = x.check && x.repeats ? find_repeats(l, x.repeats)
+                                             : FAIL(NO_MEMORY, "check of %u threads", threads);
+
+    for (unsigned i = 0; i < threads && s == EMU_OK; i++) {
+        x.check[i] = (struct check){ .l = l, .repeats = x.repeats };
+        x.check[i].mark = emu_alloc(l->graph->arch.tiles + 1, sizeof(*x.check[i].mark));
+        if (!x.check[i].mark)
+            s = FAIL(NO_MEMORY, "check");
+    }
+    if (s == EMU_OK)
+        s = parallel_each((uint32_t)l->step.count, threads, check_next, &x);
+    for (unsigned i = 0; x.check && i < threads; i++) {
+        emu_free(x.check[i].mark);
+        VEC_FREE(&x.check[i].stored);
+        VEC_FREE(&x.check[i].sent);
+    }
+    emu_free(x.check);
+    emu_free(x.repeats);
+    return s;
+}
+
+enum emu_status lowered_check(const struct lowered *l, unsigned threads)
+{
     uint32_t *match = emu_alloc(l->step.count + 1, sizeof(*match));
     uint8_t *proven = emu_alloc(l->function.count + 1, 1);
-    enum emu_status s = match && proven ? check_functions(l) : FAIL(NO_MEMORY, "check");
+    enum emu_status s = match && proven ? check_memory(l) : FAIL(NO_MEMORY, "check");
 
     if (s == EMU_OK)
+        s = check_functions(l);
+    if (s == EMU_OK)
         s = lowered_matches(l, match);
-    for (size_t i = 0; i < l->function.count && s == EMU_OK; i++)
-        s = check_function(c, &l->function.at[i], match);
+    if (s == EMU_OK)
+        s = check_steps(l, parallel_threads(threads), match);
     if (s == EMU_OK)
         s = check_recursion(l, proven);
     emu_free(match);
     emu_free(proven);
-    return s;
-}
-
-enum emu_status lowered_check(const struct lowered *l)
-{
-    struct check c = { .l = l };
-    enum emu_status s;
-
-    TRY(check_memory(l));
-    c.mark = emu_alloc(l->graph->arch.tiles + 1, sizeof(*c.mark));
-    c.exchange_seen = emu_alloc(l->message.count + 1, 1);
-    s = c.mark && c.exchange_seen ? check_program(&c) : FAIL(NO_MEMORY, "check");
-    emu_free(c.mark);
-    emu_free(c.exchange_seen);
-    VEC_FREE(&c.stored);
-    VEC_FREE(&c.sent);
     return s;
 }

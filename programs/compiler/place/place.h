@@ -48,8 +48,9 @@ void placement_free(struct placement *p);
  * region, before the end of what the loader fills if it is loaded, and apart from others where
  * demanded; no two objects that are in use at the same time share a byte; and the wishes that did
  * not come true are as many as the figures say. EMU_BAD_PROGRAM names both objects, the tile and
- * the bytes.
+ * the bytes. threads as for place_objects().
  */
-enum emu_status placement_check(const struct lowered *l, const struct placement *p) EMU_MUST_CHECK;
+enum emu_status placement_check(const struct lowered *l, const struct placement *p,
+                                unsigned threads) EMU_MUST_CHECK;
 
 #endif

@@ -26,12 +26,31 @@ void live_table_free(struct live_table *t);
 /* Compares two sets without the table. */
 int live_ranges_meet(const struct live_table *t, uint32_t a, uint32_t b);
 
+/* One set, to be compared with many. */
+struct live_row {
+    const struct live_table *t;
+    const uint64_t *bits; /* a bit per set; NULL without a table */
+    uint32_t set;
+};
+
+static inline struct live_row live_table_row(const struct live_table *t, uint32_t set)
+{
+    return (struct live_row){ t, t->meets ? t->meets + set * t->row : NULL, set };
+}
+
 /* Whether two sets share a step. Set 0 meets every other. */
+static inline int live_row_meets(const struct live_row *r, uint32_t other)
+{
+    if (r->bits)
+        return (int)(r->bits[other / 64] >> other % 64 & 1);
+    return live_ranges_meet(r->t, r->set, other);
+}
+
 static inline int live_table_meet(const struct live_table *t, uint32_t a, uint32_t b)
 {
-    if (t->meets)
-        return (int)(t->meets[a * t->row + b / 64] >> b % 64 & 1);
-    return live_ranges_meet(t, a, b);
+    const struct live_row row = live_table_row(t, a);
+
+    return live_row_meets(&row, b);
 }
 
 #endif

@@ -12,7 +12,9 @@
  */
 #include "programs/compiler/place/place_tile.h"
 
-#include <stdlib.h>
+#include <string.h>
+
+#include "programs/compiler/base/key_sort.h"
 
 enum { ORDER_SIZE, ORDER_ALWAYS_FIRST, ORDER_TIME, ORDERS };
 #define NOWHERE  UINT64_MAX
@@ -72,20 +74,17 @@ static uint64_t align_place(const struct place_trial *t, uint64_t p, const struc
     return coordinate_of(t, (t->top - p - it->bytes) & ~mask, it->bytes);
 }
 
-/* The first place from p on that overlaps no item in use together with this one. */
+/* The first place from p on that overlaps no item in use together with this one. Most of the time
+ * of a placement is spent here. */
 static uint64_t find_free(const struct place_trial *t, uint64_t p, const struct place_item *it)
 {
+    const struct live_row row = live_table_row(t->job->live, it->live);
+    const struct placed_item *x = t->w->placed, *end = x + t->count;
     uint64_t c = align_place(t, p, it);
 
-    for (uint32_t i = 0; i < t->count && c != NOWHERE; i++) {
-        const struct placed_item *x = &t->w->placed[i];
-
-        if (x->low >= c + it->bytes)
-            break;
-        if (x->high <= c || !live_table_meet(t->job->live, it->live, t->job->item[x->item].live))
-            continue;
-        c = align_place(t, x->high, it);
-    }
+    for (; x < end && c != NOWHERE && x->low < c + it->bytes; x++)
+        if (x->high > c && live_row_meets(&row, x->live))
+            c = align_place(t, x->high, it);
     return c;
 }
 
@@ -137,7 +136,7 @@ static void add_placed(struct place_trial *t, uint32_t item, uint64_t c)
 
     for (; i && p[i - 1].low > c; i--)
         p[i] = p[i - 1];
-    p[i] = (struct placed_item){ c, c + bytes, item };
+    p[i] = (struct placed_item){ c, c + bytes, item, t->job->item[item].live };
     t->w->addr[item] = t->down ? t->top - (c + bytes) : c;
 }
 
@@ -180,15 +179,6 @@ static int place_item(struct place_trial *t, uint32_t item)
 
 /* ---- orders ---- */
 
-static int compare_keys(const void *x, const void *y)
-{
-    const struct place_key *a = x, *b = y;
-
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return a->item < b->item ? -1 : a->item > b->item;
-}
-
 /* A way to place a tile: whether wishes count, whether items that receive words are placed before
  * the others, and whether none of them may end up beside code. */
 struct place_plan {
@@ -199,26 +189,35 @@ struct place_plan {
  * items that receive words, if the plan says so. Among all of these, ORDER_ALWAYS_FIRST places what
  * is always in use before the rest, and ORDER_TIME what is in use early before what comes later.
  * What is equal so far goes by size, the largest first. */
-static uint64_t key_of(const struct place_job *job, unsigned order, const struct place_plan *plan,
-                       const struct place_item *it)
+static struct place_key key_of(const struct place_job *job, unsigned order,
+                               const struct place_plan *plan, uint32_t item)
 {
-    uint64_t key = UINT32_MAX - it->bytes, first = job->live->span[it->live].first;
+    const struct place_item *it = &job->item[item];
+    uint32_t steps = (uint32_t)job->live->l->step.count, first = job->live->span[it->live].first;
+    uint32_t class = 0, time = 0;
 
-    if (order == ORDER_ALWAYS_FIRST)
-        key |= (uint64_t)(it->live != LIVE_ALWAYS) << 32;
-    if (order == ORDER_TIME)
-        key |= (it->live == LIVE_ALWAYS ? 0 : (first & 0x3fffffff) + 1) << 32;
     if (plan->receivers_first && !(it->limits & ITEM_RECEIVES))
-        key |= UINT64_C(1) << 62;
-    return key | (uint64_t)((it->limits & ITEM_CONSTRAINED) == 0) << 63;
+        class += 1;
+    if (!(it->limits & ITEM_CONSTRAINED))
+        class += 2;
+    if (it->live != LIVE_ALWAYS && order == ORDER_ALWAYS_FIRST)
+        time = 1;
+    if (it->live != LIVE_ALWAYS && order == ORDER_TIME)
+        time = (first < steps ? first : steps) + 1;
+    return (struct place_key){ class * (steps + 2) + time, UINT32_MAX - it->bytes, item };
+}
+
+static void sort_keys(struct place_scratch *w, uint32_t items)
+{
+    key_sort_in(w->order, w->spare, items, sizeof(*w->order), offsetof(struct place_key, high), 2);
 }
 
 static void sort_items(const struct place_job *job, unsigned order, const struct place_plan *plan,
-                       struct place_key *out)
+                       struct place_scratch *w)
 {
     for (uint32_t i = 0; i < job->items; i++)
-        out[i] = (struct place_key){ key_of(job, order, plan, &job->item[i]), i };
-    qsort(out, job->items, sizeof(*out), compare_keys);
+        w->order[i] = key_of(job, order, plan, i);
+    sort_keys(w, job->items);
 }
 
 /* Where the memory has to end for an item: after it, or after the bytes that the loader cannot
@@ -249,7 +248,7 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
 
     t.loaded = t.top - a->loader_tail_bytes;
 
-    sort_items(job, order, plan, w->order);
+    sort_items(job, order, plan, w);
     for (uint32_t i = 0; i < job->items; i++)
         w->addr[i] = NOWHERE;
     for (uint32_t i = 0; i < job->items; i++)
@@ -398,12 +397,12 @@ static void find_holes(const struct place_job *job, struct place_scratch *w, str
     for (uint32_t i = 0; i < job->items; i++) {
         uint64_t item_end = end_of(job, i, w->best[i]);
 
-        w->order[i] = (struct place_key){ w->best[i], i };
+        w->order[i] = (struct place_key){ (uint32_t)(w->best[i] >> 32), (uint32_t)w->best[i], i };
         end = item_end > end ? item_end : end;
     }
-    qsort(w->order, job->items, sizeof(*w->order), compare_keys);
+    sort_keys(w, job->items);
     for (uint32_t i = 0; i <= job->items; i++) {
-        uint64_t low = i < job->items ? w->order[i].key : top;
+        uint64_t low = i < job->items ? w->best[w->order[i].item] : top;
         uint64_t high = i < job->items ? low + job->item[w->order[i].item].bytes : low;
 
         if (low > at) {
@@ -475,12 +474,13 @@ enum emu_status place_scratch_init(struct place_scratch *w, const struct place_j
 
     *w = (struct place_scratch){
         .order = emu_alloc(items + 1, sizeof(*w->order)),
+        .spare = emu_alloc(items + 1, sizeof(*w->spare)),
         .placed = emu_alloc(items + 1, sizeof(*w->placed)),
         .addr = emu_alloc(items + 1, sizeof(*w->addr)),
         .best = emu_alloc(items + 1, sizeof(*w->best)),
         .delta = emu_alloc((size_t)steps + 1, sizeof(*w->delta)),
     };
-    if (w->order && w->placed && w->addr && w->best && w->delta &&
+    if (w->order && w->spare && w->placed && w->addr && w->best && w->delta &&
         partners_init(&w->apart, most->items, most->pairs) &&
         partners_init(&w->wish, most->items, most->wishes))
         return EMU_OK;
@@ -491,6 +491,7 @@ enum emu_status place_scratch_init(struct place_scratch *w, const struct place_j
 void place_scratch_free(struct place_scratch *w)
 {
     emu_free(w->order);
+    emu_free(w->spare);
     emu_free(w->placed);
     emu_free(w->addr);
     emu_free(w->best);

@@ -34,12 +34,12 @@ struct place_job {
 /* An item that has a place, in the coordinates of a trial (see place_tile.c). */
 struct placed_item {
     uint64_t low, high;
-    uint32_t item;
+    uint32_t item, live; /* live: of the item */
 };
 
+/* An item and the number that it is sorted by. */
 struct place_key {
-    uint64_t key;
-    uint32_t item;
+    uint32_t high, low, item;
 };
 
 /* The items that each item is paired with. */
@@ -50,9 +50,9 @@ struct place_partners {
 
 /* Scratch memory for the work on one tile; one per thread. */
 struct place_scratch {
-    struct place_key *order;
-    struct placed_item *placed; /* by low */
-    uint64_t *addr, *best;      /* by item; best: the result */
+    struct place_key *order, *spare; /* spare: for sorting */
+    struct placed_item *placed;      /* by low */
+    uint64_t *addr, *best;           /* by item; best: the result */
     struct place_partners apart, wish;
     int64_t *delta; /* bytes that come into use with each step */
 };

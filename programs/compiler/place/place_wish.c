@@ -3,7 +3,7 @@
  */
 #include "programs/compiler/place/place_wish.h"
 
-#include <stdlib.h>
+#include "programs/compiler/base/key_sort.h"
 
 /* An object that takes part in an exchange. */
 struct party {
@@ -38,24 +38,6 @@ static enum emu_status list_parties(const struct lowered *l, uint32_t index, str
     return EMU_OK;
 }
 
-static int compare_parties(const void *x, const void *y)
-{
-    const struct party *a = x, *b = y;
-
-    if (a->tile != b->tile)
-        return a->tile < b->tile ? -1 : 1;
-    return a->object < b->object ? -1 : a->object > b->object;
-}
-
-static int compare_pairs(const void *x, const void *y)
-{
-    const struct object_pair *a = x, *b = y;
-
-    if (a->a != b->a)
-        return a->a < b->a ? -1 : 1;
-    return a->b < b->b ? -1 : a->b > b->b;
-}
-
 static enum emu_status add_pair(struct place_wishes *w, uint32_t a, uint32_t b)
 {
     if (a == b)
@@ -68,8 +50,8 @@ static enum emu_status add_pairs(struct place_wishes *w, struct parties *p)
 {
     size_t first = 0;
 
-    qsort(p->sent.at, p->sent.count, sizeof(*p->sent.at), compare_parties);
-    qsort(p->stored.at, p->stored.count, sizeof(*p->stored.at), compare_parties);
+    TRY(KEY_SORT(&p->sent, struct party, tile, 2));
+    TRY(KEY_SORT(&p->stored, struct party, tile, 2));
     for (size_t i = 0; i < p->sent.count; i++) {
         const struct party *s = &p->sent.at[i];
 
@@ -83,15 +65,19 @@ static enum emu_status add_pairs(struct place_wishes *w, struct parties *p)
     return EMU_OK;
 }
 
-static void keep_each_once(struct place_wishes *w)
+static enum emu_status keep_each_once(struct place_wishes *w)
 {
     size_t kept = 0;
 
-    qsort(w->pair.at, w->pair.count, sizeof(*w->pair.at), compare_pairs);
-    for (size_t i = 0; i < w->pair.count; i++)
-        if (!kept || compare_pairs(&w->pair.at[kept - 1], &w->pair.at[i]) != 0)
-            w->pair.at[kept++] = w->pair.at[i];
+    TRY(KEY_SORT(&w->pair, struct object_pair, a, 2));
+    for (size_t i = 0; i < w->pair.count; i++) {
+        struct object_pair x = w->pair.at[i], *last = kept ? &w->pair.at[kept - 1] : NULL;
+
+        if (!last || last->a != x.a || last->b != x.b)
+            w->pair.at[kept++] = x;
+    }
     w->pair.count = kept;
+    return EMU_OK;
 }
 
 static enum emu_status read_steps(struct place_wishes *w, const struct lowered *l,
@@ -108,8 +94,7 @@ static enum emu_status read_steps(struct place_wishes *w, const struct lowered *
         TRY(list_parties(l, i, p));
         TRY(add_pairs(w, p));
     }
-    keep_each_once(w);
-    return EMU_OK;
+    return keep_each_once(w);
 }
 
 enum emu_status place_wishes_init(struct place_wishes *w, const struct lowered *l)

@@ -2,34 +2,25 @@
  * other's way. Shares no code with the search; needs only the addresses, the objects and the
  * machine.
  */
+#include "programs/compiler/base/key_sort.h"
+#include "programs/compiler/base/parallel.h"
 #include "programs/compiler/place/place.h"
 #include "programs/compiler/place/place_wish.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 struct placed_object {
-    uint64_t begin, end; /* addresses */
-    uint32_t object;
+    uint64_t end; /* address, like begin */
+    uint32_t begin, object;
 };
 
 struct checker {
     const struct lowered *l;
     const struct placement *p;
     const struct arch *arch;
+    unsigned threads;
     size_t *first;            /* by tile, and one more: in at */
     struct placed_object *at; /* in the order of tiles, then of addresses */
     uint8_t *near;            /* by object */
 };
-
-static int compare_placed(const void *x, const void *y)
-{
-    const struct placed_object *a = x, *b = y;
-
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return a->object < b->object ? -1 : a->object > b->object;
-}
 
 /* Fails with tile, name, category and place of an object. why: text with the machine's figures. */
 static enum emu_status refuse(const struct checker *c, uint32_t object, const char *why)
@@ -60,6 +51,12 @@ static int tile_fits(const struct checker *c, uint32_t t)
 {
     return c->p->tile[t].need_bytes <= c->arch->mem_bytes &&
            c->p->tile[t].code_need <= c->arch->region0_bytes;
+}
+
+/* Whether all addresses of a tile fit 32 bits. Those of a tile that does not fit may not. */
+static int has_addresses(const struct checker *c, uint32_t t)
+{
+    return c->p->tile[t].need_bytes < UINT32_MAX - c->arch->mem_base;
 }
 
 static enum emu_status check_object(const struct checker *c, uint32_t t,
@@ -121,7 +118,23 @@ static enum emu_status check_apart(const struct checker *c, struct object_pair p
     return EMU_OK;
 }
 
-static enum emu_status check_tile(const struct checker *c, uint32_t t)
+/* Pairs that are kept apart are proven so many at a time. */
+enum { PAIRS = 4096 };
+
+static enum emu_status check_pairs(void *ctx, uint32_t part, unsigned thread)
+{
+    const struct checker *c = ctx;
+    const struct lowered *l = c->l;
+    size_t first = (size_t)part * PAIRS, end = first + PAIRS;
+
+    (void)thread;
+    for (size_t i = first; i < end && i < l->apart.count; i++)
+        if (has_addresses(c, l->tile_index[l->object.at[l->apart.at[i].a].tile]))
+            TRY(check_apart(c, l->apart.at[i]));
+    return EMU_OK;
+}
+
+static enum emu_status check_objects(const struct checker *c, uint32_t t)
 {
     const struct placed_object *at = c->at + c->first[t];
     size_t n = c->first[t + 1] - c->first[t];
@@ -138,13 +151,22 @@ static enum emu_status check_tile(const struct checker *c, uint32_t t)
     return EMU_OK;
 }
 
-/* ---- wishes ---- */
-
-/* Whether all addresses of a tile fit 32 bits. Those of a tile that does not fit may not. */
-static int has_addresses(const struct checker *c, uint32_t t)
+static enum emu_status check_tile(void *ctx, uint32_t t, unsigned thread)
 {
-    return c->p->tile[t].need_bytes < UINT32_MAX - c->arch->mem_base;
+    const struct checker *c = ctx;
+    size_t first = c->first[t], n = c->first[t + 1] - first;
+
+    (void)thread;
+    TRY(key_sort(c->at + first, n, sizeof(*c->at), offsetof(struct placed_object, begin), 1));
+    if (has_addresses(c, t))
+        TRY(check_objects(c, t));
+    if (c->p->fits && !tile_fits(c, t))
+        return FAIL(BAD_PROGRAM, "tile %u does not fit, but everything is said to",
+                    c->l->used_tile[t]);
+    return EMU_OK;
 }
+
+/* ---- wishes ---- */
 
 /* Whether an object has bytes in an element from which the code of its tile is fetched. */
 static int is_beside_code(const struct checker *c, uint32_t object)
@@ -215,25 +237,18 @@ static enum emu_status check_all(struct checker *c)
         const struct object *o = &l->object.at[i];
         size_t at = --c->first[l->tile_index[o->tile]];
 
-        c->at[at] = (struct placed_object){ o->addr, (uint64_t)o->addr + o->bytes, (uint32_t)i };
+        c->at[at] = (struct placed_object){ (uint64_t)o->addr + o->bytes, o->addr, (uint32_t)i };
     }
-    for (uint32_t t = 0; t < l->used_tiles; t++) {
-        qsort(c->at + c->first[t], c->first[t + 1] - c->first[t], sizeof(*c->at), compare_placed);
-        if (has_addresses(c, t))
-            TRY(check_tile(c, t));
-        if (c->p->fits && !tile_fits(c, t))
-            return FAIL(BAD_PROGRAM, "tile %u does not fit, but everything is said to",
-                        l->used_tile[t]);
-    }
-    for (size_t i = 0; i < l->apart.count; i++)
-        if (has_addresses(c, l->tile_index[l->object.at[l->apart.at[i].a].tile]))
-            TRY(check_apart(c, l->apart.at[i]));
+    TRY(parallel_each(l->used_tiles, c->threads, check_tile, c));
+    TRY(parallel_each((uint32_t)((l->apart.count + PAIRS - 1) / PAIRS), c->threads, check_pairs,
+                      c));
     return check_wishes(c);
 }
 
-enum emu_status placement_check(const struct lowered *l, const struct placement *p)
+enum emu_status placement_check(const struct lowered *l, const struct placement *p,
+                                unsigned threads)
 {
-    struct checker c = { .l = l, .p = p, .arch = graph_arch(l->graph) };
+    struct checker c = { .l = l, .p = p, .arch = graph_arch(l->graph), .threads = threads };
     enum emu_status s;
 
     if (p->tiles != l->used_tiles)

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "programs/compiler/base/key_sort.h"
+#include "programs/compiler/base/parallel.h"
+
 int tile_fits(const struct memory_report *a, uint32_t tile)
 {
     const struct arch *arch = graph_arch(a->c->graph);
@@ -104,18 +107,9 @@ static enum emu_status list_code(const struct compiled *c, uint32_t tile, struct
 /* The bytes that an object lies in. Where several objects share a byte, it counts for the one with
  * the lowest rank. */
 struct byte_claim {
-    uint64_t begin, end, rank;
-    uint32_t object;
+    uint64_t end;
+    uint32_t begin, rank, object;
 };
-
-static int compare_claims(const void *x, const void *y)
-{
-    const struct byte_claim *a = x, *b = y;
-
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
-}
 
 /* Counts the bytes [from, to) for the n active claims, none of which begins after `from`. Drops
  * claims that end before `to`, and returns how many are left. */
@@ -142,13 +136,13 @@ static size_t divide(const struct lowered *l, struct byte_claim *active, size_t 
     return n;
 }
 
-/* Bytes by category of objects with addresses. active: room for n claims. */
+/* Bytes by category of objects with addresses; claims come by rank. active: room for n claims. */
 static void count_claims(const struct lowered *l, struct byte_claim *claim, size_t n,
                          struct byte_claim *active, struct tile_usage *t)
 {
     size_t open = 0;
 
-    qsort(claim, n, sizeof(*claim), compare_claims);
+    key_sort_in(claim, active, n, sizeof(*claim), offsetof(struct byte_claim, begin), 1);
     for (size_t i = 0; i < n; i++) {
         uint64_t next = i + 1 < n ? claim[i + 1].begin : UINT64_MAX;
 
@@ -165,21 +159,35 @@ static int has_addresses(const struct compiled *c, uint32_t tile)
     return c->place.tile[tile].need_bytes < UINT32_MAX - graph_arch(c->graph)->mem_base;
 }
 
+/* Appends the objects of a tile that are in use at its worst moment, or the others. */
+static size_t list_claims(const struct memory_report *a, uint32_t tile, int used,
+                          struct byte_claim *claim, size_t n)
+{
+    const struct lowered *l = a->c->lowered;
+    uint32_t step = a->c->place.tile[tile].peak_step;
+
+    for (size_t i = a->first[tile]; i < a->first[tile + 1]; i++) {
+        const struct object *o = &l->object.at[a->object[i]];
+
+        if (object_in_use(l, o, step) == used) {
+            claim[n] = (struct byte_claim){ (uint64_t)o->addr + o->bytes, o->addr, (uint32_t)n,
+                                            a->object[i] };
+            n++;
+        }
+    }
+    return n;
+}
+
 static void count_objects(const struct memory_report *a, uint32_t tile, struct byte_claim *room,
                           struct tile_usage *t)
 {
     const struct lowered *l = a->c->lowered;
-    size_t first = a->first[tile], n = a->first[tile + 1] - first;
+    size_t used = list_claims(a, tile, 1, room, 0), n = list_claims(a, tile, 0, room, used);
 
-    for (size_t i = 0; i < n; i++) {
-        uint32_t k = a->object[first + i];
-        const struct object *o = &l->object.at[k];
-        int alive = object_in_use(l, o, a->c->place.tile[tile].peak_step);
+    for (size_t i = 0; i < used; i++) {
+        const struct object *o = &l->object.at[room[i].object];
 
-        if (alive)
-            t->peak[o->category] += o->bytes;
-        room[i] = (struct byte_claim){ o->addr, (uint64_t)o->addr + o->bytes,
-                                       (uint64_t)!alive << 32 | k, k };
+        t->peak[o->category] += o->bytes;
     }
     if (has_addresses(a->c, tile))
         count_claims(l, room, n, room + n, t);
@@ -331,12 +339,49 @@ static size_t most_objects(const struct memory_report *a)
     return most;
 }
 
+/* What a thread needs to count a tile. */
+struct count_scratch {
+    struct byte_claim *room; /* owned */
+    struct owner_list code;
+};
+
+struct count_work {
+    const struct memory_report *a;
+    struct count_scratch *scratch; /* by thread; owned */
+};
+
+static enum emu_status count_next(void *ctx, uint32_t tile, unsigned thread)
+{
+    const struct count_work *w = ctx;
+
+    return count_tile(w->a, tile, w->scratch[thread].room, &w->scratch[thread].code);
+}
+
+static enum emu_status count_tiles(const struct memory_report *a)
+{
+    unsigned threads = parallel_threads(a->c->threads);
+    size_t room = 2 * most_objects(a) + 1;
+    struct count_work w = { a, emu_alloc(threads, sizeof(*w.scratch)) };
+    enum emu_status s = w.scratch ? EMU_OK : FAIL(NO_MEMORY, "%u threads", threads);
+
+    for (unsigned i = 0; i < threads && s == EMU_OK; i++) {
+        w.scratch[i].room = emu_alloc(room, sizeof(*w.scratch[i].room));
+        if (!w.scratch[i].room)
+            s = FAIL(NO_MEMORY, "a memory report of a tile");
+    }
+    if (s == EMU_OK)
+        s = parallel_each(a->tiles, threads, count_next, &w);
+    for (unsigned i = 0; w.scratch && i < threads; i++) {
+        emu_free(w.scratch[i].room);
+        VEC_FREE(&w.scratch[i].code.owner);
+    }
+    emu_free(w.scratch);
+    return s;
+}
+
 enum emu_status memory_report_init(const struct compiled *c, struct memory_report *out)
 {
-    struct owner_list code = { 0 };
-    struct byte_claim *room;
     size_t objects = c->lowered->object.count;
-    enum emu_status s = EMU_OK;
 
     *out = (struct memory_report){ .c = c, .tiles = c->lowered->used_tiles };
     out->tile = emu_alloc((size_t)out->tiles + 1, sizeof(*out->tile));
@@ -345,16 +390,9 @@ enum emu_status memory_report_init(const struct compiled *c, struct memory_repor
     if (!out->tile || !out->first || !out->object)
         return FAIL(NO_MEMORY, "a memory report of %zu objects", objects);
     list_objects(out);
-    room = emu_alloc(2 * most_objects(out) + 1, sizeof(*room));
-    if (!room)
-        return FAIL(NO_MEMORY, "a memory report of a tile");
-    for (uint32_t t = 0; t < out->tiles && s == EMU_OK; t++)
-        s = count_tile(out, t, room, &code);
-    if (s == EMU_OK)
-        add_up(out);
-    VEC_FREE(&code.owner);
-    emu_free(room);
-    return s;
+    TRY(count_tiles(out));
+    add_up(out);
+    return EMU_OK;
 }
 
 void memory_report_free(struct memory_report *a)

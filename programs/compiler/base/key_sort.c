@@ -1,10 +1,9 @@
-/* key_sort.c - sorts records by one or two 32-bit words in them: stable, in linear time. */
-#include "programs/compiler/lower/lower_private.h"
+/* key_sort.c - a few records by insertion, others by radix, BITS of the key at a time. */
+#include "programs/compiler/base/key_sort.h"
 
 #include <string.h>
 
-/* Up to FEW records are sorted by insertion; BITS of the key are sorted by in one pass. */
-enum { FEW = 32, BITS = 11, BUCKETS = 1 << BITS, RECORD_BYTES = 64 };
+enum { FEW = 32, BITS = 11, BUCKETS = 1 << BITS };
 
 struct sorter {
     char *at;
@@ -63,7 +62,7 @@ static int look(struct sorter *s)
 
 static void sort_few(const struct sorter *s)
 {
-    char record[RECORD_BYTES];
+    char record[KEY_SORT_BYTES];
 
     for (size_t i = 1; i < s->count; i++) {
         uint64_t key = key_of(s, s->at + i * s->size);
@@ -94,31 +93,55 @@ static void sort_pass(const struct sorter *s, const char *from, char *to, unsign
     }
 }
 
-enum emu_status lower_sort(void *at, size_t count, size_t size, size_t key, unsigned words)
+static void sort_many(const struct sorter *s, void *spare)
 {
-    struct sorter s = { .at = at, .count = count, .size = size, .key = key, .words = words };
-    unsigned shift = 0;
-    char *spare, *from = at, *to;
+    unsigned bits = s->bits[0] + s->bits[1];
+    char *from = s->at, *to = spare;
 
-    EMU_ASSERT(size <= RECORD_BYTES && words >= 1 && words <= 2);
+    for (unsigned shift = 0; shift < bits; shift += BITS) {
+        char *swap = from;
+
+        sort_pass(s, from, to, shift);
+        from = to;
+        to = swap;
+    }
+    if (from == spare)
+        memcpy(s->at, spare, s->count * s->size);
+}
+
+static struct sorter sorter_of(void *at, size_t count, size_t size, size_t key, unsigned words)
+{
+    EMU_ASSERT(size <= KEY_SORT_BYTES && words >= 1 && words <= 2);
+    return (struct sorter){ .at = at, .count = count, .size = size, .key = key, .words = words };
+}
+
+void key_sort_in(void *at, void *spare, size_t count, size_t size, size_t key, unsigned words)
+{
+    struct sorter s = sorter_of(at, count, size, key, words);
+
+    if (count < 2 || look(&s))
+        return;
+    if (count <= FEW)
+        sort_few(&s);
+    else
+        sort_many(&s, spare);
+}
+
+enum emu_status key_sort(void *at, size_t count, size_t size, size_t key, unsigned words)
+{
+    struct sorter s = sorter_of(at, count, size, key, words);
+    void *spare;
+
     if (count < 2 || look(&s))
         return EMU_OK;
     if (count <= FEW) {
         sort_few(&s);
         return EMU_OK;
     }
-    spare = to = emu_alloc(count, size);
+    spare = emu_alloc(count, size);
     if (!spare)
         return FAIL(NO_MEMORY, "sorting %zu records", count);
-    for (; shift < s.bits[0] + s.bits[1]; shift += BITS) {
-        char *swap = from;
-
-        sort_pass(&s, from, to, shift);
-        from = to;
-        to = swap;
-    }
-    if (from == spare)
-        memcpy(at, spare, count * size);
+    sort_many(&s, spare);
     emu_free(spare);
     return EMU_OK;
 }
