@@ -130,13 +130,15 @@ static int compare_step_keys(const void *x, const void *y)
     return a->step < b->step ? -1 : a->step > b->step;
 }
 
-/* Groups in the order of their first steps: the result does not depend on the order of hashes.
- */
-static int compare_groups(const void *x, const void *y, void *keys)
+/* What takes longest comes first, so that no thread is left with it at the end. */
+static int compare_groups(const void *x, const void *y, void *exchanges)
 {
-    const struct step_key *key = keys;
-    uint32_t a = key[*(const uint32_t *)x].step, b = key[*(const uint32_t *)y].step;
+    const struct exchanges *e = exchanges;
+    uint32_t a = e->key[*(const uint32_t *)x].step, b = e->key[*(const uint32_t *)y].step;
+    uint64_t m = e->l->step.at[a].count, n = e->l->step.at[b].count;
 
+    if (m != n)
+        return m < n ? 1 : -1;
     return a < b ? -1 : a > b;
 }
 
@@ -161,7 +163,7 @@ static void hash_problems(struct exchanges *x)
     for (uint32_t i = 0; i < x->keys; i++)
         if (!i || !hash128_equal(x->key[i].hash, x->key[i - 1].hash))
             x->group[x->groups++] = i;
-    qsort_r(x->group, x->groups, sizeof(*x->group), compare_groups, x->key);
+    qsort_r(x->group, x->groups, sizeof(*x->group), compare_groups, x);
 }
 
 /* ---- schedules ---- */

@@ -4,6 +4,8 @@
  */
 #include "tests/fixtures/chip_fixture.h"
 
+#include <inttypes.h>
+
 #include "programs/compiler/emit/exchange_code.h"
 #include "programs/compiler/schedule/schedule_private.h"
 #include "tests/fixtures/exchange_patterns.h"
@@ -577,6 +579,65 @@ static void test_same_again(void **state)
     pattern_free(&p);
 }
 
+/* ---- a faster search finds the same ---- */
+
+static struct hash128 schedule_hash(const struct pattern *p, enum exchange_target target)
+{
+    struct exchange_schedule s;
+    struct hash128 h = { 0 };
+
+    schedule(p, target, &s);
+    for (uint32_t i = 0; i < s.tiles; i++) {
+        const struct exchange_sequence *c = &s.tile[i].sequence;
+        struct hash128 code = hash128(c->code, c->count * sizeof(*c->code));
+        const uint64_t all[] = { h.lo, h.hi, code.lo, code.hi, s.tile[i].arrival };
+
+        h = hash128(all, sizeof(all));
+    }
+    exchange_schedule_free(&s);
+    return h;
+}
+
+/* Both schedules of a pattern, which is freed, have these hashes (their low halves). */
+static void check_unchanged(struct pattern *p, uint64_t cycles, uint64_t memory)
+{
+    uint64_t c = schedule_hash(p, EXCHANGE_CYCLES).lo, m = schedule_hash(p, EXCHANGE_MEMORY).lo;
+
+    if (c != cycles || m != memory)
+        fail_msg("%s: 0x%016" PRIx64 ", 0x%016" PRIx64, p->name, c, m);
+    pattern_free(p);
+}
+
+#define UNCHANGED(machine, make, cycles, memory)                                                   \
+    do {                                                                                           \
+        struct pattern p;                                                                          \
+                                                                                                   \
+        pattern_new(&p, machine, machine " " #make);                                               \
+        make;                                                                                      \
+        check_unchanged(&p, UINT64_C(cycles), UINT64_C(memory));                                   \
+    } while (0)
+
+/* Short and long messages, with and without a grid; one part and many; split multicasts; objects in
+ * place. The hashes are those of a search that leaves nothing out: a change of the schedules that
+ * is wanted changes them. */
+static void test_unchanged(void **state)
+{
+    (void)state;
+    UNCHANGED("mk2", pattern_random(&p, 3000, 30, 5), 0x74c430595f3ba754, 0x3a405e387e807a1f);
+    UNCHANGED("mk2", pattern_random(&p, 2000, 200, 3), 0x2420d2d6a38235bc, 0x114f8f746d2ca73c);
+    UNCHANGED("mk2", pattern_random(&p, 400, 40, 2), 0x641a9f8edd3baf92, 0x641a9f8edd3baf92);
+    UNCHANGED("mk2", pattern_irregular(&p, 8, 16, 16), 0x4913ccdcae5c37b4, 0xc4a91318a5948268);
+    UNCHANGED("mk2", pattern_gather(&p, 64, 23, 8), 0x733d278568d7b9dc, 0x7d1e1f0f7618df1f);
+    UNCHANGED("mk2", pattern_halo(&p, 46, 8, 1), 0xebc6d0deb8aadc75, 0x73dfcb83d713276d);
+    UNCHANGED("toy64", pattern_random(&p, 1500, 12, 9), 0x3f7eb27c4722b086, 0x46d620b1a21c9a98);
+    UNCHANGED("toy64", ({
+                  p.arch.exchange_clash = ARCH_CLASH_FAULT;
+                  pattern_random(&p, 700, 60, 3);
+                  receive_behind(&p, PATTERN_FROM);
+              }),
+              0x7f9c3a1aadcf0394, 0x59099faf584ce96b);
+}
+
 /* ---- the proof finds damage ---- */
 
 /* Changes one instruction; 0 when that changes nothing. */
@@ -653,6 +714,7 @@ int main(void)
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_same_again),
+        cmocka_unit_test(test_unchanged),
         cmocka_unit_test(test_proof_finds_damage),
     };
 

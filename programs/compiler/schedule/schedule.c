@@ -61,7 +61,7 @@ static enum emu_status choose(const struct schedule *s, const struct send_list *
 {
     struct choice mine = { .list = *l };
     struct search f;
-    enum emu_status st = search_init(&f, s, &mine.list);
+    enum emu_status st = search_init(&f, s, &mine.list, best->timing.events);
 
     if (st == EMU_OK)
         st = search_cycles(&f);
@@ -147,7 +147,7 @@ static enum emu_status search_memory(struct search *f, struct exchange_schedule 
 static enum emu_status schedule_memory(const struct schedule *s, struct exchange_schedule *out)
 {
     struct search f;
-    enum emu_status st = search_init(&f, s, &s->list);
+    enum emu_status st = search_init(&f, s, &s->list, UINT32_MAX);
 
     if (st == EMU_OK)
         st = search_memory(&f, out);

@@ -8,7 +8,7 @@
 
 #include "programs/compiler/schedule/schedule_private.h"
 
-enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS, KEY_BITS = 64 };
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, KEY_BITS = 64 };
 
 void order_sort(struct order_key *key, struct order_key *scratch, uint32_t n)
 {

@@ -16,20 +16,23 @@ enum {
     PASSES_MAX = 40,       /* of a small one */
     PASS_WORK = 1 << 20,   /* about so many receivers in all passes together */
     PASS_EVENTS = 1 << 12, /* over so many events one receiver costs as much again */
-    HOPELESS = 4           /* a pass is given up at so many times the least events */
+    AHEAD_JOB = 16,        /* sends ahead at which its job is fetched, its ports, */
+    AHEAD_USE = 12,
+    AHEAD_RUNS = 8, /* their first runs, and their bits from there on */
+    AHEAD_BITS = 4,
+    HOPELESS = 4 /* a pass is given up at so many times the least events */
 };
 
 void search_free(struct search *f)
 {
     timelines_free(&f->ports);
     emu_free(f->use);
-    emu_free(f->first_use);
+    emu_free(f->job);
     emu_free(f->key);
     emu_free(f->scratch);
     emu_free(f->start);
     emu_free(f->phase);
     emu_free(f->arrived);
-    emu_free(f->part);
     emu_free(f->end);
     emu_free(f->least);
     emu_free(f->best.start);
@@ -54,14 +57,14 @@ static void number_parts(struct search *f, uint32_t *above, uint32_t *number)
     for (uint32_t p = 0; p < f->s->ports; p++)
         above[p] = p;
     for (uint32_t j = 0; j < l->sends; j++)
-        for (uint32_t i = f->first_use[j]; i < f->first_use[j + 1]; i++)
+        for (uint32_t i = f->job[j].first_use; i < f->job[j + 1].first_use; i++)
             above[root_of(above, f->use[i].port)] = root_of(above, l->send[j].point);
     for (uint32_t j = 0; j < l->sends; j++) {
         uint32_t root = root_of(above, l->send[j].point);
 
         if (!number[root])
             number[root] = ++f->parts;
-        f->part[j] = number[root] - 1;
+        f->job[j].part = number[root] - 1;
     }
 }
 
@@ -83,20 +86,34 @@ static enum emu_status find_parts(struct search *f)
     return ok ? EMU_OK : FAIL(NO_MEMORY, "the schedule of an exchange");
 }
 
+/* Events from the start of a send to its last word in memory. */
+static uint32_t tail_of(const struct search *f, const struct send *send)
+{
+    int32_t most = 0;
+
+    for (uint32_t k = send->first; k < send->first + send->dests; k++) {
+        const struct send_dest *d = &f->l->dest[k];
+        int32_t after = d->delay + (int32_t)f->s->point[d->point].lag;
+
+        most = after > most ? after : most;
+    }
+    return (uint32_t)most + send->words - 1;
+}
+
 /* Says which ports the sends use; when, the passes say. */
-static enum emu_status list_uses(struct search *f)
+static enum emu_status list_jobs(struct search *f)
 {
     const struct send_list *l = f->l;
     uint32_t n = 0;
 
-    f->first_use = emu_alloc((size_t)l->sends + 1, sizeof(*f->first_use));
+    f->job = emu_alloc((size_t)l->sends + 1, sizeof(*f->job));
     f->use = emu_alloc(2 * ((size_t)l->sends + l->dests), sizeof(*f->use));
-    if (!f->first_use || !f->use)
+    if (!f->job || !f->use)
         return FAIL(NO_MEMORY, "the schedule of an exchange");
     for (uint32_t j = 0; j < l->sends; j++) {
         const struct send *send = &l->send[j];
 
-        f->first_use[j] = n;
+        f->job[j] = (struct job){ .first_use = n, .words = send->words, .tail = tail_of(f, send) };
         f->use[n++].port = send->point;
         if (send->in_place)
             f->use[n++].port = f->s->point[send->point].memory_port;
@@ -106,7 +123,7 @@ static enum emu_status list_uses(struct search *f)
                 f->use[n++].port = f->s->point[l->dest[k].point].memory_port;
         }
     }
-    f->first_use[l->sends] = n;
+    f->job[l->sends].first_use = n;
     return EMU_OK;
 }
 
@@ -114,26 +131,25 @@ void search_forget(struct search *f)
 {
     f->best.events = UINT32_MAX;
     for (uint32_t i = 0; i < f->parts; i++)
-        f->least[i] = UINT32_MAX;
+        f->least[i] = f->below;
 }
 
-enum emu_status search_init(struct search *f, const struct schedule *s, const struct send_list *l)
+enum emu_status search_init(struct search *f, const struct schedule *s, const struct send_list *l,
+                            uint32_t below)
 {
     uint32_t n = l->sends;
     uint64_t work;
 
-    *f = (struct search){ .s = s, .l = l };
+    *f = (struct search){ .s = s, .l = l, .below = below };
     f->key = emu_alloc(n, sizeof(*f->key));
     f->scratch = emu_alloc(n, sizeof(*f->scratch));
     f->start = emu_alloc(n, sizeof(*f->start));
     f->phase = emu_alloc(n, sizeof(*f->phase));
     f->arrived = emu_alloc(s->points, sizeof(*f->arrived));
-    f->part = emu_alloc(n, sizeof(*f->part));
     f->best.start = emu_alloc(n, sizeof(*f->best.start));
-    if (!f->key || !f->scratch || !f->start || !f->phase || !f->arrived || !f->part ||
-        !f->best.start)
+    if (!f->key || !f->scratch || !f->start || !f->phase || !f->arrived || !f->best.start)
         return FAIL(NO_MEMORY, "the schedule of an exchange");
-    TRY(list_uses(f));
+    TRY(list_jobs(f));
     TRY(find_parts(f));
     search_forget(f);
     f->unit = schedule_grid(s, l, f->phase);
@@ -153,7 +169,7 @@ static void use_forward(struct search *f)
 
     for (uint32_t j = 0; j < l->sends; j++) {
         const struct send *send = &l->send[j];
-        struct timeline_use *use = &f->use[f->first_use[j]];
+        struct timeline_use *use = &f->use[f->job[j].first_use];
 
         use++->shift = 0;
         if (send->in_place)
@@ -184,7 +200,7 @@ static int32_t use_backward(struct search *f, uint32_t events)
     }
     for (uint32_t j = 0; j < l->sends; j++) {
         const struct send *send = &l->send[j];
-        struct timeline_use *use = &f->use[f->first_use[j]];
+        struct timeline_use *use = &f->use[f->job[j].first_use];
 
         use++->shift = 0;
         if (send->in_place)
@@ -225,30 +241,86 @@ static void note_arrival(struct search *f, const struct send *send, uint32_t eve
     }
 }
 
-/* Gives the sends their times in the order of the keys. after: 0, or what use_backward() returned.
- * Sets f->hopeless when an order that must be kept takes far too long. */
-static enum emu_status fit_all(struct search *f, const struct attempt *a, int32_t after)
+/* Whether a part should take its times from a pass in which it ends with so many events. Times that
+ * were already good stay, because the orders that are tried first take less code. */
+static int is_better(const struct search *f, uint32_t part)
 {
-    const struct send_list *l = f->l;
-    struct timeline_grid grid = { .unit = a->on_grid ? f->unit : 1 };
+    return f->end[part] < f->least[part] &&
+           !schedule_is_within(f->s, f->least[part], SCHEDULE_GOOD_PERCENT);
+}
+
+/* The jobs of a pass lie all over memory: what the next ones need is fetched early. */
+static void look_ahead(const struct search *f, uint32_t i)
+{
+    const struct order_key *key = f->key + i;
+    const struct job *job;
+
+    if (i + AHEAD_JOB >= f->l->sends)
+        return;
+    __builtin_prefetch(&f->job[key[AHEAD_JOB].send]);
+    __builtin_prefetch(&f->use[f->job[key[AHEAD_USE].send].first_use]);
+    job = &f->job[key[AHEAD_RUNS].send];
+    for (uint32_t k = job->first_use; k < job[1].first_use; k++)
+        timelines_prefetch_runs(&f->ports, f->use[k].port);
+    job = &f->job[key[AHEAD_BITS].send];
+    for (uint32_t k = job->first_use; k < job[1].first_use; k++)
+        timelines_prefetch_bits(&f->ports, f->use[k].port, job->words);
+}
+
+/* One pass over all sends. */
+struct pass {
+    const struct attempt *a;
+    int32_t after;   /* 0, or what use_backward() returned */
+    uint32_t before; /* nothing follows a pass with at least so many events, */
+    int last;        /* or this one: parts that cannot get better are left out */
+    uint32_t events;
+};
+
+/* Gives a send its time. */
+static enum emu_status fit_job(struct search *f, const struct pass *p, uint32_t j, uint32_t *event)
+{
+    const struct job *job = &f->job[j];
+    struct timeline_grid grid = { .unit = p->a->on_grid ? f->unit : 1 };
+    uint32_t from = 0;
+
+    if (grid.unit > 1) /* all words are multiples of the unit */
+        grid.phase =
+            (p->after ? (uint32_t)p->after + f->unit - f->phase[j] : f->phase[j]) % f->unit;
+    if (p->a->in_order && !p->after)
+        from = after_all(f, &f->l->send[j]);
+    TRY(timelines_fit(&f->ports, &f->use[job->first_use], job[1].first_use - job->first_use,
+                      job->words, from, grid, event));
+    if (p->a->in_order)
+        note_arrival(f, &f->l->send[j], *event);
+    return EMU_OK;
+}
+
+/* Gives the sends their times in the order of the keys. Sets f->hopeless when an order that must be
+ * kept takes far too long. */
+static enum emu_status fit_all(struct search *f, struct pass *p)
+{
+    /* An order that must be kept counts as a whole: where one part is hopeless, all are. */
+    int leave_out = !p->after && (!p->a->in_order || f->parts == 1);
 
     f->hopeless = 0;
+    p->events = 0;
     timelines_clear(&f->ports);
     f->passes -= f->passes > 0;
     memset(f->arrived, 0, f->s->points * sizeof(*f->arrived));
-    for (uint32_t i = 0; i < l->sends && !f->hopeless; i++) {
-        uint32_t j = f->key[i].send, event;
-        const struct send *send = &l->send[j];
+    memset(f->end, 0, f->parts * sizeof(*f->end));
+    for (uint32_t i = 0; i < f->l->sends && !f->hopeless; i++) {
+        uint32_t j = f->key[i].send, part = f->job[j].part, event, end;
 
-        if (grid.unit > 1) /* all words are multiples of the unit */
-            grid.phase = (after ? (uint32_t)after + f->unit - f->phase[j] : f->phase[j]) % f->unit;
-        TRY(timelines_fit(&f->ports, &f->use[f->first_use[j]],
-                          f->first_use[j + 1] - f->first_use[j], send->words,
-                          a->in_order && !after ? after_all(f, send) : 0, grid, &event));
-        if (a->in_order)
-            note_arrival(f, send, event);
+        look_ahead(f, i);
+        if (leave_out && p->last && !is_better(f, part))
+            continue;
+        TRY(fit_job(f, p, j, &event));
         f->start[j] = (int32_t)event;
-        f->hopeless = a->in_order && event / HOPELESS > f->s->least;
+        end = event + f->job[j].tail;
+        f->end[part] = end > f->end[part] ? end : f->end[part];
+        p->events = end > p->events ? end : p->events;
+        p->last |= end >= p->before;
+        f->hopeless = p->a->in_order && event / HOPELESS > f->s->least;
     }
     return EMU_OK;
 }
@@ -256,31 +328,14 @@ static enum emu_status fit_all(struct search *f, const struct attempt *a, int32_
 /* When the last word of a send is in memory. */
 static uint32_t send_end(const struct search *f, uint32_t j)
 {
-    const struct send *send = &f->l->send[j];
-    int32_t most = 0;
-
-    for (uint32_t k = send->first; k < send->first + send->dests; k++) {
-        const struct send_dest *d = &f->l->dest[k];
-        int32_t after = d->delay + (int32_t)f->s->point[d->point].lag;
-
-        most = after > most ? after : most;
-    }
-    return (uint32_t)(f->start[j] + most + (int32_t)send->words - 1);
-}
-
-/* Whether a part should take its times from this pass. Times that were already good stay, because
- * the orders that are tried first take less code. */
-static int is_better(const struct search *f, uint32_t part)
-{
-    return f->end[part] < f->least[part] &&
-           !schedule_is_within(f->s, f->least[part], SCHEDULE_GOOD_PERCENT);
+    return (uint32_t)f->start[j] + f->job[j].tail;
 }
 
 /* Takes over the times of the parts that are better than before. */
 static void keep_best(struct search *f)
 {
     for (uint32_t j = 0; j < f->l->sends; j++) {
-        if (is_better(f, f->part[j]))
+        if (is_better(f, f->job[j].part))
             f->best.start[j] = (uint32_t)f->start[j];
     }
     f->best.events = 0;
@@ -290,18 +345,10 @@ static void keep_best(struct search *f)
     }
 }
 
-static enum emu_status pass_forward(struct search *f, const struct attempt *a, uint32_t *events)
+static enum emu_status pass_forward(struct search *f, struct pass *p)
 {
     use_forward(f);
-    TRY(fit_all(f, a, 0));
-    *events = 0;
-    memset(f->end, 0, f->parts * sizeof(*f->end));
-    for (uint32_t j = 0; j < f->l->sends; j++) {
-        uint32_t end = send_end(f, j), *most = &f->end[f->part[j]];
-
-        *most = end > *most ? end : *most;
-        *events = end > *events ? end : *events;
-    }
+    TRY(fit_all(f, p));
     if (!f->hopeless)
         keep_best(f);
     return EMU_OK;
@@ -311,18 +358,18 @@ static enum emu_status pass_forward(struct search *f, const struct attempt *a, u
  * starts. */
 static enum emu_status pass_backward(struct search *f, const struct attempt *a, uint32_t events)
 {
+    struct pass p = { .a = a, .before = UINT32_MAX };
     uint32_t n = f->l->sends;
-    int32_t after;
 
     for (uint32_t i = 0; i < n; i++)
         f->key[i].key = events - send_end(f, f->key[i].send);
     order_sort(f->key, f->scratch, n);
-    after = use_backward(f, events);
-    TRY(fit_all(f, a, after));
+    p.after = use_backward(f, events);
+    TRY(fit_all(f, &p));
     for (uint32_t i = 0; i < n; i++) {
         uint32_t j = f->key[i].send;
 
-        f->start[j] = after - (int32_t)f->l->send[j].words - f->start[j];
+        f->start[j] = p.after - (int32_t)f->job[j].words - f->start[j];
         f->key[i].key = (uint64_t)((int64_t)f->start[j] - INT32_MIN);
     }
     order_sort(f->key, f->scratch, n);
@@ -336,19 +383,20 @@ int search_is_good(const struct search *f)
 
 enum emu_status search_attempt(struct search *f, const struct attempt *a)
 {
-    uint32_t events, before = UINT32_MAX;
+    struct pass p = { .a = a, .before = UINT32_MAX, .last = !a->rounds };
 
     if (a->order == ORDER_ROUNDS)
         TRY(schedule_rounds(f->s, f->l, f->key, f->scratch));
     else
         order_make(f->s, f->l, a->order, f->key, f->scratch);
-    TRY(pass_forward(f, a, &events));
-    for (unsigned k = 0; k < a->rounds && f->passes && events < before; k++) {
+    TRY(pass_forward(f, &p));
+    for (unsigned k = 0; k < a->rounds && f->passes && p.events < p.before; k++) {
         if (search_is_good(f))
             break;
-        before = events;
-        TRY(pass_backward(f, a, events));
-        TRY(pass_forward(f, a, &events));
+        p.before = p.events;
+        TRY(pass_backward(f, a, p.events));
+        p.last = k + 1 == a->rounds || f->passes <= 1;
+        TRY(pass_forward(f, &p));
     }
     return EMU_OK;
 }

@@ -116,16 +116,22 @@ struct attempt {
     unsigned rounds; /* at most; in each, reversed time and back, as long as that helps */
 };
 
+/* A send as the passes see it: what they read in the order of their keys lies together. */
+struct job {
+    uint32_t first_use; /* its ports: use[first_use], its sender's first, to that of the next job */
+    uint32_t words;
+    uint32_t tail; /* events from its start to its last word in memory */
+    uint32_t part; /* parts have no port in common */
+};
+
 struct search {
     const struct schedule *s;
     const struct send_list *l;
     struct timelines ports;
-    struct timeline_use *use; /* owned; of send j: [first_use[j], first_use[j + 1]), its sender's,
-                                 then its receivers' */
-    uint32_t *first_use;      /* owned; [sends + 1] */
+    struct timeline_use *use;        /* owned; of all jobs */
+    struct job *job;                 /* owned; [sends + 1] */
     struct order_key *key, *scratch; /* owned; [sends] */
     int32_t *start;  /* owned; times of this pass; may be negative after one in reversed time */
-    uint32_t *part;  /* owned; [sends] number of the part: parts have no port in common */
     uint32_t *end;   /* owned; [parts] events of each in this pass, */
     uint32_t *least; /* owned; [parts] the same in f->best */
     uint32_t parts;
@@ -134,13 +140,15 @@ struct search {
     uint32_t *phase;   /* owned; [sends] (schedule_grid) */
     uint32_t unit;     /* of the grid */
     uint32_t passes;   /* that may still be made */
+    uint32_t below;    /* only times with fewer events are of use */
     int hopeless;      /* the last pass was given up: it was taking far too many events */
     struct timing best;
 };
 
-/* Prepares a search; s and l are borrowed. Free f with search_free in any case. EMU_NO_MEMORY. */
-enum emu_status search_init(struct search *f, const struct schedule *s,
-                            const struct send_list *l) EMU_MUST_CHECK;
+/* Prepares a search for times with fewer than `below` events, a number that is not good; s and l
+ * are borrowed. Free f with search_free in any case. EMU_NO_MEMORY. */
+enum emu_status search_init(struct search *f, const struct schedule *s, const struct send_list *l,
+                            uint32_t below) EMU_MUST_CHECK;
 void search_free(struct search *f);
 /* Keeps in f->best every part that has fewer events than before. EMU_NO_MEMORY. */
 enum emu_status search_attempt(struct search *f, const struct attempt *a) EMU_MUST_CHECK;

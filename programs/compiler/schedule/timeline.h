@@ -9,12 +9,20 @@
 
 #include "emu/emu.h"
 
-enum { TIMELINE_CLASSES = 8 };
+enum { TIMELINE_CLASSES = 8, TIMELINE_WORD = 64 /* events */ };
+
+/* Of an entry of first_runs: a run may begin at its event, but need not. */
+#define TIMELINE_STALE (UINT32_C(1) << 31)
+
+/* By class c: the first event of a port at which a run of 2^c free events may begin. */
+struct first_runs {
+    uint32_t event[TIMELINE_CLASSES];
+};
 
 /* All zero is a valid empty set. */
 struct timelines {
-    uint64_t *bits;   /* owned; port p from p * stride on */
-    uint32_t *no_run; /* owned; [port][class]: no run of 2^class free events begins before this */
+    uint64_t *bits;            /* owned; port p from p * stride on */
+    struct first_runs *no_run; /* owned; [ports] */
     uint32_t ports;
     uint32_t stride; /* words of 64 events per port */
     uint32_t top;    /* from this event on all ports are free */
@@ -40,5 +48,28 @@ void timelines_clear(struct timelines *t); /* everything is free again */
 enum emu_status timelines_fit(struct timelines *t, const struct timeline_use *use, uint32_t uses,
                               uint32_t words, uint32_t from, struct timeline_grid grid,
                               uint32_t *event) EMU_MUST_CHECK;
+
+/* The class of messages with so many words. */
+static inline uint32_t timeline_class(uint32_t words)
+{
+    uint32_t c = 31 - (uint32_t)__builtin_clz(words);
+
+    return c < TIMELINE_CLASSES ? c : TIMELINE_CLASSES - 1;
+}
+
+/* What a search on a port reads first, and, once that has come, what it reads then. */
+static inline void timelines_prefetch_runs(const struct timelines *t, uint32_t port)
+{
+    __builtin_prefetch(&t->no_run[port]);
+}
+
+static inline void timelines_prefetch_bits(const struct timelines *t, uint32_t port, uint32_t words)
+{
+    uint32_t event = t->no_run[port].event[timeline_class(words)] & ~TIMELINE_STALE;
+    const uint64_t *w = t->bits + (size_t)port * t->stride + event / TIMELINE_WORD;
+
+    __builtin_prefetch(w);
+    __builtin_prefetch(w + 8);
+}
 
 #endif
