@@ -14,9 +14,6 @@
 
 enum { SEND_WIDE = 4 /* bit of ctl */ };
 
-/* Registers whose results are awaited: $m12..$m15 never change. */
-enum { SCORED = 0x0fff };
-
 void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel_options *options,
                  uint64_t cycle)
 {
@@ -24,87 +21,20 @@ void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel
     if (options)
         b->options = *options;
     b->cache = cache;
+    b->words = code_cache_words(cache, 0);
     b->cycle = cycle;
     b->launch_cycle = UINT64_MAX;
 }
 
-/* The supervisor's next instruction and the cycle from which all its operands can be read. */
-struct pending_wait {
-    struct insn in;
-    enum insn_cost cost;
-    struct insn_regs regs;
-    unsigned bytes;
-    uint64_t ready;
-};
-
-/* Why a supervisor may not execute the instruction, or NULL; then its cost is noted. */
-static const char *supervisor_invalid(const struct arch *arch, struct pending_wait *p,
-                                      int is_bundle)
-{
-    const char *invalid = code_invalid(arch, &p->in);
-    const struct insn_form *form;
-
-    if (invalid)
-        return invalid;
-    if (is_bundle)
-        return "a bundle in the supervisor";
-    form = isa_op_form(p->in.op);
-    if (!(form->context & CTX_S))
-        return "a worker instruction in the supervisor";
-    p->cost = (enum insn_cost)form->cost;
-    return NULL;
-}
-
-static int supervisor_fault(struct tile *t, const struct barrel *b, enum fault kind,
-                            const char *detail)
-{
-    t->cycle = b->cycle;
-    tile_fault(t, LANE_SUPER, kind, t->pc[LANE_SUPER], detail);
-    return 0;
-}
-
-/* Decodes at the supervisor's PC. Returns 0 after recording a fault. */
-static int supervisor_peek(const struct barrel *b, struct tile *t, struct pending_wait *p)
-{
-    uint32_t pc = t->pc[LANE_SUPER], off = pc - t->mem_base, word[2] = { 0, 0 };
-    struct insn aux;
-    const char *invalid;
-    int is_bundle;
-
-    if (off >= t->region0_bytes || (pc & 3))
-        return supervisor_fault(t, b, FAULT_INVALID_PC,
-                                "not an aligned address in executable memory");
-    memcpy(word, t->mem + off, t->region0_bytes - off >= 8 ? 8 : 4);
-    p->bytes = isa_decode(word, &p->in, &aux, &is_bundle);
-    if (!is_bundle && p->bytes == 8 && (pc & 7))
-        return supervisor_fault(t, b, FAULT_INVALID_PC,
-                                "a two-word instruction must be 8-byte aligned");
-    invalid = supervisor_invalid(t->arch, p, is_bundle);
-    if (invalid)
-        return supervisor_fault(t, b, FAULT_INVALID_INSTR, invalid);
-    p->regs = isa_registers(&p->in);
-    p->ready = b->cycle;
-    for (uint32_t read = p->regs.m_read & SCORED; read; read &= read - 1) {
-        uint64_t ready = b->reg_ready[__builtin_ctz(read)];
-
-        if (ready > p->ready)
-            p->ready = ready;
-    }
-    return 1;
-}
-
 /* Cycles from the issue of a supervisor instruction to the next one that does not wait for its
- * result. */
-static unsigned supervisor_cost(const struct tile *t, const struct pending_wait *p)
+ * result; of a branch, if it is not taken. */
+static uint32_t supervisor_cycles(const struct arch *a, const struct insn *in)
 {
-    const struct arch *a = t->arch;
-    int taken = t->npc[LANE_SUPER] != t->pc[LANE_SUPER] + p->bytes;
+    uint32_t events = (uint32_t)in->i + 1; /* one a word, or a waited event */
 
-    switch (p->cost) {
+    switch ((enum insn_cost)isa_op_form(in->op)->cost) {
     case COST_JUMP:
         return a->sup_branch_cycles;
-    case COST_BRANCH:
-        return taken ? a->sup_branch_cycles : 1;
     case COST_PUT:
         return a->sup_put_cycles;
     case COST_PUTCS:
@@ -112,15 +42,81 @@ static unsigned supervisor_cost(const struct tile *t, const struct pending_wait 
     case COST_RUN:
         return a->sup_runall_cycles;
     case COST_SEND:
-        if ((p->in.k & SEND_WIDE) && (uint32_t)p->in.i + 1 < a->host_send_min_events)
+        if ((in->k & SEND_WIDE) && events < a->host_send_min_events)
             return a->host_send_min_events; /* a request to the host, the one use of this bit */
-        return (unsigned)p->in.i + 1;
+        return events;
     case COST_EVENTS:
-        return (unsigned)p->in.i + 1; /* one event a word, or a waited event */
+        return events;
+    case COST_BRANCH:
     case COST_ONE:
         break;
     }
     return 1;
+}
+
+static const struct code_word *supervisor_fault(struct tile *t, uint64_t cycle, enum fault kind,
+                                                const char *detail)
+{
+    t->cycle = cycle;
+    tile_fault(t, LANE_SUPER, kind, t->pc[LANE_SUPER], detail);
+    return NULL;
+}
+
+/* Decodes an item into its entry. NULL after recording the fault of one that may not be executed
+ * where it stands. */
+static const struct code_word *supervisor_decode(struct tile *t, uint64_t cycle,
+                                                 const uint32_t word[2], struct code_word *w)
+{
+    const char *invalid = code_word_decode(t->arch, word, w);
+
+    if (t->pc[LANE_SUPER] & w->unaligned)
+        return supervisor_fault(t, cycle, FAULT_INVALID_PC,
+                                "a two-word instruction must be 8-byte aligned");
+    if (invalid)
+        return supervisor_fault(t, cycle, FAULT_INVALID_INSTR, invalid);
+    w->cycles = supervisor_cycles(t->arch, &w->in);
+    return w;
+}
+
+/* The supervisor's next instruction, from the table or (plainly) decoded into own, and the address
+ * after it. NULL after recording a fault, which comes at `cycle`. The table is not asked for the
+ * address: the host can look up the next instruction while it still waits for this one. */
+static inline const struct code_word *supervisor_fetch(struct barrel *b, struct tile *t,
+                                                       uint64_t cycle, struct code_word *own,
+                                                       uint32_t *next)
+{
+    uint32_t pc = t->pc[LANE_SUPER], off = pc - t->mem_base, word[2] = { 0, 0 };
+    struct code_word *w;
+
+    if (EMU_UNLIKELY(off >= t->region0_bytes || pc % 4))
+        return supervisor_fault(t, cycle, FAULT_INVALID_PC,
+                                "not an aligned address in executable memory");
+    memcpy(word, t->mem + off, 4);
+    *next = pc + 4;
+    if (EMU_UNLIKELY(word[0] >> ISA_BUNDLE_BIT)) {
+        *next = pc + 8;
+        if (t->region0_bytes - off >= 8)
+            memcpy(&word[1], t->mem + off + 4, 4);
+    }
+    if (EMU_UNLIKELY(b->plain))
+        return supervisor_decode(t, cycle, word, own);
+    w = code_word_at(b->words, word);
+    if (EMU_UNLIKELY(!code_word_holds(w, word, pc)))
+        return supervisor_decode(t, cycle, word, w);
+    return w;
+}
+
+/* The cycle from which all operands can be read, at or after `cycle`. */
+static inline uint64_t operands_ready(const struct barrel *b, const struct code_word *w,
+                                      uint64_t cycle)
+{
+    for (uint32_t read = w->read; read; read &= read - 1) {
+        uint64_t ready = b->reg_ready[__builtin_ctz(read)];
+
+        if (ready > cycle)
+            cycle = ready;
+    }
+    return cycle;
 }
 
 /* Gives their slots to the workers that run or runall has started. */
@@ -142,42 +138,60 @@ static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
     t->launched = 0;
 }
 
-/* Issues one supervisor instruction at `cycle`. Returns 0 when barrel_run must stop: fault or outer
- * sync. */
-static int supervisor_issue(struct barrel *b, struct tile *t, const struct pending_wait *p,
-                            uint64_t cycle)
+/* What an instruction with flags has done: it jumped, started workers, or waits for them. Returns 0
+ * at an outer sync. */
+static int supervisor_follow(struct barrel *b, struct tile *t, const struct code_word *w,
+                             uint32_t next, uint64_t cycle)
 {
-    int starts = p->in.op == INSN_run || p->in.op == INSN_runall || p->in.op == INSN_call;
-
-    t->cycle = cycle;
-    t->npc[LANE_SUPER] = t->pc[LANE_SUPER] + p->bytes;
-    if (b->options.trace_issue)
-        b->options.trace_issue(b->options.trace_ctx, t, LANE_SUPER, cycle, &p->in, NULL);
-    if (t->exchange && EMU_UNLIKELY(t->exchange->fetch != NULL) &&
-        t->exchange->fetch(t->exchange, t) != FAULT_NONE)
+    if (t->npc[LANE_SUPER] != next)
+        b->cycle = cycle + t->arch->sup_branch_cycles;
+    if ((w->flags & WORD_STARTS) && b->launch_cycle == UINT64_MAX)
+        b->launch_cycle = cycle;
+    if (t->launched)
+        take_launches(b, t, cycle);
+    t->pc[LANE_SUPER] = t->npc[LANE_SUPER];
+    if (t->sync_zone < 0)
+        return 1;
+    if (t->sync_zone != SYNC_LOCAL) {
+        b->cycle = cycle;
         return 0;
-    if (exec_table[p->in.op](t, LANE_SUPER, &p->in) != FAULT_NONE)
+    }
+    t->sync_zone = -1;
+    b->waiting = 1;
+    b->wait_cycle = cycle;
+    return 1;
+}
+
+/* Shows an issue to those who watch. Returns 0 after a fault. */
+static int show_issue(const struct barrel *b, struct tile *t, const struct insn *in)
+{
+    struct exchange_port *port = t->exchange;
+
+    if (b->options.trace_issue)
+        b->options.trace_issue(b->options.trace_ctx, t, LANE_SUPER, t->cycle, in, NULL);
+    return !port || !port->fetch || port->fetch(port, t) == FAULT_NONE;
+}
+
+/* Issues one supervisor instruction at `cycle`; next: the address after it. Returns 0 when
+ * barrel_run must stop: fault or outer sync. */
+static inline int supervisor_issue(struct barrel *b, struct tile *t, const struct code_word *w,
+                                   uint32_t next, uint64_t cycle)
+{
+    t->cycle = cycle;
+    t->npc[LANE_SUPER] = next;
+    if (EMU_UNLIKELY(b->watched) && !show_issue(b, t, &w->in))
+        return 0;
+    if (EMU_UNLIKELY(w->exec(t, LANE_SUPER, &w->in) != FAULT_NONE))
         return 0;
     b->issued[LANE_SUPER]++;
     b->instructions[LANE_SUPER]++;
-    if (starts && b->launch_cycle == UINT64_MAX)
-        b->launch_cycle = cycle;
-    b->cycle = cycle + supervisor_cost(t, p);
-    for (uint32_t write = p->regs.m_write & SCORED; write; write &= write - 1)
+    b->cycle = cycle + w->cycles;
+    for (uint32_t write = w->write; write; write &= write - 1)
         b->reg_ready[__builtin_ctz(write)] = cycle + t->arch->sup_result_cycles;
-    t->pc[LANE_SUPER] = t->npc[LANE_SUPER];
-    if (t->launched)
-        take_launches(b, t, cycle);
-    if (t->sync_zone < 0)
-        return 1;
-    if (t->sync_zone == SYNC_LOCAL) {
-        t->sync_zone = -1;
-        b->waiting = 1;
-        b->wait_cycle = cycle;
-        return 1;
-    }
-    b->cycle = cycle;
-    return 0;
+    if (EMU_UNLIKELY(w->flags))
+        return supervisor_follow(b, t, w, next, cycle);
+    t->pc[LANE_SUPER] = next;
+    return 1;
 }
 
 /* Ends a sync LOCAL once no worker runs. */
@@ -195,9 +209,14 @@ static void finish_wait(struct barrel *b, struct tile *t)
  * barrel_run must stop. */
 static int mixed_round(struct barrel *b, struct tile *t, uint64_t round, uint32_t stop_pc)
 {
-    for (uint64_t cycle = round; cycle < round + TILE_WORKERS; cycle++) {
-        unsigned lane = (unsigned)(cycle % TILE_WORKERS);
-        struct pending_wait p;
+    unsigned phase = b->phase; /* the slot of the round's first cycle */
+
+    for (unsigned k = 0; k < TILE_WORKERS; k++) {
+        unsigned lane = phase + k < TILE_WORKERS ? phase + k : phase + k - TILE_WORKERS;
+        uint64_t cycle = round + k;
+        const struct code_word *w;
+        struct code_word own;
+        uint32_t next;
 
         if (b->running >> lane & 1) {
             if (b->next[lane] == cycle)
@@ -210,13 +229,14 @@ static int mixed_round(struct barrel *b, struct tile *t, uint64_t round, uint32_
             b->cycle = cycle;
             return 0;
         }
-        if (!supervisor_peek(b, t, &p))
+        w = supervisor_fetch(b, t, b->cycle, &own, &next);
+        if (!w)
             return 0;
-        if (p.ready > cycle)
+        if (operands_ready(b, w, b->cycle) > cycle)
             continue;
-        if (!supervisor_issue(b, t, &p, cycle))
+        if (!supervisor_issue(b, t, w, next, cycle))
             return 0;
-        if (b->phase != round % TILE_WORKERS)
+        if (b->phase != phase)
             return 1; /* a launch with no worker running began a new count of rounds */
     }
     if (b->cycle < round + TILE_WORKERS)
@@ -246,17 +266,18 @@ static uint64_t next_free_slot(const struct barrel *b, uint64_t cycle)
 static int supervisor_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
 {
     while (!b->running && !b->waiting && b->cycle < max_cycle) {
-        struct pending_wait p;
-        uint64_t cycle;
+        const struct code_word *w;
+        struct code_word own;
+        uint32_t next;
 
         if (t->pc[LANE_SUPER] == stop_pc) {
             b->cycle = next_free_slot(b, b->cycle);
             return 0;
         }
-        if (!supervisor_peek(b, t, &p))
+        w = supervisor_fetch(b, t, b->cycle, &own, &next);
+        if (!w)
             return 0;
-        cycle = next_free_slot(b, p.ready);
-        if (!supervisor_issue(b, t, &p, cycle))
+        if (!supervisor_issue(b, t, w, next, next_free_slot(b, operands_ready(b, w, b->cycle))))
             return 0;
     }
     return 1;
@@ -274,13 +295,18 @@ static uint64_t next_worker_cycle(const struct barrel *b)
     return least;
 }
 
-/* One round, or many where nothing but the workers can issue. Returns 0 when barrel_run must stop.
- */
+static int supervisor_has_slots(const struct barrel *b)
+{
+    return !b->waiting && b->running != (1u << TILE_WORKERS) - 1;
+}
+
+/* A mixed round, or all rounds in which nothing but the workers can issue. Returns 0 when
+ * barrel_run must stop. */
 static int workers_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
 {
     uint64_t round;
 
-    if (b->waiting || b->running == (1u << TILE_WORKERS) - 1) {
+    if (!supervisor_has_slots(b)) {
         round_run(b, t, max_cycle);
         return !t->fault.kind;
     }
@@ -294,9 +320,7 @@ uint64_t barrel_clock(const struct barrel *b)
 {
     uint64_t worker = next_worker_cycle(b);
 
-    if (!b->running || (!b->waiting && b->running != (1u << TILE_WORKERS) - 1 && b->cycle < worker))
-        return b->cycle;
-    return worker;
+    return !b->running || (supervisor_has_slots(b) && b->cycle < worker) ? b->cycle : worker;
 }
 
 static enum barrel_stop stopped(const struct barrel *b, const struct tile *t, uint32_t stop_pc)
@@ -311,6 +335,7 @@ static enum barrel_stop stopped(const struct barrel *b, const struct tile *t, ui
 enum barrel_stop barrel_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
 {
     b->plain = b->options.plain || b->options.trace_issue || t->check || !fast_begin(t);
+    b->watched = b->options.trace_issue || (t->exchange && t->exchange->fetch);
     for (;;) {
         if (b->waiting && !b->running)
             finish_wait(b, t);

@@ -8,6 +8,7 @@
 #define EMU_BARREL_H
 
 #include "emu/bsp/code.h"
+#include "emu/bsp/code_word.h"
 
 struct barrel_options {
     int plain; /* 1: only the plain exec_ functions. Same results; for tests, as a reference */
@@ -30,8 +31,11 @@ enum barrel_stop {
 /* Issue state of one tile. Plain data; zero is not a valid state, use barrel_init. */
 struct barrel {
     struct barrel_options options;
-    int plain; /* options.plain is set, or tracing or checking needs plain functions */
+    int plain;   /* options.plain is set, or tracing or checking needs plain functions */
+    int watched; /* somebody is to be shown every issue of the supervisor */
     struct code_cache *cache; /* borrowed */
+    struct code_word *words;  /* borrowed from the cache: the table of the thread that runs the
+                                 tile */
 
     uint64_t cycle;         /* first cycle in which the supervisor may issue its next instruction */
     uint64_t reg_ready[16]; /* cycle from which a supervisor register can be read */
@@ -52,7 +56,8 @@ struct barrel {
     uint64_t instructions[TILE_LANES]; /* instructions executed; a bundle counts 2 */
 };
 
-/* A tile whose supervisor issues first at `cycle`. cache is borrowed and may serve many tiles. */
+/* A tile whose supervisor issues first at `cycle`. cache is borrowed and may serve many tiles; a
+ * thread other than the first sets b->words to its own table before it runs the tile. */
 void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel_options *options,
                  uint64_t cycle);
 

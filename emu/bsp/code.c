@@ -6,6 +6,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/hash.h"
+#include "emu/bsp/code_word.h"
 
 enum { CODE_BUCKETS = 4096, CODE_PAGE_BYTES = 1 << CODE_PAGE_BITS };
 
@@ -18,19 +19,27 @@ struct code_entry {
 struct code_cache {
     pthread_mutex_t lock;
     const struct arch *arch; /* borrowed */
+    unsigned threads;
+    struct code_word *words; /* owned: CODE_WORDS of each thread */
     size_t pages;
     struct code_entry *bucket[CODE_BUCKETS]; /* owned lists */
 };
 
-enum emu_status code_cache_new(const struct arch *arch, struct code_cache **out)
+enum emu_status code_cache_new(const struct arch *arch, unsigned threads, struct code_cache **out)
 {
     struct code_cache *c = emu_alloc(1, sizeof(*c));
 
-    *out = c;
-    if (!c)
-        return FAIL(NO_MEMORY, "a code cache of %zu bytes", sizeof(*c));
+    *out = NULL;
+    if (c)
+        c->words = emu_alloc_aligned(threads * CODE_WORDS, sizeof(*c->words), sizeof(*c->words));
+    if (!c || !c->words) {
+        emu_free(c);
+        return FAIL(NO_MEMORY, "a code cache for %u threads", threads);
+    }
     c->arch = arch;
+    c->threads = threads;
     pthread_mutex_init(&c->lock, NULL);
+    *out = c;
     return EMU_OK;
 }
 
@@ -45,12 +54,19 @@ void code_cache_free(struct code_cache *c)
         }
     }
     pthread_mutex_destroy(&c->lock);
+    emu_free(c->words);
     emu_free(c);
 }
 
 size_t code_cache_pages(struct code_cache *c)
 {
     return c->pages;
+}
+
+struct code_word *code_cache_words(struct code_cache *c, unsigned thread)
+{
+    EMU_ASSERT(thread < c->threads);
+    return c->words + (size_t)thread * CODE_WORDS;
 }
 
 /* Where struct arch has the issue slots of an operation; 0: it takes one. */

@@ -47,11 +47,15 @@ struct code_page {
 };
 
 struct code_cache;
+struct code_word;
 
-/* A cache for tiles of one machine (arch is borrowed). May be used from several threads. */
-enum emu_status code_cache_new(const struct arch *arch, struct code_cache **out) EMU_MUST_CHECK;
+/* A cache for tiles of one machine (arch is borrowed). Pages may be used from several threads; of
+ * the instructions of supervisors (code_word.h) each thread has a table of its own. */
+enum emu_status code_cache_new(const struct arch *arch, unsigned threads,
+                               struct code_cache **out) EMU_MUST_CHECK;
 void code_cache_free(struct code_cache *c);
 size_t code_cache_pages(struct code_cache *c);
+struct code_word *code_cache_words(struct code_cache *c, unsigned thread);
 
 /* The page that holds pc, decoded; sets t->page[] and t->code_end. pc must lie in region 0. NULL
  * only when out of memory. */

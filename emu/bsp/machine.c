@@ -54,7 +54,7 @@ enum emu_status machine_new(const struct arch *arch, const struct machine_option
     m->threads = thread_count(o);
     s = exchange_new(&m->arch, &xo, &m->exchange);
     if (s == EMU_OK)
-        s = code_cache_new(&m->arch, &m->cache);
+        s = code_cache_new(&m->arch, m->threads, &m->cache);
     if (s == EMU_OK)
         s = tiles_new(m);
     if (s == EMU_OK && !o->digests)
@@ -99,6 +99,11 @@ void machine_free(struct machine *m)
 const struct arch *machine_arch(const struct machine *m)
 {
     return &m->arch;
+}
+
+unsigned machine_threads(const struct machine *m)
+{
+    return m->threads;
 }
 
 struct tile *machine_tile(struct machine *m, uint32_t tile)

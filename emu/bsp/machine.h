@@ -79,6 +79,7 @@ enum emu_status machine_new(const struct arch *arch, const struct machine_option
 void machine_free(struct machine *m);
 
 const struct arch *machine_arch(const struct machine *m);
+unsigned machine_threads(const struct machine *m); /* that may work on it at a time */
 struct tile *machine_tile(struct machine *m, uint32_t tile);
 struct barrel *machine_barrel(struct machine *m, uint32_t tile);
 struct exchange *machine_exchange(struct machine *m);

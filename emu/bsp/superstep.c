@@ -10,6 +10,7 @@
  * RECV of the same exchange, which cannot be resolved until the first gets there. Then the first
  * continues, and later requests of the second reach the host late (ASSUMED to be rare).
  */
+#include <omp.h>
 #include <stdlib.h>
 
 #include "emu/base/alloc.h"
@@ -163,6 +164,7 @@ static void run_tile(struct machine *m, uint32_t tile, uint64_t max_cycle)
 
     if (p->wait == WAIT_DATA && !receive_data(m, tile))
         return;
+    m->barrel[tile].words = code_cache_words(m->cache, (unsigned)omp_get_thread_num());
     for (;;) {
         uint64_t until = tile_limit(m, tile, max_cycle), next = place_next_arrival(p);
 
@@ -363,7 +365,10 @@ static const struct exchange_fault *fabric_fault(const struct machine *m, uint32
 
 static void run_pass(struct machine *m, uint32_t n, uint64_t max_cycle)
 {
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)m->threads) if (n > 1)
+    /* A thread asks for tiles some hundred times: seldom enough, and the last ones are few. */
+    int chunk = (int)(n / (64 * m->threads)) + 1;
+
+#pragma omp parallel for schedule(dynamic, chunk) num_threads((int)m->threads) if (n > 1)
     for (uint32_t i = 0; i < n; i++)
         run_tile(m, m->runnable[i], max_cycle);
     for (uint32_t i = 0; i < n; i++) {

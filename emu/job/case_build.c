@@ -124,7 +124,7 @@ static enum emu_status build(struct case_run *r)
     r->mem = emu_alloc(r->arch->mem_bytes, 1);
     if (!r->mem)
         return FAIL(NO_MEMORY, "%u bytes of tile memory", r->arch->mem_bytes);
-    return code_cache_new(r->arch, &r->cache);
+    return code_cache_new(r->arch, 1, &r->cache);
 }
 
 enum emu_status case_build(struct manifest *m, const struct case_options *options,

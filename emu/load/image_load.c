@@ -49,6 +49,27 @@ static enum emu_status check_machine(const struct image *im, const struct machin
                 im->arch.base, a->base);
 }
 
+static void load_tile(const struct image *im, const struct image_tile *t, struct machine *m)
+{
+    for (uint32_t k = 0; k < t->segments; k++) {
+        const struct image_segment *s = &im->segment[t->first_segment + k];
+        const struct pool_item *blob = &im->blob.item[s->blob];
+
+        EMU_ASSERT(write_nonzero(machine_tile(m, t->tile), s->addr, blob->data, s->bytes));
+    }
+}
+
+/* Tiles have memories of their own, so each can be filled by any thread. */
+static void load_segments(const struct image *im, uint32_t chip, struct machine *m)
+{
+#pragma omp parallel for schedule(dynamic, 8)                                                      \
+    num_threads((int)machine_threads(m)) if (im->tiles > 8)
+    for (size_t i = 0; i < im->tiles; i++) {
+        if (im->tile[i].chip == chip)
+            load_tile(im, &im->tile[i], m);
+    }
+}
+
 /* What the host wrote when the image was made. */
 static void load_inputs(const struct image *im, uint32_t chip, struct machine *m)
 {
@@ -68,18 +89,12 @@ enum emu_status image_load_chip(const struct image *im, uint32_t chip, struct ma
         if (machine_tile_used(m, i))
             return FAIL(BAD_IMAGE, "tile %u of the machine is in use, expected a new machine", i);
     }
+    load_segments(im, chip, m);
     for (size_t i = 0; i < im->tiles; i++) {
         const struct image_tile *t = &im->tile[i];
 
-        if (t->chip != chip)
-            continue;
-        for (uint32_t k = 0; k < t->segments; k++) {
-            const struct image_segment *s = &im->segment[t->first_segment + k];
-            const struct pool_item *blob = &im->blob.item[s->blob];
-
-            EMU_ASSERT(write_nonzero(machine_tile(m, t->tile), s->addr, blob->data, s->bytes));
-        }
-        machine_use(m, t->tile, t->entry, t->group);
+        if (t->chip == chip)
+            machine_use(m, t->tile, t->entry, t->group);
     }
     load_inputs(im, chip, m);
     return EMU_OK;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "emu/tile/exchange_port.h"
 #include "tests/fixtures/tile_fixture.h"
 
 struct expectation {
@@ -483,6 +484,81 @@ static void test_last_slot_stays(void **state)
     }
 }
 
+/* A supervisor that replaces an instruction of its own, again and again: what is issued is what
+ * memory holds. */
+static void test_supervisor_modifies_itself(void **state)
+{
+    struct tile_fixture *r = tile_fixture_new(
+        "mk2", "start: setzi $m0, 9\n setzi $m1, at\n ld32 $m2, $m1, $mzero, 0\n setzi $m3, 0\n"
+               "l: at: add $m3, $m3, 1\n"
+               "ld32 $m5, $m1, $mzero, 0\n setzi $m4, other\n ld32 $m6, $m4, $mzero, 0\n"
+               "st32 $m6, $m1, $mzero, 0\n st32 $m5, $m4, $mzero, 0\n brnzdec $m0, l\n"
+               "stop: nop\n other: add $m3, $m3, 100\n");
+
+    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
+        assert_int_equal(tile_fixture_run(r), BARREL_HALT);
+        assert_int_equal(r->tile->m[3][LANE_SUPER], 5 * 1 + 5 * 100);
+    }
+    tile_fixture_free(r);
+}
+
+struct last_issue {
+    struct exchange_port port;
+    uint32_t o[4];
+    unsigned issues;
+};
+
+static enum fault note_issue(struct exchange_port *p, struct tile *t, const struct insn *in)
+{
+    struct last_issue *l = (struct last_issue *)p;
+
+    (void)t;
+    l->o[l->issues++ % 4] = in->o;
+    return FAULT_NONE;
+}
+
+/* Instructions of two words: both count, and they stand at multiples of 8 however often they were
+ * issued before. */
+static void test_two_words_of_the_supervisor(void **state)
+{
+    struct tile_fixture *r = tile_fixture_new("mk2", "start: nop\n.align 8\n"
+                                                     "two: .space 16\n stop: nop\n");
+    struct last_issue l = { .port.issue = note_issue };
+    uint32_t word[2], at = tile_fixture_symbol(r, "two");
+    struct insn in[2], nop[2];
+
+    (void)state;
+    isa_form_build(isa_form(FORM_sendpicp), (int64_t[6]){ 0, 0, 0, 0, 0, 5 }, in);
+    isa_form_build(isa_form(FORM_nop), (int64_t[6]){ 0 }, nop);
+    for (int plain = 0; plain < 2; plain++) {
+        tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
+        r->tile->exchange = &l.port;
+        l.issues = 0;
+        for (uint32_t k = 0; k < 2; k++) {
+            in[0].o = 5 + k;
+            assert_int_equal(isa_encode(in, word), 2);
+            tile_write(r->tile, at + 8 * k, word, 8);
+        }
+        assert_int_equal(tile_fixture_run(r), BARREL_HALT);
+        assert_int_equal(l.issues, 2);
+        assert_int_equal(l.o[0], 5);
+        assert_int_equal(l.o[1], 6);
+        /* the same two words, one word further on */
+        tile_fixture_reset(r, &(struct barrel_options){ .plain = plain });
+        r->tile->exchange = &l.port;
+        tile_write(r->tile, at + 4, word, 8);
+        isa_encode(nop, word);
+        tile_write(r->tile, at, word, 4);
+        assert_int_equal(tile_fixture_run(r), BARREL_FAULT);
+        assert_int_equal(r->tile->fault.kind, FAULT_INVALID_PC);
+        assert_int_equal(r->tile->fault.pc, at + 4);
+        assert_int_equal(l.issues, 2);
+    }
+    tile_fixture_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -501,6 +577,8 @@ int main(void)
         cmocka_unit_test(test_which_fault_stays),
         cmocka_unit_test(test_limit_and_resume),
         cmocka_unit_test(test_last_slot_stays),
+        cmocka_unit_test(test_supervisor_modifies_itself),
+        cmocka_unit_test(test_two_words_of_the_supervisor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

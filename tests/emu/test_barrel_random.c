@@ -1,5 +1,5 @@
-/* test_barrel_random.c - random worker programs give the same tile, to the last bit and cycle, with
- * and without the fast paths, wherever a limit of cycles stops them.
+/* test_barrel_random.c - random programs of workers and of supervisors give the same tile, to the
+ * last bit and cycle, with and without the fast paths, wherever a limit of cycles stops them.
  *
  * Tame programs keep pointers in registers that nothing else writes, so that they get far; wild
  * ones use anything and mostly fault. Some workers are sent another way, at the start and now and
@@ -13,9 +13,10 @@
 #include "emu/base/random.h"
 #include "tests/fixtures/tile_fixture.h"
 
-enum { CODE_WORDS = 400, DATA_BYTES = 1 << 16, PROGRAMS = 400 };
+enum { PROGRAM_WORDS = 400, DATA_BYTES = 1 << 16, PROGRAMS = 400 };
 
 static uint64_t rng_state;
+static enum insn_context context = CTX_W; /* who runs the program */
 
 static uint32_t rng(uint32_t below)
 {
@@ -24,11 +25,12 @@ static uint32_t rng(uint32_t below)
 
 static int usable(const struct insn_form *f)
 {
-    static const char *const left_out[] = { "exitz", "exitnz", "exitneg", "exitpos", "trap",
-                                            "rpt",   "call",   "br",      "bri",     "brz",
-                                            "brnz",  "brneg",  "brpos",   "brnzdec" };
+    static const char *const left_out[] = { "exitz",  "exitnz", "exitneg", "exitpos", "trap",
+                                            "rpt",    "call",   "br",      "bri",     "brz",
+                                            "brnz",   "brneg",  "brpos",   "brnzdec", "run",
+                                            "runall", "sync",   "sans" };
 
-    if (f->is_alias || !(f->context & CTX_W))
+    if (f->is_alias || !(f->context & context) || f->cost == COST_EVENTS || f->cost == COST_SEND)
         return 0;
     for (size_t i = 0; i < EMU_COUNT_OF(left_out); i++) {
         if (!strcmp(f->mnemonic, left_out[i]))
@@ -145,7 +147,7 @@ static struct insn random_insn(enum insn_lane lane, int in_bundle, int in_body, 
 }
 
 struct code {
-    uint32_t word[CODE_WORDS + 8];
+    uint32_t word[PROGRAM_WORDS + 8];
     unsigned n;
 };
 
@@ -280,10 +282,11 @@ static void put_item(struct code *c, int tame, uint32_t base)
 
 /* Worker w skips ahead over a few nops when bit w of the pattern is set, then all run the same
  * random code. */
-static void make_program(struct code *c, uint32_t base, int tame)
+static void make_program(struct code *c, uint32_t base, uint32_t stop, int tame)
 {
     struct insn in;
 
+    (void)stop;
     c->n = 0;
     in = make(FORM_get, 8, CSR_W_WSR, 0);
     put_one(c, &in);
@@ -294,7 +297,7 @@ static void make_program(struct code *c, uint32_t base, int tame)
     in = make(FORM_nop, 0, 0, 0);
     for (int k = 0; k < 3; k++)
         put_one(c, &in);
-    while (c->n < CODE_WORDS - 40)
+    while (c->n < PROGRAM_WORDS - 40)
         put_item(c, tame, base);
     in = make(FORM_exitz, 15, 0, 0);
     put_one(c, &in);
@@ -311,7 +314,7 @@ static void fill_tile(struct tile_fixture *r, const struct code *c, uint32_t cod
 
         tile_must(tile_write(r->tile, data_at + off, &v, 4), "data");
     }
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+    for (unsigned lane = 0; lane <= LANE_SUPER; lane++) {
         for (unsigned m = 0; m < 4; m++)
             r->tile->m[m][lane] = data_at + 0x3000 * m + (m < 2 ? 0 : 0x3000) + 0x100 * lane;
         uint32_t third = data_at + 0x9008 + 0x200 * lane;
@@ -323,6 +326,7 @@ static void fill_tile(struct tile_fixture *r, const struct code *c, uint32_t cod
         for (unsigned a = 0; a < 8; a++)
             r->tile->a[a][lane] = rng(4) ? 0x3c003c00u ^ rng(1 << 30) % 0x400 : rng(UINT32_MAX);
     }
+    r->tile->cccsload = data_at;
     if (rng(4) == 0)
         r->tile->fp_ictl = rng(8) << 16 | rng(2) << 19 | rng(2) << 20 | (rng(8) == 0 ? rng(8) : 0);
     for (unsigned i = 0; i < TILE_WEIGHTS; i++)
@@ -357,8 +361,26 @@ static void compare(const struct tile *f, const struct tile *p, unsigned program
     assert_memory_equal(f->mem, p->mem, f->mem_bytes);
 }
 
+/* Items that the supervisor runs three times, each time from other words of memory. */
+static void make_supervisor_program(struct code *c, uint32_t base, uint32_t stop, int tame)
+{
+    unsigned items = PROGRAM_WORDS / 10;
+    struct insn in;
+
+    (void)base;
+    for (c->n = 0; c->n < items;) {
+        in = random_insn(LANE_M, 0, 0, tame);
+        put_one(c, &in);
+    }
+    for (; c->n < 3 * items; c->n++)
+        c->word[c->n] = c->word[c->n - items];
+    in = make(FORM_bri, stop, 0, 0);
+    put_one(c, &in);
+}
+
 static const char stub[] = "start: setzi $m0, 0x60000 >> 1\n shl $m0, $m0, 1\n runall $m0, $mzero, "
                            "0\n sync 2\n stop: nop\n";
+static const char supervisor_stub[] = "start: bri 0x60000 / 4\n stop: nop\n";
 
 static enum barrel_stop run_until(struct tile_fixture *r, uint64_t limit)
 {
@@ -374,7 +396,10 @@ static void compare_barrels(const struct barrel *f, const struct barrel *p)
     assert_memory_equal(f->instructions, p->instructions, sizeof(f->instructions));
 }
 
-static void run_programs(int tame, unsigned count, uint64_t first_seed)
+typedef void make_fn(struct code *c, uint32_t base, uint32_t stop, int tame);
+
+static void run_programs(make_fn *make_code, const char *text, int tame, unsigned count,
+                         uint64_t first_seed)
 {
     struct arch all = *arch_preset("mk2"); /* with all instructions and registers */
     uint32_t code_at = 0x60000, data_at = all.mem_base + all.region0_bytes - DATA_BYTES / 2;
@@ -385,15 +410,15 @@ static void run_programs(int tame, unsigned count, uint64_t first_seed)
     all.isa = ISA_IPU21;
     all.main_registers = 13;
     all.aux_registers = 14;
-    fast = tile_fixture_new_on(&all, stub);
-    plain = tile_fixture_new_on(&all, stub);
+    fast = tile_fixture_new_on(&all, text);
+    plain = tile_fixture_new_on(&all, text);
     for (unsigned n = 0; n < count; n++) {
         uint64_t seed = first_seed + 977 * n;
         uint64_t limit = 12 + 977 * n % 1500;
         enum barrel_stop a, b;
 
         rng_state = seed;
-        make_program(&c, code_at, tame);
+        make_code(&c, code_at, tile_fixture_symbol(fast, "stop"), tame);
         tile_fixture_reset(fast, NULL);
         tile_fixture_reset(plain, &(struct barrel_options){ .plain = 1 });
         fill_tile(fast, &c, code_at, data_at, seed);
@@ -419,13 +444,22 @@ static void run_programs(int tame, unsigned count, uint64_t first_seed)
 static void test_tame_programs(void **state)
 {
     (void)state;
-    run_programs(1, PROGRAMS, 1000003);
+    run_programs(make_program, stub, 1, PROGRAMS, 1000003);
 }
 
 static void test_wild_programs(void **state)
 {
     (void)state;
-    run_programs(0, PROGRAMS, 777767777);
+    run_programs(make_program, stub, 0, PROGRAMS, 777767777);
+}
+
+static void test_supervisor_programs(void **state)
+{
+    (void)state;
+    context = CTX_S;
+    run_programs(make_supervisor_program, supervisor_stub, 1, PROGRAMS, 31337);
+    run_programs(make_supervisor_program, supervisor_stub, 0, PROGRAMS, 31415927);
+    context = CTX_W;
 }
 
 int main(void)
@@ -433,6 +467,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tame_programs),
         cmocka_unit_test(test_wild_programs),
+        cmocka_unit_test(test_supervisor_programs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

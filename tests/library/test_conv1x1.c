@@ -46,7 +46,7 @@ static int setup(void **state)
     rig->image = asm_unit_image(rig->unit);
     rig->mem = emu_alloc(1, rig->arch.mem_bytes);
     rig->tile = emu_alloc_aligned(1, sizeof(*rig->tile), 64);
-    tile_must(code_cache_new(&rig->arch, &rig->cache) == EMU_OK, "cache");
+    tile_must(code_cache_new(&rig->arch, 1, &rig->cache) == EMU_OK, "cache");
     in_at = rig->arch.mem_base + 0x4000;
     out_at = rig->arch.mem_base + rig->arch.region0_bytes;
     weights_at = out_at + 0x20000;
