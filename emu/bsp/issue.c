@@ -12,87 +12,93 @@ static unsigned first_lane(const struct barrel *b, uint32_t lanes)
     return (unsigned)__builtin_ctz(early ? early : lanes);
 }
 
-const struct code_slot *issue_fetch_fault(const struct barrel *b, struct tile *t,
-                                          const struct issue *is, enum fault kind,
+const struct code_slot *issue_fetch_fault(const struct barrel *b, struct tile *t, uint32_t lanes,
+                                          uint32_t pc, uint64_t round, enum fault kind,
                                           const char *detail)
 {
-    unsigned lane = first_lane(b, is->lanes);
+    unsigned lane = first_lane(b, lanes);
 
-    issue_set_pcs(t, is->lanes, is->pc, is->pc);
-    t->cycle = is->round + round_offset(b, lane);
-    tile_fault(t, lane, kind, is->pc, detail);
+    issue_set_pcs(t, lanes, pc, pc);
+    t->cycle = round + round_offset(b, lane);
+    tile_fault(t, lane, kind, pc, detail);
     return NULL;
 }
 
-const struct code_slot *issue_fetch_first(const struct barrel *b, struct tile *t,
-                                          const struct issue *is)
+const struct code_slot *issue_fetch_first(const struct barrel *b, struct tile *t, uint32_t lanes,
+                                          uint32_t pc, uint64_t round)
 {
-    if (is->pc - t->mem_base >= t->region0_bytes || (is->pc & 3))
-        return issue_fetch_fault(b, t, is, FAULT_INVALID_PC,
+    if (pc - t->mem_base >= t->region0_bytes || (pc & 3))
+        return issue_fetch_fault(b, t, lanes, pc, round, FAULT_INVALID_PC,
                                  "not an aligned address in executable memory");
-    if (!code_page_get(b->cache, t, is->pc))
-        return issue_fetch_fault(b, t, is, FAULT_MEMERR,
+    if (!code_page_get(b->cache, t, pc))
+        return issue_fetch_fault(b, t, lanes, pc, round, FAULT_MEMERR,
                                  "the host has no memory left to decode code");
-    return issue_fetch(b, t, is);
+    return issue_fetch(b, t, lanes, pc, round);
 }
 
-static void half_plain(const struct barrel *b, struct tile *t, const struct issue *is,
+static void half_plain(const struct barrel *b, struct tile *t, uint32_t lanes, uint64_t round,
                        const struct insn *in)
 {
     for (unsigned k = 0; k < TILE_WORKERS; k++) {
         unsigned lane = (b->phase + k) % TILE_WORKERS;
 
-        if (!(is->lanes >> lane & 1))
+        if (!(lanes >> lane & 1))
             continue;
-        t->cycle = is->round + k;
+        t->cycle = round + k;
         exec_table[in->op](t, lane, in);
     }
 }
 
-void issue_main_plainly(const struct barrel *b, struct tile *t, struct issue *is,
-                        const struct code_slot *s)
+/* Control and system items have been prepared by issue_item(), and may have chosen an address. */
+static void prepare(struct tile *t, uint32_t lanes, uint32_t pc, const struct code_slot *s)
 {
-    issue_prepare_plain(t, is, s);
-    half_plain(b, t, is, &s->main);
+    if (!s->flags)
+        issue_set_pcs(t, lanes, pc, pc + s->bytes);
 }
 
-void issue_aux_plainly(const struct barrel *b, struct tile *t, struct issue *is,
-                       const struct code_slot *s)
+void issue_main_plainly(const struct barrel *b, struct tile *t, uint32_t lanes, uint32_t pc,
+                        uint64_t round, const struct code_slot *s)
 {
-    issue_prepare_plain(t, is, s);
+    prepare(t, lanes, pc, s);
+    half_plain(b, t, lanes, round, &s->main);
+}
+
+void issue_aux_plainly(const struct barrel *b, struct tile *t, uint32_t lanes, uint32_t pc,
+                       uint64_t round, const struct code_slot *s)
+{
+    prepare(t, lanes, pc, s);
     t->in_aux = 1;
-    half_plain(b, t, is, &s->aux);
+    half_plain(b, t, lanes, round, &s->aux);
     t->in_aux = 0;
 }
 
-void issue_swapped(const struct barrel *b, struct tile *t, struct issue *is,
-                   const struct code_slot *s)
+void issue_swapped(const struct barrel *b, struct tile *t, uint32_t lanes, uint32_t pc,
+                   uint64_t round, const struct code_slot *s)
 {
     v8u old[4], new[4];
 
     for (unsigned k = 0; k < s->swap_count; k++)
         old[k] = fast_a(t, s->swap[k]);
-    issue_aux(b, t, is, s);
+    issue_aux(b, t, lanes, pc, round, s);
     for (unsigned k = 0; k < s->swap_count; k++) {
         new[k] = fast_a(t, s->swap[k]);
         memcpy(t->a[s->swap[k]], &old[k], sizeof(old[k]));
     }
-    issue_main(b, t, is, s);
+    issue_main(b, t, lanes, pc, round, s);
     for (unsigned k = 0; k < s->swap_count; k++)
         memcpy(t->a[s->swap[k]], &new[k], sizeof(new[k]));
 }
 
 /* The reference: every lane on its own, both halves together. */
-static void item_plainly(const struct barrel *b, struct tile *t, struct issue *is,
+static void item_plainly(const struct barrel *b, struct tile *t, uint32_t lanes, uint64_t round,
                          const struct code_slot *s)
 {
-    issue_prepare_plain(t, is, s);
     for (unsigned k = 0; k < TILE_WORKERS; k++) {
         unsigned lane = (b->phase + k) % TILE_WORKERS;
 
-        if (!(is->lanes >> lane & 1))
+        if (!(lanes >> lane & 1))
             continue;
-        t->cycle = is->round + k;
+        t->cycle = round + k;
         if (b->options.trace_issue)
             b->options.trace_issue(b->options.trace_ctx, t, lane, t->cycle, &s->main,
                                    s->is_bundle ? &s->aux : NULL);
@@ -103,14 +109,12 @@ static void item_plainly(const struct barrel *b, struct tile *t, struct issue *i
     }
 }
 
-void issue_item(const struct barrel *b, struct tile *t, struct issue *is, const struct code_slot *s)
+void issue_item(const struct barrel *b, struct tile *t, uint32_t lanes, uint32_t pc, uint64_t round,
+                const struct code_slot *s)
 {
-    is->pcs_set = 0;
-    if (b->plain) {
-        item_plainly(b, t, is, s);
-        return;
-    }
-    if (s->flags)
-        issue_prepare_plain(t, is, s);
-    issue_straight(b, t, is, s);
+    issue_set_pcs(t, lanes, pc, pc + s->bytes);
+    if (b->plain)
+        item_plainly(b, t, lanes, round, s);
+    else
+        issue_straight(b, t, lanes, pc, round, s);
 }

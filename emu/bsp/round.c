@@ -15,7 +15,8 @@
 
 /* Workers at one address and in one repeat body, or in none, that are due in one round. */
 struct group {
-    struct issue is;       /* the next item */
+    uint32_t lanes, pc;    /* pc: of the next item */
+    uint64_t round;        /* in which it is issued */
     uint64_t start;        /* first round: the slots issued are the rounds since */
     uint64_t instructions; /* not yet added to the lanes' counters */
     uint32_t first, end;   /* the repeat body */
@@ -68,7 +69,7 @@ static void take_exits(struct barrel *b, struct tile *t, uint64_t round)
 /* Reads what the lanes repeat. */
 static void group_take_body(const struct tile *t, struct group *g)
 {
-    unsigned lead = (unsigned)__builtin_ctz(g->is.lanes);
+    unsigned lead = (unsigned)__builtin_ctz(g->lanes);
 
     g->turns = t->rpt_count[lead];
     if (!g->turns)
@@ -76,7 +77,7 @@ static void group_take_body(const struct tile *t, struct group *g)
     g->first = t->rpt_first[lead];
     g->end = t->rpt_end[lead];
     for (unsigned lane = lead + 1; lane < TILE_WORKERS; lane++) {
-        if ((g->is.lanes >> lane & 1) && t->rpt_count[lane] < g->turns)
+        if ((g->lanes >> lane & 1) && t->rpt_count[lane] < g->turns)
             g->turns = t->rpt_count[lane];
     }
 }
@@ -85,17 +86,17 @@ static void group_take_body(const struct tile *t, struct group *g)
 static inline void group_count(struct group *g, const struct code_slot *s)
 {
     g->instructions += s->instructions;
-    g->is.round += (uint64_t)s->slots * TILE_WORKERS;
+    g->round += (uint64_t)s->slots * TILE_WORKERS;
 }
 
 static inline void group_advance(struct group *g, const struct code_slot *s)
 {
     group_count(g, s);
-    g->is.pc += s->bytes;
-    g->at = s + s->bytes / 4;
-    if (g->turns && g->is.pc == g->end) {
+    g->pc += s->bytes;
+    g->at = s->bytes == ISA_BUNDLE_BYTES ? s + 2 : s + 1; /* a guess is sooner right than a sum */
+    if (g->turns && g->pc == g->end) {
         g->turned++;
-        g->is.pc = g->first;
+        g->pc = g->first;
         g->at = g->head;
     }
 }
@@ -104,56 +105,63 @@ static inline void group_advance(struct group *g, const struct code_slot *s)
  * some lanes go on repeating while others are done. */
 static int group_settle(struct tile *t, struct group *g)
 {
-    v8u pc = fast_splat(g->is.pc), left, done;
+    v8u pc = fast_splat(g->pc), left, done;
 
     if (!g->turned) {
-        fast_store(t->pc, g->is.lanes, pc);
+        fast_store(t->pc, g->lanes, pc);
         return 1;
     }
     left = fast_load(t->rpt_count) - g->turned;
     done = (v8u)(left == 0);
-    fast_store(t->rpt_count, g->is.lanes, left);
-    fast_store(t->pc, g->is.lanes, (done & g->end) | (pc & ~done));
+    fast_store(t->rpt_count, g->lanes, left);
+    fast_store(t->pc, g->lanes, (done & g->end) | (pc & ~done));
     g->turns -= g->turned;
     g->turned = 0;
     if (g->turns)
         return 1;
-    g->is.pc = g->end;
-    return !fast_any(~done, g->is.lanes);
+    g->pc = g->end;
+    return !fast_any(~done, g->lanes);
 }
 
 /* Gives the lanes their clock and counters. */
 static void group_leave(struct barrel *b, const struct group *g)
 {
-    for (uint32_t lanes = g->is.lanes; lanes; lanes &= lanes - 1) {
+    for (uint32_t lanes = g->lanes; lanes; lanes &= lanes - 1) {
         unsigned lane = (unsigned)__builtin_ctz(lanes);
 
-        b->next[lane] = g->is.round + round_offset(b, lane);
-        b->issued[lane] += (g->is.round - g->start) / TILE_WORKERS;
+        b->next[lane] = g->round + round_offset(b, lane);
+        b->issued[lane] += (g->round - g->start) / TILE_WORKERS;
         b->instructions[lane] += g->instructions;
     }
 }
 
-/* How many items, from s at the group's address on, are straight code within the page: iterations
- * that all lanes want count, too. */
-static uint64_t group_ahead(const struct tile *t, struct group *g, const struct code_slot *s)
+/* group_ahead() inside a repeat body that begins at offset `first`. */
+static uint64_t body_ahead(struct group *g, const struct code_slot *s, uint32_t page,
+                           uint32_t first)
 {
-    uint32_t at = (g->is.pc - t->mem_base) >> CODE_PAGE_BITS, first = g->first - t->mem_base;
-    uint32_t left = (g->end - g->is.pc) / 8, body = (g->end - g->first) / 8;
+    uint32_t left = (g->end - g->pc) / ISA_BUNDLE_BYTES;
+    uint32_t body = (g->end - g->first) / ISA_BUNDLE_BYTES;
 
-    g->at = s;
-    g->seat = &t->page[at];
-    g->page = *g->seat;
-    if (!g->turns)
-        return s->straight;
     if (s->bundles < left)
         return s->bundles;
     g->head = &g->page->slot[first / 4 % CODE_PAGE_WORDS];
-    if (first >> CODE_PAGE_BITS != at || g->head->bundles < body) {
+    if (first >> CODE_PAGE_BITS != page || g->head->bundles < body) {
         g->head = NULL;
         return left;
     }
     return left + (g->turns - 1) * (uint64_t)body;
+}
+
+/* How many items, from s at the group's address on, are straight code within the page: iterations
+ * that all lanes want count, too. */
+static inline uint64_t group_ahead(const struct tile *t, struct group *g, const struct code_slot *s)
+{
+    uint32_t page = (g->pc - t->mem_base) >> CODE_PAGE_BITS;
+
+    g->at = s;
+    g->seat = &t->page[page];
+    g->page = *g->seat;
+    return g->turns ? body_ahead(g, s, page, g->first - t->mem_base) : s->straight;
 }
 
 /* The lanes of a mask that are where one of them is: same address, same repeat body or none. */
@@ -184,13 +192,15 @@ static void form(const struct barrel *b, const struct tile *t, uint64_t round, u
         if (rest >> lane & 1) {
             struct group *g = &f->group[f->groups++];
 
-            g->is = (struct issue){ lanes_like(t, rest, lane), t->pc[lane], round, 0 };
+            g->lanes = lanes_like(t, rest, lane);
+            g->pc = t->pc[lane];
+            g->round = round;
             g->start = round;
             g->instructions = 0;
             g->turned = 0;
             group_take_body(t, g);
-            rest &= ~g->is.lanes;
-            for (uint32_t l = g->is.lanes; l; l &= l - 1)
+            rest &= ~g->lanes;
+            for (uint32_t l = g->lanes; l; l &= l - 1)
                 of[__builtin_ctz(l)] = g;
         }
         if (of[lane] != last)
@@ -213,13 +223,13 @@ static void advance_lane(struct tile *t, unsigned lane)
 }
 
 /* The next item, or NULL after a fault. */
-static const struct code_slot *group_fetch(const struct barrel *b, struct tile *t,
-                                           const struct group *g)
+static inline const struct code_slot *group_fetch(const struct barrel *b, struct tile *t,
+                                                  const struct group *g)
 {
-    const struct code_slot *s = issue_fetch(b, t, &g->is);
+    const struct code_slot *s = issue_fetch(b, t, g->lanes, g->pc, g->round);
 
     if (s && g->turns && !body_allows(s))
-        return issue_fetch_fault(b, t, &g->is, FAULT_INVALID_INSTR, not_in_body);
+        return issue_fetch_fault(b, t, g->lanes, g->pc, g->round, FAULT_INVALID_INSTR, not_in_body);
     return s;
 }
 
@@ -228,14 +238,10 @@ static void one_round(struct barrel *b, struct tile *t, struct formation *f)
     for (unsigned i = 0; i < f->groups; i++)
         f->group[i].at = group_fetch(b, t, &f->group[i]);
     for (unsigned i = 0; i < f->spans; i++) {
-        struct issue is = f->span[i].group->is;
-        const struct code_slot *s = f->span[i].group->at;
+        const struct group *g = f->span[i].group;
 
-        is.lanes = f->span[i].lanes;
-        if (!s)
-            continue;
-        issue_prepare_plain(t, &is, s);
-        issue_item(b, t, &is, s);
+        if (g->at)
+            issue_item(b, t, f->span[i].lanes, g->pc, g->round, g->at);
     }
     for (unsigned i = 0; i < f->groups; i++) {
         struct group *g = &f->group[i];
@@ -245,7 +251,7 @@ static void one_round(struct barrel *b, struct tile *t, struct formation *f)
         group_count(g, g->at);
         group_leave(b, g);
         for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-            if (g->is.lanes >> lane & 1)
+            if (g->lanes >> lane & 1)
                 advance_lane(t, lane);
         }
     }
@@ -263,17 +269,19 @@ void round_issue_lane(struct barrel *b, struct tile *t, unsigned lane)
 
 /* --- a single group: what all running workers do together --------------------------------- */
 
-static int lockstep_stretch(const struct barrel *b, struct tile *t, struct group *g, uint64_t items,
-                            uint64_t max_cycle)
+static int lockstep_stretch(const struct barrel *b, struct tile *t, struct group *at,
+                            uint64_t items, uint64_t max_cycle)
 {
-    do {
-        const struct code_slot *s = g->at;
+    struct group g = *at; /* stays in registers */
 
-        g->is.pcs_set = 0;
-        issue_straight(b, t, &g->is, s);
-        group_advance(g, s);
-    } while (--items && !t->fault.kind && g->is.round < max_cycle && *g->seat == g->page);
-    return group_settle(t, g) && !t->fault.kind;
+    do {
+        const struct code_slot *s = g.at;
+
+        issue_straight(b, t, g.lanes, g.pc, g.round, s);
+        group_advance(&g, s);
+    } while (--items && !t->fault.kind && g.round < max_cycle && *g.seat == g.page);
+    *at = g;
+    return group_settle(t, at) && !t->fault.kind;
 }
 
 /* After a control or system instruction: take the lanes' own next addresses. Returns 0 when the
@@ -281,24 +289,23 @@ static int lockstep_stretch(const struct barrel *b, struct tile *t, struct group
 static int lockstep_follow(struct tile *t, struct group *g)
 {
     v8u npc = fast_load(t->npc), count = fast_load(t->rpt_count);
-    unsigned lead = (unsigned)__builtin_ctz(g->is.lanes);
+    unsigned lead = (unsigned)__builtin_ctz(g->lanes);
 
-    fast_store(t->pc, g->is.lanes, npc);
-    g->is.pc = t->npc[lead];
-    if (fast_any((v8u)(npc != g->is.pc), g->is.lanes))
+    fast_store(t->pc, g->lanes, npc);
+    g->pc = t->npc[lead];
+    if (fast_any((v8u)(npc != g->pc), g->lanes))
         return 0;
-    if (EMU_LIKELY(!fast_any(count, g->is.lanes)))
+    if (EMU_LIKELY(!fast_any(count, g->lanes)))
         return 1;
     group_take_body(t, g);
-    return lanes_like(t, g->is.lanes, lead) == g->is.lanes;
+    return lanes_like(t, g->lanes, lead) == g->lanes;
 }
 
 /* One item of any kind. Returns 0 when the group ends after it. */
 static int lockstep_item(const struct barrel *b, struct tile *t, struct group *g,
                          const struct code_slot *s)
 {
-    g->is.pcs_set = 0;
-    issue_item(b, t, &g->is, s);
+    issue_item(b, t, g->lanes, g->pc, g->round, s);
     if (!s->flags) {
         group_advance(g, s);
         return group_settle(t, g) && !t->fault.kind;
@@ -315,12 +322,12 @@ static void lockstep(struct barrel *b, struct tile *t, struct group *g, uint64_t
     do {
         const struct code_slot *s = group_fetch(b, t, g);
 
-        round = g->is.round;
+        round = g->round;
         if (EMU_UNLIKELY(!s))
             break;
         ahead = b->plain ? 0 : group_ahead(t, g, s);
         together = ahead ? lockstep_stretch(b, t, g, ahead, max_cycle) : lockstep_item(b, t, g, s);
-    } while (together && g->is.round < max_cycle);
+    } while (together && g->round < max_cycle);
     group_leave(b, g);
     if (t->exited)
         take_exits(b, t, round);
@@ -335,7 +342,7 @@ static void auxes(const struct barrel *b, struct tile *t, struct formation *f,
         struct group *g = &f->group[i];
 
         if (g->at->order == order)
-            issue_aux(b, t, &g->is, g->at);
+            issue_aux(b, t, g->lanes, g->pc, g->round, g->at);
     }
 }
 
@@ -344,25 +351,25 @@ static void auxes(const struct barrel *b, struct tile *t, struct formation *f,
 static void mains(const struct barrel *b, struct tile *t, struct formation *f)
 {
     for (unsigned i = 0, next; i < f->spans; i = next) {
-        const struct code_slot *s = f->span[i].group->at;
-        struct issue is = f->span[i].group->is;
+        const struct group *g = f->span[i].group;
+        const struct code_slot *s = g->at;
+        uint32_t lanes = f->span[i].lanes;
 
-        is.lanes = f->span[i].lanes;
         for (next = i + 1; next < f->spans; next++) {
             if (!s->main_word || f->span[next].group->at->main_word != s->main_word)
                 break;
-            is.lanes |= f->span[next].lanes;
+            lanes |= f->span[next].lanes;
         }
         if (next > i + 1) {
-            if (s->fast_main(t, is.lanes, &s->main))
+            if (s->fast_main(t, lanes, &s->main))
                 continue;
-            is.lanes = f->span[i].lanes;
+            lanes = f->span[i].lanes;
             next = i + 1;
         }
         if (s->order == ORDER_SWAP)
-            issue_swapped(b, t, &is, s);
+            issue_swapped(b, t, lanes, g->pc, g->round, s);
         else
-            issue_main(b, t, &is, s);
+            issue_main(b, t, lanes, g->pc, g->round, s);
     }
 }
 
@@ -375,11 +382,11 @@ static uint64_t rounds_ahead(const struct barrel *b, struct tile *t, struct form
         return 0;
     for (unsigned i = 0; i < f->groups && least; i++) {
         struct group *g = &f->group[i];
-        uint32_t off = g->is.pc - t->mem_base;
+        uint32_t off = g->pc - t->mem_base;
         const struct code_slot *s;
         uint64_t ahead;
 
-        if (off >= t->region0_bytes || (g->is.pc & 3) || !t->page[off >> CODE_PAGE_BITS])
+        if (off >= t->region0_bytes || (g->pc & 3) || !t->page[off >> CODE_PAGE_BITS])
             return 0;
         s = &t->page[off >> CODE_PAGE_BITS]->slot[off / 4 % CODE_PAGE_WORDS];
         ahead = group_ahead(t, g, s);
@@ -402,8 +409,6 @@ static int simple(const struct formation *f)
 static void run_apart(struct barrel *b, struct tile *t, struct formation *f, uint64_t rounds)
 {
     do {
-        for (unsigned i = 0; i < f->groups; i++)
-            f->group[i].is.pcs_set = 0;
         auxes(b, t, f, ORDER_AUX_FIRST);
         mains(b, t, f);
         auxes(b, t, f, ORDER_MAIN_FIRST);

@@ -53,25 +53,24 @@ static const char f32_loop[] =
            "{ ld64step $a2:3, $mzero, $m2+=, -1; f32v2add $a6:7, $a4:5, $a6:7 }\n"
            "brnzdec $m0, l\n exitz $mzero\n";
 
-/* The inner loop of a 1x1 convolution: inputs and partial sums in, results out in place, a matrix
- * step a bundle. */
-static const char amp_loop[] =
-    LAUNCH ".align 8\n"
-           "w: setzi $m0, 16\n setzi $m3, 60000\n"
-           "l: setzi $m8, 0x8c000\n ldconst $m9, 0xac000\n ldconst $m10, 0xb4008\n"
-           "get $m1, $WSR\n and $m1, $m1, 7\n shl $m1, $m1, 9\n"
-           "add $m8, $m8, $m1\n add $m9, $m9, $m1\n add $m10, $m10, $m1\n"
-           "tapack $m4:5, $m8, $m9, $m10\n nop\n"
-           "rpt $m3, 3\n"
-           "{ ld2xst64pace $a0:3, $a4:5, $m4:5+=, $mzero, 0b010101; "
-           "f16v4hihov4amp $a6:7, $a0:1, $a2:3, 0 }\n"
-           "{ ld2xst64pace $a0:3, $a6:7, $m4:5+=, $mzero, 0b010101; "
-           "f16v4hihov4amp $a4:5, $a0:1, $a2:3, 1 }\n"
-           "{ ld2xst64pace $a0:3, $a4:5, $m4:5+=, $mzero, 0b010101; "
-           "f16v4hihov4amp $a6:7, $a0:1, $a2:3, 2 }\n"
-           "{ ld2xst64pace $a0:3, $a6:7, $m4:5+=, $mzero, 0b010101; "
-           "f16v4hihov4amp $a4:5, $a0:1, $a2:3, 3 }\n"
-           "brnzdec $m0, l\n exitz $mzero\n";
+/* The inner loop of a convolution: inputs and partial sums in, results out in place, a step of the
+ * matrix or the sliding unit a bundle, with four immediates in turn. */
+#define STEP(unit, in, out, i)                                                                     \
+    "{ ld2xst64pace $a0:3, " in ", $m4:5+=, $mzero, 0b010101; " unit " " out ", $a0:1, $a2:3, " i  \
+    " }\n"
+#define STEP_LOOP(unit, i0, i1, i2, i3)                                                            \
+    LAUNCH ".align 8\n"                                                                            \
+           "w: setzi $m0, 16\n setzi $m3, 60000\n"                                                 \
+           "l: setzi $m8, 0x8c000\n ldconst $m9, 0xac000\n ldconst $m10, 0xb4008\n"                \
+           "get $m1, $WSR\n and $m1, $m1, 7\n shl $m1, $m1, 9\n"                                   \
+           "add $m8, $m8, $m1\n add $m9, $m9, $m1\n add $m10, $m10, $m1\n"                         \
+           "tapack $m4:5, $m8, $m9, $m10\n nop\n"                                                  \
+           "rpt $m3, 3\n" STEP(unit, "$a4:5", "$a6:7", i0) STEP(unit, "$a6:7", "$a4:5", i1)        \
+               STEP(unit, "$a4:5", "$a6:7", i2)                                                    \
+                   STEP(unit, "$a6:7", "$a4:5", i3) "brnzdec $m0, l\n exitz $mzero\n"
+
+static const char amp_loop[] = STEP_LOOP("f16v4hihov4amp", "0", "1", "2", "3");
+static const char slic_loop[] = STEP_LOOP("f16v4hihov4slic", "0", "1", "0", "1");
 
 /* The inner loop of a swish: tanh, multiply, add, of two f16 each. */
 static const char tanh_loop[] =
@@ -92,6 +91,7 @@ int main(void)
     bench("integer loop, 8 instructions", integer_loop, 0, 0);
     bench("f32v2 multiply-add loop", f32_loop, 1, 0);
     bench("matrix loop, f16, 16 units", amp_loop, 64, 0);
+    bench("sliding loop, f16, 16 units", slic_loop, 64, 0);
     bench("f16 tanh loop", tanh_loop, 0, 0);
     bench("supervisor loop", supervisor_loop, 0, 0);
     bench("integer loop, plain functions", integer_loop, 0, 1);
