@@ -54,6 +54,10 @@ check_ways() {
     for key in cycles digest; do
         [ "$(value "$tmp/two" $key)" = "$(value "$tmp/one" $key)" ] || fail "$*: its image has another $key"
     done
+    try "$tmp/two" run "$tmp/image" --steps --tiles && try "$tmp/other" run "$tmp/image" --engine timing --steps --tiles || return
+    grep -q '^engine timing$' "$tmp/other" || fail "$*: not run by the timing engine"
+    grep -v '^digest ' "$tmp/two" >"$tmp/three"
+    grep -v '^engine ' "$tmp/other" | cmp -s - "$tmp/three" || fail "$*: the timing engine has other cycles"
 }
 
 check() {
@@ -120,6 +124,10 @@ refuse 2 "n 24" run -q matmul -D n=24
 refuse 2 "steps is 3" run -q stencil -D steps=3 --machine toy4
 refuse 2 "a halo exchange needs at least 2 tiles" run -q stencil --machine toy4 --set tiles=1
 refuse 2 "compile writes an image: -o FILE.img" compile -q softmax
+refuse 2 "--check needs values, and --engine timing has none" run -q softmax --engine timing --check
+refuse 2 "--digests needs values" run -q softmax --engine timing --digests "$tmp/none"
+refuse 0 "engine timing" run -q softmax --engine timing -D n=100 --machine toy4
+refuse 0 "engine values (cycles depend on calls without timing keys)" run ring --engine timing
 refuse 2 "no program 'nosuch'" lab nosuch
 refuse 0 "ring shift" lab
 refuse 0 "matrix product in f16" lab

@@ -79,6 +79,8 @@ enum emu_status machine_arrival(struct machine *m, uint32_t tile, uint64_t cycle
 
     EMU_ASSERT(tile < m->arch.tiles);
     EMU_ASSERT(!p->arrivals || p->arrival[p->arrivals - 1].cycle <= cycle);
+    if (m->options.replay)
+        bytes = 0;
     TRY(arrival_room(p));
     if (bytes) {
         TRY(packet_room(p, bytes));

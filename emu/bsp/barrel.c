@@ -7,6 +7,7 @@
  */
 #include "emu/bsp/barrel.h"
 
+#include "emu/bsp/replay.h"
 #include "emu/bsp/round.h"
 #include "emu/exec/exec.h"
 #include "emu/tile/exchange_port.h"
@@ -119,10 +120,37 @@ static inline uint64_t operands_ready(const struct barrel *b, const struct code_
     return cycle;
 }
 
+/* Virtual workers hold their slots as if they ran; none of them is in b->running. */
+static void skip_workers(struct barrel *b, const struct tile *t, const struct replay_launch *l)
+{
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+        uint64_t exit = b->next[lane] + (uint64_t)l->slots[lane] * TILE_WORKERS;
+
+        b->freed[lane] = exit + TILE_WORKERS;
+        if (b->all_free < b->freed[lane])
+            b->all_free = b->freed[lane];
+        if (b->exit_seen < exit + t->arch->exit_seen_cycles)
+            b->exit_seen = exit + t->arch->exit_seen_cycles;
+        b->issued[lane] += l->issued[lane];
+        b->instructions[lane] += l->instructions[lane];
+    }
+}
+
+/* Makes virtual workers inactive whose exit was issued before this cycle. */
+static void retire_workers(const struct barrel *b, struct tile *t, uint64_t cycle)
+{
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
+        if (t->state[lane] == CONTEXT_ACTIVE && !(b->running >> lane & 1) &&
+            b->freed[lane] < cycle + TILE_WORKERS)
+            t->state[lane] = CONTEXT_INACTIVE;
+    }
+}
+
 /* Gives their slots to the workers that run or runall has started. */
 static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
 {
     uint64_t earliest = cycle + t->arch->launch_cycles;
+    const struct replay_launch *known = NULL;
 
     if (!b->running) {
         b->phase = (unsigned)(earliest % TILE_WORKERS);
@@ -133,8 +161,13 @@ static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
             continue;
         b->next[lane] =
             earliest + (lane + TILE_WORKERS - (unsigned)(earliest % TILE_WORKERS)) % TILE_WORKERS;
-        b->running |= (uint8_t)(1u << lane);
     }
+    if (b->replay)
+        known = replay_take(b->replay, b, t->launched);
+    if (known)
+        skip_workers(b, t, known);
+    else
+        b->running |= t->launched;
     t->launched = 0;
 }
 
@@ -154,6 +187,8 @@ static int supervisor_follow(struct barrel *b, struct tile *t, const struct code
         return 1;
     if (t->sync_zone != SYNC_LOCAL) {
         b->cycle = cycle;
+        if (b->replay)
+            replay_end(b->replay, b);
         return 0;
     }
     t->sync_zone = -1;
@@ -181,6 +216,10 @@ static inline int supervisor_issue(struct barrel *b, struct tile *t, const struc
     t->npc[LANE_SUPER] = next;
     if (EMU_UNLIKELY(b->watched) && !show_issue(b, t, &w->in))
         return 0;
+    if (EMU_UNLIKELY(b->replay != NULL) && w->flags & WORD_STARTS) {
+        retire_workers(b, t, cycle);
+        replay_enter(b->replay, b, t->pc[LANE_SUPER]);
+    }
     if (EMU_UNLIKELY(w->exec(t, LANE_SUPER, &w->in) != FAULT_NONE))
         return 0;
     b->issued[LANE_SUPER]++;
@@ -201,6 +240,8 @@ static void finish_wait(struct barrel *b, struct tile *t)
 
     b->waiting = 0;
     b->cycle = seen + t->arch->sup_sync_local_cycles;
+    if (b->replay)
+        retire_workers(b, t, b->cycle);
     if (t->check)
         tile_check_idle(t);
 }

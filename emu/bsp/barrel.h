@@ -19,6 +19,8 @@ struct barrel_options {
     void *trace_ctx;
 };
 
+struct replay_tile;
+
 enum barrel_stop {
     BARREL_FAULT, /* t->fault says why. If a worker faulted, the others have completed that round of
                      six cycles */
@@ -33,9 +35,10 @@ struct barrel {
     struct barrel_options options;
     int plain;   /* options.plain is set, or tracing or checking needs plain functions */
     int watched; /* somebody is to be shown every issue of the supervisor */
-    struct code_cache *cache; /* borrowed */
-    struct code_word *words;  /* borrowed from the cache: the table of the thread that runs the
-                                 tile */
+    struct code_cache *cache;   /* borrowed */
+    struct code_word *words;    /* borrowed from the cache: the table of the thread that runs the
+                                   tile */
+    struct replay_tile *replay; /* borrowed; NULL: every worker runs */
 
     uint64_t cycle;         /* first cycle in which the supervisor may issue its next instruction */
     uint64_t reg_ready[16]; /* cycle from which a supervisor register can be read */

@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include "emu/base/alloc.h"
+#include "emu/bsp/replay.h"
 #include "emu/tile/tile_range.h"
 
 static enum emu_status tiles_new(struct machine *m)
@@ -106,6 +107,11 @@ unsigned machine_threads(const struct machine *m)
     return m->threads;
 }
 
+struct replay *machine_replay(const struct machine *m)
+{
+    return m->options.replay;
+}
+
 struct tile *machine_tile(struct machine *m, uint32_t tile)
 {
     EMU_ASSERT(tile < m->arch.tiles);
@@ -136,6 +142,8 @@ void machine_use(struct machine *m, uint32_t tile, uint32_t entry, unsigned grou
 
     EMU_ASSERT(tile < m->arch.tiles && group < MACHINE_MAX_GROUPS && !m->started);
     barrel_init(&m->barrel[tile], m->cache, &o, 0);
+    if (m->options.replay)
+        m->barrel[tile].replay = replay_of(m->options.replay, tile);
     m->tile[tile].pc[LANE_SUPER] = entry;
     m->tile[tile].state[LANE_SUPER] = CONTEXT_ACTIVE;
     m->place[tile].wait = WAIT_NOT;

@@ -17,14 +17,17 @@
 enum { MACHINE_MAX_GROUPS = 64 };
 
 struct machine;
+struct replay;
 struct record;
 struct digests;
 
 struct machine_options {
-    unsigned threads;        /* 0: one per core, which is also the maximum */
-    int plain;               /* plain exec_ functions only */
-    int check;               /* checking mode of tiles and of the fabric */
-    struct record *record;   /* borrowed; NULL: supersteps are not recorded (record.h) */
+    unsigned threads;      /* 0: one per core, which is also the maximum */
+    int plain;             /* plain exec_ functions only */
+    int check;             /* checking mode of tiles and of the fabric */
+    struct replay *replay; /* borrowed; NULL: the values engine, else the timing engine (replay.h):
+                              memory holds no numbers, words are not moved */
+    struct record *record; /* borrowed; NULL: supersteps are not recorded (record.h) */
     struct digests *digests; /* borrowed; NULL: only machine_digest() at the end (digest.h) */
     /* Called at the end of every superstep of a group, by the thread that runs the machine; may be
      * NULL. */
@@ -80,6 +83,7 @@ void machine_free(struct machine *m);
 
 const struct arch *machine_arch(const struct machine *m);
 unsigned machine_threads(const struct machine *m); /* that may work on it at a time */
+struct replay *machine_replay(const struct machine *m);
 struct tile *machine_tile(struct machine *m, uint32_t tile);
 struct barrel *machine_barrel(struct machine *m, uint32_t tile);
 struct exchange *machine_exchange(struct machine *m);

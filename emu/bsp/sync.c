@@ -101,7 +101,8 @@ static int resolve_phase(struct machine *m, unsigned phase)
         note_exchange_fault(m);
         return -1;
     }
-    deliver(m, x);
+    if (!m->options.replay)
+        deliver(m, x);
     finish_receive(m, x);
     for (unsigned k = 0; k < m->groups; k++) {
         if (m->group[k].phase == phase)

@@ -119,7 +119,7 @@ static enum emu_status answer(const struct running *x, const char *status,
     json_t *report = run_report(x->run, status, differences, unmet, checked);
     enum emu_status s = report ? list_tiles(x->q, x->run, &tiles) : FAIL(NO_MEMORY, "the answer");
 
-    if (s == EMU_OK && x->hooks && x->run->stop == MACHINE_HOST)
+    if (s == EMU_OK && x->hooks && x->run->stop == MACHINE_HOST && run_has_values(x->run))
         s = x->hooks->after(x->q, x->run, report);
     if (s == EMU_OK)
         s = print_answer(x->q, x->run, &tiles, report);
@@ -160,6 +160,7 @@ static enum emu_status run_it(struct running *x, const struct image *im, FILE *d
     const struct manifest *m = x->m;
     const struct run_options o = {
         .threads = (unsigned)q->threads,
+        .engine = q->engine ? ENGINE_TIMING : ENGINE_VALUES,
         .plain = q->plain,
         .check = q->check,
         .digests = digests,

@@ -35,6 +35,12 @@ const struct option_rule option_needs[] = {
     { .uses = 0 },
 };
 
+const struct option_rule option_values[] = {
+#define VALUES(uses, a) { uses, OPTION_##a, OPTION_engine },
+#include "emu/cli/options.def"
+    { .uses = 0 },
+};
+
 const struct option_row *option_find(const char *name, size_t length, unsigned uses)
 {
     for (const struct option_row *o = option_rows; o->name; o++) {

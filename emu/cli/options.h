@@ -27,7 +27,7 @@ struct option_rule {
 
 /* They end with a row without a name, and rules without uses. */
 extern const struct option_row option_rows[];
-extern const struct option_rule option_either[], option_needs[];
+extern const struct option_rule option_either[], option_needs[], option_values[];
 
 /* The row of an option for one of these uses: by its name, `length` characters long, or by its
  * letter. NULL: there is none. */

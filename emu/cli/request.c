@@ -169,6 +169,11 @@ enum emu_status request_check(const struct request *q)
             return FAIL(USAGE, "--%s does nothing without --%s", option_name(r->a, q->use),
                         option_name(r->b, q->use));
     }
+    for (const struct option_rule *r = option_values; r->uses; r++) {
+        if (r->uses & q->use && q->engine && q->given[r->a])
+            return FAIL(USAGE, "--%s needs values, and --engine timing has none",
+                        option_name(r->a, q->use));
+    }
     return EMU_OK;
 }
 

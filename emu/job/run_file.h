@@ -62,8 +62,13 @@ enum emu_status manifest_build(struct manifest *m, unsigned threads, FILE *messa
 
 /* ---- runs ---- */
 
+/* The engines have the same cycles. The timing engine has no values, and is used where they are not
+ * needed to know the cycles: run_engine(). */
+enum run_engine { ENGINE_VALUES, ENGINE_TIMING };
+
 struct run_options {
     unsigned threads; /* 0: all cores */
+    enum run_engine engine;
     int plain, check; /* instructions one by one only; checking mode */
     FILE *digests;    /* borrowed; NULL: none are written */
     uint64_t runs;    /* how often the host answers the host sync */
@@ -79,6 +84,15 @@ struct run_options {
 enum emu_status run_new(const struct image *im, const struct run_options *o,
                         struct run **out) EMU_MUST_CHECK;
 void run_free(struct run *r); /* NULL allowed */
+
+/* Which engine runs the program. *why, if it is not the one that was asked for, is what its cycles
+ * depend on, borrowed from the run; else NULL. */
+enum run_engine run_engine(const struct run *r, const char **why);
+/* Whether memory holds values: not with the timing engine. */
+int run_has_values(const struct run *r);
+/* What a report says when the timing engine was asked for; "" when it was not. */
+enum { RUN_ENGINE_TEXT = 640 };
+void run_engine_text(const struct run *r, char text[RUN_ENGINE_TEXT]);
 
 /* Connects a stream of the image: to a file (path; NULL: memory that grows, only for a stream to
  * the host; it is in its place after run_commit), or, to the tiles, from `bytes` at data, which is

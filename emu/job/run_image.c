@@ -28,6 +28,9 @@ static enum emu_status run_open(struct run *r)
         TRY(digests_new(a, r->options.digests, &r->digests));
     mo.record = r->options.unrecorded ? NULL : r->record;
     mo.digests = r->digests;
+    if (r->options.engine == ENGINE_TIMING && !image_timing_obstacle(r->im))
+        TRY(replay_new(a->tiles, &r->replay));
+    mo.replay = r->replay;
     TRY(machine_new(a, &mo, &r->machine));
     TRY(image_load(r->im, r->machine));
     if (!image_stream_count(r->im))
@@ -64,6 +67,7 @@ void run_free(struct run *r)
     if (!r)
         return;
     machine_free(r->machine);
+    replay_free(r->replay);
     host_free(r->host);
     record_free(r->record);
     digests_free(r->digests);
@@ -72,6 +76,28 @@ void run_free(struct run *r)
     emu_free(r->data);
     emu_free(r->error);
     emu_free(r);
+}
+
+enum run_engine run_engine(const struct run *r, const char **why)
+{
+    *why = r->options.engine == ENGINE_TIMING ? image_timing_obstacle(r->im) : NULL;
+    return r->replay ? ENGINE_TIMING : ENGINE_VALUES;
+}
+
+int run_has_values(const struct run *r)
+{
+    return !r->replay;
+}
+
+void run_engine_text(const struct run *r, char text[RUN_ENGINE_TEXT])
+{
+    const char *why;
+
+    *text = '\0';
+    if (run_engine(r, &why) == ENGINE_TIMING)
+        snprintf(text, RUN_ENGINE_TEXT, "timing");
+    else if (why)
+        snprintf(text, RUN_ENGINE_TEXT, "values (cycles depend on %s)", why);
 }
 
 /* ---- streams ---- */

@@ -10,6 +10,7 @@
 #include "emu/bsp/digest.h"
 #include "emu/bsp/machine.h"
 #include "emu/bsp/record.h"
+#include "emu/bsp/replay.h"
 #include "emu/host/host.h"
 #include "emu/job/manifest.h"
 #include "emu/job/run_file.h"
@@ -18,6 +19,7 @@ struct run {
     const struct image *im; /* borrowed */
     struct run_options options;
     struct machine *machine; /* owned, like the following */
+    struct replay *replay;   /* NULL: the values engine */
     struct host *host;       /* NULL when the image has no streams */
     struct record *record;
     struct digests *digests; /* NULL: none are written */

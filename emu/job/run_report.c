@@ -351,14 +351,17 @@ static int put_figures(const struct run *r, json_t *o)
     const struct arch *a = image_arch(r->im);
     uint64_t cycles = machine_cycles(r->machine);
     double seconds = (double)cycles / ((double)a->clock_mhz * 1e6);
-    char digest[33];
+    char digest[33], engine[RUN_ENGINE_TEXT];
 
-    hash128_text(machine_digest(r->machine), digest);
+    run_engine_text(r, engine);
+    if (run_has_values(r))
+        hash128_text(machine_digest(r->machine), digest);
     return put(o, "machine", json_string(a->name)) && put_number(o, "tiles", a->tiles) &&
            put_number(o, "tiles_used", image_tile_count(r->im)) &&
            put(o, "groups", groups_json(r)) && put_number(o, "host_answers", r->runs) &&
            put_number(o, "cycles", cycles) && put(o, "seconds", json_real(seconds)) &&
-           put_words(r, o) && put(o, "digest", json_string(digest));
+           put_words(r, o) && (!*engine || put(o, "engine", json_string(engine))) &&
+           (!run_has_values(r) || put(o, "digest", json_string(digest)));
 }
 
 json_t *run_report(struct run *r, const char *status, const json_t *differences, uint64_t total,

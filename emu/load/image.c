@@ -20,7 +20,8 @@ static enum emu_status add_empty_ones(struct image *im)
     TRY(pool_intern(&im->blob, &im->arena, NULL, 0, &id));
     TRY(pool_intern(&im->map, &im->arena, NULL, 0, &id));
     TRY(pool_intern(&im->symbols, &im->arena, NULL, 0, &id));
-    return pool_intern(&im->lines, &im->arena, NULL, 0, &id);
+    TRY(pool_intern(&im->lines, &im->arena, NULL, 0, &id));
+    return pool_intern(&im->keys, &im->arena, NULL, 0, &id);
 }
 
 enum emu_status image_new(const struct arch *arch, struct image **out)
@@ -62,6 +63,7 @@ void image_free(struct image *im)
     pool_free(&im->map);
     pool_free(&im->symbols);
     pool_free(&im->lines);
+    pool_free(&im->keys);
     arena_free(&im->arena);
     emu_free(im->tile);
     emu_free(im->segment);
@@ -189,6 +191,27 @@ enum emu_status image_lines(struct image *im, const struct image_line *l, size_t
     return list_intern(im, &im->lines, l, n, sizeof(*l), id);
 }
 
+/* Whether an instruction can stand at addr. */
+static int is_code_address(const struct arch *a, uint32_t addr)
+{
+    return addr % 4 == 0 && addr >= a->mem_base && addr - a->mem_base < a->region0_bytes;
+}
+
+enum emu_status image_keys(struct image *im, const struct image_key *k, size_t n, uint32_t *id)
+{
+    TRY(check_list_length("keys", n));
+    for (size_t i = 0; i < n; i++) {
+        if (!is_code_address(&im->arch, k[i].addr))
+            return FAIL(BAD_IMAGE,
+                        "key %zu: at 0x%x, expected a multiple of 4 in executable memory", i,
+                        k[i].addr);
+        if (i && k[i].addr <= k[i - 1].addr)
+            return FAIL(BAD_IMAGE, "key %zu: at 0x%x, expected more than 0x%x", i, k[i].addr,
+                        k[i - 1].addr);
+    }
+    return list_intern(im, &im->keys, k, n, sizeof(*k), id);
+}
+
 /* ---- tiles ---- */
 
 static uint64_t tile_hash(uint32_t chip, uint32_t tile)
@@ -211,12 +234,6 @@ const struct image_tile *image_find_tile(const struct image *im, uint32_t chip, 
     return NULL;
 }
 
-/* Whether an instruction can stand at addr. */
-static int is_code_address(const struct arch *a, uint32_t addr)
-{
-    return addr % 4 == 0 && addr >= a->mem_base && addr - a->mem_base < a->region0_bytes;
-}
-
 static enum emu_status check_tile(const struct image *im, const struct image_tile *t)
 {
     const struct arch *a = &im->arch;
@@ -234,12 +251,14 @@ static enum emu_status check_tile(const struct image *im, const struct image_til
                     "tile %u of chip %u: entry 0x%x, expected a multiple of 4 in the executable "
                     "0x%x to 0x%x",
                     t->tile, t->chip, t->entry, a->mem_base, a->mem_base + a->region0_bytes - 1);
-    if (t->map >= im->map.items || t->symbols >= im->symbols.items || t->lines >= im->lines.items)
-        return FAIL(BAD_IMAGE,
-                    "tile %u of chip %u: map %u, symbols %u, lines %u: expected them below %zu, "
-                    "%zu, %zu",
-                    t->tile, t->chip, t->map, t->symbols, t->lines, im->map.items,
-                    im->symbols.items, im->lines.items);
+    if (t->map >= im->map.items || t->symbols >= im->symbols.items || t->lines >= im->lines.items ||
+        t->keys >= im->keys.items)
+        return FAIL(
+            BAD_IMAGE,
+            "tile %u of chip %u: map %u, symbols %u, lines %u, keys %u: expected them below "
+            "%zu, %zu, %zu, %zu",
+            t->tile, t->chip, t->map, t->symbols, t->lines, t->keys, im->map.items,
+            im->symbols.items, im->lines.items, im->keys.items);
     return EMU_OK;
 }
 

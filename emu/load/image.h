@@ -44,6 +44,14 @@ struct image_line {
     uint32_t line;
 };
 
+/* What a call of worker code costs is the same wherever it has the same key
+ * (docs/timing_engine.md).
+ */
+struct image_key {
+    uint32_t addr;   /* of the instruction that launches workers, or calls code that does */
+    uint32_t lo, hi; /* the key: halves of 64 bits */
+};
+
 /* One tile that takes part. Many tiles may name the same table. */
 struct image_tile {
     uint32_t tile; /* logical number in its chip */
@@ -54,6 +62,7 @@ struct image_tile {
     uint32_t map;     /* id of a list of ranges; 0, here and below: the empty list */
     uint32_t symbols; /* id of a list of symbols, sorted by address */
     uint32_t lines;   /* id of a list of lines, sorted by address */
+    uint32_t keys;    /* id of a list of keys, sorted by address; the empty one: nothing is known */
 };
 
 struct image_stream {
@@ -97,14 +106,20 @@ struct image_note {
     uint32_t name, text; /* string ids, not 0 */
 };
 
+/* Notes of programs with keys: categories of memory that no control flow depends on, separated by
+ * commas; or where control flow depends on data. */
+#define IMAGE_NOTE_NUMBERS "numbers"
+#define IMAGE_NOTE_DEPENDS "depends"
+
 /* The builder. All functions return EMU_NO_MEMORY, or EMU_BAD_IMAGE for what the rules above or the
  * limits below forbid, and then leave the image as it was.
  *
  * Limits: a string below 1 MiB, a blob at most the memory of a tile, all blobs 8 GiB; a list 2^24
  * entries; a stream depth 65,536. Ranges and segments are not empty, lie in tile memory and are
  * disjoint (segments may come in any order); a range has a category other than "". Lines ascend
- * strictly, symbols may share an address. An entry is a multiple of 4 in region 0. Tiles and
- * streams are unique. Parents are added before their scopes; the string ids of owners ascend.
+ * strictly, as do keys, and symbols may share an address. An entry, as the address of a key, is a
+ * multiple of 4 in region 0. Tiles and streams are unique. Parents are added before their scopes;
+ * the string ids of owners ascend.
  *
  * arch is copied; one that arch_check() refuses gives EMU_BAD_MACHINE. */
 enum emu_status image_new(const struct arch *arch, struct image **out) EMU_MUST_CHECK;
@@ -120,6 +135,8 @@ enum emu_status image_symbols(struct image *im, const struct image_symbol *s, si
                               uint32_t *id) EMU_MUST_CHECK;
 enum emu_status image_lines(struct image *im, const struct image_line *l, size_t n,
                             uint32_t *id) EMU_MUST_CHECK;
+enum emu_status image_keys(struct image *im, const struct image_key *k, size_t n,
+                           uint32_t *id) EMU_MUST_CHECK;
 enum emu_status image_add_tile(struct image *im, const struct image_tile *t,
                                const struct image_segment *s, size_t n) EMU_MUST_CHECK;
 enum emu_status image_add_stream(struct image *im, const struct image_stream *s) EMU_MUST_CHECK;
@@ -153,6 +170,7 @@ const char *image_text(const struct image *im, uint32_t string);
 const struct image_range *image_map_of(const struct image *im, uint32_t map, size_t *n);
 const struct image_symbol *image_symbols_of(const struct image *im, uint32_t symbols, size_t *n);
 const struct image_line *image_lines_of(const struct image *im, uint32_t lines, size_t *n);
+const struct image_key *image_keys_of(const struct image *im, uint32_t keys, size_t *n);
 size_t image_stream_count(const struct image *im);
 const struct image_stream *image_stream_at(const struct image *im, size_t i);
 uint32_t image_scope_count(const struct image *im); /* with 0, the program itself */
@@ -195,10 +213,14 @@ uint32_t image_find_string(const struct image *im, const char *text);
 enum emu_status image_write_to(const struct image *im,
                                const struct output_file *out) EMU_MUST_CHECK;
 
+/* Why the timing engine cannot run a program, as what its cycles depend on; NULL: it can. */
+const char *image_timing_obstacle(const struct image *im);
+
 /* Puts a program into a machine: the memory of its tiles, their entries and groups, and the
  * contents of inputs. The machine must be new and arch_equal to the image's machine; else
  * EMU_BAD_IMAGE. Pages of zeros are not touched. image_load is for programs of one chip;
- * image_load_chip takes the tiles of one of several. */
+ * image_load_chip takes the tiles of one of several. For a machine with a replay, which gets the
+ * keys, numbers are left out. */
 struct machine;
 enum emu_status image_load(const struct image *im, struct machine *m) EMU_MUST_CHECK;
 enum emu_status image_load_chip(const struct image *im, uint32_t chip,

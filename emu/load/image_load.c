@@ -7,7 +7,9 @@
 
 #include <string.h>
 
+#include "emu/base/alloc.h"
 #include "emu/bsp/machine.h"
+#include "emu/bsp/replay.h"
 
 /* Writes data to tile memory in as few pieces as its pages of zeros allow. */
 static int write_nonzero(struct tile *t, uint32_t addr, const uint8_t *data, uint32_t bytes)
@@ -28,6 +30,64 @@ static int write_nonzero(struct tile *t, uint32_t addr, const uint8_t *data, uin
     }
     return ok && tile_write(t, addr + run, data + run, at - run);
 }
+
+/* ---- the timing engine ---- */
+
+/* Whether a word of a list "a,b" is text. */
+static int list_has(const char *list, const char *text)
+{
+    size_t n = strlen(text);
+
+    while (list && *list) {
+        const char *comma = strchrnul(list, ',');
+
+        if ((size_t)(comma - list) == n && !memcmp(list, text, n))
+            return 1;
+        list = *comma ? comma + 1 : NULL;
+    }
+    return 0;
+}
+
+/* Whether a segment holds nothing but numbers that no control flow depends on. */
+static int is_numbers(const struct image *im, const struct image_tile *t,
+                      const struct image_segment *s, const char *categories)
+{
+    const struct image_range *r = image_range_at(im, t, s->addr);
+
+    return r && s->addr - r->addr + (uint64_t)s->bytes <= r->bytes &&
+           list_has(categories, image_text(im, r->category));
+}
+
+static enum emu_status add_keys(const struct image *im, const struct image_tile *t,
+                                struct replay *r)
+{
+    size_t n;
+    const struct image_key *from = image_keys_of(im, t->keys, &n);
+    struct replay_key *key;
+    enum emu_status s;
+
+    if (!n)
+        return EMU_OK;
+    key = emu_alloc(n, sizeof(*key));
+    if (!key)
+        return FAIL(NO_MEMORY, "%zu keys", n);
+    for (size_t i = 0; i < n; i++)
+        key[i] = (struct replay_key){ from[i].addr, from[i].lo | (uint64_t)from[i].hi << 32 };
+    s = replay_add(r, t->tile, key, n);
+    emu_free(key);
+    return s;
+}
+
+const char *image_timing_obstacle(const struct image *im)
+{
+    const char *depends = image_note(im, IMAGE_NOTE_DEPENDS);
+
+    if (depends)
+        return depends;
+    return image_note(im, IMAGE_NOTE_NUMBERS) ? NULL : "calls without timing keys";
+}
+
+/* ---- loading ---- */
 
 static enum emu_status check_machine(const struct image *im, const struct machine *m)
 {
@@ -51,11 +111,14 @@ static enum emu_status check_machine(const struct image *im, const struct machin
 
 static void load_tile(const struct image *im, const struct image_tile *t, struct machine *m)
 {
+    const char *numbers = machine_replay(m) ? image_note(im, IMAGE_NOTE_NUMBERS) : NULL;
+
     for (uint32_t k = 0; k < t->segments; k++) {
         const struct image_segment *s = &im->segment[t->first_segment + k];
         const struct pool_item *blob = &im->blob.item[s->blob];
 
-        EMU_ASSERT(write_nonzero(machine_tile(m, t->tile), s->addr, blob->data, s->bytes));
+        if (!is_numbers(im, t, s, numbers))
+            EMU_ASSERT(write_nonzero(machine_tile(m, t->tile), s->addr, blob->data, s->bytes));
     }
 }
 
@@ -93,10 +156,14 @@ enum emu_status image_load_chip(const struct image *im, uint32_t chip, struct ma
     for (size_t i = 0; i < im->tiles; i++) {
         const struct image_tile *t = &im->tile[i];
 
-        if (t->chip == chip)
-            machine_use(m, t->tile, t->entry, t->group);
+        if (t->chip != chip)
+            continue;
+        if (machine_replay(m))
+            TRY(add_keys(im, t, machine_replay(m)));
+        machine_use(m, t->tile, t->entry, t->group);
     }
-    load_inputs(im, chip, m);
+    if (!machine_replay(m))
+        load_inputs(im, chip, m);
     return EMU_OK;
 }
 

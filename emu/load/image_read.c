@@ -16,7 +16,7 @@
 
 #include "emu/base/alloc.h"
 
-enum { TILE_RECORD_WORDS = 8, INPUT_RECORD_BYTES = 24, HASH_BYTES = 16, NO_ITEM = -1 };
+enum { TILE_RECORD_WORDS = 9, INPUT_RECORD_BYTES = 24, HASH_BYTES = 16, NO_ITEM = -1 };
 
 /* Where a chunk goes first; other places copy it from there. */
 struct chunk_place {
@@ -113,6 +113,8 @@ static enum emu_status add_list(struct image *im, uint32_t type, const uint8_t *
         return image_map(im, p, n, id);
     if (type == IMAGE_SYMB)
         return image_symbols(im, p, n, id);
+    if (type == IMAGE_KEYS)
+        return image_keys(im, p, n, id);
     return image_lines(im, p, n, id);
 }
 
@@ -205,18 +207,24 @@ static enum emu_status read_scopes(struct image_reader *r)
     return add_scopes(r, count[0], count[1]);
 }
 
+/* Without keys, a record does not say which of their lists is the tile's. */
+static size_t tile_record_bytes(const struct image_reader *r)
+{
+    return sizeof(uint32_t) * (TILE_RECORD_WORDS - !r->src.has_keys);
+}
+
 /* Tiles can be added only when the sizes of blobs are known: section BLOB comes after them,
  * because the number of tiles limits what blobs may need. */
 static enum emu_status add_tiles(struct image_reader *r)
 {
-    size_t tiles = r->tile.bytes / (4 * TILE_RECORD_WORDS), at = 0;
+    size_t tiles = r->tile.bytes / tile_record_bytes(r), at = 0;
     size_t segments = r->segm.bytes / sizeof(struct image_segment);
     const void *raw = r->segm.raw.data;
     const struct image_segment *s = raw;
-    uint32_t w[TILE_RECORD_WORDS];
+    uint32_t w[TILE_RECORD_WORDS] = { 0 };
 
     for (size_t i = 0; i < tiles; i++) {
-        memcpy(w, r->tile.raw.data + i * sizeof(w), sizeof(w));
+        memcpy(w, r->tile.raw.data + i * tile_record_bytes(r), tile_record_bytes(r));
         if (w[4] > segments - at)
             return refuse(r, &r->tile, (long long)i, "%u segments, expected at most the %zu left",
                           w[4], segments - at);
@@ -228,7 +236,8 @@ static enum emu_status add_tiles(struct image_reader *r)
                                                          .entry = w[3],
                                                          .map = w[5],
                                                          .symbols = w[6],
-                                                         .lines = w[7] },
+                                                         .lines = w[7],
+                                                         .keys = w[8] },
                                    s + at, w[4])));
         at += w[4];
     }
@@ -257,7 +266,7 @@ static enum emu_status split_table(struct image_reader *r)
     struct image_section *s = &r->blob;
     struct blob_table *t = &r->table;
     uint64_t need, refs = 0, total = 0;
-    uint64_t room = r->tile.bytes / (4 * TILE_RECORD_WORDS) * (uint64_t)r->im->arch.mem_bytes;
+    uint64_t room = r->tile.bytes / tile_record_bytes(r) * (uint64_t)r->im->arch.mem_bytes;
     const void *words;
 
     if (s->bytes < 8)
@@ -476,9 +485,9 @@ static enum emu_status read_blobs(struct image_reader *r)
     TRY(section_read(&r->src, IMAGE_BLOB, IMAGE_SECTION_BYTES_MAX, &r->blob));
     TRY(split_table(r));
     groups = t->chunks / IMAGE_GROUP_CHUNKS + (t->chunks % IMAGE_GROUP_CHUNKS != 0);
-    if (r->src.sections != IMAGE_FIXED_SECTIONS + groups)
+    if (r->src.sections != section_source_fixed(&r->src) + groups)
         return refuse(r, &r->blob, NO_ITEM, "%u chunks in a file of %u sections, expected %u",
-                      t->chunks, r->src.sections, IMAGE_FIXED_SECTIONS + groups);
+                      t->chunks, r->src.sections, section_source_fixed(&r->src) + groups);
     TRY(reserve_blobs(r));
     TRY(add_tiles(r));
     TRY(read_host_sections(r));
@@ -502,9 +511,11 @@ static enum emu_status read_all(struct image_reader *r)
     TRY(read_lists(r, IMAGE_MAPS, sizeof(struct image_range)));
     TRY(read_lists(r, IMAGE_SYMB, sizeof(struct image_symbol)));
     TRY(read_lists(r, IMAGE_LINE, sizeof(struct image_line)));
+    if (r->src.has_keys)
+        TRY(read_lists(r, IMAGE_KEYS, sizeof(struct image_key)));
     TRY(read_streams(r));
     TRY(read_scopes(r));
-    TRY(read_records(r, IMAGE_TILE, 4 * TILE_RECORD_WORDS, &r->tile, &n));
+    TRY(read_records(r, IMAGE_TILE, tile_record_bytes(r), &r->tile, &n));
     TRY(read_records(r, IMAGE_SEGM, sizeof(struct image_segment), &r->segm, &n));
     TRY(read_blobs(r));
     if (r->src.at != r->src.bytes)

@@ -91,17 +91,18 @@ enum emu_status section_source_start(struct section_source *src)
     memcpy(&version, header + 8, 4);
     memcpy(&src->sections, header + 12, 4);
     memcpy(src->before, header + 8, sizeof(src->before));
-    if (version && version < IMAGE_FORMAT_VERSION)
+    if (version && version < IMAGE_FORMAT_WITHOUT_KEYS)
         return FAIL(BAD_IMAGE,
                     "%.200s: offset 8: version %u of the format, expected %d: the words of its "
                     "instructions mean something else now; compile the program again",
                     src->name, version, IMAGE_FORMAT_VERSION);
-    if (version != IMAGE_FORMAT_VERSION)
+    if (version != IMAGE_FORMAT_VERSION && version != IMAGE_FORMAT_WITHOUT_KEYS)
         return FAIL(BAD_IMAGE, "%.200s: offset 8: version %u of the format, expected %d", src->name,
                     version, IMAGE_FORMAT_VERSION);
-    if (src->sections < IMAGE_FIXED_SECTIONS)
-        return FAIL(BAD_IMAGE, "%.200s: offset 12: %u sections, expected at least %d", src->name,
-                    src->sections, IMAGE_FIXED_SECTIONS);
+    src->has_keys = version >= IMAGE_FORMAT_VERSION;
+    if (src->sections < section_source_fixed(src))
+        return FAIL(BAD_IMAGE, "%.200s: offset 12: %u sections, expected at least %u", src->name,
+                    src->sections, section_source_fixed(src));
     src->zstd = ZSTD_createDCtx();
     if (!src->zstd)
         return FAIL(NO_MEMORY, "a decompressor");

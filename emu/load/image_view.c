@@ -59,6 +59,11 @@ const struct image_line *image_lines_of(const struct image *im, uint32_t lines, 
     return list_of(&im->lines, lines, sizeof(struct image_line), n);
 }
 
+const struct image_key *image_keys_of(const struct image *im, uint32_t keys, size_t *n)
+{
+    return list_of(&im->keys, keys, sizeof(struct image_key), n);
+}
+
 size_t image_stream_count(const struct image *im)
 {
     return im->streams;

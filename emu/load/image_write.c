@@ -204,11 +204,11 @@ static enum emu_status write_tiles(struct image_writer *w)
 {
     const struct image *im = w->im;
 
-    TRY(raw_start(w, im->tiles * (uint64_t)32));
+    TRY(raw_start(w, im->tiles * (uint64_t)36));
     for (size_t i = 0; i < im->tiles; i++) {
         const struct image_tile *t = &im->tile[i];
-        uint32_t record[8] = { t->tile,     t->chip, t->group,   t->entry,
-                               t->segments, t->map,  t->symbols, t->lines };
+        uint32_t record[9] = { t->tile, t->chip,    t->group, t->entry, t->segments,
+                               t->map,  t->symbols, t->lines, t->keys };
 
         raw_put(w, record, sizeof(record));
     }
@@ -341,6 +341,7 @@ static enum emu_status write_sections(struct image_writer *w)
     TRY(write_lists(w, IMAGE_MAPS, &im->map, sizeof(struct image_range)));
     TRY(write_lists(w, IMAGE_SYMB, &im->symbols, sizeof(struct image_symbol)));
     TRY(write_lists(w, IMAGE_LINE, &im->lines, sizeof(struct image_line)));
+    TRY(write_lists(w, IMAGE_KEYS, &im->keys, sizeof(struct image_key)));
     TRY(write_records(w, IMAGE_STRM, im->stream, im->streams, sizeof(*im->stream)));
     TRY(write_scopes(w));
     TRY(write_tiles(w));

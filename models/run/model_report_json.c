@@ -158,9 +158,13 @@ static int put_run(const struct model_answer *m, json_t *o)
 {
     double seconds = model_seconds(m);
     struct host_cost host = host_cost_of(&m->arch, m->net);
-    char digest[33];
+    char digest[33], engine[RUN_ENGINE_TEXT];
 
-    hash128_text(machine_digest(m->run->machine), digest);
+    run_engine_text(m->run, engine);
+    if (!*engine)
+        snprintf(engine, sizeof(engine), "%s", m->request->plain ? "plain" : "fast");
+    if (run_has_values(m->run))
+        hash128_text(machine_digest(m->run->machine), digest);
     return put(o, "cycles", integer(model_cycles(m))) &&
            put(o, "cycles_per_image", integer(model_cycles(m) / m->net->batch)) &&
            put(o, "seconds_on_chip", json_real(seconds)) &&
@@ -168,8 +172,8 @@ static int put_run(const struct model_answer *m, json_t *o)
            (!m->request->host || put(o, "host", host_cost_json(&host, m->net, seconds))) &&
            put(o, "mac_efficiency", json_real(model_efficiency(m))) &&
            put(o, "phases", phases_json(&m->layers->total)) &&
-           put(o, "digest", json_string(digest)) &&
-           put(o, "engine", json_string(m->request->plain ? "plain" : "fast"));
+           (!run_has_values(m->run) || put(o, "digest", json_string(digest))) &&
+           put(o, "engine", json_string(engine));
 }
 
 json_t *model_report_json(const struct model_answer *m)

@@ -279,8 +279,10 @@ static enum emu_status run_machine(struct model_run *m)
                     count_text(session_cycles(m->session)).at);
     if (m->q->check)
         print_checks(m);
-    TRY(read_scores(m));
-    warn_of_range(m);
+    if (run_has_values(session_run_image(m->session))) {
+        TRY(read_scores(m));
+        warn_of_range(m);
+    }
     TRY(layer_cycles_bill(&m->layers, session_run_image(m->session)));
     TRY(print_answer(m));
     write_chart(m);

@@ -205,17 +205,23 @@ static void print_classes(const struct model_answer *m, FILE *f)
 static void print_total(const struct model_answer *m, FILE *f)
 {
     double seconds = model_seconds(m);
-    char digest[33];
+    char digest[33], engine[RUN_ENGINE_TEXT];
 
     if (m->request->host) {
         struct host_cost host = host_cost_of(&m->arch, m->net);
 
         host_cost_print(&host, m->net, seconds, f);
     }
-    hash128_text(machine_digest(m->run->machine), digest);
-    fprintf(f, "%s cycles, %.6f s on the chip, %.1f images/s, %.2f %% of the peak\ndigest %s\n",
+    fprintf(f, "%s cycles, %.6f s on the chip, %.1f images/s, %.2f %% of the peak\n",
             count_text(model_cycles(m)).at, seconds, share(m->net->batch, seconds),
-            100 * model_efficiency(m), digest);
+            100 * model_efficiency(m));
+    run_engine_text(m->run, engine);
+    if (*engine)
+        fprintf(f, "engine %s\n", engine);
+    if (!run_has_values(m->run))
+        return;
+    hash128_text(machine_digest(m->run->machine), digest);
+    fprintf(f, "digest %s\n", digest);
 }
 
 void model_summary(const struct model_answer *m, FILE *f)

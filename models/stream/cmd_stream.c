@@ -282,20 +282,27 @@ static enum emu_status print_answer(struct streaming *x)
                                .files = feed_count(x->feed),
                                .interrupted = interrupt_came() };
     FILE *f = answer_file(x);
-    char digest[33];
+    const struct run *run = session_run_image(stream_session(x->stream));
+    char digest[33] = "none: --engine timing", engine[RUN_ENGINE_TEXT];
     json_t *o;
 
-    hash128_text(machine_digest(session_run_image(stream_session(x->stream))->machine), digest);
+    if (run_has_values(run))
+        hash128_text(machine_digest(run->machine), digest);
     a.digest = digest;
+    run_engine_text(run, engine);
     if (!x->q->json) {
         stream_report(&a, f);
+        if (*engine)
+            fprintf(f, "engine      %s\n", engine);
         if (x->q->report)
             compiled_report(stream_compiled(x->stream), f);
         return EMU_OK;
     }
     o = stream_report_json(&a);
-    if (!o)
+    if (!o || (*engine && json_object_set_new(o, "engine", json_string(engine)))) {
+        json_decref(o);
         return FAIL(NO_MEMORY, "the answer");
+    }
     run_print_json(o, f);
     json_decref(o);
     return EMU_OK;

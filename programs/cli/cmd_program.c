@@ -95,7 +95,7 @@ static enum emu_status run_and_print(const struct request *q, const struct compi
     enum emu_status wrong = session_run(s);
     const char *status;
 
-    if (wrong == EMU_OK && program(q)->after)
+    if (wrong == EMU_OK && program(q)->after && run_has_values(session_run_image(s)))
         wrong = program(q)->after(s, state, answer);
     if (wrong != EMU_OK && wrong != EMU_FAULT)
         return wrong;

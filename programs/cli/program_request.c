@@ -16,6 +16,7 @@ struct compile_options compile_options_of(const struct request *q)
 struct session_options session_options_of(const struct request *q)
 {
     return (struct session_options){ .threads = (unsigned)q->threads,
+                                     .timing = q->engine != 0,
                                      .plain = q->plain,
                                      .check = q->check };
 }

@@ -91,6 +91,7 @@ static struct run_options run_options_of(const struct session_options *o)
     if (o) {
         ro.threads = o->threads;
         ro.plain = o->plain;
+        ro.engine = o->timing ? ENGINE_TIMING : ENGINE_VALUES;
         ro.check = o->check;
         ro.digests = o->digests;
         ro.host = o->host;
@@ -112,7 +113,7 @@ static enum emu_status new_session(const struct compiled *c, const struct image 
     if (!s)
         return FAIL(NO_MEMORY, "a session");
     s->c = c;
-    if (o && o->overflow) {
+    if (o && o->overflow && !o->timing) {
         s->options = *o;
         ro.watch = watch;
         ro.watch_ctx = s;
@@ -244,7 +245,10 @@ static enum emu_status transport(struct session *s, struct tensor t, uint8_t *da
     const struct run_walk w = { s->c, move_bytes, &x };
     const struct graph *g = s->c->graph;
 
-    TRY(walk_view(&w, t, write));
+    if (run_has_values(s->run))
+        TRY(walk_view(&w, t, write));
+    else if (!write)
+        return FAIL(USAGE, "the timing engine has no values to read");
     return write ? view_runs(g, t.view, 0, g->view.at[t.view].elements, note_written, s) : EMU_OK;
 }
 

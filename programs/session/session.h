@@ -15,6 +15,7 @@ struct run;
 struct session_options {
     unsigned threads; /* 0: all cores */
     int plain, check;
+    int timing;    /* the timing engine: the same cycles, no values (run_engine()) */
     int record;    /* keep the bill of every superstep (session_record()) */
     int overflow;  /* look for overflows after every superstep, for session_overflow() */
     FILE *digests; /* borrowed; NULL: none */
@@ -39,7 +40,8 @@ enum emu_status session_new_image(const struct image *im, const struct session_o
                                   struct session **out) EMU_MUST_CHECK;
 void session_free(struct session *s);
 /* Write or read all elements of a kept or initialised view in its order, before or after a run.
- * Inputs can only be written, and must be before every run. */
+ * With the timing engine writing has no effect, and reading is EMU_USAGE. Inputs can only be
+ * written, and must be before every run. */
 enum emu_status session_write(struct session *s, struct tensor t, const void *data) EMU_MUST_CHECK;
 enum emu_status session_read(struct session *s, struct tensor t, void *data) EMU_MUST_CHECK;
 /* Makes what session_write() has written since the last run inputs of the image (emu/load/image.h):

@@ -113,9 +113,9 @@ static void bench(const struct codelet *c, const char *fields, uint64_t units)
 
     call.slack = 1000; /* of a supervisor codelet: the table shows both figures */
     call.layout = LAYOUT_NEAR1;
-    print_line(rig, &call, c->time == TIME_DATA ? place[call.layout] : "any", units);
+    print_line(rig, &call, c->time != TIME_FIXED ? place[call.layout] : "any", units);
     call.layout = LAYOUT_FAR;
-    if (c->time == TIME_DATA)
+    if (c->time != TIME_FIXED)
         print_line(rig, &call, place[call.layout], units);
     kernel_fixture_free(rig);
     free(run);

@@ -90,7 +90,7 @@ static void test_sections_of_two_files_do_not_mix(void **state)
             continue; /* the machines are equal: still all of one file */
         assert_refused(g.data, g.bytes, "checksum");
     }
-    assert_int_equal(fronts, 16);
+    assert_int_equal(fronts, 17);
     free(f.data);
     free(g.data);
 }
@@ -155,6 +155,10 @@ static void test_hostile_numbers_are_refused(void **state)
         { IMAGE_SYMB, .at = 16, .value = 0, .why = "name 0" },
         { IMAGE_LINE, .at = 8, .value = base + 9, .why = "more than" },
         { IMAGE_LINE, .at = 12, .value = 77, .why = "file 77" },
+        { IMAGE_KEYS, .at = 8, .value = base + 10, .why = "key 0" },
+        { IMAGE_KEYS, .at = 8, .value = base + arch_preset("toy4")->region0_bytes, .why = "key 0" },
+        { IMAGE_KEYS, .at = 20, .value = base + 8, .why = "key 1: at 0x4c008, expected more than" },
+        { IMAGE_KEYS, .at = 4, .value = 3, .why = "3 entries" },
         { IMAGE_STRM, .value = 8192, .why = "item 0: stream 8192" },
         { IMAGE_STRM, .at = 4, .value = 9, .why = "name 9" },
         { IMAGE_STRM, .at = 8, .value = 2, .why = "direction 2" },
@@ -179,6 +183,7 @@ static void test_hostile_numbers_are_refused(void **state)
         { IMAGE_TILE, .at = 20, .value = 2, .why = "map 2" },
         { IMAGE_TILE, .at = 24, .value = 2, .why = "symbols 2" },
         { IMAGE_TILE, .at = 28, .value = 2, .why = "lines 2" },
+        { IMAGE_TILE, .at = 32, .value = 2, .why = "keys 2" },
         { IMAGE_SEGM, .value = base - 1, .why = "item 0: segment 0" },
         { IMAGE_SEGM, .value = base + 60000, .why = "segment 0" },
         { IMAGE_SEGM, .at = 12, .value = base + 5999, .why = "disjoint" },
@@ -269,7 +274,7 @@ static void test_order_and_versions_are_fixed(void **state)
     }
     p.header[12]++;
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "in a file of 17 sections, expected 16");
+    assert_refused(f.data, f.bytes, "in a file of 18 sections, expected 17");
     free(f.data);
     sample_parts_free(&p);
 }
@@ -285,11 +290,41 @@ static void test_other_versions_are_refused(void **state)
 
         p.header[8] = version;
         f = sample_seal(&p);
-        if (version != 5)
+        if (version == 5) /* it has no keys */
+            assert_refused(f.data, f.bytes, "section KEYS, expected STRM");
+        else if (version != 6)
             assert_refused(f.data, f.bytes,
-                           version && version < 5 ? "compile the program again" : "expected 5");
+                           version && version < 5 ? "compile the program again" : "expected 6");
         free(f.data);
     }
+    sample_parts_free(&p);
+}
+
+/* A file of version 5 is the same without keys. */
+static void test_files_without_keys_are_read(void **state)
+{
+    struct sample_parts p = take_small_apart();
+    struct sample_part *tile = part_of(&p, IMAGE_TILE), *keys = part_of(&p, IMAGE_KEYS);
+    size_t record = tile->bytes / 2; /* of two tiles */
+    struct sample_file f;
+    struct image *im;
+
+    (void)state;
+    memmove(tile->data + record - 4, tile->data + record, record - 4);
+    tile->bytes -= 8;
+    free(keys->data);
+    memmove(keys, keys + 1, (size_t)(p.part + p.count - (keys + 1)) * sizeof(*keys));
+    p.count--;
+    p.header[8] = 5;
+    p.header[12]--;
+    f = sample_seal(&p);
+    OK(image_read_bytes(f.data, f.bytes, "version 5", &im));
+    assert_int_equal(image_tile_count(im), 2);
+    assert_int_equal(image_tile_at(im, 0)->keys, 0);
+    assert_int_equal(image_tile_at(im, 1)->entry, arch_preset("toy4")->mem_base);
+    assert_string_equal(image_timing_obstacle(im), "calls without timing keys");
+    image_free(im);
+    free(f.data);
     sample_parts_free(&p);
 }
 
@@ -299,7 +334,7 @@ static struct sample_file write_and_read(const struct image *im)
     struct sample_file f = sample_write(im);
     struct image *back;
 
-    assert_int_equal(f.data[8], 5);
+    assert_int_equal(f.data[8], IMAGE_FORMAT_VERSION);
     OK(image_read_bytes(f.data, f.bytes, "sample", &back));
     assert_true(sample_same(im, back));
     image_free(back);
@@ -422,7 +457,7 @@ static void test_blobs_need_no_more_than_the_tiles_have(void **state)
     put_u32(blob, 8, PAGES * 4096 + 1);
     blob->bytes = 8 + 4 * (1 + PAGES + 1);
     f = sample_seal(&p);
-    assert_refused(f.data, f.bytes, "in a file of 16 sections, expected 15");
+    assert_refused(f.data, f.bytes, "in a file of 17 sections, expected 16");
     free(f.data);
     p.header[12]--;
     f = sample_seal(&p);
@@ -664,6 +699,7 @@ int main(void)
         cmocka_unit_test(test_wrong_lengths_are_refused),
         cmocka_unit_test(test_order_and_versions_are_fixed),
         cmocka_unit_test(test_other_versions_are_refused),
+        cmocka_unit_test(test_files_without_keys_are_read),
         cmocka_unit_test(test_host_sections),
         cmocka_unit_test(test_twisted_blobs_are_refused),
         cmocka_unit_test(test_blobs_need_no_more_than_the_tiles_have),

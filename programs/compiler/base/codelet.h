@@ -15,7 +15,12 @@
 #include "emu/emu.h"
 #include "programs/compiler/compiler.h"
 
-enum codelet_time { TIME_FIXED, TIME_DATA };
+/* What the time of a codelet depends on besides its code, counts, scalar fields and work lists. */
+enum codelet_time {
+    TIME_FIXED, /* nothing */
+    TIME_PLACE, /* where its edges lie */
+    TIME_DATA   /* values of edges, too */
+};
 
 enum field_region { ANY, REGION0, REGION1 };
 
@@ -44,8 +49,8 @@ struct codelet {
     unsigned fields;
     codelet_meaning *ref; /* NULL: what it means is known to nobody here */
     /* Cycles from the first instruction of the launch sequence (MULTI: `runall`; SUPERVISOR:
-     * `call`) to the first cycle after `sync` LOCAL or the return. TIME_DATA: an upper bound. Data
-     * of args may be NULL; elements and values count. NULL: only a run can tell. */
+     * `call`) to the first cycle after `sync` LOCAL or the return. Not TIME_FIXED: an upper bound.
+     * Data of args may be NULL; elements and values count. NULL: only a run can tell. */
     uint64_t (*cycles)(const struct codelet_call *call);
     /* Not of the library, but of graph_add_codelet(): where its code is. */
     const struct codelet_file *const *file;

@@ -11,6 +11,7 @@ void code_buffer_free(struct code_buffer *b)
     VEC_FREE(&b->range);
     VEC_FREE(&b->mark);
     VEC_FREE(&b->fix);
+    VEC_FREE(&b->call);
     VEC_FREE(&b->label);
     b->status = EMU_OK;
 }
@@ -48,6 +49,14 @@ void code_unmark(struct code_buffer *b, uint32_t mark)
 {
     if (b->status == EMU_OK)
         b->mark.at[mark].words = (uint32_t)b->word.count - b->mark.at[mark].word;
+}
+
+void code_call(struct code_buffer *b, uint32_t call)
+{
+    struct code_call c = { (uint32_t)b->word.count, call };
+
+    if (b->status == EMU_OK)
+        keep(b, VEC_PUSH(&b->call, c));
 }
 
 void code_word(struct code_buffer *b, uint32_t word)

@@ -27,12 +27,19 @@ struct code_fix {
     uint32_t word, label;
 };
 
+/* A word that launches workers or calls a codelet. */
+struct code_call {
+    uint32_t word;
+    uint32_t call; /* index in lowered.call */
+};
+
 struct code_buffer {
     VEC(uint32_t) word;
     VEC(struct code_range) range;
     VEC(struct code_mark) mark;
     VEC(struct code_fix) fix;
-    VEC(uint32_t) label; /* the word at which it is placed */
+    VEC(struct code_call) call; /* ascending */
+    VEC(uint32_t) label;        /* the word at which it is placed */
     enum emu_status status;
 };
 
@@ -50,6 +57,9 @@ void code_word(struct code_buffer *b, uint32_t word);
 void code_insn(struct code_buffer *b, const struct insn *in);
 /* The same with the address of a label as operand: setzi, a branch, a call, send. */
 void code_insn_label(struct code_buffer *b, struct insn in, uint32_t label);
+
+/* The next word launches or calls what a call of the program needs. */
+void code_call(struct code_buffer *b, uint32_t call);
 
 /* code_label() makes a label, code_place() puts it here. Every label that is used must be placed
  * before linking. */

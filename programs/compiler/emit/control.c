@@ -118,6 +118,7 @@ static void call_supervisor(struct walk *w, const struct call *c, uint32_t owner
         writer_store(&w->out, M_COUNTER, M_STACK, word);
     writer_settle(&w->out);
     use_control(w, owner);
+    code_call(w->out.b, (uint32_t)(c - w->l->call.at));
     writer_insn(&w->out, (struct insn){ .op = INSN_call,
                                         .d = M_RETURN,
                                         .i = (int32_t)w->p->in->codelets->entry[c->codelet] });
@@ -140,6 +141,7 @@ static void emit_call(struct walk *w, const struct call *c, uint32_t owner)
     writer_object(&w->out, M_STATE, c->state);
     writer_settle(&w->out);
     use_control(w, owner);
+    code_call(w->out.b, (uint32_t)(c - w->l->call.at));
     writer_insn(&w->out, (struct insn){ .op = INSN_runall, .a = (uint8_t)entry, .b = M_STATE });
     writer_await(&w->out, WAIT_WORKERS, CATEGORY_CONTROL_CODE, owner);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "programs/compiler/base/parallel.h"
+#include "programs/compiler/emit/call_key.h"
 #include "programs/compiler/emit/codelet_map.h"
 #include "programs/compiler/emit/control.h"
 #include "programs/compiler/emit/memory_map.h"
@@ -59,39 +60,13 @@ enum emu_status emit_measure(const struct emit_input *in, unsigned threads, uint
     return s;
 }
 
-/* ---- one tile of the image ---- */
-
-struct tile_image {
-    struct code_buffer code;
-    struct tile_memory memory;
-    enum emu_status status;
-};
-
-static void tile_image_free(struct tile_image *t)
-{
-    code_buffer_free(&t->code);
-    tile_memory_free(&t->memory);
-}
-
-static enum emu_status make_tile(const struct emit_index *p, const struct placement *place,
-                                 uint32_t tile, struct tile_image *out)
-{
-    uint32_t base = code_base(p);
-
-    TRY(control_emit(p, tile, CONTROL_FINAL, &out->code));
-    TRY(code_buffer_link(&out->code, base));
-    EMU_ASSERT(code_bytes(p, &out->code) == place->tile[tile].code_bytes);
-    return tile_memory_init(p, tile, &out->code, base, place->tile[tile].peak_step, &out->memory);
-}
-
-/* ---- the image ---- */
-
 /* Data shared by all tiles, and room for the lists of one. */
 struct emission {
     const struct emit_index *p;
     const struct placement *place;
     struct image *im; /* owned until it is handed out */
     struct codelet_map codelets;
+    uint64_t key_base;
     uint32_t category[CATEGORY_COUNT]; /* strings of the image */
     uint32_t *text;                    /* owned; strings of the image by string of the program */
     struct image_range *range;         /* owned, like the following */
@@ -99,6 +74,53 @@ struct emission {
     struct image_segment *segment;
     size_t ranges, symbols, segments; /* room */
 };
+
+/* ---- one tile of the image ---- */
+
+struct tile_image {
+    struct code_buffer code;
+    struct tile_memory memory;
+    VEC(struct image_key) key;
+    enum emu_status status;
+};
+
+static void tile_image_free(struct tile_image *t)
+{
+    code_buffer_free(&t->code);
+    tile_memory_free(&t->memory);
+    VEC_FREE(&t->key);
+}
+
+/* The keys of all calls, by address; of a call whose time depends on data there is none. */
+static enum emu_status list_keys(const struct emit_index *p, uint64_t key_base,
+                                 struct tile_image *t)
+{
+    for (size_t i = 0; i < t->code.call.count; i++) {
+        const struct code_call *c = &t->code.call.at[i];
+        uint64_t key = call_key(p, key_base, c->call);
+        struct image_key k = { code_base(p) + ISA_WORD_BYTES * c->word, (uint32_t)key,
+                               (uint32_t)(key >> 32) };
+
+        if (key)
+            TRY(VEC_PUSH(&t->key, k));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status make_tile(const struct emission *e, uint32_t tile, struct tile_image *out)
+{
+    const struct emit_index *p = e->p;
+    const struct placement *place = e->place;
+    uint32_t base = code_base(p);
+
+    TRY(control_emit(p, tile, CONTROL_FINAL, &out->code));
+    TRY(code_buffer_link(&out->code, base));
+    EMU_ASSERT(code_bytes(p, &out->code) == place->tile[tile].code_bytes);
+    TRY(list_keys(p, e->key_base, out));
+    return tile_memory_init(p, tile, &out->code, base, place->tile[tile].peak_step, &out->memory);
+}
+
+/* ---- the image ---- */
 
 static void emission_free(struct emission *e)
 {
@@ -197,6 +219,7 @@ static enum emu_status add_tile(struct emission *e, uint32_t tile, const struct 
 
     TRY(add_map(e, &t->memory, &out.map));
     TRY(add_symbols(e, &t->memory, &out.symbols));
+    TRY(image_keys(e->im, t->key.at, t->key.count, &out.keys));
     TRY(add_segments(e, &t->memory, &segments));
     TRY(image_add_tile(e->im, &out, e->segment, segments));
     return image_check_map(e->im, &out);
@@ -218,7 +241,7 @@ static enum emu_status add_batch(struct emission *e, struct batch *b)
 
         if (s == EMU_OK && t->status != EMU_OK) { /* again: messages belong to threads */
             tile_image_free(t);
-            t->status = make_tile(e->p, e->place, b->first + i, t);
+            t->status = make_tile(e, b->first + i, t);
             s = t->status;
         }
         if (s == EMU_OK)
@@ -241,7 +264,7 @@ static enum emu_status make_and_add(struct emission *e, unsigned threads, struct
         s = add_batch(e, add);
 #pragma omp for schedule(dynamic, 1)
         for (uint32_t i = 0; i < make->count; i++)
-            make->tile[i].status = make_tile(e->p, e->place, make->first + i, &make->tile[i]);
+            make->tile[i].status = make_tile(e, make->first + i, &make->tile[i]);
     }
     return s;
 }
@@ -338,6 +361,18 @@ static enum emu_status add_scopes(struct emission *e)
     return s;
 }
 
+/* Says for which engine the keys are enough. */
+static enum emu_status add_note(struct emission *e)
+{
+    char depends[CALL_KEY_TEXT];
+    struct image_note note;
+
+    call_key_depends(e->p->l, depends);
+    TRY(image_string(e->im, *depends ? IMAGE_NOTE_DEPENDS : IMAGE_NOTE_NUMBERS, &note.name));
+    TRY(image_string(e->im, *depends ? depends : category_name(CATEGORY_CONSTANT), &note.text));
+    return image_add_note(e->im, &note);
+}
+
 static enum emu_status emit_all(struct emission *e, unsigned threads)
 {
     TRY(image_new(e->p->arch, &e->im));
@@ -345,8 +380,10 @@ static enum emu_status emit_all(struct emission *e, unsigned threads)
     TRY(add_scopes(e));
     TRY(codelet_map_init(e->p->in->codelets, e->im, e->category[CATEGORY_VERTEX_CODE],
                          code_base(e->p), &e->codelets));
+    e->key_base = call_key_base(e->p->in->codelets);
     TRY(add_tiles(e, threads));
-    return add_streams(e);
+    TRY(add_streams(e));
+    return add_note(e);
 }
 
 enum emu_status emit_image(const struct emit_input *in, const struct placement *place,

@@ -1,0 +1,274 @@
+/* replay.c - measures calls and hands out what they cost (replay.h). */
+#include "emu/bsp/replay.h"
+
+#include "emu/base/alloc.h"
+#include "emu/bsp/barrel.h"
+
+enum { ALL_WORKERS = (1 << TILE_WORKERS) - 1, NO_KEY = UINT32_MAX };
+
+/* All launches of a call. */
+struct replay_work {
+    size_t launches;
+    struct replay_launch launch[];
+};
+
+struct replay_site {
+    uint32_t addr, key; /* key: index in replay.work */
+};
+
+struct replay_tile {
+    struct replay *all;       /* borrowed */
+    struct replay_site *site; /* owned; ascending */
+    size_t sites;
+
+    uint32_t key;                   /* of the running call, or NO_KEY */
+    const struct replay_work *work; /* of that key; NULL: the call is not known yet */
+    size_t taken;                   /* of its launches */
+
+    int measuring;                /* the running call */
+    struct replay_launch *launch; /* owned: measured so far */
+    size_t launches, cap;
+    uint64_t first[TILE_WORKERS]; /* of the last launch: first issues, and the counters then */
+    uint64_t issued[TILE_WORKERS], instructions[TILE_WORKERS];
+
+    uint64_t measured, reused;
+};
+
+struct replay {
+    struct replay_tile *tile; /* owned [tiles] */
+    uint32_t tiles;
+    size_t sites;
+
+    uint64_t *key;             /* owned, like the following; each key once */
+    struct replay_work **work; /* by key; NULL: not known yet. Read and written atomically */
+    size_t keys, key_cap;
+    uint32_t *slot; /* hash table of indices + 1; 0: free */
+    size_t slots;   /* a power of two, at least twice the keys */
+};
+
+/* ---- construction ---- */
+
+enum emu_status replay_new(uint32_t tiles, struct replay **out)
+{
+    struct replay *r = emu_alloc(1, sizeof(*r));
+
+    *out = r;
+    if (!r)
+        return FAIL(NO_MEMORY, "a timing engine");
+    r->tiles = tiles;
+    r->tile = emu_alloc(tiles, sizeof(*r->tile));
+    if (r->tile)
+        return EMU_OK;
+    replay_free(r);
+    *out = NULL;
+    return FAIL(NO_MEMORY, "the calls of %u tiles", tiles);
+}
+
+void replay_free(struct replay *r)
+{
+    if (!r)
+        return;
+    for (uint32_t i = 0; r->tile && i < r->tiles; i++) {
+        emu_free(r->tile[i].site);
+        emu_free(r->tile[i].launch);
+    }
+    for (size_t i = 0; i < r->keys; i++)
+        emu_free(r->work[i]);
+    emu_free(r->tile);
+    emu_free(r->key);
+    emu_free(r->work);
+    emu_free(r->slot);
+    emu_free(r);
+}
+
+/* The slot of a key, or the free one in which it belongs. Keys are hashes already. */
+static uint32_t *key_slot(const struct replay *r, uint64_t key)
+{
+    size_t i = key & (r->slots - 1);
+
+    while (r->slot[i] && r->key[r->slot[i] - 1] != key)
+        i = (i + 1) & (r->slots - 1);
+    return &r->slot[i];
+}
+
+/* Room for n more keys. */
+static enum emu_status reserve_keys(struct replay *r, size_t n)
+{
+    size_t cap = r->key_cap ? r->key_cap : 256, slots;
+    uint64_t *key;
+    void *work;
+    uint32_t *slot;
+
+    if (r->keys + n <= r->key_cap)
+        return EMU_OK;
+    while (cap < r->keys + n)
+        cap *= 2;
+    slots = 2 * cap;
+    slot = emu_alloc(slots, sizeof(*slot));
+    key = emu_realloc(r->key, cap, sizeof(*key));
+    r->key = key ? key : r->key;
+    work = emu_realloc(r->work, cap, sizeof(*r->work));
+    r->work = work ? work : r->work;
+    if (!slot || !key || !work || cap >= NO_KEY) {
+        emu_free(slot);
+        return FAIL(NO_MEMORY, "%zu timing keys", cap);
+    }
+    emu_free(r->slot);
+    r->slot = slot;
+    r->slots = slots;
+    r->key_cap = cap;
+    for (size_t i = 0; i < r->keys; i++)
+        *key_slot(r, r->key[i]) = (uint32_t)i + 1;
+    return EMU_OK;
+}
+
+static uint32_t key_index(struct replay *r, uint64_t key)
+{
+    uint32_t *slot = key_slot(r, key);
+
+    if (!*slot) {
+        r->key[r->keys] = key;
+        r->work[r->keys] = NULL;
+        *slot = (uint32_t)++r->keys;
+    }
+    return *slot - 1;
+}
+
+enum emu_status replay_add(struct replay *r, uint32_t tile, const struct replay_key *key, size_t n)
+{
+    struct replay_tile *t = &r->tile[tile];
+
+    EMU_ASSERT(tile < r->tiles && !t->all);
+    TRY(reserve_keys(r, n));
+    t->site = emu_alloc(n, sizeof(*t->site));
+    if (!t->site)
+        return FAIL(NO_MEMORY, "%zu calls", n);
+    for (size_t i = 0; i < n; i++)
+        t->site[i] = (struct replay_site){ key[i].addr, key_index(r, key[i].key) };
+    t->sites = n;
+    t->key = NO_KEY;
+    t->all = r;
+    r->sites += n;
+    return EMU_OK;
+}
+
+struct replay_tile *replay_of(struct replay *r, uint32_t tile)
+{
+    return r->tile[tile].all ? &r->tile[tile] : NULL;
+}
+
+struct replay_counts replay_counts(const struct replay *r)
+{
+    struct replay_counts c = { .sites = r->sites, .keys = r->keys };
+
+    for (uint32_t i = 0; i < r->tiles; i++) {
+        c.measured += r->tile[i].measured;
+        c.reused += r->tile[i].reused;
+    }
+    return c;
+}
+
+/* ---- measuring ---- */
+
+/* Notes what the workers of the last launch did; all of them have ended. */
+static void close_launch(struct replay_tile *t, const struct barrel *b)
+{
+    struct replay_launch *l;
+
+    if (!t->launches)
+        return;
+    l = &t->launch[t->launches - 1];
+    for (unsigned n = 0; n < TILE_WORKERS; n++) {
+        uint64_t exit = b->freed[n] - TILE_WORKERS;
+
+        l->slots[n] = (uint32_t)((exit - t->first[n]) / TILE_WORKERS);
+        l->issued[n] = (uint32_t)(b->issued[n] - t->issued[n]);
+        l->instructions[n] = (uint32_t)(b->instructions[n] - t->instructions[n]);
+    }
+}
+
+/* Begins a launch. Returns 0 when the call cannot be measured. */
+static int open_launch(struct replay_tile *t, const struct barrel *b)
+{
+    void *list = t->launch;
+
+    close_launch(t, b);
+    if (emu_grow(&list, t->launches, &t->cap, sizeof(*t->launch)) != EMU_OK)
+        return 0;
+    t->launch = list;
+    t->launches++;
+    memcpy(t->first, b->next, sizeof(t->first));
+    memcpy(t->issued, b->issued, sizeof(t->issued));
+    memcpy(t->instructions, b->instructions, sizeof(t->instructions));
+    return 1;
+}
+
+/* Makes a measured call known. If another tile was faster, its numbers are the same. */
+static void publish(struct replay_tile *t)
+{
+    size_t bytes = t->launches * sizeof(*t->launch);
+    struct replay_work *w = emu_alloc(1, sizeof(*w) + bytes), *none = NULL;
+
+    if (!w)
+        return; /* the next tile measures again */
+    w->launches = t->launches;
+    if (bytes)
+        memcpy(w->launch, t->launch, bytes);
+    if (!__atomic_compare_exchange_n(&t->all->work[t->key], &none, w, 0, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        emu_free(w);
+    t->measured++;
+}
+
+void replay_end(struct replay_tile *t, const struct barrel *b)
+{
+    if (t->measuring && !b->running) {
+        close_launch(t, b);
+        publish(t);
+    }
+    t->measuring = 0;
+    t->key = NO_KEY;
+    t->work = NULL;
+}
+
+/* ---- reusing ---- */
+
+static const struct replay_site *find_site(const struct replay_tile *t, uint32_t addr)
+{
+    size_t low = 0, high = t->sites;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (t->site[middle].addr < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->sites && t->site[low].addr == addr ? &t->site[low] : NULL;
+}
+
+void replay_enter(struct replay_tile *t, const struct barrel *b, uint32_t pc)
+{
+    const struct replay_site *s = find_site(t, pc);
+
+    if (!s)
+        return;
+    replay_end(t, b);
+    t->key = s->key;
+    t->work = __atomic_load_n(&t->all->work[s->key], __ATOMIC_ACQUIRE);
+    t->taken = 0;
+    t->launches = 0;
+    t->measuring = !t->work;
+    t->reused += t->work != NULL;
+}
+
+const struct replay_launch *replay_take(struct replay_tile *t, const struct barrel *b,
+                                        uint8_t workers)
+{
+    if (workers == ALL_WORKERS && t->work && t->taken < t->work->launches)
+        return &t->work->launch[t->taken++];
+    if (t->measuring && !(workers == ALL_WORKERS && open_launch(t, b)))
+        t->measuring = 0;
+    return NULL;
+}

@@ -1,0 +1,61 @@
+/* replay.h - what calls of worker code cost: measured once, then reused (docs/timing_engine.md).
+ *
+ * A site is the address of an instruction that launches workers, or calls code that does. Its key
+ * says what it costs: all launches from a site up to the next site or the next sync beyond the tile
+ * use as many issue slots as those from any other site with this key. The first tile that comes to
+ * a key runs its workers and notes their slots; for later ones the workers are virtual: barrel.c
+ * gives them their slots without executing anything.
+ *
+ * What is kept are issue slots, never cycles. They do not depend on the tile that measured them, so
+ * neither do results on threads.
+ */
+#ifndef EMU_REPLAY_H
+#define EMU_REPLAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu/tile/tile.h"
+
+struct barrel;
+
+struct replay_key {
+    uint32_t addr; /* of the site; ascending */
+    uint64_t key;
+};
+
+/* What the workers of one launch do. */
+struct replay_launch {
+    uint32_t slots[TILE_WORKERS];        /* from the first issue to that of the exit */
+    uint32_t issued[TILE_WORKERS];       /* the same with the slots of the exit */
+    uint32_t instructions[TILE_WORKERS]; /* executed */
+};
+
+struct replay;      /* what is known of all keys of a machine */
+struct replay_tile; /* where a tile stands; one thread at a time */
+
+struct replay_counts {
+    size_t sites, keys;
+    uint64_t measured, reused; /* calls */
+};
+
+/* For `tiles` tiles. Errors: EMU_NO_MEMORY. */
+enum emu_status replay_new(uint32_t tiles, struct replay **out) EMU_MUST_CHECK;
+void replay_free(struct replay *r);
+/* Gives a tile its n sites; before the run, once, from one thread. */
+enum emu_status replay_add(struct replay *r, uint32_t tile, const struct replay_key *key,
+                           size_t n) EMU_MUST_CHECK;
+/* Borrowed from r; NULL for a tile without sites. */
+struct replay_tile *replay_of(struct replay *r, uint32_t tile);
+struct replay_counts replay_counts(const struct replay *r);
+
+/* The supervisor is about to issue at pc an instruction that launches or calls. */
+void replay_enter(struct replay_tile *t, const struct barrel *b, uint32_t pc);
+/* It has launched `workers`, a bit for each, whose first issues are in cycles b->next[]: what they
+ * cost; NULL when they have to run. */
+const struct replay_launch *replay_take(struct replay_tile *t, const struct barrel *b,
+                                        uint8_t workers);
+/* The tile syncs with others: a call that was measured is complete. */
+void replay_end(struct replay_tile *t, const struct barrel *b);
+
+#endif

@@ -1,0 +1,215 @@
+/* test_timing_engine.c - the timing engine against the values engine: equal records for any number
+ * of threads, each distinct call measured once, and programs that it leaves to the values engine.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "emu/emu.h"
+#include "programs/compiler/compiled.h"
+#include "programs/programs.h"
+#include "tests/fixtures/record_fixture.h"
+
+enum { TILES = 4, ELEMENTS = 96, STEPS = 5 };
+
+struct timing_trial {
+    struct graph *g;
+    struct program main;
+    struct tensor x, y, flag;
+    struct compiled *c;
+    long live;
+};
+
+static void timing_trial_new(struct timing_trial *t)
+{
+    const uint32_t n = TILES * ELEMENTS, one = 1;
+
+    t->live = alloc_live();
+    t->c = NULL;
+    assert_int_equal(graph_new(arch_preset("toy4"), &kernel_library, &t->g), EMU_OK);
+    t->main = program_sequence(t->g);
+    graph_set_program(t->g, t->main);
+    t->x = graph_variable(t->g, ELEM_F32, 1, &n, "x");
+    t->y = graph_variable(t->g, ELEM_F32, 1, &n, "y");
+    t->flag = graph_variable(t->g, ELEM_U32, 1, &one, "flag");
+    for (uint32_t i = 0; i < TILES; i++) {
+        graph_map(t->g, tensor_slice(t->g, t->x, 0, i * ELEMENTS, (i + 1) * ELEMENTS), i);
+        graph_map(t->g, tensor_slice(t->g, t->y, 0, i * ELEMENTS, (i + 1) * ELEMENTS), i);
+    }
+    graph_map(t->g, t->flag, 0);
+    graph_keep(t->g, t->x);
+    graph_keep(t->g, t->y);
+    graph_keep(t->g, t->flag);
+}
+
+static void timing_trial_compile(struct timing_trial *t)
+{
+    const struct compile_options co = { .threads = 1 };
+
+    if (graph_compile(t->g, &co, &t->c) != EMU_OK)
+        fail_msg("%s", emu_error());
+}
+
+static void timing_trial_free(struct timing_trial *t)
+{
+    compiled_free(t->c);
+    graph_free(t->g);
+    assert_int_equal(alloc_live(), t->live);
+}
+
+/* y = relu(x) on each tile; tile k works on ELEMENTS - 8 k numbers. */
+static struct program relu_of_each(struct timing_trial *t)
+{
+    uint32_t set = graph_compute_set(t->g, "relu");
+
+    for (uint32_t i = 0; i < TILES; i++) {
+        uint32_t v = graph_vertex(t->g, set, "relu_f32", i);
+        uint32_t from = i * ELEMENTS, to = from + ELEMENTS - 8 * i;
+
+        vertex_connect(t->g, v, "x", tensor_slice(t->g, t->x, 0, from, to));
+        vertex_connect(t->g, v, "y", tensor_slice(t->g, t->y, 0, from, to));
+    }
+    return program_execute(t->g, set);
+}
+
+/* Every tile gets the numbers of the next one. */
+static struct program rotate(struct timing_trial *t)
+{
+    const uint32_t n = TILES * ELEMENTS;
+    struct program p = program_sequence(t->g);
+
+    program_add(t->g, p,
+                program_copy(t->g, tensor_slice(t->g, t->y, 0, ELEMENTS, n),
+                             tensor_slice(t->g, t->x, 0, 0, n - ELEMENTS)));
+    return p;
+}
+
+static struct session *run_with(struct timing_trial *t, unsigned threads, int timing)
+{
+    const struct session_options so = { .threads = threads, .timing = timing, .record = 1 };
+    struct session *s;
+
+    if (session_new(t->c, &so, &s) != EMU_OK || session_run(s) != EMU_OK)
+        fail_msg("%s", emu_error());
+    return s;
+}
+
+static void expect_same(struct timing_trial *t, struct session *values, unsigned threads)
+{
+    struct session *timing = run_with(t, threads, 1);
+    char text[200];
+    const char *why;
+
+    assert_int_equal(run_engine(session_run_image(timing), &why), ENGINE_TIMING);
+    assert_null(why);
+    if (!record_same(session_record(values), session_record(timing), text, sizeof(text)))
+        fail_msg("%u threads: %s", threads, text);
+    session_free(timing);
+}
+
+static void loop_of_calls(struct timing_trial *t)
+{
+    struct program body = program_sequence(t->g);
+
+    program_add(t->g, body, relu_of_each(t));
+    program_add(t->g, body, rotate(t));
+    program_add(t->g, t->main, program_repeat(t->g, STEPS, body));
+}
+
+static void records_are_equal_on_any_threads(void **state)
+{
+    static const unsigned threads[] = { 1, 2, 3, 16 };
+    struct timing_trial t;
+    struct session *values;
+
+    (void)state;
+    timing_trial_new(&t);
+    loop_of_calls(&t);
+    timing_trial_compile(&t);
+    values = run_with(&t, 1, 0);
+    for (size_t i = 0; i < EMU_COUNT_OF(threads); i++)
+        expect_same(&t, values, threads[i]);
+    session_free(values);
+    timing_trial_free(&t);
+}
+
+static void calls_are_measured_once(void **state)
+{
+    struct timing_trial t;
+    struct replay_counts counts;
+    struct session *s;
+
+    (void)state;
+    timing_trial_new(&t);
+    loop_of_calls(&t);
+    timing_trial_compile(&t);
+    s = run_with(&t, 1, 1);
+    counts = replay_counts(session_run_image(s)->replay);
+    assert_true(counts.keys >= TILES); /* of other lengths */
+    assert_int_equal(counts.measured, counts.keys);
+    assert_true(counts.measured + counts.reused >= TILES * STEPS);
+    session_free(s);
+    timing_trial_free(&t);
+}
+
+static void memory_has_no_values(void **state)
+{
+    float out[TILES * ELEMENTS];
+    struct timing_trial t;
+    struct session *s;
+
+    (void)state;
+    timing_trial_new(&t);
+    loop_of_calls(&t);
+    timing_trial_compile(&t);
+    s = run_with(&t, 1, 1);
+    assert_int_equal(session_read(s, t.x, out), EMU_USAGE);
+    assert_false(run_has_values(session_run_image(s)));
+    session_free(s);
+    timing_trial_free(&t);
+}
+
+/* Which engine runs the program of t, and what it says. */
+static void expect_values_engine(struct timing_trial *t, const char *because)
+{
+    char text[RUN_ENGINE_TEXT];
+    struct session *s = run_with(t, 1, 1);
+    const char *why;
+
+    assert_int_equal(run_engine(session_run_image(s), &why), ENGINE_VALUES);
+    run_engine_text(session_run_image(s), text);
+    if (!strstr(text, because))
+        fail_msg("'%s', expected '%s'", text, because);
+    session_free(s);
+}
+
+static void branches_on_data_need_values(void **state)
+{
+    struct timing_trial t;
+    struct program nothing;
+
+    (void)state;
+    timing_trial_new(&t);
+    nothing = program_sequence(t.g);
+    program_add(t.g, t.main, program_if(t.g, t.flag, relu_of_each(&t), nothing));
+    timing_trial_compile(&t);
+    expect_values_engine(&t, "values (cycles depend on a branch in step");
+    timing_trial_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_are_equal_on_any_threads),
+        cmocka_unit_test(calls_are_measured_once),
+        cmocka_unit_test(memory_has_no_values),
+        cmocka_unit_test(branches_on_data_need_values),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("timing engine", tests, NULL, NULL);
+}
