@@ -117,7 +117,7 @@ $(O)/long/%: tests/long/%.c $(FIXTURES) $(LIB)
 # What users keep between runs touches no test and no bench, and these leave nothing there.
 export SUPERSTEP_CACHE :=
 
-check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone check-install ## everything a commit must pass
+check: check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-cache check-input check-alone check-install ## everything a commit must pass
 
 check-layers: ## no include crosses a layer the wrong way; no word or number of a higher floor leaks down
 	$(Q)tests/check_layers.sh
@@ -149,6 +149,9 @@ check-lab: $(B)/superstep ## whole-machine programs of programs/lab: assembly, t
 
 check-outcomes: $(B)/superstep ## how runs end: status, exit status, what they say
 	$(Q)tests/run_outcomes.sh $(B)/superstep
+
+check-cache: $(B)/superstep ## compiled networks from the cache, damaged entries, full disks, killed processes
+	$(Q)tests/run_cache.sh $(B)/superstep
 
 PREFIX ?= /usr/local
 
@@ -218,5 +221,5 @@ help: ## this list
 
 FORCE:
 
-.PHONY: all FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
+.PHONY: all FORCE check check-layers check-format check-headers check-fields check-docs check-unit check-isa check-cases check-lab check-outcomes check-cache check-input check-alone check-install install uninstall set-lab-expect check-long validate bench bench-codelets bench-schedules fuzz fuzz-all format clean help
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -352,6 +352,7 @@ static void make_room(const struct disk_cache *c)
 enum emu_status disk_cache_begin(const struct disk_cache *c, struct hash128 key, const char *kind,
                                  const char *label, struct disk_cache_writer *w)
 {
+    static const struct sigaction ignore = { .sa_handler = SIG_IGN };
     static const uint8_t front[BODY_AT];
     char path[DISK_CACHE_PATH_MAX];
 
@@ -366,10 +367,11 @@ enum emu_status disk_cache_begin(const struct disk_cache *c, struct hash128 key,
     snprintf(w->kind, sizeof(w->kind), "%s", kind);
     snprintf(w->label, sizeof(w->label), "%s", label);
     TRY(output_open(path, &w->out));
+    sigaction(SIGXFSZ, &ignore, &w->before);
     fwrite(front, sizeof(front), 1, output_stream(w->out));
-    if (fflush(output_stream(w->out)))
-        return output_finish(&w->out, FAIL(IO, "%.200s: %s", path, strerror(errno)));
-    return EMU_OK;
+    if (!fflush(output_stream(w->out)))
+        return EMU_OK;
+    return disk_cache_end(c, w, FAIL(IO, "%.200s: %s", path, strerror(errno)));
 }
 
 /* Computes the head from what stands in the file, and writes it. */
@@ -402,7 +404,9 @@ enum emu_status disk_cache_end(const struct disk_cache *c, struct disk_cache_wri
 {
     if (s == EMU_OK)
         s = write_head(w);
-    TRY(output_finish(&w->out, s));
-    make_room(c);
-    return EMU_OK;
+    s = output_finish(&w->out, s);
+    sigaction(SIGXFSZ, &w->before, NULL);
+    if (s == EMU_OK)
+        make_room(c);
+    return s;
 }

@@ -15,6 +15,7 @@
 #ifndef EMU_DISK_CACHE_H
 #define EMU_DISK_CACHE_H
 
+#include <signal.h>
 #include <time.h>
 
 #include "emu/base/hash.h"
@@ -55,10 +56,12 @@ struct disk_cache_writer {
     struct output_file *out; /* the body goes to output_stream(), from where it stands */
     struct hash128 key;
     char kind[DISK_CACHE_KIND_MAX], label[DISK_CACHE_LABEL_MAX];
+    struct sigaction before; /* of SIGXFSZ: a file that may not grow fails like a full disk */
 };
 
 /* Begins an entry; creates the folder, and removes what processes left there that were killed.
- * Errors: EMU_IO, also when there is no cache; EMU_NO_MEMORY. */
+ * On EMU_OK, and only then, disk_cache_end() must follow. Errors: EMU_IO, also when there is no
+ * cache; EMU_NO_MEMORY. */
 enum emu_status disk_cache_begin(const struct disk_cache *c, struct hash128 key, const char *kind,
                                  const char *label, struct disk_cache_writer *w) EMU_MUST_CHECK;
 /* Puts the entry in its place when s is EMU_OK, replacing one of the same key, and makes room for

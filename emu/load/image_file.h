@@ -25,8 +25,7 @@ const struct arch *image_arch(const struct image *im);
  * a device or pipe directly. EMU_IO when it cannot write, EMU_BAD_IMAGE when the blobs need more
  * than the memory of all tiles or a table more than 1 GiB. The reader trusts nothing: a damaged,
  * truncated, oversized or hostile file gives EMU_BAD_IMAGE with file, offset and what was expected.
- * It needs the image's memory and one section of at most 256 KiB of blobs, or of one table, at a
- * time. */
+ * It needs the image's memory and 16 MiB, or the bytes of one table; it uses all threads. */
 enum emu_status image_write(const struct image *im, const char *path) EMU_MUST_CHECK;
 enum emu_status image_read(const char *path, struct image **out) EMU_MUST_CHECK;
 enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,

@@ -158,9 +158,10 @@ enum emu_status pool_intern(struct image_pool *p, struct arena *a, const void *d
  */
 enum emu_status pool_append_blank(struct image_pool *p, struct arena *a, uint32_t bytes,
                                   uint8_t **data) EMU_MUST_CHECK;
-/* Makes item `id` findable, and sets *equal to id. If an equal item is findable already, sets
- * *equal to the id of that one and changes nothing else. */
-enum emu_status pool_index_item(struct image_pool *p, uint32_t id, uint32_t *equal) EMU_MUST_CHECK;
+/* Makes item `id`, whose hash64() it is, findable, and sets *equal to id. If an equal item is
+ * findable already, sets *equal to the id of that one and changes nothing else. */
+enum emu_status pool_index_item(struct image_pool *p, uint32_t id, uint64_t hash,
+                                uint32_t *equal) EMU_MUST_CHECK;
 void pool_free(struct image_pool *p);
 
 /* ---- image.c ---- */
@@ -188,6 +189,16 @@ struct image_section {
     size_t bytes;           /* of raw */
 };
 
+/* A section as it stands in the file, after its checksum was verified. */
+struct stored_section {
+    uint32_t type;
+    uint64_t offset;         /* of its header in the file */
+    const uint8_t *front;    /* 8 bytes before the header, header, data: in `copy` or the source */
+    const uint8_t *data;     /* within front */
+    size_t bytes, raw_bytes; /* of data; after decompression */
+    struct byte_buffer copy; /* owned; reused by the next section_fetch() into it */
+};
+
 /* A file (fd >= 0) or bytes in memory, read section by section from front to back. */
 struct section_source {
     const char *name; /* for messages */
@@ -198,8 +209,8 @@ struct section_source {
     int has_keys;      /* the version of the format has section KEYS */
     uint8_t
         before[IMAGE_CHECKSUM_BYTES]; /* the bytes in front of `at`; every checksum covers them */
-    struct byte_buffer stored;
-    void *zstd; /* a ZSTD_DCtx */
+    struct stored_section stored;     /* of section_read() */
+    void *zstd;                       /* a ZSTD_DCtx */
 };
 
 /* Reads and checks the file header. Errors: EMU_BAD_IMAGE, EMU_IO, EMU_NO_MEMORY. */
@@ -214,6 +225,14 @@ void section_source_free(struct section_source *src);
 /* Reads the next section, which must be of this type and decompress to at most bytes_max. */
 enum emu_status section_read(struct section_source *src, uint32_t type, size_t bytes_max,
                              struct image_section *out) EMU_MUST_CHECK;
+
+/* The two halves of section_read(). Sections must be fetched in turn; what was fetched can be
+ * unpacked by any thread that has a ZSTD_DCtx, as long as the source and `from` are there. name is
+ * for messages. */
+enum emu_status section_fetch(struct section_source *src, uint32_t type, size_t bytes_max,
+                              struct stored_section *out) EMU_MUST_CHECK;
+enum emu_status section_unpack(const char *name, void *zstd, const struct stored_section *from,
+                               struct image_section *out) EMU_MUST_CHECK;
 
 /* The four letters of a type and a NUL. */
 void section_type_text(uint32_t type, char out[5]);

@@ -182,10 +182,8 @@ enum emu_status pool_append_blank(struct image_pool *p, struct arena *a, uint32_
     return EMU_OK;
 }
 
-enum emu_status pool_index_item(struct image_pool *p, uint32_t id, uint32_t *equal)
+enum emu_status pool_index_item(struct image_pool *p, uint32_t id, uint64_t hash, uint32_t *equal)
 {
-    uint64_t hash = hash64(p->item[id].data, p->item[id].bytes);
-
     *equal = find_hashed(p, hash, p->item[id].data, p->item[id].bytes);
     if (*equal != INDEX_NONE)
         return EMU_OK;

@@ -2,7 +2,7 @@
  *
  * Everything goes through the functions a program would build with, so every rule of image.c holds
  * for files too; the message of a failure begins with file, offset and item. Only blobs are
- * different: their chunks are decompressed directly into place.
+ * different: their chunks are decompressed by all threads, directly into place.
  */
 #include "emu/load/image_internal.h"
 
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "emu/base/alloc.h"
 
@@ -368,16 +369,34 @@ static enum emu_status note_hash(struct image_reader *r, uint32_t chunk)
     return EMU_OK;
 }
 
-/* Fills chunks [first, end) from one section DATA. */
-static enum emu_status read_group(struct image_reader *r, uint32_t first, uint32_t end)
+/* Sections DATA are fetched one after the other and unpacked by all threads, so many at a time:
+ * enough work for each thread, little memory where they come from a file. */
+enum { BATCH_GROUPS = 64 };
+
+struct group_batch {
+    const struct image_reader *r;
+    struct stored_section stored[BATCH_GROUPS];
+    uint8_t bad[BATCH_GROUPS]; /* 1: it was refused, or there was no memory */
+    uint32_t first, groups;    /* group `first` on */
+};
+
+static uint32_t group_end(const struct blob_table *t, uint32_t first)
+{
+    uint32_t left = t->chunks - first;
+
+    return first + (left < IMAGE_GROUP_CHUNKS ? left : IMAGE_GROUP_CHUNKS);
+}
+
+/* Fills the chunks of a group from its section, unpacked. */
+static enum emu_status fill_group(const struct image_reader *r, uint32_t first,
+                                  const struct image_section *s)
 {
     const struct blob_table *t = &r->table;
-    struct image_section *s = &r->section;
+    uint32_t end = group_end(t, first);
     size_t at = 0, want = 0;
 
     for (uint32_t c = first; c < end; c++)
         want += t->place[c].bytes;
-    TRY(section_read(&r->src, IMAGE_DATA, IMAGE_GROUP_BYTES, s));
     if (s->bytes != want)
         return refuse(r, s, NO_ITEM, "%zu bytes, expected the %zu of chunks %u to %u", s->bytes,
                       want, first + 1, end);
@@ -388,34 +407,125 @@ static enum emu_status read_group(struct image_reader *r, uint32_t first, uint32
             return refuse(r, s, (long long)c + 1, "expected bytes with the hash of section BLOB");
         if (bytes_are_zero(from, t->place[c].bytes))
             return refuse(r, s, (long long)c + 1, "all zeros, expected chunk 0 to stand for them");
-        TRY(note_hash(r, c));
         memcpy(t->place[c].at, from, t->place[c].bytes);
         at += t->place[c].bytes;
     }
     return EMU_OK;
 }
 
-/* Copies chunks to their other places and makes the blobs findable. */
-static enum emu_status finish_blobs(struct image_reader *r)
+static enum emu_status unpack_group(const struct group_batch *b, uint32_t i, void *zstd,
+                                    struct image_section *s)
+{
+    if (!zstd)
+        return FAIL(NO_MEMORY, "a decompressor");
+    TRY(section_unpack(b->r->src.name, zstd, &b->stored[i], s));
+    return fill_group(b->r, (b->first + i) * IMAGE_GROUP_CHUNKS, s);
+}
+
+static void unpack_groups(struct group_batch *b)
+{
+#pragma omp parallel if (b->groups > 1)
+    {
+        struct image_section s = { 0 };
+        void *zstd = ZSTD_createDCtx();
+
+#pragma omp for schedule(dynamic)
+        for (uint32_t i = 0; i < b->groups; i++)
+            b->bad[i] = unpack_group(b, i, zstd, &s) != EMU_OK;
+        ZSTD_freeDCtx(zstd);
+        byte_buffer_free(&s.raw);
+    }
+}
+
+static enum emu_status read_batch(struct image_reader *r, struct group_batch *b, uint32_t groups)
+{
+    enum emu_status s = EMU_OK;
+
+    b->groups = 0;
+    while (b->groups < groups && s == EMU_OK) {
+        s = section_fetch(&r->src, IMAGE_DATA, IMAGE_GROUP_BYTES, &b->stored[b->groups]);
+        b->groups += s == EMU_OK;
+    }
+    TRY(s);
+    unpack_groups(b);
+    for (uint32_t i = 0; i < groups; i++) { /* messages belong to a thread: again, in this one */
+        if (b->bad[i])
+            TRY(unpack_group(b, i, r->src.zstd, &r->section));
+    }
+    return EMU_OK;
+}
+
+static enum emu_status read_groups(struct image_reader *r, uint32_t groups)
+{
+    struct group_batch *b = emu_alloc(1, sizeof(*b));
+    enum emu_status s = b ? EMU_OK : FAIL(NO_MEMORY, "sections of an image");
+
+    for (uint32_t c = 0; c < r->table.chunks && s == EMU_OK; c++)
+        s = note_hash(r, c);
+    for (uint32_t g = 0; g < groups && s == EMU_OK; g += BATCH_GROUPS) {
+        b->r = r;
+        b->first = g;
+        s = read_batch(r, b, groups - g < BATCH_GROUPS ? groups - g : BATCH_GROUPS);
+    }
+    for (uint32_t i = 0; b && i < BATCH_GROUPS; i++)
+        byte_buffer_free(&b->stored[i].copy);
+    emu_free(b);
+    return s;
+}
+
+/* Copies chunks to their other places in a blob. */
+static void copy_chunks(const struct blob_table *t, uint8_t *data, uint32_t bytes,
+                        const uint32_t *ref)
+{
+    for (size_t p = 0; p < pages_of(bytes); p++) {
+        const struct chunk_place *c = ref[p] ? &t->place[ref[p] - 1] : NULL;
+
+        if (c && c->at != data + p * IMAGE_PAGE_BYTES)
+            memcpy(data + p * IMAGE_PAGE_BYTES, c->at, c->bytes);
+    }
+}
+
+/* Completes the blobs and makes them findable. at: where the pages of each begin in the table;
+ * hash: of each; both by number from 0. */
+static enum emu_status finish_blobs(struct image_reader *r, size_t *at, uint64_t *hash)
 {
     const struct blob_table *t = &r->table;
-    const uint32_t *ref = t->ref;
+    struct image_pool *pool = &r->im->blob;
+    size_t pages = 0;
     uint32_t equal;
 
+    for (uint32_t i = 0; i < t->blobs; i++) {
+        at[i] = pages;
+        pages += pages_of(t->bytes[i]);
+    }
+#pragma omp parallel for schedule(dynamic, 16) if (t->blobs > 16)
+    for (uint32_t i = 0; i < t->blobs; i++) {
+        uint8_t *data = (uint8_t *)pool->item[i + 1].data;
+
+        copy_chunks(t, data, t->bytes[i], t->ref + at[i]);
+        hash[i] = hash64(data, t->bytes[i]);
+    }
     for (uint32_t i = 1; i <= t->blobs; i++) {
-        uint8_t *data = (uint8_t *)r->im->blob.item[i].data;
-
-        for (size_t p = 0; p < pages_of(t->bytes[i - 1]); p++, ref++) {
-            const struct chunk_place *c = *ref ? &t->place[*ref - 1] : NULL;
-
-            if (c && c->at != data + p * IMAGE_PAGE_BYTES)
-                memcpy(data + p * IMAGE_PAGE_BYTES, c->at, c->bytes);
-        }
-        TRY(pool_index_item(&r->im->blob, i, &equal));
+        TRY(pool_index_item(pool, i, hash[i - 1], &equal));
         if (equal != i)
             return refuse(r, &r->blob, i, "equals blob %u, expected every blob once", equal);
     }
     return EMU_OK;
+}
+
+static enum emu_status read_data(struct image_reader *r, uint32_t groups)
+{
+    size_t *at = emu_alloc((size_t)r->table.blobs + 1, sizeof(*at));
+    uint64_t *hash = emu_alloc((size_t)r->table.blobs + 1, sizeof(*hash));
+    enum emu_status s = at && hash ? EMU_OK : FAIL(NO_MEMORY, "%u blobs", r->table.blobs);
+
+    if (s == EMU_OK)
+        s = read_groups(r, groups);
+    if (s == EMU_OK)
+        s = finish_blobs(r, at, hash);
+    emu_free(at);
+    emu_free(hash);
+    return s;
 }
 
 typedef enum emu_status add_input(struct image *im, const struct image_input *in,
@@ -491,12 +601,7 @@ static enum emu_status read_blobs(struct image_reader *r)
     TRY(reserve_blobs(r));
     TRY(add_tiles(r));
     TRY(read_host_sections(r));
-    for (uint32_t c = 0; c < t->chunks; c += IMAGE_GROUP_CHUNKS) {
-        uint32_t left = t->chunks - c;
-
-        TRY(read_group(r, c, c + (left < IMAGE_GROUP_CHUNKS ? left : IMAGE_GROUP_CHUNKS)));
-    }
-    return finish_blobs(r);
+    return read_data(r, groups);
 }
 
 /* ---- the file ---- */

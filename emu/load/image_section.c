@@ -111,7 +111,7 @@ enum emu_status section_source_start(struct section_source *src)
 
 void section_source_free(struct section_source *src)
 {
-    byte_buffer_free(&src->stored);
+    byte_buffer_free(&src->stored.copy);
     ZSTD_freeDCtx(src->zstd);
 }
 
@@ -147,38 +147,36 @@ static enum emu_status check_header(const struct section_source *src, uint32_t t
     return EMU_OK;
 }
 
-static enum emu_status unpack(struct section_source *src, const struct section_header *h,
-                              const uint8_t *stored, struct image_section *out)
+/* Finds the stored bytes of a section and what stands around them: [0, FRONT) the bytes in front of
+ * it and its header, then padded contents and the checksum. */
+static enum emu_status take_stored(struct section_source *src, const struct section_header *h,
+                                   size_t bytes, struct stored_section *out)
 {
-    char type[5];
-    size_t n;
+    enum { HEAD = IMAGE_SECTION_HEADER_BYTES };
+    uint8_t *p;
 
-    TRY(byte_buffer_need(&out->raw, h->raw_bytes));
-    out->type = h->type;
-    out->bytes = h->raw_bytes;
-    if (h->stored_bytes == h->raw_bytes) {
-        if (h->raw_bytes)
-            memcpy(out->raw.data, stored, h->raw_bytes);
+    if (src->memory) { /* everything is there, one behind the other */
+        out->front = src->memory + out->offset - IMAGE_CHECKSUM_BYTES;
+        src->at += bytes;
         return EMU_OK;
     }
-    n = ZSTD_decompressDCtx(src->zstd, out->raw.data, h->raw_bytes, stored, h->stored_bytes);
-    if (n == h->raw_bytes)
-        return EMU_OK;
-    section_type_text(h->type, type);
-    return FAIL(BAD_IMAGE, "%.200s: offset %llu: section %s: %s, expected %u bytes from zstd",
-                src->name, (unsigned long long)out->offset, type,
-                ZSTD_isError(n) ? ZSTD_getErrorName(n) : "fewer bytes", h->raw_bytes);
+    TRY(byte_buffer_need(&out->copy, IMAGE_CHECKSUM_BYTES + HEAD + bytes));
+    p = out->copy.data;
+    memcpy(p, src->before, IMAGE_CHECKSUM_BYTES);
+    memcpy(p + IMAGE_CHECKSUM_BYTES, h, sizeof(*h));
+    out->front = p;
+    return take(src, p + IMAGE_CHECKSUM_BYTES + HEAD, bytes);
 }
 
-enum emu_status section_read(struct section_source *src, uint32_t type, size_t bytes_max,
-                             struct image_section *out)
+enum emu_status section_fetch(struct section_source *src, uint32_t type, size_t bytes_max,
+                              struct stored_section *out)
 {
     enum { FRONT = IMAGE_CHECKSUM_BYTES + IMAGE_SECTION_HEADER_BYTES };
-    uint64_t offset = src->at, sum;
+    uint64_t offset = src->at, sum, want;
     struct section_header h;
+    const uint8_t *p;
     char text[5];
     size_t padded;
-    uint8_t *p;
 
     section_type_text(type, text);
     out->offset = offset;
@@ -188,20 +186,54 @@ enum emu_status section_read(struct section_source *src, uint32_t type, size_t b
     TRY(take(src, &h, sizeof(h)));
     TRY(check_header(src, type, bytes_max, offset, &h));
     padded = ((size_t)h.stored_bytes + 7) / 8 * 8;
-    TRY(byte_buffer_need(&src->stored, FRONT + padded + IMAGE_CHECKSUM_BYTES));
-    p = src->stored.data;
-    memcpy(p, src->before, IMAGE_CHECKSUM_BYTES);
-    memcpy(p + IMAGE_CHECKSUM_BYTES, &h, sizeof(h));
-    TRY(take(src, p + FRONT, padded + IMAGE_CHECKSUM_BYTES));
+    TRY(take_stored(src, &h, padded + IMAGE_CHECKSUM_BYTES, out));
+    p = out->front;
     memcpy(&sum, p + FRONT + padded, sizeof(sum));
-    if (sum != hash64(p, FRONT + padded))
+    want = hash64(p, FRONT + padded);
+    if (sum != want)
         return FAIL(BAD_IMAGE,
                     "%.200s: offset %llu: section %s: its checksum is wrong, expected %016llx",
-                    src->name, (unsigned long long)offset, text,
-                    (unsigned long long)hash64(p, FRONT + padded));
+                    src->name, (unsigned long long)offset, text, (unsigned long long)want);
     if (!bytes_are_zero(p + FRONT + h.stored_bytes, padded - h.stored_bytes))
         return FAIL(BAD_IMAGE, "%.200s: offset %llu: section %s: expected zeros after its bytes",
                     src->name, (unsigned long long)offset, text);
     memcpy(src->before, p + FRONT + padded, IMAGE_CHECKSUM_BYTES);
-    return unpack(src, &h, p + FRONT, out);
+    out->type = type;
+    out->data = p + FRONT;
+    out->bytes = h.stored_bytes;
+    out->raw_bytes = h.raw_bytes;
+    return EMU_OK;
+}
+
+enum emu_status section_unpack(const char *name, void *zstd, const struct stored_section *from,
+                               struct image_section *out)
+{
+    char type[5];
+    size_t n;
+
+    TRY(byte_buffer_need(&out->raw, from->raw_bytes));
+    out->type = from->type;
+    out->offset = from->offset;
+    out->bytes = from->raw_bytes;
+    if (from->bytes == from->raw_bytes) {
+        if (from->bytes)
+            memcpy(out->raw.data, from->data, from->bytes);
+        return EMU_OK;
+    }
+    n = ZSTD_decompressDCtx(zstd, out->raw.data, from->raw_bytes, from->data, from->bytes);
+    if (n == from->raw_bytes)
+        return EMU_OK;
+    section_type_text(from->type, type);
+    return FAIL(BAD_IMAGE, "%.200s: offset %llu: section %s: %s, expected %zu bytes from zstd",
+                name, (unsigned long long)from->offset, type,
+                ZSTD_isError(n) ? ZSTD_getErrorName(n) : "fewer bytes", from->raw_bytes);
+}
+
+enum emu_status section_read(struct section_source *src, uint32_t type, size_t bytes_max,
+                             struct image_section *out)
+{
+    out->type = type;
+    out->offset = src->at;
+    TRY(section_fetch(src, type, bytes_max, &src->stored));
+    return section_unpack(src->name, src->zstd, &src->stored, out);
 }

@@ -405,7 +405,8 @@ static int find_program(struct model_run *m)
     m->entry.memory = (struct memory_facts){ .compiled = NULL };
     model_weights_text(&m->choice, m->entry.names, m->weights_text, sizeof(m->weights_text));
     net_cache_label(&in, label, sizeof(label));
-    progress_report(&m->progress, "cache", "reused: weights to emit, of %s", label);
+    progress_report(&m->progress, "cache",
+                    "reused: weights, graph, lower, exchange, place, emit; ran: load; %s", label);
     return 1;
 }
 

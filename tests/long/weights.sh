@@ -6,6 +6,7 @@
 #   SUPERSTEP=FILE  the program (default: build/superstep, built first)
 . "$(dirname "$0")/common.sh"
 build
+unset SUPERSTEP_CACHE
 export XDG_CACHE_HOME="$tmp/cache"
 
 # digest OPTIONS...: of a run of $net

@@ -1,0 +1,109 @@
+#!/bin/bash
+# run_cache.sh SUPERSTEP: compiled networks in the cache: answers are those of no cache, whatever happened to the cache before. The long
+# form is tests/long/cache.sh.
+program=$1
+tmp=$(mktemp -d) || exit 2
+trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
+export SUPERSTEP_CACHE=$tmp/cache
+network=(efficientnet-b0 --resolution 32 --no-calibration --set tiles=128)
+passed=0 failed=0
+
+# check WORDS CONDITION...: counts whether a command succeeds.
+check() {
+    if "${@:2}"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $1"
+        head -n 5 "$tmp/messages"
+    fi
+}
+
+# run COMMAND OPTIONS...: of the network; the answer and the messages are left in $tmp.
+run() { "$program" "$1" "${network[@]}" "${@:2}" >"$tmp/answer" 2>"$tmp/messages"; }
+reused() { grep -q '^cache.* reused' "$tmp/messages"; }
+compiled() { grep -q '^emit' "$tmp/messages"; }
+same() { cmp -s "$tmp/$1" "$tmp/$2"; }
+entries() { [ "$(find "$SUPERSTEP_CACHE" -type f | wc -l)" -eq "$1" ]; }
+silent() { [ ! -s "$tmp/messages" ]; }
+
+everything=(--report --plan)
+run run "${everything[@]}" --no-cache --digests "$tmp/digests" --chart "$tmp/chart" -o "$tmp/image"
+mv "$tmp/answer" "$tmp/plain"
+check "--no-cache compiles" compiled
+check "--no-cache keeps nothing" [ ! -e "$SUPERSTEP_CACHE" ]
+run run "${everything[@]}"
+check "the first run compiles" compiled
+check "the first run gives the answer" same plain answer
+check "the first run keeps one entry" entries 1
+cp "$SUPERSTEP_CACHE"/*.network "$tmp/entry"
+entry=$(echo "$SUPERSTEP_CACHE"/*.network)
+run run "${everything[@]}" --digests "$tmp/digests2" --chart "$tmp/chart2" -o "$tmp/image2"
+check "the second run does not compile" reused
+check "the second run gives the same answer" same plain answer
+check "the second run writes the same digests" same digests digests2
+check "the second run draws the same chart" same chart chart2
+check "the second run writes the same image" same image image2
+run compile -o "$tmp/image3"
+check "compile takes it, too" reused
+check "compile writes the same image with other pictures" same image image3
+run run --image models/pictures/landscape.png
+check "other pictures do not compile" reused
+run run --logits "$tmp/logits"
+check "--logits compiles" compiled
+
+# machines: the second number is what the compiler reads
+run run --set clock_mhz=1000 --set host_latency_ns=3 --json --host --no-cache
+mv "$tmp/answer" "$tmp/plain2"
+run run --set clock_mhz=1000 --set host_latency_ns=3 --json --host
+check "another clock does not compile" reused
+check "another clock gives the right answer" same plain2 answer
+run run --set sync_chip_cycles=77
+check "another sync compiles" compiled
+
+# damage
+for at in 9999; do # tests/emu/test_disk_cache.c damages every byte of an entry
+    cp "$tmp/entry" "$entry"
+    printf '\xa5\x5a\xa5' | dd of="$entry" bs=1 seek=$at conv=notrunc status=none
+    run run "${everything[@]}" -q
+    check "damaged at $at: the same answer" same plain answer
+    check "damaged at $at: no message" silent
+    check "damaged at $at: replaced" cmp -s "$entry" "$tmp/entry"
+done
+
+# what cannot be written
+rm -f "$entry"
+(ulimit -f 1000 && run run "${everything[@]}")
+check "a full disk: the same answer" same plain answer
+check "a full disk: one message" [ "$(grep -c 'not kept' "$tmp/messages")" -eq 1 ]
+check "a full disk: nothing is left" [ ! -e "$entry" ]
+SUPERSTEP_CACHE=/dev/null/x run run "${everything[@]}"
+check "no folder: the same answer" same plain answer
+check "no folder: one message" [ "$(grep -c 'not kept' "$tmp/messages")" -eq 1 ]
+
+# kill -9 while it writes, and one that finds what is left
+"$program" cache --clear >/dev/null
+"$program" run "${network[@]}" -q >/dev/null 2>&1 &
+pid=$!
+for ((i = 0; i < 3000; i++)); do
+    ls "$SUPERSTEP_CACHE"/*.tmp >/dev/null 2>&1 && break
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.01
+done
+kill -9 "$pid" 2>/dev/null
+wait "$pid" 2>/dev/null
+run run "${everything[@]}"
+check "after kill -9: the same answer" same plain answer
+run run --seed 3
+check "other parameters compile" compiled
+check "after kill -9: two entries, nothing else" entries 2
+
+# the command
+"$program" cache >"$tmp/answer" 2>"$tmp/messages"
+check "cache lists" grep -q 'efficientnet-b0, 32x32, batch 1, on mk2, seed 3' "$tmp/answer"
+"$program" cache --cache "$SUPERSTEP_CACHE" --clear >"$tmp/answer" 2>"$tmp/messages"
+check "cache --clear says what went" grep -q 'removed 2 entries' "$tmp/answer"
+check "cache --clear removes" entries 0
+
+echo "$passed checks of the cache passed, $failed failed"
+[ $failed -eq 0 ]
