@@ -16,6 +16,13 @@ void code_buffer_free(struct code_buffer *b)
     b->status = EMU_OK;
 }
 
+void code_buffer_clear(struct code_buffer *b)
+{
+    b->word.count = b->range.count = b->mark.count = b->fix.count = b->label.count = 0;
+    b->call.count = 0;
+    b->status = EMU_OK;
+}
+
 static int keep(struct code_buffer *b, enum emu_status s)
 {
     if (b->status == EMU_OK)
@@ -63,6 +70,18 @@ void code_word(struct code_buffer *b, uint32_t word)
 {
     if (b->status == EMU_OK)
         keep(b, VEC_PUSH(&b->word, word));
+}
+
+uint32_t *code_words(struct code_buffer *b, uint32_t n)
+{
+    size_t first = b->word.count;
+
+    while (b->status == EMU_OK && b->word.cap - first < n)
+        keep(b, emu_grow((void **)&b->word.at, b->word.cap, &b->word.cap, sizeof(*b->word.at)));
+    if (b->status != EMU_OK)
+        return NULL;
+    b->word.count += n;
+    return memset(b->word.at + first, 0, n * sizeof(*b->word.at));
 }
 
 void code_insn(struct code_buffer *b, const struct insn *in)

@@ -45,6 +45,8 @@ struct code_buffer {
 
 /* Frees what the buffer owns and empties it. */
 void code_buffer_free(struct code_buffer *b);
+/* Empties it, but keeps the memory for other code. */
+void code_buffer_clear(struct code_buffer *b);
 
 /* Sets category and owner of the following words. */
 void code_range(struct code_buffer *b, enum category category, uint32_t owner);
@@ -53,6 +55,9 @@ uint32_t code_mark(struct code_buffer *b, uint32_t name);
 void code_unmark(struct code_buffer *b, uint32_t mark);
 
 void code_word(struct code_buffer *b, uint32_t word);
+/* Appends n words of 0. Returns them, to be filled in before anything else is written; NULL after
+ * an error. */
+uint32_t *code_words(struct code_buffer *b, uint32_t n);
 /* One instruction of one word. */
 void code_insn(struct code_buffer *b, const struct insn *in);
 /* The same with the address of a label as operand: setzi, a branch, a call, send. */

@@ -184,20 +184,12 @@ static void emit_exchange_words(struct walk *w, const struct tile_schedule *s,
                                 const uint32_t *object)
 {
     struct code_place place = { w, object };
-    uint32_t words = exchange_code_bytes(&s->sequence) / ISA_WORD_BYTES;
-    uint32_t *word;
+    uint32_t *word = code_words(w->out.b, s->bytes / ISA_WORD_BYTES);
 
-    EMU_ASSERT(exchange_code_bytes(&s->sequence) == s->bytes);
-    word = emu_alloc(words + 1, sizeof(*word));
-    if (!word) {
-        fail_sticky(w, FAIL(NO_MEMORY, "the code of an exchange"));
+    if (!word || !w->out.object)
         return;
-    }
-    if (w->out.object)
-        fail_sticky(w, exchange_encode(&s->sequence, code_address, &place, word));
-    for (uint32_t i = 0; i < words; i++)
-        code_word(w->out.b, word[i]);
-    emu_free(word);
+    EMU_ASSERT(exchange_code_bytes(&s->sequence) == s->bytes);
+    fail_sticky(w, exchange_encode(&s->sequence, code_address, &place, word));
 }
 
 /* Whether the code must begin at a multiple of 8. */

@@ -13,7 +13,7 @@
 #include "programs/compiler/emit/control.h"
 #include "programs/compiler/emit/memory_map.h"
 
-enum { BATCH_TILES = 64, CODE_ALIGN = 8 };
+enum { BATCH_TILES = 16, CODE_ALIGN = 8 };
 
 /* Where the code of tiles begins, after the codelets. */
 static uint32_t code_base(const struct emit_index *p)
@@ -33,18 +33,30 @@ static uint32_t code_bytes(const struct emit_index *p, const struct code_buffer 
 
 struct measuring {
     const struct emit_index *p;
-    uint32_t *bytes; /* borrowed; by tile */
+    struct code_buffer *code; /* by thread; owned */
+    uint32_t *bytes;          /* borrowed; by tile */
 };
 
 static enum emu_status measure_tile(void *ctx, uint32_t tile, unsigned thread)
 {
     const struct measuring *m = ctx;
-    struct code_buffer b = { .status = EMU_OK };
-    enum emu_status s = control_emit(m->p, tile, CONTROL_MEASURE, &b);
+    struct code_buffer *b = &m->code[thread];
 
-    (void)thread;
-    m->bytes[tile] = code_bytes(m->p, &b);
-    code_buffer_free(&b);
+    code_buffer_clear(b);
+    TRY(control_emit(m->p, tile, CONTROL_MEASURE, b));
+    m->bytes[tile] = code_bytes(m->p, b);
+    return EMU_OK;
+}
+
+static enum emu_status measure_tiles(const struct emit_index *p, unsigned threads, uint32_t *bytes)
+{
+    struct measuring m = { p, emu_alloc(threads, sizeof(*m.code)), bytes };
+    enum emu_status s = m.code ? parallel_each(p->l->used_tiles, threads, measure_tile, &m)
+                               : FAIL(NO_MEMORY, "code of %u threads", threads);
+
+    for (unsigned i = 0; m.code && i < threads; i++)
+        code_buffer_free(&m.code[i]);
+    emu_free(m.code);
     return s;
 }
 
@@ -54,8 +66,7 @@ enum emu_status emit_measure(const struct emit_input *in, unsigned threads, uint
     enum emu_status s = emit_index_init(in, &p);
 
     if (s == EMU_OK)
-        s = parallel_each(in->lowered->used_tiles, threads, measure_tile,
-                          &(struct measuring){ &p, bytes });
+        s = measure_tiles(&p, parallel_threads(threads), bytes);
     emit_index_free(&p);
     return s;
 }
@@ -113,6 +124,8 @@ static enum emu_status make_tile(const struct emission *e, uint32_t tile, struct
     const struct placement *place = e->place;
     uint32_t base = code_base(p);
 
+    code_buffer_clear(&out->code);
+    out->key.count = 0;
     TRY(control_emit(p, tile, CONTROL_FINAL, &out->code));
     TRY(code_buffer_link(&out->code, base));
     EMU_ASSERT(code_bytes(p, &out->code) == place->tile[tile].code_bytes);
@@ -225,7 +238,7 @@ static enum emu_status add_tile(struct emission *e, uint32_t tile, const struct 
     return image_check_map(e->im, &out);
 }
 
-/* Tiles whose images are made together. */
+/* Tiles whose images are made together; the next ones use their memory again. */
 struct batch {
     uint32_t first, count;
     struct tile_image tile[BATCH_TILES];
@@ -239,14 +252,10 @@ static enum emu_status add_batch(struct emission *e, struct batch *b)
     for (uint32_t i = 0; i < b->count; i++) {
         struct tile_image *t = &b->tile[i];
 
-        if (s == EMU_OK && t->status != EMU_OK) { /* again: messages belong to threads */
-            tile_image_free(t);
-            t->status = make_tile(e, b->first + i, t);
-            s = t->status;
-        }
+        if (s == EMU_OK && t->status != EMU_OK) /* again: messages belong to threads */
+            s = make_tile(e, b->first + i, t);
         if (s == EMU_OK)
             s = add_tile(e, b->first + i, t);
-        tile_image_free(t);
     }
     b->count = 0;
     return s;
@@ -287,8 +296,10 @@ static enum emu_status add_tiles(struct emission *e, unsigned threads)
         make = add;
         add = made;
     } while (s == EMU_OK && add->count);
-    for (uint32_t i = 0; i < add->count; i++)
+    for (uint32_t i = 0; i < BATCH_TILES; i++) {
+        tile_image_free(&make->tile[i]);
         tile_image_free(&add->tile[i]);
+    }
     emu_free(b);
     return s;
 }

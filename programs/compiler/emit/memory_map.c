@@ -180,10 +180,17 @@ static void write_contents(const struct lowered *l, const struct object *o, uint
 
         memcpy(out + sizeof(value) * i, &value, sizeof(value));
     }
+    memset(out + sizeof(uint32_t) * o->words, 0, o->bytes - sizeof(uint32_t) * o->words);
 }
 
-/* An upper bound of the bytes that add_contents() writes: the contents of all objects, and a gap
- * for each. Large objects are borrowed and would not count; for a bound they may. */
+/* Whether the contents of an object stay where they are. */
+static int is_borrowed(const struct object *o)
+{
+    return o->data && o->bytes >= LARGE_BYTES;
+}
+
+/* An upper bound of the bytes that add_contents() writes: the contents of objects that are not
+ * borrowed, and a gap for each. */
 static size_t buffer_bytes(const struct lowered *l, const struct claims *c)
 {
     size_t bytes = 1;
@@ -191,10 +198,24 @@ static size_t buffer_bytes(const struct lowered *l, const struct claims *c)
     for (uint32_t i = 0; i < c->count; i++) {
         const struct object *o = &l->object.at[c->claim[i].object];
 
-        if (object_is_loaded(o))
+        if (object_is_loaded(o) && !is_borrowed(o))
             bytes += o->bytes + GAP_BYTES;
     }
     return bytes;
+}
+
+static enum emu_status buffer_need(struct tile_memory *m, size_t bytes)
+{
+    uint8_t *p;
+
+    if (bytes <= m->room)
+        return EMU_OK;
+    p = emu_realloc(m->buffer, bytes, 1);
+    if (!p)
+        return FAIL(NO_MEMORY, "the contents of a tile");
+    m->buffer = p;
+    m->room = bytes;
+    return EMU_OK;
 }
 
 static enum emu_status add_contents(const struct lowered *l, const struct claims *c,
@@ -203,9 +224,7 @@ static enum emu_status add_contents(const struct lowered *l, const struct claims
     struct memory_contents open = { 0, 0, NULL }; /* bytes 0: none */
     uint8_t *free_byte;
 
-    m->buffer = emu_alloc(buffer_bytes(l, c), 1);
-    if (!m->buffer)
-        return FAIL(NO_MEMORY, "the contents of a tile");
+    TRY(buffer_need(m, buffer_bytes(l, c)));
     free_byte = m->buffer;
     for (uint32_t i = 0; i < c->count; i++) {
         const struct object *o = &l->object.at[c->claim[i].object];
@@ -220,14 +239,18 @@ static enum emu_status add_contents(const struct lowered *l, const struct claims
             continue;
         EMU_ASSERT(!o->data || !o->words);
         EMU_ASSERT(sizeof(uint32_t) * o->words <= o->bytes);
-        if (o->bytes >= LARGE_BYTES && o->data) {
+        if (is_borrowed(o)) {
             TRY(VEC_PUSH(&m->contents, (struct memory_contents){ o->addr, o->bytes, o->data }));
             continue;
         }
-        if (joins)
-            free_byte += o->addr - (open.addr + open.bytes);
-        else
+        if (joins) {
+            uint32_t gap = o->addr - (open.addr + open.bytes);
+
+            memset(free_byte, 0, gap);
+            free_byte += gap;
+        } else {
             open = (struct memory_contents){ o->addr, 0, free_byte };
+        }
         write_contents(l, o, free_byte);
         free_byte += o->bytes;
         open.bytes = o->addr + o->bytes - open.addr;
@@ -259,7 +282,7 @@ enum emu_status tile_memory_init(const struct emit_index *p, uint32_t tile,
     struct claims c = { NULL };
     enum emu_status s;
 
-    memset(out, 0, sizeof(*out));
+    out->range.count = out->symbol.count = out->contents.count = 0;
     s = describe(p, tile, b, base, peak_step, &c, out);
     emu_free(c.claim);
     emu_free(c.heap);
@@ -273,4 +296,5 @@ void tile_memory_free(struct tile_memory *m)
     VEC_FREE(&m->contents);
     emu_free(m->buffer);
     m->buffer = NULL;
+    m->room = 0;
 }

@@ -28,12 +28,14 @@ struct tile_memory {
     VEC(struct memory_symbol) symbol;     /* by address; at equal addresses the outer one first */
     VEC(struct memory_contents) contents; /* disjoint; code first */
     uint8_t *buffer;                      /* owned */
+    size_t room;                          /* bytes of buffer */
 };
 
 /* Describes the memory of a tile (index in used_tile) whose linked code lies at `base`. Where
  * objects share bytes, the one alive at step peak_step is named. b is borrowed and must outlive
- * *out. The only error is EMU_NO_MEMORY. Free with tile_memory_free, also on failure. Cost: objects
- * times the logarithm of their number. */
+ * *out, which is zeros, or an earlier result whose memory is used again. The only error is
+ * EMU_NO_MEMORY. Free with tile_memory_free, also on failure. Cost: objects times the logarithm of
+ * their number. */
 enum emu_status tile_memory_init(const struct emit_index *p, uint32_t tile,
                                  const struct code_buffer *b, uint32_t base, uint32_t peak_step,
                                  struct tile_memory *out) EMU_MUST_CHECK;

@@ -70,23 +70,36 @@ static uint32_t part_at(const struct conv_weights *w, uint32_t i, uint32_t o)
     return (span.begin * w->units * w->unit + nn_size(span) * conv_out_blocks(w, o).begin) * BLOCK;
 }
 
+/* Writes 16 weights of one output channel and one tap, from input channel `column` on. */
+static void pack_row(const struct conv_weights *w, uint32_t row, uint32_t column, uint32_t tap,
+                     uint16_t *out)
+{
+    uint32_t taps = w->layer->kernel * w->layer->kernel;
+    const float *from = w->layer->weights + ((size_t)row * w->channels + column) * taps + tap;
+    uint32_t n = w->channels - column < CHANNEL_BLOCK ? w->channels - column : CHANNEL_BLOCK;
+
+    for (uint32_t k = 0; k < n; k++)
+        out[k] = nn_half(from[(size_t)k * taps]);
+}
+
 /* Writes part (i, o) in the order of the matrix unit: [out][in][rows][columns][16][16], or, for
  * sums in f32, [2 out][in][rows][columns][8][16]. */
 static void pack_part(const struct conv_weights *w, uint32_t i, uint32_t o, uint16_t *out)
 {
     struct nn_range ib = conv_in_blocks(w, i), ob = conv_out_blocks(w, o), r = conv_rows(w, i);
-    uint32_t in = nn_size(ib), kernel = w->layer->kernel, taps = nn_size(r) * kernel;
-    uint32_t n = part_size(w, i, o), units = conv_units(w->layer), block = units * CHANNEL_BLOCK;
+    uint32_t kernel = w->layer->kernel, units = conv_units(w->layer);
+    uint32_t end = ob.end * CHANNEL_BLOCK;
 
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t tap = r.begin * kernel + k / block % taps, b = k / block / taps;
-        uint32_t row = ob.begin * CHANNEL_BLOCK + b / in * units + k / CHANNEL_BLOCK % units;
-        uint32_t column = (ib.begin + b % in) * CHANNEL_BLOCK + k % CHANNEL_BLOCK;
-        size_t at = ((size_t)row * w->channels + column) * kernel * kernel + tap;
-
-        if (row < w->layer->out_c && column < w->channels)
-            out[k] = nn_half(w->layer->weights[at]);
-    }
+    if (end > w->layer->out_c)
+        end = w->layer->out_c;
+    for (uint32_t first = ob.begin * CHANNEL_BLOCK; first < ob.end * CHANNEL_BLOCK; first += units)
+        for (uint32_t b = ib.begin; b < ib.end; b++)
+            for (uint32_t tap = r.begin * kernel; tap < r.end * kernel; tap++) {
+                for (uint32_t row = first; row < first + units && row < end; row++)
+                    pack_row(w, row, b * CHANNEL_BLOCK, tap,
+                             out + (size_t)(row - first) * CHANNEL_BLOCK);
+                out += units * CHANNEL_BLOCK;
+            }
 }
 
 /* Puts each part of the only copy on one of the tiles that use it. */
