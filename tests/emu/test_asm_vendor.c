@@ -1,6 +1,7 @@
 /* test_asm_vendor.c - what the vendor's assembler accepts, refuses and rewrites, beyond what
  * PopLibs needs: names of operands, constants of branches, permissions, bundles, bodies of repeats.
  */
+#include "emu/isa/isa.h"
 #include "tests/fixtures/asm_fixture.h"
 
 /* Two spellings of one thing. */
@@ -179,6 +180,34 @@ static void test_csr_numbers(void **state)
     (void)state;
     same_words(pair, EMU_COUNT_OF(pair));
     messages(row, EMU_COUNT_OF(row));
+}
+
+/* The header's constants are the registers' numbers; those of the upper space carry 0x100. */
+static void test_csr_definitions(void **state)
+{
+    static const char *const row[][2] = {
+        { "CSR_W_WSR__INDEX", "W WSR" },           { "CSR_W_FP_CLR__INDEX", "U FP_CLR" },
+        { "CSR_W_FP_CTL__INDEX", "U FP_CTL" },     { "CSR_W_FP_NFMT__INDEX", "U FP_NFMT" },
+        { "CSR_W_FP_SCL__INDEX", "U FP_SCL" },     { "CSR_S_FP_ICTL__INDEX", "S FP_ICTL" },
+        { "CSR_S_FP_INFMT__INDEX", "S FP_INFMT" }, { "CSR_S_FP_ISCL__INDEX", "S FP_ISCL" },
+        { "CSR_S_CCCSLOAD__INDEX", "S CCCSLOAD" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
+        const char *name = row[i][1] + 2;
+        const struct csr_row *csr = isa_csr_find(row[i][1][0], name, strlen(name));
+        struct asm_unit *u;
+        char text[200];
+
+        assert_non_null(csr);
+        snprintf(text, sizeof(text),
+                 "#include \"arch/gc_tile_defines.h\"\n.if %s - 0x%x\n.error \"it is\"\n.endif\n",
+                 row[i][0], csr->index | (csr->space == 'U' ? 0x100u : 0));
+        assert_int_equal(asm_unit_new(NULL, &u), EMU_OK);
+        assert_int_equal(unit_add(u, "t.S", text), EMU_OK);
+        asm_unit_free(u);
+    }
 }
 
 /* mk1 has one set of AMP units, and only ipu21 registers for FP8. */
@@ -551,27 +580,17 @@ static void test_fields_of_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_register_groups),
-        cmocka_unit_test(test_invalid_operands),
-        cmocka_unit_test(test_short_addresses),
-        cmocka_unit_test(test_address_registers),
-        cmocka_unit_test(test_branch_constants),
-        cmocka_unit_test(test_run_symbol),
-        cmocka_unit_test(test_dollar_symbols),
-        cmocka_unit_test(test_csr_numbers),
-        cmocka_unit_test(test_names_of_machines),
-        cmocka_unit_test(test_ldconst),
-        cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_warned_bundles),
-        cmocka_unit_test(test_invalid_repeats),
-        cmocka_unit_test(test_aliases),
-        cmocka_unit_test(test_optimizations),
-        cmocka_unit_test(test_compiler_output),
-        cmocka_unit_test(test_stack_sizes),
-        cmocka_unit_test(test_sections),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_common),
-        cmocka_unit_test(test_numbers_of_data),
+        cmocka_unit_test(test_register_groups),  cmocka_unit_test(test_invalid_operands),
+        cmocka_unit_test(test_short_addresses),  cmocka_unit_test(test_address_registers),
+        cmocka_unit_test(test_branch_constants), cmocka_unit_test(test_run_symbol),
+        cmocka_unit_test(test_dollar_symbols),   cmocka_unit_test(test_csr_numbers),
+        cmocka_unit_test(test_csr_definitions),  cmocka_unit_test(test_names_of_machines),
+        cmocka_unit_test(test_ldconst),          cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_warned_bundles),   cmocka_unit_test(test_invalid_repeats),
+        cmocka_unit_test(test_aliases),          cmocka_unit_test(test_optimizations),
+        cmocka_unit_test(test_compiler_output),  cmocka_unit_test(test_stack_sizes),
+        cmocka_unit_test(test_sections),         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_common),           cmocka_unit_test(test_numbers_of_data),
         cmocka_unit_test(test_fields_of_data),
     };
 

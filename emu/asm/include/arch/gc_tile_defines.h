@@ -24,6 +24,14 @@
 #define CSR_W_FP_CLR__ZAACC__SHIFT      3
 #define CSR_W_FP_CLR__ZAACC__MASK       0x1
 #define CSR_W_FP_CTL__INDEX             0x102
+#define CSR_W_FP_NFMT__INDEX            0x109
+#define CSR_W_FP_NFMT__CWEI_FMT__SHIFT  0
+#define CSR_W_FP_NFMT__CWEI_FMT__MASK   0x1
+#define CSR_W_FP_NFMT__ARF_FMT__SHIFT   1
+#define CSR_W_FP_NFMT__ARF_FMT__MASK    0x1
+#define CSR_W_FP_SCL__INDEX             0x10a
+#define CSR_W_FP_SCL__SCALE__SHIFT      0
+#define CSR_W_FP_SCL__SCALE__MASK       0x3f
 #define CSR_S_FP_ICTL__INDEX            0x20
 #define CSR_S_FP_ICTL__INV__SHIFT       0
 #define CSR_S_FP_ICTL__INV__MASK        0x1
@@ -35,6 +43,8 @@
 #define CSR_S_FP_ICTL__ESR__MASK        0x1
 #define CSR_S_FP_ICTL__NANOO__SHIFT     20
 #define CSR_S_FP_ICTL__NANOO__MASK      0x1
+#define CSR_S_FP_INFMT__INDEX           0x31
+#define CSR_S_FP_ISCL__INDEX            0x33
 #define CSR_S_CCCSLOAD__INDEX           0x50
 
 /* sync */
