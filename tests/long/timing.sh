@@ -33,7 +33,12 @@ tiles() {
 network() {
     local run="$1 --batch $2 --no-calibration --quiet $options"
 
-    "$superstep" run $run --json -o "$tmp/image" >"$tmp/values" 2>"$tmp/error" || { echo "$1, batch $2: does not fit"; return; }
+    "$superstep" run $run --json -o "$tmp/image" >"$tmp/values" 2>"$tmp/error"
+    case $? in
+    0) ;;
+    1) echo "$1, batch $2: does not fit"; return ;;
+    *) fail "$1, batch $2: $(cat "$tmp/error")"; return ;;
+    esac
     "$superstep" run $run --json --engine timing >"$tmp/timing" 2>"$tmp/error" || fail "$1, batch $2"
     same "$tmp/values" "$tmp/timing" || fail "$1, batch $2: other cycles"
     tiles "$1, batch $2"
@@ -49,7 +54,7 @@ stream() {
     echo "stream of $1: $(number "$tmp/timing" .cycles) cycles"
 }
 
-all="$(for k in 0 1 2 3 4 5 6 7; do echo "efficientnet-b$k efficientnet-b$k-g16"; done) resnet50"
+all="$(for k in 0 1 2 3 4 5 6 7; do echo "efficientnet-b$k efficientnet-b$k-g16"; done) resnet-50"
 for name in ${SUPERSTEP_NETWORKS:-$all}; do
     for batch in ${BATCHES:-1 3 4 12}; do
         network "$name" "$batch"
