@@ -127,21 +127,27 @@ static struct hash128 sum_of(const struct disk_cache_head *h, const char *label,
     return hash128(part, sizeof(part));
 }
 
-int disk_cache_program(struct hash128 *out)
+int disk_cache_hash_file(const char *path, struct hash128 *out)
 {
-    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
-    void *p;
+    void *p = MAP_FAILED;
 
     if (fd < 0)
         return 0;
-    p = fstat(fd, &st) ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0)
+        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (p == MAP_FAILED)
         return 0;
     *out = hash128(p, (size_t)st.st_size);
     munmap(p, (size_t)st.st_size);
     return 1;
+}
+
+int disk_cache_program(struct hash128 *out)
+{
+    return disk_cache_hash_file("/proc/self/exe", out);
 }
 
 /* ---- reading ---- */

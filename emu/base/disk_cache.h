@@ -34,6 +34,9 @@ struct disk_cache {
 struct disk_cache disk_cache_of(const char *folder);
 struct disk_cache disk_cache_none(void);
 
+/* A hash of what stands in a file. Returns 0 when it is empty, no regular file, or cannot be read.
+ */
+int disk_cache_hash_file(const char *path, struct hash128 *out);
 /* A hash of the running program's file: in a key it parts the results of different builds. Returns
  * 0 when the file cannot be read: then nothing that a program computes should be kept. */
 int disk_cache_program(struct hash128 *out);

@@ -124,13 +124,7 @@ static inline uint64_t operands_ready(const struct barrel *b, const struct code_
 static void skip_workers(struct barrel *b, const struct tile *t, const struct replay_launch *l)
 {
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        uint64_t exit = b->next[lane] + (uint64_t)l->slots[lane] * TILE_WORKERS;
-
-        b->freed[lane] = exit + TILE_WORKERS;
-        if (b->all_free < b->freed[lane])
-            b->all_free = b->freed[lane];
-        if (b->exit_seen < exit + t->arch->exit_seen_cycles)
-            b->exit_seen = exit + t->arch->exit_seen_cycles;
+        round_exit(b, t->arch, lane, b->next[lane] + (uint64_t)l->slots[lane] * TILE_WORKERS);
         b->issued[lane] += l->issued[lane];
         b->instructions[lane] += l->instructions[lane];
     }

@@ -50,16 +50,10 @@ static int body_allows(const struct code_slot *s)
 static void take_exits(struct barrel *b, struct tile *t, uint64_t round)
 {
     for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        uint64_t cycle = round + round_offset(b, lane);
-
         if (!(t->exited >> lane & 1))
             continue;
         b->running &= (uint8_t) ~(1u << lane);
-        b->freed[lane] = cycle + TILE_WORKERS;
-        if (b->all_free < b->freed[lane])
-            b->all_free = b->freed[lane];
-        if (b->exit_seen < cycle + t->arch->exit_seen_cycles)
-            b->exit_seen = cycle + t->arch->exit_seen_cycles;
+        round_exit(b, t->arch, lane, round + round_offset(b, lane));
     }
     t->exited = 0;
 }

@@ -12,6 +12,17 @@ static inline unsigned round_offset(const struct barrel *b, unsigned lane)
     return lane >= b->phase ? lane - b->phase : lane + TILE_WORKERS - b->phase;
 }
 
+/* A worker has issued its exit in that cycle: it holds its slot for one more turn. */
+static inline void round_exit(struct barrel *b, const struct arch *arch, unsigned lane,
+                              uint64_t cycle)
+{
+    b->freed[lane] = cycle + TILE_WORKERS;
+    if (b->all_free < b->freed[lane])
+        b->all_free = b->freed[lane];
+    if (b->exit_seen < cycle + arch->exit_seen_cycles)
+        b->exit_seen = cycle + arch->exit_seen_cycles;
+}
+
 /* Start of the round that contains a cycle at or after the first launch. */
 static inline uint64_t round_start(const struct barrel *b, uint64_t cycle)
 {

@@ -1,34 +1,12 @@
 /* net_cache.c - keys, and entries of kind "network". */
 #include "models/run/net_cache.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define KIND "network"
 
 /* ---- keys ---- */
-
-static int hash_file(const char *path, struct hash128 *out)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
-    void *p = MAP_FAILED;
-
-    if (fd < 0)
-        return 0;
-    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0)
-        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (p == MAP_FAILED)
-        return 0;
-    *out = hash128(p, (size_t)st.st_size);
-    munmap(p, (size_t)st.st_size);
-    return 1;
-}
 
 static void print_machine(const struct arch *a, FILE *f)
 {
@@ -63,7 +41,7 @@ static int print_weights(const struct network_choice *c, FILE *f)
         fprintf(f, "seed %" PRIu64 " calibrated %d\n", c->seed, !c->uncalibrated);
         return 1;
     }
-    if (!hash_file(c->weights, &hash))
+    if (!disk_cache_hash_file(c->weights, &hash))
         return 0;
     hash128_text(hash, digits);
     fprintf(f, "file %s\n", digits);
