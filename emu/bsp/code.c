@@ -102,7 +102,7 @@ const char *code_invalid(const struct arch *arch, const struct insn *in)
 
     return need == ISA_NEEDS_NOTHING   ? NULL
            : need == ISA_NEEDS_VERSION ? "no such instruction"
-                                       : "it names a register that the machine does not have";
+                                       : "it reads a register that the machine does not have";
 }
 
 static const char *invalid_for_worker(const struct arch *arch, const struct code_slot *s)

@@ -62,7 +62,7 @@ struct code_word *code_cache_words(struct code_cache *c, unsigned thread);
 const struct code_page *code_page_get(struct code_cache *c, struct tile *t, uint32_t pc);
 
 /* Why a machine cannot execute a decoded instruction, or NULL: it is none, came with a later
- * instruction set, or names a register that the machine does not have. */
+ * instruction set, or reads a register that the machine does not have. */
 const char *code_invalid(const struct arch *arch, const struct insn *in);
 
 #endif

@@ -180,7 +180,8 @@ struct insn_regs {
 };
 struct insn_regs isa_registers(const struct insn *in);
 
-/* What a machine needs to execute an instruction: its form, and the registers that it names. */
+/* What a machine needs to execute an instruction: its form, and the registers that it reads. What
+ * is written to a register that a machine lacks is lost, since nothing can read it. */
 enum isa_need {
     ISA_NEEDS_NOTHING,    /* it has both */
     ISA_NEEDS_VERSION,    /* the form came with a later instruction set, or is INSN_ILLEGAL */

@@ -96,8 +96,8 @@ enum isa_need isa_needs(const struct insn *in, unsigned version, unsigned main_r
     if (in->op >= INSN_COUNT || isa_op_form(in->op)->since > version)
         return ISA_NEEDS_VERSION;
     r = registers_named(in);
-    m = main_registers < MAIN_WITH_LAST ? (r.m_read | r.m_write) & 1u << LAST_M : 0;
-    a = (r.a_read | r.a_write) & ((1u << AUX_GENERAL) - 1) & ~((1u << aux_registers) - 1);
+    m = main_registers < MAIN_WITH_LAST ? r.m_read & 1u << LAST_M : 0;
+    a = r.a_read & ((1u << AUX_GENERAL) - 1) & ~((1u << aux_registers) - 1);
     if (!(m | a))
         return ISA_NEEDS_NOTHING;
     if (missing)

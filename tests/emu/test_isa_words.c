@@ -188,22 +188,25 @@ static void test_older_machine(void **state)
     }
 }
 
-/* The chips have $a0 to $a7 and $m0 to $m11: what names another is refused where it stands. */
+/* The chips have $a0 to $a7 and $m0 to $m11: what reads another is refused where it stands; public
+ * codelets write $a8 to $a11 to be rid of a result. */
 static void test_registers_that_do_not_exist(void **state)
 {
     static const struct {
         const char *text, *said; /* NULL: nothing */
     } row[] = {
-        { "add $m14, $m0, $m1", "t:1:1: error: machine mk2 has no register $m14\n" },
+        { "add $m14, $m0, $m1", NULL },
+        { "add $m14, $m14, $m1", "t:1:1: error: machine mk2 has no register $m14\n" },
         { "nop\nadd $m0, $m14, $m1", "t:2:1: error: machine mk2 has no register $m14\n" },
         { "f32add $a0, $a1, $a8", "t:1:1: error: machine mk2 has no register $a8\n" },
-        { "ld128 $a8:11, $m0, 0", "t:1:1: error: machine mk2 has no register $a8\n" },
-        { "or64 $a12:13, $a0:1, $a2:3", "t:1:1: error: machine mk2 has no register $a12\n" },
+        { "ld128 $a8:11, $m0, 0", NULL },
+        { "or64 $a12:13, $a0:1, $a2:3", NULL },
+        { "or64 $a0:1, $a12:13, $a2:3", "t:1:1: error: machine mk2 has no register $a12\n" },
         { "{ nop\nf32add $a0, $a1, $a13 }", "t:2:1: error: machine mk2 has no register $a13\n" },
         { ".insn 0x58108000", "t:1:1: error: machine mk2 has no register $a8\n" },
         { "{ nop ; fnop }", NULL },
         { "f32add $a7, $a14, $azero", NULL },
-        { "ld128 $a12:15, $m11, $m12, 0", "t:1:1: error: machine mk2 has no register $a12\n" },
+        { "ld128 $a12:15, $m11, $m12, 0", NULL },
         { "st32 $m13, $m12, $mzero, 0", NULL },
     };
     struct asm_options o = { .arch = arch_preset("mk2"), .raw = 1 };

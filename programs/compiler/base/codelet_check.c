@@ -19,7 +19,7 @@ static enum emu_status check_insn(const struct arch *a, const struct codelet *c,
                     "kernel %s: its instruction %s needs the instruction set ipu%u, and machine %s "
                     "has ipu%u",
                     c->name, f->mnemonic, f->since, a->name, a->isa);
-    return FAIL(USAGE, "kernel %s: its instruction %s names $%c%u, which machine %s does not have",
+    return FAIL(USAGE, "kernel %s: its instruction %s reads $%c%u, which machine %s does not have",
                 c->name, f->mnemonic, need == ISA_NEEDS_M_REGISTER ? 'm' : 'a', missing, a->name);
 }
 
