@@ -165,11 +165,42 @@ static void take_launches(struct barrel *b, struct tile *t, uint64_t cycle)
     t->launched = 0;
 }
 
+/* Whether nothing that was begun before this cycle acts in it or later: all there is to know of the
+ * tile's time is the cycle. */
+static int is_quiet(const struct barrel *b)
+{
+    if (b->running || b->waiting || b->all_free > b->cycle || b->exit_seen > b->cycle)
+        return 0;
+    for (unsigned m = 0; m < EMU_COUNT_OF(b->reg_ready); m++) {
+        if (b->reg_ready[m] > b->cycle)
+            return 0;
+    }
+    return 1;
+}
+
+/* After a call from a site: it is over at once if it is known what the tile does in it. */
+static void skip_call(struct barrel *b, struct tile *t, uint32_t back)
+{
+    const struct replay_call *c =
+        is_quiet(b) && !b->plain && !b->watched ? replay_skip(b->replay, b, back) : NULL;
+
+    if (!c)
+        return;
+    b->cycle += c->cycles;
+    for (unsigned lane = 0; lane < TILE_LANES; lane++) {
+        b->issued[lane] += c->issued[lane];
+        b->instructions[lane] += c->instructions[lane];
+    }
+    t->pc[LANE_SUPER] = back;
+}
+
 /* What an instruction with flags has done: it jumped, started workers, or waits for them. Returns 0
  * at an outer sync. */
 static int supervisor_follow(struct barrel *b, struct tile *t, const struct code_word *w,
                              uint32_t next, uint64_t cycle)
 {
+    int site = b->replay && w->flags & WORD_STARTS && replay_enter(b->replay, b, t->pc[LANE_SUPER]);
+
     if (t->npc[LANE_SUPER] != next)
         b->cycle = cycle + t->arch->sup_branch_cycles;
     if ((w->flags & WORD_STARTS) && b->launch_cycle == UINT64_MAX)
@@ -177,6 +208,10 @@ static int supervisor_follow(struct barrel *b, struct tile *t, const struct code
     if (t->launched)
         take_launches(b, t, cycle);
     t->pc[LANE_SUPER] = t->npc[LANE_SUPER];
+    if (site && w->flags & WORD_JUMPS)
+        skip_call(b, t, next);
+    else if (b->replay && replay_returns(b->replay, t->pc[LANE_SUPER]))
+        replay_return(b->replay, b, is_quiet(b));
     if (t->sync_zone < 0)
         return 1;
     if (t->sync_zone != SYNC_LOCAL) {
@@ -210,10 +245,8 @@ static inline int supervisor_issue(struct barrel *b, struct tile *t, const struc
     t->npc[LANE_SUPER] = next;
     if (EMU_UNLIKELY(b->watched) && !show_issue(b, t, &w->in))
         return 0;
-    if (EMU_UNLIKELY(b->replay != NULL) && w->flags & WORD_STARTS) {
+    if (EMU_UNLIKELY(b->replay != NULL) && w->flags & WORD_STARTS)
         retire_workers(b, t, cycle);
-        replay_enter(b->replay, b, t->pc[LANE_SUPER]);
-    }
     if (EMU_UNLIKELY(w->exec(t, LANE_SUPER, &w->in) != FAULT_NONE))
         return 0;
     b->issued[LANE_SUPER]++;

@@ -4,7 +4,11 @@
 #include "emu/base/alloc.h"
 #include "emu/bsp/barrel.h"
 
-enum { ALL_WORKERS = (1 << TILE_WORKERS) - 1, NO_KEY = UINT32_MAX };
+enum {
+    ALL_WORKERS = (1 << TILE_WORKERS) - 1,
+    NO_KEY = UINT32_MAX,
+    NO_RETURN = 1 /* no address of an instruction */
+};
 
 /* All launches of a call. */
 struct replay_work {
@@ -12,8 +16,15 @@ struct replay_work {
     struct replay_launch launch[];
 };
 
+/* What is known of a key. Pointers are owned, NULL while it is not known; read and written
+ * atomically, for tiles on other threads use them. */
+struct replay_known {
+    struct replay_work *work;
+    struct replay_call *call[TILE_WORKERS]; /* by the slot of the first cycle */
+};
+
 struct replay_site {
-    uint32_t addr, key; /* key: index in replay.work */
+    uint32_t addr, key; /* key: index in replay.known */
 };
 
 struct replay_tile {
@@ -31,7 +42,11 @@ struct replay_tile {
     uint64_t first[TILE_WORKERS]; /* of the last launch: first issues, and the counters then */
     uint64_t issued[TILE_WORKERS], instructions[TILE_WORKERS];
 
-    uint64_t measured, reused;
+    uint32_t back;     /* address to which the call that is measured whole returns, or NO_RETURN */
+    uint64_t at_cycle; /* in which it began, and the counters then */
+    uint64_t at_issued[TILE_LANES], at_instructions[TILE_LANES];
+
+    uint64_t measured, reused, skipped;
 };
 
 struct replay {
@@ -39,8 +54,8 @@ struct replay {
     uint32_t tiles;
     size_t sites;
 
-    uint64_t *key;             /* owned, like the following; each key once */
-    struct replay_work **work; /* by key; NULL: not known yet. Read and written atomically */
+    uint64_t *key;              /* owned, like the following; each key once */
+    struct replay_known *known; /* by key */
     size_t keys, key_cap;
     uint32_t *slot; /* hash table of indices + 1; 0: free */
     size_t slots;   /* a power of two, at least twice the keys */
@@ -72,11 +87,14 @@ void replay_free(struct replay *r)
         emu_free(r->tile[i].site);
         emu_free(r->tile[i].launch);
     }
-    for (size_t i = 0; i < r->keys; i++)
-        emu_free(r->work[i]);
+    for (size_t i = 0; i < r->keys; i++) {
+        emu_free(r->known[i].work);
+        for (unsigned slot = 0; slot < TILE_WORKERS; slot++)
+            emu_free(r->known[i].call[slot]);
+    }
     emu_free(r->tile);
     emu_free(r->key);
-    emu_free(r->work);
+    emu_free(r->known);
     emu_free(r->slot);
     emu_free(r);
 }
@@ -96,7 +114,7 @@ static enum emu_status reserve_keys(struct replay *r, size_t n)
 {
     size_t cap = r->key_cap ? r->key_cap : 256, slots;
     uint64_t *key;
-    void *work;
+    void *known;
     uint32_t *slot;
 
     if (r->keys + n <= r->key_cap)
@@ -107,9 +125,9 @@ static enum emu_status reserve_keys(struct replay *r, size_t n)
     slot = emu_alloc(slots, sizeof(*slot));
     key = emu_realloc(r->key, cap, sizeof(*key));
     r->key = key ? key : r->key;
-    work = emu_realloc(r->work, cap, sizeof(*r->work));
-    r->work = work ? work : r->work;
-    if (!slot || !key || !work || cap >= NO_KEY) {
+    known = emu_realloc(r->known, cap, sizeof(*r->known));
+    r->known = known ? known : r->known;
+    if (!slot || !key || !known || cap >= NO_KEY) {
         emu_free(slot);
         return FAIL(NO_MEMORY, "%zu timing keys", cap);
     }
@@ -128,7 +146,7 @@ static uint32_t key_index(struct replay *r, uint64_t key)
 
     if (!*slot) {
         r->key[r->keys] = key;
-        r->work[r->keys] = NULL;
+        r->known[r->keys] = (struct replay_known){ .work = NULL };
         *slot = (uint32_t)++r->keys;
     }
     return *slot - 1;
@@ -147,6 +165,7 @@ enum emu_status replay_add(struct replay *r, uint32_t tile, const struct replay_
         t->site[i] = (struct replay_site){ key[i].addr, key_index(r, key[i].key) };
     t->sites = n;
     t->key = NO_KEY;
+    t->back = NO_RETURN;
     t->all = r;
     r->sites += n;
     return EMU_OK;
@@ -164,6 +183,7 @@ struct replay_counts replay_counts(const struct replay *r)
     for (uint32_t i = 0; i < r->tiles; i++) {
         c.measured += r->tile[i].measured;
         c.reused += r->tile[i].reused;
+        c.skipped += r->tile[i].skipped;
     }
     return c;
 }
@@ -214,7 +234,7 @@ static void publish(struct replay_tile *t)
     w->launches = t->launches;
     if (bytes)
         memcpy(w->launch, t->launch, bytes);
-    if (!__atomic_compare_exchange_n(&t->all->work[t->key], &none, w, 0, __ATOMIC_ACQ_REL,
+    if (!__atomic_compare_exchange_n(&t->all->known[t->key].work, &none, w, 0, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
         emu_free(w);
     t->measured++;
@@ -229,6 +249,7 @@ void replay_end(struct replay_tile *t, const struct barrel *b)
     t->measuring = 0;
     t->key = NO_KEY;
     t->work = NULL;
+    t->back = NO_RETURN;
 }
 
 /* ---- reusing ---- */
@@ -248,19 +269,20 @@ static const struct replay_site *find_site(const struct replay_tile *t, uint32_t
     return low < t->sites && t->site[low].addr == addr ? &t->site[low] : NULL;
 }
 
-void replay_enter(struct replay_tile *t, const struct barrel *b, uint32_t pc)
+int replay_enter(struct replay_tile *t, const struct barrel *b, uint32_t pc)
 {
     const struct replay_site *s = find_site(t, pc);
 
     if (!s)
-        return;
+        return 0;
     replay_end(t, b);
     t->key = s->key;
-    t->work = __atomic_load_n(&t->all->work[s->key], __ATOMIC_ACQUIRE);
+    t->work = __atomic_load_n(&t->all->known[s->key].work, __ATOMIC_ACQUIRE);
     t->taken = 0;
     t->launches = 0;
     t->measuring = !t->work;
     t->reused += t->work != NULL;
+    return 1;
 }
 
 const struct replay_launch *replay_take(struct replay_tile *t, const struct barrel *b,
@@ -271,4 +293,53 @@ const struct replay_launch *replay_take(struct replay_tile *t, const struct barr
     if (t->measuring && !(workers == ALL_WORKERS && open_launch(t, b)))
         t->measuring = 0;
     return NULL;
+}
+
+/* ---- calls as a whole ---- */
+
+static struct replay_call **place_of_call(const struct replay_tile *t, uint64_t cycle)
+{
+    return &t->all->known[t->key].call[cycle % TILE_WORKERS];
+}
+
+const struct replay_call *replay_skip(struct replay_tile *t, const struct barrel *b, uint32_t back)
+{
+    const struct replay_call *c = __atomic_load_n(place_of_call(t, b->cycle), __ATOMIC_ACQUIRE);
+
+    if (c) {
+        t->skipped++;
+        t->reused += t->measuring; /* another tile has measured it since replay_enter() */
+        t->measuring = 0;
+        replay_end(t, b);
+        return c;
+    }
+    t->back = back;
+    t->at_cycle = b->cycle;
+    memcpy(t->at_issued, b->issued, sizeof(t->at_issued));
+    memcpy(t->at_instructions, b->instructions, sizeof(t->at_instructions));
+    return NULL;
+}
+
+int replay_returns(const struct replay_tile *t, uint32_t pc)
+{
+    return t->back == pc;
+}
+
+void replay_return(struct replay_tile *t, const struct barrel *b, int quiet)
+{
+    struct replay_call *c = quiet ? emu_alloc(1, sizeof(*c)) : NULL, *none = NULL;
+
+    if (!c) { /* then it is executed every time */
+        replay_end(t, b);
+        return;
+    }
+    c->cycles = b->cycle - t->at_cycle;
+    for (unsigned lane = 0; lane < TILE_LANES; lane++) {
+        c->issued[lane] = b->issued[lane] - t->at_issued[lane];
+        c->instructions[lane] = b->instructions[lane] - t->at_instructions[lane];
+    }
+    if (!__atomic_compare_exchange_n(place_of_call(t, t->at_cycle), &none, c, 0, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        emu_free(c);
+    replay_end(t, b);
 }

@@ -1,13 +1,17 @@
 /* replay.h - what calls of worker code cost: measured once, then reused (docs/timing_engine.md).
  *
  * A site is the address of an instruction that launches workers, or calls code that does. Its key
- * says what it costs: all launches from a site up to the next site or the next sync beyond the tile
- * use as many issue slots as those from any other site with this key. The first tile that comes to
- * a key runs its workers and notes their slots; for later ones the workers are virtual: barrel.c
- * gives them their slots without executing anything.
+ * says what it costs: all launches from a site up to the next site, the return of the call or the
+ * next sync beyond the tile use as many issue slots as those from any other site with this key. The
+ * first tile that comes to a key runs its workers and notes their slots; for later ones the workers
+ * are virtual: barrel.c gives them their slots without executing anything.
  *
- * What is kept are issue slots, never cycles. They do not depend on the tile that measured them, so
- * neither do results on threads.
+ * What is kept of workers are issue slots, never cycles. The supervisor's own part of a call, from
+ * its entry to its return, is a function of the key and of the state in which barrel.c enters it:
+ * if nothing is under way, that is the slot of its first cycle. So what the tile does in a call is
+ * kept for each of the six slots, and later calls from that slot are not executed at all.
+ *
+ * Nothing that is kept depends on the tile that measured it, so neither do results on threads.
  */
 #ifndef EMU_REPLAY_H
 #define EMU_REPLAY_H
@@ -31,12 +35,20 @@ struct replay_launch {
     uint32_t instructions[TILE_WORKERS]; /* executed */
 };
 
+/* What a tile does in a call, from the cycle in which the supervisor may issue its first
+ * instruction to the one in which it may issue the first after its return. */
+struct replay_call {
+    uint64_t cycles;
+    uint64_t issued[TILE_LANES], instructions[TILE_LANES]; /* as in struct barrel */
+};
+
 struct replay;      /* what is known of all keys of a machine */
 struct replay_tile; /* where a tile stands; one thread at a time */
 
 struct replay_counts {
     size_t sites, keys;
-    uint64_t measured, reused; /* calls */
+    uint64_t measured, reused; /* calls whose workers ran, or were virtual or not launched */
+    uint64_t skipped;          /* of the reused ones, those that were not executed at all */
 };
 
 /* For `tiles` tiles. Errors: EMU_NO_MEMORY. */
@@ -49,12 +61,21 @@ enum emu_status replay_add(struct replay *r, uint32_t tile, const struct replay_
 struct replay_tile *replay_of(struct replay *r, uint32_t tile);
 struct replay_counts replay_counts(const struct replay *r);
 
-/* The supervisor is about to issue at pc an instruction that launches or calls. */
-void replay_enter(struct replay_tile *t, const struct barrel *b, uint32_t pc);
+/* The supervisor has issued at pc an instruction that launches or calls. Returns whether that is a
+ * site. */
+int replay_enter(struct replay_tile *t, const struct barrel *b, uint32_t pc);
 /* It has launched `workers`, a bit for each, whose first issues are in cycles b->next[]: what they
  * cost; NULL when they have to run. */
 const struct replay_launch *replay_take(struct replay_tile *t, const struct barrel *b,
                                         uint8_t workers);
+/* It has called code from the site just entered and may issue the first instruction of it in
+ * b->cycle, with nothing under way; `back` is the address after the call. What the call does; then
+ * it is over. NULL when it has to be executed. */
+const struct replay_call *replay_skip(struct replay_tile *t, const struct barrel *b, uint32_t back);
+/* Whether the address is where a call returns to that is being measured. */
+int replay_returns(const struct replay_tile *t, uint32_t pc);
+/* It has returned there. quiet: nothing is under way. */
+void replay_return(struct replay_tile *t, const struct barrel *b, int quiet);
 /* The tile syncs with others: a call that was measured is complete. */
 void replay_end(struct replay_tile *t, const struct barrel *b);
 
