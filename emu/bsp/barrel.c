@@ -391,6 +391,23 @@ uint64_t barrel_clock(const struct barrel *b)
     return !b->running || (supervisor_has_slots(b) && b->cycle < worker) ? b->cycle : worker;
 }
 
+/* Exchange code mostly follows a sync: the fabric issues it at once. Returns 0 after a fault. */
+static int run_exchange(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
+{
+    struct exchange_port *port = t->exchange;
+    uint32_t n;
+
+    if (b->plain || b->watched || !port || !port->run || b->running || b->waiting ||
+        b->all_free > b->cycle || stop_pc != BARREL_NEVER_HALT)
+        return 1;
+    t->cycle = b->cycle;
+    n = port->run(port, t, max_cycle);
+    b->cycle = t->cycle;
+    b->issued[LANE_SUPER] += n;
+    b->instructions[LANE_SUPER] += n;
+    return !t->fault.kind;
+}
+
 static enum barrel_stop stopped(const struct barrel *b, const struct tile *t, uint32_t stop_pc)
 {
     if (t->fault.kind)
@@ -404,6 +421,8 @@ enum barrel_stop barrel_run(struct barrel *b, struct tile *t, uint32_t stop_pc, 
 {
     b->plain = b->options.plain || b->options.trace_issue || t->check || !fast_begin(t);
     b->watched = b->options.trace_issue || (t->exchange && t->exchange->fetch);
+    if (!run_exchange(b, t, stop_pc, max_cycle))
+        return BARREL_FAULT;
     for (;;) {
         if (b->waiting && !b->running)
             finish_wait(b, t);

@@ -64,7 +64,9 @@ struct barrel {
 void barrel_init(struct barrel *b, struct code_cache *cache, const struct barrel_options *options,
                  uint64_t cycle);
 
-/* Runs until something outside the tile is needed. stop_pc 1 never halts; max_cycle is absolute.
+enum { BARREL_NEVER_HALT = 1 /* no address of an instruction */ };
+
+/* Runs until something outside the tile is needed. stop_pc: where to halt; max_cycle is absolute.
  *
  * The supervisor starts at t->pc[LANE_SUPER]. After BARREL_SYNC the caller sets b->cycle to the
  * cycle of release and calls again. */

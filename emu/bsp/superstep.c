@@ -17,8 +17,6 @@
 #include "emu/bsp/machine_internal.h"
 #include "emu/exchange/host_header.h"
 
-enum { NEVER_HALT = 1 };
-
 /* The cycle a tile has reached: its next issue, or the sync it waits in. */
 uint64_t place_clock(const struct machine *m, uint32_t tile)
 {
@@ -176,7 +174,7 @@ static void run_tile(struct machine *m, uint32_t tile, uint64_t max_cycle)
         }
         if (until > next)
             until = next;
-        switch (barrel_run(&m->barrel[tile], &m->tile[tile], NEVER_HALT, until)) {
+        switch (barrel_run(&m->barrel[tile], &m->tile[tile], BARREL_NEVER_HALT, until)) {
         case BARREL_FAULT:
             wait_at(m, tile, WAIT_FAULT);
             p->arrived = m->tile[tile].fault.cycle;

@@ -37,6 +37,7 @@ static enum emu_status fill(struct exchange *x)
         return FAIL(NO_MEMORY, "exchange logs of %u tiles", x->tiles);
     for (uint32_t i = 0; i < x->tiles; i++) {
         x->log[i].port.issue = exchange_issue;
+        x->log[i].port.run = exchange_run;
         x->log[i].port.fetch = exchange_watches_clashes(x) ? exchange_fetch : NULL;
         x->log[i].fabric = x;
         x->log[i].tile = i;
@@ -62,6 +63,7 @@ enum emu_status exchange_new(const struct arch *arch, const struct exchange_opti
     x->tiles = arch->tiles;
     x->physicals = arch_physical_count(arch);
     x->memory_words = arch->mem_bytes / 4;
+    exchange_run_init(&x->run);
     s = fill(x);
     if (s != EMU_OK)
         exchange_free(x);

@@ -12,7 +12,6 @@
 
 enum {
     CTL_WAYS = 3, /* directions of a send */
-    CTL_WIDE = 4,
     HOST_HEADER_WORDS = 2,
     SENDPIC_XPIC = 0,
     SENDPIC_PIC = 2,
@@ -39,11 +38,11 @@ static uint32_t event_of(const struct exchange_log *log, const struct tile *t)
 
 static int workers_active(const struct tile *t)
 {
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-        if (t->state[lane] == CONTEXT_ACTIVE)
-            return 1;
-    }
-    return 0;
+    unsigned active = 0;
+
+    for (unsigned lane = 0; lane < TILE_WORKERS; lane++)
+        active |= t->state[lane] == CONTEXT_ACTIVE;
+    return active != 0;
 }
 
 enum fault exchange_open(struct exchange_log *log, struct tile *t)
@@ -106,7 +105,7 @@ static enum fault stream(struct exchange_log *log, struct tile *t, uint32_t even
                                .words = words,
                                .ctl = log->stream_ctl };
 
-    if (s.ctl & CTL_WIDE)
+    if (s.ctl & EXCHANGE_CTL_WIDE)
         return raise_at(log, t, EXCHANGE_FAULT_WIDE, event, s.addr, s.ctl);
     log->stream_addr += 4 * words;
     if (!(s.ctl & CTL_WAYS))
@@ -344,7 +343,7 @@ enum fault exchange_issue(struct exchange_port *p, struct tile *t, const struct 
         return issue_sans(log, t, in);
     if (in->op == INSN_delay)
         return issue_delay(log, t);
-    if (in->op == INSN_send && in->k == CTL_WIDE && in->i == HOST_HEADER_WORDS - 1)
+    if (in->op == INSN_send && in->k == EXCHANGE_CTL_WIDE && in->i == HOST_HEADER_WORDS - 1)
         return host_request(log, t, t->xcsr[XCSR_OUT_BASE] + in->j);
     f = enter(log, t, (uint32_t)in->i + 1, &event);
     if (f != FAULT_NONE)

@@ -15,7 +15,8 @@ enum {
     XCSR_IN_BASE = CSR_S_INCOMING_BASE - XCSR_FIRST,
     XCSR_OUT_BASE = CSR_S_OUTGOING_BASE - XCSR_FIRST,
     XCSR_DCOUNT = CSR_S_INCOMING_DCOUNT - XCSR_FIRST,
-    EXCHANGE_EVENTS = 1 << 30 /* events are below this, so that sums with delays fit 32 bits */
+    EXCHANGE_EVENTS = 1 << 30, /* events are below this, so that sums with delays fit 32 bits */
+    EXCHANGE_CTL_WIDE = 4      /* of a send: to the host */
 };
 
 /* Working memory of the interval resolver; keeps its capacity from phase to phase. */
@@ -47,6 +48,19 @@ struct exchange_log_key {
     struct hash128 send, mux, pic, fetch;
 };
 
+/* How the instructions of a run are decoded: entry of_kind[] of code[], of which 0 is none. */
+enum { EXCHANGE_RUN_CODES = 8, EXCHANGE_RUN_KINDS = 128 };
+
+struct exchange_run_codes {
+    struct exchange_run_code {
+        uint64_t mask, match;
+        uint16_t op, bytes;
+        struct isa_part i[2], j, k, l, n, o;
+    } code[EXCHANGE_RUN_CODES];
+    unsigned count;
+    uint8_t of_kind[EXCHANGE_RUN_KINDS];
+};
+
 struct exchange {
     const struct arch *arch; /* borrowed */
     struct exchange_options options;
@@ -55,6 +69,7 @@ struct exchange {
     uint32_t *physical;       /* [tiles] */
     int32_t *logical;         /* [physicals]; -1: no tile of this machine */
     int32_t *lag;             /* [tiles] events from mux to pointer */
+    struct exchange_run_codes run;
     struct exchange_resolver resolver;
     uint64_t *unheard; /* [tiles] in checking mode, else NULL: words that no tile has received */
     struct exchange_clashes clashes;  /* clash is NULL without checking mode */
@@ -77,6 +92,10 @@ enum emu_status exchange_log_mux(struct exchange_log *log, uint32_t event, uint3
                                  uint32_t pc) EMU_MUST_CHECK;
 /* The mux value at the end of the log. */
 uint32_t exchange_log_source(const struct exchange_log *log);
+
+/* exchange_run.c: the port's run, and what it needs. */
+void exchange_run_init(struct exchange_run_codes *codes);
+uint32_t exchange_run(struct exchange_port *p, struct tile *t, uint64_t until);
 
 /* exchange_fault.c: records a fault of the tile itself in its log and in the tile; f needs kind,
  * event, and what else is known. Returns what tile_fault() returns. */

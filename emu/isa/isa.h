@@ -161,6 +161,26 @@ enum { ISA_WORD_BYTES = 4, ISA_BUNDLE_BYTES = 8, ISA_BUNDLE_BIT = 31 };
  * Returns the length in bytes, 4 or 8. Never faults, whatever the words. */
 unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux, int *is_bundle);
 
+/* A part of an immediate: (words >> shift & mask) << scale, where the first word is the high half of
+ * words. */
+struct isa_part {
+    uint8_t shift, scale;
+    uint32_t mask;
+};
+
+enum { ISA_PARTS_MAX = 3 };
+
+/* How to decode one operation, for those who meet few of them often. */
+struct isa_pattern {
+    uint64_t mask, match; /* its fixed bits in words, those of a lone instruction */
+    unsigned bytes;
+};
+
+struct isa_pattern isa_pattern_of(unsigned op);
+/* The parts of an unsigned immediate by the letter of its operand, i to o. Their sum is its value.
+ * Returns how many there are, 0 if the form has no such operand. */
+unsigned isa_parts_of(unsigned op, char letter, struct isa_part part[ISA_PARTS_MAX]);
+
 /* 1 when the item starting with this word is 8 bytes long. */
 int isa_is_wide(uint32_t word);
 

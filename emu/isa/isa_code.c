@@ -366,6 +366,30 @@ static void decode_half(uint32_t word, unsigned lane, struct insn *out)
         out->op = INSN_ILLEGAL;
 }
 
+struct isa_pattern isa_pattern_of(unsigned op)
+{
+    const struct insn_code *c = &codes[op];
+
+    return (struct isa_pattern){ c->mask, c->match,
+                                 c->wide ? 2 * ISA_WORD_BYTES : ISA_WORD_BYTES };
+}
+
+unsigned isa_parts_of(unsigned op, char letter, struct isa_part part[ISA_PARTS_MAX])
+{
+    const struct insn_code *c = &codes[op];
+    unsigned n = 0;
+
+    for (unsigned k = 0; k < c->fields; k++) {
+        const struct code_field *f = &c->field[k];
+
+        if (f->kind != FIELD_UNSIGNED || f->member != isa_member(letter))
+            continue;
+        EMU_ASSERT(n < ISA_PARTS_MAX);
+        part[n++] = (struct isa_part){ f->shift, f->scale, (uint32_t)((1ull << f->bits) - 1) };
+    }
+    return n;
+}
+
 int isa_is_wide(uint32_t word)
 {
     return (int)(word >> ISA_BUNDLE_BIT);

@@ -21,6 +21,13 @@ struct exchange_port {
     /* The supervisor of t fetches at t->pc[LANE_SUPER] what it executes in t->cycle, before that is
      * done. NULL: the fabric need not know. Returns as issue does. */
     enum fault (*fetch)(struct exchange_port *p, struct tile *t);
+
+    /* Issues the instructions at t->pc[LANE_SUPER] and after it, from t->cycle on and before cycle
+     * `until`, as long as they are exchange instructions that do nothing outside the fabric: no
+     * sans, no requests to the host. Each issues when the events of the one before it are over.
+     * Advances the pc and t->cycle and returns how many there were; a fault is recorded and ends
+     * them. NULL: the port has nothing faster than issue. */
+    uint32_t (*run)(struct exchange_port *p, struct tile *t, uint64_t until);
 };
 
 #endif
