@@ -93,53 +93,56 @@ static struct tile_position place_of(const struct arch *a, uint32_t physical)
     return p;
 }
 
-/* Signed way from s to d; its sign decides the direction, its size is part of the delay. */
-static int way(const struct tile_position *s, const struct tile_position *d)
+/* The sign of the way decides the direction, its size is part of the delay. */
+static void set_way(struct arch_exchange_end *e, const struct tile_position *p)
 {
     int entry;
 
-    if (d->lane > 1)
-        entry = d->half == d->side ? 2 : 4;
+    if (p->lane > 1)
+        entry = p->half == p->side ? 2 : 4;
     else
-        entry = d->half == d->lane ? 1 : 5;
-    return FOLD_CYCLES * (d->fold - s->fold - (s->half ^ s->side)) + entry;
+        entry = p->half == p->lane ? 1 : 5;
+    e->way_from = -FOLD_CYCLES * (p->fold + (p->half ^ p->side));
+    e->way_to = FOLD_CYCLES * p->fold + entry;
 }
 
-static int delay_between(const struct arch *a, const struct tile_position *s,
-                         const struct tile_position *d)
+struct arch_exchange_end arch_exchange_end_of(const struct arch *a, uint32_t physical)
 {
-    int half = (int)a->exchange_columns / 2, w = way(s, d);
-    int in_half = s->column % half;
-    int local = half * s->half + s->column / 2 % (half / 2);
-    int turn = s->half == d->half ? in_half + 1 : 2 * half - in_half;
+    struct tile_position p;
+    struct arch_exchange_end e = { .flat = a->exchange_kind == ARCH_EXCHANGE_FLAT };
+    int half = (int)a->exchange_columns / 2, in_half, from;
 
-    return local - d->column + ((in_half / 2) ^ (half / 2 - 1)) + COLUMN_CYCLES * s->fold + turn -
-           COLUMN_CYCLES * d->fold + ROW_CYCLES * (s->row - d->row) + (w < 0 ? -w : w) +
-           DELAY_ORIGIN;
+    EMU_ASSERT(physical < arch_physical_count(a));
+    if (e.flat) {
+        e.to = (int)a->exchange_flat_cycles;
+        return e;
+    }
+    p = place_of(a, physical);
+    in_half = p.column % half;
+    from = half * p.half + p.column / 2 % (half / 2) + ((in_half / 2) ^ (half / 2 - 1)) +
+           COLUMN_CYCLES * p.fold + ROW_CYCLES * p.row + DELAY_ORIGIN;
+    e.half = (uint8_t)p.half;
+    e.from[0] = from + in_half + 1;
+    e.from[1] = from + 2 * half - in_half;
+    e.to = -p.column - COLUMN_CYCLES * p.fold - ROW_CYCLES * p.row;
+    set_way(&e, &p);
+    return e;
 }
 
 int arch_exchange_delay(const struct arch *a, uint32_t s_physical, uint32_t d_physical)
 {
-    struct tile_position s, d;
+    struct arch_exchange_end s = arch_exchange_end_of(a, s_physical),
+                             d = arch_exchange_end_of(a, d_physical);
 
-    EMU_ASSERT(s_physical < arch_physical_count(a) && d_physical < arch_physical_count(a));
-    if (a->exchange_kind == ARCH_EXCHANGE_FLAT)
-        return (int)a->exchange_flat_cycles;
-    s = place_of(a, s_physical);
-    d = place_of(a, d_physical);
-    return delay_between(a, &s, &d);
+    return arch_exchange_delay_between(&s, &d);
 }
 
 unsigned arch_exchange_direction(const struct arch *a, uint32_t s_physical, uint32_t d_physical)
 {
-    struct tile_position s, d;
+    struct arch_exchange_end s = arch_exchange_end_of(a, s_physical),
+                             d = arch_exchange_end_of(a, d_physical);
 
-    EMU_ASSERT(s_physical < arch_physical_count(a) && d_physical < arch_physical_count(a));
-    if (a->exchange_kind == ARCH_EXCHANGE_FLAT)
-        return 3;
-    s = place_of(a, s_physical);
-    d = place_of(a, d_physical);
-    return way(&s, &d) < 1 ? 2 : 1;
+    return arch_exchange_direction_between(&s, &d);
 }
 
 unsigned arch_pic_lag(const struct arch *a, uint32_t d_physical)

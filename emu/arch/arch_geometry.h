@@ -48,6 +48,31 @@ int arch_tile_logical(const struct arch *a,
  * + T. Events; may be < 0. */
 int arch_exchange_delay(const struct arch *a, uint32_t s_physical, uint32_t d_physical);
 
+/* One end of the ways through the exchange: what delay and direction between two tiles are made
+ * of, for those who need many of them. */
+struct arch_exchange_end {
+    int32_t from[2], to;      /* parts of T: of the sender, to its own half or the other; of the
+                                 receiver */
+    int32_t way_from, way_to; /* their sum is the signed way, whose size is a part of T */
+    uint8_t half, flat;       /* flat: either direction reaches everybody */
+};
+
+struct arch_exchange_end arch_exchange_end_of(const struct arch *a, uint32_t physical);
+
+static inline int arch_exchange_delay_between(const struct arch_exchange_end *s,
+                                              const struct arch_exchange_end *d)
+{
+    int way = s->way_from + d->way_to;
+
+    return s->from[s->half != d->half] + d->to + (way < 0 ? -way : way);
+}
+
+static inline unsigned arch_exchange_direction_between(const struct arch_exchange_end *s,
+                                                       const struct arch_exchange_end *d)
+{
+    return s->flat ? 3 : s->way_from + d->way_to < 1 ? 2 : 1;
+}
+
 /* Smallest and largest T over all pairs of the machine's tiles, a tile with itself included.
  * O(tiles). */
 void arch_exchange_delay_span(const struct arch *a, int *min, int *max);

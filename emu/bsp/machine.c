@@ -44,7 +44,9 @@ enum emu_status machine_new(const struct arch *arch, const struct machine_option
                             struct machine **out)
 {
     struct machine *m = emu_alloc(1, sizeof(*m));
-    struct exchange_options xo = { .check = o->check };
+    struct exchange_options xo = { .threads = thread_count(o),
+                                   .check = o->check,
+                                   .figures = o->replay && !o->check };
     enum emu_status s;
 
     *out = NULL;

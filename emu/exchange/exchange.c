@@ -13,12 +13,14 @@ static enum emu_status fill_geometry(struct exchange *x)
 
     x->physical = emu_alloc(x->tiles, sizeof(*x->physical));
     x->lag = emu_alloc(x->tiles, sizeof(*x->lag));
+    x->end = emu_alloc(x->tiles, sizeof(*x->end));
     x->logical = emu_alloc(x->physicals, sizeof(*x->logical));
-    if (!x->physical || !x->lag || !x->logical)
+    if (!x->physical || !x->lag || !x->end || !x->logical)
         return FAIL(NO_MEMORY, "exchange geometry of %u tiles", x->tiles);
     for (uint32_t i = 0; i < x->tiles; i++) {
         x->physical[i] = arch_tile_physical(a, i);
         x->lag[i] = (int32_t)arch_pic_lag(a, x->physical[i]);
+        x->end[i] = arch_exchange_end_of(a, x->physical[i]);
     }
     for (uint32_t i = 0; i < x->physicals; i++)
         x->logical[i] = arch_tile_logical(a, i);
@@ -43,7 +45,7 @@ static enum emu_status fill(struct exchange *x)
         x->log[i].tile = i;
     }
     TRY(fill_geometry(x));
-    return exchange_resolver_new(x);
+    return exchange_resolvers_new(x);
 }
 
 enum emu_status exchange_new(const struct arch *arch, const struct exchange_options *o,
@@ -60,6 +62,8 @@ enum emu_status exchange_new(const struct arch *arch, const struct exchange_opti
         x->options = *o;
     if (!x->options.cache_bytes)
         x->options.cache_bytes = CACHE_BYTES;
+    if (!x->options.threads)
+        x->options.threads = 1;
     x->tiles = arch->tiles;
     x->physicals = arch_physical_count(arch);
     x->memory_words = arch->mem_bytes / 4;
@@ -91,13 +95,14 @@ void exchange_free(struct exchange *x)
     for (uint32_t i = 0; x->log && i < x->tiles; i++)
         free_log(x, i);
     exchange_cache_clear(x);
-    exchange_resolver_free(x);
+    exchange_resolvers_free(x);
     emu_free(x->log);
     emu_free(x->log_key);
     emu_free(x->unheard);
     emu_free(x->clashes.clash);
     emu_free(x->physical);
     emu_free(x->lag);
+    emu_free(x->end);
     emu_free(x->logical);
     emu_free(x->staging);
     emu_free(x);
@@ -292,7 +297,7 @@ enum emu_status exchange_resolve(struct exchange *x, struct tile *const *tile,
         TRY(resolve_anew(x, tile, key, &p));
     if (x->options.check)
         TRY(compare(x, tile, p, &x->fault));
-    if (p->overlaps) {
+    if (p->overlaps && !x->options.figures) {
         TRY(make_staging(x, p));
         p->staging = x->staging;
     }

@@ -133,6 +133,8 @@ struct exchange_clashes {
 };
 
 struct exchange_options {
+    unsigned threads; /* that may resolve a phase together; 0: one */
+    int figures;      /* phases have no copies, only what is known per tile: no words are moved */
     int check; /* also resolve word by word with the simple second implementation, and compare; note
                   unheard words and clashes */
     size_t

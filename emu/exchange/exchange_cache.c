@@ -77,10 +77,25 @@ static const uint32_t *put_numbers(uint32_t **at, const uint32_t *from, size_t n
     return put;
 }
 
-/* The phase and its arrays in one block. */
-static struct exchange_cached *build(const struct exchange *x, struct hash128 key, size_t bytes)
+/* What lies before each of n things of these sizes, and before the end. */
+static const uint32_t *put_sums(uint32_t **at, const uint32_t *size, size_t n)
 {
-    const struct exchange_resolver *r = &x->resolver;
+    uint32_t *put = *at, sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        put[i] = sum;
+        sum += size[i];
+    }
+    put[n] = sum;
+    *at += n + 1;
+    return put;
+}
+
+/* The phase and its arrays in one block. */
+static struct exchange_cached *build(const struct exchange *x, struct hash128 key, size_t copies,
+                                     size_t bytes)
+{
+    const struct exchange_figures *f = &x->figures;
     struct exchange_cached *c = emu_alloc(1, bytes);
     struct exchange_copy *copy;
     uint32_t *at;
@@ -88,37 +103,43 @@ static struct exchange_cached *build(const struct exchange *x, struct hash128 ke
     if (!c)
         return NULL;
     copy = (struct exchange_copy *)(c + 1);
-    at = (uint32_t *)(copy + r->copies);
-    if (r->copies)
-        memcpy(copy, r->copy, r->copies * sizeof(*copy));
+    at = (uint32_t *)(copy + copies);
     c->bytes = bytes;
-    c->phase = (struct exchange_phase){
-        .copies = r->copies, .copy = copy, .overlaps = r->overlaps, .key = key
-    };
-    c->phase.first_copy = put_numbers(&at, r->first_copy, x->tiles + 1);
-    c->phase.first_word = put_numbers(&at, r->first_word, x->tiles + 1);
-    c->phase.end_event = put_numbers(&at, r->end_event, x->tiles);
-    c->phase.words_in = put_numbers(&at, r->words_in, x->tiles);
-    c->phase.words_out = put_numbers(&at, r->words_out, x->tiles);
-    c->phase.pointer = put_numbers(&at, r->pointer, x->tiles);
+    c->phase = (struct exchange_phase){ .copies = copies, .copy = copy, .key = key };
+    for (unsigned i = 0; i < x->options.threads; i++) {
+        const struct exchange_resolver *r = &x->resolver[i];
+
+        c->phase.overlaps |= r->overlaps;
+        if (r->copies)
+            memcpy(copy, r->copy, r->copies * sizeof(*copy));
+        copy += r->copies;
+    }
+    c->phase.first_copy = put_sums(&at, f->copies, x->tiles);
+    c->phase.first_word = put_sums(&at, f->words_in, x->tiles);
+    c->phase.end_event = put_numbers(&at, f->end_event, x->tiles);
+    c->phase.words_in = put_numbers(&at, f->words_in, x->tiles);
+    c->phase.words_out = put_numbers(&at, f->words_out, x->tiles);
+    c->phase.pointer = put_numbers(&at, f->pointer, x->tiles);
     return c;
 }
 
 enum emu_status exchange_cache_add(struct exchange *x, struct hash128 key,
                                    struct exchange_phase **out)
 {
-    size_t bytes = sizeof(struct exchange_cached) +
-                   x->resolver.copies * sizeof(struct exchange_copy) +
-                   (6 * (size_t)x->tiles + 2) * sizeof(uint32_t);
+    size_t copies = 0, bytes;
     struct exchange_cached *c;
 
+    for (unsigned i = 0; i < x->options.threads; i++)
+        copies += x->resolver[i].copies;
+    bytes = sizeof(*c) + copies * sizeof(struct exchange_copy) +
+            (6 * (size_t)x->tiles + 2) * sizeof(uint32_t);
     if (x->counts.cache_phases && x->counts.cache_bytes + bytes > x->options.cache_bytes) {
         exchange_cache_clear(x);
         x->counts.evictions++;
     }
-    c = build(x, key, bytes);
+    c = build(x, key, copies, bytes);
     if (!c)
-        return FAIL(NO_MEMORY, "a phase of %zu copies", x->resolver.copies);
+        return FAIL(NO_MEMORY, "a phase of %zu copies", copies);
     c->next = x->bucket[key.lo % EXCHANGE_CACHE_BUCKETS];
     x->bucket[key.lo % EXCHANGE_CACHE_BUCKETS] = c;
     x->counts.cache_bytes += bytes;

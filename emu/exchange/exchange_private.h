@@ -19,8 +19,12 @@ enum {
     EXCHANGE_CTL_WIDE = 4      /* of a send: to the host */
 };
 
-/* Working memory of the interval resolver; keeps its capacity from phase to phase. */
+/* Working memory of the interval resolver for some tiles; keeps its capacity from phase to phase.
+ */
 struct exchange_resolver {
+    uint32_t from, to;           /* these tiles: from .. to - 1 */
+    struct exchange_fault fault; /* the one to report of them */
+    enum emu_status status;
     struct exchange_copy *copy;
     uint32_t *arrive; /* event at which the first word of a copy reaches the mux */
     size_t copies, capacity;
@@ -29,9 +33,12 @@ struct exchange_resolver {
         uint32_t off, copy; /* copies of one tile by the offset they go to */
     } * order, *merge;
     size_t order_capacity;
-    uint32_t *first_copy, *first_word, *end_event, *words_in, *words_out,
-        *pointer; /* as in struct exchange_phase */
     int overlaps;
+};
+
+/* What is found per tile, as in struct exchange_phase; but copies are counted. */
+struct exchange_figures {
+    uint32_t *copies, *end_event, *words_in, *words_out, *pointer; /* owned [tiles] */
 };
 
 enum { EXCHANGE_CACHE_BUCKETS = 4096 };
@@ -65,12 +72,14 @@ struct exchange {
     const struct arch *arch; /* borrowed */
     struct exchange_options options;
     uint32_t tiles, physicals, memory_words;
-    struct exchange_log *log; /* [tiles] */
-    uint32_t *physical;       /* [tiles] */
-    int32_t *logical;         /* [physicals]; -1: no tile of this machine */
-    int32_t *lag;             /* [tiles] events from mux to pointer */
+    struct exchange_log *log;      /* [tiles] */
+    uint32_t *physical;            /* [tiles] */
+    int32_t *logical;              /* [physicals]; -1: no tile of this machine */
+    int32_t *lag;                  /* [tiles] events from mux to pointer */
+    struct arch_exchange_end *end; /* [tiles] */
     struct exchange_run_codes run;
-    struct exchange_resolver resolver;
+    struct exchange_resolver *resolver; /* [options.threads], disjoint and in order of tiles */
+    struct exchange_figures figures;
     uint64_t *unheard; /* [tiles] in checking mode, else NULL: words that no tile has received */
     struct exchange_clashes clashes;  /* clash is NULL without checking mode */
     struct exchange_log_key *log_key; /* [tiles], filled anew for every phase */
@@ -104,14 +113,15 @@ enum fault exchange_raise(struct exchange_log *log, struct tile *t, const struct
 int exchange_fault_before(const struct exchange_fault *a, const struct exchange_fault *b);
 int exchange_fault_equal(const struct exchange_fault *a, const struct exchange_fault *b);
 
-/* exchange_resolve.c: fills x->resolver from the logs of the tiles given. *fault gets kind NONE or
- * the fault to report. */
-enum emu_status exchange_resolver_new(struct exchange *x) EMU_MUST_CHECK;
-void exchange_resolver_free(struct exchange *x);
+/* exchange_resolve.c: fills resolvers and figures from the logs of the tiles given, on all threads.
+ * *fault gets kind NONE or the fault to report. */
+enum emu_status exchange_resolvers_new(struct exchange *x) EMU_MUST_CHECK;
+void exchange_resolvers_free(struct exchange *x);
 enum emu_status exchange_resolve_intervals(struct exchange *x, struct tile *const *tile,
                                            struct exchange_fault *fault) EMU_MUST_CHECK;
-/* The same for the words that one tile receives; appends to the copies found before. */
-enum emu_status exchange_resolve_tile(struct exchange *x, struct tile *const *tile, uint32_t d,
+/* The same for the words that one tile receives; appends to the copies that r has. */
+enum emu_status exchange_resolve_tile(struct exchange *x, struct exchange_resolver *r,
+                                      struct tile *const *tile, uint32_t d,
                                       struct exchange_fault *fault) EMU_MUST_CHECK;
 
 /* exchange_clash.c: the first clash of a tile that stores n copies whose first words reach its mux
@@ -140,7 +150,7 @@ enum emu_status exchange_check(const struct exchange *x, struct tile *const *til
 /* exchange_cache.c */
 struct hash128 exchange_key(struct exchange *x, struct tile *const *tile);
 struct exchange_phase *exchange_cache_find(struct exchange *x, struct hash128 key);
-/* Copies what x->resolver holds; empties the cache first when it would grow beyond its bound. */
+/* Copies what the resolvers hold; empties the cache first when it would grow beyond its bound. */
 enum emu_status exchange_cache_add(struct exchange *x, struct hash128 key,
                                    struct exchange_phase **out) EMU_MUST_CHECK;
 void exchange_cache_clear(struct exchange *x);

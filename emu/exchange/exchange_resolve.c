@@ -1,11 +1,11 @@
 /* exchange_resolve.c - turns logs into copies, working on intervals: the time in which a tile
  * listens is cut at the sends of its sources and at the changes of its pointer.
  *
- * Tiles are resolved one after the other, so apart from the copies only one tile needs memory: a
- * bit per word received, which finds words received twice and words that are both sent and
- * received. Only where the latter happens are the copies of the tile sorted by address. Only one
- * fault is reported, that of the lowest tile and there the one with the lowest event, so the search
- * for it may be slow.
+ * Tiles are resolved one after the other, by each thread a part of them, so apart from the copies
+ * only one tile needs memory: a bit per word received, which finds words received twice and words
+ * that are both sent and received. Only where the latter happens are the copies of the tile sorted
+ * by address. Only one fault is reported, that of the lowest tile and there the one with the lowest
+ * event, so the search for it may be slow.
  */
 #include "emu/exchange/exchange_private.h"
 
@@ -25,38 +25,51 @@ struct receiver {
     struct exchange_fault *fault;
 };
 
-enum emu_status exchange_resolver_new(struct exchange *x)
+static enum emu_status figures_new(struct exchange *x)
 {
-    struct exchange_resolver *r = &x->resolver;
-    uint32_t **per_tile[] = { &r->first_copy, &r->first_word, &r->end_event,
-                              &r->words_in,   &r->words_out,  &r->pointer };
+    struct exchange_figures *f = &x->figures;
+    uint32_t **per_tile[] = { &f->copies, &f->end_event, &f->words_in, &f->words_out, &f->pointer };
 
-    r->received = emu_alloc(x->memory_words / 64 + 1, sizeof(*r->received));
-    if (!r->received)
-        return FAIL(NO_MEMORY, "a bit per word of memory");
     for (size_t i = 0; i < EMU_COUNT_OF(per_tile); i++) {
-        *per_tile[i] = emu_alloc(x->tiles + 1, sizeof(uint32_t));
+        *per_tile[i] = emu_alloc(x->tiles, sizeof(uint32_t));
         if (!*per_tile[i])
             return FAIL(NO_MEMORY, "exchange figures of %u tiles", x->tiles);
     }
     return EMU_OK;
 }
 
-void exchange_resolver_free(struct exchange *x)
+enum emu_status exchange_resolvers_new(struct exchange *x)
 {
-    struct exchange_resolver *r = &x->resolver;
+    x->resolver = emu_alloc(x->options.threads, sizeof(*x->resolver));
+    if (!x->resolver)
+        return FAIL(NO_MEMORY, "exchanges on %u threads", x->options.threads);
+    for (unsigned i = 0; i < x->options.threads; i++) {
+        struct exchange_resolver *r = &x->resolver[i];
 
-    emu_free(r->copy);
-    emu_free(r->arrive);
-    emu_free(r->received);
-    emu_free(r->order);
-    emu_free(r->merge);
-    emu_free(r->first_copy);
-    emu_free(r->first_word);
-    emu_free(r->end_event);
-    emu_free(r->words_in);
-    emu_free(r->words_out);
-    emu_free(r->pointer);
+        r->received = emu_alloc(x->memory_words / 64 + 1, sizeof(*r->received));
+        if (!r->received)
+            return FAIL(NO_MEMORY, "a bit per word of memory");
+    }
+    return figures_new(x);
+}
+
+void exchange_resolvers_free(struct exchange *x)
+{
+    for (unsigned i = 0; x->resolver && i < x->options.threads; i++) {
+        struct exchange_resolver *r = &x->resolver[i];
+
+        emu_free(r->copy);
+        emu_free(r->arrive);
+        emu_free(r->received);
+        emu_free(r->order);
+        emu_free(r->merge);
+    }
+    emu_free(x->resolver);
+    emu_free(x->figures.copies);
+    emu_free(x->figures.end_event);
+    emu_free(x->figures.words_in);
+    emu_free(x->figures.words_out);
+    emu_free(x->figures.pointer);
 }
 
 /* --- faults --- */
@@ -192,8 +205,8 @@ static enum emu_status listen(struct receiver *v, uint32_t source, int64_t from,
     struct exchange *x = v->x;
     uint32_t s = (uint32_t)x->logical[source];
     const struct exchange_log *log = &x->log[s];
-    int64_t delay = arch_exchange_delay(x->arch, source, x->physical[v->d]);
-    unsigned ways = arch_exchange_direction(x->arch, source, x->physical[v->d]);
+    int64_t delay = arch_exchange_delay_between(&x->end[s], &x->end[v->d]);
+    unsigned ways = arch_exchange_direction_between(&x->end[s], &x->end[v->d]);
     size_t sends = v->tile[s] ? log->sends : 0;
     ptrdiff_t i = sends ? find_send(log, from - delay) : -1;
 
@@ -460,7 +473,8 @@ static void check_clash(const struct receiver *v)
 
 static void set_figures(const struct receiver *v)
 {
-    struct exchange_resolver *r = v->r;
+    struct exchange_figures *f = &v->x->figures;
+    const struct exchange_resolver *r = v->r;
     const struct exchange_log *log = v->log;
     uint32_t words = 0;
 
@@ -468,23 +482,25 @@ static void set_figures(const struct receiver *v)
         return;
     for (size_t i = v->first; i < r->copies; i++)
         words += r->copy[i].words;
-    r->words_in[v->d] = words;
-    r->end_event[v->d] =
+    f->copies[v->d] = (uint32_t)(r->copies - v->first);
+    f->words_in[v->d] = words;
+    f->end_event[v->d] =
         r->arrive[r->copies - 1] + r->copy[r->copies - 1].words - 1 + (uint32_t)v->lag;
-    r->pointer[v->d] = v->pic < log->pics ? log->pic[log->pics - 1].value : v->pointer;
+    f->pointer[v->d] = v->pic < log->pics ? log->pic[log->pics - 1].value : v->pointer;
 }
 
-enum emu_status exchange_resolve_tile(struct exchange *x, struct tile *const *tile, uint32_t d,
+enum emu_status exchange_resolve_tile(struct exchange *x, struct exchange_resolver *r,
+                                      struct tile *const *tile, uint32_t d,
                                       struct exchange_fault *fault)
 {
     struct receiver v = { .x = x,
-                          .r = &x->resolver,
+                          .r = r,
                           .tile = tile,
                           .log = &x->log[d],
                           .d = d,
                           .lag = x->lag[d],
                           .pointer = x->log[d].pointer,
-                          .first = x->resolver.copies,
+                          .first = r->copies,
                           .fault = fault };
     enum emu_status s;
 
@@ -500,30 +516,85 @@ enum emu_status exchange_resolve_tile(struct exchange *x, struct tile *const *ti
     return s;
 }
 
-enum emu_status exchange_resolve_intervals(struct exchange *x, struct tile *const *tile,
-                                           struct exchange_fault *fault)
+static enum emu_status resolve_part(struct exchange *x, struct exchange_resolver *r,
+                                    struct tile *const *tile)
 {
-    struct exchange_resolver *r = &x->resolver;
-    uint64_t words = 0;
+    struct exchange_figures *f = &x->figures;
 
     r->copies = 0;
     r->overlaps = 0;
-    fault->kind = EXCHANGE_FAULT_NONE;
-    for (uint32_t d = 0; d < x->tiles; d++) {
-        r->first_copy[d] = (uint32_t)r->copies;
-        r->first_word[d] = (uint32_t)words;
-        r->end_event[d] = r->words_in[d] = r->words_out[d] = r->pointer[d] = 0;
+    r->fault.kind = EXCHANGE_FAULT_NONE;
+    for (uint32_t d = r->from; d < r->to; d++) {
+        f->copies[d] = f->end_event[d] = f->words_in[d] = f->words_out[d] = f->pointer[d] = 0;
         if (!tile[d])
             continue;
-        r->words_out[d] = x->log[d].words_out;
-        TRY(exchange_resolve_tile(x, tile, d, fault));
-        if (fault->kind != EXCHANGE_FAULT_NONE)
+        f->words_out[d] = x->log[d].words_out;
+        TRY(exchange_resolve_tile(x, r, tile, d, &r->fault));
+        if (r->fault.kind != EXCHANGE_FAULT_NONE)
             return EMU_OK;
-        words += r->words_in[d];
+        if (x->options.figures)
+            f->copies[d] = r->copies = 0;
     }
-    r->first_copy[x->tiles] = (uint32_t)r->copies;
-    r->first_word[x->tiles] = (uint32_t)words;
-    if (r->copies > UINT32_MAX / 2 || words > UINT32_MAX)
+    return EMU_OK;
+}
+
+/* About what it takes to resolve a tile. */
+static size_t effort(const struct exchange *x, struct tile *const *tile, uint32_t d)
+{
+    return tile[d] ? x->log[d].muxes + x->log[d].pics + x->log[d].sends : 0;
+}
+
+enum { PART_EFFORT = 1 << 12 /* some 50 us: less is no work for another thread */ };
+
+/* Divides the tiles among the resolvers. Returns how many of these have work. */
+static unsigned divide(struct exchange *x, struct tile *const *tile)
+{
+    size_t all = 0, done = 0;
+    unsigned parts, i = 0;
+
+    for (uint32_t d = 0; d < x->tiles; d++)
+        all += effort(x, tile, d);
+    parts =
+        all / PART_EFFORT < x->options.threads ? (unsigned)(all / PART_EFFORT) : x->options.threads;
+    parts = parts ? parts : 1;
+    x->resolver[0].from = 0;
+    for (uint32_t d = 0; d < x->tiles; d++) {
+        if (i + 1 < parts && done * parts >= all * (i + 1)) {
+            x->resolver[i++].to = d;
+            x->resolver[i].from = d;
+        }
+        done += effort(x, tile, d);
+    }
+    x->resolver[i].to = x->tiles;
+    while (++i < x->options.threads)
+        x->resolver[i].from = x->resolver[i].to = x->tiles;
+    return parts;
+}
+
+enum emu_status exchange_resolve_intervals(struct exchange *x, struct tile *const *tile,
+                                           struct exchange_fault *fault)
+{
+    unsigned parts = divide(x, tile);
+    uint64_t copies = 0, words = 0;
+
+    fault->kind = EXCHANGE_FAULT_NONE;
+#pragma omp parallel for schedule(static, 1) num_threads((int)parts) if (parts > 1)
+    for (unsigned i = 0; i < x->options.threads; i++)
+        x->resolver[i].status = resolve_part(x, &x->resolver[i], tile);
+    for (unsigned i = 0; i < x->options.threads; i++) {
+        const struct exchange_resolver *r = &x->resolver[i];
+
+        if (r->status != EMU_OK) /* the message belongs to another thread */
+            return FAIL(NO_MEMORY, "copies of an exchange");
+        copies += r->copies;
+        if (r->fault.kind != EXCHANGE_FAULT_NONE) {
+            *fault = r->fault;
+            return EMU_OK;
+        }
+    }
+    for (uint32_t d = 0; d < x->tiles; d++)
+        words += x->figures.words_in[d];
+    if (copies > UINT32_MAX / 2 || words > UINT32_MAX)
         return FAIL(NO_MEMORY, "an exchange of %llu words", (unsigned long long)words);
     return EMU_OK;
 }

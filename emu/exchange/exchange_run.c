@@ -53,7 +53,7 @@ static void add_op(struct exchange_run_codes *codes, unsigned op)
 
 void exchange_run_init(struct exchange_run_codes *codes)
 {
-    static const uint16_t ops[] = { INSN_send,  INSN_sendoff,  INSN_sendpic, INSN_sendpicp,
+    static const uint16_t ops[] = { INSN_send,  INSN_sendoff,  INSN_sendpic,  INSN_sendpicp,
                                     INSN_delay, INSN_delaypic, INSN_delayxpic };
 
     _Static_assert(EMU_COUNT_OF(ops) < EXCHANGE_RUN_CODES, "entry 0 is no instruction");

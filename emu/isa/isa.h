@@ -161,8 +161,8 @@ enum { ISA_WORD_BYTES = 4, ISA_BUNDLE_BYTES = 8, ISA_BUNDLE_BIT = 31 };
  * Returns the length in bytes, 4 or 8. Never faults, whatever the words. */
 unsigned isa_decode(const uint32_t word[2], struct insn *main, struct insn *aux, int *is_bundle);
 
-/* A part of an immediate: (words >> shift & mask) << scale, where the first word is the high half of
- * words. */
+/* A part of an immediate: (words >> shift & mask) << scale, where the first word is the high half
+ * of words. */
 struct isa_part {
     uint8_t shift, scale;
     uint32_t mask;

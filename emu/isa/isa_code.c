@@ -370,8 +370,7 @@ struct isa_pattern isa_pattern_of(unsigned op)
 {
     const struct insn_code *c = &codes[op];
 
-    return (struct isa_pattern){ c->mask, c->match,
-                                 c->wide ? 2 * ISA_WORD_BYTES : ISA_WORD_BYTES };
+    return (struct isa_pattern){ c->mask, c->match, c->wide ? 2 * ISA_WORD_BYTES : ISA_WORD_BYTES };
 }
 
 unsigned isa_parts_of(unsigned op, char letter, struct isa_part part[ISA_PARTS_MAX])

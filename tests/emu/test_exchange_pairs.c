@@ -42,8 +42,8 @@ static int faults(struct fabric *r, uint32_t d, uint32_t s, enum exchange_fault_
 {
     struct exchange_fault f;
 
-    r->x->resolver.copies = 0;
-    assert_int_equal(exchange_resolve_tile(r->x, r->part, d, &f), EMU_OK);
+    r->x->resolver[0].copies = 0;
+    assert_int_equal(exchange_resolve_tile(r->x, &r->x->resolver[0], r->part, d, &f), EMU_OK);
     return f.kind == kind && f.tile == d && f.other == s && f.event == event;
 }
 
