@@ -355,6 +355,8 @@ static void test_put_settings(void **state)
     struct fabric *r = *state;
 
     r->arch.exchange_flat_cycles = 0;
+    for (uint32_t i = 0; i < r->arch.tiles; i++)
+        r->x->end[i] = arch_exchange_end_of(&r->arch, i);
     fabric_set_word(r, 0, FROM + 4, 9);
     r->tile[1].xcsr[XCSR_MUX] = 0;
     r->tile[1].xcsr[XCSR_DELTA] = TO / 4;
