@@ -6,7 +6,7 @@
 
 #include "tests/fixtures/tile_fixture.h"
 
-enum { RUNS = 3, SITES_MAX = 64, TEXT_BYTES = 8192 };
+enum { RUNS = 3, SITES_MAX = 128, TEXT_BYTES = 8192 };
 
 /* A program that calls from the labels s0, s1, ..., each with the key of its number. */
 struct calls {
@@ -28,11 +28,19 @@ static void write_text(struct calls *c, const char *fmt, ...)
     assert_true(c->length < TEXT_BYTES);
 }
 
-static void write_call(struct calls *c, const char *function, uint64_t key)
+static void write_site(struct calls *c, const char *instruction, uint64_t key)
 {
     assert_true(c->sites < SITES_MAX);
-    write_text(c, "s%zu: call $lr, %s\n", c->sites, function);
+    write_text(c, "s%zu: %s\n", c->sites, instruction);
     c->key[c->sites++] = key;
+}
+
+static void write_call(struct calls *c, const char *function, uint64_t key)
+{
+    char call[64];
+
+    snprintf(call, sizeof(call), "call $lr, %s", function);
+    write_site(c, call, key);
 }
 
 /* Launches, does something in slots that workers leave early, waits. Worker n takes n slots more
@@ -140,12 +148,13 @@ static void workers_may_run_where_a_call_begins(void **state)
 
     (void)state;
     quick.sup_branch_cycles = quick.sup_result_cycles = 1;
+    quick.exit_seen_cycles = 9;
     for (size_t i = 0; i < EMU_COUNT_OF(function); i++) {
         struct calls c = { .arch = &quick };
 
         write_text(&c, "start: setzi $m2, w\n");
         for (unsigned k = 0; k < 30; k++) {
-            write_text(&c, "runall $m2, $mzero, 0\n");
+            write_site(&c, "runall $m2, $mzero, 0", 2);
             for (unsigned n = 0; n < 2 * k; n++)
                 write_text(&c, "nop\n");
             write_call(&c, "f", 1);
