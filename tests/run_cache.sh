@@ -61,6 +61,26 @@ check "another clock gives the right answer" same plain2 answer
 run run --set sync_chip_cycles=77
 check "another sync compiles" compiled
 
+# the timing engine needs no parameters: what it compiles is no use to others, and theirs is to it
+run run --json --engine timing --no-cache
+mv "$tmp/answer" "$tmp/timing"
+check "timing: no parameters are made" grep -q '^weights .* none, cycles do not depend on them' "$tmp/messages"
+run run --json --seed 8 --engine timing
+check "timing: compiles" compiled
+check "timing: the same answer" same timing answer
+run run --json --seed 9 --engine timing
+check "timing: parameters that nobody needs do not compile again" reused
+check "timing: the same answer from the cache" same timing answer
+run run --json --seed 9
+check "values: do not take a network without parameters" compiled
+number() { grep -o "\"$1\": *[0-9]*" "$2"; }
+check "values: the cycles that timing had" [ "$(number cycles "$tmp/answer")" = "$(number cycles "$tmp/timing")" ]
+run run --json --seed 9 --engine timing
+check "timing: takes a network with parameters" reused
+"$program" cache --clear >/dev/null
+run run "${everything[@]}"
+check "after that: the same answer" same plain answer
+
 # damage
 for at in 9999; do # tests/emu/test_disk_cache.c damages every byte of an entry
     cp "$tmp/entry" "$entry"

@@ -339,6 +339,8 @@ static enum emu_status execute(struct model_run *m)
     o.program_ctx = m;
     s = m->entry.image ? session_new_image(m->entry.image, &o, &m->session)
                        : session_new(m->p.compiled, &o, &m->session);
+    /* Nothing in a network branches on values. */
+    EMU_ASSERT(s != EMU_OK || !m->choice.blank || !run_has_values(session_run_image(m->session)));
     if (s == EMU_OK)
         s = write_input(m);
     if (s == EMU_OK)
@@ -387,17 +389,31 @@ static void keep_program(struct model_run *m)
         progress_report(&m->progress, "cache", "not kept: %s", emu_error());
 }
 
-/* Takes the network from the cache. Returns 0 when it is not there. */
+/* Whether nothing but cycles is asked for. */
+static int needs_no_values(const struct request *q)
+{
+    return q->engine && q->use & USE_RUN && !q->output && !q->write_weights && !q->weights;
+}
+
+/* Takes the network from the cache. Returns 0 when it is not there. Where values are not needed, an
+ * entry that has them will do, too. */
 static int find_program(struct model_run *m)
 {
     const struct net_cache_input in = { &m->choice, m->net, &m->arch,
                                         compile_options_of(m->q).exchange };
     char label[TEXT_MAX];
+    int found;
 
     if (m->q->compare_layers || m->q->logits || m->q->write_weights)
         return 0; /* that needs weights or a graph */
     net_cache_open(&in, &m->cache);
-    if (!net_cache_find(&m->cache, &m->entry))
+    found = net_cache_find(&m->cache, &m->entry);
+    if (!found && needs_no_values(m->q)) {
+        m->choice.blank = 1;
+        net_cache_open(&in, &m->cache);
+        found = net_cache_find(&m->cache, &m->entry);
+    }
+    if (!found)
         return 0;
     m->layers = m->entry.layers;
     m->memory = m->entry.memory;

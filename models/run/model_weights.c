@@ -140,6 +140,7 @@ static void keep_measured(const struct disk_cache *c, struct hash128 key, const 
 /* ---- in words ---- */
 
 static const char measured_before[] = ", statistics as measured before";
+static const char none[] = "none, cycles do not depend on them";
 
 static void file_text(const struct network_choice *c, const char *names, char *text, size_t bytes)
 {
@@ -155,6 +156,8 @@ void model_weights_text(const struct network_choice *c, const char *names, char 
 {
     if (c->weights)
         file_text(c, names, text, bytes);
+    else if (c->blank)
+        snprintf(text, bytes, "%s", none);
     else
         seed_text(c, c->uncalibrated ? "" : measured_before, text, bytes);
 }
@@ -190,6 +193,9 @@ static enum emu_status fill(const struct network_choice *c, const struct net *n,
     if (c->weights) {
         TRY(weights_read(w, n, c->weights, stderr));
         file_text(c, w->names, text, bytes);
+    } else if (c->blank) {
+        weights_blank(w);
+        snprintf(text, bytes, "%s", none);
     } else {
         weights_seed(w, n, c->seed);
         if (!c->uncalibrated)

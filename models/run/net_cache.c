@@ -37,6 +37,10 @@ static int print_weights(const struct network_choice *c, FILE *f)
     struct hash128 hash;
     char digits[33];
 
+    if (!c->weights && c->blank) {
+        fprintf(f, "blank\n");
+        return 1;
+    }
     if (!c->weights) {
         fprintf(f, "seed %" PRIu64 " calibrated %d\n", c->seed, !c->uncalibrated);
         return 1;
@@ -82,6 +86,8 @@ void net_cache_label(const struct net_cache_input *in, char *out, size_t bytes)
         return;
     if (c->weights)
         snprintf(out + at, bytes - (size_t)at, "%s", c->weights);
+    else if (c->blank)
+        snprintf(out + at, bytes - (size_t)at, "without parameters");
     else
         snprintf(out + at, bytes - (size_t)at, "seed %" PRIu64, c->seed);
 }

@@ -13,6 +13,7 @@ struct network_choice {
     const char *weights, *write_weights;            /* files; NULL: not given */
     uint64_t seed;                                  /* of the parameters, if no file has them */
     int uncalibrated;                               /* 1: seeded parameters are not calibrated */
+    int blank;                                      /* 1: seeded parameters are left zero */
     double memory_proportion, parameter_proportion; /* as in struct net_graph_options */
     enum conv_depthwise depthwise;
     const char *cache; /* folder of what is kept between runs; NULL: the user's, "": none */

@@ -53,6 +53,10 @@ struct param *weights_find(const struct weights *w, uint32_t layer, const char *
  * its place in the network. */
 void weights_seed(struct weights *w, const struct net *n, uint64_t seed);
 
+/* Values for programs of which only the cycles count: biases and variances are 1, all else stays 0,
+ * so that operations leave out what they leave out for trained parameters, and nothing more. */
+void weights_blank(struct weights *w);
+
 /* Reads all parameters from a safetensors file (F32, F16, BF16) with torchvision's or timm's names.
  * The file must match the network exactly, except that num_batches_tracked of batch norms is
  * ignored. If it does not, w stays as it was, and the message of EMU_BAD_FILE counts the tensors

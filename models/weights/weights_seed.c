@@ -117,3 +117,22 @@ void weights_seed(struct weights *w, const struct net *n, uint64_t seed)
         fill(&w->param[i], seed, draw_of(n, &w->param[i]));
     w->names = NULL;
 }
+
+static int ends_with(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), k = strlen(suffix);
+
+    return n >= k && !strcmp(name + n - k, suffix);
+}
+
+void weights_blank(struct weights *w)
+{
+    for (uint32_t i = 0; i < w->params; i++) {
+        struct param *p = &w->param[i];
+
+        if (!ends_with(p->name, ".bias") && !ends_with(p->name, ".running_var"))
+            continue;
+        for (uint64_t k = 0; k < p->elements; k++)
+            p->data[k] = 1;
+    }
+}
