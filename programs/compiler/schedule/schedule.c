@@ -29,29 +29,47 @@ static void choice_free(struct choice *c, const struct schedule *s)
     emu_free(c->timing.start);
 }
 
-static enum emu_status search_cycles(struct search *f)
+static enum emu_status search_cycles(struct search *f, const struct attempt *attempt,
+                                     size_t attempts)
 {
-    static const struct attempt attempts[] = {
-        { .order = ORDER_BACK }, /* needs the least code */
-        { .order = ORDER_SHIFT },
-        { .order = ORDER_WORDS },
-        { .order = ORDER_BACK, .on_grid = 1, .rounds = ROUNDS },
-        { .order = ORDER_ROUNDS },
-        { .order = ORDER_ADDRESS, .in_order = 1 },
-        { .order = ORDER_DELAY, .rounds = ROUNDS },
-        { .order = ORDER_SHIFT, .on_grid = 1, .rounds = ROUNDS },
-        { .order = ORDER_LOAD, .rounds = ROUNDS },
-        { .order = ORDER_SHIFT, .rounds = ROUNDS },
-    };
     int unicast = f->l->sends == f->l->dests;
 
-    for (size_t i = 0; i < EMU_COUNT_OF(attempts) && f->passes && !search_is_good(f); i++) {
-        if ((attempts[i].on_grid && f->unit == 1) ||
-            (attempts[i].order == ORDER_ROUNDS && (!unicast || f->l->sends > ROUNDS_JOBS_MAX)))
+    for (size_t i = 0; i < attempts && f->passes && !search_is_good(f); i++) {
+        if ((attempt[i].on_grid && f->unit == 1) ||
+            (attempt[i].order == ORDER_ROUNDS && (!unicast || f->l->sends > ROUNDS_JOBS_MAX)))
             continue;
-        TRY(search_attempt(f, &attempts[i]));
+        TRY(search_attempt(f, &attempt[i]));
     }
     return EMU_OK;
+}
+
+/* The orders that need the least code come first. Then comes what suits exchanges without a
+ * pattern: the grid, the best times so far pushed together, and the fullest tiles first. */
+static enum emu_status search_whole(struct search *f)
+{
+    static const struct attempt attempts[] = {
+        { .order = ORDER_BACK },
+        { .order = ORDER_SHIFT },
+        { .order = ORDER_WORDS },
+        { .order = ORDER_ROUNDS },
+        { .order = ORDER_BACK, .on_grid = 1, .rounds = 1 },
+        { .order = ORDER_BEST, .rounds = ROUNDS },
+        { .order = ORDER_LOAD, .rounds = ROUNDS },
+    };
+
+    return search_cycles(f, attempts, EMU_COUNT_OF(attempts));
+}
+
+/* Parts of multicasts: their sends are so many that only the best orders are worth their time. */
+static enum emu_status search_split(struct search *f)
+{
+    static const struct attempt attempts[] = {
+        { .order = ORDER_BACK },
+        { .order = ORDER_SHIFT },
+        { .order = ORDER_LOAD, .rounds = ROUNDS },
+    };
+
+    return search_cycles(f, attempts, EMU_COUNT_OF(attempts));
 }
 
 /* Searches times for a list of sends, of which it becomes the owner, and keeps the better schedule.
@@ -64,7 +82,7 @@ static enum emu_status choose(const struct schedule *s, const struct send_list *
     enum emu_status st = search_init(&f, s, &mine.list, best->timing.events);
 
     if (st == EMU_OK)
-        st = search_cycles(&f);
+        st = l->send == s->list.send ? search_whole(&f) : search_split(&f);
     mine.timing = f.best;
     f.best.start = NULL;
     search_free(&f);

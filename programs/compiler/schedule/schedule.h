@@ -65,7 +65,7 @@ struct exchange_schedule {
 /* Schedules one exchange. target: EXCHANGE_CYCLES may split multicasts and repeat sends for fewer
  * events; EXCHANGE_MEMORY prefers fewer instructions. Deterministic: depends on its arguments only.
  * Errors: EMU_BAD_EXCHANGE (two words for one address of a tile, a message to its sender, an empty
- * one), EMU_NO_MEMORY. Cost: one to nine seconds per million messages. Free with
+ * one), EMU_NO_MEMORY. Cost: one to five seconds per million messages. Free with
  * exchange_schedule_free.
  */
 enum emu_status exchange_schedule(const struct exchange_problem *p, enum exchange_target target,

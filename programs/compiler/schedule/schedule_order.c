@@ -88,9 +88,6 @@ static uint64_t send_key(const struct schedule *s, const struct send_list *l,
     case ORDER_ADDRESS:
         high = l->dest[send->first].rank;
         break;
-    case ORDER_DELAY:
-        high = (uint64_t)((int64_t)INT32_MAX - l->dest[send->first].delay);
-        break;
     default:
         high = UINT32_MAX - send_load(s, l, send);
         return high << 32 | (UINT32_MAX - send->words);

@@ -381,15 +381,37 @@ int search_is_good(const struct search *f)
     return schedule_is_within(f->s, f->best.events, SCHEDULE_GOOD_PERCENT);
 }
 
+/* The times of the best schedule, for pass_backward(). */
+static void start_from_best(struct search *f, struct pass *p)
+{
+    for (uint32_t j = 0; j < f->l->sends; j++) {
+        f->key[j].send = j;
+        f->start[j] = (int32_t)f->best.start[j];
+    }
+    p->events = f->best.events;
+}
+
+/* The first pass of an attempt: times without a round. */
+static enum emu_status first_pass(struct search *f, struct pass *p)
+{
+    switch (p->a->order) {
+    case ORDER_BEST:
+        start_from_best(f, p);
+        return EMU_OK;
+    case ORDER_ROUNDS:
+        TRY(schedule_rounds(f->s, f->l, f->key, f->scratch));
+        break;
+    default:
+        order_make(f->s, f->l, p->a->order, f->key, f->scratch);
+    }
+    return pass_forward(f, p);
+}
+
 enum emu_status search_attempt(struct search *f, const struct attempt *a)
 {
     struct pass p = { .a = a, .before = UINT32_MAX, .last = !a->rounds };
 
-    if (a->order == ORDER_ROUNDS)
-        TRY(schedule_rounds(f->s, f->l, f->key, f->scratch));
-    else
-        order_make(f->s, f->l, a->order, f->key, f->scratch);
-    TRY(pass_forward(f, &p));
+    TRY(first_pass(f, &p));
     for (unsigned k = 0; k < a->rounds && f->passes && p.events < p.before; k++) {
         if (search_is_good(f))
             break;

@@ -86,10 +86,10 @@ enum send_order {
                     */
     ORDER_BACK,    /* the same, largest distance first */
     ORDER_WORDS,   /* longest first; sends of equal length as in ORDER_BACK */
-    ORDER_DELAY,   /* longest delay first */
     ORDER_LOAD,    /* fullest endpoint first, longest first */
     ORDER_ADDRESS, /* by the rank of the address among all that the first receiver gets */
-    ORDER_ROUNDS   /* by rounds in which every tile sends once and receives once */
+    ORDER_ROUNDS,  /* by rounds in which every tile sends once and receives once */
+    ORDER_BEST     /* as in the best times so far, which there must be: no pass before its rounds */
 };
 
 /* Sorts by key; stable. scratch has as many entries. */
