@@ -136,20 +136,28 @@ static enum emu_status fits(const struct validation *v, const char *name, uint32
     return s;
 }
 
-/* Tries batches from `first` on until one does not fit. */
+/* Tries batches from `first` on, in steps that double until one does not fit and halve from there,
+ * since each takes minutes. */
 static enum emu_status largest_batch(struct validation *v, const char *name, uint32_t first,
                                      struct outcome *o)
 {
-    int fit = 1;
+    uint32_t most = first - 1, step = 1, too_many = 0;
 
     TRY(skip_long(v, o, "many minutes"));
-    for (uint32_t batch = first; !o->skipped[0] && fit; batch++) {
+    while (!o->skipped[0] && most + 1 != too_many) {
+        uint32_t batch = too_many ? most + (too_many - most) / 2 : most + step;
+        int fit;
+
         TRY(fits(v, name, batch, &fit));
-        if (fit)
-            o->value = batch;
         progress_report(&v->progress, "batch", "%s, %" PRIu32 " pictures: %s", name, batch,
                         fit ? "fits" : "does not fit");
+        if (fit)
+            most = batch;
+        else
+            too_many = batch;
+        step *= 2;
     }
+    o->value = most >= first ? most : 0;
     return EMU_OK;
 }
 
