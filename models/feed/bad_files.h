@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "models/feed/name_text.h"
+#include "emu/base/name_text.h"
 
 enum { BAD_FILES_HELD = 4096 };
 

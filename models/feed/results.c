@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "emu/base/alloc.h"
-#include "models/feed/name_text.h"
+#include "emu/base/name_text.h"
 #include "models/feed/results_scan.h"
 
 struct results {

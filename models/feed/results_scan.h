@@ -2,7 +2,7 @@
 #ifndef MODELS_RESULTS_SCAN_H
 #define MODELS_RESULTS_SCAN_H
 
-#include "models/feed/name_text.h"
+#include "emu/base/name_text.h"
 #include "models/feed/results.h"
 
 #define RESULTS_CSV_HEADER                                                                         \

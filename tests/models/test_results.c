@@ -18,7 +18,7 @@
 
 #include "emu/base/alloc.h"
 #include "emu/base/prng.h"
-#include "models/feed/name_text.h"
+#include "emu/base/name_text.h"
 #include "models/feed/results.h"
 
 enum { CLASSES = 7 };

@@ -1,6 +1,6 @@
 /* name_text.c - escapes of JSON, CSV and terminals; what valid UTF-8 is. */
 #include "emu/base/alloc.h"
-#include "models/feed/name_text.h"
+#include "emu/base/name_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,10 +1,12 @@
 /* name_text.h - lines of text that grow, and names of files in them: a name may have any bytes, and
  * becomes valid JSON, valid CSV, or text that is safe on a terminal.
  */
-#ifndef MODELS_NAME_TEXT_H
-#define MODELS_NAME_TEXT_H
+#ifndef EMU_NAME_TEXT_H
+#define EMU_NAME_TEXT_H
 
-#include "programs/programs.h"
+#include <stddef.h>
+
+#include "emu/base/status.h"
 
 /* Zero it before use. After a failed allocation nothing is added any more. */
 struct text_line {
