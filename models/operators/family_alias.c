@@ -1,0 +1,47 @@
+/* family_alias.c - operators that give their input another name: Identity, and Dropout as it is
+ * when nothing is trained.
+ */
+#include <string.h>
+
+#include "models/operators/op_families.h"
+
+static enum emu_status alias_infer(struct op_call *c)
+{
+    c->out[0] = *c->in[0];
+    if (strcmp(c->row->name, "Dropout") != 0)
+        return EMU_OK;
+    if (op_int(c, "training_mode") && op_float(c, "ratio") != 0)
+        return op_refuse(c, "training mode drops at random: only inference is built");
+    if (c->outs > 1) {
+        c->out[1] = *c->in[0];
+        c->out[1].type = OP_TYPE_BOOL;
+    }
+    return EMU_OK;
+}
+
+static enum emu_status alias_ref(struct op_call *c, const struct op_tensor *const *in,
+                                 struct op_tensor *out)
+{
+    uint64_t n = op_shape_count(c->in[0]);
+
+    memcpy(out[0].any, in[0]->any, n * sizeof(*out[0].i));
+    for (uint64_t k = 0; c->outs > 1 && k < n; k++)
+        out[1].i[k] = 1; /* all are kept */
+    return EMU_OK;
+}
+
+const struct op_family family_alias = {
+    .name = "alias", .infer = alias_infer, .ref = alias_ref, .alias = 1
+};
+
+/* Before 7, Dropout trained unless is_test was set. */
+enum emu_status upgrade_dropout(struct op_graph *g, const struct op_request *r, uint32_t *out)
+{
+    struct op_request now = *r;
+
+    if (!op_request_attr(r, "is_test").i)
+        return op_node_refuse(g, r, out, "is_test is 0: only inference is built");
+    now.version = 0;
+    now.attrs = 0;
+    return op_node(g, &now, out);
+}

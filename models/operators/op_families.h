@@ -1,0 +1,47 @@
+/* op_families.h - the families of operators.def and what makes new nodes of old versions. */
+#ifndef MODELS_OP_FAMILIES_H
+#define MODELS_OP_FAMILIES_H
+
+#include "models/operators/operators.h"
+
+/* Of one and two numbers, of many, and along axes. */
+extern const struct op_family family_alias;
+extern const struct op_family family_binary;
+extern const struct op_family family_cast;
+extern const struct op_family family_einsum;
+extern const struct op_family family_loss;
+extern const struct op_family family_matmul;
+extern const struct op_family family_norm;
+extern const struct op_family family_reduce;
+extern const struct op_family family_softmax;
+extern const struct op_family family_unary;
+
+op_upgrade upgrade_batch_norm;
+op_upgrade upgrade_broadcast;
+op_upgrade upgrade_cast;
+op_upgrade upgrade_clip;
+op_upgrade upgrade_dropout;
+op_upgrade upgrade_prelu;
+op_upgrade upgrade_softmax;
+
+/* Of fields and moves. */
+extern const struct op_family family_constant;
+extern const struct op_family family_conv;
+extern const struct op_family family_gather;
+extern const struct op_family family_pool;
+extern const struct op_family family_recurrent;
+extern const struct op_family family_resize;
+extern const struct op_family family_shape;
+extern const struct op_family family_slice;
+extern const struct op_family family_view;
+
+op_upgrade upgrade_lp_pool_1;
+op_upgrade upgrade_pad;
+op_upgrade upgrade_resize_10;
+op_upgrade upgrade_scatter;
+op_upgrade upgrade_tile_1;
+op_upgrade upgrade_upsample_1;
+op_upgrade upgrade_upsample_7;
+op_upgrade upgrade_upsample_9;
+
+#endif

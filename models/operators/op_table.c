@@ -1,0 +1,112 @@
+/* op_table.c - the table of operators, and the small language of its attributes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/operators/op_families.h"
+
+enum { MANY = OP_MANY };
+#define upgrade_same NULL
+static const struct op_row table[] = {
+#define OPERATOR(name, since, ins_min, ins_max, outs_min, outs_max, types, attrs, family, upgrade) \
+    { #name,    since, ins_min, ins_max,          outs_min,                                        \
+      outs_max, types, attrs,   &family_##family, upgrade_##upgrade },
+#include "models/operators/operators.def"
+#undef OPERATOR
+};
+#undef upgrade_same
+
+const struct op_row *op_row(unsigned i)
+{
+    return i < EMU_COUNT_OF(table) ? &table[i] : NULL;
+}
+
+const struct op_row *op_row_find(const char *name, unsigned version)
+{
+    const struct op_row *best = NULL;
+
+    for (unsigned i = 0; i < EMU_COUNT_OF(table); i++) {
+        const struct op_row *row = &table[i];
+
+        if ((version && row->since > version) || strcmp(row->name, name))
+            continue;
+        if (!best || row->since > best->since)
+            best = row;
+    }
+    return best;
+}
+
+/* The next word of *text, ending at blanks or ';'; its length, 0 at the end of the attribute. */
+static size_t next_word(const char **text, const char **word)
+{
+    size_t n;
+
+    *text += strspn(*text, " ");
+    *word = *text;
+    n = strcspn(*text, " ;");
+    *text += n;
+    return n;
+}
+
+static enum op_attr_kind kind_of(char letter)
+{
+    static const char letters[] = "ifsIFtS";
+    const char *at = strchr(letters, letter);
+
+    EMU_ASSERT(letter && at);
+    return (enum op_attr_kind)(OP_ATTR_INT + (at - letters));
+}
+
+static void read_preset(struct op_attr_spec *spec, const char *word, size_t n)
+{
+    spec->preset.kind = spec->kind;
+    if (spec->kind == OP_ATTR_INT) {
+        spec->preset.i = strtoll(word, NULL, 10);
+    } else if (spec->kind == OP_ATTR_FLOAT) {
+        spec->preset.f = (double)strtof(word, NULL);
+    } else {
+        EMU_ASSERT(spec->kind == OP_ATTR_STRING && n < sizeof(spec->text));
+        memcpy(spec->text, word, n);
+        spec->preset.s = spec->text;
+    }
+}
+
+int op_row_attr(const struct op_row *row, unsigned k, struct op_attr_spec *out)
+{
+    const char *text = row->attributes, *word;
+    size_t n;
+
+    for (; k; k--) {
+        text = strchr(text, ';');
+        if (!text)
+            return 0;
+        text++;
+    }
+    *out = (struct op_attr_spec){ .input = -1 };
+    n = next_word(&text, &word);
+    if (!n)
+        return 0;
+    EMU_ASSERT(n < sizeof(out->name));
+    memcpy(out->name, word, n);
+    n = next_word(&text, &word);
+    out->kind = kind_of(*word);
+    out->required = n == 2 && word[1] == '!';
+    while ((n = next_word(&text, &word))) {
+        if (*word == '@')
+            out->input = atoi(word + 1);
+        else
+            read_preset(out, word, n);
+    }
+    return 1;
+}
+
+unsigned op_row_inputs(const struct op_row *row)
+{
+    unsigned most = row->ins_max;
+    struct op_attr_spec spec;
+
+    for (unsigned k = 0; op_row_attr(row, k, &spec); k++) {
+        if (spec.input >= 0 && (unsigned)spec.input < most)
+            most = (unsigned)spec.input;
+    }
+    return most;
+}

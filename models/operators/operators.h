@@ -1,0 +1,194 @@
+/* operators.h - operators of a graph: one row of operators.def per operator and version, one family
+ * of functions per kind of operator. Nodes are made here.
+ */
+#ifndef MODELS_OPERATORS_H
+#define MODELS_OPERATORS_H
+
+#include "models/graph/op_graph.h"
+
+enum { OP_MANY = 4096 }; /* inputs or outputs of a node, at most */
+
+struct op_family;
+struct op_request;
+
+/* Makes what a node of an older version means of newer rows, with op_node(). As op_node(). */
+typedef enum emu_status op_upgrade(struct op_graph *g, const struct op_request *r, uint32_t *out);
+
+/* One version of an operator. */
+struct op_row {
+    const char *name;
+    unsigned since;            /* first version of ONNX's operator set */
+    unsigned ins_min, ins_max; /* as in files; OP_MANY: any number */
+    unsigned outs_min, outs_max;
+    const char *types;      /* of inputs: operators.def */
+    const char *attributes; /* operators.def */
+    const struct op_family *family;
+    op_upgrade *upgrade; /* NULL in rows that mean what the newest means */
+};
+
+/* The row that holds for a version of the operator set, 0: the newest. NULL: there is none. */
+const struct op_row *op_row_find(const char *name, unsigned version);
+/* All rows, in the table's order; NULL after the last one. */
+const struct op_row *op_row(unsigned i);
+enum { OP_VERSION_MIN = 1, OP_VERSION_MAX = 17 }; /* of operator sets that the table knows */
+
+/* One attribute of a row. */
+struct op_attr_spec {
+    char name[32];
+    enum op_attr_kind kind;
+    int required;
+    int input;             /* in files it is this input, which must be constant; -1: an attribute */
+    struct op_attr preset; /* kind OP_ATTR_NONE: absent */
+    char text[24];         /* of a preset string */
+};
+/* Attribute k of a row; 0 after the last one. */
+int op_row_attr(const struct op_row *row, unsigned k, struct op_attr_spec *out);
+/* How many of the inputs in files are inputs in canonical form: those before the first that is an
+ * attribute. */
+unsigned op_row_inputs(const struct op_row *row);
+
+/* --- a node while it is made or computed ----------------------------------------------------- */
+
+/* In canonical form. */
+struct op_call {
+    const struct op_row *row;
+    const struct op_attr *attr;       /* in the row's order */
+    const struct op_graph *g;         /* of values that attributes name */
+    const struct op_shape *const *in; /* NULL: absent */
+    struct op_shape *out;             /* infer() sets those that are wanted, and may set others */
+    uint32_t ins, outs;
+    char why[200]; /* set by op_refuse() */
+};
+
+/* The attributes. A name that the row lacks, or of another kind, is a defect of the caller, except
+ * to op_knows(). */
+int op_knows(const struct op_call *c, const char *name);
+int op_has(const struct op_call *c, const char *name);
+int64_t op_int(const struct op_call *c, const char *name);        /* 0 if absent */
+double op_float(const struct op_call *c, const char *name);       /* 0 if absent */
+const char *op_string(const struct op_call *c, const char *name); /* "" if absent */
+int op_is(const struct op_call *c, const char *name, const char *text);
+/* *list: the numbers, NULL if absent. Returns how many. */
+uint32_t op_ints(const struct op_call *c, const char *name, const int64_t **list);
+uint32_t op_floats(const struct op_call *c, const char *name, const double **list);
+uint32_t op_texts(const struct op_call *c, const char *name, const char *const **list);
+/* OP_NONE: absent. */
+uint32_t op_tensor_value(const struct op_call *c, const char *name);
+
+/* Says why the node cannot run: "mode cubic is not built; nearest and linear are". Returns
+ * EMU_BAD_FILE, which infer() forwards. */
+enum emu_status op_refuse(struct op_call *c, const char *fmt, ...) EMU_MUST_CHECK EMU_PRINTF(2, 3);
+
+/* Helpers of families. */
+/* Whether the node is this operator. */
+int op_named(const struct op_call *c, const char *name);
+/* Whether input k is there. */
+static inline int op_given(const struct op_call *c, uint32_t k)
+{
+    return k < c->ins && c->in[k];
+}
+/* A float as an integer: truncated; the bits of a u64 from 2^63 on; INT64_MAX and INT64_MIN beyond,
+ * 0 for NaN. */
+int64_t op_whole(double v);
+/* An axis in [-rank, rank) as one in [0, rank). */
+enum emu_status op_axis(struct op_call *c, int64_t axis, unsigned rank,
+                        unsigned *out) EMU_MUST_CHECK;
+/* The list `name` as a set of axes, negative ones resolved; absent or empty: all. A repeated one is
+ * refused. */
+enum emu_status op_axes(struct op_call *c, const char *name, unsigned rank,
+                        uint32_t *set) EMU_MUST_CHECK;
+/* A dimension, if it fits. */
+enum emu_status op_dim(struct op_call *c, uint64_t size, uint32_t *dim) EMU_MUST_CHECK;
+/* The list `name` as dimensions; the type is unknown. */
+enum emu_status op_dims(struct op_call *c, const char *name, struct op_shape *out) EMU_MUST_CHECK;
+/* numpy's broadcast of a and b; the type is a's. */
+enum emu_status op_broadcast(struct op_call *c, const struct op_shape *a, const struct op_shape *b,
+                             struct op_shape *out) EMU_MUST_CHECK;
+/* For each of `to`'s elements in order, the element of `from` that broadcasting reads there:
+ * strides of from, 0 where it is broadcast, by to's dimensions. */
+void op_broadcast_strides(const struct op_shape *from, const struct op_shape *to,
+                          uint64_t stride[OP_RANK_MAX]);
+/* Counts index[] up in row-major order. Returns 0 after the last. */
+int op_index_next(const struct op_shape *s, uint32_t index[OP_RANK_MAX]);
+
+/* What all operators of a kind have in common. Rows of several names share one and look at
+ * c->row->name. */
+struct op_family {
+    const char *name; /* "conv": the file is family_conv.c */
+    /* Sets c->out from c->in and the attributes, or refuses. */
+    enum emu_status (*infer)(struct op_call *c);
+    /* The meaning in f64 and i64: out[] are zeros of the inferred shapes; absent: any is NULL.
+     * Integers wrap as their type. EMU_NO_MEMORY. */
+    enum emu_status (*ref)(struct op_call *c, const struct op_tensor *const *in,
+                           struct op_tensor *out);
+    int of_shapes; /* 1: ref() reads the shapes of its inputs only (Shape, Size) */
+    int alias;     /* 1: the first result is the first input (Identity, Dropout) */
+    int dense;     /* 1: a result may read every input, so that folding may take long */
+};
+
+/* --- making and computing -------------------------------------------------------------------- */
+
+struct op_named_attr {
+    const char *name;
+    struct op_attr attr; /* lists and texts are copied */
+};
+
+/* What a node is to be, as in a file of some version. */
+struct op_request {
+    const char *op;
+    unsigned version;  /* of the operator set; 0: the newest row in canonical form, where attributes
+                        * that files have as inputs are given as attributes */
+    const char *name;  /* NULL or "": one is made of the operator's name and a number */
+    const char *block; /* NULL: none */
+    const uint32_t *in; /* values; OP_NONE: absent */
+    uint32_t ins;
+    const char *const *out_name; /* NULL: made; an entry NULL or "": not wanted */
+    uint32_t outs;
+    const struct op_named_attr *attr;
+    uint32_t attrs;
+};
+
+/* Appends a node: finds the row, checks and completes attributes, makes inputs that must be
+ * constant attributes, upgrades old versions, infers types and shapes. A node whose inputs are
+ * constant (or which asks for shapes only) is computed at once, and its results are constants; but
+ * one whose results have more than 64 KiB and are larger than its inputs stays a node.
+ *
+ * out: r->outs values; OP_NONE where not wanted. A node that cannot run is not appended: op_problem
+ * says why, its results have the type OP_TYPE_UNKNOWN, nodes that read these are left out, too,
+ * and counted, and the status is EMU_OK. Errors: EMU_BAD_FILE (a result's name is taken),
+ * EMU_NO_MEMORY. */
+enum emu_status op_node(struct op_graph *g, const struct op_request *r,
+                        uint32_t *out) EMU_MUST_CHECK;
+
+/* For upgrades: notes why the node cannot run; its results have the type OP_TYPE_UNKNOWN.
+ * EMU_NO_MEMORY. */
+enum emu_status op_node_refuse(struct op_graph *g, const struct op_request *r, uint32_t *out,
+                               const char *fmt, ...) EMU_MUST_CHECK EMU_PRINTF(4, 5);
+/* For upgrades: a constant. numbers: op_shape_count() of 8 bytes each, as in struct op_tensor; the
+ * type has a kind. EMU_NO_MEMORY. */
+enum emu_status op_constant_new(struct op_graph *g, const struct op_shape *s, const void *numbers,
+                                uint32_t *out) EMU_MUST_CHECK;
+/* For upgrades: an attribute of a request, or what the row of its version presets; a preset is no
+ * string. */
+struct op_attr op_request_attr(const struct op_request *r, const char *name);
+/* For upgrades: Reshape of a value. Its block and the result's name are those of r. As op_node().
+ */
+enum emu_status op_reshape(struct op_graph *g, const struct op_request *r, uint32_t in,
+                           const struct op_shape *to, uint32_t *out) EMU_MUST_CHECK;
+
+/* Removes nodes and values that no output needs, and aliases; order and names stay, indices change.
+ * EMU_NO_MEMORY. */
+enum emu_status op_graph_tidy(struct op_graph *g) EMU_MUST_CHECK;
+
+/* Computes the outputs in f64 and i64. in: by g->input; shapes as declared. out: by g->output,
+ * owned by the caller (op_tensor_free), also after an error. Integers wrap as their type; floats are
+ * rounded to theirs if `rounded`. EMU_NO_MEMORY. */
+enum emu_status op_graph_run(const struct op_graph *g, const struct op_tensor *in, int rounded,
+                             struct op_tensor *out) EMU_MUST_CHECK;
+
+/* One node on given numbers; out[] is owned by the caller. For op_graph_run() and folding. */
+enum emu_status op_node_run(const struct op_graph *g, const struct op_node *n,
+                            const struct op_tensor *const *in,
+                            struct op_tensor *out) EMU_MUST_CHECK;
+
+#endif
