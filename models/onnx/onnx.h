@@ -1,0 +1,70 @@
+/* onnx.h - ONNX files as operator graphs.
+ *
+ * The reader trusts nothing: every length, number, name and shape is checked, and what a file makes
+ * it keep and compute is bounded by the file's size (onnx_reader.h). What a file does wrong is one
+ * error, "FILE: node NAME (Op): ..."; what is well formed but not built is a problem of the graph
+ * (op_graph.problem), so that all of it can be told at once.
+ */
+#ifndef MODELS_ONNX_H
+#define MODELS_ONNX_H
+
+#include "models/operators/operators.h"
+
+/* A size for a dimension that the file leaves open, by the name that it has there, or
+ * "INPUT.AXIS" if it has none. */
+struct onnx_dim {
+    const char *name;
+    uint32_t size;
+};
+
+/* An input that is a constant. */
+struct onnx_binding {
+    const char *name;
+    const struct op_tensor *tensor;
+};
+
+/* All pointers are borrowed; zeros are defaults. */
+struct onnx_options {
+    uint32_t batch; /* of an input's first dimension if it is the only open one; 0: 1 */
+    const struct onnx_dim *dim;
+    unsigned dims;
+    const struct onnx_binding *bound;
+    unsigned bounds;
+    /* Names of values that are the graph's outputs; 0: the file's. What they do not need is not
+     * looked at, and inputs that they do not need are left out. */
+    const char *const *output;
+    unsigned outputs;
+};
+
+struct onnx_model {
+    struct op_graph *graph; /* owned; initializers are PARAMs that lie in the mapped files */
+    const char *producer;   /* "pytorch 1.13.0"; "" */
+    const char *warning; /* one line: what the file says of shapes and is not so; NULL: nothing */
+    uint64_t ir_version, opset;
+    uint64_t parameter_bytes; /* of initializers in the graph */
+    int newer;                /* 1: fields that are not in onnx_fields.def were skipped */
+    uint32_t parameters;
+    uint32_t batched;         /* inputs whose first dimension took the batch */
+    struct onnx_files *files; /* private */
+};
+
+/* Reads a file; values of the graph point into it, so it must not change while the model is there.
+ * options NULL: defaults.
+ *
+ * Errors: EMU_IO; EMU_BAD_FILE; EMU_USAGE (open dimensions, each with the option to give; an option
+ * that names nothing in the file); EMU_NO_MEMORY. *out is NULL then. Free with onnx_model_free. */
+enum emu_status onnx_read_file(const char *path, const struct onnx_options *options,
+                               struct onnx_model **out) EMU_MUST_CHECK;
+/* The same of bytes that outlive the model; tensors in other files are refused. name: for messages.
+ */
+enum emu_status onnx_read_bytes(const void *data, size_t bytes, const char *name,
+                                const struct onnx_options *options,
+                                struct onnx_model **out) EMU_MUST_CHECK;
+void onnx_model_free(struct onnx_model *m); /* accepts NULL */
+
+/* The numbers of a file that is one TensorProto ("input_0.pb"). EMU_BAD_FILE, EMU_NO_MEMORY. Free
+ * with op_tensor_free. */
+enum emu_status onnx_tensor_read(const void *data, size_t bytes, const char *name,
+                                 struct op_tensor *out) EMU_MUST_CHECK;
+
+#endif
