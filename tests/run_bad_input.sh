@@ -59,6 +59,14 @@ refuse "no command 'nosuch'" nosuch
 refuse "no file and no program 'efficientnet-b8'" run efficientnet-b8
 refuse "no network 'efficientnet-b8'" models efficientnet-b8
 refuse "no program 'nosuch'" lab nosuch
+refuse "No such file" models "$tmp/nosuch.onnx"
+printf 'no model' >"$tmp/bad.onnx"
+refuse "bad.onnx" models "$tmp/bad.onnx"
+refuse "--classes is for networks that are known by name" models "$tmp/bad.onnx" --classes 10
+refuse "--dim x: expected NAME=N" models "$tmp/bad.onnx" --dim x
+refuse "--dim n=0: expected NAME=N" models "$tmp/bad.onnx" --dim n=0
+refuse "are for ONNX files, and resnet-50 is none" models resnet-50 --dim n=1
+refuse "are for ONNX files, and resnet-50 is none" models resnet-50 --outputs y
 refuse "which program?" run
 refuse "unrecognized option '--nosuch'" $net --nosuch
 refuse "unrecognized option '--nosuch'" machines --nosuch
@@ -88,6 +96,7 @@ refuse "which file?" asm
 refuse "--trace is i, not 'x'" tile --trace x a
 refuse "--code: 'x' is not a number" asm --code x a.S
 refuse "weights of which network?" models -o "$tmp/a"
+refuse "dimensions or outputs of which file?" models --dim n=1
 
 # ---- options that what is run cannot take, or that do not go together
 

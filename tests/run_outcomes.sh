@@ -260,5 +260,14 @@ fi
 OMP_WAIT_POLICY=active OMP_DISPLAY_ENV=verbose "$program" machines >/dev/null 2>"$tmp/err"
 grep -q "GOMP_SPINCOUNT = '1000'" "$tmp/err" && failed=$((failed + 1)) && echo "FAILED: OMP_WAIT_POLICY=active is not heard"
 
+# docs/operators.md has the table of operators.
+"$program" operators >"$tmp/out"
+if sed -n '/^operator  /,/^```$/p' docs/operators.md | sed '$d' | cmp -s - "$tmp/out"; then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+    echo "FAILED: docs/operators.md has another table than 'superstep operators'"
+fi
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

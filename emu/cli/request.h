@@ -41,7 +41,8 @@ enum {
     USE_LAB = 1 << 17,  /* the list; a program of the lab is run */
     USE_CASE = 1 << 18, /* `run` of a case, which is for one tile */
     USE_VALIDATE = 1 << 19,
-    USE_CACHE = 1 << 20
+    USE_CACHE = 1 << 20,
+    USE_OPERATORS = 1 << 21
 };
 
 /* What was said with an option that may be repeated. */

@@ -7,6 +7,8 @@
 #include "emu/base/output_file.h"
 #include "emu/cli/commands.h"
 #include "models/cli/commands_models.h"
+#include "models/cli/models_onnx.h"
+#include "models/operators/op_print.h"
 #include "models/ref/ref.h"
 #include "models/run/network_choice.h"
 #include "models/stream/cmd_stream.h"
@@ -18,6 +20,8 @@ static enum emu_status list_networks(const struct request *q)
 
     if (q->output || q->weights)
         return FAIL(USAGE, "weights of which network?");
+    if (request_has(q, OPTION_dim) || request_has(q, OPTION_outputs))
+        return FAIL(USAGE, "dimensions or outputs of which file?");
     printf("%-20s %11s %12s %10s  %s\n", "network", "parameters", "M mult-adds", "resolution",
            "what");
     for (unsigned i = 0; net_name(i); i++) {
@@ -67,6 +71,8 @@ static enum emu_status one_network(const struct request *q)
     struct net *n;
     enum emu_status s = EMU_OK;
 
+    if (request_has(q, OPTION_dim) || request_has(q, OPTION_outputs))
+        return FAIL(USAGE, "--dim and --outputs are for ONNX files, and %s is none", q->what);
     TRY(net_new(q->what, &c.net, &n));
     if (q->weights || q->output)
         s = handle_weights(q, n);
@@ -78,7 +84,16 @@ static enum emu_status one_network(const struct request *q)
 
 static int cmd_models(const struct request *q)
 {
-    enum emu_status s = q->what ? one_network(q) : list_networks(q);
+    enum emu_status s = models_is_onnx(q) ? models_show_onnx(q)
+                        : q->what         ? one_network(q)
+                                          : list_networks(q);
+
+    return s == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
+}
+
+static int cmd_operators(const struct request *q)
+{
+    enum emu_status s = op_table_print(stdout);
 
     return s == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
 }
@@ -87,14 +102,22 @@ enum { ANY = 1 << 30 };
 
 const struct command model_commands[] = {
     { .name = "models",
-      .help = "list the networks, print one, check or write its weights",
+      .help = "list the networks, print one or an ONNX file, check or write weights",
       .uses = USE_MODELS,
       .run = cmd_models,
       .noun = "one network",
       .max = 1,
-      .args = "[NAME]",
-      .doc = "List the networks that are known by name, or print the layers of one.\v"
+      .args = "[NAME|FILE.onnx]",
+      .doc = "List the networks that are known by name, or print the layers of one. Of an ONNX "
+             "file print the operators that are left after folding and fusing; or, if some "
+             "cannot run, which and why.\v"
              "Exit status: 0, or 2 for bad usage or a bad file." },
+    { .name = "operators",
+      .help = "list the operators of ONNX files that are known",
+      .uses = USE_OPERATORS,
+      .run = cmd_operators,
+      .doc = "List the operators of ONNX files that are known: versions, family, attributes.\v"
+             "Exit status: 0." },
     { .name = "stream",
       .help = "run a stream of pictures through a network, with IO tiles",
       .uses = USE_STREAM,

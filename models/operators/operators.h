@@ -181,8 +181,8 @@ enum emu_status op_reshape(struct op_graph *g, const struct op_request *r, uint3
 enum emu_status op_graph_tidy(struct op_graph *g) EMU_MUST_CHECK;
 
 /* Computes the outputs in f64 and i64. in: by g->input; shapes as declared. out: by g->output,
- * owned by the caller (op_tensor_free), also after an error. Integers wrap as their type; floats are
- * rounded to theirs if `rounded`. EMU_NO_MEMORY. */
+ * owned by the caller (op_tensor_free), also after an error. Integers wrap as their type; floats
+ * are rounded to theirs if `rounded`. EMU_NO_MEMORY. */
 enum emu_status op_graph_run(const struct op_graph *g, const struct op_tensor *in, int rounded,
                              struct op_tensor *out) EMU_MUST_CHECK;
 

@@ -1,0 +1,54 @@
+/* op_pass.h - transformations of operator graphs: each keeps inputs, outputs with their names, and
+ * meaning.
+ *
+ * A pass walks the nodes in order; each is kept, or its result is replaced by that of new nodes.
+ * What nobody reads any more goes at the end. Weights are read before: a pass may compute new
+ * constants from parameters.
+ */
+#ifndef MODELS_OP_PASS_H
+#define MODELS_OP_PASS_H
+
+#include "models/operators/operators.h"
+
+/* Batch norms behind convolutions, also transposed ones, with constant weights become part of
+ * weights and bias. Others stay. EMU_NO_MEMORY. */
+enum emu_status pass_fold_norms(struct op_graph *g) EMU_MUST_CHECK;
+
+/* Finds what exporters spell in small operators: Swish, HardSwish, Gelu (both kinds),
+ * LayerNormalization with its scale and bias. EMU_NO_MEMORY. */
+enum emu_status pass_recognise(struct op_graph *g) EMU_MUST_CHECK;
+
+/* All of them, in order; op_graph_check() after each. */
+enum emu_status pass_all(struct op_graph *g) EMU_MUST_CHECK;
+
+/* --- for passes --------------------------------------------------------------------------- */
+
+/* A walk. Old values keep their indices, so that what a pattern matches can be looked up. */
+struct op_pass {
+    struct op_graph *g;
+    struct op_node *old; /* owned: the nodes before */
+    uint32_t olds;
+    uint32_t values;      /* before */
+    uint32_t *producer;   /* owned; old node by old value, or OP_NONE */
+    uint32_t *readers;    /* owned; by old value */
+    uint32_t *stands_for; /* owned; by old value: what is read in its place */
+};
+
+/* A pass: visits every old node in order, and calls op_pass_replace() for it or leaves it. */
+typedef enum emu_status op_pass_visit(struct op_pass *p, uint32_t node, int *replaced);
+enum emu_status op_pass_run(struct op_graph *g, op_pass_visit *visit) EMU_MUST_CHECK;
+
+/* Old value `value` is read as `by` from here on, which takes its name. */
+void op_pass_replace(struct op_pass *p, uint32_t value, uint32_t by);
+
+/* The old node that makes an old value, if it is of this operator; else NULL. */
+const struct op_node *op_pass_made_by(const struct op_pass *p, uint32_t value, const char *op);
+/* Whether an old value is a constant of one number, and which. */
+int op_pass_scalar(const struct op_pass *p, uint32_t value, double *number);
+/* What is read in place of an old value. */
+static inline uint32_t op_pass_now(const struct op_pass *p, uint32_t value)
+{
+    return value < p->values ? p->stands_for[value] : value;
+}
+
+#endif

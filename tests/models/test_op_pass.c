@@ -1,0 +1,328 @@
+/* test_op_pass.c - passes over operator graphs: what they find, what they must leave, and that a
+ * graph means the same before and after. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/pass/op_pass.h"
+
+/* A graph that is built, one line a node. */
+static struct op_graph *g;
+
+static int begin(void **state)
+{
+    (void)state;
+    return op_graph_new("test", &g) != EMU_OK;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    op_graph_free(g);
+    return 0;
+}
+
+static uint32_t shaped(enum op_value_kind kind, unsigned rank, const uint32_t *dim)
+{
+    struct op_shape s = { .type = OP_TYPE_F32, .rank = rank };
+    struct op_tensor t;
+    uint32_t v;
+
+    memcpy(s.dim, dim, rank * sizeof(*dim));
+    if (kind == OP_INPUT) {
+        assert_int_equal(op_value_new(g, "x", kind, &s, &v), EMU_OK);
+        assert_int_equal(op_graph_input(g, v), EMU_OK);
+        return v;
+    }
+    assert_int_equal(op_tensor_new(&s, &t), EMU_OK);
+    for (uint64_t k = 0; k < op_shape_count(&s); k++)
+        t.f[k] = 0.25 + (double)((k * 7 + 3) % 16) / 16;
+    assert_int_equal(op_value_constant(g, NULL, &t, &v), EMU_OK);
+    op_tensor_free(&t);
+    return v;
+}
+#define INPUT(...)                                                                                 \
+    shaped(OP_INPUT, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+#define DRAWN(...)                                                                                 \
+    shaped(OP_CONST, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+
+static uint32_t number(double value)
+{
+    struct op_tensor t = { .shape = { .type = OP_TYPE_F32 }, .f = &value };
+    uint32_t v;
+
+    assert_int_equal(op_value_constant(g, NULL, &t, &v), EMU_OK);
+    return v;
+}
+
+static uint32_t make(const char *op, const struct op_named_attr *attr, uint32_t attrs,
+                     const uint32_t *in, uint32_t ins)
+{
+    const struct op_request r = {
+        .op = op, .in = in, .ins = ins, .outs = 1, .attr = attr, .attrs = attrs
+    };
+    uint32_t out;
+
+    assert_int_equal(op_node(g, &r, &out), EMU_OK);
+    if (g->problems)
+        fail_msg("%s: %s", op, g->problem[0].why);
+    return out;
+}
+#define NODE(op, ...)                                                                              \
+    make(op, NULL, 0, (uint32_t[]){ __VA_ARGS__ }, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4)
+
+static uint32_t mean(uint32_t x, int64_t axis)
+{
+    const struct op_named_attr a = { "axes", { .kind = OP_ATTR_INTS, .count = 1, .ints = &axis } };
+
+    return make("ReduceMean", &a, 1, &x, 1);
+}
+
+static void compute(struct op_tensor *out)
+{
+    struct op_tensor x;
+
+    assert_int_equal(g->inputs, 1);
+    assert_int_equal(op_tensor_new(&g->value[g->input[0]].shape, &x), EMU_OK);
+    for (uint64_t k = 0; k < op_shape_count(&x.shape); k++)
+        x.f[k] = (double)((k * 29 + 11) % 64) / 8 - 4;
+    assert_int_equal(op_graph_run(g, &x, 0, out), EMU_OK);
+    op_tensor_free(&x);
+}
+
+/* Runs the passes; the graph means the same, and its nodes are `nodes` and, first of all, `first`.
+ */
+static void passes(uint32_t result, uint32_t nodes, const char *first)
+{
+    struct op_tensor before, after;
+    double largest = 0;
+
+    assert_int_equal(op_graph_output(g, result), EMU_OK);
+    compute(&before);
+    if (pass_all(g) != EMU_OK)
+        fail_msg("%s", emu_error());
+    compute(&after);
+    assert_true(op_shape_equal(&before.shape, &after.shape));
+    for (uint64_t k = 0; k < op_shape_count(&before.shape); k++)
+        largest = fmax(largest, fabs(before.f[k]));
+    assert_true(largest > 0);
+    for (uint64_t k = 0; k < op_shape_count(&before.shape); k++)
+        assert_true(fabs(before.f[k] - after.f[k]) <= 2e-6 * largest);
+    op_tensor_free(&before);
+    op_tensor_free(&after);
+    assert_int_equal(g->nodes, nodes);
+    assert_string_equal(g->node[0].row->name, first);
+}
+
+/* --- norms -------------------------------------------------------------------------------- */
+
+static uint32_t batch_norm(uint32_t x, uint32_t channels)
+{
+    const uint32_t c = channels;
+
+    return NODE("BatchNormalization", x, DRAWN(c), DRAWN(c), DRAWN(c), DRAWN(c));
+}
+
+static void norm_behind_conv(void **state)
+{
+    (void)state;
+    passes(batch_norm(NODE("Conv", INPUT(1, 3, 6, 6), DRAWN(4, 3, 3, 3)), 4), 1, "Conv");
+    assert_int_equal(g->node[0].ins, 3);
+}
+
+static void norm_behind_conv_with_bias(void **state)
+{
+    (void)state;
+    passes(batch_norm(NODE("Conv", INPUT(1, 3, 6, 6), DRAWN(4, 3, 3, 3), DRAWN(4)), 4), 1, "Conv");
+}
+
+static void norm_behind_transposed_groups(void **state)
+{
+    const struct op_named_attr groups = { "group", { .kind = OP_ATTR_INT, .i = 2 } };
+    const uint32_t in[] = { INPUT(1, 4, 3, 3), DRAWN(4, 3, 2, 2) };
+
+    (void)state;
+    passes(batch_norm(make("ConvTranspose", &groups, 1, in, 2), 6), 1, "ConvTranspose");
+}
+
+static void norm_elsewhere_stays(void **state)
+{
+    uint32_t x = INPUT(1, 4, 6, 6), c;
+
+    (void)state;
+    c = NODE("Conv", x, DRAWN(4, 4, 1, 1));
+    passes(NODE("Add", batch_norm(c, 4), c), 3, "Conv"); /* the convolution has two readers */
+}
+
+/* --- activations -------------------------------------------------------------------------- */
+
+static void swish(void **state)
+{
+    uint32_t x = INPUT(4, 8), y;
+
+    (void)state;
+    y = NODE("Mul", x, NODE("Sigmoid", x));
+    passes(NODE("Mul", NODE("Sigmoid", y), y), 2, "Swish");
+    assert_string_equal(g->node[1].row->name, "Swish");
+}
+
+/* The gate of a squeeze and excitation is no swish. */
+static void gates_stay(void **state)
+{
+    uint32_t x = INPUT(4, 8), y = NODE("Relu", x);
+
+    (void)state;
+    passes(NODE("Mul", x, NODE("Sigmoid", y)), 3, "Relu");
+}
+
+static void hard_swish(void **state)
+{
+    const struct op_named_attr sixth = { "alpha",
+                                         { .kind = OP_ATTR_FLOAT, .f = (double)(1 / 6.0f) } };
+    uint32_t x = INPUT(4, 8), y, z;
+
+    (void)state;
+    y = NODE("Mul", make("HardSigmoid", &sixth, 1, &x, 1), x);
+    z = NODE("Clip", NODE("Add", number(3), y), number(0), number(6));
+    passes(NODE("Div", NODE("Mul", y, z), number(6)), 2, "HardSwish");
+    assert_string_equal(g->node[1].row->name, "HardSwish");
+}
+
+static void hard_sigmoid_of_another_slope_stays(void **state)
+{
+    uint32_t x = INPUT(4, 8);
+
+    (void)state;
+    passes(NODE("Mul", NODE("HardSigmoid", x), x), 2, "HardSigmoid");
+}
+
+static uint32_t gelu_erf(uint32_t x, double half)
+{
+    uint32_t e = NODE("Erf", NODE("Div", x, number(sqrt(2))));
+
+    return NODE("Mul", NODE("Mul", x, NODE("Add", e, number(1))), number(half));
+}
+
+static void gelu_by_erf(void **state)
+{
+    uint32_t x = INPUT(4, 8), e;
+
+    (void)state;
+    x = gelu_erf(x, 0.5);
+    e = NODE("Erf", NODE("Mul", number(sqrt(0.5)), x)); /* and in another order */
+    passes(NODE("Mul", NODE("Mul", number(0.5), x), NODE("Add", number(1), e)), 2, "Gelu");
+    assert_string_equal(g->node[1].row->name, "Gelu");
+    assert_string_equal(g->node[1].attr[0].s, "none");
+}
+
+static void almost_gelu_stays(void **state)
+{
+    (void)state;
+    passes(gelu_erf(INPUT(4, 8), 0.4), 5, "Div");
+}
+
+static uint32_t gelu_tanh(uint32_t x, uint32_t cube)
+{
+    uint32_t u = NODE("Add", x, NODE("Mul", number(0.044715), cube));
+    uint32_t t = NODE("Tanh", NODE("Mul", u, number(sqrt(2 / M_PI))));
+
+    return NODE("Mul", NODE("Mul", x, number(0.5)), NODE("Add", t, number(1)));
+}
+
+static void gelu_by_tanh(void **state)
+{
+    uint32_t x = INPUT(4, 8);
+
+    (void)state;
+    x = gelu_tanh(x, NODE("Pow", x, number(3)));
+    passes(gelu_tanh(x, NODE("Mul", NODE("Mul", x, x), x)), 2, "Gelu");
+    assert_string_equal(g->node[0].attr[0].s, "tanh");
+    assert_string_equal(g->node[1].row->name, "Gelu");
+}
+
+/* --- layer norm --------------------------------------------------------------------------- */
+
+/* centred: made once or twice. square: by Pow or Mul. */
+static uint32_t layer_norm(uint32_t x, int64_t axis, int twice, int pow)
+{
+    uint32_t m = mean(x, axis), d = NODE("Sub", x, m), e = twice ? NODE("Sub", x, m) : d;
+    uint32_t square = pow ? NODE("Pow", e, number(2)) : NODE("Mul", e, e);
+
+    return NODE("Div", d, NODE("Sqrt", NODE("Add", mean(square, axis), number(1e-3))));
+}
+
+static void layer_norm_with_scale_and_bias(void **state)
+{
+    uint32_t x = INPUT(2, 3, 8);
+
+    (void)state;
+    x = NODE("Add", DRAWN(8), NODE("Mul", layer_norm(x, -1, 1, 1), DRAWN(8)));
+    passes(layer_norm(x, 2, 0, 0), 2, "LayerNormalization");
+    assert_int_equal(g->node[0].ins, 3);
+    assert_int_equal(g->node[1].ins, 2);
+}
+
+/* A scale by something else than the normalised positions is a product of its own. */
+static void other_scales_stay(void **state)
+{
+    uint32_t x = layer_norm(INPUT(2, 3, 8), -1, 0, 1);
+
+    (void)state;
+    passes(NODE("Mul", x, DRAWN(3, 1)), 2, "LayerNormalization");
+    assert_string_equal(g->node[1].row->name, "Mul");
+}
+
+static void norms_over_other_axes_stay(void **state)
+{
+    (void)state;
+    passes(layer_norm(INPUT(2, 3, 8), 1, 0, 0), 7, "ReduceMean");
+}
+
+/* --- names -------------------------------------------------------------------------------- */
+
+/* An output keeps its name when what makes it is fused. */
+static void outputs_keep_their_names(void **state)
+{
+    static const char *const name[] = { "scores" };
+    uint32_t x = INPUT(4, 8), in[] = { x, NODE("Sigmoid", x) }, y;
+    const struct op_request r = {
+        .op = "Mul", .name = "last", .in = in, .ins = 2, .out_name = name, .outs = 1
+    };
+
+    (void)state;
+    assert_int_equal(op_node(g, &r, &y), EMU_OK);
+    passes(y, 1, "Swish");
+    assert_string_equal(g->value[g->output[0]].name, "scores");
+    assert_string_equal(g->node[0].name, "last");
+    assert_int_equal(op_value_find(g, "scores"), g->output[0]);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(norm_behind_conv),
+        TEST(norm_behind_conv_with_bias),
+        TEST(norm_behind_transposed_groups),
+        TEST(norm_elsewhere_stays),
+        TEST(swish),
+        TEST(gates_stay),
+        TEST(hard_swish),
+        TEST(hard_sigmoid_of_another_slope_stays),
+        TEST(gelu_by_erf),
+        TEST(almost_gelu_stays),
+        TEST(gelu_by_tanh),
+        TEST(layer_norm_with_scale_and_bias),
+        TEST(other_scales_stay),
+        TEST(norms_over_other_axes_stay),
+        TEST(outputs_keep_their_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
