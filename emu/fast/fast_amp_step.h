@@ -38,11 +38,11 @@ FAST_INLINE void amp_move(struct tile *restrict t, const struct amp_operands *re
     }
 }
 
-/* Workers lane .. lane + n - 1; four units per vector. Loads come first, then the chains move, then
- * the sums are stored: so no chain needs a copy, whichever one it is. */
+/* n workers; four units per vector. Loads come first, then the chains move, then the sums are
+ * stored: so no chain needs a copy, whichever one it is. */
 FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_operands *restrict j,
-                             const double (*w)[16], unsigned lane, unsigned n, unsigned sets,
-                             enum amp_motion motion)
+                             const double (*w)[16], const unsigned lane[], unsigned n,
+                             unsigned sets, enum amp_motion motion)
 {
     const struct amp_route r = amp_route_of(motion);
     const bool slides = motion == AMP_SLIC;
@@ -51,23 +51,23 @@ FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_operands 
     if (slides) {
 #pragma GCC unroll 6
         for (unsigned k = 0; k < n; k++)
-            amp_move(t, j, lane + k, sets, r);
+            amp_move(t, j, lane[k], sets, r);
     }
 #pragma GCC unroll 6
     for (unsigned k = 0; k < n; k++)
 #pragma GCC unroll 4
         for (unsigned g = 0; g < 2 * sets; g++)
-            s[k][g] = _mm256_cvtps_pd(_mm_loadu_ps((float *)&t->acc[lane + k][r.from + 4 * g]));
+            s[k][g] = _mm256_cvtps_pd(_mm_loadu_ps((float *)&t->acc[lane[k]][r.from + 4 * g]));
     if (!slides) {
 #pragma GCC unroll 6
         for (unsigned k = 0; k < n; k++)
-            amp_move(t, j, lane + k, sets, r);
+            amp_move(t, j, lane[k], sets, r);
     }
 #pragma GCC unroll 4
     for (unsigned i = 0; i < 4; i++) {
 #pragma GCC unroll 6
         for (unsigned k = 0; k < n; k++)
-            x[k] = _mm256_broadcast_sd(&j->x[i / 2][lane + k][i % 2]);
+            x[k] = _mm256_broadcast_sd(&j->x[i / 2][lane[k]][i % 2]);
 #pragma GCC unroll 4
         for (unsigned g = 0; g < 2 * sets; g++) {
             __m256d v = _mm256_load_pd(&w[i][4 * g]);
@@ -81,36 +81,27 @@ FAST_INLINE void amp_workers(struct tile *restrict t, const struct amp_operands 
     for (unsigned k = 0; k < n; k++)
 #pragma GCC unroll 2
         for (unsigned set = 0; set < sets; set++)
-            _mm256_storeu_ps((float *)&t->acc[lane + k][CHAIN_E + SET_UNITS * set],
+            _mm256_storeu_ps((float *)&t->acc[lane[k]][CHAIN_E + SET_UNITS * set],
                              _mm256_set_m128(_mm256_cvtpd_ps(s[k][2 * set + 1]),
                                              _mm256_cvtpd_ps(s[k][2 * set])));
 }
 
-/* Those workers of lane, lane + 1 and lane + 2 that a mask of three names. Two of them take as long
- * as three, one by one longer: so the third is computed, too, and gets its accumulators back. */
-FAST_INLINE void amp_some_of_three(struct tile *restrict t, const struct amp_operands *restrict j,
-                                   const double (*w)[16], unsigned lane, uint32_t part,
-                                   unsigned sets, enum amp_motion motion)
+/* Any workers, three at a time. */
+FAST_INLINE void amp_some_workers(struct tile *restrict t, const struct amp_operands *restrict j,
+                                  const double (*w)[16], uint32_t lanes, unsigned sets,
+                                  enum amp_motion motion)
 {
-    uint32_t keep[TILE_ACC], *other;
+    while (lanes) {
+        unsigned lane[3], n = 0;
 
-    switch (part) {
-    case 0:
-        break;
-    case 1:
-    case 2:
-    case 4:
-        amp_workers(t, j, w, lane + part / 2, 1, sets, motion);
-        break;
-    case 7:
-        amp_workers(t, j, w, lane, 3, sets, motion);
-        break;
-    default:
-        other = t->acc[lane + (unsigned)__builtin_ctz(~part)];
-        memcpy(keep, other, sizeof(keep));
-        amp_workers(t, j, w, lane, 3, sets, motion);
-        memcpy(other, keep, sizeof(keep));
-        break;
+        for (; lanes && n < 3; lanes &= lanes - 1)
+            lane[n++] = (unsigned)__builtin_ctz(lanes);
+        if (n == 3)
+            amp_workers(t, j, w, lane, 3, sets, motion);
+        else if (n == 2)
+            amp_workers(t, j, w, lane, 2, sets, motion);
+        else
+            amp_workers(t, j, w, lane, 1, sets, motion);
     }
 }
 
@@ -118,14 +109,15 @@ FAST_INLINE void amp_step(struct tile *restrict t, const struct amp_operands *re
                           const double (*w)[16], uint32_t lanes, unsigned sets,
                           enum amp_motion motion)
 {
-    if (EMU_LIKELY(lanes == LANES_ALL)) {
-#pragma GCC unroll 2
-        for (unsigned lane = 0; lane < TILE_WORKERS; lane += 6 / sets)
-            amp_workers(t, j, w, lane, 6 / sets, sets, motion);
+    static const unsigned all[TILE_WORKERS] = { 0, 1, 2, 3, 4, 5 };
+
+    if (EMU_UNLIKELY(lanes != LANES_ALL)) {
+        amp_some_workers(t, j, w, lanes, sets, motion);
         return;
     }
-    for (unsigned lane = 0; lane < TILE_WORKERS; lane += 3)
-        amp_some_of_three(t, j, w, lane, lanes >> lane & 7, sets, motion);
+#pragma GCC unroll 2
+    for (unsigned first = 0; first < TILE_WORKERS; first += 6 / sets)
+        amp_workers(t, j, w, all + first, 6 / sets, sets, motion);
 }
 
 #endif
