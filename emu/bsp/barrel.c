@@ -329,6 +329,59 @@ static uint64_t next_free_slot(const struct barrel *b, uint64_t cycle)
     return least;
 }
 
+/* How many instructions from w at the supervisor's address on load weights without a fault, one
+ * after the other, before stop_pc and max_cycle. */
+static uint32_t weight_loads(const struct barrel *b, const struct tile *t,
+                             const struct code_word *w, uint32_t stop_pc, uint64_t max_cycle)
+{
+    uint32_t pc = t->pc[LANE_SUPER], from = t->cccsload - t->mem_base, n = 0, word;
+    const uint8_t *code = t->mem + (pc - t->mem_base);
+    uint32_t most = (t->mem_base + t->region0_bytes - pc) / 4;
+
+    if (b->watched || b->cycle < b->all_free || b->cycle >= max_cycle || t->cccsload % 16 ||
+        from < t->region0_bytes || from >= t->mem_bytes)
+        return 0;
+    if (most > (t->mem_bytes - from) / 16)
+        most = (t->mem_bytes - from) / 16;
+    if (most > (stop_pc - pc) / 4) /* never reached if it is lower */
+        most = (stop_pc - pc) / 4;
+    if (most > (max_cycle - b->cycle + w->cycles - 1) / w->cycles)
+        most = (uint32_t)((max_cycle - b->cycle + w->cycles - 1) / w->cycles);
+    for (; n < most; n++) {
+        memcpy(&word, code + (size_t)4 * n, 4);
+        if (!code_word_more_weights(w->word[0], word))
+            break;
+    }
+    return n;
+}
+
+/* Loads of weights as long as nothing comes between them, at once. Returns 0, nothing done, where
+ * the next one must be issued by itself. */
+static int load_weights(struct barrel *b, struct tile *t, const struct code_word *w,
+                        uint32_t stop_pc, uint64_t max_cycle)
+{
+    uint32_t pc = t->pc[LANE_SUPER], n = weight_loads(b, t, w, stop_pc, max_cycle);
+    const uint8_t *code = t->mem + (pc - t->mem_base);
+    const uint8_t *from = t->mem + (t->cccsload - t->mem_base);
+
+    if (!n)
+        return 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t word;
+
+        memcpy(&word, code + (size_t)4 * i, 4);
+        memcpy(&t->weight[code_word_weights_entry(word)], from + (size_t)16 * i, 16);
+    }
+    t->weight_generation += n;
+    t->cccsload += 16 * n;
+    t->cycle = b->cycle + (uint64_t)(n - 1) * w->cycles;
+    t->pc[LANE_SUPER] = t->npc[LANE_SUPER] = pc + 4 * n;
+    b->issued[LANE_SUPER] += n;
+    b->instructions[LANE_SUPER] += n;
+    b->cycle += (uint64_t)n * w->cycles;
+    return 1;
+}
+
 /* Lets the supervisor run by itself until it starts or waits for workers. Returns 0 when barrel_run
  * must stop. */
 static int supervisor_run(struct barrel *b, struct tile *t, uint32_t stop_pc, uint64_t max_cycle)
@@ -345,6 +398,8 @@ static int supervisor_run(struct barrel *b, struct tile *t, uint32_t stop_pc, ui
         w = supervisor_fetch(b, t, b->cycle, &own, &next);
         if (!w)
             return 0;
+        if (w->is_weights && !b->plain && load_weights(b, t, w, stop_pc, max_cycle))
+            continue;
         if (!supervisor_issue(b, t, w, next, next_free_slot(b, operands_ready(b, w, b->cycle))))
             return 0;
     }

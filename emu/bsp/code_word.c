@@ -54,6 +54,8 @@ const char *code_word_decode(const struct arch *arch, const uint32_t word[2], st
     out->read = regs.m_read & SCORED;
     out->write = regs.m_write & SCORED;
     out->flags = flags_of(out->in.op);
+    out->is_weights =
+        out->in.op == INSN_ld128putcs && !((uint32_t)out->in.i & ~(uint32_t)(TILE_WEIGHTS - 2));
     out->exec = exec_table[out->in.op];
     return NULL;
 }

@@ -27,6 +27,7 @@ struct code_word {
     uint32_t cycles;      /* to the next issue, of a branch if it is not taken; set by barrel.c */
     uint8_t unaligned;    /* bits that are 0 in an address where it may stand */
     uint8_t flags;        /* enum code_word_flags */
+    uint8_t is_weights;   /* it is an ld128putcs of entries that exist: more of them may follow */
     exec_fn *exec;        /* NULL: the supervisor may not execute it */
 };
 
@@ -42,6 +43,18 @@ static inline struct code_word *code_word_at(struct code_word *table, const uint
 static inline int code_word_holds(const struct code_word *w, const uint32_t word[2], uint32_t pc)
 {
     return w->word[0] == word[0] && w->word[1] == word[1] && w->exec && !(pc & w->unaligned);
+}
+
+/* Entries that an ld128putcs loads into are bits 7:0 of its word, even and below TILE_WEIGHTS.
+ * Given one that is, whether a word is another. */
+static inline int code_word_more_weights(uint32_t one, uint32_t word)
+{
+    return !((one ^ word) & ~(uint32_t)(TILE_WEIGHTS - 2));
+}
+
+static inline unsigned code_word_weights_entry(uint32_t word)
+{
+    return word & (TILE_WEIGHTS - 2);
 }
 
 /* Decodes an item for the supervisor; sets all of out but the cycles. Returns NULL, or why the
