@@ -8,7 +8,7 @@
 #include "emu/base/hash.h"
 #include "emu/bsp/code_word.h"
 
-enum { CODE_BUCKETS = 4096, CODE_PAGE_BYTES = 1 << CODE_PAGE_BITS };
+enum { CODE_BUCKETS = 4096 };
 
 struct code_entry {
     struct hash128 key;
@@ -126,6 +126,8 @@ static void choose_order(struct code_slot *s)
         s->order = ORDER_AUX_FIRST;
     } else if (!(m.a_write & a.a_read)) {
         s->order = ORDER_MAIN_FIRST;
+    } else if (s->fast_put) { /* it reads nothing but what it stores */
+        s->order = ORDER_KEEP;
     } else {
         s->order = ORDER_SWAP;
         for (unsigned r = 0; r < 16; r++) {
@@ -163,24 +165,26 @@ static void decode_slot(const struct arch *arch, const uint32_t word[2], struct 
         s->flags |= isa_op_form(s->aux.op)->flags;
         s->slots = (uint16_t)(slots > s->slots ? slots : s->slots);
         s->fast_aux = fast_find(s->aux.op);
+        s->fast_put = fast_find_put(s->main.op);
         choose_order(s);
     }
 }
 
-/* Counts what follows each slot. An item that reaches into the next page is the last of its page.
- */
-static void count_straight(struct code_slot slot[CODE_PAGE_WORDS])
+/* Counts what follows each slot. */
+static void count_straight(struct code_slot *slot)
 {
-    for (unsigned i = CODE_PAGE_WORDS; i-- > 0;) {
+    for (unsigned i = CODE_PAGE_SLOTS; i-- > 0;) {
         struct code_slot *s = &slot[i];
-        unsigned next = i + s->bytes / 4;
-        int more = next < CODE_PAGE_WORDS;
+        const struct code_slot *next = code_slot_after(s);
 
         if (s->invalid || s->flags & (INSN_CONTROL | INSN_SYSTEM))
             continue;
-        s->straight = (uint16_t)(1 + (more ? slot[next].straight : 0));
+        s->straight = (uint16_t)(1 + next->straight);
+        s->straight_words = (uint16_t)(s->bytes / 4 + next->straight_words);
+        s->straight_slots = s->slots + next->straight_slots;
+        s->straight_instructions = (uint16_t)(s->instructions + next->straight_instructions);
         if (s->is_bundle)
-            s->bundles = (uint16_t)(1 + (more ? slot[next].bundles : 0));
+            s->bundles = (uint16_t)(1 + next->bundles);
     }
 }
 
@@ -192,7 +196,7 @@ static struct code_entry *decode_page(const struct arch *arch, const uint32_t *w
     if (!e)
         return NULL;
     e->key = key;
-    for (unsigned i = 0; i < CODE_PAGE_WORDS; i++)
+    for (unsigned i = 0; i < CODE_PAGE_SLOTS; i++)
         decode_slot(arch, &word[i], &e->page.slot[i]);
     count_straight(e->page.slot);
     return e;
@@ -201,15 +205,14 @@ static struct code_entry *decode_page(const struct arch *arch, const uint32_t *w
 const struct code_page *code_page_get(struct code_cache *c, struct tile *t, uint32_t pc)
 {
     uint32_t index = (pc - t->mem_base) >> CODE_PAGE_BITS;
-    uint32_t off = index << CODE_PAGE_BITS, end = off + CODE_PAGE_BYTES;
-    uint32_t word[CODE_PAGE_WORDS + 1] = {
-        0
-    }; /* and the second half of a bundle in the last word */
+    uint32_t word[CODE_PAGE_WORDS + CODE_REACH_WORDS] = { 0 };
+    uint32_t off = index << CODE_PAGE_BITS, bytes = t->region0_bytes - off;
     struct hash128 key;
     struct code_entry *e;
 
-    memcpy(word, t->mem + off,
-           end < t->region0_bytes ? CODE_PAGE_BYTES + 4 : t->region0_bytes - off);
+    if (bytes > sizeof(word))
+        bytes = sizeof(word);
+    memcpy(word, t->mem + off, bytes);
     key = hash128(word, sizeof(word));
     pthread_mutex_lock(&c->lock);
     for (e = c->bucket[key.lo % CODE_BUCKETS]; e && !hash128_equal(e->key, key); e = e->next)
@@ -223,7 +226,7 @@ const struct code_page *code_page_get(struct code_cache *c, struct tile *t, uint
     if (!e)
         return NULL;
     t->page[index] = &e->page;
-    if (t->code_end < end + 4)
-        t->code_end = end + 4;
+    if (t->code_end < off + bytes)
+        t->code_end = off + bytes;
     return &e->page;
 }

@@ -13,21 +13,6 @@
 
 #include "emu/bsp/issue.h"
 
-/* Workers at one address and in one repeat body, or in none, that are due in one round. */
-struct group {
-    uint32_t lanes, pc;    /* pc: of the next item */
-    uint64_t round;        /* in which it is issued */
-    uint64_t start;        /* first round: the slots issued are the rounds since */
-    uint64_t instructions; /* not yet added to the lanes' counters */
-    uint32_t first, end;   /* the repeat body */
-    uint32_t turns;        /* that all lanes still want, this one included; 0: outside a repeat */
-    uint32_t turned;       /* and how many of them are done, but not yet in t->rpt_count[] */
-    /* The straight code ahead, by group_ahead(). */
-    const struct code_slot *at, *head; /* next item; that at `first`, NULL if in another page */
-    struct code_page *const *seat;     /* where the tile keeps the page, and what it kept there */
-    const struct code_page *page;
-};
-
 /* All workers that are due in a round. */
 struct formation {
     struct group group[TILE_WORKERS];
@@ -76,23 +61,39 @@ static void group_take_body(const struct tile *t, struct group *g)
     }
 }
 
-/* Counts an item, and moves on unless it decides itself where to. */
+/* Counts an item that decides itself where to go on. */
 static inline void group_count(struct group *g, const struct code_slot *s)
 {
     g->instructions += s->instructions;
     g->round += (uint64_t)s->slots * TILE_WORKERS;
 }
 
-static inline void group_advance(struct group *g, const struct code_slot *s)
+/* Counts the straight code up to the next item. */
+static inline void group_move(struct group *g)
 {
-    group_count(g, s);
-    g->pc += s->bytes;
-    g->at = s->bytes == ISA_BUNDLE_BYTES ? s + 2 : s + 1; /* a guess is sooner right than a sum */
-    if (g->turns && g->pc == g->end) {
-        g->turned++;
+    g->pc = issue_pc(g, g->at);
+    g->round = issue_round(g, g->at);
+    g->instructions += (uint16_t)(g->from->straight_instructions - g->at->straight_instructions);
+    g->from = g->at;
+}
+
+/* At the tail: goes back to the head of a body that ends here. Returns 0 when the code ahead ends.
+ */
+static inline int group_turn(struct group *g)
+{
+    if (EMU_LIKELY(g->from == g->head)) { /* a whole turn */
+        g->round += g->body_cycles;
+        g->instructions += g->body_instructions;
+    } else {
+        group_move(g);
+        if (!g->turns || g->pc != g->end)
+            return 0;
         g->pc = g->first;
-        g->at = g->head;
+        g->from = g->head;
     }
+    g->turned++;
+    g->at = g->head;
+    return g->head && g->turned < g->turns;
 }
 
 /* Gives the lanes their addresses and counts of iterations. Returns 0 when the group ends here:
@@ -129,33 +130,34 @@ static void group_leave(struct barrel *b, const struct group *g)
     }
 }
 
-/* group_ahead() inside a repeat body that begins at offset `first`. */
-static uint64_t body_ahead(struct group *g, const struct code_slot *s, uint32_t page,
-                           uint32_t first)
+/* group_ahead() inside a repeat body. */
+static uint64_t body_ahead(struct group *g)
 {
-    uint32_t left = (g->end - g->pc) / ISA_BUNDLE_BYTES;
-    uint32_t body = (g->end - g->first) / ISA_BUNDLE_BYTES;
+    uint32_t left = (g->end - g->pc) / ISA_BUNDLE_BYTES, back = (g->pc - g->first) / 4;
 
-    if (s->bundles < left)
-        return s->bundles;
-    g->head = &g->page->slot[first / 4 % CODE_PAGE_WORDS];
-    if (first >> CODE_PAGE_BITS != page || g->head->bundles < body) {
-        g->head = NULL;
-        return left;
+    if (g->at->bundles < left) {
+        g->tail = g->at + (size_t)2 * g->at->bundles;
+        return g->at->bundles;
     }
-    return left + (g->turns - 1) * (uint64_t)body;
+    g->tail = g->at + (size_t)2 * left;
+    if (back > (size_t)(g->at - g->page->slot) || (g->at - back)->bundles < left + back / 2)
+        return left;
+    g->head = g->at - back;
+    g->body_cycles = TILE_WORKERS * (g->head->straight_slots - g->tail->straight_slots);
+    g->body_instructions = 2 * (left + back / 2);
+    return left + (g->turns - 1) * (uint64_t)(left + back / 2);
 }
 
 /* How many items, from s at the group's address on, are straight code within the page: iterations
  * that all lanes want count, too. */
 static inline uint64_t group_ahead(const struct tile *t, struct group *g, const struct code_slot *s)
 {
-    uint32_t page = (g->pc - t->mem_base) >> CODE_PAGE_BITS;
-
-    g->at = s;
-    g->seat = &t->page[page];
+    g->from = g->at = s;
+    g->head = NULL;
+    g->tail = s + s->straight_words;
+    g->seat = &t->page[(g->pc - t->mem_base) >> CODE_PAGE_BITS];
     g->page = *g->seat;
-    return g->turns ? body_ahead(g, s, page, g->first - t->mem_base) : s->straight;
+    return g->turns ? body_ahead(g) : s->straight;
 }
 
 /* The lanes of a mask that are where one of them is: same address, same repeat body or none. */
@@ -220,29 +222,29 @@ static void advance_lane(struct tile *t, unsigned lane)
 static inline const struct code_slot *group_fetch(const struct barrel *b, struct tile *t,
                                                   const struct group *g)
 {
-    const struct code_slot *s = issue_fetch(b, t, g->lanes, g->pc, g->round);
+    const struct code_slot *s = issue_fetch(b, t, g);
 
     if (s && g->turns && !body_allows(s))
-        return issue_fetch_fault(b, t, g->lanes, g->pc, g->round, FAULT_INVALID_INSTR, not_in_body);
+        return issue_fetch_fault(b, t, g, FAULT_INVALID_INSTR, not_in_body);
     return s;
 }
 
 static void one_round(struct barrel *b, struct tile *t, struct formation *f)
 {
     for (unsigned i = 0; i < f->groups; i++)
-        f->group[i].at = group_fetch(b, t, &f->group[i]);
+        f->group[i].from = group_fetch(b, t, &f->group[i]);
     for (unsigned i = 0; i < f->spans; i++) {
         const struct group *g = f->span[i].group;
 
-        if (g->at)
-            issue_item(b, t, f->span[i].lanes, g->pc, g->round, g->at);
+        if (g->from)
+            issue_item(b, t, f->span[i].lanes, g, g->from);
     }
     for (unsigned i = 0; i < f->groups; i++) {
         struct group *g = &f->group[i];
 
-        if (!g->at)
+        if (!g->from)
             continue;
-        group_count(g, g->at);
+        group_count(g, g->from);
         group_leave(b, g);
         for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
             if (g->lanes >> lane & 1)
@@ -263,19 +265,35 @@ void round_issue_lane(struct barrel *b, struct tile *t, unsigned lane)
 
 /* --- a single group: what all running workers do together --------------------------------- */
 
-static int lockstep_stretch(const struct barrel *b, struct tile *t, struct group *at,
-                            uint64_t items, uint64_t max_cycle)
+/* How far the straight code goes before max_cycle: to the tail, or by one item. */
+static const struct code_slot *lockstep_end(const struct group *g, uint64_t max_cycle)
 {
-    struct group g = *at; /* stays in registers */
+    return issue_round(g, g->tail) <= max_cycle ? g->tail : code_slot_after(g->at);
+}
+
+/* Straight code: up to the tail, as often as the body turns. */
+static int lockstep_stretch(const struct barrel *b, struct tile *t, struct group *g,
+                            uint64_t max_cycle)
+{
+    const uint32_t lanes = g->lanes;
+    struct code_page *const *const seat = g->seat;
+    const struct code_page *const page = g->page;
+    int as_before;
 
     do {
-        const struct code_slot *s = g.at;
+        const struct code_slot *s = g->at, *end = lockstep_end(g, max_cycle);
 
-        issue_straight(b, t, g.lanes, g.pc, g.round, s);
-        group_advance(&g, s);
-    } while (--items && !t->fault.kind && g.round < max_cycle && *g.seat == g.page);
-    *at = g;
-    return group_settle(t, at) && !t->fault.kind;
+        do {
+            issue_straight(b, t, lanes, g, s);
+            s = code_slot_after(s);
+            as_before = !t->fault.kind && *seat == page;
+        } while (s != end && as_before);
+        g->at = s;
+        if (s == g->tail && !group_turn(g))
+            break;
+        group_move(g);
+    } while (as_before && g->round < max_cycle);
+    return group_settle(t, g) && !t->fault.kind;
 }
 
 /* After a control or system instruction: take the lanes' own next addresses. Returns 0 when the
@@ -299,19 +317,24 @@ static int lockstep_follow(struct tile *t, struct group *g)
 static int lockstep_item(const struct barrel *b, struct tile *t, struct group *g,
                          const struct code_slot *s)
 {
-    issue_item(b, t, g->lanes, g->pc, g->round, s);
+    g->from = s;
+    issue_item(b, t, g->lanes, g, s);
+    group_count(g, s);
     if (!s->flags) {
-        group_advance(g, s);
+        g->pc += s->bytes;
+        if (g->turns && g->pc == g->end) {
+            g->turned++;
+            g->pc = g->first;
+        }
         return group_settle(t, g) && !t->fault.kind;
     }
-    group_count(g, s);
     return lockstep_follow(t, g) && !t->exited && !t->fault.kind;
 }
 
 static void lockstep(struct barrel *b, struct tile *t, struct group *g, uint64_t max_cycle)
 {
-    uint64_t round, ahead;
-    int together;
+    uint64_t round;
+    int together, straight;
 
     do {
         const struct code_slot *s = group_fetch(b, t, g);
@@ -319,8 +342,8 @@ static void lockstep(struct barrel *b, struct tile *t, struct group *g, uint64_t
         round = g->round;
         if (EMU_UNLIKELY(!s))
             break;
-        ahead = b->plain ? 0 : group_ahead(t, g, s);
-        together = ahead ? lockstep_stretch(b, t, g, ahead, max_cycle) : lockstep_item(b, t, g, s);
+        straight = !b->plain && group_ahead(t, g, s);
+        together = straight ? lockstep_stretch(b, t, g, max_cycle) : lockstep_item(b, t, g, s);
     } while (together && g->round < max_cycle);
     group_leave(b, g);
     if (t->exited)
@@ -329,41 +352,72 @@ static void lockstep(struct barrel *b, struct tile *t, struct group *g, uint64_t
 
 /* --- several groups, each in straight code ------------------------------------------------ */
 
-static void auxes(const struct barrel *b, struct tile *t, struct formation *f,
-                  enum bundle_order order)
+/* What all lanes have in registers that a main half stores, before the round. */
+struct kept {
+    uint32_t low[TILE_LANES], high[TILE_LANES];
+};
+
+static void keep(const struct tile *t, const struct formation *f, struct kept *k)
+{
+    for (unsigned i = 0; i < f->groups; i++) {
+        const struct group *g = &f->group[i];
+
+        if (!g->at->fast_put)
+            continue;
+        fast_store(k->low, g->lanes, fast_a(t, g->at->main.s));
+        fast_store(k->high, g->lanes, fast_a(t, g->at->main.s + 1u));
+    }
+}
+
+static void auxes(const struct barrel *b, struct tile *t, struct formation *f, int first)
 {
     for (unsigned i = 0; i < f->groups; i++) {
         struct group *g = &f->group[i];
+        enum bundle_order order = (enum bundle_order)g->at->order;
 
-        if (g->at->order == order)
-            issue_aux(b, t, g->lanes, g->pc, g->round, g->at);
+        if (first ? order == ORDER_AUX_FIRST || order == ORDER_KEEP : order == ORDER_MAIN_FIRST)
+            issue_aux(b, t, g->lanes, g, g->at);
     }
+}
+
+static int main_of_all(struct tile *t, uint32_t lanes, const struct code_slot *s,
+                       const struct kept *k)
+{
+    if (s->fast_put)
+        return s->fast_put(t, lanes, &s->main, fast_load(k->low), fast_load(k->high));
+    return s->fast_main(t, lanes, &s->main);
+}
+
+static void main_of_span(const struct barrel *b, struct tile *t, uint32_t lanes,
+                         const struct group *g, const struct kept *k)
+{
+    const struct code_slot *s = g->at;
+
+    if (s->order == ORDER_KEEP)
+        issue_main_kept(b, t, lanes, g, s, fast_load(k->low), fast_load(k->high));
+    else if (s->order == ORDER_SWAP)
+        issue_swapped(b, t, lanes, g, s);
+    else
+        issue_main(b, t, lanes, g, s);
 }
 
 /* Main halves in slot order: only they touch memory. Neighbours that execute the same one do so
  * together. */
-static void mains(const struct barrel *b, struct tile *t, struct formation *f)
+static void mains(const struct barrel *b, struct tile *t, struct formation *f, const struct kept *k)
 {
     for (unsigned i = 0, next; i < f->spans; i = next) {
         const struct group *g = f->span[i].group;
-        const struct code_slot *s = g->at;
-        uint32_t lanes = f->span[i].lanes;
+        uint32_t lanes = f->span[i].lanes, word = g->at->main_word;
 
         for (next = i + 1; next < f->spans; next++) {
-            if (!s->main_word || f->span[next].group->at->main_word != s->main_word)
+            if (!word || f->span[next].group->at->main_word != word)
                 break;
             lanes |= f->span[next].lanes;
         }
-        if (next > i + 1) {
-            if (s->fast_main(t, lanes, &s->main))
-                continue;
-            lanes = f->span[i].lanes;
-            next = i + 1;
-        }
-        if (s->order == ORDER_SWAP)
-            issue_swapped(b, t, lanes, g->pc, g->round, s);
-        else
-            issue_main(b, t, lanes, g->pc, g->round, s);
+        if (next > i + 1 && main_of_all(t, lanes, g->at, k))
+            continue;
+        next = i + 1;
+        main_of_span(b, t, f->span[i].lanes, g, k);
     }
 }
 
@@ -375,15 +429,9 @@ static uint64_t rounds_ahead(const struct barrel *b, struct tile *t, struct form
     if (b->plain)
         return 0;
     for (unsigned i = 0; i < f->groups && least; i++) {
-        struct group *g = &f->group[i];
-        uint32_t off = g->pc - t->mem_base;
-        const struct code_slot *s;
-        uint64_t ahead;
+        const struct code_slot *s = code_slot_at(t, f->group[i].pc);
+        uint64_t ahead = s ? group_ahead(t, &f->group[i], s) : 0;
 
-        if (off >= t->region0_bytes || (g->pc & 3) || !t->page[off >> CODE_PAGE_BITS])
-            return 0;
-        s = &t->page[off >> CODE_PAGE_BITS]->slot[off / 4 % CODE_PAGE_WORDS];
-        ahead = group_ahead(t, g, s);
         if (ahead < least)
             least = ahead;
     }
@@ -402,16 +450,28 @@ static int simple(const struct formation *f)
 
 static void run_apart(struct barrel *b, struct tile *t, struct formation *f, uint64_t rounds)
 {
+    struct kept kept = { { 0 }, { 0 } };
+
     do {
-        auxes(b, t, f, ORDER_AUX_FIRST);
-        mains(b, t, f);
-        auxes(b, t, f, ORDER_MAIN_FIRST);
-        for (unsigned i = 0; i < f->groups; i++)
-            group_advance(&f->group[i], f->group[i].at);
+        keep(t, f, &kept);
+        auxes(b, t, f, 1);
+        mains(b, t, f, &kept);
+        auxes(b, t, f, 0);
+        for (unsigned i = 0; i < f->groups; i++) {
+            struct group *g = &f->group[i];
+
+            g->at = code_slot_after(g->at);
+            if (g->at == g->tail)
+                group_turn(g);
+        }
     } while (--rounds && !t->fault.kind && simple(f));
     for (unsigned i = 0; i < f->groups; i++) {
-        group_settle(t, &f->group[i]);
-        group_leave(b, &f->group[i]);
+        struct group *g = &f->group[i];
+
+        if (g->at != g->from)
+            group_move(g);
+        group_settle(t, g);
+        group_leave(b, g);
     }
 }
 

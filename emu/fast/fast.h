@@ -13,6 +13,9 @@
 #include "emu/isa/isa.h"
 #include "emu/tile/tile.h"
 
+/* Eight 32-bit lanes of a register row. */
+typedef uint32_t v8u __attribute__((vector_size(32)));
+
 enum { LANES_ALL = (1 << TILE_WORKERS) - 1 }; /* of the workers */
 
 /* Executes one instruction for all lanes of the mask at once and returns 1, or changes nothing and
@@ -20,9 +23,15 @@ enum { LANES_ALL = (1 << TILE_WORKERS) - 1 }; /* of the workers */
  * plain function, $FP_STS included. */
 typedef int fast_fn(struct tile *t, uint32_t lanes, const struct insn *in);
 
-#define FAST(id) fast_fn fast_##id;
+/* The same for instructions that read no $a register but a pair $aS:2, which they store: what they
+ * store is given, for all lanes. They do it in slot order. */
+typedef int fast_put_fn(struct tile *t, uint32_t lanes, const struct insn *in, v8u low, v8u high);
+
+#define FAST(id)     fast_fn fast_##id;
+#define FAST_PUT(id) fast_put_fn fast_put_##id;
 #include "emu/fast/fast.def"
 #undef FAST
+#undef FAST_PUT
 
 /* The fast functions of LANES rows; NULL for other rows. */
 extern fast_fn *const fast_lanes[INSN_COUNT];
@@ -40,5 +49,7 @@ fast_fn fast_none;
 
 /* The fast function of an operation, or fast_none(). */
 fast_fn *fast_find(unsigned op);
+/* NULL if there is none. */
+fast_put_fn *fast_find_put(unsigned op);
 
 #endif

@@ -1,11 +1,14 @@
 /* fast_pace.c - loads and stores at packed addresses for all workers at once. Plain meaning:
- * emu/exec/exec_pace.c. */
+ * emu/exec/exec_pace.c.
+ *
+ * Whatever forbids an access is collected in the sign bits of one vector and tested once.
+ */
 #include "emu/arch/arch_geometry.h"
 #include "emu/fast/fast_access.h"
 
 /* --- packed addresses: three 21-bit byte addresses in a register pair --- */
 
-enum { PACK_MASK = 0x1fffff, PACK_LOW_BITS = 11 };
+enum { PACK_MASK = 0x1fffff, PACK_HIGH = 0x1ff800 /* of address 2, in hi */ };
 
 struct pace {
     v8u lo, hi, stride;
@@ -32,7 +35,7 @@ FAST_INLINE v8u pace_stride(const struct pace *p, unsigned selector)
 
 FAST_INLINE v8u pace_third(const struct pace *p)
 {
-    return p->lo >> 21 | ((p->hi >> 21) & 0x3ff) << PACK_LOW_BITS;
+    return p->lo >> 21 | (p->hi >> 10 & PACK_HIGH);
 }
 
 FAST_INLINE void pace_move(v8u *reg, v8u by)
@@ -42,10 +45,10 @@ FAST_INLINE void pace_move(v8u *reg, v8u by)
 
 FAST_INLINE void pace_move_third(struct pace *p, v8u by)
 {
-    v8u a = (pace_third(p) + by) & PACK_MASK;
+    v8u a = pace_third(p) + by;
 
     p->lo = (p->lo & PACK_MASK) | a << 21;
-    p->hi = (p->hi & (1u << 31 | PACK_MASK)) | (a >> PACK_LOW_BITS) << 21;
+    p->hi = (p->hi & (1u << 31 | PACK_MASK)) | (a & PACK_HIGH) << 10;
 }
 
 FAST_INLINE void pace_write(struct tile *t, uint32_t lanes, const struct insn *in,
@@ -55,37 +58,41 @@ FAST_INLINE void pace_write(struct tile *t, uint32_t lanes, const struct insn *i
     fast_set_m(t, lanes, in->x + 1, p->hi);
 }
 
-/* A number for the memory element per lane, equal where that of arch_element_of() is. */
-FAST_INLINE v8u element(const struct tile *t, v8u off)
-{
-    unsigned shift = (unsigned)__builtin_ctz(t->arch->element_bytes);
-    v8u inner = off - t->region0_bytes;
-    v8u paired = fast_splat(1u << 31) | (inner >> (shift + 1)) << 1 | ((inner >> 3) & 1);
-    v8u in0 = (v8u)(off < t->region0_bytes);
+/* --- what forbids an access: sign bits --- */
 
-    return ((off >> shift) & in0) | (paired & ~in0);
+/* Offsets out of memory for 8 bytes. They are below 2^31, or addresses below the base. */
+FAST_INLINE v8u outside(const struct tile *t, v8u off)
+{
+    return off | (t->mem_bytes - 8 - off);
 }
 
-int fast_ld2x64pace(struct tile *t, uint32_t lanes, const struct insn *in)
+/* Of addresses, or-ed together. */
+FAST_INLINE v8u misaligned(v8u addr)
 {
-    struct pace p = pace_read(t, in);
-    v8u addr0 = p.lo & PACK_MASK, addr1 = p.hi & PACK_MASK;
-    v8u o0 = addr0 - t->mem_base, o1 = addr1 - t->mem_base;
-    uint32_t off0[TILE_LANES], off1[TILE_LANES];
+    return 0 - (addr & 7);
+}
 
-    if ((in->d == in->e && in->d != 14) ||
-        fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr1, o1, 8, 0) |
-                     (v8u)(element(t, o0) == element(t, o1)),
-                 lanes))
-        return 0;
-    put_offsets(lanes, o0, off0);
-    put_offsets(lanes, o1, off1);
-    load_pair(t, lanes, off0, 0, in->d);
-    load_pair(t, lanes, off1, 0, in->e);
-    pace_move(&p.lo, pace_stride(&p, in->i & 3));
-    pace_move(&p.hi, pace_stride(&p, in->i >> 2 & 3));
-    pace_write(t, lanes, in, &p);
-    return 1;
+/* Offsets from region 1 on, negative in region 0, decide which of two accesses meet in a memory
+ * element: arch_element_of() is equal where these bits of both offsets are. */
+struct elements {
+    v8u in0, in1;
+};
+
+FAST_INLINE struct elements elements_of(const struct tile *t)
+{
+    uint32_t bytes = t->arch->element_bytes;
+
+    return (struct elements){ fast_splat(0 - bytes), fast_splat((0 - 2 * bytes) | 8) };
+}
+
+FAST_INLINE v8u pick(v8u if_negative, v8u otherwise, v8u sign)
+{
+    return (v8u)_mm256_blendv_ps((__m256)otherwise, (__m256)if_negative, (__m256)sign);
+}
+
+FAST_INLINE v8u conflict(v8u inner0, v8u inner1, v8u bits)
+{
+    return (v8u)(((inner0 ^ inner1) & bits) == 0);
 }
 
 /* The loads of a lane see what lanes before it have stored in the same round. Only when a store of
@@ -104,64 +111,103 @@ FAST_INLINE v8u lanes_meet(v8u load0, v8u load1, v8u store)
     return meet;
 }
 
-int fast_ldst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
+/* --- the instructions --- */
+
+int fast_ld2x64pace(struct tile *t, uint32_t lanes, const struct insn *in)
 {
+    const struct elements e = elements_of(t);
+    struct pace p = pace_read(t, in);
+    v8u addr0 = p.lo & PACK_MASK, addr1 = p.hi & PACK_MASK;
+    v8u o0 = addr0 - t->mem_base, o1 = addr1 - t->mem_base;
+    v8u i0 = o0 - t->region0_bytes, i1 = o1 - t->region0_bytes;
+    uint32_t off0[TILE_LANES], off1[TILE_LANES];
+
+    if ((in->d == in->e && in->d != 14) ||
+        fast_any_negative(outside(t, o0) | outside(t, o1) | misaligned(addr0 | addr1) |
+                              conflict(i0, i1, pick(e.in0, e.in1, i0)),
+                          lanes))
+        return 0;
+    put_offsets(lanes, o0, off0);
+    put_offsets(lanes, o1, off1);
+    load_pair(t, lanes, off0, 0, in->d);
+    load_pair(t, lanes, off1, 0, in->e);
+    pace_move(&p.lo, pace_stride(&p, in->i & 3));
+    pace_move(&p.hi, pace_stride(&p, in->i >> 2 & 3));
+    pace_write(t, lanes, in, &p);
+    return 1;
+}
+
+int fast_put_ldst64pace(struct tile *t, uint32_t lanes, const struct insn *in, v8u low, v8u high)
+{
+    const struct elements e = elements_of(t);
     struct pace p = pace_read(t, in);
     v8u addr0 = p.lo & PACK_MASK, addr2 = pace_third(&p);
     v8u o0 = addr0 - t->mem_base, o2 = addr2 - t->mem_base;
-    v8u lo = fast_a(t, in->s), hi = fast_a(t, in->s + 1u); /* loads may change the registers */
+    v8u i0 = o0 - t->region0_bytes, i2 = o2 - t->region0_bytes;
     uint32_t off0[TILE_LANES];
 
-    if (fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr2, o2, 8, 0) |
-                     (v8u)(element(t, o0) == element(t, o2)) | lanes_meet(o0, o0, o2),
-                 lanes))
+    if (fast_any_negative(outside(t, o0) | outside(t, o2) | misaligned(addr0 | addr2) |
+                              conflict(i0, i2, pick(e.in0, e.in1, i0)) | lanes_meet(o0, o0, o2),
+                          lanes))
         return 0;
     put_offsets(lanes, o0, off0);
     load_pair(t, lanes, off0, 0, in->d);
-    put_pairs(t, lanes, o2, lo, hi);
+    put_pairs(t, lanes, o2, low, high);
     pace_move(&p.lo, pace_stride(&p, in->i & 3));
     pace_move_third(&p, pace_stride(&p, in->i >> 2 & 3));
     pace_write(t, lanes, in, &p);
     return 1;
 }
 
-int fast_st64pace(struct tile *t, uint32_t lanes, const struct insn *in)
+int fast_put_st64pace(struct tile *t, uint32_t lanes, const struct insn *in, v8u low, v8u high)
 {
     struct pace p = pace_read(t, in);
+    v8u addr2 = pace_third(&p), o2 = addr2 - t->mem_base;
 
-    if (!v_st64(t, lanes, in, pace_third(&p)))
+    if (fast_any_negative(outside(t, o2) | misaligned(addr2), lanes))
         return 0;
+    put_pairs(t, lanes, o2, low, high);
     pace_move_third(&p, pace_stride(&p, in->i & 3));
     pace_write(t, lanes, in, &p);
     return 1;
 }
 
-int fast_ld2xst64pace(struct tile *t, uint32_t lanes, const struct insn *in)
+int fast_put_ld2xst64pace(struct tile *t, uint32_t lanes, const struct insn *in, v8u low, v8u high)
 {
+    const struct elements e = elements_of(t);
     struct pace p = pace_read(t, in);
     v8u addr0 = p.lo & PACK_MASK, addr1 = p.hi & PACK_MASK, addr2 = pace_third(&p);
-    v8u o0 = addr0 - t->mem_base, o1 = addr1 - t->mem_base, o2 = addr2 - t->mem_base, e0, e1, e2;
-    v8u lo = fast_a(t, in->s), hi = fast_a(t, in->s + 1u); /* loads may change the registers */
+    v8u o0 = addr0 - t->mem_base, o1 = addr1 - t->mem_base, o2 = addr2 - t->mem_base;
+    v8u i0 = o0 - t->region0_bytes, i1 = o1 - t->region0_bytes, i2 = o2 - t->region0_bytes;
+    v8u bits = pick(e.in0, e.in1, i0);
     uint32_t off0[TILE_LANES], off1[TILE_LANES];
 
-    if (in->d >= 12)
+    if (in->d >= 12) /* the second load must come from region 1 */
         return 0;
-    e0 = element(t, o0);
-    e1 = element(t, o1);
-    e2 = element(t, o2);
-    if (fast_any(bad_lanes(t, addr0, o0, 8, 0) | bad_lanes(t, addr1, o1, 8, t->region0_bytes) |
-                     bad_lanes(t, addr2, o2, 8, 0) | (v8u)(e0 == e1) | (v8u)(e0 == e2) |
-                     (v8u)(e1 == e2) | lanes_meet(o0, o1, o2),
-                 lanes))
+    if (fast_any_negative(outside(t, o0) | outside(t, o1) | outside(t, o2) | i1 |
+                              misaligned(addr0 | addr1 | addr2) | conflict(i0, i1, bits) |
+                              conflict(i0, i2, bits) | conflict(i1, i2, e.in1) |
+                              lanes_meet(o0, o1, o2),
+                          lanes))
         return 0;
     put_offsets(lanes, o0, off0);
     put_offsets(lanes, o1, off1);
     load_pair(t, lanes, off0, 0, in->d);
     load_pair(t, lanes, off1, 0, in->d + 2);
-    put_pairs(t, lanes, o2, lo, hi);
+    put_pairs(t, lanes, o2, low, high);
     pace_move(&p.lo, pace_stride(&p, in->i & 3));
     pace_move(&p.hi, pace_stride(&p, in->i >> 2 & 3));
     pace_move_third(&p, pace_stride(&p, in->i >> 4 & 3));
     pace_write(t, lanes, in, &p);
     return 1;
 }
+
+/* Alone, they store what is in their registers: before the loads change them. */
+#define STORES_ITS_PAIR(id)                                                                        \
+    int fast_##id(struct tile *t, uint32_t lanes, const struct insn *in)                           \
+    {                                                                                              \
+        return fast_put_##id(t, lanes, in, fast_a(t, in->s), fast_a(t, in->s + 1u));               \
+    }
+STORES_ITS_PAIR(ldst64pace)
+STORES_ITS_PAIR(st64pace)
+STORES_ITS_PAIR(ld2xst64pace)

@@ -7,8 +7,6 @@
 
 #include "emu/fast/fast.h"
 
-/* Eight 32-bit lanes of a register row. */
-typedef uint32_t v8u __attribute__((vector_size(32)));
 typedef int32_t v8i __attribute__((vector_size(32)));
 
 static inline v8u fast_load(const uint32_t row[TILE_LANES])
@@ -77,6 +75,12 @@ static inline void fast_store_pairs(uint64_t out[TILE_LANES], v8u a, v8u b)
     _mm_store_si128((__m128i *)out + 1, _mm256_castsi256_si128(high));
     _mm_store_si128((__m128i *)out + 2, _mm256_extracti128_si256(low, 1));
     _mm_store_si128((__m128i *)out + 3, _mm256_extracti128_si256(high, 1));
+}
+
+/* Whether any participating lane has its sign bit set. */
+static inline int fast_any_negative(v8u v, uint32_t lanes)
+{
+    return !_mm256_testz_ps((__m256)v, (__m256)fast_mask(lanes));
 }
 
 /* Whether any participating lane of a comparison result (all ones / zero) is set. */

@@ -5,8 +5,18 @@
 
 static fast_fn *const own[INSN_COUNT] = {
 #define FAST(id) [INSN_##id] = fast_##id,
+#define FAST_PUT(id)
 #include "emu/fast/fast.def"
 #undef FAST
+#undef FAST_PUT
+};
+
+static fast_put_fn *const put[INSN_COUNT] = {
+#define FAST(id)
+#define FAST_PUT(id) [INSN_##id] = fast_put_##id,
+#include "emu/fast/fast.def"
+#undef FAST
+#undef FAST_PUT
 };
 
 int fast_none(struct tile *t, uint32_t lanes, const struct insn *in)
@@ -20,6 +30,11 @@ fast_fn *fast_find(unsigned op)
     fast_fn *fn = own[op] ? own[op] : fast_lanes[op];
 
     return fn ? fn : fast_none;
+}
+
+fast_put_fn *fast_find_put(unsigned op)
+{
+    return put[op];
 }
 
 bool fast_begin(struct tile *t)

@@ -92,10 +92,11 @@ int tile_write(struct tile *t, uint32_t addr, const void *data, uint32_t bytes)
     return 1;
 }
 
-/* The last bundle of a decoded page may reach one word into the next page. */
+/* Decoded code may reach into the next page. */
 void tile_code_written(struct tile *t, uint32_t off, uint32_t bytes)
 {
-    uint32_t last = off + bytes - 1, code_first = off < 4 ? 0 : off - 4;
+    const uint32_t reach = 4 * CODE_REACH_WORDS;
+    uint32_t last = off + bytes - 1, code_first = off < reach ? 0 : off - reach;
     uint32_t code_last = last < t->region0_bytes ? last : t->region0_bytes - 1;
 
     EMU_ASSERT(bytes && tile_has(t, off, bytes));

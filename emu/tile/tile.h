@@ -20,7 +20,8 @@ enum {
     TILE_LANES = 8,            /* a host vector of 32-bit lanes; lane 7 is unused */
     TILE_ACC = 32,             /* accumulators per worker */
     TILE_WEIGHTS = 64,         /* 64-bit entries of the common weight state */
-    CODE_PAGE_BITS = 10,       /* code is decoded and cached in pages of 1 KiB */
+    CODE_PAGE_BITS = 10,       /* code is decoded and cached in pages of 1 KiB ... */
+    CODE_REACH_WORDS = 33,     /* ... and as many words after it, for code that runs on */
     DIRTY_PAGE_BITS = 12       /* writes are noted per 4 KiB */
 };
 
@@ -102,8 +103,7 @@ struct tile {
 
     uint8_t *mem; /* borrowed: mem_bytes, first byte at address mem_base */
     uint32_t mem_base, mem_bytes, region0_bytes;
-    uint32_t
-        code_end; /* offset after the highest decoded code page; stores below it may hit code */
+    uint32_t code_end; /* offset after the highest decoded code; stores below it may hit code */
     struct code_page *
         *page;      /* owned: region0_bytes >> CODE_PAGE_BITS entries, NULL where not decoded */
     uint8_t *dirty; /* owned: 1 per 4 KiB page written since the caller last cleared it */

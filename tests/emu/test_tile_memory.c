@@ -264,6 +264,7 @@ static void test_code_pages(void **state)
     const struct arch *a = arch_preset("toy4");
     uint32_t pages = a->region0_bytes >> CODE_PAGE_BITS, pair[2] = { 1, 2 };
     struct code_page *decoded = (struct code_page *)(uintptr_t)16; /* opaque to the tile */
+    uint32_t next = a->mem_base + (1u << CODE_PAGE_BITS);
     struct tile t;
     uint8_t block[3000] = { 0 };
 
@@ -272,13 +273,17 @@ static void test_code_pages(void **state)
     for (uint32_t p = 0; p < pages; p++)
         t.page[p] = decoded;
     t.code_end = 4u << CODE_PAGE_BITS;
-    assert_int_equal(tile_store64(&t, 0, a->mem_base + 1032, pair), FAULT_NONE);
+    assert_int_equal(tile_store32(&t, 0, next + 4 * CODE_REACH_WORDS, 1), FAULT_NONE);
     assert_non_null(t.page[0]);
     assert_null(t.page[1]);
     assert_non_null(t.page[2]);
     t.page[1] = decoded;
-    assert_int_equal(tile_store64(&t, 0, a->mem_base + 1024, pair), FAULT_NONE);
-    assert_null(t.page[0]); /* its last bundle may reach into page 1 */
+    assert_int_equal(tile_store32(&t, 0, next + 4 * (CODE_REACH_WORDS - 1), 1), FAULT_NONE);
+    assert_null(t.page[0]); /* it reaches into page 1 */
+    assert_null(t.page[1]);
+    t.page[0] = t.page[1] = decoded;
+    assert_int_equal(tile_store64(&t, 0, next, pair), FAULT_NONE);
+    assert_null(t.page[0]);
     assert_null(t.page[1]);
     assert_non_null(t.page[2]);
     assert_int_equal(tile_store32(&t, 0, a->mem_base + 4 * 1024, 1), FAULT_NONE);
