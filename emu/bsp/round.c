@@ -208,14 +208,15 @@ static void form(const struct barrel *b, const struct tile *t, uint64_t round, u
 
 /* --- one round ---------------------------------------------------------------------------- */
 
-/* Where the lane goes next: the branch target, the head of its repeat body, or simply on. */
-static void advance_lane(struct tile *t, unsigned lane)
+/* Where the lanes go next: the branch target, the head of a repeat body, or simply on. */
+static void advance_lanes(struct tile *t, uint32_t lanes)
 {
-    uint32_t npc = t->npc[lane];
+    const v8u npc = fast_load(t->npc), count = fast_load(t->rpt_count);
+    v8u at_end = (v8u)(count != 0) & (v8u)(npc == fast_load(t->rpt_end));
+    v8u again = at_end & (v8u)(count != 1);
 
-    if (t->rpt_count[lane] && npc == t->rpt_end[lane] && --t->rpt_count[lane])
-        npc = t->rpt_first[lane];
-    t->pc[lane] = npc;
+    fast_store(t->rpt_count, lanes, count + at_end);
+    fast_store(t->pc, lanes, (fast_load(t->rpt_first) & again) | (npc & ~again));
 }
 
 /* The next item, or NULL after a fault. */
@@ -246,10 +247,7 @@ static void one_round(struct barrel *b, struct tile *t, struct formation *f)
             continue;
         group_count(g, g->from);
         group_leave(b, g);
-        for (unsigned lane = 0; lane < TILE_WORKERS; lane++) {
-            if (g->lanes >> lane & 1)
-                advance_lane(t, lane);
-        }
+        advance_lanes(t, g->lanes);
     }
     if (t->exited)
         take_exits(b, t, f->group[0].start);
