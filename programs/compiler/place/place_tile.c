@@ -17,15 +17,17 @@
 #include "programs/compiler/base/key_sort.h"
 
 enum { ORDER_SIZE, ORDER_ALWAYS_FIRST, ORDER_TIME, ORDERS };
-#define NOWHERE  UINT64_MAX
-#define FAR_AWAY (UINT64_MAX / 4)
+#define NOWHERE     UINT64_MAX
+#define FAR_AWAY    (UINT64_MAX / 4)
+#define BESIDE_CODE (NOWHERE - 1) /* of a trial: an item that receives words came to lie there */
 
 struct place_trial {
     const struct place_job *job;
     struct place_scratch *w;
     int down, wishful; /* wishful: wishes count for items that have a place where they come true */
     uint64_t base, code_end, region1, reach, loaded, top; /* addresses */
-    uint32_t count;                                       /* of w->placed */
+    uint64_t clean; /* the lowest address for items that receive words; 0: anywhere */
+    uint32_t count; /* of w->placed */
 };
 
 static uint64_t code_end_of(const struct place_job *job)
@@ -55,6 +57,16 @@ uint64_t place_block_high(const struct arch *a, uint64_t end)
     return region1 + (end - region1 + group - 1) / group * group;
 }
 
+/* The end of the elements from which code is fetched. */
+static uint64_t fetched_end_of(const struct place_job *job)
+{
+    const struct arch *a = job->arch;
+    uint64_t region1 = (uint64_t)a->mem_base + a->region0_bytes;
+    uint64_t end = code_end_of(job) + a->fetch_ahead_bytes;
+
+    return place_block_high(a, end < region1 ? end : region1);
+}
+
 /* ---- one item ---- */
 
 static uint64_t coordinate_of(const struct place_trial *t, uint64_t addr, uint64_t bytes)
@@ -75,16 +87,19 @@ static uint64_t align_place(const struct place_trial *t, uint64_t p, const struc
 }
 
 /* The first place from p on that overlaps no item in use together with this one. Most of the time
- * of a placement is spent here. */
-static uint64_t find_free(const struct place_trial *t, uint64_t p, const struct place_item *it)
+ * of a placement is spent here. next: the first placed item that may be in the way; at first 0,
+ * then what the search for the same item with a lower p left. */
+static uint64_t find_free(const struct place_trial *t, uint64_t p, const struct place_item *it,
+                          uint32_t *next)
 {
     const struct live_row row = live_table_row(t->job->live, it->live);
-    const struct placed_item *x = t->w->placed, *end = x + t->count;
+    const struct placed_item *x = t->w->placed + *next, *end = t->w->placed + t->count;
     uint64_t c = align_place(t, p, it);
 
     for (; x < end && c != NOWHERE && x->low < c + it->bytes; x++)
         if (x->high > c && live_row_meets(&row, x->live))
             c = align_place(t, x->high, it);
+    *next = (uint32_t)(x - t->w->placed);
     return c;
 }
 
@@ -114,9 +129,10 @@ static uint64_t find_place(const struct place_trial *t, uint32_t item, uint64_t 
                            int wishful)
 {
     const struct place_item *it = &t->job->item[item];
+    uint32_t placed = 0;
 
     for (;;) {
-        uint64_t c = find_free(t, low, it), next;
+        uint64_t c = find_free(t, low, it, &placed), next;
 
         if (c == NOWHERE || c + it->bytes > high)
             return NOWHERE;
@@ -129,14 +145,22 @@ static uint64_t find_place(const struct place_trial *t, uint32_t item, uint64_t 
     }
 }
 
+/* Places stay in the order of their low ends; an item comes behind those with its own. */
 static void add_placed(struct place_trial *t, uint32_t item, uint64_t c)
 {
     struct placed_item *p = t->w->placed;
-    uint32_t bytes = t->job->item[item].bytes, i = t->count++;
+    uint32_t bytes = t->job->item[item].bytes, low = 0, high = t->count;
 
-    for (; i && p[i - 1].low > c; i--)
-        p[i] = p[i - 1];
-    p[i] = (struct placed_item){ c, c + bytes, item, t->job->item[item].live };
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+
+        if (p[mid].low > c)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    memmove(p + low + 1, p + low, (t->count++ - low) * sizeof(*p));
+    p[low] = (struct placed_item){ c, c + bytes, item, t->job->item[item].live };
     t->w->addr[item] = t->down ? t->top - (c + bytes) : c;
 }
 
@@ -162,8 +186,8 @@ static uint64_t choose_place(const struct place_trial *t, uint32_t item, int wis
     return c;
 }
 
-/* Returns 0 when there is no place for the item. */
-static int place_item(struct place_trial *t, uint32_t item)
+/* Returns 0, or why the trial has failed: NOWHERE or BESIDE_CODE. */
+static uint64_t place_item(struct place_trial *t, uint32_t item)
 {
     uint64_t c = NOWHERE;
 
@@ -172,9 +196,11 @@ static int place_item(struct place_trial *t, uint32_t item)
     if (c == NOWHERE)
         c = choose_place(t, item, 0);
     if (c == NOWHERE)
-        return 0;
+        return NOWHERE;
     add_placed(t, item, c);
-    return 1;
+    if (t->job->item[item].limits & ITEM_RECEIVES && t->w->addr[item] < t->clean)
+        return BESIDE_CODE;
+    return 0;
 }
 
 /* ---- orders ---- */
@@ -183,6 +209,14 @@ static int place_item(struct place_trial *t, uint32_t item)
  * the others, and whether none of them may end up beside code. */
 struct place_plan {
     uint8_t wishful, receivers_first, clean;
+};
+
+/* In the order in which they are tried, each with all orders. */
+static const struct place_plan plans[] = {
+    { .wishful = 1, .clean = 1 },
+    { .wishful = 1, .receivers_first = 1, .clean = 1 },
+    { .wishful = 1 },
+    { .wishful = 0 },
 };
 
 /* The key by which items are placed, lowest first. Constrained items come before all others, then
@@ -230,7 +264,8 @@ static uint64_t end_of(const struct place_job *job, uint32_t item, uint64_t addr
     return addr + it->bytes + (it->limits & ITEM_LOADED ? job->arch->loader_tail_bytes : 0);
 }
 
-/* Places everything in one order and direction. Returns where the memory has to end, or NOWHERE. */
+/* Places everything in one order and direction. Returns where the memory has to end, or why the
+ * trial has failed. */
 static uint64_t try_order(const struct place_job *job, struct place_scratch *w, unsigned order,
                           int down, const struct place_plan *plan)
 {
@@ -247,13 +282,16 @@ static uint64_t try_order(const struct place_job *job, struct place_scratch *w, 
     uint64_t end = t.code_end;
 
     t.loaded = t.top - a->loader_tail_bytes;
-
+    t.clean = plan->clean ? fetched_end_of(job) : 0;
     sort_items(job, order, plan, w);
     for (uint32_t i = 0; i < job->items; i++)
         w->addr[i] = NOWHERE;
-    for (uint32_t i = 0; i < job->items; i++)
-        if (!place_item(&t, w->order[i].item))
-            return NOWHERE;
+    for (uint32_t i = 0; i < job->items; i++) {
+        uint64_t failed = place_item(&t, w->order[i].item);
+
+        if (failed)
+            return failed;
+    }
     for (uint32_t i = 0; i < t.count; i++) {
         uint32_t k = w->placed[i].item;
         uint64_t item_end = end_of(job, k, w->addr[k]);
@@ -293,39 +331,45 @@ static void keep(struct place_scratch *w)
 /* Items that receive words in an element from which code is fetched. */
 static uint32_t count_beside_code(const struct place_job *job, const uint64_t *addr)
 {
-    const struct arch *a = job->arch;
-    uint64_t region1 = (uint64_t)a->mem_base + a->region0_bytes;
-    uint64_t end = code_end_of(job) + a->fetch_ahead_bytes;
+    uint64_t end = fetched_end_of(job);
     uint32_t count = 0;
 
-    end = place_block_high(a, end < region1 ? end : region1);
     for (uint32_t i = 0; i < job->items; i++)
         count += (job->item[i].limits & ITEM_RECEIVES) && addr[i] < end;
     return count;
 }
 
+/* Tries the plans downwards. Returns 0 when nothing fits. */
+static int place_down(const struct place_job *job, struct place_scratch *w)
+{
+    int full[ORDERS] = { 0 }; /* orders that find no room with wishes, receivers not first */
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(plans) * ORDERS; k++) {
+        const struct place_plan *plan = &plans[k / ORDERS];
+        int plain_wishes = plan->wishful && !plan->receivers_first;
+        uint64_t end;
+
+        if (plain_wishes && full[k % ORDERS])
+            continue;
+        end = try_order(job, w, k % ORDERS, 1, plan);
+        if (end < BESIDE_CODE) {
+            keep(w);
+            return 1;
+        }
+        full[k % ORDERS] |= plain_wishes && end == NOWHERE;
+    }
+    return 0;
+}
+
 void place_tile(const struct place_job *job, struct place_scratch *w)
 {
-    static const struct place_plan plans[] = {
-        { .wishful = 1, .clean = 1 },
-        { .wishful = 1, .receivers_first = 1, .clean = 1 },
-        { .wishful = 1 },
-        { .wishful = 0 },
-    };
     const struct place_plan *plain = &plans[EMU_COUNT_OF(plans) - 1];
     uint64_t best = NOWHERE;
 
     list_partners(job->apart, job->pairs, job->items, &w->apart);
     list_partners(job->wish, job->wishes, job->items, &w->wish);
-    for (unsigned k = 0; k < EMU_COUNT_OF(plans) * ORDERS; k++) {
-        const struct place_plan *plan = &plans[k / ORDERS];
-
-        if (try_order(job, w, k % ORDERS, 1, plan) == NOWHERE ||
-            (plan->clean && count_beside_code(job, w->addr)))
-            continue;
-        keep(w);
+    if (place_down(job, w))
         return;
-    }
     for (unsigned o = 0; o < ORDERS; o++) {
         uint64_t end = try_order(job, w, o, 0, plain);
 
