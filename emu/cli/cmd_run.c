@@ -179,6 +179,14 @@ static enum emu_status run_it(struct running *x, const struct image *im, FILE *d
     return s;
 }
 
+static enum emu_status read_image(const struct request *q, struct image **out)
+{
+    if (q->bytes)
+        return (q->engine ? image_read_bytes_for_timing : image_read_bytes)(q->bytes, q->byte_count,
+                                                                            look_file_name(q), out);
+    return (q->engine ? image_read_for_timing : image_read)(q->what, out);
+}
+
 static enum emu_status run_image_file(const struct request *q, const struct image_hooks *hooks,
                                       FILE *digests, int *code)
 {
@@ -186,8 +194,7 @@ static enum emu_status run_image_file(const struct request *q, const struct imag
     struct image *im;
     enum emu_status s;
 
-    TRY(q->bytes ? image_read_bytes(q->bytes, q->byte_count, look_file_name(q), &im)
-                 : image_read(q->what, &im));
+    TRY(read_image(q, &im));
     s = run_it(&x, im, digests, code);
     image_free(im);
     return s;

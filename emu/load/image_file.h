@@ -31,6 +31,14 @@ enum emu_status image_read(const char *path, struct image **out) EMU_MUST_CHECK;
 enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
                                  struct image **out) EMU_MUST_CHECK;
 
+/* The same for runs of the timing engine only: of a program that it can run, contents of memory
+ * that are nothing but numbers are left zero. Their checksums are proven, but they are not
+ * unpacked. */
+enum emu_status image_read_for_timing(const char *path, struct image **out) EMU_MUST_CHECK;
+enum emu_status image_read_bytes_for_timing(const void *data, size_t bytes,
+                                            const char *name_for_messages,
+                                            struct image **out) EMU_MUST_CHECK;
+
 SUPERSTEP_API_END
 
 #endif

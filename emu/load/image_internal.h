@@ -129,6 +129,7 @@ struct image {
     struct image_note *note;
     size_t notes, note_cap;
     struct image_index tile_index, stream_index;
+    int lacks_numbers; /* it was read for the timing engine */
 };
 
 /* bytes of zeros, aligned to 16; NULL when out of memory. */
@@ -168,6 +169,15 @@ void pool_free(struct image_pool *p);
 
 /* Returns EMU_BAD_IMAGE when one more blob of `bytes` bytes would exceed the limits. */
 enum emu_status image_blob_room(const struct image *im, uint32_t bytes) EMU_MUST_CHECK;
+
+/* ---- image_numbers.c ---- */
+
+/* By string id: 1 for the categories of memory that no control flow depends on. The caller frees
+ * it. */
+enum emu_status image_numbers_new(const struct image *im, uint8_t **category) EMU_MUST_CHECK;
+/* Whether a segment holds nothing but such numbers. */
+int image_is_numbers(const struct image *im, const uint8_t *category, const struct image_tile *t,
+                     const struct image_segment *s);
 
 /* ---- image_section.c ---- */
 

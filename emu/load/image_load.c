@@ -33,31 +33,6 @@ static int write_nonzero(struct tile *t, uint32_t addr, const uint8_t *data, uin
 
 /* ---- the timing engine ---- */
 
-/* Whether a word of a list "a,b" is text. */
-static int list_has(const char *list, const char *text)
-{
-    size_t n = strlen(text);
-
-    while (list && *list) {
-        const char *comma = strchrnul(list, ',');
-
-        if ((size_t)(comma - list) == n && !memcmp(list, text, n))
-            return 1;
-        list = *comma ? comma + 1 : NULL;
-    }
-    return 0;
-}
-
-/* Whether a segment holds nothing but numbers that no control flow depends on. */
-static int is_numbers(const struct image *im, const struct image_tile *t,
-                      const struct image_segment *s, const char *categories)
-{
-    const struct image_range *r = image_range_at(im, t, s->addr);
-
-    return r && s->addr - r->addr + (uint64_t)s->bytes <= r->bytes &&
-           list_has(categories, image_text(im, r->category));
-}
-
 static enum emu_status add_keys(const struct image *im, const struct image_tile *t,
                                 struct replay *r)
 {
@@ -76,15 +51,6 @@ static enum emu_status add_keys(const struct image *im, const struct image_tile 
     s = replay_add(r, t->tile, key, n);
     emu_free(key);
     return s;
-}
-
-const char *image_timing_obstacle(const struct image *im)
-{
-    const char *depends = image_note(im, IMAGE_NOTE_DEPENDS);
-
-    if (depends)
-        return depends;
-    return image_note(im, IMAGE_NOTE_NUMBERS) ? NULL : "calls without timing keys";
 }
 
 /* ---- loading ---- */
@@ -109,28 +75,34 @@ static enum emu_status check_machine(const struct image *im, const struct machin
                 im->arch.base, a->base);
 }
 
-static void load_tile(const struct image *im, const struct image_tile *t, struct machine *m)
+/* numbers: what to leave out, NULL: nothing. */
+static void load_tile(const struct image *im, const struct image_tile *t, const uint8_t *numbers,
+                      struct machine *m)
 {
-    const char *numbers = machine_replay(m) ? image_note(im, IMAGE_NOTE_NUMBERS) : NULL;
-
     for (uint32_t k = 0; k < t->segments; k++) {
         const struct image_segment *s = &im->segment[t->first_segment + k];
         const struct pool_item *blob = &im->blob.item[s->blob];
 
-        if (!is_numbers(im, t, s, numbers))
+        if (!numbers || !image_is_numbers(im, numbers, t, s))
             EMU_ASSERT(write_nonzero(machine_tile(m, t->tile), s->addr, blob->data, s->bytes));
     }
 }
 
 /* Tiles have memories of their own, so each can be filled by any thread. */
-static void load_segments(const struct image *im, uint32_t chip, struct machine *m)
+static enum emu_status load_segments(const struct image *im, uint32_t chip, struct machine *m)
 {
+    uint8_t *numbers = NULL;
+
+    if (machine_replay(m))
+        TRY(image_numbers_new(im, &numbers));
 #pragma omp parallel for schedule(dynamic, 8)                                                      \
     num_threads((int)machine_threads(m)) if (im->tiles > 8)
     for (size_t i = 0; i < im->tiles; i++) {
         if (im->tile[i].chip == chip)
-            load_tile(im, &im->tile[i], m);
+            load_tile(im, &im->tile[i], numbers, m);
     }
+    emu_free(numbers);
+    return EMU_OK;
 }
 
 /* What the host wrote when the image was made. */
@@ -152,7 +124,8 @@ enum emu_status image_load_chip(const struct image *im, uint32_t chip, struct ma
         if (machine_tile_used(m, i))
             return FAIL(BAD_IMAGE, "tile %u of the machine is in use, expected a new machine", i);
     }
-    load_segments(im, chip, m);
+    EMU_ASSERT(!im->lacks_numbers || machine_replay(m));
+    TRY(load_segments(im, chip, m));
     for (size_t i = 0; i < im->tiles; i++) {
         const struct image_tile *t = &im->tile[i];
 

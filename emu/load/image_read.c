@@ -21,7 +21,7 @@ enum { TILE_RECORD_WORDS = 9, INPUT_RECORD_BYTES = 24, HASH_BYTES = 16, NO_ITEM 
 
 /* Where a chunk goes first; other places copy it from there. */
 struct chunk_place {
-    uint8_t *at; /* in the arena */
+    uint8_t *at; /* in the arena; NULL: nowhere */
     uint32_t bytes;
 };
 
@@ -31,6 +31,7 @@ struct blob_table {
     const uint8_t *hash;         /* HASH_BYTES of every chunk */
     uint32_t blobs, chunks;
     struct chunk_place *place; /* owned, one per chunk */
+    uint8_t *wanted;           /* owned, by number of the blob from 0; NULL: all are */
 };
 
 struct image_reader {
@@ -40,6 +41,7 @@ struct image_reader {
     struct blob_table table;
     struct image_index hashes;
     struct image *im;
+    int for_timing;
 };
 
 /* "file: offset: section, item: why" with EMU_BAD_IMAGE. */
@@ -369,6 +371,62 @@ static enum emu_status note_hash(struct image_reader *r, uint32_t chunk)
     return EMU_OK;
 }
 
+/* ---- what the timing engine wants ---- */
+
+static enum emu_status find_wanted(struct image_reader *r)
+{
+    const struct image *im = r->im;
+    uint8_t *numbers = NULL;
+
+    r->table.wanted = emu_alloc((size_t)r->table.blobs + 1, 1);
+    if (!r->table.wanted)
+        return FAIL(NO_MEMORY, "%u blobs", r->table.blobs);
+    TRY(image_numbers_new(im, &numbers));
+    for (size_t i = 0; i < im->tiles; i++) {
+        const struct image_tile *t = &im->tile[i];
+
+        for (uint32_t k = 0; k < t->segments; k++) {
+            const struct image_segment *s = &im->segment[t->first_segment + k];
+
+            if (!image_is_numbers(im, numbers, t, s))
+                r->table.wanted[s->blob - 1] = 1;
+        }
+    }
+    emu_free(numbers);
+    return EMU_OK;
+}
+
+static int is_wanted(const struct blob_table *t, uint32_t blob)
+{
+    return !t->wanted || t->wanted[blob - 1];
+}
+
+/* Chunks go to the first blob that is wanted, or nowhere. */
+static enum emu_status leave_numbers_out(struct image_reader *r)
+{
+    struct blob_table *t = &r->table;
+    const uint32_t *ref = t->ref;
+
+    if (!r->for_timing || image_timing_obstacle(r->im))
+        return EMU_OK;
+    r->im->lacks_numbers = 1;
+    TRY(find_wanted(r));
+    for (uint32_t c = 0; c < t->chunks; c++)
+        t->place[c].at = NULL;
+    for (uint32_t i = 1; i <= t->blobs; i++) {
+        uint8_t *data = (uint8_t *)r->im->blob.item[i].data;
+
+        for (size_t p = 0; p < pages_of(t->bytes[i - 1]); p++) {
+            if (is_wanted(t, i) && ref[p] && !t->place[ref[p] - 1].at)
+                t->place[ref[p] - 1].at = data + p * IMAGE_PAGE_BYTES;
+        }
+        ref += pages_of(t->bytes[i - 1]);
+    }
+    return EMU_OK;
+}
+
+/* ---- groups of chunks ---- */
+
 /* Sections DATA are fetched one after the other and unpacked by all threads, so many at a time:
  * enough work for each thread, little memory where they come from a file. */
 enum { BATCH_GROUPS = 64 };
@@ -400,26 +458,40 @@ static enum emu_status fill_group(const struct image_reader *r, uint32_t first,
     if (s->bytes != want)
         return refuse(r, s, NO_ITEM, "%zu bytes, expected the %zu of chunks %u to %u", s->bytes,
                       want, first + 1, end);
-    for (uint32_t c = first; c < end; c++) {
+    for (uint32_t c = first; c < end; at += t->place[c++].bytes) {
         const uint8_t *from = s->raw.data + at;
 
+        if (!t->place[c].at)
+            continue;
         if (!hash128_equal(hash128(from, t->place[c].bytes), chunk_hash(t, c)))
             return refuse(r, s, (long long)c + 1, "expected bytes with the hash of section BLOB");
         if (bytes_are_zero(from, t->place[c].bytes))
             return refuse(r, s, (long long)c + 1, "all zeros, expected chunk 0 to stand for them");
         memcpy(t->place[c].at, from, t->place[c].bytes);
-        at += t->place[c].bytes;
     }
     return EMU_OK;
+}
+
+static int group_is_wanted(const struct blob_table *t, uint32_t first)
+{
+    for (uint32_t c = first; c < group_end(t, first); c++) {
+        if (t->place[c].at)
+            return 1;
+    }
+    return 0;
 }
 
 static enum emu_status unpack_group(const struct group_batch *b, uint32_t i, void *zstd,
                                     struct image_section *s)
 {
+    uint32_t first = (b->first + i) * IMAGE_GROUP_CHUNKS;
+
     if (!zstd)
         return FAIL(NO_MEMORY, "a decompressor");
+    if (!group_is_wanted(&b->r->table, first))
+        return EMU_OK;
     TRY(section_unpack(b->r->src.name, zstd, &b->stored[i], s));
-    return fill_group(b->r, (b->first + i) * IMAGE_GROUP_CHUNKS, s);
+    return fill_group(b->r, first, s);
 }
 
 static void unpack_groups(struct group_batch *b)
@@ -502,10 +574,14 @@ static enum emu_status finish_blobs(struct image_reader *r, size_t *at, uint64_t
     for (uint32_t i = 0; i < t->blobs; i++) {
         uint8_t *data = (uint8_t *)pool->item[i + 1].data;
 
+        if (!is_wanted(t, i + 1))
+            continue;
         copy_chunks(t, data, t->bytes[i], t->ref + at[i]);
         hash[i] = hash64(data, t->bytes[i]);
     }
     for (uint32_t i = 1; i <= t->blobs; i++) {
+        if (!is_wanted(t, i))
+            continue;
         TRY(pool_index_item(pool, i, hash[i - 1], &equal));
         if (equal != i)
             return refuse(r, &r->blob, i, "equals blob %u, expected every blob once", equal);
@@ -601,6 +677,7 @@ static enum emu_status read_blobs(struct image_reader *r)
     TRY(reserve_blobs(r));
     TRY(add_tiles(r));
     TRY(read_host_sections(r));
+    TRY(leave_numbers_out(r));
     return read_data(r, groups);
 }
 
@@ -644,6 +721,7 @@ static enum emu_status read_source(struct image_reader *r, struct image **out)
     byte_buffer_free(&r->blob.raw);
     byte_buffer_free(&r->part.raw);
     emu_free(r->table.place);
+    emu_free(r->table.wanted);
     index_free(&r->hashes);
     if (s != EMU_OK)
         image_free(r->im);
@@ -652,19 +730,20 @@ static enum emu_status read_source(struct image_reader *r, struct image **out)
     return s;
 }
 
-enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
-                                 struct image **out)
+static enum emu_status read_bytes(const void *data, size_t bytes, const char *name, int for_timing,
+                                  struct image **out)
 {
     struct image_reader r = {
-        .src = { .name = name_for_messages, .memory = data ? data : "", .fd = -1, .bytes = bytes }
+        .src = { .name = name, .memory = data ? data : "", .fd = -1, .bytes = bytes },
+        .for_timing = for_timing
     };
 
     return read_source(&r, out);
 }
 
-enum emu_status image_read(const char *path, struct image **out)
+static enum emu_status read_file(const char *path, int for_timing, struct image **out)
 {
-    struct image_reader r = { .src = { .name = path } };
+    struct image_reader r = { .src = { .name = path }, .for_timing = for_timing };
     enum emu_status s;
     struct stat st;
 
@@ -682,4 +761,26 @@ enum emu_status image_read(const char *path, struct image **out)
     }
     close(r.src.fd);
     return s;
+}
+
+enum emu_status image_read(const char *path, struct image **out)
+{
+    return read_file(path, 0, out);
+}
+
+enum emu_status image_read_bytes(const void *data, size_t bytes, const char *name_for_messages,
+                                 struct image **out)
+{
+    return read_bytes(data, bytes, name_for_messages, 0, out);
+}
+
+enum emu_status image_read_for_timing(const char *path, struct image **out)
+{
+    return read_file(path, 1, out);
+}
+
+enum emu_status image_read_bytes_for_timing(const void *data, size_t bytes,
+                                            const char *name_for_messages, struct image **out)
+{
+    return read_bytes(data, bytes, name_for_messages, 1, out);
 }

@@ -402,16 +402,16 @@ static int find_program(struct model_run *m)
     const struct net_cache_input in = { &m->choice, m->net, &m->arch,
                                         compile_options_of(m->q).exchange };
     char label[TEXT_MAX];
-    int found;
+    int cycles_only = needs_no_values(m->q), found;
 
     if (m->q->compare_layers || m->q->logits || m->q->write_weights)
         return 0; /* that needs weights or a graph */
     net_cache_open(&in, &m->cache);
-    found = net_cache_find(&m->cache, &m->entry);
-    if (!found && needs_no_values(m->q)) {
+    found = net_cache_find(&m->cache, cycles_only, &m->entry);
+    if (!found && cycles_only) {
         m->choice.blank = 1;
         net_cache_open(&in, &m->cache);
-        found = net_cache_find(&m->cache, &m->entry);
+        found = net_cache_find(&m->cache, cycles_only, &m->entry);
     }
     if (!found)
         return 0;

@@ -101,14 +101,14 @@ void net_cache_open(const struct net_cache_input *in, struct net_cache *out)
         out->disk = disk_cache_none();
 }
 
-int net_cache_find(const struct net_cache *c, struct net_entry *out)
+int net_cache_find(const struct net_cache *c, int for_timing, struct net_entry *out)
 {
     struct disk_cache_entry e;
     enum emu_status s;
 
     if (!disk_cache_read(&c->disk, c->key, KIND, &e))
         return 0;
-    s = net_entry_read(e.body, e.bytes, c->in.net, c->in.arch, out);
+    s = net_entry_read(e.body, e.bytes, c->in.net, c->in.arch, for_timing, out);
     disk_cache_entry_free(&e);
     return s == EMU_OK;
 }

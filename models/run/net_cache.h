@@ -30,8 +30,9 @@ struct net_cache {
 /* Opens the cache of the choice and computes the key. What cannot be read (the weights, the program
  * itself) is no error here: then there is no cache. */
 void net_cache_open(const struct net_cache_input *in, struct net_cache *out);
-/* Returns 1 when the network is there and whole. What cannot be used counts as not there. */
-int net_cache_find(const struct net_cache *c, struct net_entry *out);
+/* Returns 1 when the network is there and whole. What cannot be used counts as not there.
+ * for_timing: only the timing engine is to run it (image_read_for_timing()). */
+int net_cache_find(const struct net_cache *c, int for_timing, struct net_entry *out);
 /* Keeps a network that fits; its image must have no pictures. names: of the weights' tensors, NULL
  * without a file. Errors: EMU_IO, EMU_NO_MEMORY: it is not kept. */
 enum emu_status net_cache_keep(const struct net_cache *c, const struct compiled *program,

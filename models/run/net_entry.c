@@ -258,7 +258,7 @@ enum emu_status net_entry_read_object(const char *text, size_t bytes, const stru
 }
 
 enum emu_status net_entry_read(const void *body, size_t bytes, const struct net *n,
-                               const struct arch *a, struct net_entry *out)
+                               const struct arch *a, int for_timing, struct net_entry *out)
 {
     const uint8_t *at = body;
     enum emu_status s;
@@ -271,8 +271,8 @@ enum emu_status net_entry_read(const void *body, size_t bytes, const struct net 
         return FAIL(BAD_IMAGE, "an entry of the cache: %zu bytes are too few", bytes);
     at += sizeof(text);
     TRY(net_entry_read_object((const char *)at, text, n, a, out));
-    s = image_read_bytes(at + text, bytes - sizeof(text) - text, "an entry of the cache",
-                         &out->image);
+    s = (for_timing ? image_read_bytes_for_timing : image_read_bytes)(
+        at + text, bytes - sizeof(text) - text, "an entry of the cache", &out->image);
     if (s == EMU_OK)
         s = image_set_arch(out->image, a);
     if (s != EMU_OK)

@@ -24,10 +24,12 @@ struct net_entry { /* all owned */
  * layer_cycles_init() made it, names may be NULL. Errors: EMU_IO, EMU_NO_MEMORY. */
 enum emu_status net_entry_write(const struct compiled *c, const struct layer_cycles *k,
                                 const char *names, const struct output_file *out) EMU_MUST_CHECK;
-/* Reads the body of an entry for a network on a machine. Nothing in it is trusted: EMU_BAD_IMAGE,
- * EMU_NO_MEMORY. Free with net_entry_free(), which takes what is all zero. */
+/* Reads the body of an entry for a network on a machine; for_timing: its image as
+ * image_read_for_timing() does. Nothing in it is trusted: EMU_BAD_IMAGE, EMU_NO_MEMORY. Free with
+ * net_entry_free(), which takes what is all zero. */
 enum emu_status net_entry_read(const void *body, size_t bytes, const struct net *n,
-                               const struct arch *a, struct net_entry *out) EMU_MUST_CHECK;
+                               const struct arch *a, int for_timing,
+                               struct net_entry *out) EMU_MUST_CHECK;
 /* The same of the JSON alone: out has no image. */
 enum emu_status net_entry_read_object(const char *text, size_t bytes, const struct net *n,
                                       const struct arch *a, struct net_entry *out) EMU_MUST_CHECK;

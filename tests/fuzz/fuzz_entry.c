@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct arch *a = arch_preset("toy4");
     struct net_entry e;
 
-    if (net_entry_read(data, size, &n, a, &e) == EMU_OK)
+    if (net_entry_read(data, size, &n, a, 0, &e) == EMU_OK)
         look_at(&e, &n, a);
     net_entry_free(&e);
     if (net_entry_read_object((const char *)data, size, &n, a, &e) == EMU_OK)

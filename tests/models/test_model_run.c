@@ -565,7 +565,7 @@ static char *image_file_of(const struct compiled_net *r, const struct arch *a, c
     FILE *f;
 
     close(mkstemp(path));
-    must(net_entry_read(data, bytes, r->net, a, &e));
+    must(net_entry_read(data, bytes, r->net, a, 0, &e));
     must(image_write(e.image, path));
     net_entry_free(&e);
     f = fopen(path, "rb");
@@ -590,7 +590,7 @@ static void damage_entry(struct compiled_net *r, const struct model_answer *m, u
     for (size_t cut = 0; cut < bytes; cut += 1 + bytes / 20) {
         struct net_entry e;
 
-        assert_int_equal(net_entry_read(data, cut, r->net, &r->arch, &e), EMU_BAD_IMAGE);
+        assert_int_equal(net_entry_read(data, cut, r->net, &r->arch, 0, &e), EMU_BAD_IMAGE);
     }
     for (size_t at = 0; at < text; at += 1 + text / 400) {
         struct model_answer other = *m;
@@ -626,7 +626,7 @@ static void test_entry(void **state)
     char *a, *b;
 
     must(arch_set(&fast, "clock_mhz=2000"));
-    must(net_entry_read(data, bytes, r->net, &fast, &e));
+    must(net_entry_read(data, bytes, r->net, &fast, 0, &e));
     assert_string_equal(e.names, "timm");
     assert_true(arch_equal(image_arch(e.image), &fast));
     must(image_set_arch(e.image, &r->arch));
