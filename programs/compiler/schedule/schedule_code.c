@@ -44,11 +44,9 @@ static void lists_count(struct tile_lists *l, uint32_t points, const struct send
 static void lists_fill(struct tile_lists *l, const struct schedule *s, const struct send_list *j,
                        const struct timing *t)
 {
-    const struct arch *a = s->p->arch;
-
     for (uint32_t i = 0; i < j->sends; i++) {
         const struct send *send = &j->send[i];
-        uint32_t source = s->point[send->point].physical;
+        const struct endpoint *from = &s->point[send->point];
         struct timed_send *x = &l->timed[l->first_send[send->point + 1]++];
 
         *x = (struct timed_send){ .event = t->start[i],
@@ -57,11 +55,11 @@ static void lists_fill(struct tile_lists *l, const struct schedule *s, const str
         for (uint32_t k = send->first; k < send->first + send->dests; k++) {
             const struct send_dest *d = &j->dest[k];
 
-            x->ctl |= arch_exchange_direction(a, source, s->point[d->point].physical);
+            x->ctl |= arch_exchange_direction_between(&from->end, &s->point[d->point].end);
             l->receive[l->first_receive[d->point + 1]++] =
                 (struct timed_receive){ .event = (int64_t)t->start[i] + d->delay,
                                         .words = send->words,
-                                        .source = source,
+                                        .source = from->physical,
                                         .addr = d->to };
         }
     }

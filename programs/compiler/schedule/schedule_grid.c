@@ -16,8 +16,8 @@ enum {
 };
 
 struct ways {
-    uint32_t far[WAYS];  /* the physical place with which the delays of a way are measured */
-    int32_t delay[WAYS]; /* the largest delay to that place */
+    struct arch_exchange_end far[WAYS]; /* with which the delays of a way are measured */
+    int32_t delay[WAYS];                /* the largest delay to that place */
 };
 
 static uint32_t greatest_divisor(uint32_t a, uint32_t b)
@@ -39,38 +39,34 @@ static uint32_t half_of(const struct arch *a, uint32_t physical)
     return physical % row >= row / 2;
 }
 
-/* The way of a send: its direction and the half of the receiver. */
-static uint32_t way_of(const struct arch *a, uint32_t from, uint32_t to)
-{
-    uint32_t last = arch_exchange_direction(a, from, to) == TOWARDS_LAST;
-
-    return 2 * last + half_of(a, to);
-}
-
 /* The columns of a half are folded: the first of half 0 lies beside the last of half 1. */
 static void ways_init(struct ways *w, const struct arch *a)
 {
     uint32_t row = arch_physical_count(a) / a->exchange_rows, column = row / a->exchange_columns;
 
-    w->far[0] = 0;
-    w->far[1] = row - column;
-    w->far[2] = row / 2 - column;
-    w->far[3] = row / 2;
+    w->far[0] = arch_exchange_end_of(a, 0);
+    w->far[1] = arch_exchange_end_of(a, row - column);
+    w->far[2] = arch_exchange_end_of(a, row / 2 - column);
+    w->far[3] = arch_exchange_end_of(a, row / 2);
     for (unsigned k = 0; k < WAYS; k++)
         w->delay[k] = NO_DELAY;
 }
 
+/* The way of a send: its direction and the half of its first receiver. */
 static uint32_t send_way(const struct schedule *s, const struct send_list *l,
                          const struct send *send)
 {
-    return way_of(s->p->arch, s->point[send->point].physical,
-                  s->point[l->dest[send->first].point].physical);
+    const struct endpoint *from = &s->point[send->point];
+    const struct endpoint *to = &s->point[l->dest[send->first].point];
+    uint32_t last = arch_exchange_direction_between(&from->end, &to->end) == TOWARDS_LAST;
+
+    return 2 * last + half_of(s->p->arch, to->physical);
 }
 
 static int32_t way_delay(const struct schedule *s, const struct send *send, const struct ways *w,
                          uint32_t way)
 {
-    return arch_exchange_delay(s->p->arch, s->point[send->point].physical, w->far[way]);
+    return arch_exchange_delay_between(&s->point[send->point].end, &w->far[way]);
 }
 
 uint32_t schedule_grid(const struct schedule *s, const struct send_list *l, uint32_t *phase)
@@ -94,7 +90,7 @@ uint32_t schedule_grid(const struct schedule *s, const struct send_list *l, uint
         w.delay[way] = delay > w.delay[way] ? delay : w.delay[way];
     }
     for (unsigned k = 0; k < WAYS; k++) /* an even number of events between the clocks of a tile */
-        w.delay[k] += (w.delay[k] + arch_exchange_delay(s->p->arch, 0, w.far[k])) & 1;
+        w.delay[k] += (w.delay[k] + arch_exchange_delay_between(&w.far[0], &w.far[k])) & 1;
     for (uint32_t j = 0; j < l->sends; j++) {
         uint32_t way = send_way(s, l, &l->send[j]);
 

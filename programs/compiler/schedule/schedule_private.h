@@ -10,6 +10,7 @@
 /* A tile that takes part. */
 struct endpoint {
     uint32_t tile, physical;
+    struct arch_exchange_end end;
     uint32_t lag; /* pic_lag */
     uint32_t words_in, words_out;
     uint32_t messages_in, messages_out; /* of the problem */

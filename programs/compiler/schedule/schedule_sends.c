@@ -147,6 +147,7 @@ static enum emu_status list_points(struct schedule *s, uint32_t *point_of)
             continue;
         s->point[k].tile = t;
         s->point[k].physical = arch_tile_physical(a, t);
+        s->point[k].end = arch_exchange_end_of(a, s->point[k].physical);
         s->point[k].lag = arch_pic_lag(a, s->point[k].physical);
         point_of[t] = k++;
     }
@@ -227,12 +228,11 @@ static void add_send(struct schedule *s, const uint32_t *point_of, size_t i)
         const struct exchange_dest *d = &p->dest[m->first + k];
         uint32_t to = point_of[d->tile];
 
-        l->dest[l->dests++] =
-            (struct send_dest){ .point = to,
-                                .delay = arch_exchange_delay(p->arch, s->point[from].physical,
-                                                             s->point[to].physical),
-                                .rank = s->rank[m->first + k],
-                                .to = d->to };
+        l->dest[l->dests++] = (struct send_dest){ .point = to,
+                                                  .delay = arch_exchange_delay_between(
+                                                      &s->point[from].end, &s->point[to].end),
+                                                  .rank = s->rank[m->first + k],
+                                                  .to = d->to };
     }
 }
 
