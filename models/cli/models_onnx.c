@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/base/output_file.h"
 #include "emu/cli/options.h"
 #include "models/onnx/onnx.h"
 #include "models/operators/op_print.h"
@@ -25,8 +26,7 @@ static enum emu_status refuse_others(const struct request *q)
         const char *name;
     } other[] = { { OPTION_resolution, "resolution" }, { OPTION_classes, "classes" },
                   { OPTION_padding, "padding" },       { OPTION_norm, "norm" },
-                  { OPTION_weights, "weights" },       { OPTION_seed, "seed" },
-                  { OPTION_output, "output" } };
+                  { OPTION_weights, "weights" },       { OPTION_seed, "seed" } };
 
     for (unsigned k = 0; k < EMU_COUNT_OF(other); k++) {
         if (request_has(q, other[k].id))
@@ -104,6 +104,17 @@ static void print_model(const char *file, const struct onnx_model *m, uint32_t f
     op_graph_print(g, stdout);
 }
 
+static enum emu_status write_file(const struct request *q, const struct op_graph *g)
+{
+    struct output_file *out;
+    enum emu_status s;
+
+    TRY(output_not_input(q->output, q->what));
+    TRY(output_open(q->output, &out));
+    s = onnx_write(g, output_stream(out));
+    return output_end(out, s);
+}
+
 enum emu_status models_show_onnx(const struct request *q)
 {
     struct onnx_model *m;
@@ -121,6 +132,8 @@ enum emu_status models_show_onnx(const struct request *q)
     }
     s = op_graph_tidy(m->graph);
     folded = m->graph->nodes;
+    if (s == EMU_OK && q->output)
+        s = write_file(q, m->graph);
     if (s == EMU_OK)
         s = pass_all(m->graph);
     if (s == EMU_OK)

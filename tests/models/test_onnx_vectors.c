@@ -4,8 +4,8 @@
  * ONNX_VECTORS says; without them nothing is tested. A folder holds a model and tensors for its
  * inputs and outputs. Inputs that a network would have as constants (integers and bools; what the
  * reading node's row wants to be constant) are bound as such, so that they fold; the others are
- * given to a run. Counts and reasons are printed: SUPERSTEP_LONG=1 also prints the name of each
- * refused folder.
+ * given to a run. What passes is written as a file, read again, and must pass again. Counts and
+ * reasons are printed: SUPERSTEP_LONG=1 also prints the name of each refused folder.
  */
 #include <dirent.h>
 #include <math.h>
@@ -279,6 +279,29 @@ static enum result run_graph(struct vector *v, const struct op_graph *g, const s
     return result;
 }
 
+/* Written as a file and read again, the graph gives the same. */
+static enum result run_written(struct vector *v, const struct op_graph *g,
+                               const struct op_tensor *in)
+{
+    struct onnx_model *m = NULL;
+    enum result result = WRONG;
+    char *file = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&file, &bytes);
+
+    assert_non_null(f);
+    if (onnx_write(g, f) != EMU_OK || fclose(f) ||
+        onnx_read_bytes(file, bytes, "written", NULL, &m) != EMU_OK)
+        snprintf(v->why, sizeof(v->why), "written and read: %s", emu_error());
+    else if (m->graph->problems)
+        snprintf(v->why, sizeof(v->why), "written and read: %s", m->graph->problem[0].why);
+    else
+        result = run_graph(v, m->graph, in) == PASSED ? PASSED : WRONG;
+    onnx_model_free(m);
+    free(file);
+    return result;
+}
+
 static enum result run_model(struct vector *v)
 {
     struct onnx_binding bound[MAX_TENSORS];
@@ -304,6 +327,8 @@ static enum result run_model(struct vector *v)
         result = refused(v, "a tensor for an input is none");
     else
         result = run_graph(v, m->graph, given);
+    if (result == PASSED)
+        result = run_written(v, m->graph, given);
     onnx_model_free(m);
     return result;
 }
