@@ -8,11 +8,13 @@
 #include "emu/cli/commands.h"
 #include "models/cli/commands_models.h"
 #include "models/cli/models_onnx.h"
+#include "models/onnx/onnx.h"
 #include "models/operators/op_print.h"
 #include "models/ref/ref.h"
 #include "models/run/network_choice.h"
 #include "models/stream/cmd_stream.h"
 #include "models/validate/validate.h"
+#include "models/weights/weights_graph.h"
 
 static enum emu_status list_networks(const struct request *q)
 {
@@ -44,6 +46,18 @@ static enum emu_status make_weights(const struct request *q, const struct net *n
     return weights_calibrate(w, n, CALIBRATION_PICTURES);
 }
 
+static enum emu_status write_onnx(const struct net *n, const struct weights *w,
+                                  const struct output_file *out)
+{
+    struct op_graph *g;
+    enum emu_status s;
+
+    TRY(weights_graph_new(n, w, &g));
+    s = onnx_write(g, output_stream(out));
+    op_graph_free(g);
+    return s;
+}
+
 static enum emu_status handle_weights(const struct request *q, const struct net *n)
 {
     struct output_file *out;
@@ -59,7 +73,7 @@ static enum emu_status handle_weights(const struct request *q, const struct net 
         printf("%s: all %u tensors are there, named as %s names them\n", q->weights, w->params,
                w->names);
     if (s == EMU_OK && out)
-        s = weights_write_to(w, out);
+        s = models_name_is_onnx(q->output) ? write_onnx(n, w, out) : weights_write_to(w, out);
     s = output_end(out, s);
     weights_free(w);
     return s;

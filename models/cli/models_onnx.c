@@ -11,11 +11,16 @@
 #include "models/pass/op_pass.h"
 #include "models/run/network_choice.h"
 
+int models_name_is_onnx(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot && !strcmp(dot, ".onnx");
+}
+
 int models_is_onnx(const struct request *q)
 {
-    const char *dot = q->what ? strrchr(q->what, '.') : NULL;
-
-    return dot && !strcmp(dot, ".onnx") && !network_find(q->what);
+    return q->what && models_name_is_onnx(q->what) && !network_find(q->what);
 }
 
 /* Options that say how a network is built, which a file has settled. */

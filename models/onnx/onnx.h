@@ -62,8 +62,8 @@ enum emu_status onnx_read_bytes(const void *data, size_t bytes, const char *name
                                 struct onnx_model **out) EMU_MUST_CHECK;
 void onnx_model_free(struct onnx_model *m); /* accepts NULL */
 
-/* Writes a graph as an ONNX file of version 17 of the operator set, weights included; whoever owns f
- * asks it for errors. EMU_USAGE: a node is of an operator that is newer (what passes recognise);
+/* Writes a graph as an ONNX file of version 17 of the operator set, weights included; whoever owns
+ * f asks it for errors. EMU_USAGE: a node is of an operator that is newer (what passes recognise);
  * EMU_BAD_FILE: more than 2 GiB; EMU_NO_MEMORY. */
 enum emu_status onnx_write(const struct op_graph *g, FILE *f) EMU_MUST_CHECK;
 
