@@ -18,7 +18,7 @@ enum {
 /* Maps what fd is open for, and closes it. */
 static enum emu_status map_fd(int fd, const char *name, struct onnx_mapped *out)
 {
-    struct stat st;
+    struct stat st = { .st_size = 0 };
     int why = fd < 0 || fstat(fd, &st) ? errno : 0;
     void *p = MAP_FAILED;
 
