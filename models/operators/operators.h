@@ -60,6 +60,12 @@ struct op_call {
     char why[200]; /* set by op_refuse() */
 };
 
+/* A call in which the attributes of a node can be asked for; it has no shapes. */
+static inline struct op_call op_attrs_of(const struct op_graph *g, const struct op_node *n)
+{
+    return (struct op_call){ .row = n->row, .attr = n->attr, .g = g };
+}
+
 /* The attributes. A name that the row lacks, or of another kind, is a defect of the caller, except
  * to op_knows(). */
 int op_knows(const struct op_call *c, const char *name);

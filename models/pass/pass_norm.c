@@ -79,13 +79,6 @@ static enum emu_status fold(struct folding *f, double epsilon)
     return EMU_OK;
 }
 
-static double attr_float(const struct op_node *n, const char *name)
-{
-    const struct op_call c = { .row = n->row, .attr = n->attr };
-
-    return op_float(&c, name);
-}
-
 /* The same node with other weights and a bias. */
 static enum emu_status emit(struct op_pass *p, const struct op_node *n, const struct folding *f,
                             uint32_t *out)
@@ -107,6 +100,7 @@ static enum emu_status emit(struct op_pass *p, const struct op_node *n, const st
 static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
 {
     const struct op_node *norm = &p->old[node], *n;
+    const struct op_call of_norm = op_attrs_of(p->g, norm);
     struct folding f = { .groups = 1 };
     enum emu_status s;
     uint32_t by;
@@ -117,14 +111,14 @@ static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
     if (!n)
         return EMU_OK;
     if (!strcmp(n->row->name, "ConvTranspose")) {
-        const struct op_call c = { .row = n->row, .attr = n->attr };
+        const struct op_call c = op_attrs_of(p->g, n);
 
         f.axis = 1;
         f.groups = (uint32_t)op_int(&c, "group");
     }
     s = read_all(p->g, n, norm, &f);
     if (s == EMU_OK)
-        s = fold(&f, attr_float(norm, "epsilon"));
+        s = fold(&f, op_float(&of_norm, "epsilon"));
     if (s == EMU_OK)
         s = emit(p, n, &f, &by);
     if (s == EMU_OK) {

@@ -78,13 +78,6 @@ static int sum_with(const struct op_pass *p, uint32_t value, double *number, uin
     return 0;
 }
 
-static double attr_of(const struct op_node *n, const char *name)
-{
-    const struct op_call c = { .row = n->row, .attr = n->attr };
-
-    return op_float(&c, name);
-}
-
 /* Appends a function of one value in place of node n. */
 static enum emu_status put(struct op_pass *p, const struct op_node *n, const char *op,
                            const uint32_t *in, uint32_t ins, const struct op_named_attr *attr,
@@ -114,7 +107,7 @@ static enum emu_status put(struct op_pass *p, const struct op_node *n, const cha
 static int is_bound(const struct op_pass *p, const struct op_node *clip, const char *name,
                     double number)
 {
-    const struct op_call c = { .row = clip->row, .attr = clip->attr };
+    const struct op_call c = op_attrs_of(p->g, clip);
     double bound;
 
     return op_pass_scalar(p, op_tensor_value(&c, name), &bound) && bound == number;
@@ -187,6 +180,14 @@ static const char *gelu(const struct op_pass *p, double number, uint32_t x, uint
     return is_erf(p, inner, x) ? "none" : is_tanh(p, inner, x) ? "tanh" : NULL;
 }
 
+/* Whether a hard sigmoid is x / 6 + 1 / 2 between its bounds. */
+static int is_sixth(const struct op_pass *p, const struct op_node *hard)
+{
+    const struct op_call c = op_attrs_of(p->g, hard);
+
+    return close_to(op_float(&c, "alpha"), 1.0 / 6) && op_float(&c, "beta") == 0.5;
+}
+
 /* number x f, f another factor. */
 static enum emu_status product_of_two(struct op_pass *p, const struct op_node *n, double number,
                                       uint32_t x, uint32_t f, int *replaced)
@@ -202,8 +203,7 @@ static enum emu_status product_of_two(struct op_pass *p, const struct op_node *n
     }
     if (number == 1 && sigmoid && sigmoid->in[0] == x)
         return put(p, n, "Swish", &x, 1, NULL, 0, replaced);
-    if (number == 1 && hard && hard->in[0] == x && close_to(attr_of(hard, "alpha"), 1.0 / 6) &&
-        attr_of(hard, "beta") == 0.5)
+    if (number == 1 && hard && hard->in[0] == x && is_sixth(p, hard))
         return put(p, n, "HardSwish", &x, 1, NULL, 0, replaced);
     if (close_to(number, 1.0 / 6) && clipped(p, f) == x)
         return put(p, n, "HardSwish", &x, 1, NULL, 0, replaced);
@@ -233,7 +233,7 @@ static enum emu_status visit_product(struct op_pass *p, uint32_t node, int *repl
 /* The first of the last axes over which a node takes the mean with dimensions kept; OP_NONE. */
 static uint32_t mean_axis(const struct op_pass *p, const struct op_node *mean)
 {
-    const struct op_call c = { .row = mean->row, .attr = mean->attr };
+    const struct op_call c = op_attrs_of(p->g, mean);
     unsigned rank = p->g->value[mean->in[0]].shape.rank;
     const int64_t *axes;
     uint32_t n = op_ints(&c, "axes", &axes), set = 0;
@@ -345,7 +345,7 @@ static enum emu_status put_norm(struct op_pass *p, const struct op_node *n,
                                 int *replaced)
 {
     const uint32_t in[3] = { norm->in[0], scale, bias };
-    const struct op_call c = { .row = norm->row, .attr = norm->attr };
+    const struct op_call c = op_attrs_of(p->g, norm);
     const struct op_named_attr attr[2] = {
         { "axis", { .kind = OP_ATTR_INT, .i = op_int(&c, "axis") } },
         { "epsilon", { .kind = OP_ATTR_FLOAT, .f = op_float(&c, "epsilon") } }

@@ -36,30 +36,23 @@ static uint32_t input(struct op_graph *g, const char *name, uint32_t a, uint32_t
 }
 
 /* A constant list of n numbers; rank 0 if n is 0: the scalar at[0]. */
-static uint32_t ints(struct op_graph *g, const int64_t *at, uint32_t n)
+static uint32_t list(struct op_graph *g, enum op_type type, const void *at, uint32_t n)
 {
-    const struct op_shape s = shape(OP_TYPE_I64, n ? 1 : 0, n, 0);
-    struct op_tensor t;
+    const struct op_shape s = shape(type, n ? 1 : 0, n, 0);
     uint32_t v;
 
-    assert_int_equal(op_tensor_new(&s, &t), EMU_OK);
-    memcpy(t.i, at, (n ? n : 1) * sizeof(*at));
-    assert_int_equal(op_value_constant(g, NULL, &t, &v), EMU_OK);
-    op_tensor_free(&t);
+    assert_int_equal(op_constant_new(g, &s, at, &v), EMU_OK);
     return v;
+}
+
+static uint32_t ints(struct op_graph *g, const int64_t *at, uint32_t n)
+{
+    return list(g, OP_TYPE_I64, at, n);
 }
 
 static uint32_t floats(struct op_graph *g, const double *at, uint32_t n)
 {
-    const struct op_shape s = shape(OP_TYPE_F32, n ? 1 : 0, n, 0);
-    struct op_tensor t;
-    uint32_t v;
-
-    assert_int_equal(op_tensor_new(&s, &t), EMU_OK);
-    memcpy(t.f, at, (n ? n : 1) * sizeof(*at));
-    assert_int_equal(op_value_constant(g, NULL, &t, &v), EMU_OK);
-    op_tensor_free(&t);
-    return v;
+    return list(g, OP_TYPE_F32, at, n);
 }
 
 static uint32_t node(struct op_graph *g, const char *op, unsigned version, const char *name,
