@@ -119,7 +119,7 @@ refuse 2 "width: '1' is not a number from 4" run -q stencil --width 1
 refuse 2 "-D in: expected NAME=VALUE" run -q conv -D in
 refuse 2 "'' is not a number" run -q conv --in
 refuse 2 "kernel 9 is larger than the padded field of 2 x 2" run -q conv --field 2 --kernel 9 --pad 0
-refuse 2 "expected 3 or 5" run -q conv --in 1 --out 1 --groups 32 --kernel 7
+refuse 0 "plan.method window" run -q conv --in 1 --out 1 --groups 32 --kernel 7
 refuse 2 "n 24" run -q matmul -D n=24
 refuse 2 "steps is 3" run -q stencil -D steps=3 --machine toy4
 refuse 2 "a halo exchange needs at least 2 tiles" run -q stencil --machine toy4 --set tiles=1

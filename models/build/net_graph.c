@@ -106,18 +106,11 @@ static enum emu_status fold(struct builder *b, uint32_t i, struct fused *f)
 static enum emu_status build_conv(struct builder *b, uint32_t i, uint32_t *last)
 {
     const struct layer *l = layer_at(b, i);
-    struct conv_layer c = { .out_c = l->out_c,
-                            .kernel = l->kernel,
-                            .stride = l->stride,
-                            .groups = l->groups,
-                            .pad_top = l->pad.before_h,
-                            .pad_bottom = l->pad.after_h,
-                            .pad_left = l->pad.before_w,
-                            .pad_right = l->pad.after_w,
-                            .depthwise = b->depthwise };
+    struct conv_layer c = net_conv_layer(l);
     struct fused f = { .layers = fusion_of_conv(b->net, b->users, i) };
     enum emu_status s = fold(b, i, &f);
 
+    c.depthwise = b->depthwise;
     if (f.layers.add != LAYER_NONE) {
         f.add = result_of(b, f.layers.other);
         c.add = &f.add;
@@ -175,9 +168,9 @@ static int is_for_first_layers(const struct builder *b, uint32_t input)
 {
     for (uint32_t i = input + 1; i < b->net->layers; i++) {
         const struct layer *l = layer_at(b, i);
-        const struct conv_shape s = {
-            .in_c = l->in_c, .groups = l->groups, .kernel = l->kernel, .stride = l->stride
-        };
+        const struct activation x = { .n = 1, .c = l->in_c, .h = l->in_h, .w = l->in_w };
+        const struct conv_layer c = net_conv_layer(l);
+        const struct conv_shape s = conv_layer_shape(&x, &c);
 
         if ((l->input[0] == input || l->input[1] == input) &&
             (l->op != LAYER_CONV || !conv_is_first(&s)))

@@ -65,6 +65,22 @@ static void chooser_free(struct chooser *c)
 
 /* ---- what there is to choose from ---- */
 
+struct conv_layer net_conv_layer(const struct layer *l)
+{
+    return (struct conv_layer){ .out_c = l->out_c,
+                                .groups = l->groups,
+                                .kernel_h = l->kernel,
+                                .kernel_w = l->kernel,
+                                .stride_h = l->stride,
+                                .stride_w = l->stride,
+                                .dilation_h = 1,
+                                .dilation_w = 1,
+                                .pad_top = l->pad.before_h,
+                                .pad_bottom = l->pad.after_h,
+                                .pad_left = l->pad.before_w,
+                                .pad_right = l->pad.after_w };
+}
+
 struct conv_shape net_conv_shape(const struct net *n, const uint32_t *users, uint32_t i,
                                  enum conv_depthwise depthwise)
 {
@@ -73,19 +89,12 @@ struct conv_shape net_conv_shape(const struct net *n, const uint32_t *users, uin
     struct activation other = { .n = n->batch };
     float bias = 0;
     const struct activation x = { .n = n->batch, .c = l->in_c, .h = l->in_h, .w = l->in_w };
-    const struct conv_layer c = { .out_c = l->out_c,
-                                  .kernel = l->kernel,
-                                  .stride = l->stride,
-                                  .groups = l->groups,
-                                  .pad_top = l->pad.before_h,
-                                  .pad_bottom = l->pad.after_h,
-                                  .pad_left = l->pad.before_w,
-                                  .pad_right = l->pad.after_w,
-                                  .bias = l->bias || f.norm != LAYER_NONE ? &bias : NULL,
-                                  .act = f.act,
-                                  .depthwise = depthwise,
-                                  .add = f.add == LAYER_NONE ? NULL : &other };
+    struct conv_layer c = net_conv_layer(l);
 
+    c.bias = l->bias || f.norm != LAYER_NONE ? &bias : NULL;
+    c.act = f.act;
+    c.depthwise = depthwise;
+    c.add = f.add == LAYER_NONE ? NULL : &other;
     return conv_layer_shape(&x, &c);
 }
 

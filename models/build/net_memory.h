@@ -30,6 +30,8 @@ struct net_plans {
     int fits;                /* a tile has peak_bytes; else these plans need least */
 };
 
+/* The sizes of a convolution, without what is fused with it and without parameters. */
+struct conv_layer net_conv_layer(const struct layer *l);
 /* The shape of convolution i with what is fused with it. users: see fusion_count_users(). */
 struct conv_shape net_conv_shape(const struct net *n, const uint32_t *users, uint32_t i,
                                  enum conv_depthwise depthwise);

@@ -116,8 +116,12 @@ static struct activation new_input(struct graph *g, struct nn *nn, const uint64_
 {
     struct conv_shape s = { .in_c = (uint32_t)(value[IN] * value[GROUPS]),
                             .groups = (uint32_t)value[GROUPS],
-                            .kernel = (uint32_t)value[KERNEL],
-                            .stride = (uint32_t)value[STRIDE] };
+                            .kernel_h = (uint32_t)value[KERNEL],
+                            .kernel_w = (uint32_t)value[KERNEL],
+                            .stride_h = (uint32_t)value[STRIDE],
+                            .stride_w = (uint32_t)value[STRIDE],
+                            .dilation_h = 1,
+                            .dilation_w = 1 };
     struct activation x = { .n = (uint32_t)value[BATCH],
                             .c = s.in_c,
                             .h = (uint32_t)value[FIELD],
@@ -170,8 +174,12 @@ static enum emu_status conv_build(struct graph *g, const uint64_t *value, void *
     if (!l->weights)
         return FAIL(NO_MEMORY, "%llu weights", (unsigned long long)weights);
     l->layer = (struct conv_layer){ .out_c = (uint32_t)(v[OUT] * v[GROUPS]),
-                                    .kernel = (uint32_t)v[KERNEL],
-                                    .stride = (uint32_t)v[STRIDE],
+                                    .kernel_h = (uint32_t)v[KERNEL],
+                                    .kernel_w = (uint32_t)v[KERNEL],
+                                    .stride_h = (uint32_t)v[STRIDE],
+                                    .stride_w = (uint32_t)v[STRIDE],
+                                    .dilation_h = 1,
+                                    .dilation_w = 1,
                                     .groups = (uint32_t)v[GROUPS],
                                     .pad_top = (uint32_t)(v[PAD] + v[PAD_LOWER]),
                                     .pad_left = (uint32_t)(v[PAD] + v[PAD_LOWER]),
@@ -243,10 +251,10 @@ static void add_products(const struct channel_sums *s, uint32_t c, uint32_t row,
     const float *x = l->in + ((size_t)s->n * l->x.c + c) * l->x.h * l->x.w;
 
     for (uint32_t oy = 0; oy < l->y.h; oy++) {
-        uint32_t y = oy * k->stride + row - k->pad_top; /* wraps above: beyond the field, too */
+        uint32_t y = oy * k->stride_h + row - k->pad_top; /* wraps above: beyond the field, too */
 
         for (uint32_t ox = 0; ox < l->y.w && y < l->x.h; ox++) {
-            uint32_t at = ox * k->stride + column - k->pad_left;
+            uint32_t at = ox * k->stride_w + column - k->pad_left;
 
             if (at < l->x.w)
                 s->part[oy * l->y.w + ox] += weight * (double)x[y * l->x.w + at];
@@ -258,7 +266,7 @@ static void add_products(const struct channel_sums *s, uint32_t c, uint32_t row,
 static void add_part(const struct channel_sums *s, uint32_t begin, uint32_t end, double rounding)
 {
     const struct conv_layer *k = &s->l->layer;
-    uint32_t each = s->l->x.c / k->groups, taps = k->kernel * k->kernel;
+    uint32_t each = s->l->x.c / k->groups, taps = k->kernel_h * k->kernel_w;
     uint32_t first = s->out / (k->out_c / k->groups) * each, positions = s->l->y.h * s->l->y.w;
     const float *w = s->l->weights + (size_t)s->out * each * taps;
 
@@ -267,7 +275,7 @@ static void add_part(const struct channel_sums *s, uint32_t begin, uint32_t end,
         stop = at + CHANNEL_BLOCK < end ? at + CHANNEL_BLOCK : end;
         for (uint32_t t = 0; t < taps; t++) {
             for (uint32_t c = at; c < stop; c++)
-                add_products(s, first + c, t / k->kernel, t % k->kernel,
+                add_products(s, first + c, t / k->kernel_w, t % k->kernel_w,
                              (double)w[(size_t)c * taps + t]);
             for (uint32_t i = 0; i < positions; i++)
                 s->bound[i] += fabs(s->part[i]) * rounding;
@@ -353,7 +361,7 @@ static enum emu_status compare(const struct conv_lab *l, struct session *s, json
 static uint64_t multiply_adds(const struct conv_lab *l)
 {
     return (uint64_t)l->y.n * l->y.h * l->y.w * l->y.c * (l->x.c / l->layer.groups) *
-           l->layer.kernel * l->layer.kernel;
+           l->layer.kernel_h * l->layer.kernel_w;
 }
 
 static void note_plan(const struct session *s, const struct conv_lab *l, json_t *answer)
@@ -363,8 +371,8 @@ static void note_plan(const struct session *s, const struct conv_lab *l, json_t 
     char parts[80], sizes[120];
 
     snprintf(sizes, sizeof(sizes), "%u x %u x %u x %u to %u x %u x %u, kernel %u, stride %u",
-             l->x.n, l->x.c, l->x.h, l->x.w, l->y.c, l->y.h, l->y.w, l->layer.kernel,
-             l->layer.stride);
+             l->x.n, l->x.c, l->x.h, l->x.w, l->y.c, l->y.h, l->y.w, l->layer.kernel_h,
+             l->layer.stride_h);
     snprintf(parts, sizeof(parts), "%u x %u x %u x %u x %u", p->cut_n, p->cut_h, p->cut_w,
              p->cut_out, p->cut_in);
     json_object_set_new(answer, "layer", json_string(sizes));

@@ -40,7 +40,8 @@ struct activation {
 };
 
 /* An input variable for pictures of 3 or 4 channels, [n][h][w][4], which the host writes before
- * every run; op_conv() takes it as a first layer. Mapped linearly over all tiles. */
+ * every run; op_conv() takes it as a first layer: kernel 3 to 7 square, stride 2, dilation 1.
+ * Mapped linearly over all tiles. */
 struct activation op_picture(struct nn *nn, uint32_t n, uint32_t h, uint32_t w, const char *name);
 
 /* Turns a picture [n][h][w][4] into an activation, for convolutions that the kernel of first layers
@@ -66,18 +67,25 @@ enum conv_partials { PARTIALS_F16, PARTIALS_F32 };
  * which no published program does, or the sliding unit alone, in more passes. */
 enum conv_depthwise { DEPTHWISE_MIXED, DEPTHWISE_SLIDING };
 
-/* A convolution with everything that can be fused after it. */
+/* A convolution with everything that can be fused after it. Output (y, x) reads, for tap (i, j) of
+ * the kernel, input (y stride_h - pad_top + i dilation_h, x stride_w - pad_left + j dilation_w).
+ * The result has as many positions as windows fit in the padded input. */
 struct conv_layer {
-    /* Groups may have any number of channels; unless that is 1 or a multiple of 16, neighbouring
-     * groups are joined. */
-    uint32_t out_c, kernel, stride, groups;
+    /* Groups may have any number of channels. Neighbouring ones are joined, and compute with zeros
+     * what they do not share, unless they have a multiple of 16, or one each, a kernel of 3 or 5
+     * square, stride 1 or 2 and dilation 1. */
+    uint32_t out_c, groups;
+    uint32_t kernel_h, kernel_w, stride_h, stride_w; /* of any size */
+    uint32_t dilation_h, dilation_w;                 /* 1: no gaps in the kernel */
     uint32_t pad_top, pad_bottom, pad_left, pad_right;
-    const float *weights; /* [out_c][in_c / groups][kernel][kernel], borrowed during the call */
+    const float *weights; /* [out_c][in_c / groups][kernel_h][kernel_w], borrowed during the call */
     const float *bias;    /* [out_c], borrowed during the call; NULL: all 0 */
     enum activation_function act; /* none, relu or swish */
     enum conv_partials partials;
     enum conv_depthwise depthwise;
-    const struct activation *add; /* added before the activation; NULL: nothing */
+    /* Added before the activation; NULL: nothing. A layer of its own after sums in f32, depthwise
+     * convolutions on the sliding unit, and first layers. */
+    const struct activation *add;
     const struct conv_plan *plan; /* borrowed; made for conv_layer_shape(). NULL: the cheapest */
 };
 

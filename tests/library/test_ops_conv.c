@@ -44,13 +44,13 @@ static struct nn_fixture machine_of(const struct conv_test *t)
 static double convolve(const struct activation *x, const float *in, const struct conv_layer *l,
                        uint32_t n, uint32_t o, uint32_t oy, uint32_t ox)
 {
-    uint32_t each = x->c / l->groups, k = l->kernel, group = o / (l->out_c / l->groups);
+    uint32_t each = x->c / l->groups, k = l->kernel_h, group = o / (l->out_c / l->groups);
     double sum = (double)l->bias[o];
 
     for (uint32_t c = 0; c < each; c++)
         for (uint32_t i = 0; i < k * k; i++) {
-            int64_t y = (int64_t)oy * l->stride + i / k - l->pad_top;
-            int64_t q = (int64_t)ox * l->stride + i % k - l->pad_left;
+            int64_t y = (int64_t)oy * l->stride_h + i / k - l->pad_top;
+            int64_t q = (int64_t)ox * l->stride_w + i % k - l->pad_left;
 
             if (y >= 0 && q >= 0 && y < x->h && q < x->w)
                 sum +=
@@ -75,7 +75,7 @@ static void check(const struct activation *x, const float *in, const struct conv
         want = activate(want + (residual ? (double)residual[k] : 0), l->act);
         if (!(fabs(g - want) <= 0.01 * (1 + fabs(want) + each * 0.1)))
             fail_msg("%s %ux%u k%u s%u: [%u][%u][%u][%u] is %g, plain C says %g", method, x->h,
-                     x->w, l->kernel, l->stride, n, o, oy, ox, g, want);
+                     x->w, l->kernel_h, l->stride_h, n, o, oy, ox, g, want);
     }
 }
 
@@ -90,8 +90,12 @@ static struct conv_plan conv(const struct conv_test *row)
     float *w = numbers(&r, (size_t)t.out * (t.c / t.groups) * t.kernel * t.kernel);
     float *bias = numbers(&r, t.out);
     struct conv_layer l = { .out_c = t.out,
-                            .kernel = t.kernel,
-                            .stride = t.stride,
+                            .kernel_h = t.kernel,
+                            .kernel_w = t.kernel,
+                            .stride_h = t.stride,
+                            .stride_w = t.stride,
+                            .dilation_h = 1,
+                            .dilation_w = 1,
                             .groups = t.groups,
                             .pad_top = before,
                             .pad_left = before,

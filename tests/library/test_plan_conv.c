@@ -9,6 +9,11 @@
 
 enum { DEAR = 1 << 20 }; /* cycles per KiB: nothing is held twice at that price */
 
+/* Of a convolution of kernel 1. */
+#define ONE_BY_ONE                                                                                 \
+    .groups = 1, .kernel_h = 1, .kernel_w = 1, .stride_h = 1, .stride_w = 1, .dilation_h = 1,      \
+    .dilation_w = 1
+
 /* ---- predicted and executed ---- */
 
 /* A convolution of squares, padded by half the kernel. What a row leaves out is 1; of out, c. */
@@ -29,8 +34,12 @@ static struct conv_shape shape_of(const struct conv_row *t)
                                 .out_c = t->out ? t->out : t->c,
                                 .out_h = t->side / stride,
                                 .out_w = t->side / stride,
-                                .kernel = t->kernel ? t->kernel : 1,
-                                .stride = stride,
+                                .kernel_h = t->kernel ? t->kernel : 1,
+                                .kernel_w = t->kernel ? t->kernel : 1,
+                                .stride_h = stride,
+                                .stride_w = stride,
+                                .dilation_h = 1,
+                                .dilation_w = 1,
                                 .groups = t->groups ? t->groups : 1 };
 }
 
@@ -38,7 +47,7 @@ static struct activation add_conv(struct nn_fixture *r, struct activation x,
                                   const struct conv_layer *like, struct conv_plan *plan,
                                   const char *name)
 {
-    uint32_t k = like->kernel;
+    uint32_t k = like->kernel_h;
     struct conv_layer l = *like;
     float *w = numbers(r, (size_t)l.out_c * (x.c / l.groups) * k * k);
     float *bias = numbers(r, l.out_c);
@@ -99,14 +108,16 @@ static void predict(const struct conv_row *t, enum conv_method method)
     unsigned copies;
     uint64_t cycles, calls;
 
-    y = add_conv(&r, x,
-                 &(struct conv_layer){ .out_c = t->c, .kernel = 1, .stride = 1, .groups = 1 }, NULL,
-                 "first");
+    y = add_conv(&r, x, &(struct conv_layer){ .out_c = t->c, ONE_BY_ONE }, NULL, "first");
     y = add_conv(&r, y,
                  &(struct conv_layer){ .out_c = shape.out_c,
-                                       .kernel = shape.kernel,
-                                       .stride = shape.stride,
                                        .groups = shape.groups,
+                                       .kernel_h = shape.kernel_h,
+                                       .kernel_w = shape.kernel_w,
+                                       .stride_h = shape.stride_h,
+                                       .stride_w = shape.stride_w,
+                                       .dilation_h = 1,
+                                       .dilation_w = 1,
                                        .act = t->act },
                  &plan, "second");
     graph_keep(r.g, y.t);
@@ -117,8 +128,8 @@ static void predict(const struct conv_row *t, enum conv_method method)
     must(session_run(s));
     cycles = cycles_of_second(&r.arch, c, session_run_image(s)->record, &copies, &calls);
     print_message("%-9s %u x %u x %u, kernel %u, stride %u: predicted %d, executed %d cycles\n",
-                  conv_method_name(plan.method), t->side, t->side, t->c, shape.kernel, shape.stride,
-                  (int)plan.cost.total, (int)cycles);
+                  conv_method_name(plan.method), t->side, t->side, t->c, shape.kernel_h,
+                  shape.stride_h, (int)plan.cost.total, (int)cycles);
     assert_int_equal(plan.method, method);
     assert_int_equal(copies, 0);
     assert_true(fabs((double)plan.cost.total / (double)cycles - 1) < 0.1);
@@ -243,7 +254,7 @@ static struct held weights_held(uint32_t kib_price, struct conv_plan *p)
     struct nn_fixture r = nn_fixture_new("toy64", 0);
     struct activation x = input(&r, 1, C, SIDE, SIDE), y;
     float *w = numbers(&r, C * C);
-    struct conv_layer l = { .out_c = C, .kernel = 1, .stride = 1, .groups = 1, .weights = w };
+    struct conv_layer l = { .out_c = C, ONE_BY_ONE, .weights = w };
     struct compile_options o = { .threads = 1 };
     struct held h = { 0 };
     struct compiled *c;

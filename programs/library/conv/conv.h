@@ -15,8 +15,8 @@ void conv_window(struct nn *nn, struct activation x, const struct conv_layer *la
 void conv_first(struct nn *nn, struct activation x, const struct conv_layer *layer,
                 const struct conv_plan *plan, struct activation y);
 
-/* Every stride-th row and column of t [c16][n][h][w][16], from the first on. */
-struct tensor conv_every(struct graph *g, struct tensor t, uint32_t stride);
+/* Every stride_h-th row and stride_w-th column of t [c16][n][h][w][16], from the first on. */
+struct tensor conv_every(struct graph *g, struct tensor t, uint32_t stride_h, uint32_t stride_w);
 
 /* Adds bias and activation to results on many tiles. */
 struct conv_finish {

@@ -154,7 +154,7 @@ static uint64_t gemm_cycles(const struct arch *a, const struct conv_part *part, 
 /* Positions of a result of CONV_WINDOW, including the gaps between its rows. */
 static uint64_t window_positions(const struct conv_shape *s, const struct conv_part *part)
 {
-    return (part->h - 1) * (part->w + ceil_div(s->kernel, s->stride) - 1) + part->w;
+    return (part->h - 1) * (part->w + (s->kernel_w - 1) * s->dilation_w / s->stride_w) + part->w;
 }
 
 /* Cycles of CONV_WINDOW for one picture. */
@@ -162,7 +162,7 @@ static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
                               const struct conv_part *part)
 {
     uint64_t groups = s->groups > 1 ? channel_blocks(s->in_c / s->groups) : part->in;
-    uint64_t kb = groups * part->rows * s->kernel, f = window_positions(s, part);
+    uint64_t kb = groups * part->rows * s->kernel_w, f = window_positions(s, part);
     uint64_t nb = part->out / part->calls;
     const struct codelet *codelet =
         s->f32 ? KERNEL_ROW(conv_window_f16_f32) : KERNEL_ROW(conv_window_f16);
@@ -177,7 +177,7 @@ static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
 
 struct dw_kind conv_dw_kind(const struct conv_shape *s)
 {
-    return (struct dw_kind){ s->kernel, s->stride, !s->sliding };
+    return (struct dw_kind){ s->kernel_h, s->stride_h, !s->sliding };
 }
 
 const struct codelet *dw_codelet(struct dw_kind kind)
@@ -216,8 +216,8 @@ static uint64_t pool_cycles(const struct arch *a, const struct conv_shape *s,
 {
     return KERNEL_CYCLES(maxpool, KERNEL_ROW(maxpool_f16), a, .blocks = (uint32_t)part->out,
                          .ho = (uint32_t)part->h, .wo = (uint32_t)part->w,
-                         .hp = (uint32_t)part->in_h, .wp = (uint32_t)part->in_w, .k = s->kernel,
-                         .stride = s->stride);
+                         .hp = (uint32_t)part->in_h, .wp = (uint32_t)part->in_w, .k = s->kernel_h,
+                         .stride = s->stride_h);
 }
 
 /* How many tiles take the same input: those that compute different output channels from it. */

@@ -11,8 +11,7 @@
 /* A block of channels at one position, in f16. */
 enum { CHANNEL_BLOCK_BYTES = 2 * CHANNEL_BLOCK, CHANNEL_BLOCK_WORDS = CHANNEL_BLOCK / 2 };
 
-/* What a depthwise convolution is computed with; its codelet. The kernel is 3 or 5, the stride 1
- * or 2. */
+/* What a depthwise convolution that conv_slides() is computed with; its codelet. */
 struct dw_kind conv_dw_kind(const struct conv_shape *s);
 const struct codelet *dw_codelet(struct dw_kind kind);
 

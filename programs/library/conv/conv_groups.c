@@ -7,28 +7,38 @@
 #include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_groups.h"
 
-uint32_t conv_whole_groups(uint32_t in_c, uint32_t out_c, uint32_t groups)
+void conv_join_shape(struct conv_shape *s)
 {
-    uint32_t in = groups ? in_c / groups : 0, out = groups ? out_c / groups : 0;
+    uint32_t in = s->groups ? s->in_c / s->groups : 0, out = s->groups ? s->out_c / s->groups : 0;
+    uint32_t join = 1, groups;
 
-    if (!groups || in_c % groups || out_c % groups || (in == 1 && out == 1))
-        return groups; /* no groups, or depthwise: one channel each */
-    for (uint32_t join = 1; join < groups; join++) {
-        if (groups % join == 0 && join * in % CHANNEL_BLOCK == 0 && join * out % CHANNEL_BLOCK == 0)
-            return groups / join;
+    if (!in || !out || s->in_c % s->groups || s->out_c % s->groups)
+        return;
+    if (s->groups == 1 || (in == 1 && out == 1 && conv_slides(s)))
+        return;
+    while (join * in % CHANNEL_BLOCK || join * out % CHANNEL_BLOCK)
+        join++;
+    groups = ceil_div(s->groups, join);
+    if (groups == 1 || groups * join * in > channel_blocks(s->in_c) * CHANNEL_BLOCK ||
+        groups * join * out > channel_blocks(s->out_c) * CHANNEL_BLOCK) {
+        s->groups = 1;
+        return;
     }
-    return 1;
+    s->groups = groups;
+    s->in_c = groups * join * in;
+    s->out_c = groups * join * out;
 }
 
-float *conv_join_groups(uint32_t in_c, const struct conv_layer *l, uint32_t joined)
+float *conv_join_weights(uint32_t in_c, const struct conv_layer *l, const struct conv_shape *joined)
 {
-    uint32_t in = in_c / l->groups, wide = in_c / joined, out = l->out_c / l->groups;
-    uint32_t taps = l->kernel * l->kernel, join = l->groups / joined;
-    float *w = emu_alloc((size_t)l->out_c * wide * taps, sizeof(*w));
+    uint32_t in = in_c / l->groups, wide = joined->in_c / joined->groups;
+    uint32_t out = l->out_c / l->groups, high = joined->out_c / joined->groups;
+    uint32_t taps = l->kernel_h * l->kernel_w;
+    float *w = emu_alloc((size_t)joined->out_c * wide * taps, sizeof(*w));
 
     for (uint32_t o = 0; w && o < l->out_c; o++) {
-        uint32_t first =
-            o / out % join * in; /* the first channel that it reads, counted in its new group */
+        /* The first channel that it reads, counted in its new group. */
+        uint32_t first = o / out * in - o / high * wide;
 
         memcpy(w + ((size_t)o * wide + first) * taps, l->weights + (size_t)o * in * taps,
                (size_t)in * taps * sizeof(*w));

@@ -5,13 +5,15 @@
 
 #include "programs/library/ops_nn.h"
 
-/* How many groups remain if neighbours are joined until 16 divides the channels of each, or until
- * there is one group. Returns `groups` if nothing is to be joined: for depthwise convolutions, and
- * for numbers that do not fit each other. */
-uint32_t conv_whole_groups(uint32_t in_c, uint32_t out_c, uint32_t groups);
-/* The weights of a layer with `joined` groups: [out_c][in_c / joined][kernel][kernel], with zeros
- * for channels of another original group. The caller must emu_free() them; NULL when out of memory.
- */
-float *conv_join_groups(uint32_t in_c, const struct conv_layer *l, uint32_t joined);
+/* Joins neighbouring groups of s until 16 divides the channels of each, or until there is one
+ * group. If the last group has fewer channels than the others, in_c and out_c of s grow by the
+ * channels that it lacks, which lie in memory as zeros. Does nothing if all is well: for depthwise
+ * convolutions that conv_slides(), and for numbers that do not fit each other. */
+void conv_join_shape(struct conv_shape *s);
+/* The weights of a layer for input of in_c channels, in the shape `joined`:
+ * [out_c][in_c / groups][kernel_h][kernel_w], with zeros for channels of another original group.
+ * The caller must emu_free() them; NULL when out of memory. */
+float *conv_join_weights(uint32_t in_c, const struct conv_layer *l,
+                         const struct conv_shape *joined);
 
 #endif

@@ -60,7 +60,7 @@ static void add_depthwise(const struct field *d, const struct field_call *c,
 static void add_first(const struct field *d, const struct field_call *c, const struct field_part *p)
 {
     struct graph *g = d->nn->g;
-    uint32_t k = d->layer->kernel, ho = nn_size(p->h), wo = nn_size(p->w);
+    uint32_t k = d->layer->kernel_h, ho = nn_size(p->h), wo = nn_size(p->w);
     uint32_t kb = conv_first_blocks(k), words = conv_first_row_words(k, ho);
     uint32_t shape[3] = { kb, ho * wo, CHANNEL_BLOCK }, *rows = emu_alloc(words, sizeof(*rows));
     struct tensor patches = graph_variable(g, ELEM_F16, 3, shape, "patches");
@@ -100,11 +100,10 @@ static void add_field_part(const struct field *d, uint32_t cs, const struct code
                            const struct field_part *p, struct tensor *result)
 {
     struct graph *g = d->nn->g;
-    uint32_t k = d->layer->kernel;
-    struct windows win = {
-        k,           k, d->layer->stride, (int32_t)d->layer->pad_top, (int32_t)d->layer->pad_left,
-        d->nn->zeros
-    };
+    const struct conv_layer *l = d->layer;
+    struct windows win = { .h = { l->kernel_h, l->stride_h, 1, (int32_t)l->pad_top },
+                           .w = { l->kernel_w, l->stride_w, 1, (int32_t)l->pad_left },
+                           .border = d->nn->zeros };
     struct field_call c = { .cs = cs, .codelet = codelet, .weights = weights_of(d, p) };
 
     for (uint32_t n = p->n.begin; n < p->n.end; n++) {
@@ -240,7 +239,7 @@ void conv_depthwise(struct nn *nn, struct activation x, const struct conv_layer 
     d.values = dw_pack_halves(kind);
     packed = emu_alloc((size_t)d.blocks * d.values, sizeof(*packed));
     for (uint32_t b = 0; packed && b < d.blocks; b++) {
-        gather_block(layer, b * CHANNEL_BLOCK, layer->kernel * layer->kernel, block);
+        gather_block(layer, b * CHANNEL_BLOCK, layer->kernel_h * layer->kernel_w, block);
         dw_pack(kind, block, packed + (size_t)b * d.values);
     }
     d.weights = new_weights(&d, packed);
@@ -252,7 +251,7 @@ void conv_first(struct nn *nn, struct activation x, const struct conv_layer *lay
 {
     struct field d = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
     uint16_t block[WEIGHTS_MAX], *packed, *whole;
-    uint32_t k = layer->kernel;
+    uint32_t k = layer->kernel_h;
 
     d.blocks = channel_blocks(y.c);
     d.values = conv_first_pack_halves(k);

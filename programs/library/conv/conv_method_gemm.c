@@ -156,7 +156,7 @@ void conv_gemm(struct nn *nn, struct activation x, const struct conv_layer *laye
         .nn = nn, .layer = layer, .plan = plan, .channels = x.c, .units = m.out, .unit = 1
     };
     conv_weights_new(&m.weights, plan->cut_h);
-    m.x = by_positions(g, conv_every(g, x.t, layer->stride), m.in, m.positions);
+    m.x = by_positions(g, conv_every(g, x.t, layer->stride_h, layer->stride_w), m.in, m.positions);
     m.y = by_positions(g, y.t, m.out, m.positions);
     if (layer->add)
         m.add = by_positions(g, layer->add->t, m.out, m.positions);

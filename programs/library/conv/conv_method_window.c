@@ -1,10 +1,11 @@
-/* conv_method_window.c - convolutions of k x k, dense or in groups of whole blocks of 16 channels:
- * the matrix unit on shifted windows of a tile's part of the field.
+/* conv_method_window.c - convolutions of any kernel, stride and dilation, dense or in groups of
+ * whole blocks of 16 channels: the matrix unit on shifted windows of a tile's part of the field.
  *
  * Tiles are numbered (n, h, w, o, i): picture, rows, columns, units of the output (a block, or a
  * group), and input blocks, with groups rows of the kernel. Each tile fetches its rows and columns
- * with halo and border. For stride 2 even and odd rows and columns are kept apart, in planes, so
- * that a window is again a run of neighbours. Rows of a result are as long as rows of the input;
+ * with halo and border. With a stride of s the rows that one tap of the kernel reads are s apart,
+ * so rows with an equal remainder modulo s are kept together, in planes, and columns likewise: a
+ * window is again a run of neighbours. Rows of a result are as long as rows of a plane;
  * the gap after the width of that part is left out when the result is copied together, or added up
  * with those of other input blocks. */
 #include "programs/library/conv/conv_parts.h"
@@ -25,15 +26,55 @@ struct window {
     struct tensor *result;  /* owned; [cut_in][field_parts], each [blocks][n][h][w][16] */
 };
 
-static uint32_t round_up_div(uint32_t n, uint32_t d)
+/* The planes of an axis: taps k and k + n read the same plane, where n = period() of the axis. */
+static uint32_t period(const struct window_axis *a)
 {
-    return (n + d - 1) / d;
+    uint32_t divisor = a->dilation, rest = a->stride;
+
+    while (rest) {
+        uint32_t next = divisor % rest;
+
+        divisor = rest;
+        rest = next;
+    }
+    return a->stride / divisor;
+}
+
+static uint32_t planes_along(const struct window_axis *a)
+{
+    return a->kernel < period(a) ? a->kernel : period(a);
+}
+
+/* How many positions of a plane `outputs` neighbouring ones read. */
+static uint32_t plane_size(const struct window_axis *a, uint32_t outputs)
+{
+    return outputs + (a->kernel - 1) * a->dilation / a->stride;
+}
+
+static struct window_axis axis_w(const struct window *m)
+{
+    const struct conv_layer *l = m->layer;
+
+    return (struct window_axis){ l->kernel_w, l->stride_w, l->dilation_w, (int32_t)l->pad_left };
+}
+
+/* The rows of the kernel that part i of the input is for. */
+static struct window_axis axis_h(const struct window *m, uint32_t i)
+{
+    const struct conv_layer *l = m->layer;
+    struct nn_range rows = conv_rows(&m->weights, i);
+    int32_t skipped = (int32_t)(rows.begin * l->dilation_h);
+
+    return (struct window_axis){ nn_size(rows), l->stride_h, l->dilation_h,
+                                 (int32_t)l->pad_top - skipped };
 }
 
 /* How many columns of input a row of a result with so many columns has. */
 static uint32_t row_size(const struct window *m, uint32_t columns)
 {
-    return columns + round_up_div(m->layer->kernel, m->layer->stride) - 1;
+    struct window_axis w = axis_w(m);
+
+    return plane_size(&w, columns);
 }
 
 /* Positions of a result, including the gaps between rows. */
@@ -50,17 +91,13 @@ struct planes {
 
 static struct planes planes_of(const struct window *m, const struct field_part *p, uint32_t i)
 {
-    const struct conv_layer *l = m->layer;
-    struct nn_range kernel = conv_rows(&m->weights, i);
-    uint32_t high = nn_size(kernel), s = l->stride;
+    struct planes l = { .win = { axis_h(m, i), axis_w(m), m->nn->zeros } };
 
-    return (struct planes){ .win = { high, l->kernel, s,
-                                     (int32_t)l->pad_top - (int32_t)kernel.begin,
-                                     (int32_t)l->pad_left, m->nn->zeros },
-                            .plane_rows = high < s ? high : s,
-                            .plane_columns = l->kernel < s ? l->kernel : s,
-                            .rows = nn_size(p->h) + round_up_div(high, s) - 1,
-                            .columns = row_size(m, nn_size(p->w)) };
+    l.plane_rows = planes_along(&l.win.h);
+    l.plane_columns = planes_along(&l.win.w);
+    l.rows = plane_size(&l.win.h, nn_size(p->h));
+    l.columns = plane_size(&l.win.w, nn_size(p->w));
+    return l;
 }
 
 static struct nn_range out_blocks(const struct window *m, struct nn_range units)
@@ -70,16 +107,18 @@ static struct nn_range out_blocks(const struct window *m, struct nn_range units)
 
 /* ---- input ---- */
 
-/* One plane: every stride-th row from `row` on, of it every stride-th column from `column` on. */
+/* One plane: every stride-th row from that of tap (row, column) on, and columns likewise. */
 static struct tensor plane_of(const struct window *m, const struct planes *l, uint32_t from,
                               struct tensor t, uint32_t row, uint32_t column)
 {
     struct graph *g = m->nn->g;
     struct tensor border = tensor_index(g, l->win.border, from);
 
+    row = row * l->win.h.dilation % l->win.h.stride;
+    column = column * l->win.w.dilation % l->win.w.stride;
     t = tensor_slice(g, t, 2, row, tensor_shape(g, t)[2]);
     t = tensor_slice(g, t, 3, column, tensor_shape(g, t)[3]);
-    t = conv_every(g, t, l->win.stride);
+    t = conv_every(g, t, l->win.h.stride, l->win.w.stride);
     t = field_part_add_border(m->nn, border, t, 3, 0, l->columns - tensor_shape(g, t)[3]);
     return field_part_add_border(m->nn, border, t, 2, 0, l->rows - tensor_shape(g, t)[2]);
 }
@@ -110,7 +149,8 @@ static struct tensor input_of(const struct window *m, const struct planes *l,
  * them; NULL, and the error of the graph, when out of memory. */
 static uint32_t *new_steps(const struct window *m, const struct planes *l, uint32_t blocks, int own)
 {
-    uint32_t k = m->layer->kernel, s = l->win.stride, n = blocks * l->win.rows * k, here = 0;
+    const struct window_axis *h = &l->win.h, *w = &l->win.w;
+    uint32_t n = blocks * h->kernel * w->kernel, here = 0;
     uint32_t block_size = l->plane_rows * l->plane_columns * l->rows * l->columns;
     uint32_t *step = emu_alloc(n, sizeof(*step));
 
@@ -119,10 +159,11 @@ static uint32_t *new_steps(const struct window *m, const struct planes *l, uint3
         return NULL;
     }
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t next = (i + 1) % n, row = next / k % l->win.rows, column = next % k;
-        uint32_t plane = row % s * l->plane_columns + column % s;
-        uint32_t to = next / k / l->win.rows * block_size +
-                      (plane * l->rows + row / s) * l->columns + column / s;
+        uint32_t next = (i + 1) % n, row = next / w->kernel % h->kernel, column = next % w->kernel;
+        uint32_t plane = row % period(h) * l->plane_columns + column % period(w);
+        uint32_t to = next / w->kernel / h->kernel * block_size +
+                      (plane * l->rows + row * h->dilation / h->stride) * l->columns +
+                      column * w->dilation / w->stride;
 
         if (!next && own)
             to = blocks * block_size;
@@ -144,7 +185,7 @@ static void multiply_units(const struct window *m, uint32_t cs, const struct fie
     int f32 = m->layer->partials == PARTIALS_F32;
     struct nn_range in = conv_in_blocks(&m->weights, i);
     struct planes l = planes_of(m, p, i);
-    uint32_t each = nn_size(in), kb = each * l.win.rows * l.win.columns;
+    uint32_t each = nn_size(in), kb = each * l.win.h.kernel * l.win.w.kernel;
     uint32_t *step = new_steps(m, &l, each, m->layer->groups > 1 && m->weights.unit == 1 && !f32);
 
     if (m->layer->groups > 1)

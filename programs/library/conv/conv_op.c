@@ -6,31 +6,35 @@
 
 #include <string.h>
 
-struct tensor conv_every(struct graph *g, struct tensor t, uint32_t stride)
+/* Every stride-th element of t [c16][n][h][w][16] in dimension dim, which is 2 or 3. */
+static struct tensor every(struct graph *g, struct tensor t, unsigned dim, uint32_t stride)
 {
-    for (unsigned dim = 2; stride > 1 && dim <= 3; dim++) {
-        uint32_t shape[6], n = tensor_shape(g, t)[dim], whole = n / stride;
-        uint32_t rest = n - whole * stride;
-        struct tensor part[2];
+    uint32_t shape[6], n = tensor_shape(g, t)[dim], whole = n / stride;
+    uint32_t rest = n - whole * stride;
+    struct tensor part[2];
 
-        if (!whole) {
-            t = tensor_slice(g, t, dim, 0, 1);
-            continue;
-        }
-        /* The first of every whole group of `stride`, then the first of what is left. */
-        memcpy(shape, tensor_shape(g, t), 5 * sizeof(shape[0]));
-        memmove(shape + dim + 2, shape + dim + 1, (4 - dim) * sizeof(shape[0]));
-        shape[dim] = whole;
-        shape[dim + 1] = stride;
-        part[0] = tensor_reshape(g, tensor_slice(g, t, dim, 0, whole * stride), 6, shape);
-        part[0] = tensor_slice(g, part[0], dim + 1, 0, 1);
-        memmove(shape + dim + 1, shape + dim + 2, (4 - dim) * sizeof(shape[0]));
-        part[0] = tensor_reshape(g, part[0], 5, shape);
-        if (rest)
-            part[1] = tensor_slice(g, t, dim, whole * stride, whole * stride + 1);
-        t = rest ? tensor_concat(g, part, 2, dim) : part[0];
-    }
-    return t;
+    if (stride == 1)
+        return t;
+    if (!whole)
+        return tensor_slice(g, t, dim, 0, 1);
+    /* The first of every whole group of `stride`, then the first of what is left. */
+    memcpy(shape, tensor_shape(g, t), 5 * sizeof(shape[0]));
+    memmove(shape + dim + 2, shape + dim + 1, (4 - dim) * sizeof(shape[0]));
+    shape[dim] = whole;
+    shape[dim + 1] = stride;
+    part[0] = tensor_reshape(g, tensor_slice(g, t, dim, 0, whole * stride), 6, shape);
+    part[0] = tensor_slice(g, part[0], dim + 1, 0, 1);
+    memmove(shape + dim + 1, shape + dim + 2, (4 - dim) * sizeof(shape[0]));
+    part[0] = tensor_reshape(g, part[0], 5, shape);
+    if (!rest)
+        return part[0];
+    part[1] = tensor_slice(g, t, dim, whole * stride, whole * stride + 1);
+    return tensor_concat(g, part, 2, dim);
+}
+
+struct tensor conv_every(struct graph *g, struct tensor t, uint32_t stride_h, uint32_t stride_w)
+{
+    return every(g, every(g, t, 2, stride_h), 3, stride_w);
 }
 
 /* ---- bias and activation ---- */
@@ -91,10 +95,19 @@ void conv_finish_add(struct conv_finish *f, uint32_t copy, struct nn_range block
 
 /* ---- the layer ---- */
 
-static uint32_t out_size(uint32_t in, uint32_t before, uint32_t after, uint32_t kernel,
-                         uint32_t stride)
+/* How many windows of so many positions there are; 0 also if the stride is 0. */
+static uint32_t out_size(uint32_t padded, uint32_t reach, uint32_t stride)
 {
-    return in + before + after < kernel ? 0 : (in + before + after - kernel) / stride + 1;
+    return padded < reach || !stride ? 0 : (padded - reach) / stride + 1;
+}
+
+/* Whether a residual, and so the activation function, too, are a layer of their own. Sums in f32
+ * cannot include a residual, and the sliding unit and first layers do not add up. */
+static int adds_later(const struct conv_shape *s)
+{
+    enum conv_method m = conv_method_of(s);
+
+    return s->f32 || m == CONV_DEPTHWISE || m == CONV_FIRST;
 }
 
 struct conv_shape conv_layer_shape(const struct activation *x, const struct conv_layer *l)
@@ -102,17 +115,28 @@ struct conv_shape conv_layer_shape(const struct activation *x, const struct conv
     struct conv_shape s = { .n = x->n, .in_c = x->c, .in_h = x->h, .in_w = x->w };
 
     s.out_c = l->out_c;
-    s.kernel = l->kernel;
-    s.stride = l->stride;
-    s.groups = conv_whole_groups(x->c, l->out_c, l->groups);
-    s.out_h = out_size(x->h, l->pad_top, l->pad_bottom, l->kernel, l->stride);
-    s.out_w = out_size(x->w, l->pad_left, l->pad_right, l->kernel, l->stride);
-    s.swish = l->act == ACT_SWISH;
-    s.relu = l->act == ACT_RELU;
-    s.add = l->add != NULL;
+    s.kernel_h = l->kernel_h;
+    s.kernel_w = l->kernel_w;
+    s.stride_h = l->stride_h;
+    s.stride_w = l->stride_w;
+    s.dilation_h = l->dilation_h;
+    s.dilation_w = l->dilation_w;
+    s.padded = l->kernel_h == 1 && l->kernel_w == 1 &&
+               (l->pad_top || l->pad_bottom || l->pad_left || l->pad_right);
+    s.groups = l->groups;
+    s.out_h = out_size(x->h + l->pad_top + l->pad_bottom, conv_reach(l->kernel_h, l->dilation_h),
+                       l->stride_h);
+    s.out_w = out_size(x->w + l->pad_left + l->pad_right, conv_reach(l->kernel_w, l->dilation_w),
+                       l->stride_w);
     s.bias = l->bias != NULL;
     s.f32 = l->partials == PARTIALS_F32;
     s.sliding = l->depthwise == DEPTHWISE_SLIDING;
+    conv_join_shape(&s);
+    if (l->add && adds_later(&s))
+        return s;
+    s.swish = l->act == ACT_SWISH;
+    s.relu = l->act == ACT_RELU;
+    s.add = l->add != NULL;
     return s;
 }
 
@@ -124,6 +148,7 @@ static enum emu_status plan_layer(struct nn *nn, const struct activation *x,
     const struct arch *a = graph_arch(nn->g);
     uint32_t tiles = graph_compute_tiles(nn->g);
 
+    s.blocks = tensor_rank(nn->g, x->t) == 5 && conv_is_first(&s);
     if (!layer->plan) {
         s.kib_price = nn->kib_price;
         return plan_conv(a, &s, 0, tiles, nn->memory_bytes, p);
@@ -146,7 +171,6 @@ static int is_zero(const float *bias, uint32_t n)
     return 1;
 }
 
-/* Sums in f32 cannot include a residual, so it is added after them. */
 static struct activation conv_then_add(struct nn *nn, struct activation x,
                                        const struct conv_layer *layer, struct conv_plan *plan,
                                        const char *name)
@@ -157,25 +181,38 @@ static struct activation conv_then_add(struct nn *nn, struct activation x,
     alone.add = NULL;
     alone.act = ACT_NONE;
     y = op_conv(nn, x, &alone, plan, name);
-    return op_activation_add(nn, y, *layer->add, layer->act, name);
+    if (layer->act != ACT_SWISH)
+        return op_activation_add(nn, y, *layer->add, layer->act, name);
+    y = op_activation_add(nn, y, *layer->add, ACT_NONE, name);
+    y.t = op_unary(nn->g, nn->seq, UNARY_SWISH, y.t, name);
+    return y;
 }
 
 /* Joins groups that are not whole blocks of channels. */
 static struct activation conv_joined(struct nn *nn, struct activation x,
-                                     const struct conv_layer *layer, uint32_t groups,
+                                     const struct conv_layer *layer, const struct conv_shape *shape,
                                      struct conv_plan *plan, const char *name)
 {
     struct conv_layer whole = *layer;
-    float *weights = conv_join_groups(x.c, layer, groups);
+    float *weights = conv_join_weights(x.c, layer, shape);
+    float *bias = emu_alloc(shape->out_c, sizeof(*bias));
     struct activation y = x;
 
-    whole.groups = groups;
+    whole.groups = shape->groups;
+    whole.out_c = shape->out_c;
     whole.weights = weights;
-    if (weights)
+    x.c = shape->in_c;
+    if (bias && layer->bias) {
+        memcpy(bias, layer->bias, layer->out_c * sizeof(*bias));
+        whole.bias = bias;
+    }
+    if (weights && bias)
         y = op_conv(nn, x, &whole, plan, name);
     else
         graph_fail(nn->g, EMU_NO_MEMORY, "%s: weights", name);
     emu_free(weights);
+    emu_free(bias);
+    y.c = layer->out_c;
     return y;
 }
 
@@ -193,20 +230,20 @@ struct activation op_conv(struct nn *nn, struct activation x, const struct conv_
     struct conv_plan p;
     struct activation y = x;
     enum emu_status st = graph_status(nn->g);
-    uint32_t groups = conv_whole_groups(x.c, layer->out_c, layer->groups);
+    const struct conv_shape shape = conv_layer_shape(&x, layer);
 
-    if (groups != layer->groups)
-        return conv_joined(nn, x, layer, groups, plan, name);
-    if (layer->add && layer->partials == PARTIALS_F32)
+    if (layer->add && !shape.add)
         return conv_then_add(nn, x, layer, plan, name);
+    if (shape.groups != layer->groups)
+        return conv_joined(nn, x, layer, &shape, plan, name);
     if (is_zero(layer->bias, layer->out_c))
         fused.bias = NULL;
     if (st == EMU_OK)
         st = plan_layer(nn, &x, &fused, &p);
     if (st == EMU_OK && (tensor_rank(nn->g, x.t) == 4) != (p.method == CONV_FIRST))
         st = FAIL(USAGE,
-                  "pictures [n][h][w][4] are for first layers, which take nothing else: up to "
-                  "4 channels, stride 2");
+                  "pictures [n][h][w][4] are for first layers only: up to 4 channels, kernel 3 to "
+                  "7, stride 2");
     if (st == EMU_OK)
         st = conv_rotation_choose(nn, &x, layer->add, layer->pad_top, layer->pad_left, &p);
     if (st != EMU_OK) {

@@ -33,7 +33,7 @@ struct nn_range conv_in_blocks(const struct conv_weights *w, uint32_t i)
 
 struct nn_range conv_rows(const struct conv_weights *w, uint32_t i)
 {
-    struct nn_range all = { 0, w->layer->kernel };
+    struct nn_range all = { 0, w->layer->kernel_h };
 
     return w->layer->groups > 1 ? nn_part(all.end, w->plan->cut_in, i) : all;
 }
@@ -49,8 +49,7 @@ struct nn_range conv_out_blocks(const struct conv_weights *w, uint32_t o)
 static struct nn_range span_of(const struct conv_weights *w, uint32_t i)
 {
     struct nn_range in = conv_in_blocks(w, i), rows = conv_rows(w, i);
-    uint32_t each =
-        w->layer->groups > 1 ? nn_size(in) * w->layer->kernel : w->layer->kernel * w->layer->kernel;
+    uint32_t each = w->layer->kernel_w * (w->layer->groups > 1 ? nn_size(in) : w->layer->kernel_h);
 
     if (w->layer->groups > 1)
         return (struct nn_range){ rows.begin * each, rows.end * each };
@@ -74,7 +73,7 @@ static uint32_t part_at(const struct conv_weights *w, uint32_t i, uint32_t o)
 static void pack_row(const struct conv_weights *w, uint32_t row, uint32_t column, uint32_t tap,
                      uint16_t *out)
 {
-    uint32_t taps = w->layer->kernel * w->layer->kernel;
+    uint32_t taps = w->layer->kernel_h * w->layer->kernel_w;
     const float *from = w->layer->weights + ((size_t)row * w->channels + column) * taps + tap;
     uint32_t n = w->channels - column < CHANNEL_BLOCK ? w->channels - column : CHANNEL_BLOCK;
 
@@ -87,14 +86,14 @@ static void pack_row(const struct conv_weights *w, uint32_t row, uint32_t column
 static void pack_part(const struct conv_weights *w, uint32_t i, uint32_t o, uint16_t *out)
 {
     struct nn_range ib = conv_in_blocks(w, i), ob = conv_out_blocks(w, o), r = conv_rows(w, i);
-    uint32_t kernel = w->layer->kernel, units = conv_units(w->layer);
+    uint32_t columns = w->layer->kernel_w, units = conv_units(w->layer);
     uint32_t end = ob.end * CHANNEL_BLOCK;
 
     if (end > w->layer->out_c)
         end = w->layer->out_c;
     for (uint32_t first = ob.begin * CHANNEL_BLOCK; first < ob.end * CHANNEL_BLOCK; first += units)
         for (uint32_t b = ib.begin; b < ib.end; b++)
-            for (uint32_t tap = r.begin * kernel; tap < r.end * kernel; tap++) {
+            for (uint32_t tap = r.begin * columns; tap < r.end * columns; tap++) {
                 for (uint32_t row = first; row < first + units && row < end; row++)
                     pack_row(w, row, b * CHANNEL_BLOCK, tap,
                              out + (size_t)(row - first) * CHANNEL_BLOCK);
@@ -122,8 +121,8 @@ void conv_weights_new(struct conv_weights *w, uint32_t users)
 {
     uint32_t copies = w->plan->fetched ? 1 : users;
     struct graph *g = w->nn->g;
-    uint32_t kernel = w->layer->kernel;
-    uint32_t n = in_blocks(w) * w->units * w->unit * kernel * kernel * BLOCK;
+    uint32_t taps = w->layer->kernel_h * w->layer->kernel_w;
+    uint32_t n = in_blocks(w) * w->units * w->unit * taps * BLOCK;
     uint16_t *v = emu_alloc(n, sizeof(*v));
 
     w->t = w->nn->zeros;

@@ -26,35 +26,61 @@ const char *conv_method_name(enum conv_method m)
     return method_names[m];
 }
 
-int conv_is_first(const struct conv_shape *s)
+/* Whether rows and columns have the same kernel, without gaps, and the same stride. */
+static int is_square(const struct conv_shape *s)
 {
-    return s->in_c <= FIRST_CHANNELS && s->groups == 1 && s->stride == FIRST_STRIDE &&
-           s->kernel >= FIRST_KERNEL_MIN && s->kernel <= FIRST_KERNEL_MAX;
+    return s->kernel_h == s->kernel_w && s->stride_h == s->stride_w && s->dilation_h == 1 &&
+           s->dilation_w == 1;
 }
 
-static enum conv_method method_of(const struct conv_shape *s)
+int conv_is_first(const struct conv_shape *s)
 {
-    if (conv_is_first(s))
+    return s->in_c <= FIRST_CHANNELS && s->groups == 1 && is_square(s) &&
+           s->stride_h == FIRST_STRIDE && s->kernel_h >= FIRST_KERNEL_MIN &&
+           s->kernel_h <= FIRST_KERNEL_MAX;
+}
+
+int conv_slides(const struct conv_shape *s)
+{
+    return is_square(s) && (s->kernel_h == 3 || s->kernel_h == 5) && s->stride_h <= 2;
+}
+
+enum conv_method conv_method_of(const struct conv_shape *s)
+{
+    if (conv_is_first(s) && !s->blocks)
         return CONV_FIRST;
     if (s->groups == s->in_c && s->groups > 1)
         return CONV_DEPTHWISE;
-    return s->kernel == 1 && s->groups == 1 ? CONV_GEMM : CONV_WINDOW;
+    return s->kernel_h == 1 && s->kernel_w == 1 && s->groups == 1 && !s->padded ? CONV_GEMM
+                                                                                : CONV_WINDOW;
+}
+
+/* Of convolutions and pools. */
+static enum emu_status check_sizes(const struct conv_shape *s)
+{
+    if (!s->n || !s->in_c || !s->out_c || !s->kernel_h || !s->kernel_w || !s->stride_h ||
+        !s->stride_w || !s->dilation_h || !s->dilation_w || !s->groups || !s->out_h || !s->out_w ||
+        s->in_c % s->groups || s->out_c % s->groups)
+        return FAIL(USAGE,
+                    "a convolution of %u to %u channels in %u groups, kernel %u x %u, stride %u x "
+                    "%u, dilation %u x %u, to a field of %u x %u: expected numbers above 0 and "
+                    "channels that the groups divide",
+                    s->in_c, s->out_c, s->groups, s->kernel_h, s->kernel_w, s->stride_h,
+                    s->stride_w, s->dilation_h, s->dilation_w, s->out_h, s->out_w);
+    return EMU_OK;
 }
 
 static enum emu_status check_shape(const struct conv_shape *s)
 {
-    uint32_t in = s->groups ? s->in_c / s->groups : 0, out = s->groups ? s->out_c / s->groups : 0;
+    uint32_t in, out;
 
-    if (!s->n || !s->in_c || !s->out_c || !s->kernel || !s->stride || !s->groups || !s->out_h ||
-        !s->out_w || s->in_c % s->groups || s->out_c % s->groups)
+    TRY(check_sizes(s));
+    in = s->in_c / s->groups;
+    out = s->out_c / s->groups;
+    if (s->groups > 1 && !(in == 1 && out == 1 && conv_slides(s)) &&
+        (in % CHANNEL_BLOCK || out % CHANNEL_BLOCK))
         return FAIL(USAGE,
-                    "a convolution of %u to %u channels in %u groups, kernel %u, stride %u: "
-                    "expected numbers above 0 and channels that the groups divide",
-                    s->in_c, s->out_c, s->groups, s->kernel, s->stride);
-    if (s->groups > 1 && !(in == 1 && out == 1) && (in % CHANNEL_BLOCK || out % CHANNEL_BLOCK))
-        return FAIL(USAGE,
-                    "a convolution in groups of %u to %u channels: expected 1 to 1, or "
-                    "multiples of %d",
+                    "a convolution in groups of %u to %u channels, not joined to multiples of %d",
                     in, out, CHANNEL_BLOCK);
     return EMU_OK;
 }
@@ -66,30 +92,23 @@ static void kernel_of(const struct conv_shape *s, char out[40])
     static const char *const name[] = { [CONV_GEMM] = "matmul_f16",
                                         [CONV_WINDOW] = "conv_window_f16",
                                         [CONV_FIRST] = "conv_first_f16" };
-    enum conv_method m = method_of(s);
+    enum conv_method m = conv_method_of(s);
 
     if (m != CONV_DEPTHWISE)
         snprintf(out, 40, "%s%s", name[m], s->f32 ? "_f32" : "");
-    else if (s->stride == 1)
-        snprintf(out, 40, "dw%u%s_f16", s->kernel, dw);
+    else if (s->stride_h == 1)
+        snprintf(out, 40, "dw%u%s_f16", s->kernel_h, dw);
     else
-        snprintf(out, 40, "dw%us%u%s_f16", s->kernel, s->stride, dw);
+        snprintf(out, 40, "dw%us%u%s_f16", s->kernel_h, s->stride_h, dw);
 }
 
 enum emu_status conv_check(const struct arch *a, const struct conv_shape *s)
 {
-    const struct codelet *c;
     char kernel[40];
 
     TRY(check_shape(s));
     kernel_of(s, kernel);
-    c = codelet_find(kernel);
-    if (!c)
-        return FAIL(USAGE,
-                    "no kernel for depthwise windows of %u x %u, stride %u: expected 3 or 5, "
-                    "stride 1 or 2",
-                    s->kernel, s->kernel, s->stride);
-    return codelet_check(&kernel_library, a, c);
+    return codelet_check(&kernel_library, a, codelet_find(kernel));
 }
 
 /* ---- what is kept ---- */
@@ -199,11 +218,11 @@ static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_part *
     switch (p->method) {
     case CONV_GEMM:
     case CONV_WINDOW:
-        return part->out * in * part->rows * s->kernel * CHANNEL_BLOCK * CHANNEL_BLOCK_BYTES;
+        return part->out * in * part->rows * s->kernel_w * CHANNEL_BLOCK * CHANNEL_BLOCK_BYTES;
     case CONV_DEPTHWISE:
         return part->out * dw_pack_halves(conv_dw_kind(s)) * 2;
     case CONV_FIRST:
-        return part->out * conv_first_pack_halves(s->kernel) * 2;
+        return part->out * conv_first_pack_halves(s->kernel_h) * 2;
     case CONV_POOL:
         break;
     }
@@ -235,15 +254,15 @@ static void try_cut(struct conv_search *search, struct conv_plan p)
 
     part_channels(&p, &part);
     part.rows =
-        p.method == CONV_WINDOW && s->groups > 1 ? ceil_div(s->kernel, p.cut_in) : s->kernel;
+        p.method == CONV_WINDOW && s->groups > 1 ? ceil_div(s->kernel_h, p.cut_in) : s->kernel_h;
     if (p.method == CONV_GEMM) {
         part.n = part.w = part.in_w = 1;
         part.h = part.in_h = ceil_div((uint64_t)s->n * s->out_h * s->out_w, p.cut_h);
     } else {
         part.h = ceil_div(s->out_h, p.cut_h);
         part.w = ceil_div(s->out_w, p.cut_w);
-        part.in_h = (part.h - 1) * s->stride + part.rows;
-        part.in_w = (part.w - 1) * s->stride + s->kernel;
+        part.in_h = (part.h - 1) * s->stride_h + conv_reach((uint32_t)part.rows, s->dilation_h);
+        part.in_w = (part.w - 1) * s->stride_w + conv_reach(s->kernel_w, s->dilation_w);
     }
     plan_conv_cost(search->a, &part, &p);
     try_parameters(search, &part, &p);
@@ -290,7 +309,7 @@ static void search_field(struct conv_search *search, struct conv_plan p)
 static void search_window(struct conv_search *search, struct conv_plan p)
 {
     const struct conv_shape *s = &p.shape;
-    uint32_t n = s->groups > 1 ? s->kernel : channel_blocks(s->in_c);
+    uint32_t n = s->groups > 1 ? s->kernel_h : channel_blocks(s->in_c);
 
     for (p.cut_in = 1; p.cut_in <= p.tiles; p.cut_in = next_cut(n, p.cut_in))
         search_field(search, p);
@@ -314,19 +333,15 @@ static enum emu_status begin(const struct arch *a, const struct conv_shape *s, u
         return FAIL(USAGE, "a convolution on %u tiles from %u on: the chip has %u", tiles,
                     first_tile, a->tiles);
     p->port = plan_port(a);
-    return check_shape(s);
+    return check_sizes(s);
 }
 
 static enum emu_status begin_conv(const struct arch *a, const struct conv_shape *s,
                                   uint32_t first_tile, uint32_t tiles, struct conv_plan *p)
 {
     TRY(begin(a, s, first_tile, tiles, p));
-    p->method = method_of(s);
-    if (p->method == CONV_DEPTHWISE && ((s->kernel != 3 && s->kernel != 5) || s->stride > 2))
-        return FAIL(USAGE,
-                    "a depthwise convolution with kernel %u, stride %u: expected 3 or 5, 1 or 2",
-                    s->kernel, s->stride);
-    return EMU_OK;
+    p->method = conv_method_of(s);
+    return check_shape(s);
 }
 
 enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,

@@ -2,10 +2,12 @@
  *
  *   method      for                             cut by, besides pictures
  *   GEMM        kernel 1                        positions, input channels, output channels
- *   WINDOW      larger kernels, groups          rows, columns, output channels or groups, input
+ *   WINDOW      any kernel, groups              rows, columns, output channels or groups, input
  *                                               channels or rows of the kernel
- *   DEPTHWISE   one channel a group             rows, columns, channels
- *   FIRST       3 or 4 input channels           rows, columns, output channels
+ *   DEPTHWISE   one channel a group, kernel 3   rows, columns, channels
+ *               or 5, stride 1 or 2
+ *   FIRST       3 or 4 input channels, kernel   rows, columns, output channels
+ *               3 to 7, stride 2
  *
  * All cuts are tried. The cost of a cut is that of the exchange of its input (with halo), of
  * compute by the codelets' own formulas, of exchanging and adding up partial results, and of syncs.
@@ -25,8 +27,10 @@ enum conv_method { CONV_GEMM, CONV_WINDOW, CONV_DEPTHWISE, CONV_FIRST, CONV_POOL
 const char *conv_method_name(enum conv_method m);
 
 struct conv_shape {
-    uint32_t n, in_c, in_h, in_w, out_c, out_h, out_w, kernel, stride, groups;
-    uint32_t pad;         /* rows or columns of zeros on the side that has more of them */
+    uint32_t n, in_c, in_h, in_w, out_c, out_h, out_w, groups;
+    uint32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
+    uint32_t padded;      /* 1: there are zeros around the input of a kernel of 1 x 1 */
+    uint32_t blocks;      /* 1: the input is no picture, although conv_is_first() */
     uint32_t swish, relu; /* 1: that activation function follows */
     uint32_t add;         /* 1: another activation is added */
     uint32_t bias;        /* 1: there are biases that are not zero */
@@ -58,8 +62,21 @@ struct conv_plan {
 };
 
 /* Whether the kernel of first layers, which reads pictures [n][h][w][4], can do a convolution.
- * Reads in_c, groups, kernel and stride of s only. */
+ * Reads in_c, groups, kernels, strides and dilations of s only. */
 int conv_is_first(const struct conv_shape *s);
+
+/* Whether the sliding unit can do a convolution of one channel a group: the kernel is 3 x 3 or 5 x
+ * 5 without gaps, the stride 1 or 2. */
+int conv_slides(const struct conv_shape *s);
+
+/* How many rows a kernel covers from its first to its last one, or columns. */
+static inline uint32_t conv_reach(uint32_t kernel, uint32_t dilation)
+{
+    return (kernel - 1) * dilation + 1;
+}
+
+/* How a convolution is computed. */
+enum conv_method conv_method_of(const struct conv_shape *s);
 
 /* Checks that a machine can do a convolution. EMU_USAGE for a shape that no method supports, or
  * when the machine lacks an instruction of the kernel; the message names both. */

@@ -11,17 +11,22 @@ struct rotations {
     uint64_t *stays; /* owned; by rotation, [plan->tiles]: positions that stay on their tile */
 };
 
-/* The parts of a dimension of the output that read [begin, end) of the input. */
-static struct nn_range parts_reading(const struct conv_shape *s, uint32_t size, uint32_t pad,
-                                     uint32_t parts, uint32_t begin, uint32_t end)
-{
-    uint32_t k = s->kernel - 1, last = (end - 1 + pad) / s->stride;
-    uint32_t first = begin + pad > k ? (begin + pad - k + s->stride - 1) / s->stride : 0;
+/* A dimension of the output, and how its windows lie on the input. */
+struct span {
+    uint32_t size, parts, reach, stride, pad;
+};
 
-    last = last < size ? last : size - 1;
+/* The parts of a dimension of the output that read [begin, end) of the input. */
+static struct nn_range parts_reading(const struct span *s, uint32_t begin, uint32_t end)
+{
+    uint32_t k = s->reach - 1, last = (end - 1 + s->pad) / s->stride;
+    uint32_t first = begin + s->pad > k ? ceil_div(begin + s->pad - k, s->stride) : 0;
+
+    last = last < s->size ? last : s->size - 1;
     if (first > last)
         return (struct nn_range){ 0, 0 };
-    return (struct nn_range){ part_with(size, parts, first), part_with(size, parts, last) + 1 };
+    return (struct nn_range){ part_with(s->size, s->parts, first),
+                              part_with(s->size, s->parts, last) + 1 };
 }
 
 /* Notes that data of a part lies on a tile: counts for the rotation that puts the part there. */
@@ -68,17 +73,23 @@ static void note_columns(struct rotations *t, uint32_t b, uint32_t n, uint32_t h
 
     channels_with(p, b, &o, &i);
     if (p->method == CONV_GEMM) {
-        uint32_t all = s->n * s->out_h * s->out_w, row = (n * s->out_h + h / s->stride) * s->out_w;
-        uint32_t first = (w + s->stride - 1) / s->stride, last = (end - 1) / s->stride;
+        uint32_t all = s->n * s->out_h * s->out_w;
+        uint32_t row = (n * s->out_h + h / s->stride_h) * s->out_w;
+        uint32_t first = ceil_div(w, s->stride_w), last = (end - 1) / s->stride_w;
 
-        if (h % s->stride || first > last || last >= s->out_w || h / s->stride >= s->out_h)
+        if (h % s->stride_h || first > last || last >= s->out_w || h / s->stride_h >= s->out_h)
             return;
         rows.begin = part_with(all, p->cut_h, row + first);
         rows.end = part_with(all, p->cut_h, row + last) + 1;
         picture = 0;
     } else {
-        rows = parts_reading(s, s->out_h, t->pad_top, p->cut_h, h, h + 1);
-        columns = parts_reading(s, s->out_w, t->pad_left, p->cut_w, w, end);
+        struct span high = { s->out_h, p->cut_h, conv_reach(s->kernel_h, s->dilation_h),
+                             s->stride_h, t->pad_top };
+        struct span wide = { s->out_w, p->cut_w, conv_reach(s->kernel_w, s->dilation_w),
+                             s->stride_w, t->pad_left };
+
+        rows = parts_reading(&high, h, h + 1);
+        columns = parts_reading(&wide, w, end);
     }
     for (uint32_t r = rows.begin; r < rows.end; r++) {
         for (uint32_t c = columns.begin; c < columns.end; c++) {

@@ -32,11 +32,10 @@ static uint32_t limit(int64_t v, uint32_t size)
     return v < 0 ? 0 : v > (int64_t)size ? size : (uint32_t)v;
 }
 
-static struct reach reach_of(uint32_t kernel, uint32_t stride, int32_t pad, struct nn_range out,
-                             uint32_t size)
+static struct reach reach_of(const struct window_axis *a, struct nn_range out, uint32_t size)
 {
-    int64_t begin = (int64_t)out.begin * stride - pad;
-    int64_t end = (int64_t)(out.end - 1) * stride + kernel - pad;
+    int64_t begin = (int64_t)out.begin * a->stride - a->pad;
+    int64_t end = (int64_t)(out.end - 1) * a->stride + conv_reach(a->kernel, a->dilation) - a->pad;
     struct reach r = { .in = { limit(begin, size), limit(end, size) } };
 
     r.before = begin < 0 ? (uint32_t)((end < 0 ? end : 0) - begin) : 0;
@@ -88,8 +87,8 @@ struct tensor field_part_input(struct nn *nn, const struct activation *x, const 
                                uint32_t *rows, uint32_t *columns)
 {
     struct graph *g = nn->g;
-    struct reach h = reach_of(win->rows, win->stride, win->pad_top, p->h, x->h);
-    struct reach w = reach_of(win->columns, win->stride, win->pad_left, p->w, x->w);
+    struct reach h = reach_of(&win->h, p->h, x->h);
+    struct reach w = reach_of(&win->w, p->w, x->w);
     unsigned picture = tensor_rank(g, x->t) == 4 ? 0 : 1; /* pictures have no blocks */
     struct tensor border = tensor_index(g, win->border, p->border), t = x->t;
 

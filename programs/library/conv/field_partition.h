@@ -18,11 +18,14 @@ struct field_part {
 struct field_part field_part_at(const struct conv_plan *plan, const struct activation *y,
                                 uint32_t blocks, uint32_t index, uint32_t i);
 
-/* How windows lie on the input. */
+/* How windows lie on the input: their rows, and their columns. */
+struct window_axis {
+    uint32_t kernel, stride, dilation;
+    int32_t pad; /* below 0: so many rows or columns of the input are skipped */
+};
 struct windows {
-    uint32_t rows, columns, stride;
-    int32_t pad_top, pad_left; /* below 0: so many rows or columns of the input are skipped */
-    struct tensor border;      /* [tiles][..]: values of the elements around the input */
+    struct window_axis h, w;
+    struct tensor border; /* [tiles][..]: values of the elements around the input */
 };
 
 /* The part of input x that part p needs: picture n of some blocks, with halo and border,

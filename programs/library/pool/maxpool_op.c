@@ -79,7 +79,7 @@ static void pool_field_part(struct nn *nn, uint32_t cs, const struct activation 
         graph_map(g, out, p->tile);
         VERTEX(maxpool_f16, g, cs, p->tile, .x = tensor_flatten(g, in), .y = tensor_flatten(g, out),
                .blocks = nn_size(p->o), .ho = nn_size(p->h), .wo = nn_size(p->w), .hp = rows,
-               .wp = columns, .k = win->rows, .stride = win->stride);
+               .wp = columns, .k = win->h.kernel, .stride = win->h.stride);
     }
 }
 
@@ -94,14 +94,17 @@ struct activation op_max_pool(struct nn *nn, struct activation x, uint32_t kerne
     struct graph *g = nn->g;
     const struct arch *a = graph_arch(g);
     struct conv_shape s = { .n = x.n, .in_c = x.c, .in_h = x.h, .in_w = x.w, .out_c = x.c };
-    struct windows win = { kernel, kernel, stride, (int32_t)pad, (int32_t)pad, nn->zeros };
+    struct windows win = { { kernel, stride, 1, (int32_t)pad },
+                           { kernel, stride, 1, (int32_t)pad },
+                           nn->zeros };
     enum emu_status st = graph_status(g);
     struct activation y = x;
     struct conv_plan p;
     uint32_t cs, parts;
 
-    s.kernel = kernel;
-    s.stride = stride;
+    s.kernel_h = s.kernel_w = kernel;
+    s.stride_h = s.stride_w = stride;
+    s.dilation_h = s.dilation_w = 1;
     s.groups = x.c;
     s.out_h = pool_size(x.h, kernel, stride, pad);
     s.out_w = pool_size(x.w, kernel, stride, pad);
