@@ -124,6 +124,10 @@ struct tensor tensor_flatten(struct graph *g, struct tensor t);
 /* Repeats dimension dim, which must have size 1, n times. Such a view can be read only. */
 struct tensor tensor_broadcast(struct graph *g, struct tensor t, unsigned dim, uint32_t n);
 
+/* Into how many runs of neighbours in memory the elements of t fall, in its order, wherever they
+ * are mapped: what a transposition of it would change. Cost: visits all runs. */
+uint64_t tensor_memory_runs(const struct graph *g, struct tensor t);
+
 /* ---- tile mapping ---- */
 
 void graph_map(struct graph *g, struct tensor t, uint32_t tile);

@@ -55,6 +55,18 @@ struct tensor op_softmax(struct graph *g, struct program seq, struct tensor t, c
 /* [r][c] -> [c][r]. Moves the data, unlike a view: the result lies in blocks, one per tile. */
 struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t, const char *name);
 
+/* Products of matrices: a [batch][m][k] b [batch][k][n] -> [batch][m][n], all f16 or all f32, of
+ * any sizes and any views, cut over all compute tiles by cost (plan_product()). On the matrix unit:
+ * f16 sums are f32 within 16 terms, and f16 between blocks of these and between tiles; f32 takes
+ * eight times as long. Sums without terms are 0. Terms should be neighbours in memory in a, and in
+ * b, whose columns are then its rows in memory: as in Q K^T, with b a transposed view of K. An
+ * operand in which the other dimension is (V, which is [k][n] in memory) is transposed first, which
+ * takes a step of its own; one in which neither is (every other element of a row, say) is fetched
+ * element by element, which is slow and takes much exchange code. If b is the same for all of the
+ * batch, make the batch rows of one product. */
+struct tensor op_product(struct graph *g, struct program seq, struct tensor a, struct tensor b,
+                         const char *name);
+
 /* An operand of a matrix product, in the layout and on the tiles that its plan wants. Two views of
  * one variable: the matrix, and the plan's blocks in order, flat, which the product reads. */
 struct matmul_operand {

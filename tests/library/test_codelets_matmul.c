@@ -24,11 +24,12 @@ static void matmul_call(struct kernel_fixture *rig, struct codelet_case *c, uint
                         uint32_t nb, uint32_t f)
 {
     uint32_t workers = rig->arch.workers, units = strstr(rig->codelet->name, "_f32") ? 8 : 16;
+    uint32_t block = strcmp(rig->codelet->name, "matmul_f32") ? 16 : 8;
 
     next_case(c);
-    c->elements[matmul__in] = kb * f * 16;
+    c->elements[matmul__in] = kb * f * block;
     c->elements[matmul__out] = nb * f * units;
-    c->elements[matmul__weights] = nb * kb * units * 16;
+    c->elements[matmul__weights] = nb * kb * units * block;
     c->value[matmul__kb] = kb;
     c->value[matmul__nb] = nb;
     c->value[matmul__f] = f;
@@ -69,6 +70,7 @@ static void test_matmul(void **state)
     matmul_all("matmul_add_f16");
     matmul_all("matmul_f16_f32");
     matmul_all("matmul_add_f16_f32");
+    matmul_all("matmul_f32");
 }
 
 /* The block product of PopLibs' published conv 1x1 estimate, lowering of f16 partials: what one

@@ -228,6 +228,23 @@ enum emu_status view_runs(const struct graph *g, uint32_t view, uint64_t begin, 
     return walk_flush(&w);
 }
 
+static enum emu_status count_run(void *ctx, const struct view_run *run)
+{
+    (void)run;
+    ++*(uint64_t *)ctx;
+    return EMU_OK;
+}
+
+uint64_t tensor_memory_runs(const struct graph *g, struct tensor t)
+{
+    uint64_t runs = 0;
+
+    if (graph_works(g))
+        EMU_ASSERT(view_runs(g, t.view, 0, g->view.at[t.view].elements, count_run, &runs) ==
+                   EMU_OK);
+    return runs;
+}
+
 struct view_run view_at(const struct graph *g, uint32_t view, uint64_t i)
 {
     const struct view *v = &g->view.at[view];

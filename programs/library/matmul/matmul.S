@@ -30,3 +30,11 @@
 #define UNITS      8
 #define MATRIX     f16v4sisoamp
 #include "matmul.inc"
+
+#define NAME       matmul_f32
+#define FIELDS     matmul
+#define ACCUMULATE 0
+#define UNITS      8
+#define F32        1
+#define MATRIX     f32sisoamp
+#include "matmul.inc"

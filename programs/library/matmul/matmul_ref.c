@@ -1,9 +1,10 @@
-/* matmul_ref.c - matmul_f16, matmul_add_f16, matmul_f16_f32, matmul_add_f16_f32, conv1x1_f16,
- * conv_window_f16, conv_window_f16_f32: meaning and cycles. */
+/* matmul_ref.c - matmul_f16, matmul_add_f16, matmul_f16_f32, matmul_add_f16_f32, matmul_f32,
+ * conv1x1_f16, conv_window_f16, conv_window_f16_f32: meaning and cycles. */
 #include "programs/library/kernel/codelet_ref.h"
 
 enum { BLOCK = 16, STEP = 4 }; /* inputs of a block, and of a step of the matrix unit */
 enum { UNITS_F16 = 16, UNITS_F32 = 8 };
+enum { BLOCK_F32 = 8 }; /* inputs and outputs of a block that is all f32 */
 
 /* A result of one block of inputs: four steps, in each of which the sum is rounded once to f32. */
 static uint32_t block_product(const uint16_t *in, const uint16_t *row, uint32_t sum,
@@ -79,6 +80,31 @@ void matmul_add_f16_f32_ref(const struct codelet_call *call)
     matmul(call, UNITS_F32, 1);
 }
 
+void matmul_f32_ref(const struct codelet_call *call)
+{
+    uint32_t kb = call->arg[matmul__kb].value, nb = call->arg[matmul__nb].value,
+             f = call->arg[matmul__f].value;
+    const uint32_t *in = call->arg[matmul__in].data, *weights = call->arg[matmul__weights].data;
+    uint32_t *out = call->arg[matmul__out].data;
+    struct fp_env env = { 0 };
+
+    for (size_t i = 0; i < (size_t)nb * f * BLOCK_F32; i++) {
+        size_t n = i / BLOCK_F32 / f, at = i / BLOCK_F32 % f;
+        uint32_t sum = 0;
+
+        for (size_t k = 0; k < (size_t)kb * BLOCK_F32; k++) {
+            size_t block = k / BLOCK_F32, lane = k % BLOCK_F32;
+
+            sum = fp_f32_fma(
+                in[(block * f + at) * BLOCK_F32 + lane],
+                weights[((n * kb + block) * BLOCK_F32 + i % BLOCK_F32) * BLOCK_F32 + lane], sum,
+                &env);
+        }
+        if (kb)
+            out[i] = sum;
+    }
+}
+
 void conv1x1_f16_ref(const struct codelet_call *call)
 {
     block_pass(call->arg[conv1x1__in].data, call->arg[conv1x1__weights].data,
@@ -107,17 +133,18 @@ enum {
     MOST = 128,  /* positions of a worker */
     CHUNK = 125, /* most positions of a worker in a chunk, if f is cut */
     PLACE_SLOTS = 4,
-    JOIN_SLOTS = 10,  /* loads of the call's constants; 8 with windows */
-    BEGIN_SLOTS = 10, /* one and a half positions before the repeat */
-    END_SLOTS = 11,   /* last position and drain */
-    ZERO_SLOTS = 6,   /* last position, while zeros enter for the next outputs */
+    JOIN_SLOTS = 10, /* loads of the call's constants; 8 with windows */
 };
+
+/* Loads of the weight block for 16 or 8 units. */
+enum { LOADS_16 = 32, LOADS_8 = 16 };
 
 struct product {
     const struct arch *arch;
     uint64_t kb, nb, f;
     int add, window;
-    uint64_t loads;           /* of a weight block */
+    uint64_t step; /* slots of a step: f32 takes two */
+    uint64_t loads;
     uint64_t chunk, of, here; /* the chunk's number, the number of chunks, its positions */
 };
 
@@ -154,26 +181,30 @@ static uint64_t setup_slots(const struct product *p)
 /* Slots of a worker if there are no more positions than workers. */
 static uint64_t one_slots(const struct product *p, uint64_t n, uint64_t k)
 {
-    return (n || k ? 1 : 11 + PLACE_SLOTS) + 2 + (k ? 0 : 5) + 12 +
+    return (n || k ? 1 : 11 + PLACE_SLOTS) + 2 + (k ? 0 : 5) + 12 * p->step +
            (k + 1 < p->kb ? 1 : 7 + p->window);
 }
 
 /* Slots of pass k of output block n, for workers with three or more positions. */
 static uint64_t stream_slots(const struct product *p, uint64_t n, uint64_t k)
 {
-    uint64_t e4 = 4 * most_positions(p), slots, zero = ZERO_SLOTS + (p->window ? 3 : 0);
+    uint64_t e4 = 4 * most_positions(p), step = p->step, slots;
+    /* the last position, while zeros enter for the next outputs; the last position and the drain */
+    uint64_t zero = 4 * step + 2 + (p->window ? 3 : 0), end = 8 * step + 3;
     int single = product_single(p);
 
     if (k && k + 1 < p->kb)
-        return e4 + 3 + p->window;
+        return step * e4 + 3 + p->window;
     if (k) /* final */
-        return p->add ? e4 - 3 + END_SLOTS : e4 - 2 + (n + 1 < p->nb ? zero : 1 + END_SLOTS);
+        return p->add ? e4 - 3 + end : step * (e4 - 4) + 2 + (n + 1 < p->nb ? zero : 1 + end);
     if (p->add) {
         slots = n ? 17 : setup_slots(p) + 17 - single;
-        return slots + (p->kb > 1 ? 1 + e4 - 3 : e4 - 9 + END_SLOTS);
+        return slots + (p->kb > 1 ? 1 + e4 - 3 : e4 - 9 + end);
     }
-    slots = n ? 9 : setup_slots(p) + (single ? 0 : 2) + BEGIN_SLOTS + (p->kb > 1);
-    return slots + (p->kb > 1 ? e4 - 3 + p->window : e4 - 8 + (n + 1 < p->nb ? zero : END_SLOTS));
+    /* one and a half positions before the repeat */
+    slots = 6 * step + (n ? 3 : setup_slots(p) + (single ? 0 : 2) + 4 + (p->kb > 1));
+    return slots + (p->kb > 1 ? step * (e4 - 6) + 3 + p->window
+                              : step * (e4 - 10) + 2 + (n + 1 < p->nb ? zero : end));
 }
 
 static uint64_t pass_slots(const struct product *p, uint64_t n, uint64_t k)
@@ -228,20 +259,18 @@ static uint64_t start_cycles(const struct product *p, uint64_t *late)
     return put + result + p->loads + 8 + (p->loads < 32 ? 2 : 0);
 }
 
-static uint64_t matmul_cycles(const struct codelet_call *call, unsigned units, int add, int window)
+/* p: what is not a field of the call. */
+static uint64_t matmul_cycles(const struct codelet_call *call, struct product p)
 {
     const struct arch *a = call->arch;
     uint64_t result = a->sup_result_cycles, branch = a->sup_branch_cycles, cycles, late;
     uint64_t chunk, most;
-    struct product p = { .arch = a,
-                         .kb = call->arg[matmul__kb].value,
-                         .nb = call->arg[matmul__nb].value,
-                         .f = call->arg[matmul__f].value,
-                         .add = add,
-                         .window = window,
-                         .loads = units * BLOCK / 8 };
     uint64_t put = branch + result + 1 + a->sup_put_cycles;
 
+    p.arch = a;
+    p.kb = call->arg[matmul__kb].value;
+    p.nb = call->arg[matmul__nb].value;
+    p.f = call->arg[matmul__f].value;
     if (!p.nb || !p.kb)
         return put + (p.f < product_small(&p) ? branch : 1) + (p.nb ? 2 : 1) + 2 * branch;
     if (!p.f)
@@ -264,22 +293,27 @@ static uint64_t matmul_cycles(const struct codelet_call *call, unsigned units, i
 
 uint64_t matmul_f16_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, UNITS_F16, 0, 0);
+    return matmul_cycles(call, (struct product){ .step = 1, .loads = LOADS_16 });
 }
 
 uint64_t matmul_add_f16_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, UNITS_F16, 1, 0);
+    return matmul_cycles(call, (struct product){ .step = 1, .loads = LOADS_16, .add = 1 });
 }
 
 uint64_t matmul_f16_f32_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, UNITS_F32, 0, 0);
+    return matmul_cycles(call, (struct product){ .step = 1, .loads = LOADS_8 });
 }
 
 uint64_t matmul_add_f16_f32_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, UNITS_F32, 1, 0);
+    return matmul_cycles(call, (struct product){ .step = 1, .loads = LOADS_8, .add = 1 });
+}
+
+uint64_t matmul_f32_cycles(const struct codelet_call *call)
+{
+    return matmul_cycles(call, (struct product){ .step = 2, .loads = LOADS_8 });
 }
 
 /* ---- windows ---- */
@@ -324,10 +358,10 @@ void conv_window_f16_f32_ref(const struct codelet_call *call)
 
 uint64_t conv_window_f16_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, UNITS_F16, 0, 1);
+    return matmul_cycles(call, (struct product){ .step = 1, .loads = LOADS_16, .window = 1 });
 }
 
 uint64_t conv_window_f16_f32_cycles(const struct codelet_call *call)
 {
-    return matmul_cycles(call, UNITS_F32, 0, 1);
+    return matmul_cycles(call, (struct product){ .step = 1, .loads = LOADS_8, .window = 1 });
 }
