@@ -123,6 +123,8 @@ struct tensor tensor_reshape(struct graph *g, struct tensor t, unsigned rank,
 struct tensor tensor_flatten(struct graph *g, struct tensor t);
 /* Repeats dimension dim, which must have size 1, n times. Such a view can be read only. */
 struct tensor tensor_broadcast(struct graph *g, struct tensor t, unsigned dim, uint32_t n);
+/* Whether a part of t was made by tensor_broadcast(). */
+int tensor_repeats(const struct graph *g, struct tensor t);
 
 /* Into how many runs of neighbours in memory the elements of t fall, in its order, wherever they
  * are mapped: what a transposition of it would change. Cost: visits all runs. */

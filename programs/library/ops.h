@@ -1,8 +1,10 @@
 /* ops.h - operations on tensors: each adds compute sets and copies to the sequence `seq` and
  * returns its result. `name` is for reports.
  *
- * Results of elementwise operations lie where their first operand lies; each tile has one vertex.
- * Types are f16 and f32. Errors become the error of the graph (compiler.h).
+ * Operands are any views. Results of elementwise operations lie where their first operand lies, or
+ * the one that is spread best (tile_parts.h); each tile has one vertex. Types are f16 and f32; f16
+ * is computed in f32 where f16 would lose accuracy. Errors become the error of the graph
+ * (compiler.h).
  */
 #ifndef PROGRAMS_OPS_H
 #define PROGRAMS_OPS_H
@@ -21,9 +23,36 @@ enum unary_op {
     UNARY_EXP,
     UNARY_SQRT,
     UNARY_RSQRT,
+    UNARY_NEG,
+    UNARY_ABS,
+    UNARY_RECIPROCAL,
+    UNARY_LOG,
+    UNARY_FLOOR,
+    UNARY_CEIL,
+    UNARY_ROUND, /* halves to even */
+    UNARY_SIGN,  /* -1, 0, 1; NaN for NaN */
+    UNARY_ERF,
+    UNARY_GELU, /* x (1 + erf(x / sqrt 2)) / 2 */
+    UNARY_HARD_SWISH,
+    UNARY_SIN, /* good to 2e-6 for numbers up to 50,000 */
+    UNARY_COS,
     UNARY_COUNT
 };
-enum binary_op { BINARY_ADD, BINARY_SUB, BINARY_MUL, BINARY_MAX, BINARY_COUNT };
+/* Of max and min a number wins over NaN. Comparisons give 1 or 0, with NaN 0. x to the power of 0
+ * is 1; of negative x, powers that are whole are right, others NaN; -0 counts as 0. */
+enum binary_op {
+    BINARY_ADD,
+    BINARY_SUB,
+    BINARY_MUL,
+    BINARY_MAX,
+    BINARY_MIN,
+    BINARY_DIV,
+    BINARY_POW,
+    BINARY_LESS,
+    BINARY_LESS_OR_EQUAL,
+    BINARY_EQUAL,
+    BINARY_COUNT
+};
 enum reduce_op { REDUCE_SUM, REDUCE_MAX, REDUCE_SUMSQ, REDUCE_COUNT };
 
 void op_fill(struct graph *g, struct program seq, struct tensor t, float value, const char *name);
@@ -37,6 +66,21 @@ struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, 
                         struct tensor b, const char *name);
 struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_op op,
                                struct tensor a, float b, const char *name);
+/* The same with the scalar as first operand. */
+struct tensor op_scalar_binary(struct graph *g, struct program seq, enum binary_op op, float a,
+                               struct tensor b, const char *name);
+/* min(max(t, low), high); NaN stays NaN. Bounds beyond the type are infinite. */
+struct tensor op_clamp(struct graph *g, struct program seq, struct tensor t, float low, float high,
+                       const char *name);
+/* t where it is positive, else slope t. */
+struct tensor op_leaky_relu(struct graph *g, struct program seq, struct tensor t, float slope,
+                            const char *name);
+/* min(max(alpha t + beta, 0), 1); NaN stays NaN. */
+struct tensor op_hard_sigmoid(struct graph *g, struct program seq, struct tensor t, float alpha,
+                              float beta, const char *name);
+/* a where cond is not 0, else b; all of one shape and type. */
+struct tensor op_select(struct graph *g, struct program seq, struct tensor cond, struct tensor a,
+                        struct tensor b, const char *name);
 /* y += a x, in place. x and y have equal shapes and types. */
 void op_axpy(struct graph *g, struct program seq, float a, struct tensor x, struct tensor y,
              const char *name);

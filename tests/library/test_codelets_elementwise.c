@@ -24,16 +24,32 @@ enum { NONE = -1 };
 /* Fields of a row by what they are, or NONE. */
 struct element_fields {
     int in, second, scalar, out, same; /* same: the edge that is read and written */
+    int scalar2;                       /* the other one; 0: there is none */
 };
 
 static struct element_fields element_fields(const struct elementwise *e)
 {
     switch (e->kind) {
     case ELEMENTWISE_SCALAR:
+    case ELEMENTWISE_FUNCTION_SCALAR:
         return (struct element_fields){
             .in = scalar__a, .second = NONE, .scalar = scalar__b, .out = scalar__out, .same = NONE
         };
+    case ELEMENTWISE_SCALARS:
+        return (struct element_fields){ .in = scalars__x,
+                                        .second = NONE,
+                                        .scalar = scalars__p,
+                                        .out = scalars__y,
+                                        .same = NONE,
+                                        .scalar2 = scalars__q };
+    case ELEMENTWISE_SELECT:
+        return (struct element_fields){ .in = select__cond,
+                                        .second = select__a,
+                                        .scalar = NONE,
+                                        .out = select__out,
+                                        .same = NONE };
     case ELEMENTWISE_BINARY:
+    case ELEMENTWISE_FUNCTION2:
         return (struct element_fields){
             .in = binary__a, .second = binary__b, .scalar = NONE, .out = binary__out, .same = NONE
         };
@@ -74,6 +90,11 @@ static void element_call(struct kernel_fixture *rig, const struct codelet_case *
                      elementwise_cycles_at(&rig->arch, e, c->elements[f->in], channels, place));
 }
 
+static uint32_t random_scalar(struct kernel_fixture *rig, const struct elementwise *e, int tame)
+{
+    return e->width == 4 ? kernel_random_f16(rig, tame) * 0x10001u : kernel_random_f32(rig, tame);
+}
+
 static void element_all(const char *name)
 {
     const struct elementwise *e = elementwise_find(codelet_find(name));
@@ -86,7 +107,7 @@ static void element_all(const char *name)
 
         c.seed++;
         c.layout = (enum kernel_layout)(i % LAYOUTS);
-        for (unsigned k = 0; k < 3; k++)
+        for (unsigned k = 0; k < 4; k++)
             c.elements[k] = n;
         memset(c.same, 0, sizeof(c.same));
         /* Every fourth time in place, where the row allows it. */
@@ -94,8 +115,8 @@ static void element_all(const char *name)
             c.same[f.out] = (uint8_t)(1 + (f.second >= 0 ? c.seed % 8 / 4 : 0));
         if (f.scalar >= 0) {
             rig->random = c.seed;
-            c.value[f.scalar] = e->width == 4 ? kernel_random_f16(rig, i % 4) * 0x10001u
-                                              : kernel_random_f32(rig, i % 4);
+            c.value[f.scalar] = random_scalar(rig, e, i % 4);
+            c.value[f.scalar2 ? f.scalar2 : f.scalar] = random_scalar(rig, e, i % 4);
         }
         element_call(rig, &c, e, &f, 0);
     }
@@ -121,8 +142,12 @@ static void test_elements(void **state)
 /* Every f16, every byte, all at once. */
 static void test_all_f16(void **state)
 {
-    static const char *const names[] = { "relu_f16", "sigmoid_f16", "swish_f16", "tanh_f16",
-                                         "exp_f16",  "sqrt_f16",    "rsqrt_f16", "cast_f16_f32" };
+    static const char *const names[] = {
+        "relu_f16",  "sigmoid_f16",    "swish_f16",    "tanh_f16", "exp_f16",        "sqrt_f16",
+        "rsqrt_f16", "cast_f16_f32",   "abs_f16",      "log_f16",  "reciprocal_f16", "floor_f16",
+        "ceil_f16",  "round_f16",      "sign_f16",     "erf_f16",  "gelu_f16",       "sin_f16",
+        "cos_f16",   "hard_swish_f16", "cast_f16_i32",
+    };
     uint16_t *values = calloc(0x10000, 2);
 
     (void)state;
@@ -321,6 +346,98 @@ static void test_swish_error(void **state)
     }
 }
 
+/* ---- how good functions are that are made of polynomials ---- */
+
+/* A codelet of one f32 on one number, by its reference. */
+static double of_f32(const char *name, double number)
+{
+    float x = (float)number, y;
+    struct codelet_call call = { .arg = { [unary__x].data = &x, [unary__y].data = &y } };
+
+    call.arg[unary__n].value = 1;
+    codelet_find(name)->ref(&call);
+    return (double)y;
+}
+
+static double pow_f32(double number, double power)
+{
+    float x = (float)number, y = (float)power, z;
+    struct codelet_call call = {
+        .arg = { [binary__a].data = &x, [binary__b].data = &y, [binary__out].data = &z }
+    };
+
+    call.arg[binary__n].value = 1;
+    codelet_find("pow_f32")->ref(&call);
+    return (double)z;
+}
+
+static void near(const char *what, double x, double got, double want, double bound)
+{
+    if (!(fabs(got - want) <= bound))
+        fail_msg("%s of %.9g: %.9g, expected %.9g", what, x, got, want);
+}
+
+static void test_function_errors(void **state)
+{
+    (void)state;
+    for (int i = -70000; i <= 70000; i++) {
+        double x = (double)(float)(i * 1e-4), whole = (double)(float)(i * 0.7);
+
+        near("erf", x, of_f32("erf_f32", x), erf(x), 5e-7);
+        near("gelu", x, of_f32("gelu_f32", x), x * (1 + erf(x * M_SQRT1_2)) / 2,
+             5e-7 * fmax(fabs(x), 1));
+        near("sin", x, of_f32("sin_f32", x), sin(x), 1e-6);
+        near("cos", x, of_f32("cos_f32", x), cos(x), 1e-6);
+        near("sin", whole, of_f32("sin_f32", whole), sin(whole), 2e-6);
+        near("cos", whole, of_f32("cos_f32", whole), cos(whole), 2e-6);
+    }
+    for (double x = 1e4; x < 1e38; x *= 3) { /* where the polynomial grows beyond f32 */
+        near("erf", x, of_f32("erf_f32", x), 1, 0);
+        near("erf", -x, of_f32("erf_f32", -x), -1, 0);
+        near("gelu", x, of_f32("gelu_f32", x), (double)(float)x, 0);
+        near("gelu", -x, of_f32("gelu_f32", -x), 0, 0);
+    }
+}
+
+static void test_pow(void **state)
+{
+    static const double special[][3] = {
+        { -2, 3, -8 },
+        { -2, 2, 4 },
+        { -2, -1, -0.5 },
+        { -2, 0, 1 },
+        { 0, 0, 1 },
+        { NAN, 0, 1 },
+        { INFINITY, 0, 1 },
+        { 0, 2, 0 },
+        { 0, -1, INFINITY },
+        { INFINITY, -1, 0 },
+        { INFINITY, 0.5, INFINITY },
+        { 1, 5, 1 },
+        { -1, 16777217 * 2.0, 1 },
+        { 0.5, INFINITY, 0 },
+        { 2, -INFINITY, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(special); i++) {
+        if (pow_f32(special[i][0], special[i][1]) != special[i][2])
+            fail_msg("%g to the power of %g", special[i][0], special[i][1]);
+    }
+    assert_true(isnan(pow_f32(-2, 0.5)) && isnan(pow_f32(-2, NAN)) && isnan(pow_f32(NAN, 2)));
+    for (int i = -180; i <= 180; i++) {
+        for (int k = -40; k <= 40; k++) {
+            double x = (double)(float)exp(i * 0.4), y = (double)(float)(k * 0.37), want = pow(x, y);
+
+            if (want > 1e-37 && want < 3e38)
+                near("pow", x, pow_f32(x, y), want, 1.2e-5 * want);
+            want = pow(-x, k);
+            if (fabs(want) > 1e-37 && fabs(want) < 3e38)
+                near("pow", -x, pow_f32(-x, k), want, 1.2e-5 * fabs(want));
+        }
+    }
+}
+
 /* ---- add_relu ---- */
 
 static void test_add_relu(void **state)
@@ -351,10 +468,11 @@ static void test_add_relu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elements),    cmocka_unit_test(test_all_f16),
-        cmocka_unit_test(test_channels),    cmocka_unit_test(test_machines),
-        cmocka_unit_test(test_control),     cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_swish_error), cmocka_unit_test(test_add_relu),
+        cmocka_unit_test(test_elements),        cmocka_unit_test(test_all_f16),
+        cmocka_unit_test(test_channels),        cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_control),         cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_swish_error),     cmocka_unit_test(test_add_relu),
+        cmocka_unit_test(test_function_errors), cmocka_unit_test(test_pow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

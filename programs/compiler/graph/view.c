@@ -722,3 +722,23 @@ struct tensor tensor_broadcast(struct graph *g, struct tensor t, unsigned dim, u
         made.view = broadcast_view(g, t.view, dim, n);
     return made;
 }
+
+static int view_repeats(const struct graph *g, uint32_t view)
+{
+    const struct view *v = &g->view.at[view];
+    int repeats = v->kind == VIEW_BROADCAST;
+
+    if (v->kind == VIEW_BLOCK) {
+        for (unsigned k = 0; k < v->rank; k++)
+            repeats = repeats || (v->shape[k] > 1 && !v->stride[k]);
+        return repeats;
+    }
+    for (uint32_t k = 0; k < v->parts && !repeats; k++)
+        repeats = view_repeats(g, v->part[k]);
+    return repeats;
+}
+
+int tensor_repeats(const struct graph *g, struct tensor t)
+{
+    return t.view != NO_VIEW && view_repeats(g, t.view);
+}

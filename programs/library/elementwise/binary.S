@@ -240,6 +240,34 @@ ENTRY \name
             "f32v2axpy $a4:5, $azeros, $azeros"
 .endm
 
+// 1 where a condition holds, else 0: its mask, and 1 in $a6:7.
+.macro COMPARE_F16 name how
+ENTRY \name
+        { get wid, $WSR
+          setzi $a6, 0x03c00 }
+        { ld32 pa, $mvertex_base, $mzero, binary__a
+          or $a6, $a6, 0x3c000000 }
+        { ld32 pb, $mvertex_base, $mzero, binary__b
+          mov $a7, $a6 }
+        ld32 pc, $mvertex_base, $mzero, binary__out
+        ld32 n, $mvertex_base, $mzero, binary__n
+        BINARY_BODY \name, 4, pc, CTXT_WORKERS, 2, "f16v4\how $a4:5, $a0:1, $a2:3", "and64 $a4:5, $a4:5, $a6:7"
+        BINARY_TAIL \name, 4, pc, "fnop", "f16v2\how $a4, $a0, $a2", "and $a4, $a4, $a6"
+.endm
+
+.macro COMPARE_F32 name how
+ENTRY \name
+        { get wid, $WSR
+          or $a6, $azero, 0x3f800000 }
+        { ld32 pa, $mvertex_base, $mzero, binary__a
+          mov $a7, $a6 }
+        ld32 pb, $mvertex_base, $mzero, binary__b
+        ld32 pc, $mvertex_base, $mzero, binary__out
+        ld32 n, $mvertex_base, $mzero, binary__n
+        BINARY_BODY \name, 2, pc, CTXT_WORKERS, 2, "f32v2\how $a4:5, $a0:1, $a2:3", "and64 $a4:5, $a4:5, $a6:7"
+        BINARY_TAIL \name, 2, pc, "fnop", "f32\how $a4, $a0, $a2", "and $a4, $a4, $a6"
+.endm
+
 BINARY add_f16, 4, f16v4add, f16v2add
 BINARY_INPLACE add_inplace_f16, 4, f16v4add, f16v2add
 BINARY add_f32, 2, f32v2add, f32add
@@ -256,6 +284,16 @@ BINARY max_f16, 4, f16v4max, f16v2max
 BINARY_INPLACE max_inplace_f16, 4, f16v4max, f16v2max
 BINARY max_f32, 2, f32v2max, f32max
 BINARY_INPLACE max_inplace_f32, 2, f32v2max, f32max
+BINARY min_f16, 4, f16v4min, f16v2min
+BINARY_INPLACE min_inplace_f16, 4, f16v4min, f16v2min
+BINARY min_f32, 2, f32v2min, f32min
+BINARY_INPLACE min_inplace_f32, 2, f32v2min, f32min
+COMPARE_F16 less_f16, cmplt
+COMPARE_F32 less_f32, cmplt
+COMPARE_F16 less_or_equal_f16, cmple
+COMPARE_F32 less_or_equal_f32, cmple
+COMPARE_F16 equal_f16, cmpeq
+COMPARE_F32 equal_f32, cmpeq
 AXPY_F16 axpy_f16
 AXPY_F32 axpy_f32
 

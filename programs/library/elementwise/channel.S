@@ -169,3 +169,5 @@ CHANNEL mul_channel_f16, 4, f16v4mul
 CHANNEL mul_channel_f32, 2, f32v2mul
 CHANNEL max_channel_f16, 4, f16v4max
 CHANNEL max_channel_f32, 2, f32v2max
+CHANNEL min_channel_f16, 4, f16v4min
+CHANNEL min_channel_f32, 2, f32v2min

@@ -1,5 +1,7 @@
 /* elementwise_op.c - operations that treat each element alone: one vertex on each tile that has
- * elements of the first operand. */
+ * elements of the result. */
+#include <math.h>
+
 #include "programs/library/kernel/kernel_choice.h"
 #include "programs/library/layout/tile_parts.h"
 
@@ -13,32 +15,60 @@ static const struct typed_kernels unary[] = {
     [UNARY_RELU] = FLOAT_KERNELS(relu),   [UNARY_SIGMOID] = FLOAT_KERNELS(sigmoid),
     [UNARY_SWISH] = FLOAT_KERNELS(swish), [UNARY_TANH] = FLOAT_KERNELS(tanh),
     [UNARY_EXP] = FLOAT_KERNELS(exp),     [UNARY_SQRT] = FLOAT_KERNELS(sqrt),
-    [UNARY_RSQRT] = FLOAT_KERNELS(rsqrt),
+    [UNARY_RSQRT] = FLOAT_KERNELS(rsqrt), [UNARY_NEG] = FLOAT_KERNELS(mul_scalar), /* by -1 */
+    [UNARY_ABS] = FLOAT_KERNELS(abs),     [UNARY_RECIPROCAL] = FLOAT_KERNELS(reciprocal),
+    [UNARY_LOG] = FLOAT_KERNELS(log),     [UNARY_FLOOR] = FLOAT_KERNELS(floor),
+    [UNARY_CEIL] = FLOAT_KERNELS(ceil),   [UNARY_ROUND] = FLOAT_KERNELS(round),
+    [UNARY_SIGN] = FLOAT_KERNELS(sign),   [UNARY_ERF] = FLOAT_KERNELS(erf),
+    [UNARY_GELU] = FLOAT_KERNELS(gelu),   [UNARY_HARD_SWISH] = FLOAT_KERNELS(hard_swish),
+    [UNARY_SIN] = FLOAT_KERNELS(sin),     [UNARY_COS] = FLOAT_KERNELS(cos),
 };
+static const struct typed_kernels leaky_relu = FLOAT_KERNELS(leaky_relu);
+static const struct typed_kernels clamp = FLOAT_KERNELS(clamp);
+static const struct typed_kernels hard_sigmoid = FLOAT_KERNELS(hard_sigmoid);
+static const struct typed_kernels choice = FLOAT_KERNELS(select);
 
 /* By the type of the operand; in a row by the type of the result. */
 static const struct typed_kernels cast[] = {
     [ELEM_U8] = FLOAT_KERNELS(cast_u8),
-    [ELEM_F16] = { "cast_f16", { [ELEM_F32] = KERNEL_ROW(cast_f16_f32) } },
+    [ELEM_F16] = { "cast_f16",
+                   { [ELEM_F32] = KERNEL_ROW(cast_f16_f32),
+                     [ELEM_I32] = KERNEL_ROW(cast_f16_i32) } },
     [ELEM_F32] = { "cast_f32",
                    { [ELEM_F16] = KERNEL_ROW(cast_f32_f16),
                      [ELEM_I32] = KERNEL_ROW(cast_f32_i32) } },
-    [ELEM_I32] = { "cast_i32", { [ELEM_F32] = KERNEL_ROW(cast_i32_f32) } },
+    [ELEM_I32] = { "cast_i32",
+                   { [ELEM_F16] = KERNEL_ROW(cast_i32_f16),
+                     [ELEM_F32] = KERNEL_ROW(cast_i32_f32) } },
     [ELEM_U32] = { "cast_u32", { 0 } },
 };
 
-/* Operands of one shape, of which the second has a number per channel, or is one number. */
+/* Operands of one shape, of which the second has a number per channel (if there are kernels for
+ * that), or is one number; the same number as first operand. */
 static const struct binary_kernels {
-    struct typed_kernels whole, channel, scalar;
+    struct typed_kernels whole, channel, scalar, scalar_first;
 } binary[] = {
-#define BINARY_KERNELS(name)                                                                       \
+#define KERNELS(name, channel, first)                                                              \
     {                                                                                              \
-        FLOAT_KERNELS(name), FLOAT_KERNELS(name##_channel), FLOAT_KERNELS(name##_scalar)           \
+        FLOAT_KERNELS(name), channel, FLOAT_KERNELS(name##_scalar), FLOAT_KERNELS(first)           \
     }
-    [BINARY_ADD] = BINARY_KERNELS(add),
-    [BINARY_SUB] = BINARY_KERNELS(sub),
-    [BINARY_MUL] = BINARY_KERNELS(mul),
-    [BINARY_MAX] = BINARY_KERNELS(max),
+#define NO_KERNELS                                                                                 \
+    {                                                                                              \
+        NULL,                                                                                      \
+        {                                                                                          \
+            NULL                                                                                   \
+        }                                                                                          \
+    }
+    [BINARY_ADD] = KERNELS(add, FLOAT_KERNELS(add_channel), add_scalar),
+    [BINARY_SUB] = KERNELS(sub, FLOAT_KERNELS(sub_channel), scalar_sub),
+    [BINARY_MUL] = KERNELS(mul, FLOAT_KERNELS(mul_channel), mul_scalar),
+    [BINARY_MAX] = KERNELS(max, FLOAT_KERNELS(max_channel), max_scalar),
+    [BINARY_MIN] = KERNELS(min, FLOAT_KERNELS(min_channel), min_scalar),
+    [BINARY_DIV] = KERNELS(div, NO_KERNELS, scalar_div),
+    [BINARY_POW] = KERNELS(pow, NO_KERNELS, scalar_pow),
+    [BINARY_LESS] = KERNELS(less, NO_KERNELS, scalar_less),
+    [BINARY_LESS_OR_EQUAL] = KERNELS(less_or_equal, NO_KERNELS, scalar_less_or_equal),
+    [BINARY_EQUAL] = KERNELS(equal, NO_KERNELS, equal_scalar),
 };
 
 _Static_assert(EMU_COUNT_OF(unary) == UNARY_COUNT, "kernels of unary operations");
@@ -48,8 +78,8 @@ _Static_assert(EMU_COUNT_OF(cast) == ELEM_COUNT, "kernels of casts");
 /* An operation with its operands and result; a codelet uses those that its state has. */
 struct elementwise_op {
     const struct codelet *codelet;
-    struct tensor a, b, out;
-    float value; /* of a scalar operand */
+    struct tensor a, b, c, out;
+    float value, second; /* of scalar operands */
 };
 
 /* Adds the vertex for part i. */
@@ -73,6 +103,13 @@ static void add_vertex(struct graph *g, uint32_t cs, const struct elementwise_op
     case STATE_scalar:
         VERTEX_OF(scalar, c, g, cs, tile, .a = a, .b = e->value, .out = out);
         break;
+    case STATE_scalars:
+        VERTEX_OF(scalars, c, g, cs, tile, .x = a, .y = out, .p = e->value, .q = e->second);
+        break;
+    case STATE_select:
+        VERTEX_OF(select, c, g, cs, tile, .cond = a, .a = tile_part_take(g, s, i, e->b),
+                  .b = tile_part_take(g, s, i, e->c), .out = out);
+        break;
     case STATE_binary:
         VERTEX_OF(binary, c, g, cs, tile, .a = a, .b = tile_part_take(g, s, i, e->b), .out = out);
         break;
@@ -85,13 +122,13 @@ static void add_vertex(struct graph *g, uint32_t cs, const struct elementwise_op
     }
 }
 
-/* Adds a vertex for each part of `like`. */
+/* Adds a vertex for each part of the result. */
 static void run_elementwise(struct graph *g, struct program seq, const struct elementwise_op *e,
-                            struct tensor like, const char *name)
+                            const char *name)
 {
     struct tile_parts s;
     uint32_t cs;
-    enum emu_status st = e->codelet ? tile_parts_of(g, like, &s) : graph_status(g);
+    enum emu_status st = e->codelet ? tile_parts_of(g, e->out, &s) : graph_status(g);
 
     if (st != EMU_OK) {
         graph_fail(g, st, "%s: %s", name, emu_error());
@@ -103,38 +140,70 @@ static void run_elementwise(struct graph *g, struct program seq, const struct el
     tile_parts_free(&s);
 }
 
+/* An operation on one tensor with up to two scalars, into a new one. */
+static struct tensor run_one(struct graph *g, struct program seq, const struct typed_kernels *k,
+                             struct tensor t, enum elem to, float value, float second,
+                             const char *name)
+{
+    struct tensor out = op_like_one_of(g, &t, 1, to, name);
+    struct elementwise_op e = {
+        .codelet = kernel_of_type(g, k, to), .a = t, .out = out, .value = value, .second = second
+    };
+
+    run_elementwise(g, seq, &e, name);
+    return out;
+}
+
 void op_fill(struct graph *g, struct program seq, struct tensor t, float value, const char *name)
 {
     struct elementwise_op e = {
         .codelet = kernel_of_type(g, &fill, tensor_elem(g, t)), .a = t, .out = t, .value = value
     };
 
-    run_elementwise(g, seq, &e, t, name);
+    run_elementwise(g, seq, &e, name);
 }
 
 struct tensor op_cast(struct graph *g, struct program seq, struct tensor t, enum elem to,
                       const char *name)
 {
-    struct tensor out = op_like(g, t, to, name);
-    struct elementwise_op e = { .codelet = kernel_of_type(g, &cast[tensor_elem(g, t)], to),
-                                .a = t,
-                                .out = out };
-
-    run_elementwise(g, seq, &e, t, name);
-    return out;
+    return run_one(g, seq, &cast[tensor_elem(g, t)], t, to, 0, 0, name);
 }
 
 struct tensor op_unary(struct graph *g, struct program seq, enum unary_op op, struct tensor t,
                        const char *name)
 {
-    enum elem type = tensor_elem(g, t);
-    struct tensor out = op_like(g, t, type, name);
-    struct elementwise_op e = { .codelet = kernel_of_type(g, &unary[op], type),
-                                .a = t,
-                                .out = out };
+    return run_one(g, seq, &unary[op], t, tensor_elem(g, t), -1, 0, name);
+}
 
-    run_elementwise(g, seq, &e, t, name);
-    return out;
+/* A bound beyond the largest f16 is no bound; rounded to it, it would be one. */
+static float bound_of_type(enum elem e, float x)
+{
+    const float most = 65504;
+
+    return e == ELEM_F16 && fabsf(x) > most ? copysignf(INFINITY, x) : x;
+}
+
+struct tensor op_clamp(struct graph *g, struct program seq, struct tensor t, float low, float high,
+                       const char *name)
+{
+    enum elem e = tensor_elem(g, t);
+
+    return run_one(g, seq, &clamp, t, e, bound_of_type(e, low), bound_of_type(e, high), name);
+}
+
+struct tensor op_hard_sigmoid(struct graph *g, struct program seq, struct tensor t, float alpha,
+                              float beta, const char *name)
+{
+    return run_one(g, seq, &hard_sigmoid, t, tensor_elem(g, t), alpha, beta, name);
+}
+
+struct tensor op_leaky_relu(struct graph *g, struct program seq, struct tensor t, float slope,
+                            const char *name)
+{
+    if (slope <= 1)
+        return run_one(g, seq, &leaky_relu, t, tensor_elem(g, t), slope, 0, name);
+    return op_binary(g, seq, BINARY_MIN, op_binary_scalar(g, seq, BINARY_MUL, t, slope, name), t,
+                     name);
 }
 
 /* Whether every tile has whole rows of c elements of t, and the codelet supports rows of that size.
@@ -171,12 +240,13 @@ static struct tensor broadcast(struct graph *g, struct tensor a, struct tensor b
 struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, struct tensor a,
                         struct tensor b, const char *name)
 {
-    struct tensor out = op_like(g, a, tensor_elem(g, a), name);
+    int whole = op_has_shape_of(g, a, b), channel = 0;
+    struct tensor operand[] = { a, b };
+    struct tensor out = op_like_one_of(g, operand, whole ? 2 : 1, tensor_elem(g, a), name);
     unsigned rank = tensor_rank(g, a);
     struct elementwise_op e = { .a = a, .b = b, .out = out };
-    int channel = 0;
 
-    if (!op_has_shape_of(g, a, b)) {
+    if (!whole) {
         if (!rank || tensor_rank(g, b) != 1 ||
             tensor_shape(g, a)[rank - 1] != tensor_shape(g, b)[0]) {
             graph_fail(g, EMU_BAD_PROGRAM,
@@ -185,26 +255,41 @@ struct tensor op_binary(struct graph *g, struct program seq, enum binary_op op, 
                        name);
             return out;
         }
-        channel = has_whole_rows(g, a, tensor_shape(g, b)[0]);
+        channel = binary[op].channel.of[tensor_elem(g, a)] &&
+                  has_whole_rows(g, out, tensor_shape(g, b)[0]);
         if (!channel)
             e.b = broadcast(g, a, b);
     }
     e.codelet =
         kernel_of_type(g, channel ? &binary[op].channel : &binary[op].whole, tensor_elem(g, a));
-    run_elementwise(g, seq, &e, a, name);
+    run_elementwise(g, seq, &e, name);
     return out;
 }
 
 struct tensor op_binary_scalar(struct graph *g, struct program seq, enum binary_op op,
                                struct tensor a, float b, const char *name)
 {
+    return run_one(g, seq, &binary[op].scalar, a, tensor_elem(g, a), b, 0, name);
+}
+
+struct tensor op_scalar_binary(struct graph *g, struct program seq, enum binary_op op, float a,
+                               struct tensor b, const char *name)
+{
+    return run_one(g, seq, &binary[op].scalar_first, b, tensor_elem(g, b), a, 0, name);
+}
+
+struct tensor op_select(struct graph *g, struct program seq, struct tensor cond, struct tensor a,
+                        struct tensor b, const char *name)
+{
     enum elem type = tensor_elem(g, a);
-    struct tensor out = op_like(g, a, type, name);
+    struct tensor operand[] = { cond, a, b }, out = op_like_one_of(g, operand, 3, type, name);
     struct elementwise_op e = {
-        .codelet = kernel_of_type(g, &binary[op].scalar, type), .a = a, .out = out, .value = b
+        .codelet = kernel_of_type(g, &choice, type), .a = cond, .b = a, .c = b, .out = out
     };
 
-    run_elementwise(g, seq, &e, a, name);
+    if (!op_has_shape_of(g, cond, a) || !op_has_shape_of(g, cond, b))
+        graph_fail(g, EMU_BAD_PROGRAM, "%s: the operands have different shapes", name);
+    run_elementwise(g, seq, &e, name);
     return out;
 }
 
@@ -217,5 +302,5 @@ void op_axpy(struct graph *g, struct program seq, float a, struct tensor x, stru
 
     if (!op_has_shape_of(g, x, y))
         graph_fail(g, EMU_BAD_PROGRAM, "%s: the operands have different shapes", name);
-    run_elementwise(g, seq, &e, y, name);
+    run_elementwise(g, seq, &e, name);
 }

@@ -1,4 +1,4 @@
-/* elementwise_ref.c - the cycles of unary, binary, channel and cast codelets: the instructions of
+/* elementwise_ref.c - the cycles of codelets that treat each element alone: the instructions of
  * their .inc files, counted. */
 #include "programs/library/elementwise/elementwise_ref.h"
 
@@ -21,6 +21,21 @@ enum { FAST_LEAST = 8, FAST_ROWS = 5, STEP_MOST = 511 }; /* as in elementwise.in
 #define ROOT_F16(name, slots)                                                                      \
     [ROW_##name] = { ELEMENTWISE_UNARY,        4, 7,                                               \
                      { 0, 0, FOUR(slots), 0 }, 4, { 0, SLOTS(slots), SLOTS(slots), 0 } }
+#define WHOLE(name)         STEPS(name##_f16, UNARY, 4, 7, 0, 4), STEPS(name##_f32, UNARY, 2, 2, 0, 1)
+#define COMPARE(name, kind) STEPS(name##_f16, kind, 4, 2, 0, 2), STEPS(name##_f32, kind, 2, 2, 0, 2)
+/* steps: how many instructions a pair takes; the first of them take the slots that follow. */
+#define FUNCTION1(name, steps, ...)                                                                \
+    STEPS_OF(name##_f16, FUNCTION1, 4, steps, __VA_ARGS__),                                        \
+        STEPS_OF(name##_f32, FUNCTION1, 2, steps, __VA_ARGS__)
+#define FUNCTION2(name, steps, ...)                                                                \
+    STEPS_OF(name##_f16, FUNCTION2, 4, steps, __VA_ARGS__),                                        \
+        STEPS_OF(name##_f32, FUNCTION2, 2, steps, __VA_ARGS__),                                    \
+        STEPS_OF(name##_scalar_f16, FUNCTION_SCALAR, 4, steps, __VA_ARGS__),                       \
+        STEPS_OF(name##_scalar_f32, FUNCTION_SCALAR, 2, steps, __VA_ARGS__),                       \
+        STEPS_OF(scalar_##name##_f16, FUNCTION_SCALAR, 4, steps, __VA_ARGS__),                     \
+        STEPS_OF(scalar_##name##_f32, FUNCTION_SCALAR, 2, steps, __VA_ARGS__)
+#define STEPS_OF(name, kind, width, steps, ...)                                                    \
+    [ROW_##name] = { ELEMENTWISE_##kind, width, steps, { __VA_ARGS__ }, 0, { 0 } }
 
 /* By row of the table of codelets; width 0: not an elementwise codelet. */
 static const struct elementwise elementwise_table[CODELET_ROWS] = {
@@ -50,6 +65,43 @@ static const struct elementwise elementwise_table[CODELET_ROWS] = {
     PLAIN(cast_f32_f16, NARROW, 4),
     PLAIN(cast_u8_f16, U8_F16, 4),
     PLAIN(cast_u8_f32, U8_F32, 4),
+    BINARY(min),
+    PLAIN(scalar_sub_f16, SCALAR, 4),
+    PLAIN(scalar_sub_f32, SCALAR, 2),
+    COMPARE(less, BINARY),
+    COMPARE(less_scalar, SCALAR),
+    COMPARE(scalar_less, SCALAR),
+    COMPARE(less_or_equal, BINARY),
+    COMPARE(less_or_equal_scalar, SCALAR),
+    COMPARE(scalar_less_or_equal, SCALAR),
+    COMPARE(equal, BINARY),
+    COMPARE(equal_scalar, SCALAR),
+    COMPARE(leaky_relu, SCALAR),
+    PLAIN(abs_f16, UNARY, 4),
+    PLAIN(abs_f32, UNARY, 2),
+    UNARY(log_f16, 4, f16log),
+    UNARY(log_f32, 2, f32log),
+    ROOT_F16(reciprocal_f16, f32oox),
+    WHOLE(floor),
+    WHOLE(ceil),
+    WHOLE(round),
+    STEPS(hard_swish_f16, UNARY, 4, 4, 0, 4),
+    STEPS(hard_swish_f32, UNARY, 2, 4, 0, 4),
+    PLAIN(clamp_f16, SCALARS, 4),
+    PLAIN(clamp_f32, SCALARS, 2),
+    STEPS(hard_sigmoid_f16, SCALARS, 4, 3, 0, 3),
+    STEPS(hard_sigmoid_f32, SCALARS, 2, 3, 0, 3),
+    PLAIN(select_f16, SELECT, 4),
+    PLAIN(select_f32, SELECT, 2),
+    FUNCTION2(div, 2, SLOTS(f32div), SLOTS(f32div)),
+    FUNCTION2(pow, 27, SLOTS(f32log), SLOTS(f32log), SLOTS(f32exp), SLOTS(f32exp)),
+    FUNCTION1(erf, 16, SLOTS(f32tanh), SLOTS(f32tanh)),
+    FUNCTION1(gelu, 17, SLOTS(f32sigm), SLOTS(f32sigm)),
+    FUNCTION1(sign, 5, 0),
+    FUNCTION1(sin, 22, 0),
+    FUNCTION1(cos, 23, 0),
+    STEPS_OF(cast_f16_i32, F16_I32, 4, 4, 0),
+    STEPS_OF(cast_i32_f16, I32_F16, 2, 2, 0),
 };
 
 const struct elementwise *elementwise_find(const struct codelet *codelet)
@@ -68,10 +120,10 @@ struct elementwise_shape {
 
 static uint64_t slots_of(const struct arch *a, const size_t *field, unsigned n)
 {
-    uint64_t slots = 0;
+    uint64_t slots = n;
 
-    for (unsigned i = 0; i < n; i++)
-        slots += field[i] ? *(const uint32_t *)((const char *)a + field[i]) : 1;
+    for (unsigned i = 0; i < n && i < ELEMENTWISE_STEPS; i++)
+        slots += field[i] ? *(const uint32_t *)((const char *)a + field[i]) - 1 : 0;
     return slots;
 }
 
@@ -197,11 +249,10 @@ static uint64_t worker_cast_slots(const void *shape, unsigned w)
 
 static uint64_t worker_operation_slots(const void *shape, unsigned w)
 {
-    static const unsigned prologue[] = { [ELEMENTWISE_UNARY] = 13,
-                                         [ELEMENTWISE_SCALAR] = 14,
-                                         [ELEMENTWISE_BINARY] = 14,
-                                         [ELEMENTWISE_INPLACE] = 16,
-                                         [ELEMENTWISE_AXPY] = 17 };
+    static const unsigned prologue[] = {
+        [ELEMENTWISE_UNARY] = 13,  [ELEMENTWISE_SCALAR] = 14,  [ELEMENTWISE_SCALARS] = 15,
+        [ELEMENTWISE_BINARY] = 14, [ELEMENTWISE_INPLACE] = 16, [ELEMENTWISE_AXPY] = 17
+    };
     const struct elementwise_shape *s = shape;
     uint64_t vectors = s->n / s->e->width, slots = prologue[s->e->kind] + 1;
 
@@ -214,6 +265,66 @@ static uint64_t worker_operation_slots(const void *shape, unsigned w)
     else
         slots += binary_slots(s, codelet_block(s->arch, vectors, w));
     return slots + 1;
+}
+
+/* ---- functions, select ---- */
+
+static int makes_f16(const struct elementwise *e)
+{
+    return e->kind == ELEMENTWISE_I32_F16 || (e->width == 4 && e->kind != ELEMENTWISE_F16_I32);
+}
+
+/* LOAD and the store of function.inc, with the function and the branch. */
+static uint64_t pair_slots(const struct elementwise_shape *s)
+{
+    uint64_t load = s->e->width == 4 ? 2 : 1, slots = load + (makes_f16(s->e) ? 2 : 1) + 1;
+
+    if (s->e->kind == ELEMENTWISE_FUNCTION2)
+        slots += load;
+    if (s->e->kind == ELEMENTWISE_FUNCTION_SCALAR)
+        slots += 2;
+    return slots + slots_of(s->arch, s->e->slots, s->e->steps);
+}
+
+/* The odd element. */
+static uint64_t last_slots(const struct elementwise_shape *s)
+{
+    uint64_t slots = 3 + 3 + (makes_f16(s->e) ? 4 : 2);
+
+    if (s->e->kind == ELEMENTWISE_FUNCTION2)
+        slots += 1 + 3;
+    if (s->e->kind == ELEMENTWISE_FUNCTION_SCALAR)
+        slots += 2;
+    return slots + slots_of(s->arch, s->e->slots, s->e->steps);
+}
+
+static uint64_t function_slots(const void *shape, unsigned w)
+{
+    const struct elementwise_shape *s = shape;
+    uint64_t slots = 17 + 1 + 1;
+
+    if (s->e->kind == ELEMENTWISE_FUNCTION2)
+        slots += 1 + 2;
+    if (s->e->kind == ELEMENTWISE_FUNCTION1)
+        slots++; /* the address of its constants */
+    if (w == s->arch->workers - 1)
+        slots += 2 + (s->n % 2 ? last_slots(s) : 0);
+    return slots + codelet_share(s->arch, s->n / 2, w) * pair_slots(s);
+}
+
+static uint64_t select_slots(const void *shape, unsigned w)
+{
+    const struct elementwise_shape *s = shape;
+    unsigned rest = s->n % s->e->width;
+    uint64_t count = codelet_share(s->arch, s->n / s->e->width, w), slots = 16 + 1 + 1;
+
+    if (count)
+        slots += 2 + 5 * count;
+    if (w < s->arch->workers - 1)
+        return slots;
+    if (s->e->width == 2)
+        return slots + 2 + (rest ? 1 + 5 + 1 : 0);
+    return slots + 4 + (rest & 2 ? 2 + 5 + 1 : 0) + (rest & 1 ? 1 + 5 + 3 : 0);
 }
 
 /* ---- channels ---- */
@@ -259,9 +370,11 @@ uint64_t elementwise_cycles_at(const struct arch *a, const struct elementwise *e
                                uint32_t c, enum elementwise_place place)
 {
     struct elementwise_shape s = { a, e, n, c, place };
-    worker_slots *slots = e->kind < ELEMENTWISE_CHANNEL    ? worker_operation_slots
-                          : e->kind == ELEMENTWISE_CHANNEL ? channel_slots
-                                                           : worker_cast_slots;
+    worker_slots *slots = e->kind < ELEMENTWISE_CHANNEL      ? worker_operation_slots
+                          : e->kind == ELEMENTWISE_CHANNEL   ? channel_slots
+                          : e->kind == ELEMENTWISE_SELECT    ? select_slots
+                          : e->kind >= ELEMENTWISE_FUNCTION1 ? function_slots
+                                                             : worker_cast_slots;
 
     return codelet_workers_cycles(a, slots, &s);
 }
@@ -278,6 +391,10 @@ static uint32_t elements_of(const struct codelet_call *call, const struct codele
         return call->arg[inplace__n].value;
     case STATE_scalar:
         return call->arg[scalar__n].value;
+    case STATE_scalars:
+        return call->arg[scalars__n].value;
+    case STATE_select:
+        return call->arg[select__n].value;
     case STATE_channel:
         return call->arg[channel__n].value;
     default:

@@ -1,4 +1,4 @@
-/* elementwise_ref.h - the cycles of unary, binary, channel and cast codelets.
+/* elementwise_ref.h - the cycles of codelets that treat each element alone.
  *
  * Some of them have a fast loop, for two edges that lie so far apart that one instruction can
  * access both. The formulas in the table do not know addresses, so they give the longest time.
@@ -11,6 +11,7 @@
 enum elementwise_kind {
     ELEMENTWISE_UNARY,
     ELEMENTWISE_SCALAR,
+    ELEMENTWISE_SCALARS, /* two of them */
     ELEMENTWISE_BINARY,
     ELEMENTWISE_INPLACE,
     ELEMENTWISE_AXPY,
@@ -19,6 +20,12 @@ enum elementwise_kind {
     ELEMENTWISE_NARROW, /* cast f32 f16 */
     ELEMENTWISE_U8_F16,
     ELEMENTWISE_U8_F32,
+    ELEMENTWISE_FUNCTION1, /* function.S: of one operand, of two, */
+    ELEMENTWISE_FUNCTION2,
+    ELEMENTWISE_FUNCTION_SCALAR, /* of one and a scalar, */
+    ELEMENTWISE_F16_I32,         /* casts */
+    ELEMENTWISE_I32_F16,
+    ELEMENTWISE_SELECT,
 };
 
 enum { ELEMENTWISE_STEPS = 7, ELEMENTWISE_TAIL = 4 };
@@ -31,11 +38,12 @@ enum elementwise_place {
     PLACES
 };
 
-/* A codelet: how many instructions of the auxiliary lane a vector takes; slots: for each the offset
- * of the member of struct arch that has its slots, or 0 for one slot. */
+/* A codelet: how many instructions of the auxiliary lane a vector takes (function.inc: a pair);
+ * slots: for the first of them the offset of the member of struct arch that has its slots, or 0 for
+ * one slot. */
 struct elementwise {
     enum elementwise_kind kind;
-    unsigned width; /* elements of a vector */
+    unsigned width; /* elements of a vector of the first operand */
     unsigned steps;
     size_t slots[ELEMENTWISE_STEPS];
     unsigned tail_steps; /* the same for the tail, the elements after the last whole vector */

@@ -1,4 +1,4 @@
-/* unary_ref.c - relu, sigmoid, swish, tanh, exp, sqrt, rsqrt in f16 and f32, and the integer
+/* unary_ref.c - functions of one number in f16 and f32, also with two scalars; select; the integer
  * helpers of control flow: meaning. Rounding is to nearest even.
  */
 #include "programs/library/elementwise/elementwise_ref.h"
@@ -76,6 +76,76 @@ static uint32_t rsqrt_f32(uint32_t x, struct fp_env *env)
     return fp_f32_oorx(x, env);
 }
 
+static uint16_t abs_f16(uint16_t x, struct fp_env *env)
+{
+    return fp_f16_absmax(x, x, env);
+}
+
+static uint32_t abs_f32(uint32_t x, struct fp_env *env)
+{
+    return fp_f32_absmax(x, x, env);
+}
+
+static uint16_t log_f16(uint16_t x, struct fp_env *env)
+{
+    return fp_f16_ln(x, 0, env);
+}
+
+static uint32_t log_f32(uint32_t x, struct fp_env *env)
+{
+    return fp_f32_ln(x, env);
+}
+
+static uint16_t reciprocal_f16(uint16_t x, struct fp_env *env)
+{
+    return fp_f16_from_f32(fp_f32_oox(fp_f16_to_f32(x, env), env), 0, env);
+}
+
+static uint16_t floor_f16(uint16_t x, struct fp_env *env)
+{
+    return fp_f16_from_f32(fp_f32_int(fp_f16_to_f32(x, env), FP_RND_DOWN, env), 0, env);
+}
+
+static uint32_t floor_f32(uint32_t x, struct fp_env *env)
+{
+    return fp_f32_int(x, FP_RND_DOWN, env);
+}
+
+static uint16_t ceil_f16(uint16_t x, struct fp_env *env)
+{
+    return fp_f16_from_f32(fp_f32_int(fp_f16_to_f32(x, env), FP_RND_UP, env), 0, env);
+}
+
+static uint32_t ceil_f32(uint32_t x, struct fp_env *env)
+{
+    return fp_f32_int(x, FP_RND_UP, env);
+}
+
+static uint16_t round_f16(uint16_t x, struct fp_env *env)
+{
+    return fp_f16_from_f32(fp_f32_int(fp_f16_to_f32(x, env), FP_RND_NEAREST, env), 0, env);
+}
+
+static uint32_t round_f32(uint32_t x, struct fp_env *env)
+{
+    return fp_f32_int(x, FP_RND_NEAREST, env);
+}
+
+/* 3, 6 and 1/6 in f16. */
+static uint16_t hard_swish_f16(uint16_t x, struct fp_env *env)
+{
+    uint16_t t = fp_f16_clamp(fp_f16_add(0x4200, x, 0, env), 0, 0x4600, env);
+
+    return fp_f16_mul(fp_f16_mul(0x3155, t, 0, env), x, 0, env);
+}
+
+static uint32_t hard_swish_f32(uint32_t x, struct fp_env *env)
+{
+    uint32_t t = fp_f32_clamp(fp_f32_add(fp_bits(3.0f), x, env), 0, fp_bits(6.0f), env);
+
+    return fp_f32_mul(fp_f32_mul(fp_bits(1 / 6.0f), t, env), x, env);
+}
+
 static void each_f16(const struct codelet_call *call, unary_f16 *f)
 {
     const uint16_t *x = call->arg[unary__x].data;
@@ -117,6 +187,77 @@ UNARY(sqrt, f16)
 UNARY(sqrt, f32)
 UNARY(rsqrt, f16)
 UNARY(rsqrt, f32)
+UNARY(abs, f16)
+UNARY(abs, f32)
+UNARY(log, f16)
+UNARY(log, f32)
+UNARY(reciprocal, f16)
+UNARY(floor, f16)
+UNARY(floor, f32)
+UNARY(ceil, f16)
+UNARY(ceil, f32)
+UNARY(round, f16)
+UNARY(round, f32)
+UNARY(hard_swish, f16)
+UNARY(hard_swish, f32)
+
+/* ---- with two scalars; f16 are in both halves of their words ---- */
+
+static uint16_t clamp_f16(uint16_t x, uint16_t p, uint16_t q, struct fp_env *env)
+{
+    return fp_f16_clamp(x, p, q, env);
+}
+
+static uint32_t clamp_f32(uint32_t x, uint32_t p, uint32_t q, struct fp_env *env)
+{
+    return fp_f32_clamp(x, p, q, env);
+}
+
+static uint16_t hard_sigmoid_f16(uint16_t x, uint16_t p, uint16_t q, struct fp_env *env)
+{
+    return fp_f16_clamp(fp_f16_add(q, fp_f16_mul(p, x, 0, env), 0, env), 0, 0x3c00, env);
+}
+
+static uint32_t hard_sigmoid_f32(uint32_t x, uint32_t p, uint32_t q, struct fp_env *env)
+{
+    return fp_f32_clamp(fp_f32_add(q, fp_f32_mul(p, x, env), env), 0, FP_F32_ONE, env);
+}
+
+#define SCALARS(name, type, word)                                                                  \
+    void name##_##type##_ref(const struct codelet_call *call)                                      \
+    {                                                                                              \
+        const word *x = call->arg[scalars__x].data;                                                \
+        word *y = call->arg[scalars__y].data;                                                      \
+        word p = (word)call->arg[scalars__p].value, q = (word)call->arg[scalars__q].value;         \
+        struct fp_env env = { 0 };                                                                 \
+                                                                                                   \
+        for (uint32_t i = 0; i < call->arg[scalars__n].value; i++)                                 \
+            y[i] = name##_##type(x[i], p, q, &env);                                                \
+    }                                                                                              \
+    ELEMENTWISE_CYCLES(name##_##type)
+
+SCALARS(clamp, f16, uint16_t)
+SCALARS(clamp, f32, uint32_t)
+SCALARS(hard_sigmoid, f16, uint16_t)
+SCALARS(hard_sigmoid, f32, uint32_t)
+
+/* ---- select: which of two, bit by bit ---- */
+
+#define SELECT(type, word)                                                                         \
+    void select_##type##_ref(const struct codelet_call *call)                                      \
+    {                                                                                              \
+        const word *cond = call->arg[select__cond].data;                                           \
+        const word *a = call->arg[select__a].data, *b = call->arg[select__b].data;                 \
+        word *out = call->arg[select__out].data;                                                   \
+        struct fp_env env = { 0 };                                                                 \
+                                                                                                   \
+        for (uint32_t i = 0; i < call->arg[select__n].value; i++)                                  \
+            out[i] = fp_##type##_cmpne(cond[i], 0, &env) ? a[i] : b[i];                            \
+    }                                                                                              \
+    ELEMENTWISE_CYCLES(select_##type)
+
+SELECT(f16, uint16_t)
+SELECT(f32, uint32_t)
 
 /* ---- control flow ---- */
 

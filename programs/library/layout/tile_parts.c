@@ -100,3 +100,47 @@ struct tensor op_like(struct graph *g, struct tensor t, enum elem e, const char 
     graph_map_like(g, out, t);
     return out;
 }
+
+/* Elements on the fullest tile; UINT64_MAX if t repeats some, or after an error. */
+static uint64_t fullest_tile(struct graph *g, struct tensor t, const char *name)
+{
+    struct tile_parts s;
+    uint64_t most = 0;
+    enum emu_status st;
+
+    if (tensor_repeats(g, t))
+        return UINT64_MAX;
+    st = tile_parts_of(g, t, &s);
+    if (st != EMU_OK) {
+        graph_fail(g, st, "%s: %s", name, emu_error());
+        return UINT64_MAX;
+    }
+    for (size_t i = 0; i < s.count; i++)
+        most = s.at[i].elements > most ? s.at[i].elements : most;
+    tile_parts_free(&s);
+    return most;
+}
+
+struct tensor op_like_one_of(struct graph *g, const struct tensor *t, unsigned n, enum elem e,
+                             const char *name)
+{
+    enum { FEW = 1024, UNEVEN = 8 }; /* so many, or so many times its share, may lie on a tile */
+    struct tensor out = graph_variable(g, e, tensor_rank(g, t[0]), tensor_shape(g, t[0]), name);
+    uint32_t tiles = graph_compute_tiles(g), vector = 8 / elem_bytes(e);
+    uint64_t share = tensor_elements(g, t[0]) / tiles + 1, least = UINT64_MAX;
+    unsigned best = 0;
+
+    for (unsigned k = 0; k < n; k++) {
+        uint64_t most = fullest_tile(g, t[k], name);
+
+        if (most < least) {
+            least = most;
+            best = k;
+        }
+    }
+    if (least <= FEW || least / UNEVEN <= share)
+        graph_map_like(g, out, t[best]);
+    else
+        graph_map_linear(g, out, vector, vector * graph_arch(g)->workers, 0, tiles);
+    return out;
+}

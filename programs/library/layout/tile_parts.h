@@ -61,4 +61,11 @@ int op_has_shape_of(const struct graph *g, struct tensor a, struct tensor b);
 /* A new variable of type e with the shape and mapping of t. */
 struct tensor op_like(struct graph *g, struct tensor t, enum elem e, const char *name);
 
+/* A new variable of type e and the shape of the n tensors, laid out like one of them: the one of
+ * which the fullest tile has the fewest elements, the first of equal ones, none that repeats
+ * elements. If there is none, or one tile would have much more than its share, in equal parts over
+ * all tiles. */
+struct tensor op_like_one_of(struct graph *g, const struct tensor *t, unsigned n, enum elem e,
+                             const char *name);
+
 #endif
