@@ -54,6 +54,17 @@ enum binary_op {
     BINARY_COUNT
 };
 enum reduce_op { REDUCE_SUM, REDUCE_MAX, REDUCE_SUMSQ, REDUCE_COUNT };
+enum row_op {
+    ROW_OP_SUM,
+    ROW_OP_MEAN,
+    ROW_OP_MAX,
+    ROW_OP_MIN,
+    ROW_OP_PROD,
+    ROW_OP_SUMSQ,
+    ROW_OP_COUNT
+};
+enum row_softmax { ROW_SOFTMAX, ROW_LOG_SOFTMAX };
+enum row_axis { ROW_BY_COLUMN, ROW_BY_ROW };
 
 void op_fill(struct graph *g, struct program seq, struct tensor t, float value, const char *name);
 struct tensor op_cast(struct graph *g, struct program seq, struct tensor t, enum elem to,
@@ -110,6 +121,25 @@ struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t,
  * batch, make the batch rows of one product. */
 struct tensor op_product(struct graph *g, struct program seq, struct tensor a, struct tensor b,
                          const char *name);
+/* ---- the rows of a matrix ----
+ *
+ * t is [r][n], f16 or f32 and not empty; any view will do, so an operation over other dimensions
+ * takes them last and the others first (tensor_transpose, tensor_reshape). Rows, and pieces of rows
+ * where there are few, are spread over all compute tiles, which fetch them. Everything is computed
+ * in f32 and rounded once. */
+
+/* -> [r] of type `to`, f16 or f32. */
+struct tensor op_row_reduce(struct graph *g, struct program seq, enum row_op op, struct tensor t,
+                            enum elem to, const char *name);
+/* -> [r][n]: e^(x - the largest of the row) over their sum, or the logarithm of that. */
+struct tensor op_row_softmax(struct graph *g, struct program seq, struct tensor t,
+                             enum row_softmax kind, const char *name);
+/* -> [r][n]: (x - mean) / root(variance + eps) gamma + beta, the variance being the mean square of
+ * the deviations from the mean. gamma, beta: one for each column (n) or for each row (r), as axis
+ * says; borrowed during the call; NULL: all 1, all 0. They become constants: those by column on all
+ * tiles that have the column. */
+struct tensor op_row_norm(struct graph *g, struct program seq, struct tensor t, enum row_axis axis,
+                          const float *gamma, const float *beta, float eps, const char *name);
 
 /* An operand of a matrix product, in the layout and on the tiles that its plan wants. Two views of
  * one variable: the matrix, and the plan's blocks in order, flat, which the product reads. */

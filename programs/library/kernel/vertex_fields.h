@@ -113,8 +113,9 @@ static inline void vertex_connect_list(struct graph *g, uint32_t vertex, unsigne
 
 /* ---- the macros ---- */
 
-#define FIELDS_GIVEN(...)                                         FIELDS_GIVEN_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
-#define FIELDS_GIVEN_(a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
+#define FIELDS_GIVEN(...)                                                                          \
+    FIELDS_GIVEN_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
+#define FIELDS_GIVEN_(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, n, ...) n
 
 /* Between FIELDS_STRICT and FIELDS_LAX it is an error to give a number for a tensor, or a number
  * that its field cannot hold. */

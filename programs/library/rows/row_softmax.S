@@ -1,0 +1,201 @@
+// row_softmax.S: the steps of softmax after the maxima: exponentials and their sums, then quotients or logarithms.
+//
+// Everything is f32 until the result. Slots: row_softmax_ref.c.
+#define FAMILY "../rows/rows.def"
+#include "../kernel/fields.inc"
+#include "rows.inc"
+
+#define LOWEST   or $a2, $azero, 0xff800000
+#define NONE     zero $a2
+
+// The vector of f16 in $a0:1 as f32 in $a4:7.
+.macro WIDEN
+        { nop
+          f16v2tof32 $a4:5, $a0 }
+        { nop
+          f16v2tof32 $a6:7, $a1 }
+.endm
+
+// y = e^(x - M), two elements; their sum is added to $a6:7 if wanted.
+.macro EXP2 sum
+        { nop
+          f32v2sub $a4:5, $a4:5, $a2:3 }
+        { nop
+          f32exp $a4, $a4 }
+        { nop
+          f32exp $a5, $a5 }
+        { st64step $a4:5, y, to+=, 1
+          \sum }
+.endm
+
+.macro EXP_VECTOR bits sum:vararg
+.if \bits == 16
+        { ld64step $a0:1, x, in+=, 1
+          fnop }
+        { nop
+          f16v2tof32 $a4:5, $a0 }
+        EXP2 "\sum"
+        { nop
+          f16v2tof32 $a4:5, $a1 }
+        EXP2 "\sum"
+.else
+        { ld64step $a4:5, x, in+=, 1
+          fnop }
+        EXP2 "\sum"
+.endif
+.endm
+
+// Elements after the last whole vector are added to the first of two sums, the last one first.
+.macro ROW_EXP name bits
+ENTRY \name
+        ROWS row_exp, 32 / \bits, .L\name\()_none
+        ROW_PARTIALS row_exp
+        ld32 y, $mvertex_base, $mzero, row_exp__y
+        ROW_OUT row_exp__sum
+.L\name\()_row:
+        PARTIALS row_exp, max, f32max, LOWEST
+        { mov in, at
+          mov $a3, $a2 }
+.if \bits == 16
+        EVEN shl to, at, 1
+.else
+        EVEN mov to, at
+.endif
+        { rpt count, (.L\name\()_stop - .L\name\()_vector) / 8 - 1
+          zero $a6:7 }
+.L\name\()_vector:
+        EXP_VECTOR \bits, f32v2add $a6:7, $a6:7, $a4:5
+.L\name\()_stop:
+        brz tail, .L\name\()_sum
+        EXP_VECTOR \bits, fnop
+        add to, to, -256 / \bits
+        add in, tail, -1
+.L\name\()_tail:
+        ld32 $a0, y, to, in
+        { brnzdec in, .L\name\()_tail
+          f32add $a6, $a6, $a0 }
+.L\name\()_sum:
+        { add at, at, pitch
+          f32add $a6, $a6, $a7 }
+        st32step $a6, $mzero, out+=, CTXT_WORKERS
+        add sub_at, sub_at, sub_step
+        brnzdec left, .L\name\()_row
+.L\name\()_none:
+        exitz $mzero
+.size \name, .-\name
+.endm
+
+ROW_EXP row_exp_f16 16
+ROW_EXP row_exp_f32 32
+
+// What all workers do with whole vectors, the one with the tail included; 2 slots.
+.macro WHOLE_VECTORS
+        cmpult u, $mzero, tail
+        add count, count, u
+.endm
+
+// x is f32, y of the type that the kernel is named after: at and pitch count bytes of an x of that type.
+.macro ROW_SCALE name bits
+ENTRY \name
+        ROWS row_scale, 32 / \bits, .L\name\()_none
+        WHOLE_VECTORS
+        ROW_PARTIALS row_scale
+        ld32 y, $mvertex_base, $mzero, row_scale__y
+.L\name\()_row:
+        PARTIALS row_scale, sum, f32add, NONE
+.if \bits == 16
+        { shl in, at, 1
+          f32oox $a2, $a2 }
+.else
+        { mov in, at
+          f32oox $a2, $a2 }
+.endif
+        EVEN mov to, at
+        { rpt count, (.L\name\()_stop - .L\name\()_vector) / 8 - 1
+          fnop }
+.L\name\()_vector:
+.if \bits == 16
+        { ld64step $a4:5, x, in+=, 1
+          fnop }
+        { ld64step $a6:7, x, in+=, 1
+          f32v2mul $a4:5, $a2:B, $a4:5 }
+        { nop
+          f32v2mul $a6:7, $a2:B, $a6:7 }
+        { nop
+          f32v4tof16 $a0:1, $a4:7 }
+        { st64step $a0:1, y, to+=, 1
+          fnop }
+.else
+        { ld64step $a4:5, x, in+=, 1
+          fnop }
+        { nop
+          f32v2mul $a4:5, $a2:B, $a4:5 }
+        { st64step $a4:5, y, to+=, 1
+          fnop }
+.endif
+.L\name\()_stop:
+        add at, at, pitch
+        add sub_at, sub_at, sub_step
+        brnzdec left, .L\name\()_row
+.L\name\()_none:
+        exitz $mzero
+.size \name, .-\name
+.endm
+
+ROW_SCALE row_scale_f16 16
+ROW_SCALE row_scale_f32 32
+
+.macro ROW_LOG name bits
+ENTRY \name
+        ROWS row_log, 32 / \bits, .L\name\()_none
+        WHOLE_VECTORS
+        ROW_PARTIALS row_log
+        ld32 y, $mvertex_base, $mzero, row_log__y
+.L\name\()_row:
+        PARTIALS row_log, sum, f32add, NONE
+        f32ln $a2, $a2
+        f32sub $a3, $azero, $a2
+        PARTIALS row_log, max, f32max, LOWEST
+        { mov in, at
+          f32sub $a2, $azero, $a2 }
+        EVEN mov to, at
+        { rpt count, (.L\name\()_stop - .L\name\()_vector) / 8 - 1
+          fnop }
+.L\name\()_vector:
+.if \bits == 16
+        { ld64step $a0:1, x, in+=, 1
+          fnop }
+        WIDEN
+        { nop
+          f32v2add $a4:5, $a2:B, $a4:5 }
+        { nop
+          f32v2add $a6:7, $a2:B, $a6:7 }
+        { nop
+          f32v2add $a4:5, $a3:B, $a4:5 }
+        { nop
+          f32v2add $a6:7, $a3:B, $a6:7 }
+        { nop
+          f32v4tof16 $a0:1, $a4:7 }
+        { st64step $a0:1, y, to+=, 1
+          fnop }
+.else
+        { ld64step $a4:5, x, in+=, 1
+          fnop }
+        { nop
+          f32v2add $a4:5, $a2:B, $a4:5 }
+        { nop
+          f32v2add $a4:5, $a3:B, $a4:5 }
+        { st64step $a4:5, y, to+=, 1
+          fnop }
+.endif
+.L\name\()_stop:
+        add at, at, pitch
+        add sub_at, sub_at, sub_step
+        brnzdec left, .L\name\()_row
+.L\name\()_none:
+        exitz $mzero
+.size \name, .-\name
+.endm
+
+ROW_LOG row_log_f16 16
+ROW_LOG row_log_f32 32
