@@ -320,7 +320,7 @@ void net_graph_free(struct net_graph *ng)
 {
     if (!ng)
         return;
-    net_plans_free(&ng->plans);
+    conv_plans_free(&ng->plans);
     emu_free(ng->layer);
     emu_free(ng);
 }

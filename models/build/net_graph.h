@@ -24,7 +24,7 @@ struct net_graph {
     struct tensor scores;      /* [n][classes] f32 */
     struct program program;    /* computes one batch */
     struct tensor raw;         /* if the options have pixels: the input of op_pixels() */
-    struct net_plans plans;    /* owned; plans of all convolutions, and the memory they need */
+    struct conv_plans plans;   /* owned; plans of all convolutions, and the memory they need */
 };
 
 /* Builds the network's program in g and makes it the program of g. After a run the host may read

@@ -1,10 +1,9 @@
-/* net_memory.h - plans for all convolutions of a network that together fit the memory of one chip:
- * which parameters stay on the tiles that use them, which are fetched, and how much memory a layer
- * may take while it runs. The choice minimises the sum of predicted cycles.
+/* net_memory.h - plans for all convolutions of a network that together fit the memory of one chip.
  */
 #ifndef MODELS_NET_MEMORY_H
 #define MODELS_NET_MEMORY_H
 
+#include "models/lower/conv_plans.h"
 #include "models/net/net.h"
 
 struct net_graph_options {
@@ -20,28 +19,17 @@ struct net_graph_options {
     const struct pixel_format *pixels;
 };
 
-struct net_plans {
-    struct conv_plan *plan;          /* owned; by layer; only convolutions have one */
-    uint32_t layers, convs, fetched; /* fetched: convolutions whose parameters are fetched */
-    /* Expected bytes on the fullest tile. */
-    uint64_t resident_bytes; /* parameters of convolutions, which stay */
-    uint64_t peak_bytes;     /* everything, at the worst moment */
-    uint64_t cycles;         /* predicted, of all convolutions */
-    int fits;                /* a tile has peak_bytes; else these plans need least */
-};
-
 /* The sizes of a convolution, without what is fused with it and without parameters. */
 struct conv_layer net_conv_layer(const struct layer *l);
 /* The shape of convolution i with what is fused with it. users: see fusion_count_users(). */
 struct conv_shape net_conv_shape(const struct net *n, const uint32_t *users, uint32_t i,
                                  enum conv_depthwise depthwise);
 
-/* Plans for the first `tiles` tiles of a chip. Errors: those of plan_conv(), EMU_NO_MEMORY. Free
- * with net_plans_free. */
+/* Plans for the first `tiles` tiles of a chip, by layer; only convolutions have one. Errors: those
+ * of plan_conv(), EMU_NO_MEMORY. Free with conv_plans_free. */
 enum emu_status net_plans_choose(const struct arch *a, uint32_t tiles, const struct net *n,
                                  const struct net_graph_options *o,
-                                 struct net_plans *out) EMU_MUST_CHECK;
-void net_plans_free(struct net_plans *p);
+                                 struct conv_plans *out) EMU_MUST_CHECK;
 
 /* Bytes of activations on all tiles together while layer i runs, without temporaries and without
  * the result of layer i if it is a convolution. live: [n->layers]; entries of layers that are fused

@@ -26,7 +26,7 @@ static enum emu_status build_once(const struct arch *a, const struct net *n,
                                   struct net_program *p)
 {
     struct progress progress = progress_begin(o->compile.progress);
-    const struct net_plans *plans;
+    const struct conv_plans *plans;
 
     TRY(graph_new(a, &kernel_library, &p->graph));
     if (o->prefetch)

@@ -5,7 +5,7 @@
 
 #include "programs/compiler/report/count_text.h"
 
-enum { HOST_SYNCS = 2, F16_BYTES = 2, COLOURS = 3 };
+enum { HOST_SYNCS = 2 };
 
 static double transfer(const struct arch *a, uint64_t bytes)
 {
@@ -13,13 +13,12 @@ static double transfer(const struct arch *a, uint64_t bytes)
            (double)bytes / ((double)a->host_link_mbytes_per_s * 1e6);
 }
 
-struct host_cost host_cost_of(const struct arch *a, const struct net *n)
+struct host_cost host_cost_of(const struct arch *a, const struct model_facts *n)
 {
-    uint64_t side = n->resolution;
     struct host_cost c = {
         .launch = HOST_SYNCS * (double)a->sync_host_cycles / ((double)a->clock_mhz * 1e6),
-        .input_bytes = n->batch * COLOURS * side * side * F16_BYTES,
-        .output_bytes = (uint64_t)n->batch * n->classes * F16_BYTES,
+        .input_bytes = n->input_bytes,
+        .output_bytes = n->output_bytes,
     };
 
     c.input = transfer(a, c.input_bytes);
@@ -32,7 +31,8 @@ double host_cost_seconds(const struct host_cost *c)
     return c->launch + c->input + c->output;
 }
 
-void host_cost_print(const struct host_cost *c, const struct net *n, double seconds, FILE *f)
+void host_cost_print(const struct host_cost *c, const struct model_facts *n, double seconds,
+                     FILE *f)
 {
     double all = seconds + host_cost_seconds(c);
 
@@ -42,7 +42,7 @@ void host_cost_print(const struct host_cost *c, const struct net *n, double seco
     fprintf(f, "%.1f us for %s bytes out\n", 1e6 * c->output, count_text(c->output_bytes).at);
 }
 
-json_t *host_cost_json(const struct host_cost *c, const struct net *n, double seconds)
+json_t *host_cost_json(const struct host_cost *c, const struct model_facts *n, double seconds)
 {
     double all = seconds + host_cost_seconds(c);
 

@@ -6,20 +6,21 @@
 #include <jansson.h>
 
 #include "emu/arch/arch.h"
-#include "models/net/net.h"
+#include "models/run/model_facts.h"
 
 /* Seconds of one batch, one after the other. */
 struct host_cost {
     double launch;        /* two syncs with the host: sync_host_cycles each */
     double input, output; /* over the link: host_link_mbytes_per_s, and host_latency_ns once */
-    uint64_t input_bytes, output_bytes; /* pictures, normalised, f16; scores, f16 */
+    uint64_t input_bytes, output_bytes; /* of all inputs and outputs */
 };
 
-struct host_cost host_cost_of(const struct arch *a, const struct net *n);
+struct host_cost host_cost_of(const struct arch *a, const struct model_facts *n);
 double host_cost_seconds(const struct host_cost *c);
 /* One line: parts and sum, and the pictures a second of a run that takes `seconds` on the chip. */
-void host_cost_print(const struct host_cost *c, const struct net *n, double seconds, FILE *f);
+void host_cost_print(const struct host_cost *c, const struct model_facts *n, double seconds,
+                     FILE *f);
 /* The same as a new object; NULL when out of memory. */
-json_t *host_cost_json(const struct host_cost *c, const struct net *n, double seconds);
+json_t *host_cost_json(const struct host_cost *c, const struct model_facts *n, double seconds);
 
 #endif

@@ -14,7 +14,6 @@
 /* What is needed only until rows and steps are made. */
 struct layer_maker {
     struct layer_cycles *k; /* borrowed, like graph and program */
-    const struct net_graph *ng;
     const struct compiled *c;
     uint32_t *row_of_scope; /* owned; by scope of the graph */
     uint32_t scopes;
@@ -25,35 +24,6 @@ struct layer_maker {
 static uint32_t row_of(const struct layer_maker *m, uint32_t scope)
 {
     return scope < m->scopes ? m->row_of_scope[scope] : m->k->rows - 1;
-}
-
-double layer_bound(const struct arch *a, const struct layer *l, uint32_t batch)
-{
-    double values = (double)layer_elements(l) * batch / a->tiles;
-    double macs = (double)layer_macs(l) * batch / a->tiles / a->f16_macs_f16;
-    double exponential = values * a->slots_f16sigm / 2;
-
-    switch (l->op) {
-    case LAYER_CONV:
-        return l->groups == l->in_c && l->groups > 1 ? 4 * macs : macs;
-    case LAYER_LINEAR:
-        return macs;
-    case LAYER_SWISH:
-        return exponential + values / 4;
-    case LAYER_SIGMOID:
-    case LAYER_SOFTMAX:
-        return exponential;
-    case LAYER_NORM:
-        return l->norm == NORM_GROUP ? 3 * values / 4 : 0;
-    case LAYER_AVGPOOL:
-        return (double)l->in_c * l->in_h * l->in_w * batch / a->tiles / 4;
-    case LAYER_MAXPOOL:
-        return values * l->kernel * l->kernel / 4;
-    case LAYER_INPUT:
-        return 0;
-    default:
-        return values / 4;
-    }
 }
 
 static struct layer_plan plan_of(const struct conv_plan *p)
@@ -70,42 +40,37 @@ static struct layer_plan plan_of(const struct conv_plan *p)
                                 .tile_bytes = p->cost.tile_bytes };
 }
 
-/* Makes a row for every layer that is not fused with an earlier one. */
-static enum emu_status make_rows(struct layer_cycles *k, const struct net_graph *ng,
-                                 const struct arch *a)
+static enum emu_status make_rows(struct layer_cycles *k, const struct layer_source *source,
+                                 uint32_t sources)
 {
-    const struct net *n = ng->net;
+    k->row = emu_alloc(sources + 1, sizeof(*k->row));
+    k->plan = emu_alloc(sources + 1, sizeof(*k->plan));
+    k->text = emu_alloc(sources + 1, sizeof(*k->text));
+    if (!k->row || !k->plan || !k->text)
+        return FAIL(NO_MEMORY, "bills of %u layers", sources);
+    for (uint32_t i = 0; i < sources; i++) {
+        const struct layer_source *from = &source[i];
 
-    k->row = emu_alloc(n->layers + 1, sizeof(*k->row));
-    k->plan = emu_alloc(n->layers + 1, sizeof(*k->plan));
-    if (!k->row || !k->plan)
-        return FAIL(NO_MEMORY, "bills of %u layers", n->layers);
-    for (uint32_t i = 0; i < n->layers; i++) {
-        const struct layer_graph *lg = &ng->layer[i];
-        struct layer_bill *b;
-
-        if (n->layer[i].op == LAYER_INPUT)
-            continue;
-        if (!k->rows || lg->into == i || k->row[k->rows - 1].layer != lg->into) {
-            k->plan[k->rows] = plan_of(&lg->plan);
-            k->row[k->rows++] = (struct layer_bill){ .layer = i };
-        }
-        b = &k->row[k->rows - 1];
-        b->last = i;
-        b->macs += layer_macs(&n->layer[i]) * n->batch;
-        b->bound += (uint64_t)layer_bound(a, &n->layer[i], n->batch);
-        b->predicted += lg->plan.cut_n ? lg->plan.cost.total : 0;
+        k->row[i] = (struct layer_bill){ .layer = from->layer,
+                                         .last = from->last,
+                                         .macs = from->macs,
+                                         .bound = from->bound,
+                                         .predicted = from->plan ? from->plan->cost.total : 0 };
+        k->text[i] = from->text;
+        if (from->plan)
+            k->plan[i] = plan_of(from->plan);
     }
-    k->row[k->rows++] = (struct layer_bill){ .layer = LAYER_NONE, .last = LAYER_NONE };
+    k->row[sources] = (struct layer_bill){ .layer = BILL_NONE, .last = BILL_NONE };
+    k->text[sources] = (struct layer_text){ "(no layer)", "", "" };
+    k->rows = sources + 1;
     return EMU_OK;
 }
 
 /* Finds the row of every scope; a scope inside that of a layer belongs to the layer. */
-static enum emu_status match_scopes(struct layer_maker *m)
+static enum emu_status match_scopes(struct layer_maker *m, const struct layer_source *source)
 {
     const struct graph *g = compiled_graph(m->c);
-    const struct net_graph *ng = m->ng;
-    uint32_t row = 0, rows = m->k->rows;
+    uint32_t rows = m->k->rows;
 
     m->scopes = graph_scopes(g);
     m->row_of_scope = emu_alloc(m->scopes + 1, sizeof(*m->row_of_scope));
@@ -114,12 +79,9 @@ static enum emu_status match_scopes(struct layer_maker *m)
     for (uint32_t i = 1; i < m->scopes; i++)
         m->row_of_scope[i] = rows; /* not known yet */
     m->row_of_scope[0] = rows - 1;
-    for (uint32_t i = 0; i < ng->net->layers; i++) {
-        if (ng->net->layer[i].op == LAYER_INPUT || !ng->layer[i].scope)
-            continue;
-        while (m->k->row[row].last < i)
-            row++;
-        m->row_of_scope[ng->layer[i].scope] = row;
+    for (uint32_t i = 0; i + 1 < rows; i++) {
+        if (source[i].scope)
+            m->row_of_scope[source[i].scope] = i;
     }
     for (uint32_t i = 1; i < m->scopes; i++) { /* parents come first */
         if (m->row_of_scope[i] == rows)
@@ -130,18 +92,6 @@ static enum emu_status match_scopes(struct layer_maker *m)
 
 /* ---- steps ---- */
 
-/* The layer whose name is the first part of a step's name. */
-static uint32_t layer_of(const struct net *n, const char *name)
-{
-    size_t length = strcspn(name, "/");
-
-    for (uint32_t i = 0; i < n->layers; i++) {
-        if (!strncmp(n->layer[i].name, name, length) && !n->layer[i].name[length])
-            return i;
-    }
-    return LAYER_NONE;
-}
-
 static void make_step(struct layer_maker *m, const struct trace_step *from)
 {
     struct layer_cycles *k = m->k;
@@ -150,8 +100,7 @@ static void make_step(struct layer_maker *m, const struct trace_step *from)
                                                 .computes = from->kind == TRACE_COMPUTE,
                                                 .row = row_of(m, from->scope),
                                                 .first_share = (uint32_t)k->shares,
-                                                .shares = from->shares,
-                                                .layer = layer_of(m->ng->net, from->name) };
+                                                .shares = from->shares };
     for (uint32_t j = 0; j < from->shares; j++)
         k->share[k->shares++] =
             (struct row_share){ row_of(m, from->share[j].scope), from->share[j].bytes };
@@ -279,7 +228,7 @@ void layer_cycles_sum(struct layer_cycles *k)
     struct layer_bill *t = &k->total;
     uint64_t held_tile_bytes = t->held_tile_bytes; /* of no single row */
 
-    *t = (struct layer_bill){ .layer = LAYER_NONE, .last = LAYER_NONE };
+    *t = (struct layer_bill){ .layer = BILL_NONE, .last = BILL_NONE };
     t->held_tile_bytes = held_tile_bytes;
     for (uint32_t i = 0; i < k->rows; i++) {
         const struct layer_bill *b = &k->row[i];
@@ -315,10 +264,11 @@ static void add_fullest(const struct layer_maker *m)
     }
 }
 
-static enum emu_status make_all(struct layer_maker *m, const struct arch *a)
+static enum emu_status make_all(struct layer_maker *m, const struct layer_source *source,
+                                uint32_t sources)
 {
-    TRY(make_rows(m->k, m->ng, a));
-    TRY(match_scopes(m));
+    TRY(make_rows(m->k, source, sources));
+    TRY(match_scopes(m, source));
     TRY(make_steps(m));
     TRY(weigh_steps(m));
     add_fullest(m);
@@ -327,14 +277,14 @@ static enum emu_status make_all(struct layer_maker *m, const struct arch *a)
     return EMU_OK;
 }
 
-enum emu_status layer_cycles_init(const struct net_graph *ng, const struct compiled *c,
-                                  const struct arch *a, struct layer_cycles *k)
+enum emu_status layer_cycles_init(const struct layer_source *source, uint32_t sources,
+                                  const struct compiled *c, struct layer_cycles *k)
 {
-    struct layer_maker m = { .k = k, .ng = ng, .c = c };
+    struct layer_maker m = { .k = k, .c = c };
     enum emu_status s;
 
     memset(k, 0, sizeof(*k));
-    s = make_all(&m, a);
+    s = make_all(&m, source, sources);
     emu_free(m.row_of_scope);
     emu_free(m.trace);
     return s;
@@ -344,6 +294,7 @@ void layer_cycles_free(struct layer_cycles *k)
 {
     emu_free(k->row);
     emu_free(k->plan);
+    emu_free(k->text);
     emu_free(k->step);
     emu_free(k->share);
     memset(k, 0, sizeof(*k));

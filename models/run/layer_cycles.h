@@ -10,10 +10,12 @@
 #ifndef MODELS_LAYER_CYCLES_H
 #define MODELS_LAYER_CYCLES_H
 
-#include "models/build/net_graph.h"
+#include "programs/programs.h"
+
+enum { BILL_NONE = UINT32_MAX };
 
 struct layer_bill {
-    uint32_t layer, last; /* the first and the last layer fused; LAYER_NONE: of no layer */
+    uint32_t layer, last; /* the first and the last layer fused; BILL_NONE: of no layer */
     uint32_t supersteps;  /* in which it computes */
     uint64_t cycles;      /* exchange + compute + sync */
     uint64_t exchange;    /* its shares of these parts of all supersteps: see above */
@@ -26,6 +28,22 @@ struct layer_bill {
     uint64_t max_tile_bytes;  /* in use on the fullest tile while the layer runs */
     uint64_t held_bytes;      /* on all tiles: code and parameters, which are always there */
     uint64_t held_tile_bytes; /* the same on the tile that holds most */
+};
+
+/* What a row is called. */
+enum { LAYER_OP_TEXT = 96 };
+struct layer_text {
+    const char *name, *block; /* borrowed from the network; block "": it has none */
+    char op[LAYER_OP_TEXT];   /* of what is fused: "conv+norm+swish" */
+};
+
+/* What a row is made of. */
+struct layer_source {
+    uint32_t layer, last; /* numbers in the network, which ascend from row to row */
+    uint32_t scope;       /* the graph's scope of everything that was made for it */
+    struct layer_text text;
+    uint64_t macs, bound;
+    const struct conv_plan *plan; /* borrowed; NULL: it has none */
 };
 
 /* How the convolution of a row is cut, for people; see struct conv_plan. */
@@ -49,13 +67,13 @@ struct billed_step {
     uint32_t row; /* that pays, unless there are shares */
     uint32_t first_share, shares;
     uint64_t cycles; /* by the formulas of its codelets, if it shares a superstep; else 0 */
-    uint32_t layer;  /* in which it was made; LAYER_NONE: in none */
 };
 
 /* Rows, and what turns the record of a run into their cycles: no graph is needed for that. */
 struct layer_cycles {
     struct layer_bill *row;  /* owned; in the order of the network; last the row of no layer */
     struct layer_plan *plan; /* owned; by row */
+    struct layer_text *text; /* owned; by row */
     uint32_t rows;
     struct billed_step *step; /* owned */
     size_t steps;
@@ -64,20 +82,16 @@ struct layer_cycles {
     struct layer_bill total; /* sums; of max_tile_bytes the largest */
 };
 
-/* Makes rows and steps, and fills in the memory of the rows; cycles stay 0. Errors: EMU_NO_MEMORY,
- * those of compiled_trace(). Free with layer_cycles_free, also on failure. */
-enum emu_status layer_cycles_init(const struct net_graph *ng, const struct compiled *c,
-                                  const struct arch *a, struct layer_cycles *out) EMU_MUST_CHECK;
+/* Makes rows and steps, and fills in the memory of the rows; cycles stay 0. source: what each row
+ * but the last is made of. Errors: EMU_NO_MEMORY, those of compiled_trace(). Free with
+ * layer_cycles_free, also on failure. */
+enum emu_status layer_cycles_init(const struct layer_source *source, uint32_t sources,
+                                  const struct compiled *c,
+                                  struct layer_cycles *out) EMU_MUST_CHECK;
 /* Adds the cycles of a recorded run. EMU_BAD_PROGRAM when the record is not of this program. */
 enum emu_status layer_cycles_bill(struct layer_cycles *k, const struct run *r) EMU_MUST_CHECK;
 /* Sets the total to the sums of the rows. */
 void layer_cycles_sum(struct layer_cycles *k);
 void layer_cycles_free(struct layer_cycles *k);
-
-/* Cycles of a layer on all tiles of a chip with its units at full rate: multiply-adds in the matrix
- * unit (those of depthwise convolutions in the sliding unit, at a quarter of its rate),
- * exponentials, and other operations on four values at a time. A batch norm costs nothing: it is
- * folded into the weights. */
-double layer_bound(const struct arch *a, const struct layer *l, uint32_t batch);
 
 #endif

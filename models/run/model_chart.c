@@ -113,12 +113,13 @@ static uint32_t collect_blocks(const struct model_answer *m, struct block_cycles
 
     for (uint32_t i = 0; i < m->layers->rows; i++) {
         const struct layer_bill *l = &m->layers->row[i];
-        const char *name = l->layer == LAYER_NONE ? "" : m->net->layer[l->layer].block;
+        const struct layer_text *text = &m->layers->text[i];
+        const char *name = text->block;
 
-        if (l->layer == LAYER_NONE)
+        if (l->layer == BILL_NONE)
             continue;
         if (!*name)
-            name = m->net->layer[l->layer].name;
+            name = text->name;
         if (!n || strcmp(out[n - 1].name, name))
             out[n++].name = name;
         add_bill(&out[n - 1], l);
@@ -292,15 +293,14 @@ static void draw_head(const struct chart *c)
     char text[512];
     size_t n;
 
-    snprintf(text, sizeof(text), "%s, %ux%u, batch %u, on %s tiles of %s", m->net->name,
-             m->net->resolution, m->net->resolution, m->net->batch, count_text(m->arch.tiles).at,
-             m->arch.name);
+    snprintf(text, sizeof(text), "%s, %s, batch %u, on %s tiles of %s", m->facts.name,
+             m->facts.input, m->facts.batch, count_text(m->arch.tiles).at, m->arch.name);
     draw_text(c, LEFT, 32, "font-size=\"20\" font-weight=\"bold\"", text);
     if (!m->run)
         return;
     n = (size_t)snprintf(text, sizeof(text), "%s cycles, %.3f ms at %u MHz, %.0f images/s",
                          count_text(model_cycles(m)).at, 1e3 * model_seconds(m), m->arch.clock_mhz,
-                         m->net->batch / model_seconds(m));
+                         m->facts.batch / model_seconds(m));
     if (m->scores) {
         uint32_t top[MODEL_TOP];
 

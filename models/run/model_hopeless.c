@@ -32,7 +32,7 @@ static void find_help(const struct net_graph *ng, const struct arch *a, struct h
 
 void model_hopeless(const struct net_graph *ng, const struct arch *a, FILE *f)
 {
-    const struct net_plans *p = &ng->plans;
+    const struct conv_plans *p = &ng->plans;
     const struct net *n = ng->net;
     struct help h;
 
@@ -52,7 +52,7 @@ void model_hopeless(const struct net_graph *ng, const struct arch *a, FILE *f)
 
 json_t *model_hopeless_json(const struct net_graph *ng, const struct arch *a)
 {
-    const struct net_plans *p = &ng->plans;
+    const struct conv_plans *p = &ng->plans;
     json_t *o = json_pack("{s:b, s:s, s:s, s:I, s:I, s:I, s:[]}", "fits", 0, "model", ng->net->name,
                           "machine", a->name, "tile_bytes", (json_int_t)a->mem_bytes,
                           "expected_max_tile_bytes", (json_int_t)p->peak_bytes,

@@ -42,7 +42,7 @@ static const struct figure *figure_find(const char *id)
 }
 
 /* Whether a figure is about this network: "efficientnet-b4" is not about efficientnet-b4-g16. */
-static int bears(const struct bearing *b, const struct net *n)
+static int bears(const struct bearing *b, const struct model_facts *n)
 {
     return !b->network[0] || !strcmp(b->network, n->name);
 }
@@ -52,11 +52,11 @@ static void compare(const struct model_answer *m, const struct bearing *b, const
                     char *out, size_t bytes)
 {
     const struct layer_bill *t = &m->layers->total;
-    double cycles = (double)model_cycles(m), batch = m->net->batch, value = (f->low + f->high) / 2;
+    double cycles = (double)model_cycles(m), batch = m->facts.batch, value = (f->low + f->high) / 2;
 
     switch (b->relation) {
     case LARGEST_BATCH:
-        snprintf(out, bytes, "here: batch %u, fullest tile %.1f %%", m->net->batch,
+        snprintf(out, bytes, "here: batch %u, fullest tile %.1f %%", m->facts.batch,
                  100.0 * (double)t->max_tile_bytes / m->arch.mem_bytes);
         break;
     case TRAINING_SLOT:
@@ -96,7 +96,7 @@ void model_report_published(const struct model_answer *m, FILE *f)
     for (size_t i = 0; i < EMU_COUNT_OF(bearings); i++) {
         const struct figure *fig = figure_find(bearings[i].id);
 
-        if (!bears(&bearings[i], m->net))
+        if (!bears(&bearings[i], &m->facts))
             continue;
         compare(m, &bearings[i], fig, here, sizeof(here));
         print_figure(fig, f);
@@ -112,7 +112,7 @@ json_t *model_published_json(const struct model_answer *m)
     for (size_t i = 0; list && i < EMU_COUNT_OF(bearings); i++) {
         const struct figure *f = figure_find(bearings[i].id);
 
-        if (!bears(&bearings[i], m->net))
+        if (!bears(&bearings[i], &m->facts))
             continue;
         compare(m, &bearings[i], f, here, sizeof(here));
         if (json_array_append_new(list,

@@ -24,16 +24,16 @@ double model_efficiency(const struct model_answer *m)
 {
     double peak = (double)model_cycles(m) * m->arch.tiles * m->arch.f16_macs_f16;
 
-    return peak > 0 ? (double)net_macs(m->net) * m->net->batch / peak : 0;
+    return peak > 0 ? (double)m->facts.macs * m->facts.batch / peak : 0;
 }
 
 void model_top(const struct model_answer *m, uint32_t picture, uint32_t top[MODEL_TOP])
 {
-    const float *s = m->scores + (size_t)picture * m->net->classes;
+    const float *s = m->scores + (size_t)picture * m->facts.classes;
 
     for (uint32_t k = 0; k < MODEL_TOP; k++) {
         top[k] = UINT32_MAX;
-        for (uint32_t c = 0; c < m->net->classes; c++) {
+        for (uint32_t c = 0; c < m->facts.classes; c++) {
             int taken = 0;
 
             for (uint32_t i = 0; i < k; i++)
@@ -46,20 +46,12 @@ void model_top(const struct model_answer *m, uint32_t picture, uint32_t top[MODE
 
 const char *model_bill_name(const struct model_answer *m, const struct layer_bill *b)
 {
-    if (b == &m->layers->total)
-        return "all";
-    return b->layer == LAYER_NONE ? "(no layer)" : m->net->layer[b->layer].name;
+    return b == &m->layers->total ? "all" : m->layers->text[b - m->layers->row].name;
 }
 
-void model_bill_op(const struct model_answer *m, const struct layer_bill *b, char *out,
-                   size_t bytes)
+const char *model_bill_op(const struct model_answer *m, const struct layer_bill *b)
 {
-    size_t n = 0;
-
-    out[0] = 0;
-    for (uint32_t i = b->layer; b->layer != LAYER_NONE && i <= b->last && n < bytes; i++)
-        n += (size_t)snprintf(out + n, bytes - n, "%s%s", i > b->layer ? "+" : "",
-                              layer_op_name(m->net->layer[i].op));
+    return b == &m->layers->total ? "" : m->layers->text[b - m->layers->row].op;
 }
 
 static double percent(double part, double whole)
@@ -71,24 +63,24 @@ static double percent(double part, double whole)
 
 static void print_head(const struct model_answer *m, FILE *f)
 {
-    const struct net *n = m->net;
+    const struct model_facts *n = &m->facts;
 
-    fprintf(f, "%s, %ux%u, batch %u, on %s: %s tiles at %u MHz\n", n->name, n->resolution,
-            n->resolution, n->batch, m->arch.name, count_text(m->arch.tiles).at, m->arch.clock_mhz);
+    fprintf(f, "%s, %s, batch %u, on %s: %s tiles at %u MHz\n", n->name, n->input, n->batch,
+            m->arch.name, count_text(m->arch.tiles).at, m->arch.clock_mhz);
     fprintf(f, "  %s parameters (%s), %s multiply-adds for one picture, f16\n",
-            count_text(net_params(n)).at, m->weights, count_text(net_macs(n)).at);
+            count_text(n->parameters).at, m->weights, count_text(n->macs).at);
 }
 
 static void print_classes(const struct model_answer *m, FILE *f)
 {
-    for (uint32_t p = 0; p < m->net->batch; p++) {
+    for (uint32_t p = 0; p < m->facts.batch; p++) {
         uint32_t top[MODEL_TOP];
 
         model_top(m, p, top);
         fprintf(f, "\nBest classes of %s\n", m->picture[p]);
         for (uint32_t k = 0; k < MODEL_TOP && top[k] != UINT32_MAX; k++)
             fprintf(f, "  %u. class %4u   score %.4f\n", k + 1, top[k],
-                    (double)m->scores[(size_t)p * m->net->classes + top[k]]);
+                    (double)m->scores[(size_t)p * m->facts.classes + top[k]]);
     }
 }
 
@@ -108,15 +100,15 @@ static void print_cycles(const struct model_answer *m, FILE *f)
 
     fprintf(f, "\nTime on the chip\n");
     fprintf(f, "  %s cycles, %.6f s, %.1f images/s\n", count_text(cycles).at, seconds,
-            seconds > 0 ? m->net->batch / seconds : 0);
+            seconds > 0 ? m->facts.batch / seconds : 0);
     fprintf(f, "  %s cycles a picture, %s supersteps; %.2f %% of the matrix units' multiply-adds\n",
-            count_text(cycles / m->net->batch).at, count_text(t->supersteps).at,
+            count_text(cycles / m->facts.batch).at, count_text(t->supersteps).at,
             100 * model_efficiency(m));
     if (m->request->host) {
-        struct host_cost host = host_cost_of(&m->arch, m->net);
+        struct host_cost host = host_cost_of(&m->arch, &m->facts);
 
         fputs("  ", f);
-        host_cost_print(&host, m->net, seconds, f);
+        host_cost_print(&host, &m->facts, seconds, f);
     }
     print_phase("compute", t->compute, cycles, "of the slowest tiles", f);
     print_phase("  imbalance", t->imbalance, cycles, "of that: above the mean of the tiles", f);
@@ -131,10 +123,8 @@ static void print_cycles(const struct model_answer *m, FILE *f)
 static void print_bill(const struct model_answer *m, const struct layer_bill *b, FILE *f)
 {
     double peak = (double)b->cycles * m->arch.tiles * m->arch.f16_macs_f16;
-    char op[96];
 
-    model_bill_op(m, b, op, sizeof(op));
-    fprintf(f, "%-20s %-18s", model_bill_name(m, b), op);
+    fprintf(f, "%-20s %-18s", model_bill_name(m, b), model_bill_op(m, b));
     if (m->run)
         fprintf(f, " %9s %9s %9s %8s %9s %8s", count_text(b->cycles).at, count_text(b->compute).at,
                 count_text(b->exchange).at, count_text(b->sync).at, count_text(b->imbalance).at,

@@ -6,12 +6,13 @@
 
 #include "models/run/layer_cycles.h"
 #include "models/run/memory_facts.h"
+#include "models/run/model_facts.h"
 #include "models/run/network_choice.h"
 
 /* Everything is borrowed. */
 struct model_answer {
     const struct request *request;
-    const struct net *net;
+    struct model_facts facts;
     const struct memory_facts *memory;
     struct arch arch;
     const struct layer_cycles *layers;
@@ -32,8 +33,7 @@ double
 model_efficiency(const struct model_answer *m); /* of the matrix unit's multiply-adds, 0..1 */
 
 /* The kinds of the layers that were fused: "conv+norm+swish". */
-void model_bill_op(const struct model_answer *m, const struct layer_bill *b, char *out,
-                   size_t bytes);
+const char *model_bill_op(const struct model_answer *m, const struct layer_bill *b);
 const char *model_bill_name(const struct model_answer *m, const struct layer_bill *b);
 
 /* Prints the answer on one screen: at most 40 lines of 100 columns, classes and cycles last. */
@@ -50,7 +50,7 @@ void model_hopeless(const struct net_graph *ng, const struct arch *a, FILE *f);
 /* The same as JSON: new objects; NULL when out of memory. */
 json_t *model_hopeless_json(const struct net_graph *ng, const struct arch *a);
 json_t *model_report_json(const struct model_answer *m);
-/* Adds the best classes of all pictures to an object. Of m only net (batch, classes), picture
+/* Adds the best classes of all pictures to an object. Of m only facts (batch, classes), picture
  * (NULL: without names) and scores count. 0 when out of memory. */
 int model_put_classes(const struct model_answer *m, json_t *o);
 json_t *model_published_json(const struct model_answer *m);

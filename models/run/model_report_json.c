@@ -43,12 +43,10 @@ static json_t *layer_json(const struct model_answer *m, uint32_t row)
 {
     const struct layer_bill *b = &m->layers->row[row];
     json_t *o = json_object();
-    char op[96];
     int good;
 
-    model_bill_op(m, b, op, sizeof(op));
     good = o && put(o, "name", json_string(model_bill_name(m, b))) &&
-           put(o, "op", json_string(op)) && put(o, "cycles", integer(b->cycles)) &&
+           put(o, "op", json_string(model_bill_op(m, b))) && put(o, "cycles", integer(b->cycles)) &&
            put(o, "compute", integer(b->compute)) && put(o, "exchange", integer(b->exchange)) &&
            put(o, "sync", integer(b->sync)) && put(o, "imbalance", integer(b->imbalance)) &&
            put(o, "supersteps", integer(b->supersteps)) && put(o, "macs", integer(b->macs)) &&
@@ -88,7 +86,7 @@ static json_t *top_json(const struct model_answer *m, uint32_t picture)
 
     model_top(m, picture, top);
     for (uint32_t k = 0; k < MODEL_TOP && top[k] != UINT32_MAX && good; k++) {
-        double score = m->scores[(size_t)picture * m->net->classes + top[k]];
+        double score = m->scores[(size_t)picture * m->facts.classes + top[k]];
 
         good = !json_array_append_new(list,
                                       json_pack("{s:I, s:o}", "class", (json_int_t)top[k], "score",
@@ -102,7 +100,7 @@ static json_t *pictures_json(const struct model_answer *m)
     json_t *list = json_array();
     int good = list != NULL;
 
-    for (uint32_t p = 0; p < m->net->batch && good; p++) {
+    for (uint32_t p = 0; p < m->facts.batch && good; p++) {
         json_t *o = json_object();
 
         good = o && (!m->picture || put(o, "picture", json_string(m->picture[p]))) &&
@@ -157,7 +155,7 @@ static json_t *assumed_json(const struct model_answer *m)
 static int put_run(const struct model_answer *m, json_t *o)
 {
     double seconds = model_seconds(m);
-    struct host_cost host = host_cost_of(&m->arch, m->net);
+    struct host_cost host = host_cost_of(&m->arch, &m->facts);
     char digest[33], engine[RUN_ENGINE_TEXT];
 
     run_engine_text(m->run, engine);
@@ -166,10 +164,10 @@ static int put_run(const struct model_answer *m, json_t *o)
     if (run_has_values(m->run))
         hash128_text(machine_digest(m->run->machine), digest);
     return put(o, "cycles", integer(model_cycles(m))) &&
-           put(o, "cycles_per_image", integer(model_cycles(m) / m->net->batch)) &&
+           put(o, "cycles_per_image", integer(model_cycles(m) / m->facts.batch)) &&
            put(o, "seconds_on_chip", json_real(seconds)) &&
-           put(o, "images_per_second", json_real(m->net->batch / seconds)) &&
-           (!m->request->host || put(o, "host", host_cost_json(&host, m->net, seconds))) &&
+           put(o, "images_per_second", json_real(m->facts.batch / seconds)) &&
+           (!m->request->host || put(o, "host", host_cost_json(&host, &m->facts, seconds))) &&
            put(o, "mac_efficiency", json_real(model_efficiency(m))) &&
            put(o, "phases", phases_json(&m->layers->total)) &&
            (!run_has_values(m->run) || put(o, "digest", json_string(digest))) &&
@@ -178,16 +176,15 @@ static int put_run(const struct model_answer *m, json_t *o)
 
 json_t *model_report_json(const struct model_answer *m)
 {
-    const struct net *n = m->net;
+    const struct model_facts *n = &m->facts;
     json_t *o = json_object();
     int good =
         o && put(o, "model", json_string(n->name)) &&
         put(o, "machine", json_string(m->arch.name)) && put(o, "tiles", integer(m->arch.tiles)) &&
         put(o, "clock_mhz", integer(m->arch.clock_mhz)) &&
         put(o, "micro_batch", integer(n->batch)) && put(o, "resolution", integer(n->resolution)) &&
-        put(o, "parameters", integer(net_params(n))) &&
-        put(o, "macs_per_image", integer(net_macs(n))) &&
-        put(o, "weights", json_string(m->weights));
+        put(o, "parameters", integer(n->parameters)) &&
+        put(o, "macs_per_image", integer(n->macs)) && put(o, "weights", json_string(m->weights));
 
     if (good && m->run)
         good = put_run(m, o);

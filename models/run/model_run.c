@@ -19,6 +19,7 @@
 #include "models/run/model_chart.h"
 #include "models/run/model_report.h"
 #include "models/run/model_weights.h"
+#include "models/run/net_bill.h"
 #include "models/run/net_cache.h"
 #include "models/run/net_image.h"
 #include "models/run/net_pictures.h"
@@ -131,7 +132,7 @@ static void print_text(const struct model_answer *a)
 static struct model_answer answer_of(const struct model_run *m)
 {
     return (struct model_answer){ .request = m->q,
-                                  .net = m->net,
+                                  .facts = net_facts(m->net),
                                   .memory = &m->memory,
                                   .arch = m->arch,
                                   .layers = &m->layers,
@@ -241,7 +242,7 @@ static const char *layer_of_superstep(const struct model_run *m, uint64_t supers
         const struct billed_step *s = &m->layers.step[i];
 
         if (s->superstep == superstep && s->computes)
-            return s->layer == LAYER_NONE ? "(no layer)" : m->net->layer[s->layer].name;
+            return m->layers.text[s->row].name;
     }
     return "(no layer)";
 }
@@ -371,7 +372,7 @@ static enum emu_status report_hopeless(struct model_run *m)
 
 static int is_hopeless(const struct model_run *m)
 {
-    const struct net_plans *p = &m->p.net_graph->plans;
+    const struct conv_plans *p = &m->p.net_graph->plans;
 
     return !p->fits && p->peak_bytes >= NET_HOPELESS * (uint64_t)m->arch.mem_bytes;
 }
@@ -448,7 +449,7 @@ static enum emu_status with_compiled(struct model_run *m)
         return report_hopeless(m);
     if (!compiled_fits(m->p.compiled))
         return program_out_of_memory(m->q, m->p.compiled, stdout, &m->code);
-    TRY(layer_cycles_init(m->p.net_graph, m->p.compiled, &m->arch, &m->layers));
+    TRY(net_bill_init(m->p.net_graph, m->p.compiled, &m->arch, &m->layers));
     m->memory.compiled = m->p.compiled;
     TRY(net_image_describe(m->net, &m->p));
     if (writes)

@@ -72,7 +72,7 @@ static uint32_t pick_rows(const struct model_answer *m, const struct layer_bill 
         const struct layer_bill *b = &k->row[i];
         uint32_t at;
 
-        if (b->layer == LAYER_NONE || !weight_of(m, b))
+        if (b->layer == BILL_NONE || !weight_of(m, b))
             continue;
         if (n == SLOWEST && weight_of(m, b) <= weight_of(m, top[n - 1]))
             continue;
@@ -86,12 +86,11 @@ static uint32_t pick_rows(const struct model_answer *m, const struct layer_bill 
 
 static void print_slow(const struct model_answer *m, const struct layer_bill *b, FILE *f)
 {
-    char op[96], why[96];
+    char why[96];
 
-    model_bill_op(m, b, op, sizeof(op));
     reason(b, why, sizeof(why));
-    fprintf(f, "  %-16.16s %-19.19s %9s %5.1f %%  %.41s\n", model_bill_name(m, b), op,
-            count_text(b->cycles).at,
+    fprintf(f, "  %-16.16s %-19.19s %9s %5.1f %%  %.41s\n", model_bill_name(m, b),
+            model_bill_op(m, b), count_text(b->cycles).at,
             100 * share((double)b->cycles, (double)m->layers->total.cycles), why);
 }
 
@@ -187,19 +186,19 @@ static void print_picture(const struct model_answer *m, uint32_t p, FILE *f)
     fprintf(f, "  %s:", name_end(m->picture[p]));
     for (uint32_t k = 0; k < 3 && top[k] != UINT32_MAX; k++)
         fprintf(f, "%s %u (%.4f)", k ? "," : " class", top[k],
-                (double)m->scores[(size_t)p * m->net->classes + top[k]]);
+                (double)m->scores[(size_t)p * m->facts.classes + top[k]]);
     fputc('\n', f);
 }
 
 static void print_classes(const struct model_answer *m, FILE *f)
 {
-    uint32_t shown = m->net->batch < PICTURES_SHOWN ? m->net->batch : PICTURES_SHOWN;
+    uint32_t shown = m->facts.batch < PICTURES_SHOWN ? m->facts.batch : PICTURES_SHOWN;
 
     fprintf(f, "\nBest classes, with their scores\n");
     for (uint32_t p = 0; p < shown; p++)
         print_picture(m, p, f);
-    if (m->net->batch > shown)
-        fprintf(f, "  and %u more pictures\n", m->net->batch - shown);
+    if (m->facts.batch > shown)
+        fprintf(f, "  and %u more pictures\n", m->facts.batch - shown);
 }
 
 static void print_total(const struct model_answer *m, FILE *f)
@@ -208,12 +207,12 @@ static void print_total(const struct model_answer *m, FILE *f)
     char digest[33], engine[RUN_ENGINE_TEXT];
 
     if (m->request->host) {
-        struct host_cost host = host_cost_of(&m->arch, m->net);
+        struct host_cost host = host_cost_of(&m->arch, &m->facts);
 
-        host_cost_print(&host, m->net, seconds, f);
+        host_cost_print(&host, &m->facts, seconds, f);
     }
     fprintf(f, "%s cycles, %.6f s on the chip, %.1f images/s, %.2f %% of the peak\n",
-            count_text(model_cycles(m)).at, seconds, share(m->net->batch, seconds),
+            count_text(model_cycles(m)).at, seconds, share(m->facts.batch, seconds),
             100 * model_efficiency(m));
     run_engine_text(m->run, engine);
     if (*engine)
@@ -226,12 +225,12 @@ static void print_total(const struct model_answer *m, FILE *f)
 
 void model_summary(const struct model_answer *m, FILE *f)
 {
-    const struct net *n = m->net;
+    const struct model_facts *n = &m->facts;
 
-    fprintf(f, "%s, %ux%u, batch %u, on %s: %s tiles at %u MHz\n", n->name, n->resolution,
-            n->resolution, n->batch, m->arch.name, count_text(m->arch.tiles).at, m->arch.clock_mhz);
+    fprintf(f, "%s, %s, batch %u, on %s: %s tiles at %u MHz\n", n->name, n->input, n->batch,
+            m->arch.name, count_text(m->arch.tiles).at, m->arch.clock_mhz);
     fprintf(f, "  %.1f M parameters (%.48s), %.1f M multiply-adds for one picture, f16\n",
-            (double)net_params(n) / 1e6, m->weights, (double)net_macs(n) / 1e6);
+            (double)n->parameters / 1e6, m->weights, (double)n->macs / 1e6);
     print_rows(m, f);
     print_memory(m, f);
     if (m->run)

@@ -3,7 +3,7 @@
  *   rows    [layer, last, multiply-adds, bound, predicted, fullest tile, held, held by a tile] each
  *   held    the most that a tile holds of all rows
  *   plans   [row, method, cuts of pictures, rows, columns, outputs, inputs, bytes of a tile] each
- *   steps   [superstep, computes, row, cycles, layer, then row and bytes of each share] each
+ *   steps   [superstep, computes, row, cycles, then row and bytes of each share] each
  *   memory  memory_facts_pack()
  *   names   of the file of the weights; missing: there was none
  */
@@ -12,8 +12,9 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "models/run/net_bill.h"
 
-enum { ROW_NUMBERS = 8, PLAN_NUMBERS = 8, STEP_NUMBERS = 5 };
+enum { ROW_NUMBERS = 8, PLAN_NUMBERS = 8, STEP_NUMBERS = 4 };
 
 /* ---- numbers ---- */
 
@@ -78,8 +79,7 @@ static json_t *steps_json(const struct layer_cycles *k)
 
     for (size_t i = 0; i < k->steps; i++) {
         const struct billed_step *s = &k->step[i];
-        const uint64_t value[STEP_NUMBERS] = { s->superstep, s->computes != 0, s->row, s->cycles,
-                                               s->layer };
+        const uint64_t value[STEP_NUMBERS] = { s->superstep, s->computes != 0, s->row, s->cycles };
         json_t *step = numbers(value, STEP_NUMBERS);
 
         for (uint32_t j = 0; j < s->shares; j++) {
@@ -132,15 +132,20 @@ static int take_rows(const json_t *list, const struct net *n, struct layer_cycle
 
     k->row = emu_alloc(n->layers + 1, sizeof(*k->row));
     k->plan = emu_alloc(n->layers + 1, sizeof(*k->plan));
-    good = good && k->row && k->plan;
+    k->text = emu_alloc(n->layers + 1, sizeof(*k->text));
+    good = good && k->row && k->plan && k->text;
     for (i = 0; good && i < json_array_size(list); i++) {
         int last = i + 1 == json_array_size(list);
         uint64_t v[ROW_NUMBERS];
 
         row = json_array_get(list, i);
         good = take(row, ROW_NUMBERS, v) && v[0] <= v[1] &&
-               (last ? v[0] == LAYER_NONE && v[1] == LAYER_NONE
+               (last ? v[0] == BILL_NONE && v[1] == BILL_NONE
                      : v[1] < n->layers && (!i || v[0] > k->row[i - 1].last));
+        if (good && !last)
+            k->text[i] = net_bill_text(n, (uint32_t)v[0], (uint32_t)v[1]);
+        else
+            k->text[i] = (struct layer_text){ "(no layer)", "", "" };
         k->row[k->rows++] = (struct layer_bill){ .layer = (uint32_t)v[0],
                                                  .last = (uint32_t)v[1],
                                                  .macs = v[2],
@@ -176,23 +181,21 @@ static int take_plans(const json_t *list, struct layer_cycles *k)
     return json_is_array(list);
 }
 
-static int take_step(const json_t *list, const struct net *n, struct layer_cycles *k)
+static int take_step(const json_t *list, struct layer_cycles *k)
 {
     size_t shares =
         json_array_size(list) < STEP_NUMBERS ? 0 : (json_array_size(list) - STEP_NUMBERS) / 2;
     struct billed_step *s = &k->step[k->steps++];
     uint64_t v[STEP_NUMBERS];
 
-    if (!take(list, STEP_NUMBERS, v) || v[0] > UINT32_MAX || v[2] >= k->rows ||
-        (v[4] >= n->layers && v[4] != LAYER_NONE))
+    if (!take(list, STEP_NUMBERS, v) || v[0] > UINT32_MAX || v[2] >= k->rows)
         return 0;
     *s = (struct billed_step){ .superstep = (uint32_t)v[0],
                                .computes = v[1] != 0,
                                .row = (uint32_t)v[2],
                                .first_share = (uint32_t)k->shares,
                                .shares = (uint32_t)shares,
-                               .cycles = v[3],
-                               .layer = (uint32_t)v[4] };
+                               .cycles = v[3] };
     for (size_t j = 0; j < shares; j++) {
         json_int_t row = json_integer_value(json_array_get(list, STEP_NUMBERS + 2 * j));
         json_int_t bytes = json_integer_value(json_array_get(list, STEP_NUMBERS + 2 * j + 1));
@@ -204,7 +207,7 @@ static int take_step(const json_t *list, const struct net *n, struct layer_cycle
     return k->steps == 1 || s->superstep >= s[-1].superstep;
 }
 
-static int take_steps(const json_t *list, const struct net *n, struct layer_cycles *k)
+static int take_steps(const json_t *list, struct layer_cycles *k)
 {
     const json_t *step;
     size_t shares = 0, i;
@@ -219,7 +222,7 @@ static int take_steps(const json_t *list, const struct net *n, struct layer_cycl
     good = json_is_array(list) && k->step && k->share;
     json_array_foreach(list, i, step)
     {
-        good = good && take_step(step, n, k);
+        good = good && take_step(step, k);
     }
     return good;
 }
@@ -230,7 +233,7 @@ static int take_object(json_t *o, const struct net *n, const struct arch *a, str
     int good = json_is_integer(held) && json_integer_value(held) >= 0 &&
                take_rows(json_object_get(o, "rows"), n, &e->layers) &&
                take_plans(json_object_get(o, "plans"), &e->layers) &&
-               take_steps(json_object_get(o, "steps"), n, &e->layers) &&
+               take_steps(json_object_get(o, "steps"), &e->layers) &&
                memory_facts_unpack(json_incref(json_object_get(o, "memory")), a->tiles, &e->memory);
 
     if (!good)

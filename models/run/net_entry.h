@@ -10,6 +10,7 @@
 
 #include "emu/base/output_file.h"
 #include "emu/load/image.h"
+#include "models/net/net.h"
 #include "models/run/layer_cycles.h"
 #include "models/run/memory_facts.h"
 

@@ -133,7 +133,9 @@ static enum emu_status put_classes(const struct net *n, const char *const *names
 {
     uint64_t count = (uint64_t)n->batch * n->classes;
     float *scores = emu_alloc(count, sizeof(*scores));
-    struct model_answer a = { .net = n, .picture = names, .scores = scores };
+    struct model_answer a = { .facts = { .batch = n->batch, .classes = n->classes },
+                              .picture = names,
+                              .scores = scores };
     enum emu_status s = scores ? EMU_OK : FAIL(NO_MEMORY, "scores");
 
     if (s == EMU_OK)

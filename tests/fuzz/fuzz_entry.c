@@ -23,7 +23,7 @@ static void look_at(const struct net_entry *e, const struct net *n, const struct
     for (uint32_t i = 0; i < e->layers.rows; i++) {
         const struct layer_bill *b = &e->layers.row[i];
 
-        EMU_ASSERT(b->layer == LAYER_NONE ? i + 1 == e->layers.rows : b->last < n->layers);
+        EMU_ASSERT(b->layer == BILL_NONE ? i + 1 == e->layers.rows : b->last < n->layers);
         EMU_ASSERT(conv_method_name(e->layers.plan[i].method));
     }
     for (size_t i = 0; i < e->layers.steps; i++) {

@@ -21,6 +21,7 @@
 #include "models/run/compare_layers.h"
 #include "models/run/model_chart.h"
 #include "models/run/model_report.h"
+#include "models/run/net_bill.h"
 #include "models/run/net_entry.h"
 #include "models/run/net_image.h"
 #include "programs/compiler/report/count_text.h"
@@ -126,7 +127,7 @@ static void compiled_net_new(const struct arch *a, struct compiled_net *r)
     must(net_image_describe(
         r->net,
         &(struct net_program){ .graph = r->graph, .net_graph = r->ng, .compiled = r->compiled }));
-    must(layer_cycles_init(r->ng, r->compiled, &r->arch, &r->layers));
+    must(net_bill_init(r->ng, r->compiled, &r->arch, &r->layers));
     r->memory.compiled = r->compiled;
 }
 
@@ -391,7 +392,7 @@ static struct model_answer answer_of(struct compiled_net *r, const struct reques
                                      const char *const *picture)
 {
     return (struct model_answer){ .request = q,
-                                  .net = r->net,
+                                  .facts = net_facts(r->net),
                                   .memory = &r->memory,
                                   .arch = r->arch,
                                   .layers = &r->layers,
@@ -502,7 +503,7 @@ static void test_chart(void **state)
     assert_non_null(strstr(svg, "on 64 tiles of mk2"));
     /* All other layers are in one block; two pixels of each bar are the line of its bound. */
     for (uint32_t i = 0; i < r->layers.rows; i++)
-        block += r->layers.row[i].layer == LAYER_NONE ? 0 : r->layers.row[i].cycles;
+        block += r->layers.row[i].layer == BILL_NONE ? 0 : r->layers.row[i].cycles;
     block -= stem;
     snprintf(title, sizeof(title), "<title>stem: %s cycles", count_text(stem).at);
     ratio = bar_height(svg, title) - 2;

@@ -105,7 +105,7 @@ static void test_kept(void **state)
 
 /* ---- budgets ---- */
 
-static void check_plans(const struct arch *a, const struct net *n, const struct net_plans *p)
+static void check_plans(const struct arch *a, const struct net *n, const struct conv_plans *p)
 {
     uint64_t resident = 0, cycles = 0;
     uint32_t fetched = 0, convs = 0;
@@ -133,7 +133,7 @@ static void test_budget(void **state)
     static const double part[] = { 0.5, 0.2, 0.1, 0.05, 0.025, 0.0125 };
     struct arch a = machine(256, 0);
     struct net *n = network("efficientnet-b0", 64, 1);
-    struct net_plans p, last = { .plan = NULL };
+    struct conv_plans p, last = { .plan = NULL };
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(part); i++) {
@@ -147,11 +147,11 @@ static void test_budget(void **state)
             assert_true(p.resident_bytes <= last.resident_bytes);
             assert_true(p.cycles >= last.cycles);
         }
-        net_plans_free(&last);
+        conv_plans_free(&last);
         last = p;
     }
     assert_true(last.fetched > 0);
-    net_plans_free(&last);
+    conv_plans_free(&last);
     net_free(n);
 }
 
@@ -166,7 +166,7 @@ static void test_memory(void **state)
     (void)state;
     for (uint32_t elements = 39; elements > 15; elements -= 4) {
         struct arch a = machine(128, elements * 16384);
-        struct net_plans p;
+        struct conv_plans p;
 
         must(net_plans_choose(&a, a.tiles, n, &o, &p));
         check_plans(&a, n, &p);
@@ -174,7 +174,7 @@ static void test_memory(void **state)
         assert_true(!p.fits || p.cycles >= cycles);
         fits = p.fits;
         cycles = p.cycles;
-        net_plans_free(&p);
+        conv_plans_free(&p);
     }
     assert_true(cycles > 0);
     net_free(n);
@@ -185,7 +185,7 @@ static void test_reserve(void **state)
     struct arch a = machine(128, 0);
     struct net *n = network("efficientnet-b0", 96, 2);
     struct net_graph_options o = { 0 };
-    struct net_plans p, less;
+    struct conv_plans p, less;
 
     (void)state;
     must(net_plans_choose(&a, a.tiles, n, &o, &p));
@@ -193,8 +193,8 @@ static void test_reserve(void **state)
     must(net_plans_choose(&a, a.tiles, n, &o, &less));
     assert_true(p.fits && less.fits);
     assert_true(less.resident_bytes < p.resident_bytes);
-    net_plans_free(&less);
-    net_plans_free(&p);
+    conv_plans_free(&less);
+    conv_plans_free(&p);
     net_free(n);
 }
 
@@ -208,13 +208,13 @@ static void test_cap(void **state)
     (void)state;
     for (size_t k = 0; k < EMU_COUNT_OF(part); k++) {
         struct net_graph_options o = { .memory_proportion = part[k], .parameter_proportion = 0.16 };
-        struct net_plans p;
+        struct conv_plans p;
 
         must(net_plans_choose(&a, a.tiles, n, &o, &p));
         assert_int_equal(p.fits, part[k] > 0.006);
         for (uint32_t i = 0; i < n->layers && p.fits; i++)
             assert_true((double)p.plan[i].cost.tile_bytes <= part[k] * a.mem_bytes);
-        net_plans_free(&p);
+        conv_plans_free(&p);
     }
     net_free(n);
 }

@@ -19,10 +19,13 @@
 
 #include <cmocka.h>
 
+#include "emu/arch/arch.h"
+#include "models/lower/op_program.h"
 #include "models/onnx/onnx.h"
 #include "models/onnx/onnx_fields.h"
 #include "models/onnx/onnx_map.h"
 #include "models/onnx/onnx_text.h"
+#include "models/pass/op_pass.h"
 
 enum { MAX_TENSORS = 64, MAX_REASONS = 1024 };
 
@@ -39,7 +42,7 @@ enum result { PASSED, REFUSED, WRONG };
 
 /* Folders by what came of them. */
 struct counts {
-    unsigned passed, wrong, bad, refused, reasons;
+    unsigned passed, folded, wrong, bad, refused, reasons;
     struct {
         char *text;
         char *folders;
@@ -55,7 +58,11 @@ struct vector {
     char input[MAX_TENSORS][ONNX_TEXT_MAX + 1]; /* names */
     enum op_type type[MAX_TENSORS];             /* by input, as the model has it */
     unsigned inputs;
-    int constant[MAX_TENSORS]; /* by input: a node wants it so */
+    int constant[MAX_TENSORS];  /* by input: a node wants it so */
+    int parameter[MAX_TENSORS]; /* by input: networks have constants there */
+    int folds;                  /* 1: no node is left */
+    int on_chip;                /* 1: emulated tiles compute; 0: the reference */
+    enum elem real;             /* of floats on the chip */
     struct op_tensor in[MAX_TENSORS];
 };
 
@@ -77,6 +84,19 @@ static struct wire_span field(struct wire_source *src, enum onnx_message m, stru
     }
 }
 
+/* Whether input `port` of an operator is a parameter of its layer. */
+static int is_parameter(const char *op, int port)
+{
+    static const char *const layers[] = { "Conv", "ConvTranspose", "BatchNormalization",
+                                          "InstanceNormalization", "LayerNormalization" };
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(layers); k++) {
+        if (!strcmp(op, layers[k]))
+            return port > 0;
+    }
+    return 0;
+}
+
 /* Marks inputs that a node wants as constants. */
 static void mark_constants(struct vector *v, struct wire_source *src, struct wire_span node)
 {
@@ -94,6 +114,8 @@ static void mark_constants(struct vector *v, struct wire_source *src, struct wir
             return;
         if (f.number != ONNX_NODE_INPUT)
             continue;
+        for (unsigned i = 0; i < v->inputs; i++)
+            v->parameter[i] |= onnx_text_is(f.bytes, v->input[i]) && is_parameter(op, port);
         for (unsigned k = 0; op_row_attr(row, k, &spec); k++) {
             for (unsigned i = 0; spec.input == port && i < v->inputs; i++)
                 v->constant[i] |= onnx_text_is(f.bytes, v->input[i]);
@@ -190,11 +212,14 @@ static int read_tensor(const struct vector *v, const char *what, unsigned k, enu
 }
 
 /* What a number of a type may differ by: 1e-6 of the largest; a unit in the last place of a half.
- */
-static double bound_of(enum op_type type, double value, double largest)
+ * On the chip: 2e-5 of the largest in f32, which is what its functions are good for; in f16, and of
+ * what goes through fields, 4e-3. */
+static double bound_of(const struct vector *v, enum op_type type, double value, double largest)
 {
     double magnitude = fabs(value);
 
+    if (v->on_chip)
+        return (v->real == ELEM_F32 ? 2e-5 : 4e-3) * fmax(largest, 1e-3);
     if (type == OP_TYPE_F16)
         return ldexp(fmax(magnitude, ldexp(1, -14)), -10);
     if (type == OP_TYPE_BF16)
@@ -216,7 +241,7 @@ static enum result compare_floats(struct vector *v, unsigned k, const struct op_
         double a = got->f[i], b = want->f[i];
 
         if (a == b || (isnan(a) && isnan(b)) ||
-            fabs(a - b) <= bound_of(want->shape.type, b, largest))
+            fabs(a - b) <= bound_of(v, want->shape.type, b, largest))
             continue;
         snprintf(v->why, sizeof(v->why), "output %u [%llu] is %.9g, expected %.9g", k,
                  (unsigned long long)i, a, b);
@@ -279,6 +304,78 @@ static enum result run_graph(struct vector *v, const struct op_graph *g, const s
     return result;
 }
 
+/* ---- on the chip ---- */
+
+/* Runs a program and compares its outputs. */
+static enum result run_session(struct vector *v, const struct op_program *p,
+                               const struct op_tensor *in)
+{
+    const struct session_options so = { .threads = 1 };
+    const struct op_graph *g = p->network->graph;
+    enum result result = PASSED;
+    struct session *s;
+
+    assert_int_equal(session_new(p->compiled, &so, &s), EMU_OK);
+    for (uint32_t k = 0; k < g->inputs && result == PASSED; k++) {
+        if (op_program_write(p, s, k, &in[k]) != EMU_OK)
+            result = refused(v, "numbers beyond f32");
+    }
+    if (result == PASSED && session_run(s) != EMU_OK) {
+        snprintf(v->why, sizeof(v->why), "%s", emu_error());
+        result = WRONG;
+    }
+    for (uint32_t k = 0; k < g->outputs && result == PASSED; k++) {
+        struct op_tensor got, want;
+
+        assert_int_equal(op_program_read(p, s, k, &got), EMU_OK);
+        assert_true(read_tensor(v, "output", k, got.shape.type, &want));
+        result = compare(v, k, &got, &want);
+        op_tensor_free(&got);
+        op_tensor_free(&want);
+    }
+    session_free(s);
+    return result;
+}
+
+/* Convolutions and pools are f16 in any case. */
+static int is_half(const struct op_graph *g)
+{
+    for (uint32_t i = 0; i < g->nodes; i++) {
+        const char *family = g->node[i].row->family->name;
+
+        if (!strcmp(family, "conv") || !strcmp(family, "pool"))
+            return 1;
+    }
+    return 0;
+}
+
+static enum result run_on_chip(struct vector *v, struct op_graph *g, const struct op_tensor *in)
+{
+    struct op_program_options o = { .compile = { .threads = 1 } };
+    enum result result = WRONG;
+    struct op_program p;
+
+    assert_int_equal(pass_all(g), EMU_OK);
+    v->folds = !g->nodes;
+    if (!g->nodes)
+        return run_graph(v, g, in);
+    assert_int_equal(op_lower_check(g), EMU_OK);
+    if (g->problems)
+        return refused(v, "%s: %s", g->problem[0].op, g->problem[0].why);
+    v->real = is_half(g) ? ELEM_F16 : ELEM_F32;
+    o.lower.real = v->real;
+    if (op_program_new(arch_preset("toy64"), g, &o, &p) != EMU_OK) {
+        snprintf(v->why, sizeof(v->why), "%s", emu_error());
+        return WRONG;
+    }
+    if (compiled_fits(p.compiled))
+        result = run_session(v, &p, in);
+    else
+        result = refused(v, "it does not fit 64 tiles");
+    op_program_free(&p);
+    return result;
+}
+
 /* Written as a file and read again, the graph gives the same. */
 static enum result run_written(struct vector *v, const struct op_graph *g,
                                const struct op_tensor *in)
@@ -314,7 +411,9 @@ static enum result run_model(struct vector *v)
     for (unsigned k = 0; k < v->inputs; k++) {
         if (!v->in[k].any)
             continue;
-        if (v->constant[k] || op_type_kind(v->in[k].shape.type) != OP_KIND_FLOAT)
+        if (v->constant[k] || (v->on_chip && v->parameter[k]) ||
+            op_type_kind(v->in[k].shape.type) == OP_KIND_INT ||
+            (!v->on_chip && op_type_kind(v->in[k].shape.type) != OP_KIND_FLOAT))
             bound[o.bounds++] = (struct onnx_binding){ v->input[k], &v->in[k] };
         else
             given[n++] = v->in[k];
@@ -325,20 +424,22 @@ static enum result run_model(struct vector *v)
         result = refused(v, "%s: %s", m->graph->problem[0].op, m->graph->problem[0].why);
     else if (n != m->graph->inputs)
         result = refused(v, "a tensor for an input is none");
+    else if (v->on_chip)
+        result = run_on_chip(v, m->graph, given);
     else
         result = run_graph(v, m->graph, given);
-    if (result == PASSED)
+    if (result == PASSED && !v->on_chip)
         result = run_written(v, m->graph, given);
     onnx_model_free(m);
     return result;
 }
 
-static enum result run_vector(struct vector *v, const char *path)
+static enum result run_vector(struct vector *v, const char *path, int on_chip)
 {
     enum result result;
     char model[600];
 
-    *v = (struct vector){ .path = path };
+    *v = (struct vector){ .path = path, .on_chip = on_chip };
     snprintf(model, sizeof(model), "%s/model.onnx", path);
     assert_int_equal(onnx_map(model, &v->model), EMU_OK);
     read_inputs(v);
@@ -392,19 +493,21 @@ static void print_counts(const struct counts *c)
         free(c->reason[k].text);
         free(c->reason[k].folders);
     }
-    printf("%u passed, %u refused, %u wrong, %u of wrong vectors\n", c->passed, c->refused,
-           c->wrong, c->bad);
+    printf("%u passed (%u by folding alone), %u refused, %u wrong, %u of wrong vectors\n",
+           c->passed, c->folded, c->refused, c->wrong, c->bad);
 }
 
-static void run_folder(struct vector *v, const char *root, const char *folder, struct counts *c)
+static void run_folder(struct vector *v, const char *root, const char *folder, int on_chip,
+                       struct counts *c)
 {
     char path[512];
     enum result result;
 
     snprintf(path, sizeof(path), "%s/%s", root, folder);
-    result = run_vector(v, path);
+    result = run_vector(v, path, on_chip);
     if (result == PASSED) {
         c->passed++;
+        c->folded += v->folds != 0;
     } else if (result == REFUSED) {
         note_refusal(c, folder, v->why);
     } else if (is_bad(folder)) {
@@ -415,7 +518,7 @@ static void run_folder(struct vector *v, const char *root, const char *folder, s
     }
 }
 
-static void run_set(const char *name, unsigned passed_at_least)
+static void run_set(const char *name, int on_chip, unsigned passed_at_least)
 {
     static struct vector v;
     struct counts *c = calloc(1, sizeof(*c));
@@ -434,7 +537,7 @@ static void run_set(const char *name, unsigned passed_at_least)
     }
     for (int k = 0; k < n; k++) {
         if (!strncmp(entry[k]->d_name, "test_", 5))
-            run_folder(&v, root, entry[k]->d_name, c);
+            run_folder(&v, root, entry[k]->d_name, on_chip, c);
         free(entry[k]);
     }
     free(entry);
@@ -448,25 +551,38 @@ static void run_set(const char *name, unsigned passed_at_least)
 static void nodes(void **state)
 {
     (void)state;
-    run_set("node", 799);
+    run_set("node", 0, 799);
 }
 
 static void nodes_of_pytorch(void **state)
 {
     (void)state;
-    run_set("pytorch-operator", 35);
+    run_set("pytorch-operator", 0, 35);
 }
 
 static void layers_of_pytorch(void **state)
 {
     (void)state;
-    run_set("pytorch-converted", 82);
+    run_set("pytorch-converted", 0, 82);
 }
 
 static void several_nodes(void **state)
 {
     (void)state;
-    run_set("simple", 7);
+    run_set("simple", 0, 7);
+}
+
+static void nodes_on_chip(void **state)
+{
+    (void)state;
+    run_set("node", 1, 621);
+}
+
+static void pytorch_on_chip(void **state)
+{
+    (void)state;
+    run_set("pytorch-operator", 1, 29);
+    run_set("pytorch-converted", 1, 65);
 }
 
 int main(void)
@@ -476,6 +592,8 @@ int main(void)
         cmocka_unit_test(nodes_of_pytorch),
         cmocka_unit_test(layers_of_pytorch),
         cmocka_unit_test(several_nodes),
+        cmocka_unit_test(nodes_on_chip),
+        cmocka_unit_test(pytorch_on_chip),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,8 +83,8 @@ static void test_names(void **state)
  * cycles at 1,330 MHz. */
 static void test_host_cost(void **state)
 {
-    const struct net n = { .batch = 1, .resolution = 380, .classes = 1000 };
-    struct host_cost c = host_cost_of(arch_preset("mk2"), &n);
+    struct model_facts f = { .batch = 1, .input_bytes = 2 * 3 * 380 * 380, .output_bytes = 2000 };
+    struct host_cost c = host_cost_of(arch_preset("mk2"), &f);
 
     (void)state;
     assert_int_equal(c.input_bytes, 866400);

@@ -1,0 +1,41 @@
+/* arithmetic.h - formulas on tensors of one shape, for operators that have no kernel of their own.
+ */
+#ifndef MODELS_ARITHMETIC_H
+#define MODELS_ARITHMETIC_H
+
+#include "models/lower/lowering.h"
+
+/* Where the operations of a formula go, and what they are called. */
+struct formula {
+    struct lowering *l;
+    const char *name;
+};
+
+static inline struct tensor fn(const struct formula *f, enum unary_op op, struct tensor x)
+{
+    return op_unary(f->l->g, f->l->seq, op, x, f->name);
+}
+static inline struct tensor fn_two(const struct formula *f, enum binary_op op, struct tensor x,
+                                   struct tensor y)
+{
+    return op_binary(f->l->g, f->l->seq, op, x, y, f->name);
+}
+/* x and a number; the number first. */
+static inline struct tensor fn_by(const struct formula *f, enum binary_op op, struct tensor x,
+                                  double number)
+{
+    return op_binary_scalar(f->l->g, f->l->seq, op, x, (float)number, f->name);
+}
+static inline struct tensor fn_from(const struct formula *f, enum binary_op op, double number,
+                                    struct tensor x)
+{
+    return op_scalar_binary(f->l->g, f->l->seq, op, (float)number, x, f->name);
+}
+/* a where cond is not 0, else b. */
+static inline struct tensor fn_select(const struct formula *f, struct tensor cond, struct tensor a,
+                                      struct tensor b)
+{
+    return op_select(f->l->g, f->l->seq, cond, a, b, f->name);
+}
+
+#endif

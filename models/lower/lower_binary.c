@@ -1,0 +1,196 @@
+/* lower_binary.c - functions of two numbers and of many, with numpy's broadcasting. */
+#include <string.h>
+
+#include "models/lower/arithmetic.h"
+
+static const struct binary_row {
+    const char *name;
+    enum binary_op op;
+    int swapped; /* 1: its operands are those of op in the other order */
+    int commutes;
+} binary[] = {
+    { "Add", BINARY_ADD, 0, 1 },      { "And", BINARY_MUL, 0, 1 },
+    { "Div", BINARY_DIV, 0, 0 },      { "Equal", BINARY_EQUAL, 0, 1 },
+    { "Greater", BINARY_LESS, 1, 0 }, { "GreaterOrEqual", BINARY_LESS_OR_EQUAL, 1, 0 },
+    { "Less", BINARY_LESS, 0, 0 },    { "LessOrEqual", BINARY_LESS_OR_EQUAL, 0, 0 },
+    { "Max", BINARY_MAX, 0, 1 },      { "Mean", BINARY_ADD, 0, 1 },
+    { "Min", BINARY_MIN, 0, 1 },      { "Mul", BINARY_MUL, 0, 1 },
+    { "Or", BINARY_MAX, 0, 1 },       { "Pow", BINARY_POW, 0, 0 },
+    { "Sub", BINARY_SUB, 0, 0 },      { "Sum", BINARY_ADD, 0, 1 },
+    { "Xor", BINARY_EQUAL, 0, 1 },
+};
+
+static const struct binary_row *row_of(const struct op_node *n)
+{
+    for (unsigned k = 0; k < EMU_COUNT_OF(binary); k++) {
+        if (!strcmp(binary[k].name, n->row->name))
+            return &binary[k];
+    }
+    return NULL;
+}
+
+static int is_op(const struct op_node *n, const char *name)
+{
+    return !strcmp(n->row->name, name);
+}
+
+static int is_field_like(const struct lowering *l, uint32_t value, const struct activation *f,
+                         unsigned axis)
+{
+    const struct activation *g = &l->at[value].field;
+
+    return lower_has_field(l, value, axis) && g->c == f->c &&
+           (uint64_t)g->n * g->h * g->w == (uint64_t)f->n * f->h * f->w;
+}
+
+/* Whether a value has a number for each channel of each picture of another, [n][c][1][1]. */
+static int is_gate(const struct lowering *l, uint32_t value, uint32_t of)
+{
+    const struct op_shape *s = lower_shape(l, value), *to = lower_shape(l, of);
+
+    return s->rank >= 3 && s->rank == to->rank && s->dim[0] == to->dim[0] &&
+           s->dim[1] == to->dim[1] && op_shape_span(s, 2, s->rank) == 1 &&
+           op_shape_span(to, 2, to->rank) > 1;
+}
+
+/* A field times a number for each channel, in place. */
+static int scale_channels(struct lowering *l, const struct op_node *n, uint32_t x, uint32_t gate)
+{
+    const struct op_shape *s = lower_shape(l, x);
+    uint32_t h = s->rank > 3 ? s->dim[2] : 1, w = s->rank ? s->dim[s->rank - 1] : 1;
+    struct activation y, factor;
+
+    if (s->rank > 4 || !lower_has_field(l, x, 1) || !is_gate(l, gate, x))
+        return 0;
+    factor = lower_field(l, gate, 1, s->dim[0], 1, 1);
+    y = op_channel_scale(l->nn, lower_field_to_change(l, x, 1, s->dim[0], h, w), factor, n->name);
+    lower_set_field(l, n->out[0], y, 1);
+    return 1;
+}
+
+/* Whether a function of zeros is finite: fields are filled up with zeros. */
+static int keeps_field(enum binary_op op)
+{
+    return op != BINARY_DIV && op != BINARY_POW;
+}
+
+/* Two fields of one shape. */
+static int on_fields(struct lowering *l, const struct op_node *n, const struct binary_row *row)
+{
+    const struct formula f = { l, n->name };
+    const struct placed *a = &l->at[n->in[row->swapped]];
+    struct activation y = a->field, b;
+
+    if (!a->has_field || !keeps_field(row->op) ||
+        !is_field_like(l, n->in[!row->swapped], &y, a->axis))
+        return 0;
+    b = lower_field(l, n->in[!row->swapped], a->axis, y.n, y.h, y.w);
+    y.t = fn_two(&f, row->op, y.t, b.t);
+    lower_set_field(l, n->out[0], y, a->axis);
+    return 1;
+}
+
+/* A value and a constant number, which is operand `second` of the operation. */
+static int with_number(struct lowering *l, const struct op_node *n, const struct binary_row *row,
+                       unsigned k)
+{
+    const struct formula f = { l, n->name };
+    const struct placed *p = &l->at[n->in[1 - k]];
+    int second = row->commutes || k != (unsigned)row->swapped;
+    int field = p->has_field && keeps_field(row->op);
+    struct activation y = p->field;
+    struct tensor t;
+    double number;
+
+    if (!lower_scalar(l, n->in[k], &number) ||
+        !op_shape_equal(lower_shape(l, n->in[1 - k]), lower_shape(l, n->out[0])))
+        return 0;
+    field = field || (p->has_field && second && number > 0);
+    t = field ? y.t : lower_view(l, n->in[1 - k]);
+    y.t = second ? fn_by(&f, row->op, t, number) : fn_from(&f, row->op, number, t);
+    if (field)
+        lower_set_field(l, n->out[0], y, p->axis);
+    else
+        lower_set_view(l, n->out[0], y.t);
+    return 1;
+}
+
+static struct tensor operand(struct lowering *l, const struct op_node *n, uint32_t k)
+{
+    return lower_broadcast(l, lower_view(l, n->in[k]), lower_shape(l, n->out[0]));
+}
+
+/* All inputs, one after the other. */
+static void on_views(struct lowering *l, const struct op_node *n, const struct binary_row *row)
+{
+    const struct formula f = { l, n->name };
+    struct tensor t = operand(l, n, row->swapped && n->ins == 2);
+
+    for (uint32_t k = 1; k < n->ins; k++)
+        t = fn_two(&f, row->op, t, operand(l, n, row->swapped ? 0 : k));
+    if (is_op(n, "Mean") && n->ins > 1)
+        t = fn_by(&f, BINARY_MUL, t, 1.0 / n->ins);
+    if (is_op(n, "Xor"))
+        t = fn_from(&f, BINARY_SUB, 1, t);
+    if (n->ins == 1)
+        lower_set_alias(l, n->out[0], n->in[0], t);
+    else
+        lower_set_view(l, n->out[0], t);
+}
+
+static void where(struct lowering *l, const struct op_node *n)
+{
+    const struct formula f = { l, n->name };
+
+    lower_set_view(l, n->out[0],
+                   fn_select(&f, operand(l, n, 0), operand(l, n, 1), operand(l, n, 2)));
+}
+
+/* x where it is positive, else slope x. */
+static void prelu(struct lowering *l, const struct op_node *n)
+{
+    const struct formula f = { l, n->name };
+    struct tensor x = operand(l, n, 0);
+    struct tensor low = fn_two(&f, BINARY_MUL, x, operand(l, n, 1));
+
+    lower_set_view(l, n->out[0], fn_select(&f, fn_by(&f, BINARY_LESS, x, 0), low, x));
+}
+
+enum emu_status lower_binary(struct lowering *l, const struct node_group *group,
+                             const struct op_node *n)
+{
+    const struct binary_row *row = row_of(n);
+
+    (void)group;
+    if (is_op(n, "Where")) {
+        where(l, n);
+        return EMU_OK;
+    }
+    if (is_op(n, "PRelu")) {
+        prelu(l, n);
+        return EMU_OK;
+    }
+    if (n->ins != 2 || is_op(n, "Mean") || is_op(n, "Xor")) {
+        on_views(l, n, row);
+        return EMU_OK;
+    }
+    if (row->op == BINARY_MUL &&
+        (scale_channels(l, n, n->in[0], n->in[1]) || scale_channels(l, n, n->in[1], n->in[0])))
+        return EMU_OK;
+    if (!on_fields(l, n, row) && !with_number(l, n, row, 1) && !with_number(l, n, row, 0))
+        on_views(l, n, row);
+    return EMU_OK;
+}
+
+const char *binary_obstacle(const struct op_graph *g, const struct op_node *n)
+{
+    int first = is_op(n, "Where");
+
+    if (!row_of(n) && !first && !is_op(n, "PRelu"))
+        return "no kernel of this function is built yet";
+    for (uint32_t k = 0; k < n->ins; k++) {
+        if (op_type_kind(g->value[n->in[k]].shape.type) == OP_KIND_INT)
+            return "integers";
+    }
+    return NULL;
+}

@@ -1,0 +1,79 @@
+/* lower_dense.c - convolutions and dense layers with constant weights. */
+#include <string.h>
+
+#include "models/lower/lowering.h"
+#include "models/lower/op_live.h"
+
+/* The field that a layer reads. First layers take pictures as they come. */
+static struct activation input_of(struct lowering *l, const struct dense_layer *d,
+                                  const struct conv_plan *plan)
+{
+    struct placed *p = &l->at[d->x];
+
+    if (plan && plan->method == CONV_FIRST && p->picture.n)
+        return p->picture;
+    if (p->picture.n && !p->has_field) {
+        p->field = op_picture_blocks(l->nn, p->picture, l->og->value[d->x].name);
+        p->field.c = d->in_c;
+        p->axis = d->axis;
+        p->has_field = 1;
+    }
+    return lower_field(l, d->x, d->axis, d->n, d->h, d->w);
+}
+
+static struct activation add_conv(struct lowering *l, const struct node_group *group,
+                                  struct dense_layer *d, const char *name)
+{
+    const struct conv_plan *plan = &l->out->plans.plan[l->conv++];
+    struct activation added, x = input_of(l, d, plan);
+
+    if (group->added != OP_NONE) {
+        const struct op_shape *s = lower_shape(l, group->added);
+        uint32_t h = plan->shape.out_h, w = plan->shape.out_w;
+
+        EMU_ASSERT(d->axis < s->rank);
+        added = lower_field(l, group->added, d->axis, d->n, h, w);
+        d->conv.add = &added;
+    }
+    d->conv.plan = plan;
+    return op_conv(l->nn, x, &d->conv, &l->out->group[l->group].plan, name);
+}
+
+enum emu_status lower_dense(struct lowering *l, const struct node_group *group,
+                            const struct op_node *n)
+{
+    uint32_t result = node_group_result(l->og, group);
+    float *weights = NULL, *bias = NULL;
+    struct conv_shape shape;
+    struct dense_layer d;
+    struct activation y;
+    enum emu_status s;
+    int conv = node_group_conv(l->og, group, l->options, &d, &shape);
+
+    s = dense_layer_numbers(l->og, &d, group->bias, &weights, &bias);
+    if (s == EMU_OK) {
+        d.conv.weights = weights;
+        d.conv.bias = bias;
+        y = conv ? add_conv(l, group, &d, n->name)
+                 : op_linear(l->nn, input_of(l, &d, NULL), d.conv.out_c, weights, bias, group->act,
+                             n->name);
+        lower_set_field(l, result, y, d.axis);
+        s = graph_status(l->g);
+    }
+    emu_free(weights);
+    emu_free(bias);
+    return s;
+}
+
+const char *dense_obstacle(const struct op_graph *g, const struct op_node *n)
+{
+    struct dense_layer d;
+
+    if (!strcmp(n->row->name, "ConvTranspose"))
+        return "transposed convolutions are not lowered yet";
+    if (!op_value_constant_kind(&g->value[n->in[1]]))
+        return "weights that are not constant";
+    if (!dense_layer_of(g, n, &d))
+        return "more than two dimensions behind the channels, negative pads, or no constant bias";
+    return NULL;
+}

@@ -1,0 +1,434 @@
+/* lower_rows.c - what depends on all numbers along some axes: reductions, softmax, norms. The axes
+ * become the last one by a view. */
+#include <math.h>
+#include <string.h>
+
+#include "models/lower/arithmetic.h"
+
+/* ---- reductions ---- */
+
+/* The axes in the set moved behind the others, as two dimensions. */
+static struct tensor rows_over(struct lowering *l, struct tensor t, uint32_t set)
+{
+    unsigned rank = tensor_rank(l->g, t), order[OP_RANK_MAX], n = 0;
+    uint32_t rows = 1, length = 1;
+
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned d = 0; d < rank; d++) {
+            if ((set >> d & 1) != pass)
+                continue;
+            order[n++] = d;
+            *(pass ? &length : &rows) *= tensor_shape(l->g, t)[d];
+        }
+    }
+    if (rank > 1)
+        t = tensor_transpose(l->g, t, order);
+    return tensor_reshape(l->g, t, 2, (const uint32_t[]){ rows, length });
+}
+
+static struct tensor row_sum(const struct formula *f, enum row_op op, struct tensor t)
+{
+    return op_row_reduce(f->l->g, f->l->seq, op, t, f->l->real, f->name);
+}
+
+/* m + log(sum e^(x - m)) with m the largest of the row. */
+static struct tensor log_sum_exp(const struct formula *f, struct tensor t)
+{
+    uint32_t r = tensor_shape(f->l->g, t)[0], n = tensor_shape(f->l->g, t)[1];
+    struct tensor most = row_sum(f, ROW_OP_MAX, t);
+    struct tensor column = tensor_reshape(f->l->g, most, 2, (const uint32_t[]){ r, 1 });
+    struct tensor y = fn_two(f, BINARY_SUB, t, tensor_broadcast(f->l->g, column, 1, n));
+
+    y = fn(f, UNARY_LOG, row_sum(f, ROW_OP_SUM, fn(f, UNARY_EXP, y)));
+    return fn_two(f, BINARY_ADD, y, most);
+}
+
+static const struct reduce_row {
+    const char *name;
+    enum row_op op;
+} reductions[] = {
+    { "ReduceL1", ROW_OP_SUM },     { "ReduceL2", ROW_OP_SUMSQ },
+    { "ReduceLogSum", ROW_OP_SUM }, { "ReduceLogSumExp", ROW_OP_SUM },
+    { "ReduceMax", ROW_OP_MAX },    { "ReduceMean", ROW_OP_MEAN },
+    { "ReduceMin", ROW_OP_MIN },    { "ReduceProd", ROW_OP_PROD },
+    { "ReduceSum", ROW_OP_SUM },    { "ReduceSumSquare", ROW_OP_SUMSQ },
+};
+
+static const struct reduce_row *reduction_of(const struct op_node *n)
+{
+    for (unsigned k = 0; k < EMU_COUNT_OF(reductions); k++) {
+        if (!strcmp(reductions[k].name, n->row->name))
+            return &reductions[k];
+    }
+    return NULL;
+}
+
+static int is_op(const struct op_node *n, const char *name)
+{
+    return !strcmp(n->row->name, name);
+}
+
+static unsigned axis_of(const struct lowering *l, const struct op_node *n)
+{
+    struct op_call c = lower_call(l, n);
+    int64_t a = op_int(&c, "axis");
+
+    return (unsigned)(a < 0 ? a + (int64_t)lower_shape(l, n->in[0])->rank : a);
+}
+
+/* A mean of [n][c][h][w] over all of its field. */
+static int is_global_mean(const struct lowering *l, const struct op_node *n, uint32_t set)
+{
+    const struct op_shape *s = lower_shape(l, n->in[0]);
+
+    return is_op(n, "ReduceMean") && s->rank == 4 && set == 0xc && lower_has_field(l, n->in[0], 1);
+}
+
+static enum emu_status global_mean(struct lowering *l, const struct op_node *n)
+{
+    const struct op_shape *s = lower_shape(l, n->in[0]), *to = lower_shape(l, n->out[0]);
+    struct activation x = lower_field(l, n->in[0], 1, s->dim[0], s->dim[2], s->dim[3]);
+
+    if (to->rank != 4 && to->rank != 2)
+        return FAIL(BAD_FILE, "a mean of rank %u", to->rank);
+    lower_set_field(l, n->out[0], op_global_pool(l->nn, x, n->name), 1);
+    return EMU_OK;
+}
+
+/* [r] again for each of n columns. */
+static struct tensor spread(const struct formula *f, struct tensor t, uint32_t n)
+{
+    uint32_t r = (uint32_t)tensor_elements(f->l->g, t);
+
+    t = tensor_reshape(f->l->g, t, 2, (const uint32_t[]){ r, 1 });
+    return tensor_broadcast(f->l->g, t, 1, n);
+}
+
+/* 0, 1, .. n - 1 in each of r rows, f32. */
+static struct tensor counting(const struct formula *f, uint32_t r, uint32_t n)
+{
+    const struct op_shape row = { .type = OP_TYPE_F32, .rank = 2, .dim = { 1, n } };
+    const struct op_shape all = { .type = OP_TYPE_F32, .rank = 2, .dim = { r, n } };
+    struct op_tensor number;
+    struct tensor t = { 0 };
+
+    if (op_tensor_new(&row, &number) != EMU_OK) {
+        graph_fail(f->l->g, EMU_NO_MEMORY, "%s", f->name);
+        return t;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        number.f[k] = k;
+    t = lower_broadcast(f->l, lower_numbers(f->l, ELEM_F32, &number, "places"), &all);
+    op_tensor_free(&number);
+    return t;
+}
+
+/* The place of the largest (smallest) number of each row of t, the first or the last of equal ones;
+ * f32, exact as long as rows are shorter than 2^24. */
+static struct tensor place(const struct formula *f, struct tensor t, int smallest, int last)
+{
+    struct graph *g = f->l->g;
+    uint32_t r = tensor_shape(g, t)[0], n = tensor_shape(g, t)[1];
+    const struct op_shape all = { .type = OP_TYPE_F32, .rank = 2, .dim = { r, n } };
+    struct tensor best = row_sum(f, smallest ? ROW_OP_MIN : ROW_OP_MAX, t);
+    struct tensor same = fn_two(f, BINARY_EQUAL, t, spread(f, best, n));
+
+    if (tensor_elem(g, same) != ELEM_F32)
+        same = op_cast(g, f->l->seq, same, ELEM_F32, f->name);
+    same = fn_select(f, same, counting(f, r, n),
+                     lower_filled(f->l, ELEM_F32, &all, last ? -1 : (double)n));
+    return op_row_reduce(g, f->l->seq, last ? ROW_OP_MAX : ROW_OP_MIN, same, ELEM_F32, f->name);
+}
+
+static enum emu_status lower_place(struct lowering *l, const struct op_node *n)
+{
+    const struct formula f = { l, n->name };
+    struct op_call c = lower_call(l, n);
+    unsigned axis = axis_of(l, n);
+    struct tensor t = place(&f, lower_rows(l, lower_view(l, n->in[0]), axis), is_op(n, "ArgMin"),
+                            (int)op_int(&c, "select_last_index"));
+
+    lower_set_view(l, n->out[0], op_cast(l->g, l->seq, t, ELEM_I32, n->name));
+    return EMU_OK;
+}
+
+enum emu_status lower_reduce(struct lowering *l, const struct node_group *group,
+                             const struct op_node *n)
+{
+    const struct formula f = { l, n->name };
+    const struct reduce_row *row = reduction_of(n);
+    struct op_call c = lower_call(l, n);
+    const int64_t *list;
+    uint32_t set;
+    struct tensor t;
+
+    (void)group;
+    if (is_op(n, "ArgMax") || is_op(n, "ArgMin"))
+        return lower_place(l, n);
+    TRY(op_axes(&c, "axes", lower_shape(l, n->in[0])->rank, &set));
+    if (is_global_mean(l, n, set))
+        return global_mean(l, n);
+    t = lower_view(l, n->in[0]);
+    if (op_knows(&c, "noop_with_empty_axes") && op_int(&c, "noop_with_empty_axes") &&
+        !op_ints(&c, "axes", &list)) {
+        lower_set_alias(l, n->out[0], n->in[0], t);
+        return EMU_OK;
+    }
+    t = rows_over(l, t, set);
+    if (is_op(n, "ReduceLogSumExp")) {
+        lower_set_view(l, n->out[0], log_sum_exp(&f, t));
+        return EMU_OK;
+    }
+    if (is_op(n, "ReduceL1"))
+        t = fn(&f, UNARY_ABS, t);
+    t = row_sum(&f, row->op, t);
+    if (is_op(n, "ReduceL2"))
+        t = fn(&f, UNARY_SQRT, t);
+    if (is_op(n, "ReduceLogSum"))
+        t = fn(&f, UNARY_LOG, t);
+    lower_set_view(l, n->out[0], t);
+    return EMU_OK;
+}
+
+const char *reduce_obstacle(const struct op_graph *g, const struct op_node *n)
+{
+    if (!reduction_of(n) && !is_op(n, "ArgMax") && !is_op(n, "ArgMin"))
+        return "no lowering of the operator is built yet";
+    return op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_FLOAT ? NULL : "integers";
+}
+
+/* ---- softmax ---- */
+
+/* 1 at the first largest number of each row, else 0. */
+static enum emu_status hardmax(struct lowering *l, const struct op_node *n, struct tensor t,
+                               unsigned axis)
+{
+    const struct formula f = { l, n->name };
+    uint32_t r = tensor_shape(l->g, t)[0], length = tensor_shape(l->g, t)[1];
+    struct tensor at = spread(&f, place(&f, t, 0, 0), length);
+
+    t = fn_two(&f, BINARY_EQUAL, counting(&f, r, length), at);
+    if (l->real != ELEM_F32)
+        t = op_cast(l->g, l->seq, t, l->real, n->name);
+    lower_set_view(l, n->out[0], lower_from_rows(l, t, lower_shape(l, n->out[0]), axis));
+    return EMU_OK;
+}
+
+enum emu_status lower_softmax(struct lowering *l, const struct node_group *group,
+                              const struct op_node *n)
+{
+    unsigned axis = axis_of(l, n);
+    struct tensor t = lower_rows(l, lower_view(l, n->in[0]), axis);
+
+    (void)group;
+    if (is_op(n, "Hardmax"))
+        return hardmax(l, n, t, axis);
+    t = op_row_softmax(l->g, l->seq, t, is_op(n, "LogSoftmax") ? ROW_LOG_SOFTMAX : ROW_SOFTMAX,
+                       n->name);
+    lower_set_view(l, n->out[0], lower_from_rows(l, t, lower_shape(l, n->out[0]), axis));
+    return EMU_OK;
+}
+
+const char *softmax_obstacle(const struct op_graph *g, const struct op_node *n)
+{
+    (void)g;
+    (void)n;
+    return NULL;
+}
+
+/* ---- norms ---- */
+
+/* The mean of each row, and 1 over its deviation. */
+static void statistics(struct lowering *l, const struct op_node *n, struct tensor t, double eps)
+{
+    const struct formula f = { l, n->name };
+    uint32_t length = tensor_shape(l->g, t)[1];
+    struct tensor mean = row_sum(&f, ROW_OP_MEAN, t), v;
+
+    lower_set_view(l, n->out[1], mean);
+    if (n->outs < 3 || n->out[2] == OP_NONE)
+        return;
+    v = row_sum(&f, ROW_OP_SUMSQ, fn_two(&f, BINARY_SUB, t, spread(&f, mean, length)));
+    v = fn_by(&f, BINARY_ADD, fn_by(&f, BINARY_MUL, v, 1.0 / length), eps);
+    lower_set_view(l, n->out[2], fn(&f, UNARY_RSQRT, v));
+}
+
+/* Layer norm: over the axes from `axis` on. */
+static enum emu_status layer_norm(struct lowering *l, const struct op_node *n)
+{
+    struct op_call c = lower_call(l, n);
+    const struct op_shape *s = lower_shape(l, n->in[0]);
+    unsigned axis = axis_of(l, n);
+    uint32_t rows = (uint32_t)op_shape_span(s, 0, axis);
+    uint32_t length = (uint32_t)op_shape_span(s, axis, s->rank);
+    struct tensor t =
+        tensor_reshape(l->g, lower_view(l, n->in[0]), 2, (const uint32_t[]){ rows, length });
+    float *gamma = NULL, *beta = NULL;
+    enum emu_status st = value_floats(l->og, n->in[1], &gamma);
+
+    if (st == EMU_OK && n->ins > 2 && n->in[2] != OP_NONE)
+        st = value_floats(l->og, n->in[2], &beta);
+    if (st == EMU_OK)
+        lower_set_view(l, n->out[0],
+                       op_row_norm(l->g, l->seq, t, ROW_BY_COLUMN, gamma, beta,
+                                   (float)op_float(&c, "epsilon"), n->name));
+    if (st == EMU_OK && n->outs > 1 && n->out[1] != OP_NONE)
+        statistics(l, n, t, op_float(&c, "epsilon"));
+    emu_free(gamma);
+    emu_free(beta);
+    return st;
+}
+
+/* A constant [channels] again for each picture. */
+static enum emu_status repeated(struct lowering *l, uint32_t value, uint32_t times, float **out)
+{
+    uint32_t c = (uint32_t)op_shape_count(lower_shape(l, value));
+    float *once;
+
+    TRY(value_floats(l->og, value, &once));
+    *out = emu_alloc((size_t)c * times + 1, sizeof(**out));
+    for (uint32_t k = 0; *out && k < times; k++)
+        memcpy(*out + (size_t)k * c, once, c * sizeof(*once));
+    emu_free(once);
+    return *out ? EMU_OK : FAIL(NO_MEMORY, "%u channels", c);
+}
+
+/* Instance norm: over the field of each channel of each picture. */
+static enum emu_status instance_norm(struct lowering *l, const struct op_node *n)
+{
+    struct op_call c = lower_call(l, n);
+    const struct op_shape *s = lower_shape(l, n->in[0]);
+    struct tensor t = tensor_reshape(
+        l->g, lower_view(l, n->in[0]), 2,
+        (const uint32_t[]){ s->dim[0] * s->dim[1], (uint32_t)op_shape_span(s, 2, s->rank) });
+    float *gamma = NULL, *beta = NULL;
+    enum emu_status st = repeated(l, n->in[1], s->dim[0], &gamma);
+
+    if (st == EMU_OK)
+        st = repeated(l, n->in[2], s->dim[0], &beta);
+    if (st == EMU_OK)
+        lower_set_view(l, n->out[0],
+                       op_row_norm(l->g, l->seq, t, ROW_BY_ROW, gamma, beta,
+                                   (float)op_float(&c, "epsilon"), n->name));
+    emu_free(gamma);
+    emu_free(beta);
+    return st;
+}
+
+/* Factor and summand of each channel of a batch norm. */
+static enum emu_status channel_numbers(struct lowering *l, const struct op_node *n,
+                                       const struct op_shape *s, struct op_tensor number[2])
+{
+    struct op_call c = lower_call(l, n);
+    uint32_t channels = lower_shape(l, n->in[0])->dim[1];
+    float *p[4] = { NULL }; /* scale, shift, mean, variance */
+    enum emu_status st = EMU_OK;
+
+    for (unsigned k = 0; k < 4 && st == EMU_OK; k++)
+        st = value_floats(l->og, n->in[k + 1], &p[k]);
+    for (unsigned k = 0; k < 2 && st == EMU_OK; k++)
+        st = op_tensor_new(s, &number[k]);
+    for (uint32_t i = 0; st == EMU_OK && i < channels; i++) {
+        number[0].f[i] = (double)p[0][i] / sqrt((double)p[3][i] + op_float(&c, "epsilon"));
+        number[1].f[i] = (double)p[1][i] - (double)p[2][i] * number[0].f[i];
+    }
+    for (unsigned k = 0; k < 4; k++)
+        emu_free(p[k]);
+    return st;
+}
+
+/* Batch norm that is not part of a convolution, of a field or another value. */
+static enum emu_status batch_norm(struct lowering *l, const struct op_node *n)
+{
+    const struct formula f = { l, n->name };
+    const struct op_shape *s = lower_shape(l, n->in[0]);
+    int field = lower_has_field(l, n->in[0], 1);
+    struct activation y = l->at[n->in[0]].field;
+    struct tensor t = field ? y.t : lower_view(l, n->in[0]);
+    struct op_shape column = { .type = OP_TYPE_F32, .rank = s->rank }, all = *s;
+    struct op_tensor number[2] = { 0 };
+    enum elem e = tensor_elem(l->g, t);
+    enum emu_status st;
+
+    for (unsigned k = 0; k < column.rank; k++)
+        column.dim[k] = k == 1 ? s->dim[1] : 1;
+    if (field) {
+        all.rank = 5;
+        memcpy(all.dim, tensor_shape(l->g, t), 5 * sizeof(all.dim[0]));
+        column = (struct op_shape){ OP_TYPE_F32, 5, { all.dim[0], 1, 1, 1, CHANNEL_BLOCK } };
+    }
+    st = channel_numbers(l, n, &column, number);
+    if (st == EMU_OK) {
+        t = fn_two(&f, BINARY_MUL, t,
+                   lower_broadcast(l, lower_numbers(l, e, &number[0], "scale"), &all));
+        t = fn_two(&f, BINARY_ADD, t,
+                   lower_broadcast(l, lower_numbers(l, e, &number[1], "shift"), &all));
+        y.t = t;
+        if (field)
+            lower_set_field(l, n->out[0], y, 1);
+        else
+            lower_set_view(l, n->out[0], t);
+    }
+    op_tensor_free(&number[0]);
+    op_tensor_free(&number[1]);
+    return st;
+}
+
+/* Mean 0 and variance 1 over some axes. */
+static enum emu_status variance_norm(struct lowering *l, const struct op_node *n)
+{
+    static const float eps = 1e-9f; /* what the operator adds to the deviation, roughly */
+    struct op_call c = lower_call(l, n);
+    const struct op_shape *s = lower_shape(l, n->in[0]);
+    unsigned back[OP_RANK_MAX], k = 0;
+    uint32_t set = 0xd, dim[OP_RANK_MAX];
+    struct tensor t;
+
+    if (op_has(&c, "axes"))
+        TRY(op_axes(&c, "axes", s->rank, &set));
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned d = 0; d < s->rank; d++) {
+            if ((set >> d & 1) == pass) {
+                back[d] = k;
+                dim[k] = s->dim[d];
+                k++;
+            }
+        }
+    }
+    t = op_row_norm(l->g, l->seq, rows_over(l, lower_view(l, n->in[0]), set), ROW_BY_COLUMN, NULL,
+                    NULL, eps, n->name);
+    t = tensor_reshape(l->g, t, s->rank, dim);
+    lower_set_view(l, n->out[0], tensor_transpose(l->g, t, back));
+    return EMU_OK;
+}
+
+enum emu_status lower_norm(struct lowering *l, const struct node_group *group,
+                           const struct op_node *n)
+{
+    (void)group;
+    if (is_op(n, "LayerNormalization"))
+        return layer_norm(l, n);
+    if (is_op(n, "InstanceNormalization"))
+        return instance_norm(l, n);
+    if (is_op(n, "MeanVarianceNormalization"))
+        return variance_norm(l, n);
+    return batch_norm(l, n);
+}
+
+const char *norm_obstacle(const struct op_graph *g, const struct op_node *n)
+{
+    static const char *const built[] = { "LayerNormalization", "InstanceNormalization",
+                                         "BatchNormalization", "MeanVarianceNormalization" };
+    struct op_call c = op_attrs_of(g, n);
+    int found = 0;
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(built); k++)
+        found |= is_op(n, built[k]);
+    if (!found)
+        return "no lowering of the operator is built yet";
+    for (uint32_t k = 1; k < n->ins; k++) {
+        if (n->in[k] != OP_NONE && !op_value_constant_kind(&g->value[n->in[k]]))
+            return "parameters that are not constant";
+    }
+    return op_knows(&c, "training_mode") && op_int(&c, "training_mode") ? "training" : NULL;
+}

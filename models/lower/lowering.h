@@ -1,0 +1,122 @@
+/* lowering.h - an operator graph on its way to a graph of tiles; private to models/lower.
+ *
+ * Every value that is on the chip is a view in its logical shape, so that moving, cutting and
+ * joining cost nothing until somebody reads. Floats are all of one type, f16 or f32; integers are
+ * i32; truth values are the floats 0 and 1. A value may also have a field, the activation that
+ * convolutions, pools and dense layers work on; the view is then a view of the field.
+ */
+#ifndef MODELS_LOWERING_H
+#define MODELS_LOWERING_H
+
+#include "models/lower/groups.h"
+#include "models/lower/op_lower.h"
+
+/* Where a value is. */
+struct placed {
+    struct tensor view; /* in the value's shape */
+    int has_view;
+    struct activation field; /* channels along `axis`; positions are the other axes, in order */
+    unsigned axis;
+    int has_field;
+    struct activation picture; /* [n][h][w][4]: of an input for first layers */
+    uint32_t storage;          /* in lowering.storage */
+    int has_storage;
+};
+
+struct lowering {
+    const struct op_graph *og;
+    const struct node_groups *groups;
+    struct graph *g;
+    struct nn *nn;
+    struct program seq;
+    enum elem real; /* of floats */
+    struct lowered_network *out;
+    struct placed *at;      /* by value */
+    uint32_t *storage_left; /* by storage: how often what lies there is still read */
+    uint8_t *storage_is_input;
+    const struct lower_options *options;
+    uint32_t storages;
+    uint32_t group; /* that is lowered now */
+    uint32_t conv;  /* the next one of out->plans */
+};
+
+/* ---- operands and results ---- */
+
+/* The elements of a type on the chip. */
+enum elem lower_elem(const struct lowering *l, enum op_type type);
+/* A value as a view of its shape. A constant is made when it is first asked for. */
+struct tensor lower_view(struct lowering *l, uint32_t value);
+/* A value as a field with channels along an axis, of n x h x w positions; f16. What is not one is
+ * copied into a new one. */
+struct activation lower_field(struct lowering *l, uint32_t value, unsigned axis, uint32_t n,
+                              uint32_t h, uint32_t w);
+/* The field of a value if it has one along the axis. */
+int lower_has_field(const struct lowering *l, uint32_t value, unsigned axis);
+/* The same, for an operation that overwrites it, with lower_set_field() for its result: a copy if
+ * others read it later. */
+struct activation lower_field_to_change(struct lowering *l, uint32_t value, unsigned axis,
+                                        uint32_t n, uint32_t h, uint32_t w);
+/* A result, in new memory. The view may have another shape with as many elements. */
+void lower_set_view(struct lowering *l, uint32_t value, struct tensor t);
+void lower_set_field(struct lowering *l, uint32_t value, struct activation f, unsigned axis);
+/* A result that lies where an input does: it is a view of it. */
+void lower_set_alias(struct lowering *l, uint32_t value, uint32_t of, struct tensor t);
+/* From now on nothing overwrites a value: others are views of it. */
+void lower_pin(struct lowering *l, uint32_t value);
+/* Sets the first result of a node that only says which element of its first input goes where;
+ * what comes from nowhere is `fill`. Other inputs are constants. */
+enum emu_status lower_moved(struct lowering *l, const struct op_node *n, double fill);
+
+static inline const struct op_shape *lower_shape(const struct lowering *l, uint32_t value)
+{
+    return &l->og->value[value].shape;
+}
+static inline int lower_is_constant(const struct lowering *l, uint32_t value)
+{
+    return op_value_constant_kind(&l->og->value[value]);
+}
+/* Whether a value is a constant of one number, and which. */
+int lower_scalar(const struct lowering *l, uint32_t value, double *number);
+
+/* ---- views ---- */
+
+struct tensor lower_reshape(struct lowering *l, struct tensor t, const struct op_shape *to);
+/* t seen in the shape that numpy's broadcasting gives it. */
+struct tensor lower_broadcast(struct lowering *l, struct tensor t, const struct op_shape *to);
+/* Axis moved behind the others: [others ..][axis] as two dimensions, and back. */
+struct tensor lower_rows(struct lowering *l, struct tensor t, unsigned axis);
+struct tensor lower_from_rows(struct lowering *l, struct tensor t, const struct op_shape *to,
+                              unsigned axis);
+/* A constant of that shape, all of whose elements are one number: a broadcast view. */
+struct tensor lower_filled(struct lowering *l, enum elem e, const struct op_shape *s,
+                           double number);
+/* A constant with given numbers; as op_value_read() gives them. */
+struct tensor lower_numbers(struct lowering *l, enum elem e, const struct op_tensor *t,
+                            const char *name);
+
+/* ---- families ---- */
+
+/* Lowers a group whose first node is of the family. Errors: those of the graph; others are
+ * EMU_BAD_FILE and name what is missing. */
+typedef enum emu_status lower_group(struct lowering *l, const struct node_group *group,
+                                    const struct op_node *n);
+/* Why a node cannot be lowered, in words; NULL: it can. */
+typedef const char *lower_obstacle(const struct op_graph *g, const struct op_node *n);
+
+struct lower_family {
+    const char *name; /* as in operators.def */
+    lower_group *lower;
+    lower_obstacle *obstacle; /* NULL: nothing of the family is in the way */
+};
+
+lower_group lower_alias, lower_binary, lower_cast, lower_dense, lower_gather, lower_matmul,
+    lower_norm, lower_pool, lower_reduce, lower_resize, lower_slice, lower_softmax, lower_unary,
+    lower_view_node;
+lower_obstacle dense_obstacle, binary_obstacle, unary_obstacle, slice_obstacle, norm_obstacle,
+    pool_obstacle, reduce_obstacle, softmax_obstacle, matmul_obstacle, cast_obstacle,
+    gather_obstacle, resize_obstacle;
+
+/* For a family whose shapes and attributes are asked for. */
+struct op_call lower_call(const struct lowering *l, const struct op_node *n);
+
+#endif

@@ -1,0 +1,169 @@
+/* op_live.c - what lies on the tiles while each group runs. */
+#include <string.h>
+
+#include "models/lower/op_live.h"
+
+enum { HALF_BYTES = 2 };
+
+/* A value's memory; views of it are no memory of their own. */
+struct stored {
+    uint64_t bytes;
+    uint32_t made, last; /* groups; last: that reads it */
+};
+
+struct live_walk {
+    const struct op_graph *g;
+    const struct node_groups *groups;
+    const struct lower_options *o;
+    uint32_t *where;       /* owned; by value: the value whose memory it is */
+    struct stored *stored; /* owned; by that value */
+    uint64_t *live;        /* owned; by group */
+};
+
+int node_group_conv(const struct op_graph *g, const struct node_group *group,
+                    const struct lower_options *o, struct dense_layer *layer,
+                    struct conv_shape *shape)
+{
+    struct activation x, other;
+    float bias = 0;
+
+    if (!dense_layer_of(g, &g->node[group->node[0]], layer) || layer->linear)
+        return 0;
+    if (o->real != ELEM_F16 && strcmp(g->node[group->node[0]].row->name, "Conv"))
+        return 0;
+    x = (struct activation){ .n = layer->n, .c = layer->in_c, .h = layer->h, .w = layer->w };
+    other = x;
+    layer->conv.act = group->act;
+    layer->conv.depthwise = o->depthwise;
+    layer->conv.partials = o->partials;
+    layer->conv.bias = layer->bias != OP_NONE || group->bias != OP_NONE ? &bias : NULL;
+    layer->conv.add = group->added != OP_NONE ? &other : NULL;
+    *shape = conv_layer_shape(&x, &layer->conv);
+    shape->blocks = conv_is_first(shape) && !value_is_picture(g, layer->x);
+    layer->conv.bias = NULL;
+    layer->conv.add = NULL;
+    return 1;
+}
+
+/* Bytes of a value on the chip; fields are filled up to whole blocks of channels. */
+static uint64_t value_bytes(const struct live_walk *w, uint32_t value)
+{
+    const struct op_shape *s = &w->g->value[value].shape;
+    uint64_t n = op_shape_count(s);
+
+    if (op_value_constant_kind(&w->g->value[value]))
+        return 0;
+    if (value_is_picture(w->g, value))
+        return n / s->dim[1] * 4 * HALF_BYTES;
+    if (s->rank == 4 && s->dim[1])
+        return n / s->dim[1] * ((s->dim[1] + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK) * CHANNEL_BLOCK *
+               HALF_BYTES;
+    return n * (w->o->real == ELEM_F32 ? 4 : HALF_BYTES);
+}
+
+static int is_view(const struct op_node *n)
+{
+    static const char *const family[] = { "view", "slice", "alias" };
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(family); k++) {
+        if (!strcmp(n->row->family->name, family[k]) && strcmp(n->row->name, "Concat"))
+            return 1;
+    }
+    return 0;
+}
+
+static void read_by(struct live_walk *w, uint32_t value, uint32_t group)
+{
+    if (value != OP_NONE)
+        w->stored[w->where[value]].last = group;
+}
+
+static void store_group(struct live_walk *w, uint32_t i)
+{
+    const struct node_group *group = &w->groups->at[i];
+
+    for (unsigned k = 0; k < group->nodes; k++) {
+        const struct op_node *n = &w->g->node[group->node[k]];
+
+        for (uint32_t j = 0; j < n->ins; j++)
+            read_by(w, n->in[j], i);
+        for (uint32_t j = 0; j < n->outs; j++) {
+            uint32_t v = n->out[j];
+
+            if (v == OP_NONE)
+                continue;
+            if (is_view(n)) {
+                w->where[v] = w->where[n->in[0]];
+                continue;
+            }
+            w->where[v] = v;
+            w->stored[v] = (struct stored){ .made = i, .last = i };
+            if (k + 1 == group->nodes)
+                w->stored[v].bytes = value_bytes(w, v);
+        }
+    }
+}
+
+static void walk(struct live_walk *w)
+{
+    for (uint32_t v = 0; v < w->g->values; v++) {
+        w->where[v] = v;
+        w->stored[v].bytes = w->g->value[v].kind == OP_INPUT ? value_bytes(w, v) : 0;
+    }
+    for (uint32_t i = 0; i < w->groups->count; i++)
+        store_group(w, i);
+    for (uint32_t k = 0; k < w->g->outputs; k++)
+        read_by(w, w->g->output[k], w->groups->count);
+    for (uint32_t v = 0; v < w->g->values; v++) {
+        const struct stored *s = &w->stored[v];
+
+        for (uint32_t i = s->made; s->bytes && i <= s->last && i < w->groups->count; i++)
+            w->live[i] += s->bytes;
+    }
+}
+
+static void collect(const struct live_walk *w, uint32_t tiles, struct conv_request *request,
+                    struct conv_demand *d)
+{
+    uint64_t linear = 0;
+
+    for (uint32_t i = 0; i < w->groups->count; i++) {
+        const struct node_group *group = &w->groups->at[i];
+        uint64_t own = value_bytes(w, node_group_result(w->g, group));
+        struct conv_request r;
+        struct dense_layer layer;
+
+        if (node_group_conv(w->g, group, w->o, &layer, &r.shape)) {
+            r.live = conv_plans_on_a_tile(w->live[i] - own, tiles);
+            request[d->convs++] = r;
+            continue;
+        }
+        if (dense_layer_of(w->g, &w->g->node[group->node[0]], &layer))
+            linear += HALF_BYTES * (uint64_t)layer.in_c * layer.conv.out_c;
+        if (conv_plans_on_a_tile(w->live[i], tiles) > d->other_live)
+            d->other_live = conv_plans_on_a_tile(w->live[i], tiles);
+    }
+    d->fixed_bytes = conv_plans_on_a_tile(linear, tiles);
+}
+
+enum emu_status op_live_demand(const struct op_graph *g, const struct node_groups *groups,
+                               const struct lower_options *o, uint32_t tiles,
+                               struct conv_request *request, struct conv_demand *d)
+{
+    struct live_walk w = { .g = g, .groups = groups, .o = o };
+    enum emu_status s = EMU_OK;
+
+    w.where = emu_alloc(g->values + 1, sizeof(*w.where));
+    w.stored = emu_alloc(g->values + 1, sizeof(*w.stored));
+    w.live = emu_alloc(groups->count + 1, sizeof(*w.live));
+    if (w.where && w.stored && w.live) {
+        walk(&w);
+        collect(&w, tiles, request, d);
+    } else {
+        s = FAIL(NO_MEMORY, "values of %u groups", groups->count);
+    }
+    emu_free(w.where);
+    emu_free(w.stored);
+    emu_free(w.live);
+    return s;
+}

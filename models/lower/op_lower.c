@@ -1,0 +1,281 @@
+/* op_lower.c - walks the groups of an operator graph and lowers each by its family. */
+#include <string.h>
+
+#include "emu/arch/arch.h"
+#include "models/lower/lowering.h"
+#include "models/lower/op_live.h"
+
+static const struct lower_family family[] = {
+    { "alias", lower_alias, NULL },
+    { "binary", lower_binary, binary_obstacle },
+    { "cast", lower_cast, cast_obstacle },
+    { "conv", lower_dense, dense_obstacle },
+    { "gather", lower_gather, gather_obstacle },
+    { "matmul", lower_matmul, matmul_obstacle },
+    { "norm", lower_norm, norm_obstacle },
+    { "pool", lower_pool, pool_obstacle },
+    { "reduce", lower_reduce, reduce_obstacle },
+    { "resize", lower_resize, resize_obstacle },
+    { "slice", lower_slice, slice_obstacle },
+    { "softmax", lower_softmax, softmax_obstacle },
+    { "unary", lower_unary, unary_obstacle },
+    { "view", lower_view_node, NULL },
+};
+
+static const struct lower_family *family_of(const struct op_node *n)
+{
+    for (unsigned k = 0; k < EMU_COUNT_OF(family); k++) {
+        if (!strcmp(family[k].name, n->row->family->name))
+            return &family[k];
+    }
+    return NULL;
+}
+
+/* ---- what can be lowered ---- */
+
+static const char *obstacle_of(const struct op_graph *g, const struct op_node *n)
+{
+    const struct lower_family *f = family_of(n);
+
+    if (!f)
+        return "no lowering of the operator is built yet";
+    for (uint32_t k = 0; k < n->ins; k++) {
+        const struct op_shape *s = n->in[k] == OP_NONE ? NULL : &g->value[n->in[k]].shape;
+
+        if (s && (op_type_kind(s->type) == OP_KIND_NONE))
+            return "numbers of that type are not known on the chip";
+        if (s && !op_shape_count(s))
+            return "an input has no elements";
+    }
+    for (uint32_t k = 0; k < n->outs; k++) {
+        if (n->out[k] != OP_NONE && !op_shape_count(&g->value[n->out[k]].shape))
+            return "a result has no elements";
+    }
+    for (uint32_t k = 1; k < n->outs; k++) {
+        if (n->out[k] != OP_NONE && g->value[n->out[k]].readers && strcmp(n->row->name, "Split") &&
+            strcmp(n->row->name, "LayerNormalization"))
+            return "results beside the first one";
+    }
+    return f->obstacle ? f->obstacle(g, n) : NULL;
+}
+
+/* "f32 [1, 3, 224, 224], f32 [64, 3, 7, 7]" */
+static void inputs_text(const struct op_graph *g, const struct op_node *n, char *out, size_t bytes)
+{
+    char shape[OP_SHAPE_TEXT];
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (uint32_t k = 0; k < n->ins && used + 1 < bytes; k++)
+        used += (size_t)snprintf(
+            out + used, bytes - used, "%s%s", k ? ", " : "",
+            n->in[k] == OP_NONE ? "-" : op_shape_text(&g->value[n->in[k]].shape, shape));
+}
+
+enum emu_status op_lower_check(struct op_graph *g)
+{
+    for (uint32_t i = 0; i < g->nodes; i++) {
+        const struct op_node *n = &g->node[i];
+        const char *why = obstacle_of(g, n);
+        char inputs[256];
+
+        if (!why)
+            continue;
+        inputs_text(g, n, inputs, sizeof(inputs));
+        TRY(op_graph_problem(g, n->name, n->row->name, inputs, why));
+    }
+    return EMU_OK;
+}
+
+/* ---- inputs and outputs ---- */
+
+static void add_picture(struct lowering *l, uint32_t value, struct lowered_value *in)
+{
+    const struct op_shape *s = lower_shape(l, value);
+    struct activation x = op_picture(l->nn, s->dim[0], s->dim[2], s->dim[3], in->name);
+    struct tensor t;
+
+    in->pixels = 1;
+    in->view = x.t;
+    in->elem = ELEM_F16;
+    x.c = s->dim[1];
+    l->at[value].picture = x;
+    t = tensor_transpose(l->g, x.t, (const unsigned[]){ 0, 3, 1, 2 });
+    lower_set_view(l, value, tensor_slice(l->g, t, 1, 0, x.c));
+}
+
+static void add_input(struct lowering *l, uint32_t value, struct lowered_value *in)
+{
+    const struct op_value *v = &l->og->value[value];
+    enum { GRAIN = 16, LEAST = 64 };
+
+    in->value = value;
+    in->name = v->name;
+    if (value_is_picture(l->og, value)) {
+        add_picture(l, value, in);
+        return;
+    }
+    in->elem = lower_elem(l, v->shape.type);
+    in->view = graph_variable(l->g, in->elem, v->shape.rank, v->shape.dim, v->name);
+    graph_map_linear(l->g, in->view, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
+    graph_input(l->g, in->view);
+    lower_set_view(l, value, in->view);
+}
+
+/* Outputs are copied where they cannot be read after the run, or lie in pieces. */
+static void add_output(struct lowering *l, uint32_t value, struct lowered_value *out)
+{
+    const struct op_value *v = &l->og->value[value];
+    struct tensor t = lower_view(l, value);
+
+    out->value = value;
+    out->name = v->name;
+    out->elem = tensor_elem(l->g, t);
+    if (v->kind == OP_RESULT && !l->storage_is_input[l->at[value].storage]) {
+        out->view = t;
+    } else {
+        out->view = graph_variable(l->g, out->elem, v->shape.rank, v->shape.dim, v->name);
+        graph_map_like(l->g, out->view, t);
+        program_add(l->g, l->seq, program_copy(l->g, t, out->view));
+    }
+    graph_keep(l->g, out->view);
+}
+
+/* ---- groups ---- */
+
+static void read_once(struct lowering *l, uint32_t value)
+{
+    if (value != OP_NONE && l->at[value].has_storage)
+        l->storage_left[l->at[value].storage]--;
+}
+
+static void group_is_done(struct lowering *l, const struct node_group *group)
+{
+    for (unsigned k = 0; k < group->nodes; k++) {
+        const struct op_node *n = &l->og->node[group->node[k]];
+
+        for (uint32_t i = 0; i < n->ins; i++)
+            read_once(l, n->in[i]);
+    }
+}
+
+static enum emu_status lower_one(struct lowering *l, const struct node_group *group)
+{
+    const struct op_node *n = &l->og->node[group->node[0]];
+    const struct lower_family *f = family_of(n);
+    enum emu_status s;
+
+    if (!f)
+        return FAIL(BAD_FILE, "node %s (%s): no lowering of the operator is built yet", n->name,
+                    n->row->name);
+    l->out->group[l->group].scope = graph_push(l->g, n->name);
+    s = f->lower(l, group, n);
+    graph_pop(l->g);
+    if (s == EMU_OK)
+        s = graph_status(l->g);
+    if (s != EMU_OK)
+        return emu_fail(s, "node %s (%s): %s", n->name, n->row->name, emu_error());
+    group_is_done(l, group);
+    return EMU_OK;
+}
+
+static enum emu_status lower_all(struct lowering *l)
+{
+    const struct op_graph *og = l->og;
+
+    for (uint32_t k = 0; k < og->inputs; k++)
+        add_input(l, og->input[k], &l->out->in[k]);
+    TRY(graph_status(l->g));
+    for (l->group = 0; l->group < l->groups->count; l->group++)
+        TRY(lower_one(l, &l->groups->at[l->group]));
+    for (uint32_t k = 0; k < og->outputs; k++)
+        add_output(l, og->output[k], &l->out->out[k]);
+    l->out->program = l->seq;
+    graph_set_program(l->g, l->seq);
+    return graph_status(l->g);
+}
+
+/* ---- plans ---- */
+
+static enum emu_status choose_plans(const struct graph *g, const struct op_graph *og,
+                                    const struct lower_options *o, struct lowered_network *out)
+{
+    const struct arch *a = graph_arch(g);
+    uint32_t tiles = graph_compute_tiles(g);
+    struct conv_request *request = emu_alloc(og->nodes + 1, sizeof(*request));
+    struct conv_demand d = { .conv = request,
+                             .memory_proportion = o->memory_proportion,
+                             .parameter_proportion = o->parameter_proportion };
+    enum emu_status s = request ? EMU_OK : FAIL(NO_MEMORY, "plans of %u nodes", og->nodes);
+
+    if (s == EMU_OK)
+        s = op_live_demand(og, &out->groups, o, tiles, request, &d);
+    d.fixed_bytes += conv_plans_fixed(a, out->groups.count) + o->reserve_bytes;
+    if (s == EMU_OK)
+        s = conv_plans_choose(a, tiles, &d, &out->plans);
+    emu_free(request);
+    return s;
+}
+
+static enum emu_status new_network(const struct op_graph *og, enum elem real,
+                                   struct lowered_network **out)
+{
+    struct lowered_network *n = emu_alloc(1, sizeof(*n));
+    enum emu_status s;
+
+    *out = n;
+    if (!n)
+        return FAIL(NO_MEMORY, "a network");
+    n->graph = og;
+    TRY(node_groups_of(og, real, &n->groups));
+    n->group = emu_alloc(n->groups.count + 1, sizeof(*n->group));
+    n->in = emu_alloc(og->inputs + 1, sizeof(*n->in));
+    n->out = emu_alloc(og->outputs + 1, sizeof(*n->out));
+    s = n->group && n->in && n->out ? EMU_OK : FAIL(NO_MEMORY, "a network");
+    return s;
+}
+
+enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struct lower_options *o,
+                         struct lowered_network **out)
+{
+    struct lowering l = { .og = og, .g = g, .seq = program_sequence(g), .options = o };
+    enum emu_status s = new_network(og, o->real, out);
+
+    l.real = o->real;
+    l.out = *out;
+    l.at = emu_alloc(og->values + 1, sizeof(*l.at));
+    l.storage_left = emu_alloc(og->values + 1, sizeof(*l.storage_left));
+    l.storage_is_input = emu_alloc(og->values + 1, sizeof(*l.storage_is_input));
+    if (s == EMU_OK && (!l.at || !l.storage_left || !l.storage_is_input))
+        s = FAIL(NO_MEMORY, "a network of %u values", og->values);
+    if (s == EMU_OK)
+        s = choose_plans(g, og, o, *out);
+    if (s == EMU_OK)
+        s = nn_new(g, l.seq, (uint64_t)(o->memory_proportion * (double)graph_arch(g)->mem_bytes),
+                   &l.nn);
+    if (s == EMU_OK) {
+        l.groups = &(*out)->groups;
+        s = lower_all(&l);
+    }
+    nn_free(l.nn);
+    emu_free(l.at);
+    emu_free(l.storage_left);
+    emu_free(l.storage_is_input);
+    if (s != EMU_OK) {
+        op_lower_free(*out);
+        *out = NULL;
+    }
+    return s;
+}
+
+void op_lower_free(struct lowered_network *n)
+{
+    if (!n)
+        return;
+    node_groups_free(&n->groups);
+    conv_plans_free(&n->plans);
+    emu_free(n->group);
+    emu_free(n->in);
+    emu_free(n->out);
+    emu_free(n);
+}

@@ -1,0 +1,55 @@
+/* op_lower.h - an operator graph as a program for the tiles of a chip: its nodes' operations in a
+ * graph of the compiler.
+ */
+#ifndef MODELS_OP_LOWER_H
+#define MODELS_OP_LOWER_H
+
+#include "models/lower/conv_plans.h"
+#include "models/lower/groups.h"
+
+struct lower_options {
+    enum elem real; /* ELEM_F16 or ELEM_F32: of floats. Convolutions and pools are f16 */
+    /* Shares of a tile's memory, 0 to 1; 0: what the rest leaves. */
+    double memory_proportion;    /* for the temporaries of one layer */
+    double parameter_proportion; /* for the parameters of convolutions */
+    uint64_t reserve_bytes;      /* of a tile, kept free beyond the expected need */
+    enum conv_depthwise depthwise;
+    enum conv_partials partials;
+};
+
+/* An input or output of the program. */
+struct lowered_value {
+    uint32_t value;     /* of the operator graph */
+    const char *name;   /* borrowed from it */
+    struct tensor view; /* elements in the order of the view */
+    enum elem elem;
+    int pixels; /* 1: an input that lies as [n][h][w][4], though its shape is [n][c][h][w] */
+};
+
+/* A group of nodes in the program. */
+struct lowered_group {
+    uint32_t scope;        /* of everything that was made for it */
+    struct conv_plan plan; /* of a convolution; cut_n is 0 for others */
+};
+
+struct lowered_network {
+    const struct op_graph *graph; /* borrowed */
+    struct node_groups groups;    /* owned, like what follows */
+    struct lowered_group *group;  /* by group */
+    struct lowered_value *in, *out;
+    struct conv_plans plans; /* by convolution, in the order of groups */
+    struct program program;  /* computes one batch */
+};
+
+/* Whether every node can be lowered; those that cannot are collected in g as problems (op_graph.h).
+ * EMU_NO_MEMORY. */
+enum emu_status op_lower_check(struct op_graph *g) EMU_MUST_CHECK;
+
+/* Builds the program in g, which becomes its program; passes have been run (pass_all()). Outputs
+ * may be read after a run. Errors: those of the graph and of plans; EMU_BAD_FILE names a node that
+ * cannot be lowered; EMU_NO_MEMORY. Free with op_lower_free. */
+enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struct lower_options *o,
+                         struct lowered_network **out) EMU_MUST_CHECK;
+void op_lower_free(struct lowered_network *n); /* accepts NULL */
+
+#endif

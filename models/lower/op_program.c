@@ -1,0 +1,193 @@
+/* op_program.c - plans, builds and compiles; again for less memory if the result does not fit. */
+#include "models/lower/op_program.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "emu/arch/arch.h"
+#include "emu/base/fp.h"
+#include "emu/base/progress.h"
+#include "programs/compiler/report/count_text.h"
+
+/* How often a network is planned at most, and the least reduction from one attempt to the next: one
+ * RESERVE_STEPS-th of a tile's memory. */
+enum { ATTEMPTS_MAX = 4, RESERVE_STEPS = 64 };
+
+static enum emu_status build_once(const struct arch *a, const struct op_graph *og,
+                                  const struct op_program_options *o, struct op_program *p)
+{
+    struct progress progress = progress_begin(o->compile.progress);
+    const struct conv_plans *plans;
+
+    TRY(graph_new(a, &kernel_library, &p->graph));
+    TRY(op_lower(p->graph, og, &o->lower, &p->network));
+    plans = &p->network->plans;
+    progress_report(&progress, "graph",
+                    "%u layers on %s tiles; parameters of %u of %u convolutions fetched, %s bytes "
+                    "a tile stay; expected: at most %s bytes",
+                    p->network->groups.count, count_text(graph_compute_tiles(p->graph)).at,
+                    plans->fetched, plans->convs, count_text(plans->resident_bytes).at,
+                    count_text(plans->peak_bytes).at);
+    return graph_compile(p->graph, &o->compile, &p->compiled);
+}
+
+static enum emu_status build_to_fit(const struct arch *a, const struct op_graph *og,
+                                    struct op_program_options o, struct op_program *p)
+{
+    for (unsigned attempt = 1;; attempt++) {
+        struct progress progress;
+        uint64_t need;
+
+        TRY(build_once(a, og, &o, p));
+        need = compiled_need_bytes(p->compiled);
+        if (need <= a->mem_bytes || !p->network->plans.fits || attempt == ATTEMPTS_MAX)
+            return EMU_OK;
+        progress = progress_begin(o.compile.progress);
+        progress_report(&progress, "again", "%s bytes more than there are: planned for less",
+                        count_text(need - a->mem_bytes).at);
+        o.lower.reserve_bytes += need - a->mem_bytes + a->mem_bytes / RESERVE_STEPS;
+        op_program_free(p);
+    }
+}
+
+enum emu_status op_program_new(const struct arch *a, const struct op_graph *og,
+                               const struct op_program_options *o, struct op_program *out)
+{
+    enum emu_status s;
+
+    memset(out, 0, sizeof(*out));
+    s = build_to_fit(a, og, *o, out);
+    if (s != EMU_OK)
+        op_program_free(out);
+    return s;
+}
+
+void op_program_free(struct op_program *p)
+{
+    compiled_free(p->compiled);
+    op_lower_free(p->network);
+    graph_free(p->graph);
+    memset(p, 0, sizeof(*p));
+}
+
+/* ---- numbers ---- */
+
+static void pack(enum elem e, double v, void *at)
+{
+    struct fp_env env = { 0 };
+    float f = (float)v;
+    int32_t i = (int32_t)v;
+    uint16_t h;
+
+    if (e == ELEM_F16) {
+        h = fp_f16_from_f64(v, 0, &env);
+        memcpy(at, &h, sizeof(h));
+    } else if (e == ELEM_F32) {
+        memcpy(at, &f, sizeof(f));
+    } else {
+        memcpy(at, &i, sizeof(i));
+    }
+}
+
+static double unpack(enum elem e, const void *at)
+{
+    struct fp_env env = { 0 };
+    uint32_t word = 0;
+    float f;
+
+    memcpy(&word, at, elem_bytes(e));
+    if (e == ELEM_I32)
+        return (double)(int32_t)word;
+    if (e == ELEM_F16)
+        word = fp_f16_to_f32((uint16_t)word, &env);
+    memcpy(&f, &word, sizeof(f));
+    return (double)f;
+}
+
+static double largest_of(enum elem e)
+{
+    return e == ELEM_F16 ? 65504 : e == ELEM_F32 ? (double)FLT_MAX : (double)INT32_MAX;
+}
+
+/* Where element k of [n][c][h][w] is in [n][h][w][4]. */
+static uint64_t pixel_at(const struct op_shape *s, uint64_t k)
+{
+    uint64_t plane = (uint64_t)s->dim[2] * s->dim[3], c = k / plane % s->dim[1];
+
+    return (k / plane / s->dim[1] * plane + k % plane) * 4 + c;
+}
+
+/* Input k as the elements of its view; *out: owned by the caller. */
+static enum emu_status elements_of(const struct op_program *p, uint32_t k,
+                                   const struct op_tensor *t, uint8_t **out)
+{
+    const struct lowered_value *in = &p->network->in[k];
+    uint64_t n = op_shape_count(&t->shape), size = elem_bytes(in->elem);
+
+    for (uint64_t i = 0; i < n; i++) {
+        double v = op_tensor_number(t, i);
+
+        if (isfinite(v) && fabs(v) > largest_of(in->elem))
+            return FAIL(USAGE, "input %s: %g is beyond the range of %s", in->name, v,
+                        elem_name(in->elem));
+    }
+    *out = emu_alloc(tensor_elements(p->graph, in->view) + 1, size);
+    if (!*out)
+        return FAIL(NO_MEMORY, "%s", in->name);
+    for (uint64_t i = 0; i < n; i++)
+        pack(in->elem, op_tensor_number(t, i),
+             *out + (in->pixels ? pixel_at(&t->shape, i) : i) * size);
+    return EMU_OK;
+}
+
+enum emu_status op_program_write(const struct op_program *p, struct session *s, uint32_t k,
+                                 const struct op_tensor *t)
+{
+    enum emu_status st;
+    uint8_t *data;
+
+    TRY(elements_of(p, k, t, &data));
+    st = session_write(s, p->network->in[k].view, data);
+    emu_free(data);
+    return st;
+}
+
+enum emu_status op_program_fill(const struct op_program *p, uint32_t k, const struct op_tensor *t)
+{
+    const struct lowered_value *in = &p->network->in[k];
+    enum emu_status st;
+    uint8_t *data;
+
+    TRY(elements_of(p, k, t, &data));
+    st = compiled_add_input(p->compiled, in->view, in->name, data);
+    emu_free(data);
+    return st;
+}
+
+enum emu_status op_program_read(const struct op_program *p, struct session *s, uint32_t k,
+                                struct op_tensor *out)
+{
+    const struct lowered_value *o = &p->network->out[k];
+    const struct op_shape *shape = &p->network->graph->value[o->value].shape;
+    uint64_t n = op_shape_count(shape), size = elem_bytes(o->elem);
+    uint8_t *data = emu_alloc(n + 1, size);
+    enum emu_status st;
+
+    memset(out, 0, sizeof(*out));
+    if (!data)
+        return FAIL(NO_MEMORY, "%s", o->name);
+    st = session_read(s, o->view, data);
+    if (st == EMU_OK)
+        st = op_tensor_new(shape, out);
+    for (uint64_t i = 0; st == EMU_OK && i < n; i++) {
+        double v = unpack(o->elem, data + i * size);
+
+        if (op_type_kind(shape->type) == OP_KIND_FLOAT)
+            out->f[i] = v;
+        else
+            out->i[i] = (int64_t)v;
+    }
+    emu_free(data);
+    return st;
+}

@@ -1,0 +1,357 @@
+/* placed.c - where the values of an operator graph are on the chip. */
+#include <string.h>
+
+#include "emu/base/fp.h"
+#include "models/lower/lowering.h"
+
+/* Runs of this many elements are dealt to tiles, and no tile gets fewer than the second number. */
+enum { GRAIN = 16, LEAST = 32 };
+
+/* A number of readers that is never used up. */
+static const uint32_t PINNED = 1u << 30;
+
+enum elem lower_elem(const struct lowering *l, enum op_type type)
+{
+    switch (op_type_kind(type)) {
+    case OP_KIND_INT:
+        return ELEM_I32;
+    default:
+        return l->real;
+    }
+}
+
+/* ---- storage ---- */
+
+static void new_storage(struct lowering *l, uint32_t value)
+{
+    l->at[value].storage = l->storages;
+    l->at[value].has_storage = 1;
+    l->storage_is_input[l->storages] = l->og->value[value].kind != OP_RESULT;
+    l->storage_left[l->storages++] = l->og->value[value].readers;
+}
+
+void lower_pin(struct lowering *l, uint32_t value)
+{
+    if (l->at[value].has_storage)
+        l->storage_left[l->at[value].storage] |= PINNED;
+}
+
+static void share_storage(struct lowering *l, uint32_t value, uint32_t of)
+{
+    l->at[value].storage = l->at[of].storage;
+    l->at[value].has_storage = 1;
+    l->storage_left[l->at[of].storage] += l->og->value[value].readers;
+}
+
+/* ---- constants ---- */
+
+static uint64_t pack_one(enum elem e, double v)
+{
+    struct fp_env env = { 0 };
+    float f = (float)v;
+    uint32_t bits;
+
+    if (e == ELEM_F16)
+        return fp_f16_from_f64(v, 0, &env);
+    if (e == ELEM_I32)
+        return (uint32_t)(int32_t)v;
+    memcpy(&bits, &f, sizeof(bits));
+    return bits;
+}
+
+static struct tensor constant_of(struct lowering *l, enum elem e, const struct op_tensor *t,
+                                 const char *name)
+{
+    uint64_t n = op_shape_count(&t->shape);
+    uint32_t size = elem_bytes(e);
+    uint8_t *data = emu_alloc(n + 1, size);
+    struct tensor c = { 0 };
+
+    if (!data) {
+        graph_fail(l->g, EMU_NO_MEMORY, "%s", name);
+        return c;
+    }
+    for (uint64_t k = 0; k < n; k++) {
+        uint64_t bits = pack_one(e, op_tensor_number(t, k));
+
+        memcpy(data + k * size, &bits, size);
+    }
+    c = graph_constant(l->g, e, t->shape.rank, t->shape.dim, data, name);
+    graph_map_linear(l->g, c, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
+    emu_free(data);
+    return c;
+}
+
+struct tensor lower_numbers(struct lowering *l, enum elem e, const struct op_tensor *t,
+                            const char *name)
+{
+    return constant_of(l, e, t, name);
+}
+
+static void place_constant(struct lowering *l, uint32_t value)
+{
+    const struct op_value *v = &l->og->value[value];
+    enum emu_status s;
+    struct op_tensor t;
+
+    s = op_value_read(l->og, value, &t);
+    if (s != EMU_OK) {
+        graph_fail(l->g, s, "%s", emu_error());
+        return;
+    }
+    l->at[value].view = constant_of(l, lower_elem(l, v->shape.type), &t, v->name);
+    l->at[value].has_view = 1;
+    new_storage(l, value);
+    lower_pin(l, value);
+    op_tensor_free(&t);
+}
+
+int lower_scalar(const struct lowering *l, uint32_t value, double *number)
+{
+    const struct op_value *v = &l->og->value[value];
+    struct op_tensor t;
+
+    if (!op_value_constant_kind(v) || op_shape_count(&v->shape) != 1 ||
+        op_value_read(l->og, value, &t) != EMU_OK)
+        return 0;
+    *number = op_tensor_number(&t, 0);
+    op_tensor_free(&t);
+    return 1;
+}
+
+/* ---- fields ---- */
+
+/* The dimensions of a shape but one, in order. Returns their number. */
+static unsigned others(const struct op_shape *s, unsigned axis, uint32_t dim[OP_RANK_MAX])
+{
+    unsigned n = 0;
+
+    for (unsigned k = 0; k < s->rank; k++) {
+        if (k != axis)
+            dim[n++] = s->dim[k];
+    }
+    return n;
+}
+
+struct tensor lower_rows(struct lowering *l, struct tensor t, unsigned axis)
+{
+    unsigned rank = tensor_rank(l->g, t), order[OP_RANK_MAX], n = 0;
+    uint32_t length;
+
+    EMU_ASSERT(axis < rank && rank <= OP_RANK_MAX);
+    length = tensor_shape(l->g, t)[axis];
+    for (unsigned k = 0; k < rank; k++) {
+        if (k != axis)
+            order[n++] = k;
+    }
+    order[n] = axis;
+    if (axis + 1 < rank)
+        t = tensor_transpose(l->g, t, order);
+    return tensor_reshape(
+        l->g, t, 2,
+        (const uint32_t[]){ length ? (uint32_t)(tensor_elements(l->g, t) / length) : 0, length });
+}
+
+struct tensor lower_from_rows(struct lowering *l, struct tensor t, const struct op_shape *to,
+                              unsigned axis)
+{
+    uint32_t dim[OP_RANK_MAX];
+    unsigned n = others(to, axis, dim), order[OP_RANK_MAX];
+
+    dim[n] = to->dim[axis];
+    t = tensor_reshape(l->g, t, to->rank, dim);
+    for (unsigned k = 0; k < to->rank; k++)
+        order[k] = k < axis ? k : k == axis ? n : k - 1;
+    return axis + 1 < to->rank ? tensor_transpose(l->g, t, order) : t;
+}
+
+/* A field [c16][n][h][w][16] as the view of a value. */
+static struct tensor view_of_field(struct lowering *l, const struct activation *f, unsigned axis,
+                                   const struct op_shape *s)
+{
+    uint32_t blocks = (f->c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK;
+    uint32_t positions = f->n * f->h * f->w;
+    struct tensor t =
+        tensor_reshape(l->g, f->t, 3, (const uint32_t[]){ blocks, positions, CHANNEL_BLOCK });
+
+    t = tensor_transpose(l->g, t, (const unsigned[]){ 1, 0, 2 });
+    t = tensor_reshape(l->g, t, 2, (const uint32_t[]){ positions, blocks * CHANNEL_BLOCK });
+    if (f->c < blocks * CHANNEL_BLOCK)
+        t = tensor_slice(l->g, t, 1, 0, f->c);
+    return lower_from_rows(l, t, s, axis);
+}
+
+/* [positions][channels] with channels filled up with zeros, as [c16][positions][16]. */
+static struct tensor blocks_of_rows(struct lowering *l, struct tensor rows)
+{
+    uint32_t positions = tensor_shape(l->g, rows)[0], c = tensor_shape(l->g, rows)[1];
+    uint32_t blocks = (c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK, rest = blocks * CHANNEL_BLOCK - c;
+
+    if (rest) {
+        const struct op_shape zeros = { .rank = 2, .dim = { positions, rest } };
+        struct tensor part[] = { rows, lower_filled(l, ELEM_F16, &zeros, 0) };
+
+        rows = tensor_concat(l->g, part, 2, 1);
+    }
+    rows = tensor_reshape(l->g, rows, 3, (const uint32_t[]){ positions, blocks, CHANNEL_BLOCK });
+    return tensor_transpose(l->g, rows, (const unsigned[]){ 1, 0, 2 });
+}
+
+/* A new field with the numbers of a view. */
+static struct activation field_of_view(struct lowering *l, struct tensor t, unsigned axis,
+                                       uint32_t n, uint32_t h, uint32_t w)
+{
+    struct tensor rows = lower_rows(l, t, axis);
+    uint32_t c = tensor_shape(l->g, rows)[1];
+    uint32_t blocks = (c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK;
+    const uint32_t shape[] = { blocks, n, h, w, CHANNEL_BLOCK };
+    struct activation f = { .n = n, .c = c, .h = h, .w = w };
+
+    if (tensor_elem(l->g, rows) != ELEM_F16)
+        rows = op_cast(l->g, l->seq, rows, ELEM_F16, "half");
+    f.t = graph_variable(l->g, ELEM_F16, 5, shape, "field");
+    graph_map_linear(l->g, f.t, CHANNEL_BLOCK, 4 * CHANNEL_BLOCK, 0, graph_compute_tiles(l->g));
+    rows = tensor_reshape(l->g, blocks_of_rows(l, rows), 5, shape);
+    program_add(l->g, l->seq, program_copy(l->g, rows, f.t));
+    return f;
+}
+
+static struct activation reshaped(struct lowering *l, const struct activation *f, uint32_t n,
+                                  uint32_t h, uint32_t w)
+{
+    const uint32_t shape[] = { (f->c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK, n, h, w, CHANNEL_BLOCK };
+
+    if (f->n == n && f->h == h && f->w == w)
+        return *f;
+    return (struct activation){ tensor_reshape(l->g, f->t, 5, shape), n, f->c, h, w };
+}
+
+int lower_has_field(const struct lowering *l, uint32_t value, unsigned axis)
+{
+    const struct placed *p = &l->at[value];
+
+    return p->has_field && p->axis == axis;
+}
+
+struct activation lower_field(struct lowering *l, uint32_t value, unsigned axis, uint32_t n,
+                              uint32_t h, uint32_t w)
+{
+    struct placed *p = &l->at[value];
+
+    if (!lower_has_field(l, value, axis)) {
+        struct activation f = field_of_view(l, lower_view(l, value), axis, n, h, w);
+
+        if (p->has_field)
+            return f;
+        p->field = f;
+        p->axis = axis;
+        p->has_field = 1;
+        /* The view stays where it was: what overwrites the field does not change others. */
+    }
+    return reshaped(l, &p->field, n, h, w);
+}
+
+/* Whether what the group reads there is read by nobody else from now on. */
+static int is_last_reader(const struct lowering *l, uint32_t value)
+{
+    return l->storage_left[l->at[value].storage] <= 1;
+}
+
+struct activation lower_field_to_change(struct lowering *l, uint32_t value, unsigned axis,
+                                        uint32_t n, uint32_t h, uint32_t w)
+{
+    struct activation x = lower_field(l, value, axis, n, h, w), y = x;
+
+    if (is_last_reader(l, value))
+        return x;
+    y.t = graph_variable(l->g, ELEM_F16, 5, tensor_shape(l->g, x.t), "in");
+    graph_map_like(l->g, y.t, x.t);
+    program_add(l->g, l->seq, program_copy(l->g, x.t, y.t));
+    return y;
+}
+
+/* ---- operands and results ---- */
+
+struct tensor lower_view(struct lowering *l, uint32_t value)
+{
+    struct placed *p = &l->at[value];
+
+    if (!p->has_view && !p->has_field)
+        place_constant(l, value);
+    if (!p->has_view) {
+        p->view = view_of_field(l, &p->field, p->axis, lower_shape(l, value));
+        p->has_view = 1;
+        if (l->real != ELEM_F16)
+            p->view = op_cast(l->g, l->seq, p->view, l->real, "wide");
+    }
+    return p->view;
+}
+
+void lower_set_view(struct lowering *l, uint32_t value, struct tensor t)
+{
+    if (value == OP_NONE)
+        return;
+    l->at[value].view = lower_reshape(l, t, lower_shape(l, value));
+    l->at[value].has_view = 1;
+    new_storage(l, value);
+}
+
+void lower_set_field(struct lowering *l, uint32_t value, struct activation f, unsigned axis)
+{
+    l->at[value].field = f;
+    l->at[value].axis = axis;
+    l->at[value].has_field = 1;
+    new_storage(l, value);
+}
+
+void lower_set_alias(struct lowering *l, uint32_t value, uint32_t of, struct tensor t)
+{
+    if (value == OP_NONE)
+        return;
+    l->at[value].view = lower_reshape(l, t, lower_shape(l, value));
+    l->at[value].has_view = 1;
+    share_storage(l, value, of);
+}
+
+/* ---- views ---- */
+
+struct tensor lower_reshape(struct lowering *l, struct tensor t, const struct op_shape *to)
+{
+    unsigned rank = tensor_rank(l->g, t);
+
+    if (rank == to->rank && !memcmp(tensor_shape(l->g, t), to->dim, rank * sizeof(to->dim[0])))
+        return t;
+    return tensor_reshape(l->g, t, to->rank, to->dim);
+}
+
+struct tensor lower_broadcast(struct lowering *l, struct tensor t, const struct op_shape *to)
+{
+    uint32_t shape[OP_RANK_MAX];
+    unsigned rank = tensor_rank(l->g, t), lead = to->rank - rank;
+
+    EMU_ASSERT(rank <= to->rank);
+    for (unsigned k = 0; k < to->rank; k++)
+        shape[k] = k < lead ? 1 : tensor_shape(l->g, t)[k - lead];
+    if (lead)
+        t = tensor_reshape(l->g, t, to->rank, shape);
+    for (unsigned k = 0; k < to->rank; k++) {
+        if (shape[k] == 1 && to->dim[k] != 1)
+            t = tensor_broadcast(l->g, t, k, to->dim[k]);
+    }
+    return t;
+}
+
+struct tensor lower_filled(struct lowering *l, enum elem e, const struct op_shape *s, double number)
+{
+    uint64_t bits = pack_one(e, number);
+    struct tensor t = graph_constant(
+        l->g, e, s->rank, (const uint32_t[OP_RANK_MAX]){ 1, 1, 1, 1, 1, 1, 1, 1 }, &bits, "fill");
+
+    graph_map(l->g, t, 0);
+    return lower_broadcast(l, t, s);
+}
+
+struct op_call lower_call(const struct lowering *l, const struct op_node *n)
+{
+    return op_attrs_of(l->og, n);
+}

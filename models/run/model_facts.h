@@ -1,0 +1,20 @@
+/* model_facts.h - what reports say of a network besides cycles and memory.
+ */
+#ifndef MODELS_MODEL_FACTS_H
+#define MODELS_MODEL_FACTS_H
+
+#include <stdint.h>
+
+enum { MODEL_INPUT_TEXT = 128 };
+
+struct model_facts {
+    const char *name;                   /* borrowed */
+    char input[MODEL_INPUT_TEXT];       /* "380x380"; "f32 [1, 3, 224, 224]" */
+    uint32_t batch;                     /* inputs of a run; at least 1 */
+    uint32_t classes;                   /* of each; 0: the result is no list of scores */
+    uint32_t resolution;                /* of square pictures; 0: something else */
+    uint64_t parameters, macs;          /* macs: for one input */
+    uint64_t input_bytes, output_bytes; /* of a run, as the host moves them */
+};
+
+#endif

@@ -1,0 +1,279 @@
+/* test_op_lower.c - operator graphs as programs: which nodes run as one, that values are not
+ * overwritten while others need them, what is refused, and numbers against the reference. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "emu/arch/arch.h"
+#include "models/lower/op_program.h"
+
+/* A graph that is built, one line a node. */
+static struct op_graph *g;
+
+static int begin(void **state)
+{
+    (void)state;
+    return op_graph_new("test", &g) != EMU_OK;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    op_graph_free(g);
+    return alloc_live() != 0;
+}
+
+static double drawn(uint64_t k)
+{
+    return (double)((k * 37 + 11) % 64) / 32 - 1;
+}
+
+static uint32_t shaped(enum op_value_kind kind, unsigned rank, const uint32_t *dim)
+{
+    struct op_shape s = { .type = OP_TYPE_F32, .rank = rank };
+    struct op_tensor t;
+    uint32_t v;
+
+    memcpy(s.dim, dim, rank * sizeof(*dim));
+    if (kind == OP_INPUT) {
+        assert_int_equal(op_value_new(g, NULL, kind, &s, &v), EMU_OK);
+        assert_int_equal(op_graph_input(g, v), EMU_OK);
+        return v;
+    }
+    assert_int_equal(op_tensor_new(&s, &t), EMU_OK);
+    for (uint64_t k = 0; k < op_shape_count(&s); k++)
+        t.f[k] = drawn(3 * k + 1) / 4;
+    assert_int_equal(op_value_constant(g, NULL, &t, &v), EMU_OK);
+    op_tensor_free(&t);
+    return v;
+}
+#define INPUT(...)                                                                                 \
+    shaped(OP_INPUT, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+#define WEIGHTS(...)                                                                               \
+    shaped(OP_CONST, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+
+static uint32_t node(const char *op, unsigned ins, const uint32_t *in)
+{
+    char name[32];
+    const char *const out_name[] = { name };
+    const struct op_request r = { .op = op, .in = in, .ins = ins, .out_name = out_name, .outs = 1 };
+    uint32_t out;
+
+    snprintf(name, sizeof(name), "v%u", g->values);
+    assert_int_equal(op_node(g, &r, &out), EMU_OK);
+    assert_int_equal(g->problems, 0);
+    return out;
+}
+#define NODE(op, ...) node(op, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+
+static void output(uint32_t value)
+{
+    assert_int_equal(op_graph_output(g, value), EMU_OK);
+}
+
+/* Runs the graph on the chip and in the reference; every number must be within 1 % of the largest.
+ */
+static void run(const char *machine, enum elem real)
+{
+    const struct op_program_options o = { .lower = { .real = real }, .compile = { .threads = 1 } };
+    const struct session_options so = { .threads = 1 };
+    struct op_tensor in[4] = { 0 }, want[4] = { 0 }, got;
+    struct op_program p;
+    struct session *s;
+
+    assert_int_equal(op_graph_check(g), EMU_OK);
+    assert_int_equal(op_lower_check(g), EMU_OK);
+    assert_int_equal(g->problems, 0);
+    if (op_program_new(arch_preset(machine), g, &o, &p) != EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_true(compiled_fits(p.compiled));
+    assert_int_equal(session_new(p.compiled, &so, &s), EMU_OK);
+    for (uint32_t k = 0; k < g->inputs; k++) {
+        assert_int_equal(op_tensor_new(&g->value[g->input[k]].shape, &in[k]), EMU_OK);
+        for (uint64_t i = 0; i < op_shape_count(&in[k].shape); i++)
+            in[k].f[i] = drawn(i + 5 * k);
+        assert_int_equal(op_program_write(&p, s, k, &in[k]), EMU_OK);
+    }
+    assert_int_equal(session_run(s), EMU_OK);
+    assert_int_equal(op_graph_run(g, in, 0, want), EMU_OK);
+    for (uint32_t k = 0; k < g->outputs; k++) {
+        double largest = 1e-3;
+
+        assert_int_equal(op_program_read(&p, s, k, &got), EMU_OK);
+        for (uint64_t i = 0; i < op_shape_count(&got.shape); i++)
+            largest = fmax(largest, fabs(want[k].f[i]));
+        for (uint64_t i = 0; i < op_shape_count(&got.shape); i++) {
+            if (!(fabs(got.f[i] - want[k].f[i]) <= 0.01 * largest))
+                fail_msg("output %u [%llu]: %g, expected %g", k, (unsigned long long)i, got.f[i],
+                         want[k].f[i]);
+        }
+        op_tensor_free(&got);
+        op_tensor_free(&want[k]);
+    }
+    for (uint32_t k = 0; k < g->inputs; k++)
+        op_tensor_free(&in[k]);
+    session_free(s);
+    op_program_free(&p);
+}
+
+static uint32_t groups(void)
+{
+    struct node_groups n;
+    uint32_t count;
+
+    assert_int_equal(node_groups_of(g, ELEM_F16, &n), EMU_OK);
+    count = n.count;
+    node_groups_free(&n);
+    return count;
+}
+
+/* ---- what runs as one ---- */
+
+/* relu(conv(x) + conv'(x)): the later convolution adds. */
+static void test_residual(void **state)
+{
+    uint32_t x = INPUT(1, 16, 6, 6), a, b;
+
+    (void)state;
+    a = NODE("Conv", x, WEIGHTS(32, 16, 1, 1), WEIGHTS(32));
+    b = NODE("Conv", NODE("Relu", NODE("Conv", x, WEIGHTS(16, 16, 1, 1))), WEIGHTS(32, 16, 1, 1));
+    output(NODE("Relu", NODE("Add", a, b)));
+    assert_int_equal(groups(), 3);
+    run("toy64", ELEM_F16);
+}
+
+/* The sum is read twice, so the function after it is a node of its own. */
+static void test_two_readers(void **state)
+{
+    uint32_t x = INPUT(1, 16, 4, 4), y = NODE("Conv", x, WEIGHTS(16, 16, 1, 1));
+    uint32_t sum = NODE("Add", y, x);
+
+    (void)state;
+    output(NODE("Mul", NODE("Relu", sum), sum));
+    assert_int_equal(groups(), 3);
+    run("toy64", ELEM_F16);
+}
+
+/* x W + b + x, as a transformer has it. */
+static void test_dense(void **state)
+{
+    uint32_t x = INPUT(1, 7, 48);
+
+    (void)state;
+    output(NODE("Add", NODE("Add", NODE("MatMul", x, WEIGHTS(48, 48)), WEIGHTS(48)), x));
+    assert_int_equal(groups(), 1);
+    run("toy64", ELEM_F16);
+}
+
+static void test_dense_f32(void **state)
+{
+    uint32_t x = INPUT(2, 3, 20);
+
+    (void)state;
+    output(NODE("Add", NODE("MatMul", x, WEIGHTS(20, 9)), WEIGHTS(9)));
+    run("toy64", ELEM_F32);
+}
+
+/* ---- in place ---- */
+
+/* The field that is scaled is read again afterwards. */
+static void test_scaled_and_read(void **state)
+{
+    uint32_t x = INPUT(1, 20, 5, 5), y = NODE("Conv", x, WEIGHTS(20, 20, 1, 1));
+    uint32_t gate = NODE("Sigmoid", NODE("GlobalAveragePool", y)), scaled = NODE("Mul", y, gate);
+
+    (void)state;
+    output(NODE("Sub", scaled, y));
+    run("toy64", ELEM_F16);
+}
+
+/* The same through a view of the field. */
+static void test_scaled_and_seen(void **state)
+{
+    uint32_t x = INPUT(1, 16, 3, 3), y = NODE("Relu", NODE("Conv", x, WEIGHTS(16, 16, 1, 1)));
+    uint32_t seen = NODE("Flatten", y);
+
+    (void)state;
+    output(NODE("Mul", y, NODE("GlobalAveragePool", y)));
+    output(seen);
+    run("toy64", ELEM_F16);
+}
+
+/* ---- outputs, fields of odd channels ---- */
+
+static void test_outputs(void **state)
+{
+    uint32_t x = INPUT(2, 3, 4);
+
+    (void)state;
+    output(NODE("Transpose", x)); /* a view of the input */
+    output(WEIGHTS(3, 5));        /* a constant */
+    output(NODE("Softmax", x));
+    run("toy64", ELEM_F32);
+}
+
+static void test_odd_channels(void **state)
+{
+    uint32_t x = INPUT(2, 5, 7, 6), a = NODE("Conv", x, WEIGHTS(9, 5, 3, 3));
+    uint32_t b = NODE("Conv", x, WEIGHTS(7, 5, 3, 3));
+
+    (void)state;
+    output(NODE("Conv", NODE("Tanh", NODE("Sub", a, NODE("Abs", a))), WEIGHTS(4, 9, 1, 1)));
+    output(NODE("GlobalMaxPool", b));
+    run("toy64", ELEM_F16);
+}
+
+/* ---- refused ---- */
+
+static void test_obstacles(void **state)
+{
+    uint32_t x = INPUT(1, 4, 5, 5), w = INPUT(4, 4, 1, 1);
+
+    (void)state;
+    output(NODE("Conv", x, w));
+    output(NODE("Acos", x));
+    assert_int_equal(op_lower_check(g), EMU_OK);
+    assert_int_equal(g->problems, 2);
+    assert_string_equal(g->problem[0].why, "weights that are not constant");
+    assert_string_equal(g->problem[1].op, "Acos");
+}
+
+static void test_range(void **state)
+{
+    const struct op_program_options o = { .compile = { .threads = 1 },
+                                          .lower = { .real = ELEM_F16 } };
+    const struct session_options so = { .threads = 1 };
+    struct op_program p;
+    struct op_tensor t;
+    struct session *s;
+
+    (void)state;
+    output(NODE("Relu", INPUT(2)));
+    assert_int_equal(op_program_new(arch_preset("toy4"), g, &o, &p), EMU_OK);
+    assert_int_equal(session_new(p.compiled, &so, &s), EMU_OK);
+    assert_int_equal(op_tensor_new(&g->value[g->input[0]].shape, &t), EMU_OK);
+    t.f[1] = 1e6;
+    assert_int_equal(op_program_write(&p, s, 0, &t), EMU_USAGE);
+    assert_non_null(strstr(emu_error(), "beyond the range of f16"));
+    op_tensor_free(&t);
+    session_free(s);
+    op_program_free(&p);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(test_residual),  TEST(test_two_readers),     TEST(test_dense),
+        TEST(test_dense_f32), TEST(test_scaled_and_read), TEST(test_scaled_and_seen),
+        TEST(test_outputs),   TEST(test_odd_channels),    TEST(test_obstacles),
+        TEST(test_range),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
