@@ -55,11 +55,6 @@ static enum emu_status refuse_others(const struct request *q, const char *head, 
             !memcmp(head + others[i].at, others[i].start, others[i].bytes))
             return FAIL(USAGE, "%s is %s: %s", name, others[i].is, others[i].instead);
     }
-    if (is_onnx(q->what, head, n))
-        return FAIL(USAGE,
-                    "%s is an ONNX model: networks are known by name (superstep models), and their "
-                    "weights are read from safetensors files",
-                    name);
     return EMU_OK;
 }
 
@@ -72,7 +67,9 @@ static enum emu_status kind_of(const struct request *q, const char *head, size_t
     TRY(refuse_others(q, head, n));
     while (at < n && strchr(" \t\r\n", head[at]) && head[at])
         at++;
-    if (n && head[0] == '\x89')
+    if (is_onnx(q->what, head, n))
+        *thing = THING_ONNX;
+    else if (n && head[0] == '\x89')
         *thing = THING_IMAGE;
     else if (!q->bytes && asm_is_object(head, n))
         *thing = THING_SOURCE;

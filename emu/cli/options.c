@@ -104,6 +104,7 @@ static const struct {
     { THING_IMAGE | THING_IMAGE << USE_COMPILE_SHIFT, "an image", "images" },
     { THING_PROGRAM | THING_PROGRAM << USE_COMPILE_SHIFT, "a program", "programs" },
     { THING_NETWORK | THING_NETWORK << USE_COMPILE_SHIFT, "a network", "networks" },
+    { THING_ONNX | THING_ONNX << USE_COMPILE_SHIFT, "an ONNX file", "ONNX files" },
     { USE_CASE, "a case", "cases" },
     { USE_LAB, "the list of programs", "the list of programs" },
 };

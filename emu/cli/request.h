@@ -21,28 +21,29 @@ enum {
     THING_IMAGE = 1 << 2,    /* FILE.img */
     THING_PROGRAM = 1 << 3,  /* known by name, compiled */
     THING_NETWORK = 1 << 4,  /* known by name */
+    THING_ONNX = 1 << 5,     /* FILE.onnx: a network, compiled */
     THING_FILES = THING_MANIFEST | THING_SOURCE | THING_IMAGE,
-    THING_ALL = THING_FILES | THING_PROGRAM | THING_NETWORK
+    THING_ALL = THING_FILES | THING_PROGRAM | THING_NETWORK | THING_ONNX
 };
 
 /* Uses: a bit for `run` of each thing, one for `compile` of each, and one for each other command.
  */
 enum {
-    USE_COMPILE_SHIFT = 5,
+    USE_COMPILE_SHIFT = 6,
     USE_RUN = THING_ALL,
     USE_COMPILE = THING_ALL << USE_COMPILE_SHIFT,
-    USE_TILE = 1 << 10,
-    USE_STREAM = 1 << 11,
-    USE_MODELS = 1 << 12,
-    USE_MACHINES = 1 << 13,
-    USE_ASM = 1 << 14,
-    USE_DIS = 1 << 15,
-    USE_DIFF = 1 << 16,
-    USE_LAB = 1 << 17,  /* the list; a program of the lab is run */
-    USE_CASE = 1 << 18, /* `run` of a case, which is for one tile */
-    USE_VALIDATE = 1 << 19,
-    USE_CACHE = 1 << 20,
-    USE_OPERATORS = 1 << 21
+    USE_TILE = 1 << 12,
+    USE_STREAM = 1 << 13,
+    USE_MODELS = 1 << 14,
+    USE_MACHINES = 1 << 15,
+    USE_ASM = 1 << 16,
+    USE_DIS = 1 << 17,
+    USE_DIFF = 1 << 18,
+    USE_LAB = 1 << 19,  /* the list; a program of the lab is run */
+    USE_CASE = 1 << 20, /* `run` of a case, which is for one tile */
+    USE_VALIDATE = 1 << 21,
+    USE_CACHE = 1 << 22,
+    USE_OPERATORS = 1 << 23
 };
 
 /* What was said with an option that may be repeated. */

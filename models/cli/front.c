@@ -15,6 +15,7 @@
 #include "models/run/model_run.h"
 #include "models/run/net_image.h"
 #include "models/run/network_choice.h"
+#include "models/run/onnx_run.h"
 #include "programs/cli/cmd_lab.h"
 #include "programs/cli/program_request.h"
 
@@ -115,6 +116,8 @@ static int run(const struct request *q)
         return cmd_tile(q);
     if (q->use & (THING_NETWORK | THING_NETWORK << USE_COMPILE_SHIFT))
         return model_run(q);
+    if (q->use & (THING_ONNX | THING_ONNX << USE_COMPILE_SHIFT))
+        return onnx_run(q);
     if (q->use & (THING_PROGRAM | THING_PROGRAM << USE_COMPILE_SHIFT))
         return program_run(q);
     return is_compile(q) ? compile_file(q) : run_file(q, &networks);
@@ -129,10 +132,11 @@ const struct command front_commands[] = {
       .noun = "one program",
       .min = 1,
       .max = 1,
-      .args = "NETWORK|PROGRAM|FILE.json|FILE.img|FILE.S|-",
+      .args = "NETWORK|PROGRAM|FILE.onnx|FILE.json|FILE.img|FILE.S|-",
       .doc =
           "Run a program on a whole machine: a network or a program that `superstep --help` "
-          "lists (compiled first), a manifest, a case, which is for one tile, an image, or a "
+          "lists or a network in an ONNX file (compiled first), a manifest, a case, which is for "
+          "one tile, an image, or a "
           "source file, which runs on all tiles from its label main on; - reads one of these "
           "files from standard input. "
           "`superstep run WHAT --help` says what WHAT takes.\v"
@@ -149,7 +153,7 @@ const struct command front_commands[] = {
       .noun = "one program",
       .min = 1,
       .max = 1,
-      .args = "NETWORK|PROGRAM|FILE.bsp.json|FILE.S|- -o FILE.img",
+      .args = "NETWORK|PROGRAM|FILE.onnx|FILE.bsp.json|FILE.S|- -o FILE.img",
       .doc = "Compile or assemble a whole-machine program and write its image. `superstep compile "
              "WHAT --help` says what WHAT takes.\v"
              "Exit status: 0, 1 too little memory, 2 bad usage or bad file.",

@@ -1,7 +1,6 @@
 /* models_onnx.c - reads an ONNX file, and prints the graph that is left of it. */
 #include "models/cli/models_onnx.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "emu/base/output_file.h"
@@ -10,6 +9,7 @@
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
 #include "models/run/network_choice.h"
+#include "models/run/onnx_request.h"
 
 int models_name_is_onnx(const char *path)
 {
@@ -39,48 +39,6 @@ static enum emu_status refuse_others(const struct request *q)
                         other[k].name, q->what);
     }
     return EMU_OK;
-}
-
-/* "NAME=N" of --dim. dim: one for each. names: owned copies, freed by the caller. */
-static enum emu_status read_dims(const struct request *q, struct onnx_dim *dim, char **names)
-{
-    for (size_t k = 0; k < q->dim.count; k++) {
-        const char *text = q->dim.item[k], *equals = strrchr(text, '=');
-        char *end = NULL;
-        unsigned long long size = equals ? strtoull(equals + 1, &end, 10) : 0;
-
-        if (!equals || equals == text || !end || *end || end == equals + 1 || !size ||
-            size > UINT32_MAX)
-            return FAIL(USAGE, "--dim %s: expected NAME=N with N from 1 on", text);
-        names[k] = emu_strndup(text, (size_t)(equals - text));
-        if (!names[k])
-            return FAIL(NO_MEMORY, "options");
-        dim[k] = (struct onnx_dim){ .name = names[k], .size = (uint32_t)size };
-    }
-    return EMU_OK;
-}
-
-static enum emu_status read_file(const struct request *q, struct onnx_model **out)
-{
-    struct onnx_dim *dim = emu_alloc(q->dim.count + 1, sizeof(*dim));
-    char **names = emu_alloc(q->dim.count + 1, sizeof(*names));
-    const struct onnx_options o = { .batch = (uint32_t)q->batch,
-                                    .dim = dim,
-                                    .dims = (unsigned)q->dim.count,
-                                    .output = q->outputs.item,
-                                    .outputs = (unsigned)q->outputs.count };
-    enum emu_status s = dim && names ? EMU_OK : FAIL(NO_MEMORY, "options");
-
-    *out = NULL;
-    if (s == EMU_OK)
-        s = read_dims(q, dim, names);
-    if (s == EMU_OK)
-        s = onnx_read_file(q->what, &o, out);
-    for (size_t k = 0; names && k < q->dim.count; k++)
-        emu_free(names[k]);
-    emu_free(names);
-    emu_free(dim);
-    return s;
 }
 
 static void print_values(const char *what, const struct op_graph *g, const uint32_t *list,
@@ -127,7 +85,7 @@ enum emu_status models_show_onnx(const struct request *q)
     uint32_t folded;
 
     TRY(refuse_others(q));
-    TRY(read_file(q, &m));
+    TRY(onnx_request_read(q, &m));
     if (m->graph->nodes_wrong) {
         op_graph_print_problems(m->graph, stdout);
         s = FAIL(BAD_FILE, "%s: %u of %u nodes cannot run", q->what,

@@ -33,6 +33,18 @@ def save(path, tensor):
         f.write(numpy_helper.from_array(tensor.numpy()).SerializeToString())
 
 
+def measure(model, side):
+    """Statistics of batch norms from drawn pictures: with those of a new network signals fade from layer to layer."""
+    norms = [m for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    for m in norms:
+        m.momentum = None
+    if norms:
+        model.train()
+        with torch.no_grad():
+            model(torch.randn(4, 3, side, side))
+        model.eval()
+
+
 def export(folder, name):
     make, side, version = networks[name]
     torch.manual_seed(1)
@@ -40,6 +52,7 @@ def export(folder, name):
     for p in model.parameters():  # the last layer of some is zero before training
         if p.dim() > 1 and not p.any():
             torch.nn.init.normal_(p, std=0.02)
+    measure(model, side)
     x = torch.randn(1, 3, side, side)
     path = f'{folder}/{name}'
     # Parameters keep their names, norms stay nodes, nothing is folded.

@@ -1,0 +1,244 @@
+/* onnx_numbers.c - files, pictures and drawn numbers for the inputs of a graph; outputs as files.
+ */
+#include "models/run/onnx_numbers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/base/hash.h"
+#include "emu/base/json_read.h"
+#include "models/graph/npy.h"
+#include "models/onnx/onnx.h"
+#include "models/run/net_pictures.h"
+
+/* ---- files ---- */
+
+static int ends_with(const char *path, const char *end)
+{
+    size_t n = strlen(path), m = strlen(end);
+
+    return n > m && !strcmp(path + n - m, end);
+}
+
+static enum emu_status read_numbers(const char *path, struct op_tensor *out)
+{
+    char *data = NULL;
+    size_t bytes;
+    enum emu_status s;
+
+    memset(out, 0, sizeof(*out));
+    s = json_read_file(path, &data, &bytes);
+    if (s == EMU_OK && ends_with(path, ".npy"))
+        s = npy_read(data, bytes, path, out);
+    else if (s == EMU_OK && ends_with(path, ".pb"))
+        s = onnx_tensor_read(data, bytes, path, out);
+    else if (s == EMU_OK)
+        s = FAIL(USAGE, "--input %s: expected a file FILE.npy or FILE.pb", path);
+    emu_free(data);
+    return s;
+}
+
+/* The value of a list that an option names: "NAME=FILE", or FILE alone if there is one value.
+ * *file: the part that is the file. OP_NONE: there is none. */
+static uint32_t named(const struct op_graph *g, const uint32_t *list, uint32_t n, const char *text,
+                      const char **file)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        const char *name = g->value[list[k]].name;
+        size_t length = strlen(name);
+
+        if (!strncmp(text, name, length) && text[length] == '=') {
+            *file = text + length + 1;
+            return k;
+        }
+    }
+    *file = text;
+    return n == 1 && !strchr(text, '=') ? 0 : OP_NONE;
+}
+
+/* "x, y" */
+static void names_text(const struct op_graph *g, const uint32_t *list, uint32_t n, char *out,
+                       size_t bytes)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (uint32_t k = 0; k < n && used < bytes; k++)
+        used += (size_t)snprintf(out + used, bytes - used, "%s%s", k ? ", " : "",
+                                 g->value[list[k]].name);
+}
+
+/* Numbers of any type that can be one of the input's. */
+static enum emu_status take(const struct op_graph *g, uint32_t value, const char *file,
+                            struct op_tensor *t)
+{
+    const struct op_shape *want = &g->value[value].shape;
+    char a[OP_SHAPE_TEXT], b[OP_SHAPE_TEXT];
+    int floats = op_type_kind(want->type) == OP_KIND_FLOAT;
+    uint64_t n = op_shape_count(&t->shape);
+
+    if (!op_shape_equal(&t->shape, want) ||
+        (!floats && op_type_kind(t->shape.type) == OP_KIND_FLOAT))
+        return FAIL(BAD_FILE, "%s: %s for input %s, which is %s", file, op_shape_text(&t->shape, a),
+                    g->value[value].name, op_shape_text(want, b));
+    for (uint64_t k = 0; floats && op_type_kind(t->shape.type) != OP_KIND_FLOAT && k < n; k++)
+        t->f[k] = op_tensor_number(t, k);
+    t->shape.type = want->type;
+    op_tensor_round(t);
+    return EMU_OK;
+}
+
+static enum emu_status read_files(const struct request *q, const struct op_graph *g,
+                                  struct onnx_input *in)
+{
+    char names[256];
+
+    for (size_t i = 0; i < q->input.count; i++) {
+        const char *file;
+        uint32_t k = named(g, g->input, g->inputs, q->input.item[i], &file);
+
+        names_text(g, g->input, g->inputs, names, sizeof(names));
+        if (k == OP_NONE)
+            return FAIL(USAGE, "--input %s: expected NAME=FILE with the name of an input: %s",
+                        q->input.item[i], names);
+        if (in[k].numbers.any)
+            return FAIL(USAGE, "--input %s: a second file for input %s", q->input.item[i],
+                        g->value[g->input[k]].name);
+        TRY(read_numbers(file, &in[k].numbers));
+        TRY(take(g, g->input[k], file, &in[k].numbers));
+        snprintf(in[k].text, sizeof(in[k].text), "%s", file);
+        in[k].name = file;
+    }
+    return EMU_OK;
+}
+
+/* ---- pictures ---- */
+
+int onnx_takes_pictures(const struct op_shape *s)
+{
+    return s->rank == 4 && s->dim[1] == 3 && s->dim[2] == s->dim[3] && s->dim[2] >= NET_SIDE_MIN &&
+           s->dim[2] <= NET_SIDE_MAX && op_type_kind(s->type) == OP_KIND_FLOAT;
+}
+
+/* Torchvision's recipe: the middle 87.5 % of the side, mean and deviation of ImageNet. */
+static enum emu_status read_pictures(const struct request *q, const struct op_graph *g,
+                                     uint32_t value, struct onnx_input *in)
+{
+    const struct op_shape *s = &g->value[value].shape;
+    const struct net recipe = { .batch = s->dim[0],
+                                .resolution = s->dim[2],
+                                .crop = 0.875,
+                                .mean = { 0.485, 0.456, 0.406 },
+                                .std = { 0.229, 0.224, 0.225 } };
+    struct net_pictures p;
+    enum emu_status st = net_pictures_read(&recipe, &q->image, &p);
+
+    if (st == EMU_OK)
+        st = op_tensor_new(s, &in->numbers);
+    for (uint64_t k = 0; st == EMU_OK && k < op_shape_count(s); k++)
+        in->numbers.f[k] = (double)p.value[k];
+    if (st == EMU_OK)
+        snprintf(in->text, sizeof(in->text), "%s%s, middle 87.5 %%, normalised as ImageNet's",
+                 p.name[0], s->dim[0] > 1 ? " and more" : "");
+    in->name = st == EMU_OK ? p.name[0] : NULL;
+    net_pictures_free(&p);
+    return st;
+}
+
+/* ---- drawn numbers ---- */
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state += 0x9e3779b97f4a7c15u;
+    return hash64(state, sizeof(*state));
+}
+
+static enum emu_status draw(const struct op_shape *s, uint32_t seed, struct onnx_input *in)
+{
+    uint64_t state = seed, n = op_shape_count(s);
+
+    TRY(op_tensor_new(s, &in->numbers));
+    for (uint64_t k = 0; k < n; k++) {
+        uint64_t r = next_random(&state) >> 32;
+
+        if (op_type_kind(s->type) == OP_KIND_FLOAT)
+            in->numbers.f[k] = (double)r * 0x1p-31 - 1;
+        else
+            in->numbers.i[k] = (int64_t)(r & 1);
+    }
+    op_tensor_round(&in->numbers);
+    snprintf(in->text, sizeof(in->text), "drawn numbers");
+    return EMU_OK;
+}
+
+enum emu_status onnx_inputs_read(const struct request *q, const struct op_graph *g,
+                                 struct onnx_input *in)
+{
+    uint32_t pictures = 0;
+
+    TRY(read_files(q, g, in));
+    for (uint32_t k = 0; k < g->inputs; k++) {
+        const struct op_shape *s = &g->value[g->input[k]].shape;
+
+        if (in[k].numbers.any)
+            continue;
+        if (onnx_takes_pictures(s)) {
+            TRY(read_pictures(q, g, g->input[k], &in[k]));
+            pictures++;
+        } else {
+            TRY(draw(s, k + 1, &in[k]));
+        }
+    }
+    if (q->image.count && pictures != 1)
+        return FAIL(USAGE, "--image: %u inputs take pictures, which are [n][3][side][side]",
+                    pictures);
+    return EMU_OK;
+}
+
+/* ---- outputs ---- */
+
+enum emu_status onnx_saves_open(const struct request *q, const struct op_graph *g,
+                                struct onnx_save *save)
+{
+    char names[256];
+
+    for (size_t i = 0; i < q->save.count; i++) {
+        const char *file;
+
+        save[i].output = named(g, g->output, g->outputs, q->save.item[i], &file);
+        names_text(g, g->output, g->outputs, names, sizeof(names));
+        if (save[i].output == OP_NONE)
+            return FAIL(USAGE, "--save %s: expected NAME=FILE.npy with the name of an output: %s",
+                        q->save.item[i], names);
+        TRY(output_not_input(file, q->what));
+        TRY(output_open(file, &save[i].file));
+    }
+    return EMU_OK;
+}
+
+enum emu_status onnx_labels_read(const char *path, char ***out, uint32_t *count, char **text)
+{
+    size_t bytes;
+    uint32_t lines = 0;
+    char *at;
+
+    *out = NULL;
+    *count = 0;
+    TRY(json_read_file(path, text, &bytes));
+    for (size_t k = 0; k < bytes; k++)
+        lines += (*text)[k] == '\n';
+    *out = emu_alloc(lines + 1, sizeof(**out));
+    if (!*out)
+        return FAIL(NO_MEMORY, "%s", path);
+    at = *text;
+    for (size_t k = 0; k < bytes; k++) {
+        if ((*text)[k] != '\n')
+            continue;
+        (*text)[k] = '\0';
+        (*out)[(*count)++] = at;
+        at = *text + k + 1;
+    }
+    if (at < *text + bytes)
+        (*out)[(*count)++] = at;
+    return EMU_OK;
+}

@@ -1,0 +1,47 @@
+/* onnx_request.c - the ONNX file of a request, read as its options say. */
+#include "models/run/onnx_request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "NAME=N" of --dim. dim: one for each. names: owned copies, freed by the caller. */
+static enum emu_status read_dims(const struct request *q, struct onnx_dim *dim, char **names)
+{
+    for (size_t k = 0; k < q->dim.count; k++) {
+        const char *text = q->dim.item[k], *equals = strrchr(text, '=');
+        char *end = NULL;
+        unsigned long long size = equals ? strtoull(equals + 1, &end, 10) : 0;
+
+        if (!equals || equals == text || !end || *end || end == equals + 1 || !size ||
+            size > UINT32_MAX)
+            return FAIL(USAGE, "--dim %s: expected NAME=N with N from 1 on", text);
+        names[k] = emu_strndup(text, (size_t)(equals - text));
+        if (!names[k])
+            return FAIL(NO_MEMORY, "options");
+        dim[k] = (struct onnx_dim){ .name = names[k], .size = (uint32_t)size };
+    }
+    return EMU_OK;
+}
+
+enum emu_status onnx_request_read(const struct request *q, struct onnx_model **out)
+{
+    struct onnx_dim *dim = emu_alloc(q->dim.count + 1, sizeof(*dim));
+    char **names = emu_alloc(q->dim.count + 1, sizeof(*names));
+    const struct onnx_options o = { .batch = (uint32_t)q->batch,
+                                    .dim = dim,
+                                    .dims = (unsigned)q->dim.count,
+                                    .output = q->outputs.item,
+                                    .outputs = (unsigned)q->outputs.count };
+    enum emu_status s = dim && names ? EMU_OK : FAIL(NO_MEMORY, "options");
+
+    *out = NULL;
+    if (s == EMU_OK)
+        s = read_dims(q, dim, names);
+    if (s == EMU_OK)
+        s = onnx_read_file(q->what, &o, out);
+    for (size_t k = 0; names && k < q->dim.count; k++)
+        emu_free(names[k]);
+    emu_free(names);
+    emu_free(dim);
+    return s;
+}

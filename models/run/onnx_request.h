@@ -1,0 +1,12 @@
+/* onnx_request.h - the ONNX file of a request. */
+#ifndef MODELS_ONNX_REQUEST_H
+#define MODELS_ONNX_REQUEST_H
+
+#include "emu/cli/request.h"
+#include "models/onnx/onnx.h"
+
+/* Reads q->what with --batch, --dim and --outputs. Errors: those of onnx_read_file(); EMU_USAGE for
+ * a --dim that is no NAME=N. Free with onnx_model_free. */
+enum emu_status onnx_request_read(const struct request *q, struct onnx_model **out) EMU_MUST_CHECK;
+
+#endif

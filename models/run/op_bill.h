@@ -1,0 +1,24 @@
+/* op_bill.h - what the rows of a bill are made of for an operator graph.
+ */
+#ifndef MODELS_OP_BILL_H
+#define MODELS_OP_BILL_H
+
+#include "models/lower/op_lower.h"
+#include "models/run/layer_cycles.h"
+#include "models/run/model_facts.h"
+
+/* layer_cycles_init() with a row for every group of nodes. Texts are borrowed from the graph.
+ * Errors: the same. */
+enum emu_status op_bill_init(const struct lowered_network *n, const struct compiled *c,
+                             const struct arch *a, struct layer_cycles *out) EMU_MUST_CHECK;
+
+/* Multiply-adds of a node, of all its inputs. */
+uint64_t op_node_macs(const struct op_graph *g, const struct op_node *n);
+
+/* Numbers in the parameters of a graph. */
+uint64_t op_graph_parameters(const struct op_graph *g);
+
+/* What reports say of a graph. name: borrowed. batch: inputs of a run, at least 1. */
+struct model_facts op_facts(const struct op_graph *g, const char *name, uint32_t batch);
+
+#endif
