@@ -3,24 +3,65 @@
 
 #include "models/lower/arithmetic.h"
 
+/* Rows of a table [v][d] by indices that are known at run time: a matrix [m][v] with a one for each
+ * index, times the table. Negative indices count from the end. The result is exact, because only
+ * one term of each sum is not zero. */
+static void look_up(struct lowering *l, const struct op_node *n)
+{
+    const struct formula f = { l, n->name };
+    const struct op_shape *s = lower_shape(l, n->in[0]);
+    uint32_t v = s->dim[0], d = (uint32_t)op_shape_span(s, 1, s->rank);
+    uint32_t m = (uint32_t)op_shape_count(lower_shape(l, n->in[1]));
+    const struct op_shape row = { .type = OP_TYPE_F32, .rank = 2, .dim = { 1, v } };
+    const struct op_shape all = { .type = OP_TYPE_F32, .rank = 2, .dim = { m, v } };
+    struct tensor table =
+        tensor_reshape(l->g, lower_view(l, n->in[0]), 3, (const uint32_t[]){ 1, v, d });
+    struct tensor at = op_cast(l->g, l->seq, lower_view(l, n->in[1]), ELEM_F32, n->name), one;
+    struct op_tensor number;
+
+    at = fn_select(&f, fn_by(&f, BINARY_LESS, at, 0), fn_by(&f, BINARY_ADD, at, v), at);
+    at = tensor_reshape(l->g, at, 2, (const uint32_t[]){ m, 1 });
+    if (op_tensor_new(&row, &number) != EMU_OK) {
+        graph_fail(l->g, EMU_NO_MEMORY, "%s", n->name);
+        return;
+    }
+    for (uint32_t k = 0; k < v; k++)
+        number.f[k] = k;
+    one = lower_broadcast(l, lower_numbers(l, ELEM_F32, &number, "places"), &all);
+    op_tensor_free(&number);
+    one = fn_two(&f, BINARY_EQUAL, one, tensor_broadcast(l->g, at, 1, v));
+    if (l->real != ELEM_F32)
+        one = op_cast(l->g, l->seq, one, l->real, n->name);
+    one = tensor_reshape(l->g, one, 3, (const uint32_t[]){ 1, m, v });
+    lower_set_view(l, n->out[0], op_product(l->g, l->seq, one, table, n->name));
+}
+
 enum emu_status lower_gather(struct lowering *l, const struct node_group *group,
                              const struct op_node *n)
 {
     (void)group;
-    return lower_moved(l, n, 0);
+    if (lower_is_constant(l, n->in[1]))
+        return lower_moved(l, n, 0);
+    look_up(l, n);
+    return EMU_OK;
 }
 
 const char *gather_obstacle(const struct op_graph *g, const struct op_node *n)
 {
     static const char *const built[] = { "Gather", "GatherElements", "GatherND" };
+    struct op_call c = op_attrs_of(g, n);
     int found = 0;
 
     for (unsigned k = 0; k < EMU_COUNT_OF(built); k++)
         found |= !strcmp(n->row->name, built[k]);
     if (!found)
         return "no lowering of the operator is built yet";
-    return op_value_constant_kind(&g->value[n->in[1]]) ? NULL
-                                                       : "indices that are known at run time only";
+    if (op_value_constant_kind(&g->value[n->in[1]]))
+        return NULL;
+    if (!strcmp(n->row->name, "Gather") && !op_int(&c, "axis") &&
+        op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_FLOAT)
+        return NULL; /* look_up() */
+    return "indices that are known at run time only";
 }
 
 /* Nearest neighbours are elements of the input. */

@@ -110,10 +110,10 @@ struct lower_family {
 };
 
 lower_group lower_alias, lower_binary, lower_cast, lower_dense, lower_gather, lower_matmul,
-    lower_norm, lower_pool, lower_reduce, lower_resize, lower_slice, lower_softmax, lower_unary,
-    lower_view_node;
-lower_obstacle dense_obstacle, binary_obstacle, unary_obstacle, slice_obstacle, norm_obstacle,
-    pool_obstacle, reduce_obstacle, softmax_obstacle, matmul_obstacle, cast_obstacle,
+    lower_norm, lower_pool, lower_recurrent, lower_reduce, lower_resize, lower_slice, lower_softmax,
+    lower_unary, lower_view_node;
+lower_obstacle recurrent_obstacle, dense_obstacle, binary_obstacle, unary_obstacle, slice_obstacle,
+    norm_obstacle, pool_obstacle, reduce_obstacle, softmax_obstacle, matmul_obstacle, cast_obstacle,
     gather_obstacle, resize_obstacle;
 
 /* For a family whose shapes and attributes are asked for. */

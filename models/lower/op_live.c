@@ -129,11 +129,12 @@ static void collect(const struct live_walk *w, uint32_t tiles, struct conv_reque
 
     for (uint32_t i = 0; i < w->groups->count; i++) {
         const struct node_group *group = &w->groups->at[i];
-        uint64_t own = value_bytes(w, node_group_result(w->g, group));
         struct conv_request r;
         struct dense_layer layer;
 
         if (node_group_conv(w->g, group, w->o, &layer, &r.shape)) {
+            uint64_t own = value_bytes(w, node_group_result(w->g, group));
+
             r.live = conv_plans_on_a_tile(w->live[i] - own, tiles);
             request[d->convs++] = r;
             continue;

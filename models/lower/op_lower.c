@@ -14,6 +14,7 @@ static const struct lower_family family[] = {
     { "matmul", lower_matmul, matmul_obstacle },
     { "norm", lower_norm, norm_obstacle },
     { "pool", lower_pool, pool_obstacle },
+    { "recurrent", lower_recurrent, recurrent_obstacle },
     { "reduce", lower_reduce, reduce_obstacle },
     { "resize", lower_resize, resize_obstacle },
     { "slice", lower_slice, slice_obstacle },
@@ -53,7 +54,7 @@ static const char *obstacle_of(const struct op_graph *g, const struct op_node *n
     }
     for (uint32_t k = 1; k < n->outs; k++) {
         if (n->out[k] != OP_NONE && g->value[n->out[k]].readers && strcmp(n->row->name, "Split") &&
-            strcmp(n->row->name, "LayerNormalization"))
+            strcmp(n->row->name, "LayerNormalization") && strcmp(n->row->family->name, "recurrent"))
             return "results beside the first one";
     }
     return f->obstacle ? f->obstacle(g, n) : NULL;

@@ -9,6 +9,7 @@
 #include "emu/base/json_read.h"
 #include "models/graph/npy.h"
 #include "models/onnx/onnx.h"
+#include "models/onnx/onnx_map.h"
 #include "models/run/net_pictures.h"
 
 /* ---- files ---- */
@@ -22,19 +23,18 @@ static int ends_with(const char *path, const char *end)
 
 static enum emu_status read_numbers(const char *path, struct op_tensor *out)
 {
-    char *data = NULL;
-    size_t bytes;
+    struct onnx_mapped file;
     enum emu_status s;
 
     memset(out, 0, sizeof(*out));
-    s = json_read_file(path, &data, &bytes);
-    if (s == EMU_OK && ends_with(path, ".npy"))
-        s = npy_read(data, bytes, path, out);
-    else if (s == EMU_OK && ends_with(path, ".pb"))
-        s = onnx_tensor_read(data, bytes, path, out);
-    else if (s == EMU_OK)
+    TRY(onnx_map(path, &file));
+    if (ends_with(path, ".npy"))
+        s = npy_read(file.at, file.bytes, path, out);
+    else if (ends_with(path, ".pb"))
+        s = onnx_tensor_read(file.at, file.bytes, path, out);
+    else
         s = FAIL(USAGE, "--input %s: expected a file FILE.npy or FILE.pb", path);
-    emu_free(data);
+    onnx_unmap(&file);
     return s;
 }
 

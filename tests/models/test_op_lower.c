@@ -95,8 +95,12 @@ static void run(const char *machine, enum elem real)
     assert_int_equal(session_new(p.compiled, &so, &s), EMU_OK);
     for (uint32_t k = 0; k < g->inputs; k++) {
         assert_int_equal(op_tensor_new(&g->value[g->input[k]].shape, &in[k]), EMU_OK);
-        for (uint64_t i = 0; i < op_shape_count(&in[k].shape); i++)
-            in[k].f[i] = drawn(i + 5 * k);
+        for (uint64_t i = 0; i < op_shape_count(&in[k].shape); i++) {
+            if (op_type_kind(in[k].shape.type) == OP_KIND_FLOAT)
+                in[k].f[i] = drawn(i + 5 * k);
+            else
+                in[k].i[i] = (int64_t)(7 * i % 10) - (i == 4 ? 10 : 0);
+        }
         assert_int_equal(op_program_write(&p, s, k, &in[k]), EMU_OK);
     }
     assert_int_equal(session_run(s), EMU_OK);
@@ -228,6 +232,19 @@ static void test_odd_channels(void **state)
     run("toy64", ELEM_F16);
 }
 
+/* Indices that are known at run time only, one of them from the end. */
+static void test_look_up(void **state)
+{
+    const struct op_shape s = { .type = OP_TYPE_I64, .rank = 2, .dim = { 2, 3 } };
+    uint32_t ids;
+
+    (void)state;
+    assert_int_equal(op_value_new(g, "ids", OP_INPUT, &s, &ids), EMU_OK);
+    assert_int_equal(op_graph_input(g, ids), EMU_OK);
+    output(NODE("Gather", WEIGHTS(10, 24), ids));
+    run("toy64", ELEM_F16);
+}
+
 /* ---- refused ---- */
 
 static void test_obstacles(void **state)
@@ -272,7 +289,7 @@ int main(void)
         TEST(test_residual),  TEST(test_two_readers),     TEST(test_dense),
         TEST(test_dense_f32), TEST(test_scaled_and_read), TEST(test_scaled_and_seen),
         TEST(test_outputs),   TEST(test_odd_channels),    TEST(test_obstacles),
-        TEST(test_range),
+        TEST(test_look_up),   TEST(test_range),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
