@@ -214,12 +214,110 @@ static void test_norm(void **state)
     }
 }
 
+/* ---- few rows and long ones ---- */
+
+/* So many partial results that they are brought together in steps, on the way to the result and
+ * before kernels that read them. */
+static void test_long_rows(void **state)
+{
+    static const uint32_t sizes[][2] = { { 1, 20011 }, { 2, 9000 }, { 5, 4001 }, { 40, 1002 } };
+    static const unsigned number[] = { 1, 2, 4, 5 }; /* not turned: single elements to fetch */
+
+    (void)state;
+    for (unsigned i = 0; i < EMU_COUNT_OF(sizes); i++) {
+        one_reduce("toy64", sizes[i][0], sizes[i][1], number[i]);
+        one_softmax("toy64", sizes[i][0], sizes[i][1], number[i]);
+        one_norm("toy64", sizes[i][0], sizes[i][1], number[i]);
+    }
+}
+
+/* Partial results that are brought together down to a number, whatever a cut would leave. */
+static void test_join(void **state)
+{
+    double *x = ops_numbers(3 * 500, 1);
+    struct ops_output *few;
+    struct ops_fixture r;
+
+    (void)state;
+    ops_fixture_new(&r, "toy64", 0);
+    few = ops_output(&r, row_join(r.g, r.seq, ROW_FOLD_MAX,
+                                  ops_input(&r, ELEM_F32, SHAPE(3, 500), MAP_EVEN, x),
+                                  ROW_MOST_PARTIALS, "join"));
+    ops_run(&r);
+    assert_in_range(few->n / 3, 1, ROW_MOST_PARTIALS);
+    for (uint32_t k = 0; k < 3; k++) {
+        double want = -INFINITY, got = -INFINITY;
+
+        for (uint32_t i = 0; i < 500; i++)
+            want = fmax(want, x[k * 500 + i]);
+        for (uint64_t i = 0; i < few->n / 3; i++)
+            got = fmax(got, few->value[k * (few->n / 3) + i]);
+        assert_true(got == want);
+    }
+    ops_fixture_free(&r);
+    free(x);
+}
+
+/* ---- what is refused, and no memory ---- */
+
+static void test_refused(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 9; i++) {
+        struct ops_fixture r;
+        struct tensor t;
+
+        ops_fixture_new(&r, "toy4", 0);
+        t = i % 3 == 0   ? ops_tensor(&r, ELEM_F32, SHAPE(3), MAP_ONE)
+            : i % 3 == 1 ? ops_tensor(&r, ELEM_U8, SHAPE(3, 4), MAP_ONE)
+                         : graph_variable(r.g, ELEM_F16, SHAPE(3, 0), "none");
+        if (i / 3 == 0)
+            op_row_reduce(r.g, r.seq, ROW_OP_SUM, t, ELEM_F32, "rows");
+        else if (i / 3 == 1)
+            op_row_softmax(r.g, r.seq, t, ROW_SOFTMAX, "rows");
+        else
+            op_row_norm(r.g, r.seq, t, ROW_BY_ROW, NULL, NULL, 1, "rows");
+        assert_int_equal(graph_status(r.g), EMU_BAD_PROGRAM);
+        error_says("rows: expected a matrix of f16 or f32 that is not empty, got ");
+        ops_fixture_free(&r);
+    }
+}
+
+static void test_no_memory(void **state)
+{
+    static const float ones[7] = { 1, 1, 1, 1, 1, 1, 1 };
+    long failures = 0;
+
+    (void)state;
+    for (;; failures++) {
+        struct ops_fixture r;
+        struct tensor t;
+        enum emu_status s;
+
+        ops_fixture_new(&r, "toy4", 0);
+        t = ops_tensor(&r, ELEM_F16, SHAPE(5, 7), MAP_ODD);
+        alloc_test_fail_at(failures);
+        t = op_row_softmax(r.g, r.seq, t, ROW_SOFTMAX, "softmax");
+        t = op_row_norm(r.g, r.seq, t, ROW_BY_COLUMN, ones, NULL, 1, "norm");
+        t = op_row_norm(r.g, r.seq, t, ROW_BY_ROW, ones, ones, 1, "norm");
+        op_row_reduce(r.g, r.seq, ROW_OP_MEAN, t, ELEM_F16, "mean");
+        alloc_test_fail_at(-1);
+        s = graph_status(r.g);
+        ops_fixture_free(&r);
+        if (s == EMU_OK)
+            break;
+        assert_int_equal(s, EMU_NO_MEMORY);
+    }
+    assert_true(failures > 50);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reduce),
-        cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_norm),
+        cmocka_unit_test(test_reduce),    cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_norm),      cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_join),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
