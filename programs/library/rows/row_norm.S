@@ -5,8 +5,6 @@
 #include "../kernel/fields.inc"
 #include "rows.inc"
 
-#define NONE     zero $a2
-
 // $a2 = - mean.
 .macro MEAN state
         PARTIALS \state, sum, f32add, NONE
@@ -34,10 +32,7 @@ ENTRY \name
 .if \bits == 16
         { ld64step $a0:1, $mzero, in+=, 1
           fnop }
-        { nop
-          f16v2tof32 $a4:5, $a0 }
-        { nop
-          f16v2tof32 $a6:7, $a1 }
+        WIDEN
         { nop
           f32v2add $a4:5, $a2:B, $a4:5 }
         { nop
@@ -72,12 +67,7 @@ ENTRY \name
           f32add $a4, $a4, $a0 }
 .L\name\()_store:
         st32step $a4, $mzero, out+=, CTXT_WORKERS
-        add at, at, pitch
-        add sub_at, sub_at, sub_step
-        brnzdec left, .L\name\()_row
-.L\name\()_none:
-        exitz $mzero
-.size \name, .-\name
+        ROWS_END \name
 .endm
 
 ROW_DEVIATION row_deviation_f16 16
@@ -100,18 +90,7 @@ ROW_DEVIATION row_deviation_f32 32
 .macro NORM_BEGIN name bits
 ENTRY \name
         ROWS row_norm, 32 / \bits, .L\name\()_none
-        cmpult u, $mzero, tail
-        add count, count, u
-.endm
-
-// The end of a row and of the kernel.
-.macro NORM_END name
-        add at, at, pitch
-        add sub_at, sub_at, sub_step
-        brnzdec left, .L\name\()_row
-.L\name\()_none:
-        exitz $mzero
-.size \name, .-\name
+        WHOLE_VECTORS
 .endm
 
 .macro ROW_NORM name bits
@@ -134,10 +113,7 @@ NORM_BEGIN \name, \bits
 .if \bits == 16
         { ld64step $a0:1, x, in+=, 1
           fnop }
-        { nop
-          f16v2tof32 $a4:5, $a0 }
-        { nop
-          f16v2tof32 $a6:7, $a1 }
+        WIDEN
         { nop
           f32v2add $a4:5, $a2:B, $a4:5 }
         { nop
@@ -168,7 +144,7 @@ NORM_BEGIN \name, \bits
 .endif
 .L\name\()_stop:
         add params, params, next
-        NORM_END \name
+        ROWS_END \name
 .endm
 
 ROW_NORM row_norm_f16 16
@@ -195,10 +171,7 @@ NORM_BEGIN \name, \bits
 .if \bits == 16
         { ld64step $a0:1, x, in+=, 1
           fnop }
-        { nop
-          f16v2tof32 $a4:5, $a0 }
-        { nop
-          f16v2tof32 $a6:7, $a1 }
+        WIDEN
         { nop
           f32v2add $a4:5, $a2:B, $a4:5 }
         { nop
@@ -234,7 +207,7 @@ NORM_BEGIN \name, \bits
           fnop }
 .endif
 .L\name\()_stop:
-        NORM_END \name
+        ROWS_END \name
 .endm
 
 ROW_NORM_COLUMNS row_norm_columns_f16 16

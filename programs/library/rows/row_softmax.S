@@ -6,15 +6,6 @@
 #include "rows.inc"
 
 #define LOWEST   or $a2, $azero, 0xff800000
-#define NONE     zero $a2
-
-// The vector of f16 in $a0:1 as f32 in $a4:7.
-.macro WIDEN
-        { nop
-          f16v2tof32 $a4:5, $a0 }
-        { nop
-          f16v2tof32 $a6:7, $a1 }
-.endm
 
 // y = e^(x - M), two elements; their sum is added to $a6:7 if wanted.
 .macro EXP2 sum
@@ -88,12 +79,6 @@ ENTRY \name
 ROW_EXP row_exp_f16 16
 ROW_EXP row_exp_f32 32
 
-// What all workers do with whole vectors, the one with the tail included; 2 slots.
-.macro WHOLE_VECTORS
-        cmpult u, $mzero, tail
-        add count, count, u
-.endm
-
 // x is f32, y of the type that the kernel is named after: at and pitch count bytes of an x of that type.
 .macro ROW_SCALE name bits
 ENTRY \name
@@ -134,12 +119,7 @@ ENTRY \name
           fnop }
 .endif
 .L\name\()_stop:
-        add at, at, pitch
-        add sub_at, sub_at, sub_step
-        brnzdec left, .L\name\()_row
-.L\name\()_none:
-        exitz $mzero
-.size \name, .-\name
+        ROWS_END \name
 .endm
 
 ROW_SCALE row_scale_f16 16
@@ -189,12 +169,7 @@ ENTRY \name
           fnop }
 .endif
 .L\name\()_stop:
-        add at, at, pitch
-        add sub_at, sub_at, sub_step
-        brnzdec left, .L\name\()_row
-.L\name\()_none:
-        exitz $mzero
-.size \name, .-\name
+        ROWS_END \name
 .endm
 
 ROW_LOG row_log_f16 16
