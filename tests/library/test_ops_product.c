@@ -189,7 +189,7 @@ static void test_attention(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(t); i++) {
-        const struct product_shape s = { ELEM_F16, t[i].batch, t[i].m, t[i].n, t[i].k, 0 };
+        const struct product_shape s = { ELEM_F16, t[i].batch, t[i].m, t[i].n, t[i].k };
         const struct arch *a = arch_preset(t[i].on);
         struct product_plan p;
         uint64_t cycles;

@@ -16,9 +16,6 @@ enum { PRODUCT_BLOCK_BYTES = 32 };
 struct product_shape {
     enum elem elem;
     uint32_t batch, m, n, k; /* above 0 */
-    /* 0: the right operand is fetched. Otherwise it is held where it is used, and at most so many
-     * tiles hold a block of it. */
-    uint32_t copies;
 };
 
 struct product_plan {

@@ -17,8 +17,6 @@ struct product {
     struct product_plan plan;
     uint32_t block;
     struct tensor a, b;    /* [batch][m][terms], [batch][n][terms]; terms may be filled up */
-    struct tensor blocks;  /* of a constant right operand, [copies][elements]; then b is not used */
-    struct tensor tail;    /* [tiles][block]: what follows the last term; zeros but for a bias */
     struct tensor zeros;   /* [tiles][block] */
     struct tensor results; /* [sk][batch][nb][m][block] */
 };
@@ -63,10 +61,10 @@ static struct share share_at(const struct product *p, uint32_t i)
 
 /* ---- operands ---- */
 
-/* Rows and terms of a matrix [rows][terms] as [rows][blocks * block]; what is missing is `tail` or
+/* Rows and terms of a matrix [rows][terms] as [rows][blocks * block]; what is missing are
  * zeros. */
 static struct tensor take(const struct product *p, struct tensor t, struct range rows,
-                          struct range blocks, struct tensor tail, uint32_t tile)
+                          struct range blocks, uint32_t tile)
 {
     struct graph *g = p->g;
     uint32_t terms = tensor_shape(g, t)[1], begin = blocks.begin * p->block;
@@ -74,12 +72,10 @@ static struct tensor take(const struct product *p, struct tensor t, struct range
     struct tensor part[2];
 
     t = tensor_slice(g, t, 0, rows.begin, rows.end);
-    if (begin >= terms) /* only a bias */
-        return tensor_broadcast(g, tensor_slice(g, tail, 0, tile, tile + 1), 0, size_of(rows));
     part[0] = tensor_slice(g, t, 1, begin, stop);
     if (stop == end)
         return part[0];
-    part[1] = tensor_slice(g, tensor_slice(g, tail, 0, tile, tile + 1), 1, 0, end - stop);
+    part[1] = tensor_slice(g, tensor_slice(g, p->zeros, 0, tile, tile + 1), 1, 0, end - stop);
     part[1] = tensor_broadcast(g, part[1], 0, size_of(rows));
     return tensor_concat(g, part, 2, 1);
 }
@@ -88,7 +84,7 @@ static struct tensor take(const struct product *p, struct tensor t, struct range
 static struct tensor left(const struct product *p, const struct share *s, uint32_t batch)
 {
     uint32_t rows = size_of(s->m), kb = size_of(s->kb);
-    struct tensor t = take(p, tensor_index(p->g, p->a, batch), s->m, s->kb, p->tail, s->tile);
+    struct tensor t = take(p, tensor_index(p->g, p->a, batch), s->m, s->kb, s->tile);
 
     t = tensor_reshape(p->g, t, 3, (const uint32_t[]){ rows, kb, p->block });
     return tensor_flatten(p->g, tensor_transpose(p->g, t, (const unsigned[]){ 1, 0, 2 }));
@@ -103,7 +99,7 @@ static struct tensor right(const struct product *p, const struct share *s, uint3
     struct tensor part[2];
 
     part[0] = take(p, tensor_index(g, p->b, batch), (struct range){ s->nb.begin * p->block, stop },
-                   s->kb, p->zeros, s->tile);
+                   s->kb, s->tile);
     if (stop < end) {
         part[1] = tensor_reshape(g, tensor_index(g, p->zeros, s->tile), 3,
                                  (const uint32_t[]){ 1, 1, p->block });
@@ -200,18 +196,12 @@ static struct tensor add(struct product *p)
 /* ---- the product ---- */
 
 /* A constant row of a block for every tile, of which only the first value may not be 0. */
-static struct tensor row_constant(struct graph *g, enum elem e, float first, const char *name)
+static struct tensor new_zeros(struct graph *g, enum elem e)
 {
     uint32_t shape[2] = { graph_compute_tiles(g), product_block(e) };
-    uint8_t row[PRODUCT_BLOCK_BYTES] = { 0 };
-    struct fp_env env = { 0 };
-    struct tensor t;
+    const uint8_t row[PRODUCT_BLOCK_BYTES] = { 0 };
+    struct tensor t = graph_constant_repeated(g, e, 2, shape, row, "zeros");
 
-    if (e == ELEM_F16)
-        *(uint16_t *)row = fp_f16_from_f64((double)first, 0, &env);
-    else
-        *(float *)row = first;
-    t = graph_constant_repeated(g, e, 2, shape, row, name);
     for (uint32_t i = 0; i < shape[0]; i++)
         graph_map(g, tensor_index(g, t, i), i);
     return t;
@@ -235,7 +225,7 @@ static int read_shape(struct graph *g, struct tensor a, struct tensor b, struct 
                    name, tensor_rank(g, a), tensor_rank(g, b));
         return 0;
     }
-    *s = (struct product_shape){ tensor_elem(g, a), x[0], x[1], y[2], x[2], 0 };
+    *s = (struct product_shape){ tensor_elem(g, a), x[0], x[1], y[2], x[2] };
     if (s->elem != tensor_elem(g, b) || (s->elem != ELEM_F16 && s->elem != ELEM_F32)) {
         graph_fail(g, EMU_BAD_PROGRAM, "%s: expected two operands f16 or f32, got %s and %s", name,
                    elem_name(s->elem), elem_name(tensor_elem(g, b)));
@@ -269,7 +259,7 @@ static struct tensor build(struct product *p, const char *name)
         return p->a;
     }
     p->block = product_block(s->elem);
-    p->tail = p->zeros = row_constant(g, s->elem, 0, "zeros");
+    p->zeros = new_zeros(g, s->elem);
     p->a = product_rows(g, p->seq, p->a, p->zeros, "rows");
     p->b = product_rows(g, p->seq, p->b, p->zeros, "columns");
     multiply(p);

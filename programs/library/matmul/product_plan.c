@@ -65,10 +65,9 @@ static void cost_data(const struct search *w, const struct part *s, struct produ
 {
     uint64_t left = s->batch * s->m * s->kb;
     uint64_t right = s->batch * s->nb * s->kb * product_block(p->shape.elem);
-    uint64_t fetched = left + (p->shape.copies ? 0 : right);
 
     p->cost = (struct plan_cost){ 0 };
-    p->cost.exchange_in = fetched * BLOCK_WORDS + w->latency;
+    p->cost.exchange_in = (left + right) * BLOCK_WORDS + w->latency;
     p->cost.sync = w->a->sync_chip_cycles;
     p->cost.tile_bytes = (left + right + s->batch * s->m * s->nb) * PRODUCT_BLOCK_BYTES;
     if (p->sk > 1)
@@ -109,7 +108,6 @@ static void try_cut(const struct search *w, struct product_plan p)
 
 static void try_cuts(const struct search *w, struct product_plan p)
 {
-    uint32_t most = p.shape.copies && p.shape.copies < p.shape.m ? p.shape.copies : p.shape.m;
     uint64_t t = w->tiles;
 
     for (p.sb = 1; p.sb <= t && p.sb != UINT32_MAX; p.sb = next_cut(p.shape.batch, p.sb)) {
@@ -118,7 +116,7 @@ static void try_cuts(const struct search *w, struct product_plan p)
             uint64_t parts = (uint64_t)p.sk * p.sb;
 
             for (p.sn = 1; p.sn != UINT32_MAX && p.sn * parts <= t; p.sn = next_cut(p.nb, p.sn)) {
-                for (p.sm = 1; p.sm <= most && p.sm * p.sn * parts <= t;
+                for (p.sm = 1; p.sm <= p.shape.m && p.sm * p.sn * parts <= t;
                      p.sm = next_cut(p.shape.m, p.sm))
                     try_cut(w, p);
             }
