@@ -141,8 +141,7 @@ static int is_for_convolutions(const struct op_graph *g, uint32_t value)
         const struct op_node *n = &g->node[i];
 
         for (uint32_t k = 0; k < n->ins; k++) {
-            if (n->in[k] == value &&
-                (strcmp(n->row->name, "Conv") || k || !dense_layer_of(g, n, &d)))
+            if (n->in[k] == value && (!op_node_is(n, "Conv") || k || !dense_layer_of(g, n, &d)))
                 return 0;
         }
     }

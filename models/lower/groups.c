@@ -12,11 +12,6 @@ struct grouping {
     struct node_groups *out;
 };
 
-static int is_op(const struct op_node *n, const char *name)
-{
-    return !strcmp(n->row->name, name);
-}
-
 /* The node that alone reads the first result of a node; NULL: there is none, or it is taken. */
 static const struct op_node *sole_reader(const struct grouping *s, const struct op_node *n)
 {
@@ -58,7 +53,8 @@ static void extend_dense(struct grouping *s, struct node_group *group, const str
     const struct op_shape *shape = &s->g->value[n->out[0]].shape;
     const struct op_node *next;
 
-    while ((next = sole_reader(s, n)) && group->nodes < GROUP_NODES - 1 && is_op(next, "Add")) {
+    while ((next = sole_reader(s, n)) && group->nodes < GROUP_NODES - 1 &&
+           op_node_is(next, "Add")) {
         uint32_t other = other_input(next, n->out[0]);
         const struct op_value *v = &s->g->value[other];
 
@@ -76,11 +72,11 @@ static void extend_dense(struct grouping *s, struct node_group *group, const str
     }
     if (!next)
         return;
-    if (is_op(next, "Relu"))
+    if (op_node_is(next, "Relu"))
         group->act = ACT_RELU;
-    else if (is_op(next, "Swish"))
+    else if (op_node_is(next, "Swish"))
         group->act = ACT_SWISH;
-    else if (is_op(next, "Sigmoid") && l->linear)
+    else if (op_node_is(next, "Sigmoid") && l->linear)
         group->act = ACT_SIGMOID;
     if (group->act != ACT_NONE)
         take(s, group, next);
@@ -96,7 +92,7 @@ static void find_groups(struct grouping *s, struct node_group *of_node)
 
         *group =
             (struct node_group){ .node = { i }, .nodes = 1, .bias = OP_NONE, .added = OP_NONE };
-        if (!s->is_taken[i] && (s->real == ELEM_F16 || is_op(n, "Conv")) &&
+        if (!s->is_taken[i] && (s->real == ELEM_F16 || op_node_is(n, "Conv")) &&
             dense_layer_of(s->g, n, &l))
             extend_dense(s, group, n, &l);
     }

@@ -10,6 +10,12 @@
 #include "models/operators/operators.h"
 #include "programs/programs.h"
 
+/* Blocks of channels of a field, the last one filled up. */
+static inline uint32_t channel_blocks_of(uint32_t channels)
+{
+    return (channels + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK;
+}
+
 enum { GROUP_NODES = 4 };
 
 struct node_group {

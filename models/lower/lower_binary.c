@@ -29,11 +29,6 @@ static const struct binary_row *row_of(const struct op_node *n)
     return NULL;
 }
 
-static int is_op(const struct op_node *n, const char *name)
-{
-    return !strcmp(n->row->name, name);
-}
-
 static int is_field_like(const struct lowering *l, uint32_t value, const struct activation *f,
                          unsigned axis)
 {
@@ -128,9 +123,9 @@ static void on_views(struct lowering *l, const struct op_node *n, const struct b
 
     for (uint32_t k = 1; k < n->ins; k++)
         t = fn_two(&f, row->op, t, operand(l, n, row->swapped ? 0 : k));
-    if (is_op(n, "Mean") && n->ins > 1)
+    if (op_node_is(n, "Mean") && n->ins > 1)
         t = fn_by(&f, BINARY_MUL, t, 1.0 / n->ins);
-    if (is_op(n, "Xor"))
+    if (op_node_is(n, "Xor"))
         t = fn_from(&f, BINARY_SUB, 1, t);
     if (n->ins == 1)
         lower_set_alias(l, n->out[0], n->in[0], t);
@@ -162,15 +157,15 @@ enum emu_status lower_binary(struct lowering *l, const struct node_group *group,
     const struct binary_row *row = row_of(n);
 
     (void)group;
-    if (is_op(n, "Where")) {
+    if (op_node_is(n, "Where")) {
         where(l, n);
         return EMU_OK;
     }
-    if (is_op(n, "PRelu")) {
+    if (op_node_is(n, "PRelu")) {
         prelu(l, n);
         return EMU_OK;
     }
-    if (n->ins != 2 || is_op(n, "Mean") || is_op(n, "Xor")) {
+    if (n->ins != 2 || op_node_is(n, "Mean") || op_node_is(n, "Xor")) {
         on_views(l, n, row);
         return EMU_OK;
     }
@@ -184,9 +179,9 @@ enum emu_status lower_binary(struct lowering *l, const struct node_group *group,
 
 const char *binary_obstacle(const struct op_graph *g, const struct op_node *n)
 {
-    int first = is_op(n, "Where");
+    int first = op_node_is(n, "Where");
 
-    if (!row_of(n) && !first && !is_op(n, "PRelu"))
+    if (!row_of(n) && !first && !op_node_is(n, "PRelu"))
         return "no kernel of this function is built yet";
     for (uint32_t k = 0; k < n->ins; k++) {
         if (op_type_kind(g->value[n->in[k]].shape.type) == OP_KIND_INT)

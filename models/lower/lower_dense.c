@@ -69,7 +69,7 @@ const char *dense_obstacle(const struct op_graph *g, const struct op_node *n)
 {
     struct dense_layer d;
 
-    if (!strcmp(n->row->name, "ConvTranspose"))
+    if (op_node_is(n, "ConvTranspose"))
         return "transposed convolutions are not lowered yet";
     if (!op_value_constant_kind(&g->value[n->in[1]]))
         return "weights that are not constant";

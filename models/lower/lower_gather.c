@@ -53,12 +53,12 @@ const char *gather_obstacle(const struct op_graph *g, const struct op_node *n)
     int found = 0;
 
     for (unsigned k = 0; k < EMU_COUNT_OF(built); k++)
-        found |= !strcmp(n->row->name, built[k]);
+        found |= op_node_is(n, built[k]);
     if (!found)
         return "no lowering of the operator is built yet";
     if (op_value_constant_kind(&g->value[n->in[1]]))
         return NULL;
-    if (!strcmp(n->row->name, "Gather") && !op_int(&c, "axis") &&
+    if (op_node_is(n, "Gather") && !op_int(&c, "axis") &&
         op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_FLOAT)
         return NULL; /* look_up() */
     return "indices that are known at run time only";

@@ -154,7 +154,7 @@ static struct activation over_windows(struct lowering *l, const struct op_node *
 {
     const struct formula f = { l, n->name };
     struct op_call c = lower_call(l, n);
-    int max = !strcmp(n->row->name, "MaxPool");
+    int max = op_node_is(n, "MaxPool");
     enum binary_op op = max ? BINARY_MAX : BINARY_ADD;
     struct activation y = x;
 
@@ -178,7 +178,7 @@ enum emu_status lower_pool(struct lowering *l, const struct node_group *group,
     struct op_window w;
 
     (void)group;
-    if (!strcmp(n->row->name, "GlobalMaxPool")) {
+    if (op_node_is(n, "GlobalMaxPool")) {
         uint32_t rows = s->dim[0] * s->dim[1];
         struct tensor t =
             tensor_reshape(l->g, lower_view(l, n->in[0]), 2,
@@ -188,11 +188,11 @@ enum emu_status lower_pool(struct lowering *l, const struct node_group *group,
         return EMU_OK;
     }
     x = input_of(l, n->in[0]);
-    if (!strcmp(n->row->name, "GlobalAveragePool"))
+    if (op_node_is(n, "GlobalAveragePool"))
         y = op_global_pool(l->nn, x, n->name);
     else if (!read_window(l->og, n, &w))
         return EMU_BAD_FILE;
-    else if (!strcmp(n->row->name, "MaxPool") && is_square(&w))
+    else if (op_node_is(n, "MaxPool") && is_square(&w))
         y = op_max_pool(l->nn, x, (uint32_t)w.kernel[0], (uint32_t)w.stride[0],
                         (uint32_t)w.begin[0], n->name);
     else
@@ -213,16 +213,16 @@ const char *pool_obstacle(const struct op_graph *g, const struct op_node *n)
     int found = 0;
 
     for (unsigned k = 0; k < EMU_COUNT_OF(built); k++)
-        found |= !strcmp(n->row->name, built[k]);
+        found |= op_node_is(n, built[k]);
     if (!found)
         return "this kind of pool is not lowered yet";
     if (op_type_kind(s->type) != OP_KIND_FLOAT)
         return "integers";
-    if (!strcmp(n->row->name, "GlobalMaxPool"))
+    if (op_node_is(n, "GlobalMaxPool"))
         return NULL;
     if (s->rank > 4 || s->rank < 3)
         return "more than two dimensions behind the channels";
-    if (!strcmp(n->row->name, "GlobalAveragePool"))
+    if (op_node_is(n, "GlobalAveragePool"))
         return NULL;
     if (!read_window(g, n, &w))
         return "its windows";

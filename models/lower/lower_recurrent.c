@@ -17,14 +17,9 @@ struct cell {
     int linear_before_reset;
 };
 
-static int is_op(const struct op_node *n, const char *name)
-{
-    return !strcmp(n->row->name, name);
-}
-
 static unsigned gates_of(const struct op_node *n)
 {
-    return is_op(n, "LSTM") ? 4 : is_op(n, "GRU") ? 3 : 1;
+    return op_node_is(n, "LSTM") ? 4 : op_node_is(n, "GRU") ? 3 : 1;
 }
 
 static int has(const struct op_node *n, uint32_t k)
@@ -107,9 +102,9 @@ static struct tensor gru_step(const struct cell *c, struct tensor x, struct tens
 static struct tensor step(const struct op_node *n, const struct cell *c, struct tensor x,
                           struct tensor h, struct tensor *state)
 {
-    if (is_op(n, "LSTM"))
+    if (op_node_is(n, "LSTM"))
         return lstm_step(c, x, h, state);
-    if (is_op(n, "GRU"))
+    if (op_node_is(n, "GRU"))
         return gru_step(c, x, h);
     return fn(&c->f, UNARY_TANH, fn_two(&c->f, BINARY_ADD, x, times(&c->f, h, c->r)));
 }
@@ -148,7 +143,7 @@ static void begin(struct cell *c, const struct op_node *n, uint32_t d)
 
         t = plus_row(&c->f, t, tensor_slice(l->g, b, 0, 0, size));
         c->r_bias = tensor_slice(l->g, b, 0, size, 2 * size);
-        if (!is_op(n, "GRU"))
+        if (!op_node_is(n, "GRU"))
             t = plus_row(&c->f, t, c->r_bias);
     }
     c->in = tensor_reshape(l->g, t, 3, (const uint32_t[]){ c->steps, c->batch, size });

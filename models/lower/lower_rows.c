@@ -63,36 +63,21 @@ static const struct reduce_row *reduction_of(const struct op_node *n)
     return NULL;
 }
 
-static int is_op(const struct op_node *n, const char *name)
-{
-    return !strcmp(n->row->name, name);
-}
-
-static unsigned axis_of(const struct lowering *l, const struct op_node *n)
-{
-    struct op_call c = lower_call(l, n);
-    int64_t a = op_int(&c, "axis");
-
-    return (unsigned)(a < 0 ? a + (int64_t)lower_shape(l, n->in[0])->rank : a);
-}
-
 /* A mean of [n][c][h][w] over all of its field. */
 static int is_global_mean(const struct lowering *l, const struct op_node *n, uint32_t set)
 {
     const struct op_shape *s = lower_shape(l, n->in[0]);
 
-    return is_op(n, "ReduceMean") && s->rank == 4 && set == 0xc && lower_has_field(l, n->in[0], 1);
+    return op_node_is(n, "ReduceMean") && s->rank == 4 && set == 0xc &&
+           lower_has_field(l, n->in[0], 1);
 }
 
-static enum emu_status global_mean(struct lowering *l, const struct op_node *n)
+static void global_mean(struct lowering *l, const struct op_node *n)
 {
-    const struct op_shape *s = lower_shape(l, n->in[0]), *to = lower_shape(l, n->out[0]);
+    const struct op_shape *s = lower_shape(l, n->in[0]);
     struct activation x = lower_field(l, n->in[0], 1, s->dim[0], s->dim[2], s->dim[3]);
 
-    if (to->rank != 4 && to->rank != 2)
-        return FAIL(BAD_FILE, "a mean of rank %u", to->rank);
     lower_set_field(l, n->out[0], op_global_pool(l->nn, x, n->name), 1);
-    return EMU_OK;
 }
 
 /* [r] again for each of n columns. */
@@ -144,9 +129,9 @@ static enum emu_status lower_place(struct lowering *l, const struct op_node *n)
 {
     const struct formula f = { l, n->name };
     struct op_call c = lower_call(l, n);
-    unsigned axis = axis_of(l, n);
-    struct tensor t = place(&f, lower_rows(l, lower_view(l, n->in[0]), axis), is_op(n, "ArgMin"),
-                            (int)op_int(&c, "select_last_index"));
+    unsigned axis = lower_axis(l, n);
+    struct tensor t = place(&f, lower_rows(l, lower_view(l, n->in[0]), axis),
+                            op_node_is(n, "ArgMin"), (int)op_int(&c, "select_last_index"));
 
     lower_set_view(l, n->out[0], op_cast(l->g, l->seq, t, ELEM_I32, n->name));
     return EMU_OK;
@@ -163,11 +148,13 @@ enum emu_status lower_reduce(struct lowering *l, const struct node_group *group,
     struct tensor t;
 
     (void)group;
-    if (is_op(n, "ArgMax") || is_op(n, "ArgMin"))
+    if (op_node_is(n, "ArgMax") || op_node_is(n, "ArgMin"))
         return lower_place(l, n);
     TRY(op_axes(&c, "axes", lower_shape(l, n->in[0])->rank, &set));
-    if (is_global_mean(l, n, set))
-        return global_mean(l, n);
+    if (is_global_mean(l, n, set)) {
+        global_mean(l, n);
+        return EMU_OK;
+    }
     t = lower_view(l, n->in[0]);
     if (op_knows(&c, "noop_with_empty_axes") && op_int(&c, "noop_with_empty_axes") &&
         !op_ints(&c, "axes", &list)) {
@@ -175,16 +162,16 @@ enum emu_status lower_reduce(struct lowering *l, const struct node_group *group,
         return EMU_OK;
     }
     t = rows_over(l, t, set);
-    if (is_op(n, "ReduceLogSumExp")) {
+    if (op_node_is(n, "ReduceLogSumExp")) {
         lower_set_view(l, n->out[0], log_sum_exp(&f, t));
         return EMU_OK;
     }
-    if (is_op(n, "ReduceL1"))
+    if (op_node_is(n, "ReduceL1"))
         t = fn(&f, UNARY_ABS, t);
     t = row_sum(&f, row->op, t);
-    if (is_op(n, "ReduceL2"))
+    if (op_node_is(n, "ReduceL2"))
         t = fn(&f, UNARY_SQRT, t);
-    if (is_op(n, "ReduceLogSum"))
+    if (op_node_is(n, "ReduceLogSum"))
         t = fn(&f, UNARY_LOG, t);
     lower_set_view(l, n->out[0], t);
     return EMU_OK;
@@ -192,7 +179,7 @@ enum emu_status lower_reduce(struct lowering *l, const struct node_group *group,
 
 const char *reduce_obstacle(const struct op_graph *g, const struct op_node *n)
 {
-    if (!reduction_of(n) && !is_op(n, "ArgMax") && !is_op(n, "ArgMin"))
+    if (!reduction_of(n) && !op_node_is(n, "ArgMax") && !op_node_is(n, "ArgMin"))
         return "no lowering of the operator is built yet";
     return op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_FLOAT ? NULL : "integers";
 }
@@ -217,13 +204,13 @@ static enum emu_status hardmax(struct lowering *l, const struct op_node *n, stru
 enum emu_status lower_softmax(struct lowering *l, const struct node_group *group,
                               const struct op_node *n)
 {
-    unsigned axis = axis_of(l, n);
+    unsigned axis = lower_axis(l, n);
     struct tensor t = lower_rows(l, lower_view(l, n->in[0]), axis);
 
     (void)group;
-    if (is_op(n, "Hardmax"))
+    if (op_node_is(n, "Hardmax"))
         return hardmax(l, n, t, axis);
-    t = op_row_softmax(l->g, l->seq, t, is_op(n, "LogSoftmax") ? ROW_LOG_SOFTMAX : ROW_SOFTMAX,
+    t = op_row_softmax(l->g, l->seq, t, op_node_is(n, "LogSoftmax") ? ROW_LOG_SOFTMAX : ROW_SOFTMAX,
                        n->name);
     lower_set_view(l, n->out[0], lower_from_rows(l, t, lower_shape(l, n->out[0]), axis));
     return EMU_OK;
@@ -258,7 +245,7 @@ static enum emu_status layer_norm(struct lowering *l, const struct op_node *n)
 {
     struct op_call c = lower_call(l, n);
     const struct op_shape *s = lower_shape(l, n->in[0]);
-    unsigned axis = axis_of(l, n);
+    unsigned axis = lower_axis(l, n);
     uint32_t rows = (uint32_t)op_shape_span(s, 0, axis);
     uint32_t length = (uint32_t)op_shape_span(s, axis, s->rank);
     struct tensor t =
@@ -406,11 +393,11 @@ enum emu_status lower_norm(struct lowering *l, const struct node_group *group,
                            const struct op_node *n)
 {
     (void)group;
-    if (is_op(n, "LayerNormalization"))
+    if (op_node_is(n, "LayerNormalization"))
         return layer_norm(l, n);
-    if (is_op(n, "InstanceNormalization"))
+    if (op_node_is(n, "InstanceNormalization"))
         return instance_norm(l, n);
-    if (is_op(n, "MeanVarianceNormalization"))
+    if (op_node_is(n, "MeanVarianceNormalization"))
         return variance_norm(l, n);
     return batch_norm(l, n);
 }
@@ -423,7 +410,7 @@ const char *norm_obstacle(const struct op_graph *g, const struct op_node *n)
     int found = 0;
 
     for (unsigned k = 0; k < EMU_COUNT_OF(built); k++)
-        found |= is_op(n, built[k]);
+        found |= op_node_is(n, built[k]);
     if (!found)
         return "no lowering of the operator is built yet";
     for (uint32_t k = 1; k < n->ins; k++) {

@@ -217,8 +217,7 @@ static void split(struct lowering *l, const struct op_node *n)
 {
     struct op_call c = lower_call(l, n);
     const struct op_shape *x = lower_shape(l, n->in[0]);
-    int64_t a = op_int(&c, "axis");
-    unsigned axis = (unsigned)(a < 0 ? a + (int64_t)x->rank : a);
+    unsigned axis = lower_axis(l, n);
     struct tensor t = lower_view(l, n->in[0]);
     uint32_t at = 0, each = x->dim[axis] / n->outs;
     const int64_t *size;
@@ -262,10 +261,7 @@ static int join_fields(struct lowering *l, const struct op_node *n, unsigned axi
 
 static void concat(struct lowering *l, const struct op_node *n)
 {
-    struct op_call c = lower_call(l, n);
-    int64_t a = op_int(&c, "axis");
-    const struct op_shape *to = lower_shape(l, n->out[0]);
-    unsigned axis = (unsigned)(a < 0 ? a + (int64_t)to->rank : a);
+    unsigned axis = lower_axis(l, n);
     struct tensor *part;
     uint32_t parts = 0;
 
@@ -302,18 +298,18 @@ enum emu_status lower_slice(struct lowering *l, const struct node_group *group,
                             const struct op_node *n)
 {
     (void)group;
-    if (!strcmp(n->row->name, "Concat"))
+    if (op_node_is(n, "Concat"))
         concat(l, n);
-    else if (!strcmp(n->row->name, "Split"))
+    else if (op_node_is(n, "Split"))
         split(l, n);
     else
-        return lower_moved(l, n, strcmp(n->row->name, "Pad") ? 0 : pad_value(l, n));
+        return lower_moved(l, n, !op_node_is(n, "Pad") ? 0 : pad_value(l, n));
     return EMU_OK;
 }
 
 const char *slice_obstacle(const struct op_graph *g, const struct op_node *n)
 {
-    if (!strcmp(n->row->name, "Concat"))
+    if (op_node_is(n, "Concat"))
         return NULL;
     for (uint32_t k = 1; k < n->ins; k++) {
         if (n->in[k] != OP_NONE && !op_value_constant_kind(&g->value[n->in[k]]))

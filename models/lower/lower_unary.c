@@ -13,7 +13,7 @@ static double number_of(const struct formula *f, const struct op_node *n, const 
 
     if (!op_has(&c, name))
         return otherwise;
-    if (!strcmp(n->row->name, "Clip"))
+    if (op_node_is(n, "Clip"))
         return lower_scalar(f->l, op_tensor_value(&c, name), &number) ? number : otherwise;
     return op_float(&c, name);
 }
@@ -275,7 +275,7 @@ const char *unary_obstacle(const struct op_graph *g, const struct op_node *n)
         return "no kernel of this function is built yet";
     if (op_type_kind(g->value[n->in[0]].shape.type) == OP_KIND_INT)
         return "integers";
-    if (!strcmp(n->row->name, "Clip")) {
+    if (op_node_is(n, "Clip")) {
         const struct lowering l = { .og = g };
 
         for (unsigned k = 0; k < 2; k++) {

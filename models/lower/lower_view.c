@@ -3,11 +3,6 @@
 
 #include "models/lower/lowering.h"
 
-static int is_op(const struct op_node *n, const char *name)
-{
-    return !strcmp(n->row->name, name);
-}
-
 enum emu_status lower_alias(struct lowering *l, const struct node_group *group,
                             const struct op_node *n)
 {
@@ -88,15 +83,15 @@ enum emu_status lower_view_node(struct lowering *l, const struct node_group *gro
     struct tensor t = lower_view(l, n->in[0]);
 
     (void)group;
-    if (is_op(n, "Transpose"))
+    if (op_node_is(n, "Transpose"))
         t = transposed(l, n, t);
-    else if (is_op(n, "Expand"))
+    else if (op_node_is(n, "Expand"))
         t = lower_broadcast(l, t, lower_shape(l, n->out[0]));
-    else if (is_op(n, "Tile"))
+    else if (op_node_is(n, "Tile"))
         t = tiled(l, n, t);
-    else if (is_op(n, "DepthToSpace"))
+    else if (op_node_is(n, "DepthToSpace"))
         t = blocks_to_space(l, n, t);
-    else if (is_op(n, "SpaceToDepth"))
+    else if (op_node_is(n, "SpaceToDepth"))
         t = space_to_blocks(l, n, t);
     lower_set_alias(l, n->out[0], n->in[0], t);
     return EMU_OK;

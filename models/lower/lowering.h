@@ -118,5 +118,7 @@ lower_obstacle recurrent_obstacle, dense_obstacle, binary_obstacle, unary_obstac
 
 /* For a family whose shapes and attributes are asked for. */
 struct op_call lower_call(const struct lowering *l, const struct op_node *n);
+/* The attribute `axis`, counted from the first dimension of the first input. */
+unsigned lower_axis(const struct lowering *l, const struct op_node *n);
 
 #endif

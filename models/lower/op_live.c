@@ -29,7 +29,7 @@ int node_group_conv(const struct op_graph *g, const struct node_group *group,
 
     if (!dense_layer_of(g, &g->node[group->node[0]], layer) || layer->linear)
         return 0;
-    if (o->real != ELEM_F16 && strcmp(g->node[group->node[0]].row->name, "Conv"))
+    if (o->real != ELEM_F16 && !op_node_is(&g->node[group->node[0]], "Conv"))
         return 0;
     x = (struct activation){ .n = layer->n, .c = layer->in_c, .h = layer->h, .w = layer->w };
     other = x;
@@ -56,8 +56,7 @@ static uint64_t value_bytes(const struct live_walk *w, uint32_t value)
     if (value_is_picture(w->g, value))
         return n / s->dim[1] * 4 * HALF_BYTES;
     if (s->rank == 4 && s->dim[1])
-        return n / s->dim[1] * ((s->dim[1] + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK) * CHANNEL_BLOCK *
-               HALF_BYTES;
+        return n / s->dim[1] * channel_blocks_of(s->dim[1]) * CHANNEL_BLOCK * HALF_BYTES;
     return n * (w->o->real == ELEM_F32 ? 4 : HALF_BYTES);
 }
 
@@ -66,7 +65,7 @@ static int is_view(const struct op_node *n)
     static const char *const family[] = { "view", "slice", "alias" };
 
     for (unsigned k = 0; k < EMU_COUNT_OF(family); k++) {
-        if (!strcmp(n->row->family->name, family[k]) && strcmp(n->row->name, "Concat"))
+        if (!strcmp(n->row->family->name, family[k]) && !op_node_is(n, "Concat"))
             return 1;
     }
     return 0;

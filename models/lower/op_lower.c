@@ -53,8 +53,8 @@ static const char *obstacle_of(const struct op_graph *g, const struct op_node *n
             return "a result has no elements";
     }
     for (uint32_t k = 1; k < n->outs; k++) {
-        if (n->out[k] != OP_NONE && g->value[n->out[k]].readers && strcmp(n->row->name, "Split") &&
-            strcmp(n->row->name, "LayerNormalization") && strcmp(n->row->family->name, "recurrent"))
+        if (n->out[k] != OP_NONE && g->value[n->out[k]].readers && !op_node_is(n, "Split") &&
+            !op_node_is(n, "LayerNormalization") && strcmp(n->row->family->name, "recurrent"))
             return "results beside the first one";
     }
     return f->obstacle ? f->obstacle(g, n) : NULL;

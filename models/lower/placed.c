@@ -59,8 +59,8 @@ static uint64_t pack_one(enum elem e, double v)
     return bits;
 }
 
-static struct tensor constant_of(struct lowering *l, enum elem e, const struct op_tensor *t,
-                                 const char *name)
+struct tensor lower_numbers(struct lowering *l, enum elem e, const struct op_tensor *t,
+                            const char *name)
 {
     uint64_t n = op_shape_count(&t->shape);
     uint32_t size = elem_bytes(e);
@@ -82,12 +82,6 @@ static struct tensor constant_of(struct lowering *l, enum elem e, const struct o
     return c;
 }
 
-struct tensor lower_numbers(struct lowering *l, enum elem e, const struct op_tensor *t,
-                            const char *name)
-{
-    return constant_of(l, e, t, name);
-}
-
 static void place_constant(struct lowering *l, uint32_t value)
 {
     const struct op_value *v = &l->og->value[value];
@@ -99,7 +93,7 @@ static void place_constant(struct lowering *l, uint32_t value)
         graph_fail(l->g, s, "%s", emu_error());
         return;
     }
-    l->at[value].view = constant_of(l, lower_elem(l, v->shape.type), &t, v->name);
+    l->at[value].view = lower_numbers(l, lower_elem(l, v->shape.type), &t, v->name);
     l->at[value].has_view = 1;
     new_storage(l, value);
     lower_pin(l, value);
@@ -169,7 +163,7 @@ struct tensor lower_from_rows(struct lowering *l, struct tensor t, const struct 
 static struct tensor view_of_field(struct lowering *l, const struct activation *f, unsigned axis,
                                    const struct op_shape *s)
 {
-    uint32_t blocks = (f->c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK;
+    uint32_t blocks = channel_blocks_of(f->c);
     uint32_t positions = f->n * f->h * f->w;
     struct tensor t =
         tensor_reshape(l->g, f->t, 3, (const uint32_t[]){ blocks, positions, CHANNEL_BLOCK });
@@ -185,7 +179,7 @@ static struct tensor view_of_field(struct lowering *l, const struct activation *
 static struct tensor blocks_of_rows(struct lowering *l, struct tensor rows)
 {
     uint32_t positions = tensor_shape(l->g, rows)[0], c = tensor_shape(l->g, rows)[1];
-    uint32_t blocks = (c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK, rest = blocks * CHANNEL_BLOCK - c;
+    uint32_t blocks = channel_blocks_of(c), rest = blocks * CHANNEL_BLOCK - c;
 
     if (rest) {
         const struct op_shape zeros = { .rank = 2, .dim = { positions, rest } };
@@ -203,7 +197,7 @@ static struct activation field_of_view(struct lowering *l, struct tensor t, unsi
 {
     struct tensor rows = lower_rows(l, t, axis);
     uint32_t c = tensor_shape(l->g, rows)[1];
-    uint32_t blocks = (c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK;
+    uint32_t blocks = channel_blocks_of(c);
     const uint32_t shape[] = { blocks, n, h, w, CHANNEL_BLOCK };
     struct activation f = { .n = n, .c = c, .h = h, .w = w };
 
@@ -219,7 +213,7 @@ static struct activation field_of_view(struct lowering *l, struct tensor t, unsi
 static struct activation reshaped(struct lowering *l, const struct activation *f, uint32_t n,
                                   uint32_t h, uint32_t w)
 {
-    const uint32_t shape[] = { (f->c + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK, n, h, w, CHANNEL_BLOCK };
+    const uint32_t shape[] = { channel_blocks_of(f->c), n, h, w, CHANNEL_BLOCK };
 
     if (f->n == n && f->h == h && f->w == w)
         return *f;
@@ -354,4 +348,12 @@ struct tensor lower_filled(struct lowering *l, enum elem e, const struct op_shap
 struct op_call lower_call(const struct lowering *l, const struct op_node *n)
 {
     return op_attrs_of(l->og, n);
+}
+
+unsigned lower_axis(const struct lowering *l, const struct op_node *n)
+{
+    struct op_call c = lower_call(l, n);
+    int64_t axis = op_int(&c, "axis");
+
+    return (unsigned)(axis < 0 ? axis + (int64_t)lower_shape(l, n->in[0])->rank : axis);
 }

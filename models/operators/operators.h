@@ -4,6 +4,8 @@
 #ifndef MODELS_OPERATORS_H
 #define MODELS_OPERATORS_H
 
+#include <string.h>
+
 #include "models/graph/op_graph.h"
 
 enum { OP_MANY = 4096 }; /* inputs or outputs of a node, at most */
@@ -64,6 +66,12 @@ struct op_call {
 static inline struct op_call op_attrs_of(const struct op_graph *g, const struct op_node *n)
 {
     return (struct op_call){ .row = n->row, .attr = n->attr, .g = g };
+}
+
+/* Whether a node is this operator. */
+static inline int op_node_is(const struct op_node *n, const char *name)
+{
+    return !strcmp(n->row->name, name);
 }
 
 /* The attributes. A name that the row lacks, or of another kind, is a defect of the caller, except

@@ -64,7 +64,7 @@ const struct op_node *op_pass_made_by(const struct op_pass *p, uint32_t value, c
     if (value >= p->values || p->producer[value] == OP_NONE)
         return NULL;
     n = &p->old[p->producer[value]];
-    return strcmp(n->row->name, op) ? NULL : n;
+    return op_node_is(n, op) ? n : NULL;
 }
 
 int op_pass_scalar(const struct op_pass *p, uint32_t value, double *number)

@@ -50,6 +50,10 @@ void model_hopeless(const struct net_graph *ng, const struct arch *a, FILE *f);
 /* The same as JSON: new objects; NULL when out of memory. */
 json_t *model_hopeless_json(const struct net_graph *ng, const struct arch *a);
 json_t *model_report_json(const struct model_answer *m);
+/* The machine stopped before the end: says why on stderr, with a subject as request_failed() has
+ * it, and prints the cycles until then, but no bill of layers. EMU_NO_MEMORY. */
+enum emu_status model_report_fault(const struct request *q, const char *subject,
+                                   struct session *s) EMU_MUST_CHECK;
 /* Adds the best classes of all pictures to an object. Of m only facts (batch, classes), picture
  * (NULL: without names) and scores count. 0 when out of memory. */
 int model_put_classes(const struct model_answer *m, json_t *o);

@@ -194,3 +194,19 @@ json_t *model_report_json(const struct model_answer *m)
            put(o, "published", model_published_json(m)) && put(o, "assumed", assumed_json(m));
     return or_nothing(o, good);
 }
+
+enum emu_status model_report_fault(const struct request *q, const char *subject, struct session *s)
+{
+    json_t *o;
+
+    request_failed(q, subject);
+    o = run_report(session_run_image(s), "failed", NULL, 0, 0);
+    if (!o)
+        return FAIL(NO_MEMORY, "the answer");
+    if (q->json)
+        run_print_json(o, stdout);
+    else
+        run_print(o, stdout);
+    json_decref(o);
+    return EMU_OK;
+}

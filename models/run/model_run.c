@@ -182,25 +182,6 @@ static void write_logits(struct model_run *m)
                                                                    m->pictures.value, m->logits)));
 }
 
-/* The machine stopped before the end: reports the cycles until then, but no bill of layers. */
-static enum emu_status report_fault(struct model_run *m)
-{
-    json_t *o;
-
-    request_failed(m->q, m->choice.name);
-    m->code = EXIT_FAULTED;
-    o = run_report(session_run_image(m->session), "failed", NULL, 0, 0);
-    if (!o)
-        return FAIL(NO_MEMORY, "the answer");
-    if (m->q->json) {
-        run_print_json(o, stdout);
-    } else {
-        run_print(o, stdout);
-    }
-    json_decref(o);
-    return EMU_OK;
-}
-
 /* --check: what the machine reported on stderr, one line each, as far as it kept them. Clashes are
  * no mistake of the network. */
 static void print_checks(struct model_run *m)
@@ -273,8 +254,10 @@ static enum emu_status run_machine(struct model_run *m)
 {
     enum emu_status s = session_run(m->session);
 
-    if (s == EMU_FAULT)
-        return report_fault(m);
+    if (s == EMU_FAULT) {
+        m->code = EXIT_FAULTED;
+        return model_report_fault(m->q, m->choice.name, m->session);
+    }
     TRY(s);
     progress_report(&m->progress, "execute", "%s cycles",
                     count_text(session_cycles(m->session)).at);

@@ -197,6 +197,20 @@ enum emu_status onnx_inputs_read(const struct request *q, const struct op_graph 
 
 /* ---- outputs ---- */
 
+enum emu_status onnx_output_check(const struct request *q, const char *path)
+{
+    TRY(output_not_input(path, q->what));
+    TRY(output_not_input(path, q->labels));
+    for (size_t i = 0; i < q->image.count; i++)
+        TRY(output_not_input(path, q->image.item[i]));
+    for (size_t i = 0; i < q->input.count; i++) {
+        const char *equals = strchr(q->input.item[i], '=');
+
+        TRY(output_not_input(path, equals ? equals + 1 : q->input.item[i]));
+    }
+    return EMU_OK;
+}
+
 enum emu_status onnx_saves_open(const struct request *q, const struct op_graph *g,
                                 struct onnx_save *save)
 {
@@ -210,7 +224,7 @@ enum emu_status onnx_saves_open(const struct request *q, const struct op_graph *
         if (save[i].output == OP_NONE)
             return FAIL(USAGE, "--save %s: expected NAME=FILE.npy with the name of an output: %s",
                         q->save.item[i], names);
-        TRY(output_not_input(file, q->what));
+        TRY(onnx_output_check(q, file));
         TRY(output_open(file, &save[i].file));
     }
     return EMU_OK;

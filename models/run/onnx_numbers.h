@@ -35,6 +35,10 @@ struct onnx_save {
 enum emu_status onnx_saves_open(const struct request *q, const struct op_graph *g,
                                 struct onnx_save *save) EMU_MUST_CHECK;
 
+/* Whether an output would take the place of a file that is read. EMU_USAGE. path NULL: no output.
+ */
+enum emu_status onnx_output_check(const struct request *q, const char *path) EMU_MUST_CHECK;
+
 /* Names of classes, one a line; *out: owned list, *text: its owned text. */
 enum emu_status onnx_labels_read(const char *path, char ***out, uint32_t *count,
                                  char **text) EMU_MUST_CHECK;

@@ -130,10 +130,7 @@ static uint32_t batch_of(const struct onnx_job *j)
 
 static struct model_facts facts_of(const struct onnx_job *j)
 {
-    struct model_facts f = op_facts(j->g, j->q->what, batch_of(j));
-
-    f.parameters = j->parameters;
-    return f;
+    return op_facts(j->g, j->q->what, batch_of(j), j->parameters);
 }
 
 static struct model_answer answer_of(const struct onnx_job *j)
@@ -256,23 +253,6 @@ static enum emu_status read_outputs(struct onnx_job *j)
     return take_scores(j);
 }
 
-static enum emu_status report_fault(struct onnx_job *j)
-{
-    json_t *o;
-
-    request_failed(j->q, j->q->what);
-    j->code = EXIT_FAULTED;
-    o = run_report(session_run_image(j->session), "failed", NULL, 0, 0);
-    if (!o)
-        return FAIL(NO_MEMORY, "the answer");
-    if (j->q->json)
-        run_print_json(o, stdout);
-    else
-        run_print(o, stdout);
-    json_decref(o);
-    return EMU_OK;
-}
-
 static enum emu_status write_chart(struct onnx_job *j)
 {
     struct model_answer a = answer_of(j);
@@ -292,8 +272,10 @@ static enum emu_status execute(struct onnx_job *j)
     TRY(session_new(j->p.compiled, &o, &j->session));
     TRY(write_inputs(j));
     s = session_run(j->session);
-    if (s == EMU_FAULT)
-        return report_fault(j);
+    if (s == EMU_FAULT) {
+        j->code = EXIT_FAULTED;
+        return model_report_fault(j->q, NULL, j->session);
+    }
     TRY(s);
     progress_report(&j->progress, "execute", "%s cycles",
                     count_text(session_cycles(j->session)).at);
@@ -347,7 +329,7 @@ static enum emu_status with_program(struct onnx_job *j)
 static enum emu_status open_output(const struct request *q, const char *path,
                                    struct output_file **out)
 {
-    TRY(output_not_input(path, q->what));
+    TRY(onnx_output_check(q, path));
     return output_open(path, out);
 }
 

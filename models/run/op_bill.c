@@ -11,11 +11,6 @@ static uint64_t elements(const struct op_graph *g, uint32_t value)
     return op_shape_count(&g->value[value].shape);
 }
 
-static int is_op(const struct op_node *n, const char *name)
-{
-    return !strcmp(n->row->name, name);
-}
-
 uint64_t op_node_macs(const struct op_graph *g, const struct op_node *n)
 {
     const struct op_shape *a = n->ins > 0 && n->in[0] != OP_NONE ? &g->value[n->in[0]].shape : NULL;
@@ -23,19 +18,19 @@ uint64_t op_node_macs(const struct op_graph *g, const struct op_node *n)
 
     if (!n->outs || n->out[0] == OP_NONE || !a)
         return 0;
-    if (is_op(n, "Conv")) {
+    if (op_node_is(n, "Conv")) {
         const struct op_shape *w = &g->value[n->in[1]].shape;
 
         return elements(g, n->out[0]) * op_shape_span(w, 1, w->rank);
     }
-    if (is_op(n, "ConvTranspose")) {
+    if (op_node_is(n, "ConvTranspose")) {
         const struct op_shape *w = &g->value[n->in[1]].shape;
 
         return elements(g, n->in[0]) * op_shape_span(w, 1, w->rank);
     }
-    if (is_op(n, "MatMul"))
+    if (op_node_is(n, "MatMul"))
         return a->rank ? elements(g, n->out[0]) * a->dim[a->rank - 1] : 0;
-    if (is_op(n, "Gemm"))
+    if (op_node_is(n, "Gemm"))
         return elements(g, n->out[0]) * a->dim[op_int(&c, "transA") ? 0 : 1];
     return 0;
 }
@@ -49,7 +44,7 @@ static double bound_of(const struct arch *a, const struct op_graph *g, const str
     double values, macs = (double)op_node_macs(g, n);
 
     if (macs > 0) {
-        int depthwise = is_op(n, "Conv") && g->value[n->in[1]].shape.dim[1] == 1 &&
+        int depthwise = op_node_is(n, "Conv") && g->value[n->in[1]].shape.dim[1] == 1 &&
                         g->value[n->in[0]].shape.dim[1] > 1;
 
         return (depthwise ? 4 : 1) * macs / a->tiles / a->f16_macs_f16;
@@ -60,7 +55,7 @@ static double bound_of(const struct arch *a, const struct op_graph *g, const str
     }
     values = (double)elements(g, n->ins ? n->in[0] : n->out[0]) / a->tiles;
     for (unsigned k = 0; k < EMU_COUNT_OF(exponential); k++) {
-        if (is_op(n, exponential[k]))
+        if (op_node_is(n, exponential[k]))
             return values * a->slots_f16sigm / 2 + values / 4;
     }
     return values / 4;
@@ -83,7 +78,7 @@ static void make_source(const struct lowered_network *n, uint32_t i, const struc
         const struct op_node *node = &g->node[group->node[k]];
 
         out->macs += op_node_macs(g, node);
-        if (group->nodes == 1 || strcmp(node->row->name, "Add"))
+        if (group->nodes == 1 || !op_node_is(node, "Add"))
             out->bound += (uint64_t)bound_of(a, g, node);
     }
 }
@@ -127,14 +122,16 @@ uint64_t op_graph_parameters(const struct op_graph *g)
     return n;
 }
 
-struct model_facts op_facts(const struct op_graph *g, const char *name, uint32_t batch)
+struct model_facts op_facts(const struct op_graph *g, const char *name, uint32_t batch,
+                            uint64_t parameters)
 {
     enum { F16_BYTES = 2 };
-    struct model_facts f = { .name = name, .batch = batch, .classes = classes_of(g, batch) };
+    struct model_facts f = {
+        .name = name, .batch = batch, .classes = classes_of(g, batch), .parameters = parameters
+    };
     uint64_t macs = 0;
     size_t used = 0;
 
-    f.parameters = op_graph_parameters(g);
     for (uint32_t i = 0; i < g->nodes; i++)
         macs += op_node_macs(g, &g->node[i]);
     f.macs = macs / batch;

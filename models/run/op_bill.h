@@ -18,7 +18,9 @@ uint64_t op_node_macs(const struct op_graph *g, const struct op_node *n);
 /* Numbers in the parameters of a graph. */
 uint64_t op_graph_parameters(const struct op_graph *g);
 
-/* What reports say of a graph. name: borrowed. batch: inputs of a run, at least 1. */
-struct model_facts op_facts(const struct op_graph *g, const char *name, uint32_t batch);
+/* What reports say of a graph. name: borrowed. batch: inputs of a run, at least 1. parameters: of
+ * the graph before norms were folded into weights. */
+struct model_facts op_facts(const struct op_graph *g, const char *name, uint32_t batch,
+                            uint64_t parameters);
 
 #endif
