@@ -46,6 +46,24 @@ static void take(struct grouping *s, struct node_group *group, const struct op_n
     s->is_taken[n - s->g->node] = 1;
 }
 
+/* Adds the activation function that alone reads node n. */
+static void take_activation(struct grouping *s, struct node_group *group, const struct op_node *n,
+                            int sigmoid)
+{
+    const struct op_node *next = sole_reader(s, n);
+
+    if (!next)
+        return;
+    if (op_node_is(next, "Relu"))
+        group->act = ACT_RELU;
+    else if (op_node_is(next, "Swish"))
+        group->act = ACT_SWISH;
+    else if (op_node_is(next, "Sigmoid") && sigmoid)
+        group->act = ACT_SIGMOID;
+    if (group->act != ACT_NONE)
+        take(s, group, next);
+}
+
 /* Adds the nodes that follow a convolution or dense layer. */
 static void extend_dense(struct grouping *s, struct node_group *group, const struct op_node *n,
                          const struct dense_layer *l)
@@ -70,16 +88,7 @@ static void extend_dense(struct grouping *s, struct node_group *group, const str
         take(s, group, next);
         n = next;
     }
-    if (!next)
-        return;
-    if (op_node_is(next, "Relu"))
-        group->act = ACT_RELU;
-    else if (op_node_is(next, "Swish"))
-        group->act = ACT_SWISH;
-    else if (op_node_is(next, "Sigmoid") && l->linear)
-        group->act = ACT_SIGMOID;
-    if (group->act != ACT_NONE)
-        take(s, group, next);
+    take_activation(s, group, n, l->linear);
 }
 
 /* Later nodes come first: of two convolutions whose results are added, the later one adds. */
@@ -95,6 +104,8 @@ static void find_groups(struct grouping *s, struct node_group *of_node)
         if (!s->is_taken[i] && (s->real == ELEM_F16 || op_node_is(n, "Conv")) &&
             dense_layer_of(s->g, n, &l))
             extend_dense(s, group, n, &l);
+        else if (!s->is_taken[i] && op_node_is(n, "BatchNormalization"))
+            take_activation(s, group, n, 0);
     }
 }
 

@@ -1,5 +1,5 @@
 /* groups.h - nodes that run as one: a convolution or a dense layer with its bias, a value added to
- * it, and its activation function.
+ * it, and its activation function; a batch norm with its activation function.
  *
  * A group runs where its last node stands, when all that it reads is there. Results between its
  * nodes have no other reader. Every other node is a group of its own.

@@ -1,16 +1,6 @@
-/* lower_pool.c - pools over windows of fields, and over whole fields.
- *
- * Windows that op_max_pool() does not have (it has square ones with equal pads), and averages, are
- * made of elementwise operations: first over the rows of a window, then over its columns, each tap
- * being a view of the padded field. */
-#include <math.h>
-#include <string.h>
-
-#include "models/lower/arithmetic.h"
+/* lower_pool.c - pools over windows of fields, and over whole fields. */
+#include "models/lower/lowering.h"
 #include "models/operators/op_window.h"
-
-/* The dimensions of a field [c16][n][h][w][16] that windows move along. */
-enum { ROWS = 2, COLUMNS = 3 };
 
 static struct activation input_of(struct lowering *l, uint32_t value)
 {
@@ -29,143 +19,53 @@ static int read_window(const struct op_graph *g, const struct op_node *n, struct
            op_window_forward(&c, ceil_mode, w) == EMU_OK;
 }
 
-/* Whether the last window along a dimension ends within the padded input, as it need not where
- * sizes were rounded up. */
-static int is_inside(const struct op_window *w, unsigned d)
+/* Whether a mean is that of all the field, and of nothing else. */
+static int is_of_all(const struct op_window *w, int count_pads)
 {
-    return (w->out[d] - 1) * w->stride[d] + op_window_reach(w, d) <=
-           w->in[d] + w->begin[d] + w->end[d];
+    for (unsigned d = 0; d < w->dims; d++) {
+        if (w->out[d] != 1 || w->begin[d] || w->kernel[d] < w->in[d] || w->dilation[d] != 1 ||
+            (count_pads && w->kernel[d] > w->in[d]))
+            return 0;
+    }
+    return 1;
 }
 
-/* Whether op_max_pool() has such windows. */
-static int is_square(const struct op_window *w)
+/* A window of one dimension has one row. */
+static struct pool_layer layer_of(const struct op_window *w)
 {
-    return w->dims == 2 && w->kernel[0] == w->kernel[1] && w->stride[0] == w->stride[1] &&
-           w->dilation[0] == 1 && w->dilation[1] == 1 && w->begin[0] == w->begin[1] &&
-           w->end[0] == w->begin[0] && w->end[1] == w->begin[0] && is_inside(w, 0) &&
-           is_inside(w, 1);
-}
+    unsigned x = w->dims - 1;
+    struct pool_layer l = { .kernel_h = 1, .stride_h = 1, .dilation_h = 1, .out_h = 1 };
 
-/* ---- one axis ---- */
-
-/* t with so many elements in front and behind, along a dimension. */
-static struct tensor padded(struct lowering *l, struct tensor t, unsigned dim, int64_t before,
-                            int64_t after, double fill)
-{
-    struct op_shape s = { .rank = tensor_rank(l->g, t) };
-    struct tensor part[3];
-    unsigned parts = 0;
-
-    memcpy(s.dim, tensor_shape(l->g, t), s.rank * sizeof(s.dim[0]));
-    if (before > 0) {
-        s.dim[dim] = (uint32_t)before;
-        part[parts++] = lower_filled(l, tensor_elem(l->g, t), &s, fill);
+    if (w->dims == 2) {
+        l.kernel_h = (uint32_t)w->kernel[0];
+        l.stride_h = (uint32_t)w->stride[0];
+        l.dilation_h = (uint32_t)w->dilation[0];
+        l.pad_top = (uint32_t)w->begin[0];
+        l.pad_bottom = (uint32_t)w->end[0];
+        l.out_h = (uint32_t)w->out[0];
     }
-    part[parts++] = t;
-    if (after > 0) {
-        s.dim[dim] = (uint32_t)after;
-        part[parts++] = lower_filled(l, tensor_elem(l->g, t), &s, fill);
-    }
-    return parts > 1 ? tensor_concat(l->g, part, parts, dim) : t;
-}
-
-/* Elements first, first + stride, .. along a dimension: count of them. */
-static struct tensor every(struct lowering *l, struct tensor t, unsigned dim, uint32_t first,
-                           uint32_t stride, uint32_t count)
-{
-    uint32_t shape[OP_RANK_MAX + 1], rank = tensor_rank(l->g, t);
-    uint32_t size = tensor_shape(l->g, t)[dim], end = first + count * stride;
-
-    if (stride == 1)
-        return tensor_slice(l->g, t, dim, first, first + count);
-    if (end > size)
-        t = padded(l, t, dim, 0, end - size, 0);
-    t = tensor_slice(l->g, t, dim, first, end);
-    memcpy(shape, tensor_shape(l->g, t), rank * sizeof(shape[0]));
-    memmove(shape + dim + 2, shape + dim + 1, (rank - dim - 1) * sizeof(shape[0]));
-    shape[dim] = count;
-    shape[dim + 1] = stride;
-    t = tensor_slice(l->g, tensor_reshape(l->g, t, rank + 1, shape), dim + 1, 0, 1);
-    memmove(shape + dim + 1, shape + dim + 2, (rank - dim - 1) * sizeof(shape[0]));
-    return tensor_reshape(l->g, t, rank, shape);
-}
-
-/* What windows along dimension d of w make of dimension dim of t. */
-static struct tensor along(const struct formula *f, const struct op_window *w, unsigned d,
-                           enum binary_op op, struct tensor t, unsigned dim)
-{
-    int64_t size = tensor_shape(f->l->g, t)[dim];
-    int64_t need = (w->out[d] - 1) * w->stride[d] + op_window_reach(w, d);
-    int64_t after = need - w->begin[d] - size;
-    struct tensor y = { 0 };
-
-    t = padded(f->l, t, dim, w->begin[d], after, op == BINARY_MAX ? -INFINITY : 0);
-    for (int64_t k = 0; k < w->kernel[d]; k++) {
-        struct tensor tap = every(f->l, t, dim, (uint32_t)(k * w->dilation[d]),
-                                  (uint32_t)w->stride[d], (uint32_t)w->out[d]);
-
-        y = k ? fn_two(f, op, y, tap) : tap;
-    }
-    return y;
-}
-
-/* ---- averages ---- */
-
-/* How many inputs, or inputs and pads, the window of output o sees along dimension d. */
-static double seen(const struct op_window *w, unsigned d, int64_t o, int with_pads)
-{
-    int64_t count = 0;
-
-    for (int64_t k = 0; k < w->kernel[d]; k++) {
-        int64_t at = o * w->stride[d] - w->begin[d] + k * w->dilation[d];
-
-        if (with_pads ? at < w->in[d] + w->end[d] : at >= 0 && at < w->in[d])
-            count++;
-    }
-    return count > 0 ? (double)count : 1;
-}
-
-/* Sums divided by what their windows see. */
-static struct tensor averages(const struct formula *f, const struct op_window *w, struct tensor t,
-                              const struct activation *y, int with_pads)
-{
-    struct op_shape s = { .type = OP_TYPE_F32, .rank = 5, .dim = { 1, 1, y->h, y->w, 1 } };
-    struct op_shape all = { .rank = 5 };
-    struct op_tensor factor;
-
-    memcpy(all.dim, tensor_shape(f->l->g, t), sizeof(all.dim[0]) * 5);
-    if (op_tensor_new(&s, &factor) != EMU_OK) {
-        graph_fail(f->l->g, EMU_NO_MEMORY, "%s", f->name);
-        return t;
-    }
-    for (uint32_t i = 0; i < y->h * y->w; i++) {
-        double rows = w->dims == 2 ? seen(w, 0, i / y->w, with_pads) : 1;
-
-        factor.f[i] = 1 / (rows * seen(w, w->dims - 1, i % y->w, with_pads));
-    }
-    t = fn_two(f, BINARY_MUL, t,
-               lower_broadcast(f->l, lower_numbers(f->l, ELEM_F16, &factor, "parts"), &all));
-    op_tensor_free(&factor);
-    return t;
+    l.kernel_w = (uint32_t)w->kernel[x];
+    l.stride_w = (uint32_t)w->stride[x];
+    l.dilation_w = (uint32_t)w->dilation[x];
+    l.pad_left = (uint32_t)w->begin[x];
+    l.pad_right = (uint32_t)w->end[x];
+    l.out_w = (uint32_t)w->out[x];
+    return l;
 }
 
 static struct activation over_windows(struct lowering *l, const struct op_node *n,
                                       struct activation x, const struct op_window *w)
 {
-    const struct formula f = { l, n->name };
     struct op_call c = lower_call(l, n);
-    int max = op_node_is(n, "MaxPool");
-    enum binary_op op = max ? BINARY_MAX : BINARY_ADD;
-    struct activation y = x;
+    struct pool_layer layer = layer_of(w);
 
-    if (w->dims == 2)
-        y.t = along(&f, w, 0, op, y.t, ROWS);
-    y.t = along(&f, w, w->dims - 1, op, y.t, COLUMNS);
-    y.h = w->dims == 2 ? (uint32_t)w->out[0] : 1;
-    y.w = (uint32_t)w->out[w->dims - 1];
-    if (!max)
-        y.t = averages(&f, w, y.t, &y, (int)op_int(&c, "count_include_pad"));
-    return y;
+    if (op_node_is(n, "AveragePool")) {
+        layer.function = POOL_MEAN;
+        layer.count_pads = (int)op_int(&c, "count_include_pad");
+        if (is_of_all(w, layer.count_pads))
+            return op_global_pool(l->nn, x, n->name);
+    }
+    return op_pool(l->nn, x, &layer, n->name);
 }
 
 /* ---- the family ---- */
@@ -192,9 +92,6 @@ enum emu_status lower_pool(struct lowering *l, const struct node_group *group,
         y = op_global_pool(l->nn, x, n->name);
     else if (!read_window(l->og, n, &w))
         return EMU_BAD_FILE;
-    else if (op_node_is(n, "MaxPool") && is_square(&w))
-        y = op_max_pool(l->nn, x, (uint32_t)w.kernel[0], (uint32_t)w.stride[0],
-                        (uint32_t)w.begin[0], n->name);
     else
         y = over_windows(l, n, x, &w);
     if (y.t.view == x.t.view)
@@ -227,7 +124,7 @@ const char *pool_obstacle(const struct op_graph *g, const struct op_node *n)
     if (!read_window(g, n, &w))
         return "its windows";
     for (unsigned d = 0; d < w.dims; d++) {
-        if (w.begin[d] < 0)
+        if (w.begin[d] < 0 || w.end[d] < 0)
             return "negative pads";
     }
     return NULL;

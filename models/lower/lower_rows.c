@@ -324,38 +324,66 @@ static enum emu_status channel_numbers(struct lowering *l, const struct op_node 
     return st;
 }
 
-/* Batch norm that is not part of a convolution, of a field or another value. */
-static enum emu_status batch_norm(struct lowering *l, const struct op_node *n)
+static float *floats_of(const struct op_tensor *t)
+{
+    uint64_t n = op_shape_count(&t->shape);
+    float *v = emu_alloc(n + 1, sizeof(*v));
+
+    for (uint64_t k = 0; v && k < n; k++)
+        v[k] = (float)t->f[k];
+    return v;
+}
+
+/* Batch norm of a field, with what follows it. */
+static enum emu_status norm_field(struct lowering *l, const struct node_group *group,
+                                  const struct op_node *n, const struct op_tensor number[2])
+{
+    float *scale = floats_of(&number[0]), *shift = floats_of(&number[1]);
+    enum emu_status s = scale && shift ? EMU_OK : FAIL(NO_MEMORY, "%s", n->name);
+
+    if (s == EMU_OK)
+        lower_set_field(
+            l, node_group_result(l->og, group),
+            op_channel_affine(l->nn, l->at[n->in[0]].field, scale, shift, group->act, n->name), 1);
+    emu_free(scale);
+    emu_free(shift);
+    return s;
+}
+
+/* The same of any other value. */
+static void norm_view(struct lowering *l, const struct node_group *group, const struct op_node *n,
+                      const struct op_tensor number[2])
 {
     const struct formula f = { l, n->name };
-    const struct op_shape *s = lower_shape(l, n->in[0]);
-    int field = lower_has_field(l, n->in[0], 1);
-    struct activation y = l->at[n->in[0]].field;
-    struct tensor t = field ? y.t : lower_view(l, n->in[0]);
-    struct op_shape column = { .type = OP_TYPE_F32, .rank = s->rank }, all = *s;
-    struct op_tensor number[2] = { 0 };
+    const struct op_shape *all = lower_shape(l, n->in[0]);
+    struct tensor t = lower_view(l, n->in[0]);
     enum elem e = tensor_elem(l->g, t);
+
+    t = fn_two(&f, BINARY_MUL, t,
+               lower_broadcast(l, lower_numbers(l, e, &number[0], "scale"), all));
+    t = fn_two(&f, BINARY_ADD, t,
+               lower_broadcast(l, lower_numbers(l, e, &number[1], "shift"), all));
+    if (group->act != ACT_NONE)
+        t = fn(&f, group->act == ACT_RELU ? UNARY_RELU : UNARY_SWISH, t);
+    lower_set_view(l, node_group_result(l->og, group), t);
+}
+
+/* Batch norm that is not part of a convolution. */
+static enum emu_status batch_norm(struct lowering *l, const struct node_group *group,
+                                  const struct op_node *n)
+{
+    const struct op_shape *s = lower_shape(l, n->in[0]);
+    struct op_shape column = { .type = OP_TYPE_F32, .rank = s->rank };
+    struct op_tensor number[2] = { 0 };
     enum emu_status st;
 
     for (unsigned k = 0; k < column.rank; k++)
         column.dim[k] = k == 1 ? s->dim[1] : 1;
-    if (field) {
-        all.rank = 5;
-        memcpy(all.dim, tensor_shape(l->g, t), 5 * sizeof(all.dim[0]));
-        column = (struct op_shape){ OP_TYPE_F32, 5, { all.dim[0], 1, 1, 1, CHANNEL_BLOCK } };
-    }
     st = channel_numbers(l, n, &column, number);
-    if (st == EMU_OK) {
-        t = fn_two(&f, BINARY_MUL, t,
-                   lower_broadcast(l, lower_numbers(l, e, &number[0], "scale"), &all));
-        t = fn_two(&f, BINARY_ADD, t,
-                   lower_broadcast(l, lower_numbers(l, e, &number[1], "shift"), &all));
-        y.t = t;
-        if (field)
-            lower_set_field(l, n->out[0], y, 1);
-        else
-            lower_set_view(l, n->out[0], t);
-    }
+    if (st == EMU_OK && lower_has_field(l, n->in[0], 1))
+        st = norm_field(l, group, n, number);
+    else if (st == EMU_OK)
+        norm_view(l, group, n, number);
     op_tensor_free(&number[0]);
     op_tensor_free(&number[1]);
     return st;
@@ -392,14 +420,13 @@ static enum emu_status variance_norm(struct lowering *l, const struct op_node *n
 enum emu_status lower_norm(struct lowering *l, const struct node_group *group,
                            const struct op_node *n)
 {
-    (void)group;
     if (op_node_is(n, "LayerNormalization"))
         return layer_norm(l, n);
     if (op_node_is(n, "InstanceNormalization"))
         return instance_norm(l, n);
     if (op_node_is(n, "MeanVarianceNormalization"))
         return variance_norm(l, n);
-    return batch_norm(l, n);
+    return batch_norm(l, group, n);
 }
 
 const char *norm_obstacle(const struct op_graph *g, const struct op_node *n)

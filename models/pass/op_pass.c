@@ -114,6 +114,7 @@ enum emu_status pass_all(struct op_graph *g)
 {
     TRY(op_graph_tidy(g));
     TRY(op_graph_check(g));
+    TRY(pass_join_pads(g));
     TRY(pass_fold_norms(g));
     return pass_recognise(g);
 }

@@ -10,6 +10,10 @@
 
 #include "models/operators/operators.h"
 
+/* Zeros that Pad puts around the input of a convolution or of a mean over windows become its pads.
+ * EMU_NO_MEMORY. */
+enum emu_status pass_join_pads(struct op_graph *g) EMU_MUST_CHECK;
+
 /* Batch norms behind convolutions, also transposed ones, with constant weights become part of
  * weights and bias. Others stay. EMU_NO_MEMORY. */
 enum emu_status pass_fold_norms(struct op_graph *g) EMU_MUST_CHECK;

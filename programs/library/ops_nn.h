@@ -105,9 +105,32 @@ struct activation op_linear(struct nn *nn, struct activation x, uint32_t out, co
 /* x times s [c16][n][1][1][16], in place; returns x. */
 struct activation op_channel_scale(struct nn *nn, struct activation x, struct activation s,
                                    const char *name);
+/* act(x scale + shift), a number each for every channel: [c], borrowed during the call; NULL: all
+ * 1, all 0. The product is rounded to f16, then the sum. A new activation, where x lies or dealt
+ * out anew, whichever is cheaper. act: none, relu or swish. */
+struct activation op_channel_affine(struct nn *nn, struct activation x, const float *scale,
+                                    const float *shift, enum activation_function act,
+                                    const char *name);
 /* act(a + b), on the tiles where a lies. */
 struct activation op_activation_add(struct nn *nn, struct activation a, struct activation b,
                                     enum activation_function act, const char *name);
+/* Pools over windows: output (y, x) sees, for (i, j) of the kernel, input (y stride_h - pad_top + i
+ * dilation_h, x stride_w - pad_left + j dilation_w) where there is one. A mean is summed up in f32
+ * and divided by the number of inputs that its window sees, with count_pads by that of inputs and
+ * pads: it is off by at most 2^-11 of itself, and 2^-23 of the mean magnitude for each of its
+ * inputs. EMU_USAGE for a window that sees no input. */
+enum pool_function { POOL_MAX, POOL_MEAN };
+struct pool_layer {
+    enum pool_function function;
+    uint32_t kernel_h, kernel_w, stride_h, stride_w;
+    uint32_t dilation_h, dilation_w; /* 1: no gaps in the window */
+    uint32_t pad_top, pad_bottom, pad_left, pad_right;
+    uint32_t out_h, out_w; /* of the result: the last windows may reach beyond the pads */
+    int count_pads;
+};
+struct activation op_pool(struct nn *nn, struct activation x, const struct pool_layer *layer,
+                          const char *name);
+/* The maxima of square windows that fit in the input with `pad` positions around it. */
 struct activation op_max_pool(struct nn *nn, struct activation x, uint32_t kernel, uint32_t stride,
                               uint32_t pad, const char *name);
 /* Group norm of each picture, with channels in `groups` groups, then act, in place. gamma, beta:

@@ -274,7 +274,9 @@ static void positions_call(struct kernel_fixture *rig, struct codelet_case *c, u
     for (unsigned i = 0; i < rig->codelet->fields; i++) {
         const struct codelet_field *field = &rig->codelet->field[i];
 
-        c->elements[i] = strcmp(field->name, "x") ? 16 * blocks : 16 * blocks * f;
+        int whole = !strcmp(field->name, "x") || !strcmp(field->name, "y");
+
+        c->elements[i] = whole ? 16 * blocks * f : 16 * blocks;
         c->phase[i] = c->seed >> i & 1 ? 8 : 0;
         c->value[i] = strcmp(field->name, "blocks") ? f : blocks;
     }
@@ -319,6 +321,9 @@ static void test_positions(void **state)
     positions_all("scale_shift_f16");
     positions_all("scale_shift_relu_f16");
     positions_all("scale_shift_swish_f16");
+    positions_all("affine_f16");
+    positions_all("affine_relu_f16");
+    positions_all("affine_swish_f16");
 }
 
 /* The error of swish for every f16, as positions.inc states it. */

@@ -1,5 +1,5 @@
-/* test_codelets_field.c - what goes over the positions of a field: sums, maxima of windows, group
- * norm, stencils, pixels; bit by bit against the references, cycles against the formulas.
+/* test_codelets_field.c - what goes over the positions of a field: sums, pools over windows,
+ * group norm, stencils, pixels; bit by bit against the references, cycles against the formulas.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "programs/library/kernel/fields.h"
+#include "programs/library/pool/pool_window.h"
 #include "tests/fixtures/kernel_fixture.h"
 
 /* ---- sums over positions ---- */
@@ -60,55 +61,88 @@ static void test_sums(void **state)
     sums_all("stats_f16");
 }
 
-/* ---- maxima of windows ---- */
+/* ---- maxima and means of windows ---- */
 
-struct maxpool_shape {
-    uint32_t blocks, ho, wo, k, stride, more; /* more: rows and columns of x that no window needs */
+struct pool_shape {
+    uint32_t blocks, ho, wo;
+    struct window_axis h, w;
+    uint32_t more; /* rows and columns of x that no window needs */
 };
 
-static void test_maxpool(void **state)
+#define SQUARE(kernel, stride)                                                                     \
+    { kernel, stride, 1, 0 },                                                                      \
+    {                                                                                              \
+        kernel, stride, 1, 0                                                                       \
+    }
+
+static const struct pool_shape pool_shapes[] = {
+    { 0, 3, 3, SQUARE(3, 2), 0 },
+    { 1, 0, 3, SQUARE(3, 2), 0 },
+    { 1, 3, 0, SQUARE(3, 2), 0 },
+    { 1, 1, 1, SQUARE(3, 2), 0 },
+    { 1, 1, 5, SQUARE(3, 2), 1 },
+    { 1, 5, 1, SQUARE(3, 2), 0 },
+    { 3, 1, 1, SQUARE(2, 2), 0 },
+    { 9, 1, 1, SQUARE(3, 1), 1 },
+    { 1, 2, 3, SQUARE(3, 2), 0 },
+    { 2, 2, 3, SQUARE(3, 2), 1 },
+    { 3, 4, 4, SQUARE(3, 2), 0 },
+    { 1, 7, 8, SQUARE(3, 2), 2 },
+    { 2, 5, 7, SQUARE(2, 2), 0 },
+    { 2, 5, 7, SQUARE(1, 1), 0 },
+    { 2, 5, 7, SQUARE(5, 1), 3 },
+    { 1, 3, 40, SQUARE(3, 2), 0 },
+    { 4, 9, 2, SQUARE(2, 3), 0 },
+    { 7, 2, 2, SQUARE(3, 3), 1 },
+    { 2, 4, 5, { 1, 1, 1, 0 }, { 7, 2, 1, 0 }, 0 },
+    { 3, 5, 2, { 4, 3, 1, 0 }, { 1, 1, 1, 0 }, 1 },
+    { 2, 3, 6, { 2, 1, 3, 0 }, { 3, 2, 2, 0 }, 0 },
+    { 1, 8, 3, { 3, 1, 2, 0 }, { 2, 4, 5, 0 }, 2 },
+};
+
+/* How many positions ho windows span. */
+static uint32_t span(const struct window_axis *a, uint32_t out)
 {
-    static const struct maxpool_shape shapes[] = {
-        { .blocks = 0, .ho = 3, .wo = 3, .k = 3, .stride = 2 },
-        { .blocks = 1, .ho = 0, .wo = 3, .k = 3, .stride = 2 },
-        { .blocks = 1, .ho = 3, .wo = 0, .k = 3, .stride = 2 },
-        { .blocks = 1, .ho = 1, .wo = 1, .k = 3, .stride = 2 },
-        { .blocks = 1, .ho = 1, .wo = 5, .k = 3, .stride = 2, .more = 1 },
-        { .blocks = 1, .ho = 5, .wo = 1, .k = 3, .stride = 2 },
-        { .blocks = 3, .ho = 1, .wo = 1, .k = 2, .stride = 2 },
-        { .blocks = 9, .ho = 1, .wo = 1, .k = 3, .stride = 1, .more = 1 },
-        { .blocks = 1, .ho = 2, .wo = 3, .k = 3, .stride = 2 },
-        { .blocks = 2, .ho = 2, .wo = 3, .k = 3, .stride = 2, .more = 1 },
-        { .blocks = 3, .ho = 4, .wo = 4, .k = 3, .stride = 2 },
-        { .blocks = 1, .ho = 7, .wo = 8, .k = 3, .stride = 2, .more = 2 },
-        { .blocks = 2, .ho = 5, .wo = 7, .k = 2, .stride = 2 },
-        { .blocks = 2, .ho = 5, .wo = 7, .k = 1, .stride = 1 },
-        { .blocks = 2, .ho = 5, .wo = 7, .k = 5, .stride = 1, .more = 3 },
-        { .blocks = 1, .ho = 3, .wo = 40, .k = 3, .stride = 2 },
-        { .blocks = 4, .ho = 9, .wo = 2, .k = 2, .stride = 3 },
-        { .blocks = 7, .ho = 2, .wo = 2, .k = 3, .stride = 3, .more = 1 },
-    };
-    struct kernel_fixture *rig = kernel_fixture_new("mk2", "maxpool_f16");
+    return (out - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
+}
+
+static void pool_call(struct kernel_fixture *rig, struct codelet_case *c,
+                      const struct pool_shape *s, enum pool_loads loads)
+{
+    uint32_t hp = span(&s->h, s->ho) + s->more, wp = span(&s->w, s->wo) + s->more;
+    struct pool_window p = pool_window_of(&s->h, &s->w, loads, s->ho, s->wo, hp, wp);
+    const uint32_t value[] = { s->blocks, s->ho, s->wo,    p.more_h, p.more_w,
+                               p.column,  p.row, p.across, p.down,   p.next };
+
+    memcpy(&c->value[maxpool__blocks], value, sizeof(value));
+    c->elements[maxpool__x] = s->ho && s->wo ? s->blocks * hp * wp * 16 : 0;
+    c->elements[maxpool__y] = s->blocks * s->ho * s->wo * 16;
+    c->elements[avgpool__scale] = s->ho * s->wo;
+    c->phase[maxpool__x] = loads == POOL_LOADS_MAX ? c->seed % 2 * 8 : 0;
+    c->phase[maxpool__y] = c->seed / 2 % 2 * 8;
+    kernel_fixture_call(rig, c);
+    assert_int_equal(rig->cycles, rig->formula);
+}
+
+static void pool_all(const char *name, enum pool_loads loads)
+{
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
     struct codelet_case c = codelet_case("windows", 1);
 
-    (void)state;
-    for (unsigned i = 0; i < 3 * EMU_COUNT_OF(shapes); i++) {
-        const struct maxpool_shape *s = &shapes[i / 3];
-        uint32_t hp = (s->ho - 1) * s->stride + s->k + s->more;
-        uint32_t wp = (s->wo - 1) * s->stride + s->k + s->more;
-        const uint32_t value[] = { s->blocks, s->ho, s->wo, hp, wp, s->k, s->stride };
-
+    for (unsigned i = 0; i < 3 * EMU_COUNT_OF(pool_shapes); i++) {
         c.seed++;
         c.layout = (enum kernel_layout)(i % LAYOUTS);
-        memcpy(&c.value[maxpool__blocks], value, sizeof(value));
-        c.elements[maxpool__x] = s->ho && s->wo ? s->blocks * hp * wp * 16 : 0;
-        c.elements[maxpool__y] = s->blocks * s->ho * s->wo * 16;
-        c.phase[maxpool__x] = c.seed % 2 * 8;
-        c.phase[maxpool__y] = c.seed / 2 % 2 * 8;
-        kernel_fixture_call(rig, &c);
-        assert_int_equal(rig->cycles, rig->formula);
+        c.tame = c.seed / 4 % 2;
+        pool_call(rig, &c, &pool_shapes[i / 3], loads);
     }
     kernel_fixture_free(rig);
+}
+
+static void test_pools(void **state)
+{
+    (void)state;
+    pool_all("maxpool_f16", POOL_LOADS_MAX);
+    pool_all("avgpool_f16", POOL_LOADS_MEAN);
 }
 
 /* ---- group norm: groups begin and end anywhere ---- */
@@ -253,7 +287,7 @@ static void test_pixels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),      cmocka_unit_test(test_maxpool),
+        cmocka_unit_test(test_sums),      cmocka_unit_test(test_pools),
         cmocka_unit_test(test_norm_fold), cmocka_unit_test(test_norm_params),
         cmocka_unit_test(test_stencil5),  cmocka_unit_test(test_pixels),
     };

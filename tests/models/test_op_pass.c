@@ -159,6 +159,83 @@ static void norm_elsewhere_stays(void **state)
     passes(NODE("Add", batch_norm(c, 4), c), 3, "Conv"); /* the convolution has two readers */
 }
 
+/* --- pads --------------------------------------------------------------------------------- */
+
+static uint32_t pad(uint32_t x, const int64_t *sizes, uint32_t count)
+{
+    const struct op_shape list = { .type = OP_TYPE_I64, .rank = 1, .dim = { count } };
+    uint32_t pads;
+
+    assert_int_equal(op_constant_new(g, &list, sizes, &pads), EMU_OK);
+    return NODE("Pad", x, pads);
+}
+#define PAD(x, ...)                                                                                \
+    pad(x, (int64_t[]){ __VA_ARGS__ }, sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
+
+/* Windows of 3 x 3 with pads [top, left, bottom, right]. flag: an attribute that is 1, or NULL. */
+static uint32_t window(const char *op, const int64_t pads[4], const char *flag, const uint32_t *in,
+                       uint32_t ins)
+{
+    static const int64_t kernel[] = { 3, 3 };
+    const struct op_named_attr a[] = {
+        { "kernel_shape", { .kind = OP_ATTR_INTS, .count = 2, .ints = kernel } },
+        { "pads", { .kind = OP_ATTR_INTS, .count = 4, .ints = pads } },
+        { flag, { .kind = OP_ATTR_INT, .i = 1 } },
+    };
+
+    return make(op, a, flag ? 3 : 2, in, ins);
+}
+
+static const int64_t no_pads[4], some_pads[4] = { 1, 0, 2, 1 };
+
+static void pads_join_convolutions(void **state)
+{
+    const uint32_t x = INPUT(1, 3, 6, 5);
+    const uint32_t in[] = { PAD(x, 0, 0, 1, 2, 0, 0, 0, 1), DRAWN(4, 3, 3, 3) };
+    const int64_t want[] = { 2, 2, 2, 2 }, *got;
+    struct op_call c;
+
+    (void)state;
+    passes(NODE("Add", window("Conv", some_pads, NULL, in, 2), number(1)), 2, "Conv");
+    c = op_attrs_of(g, &g->node[0]);
+    assert_int_equal(op_ints(&c, "pads", &got), 4);
+    assert_memory_equal(got, want, sizeof(want));
+}
+
+static void pads_join_means(void **state)
+{
+    uint32_t x = PAD(INPUT(1, 3, 6, 5), 0, 0, 1, 1, 0, 0, 1, 1);
+
+    (void)state;
+    x = window("AveragePool", no_pads, NULL, &x, 1);
+    x = PAD(x, 0, 0, 0, 0, 0, 0, 0, 1);
+    passes(window("AveragePool", some_pads, "count_include_pad", &x, 1), 2, "AveragePool");
+}
+
+/* Pads that are not counted, windows that are rounded up, and maxima see zeros differently; so do
+ * channels. */
+static void other_pads_stay(void **state)
+{
+    static const struct {
+        const char *op;
+        const int64_t *pads;
+        const char *flag;
+    } t[] = { { "AveragePool", some_pads, NULL },
+              { "AveragePool", no_pads, "ceil_mode" },
+              { "MaxPool", no_pads, NULL } };
+    uint32_t x = INPUT(1, 3, 6, 5), y = PAD(x, 0, 2, 0, 0, 0, -2, 0, 0);
+
+    (void)state;
+    y = NODE("GlobalAveragePool", window("AveragePool", no_pads, NULL, &y, 1));
+    for (unsigned k = 0; k < EMU_COUNT_OF(t); k++) {
+        uint32_t padded = PAD(x, 0, 0, 1, 1, 0, 0, 1, 1);
+
+        padded = window(t[k].op, t[k].pads, t[k].flag, &padded, 1);
+        y = NODE("Add", y, NODE("GlobalAveragePool", padded));
+    }
+    passes(y, 15, "Pad");
+}
+
 /* --- activations -------------------------------------------------------------------------- */
 
 static void swish(void **state)
@@ -311,6 +388,9 @@ int main(void)
         TEST(norm_behind_conv_with_bias),
         TEST(norm_behind_transposed_groups),
         TEST(norm_elsewhere_stays),
+        TEST(pads_join_convolutions),
+        TEST(pads_join_means),
+        TEST(other_pads_stay),
         TEST(swish),
         TEST(gates_stay),
         TEST(hard_swish),

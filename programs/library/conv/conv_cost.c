@@ -25,7 +25,7 @@ static uint64_t finish_cycles(const struct arch *a, const struct conv_shape *s, 
 /* 1 if sums leave the matrix unit in f32 (and become f16 with bias and activation), else 0. */
 static uint32_t sums_f32(const struct conv_plan *p)
 {
-    return p->shape.f32 && p->method != CONV_DEPTHWISE && p->method != CONV_POOL;
+    return p->shape.f32 && p->method != CONV_DEPTHWISE;
 }
 
 /* ---- partial results ---- */
@@ -211,13 +211,17 @@ static uint64_t first_cycles(const struct arch *a, const struct conv_part *part,
                          .hp = (uint32_t)part->in_h, .wp = (uint32_t)part->in_w);
 }
 
-static uint64_t pool_cycles(const struct arch *a, const struct conv_shape *s,
+static uint64_t pool_cycles(const struct arch *a, const struct conv_plan *p,
                             const struct conv_part *part)
 {
-    return KERNEL_CYCLES(maxpool, KERNEL_ROW(maxpool_f16), a, .blocks = (uint32_t)part->out,
-                         .ho = (uint32_t)part->h, .wo = (uint32_t)part->w,
-                         .hp = (uint32_t)part->in_h, .wp = (uint32_t)part->in_w, .k = s->kernel_h,
-                         .stride = s->stride_h);
+    uint32_t blocks = (uint32_t)part->out, ho = (uint32_t)part->h, wo = (uint32_t)part->w;
+    uint32_t more_h = p->shape.kernel_h - 1, more_w = p->shape.kernel_w - 1;
+
+    if (p->method == CONV_MEAN)
+        return KERNEL_CYCLES(avgpool, KERNEL_ROW(avgpool_f16), a, .blocks = blocks, .ho = ho,
+                             .wo = wo, .more_h = more_h, .more_w = more_w);
+    return KERNEL_CYCLES(maxpool, KERNEL_ROW(maxpool_f16), a, .blocks = blocks, .ho = ho, .wo = wo,
+                         .more_h = more_h, .more_w = more_w);
 }
 
 /* How many tiles take the same input: those that compute different output channels from it. */
@@ -253,7 +257,8 @@ void plan_conv_cost(const struct arch *a, const struct conv_part *part, struct c
         p->cost.compute = part->n * first_cycles(a, part, s->f32);
         break;
     case CONV_POOL:
-        p->cost.compute = part->n * pool_cycles(a, s, part);
+    case CONV_MEAN:
+        p->cost.compute = part->n * pool_cycles(a, p, part);
         break;
     }
     p->cost.exchange_in = plan_port_cycles(&p->port, in_bytes / 4, fan_out(p));

@@ -60,9 +60,10 @@ uint32_t conv_sum_part_begin(const struct conv_sum_cut *s, uint32_t i);
 /* The part that has a row. */
 uint32_t conv_sum_part_with(const struct conv_sum_cut *s, uint32_t row);
 
-/* plan_conv() for a max pool, described as a convolution with in_c = out_c = groups. */
-enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
-                          uint32_t tiles, uint64_t memory_bytes,
+/* plan_conv() for a pool (CONV_POOL, CONV_MEAN), described as a convolution with in_c = out_c =
+ * groups. */
+enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, enum conv_method method,
+                          uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
                           struct conv_plan *out) EMU_MUST_CHECK;
 
 #endif

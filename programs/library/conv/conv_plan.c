@@ -19,7 +19,9 @@ struct plan_list {
     size_t count, cap;
 };
 
-static const char *const method_names[] = { "gemm", "window", "depthwise", "first", "pool" };
+static const char *const method_names[] = {
+    "gemm", "window", "depthwise", "first", "pool", "mean"
+};
 
 const char *conv_method_name(enum conv_method m)
 {
@@ -224,6 +226,7 @@ static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_part *
     case CONV_FIRST:
         return part->out * conv_first_pack_halves(s->kernel_h) * 2;
     case CONV_POOL:
+    case CONV_MEAN:
         break;
     }
     return 0;
@@ -356,15 +359,16 @@ enum emu_status plan_conv(const struct arch *a, const struct conv_shape *s, uint
     return EMU_OK;
 }
 
-enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, uint32_t first_tile,
-                          uint32_t tiles, uint64_t memory_bytes, struct conv_plan *out)
+enum emu_status plan_pool(const struct arch *a, const struct conv_shape *s, enum conv_method method,
+                          uint32_t first_tile, uint32_t tiles, uint64_t memory_bytes,
+                          struct conv_plan *out)
 {
     struct conv_search search = { .a = a, .memory = memory_bytes, .best = out };
     struct conv_plan p;
 
     memset(out, 0, sizeof(*out));
     TRY(begin(a, s, first_tile, tiles, &p));
-    p.method = CONV_POOL;
+    p.method = method;
     search_all(&search, &p);
     return EMU_OK;
 }

@@ -23,7 +23,8 @@
 
 SUPERSTEP_API_BEGIN
 
-enum conv_method { CONV_GEMM, CONV_WINDOW, CONV_DEPTHWISE, CONV_FIRST, CONV_POOL };
+/* The last two are no convolutions: the largest and the mean of a window (plan_pool()). */
+enum conv_method { CONV_GEMM, CONV_WINDOW, CONV_DEPTHWISE, CONV_FIRST, CONV_POOL, CONV_MEAN };
 const char *conv_method_name(enum conv_method m);
 
 struct conv_shape {

@@ -1,5 +1,5 @@
 /* positions_ref.c - codelets on [blocks][f][16] f16 with operands [blocks][16], which are bias_*,
- * scale_f16 and scale_shift_*: meaning, and the cycles of positions.inc, bias.S and
+ * scale_f16, scale_shift_* and affine_*: meaning, and the cycles of positions.inc, bias.S and
  * scale_shift.S. */
 #include "programs/library/elementwise/positions_ref.h"
 
@@ -72,6 +72,7 @@ struct bias_shape {
     const struct arch *arch;
     uint64_t blocks, f;
     enum activation_f16 act;
+    uint32_t more; /* slots before the first position */
 };
 
 static uint64_t bias_slots(const void *shape, unsigned w)
@@ -97,7 +98,7 @@ static uint64_t bias_slots(const void *shape, unsigned w)
 static uint64_t bias_cycles(const struct codelet_call *call, enum activation_f16 act)
 {
     struct bias_shape s = { call->arch, call->arg[bias__blocks].value, call->arg[bias__f].value,
-                            act };
+                            act, 0 };
 
     return codelet_workers_cycles(call->arch, bias_slots, &s);
 }
@@ -120,19 +121,32 @@ BIAS(scale_f16, mul, NONE)
 
 /* ---- scale_shift ---- */
 
-static void scale_shift(const struct codelet_call *call, operation_f16 *sum)
+/* What scale_shift_* (x is y) and affine_* have in common. */
+struct scale_shift {
+    const uint16_t *x, *scale, *shift;
+    uint16_t *y;
+    uint32_t blocks, f;
+    uint32_t more; /* slots before the first position besides those of scale_shift_* */
+};
+
+#define SCALE_SHIFT_OF(call, state, to, slots)                                                     \
+    {                                                                                              \
+        .x = (call)->arg[state##__x].data, .scale = (call)->arg[state##__scale].data,              \
+        .shift = (call)->arg[state##__shift].data, .y = (call)->arg[state##__##to].data,           \
+        .blocks = (call)->arg[state##__blocks].value, .f = (call)->arg[state##__f].value,          \
+        .more = (slots)                                                                            \
+    }
+
+static void scale_and_shift(const struct scale_shift *s, operation_f16 *sum)
 {
-    const uint16_t *scale = call->arg[scale_shift__scale].data,
-                   *shift = call->arg[scale_shift__shift].data;
-    uint64_t f = call->arg[scale_shift__f].value, n = call->arg[scale_shift__blocks].value * f * 16;
-    uint16_t *x = call->arg[scale_shift__x].data;
+    uint64_t block = (uint64_t)s->f * 16;
     struct fp_env env = { 0 };
 
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t channel = i / (f * 16) * 16 + i % 16;
-        uint16_t product = fp_f16_mul(x[i], scale[channel], 0, &env);
+    for (uint64_t i = 0; i < s->blocks * block; i++) {
+        uint64_t channel = i / block * 16 + i % 16;
+        uint16_t product = fp_f16_mul(s->x[i], s->scale[channel], 0, &env);
 
-        x[i] = sum(product, shift[channel], &env);
+        s->y[i] = sum(product, s->shift[channel], &env);
     }
 }
 
@@ -144,29 +158,36 @@ static uint64_t scale_shift_slots(const void *shape, unsigned w)
     if (!p.count)
         return POSITIONS_NONE_SLOTS + 1;
     if (s->act == ACTIVATION_SWISH)
-        return POSITIONS_SLOTS + 4 + p.blocks * 11 +
+        return POSITIONS_SLOTS + 4 + s->more + p.blocks * 11 +
                p.count * 4 * (2 * (uint64_t)s->arch->slots_f16tanh + 4) + 1;
-    return POSITIONS_SLOTS + 1 + PACE_SLOTS + p.blocks * 6 + p.count * 4 * 3 + 1;
+    return POSITIONS_SLOTS + 1 + PACE_SLOTS + s->more + p.blocks * 6 + p.count * 4 * 3 + 1;
 }
 
-static uint64_t scale_shift_cycles(const struct codelet_call *call, enum activation_f16 act)
+static uint64_t scale_shift_cycles(const struct arch *a, const struct scale_shift *s,
+                                   enum activation_f16 act)
 {
-    struct bias_shape s = { call->arch, call->arg[scale_shift__blocks].value,
-                            call->arg[scale_shift__f].value, act };
+    struct bias_shape shape = { a, s->blocks, s->f, act, s->more };
 
-    return codelet_workers_cycles(call->arch, scale_shift_slots, &s);
+    return codelet_workers_cycles(a, scale_shift_slots, &shape);
 }
 
-#define SCALE_SHIFT(name, sum, act)                                                                \
+#define SCALE_SHIFT(name, state, to, slots, sum, act)                                              \
     void name##_ref(const struct codelet_call *call)                                               \
     {                                                                                              \
-        scale_shift(call, sum);                                                                    \
+        const struct scale_shift s = SCALE_SHIFT_OF(call, state, to, slots);                       \
+                                                                                                   \
+        scale_and_shift(&s, sum);                                                                  \
     }                                                                                              \
     uint64_t name##_cycles(const struct codelet_call *call)                                        \
     {                                                                                              \
-        return scale_shift_cycles(call, ACTIVATION_##act);                                         \
+        const struct scale_shift s = SCALE_SHIFT_OF(call, state, to, slots);                       \
+                                                                                                   \
+        return scale_shift_cycles(call->arch, &s, ACTIVATION_##act);                               \
     }
 
-SCALE_SHIFT(scale_shift_f16, add, NONE)
-SCALE_SHIFT(scale_shift_relu_f16, add_relu, RELU)
-SCALE_SHIFT(scale_shift_swish_f16, sum_swish, SWISH)
+SCALE_SHIFT(scale_shift_f16, scale_shift, x, 0, add, NONE)
+SCALE_SHIFT(scale_shift_relu_f16, scale_shift, x, 0, add_relu, RELU)
+SCALE_SHIFT(scale_shift_swish_f16, scale_shift, x, 0, sum_swish, SWISH)
+SCALE_SHIFT(affine_f16, affine, y, 1, add, NONE)
+SCALE_SHIFT(affine_relu_f16, affine, y, 1, add_relu, RELU)
+SCALE_SHIFT(affine_swish_f16, affine, y, 1, sum_swish, SWISH)

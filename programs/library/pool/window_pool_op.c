@@ -1,0 +1,250 @@
+/* window_pool_op.c - layers that work position by position, besides convolutions: sums of two
+ * activations, and pools over windows. */
+#include "programs/library/conv/conv_cost.h"
+#include "programs/library/conv/conv_rotation.h"
+#include "programs/library/pool/pool_window.h"
+
+#include <string.h>
+
+/* ---- sums ---- */
+
+static void add_parts(struct nn *nn, const struct tile_parts *parts, struct activation a,
+                      struct activation b, const struct codelet *codelet, const char *name)
+{
+    struct graph *g = nn->g;
+    uint32_t cs;
+
+    graph_push(g, name);
+    cs = op_compute_set(g, nn->seq, "add");
+    for (size_t i = 0; i < parts->count; i++)
+        VERTEX_OF(inplace, codelet, g, cs, parts->at[i].tile, .a = tile_part_take(g, parts, i, a.t),
+                  .b = tile_part_take(g, parts, i, b.t));
+    graph_pop(g);
+}
+
+struct activation op_activation_add(struct nn *nn, struct activation a, struct activation b,
+                                    enum activation_function act, const char *name)
+{
+    struct tile_parts parts = { 0 };
+    enum emu_status s = graph_status(nn->g);
+
+    if (s == EMU_OK && (a.n != b.n || a.c != b.c || a.h != b.h || a.w != b.w))
+        s = FAIL(USAGE, "the sum of %u x %u x %u x %u and %u x %u x %u x %u values", a.n, a.c, a.h,
+                 a.w, b.n, b.c, b.h, b.w);
+    if (s == EMU_OK && act != ACT_NONE && act != ACT_RELU)
+        s = FAIL(USAGE, "a sum with this activation after: expected none, or relu");
+    if (s == EMU_OK)
+        s = tile_parts_of(nn->g, a.t, &parts);
+    if (s == EMU_OK)
+        add_parts(nn, &parts, a, b,
+                  act == ACT_RELU ? KERNEL_ROW(add_relu_f16) : KERNEL_ROW(add_inplace_f16), name);
+    else
+        graph_fail(nn->g, s, "%s: %s", name, emu_error());
+    tile_parts_free(&parts);
+    return a;
+}
+
+/* ---- pools over windows ---- */
+
+enum { LOWEST_VALUES = 64 };
+
+/* A constant with the lowest f16 on every tile: what is around the input of a max pool. */
+static struct tensor new_lowest(struct nn *nn)
+{
+    uint32_t tiles = graph_compute_tiles(nn->g), *tile = emu_alloc(tiles, sizeof(*tile));
+    uint16_t value[LOWEST_VALUES];
+    struct tensor t = nn->zeros;
+
+    for (int i = 0; i < LOWEST_VALUES; i++)
+        value[i] = NN_HALF_LOWEST;
+    for (uint32_t i = 0; tile && i < tiles; i++)
+        tile[i] = i;
+    if (tile)
+        t = nn_constant(nn, value, LOWEST_VALUES, tile, tiles, "lowest");
+    else
+        graph_fail(nn->g, EMU_NO_MEMORY, "lowest numbers");
+    emu_free(tile);
+    return t;
+}
+
+/* A pool under construction. */
+struct pool {
+    struct nn *nn;
+    const struct pool_layer *layer;
+    struct activation x, y;
+    struct windows win;
+    uint32_t cs;
+};
+
+/* How many positions of the field, or of the field and its pads, window o sees along a dimension
+ * of `size` positions. */
+static uint32_t seen(const struct window_axis *a, uint32_t o, uint32_t size, uint32_t pad_after,
+                     int with_pads)
+{
+    int64_t at = (int64_t)o * a->stride - a->pad, first = with_pads ? -(int64_t)a->pad : 0;
+    int64_t end = with_pads ? (int64_t)size + pad_after : size;
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < a->kernel; k++, at += a->dilation)
+        n += at >= first && at < end;
+    return n;
+}
+
+/* 1 / what the windows of part p see, f32 [rows][columns]; owned. */
+static uint32_t *mean_scales(const struct pool *m, const struct field_part *p)
+{
+    const struct pool_layer *l = m->layer;
+    uint32_t *scale = emu_alloc((size_t)nn_size(p->h) * nn_size(p->w), sizeof(*scale)), n = 0;
+
+    if (!scale)
+        graph_fail(m->nn->g, EMU_NO_MEMORY, "the means of a tile");
+    for (uint32_t i = p->h.begin; scale && i < p->h.end; i++) {
+        uint32_t rows = seen(&m->win.h, i, m->x.h, l->pad_bottom, l->count_pads);
+
+        for (uint32_t j = p->w.begin; j < p->w.end; j++) {
+            uint32_t all = rows * seen(&m->win.w, j, m->x.w, l->pad_right, l->count_pads);
+            float v = 1.0f / (float)all;
+
+            memcpy(&scale[n++], &v, sizeof(v));
+        }
+    }
+    return scale;
+}
+
+/* The vertices of part p, one for each picture. */
+static void add_part(const struct pool *m, const struct field_part *p)
+{
+    struct graph *g = m->nn->g;
+    uint32_t ho = nn_size(p->h), wo = nn_size(p->w), blocks = nn_size(p->o);
+    int mean = m->layer->function == POOL_MEAN;
+    uint32_t *scale = mean ? mean_scales(m, p) : NULL;
+
+    for (uint32_t n = p->n.begin; n < p->n.end; n++) {
+        uint32_t hp, wp;
+        struct tensor in = field_part_input(m->nn, &m->x, &m->win, p, p->o, n, &hp, &wp);
+        struct tensor out = field_part_output(m->nn, &m->y, p, n);
+        struct pool_window s = pool_window_of(
+            &m->win.h, &m->win.w, mean ? POOL_LOADS_MEAN : POOL_LOADS_MAX, ho, wo, hp, wp);
+
+        graph_map(g, out, p->tile);
+        in = tensor_flatten(g, in);
+        out = tensor_flatten(g, out);
+        if (mean)
+            VERTEX(avgpool_f16, g, m->cs, p->tile, .x = in, .y = out, .blocks = blocks, .ho = ho,
+                   .wo = wo, .more_h = s.more_h, .more_w = s.more_w, .column = s.column,
+                   .row = s.row, .across = s.across, .down = s.down, .next = s.next,
+                   .scale = word_list(scale, ho * wo));
+        else
+            VERTEX(maxpool_f16, g, m->cs, p->tile, .x = in, .y = out, .blocks = blocks, .ho = ho,
+                   .wo = wo, .more_h = s.more_h, .more_w = s.more_w, .column = s.column,
+                   .row = s.row, .across = s.across, .down = s.down, .next = s.next);
+    }
+    emu_free(scale);
+}
+
+/* The pool as a convolution, for its plan. */
+static struct conv_shape shape_of(const struct activation *x, const struct pool_layer *l)
+{
+    struct conv_shape s = { .n = x->n, .in_c = x->c, .in_h = x->h, .in_w = x->w, .out_c = x->c };
+
+    s.groups = x->c;
+    s.kernel_h = l->kernel_h;
+    s.kernel_w = l->kernel_w;
+    s.stride_h = l->stride_h;
+    s.stride_w = l->stride_w;
+    s.dilation_h = l->dilation_h;
+    s.dilation_w = l->dilation_w;
+    s.out_h = l->out_h;
+    s.out_w = l->out_w;
+    return s;
+}
+
+/* Whether all windows along a dimension see some of the field. */
+static int all_see(const struct window_axis *a, uint32_t out, uint32_t size)
+{
+    for (uint32_t o = 0; o < out; o++) {
+        if (!seen(a, o, size, 0, 0))
+            return 0;
+    }
+    return 1;
+}
+
+static enum emu_status plan_of(struct pool *m, struct conv_plan *p)
+{
+    const struct pool_layer *l = m->layer;
+    struct graph *g = m->nn->g;
+    struct conv_shape s = shape_of(&m->x, l);
+    enum conv_method method = l->function == POOL_MEAN ? CONV_MEAN : CONV_POOL;
+
+    TRY(graph_status(g));
+    if (!all_see(&m->win.h, l->out_h, m->x.h) || !all_see(&m->win.w, l->out_w, m->x.w))
+        return FAIL(USAGE, "%u x %u windows of %u x %u, not all of which see the field of %u x %u",
+                    l->out_h, l->out_w, l->kernel_h, l->kernel_w, m->x.h, m->x.w);
+    TRY(plan_pool(graph_arch(g), &s, method, 0, graph_compute_tiles(g), m->nn->memory_bytes, p));
+    return conv_rotation_choose(m->nn, &m->x, NULL, l->pad_top, l->pad_left, p);
+}
+
+/* Whether the windows along a dimension see what is around the field. */
+static int has_border(const struct window_axis *a, uint32_t out, uint32_t size)
+{
+    return a->pad > 0 || (int64_t)(out - 1) * a->stride + conv_reach(a->kernel, a->dilation) >
+                             (int64_t)size + a->pad;
+}
+
+struct activation op_pool(struct nn *nn, struct activation x, const struct pool_layer *l,
+                          const char *name)
+{
+    struct pool m = {
+        .nn = nn,
+        .layer = l,
+        .x = x,
+        .win = { { l->kernel_h, l->stride_h, l->dilation_h, (int32_t)l->pad_top },
+                 { l->kernel_w, l->stride_w, l->dilation_w, (int32_t)l->pad_left },
+                 nn->zeros },
+    };
+    struct conv_plan p;
+    enum emu_status s = plan_of(&m, &p);
+
+    if (s != EMU_OK) {
+        graph_fail(nn->g, s, "%s: %s", name, emu_error());
+        return x;
+    }
+    graph_push(nn->g, name);
+    m.y = nn_activation(nn, x.n, x.c, l->out_h, l->out_w, "out");
+    if (l->function == POOL_MAX &&
+        (has_border(&m.win.h, m.y.h, x.h) || has_border(&m.win.w, m.y.w, x.w)))
+        m.win.border = new_lowest(nn);
+    m.cs = op_compute_set(nn->g, nn->seq, "pool");
+    for (uint32_t i = 0; i < p.cut_n * p.cut_h * p.cut_w * p.cut_out; i++) {
+        struct field_part at = field_part_at(&p, &m.y, channel_blocks(x.c), i, 0);
+
+        add_part(&m, &at);
+    }
+    graph_pop(nn->g);
+    return m.y;
+}
+
+static uint32_t windows_in(uint32_t size, uint32_t kernel, uint32_t stride)
+{
+    return size < kernel || !stride ? 0 : (size - kernel) / stride + 1;
+}
+
+struct activation op_max_pool(struct nn *nn, struct activation x, uint32_t kernel, uint32_t stride,
+                              uint32_t pad, const char *name)
+{
+    const struct pool_layer l = { .function = POOL_MAX,
+                                  .kernel_h = kernel,
+                                  .kernel_w = kernel,
+                                  .stride_h = stride,
+                                  .stride_w = stride,
+                                  .dilation_h = 1,
+                                  .dilation_w = 1,
+                                  .pad_top = pad,
+                                  .pad_bottom = pad,
+                                  .pad_left = pad,
+                                  .pad_right = pad,
+                                  .out_h = windows_in(x.h + 2 * pad, kernel, stride),
+                                  .out_w = windows_in(x.w + 2 * pad, kernel, stride) };
+
+    return op_pool(nn, x, &l, name);
+}
