@@ -404,6 +404,23 @@ static void test_function_errors(void **state)
     }
 }
 
+/* Of every f16 that is a number. */
+static void test_gelu_f16(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 0x10000; i++) {
+        uint16_t bits = (uint16_t)i, y;
+        struct codelet_call call = { .arg = { [unary__x].data = &bits, [unary__y].data = &y } };
+        double x = fp_f16_value(bits);
+
+        if ((bits & 0x7c00) == 0x7c00)
+            continue;
+        call.arg[unary__n].value = 1;
+        codelet_find("gelu_f16")->ref(&call);
+        near("gelu", x, fp_f16_value(y), x * erfc(-x * M_SQRT1_2) / 2, fabs(x) * 0x1p-10 + 0x1p-24);
+    }
+}
+
 static void test_pow(void **state)
 {
     static const double special[][3] = {
@@ -473,11 +490,17 @@ static void test_add_relu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elements),        cmocka_unit_test(test_all_f16),
-        cmocka_unit_test(test_channels),        cmocka_unit_test(test_machines),
-        cmocka_unit_test(test_control),         cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_swish_error),     cmocka_unit_test(test_add_relu),
-        cmocka_unit_test(test_function_errors), cmocka_unit_test(test_pow),
+        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_all_f16),
+        cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_swish_error),
+        cmocka_unit_test(test_add_relu),
+        cmocka_unit_test(test_function_errors),
+        cmocka_unit_test(test_gelu_f16),
+        cmocka_unit_test(test_pow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

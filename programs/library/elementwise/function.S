@@ -1,4 +1,4 @@
-// function.S: div, pow, erf, gelu, sign, sin, cos; casts between f16 and i32.
+// function.S: div, pow, erf, gelu of f32, sign, sin, cos; casts between f16 and i32.
 #define FAMILY "../elementwise/elementwise.def"
 #include "../kernel/fields.inc"
 #include "function.inc"
@@ -175,7 +175,7 @@ FUNCTION \name\()_f32, one, f32, f32, \body, \constants
 .endm
 
 ONE_OPERAND erf, ERF_PAIR, ERF_CONSTANTS
-ONE_OPERAND gelu, GELU_PAIR, GELU_CONSTANTS
+FUNCTION gelu_f32, one, f32, f32, GELU_PAIR, GELU_CONSTANTS
 ONE_OPERAND sign, SIGN_PAIR, SIGN_CONSTANTS
 ONE_OPERAND sin, SIN_PAIR, SIN_CONSTANTS
 ONE_OPERAND cos, COS_PAIR, COS_CONSTANTS

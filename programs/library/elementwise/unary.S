@@ -153,6 +153,15 @@ UNARY hard_swish_f32 0 2 "f32v2add $a4:5, $a6:B, $a0:1" "f32v2clamp $a4:5, $a4:5
     s4="setzi $a7, 0xaaaab" s5="or $a7, $a7, 0x3e200000"
 UNARY_TAIL hard_swish_f32, 2, "f32add $a4, $a6, $a0", "f32clamp $a4, $a4, $a2:3", "f32mul $a4, $a7, $a4", "f32mul $a4, $a4, $a0"
 
+// x sigmoid(x (c0 + c1 u + c2 u^2)), u = x^2, at most 25, where the sigmoid is 1: fitted to 2e-5. $a2: c1 and c0, $a3: c2 and 25.
+UNARY gelu_f16 0 4 "f16v4mul $a6:7, $a0:1, $a0:1" "f16v4clamp $a6:7, $a6:7, $a3" "f16v4mul $a4:5, $a3:BL, $a6:7" \
+    "f16v4add $a4:5, $a2:BL, $a4:5" "f16v4mul $a4:5, $a4:5, $a6:7" "f16v4add $a4:5, $a2:BU, $a4:5" "f16v4mul $a4:5, $a4:5, $a0:1" \
+    "f16v2sigm $a4, $a4" "f16v2sigm $a5, $a5" "f16v4mul $a4:5, $a4:5, $a0:1" \
+    s1="setzi $a2, 0x22cb6" s2="or $a2, $a2, 0x3e600000" s3="setzi $a3, 0x0912d" s4="or $a3, $a3, 0x4e400000"
+UNARY_TAIL gelu_f16, 4, "f16v2mul $a6, $a0, $a0", "f16v2clamp $a6, $a6, $a3", "f16v2mul $a4, $a3:BL, $a6", \
+    "f16v2add $a4, $a2:BL, $a4", "f16v2mul $a4, $a4, $a6", "f16v2add $a4, $a2:BU, $a4", "f16v2mul $a4, $a4, $a0", \
+    "f16v2sigm $a4, $a4", "f16v2mul $a4, $a4, $a0"
+
 // Slopes up to 1: the larger of x and slope x, which is NaN if x is.
 UNARY leaky_relu_f16 1 4 "f16v4mul $a4:5, $a0:1, $a2:3" "f16v4max $a4:5, $a4:5, $a0:1"
 UNARY_TAIL leaky_relu_f16, 4, "f16v2mul $a4, $a0, $a2", "f16v2max $a4, $a4, $a0"

@@ -139,6 +139,16 @@ static uint16_t hard_swish_f16(uint16_t x, struct fp_env *env)
     return fp_f16_mul(fp_f16_mul(0x3155, t, 0, env), x, 0, env);
 }
 
+/* c1 and c0, c2 and 25 of unary.S. */
+static uint16_t gelu_f16(uint16_t x, struct fp_env *env)
+{
+    uint16_t u = fp_f16_clamp(fp_f16_mul(x, x, 0, env), 0x912d, 0x4e40, env);
+    uint16_t t = fp_f16_add(0x2cb6, fp_f16_mul(0x912d, u, 0, env), 0, env);
+
+    t = fp_f16_add(0x3e62, fp_f16_mul(t, u, 0, env), 0, env);
+    return fp_f16_mul(fp_f16_sigm(fp_f16_mul(t, x, 0, env), 0, env), x, 0, env);
+}
+
 static uint32_t hard_swish_f32(uint32_t x, struct fp_env *env)
 {
     uint32_t t = fp_f32_clamp(fp_f32_add(fp_bits(3.0f), x, env), 0, fp_bits(6.0f), env);
@@ -199,6 +209,7 @@ UNARY(ceil, f32)
 UNARY(round, f16)
 UNARY(round, f32)
 UNARY(hard_swish, f16)
+UNARY(gelu, f16)
 UNARY(hard_swish, f32)
 
 /* ---- with two scalars; f16 are in both halves of their words ---- */
