@@ -34,6 +34,7 @@ struct lowering {
     struct placed *at;      /* by value */
     uint32_t *storage_left; /* by storage: how often what lies there is still read */
     uint8_t *storage_is_input;
+    uint8_t *is_kept; /* by value */
     const struct lower_options *options;
     uint32_t storages;
     uint32_t group; /* that is lowered now */
@@ -63,6 +64,8 @@ void lower_set_field(struct lowering *l, uint32_t value, struct activation f, un
 void lower_set_alias(struct lowering *l, uint32_t value, uint32_t of, struct tensor t);
 /* From now on nothing overwrites a value: others are views of it. */
 void lower_pin(struct lowering *l, uint32_t value);
+/* A value that has just been made, for reading after the run: where it was computed. */
+struct tensor lower_made_view(struct lowering *l, uint32_t value);
 /* Sets the first result of a node that only says which element of its first input goes where;
  * what comes from nowhere is `fill`. Other inputs are constants. */
 enum emu_status lower_moved(struct lowering *l, const struct op_node *n, double fill);

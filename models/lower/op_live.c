@@ -18,6 +18,7 @@ struct live_walk {
     uint32_t *where;       /* owned; by value: the value whose memory it is */
     struct stored *stored; /* owned; by that value */
     uint64_t *live;        /* owned; by group */
+    uint8_t *kept;         /* owned; by value */
 };
 
 int node_group_conv(const struct op_graph *g, const struct node_group *group,
@@ -113,6 +114,11 @@ static void walk(struct live_walk *w)
         store_group(w, i);
     for (uint32_t k = 0; k < w->g->outputs; k++)
         read_by(w, w->g->output[k], w->groups->count);
+    lower_mark_kept(w->g, w->groups, w->o, w->kept);
+    for (uint32_t v = 0; v < w->g->values; v++) {
+        if (w->kept[v])
+            read_by(w, v, w->groups->count);
+    }
     for (uint32_t v = 0; v < w->g->values; v++) {
         const struct stored *s = &w->stored[v];
 
@@ -156,7 +162,8 @@ enum emu_status op_live_demand(const struct op_graph *g, const struct node_group
     w.where = emu_alloc(g->values + 1, sizeof(*w.where));
     w.stored = emu_alloc(g->values + 1, sizeof(*w.stored));
     w.live = emu_alloc(groups->count + 1, sizeof(*w.live));
-    if (w.where && w.stored && w.live) {
+    w.kept = emu_alloc(g->values + 1, sizeof(*w.kept));
+    if (w.where && w.stored && w.live && w.kept) {
         walk(&w);
         collect(&w, tiles, request, d);
     } else {
@@ -165,5 +172,6 @@ enum emu_status op_live_demand(const struct op_graph *g, const struct node_group
     emu_free(w.where);
     emu_free(w.stored);
     emu_free(w.live);
+    emu_free(w.kept);
     return s;
 }

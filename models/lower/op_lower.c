@@ -142,6 +142,55 @@ static void add_output(struct lowering *l, uint32_t value, struct lowered_value 
     graph_keep(l->g, out->view);
 }
 
+/* ---- what is kept ---- */
+
+void lower_mark_kept(const struct op_graph *g, const struct node_groups *groups,
+                     const struct lower_options *o, uint8_t *kept)
+{
+    for (uint32_t i = o->keep_begin; i < o->keep_end && i < groups->count; i++) {
+        const struct node_group *group = &groups->at[i];
+        const struct op_node *last = &g->node[group->node[group->nodes - 1]];
+
+        for (unsigned k = 0; k < group->nodes; k++) {
+            const struct op_node *n = &g->node[group->node[k]];
+
+            for (uint32_t j = 0; j < n->ins; j++) {
+                if (n->in[j] != OP_NONE && !op_value_constant_kind(&g->value[n->in[j]]))
+                    kept[n->in[j]] = 1;
+            }
+        }
+        for (uint32_t j = 0; j < last->outs; j++) {
+            if (last->out[j] != OP_NONE)
+                kept[last->out[j]] = 1;
+        }
+    }
+}
+
+const struct lowered_value *lower_kept(const struct lowered_network *n, uint32_t value)
+{
+    for (uint32_t k = 0; k < n->kepts; k++) {
+        if (n->kept[k].value == value)
+            return &n->kept[k];
+    }
+    return NULL;
+}
+
+/* Keeps a value that has just been made, if it is wanted; what is made within a group never is. */
+static void keep(struct lowering *l, uint32_t value)
+{
+    struct lowered_value *v = &l->out->kept[l->out->kepts];
+
+    if (value == OP_NONE || !l->is_kept[value] ||
+        (!l->at[value].has_view && !l->at[value].has_field))
+        return;
+    v->value = value;
+    v->name = l->og->value[value].name;
+    v->view = lower_made_view(l, value);
+    v->elem = tensor_elem(l->g, v->view);
+    graph_keep(l->g, v->view);
+    l->out->kepts++;
+}
+
 /* ---- groups ---- */
 
 static void read_once(struct lowering *l, uint32_t value)
@@ -157,6 +206,8 @@ static void group_is_done(struct lowering *l, const struct node_group *group)
 
         for (uint32_t i = 0; i < n->ins; i++)
             read_once(l, n->in[i]);
+        for (uint32_t i = 0; i < n->outs; i++)
+            keep(l, n->out[i]);
     }
 }
 
@@ -186,6 +237,8 @@ static enum emu_status lower_all(struct lowering *l)
 
     for (uint32_t k = 0; k < og->inputs; k++)
         add_input(l, og->input[k], &l->out->in[k]);
+    for (uint32_t k = 0; k < og->inputs; k++)
+        keep(l, og->input[k]);
     TRY(graph_status(l->g));
     for (l->group = 0; l->group < l->groups->count; l->group++)
         TRY(lower_one(l, &l->groups->at[l->group]));
@@ -232,7 +285,8 @@ static enum emu_status new_network(const struct op_graph *og, enum elem real,
     n->group = emu_alloc(n->groups.count + 1, sizeof(*n->group));
     n->in = emu_alloc(og->inputs + 1, sizeof(*n->in));
     n->out = emu_alloc(og->outputs + 1, sizeof(*n->out));
-    s = n->group && n->in && n->out ? EMU_OK : FAIL(NO_MEMORY, "a network");
+    n->kept = emu_alloc(og->values + 1, sizeof(*n->kept));
+    s = n->group && n->in && n->out && n->kept ? EMU_OK : FAIL(NO_MEMORY, "a network");
     return s;
 }
 
@@ -247,8 +301,11 @@ enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struc
     l.at = emu_alloc(og->values + 1, sizeof(*l.at));
     l.storage_left = emu_alloc(og->values + 1, sizeof(*l.storage_left));
     l.storage_is_input = emu_alloc(og->values + 1, sizeof(*l.storage_is_input));
-    if (s == EMU_OK && (!l.at || !l.storage_left || !l.storage_is_input))
+    l.is_kept = emu_alloc(og->values + 1, sizeof(*l.is_kept));
+    if (s == EMU_OK && (!l.at || !l.storage_left || !l.storage_is_input || !l.is_kept))
         s = FAIL(NO_MEMORY, "a network of %u values", og->values);
+    if (s == EMU_OK)
+        lower_mark_kept(og, &(*out)->groups, o, l.is_kept);
     if (s == EMU_OK)
         s = choose_plans(g, og, o, *out);
     if (s == EMU_OK)
@@ -262,6 +319,7 @@ enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struc
     emu_free(l.at);
     emu_free(l.storage_left);
     emu_free(l.storage_is_input);
+    emu_free(l.is_kept);
     if (s != EMU_OK) {
         op_lower_free(*out);
         *out = NULL;
@@ -278,5 +336,6 @@ void op_lower_free(struct lowered_network *n)
     emu_free(n->group);
     emu_free(n->in);
     emu_free(n->out);
+    emu_free(n->kept);
     emu_free(n);
 }

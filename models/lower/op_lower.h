@@ -15,9 +15,12 @@ struct lower_options {
     uint64_t reserve_bytes;      /* of a tile, kept free beyond the expected need */
     enum conv_depthwise depthwise;
     enum conv_partials partials;
+    /* Results of groups [keep_begin, keep_end), and what these read, can be read after a run; they
+     * take memory to the end. Equal: none. */
+    uint32_t keep_begin, keep_end;
 };
 
-/* An input or output of the program. */
+/* An input or output of the program, or a value that is kept. */
 struct lowered_value {
     uint32_t value;     /* of the operator graph */
     const char *name;   /* borrowed from it */
@@ -37,6 +40,8 @@ struct lowered_network {
     struct node_groups groups;    /* owned, like what follows */
     struct lowered_group *group;  /* by group */
     struct lowered_value *in, *out;
+    struct lowered_value *kept; /* those of lower_options.keep_begin, in the order they are made */
+    uint32_t kepts;
     struct conv_plans plans; /* by convolution, in the order of groups */
     struct program program;  /* computes one batch */
 };
@@ -51,5 +56,11 @@ enum emu_status op_lower_check(struct op_graph *g) EMU_MUST_CHECK;
 enum emu_status op_lower(struct graph *g, const struct op_graph *og, const struct lower_options *o,
                          struct lowered_network **out) EMU_MUST_CHECK;
 void op_lower_free(struct lowered_network *n); /* accepts NULL */
+
+/* Marks the values that lower_options.keep_begin names. kept: by value, zeros at first. */
+void lower_mark_kept(const struct op_graph *g, const struct node_groups *groups,
+                     const struct lower_options *o, uint8_t *kept);
+/* Where a value can be read after a run; NULL: it was not kept. */
+const struct lowered_value *lower_kept(const struct lowered_network *n, uint32_t value);
 
 #endif

@@ -165,10 +165,9 @@ enum emu_status op_program_fill(const struct op_program *p, uint32_t k, const st
     return st;
 }
 
-enum emu_status op_program_read(const struct op_program *p, struct session *s, uint32_t k,
-                                struct op_tensor *out)
+enum emu_status op_program_read_value(const struct op_program *p, struct session *s,
+                                      const struct lowered_value *o, struct op_tensor *out)
 {
-    const struct lowered_value *o = &p->network->out[k];
     const struct op_shape *shape = &p->network->graph->value[o->value].shape;
     uint64_t n = op_shape_count(shape), size = elem_bytes(o->elem);
     uint8_t *data = emu_alloc(n + 1, size);
@@ -190,4 +189,10 @@ enum emu_status op_program_read(const struct op_program *p, struct session *s, u
     }
     emu_free(data);
     return st;
+}
+
+enum emu_status op_program_read(const struct op_program *p, struct session *s, uint32_t k,
+                                struct op_tensor *out)
+{
+    return op_program_read_value(p, s, &p->network->out[k], out);
 }

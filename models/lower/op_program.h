@@ -33,6 +33,11 @@ enum emu_status op_program_write(const struct op_program *p, struct session *s, 
 enum emu_status op_program_read(const struct op_program *p, struct session *s, uint32_t k,
                                 struct op_tensor *out) EMU_MUST_CHECK;
 
+/* The same of an output or of a value that was kept. */
+enum emu_status op_program_read_value(const struct op_program *p, struct session *s,
+                                      const struct lowered_value *v,
+                                      struct op_tensor *out) EMU_MUST_CHECK;
+
 /* Makes input k an input of the image, with these numbers. Errors: those of compiled_add_input().
  */
 enum emu_status op_program_fill(const struct op_program *p, uint32_t k,

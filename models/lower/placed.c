@@ -28,6 +28,8 @@ static void new_storage(struct lowering *l, uint32_t value)
     l->at[value].has_storage = 1;
     l->storage_is_input[l->storages] = l->og->value[value].kind != OP_RESULT;
     l->storage_left[l->storages++] = l->og->value[value].readers;
+    if (l->is_kept[value])
+        lower_pin(l, value);
 }
 
 void lower_pin(struct lowering *l, uint32_t value)
@@ -41,6 +43,8 @@ static void share_storage(struct lowering *l, uint32_t value, uint32_t of)
     l->at[value].storage = l->at[of].storage;
     l->at[value].has_storage = 1;
     l->storage_left[l->at[of].storage] += l->og->value[value].readers;
+    if (l->is_kept[value])
+        lower_pin(l, value);
 }
 
 /* ---- constants ---- */
@@ -279,6 +283,13 @@ struct tensor lower_view(struct lowering *l, uint32_t value)
             p->view = op_cast(l->g, l->seq, p->view, l->real, "wide");
     }
     return p->view;
+}
+
+struct tensor lower_made_view(struct lowering *l, uint32_t value)
+{
+    const struct placed *p = &l->at[value];
+
+    return p->has_view ? p->view : view_of_field(l, &p->field, p->axis, lower_shape(l, value));
 }
 
 void lower_set_view(struct lowering *l, uint32_t value, struct tensor t)

@@ -13,6 +13,7 @@
 #include "models/lower/op_program.h"
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
+#include "models/run/compare_graph.h"
 #include "models/run/model_chart.h"
 #include "models/run/model_report.h"
 #include "models/run/onnx_numbers.h"
@@ -311,6 +312,19 @@ static struct op_program_options options_of(const struct request *q)
     };
 }
 
+static enum emu_status compare_all(struct onnx_job *j, const struct op_program_options *o)
+{
+    struct op_tensor *in = emu_alloc(j->g->inputs + 1, sizeof(*in));
+    enum emu_status s = in ? EMU_OK : FAIL(NO_MEMORY, "inputs");
+
+    for (uint32_t k = 0; in && k < j->g->inputs; k++)
+        in[k] = j->in[k].numbers;
+    if (s == EMU_OK)
+        s = compare_graph(j->q, &j->arch, j->g, o, in, &j->code);
+    emu_free(in);
+    return s;
+}
+
 static enum emu_status with_program(struct onnx_job *j)
 {
     if (!compiled_fits(j->p.compiled))
@@ -358,6 +372,8 @@ static enum emu_status answer_request(struct onnx_job *j)
     TRY(read_graph(j));
     TRY(open_outputs(j));
     TRY(get_inputs(j));
+    if (j->q->compare_layers)
+        return compare_all(j, &o);
     TRY(op_program_new(&j->arch, j->g, &o, &j->p));
     progress_skip(&j->progress);
     return with_program(j);

@@ -1,0 +1,239 @@
+/* op_error_dense.c - sums of products, and pools (see op_error.h). */
+#include <string.h>
+
+#include "models/lower/groups.h"
+#include "models/operators/op_window.h"
+#include "models/run/op_error_rules.h"
+
+/* How the sums of a node are rounded: so often by u of partial sums P; by v of P; by v of S; and by
+ * u of the result. */
+struct sums {
+    double halves, wides, within, results;
+};
+
+enum {
+    BLOCK = 16,     /* products that the matrix unit adds in f32 */
+    ROUNDS_MORE = 4 /* sums of several tiles, bias, residual, result */
+};
+static const double block_sum = 0x1p-20; /* relative error of the sums of blocks */
+
+static double blocks_of(double n)
+{
+    return ceil(n / BLOCK);
+}
+
+/* Of a convolution with so many input channels in a group, and places in its window. Neighbouring
+ * groups are joined, so that channels of a group may lie in one block more. */
+static struct sums conv_sums(const struct op_error *o, double channels, double places)
+{
+    int across = channels > BLOCK && fmod(channels, BLOCK) != 0;
+    double blocks = (blocks_of(channels) + across) * places;
+
+    if (o->partials == PARTIALS_F32 && channels > 1)
+        return (struct sums){ .wides = blocks, .within = block_sum, .results = 2 };
+    return (struct sums){ .halves = blocks + ROUNDS_MORE, .within = block_sum };
+}
+
+static struct sums product_sums(const struct op_error *o, const struct op_node *n, double terms)
+{
+    struct dense_layer l;
+
+    if (o->elem == ELEM_F32)
+        return (struct sums){ .wides = terms + 4, .within = F32_UNIT, .results = ROUNDS_MORE };
+    if (!dense_layer_of(o->g, n, &l))
+        return (struct sums){ .halves = blocks_of(terms) + ROUNDS_MORE, .within = block_sum };
+    if (l.linear)
+        return (struct sums){ .wides = terms, .within = F32_UNIT, .results = 2 };
+    return conv_sums(o, terms, 1);
+}
+
+/* ---- sums of products ---- */
+
+/* |x|, plus a part of something else; owned. NULL: no memory. */
+static double *magnitudes(const struct bounded_value *x, double times, const double *more)
+{
+    uint64_t n = count_of(x);
+    double *out = emu_alloc(n + 1, sizeof(*out));
+
+    for (uint64_t i = 0; out && i < n; i++)
+        out[i] = times * fabs(x->t.f[i]) + (more ? more[i] : 0);
+    return out;
+}
+
+/* Adds what the node makes of x and w, without a bias, to bounds. */
+static enum emu_status add_run(const struct op_error *o, const struct op_node *n,
+                               const struct bounded_value *const *in, double *x, double *w,
+                               struct bounded_value *out)
+{
+    struct op_tensor t[2] = { in[0]->t, in[1]->t };
+    const struct op_tensor *from[] = { &t[0], &t[1] };
+    struct op_node without_bias = *n;
+    enum emu_status s;
+    double *more;
+
+    if (!x || !w)
+        return FAIL(NO_MEMORY, "%s", n->name);
+    t[0].f = x;
+    t[1].f = w;
+    without_bias.ins = 2;
+    s = op_error_run(o, &without_bias, from, &more);
+    for (uint64_t i = 0; s == EMU_OK && i < count_of(out); i++)
+        out->e[i] += fabs(more[i]);
+    emu_free(more);
+    return s;
+}
+
+/* What all results have: roundings of P = (S + |y|) / 2 with y without its bias b, of b, and of the
+ * result; and b's own error. S is added elsewhere. */
+static void add_roundings(const struct sums *s, const struct rounding *r, struct bounded b,
+                          struct bounded_value *out, uint64_t i)
+{
+    double y = fabs(out->t.f[i]), bias = fabs(b.v);
+    double partial = s->halves * r->u + s->wides * F32_UNIT;
+
+    out->e[i] += partial / 2 * (y + bias) + partial * bias + b.e;
+    out->e[i] += s->results * (r->u * (y + bias) + r->t) + s->halves * r->t;
+}
+
+/* Bounds of x * w without bias, through `s`. x_error: of x, or NULL. */
+static enum emu_status product_error(const struct op_error *o, const struct op_node *n,
+                                     const struct sums *s, const struct bounded_value *const *in,
+                                     const double *x_error, struct bounded_value *out)
+{
+    const struct rounding r = rounding_of(o->elem);
+    double by_s = (s->halves * r.u + s->wides * F32_UNIT) / 2 + s->within;
+    double *x = magnitudes(in[0], 1, NULL), *w = magnitudes(in[1], by_s, in[1]->e);
+    enum emu_status st = add_run(o, n, in, x, w, out);
+
+    emu_free(w);
+    if (st == EMU_OK && x_error) {
+        memcpy(x, x_error, count_of(in[0]) * sizeof(*x));
+        w = magnitudes(in[1], 1, in[1]->e);
+        st = add_run(o, n, in, x, w, out);
+        emu_free(w);
+    }
+    emu_free(x);
+    return st;
+}
+
+enum emu_status conv_error(const struct op_error *o, const struct op_node *n,
+                           const struct bounded_value *const *in, struct bounded_value *out)
+{
+    const struct op_shape *w = &in[1]->t.shape;
+    const struct sums s = conv_sums(o, w->dim[1], (double)op_shape_span(w, 2, w->rank));
+    const struct rounding r = rounding_of(o->elem);
+    uint64_t plane = op_shape_span(&out->t.shape, 2, out->t.shape.rank);
+    enum emu_status st;
+    double *x_error;
+
+    TRY(op_error_as_f16(in[0], &x_error));
+    st = product_error(o, n, &s, in, x_error, out);
+    emu_free(x_error);
+    for (uint64_t i = 0; st == EMU_OK && i < count_of(out); i++)
+        add_roundings(&s, &r,
+                      has_input(n, in, 2) ? bounded_at(in[2], i / plane % out->t.shape.dim[1])
+                                          : exactly(0),
+                      out, i);
+    return st;
+}
+
+/* The number that a Gemm adds to result i, which is a row and a column. */
+static struct bounded added_by(const struct op_error *o, const struct op_node *n,
+                               const struct bounded_value *const *in, uint64_t row, uint64_t column)
+{
+    struct op_call c = op_attrs_of(o->g, n);
+    const struct op_shape *s = &in[2]->t.shape;
+    uint64_t columns = s->rank ? s->dim[s->rank - 1] : 1, rows = s->rank > 1 ? s->dim[0] : 1;
+    struct bounded b =
+        bounded_at(in[2], (rows > 1 ? row * columns : 0) + (columns > 1 ? column : 0));
+    double beta = op_float(&c, "beta");
+
+    return (struct bounded){ beta * b.v, fabs(beta) * b.e };
+}
+
+enum emu_status matmul_error(const struct op_error *o, const struct op_node *n,
+                             const struct bounded_value *const *in, struct bounded_value *out)
+{
+    const struct op_shape *a = &in[0]->t.shape, *y = &out->t.shape;
+    int gemm = op_node_is(n, "Gemm");
+    struct op_call c = op_attrs_of(o->g, n);
+    double terms = a->dim[gemm && op_int(&c, "transA") ? 0 : a->rank - 1];
+    const struct sums s = product_sums(o, n, terms);
+    const struct rounding r = rounding_of(o->elem);
+
+    TRY(product_error(o, n, &s, in, in[0]->e, out));
+    for (uint64_t i = 0; i < count_of(out); i++)
+        add_roundings(&s, &r,
+                      gemm && has_input(n, in, 2) ? added_by(o, n, in, i / y->dim[1], i % y->dim[1])
+                                                  : exactly(0),
+                      out, i);
+    return EMU_OK;
+}
+
+/* ---- pools ---- */
+
+/* Roundings to f16 of a mean, and additions in f32. */
+struct mean {
+    double halves, wides;
+};
+
+static struct mean mean_of(const struct op_error *o, const struct op_node *n,
+                           const struct op_shape *x)
+{
+    struct op_call c = op_attrs_of(o->g, n);
+    struct mean m = { .halves = 2 };
+    struct op_window w;
+
+    if (!op_knows(&c, "kernel_shape")) {
+        m.wides = (double)op_shape_span(x, 2, x->rank);
+    } else if (op_window_read(&c, x, NULL, &w) == EMU_OK) {
+        for (unsigned d = 0; d < w.dims; d++)
+            m.halves += (double)w.kernel[d];
+    }
+    return m;
+}
+
+/* Adds what the pool makes of x, times a factor, to bounds. */
+static enum emu_status add_pool(const struct op_error *o, const struct op_node *n,
+                                const struct bounded_value *const *in, double *x, double times,
+                                struct bounded_value *out)
+{
+    struct op_tensor t = in[0]->t;
+    const struct op_tensor *from[] = { &t };
+    enum emu_status s;
+    double *more;
+
+    if (!x)
+        return FAIL(NO_MEMORY, "%s", n->name);
+    t.f = x;
+    s = op_error_run(o, n, from, &more);
+    for (uint64_t i = 0; s == EMU_OK && i < count_of(out); i++)
+        out->e[i] += times * more[i];
+    emu_free(more);
+    return s;
+}
+
+enum emu_status pool_error(const struct op_error *o, const struct op_node *n,
+                           const struct bounded_value *const *in, struct bounded_value *out)
+{
+    const struct rounding r = rounding_of(ELEM_F16);
+    int max = op_node_is(n, "MaxPool") || op_node_is(n, "GlobalMaxPool");
+    struct mean m = max ? (struct mean){ 0, 0 } : mean_of(o, n, &in[0]->t.shape);
+    enum emu_status s = EMU_OK;
+    double *x;
+
+    if (o->elem == ELEM_F16) {
+        TRY(op_error_as_f16(in[0], &x));
+        if (x)
+            s = add_pool(o, n, in, x, 1, out);
+        emu_free(x);
+    }
+    if (s == EMU_OK && !max) {
+        x = magnitudes(in[0], 1, NULL);
+        s = add_pool(o, n, in, x, m.halves * r.u + m.wides * F32_UNIT, out);
+        emu_free(x);
+    }
+    for (uint64_t i = 0; s == EMU_OK && !max && i < count_of(out); i++)
+        out->e[i] += m.halves * r.t;
+    return s;
+}

@@ -1,0 +1,187 @@
+/* test_compare_groups.c - groups of a graph against the reference: all are within their bounds, and
+ * a wrong parameter on the reference's side is found. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "emu/arch/arch.h"
+#include "models/run/compare_groups.h"
+
+/* A graph that is built, one line a node. */
+static struct op_graph *g;
+
+static int begin(void **state)
+{
+    (void)state;
+    return op_graph_new("test", &g) != EMU_OK;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    op_graph_free(g);
+    return alloc_live() != 0;
+}
+
+static double drawn(uint64_t k)
+{
+    return (double)((k * 37 + 11) % 64) / 32 - 1;
+}
+
+static uint32_t shaped(enum op_value_kind kind, unsigned rank, const uint32_t *dim)
+{
+    struct op_shape s = { .type = OP_TYPE_F32, .rank = rank };
+    struct op_tensor t;
+    uint32_t v;
+
+    memcpy(s.dim, dim, rank * sizeof(*dim));
+    if (kind == OP_INPUT) {
+        assert_int_equal(op_value_new(g, NULL, kind, &s, &v), EMU_OK);
+        assert_int_equal(op_graph_input(g, v), EMU_OK);
+        return v;
+    }
+    assert_int_equal(op_tensor_new(&s, &t), EMU_OK);
+    for (uint64_t k = 0; k < op_shape_count(&s); k++)
+        t.f[k] = drawn(3 * k + 1) / 4;
+    assert_int_equal(op_value_constant(g, NULL, &t, &v), EMU_OK);
+    op_tensor_free(&t);
+    return v;
+}
+#define INPUT(...)                                                                                 \
+    shaped(OP_INPUT, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+#define WEIGHTS(...)                                                                               \
+    shaped(OP_CONST, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+
+static uint32_t node(const char *op, unsigned ins, const uint32_t *in)
+{
+    char name[32];
+    const char *const out_name[] = { name };
+    const struct op_request r = { .op = op, .in = in, .ins = ins, .out_name = out_name, .outs = 1 };
+    uint32_t out;
+
+    snprintf(name, sizeof(name), "v%u", g->values);
+    assert_int_equal(op_node(g, &r, &out), EMU_OK);
+    assert_int_equal(g->problems, 0);
+    return out;
+}
+#define NODE(op, ...) node(op, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+
+static void output(uint32_t value)
+{
+    assert_int_equal(op_graph_output(g, value), EMU_OK);
+}
+
+/* Compiles for a toy machine with all results kept, and runs. Then one number of a constant is
+ * changed, if there is a constant to change, and all groups are compared. */
+static struct group_comparison compare(enum elem real, uint32_t changed)
+{
+    struct group_comparison sum = { .rows = json_array() };
+    struct op_program_options o = { .lower = { .real = real, .keep_end = UINT32_MAX },
+                                    .compile = { .threads = 1 } };
+    const struct session_options so = { .threads = 1 };
+    struct op_tensor in;
+    struct op_program p;
+    struct session *s;
+
+    assert_int_equal(op_graph_check(g), EMU_OK);
+    if (op_program_new(arch_preset("toy64"), g, &o, &p) != EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_true(compiled_fits(p.compiled));
+    assert_int_equal(session_new(p.compiled, &so, &s), EMU_OK);
+    for (uint32_t k = 0; k < g->inputs; k++) {
+        assert_int_equal(op_tensor_new(&g->value[g->input[k]].shape, &in), EMU_OK);
+        for (uint64_t i = 0; i < op_shape_count(&in.shape); i++)
+            in.f[i] = drawn(i + 5 * k);
+        assert_int_equal(op_program_write(&p, s, k, &in), EMU_OK);
+        op_tensor_free(&in);
+    }
+    assert_int_equal(session_run(s), EMU_OK);
+    if (changed != OP_NONE)
+        ((float *)(uintptr_t)g->value[changed].data)[0] += 0.5f;
+    o.lower.keep_end = p.network->groups.count;
+    if (compare_groups(&p, s, &o.lower, &sum) != EMU_OK)
+        fail_msg("%s", emu_error());
+    session_free(s);
+    op_program_free(&p);
+    json_decref(sum.rows);
+    sum.rows = NULL;
+    return sum;
+}
+
+/* A convolution with a residual, a gate that works in place, and a dense layer. */
+static uint32_t small_network(void)
+{
+    uint32_t x = INPUT(1, 16, 6, 6), w = WEIGHTS(16, 16, 3, 3), y, gate;
+
+    y = NODE("Relu", NODE("Add", NODE("Conv", x, WEIGHTS(16, 16, 1, 1), WEIGHTS(16)), x));
+    gate = NODE("Sigmoid", NODE("GlobalAveragePool", y));
+    y = NODE("Conv", NODE("Mul", y, gate), w);
+    y = NODE("Swish", y);
+    output(NODE("Softmax", NODE("Flatten", y)));
+    return w;
+}
+
+static void test_within_bounds(void **state)
+{
+    struct group_comparison sum;
+
+    (void)state;
+    small_network();
+    for (unsigned f32 = 0; f32 < 2; f32++) {
+        sum = compare(f32 ? ELEM_F32 : ELEM_F16, OP_NONE);
+        if (sum.broken)
+            fail_msg("%s", sum.first);
+        assert_true(sum.compared >= 6);
+    }
+}
+
+/* Only the group that reads the wrong weight is off: the others get the machine's numbers. */
+static void test_wrong_weight(void **state)
+{
+    struct group_comparison sum;
+
+    (void)state;
+    sum = compare(ELEM_F16, small_network());
+    assert_int_equal(sum.broken, 1);
+    assert_non_null(strstr(sum.first, "Conv"));
+}
+
+/* Functions, sums and products without weights. */
+static void test_arithmetic(void **state)
+{
+    static const char *const op[] = { "Sigmoid", "Tanh",     "Exp",      "Erf",       "Gelu",
+                                      "Elu",     "Softplus", "Softsign", "HardSwish", "Abs",
+                                      "Floor",   "Sin",      "Selu",     "Asinh",     "Sinh" };
+    uint32_t x = INPUT(2, 3, 40), y = INPUT(2, 3, 40);
+    struct group_comparison sum;
+
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(op); k++)
+        output(NODE(op[k], x));
+    output(NODE("Div", x, NODE("Exp", y)));
+    output(NODE("Where", NODE("Less", x, y), x, y));
+    output(NODE("ReduceLogSumExp", x));
+    output(NODE("LogSoftmax", x));
+    for (unsigned f32 = 0; f32 < 2; f32++) {
+        sum = compare(f32 ? ELEM_F32 : ELEM_F16, OP_NONE);
+        if (sum.broken)
+            fail_msg("%s", sum.first);
+        assert_true(sum.compared >= 20);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_within_bounds, begin, end),
+        cmocka_unit_test_setup_teardown(test_wrong_weight, begin, end),
+        cmocka_unit_test_setup_teardown(test_arithmetic, begin, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
