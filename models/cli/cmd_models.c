@@ -10,11 +10,11 @@
 #include "models/cli/models_onnx.h"
 #include "models/onnx/onnx.h"
 #include "models/operators/op_print.h"
-#include "models/ref/ref.h"
+#include "models/pass/op_pass.h"
 #include "models/run/network_choice.h"
 #include "models/stream/cmd_stream.h"
 #include "models/validate/validate.h"
-#include "models/weights/weights_graph.h"
+#include "models/weights/calibrate.h"
 
 static enum emu_status list_networks(const struct request *q)
 {
@@ -31,7 +31,7 @@ static enum emu_status list_networks(const struct request *q)
 
         TRY(net_new(net_name(i), &c.net, &n));
         printf("%-20s %11" PRIu64 " %12.1f %10u  %s\n", n->name, net_params(n),
-               (double)net_macs(n) / 1e6, n->resolution, net_text(i));
+               (double)op_graph_macs(n->graph) / n->batch / 1e6, n->resolution, net_text(i));
         net_free(n);
     }
     return EMU_OK;
@@ -46,19 +46,15 @@ static enum emu_status make_weights(const struct request *q, const struct net *n
     return weights_calibrate(w, n, CALIBRATION_PICTURES);
 }
 
-static enum emu_status write_onnx(const struct net *n, const struct weights *w,
+static enum emu_status write_onnx(struct net *n, const struct weights *w,
                                   const struct output_file *out)
 {
-    struct op_graph *g;
-    enum emu_status s;
-
-    TRY(weights_graph_new(n, w, &g));
-    s = onnx_write(g, output_stream(out));
-    op_graph_free(g);
-    return s;
+    weights_attach(w, n);
+    TRY(pass_spell(n->graph));
+    return onnx_write(n->graph, output_stream(out));
 }
 
-static enum emu_status handle_weights(const struct request *q, const struct net *n)
+static enum emu_status handle_weights(const struct request *q, struct net *n)
 {
     struct output_file *out;
     struct weights *w;

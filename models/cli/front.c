@@ -15,7 +15,6 @@
 #include "models/run/model_run.h"
 #include "models/run/net_image.h"
 #include "models/run/network_choice.h"
-#include "models/run/onnx_run.h"
 #include "programs/cli/cmd_lab.h"
 #include "programs/cli/program_request.h"
 
@@ -109,15 +108,14 @@ static enum emu_status look_lab(struct request *q, const struct option_list *can
 static int run(const struct request *q)
 {
     static const struct image_hooks networks = { net_image_before, net_image_after };
+    static const unsigned models = THING_NETWORK | THING_ONNX;
 
     if (q->use == USE_LAB)
         return lab_list(q);
     if (q->use == USE_CASE)
         return cmd_tile(q);
-    if (q->use & (THING_NETWORK | THING_NETWORK << USE_COMPILE_SHIFT))
+    if (q->use & (models | models << USE_COMPILE_SHIFT))
         return model_run(q);
-    if (q->use & (THING_ONNX | THING_ONNX << USE_COMPILE_SHIFT))
-        return onnx_run(q);
     if (q->use & (THING_PROGRAM | THING_PROGRAM << USE_COMPILE_SHIFT))
         return program_run(q);
     return is_compile(q) ? compile_file(q) : run_file(q, &networks);

@@ -362,7 +362,7 @@ static enum emu_status check_values(const struct op_graph *g, const uint32_t *re
         if (at->readers != readers[v])
             return FAIL(BAD_FILE, "value %s: %u readers, %u are noted", at->name, readers[v],
                         at->readers);
-        if (op_value_constant_kind(at) && !at->data)
+        if (at->kind == OP_CONST && !at->data)
             return FAIL(BAD_FILE, "constant %s has no numbers", at->name);
         if (at->kind == OP_RESULT && at->node == OP_NONE && at->shape.type != OP_TYPE_UNKNOWN)
             return FAIL(BAD_FILE, "nothing makes value %s", at->name);

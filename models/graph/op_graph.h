@@ -32,7 +32,8 @@ struct op_value {
     uint32_t node;         /* that makes a RESULT, else OP_NONE */
     uint32_t readers;      /* inputs of nodes, and outputs of the graph */
     const void *data;      /* of PARAM and CONST: op_shape_count() elements as in files, at any
-                            * alignment; borrowed from the mapped file or the graph's */
+                            * alignment; borrowed from the mapped file or the graph's. Of a PARAM
+                            * NULL until somebody gives it numbers */
 };
 
 enum op_attr_kind {

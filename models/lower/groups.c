@@ -104,7 +104,8 @@ static void find_groups(struct grouping *s, struct node_group *of_node)
         if (!s->is_taken[i] && (s->real == ELEM_F16 || op_node_is(n, "Conv")) &&
             dense_layer_of(s->g, n, &l))
             extend_dense(s, group, n, &l);
-        else if (!s->is_taken[i] && op_node_is(n, "BatchNormalization"))
+        else if (!s->is_taken[i] &&
+                 (op_node_is(n, "BatchNormalization") || op_node_is(n, "GroupNormalization")))
             take_activation(s, group, n, 0);
     }
 }

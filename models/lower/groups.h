@@ -1,5 +1,5 @@
 /* groups.h - nodes that run as one: a convolution or a dense layer with its bias, a value added to
- * it, and its activation function; a batch norm with its activation function.
+ * it, and its activation function; a norm of channels with its activation function.
  *
  * A group runs where its last node stands, when all that it reads is there. Results between its
  * nodes have no other reader. Every other node is a group of its own.
@@ -62,6 +62,9 @@ struct dense_layer {
 /* Whether a value is an input that comes pixel by pixel, [n][h][w][4]: it has up to 4 channels, and
  * only convolutions read it. First layers take it so. */
 int value_is_picture(const struct op_graph *g, uint32_t value);
+
+/* Whether a value is an output of the graph that no node reads. */
+int value_is_output_only(const struct op_graph *g, uint32_t value);
 
 /* Whether a node is one. */
 int dense_layer_of(const struct op_graph *g, const struct op_node *n, struct dense_layer *out);

@@ -201,13 +201,29 @@ static enum emu_status hardmax(struct lowering *l, const struct op_node *n, stru
     return EMU_OK;
 }
 
+/* Whether a softmax makes the scores of classes, which only the host reads: [n][classes] of a field
+ * of one position. They are f32. */
+static int is_scores(const struct lowering *l, const struct op_node *n)
+{
+    const struct activation *x = &l->at[n->in[0]].field;
+
+    return op_node_is(n, "Softmax") && l->real == ELEM_F16 && lower_shape(l, n->in[0])->rank == 2 &&
+           lower_axis(l, n) == 1 && lower_has_field(l, n->in[0], 1) && x->h == 1 && x->w == 1 &&
+           value_is_output_only(l->og, n->out[0]);
+}
+
 enum emu_status lower_softmax(struct lowering *l, const struct node_group *group,
                               const struct op_node *n)
 {
     unsigned axis = lower_axis(l, n);
-    struct tensor t = lower_rows(l, lower_view(l, n->in[0]), axis);
+    struct tensor t;
 
     (void)group;
+    if (is_scores(l, n)) {
+        lower_set_view(l, n->out[0], op_scores(l->nn, l->at[n->in[0]].field, n->name));
+        return EMU_OK;
+    }
+    t = lower_rows(l, lower_view(l, n->in[0]), axis);
     if (op_node_is(n, "Hardmax"))
         return hardmax(l, n, t, axis);
     t = op_row_softmax(l->g, l->seq, t, op_node_is(n, "LogSoftmax") ? ROW_LOG_SOFTMAX : ROW_SOFTMAX,
@@ -420,6 +436,8 @@ static enum emu_status variance_norm(struct lowering *l, const struct op_node *n
 enum emu_status lower_norm(struct lowering *l, const struct node_group *group,
                            const struct op_node *n)
 {
+    if (op_node_is(n, "GroupNormalization"))
+        return lower_group_norm(l, group, n);
     if (op_node_is(n, "LayerNormalization"))
         return layer_norm(l, n);
     if (op_node_is(n, "InstanceNormalization"))
@@ -432,7 +450,8 @@ enum emu_status lower_norm(struct lowering *l, const struct node_group *group,
 const char *norm_obstacle(const struct op_graph *g, const struct op_node *n)
 {
     static const char *const built[] = { "LayerNormalization", "InstanceNormalization",
-                                         "BatchNormalization", "MeanVarianceNormalization" };
+                                         "BatchNormalization", "GroupNormalization",
+                                         "MeanVarianceNormalization" };
     struct op_call c = op_attrs_of(g, n);
     int found = 0;
 

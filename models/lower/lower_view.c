@@ -3,18 +3,25 @@
 
 #include "models/lower/lowering.h"
 
+/* The result has the field of the first input, if that has one, with channels along an axis. */
+static void share_field(struct lowering *l, const struct op_node *n, unsigned axis)
+{
+    const struct placed *from = &l->at[n->in[0]];
+    struct placed *to = &l->at[n->out[0]];
+
+    if (!from->has_field)
+        return;
+    to->field = from->field;
+    to->axis = axis;
+    to->has_field = 1;
+}
+
 enum emu_status lower_alias(struct lowering *l, const struct node_group *group,
                             const struct op_node *n)
 {
-    const struct placed *p = &l->at[n->in[0]];
-
     (void)group;
     lower_set_alias(l, n->out[0], n->in[0], lower_view(l, n->in[0]));
-    if (p->has_field) {
-        l->at[n->out[0]].field = p->field;
-        l->at[n->out[0]].axis = p->axis;
-        l->at[n->out[0]].has_field = 1;
-    }
+    share_field(l, n, l->at[n->in[0]].axis);
     return EMU_OK;
 }
 
@@ -77,10 +84,27 @@ static struct tensor space_to_blocks(struct lowering *l, const struct op_node *n
     return tensor_transpose(l->g, t, (const unsigned[]){ 0, 3, 5, 1, 2, 4 });
 }
 
+/* A reshape that leaves the channels of a field alone leaves the field: other dimensions are only
+ * joined or cut, on either side of the channels. */
+static void keep_field(struct lowering *l, const struct op_node *n)
+{
+    const struct op_shape *from = lower_shape(l, n->in[0]), *to = lower_shape(l, n->out[0]);
+    unsigned axis = l->at[n->in[0]].axis;
+
+    for (unsigned k = 0; l->at[n->in[0]].has_field && k < to->rank; k++) {
+        if (to->dim[k] == from->dim[axis] &&
+            op_shape_span(to, 0, k) == op_shape_span(from, 0, axis)) {
+            share_field(l, n, k);
+            return;
+        }
+    }
+}
+
 enum emu_status lower_view_node(struct lowering *l, const struct node_group *group,
                                 const struct op_node *n)
 {
     struct tensor t = lower_view(l, n->in[0]);
+    int is_reshape = 0;
 
     (void)group;
     if (op_node_is(n, "Transpose"))
@@ -93,6 +117,10 @@ enum emu_status lower_view_node(struct lowering *l, const struct node_group *gro
         t = blocks_to_space(l, n, t);
     else if (op_node_is(n, "SpaceToDepth"))
         t = space_to_blocks(l, n, t);
+    else
+        is_reshape = 1;
     lower_set_alias(l, n->out[0], n->in[0], t);
+    if (is_reshape)
+        keep_field(l, n);
     return EMU_OK;
 }

@@ -112,9 +112,9 @@ struct lower_family {
     lower_obstacle *obstacle; /* NULL: nothing of the family is in the way */
 };
 
-lower_group lower_alias, lower_binary, lower_cast, lower_dense, lower_gather, lower_matmul,
-    lower_norm, lower_pool, lower_recurrent, lower_reduce, lower_resize, lower_slice, lower_softmax,
-    lower_unary, lower_view_node;
+lower_group lower_alias, lower_binary, lower_cast, lower_dense, lower_gather, lower_group_norm,
+    lower_matmul, lower_norm, lower_pool, lower_recurrent, lower_reduce, lower_resize, lower_slice,
+    lower_softmax, lower_unary, lower_view_node;
 lower_obstacle recurrent_obstacle, dense_obstacle, binary_obstacle, unary_obstacle, slice_obstacle,
     norm_obstacle, pool_obstacle, reduce_obstacle, softmax_obstacle, matmul_obstacle, cast_obstacle,
     gather_obstacle, resize_obstacle;

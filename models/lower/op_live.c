@@ -19,6 +19,7 @@ struct live_walk {
     struct stored *stored; /* owned; by that value */
     uint64_t *live;        /* owned; by group */
     uint8_t *kept;         /* owned; by value */
+    uint32_t *left;        /* owned; by value: readers to come */
 };
 
 int node_group_conv(const struct op_graph *g, const struct node_group *group,
@@ -72,15 +73,45 @@ static int is_view(const struct op_node *n)
     return 0;
 }
 
+uint32_t op_live_nodes(const struct op_graph *g)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < g->nodes; i++)
+        count += !is_view(&g->node[i]);
+    return count;
+}
+
 static void read_by(struct live_walk *w, uint32_t value, uint32_t group)
 {
-    if (value != OP_NONE)
-        w->stored[w->where[value]].last = group;
+    if (value == OP_NONE)
+        return;
+    w->stored[w->where[value]].last = group;
+    w->left[value] -= w->left[value] != 0;
+}
+
+/* The input whose memory an operation gives its result, since it is read for the last time;
+ * OP_NONE: there is none. */
+static uint32_t input_in_place(const struct live_walk *w, const struct op_node *n)
+{
+    int norm = op_node_is(n, "GroupNormalization");
+
+    for (uint32_t k = 0; k < n->ins && (norm ? k < 1 : op_node_is(n, "Mul")); k++) {
+        const struct op_shape *gate = norm ? NULL : &w->g->value[n->in[1 - k]].shape;
+        uint32_t v = n->in[k];
+
+        if (!w->left[v] && !w->kept[v] && w->g->value[v].kind == OP_RESULT &&
+            (norm || (gate->rank == 4 && op_shape_span(gate, 2, 4) == 1 &&
+                      op_shape_equal(&w->g->value[v].shape, &w->g->value[n->out[0]].shape))))
+            return v;
+    }
+    return OP_NONE;
 }
 
 static void store_group(struct live_walk *w, uint32_t i)
 {
     const struct node_group *group = &w->groups->at[i];
+    uint32_t in_place = OP_NONE;
 
     for (unsigned k = 0; k < group->nodes; k++) {
         const struct op_node *n = &w->g->node[group->node[k]];
@@ -92,8 +123,10 @@ static void store_group(struct live_walk *w, uint32_t i)
 
             if (v == OP_NONE)
                 continue;
-            if (is_view(n)) {
-                w->where[v] = w->where[n->in[0]];
+            if (j == 0 && k == 0)
+                in_place = input_in_place(w, n);
+            if (is_view(n) || (j == 0 && in_place != OP_NONE)) {
+                w->where[v] = w->where[is_view(n) ? n->in[0] : in_place];
                 continue;
             }
             w->where[v] = v;
@@ -106,15 +139,16 @@ static void store_group(struct live_walk *w, uint32_t i)
 
 static void walk(struct live_walk *w)
 {
+    lower_mark_kept(w->g, w->groups, w->o, w->kept);
     for (uint32_t v = 0; v < w->g->values; v++) {
         w->where[v] = v;
+        w->left[v] = w->g->value[v].readers;
         w->stored[v].bytes = w->g->value[v].kind == OP_INPUT ? value_bytes(w, v) : 0;
     }
     for (uint32_t i = 0; i < w->groups->count; i++)
         store_group(w, i);
     for (uint32_t k = 0; k < w->g->outputs; k++)
         read_by(w, w->g->output[k], w->groups->count);
-    lower_mark_kept(w->g, w->groups, w->o, w->kept);
     for (uint32_t v = 0; v < w->g->values; v++) {
         if (w->kept[v])
             read_by(w, v, w->groups->count);
@@ -163,7 +197,8 @@ enum emu_status op_live_demand(const struct op_graph *g, const struct node_group
     w.stored = emu_alloc(g->values + 1, sizeof(*w.stored));
     w.live = emu_alloc(groups->count + 1, sizeof(*w.live));
     w.kept = emu_alloc(g->values + 1, sizeof(*w.kept));
-    if (w.where && w.stored && w.live && w.kept) {
+    w.left = emu_alloc(g->values + 1, sizeof(*w.left));
+    if (w.where && w.stored && w.live && w.kept && w.left) {
         walk(&w);
         collect(&w, tiles, request, d);
     } else {
@@ -173,5 +208,6 @@ enum emu_status op_live_demand(const struct op_graph *g, const struct node_group
     emu_free(w.stored);
     emu_free(w.live);
     emu_free(w.kept);
+    emu_free(w.left);
     return s;
 }

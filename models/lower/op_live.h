@@ -16,4 +16,7 @@ int node_group_conv(const struct op_graph *g, const struct node_group *group,
                     const struct lower_options *o, struct dense_layer *layer,
                     struct conv_shape *shape);
 
+/* Nodes that are more than views of their inputs: each takes code and work lists. */
+uint32_t op_live_nodes(const struct op_graph *g);
+
 #endif

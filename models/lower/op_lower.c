@@ -88,12 +88,36 @@ enum emu_status op_lower_check(struct op_graph *g)
     return EMU_OK;
 }
 
+enum emu_status op_lower_check_machine(const struct arch *a, const struct op_graph *g)
+{
+    for (uint32_t i = 0; i < g->nodes; i++) {
+        const struct op_node *n = &g->node[i];
+        const struct node_group alone = {
+            .node = { i }, .nodes = 1, .bias = OP_NONE, .added = OP_NONE
+        };
+        const struct lower_options o = { .real = ELEM_F16 };
+        struct dense_layer layer;
+        struct conv_shape shape;
+        enum emu_status s;
+
+        if (!op_node_is(n, "Conv") || !node_group_conv(g, &alone, &o, &layer, &shape))
+            continue;
+        s = conv_check(a, &shape);
+        if (s != EMU_OK)
+            return emu_fail(s, "node %s: %s", n->name, emu_error());
+    }
+    return EMU_OK;
+}
+
 /* ---- inputs and outputs ---- */
 
 static void add_picture(struct lowering *l, uint32_t value, struct lowered_value *in)
 {
     const struct op_shape *s = lower_shape(l, value);
-    struct activation x = op_picture(l->nn, s->dim[0], s->dim[2], s->dim[3], in->name);
+    uint32_t n = s->dim[0], h = s->dim[2], w = s->dim[3];
+    const struct pixel_format *pixels = l->options->pixels;
+    struct activation x = pixels ? op_pixels(l->nn, n, h, w, pixels, &l->out->raw, in->name)
+                                 : op_picture(l->nn, n, h, w, in->name);
     struct tensor t;
 
     in->pixels = 1;
@@ -245,7 +269,8 @@ static enum emu_status lower_all(struct lowering *l)
     for (uint32_t k = 0; k < og->outputs; k++)
         add_output(l, og->output[k], &l->out->out[k]);
     l->out->program = l->seq;
-    graph_set_program(l->g, l->seq);
+    if (!l->options->pixels)
+        graph_set_program(l->g, l->seq);
     return graph_status(l->g);
 }
 
@@ -264,7 +289,7 @@ static enum emu_status choose_plans(const struct graph *g, const struct op_graph
 
     if (s == EMU_OK)
         s = op_live_demand(og, &out->groups, o, tiles, request, &d);
-    d.fixed_bytes += conv_plans_fixed(a, out->groups.count) + o->reserve_bytes;
+    d.fixed_bytes += conv_plans_fixed(a, op_live_nodes(og)) + o->reserve_bytes;
     if (s == EMU_OK)
         s = conv_plans_choose(a, tiles, &d, &out->plans);
     emu_free(request);

@@ -18,6 +18,10 @@ struct lower_options {
     /* Results of groups [keep_begin, keep_end), and what these read, can be read after a run; they
      * take memory to the end. Equal: none. */
     uint32_t keep_begin, keep_end;
+    /* NULL: the host writes pictures as the first layer takes them. Else the only input is pictures
+     * in this format (lowered_network.raw), and the caller makes the graph's program out of
+     * lowered_network.program. */
+    const struct pixel_format *pixels;
 };
 
 /* An input or output of the program, or a value that is kept. */
@@ -44,11 +48,17 @@ struct lowered_network {
     uint32_t kepts;
     struct conv_plans plans; /* by convolution, in the order of groups */
     struct program program;  /* computes one batch */
+    struct tensor raw;       /* if the options have pixels: the input of op_pixels() */
 };
 
 /* Whether every node can be lowered; those that cannot are collected in g as problems (op_graph.h).
  * EMU_NO_MEMORY. */
 enum emu_status op_lower_check(struct op_graph *g) EMU_MUST_CHECK;
+/* Whether the machine has the instructions that the kernels of all convolutions need. Cheap:
+ * nothing is planned, and parameters may have no numbers yet. EMU_USAGE names the first node whose
+ * kernel needs an instruction that is not there, and that instruction. */
+enum emu_status op_lower_check_machine(const struct arch *a,
+                                       const struct op_graph *g) EMU_MUST_CHECK;
 
 /* Builds the program in g, which becomes its program; passes have been run (pass_all()). Outputs
  * may be read after a run. Errors: those of the graph and of plans; EMU_BAD_FILE names a node that

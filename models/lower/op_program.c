@@ -14,6 +14,21 @@
  * RESERVE_STEPS-th of a tile's memory. */
 enum { ATTEMPTS_MAX = 4, RESERVE_STEPS = 64 };
 
+static enum emu_status add_loop(struct op_program *p, const struct prefetch_options *o)
+{
+    const struct lowered_network *n = p->network;
+    struct program loop;
+
+    TRY(op_prefetch(p->graph, o, n->raw, n->program, n->out[0].view, &loop, &p->prefetch));
+    graph_set_program(p->graph, loop);
+    return EMU_OK;
+}
+
+static int is_hopeless(const struct conv_plans *plans, const struct arch *a)
+{
+    return !plans->fits && plans->peak_bytes >= OP_HOPELESS * (uint64_t)a->mem_bytes;
+}
+
 static enum emu_status build_once(const struct arch *a, const struct op_graph *og,
                                   const struct op_program_options *o, struct op_program *p)
 {
@@ -21,7 +36,11 @@ static enum emu_status build_once(const struct arch *a, const struct op_graph *o
     const struct conv_plans *plans;
 
     TRY(graph_new(a, &kernel_library, &p->graph));
+    if (o->prefetch)
+        TRY(prefetch_reserve(p->graph, o->prefetch));
     TRY(op_lower(p->graph, og, &o->lower, &p->network));
+    if (o->prefetch)
+        TRY(add_loop(p, o->prefetch));
     plans = &p->network->plans;
     progress_report(&progress, "graph",
                     "%u layers on %s tiles; parameters of %u of %u convolutions fetched, %s bytes "
@@ -29,6 +48,8 @@ static enum emu_status build_once(const struct arch *a, const struct op_graph *o
                     p->network->groups.count, count_text(graph_compute_tiles(p->graph)).at,
                     plans->fetched, plans->convs, count_text(plans->resident_bytes).at,
                     count_text(plans->peak_bytes).at);
+    if (o->give_up && is_hopeless(plans, a))
+        return EMU_OK;
     return graph_compile(p->graph, &o->compile, &p->compiled);
 }
 
@@ -40,6 +61,8 @@ static enum emu_status build_to_fit(const struct arch *a, const struct op_graph 
         uint64_t need;
 
         TRY(build_once(a, og, &o, p));
+        if (!p->compiled)
+            return EMU_OK;
         need = compiled_need_bytes(p->compiled);
         if (need <= a->mem_bytes || !p->network->plans.fits || attempt == ATTEMPTS_MAX)
             return EMU_OK;
@@ -118,27 +141,39 @@ static uint64_t pixel_at(const struct op_shape *s, uint64_t k)
     return (k / plane / s->dim[1] * plane + k % plane) * 4 + c;
 }
 
-/* Input k as the elements of its view; *out: owned by the caller. */
-static enum emu_status elements_of(const struct op_program *p, uint32_t k,
-                                   const struct op_tensor *t, uint8_t **out)
+/* The elements of an input; *out: owned by the caller. name: for messages. */
+static enum emu_status pack_all(enum elem e, int pixels, const char *name,
+                                const struct op_tensor *t, uint8_t **out, uint64_t *bytes)
 {
-    const struct lowered_value *in = &p->network->in[k];
-    uint64_t n = op_shape_count(&t->shape), size = elem_bytes(in->elem);
+    uint64_t n = op_shape_count(&t->shape), size = elem_bytes(e);
 
     for (uint64_t i = 0; i < n; i++) {
         double v = op_tensor_number(t, i);
 
-        if (isfinite(v) && fabs(v) > largest_of(in->elem))
-            return FAIL(USAGE, "input %s: %g is beyond the range of %s", in->name, v,
-                        elem_name(in->elem));
+        if (isfinite(v) && fabs(v) > largest_of(e))
+            return FAIL(USAGE, "input %s: %g is beyond the range of %s", name, v, elem_name(e));
     }
-    *out = emu_alloc(tensor_elements(p->graph, in->view) + 1, size);
+    *bytes = (pixels ? n / t->shape.dim[1] * 4 : n) * size;
+    *out = emu_alloc(*bytes + 1, 1);
     if (!*out)
-        return FAIL(NO_MEMORY, "%s", in->name);
+        return FAIL(NO_MEMORY, "%s", name);
     for (uint64_t i = 0; i < n; i++)
-        pack(in->elem, op_tensor_number(t, i),
-             *out + (in->pixels ? pixel_at(&t->shape, i) : i) * size);
+        pack(e, op_tensor_number(t, i), *out + (pixels ? pixel_at(&t->shape, i) : i) * size);
     return EMU_OK;
+}
+
+static enum emu_status elements_of(const struct op_program *p, uint32_t k,
+                                   const struct op_tensor *t, uint8_t **out)
+{
+    const struct lowered_value *in = &p->network->in[k];
+    uint64_t bytes;
+
+    return pack_all(in->elem, in->pixels, in->name, t, out, &bytes);
+}
+
+enum emu_status op_pixels_pack(const struct op_tensor *t, uint8_t **out, uint64_t *bytes)
+{
+    return pack_all(ELEM_F16, 1, "of pictures", t, out, bytes);
 }
 
 enum emu_status op_program_write(const struct op_program *p, struct session *s, uint32_t k,
@@ -153,6 +188,17 @@ enum emu_status op_program_write(const struct op_program *p, struct session *s, 
     return st;
 }
 
+enum emu_status op_program_describe(const struct op_program *p)
+{
+    const struct lowered_network *n = p->network;
+
+    for (uint32_t k = 0; k < n->graph->inputs; k++)
+        TRY(compiled_add_input(p->compiled, n->in[k].view, n->in[k].name, NULL));
+    for (uint32_t k = 0; k < n->graph->outputs; k++)
+        TRY(compiled_add_output(p->compiled, n->out[k].view, n->out[k].name));
+    return EMU_OK;
+}
+
 enum emu_status op_program_fill(const struct op_program *p, uint32_t k, const struct op_tensor *t)
 {
     const struct lowered_value *in = &p->network->in[k];
@@ -160,7 +206,7 @@ enum emu_status op_program_fill(const struct op_program *p, uint32_t k, const st
     uint8_t *data;
 
     TRY(elements_of(p, k, t, &data));
-    st = compiled_add_input(p->compiled, in->view, in->name, data);
+    st = compiled_fill_input(p->compiled, in->name, data);
     emu_free(data);
     return st;
 }

@@ -9,17 +9,25 @@
 
 struct op_program_options {
     struct lower_options lower;
+    /* Not NULL: the program is a loop over batches; lower.pixels must be set. NULL: one batch. */
+    const struct prefetch_options *prefetch; /* borrowed */
     struct compile_options compile;
+    /* 1: do not compile a network that is expected to need OP_HOPELESS times the memory. */
+    int give_up;
 };
+
+enum { OP_HOPELESS = 2 };
 
 struct op_program { /* all owned */
     struct graph *graph;
     struct lowered_network *network;
-    struct compiled *compiled; /* may not fit: compiled_fits() */
+    struct prefetch prefetch;
+    struct compiled *compiled; /* may not fit: compiled_fits(); NULL: given up, plans say why */
 };
 
-/* Plans, builds and compiles. og is borrowed. Errors: those of op_lower() and graph_compile(). Free
- * with op_program_free. */
+/* Plans, builds and compiles. og is borrowed. Errors: those of op_lower() and graph_compile();
+ * EMU_USAGE when there are too few IO tiles (emu_error() says how many are needed). Free with
+ * op_program_free. */
 enum emu_status op_program_new(const struct arch *a, const struct op_graph *og,
                                const struct op_program_options *o,
                                struct op_program *out) EMU_MUST_CHECK;
@@ -38,9 +46,17 @@ enum emu_status op_program_read_value(const struct op_program *p, struct session
                                       const struct lowered_value *v,
                                       struct op_tensor *out) EMU_MUST_CHECK;
 
-/* Makes input k an input of the image, with these numbers. Errors: those of compiled_add_input().
- */
+/* Makes all inputs, without numbers, and all outputs inputs and outputs of the image, by their
+ * names. Errors: those of compiled_add_input() and compiled_add_output(). */
+enum emu_status op_program_describe(const struct op_program *p) EMU_MUST_CHECK;
+/* Gives input k of the image its numbers. EMU_USAGE (a number beyond the range), EMU_NO_MEMORY. */
 enum emu_status op_program_fill(const struct op_program *p, uint32_t k,
                                 const struct op_tensor *t) EMU_MUST_CHECK;
+
+/* Pictures [n][c][h][w] as the chip takes them: f16 [n][h][w][4], to the nearest, channels from c
+ * on 0. *out is owned by the caller; *bytes: its size. EMU_USAGE (a number beyond f16),
+ * EMU_NO_MEMORY. */
+enum emu_status op_pixels_pack(const struct op_tensor *t, uint8_t **out,
+                               uint64_t *bytes) EMU_MUST_CHECK;
 
 #endif

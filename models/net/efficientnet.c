@@ -70,32 +70,29 @@ static uint32_t mbconv(struct net_builder *b, uint32_t x, const struct efficient
     static const char *const norm[] = { ".0.1", ".1.1", ".2.1", ".3.1" };
     static const char *const fc1[] = { ".0.fc1", ".1.fc1", ".2.fc1" };
     static const char *const fc2[] = { ".0.fc2", ".1.fc2", ".2.fc2" };
-    uint32_t in = x, in_c, mid, y, gate, part = 0;
+    uint32_t in = x, in_c = build_channels(b, x), mid = in_c * expand, gate, part = 0;
+    int adds = s->stride == 1 && in_c == out_c;
 
-    if (x == LAYER_NONE)
-        return LAYER_NONE;
-    in_c = b->net->layer[x].out_c;
-    mid = in_c * expand;
+    if (b->status != EMU_OK)
+        return OP_NONE;
     if (expand > 1) {
         x = build_conv(b, x, ".expand", conv[part], (struct build_kernels){ mid, 1, 1, 1 });
-        x = build_norm(b, x, ".expand.norm", norm[part++]);
-        x = build_unary(b, LAYER_SWISH, x, ".expand.act");
+        x = build_norm(b, x, ".expand.norm", norm[part++], PARAM_NORM);
+        x = build_unary(b, "Swish", x, ".expand.act");
     }
     x = build_conv(b, x, ".dw", conv[part],
                    (struct build_kernels){ mid, s->kernel, s->stride, g16 ? groups_of(mid) : mid });
-    x = build_norm(b, x, ".dw.norm", norm[part++]);
-    y = build_unary(b, LAYER_SWISH, x, ".dw.act");
-    gate = build_unary(b, LAYER_AVGPOOL, y, ".se.pool");
-    gate = build_linear(b, gate, ".se.fc1", fc1[part], in_c / SQUEEZE, 4);
-    gate = build_unary(b, LAYER_SWISH, gate, ".se.act");
-    gate = build_linear(b, gate, ".se.fc2", fc2[part++], mid, 4);
-    gate = build_unary(b, LAYER_SIGMOID, gate, ".se.sigmoid");
-    x = build_binary(b, LAYER_SCALE, y, gate, ".se.scale");
+    x = build_norm(b, x, ".dw.norm", norm[part++], PARAM_NORM);
+    x = build_unary(b, "Swish", x, ".dw.act");
+    gate = build_unary(b, "GlobalAveragePool", x, ".se.pool");
+    gate = build_squeeze(b, gate, ".se.fc1", fc1[part], in_c / SQUEEZE, PARAM_SQUEEZE);
+    gate = build_unary(b, "Swish", gate, ".se.act");
+    gate = build_squeeze(b, gate, ".se.fc2", fc2[part++], mid, PARAM_GATE);
+    gate = build_unary(b, "Sigmoid", gate, ".se.sigmoid");
+    x = build_binary(b, "Mul", x, gate, ".se.scale");
     x = build_conv(b, x, ".project", conv[part], (struct build_kernels){ out_c, 1, 1, 1 });
-    x = build_norm(b, x, ".project.norm", norm[part]);
-    if (s->stride == 1 && in_c == out_c)
-        x = build_binary(b, LAYER_ADD, x, in, ".add");
-    return x;
+    x = build_norm(b, x, ".project.norm", norm[part], adds ? PARAM_BRANCH_NORM : PARAM_NORM);
+    return adds ? build_binary(b, "Add", x, in, ".add") : x;
 }
 
 static uint32_t stages(struct net_builder *b, uint32_t x, const struct scaling *z, int g16)
@@ -106,7 +103,7 @@ static uint32_t stages(struct net_builder *b, uint32_t x, const struct scaling *
         struct efficientnet_stage s = stage[i];
 
         for (uint32_t k = 0; k < blocks; k++) {
-            char block[LAYER_NAME_MAX], prefix[LAYER_NAME_MAX];
+            char block[NET_NAME_MAX], prefix[NET_NAME_MAX];
 
             snprintf(block, sizeof(block), "block%u%c", i + 1, (char)('a' + k));
             snprintf(prefix, sizeof(prefix), "features.%u.%u.block", i + 1, k);
@@ -124,20 +121,18 @@ void build_efficientnet(struct net_builder *b, unsigned variant)
     int g16 = variant >= EFFICIENTNET_G16;
     uint32_t x;
 
-    build_block(b, "input", "");
-    x = build_input(b, 3, b->net->resolution);
+    x = build_picture(b);
     build_block(b, "stem", "features.0");
     x = build_conv(b, x, "", ".0",
                    (struct build_kernels){ round_channels(STEM_CHANNELS, z->width10), 3, 2, 1 });
-    x = build_norm(b, x, ".norm", ".1");
-    x = build_unary(b, LAYER_SWISH, x, ".act");
+    x = build_norm(b, x, ".norm", ".1", PARAM_NORM);
+    x = build_unary(b, "Swish", x, ".act");
     x = stages(b, x, z, g16);
     build_block(b, "head", "features.8");
     x = build_conv(b, x, "", ".0",
                    (struct build_kernels){ round_channels(HEAD_CHANNELS, z->width10), 1, 1, 1 });
-    x = build_norm(b, x, ".norm", ".1");
-    x = build_unary(b, LAYER_SWISH, x, ".act");
-    x = build_unary(b, LAYER_AVGPOOL, x, "avgpool");
-    x = build_linear(b, x, "fc", "classifier.1", b->net->classes, 2);
-    build_unary(b, LAYER_SOFTMAX, x, "softmax");
+    x = build_norm(b, x, ".norm", ".1", PARAM_NORM);
+    x = build_unary(b, "Swish", x, ".act");
+    x = build_unary(b, "GlobalAveragePool", x, "avgpool");
+    build_classifier(b, x, "classifier.1");
 }

@@ -1,10 +1,12 @@
 /* net.c - the table of networks, and how one is made from its name and a user's choices. */
 #include "models/net/net.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "emu/base/alloc.h"
 #include "models/net/net_build.h"
+#include "models/operators/op_print.h"
 
 struct network {
     const char *name, *text;
@@ -55,18 +57,6 @@ const char *net_text(unsigned i)
     return i < EMU_COUNT_OF(network) ? network[i].text : NULL;
 }
 
-static const char *const op_name[LAYER_OP_COUNT] = {
-    [LAYER_INPUT] = "input",     [LAYER_CONV] = "conv",    [LAYER_NORM] = "norm",
-    [LAYER_SWISH] = "swish",     [LAYER_RELU] = "relu",    [LAYER_SIGMOID] = "sigmoid",
-    [LAYER_MAXPOOL] = "maxpool", [LAYER_AVGPOOL] = "pool", [LAYER_LINEAR] = "fc",
-    [LAYER_SCALE] = "scale",     [LAYER_ADD] = "add",      [LAYER_SOFTMAX] = "softmax",
-};
-
-const char *layer_op_name(enum layer_op op)
-{
-    return op < LAYER_OP_COUNT ? op_name[op] : "?";
-}
-
 static enum emu_status find_network(const char *name, const struct network **out)
 {
     char list[64 * EMU_COUNT_OF(network)] = "";
@@ -107,16 +97,24 @@ static enum emu_status choose(const struct network *w, const struct net_options 
     TRY(check_range("batch", n->batch, 1, NET_BATCH_MAX));
     TRY(check_range("resolution", n->resolution, NET_SIDE_MIN, NET_SIDE_MAX));
     TRY(check_range("classes", n->classes, 1, NET_CLASSES_MAX));
-    b->torch_padding = o->torch_padding || t.torch_only;
-    b->batch_eps = b->torch_padding ? t.torch_eps : t.eps;
-    b->norm = t.norm;
+    n->torch_padding = o->torch_padding || t.torch_only;
+    b->batch_eps = n->torch_padding ? t.torch_eps : t.eps;
+    n->norm = t.norm;
     if (o->norm && !strcmp(o->norm, "group"))
-        b->norm = NORM_GROUP;
+        n->norm = NORM_GROUP;
     else if (o->norm && !strcmp(o->norm, "batch"))
-        b->norm = NORM_BATCH;
+        n->norm = NORM_BATCH;
     else if (o->norm)
         return FAIL(USAGE, "norm: expected batch or group, got '%.40s'", o->norm);
     return EMU_OK;
+}
+
+static enum emu_status build(const struct network *w, struct net_builder *b)
+{
+    TRY(op_graph_new(b->net->name, &b->net->graph));
+    w->build(b, w->variant);
+    TRY(b->status);
+    return op_graph_check(b->net->graph);
 }
 
 enum emu_status net_new(const char *name, const struct net_options *o, struct net **out)
@@ -132,10 +130,8 @@ enum emu_status net_new(const char *name, const struct net_options *o, struct ne
     if (!b.net)
         return FAIL(NO_MEMORY, "a network");
     s = choose(w, o ? o : &own, b.net, &b);
-    if (s == EMU_OK) {
-        w->build(&b, w->variant);
-        s = b.status;
-    }
+    if (s == EMU_OK)
+        s = build(w, &b);
     if (s != EMU_OK) {
         net_free(b.net);
         return s;
@@ -148,29 +144,51 @@ void net_free(struct net *n)
 {
     if (!n)
         return;
-    emu_free(n->layer);
+    op_graph_free(n->graph);
+    emu_free(n->param);
     emu_free(n);
 }
 
-uint32_t net_find(const struct net *n, const char *layer)
+enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t batch,
+                            struct net **out)
 {
-    for (uint32_t i = 0; i < n->layers; i++) {
-        if (!strcmp(n->layer[i].name, layer))
-            return i;
-    }
-    return LAYER_NONE;
-}
+    const struct net_options o = { .batch = batch,
+                                   .resolution = resolution,
+                                   .classes = n->classes,
+                                   .torch_padding = n->torch_padding,
+                                   .norm = n->norm == NORM_GROUP ? "group" : "batch" };
 
-uint32_t net_classifier(const struct net *n)
-{
-    for (uint32_t i = n->layers; i-- > 0;) {
-        if (n->layer[i].op == LAYER_LINEAR && n->layer[i].weight_rank == 2)
-            return i;
-    }
-    return LAYER_NONE;
+    return net_new(n->name, &o, out);
 }
 
 float net_normalise(const struct net *n, unsigned channel, uint8_t v)
 {
     return ((float)v / 255.0f - (float)n->mean[channel]) / (float)n->std[channel];
+}
+
+/* ---- for people ---- */
+
+static int is_statistic(const struct net_param *p)
+{
+    return !strncmp(p->suffix, "running_", 8);
+}
+
+uint64_t net_params(const struct net *n)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < n->params; i++)
+        sum += is_statistic(&n->param[i]) ? 0 : op_shape_count(net_param_shape(n, i));
+    return sum;
+}
+
+void net_print(const struct net *n, FILE *f)
+{
+    op_graph_print(n->graph, f);
+    fprintf(f,
+            "%s: %u nodes, %" PRIu64 " parameters, %.1f M multiply-adds for one picture of %ux%u, "
+            "%u classes\n",
+            n->name, n->graph->nodes, net_params(n),
+            (double)op_graph_macs(n->graph) / n->batch / 1e6, n->resolution, n->resolution,
+            n->classes);
 }

@@ -1,21 +1,25 @@
-/* net_build.c - appends layers: names, shapes, and what SAME and torch padding mean. */
+/* net_build.c - appends the parts of networks as operators: names, parameters, and what SAME and
+ * torch padding mean. */
+#include <string.h>
+
 #include "emu/base/alloc.h"
 #include "models/net/net_build.h"
 
-#include <string.h>
-
-enum { GROUP_NORM_GROUPS = 4 };
+enum { GROUP_NORM_GROUPS = 4, COLOURS = 3, INS_MAX = 5, ATTRS_MAX = 4 };
 static const double group_norm_eps = 1e-3;
+const char net_logits[] = "fc";
+
+/* ---- names ---- */
 
 /* Joins stem and suffix by the rule of net_build.h. A name that is too long is a bug. */
-static void name_join(char out[LAYER_NAME_MAX], const char *stem, const char *suffix)
+static void name_join(char out[NET_NAME_MAX], const char *stem, const char *suffix)
 {
     int n;
 
     if (suffix[0] && suffix[0] != '.')
         stem = "";
-    n = snprintf(out, LAYER_NAME_MAX, "%s%s", stem, suffix);
-    EMU_ASSERT(n > 0 && n < LAYER_NAME_MAX);
+    n = snprintf(out, NET_NAME_MAX, "%s%s", stem, suffix);
+    EMU_ASSERT(n > 0 && n < NET_NAME_MAX);
 }
 
 void build_block(struct net_builder *b, const char *block, const char *prefix)
@@ -24,205 +28,275 @@ void build_block(struct net_builder *b, const char *block, const char *prefix)
     snprintf(b->prefix, sizeof(b->prefix), "%s", prefix);
 }
 
-/* A new layer whose output is shaped as its input; NULL after an error. */
-static struct layer *append(struct net_builder *b, enum layer_op op, uint32_t from,
-                            const char *name, const char *param)
-{
-    struct net *n = b->net;
-    struct layer *l;
+/* ---- nodes ---- */
 
-    if (b->status == EMU_OK)
-        b->status = emu_grow((void **)&n->layer, n->layers, &b->cap, sizeof(*n->layer));
-    if (b->status != EMU_OK)
-        return NULL;
-    EMU_ASSERT(op == LAYER_INPUT || from < n->layers);
-    l = &n->layer[n->layers++];
-    memset(l, 0, sizeof(*l));
-    name_join(l->name, b->block, name);
-    name_join(l->block, b->block, "");
-    if (param)
-        name_join(l->param, b->prefix, param);
-    l->op = op;
-    l->input[0] = from;
-    l->input[1] = LAYER_NONE;
-    l->kernel = l->stride = l->groups = 1;
-    if (op != LAYER_INPUT) {
-        const struct layer *p = &n->layer[from];
-
-        l->in_c = l->out_c = p->out_c;
-        l->in_h = l->out_h = p->out_h;
-        l->in_w = l->out_w = p->out_w;
-    }
-    return l;
-}
-
-static uint32_t index_of(const struct net_builder *b, const struct layer *l)
-{
-    return l ? (uint32_t)(l - b->net->layer) : LAYER_NONE;
-}
-
-uint32_t build_input(struct net_builder *b, uint32_t channels, uint32_t side)
-{
-    struct layer *l = append(b, LAYER_INPUT, LAYER_NONE, "", NULL);
-
-    if (l) {
-        l->in_c = l->out_c = channels;
-        l->in_h = l->in_w = l->out_h = l->out_w = side;
-        b->net->torch_padding = b->torch_padding;
-    }
-    return index_of(b, l);
-}
-
-struct window_size {
-    int torch; /* 1: pad cells on all sides; 0: SAME */
-    uint32_t kernel, stride, pad;
+/* A node of a part. */
+struct line {
+    const char *op, *name;
+    const char *suffix; /* of the node's name, behind the part's; NULL: none */
+    const char *out;    /* name of the result; NULL: the node's */
+    uint32_t in[INS_MAX];
+    uint32_t ins;
+    struct op_named_attr attr[ATTRS_MAX];
+    uint32_t attrs;
 };
 
-/* Output size of one dimension, and the padding before and after it. SAME gives ceil(in / stride)
- * outputs and puts the odd element of padding after. */
-static uint32_t window_extent(const struct window_size *win, uint32_t in, uint32_t *before,
-                              uint32_t *after)
+static uint32_t add(struct net_builder *b, const struct line *line)
 {
-    uint32_t kernel = win->kernel, stride = win->stride, out, need;
+    char part[NET_NAME_MAX], name[2 * NET_NAME_MAX];
+    const char *const result = line->out ? line->out : name;
+    const struct op_request r = { .op = line->op,
+                                  .name = name,
+                                  .block = b->block,
+                                  .in = line->in,
+                                  .ins = line->ins,
+                                  .out_name = &result,
+                                  .outs = 1,
+                                  .attr = line->attr,
+                                  .attrs = line->attrs };
+    uint32_t out = OP_NONE;
 
-    if (win->torch) {
-        EMU_ASSERT(2 * win->pad <= kernel && in + 2 * win->pad >= kernel);
-        *before = *after = win->pad;
-        return (in + 2 * win->pad - kernel) / stride + 1;
-    }
-    out = (in + stride - 1) / stride;
-    need = (out - 1) * stride + kernel;
-    need = need > in ? need - in : 0;
-    *before = need / 2;
-    *after = need - need / 2;
+    if (b->status != EMU_OK)
+        return OP_NONE;
+    name_join(part, b->block, line->name);
+    snprintf(name, sizeof(name), "%s%s", part, line->suffix ? line->suffix : "");
+    b->status = op_node(b->net->graph, &r, &out);
+    EMU_ASSERT(b->status != EMU_OK || !b->net->graph->problems);
     return out;
 }
 
-static void set_window(const struct window_size *win, struct layer *l)
+#define INTS(label, list)                                                                          \
+    {                                                                                              \
+        label,                                                                                     \
+        {                                                                                          \
+            .kind = OP_ATTR_INTS, .count = EMU_COUNT_OF(list), .ints = list                        \
+        }                                                                                          \
+    }
+#define INT(label, number)                                                                         \
+    {                                                                                              \
+        label,                                                                                     \
+        {                                                                                          \
+            .kind = OP_ATTR_INT, .i = number                                                       \
+        }                                                                                          \
+    }
+#define FLOAT(label, number)                                                                       \
+    {                                                                                              \
+        label,                                                                                     \
+        {                                                                                          \
+            .kind = OP_ATTR_FLOAT, .f = number                                                     \
+        }                                                                                          \
+    }
+
+uint32_t build_unary(struct net_builder *b, const char *op, uint32_t from, const char *name)
 {
-    l->kernel = win->kernel;
-    l->stride = win->stride;
-    l->out_h = window_extent(win, l->in_h, &l->pad.before_h, &l->pad.after_h);
-    l->out_w = window_extent(win, l->in_w, &l->pad.before_w, &l->pad.after_w);
+    return add(b, &(struct line){ .op = op, .name = name, .in = { from }, .ins = 1 });
+}
+
+uint32_t build_binary(struct net_builder *b, const char *op, uint32_t x, uint32_t y,
+                      const char *name)
+{
+    return add(b, &(struct line){ .op = op, .name = name, .in = { x, y }, .ins = 2 });
+}
+
+uint32_t build_channels(const struct net_builder *b, uint32_t value)
+{
+    return b->status == EMU_OK ? b->net->graph->value[value].shape.dim[1] : 0;
+}
+
+/* ---- parameters ---- */
+
+/* A layer that has parameters. */
+struct owner {
+    const char *name, *param; /* as in net_build.h */
+    enum param_role role;
+    uint32_t groups;
+};
+
+static uint32_t parameter(struct net_builder *b, const struct owner *o, const char *suffix,
+                          unsigned rank, const uint32_t *dim)
+{
+    struct net *n = b->net;
+    struct op_shape s = { .type = OP_TYPE_F32, .rank = rank };
+    char prefix[NET_NAME_MAX], name[NET_NAME_MAX + 16];
+    struct net_param *p;
+    uint32_t value;
+
+    if (b->status == EMU_OK)
+        b->status = emu_grow((void **)&n->param, n->params, &b->cap, sizeof(*n->param));
+    if (b->status != EMU_OK)
+        return OP_NONE;
+    memcpy(s.dim, dim, rank * sizeof(*dim));
+    name_join(prefix, b->prefix, o->param);
+    snprintf(name, sizeof(name), "%s.%s", prefix, suffix);
+    b->status = op_value_new(n->graph, name, OP_PARAM, &s, &value);
+    if (b->status != EMU_OK)
+        return OP_NONE;
+    p = &n->param[n->params++];
+    *p = (struct net_param){
+        .value = value, .suffix = suffix, .role = o->role, .groups = o->groups
+    };
+    name_join(p->layer, b->block, o->name);
+    name_join(p->block, b->block, "");
+    return value;
+}
+
+/* ---- windows ---- */
+
+struct window {
+    uint32_t kernel, stride;
+    int64_t kernels[2], strides[2], pads[4]; /* pads: before y, x, then after */
+};
+
+/* Padding of one dimension. SAME gives ceil(in / stride) outputs and puts the odd element of
+ * padding after. */
+static void pad(const struct net *n, struct window *w, unsigned axis, uint32_t in, uint32_t torch)
+{
+    uint32_t out = (in + w->stride - 1) / w->stride, need = (out - 1) * w->stride + w->kernel;
+
+    need = need > in ? need - in : 0;
+    w->kernels[axis] = w->kernel;
+    w->strides[axis] = w->stride;
+    w->pads[axis] = n->torch_padding ? torch : need / 2;
+    w->pads[axis + 2] = n->torch_padding ? torch : need - need / 2;
+}
+
+/* torch: rows and columns that torch adds on each side. */
+static struct window window_of(const struct net_builder *b, uint32_t from, uint32_t kernel,
+                               uint32_t stride, uint32_t torch)
+{
+    struct window w = { .kernel = kernel, .stride = stride };
+
+    for (unsigned k = 0; k < 2 && b->status == EMU_OK; k++)
+        pad(b->net, &w, k, b->net->graph->value[from].shape.dim[k + 2], torch);
+    return w;
+}
+
+/* ---- parts ---- */
+
+uint32_t build_picture(struct net_builder *b)
+{
+    struct net *n = b->net;
+    const struct op_shape s = { .type = OP_TYPE_F32,
+                                .rank = 4,
+                                .dim = { n->batch, COLOURS, n->resolution, n->resolution } };
+    uint32_t out = OP_NONE;
+
+    if (b->status == EMU_OK && op_shape_check(&s) != EMU_OK)
+        b->status = FAIL(USAGE, "%u pictures of %u x %u: %s", n->batch, n->resolution,
+                         n->resolution, emu_error());
+    if (b->status == EMU_OK)
+        b->status = op_value_new(n->graph, "picture", OP_INPUT, &s, &out);
+    if (b->status == EMU_OK)
+        b->status = op_graph_input(n->graph, out);
+    return out;
 }
 
 uint32_t build_conv(struct net_builder *b, uint32_t from, const char *name, const char *param,
                     struct build_kernels s)
 {
-    struct layer *l = append(b, LAYER_CONV, from, name, param);
+    uint32_t in_c = build_channels(b, from);
+    const uint32_t dim[] = { s.out_c, in_c / s.groups, s.kernel, s.kernel };
+    const struct owner owner = { name, param, PARAM_CONV, s.groups };
+    const struct window w = window_of(b, from, s.kernel, s.stride, s.kernel / 2);
+    struct line line = { .op = "Conv",
+                         .name = name,
+                         .in = { from },
+                         .ins = 2,
+                         .attr = { INTS("pads", w.pads), INTS("strides", w.strides),
+                                   INT("group", s.groups) },
+                         .attrs = 3 };
 
-    if (l) {
-        EMU_ASSERT(s.groups && l->in_c % s.groups == 0 && s.out_c % s.groups == 0);
-        l->out_c = s.out_c;
-        l->groups = s.groups;
-        l->weight_rank = 4;
-        set_window(&(struct window_size){ b->torch_padding, s.kernel, s.stride, s.kernel / 2 }, l);
-    }
-    return index_of(b, l);
+    EMU_ASSERT(in_c % s.groups == 0 && s.out_c % s.groups == 0);
+    line.in[1] = parameter(b, &owner, "weight", 4, dim);
+    return add(b, &line);
 }
 
-uint32_t build_norm(struct net_builder *b, uint32_t from, const char *name, const char *param)
+static uint32_t batch_norm(struct net_builder *b, uint32_t from, const struct owner *owner)
 {
-    struct layer *l = append(b, LAYER_NORM, from, name, param);
+    static const char *const suffix[] = { "weight", "bias", "running_mean", "running_var" };
+    uint32_t channels = build_channels(b, from);
+    struct line line = { .op = "BatchNormalization",
+                         .name = owner->name,
+                         .in = { from },
+                         .ins = 5,
+                         .attr = { FLOAT("epsilon", b->batch_eps) },
+                         .attrs = 1 };
 
-    if (l) {
-        l->norm = b->norm;
-        l->norm_groups = b->norm == NORM_GROUP ? GROUP_NORM_GROUPS : 0;
-        l->eps = b->norm == NORM_GROUP ? group_norm_eps : b->batch_eps;
-        l->weight_rank = 1;
-        EMU_ASSERT(!l->norm_groups || l->in_c % l->norm_groups == 0);
-    }
-    return index_of(b, l);
+    for (unsigned k = 0; k < EMU_COUNT_OF(suffix); k++)
+        line.in[k + 1] = parameter(b, owner, suffix[k], 1, &channels);
+    return add(b, &line);
+}
+
+static uint32_t group_norm(struct net_builder *b, uint32_t from, const struct owner *owner)
+{
+    uint32_t channels = build_channels(b, from);
+    struct line line = { .op = "GroupNormalization",
+                         .name = owner->name,
+                         .in = { from },
+                         .ins = 3,
+                         .attr = { FLOAT("epsilon", group_norm_eps),
+                                   INT("num_groups", GROUP_NORM_GROUPS) },
+                         .attrs = 2 };
+
+    EMU_ASSERT(channels % GROUP_NORM_GROUPS == 0);
+    line.in[1] = parameter(b, owner, "weight", 1, &channels);
+    line.in[2] = parameter(b, owner, "bias", 1, &channels);
+    return add(b, &line);
+}
+
+uint32_t build_norm(struct net_builder *b, uint32_t from, const char *name, const char *param,
+                    enum param_role role)
+{
+    const struct owner owner = { name, param, role, 1 };
+
+    return b->net->norm == NORM_GROUP ? group_norm(b, from, &owner) : batch_norm(b, from, &owner);
 }
 
 uint32_t build_maxpool(struct net_builder *b, uint32_t from, const char *name, uint32_t kernel,
-                       uint32_t stride, uint32_t pad)
+                       uint32_t stride, uint32_t torch)
 {
-    struct layer *l = append(b, LAYER_MAXPOOL, from, name, NULL);
+    const struct window w = window_of(b, from, kernel, stride, torch);
 
-    if (l)
-        set_window(&(struct window_size){ b->torch_padding, kernel, stride, pad }, l);
-    return index_of(b, l);
+    return add(b, &(struct line){ .op = "MaxPool",
+                                  .name = name,
+                                  .in = { from },
+                                  .ins = 1,
+                                  .attr = { INTS("pads", w.pads), INTS("strides", w.strides),
+                                            INTS("kernel_shape", w.kernels) },
+                                  .attrs = 3 });
 }
 
-uint32_t build_linear(struct net_builder *b, uint32_t from, const char *name, const char *param,
-                      uint32_t out_c, unsigned rank)
+uint32_t build_squeeze(struct net_builder *b, uint32_t from, const char *name, const char *param,
+                       uint32_t out_c, enum param_role role)
 {
-    struct layer *l = append(b, LAYER_LINEAR, from, name, param);
+    const uint32_t dim[] = { out_c, build_channels(b, from), 1, 1 };
+    const struct owner owner = { name, param, role, 1 };
+    struct line line = { .op = "Conv", .name = name, .in = { from }, .ins = 3 };
 
-    if (l) {
-        EMU_ASSERT(l->in_h == 1 && l->in_w == 1);
-        l->out_c = out_c;
-        l->bias = 1;
-        l->weight_rank = rank;
-    }
-    return index_of(b, l);
+    b->net->gated = 1;
+    line.in[1] = parameter(b, &owner, "weight", 4, dim);
+    line.in[2] = parameter(b, &owner, "bias", 1, &out_c);
+    return add(b, &line);
 }
 
-uint32_t build_unary(struct net_builder *b, enum layer_op op, uint32_t from, const char *name)
+uint32_t build_classifier(struct net_builder *b, uint32_t from, const char *param)
 {
-    struct layer *l = append(b, op, from, name, NULL);
+    const uint32_t dim[] = { b->net->classes, build_channels(b, from) };
+    const struct owner owner = { net_logits, param, PARAM_CLASSIFIER, 1 };
+    struct line line = {
+        .op = "Gemm", .name = net_logits, .ins = 3, .attr = { INT("transB", 1) }, .attrs = 1
+    };
+    struct line flat = { .op = "Flatten", .name = net_logits, .suffix = ".flatten", .ins = 1 };
+    struct line softmax = { .op = "Softmax", .name = "softmax", .out = "scores", .ins = 1 };
+    uint32_t scores;
 
-    if (l && op == LAYER_AVGPOOL)
-        l->out_h = l->out_w = 1;
-    return index_of(b, l);
-}
-
-uint32_t build_binary(struct net_builder *b, enum layer_op op, uint32_t x, uint32_t y,
-                      const char *name)
-{
-    struct layer *l = append(b, op, x, name, NULL);
-
-    if (l) {
-        const struct layer *p = &b->net->layer[y];
-
-        l->input[1] = y;
-        EMU_ASSERT(p->out_c == l->in_c);
-        EMU_ASSERT(op == LAYER_SCALE ? p->out_h == 1 && p->out_w == 1
-                                     : p->out_h == l->in_h && p->out_w == l->in_w);
-    }
-    return index_of(b, l);
-}
-
-/* ---- another size ---- */
-
-/* Shapes of a layer from those of its inputs, which are already right. */
-static void resize_layer(const struct net *n, struct layer *l)
-{
-    const struct layer *from = &n->layer[l->input[0]];
-
-    l->in_h = l->out_h = from->out_h;
-    l->in_w = l->out_w = from->out_w;
-    if (l->op == LAYER_CONV || l->op == LAYER_MAXPOOL)
-        set_window(&(struct window_size){ n->torch_padding, l->kernel, l->stride, l->pad.before_h },
-                   l);
-    if (l->op == LAYER_AVGPOOL)
-        l->out_h = l->out_w = 1;
-}
-
-enum emu_status net_resized(const struct net *n, uint32_t resolution, uint32_t batch,
-                            struct net **out)
-{
-    struct net *m = emu_alloc(1, sizeof(*m));
-    struct layer *layer = emu_alloc(n->layers, sizeof(*layer));
-
-    *out = NULL;
-    if (!m || !layer) {
-        emu_free(m);
-        emu_free(layer);
-        return FAIL(NO_MEMORY, "%s of another size", n->name);
-    }
-    *m = *n;
-    m->layer = layer;
-    m->resolution = resolution;
-    m->batch = batch;
-    memcpy(layer, n->layer, n->layers * sizeof(*layer));
-    for (uint32_t i = 0; i < n->layers; i++) {
-        if (layer[i].op == LAYER_INPUT)
-            layer[i].in_h = layer[i].in_w = layer[i].out_h = layer[i].out_w = resolution;
-        else
-            resize_layer(m, &layer[i]);
-    }
-    *out = m;
-    return EMU_OK;
+    flat.in[0] = from;
+    line.in[0] = add(b, &flat);
+    line.in[1] = parameter(b, &owner, "weight", 2, dim);
+    line.in[2] = parameter(b, &owner, "bias", 1, dim);
+    softmax.in[0] = add(b, &line);
+    scores = add(b, &softmax);
+    if (b->status == EMU_OK)
+        b->status = op_graph_output(b->net->graph, scores);
+    return scores;
 }

@@ -15,20 +15,20 @@ static uint32_t bottleneck(struct net_builder *b, uint32_t x, uint32_t width, ui
     uint32_t in = x;
 
     x = build_conv(b, x, ".reduce", ".conv1", (struct build_kernels){ width, 1, 1, 1 });
-    x = build_norm(b, x, ".reduce.norm", ".bn1");
-    x = build_unary(b, LAYER_RELU, x, ".reduce.act");
+    x = build_norm(b, x, ".reduce.norm", ".bn1", PARAM_NORM);
+    x = build_unary(b, "Relu", x, ".reduce.act");
     x = build_conv(b, x, ".conv", ".conv2", (struct build_kernels){ width, 3, stride, 1 });
-    x = build_norm(b, x, ".conv.norm", ".bn2");
-    x = build_unary(b, LAYER_RELU, x, ".conv.act");
+    x = build_norm(b, x, ".conv.norm", ".bn2", PARAM_NORM);
+    x = build_unary(b, "Relu", x, ".conv.act");
     x = build_conv(b, x, ".expand", ".conv3", (struct build_kernels){ width * EXPANSION, 1, 1, 1 });
-    x = build_norm(b, x, ".expand.norm", ".bn3");
+    x = build_norm(b, x, ".expand.norm", ".bn3", PARAM_BRANCH_NORM);
     if (first) {
         in = build_conv(b, in, ".shortcut", ".downsample.0",
                         (struct build_kernels){ width * EXPANSION, 1, stride, 1 });
-        in = build_norm(b, in, ".shortcut.norm", ".downsample.1");
+        in = build_norm(b, in, ".shortcut.norm", ".downsample.1", PARAM_NORM);
     }
-    x = build_binary(b, LAYER_ADD, x, in, ".add");
-    return build_unary(b, LAYER_RELU, x, ".act");
+    x = build_binary(b, "Add", x, in, ".add");
+    return build_unary(b, "Relu", x, ".act");
 }
 
 struct net_traits resnet_traits(unsigned variant)
@@ -44,16 +44,15 @@ void build_resnet50(struct net_builder *b, unsigned variant)
     uint32_t x;
 
     (void)variant;
-    build_block(b, "input", "");
-    x = build_input(b, 3, b->net->resolution);
+    x = build_picture(b);
     build_block(b, "stem", "");
     x = build_conv(b, x, "", "conv1", (struct build_kernels){ STEM_CHANNELS, 7, 2, 1 });
-    x = build_norm(b, x, ".norm", "bn1");
-    x = build_unary(b, LAYER_RELU, x, ".act");
+    x = build_norm(b, x, ".norm", "bn1", PARAM_NORM);
+    x = build_unary(b, "Relu", x, ".act");
     x = build_maxpool(b, x, ".pool", 3, 2, 1);
     for (unsigned i = 0; i < EMU_COUNT_OF(stage); i++) {
         for (uint32_t k = 0; k < stage[i].blocks; k++) {
-            char block[LAYER_NAME_MAX], prefix[LAYER_NAME_MAX];
+            char block[NET_NAME_MAX], prefix[NET_NAME_MAX];
 
             snprintf(block, sizeof(block), "block%u%c", i + 1, (char)('a' + k));
             snprintf(prefix, sizeof(prefix), "layer%u.%u", i + 1, k);
@@ -62,7 +61,6 @@ void build_resnet50(struct net_builder *b, unsigned variant)
         }
     }
     build_block(b, "head", "");
-    x = build_unary(b, LAYER_AVGPOOL, x, "avgpool");
-    x = build_linear(b, x, "fc", "fc", b->net->classes, 2);
-    build_unary(b, LAYER_SOFTMAX, x, "softmax");
+    x = build_unary(b, "GlobalAveragePool", x, "avgpool");
+    build_classifier(b, x, "fc");
 }

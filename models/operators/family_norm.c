@@ -1,6 +1,6 @@
-/* family_norm.c - normalization: BatchNormalization in inference, InstanceNormalization,
- * LayerNormalization, LpNormalization, LRN, MeanVarianceNormalization. Variances are those of the
- * population and computed in two passes.
+/* family_norm.c - normalization: BatchNormalization in inference, GroupNormalization,
+ * InstanceNormalization, LayerNormalization, LpNormalization, LRN, MeanVarianceNormalization.
+ * Variances are those of the population and computed in two passes.
  */
 #include <math.h>
 #include <string.h>
@@ -17,6 +17,8 @@ static enum emu_status check_channels(struct op_call *c, uint32_t k, uint32_t ch
         return op_refuse(c, "input %u is not a list of %u, one for each channel", k, channels);
     return EMU_OK;
 }
+
+enum { PARALLEL_MIN = 1 << 16 }; /* numbers from which on threads pay */
 
 static void moments(const double *x, uint64_t n, double *mean, double *variance)
 {
@@ -60,11 +62,15 @@ static enum emu_status batch_ref(struct op_call *c, const struct op_tensor *cons
     double epsilon = op_float(c, "epsilon");
     uint64_t elements;
     uint32_t channels = batch_channels(c->in[0], &elements);
+    int64_t rows = elements ? (int64_t)(op_shape_count(c->in[0]) / elements) : 0;
 
-    for (uint64_t k = 0; k < op_shape_count(c->in[0]); k++) {
-        uint64_t ch = k / elements % channels;
+#pragma omp parallel for if (rows * (int64_t)elements >= PARALLEL_MIN)
+    for (int64_t i = 0; i < rows; i++) {
+        uint64_t ch = (uint64_t)i % channels, first = (uint64_t)i * elements;
+        double factor = scale[ch] / sqrt(variance[ch] + epsilon);
 
-        out->f[k] = (in[0]->f[k] - mean[ch]) / sqrt(variance[ch] + epsilon) * scale[ch] + shift[ch];
+        for (uint64_t k = first; k < first + elements; k++)
+            out->f[k] = (in[0]->f[k] - mean[ch]) * factor + shift[ch];
     }
     return EMU_OK;
 }
@@ -103,6 +109,48 @@ static enum emu_status instance_ref(struct op_call *c, const struct op_tensor *c
     }
     op_lanes_free(&l);
     return s;
+}
+
+/* --- GroupNormalization: scale and shift of each channel, as from version 21 on ----------- */
+
+static enum emu_status group_infer(struct op_call *c)
+{
+    const struct op_shape *x = c->in[0];
+    int64_t groups = op_int(c, "num_groups");
+
+    if (x->rank < 2)
+        return op_refuse(c, "of %u dimensions: item and channel come first", x->rank);
+    if (groups < 1 || groups > x->dim[1] || x->dim[1] % groups)
+        return op_refuse(c, "%u channels in %lld groups", x->dim[1], (long long)groups);
+    c->out[0] = *x;
+    TRY(check_channels(c, 1, x->dim[1]));
+    return check_channels(c, 2, x->dim[1]);
+}
+
+static enum emu_status group_ref(struct op_call *c, const struct op_tensor *const *in,
+                                 struct op_tensor *out)
+{
+    const struct op_shape *s = c->in[0];
+    uint64_t plane = op_shape_span(s, 2, s->rank),
+             width = s->dim[1] / (uint64_t)op_int(c, "num_groups");
+    int64_t n = (int64_t)(width * plane);
+    int64_t groups = n ? (int64_t)op_shape_count(s) / n : 0;
+    double epsilon = op_float(c, "epsilon");
+
+#pragma omp parallel for if (groups * n >= PARALLEL_MIN)
+    for (int64_t i = 0; i < groups; i++) {
+        const double *x = in[0]->f + i * n;
+        double mean, variance, factor;
+
+        moments(x, (uint64_t)n, &mean, &variance);
+        factor = 1 / sqrt(variance + epsilon);
+        for (int64_t k = 0; k < n; k++) {
+            uint64_t channel = ((uint64_t)i * width + (uint64_t)k / plane) % s->dim[1];
+
+            out->f[i * n + k] = (x[k] - mean) * factor * in[1]->f[channel] + in[2]->f[channel];
+        }
+    }
+    return EMU_OK;
 }
 
 /* --- LayerNormalization: outputs Y, Mean, InvStdDev --------------------------------------- */
@@ -328,6 +376,7 @@ static const struct norm {
                            struct op_tensor *out);
 } norms[] = {
     { "BatchNormalization", batch_infer, batch_ref },
+    { "GroupNormalization", group_infer, group_ref },
     { "InstanceNormalization", instance_infer, instance_ref },
     { "LRN", lane_infer, lane_ref },
     { "LayerNormalization", layer_infer, layer_ref },

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/operators/op_exp.h"
 #include "models/operators/op_families.h"
 #include "models/operators/op_lanes.h"
 
@@ -31,10 +32,10 @@ static void softmax(double *x, uint64_t n, int logarithm)
 
     for (uint64_t k = 0; k < n; k++) {
         x[k] -= m;
-        sum += exp(x[k]);
+        sum += op_exp(x[k]);
     }
     for (uint64_t k = 0; k < n; k++)
-        x[k] = logarithm ? x[k] - log(sum) : exp(x[k]) / sum;
+        x[k] = logarithm ? x[k] - log(sum) : op_exp(x[k]) / sum;
 }
 
 static void hardmax(double *x, uint64_t n)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/operators/op_exp.h"
 #include "models/operators/op_families.h"
 #include "models/operators/op_function.h"
 
@@ -84,7 +85,7 @@ static double celu(double x, const struct with *w)
 static double sigmoid(double x, const struct with *w)
 {
     (void)w;
-    return 1 / (1 + exp(-x));
+    return op_sigmoid(x);
 }
 
 /* NaN stays NaN. */
@@ -110,7 +111,7 @@ static double gelu(double x, const struct with *w)
 static double swish(double x, const struct with *w)
 {
     (void)w;
-    return x / (1 + exp(-x));
+    return x * op_sigmoid(x);
 }
 
 static double hard_swish(double x, const struct with *w)

@@ -9,6 +9,8 @@ struct running {
     struct op_tensor *at; /* by value; .any NULL: not there (yet, or any more) */
     uint32_t *readers;    /* left, by value */
     int rounded;
+    op_visit *visit; /* NULL: nobody asks */
+    void *arg;
 };
 
 /* The numbers of a value, read from the graph if it is constant. */
@@ -38,6 +40,8 @@ static enum emu_status run_node(struct running *r, const struct op_node *n)
             continue;
         s = fetch(r, n->in[k]);
         in[k] = &r->at[n->in[k]];
+        if (s == EMU_OK && k == 0 && r->visit)
+            s = r->visit(r->arg, n, in[0]);
     }
     if (s == EMU_OK)
         s = op_node_run(r->g, n, in, out);
@@ -72,30 +76,47 @@ static enum emu_status run(struct running *r, const struct op_tensor *in, struct
         TRY(copy(&in[k], &r->at[g->input[k]]));
     for (uint32_t n = 0; n < g->nodes; n++)
         TRY(run_node(r, &g->node[n]));
-    for (uint32_t k = 0; k < g->outputs; k++) {
+    for (uint32_t k = 0; out && k < g->outputs; k++) {
         TRY(fetch(r, g->output[k]));
         TRY(copy(&r->at[g->output[k]], &out[k]));
     }
     return EMU_OK;
 }
 
+/* out: NULL: not wanted. */
+static enum emu_status begin_and_run(struct running *r, const struct op_tensor *in,
+                                     struct op_tensor *out)
+{
+    const struct op_graph *g = r->g;
+    enum emu_status s;
+
+    r->at = emu_alloc(g->values + 1, sizeof(*r->at));
+    r->readers = emu_alloc(g->values + 1, sizeof(*r->readers));
+    s = r->at && r->readers ? EMU_OK : FAIL(NO_MEMORY, "running a graph");
+    for (uint32_t v = 0; s == EMU_OK && v < g->values; v++)
+        r->readers[v] = g->value[v].readers;
+    if (s == EMU_OK)
+        s = run(r, in, out);
+    for (uint32_t v = 0; r->at && v < g->values; v++)
+        op_tensor_free(&r->at[v]);
+    emu_free(r->at);
+    emu_free(r->readers);
+    return s;
+}
+
 enum emu_status op_graph_run(const struct op_graph *g, const struct op_tensor *in, int rounded,
                              struct op_tensor *out)
 {
     struct running r = { .g = g, .rounded = rounded };
-    enum emu_status s;
 
     memset(out, 0, g->outputs * sizeof(*out));
-    r.at = emu_alloc(g->values + 1, sizeof(*r.at));
-    r.readers = emu_alloc(g->values + 1, sizeof(*r.readers));
-    s = r.at && r.readers ? EMU_OK : FAIL(NO_MEMORY, "running a graph");
-    for (uint32_t v = 0; s == EMU_OK && v < g->values; v++)
-        r.readers[v] = g->value[v].readers;
-    if (s == EMU_OK)
-        s = run(&r, in, out);
-    for (uint32_t v = 0; r.at && v < g->values; v++)
-        op_tensor_free(&r.at[v]);
-    emu_free(r.at);
-    emu_free(r.readers);
-    return s;
+    return begin_and_run(&r, in, out);
+}
+
+enum emu_status op_graph_walk(const struct op_graph *g, const struct op_tensor *in, op_visit *visit,
+                              void *arg)
+{
+    struct running r = { .g = g, .visit = visit, .arg = arg };
+
+    return begin_and_run(&r, in, NULL);
 }

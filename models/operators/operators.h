@@ -190,6 +190,11 @@ struct op_attr op_request_attr(const struct op_request *r, const char *name);
 enum emu_status op_reshape(struct op_graph *g, const struct op_request *r, uint32_t in,
                            const struct op_shape *to, uint32_t *out) EMU_MUST_CHECK;
 
+/* Multiply-adds of a node, and of all nodes, for all inputs of the batch. As published tables count
+ * them: those with padding count. */
+uint64_t op_node_macs(const struct op_graph *g, const struct op_node *n);
+uint64_t op_graph_macs(const struct op_graph *g);
+
 /* Removes nodes and values that no output needs, and aliases; order and names stay, indices change.
  * EMU_NO_MEMORY. */
 enum emu_status op_graph_tidy(struct op_graph *g) EMU_MUST_CHECK;
@@ -199,6 +204,13 @@ enum emu_status op_graph_tidy(struct op_graph *g) EMU_MUST_CHECK;
  * are rounded to theirs if `rounded`. EMU_NO_MEMORY. */
 enum emu_status op_graph_run(const struct op_graph *g, const struct op_tensor *in, int rounded,
                              struct op_tensor *out) EMU_MUST_CHECK;
+
+/* The same, but keeps nothing: visit is called before every node, in order, with the numbers of its
+ * first input (NULL: absent). It may change the numbers of constants that the node alone reads. An
+ * error of visit ends the walk. */
+typedef enum emu_status op_visit(void *arg, const struct op_node *n, const struct op_tensor *x);
+enum emu_status op_graph_walk(const struct op_graph *g, const struct op_tensor *in, op_visit *visit,
+                              void *arg) EMU_MUST_CHECK;
 
 /* One node on given numbers; out[] is owned by the caller. For op_graph_run() and folding. */
 enum emu_status op_node_run(const struct op_graph *g, const struct op_node *n,

@@ -116,5 +116,6 @@ enum emu_status pass_all(struct op_graph *g)
     TRY(op_graph_check(g));
     TRY(pass_join_pads(g));
     TRY(pass_fold_norms(g));
+    TRY(pass_group_norms(g));
     return pass_recognise(g);
 }

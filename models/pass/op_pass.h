@@ -22,7 +22,14 @@ enum emu_status pass_fold_norms(struct op_graph *g) EMU_MUST_CHECK;
  * LayerNormalization with its scale and bias. EMU_NO_MEMORY. */
 enum emu_status pass_recognise(struct op_graph *g) EMU_MUST_CHECK;
 
-/* All of them, in order; op_graph_check() after each. */
+/* Finds group norms that are spelt as instance norms. EMU_NO_MEMORY. */
+enum emu_status pass_group_norms(struct op_graph *g) EMU_MUST_CHECK;
+
+/* Spells what came after version 17 of the operators (Swish, GroupNormalization) in operators of
+ * that version, before a graph is written to a file. EMU_NO_MEMORY. */
+enum emu_status pass_spell(struct op_graph *g) EMU_MUST_CHECK;
+
+/* All that make a graph ready to be lowered, in order; op_graph_check() after each. */
 enum emu_status pass_all(struct op_graph *g) EMU_MUST_CHECK;
 
 /* --- for passes --------------------------------------------------------------------------- */

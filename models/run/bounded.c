@@ -130,6 +130,8 @@ struct bounded bounded_unary(const struct rounding *r, enum unary_op op, struct 
         y.e += k->by_x * r->u * size + r->t * (2 + size);
     if (k->absolute > 0)
         y.e += k->absolute * scale_of(op, size);
+    if (op == UNARY_GELU && r->elem == ELEM_F16)
+        y.e += 0x1p-10 * size;
     if (op == UNARY_HARD_SWISH)
         y.e += r->t * size;
     return k->roundings > 0 ? bounded_round(r, y, k->roundings) : y;

@@ -23,7 +23,7 @@ struct layer_bill {
     uint64_t sync;
     uint64_t imbalance;       /* the part of compute above the mean of all tiles with code */
     uint64_t macs;            /* multiply-adds of the whole batch */
-    uint64_t bound;           /* cycles that no schedule could go below: layer_bound() */
+    uint64_t bound;           /* cycles that no schedule could go below: op_bill.h */
     uint64_t predicted;       /* cycles by the planner; 0: it was not asked */
     uint64_t max_tile_bytes;  /* in use on the fullest tile while the layer runs */
     uint64_t held_bytes;      /* on all tiles: code and parameters, which are always there */

@@ -13,7 +13,7 @@
 #define KIND "statistics"
 
 /* Changes with what weights_calibrate() does. */
-static const char calibration[8] = "SSCAL002";
+static const char calibration[8] = "SSCAL003";
 
 /* The body of an entry; the values follow. */
 struct statistics_head {
@@ -36,8 +36,6 @@ static enum emu_status make_key(const struct net *n, const struct weights *w, st
     if (!f)
         return FAIL(NO_MEMORY, "a description of the network");
     net_print(n, f);
-    for (uint32_t i = 0; i < n->layers; i++)
-        fprintf(f, "%.17g ", n->layer[i].eps);
     fclose(f);
     for (uint32_t i = 0; i < w->params; i++)
         values += w->param[i].elements;
@@ -52,12 +50,10 @@ static enum emu_status make_key(const struct net *n, const struct weights *w, st
 /* ---- values ---- */
 
 /* Running statistics and the bias of the classifier. */
-static int is_measured(const struct net *n, const struct param *p)
+static int is_measured(const struct net_param *p)
 {
-    const char *suffix = strrchr(p->name, '.') + 1;
-
-    return !strncmp(suffix, "running_", 8) ||
-           (p->layer == net_classifier(n) && !strcmp(suffix, "bias"));
+    return !strncmp(p->suffix, "running_", 8) ||
+           (p->role == PARAM_CLASSIFIER && !strcmp(p->suffix, "bias"));
 }
 
 static uint64_t measured_count(const struct net *n, const struct weights *w)
@@ -65,7 +61,7 @@ static uint64_t measured_count(const struct net *n, const struct weights *w)
     uint64_t count = 0;
 
     for (uint32_t i = 0; i < w->params; i++)
-        count += is_measured(n, &w->param[i]) ? w->param[i].elements : 0;
+        count += is_measured(&n->param[i]) ? w->param[i].elements : 0;
     return count;
 }
 
@@ -75,7 +71,7 @@ static void move_measured(const struct net *n, struct weights *w, float *at, int
     for (uint32_t i = 0; i < w->params; i++) {
         struct param *p = &w->param[i];
 
-        if (!is_measured(n, p))
+        if (!is_measured(&n->param[i]))
             continue;
         if (into)
             memcpy(at, p->data, p->elements * sizeof(*at));

@@ -2,8 +2,8 @@
 #ifndef MODELS_MODEL_WEIGHTS_H
 #define MODELS_MODEL_WEIGHTS_H
 
-#include "models/ref/ref.h"
 #include "models/run/network_choice.h"
+#include "models/weights/calibrate.h"
 
 /* text [bytes]: gets one line that says where the parameters came from. Bad tensors of a file are
  * listed on stderr. Free *out with weights_free. Errors: those of weights_read(). */

@@ -27,8 +27,9 @@ static void print_network(const struct net_cache_input *in, FILE *f)
 
     fprintf(f, "%s batch %u resolution %u classes %u padding %d norm %s\n", n->name, n->batch,
             n->resolution, n->classes, n->torch_padding, c->net.norm ? c->net.norm : "");
-    fprintf(f, "exchange %d memory %a parameters %a depthwise %d\n", (int)in->exchange,
-            c->memory_proportion, c->parameter_proportion, (int)c->depthwise);
+    fprintf(f, "exchange %d memory %a parameters %a depthwise %d real %d partials %d\n",
+            (int)in->exchange, c->memory_proportion, c->parameter_proportion, (int)c->depthwise,
+            (int)c->real, (int)c->partials);
 }
 
 /* Returns 0 when the weights cannot be read. */
@@ -108,7 +109,7 @@ int net_cache_find(const struct net_cache *c, int for_timing, struct net_entry *
 
     if (!disk_cache_read(&c->disk, c->key, KIND, &e))
         return 0;
-    s = net_entry_read(e.body, e.bytes, c->in.net, c->in.arch, for_timing, out);
+    s = net_entry_read(e.body, e.bytes, c->in.arch, for_timing, out);
     disk_cache_entry_free(&e);
     return s == EMU_OK;
 }

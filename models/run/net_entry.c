@@ -1,18 +1,16 @@
 /* net_entry.c - writes and reads what the cache keeps of a compiled network. The JSON object:
  *
- *   rows    [layer, last, multiply-adds, bound, predicted, fullest tile, held, held by a tile] each
- *   held    the most that a tile holds of all rows
- *   plans   [row, method, cuts of pictures, rows, columns, outputs, inputs, bytes of a tile] each
- *   steps   [superstep, computes, row, cycles, then row and bytes of each share] each
- *   memory  memory_facts_pack()
- *   names   of the file of the weights; missing: there was none
+ *   rows    [layer, last, multiply-adds, bound, predicted, fullest tile, held, held by a tile,
+ * name, block, operators] each held    the most that a tile holds of all rows plans   [row, method,
+ * cuts of pictures, rows, columns, outputs, inputs, bytes of a tile] each steps   [superstep,
+ * computes, row, cycles, then row and bytes of each share] each memory  memory_facts_pack() names
+ * of the file of the weights; missing: there was none
  */
 #include "models/run/net_entry.h"
 
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "models/run/net_bill.h"
 
 enum { ROW_NUMBERS = 8, PLAN_NUMBERS = 8, STEP_NUMBERS = 4 };
 
@@ -53,7 +51,12 @@ static json_t *rows_json(const struct layer_cycles *k)
                                               b->bound,      b->predicted,      b->max_tile_bytes,
                                               b->held_bytes, b->held_tile_bytes };
 
-        json_array_append_new(list, numbers(value, ROW_NUMBERS));
+        json_t *row = numbers(value, ROW_NUMBERS);
+
+        json_array_append_new(row, json_string(k->text[i].name));
+        json_array_append_new(row, json_string(k->text[i].block));
+        json_array_append_new(row, json_string(k->text[i].op));
+        json_array_append_new(list, row);
     }
     return list;
 }
@@ -123,29 +126,41 @@ enum emu_status net_entry_write(const struct compiled *c, const struct layer_cyc
 
 /* ---- reading ---- */
 
-/* Rows ascend, and the last one is that of no layer. */
-static int take_rows(const json_t *list, const struct net *n, struct layer_cycles *k)
+/* The texts of a row, which point into the list. */
+static int take_text(const json_t *row, struct layer_text *out)
 {
-    const json_t *row;
-    int good = json_array_size(list) && json_array_size(list) <= n->layers + 1;
-    size_t i;
+    const char *text[3];
 
-    k->row = emu_alloc(n->layers + 1, sizeof(*k->row));
-    k->plan = emu_alloc(n->layers + 1, sizeof(*k->plan));
-    k->text = emu_alloc(n->layers + 1, sizeof(*k->text));
-    good = good && k->row && k->plan && k->text;
-    for (i = 0; good && i < json_array_size(list); i++) {
-        int last = i + 1 == json_array_size(list);
+    for (size_t i = 0; i < EMU_COUNT_OF(text); i++) {
+        text[i] = json_string_value(json_array_get(row, ROW_NUMBERS + i));
+        if (!text[i])
+            return 0;
+    }
+    out->name = text[0];
+    out->block = text[1];
+    snprintf(out->op, sizeof(out->op), "%s", text[2]);
+    return 1;
+}
+
+/* Rows ascend, and the last one is that of no layer. */
+static int take_rows(const json_t *list, struct layer_cycles *k)
+{
+    size_t rows = json_array_size(list), i;
+    const json_t *row;
+    int good;
+
+    k->row = emu_alloc(rows + 1, sizeof(*k->row));
+    k->plan = emu_alloc(rows + 1, sizeof(*k->plan));
+    k->text = emu_alloc(rows + 1, sizeof(*k->text));
+    good = rows && k->row && k->plan && k->text;
+    for (i = 0; good && i < rows; i++) {
+        int last = i + 1 == rows;
         uint64_t v[ROW_NUMBERS];
 
         row = json_array_get(list, i);
-        good = take(row, ROW_NUMBERS, v) && v[0] <= v[1] &&
+        good = take(row, ROW_NUMBERS, v) && v[0] <= v[1] && take_text(row, &k->text[i]) &&
                (last ? v[0] == BILL_NONE && v[1] == BILL_NONE
-                     : v[1] < n->layers && (!i || v[0] > k->row[i - 1].last));
-        if (good && !last)
-            k->text[i] = net_bill_text(n, (uint32_t)v[0], (uint32_t)v[1]);
-        else
-            k->text[i] = (struct layer_text){ "(no layer)", "", "" };
+                     : v[1] < BILL_NONE && (!i || v[0] > k->row[i - 1].last));
         k->row[k->rows++] = (struct layer_bill){ .layer = (uint32_t)v[0],
                                                  .last = (uint32_t)v[1],
                                                  .macs = v[2],
@@ -227,14 +242,16 @@ static int take_steps(const json_t *list, struct layer_cycles *k)
     return good;
 }
 
-static int take_object(json_t *o, const struct net *n, const struct arch *a, struct net_entry *e)
+static int take_object(json_t *o, const struct arch *a, struct net_entry *e)
 {
     const json_t *names = json_object_get(o, "names"), *held = json_object_get(o, "held");
-    int good = json_is_integer(held) && json_integer_value(held) >= 0 &&
-               take_rows(json_object_get(o, "rows"), n, &e->layers) &&
-               take_plans(json_object_get(o, "plans"), &e->layers) &&
-               take_steps(json_object_get(o, "steps"), &e->layers) &&
-               memory_facts_unpack(json_incref(json_object_get(o, "memory")), a->tiles, &e->memory);
+    int good;
+
+    e->rows = json_incref(json_object_get(o, "rows"));
+    good = json_is_integer(held) && json_integer_value(held) >= 0 &&
+           take_rows(e->rows, &e->layers) && take_plans(json_object_get(o, "plans"), &e->layers) &&
+           take_steps(json_object_get(o, "steps"), &e->layers) &&
+           memory_facts_unpack(json_incref(json_object_get(o, "memory")), a->tiles, &e->memory);
 
     if (!good)
         return 0;
@@ -245,14 +262,14 @@ static int take_object(json_t *o, const struct net *n, const struct arch *a, str
     return !json_is_string(names) || e->names;
 }
 
-enum emu_status net_entry_read_object(const char *text, size_t bytes, const struct net *n,
-                                      const struct arch *a, struct net_entry *out)
+enum emu_status net_entry_read_object(const char *text, size_t bytes, const struct arch *a,
+                                      struct net_entry *out)
 {
     json_t *o = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
     int good;
 
     memset(out, 0, sizeof(*out));
-    good = o && take_object(o, n, a, out);
+    good = o && take_object(o, a, out);
     json_decref(o);
     if (good)
         return EMU_OK;
@@ -260,8 +277,8 @@ enum emu_status net_entry_read_object(const char *text, size_t bytes, const stru
     return FAIL(BAD_IMAGE, "an entry of the cache: not what net_entry_write() writes");
 }
 
-enum emu_status net_entry_read(const void *body, size_t bytes, const struct net *n,
-                               const struct arch *a, int for_timing, struct net_entry *out)
+enum emu_status net_entry_read(const void *body, size_t bytes, const struct arch *a, int for_timing,
+                               struct net_entry *out)
 {
     const uint8_t *at = body;
     enum emu_status s;
@@ -273,7 +290,7 @@ enum emu_status net_entry_read(const void *body, size_t bytes, const struct net 
     if (bytes < sizeof(text) || text > bytes - sizeof(text))
         return FAIL(BAD_IMAGE, "an entry of the cache: %zu bytes are too few", bytes);
     at += sizeof(text);
-    TRY(net_entry_read_object((const char *)at, text, n, a, out));
+    TRY(net_entry_read_object((const char *)at, text, a, out));
     s = (for_timing ? image_read_bytes_for_timing : image_read_bytes)(
         at + text, bytes - sizeof(text) - text, "an entry of the cache", &out->image);
     if (s == EMU_OK)
@@ -289,5 +306,6 @@ void net_entry_free(struct net_entry *e)
     layer_cycles_free(&e->layers);
     memory_facts_free(&e->memory);
     emu_free(e->names);
+    json_decref(e->rows);
     memset(e, 0, sizeof(*e));
 }

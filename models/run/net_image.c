@@ -27,19 +27,14 @@ static char *note_text(const struct net *n)
     return text;
 }
 
-enum emu_status net_image_describe(const struct net *n, struct net_program *p)
+enum emu_status net_image_describe(const struct net *n, struct compiled *c)
 {
     char *text = note_text(n);
     enum emu_status s =
-        text ? compiled_add_input(p->compiled, p->net_graph->picture.t, NET_IMAGE_INPUT, NULL)
-             : FAIL(NO_MEMORY, "a note of the image");
-
-    if (s == EMU_OK)
-        s = compiled_add_note(p->compiled, NOTE, text);
+        text ? compiled_add_note(c, NOTE, text) : FAIL(NO_MEMORY, "a note of the image");
 
     free(text); /* allocated by jansson */
-    TRY(s);
-    return compiled_add_output(p->compiled, p->net_graph->scores, NET_IMAGE_OUTPUT);
+    return s;
 }
 
 /* ---- reading ---- */
@@ -101,13 +96,13 @@ static enum emu_status write_pictures(const struct net *n, const struct option_l
 {
     struct net_pictures p;
     enum emu_status s = net_pictures_read(n, files, &p);
-    uint16_t *data = NULL;
+    uint8_t *data = NULL;
+    uint64_t bytes;
 
     if (s == EMU_OK)
-        s = net_pictures_f16(n, &p, &data);
+        s = op_pixels_pack(&p.numbers, &data, &bytes);
     if (s == EMU_OK)
-        s = run_input_write(r, NET_IMAGE_INPUT, data,
-                            (uint64_t)n->batch * n->resolution * n->resolution * 4 * sizeof(*data));
+        s = run_input_write(r, NET_IMAGE_INPUT, data, bytes);
     emu_free(data);
     net_pictures_free(&p);
     return s;

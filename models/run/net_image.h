@@ -1,5 +1,5 @@
-/* net_image.h - the image of a network: how the pictures of its input are prepared, as a note, and
- * its scores, as an output; and a run of such an image with other pictures.
+/* net_image.h - the image of a network: how the pictures of its input are prepared, as a note; and
+ * a run of such an image with other pictures.
  */
 #ifndef MODELS_NET_IMAGE_H
 #define MODELS_NET_IMAGE_H
@@ -7,15 +7,15 @@
 #include <jansson.h>
 
 #include "emu/cli/request.h"
-#include "models/build/net_program.h"
+#include "models/lower/op_program.h"
+#include "models/net/net.h"
 
-/* Names of the input that holds the pictures, and of the output. */
+/* Names of the input that holds the pictures, and of the output, in all graphs of networks. */
 #define NET_IMAGE_INPUT  "picture"
 #define NET_IMAGE_OUTPUT "scores"
 
-/* Adds input (without pictures), note and output to the image of p, the program of n. Errors: of
- * compiled_add_output(), EMU_NO_MEMORY. */
-enum emu_status net_image_describe(const struct net *n, struct net_program *p) EMU_MUST_CHECK;
+/* Adds a note to the image that says how pictures of n are prepared. EMU_NO_MEMORY. */
+enum emu_status net_image_describe(const struct net *n, struct compiled *c) EMU_MUST_CHECK;
 
 /* struct image_hooks (emu/cli/emu_commands.h): with --image, writes those pictures into tile memory
  * before the run of an image. EMU_USAGE for an image that takes none or does not say how, those of

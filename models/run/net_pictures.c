@@ -1,13 +1,13 @@
-/* net_pictures.c - the pictures of a batch, from files to the f16 numbers of tile memory. */
+/* net_pictures.c - the pictures of a batch, from files to normalised numbers. */
 #include "models/run/net_pictures.h"
 
 #include "emu/base/alloc.h"
-#include "emu/base/fp.h"
 #include "models/picture/picture.h"
 
 /* Pictures that come with the program. */
 static const char *const shipped[] = { "models/pictures/cat.jpg", "models/pictures/landscape.png" };
 
+/* to: room for one picture. */
 static enum emu_status read_picture(const struct net *n, const char *path, float *to)
 {
     struct picture whole, cut;
@@ -23,10 +23,30 @@ static enum emu_status read_picture(const struct net *n, const char *path, float
     return EMU_OK;
 }
 
+static enum emu_status read_all(const struct net *n, const struct option_list *files, float *each,
+                                struct net_pictures *out)
+{
+    size_t count = (size_t)3 * n->resolution * n->resolution;
+
+    for (uint32_t i = 0; i < n->batch; i++) {
+        out->name[i] =
+            files->count ? files->item[i % files->count] : shipped[i % EMU_COUNT_OF(shipped)];
+        TRY(read_picture(n, out->name[i], each));
+        for (size_t k = 0; k < count; k++)
+            out->numbers.f[i * count + k] = (double)each[k];
+    }
+    return EMU_OK;
+}
+
 enum emu_status net_pictures_read(const struct net *n, const struct option_list *files,
                                   struct net_pictures *out)
 {
-    size_t given = files->count, each = (size_t)3 * n->resolution * n->resolution;
+    const struct op_shape s = { .type = OP_TYPE_F32,
+                                .rank = 4,
+                                .dim = { n->batch, 3, n->resolution, n->resolution } };
+    size_t given = files->count;
+    enum emu_status st;
+    float *each;
 
     *out = (struct net_pictures){ .name = NULL };
     if (given > n->batch)
@@ -35,38 +55,18 @@ enum emu_status net_pictures_read(const struct net *n, const struct option_list 
     if (given && given < n->batch)
         fprintf(stderr, "superstep run: %zu picture%s for a batch of %u: repeated in turn\n", given,
                 given > 1 ? "s" : "", n->batch);
+    TRY(op_tensor_new(&s, &out->numbers));
     out->name = emu_alloc(n->batch, sizeof(*out->name));
-    out->value = emu_alloc(n->batch, each * sizeof(*out->value));
-    if (!out->name || !out->value)
-        return FAIL(NO_MEMORY, "%u pictures", n->batch);
-    for (uint32_t i = 0; i < n->batch; i++) {
-        out->name[i] = given ? files->item[i % given] : shipped[i % EMU_COUNT_OF(shipped)];
-        TRY(read_picture(n, out->name[i], out->value + i * each));
-    }
-    return EMU_OK;
+    each = emu_alloc(op_shape_count(&s) / n->batch, sizeof(*each));
+    st = out->name && each ? read_all(n, files, each, out)
+                           : FAIL(NO_MEMORY, "%u pictures", n->batch);
+    emu_free(each);
+    return st;
 }
 
 void net_pictures_free(struct net_pictures *p)
 {
     emu_free(p->name);
-    emu_free(p->value);
+    op_tensor_free(&p->numbers);
     *p = (struct net_pictures){ .name = NULL };
-}
-
-enum emu_status net_pictures_f16(const struct net *n, const struct net_pictures *p, uint16_t **out)
-{
-    struct fp_env nearest = { 0 };
-    size_t pixels = (size_t)n->resolution * n->resolution;
-    uint16_t *at = emu_alloc(n->batch * pixels, 4 * sizeof(*at));
-
-    *out = at;
-    if (!at)
-        return FAIL(NO_MEMORY, "%u pictures", n->batch);
-    for (size_t i = 0; i < n->batch * pixels; i++) {
-        const float *from = p->value + i / pixels * 3 * pixels + i % pixels;
-
-        for (size_t c = 0; c < 3; c++)
-            at[4 * i + c] = fp_f16_from_f64((double)from[c * pixels], 0, &nearest);
-    }
-    return EMU_OK;
 }

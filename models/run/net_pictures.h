@@ -1,4 +1,4 @@
-/* net_pictures.h - the pictures of a batch, as files, as numbers and as a machine takes them. */
+/* net_pictures.h - the pictures of a batch, as files and as numbers. */
 #ifndef MODELS_NET_PICTURES_H
 #define MODELS_NET_PICTURES_H
 
@@ -6,8 +6,8 @@
 #include "models/net/net.h"
 
 struct net_pictures {
-    const char **name; /* owned list of borrowed names, by picture of the batch */
-    float *value;      /* owned: [batch][3][h][w], normalised */
+    const char **name;        /* owned list of borrowed names, by picture of the batch */
+    struct op_tensor numbers; /* owned: f32 [batch][3][h][w], normalised */
 };
 
 /* Reads the pictures of a batch. Of n only batch, resolution, crop, mean and std count.
@@ -19,10 +19,5 @@ struct net_pictures {
 enum emu_status net_pictures_read(const struct net *n, const struct option_list *files,
                                   struct net_pictures *out) EMU_MUST_CHECK;
 void net_pictures_free(struct net_pictures *p);
-
-/* What the host writes: [batch][h][w][4] in f16, to the nearest: three channels and 0. *out is
- * owned by the caller. EMU_NO_MEMORY. */
-enum emu_status net_pictures_f16(const struct net *n, const struct net_pictures *p,
-                                 uint16_t **out) EMU_MUST_CHECK;
 
 #endif

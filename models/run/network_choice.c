@@ -19,8 +19,19 @@ struct network_choice network_choice_of(const struct request *q)
         .memory_proportion = q->memory_proportion,
         .parameter_proportion = q->parameter_memory,
         .depthwise = (enum conv_depthwise)q->depthwise,
+        .real = q->precision ? ELEM_F32 : ELEM_F16,
+        .partials = q->partials ? PARTIALS_F32 : PARTIALS_F16,
         .cache = q->no_cache ? "" : q->cache,
     };
+}
+
+struct lower_options network_lowering(const struct network_choice *c)
+{
+    return (struct lower_options){ .real = c->real,
+                                   .memory_proportion = c->memory_proportion,
+                                   .parameter_proportion = c->parameter_proportion,
+                                   .depthwise = c->depthwise,
+                                   .partials = c->partials };
 }
 
 const char *network_find(const char *name)

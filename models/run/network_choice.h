@@ -5,7 +5,8 @@
 #define MODELS_NETWORK_CHOICE_H
 
 #include "emu/cli/request.h"
-#include "models/build/net_graph.h"
+#include "models/lower/op_lower.h"
+#include "models/net/net.h"
 
 struct network_choice {
     const char *name;
@@ -14,13 +15,18 @@ struct network_choice {
     uint64_t seed;                                  /* of the parameters, if no file has them */
     int uncalibrated;                               /* 1: seeded parameters are not calibrated */
     int blank;                                      /* 1: seeded parameters are left zero */
-    double memory_proportion, parameter_proportion; /* as in struct net_graph_options */
+    double memory_proportion, parameter_proportion; /* as in struct lower_options */
     enum conv_depthwise depthwise;
+    enum elem real; /* of floats: ELEM_F16 or ELEM_F32 */
+    enum conv_partials partials;
     const char *cache; /* folder of what is kept between runs; NULL: the user's, "": none */
 };
 
 /* The choice in a request; texts are borrowed from it. */
 struct network_choice network_choice_of(const struct request *q);
+
+/* How it is lowered: without what depends on the command. */
+struct lower_options network_lowering(const struct network_choice *c);
 
 /* The name as net_name() spells it; NULL if no network has it. */
 const char *network_find(const char *name);

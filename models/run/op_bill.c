@@ -11,31 +11,7 @@ static uint64_t elements(const struct op_graph *g, uint32_t value)
     return op_shape_count(&g->value[value].shape);
 }
 
-uint64_t op_node_macs(const struct op_graph *g, const struct op_node *n)
-{
-    const struct op_shape *a = n->ins > 0 && n->in[0] != OP_NONE ? &g->value[n->in[0]].shape : NULL;
-    struct op_call c = op_attrs_of(g, n);
-
-    if (!n->outs || n->out[0] == OP_NONE || !a)
-        return 0;
-    if (op_node_is(n, "Conv")) {
-        const struct op_shape *w = &g->value[n->in[1]].shape;
-
-        return elements(g, n->out[0]) * op_shape_span(w, 1, w->rank);
-    }
-    if (op_node_is(n, "ConvTranspose")) {
-        const struct op_shape *w = &g->value[n->in[1]].shape;
-
-        return elements(g, n->in[0]) * op_shape_span(w, 1, w->rank);
-    }
-    if (op_node_is(n, "MatMul"))
-        return a->rank ? elements(g, n->out[0]) * a->dim[a->rank - 1] : 0;
-    if (op_node_is(n, "Gemm"))
-        return elements(g, n->out[0]) * a->dim[op_int(&c, "transA") ? 0 : 1];
-    return 0;
-}
-
-/* Cycles of a node on all tiles with their units at full rate; see net_bill.h. Views and what
+/* Cycles of a node on all tiles with their units at full rate; see op_bill.h. Views and what
  * becomes part of weights cost nothing. */
 static double bound_of(const struct arch *a, const struct op_graph *g, const struct op_node *n)
 {
@@ -129,12 +105,9 @@ struct model_facts op_facts(const struct op_graph *g, const char *name, uint32_t
     struct model_facts f = {
         .name = name, .batch = batch, .classes = classes_of(g, batch), .parameters = parameters
     };
-    uint64_t macs = 0;
     size_t used = 0;
 
-    for (uint32_t i = 0; i < g->nodes; i++)
-        macs += op_node_macs(g, &g->node[i]);
-    f.macs = macs / batch;
+    f.macs = op_graph_macs(g) / batch;
     for (uint32_t k = 0; k < g->inputs; k++) {
         char shape[OP_SHAPE_TEXT];
 

@@ -7,13 +7,12 @@
 #include "models/run/layer_cycles.h"
 #include "models/run/model_facts.h"
 
-/* layer_cycles_init() with a row for every group of nodes. Texts are borrowed from the graph.
- * Errors: the same. */
+/* layer_cycles_init() with a row for every group of nodes. Texts are borrowed from the graph. The
+ * bound of a row are its cycles on all tiles of a chip with their units at full rate: multiply-adds
+ * in the matrix unit (those of depthwise convolutions in the sliding unit, at a quarter of its
+ * rate), exponentials, and other operations on four values at a time. Errors: the same. */
 enum emu_status op_bill_init(const struct lowered_network *n, const struct compiled *c,
                              const struct arch *a, struct layer_cycles *out) EMU_MUST_CHECK;
-
-/* Multiply-adds of a node, of all its inputs. */
-uint64_t op_node_macs(const struct op_graph *g, const struct op_node *n);
 
 /* Numbers in the parameters of a graph. */
 uint64_t op_graph_parameters(const struct op_graph *g);

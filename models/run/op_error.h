@@ -28,6 +28,8 @@
  *   softmax       in f32: y (n + 5 + distance from the largest) v, then rounded; its logarithm
  *                 v times all that is added, then rounded
  *   layer norm    in f32, rounded once: op_error_rows.c
+ *   group norm    x, mean and shift are rounded at most six times:
+ *                 6 (u (|s g x| + |s g mean| + |b|) + t)
  *   batch norm    factor and summand are rounded, and both results: 2 u |a x| + u |b| + u |y|
  *   LSTM, GRU     step by step, composed of products and kernels; the state before a step is the
  *                 machine's own where that is known (op_error_cell.c)

@@ -13,9 +13,9 @@
 #include "emu/base/progress.h"
 #include "emu/bsp/machine.h"
 #include "emu/job/run_image.h"
-#include "models/build/net_check.h"
 #include "models/feed/feed.h"
 #include "models/feed/results.h"
+#include "models/pass/op_pass.h"
 #include "models/run/model_weights.h"
 #include "models/stream/interrupt.h"
 #include "models/stream/stream_options.h"
@@ -249,7 +249,7 @@ static enum emu_status compile(struct streaming *x)
         TRY(arch_set(&x->arch, text));
     }
     TRY(net_new(x->choice.name, &x->choice.net, &x->net));
-    TRY(net_check(&x->arch, x->net));
+    TRY(op_lower_check_machine(&x->arch, x->net->graph));
     x->pending_cap = batches * x->net->batch;
     x->pending = emu_alloc(x->pending_cap, sizeof(*x->pending));
     if (!x->pending)
@@ -263,7 +263,9 @@ static enum emu_status compile(struct streaming *x)
     TRY(model_weights_get(&x->choice, x->net, &x->weights, text, sizeof(text)));
     progress_report(&progress, "weights", "%s", text);
     TRY(say_maker(x));
-    return stream_new(x->net, x->weights, &x->arch, &x->options, &x->stream);
+    weights_attach(x->weights, x->net);
+    TRY(pass_all(x->net->graph));
+    return stream_new(x->net, &x->arch, &x->options, &x->stream);
 }
 
 /* The file for the answer: not the one in which results go. */

@@ -7,7 +7,7 @@
 #include "emu/base/alloc.h"
 #include "emu/host/host.h"
 #include "emu/job/run_image.h"
-#include "models/build/net_program.h"
+#include "models/lower/op_program.h"
 #include "models/stream/stream_input.h"
 #include "models/stream/stream_times.h"
 
@@ -18,7 +18,7 @@ struct picture_stream {
     const struct net *net; /* borrowed, like arch */
     struct arch arch;
     struct stream_options o;
-    struct net_program p; /* owned, like the following */
+    struct op_program p; /* owned, like the following */
     struct session *session;
     struct stream_input input;
     struct stream_record record;
@@ -30,26 +30,27 @@ struct picture_stream {
 
 /* ---- construction ---- */
 
-static enum emu_status build(struct picture_stream *s, const struct weights *w)
+static enum emu_status build(struct picture_stream *s)
 {
     struct pixel_format c = stream_input_pixels(s->net, s->o.input);
-    const struct net_program_options o = {
-        .net = { .memory_proportion = s->o.memory_proportion,
-                 .parameter_proportion = s->o.parameter_proportion,
-                 .depthwise = s->o.depthwise,
-                 .pixels = &c },
+    const struct op_program_options o = {
+        .lower = { .real = ELEM_F16,
+                   .memory_proportion = s->o.memory_proportion,
+                   .parameter_proportion = s->o.parameter_proportion,
+                   .depthwise = s->o.depthwise,
+                   .pixels = &c },
         .prefetch = &s->o.prefetch,
         .compile = s->o.compile,
     };
     uint64_t numbers;
 
-    TRY(net_program_new(&s->arch, s->net, w, &o, &s->p));
-    numbers = tensor_elements(s->p.graph, s->p.net_graph->raw);
+    TRY(op_program_new(&s->arch, s->net->graph, &o, &s->p));
+    numbers = tensor_elements(s->p.graph, s->p.network->raw);
     s->record.batch_bytes = numbers * elem_bytes(s->o.input);
     return stream_input_init(&s->input, s->net, s->o.input, numbers, 2 * s->o.prefetch.depth + 2);
 }
 
-enum emu_status stream_new(const struct net *net, const struct weights *w, const struct arch *a,
+enum emu_status stream_new(const struct net *net, const struct arch *a,
                            const struct stream_options *o, struct picture_stream **out)
 {
     struct picture_stream *s = emu_alloc(1, sizeof(*s));
@@ -61,7 +62,7 @@ enum emu_status stream_new(const struct net *net, const struct weights *w, const
     s->net = net;
     s->arch = *a;
     s->o = *o;
-    status = build(s, w);
+    status = build(s);
     if (status != EMU_OK) {
         stream_free(s);
         return status;
@@ -76,7 +77,7 @@ void stream_free(struct picture_stream *s)
     if (!s)
         return;
     session_free(s->session);
-    net_program_free(&s->p);
+    op_program_free(&s->p);
     stream_input_free(&s->input);
     emu_free(s->record.row);
     emu_free(s);

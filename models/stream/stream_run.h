@@ -7,14 +7,15 @@
 #ifndef MODELS_STREAM_RUN_H
 #define MODELS_STREAM_RUN_H
 
-#include "models/build/net_graph.h"
+#include "models/lower/op_lower.h"
+#include "models/net/net.h"
 
 enum { STREAM_ROWS_MAX = 4096 };
 
 struct stream_options {
     struct prefetch_options prefetch;
     enum elem input; /* how pictures cross the link: u8, f16 or f32; three channels */
-    double memory_proportion, parameter_proportion; /* as in struct net_graph_options */
+    double memory_proportion, parameter_proportion; /* as in struct lower_options */
     enum conv_depthwise depthwise;
     struct compile_options compile;
     struct session_options session; /* threads, plain, check, host */
@@ -71,9 +72,10 @@ struct stream_record {
 
 struct picture_stream;
 
-/* Plans and compiles. net, w and a are borrowed. EMU_USAGE when there are too few IO tiles
+/* Plans and compiles. net and a are borrowed; the graph of net has its parameters, and passes have
+ * been run (pass_all()). EMU_USAGE when there are too few IO tiles
  * (emu_error() says how many are needed), and the errors of graphs. */
-enum emu_status stream_new(const struct net *net, const struct weights *w, const struct arch *a,
+enum emu_status stream_new(const struct net *net, const struct arch *a,
                            const struct stream_options *o,
                            struct picture_stream **out) EMU_MUST_CHECK;
 void stream_free(struct picture_stream *s);

@@ -6,7 +6,9 @@
 #include <jansson.h>
 
 #include "emu/arch/arch.h"
-#include "models/build/net_program.h"
+#include "models/lower/op_program.h"
+#include "models/net/net.h"
+#include "models/pass/op_pass.h"
 #include "models/validate/validate.h"
 #include "models/weights/weights.h"
 #include "programs/cli/program_request.h"
@@ -116,9 +118,10 @@ enum emu_status layers_all(struct validation *v, struct outcome *o)
 static enum emu_status fits(const struct validation *v, const char *name, uint32_t batch, int *fit)
 {
     const struct net_options shape = { .batch = batch };
-    const struct net_program_options o = { .compile.threads = (unsigned)v->q->threads,
-                                           .give_up = 1 };
-    struct net_program p = { 0 };
+    const struct op_program_options o = { .lower.real = ELEM_F16,
+                                          .compile.threads = (unsigned)v->q->threads,
+                                          .give_up = 1 };
+    struct op_program p = { 0 };
     struct weights *w = NULL;
     struct net *n = NULL;
     enum emu_status s = net_new(name, &shape, &n);
@@ -127,10 +130,13 @@ static enum emu_status fits(const struct validation *v, const char *name, uint32
         s = weights_new(n, &w);
     if (s == EMU_OK) {
         weights_seed(w, n, 1);
-        s = net_program_new(arch_preset("mk2"), n, w, &o, &p);
+        weights_attach(w, n);
+        s = pass_all(n->graph);
     }
+    if (s == EMU_OK)
+        s = op_program_new(arch_preset("mk2"), n->graph, &o, &p);
     *fit = s == EMU_OK && p.compiled && compiled_fits(p.compiled);
-    net_program_free(&p);
+    op_program_free(&p);
     weights_free(w);
     net_free(n);
     return s;

@@ -38,10 +38,10 @@ static const struct outer {
 
 /* timm's prefix for a layer in a block: "block3b" is block 1 of stage 2, and blocks of stage 0 have
  * no expansion. Returns 0 if the layer has no parameters. */
-static int timm_block(const struct layer *l, char out[96])
+static int timm_block(const struct net_param *l, char out[96])
 {
     unsigned stage = (unsigned)(l->block[5] - '1'), index = (unsigned)(l->block[6] - 'a');
-    const char *rest = l->name + strlen(l->block);
+    const char *rest = l->layer + strlen(l->block);
 
     for (size_t i = 0; i < EMU_COUNT_OF(part); i++) {
         const char *name = stage ? part[i].expanded : part[i].plain;
@@ -54,12 +54,12 @@ static int timm_block(const struct layer *l, char out[96])
     return 0;
 }
 
-static int timm_prefix(const struct net *n, const struct layer *l, char out[96])
+static int timm_prefix(const struct net *n, const struct net_param *l, char out[96])
 {
     if (strncmp(n->name, "efficientnet", 12))
         return 0;
     for (size_t i = 0; i < EMU_COUNT_OF(outer); i++) {
-        if (!strcmp(l->name, outer[i].layer)) {
+        if (!strcmp(l->layer, outer[i].layer)) {
             snprintf(out, 96, "%s", outer[i].timm);
             return 1;
         }
@@ -67,13 +67,14 @@ static int timm_prefix(const struct net *n, const struct layer *l, char out[96])
     return !strncmp(l->block, "block", 5) && timm_block(l, out);
 }
 
-void names_make(const struct net *n, enum name_scheme s, uint32_t layer, const char *suffix,
+void names_make(const struct net *n, enum name_scheme s, uint32_t param, const char *suffix,
                 char out[96])
 {
-    const struct layer *l = &n->layer[layer];
+    const struct net_param *p = &n->param[param];
+    const char *name = n->graph->value[p->value].name;
     char prefix[96];
 
-    if (s != NAMES_TIMM || !timm_prefix(n, l, prefix))
-        snprintf(prefix, sizeof(prefix), "%s", l->param);
+    if (s != NAMES_TIMM || !timm_prefix(n, p, prefix))
+        snprintf(prefix, sizeof(prefix), "%.*s", (int)(strrchr(name, '.') - name), name);
     snprintf(out, 96, "%.75s.%.19s", prefix, suffix);
 }

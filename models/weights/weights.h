@@ -1,7 +1,7 @@
 /* weights.h - the parameters of a network as f32 arrays: seeded, or from a safetensors file.
  *
- * A parameter's name is the layer's prefix and a suffix: .weight, .bias, .running_mean,
- * .running_var. Shapes are those of torch.
+ * Parameters are those of the network (net.h), in its order: parameter i of the weights is that of
+ * the network, and of the same network for another size of pictures.
  */
 #ifndef MODELS_WEIGHTS_H
 #define MODELS_WEIGHTS_H
@@ -11,8 +11,7 @@
 struct output_file;
 
 struct param {
-    char name[96];
-    uint32_t layer; /* the layer that uses it */
+    char name[96]; /* torchvision's: "features.1.0.block.0.0.weight" */
     unsigned rank;
     uint32_t shape[4];
     uint64_t elements;
@@ -20,7 +19,7 @@ struct param {
 };
 
 struct weights {
-    struct param *param; /* owned; by layer, then weight, bias, running_mean, running_var */
+    struct param *param; /* owned */
     uint32_t params;
     float *data; /* owned; all parameters, one after the other */
     float
@@ -35,8 +34,11 @@ enum emu_status weights_new(const struct net *n, struct weights **out) EMU_MUST_
 /* The same without values: names and shapes only; data of all is NULL. */
 enum emu_status weights_new_shapes(const struct net *n, struct weights **out) EMU_MUST_CHECK;
 void weights_free(struct weights *w); /* NULL allowed */
-/* The parameter of a layer with this suffix ("weight"), NULL if it has none. */
-struct param *weights_find(const struct weights *w, uint32_t layer, const char *suffix);
+/* The parameter of a layer ("block2a.expand") with this suffix ("weight"), NULL if it has none. */
+struct param *weights_find(const struct weights *w, const struct net *n, const char *layer,
+                           const char *suffix);
+/* Makes them the numbers of the network's graph, which borrows them. */
+void weights_attach(const struct weights *w, struct net *n);
 
 /* Sets deterministic values that behave like trained ones: activations neither grow nor fade from
  * layer to layer, whatever the picture.
@@ -74,10 +76,5 @@ enum emu_status weights_write(const struct weights *w, const struct net *n,
 /* The same into an output that was opened before; the caller commits it. */
 enum emu_status weights_write_to(const struct weights *w,
                                  const struct output_file *out) EMU_MUST_CHECK;
-
-/* A batch norm in inference as y = scale[c] x + shift[c] for each channel c, from gamma, beta,
- * running statistics and eps. Arrays of out_c values, the caller's. */
-void weights_fold(const struct weights *w, const struct net *n, uint32_t layer, float *scale,
-                  float *shift);
 
 #endif

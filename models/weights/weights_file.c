@@ -45,10 +45,10 @@ static const char *suffix_of(const struct param *p)
     return strrchr(p->name, '.') + 1;
 }
 
-static void param_name(const struct weights_reading *r, const struct param *p, enum name_scheme s,
+static void param_name(const struct weights_reading *r, uint32_t i, enum name_scheme s,
                        char out[96])
 {
-    names_make(r->net, s, p->layer, suffix_of(p), out);
+    names_make(r->net, s, i, r->net->param[i].suffix, out);
 }
 
 /* The scheme of most names in the file; torchvision's if both have equally many. */
@@ -59,7 +59,7 @@ static enum name_scheme detect(const struct weights_reading *r)
 
     for (unsigned s = 0; s < NAMES_SCHEMES; s++) {
         for (uint32_t i = 0; i < r->w->params; i++) {
-            param_name(r, &r->w->param[i], (enum name_scheme)s, name);
+            param_name(r, i, (enum name_scheme)s, name);
             hits[s] += find(r, name) != NULL;
         }
     }
@@ -125,7 +125,7 @@ static void check_param(struct weights_reading *r, uint32_t i)
     char name[96], want[64], got[200];
     const char *why;
 
-    param_name(r, p, r->scheme, name);
+    param_name(r, i, r->scheme, name);
     t = r->match[i] = find(r, name);
     shape_text(p, want);
     if (!t) {
@@ -156,11 +156,9 @@ static int is_counter(const struct weights_reading *r, const struct safetensor *
     if (!suffix || strcmp(suffix, ".num_batches_tracked"))
         return 0;
     for (uint32_t i = 0; i < r->w->params; i++) {
-        const struct param *p = &r->w->param[i];
-
-        if (strcmp(suffix_of(p), "running_mean"))
+        if (strcmp(r->net->param[i].suffix, "running_mean"))
             continue;
-        names_make(r->net, r->scheme, p->layer, "num_batches_tracked", name);
+        names_make(r->net, r->scheme, i, "num_batches_tracked", name);
         if (!strcmp(name, t->name))
             return t->elements == 1;
     }
@@ -201,11 +199,6 @@ static enum emu_status check_unexpected(struct weights_reading *r)
 
 /* ---- whose they are ---- */
 
-static int is_classifier(const struct net *n, const struct param *p)
-{
-    return p->layer == net_classifier(n);
-}
-
 /* Whether the file has exactly the parameters of a network, with any number of classes. */
 static int is_of(const struct weights_reading *r, const struct net *n, const struct weights *w)
 {
@@ -221,9 +214,9 @@ static int is_of(const struct weights_reading *r, const struct net *n, const str
     for (uint32_t i = 0; i < w->params; i++) {
         const struct safetensor *t;
 
-        param_name(&other, &w->param[i], other.scheme, name);
+        param_name(&other, i, other.scheme, name);
         t = find(&other, name);
-        if (!t || (!same_shape(&w->param[i], t) && !is_classifier(n, &w->param[i])))
+        if (!t || (!same_shape(&w->param[i], t) && n->param[i].role != PARAM_CLASSIFIER))
             return 0;
     }
     return 1;

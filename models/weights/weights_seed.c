@@ -47,74 +47,59 @@ static void fill(struct param *p, uint64_t seed, struct draw d)
         p->data[i] = (float)(d.mean + d.deviation * normal(&g));
 }
 
-static int has_gates(const struct net *n)
+/* A layer of squeeze and excitation, or the classifier. */
+static struct draw linear_draw(const struct net *n, uint32_t i)
 {
-    for (uint32_t i = 0; i < n->layers; i++) {
-        if (n->layer[i].op == LAYER_SCALE)
-            return 1;
-    }
-    return 0;
-}
+    double in_c = net_param_shape(n, i)->dim[1];
+    enum param_role role = n->param[i].role;
 
-/* Whether the next layer is of this kind. */
-static int leads_to(const struct net *n, uint32_t layer, enum layer_op op)
-{
-    return layer + 1 < n->layers && n->layer[layer + 1].op == op;
-}
-
-/* Whether the layer ends a residual branch: an addition takes its output and the shortcut. */
-static int ends_branch(const struct net *n, uint32_t layer)
-{
-    for (uint32_t i = layer + 1; i < n->layers; i++) {
-        if (n->layer[i].op == LAYER_ADD && n->layer[i].input[0] == layer)
-            return 1;
-    }
-    return 0;
-}
-
-static struct draw linear_draw(const struct net *n, const struct param *p, int is_bias)
-{
-    double in_c = n->layer[p->layer].in_c;
-    int gate = leads_to(n, p->layer, LAYER_SIGMOID);
-
-    if (is_bias)
-        return (struct draw){ gate ? gate_bias : 0, small };
-    if (n->layer[p->layer].weight_rank == 2)
+    if (!strcmp(n->param[i].suffix, "bias"))
+        return (struct draw){ role == PARAM_GATE ? gate_bias : 0, small };
+    if (role == PARAM_CLASSIFIER)
         return (struct draw){ 0, sqrt(classifier_gain / in_c) };
-    return gate ? (struct draw){ gate_mean / in_c, sqrt(gate_gain / in_c) }
-                : (struct draw){ squeeze_mean / in_c, sqrt(squeeze_gain / in_c) };
+    return role == PARAM_GATE ? (struct draw){ gate_mean / in_c, sqrt(gate_gain / in_c) }
+                              : (struct draw){ squeeze_mean / in_c, sqrt(squeeze_gain / in_c) };
 }
 
-static struct draw norm_draw(const struct net *n, const struct param *p, const char *suffix)
+static struct draw norm_draw(const struct net *n, uint32_t i)
 {
-    double scale = ends_branch(n, p->layer) ? branch : 1;
+    const char *suffix = n->param[i].suffix;
+    double scale = n->param[i].role == PARAM_BRANCH_NORM ? branch : 1;
 
     if (!strcmp(suffix, "running_mean"))
         return (struct draw){ 0, 0 };
     if (!strcmp(suffix, "running_var"))
         return (struct draw){ 1, 0 };
     if (!strcmp(suffix, "bias"))
-        return (struct draw){ 0, scale * (has_gates(n) ? small : ungated_shift) };
+        return (struct draw){ 0, scale * (n->gated ? small : ungated_shift) };
     return (struct draw){ scale, scale * small };
 }
 
-static struct draw draw_of(const struct net *n, const struct param *p)
+static struct draw conv_draw(const struct net *n, uint32_t i)
 {
-    const struct layer *l = &n->layer[p->layer];
-    const char *suffix = strrchr(p->name, '.') + 1;
+    const uint32_t *dim = net_param_shape(n, i)->dim; /* [out][in][kernel][kernel] */
 
-    if (l->op == LAYER_NORM)
-        return norm_draw(n, p, suffix);
-    if (l->op == LAYER_LINEAR)
-        return linear_draw(n, p, !strcmp(suffix, "bias"));
-    return (
-        struct draw){ 0, sqrt(conv_gain * l->groups / ((double)l->out_c * l->kernel * l->kernel)) };
+    return (struct draw){ 0, sqrt(conv_gain * n->param[i].groups /
+                                  ((double)dim[0] * dim[2] * dim[3])) };
+}
+
+static struct draw draw_of(const struct net *n, uint32_t i)
+{
+    switch (n->param[i].role) {
+    case PARAM_CONV:
+        return conv_draw(n, i);
+    case PARAM_NORM:
+    case PARAM_BRANCH_NORM:
+        return norm_draw(n, i);
+    default:
+        return linear_draw(n, i);
+    }
 }
 
 void weights_seed(struct weights *w, const struct net *n, uint64_t seed)
 {
     for (uint32_t i = 0; i < w->params; i++)
-        fill(&w->param[i], seed, draw_of(n, &w->param[i]));
+        fill(&w->param[i], seed, draw_of(n, i));
     w->names = NULL;
 }
 

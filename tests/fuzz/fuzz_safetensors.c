@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
+#include "models/net/net_build.h"
 #include "models/weights/safetensors.h"
 #include "models/weights/weights.h"
 
@@ -20,33 +21,42 @@ static void convert(const struct safetensor *t)
     emu_free(out);
 }
 
-/* A picture, a 1x1 convolution of 3 to 2 channels called a, and a batch norm called b. */
+/* A network with the 1x1 convolution of 3 to 2 channels called a and the batch norm called b. */
+static struct net *small_net(void)
+{
+    struct net *n = emu_alloc(1, sizeof(*n));
+    struct net_builder b = { .net = n, .batch_eps = 1e-3 };
+    uint32_t x;
+
+    if (!n)
+        return NULL;
+    n->batch = n->classes = 1;
+    n->resolution = NET_SIDE_MIN;
+    b.status = op_graph_new("fuzz", &n->graph);
+    build_block(&b, "small", "small");
+    x = build_picture(&b);
+    x = build_conv(&b, x, "a", "a", (struct build_kernels){ 2, 1, 1, 1 });
+    build_norm(&b, x, "b", "b", PARAM_NORM);
+    EMU_ASSERT(b.status == EMU_OK || b.status == EMU_NO_MEMORY);
+    return n;
+}
+
 static void as_weights(const uint8_t *data, size_t size)
 {
-    struct layer l[3] = {
-        { .op = LAYER_INPUT, .in_c = 3, .out_c = 3 },
-        { .op = LAYER_CONV,
-          .param = "a",
-          .in_c = 3,
-          .out_c = 2,
-          .kernel = 1,
-          .groups = 1,
-          .weight_rank = 4 },
-        { .op = LAYER_NORM, .param = "b", .in_c = 2, .out_c = 2, .weight_rank = 1 },
-    };
-    const struct net n = { .name = "fuzz", .batch = 1, .layer = l, .layers = 3 };
+    struct net *n = small_net();
     struct weights *w;
-    enum emu_status s = weights_new(&n, &w);
+    enum emu_status s = n ? weights_new(n, &w) : EMU_NO_MEMORY;
 
-    if (s != EMU_OK)
-        return;
-    s = weights_read_bytes(w, &n, data, size, "fuzz", NULL);
-    EMU_ASSERT(s == EMU_OK || s == EMU_BAD_FILE);
-    for (uint32_t i = 0; i < w->params; i++) {
-        for (uint64_t k = 0; k < w->param[i].elements; k++)
-            EMU_ASSERT(isfinite(w->param[i].data[k]));
+    if (s == EMU_OK) {
+        s = weights_read_bytes(w, n, data, size, "fuzz", NULL);
+        EMU_ASSERT(s == EMU_OK || s == EMU_BAD_FILE);
+        for (uint32_t i = 0; i < w->params; i++) {
+            for (uint64_t k = 0; k < w->param[i].elements; k++)
+                EMU_ASSERT(isfinite(w->param[i].data[k]));
+        }
+        weights_free(w);
     }
-    weights_free(w);
+    net_free(n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

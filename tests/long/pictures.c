@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "models/ref/ref.h"
+#include "models/weights/calibrate.h"
 #include "models/weights/safetensors.h"
 #include "tests/fixtures/picture_fixture.h"
 
@@ -164,18 +164,24 @@ struct sums {
     double worst;
 };
 
-static enum emu_status compare_file(const struct net *n, const struct weights *w,
-                                    const struct answer *a, struct sums *sum)
+static enum emu_status compare_file(struct net *n, const struct weights *w, const struct answer *a,
+                                    struct sums *sum)
 {
-    uint32_t last = net_classifier(n), classes = n->classes;
+    struct op_graph *g = n->graph;
+    uint32_t classes = n->classes;
     double *got = emu_alloc(classes, sizeof(*got));
-    struct ref r;
+    struct op_tensor input, out[2]; /* scores, logits */
 
     if (!got)
         return FAIL(NO_MEMORY, "logits");
-    TRY(ref_run(n, w, a->input, 1, &r));
+    TRY(op_graph_output(g, op_value_find(g, net_logits)));
+    weights_attach(w, n);
+    TRY(op_tensor_new(&g->value[g->input[0]].shape, &input));
+    for (uint64_t k = 0; k < op_shape_count(&input.shape); k++)
+        input.f[k] = (double)a->input[k];
+    TRY(op_graph_run(g, &input, 0, out));
     for (uint32_t p = 0; p < n->batch && sum->pictures < UNLIKE_PICTURES; p++) {
-        const double *want = r.out[last] + (size_t)p * classes;
+        const double *want = out[1].f + (size_t)p * classes;
 
         for (uint32_t k = 0; k < classes; k++)
             got[k] = a->logits[(size_t)p * classes + k];
@@ -184,7 +190,9 @@ static enum emu_status compare_file(const struct net *n, const struct weights *w
         for (uint32_t k = 0; k < classes; k++)
             sum->worst = fmax(sum->worst, fabs(got[k] - want[k]));
     }
-    ref_free(&r);
+    op_tensor_free(&input);
+    op_tensor_free(&out[0]);
+    op_tensor_free(&out[1]);
     emu_free(got);
     return EMU_OK;
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The f64 reference of models/ref against torch in float64, on the same seeded weights and pictures: every block and the scores. Then
+# The f64 reference of networks against torch in float64, on the same seeded weights and pictures: every block and the scores. Then
 # what the machine computes in f16 against torch, from weights and picture files to logits.
 # Needs torch of the system's Python (python3-torch); with python3-torchvision its models are compared, too.
 #

@@ -5,76 +5,106 @@
 #include <string.h>
 
 #include "emu/base/alloc.h"
-#include "models/ref/ref.h"
+#include "models/weights/calibrate.h"
 #include "models/weights/safetensors.h"
 
 enum { OUTPUTS_MAX = 64 };
 
 struct dump {
-    const struct net *net;
-    struct safetensor tensor[OUTPUTS_MAX];
-    size_t tensors;
+    struct net *net;
+    const char *name[OUTPUTS_MAX]; /* of the outputs of the graph behind the scores */
+    struct op_tensor out[OUTPUTS_MAX];
+    uint32_t outs;
 };
 
-static enum emu_status keep(struct dump *d, const char *name, enum safetensors_type type,
-                            const struct layer *l, const void *data)
+/* The last result of each block, and the numbers before softmax. */
+static enum emu_status choose_outputs(struct dump *d)
 {
-    struct safetensor *t = &d->tensor[d->tensors++];
-    uint64_t elements = layer_elements(l) * d->net->batch;
-    size_t bytes = elements * (type == SAFETENSORS_F64 ? 8 : 4);
-    void *copy = emu_alloc(bytes, 1);
+    struct op_graph *g = d->net->graph;
 
-    EMU_ASSERT(d->tensors < OUTPUTS_MAX);
-    if (!copy)
-        return FAIL(NO_MEMORY, "%s", name);
-    memcpy(copy, data, bytes);
-    *t = (struct safetensor){ name,     type,  4,   { d->net->batch, l->out_c, l->out_h, l->out_w },
-                              elements, bytes, copy };
+    for (uint32_t i = 0; i + 1 < g->nodes; i++) {
+        const struct op_node *n = &g->node[i];
+        int logits = !strcmp(n->name, net_logits);
+
+        if (!logits && !strcmp(n->block, n[1].block))
+            continue;
+        EMU_ASSERT(g->outputs < OUTPUTS_MAX);
+        d->name[g->outputs] = logits ? net_logits : n->block;
+        TRY(op_graph_output(g, n->out[0]));
+    }
+    d->outs = g->outputs;
     return EMU_OK;
 }
 
-/* The last layer of each block, and the scores before softmax. */
-static enum emu_status keep_output(void *arg, uint32_t layer, const double *const in[2],
-                                   const double *out)
+/* The picture as f32, and the chosen outputs as f64. */
+static enum emu_status write_reference(const struct dump *d, const struct op_tensor *input,
+                                       const char *path)
 {
-    struct dump *d = arg;
-    const struct layer *l = &d->net->layer[layer];
+    struct safetensor t[OUTPUTS_MAX];
+    uint64_t n = op_shape_count(&input->shape);
+    float *picture = emu_alloc(n, sizeof(*picture));
+    enum emu_status s;
 
-    (void)in;
-    if (l->op == LAYER_INPUT || l->op == LAYER_SOFTMAX ||
-        (l->op != LAYER_LINEAR && !strcmp(l->block, l[1].block)) || strstr(l->name, ".se."))
-        return EMU_OK;
-    return keep(d, l->op == LAYER_LINEAR ? "fc" : l->block, SAFETENSORS_F64, l, out);
+    if (!picture)
+        return FAIL(NO_MEMORY, "a picture");
+    for (uint64_t i = 0; i < n; i++)
+        picture[i] = (float)input->f[i];
+    for (uint32_t k = 0; k < d->outs; k++) {
+        const struct op_shape *shape = k ? &d->out[k].shape : &input->shape;
+
+        t[k] = (struct safetensor){ .name = k ? d->name[k] : "input",
+                                    .type = k ? SAFETENSORS_F64 : SAFETENSORS_F32,
+                                    .rank = 4,
+                                    .shape = { 1, 1, 1, 1 },
+                                    .elements = op_shape_count(shape),
+                                    .data = k ? (const void *)d->out[k].f : picture };
+        t[k].bytes = t[k].elements * (k ? 8 : 4);
+        for (unsigned i = 0; i < shape->rank; i++)
+            t[k].shape[i] = shape->dim[i];
+    }
+    s = safetensors_write(t, d->outs, path);
+    emu_free(picture);
+    return s;
+}
+
+static enum emu_status draw(const struct net *n, struct op_tensor *out)
+{
+    float *picture = emu_alloc((size_t)3 * n->batch * n->resolution * n->resolution, 4);
+
+    TRY(op_tensor_new(&n->graph->value[n->graph->input[0]].shape, out));
+    if (!picture)
+        return FAIL(NO_MEMORY, "a picture");
+    synthetic_pictures(n->resolution, 99, n->batch, picture);
+    for (uint64_t i = 0; i < op_shape_count(&out->shape); i++)
+        out->f[i] = (double)picture[i];
+    emu_free(picture);
+    return EMU_OK;
 }
 
 static enum emu_status dump(const char *name, const struct net_options *o, const char *file)
 {
     struct dump d = { 0 };
+    struct op_tensor input;
     struct weights *w;
-    struct net *n;
-    float *input;
     char path[4096];
 
-    TRY(net_new(name, o, &n));
-    TRY(weights_new(n, &w));
-    weights_seed(w, n, 1);
-    TRY(weights_calibrate(w, n, CALIBRATION_PICTURES));
-    input = emu_alloc((size_t)3 * n->batch * n->resolution * n->resolution, sizeof(*input));
-    if (!input)
-        return FAIL(NO_MEMORY, "a picture");
-    ref_pictures(n->resolution, 99, n->batch, input);
-    d.net = n;
-    TRY(keep(&d, "input", SAFETENSORS_F32, &n->layer[0], input));
-    TRY(ref_walk(n, w, input, keep_output, &d));
+    TRY(net_new(name, o, &d.net));
+    TRY(weights_new(d.net, &w));
+    weights_seed(w, d.net, 1);
+    TRY(weights_calibrate(w, d.net, CALIBRATION_PICTURES));
+    weights_attach(w, d.net);
+    TRY(draw(d.net, &input));
+    TRY(choose_outputs(&d));
+    TRY(op_graph_run(d.net->graph, &input, 0, d.out));
     snprintf(path, sizeof(path), "%.4000s.weights", file);
-    TRY(weights_write(w, n, path));
+    TRY(weights_write(w, d.net, path));
     snprintf(path, sizeof(path), "%.4000s.reference", file);
-    TRY(safetensors_write(d.tensor, d.tensors, path));
-    for (size_t i = 0; i < d.tensors; i++)
-        emu_free((void *)d.tensor[i].data);
-    emu_free(input);
+    TRY(write_reference(&d, &input, path));
+    for (uint32_t k = 0; k < d.outs; k++)
+        op_tensor_free(&d.out[k]);
+    op_tensor_free(&input);
     weights_free(w);
-    net_free(n);
+    net_free(d.net);
     return EMU_OK;
 }
 

@@ -416,7 +416,7 @@ static void write_scaled(const char *path, const char *layer, float factor)
     assert_int_equal(net_new("efficientnet-b0", NULL, &n), EMU_OK);
     assert_int_equal(weights_new(n, &w), EMU_OK);
     weights_seed(w, n, 1);
-    p = weights_find(w, net_find(n, layer), "weight");
+    p = weights_find(w, n, layer, "weight");
     for (uint64_t i = 0; i < p->elements; i++)
         p->data[i] *= factor;
     assert_int_equal(weights_write(w, n, path), EMU_OK);

@@ -36,43 +36,126 @@ static struct net *make(const char *name, struct net_options o)
     return n;
 }
 
-/* The published tables count a bias and a norm's parameters apart from weights. */
-static uint64_t extra_params(const struct layer *l)
+/* ---- nodes as rows ---- */
+
+static const struct op_shape *shape_of(const struct net *n, uint32_t value)
 {
-    return l->op == LAYER_NORM ? layer_params(l) : l->bias ? l->out_c : 0;
+    return &n->graph->value[value].shape;
 }
 
-static const char *row_difference(const struct layer *l, const struct row *r)
+static const struct op_node *node_of(const struct net *n, const char *name)
 {
-    return strcmp(l->name, r->name)                             ? "name"
-           : strcmp(l->block, r->block)                         ? "block"
-           : strcmp(layer_op_name(l->op), r->op)                ? "op"
-           : l->in_h != r->in_side || l->in_w != r->in_side     ? "input side"
-           : l->out_h != r->out_side || l->out_w != r->out_side ? "output side"
-           : l->in_c != r->in_c || l->out_c != r->out_c         ? "channels"
-           : l->kernel != r->kernel || l->stride != r->stride   ? "window"
-           : l->groups != r->groups                             ? "groups"
-           : layer_macs(l) != r->macs                           ? "multiply-adds"
-           : layer_params(l) - extra_params(l) != r->weights    ? "weights"
-           : extra_params(l) != r->extra                        ? "bias or norm parameters"
-                                                                : NULL;
+    for (uint32_t i = 0; i < n->graph->nodes; i++) {
+        if (!strcmp(n->graph->node[i].name, name))
+            return &n->graph->node[i];
+    }
+    fail_msg("no node %s", name);
+    return NULL;
 }
 
-/* NULL, or what differs first. Layer 0 of a network is the picture, which the tables do not have.
- */
+/* Element k of a list of an attribute; what the operator takes without it: otherwise. */
+static uint32_t attr_of(const struct net *n, const struct op_node *node, const char *name,
+                        unsigned k, uint32_t otherwise)
+{
+    const struct op_call c = op_attrs_of(n->graph, node);
+    const int64_t *list;
+
+    if (!op_knows(&c, name) || !op_has(&c, name))
+        return otherwise;
+    op_ints(&c, name, &list);
+    return (uint32_t)list[k];
+}
+
+static const struct {
+    const char *op, *published;
+} op_names[] = {
+    { "Conv", "conv" },
+    { "BatchNormalization", "norm" },
+    { "GroupNormalization", "norm" },
+    { "Swish", "swish" },
+    { "GlobalAveragePool", "pool" },
+    { "Gemm", "fc" },
+    { "Sigmoid", "sigmoid" },
+    { "Mul", "scale" },
+    { "Add", "add" },
+    { "Softmax", "softmax" },
+};
+
+/* Squeeze and excitation is published as fully connected layers. */
+static const char *published_op(const struct net *n, const struct op_node *node)
+{
+    if (op_node_is(node, "Conv") && node->ins > 2 &&
+        op_shape_span(shape_of(n, node->out[0]), 2, 4) == 1)
+        return "fc";
+    for (size_t i = 0; i < EMU_COUNT_OF(op_names); i++) {
+        if (op_node_is(node, op_names[i].op))
+            return op_names[i].published;
+    }
+    return "?";
+}
+
+/* The published tables count biases and parameters of norms apart from weights; statistics are
+ * none. */
+static void count_params(const struct net *n, const struct op_node *node, uint64_t *weights,
+                         uint64_t *extra)
+{
+    int norm = !strcmp(published_op(n, node), "norm");
+
+    *weights = *extra = 0;
+    for (uint32_t k = 1; k < node->ins && k < 3; k++) {
+        if (n->graph->value[node->in[k]].kind == OP_PARAM)
+            *(norm || k == 2 ? extra : weights) += op_shape_count(shape_of(n, node->in[k]));
+    }
+}
+
+static uint32_t side_of(const struct op_shape *s)
+{
+    return s->rank == 4 ? s->dim[2] : 1;
+}
+
+static const char *row_difference(const struct net *n, const struct op_node *node,
+                                  const struct row *r)
+{
+    const struct op_call c = op_attrs_of(n->graph, node);
+    const struct op_shape *x = shape_of(n, node->in[0]), *y = shape_of(n, node->out[0]);
+    int conv = op_node_is(node, "Conv");
+    uint32_t kernel = conv ? shape_of(n, node->in[1])->dim[2] : 1;
+    uint32_t groups = conv ? (uint32_t)op_int(&c, "group") : 1;
+    uint64_t weights, extra;
+
+    count_params(n, node, &weights, &extra);
+    return strcmp(node->name, r->name)                                             ? "name"
+           : strcmp(node->block, r->block)                                         ? "block"
+           : strcmp(published_op(n, node), r->op)                                  ? "op"
+           : side_of(x) != r->in_side                                              ? "input side"
+           : side_of(y) != r->out_side                                             ? "output side"
+           : x->dim[1] != r->in_c || y->dim[1] != r->out_c                         ? "channels"
+           : kernel != r->kernel || attr_of(n, node, "strides", 0, 1) != r->stride ? "window"
+           : groups != r->groups                                                   ? "groups"
+           : op_node_macs(n->graph, node) != r->macs                               ? "multiply-adds"
+           : weights != r->weights                                                 ? "weights"
+           : extra != r->extra ? "bias or norm parameters"
+                               : NULL;
+}
+
+/* NULL, or what differs first. The tables do not have the Flatten before the classifier. */
 static const char *table_difference(const struct net *n, const struct row *r, size_t rows)
 {
-    if (n->layers != rows + 1 || n->layer[0].op != LAYER_INPUT)
-        return "number of layers";
-    for (size_t i = 0; i < rows; i++) {
-        const char *d = row_difference(&n->layer[i + 1], &r[i]);
+    size_t row = 0;
 
+    for (uint32_t i = 0; i < n->graph->nodes; i++) {
+        const char *d;
+
+        if (op_node_is(&n->graph->node[i], "Flatten"))
+            continue;
+        d = row < rows ? row_difference(n, &n->graph->node[i], &r[row]) : "number of nodes";
         if (d) {
-            print_message("row %zu (%s): %s\n", i, r[i].name, d);
+            print_message("row %zu (%s): %s\n", row, n->graph->node[i].name, d);
             return d;
         }
+        row++;
     }
-    return NULL;
+    return row == rows ? NULL : "number of nodes";
 }
 
 static void published_tables(void **state)
@@ -83,16 +166,16 @@ static void published_tables(void **state)
     assert_int_equal(EMU_COUNT_OF(b4), 476);
     assert_null(table_difference(n, b4, EMU_COUNT_OF(b4)));
     assert_int_equal(net_params(n), 19341616);
-    assert_int_equal(net_macs(n), 4393771024);
+    assert_int_equal(op_graph_macs(n->graph), 4393771024);
     assert_string_equal(table_difference(n, b4_g16, EMU_COUNT_OF(b4_g16)), "groups");
-    n->layer[200].out_c++;
+    n->graph->value[n->graph->node[200].out[0]].shape.dim[1]++;
     assert_string_equal(table_difference(n, b4, EMU_COUNT_OF(b4)), "channels");
     net_free(n);
     n = make("efficientnet-b4-g16", (struct net_options){ 0 });
     assert_int_equal(EMU_COUNT_OF(b4_g16), 476);
     assert_null(table_difference(n, b4_g16, EMU_COUNT_OF(b4_g16)));
     assert_int_equal(net_params(n), 19328168);
-    assert_int_equal(net_macs(n), 6183172704);
+    assert_int_equal(op_graph_macs(n->graph), 6183172704);
     net_free(n);
 }
 
@@ -119,31 +202,31 @@ static void known_parameter_counts(void **state)
     }
 }
 
-/* Inputs are earlier layers of the right shape, channels divide into groups, names differ. */
+/* The graph is whole, names of nodes differ, every parameter has a reader that is called as its
+ * layer, and the scores have the classes. */
 static void check_structure(const struct net *n)
 {
-    for (uint32_t i = 0; i < n->layers; i++) {
-        const struct layer *l = &n->layer[i];
+    const struct op_graph *g = n->graph;
 
-        for (int k = 0; k < 2; k++) {
-            const struct layer *p = l->input[k] == LAYER_NONE ? NULL : &n->layer[l->input[k]];
+    assert_int_equal(op_graph_check(g), EMU_OK);
+    assert_int_equal(g->problems, 0);
+    for (uint32_t i = 0; i < g->nodes; i++)
+        assert_ptr_equal(node_of(n, g->node[i].name), &g->node[i]);
+    for (uint32_t i = 0; i < n->params; i++) {
+        const struct net_param *p = &n->param[i];
+        const struct op_node *node = node_of(n, p->layer);
+        int read = 0;
 
-            assert_true(!p || l->input[k] < i);
-            assert_int_equal(!p, l->op == LAYER_INPUT ||
-                                     (k && l->op != LAYER_ADD && l->op != LAYER_SCALE));
-            if (p && (k == 0 || l->op == LAYER_ADD)) {
-                assert_int_equal(p->out_c, l->in_c);
-                assert_int_equal(p->out_h, l->in_h);
-                assert_int_equal(p->out_w, l->in_w);
-            }
-        }
-        assert_true(l->out_c && l->out_h && l->out_w && l->in_c % l->groups == 0);
-        if (l->op == LAYER_NORM && l->norm == NORM_GROUP)
-            assert_true(l->norm_groups && l->in_c % l->norm_groups == 0);
-        assert_int_equal(net_find(n, l->name), i);
+        assert_int_equal(g->value[p->value].kind, OP_PARAM);
+        assert_int_equal(g->value[p->value].readers, 1);
+        assert_non_null(strstr(g->value[p->value].name, p->suffix));
+        for (uint32_t k = 0; k < node->ins; k++)
+            read += node->in[k] == p->value;
+        assert_int_equal(read, 1);
     }
-    assert_int_equal(n->layer[n->layers - 1].op, LAYER_SOFTMAX);
-    assert_int_equal(n->layer[n->layers - 1].out_c, n->classes);
+    assert_int_equal(g->outputs, 1);
+    assert_int_equal(shape_of(n, g->output[0])->dim[1], n->classes);
+    assert_int_equal(shape_of(n, g->output[0])->dim[0], n->batch);
 }
 
 static void every_network_in_every_way(void **state)
@@ -173,14 +256,6 @@ static void every_network_in_every_way(void **state)
     assert_int_equal(alloc_live(), 0);
 }
 
-static const struct padding *pad_of(const struct net *n, const char *layer)
-{
-    uint32_t i = net_find(n, layer);
-
-    assert_true(i != LAYER_NONE);
-    return &n->layer[i].pad;
-}
-
 /* SAME on an even field with stride 2 pads after only; torch pads both sides. Sizes agree. */
 static void paddings(void **state)
 {
@@ -203,18 +278,23 @@ static void paddings(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(want); i++) {
-        const struct padding *s = pad_of(same, want[i].layer), *t = pad_of(torch, want[i].layer);
+        const struct op_node *s = node_of(same, want[i].layer), *t = node_of(torch, want[i].layer);
 
-        assert_int_equal(s->before_h, want[i].before);
-        assert_int_equal(s->after_h, want[i].after);
-        assert_int_equal(s->before_w, want[i].before);
-        assert_int_equal(s->after_w, want[i].after);
-        assert_int_equal(t->before_h, want[i].torch);
-        assert_int_equal(t->after_w, want[i].torch);
+        for (unsigned k = 0; k < 4; k++) {
+            assert_int_equal(attr_of(same, s, "pads", k, 0),
+                             k < 2 ? want[i].before : want[i].after);
+            assert_int_equal(attr_of(torch, t, "pads", k, 0), want[i].torch);
+        }
     }
-    for (uint32_t i = 0; i < same->layers; i++)
-        assert_int_equal(same->layer[i].out_h, torch->layer[i].out_h);
-    assert_true(same->layer[2].eps == 1e-3 && torch->layer[2].eps == 1e-5);
+    for (uint32_t i = 0; i < same->graph->nodes; i++)
+        assert_true(op_shape_equal(shape_of(same, same->graph->node[i].out[0]),
+                                   shape_of(torch, torch->graph->node[i].out[0])));
+    {
+        const struct op_call s = op_attrs_of(same->graph, node_of(same, "stem.norm"));
+        const struct op_call t = op_attrs_of(torch->graph, node_of(torch, "stem.norm"));
+
+        assert_true(op_float(&s, "epsilon") == 1e-3 && op_float(&t, "epsilon") == 1e-5);
+    }
     net_free(same);
     net_free(torch);
 }
@@ -222,20 +302,19 @@ static void paddings(void **state)
 static void resnet_shapes(void **state)
 {
     struct net *n = make("resnet-50", (struct net_options){ 0 });
-    const struct layer *pool = &n->layer[net_find(n, "stem.pool")];
-    const struct layer *conv = &n->layer[net_find(n, "block2a.conv")];
-    const struct layer *last = &n->layer[net_find(n, "block4c.act")];
+    const struct op_node *stem = node_of(n, "stem"), *pool = node_of(n, "stem.pool");
+    const struct op_node *conv = node_of(n, "block2a.conv"), *last = node_of(n, "block4c.act");
 
     (void)state;
-    assert_int_equal(n->layer[1].pad.before_h, 3);
-    assert_int_equal(n->layer[1].out_h, 112);
-    assert_int_equal(pool->out_h, 56);
-    assert_int_equal(pool->pad.before_w, 1);
-    assert_int_equal(conv->stride, 2);
-    assert_string_equal(conv->param, "layer2.0.conv2");
-    assert_int_equal(last->out_c, 2048);
-    assert_int_equal(last->out_h, 7);
-    assert_int_equal(net_macs(n) / 1000000, 4089);
+    assert_int_equal(attr_of(n, stem, "pads", 0, 0), 3);
+    assert_int_equal(shape_of(n, stem->out[0])->dim[2], 112);
+    assert_int_equal(shape_of(n, pool->out[0])->dim[2], 56);
+    assert_int_equal(attr_of(n, pool, "pads", 1, 0), 1);
+    assert_int_equal(attr_of(n, conv, "strides", 0, 1), 2);
+    assert_string_equal(n->graph->value[conv->in[1]].name, "layer2.0.conv2.weight");
+    assert_int_equal(shape_of(n, last->out[0])->dim[1], 2048);
+    assert_int_equal(shape_of(n, last->out[0])->dim[2], 7);
+    assert_int_equal(op_graph_macs(n->graph) / 1000000, 4089);
     net_free(n);
 }
 
@@ -282,7 +361,7 @@ static void out_of_memory(void **state)
     assert_int_equal(alloc_live(), 0);
 }
 
-/* One line for each layer, a heading and a total. */
+/* One line for each node, a heading and a total. */
 static void printed(void **state)
 {
     struct net *n = make("efficientnet-b4", (struct net_options){ 0 });
@@ -297,8 +376,8 @@ static void printed(void **state)
     fclose(f);
     for (size_t i = 0; i < bytes; i++)
         lines += text[i] == '\n';
-    assert_int_equal(lines, n->layers + 2);
-    assert_non_null(strstr(text, "5x5/2 g192"));
+    assert_int_equal(lines, n->graph->nodes + 2);
+    assert_non_null(strstr(text, "strides=[2, 2]"));
     assert_non_null(strstr(text, "19341616 parameters, 4393.8 M multiply-adds"));
     free(text);
     net_free(n);

@@ -57,17 +57,30 @@ static uint32_t shaped(enum op_value_kind kind, unsigned rank, const uint32_t *d
 #define WEIGHTS(...)                                                                               \
     shaped(OP_CONST, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
 
-static uint32_t node(const char *op, unsigned ins, const uint32_t *in)
+/* attr: of a node; kind OP_ATTR_NONE: it has none. */
+static uint32_t node_with(const char *op, unsigned ins, const uint32_t *in,
+                          struct op_named_attr attr)
 {
     char name[32];
     const char *const out_name[] = { name };
-    const struct op_request r = { .op = op, .in = in, .ins = ins, .out_name = out_name, .outs = 1 };
+    const struct op_request r = { .op = op,
+                                  .in = in,
+                                  .ins = ins,
+                                  .out_name = out_name,
+                                  .outs = 1,
+                                  .attr = &attr,
+                                  .attrs = attr.attr.kind != OP_ATTR_NONE };
     uint32_t out;
 
     snprintf(name, sizeof(name), "v%u", g->values);
     assert_int_equal(op_node(g, &r, &out), EMU_OK);
     assert_int_equal(g->problems, 0);
     return out;
+}
+
+static uint32_t node(const char *op, unsigned ins, const uint32_t *in)
+{
+    return node_with(op, ins, in, (struct op_named_attr){ .name = NULL });
 }
 #define NODE(op, ...) node(op, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
 
@@ -233,6 +246,52 @@ static void test_odd_channels(void **state)
 }
 
 /* Indices that are known at run time only, one of them from the end. */
+static uint32_t group_norm(uint32_t x, uint32_t channels, int64_t groups)
+{
+    const uint32_t in[] = { x, WEIGHTS(channels), WEIGHTS(channels) };
+
+    return node_with("GroupNormalization", 3, in,
+                     (struct op_named_attr){ "num_groups", { .kind = OP_ATTR_INT, .i = groups } });
+}
+
+/* With an activation function after it they are one; in place, or beside a result that is read
+ * again. */
+static void test_group_norm(void **state)
+{
+    uint32_t x = NODE("Conv", INPUT(2, 3, 6, 6), WEIGHTS(32, 3, 3, 3)), y;
+
+    (void)state;
+    y = NODE("Swish", group_norm(x, 32, 4));
+    output(NODE("Conv", y, WEIGHTS(16, 32, 1, 1)));
+    assert_int_equal(groups(), 3);
+    run("toy64", ELEM_F16);
+}
+
+static void test_group_norm_and_others(void **state)
+{
+    uint32_t x = NODE("Conv", INPUT(1, 16, 5, 7), WEIGHTS(24, 16, 1, 1));
+
+    (void)state;
+    output(NODE("Add", NODE("Relu", group_norm(x, 24, 2)), x)); /* x is read after the norm */
+    output(group_norm(NODE("Conv", INPUT(1, 16, 5, 7), WEIGHTS(20, 16, 1, 1)), 20, 5));
+    run("toy64", ELEM_F16);
+}
+
+/* Scores of a list of classes are f32; Flatten leaves the field that the dense layer reads. */
+static void test_scores(void **state)
+{
+    const struct op_program_options o = { .lower = { .real = ELEM_F16 } };
+    uint32_t x = NODE("GlobalAveragePool", NODE("Relu", INPUT(2, 24, 3, 3)));
+    struct op_program p;
+
+    (void)state;
+    output(NODE("Softmax", NODE("MatMul", NODE("Flatten", x), WEIGHTS(24, 40))));
+    assert_int_equal(op_program_new(arch_preset("toy64"), g, &o, &p), EMU_OK);
+    assert_int_equal(p.network->out[0].elem, ELEM_F32);
+    op_program_free(&p);
+    run("toy64", ELEM_F16);
+}
+
 static void test_look_up(void **state)
 {
     const struct op_shape s = { .type = OP_TYPE_I64, .rank = 2, .dim = { 2, 3 } };
@@ -286,10 +345,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(test_residual),  TEST(test_two_readers),     TEST(test_dense),
-        TEST(test_dense_f32), TEST(test_scaled_and_read), TEST(test_scaled_and_seen),
-        TEST(test_outputs),   TEST(test_odd_channels),    TEST(test_obstacles),
-        TEST(test_look_up),   TEST(test_range),
+        TEST(test_residual),        TEST(test_two_readers),
+        TEST(test_dense),           TEST(test_dense_f32),
+        TEST(test_scaled_and_read), TEST(test_scaled_and_seen),
+        TEST(test_outputs),         TEST(test_odd_channels),
+        TEST(test_obstacles),       TEST(test_look_up),
+        TEST(test_range),           TEST(test_group_norm),
+        TEST(test_scores),          TEST(test_group_norm_and_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

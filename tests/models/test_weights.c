@@ -1,5 +1,5 @@
 /* test_weights.c - which parameters networks have, seeded values, files with either family of
- * names, what is wrong in a file, folding. */
+ * names, what is wrong in a file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,13 +52,13 @@ static void parameters(void **state)
             for (unsigned d = 0; d < p->rank; d++)
                 elements *= p->shape[d];
             assert_int_equal(elements, p->elements);
-            assert_ptr_equal(weights_find(w, p->layer, strrchr(p->name, '.') + 1), p);
+            assert_ptr_equal(weights_find(w, n, n->param[k].layer, strrchr(p->name, '.') + 1), p);
             if (!strstr(p->name, ".running_"))
                 trainable += elements;
         }
         assert_int_equal(trainable, net_params(n));
-        assert_null(weights_find(w, 0, "weight"));
-        assert_null(weights_find(w, 1, "bias"));
+        assert_null(weights_find(w, n, "picture", "weight"));
+        assert_null(weights_find(w, n, "stem", "bias"));
         weights_free(w);
         net_free(n);
     }
@@ -70,7 +70,7 @@ static void seeds(void **state)
 {
     struct net *n = make("efficientnet-b0", NULL);
     struct weights *a = seeded(n, 5), *b = seeded(n, 5), *c = seeded(n, 6);
-    const struct param *p = weights_find(a, net_find(n, "head"), "weight");
+    const struct param *p = weights_find(a, n, "head", "weight");
     double sum = 0, squares = 0;
 
     (void)state;
@@ -84,8 +84,8 @@ static void seeds(void **state)
     /* variance 2 / 1280; 409,600 values */
     assert_true(fabs(sum / (double)p->elements) < 3e-4);
     assert_true(fabs(squares / (double)p->elements * 1280 / 2 - 1) < 0.01);
-    assert_true(weights_find(a, 2, "running_var")->data[3] == 1);
-    assert_true(fabs(weights_find(a, 2, "weight")->data[3] - 1) < 0.6);
+    assert_true(weights_find(a, n, "stem.norm", "running_var")->data[3] == 1);
+    assert_true(fabs(weights_find(a, n, "stem.norm", "weight")->data[3] - 1) < 0.6);
     /* fixed for good: files written by one version are made again by the next */
     assert_int_equal(hash64(p->data, p->elements * 4), 0xf9c514b1c378829c);
     weights_free(a);
@@ -94,17 +94,8 @@ static void seeds(void **state)
     net_free(n);
 }
 
-static uint32_t layer_of(const struct net *n, const char *name)
+static double mean_of(const struct param *p)
 {
-    uint32_t i = net_find(n, name);
-
-    assert_true(i != LAYER_NONE);
-    return i;
-}
-
-static double mean_of(const struct weights *w, uint32_t layer, const char *suffix)
-{
-    const struct param *p = weights_find(w, layer, suffix);
     double sum = 0;
 
     for (uint64_t i = 0; i < p->elements; i++)
@@ -115,7 +106,7 @@ static double mean_of(const struct weights *w, uint32_t layer, const char *suffi
 static void assert_mean(const struct net *n, const struct weights *w, const char *layer,
                         const char *suffix, double want)
 {
-    double got = mean_of(w, layer_of(n, layer), suffix);
+    double got = mean_of(weights_find(w, n, layer, suffix));
 
     if (fabs(got - want) > 0.1 * fabs(want))
         fail_msg("%s.%s: mean %g, expected %g", layer, suffix, got, want);
@@ -126,7 +117,7 @@ static void tamed(void **state)
 {
     struct net *n = make("efficientnet-b4", NULL), *r = make("resnet-50", NULL);
     struct weights *a = seeded(n, 1), *b = seeded(r, 1);
-    const struct param *shift = weights_find(b, layer_of(r, "block3b.conv.norm"), "bias");
+    const struct param *shift = weights_find(b, r, "block3b.conv.norm", "bias");
     double squares = 0;
 
     (void)state;
@@ -146,6 +137,17 @@ static void tamed(void **state)
     weights_free(b);
     net_free(n);
     net_free(r);
+}
+
+/* The first parameter of a layer. */
+static uint32_t param_of(const struct net *n, const char *layer)
+{
+    for (uint32_t i = 0; i < n->params; i++) {
+        if (!strcmp(n->param[i].layer, layer))
+            return i;
+    }
+    fail_msg("no parameter of %s", layer);
+    return 0;
 }
 
 /* Names as in the published files. */
@@ -184,16 +186,16 @@ static void known_names(void **state)
 
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(known); i++) {
-        uint32_t l = layer_of(n, known[i].layer);
+        uint32_t l = param_of(n, known[i].layer);
 
         names_make(n, NAMES_TORCHVISION, l, known[i].suffix, name);
         assert_string_equal(name, known[i].torchvision);
         names_make(n, NAMES_TIMM, l, known[i].suffix, name);
         assert_string_equal(name, known[i].timm);
     }
-    names_make(r, NAMES_TIMM, layer_of(r, "block4a.shortcut.norm"), "weight", name);
+    names_make(r, NAMES_TIMM, param_of(r, "block4a.shortcut.norm"), "weight", name);
     assert_string_equal(name, "layer4.0.downsample.1.weight");
-    names_make(r, NAMES_TORCHVISION, layer_of(r, "stem.norm"), "weight", name);
+    names_make(r, NAMES_TORCHVISION, param_of(r, "stem.norm"), "weight", name);
     assert_string_equal(name, "bn1.weight");
     net_free(n);
     net_free(r);
@@ -240,7 +242,7 @@ static enum emu_status read_with(enum name_scheme scheme, enum damage damage, ch
 
         if (damage == MISSING && i == 7)
             continue;
-        names_make(n, scheme, p->layer, strrchr(p->name, '.') + 1, name[tensors]);
+        names_make(n, scheme, i, n->param[i].suffix, name[tensors]);
         t[tensors] = (struct safetensor){ name[tensors], SAFETENSORS_F32, p->rank, { 0 },
                                           p->elements,   p->elements * 4, p->data };
         for (unsigned d = 0; d < p->rank; d++)
@@ -250,7 +252,7 @@ static enum emu_status read_with(enum name_scheme scheme, enum damage damage, ch
     if (damage == UNEXPECTED || damage == COUNTERS) {
         snprintf(name[tensors], 96, "%s", "extra.weight");
         if (damage == COUNTERS)
-            names_make(n, scheme, 2, "num_batches_tracked", name[tensors]);
+            names_make(n, scheme, param_of(n, "stem.norm"), "num_batches_tracked", name[tensors]);
         t[tensors] = (struct safetensor){ name[tensors], SAFETENSORS_I64, 0, { 0 }, 1, 8, w->data };
         tensors++;
     }
@@ -263,7 +265,7 @@ static enum emu_status read_with(enum name_scheme scheme, enum damage damage, ch
     if (damage == NOT_FINITE)
         w->param[0].data[5] = INFINITY;
     if (damage == NEGATIVE)
-        weights_find(w, 2, "running_var")->data[1] = -1;
+        weights_find(w, n, "stem.norm", "running_var")->data[1] = -1;
     close(mkstemp(path));
     assert_int_equal(safetensors_write(t, tensors, path), EMU_OK);
     s = weights_read(to, n, path, f);
@@ -365,22 +367,22 @@ static void either_family(void **state)
     }
 }
 
-static void folding(void **state)
+/* The graph of the network, of any size, reads them. */
+static void attached(void **state)
 {
-    struct net *n = make("efficientnet-b0", NULL);
+    struct net *n = make("efficientnet-b0", NULL), *small;
     struct weights *w = seeded(n, 1);
-    float scale[32], shift[32];
 
     (void)state;
-    weights_find(w, 2, "weight")->data[4] = 3;
-    weights_find(w, 2, "bias")->data[4] = 0.5f;
-    weights_find(w, 2, "running_mean")->data[4] = 2;
-    weights_find(w, 2, "running_var")->data[4] = 4 - 1e-3f; /* eps is 1e-3 */
-    weights_fold(w, n, 2, scale, shift);
-    assert_true(fabsf(scale[4] - 1.5f) < 1e-6f);
-    assert_true(fabsf(shift[4] + 2.5f) < 1e-6f);
+    assert_int_equal(net_resized(n, 24, 3, &small), EMU_OK);
+    weights_attach(w, small);
+    for (uint32_t i = 0; i < w->params; i++) {
+        assert_string_equal(small->graph->value[small->param[i].value].name, w->param[i].name);
+        assert_ptr_equal(small->graph->value[small->param[i].value].data, w->param[i].data);
+    }
     weights_free(w);
     net_free(n);
+    net_free(small);
 }
 
 static void out_of_memory(void **state)
@@ -417,7 +419,7 @@ int main(void)
         cmocka_unit_test(faults_are_listed),
         cmocka_unit_test(others_are_named),
         cmocka_unit_test(either_family),
-        cmocka_unit_test(folding),
+        cmocka_unit_test(attached),
         cmocka_unit_test(out_of_memory),
     };
 

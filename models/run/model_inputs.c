@@ -1,6 +1,6 @@
-/* onnx_numbers.c - files, pictures and drawn numbers for the inputs of a graph; outputs as files.
+/* model_inputs.c - files, pictures and drawn numbers for the inputs of a graph; outputs as files.
  */
-#include "models/run/onnx_numbers.h"
+#include "models/run/model_inputs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static enum emu_status take(const struct op_graph *g, uint32_t value, const char
 }
 
 static enum emu_status read_files(const struct request *q, const struct op_graph *g,
-                                  struct onnx_input *in)
+                                  struct model_input *in)
 {
     char names[256];
 
@@ -107,42 +107,55 @@ static enum emu_status read_files(const struct request *q, const struct op_graph
         TRY(read_numbers(file, &in[k].numbers));
         TRY(take(g, g->input[k], file, &in[k].numbers));
         snprintf(in[k].text, sizeof(in[k].text), "%s", file);
-        in[k].name = file;
+        in[k].name = emu_alloc(1, sizeof(*in[k].name));
+        if (!in[k].name)
+            return FAIL(NO_MEMORY, "%s", file);
+        in[k].name[0] = file;
+        in[k].names = 1;
     }
     return EMU_OK;
 }
 
 /* ---- pictures ---- */
 
-int onnx_takes_pictures(const struct op_shape *s)
+/* [n][3][h][w] with equal h and w. */
+static int takes_pictures(const struct op_shape *s)
 {
     return s->rank == 4 && s->dim[1] == 3 && s->dim[2] == s->dim[3] && s->dim[2] >= NET_SIDE_MIN &&
            s->dim[2] <= NET_SIDE_MAX && op_type_kind(s->type) == OP_KIND_FLOAT;
 }
 
-/* Torchvision's recipe: the middle 87.5 % of the side, mean and deviation of ImageNet. */
+/* Without a network torchvision's recipe: the middle 87.5 % of the side, mean and deviation of
+ * ImageNet. */
 static enum emu_status read_pictures(const struct request *q, const struct op_graph *g,
-                                     uint32_t value, struct onnx_input *in)
+                                     uint32_t value, const struct net *net, struct model_input *in)
 {
     const struct op_shape *s = &g->value[value].shape;
     const struct net recipe = { .batch = s->dim[0],
                                 .resolution = s->dim[2],
-                                .crop = 0.875,
+                                .crop = net ? net->crop : 0.875,
                                 .mean = { 0.485, 0.456, 0.406 },
                                 .std = { 0.229, 0.224, 0.225 } };
     struct net_pictures p;
-    enum emu_status st = net_pictures_read(&recipe, &q->image, &p);
+    enum emu_status st = net_pictures_read(net ? net : &recipe, &q->image, &p);
 
-    if (st == EMU_OK)
-        st = op_tensor_new(s, &in->numbers);
-    for (uint64_t k = 0; st == EMU_OK && k < op_shape_count(s); k++)
-        in->numbers.f[k] = (double)p.value[k];
-    if (st == EMU_OK)
-        snprintf(in->text, sizeof(in->text), "%s%s, middle 87.5 %%, normalised as ImageNet's",
-                 p.name[0], s->dim[0] > 1 ? " and more" : "");
-    in->name = st == EMU_OK ? p.name[0] : NULL;
-    net_pictures_free(&p);
-    return st;
+    if (st != EMU_OK) {
+        net_pictures_free(&p);
+        return st;
+    }
+    in->numbers = p.numbers;
+    in->name = p.name;
+    in->names = s->dim[0];
+    snprintf(in->text, sizeof(in->text), "%s%s, middle %.4g %%, normalised as ImageNet's",
+             p.name[0], s->dim[0] > 1 && q->image.count != 1 ? " and more" : "", 100 * recipe.crop);
+    return EMU_OK;
+}
+
+void model_input_free(struct model_input *in)
+{
+    op_tensor_free(&in->numbers);
+    emu_free(in->name);
+    in->name = NULL;
 }
 
 /* ---- drawn numbers ---- */
@@ -153,7 +166,7 @@ static uint64_t next_random(uint64_t *state)
     return hash64(state, sizeof(*state));
 }
 
-static enum emu_status draw(const struct op_shape *s, uint32_t seed, struct onnx_input *in)
+static enum emu_status draw(const struct op_shape *s, uint32_t seed, struct model_input *in)
 {
     uint64_t state = seed, n = op_shape_count(s);
 
@@ -171,8 +184,8 @@ static enum emu_status draw(const struct op_shape *s, uint32_t seed, struct onnx
     return EMU_OK;
 }
 
-enum emu_status onnx_inputs_read(const struct request *q, const struct op_graph *g,
-                                 struct onnx_input *in)
+enum emu_status model_inputs_read(const struct request *q, const struct op_graph *g,
+                                  const struct net *net, struct model_input *in)
 {
     uint32_t pictures = 0;
 
@@ -182,8 +195,8 @@ enum emu_status onnx_inputs_read(const struct request *q, const struct op_graph 
 
         if (in[k].numbers.any)
             continue;
-        if (onnx_takes_pictures(s)) {
-            TRY(read_pictures(q, g, g->input[k], &in[k]));
+        if (takes_pictures(s)) {
+            TRY(read_pictures(q, g, g->input[k], net, &in[k]));
             pictures++;
         } else {
             TRY(draw(s, k + 1, &in[k]));
@@ -197,10 +210,11 @@ enum emu_status onnx_inputs_read(const struct request *q, const struct op_graph 
 
 /* ---- outputs ---- */
 
-enum emu_status onnx_output_check(const struct request *q, const char *path)
+enum emu_status model_output_check(const struct request *q, const char *path)
 {
     TRY(output_not_input(path, q->what));
     TRY(output_not_input(path, q->labels));
+    TRY(output_not_input(path, q->weights));
     for (size_t i = 0; i < q->image.count; i++)
         TRY(output_not_input(path, q->image.item[i]));
     for (size_t i = 0; i < q->input.count; i++) {
@@ -211,8 +225,8 @@ enum emu_status onnx_output_check(const struct request *q, const char *path)
     return EMU_OK;
 }
 
-enum emu_status onnx_saves_open(const struct request *q, const struct op_graph *g,
-                                struct onnx_save *save)
+enum emu_status model_saves_open(const struct request *q, const struct op_graph *g,
+                                 struct model_save *save)
 {
     char names[256];
 
@@ -224,13 +238,13 @@ enum emu_status onnx_saves_open(const struct request *q, const struct op_graph *
         if (save[i].output == OP_NONE)
             return FAIL(USAGE, "--save %s: expected NAME=FILE.npy with the name of an output: %s",
                         q->save.item[i], names);
-        TRY(onnx_output_check(q, file));
+        TRY(model_output_check(q, file));
         TRY(output_open(file, &save[i].file));
     }
     return EMU_OK;
 }
 
-enum emu_status onnx_labels_read(const char *path, char ***out, uint32_t *count, char **text)
+enum emu_status model_labels_read(const char *path, char ***out, uint32_t *count, char **text)
 {
     size_t bytes;
     uint32_t lines = 0;

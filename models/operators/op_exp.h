@@ -1,25 +1,11 @@
-/* ref_layers.h - one function of the reference for each kind of layer; private to models/ref.
- *
- * Tensors are [batch][c][h][w] in f64. Each number of an output is computed by one thread, in an
- * order that depends on the layer only, so bits do not depend on the number of threads.
+/* op_exp.h - e^x with the same bits on every host.
  */
-#ifndef MODELS_REF_LAYERS_H
-#define MODELS_REF_LAYERS_H
+#ifndef MODELS_OP_EXP_H
+#define MODELS_OP_EXP_H
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
-
-#include "models/ref/ref.h"
-
-/* Fewer operations than this are done before other threads would be awake. */
-enum { REF_SMALL = 1 << 16 };
-
-/* bias: NULL where there is none. */
-void ref_conv(const struct layer *l, uint32_t batch, const float *weight, const float *bias,
-              const double *in, double *out);
-
-/* Mean of n numbers, and their variance as a whole population, not as a sample. */
-void ref_moments(const double *x, uint64_t n, double *mean, double *variance);
 
 /* e^x within 2 units in the last place; 0 below -708, inf above 709. No host libm, so the same bits
  * everywhere.
@@ -27,7 +13,7 @@ void ref_moments(const double *x, uint64_t n, double *mean, double *variance);
  * x = k ln 2 + r with |r| <= ln 2 / 2; e^r by its series to r^13 / 13!, whose rest is below 2^-56.
  * ln 2 is split so that k times its upper part is exact. Adding 1.5 x 2^52 rounds to an integer and
  * leaves it in the low bits. */
-static inline double ref_exp(double x)
+static inline double op_exp(double x)
 {
     const double round = 0x1.8p52, ln2_hi = 0x1.62e42fefa38p-1, ln2_lo = 0x1.ef35793c7673p-45;
     double t = x * 0x1.71547652b82fep0 + round, k = t - round;
@@ -55,9 +41,9 @@ static inline double ref_exp(double x)
     return sum * power;
 }
 
-static inline double ref_sigmoid(double x)
+static inline double op_sigmoid(double x)
 {
-    return 1 / (1 + ref_exp(-x));
+    return 1 / (1 + op_exp(-x));
 }
 
 #endif

@@ -1,33 +1,9 @@
-/* ref.h - a network in f64 on the host: the plain reference of everything the machine computes. */
-#ifndef MODELS_REF_H
-#define MODELS_REF_H
+/* calibrate.h - what trained networks learn from their pictures, measured on drawn ones.
+ */
+#ifndef MODELS_CALIBRATE_H
+#define MODELS_CALIBRATE_H
 
 #include "models/weights/weights.h"
-
-/* The output of each layer, [batch][c][h][w] in f64. */
-struct ref {
-    double **out; /* owned; by layer; NULL where it was not kept */
-    uint32_t layers;
-};
-
-/* Runs all layers on input [batch][3][h][w]. keep: not 0: every output is kept; 0: only the last.
- * Uses all cores; the bits do not depend on their number. EMU_NO_MEMORY. Free with ref_free. */
-enum emu_status ref_run(const struct net *n, const struct weights *w, const float *input, int keep,
-                        struct ref *out) EMU_MUST_CHECK;
-void ref_free(struct ref *r);
-
-/* The same, but keeps nothing: visit is called for every layer in order, with its inputs (NULL
- * where it has none) and its output, all [batch][c][h][w] and valid during the call only. A tensor
- * is freed after the last layer that reads it. If visit returns an error, the run ends with it. */
-typedef enum emu_status ref_visit(void *arg, uint32_t layer, const double *const in[2],
-                                  const double *out);
-enum emu_status ref_walk(const struct net *n, const struct weights *w, const float *input,
-                         ref_visit *visit, void *arg) EMU_MUST_CHECK;
-
-/* Computes one layer on given outputs of its input layers, each [batch][c][h][w]. out:
- * [batch][out_c][out_h][out_w], the caller's. */
-void ref_layer(const struct net *n, const struct weights *w, uint32_t layer,
-               const double *const in[2], double *out);
 
 /* Sets the values that trained networks learn from their pictures, measured layer by layer on a
  * fixed seeded batch of `pictures` drawn ones (a multiple of 8 has equally many of each kind):
@@ -40,8 +16,8 @@ void ref_layer(const struct net *n, const struct weights *w, uint32_t layer,
  *                deviation of 2 on average
  *
  * Pictures larger than CALIBRATION_SIDE are not needed: the statistics hold for any resolution from
- * that size on. Cost: ref_run() of all pictures at once, with the memory of the two largest
- * neighbouring outputs.
+ * that size on. Cost: the f64 reference of the network (op_graph_walk()) with all pictures
+ * at once, and the memory of its two largest neighbouring results.
  */
 enum { CALIBRATION_PICTURES = 16, CALIBRATION_SIDE = 192 };
 enum emu_status weights_calibrate(struct weights *w, const struct net *n,
@@ -56,6 +32,6 @@ void weights_scale_classifier(struct weights *w, const struct net *n, float gain
  * stripes, nearly flat ones, noise and gradients, each with its own brightness, tint and contrast,
  * within the range of a normalised photograph. out: [pictures][3][resolution][resolution], the
  * caller's. The bits depend on the seed, the picture's number and the resolution only. */
-void ref_pictures(uint32_t resolution, uint64_t seed, uint32_t pictures, float *out);
+void synthetic_pictures(uint32_t resolution, uint64_t seed, uint32_t pictures, float *out);
 
 #endif

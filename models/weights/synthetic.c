@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "emu/base/random.h"
-#include "models/ref/ref.h"
+#include "models/weights/calibrate.h"
 
 /* A field has details of five sizes, 3, 6, 12, 24 and 48 cells a side, each fainter than the one
  * before. */
@@ -156,7 +156,7 @@ static struct style style_of(uint64_t seed, uint32_t p)
     return s;
 }
 
-void ref_pictures(uint32_t resolution, uint64_t seed, uint32_t pictures, float *out)
+void synthetic_pictures(uint32_t resolution, uint64_t seed, uint32_t pictures, float *out)
 {
     size_t plane = (size_t)resolution * resolution;
 

@@ -1,0 +1,122 @@
+/* pass_spell.c - spells what came with later versions of the operators in those of version 17, so
+ * that files can have it: the opposite of pass_recognise() and pass_group_norms(). */
+#include <string.h>
+
+#include "models/pass/op_pass.h"
+
+enum { INS_MAX = 3 };
+
+/* A node in place of another, or in front of it: then `suffix` is appended to its name. */
+struct spelling {
+    const char *op, *suffix;
+    uint32_t in[INS_MAX];
+    uint32_t ins;
+    struct op_named_attr attr;
+    uint32_t attrs;
+};
+
+static enum emu_status put(struct op_pass *p, const struct op_node *n, const struct spelling *s,
+                           uint32_t *out)
+{
+    const char *name = s->suffix ? op_graph_text(p->g, "%s%s", n->name, s->suffix) : n->name;
+    const struct op_request r = { .op = s->op,
+                                  .name = name,
+                                  .block = n->block,
+                                  .in = s->in,
+                                  .ins = s->ins,
+                                  .outs = 1,
+                                  .attr = &s->attr,
+                                  .attrs = s->attrs };
+
+    return name ? op_node(p->g, &r, out) : FAIL(NO_MEMORY, "a node");
+}
+
+static enum emu_status reshape(struct op_pass *p, const struct op_node *n, uint32_t in,
+                               const struct op_shape *to, uint32_t *out)
+{
+    const struct op_request r = { .block = n->block, .outs = 1 };
+
+    return op_reshape(p->g, &r, in, to, out);
+}
+
+/* x sigmoid(x). */
+static enum emu_status spell_swish(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    struct spelling gate = { .op = "Sigmoid", .suffix = ".sigmoid", .ins = 1 };
+    struct spelling mul = { .op = "Mul", .ins = 2 };
+
+    gate.in[0] = mul.in[0] = op_pass_now(p, n->in[0]);
+    TRY(put(p, n, &gate, &mul.in[1]));
+    return put(p, n, &mul, out);
+}
+
+/* Ones and zeros, one for each group. */
+static enum emu_status plain_norm(struct op_pass *p, uint32_t groups, uint32_t out[2])
+{
+    const struct op_shape s = { .type = OP_TYPE_F32, .rank = 1, .dim = { groups } };
+    double *numbers = emu_alloc(2 * groups, sizeof(*numbers));
+    enum emu_status st = numbers ? EMU_OK : FAIL(NO_MEMORY, "a norm");
+
+    for (uint32_t k = 0; numbers && k < groups; k++)
+        numbers[k] = 1;
+    if (st == EMU_OK)
+        st = op_constant_new(p->g, &s, numbers, &out[0]);
+    if (st == EMU_OK)
+        st = op_constant_new(p->g, &s, numbers + groups, &out[1]);
+    emu_free(numbers);
+    return st;
+}
+
+/* Groups become channels of instances; scale and shift of channels follow. */
+static enum emu_status spell_group_norm(struct op_pass *p, const struct op_node *n, uint32_t *out)
+{
+    const struct op_call c = op_attrs_of(p->g, n);
+    const struct op_shape x = p->g->value[n->in[0]].shape;
+    struct op_shape grouped = { .rank = 3,
+                                .dim = { x.dim[0], (uint32_t)op_int(&c, "num_groups") } };
+    struct op_shape column = { .rank = x.rank };
+    struct spelling norm = { .op = "InstanceNormalization",
+                             .suffix = ".instances",
+                             .ins = 3,
+                             .attr = { "epsilon", { .kind = OP_ATTR_FLOAT } },
+                             .attrs = 1 };
+    struct spelling scale = { .op = "Mul", .suffix = ".scale", .ins = 2 };
+    struct spelling shift = { .op = "Add", .ins = 2 };
+
+    norm.attr.attr.f = op_float(&c, "epsilon");
+    grouped.dim[2] = (uint32_t)(op_shape_span(&x, 1, x.rank) / grouped.dim[1]);
+    for (unsigned k = 0; k < x.rank; k++)
+        column.dim[k] = k == 1 ? x.dim[1] : 1;
+    TRY(plain_norm(p, grouped.dim[1], &norm.in[1]));
+    TRY(reshape(p, n, op_pass_now(p, n->in[0]), &grouped, &norm.in[0]));
+    TRY(put(p, n, &norm, &scale.in[0]));
+    TRY(reshape(p, n, scale.in[0], &x, &scale.in[0]));
+    TRY(reshape(p, n, op_pass_now(p, n->in[1]), &column, &scale.in[1]));
+    TRY(reshape(p, n, op_pass_now(p, n->in[2]), &column, &shift.in[1]));
+    TRY(put(p, n, &scale, &shift.in[0]));
+    return put(p, n, &shift, out);
+}
+
+static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
+{
+    static const struct {
+        const char *op;
+        enum emu_status (*spell)(struct op_pass *p, const struct op_node *n, uint32_t *out);
+    } later[] = { { "Swish", spell_swish }, { "GroupNormalization", spell_group_norm } };
+    const struct op_node *n = &p->old[node];
+    uint32_t by;
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(later); k++) {
+        if (!op_node_is(n, later[k].op))
+            continue;
+        TRY(later[k].spell(p, n, &by));
+        op_pass_replace(p, n->out[0], by);
+        *replaced = 1;
+    }
+    return EMU_OK;
+}
+
+enum emu_status pass_spell(struct op_graph *g)
+{
+    return op_pass_run(g, visit);
+}

@@ -1,0 +1,47 @@
+/* model_inputs.h - what goes into a network, and the files for what comes out of it.
+ */
+#ifndef MODELS_MODEL_INPUTS_H
+#define MODELS_MODEL_INPUTS_H
+
+#include "emu/base/output_file.h"
+#include "emu/cli/request.h"
+#include "models/net/net.h"
+
+enum { MODEL_INPUT_FROM = 256 };
+
+/* An input of a run. */
+struct model_input {
+    struct op_tensor numbers;    /* owned; of the input's shape */
+    const char **name;           /* owned list of borrowed names of files; NULL: drawn numbers */
+    uint32_t names;              /* 1, or one for each picture of the batch */
+    char text[MODEL_INPUT_FROM]; /* where they come from: "models/pictures/cat.jpg, .." */
+};
+
+/* The numbers of all inputs, by g->input, from --input and --image; without them pictures of
+ * Superstep, else drawn numbers: floats uniform in [-1, 1), integers 0 or 1. net: says how pictures
+ * are prepared; NULL: as torchvision does. in: [g->inputs] zeros; free each with model_input_free,
+ * also after an error. Errors: EMU_USAGE (an input that is
+ * not there, two files for one, pictures for what takes none), EMU_BAD_FILE (another shape), those
+ * of the readers. */
+enum emu_status model_inputs_read(const struct request *q, const struct op_graph *g,
+                                  const struct net *net, struct model_input *in) EMU_MUST_CHECK;
+
+void model_input_free(struct model_input *in);
+
+/* The files of --save, opened before the work: EMU_USAGE names an output that is not there. */
+struct model_save {
+    uint32_t output; /* in g->output */
+    struct output_file *file;
+};
+enum emu_status model_saves_open(const struct request *q, const struct op_graph *g,
+                                 struct model_save *save) EMU_MUST_CHECK;
+
+/* Whether an output would take the place of a file that is read. EMU_USAGE. path NULL: no output.
+ */
+enum emu_status model_output_check(const struct request *q, const char *path) EMU_MUST_CHECK;
+
+/* Names of classes, one a line; *out: owned list, *text: its owned text. */
+enum emu_status model_labels_read(const char *path, char ***out, uint32_t *count,
+                                  char **text) EMU_MUST_CHECK;
+
+#endif

@@ -1,0 +1,106 @@
+/* model_source.c - a network by name or from a file, up to the graph that is lowered. */
+#include "models/run/model_source.h"
+
+#include "emu/base/alloc.h"
+#include "models/operators/op_print.h"
+#include "models/pass/op_pass.h"
+#include "models/run/model_weights.h"
+#include "models/run/onnx_request.h"
+#include "models/run/op_bill.h"
+
+/* ---- files ---- */
+
+/* What cannot run is told at once, on stdout. */
+static enum emu_status refuse(const struct op_graph *g)
+{
+    op_graph_print_problems(g, stdout);
+    return FAIL(BAD_FILE, "%u of %u nodes cannot run", g->nodes_wrong + g->nodes_behind,
+                g->nodes_read);
+}
+
+static enum emu_status open_file(const struct request *q, struct progress *progress,
+                                 struct model_source *s)
+{
+    struct op_graph *g;
+    uint32_t folded;
+
+    TRY(onnx_request_read(q, &s->model));
+    g = s->graph = s->model->graph;
+    if (g->nodes_wrong)
+        return refuse(g);
+    TRY(op_graph_tidy(g));
+    folded = g->nodes;
+    s->parameters = op_graph_parameters(g);
+    snprintf(s->weights_text, sizeof(s->weights_text), "of the file");
+    progress_report(progress, "read", "%u nodes, %u after folding; %u parameters, %.1f MB",
+                    g->nodes_read, folded, s->model->parameters,
+                    (double)s->model->parameter_bytes / 1e6);
+    if (s->model->warning)
+        fprintf(stderr, "superstep: warning: %s\n", s->model->warning);
+    TRY(pass_all(g));
+    TRY(op_lower_check(g));
+    if (g->nodes_wrong)
+        return refuse(g);
+    progress_report(progress, "passes", "%u nodes", g->nodes);
+    return EMU_OK;
+}
+
+/* ---- names ---- */
+
+static enum emu_status open_name(const struct request *q, struct model_source *s)
+{
+    TRY(net_new(s->choice.name, &s->choice.net, &s->net));
+    s->graph = s->net->graph;
+    s->parameters = net_params(s->net);
+    return q->logits ? op_graph_output(s->graph, op_value_find(s->graph, net_logits)) : EMU_OK;
+}
+
+enum emu_status model_source_finish(struct model_source *s, struct progress *progress)
+{
+    if (s->model || s->weights)
+        return EMU_OK;
+    TRY(model_weights_get(&s->choice, s->net, &s->weights, s->weights_text,
+                          sizeof(s->weights_text)));
+    progress_report(progress, "weights", "%s", s->weights_text);
+    weights_attach(s->weights, s->net);
+    return pass_all(s->graph);
+}
+
+/* ---- either ---- */
+
+enum emu_status model_source_open(const struct request *q, const struct arch *a,
+                                  struct progress *progress, struct model_source *out)
+{
+    *out = (struct model_source){ .choice = network_choice_of(q) };
+    TRY(network_find(q->what) ? open_name(q, out) : open_file(q, progress, out));
+    return op_lower_check_machine(a, out->graph);
+}
+
+void model_source_free(struct model_source *s)
+{
+    weights_free(s->weights);
+    net_free(s->net);
+    onnx_model_free(s->model);
+    *s = (struct model_source){ .net = NULL };
+}
+
+static uint32_t batch_of(const struct model_source *s)
+{
+    const struct op_shape *in =
+        s->graph->inputs ? &s->graph->value[s->graph->input[0]].shape : NULL;
+
+    if (s->net)
+        return s->net->batch;
+    return in && in->rank && in->dim[0] && s->model->batched ? in->dim[0] : 1;
+}
+
+struct model_facts model_source_facts(const struct model_source *s)
+{
+    struct model_facts f = op_facts(s->graph, s->choice.name, batch_of(s), s->parameters);
+
+    if (s->net) {
+        f.resolution = s->net->resolution;
+        snprintf(f.input, sizeof(f.input), "%ux%u", f.resolution, f.resolution);
+    }
+    return f;
+}

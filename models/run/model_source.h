@@ -1,0 +1,42 @@
+/* model_source.h - what `run` and `compile` were given, a network by name or an ONNX file, as an
+ * operator graph that is ready to be lowered.
+ */
+#ifndef MODELS_MODEL_SOURCE_H
+#define MODELS_MODEL_SOURCE_H
+
+#include "emu/base/progress.h"
+#include "models/onnx/onnx.h"
+#include "models/run/model_facts.h"
+#include "models/run/network_choice.h"
+#include "models/weights/weights.h"
+
+enum { WEIGHTS_TEXT = 512 };
+
+struct model_source {
+    struct network_choice choice;
+    struct net *net;          /* owned; NULL: it is a file */
+    struct weights *weights;  /* owned; of a network by name, from model_source_finish() on */
+    struct onnx_model *model; /* owned; NULL: it is a name */
+    struct op_graph *graph;   /* of either */
+    uint64_t parameters;      /* numbers, before norms become part of weights */
+    char weights_text[WEIGHTS_TEXT]; /* one line that says where parameters came from */
+};
+
+/* Finds the network or reads the file q->what. A file's graph is then ready; all nodes of it that
+ * cannot run are printed on stdout, and the error is EMU_BAD_FILE. Of a network by name the
+ * parameters have no numbers yet, and its graph is as its builder made it. Errors: those of
+ * net_new() and onnx_request_read(); EMU_USAGE names an instruction that the machine lacks. Free
+ * with model_source_free, also after an error. */
+enum emu_status model_source_open(const struct request *q, const struct arch *a,
+                                  struct progress *progress,
+                                  struct model_source *out) EMU_MUST_CHECK;
+/* Makes parameters and runs the passes; does nothing for files, or when it was done before. Errors:
+ * those of model_weights_get(). */
+enum emu_status model_source_finish(struct model_source *s,
+                                    struct progress *progress) EMU_MUST_CHECK;
+void model_source_free(struct model_source *s);
+
+/* What reports say of it; texts are borrowed from it. */
+struct model_facts model_source_facts(const struct model_source *s);
+
+#endif
