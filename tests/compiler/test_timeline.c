@@ -49,18 +49,20 @@ static uint32_t pick_uses(uint64_t *r, struct timeline_use *use)
     return uses;
 }
 
-static void check_random(uint64_t seed, uint32_t room, uint32_t longest, uint32_t messages)
+static void check_random(uint64_t seed, uint32_t room, uint32_t shortest, uint32_t longest,
+                         uint32_t messages)
 {
     struct timelines t;
     uint64_t r = seed;
 
-    assert_int_equal(timelines_init(&t, PORTS, room), EMU_OK);
+    assert_int_equal(timelines_init(&t, PORTS, room, shortest), EMU_OK);
     for (unsigned pass = 0; pass < 2; pass++) {
         timelines_clear(&t);
         memset(taken, 0, sizeof(taken));
         for (uint32_t k = 0; k < messages; k++) {
             struct timeline_use use[USES];
-            uint32_t uses = pick_uses(&r, use), words = 1 + random_below(&r, longest);
+            uint32_t uses = pick_uses(&r, use),
+                     words = shortest + random_below(&r, longest - shortest + 1);
             uint32_t from = random_below(&r, 4) ? 0 : random_below(&r, 300), event;
             struct timeline_grid grid = { .unit = 1 };
 
@@ -80,14 +82,26 @@ static void test_short(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++)
-        check_random(seed, seed % 2 ? 0 : 4000, 1 + (uint32_t)seed % 12, 200);
+        check_random(seed, seed % 2 ? 0 : 4000, 1, 1 + (uint32_t)seed % 12, 200);
 }
 
 static void test_long(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++)
-        check_random(seed, seed % 2 ? 0 : 4000, 200, 25);
+        check_random(seed, seed % 2 ? 0 : 4000, 1, 200, 25);
+}
+
+/* Gaps below the shortest message are closed; longer messages need rows of open events. */
+static void test_shortest(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        uint32_t shortest = 2 + (uint32_t)seed * 4;
+
+        check_random(seed, seed % 2 ? 0 : 4000, shortest, shortest, 30);
+        check_random(seed, seed % 2 ? 0 : 4000, shortest, shortest + 60, 25);
+    }
 }
 
 static void test_no_memory(void **state)
@@ -100,11 +114,11 @@ static void test_no_memory(void **state)
     (void)state;
     for (long n = 0; n < 2; n++) {
         alloc_test_fail_at(n);
-        assert_int_equal(timelines_init(&t, PORTS, 100), EMU_NO_MEMORY);
+        assert_int_equal(timelines_init(&t, PORTS, 100, 1), EMU_NO_MEMORY);
         alloc_test_fail_at(-1);
         assert_int_equal(alloc_live(), 0);
     }
-    assert_int_equal(timelines_init(&t, PORTS, 100), EMU_OK);
+    assert_int_equal(timelines_init(&t, PORTS, 100, 1), EMU_OK);
     alloc_test_fail_at(0); /* when it must grow */
     assert_int_equal(timelines_fit(&t, &use, 1, 1000, 0, any, &event), EMU_NO_MEMORY);
     alloc_test_fail_at(-1);
@@ -119,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_short),
         cmocka_unit_test(test_long),
+        cmocka_unit_test(test_shortest),
         cmocka_unit_test(test_no_memory),
     };
 

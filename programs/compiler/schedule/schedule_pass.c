@@ -18,7 +18,7 @@ enum {
     PASS_EVENTS = 1 << 12, /* over so many events one receiver costs as much again */
     AHEAD_JOB = 16,        /* sends ahead at which its job is fetched, its ports, */
     AHEAD_USE = 12,
-    AHEAD_RUNS = 8, /* their first runs, and their bits from there on */
+    AHEAD_ROWS = 8, /* their first rows, and their bits from there on */
     AHEAD_BITS = 4,
     HOPELESS = 4 /* a pass is given up at so many times the least events */
 };
@@ -134,6 +134,15 @@ void search_forget(struct search *f)
         f->least[i] = f->below;
 }
 
+static uint32_t shortest_of(const struct send_list *l)
+{
+    uint32_t words = UINT32_MAX;
+
+    for (uint32_t j = 0; j < l->sends; j++)
+        words = l->send[j].words < words ? l->send[j].words : words;
+    return words;
+}
+
 enum emu_status search_init(struct search *f, const struct schedule *s, const struct send_list *l,
                             uint32_t below)
 {
@@ -158,7 +167,7 @@ enum emu_status search_init(struct search *f, const struct schedule *s, const st
     f->passes = f->passes < PASSES_MIN   ? PASSES_MIN
                 : f->passes > PASSES_MAX ? PASSES_MAX
                                          : f->passes;
-    return timelines_init(&f->ports, s->ports, s->least + s->least / 8);
+    return timelines_init(&f->ports, s->ports, s->least + s->least / 8, shortest_of(l));
 }
 
 /* ---- passes ---- */
@@ -259,9 +268,9 @@ static void look_ahead(const struct search *f, uint32_t i)
         return;
     __builtin_prefetch(&f->job[key[AHEAD_JOB].send]);
     __builtin_prefetch(&f->use[f->job[key[AHEAD_USE].send].first_use]);
-    job = &f->job[key[AHEAD_RUNS].send];
+    job = &f->job[key[AHEAD_ROWS].send];
     for (uint32_t k = job->first_use; k < job[1].first_use; k++)
-        timelines_prefetch_runs(&f->ports, f->use[k].port);
+        timelines_prefetch_rows(&f->ports, f->use[k].port);
     job = &f->job[key[AHEAD_BITS].send];
     for (uint32_t k = job->first_use; k < job[1].first_use; k++)
         timelines_prefetch_bits(&f->ports, f->use[k].port, job->words);
