@@ -1,20 +1,32 @@
-/* lower_recurrent.c - LSTM, GRU and RNN, step after step.
+/* lower_recurrent.c - LSTM, GRU and RNN.
  *
- * What the inputs of all steps contribute is one product; then each step multiplies its state,
- * [batch][hidden], by the recurrent weights. Gates are the usual functions. */
+ * What the inputs of all steps contribute is one product. Then comes a loop whose body is a step:
+ * it multiplies its state, [batch][hidden], by the recurrent weights, and computes the gates where
+ * the loop has that step's input (struct loop_rows), so that only products exchange data. Gates are
+ * the usual functions. */
 #include <string.h>
 
 #include "models/lower/arithmetic.h"
 
+/* Inputs of the operators. */
+enum { X, W, R, B, LENGTHS, H0, C0, P };
+
 /* A cell in one direction. */
 struct cell {
     struct formula f;
-    uint32_t steps, batch, hidden, gates;
-    struct tensor in;     /* [steps][batch][gates * hidden]: W x + its bias */
-    struct tensor r;      /* [gates * hidden][hidden] */
-    struct tensor r_bias; /* [gates * hidden]; view 0 and no_bias: none */
-    int no_bias;
-    int linear_before_reset;
+    const struct op_node *n;
+    uint32_t direction, steps, batch, hidden, gates;
+    int reverse, batch_first, linear_before_reset;
+    struct tensor in; /* [steps][gates][batch][hidden], in the order of time: W x + its bias */
+    /* [gates * hidden][hidden]: of all gates; of GRU, of the first two and of the last. */
+    struct tensor r[2];
+    struct tensor r_bias; /* [gates * hidden]; only if there are biases */
+    struct tensor peep;   /* [3][hidden]; only if there are peepholes */
+};
+
+/* What a step needs of the one before, each [batch][hidden]; RNN and GRU have no c. */
+struct state {
+    struct tensor h, c;
 };
 
 static unsigned gates_of(const struct op_node *n)
@@ -27,205 +39,379 @@ static int has(const struct op_node *n, uint32_t k)
     return k < n->ins && n->in[k] != OP_NONE;
 }
 
-/* a [rows][k] times the transpose of b [columns][k]. */
-static struct tensor times(const struct formula *f, struct tensor a, struct tensor b)
+/* a [rows][k] times the transpose of b [gates * hidden][k], as [gates][rows][hidden]. */
+static struct tensor times(const struct cell *c, struct tensor a, struct tensor b)
 {
-    static const unsigned turned[] = { 0, 2, 1 };
-    struct graph *g = f->l->g;
+    static const unsigned turned[] = { 0, 2, 1 }, gates_first[] = { 1, 0, 2 };
+    struct graph *g = c->f.l->g;
     const uint32_t *s = tensor_shape(g, a);
     uint32_t rows = s[0], k = s[1], columns = tensor_shape(g, b)[0];
     struct tensor t;
 
     a = tensor_reshape(g, a, 3, (const uint32_t[]){ 1, rows, k });
     b = tensor_reshape(g, b, 3, (const uint32_t[]){ 1, columns, k });
-    t = op_product(g, f->l->seq, a, tensor_transpose(g, b, turned), f->name);
-    return tensor_reshape(g, t, 2, (const uint32_t[]){ rows, columns });
+    t = op_product(g, c->f.l->seq, a, tensor_transpose(g, b, turned), c->f.name);
+    t = tensor_reshape(g, t, 3, (const uint32_t[]){ rows, columns / c->hidden, c->hidden });
+    return tensor_transpose(g, t, gates_first);
 }
 
-/* [n] added to each row of t [rows][n]. */
-static struct tensor plus_row(const struct formula *f, struct tensor t, struct tensor row)
+/* A number for each gate and place, [gates * hidden], again for each row of [gates][rows][hidden].
+ */
+static struct tensor for_rows(const struct cell *c, struct tensor t, uint32_t rows)
 {
-    struct graph *g = f->l->g;
-    uint32_t rows = tensor_shape(g, t)[0], n = tensor_shape(g, t)[1];
+    struct graph *g = c->f.l->g;
+    uint32_t gates = (uint32_t)tensor_elements(g, t) / c->hidden;
 
-    row = tensor_reshape(g, row, 2, (const uint32_t[]){ 1, n });
-    return fn_two(f, BINARY_ADD, t, tensor_broadcast(g, row, 0, rows));
+    t = tensor_reshape(g, t, 3, (const uint32_t[]){ gates, 1, c->hidden });
+    return tensor_broadcast(g, t, 1, rows);
 }
 
-/* Columns of gate k of t [rows][gates * hidden]. */
+static struct tensor gates_between(const struct cell *c, struct tensor t, uint32_t begin,
+                                   uint32_t end)
+{
+    return tensor_slice(c->f.l->g, t, 0, begin, end);
+}
+
 static struct tensor gate(const struct cell *c, struct tensor t, uint32_t k)
 {
-    return tensor_slice(c->f.l->g, t, tensor_rank(c->f.l->g, t) - 1, k * c->hidden,
-                        (k + 1) * c->hidden);
+    return tensor_index(c->f.l->g, t, k);
 }
 
 /* ---- one step ---- */
 
-static struct tensor lstm_step(const struct cell *c, struct tensor x, struct tensor h,
-                               struct tensor *state)
+/* t + peephole k times the state of the cell. */
+static struct tensor peeped(const struct cell *c, struct tensor t, uint32_t k, struct tensor state)
 {
-    const struct formula *f = &c->f;
-    struct tensor t = fn_two(f, BINARY_ADD, x, times(f, h, c->r)), i, o, forget, new;
+    struct tensor p;
 
-    i = fn(f, UNARY_SIGMOID, gate(c, t, 0));
-    o = fn(f, UNARY_SIGMOID, gate(c, t, 1));
-    forget = fn(f, UNARY_SIGMOID, gate(c, t, 2));
-    new = fn(f, UNARY_TANH, gate(c, t, 3));
-    *state =
-        fn_two(f, BINARY_ADD, fn_two(f, BINARY_MUL, forget, *state), fn_two(f, BINARY_MUL, i, new));
-    return fn_two(f, BINARY_MUL, o, fn(f, UNARY_TANH, *state));
+    if (!has(c->n, P))
+        return t;
+    p = gate(c, for_rows(c, c->peep, c->batch), k);
+    return fn_two(&c->f, BINARY_ADD, t, fn_two(&c->f, BINARY_MUL, state, p));
 }
 
-static struct tensor gru_step(const struct cell *c, struct tensor x, struct tensor h)
+/* x + t where x is: so is all that is computed from it. */
+static struct tensor plus(const struct cell *c, struct tensor x, struct tensor t)
+{
+    struct lowering *l = c->f.l;
+    struct tensor v =
+        graph_variable(l->g, l->real, tensor_rank(l->g, t), tensor_shape(l->g, t), c->f.name);
+
+    graph_map_like(l->g, v, x);
+    program_add(l->g, l->seq, program_copy(l->g, t, v));
+    return fn_two(&c->f, BINARY_ADD, x, v);
+}
+
+static struct state lstm_step(const struct cell *c, struct tensor x, const struct state *s)
 {
     const struct formula *f = &c->f;
-    struct graph *g = f->l->g;
-    struct tensor r2 = tensor_slice(g, c->r, 0, 0, 2 * c->hidden);
-    struct tensor rh = tensor_slice(g, c->r, 0, 2 * c->hidden, 3 * c->hidden);
-    struct tensor t = times(f, h, r2), z, reset, new;
+    struct tensor t = plus(c, x, times(c, s->h, c->r[0])), i, o, forget, new;
+    struct state next;
 
-    if (!c->no_bias)
-        t = plus_row(f, t, tensor_slice(g, c->r_bias, 0, 0, 2 * c->hidden));
-    t = fn_two(f, BINARY_ADD, t, tensor_slice(g, x, 1, 0, 2 * c->hidden));
-    z = fn(f, UNARY_SIGMOID, gate(c, t, 0));
-    reset = fn(f, UNARY_SIGMOID, gate(c, t, 1));
-    new = times(f, c->linear_before_reset ? h : fn_two(f, BINARY_MUL, reset, h), rh);
-    if (!c->no_bias)
-        new = plus_row(f, new, tensor_slice(g, c->r_bias, 0, 2 * c->hidden, 3 * c->hidden));
+    i = fn(f, UNARY_SIGMOID, peeped(c, gate(c, t, 0), 0, s->c));
+    forget = fn(f, UNARY_SIGMOID, peeped(c, gate(c, t, 2), 2, s->c));
+    new = fn(f, UNARY_TANH, gate(c, t, 3));
+    next.c =
+        fn_two(f, BINARY_ADD, fn_two(f, BINARY_MUL, forget, s->c), fn_two(f, BINARY_MUL, i, new));
+    o = fn(f, UNARY_SIGMOID, peeped(c, gate(c, t, 1), 1, next.c));
+    next.h = fn_two(f, BINARY_MUL, o, fn(f, UNARY_TANH, next.c));
+    return next;
+}
+
+/* Gates [begin, end) of h times the recurrent weights, plus their bias. */
+static struct tensor recurrent(const struct cell *c, struct tensor h, uint32_t begin, uint32_t end)
+{
+    struct graph *g = c->f.l->g;
+    uint32_t from = begin * c->hidden, to = end * c->hidden;
+    struct tensor t = times(c, h, c->r[begin != 0]);
+
+    if (!has(c->n, B))
+        return t;
+    return fn_two(&c->f, BINARY_ADD, t,
+                  for_rows(c, tensor_slice(g, c->r_bias, 0, from, to), c->batch));
+}
+
+static struct state gru_step(const struct cell *c, struct tensor x, const struct state *s)
+{
+    const struct formula *f = &c->f;
+    struct tensor t = plus(c, gates_between(c, x, 0, 2), recurrent(c, s->h, 0, 2));
+    struct tensor z = fn(f, UNARY_SIGMOID, gate(c, t, 0)), h = s->h;
+    struct tensor reset = fn(f, UNARY_SIGMOID, gate(c, t, 1)), new;
+
+    new = c->linear_before_reset ? h : fn_two(f, BINARY_MUL, reset, h);
+    new = gate(c, recurrent(c, new, 2, 3), 0);
     if (c->linear_before_reset)
         new = fn_two(f, BINARY_MUL, reset, new);
-    new = fn(f, UNARY_TANH, fn_two(f, BINARY_ADD, new, gate(c, x, 2)));
+    new = fn(f, UNARY_TANH, fn_two(f, BINARY_ADD, gate(c, x, 2), new));
     /* (1 - z) new + z h = new + z (h - new) */
-    return fn_two(f, BINARY_ADD, new, fn_two(f, BINARY_MUL, z, fn_two(f, BINARY_SUB, h, new)));
+    h = fn_two(f, BINARY_MUL, z, fn_two(f, BINARY_SUB, h, new));
+    return (struct state){ .h = fn_two(f, BINARY_ADD, new, h) };
 }
 
-static struct tensor step(const struct op_node *n, const struct cell *c, struct tensor x,
-                          struct tensor h, struct tensor *state)
+/* x: [gates][batch][hidden] */
+static struct state step(const struct cell *c, struct tensor x, const struct state *s)
 {
-    if (op_node_is(n, "LSTM"))
-        return lstm_step(c, x, h, state);
-    if (op_node_is(n, "GRU"))
-        return gru_step(c, x, h);
-    return fn(&c->f, UNARY_TANH, fn_two(&c->f, BINARY_ADD, x, times(&c->f, h, c->r)));
+    struct tensor t;
+
+    if (op_node_is(c->n, "LSTM"))
+        return lstm_step(c, x, s);
+    if (op_node_is(c->n, "GRU"))
+        return gru_step(c, x, s);
+    t = plus(c, x, times(c, s->h, c->r[0]));
+    return (struct state){ .h = fn(&c->f, UNARY_TANH, gate(c, t, 0)) };
 }
 
-/* ---- one direction ---- */
+/* ---- all steps ---- */
 
-/* Input k of the node for direction d, a view without that dimension. */
-static struct tensor of_direction(struct lowering *l, const struct op_node *n, uint32_t k,
-                                  uint32_t d)
+/* Input k of the node for the cell's direction, which is dimension `dim` of it. */
+static struct tensor of_direction(const struct cell *c, uint32_t k, unsigned dim)
 {
-    return tensor_index(l->g, lower_view(l, n->in[k]), d);
+    static const unsigned swapped[] = { 1, 0, 2 };
+    struct lowering *l = c->f.l;
+    struct tensor t = lower_view(l, c->n->in[k]);
+
+    if (dim)
+        t = tensor_transpose(l->g, t, swapped);
+    return tensor_index(l->g, t, c->direction);
 }
 
 /* A state at the start, [batch][hidden]: given, or zeros. */
-static struct tensor initial(const struct cell *c, const struct op_node *n, uint32_t k, uint32_t d)
+static struct tensor initial(const struct cell *c, uint32_t k)
 {
     struct lowering *l = c->f.l;
     const struct op_shape s = { .rank = 2, .dim = { c->batch, c->hidden } };
 
-    return has(n, k) ? of_direction(l, n, k, d) : lower_filled(l, l->real, &s, 0);
+    return has(c->n, k) ? of_direction(c, k, c->batch_first) : lower_filled(l, l->real, &s, 0);
 }
 
-static void begin(struct cell *c, const struct op_node *n, uint32_t d)
+/* Rows of t in the other order. */
+static struct tensor backwards(struct lowering *l, struct tensor t)
+{
+    uint32_t rows = tensor_shape(l->g, t)[0];
+    struct tensor *row = emu_alloc(rows, sizeof(*row));
+
+    if (!row) {
+        graph_fail(l->g, EMU_NO_MEMORY, "%u steps", rows);
+        return t;
+    }
+    for (uint32_t k = 0; k < rows; k++)
+        row[k] = tensor_slice(l->g, t, 0, rows - 1 - k, rows - k);
+    t = tensor_concat(l->g, row, rows, 0);
+    emu_free(row);
+    return t;
+}
+
+/* [steps][batch][inputs] of the node as rows, in the order of time. */
+static struct tensor inputs(const struct cell *c)
+{
+    static const unsigned time_first[] = { 1, 0, 2 };
+    struct graph *g = c->f.l->g;
+    struct tensor t = lower_view(c->f.l, c->n->in[X]);
+
+    if (c->batch_first)
+        t = tensor_transpose(g, t, time_first);
+    if (c->reverse)
+        t = backwards(c->f.l, t);
+    return tensor_reshape(g, t, 2,
+                          (const uint32_t[]){ c->steps * c->batch, tensor_shape(g, t)[2] });
+}
+
+/* Gates [begin, end) of the recurrent weights; where they are used, if that is more than once. */
+static struct tensor weights_of(const struct cell *c, uint32_t begin, uint32_t end)
 {
     struct lowering *l = c->f.l;
-    const struct op_shape *x = lower_shape(l, n->in[0]);
-    uint32_t size = c->gates * c->hidden;
-    struct tensor t = tensor_reshape(l->g, lower_view(l, n->in[0]), 2,
-                                     (const uint32_t[]){ c->steps * c->batch, x->dim[2] });
+    static const unsigned turned[] = { 0, 2, 1 };
+    uint32_t columns = (end - begin) * c->hidden;
+    struct tensor t =
+        tensor_slice(l->g, of_direction(c, R, 0), 0, begin * c->hidden, end * c->hidden);
 
-    t = times(&c->f, t, of_direction(l, n, 1, d));
-    c->r = of_direction(l, n, 2, d);
-    c->no_bias = !has(n, 3);
-    if (!c->no_bias) {
-        struct tensor b = of_direction(l, n, 3, d);
-
-        t = plus_row(&c->f, t, tensor_slice(l->g, b, 0, 0, size));
-        c->r_bias = tensor_slice(l->g, b, 0, size, 2 * size);
-        if (!op_node_is(n, "GRU"))
-            t = plus_row(&c->f, t, c->r_bias);
-    }
-    c->in = tensor_reshape(l->g, t, 3, (const uint32_t[]){ c->steps, c->batch, size });
+    if (c->steps == 1)
+        return t;
+    t = tensor_reshape(l->g, t, 3, (const uint32_t[]){ 1, columns, c->hidden });
+    t = op_product_hold(l->g, l->seq, c->batch, tensor_transpose(l->g, t, turned), "weights");
+    return tensor_index(l->g, tensor_transpose(l->g, t, turned), 0);
 }
 
-/* Sets y[t] of all steps, and the last states. */
-static void run(struct cell *c, const struct op_node *n, uint32_t d, int reverse, struct tensor *y,
-                struct tensor *h, struct tensor *state)
+static void recurrent_weights(struct cell *c)
 {
-    begin(c, n, d);
-    *h = initial(c, n, 5, d);
-    *state = initial(c, n, 6, d);
-    for (uint32_t k = 0; k < c->steps; k++) {
-        uint32_t t = reverse ? c->steps - 1 - k : k;
+    uint32_t together = op_node_is(c->n, "GRU") ? 2 : c->gates;
 
-        *h = y[t] = step(n, c, tensor_index(c->f.l->g, c->in, t), *h, state);
+    c->r[0] = weights_of(c, 0, together);
+    if (together < c->gates)
+        c->r[1] = weights_of(c, together, c->gates);
+}
+
+static void begin(struct cell *c)
+{
+    static const unsigned steps_first[] = { 1, 0, 2, 3 };
+    struct graph *g = c->f.l->g;
+    uint32_t size = c->gates * c->hidden, rows = c->steps * c->batch;
+    struct tensor t = times(c, inputs(c), of_direction(c, W, 0));
+
+    recurrent_weights(c);
+    if (has(c->n, B)) {
+        struct tensor b = of_direction(c, B, 0);
+
+        t = fn_two(&c->f, BINARY_ADD, t, for_rows(c, tensor_slice(g, b, 0, 0, size), rows));
+        c->r_bias = tensor_slice(g, b, 0, size, 2 * size);
+        if (!op_node_is(c->n, "GRU"))
+            t = fn_two(&c->f, BINARY_ADD, t, for_rows(c, c->r_bias, rows));
     }
+    if (has(c->n, P))
+        c->peep = of_direction(c, P, 0);
+    t = tensor_reshape(g, t, 4, (const uint32_t[]){ c->gates, c->steps, c->batch, c->hidden });
+    c->in = tensor_transpose(g, t, steps_first);
+}
+
+/* A variable that keeps a state from step to step, where the gates are; it begins with t. */
+static struct tensor keeper(const struct cell *c, struct tensor gate, struct tensor t)
+{
+    struct lowering *l = c->f.l;
+    struct tensor v =
+        graph_variable(l->g, l->real, 2, (const uint32_t[]){ c->batch, c->hidden }, "state");
+
+    graph_map_like(l->g, v, gate);
+    program_add(l->g, l->seq, program_copy(l->g, t, v));
+    return v;
+}
+
+/* The loop: returns h of all steps, and sets the state to the last one. */
+static struct tensor loop(const struct cell *c, struct state *s)
+{
+    struct lowering *l = c->f.l;
+    struct graph *g = l->g;
+    const uint32_t shape[] = { c->gates, c->batch, c->hidden };
+    uint32_t n = c->batch * c->hidden;
+    struct row_loop turns = op_row_loop(g, c->steps, "step");
+    struct loop_rows in = op_loop_rows(g, &turns, l->real, c->gates, n, "in");
+    struct loop_rows out = op_loop_rows(g, &turns, l->real, 1, n, "h");
+    struct program all = l->seq, body = program_sequence(g);
+    struct tensor x = tensor_reshape(g, c->in, 3, (const uint32_t[]){ c->steps, c->gates, n });
+    struct state next;
+    int has_c = op_node_is(c->n, "LSTM");
+
+    program_add(g, all, program_copy(g, x, in.all));
+    x = op_row_get(g, body, &turns, &in, "x");
+    s->h = keeper(c, tensor_index(g, x, 0), s->h);
+    if (has_c)
+        s->c = keeper(c, tensor_index(g, x, 0), s->c);
+    l->seq = body;
+    next = step(c, tensor_reshape(g, x, 3, shape), s);
+    op_row_put(g, body, &turns, &out, tensor_reshape(g, next.h, 2, (const uint32_t[]){ 1, n }),
+               "h");
+    op_row_next(g, body, &turns, "next");
+    program_add(g, body, program_copy(g, next.h, s->h));
+    if (has_c)
+        program_add(g, body, program_copy(g, next.c, s->c));
+    l->seq = all;
+    program_add(g, all, program_repeat(g, c->steps, body));
+    return tensor_reshape(g, out.all, 3, (const uint32_t[]){ c->steps, c->batch, c->hidden });
+}
+
+/* h of all steps, [steps][batch][hidden], and the last state. */
+static struct tensor run(struct cell *c, struct state *s)
+{
+    struct tensor y;
+
+    begin(c);
+    *s = (struct state){ .h = initial(c, H0) };
+    if (op_node_is(c->n, "LSTM"))
+        s->c = initial(c, C0);
+    if (c->steps > 1) {
+        y = loop(c, s);
+    } else {
+        *s = step(c, tensor_index(c->f.l->g, c->in, 0), s);
+        y = tensor_reshape(c->f.l->g, s->h, 3, (const uint32_t[]){ 1, c->batch, c->hidden });
+    }
+    return c->reverse ? backwards(c->f.l, y) : y;
 }
 
 /* ---- the family ---- */
 
-/* part[k], each [batch][hidden], one after the other as a first dimension. */
-static struct tensor stacked(struct lowering *l, const struct tensor *part, uint32_t count)
+/* part[k] of both directions as one with the direction as dimension `dim`. */
+static struct tensor of_both(struct lowering *l, const struct tensor *part, uint32_t count,
+                             unsigned dim)
 {
-    struct tensor *row = emu_alloc(count, sizeof(*row)), t = part[0];
-    const uint32_t *s = tensor_shape(l->g, part[0]);
-    const uint32_t one[] = { 1, s[0], s[1] };
+    uint32_t shape[OP_RANK_MAX];
+    unsigned rank = tensor_rank(l->g, part[0]);
+    struct tensor wide[2];
 
-    if (!row) {
-        graph_fail(l->g, EMU_NO_MEMORY, "%u steps", count);
-        return t;
-    }
+    for (unsigned k = 0; k <= rank; k++)
+        shape[k] = k == dim ? 1 : tensor_shape(l->g, part[0])[k > dim ? k - 1 : k];
     for (uint32_t k = 0; k < count; k++)
-        row[k] = tensor_reshape(l->g, part[k], 3, one);
-    t = count > 1 ? tensor_concat(l->g, row, count, 0) : row[0];
-    emu_free(row);
-    return t;
+        wide[k] = tensor_reshape(l->g, part[k], rank + 1, shape);
+    return count > 1 ? tensor_concat(l->g, wide, count, dim) : wide[0];
+}
+
+static void set_result(struct lowering *l, const struct op_node *n, uint32_t k, struct tensor t)
+{
+    if (k >= n->outs || n->out[k] == OP_NONE)
+        return;
+    lower_set_view(l, n->out[k], t);
+    lower_pin(l, n->out[k]);
+}
+
+static struct cell cell_of(struct lowering *l, const struct op_node *n, uint32_t direction)
+{
+    struct op_call c = lower_call(l, n);
+    const struct op_shape *x = lower_shape(l, n->in[X]), *r = lower_shape(l, n->in[R]);
+    int batch_first = (int)op_int(&c, "layout");
+
+    return (struct cell){ .f = { l, n->name },
+                          .n = n,
+                          .direction = direction,
+                          .steps = x->dim[batch_first],
+                          .batch = x->dim[!batch_first],
+                          .hidden = r->dim[2],
+                          .gates = gates_of(n),
+                          .reverse = direction || op_is(&c, "direction", "reverse"),
+                          .batch_first = batch_first,
+                          .linear_before_reset = op_knows(&c, "linear_before_reset") &&
+                                                 op_int(&c, "linear_before_reset") };
 }
 
 enum emu_status lower_recurrent(struct lowering *l, const struct node_group *group,
                                 const struct op_node *n)
 {
-    struct op_call c = lower_call(l, n);
-    const struct op_shape *x = lower_shape(l, n->in[0]), *r = lower_shape(l, n->in[2]);
-    uint32_t directions = r->dim[0], steps = x->dim[0];
-    struct tensor *y = emu_alloc((size_t)directions * steps, sizeof(*y)), h[2], state[2], all[2];
-    static const unsigned inner[] = { 1, 0, 2, 3 };
+    static const unsigned batch_steps[] = { 1, 0, 2 };
+    uint32_t directions = lower_shape(l, n->in[R])->dim[0];
+    struct tensor y[2], h[2], c[2];
+    int batch_first = 0;
 
     (void)group;
-    if (!y)
-        return FAIL(NO_MEMORY, "%s", n->name);
     for (uint32_t d = 0; d < directions; d++) {
-        struct cell cell = { .f = { l, n->name },
-                             .steps = steps,
-                             .batch = x->dim[1],
-                             .hidden = r->dim[2],
-                             .gates = gates_of(n),
-                             .linear_before_reset = op_knows(&c, "linear_before_reset") &&
-                                                    op_int(&c, "linear_before_reset") };
+        struct cell cell = cell_of(l, n, d);
+        struct state s;
 
-        run(&cell, n, d, d || op_is(&c, "direction", "reverse"), y + (size_t)d * steps, &h[d],
-            &state[d]);
-        all[d] = stacked(l, y + (size_t)d * steps, steps);
-        all[d] = tensor_reshape(l->g, all[d], 4,
-                                (const uint32_t[]){ 1, steps, cell.batch, cell.hidden });
+        batch_first = cell.batch_first;
+        y[d] = run(&cell, &s);
+        h[d] = s.h;
+        c[d] = s.c;
+        if (batch_first)
+            y[d] = tensor_transpose(l->g, y[d], batch_steps);
     }
-    emu_free(y);
     if (graph_status(l->g) != EMU_OK)
         return EMU_OK;
-    if (n->out[0] != OP_NONE) {
-        struct tensor t = directions > 1 ? tensor_concat(l->g, all, 2, 0) : all[0];
-
-        lower_set_view(l, n->out[0], tensor_transpose(l->g, t, inner));
-        lower_pin(l, n->out[0]);
-    }
-    if (n->outs > 1 && n->out[1] != OP_NONE) {
-        lower_set_view(l, n->out[1], stacked(l, h, directions));
-        lower_pin(l, n->out[1]);
-    }
-    if (n->outs > 2 && n->out[2] != OP_NONE)
-        lower_set_view(l, n->out[2], stacked(l, state, directions));
+    set_result(l, n, 0, of_both(l, y, directions, batch_first ? 2 : 1));
+    set_result(l, n, 1, of_both(l, h, directions, batch_first ? 1 : 0));
+    if (n->outs > 2)
+        set_result(l, n, 2, of_both(l, c, directions, batch_first ? 1 : 0));
     return EMU_OK;
+}
+
+/* Whether all sequences are as long as the input. */
+static int are_full(const struct op_graph *g, const struct op_node *n, uint32_t steps)
+{
+    struct op_tensor t;
+    int full = 1;
+
+    if (!op_value_constant_kind(&g->value[n->in[LENGTHS]]) ||
+        op_value_read(g, n->in[LENGTHS], &t) != EMU_OK)
+        return 0;
+    for (uint64_t k = 0; k < op_shape_count(&t.shape); k++)
+        full &= t.i[k] == (int64_t)steps;
+    op_tensor_free(&t);
+    return full;
 }
 
 const char *recurrent_obstacle(const struct op_graph *g, const struct op_node *n)
@@ -242,13 +428,11 @@ const char *recurrent_obstacle(const struct op_graph *g, const struct op_node *n
         if (strcmp(name[k], want))
             return "functions of gates that are not the usual ones";
     }
-    if (has(n, 4))
-        return "lengths of sequences";
-    if (has(n, 7))
-        return "peepholes";
+    if (has(n, LENGTHS) && !are_full(g, n, g->value[n->in[X]].shape.dim[op_int(&c, "layout")]))
+        return "sequences of different lengths";
     if (op_has(&c, "clip"))
         return "clipping";
     if (op_knows(&c, "input_forget") && op_int(&c, "input_forget"))
         return "coupled gates";
-    return op_int(&c, "layout") ? "the batch as first dimension" : NULL;
+    return NULL;
 }

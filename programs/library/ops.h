@@ -121,6 +121,12 @@ struct tensor op_transpose(struct graph *g, struct program seq, struct tensor t,
  * batch, make the batch rows of one product. */
 struct tensor op_product(struct graph *g, struct program seq, struct tensor a, struct tensor b,
                          const char *name);
+/* The right operand b [1][k][n] for products with m rows that a loop computes again and again: a
+ * copy, made in seq, that lies where op_product() uses it. If several tiles would use the same part
+ * of it, or the batch is not 1, it is b itself. */
+struct tensor op_product_hold(struct graph *g, struct program seq, uint32_t m, struct tensor b,
+                              const char *name);
+
 /* ---- the rows of a matrix ----
  *
  * t is [r][n], f16 or f32 and not empty; any view will do, so an operation over other dimensions
@@ -140,6 +146,34 @@ struct tensor op_row_softmax(struct graph *g, struct program seq, struct tensor 
  * tiles that have the column. */
 struct tensor op_row_norm(struct graph *g, struct program seq, struct tensor t, enum row_axis axis,
                           const float *gamma, const float *beta, float eps, const char *name);
+
+/* ---- loops over rows ----
+ *
+ * For the body of a program_repeat() that runs once for each row: it takes a row of some matrices
+ * and stores one in others, so its code and its exchanges are there once, however many rows there
+ * are. A tile has the same columns of all rows, and a counter that says which row is next; the
+ * counters are 0 before and after the loop. */
+struct row_loop {
+    uint32_t rows; /* above 0 */
+    struct tensor at;
+};
+/* Rows of k parts of n elements, f16 or f32, k and n above 0; column j of all parts lies on the
+ * tile of column j of the others. Contents are undefined until written. */
+struct loop_rows {
+    struct tensor all;   /* [rows][k][n] */
+    struct tensor parts; /* [tiles][rows][k][columns of a tile] */
+};
+struct row_loop op_row_loop(struct graph *g, uint32_t rows, const char *name);
+struct loop_rows op_loop_rows(struct graph *g, const struct row_loop *l, enum elem e, uint32_t k,
+                              uint32_t n, const char *name);
+/* The next row, a new variable [k][n] where it lies. */
+struct tensor op_row_get(struct graph *g, struct program seq, const struct row_loop *l,
+                         const struct loop_rows *r, const char *name);
+/* Stores [k][n] as the next row. */
+void op_row_put(struct graph *g, struct program seq, const struct row_loop *l,
+                const struct loop_rows *r, struct tensor row, const char *name);
+/* Ends the body: all counters go on. */
+void op_row_next(struct graph *g, struct program seq, const struct row_loop *l, const char *name);
 
 /* An operand of a matrix product, in the layout and on the tiles that its plan wants. Two views of
  * one variable: the matrix, and the plan's blocks in order, flat, which the product reads. */

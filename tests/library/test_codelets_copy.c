@@ -154,6 +154,51 @@ static void test_copy_list(void **state)
     list_all("copy_list_8", 8);
 }
 
+/* ---- rows by number ---- */
+
+static void rows_all(const char *name, uint32_t vector)
+{
+    static const uint32_t vectors[] = { 0, 1, 2, 5, 6, 7, 11, 12, 13, 100 };
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", name);
+    struct codelet_case c = codelet_case("row", 1);
+
+    for (uint32_t i = 0; i < 4 * EMU_COUNT_OF(vectors); i++) {
+        uint32_t n = vectors[i / 4] * vector, rows = 1 + i % 4 * 3, at = i % 4 * 2;
+
+        next_case(&c);
+        c.elements[row_get__row] = n;
+        c.elements[row_get__rows] = rows * n;
+        c.elements[row_get__at] = 1;
+        c.data[row_get__at] = &at;
+        c.phase[row_get__rows] = i % 2 * 8;
+        c.phase[row_get__row] = i / 2 % 2 * 8;
+        c.phase[row_get__at] = i % 3 * 4;
+        kernel_fixture_call(rig, &c);
+        assert_int_equal(rig->cycles, rig->formula);
+    }
+    kernel_fixture_free(rig);
+}
+
+static void test_rows(void **state)
+{
+    struct kernel_fixture *rig = kernel_fixture_new("mk2", "row_next");
+    struct codelet_case c = codelet_case("next", 1);
+
+    (void)state;
+    rows_all("row_get_f16", 4);
+    rows_all("row_get_f32", 2);
+    rows_all("row_put_f16", 4);
+    rows_all("row_put_f32", 2);
+    c.elements[row_next__at] = 1;
+    for (uint32_t at = 0; at < 5; at++) {
+        c.data[row_next__at] = &at;
+        c.value[row_next__rows] = 5;
+        kernel_fixture_call(rig, &c);
+        assert_int_equal(rig->cycles, rig->formula);
+    }
+    kernel_fixture_free(rig);
+}
+
 /* ---- transposes ---- */
 
 static void test_transpose16(void **state)
@@ -213,7 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fill),      cmocka_unit_test(test_copy),
         cmocka_unit_test(test_copy_list), cmocka_unit_test(test_transpose16),
-        cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_transpose), cmocka_unit_test(test_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
