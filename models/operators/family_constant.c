@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/operators/op_families.h"
 #include "models/operators/op_move.h"
 
 /* A number of either kind, as tensors keep it. */
@@ -305,4 +306,5 @@ static enum emu_status constant_ref(struct op_call *c, const struct op_tensor *c
 
 const struct op_family family_constant = { .name = "constant",
                                            .infer = constant_infer,
-                                           .ref = constant_ref };
+                                           .ref = constant_ref,
+                                           .gradient = gradient_constant_node };

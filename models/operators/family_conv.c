@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "models/operators/op_families.h"
 #include "models/operators/op_window.h"
 
 /* Positions and terms that are gathered together (16 KiB, which stay in the first-level cache), and
@@ -297,5 +298,5 @@ static enum emu_status conv_ref(struct op_call *c, const struct op_tensor *const
 }
 
 const struct op_family family_conv = {
-    .name = "conv", .infer = conv_infer, .ref = conv_ref, .dense = 1
+    .name = "conv", .infer = conv_infer, .ref = conv_ref, .dense = 1, .gradient = gradient_conv_node
 };

@@ -1,5 +1,5 @@
-/* family_gather.c - elements by their indices: Gather, GatherElements, GatherND; ScatterElements,
- * ScatterND; TopK and NonZero, which make indices.
+/* family_gather.c - elements by their indices: Gather and its gradient, GatherElements, GatherND;
+ * ScatterElements, ScatterND; TopK and NonZero, which make indices.
  *
  * Negative indices count from the end. An index outside the dimension, which is an error in ONNX,
  * is clamped to it.
@@ -66,6 +66,51 @@ static enum emu_status gather(struct op_call *c, const struct op_tensor *x,
         }
     }
     return EMU_OK;
+}
+
+/* --- GatherGradient: adds up dy where Gather read it ---------------------------------------- */
+
+/* Which dimensions of dy are those of the indices. */
+static enum emu_status infer_gather_gradient(struct op_call *c)
+{
+    const struct op_shape *indices = c->in[0], *dy = c->in[1];
+    int64_t axis = op_int(c, "axis"), size = op_int(c, "size");
+
+    if (axis < 0 || axis + indices->rank > dy->rank)
+        return op_refuse(c, "axis %lld of a gradient of %u dimensions", (long long)axis, dy->rank);
+    for (unsigned d = 0; d < indices->rank; d++) {
+        if (dy->dim[axis + d] != indices->dim[d])
+            return op_refuse(c, "dimension %lld is %u, of %u indices", (long long)axis + d,
+                             dy->dim[axis + d], indices->dim[d]);
+    }
+    c->out[0] = (struct op_shape){ .type = dy->type, .rank = dy->rank - indices->rank + 1 };
+    if (c->out[0].rank > OP_RANK_MAX || size < 0)
+        return op_refuse(c, "a result of %u dimensions, %lld long", c->out[0].rank,
+                         (long long)size);
+    memcpy(c->out[0].dim, dy->dim, (size_t)axis * sizeof(*dy->dim));
+    memcpy(c->out[0].dim + axis + 1, dy->dim + axis + indices->rank,
+           (dy->rank - (size_t)axis - indices->rank) * sizeof(*dy->dim));
+    TRY(op_dim(c, (uint64_t)size, &c->out[0].dim[axis]));
+    return check_empty(c, indices, c->out[0].dim[axis]);
+}
+
+static void gather_gradient(const struct op_call *c, const struct op_tensor *indices,
+                            const struct op_tensor *dy, struct op_tensor *out)
+{
+    unsigned axis = (unsigned)op_int(c, "axis");
+    uint32_t size = out->shape.dim[axis];
+    uint64_t n = op_shape_count(&indices->shape), outer = op_shape_span(&out->shape, 0, axis);
+    uint64_t inner = op_shape_span(&out->shape, axis + 1, out->shape.rank);
+    const double *from = dy->f;
+
+    for (uint64_t o = 0; o < outer; o++) {
+        for (uint64_t k = 0; k < n; k++, from += inner) {
+            double *to = out->f + (o * size + index_of(indices->i[k], size)) * inner;
+
+            for (uint64_t j = 0; j < inner; j++)
+                to[j] += from[j];
+        }
+    }
 }
 
 /* --- elements: indices replace one coordinate --------------------------------------------- */
@@ -440,6 +485,7 @@ static enum emu_status gather_infer(struct op_call *c)
 {
     return op_named(c, "Gather")            ? infer_gather(c)
            : op_named(c, "GatherElements")  ? infer_gather_elements(c)
+           : op_named(c, "GatherGradient")  ? infer_gather_gradient(c)
            : op_named(c, "GatherND")        ? infer_gather_nd(c)
            : op_named(c, "ScatterElements") ? infer_scatter_elements(c)
            : op_named(c, "ScatterND")       ? infer_scatter_nd(c)
@@ -458,14 +504,18 @@ static enum emu_status gather_ref(struct op_call *c, const struct op_tensor *con
         return gather_nd(c, in[0], in[1], &out[0]);
     if (op_named(c, "TopK"))
         return top_k(c, in[0], out);
+    if (op_named(c, "GatherGradient")) {
+        gather_gradient(c, in[0], in[1], &out[0]);
+        return EMU_OK;
+    }
     if (op_named(c, "NonZero"))
         return non_zero(c, &out[0]);
     return scatter(c, in, &out[0]);
 }
 
-const struct op_family family_gather = { .name = "gather",
-                                         .infer = gather_infer,
-                                         .ref = gather_ref };
+const struct op_family family_gather = {
+    .name = "gather", .infer = gather_infer, .ref = gather_ref, .gradient = gradient_gather_node
+};
 
 /* --- older versions ----------------------------------------------------------------------- */
 

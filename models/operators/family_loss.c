@@ -1,5 +1,6 @@
 /* family_loss.c - NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: of scores [items][classes]
- * [positions..] and, for each item and position, the class that is right.
+ * [positions..] and, for each item and position, the class that is right. CrossEntropy has targets
+ * in its place: a number for each class, which add up to 1.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +10,12 @@
 
 static int from_scores(const struct op_call *c)
 {
-    return !strcmp(c->row->name, "SoftmaxCrossEntropyLoss");
+    return strcmp(c->row->name, "NegativeLogLikelihoodLoss") != 0;
+}
+
+static int has_targets(const struct op_call *c)
+{
+    return op_named(c, "CrossEntropy");
 }
 
 static enum emu_status loss_infer(struct op_call *c)
@@ -22,7 +28,9 @@ static enum emu_status loss_infer(struct op_call *c)
     each.dim[each.rank++] = x->dim[0];
     for (unsigned k = 2; k < x->rank; k++)
         each.dim[each.rank++] = x->dim[k];
-    if (!op_shape_equal(&each, labels))
+    if (has_targets(c) && !op_shape_equal(x, labels))
+        return op_refuse(c, "the targets' dimensions are not those of the scores");
+    if (!has_targets(c) && !op_shape_equal(&each, labels))
         return op_refuse(c, "the labels' dimensions are not those of the scores without classes");
     if (op_given(c, 2) && (c->in[2]->rank != 1 || c->in[2]->dim[0] != x->dim[1]))
         return op_refuse(c, "input 2 is not a list of %u, one for each class", x->dim[1]);
@@ -60,6 +68,37 @@ static double weight_of(const struct op_call *c, int64_t label, uint32_t classes
     return weight ? weight->f[label] : 1;
 }
 
+/* - sum of target times logarithm of the probability, of each lane. */
+static enum emu_status targets_ref(struct op_call *c, const struct op_tensor *const *in,
+                                   struct op_tensor *out)
+{
+    int each = op_is(c, "reduction", "none");
+    struct op_lanes x, t;
+    enum emu_status s = op_lanes_new(c->in[0], 1u << 1, &x);
+    double sum = 0;
+
+    t = (struct op_lanes){ .count = 0 };
+    if (s == EMU_OK)
+        s = op_lanes_new(c->in[0], 1u << 1, &t);
+    for (uint64_t k = 0; s == EMU_OK && k < x.count; k++) {
+        double loss = 0;
+
+        op_lane_read(&x, k, in[0]);
+        op_lane_read(&t, k, in[1]);
+        log_softmax(x.f, x.length);
+        for (uint64_t j = 0; j < x.length; j++)
+            loss -= t.f[j] == 0 ? 0 : t.f[j] * x.f[j];
+        if (each)
+            out->f[k] = loss;
+        sum += loss;
+    }
+    if (!each)
+        out->f[0] = op_is(c, "reduction", "mean") ? sum / (double)x.count : sum;
+    op_lanes_free(&x);
+    op_lanes_free(&t);
+    return s;
+}
+
 static enum emu_status loss_ref(struct op_call *c, const struct op_tensor *const *in,
                                 struct op_tensor *out)
 {
@@ -70,6 +109,8 @@ static enum emu_status loss_ref(struct op_call *c, const struct op_tensor *const
     struct op_lanes l = { .count = 0 };
     enum emu_status s = EMU_OK;
 
+    if (has_targets(c))
+        return targets_ref(c, in, out);
     if (op_shape_count(c->in[1]))
         s = op_lanes_new(c->in[0], 1u << 1, &l);
     for (uint64_t k = 0; s == EMU_OK && k < l.count; k++) {
@@ -93,4 +134,6 @@ static enum emu_status loss_ref(struct op_call *c, const struct op_tensor *const
     return s;
 }
 
-const struct op_family family_loss = { .name = "loss", .infer = loss_infer, .ref = loss_ref };
+const struct op_family family_loss = {
+    .name = "loss", .infer = loss_infer, .ref = loss_ref, .gradient = gradient_loss_node
+};

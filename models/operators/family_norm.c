@@ -1,4 +1,4 @@
-/* family_norm.c - normalization: BatchNormalization in inference, GroupNormalization,
+/* family_norm.c - normalization: BatchNormalization, GroupNormalization,
  * InstanceNormalization, LayerNormalization, LpNormalization, LRN, MeanVarianceNormalization.
  * Variances are those of the population and computed in two passes.
  */
@@ -45,13 +45,63 @@ static enum emu_status batch_infer(struct op_call *c)
 {
     uint64_t elements;
 
-    if (op_int(c, "training_mode") || c->outs > 1)
-        return op_refuse(c, "training mode: only inference is built");
+    if (!op_int(c, "training_mode") && c->outs > 1)
+        return op_refuse(c, "statistics are results of the training mode only");
     if (!c->in[0]->rank)
         return op_refuse(c, "of a single number");
     for (uint32_t k = 1; k < c->ins; k++)
         TRY(check_channels(c, k, batch_channels(c->in[0], &elements)));
     c->out[0] = *c->in[0];
+    for (uint32_t k = 1; k < c->outs; k++)
+        c->out[k] = *c->in[2 + k];
+    return EMU_OK;
+}
+
+/* Mean and variance of a channel over the batch. */
+static void batch_moments(const struct op_tensor *x, uint64_t channel, uint64_t channels,
+                          uint64_t elements, double *mean, double *variance)
+{
+    uint64_t count = op_shape_count(&x->shape), items = count / (channels * elements);
+    double n = (double)(items * elements), sum = 0, squares = 0;
+
+    for (uint64_t i = channel * elements; i < count; i += channels * elements) {
+        for (uint64_t k = i; k < i + elements; k++)
+            sum += x->f[k];
+    }
+    *mean = sum / n;
+    for (uint64_t i = channel * elements; i < count; i += channels * elements) {
+        for (uint64_t k = i; k < i + elements; k++)
+            squares += (x->f[k] - *mean) * (x->f[k] - *mean);
+    }
+    *variance = squares / n;
+}
+
+/* With the batch's own statistics, of which running averages take a share. */
+static enum emu_status batch_train(struct op_call *c, const struct op_tensor *const *in,
+                                   struct op_tensor *out)
+{
+    double epsilon = op_float(c, "epsilon"), momentum = op_float(c, "momentum");
+    uint64_t elements, count = op_shape_count(c->in[0]);
+    int64_t channels = batch_channels(c->in[0], &elements);
+
+    if (!count)
+        return EMU_OK;
+#pragma omp parallel for if (count >= PARALLEL_MIN)
+    for (int64_t ch = 0; ch < channels; ch++) {
+        uint64_t step = (uint64_t)channels * elements;
+        double moment[2], factor;
+
+        batch_moments(in[0], (uint64_t)ch, (uint64_t)channels, elements, &moment[0], &moment[1]);
+        factor = in[1]->f[ch] / sqrt(moment[1] + epsilon);
+        for (uint64_t i = (uint64_t)ch * elements; i < count; i += step) {
+            for (uint64_t k = i; k < i + elements; k++)
+                out[0].f[k] = (in[0]->f[k] - moment[0]) * factor + in[2]->f[ch];
+        }
+        for (uint32_t k = 1; k < c->outs; k++) {
+            if (out[k].any)
+                out[k].f[ch] = in[2 + k]->f[ch] * momentum + moment[k - 1] * (1 - momentum);
+        }
+    }
     return EMU_OK;
 }
 
@@ -64,6 +114,8 @@ static enum emu_status batch_ref(struct op_call *c, const struct op_tensor *cons
     uint32_t channels = batch_channels(c->in[0], &elements);
     int64_t rows = elements ? (int64_t)(op_shape_count(c->in[0]) / elements) : 0;
 
+    if (op_int(c, "training_mode"))
+        return batch_train(c, in, out);
 #pragma omp parallel for if (rows * (int64_t)elements >= PARALLEL_MIN)
     for (int64_t i = 0; i < rows; i++) {
         uint64_t ch = (uint64_t)i % channels, first = (uint64_t)i * elements;
@@ -404,7 +456,9 @@ static enum emu_status norm_ref(struct op_call *c, const struct op_tensor *const
     return norm_of(c)->ref(c, in, out);
 }
 
-const struct op_family family_norm = { .name = "norm", .infer = norm_infer, .ref = norm_ref };
+const struct op_family family_norm = {
+    .name = "norm", .infer = norm_infer, .ref = norm_ref, .gradient = gradient_norm_node
+};
 
 /* --- older versions of BatchNormalization ------------------------------------------------- */
 

@@ -1,9 +1,10 @@
-/* family_pool.c - MaxPool, AveragePool, LpPool, and their global forms, whose window is the whole
- * plane.
+/* family_pool.c - MaxPool, AveragePool, LpPool, their global forms, whose window is the whole
+ * plane, and the gradients of the first two.
  *
  * Padding is never the largest, adds nothing to sums, and counts in averages only if
  * count_include_pad says so; what ceil_mode adds behind the padding never counts. A window that
- * sees no input (dilated, over padding) is the least number of its type, its index -1.
+ * sees no input (dilated, over padding) is the least number of its type, its index -1. The gradient
+ * of MaxPool goes to the first of the largest.
  */
 #include <math.h>
 #include <string.h>
@@ -44,9 +45,9 @@ static enum emu_status read_global(struct op_call *c, struct op_window *w)
     return EMU_OK;
 }
 
-static enum emu_status read_window(struct op_call *c, struct op_window *w)
+static enum emu_status read_window(struct op_call *c, const struct op_shape *x, struct op_window *w)
 {
-    TRY(op_window_read(c, c->in[0], NULL, w));
+    TRY(op_window_read(c, x, NULL, w));
     TRY(op_window_forward(c, op_knows(c, "ceil_mode") && op_int(c, "ceil_mode"), w));
     for (unsigned d = 0; d < w->dims; d++) {
         int64_t reach = op_window_reach(w, d);
@@ -69,24 +70,64 @@ static enum emu_status read_type(struct op_call *c, struct pool *v)
     return EMU_OK;
 }
 
-static enum emu_status pool_read(struct op_call *c, struct pool *v)
+/* x: what is pooled. */
+static enum emu_status pool_read(struct op_call *c, const struct op_shape *x, struct pool *v)
 {
     const char *name = c->row->name;
     int global = !strncmp(name, "Global", 6);
 
     name += global ? 6 : 0;
-    *v = (struct pool){ .kind = !strcmp(name, "MaxPool")  ? POOL_MAX
-                                : !strcmp(name, "LpPool") ? POOL_LP
-                                                          : POOL_AVERAGE };
+    *v = (struct pool){ .kind = !strncmp(name, "MaxPool", 7) ? POOL_MAX
+                                : !strcmp(name, "LpPool")    ? POOL_LP
+                                                             : POOL_AVERAGE };
     TRY(read_type(c, v));
     if (global)
         TRY(read_global(c, &v->w));
     else
-        TRY(read_window(c, &v->w));
+        TRY(read_window(c, x, &v->w));
     v->with_padding = op_knows(c, "count_include_pad") && op_int(c, "count_include_pad");
     v->column_major = op_knows(c, "storage_order") && op_int(c, "storage_order");
     v->p = v->kind == POOL_LP ? op_int(c, "p") : 1;
     return v->p < 1 ? op_refuse(c, "p %lld is below 1", (long long)v->p) : EMU_OK;
+}
+
+static int is_gradient(const struct op_call *c)
+{
+    return op_named(c, "MaxPoolGradient") || op_named(c, "AveragePoolGradient");
+}
+
+/* What was pooled, of a gradient. */
+static enum emu_status pooled_shape(struct op_call *c, struct op_shape *x)
+{
+    const struct op_shape *dy = c->in[c->ins - 1];
+    struct op_shape plane;
+
+    *x = *c->in[0];
+    if (dy->rank < 3)
+        return op_refuse(c, "of %u dimensions: batch, channels and one more are needed", dy->rank);
+    if (op_named(c, "MaxPoolGradient"))
+        return EMU_OK;
+    TRY(op_dims(c, "input_shape", &plane));
+    if (plane.rank + 2 != dy->rank)
+        return op_refuse(c, "input_shape has %u numbers, expected %u", plane.rank, dy->rank - 2);
+    *x = *dy;
+    for (unsigned d = 0; d < plane.rank; d++)
+        x->dim[2 + d] = plane.dim[d];
+    return EMU_OK;
+}
+
+static enum emu_status gradient_infer(struct op_call *c)
+{
+    const struct op_shape *dy = c->in[c->ins - 1];
+    struct op_shape want;
+    struct pool v;
+
+    TRY(pooled_shape(c, &c->out[0]));
+    TRY(pool_read(c, &c->out[0], &v));
+    want = op_window_shape(&v.w, dy->type, c->out[0].dim[0], c->out[0].dim[1]);
+    return op_shape_equal(&want, dy)
+               ? EMU_OK
+               : op_refuse(c, "the gradient has not the dimensions of the pool's result");
 }
 
 static enum emu_status pool_infer(struct op_call *c)
@@ -94,7 +135,9 @@ static enum emu_status pool_infer(struct op_call *c)
     const struct op_shape *x = c->in[0];
     struct pool v;
 
-    TRY(pool_read(c, &v));
+    if (is_gradient(c))
+        return gradient_infer(c);
+    TRY(pool_read(c, x, &v));
     c->out[0] = op_window_shape(&v.w, x->type, x->dim[0], x->dim[1]);
     if (c->outs > 1) {
         c->out[1] = c->out[0];
@@ -162,6 +205,37 @@ static void take(const struct pool *v, double x, uint64_t element, struct found 
     }
 }
 
+/* Row `row` of what a window sees: its first element of the plane. */
+static uint64_t row_at(const struct op_window *w, const struct view *at, uint64_t row)
+{
+    unsigned last = w->dims - 1;
+    uint64_t step = (uint64_t)w->in[last], element = (uint64_t)at->first[last];
+
+    for (unsigned d = last; d-- > 0;) {
+        uint64_t k = row % (uint64_t)at->count[d];
+
+        row /= (uint64_t)at->count[d];
+        element += ((uint64_t)at->first[d] + k * (uint64_t)w->dilation[d]) * step;
+        step *= (uint64_t)w->in[d];
+    }
+    return element;
+}
+
+/* Adds g to all that a window sees. */
+static void deal_out(const struct pool *v, const struct view *at, double g, double *plane)
+{
+    const struct op_window *w = &v->w;
+    unsigned last = w->dims - 1;
+    uint64_t rows = at->taps ? at->taps / (uint64_t)at->count[last] : 0;
+
+    for (uint64_t row = 0; row < rows; row++) {
+        double *to = plane + row_at(w, at, row);
+
+        for (int64_t k = 0; k < at->count[last]; k++)
+            to[k * w->dilation[last]] += g;
+    }
+}
+
 /* All taps of a window in row-major order, by rows of the last dimension. plane: its first element
  * in x. */
 static struct found visit(const struct pool *v, const struct op_tensor *x, uint64_t plane,
@@ -173,15 +247,8 @@ static struct found visit(const struct pool *v, const struct op_tensor *x, uint6
     struct found f = { .most = v->least };
 
     for (uint64_t row = 0; row < rows; row++) {
-        uint64_t left = row, step = (uint64_t)w->in[last], element = (uint64_t)at->first[last];
+        uint64_t element = row_at(w, at, row);
 
-        for (unsigned d = last; d-- > 0;) {
-            uint64_t k = left % (uint64_t)at->count[d];
-
-            left /= (uint64_t)at->count[d];
-            element += ((uint64_t)at->first[d] + k * (uint64_t)w->dilation[d]) * step;
-            step *= (uint64_t)w->in[d];
-        }
         for (int64_t k = 0; k < at->count[last]; k++, element += (uint64_t)w->dilation[last])
             take(v, op_tensor_number(x, plane + element), element, &f);
     }
@@ -233,6 +300,44 @@ static void pool_plane(const struct pool *v, uint64_t i, const struct op_tensor 
     }
 }
 
+/* The gradients of a plane's windows go to its first largest element, or in equal shares to what
+ * they see. */
+static void plane_back(const struct pool *v, uint64_t i, const struct op_tensor *x,
+                       const struct op_tensor *dy, struct op_tensor *dx)
+{
+    uint64_t plane = i * op_window_span(&v->w, v->w.in), outs = op_window_span(&v->w, v->w.out);
+
+    for (uint64_t o = 0; o < outs; o++) {
+        double g = dy->f[i * outs + o];
+        struct view at;
+
+        look(v, o, &at);
+        if (v->kind == POOL_AVERAGE) {
+            deal_out(v, &at, g / (double)at.divisor, dx->f + plane);
+        } else {
+            struct found f = visit(v, x, plane, &at);
+
+            if (f.any)
+                dx->f[plane + f.most_at] += g;
+        }
+    }
+}
+
+static enum emu_status gradient_ref(struct op_call *c, const struct op_tensor *const *in,
+                                    struct op_tensor *out)
+{
+    const struct op_tensor *dy = in[c->ins - 1];
+    int64_t planes = (int64_t)out->shape.dim[0] * out->shape.dim[1];
+    struct pool v;
+
+    TRY(pool_read(c, &out->shape, &v));
+#pragma omp parallel for schedule(                                                                 \
+    dynamic) if (op_shape_count(&dy->shape) * op_window_span(&v.w, v.w.kernel) >= PARALLEL_MIN)
+    for (int64_t i = 0; i < planes; i++)
+        plane_back(&v, (uint64_t)i, in[0], dy, out);
+    return EMU_OK;
+}
+
 static enum emu_status pool_ref(struct op_call *c, const struct op_tensor *const *in,
                                 struct op_tensor *out)
 {
@@ -241,7 +346,9 @@ static enum emu_status pool_ref(struct op_call *c, const struct op_tensor *const
     int64_t planes = looked ? (int64_t)out->shape.dim[0] * out->shape.dim[1] : 0;
     struct pool v;
 
-    TRY(pool_read(c, &v));
+    if (is_gradient(c))
+        return op_shape_count(&out->shape) ? gradient_ref(c, in, out) : EMU_OK;
+    TRY(pool_read(c, c->in[0], &v));
     looked *= op_window_span(&v.w, v.w.kernel);
 #pragma omp parallel for schedule(dynamic) if (looked >= PARALLEL_MIN)
     for (int64_t i = 0; i < planes; i++)
@@ -250,7 +357,7 @@ static enum emu_status pool_ref(struct op_call *c, const struct op_tensor *const
 }
 
 const struct op_family family_pool = {
-    .name = "pool", .infer = pool_infer, .ref = pool_ref, .dense = 1
+    .name = "pool", .infer = pool_infer, .ref = pool_ref, .dense = 1, .gradient = gradient_pool_node
 };
 
 /* --- older versions ----------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* family_shape.c - operators that ask for the shape of their input only: Shape, Size, EyeLike. */
-#include "models/operators/operators.h"
+#include "models/operators/op_families.h"
 
 /* Shape's dimensions [*begin, *end): as given, negative ones counted from the end, clamped. */
 static void read_range(const struct op_call *c, int64_t *begin, int64_t *end)
@@ -79,6 +79,8 @@ static enum emu_status shape_ref(struct op_call *c, const struct op_tensor *cons
     return EMU_OK;
 }
 
-const struct op_family family_shape = {
-    .name = "shape", .infer = shape_infer, .ref = shape_ref, .of_shapes = 1
-};
+const struct op_family family_shape = { .name = "shape",
+                                        .infer = shape_infer,
+                                        .ref = shape_ref,
+                                        .of_shapes = 1,
+                                        .gradient = gradient_zero_node };

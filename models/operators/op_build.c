@@ -50,15 +50,17 @@ static void find_row(struct making *m)
 static void check_counts(struct making *m)
 {
     const struct op_request *r = m->r;
-    uint32_t ins = r->ins;
+    uint32_t ins = r->ins, least = m->row->ins_min;
 
+    if (!r->version && least > op_row_inputs(m->row)) /* the others are attributes */
+        least = op_row_inputs(m->row);
     while (ins && r->in[ins - 1] == OP_NONE)
         ins--;
-    if (ins < m->row->ins_min || ins > m->row->ins_max)
-        cannot(m, "%u inputs: %u to %u are expected", ins, m->row->ins_min, m->row->ins_max);
+    if (ins < least || ins > m->row->ins_max)
+        cannot(m, "%u inputs: %u to %u are expected", ins, least, m->row->ins_max);
     else if (r->outs < m->row->outs_min || r->outs > m->row->outs_max)
         cannot(m, "%u outputs: %u to %u are expected", r->outs, m->row->outs_min, m->row->outs_max);
-    for (uint32_t k = 0; !*m->why && k < m->row->ins_min; k++) {
+    for (uint32_t k = 0; !*m->why && k < least; k++) {
         if (r->in[k] == OP_NONE)
             cannot(m, "input %u is missing", k);
     }

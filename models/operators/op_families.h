@@ -12,6 +12,7 @@ extern const struct op_family family_einsum;
 extern const struct op_family family_loss;
 extern const struct op_family family_matmul;
 extern const struct op_family family_norm;
+extern const struct op_family family_norm_back;
 extern const struct op_family family_reduce;
 extern const struct op_family family_softmax;
 extern const struct op_family family_unary;
@@ -24,9 +25,12 @@ op_upgrade upgrade_dropout;
 op_upgrade upgrade_prelu;
 op_upgrade upgrade_softmax;
 
+extern const struct op_family family_slope;
+
 /* Of fields and moves. */
 extern const struct op_family family_constant;
 extern const struct op_family family_conv;
+extern const struct op_family family_conv_back;
 extern const struct op_family family_gather;
 extern const struct op_family family_pool;
 extern const struct op_family family_recurrent;
@@ -43,5 +47,13 @@ op_upgrade upgrade_tile_1;
 op_upgrade upgrade_upsample_1;
 op_upgrade upgrade_upsample_7;
 op_upgrade upgrade_upsample_9;
+
+/* Makes the gradients of a node: one for each family that has them (op_gradient.h). */
+typedef void op_gradient_node(struct op_gradient *x);
+op_gradient_node gradient_alias_node, gradient_binary_node, gradient_cast_node,
+    gradient_constant_node, gradient_conv_node, gradient_einsum_node, gradient_gather_node,
+    gradient_loss_node, gradient_matmul_node, gradient_norm_node, gradient_pool_node,
+    gradient_reduce_node, gradient_slice_node, gradient_softmax_node, gradient_unary_node,
+    gradient_view_node, gradient_zero_node;
 
 #endif

@@ -184,7 +184,9 @@ enum emu_status op_table_print(FILE *f)
 
         fprintf(f, "%-28s ", row[first]->name);
         for (next = first; next < n && !strcmp(row[next]->name, row[first]->name); next++)
-            wide += fprintf(f, "%s%u", next > first ? " " : "", row[next]->since);
+            wide += row[next]->since == OP_VERSION_OURS
+                        ? fprintf(f, "ours")
+                        : fprintf(f, "%s%u", next > first ? " " : "", row[next]->since);
         fprintf(f, "%*s %-*s", wide < 20 ? 20 - wide : 0, "", *row[next - 1]->attributes ? 11 : 0,
                 row[next - 1]->family->name);
         print_row_attrs(row[next - 1], f);

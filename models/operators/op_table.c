@@ -4,7 +4,7 @@
 
 #include "models/operators/op_families.h"
 
-enum { MANY = OP_MANY };
+enum { MANY = OP_MANY, OURS = OP_VERSION_OURS };
 #define upgrade_same NULL
 static const struct op_row table[] = {
 #define OPERATOR(name, since, ins_min, ins_max, outs_min, outs_max, types, attrs, family, upgrade) \

@@ -12,6 +12,7 @@ enum { OP_MANY = 4096 }; /* inputs or outputs of a node, at most */
 
 struct op_family;
 struct op_request;
+struct op_gradient;
 
 /* Makes what a node of an older version means of newer rows, with op_node(). As op_node(). */
 typedef enum emu_status op_upgrade(struct op_graph *g, const struct op_request *r, uint32_t *out);
@@ -32,7 +33,11 @@ struct op_row {
 const struct op_row *op_row_find(const char *name, unsigned version);
 /* All rows, in the table's order; NULL after the last one. */
 const struct op_row *op_row(unsigned i);
-enum { OP_VERSION_MIN = 1, OP_VERSION_MAX = 17 }; /* of operator sets that the table knows */
+enum {
+    OP_VERSION_MIN = 1, /* of operator sets that the table knows */
+    OP_VERSION_MAX = 17,
+    OP_VERSION_OURS = 1000 /* of rows that no operator set has */
+};
 
 /* One attribute of a row. */
 struct op_attr_spec {
@@ -135,6 +140,9 @@ struct op_family {
      * Integers wrap as their type. EMU_NO_MEMORY. */
     enum emu_status (*ref)(struct op_call *c, const struct op_tensor *const *in,
                            struct op_tensor *out);
+    /* Makes the gradients of the inputs that are wanted, or refuses (op_gradient.h). NULL: none is
+     * built. What does not depend on an input's numbers smoothly has the gradient 0. */
+    void (*gradient)(struct op_gradient *x);
     int of_shapes; /* 1: ref() reads the shapes of its inputs only (Shape, Size) */
     int alias;     /* 1: the first result is the first input (Identity, Dropout) */
     int dense;     /* 1: a result may read every input, so that folding may take long */

@@ -105,7 +105,7 @@ static enum emu_status visit(struct op_pass *p, uint32_t node, int *replaced)
     enum emu_status s;
     uint32_t by;
 
-    if (strcmp(norm->row->name, "BatchNormalization"))
+    if (strcmp(norm->row->name, "BatchNormalization") || op_int(&of_norm, "training_mode"))
         return EMU_OK;
     n = carrier(p, norm);
     if (!n)

@@ -1,0 +1,327 @@
+/* gradient_moves.c - gradients of what moves elements: they move back, and what was read several
+ * times is added up.
+ */
+#include <string.h>
+
+#include "models/operators/op_families.h"
+#include "models/operators/op_gradient.h"
+
+/* What is made of shapes and of integers only has the gradient 0. */
+void gradient_zero_node(struct op_gradient *x)
+{
+    (void)x;
+}
+
+/* --- views -------------------------------------------------------------------------------- */
+
+static void transpose_back(struct op_gradient *x)
+{
+    struct op_call c = op_attrs_of(x->g, x->n);
+    unsigned rank = gradient_shape(x, x->out[0]).rank, perm[OP_RANK_MAX];
+    const int64_t *list;
+    uint32_t n = op_ints(&c, "perm", &list);
+
+    for (unsigned d = 0; d < rank; d++)
+        perm[n ? (unsigned)list[d] : rank - 1 - d] = d;
+    x->in[0] = gradient_transpose(x, x->out[0], perm);
+}
+
+/* [a][b].. read several times along each dimension: [times][a][times][b].., summed over times, two
+ * or three dimensions at a time, since there are twice as many. */
+static void tile_back(struct op_gradient *x)
+{
+    struct op_shape s = gradient_shape(x, x->n->in[0]), now = gradient_shape(x, x->n->out[0]);
+    uint32_t dy = x->out[0];
+
+    for (unsigned d = 0; d < s.rank && dy != OP_NONE; d++) {
+        struct op_shape cut = { s.type, 4, { 0 } };
+
+        if (now.dim[d] == s.dim[d])
+            continue;
+        cut.dim[0] = (uint32_t)op_shape_span(&now, 0, d);
+        cut.dim[1] = s.dim[d] ? now.dim[d] / s.dim[d] : 0;
+        cut.dim[2] = s.dim[d];
+        cut.dim[3] = (uint32_t)op_shape_span(&now, d + 1, s.rank);
+        now.dim[d] = s.dim[d];
+        dy = gradient_reduce(x, "ReduceSum", gradient_reshape(x, dy, cut), 1u << 1);
+        dy = gradient_reshape(x, dy, now);
+    }
+    x->in[0] = dy;
+}
+
+/* DepthToSpace whose blocks lie in the channels' last places: [n][c][h][b][w][b] back to
+ * [n][c][b][b][h][w]. */
+static uint32_t columns_first_back(struct op_gradient *x, uint32_t b)
+{
+    static const unsigned perm[] = { 0, 1, 3, 5, 2, 4 };
+    const struct op_shape s = gradient_shape(x, x->n->in[0]);
+    struct op_shape six = { s.type, 6, { s.dim[0], s.dim[1] / (b * b), s.dim[2], b, s.dim[3], b } };
+
+    return gradient_reshape(x, gradient_transpose(x, gradient_reshape(x, x->out[0], six), perm), s);
+}
+
+static void blocks_back(struct op_gradient *x)
+{
+    struct op_call c = op_attrs_of(x->g, x->n);
+    const struct op_named_attr size = gradient_int("blocksize", op_int(&c, "blocksize"));
+
+    if (gradient_is(x, "SpaceToDepth"))
+        x->in[0] = gradient_node(x, "DepthToSpace", x->out, 1, &size, 1);
+    else if (op_is(&c, "mode", "CRD"))
+        x->in[0] = columns_first_back(x, (uint32_t)size.attr.i);
+    else
+        x->in[0] = gradient_node(x, "SpaceToDepth", x->out, 1, &size, 1);
+}
+
+void gradient_view_node(struct op_gradient *x)
+{
+    const struct op_shape s = gradient_shape(x, x->n->in[0]);
+
+    if (gradient_is(x, "Transpose"))
+        transpose_back(x);
+    else if (gradient_is(x, "Expand"))
+        x->in[0] = gradient_sum_to(x, x->out[0], s);
+    else if (gradient_is(x, "Tile"))
+        tile_back(x);
+    else if (gradient_is(x, "DepthToSpace") || gradient_is(x, "SpaceToDepth"))
+        blocks_back(x);
+    else
+        x->in[0] = gradient_reshape(x, x->out[0], s);
+}
+
+/* --- what is made ------------------------------------------------------------------------- */
+
+/* Trilu keeps a triangle; the others read no floats. */
+void gradient_constant_node(struct op_gradient *x)
+{
+    struct op_call c = op_attrs_of(x->g, x->n);
+
+    if (gradient_is(x, "Trilu"))
+        x->in[0] =
+            gradient_node(x, "Trilu", x->out, 1,
+                          (struct op_named_attr[]){ gradient_int("k", op_int(&c, "k")),
+                                                    gradient_int("upper", op_int(&c, "upper")) },
+                          2);
+}
+
+/* --- parts -------------------------------------------------------------------------------- */
+
+/* A part of a value along an axis. */
+static uint32_t part(struct op_gradient *x, uint32_t value, int64_t axis, int64_t first,
+                     int64_t count)
+{
+    const int64_t end = first + count;
+
+    return gradient_node(x, "Slice", &value, 1,
+                         (struct op_named_attr[]){ gradient_ints("starts", &first, 1),
+                                                   gradient_ints("ends", &end, 1),
+                                                   gradient_ints("axes", &axis, 1) },
+                         3);
+}
+
+static void concat_back(struct op_gradient *x, unsigned axis)
+{
+    int64_t first = 0;
+
+    for (unsigned k = 0; k < x->n->ins; k++) {
+        int64_t count = gradient_shape(x, x->n->in[k]).dim[axis];
+
+        if (x->wanted[k])
+            x->in[k] = part(x, x->out[0], axis, first, count);
+        first += count;
+    }
+}
+
+static void split_back(struct op_gradient *x, unsigned axis)
+{
+    uint32_t *in = emu_alloc(x->n->outs + 1, sizeof(*in));
+
+    if (!in)
+        x->status = FAIL(NO_MEMORY, "gradients");
+    for (unsigned k = 0; in && k < x->n->outs; k++) {
+        struct op_call c = op_attrs_of(x->g, x->n);
+        struct op_shape s = gradient_shape(x, x->n->in[0]);
+        const int64_t *size;
+
+        s.dim[axis] = op_ints(&c, "split", &size) ? (uint32_t)size[k] : s.dim[axis] / x->n->outs;
+        in[k] = x->out[k] == OP_NONE ? gradient_zeros(x, s) : x->out[k];
+    }
+    if (in)
+        x->in[0] = gradient_node(x, "Concat", in, x->n->outs,
+                                 (struct op_named_attr[]){ gradient_int("axis", axis) }, 1);
+    emu_free(in);
+}
+
+/* What was padded is cut off again, and the other way round. */
+static void pad_back(struct op_gradient *x)
+{
+    struct op_call c = op_attrs_of(x->g, x->n);
+    const int64_t *pads;
+    int64_t back[2 * OP_RANK_MAX];
+    uint32_t n = op_ints(&c, "pads", &pads);
+
+    if (!op_is(&c, "mode", "constant")) {
+        gradient_refuse(x, "of what is repeated at the edges none is built");
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        back[k] = -pads[k];
+    x->in[0] = gradient_node(x, "Pad", x->out, 1,
+                             (struct op_named_attr[]){ gradient_ints("pads", back, n) }, 1);
+}
+
+/* Elements first, first + step, .. along an axis of n elements go back to where they were: zeros
+ * between them, before and behind. */
+static uint32_t unpick(struct op_gradient *x, uint32_t dy, unsigned axis, int64_t first,
+                       int64_t step, uint32_t n)
+{
+    struct op_shape s, apart;
+    int64_t pads[2 * OP_RANK_MAX] = { 0 };
+    uint32_t count;
+
+    if (dy == OP_NONE)
+        return OP_NONE;
+    s = gradient_shape(x, dy);
+    count = s.dim[axis];
+    if (step < 0) { /* turned round first */
+        const int64_t from = -1, to = INT64_MIN, by = -1, along = axis;
+
+        dy = gradient_node(x, "Slice", &dy, 1,
+                           (struct op_named_attr[]){
+                               gradient_ints("starts", &from, 1), gradient_ints("ends", &to, 1),
+                               gradient_ints("axes", &along, 1), gradient_ints("steps", &by, 1) },
+                           4);
+        first += (count ? count - 1 : 0) * step;
+        step = -step;
+    }
+    if (count < 2)
+        step = 1;
+    if (step > 1) { /* [..][count][inner] with zeros behind each: [..][count][step][inner] */
+        const uint64_t outer = op_shape_span(&s, 0, axis),
+                       inner = op_shape_span(&s, axis + 1, s.rank);
+
+        apart = (struct op_shape){ s.type, 4, { (uint32_t)outer, count, 1, (uint32_t)inner } };
+        dy = gradient_reshape(x, dy, apart);
+        pads[4 + 2] = step - 1;
+        dy = gradient_node(x, "Pad", &dy, 1,
+                           (struct op_named_attr[]){ gradient_ints("pads", pads, 8) }, 1);
+        pads[4 + 2] = 0;
+        s.dim[axis] = count * (uint32_t)step;
+        dy = gradient_reshape(x, dy, s);
+    }
+    pads[axis] = first;
+    pads[s.rank + axis] = (int64_t)n - first - (int64_t)s.dim[axis];
+    return gradient_node(x, "Pad", &dy, 1,
+                         (struct op_named_attr[]){ gradient_ints("pads", pads, 2 * s.rank) }, 1);
+}
+
+static void slice_back(struct op_gradient *x)
+{
+    const struct op_shape s = gradient_shape(x, x->n->in[0]);
+    struct op_call c = op_attrs_of(x->g, x->n);
+    const int64_t *start, *axis, *step;
+    uint32_t n = op_ints(&c, "starts", &start), axes = op_ints(&c, "axes", &axis);
+    uint32_t steps = op_ints(&c, "steps", &step), dy = x->out[0];
+
+    for (uint32_t k = 0; k < n; k++) {
+        unsigned d = axes ? (unsigned)(axis[k] < 0 ? axis[k] + s.rank : axis[k]) : k;
+        int64_t by = steps ? step[k] : 1, size = s.dim[d], first = start[k];
+        int64_t last = by < 0 ? size - 1 : size;
+
+        first += first < 0 ? size : 0;
+        first = first < 0 ? 0 : first > last ? last : first;
+        dy = unpick(x, dy, d, first, by, s.dim[d]);
+    }
+    x->in[0] = dy;
+}
+
+void gradient_slice_node(struct op_gradient *x)
+{
+    struct op_call c = op_attrs_of(x->g, x->n);
+    unsigned rank = gradient_shape(x, x->n->in[0]).rank;
+    int64_t axis = op_knows(&c, "axis") ? op_int(&c, "axis") : 0;
+
+    axis += axis < 0 ? rank : 0;
+    if (gradient_is(x, "Concat"))
+        concat_back(x, (unsigned)axis);
+    else if (gradient_is(x, "Split"))
+        split_back(x, (unsigned)axis);
+    else if (gradient_is(x, "Pad"))
+        pad_back(x);
+    else if (gradient_is(x, "Slice"))
+        slice_back(x);
+    else if (gradient_is(x, "ReverseSequence"))
+        x->in[0] = gradient_node(
+            x, "ReverseSequence", (uint32_t[]){ x->out[0], x->n->in[1] }, 2,
+            (struct op_named_attr[]){ gradient_int("batch_axis", op_int(&c, "batch_axis")),
+                                      gradient_int("time_axis", op_int(&c, "time_axis")) },
+            2);
+    else
+        gradient_refuse(x, "of what a condition selects none is built");
+}
+
+/* --- indices ------------------------------------------------------------------------------ */
+
+static uint32_t add_at(struct op_gradient *x, const char *op, uint32_t indices, uint32_t values,
+                       const struct op_named_attr *axis)
+{
+    uint32_t zeros = gradient_zeros(x, gradient_shape(x, x->n->in[0]));
+    struct op_named_attr attr[2] = { gradient_text("reduction", "add") };
+
+    if (axis)
+        attr[1] = *axis;
+    return gradient_node(x, op, (uint32_t[]){ zeros, indices, values }, 3, attr, axis ? 2 : 1);
+}
+
+/* Of ScatterElements and ScatterND: what was written over has no gradient, what was written has
+ * that of where it went. */
+static void scatter_back(struct op_gradient *x)
+{
+    struct op_call c = op_attrs_of(x->g, x->n);
+    int nd = gradient_is(x, "ScatterND"), add = op_is(&c, "reduction", "add");
+    const struct op_named_attr axis = gradient_int("axis", nd ? 0 : op_int(&c, "axis"));
+    uint32_t indices = x->n->in[1], dy = x->out[0];
+
+    if (op_is(&c, "reduction", "mul")) {
+        gradient_refuse(x, "of products none is built");
+        return;
+    }
+    if (x->wanted[0])
+        x->in[0] =
+            add ? dy
+                : gradient_node(x, x->n->row->name,
+                                (uint32_t[]){ dy, indices,
+                                              gradient_zeros(x, gradient_shape(x, x->n->in[2])) },
+                                3, &axis, nd ? 0 : 1);
+    if (x->wanted[2])
+        x->in[2] = gradient_node(x, nd ? "GatherND" : "GatherElements", (uint32_t[]){ dy, indices },
+                                 2, &axis, nd ? 0 : 1);
+}
+
+void gradient_gather_node(struct op_gradient *x)
+{
+    struct op_call c = op_attrs_of(x->g, x->n);
+    const struct op_named_attr axis =
+        gradient_int("axis", op_knows(&c, "axis") ? op_int(&c, "axis") : 0);
+    unsigned rank = gradient_shape(x, x->n->in[0]).rank;
+
+    if (gradient_is(x, "Gather")) {
+        int64_t d = axis.attr.i + (axis.attr.i < 0 ? rank : 0);
+
+        x->in[0] = gradient_node(
+            x, "GatherGradient", (uint32_t[]){ x->n->in[1], x->out[0] }, 2,
+            (struct op_named_attr[]){ gradient_int("axis", d),
+                                      gradient_int("size", gradient_shape(x, x->n->in[0]).dim[d]) },
+            2);
+    } else if (gradient_is(x, "GatherElements")) {
+        x->in[0] = add_at(x, "ScatterElements", x->n->in[1], x->out[0], &axis);
+    } else if (gradient_is(x, "GatherND") && !op_int(&c, "batch_dims")) {
+        x->in[0] = add_at(x, "ScatterND", x->n->in[1], x->out[0], NULL);
+    } else if (gradient_is(x, "TopK") && x->n->outs > 1 && x->n->out[1] != OP_NONE) {
+        x->in[0] = add_at(x, "ScatterElements", x->n->out[1], x->out[0], &axis);
+    } else if (gradient_is(x, "ScatterElements") || gradient_is(x, "ScatterND")) {
+        scatter_back(x);
+    } else {
+        gradient_refuse(x, "of this way to name elements none is built");
+    }
+}
