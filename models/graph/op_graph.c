@@ -33,6 +33,7 @@ void op_graph_free(struct op_graph *g)
     emu_free(g->node);
     emu_free(g->input);
     emu_free(g->output);
+    emu_free(g->update);
     emu_free(g->problem);
     emu_free(g->slot);
     emu_free(g);
@@ -175,7 +176,7 @@ enum emu_status op_value_read(const struct op_graph *g, uint32_t value, struct o
 {
     const struct op_value *v = &g->value[value];
 
-    EMU_ASSERT(op_value_constant_kind(v) && v->data);
+    EMU_ASSERT((op_value_constant_kind(v) || v->kind == OP_STATE) && v->data);
     return op_tensor_unpack(&v->shape, v->data, out);
 }
 
@@ -191,6 +192,26 @@ enum emu_status op_graph_output(struct op_graph *g, uint32_t value)
     TRY(emu_grow((void **)&g->output, g->outputs, &g->output_cap, sizeof(*g->output)));
     g->output[g->outputs++] = value;
     g->value[value].readers++;
+    return EMU_OK;
+}
+
+enum emu_status op_graph_state(struct op_graph *g, uint32_t value)
+{
+    EMU_ASSERT(g->value[value].kind == OP_PARAM);
+    TRY(op_graph_input(g, value));
+    g->value[value].kind = OP_STATE;
+    return EMU_OK;
+}
+
+enum emu_status op_graph_update(struct op_graph *g, uint32_t state, uint32_t value)
+{
+    const struct op_value *to = &g->value[state], *from = &g->value[value];
+
+    EMU_ASSERT(to->kind == OP_STATE && op_shape_equal(&to->shape, &from->shape) &&
+               to->shape.type == from->shape.type);
+    TRY(emu_grow((void **)&g->update, g->updates, &g->update_cap, sizeof(*g->update)));
+    TRY(op_graph_output(g, value));
+    g->update[g->updates++] = (struct op_update){ state, value };
     return EMU_OK;
 }
 
@@ -312,6 +333,10 @@ enum emu_status op_graph_compact(struct op_graph *g, const uint8_t *keep_value,
     g->nodes = nodes;
     renumber_list(g->input, g->inputs, index);
     renumber_list(g->output, g->outputs, index);
+    for (uint32_t k = 0; k < g->updates; k++) {
+        g->update[k].state = index[g->update[k].state];
+        g->update[k].value = index[g->update[k].value];
+    }
     for (uint32_t k = 0; k < g->outputs; k++)
         g->value[g->output[k]].readers++;
     if (g->slots)

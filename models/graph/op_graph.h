@@ -20,6 +20,7 @@ enum { OP_NONE = UINT32_MAX }; /* no value, no node: an optional input that is a
 
 enum op_value_kind {
     OP_INPUT, /* of the graph */
+    OP_STATE, /* an input that a run gives a new value (op_graph_update()): what is trained */
     OP_PARAM, /* a constant with a name in weight files */
     OP_CONST, /* another constant: folded, or from an attribute */
     OP_RESULT /* of a node */
@@ -33,7 +34,8 @@ struct op_value {
     uint32_t readers;      /* inputs of nodes, and outputs of the graph */
     const void *data;      /* of PARAM and CONST: op_shape_count() elements as in files, at any
                             * alignment; borrowed from the mapped file or the graph's. Of a PARAM
-                            * NULL until somebody gives it numbers */
+                            * NULL until somebody gives it numbers. Of a STATE those before the
+                            * first run, or NULL */
 };
 
 enum op_attr_kind {
@@ -82,20 +84,26 @@ struct op_problem {
 };
 enum { OP_PROBLEMS_MAX = 256 }; /* kinds that are kept; nodes of others are only counted */
 
+/* After a run, a state has the numbers of a result, which is an output. */
+struct op_update {
+    uint32_t state, value;
+};
+
 struct op_graph {
     const char *name; /* of its file or network */
     struct op_value *value;
     struct op_node *node;
     uint32_t *input, *output; /* values, in the file's order; constants are no inputs */
+    struct op_update *update;
     struct op_problem *problem;
-    uint32_t values, nodes, inputs, outputs, problems;
+    uint32_t values, nodes, inputs, outputs, updates, problems;
     uint32_t nodes_wrong;  /* that cannot run: not 0 if there is a problem */
     uint32_t nodes_read;   /* of the file, with those that are folded */
     uint32_t nodes_behind; /* left out since they read what a problem's node would have made */
     uint64_t fold_room;    /* bytes of numbers (8 each) that op_node() may still compute at once; a
                             * reader of files sets it, so that small files cannot ask for much */
     /* Private. */
-    size_t value_cap, node_cap, input_cap, output_cap, problem_cap, owned_cap, owneds;
+    size_t value_cap, node_cap, input_cap, output_cap, update_cap, problem_cap, owned_cap, owneds;
     void **owned;
     uint32_t *slot, slots; /* hash table of values by name: indices + 1 */
     uint32_t made_names;   /* numbers in names that were made */
@@ -122,7 +130,7 @@ enum emu_status op_value_constant(struct op_graph *g, const char *name, const st
 void op_value_swap_names(struct op_graph *g, uint32_t a, uint32_t b);
 /* OP_NONE: there is none. */
 uint32_t op_value_find(const struct op_graph *g, const char *name);
-/* The numbers of a PARAM or CONST. EMU_NO_MEMORY. Free with op_tensor_free. */
+/* The numbers of a PARAM, CONST or STATE that has some. EMU_NO_MEMORY. Free with op_tensor_free. */
 enum emu_status op_value_read(const struct op_graph *g, uint32_t value,
                               struct op_tensor *out) EMU_MUST_CHECK;
 static inline int op_value_constant_kind(const struct op_value *v)
@@ -133,6 +141,12 @@ static inline int op_value_constant_kind(const struct op_value *v)
 /* Declares a value an input or output of the graph. EMU_NO_MEMORY. */
 enum emu_status op_graph_input(struct op_graph *g, uint32_t value) EMU_MUST_CHECK;
 enum emu_status op_graph_output(struct op_graph *g, uint32_t value) EMU_MUST_CHECK;
+/* Makes a parameter a state, and so an input; its numbers stay what it begins with. Only before
+ * nodes have been computed from it. EMU_NO_MEMORY. */
+enum emu_status op_graph_state(struct op_graph *g, uint32_t value) EMU_MUST_CHECK;
+/* Makes a result an output, and what a state is after a run. Both have one shape and type.
+ * EMU_NO_MEMORY. */
+enum emu_status op_graph_update(struct op_graph *g, uint32_t state, uint32_t value) EMU_MUST_CHECK;
 /* Appends a node; n's lists and texts are the graph's already. For op_node() and passes. */
 enum emu_status op_graph_append(struct op_graph *g, const struct op_node *n) EMU_MUST_CHECK;
 /* Notes that a node cannot run. Texts are copied. EMU_NO_MEMORY. */

@@ -16,6 +16,7 @@ extern const struct op_family family_norm_back;
 extern const struct op_family family_reduce;
 extern const struct op_family family_softmax;
 extern const struct op_family family_unary;
+extern const struct op_family family_update;
 
 op_upgrade upgrade_batch_norm;
 op_upgrade upgrade_broadcast;

@@ -94,6 +94,8 @@ static enum emu_status walk(struct op_pass *p, op_pass_visit *visit)
     }
     for (uint32_t k = 0; k < p->g->outputs; k++)
         p->g->output[k] = op_pass_now(p, p->g->output[k]);
+    for (uint32_t k = 0; k < p->g->updates; k++)
+        p->g->update[k].value = op_pass_now(p, p->g->update[k].value);
     return EMU_OK;
 }
 
