@@ -26,14 +26,16 @@ static int is_by_channel(const struct op_graph *g, uint32_t value, const struct 
     return v->shape.dim[v->shape.rank - (to->rank - 1)] == to->dim[1];
 }
 
-/* value = other OP a constant by channel; 0: it is not. */
+/* value = other OP a constant by channel, which keeps the other's shape; 0: it is not. */
 static int with_channels(const struct op_pass *p, uint32_t value, const char *op, uint32_t *other,
                          uint32_t *numbers)
 {
     const struct op_node *n = op_pass_made_by(p, value, op);
+    const struct op_shape *to = &p->g->value[value].shape;
 
     for (unsigned k = 0; n && k < 2; k++) {
-        if (is_by_channel(p->g, n->in[k], &p->g->value[value].shape)) {
+        if (is_by_channel(p->g, n->in[k], to) &&
+            op_shape_equal(&p->g->value[n->in[1 - k]].shape, to)) {
             *numbers = n->in[k];
             *other = n->in[1 - k];
             return 1;
@@ -48,7 +50,8 @@ static int spells(const struct op_pass *p, uint32_t value, struct spelt *out)
     const struct op_node *back, *groups;
     uint32_t scaled, y;
 
-    if (g->value[value].shape.rank < 3 || !with_channels(p, value, "Add", &scaled, &out->shift) ||
+    if (g->value[value].shape.rank < 3 || !op_shape_count(&g->value[value].shape) ||
+        !with_channels(p, value, "Add", &scaled, &out->shift) ||
         !with_channels(p, scaled, "Mul", &y, &out->scale))
         return 0;
     back = op_pass_made_by(p, y, "Reshape");

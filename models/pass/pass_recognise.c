@@ -78,7 +78,8 @@ static int sum_with(const struct op_pass *p, uint32_t value, double *number, uin
     return 0;
 }
 
-/* Appends a function of one value in place of node n. */
+/* Appends a function that keeps the shape of in[0] in place of node n, unless n is of another
+ * shape: numbers in it may have more dimensions than x. */
 static enum emu_status put(struct op_pass *p, const struct op_node *n, const char *op,
                            const uint32_t *in, uint32_t ins, const struct op_named_attr *attr,
                            uint32_t attrs, int *replaced)
@@ -93,6 +94,8 @@ static enum emu_status put(struct op_pass *p, const struct op_node *n, const cha
                                   .attr = attr,
                                   .attrs = attrs };
 
+    if (!op_shape_equal(&p->g->value[in[0]].shape, &p->g->value[n->out[0]].shape))
+        return EMU_OK;
     for (uint32_t k = 0; k < ins; k++)
         now[k] = in[k] == OP_NONE ? OP_NONE : op_pass_now(p, in[k]);
     TRY(op_node(p->g, &r, &by));

@@ -1,9 +1,11 @@
 /* fuzz_onnx.c - any bytes as an ONNX file: refused with the file in the message, or a graph that
- * holds together; a small one that can run is run. The bytes are read as one tensor, too. */
+ * holds together, also after all passes, whose outputs keep their shapes; a small one that can run
+ * is run before and after. The bytes are read as one tensor, too. */
 #include <stdint.h>
 #include <string.h>
 
 #include "models/onnx/onnx.h"
+#include "models/pass/op_pass.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,6 +40,29 @@ static void run(const struct op_graph *g)
     }
 }
 
+/* Only memory may be missing. */
+static void passes(struct op_graph *g)
+{
+    struct op_shape before[PORTS_MAX];
+    enum emu_status s;
+
+    if (g->outputs > PORTS_MAX)
+        return;
+    for (uint32_t k = 0; k < g->outputs; k++)
+        before[k] = g->value[g->output[k]].shape;
+    s = pass_all(g);
+    EMU_ASSERT(s == EMU_OK || s == EMU_NO_MEMORY);
+    if (s != EMU_OK || g->problems)
+        return;
+    for (uint32_t k = 0; k < g->outputs; k++) {
+        const struct op_shape *now = &g->value[g->output[k]].shape;
+
+        EMU_ASSERT(op_shape_equal(&before[k], now) && before[k].type == now->type);
+    }
+    if (is_small(g))
+        run(g);
+}
+
 static void as_model(const uint8_t *data, size_t size)
 {
     const struct onnx_options o = { .batch = 2 };
@@ -54,6 +79,7 @@ static void as_model(const uint8_t *data, size_t size)
         EMU_ASSERT(op_graph_check(m->graph) == EMU_OK);
         if (is_small(m->graph))
             run(m->graph);
+        passes(m->graph);
     }
     onnx_model_free(m);
 }

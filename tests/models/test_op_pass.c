@@ -360,6 +360,139 @@ static void norms_over_other_axes_stay(void **state)
     passes(layer_norm(INPUT(2, 3, 8), 1, 0, 0), 7, "ReduceMean");
 }
 
+/* --- functions of another shape -------------------------------------------------------------- */
+
+/* Numbers with more dimensions than x give the result more dimensions, too. */
+static void functions_of_more_dimensions_stay(void **state)
+{
+    uint32_t x = INPUT(4, 8), e = NODE("Erf", NODE("Div", x, number(sqrt(2)))), half = number(0.5);
+
+    (void)state;
+    g->value[half].shape = (struct op_shape){ OP_TYPE_F32, 3, { 1, 1, 1 } };
+    passes(NODE("Mul", NODE("Mul", x, NODE("Add", e, number(1))), half), 5, "Div");
+    assert_int_equal(g->value[g->output[0]].shape.rank, 3);
+}
+
+static void norms_of_more_dimensions_stay(void **state)
+{
+    uint32_t x = INPUT(4, 8), d = NODE("Sub", x, mean(x, -1)), epsilon = number(1e-3);
+
+    (void)state;
+    g->value[epsilon].shape = (struct op_shape){ OP_TYPE_F32, 3, { 1, 1, 1 } };
+    x = NODE("Add", mean(NODE("Mul", d, d), -1), epsilon);
+    passes(NODE("Div", d, NODE("Sqrt", x)), 7, "ReduceMean");
+    assert_int_equal(g->value[g->output[0]].shape.rank, 3);
+}
+
+/* --- group norm --------------------------------------------------------------------------- */
+
+static uint32_t reshape(uint32_t x, unsigned rank, const uint32_t *dim)
+{
+    struct op_shape to = { .type = OP_TYPE_F32, .rank = rank };
+    const struct op_request r = { .outs = 1 };
+    uint32_t out;
+
+    memcpy(to.dim, dim, rank * sizeof(*dim));
+    assert_int_equal(op_reshape(g, &r, x, &to, &out), EMU_OK);
+    return out;
+}
+#define RESHAPE(x, ...)                                                                            \
+    reshape(x, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+
+/* Two groups of x as instances, before they are channels again. */
+static uint32_t instances(uint32_t x, uint32_t items, uint32_t rest)
+{
+    return NODE("InstanceNormalization", RESHAPE(x, items, 2, rest), DRAWN(2), DRAWN(2));
+}
+
+static void group_norm(void **state)
+{
+    uint32_t y = RESHAPE(instances(INPUT(2, 4, 3, 3), 2, 18), 2, 4, 3, 3);
+    struct op_call c;
+
+    (void)state;
+    passes(NODE("Add", DRAWN(1, 4, 1, 1), NODE("Mul", y, DRAWN(4, 1, 1))), 1, "GroupNormalization");
+    c = op_attrs_of(g, &g->node[0]);
+    assert_int_equal(op_int(&c, "num_groups"), 2);
+}
+
+/* One list may be the scale and the shift of channels, and of groups. */
+static void group_norm_of_one_list(void **state)
+{
+    uint32_t x = INPUT(1, 2, 6), list = DRAWN(2), column = RESHAPE(list, 2, 1);
+
+    (void)state;
+    x = RESHAPE(NODE("Relu", x), 1, 2, 6);
+    x = RESHAPE(NODE("InstanceNormalization", x, list, list), 1, 2, 6);
+    passes(NODE("Add", NODE("Mul", x, column), column), 2, "Relu");
+    assert_string_equal(g->node[1].row->name, "GroupNormalization");
+}
+
+/* A scale or shift that gives its product or sum another shape is by other channels than x's, or by
+ * none. The first one has six numbers for the four channels of x. */
+static void group_norms_of_other_shapes_stay(void **state)
+{
+    const uint32_t x = INPUT(1, 4, 6);
+    uint32_t y = NODE("Mul", RESHAPE(instances(x, 1, 12), 4, 6), DRAWN(6));
+
+    (void)state;
+    y = NODE("Add", y, DRAWN(1, 4, 1));
+    assert_int_equal(g->value[y].shape.rank, 3);
+    passes(y, 5, "Reshape");
+}
+
+static void group_norms_that_grow_stay(void **state)
+{
+    uint32_t y = RESHAPE(instances(INPUT(1, 4, 6), 1, 12), 1, 4, 6);
+
+    (void)state;
+    y = NODE("Add", NODE("Mul", y, DRAWN(1, 1, 4, 1)), DRAWN(4, 1));
+    assert_int_equal(g->value[y].shape.rank, 4);
+    passes(y, 5, "Reshape");
+}
+
+/* Without numbers there is nothing to say about groups. */
+static void empty_group_norms_stay(void **state)
+{
+    uint32_t x = INPUT(1, 0, 3),
+             y = NODE("InstanceNormalization", RESHAPE(x, 1, 0, 3), DRAWN(0), DRAWN(0));
+
+    (void)state;
+    y = NODE("Add", NODE("Mul", RESHAPE(y, 1, 0, 3), DRAWN(0, 1)), DRAWN(0, 1));
+    assert_int_equal(op_graph_output(g, y), EMU_OK);
+    assert_int_equal(pass_all(g), EMU_OK);
+    assert_string_equal(g->node[g->nodes - 1].row->name, "Add");
+}
+
+/* --- spelt for files ---------------------------------------------------------------------- */
+
+/* What is spelt for a file means the same, and is recognised again. */
+static void spelt_and_recognised(void **state)
+{
+    const struct op_named_attr two = { "num_groups", { .kind = OP_ATTR_INT, .i = 2 } };
+    const uint32_t in[] = { INPUT(2, 4, 3, 3), DRAWN(4), DRAWN(4) };
+    struct op_tensor before, after;
+
+    (void)state;
+    assert_int_equal(op_graph_output(g, NODE("Swish", make("GroupNormalization", &two, 1, in, 3))),
+                     EMU_OK);
+    compute(&before);
+    assert_int_equal(pass_spell(g), EMU_OK);
+    for (uint32_t n = 0; n < g->nodes; n++)
+        assert_true(g->node[n].row->since <= OP_VERSION_MAX);
+    assert_int_equal(g->nodes, 7);
+    compute(&after);
+    assert_true(op_shape_equal(&before.shape, &after.shape));
+    for (uint64_t k = 0; k < op_shape_count(&before.shape); k++)
+        assert_true(fabs(before.f[k] - after.f[k]) <= 1e-6);
+    op_tensor_free(&before);
+    op_tensor_free(&after);
+    assert_int_equal(pass_all(g), EMU_OK);
+    assert_int_equal(g->nodes, 2);
+    assert_string_equal(g->node[0].row->name, "GroupNormalization");
+    assert_string_equal(g->node[1].row->name, "Swish");
+}
+
 /* --- names -------------------------------------------------------------------------------- */
 
 /* An output keeps its name when what makes it is fused. */
@@ -401,6 +534,14 @@ int main(void)
         TEST(layer_norm_with_scale_and_bias),
         TEST(other_scales_stay),
         TEST(norms_over_other_axes_stay),
+        TEST(functions_of_more_dimensions_stay),
+        TEST(norms_of_more_dimensions_stay),
+        TEST(group_norm),
+        TEST(group_norm_of_one_list),
+        TEST(group_norms_of_other_shapes_stay),
+        TEST(group_norms_that_grow_stay),
+        TEST(empty_group_norms_stay),
+        TEST(spelt_and_recognised),
         TEST(outputs_keep_their_names),
     };
 
