@@ -436,6 +436,8 @@ static enum emu_status variance_norm(struct lowering *l, const struct op_node *n
 enum emu_status lower_norm(struct lowering *l, const struct node_group *group,
                            const struct op_node *n)
 {
+    if (norm_trains(l->og, n))
+        return lower_norm_train(l, group, n);
     if (op_node_is(n, "GroupNormalization"))
         return lower_group_norm(l, group, n);
     if (op_node_is(n, "LayerNormalization"))
@@ -452,16 +454,15 @@ const char *norm_obstacle(const struct op_graph *g, const struct op_node *n)
     static const char *const built[] = { "LayerNormalization", "InstanceNormalization",
                                          "BatchNormalization", "GroupNormalization",
                                          "MeanVarianceNormalization" };
-    struct op_call c = op_attrs_of(g, n);
-    int found = 0;
+    int found = norm_trains(g, n);
 
     for (unsigned k = 0; k < EMU_COUNT_OF(built); k++)
         found |= op_node_is(n, built[k]);
     if (!found)
         return "no lowering of the operator is built yet";
-    for (uint32_t k = 1; k < n->ins; k++) {
+    for (uint32_t k = 1; k < n->ins && !norm_trains(g, n); k++) {
         if (n->in[k] != OP_NONE && !op_value_constant_kind(&g->value[n->in[k]]))
             return "parameters that are not constant";
     }
-    return op_knows(&c, "training_mode") && op_int(&c, "training_mode") ? "training" : NULL;
+    return NULL;
 }

@@ -21,6 +21,9 @@ struct placed {
     struct activation picture; /* [n][h][w][4]: of an input for first layers */
     uint32_t storage;          /* in lowering.storage */
     int has_storage;
+    /* Of a state (lower_state.h): f32, and with the elements that fill up its last row, flat. */
+    struct tensor state, state_row;
+    int has_state;
 };
 
 struct lowering {
@@ -113,11 +116,16 @@ struct lower_family {
 };
 
 lower_group lower_alias, lower_binary, lower_cast, lower_dense, lower_gather, lower_group_norm,
-    lower_matmul, lower_norm, lower_pool, lower_recurrent, lower_reduce, lower_resize, lower_slice,
-    lower_softmax, lower_unary, lower_view_node;
+    lower_loss, lower_matmul, lower_norm, lower_norm_back, lower_norm_train, lower_pool,
+    lower_recurrent, lower_reduce, lower_resize, lower_slice, lower_slope, lower_softmax,
+    lower_unary, lower_update, lower_view_node;
 lower_obstacle recurrent_obstacle, dense_obstacle, binary_obstacle, unary_obstacle, slice_obstacle,
-    norm_obstacle, pool_obstacle, reduce_obstacle, softmax_obstacle, matmul_obstacle, cast_obstacle,
-    gather_obstacle, resize_obstacle;
+    loss_obstacle, norm_obstacle, pool_obstacle, reduce_obstacle, slope_obstacle, softmax_obstacle,
+    matmul_obstacle, cast_obstacle, gather_obstacle, resize_obstacle, update_obstacle;
+
+/* Whether a norm's statistics come from its data and its parameters are no constants:
+ * lower_norm_train() lowers it. */
+int norm_trains(const struct op_graph *g, const struct op_node *n);
 
 /* For a family whose shapes and attributes are asked for. */
 struct op_call lower_call(const struct lowering *l, const struct op_node *n);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "emu/arch/arch.h"
-#include "models/lower/lowering.h"
+#include "models/lower/lower_state.h"
 #include "models/lower/op_live.h"
 
 static const struct lower_family family[] = {
@@ -11,15 +11,19 @@ static const struct lower_family family[] = {
     { "cast", lower_cast, cast_obstacle },
     { "conv", lower_dense, dense_obstacle },
     { "gather", lower_gather, gather_obstacle },
+    { "loss", lower_loss, loss_obstacle },
     { "matmul", lower_matmul, matmul_obstacle },
     { "norm", lower_norm, norm_obstacle },
+    { "norm_back", lower_norm_back, NULL },
     { "pool", lower_pool, pool_obstacle },
     { "recurrent", lower_recurrent, recurrent_obstacle },
     { "reduce", lower_reduce, reduce_obstacle },
     { "resize", lower_resize, resize_obstacle },
     { "slice", lower_slice, slice_obstacle },
+    { "slope", lower_slope, slope_obstacle },
     { "softmax", lower_softmax, softmax_obstacle },
     { "unary", lower_unary, unary_obstacle },
+    { "update", lower_update, update_obstacle },
     { "view", lower_view_node, NULL },
 };
 
@@ -33,6 +37,19 @@ static const struct lower_family *family_of(const struct op_node *n)
 }
 
 /* ---- what can be lowered ---- */
+
+/* Whether results beside the first one are lowered. */
+static int makes_more_results(const struct op_node *n)
+{
+    static const char *const families[] = { "norm_back", "recurrent", "update" };
+
+    for (unsigned k = 0; k < EMU_COUNT_OF(families); k++) {
+        if (!strcmp(n->row->family->name, families[k]))
+            return 1;
+    }
+    return op_node_is(n, "Split") || op_node_is(n, "LayerNormalization") ||
+           (op_node_is(n, "BatchNormalization") && n->outs == 3);
+}
 
 static const char *obstacle_of(const struct op_graph *g, const struct op_node *n)
 {
@@ -53,8 +70,7 @@ static const char *obstacle_of(const struct op_graph *g, const struct op_node *n
             return "a result has no elements";
     }
     for (uint32_t k = 1; k < n->outs; k++) {
-        if (n->out[k] != OP_NONE && g->value[n->out[k]].readers && !op_node_is(n, "Split") &&
-            !op_node_is(n, "LayerNormalization") && strcmp(n->row->family->name, "recurrent"))
+        if (n->out[k] != OP_NONE && g->value[n->out[k]].readers && !makes_more_results(n))
             return "results beside the first one";
     }
     return f->obstacle ? f->obstacle(g, n) : NULL;
@@ -140,21 +156,43 @@ static void add_input(struct lowering *l, uint32_t value, struct lowered_value *
         add_picture(l, value, in);
         return;
     }
-    in->elem = lower_elem(l, v->shape.type);
+    if (v->kind == OP_STATE) {
+        in->elem = ELEM_F32;
+        in->view = l->at[value].state;
+        return;
+    }
+    in->elem = lower_is_update_number(l->og, value) ? ELEM_F32 : lower_elem(l, v->shape.type);
     in->view = graph_variable(l->g, in->elem, v->shape.rank, v->shape.dim, v->name);
     graph_map_linear(l->g, in->view, GRAIN, LEAST, 0, graph_compute_tiles(l->g));
     graph_input(l->g, in->view);
     lower_set_view(l, value, in->view);
 }
 
+/* The state that a value becomes; OP_NONE: none. */
+static uint32_t state_of(const struct op_graph *g, uint32_t value)
+{
+    for (uint32_t k = 0; k < g->updates; k++) {
+        if (g->update[k].value == value)
+            return g->update[k].state;
+    }
+    return OP_NONE;
+}
+
 /* Outputs are copied where they cannot be read after the run, or lie in pieces. */
 static void add_output(struct lowering *l, uint32_t value, struct lowered_value *out)
 {
     const struct op_value *v = &l->og->value[value];
-    struct tensor t = lower_view(l, value);
+    uint32_t state = state_of(l->og, value);
+    struct tensor t;
 
     out->value = value;
     out->name = v->name;
+    if (state != OP_NONE) {
+        out->elem = ELEM_F32;
+        out->view = l->at[state].state;
+        return;
+    }
+    t = lower_view(l, value);
     out->elem = tensor_elem(l->g, t);
     if (v->kind == OP_RESULT && !l->storage_is_input[l->at[value].storage]) {
         out->view = t;
@@ -259,6 +297,7 @@ static enum emu_status lower_all(struct lowering *l)
 {
     const struct op_graph *og = l->og;
 
+    lower_place_states(l);
     for (uint32_t k = 0; k < og->inputs; k++)
         add_input(l, og->input[k], &l->out->in[k]);
     for (uint32_t k = 0; k < og->inputs; k++)
@@ -268,6 +307,7 @@ static enum emu_status lower_all(struct lowering *l)
         TRY(lower_one(l, &l->groups->at[l->group]));
     for (uint32_t k = 0; k < og->outputs; k++)
         add_output(l, og->output[k], &l->out->out[k]);
+    lower_update_states(l);
     l->out->program = l->seq;
     if (!l->options->pixels)
         graph_set_program(l->g, l->seq);

@@ -1,0 +1,342 @@
+/* lower_norm_train.c - norms whose statistics come from the data and whose parameters are tensors,
+ * and their gradients: formulas of kernels, in f32.
+ *
+ * Batch, group and layer norm are one. The data is worked on in the shape it has, a field or a
+ * matrix; for sums it is seen as a matrix, whose columns are channels (batch norm), channels of
+ * each item (group norm) or elements of a row (layer norm). Statistics are one number for each
+ * column, of layer norm one for each row.
+ */
+#include "models/lower/arithmetic.h"
+
+enum norm_kind { NORM_BATCH, NORM_GROUP, NORM_LAYER };
+
+struct norm {
+    struct formula f;
+    const struct op_node *n;
+    enum norm_kind kind;
+    struct op_shape shape;
+    uint32_t items, channels, positions; /* [items][channels][positions]; of layer norm, rows */
+    uint32_t padded;                     /* channels with those that fill up a field's blocks */
+    uint32_t groups;
+    int field; /* 1: the data is a field */
+    double epsilon;
+};
+
+static int is_named(const struct op_node *n, const char *norm, const char *gradient)
+{
+    return op_node_is(n, norm) || op_node_is(n, gradient);
+}
+
+static struct norm norm_of(struct lowering *l, const struct op_node *n)
+{
+    struct op_call c = lower_call(l, n);
+    struct norm m = { .f = { l, n->name }, .n = n, .shape = *lower_shape(l, n->in[0]) };
+    unsigned axis = 1;
+
+    m.epsilon = op_float(&c, "epsilon");
+    if (is_named(n, "GroupNormalization", "GroupNormalizationGradient")) {
+        m.kind = NORM_GROUP;
+        m.groups = (uint32_t)op_int(&c, "num_groups");
+    } else if (is_named(n, "LayerNormalization", "LayerNormalizationGradient")) {
+        m.kind = NORM_LAYER;
+        axis = lower_axis(l, n);
+    }
+    m.items = (uint32_t)op_shape_span(&m.shape, 0, axis);
+    m.channels = m.kind == NORM_LAYER ? (uint32_t)op_shape_span(&m.shape, axis, m.shape.rank)
+                                      : m.shape.dim[1];
+    m.positions = m.kind == NORM_LAYER ? 1 : (uint32_t)op_shape_span(&m.shape, 2, m.shape.rank);
+    m.field = m.kind != NORM_LAYER && lower_has_field(l, n->in[0], 1);
+    m.padded = m.field ? channel_blocks_of(m.channels) * CHANNEL_BLOCK : m.channels;
+    return m;
+}
+
+static struct tensor wide(const struct norm *m, struct tensor t)
+{
+    struct graph *g = m->f.l->g;
+
+    return tensor_elem(g, t) == ELEM_F32 ? t : op_cast(g, m->f.l->seq, t, ELEM_F32, m->f.name);
+}
+
+/* ---- shapes ---- */
+
+/* [items][channels][positions] with positions first, as a matrix. */
+static struct tensor positions_first(const struct norm *m, struct tensor t)
+{
+    struct graph *g = m->f.l->g;
+
+    t = tensor_reshape(g, t, 3, (const uint32_t[]){ m->items, m->channels, m->positions });
+    t = tensor_transpose(g, t, (const unsigned[]){ 2, 0, 1 });
+    return tensor_reshape(g, t, 2, (const uint32_t[]){ m->positions, m->items * m->channels });
+}
+
+/* A value of the data's shape, as it is worked on; f32. */
+static struct tensor data_of(const struct norm *m, uint32_t value)
+{
+    struct lowering *l = m->f.l;
+    struct activation *x = &l->at[m->n->in[0]].field;
+    struct tensor t;
+
+    if (m->field)
+        return wide(m, lower_field(l, value, 1, x->n, x->h, x->w).t);
+    t = lower_view(l, value);
+    if (m->kind == NORM_BATCH)
+        t = lower_rows(l, t, 1);
+    else if (m->kind == NORM_GROUP)
+        t = positions_first(m, t);
+    else
+        t = tensor_reshape(l->g, t, 2, (const uint32_t[]){ m->items, m->channels });
+    return wide(m, t);
+}
+
+/* Sets a result of the data's shape. */
+static void set_data(const struct norm *m, uint32_t value, struct tensor t)
+{
+    struct lowering *l = m->f.l;
+    struct activation y = l->at[m->n->in[0]].field;
+
+    if (l->real != ELEM_F32)
+        t = op_cast(l->g, l->seq, t, l->real, m->f.name);
+    if (m->field) {
+        y.t = t;
+        lower_set_field(l, value, y, 1);
+        return;
+    }
+    if (m->kind == NORM_BATCH)
+        t = lower_from_rows(l, t, &m->shape, 1);
+    if (m->kind == NORM_GROUP) {
+        t = tensor_reshape(l->g, t, 3, (const uint32_t[]){ m->positions, m->items, m->channels });
+        t = tensor_transpose(l->g, t, (const unsigned[]){ 1, 2, 0 });
+    }
+    lower_set_view(l, value, t);
+}
+
+/* The data as a matrix for sums along its columns. */
+static struct tensor matrix(const struct norm *m, struct tensor t)
+{
+    struct graph *g = m->f.l->g;
+    uint32_t blocks = m->padded / CHANNEL_BLOCK;
+
+    if (!m->field)
+        return t;
+    t = tensor_reshape(g, t, 4,
+                       (const uint32_t[]){ blocks, m->items, m->positions, CHANNEL_BLOCK });
+    if (m->kind == NORM_BATCH) {
+        t = tensor_transpose(g, t, (const unsigned[]){ 1, 2, 0, 3 });
+        return tensor_reshape(g, t, 2, (const uint32_t[]){ m->items * m->positions, m->padded });
+    }
+    t = tensor_transpose(g, t, (const unsigned[]){ 2, 1, 0, 3 });
+    return tensor_reshape(g, t, 2, (const uint32_t[]){ m->positions, m->items * m->padded });
+}
+
+/* A list with a number for each column again in all rows of the data. */
+static struct tensor by_column(const struct norm *m, struct tensor list, struct tensor data)
+{
+    struct graph *g = m->f.l->g;
+    const uint32_t *to = tensor_shape(g, data);
+    uint32_t columns = (uint32_t)tensor_elements(g, list), blocks = m->padded / CHANNEL_BLOCK;
+    int each = m->kind == NORM_GROUP; /* items have numbers of their own */
+
+    if (!m->field) {
+        list = tensor_reshape(g, list, 2, (const uint32_t[]){ 1, columns });
+        return tensor_broadcast(g, list, 0, to[0]);
+    }
+    list = tensor_reshape(g, list, 3,
+                          (const uint32_t[]){ each ? m->items : 1, blocks, CHANNEL_BLOCK });
+    list = tensor_transpose(g, list, (const unsigned[]){ 1, 0, 2 });
+    list = tensor_reshape(g, list, 5,
+                          (const uint32_t[]){ blocks, each ? m->items : 1, 1, 1, CHANNEL_BLOCK });
+    for (unsigned d = 1; d < 4; d++) {
+        if (tensor_shape(g, list)[d] != to[d])
+            list = tensor_broadcast(g, list, d, to[d]);
+    }
+    return list;
+}
+
+/* A statistic again wherever it holds. */
+static struct tensor spread(const struct norm *m, struct tensor list, struct tensor data)
+{
+    struct graph *g = m->f.l->g;
+
+    if (m->kind != NORM_LAYER)
+        return by_column(m, list, data);
+    list = tensor_reshape(g, list, 2, (const uint32_t[]){ m->items, 1 });
+    return tensor_broadcast(g, list, 1, m->channels);
+}
+
+/* [..][channels] with zeros behind, up to whole blocks. */
+static struct tensor filled_up(const struct norm *m, struct tensor t)
+{
+    struct lowering *l = m->f.l;
+    const struct op_shape rest = { .rank = 2,
+                                   .dim = { tensor_shape(l->g, t)[0], m->padded - m->channels } };
+    struct tensor part[] = { t, t };
+
+    if (!rest.dim[1])
+        return t;
+    part[1] = lower_filled(l, ELEM_F32, &rest, 0);
+    return tensor_concat(l->g, part, 2, 1);
+}
+
+/* ---- sums ---- */
+
+static struct tensor column_sums(const struct norm *m, struct tensor data)
+{
+    return op_reduce(m->f.l->g, m->f.l->seq, REDUCE_SUM, matrix(m, data), ELEM_F32, m->f.name);
+}
+
+/* Sums of the columns of a group, in each of its columns. */
+static struct tensor group_sums(const struct norm *m, struct tensor sums)
+{
+    struct graph *g = m->f.l->g;
+    uint32_t in_group = m->channels / m->groups, lanes = m->items * m->groups;
+
+    sums = tensor_reshape(g, sums, 2, (const uint32_t[]){ m->items, m->padded });
+    sums = tensor_slice(g, sums, 1, 0, m->channels);
+    sums = tensor_reshape(g, sums, 2, (const uint32_t[]){ lanes, in_group });
+    sums = op_row_reduce(g, m->f.l->seq, ROW_OP_SUM, sums, ELEM_F32, m->f.name);
+    sums = tensor_reshape(g, sums, 2, (const uint32_t[]){ lanes, 1 });
+    sums = tensor_broadcast(g, sums, 1, in_group);
+    sums = tensor_reshape(g, sums, 2, (const uint32_t[]){ m->items, m->channels });
+    return tensor_flatten(g, filled_up(m, sums));
+}
+
+/* The mean over all that shares statistics. */
+static struct tensor lane_mean(const struct norm *m, struct tensor data)
+{
+    uint64_t n = (uint64_t)m->items * m->positions;
+    struct tensor sums;
+
+    if (m->kind == NORM_LAYER)
+        return op_row_reduce(m->f.l->g, m->f.l->seq, ROW_OP_MEAN, data, ELEM_F32, m->f.name);
+    sums = column_sums(m, data);
+    if (m->kind == NORM_GROUP) {
+        sums = group_sums(m, sums);
+        n = (uint64_t)m->positions * (m->channels / m->groups);
+    }
+    return fn_by(&m->f, BINARY_MUL, sums, 1.0 / (double)n);
+}
+
+/* A gradient of scale or shift: the sum of the data over all but channels. */
+static void set_channels(const struct norm *m, uint32_t value, struct tensor data)
+{
+    struct lowering *l = m->f.l;
+    struct tensor sums;
+
+    if (value == OP_NONE || !l->og->value[value].readers)
+        return;
+    sums = column_sums(m, data);
+    if (m->kind == NORM_GROUP)
+        sums = op_reduce(l->g, l->seq, REDUCE_SUM,
+                         tensor_reshape(l->g, sums, 2, (const uint32_t[]){ m->items, m->padded }),
+                         ELEM_F32, m->f.name);
+    lower_set_view(l, value, tensor_slice(l->g, sums, 0, 0, m->channels));
+}
+
+/* A parameter, in f32, for each element of the data. */
+static struct tensor parameter(const struct norm *m, uint32_t value, struct tensor data)
+{
+    struct lowering *l = m->f.l;
+    const struct placed *p = &l->at[value];
+    struct tensor t = p->has_state ? p->state : wide(m, lower_view(l, value));
+
+    t = filled_up(m, tensor_reshape(l->g, t, 2, (const uint32_t[]){ 1, m->channels }));
+    if (m->kind == NORM_GROUP && m->items > 1)
+        t = tensor_broadcast(l->g, t, 0, m->items);
+    return by_column(m, tensor_flatten(l->g, t), data);
+}
+
+/* ---- forward ---- */
+
+/* Deviations from the mean, normed; the statistics: mean, variance, and 1 over the deviation. */
+struct normed {
+    struct tensor h, mean, variance, scale;
+};
+
+static struct normed normed_of(const struct norm *m, struct tensor x)
+{
+    struct normed r = { .mean = lane_mean(m, x) };
+
+    x = fn_two(&m->f, BINARY_SUB, x, spread(m, r.mean, x));
+    r.variance = lane_mean(m, fn_two(&m->f, BINARY_MUL, x, x));
+    r.scale = fn(&m->f, UNARY_RSQRT, fn_by(&m->f, BINARY_ADD, r.variance, m->epsilon));
+    r.h = fn_two(&m->f, BINARY_MUL, x, spread(m, r.scale, x));
+    return r;
+}
+
+/* A running statistic moved towards that of the batch. */
+static void set_running(const struct norm *m, unsigned k, struct tensor now)
+{
+    struct lowering *l = m->f.l;
+    struct op_call c = lower_call(l, m->n);
+    double momentum = op_float(&c, "momentum");
+    const struct placed *p = &l->at[m->n->in[2 + k]];
+    struct tensor before = p->has_state ? p->state : wide(m, lower_view(l, m->n->in[2 + k]));
+
+    if (k >= m->n->outs || m->n->out[k] == OP_NONE)
+        return;
+    now = tensor_slice(l->g, now, 0, 0, m->channels);
+    lower_set_view(l, m->n->out[k],
+                   fn_two(&m->f, BINARY_ADD, fn_by(&m->f, BINARY_MUL, before, momentum),
+                          fn_by(&m->f, BINARY_MUL, now, 1 - momentum)));
+}
+
+enum emu_status lower_norm_train(struct lowering *l, const struct node_group *group,
+                                 const struct op_node *n)
+{
+    const struct norm m = norm_of(l, n);
+    struct tensor x = data_of(&m, n->in[0]), y;
+    struct normed r = normed_of(&m, x);
+
+    y = fn_two(&m.f, BINARY_MUL, r.h, parameter(&m, n->in[1], x));
+    if (n->ins > 2 && n->in[2] != OP_NONE)
+        y = fn_two(&m.f, BINARY_ADD, y, parameter(&m, n->in[2], x));
+    if (group->act != ACT_NONE)
+        y = fn(&m.f, group->act == ACT_RELU ? UNARY_RELU : UNARY_SWISH, y);
+    set_data(&m, node_group_result(l->og, group), y);
+    if (m.kind == NORM_BATCH) {
+        set_running(&m, 1, r.mean);
+        set_running(&m, 2, r.variance);
+    } else if (n->outs > 1) {
+        lower_set_view(l, n->out[1], r.mean);
+        lower_set_view(l, n->outs > 2 ? n->out[2] : OP_NONE, r.scale);
+    }
+    return EMU_OK;
+}
+
+/* ---- backward ---- */
+
+/* With h the normed data and g = dy scale: dx = r (g - mean(g) - h mean(g h)). */
+enum emu_status lower_norm_back(struct lowering *l, const struct node_group *group,
+                                const struct op_node *n)
+{
+    const struct norm m = norm_of(l, n);
+    struct tensor x = data_of(&m, n->in[0]), dy = data_of(&m, n->in[2]), g, t;
+    struct normed r = normed_of(&m, x);
+
+    (void)group;
+    set_channels(&m, n->outs > 1 ? n->out[1] : OP_NONE, fn_two(&m.f, BINARY_MUL, dy, r.h));
+    set_channels(&m, n->outs > 2 ? n->out[2] : OP_NONE, dy);
+    g = fn_two(&m.f, BINARY_MUL, dy, parameter(&m, n->in[1], x));
+    t = fn_two(&m.f, BINARY_MUL, r.h,
+               spread(&m, lane_mean(&m, fn_two(&m.f, BINARY_MUL, g, r.h)), x));
+    t = fn_two(&m.f, BINARY_SUB, fn_two(&m.f, BINARY_SUB, g, spread(&m, lane_mean(&m, g), x)), t);
+    set_data(&m, n->out[0], fn_two(&m.f, BINARY_MUL, t, spread(&m, r.scale, x)));
+    return EMU_OK;
+}
+
+/* ---- which norms ---- */
+
+int norm_trains(const struct op_graph *g, const struct op_node *n)
+{
+    struct op_call c = op_attrs_of(g, n);
+
+    if (op_node_is(n, "BatchNormalization"))
+        return op_int(&c, "training_mode") != 0;
+    if (!op_node_is(n, "GroupNormalization") && !op_node_is(n, "LayerNormalization"))
+        return 0;
+    for (uint32_t k = 1; k < n->ins; k++) {
+        if (n->in[k] != OP_NONE && !op_value_constant_kind(&g->value[n->in[k]]))
+            return 1;
+    }
+    return 0;
+}

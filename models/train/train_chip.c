@@ -1,0 +1,112 @@
+/* train_chip.c - steps of training executed on a chip: states stay there from step to step. */
+#include "models/train/train_chip.h"
+
+#include <string.h>
+
+struct train_chip_options train_chip_usual(void)
+{
+    return (struct train_chip_options){ .program.lower.real = ELEM_F16, .loss_scale = 128 };
+}
+
+/* Which input of the graph a value is. */
+static uint32_t input_of(const struct op_graph *g, uint32_t value)
+{
+    uint32_t k = 0;
+
+    while (k < g->inputs && g->input[k] != value)
+        k++;
+    EMU_ASSERT(k < g->inputs);
+    return k;
+}
+
+static uint32_t output_of(const struct op_graph *g, uint32_t value)
+{
+    uint32_t k = 0;
+
+    while (k < g->outputs && g->output[k] != value)
+        k++;
+    EMU_ASSERT(k < g->outputs);
+    return k;
+}
+
+enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
+                               const struct train_step *step, const struct train_chip_options *o,
+                               struct train_chip *out)
+{
+    *out = (struct train_chip){ .g = g, .step = *step, .loss_scale = o->loss_scale };
+    return op_program_new(a, g, &o->program, &out->program);
+}
+
+void train_chip_free(struct train_chip *t)
+{
+    session_free(t->session);
+    op_program_free(&t->program);
+    memset(t, 0, sizeof(*t));
+}
+
+/* ---- states ---- */
+
+enum emu_status train_chip_write(struct train_chip *t, uint32_t state,
+                                 const struct op_tensor *numbers)
+{
+    return op_program_write(&t->program, t->session, input_of(t->g, state), numbers);
+}
+
+enum emu_status train_chip_read(struct train_chip *t, uint32_t state, struct op_tensor *out)
+{
+    return op_program_read_value(&t->program, t->session,
+                                 &t->program.network->in[input_of(t->g, state)], out);
+}
+
+static enum emu_status write_state(struct train_chip *t, uint32_t state)
+{
+    const struct op_value *v = &t->g->value[state];
+    struct op_tensor numbers;
+    enum emu_status s;
+
+    TRY(v->data ? op_value_read(t->g, state, &numbers) : op_tensor_new(&v->shape, &numbers));
+    s = train_chip_write(t, state, &numbers);
+    op_tensor_free(&numbers);
+    return s;
+}
+
+enum emu_status train_chip_begin(struct train_chip *t, const struct session_options *o)
+{
+    TRY(session_new(t->program.compiled, o, &t->session));
+    for (uint32_t k = 0; k < t->g->inputs; k++) {
+        if (t->g->value[t->g->input[k]].kind == OP_STATE)
+            TRY(write_state(t, t->g->input[k]));
+    }
+    return EMU_OK;
+}
+
+/* ---- a step ---- */
+
+static enum emu_status write_number(struct train_chip *t, uint32_t value, double number)
+{
+    const struct op_tensor one = { .shape = t->g->value[value].shape, .f = &number };
+
+    return op_program_write(&t->program, t->session, input_of(t->g, value), &one);
+}
+
+enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *data,
+                                const struct op_tensor *targets, double rate, double *loss,
+                                struct op_tensor *scores)
+{
+    struct op_tensor one;
+
+    TRY(op_program_write(&t->program, t->session, input_of(t->g, t->step.data), data));
+    TRY(op_program_write(&t->program, t->session, input_of(t->g, t->step.targets), targets));
+    TRY(write_number(t, t->step.loss_scale, t->loss_scale));
+    TRY(write_number(t, t->step.scale, 1 / t->loss_scale));
+    TRY(write_number(t, t->step.rate, rate));
+    TRY(write_number(t, t->step.number, (double)(t->steps + 1)));
+    TRY(session_run(t->session));
+    TRY(op_program_read(&t->program, t->session, output_of(t->g, t->step.loss), &one));
+    *loss = one.f[0];
+    op_tensor_free(&one);
+    t->steps++;
+    return scores
+               ? op_program_read(&t->program, t->session, output_of(t->g, t->step.scores), scores)
+               : EMU_OK;
+}

@@ -1,0 +1,48 @@
+/* train_chip.h - steps of training executed on a chip. */
+#ifndef MODELS_TRAIN_CHIP_H
+#define MODELS_TRAIN_CHIP_H
+
+#include "models/lower/op_program.h"
+#include "models/train/train_step.h"
+
+struct train_chip_options {
+    struct op_program_options program;
+    double loss_scale; /* what the loss is multiplied with before its gradients are made */
+};
+/* f16 with f32 states, loss scale 128. */
+struct train_chip_options train_chip_usual(void);
+
+struct train_chip {
+    const struct op_graph *g; /* borrowed: made by train_step_make(), states with numbers */
+    struct train_step step;
+    double loss_scale;
+    struct op_program program; /* owned, like the session */
+    struct session *session;
+    uint64_t steps; /* done: the next one is step steps + 1 */
+};
+
+/* Plans and compiles a step; train_chip_begin() makes a machine of it. EMU_OK also for a program
+ * that does not fit (compiled_fits(), program.compiled). Errors: those of op_program_new(). Free
+ * with train_chip_free. */
+enum emu_status train_chip_new(const struct arch *a, const struct op_graph *g,
+                               const struct train_step *step, const struct train_chip_options *o,
+                               struct train_chip *out) EMU_MUST_CHECK;
+void train_chip_free(struct train_chip *t); /* t may be all zero */
+/* Loads the program into a machine and gives all states their numbers; those without any are 0. */
+enum emu_status train_chip_begin(struct train_chip *t,
+                                 const struct session_options *o) EMU_MUST_CHECK;
+
+/* One step. data, targets: of the shapes of the step's inputs. loss: the mean over the pictures.
+ * scores: [pictures][classes], owned by the caller; NULL: not wanted. Errors: those of
+ * session_run(), EMU_NO_MEMORY. */
+enum emu_status train_chip_step(struct train_chip *t, const struct op_tensor *data,
+                                const struct op_tensor *targets, double rate, double *loss,
+                                struct op_tensor *scores) EMU_MUST_CHECK;
+
+/* The numbers of a state, by its value in the graph. Reading: free with op_tensor_free. */
+enum emu_status train_chip_read(struct train_chip *t, uint32_t state,
+                                struct op_tensor *out) EMU_MUST_CHECK;
+enum emu_status train_chip_write(struct train_chip *t, uint32_t state,
+                                 const struct op_tensor *numbers) EMU_MUST_CHECK;
+
+#endif

@@ -1,0 +1,302 @@
+/* test_train_chip.c - steps of training executed on a machine against the same steps in f64: every
+ * optimiser, every kind of layer, f32 and f16. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "emu/arch/arch.h"
+#include "emu/base/random.h"
+#include "models/train/train_chip.h"
+#include "models/train/train_reference.h"
+
+enum { BATCH = 6, CLASSES = 5, STEPS = 4 };
+
+static struct op_graph *graph;
+static uint64_t seed;
+
+static double drawn(void)
+{
+    return (double)((int64_t)(random_next(&seed) >> 40) - (1 << 23)) * 0x1p-23;
+}
+
+/* ---- networks ---- */
+
+static uint32_t input(unsigned rank, const uint32_t *dim)
+{
+    struct op_shape s = { .type = OP_TYPE_F32, .rank = rank };
+    uint32_t v;
+
+    memcpy(s.dim, dim, rank * sizeof(*dim));
+    assert_int_equal(op_value_new(graph, "data", OP_INPUT, &s, &v), EMU_OK);
+    assert_int_equal(op_graph_input(graph, v), EMU_OK);
+    return v;
+}
+
+/* A parameter with numbers around `middle`. */
+static uint32_t parameter(double middle, double size, unsigned rank, const uint32_t *dim)
+{
+    struct op_shape s = { .type = OP_TYPE_F32, .rank = rank };
+    char name[32];
+    struct op_tensor t;
+    uint32_t v;
+    void *data;
+
+    memcpy(s.dim, dim, rank * sizeof(*dim));
+    snprintf(name, sizeof(name), "p%u", graph->values);
+    assert_int_equal(op_value_new(graph, name, OP_PARAM, &s, &v), EMU_OK);
+    assert_int_equal(op_tensor_new(&s, &t), EMU_OK);
+    for (uint64_t k = 0; k < op_shape_count(&s); k++)
+        t.f[k] = middle + size * drawn();
+    data = op_graph_alloc(graph, op_shape_count(&s), 4);
+    op_tensor_pack(&t, data);
+    op_tensor_free(&t);
+    graph->value[v].data = data;
+    return v;
+}
+#define DIMS(...)                                                                                  \
+    sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (const uint32_t[])                                    \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+static uint32_t node(const char *op, uint32_t ins, const uint32_t *in, struct op_named_attr attr)
+{
+    const struct op_request r = { .op = op,
+                                  .in = in,
+                                  .ins = ins,
+                                  .outs = 1,
+                                  .attr = &attr,
+                                  .attrs = attr.attr.kind != OP_ATTR_NONE };
+    uint32_t out;
+
+    assert_int_equal(op_node(graph, &r, &out), EMU_OK);
+    if (graph->problems)
+        fail_msg("%s: %s", op, graph->problem[0].why);
+    return out;
+}
+#define NO_ATTR       ((struct op_named_attr){ NULL, { .kind = OP_ATTR_NONE } })
+#define NODE(op, ...) node(op, DIMS(__VA_ARGS__), NO_ATTR)
+#define NODE_INT(op, name, value, ...)                                                             \
+    node(op, DIMS(__VA_ARGS__), (struct op_named_attr){ name, { .kind = OP_ATTR_INT, .i = value } })
+
+static uint32_t dense(uint32_t x, uint32_t in, uint32_t out)
+{
+    return NODE("Gemm", x, parameter(0, 1.5 / sqrt(in), DIMS(in, out)),
+                parameter(0, 0.1, DIMS(out)));
+}
+
+/* Three dense layers with an activation function each. */
+static void perceptron(const char *first, const char *second)
+{
+    uint32_t x = NODE(first, dense(input(DIMS(BATCH, 20)), 20, 40));
+
+    x = dense(NODE(second, dense(x, 40, 24)), 24, CLASSES);
+    assert_int_equal(op_graph_output(graph, NODE("Softmax", x)), EMU_OK);
+}
+
+static void relu_and_tanh(void)
+{
+    perceptron("Relu", "Tanh");
+}
+
+static void swish_and_gelu(void)
+{
+    perceptron("Swish", "Gelu");
+}
+
+static uint32_t batch_norm(uint32_t x, uint32_t channels)
+{
+    return NODE("BatchNormalization", x, parameter(1, 0.2, DIMS(channels)),
+                parameter(0, 0.2, DIMS(channels)), parameter(0, 0.1, DIMS(channels)),
+                parameter(1, 0.1, DIMS(channels)));
+}
+
+static void batch_norms(void)
+{
+    uint32_t x = batch_norm(dense(input(DIMS(BATCH, 20)), 20, 24), 24);
+
+    x = dense(NODE("Relu", x), 24, CLASSES);
+    assert_int_equal(op_graph_output(graph, x), EMU_OK);
+}
+
+/* [items][channels][positions]: a mean over positions at the end. */
+static void group_norms(void)
+{
+    uint32_t x = input(DIMS(BATCH, 12, 10));
+
+    x = NODE_INT("GroupNormalization", "num_groups", 3, x, parameter(1, 0.2, DIMS(12)),
+                 parameter(0, 0.2, DIMS(12)));
+    x = NODE("Swish", x);
+    x = NODE("Flatten", NODE("GlobalAveragePool", x));
+    assert_int_equal(op_graph_output(graph, dense(x, 12, CLASSES)), EMU_OK);
+}
+
+/* Rows of 16, each normed, multiplied and added to themselves; the means of rows are scores. */
+static void layer_norms(void)
+{
+    uint32_t x = input(DIMS(BATCH, 7, 16)), y;
+
+    y = NODE_INT("LayerNormalization", "axis", 2, x, parameter(1, 0.2, DIMS(16)),
+                 parameter(0, 0.2, DIMS(16)));
+    y = NODE("Add", NODE("MatMul", y, parameter(0, 0.4, DIMS(16, 16))),
+             parameter(0, 0.1, DIMS(16)));
+    x = NODE("Add", x, NODE("Gelu", y));
+    x = NODE("Flatten", NODE("GlobalAveragePool", x));
+    assert_int_equal(op_graph_output(graph, x), EMU_OK);
+}
+
+/* ---- steps ---- */
+
+struct pair {
+    struct train_chip chip;
+    struct train_reference reference;
+    struct op_tensor data, targets;
+};
+
+static void draw(struct pair *p)
+{
+    uint32_t classes = p->targets.shape.dim[1];
+
+    for (uint64_t k = 0; k < op_shape_count(&p->data.shape); k++)
+        p->data.f[k] = drawn();
+    for (uint64_t k = 0; k < op_shape_count(&p->targets.shape); k++)
+        p->targets.f[k] =
+            k % classes == (k / classes * 7) % classes ? 1 - 0.01 * (classes - 1) : 0.01;
+}
+
+static void begin(struct pair *p, const char *machine, void (*network)(void), const char *method,
+                  enum elem real)
+{
+    struct train_chip_options o = train_chip_usual();
+    const struct session_options so = { .threads = 2 };
+    struct train_optimiser opt;
+    struct train_step step;
+
+    seed = 11;
+    assert_int_equal(op_graph_new("small", &graph), EMU_OK);
+    network();
+    assert_int_equal(train_optimiser_of(method, &opt), EMU_OK);
+    opt.decay = 0.01;
+    if (train_step_make(graph, &opt, &step) != EMU_OK)
+        fail_msg("%s", emu_error());
+    o.program.lower.real = real;
+    assert_int_equal(op_lower_check(graph), EMU_OK);
+    if (graph->problems)
+        fail_msg("%s: %s", graph->problem[0].op, graph->problem[0].why);
+    if (train_chip_new(arch_preset(machine), graph, &step, &o, &p->chip) != EMU_OK ||
+        train_chip_begin(&p->chip, &so) != EMU_OK)
+        fail_msg("%s", emu_error());
+    assert_int_equal(train_reference_new(graph, &step, &p->reference), EMU_OK);
+    assert_int_equal(op_tensor_new(&graph->value[step.data].shape, &p->data), EMU_OK);
+    assert_int_equal(op_tensor_new(&graph->value[step.targets].shape, &p->targets), EMU_OK);
+}
+
+static void end(struct pair *p)
+{
+    train_chip_free(&p->chip);
+    train_reference_free(&p->reference);
+    op_tensor_free(&p->data);
+    op_tensor_free(&p->targets);
+    op_graph_free(graph);
+    graph = NULL;
+}
+
+/* The largest difference of a state, and how far the state has moved. */
+static void compare_state(struct pair *p, uint32_t value, double *error, double *moved)
+{
+    const struct op_tensor *want = train_reference_state(&p->reference, value);
+    struct op_tensor is, was = { 0 };
+
+    *error = *moved = 0;
+    if (train_chip_read(&p->chip, value, &is) != EMU_OK)
+        fail_msg("%s", emu_error());
+    if (graph->value[value].data)
+        assert_int_equal(op_value_read(graph, value, &was), EMU_OK);
+    for (uint64_t k = 0; k < op_shape_count(&is.shape); k++) {
+        double d = fabs(is.f[k] - want->f[k]), m = fabs(want->f[k] - (was.f ? was.f[k] : 0));
+
+        assert_false(isnan(is.f[k]));
+        *error = d > *error ? d : *error;
+        *moved = m > *moved ? m : *moved;
+    }
+    op_tensor_free(&is);
+    op_tensor_free(&was);
+}
+
+/* Every state has moved as the reference's, up to a share of how far it moved. What moves little
+ * (the shift before a norm, whose gradient is 0) is rounded as if it moved by a hundredth. */
+static void steps_like_reference(const char *machine, void (*network)(void), const char *method,
+                                 enum elem real, double share)
+{
+    const double little = 0.01;
+    struct pair p;
+
+    begin(&p, machine, network, method, real);
+    for (unsigned k = 0; k < STEPS; k++) {
+        double is, want;
+
+        draw(&p);
+        if (train_chip_step(&p.chip, &p.data, &p.targets, 0.05, &is, NULL) != EMU_OK)
+            fail_msg("%s", emu_error());
+        assert_int_equal(train_reference_step(&p.reference, &p.data, &p.targets, 0.05, &want, NULL),
+                         EMU_OK);
+        if (fabs(is - want) > share * want)
+            fail_msg("%s, step %u: loss %g, not %g", method, k, is, want);
+    }
+    for (uint32_t k = 0; k < graph->inputs; k++) {
+        const struct op_value *v = &graph->value[graph->input[k]];
+        double error, moved;
+
+        if (v->kind != OP_STATE)
+            continue;
+        compare_state(&p, graph->input[k], &error, &moved);
+        if (error > share * (moved + little) || moved == 0)
+            fail_msg("%s: %s is off by %g after moving by %g", method, v->name, error, moved);
+    }
+    end(&p);
+}
+
+static void every_optimiser(void **state)
+{
+    static const char *const method[] = { "sgd", "rmsprop", "lars", "adamw" };
+
+    (void)state;
+    for (unsigned k = 0; k < EMU_COUNT_OF(method); k++)
+        steps_like_reference("toy64", relu_and_tanh, method[k], ELEM_F32, 1e-3);
+}
+
+static void layers_in_f32(void **state)
+{
+    (void)state;
+    steps_like_reference("toy64", swish_and_gelu, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference("toy64", batch_norms, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference("toy64", group_norms, "sgd", ELEM_F32, 1e-3);
+    steps_like_reference("toy64", layer_norms, "sgd", ELEM_F32, 1e-3);
+}
+
+static void layers_in_f16(void **state)
+{
+    (void)state;
+    steps_like_reference("toy64", relu_and_tanh, "sgd", ELEM_F16, 0.02);
+    steps_like_reference("toy64", swish_and_gelu, "sgd", ELEM_F16, 0.02);
+    steps_like_reference("toy64", batch_norms, "sgd", ELEM_F16, 0.02);
+    steps_like_reference("toy64", group_norms, "sgd", ELEM_F16, 0.02);
+    steps_like_reference("toy64", layer_norms, "sgd", ELEM_F16, 0.02);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_optimiser),
+        cmocka_unit_test(layers_in_f32),
+        cmocka_unit_test(layers_in_f16),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
