@@ -67,6 +67,28 @@ refuse "--dim x: expected NAME=N" models "$tmp/bad.onnx" --dim x
 refuse "--dim n=0: expected NAME=N" models "$tmp/bad.onnx" --dim n=0
 refuse "are for ONNX files, and resnet-50 is none" models resnet-50 --dim n=1
 refuse "are for ONNX files, and resnet-50 is none" models resnet-50 --outputs y
+cp tests/fuzz/corpus/onnx/layer_norm.onnx "$tmp/in.onnx"
+refuse "the output is the same file as the input" models "$tmp/in.onnx" -o "$tmp/in.onnx"
+ln "$tmp/in.onnx" "$tmp/same.onnx"
+refuse "the output is the same file as the input" models "$tmp/in.onnx" -o "$tmp/same.onnx"
+cmp -s "$tmp/in.onnx" tests/fuzz/corpus/onnx/layer_norm.onnx || fail "an ONNX file was replaced by what was read from it"
+
+# ---- stages of a network
+
+stages="no stage 'fusing': import, tidy, pads, norms, group-norms, recognise, groups, plans, tiles"
+for command in models run compile; do
+    refuse "$stages" $command resnet-50 --dump fusing
+    refuse "$stages" $command "$tmp/in.onnx" --dump fusing
+    expect 0 "LayerNormalization" $command "$tmp/in.onnx" --dump recognise
+    expect 0 "ReduceMean_1  ReduceMean" $command "$tmp/in.onnx" --dump group-norms
+done
+expect 0 "stem.norm" models efficientnet-b0 --dump pads
+expect 0 "Conv+Swish" models efficientnet-b0 --dump groups
+expect 0 "predicted  temp. bytes" $net --dump plans
+expect 0 "machine mk2 tiles 128" $net --dump tiles
+refuse "a stage of which network?" models --dump tidy
+refuse "either --dump or --json, not both" run efficientnet-b0 --dump tidy --json
+refuse "either --dump or --output, not both" models "$tmp/in.onnx" --dump tidy -o "$tmp/a.onnx"
 refuse "which program?" run
 refuse "unrecognized option '--nosuch'" $net --nosuch
 refuse "unrecognized option '--nosuch'" machines --nosuch

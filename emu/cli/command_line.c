@@ -51,10 +51,18 @@ static void add_option(struct command_line *c, const struct option_row *o, int g
                               .group = group };
 }
 
+/* Whether what the command was given takes an option by this name, but another one. */
+static int is_another_here(const struct command_line *c, const struct option_row *o)
+{
+    const struct option_row *here = option_find(o->name, strlen(o->name), c->q->use);
+
+    return here && !(o->uses & c->q->use);
+}
+
 static void add_group(struct command_line *c, unsigned uses, int group)
 {
     for (const struct option_row *o = option_rows; o->name; o++) {
-        if ((o->uses & c->q->command->uses) == uses)
+        if ((o->uses & c->q->command->uses) == uses && !is_another_here(c, o))
             add_option(c, o, group);
     }
 }

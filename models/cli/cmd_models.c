@@ -11,6 +11,7 @@
 #include "models/onnx/onnx.h"
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
+#include "models/run/model_dump.h"
 #include "models/run/network_choice.h"
 #include "models/stream/cmd_stream.h"
 #include "models/validate/validate.h"
@@ -24,6 +25,8 @@ static enum emu_status list_networks(const struct request *q)
         return FAIL(USAGE, "weights of which network?");
     if (request_has(q, OPTION_dim) || request_has(q, OPTION_outputs))
         return FAIL(USAGE, "dimensions or outputs of which file?");
+    if (q->stage)
+        return FAIL(USAGE, "a stage of which network?");
     printf("%-20s %11s %12s %10s  %s\n", "network", "parameters", "M mult-adds", "resolution",
            "what");
     for (unsigned i = 0; net_name(i); i++) {
@@ -84,7 +87,9 @@ static enum emu_status one_network(const struct request *q)
     if (request_has(q, OPTION_dim) || request_has(q, OPTION_outputs))
         return FAIL(USAGE, "--dim and --outputs are for ONNX files, and %s is none", q->what);
     TRY(net_new(q->what, &c.net, &n));
-    if (q->weights || q->output)
+    if (q->stage)
+        s = model_dump(q);
+    else if (q->weights || q->output)
         s = handle_weights(q, n);
     else
         net_print(n, stdout);

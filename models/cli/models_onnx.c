@@ -8,6 +8,7 @@
 #include "models/onnx/onnx.h"
 #include "models/operators/op_print.h"
 #include "models/pass/op_pass.h"
+#include "models/run/model_dump.h"
 #include "models/run/network_choice.h"
 #include "models/run/onnx_request.h"
 
@@ -85,6 +86,8 @@ enum emu_status models_show_onnx(const struct request *q)
     uint32_t folded;
 
     TRY(refuse_others(q));
+    if (q->stage)
+        return model_dump(q);
     TRY(onnx_request_read(q, &m));
     if (m->graph->nodes_wrong) {
         op_graph_print_problems(m->graph, stdout);

@@ -112,12 +112,35 @@ enum emu_status op_pass_run(struct op_graph *g, op_pass_visit *visit)
     return s == EMU_OK ? op_graph_check(g) : s;
 }
 
+/* ---- all of them ---- */
+
+static const struct pass_stage stages[] = {
+    { "import", NULL },
+    { "tidy", op_graph_tidy },
+    { "pads", pass_join_pads },
+    { "norms", pass_fold_norms },
+    { "group-norms", pass_group_norms },
+    { "recognise", pass_recognise },
+};
+
+const struct pass_stage *pass_stage(unsigned k)
+{
+    return k < EMU_COUNT_OF(stages) ? &stages[k] : NULL;
+}
+
+enum emu_status pass_until(struct op_graph *g, const char *last)
+{
+    for (unsigned k = 0; k < EMU_COUNT_OF(stages); k++) {
+        if (stages[k].run)
+            TRY(stages[k].run(g));
+        TRY(op_graph_check(g));
+        if (!strcmp(stages[k].name, last))
+            break;
+    }
+    return EMU_OK;
+}
+
 enum emu_status pass_all(struct op_graph *g)
 {
-    TRY(op_graph_tidy(g));
-    TRY(op_graph_check(g));
-    TRY(pass_join_pads(g));
-    TRY(pass_fold_norms(g));
-    TRY(pass_group_norms(g));
-    return pass_recognise(g);
+    return pass_until(g, stages[EMU_COUNT_OF(stages) - 1].name);
 }

@@ -29,8 +29,18 @@ enum emu_status pass_group_norms(struct op_graph *g) EMU_MUST_CHECK;
  * that version, before a graph is written to a file. EMU_NO_MEMORY. */
 enum emu_status pass_spell(struct op_graph *g) EMU_MUST_CHECK;
 
-/* All that make a graph ready to be lowered, in order; op_graph_check() after each. */
+/* What makes a graph ready to be lowered, in order, by the names that people ask for. The first
+ * stage is the graph as it was read or built. */
+struct pass_stage {
+    const char *name;
+    enum emu_status (*run)(struct op_graph *g); /* NULL: nothing is done */
+};
+/* NULL after the last one. */
+const struct pass_stage *pass_stage(unsigned k);
+/* All stages, op_graph_check() after each; pass_until(): up to and with the one of that name, which
+ * there is. */
 enum emu_status pass_all(struct op_graph *g) EMU_MUST_CHECK;
+enum emu_status pass_until(struct op_graph *g, const char *last) EMU_MUST_CHECK;
 
 /* --- for passes --------------------------------------------------------------------------- */
 

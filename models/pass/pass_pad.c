@@ -5,7 +5,8 @@
 
 enum { PADS_MAX = 2 * OP_RANK_MAX };
 
-/* The Pad before a node, if it only puts zeros around the positions, not the channels. */
+/* The Pad before a node, if it only puts zeros around the positions, not the channels. Around
+ * nothing they stay: windows of nothing are refused. */
 static const struct op_node *zeros_before(const struct op_pass *p, const struct op_node *n)
 {
     const struct op_node *pad = op_pass_made_by(p, n->in[0], "Pad");
@@ -14,7 +15,7 @@ static const struct op_node *zeros_before(const struct op_pass *p, const struct 
     uint32_t sizes, value;
     double number = 0;
 
-    if (!pad)
+    if (!pad || !op_shape_count(&p->g->value[pad->in[0]].shape))
         return NULL;
     c = op_attrs_of(p->g, pad);
     sizes = op_ints(&c, "pads", &size);

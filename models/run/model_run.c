@@ -9,6 +9,7 @@
 #include "emu/job/run_image.h"
 #include "models/run/compare_graph.h"
 #include "models/run/model_chart.h"
+#include "models/run/model_dump.h"
 #include "models/run/model_output.h"
 #include "models/run/model_report.h"
 #include "models/run/model_source.h"
@@ -547,6 +548,8 @@ int model_run(const struct request *q)
 {
     struct model_run m = { .q = q, .code = EXIT_BAD };
 
+    if (q->stage)
+        return model_dump(q) == EMU_OK ? EXIT_RAN : request_failed(q, NULL);
     if (answer_request(&m) != EMU_OK)
         m.code = request_failed(q, subject_of(&m));
     model_run_free(&m);

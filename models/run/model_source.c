@@ -18,36 +18,35 @@ static enum emu_status refuse(const struct op_graph *g)
                 g->nodes_read);
 }
 
-static enum emu_status open_file(const struct request *q, struct progress *progress,
-                                 struct model_source *s)
+static enum emu_status read_file(const struct request *q, struct model_source *s)
 {
-    struct op_graph *g;
+    TRY(onnx_request_read(q, &s->model));
+    s->graph = s->model->graph;
+    snprintf(s->weights_text, sizeof(s->weights_text), "of the file");
+    return s->graph->nodes_wrong ? refuse(s->graph) : EMU_OK;
+}
+
+static enum emu_status prepare_file(struct progress *progress, struct model_source *s)
+{
+    struct op_graph *g = s->graph;
     uint32_t folded;
 
-    TRY(onnx_request_read(q, &s->model));
-    g = s->graph = s->model->graph;
-    if (g->nodes_wrong)
-        return refuse(g);
     TRY(op_graph_tidy(g));
     folded = g->nodes;
     s->parameters = op_graph_parameters(g);
-    snprintf(s->weights_text, sizeof(s->weights_text), "of the file");
     progress_report(progress, "read", "%u nodes, %u after folding; %u parameters, %.1f MB",
                     g->nodes_read, folded, s->model->parameters,
                     (double)s->model->parameter_bytes / 1e6);
     if (s->model->warning)
         fprintf(stderr, "superstep: warning: %s\n", s->model->warning);
     TRY(pass_all(g));
-    TRY(op_lower_check(g));
-    if (g->nodes_wrong)
-        return refuse(g);
     progress_report(progress, "passes", "%u nodes", g->nodes);
     return EMU_OK;
 }
 
 /* ---- names ---- */
 
-static enum emu_status open_name(const struct request *q, struct model_source *s)
+static enum emu_status find_name(const struct request *q, struct model_source *s)
 {
     TRY(net_new(s->choice.name, &s->choice.net, &s->net));
     s->graph = s->net->graph;
@@ -55,25 +54,47 @@ static enum emu_status open_name(const struct request *q, struct model_source *s
     return q->logits ? op_graph_output(s->graph, op_value_find(s->graph, net_logits)) : EMU_OK;
 }
 
-enum emu_status model_source_finish(struct model_source *s, struct progress *progress)
+enum emu_status model_source_attach(struct model_source *s, struct progress *progress)
 {
-    if (s->model || s->weights)
+    if (s->model)
         return EMU_OK;
     TRY(model_weights_get(&s->choice, s->net, &s->weights, s->weights_text,
                           sizeof(s->weights_text)));
     progress_report(progress, "weights", "%s", s->weights_text);
     weights_attach(s->weights, s->net);
+    return EMU_OK;
+}
+
+enum emu_status model_source_finish(struct model_source *s, struct progress *progress)
+{
+    if (s->model || s->weights)
+        return EMU_OK;
+    TRY(model_source_attach(s, progress));
     return pass_all(s->graph);
 }
 
 /* ---- either ---- */
 
+enum emu_status model_source_check(struct model_source *s, const struct arch *a)
+{
+    if (s->model)
+        TRY(op_lower_check(s->graph));
+    return s->graph->nodes_wrong ? refuse(s->graph) : op_lower_check_machine(a, s->graph);
+}
+
+enum emu_status model_source_read(const struct request *q, struct model_source *out)
+{
+    *out = (struct model_source){ .choice = network_choice_of(q) };
+    return network_find(q->what) ? find_name(q, out) : read_file(q, out);
+}
+
 enum emu_status model_source_open(const struct request *q, const struct arch *a,
                                   struct progress *progress, struct model_source *out)
 {
-    *out = (struct model_source){ .choice = network_choice_of(q) };
-    TRY(network_find(q->what) ? open_name(q, out) : open_file(q, progress, out));
-    return op_lower_check_machine(a, out->graph);
+    TRY(model_source_read(q, out));
+    if (out->model)
+        TRY(prepare_file(progress, out));
+    return model_source_check(out, a);
 }
 
 void model_source_free(struct model_source *s)

@@ -22,14 +22,23 @@ struct model_source {
     char weights_text[WEIGHTS_TEXT]; /* one line that says where parameters came from */
 };
 
-/* Finds the network or reads the file q->what. A file's graph is then ready; all nodes of it that
- * cannot run are printed on stdout, and the error is EMU_BAD_FILE. Of a network by name the
- * parameters have no numbers yet, and its graph is as its builder made it. Errors: those of
- * net_new() and onnx_request_read(); EMU_USAGE names an instruction that the machine lacks. Free
- * with model_source_free, also after an error. */
+/* Finds the network or reads the file q->what; its graph is as its builder or its file made it. All
+ * nodes of a file that cannot be read are printed on stdout, and the error is EMU_BAD_FILE. Errors:
+ * those of net_new() and onnx_request_read(). Free with model_source_free, also after an error. */
+enum emu_status model_source_read(const struct request *q, struct model_source *out) EMU_MUST_CHECK;
+/* The same, and a file's graph is then ready; all nodes that the machine cannot run are printed,
+ * too. Of a network by name the
+ * parameters have no numbers yet. EMU_USAGE names an instruction that the machine lacks. */
 enum emu_status model_source_open(const struct request *q, const struct arch *a,
                                   struct progress *progress,
                                   struct model_source *out) EMU_MUST_CHECK;
+/* Gives the parameters their numbers; does nothing for files. Errors: those of model_weights_get().
+ */
+enum emu_status model_source_attach(struct model_source *s,
+                                    struct progress *progress) EMU_MUST_CHECK;
+/* Whether the machine can run every node after the passes; those that it cannot are printed on
+ * stdout. EMU_BAD_FILE; EMU_USAGE names an instruction that the machine lacks. */
+enum emu_status model_source_check(struct model_source *s, const struct arch *a) EMU_MUST_CHECK;
 /* Makes parameters and runs the passes; does nothing for files, or when it was done before. Errors:
  * those of model_weights_get(). */
 enum emu_status model_source_finish(struct model_source *s,

@@ -33,7 +33,8 @@ static void run(const struct op_graph *g)
         s = op_tensor_new(&g->value[g->input[k]].shape, &in[k]);
     if (s == EMU_OK)
         s = op_graph_run(g, in, 1, out);
-    EMU_ASSERT(s == EMU_OK || s == EMU_NO_MEMORY);
+    if (s != EMU_OK && s != EMU_NO_MEMORY)
+        emu_abort(__FILE__, __LINE__, emu_error());
     for (uint32_t k = 0; k < PORTS_MAX; k++) {
         op_tensor_free(&in[k]);
         op_tensor_free(&out[k]);

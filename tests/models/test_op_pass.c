@@ -236,6 +236,19 @@ static void other_pads_stay(void **state)
     passes(y, 15, "Pad");
 }
 
+static void pads_around_nothing_stay(void **state)
+{
+    const uint32_t in[] = { PAD(INPUT(1, 3, 6, 0), 0, 0, 1, 2, 0, 0, 1, 2), DRAWN(4, 3, 3, 3) };
+    struct op_tensor out;
+
+    (void)state;
+    assert_int_equal(op_graph_output(g, window("Conv", some_pads, NULL, in, 2)), EMU_OK);
+    assert_int_equal(pass_all(g), EMU_OK);
+    assert_int_equal(g->nodes, 2);
+    compute(&out);
+    op_tensor_free(&out);
+}
+
 /* --- activations -------------------------------------------------------------------------- */
 
 static void swish(void **state)
@@ -493,6 +506,31 @@ static void spelt_and_recognised(void **state)
     assert_string_equal(g->node[1].row->name, "Swish");
 }
 
+/* --- stages ------------------------------------------------------------------------------- */
+
+/* Each stage is those before it and one more. */
+static void stages_come_in_order(void **state)
+{
+    static const struct {
+        const char *last;
+        uint32_t nodes;
+    } row[] = { { "import", 6 }, { "tidy", 5 },        { "pads", 4 },
+                { "norms", 3 },  { "group-norms", 3 }, { "recognise", 2 } };
+    const uint32_t in[] = { PAD(INPUT(1, 3, 6, 5), 0, 0, 1, 1, 0, 0, 1, 1), DRAWN(4, 3, 3, 3) };
+    uint32_t y = batch_norm(window("Conv", no_pads, NULL, in, 2), 4);
+
+    (void)state;
+    y = NODE("Mul", y, NODE("Sigmoid", y));
+    assert_int_equal(op_graph_output(g, y), EMU_OK);
+    NODE("Relu", y);
+    for (unsigned k = 0; k < EMU_COUNT_OF(row); k++) {
+        assert_string_equal(pass_stage(k)->name, row[k].last);
+        assert_int_equal(pass_until(g, row[k].last), EMU_OK);
+        assert_int_equal(g->nodes, row[k].nodes);
+    }
+    assert_null(pass_stage(EMU_COUNT_OF(row)));
+}
+
 /* --- names -------------------------------------------------------------------------------- */
 
 /* An output keeps its name when what makes it is fused. */
@@ -524,6 +562,7 @@ int main(void)
         TEST(pads_join_convolutions),
         TEST(pads_join_means),
         TEST(other_pads_stay),
+        TEST(pads_around_nothing_stay),
         TEST(swish),
         TEST(gates_stay),
         TEST(hard_swish),
@@ -542,6 +581,7 @@ int main(void)
         TEST(group_norms_that_grow_stay),
         TEST(empty_group_norms_stay),
         TEST(spelt_and_recognised),
+        TEST(stages_come_in_order),
         TEST(outputs_keep_their_names),
     };
 
