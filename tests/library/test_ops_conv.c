@@ -22,6 +22,8 @@ struct conv_test {
     uint32_t kib_price;            /* parameters cost nothing */
 };
 
+enum { DEAR = 1 << 20 }; /* cycles per KiB: nothing is held twice at that price */
+
 static struct conv_test with_defaults(struct conv_test t)
 {
     t.n = t.n ? t.n : 1;
@@ -154,6 +156,42 @@ static void test_gemm(void **state)
     conv_all(t, EMU_COUNT_OF(t));
 }
 
+/* Groups of several blocks: parts with several groups, parts of one group, and input channels of a
+ * group over several tiles. */
+static void test_gemm_groups(void **state)
+{
+    static const struct {
+        struct conv_test t;
+        uint32_t cut_out_above, cut_in_above;
+    } row[] = {
+        { { .on = "toy4", .c = 96, .h = 3, .w = 4, .out = 192, .groups = 6 }, 0, 0 },
+        { { .on = "toy64", .c = 64, .h = 5, .groups = 2, .act = ACT_SWISH }, 0, 0 },
+        { { .on = "toy64", .c = 96, .h = 2, .out = 480, .groups = 3, .act = ACT_RELU }, 3, 0 },
+        { { .on = "toy64", .c = 512, .h = 2, .out = 64, .groups = 2, .add = 1 }, 0, 1 },
+        { { .on = "toy64", .c = 512, .h = 1, .out = 160, .groups = 2, .add = 1 }, 2, 1 },
+        { { .n = 2, .c = 80, .h = 4, .stride = 2, .out = 160, .groups = 5 }, 0, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(row); i++) {
+        for (int f32 = 0; f32 < 2; f32++) {
+            for (uint32_t price = 0; price <= DEAR; price += DEAR) {
+                struct conv_test t = row[i].t;
+                struct conv_plan p;
+
+                t.partials = f32 ? PARTIALS_F32 : PARTIALS_F16;
+                t.kib_price = price;
+                p = conv(&t);
+                assert_int_equal(p.method, CONV_GEMM);
+                if (f32 || price)
+                    continue;
+                assert_true(!row[i].cut_out_above || p.cut_out > row[i].cut_out_above);
+                assert_true(!row[i].cut_in_above || p.cut_in > row[i].cut_in_above);
+            }
+        }
+    }
+}
+
 static void test_depthwise(void **state)
 {
     static const struct conv_test t[] = {
@@ -210,6 +248,26 @@ static void test_window_groups(void **state)
 
     (void)state;
     conv_all(t, EMU_COUNT_OF(t));
+}
+
+/* Wide groups on small fields: tiles take a part of the outputs of one group. */
+static void test_window_parts_of_groups(void **state)
+{
+    static const struct conv_test t[] = {
+        { .on = "toy64", .c = 64, .h = 2, .out = 192, .kernel = 3, .groups = 2 },
+        { .on = "toy64", .c = 32, .h = 2, .out = 224, .kernel = 3, .groups = 2, .act = ACT_SWISH },
+        { .on = "toy64", .n = 2, .c = 96, .h = 2, .out = 240, .kernel = 3, .groups = 3, .add = 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(t); i++) {
+        for (int f32 = 0; f32 < 2; f32++) {
+            struct conv_test row = t[i];
+
+            row.partials = f32 ? PARTIALS_F32 : PARTIALS_F16;
+            assert_true(conv(&row).cut_out > row.groups);
+        }
+    }
 }
 
 /* Groups that are no whole blocks of 16 channels: joined in pairs, in fours, to one. */
@@ -295,8 +353,6 @@ static void test_f32_partials(void **state)
 
 /* ---- parameters on one tile each ---- */
 
-enum { DEAR = 1 << 20 }; /* cycles per KiB: nothing is held twice at that price */
-
 /* They are fetched by all tiles that use them, unless only one does. */
 static void test_fetched_parameters(void **state)
 {
@@ -331,9 +387,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_gemm_groups),
         cmocka_unit_test(test_depthwise),
         cmocka_unit_test(test_first),
         cmocka_unit_test(test_window_groups),
+        cmocka_unit_test(test_window_parts_of_groups),
         cmocka_unit_test(test_joined_groups),
         cmocka_unit_test(test_window_rows),
         cmocka_unit_test(test_window_dense),

@@ -310,7 +310,7 @@ static void test_known(void **state)
         { { .c = 40, .h = 6, .w = 6, .kernel_h = 3, .kernel_w = 5, .groups = 40 }, CONV_WINDOW },
         { { .c = 24, .h = 6, .w = 6, .out = 48, .kernel_h = 3, .kernel_w = 3, .groups = 24 },
           CONV_WINDOW },
-        { { .c = 40, .h = 5, .w = 5, .groups = 40 }, CONV_WINDOW },
+        { { .c = 40, .h = 5, .w = 5, .groups = 40 }, CONV_GEMM },
         { { .c = 7, .h = 5, .w = 5, .groups = 7 }, CONV_GEMM },
         { { .c = 32, .h = 5, .w = 6, .kernel_h = 5, .kernel_w = 5, .groups = 32, .pad_top = 6 },
           CONV_DEPTHWISE },
@@ -338,7 +338,9 @@ static void test_known(void **state)
             .dilation_h = 2,
             .dilation_w = 3 },
           CONV_WINDOW },
-        { { .c = 64, .h = 11, .w = 9, .stride_h = 4, .stride_w = 3, .groups = 2 }, CONV_WINDOW },
+        { { .c = 64, .h = 11, .w = 9, .kernel_h = 2, .stride_h = 4, .stride_w = 3, .groups = 2 },
+          CONV_WINDOW },
+        { { .c = 64, .h = 11, .w = 9, .stride_h = 4, .stride_w = 3, .groups = 2 }, CONV_GEMM },
     };
 
     (void)state;

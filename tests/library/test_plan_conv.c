@@ -150,7 +150,10 @@ static void test_predicted(void **state)
         { .c = 96, .side = 24, .kernel = 3, .groups = 96, .act = ACT_SWISH },
         { .n = 2, .c = 96, .side = 24, .kernel = 5, .stride = 2, .groups = 96, .act = ACT_SWISH },
     };
-    static const struct conv_row gemm = { .c = 192, .side = 24, .out = 48 };
+    static const struct conv_row gemm[] = {
+        { .c = 192, .side = 24, .out = 48 },
+        { .c = 192, .side = 24, .groups = 3 },
+    };
     static const struct conv_row window[] = {
         { .from = 64, .c = 64, .side = 14, .kernel = 3, .act = ACT_RELU },
         { .c = 64, .side = 24, .kernel = 3, .groups = 4, .act = ACT_SWISH },
@@ -159,7 +162,8 @@ static void test_predicted(void **state)
     (void)state;
     for (size_t i = 0; i < EMU_COUNT_OF(depthwise); i++)
         predict(&depthwise[i], CONV_DEPTHWISE);
-    predict(&gemm, CONV_GEMM);
+    for (size_t i = 0; i < EMU_COUNT_OF(gemm); i++)
+        predict(&gemm[i], CONV_GEMM);
     for (size_t i = 0; i < EMU_COUNT_OF(window); i++)
         predict(&window[i], CONV_WINDOW);
 }
@@ -183,6 +187,75 @@ static void test_port(void **state)
             assert_true(one >= plan_port_cycles(&p, words, fan_out + 1));
             assert_true(one <= plan_port_cycles(&p, words + 1, fan_out));
         }
+    }
+}
+
+/* ---- groups ---- */
+
+/* Parts of the output hold all blocks once, in order, and none of two groups where groups are cut.
+ */
+static void test_output_parts(void **state)
+{
+    (void)state;
+    for (uint32_t groups = 1; groups < 6; groups++) {
+        for (uint32_t unit = 1; unit < 8; unit++) {
+            for (uint32_t cut = 1; cut <= groups * unit; cut += cut < groups ? 1 : groups) {
+                struct conv_plan p = { .shape = { .out_c = groups * unit * CHANNEL_BLOCK,
+                                                  .groups = groups },
+                                       .method = CONV_GEMM,
+                                       .cut_out = cut };
+                uint32_t begin = 0;
+
+                for (uint32_t o = 0; o < cut; o++) {
+                    struct nn_range r = conv_output_part(&p, o);
+
+                    assert_int_equal(r.begin, begin);
+                    assert_true(r.end > r.begin);
+                    for (uint32_t b = r.begin; b < r.end; b++)
+                        assert_int_equal(conv_output_part_with(&p, b), o);
+                    if (cut > groups)
+                        assert_int_equal(r.begin / unit, (r.end - 1) / unit);
+                    begin = r.end;
+                }
+                assert_int_equal(begin, groups * unit);
+            }
+        }
+    }
+}
+
+/* Products in 12 groups cost at most 1.2 times as much as one product with as many multiply-adds.
+ */
+static void test_grouped_products(void **state)
+{
+    const struct arch *a = arch_preset("mk2");
+    static const uint32_t channels[] = { 64, 128, 256, 384 };
+
+    (void)state;
+    for (size_t i = 0; i < EMU_COUNT_OF(channels); i++) {
+        uint64_t cycles[2];
+
+        for (uint32_t k = 0; k < 2; k++) {
+            uint32_t groups = k ? 12 : 1, positions = k ? 512 : 12 * 512;
+            const struct conv_shape s = { .n = 1,
+                                          .in_c = groups * channels[i],
+                                          .out_c = groups * channels[i],
+                                          .in_h = positions,
+                                          .out_h = positions,
+                                          .in_w = 1,
+                                          .out_w = 1,
+                                          .groups = groups,
+                                          .kernel_h = 1,
+                                          .kernel_w = 1,
+                                          .stride_h = 1,
+                                          .stride_w = 1,
+                                          .dilation_h = 1,
+                                          .dilation_w = 1 };
+            struct conv_plan p;
+
+            must(plan_conv(a, &s, 0, a->tiles, a->mem_bytes, &p));
+            cycles[k] = p.cost.total;
+        }
+        assert_true(cycles[1] * 10 <= cycles[0] * 12);
     }
 }
 
@@ -376,6 +449,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_predicted),
         cmocka_unit_test(test_port),
+        cmocka_unit_test(test_output_parts),
+        cmocka_unit_test(test_grouped_products),
         cmocka_unit_test(test_sum_parts),
         cmocka_unit_test(test_one_copy),
         cmocka_unit_test(test_holders),

@@ -28,6 +28,36 @@ static uint32_t sums_f32(const struct conv_plan *p)
     return p->shape.f32 && p->method != CONV_DEPTHWISE;
 }
 
+/* ---- parts of the output ---- */
+
+/* Parts that every unit is cut into. */
+static uint32_t parts_of_unit(const struct conv_plan *p)
+{
+    uint32_t units = conv_units_of(p);
+
+    return p->cut_out > units ? p->cut_out / units : 1;
+}
+
+struct nn_range conv_output_part(const struct conv_plan *p, uint32_t o)
+{
+    uint32_t units = conv_units_of(p), unit = conv_unit_blocks(p), parts = parts_of_unit(p);
+    struct nn_range r = nn_part(parts > 1 ? unit : units, parts > 1 ? parts : p->cut_out,
+                                parts > 1 ? o % parts : o);
+
+    if (parts == 1)
+        return (struct nn_range){ r.begin * unit, r.end * unit };
+    return (struct nn_range){ o / parts * unit + r.begin, o / parts * unit + r.end };
+}
+
+uint32_t conv_output_part_with(const struct conv_plan *p, uint32_t block)
+{
+    uint32_t unit = conv_unit_blocks(p), parts = parts_of_unit(p);
+
+    if (parts == 1)
+        return part_with(conv_units_of(p), p->cut_out, block / unit);
+    return block / unit * parts + part_with(unit, parts, block % unit);
+}
+
 /* ---- partial results ---- */
 
 uint32_t conv_sum_part_begin(const struct conv_sum_cut *s, uint32_t i)
@@ -144,11 +174,13 @@ static uint64_t gemm_cycles(const struct arch *a, const struct conv_part *part, 
                                     : add ? KERNEL_ROW(matmul_add_f16)
                                           : KERNEL_ROW(matmul_f16);
 
-    return KERNEL_CYCLES(
-        matmul, codelet, a, .in = (uint32_t)(part->h * part->in * CHANNEL_BLOCK),
-        .weights = (uint32_t)(part->out * part->in * CHANNEL_BLOCK * CHANNEL_BLOCK),
-        .out = (uint32_t)(part->out * part->h * CHANNEL_BLOCK), .kb = (uint32_t)part->in,
-        .nb = (uint32_t)part->out << f32, .f = (uint32_t)part->h);
+    uint64_t nb = part->out / part->calls, kb = part->in / part->calls;
+
+    return part->calls *
+           KERNEL_CYCLES(matmul, codelet, a, .in = (uint32_t)(part->h * kb * CHANNEL_BLOCK),
+                         .weights = (uint32_t)(nb * kb * CHANNEL_BLOCK * CHANNEL_BLOCK),
+                         .out = (uint32_t)(nb * part->h * CHANNEL_BLOCK), .kb = (uint32_t)kb,
+                         .nb = (uint32_t)nb << f32, .f = (uint32_t)part->h);
 }
 
 /* Positions of a result of CONV_WINDOW, including the gaps between its rows. */
@@ -161,8 +193,8 @@ static uint64_t window_positions(const struct conv_shape *s, const struct conv_p
 static uint64_t window_cycles(const struct arch *a, const struct conv_shape *s,
                               const struct conv_part *part)
 {
-    uint64_t groups = s->groups > 1 ? channel_blocks(s->in_c / s->groups) : part->in;
-    uint64_t kb = groups * part->rows * s->kernel_w, f = window_positions(s, part);
+    uint64_t in = part->in / part->groups;
+    uint64_t kb = in * part->rows * s->kernel_w, f = window_positions(s, part);
     uint64_t nb = part->out / part->calls;
     const struct codelet *codelet =
         s->f32 ? KERNEL_ROW(conv_window_f16_f32) : KERNEL_ROW(conv_window_f16);
@@ -227,7 +259,7 @@ static uint64_t pool_cycles(const struct arch *a, const struct conv_plan *p,
 /* How many tiles take the same input: those that compute different output channels from it. */
 static uint64_t fan_out(const struct conv_plan *p)
 {
-    return p->method == CONV_FIRST || p->shape.groups == 1 ? p->cut_out : 1;
+    return p->method == CONV_FIRST || p->shape.groups == 1 ? p->cut_out : parts_of_unit(p);
 }
 
 void plan_conv_cost(const struct arch *a, const struct conv_part *part, struct conv_plan *p)

@@ -27,13 +27,32 @@ extern const struct act_kernels conv_bias_kernels, conv_sum_kernels[2];
 struct conv_part {
     uint64_t n, h, w;    /* pictures, rows and columns of the output; gemm: h counts positions */
     uint64_t out, in;    /* blocks of 16 channels */
+    uint64_t groups;     /* that these blocks belong to; 1 without groups */
     uint64_t in_h, in_w; /* rows and columns of the input, with halo and border */
-    uint64_t calls;      /* method CONV_WINDOW: calls of the codelet for a picture */
+    uint64_t calls;      /* of the codelet for a picture, methods CONV_GEMM and CONV_WINDOW */
     uint64_t rows;       /* of the kernel */
 };
 
 /* Sets p->cost. part is the largest part of the cut; p has shape, method, cuts and port. */
 void plan_conv_cost(const struct arch *a, const struct conv_part *part, struct conv_plan *p);
+
+/* The output channels are cut between units: blocks of 16, or, where a group of several blocks
+ * reads its own input, between groups. With more parts than groups, a multiple of their number,
+ * every group is cut between its blocks. */
+static inline uint32_t conv_units_of(const struct conv_plan *p)
+{
+    int groups = p->shape.groups > 1 && (p->method == CONV_GEMM || p->method == CONV_WINDOW);
+
+    return groups ? p->shape.groups : channel_blocks(p->shape.out_c);
+}
+/* Blocks of a unit. */
+static inline uint32_t conv_unit_blocks(const struct conv_plan *p)
+{
+    return channel_blocks(p->shape.out_c) / conv_units_of(p);
+}
+/* The blocks of part o; the part that has a block. */
+struct nn_range conv_output_part(const struct conv_plan *p, uint32_t o);
+uint32_t conv_output_part_with(const struct conv_plan *p, uint32_t block);
 
 /* The tile of part k of a plan; k = (number of the part of the output) x cut_in + part of the
  * input. */

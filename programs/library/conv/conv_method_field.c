@@ -163,13 +163,13 @@ static void run_field_parts(const struct field *d, const struct codelet *codelet
         return;
     }
     for (uint32_t i = 0; i < parts; i++) {
-        struct field_part at = field_part_at(p, &d->y, d->blocks, i, 0);
+        struct field_part at = field_part_at(p, &d->y, i, 0);
 
         add_field_part(d, cs, codelet, &at, result + (size_t)i * d->y.n);
     }
     if (conv_finish_begin(d->nn, d->layer, parts / p->cut_out, &finish) == EMU_OK) {
         for (uint32_t i = 0; i < parts; i++) {
-            struct field_part at = field_part_at(p, &d->y, d->blocks, i, 0);
+            struct field_part at = field_part_at(p, &d->y, i, 0);
 
             if (has_sums(d))
                 finish_sums(d, &finish, &at, i, result + (size_t)i * d->y.n);
@@ -187,7 +187,7 @@ static void place_parts(const struct field *d, struct tensor t)
     struct graph *g = d->nn->g;
 
     for (uint32_t o = 0; o < p->cut_out; o++) {
-        struct nn_range part = nn_part(d->blocks, p->cut_out, o);
+        struct nn_range part = conv_output_part(p, o);
         uint64_t bytes = (uint64_t)nn_size(part) * d->values * sizeof(uint16_t);
 
         graph_map(g, tensor_slice(g, tensor_index(g, t, 0), 0, part.begin, part.end),

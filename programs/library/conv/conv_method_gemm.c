@@ -12,8 +12,8 @@ struct gemm {
     struct nn *nn;
     const struct conv_layer *layer;
     const struct conv_plan *plan;
-    struct tensor x, y, add;     /* [c16][positions][16] */
-    uint32_t positions, in, out; /* of the whole */
+    struct tensor x, y, add;       /* [c16][positions][16] */
+    uint32_t positions, out, each; /* of the whole; each: input blocks of a group */
     struct conv_weights weights;
 };
 
@@ -31,7 +31,7 @@ static struct nn_range f_range(const struct gemm *m, uint32_t f)
 
 static struct nn_range o_range(const struct gemm *m, uint32_t o)
 {
-    return nn_part(m->out, m->plan->cut_out, o);
+    return conv_output_part(m->plan, o);
 }
 
 /* A part of t [blocks][positions][16]. */
@@ -42,14 +42,13 @@ static struct tensor part_of(const struct gemm *m, struct tensor t, struct nn_ra
                     (const struct nn_range[]){ blocks, positions, { 0, CHANNEL_BLOCK } });
 }
 
-/* Adds the vertex that writes one tile's products into y [out][positions][16], or, in f32, [2
- * out][positions][8]. accumulate: adds them to what y holds. */
-static void multiply_on(const struct gemm *m, uint32_t cs, struct tensor y, uint32_t i, uint32_t f,
-                        uint32_t o, int accumulate)
+/* Adds the vertex that writes products of one group on a tile into y [out][positions][16], or, in
+ * f32, [2 out][positions][8]. accumulate: adds them to what y holds. */
+static void multiply_group(const struct gemm *m, uint32_t cs, struct tensor y, uint32_t tile,
+                           struct nn_range in, struct nn_range out, struct nn_range at,
+                           struct tensor weights, int accumulate)
 {
     struct graph *g = m->nn->g;
-    struct nn_range in = conv_in_blocks(&m->weights, i), out = o_range(m, o), at = f_range(m, f);
-    uint32_t tile = tile_of(m, i, f, o);
     const struct codelet *codelet = m->layer->partials == PARTIALS_F32 ? KERNEL_ROW(matmul_f16_f32)
                                     : accumulate                       ? KERNEL_ROW(matmul_add_f16)
                                                                        : KERNEL_ROW(matmul_f16);
@@ -57,9 +56,29 @@ static void multiply_on(const struct gemm *m, uint32_t cs, struct tensor y, uint
     y = conv_sums_of(g, m->layer, y, out, at);
     graph_map(g, y, tile);
     VERTEX_OF(matmul, codelet, g, cs, tile, .in = tensor_flatten(g, part_of(m, m->x, in, at)),
-              .out = tensor_flatten(g, y), .weights = conv_weights_on(&m->weights, i, o, f, tile),
-              .kb = in.end - in.begin, .nb = (out.end - out.begin) * conv_halves(m->layer),
-              .f = at.end - at.begin);
+              .out = tensor_flatten(g, y), .weights = weights, .kb = in.end - in.begin,
+              .nb = (out.end - out.begin) * conv_halves(m->layer), .f = at.end - at.begin);
+}
+
+/* Adds the vertices of one tile, one for each group that its part of the output belongs to. */
+static void multiply_on(const struct gemm *m, uint32_t cs, struct tensor y, uint32_t i, uint32_t f,
+                        uint32_t o, int accumulate)
+{
+    struct nn_range in = conv_in_blocks(&m->weights, i), all = o_range(m, o);
+    uint32_t tile = tile_of(m, i, f, o), unit = m->out / m->layer->groups;
+    struct tensor weights = conv_weights_on(&m->weights, i, o, f, tile);
+    uint32_t block = (uint32_t)tensor_elements(m->nn->g, weights) / nn_size(all), stop;
+
+    for (uint32_t b = all.begin; b < all.end; b = stop) {
+        uint32_t group = b / unit, first = group * m->each;
+
+        stop = (group + 1) * unit < all.end ? (group + 1) * unit : all.end;
+        multiply_group(
+            m, cs, y, tile, (struct nn_range){ first + in.begin, first + in.end },
+            (struct nn_range){ b, stop }, f_range(m, f),
+            tensor_slice(m->nn->g, weights, 0, (b - all.begin) * block, (stop - all.begin) * block),
+            accumulate);
+    }
 }
 
 /* Multiplies on all tiles, into out [cut_in][out][positions][16]. */
@@ -149,14 +168,15 @@ void conv_gemm(struct nn *nn, struct activation x, const struct conv_layer *laye
                       .layer = layer,
                       .plan = plan,
                       .positions = y.n * y.h * y.w,
-                      .in = channel_blocks(x.c),
-                      .out = channel_blocks(y.c) };
+                      .out = channel_blocks(y.c),
+                      .each = channel_blocks(x.c / layer->groups) };
 
     m.weights = (struct conv_weights){
-        .nn = nn, .layer = layer, .plan = plan, .channels = x.c, .units = m.out, .unit = 1
+        .nn = nn, .layer = layer, .plan = plan, .channels = x.c / layer->groups
     };
     conv_weights_new(&m.weights, plan->cut_h);
-    m.x = by_positions(g, conv_every(g, x.t, layer->stride_h, layer->stride_w), m.in, m.positions);
+    m.x = by_positions(g, conv_every(g, x.t, layer->stride_h, layer->stride_w), channel_blocks(x.c),
+                       m.positions);
     m.y = by_positions(g, y.t, m.out, m.positions);
     if (layer->add)
         m.add = by_positions(g, layer->add->t, m.out, m.positions);

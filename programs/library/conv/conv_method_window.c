@@ -1,13 +1,14 @@
 /* conv_method_window.c - convolutions of any kernel, stride and dilation, dense or in groups of
  * whole blocks of 16 channels: the matrix unit on shifted windows of a tile's part of the field.
  *
- * Tiles are numbered (n, h, w, o, i): picture, rows, columns, units of the output (a block, or a
- * group), and input blocks, with groups rows of the kernel. Each tile fetches its rows and columns
+ * Tiles are numbered (n, h, w, o, i): picture, rows, columns, blocks of the output, and input
+ * blocks, with groups rows of the kernel. Each tile fetches its rows and columns
  * with halo and border. With a stride of s the rows that one tap of the kernel reads are s apart,
  * so rows with an equal remainder modulo s are kept together, in planes, and columns likewise: a
  * window is again a run of neighbours. Rows of a result are as long as rows of a plane;
  * the gap after the width of that part is left out when the result is copied together, or added up
  * with those of other input blocks. */
+#include "programs/library/conv/conv_cost.h"
 #include "programs/library/conv/conv_parts.h"
 #include "programs/library/conv/field_partition.h"
 
@@ -20,10 +21,10 @@ struct window {
     const struct conv_plan *plan;
     struct activation x, y;
     struct conv_weights weights;
-    uint32_t field_parts;
-    struct tensor products; /* results of the matrix unit, of all tiles, flat */
-    uint32_t made;          /* elements of it that are used so far */
-    struct tensor *result;  /* owned; [cut_in][field_parts], each [blocks][n][h][w][16] */
+    uint32_t field_parts, unit; /* unit: blocks of a unit of the output */
+    struct tensor products;     /* results of the matrix unit, of all tiles, flat */
+    uint32_t made;              /* elements of it that are used so far */
+    struct tensor *result;      /* owned; [cut_in][field_parts], each [blocks][n][h][w][16] */
 };
 
 /* The planes of an axis: taps k and k + n read the same plane, where n = period() of the axis. */
@@ -100,11 +101,6 @@ static struct planes planes_of(const struct window *m, const struct field_part *
     return l;
 }
 
-static struct nn_range out_blocks(const struct window *m, struct nn_range units)
-{
-    return (struct nn_range){ units.begin * m->weights.unit, units.end * m->weights.unit };
-}
-
 /* ---- input ---- */
 
 /* One plane: every stride-th row from that of tap (row, column) on, and columns likewise. */
@@ -175,25 +171,26 @@ static uint32_t *new_steps(const struct window *m, const struct planes *l, uint3
 
 /* ---- products ---- */
 
-/* Adds one call: units [begin, end) of the output of a part of the field, picture n, from part i of
- * the input. With groups each unit reads its own input blocks. */
-static void multiply_units(const struct window *m, uint32_t cs, const struct field_part *p,
-                           uint32_t n, uint32_t i, struct nn_range units, struct tensor weights,
-                           struct tensor out)
+/* Adds one call: some blocks of the output of a part of the field, picture n, from part i of the
+ * input. With groups these are blocks of one group, or groups of one block each. */
+static void multiply_blocks(const struct window *m, uint32_t cs, const struct field_part *p,
+                            uint32_t n, uint32_t i, struct nn_range out_blocks,
+                            struct tensor weights, struct tensor out)
 {
     struct graph *g = m->nn->g;
     int f32 = m->layer->partials == PARTIALS_F32;
     struct nn_range in = conv_in_blocks(&m->weights, i);
     struct planes l = planes_of(m, p, i);
     uint32_t each = nn_size(in), kb = each * l.win.h.kernel * l.win.w.kernel;
-    uint32_t *step = new_steps(m, &l, each, m->layer->groups > 1 && m->weights.unit == 1 && !f32);
+    uint32_t *step = new_steps(m, &l, each, m->layer->groups > 1 && m->unit == 1 && !f32);
 
     if (m->layer->groups > 1)
-        in = (struct nn_range){ units.begin * each, units.end * each };
+        in = (struct nn_range){ out_blocks.begin / m->unit * each,
+                                ((out_blocks.end - 1) / m->unit + 1) * each };
     VERTEX_OF(conv_window, f32 ? KERNEL_ROW(conv_window_f16_f32) : KERNEL_ROW(conv_window_f16), g,
               cs, p->tile, .in = input_of(m, &l, p, in, n), .out = out, .weights = weights,
-              .kb = kb, .nb = nn_size(out_blocks(m, units)) * conv_halves(m->layer),
-              .f = result_size(m, p), .steps = word_list(step, kb));
+              .kb = kb, .nb = nn_size(out_blocks) * conv_halves(m->layer), .f = result_size(m, p),
+              .steps = word_list(step, kb));
     emu_free(step);
 }
 
@@ -232,7 +229,7 @@ static struct tensor new_product(struct window *m, const struct field_part *p, u
 
 static struct field_part field_part_of(const struct window *m, uint32_t i, uint32_t index)
 {
-    return field_part_at(m->plan, &m->y, m->weights.units, index, i);
+    return field_part_at(m->plan, &m->y, index, i);
 }
 
 /* Adds all calls of the tile of part `index` of the field and part i of the input. A group with
@@ -241,13 +238,12 @@ static void multiply_field_part(struct window *m, uint32_t cs, uint32_t i, uint3
 {
     struct graph *g = m->nn->g;
     struct field_part p = field_part_of(m, i, index);
-    uint32_t blocks = nn_size(out_blocks(m, p.o)), pictures = nn_size(p.n);
-    uint32_t group_blocks = m->weights.unit * conv_halves(m->layer);
-    uint32_t units = m->layer->groups > 1 && group_blocks > 1 ? 1 : nn_size(p.o);
+    uint32_t blocks = nn_size(p.o), pictures = nn_size(p.n), stop;
+    int whole = m->layer->groups == 1 || m->unit * conv_halves(m->layer) == 1;
     struct tensor weights =
         conv_weights_on(&m->weights, i, index % m->plan->cut_out, p.copy, p.tile);
-    uint32_t weights_size = (uint32_t)tensor_elements(g, weights) / nn_size(p.o);
-    uint32_t unit_size = m->weights.unit * result_size(m, &p) * CHANNEL_BLOCK;
+    uint32_t weights_size = (uint32_t)tensor_elements(g, weights) / blocks;
+    uint32_t block_size = result_size(m, &p) * CHANNEL_BLOCK;
     struct tensor *picture = emu_alloc(pictures, sizeof(*picture));
 
     if (!picture) {
@@ -257,12 +253,15 @@ static void multiply_field_part(struct window *m, uint32_t cs, uint32_t i, uint3
     for (uint32_t n = 0; n < pictures; n++) {
         struct tensor out = new_product(m, &p, blocks);
 
-        for (uint32_t u = 0; u < nn_size(p.o); u += units)
-            multiply_units(
-                m, cs, &p, p.n.begin + n, i,
-                (struct nn_range){ p.o.begin + u, p.o.begin + u + units },
-                tensor_slice(g, weights, 0, u * weights_size, (u + units) * weights_size),
-                tensor_slice(g, out, 0, u * unit_size, (u + units) * unit_size));
+        for (uint32_t b = 0; b < blocks; b = stop) {
+            uint32_t end = ((p.o.begin + b) / m->unit + 1) * m->unit - p.o.begin; /* of its group */
+
+            stop = whole || end > blocks ? blocks : end;
+            multiply_blocks(m, cs, &p, p.n.begin + n, i,
+                            (struct nn_range){ p.o.begin + b, p.o.begin + stop },
+                            tensor_slice(g, weights, 0, b * weights_size, stop * weights_size),
+                            tensor_slice(g, out, 0, b * block_size, stop * block_size));
+        }
         picture[n] = without_gaps(m, &p, blocks, out);
     }
     m->result[(size_t)i * m->field_parts + index] = tensor_concat(g, picture, pictures, 1);
@@ -277,7 +276,7 @@ static uint32_t products_size(const struct window *m)
     for (uint32_t k = 0; k < m->field_parts; k++) {
         struct field_part p = field_part_of(m, 0, k);
 
-        n += nn_size(out_blocks(m, p.o)) * nn_size(p.n) * result_size(m, &p) * CHANNEL_BLOCK;
+        n += nn_size(p.o) * nn_size(p.n) * result_size(m, &p) * CHANNEL_BLOCK;
     }
     return n * m->plan->cut_in;
 }
@@ -300,7 +299,7 @@ static void multiply(struct window *m)
 /* Piece p of an activation with the shape of y, [blocks][n][h][w][16]. */
 static struct tensor part_of(const struct window *m, const struct field_part *p, struct tensor t)
 {
-    const struct nn_range r[] = { out_blocks(m, p->o), p->n, p->h, p->w, { 0, CHANNEL_BLOCK } };
+    const struct nn_range r[] = { p->o, p->n, p->h, p->w, { 0, CHANNEL_BLOCK } };
 
     return nn_slice(m->nn->g, t, r);
 }
@@ -339,8 +338,7 @@ static enum emu_status finish_in_place(const struct window *m)
     for (uint32_t k = 0; k < m->field_parts; k++) {
         struct field_part p = field_part_of(m, 0, k);
 
-        conv_finish_add(&finish, p.copy, out_blocks(m, p.o), p.tile,
-                        tensor_flatten(g, part_of(m, &p, m->y.t)),
+        conv_finish_add(&finish, p.copy, p.o, p.tile, tensor_flatten(g, part_of(m, &p, m->y.t)),
                         nn_size(p.n) * nn_size(p.h) * nn_size(p.w));
     }
     return EMU_OK;
@@ -370,7 +368,7 @@ static enum emu_status add_up(const struct window *m)
                                 .first_part = sum_group(m, k) * parts,
                                 .first_copy = p.copy,
                                 .copy_step = copies,
-                                .blocks = out_blocks(m, p.o),
+                                .blocks = p.o,
                                 .partial = partial,
                                 .y = by_positions(g, part_of(m, &p, m->y.t)),
                                 .adds = m->layer->add != NULL };
@@ -389,16 +387,13 @@ void conv_window(struct nn *nn, struct activation x, const struct conv_layer *la
                  const struct conv_plan *plan, struct activation y)
 {
     struct window m = { .nn = nn, .layer = layer, .plan = plan, .x = x, .y = y };
-    uint32_t blocks = channel_blocks(y.c);
     enum emu_status s;
 
     m.field_parts = plan->cut_n * plan->cut_h * plan->cut_w * plan->cut_out;
-    m.weights = (struct conv_weights){ .nn = nn,
-                                       .layer = layer,
-                                       .plan = plan,
-                                       .channels = x.c / layer->groups,
-                                       .units = layer->groups > 1 ? layer->groups : blocks };
-    m.weights.unit = blocks / m.weights.units;
+    m.weights = (struct conv_weights){
+        .nn = nn, .layer = layer, .plan = plan, .channels = x.c / layer->groups
+    };
+    m.unit = conv_unit_blocks(plan);
     m.result = emu_alloc((size_t)plan->cut_in * m.field_parts, sizeof(*m.result));
     if (m.result) {
         conv_weights_new(&m.weights, m.field_parts / plan->cut_out);

@@ -24,34 +24,38 @@ static uint32_t in_blocks(const struct conv_weights *w)
     return channel_blocks(w->channels);
 }
 
+/* Whether cut_in cuts rows of the kernel instead of input blocks. */
+static int cuts_rows(const struct conv_weights *w)
+{
+    return w->layer->groups > 1 && w->plan->method == CONV_WINDOW;
+}
+
+static uint32_t out_blocks(const struct conv_weights *w)
+{
+    return channel_blocks(w->plan->shape.out_c);
+}
+
 struct nn_range conv_in_blocks(const struct conv_weights *w, uint32_t i)
 {
     struct nn_range all = { 0, in_blocks(w) };
 
-    return w->layer->groups > 1 ? all : nn_part(all.end, w->plan->cut_in, i);
+    return cuts_rows(w) ? all : nn_part(all.end, w->plan->cut_in, i);
 }
 
 struct nn_range conv_rows(const struct conv_weights *w, uint32_t i)
 {
     struct nn_range all = { 0, w->layer->kernel_h };
 
-    return w->layer->groups > 1 ? nn_part(all.end, w->plan->cut_in, i) : all;
-}
-
-struct nn_range conv_out_blocks(const struct conv_weights *w, uint32_t o)
-{
-    struct nn_range r = nn_part(w->units, w->plan->cut_out, o);
-
-    return (struct nn_range){ r.begin * w->unit, r.end * w->unit };
+    return cuts_rows(w) ? nn_part(all.end, w->plan->cut_in, i) : all;
 }
 
 /* Which weight blocks of an output block are in part i. */
 static struct nn_range span_of(const struct conv_weights *w, uint32_t i)
 {
     struct nn_range in = conv_in_blocks(w, i), rows = conv_rows(w, i);
-    uint32_t each = w->layer->kernel_w * (w->layer->groups > 1 ? nn_size(in) : w->layer->kernel_h);
+    uint32_t each = w->layer->kernel_w * (cuts_rows(w) ? nn_size(in) : w->layer->kernel_h);
 
-    if (w->layer->groups > 1)
+    if (cuts_rows(w))
         return (struct nn_range){ rows.begin * each, rows.end * each };
     return (struct nn_range){ in.begin * each, in.end * each };
 }
@@ -59,14 +63,15 @@ static struct nn_range span_of(const struct conv_weights *w, uint32_t i)
 /* How many values part (i, o) has, and how many are before it in a copy; o runs fastest. */
 static uint32_t part_size(const struct conv_weights *w, uint32_t i, uint32_t o)
 {
-    return nn_size(span_of(w, i)) * nn_size(conv_out_blocks(w, o)) * BLOCK;
+    return nn_size(span_of(w, i)) * nn_size(conv_output_part(w->plan, o)) * BLOCK;
 }
 
 static uint32_t part_at(const struct conv_weights *w, uint32_t i, uint32_t o)
 {
     struct nn_range span = span_of(w, i);
 
-    return (span.begin * w->units * w->unit + nn_size(span) * conv_out_blocks(w, o).begin) * BLOCK;
+    return (span.begin * out_blocks(w) + nn_size(span) * conv_output_part(w->plan, o).begin) *
+           BLOCK;
 }
 
 /* Writes 16 weights of one output channel and one tap, from input channel `column` on. */
@@ -85,7 +90,8 @@ static void pack_row(const struct conv_weights *w, uint32_t row, uint32_t column
  * sums in f32, [2 out][in][rows][columns][8][16]. */
 static void pack_part(const struct conv_weights *w, uint32_t i, uint32_t o, uint16_t *out)
 {
-    struct nn_range ib = conv_in_blocks(w, i), ob = conv_out_blocks(w, o), r = conv_rows(w, i);
+    struct nn_range ib = conv_in_blocks(w, i), ob = conv_output_part(w->plan, o),
+                    r = conv_rows(w, i);
     uint32_t columns = w->layer->kernel_w, units = conv_units(w->layer);
     uint32_t end = ob.end * CHANNEL_BLOCK;
 
@@ -122,7 +128,7 @@ void conv_weights_new(struct conv_weights *w, uint32_t users)
     uint32_t copies = w->plan->fetched ? 1 : users;
     struct graph *g = w->nn->g;
     uint32_t taps = w->layer->kernel_h * w->layer->kernel_w;
-    uint32_t n = in_blocks(w) * w->units * w->unit * taps * BLOCK;
+    uint32_t n = in_blocks(w) * out_blocks(w) * taps * BLOCK;
     uint16_t *v = emu_alloc(n, sizeof(*v));
 
     w->t = w->nn->zeros;

@@ -25,15 +25,14 @@ struct tensor conv_sums_of(struct graph *g, const struct conv_layer *l, struct t
 
 /* The weights of a layer, in one or more copies. In every copy part (i, o) of the plan's cuts is
  * [output blocks][input blocks][rows][kernel][16][16], or, for sums in f32, [2 output blocks][input
- * blocks][rows][kernel][8][16]. The plan's cut_in cuts input blocks; with groups, rows of the
- * kernel. */
+ * blocks][rows][kernel][8][16]. The plan's cut_in cuts the input blocks of a group; by windows
+ * with groups, rows of the kernel. */
 struct conv_weights {
     struct nn *nn;
     const struct conv_layer *layer;
     const struct conv_plan *plan;
-    uint32_t channels;    /* input channels of a group */
-    uint32_t units, unit; /* the output is cut between units; each has `unit` blocks */
-    struct tensor t;      /* constant [copies][..] */
+    uint32_t channels; /* input channels of a group */
+    struct tensor t;   /* constant [copies][..] */
 };
 
 /* Makes the constant t; the caller has set the members before it. users: how many tiles use each
@@ -43,10 +42,9 @@ void conv_weights_new(struct conv_weights *w, uint32_t users);
  * every user, because it puts the part there unless the plan says that parameters are fetched. */
 struct tensor conv_weights_on(const struct conv_weights *w, uint32_t i, uint32_t o, uint32_t copy,
                               uint32_t tile);
-/* Blocks of the input and rows of the kernel in part i, blocks of the output in part o. */
+/* Blocks of the input of a group and rows of the kernel in part i. */
 struct nn_range conv_in_blocks(const struct conv_weights *w, uint32_t i);
 struct nn_range conv_rows(const struct conv_weights *w, uint32_t i);
-struct nn_range conv_out_blocks(const struct conv_weights *w, uint32_t o);
 
 /* ---- partial results ---- */
 

@@ -53,8 +53,7 @@ enum conv_method conv_method_of(const struct conv_shape *s)
         return CONV_FIRST;
     if (s->groups == s->in_c && s->groups > 1)
         return CONV_DEPTHWISE;
-    return s->kernel_h == 1 && s->kernel_w == 1 && s->groups == 1 && !s->padded ? CONV_GEMM
-                                                                                : CONV_WINDOW;
+    return s->kernel_h == 1 && s->kernel_w == 1 && !s->padded ? CONV_GEMM : CONV_WINDOW;
 }
 
 /* Of convolutions and pools. */
@@ -184,38 +183,45 @@ static void offer(struct conv_search *s, const struct conv_plan *p)
 
 /* ---- the search ---- */
 
-/* Between how many units the output channels may be cut: groups, if each has several blocks, else
- * blocks. */
-static uint32_t output_units(const struct conv_plan *p)
+/* The next larger number of parts of the output channels. */
+static uint32_t next_output_cut(const struct conv_plan *p)
 {
-    const struct conv_shape *s = &p->shape;
+    uint32_t units = conv_units_of(p), parts;
 
-    return p->method == CONV_WINDOW && s->groups > 1 ? s->groups : channel_blocks(s->out_c);
+    if (p->cut_out < units)
+        return next_cut(units, p->cut_out);
+    parts = next_cut(conv_unit_blocks(p), p->cut_out / units);
+    return parts == UINT32_MAX ? UINT32_MAX : units * parts;
 }
 
 static void part_channels(const struct conv_plan *p, struct conv_part *part)
 {
     const struct conv_shape *s = &p->shape;
-    uint32_t units = output_units(p), unit = channel_blocks(s->out_c) / units;
+    uint32_t units = conv_units_of(p), unit = conv_unit_blocks(p);
+    uint32_t blocks = channel_blocks(s->in_c);
+    int gemm = p->method == CONV_GEMM, window = p->method == CONV_WINDOW;
 
-    part->out = (uint64_t)ceil_div(units, p->cut_out) * unit;
-    /* With sums in f32 a group of 16 channels is two blocks of outputs, which read the same input.
-     */
-    part->calls =
-        unit > 1 || (s->f32 && p->method == CONV_WINDOW && s->groups > 1) ? part->out / unit : 1;
-    if (p->method == CONV_GEMM || (p->method == CONV_WINDOW && s->groups == 1))
-        part->in = ceil_div(channel_blocks(s->in_c), p->cut_in);
-    else if (p->method == CONV_WINDOW)
-        part->in = part->out / unit * channel_blocks(s->in_c / s->groups);
-    else
+    part->out = p->cut_out > units ? ceil_div(unit, p->cut_out / units)
+                                   : (uint64_t)ceil_div(units, p->cut_out) * unit;
+    part->groups = part->calls = 1;
+    if (!gemm && !window) {
         part->in = part->out;
+    } else if (s->groups == 1) {
+        part->in = ceil_div(blocks, p->cut_in);
+    } else {
+        part->groups = ceil_div(part->out, unit);
+        part->in = part->groups * ceil_div(blocks / s->groups, gemm ? p->cut_in : 1);
+        /* With sums in f32 a group of 16 channels is two blocks of outputs, which read the same
+         * input. */
+        part->calls = window && unit == 1 && !s->f32 ? 1 : part->groups;
+    }
 }
 
 /* Bytes of the weights of a part; conv_pack.h has those that are not blocks of 16 x 16. */
 static uint64_t weight_bytes(const struct conv_plan *p, const struct conv_part *part)
 {
     const struct conv_shape *s = &p->shape;
-    uint64_t in = s->groups > 1 ? channel_blocks(s->in_c / s->groups) : part->in;
+    uint64_t in = part->in / part->groups;
 
     switch (p->method) {
     case CONV_GEMM:
@@ -278,9 +284,9 @@ static void search_gemm(struct conv_search *search, struct conv_plan p)
 
     p.cut_n = p.cut_w = 1;
     for (p.cut_in = 1; p.cut_in <= p.tiles;
-         p.cut_in = next_cut(channel_blocks(s->in_c), p.cut_in)) {
+         p.cut_in = next_cut(channel_blocks(s->in_c / s->groups), p.cut_in)) {
         for (p.cut_out = 1; (uint64_t)p.cut_in * p.cut_out <= p.tiles;
-             p.cut_out = next_cut(channel_blocks(s->out_c), p.cut_out)) {
+             p.cut_out = next_output_cut(&p)) {
             for (p.cut_h = 1; (uint64_t)p.cut_in * p.cut_out * p.cut_h <= p.tiles;
                  p.cut_h = next_cut(positions, p.cut_h))
                 try_cut(search, p);
@@ -292,11 +298,10 @@ static void search_gemm(struct conv_search *search, struct conv_plan p)
 static void search_field(struct conv_search *search, struct conv_plan p)
 {
     const struct conv_shape *s = &p.shape;
-    uint32_t units = output_units(&p);
 
     for (p.cut_n = 1; (uint64_t)p.cut_in * p.cut_n <= p.tiles; p.cut_n = next_cut(s->n, p.cut_n)) {
         for (p.cut_out = 1; (uint64_t)p.cut_in * p.cut_n * p.cut_out <= p.tiles;
-             p.cut_out = next_cut(units, p.cut_out)) {
+             p.cut_out = next_output_cut(&p)) {
             uint64_t used = (uint64_t)p.cut_in * p.cut_n * p.cut_out;
 
             for (p.cut_h = 1; used * p.cut_h <= p.tiles; p.cut_h = next_cut(s->out_h, p.cut_h)) {

@@ -44,8 +44,9 @@ struct conv_plan {
     struct conv_shape shape;
     enum conv_method method;
     /* Into how many parts are cut: pictures, rows of the output (GEMM: positions), columns, blocks
-     * of 16 output channels (or groups), blocks of 16 input channels (with groups: rows of the
-     * kernel). Their product is the number of tiles used. */
+     * of 16 output channels (with groups: groups, or all groups into as many parts each), blocks of
+     * 16 input channels (of each group; WINDOW with groups: rows of the kernel). Their product is
+     * the number of tiles used. */
     uint32_t cut_n, cut_h, cut_w, cut_out, cut_in;
     uint32_t first_tile, tiles;
     /* Part k lies on tile (k + rotation) mod tiles of these; the partial sums of a group of cut_in

@@ -43,23 +43,21 @@ static void channels_with(const struct conv_plan *p, uint32_t b, struct nn_range
                           struct nn_range *i)
 {
     const struct conv_shape *s = &p->shape;
-    uint32_t in = channel_blocks(s->in_c), units = channel_blocks(s->out_c), at;
+    uint32_t in = channel_blocks(s->in_c) / conv_units_of(p), unit = conv_unit_blocks(p), at;
 
     *o = (struct nn_range){ 0, p->cut_out };
     *i = (struct nn_range){ 0, p->cut_in };
     if (p->method == CONV_FIRST)
         return;
-    if (s->groups == 1) {
-        at = part_with(in, p->cut_in, b);
-        *i = (struct nn_range){ at, at + 1 };
+    if (s->groups == 1)
+        in = channel_blocks(s->in_c);
+    else
+        *o = (struct nn_range){ conv_output_part_with(p, b / in * unit),
+                                conv_output_part_with(p, b / in * unit + unit - 1) + 1 };
+    if (s->groups > 1 && p->method != CONV_GEMM)
         return;
-    }
-    if (p->method == CONV_WINDOW) {
-        units = s->groups;
-        b = b * units / in;
-    }
-    at = part_with(units, p->cut_out, b);
-    *o = (struct nn_range){ at, at + 1 };
+    at = part_with(in, p->cut_in, b % in);
+    *i = (struct nn_range){ at, at + 1 };
 }
 
 /* Notes that columns [w, end) of row h of block b of picture n lie on a tile. */
@@ -130,14 +128,13 @@ static void note_added(const struct arch *a, const struct conv_plan *p, const st
 {
     const struct conv_shape *s = &p->shape;
     uint32_t positions = s->n * s->out_h * s->out_w, groups = p->cut_h * p->cut_out;
-    uint32_t blocks = channel_blocks(s->out_c);
     struct conv_sum_cut cut = { 0 };
 
     for (uint64_t at = run->begin / CHANNEL_BLOCK;
          at < (run->end + CHANNEL_BLOCK - 1) / CHANNEL_BLOCK; at++) {
         uint32_t b = (uint32_t)(at / positions), f = (uint32_t)(at % positions);
-        uint32_t o = part_with(blocks, p->cut_out, b), h = part_with(positions, p->cut_h, f);
-        struct nn_range out = nn_part(blocks, p->cut_out, o), in = nn_part(positions, p->cut_h, h);
+        uint32_t o = conv_output_part_with(p, b), h = part_with(positions, p->cut_h, f);
+        struct nn_range out = conv_output_part(p, o), in = nn_part(positions, p->cut_h, h);
         uint64_t part;
         uint32_t i;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct field_part field_part_at(const struct conv_plan *plan, const struct activation *y,
-                                uint32_t blocks, uint32_t index, uint32_t i)
+                                uint32_t index, uint32_t i)
 {
     uint64_t k = (uint64_t)index * plan->cut_in + i;
     uint32_t o = index % plan->cut_out, rest = index / plan->cut_out;
@@ -17,7 +17,7 @@ struct field_part field_part_at(const struct conv_plan *plan, const struct activ
                                 .n = nn_part(y->n, plan->cut_n, rest / plan->cut_w / plan->cut_h),
                                 .h = nn_part(y->h, plan->cut_h, h),
                                 .w = nn_part(y->w, plan->cut_w, w),
-                                .o = nn_part(blocks, plan->cut_out, o) };
+                                .o = conv_output_part(plan, o) };
 }
 
 /* The input positions that a part needs in a dimension: [begin, end) of the field, and how many

@@ -16,7 +16,7 @@ struct field_part {
 /* Part `index` of the cut_n x cut_h x cut_w x cut_out parts of a plan, blocks running fastest, on
  * the tile that takes part i of the cut_in parts of its input. */
 struct field_part field_part_at(const struct conv_plan *plan, const struct activation *y,
-                                uint32_t blocks, uint32_t index, uint32_t i);
+                                uint32_t index, uint32_t i);
 
 /* How windows lie on the input: their rows, and their columns. */
 struct window_axis {

@@ -216,7 +216,7 @@ struct activation op_pool(struct nn *nn, struct activation x, const struct pool_
         m.win.border = new_lowest(nn);
     m.cs = op_compute_set(nn->g, nn->seq, "pool");
     for (uint32_t i = 0; i < p.cut_n * p.cut_h * p.cut_w * p.cut_out; i++) {
-        struct field_part at = field_part_at(&p, &m.y, channel_blocks(x.c), i, 0);
+        struct field_part at = field_part_at(&p, &m.y, i, 0);
 
         add_part(&m, &at);
     }
