@@ -90,6 +90,18 @@ refuse "a stage of which network?" models --dump tidy
 refuse "either --dump or --json, not both" run efficientnet-b0 --dump tidy --json
 refuse "either --dump or --output, not both" models "$tmp/in.onnx" --dump tidy -o "$tmp/a.onnx"
 refuse "which program?" run
+refuse "which profile?" report
+refuse "No such file" report "$tmp/nosuch.db"
+refuse "no profile of a run" report "$program"
+printf 'no database' >"$tmp/bad.db"
+refuse "bad.db: damaged, or no profile" report "$tmp/bad.db"
+refuse "--csv is layers, steps or tiles, not 'all'" report "$tmp/bad.db" --csv all
+refuse "either --csv or --json" report "$tmp/bad.db" --csv steps --json
+refuse "--profile does nothing here: it is for superstep run" compile ring -o "$tmp/a" --profile "$tmp/p.db"
+refuse "No such file or directory" run ring --profile "$tmp/nosuch/p.db"
+refuse "No such file or directory" run softmax --profile "$tmp/nosuch/p.db"
+refuse "No such file or directory" $net --profile "$tmp/nosuch/p.db"
+refuse "either --compare-layers or --profile" $net --compare-layers --profile "$tmp/p.db"
 refuse "unrecognized option '--nosuch'" $net --nosuch
 refuse "unrecognized option '--nosuch'" machines --nosuch
 refuse "'extra' is one too many" $net extra

@@ -10,6 +10,7 @@
 #include "emu/cli/commands.h"
 #include "emu/cli/look_file.h"
 #include "emu/cli/manifest_request.h"
+#include "emu/cli/request_profile.h"
 #include "emu/job/run_image.h"
 
 /* A run of a file, and what those who made the image add to it. */
@@ -18,6 +19,7 @@ struct running {
     const struct image_hooks *hooks; /* NULL: nothing */
     const struct manifest *m;        /* NULL: it is an image */
     struct run *run;
+    struct output_file *profile; /* of --profile; NULL: not wanted, or in its place */
 };
 
 static enum emu_status connect_stream(struct run *run, const char *text)
@@ -128,7 +130,7 @@ static enum emu_status answer(const struct running *x, const char *status,
     return s;
 }
 
-static enum emu_status execute(const struct running *x, int *code)
+static enum emu_status execute(struct running *x, int *code)
 {
     const struct manifest *m = x->m;
     int own_machine = !x->q->machine && !x->q->set.count;
@@ -151,7 +153,9 @@ static enum emu_status execute(const struct running *x, int *code)
                                        : EXIT_FAULTED;
     s = answer(x, status, differences, unmet, checked);
     json_decref(differences);
-    return s == EMU_OK ? run_commit(run) : s;
+    if (s == EMU_OK)
+        s = run_commit(run);
+    return s == EMU_OK ? request_profile(x->q, run, NULL, &x->profile) : s;
 }
 
 static enum emu_status run_it(struct running *x, const struct image *im, FILE *digests, int *code)
@@ -173,9 +177,12 @@ static enum emu_status run_it(struct running *x, const struct image *im, FILE *d
     };
     enum emu_status s;
 
-    TRY(run_new(im, &o, &x->run));
-    s = execute(x, code);
+    TRY(output_open(q->profile, &x->profile));
+    s = run_new(im, &o, &x->run);
+    if (s == EMU_OK)
+        s = execute(x, code);
     run_free(x->run);
+    output_discard(x->profile);
     return s;
 }
 

@@ -21,6 +21,17 @@ const struct command emu_commands[] = {
       .doc = "Name the first superstep and tile in which two runs differ, from the files that `run "
              "--digests` wrote.\v"
              "Exit status: 0 equal, 1 different, 2 bad usage or bad file." },
+    { .name = "report",
+      .help = "print the profile of a run",
+      .uses = USE_REPORT,
+      .run = cmd_report,
+      .noun = "one profile",
+      .min = 1,
+      .max = 1,
+      .args = "FILE.db",
+      .doc = "Print a profile that `run --profile` wrote: what ran, where its cycles went, the "
+             "slowest layers and supersteps, what the memory is for.\v"
+             "The file is a SQLite database; docs/profile.md has its tables and useful queries." },
     { .name = "asm",
       .help = "assemble and link tile assembly",
       .uses = USE_ASM,

@@ -24,6 +24,9 @@ int compile_file(const struct request *q);
 /* Where two runs begin to differ, from what --digests wrote: 0 equal, 1 different. */
 int cmd_diff(const struct request *q);
 
+/* Prints a profile: text, --json, or one table with --csv. */
+int cmd_report(const struct request *q);
+
 /* Assembles and links files as one unit. Without --output a listing goes to stdout, else the unit
  * to a file. Diagnostics go to stderr. 0, or 2 also for source with errors. */
 int cmd_asm(const struct request *q);

@@ -43,7 +43,8 @@ enum {
     USE_CASE = 1 << 20, /* `run` of a case, which is for one tile */
     USE_VALIDATE = 1 << 21,
     USE_CACHE = 1 << 22,
-    USE_OPERATORS = 1 << 23
+    USE_OPERATORS = 1 << 23,
+    USE_REPORT = 1 << 24
 };
 
 /* What was said with an option that may be repeated. */

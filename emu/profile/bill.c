@@ -28,11 +28,13 @@ struct bill bill_of_step(const struct record *r, size_t i)
         b.exchange = larger(b.exchange, tile_exchange);
         arrived = larger(arrived, t.arrival_cycles);
         computed += t.compute_cycles;
+        b.largest_compute = larger(b.largest_compute, t.compute_cycles);
         b.h_words = larger(b.h_words, larger(t.words_in, t.words_out));
         b.words_in += t.words_in;
         b.words_out += t.words_out;
     }
     mean = computed / (s->tiles ? s->tiles : 1);
+    b.mean_compute = mean;
     b.compute = arrived - b.exchange;
     b.imbalance = b.compute > mean ? b.compute - mean : 0;
     b.wait = s->end - s->release - b.sync - arrived;
@@ -49,6 +51,8 @@ void bill_add(struct bill *sum, const struct bill *b)
     sum->wait += b->wait;
     sum->sync += b->sync;
     sum->imbalance += b->imbalance;
+    sum->largest_compute += b->largest_compute;
+    sum->mean_compute += b->mean_compute;
     sum->h_words += b->h_words;
     sum->words_in += b->words_in;
     sum->words_out += b->words_out;

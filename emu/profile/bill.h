@@ -33,8 +33,10 @@ struct record;
 struct bill {
     uint64_t total; /* host + exchange + compute + wait + sync */
     uint64_t host, exchange, compute, wait, sync;
-    uint64_t imbalance;           /* part of compute */
-    uint64_t h_words;             /* most that one tile sends or receives in a superstep */
+    uint64_t imbalance;           /* part of compute: what is above mean_compute */
+    uint64_t largest_compute;     /* w of the BSP model: the most that one tile computes */
+    uint64_t mean_compute;        /* of the tiles of the group */
+    uint64_t h_words;             /* h of the BSP model: the most that one tile sends or receives */
     uint64_t words_in, words_out; /* of all tiles */
 };
 

@@ -7,12 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "emu/cli/request_profile.h"
 #include "models/cli/commands_models.h"
 #include "models/net/net.h"
-
-#ifndef SUPERSTEP_VERSION /* the Makefile defines it */
-#define SUPERSTEP_VERSION "(unknown version)"
-#endif
 
 static const struct command *const tables[] = { front_commands, emu_commands, model_commands };
 
@@ -105,7 +102,7 @@ int main(int argc, char **argv)
         return EXIT_BAD;
     }
     if (!strcmp(first, "--version")) {
-        printf("superstep %s\n", SUPERSTEP_VERSION);
+        printf("superstep %s\n", program_version);
         return EXIT_RAN;
     }
     if (!strcmp(first, "--help") || !strcmp(first, "-h"))

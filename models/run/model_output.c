@@ -19,6 +19,7 @@ enum emu_status model_files_open(const struct request *q, const struct op_graph 
     TRY(open_one(q, q->digests, &out->digests));
     TRY(open_one(q, q->chart, &out->chart));
     TRY(open_one(q, q->logits, &out->logits));
+    TRY(open_one(q, q->profile, &out->profile));
     out->save = emu_alloc(q->save.count + 1, sizeof(*out->save));
     return out->save ? model_saves_open(q, g, out->save) : FAIL(NO_MEMORY, "outputs");
 }
@@ -29,6 +30,7 @@ void model_files_close(struct model_files *f)
     output_discard(f->digests);
     output_discard(f->chart);
     output_discard(f->logits);
+    output_discard(f->profile);
     for (size_t k = 0; f->save && k < f->saves; k++)
         output_discard(f->save[k].file);
     emu_free(f->save);

@@ -9,7 +9,7 @@
 #include "models/run/model_inputs.h"
 
 struct model_files { /* all owned; NULL: not wanted, or already committed */
-    struct output_file *image, *digests, *chart, *logits;
+    struct output_file *image, *digests, *chart, *logits, *profile;
     struct model_save *save; /* of outputs */
     size_t saves;
 };

@@ -11,6 +11,7 @@
 #include "models/run/model_chart.h"
 #include "models/run/model_dump.h"
 #include "models/run/model_output.h"
+#include "models/run/model_profile.h"
 #include "models/run/model_report.h"
 #include "models/run/model_source.h"
 #include "models/run/model_weights.h"
@@ -251,6 +252,15 @@ static void write_files(struct model_run *m)
         note_failure(m, model_files_save(&m->files, m->out));
 }
 
+static enum emu_status write_profile(struct model_run *m)
+{
+    return model_profile_write(&(struct model_profile){ .request = m->q,
+                                                        .layers = &m->layers,
+                                                        .compiled = m->p.compiled,
+                                                        .session = m->session },
+                               &m->files.profile);
+}
+
 /* ---- warnings ---- */
 
 /* --check: what the machine reported on stderr, one line each, as far as it kept them. Clashes are
@@ -317,7 +327,8 @@ static enum emu_status run_machine(struct model_run *m)
 
     if (s == EMU_FAULT) {
         m->code = EXIT_FAULTED;
-        return model_report_fault(m->q, subject_of(m), m->session);
+        TRY(model_report_fault(m->q, subject_of(m), m->session));
+        return write_profile(m);
     }
     TRY(s);
     progress_report(&m->progress, "execute", "%s cycles",
@@ -331,7 +342,7 @@ static enum emu_status run_machine(struct model_run *m)
     TRY(layer_cycles_bill(&m->layers, session_run_image(m->session)));
     TRY(print_answer(m));
     write_files(m);
-    return EMU_OK;
+    return write_profile(m);
 }
 
 static enum emu_status build_and_compile(struct model_run *m)

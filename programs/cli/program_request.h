@@ -5,6 +5,7 @@
 #define PROGRAMS_PROGRAM_REQUEST_H
 
 #include "emu/cli/commands.h"
+#include "emu/cli/request_profile.h"
 #include "emu/emu.h"
 #include "programs/programs.h"
 
@@ -23,6 +24,13 @@ enum emu_status program_out_of_memory(const struct request *q, const struct comp
                                       int *code) EMU_MUST_CHECK;
 /* Says on stderr which files are not written, because only a program that fits has them. */
 void program_note_unwritten(const struct request *q);
+
+/* Adds the rows of a compiled program: its steps in order, its variables and their lifetimes. Only
+ * EMU_NO_MEMORY: what is not known is left out. */
+enum emu_status program_profile_rows(struct profile *p, const struct compiled *c) EMU_MUST_CHECK;
+/* Writes the profile of a named program's run; *file is NULL afterwards. EMU_IO, EMU_NO_MEMORY. */
+enum emu_status program_profile(const struct request *q, const struct compiled *c,
+                                struct session *s, struct output_file **file) EMU_MUST_CHECK;
 
 /* The program of a name; NULL if none of the tables has it. A NULL ends the list of tables. */
 const struct named_program *program_find(const char *name,

@@ -1,0 +1,81 @@
+/* run_profile.c - how a run ended, and what crossed the host link, as rows of a profile. */
+#include "emu/job/run_profile.h"
+
+#include "emu/base/alloc.h"
+#include "emu/base/hash.h"
+
+static const char *status_text(const struct run *r)
+{
+    static const char *const text[] = { [MACHINE_HOST] = "ok",
+                                        [MACHINE_FAULT] = "fault",
+                                        [MACHINE_DEADLOCK] = "deadlock",
+                                        [MACHINE_LIMIT] = "limit",
+                                        [MACHINE_ERROR] = "error" };
+
+    return text[r->stop];
+}
+
+static void add_end(struct profile *p, const struct run *r)
+{
+    const struct arch *a = image_arch(r->im);
+    uint64_t cycles = machine_cycles(r->machine);
+    char digest[33];
+
+    PROFILE_ROW(p, "meta", PROFILE_T("status"), PROFILE_T(status_text(r)));
+    PROFILE_ROW(p, "meta", PROFILE_T("cycles"), PROFILE_I(cycles));
+    PROFILE_ROW(p, "meta", PROFILE_T("seconds"),
+                PROFILE_R((double)cycles / ((double)a->clock_mhz * 1e6)));
+    PROFILE_ROW(p, "meta", PROFILE_T("engine"), PROFILE_T(run_has_values(r) ? "values" : "timing"));
+    if (!run_has_values(r))
+        return;
+    hash128_text(machine_digest(r->machine), digest);
+    PROFILE_ROW(p, "meta", PROFILE_T("digest"), PROFILE_T(digest));
+}
+
+static enum emu_status add_fault(struct profile *p, const struct run *r)
+{
+    char *text;
+
+    if (run_ended(r))
+        return EMU_OK;
+    text = run_stop_text(r);
+    if (!text)
+        return FAIL(NO_MEMORY, "a message");
+    if (r->stop == MACHINE_FAULT) {
+        struct machine_fault f = machine_fault(r->machine);
+
+        PROFILE_ROW(p, "faults", PROFILE_T("fault"), PROFILE_T(text), PROFILE_I(f.tile),
+                    PROFILE_I(f.superstep), PROFILE_I(f.fault->cycle));
+    } else {
+        PROFILE_ROW(p, "faults", PROFILE_T("stop"), PROFILE_T(text), PROFILE_N, PROFILE_N,
+                    PROFILE_N);
+    }
+    emu_free(text);
+    return EMU_OK;
+}
+
+static void add_streams(struct profile *p, const struct run *r)
+{
+    static const struct host_stream_record none = { 0 };
+
+    for (size_t i = 0; i < image_stream_count(r->im); i++) {
+        const struct image_stream *s = image_stream_at(r->im, i);
+        const struct host_stream_record *h = r->host ? host_record(r->host, s->id) : NULL;
+
+        h = h ? h : &none;
+        PROFILE_ROW(p, "streams", PROFILE_I(s->id), PROFILE_T(image_text(r->im, s->name)),
+                    PROFILE_T(s->direction == STREAM_TO_HOST ? "to_host" : "to_tiles"),
+                    PROFILE_I(h->transfers), PROFILE_I(h->bytes), PROFILE_I(h->packets),
+                    PROFILE_I(h->busy_cycles), PROFILE_I(h->waiting_cycles),
+                    PROFILE_I(h->starved_cycles), PROFILE_I(h->latency_cycles_max));
+    }
+}
+
+enum emu_status run_profile(struct profile *p, struct run *r, const uint32_t *layer, size_t layers)
+{
+    add_end(p, r);
+    TRY(add_fault(p, r));
+    add_streams(p, r);
+    TRY(profile_add_image(p, r->im, r->record));
+    return profile_add_record(p, r->record, r->im, layer, layers);
+}

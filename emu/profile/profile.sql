@@ -1,0 +1,157 @@
+-- profile.sql - the tables of a profile, version 1 (docs/profile.md). A program that reads a profile compares its tables with these.
+-- Cycles are those of the tile clock, words have 4 bytes. Ids of names are only good within one file.
+
+CREATE TABLE meta ( -- what ran, and how it ended
+    key TEXT PRIMARY KEY NOT NULL,
+    value ANY NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE machine ( -- every field of the machine
+    field TEXT PRIMARY KEY NOT NULL,
+    value ANY NOT NULL,
+    unit TEXT NOT NULL,     -- '-': none
+    mark TEXT NOT NULL      -- H vendor, M third party, A assumed, S set by a user
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE options ( -- what the command line said, in the order of the table of options
+    name TEXT NOT NULL,
+    value TEXT NOT NULL     -- '': an option without one
+) STRICT;
+
+CREATE TABLE names ( -- texts that other tables name by their id
+    id INTEGER PRIMARY KEY NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE tiles (
+    tile INTEGER PRIMARY KEY NOT NULL,  -- logical number
+    sync_group INTEGER NOT NULL,
+    used_bytes INTEGER NOT NULL,        -- that have a purpose; the rest of the memory is gaps and free
+    exchange INTEGER NOT NULL,          -- cycles and words of all its supersteps
+    compute INTEGER NOT NULL,
+    wait INTEGER NOT NULL,
+    words_in INTEGER NOT NULL,
+    words_out INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE tile_bytes ( -- what the memory of a tile is for
+    tile INTEGER NOT NULL,
+    category TEXT NOT NULL,             -- 'variable', 'exchange code', ...
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (tile, category)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tile_maps ( -- every range of bytes of a tile that has a purpose; `superstep report --tile` prints one
+    tile INTEGER PRIMARY KEY NOT NULL,
+    ranges INTEGER NOT NULL,
+    map BLOB NOT NULL -- zstd of u32, little-endian: [4][ranges] address, bytes, category, owner; the last two are ids of names
+) STRICT;
+
+CREATE TABLE owners ( -- whose bytes they are, on all tiles: variables, codelets, operations
+    owner INTEGER NOT NULL,             -- a name
+    category INTEGER NOT NULL,          -- a name
+    scope INTEGER NOT NULL,             -- the part of the program that it belongs to
+    tiles INTEGER NOT NULL,             -- that hold some of its bytes
+    bytes INTEGER NOT NULL,
+    most_bytes INTEGER NOT NULL,        -- on one tile
+    most_tile INTEGER NOT NULL,         -- the first of those that hold so many
+    PRIMARY KEY (owner, category)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE scopes ( -- parts of the program, such as blocks and layers of a network
+    scope INTEGER PRIMARY KEY NOT NULL, -- 0: the program itself
+    parent INTEGER NOT NULL,
+    path TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE program ( -- what sync group 0 does, in order; empty where the order depends on data, or the program was not compiled here
+    position INTEGER PRIMARY KEY NOT NULL,
+    step INTEGER NOT NULL,              -- of the compiled program: a repeated one has several positions
+    superstep INTEGER NOT NULL,         -- number of the superstep in its group
+    kind TEXT NOT NULL,                 -- 'compute', 'exchange', 'host'
+    name INTEGER NOT NULL,
+    scope INTEGER NOT NULL,
+    fullest_tile INTEGER NOT NULL,      -- meanwhile, with the bytes in use there, code included
+    fullest_bytes INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE tile_variables ( -- objects in tile memory with their lifetimes, which may share bytes; empty as program is
+    tile INTEGER PRIMARY KEY NOT NULL,
+    variables INTEGER NOT NULL,
+    objects BLOB NOT NULL -- as a map: [5][variables] address, bytes, category, owner, lifetime; lifetime 0: all the time
+) STRICT;
+
+CREATE TABLE lifetimes ( -- in use in the steps first .. last
+    lifetime INTEGER NOT NULL,
+    first_step INTEGER NOT NULL,
+    last_step INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE layers ( -- of a network, in its order; the last has what belongs to no layer
+    layer INTEGER PRIMARY KEY NOT NULL,
+    name TEXT NOT NULL,
+    block TEXT NOT NULL,                -- '': none
+    operation TEXT NOT NULL,            -- 'conv+norm+swish'
+    supersteps INTEGER NOT NULL,        -- in which it computes
+    cycles INTEGER NOT NULL,            -- exchange + compute + sync
+    exchange INTEGER NOT NULL,
+    compute INTEGER NOT NULL,
+    sync INTEGER NOT NULL,
+    imbalance INTEGER NOT NULL,         -- the part of compute above the mean of all tiles
+    macs INTEGER NOT NULL,              -- multiply-adds
+    bound INTEGER NOT NULL,             -- cycles that no schedule could go below
+    predicted INTEGER NOT NULL,         -- cycles by the planner; 0: it was not asked
+    max_tile_bytes INTEGER NOT NULL,    -- in use on the fullest tile while the layer runs
+    held_bytes INTEGER NOT NULL,        -- on all tiles, all the time: code and parameters
+    held_tile_bytes INTEGER NOT NULL    -- on the tile that holds most
+) STRICT;
+
+CREATE TABLE supersteps ( -- of all sync groups, in the order in which they ended
+    id INTEGER PRIMARY KEY NOT NULL,
+    sync_group INTEGER NOT NULL,
+    number INTEGER NOT NULL,            -- in its group, from 0
+    starts INTEGER NOT NULL,            -- cycle of the release that began it
+    ends INTEGER NOT NULL,
+    tiles INTEGER NOT NULL,
+    host INTEGER NOT NULL,              -- its cycles: host + exchange + compute + wait + sync
+    exchange INTEGER NOT NULL,
+    compute INTEGER NOT NULL,
+    wait INTEGER NOT NULL,
+    sync INTEGER NOT NULL,
+    imbalance INTEGER NOT NULL,         -- the part of compute above mean_compute
+    largest_compute INTEGER NOT NULL,   -- w of the BSP model: the most that one tile computes
+    mean_compute INTEGER NOT NULL,      -- of the tiles of the group
+    h_words INTEGER NOT NULL,           -- h of the BSP model: the most that one tile sends or receives
+    words_in INTEGER NOT NULL,          -- of all tiles
+    words_out INTEGER NOT NULL,         -- the same, a word to many tiles counted once
+    slowest_tile INTEGER NOT NULL,
+    operation INTEGER NOT NULL,         -- a name: what begins it
+    scope TEXT NOT NULL,                -- path of the part of the program that the operation belongs to
+    layer INTEGER                       -- in which it computes; NULL: no network, or none
+) STRICT;
+
+CREATE TABLE superstep_tiles ( -- what every tile of a superstep did
+    superstep INTEGER PRIMARY KEY NOT NULL, -- id in supersteps
+    cycles BLOB NOT NULL -- zstd of u32, little-endian: [5][tiles] exchange, compute, wait, words in, words out; tiles of the group, ascending
+) STRICT;
+
+CREATE TABLE streams ( -- between host and tiles
+    stream INTEGER PRIMARY KEY NOT NULL,
+    name TEXT NOT NULL,
+    direction TEXT NOT NULL,            -- 'to_tiles', 'to_host'
+    transfers INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    packets INTEGER NOT NULL,
+    busy_cycles INTEGER NOT NULL,
+    waiting_cycles INTEGER NOT NULL,
+    starved_cycles INTEGER NOT NULL,
+    latency_cycles_max INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE faults ( -- why the run stopped, and where numbers went beyond their range
+    kind TEXT NOT NULL,                 -- 'fault', 'overflow', 'stop'
+    text TEXT NOT NULL,
+    tile INTEGER,                       -- NULL where it has no meaning, like the following
+    superstep INTEGER,
+    cycle INTEGER
+) STRICT;

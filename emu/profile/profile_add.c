@@ -1,0 +1,161 @@
+/* profile_add.c - what the machine knows of a program and its run, as rows of a profile. */
+#include "emu/arch/arch.h"
+#include "emu/base/alloc.h"
+#include "emu/bsp/record.h"
+#include "emu/load/image.h"
+#include "emu/profile/bill.h"
+#include "emu/profile/profile_memory.h"
+
+enum { PLANES = PROFILE_PLANES };
+
+/* ---- the machine ---- */
+
+static void add_machine(struct profile *p, const struct arch *a)
+{
+    char text[ARCH_TEXT_MAX], mark[2] = "";
+
+    for (size_t i = 0; i < ARCH_FIELD_COUNT; i++) {
+        const struct arch_field *f = arch_field_at(i);
+        int number =
+            f->type == ARCH_TYPE_u32 || f->type == ARCH_TYPE_u64 || f->type == ARCH_TYPE_hex;
+
+        arch_field_text(a, i, text, sizeof(text));
+        mark[0] = arch_field_mark(a, i);
+        PROFILE_ROW(p, "machine", PROFILE_T(f->name),
+                    number ? PROFILE_I(arch_field_number(a, i)) : PROFILE_T(text),
+                    PROFILE_T(f->unit), PROFILE_T(mark));
+    }
+}
+
+/* ---- tiles ---- */
+
+static void planes_of(const struct tile_step *t, uint32_t out[PLANES])
+{
+    out[0] = t->exchange_cycles;
+    out[1] = t->compute_cycles;
+    out[2] = t->wait_cycles;
+    out[3] = t->words_in;
+    out[4] = t->words_out;
+}
+
+/* Adds what each tile did in all supersteps to sum[tile][PLANES]. */
+static void add_up(const struct record *r, uint64_t *sum)
+{
+    for (size_t i = 0; i < record_count(r); i++) {
+        for (uint32_t k = 0; k < record_at(r, i)->tiles; k++) {
+            uint32_t tile, v[PLANES];
+            struct tile_step t = record_tile_at(r, i, k, &tile);
+
+            planes_of(&t, v);
+            for (unsigned j = 0; j < PLANES; j++)
+                sum[(size_t)tile * PLANES + j] += v[j];
+        }
+    }
+}
+
+static void add_tile(struct profile *p, const struct image_tile *t, uint64_t used,
+                     const uint64_t *v)
+{
+    PROFILE_ROW(p, "tiles", PROFILE_I(t->tile), PROFILE_I(t->group), PROFILE_I(used),
+                PROFILE_I(v[0]), PROFILE_I(v[1]), PROFILE_I(v[2]), PROFILE_I(v[3]),
+                PROFILE_I(v[4]));
+}
+
+static enum emu_status add_tiles(struct profile *p, const struct image *im, const uint64_t *sum)
+{
+    struct profile_memory m;
+    enum emu_status s = profile_memory_init(p, im, &m);
+
+    for (size_t i = 0; i < image_tile_count(im) && s == EMU_OK; i++) {
+        const struct image_tile *t = image_tile_at(im, i);
+        uint64_t used;
+
+        if (t->chip)
+            continue;
+        s = profile_memory_tile(&m, t, &used);
+        if (s == EMU_OK)
+            add_tile(p, t, used, sum + (size_t)t->tile * PLANES);
+    }
+    if (s == EMU_OK)
+        profile_memory_owners(&m);
+    profile_memory_free(&m);
+    return s;
+}
+
+static void add_scopes(struct profile *p, const struct image *im)
+{
+    for (uint32_t i = 0; i < image_scope_count(im); i++) {
+        const struct image_scope *s = i ? image_scope_at(im, i) : NULL;
+
+        PROFILE_ROW(p, "scopes", PROFILE_I(i), PROFILE_I(s ? s->parent : 0),
+                    PROFILE_T(s ? image_text(im, s->path) : ""));
+    }
+}
+
+enum emu_status profile_add_image(struct profile *p, const struct image *im, const struct record *r)
+{
+    const struct arch *arch = image_arch(im);
+    uint64_t *sum = emu_alloc((size_t)arch->tiles * PLANES, sizeof(*sum));
+    enum emu_status s;
+
+    if (!sum)
+        return FAIL(NO_MEMORY, "tiles of a profile");
+    add_up(r, sum);
+    add_machine(p, arch);
+    add_scopes(p, im);
+    s = add_tiles(p, im, sum);
+    emu_free(sum);
+    return s;
+}
+
+/* ---- supersteps ---- */
+
+static void add_step(struct profile *p, const struct record *r, size_t i, const struct image *im,
+                     struct profile_value layer)
+{
+    const struct record_step *s = record_at(r, i);
+    const struct bill b = bill_of_step(r, i);
+    const struct bill_name name = bill_name_of_step(r, i, im);
+
+    PROFILE_ROW(p, "supersteps", PROFILE_I(i), PROFILE_I(s->group), PROFILE_I(s->index),
+                PROFILE_I(s->release), PROFILE_I(s->end), PROFILE_I(s->tiles), PROFILE_I(b.host),
+                PROFILE_I(b.exchange), PROFILE_I(b.compute), PROFILE_I(b.wait), PROFILE_I(b.sync),
+                PROFILE_I(b.imbalance), PROFILE_I(b.largest_compute), PROFILE_I(b.mean_compute),
+                PROFILE_I(b.h_words), PROFILE_I(b.words_in), PROFILE_I(b.words_out),
+                PROFILE_I(bill_slowest_tile(r, i)), PROFILE_I(profile_name(p, name.operation)),
+                PROFILE_T(name.scope), layer);
+}
+
+static enum emu_status add_step_tiles(struct profile *p, const struct record *r, size_t i,
+                                      uint32_t *plane)
+{
+    uint32_t tiles = record_at(r, i)->tiles;
+
+    for (uint32_t k = 0; k < tiles; k++) {
+        uint32_t tile, v[PLANES];
+        struct tile_step t = record_tile_at(r, i, k, &tile);
+
+        planes_of(&t, v);
+        for (unsigned j = 0; j < PLANES; j++)
+            plane[(size_t)j * tiles + k] = v[j];
+    }
+    return profile_put_numbers(p, "superstep_tiles", (const struct profile_value[]){ PROFILE_I(i) },
+                               1, plane, (size_t)PLANES * tiles);
+}
+
+enum emu_status profile_add_record(struct profile *p, const struct record *r,
+                                   const struct image *im, const uint32_t *layer, size_t layers)
+{
+    uint32_t *plane = emu_alloc((size_t)image_arch(im)->tiles * PLANES, sizeof(*plane));
+    enum emu_status s = plane ? EMU_OK : FAIL(NO_MEMORY, "cycles of a profile");
+
+    for (size_t i = 0; i < record_count(r) && s == EMU_OK; i++) {
+        const struct record_step *t = record_at(r, i);
+        int known = !t->group && t->index < layers && layer[t->index] != UINT32_MAX;
+
+        add_step(p, r, i, im, known ? PROFILE_I(layer[t->index]) : PROFILE_N);
+        s = add_step_tiles(p, r, i, plane);
+    }
+    emu_free(plane);
+    return s;
+}

@@ -1,0 +1,213 @@
+/* profile_report.c - what a profile says, section by section: each is a query, printed as a table
+ * or put under its key. */
+#include "emu/profile/profile_report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "emu/base/alloc.h"
+#include "emu/profile/profile_table.h"
+
+/* ---- sections ---- */
+
+#define STEP_COLUMNS                                                                               \
+    "supersteps.sync_group, number, starts, ends - starts AS cycles, supersteps.exchange, "        \
+    "supersteps.compute, wait, supersteps.sync, supersteps.imbalance, h_words, slowest_tile, "     \
+    "layers.name AS layer, names.text AS operation "                                               \
+    "FROM supersteps JOIN names ON names.id = supersteps.operation LEFT JOIN layers USING "        \
+    "(layer) "
+#define LAYER_COLUMNS                                                                              \
+    "SELECT layer, name, operation, cycles, "                                                      \
+    "round(100.0 * cycles / (SELECT sum(cycles) FROM layers), 1) AS percent, exchange, compute, "  \
+    "sync, imbalance, bound, max_tile_bytes, held_bytes "                                          \
+    "FROM layers WHERE cycles "
+
+static const struct section {
+    const char *key, *title, *sql;
+    const char *all; /* for JSON; NULL: the same */
+} sections[] = {
+    { "phases",
+      "Cycles of each sync group: host + exchange + compute + wait + sync; imbalance is a part of "
+      "compute",
+      "SELECT sync_group, max(tiles) AS tiles, count(*) AS supersteps, "
+      "sum(host + exchange + compute + wait + sync) AS cycles, sum(host) AS host, "
+      "sum(exchange) AS exchange, sum(compute) AS compute, sum(wait) AS wait, sum(sync) AS sync, "
+      "sum(imbalance) AS imbalance FROM supersteps GROUP BY sync_group",
+      NULL },
+    { "layers",
+      "Slowest layers; bytes on the fullest tile meanwhile, and held on all tiles all the time",
+      LAYER_COLUMNS "ORDER BY cycles DESC, layer LIMIT 10", LAYER_COLUMNS "ORDER BY layer" },
+    { "slowest_supersteps", "Slowest supersteps",
+      "SELECT " STEP_COLUMNS "ORDER BY ends - starts DESC, supersteps.id LIMIT 10", NULL },
+    { "memory", "Memory by category",
+      "SELECT category, sum(bytes) AS bytes, max(bytes) AS most_on_a_tile, count(*) AS tiles "
+      "FROM tile_bytes GROUP BY category ORDER BY sum(bytes) DESC",
+      NULL },
+    { "owners", "Largest owners of memory, on all tiles",
+      "SELECT o.text AS owner, c.text AS category, bytes, tiles, most_bytes, most_tile "
+      "FROM owners JOIN names o ON o.id = owner JOIN names c ON c.id = category "
+      "ORDER BY bytes DESC, owner LIMIT 10",
+      NULL },
+    { "fullest_tiles", "Fullest tiles",
+      "SELECT tile, used_bytes, (SELECT value FROM machine WHERE field = 'mem_bytes') AS "
+      "memory_bytes, compute, exchange, wait FROM tiles ORDER BY used_bytes DESC, tile LIMIT 5",
+      NULL },
+    { "streams", "Streams between host and tiles", "SELECT * FROM streams", NULL },
+    { "faults", "Faults", "SELECT * FROM faults", NULL },
+};
+
+static const char *const csv[] = {
+    [PROFILE_CSV_LAYERS] = "SELECT * FROM layers ORDER BY layer",
+    [PROFILE_CSV_STEPS] =
+        "SELECT supersteps.id, supersteps.sync_group, number, starts, ends, tiles, host, "
+        "supersteps.exchange, supersteps.compute, wait, supersteps.sync, supersteps.imbalance, "
+        "largest_compute, mean_compute, h_words, words_in, words_out, slowest_tile, "
+        "text AS operation, scope, layers.name AS layer "
+        "FROM supersteps JOIN names ON names.id = supersteps.operation "
+        "LEFT JOIN layers USING (layer) ORDER BY supersteps.id",
+    [PROFILE_CSV_TILES] = "SELECT tile, sync_group, used_bytes, exchange, compute, wait, words_in, "
+                          "words_out FROM tiles ORDER BY tile",
+};
+
+enum emu_status profile_report_csv(struct profile *p, enum profile_csv which, FILE *f)
+{
+    return profile_print_csv(p, csv[which], f);
+}
+
+/* ---- for people ---- */
+
+/* The parts of the cycles of sync group 0, which add up to them. */
+struct parts {
+    double work, imbalance, exchange, wait, sync, host, all;
+};
+
+static enum emu_status take_parts(void *ctx, const struct profile_cursor *c)
+{
+    struct parts *t = ctx;
+
+    t->host = profile_real(c, 0);
+    t->exchange = profile_real(c, 1);
+    t->imbalance = profile_real(c, 3);
+    t->work = profile_real(c, 2) - t->imbalance;
+    t->wait = profile_real(c, 4);
+    t->sync = profile_real(c, 5);
+    t->all = t->work + t->imbalance + t->exchange + t->wait + t->sync + t->host;
+    return EMU_OK;
+}
+
+/* What most cycles are, in words. */
+static enum emu_status print_reason(struct profile *p, FILE *f)
+{
+    struct parts t = { 0 };
+
+    TRY(profile_query(p,
+                      "SELECT sum(host), sum(exchange), sum(compute), sum(imbalance), sum(wait), "
+                      "sum(sync) FROM supersteps WHERE sync_group = 0",
+                      take_parts, &t));
+    if (t.all <= 0)
+        return EMU_OK;
+    fprintf(f,
+            "%.1f %% of the cycles are compute that all tiles share, %.1f %% wait for the slowest "
+            "of them\n(imbalance), %.1f %% are exchange, %.1f %% sync, %.1f %% other groups and "
+            "the host\n",
+            100 * t.work / t.all, 100 * t.imbalance / t.all, 100 * t.exchange / t.all,
+            100 * t.sync / t.all, 100 * (t.wait + t.host) / t.all);
+    return EMU_OK;
+}
+
+static enum emu_status print_machine(void *ctx, const struct profile_cursor *c)
+{
+    fprintf(ctx, "on %s: %s tiles of %s bytes, %s MHz\n", profile_text(c, 0), profile_text(c, 1),
+            profile_text(c, 2), profile_text(c, 3));
+    return EMU_OK;
+}
+
+static enum emu_status print_head(struct profile *p, FILE *f)
+{
+    char text[PROFILE_META_TEXT], seconds[PROFILE_META_TEXT];
+
+    profile_meta(p, "command", text);
+    fprintf(f, "%s\n", text);
+    TRY(profile_query(
+        p,
+        "SELECT a.value, b.value, c.value, d.value FROM machine a, machine b, machine "
+        "c, machine d WHERE a.field = 'name' AND b.field = 'tiles' AND c.field = "
+        "'mem_bytes' AND d.field = 'clock_mhz'",
+        print_machine, f));
+    profile_meta(p, "program_version", text);
+    fprintf(f, "superstep %s; ", text);
+    profile_meta(p, "engine", text);
+    fprintf(f, "engine %s; ", text);
+    profile_meta(p, "status", text);
+    fprintf(f, "status %s\n", text);
+    profile_meta(p, "cycles", text);
+    profile_meta(p, "seconds", seconds);
+    fprintf(f, "%s cycles, %.6f s on the chip\n", text, strtod(seconds, NULL));
+    return print_reason(p, f);
+}
+
+enum emu_status profile_report(struct profile *p, FILE *f)
+{
+    TRY(print_head(p, f));
+    for (size_t i = 0; i < EMU_COUNT_OF(sections); i++)
+        TRY(profile_print_table(p, sections[i].title, sections[i].sql, f));
+    return EMU_OK;
+}
+
+/* ---- JSON ---- */
+
+/* "key": value pairs from two columns. */
+static enum emu_status put_pair(void *ctx, const struct profile_cursor *c)
+{
+    json_t *v = NULL;
+    const char *key = profile_text(c, 0);
+
+    switch (profile_kind_of(c, 1)) {
+    case PROFILE_INTEGER:
+        v = json_integer((json_int_t)profile_integer(c, 1));
+        break;
+    case PROFILE_REAL:
+        v = json_real(profile_real(c, 1));
+        break;
+    default:
+        v = json_string(profile_text(c, 1));
+    }
+    json_object_set_new(ctx, key, v); /* what is no text is left out */
+    return EMU_OK;
+}
+
+static enum emu_status put_section(struct profile *p, json_t *o, const char *key, const char *sql)
+{
+    json_t *rows;
+
+    TRY(profile_rows_json(p, sql, &rows));
+    return json_object_set_new(o, key, rows) ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
+}
+
+static enum emu_status put_all(struct profile *p, json_t *o)
+{
+    json_t *machine = json_object();
+
+    TRY(profile_query(p, "SELECT key, value FROM meta", put_pair, o));
+    if (json_object_set_new(o, "machine", machine))
+        return FAIL(NO_MEMORY, "the answer");
+    TRY(profile_query(p, "SELECT field, value FROM machine", put_pair, machine));
+    TRY(put_section(p, o, "options", "SELECT * FROM options"));
+    for (size_t i = 0; i < EMU_COUNT_OF(sections); i++)
+        TRY(put_section(p, o, sections[i].key,
+                        sections[i].all ? sections[i].all : sections[i].sql));
+    return EMU_OK;
+}
+
+enum emu_status profile_report_json(struct profile *p, json_t **out)
+{
+    enum emu_status s;
+
+    *out = json_object();
+    s = *out ? put_all(p, *out) : FAIL(NO_MEMORY, "the answer");
+    if (s == EMU_OK)
+        return EMU_OK;
+    json_decref(*out);
+    *out = NULL;
+    return s;
+}

@@ -1,0 +1,176 @@
+/* profile_table.c - rows of queries as text, CSV and JSON. */
+#include "emu/profile/profile_table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "emu/base/alloc.h"
+
+/* ---- for people ---- */
+
+struct cell {
+    char *text; /* owned */
+    int number; /* stands on the right */
+};
+
+/* A table that is wholly known before it is printed. */
+struct table {
+    struct cell *cell; /* owned; the names of the columns first */
+    size_t cells, cap;
+    unsigned columns;
+};
+
+static enum emu_status add_cell(struct table *t, const char *text, int number)
+{
+    TRY(emu_grow((void **)&t->cell, t->cells, &t->cap, sizeof(*t->cell)));
+    t->cell[t->cells] = (struct cell){ emu_strdup(text), number };
+    return t->cell[t->cells++].text ? EMU_OK : FAIL(NO_MEMORY, "a table");
+}
+
+static enum emu_status add_row(void *ctx, const struct profile_cursor *c)
+{
+    struct table *t = ctx;
+
+    if (!t->columns) {
+        t->columns = profile_columns(c);
+        for (unsigned i = 0; i < t->columns; i++)
+            TRY(add_cell(t, profile_column(c, i), 0));
+    }
+    for (unsigned i = 0; i < t->columns; i++) {
+        enum profile_kind kind = profile_kind_of(c, i);
+
+        TRY(add_cell(t, kind == PROFILE_NONE ? "-" : profile_text(c, i),
+                     kind == PROFILE_INTEGER || kind == PROFILE_REAL));
+    }
+    return EMU_OK;
+}
+
+/* A column with a number in any row stands on the right, its name, too. */
+static void print_column(const struct table *t, size_t row, unsigned column, FILE *f)
+{
+    const struct cell *c = &t->cell[row * t->columns + column];
+    int width = 0, number = 0;
+
+    for (size_t i = column; i < t->cells; i += t->columns) {
+        int n = (int)strlen(t->cell[i].text);
+
+        width = n > width ? n : width;
+        number |= t->cell[i].number;
+    }
+    if (!number && column + 1 == t->columns)
+        width = 0;
+    fprintf(f, number ? "  %*s" : "  %-*s", width, c->text);
+}
+
+static void print_rows(const struct table *t, const char *title, FILE *f)
+{
+    if (!t->cells)
+        return;
+    fprintf(f, "\n%s\n", title);
+    for (size_t row = 0; row < t->cells / t->columns; row++) {
+        for (unsigned i = 0; i < t->columns; i++)
+            print_column(t, row, i, f);
+        fputc('\n', f);
+    }
+}
+
+enum emu_status profile_print_table(struct profile *p, const char *title, const char *sql, FILE *f)
+{
+    struct table t = { .cell = NULL };
+    enum emu_status s = profile_query(p, sql, add_row, &t);
+
+    if (s == EMU_OK)
+        print_rows(&t, title, f);
+    for (size_t i = 0; i < t.cells; i++)
+        emu_free(t.cell[i].text);
+    emu_free(t.cell);
+    return s;
+}
+
+/* ---- CSV ---- */
+
+struct csv {
+    FILE *f;
+    int began;
+};
+
+static void print_field(const char *text, int last, FILE *f)
+{
+    int quoted = strpbrk(text, ",\"\r\n") != NULL;
+
+    if (quoted)
+        fputc('"', f);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', f);
+        fputc(*text, f);
+    }
+    fputs(quoted ? "\"" : "", f);
+    fputc(last ? '\n' : ',', f);
+}
+
+static enum emu_status print_csv_row(void *ctx, const struct profile_cursor *c)
+{
+    struct csv *x = ctx;
+    unsigned n = profile_columns(c);
+
+    for (unsigned i = 0; i < n && !x->began; i++)
+        print_field(profile_column(c, i), i + 1 == n, x->f);
+    x->began = 1;
+    for (unsigned i = 0; i < n; i++)
+        print_field(profile_text(c, i), i + 1 == n, x->f);
+    return EMU_OK;
+}
+
+enum emu_status profile_print_csv(struct profile *p, const char *sql, FILE *f)
+{
+    struct csv x = { .f = f };
+
+    return profile_query(p, sql, print_csv_row, &x);
+}
+
+/* ---- JSON ---- */
+
+/* Names may have any bytes: what is no text is left out. */
+static json_t *cell_json(const struct profile_cursor *c, unsigned i)
+{
+    json_t *text;
+
+    switch (profile_kind_of(c, i)) {
+    case PROFILE_INTEGER:
+        return json_integer((json_int_t)profile_integer(c, i));
+    case PROFILE_REAL:
+        return json_real(profile_real(c, i));
+    case PROFILE_NONE:
+        return json_null();
+    default:
+        text = json_string(profile_text(c, i));
+        return text ? text : json_string("");
+    }
+}
+
+static enum emu_status add_object(void *ctx, const struct profile_cursor *c)
+{
+    json_t *o = json_object();
+
+    for (unsigned i = 0; i < profile_columns(c); i++) {
+        if (json_object_set_new(o, profile_column(c, i), cell_json(c, i))) {
+            json_decref(o);
+            return FAIL(NO_MEMORY, "the answer");
+        }
+    }
+    return json_array_append_new(ctx, o) ? FAIL(NO_MEMORY, "the answer") : EMU_OK;
+}
+
+enum emu_status profile_rows_json(struct profile *p, const char *sql, json_t **out)
+{
+    enum emu_status s;
+
+    *out = json_array();
+    s = *out ? profile_query(p, sql, add_object, *out) : FAIL(NO_MEMORY, "the answer");
+    if (s == EMU_OK)
+        return EMU_OK;
+    json_decref(*out);
+    *out = NULL;
+    return s;
+}

@@ -1,0 +1,19 @@
+/* profile_table.h - the rows of a query of a profile, for people, as JSON, and as CSV. Columns are
+ * called as the query calls them. */
+#ifndef EMU_PROFILE_TABLE_H
+#define EMU_PROFILE_TABLE_H
+
+#include <jansson.h>
+
+#include "emu/profile/profile_store.h"
+
+/* A title and a line for every row; nothing when there are no rows. Errors: those of
+ * profile_query(), EMU_NO_MEMORY. */
+enum emu_status profile_print_table(struct profile *p, const char *title, const char *sql,
+                                    FILE *f) EMU_MUST_CHECK;
+/* As RFC 4180 has it, with a line of names. */
+enum emu_status profile_print_csv(struct profile *p, const char *sql, FILE *f) EMU_MUST_CHECK;
+/* *out: a new array of objects. */
+enum emu_status profile_rows_json(struct profile *p, const char *sql, json_t **out) EMU_MUST_CHECK;
+
+#endif

@@ -1,0 +1,78 @@
+/* model_profile.c - what a run of a network adds to a profile: layers, the program they were
+ * compiled to, overflows. */
+#include "models/run/model_profile.h"
+
+#include "emu/base/alloc.h"
+#include "programs/cli/program_request.h"
+
+static void add_layers(struct profile *p, const struct layer_cycles *k)
+{
+    for (uint32_t i = 0; i < k->rows; i++) {
+        const struct layer_bill *b = &k->row[i];
+        const struct layer_text *t = &k->text[i];
+
+        PROFILE_ROW(p, "layers", PROFILE_I(i), PROFILE_T(t->name), PROFILE_T(t->block),
+                    PROFILE_T(t->op), PROFILE_I(b->supersteps), PROFILE_I(b->cycles),
+                    PROFILE_I(b->exchange), PROFILE_I(b->compute), PROFILE_I(b->sync),
+                    PROFILE_I(b->imbalance), PROFILE_I(b->macs), PROFILE_I(b->bound),
+                    PROFILE_I(b->predicted), PROFILE_I(b->max_tile_bytes), PROFILE_I(b->held_bytes),
+                    PROFILE_I(b->held_tile_bytes));
+    }
+}
+
+static void add_overflow(struct profile *p, const struct session *s)
+{
+    struct session_overflow o = session_overflow(s);
+    char text[120];
+
+    if (!o.tiles)
+        return;
+    snprintf(text, sizeof(text), "results beyond the range of their type on %u tiles, first here",
+             o.tiles);
+    PROFILE_ROW(p, "faults", PROFILE_T("overflow"), PROFILE_T(text), PROFILE_N,
+                PROFILE_I(o.superstep), PROFILE_N);
+}
+
+static enum emu_status add_network(void *ctx, struct profile *p)
+{
+    const struct model_profile *m = ctx;
+
+    add_layers(p, m->layers);
+    add_overflow(p, m->session);
+    return m->compiled ? program_profile_rows(p, m->compiled) : EMU_OK;
+}
+
+/* By superstep of sync group 0 the first layer that computes in it. EMU_NO_MEMORY; emu_free it. */
+static enum emu_status layers_of_steps(const struct layer_cycles *k, uint32_t **out, size_t *count)
+{
+    *count = k->steps ? (size_t)k->step[k->steps - 1].superstep + 1 : 0;
+    *out = emu_alloc(*count + 1, sizeof(**out));
+    if (!*out)
+        return FAIL(NO_MEMORY, "layers of %zu supersteps", *count);
+    for (size_t i = 0; i < *count; i++)
+        (*out)[i] = UINT32_MAX;
+    for (size_t i = 0; i < k->steps; i++) {
+        const struct billed_step *s = &k->step[i];
+
+        if (s->computes && (*out)[s->superstep] == UINT32_MAX)
+            (*out)[s->superstep] = s->row;
+    }
+    return EMU_OK;
+}
+
+enum emu_status model_profile_write(const struct model_profile *m, struct output_file **file)
+{
+    struct model_profile copy = *m;
+    struct profile_extras x = { .add = add_network, .ctx = &copy };
+    uint32_t *layer = NULL;
+    enum emu_status s;
+
+    if (!*file)
+        return EMU_OK;
+    s = layers_of_steps(m->layers, &layer, &x.layers);
+    x.layer = layer;
+    if (s == EMU_OK)
+        s = request_profile(m->request, session_run_image(m->session), &x, file);
+    emu_free(layer);
+    return s;
+}

@@ -1,0 +1,21 @@
+/* model_profile.h - the profile of a run of a network (docs/profile.md). */
+#ifndef MODELS_MODEL_PROFILE_H
+#define MODELS_MODEL_PROFILE_H
+
+#include "emu/cli/request_profile.h"
+#include "models/run/layer_cycles.h"
+
+/* Everything is borrowed. */
+struct model_profile {
+    const struct request *request;
+    const struct layer_cycles *layers;
+    const struct compiled *compiled; /* NULL: the program came from the cache */
+    struct session *session;         /* after its run */
+};
+
+/* Writes it; *file is NULL afterwards, and nothing happens if it was before. Errors: EMU_IO,
+ * EMU_NO_MEMORY. */
+enum emu_status model_profile_write(const struct model_profile *m,
+                                    struct output_file **file) EMU_MUST_CHECK;
+
+#endif

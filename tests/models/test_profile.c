@@ -1,0 +1,374 @@
+/* test_profile.c - the profile of a small network: its parts add up to the run and to each other,
+ * the queries of docs/profile.md have answers, and damaged or foreign files are refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "emu/base/alloc.h"
+#include "emu/profile/profile_report.h"
+#include "models/cli/commands_models.h"
+
+enum { TILES = 128, NUMBERS_MAX = 1 << 20 };
+
+static char path[] = "/tmp/test_profile_XXXXXX";
+static uint8_t *file;
+static size_t file_bytes;
+
+static void must(enum emu_status s)
+{
+    if (s != EMU_OK)
+        fail_msg("%s", emu_error());
+}
+
+/* `superstep run`, without its answer. Returns the exit code. */
+static int run_quietly(int argc, char **argv)
+{
+    int null = open("/dev/null", O_WRONLY), out, code;
+
+    fflush(stdout);
+    out = dup(STDOUT_FILENO);
+    dup2(null, STDOUT_FILENO);
+    code = command_main(command_find(front_commands, argv[0]), argc, argv);
+    fflush(stdout);
+    dup2(out, STDOUT_FILENO);
+    close(out);
+    close(null);
+    return code;
+}
+
+static int run_network(void **state)
+{
+    char *argv[] = { "run",
+                     "efficientnet-b0",
+                     "--resolution",
+                     "32",
+                     "--set",
+                     "tiles=128",
+                     "--no-cache",
+                     "--quiet",
+                     "--engine",
+                     "timing",
+                     "--profile",
+                     path,
+                     "--threads",
+                     "1",
+                     NULL };
+    struct stat st;
+    FILE *f;
+
+    (void)state;
+    close(mkstemp(path));
+    if (run_quietly((int)EMU_COUNT_OF(argv) - 1, argv) != EXIT_RAN)
+        return -1;
+    f = fopen(path, "rb");
+    if (!f || fstat(fileno(f), &st))
+        return -1;
+    file_bytes = (size_t)st.st_size;
+    file = malloc(file_bytes);
+    if (!file || fread(file, 1, file_bytes, f) != file_bytes)
+        return -1;
+    fclose(f);
+    return 0;
+}
+
+static int remove_network(void **state)
+{
+    (void)state;
+    free(file);
+    return unlink(path);
+}
+
+static struct profile *read_it(void)
+{
+    struct profile *p;
+
+    must(profile_read(path, &p));
+    return p;
+}
+
+/* ---- sums ---- */
+
+static void cycles_add_up(void **state)
+{
+    struct profile *p = read_it();
+    uint64_t cycles = profile_query_integer(p, "SELECT value FROM meta WHERE key = 'cycles'");
+
+    (void)state;
+    assert_true(cycles > 0);
+    assert_int_equal(cycles, profile_query_integer(p, "SELECT sum(host + exchange + compute + wait "
+                                                      "+ sync) FROM supersteps"));
+    assert_int_equal(cycles, profile_query_integer(p, "SELECT max(ends) FROM supersteps"));
+    assert_int_equal(cycles, profile_query_integer(p, "SELECT sum(cycles) FROM layers"));
+    assert_int_equal(0, profile_query_integer(p, "SELECT count(*) FROM supersteps WHERE "
+                                                 "mean_compute > largest_compute OR h_words > "
+                                                 "max(words_in, words_out)"));
+    assert_true(
+        profile_query_integer(p, "SELECT count(*) FROM supersteps WHERE layer IS NOT NULL") > 50);
+    profile_free(p);
+}
+
+/* What the packed numbers of all supersteps add up to. */
+struct unpacked {
+    struct profile *p;
+    uint64_t sum[PROFILE_PLANES];
+    uint64_t largest, steps;
+};
+
+static enum emu_status unpack_step(void *ctx, const struct profile_cursor *c)
+{
+    struct unpacked *u = ctx;
+    uint32_t number[PROFILE_PLANES * TILES], tiles = (uint32_t)profile_integer(c, 1);
+    uint64_t largest = 0;
+
+    assert_true(tiles <= TILES);
+    must(profile_numbers(c, 0, number, (size_t)PROFILE_PLANES * tiles));
+    for (unsigned j = 0; j < PROFILE_PLANES; j++) {
+        for (uint32_t k = 0; k < tiles; k++)
+            u->sum[j] += number[j * tiles + k];
+    }
+    for (uint32_t k = 0; k < tiles; k++)
+        largest = number[tiles + k] > largest ? number[tiles + k] : largest;
+    assert_int_equal(largest, profile_integer(c, 2));
+    u->steps++;
+    return EMU_OK;
+}
+
+static void tiles_add_up(void **state)
+{
+    static const char *const column[] = { "exchange", "compute", "wait", "words_in", "words_out" };
+    struct unpacked u = { .p = read_it() };
+
+    (void)state;
+    must(profile_query(u.p,
+                       "SELECT cycles, tiles, largest_compute FROM superstep_tiles JOIN supersteps "
+                       "ON id = superstep",
+                       unpack_step, &u));
+    assert_int_equal(u.steps, profile_query_integer(u.p, "SELECT count(*) FROM supersteps"));
+    for (unsigned j = 0; j < PROFILE_PLANES; j++) {
+        char sql[80];
+
+        snprintf(sql, sizeof(sql), "SELECT sum(%s) FROM tiles", column[j]);
+        assert_int_equal(u.sum[j], profile_query_integer(u.p, sql));
+    }
+    profile_free(u.p);
+}
+
+static enum emu_status unpack_map(void *ctx, const struct profile_cursor *c)
+{
+    static uint32_t number[NUMBERS_MAX];
+    size_t n = profile_integer(c, 0);
+    uint64_t bytes = 0, end = 0;
+
+    assert_true(4 * n <= NUMBERS_MAX);
+    must(profile_numbers(c, 1, number, 4 * n));
+    for (size_t i = 0; i < n; i++) {
+        assert_true(number[i] >= end); /* ascending, disjoint */
+        end = (uint64_t)number[i] + number[n + i];
+        bytes += number[n + i];
+    }
+    assert_int_equal(bytes, profile_integer(c, 2));
+    *(uint64_t *)ctx += bytes;
+    return EMU_OK;
+}
+
+static void memory_adds_up(void **state)
+{
+    struct profile *p = read_it();
+    uint64_t bytes = 0;
+
+    (void)state;
+    must(profile_query(p, "SELECT ranges, map, used_bytes FROM tile_maps JOIN tiles USING (tile)",
+                       unpack_map, &bytes));
+    assert_true(bytes > 0);
+    assert_int_equal(bytes, profile_query_integer(p, "SELECT sum(bytes) FROM tile_bytes"));
+    assert_int_equal(bytes, profile_query_integer(p, "SELECT sum(bytes) FROM owners"));
+    assert_int_equal(0, profile_query_integer(
+                            p, "SELECT count(*) FROM owners WHERE most_bytes * tiles < bytes OR "
+                               "owner NOT IN (SELECT id FROM names)"));
+    assert_true(profile_query_integer(p, "SELECT count(*) FROM lifetimes") > 0);
+    assert_true(profile_query_integer(p, "SELECT count(*) FROM tile_variables") > TILES / 2);
+    profile_free(p);
+}
+
+/* ---- the page ---- */
+
+static enum emu_status count_row(void *ctx, const struct profile_cursor *c)
+{
+    assert_true(profile_columns(c) > 0);
+    ++*(unsigned *)ctx;
+    return EMU_OK;
+}
+
+static void queries_of_the_page(void **state)
+{
+    FILE *f = fopen("docs/profile.md", "r");
+    struct profile *p = read_it();
+    char line[400], sql[2000] = "";
+    unsigned queries = 0;
+    int inside = 0;
+
+    (void)state;
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f)) {
+        unsigned rows = 0;
+
+        if (!strcmp(line, "```sql\n")) {
+            inside = 1;
+            sql[0] = '\0';
+        } else if (inside && !strcmp(line, "```\n")) {
+            inside = 0;
+            must(profile_query(p, sql, count_row, &rows));
+            if (!rows)
+                fail_msg("no rows: %s", sql);
+            queries++;
+        } else if (inside) {
+            assert_true(strlen(sql) + strlen(line) < sizeof(sql));
+            strcat(sql, line);
+        }
+    }
+    fclose(f);
+    assert_int_equal(queries, 10);
+    profile_free(p);
+}
+
+static void reports(void **state)
+{
+    struct profile *p = read_it();
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    json_t *o;
+
+    (void)state;
+    must(profile_report(p, f));
+    must(profile_report_csv(p, PROFILE_CSV_TILES, f));
+    must(profile_report_tile(p, 3, f));
+    assert_int_equal(profile_report_tile(p, TILES, f), EMU_USAGE);
+    fclose(f);
+    assert_non_null(strstr(text, "efficientnet-b0 --set tiles=128"));
+    assert_non_null(strstr(text, "\ntile,sync_group,used_bytes,"));
+    assert_non_null(strstr(text, "exchange code"));
+    free(text);
+    must(profile_report_json(p, &o));
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(o, "machine"), "tiles")),
+                     TILES);
+    assert_int_equal(json_array_size(json_object_get(o, "layers")),
+                     profile_query_integer(p, "SELECT count(*) FROM layers WHERE cycles"));
+    assert_true(json_array_size(json_object_get(o, "faults")) == 0);
+    json_decref(o);
+    profile_free(p);
+}
+
+/* ---- damage ---- */
+
+static void refuse(const void *data, size_t bytes, const char *message)
+{
+    struct profile *p;
+
+    assert_int_equal(profile_read_bytes(data, bytes, "x.db", &p), EMU_BAD_FILE);
+    assert_null(p);
+    if (strncmp(emu_error() + strcspn(emu_error(), "x"), "x.db", 4) ||
+        !strstr(emu_error(), message))
+        fail_msg("\"%s\" does not say \"%s\"", emu_error(), message);
+}
+
+/* A database after some SQL; sqlite3_free it. */
+static unsigned char *database(const void *from, size_t from_bytes, const char *sql,
+                               sqlite3_int64 *bytes)
+{
+    unsigned char *copy = sqlite3_malloc64(from_bytes + 1), *out;
+    sqlite3 *db;
+
+    memcpy(copy, from, from_bytes);
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    if (from_bytes)
+        assert_int_equal(sqlite3_deserialize(
+                             db, "main", copy, (sqlite3_int64)from_bytes, (sqlite3_int64)from_bytes,
+                             SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE),
+                         SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    out = sqlite3_serialize(db, "main", bytes, 0);
+    sqlite3_close(db);
+    return out;
+}
+
+static void refuse_after(size_t from_bytes, const char *sql, const char *message)
+{
+    sqlite3_int64 bytes;
+    unsigned char *data = database(file, from_bytes, sql, &bytes);
+
+    refuse(data, (size_t)bytes, message);
+    sqlite3_free(data);
+}
+
+static void foreign_files(void **state)
+{
+    struct profile *p;
+
+    (void)state;
+    refuse("no database at all, but longer than a header of one hundred bytes would be, so that it "
+           "is read to the end",
+           120, "no profile");
+    refuse("", 0, "no profile");
+    refuse(file, 100, "");
+    refuse(file, file_bytes / 2, "damaged");
+    refuse_after(0, "CREATE TABLE t(x)", "no profile");
+    refuse_after(file_bytes, "PRAGMA user_version = 2", "version 2");
+    refuse_after(file_bytes, "CREATE TRIGGER t AFTER INSERT ON meta BEGIN SELECT 1; END",
+                 "no profile");
+    refuse_after(file_bytes,
+                 "DROP TABLE faults; CREATE VIEW faults AS WITH RECURSIVE r(kind, text, tile, "
+                 "superstep, cycle) AS (SELECT 1, 1, 1, 1, 1 UNION ALL SELECT * FROM r) SELECT * "
+                 "FROM r",
+                 "no profile");
+    assert_int_equal(profile_read("/nowhere/x.db", &p), EMU_IO);
+}
+
+/* Whatever byte is damaged, of the file's header or of those that begin a page: refused, or read to
+ * the end. */
+static void damaged_bytes(void **state)
+{
+    uint8_t *copy = malloc(file_bytes);
+    FILE *f = fopen("/dev/null", "w");
+    unsigned refused = 0;
+
+    (void)state;
+    for (size_t at = 0, n = 0; at < file_bytes; at += at < 4096 ? 29 : 4097, n++) {
+        struct profile *p;
+        enum emu_status s;
+
+        memcpy(copy, file, file_bytes);
+        copy[at < 4096 ? at : at / 4096 * 4096 + n % 12] ^= (uint8_t)(1u << n % 8);
+        s = profile_read_bytes(copy, file_bytes, "x.db", &p);
+        if (s == EMU_OK)
+            s = profile_report(p, f);
+        refused += s != EMU_OK;
+        assert_true(s == EMU_OK || s == EMU_BAD_FILE);
+        profile_free(p);
+    }
+    assert_in_range(refused, 50, 10000);
+    fclose(f);
+    free(copy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cycles_add_up),  cmocka_unit_test(tiles_add_up),
+        cmocka_unit_test(memory_adds_up), cmocka_unit_test(queries_of_the_page),
+        cmocka_unit_test(reports),        cmocka_unit_test(foreign_files),
+        cmocka_unit_test(damaged_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, run_network, remove_network);
+}
